@@ -1,0 +1,22 @@
+/*
+ * arena - memory that is dropped whole. Configuration and turn lifetimes are arenas; nothing in one is freed alone.
+ * Not thread-safe: an arena belongs to one thread. Allocation never returns NULL (see rw_calloc).
+ */
+#ifndef RW_BASE_ARENA_H
+#define RW_BASE_ARENA_H
+
+#include <stddef.h>
+
+struct arena;
+struct arena *arena_new(void);
+void arena_free(struct arena *a);       /* NULL is fine */
+void arena_freep(struct arena **a);     /* for rw_cleanup() */
+void arena_reset(struct arena *a);      /* keeps the first block */
+void *arena_alloc(struct arena *a, size_t size); /* zeroed, aligned for any type */
+char *arena_strdup(struct arena *a, const char *s);
+char *arena_strndup(struct arena *a, const char *s, size_t n);
+char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#define arena_new_of(a, type) ((type *)arena_alloc((a), sizeof(type)))
+#define arena_array(a, type, n) ((type *)arena_alloc((a), (size_t)(n) * sizeof(type)))
+
+#endif

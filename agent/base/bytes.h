@@ -1,0 +1,58 @@
+/*
+ * bytes - a reader over foreign bytes that cannot pass the end. A read past the end sets .bad, returns 0
+ * and stays bad: parse first, ask bytes_ok() once. Network byte order.
+ */
+#ifndef RW_BASE_BYTES_H
+#define RW_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct bytes {
+	const uint8_t *p, *end;
+	bool bad;
+};
+
+static inline struct bytes bytes_of(const void *p, size_t n)
+{
+	return (struct bytes){.p = p, .end = (const uint8_t *)p + n, .bad = false};
+}
+static inline bool bytes_ok(const struct bytes *b) { return !b->bad; }
+static inline size_t bytes_left(const struct bytes *b) { return b->bad ? 0 : (size_t)(b->end - b->p); }
+
+/* bytes_take - borrow @n bytes and step over them, or NULL (and bad) when fewer are left. */
+static inline const uint8_t *bytes_take(struct bytes *b, size_t n)
+{
+	if (bytes_left(b) < n) {
+		b->bad = true;
+		return NULL;
+	}
+	const uint8_t *p = b->p;
+	b->p += n;
+	return p;
+}
+static inline bool bytes_skip(struct bytes *b, size_t n) { return bytes_take(b, n) != NULL; }
+static inline uint8_t bytes_u8(struct bytes *b)
+{
+	const uint8_t *p = bytes_take(b, 1);
+	return p ? p[0] : 0;
+}
+static inline uint16_t bytes_be16(struct bytes *b)
+{
+	const uint8_t *p = bytes_take(b, 2);
+	return p ? (uint16_t)((p[0] << 8) | p[1]) : 0;
+}
+static inline uint32_t bytes_be24(struct bytes *b)
+{
+	const uint8_t *p = bytes_take(b, 3);
+	return p ? ((uint32_t)p[0] << 16) | ((uint32_t)p[1] << 8) | p[2] : 0;
+}
+static inline uint32_t bytes_be32(struct bytes *b)
+{
+	const uint8_t *p = bytes_take(b, 4);
+	return p ? ((uint32_t)p[0] << 24) | ((uint32_t)p[1] << 16) | ((uint32_t)p[2] << 8) | p[3] : 0;
+}
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * loop - the one door to libuv. One loop thread owns all state; callbacks run on it, must not block, and may
+ * free their own handle (freeing is two steps inside: stop now, release at the end of the turn).
+ * Everything here is for the loop thread only, except loop_work's @work function and mailbox_post().
+ */
+#ifndef RW_BASE_LOOP_H
+#define RW_BASE_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "agent/base/clock.h"
+
+struct loop;
+struct loop_timer;
+struct loop_fd;
+struct loop_signal;
+
+int loop_new(struct loop **ret);
+void loop_free(struct loop *l); /* all handles must have been freed; runs the last turn that releases them */
+int loop_run(struct loop *l);   /* until loop_stop() or nothing is left */
+void loop_stop(struct loop *l);
+mono_t loop_now(struct loop *l); /* the turn's time, CLOCK_MONOTONIC */
+
+/* Timers fire at or after the time, ms grain, never early by more than 1 ms. Created stopped. */
+typedef void loop_timer_fn(void *arg);
+struct loop_timer *loop_timer_new(struct loop *l, loop_timer_fn *fn, void *arg);
+void loop_timer_start(struct loop_timer *t, int64_t delay_ns, int64_t repeat_ns); /* repeat 0 = once; restarts */
+void loop_timer_stop(struct loop_timer *t);
+void loop_timer_free(struct loop_timer *t); /* NULL is fine */
+
+/* File descriptors. The fd stays the caller's and must outlive the handle. */
+enum { LOOP_READ = 1, LOOP_WRITE = 2 };
+typedef void loop_fd_fn(void *arg, int events);
+struct loop_fd *loop_fd_new(struct loop *l, int fd, int events, loop_fd_fn *fn, void *arg);
+void loop_fd_events(struct loop_fd *f, int events); /* 0 pauses */
+void loop_fd_free(struct loop_fd *f);
+
+typedef void loop_signal_fn(void *arg, int signum);
+struct loop_signal *loop_signal_new(struct loop *l, int signum, loop_signal_fn *fn, void *arg);
+void loop_signal_free(struct loop_signal *s);
+
+/* Run @work on a pool thread (name resolution, SNMPv3 key work), then @done on the loop. @arg is owned by the pair. */
+typedef void loop_work_fn(void *arg);
+int loop_work(struct loop *l, loop_work_fn *work, loop_work_fn *done, void *arg);
+
+/* A mailbox carries pointers from other threads to the loop; bounded, FIFO, wakes the loop. */
+struct mailbox;
+typedef void mailbox_fn(void *arg, void *message);
+struct mailbox *mailbox_new(struct loop *l, uint32_t capacity, mailbox_fn *fn, void *arg);
+bool mailbox_post(struct mailbox *m, void *message); /* any thread; false when full: the sender keeps the message and counts */
+void mailbox_free(struct mailbox *m); /* loop thread; undelivered messages are handed to @fn first */
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * map - open-addressing hash map from u64 or from bytes to a u64 value; and the one hash function of the house.
+ * Single-threaded. Never shrinks. Keys of the byte flavour are copied in.
+ */
+#ifndef RW_BASE_MAP_H
+#define RW_BASE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* FNV-1a 64 with a final mix; stable across machines and releases: ids depend on it. Chain with @seed (0 to start). */
+uint64_t hash_bytes(const void *p, size_t n, uint64_t seed);
+uint64_t hash_u64(uint64_t v);
+
+struct map;
+struct map *map_new(void);
+void map_free(struct map *m);
+size_t map_count(const struct map *m);
+bool map_get(const struct map *m, uint64_t key, uint64_t *ret);
+void map_put(struct map *m, uint64_t key, uint64_t value); /* replaces */
+bool map_del(struct map *m, uint64_t key);
+void map_clear(struct map *m);
+
+struct smap; /* keys are byte strings */
+struct smap *smap_new(void);
+void smap_free(struct smap *m);
+size_t smap_count(const struct smap *m);
+bool smap_get(const struct smap *m, const void *key, size_t n, uint64_t *ret);
+void smap_put(struct smap *m, const void *key, size_t n, uint64_t value);
+
+#endif

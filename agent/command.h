@@ -1,0 +1,76 @@
+/*
+ * command - one row of the command table: a name, one line of help, and a function. One file per command (agent/cmd_<name>.c),
+ * its struct last, its name in one list in CMakeLists.txt.
+ */
+#ifndef RW_AGENT_COMMAND_H
+#define RW_AGENT_COMMAND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "agent/base/err.h"
+#include "agent/reports/report.h"
+
+struct config;
+struct series_db;
+
+struct globals { /* may stand before or after the command */
+	const char *config_path; /* -c, else $ROCEWATCH_CONFIG, else /etc/rocewatch/rocewatch.yaml */
+	bool config_named;       /* by -c or the environment: then a missing file is an error */
+	const char *db;          /* --db, NULL */
+	enum report_format format; bool format_given;
+	const char *since, *until, *around, *span; /* as given */
+	bool no_header, quiet;
+	enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
+	int verbose;
+};
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 }; /* ordinary commands; checks: 0 1 2 3 */
+
+struct command_option {
+	const char *name;  /* long name without dashes */
+	char letter;       /* 0 = none */
+	const char *arg;   /* NULL = flag; else the placeholder in the help */
+	const char *doc;
+};
+
+struct command_args {
+	struct globals *g;
+	int argc;          /* positional arguments, without the command */
+	char **argv;
+	const char **opt;  /* parallel to command.options: NULL, or the argument ("" for a flag); a repeated option: last one */
+	const char **set;  /* all --set KEY=VALUE in order, NULL-terminated (replay) */
+};
+
+struct command {
+	const char *name, *args, *summary; /* args: "list|show ID|ack ID" */
+	const char *help;  /* paragraphs after the option list */
+	const struct command_option *options; /* ends with name NULL */
+	int usage_exit;    /* what a usage error returns: 2, or 3 for checks */
+	int (*run)(struct command_args *a);
+};
+
+extern const struct command *const commands[]; /* NULL-terminated */
+
+/* --- helpers shared by commands (agent/context.c) --- */
+
+/* command_opt - value of a long option, or NULL. */
+const char *command_opt(const struct command *c, const struct command_args *a, const char *name);
+
+/*
+ * A reading command's view of the world: the database (read-only) and the configuration in force: from -c if there is one, else the
+ * one stored in the database. "now" is the wall clock when an agent writes the database, else its newest sample.
+ */
+struct context {
+	struct config *config;
+	struct series_db *db;
+	const char *db_path;
+	int64_t now_ns, from_ns, to_ns; /* from --since/--until/--around, else now - @default_span .. now */
+	bool agent_alive;
+};
+int context_open(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e); /* -EINVAL = usage/config (exit 2) */
+void context_done(struct context *x);
+int usage_error(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* prints, returns usage_exit */
+/* The option tables of every module, for config_load(). */
+const struct option_table *const *module_tables(size_t *ret_n);
+
+#endif

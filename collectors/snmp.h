@@ -1,0 +1,25 @@
+/* snmp - polls one device by its profile, asynchronously on the loop. Wire in snmp_io.c, rows in snmp_rows.c, what to ask in profiles. */
+#ifndef RW_COLLECTORS_SNMP_H
+#define RW_COLLECTORS_SNMP_H
+
+#include "collectors/collector.h"
+#include "config/config.h"
+
+struct loop;
+struct snmp_target;
+struct err;
+
+/* Process-wide set-up of the library (no MIB files, no persistent state). Once, before threads. */
+void snmp_init(void);
+
+/* @device, @config are borrowed until snmp_target_free() or a successful snmp_target_update(). First poll starts after a random
+ * part of the interval (at most 1 s). 0 or negative errno with @e (bad address, unreadable secret): the caller reports and goes on. */
+int snmp_target_new(struct loop *l, struct entities *entities, const struct config_device *device, const struct config *config,
+	const struct sink *sink, struct snmp_target **ret, struct err *e);
+/* snmp_target_same - would the new configuration poll exactly as now? Then snmp_target_update() only re-borrows. */
+bool snmp_target_same(const struct snmp_target *t, const struct config_device *device, const struct config *config);
+void snmp_target_update(struct snmp_target *t, const struct config_device *device, const struct config *config);
+void snmp_target_free(struct snmp_target *t);
+const struct target *snmp_target_state(const struct snmp_target *t);
+
+#endif

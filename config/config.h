@@ -1,0 +1,140 @@
+/*
+ * config - one YAML file, strictly read: unknown keys, wrong types, values out of range and missing files are errors with
+ * file:line:column, what was read, what was expected and the nearest name. Everything lives in the configuration's arena:
+ * a reload builds a new struct config and drops the old one whole.
+ */
+#ifndef RW_CONFIG_CONFIG_H
+#define RW_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "agent/base/err.h"
+#include "config/fabric.h"
+#include "config/option.h"
+
+struct arena;
+
+/* A secret is only ever named: a file, an environment variable or a systemd credential. secret_read() gets it when needed. */
+struct config_secret {
+	enum { SECRET_NONE, SECRET_FILE, SECRET_ENV, SECRET_CREDENTIAL } from;
+	const char *name; /* path, variable or credential name */
+	int line, col;
+};
+/* One trailing newline is stripped. Caller wipes and frees. 0, -ENOENT, -EACCES, -EINVAL (empty); @e names the file and the remedy. */
+int secret_read(const struct config_secret *s, char **ret, struct err *e);
+
+enum snmp_auth { SNMP_AUTH_NONE, SNMP_AUTH_MD5, SNMP_AUTH_SHA1, SNMP_AUTH_SHA224, SNMP_AUTH_SHA256, SNMP_AUTH_SHA384, SNMP_AUTH_SHA512 };
+enum snmp_priv { SNMP_PRIV_NONE, SNMP_PRIV_DES, SNMP_PRIV_AES128, SNMP_PRIV_AES192, SNMP_PRIV_AES256 };
+
+struct config_snmp_credential {
+	int version; /* 1, 2 (= 2c) or 3 */
+	struct config_secret community;
+	const char *user, *context; /* v3; context "" */
+	enum snmp_auth auth; struct config_secret auth_secret;
+	enum snmp_priv priv; struct config_secret priv_secret;
+};
+struct config_gnmi_credential {
+	const char *username; struct config_secret password, token;
+	const char *tls_ca, *tls_cert, *tls_key, *tls_server_name; /* NULL = not given */
+	bool tls_off, tls_skip_verify;
+};
+struct config_credential {
+	const char *name;
+	struct config_snmp_credential *snmp; /* NULL = not given */
+	struct config_gnmi_credential *gnmi;
+	int line;
+};
+
+struct config_snmp { /* per device */
+	const char *address;  /* host only: IPv4, IPv6 without brackets, or name */
+	uint16_t port;        /* 161 */
+	const struct config_credential *credential;
+	int64_t interval_ns, slow_interval_ns, timeout_ns, deadline_ns;
+	int retries;
+	uint64_t max_varbinds_s; /* 0 = no limit */
+	const char *source, *netns; /* source address, network namespace; NULL */
+	int line;
+};
+struct config_gnmi {
+	const char *address; uint16_t port;
+	const struct config_credential *credential;
+	int64_t interval_ns;
+	int line;
+};
+struct config_device {
+	const char *name;
+	const struct fabric_device *device;
+	struct config_snmp *snmp; /* NULL = not polled by SNMP */
+	struct config_gnmi *gnmi;
+	const char *profile;      /* "auto" */
+	int line;
+};
+
+struct config_capture {
+	const char *name, *interface, *listen; /* interface or listen */
+	const char *netns;     /* open the interface in this network namespace (ip-netns name); NULL = ours */
+	const char *device, *port; /* the port it mirrors; NULL = unknown */
+	const char *direction; /* "in" "out" "both": what of the interface is captured */
+	uint32_t sampling;     /* one in N, >= 1 */
+	uint32_t snaplen;      /* bytes, 128 */
+	uint64_t buffer_bytes; /* kernel ring */
+	int64_t interval_ns;   /* flow interval, 10 s */
+	int line;
+};
+
+struct config_store {
+	const char *path; /* file, or URL */
+	uint64_t quota_bytes;
+	int64_t raw_ns, minute_ns, hour_ns;
+};
+
+struct config {
+	struct arena *arena;
+	const char *path;
+	struct fabric *fabric;
+	struct config_store store;
+	struct config_credential *credentials; size_t n_credentials;
+	struct config_device *devices; size_t n_devices; /* as in the file */
+	struct config_capture *captures; size_t n_captures;
+	struct { int64_t interval_ns, slow_interval_ns, timeout_ns; const char *profile; } defaults;
+	const char *socket_path; /* agent socket; default: store path + ".sock" */
+	const char *user;        /* to become after start, NULL = stay */
+	const char *http_listen; /* NULL */
+	const char *profile_dir; /* site profiles, NULL */
+	/* options of the modules, parallel to the tables given to config_load */
+	const struct option_table *const *tables; size_t n_tables;
+	void **options;
+	struct err_list warnings;
+};
+
+enum config_mode {
+	CONFIG_FULL, /* rocewatch.yaml: devices need an address */
+	CONFIG_CASE, /* fabric.yaml of a recorded case: fabric, devices, links, lossless, policy, thresholds, jobs, cost, analyzers, tuning only;
+	              * other keys of rocewatch.yaml are accepted and checked, but not needed */
+};
+
+/*
+ * config_load - read, check and build. All mistakes (at most 50) are added to @errors, in file order.
+ * @tables: the modules' option tables, lent for the life of the result. 0, or negative errno with nothing built.
+ * config_parse - the same from memory; @name stands for the file in messages.
+ */
+int config_load(const char *path, enum config_mode mode, const struct option_table *const *tables, size_t n_tables,
+	struct config **ret, struct err_list *errors);
+int config_parse(const char *text, size_t n, const char *name, enum config_mode mode, const struct option_table *const *tables,
+	size_t n_tables, struct config **ret, struct err_list *errors);
+void config_free(struct config *c); /* NULL is fine */
+
+/* Options of one module ("analyzers", "ecmp_imbalance"): defaults overlaid with the file. NULL when no such table. */
+const void *config_options(const struct config *c, const char *section, const char *name);
+/* config_set - "analyzers.ecmp_imbalance.warn" = "30%", for replay --set. */
+int config_set(struct config *c, const char *key, const char *value, struct err *e);
+
+/* config_print - the effective configuration as YAML that config_load accepts again; secrets appear as their reference only. */
+void config_print(const struct config *c, FILE *out);
+char *config_text(const struct config *c); /* same, caller frees */
+/* config_explain - type, unit, range, default and prose of one key ("defaults.interval"); all keys when NULL. -ENOENT with a nearest hint. */
+int config_explain(const char *key, const struct option_table *const *tables, size_t n_tables, FILE *out, struct err *e);
+
+#endif
