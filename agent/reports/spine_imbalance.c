@@ -1,0 +1,1 @@
+/* spine_imbalance */

@@ -1,0 +1,1 @@
+/* ecmp_imbalance */
