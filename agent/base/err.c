@@ -1,1 +1,67 @@
-/* err */
+/* err - see err.h. Filling never allocates, so that even "out of memory" can be told. */
+#include "agent/base/err.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+
+__attribute__((format(printf, 6, 0)))
+static void fill(struct err *e, int code, const char *file, int line, int col, const char *fmt, va_list ap)
+{
+	if (!e)
+		return;
+	/* The arguments may point into @e itself (a caller that wraps the text), so the new text is made beside it. */
+	char text[sizeof(e->text)], name[sizeof(e->file)];
+	vsnprintf(text, sizeof(text), fmt, ap);
+	snprintf(name, sizeof(name), "%s", file ? file : "");
+	e->code = code;
+	e->line = line;
+	e->col = col;
+	memcpy(e->text, text, strlen(text) + 1);
+	memcpy(e->file, name, strlen(name) + 1);
+}
+
+int err_set(struct err *e, int code, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	fill(e, code, NULL, 0, 0, fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+int err_at(struct err *e, int code, const char *file, int line, int col, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	fill(e, code, file, line, col, fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+void err_print(FILE *out, const struct err *e)
+{
+	if (e->file[0])
+		fprintf(out, "%s:", e->file);
+	if (e->line > 0)
+		fprintf(out, "%s%d:", e->file[0] ? "" : "line ", e->line);
+	if (e->line > 0 && e->col > 0)
+		fprintf(out, "%d:", e->col);
+	if (e->file[0] || e->line > 0)
+		fputc(' ', out);
+	fprintf(out, "%s\n", e->text[0] ? e->text : strerror(-e->code));
+}
+
+void err_list_add(struct err_list *l, const struct err *e)
+{
+	rw_grow(l->v, l->n, l->cap);
+	l->v[l->n++] = *e;
+}
+
+void err_list_done(struct err_list *l)
+{
+	free(l->v);
+	*l = (struct err_list){0};
+}

@@ -1,1 +1,311 @@
-/* loop */
+/*
+ * loop - see loop.h; the only file that includes uv.h.
+ *
+ * The order of one turn (libuv's): timers that are due, pending callbacks, poll for fds, signals, mailboxes and
+ * finished work, then the close callbacks, where freed handles release their memory. A handle that is freed is
+ * stopped at once (its callback never runs again) and released in that last step, so a callback may free its own.
+ */
+#include "agent/base/loop.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <uv.h>
+
+#include "agent/base/cleanup.h"
+
+struct loop {
+	uv_loop_t uv;
+};
+
+struct loop_timer {
+	uv_timer_t uv; /* first: the close callback frees the whole by this address */
+	loop_timer_fn *fn;
+	void *arg;
+};
+
+struct loop_fd {
+	uv_poll_t uv; /* first */
+	loop_fd_fn *fn;
+	void *arg;
+	int events;
+};
+
+struct loop_signal {
+	uv_signal_t uv; /* first */
+	loop_signal_fn *fn;
+	void *arg;
+};
+
+int loop_new(struct loop **ret)
+{
+	struct loop *l = rw_calloc(1, sizeof(*l));
+	int r = uv_loop_init(&l->uv);
+	if (r < 0) {
+		free(l);
+		return r; /* libuv's codes are negative errnos on Unix */
+	}
+	*ret = l;
+	return 0;
+}
+
+void loop_free(struct loop *l)
+{
+	if (!l)
+		return;
+	/* Freed handles and work in flight need turns to be released; a handle that was never freed would keep us here,
+	 * so after a turn that has nothing closing the rest is a leak for the sanitizer to name, not a hang. */
+	while (uv_loop_close(&l->uv) == UV_EBUSY && uv_run(&l->uv, UV_RUN_ONCE) != 0)
+		;
+	free(l);
+}
+
+int loop_run(struct loop *l)
+{
+	uv_run(&l->uv, UV_RUN_DEFAULT);
+	return 0;
+}
+
+void loop_stop(struct loop *l)
+{
+	uv_stop(&l->uv);
+}
+
+mono_t loop_now(struct loop *l)
+{
+	/* uv_now() is CLOCK_MONOTONIC in ms, the same clock as mono_now(), as of the start of the turn. */
+	return (mono_t){(int64_t)uv_now(&l->uv) * NS_PER_MS};
+}
+
+static void release(uv_handle_t *h)
+{
+	free(h);
+}
+
+static uint64_t ms_of(int64_t ns)
+{
+	return ns <= 0 ? 0 : (uint64_t)((ns + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+static void on_timer(uv_timer_t *h)
+{
+	struct loop_timer *t = (struct loop_timer *)h;
+	t->fn(t->arg);
+}
+
+struct loop_timer *loop_timer_new(struct loop *l, loop_timer_fn *fn, void *arg)
+{
+	struct loop_timer *t = rw_calloc(1, sizeof(*t));
+	uv_timer_init(&l->uv, &t->uv);
+	t->fn = fn;
+	t->arg = arg;
+	return t;
+}
+
+void loop_timer_start(struct loop_timer *t, int64_t delay_ns, int64_t repeat_ns)
+{
+	/* The turn's time may be old when a callback worked long; a delay counts from now. */
+	uv_update_time(t->uv.loop);
+	uv_timer_start(&t->uv, on_timer, ms_of(delay_ns), ms_of(repeat_ns));
+}
+
+void loop_timer_stop(struct loop_timer *t)
+{
+	uv_timer_stop(&t->uv);
+}
+
+void loop_timer_free(struct loop_timer *t)
+{
+	if (t)
+		uv_close((uv_handle_t *)&t->uv, release);
+}
+
+static void on_fd(uv_poll_t *h, int status, int events)
+{
+	struct loop_fd *f = (struct loop_fd *)h;
+	int mine = (events & UV_READABLE ? LOOP_READ : 0) | (events & UV_WRITABLE ? LOOP_WRITE : 0);
+	/* An error condition is reported as everything asked for: the read or write that follows gets the errno. */
+	f->fn(f->arg, status < 0 || (events & UV_DISCONNECT) ? f->events : mine);
+}
+
+struct loop_fd *loop_fd_new(struct loop *l, int fd, int events, loop_fd_fn *fn, void *arg)
+{
+	struct loop_fd *f = rw_calloc(1, sizeof(*f));
+	if (uv_poll_init(&l->uv, &f->uv, fd) < 0) {
+		free(f);
+		return NULL;
+	}
+	f->fn = fn;
+	f->arg = arg;
+	loop_fd_events(f, events);
+	return f;
+}
+
+void loop_fd_events(struct loop_fd *f, int events)
+{
+	f->events = events;
+	if (events == 0) {
+		uv_poll_stop(&f->uv);
+		return;
+	}
+	uv_poll_start(&f->uv, (events & LOOP_READ ? UV_READABLE : 0) | (events & LOOP_WRITE ? UV_WRITABLE : 0), on_fd);
+}
+
+void loop_fd_free(struct loop_fd *f)
+{
+	if (f)
+		uv_close((uv_handle_t *)&f->uv, release);
+}
+
+static void on_signal(uv_signal_t *h, int signum)
+{
+	struct loop_signal *s = (struct loop_signal *)h;
+	s->fn(s->arg, signum);
+}
+
+struct loop_signal *loop_signal_new(struct loop *l, int signum, loop_signal_fn *fn, void *arg)
+{
+	struct loop_signal *s = rw_calloc(1, sizeof(*s));
+	if (uv_signal_init(&l->uv, &s->uv) < 0) {
+		free(s);
+		return NULL;
+	}
+	s->fn = fn;
+	s->arg = arg;
+	if (uv_signal_start(&s->uv, on_signal, signum) < 0) {
+		uv_close((uv_handle_t *)&s->uv, release);
+		return NULL;
+	}
+	return s;
+}
+
+void loop_signal_free(struct loop_signal *s)
+{
+	if (s)
+		uv_close((uv_handle_t *)&s->uv, release);
+}
+
+struct work {
+	uv_work_t uv; /* first */
+	loop_work_fn *work, *done;
+	void *arg;
+};
+
+static void on_work(uv_work_t *r)
+{
+	struct work *w = (struct work *)r;
+	w->work(w->arg);
+}
+
+static void on_work_done(uv_work_t *r, int status)
+{
+	struct work *w = (struct work *)r;
+	w->done(w->arg);
+	free(w);
+}
+
+int loop_work(struct loop *l, loop_work_fn *work, loop_work_fn *done, void *arg)
+{
+	struct work *w = rw_calloc(1, sizeof(*w));
+	w->work = work;
+	w->done = done;
+	w->arg = arg;
+	int r = uv_queue_work(&l->uv, &w->uv, on_work, on_work_done);
+	if (r < 0)
+		free(w);
+	return r;
+}
+
+struct mailbox {
+	uv_async_t uv; /* first */
+	pthread_mutex_t lock; /* guards the ring only; never held while fn runs */
+	void **ring;
+	uint32_t capacity, head, n;
+	bool closed;
+	mailbox_fn *fn;
+	void *arg;
+};
+
+static bool mailbox_take(struct mailbox *m, void **ret)
+{
+	pthread_mutex_lock(&m->lock);
+	bool any = m->n > 0;
+	if (any) {
+		*ret = m->ring[m->head];
+		m->head = (m->head + 1) % m->capacity;
+		m->n--;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return any;
+}
+
+static uint32_t mailbox_waiting(struct mailbox *m)
+{
+	pthread_mutex_lock(&m->lock);
+	uint32_t n = m->n;
+	pthread_mutex_unlock(&m->lock);
+	return n;
+}
+
+static void on_mail(uv_async_t *h)
+{
+	struct mailbox *m = (struct mailbox *)h;
+	void *message;
+	/* Only what waits now: a sender faster than fn must not keep the timers from running. */
+	uint32_t n = mailbox_waiting(m);
+	while (n-- > 0 && !m->closed && mailbox_take(m, &message))
+		m->fn(m->arg, message);
+	if (!m->closed && mailbox_waiting(m) > 0)
+		uv_async_send(&m->uv);
+}
+
+struct mailbox *mailbox_new(struct loop *l, uint32_t capacity, mailbox_fn *fn, void *arg)
+{
+	struct mailbox *m = rw_calloc(1, sizeof(*m));
+	if (uv_async_init(&l->uv, &m->uv, on_mail) < 0) {
+		free(m);
+		return NULL;
+	}
+	m->capacity = capacity ? capacity : 1;
+	m->ring = rw_calloc(m->capacity, sizeof(*m->ring));
+	m->fn = fn;
+	m->arg = arg;
+	pthread_mutex_init(&m->lock, NULL);
+	return m;
+}
+
+bool mailbox_post(struct mailbox *m, void *message)
+{
+	pthread_mutex_lock(&m->lock);
+	bool room = m->n < m->capacity && !m->closed;
+	if (room) {
+		m->ring[(m->head + m->n) % m->capacity] = message;
+		m->n++;
+		/* Inside the lock: once closed is set nobody may touch the async handle again. */
+		uv_async_send(&m->uv);
+	}
+	pthread_mutex_unlock(&m->lock);
+	return room;
+}
+
+static void mailbox_release(uv_handle_t *h)
+{
+	struct mailbox *m = (struct mailbox *)h;
+	pthread_mutex_destroy(&m->lock);
+	free(m->ring);
+	free(m);
+}
+
+void mailbox_free(struct mailbox *m)
+{
+	void *message;
+
+	if (!m)
+		return;
+	pthread_mutex_lock(&m->lock);
+	m->closed = true;
+	pthread_mutex_unlock(&m->lock);
+	while (mailbox_take(m, &message))
+		m->fn(m->arg, message);
+	uv_close((uv_handle_t *)&m->uv, mailbox_release);
+}

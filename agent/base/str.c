@@ -1,1 +1,144 @@
-/* str */
+/* str - see str.h. */
+#include "agent/base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+
+void str_done(struct str *b)
+{
+	free(b->s);
+	*b = (struct str){0};
+}
+
+static void room_for(struct str *b, size_t more)
+{
+	size_t need = b->n + more + 1;
+	if (need <= b->cap)
+		return;
+	size_t cap = b->cap ? b->cap : 64;
+	while (cap < need)
+		cap *= 2;
+	b->s = rw_realloc(b->s, cap);
+	b->cap = cap;
+}
+
+void str_addn(struct str *b, const char *s, size_t n)
+{
+	room_for(b, n);
+	if (n)
+		memcpy(b->s + b->n, s, n);
+	b->n += n;
+	b->s[b->n] = '\0';
+}
+
+void str_add(struct str *b, const char *s)
+{
+	str_addn(b, s, strlen(s));
+}
+
+void str_addf(struct str *b, const char *fmt, ...)
+{
+	va_list ap, again;
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n >= 0) {
+		room_for(b, (size_t)n);
+		vsnprintf(b->s + b->n, (size_t)n + 1, fmt, again);
+		b->n += (size_t)n;
+	}
+	va_end(again);
+}
+
+bool str_glob(const char *pattern, const char *s)
+{
+	return !pattern || fnmatch(pattern, s, 0) == 0;
+}
+
+enum { NEAREST_MAX = 64 }; /* longer names are compared by their first 64 bytes; no name of ours is longer */
+
+static size_t edit_distance(const char *a, const char *b)
+{
+	size_t na = strnlen(a, NEAREST_MAX), nb = strnlen(b, NEAREST_MAX);
+	size_t row[NEAREST_MAX + 1];
+
+	for (size_t j = 0; j <= nb; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= na; i++) {
+		size_t diagonal = row[0];
+		row[0] = i;
+		for (size_t j = 1; j <= nb; j++) {
+			size_t best = diagonal + (a[i - 1] != b[j - 1]);
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[nb];
+}
+
+const char *str_nearest(const char *s, const char *const *candidates, size_t n)
+{
+	const char *best = NULL;
+	size_t best_distance = SIZE_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t d = edit_distance(s, candidates[i]);
+		if (d < best_distance) {
+			best_distance = d;
+			best = candidates[i];
+		}
+	}
+	size_t len = strlen(s);
+	if (!best || (best_distance > 2 && best_distance > len / 3))
+		return NULL;
+	/* Two edits turn any two-letter word into any other: such a "nearest" would be noise. */
+	return best_distance < len || best_distance == 0 ? best : NULL;
+}
+
+int str_read_file(const char *path, size_t max, char **ret, size_t *ret_n, struct err *e)
+{
+	rw_cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		int code = errno;
+		return err_at(e, -code, path, 0, 0, "cannot open: %s", strerror(code));
+	}
+	struct stat st;
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+		return err_at(e, -EISDIR, path, 0, 0, "is a directory, expected a file");
+
+	rw_cleanup(str_done) struct str b = {0};
+	for (;;) {
+		char chunk[16384];
+		ssize_t n = read(fd, chunk, sizeof(chunk));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			int code = errno;
+			return err_at(e, -code, path, 0, 0, "cannot read: %s", strerror(code));
+		}
+		str_addn(&b, chunk, (size_t)n);
+		if (n == 0)
+			break;
+		if (b.n > max)
+			return err_at(e, -EFBIG, path, 0, 0, "is larger than the %zu bytes allowed here", max);
+	}
+	*ret = rw_take(b.s);
+	if (ret_n)
+		*ret_n = b.n;
+	return 0;
+}

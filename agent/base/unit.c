@@ -1,1 +1,269 @@
-/* unit */
+/*
+ * unit - numbers with a unit (see str.h). Values are exact: the digits are read as an integer and a power of ten,
+ * never as a double, so that "0.1s" is 100000000 ns and "1.0000001ms" is refused rather than rounded.
+ */
+#include "agent/base/str.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/err.h"
+
+struct unit {
+	const char *name;
+	uint64_t factor; /* in the family's base unit */
+};
+
+struct family {
+	const char *expected; /* "a size such as 88064B or 400KB" */
+	const struct unit *units; /* smallest first, ends with a NULL name */
+	bool sign;
+};
+
+static const struct unit duration_units[] = {
+	{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000},
+	{"d", 86400000000000}, {"w", 604800000000000}, {"y", 31536000000000000}, {NULL, 0},
+};
+static const struct unit size_units[] = {
+	{"B", 1}, {"KB", 1000}, {"KiB", 1024}, {"MB", 1000000}, {"MiB", 1048576}, {"GB", 1000000000}, {"GiB", 1073741824},
+	{"TB", 1000000000000}, {"TiB", 1099511627776}, {NULL, 0},
+};
+static const struct unit bitrate_units[] = {
+	{"bps", 1}, {"kbps", 1000}, {"Mbps", 1000000}, {"M", 1000000}, {"Gbps", 1000000000}, {"G", 1000000000},
+	{"Tbps", 1000000000000}, {"T", 1000000000000}, {NULL, 0},
+};
+static const struct unit length_units[] = {{"mm", 1}, {"cm", 10}, {"m", 1000}, {"km", 1000000}, {NULL, 0}};
+
+static const struct family duration_family = {"a duration such as 10s or 200us", duration_units, true};
+static const struct family size_family = {"a size such as 88064B or 400KB", size_units, false};
+static const struct family bitrate_family = {"a bit rate such as 400G or 100Mbps", bitrate_units, false};
+static const struct family length_family = {"a length such as 40m", length_units, false};
+
+static int refuse(struct err *e, int code, const char *s, const char *expected)
+{
+	return err_set(e, code, "read '%.64s', expected %s", s, expected);
+}
+
+/*
+ * A plain decimal: digits with at most one point and a digit on each side of it, no leading zero ("010" is octal to
+ * some), no exponent. *ret_digits * 10^-*ret_scale. Returns the rest, or NULL. *ret_overflow when it does not fit.
+ */
+static const char *take_decimal(const char *s, uint64_t *ret_digits, unsigned *ret_scale, bool *ret_overflow)
+{
+	uint64_t v = 0;
+	unsigned scale = 0;
+	bool overflow = false, point = false;
+
+	if (!isdigit((unsigned char)s[0]) || (s[0] == '0' && isdigit((unsigned char)s[1])))
+		return NULL;
+	for (;; s++) {
+		if (*s == '.' && !point && isdigit((unsigned char)s[1])) {
+			point = true;
+			continue;
+		}
+		if (!isdigit((unsigned char)*s))
+			break;
+		overflow |= __builtin_mul_overflow(v, (uint64_t)10, &v) || __builtin_add_overflow(v, (uint64_t)(*s - '0'), &v);
+		scale += point;
+	}
+	while (scale > 0 && !overflow && v % 10 == 0) {
+		v /= 10;
+		scale--;
+	}
+	*ret_digits = v;
+	*ret_scale = scale;
+	*ret_overflow = overflow;
+	return *s == '.' ? NULL : s;
+}
+
+/* Magnitude and sign of @s in the base unit of @f. */
+static int parse(const char *s, const struct family *f, bool *ret_negative, uint64_t *ret, struct err *e)
+{
+	uint64_t digits;
+	unsigned scale;
+	bool overflow;
+	const char *p = s;
+
+	if (!s)
+		return refuse(e, -EINVAL, "", f->expected);
+	*ret_negative = f->sign && *p == '-';
+	p += *ret_negative;
+	const char *name = take_decimal(p, &digits, &scale, &overflow);
+	if (!name)
+		return refuse(e, -EINVAL, s, f->expected);
+	if (*name == ' ')
+		name++;
+	const struct unit *u = f->units;
+	while (u->name && strcmp(u->name, name) != 0)
+		u++;
+	/* Zero is zero in every unit, but a bare "0" would teach people to leave the unit out. */
+	if (!u->name)
+		return refuse(e, -EINVAL, s, f->expected);
+	if (overflow)
+		return err_set(e, -ERANGE, "read '%.64s', which is too large or too precise", s);
+
+	unsigned __int128 v = (unsigned __int128)digits * u->factor;
+	for (; scale > 0; scale--) {
+		if (v % 10 != 0)
+			return err_set(e, -EINVAL, "read '%.64s', which is not a whole number of %s", s, f->units[0].name);
+		v /= 10;
+	}
+	if (v > UINT64_MAX)
+		return err_set(e, -ERANGE, "read '%.64s', which is too large", s);
+	*ret = (uint64_t)v;
+	return 0;
+}
+
+static int parse_unsigned(const char *s, const struct family *f, uint64_t *ret, struct err *e)
+{
+	bool negative;
+	return parse(s, f, &negative, ret, e);
+}
+
+int unit_duration(const char *s, int64_t *ret_ns, struct err *e)
+{
+	bool negative;
+	uint64_t v;
+	int r = parse(s, &duration_family, &negative, &v, e);
+	if (r < 0)
+		return r;
+	if (v > INT64_MAX)
+		return err_set(e, -ERANGE, "read '%.64s', which is too large", s);
+	*ret_ns = negative ? -(int64_t)v : (int64_t)v;
+	return 0;
+}
+
+int unit_size(const char *s, uint64_t *ret_bytes, struct err *e)
+{
+	return parse_unsigned(s, &size_family, ret_bytes, e);
+}
+
+int unit_bitrate(const char *s, uint64_t *ret_bps, struct err *e)
+{
+	return parse_unsigned(s, &bitrate_family, ret_bps, e);
+}
+
+int unit_length(const char *s, uint64_t *ret_mm, struct err *e)
+{
+	return parse_unsigned(s, &length_family, ret_mm, e);
+}
+
+/* A plain decimal as a double; *ret_rest is what follows it. strtod rounds correctly where digits / 10^n would not. */
+static bool take_double(const char *s, double *ret, const char **ret_rest)
+{
+	uint64_t digits;
+	unsigned scale;
+	bool overflow;
+	const char *rest = take_decimal(s, &digits, &scale, &overflow);
+
+	if (!rest || (size_t)(rest - s) >= 64)
+		return false;
+	char text[64];
+	memcpy(text, s, (size_t)(rest - s));
+	text[rest - s] = '\0';
+	*ret = strtod(text, NULL);
+	*ret_rest = rest;
+	return true;
+}
+
+int unit_ratio(const char *s, double *ret, struct err *e)
+{
+	static const char expected[] = "a ratio such as 20%, 0.2 or 1/8";
+	double v, by;
+	const char *rest;
+
+	if (!s || !take_double(s, &v, &rest))
+		return refuse(e, -EINVAL, s ? s : "", expected);
+	if (*rest == '/') {
+		if (!take_double(rest + 1, &by, &rest))
+			return refuse(e, -EINVAL, s, expected);
+		if (by == 0)
+			return err_set(e, -ERANGE, "read '%.64s', which divides by zero", s);
+		v /= by;
+	} else if (*rest == '%') {
+		rest++;
+		v /= 100;
+	}
+	if (*rest)
+		return refuse(e, -EINVAL, s, expected);
+	*ret = v;
+	return 0;
+}
+
+int unit_int(const char *s, int64_t *ret, struct err *e)
+{
+	static const char expected[] = "a whole decimal number such as 10";
+	uint64_t v;
+	unsigned scale;
+	bool overflow, negative = s && *s == '-';
+
+	if (!s || strchr(s, '.'))
+		return refuse(e, -EINVAL, s ? s : "", expected);
+	const char *rest = take_decimal(s + negative, &v, &scale, &overflow);
+	if (!rest || *rest)
+		return refuse(e, -EINVAL, s, expected);
+	if (overflow || v > (uint64_t)INT64_MAX + negative)
+		return err_set(e, -ERANGE, "read '%.64s', which is too large", s);
+	*ret = negative ? (int64_t)(0 - v) : (int64_t)v;
+	return 0;
+}
+
+int unit_double(const char *s, double *ret, struct err *e)
+{
+	static const char expected[] = "a decimal number such as 2.5";
+	bool negative = s && *s == '-';
+	const char *rest;
+	double v;
+
+	if (!s || !take_double(s + negative, &v, &rest) || *rest)
+		return refuse(e, -EINVAL, s ? s : "", expected);
+	*ret = negative ? -v : v;
+	return 0;
+}
+
+/* The largest unit of @names (largest first) that divides @v exactly. */
+static char *format(char *buf, size_t size, const char *sign, uint64_t v, const struct unit *largest_first)
+{
+	const struct unit *u = largest_first;
+	while (u[1].name && (v == 0 || v % u->factor != 0))
+		u++;
+	snprintf(buf, size, "%s%" PRIu64 "%s", sign, v / u->factor, u->name);
+	return buf;
+}
+
+char *unit_duration_text(char *buf, size_t size, int64_t ns)
+{
+	/* Years are no unit to print: "1y" hides whether it has 365 days. */
+	static const struct unit u[] = {{"w", 604800000000000}, {"d", 86400000000000}, {"h", 3600000000000}, {"m", 60000000000},
+		{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}, {NULL, 0}};
+	if (ns == 0) {
+		snprintf(buf, size, "0s");
+		return buf;
+	}
+	return format(buf, size, ns < 0 ? "-" : "", ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, u);
+}
+
+char *unit_size_text(char *buf, size_t size, uint64_t bytes)
+{
+	/* Thresholds are compared with what a switch prints, in bytes: only round powers are shortened. */
+	static const struct unit u[] = {{"TB", 1000000000000}, {"GB", 1000000000}, {"MB", 1000000}, {"TiB", 1099511627776},
+		{"GiB", 1073741824}, {"MiB", 1048576}, {"KB", 1000}, {"B", 1}, {NULL, 0}};
+	return format(buf, size, "", bytes, u);
+}
+
+char *unit_bitrate_text(char *buf, size_t size, uint64_t bps)
+{
+	static const struct unit u[] = {{"T", 1000000000000}, {"G", 1000000000}, {"M", 1000000}, {"kbps", 1000}, {"bps", 1}, {NULL, 0}};
+	return format(buf, size, "", bps, u);
+}
+
+char *unit_length_text(char *buf, size_t size, uint64_t mm)
+{
+	static const struct unit u[] = {{"km", 1000000}, {"m", 1000}, {"cm", 10}, {"mm", 1}, {NULL, 0}};
+	return format(buf, size, "", mm, u);
+}
