@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""walks.py VENDOR - print what that vendor's SNMP agent answers, as a .snmprec file for snmpsim.
+
+The tables, columns, index rules and oddities are those that were verified in the vendors' MIBs and agents' sources; the
+values are made so that no two columns, ports or priorities share one: a swapped column cannot go unseen. This script knows
+nothing of rocewatch, and neither does expect.py, which reads the walk back through snmpbulkwalk.
+"""
+import sys
+
+INT, STR, OID, C32, G32, TT, C64 = "2", "4", "6", "65", "66", "67", "70"
+IF, IFX, ETH, ETHHC = "1.3.6.1.2.1.2.2.1", "1.3.6.1.2.1.31.1.1.1", "1.3.6.1.2.1.10.7.2.1", "1.3.6.1.2.1.10.7.11.1"
+rows = {}
+
+
+def put(oid, tag, value):
+    key = tuple(int(p) for p in oid.split("."))
+    assert key not in rows, oid
+    rows[key] = (tag, str(value))
+
+
+def number(port, prio, column, big=True):
+    """Different for each (port, priority, column); above 2^32 where the counter has 64 bits."""
+    v = (port % 1009 * 1000 + prio) * 1000 + column
+    return v + (1 << 40) if big else v
+
+
+def system(descr, objid, name, n_if):
+    put("1.3.6.1.2.1.1.1.0", STR, descr)
+    put("1.3.6.1.2.1.1.2.0", OID, objid)
+    put("1.3.6.1.2.1.1.3.0", TT, 360000)
+    put("1.3.6.1.2.1.1.5.0", STR, name)
+    put("1.3.6.1.2.1.2.1.0", INT, n_if)
+    put("1.3.6.1.2.1.31.1.5.0", TT, 0)
+
+
+def interfaces(ports, index_value=lambda i: i, ether=False, hc_errors=False, discontinuity=0):
+    """ports: (suffix, ifDescr, ifName, ifAlias, Mb/s, ifType)"""
+    for i, descr, name, alias, mbps, iftype in ports:
+        bps = min(mbps * 1000000, 4294967295)
+        for col, tag, v in ((1, INT, index_value(i)), (2, STR, descr), (3, INT, iftype), (4, INT, 9216), (5, G32, bps), (6, STR, ""),
+                            (7, INT, 1), (8, INT, 2 if "down" in alias else 1), (9, TT, discontinuity),
+                            (13, C32, number(i, 0, 13, False)), (14, C32, number(i, 0, 14, False)),
+                            (19, C32, number(i, 0, 19, False)), (20, C32, number(i, 0, 20, False))):
+            put(f"{IF}.{col}.{i}", tag, v)
+        put(f"{IFX}.1.{i}", STR, name)
+        for col in range(6, 14):
+            put(f"{IFX}.{col}.{i}", C64, number(i, 1, col))
+        put(f"{IFX}.15.{i}", G32, mbps)
+        put(f"{IFX}.18.{i}", STR, alias)
+        put(f"{IFX}.19.{i}", TT, discontinuity)
+        if ether and iftype == 6:
+            put(f"{ETH}.3.{i}", C32, number(i, 2, 3, False))
+            put(f"{ETH}.18.{i}", C32, number(i, 2, 18, False))
+            if hc_errors:
+                put(f"{ETHHC}.2.{i}", C64, number(i, 2, 102))
+                put(f"{ETHHC}.6.{i}", C64, number(i, 2, 106))
+
+
+def sonic():
+    ports = [(1, "etp1", "etp1", "spine1", 400000, 6), (5, "etp2", "etp2", "host down", 400000, 6), (9, "etp3", "etp3", "host2", 100000, 6),
+             (1001, "PortChannel1", "PortChannel1", "", 800000, 161), (10000, "eth0", "eth0", "mgmt", 1000, 6)]
+    system("SONiC Software Version: SONiC.202511.1 - HwSku: Mellanox-SN5600-C256S1 - Distribution: Debian 12.9 - Kernel: 6.1.0-22-2-amd64",
+           "1.3.6.1.4.1.8072.3.2.10", "leaf1", len(ports))
+    interfaces(ports, index_value=lambda i: i - 1)
+    P, Q = "1.3.6.1.4.1.9.9.813.1", "1.3.6.1.4.1.9.9.580.1.5.5.1.4"
+    for i in (1, 5, 9):
+        put(f"{P}.1.1.1.{i}", C64, number(i, 3, 2))  # the per-port table answers from priority 3 alone
+        put(f"{P}.1.1.2.{i}", C64, number(i, 3, 3))
+        for p in range(8):
+            put(f"{P}.2.1.2.{i}.{p}", C64, number(i, p, 2))
+            put(f"{P}.2.1.3.{i}.{p}", C64, number(i, p, 3))
+        for q in range(1, 9):  # 1-based
+            for t in range(1, 9):
+                put(f"{Q}.{i}.2.{q}.{t}", C64, number(i, q - 1, 100 + t))
+
+
+def eos():
+    ports = [(1, "Ethernet1/1", "Ethernet1/1", "spine1", 400000, 6), (2, "Ethernet2/1", "Ethernet2/1", "host down", 400000, 6),
+             (1000001, "Port-Channel1", "Port-Channel1", "", 800000, 161)]
+    system("Arista Networks EOS version 4.32.2F running on an Arista Networks DCS-7060X6-64PE", "1.3.6.1.4.1.30065.1.3011.7060", "leaf1", len(ports))
+    interfaces(ports, ether=True, hc_errors=True, discontinuity=100)
+    A = "1.3.6.1.4.1.30065.3"
+    for i in (1, 2):
+        for p in range(8):
+            put(f"{A}.11.1.1.1.3.{i}.{p}", C64, number(i, p, 2))
+            put(f"{A}.11.1.1.1.4.{i}.{p}", C64, number(i, p, 3))
+            put(f"{A}.13.1.9.1.3.{i}.{p}", INT, 1 if p == 3 else 2)
+            put(f"{A}.13.1.9.1.4.{i}.{p}", C64, number(i, p, 40) if p == 3 else 0)
+            put(f"{A}.6.1.1.1.3.{i}.{p + 1}", C64, number(i, p, 30))
+            put(f"{A}.6.1.1.1.4.{i}.{p + 1}", C64, number(i, p, 31))
+            for kind in (0, 1):
+                for col in range(4, 10):
+                    put(f"{A}.6.1.2.1.{col}.{i}.{p}.{kind}", C64, number(i, p, 200 + kind * 20 + col))
+            put(f"{A}.11.1.2.1.4.{i}.0.{p}", INT, 10 + p)
+            put(f"{A}.11.1.2.1.5.{i}.0.{p}", INT, 9 + p)
+
+
+def nxos():
+    ports = [(436207616, "Ethernet1/1", "Ethernet1/1", "spine1", 400000, 6), (436208128, "Ethernet1/2", "Ethernet1/2", "host down", 400000, 6),
+             (369098752, "port-channel1", "port-channel1", "", 800000, 161)]
+    system("Cisco NX-OS(tm) Nexus9000 C9364D-GX2A, Software (NXOS 64-bit), Version 10.4(3)", "1.3.6.1.4.1.9.12.3.1.3.2468", "leaf1", len(ports))
+    interfaces(ports, ether=True, discontinuity=100)
+    P, S = "1.3.6.1.4.1.9.9.813.1", "1.3.6.1.4.1.9.9.580.1"
+    put(f"{S}.1.6.0", G32, 208)
+    for n, i in enumerate((436207616, 436208128), 1):
+        put(f"{P}.1.1.1.{i}", C64, number(n, 90, 2))
+        put(f"{P}.1.1.2.{i}", C64, number(n, 90, 3))
+        for p in range(8):
+            put(f"{P}.2.1.2.{i}.{p}", C64, number(n, p, 2))
+            put(f"{P}.2.1.3.{i}.{p}", C64, number(n, p, 3))
+            put(f"{P}.3.1.3.{i}.{p}", C64, number(n, p, 53))
+            put(f"{P}.3.1.4.{i}.{p}", C64, number(n, p, 54))
+            put(f"{P}.3.1.5.{i}.{p}", C64, number(n, p, 55))
+            put(f"{P}.4.1.2.{i}.{p}", C64, number(n, p, 62))  # microseconds
+            put(f"{P}.4.1.3.{i}.{p}", C64, number(n, p, 63))
+            for col in range(2, 8):
+                put(f"{S}.5.6.1.{col}.{i}.{p}", G32, number(n, p, 300 + col, False))  # cells
+            for t in range(1, 9):
+                put(f"{S}.5.5.1.4.{i}.2.{p}.{t}", C64, number(n, p, 100 + t))
+            # buffer size, resume and pause thresholds of the ingress direction, bytes; 0 = not applicable on egress
+            lossless = p == 3
+            for direction, size, resume, pause in ((1, 101920 + n, 34320 + n, 46800 + n), (2, 0, 0, 0)):
+                put(f"{S}.4.8.1.3.{i}.{direction}.{p}", G32, size if lossless else 0)
+                put(f"{S}.4.8.1.7.{i}.{direction}.{p}", G32, resume if lossless else 0)
+                put(f"{S}.4.8.1.8.{i}.{direction}.{p}", G32, pause if lossless else 0)
+
+
+def cumulus():
+    ports = [(3, "swp1", "swp1", "spine1", 400000, 6), (4, "swp2", "swp2", "host down", 100000, 6), (20, "bond1", "bond1", "", 800000, 161)]
+    system("Cumulus-Linux 5.14.0 (Linux Kernel 6.1.123)", "1.3.6.1.4.1.40310", "leaf1", len(ports))
+    interfaces(ports)
+    C = "1.3.6.1.4.1.40310.2"
+    for i, name in ((3, "swp1"), (4, "swp2")):
+        put(f"{C}.2.3.1.1.{i}", STR, name)
+        put(f"{C}.2.3.1.2.{i}", C64, number(i, 0, 2))
+        put(f"{C}.2.3.1.3.{i}", C64, number(i, 0, 3))
+        for p in range(8):
+            put(f"{C}.2.3.1.{4 + 2 * p}.{i}", C64, number(i, p, 40))
+            put(f"{C}.2.3.1.{5 + 2 * p}.{i}", C64, number(i, p, 50))
+            for col in range(3, 8):
+                put(f"{C}.2.6.1.{col}.{i}.{p}", C64, number(i, p, 60 + col))
+
+
+def onyx():
+    ports = [(1, "Eth1/1", "Eth1/1", "spine1", 400000, 6), (2, "Eth1/2", "Eth1/2", "host down", 200000, 6)]
+    system("Mellanox MSN4700,MLNX-OS,SWv3.10.4100", "1.3.6.1.4.1.33049.1.1.1.4700", "leaf1", len(ports))
+    interfaces(ports, ether=True)
+    M = "1.3.6.1.4.1.33049.15.1"
+    for i in (1, 2):
+        for p in range(8):
+            for col in (3, 4, 5, 6):  # rx frames, rx pause ms, tx frames, tx pause ms
+                put(f"{M}.2.1.{col}.{i}.{p}", C64, number(i, p, col, big=col in (3, 5)))
+            for col in (3, 4, 5, 6, 7):
+                put(f"{M}.3.1.{col}.{i}.{p}", C64, number(i, p, 300 + col, big=col != 5))
+            for col in (3, 4, 6, 7, 8, 9):
+                put(f"{M}.4.1.{col}.{i}.{p}", C64, number(i, p, 400 + col, big=col not in (6, 7)))
+
+
+def junos():
+    ports = [(512, "et-0/0/0", "et-0/0/0", "spine1", 400000, 6), (513, "et-0/0/1", "et-0/0/1", "host down", 400000, 6), (600, "ae0", "ae0", "", 800000, 161)]
+    system("Juniper Networks, Inc. qfx5240-64od internet router, kernel JUNOS 23.4X100", "1.3.6.1.4.1.2636.1.1.1.4.593", "leaf1", len(ports))
+    interfaces(ports, ether=True, discontinuity=100)
+    J = "1.3.6.1.4.1.2636.3.15"
+    for i in (512, 513):
+        for p in range(8):
+            put(f"{J}.11.1.3.{i}.{p}", C64, number(i, p, 3))
+            put(f"{J}.11.1.4.{i}.{p}", C64, number(i, p, 4))
+            for col in (3, 4, 5, 6):
+                put(f"{J}.12.1.{col}.{i}.{p}", C64, number(i, p, 20 + col))
+            for col in (3, 5, 7, 9, 11, 13, 23, 53, 55):
+                put(f"{J}.4.1.{col}.{i}.{p}", C64, number(i, p, 100 + col))
+            for col in (57, 58, 59, 60):
+                put(f"{J}.4.1.{col}.{i}.{p}", C64, number(i, p, 100 + col, False))
+
+
+def dell_os9():
+    ports = [(2097156, "fortyGigE 0/0", "fortyGigE 0/0", "spine1", 40000, 6), (2097284, "fortyGigE 0/4", "fortyGigE 0/4", "host down", 40000, 6)]
+    system("Dell EMC Networking OS Operating System Version: 2.0 Application Software Version: 9.14(2.9)", "1.3.6.1.4.1.6027.1.3.25", "leaf1", len(ports))
+    interfaces(ports, ether=True)
+    D = "1.3.6.1.4.1.6027.3.27.1"
+    for n, i in enumerate((2097156, 2097284), 1):
+        for p in range(8):
+            put(f"{D}.11.1.2.{i}.{p}", C64, number(n, p, 2))
+            put(f"{D}.11.1.3.{i}.{p}", C64, number(n, p, 3))
+            put(f"{D}.9.1.2.{i}.{p}", C32, number(n, p, 92, False))
+            put(f"{D}.9.1.3.{i}.{p}", C32, number(n, p, 93, False))
+            for col in (1, 2, 3, 4, 5, 6, 7):
+                put(f"{D}.10.1.{col}.{i}.{p}", INT if col == 3 else G32, 1 if col == 3 else number(n, p, 100 + col, False))
+        put(f"{D}.24.1.1.{i}", C32, number(n, 0, 241, False))
+        put(f"{D}.24.1.2.{i}", C64, number(n, 0, 242))
+
+
+def generic():
+    ports = [(1, "lo", "lo", "", 10, 24), (2, "eth1", "eth1", "spine1", 100000, 6), (3, "eth2", "eth2", "host down", 25000, 6)]
+    system("Some switch", "1.3.6.1.4.1.99999.1", "leaf1", len(ports))
+    interfaces(ports, ether=True, hc_errors=True, discontinuity=100)
+    for i in (2, 3):
+        for col in (5, 6):
+            put(f"1.3.6.1.2.1.10.7.10.1.{col}.{i}", C64, number(i, 3, col))
+
+
+VENDORS = {"sonic": sonic, "eos": eos, "nxos": nxos, "cumulus": cumulus, "onyx": onyx, "junos": junos, "dell-os9": dell_os9, "generic": generic}
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1] not in VENDORS:
+        sys.exit(f"usage: walks.py {'|'.join(VENDORS)}")
+    VENDORS[sys.argv[1]]()
+    for key in sorted(rows):
+        print(".".join(map(str, key)) + "|" + "|".join(rows[key]))
