@@ -1,0 +1,1 @@
+rw_bench(fast_agent)
