@@ -57,7 +57,7 @@ static void civil_from_days(int64_t z, int64_t *y, int *m, int *d)
 
 char *wall_format(char buf[WALL_TEXT_MAX], wall_t t, int frac)
 {
-	int64_t s = floor_div(t.ns, NS_PER_S), ns = t.ns - s * NS_PER_S;
+	int64_t s = floor_div(t.ns, NS_PER_S), ns = (t.ns % NS_PER_S + NS_PER_S) % NS_PER_S;
 	int64_t days = floor_div(s, 86400), year;
 	int sod = (int)(s - days * 86400), month, day;
 

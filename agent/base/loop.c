@@ -49,14 +49,24 @@ int loop_new(struct loop **ret)
 	return 0;
 }
 
+static void refuse_unfreed(uv_handle_t *h, void *arg)
+{
+	if (uv_is_closing(h))
+		return;
+	/* Our own mistake: waiting for this handle would be a hang at shutdown. */
+	fprintf(stderr, "rocewatch: a %s handle outlives its loop\n", uv_handle_type_name(h->type));
+	abort();
+}
+
 void loop_free(struct loop *l)
 {
 	if (!l)
 		return;
-	/* Freed handles and work in flight need turns to be released; a handle that was never freed would keep us here,
-	 * so after a turn that has nothing closing the rest is a leak for the sanitizer to name, not a hang. */
-	while (uv_loop_close(&l->uv) == UV_EBUSY && uv_run(&l->uv, UV_RUN_ONCE) != 0)
-		;
+	uv_walk(&l->uv, refuse_unfreed, NULL);
+	/* What is closing is released, what a pool thread works on is waited for. */
+	uv_run(&l->uv, UV_RUN_DEFAULT);
+	if (uv_loop_close(&l->uv) < 0)
+		abort();
 	free(l);
 }
 
@@ -125,7 +135,7 @@ static void on_fd(uv_poll_t *h, int status, int events)
 	struct loop_fd *f = (struct loop_fd *)h;
 	int mine = (events & UV_READABLE ? LOOP_READ : 0) | (events & UV_WRITABLE ? LOOP_WRITE : 0);
 	/* An error condition is reported as everything asked for: the read or write that follows gets the errno. */
-	f->fn(f->arg, status < 0 || (events & UV_DISCONNECT) ? f->events : mine);
+	f->fn(f->arg, status < 0 ? f->events : mine);
 }
 
 struct loop_fd *loop_fd_new(struct loop *l, int fd, int events, loop_fd_fn *fn, void *arg)

@@ -103,7 +103,7 @@ const char *str_nearest(const char *s, const char *const *candidates, size_t n)
 			best = candidates[i];
 		}
 	}
-	size_t len = strlen(s);
+	size_t len = strnlen(s, NEAREST_MAX);
 	if (!best || (best_distance > 2 && best_distance > len / 3))
 		return NULL;
 	/* Two edits turn any two-letter word into any other: such a "nearest" would be noise. */

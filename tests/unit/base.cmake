@@ -1,0 +1,5 @@
+rw_unit(base rw_base)
+rw_unit(base_clock rw_base)
+rw_unit(base_unit rw_base)
+rw_unit(base_log rw_base)
+rw_unit(base_loop rw_base)
