@@ -1,1 +1,40 @@
-/* analyzer */
+/* analyzer - finding an analyzer by name, and a finding to fill in. */
+#include "analyzers/analyzer.h"
+
+#include <string.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/str.h"
+#include "db/entity.h"
+
+const struct analyzer *analyzer_by_name(const char *name)
+{
+	for (size_t i = 0; analyzers[i]; i++)
+		if (str_eq(analyzers[i]->name, name))
+			return analyzers[i];
+	return NULL;
+}
+
+struct finding *finding_add(struct finding_list *l, struct arena *a)
+{
+	if (l->n >= l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 16;
+		struct finding *v = arena_array(a, struct finding, cap);
+		if (l->n)
+			memcpy(v, l->v, l->n * sizeof(*v));
+		l->v = v;
+		l->cap = cap;
+	}
+	struct finding *f = &l->v[l->n++];
+	*f = (struct finding){
+		.priority = PRIO_NONE,
+		.hold = 1,
+		.confidence_ratio = NAN,
+		.coverage_ratio = NAN,
+		.loss_ratio = NAN,
+		.explained_ratio = NAN,
+		.value = NAN,
+		.warn = NAN,
+	};
+	return f;
+}

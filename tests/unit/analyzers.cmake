@@ -1,0 +1,1 @@
+rw_unit(chance rw_analyzers)
