@@ -1,1 +1,367 @@
-/* ledger */
+/*
+ * ledger - the incidents' state machine (drawn in ledger.h). Owns every story: those still pending, those open, and those closed
+ * that were not forgotten yet. Findings come in, told changes go out; nothing here reads a clock or a disk.
+ *
+ * A story is found by its key, (analyzer, device, port, priority, host, group). The map keeps one slot per key for ever (keys are
+ * bounded by the fabric); the slot says which of the stories, if any, is the current one.
+ */
+#include "agent/ledger.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/log.h"
+#include "agent/base/map.h"
+#include "agent/base/str.h"
+#include "agent/incident.h"
+
+struct ledger {
+	const struct fabric *fabric;
+	ledger_fn *changed;
+	void *arg;
+	struct smap *slots;      /* key -> index into current */
+	struct story **current;  /* one per key; NULL when there is no story under way */
+	size_t n_current, cap_current;
+	struct story **told;     /* all that reached OPEN, in order of opening; owned */
+	size_t n_told, cap_told;
+	const struct incident **sorted;
+	size_t cap_sorted;
+};
+
+struct ledger *ledger_new(const struct fabric *f, ledger_fn *changed, void *arg)
+{
+	struct ledger *l = rw_calloc(1, sizeof(*l));
+	l->fabric = f;
+	l->changed = changed;
+	l->arg = arg;
+	l->slots = smap_new();
+	return l;
+}
+
+void ledger_free(struct ledger *l)
+{
+	if (!l)
+		return;
+	for (size_t k = 0; k < l->n_current; k++) {
+		if (l->current[k] && l->current[k]->i.state == INCIDENT_PENDING)
+			story_free(l->current[k]);
+	}
+	for (size_t k = 0; k < l->n_told; k++)
+		story_free(l->told[k]);
+	free(l->current);
+	free(l->told);
+	free(l->sorted);
+	smap_free(l->slots);
+	free(l);
+}
+
+/* --- finding the story ------------------------------------------------------------------------------------------------ */
+
+static struct story **slot_of(struct ledger *l, const char *analyzer, const char *device, const char *port, int priority,
+	const char *host, const char *group)
+{
+	const char *parts[] = {analyzer, device, port, host, group};
+	rw_cleanup(str_done) struct str key = {0};
+	for (size_t k = 0; k < rw_countof(parts); k++) {
+		const char *text = parts[k] ? parts[k] : "";
+		str_addn(&key, text, strlen(text) + 1);
+	}
+	str_addf(&key, "%d", priority);
+
+	uint64_t index;
+	if (!smap_get(l->slots, key.s, key.n, &index)) {
+		index = l->n_current;
+		rw_grow(l->current, l->n_current, l->cap_current);
+		l->current[l->n_current++] = NULL;
+		smap_put(l->slots, key.s, key.n, index);
+	}
+	return &l->current[index];
+}
+
+static void add_told(struct ledger *l, struct story *s)
+{
+	rw_grow(l->told, l->n_told, l->cap_told);
+	l->told[l->n_told++] = s;
+}
+
+/* --- telling ---------------------------------------------------------------------------------------------------------- */
+
+static void tell(struct ledger *l, struct story *s, enum incident_state from)
+{
+	story_refresh(s);
+	if (l->changed)
+		l->changed(l->arg, &s->i, from);
+	story_set(&s->i.note, NULL);
+}
+
+/* The only place that changes .state. @note says why, for the timeline. */
+static void change(struct ledger *l, struct story *s, enum incident_state to, int64_t t_ns, const char *note)
+{
+	enum incident_state from = s->i.state;
+	assert(from != to && from != INCIDENT_CLOSED);
+	s->i.state = to;
+	switch (to) {
+	case INCIDENT_OPEN:
+		s->i.under = 0;
+		if (from == INCIDENT_PENDING) {
+			s->i.opened_ns = t_ns;
+			story_name(s, l->fabric);
+			add_told(l, s);
+		}
+		break;
+	case INCIDENT_CLEARING:
+		s->i.over = 0;
+		break;
+	case INCIDENT_CLOSED:
+		s->i.closed_ns = t_ns;
+		break;
+	case INCIDENT_PENDING:
+		break;
+	}
+	story_note(s, t_ns, "%s: %s", incident_state_name(to), note);
+	tell(l, s, from);
+}
+
+/* --- one finding ------------------------------------------------------------------------------------------------------ */
+
+static double strength_of(const struct finding *f)
+{
+	double s = isfinite(f->warn) && f->warn > 0 ? f->value / f->warn : f->value;
+	return isnan(s) ? 0 : s;
+}
+
+/* Money: GPUs that wait x price x share of time lost. Only OVER windows cost. */
+static void account(struct ledger *l, struct story *s, const struct finding *f)
+{
+	double price = l->fabric->usd_per_gpu_hour;
+	if (s->i.gpus_affected == 0 || isnan(f->loss_ratio) || isnan(price) || price <= 0) {
+		s->i.usd_per_hour = NAN;
+		return;
+	}
+	s->i.usd_per_hour = (double)s->i.gpus_affected * price * f->loss_ratio;
+	double hours = (double)(f->to_ns - f->from_ns) / (3600.0 * (double)NS_PER_S);
+	s->i.usd_total = (isnan(s->i.usd_total) ? 0 : s->i.usd_total) + s->i.usd_per_hour * hours;
+}
+
+/*
+ * Should the story now say what this finding says? The rule for another cause is in ledger.h. Fills the note when the
+ * cause changed.
+ */
+static bool judge_cause(struct story *s, const struct finding *f)
+{
+	if (str_eq(s->i.cause, f->cause)) {
+		free(s->candidate);
+		s->candidate = NULL;
+		s->candidate_windows = 0;
+		return strength_of(f) >= s->strength;
+	}
+	if (!str_eq(s->candidate, f->cause)) {
+		free(s->candidate);
+		s->candidate = rw_strdup(f->cause);
+		s->candidate_windows = 0;
+	}
+	s->candidate_windows++;
+	bool as_sure = !(f->confidence_ratio < s->i.confidence_ratio); /* an unknown confidence on either side does not hold it up */
+	if (!as_sure && s->candidate_windows < s->hold)
+		return false;
+	if (s->i.state != INCIDENT_PENDING)
+		story_note(s, f->to_ns, "cause: %s, was %s", f->cause, s->i.cause);
+	story_set(&s->i.cause, f->cause);
+	free(s->candidate);
+	s->candidate = NULL;
+	s->candidate_windows = 0;
+	return true;
+}
+
+static void take_over(struct ledger *l, struct story **slot, const struct finding *f)
+{
+	struct story *s = *slot;
+	if (!s) {
+		s = *slot = story_new(f);
+		s->i.first_ns = f->from_ns;
+		s->i.severity = f->severity;
+	}
+	s->hold = f->hold > 0 ? f->hold : 1;
+	s->i.over++;
+	s->i.windows++;
+	s->i.under = 0;
+	s->i.updated_ns = f->to_ns;
+	if (judge_cause(s, f) || !s->described) {
+		story_describe(s, f);
+		s->strength = strength_of(f);
+	}
+	story_impact(s, l->fabric);
+	account(l, s, f);
+	bool risen = f->severity > s->i.severity;
+	if (risen)
+		s->i.severity = f->severity;
+
+	switch (s->i.state) {
+	case INCIDENT_PENDING:
+		if (s->i.over < s->hold)
+			return;
+		if (s->i.over == 1) {
+			change(l, s, INCIDENT_OPEN, f->to_ns, s->i.summary ? s->i.summary : s->i.cause);
+		} else {
+			char note[640];
+			snprintf(note, sizeof(note), "%" PRIu32 " windows in a row: %s", s->i.over, s->i.summary ? s->i.summary : s->i.cause);
+			change(l, s, INCIDENT_OPEN, f->to_ns, note);
+		}
+		return;
+	case INCIDENT_CLEARING:
+		change(l, s, INCIDENT_OPEN, f->to_ns, "it is back");
+		return;
+	case INCIDENT_OPEN:
+		if (risen)
+			story_note(s, f->to_ns, "severity: %s", severity_name(s->i.severity));
+		tell(l, s, INCIDENT_OPEN);
+		return;
+	case INCIDENT_CLOSED:
+		break;
+	}
+	assert(!"a closed story keeps no slot");
+}
+
+static void take_under(struct ledger *l, struct story **slot, const struct finding *f)
+{
+	struct story *s = *slot;
+	if (!s)
+		return;
+	if (s->i.state == INCIDENT_PENDING) {
+		story_free(s);
+		*slot = NULL;
+		return;
+	}
+	s->i.under++;
+	s->i.updated_ns = f->to_ns;
+	if (s->i.state == INCIDENT_OPEN)
+		change(l, s, INCIDENT_CLEARING, f->to_ns, "looked for and not there");
+	else if (s->i.under < s->hold)
+		tell(l, s, INCIDENT_CLEARING);
+	if (s->i.under >= s->hold) {
+		change(l, s, INCIDENT_CLOSED, f->to_ns, "gone for as many windows as it took to open");
+		*slot = NULL;
+	}
+}
+
+void ledger_take(struct ledger *l, const struct finding *f)
+{
+	if (f->verdict != FINDING_OVER && f->verdict != FINDING_UNDER)
+		return;
+	struct story **slot = slot_of(l, f->analyzer, f->device, f->port, f->priority, f->host, f->group);
+	if (*slot && f->to_ns <= (*slot)->i.updated_ns)
+		return;
+	if (f->verdict == FINDING_OVER)
+		take_over(l, slot, f);
+	else
+		take_under(l, slot, f);
+}
+
+/* --- asking ----------------------------------------------------------------------------------------------------------- */
+
+static int sorted_compare(const void *a, const void *b)
+{
+	return incident_compare(*(const struct incident *const *)a, *(const struct incident *const *)b);
+}
+
+size_t ledger_incidents(const struct ledger *l, const struct incident ***ret)
+{
+	struct ledger *m = (struct ledger *)l; /* the sorted view is a cache, not state */
+	if (m->cap_sorted < l->n_told) {
+		m->cap_sorted = l->cap_told;
+		m->sorted = rw_realloc(m->sorted, m->cap_sorted * sizeof(*m->sorted));
+	}
+	for (size_t k = 0; k < l->n_told; k++)
+		m->sorted[k] = &l->told[k]->i;
+	if (l->n_told)
+		qsort(m->sorted, l->n_told, sizeof(*m->sorted), sorted_compare);
+	*ret = m->sorted;
+	return l->n_told;
+}
+
+static struct story *find(const struct ledger *l, const char *id)
+{
+	for (size_t k = l->n_told; k-- > 0;) {
+		if (strcasecmp(l->told[k]->i.id, id) == 0)
+			return l->told[k];
+	}
+	return NULL;
+}
+
+const struct incident *ledger_find(const struct ledger *l, const char *id)
+{
+	const struct story *s = find(l, id);
+	return s ? &s->i : NULL;
+}
+
+int ledger_ack(struct ledger *l, const char *id, const char *who, const char *note, int64_t t_ns)
+{
+	struct story *s = find(l, id);
+	if (!s)
+		return -ENOENT;
+	story_set(&s->i.acked_by, who);
+	json_object_set_new(s->i.json, "ack_note", note && *note ? json_string(note) : json_null());
+	if (note && *note)
+		story_note(s, t_ns, "acknowledged by %s: %s", who, note);
+	else
+		story_note(s, t_ns, "acknowledged by %s", who);
+	tell(l, s, s->i.state);
+	return 0;
+}
+
+/* --- starting, reloading, forgetting ---------------------------------------------------------------------------------- */
+
+static void drop_orphans(struct ledger *l)
+{
+	for (size_t k = 0; k < l->n_current; k++) {
+		struct story *s = l->current[k];
+		if (!s || !s->i.device || fabric_device(l->fabric, s->i.device))
+			continue;
+		if (s->i.state == INCIDENT_PENDING)
+			story_free(s);
+		else
+			change(l, s, INCIDENT_CLOSED, s->i.updated_ns, "its device is no longer configured");
+		l->current[k] = NULL;
+	}
+}
+
+void ledger_reload(struct ledger *l, const struct fabric *f)
+{
+	l->fabric = f;
+	drop_orphans(l);
+}
+
+int ledger_restore(struct ledger *l, const char *json)
+{
+	struct story *s = story_parse(json);
+	if (!s)
+		return -EINVAL;
+	struct story **slot = slot_of(l, s->i.analyzer, s->i.device, s->i.port, s->i.priority, s->i.host, s->i.group);
+	if (find(l, s->i.id) || (s->i.state != INCIDENT_CLOSED && *slot)) {
+		story_free(s);
+		return -EEXIST;
+	}
+	add_told(l, s);
+	if (s->i.state != INCIDENT_CLOSED) {
+		*slot = s;
+		drop_orphans(l);
+	}
+	return 0;
+}
+
+void ledger_forget(struct ledger *l, int64_t t_ns)
+{
+	size_t n = 0;
+	for (size_t k = 0; k < l->n_told; k++) {
+		if (l->told[k]->i.state == INCIDENT_CLOSED && l->told[k]->i.closed_ns < t_ns)
+			story_free(l->told[k]);
+		else
+			l->told[n++] = l->told[k];
+	}
+	l->n_told = n;
+}

@@ -7,11 +7,21 @@
  *
  * An incident is identified by (analyzer, device, port, priority, host, group); its id by a hash over (fabric, cause, root subject,
  * opened window), so live and replay agree. Pure of clock and I/O: time comes with the findings; what changed is told to @changed.
+ *
+ * What an open incident says (summary, evidence, flows, roles, next steps, confidence, value) comes from its strongest OVER window:
+ * the one furthest above its threshold, the later one when equal. Severity only rises while it is open.
+ *
+ * A cause may change while the incident is open, as better evidence arrives. The id stays (it names the story, not our opinion of it)
+ * and the timeline says when and from what. The new cause is taken at once when it is held with at least the confidence of the old one,
+ * else after it was given in `hold` OVER windows in a row, so that one window without packets does not unsay what packets showed.
+ *
+ * clear_hold is the hold of the finding: as many quiet windows close an incident as loud ones opened it.
  */
 #ifndef RW_AGENT_LEDGER_H
 #define RW_AGENT_LEDGER_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include "config/fabric.h"
 #include "db/finding.h"
@@ -31,17 +41,28 @@ struct incident {
 	uint64_t gpus_affected;
 	const char *acked_by;
 	json_t *json; /* contract form (metrics.md), kept current; owned */
+	const char *note;   /* during @changed: the line added to the timeline, NULL when only numbers moved */
+	int64_t note_ns;    /* and its time */
 };
 
 struct ledger;
+/* @from equals the incident's state when it did not change. Only incidents that reached OPEN are told. */
 typedef void ledger_fn(void *arg, const struct incident *i, enum incident_state from);
 struct ledger *ledger_new(const struct fabric *f, ledger_fn *changed, void *arg);
 void ledger_free(struct ledger *l);
+/* ledger_reload - judge by another fabric from now on. Incidents whose device it does not have are closed: nobody will speak of them again. */
 void ledger_reload(struct ledger *l, const struct fabric *f);
-void ledger_take(struct ledger *l, const struct finding *f); /* findings of one window, in order */
+/* ledger_take - findings of one window, in order. A window an incident has already counted (after a restart) is not counted twice. */
+void ledger_take(struct ledger *l, const struct finding *f);
 size_t ledger_incidents(const struct ledger *l, const struct incident ***ret); /* worst first; all that reached OPEN; lent until the next take */
+const struct incident *ledger_find(const struct ledger *l, const char *id); /* any case; NULL; lent until the next take */
 int ledger_ack(struct ledger *l, const char *id, const char *who, const char *note, int64_t t_ns); /* -ENOENT */
-/* ledger_restore - at start: incidents that were open when the agent stopped go on, from their stored JSON. */
+/* ledger_restore - at start: incidents that were open when the agent stopped go on, from their stored JSON. -EINVAL, -EEXIST. */
 int ledger_restore(struct ledger *l, const char *json);
+/* ledger_forget - drop incidents closed before @t_ns from memory (the database keeps them). */
+void ledger_forget(struct ledger *l, int64_t t_ns);
+
+/* incident_compare - worst first: severity, then money per hour, then confidence, then the older one, then id. For qsort of pointers. */
+int incident_compare(const struct incident *a, const struct incident *b);
 
 #endif
