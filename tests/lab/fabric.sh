@@ -1,7 +1,7 @@
 #!/bin/bash
 # fabric.sh - a leaf-spine fabric in Linux network namespaces: 2 spines, 4 leaves, 2 hosts per leaf.
 #
-#   fabric.sh [--prefix NAME] up [--owner PID] | down | status | ns NODE | address NODE | dir | probe LEAF HOST DST FROM TO
+#   fabric.sh [--prefix NAME] up [--owner PID] | down | status | ns NODE | address NODE | dir | wires | probe LEAF HOST DST FROM TO
 #
 # Everything carries one name prefix and lives in one directory (/run/rocewatch-lab/PREFIX), so several labs stand side by side
 # and "down" finds what "up" made even after a crash. "up" first removes an old lab of the same name. With --owner the lab
@@ -225,8 +225,12 @@ lldp_complete() { # every switch neighbour of this switch is in its LLDP-MIB
 # --- verbs ---------------------------------------------------------------------------------------------------------------
 
 # Kills what runs in the lab's namespaces (by id) and removes them. Safe to call at any time, any number of times.
+# With --owner it does so only if the lab is still that process's: a later one of the same name stays.
 down() {
 	local n pids left end
+	if [ "${1:-}" = --owner ] && [ "$(cat "$dir/owner" 2>/dev/null)" != "${2:-}" ]; then
+		return 0
+	fi
 	for n in $(nodes); do
 		[ -e "/run/netns/$(ns "$n")" ] || continue
 		pids=$(ip netns pids "$(ns "$n")" 2>/dev/null)
@@ -277,7 +281,8 @@ up() {
 	for n in $(nodes_switches); do wait_for "lldpd of $n" lldpd_slow "$n"; done
 	wires >"$dir/wires"
 	if [ -n "$owner" ]; then
-		setsid bash -c 'tail --pid="$1" -f /dev/null; exec "$2" --prefix "$3" down' bash "$owner" "$self" "$prefix" </dev/null >/dev/null 2>&1 &
+		echo "$owner" >"$dir/owner"
+		setsid bash -c 'tail --pid="$1" -f /dev/null; exec "$2" --prefix "$3" down --owner "$1"' bash "$owner" "$self" "$prefix" </dev/null >/dev/null 2>&1 &
 	fi
 	trap - EXIT INT TERM HUP
 }
@@ -319,7 +324,7 @@ done
 dir=/run/rocewatch-lab/$prefix
 case $verb in
 up) up "$@" ;;
-down) down ;;
+down) down "$@" ;;
 status) status ;;
 ns) ns "${1:?node}" ;;
 address) mgmt_address "${1:?node}" ;;

@@ -1,0 +1,56 @@
+#!/usr/bin/python3
+"""One dead device of five: the others keep their cadence, it is reported once and then with growing gaps, `status` shows it down,
+and it is back when it answers again."""
+import os
+import signal
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lab import LEAVES, check, largest_gap_s, main, wait_for  # noqa: E402
+
+DEAD = "spine1"
+MISSED_S = 1.8  # at 1 s interval with 10 % jitter
+COMPLAINTS = 3  # at once, after 10 s, after 20 s more
+
+
+def test(lab):
+    # Silence, not a refusal: the port is open, nobody answers. The timeout is longer than the interval, so waiting would show.
+    os.kill(lab.pid[DEAD], signal.SIGSTOP)
+    config = lab.config(interval="1s", timeout="2s", capture=False, switches=LEAVES + [DEAD])
+    agent = lab.agent(config)
+    wait_for("four switches up", lambda: {n for n, d in lab.status(config).items() if d["up"]} >= set(LEAVES), 30, 0.2, agent)
+
+    def complaints():
+        return [(t, line) for t, level, line in lab.log_lines(DEAD) if level.startswith(("warn", "err"))]
+    wait_for("%d complaints about %s" % (COMPLAINTS, DEAD), lambda: len(complaints()) >= COMPLAINTS, 60, 0.5, agent)
+    status = lab.status(config)
+    check(set(status) == set(LEAVES) | {DEAD}, "status lists %s" % sorted(status))
+    check(status[DEAD]["up"] is False and status[DEAD]["reason"], "status shows the dead device as %s" % status[DEAD])
+    check(all(status[d]["up"] for d in LEAVES), "status: %s" % status)
+
+    polls = lab.polls(config)
+    check(DEAD not in polls, "samples of a device that never answered")
+    for d in LEAVES:
+        check(len(polls[d]) >= 20, "%s has only %d polls" % (d, len(polls[d])))
+        check(largest_gap_s(polls[d]) < MISSED_S, "%s was delayed: %.2f s between two polls" % (d, largest_gap_s(polls[d])))
+        check(not [c for c in lab.log_lines(d) if c[1].startswith(("warn", "err"))], "complaints about %s, which is well" % d)
+    told = complaints()
+    gaps = [(b[0] - a[0]) / 1e9 for a, b in zip(told, told[1:])]
+    check(all(b > 1.5 * a for a, b in zip(gaps, gaps[1:])), "the gaps between complaints do not grow: %s" % gaps)
+    tries = lab.run(config, "query", "sql", "SELECT timeouts + errors AS n FROM targets WHERE device = '%s'" % DEAD, "--format", "csv").split()
+    check(int(tries[-1]) > 2 * len(told), "%s complaints for %s failed tries: every failure is told" % (len(told), tries[-1]))
+
+    # Back again.
+    os.kill(lab.pid[DEAD], signal.SIGCONT)
+    wait_for("%s up again" % DEAD, lambda: lab.status(config)[DEAD]["up"], 15, 0.2, agent)
+    wait_for("polls of %s" % DEAD, lambda: len(lab.polls(config, "1m").get(DEAD, [])) >= 2, 15, 0.2, agent)
+    after = [line for t, level, line in lab.log_lines(DEAD) if t > told[-1][0] and level.startswith("info")]
+    check(after, "nothing in the log says that %s is back" % DEAD)
+    check(lab.end(agent) == 0, "the agent did not end well")
+    print("cadence of the four: largest gap %.2f s over %d polls; complaints %s s apart" % (
+        max(largest_gap_s(polls[d]) for d in LEAVES), sum(len(polls[d]) for d in LEAVES), ["%.0f" % g for g in gaps]))
+
+
+main(test, "dead")
