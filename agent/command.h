@@ -51,6 +51,13 @@ struct command {
 
 extern const struct command *const commands[]; /* NULL-terminated */
 
+/*
+ * cli_run - read the command line against @table and run the command it names. Help and version go to stdout and return 0; a usage
+ * error goes to stderr with the nearest name and returns the command's usage_exit. g->color arrives in run() as ALWAYS or NEVER:
+ * NO_COLOR, TERM and the terminal have been asked. Failing to write stdout makes a success a failure.
+ */
+int cli_run(int argc, char **argv, const struct command *const *table);
+
 /* --- helpers shared by commands (agent/context.c) --- */
 
 /* command_opt - value of a long option, or NULL. */

@@ -1,1 +1,177 @@
-/* context */
+/* context - see command.h: which database, which configuration, what time it is, and which stretch of time is asked for. */
+#include "agent/command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "analyzers/analyzer.h"
+#include "config/config.h"
+#include "db/series.h"
+#include "db/store.h"
+
+#define AROUND_SPAN_NS (15 * 60 * NS_PER_S)
+enum { MAX_TABLES = 256 };
+
+const struct option_table *const *module_tables(size_t *ret_n)
+{
+	static const struct option_table *tables[MAX_TABLES];
+	size_t n = 0;
+
+	for (; analyzers[n] && n < MAX_TABLES; n++)
+		tables[n] = &analyzers[n]->options;
+	*ret_n = n;
+	return tables;
+}
+
+/* The first mistake, and how to see the others. */
+static int first_of(const struct err_list *l, int code, struct err *e)
+{
+	if (l->n == 0)
+		return err_set(e, code, "%s", strerror(-code));
+	const struct err *first = &l->v[0];
+	if (l->n == 1)
+		return err_at(e, code, first->file, first->line, first->col, "%s", first->text);
+	return err_at(e, code, first->file, first->line, first->col, "%s (and %zu more: 'rocewatch config check' lists them)",
+		first->text, l->n - 1);
+}
+
+static int read_file(struct context *x, const char *path, struct err *e)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	size_t n;
+	const struct option_table *const *tables = module_tables(&n);
+
+	int r = config_load(path, CONFIG_FULL, tables, n, &x->config, &errors);
+	/* Whatever is wrong with it, to the caller it is a configuration that cannot be used: exit 2. */
+	return r < 0 ? first_of(&errors, -EINVAL, e) : 0;
+}
+
+/* The configuration that was in force at the end of the stretch, as the agent or the replay stored it. */
+static int read_stored(struct context *x, struct err *e)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	rw_cleanup(freep) char *yaml = NULL;
+	size_t n;
+	const struct option_table *const *tables = module_tables(&n);
+
+	int r = series_db_fabric(x->db, x->to_ns, &yaml, e);
+	if (r == -ENODATA)
+		return err_at(e, -EINVAL, x->db_path, 0, 0, "holds no configuration yet; name one with -c FILE");
+	if (r < 0)
+		return r;
+	r = config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE, tables, n, &x->config, &errors);
+	return r < 0 ? first_of(&errors, -EINVAL, e) : 0;
+}
+
+static int read_config(struct context *x, const struct globals *g, struct err *e)
+{
+	/* With --db and no named file, the database's own configuration is meant: the site's file describes another fabric. */
+	if (!g->config_named && g->db)
+		return 0;
+	if (!g->config_named && access(g->config_path, F_OK) < 0 && errno == ENOENT)
+		return err_at(e, -EINVAL, g->config_path, 0, 0, "there is no configuration; name one with -c FILE, or a database with --db FILE");
+	return read_file(x, g->config_path, e);
+}
+
+static int read_time(const char *option, const char *text, int64_t now_ns, int64_t *ret_ns, struct err *e)
+{
+	wall_t t;
+	if (wall_parse(text, (wall_t){now_ns}, &t) < 0)
+		return err_set(e, -EINVAL, "%s: read '%.64s', expected a time such as 2026-11-21T03:00:00Z, '2026-11-21 03:00', or 24h for a day ago",
+			option, text);
+	*ret_ns = t.ns;
+	return 0;
+}
+
+static int read_range(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e)
+{
+	int64_t span_ns = AROUND_SPAN_NS, middle_ns;
+
+	if (g->span && !g->around)
+		return err_set(e, -EINVAL, "--span goes with --around");
+	if (g->around) {
+		if (g->since || g->until)
+			return err_set(e, -EINVAL, "--around goes with --span, not with --since or --until");
+		struct err why;
+		if (g->span && unit_duration(g->span, &span_ns, &why) < 0)
+			return err_set(e, -EINVAL, "--span: %s", why.text);
+		if (span_ns <= 0)
+			return err_set(e, -EINVAL, "--span: read '%.64s', expected a duration above zero", g->span);
+		int r = read_time("--around", g->around, x->now_ns, &middle_ns, e);
+		if (r < 0)
+			return r;
+		if (__builtin_sub_overflow(middle_ns, span_ns, &x->from_ns) || __builtin_add_overflow(middle_ns, span_ns, &x->to_ns))
+			return err_set(e, -EINVAL, "--span: read '%.64s', which is too long", g->span);
+		return 0;
+	}
+	x->to_ns = x->now_ns;
+	if (g->until) {
+		int r = read_time("--until", g->until, x->now_ns, &x->to_ns, e);
+		if (r < 0)
+			return r;
+	}
+	x->from_ns = x->to_ns - default_span_ns;
+	if (g->since) {
+		int r = read_time("--since", g->since, x->now_ns, &x->from_ns, e);
+		if (r < 0)
+			return r;
+	}
+	if (x->from_ns >= x->to_ns) {
+		char from[WALL_TEXT_MAX], to[WALL_TEXT_MAX];
+		return err_set(e, -EINVAL, "the stretch asked for is empty: it begins at %s and ends at %s",
+			wall_format(from, (wall_t){x->from_ns}, 0), wall_format(to, (wall_t){x->to_ns}, 0));
+	}
+	return 0;
+}
+
+int context_open(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e)
+{
+	int64_t first_ns, last_ns;
+
+	*x = (struct context){0};
+	int r = read_config(x, g, e);
+	if (r < 0)
+		goto fail;
+	x->db_path = g->db ? g->db : x->config->store.path;
+	if (!x->db_path) {
+		r = err_at(e, -EINVAL, g->config_path, 0, 0, "names no store.path; name a database with --db FILE");
+		goto fail;
+	}
+	r = series_db_open(x->db_path, &x->db, e);
+	if (r < 0)
+		goto fail;
+
+	x->agent_alive = store_writer_pid(x->db_path) > 0;
+	x->now_ns = wall_now().ns;
+	if (!x->agent_alive) {
+		r = series_db_range(x->db, &first_ns, &last_ns, e);
+		if (r < 0 && r != -ENODATA)
+			goto fail;
+		if (r == 0)
+			x->now_ns = last_ns;
+	}
+	r = read_range(x, g, default_span_ns, e);
+	if (r < 0)
+		goto fail;
+	if (!x->config)
+		r = read_stored(x, e);
+	if (r < 0)
+		goto fail;
+	return 0;
+fail:
+	context_done(x);
+	return r;
+}
+
+void context_done(struct context *x)
+{
+	if (x->db)
+		series_db_close(x->db);
+	config_free(x->config);
+	*x = (struct context){0};
+}

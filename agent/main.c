@@ -1,1 +1,7 @@
-/* main */
+/* main - the commands are rows (command.h), the command line is read in cli.c. */
+#include "agent/command.h"
+
+int main(int argc, char **argv)
+{
+	return cli_run(argc, argv, commands);
+}

@@ -172,9 +172,11 @@ int wall_parse(const char *text, wall_t now, wall_t *ret)
 	}
 	/* A duration has a unit, a date has a dash after four digits: neither can be read as the other. */
 	if (unit_duration(text, &before, NULL) == 0) {
-		if (before < 0 || before > now.ns)
+		/* Recorded cases begin at 1970: "1h" before their end may lie before it, which is just an empty stretch. */
+		int64_t t;
+		if (before < 0 || __builtin_sub_overflow(now.ns, before, &t))
 			return -EINVAL;
-		ret->ns = now.ns - before;
+		ret->ns = t;
 		return 0;
 	}
 	return parse_absolute(text, ret);
@@ -200,8 +202,12 @@ char *duration_format(char *buf, size_t size, int64_t ns)
 		snprintf(buf, size, "%s%llu%s%02llu%s", sign, (unsigned long long)major, units[i].name, (unsigned long long)minor, units[i].minor);
 		return buf;
 	}
-	if (v >= (uint64_t)NS_PER_S)
-		snprintf(buf, size, "%s%.*fs", sign, v >= 10 * (uint64_t)NS_PER_S || v % (uint64_t)NS_PER_S == 0 ? 0 : 1, (double)(v - v % (uint64_t)(100 * NS_PER_MS)) / 1e9);
+	/* Below ten seconds a tenth says something; rounding never goes up: "59s" is not yet a minute. */
+	if (v >= 10 * (uint64_t)NS_PER_S || (v >= (uint64_t)NS_PER_S && v % (uint64_t)NS_PER_S < 100 * (uint64_t)NS_PER_MS))
+		snprintf(buf, size, "%s%llus", sign, (unsigned long long)(v / (uint64_t)NS_PER_S));
+	else if (v >= (uint64_t)NS_PER_S)
+		snprintf(buf, size, "%s%llu.%llus", sign, (unsigned long long)(v / (uint64_t)NS_PER_S),
+			(unsigned long long)(v % (uint64_t)NS_PER_S / (uint64_t)(100 * NS_PER_MS)));
 	else if (v >= (uint64_t)NS_PER_MS)
 		snprintf(buf, size, "%s%llums", sign, (unsigned long long)(v / (uint64_t)NS_PER_MS));
 	else if (v >= (uint64_t)NS_PER_US)

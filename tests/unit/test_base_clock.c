@@ -61,6 +61,9 @@ static void test_parse_refuses(void **state)
 			fail_msg("'%s' was accepted", rows[i]);
 	}
 	wall_t t;
+	assert_int_equal(wall_parse("1h", (wall_t){600 * NS_PER_S}, &t), 0);
+	assert_true(t.ns == -3000 * NS_PER_S); /* a recorded case that began at 0 */
+	assert_int_equal(wall_parse("1h", (wall_t){INT64_MIN}, &t), -EINVAL);
 	assert_int_equal(wall_parse(NULL, (wall_t){0}, &t), -EINVAL);
 }
 
