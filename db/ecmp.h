@@ -23,7 +23,8 @@ struct ecmp_member {
 	double share_ratio;          /* load over the mean of the group, weighed by capacity: 1 = its fair share; NAN not judged */
 	double coverage_ratio;
 	double burst_ratio;          /* highest 1 ms rate of its packets over its capacity; NAN without an unsampled capture */
-	uint64_t discards;           /* frames dropped at its egress in the window; 0 also when not counted */
+	uint64_t discards;           /* frames dropped at its egress in the window */
+	bool discards_known;         /* the device counts them */
 	uint64_t ce_packets;         /* captured packets that carried CE, as seen */
 	uint64_t packets;            /* captured RoCE packets, as seen */
 	enum ecmp_link link;
