@@ -95,22 +95,25 @@ enum { HELP_WIDTH = 100 };
 static void print_wrapped(FILE *out, const char *text, size_t indent, size_t at)
 {
 	size_t column = at;
+	bool begun = false; /* a word stands on this line */
 
 	for (const char *p = text; *p;) {
 		size_t n = strcspn(p, " \n");
-		if (column > indent && column + 1 + n > HELP_WIDTH) {
+		if (begun && column + 1 + n > HELP_WIDTH) {
 			fprintf(out, "\n%*s", (int)indent, "");
 			column = indent;
-		} else if (column > indent) {
+		} else if (begun) {
 			fputc(' ', out);
 			column++;
 		}
+		begun = n > 0;
 		fwrite(p, 1, n, out);
 		column += n;
 		p += n;
 		if (*p == '\n') {
 			fprintf(out, "\n%*s", p[1] == '\n' || !p[1] ? 0 : (int)indent, "");
 			column = indent;
+			begun = false;
 			p++;
 		} else if (*p) {
 			p++;

@@ -51,14 +51,18 @@ void str_addf(struct str *b, const char *fmt, ...)
 	va_list ap, again;
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	int n = vsnprintf(NULL, 0, fmt, ap);
+	room_for(b, 64); /* most pieces fit, and then one pass is enough */
+	size_t room = b->cap - b->n;
+	int n = vsnprintf(b->s + b->n, room, fmt, ap);
 	va_end(ap);
-	if (n >= 0) {
+	if (n > 0 && (size_t)n >= room) {
 		room_for(b, (size_t)n);
 		vsnprintf(b->s + b->n, (size_t)n + 1, fmt, again);
-		b->n += (size_t)n;
 	}
 	va_end(again);
+	if (n > 0)
+		b->n += (size_t)n;
+	b->s[b->n] = '\0';
 }
 
 bool str_glob(const char *pattern, const char *s)
