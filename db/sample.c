@@ -14,6 +14,16 @@ static const struct {
 	{SF_SUSPECT, "suspect"}, {SF_LATE, "late"}, {SF_DECLARED, "declared"},
 };
 
+static const char *const source_names[] = {
+	[SOURCE_UNKNOWN] = "", [SOURCE_SNMP] = "snmp", [SOURCE_GNMI] = "gnmi", [SOURCE_PCAP] = "pcap", [SOURCE_REPLAY] = "replay",
+	[SOURCE_CONFIG] = "config",
+};
+
+const char *sample_source_name(unsigned source)
+{
+	return source < rw_countof(source_names) ? source_names[source] : NULL;
+}
+
 char *sample_flags_text(char buf[SAMPLE_FLAGS_TEXT_MAX], unsigned flags)
 {
 	size_t n = 0;

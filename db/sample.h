@@ -32,6 +32,9 @@ struct sample {
 static inline uint64_t sample_of_f64(double d) { uint64_t u; memcpy(&u, &d, sizeof(u)); return u; }
 static inline double sample_f64(uint64_t u) { double d; memcpy(&d, &u, sizeof(d)); return d; }
 
+/* "snmp", "gnmi", ...; "" for SOURCE_UNKNOWN, NULL when there is no such source. */
+const char *sample_source_name(unsigned source);
+
 /* "restart,wrap32" <-> set. flags_parse: 0 or -EINVAL. */
 #define SAMPLE_FLAGS_TEXT_MAX 64
 char *sample_flags_text(char buf[SAMPLE_FLAGS_TEXT_MAX], unsigned flags);

@@ -1,1 +1,216 @@
-/* series_memory */
+/*
+ * series_memory - recent samples kept columnar per (entity, metric), for the live pipeline. Loop thread only.
+ *
+ * A track is four parallel arrays that grow at the end and are cut at the front: .head is the first kept sample, and the arrays
+ * are moved down when more than half of them is dead, so that both ends cost constant time on average.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/map.h"
+#include "db/metric.h"
+#include "db/series.h"
+#include "db/series_window.h"
+
+struct track {
+	uint32_t entity;
+	uint16_t metric;
+	uint32_t head, n, cap; /* samples are [head, n) */
+	int64_t *t_ns;
+	uint64_t *value;
+	uint16_t *flags;
+	uint32_t *window_ms;
+};
+
+struct series_memory {
+	const struct entities *entities;
+	int64_t keep_ns;
+	struct map *index; /* (metric, entity) -> position in tracks + 1 */
+	struct track *tracks;
+	size_t n, cap;
+	uint32_t *by_metric[METRIC_COUNT]; /* positions of the tracks of a metric */
+	uint32_t n_by_metric[METRIC_COUNT], cap_by_metric[METRIC_COUNT];
+	struct flow_sample *flows; /* in order of arrival */
+	size_t flow_head, n_flows, cap_flows;
+};
+
+struct series_memory *series_memory_new(const struct entities *entities, int64_t keep_ns)
+{
+	struct series_memory *m = rw_calloc(1, sizeof(*m));
+
+	m->entities = entities;
+	m->keep_ns = keep_ns;
+	m->index = map_new();
+	return m;
+}
+
+void series_memory_free(struct series_memory *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->n; i++) {
+		free(m->tracks[i].t_ns);
+		free(m->tracks[i].value);
+		free(m->tracks[i].flags);
+		free(m->tracks[i].window_ms);
+	}
+	for (size_t i = 0; i < METRIC_COUNT; i++)
+		free(m->by_metric[i]);
+	free(m->tracks);
+	free(m->flows);
+	map_free(m->index);
+	free(m);
+}
+
+void series_memory_keep(struct series_memory *m, int64_t keep_ns)
+{
+	m->keep_ns = keep_ns;
+}
+
+static struct track *track_of(struct series_memory *m, uint32_t entity, uint16_t metric)
+{
+	uint64_t key = (uint64_t)metric << 32 | entity, at;
+
+	if (map_get(m->index, key, &at))
+		return &m->tracks[at - 1];
+	rw_grow(m->tracks, m->n, m->cap);
+	struct track *t = &m->tracks[m->n++];
+	*t = (struct track){.entity = entity, .metric = metric};
+	map_put(m->index, key, m->n);
+	rw_grow(m->by_metric[metric], m->n_by_metric[metric], m->cap_by_metric[metric]);
+	m->by_metric[metric][m->n_by_metric[metric]++] = (uint32_t)(m->n - 1);
+	return t;
+}
+
+static void track_room(struct track *t)
+{
+	if (t->n < t->cap)
+		return;
+	if (t->head > t->n / 2) {
+		uint32_t n = t->n - t->head;
+		memmove(t->t_ns, t->t_ns + t->head, n * sizeof(*t->t_ns));
+		memmove(t->value, t->value + t->head, n * sizeof(*t->value));
+		memmove(t->flags, t->flags + t->head, n * sizeof(*t->flags));
+		memmove(t->window_ms, t->window_ms + t->head, n * sizeof(*t->window_ms));
+		t->n = n;
+		t->head = 0;
+		return;
+	}
+	t->cap = t->cap ? t->cap * 2 : 8;
+	t->t_ns = rw_realloc(t->t_ns, t->cap * sizeof(*t->t_ns));
+	t->value = rw_realloc(t->value, t->cap * sizeof(*t->value));
+	t->flags = rw_realloc(t->flags, t->cap * sizeof(*t->flags));
+	t->window_ms = rw_realloc(t->window_ms, t->cap * sizeof(*t->window_ms));
+}
+
+int series_memory_add(struct series_memory *m, const struct sample *s)
+{
+	if (s->metric >= METRIC_COUNT || s->entity == ENTITY_NONE)
+		return -EINVAL;
+	if (s->flags & SF_LATE)
+		return -EALREADY; /* its window is closed: kept by the store, never analysed */
+	struct track *t = track_of(m, s->entity, s->metric);
+	if (t->n > t->head && s->t_ns <= t->t_ns[t->n - 1])
+		return -EALREADY;
+	track_room(t);
+	t->t_ns[t->n] = s->t_ns;
+	t->value[t->n] = s->value;
+	t->flags[t->n] = s->flags;
+	t->window_ms[t->n] = s->window_ms;
+	t->n++;
+	return 0;
+}
+
+void series_memory_add_flow(struct series_memory *m, const struct flow_sample *f)
+{
+	if (m->flow_head > m->n_flows / 2) {
+		m->n_flows -= m->flow_head;
+		memmove(m->flows, m->flows + m->flow_head, m->n_flows * sizeof(*m->flows));
+		m->flow_head = 0;
+	}
+	rw_grow(m->flows, m->n_flows, m->cap_flows);
+	m->flows[m->n_flows++] = *f;
+}
+
+void series_memory_trim(struct series_memory *m, int64_t now_ns)
+{
+	int64_t old = now_ns - m->keep_ns;
+
+	for (size_t i = 0; i < m->n; i++) {
+		struct track *t = &m->tracks[i];
+		/* the last one at or before the edge stays: it is the anchor of a window that begins there */
+		while (t->head + 1 < t->n && t->t_ns[t->head + 1] <= old)
+			t->head++;
+	}
+	/* Arrival is nearly the order of time: a flow behind a younger one waits for it, no longer. */
+	while (m->flow_head < m->n_flows && m->flows[m->flow_head].to_ns <= old)
+		m->flow_head++;
+}
+
+/* First index in [head, n) with t > @at. */
+static uint32_t track_after(const struct track *t, int64_t at)
+{
+	uint32_t lo = t->head, hi = t->n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (t->t_ns[mid] > at)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+#define COPY(a, type, src, from, n) memcpy(arena_array(a, type, n), (src) + (from), (size_t)(n) * sizeof(type))
+
+/* The window must not change when samples are added later, so the columns are copied. */
+static bool track_window(const struct track *t, struct arena *a, int64_t from_ns, int64_t to_ns, struct series *ret)
+{
+	uint32_t begin = track_after(t, from_ns), end = track_after(t, to_ns);
+
+	if (begin > t->head)
+		begin--; /* the anchor */
+	if (begin >= end)
+		return false;
+	ret->entity = t->entity;
+	ret->metric = t->metric;
+	ret->n = end - begin;
+	ret->t_ns = COPY(a, int64_t, t->t_ns, begin, ret->n);
+	ret->value = COPY(a, uint64_t, t->value, begin, ret->n);
+	ret->flags = COPY(a, uint16_t, t->flags, begin, ret->n);
+	ret->window_ms = COPY(a, uint32_t, t->window_ms, begin, ret->n);
+	return true;
+}
+
+int window_from_memory(struct series_memory *m, struct arena *a, const struct window_spec *spec, int64_t from_ns, int64_t to_ns,
+	struct window *ret)
+{
+	size_t max = 0, n = 0;
+	bool want[METRIC_COUNT] = {false};
+
+	for (unsigned i = 0; i < METRIC_COUNT; i++) {
+		want[i] = window_wants(spec, i);
+		max += want[i] ? m->n_by_metric[i] : 0;
+	}
+	struct series *v = arena_array(a, struct series, max);
+	for (unsigned i = 0; i < METRIC_COUNT; i++)
+		for (uint32_t k = 0; want[i] && k < m->n_by_metric[i]; k++)
+			n += track_window(&m->tracks[m->by_metric[i][k]], a, from_ns, to_ns, &v[n]);
+	qsort(v, n, sizeof(*v), series_order);
+	*ret = (struct window){.from_ns = from_ns, .to_ns = to_ns, .entities = m->entities, .series = v, .n_series = n};
+	if (!spec->flows)
+		return 0;
+
+	size_t n_flows = 0;
+	struct flow_sample *f = arena_array(a, struct flow_sample, m->n_flows - m->flow_head);
+	for (size_t i = m->flow_head; i < m->n_flows; i++)
+		if (m->flows[i].from_ns >= from_ns && m->flows[i].to_ns <= to_ns)
+			f[n_flows++] = m->flows[i];
+	qsort(f, n_flows, sizeof(*f), flow_order);
+	ret->flows = f;
+	ret->n_flows = n_flows;
+	return 0;
+}

@@ -1,0 +1,61 @@
+/*
+ * schema - the database's shape: numbered migrations, metric columns, documented views. For files of db/ only.
+ *
+ * Samples lie in three tables by the metric's scope, one wide row per entity and instant: sample_port, sample_priority,
+ * sample_device(entity, t_ns, source, flags, cfg, x, one column per metric). A column is the metric's name with '.' as '_'.
+ *   source, flags  those of the row's values, unless x says otherwise
+ *   cfg            1 when the row holds a configuration state (cfg.*), else NULL: a partial index finds those few rows
+ *   x              per-value exceptions as JSON, normally NULL (see row_x in schema_row.c)
+ */
+#ifndef RW_DB_SCHEMA_H
+#define RW_DB_SCHEMA_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "db/metric.h"
+#include "db/sample.h"
+
+struct err;
+struct str;
+
+#define SCHEMA_APPLICATION_ID 0x526f4377 /* "RoCw" */
+#define SCHEMA_VERSION 1
+
+#define SCHEMA_TABLES 3 /* indexed by enum metric_scope */
+extern const char *const schema_table[SCHEMA_TABLES];
+
+/* schema_column - column of a metric, in @buf. */
+#define SCHEMA_COLUMN_MAX 64
+char *schema_column(char buf[SCHEMA_COLUMN_MAX], unsigned metric);
+bool schema_is_cfg(unsigned metric); /* a configuration state: rare rows, never forgotten by retention while newest */
+
+/*
+ * schema_check - is this our database, and do we know its version? @ret_version 0 = an empty file. Read-only.
+ * schema_migrate - bring an open, writable database to SCHEMA_VERSION, each step in its transaction; then add missing metric
+ *                  columns and renew the views if their text changed. -EINVAL (foreign, newer), or as sqlite_fail().
+ */
+int schema_check(sqlite3 *db, const char *path, int *ret_version, struct err *e);
+int schema_migrate(sqlite3 *db, const char *path, struct err *e);
+
+/* schema_views - the SQL that makes all documented views, appended to @out. */
+void schema_views(struct str *out);
+extern const char *const schema_view_names[]; /* NULL-terminated */
+
+/* --- one value's exceptions from its row (schema_row.c, pure) --- */
+
+struct row_value {
+	uint16_t metric, flags, source;
+	uint32_t window_ms;
+};
+
+/*
+ * row_x_write - {"port_in_octets":{"flags":1},"queue_watermark_bytes":{"window_ms":60000}}; nothing is added when there is no exception.
+ * row_x_apply - set @v's flags, source and window from the row's text; values that are not named keep what they have.
+ *               Damaged text changes nothing from the damage on.
+ */
+void row_x_write(struct str *out, const struct row_value *v, size_t n, uint16_t flags, uint16_t source);
+void row_x_apply(const char *x, struct row_value *v, size_t n);
+
+#endif

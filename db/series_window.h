@@ -1,0 +1,19 @@
+/* series_window - orders that every filler of a window keeps, so that they give identical windows. For files of db/ only. */
+#ifndef RW_DB_SERIES_WINDOW_H
+#define RW_DB_SERIES_WINDOW_H
+
+#include "db/series.h"
+
+int series_order(const void *a, const void *b); /* struct series by (metric, entity), for qsort */
+int flow_order(const void *a, const void *b);   /* struct flow_sample by (entity, from, total first, octets desc, the rest) */
+
+/* window_wants - is the metric in the spec's list? An empty list wants none. */
+static inline bool window_wants(const struct window_spec *spec, unsigned metric)
+{
+	for (size_t i = 0; i < spec->n_metrics; i++)
+		if (spec->metrics[i] == metric)
+			return true;
+	return false;
+}
+
+#endif
