@@ -1,1 +1,2 @@
 rw_unit(chance rw_analyzers)
+rw_unit(ecmp_imbalance rw_analyzers)
