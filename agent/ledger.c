@@ -3,7 +3,7 @@
  * that were not forgotten yet. Findings come in, told changes go out; nothing here reads a clock or a disk.
  *
  * A story is found by its key, (analyzer, device, port, priority, host, group). The map keeps one slot per key for ever (keys are
- * bounded by the fabric); the slot says which of the stories, if any, is the current one.
+ * bounded by the fabric); the slot says which of the stories, if any, is under way.
  */
 #include "agent/ledger.h"
 
@@ -15,18 +15,22 @@
 #include <strings.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
-#include "agent/base/log.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "agent/incident.h"
+
+struct slot {
+	struct story *story; /* under way, NULL when none is */
+	int64_t seen_ns;     /* end of the newest window that counted: after a restart windows are seen again */
+};
 
 struct ledger {
 	const struct fabric *fabric;
 	ledger_fn *changed;
 	void *arg;
-	struct smap *slots;      /* key -> index into current */
-	struct story **current;  /* one per key; NULL when there is no story under way */
-	size_t n_current, cap_current;
+	struct smap *keys;       /* key -> index into slots */
+	struct slot *slots;
+	size_t n_slots, cap_slots;
 	struct story **told;     /* all that reached OPEN, in order of opening; owned */
 	size_t n_told, cap_told;
 	const struct incident **sorted;
@@ -39,7 +43,7 @@ struct ledger *ledger_new(const struct fabric *f, ledger_fn *changed, void *arg)
 	l->fabric = f;
 	l->changed = changed;
 	l->arg = arg;
-	l->slots = smap_new();
+	l->keys = smap_new();
 	return l;
 }
 
@@ -47,22 +51,22 @@ void ledger_free(struct ledger *l)
 {
 	if (!l)
 		return;
-	for (size_t k = 0; k < l->n_current; k++) {
-		if (l->current[k] && l->current[k]->i.state == INCIDENT_PENDING)
-			story_free(l->current[k]);
+	for (size_t k = 0; k < l->n_slots; k++) {
+		if (l->slots[k].story && l->slots[k].story->i.state == INCIDENT_PENDING)
+			story_free(l->slots[k].story);
 	}
 	for (size_t k = 0; k < l->n_told; k++)
 		story_free(l->told[k]);
-	free(l->current);
+	free(l->slots);
 	free(l->told);
 	free(l->sorted);
-	smap_free(l->slots);
+	smap_free(l->keys);
 	free(l);
 }
 
 /* --- finding the story ------------------------------------------------------------------------------------------------ */
 
-static struct story **slot_of(struct ledger *l, const char *analyzer, const char *device, const char *port, int priority,
+static struct slot *slot_of(struct ledger *l, const char *analyzer, const char *device, const char *port, int priority,
 	const char *host, const char *group)
 {
 	const char *parts[] = {analyzer, device, port, host, group};
@@ -74,13 +78,13 @@ static struct story **slot_of(struct ledger *l, const char *analyzer, const char
 	str_addf(&key, "%d", priority);
 
 	uint64_t index;
-	if (!smap_get(l->slots, key.s, key.n, &index)) {
-		index = l->n_current;
-		rw_grow(l->current, l->n_current, l->cap_current);
-		l->current[l->n_current++] = NULL;
-		smap_put(l->slots, key.s, key.n, index);
+	if (!smap_get(l->keys, key.s, key.n, &index)) {
+		index = l->n_slots;
+		rw_grow(l->slots, l->n_slots, l->cap_slots);
+		l->slots[l->n_slots++] = (struct slot){.seen_ns = INT64_MIN};
+		smap_put(l->keys, key.s, key.n, index);
 	}
-	return &l->current[index];
+	return &l->slots[index];
 }
 
 static void add_told(struct ledger *l, struct story *s)
@@ -178,11 +182,11 @@ static bool judge_cause(struct story *s, const struct finding *f)
 	return true;
 }
 
-static void take_over(struct ledger *l, struct story **slot, const struct finding *f)
+static void take_over(struct ledger *l, struct slot *slot, const struct finding *f)
 {
-	struct story *s = *slot;
+	struct story *s = slot->story;
 	if (!s) {
-		s = *slot = story_new(f);
+		s = slot->story = story_new(f);
 		s->i.first_ns = f->from_ns;
 		s->i.severity = f->severity;
 	}
@@ -227,14 +231,14 @@ static void take_over(struct ledger *l, struct story **slot, const struct findin
 	assert(!"a closed story keeps no slot");
 }
 
-static void take_under(struct ledger *l, struct story **slot, const struct finding *f)
+static void take_under(struct ledger *l, struct slot *slot, const struct finding *f)
 {
-	struct story *s = *slot;
+	struct story *s = slot->story;
 	if (!s)
 		return;
 	if (s->i.state == INCIDENT_PENDING) {
 		story_free(s);
-		*slot = NULL;
+		slot->story = NULL;
 		return;
 	}
 	s->i.under++;
@@ -245,7 +249,7 @@ static void take_under(struct ledger *l, struct story **slot, const struct findi
 		tell(l, s, INCIDENT_CLEARING);
 	if (s->i.under >= s->hold) {
 		change(l, s, INCIDENT_CLOSED, f->to_ns, "gone for as many windows as it took to open");
-		*slot = NULL;
+		slot->story = NULL;
 	}
 }
 
@@ -253,9 +257,10 @@ void ledger_take(struct ledger *l, const struct finding *f)
 {
 	if (f->verdict != FINDING_OVER && f->verdict != FINDING_UNDER)
 		return;
-	struct story **slot = slot_of(l, f->analyzer, f->device, f->port, f->priority, f->host, f->group);
-	if (*slot && f->to_ns <= (*slot)->i.updated_ns)
+	struct slot *slot = slot_of(l, f->analyzer, f->device, f->port, f->priority, f->host, f->group);
+	if (f->to_ns <= slot->seen_ns)
 		return;
+	slot->seen_ns = f->to_ns;
 	if (f->verdict == FINDING_OVER)
 		take_over(l, slot, f);
 	else
@@ -318,15 +323,15 @@ int ledger_ack(struct ledger *l, const char *id, const char *who, const char *no
 
 static void drop_orphans(struct ledger *l)
 {
-	for (size_t k = 0; k < l->n_current; k++) {
-		struct story *s = l->current[k];
+	for (size_t k = 0; k < l->n_slots; k++) {
+		struct story *s = l->slots[k].story;
 		if (!s || !s->i.device || fabric_device(l->fabric, s->i.device))
 			continue;
 		if (s->i.state == INCIDENT_PENDING)
 			story_free(s);
 		else
 			change(l, s, INCIDENT_CLOSED, s->i.updated_ns, "its device is no longer configured");
-		l->current[k] = NULL;
+		l->slots[k].story = NULL;
 	}
 }
 
@@ -341,14 +346,16 @@ int ledger_restore(struct ledger *l, const char *json)
 	struct story *s = story_parse(json);
 	if (!s)
 		return -EINVAL;
-	struct story **slot = slot_of(l, s->i.analyzer, s->i.device, s->i.port, s->i.priority, s->i.host, s->i.group);
-	if (find(l, s->i.id) || (s->i.state != INCIDENT_CLOSED && *slot)) {
+	struct slot *slot = slot_of(l, s->i.analyzer, s->i.device, s->i.port, s->i.priority, s->i.host, s->i.group);
+	if (find(l, s->i.id) || (s->i.state != INCIDENT_CLOSED && slot->story)) {
 		story_free(s);
 		return -EEXIST;
 	}
 	add_told(l, s);
+	if (s->i.updated_ns > slot->seen_ns)
+		slot->seen_ns = s->i.updated_ns;
 	if (s->i.state != INCIDENT_CLOSED) {
-		*slot = s;
+		slot->story = s;
 		drop_orphans(l);
 	}
 	return 0;

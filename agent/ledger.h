@@ -57,7 +57,10 @@ void ledger_take(struct ledger *l, const struct finding *f);
 size_t ledger_incidents(const struct ledger *l, const struct incident ***ret); /* worst first; all that reached OPEN; lent until the next take */
 const struct incident *ledger_find(const struct ledger *l, const char *id); /* any case; NULL; lent until the next take */
 int ledger_ack(struct ledger *l, const char *id, const char *who, const char *note, int64_t t_ns); /* -ENOENT */
-/* ledger_restore - at start: incidents that were open when the agent stopped go on, from their stored JSON. -EINVAL, -EEXIST. */
+/*
+ * ledger_restore - at start: incidents that were open when the agent stopped go on, from their stored JSON; closed ones keep windows that
+ * are analysed again from being counted again. -EINVAL, -EEXIST.
+ */
 int ledger_restore(struct ledger *l, const char *json);
 /* ledger_forget - drop incidents closed before @t_ns from memory (the database keeps them). */
 void ledger_forget(struct ledger *l, int64_t t_ns);

@@ -1,1 +1,564 @@
-/* pipeline */
+/*
+ * pipeline - the arrows. Owns the memory of recent samples, the windows under way and what each series was last seen with.
+ * Loop thread only; time comes from the loop's tick or from the samples (the monotonic clock only paces a complaint).
+ */
+#include "agent/pipeline.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/log.h"
+#include "agent/base/map.h"
+#include "agent/base/str.h"
+#include "agent/target_table.h"
+#include "analyzers/analyzer.h"
+#include "collectors/replay.h"
+#include "db/store.h"
+
+#define BATCH_MAX 4096 /* samples handed to the store at once in replay */
+#define HOLD_UNKNOWN 5 /* for the horizon, of an analyzer without a hold option */
+
+struct lane { /* one analyzer and its windows */
+	const struct analyzer *analyzer;
+	const void *options;
+	int64_t window_ns;
+	int64_t next_end_ns; /* end of the window under way */
+	bool begun;          /* its first window was closed: .next_end_ns is fixed */
+};
+
+struct run { /* what a series was last seen with */
+	int64_t newest_ns;
+	uint16_t source;
+};
+
+struct pipeline {
+	const struct config *config;
+	struct entities *entities;
+	struct store *store;
+	struct ledger *ledger;
+	struct sink sink;
+	struct series_memory *memory;
+	struct arena *turn;      /* one window's findings */
+	struct lane *lanes;
+	size_t n_lanes;
+	uint16_t metrics[METRIC_COUNT]; /* what the analyzers read */
+	size_t n_metrics;
+	bool wanted[METRIC_COUNT], want_flows;
+	int64_t interval_ns, longest_ns;
+
+	struct map *run_index;   /* entity << 16 | metric -> index into runs */
+	struct run *runs;
+	size_t n_runs, cap_runs;
+
+	bool begun;
+	int64_t first_ns, newest_ns; /* of what may be analysed */
+	int64_t closed_ns;           /* latest end of a closed window */
+	int64_t now_ns;              /* of the last advance */
+	int64_t trimmed_ns;
+
+	bool priming;
+	int64_t prime_from_ns, prime_known_ns;
+	struct sample *batch;
+	size_t n_batch, cap_batch;
+	struct target_table *targets;
+	struct complaint refusal;
+	struct pipeline_counters counters;
+};
+
+/* --- configuration ---------------------------------------------------------------------------------------------------- */
+
+static int64_t config_interval(const struct config *c)
+{
+	int64_t longest = 0;
+	for (size_t k = 0; k < c->n_devices; k++) {
+		const struct config_device *d = &c->devices[k];
+		if (d->snmp && d->snmp->interval_ns > longest)
+			longest = d->snmp->interval_ns;
+		if (d->gnmi && d->gnmi->interval_ns > longest)
+			longest = d->gnmi->interval_ns;
+	}
+	if (longest == 0)
+		longest = c->defaults.interval_ns;
+	return longest > 0 ? longest : 10 * NS_PER_S;
+}
+
+static int64_t ceil_to(int64_t t, int64_t step) { return (t + step - 1) / step * step; }
+
+static void configure(struct pipeline *p, const struct config *c)
+{
+	p->config = c;
+	p->interval_ns = config_interval(c);
+	p->longest_ns = 0;
+	for (size_t k = 0; k < p->n_lanes; k++) {
+		struct lane *lane = &p->lanes[k];
+		const void *options = config_options(c, "analyzers", lane->analyzer->name);
+		assert(options); /* module_tables() lists every analyzer */
+		int64_t window_ns;
+		memcpy(&window_ns, (const char *)options + lane->analyzer->window_offset, sizeof(window_ns));
+		assert(window_ns > 0); /* the option's row has a minimum */
+		if (lane->begun && window_ns != lane->window_ns)
+			lane->next_end_ns = ceil_to(lane->next_end_ns - lane->window_ns, window_ns) + window_ns;
+		lane->options = options;
+		lane->window_ns = window_ns;
+		if (window_ns > p->longest_ns)
+			p->longest_ns = window_ns;
+	}
+}
+
+/* The longest window, the interval it waits after its end, and two more for a loop that was held up. */
+static int64_t keep_ns(const struct pipeline *p) { return p->longest_ns + 3 * p->interval_ns; }
+
+static void want(struct pipeline *p, const struct window_spec *spec)
+{
+	p->want_flows = p->want_flows || spec->flows;
+	for (size_t k = 0; k < spec->n_metrics; k++) {
+		uint16_t m = spec->metrics[k];
+		assert(m < METRIC_COUNT);
+		if (!p->wanted[m])
+			p->metrics[p->n_metrics++] = m;
+		p->wanted[m] = true;
+	}
+}
+
+/* --- intake ------------------------------------------------------------------------------------------------------------ */
+
+static struct run *run_of(struct pipeline *p, const struct sample *s)
+{
+	uint64_t key = (uint64_t)s->entity << 16 | s->metric, at;
+	if (!map_get(p->run_index, key, &at)) {
+		at = p->n_runs;
+		rw_grow(p->runs, p->n_runs, p->cap_runs);
+		p->runs[p->n_runs++] = (struct run){.newest_ns = INT64_MIN, .source = SOURCE_UNKNOWN};
+		map_put(p->run_index, key, at);
+	}
+	return &p->runs[at];
+}
+
+static void saw(struct pipeline *p, int64_t first_ns, int64_t newest_ns)
+{
+	if (!p->begun || first_ns < p->first_ns)
+		p->first_ns = first_ns;
+	if (!p->begun || newest_ns > p->newest_ns)
+		p->newest_ns = newest_ns;
+	p->begun = true;
+}
+
+static bool scope_fits(struct pipeline *p, const struct sample *s)
+{
+	const struct entity *e = entity_get(p->entities, s->entity);
+	const char *expected = e ? sample_scope_error(s->metric, e) : "a known subject";
+	if (!expected)
+		return true;
+	p->counters.refused++;
+	const struct metric_info *m = metric_info(s->metric);
+	complain(&p->refusal, mono_now(), LOG_WARN_, e ? e->device : "pipeline", "%s of port '%s' priority %d refused, expected %s",
+		m ? m->name : "a metric", e ? e->port : "?", e ? e->priority : PRIO_NONE, expected);
+	return false;
+}
+
+/* Decide about one sample; true when it is to be stored (as @s then stands). What may be analysed is in memory then. */
+static bool accept(struct pipeline *p, struct sample *s)
+{
+	if (!scope_fits(p, s))
+		return false;
+	struct run *run = run_of(p, s);
+	if (s->t_ns <= run->newest_ns) {
+		p->counters.duplicates++;
+		return false;
+	}
+	run->newest_ns = s->t_ns;
+	p->counters.samples++;
+	if (s->t_ns <= p->closed_ns)
+		s->flags |= SF_LATE;
+	if (s->flags & SF_LATE) {
+		p->counters.late++;
+		return true;
+	}
+	/* never a delta across sources: they read at other instants, some other counters */
+	if (run->source != SOURCE_UNKNOWN && run->source != s->source)
+		s->flags |= SF_RESTART;
+	run->source = s->source;
+	saw(p, s->t_ns, s->t_ns);
+	if (p->wanted[s->metric])
+		series_memory_add(p->memory, s);
+	return true;
+}
+
+static void batch_flush(struct pipeline *p)
+{
+	if (p->n_batch && p->store)
+		store_samples(p->store, p->batch, p->n_batch);
+	p->n_batch = 0;
+}
+
+static void batch_add(struct pipeline *p, const struct sample *s)
+{
+	if (p->priming || !p->store)
+		return;
+	rw_grow(p->batch, p->n_batch, p->cap_batch);
+	p->batch[p->n_batch++] = *s;
+}
+
+static void on_samples(void *arg, const struct sample *v, size_t n)
+{
+	struct pipeline *p = arg;
+	for (size_t k = 0; k < n; k++) {
+		struct sample s = v[k];
+		if (accept(p, &s))
+			batch_add(p, &s);
+	}
+	batch_flush(p);
+}
+
+static bool accept_flow(struct pipeline *p, const struct flow_sample *f)
+{
+	p->counters.flows++;
+	if (f->to_ns <= p->closed_ns) {
+		p->counters.late_flows++;
+		return false;
+	}
+	saw(p, f->from_ns, f->to_ns);
+	if (p->want_flows)
+		series_memory_add_flow(p->memory, f);
+	return true;
+}
+
+static void on_flows(void *arg, const struct flow_sample *v, size_t n)
+{
+	struct pipeline *p = arg;
+	size_t from = 0;
+	for (size_t k = 0; k < n; k++) { /* runs of accepted rows go to the store in one piece */
+		if (accept_flow(p, &v[k]))
+			continue;
+		if (p->store && !p->priming && k > from)
+			store_flows(p->store, v + from, k - from);
+		from = k + 1;
+	}
+	if (p->store && !p->priming && n > from)
+		store_flows(p->store, v + from, n - from);
+}
+
+/* --- windows ------------------------------------------------------------------------------------------------------------ */
+
+static int64_t first_end(const struct pipeline *p, const struct lane *lane)
+{
+	/* a first sample on a boundary begins the window after it: for the one before it would be the only sample */
+	int64_t from = p->first_ns / lane->window_ns * lane->window_ns;
+	if (from < p->prime_from_ns)
+		from = ceil_to(p->prime_from_ns, lane->window_ns);
+	return from + lane->window_ns;
+}
+
+/* The lane whose window ends first; lanes are sorted by name, which decides when two end together. NULL before the first sample. */
+static struct lane *next_lane(struct pipeline *p)
+{
+	struct lane *best = NULL;
+	if (!p->begun)
+		return NULL;
+	for (size_t k = 0; k < p->n_lanes; k++) {
+		struct lane *lane = &p->lanes[k];
+		if (!lane->begun) /* until its first window closed, an older sample may still come in */
+			lane->next_end_ns = first_end(p, lane);
+		if (!best || lane->next_end_ns < best->next_end_ns)
+			best = lane;
+	}
+	return best;
+}
+
+static bool window_has_data(const struct window *w)
+{
+	for (size_t k = 0; k < w->n_series; k++) {
+		if (w->series[k].n && w->series[k].t_ns[w->series[k].n - 1] > w->from_ns)
+			return true;
+	}
+	return w->n_flows > 0;
+}
+
+static void keep_finding(struct pipeline *p, const struct finding *f)
+{
+	if (!p->store || (p->priming && f->to_ns <= p->prime_known_ns))
+		return;
+	if (f->verdict != FINDING_OVER && f->verdict != FINDING_UNKNOWN)
+		return;
+	store_finding(p->store, &(struct store_finding){
+		.from_ns = f->from_ns, .to_ns = f->to_ns, .analyzer = f->analyzer, .cause = f->cause,
+		.verdict = finding_verdict_name(f->verdict), .severity = severity_name(f->severity),
+		.device = f->device, .port = f->port, .group = f->group, .host = f->host, .summary = f->summary,
+		.priority = f->priority, .value = f->value, .warn = f->warn, .confidence = f->confidence_ratio,
+	});
+}
+
+static void run_window(struct pipeline *p, const struct lane *lane)
+{
+	struct window w = {0};
+	struct finding_list found = {0};
+	int64_t to = lane->next_end_ns, from = to - lane->window_ns;
+	arena_reset(p->turn);
+	int rc = window_from_memory(p->memory, p->turn, &lane->analyzer->spec, from, to, &w);
+	if (rc == 0 && !window_has_data(&w))
+		return;
+	struct analyzer_in in = {.fabric = p->config->fabric, .window = &w, .options = lane->options, .interval_ns = p->interval_ns, .arena = p->turn};
+	if (rc == 0)
+		rc = lane->analyzer->run(&in, &found);
+	p->counters.windows++;
+	if (rc != 0) {
+		p->counters.failed++;
+		log_error(lane->analyzer->name, "window that ended at %lld s could not be analysed: %s", (long long)(to / NS_PER_S), strerror(-rc));
+		return;
+	}
+	p->counters.findings += found.n;
+	batch_flush(p); /* what a finding rests on is in the store before it */
+	for (size_t k = 0; k < found.n; k++) {
+		keep_finding(p, &found.v[k]);
+		ledger_take(p->ledger, &found.v[k]);
+	}
+}
+
+static void close_window(struct pipeline *p, struct lane *lane)
+{
+	lane->begun = true;
+	run_window(p, lane);
+	if (lane->next_end_ns > p->closed_ns)
+		p->closed_ns = lane->next_end_ns;
+	lane->next_end_ns += lane->window_ns;
+}
+
+/* Nothing newer than the window's beginning is known: this window and all that follow up to @limit_ns are empty. */
+static void skip_windows(struct pipeline *p, struct lane *lane, int64_t limit_ns)
+{
+	int64_t last = limit_ns / lane->window_ns * lane->window_ns;
+	lane->begun = true;
+	if (last > p->closed_ns)
+		p->closed_ns = last;
+	lane->next_end_ns = last + lane->window_ns;
+}
+
+/* Close the windows that end by @limit_ns, oldest first. */
+static void close_until(struct pipeline *p, int64_t limit_ns)
+{
+	for (;;) {
+		struct lane *lane = next_lane(p);
+		if (!lane || lane->next_end_ns > limit_ns)
+			return;
+		if (p->newest_ns <= lane->next_end_ns - lane->window_ns)
+			skip_windows(p, lane, limit_ns);
+		else
+			close_window(p, lane);
+	}
+}
+
+void pipeline_advance(struct pipeline *p, int64_t now_ns)
+{
+	p->now_ns = now_ns;
+	close_until(p, now_ns - p->interval_ns);
+	if (now_ns - p->trimmed_ns >= p->interval_ns) { /* not for every sample of a replay */
+		series_memory_trim(p->memory, now_ns);
+		p->trimmed_ns = now_ns;
+	}
+	if (p->store)
+		target_table_flush(p->targets, p->store, now_ns);
+}
+
+void pipeline_finish(struct pipeline *p)
+{
+	batch_flush(p);
+	if (p->begun)
+		close_until(p, p->newest_ns);
+	if (p->store)
+		target_table_flush(p->targets, p->store, p->now_ns);
+}
+
+/* --- replay and priming ------------------------------------------------------------------------------------------------- */
+
+void pipeline_feed(struct pipeline *p, const struct sample *v, size_t n, const struct flow_sample *flows, size_t n_flows)
+{
+	size_t k = 0, f = 0;
+	while (k < n || f < n_flows) {
+		bool flow_first = f < n_flows && (k == n || flows[f].to_ns <= v[k].t_ns);
+		if (flow_first) {
+			pipeline_advance(p, flows[f].to_ns);
+			on_flows(p, &flows[f], 1);
+			f++;
+			continue;
+		}
+		pipeline_advance(p, v[k].t_ns);
+		struct sample s = v[k++];
+		if (accept(p, &s))
+			batch_add(p, &s);
+		if (p->n_batch >= BATCH_MAX)
+			batch_flush(p);
+	}
+	batch_flush(p);
+}
+
+void pipeline_prime_begin(struct pipeline *p, int64_t from_ns, int64_t known_ns)
+{
+	p->priming = true;
+	p->prime_from_ns = from_ns;
+	p->prime_known_ns = known_ns;
+}
+
+void pipeline_prime_end(struct pipeline *p)
+{
+	p->priming = false;
+	memset(&p->counters, 0, sizeof(p->counters)); /* they count what this process did */
+}
+
+int64_t pipeline_horizon(const struct pipeline *p)
+{
+	int64_t longest = 0;
+	for (size_t k = 0; k < p->n_lanes; k++) {
+		const struct lane *lane = &p->lanes[k];
+		const struct option *o = option_find(&lane->analyzer->options, "hold");
+		int64_t hold = HOLD_UNKNOWN;
+		if (o && o->type == OPT_INT)
+			memcpy(&hold, (const char *)lane->options + o->offset, sizeof(hold));
+		int64_t wanted = (hold + 1) * lane->window_ns;
+		longest = wanted > longest ? wanted : longest;
+	}
+	return longest;
+}
+
+size_t pipeline_metrics(const struct pipeline *p, const uint16_t **ret)
+{
+	*ret = p->metrics;
+	return p->n_metrics;
+}
+
+/* --- what else collectors tell ------------------------------------------------------------------------------------------- */
+
+static void on_target(void *arg, const struct target *t)
+{
+	struct pipeline *p = arg;
+	if (p->store)
+		target_table_take(p->targets, p->store, t, p->now_ns);
+}
+
+static void on_device(void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
+{
+	struct pipeline *p = arg;
+	const struct fabric_device *d = fabric_device(p->config->fabric, device);
+	if (p->store)
+		store_device(p->store, &(struct store_device){.name = device, .role = d ? device_role_name(d->role) : NULL, .profile = profile,
+			.sysname = sysname, .descr = descr, .t_ns = p->now_ns});
+}
+
+static void keep_port(struct pipeline *p, const char *device, const char *port, const char *alias, uint64_t speed_bps, int64_t t_ns)
+{
+	const struct fabric_device *d = fabric_device(p->config->fabric, device);
+	const struct fabric_port *known = d ? fabric_port(d, port) : NULL;
+	struct store_port row = {.device = device, .port = port, .alias = alias, .speed_bps = speed_bps, .t_ns = t_ns};
+	char host[256];
+	if (known && known->peer) {
+		row.peer_device = known->peer->device->name;
+		row.peer_port = known->peer->name;
+	} else if (known && known->host) {
+		snprintf(host, sizeof(host), "host:%s", known->host);
+		row.peer_device = host;
+		row.peer_port = known->host_nic;
+	}
+	store_port(p->store, &row);
+}
+
+static void on_port(void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
+{
+	struct pipeline *p = arg;
+	if (p->store)
+		keep_port(p, device, port, alias, speed_bps, p->now_ns);
+}
+
+static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text)
+{
+	struct pipeline *p = arg;
+	rw_cleanup(str_done) struct str b = {0};
+	if (!p->store)
+		return;
+	str_addf(&b, "%s%s%s%s%s", device ? device : "", port && *port ? " " : "", port ? port : "", device ? ": " : "", text ? text : "");
+	store_event(p->store, t_ns, kind, NULL, "", b.s);
+}
+
+void pipeline_announce(struct pipeline *p, int64_t t_ns)
+{
+	const struct fabric *f = p->config->fabric;
+	if (!p->store)
+		return;
+	for (size_t k = 0; k < f->n_devices; k++) {
+		const struct fabric_device *d = f->devices[k];
+		store_device(p->store, &(struct store_device){.name = d->name, .role = device_role_name(d->role), .t_ns = t_ns});
+		for (size_t n = 0; n < d->n_ports; n++)
+			keep_port(p, d->name, d->ports[n]->name, d->ports[n]->alias, d->ports[n]->speed_bps, t_ns);
+	}
+}
+
+void incident_store(void *store, const struct incident *i, enum incident_state from)
+{
+	if (!store)
+		return;
+	rw_cleanup(freep) char *json = json_dumps(i->json, JSON_COMPACT);
+	store_incident(store, &(struct store_incident){
+		.id = i->id, .cause = i->cause, .severity = severity_name(i->severity), .state = incident_state_name(i->state),
+		.device = i->device, .port = i->port, .group = i->group, .host = i->host, .summary = i->summary, .json = json,
+		.priority = i->priority, .opened_ns = i->opened_ns, .closed_ns = i->closed_ns, .updated_ns = i->updated_ns,
+		.usd_per_hour = i->usd_per_hour, .usd_total = i->usd_total, .confidence = i->confidence_ratio, .acked_by = i->acked_by,
+	});
+	if (i->note)
+		store_event(store, i->note_ns, "incident", i->id, "", i->note);
+}
+
+/* --- life ---------------------------------------------------------------------------------------------------------------- */
+
+static int lane_compare(const void *a, const void *b)
+{
+	return strcmp(((const struct lane *)a)->analyzer->name, ((const struct lane *)b)->analyzer->name);
+}
+
+struct pipeline *pipeline_new(const struct config *c, struct entities *entities, struct store *store, struct ledger *ledger)
+{
+	struct pipeline *p = rw_calloc(1, sizeof(*p));
+	p->entities = entities;
+	p->store = store;
+	p->ledger = ledger;
+	p->closed_ns = p->trimmed_ns = INT64_MIN / 2;
+	p->turn = arena_new();
+	p->run_index = map_new();
+	p->targets = target_table_new();
+	p->sink = (struct sink){.arg = p, .samples = on_samples, .flows = on_flows, .target = on_target, .device = on_device,
+		.port = on_port, .event = on_event};
+	while (analyzers[p->n_lanes])
+		p->n_lanes++;
+	p->lanes = rw_calloc(p->n_lanes + 1, sizeof(*p->lanes));
+	for (size_t k = 0; k < p->n_lanes; k++) {
+		p->lanes[k].analyzer = analyzers[k];
+		want(p, &analyzers[k]->spec);
+	}
+	qsort(p->lanes, p->n_lanes, sizeof(*p->lanes), lane_compare);
+	configure(p, c);
+	p->memory = series_memory_new(entities, keep_ns(p));
+	return p;
+}
+
+void pipeline_free(struct pipeline *p)
+{
+	if (!p)
+		return;
+	series_memory_free(p->memory);
+	target_table_free(p->targets);
+	arena_free(p->turn);
+	map_free(p->run_index);
+	free(p->runs);
+	free(p->lanes);
+	free(p->batch);
+	free(p);
+}
+
+void pipeline_reload(struct pipeline *p, const struct config *c)
+{
+	configure(p, c);
+	series_memory_keep(p->memory, keep_ns(p));
+}
+
+const struct sink *pipeline_sink(struct pipeline *p) { return &p->sink; }
+const struct pipeline_counters *pipeline_counters(const struct pipeline *p) { return &p->counters; }
