@@ -1,7 +1,7 @@
 /*
  * flow_table - see flow_table.h.
  *
- * Three open-addressing indices (flows, 5-tuples, address pairs) over arrays, keys compared in the arrays. Flow records are
+ * Four open-addressing indices (flows, queue pairs, 5-tuples, address pairs) over arrays, keys compared in the arrays. Flow records are
  * allocated in one growing array; indices hold position + 1. Linear probing at half load: one miss is one cache line or two.
  */
 #include "collectors/flow_table.h"
@@ -10,8 +10,6 @@
 
 #include "agent/base/cleanup.h"
 
-#define PSN_MASK 0xffffffu
-#define PSN_RESTART 65536     /* back by more than this: not a retransmission */
 #define PSN_WINDOW 65536      /* how far behind a flow's newest PSN an acknowledgement may point */
 #define READ_MTU_MIN 256
 #define PAIR_WALK_MAX 4096    /* flows of a pair looked at to attribute one packet */
@@ -23,15 +21,31 @@ struct index {
 	uint32_t mask;
 };
 
-struct tuple { struct flow_key key; uint64_t octets; uint32_t pair; };
-struct pair { uint8_t family, src[16], dst[16]; uint32_t first, reverse; };
+struct qp { /* one direction */
+	struct psn_track request, response;
+	uint32_t pair, dst_qp;
+	uint32_t pair_next;      /* next of the same pair */
+	uint32_t flow;           /* of the newest request, else of the newest packet */
+	uint32_t peer;           /* queue pair that ACKs and CNPs sent to this one speak of; NONE = not settled */
+	uint32_t psn_first, psn_last;
+	uint16_t peer_tries;
+	uint8_t psn_rank;        /* what psn_first and _last are of: 3 requests, 2 responses, 1 other, 0 nothing yet */
+};
+
+struct tuple { struct flow_key key; uint64_t octets; };
+struct pair {
+	uint8_t family, src[16], dst[16];
+	uint32_t first;          /* queue pair, NONE */
+	uint32_t reverse;        /* pair, NONE */
+};
 
 struct flow_table {
 	struct flow *flows;
+	struct qp *qps;
 	struct tuple *tuples;
 	struct pair *pairs;
-	uint32_t n_flows, cap_flows, n_tuples, cap_tuples, n_pairs, cap_pairs;
-	struct index by_flow, by_tuple, by_pair;
+	uint32_t n_flows, cap_flows, n_qps, cap_qps, n_tuples, cap_tuples, n_pairs, cap_pairs;
+	struct index by_flow, by_qp, by_tuple, by_pair;
 	uint32_t limit, sampling;
 	uint64_t seed;
 	struct flow_totals refused; /* counts of packets that have no flow; and .unattributed, which no flow can hold */
@@ -79,6 +93,7 @@ static uint64_t hash_flow(uint64_t pair_hash, unsigned src_port, uint32_t dst_qp
 {
 	return mix(pair_hash, (uint64_t)dst_qp << 16 | src_port);
 }
+static uint64_t hash_qp(uint64_t pair_hash, uint32_t dst_qp) { return mix(pair_hash, (uint64_t)dst_qp << 16 | 1ull << 40); }
 
 static bool same_pair(unsigned family, const uint8_t *src, const uint8_t *dst, unsigned f, const uint8_t *s, const uint8_t *d)
 {
@@ -99,6 +114,7 @@ struct flow_table *flow_table_new(uint32_t limit, uint32_t sampling, uint64_t se
 	t->sampling = sampling ? sampling : 1;
 	t->seed = seed;
 	index_clear(&t->by_flow, 64);
+	index_clear(&t->by_qp, 64);
 	index_clear(&t->by_tuple, 64);
 	index_clear(&t->by_pair, 64);
 	return t;
@@ -109,9 +125,11 @@ void flow_table_free(struct flow_table *t)
 	if (!t)
 		return;
 	free(t->flows);
+	free(t->qps);
 	free(t->tuples);
 	free(t->pairs);
 	free(t->by_flow.slot);
+	free(t->by_qp.slot);
 	free(t->by_tuple.slot);
 	free(t->by_pair.slot);
 	free(t);
@@ -134,6 +152,19 @@ static void reindex_flows(struct flow_table *t)
 		const struct flow_key *k = &t->flows[i].key;
 		index_put(&t->by_flow, hash_flow(key_hash(t, k), k->src_port, k->dst_qp), i);
 	}
+}
+
+static uint64_t qp_pair_hash(const struct flow_table *t, const struct qp *q)
+{
+	const struct pair *p = &t->pairs[q->pair];
+	return hash_pair(t, p->family, p->src, p->dst);
+}
+
+static void reindex_qps(struct flow_table *t)
+{
+	index_clear(&t->by_qp, slots_for(t->n_qps + t->n_qps / 2 + 1));
+	for (uint32_t i = 0; i < t->n_qps; i++)
+		index_put(&t->by_qp, hash_qp(qp_pair_hash(t, &t->qps[i]), t->qps[i].dst_qp), i);
 }
 
 static void reindex_tuples(struct flow_table *t)
@@ -189,12 +220,32 @@ static uint32_t tuple_get(struct flow_table *t, const struct flow_key *k, uint64
 			return t->by_tuple.slot[i] - 1;
 	rw_grow(t->tuples, t->n_tuples, t->cap_tuples);
 	uint32_t at = t->n_tuples++;
-	t->tuples[at] = (struct tuple){.key = *k, .pair = pair_get(t, k, pair_hash)};
+	t->tuples[at] = (struct tuple){.key = *k};
 	t->tuples[at].key.dst_qp = 0;
 	if (t->n_tuples * 2 > t->by_tuple.mask)
 		reindex_tuples(t);
 	else
 		index_put(&t->by_tuple, hash, at);
+	return at;
+}
+
+static uint32_t qp_get(struct flow_table *t, const struct flow_key *k, uint64_t pair_hash)
+{
+	uint64_t hash = hash_qp(pair_hash, k->dst_qp);
+	uint32_t pair = pair_get(t, k, pair_hash);
+	for (uint32_t i = (uint32_t)hash & t->by_qp.mask; t->by_qp.slot[i]; i = (i + 1) & t->by_qp.mask) {
+		const struct qp *q = &t->qps[t->by_qp.slot[i] - 1];
+		if (q->pair == pair && q->dst_qp == k->dst_qp)
+			return t->by_qp.slot[i] - 1;
+	}
+	rw_grow(t->qps, t->n_qps, t->cap_qps);
+	uint32_t at = t->n_qps++;
+	t->qps[at] = (struct qp){.pair = pair, .dst_qp = k->dst_qp, .pair_next = t->pairs[pair].first, .flow = NONE, .peer = NONE};
+	t->pairs[pair].first = at;
+	if (t->n_qps * 2 > t->by_qp.mask)
+		reindex_qps(t);
+	else
+		index_put(&t->by_qp, hash, at);
 	return at;
 }
 
@@ -212,13 +263,11 @@ static uint32_t flow_get(struct flow_table *t, const struct roce_packet *p)
 	rw_grow(t->flows, t->n_flows, t->cap_flows);
 	uint32_t at = t->n_flows++;
 	struct flow *f = &t->flows[at];
-	*f = (struct flow){.key = {.family = p->family, .src_port = p->src_port, .dst_qp = p->dst_qp}, .peer = NONE};
+	*f = (struct flow){.key = {.family = p->family, .src_port = p->src_port, .dst_qp = p->dst_qp}};
 	memcpy(f->key.src, p->src, 16);
 	memcpy(f->key.dst, p->dst, 16);
 	f->tuple = tuple_get(t, &f->key, pair_hash);
-	f->pair = t->tuples[f->tuple].pair;
-	f->pair_next = t->pairs[f->pair].first;
-	t->pairs[f->pair].first = at;
+	f->qp = qp_get(t, &f->key, pair_hash);
 	if (t->n_flows * 2 > t->by_flow.mask)
 		reindex_flows(t);
 	else
@@ -228,113 +277,57 @@ static uint32_t flow_get(struct flow_table *t, const struct roce_packet *p)
 
 /* --- PSN ----------------------------------------------------------------------------------------------------------- */
 
-static int32_t psn_distance(uint32_t a, uint32_t b) /* a - b in -2^23 .. 2^23-1 */
+static void psn_range(struct qp *q, uint32_t psn, uint8_t rank)
 {
-	return (int32_t)((a - b) << 8) >> 8;
-}
-
-static void psn_anchor(struct psn_track *s, uint32_t psn)
-{
-	*s = (struct psn_track){.seen = 1, .next = (psn + 1) & PSN_MASK, .last = psn, .valid = true};
-}
-
-static void psn_behind(struct flow *f, struct psn_track *s, uint32_t psn, int32_t back)
-{
-	if (back > PSN_RESTART) {
-		f->restarts++;
-		psn_anchor(s, psn);
-		return;
-	}
-	uint64_t bit = back <= 64 ? 1ull << (back - 1) : 0; /* back >= 1 */
-	bool seen = !bit || (s->seen & bit);
-	if (psn == s->last && seen) {
-		f->duplicates++;
-	} else if (seen) {
-		f->retransmits += 1 + s->late; /* missing ones before it in this run were sent again, too */
-		s->late = 0;
-	} else {
-		s->late++;
-	}
-	s->seen |= bit;
-	s->last = psn;
-}
-
-static void psn_add(struct flow *f, struct psn_track *s, uint32_t psn, uint32_t allow)
-{
-	if (!s->valid) {
-		psn_anchor(s, psn);
-		s->allow = allow;
-		return;
-	}
-	int32_t d = psn_distance(psn, s->next);
-	if (d < 0) {
-		psn_behind(f, s, psn, -d);
-		return;
-	}
-	f->reordered += s->late; /* the sequence goes on: what came late was only late */
-	s->late = 0;
-	if (d > 0 && (uint32_t)d > s->allow) {
-		f->gaps++;
-		f->missing += (uint32_t)d;
-	}
-	s->seen = d >= 63 ? 1 : s->seen << (d + 1) | 1;
-	if (d > 0 && (uint32_t)d <= s->allow) /* used by the responses of a READ, not missing */
-		s->seen |= d >= 63 ? UINT64_MAX : ((1ull << d) - 1) << 1;
-	s->next = (psn + 1) & PSN_MASK;
-	s->last = psn;
-	s->allow = allow;
-}
-
-static void psn_range(struct flow *f, uint32_t psn, uint8_t rank)
-{
-	if (rank > f->psn_rank) {
-		f->psn_rank = rank;
-		f->psn_first = f->psn_last = psn;
-	} else if (rank == f->psn_rank && psn_distance(psn, f->psn_last) > 0) {
-		f->psn_last = psn;
+	if (rank > q->psn_rank) {
+		q->psn_rank = rank;
+		q->psn_first = q->psn_last = psn;
+	} else if (rank == q->psn_rank && psn_distance(psn, q->psn_last) > 0) {
+		q->psn_last = psn;
 	}
 }
 
-static void psn_packet(struct flow_table *t, struct flow *f, const struct roce_packet *p)
+static void psn_packet(struct flow_table *t, uint32_t at, const struct roce_packet *p)
 {
+	struct flow *f = &t->flows[at];
+	struct qp *q = &t->qps[f->qp];
 	enum roce_role role = roce_opcode_role(p->opcode);
-	psn_range(f, p->psn, role == ROLE_REQUEST ? 3 : role == ROLE_RESPONSE || role == ROLE_RESPONSE_FIRST ? 2 : 1);
-	if (role == ROLE_REQUEST)
-		f->requests++;
+	uint8_t rank = role == ROLE_REQUEST ? 3 : role == ROLE_RESPONSE || role == ROLE_RESPONSE_FIRST ? 2 : 1;
+	if (rank == 3 || q->psn_rank < 3)
+		q->flow = at;
+	psn_range(q, p->psn, rank);
 	if (t->sampling > 1)
 		return;
 	if (role == ROLE_REQUEST) {
 		bool read = (p->opcode & 31) == 0x0c && p->has_reth;
-		psn_add(f, &f->request, p->psn, read ? p->reth_bytes / READ_MTU_MIN + 1 : 0);
+		psn_add(&q->request, &f->psn, p->psn, read ? p->reth_bytes / READ_MTU_MIN + 1 : 0);
 	} else if (role == ROLE_RESPONSE_FIRST) {
-		psn_anchor(&f->response, p->psn);
-	} else if (role == ROLE_RESPONSE && f->response.valid) {
-		psn_add(f, &f->response, p->psn, 0);
+		psn_anchor(&q->response, p->psn);
+	} else if (role == ROLE_RESPONSE && q->response.valid) {
+		psn_add(&q->response, &f->psn, p->psn, 0);
 	}
 }
 
 /* --- attribution --------------------------------------------------------------------------------------------------- */
 
-/* The flow that @p, a packet of flow @at, speaks of; NONE when not clear. See flow_table.h for the rule. */
-static uint32_t peer_of(struct flow_table *t, uint32_t at, const struct roce_packet *p)
+/* The queue pair that @p, a packet of flow @f, speaks of; NONE when not clear. See flow_table.h for the rule. */
+static uint32_t peer_of(struct flow_table *t, const struct flow *f, const struct roce_packet *p)
 {
-	struct flow *f = &t->flows[at];
-	if (f->peer != NONE)
-		return f->peer;
-	uint32_t reverse = t->pairs[f->pair].reverse;
-	if (reverse == NONE || f->peer_tries >= PEER_TRIES_MAX)
+	struct qp *q = &t->qps[f->qp];
+	if (q->peer != NONE)
+		return q->peer;
+	uint32_t reverse = t->pairs[q->pair].reverse;
+	if (reverse == NONE || q->peer_tries >= PEER_TRIES_MAX)
 		return NONE;
 	uint32_t only = NONE, same_port = NONE, holds = NONE;
 	unsigned n = 0, n_port = 0, n_holds = 0, walked = 0;
-	for (uint32_t i = t->pairs[reverse].first; i != NONE; i = t->flows[i].pair_next) {
-		const struct flow *g = &t->flows[i];
-		if (++walked > PAIR_WALK_MAX)
-			break;
+	for (uint32_t i = t->pairs[reverse].first; i != NONE && walked <= PAIR_WALK_MAX; i = t->qps[i].pair_next, walked++) {
+		const struct qp *g = &t->qps[i];
 		if (g->psn_rank < 3)
 			continue;
 		n++;
 		only = i;
-		if (g->key.src_port == f->key.src_port) {
+		if (t->flows[g->flow].key.src_port == f->key.src_port) {
 			n_port++;
 			same_port = i;
 		}
@@ -345,14 +338,14 @@ static uint32_t peer_of(struct flow_table *t, uint32_t at, const struct roce_pac
 		}
 	}
 	if (n != 1 || walked > PEER_TRIES_MAX)
-		f->peer_tries++;
+		q->peer_tries++;
 	if (walked > PAIR_WALK_MAX)
 		return NONE;
-	/* Being the only one so far settles nothing for later: another flow of the pair may be about to show itself. */
+	/* Being the only one so far settles nothing for later: another of the pair may be about to show itself. */
 	if (n == 1)
 		return only;
-	f->peer = n_port == 1 ? same_port : n_holds == 1 ? holds : NONE;
-	return f->peer;
+	q->peer = n_port == 1 ? same_port : n_holds == 1 ? holds : NONE;
+	return q->peer;
 }
 
 static void attribute(struct flow_table *t, uint32_t at, const struct roce_packet *p)
@@ -364,16 +357,17 @@ static void attribute(struct flow_table *t, uint32_t at, const struct roce_packe
 	f->rnr_nak_sent += rnr;
 	if (!cnp && !p->has_aeth)
 		return;
-	uint32_t peer = peer_of(t, at, p); /* for ordinary ACKs too: they teach which QPs belong together */
+	uint32_t peer = peer_of(t, f, p); /* for ordinary ACKs too: they teach which QPs belong together */
 	if (!cnp && !nak && !rnr)
 		return;
 	if (peer == NONE) {
 		t->refused.unattributed++;
 		return;
 	}
-	t->flows[peer].cnp_about += cnp;
-	t->flows[peer].nak_about += nak;
-	t->flows[peer].rnr_nak_about += rnr;
+	f = &t->flows[t->qps[peer].flow];
+	f->cnp_about += cnp;
+	f->nak_about += nak;
+	f->rnr_nak_about += rnr;
 }
 
 /* --- packets ------------------------------------------------------------------------------------------------------- */
@@ -418,7 +412,7 @@ void flow_table_add(struct flow_table *t, const struct roce_packet *p, int64_t t
 	f->ect += p->ecn == ECN_ECT0 || p->ecn == ECN_ECT1;
 	f->not_ect += p->ecn == ECN_NOT_ECT;
 	burst_add(&f->bin, &f->bin_octets, &f->burst_octets, t_ns, p->octets);
-	psn_packet(t, f, p);
+	psn_packet(t, at, p);
 	if (p->has_aeth || p->opcode == ROCE_OPCODE_CNP)
 		attribute(t, at, p);
 }
@@ -443,11 +437,12 @@ void flow_table_totals(struct flow_table *t, struct flow_totals *ret)
 		s.cnp += f->cnp_sent;
 		s.nak += f->nak_sent;
 		s.rnr_nak += f->rnr_nak_sent;
-		s.gaps += f->gaps;
-		s.missing += f->missing;
-		s.duplicates += f->duplicates;
-		s.retransmits += f->retransmits;
-		s.reordered += f->reordered;
+		s.psn.gaps += f->psn.gaps;
+		s.psn.missing += f->psn.missing;
+		s.psn.duplicates += f->psn.duplicates;
+		s.psn.retransmits += f->psn.retransmits;
+		s.psn.reordered += f->psn.reordered;
+		s.psn.restarts += f->psn.restarts;
 		t->tuples[f->tuple].octets += f->octets;
 	}
 	for (uint32_t i = 0; i < t->n_tuples; i++) {
@@ -492,6 +487,59 @@ const struct flow **flow_table_top(const struct flow_table *t, size_t max, size_
 	return v;
 }
 
+static void qp_sum(struct flow *s, const struct flow *f)
+{
+	if (s->packets == 0) {
+		*s = *f;
+		s->source_ports = 1;
+		return;
+	}
+	s->key.src_port = 0;
+	s->source_ports++;
+	if (f->first_ns < s->first_ns)
+		s->first_ns = f->first_ns;
+	if (f->last_ns > s->last_ns)
+		s->last_ns = f->last_ns;
+	if (f->burst_octets > s->burst_octets)
+		s->burst_octets = f->burst_octets;
+	static const size_t sums[] = {
+		offsetof(struct flow, packets), offsetof(struct flow, octets), offsetof(struct flow, payload_bytes), offsetof(struct flow, ce),
+		offsetof(struct flow, ect), offsetof(struct flow, not_ect), offsetof(struct flow, cnp_sent), offsetof(struct flow, nak_sent),
+		offsetof(struct flow, rnr_nak_sent), offsetof(struct flow, cnp_about), offsetof(struct flow, nak_about),
+		offsetof(struct flow, rnr_nak_about), offsetof(struct flow, psn.gaps), offsetof(struct flow, psn.missing),
+		offsetof(struct flow, psn.duplicates), offsetof(struct flow, psn.retransmits), offsetof(struct flow, psn.reordered),
+		offsetof(struct flow, psn.restarts),
+	};
+	for (size_t i = 0; i < rw_countof(sums); i++)
+		*(uint64_t *)(void *)((char *)s + sums[i]) += *(const uint64_t *)(const void *)((const char *)f + sums[i]);
+}
+
+static int compare_qps(const void *pa, const void *pb)
+{
+	const struct flow *a = pa, *b = pb;
+	return compare_flows(&a, &b);
+}
+
+struct flow *flow_table_qps(const struct flow_table *t, size_t *ret_n)
+{
+	struct flow *v = rw_calloc((size_t)t->n_qps + 1, sizeof(*v));
+	for (uint32_t i = 0; i < t->n_flows; i++)
+		if (t->flows[i].packets)
+			qp_sum(&v[t->flows[i].qp], &t->flows[i]);
+	size_t n = 0;
+	for (uint32_t i = 0; i < t->n_qps; i++) {
+		if (v[i].packets == 0)
+			continue;
+		v[i].psn_first = t->qps[i].psn_first;
+		v[i].psn_last = t->qps[i].psn_last;
+		v[i].psn.reordered += t->qps[i].request.late + t->qps[i].response.late; /* the end came before the verdict */
+		v[n++] = v[i];
+	}
+	qsort(v, n, sizeof(*v), compare_qps);
+	*ret_n = n;
+	return v;
+}
+
 size_t flow_table_samples(struct flow_table *t, int64_t from_ns, int64_t to_ns, uint32_t entity, enum flow_dir dir, bool psn_known,
 	struct flow_sample ret[FLOW_TOP + 1])
 {
@@ -508,8 +556,8 @@ size_t flow_table_samples(struct flow_table *t, int64_t from_ns, int64_t to_ns, 
 	ret[0].ect = s.ect;
 	ret[0].cnp = s.cnp;
 	ret[0].nak = s.nak;
-	ret[0].retransmits = psn ? s.retransmits : 0;
-	ret[0].psn_gaps = psn ? s.gaps : 0;
+	ret[0].retransmits = psn ? s.psn.retransmits : 0;
+	ret[0].psn_gaps = psn ? s.psn.gaps : 0;
 	ret[0].burst_bps = s.burst_octets * per_s;
 	ret[0].flows = s.flows;
 	ret[0].sum_sq_octets = s.sum_sq_octets;
@@ -527,44 +575,53 @@ size_t flow_table_samples(struct flow_table *t, int64_t from_ns, int64_t to_ns, 
 		r->ect = f->ect;
 		r->cnp = f->cnp_about;
 		r->nak = f->nak_about;
-		r->retransmits = psn ? f->retransmits : 0;
-		r->psn_gaps = psn ? f->gaps : 0;
+		r->retransmits = psn ? f->psn.retransmits : 0;
+		r->psn_gaps = psn ? f->psn.gaps : 0;
 		r->burst_bps = f->burst_octets * per_s;
 		r->flows = 1;
 	}
 	return n + 1;
 }
 
-/* What stays of a flow from one interval to the next: who it is and where its sequences stand. */
-static struct flow flow_carry(const struct flow *f)
+/* What stays of a queue pair: where its sequences stand. The peer is learned again, since numbers change. */
+static void qp_carry(struct qp *to, const struct qp *from, uint32_t flow)
 {
-	return (struct flow){.key = f->key, .request = f->request, .response = f->response, .peer = NONE,
-		.psn_first = f->psn_last, .psn_last = f->psn_last, .psn_rank = f->psn_rank, .idle = f->packets ? 0 : (uint8_t)(f->idle + 1)};
+	to->request = from->request;
+	to->response = from->response;
+	to->psn_first = to->psn_last = from->psn_last;
+	to->psn_rank = from->psn_rank;
+	to->flow = flow;
 }
 
 void flow_table_next(struct flow_table *t)
 {
 	/* A table half full of the idle would soon refuse the busy. */
 	int keep = t->n_flows > t->limit / 2 ? 1 : FLOW_IDLE;
+	rw_cleanup(freep) struct qp *old = t->qps;
+	t->qps = NULL;
+	t->n_qps = t->cap_qps = t->n_tuples = t->n_pairs = 0;
+	index_clear(&t->by_qp, 64);
+	index_clear(&t->by_tuple, 64);
+	index_clear(&t->by_pair, 64);
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < t->n_flows; i++) {
-		struct flow carried = flow_carry(&t->flows[i]);
-		if (carried.idle < keep)
-			t->flows[n++] = carried;
+		const struct flow *f = &t->flows[i];
+		const struct qp *q = &old[f->qp];
+		uint8_t idle = f->packets ? 0 : (uint8_t)(f->idle + 1);
+		if (idle >= keep)
+			continue;
+		struct flow kept = {.key = f->key, .idle = idle};
+		uint64_t hash = key_hash(t, &kept.key);
+		kept.tuple = tuple_get(t, &kept.key, hash);
+		kept.qp = qp_get(t, &kept.key, hash);
+		/* Of a queue pair with several flows the one of the newest request stays its flow, if it stays. */
+		if (t->qps[kept.qp].flow == NONE || q->flow == i)
+			qp_carry(&t->qps[kept.qp], q, n);
+		t->flows[n++] = kept;
 	}
 	t->n_flows = n;
-	t->n_tuples = t->n_pairs = 0;
 	t->refused = (struct flow_totals){0};
 	t->burst_octets = 0;
-	index_clear(&t->by_tuple, slots_for(n));
-	index_clear(&t->by_pair, slots_for(n));
-	for (uint32_t i = 0; i < n; i++) {
-		struct flow *f = &t->flows[i];
-		f->tuple = tuple_get(t, &f->key, key_hash(t, &f->key));
-		f->pair = t->tuples[f->tuple].pair;
-		f->pair_next = t->pairs[f->pair].first;
-		t->pairs[f->pair].first = i;
-	}
 	reindex_flows(t);
 }
 

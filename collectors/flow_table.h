@@ -1,23 +1,19 @@
 /*
- * flow_table - what a capture knows of each RoCEv2 flow: a direction of a queue pair, (source, destination, UDP source port,
- * destination QP). Bounded; time comes with the packets. Single-threaded.
+ * flow_table - what a capture knows of each RoCEv2 flow: (source, destination, UDP source port, destination QP), and of each direction
+ * of a queue pair: the same without the source port, which some NICs vary by packet. Bounded; time comes with the packets.
+ * Single-threaded.
  *
- * PSN bookkeeping, per flow, modulo 2^24, over request packets (SEND, WRITE, READ request, atomics) and, separately, within the
- * messages of READ responses. Acknowledgements and CNPs carry no sequence of their own.
- *   gap         a packet is ahead of the one expected: one forward jump, whatever its width; .missing sums the widths. After a READ
- *               request a jump by as many PSNs as its responses can use (at the smallest MTU, 256 bytes) is not a gap.
- *   duplicate   the same PSN again right after itself: a copy (mirrored twice), or the last packet of a burst sent again
- *   retransmit  the PSN goes back to one that was seen, or runs from a missing one back through seen ones (go-back-N)
- *   reordered   missing PSNs that come late, and then the sequence goes on: another path, or a selective repeat
- *   restart     back by more than 2^16: a new connection on the same QP number; starts afresh
- * "Seen" is remembered for the 64 PSNs before the newest; what is older counts as seen.
+ * PSN bookkeeping (psn.h) is done per direction of a queue pair, over request packets (SEND, WRITE, READ request, atomics) and,
+ * separately, within the messages of READ responses; acknowledgements and CNPs carry no sequence of their own. What it finds is counted for the
+ * flow of the packet that showed it. After a READ request a jump by what its responses use at the smallest MTU, 256 bytes, is no gap.
  * All this holds only for captures of every packet: with sampling above 1 gaps, duplicates and retransmits are unknown and stay 0
  * (and so does the burst rate): they are never reported as loss.
  *
- * CNP and NAK travel against the flow they speak of, and name the sender's QP, not the receiver's. They are attributed to a flow of
- * the reversed address pair by the first of these that gives one answer: what an earlier packet of this QP settled; the pair has
- * only one flow with requests; only one with the same UDP source port; only one whose last 65,536 PSNs hold the PSN of the ACK or NAK
- * (ACKs and NAKs only). Otherwise they are counted in the totals alone (.unattributed).
+ * CNP and NAK travel against the flow they speak of, and name the sender's QP, not the receiver's. They are attributed to a queue pair
+ * of the reversed address pair by the first of these that gives one answer: what an earlier packet of this QP settled; the pair has
+ * only one QP with requests; only one with the same UDP source port; only one whose last 65,536 PSNs hold the PSN of the ACK or NAK
+ * (ACKs and NAKs only). Otherwise they are counted in the totals alone (.unattributed). Of a queue pair's flows the one that carried
+ * the newest request gets them.
  */
 #ifndef RW_COLLECTORS_FLOW_TABLE_H
 #define RW_COLLECTORS_FLOW_TABLE_H
@@ -26,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collectors/psn.h"
 #include "collectors/roce_parse.h"
 #include "db/flow.h"
 
@@ -39,23 +36,15 @@ struct flow {
 	uint64_t ce, ect, not_ect;
 	uint64_t cnp_sent, nak_sent, rnr_nak_sent;   /* packets of this flow that are CNP, NAK, RNR NAK */
 	uint64_t cnp_about, nak_about, rnr_nak_about; /* attributed: what the receiver said of this flow */
-	uint64_t gaps, missing, duplicates, retransmits, reordered, restarts;
-	uint64_t requests;           /* packets that the PSN bookkeeping saw as requests */
+	struct psn_counts psn;
 	uint64_t payload_bytes;
 	uint64_t burst_octets;       /* most in one aligned millisecond */
 	int64_t first_ns, last_ns;
-	uint32_t psn_first, psn_last; /* requests if any, else responses, else whatever came; last = the most advanced */
-	uint8_t psn_rank;             /* which of the three */
-	/* below: the table's own */
-	struct psn_track {
-		uint64_t seen;           /* bit i: PSN next-1-i was seen */
-		uint32_t next, last, allow;
-		uint32_t late;           /* missing ones that just came, not yet judged */
-		bool valid;
-	} request, response;
+	/* Only in what flow_table_qps() returns: requests if any, else responses, else whatever came; last = the most advanced. */
+	uint32_t psn_first, psn_last, source_ports;
+	/* The table's own. */
 	uint64_t bin, bin_octets;
-	uint32_t tuple, pair, pair_next, peer;
-	uint16_t peer_tries;
+	uint32_t tuple, qp;
 	uint8_t idle;                /* intervals without a packet */
 };
 
@@ -70,7 +59,7 @@ void flow_table_add(struct flow_table *t, const struct roce_packet *p, int64_t t
 
 struct flow_totals {
 	uint64_t packets, octets, ce, ect, not_ect, cnp, nak, rnr_nak;
-	uint64_t gaps, missing, duplicates, retransmits, reordered;
+	struct psn_counts psn;
 	uint64_t refused;          /* packets of flows beyond the limit: counted here, kept nowhere else */
 	uint64_t unattributed;     /* CNPs and NAKs */
 	uint64_t burst_octets;     /* most in one aligned millisecond, all flows together */
@@ -83,6 +72,12 @@ void flow_table_totals(struct flow_table *t, struct flow_totals *ret);
 
 /* Flows with packets, most octets first, equal ones by key: at most @max. Returns an array the caller frees; flows are lent. */
 const struct flow **flow_table_top(const struct flow_table *t, size_t max, size_t *ret_n);
+
+/*
+ * flow_table_qps - the same by direction of a queue pair: flows that differ in the source port only are one. Most octets first.
+ * key.src_port is the one port used, or 0 when there were several. burst_octets is the largest of its flows. Caller frees.
+ */
+struct flow *flow_table_qps(const struct flow_table *t, size_t *ret_n);
 
 /*
  * flow_table_samples - the rows of one interval, as history keeps them: the totals, then the top FLOW_TOP flows.
