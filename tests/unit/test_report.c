@@ -68,7 +68,7 @@ static void test_formats(void **state)
 		"\"x,\"\"y\"\"|<b>\x1b[2J\",,,\n");
 	expect("jsonl", doc, FORMAT_JSONL, true,
 		"{\"subject\":{\"device\":\"leaf1\"},\"hosts\":[\"a\",\"b\"],\"share_ratio\":0.2,\"octets\":9223372036854775807}\n"
-		"{\"subject\":{\"device\":\"x,\\\"y\\\"|<b>\\u001b[2J\"},\"hosts\":[],\"share_ratio\":null,\"octets\":null}\n");
+		"{\"subject\":{\"device\":\"x,\\\"y\\\"|<b>\\u001B[2J\"},\"hosts\":[],\"share_ratio\":null,\"octets\":null}\n");
 	expect("md", doc, FORMAT_MD, true,
 		"## A & B\n\n| DEVICE | HOSTS | SHARE | OCTETS |\n|---|---|---:|---:|\n"
 		"| leaf1 | a,b | 20.0 % | 9223372036854775807 |\n"
