@@ -248,6 +248,13 @@ class Lab:
                 ret.setdefault(device, set()).add(t)
         return {d: sorted(v) for d, v in ret.items()}
 
+    def sql(self, config, statement):
+        return list(csv.DictReader(io.StringIO(self.run(config, "query", "sql", statement, "--format", "csv"))))
+
+    def targets(self, config):
+        """{device: row of the SNMP target} from the documented view."""
+        return {r["device"]: r for r in self.sql(config, "SELECT * FROM devices WHERE protocol = 'snmp'")}
+
     def store_ok(self):
         with sqlite3.connect("file:%s?mode=ro" % (self.dir / "rocewatch.db"), uri=True) as db:
             return db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

@@ -36,7 +36,7 @@ def test(lab):
             row = newest()
             return row if row and row[0] > began else None
         wait_for("run %d: polls in the store" % (n + 1), polled, 30, 0.05, agent)
-        time.sleep(rng.uniform(0, 1.5))  # the random moment
+        time.sleep(rng.uniform(0, 2.5))  # the random moment
         check(agent.poll() is None, "run %d: the agent ended by itself with %s" % (n + 1, agent.returncode))
         killed = time.time_ns()
         check(lab.end(agent, signal.SIGKILL) == -signal.SIGKILL, "run %d: not killed" % (n + 1))
