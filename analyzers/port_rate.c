@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "agent/base/clock.h"
 #include "db/entity.h"
@@ -10,8 +11,9 @@
 
 /* Samples further apart than this many intervals are a gap: one late poll is not. */
 #define GAP_INTERVALS 2.5
-/* A state is read slowly (every few minutes); older than this it is not known any more. */
-#define STATE_AGE_NS (3600 * NS_PER_S)
+#define SPACINGS_MAX 64
+/* A state is valid until its next value, and may be told once only. */
+#define STATE_AGE_NS (366LL * 86400 * NS_PER_S)
 
 static uint64_t state_of(const struct window *w, uint32_t entity, unsigned metric, uint64_t otherwise)
 {
@@ -25,7 +27,47 @@ static double increase_rate(const struct increase *i)
 	return i->covered_ns > 0 ? (double)i->value * 8 * (double)NS_PER_S / (double)i->covered_ns : 0;
 }
 
-/* The gate of product rule "widen or label suspect"; see the header. */
+static int by_size(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+/*
+ * The time between samples as this series shows it: the median, so that gaps do not count for much. From few samples it is no less
+ * than what is usual. 0 = not known.
+ */
+static int64_t spacing_of(const struct series *s, const struct window *w, int64_t interval_ns, int64_t *ret_last_ns)
+{
+	int64_t v[SPACINGS_MAX];
+	size_t n = 0;
+	uint32_t i = s->n;
+	while (i > 0 && s->t_ns[i - 1] > w->to_ns)
+		i--;
+	*ret_last_ns = i > 0 ? s->t_ns[i - 1] : INT64_MIN;
+	for (; i > 1 && n < SPACINGS_MAX && s->t_ns[i - 1] > w->from_ns; i--)
+		v[n++] = s->t_ns[i - 1] - s->t_ns[i - 2];
+	if (!n)
+		return interval_ns;
+	qsort(v, n, sizeof(*v), by_size);
+	int64_t median = v[n / 2];
+	return n < 3 && median < interval_ns ? interval_ns : median;
+}
+
+/* Share of the window that has its samples. The piece after the last one is not missing while the next is not due. */
+static double coverage_of(const struct series *s, const struct window *w, int64_t interval_ns)
+{
+	int64_t length_ns = w->to_ns - w->from_ns, last_ns;
+	int64_t spacing_ns = spacing_of(s, w, interval_ns, &last_ns);
+	double gap_ns = GAP_INTERVALS * (double)spacing_ns;
+	gap_ns = fmin(gap_ns, fmax(1.5 * (double)length_ns, GAP_INTERVALS * (double)interval_ns));
+	double covered = series_coverage(s, w->from_ns, w->to_ns, spacing_ns > 0 ? (int64_t)gap_ns : length_ns);
+	if (last_ns > w->from_ns && w->to_ns - last_ns <= spacing_ns)
+		covered += (double)(w->to_ns - last_ns) / (double)length_ns;
+	return fmin(1, covered);
+}
+
+/* The plausibility gate: widen, or label suspect; see the header. */
 static int plausible_increase(const struct series *s, const struct window *w, double line_bps, struct increase *ret, enum quality *ret_q)
 {
 	double gate = line_bps * PORT_RATE_PLAUSIBLE / 8;
@@ -67,8 +109,7 @@ int port_rate(const struct window *w, const struct fabric_port *port, unsigned m
 	const struct series *s = window_series(w, entity, metric);
 	if (!s)
 		return -ENODATA;
-	int64_t gap_ns = interval_ns > 0 ? (int64_t)((double)interval_ns * GAP_INTERVALS) : w->to_ns - w->from_ns;
-	ret->coverage_ratio = series_coverage(s, w->from_ns, w->to_ns, gap_ns);
+	ret->coverage_ratio = coverage_of(s, w, interval_ns);
 
 	/* The gate asks for the line rate, not the capacity: a port that runs faster than declared is a finding of its own. */
 	double line_bps = (double)(ret->read_bps ? ret->read_bps : ret->declared_bps);

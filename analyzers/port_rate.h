@@ -32,7 +32,7 @@ struct port_rate {
  * port_rate - rate of an octet counter of @port over the window.
  *
  * @metric       M_PORT_OUT_OCTETS or M_PORT_IN_OCTETS
- * @interval_ns  usual time between samples; 0 = unknown (then gaps are not looked for)
+ * @interval_ns  usual time between samples, 0 = unknown; where the series itself shows another spacing, that counts
  *
  * Intervals above PORT_RATE_PLAUSIBLE x line rate usually come from an agent that refreshes its counters more slowly than it is
  * asked: then the average over the whole run is plausible, and is taken, marked estimated. Where even that is not, the plausible
