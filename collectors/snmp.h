@@ -13,7 +13,9 @@ struct err;
 void snmp_init(void);
 
 /* @device, @config are borrowed until snmp_target_free() or a successful snmp_target_update(). First poll starts after a random
- * part of the interval (at most 1 s). 0 or negative errno with @e (bad address, unreadable secret): the caller reports and goes on. */
+ * part of the interval (at most 1 s). What may heal (an address that does not resolve, an unreadable secret) leaves the target in
+ * BACKOFF with the reason, so that it is shown, and is tried again. 0 or negative errno with @e for what cannot (no such profile,
+ * bad source address, no right to enter the namespace): the caller reports and goes on. */
 int snmp_target_new(struct loop *l, struct entities *entities, const struct config_device *device, const struct config *config,
 	const struct sink *sink, struct snmp_target **ret, struct err *e);
 /* snmp_target_same - would the new configuration poll exactly as now? Then snmp_target_update() only re-borrows. */
@@ -21,5 +23,19 @@ bool snmp_target_same(const struct snmp_target *t, const struct config_device *d
 void snmp_target_update(struct snmp_target *t, const struct config_device *device, const struct config *config);
 void snmp_target_free(struct snmp_target *t);
 const struct target *snmp_target_state(const struct snmp_target *t);
+
+/* For "profile test": what each column of the profile brought in the last poll. Lent for the call. */
+struct snmp_column_view {
+	const char *table, *oid, *what, *doc; /* what: metric or attribute */
+	bool slow, fallback;
+	size_t rows;       /* answered */
+	size_t zero;       /* of these, 0 */
+	size_t wrong_type; /* not a number where a metric needs one, or no text where a name is */
+	const char *type;  /* of the first value; "" */
+};
+typedef void snmp_column_fn(void *arg, const struct snmp_column_view *v);
+void snmp_target_columns(const struct snmp_target *t, snmp_column_fn *fn, void *arg);
+const char *snmp_target_profile(const struct snmp_target *t); /* "" before the device said what it is */
+unsigned snmp_target_max_repetitions(const struct snmp_target *t); /* as learned */
 
 #endif
