@@ -1,2 +1,119 @@
 #!/bin/sh
-exit 0
+# check_layers.sh [ROOT] - who includes whom, held against the two tables in docs/architecture.md, so that the drawing and the
+# check cannot differ. First proves on planted mistakes that it can fail.
+#
+#   rooms: | room | `files` | may include |     the first row whose files match is a file's room; `all` means every room
+#   doors: | library | `header` | `files` |     a foreign header is included by these files only
+# Includes with quotes are written from the root and exist (or are generated); those with <> are not ours.
+set -eu
+
+check() { # ROOT: prints mistakes as file:line: text, and fails when there is one
+	cd "$1"
+	[ -f docs/architecture.md ] || { echo "docs/architecture.md: is missing, and with it the table to check against"; return 1; }
+	find agent analyzers collectors config db proto tests -name '*.[ch]' 2>/dev/null | LC_ALL=C sort |
+		xargs grep -nE '^[[:space:]]*#[[:space:]]*include' /dev/null |
+		awk '
+		function trim(s) { gsub(/^[ \t`]+|[ \t`]+$/, "", s); return s }
+		function match_any(globs, file,   n, v, i, re) { # * matches within and across folders
+			n = split(globs, v, " ")
+			for (i = 1; i <= n; i++) {
+				re = v[i]
+				gsub(/[.+]/, "\\\\&", re)
+				gsub(/\*/, ".*", re)
+				if (file ~ ("^" re "$")) return 1
+			}
+			return 0
+		}
+		function room_of(file,   i) {
+			for (i = 1; i <= rooms; i++) if (match_any(files[i], file)) return name[i]
+			return ""
+		}
+		function may(room, other,   n, v, i) {
+			if (room == other) return 1
+			n = split(allowed[room], v, " ")
+			for (i = 1; i <= n; i++) if (v[i] == other || v[i] == "all") return 1
+			return 0
+		}
+		function bad(text) { print where ": " text; mistakes++ }
+		FILENAME == "docs/architecture.md" {
+			if ($0 ~ /^<!-- table: /) { table = $3; next }
+			if ($0 !~ /^\|/) { if (NF) table = ""; next }
+			if ($0 ~ /^\| *(room|library) *\|/ || $0 ~ /^\|[-|: ]+$/) next
+			split($0, c, "|")
+			if (table == "rooms") { rooms++; name[rooms] = trim(c[2]); files[rooms] = trim(c[3]); allowed[name[rooms]] = trim(c[4]) }
+			if (table == "doors") { doors++; header[doors] = trim(c[3]); users[doors] = trim(c[4]) }
+			next
+		}
+		{
+			split($0, p, ":")
+			file = p[1]; where = p[1] ":" p[2]
+			line = substr($0, length(where) + 2)
+			room = room_of(file)
+			if (room == "") { if (!(file in homeless)) bad("belongs to no room of docs/architecture.md"); homeless[file] = 1; next }
+			if (match(line, /<[^>]*>/)) {
+				h = substr(line, RSTART + 1, RLENGTH - 2)
+				for (i = 1; i <= doors; i++)
+					if (match_any(header[i], h)) { if (!match_any(users[i], file)) bad("<" h "> comes in by " users[i] " only"); break }
+				if (room_of(h) != "") bad("<" h "> is ours: write it with quotes")
+			} else if (match(line, /"[^"]*"/)) {
+				h = substr(line, RSTART + 1, RLENGTH - 2)
+				beside = file; sub(/[^\/]*$/, "", beside)
+				if (room_of(h) == "") {
+					if (room == "tests" && (getline ignored < (beside h)) >= 0) { close(beside h); next }
+					bad("\"" h "\" is not written from the root")
+					next
+				}
+				if ((getline ignored < h) < 0) { bad("\"" h "\" does not exist"); next }
+				close(h)
+				if (!may(room, room_of(h))) bad(room " may not include " room_of(h) " (\"" h "\")")
+			} else bad("an include that is neither <> nor quotes cannot be checked")
+		}
+		END {
+			if (!rooms || !doors) { print "docs/architecture.md: a table is missing (rooms " rooms + 0 ", doors " doors + 0 ")"; exit 1 }
+			exit mistakes > 0
+		}' docs/architecture.md -
+}
+
+# plant WHAT FILE LINE EXPECTED: a tree with just that line must be refused with those words.
+plant() {
+	tree=$(mktemp -d)
+	mkdir -p "$tree/docs" "$tree/$(dirname "$2")" "$tree/agent/base" "$tree/agent/reports" "$tree/db" "$tree/config" "$tree/analyzers" "$tree/collectors"
+	cp "$root/docs/architecture.md" "$tree/docs/"
+	: >"$tree/agent/base/str.h"
+	for h in db/metric.h db/store.h config/config.h analyzers/analyzer.h agent/command.h collectors/collector.h agent/reports/report.h; do : >"$tree/$h"; done
+	printf '#include <stdio.h>\n#include "agent/base/str.h"\n%s\n' "$3" >"$tree/$2"
+	said=$(check "$tree") && failed=0 || failed=1
+	rm -rf "$tree"
+	case $4 in
+	'') [ $failed = 0 ] || { echo "self-test: $1 was refused: $said"; exit 1; } ;;
+	*)
+		case $failed$said in
+		1"$2:3: "*"$4"*) ;;
+		*) echo "self-test: $1 was not refused as expected, but: ${said:-accepted}"; exit 1 ;;
+		esac
+		;;
+	esac
+}
+
+root=$(cd "${1:-.}" && pwd)
+plant 'a healthy file' agent/cmd_x.c '#include "db/store.h"' ''
+plant 'a lawful step down' analyzers/x.c '#include "db/metric.h"' ''
+plant 'the floor reaching up' agent/base/x.c '#include "db/metric.h"' 'base may not include nouns'
+plant 'a noun reaching up' db/entity.c '#include "config/config.h"' 'nouns may not include config'
+plant 'an analyzer at the store' analyzers/x.c '#include "db/store.h"' 'analyzers may not include db'
+plant 'an analyzer asking a collector' analyzers/x.c '#include "collectors/collector.h"' 'analyzers may not include collectors'
+plant 'a report asking an analyzer' agent/reports/x.c '#include "analyzers/analyzer.h"' 'reports may not include analyzers'
+plant 'a collector calling the agent' collectors/x.c '#include "agent/command.h"' 'collectors may not include agent'
+plant 'the store reading the configuration' db/store.c '#include "config/config.h"' 'db may not include config'
+plant 'a second door to SQLite' collectors/x.c '#include <sqlite3.h>' '<sqlite3.h> comes in by'
+plant 'a second door to libuv' agent/x.c '#include <uv.h>' '<uv.h> comes in by'
+plant 'a second door to net-snmp' collectors/snmp.c '#include <net-snmp/net-snmp-includes.h>' 'comes in by'
+plant 'a second door to libpcap' collectors/flow_table.c '# include <pcap/pcap.h>' 'comes in by'
+plant 'a second door to YAML' config/config.c '#include <yaml.h>' 'comes in by'
+plant 'a path from beside' agent/x.c '#include "command.h"' 'not written from the root'
+plant 'a path with dots' agent/x.c '#include "../db/metric.h"' 'not written from the root'
+plant 'ours as a system header' agent/x.c '#include <db/metric.h>' 'is ours'
+plant 'a header that is not there' agent/x.c '#include "db/nothing.h"' 'does not exist'
+plant 'an include by macro' agent/x.c '#include HEADER' 'cannot be checked'
+
+check "$root" || { echo "the rule is the table in docs/architecture.md"; exit 1; }

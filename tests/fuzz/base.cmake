@@ -1,0 +1,1 @@
+rw_fuzz(unit rw_base)
