@@ -1,2 +1,3 @@
 rw_unit(chance rw_analyzers)
 rw_unit(ecmp_imbalance rw_analyzers)
+rw_unit(formulas rw_analyzers)
