@@ -1,1 +1,229 @@
-/* config */
+/* config - load, check, change (see config.h). What is in the file is schema.c's matter, what becomes of it config_build.c's. */
+#include "config/config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/str.h"
+#include "config/schema.h"
+#include "config/yaml.h"
+
+enum { MAX_MISTAKES = 50 };
+
+static struct config *config_new(const char *name, const struct option_table *const *tables, size_t n_tables)
+{
+	struct arena *a = arena_new();
+	struct config *c = arena_new_of(a, struct config);
+	c->arena = a;
+	c->path = arena_strdup(a, name);
+	c->tables = tables;
+	c->n_tables = n_tables;
+	c->options = arena_array(a, void *, n_tables);
+	for (size_t i = 0; i < n_tables; i++) {
+		c->options[i] = arena_alloc(a, tables[i]->size);
+		options_defaults(tables[i], a, c->options[i]);
+	}
+	return c;
+}
+
+void config_free(struct config *c)
+{
+	if (!c)
+		return;
+	err_list_done(&c->warnings);
+	arena_free(c->arena); /* @c itself is in it */
+}
+
+/* Mistakes are found section by section; people fix a file from top to bottom. Stable by hand: qsort is not. */
+static void sort_mistakes(struct err_list *l)
+{
+	for (size_t i = 1; i < l->n; i++) {
+		struct err e = l->v[i];
+		size_t k = i;
+		for (; k > 0 && (l->v[k - 1].line > e.line || (l->v[k - 1].line == e.line && l->v[k - 1].col > e.col)); k--)
+			l->v[k] = l->v[k - 1];
+		l->v[k] = e;
+	}
+}
+
+static void hand_over(struct err_list *from, struct err_list *to)
+{
+	for (size_t i = 0; i < from->n && i < MAX_MISTAKES; i++)
+		err_list_add(to, &from->v[i]);
+}
+
+int config_parse(const char *text, size_t n, const char *name, enum config_mode mode, const struct option_table *const *tables,
+	size_t n_tables, struct config **ret, struct err_list *errors)
+{
+	rw_cleanup(err_list_done) struct err_list mistakes = {0};
+	struct config *c = config_new(name, tables, n_tables);
+	struct build b = {.c = c, .name = c->path, .mode = mode, .errors = &mistakes};
+
+	yaml_read(text, n, c->path, c->arena, &b.root, &mistakes);
+	if (b.root && b.root->kind == YAML_NULL) {
+		const struct yaml_node start = {.line = 1, .col = 1};
+		build_error(&b, &start, "is empty, expected at least 'devices:' (rocewatch config explain lists the keys)");
+	} else if (b.root && b.root->kind != YAML_MAP) {
+		char what[100];
+		build_error(&b, b.root, "read %s, expected 'key: value' lines such as 'fabric: pod-a'", yaml_what(b.root, what, sizeof(what)));
+	} else if (b.root) {
+		c->tree = arena_new_of(c->arena, struct config_tree);
+		schema_read(&b, &schema_root, b.root, c->tree);
+		build_fabric(&b);
+		build_config(&b);
+	}
+	if (mistakes.n > 0) {
+		sort_mistakes(&mistakes);
+		hand_over(&mistakes, errors);
+		config_free(c);
+		return -EINVAL;
+	}
+	sort_mistakes(&c->warnings);
+	*ret = c;
+	return 0;
+}
+
+int config_load(const char *path, enum config_mode mode, const struct option_table *const *tables, size_t n_tables,
+	struct config **ret, struct err_list *errors)
+{
+	rw_cleanup(freep) char *text = NULL;
+	size_t n;
+	struct err e = {0};
+	int r = str_read_file(path, YAML_MAX_BYTES, &text, &n, &e);
+	if (r < 0) {
+		err_list_add(errors, &e);
+		return r;
+	}
+	return config_parse(text, n, path, mode, tables, n_tables, ret, errors);
+}
+
+static int check_file(const struct config *c, const struct config_file *f, struct err *e, bool *ret_warning)
+{
+	struct stat st;
+	*ret_warning = false;
+	if (stat(f->path, &st) < 0) {
+		int code = errno;
+		*ret_warning = code == EACCES;
+		if (code == EACCES)
+			return err_at(e, -code, c->path, f->line, f->col, "%s: whether '%s' exists cannot be seen by this user", f->key, f->path);
+		return err_at(e, -code, c->path, f->line, f->col, "%s: '%s' does not exist; create it%s or correct the path", f->key, f->path,
+			f->secret ? " (mode 0600, owned by the agent's user)" : "");
+	}
+	if (S_ISDIR(st.st_mode))
+		return err_at(e, -EISDIR, c->path, f->line, f->col, "%s: '%s' is a directory, expected a file", f->key, f->path);
+	*ret_warning = true;
+	if (access(f->path, R_OK) < 0)
+		return err_at(e, -EACCES, c->path, f->line, f->col, "%s: '%s' cannot be read by this user; the agent's user must be able to", f->key, f->path);
+	if (f->secret && (st.st_mode & S_IROTH))
+		return err_at(e, -EPERM, c->path, f->line, f->col, "%s: '%s' can be read by everyone on this machine; chmod 0600", f->key, f->path);
+	return 0;
+}
+
+int config_check_files(const struct config *c, struct err_list *errors, struct err_list *warnings)
+{
+	int ret = 0;
+	for (size_t i = 0; i < c->n_files; i++) {
+		struct err e = {0};
+		bool warning;
+		if (check_file(c, &c->files[i], &e, &warning) == 0)
+			continue;
+		err_list_add(warning ? warnings : errors, &e);
+		if (!warning)
+			ret = -ENOENT;
+	}
+	return ret;
+}
+
+const void *config_options(const struct config *c, const char *section, const char *name)
+{
+	for (size_t i = 0; i < c->n_tables; i++)
+		if (strcmp(c->tables[i]->section, section) == 0 && strcmp(c->tables[i]->name, name) == 0)
+			return c->options[i];
+	return NULL;
+}
+
+/* --- config_set --- */
+
+/* Sections besides the modules' that may change after loading: they decide verdicts, not what is collected. */
+static const char *const changeable[] = {"policy", "cost", "lossless"};
+
+static int unknown_setting(const struct config *c, const char *key, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	size_t n = 0, max = 0;
+	for (size_t i = 0; i < c->n_tables; i++)
+		max += c->tables[i]->n_rows;
+	const char **names = arena_array(a, const char *, max + 64);
+	for (size_t i = 0; i < c->n_tables; i++)
+		for (size_t k = 0; k < c->tables[i]->n_rows; k++)
+			names[n++] = arena_printf(a, "%s.%s.%s", c->tables[i]->section, c->tables[i]->name, c->tables[i]->rows[k].name);
+	for (size_t i = 0; i < rw_countof(changeable); i++) {
+		const struct section *s = schema_find(&schema_root, changeable[i])->section;
+		for (size_t k = 0; k < s->n_fields; k++)
+			if (s->fields[k].kind == FIELD_VALUE && n < max + 64)
+				names[n++] = arena_printf(a, "%s.%s", changeable[i], s->fields[k].option.name);
+	}
+	const char *near = str_nearest(key, names, n);
+	if (near)
+		return err_set(e, -ENOENT, "unknown setting '%.100s'; did you mean '%s'?", key, near);
+	return err_set(e, -ENOENT, "unknown setting '%.100s', expected one such as %s", key, n ? names[0] : "(none)");
+}
+
+static int set_value(struct config *c, const struct field *f, void *base, const char *key, const char *value, struct err *e)
+{
+	int r = f->check ? f->check(value, e) : 0;
+	if (r == 0)
+		r = option_set(&f->option, c->arena, base, value, e);
+	if (r < 0 && e) {
+		struct err inner = *e;
+		err_set(e, r, "%s: %s", key, inner.text);
+	}
+	return r;
+}
+
+/* "policy.congestion": the section is made when the file has none, so that printing shows it. */
+static int set_in_tree(struct config *c, const char *key, const char *value, struct err *e)
+{
+	for (size_t i = 0; i < rw_countof(changeable); i++) {
+		size_t n = strlen(changeable[i]);
+		if (strncmp(key, changeable[i], n) != 0 || key[n] != '.')
+			continue;
+		const struct field *outer = schema_find(&schema_root, changeable[i]);
+		const struct field *f = schema_find(outer->section, key + n + 1);
+		void **slot = (void *)((char *)c->tree + outer->option.offset);
+		if (!f || f->kind != FIELD_VALUE)
+			break;
+		if (!*slot) {
+			struct build b = {.c = c, .name = c->path};
+			*slot = arena_alloc(c->arena, outer->section->size);
+			schema_read(&b, outer->section, NULL, *slot);
+		}
+		int r = set_value(c, f, *slot, key, value, e);
+		if (r == 0)
+			build_scalars(c);
+		return r;
+	}
+	return unknown_setting(c, key, e);
+}
+
+int config_set(struct config *c, const char *key, const char *value, struct err *e)
+{
+	for (size_t i = 0; i < c->n_tables; i++) {
+		const struct option_table *t = c->tables[i];
+		size_t ns = strlen(t->section), nn = strlen(t->name);
+		if (strncmp(key, t->section, ns) != 0 || key[ns] != '.' || strncmp(key + ns + 1, t->name, nn) != 0 || key[ns + 1 + nn] != '.')
+			continue;
+		const struct option *o = option_find(t, key + ns + nn + 2);
+		if (!o)
+			return unknown_setting(c, key, e);
+		const struct field f = {.kind = FIELD_VALUE, .option = *o};
+		return set_value(c, &f, c->options[i], key, value, e);
+	}
+	return set_in_tree(c, key, value, e);
+}

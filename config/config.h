@@ -90,6 +90,15 @@ struct config_store {
 	int64_t raw_ns, minute_ns, hour_ns;
 };
 
+/* A file the configuration refers to: a secret, a certificate. Not opened by config_load(); see config_check_files(). */
+struct config_file {
+	const char *key, *path; /* "community_file", as written */
+	bool secret;
+	int line, col;
+};
+
+struct config_tree;
+
 struct config {
 	struct arena *arena;
 	const char *path;
@@ -103,6 +112,10 @@ struct config {
 	const char *user;        /* to become after start, NULL = stay */
 	const char *http_listen; /* NULL */
 	const char *profile_dir; /* site profiles, NULL */
+	const char *alertmanager_url; /* NULL */
+	struct { int64_t min_evidence_ns; double min_coverage; } tuning;
+	struct config_file *files; size_t n_files;
+	struct config_tree *tree; /* the file as read, for printing (config/schema.h) */
 	/* options of the modules, parallel to the tables given to config_load */
 	const struct option_table *const *tables; size_t n_tables;
 	void **options;
@@ -125,6 +138,14 @@ int config_load(const char *path, enum config_mode mode, const struct option_tab
 int config_parse(const char *text, size_t n, const char *name, enum config_mode mode, const struct option_table *const *tables,
 	size_t n_tables, struct config **ret, struct err_list *errors);
 void config_free(struct config *c); /* NULL is fine */
+
+/*
+ * config_check_files - do the files the configuration names exist, and are they files? Missing ones go to @errors with the place
+ * where they are named, in file order; those this user may not read, and secrets that everyone may read, to @warnings.
+ * Loading does not need them: a secret is read when it is used, so that replay and reports work on any machine.
+ * 0 or -ENOENT.
+ */
+int config_check_files(const struct config *c, struct err_list *errors, struct err_list *warnings);
 
 /* Options of one module ("analyzers", "ecmp_imbalance"): defaults overlaid with the file. NULL when no such table. */
 const void *config_options(const struct config *c, const char *section, const char *name);

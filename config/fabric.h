@@ -33,6 +33,10 @@ struct fabric_port {
 struct fabric_group { /* an ECMP group, see metrics.md */
 	const char *id;              /* "uplinks", "to:spine1", "lag:po1"; with rails "uplinks@rail0" */
 	struct fabric_device *device;
+	/*
+	 * In natural order. A LAG is one member, represented by its first port (natural order); its other ports are those of the device
+	 * with the same .lag. Only in the group "lag:<name>" itself each port stands for itself.
+	 */
 	struct fabric_port **members;
 	size_t n_members;
 	bool given;                  /* from the configuration, not derived from the graph */
@@ -59,7 +63,7 @@ struct fabric_job {
 struct fabric_threshold { /* declared thresholds: what no protocol can read back */
 	const char *devices, *ports; /* globs */
 	int priority;
-	/* NAN / 0 = not given */
+	/* sizes: 0 = not given; pmax, alpha: NAN = not given */
 	uint64_t kmin_bytes, kmax_bytes, headroom_bytes, xoff_level_bytes, xon_level_bytes, xon_offset_bytes, cell_bytes, pool_bytes;
 	double pmax, alpha;
 	int line;

@@ -1,1 +1,318 @@
-/* yaml */
+/* yaml - see yaml.h. Events, not documents: libyaml's own loader resolves aliases and drops the places of keys. */
+#include "config/yaml.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "agent/base/map.h"
+
+struct level { /* one open list or map */
+	struct yaml_node *node;
+	size_t cap;
+	struct yaml_item key; /* waiting for its value; key.key NULL = none */
+	struct smap *seen;    /* key -> index, once a map is wide */
+};
+
+struct reader {
+	yaml_parser_t parser;
+	const char *name, *text;
+	size_t n_text;
+	struct arena *arena;
+	struct err_list *errors;
+	struct level stack[YAML_MAX_DEPTH];
+	int depth;
+	size_t n_nodes;
+	struct yaml_node *root;
+	bool mistakes;
+};
+
+/* Below this width a scan is quicker than a hash, above it a scan would be quadratic in a hostile file. */
+enum { WIDE_MAP = 16 };
+
+static const struct yaml_node null_node = {.kind = YAML_NULL};
+
+__attribute__((format(printf, 4, 5)))
+static int mistake(struct reader *r, int line, int col, const char *fmt, ...)
+{
+	char text[sizeof(((struct err *)0)->text)];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	struct err e = {0};
+	err_at(&e, -EINVAL, r->name, line, col, "%s", text);
+	err_list_add(r->errors, &e);
+	r->mistakes = true;
+	return -EINVAL;
+}
+
+static int at_line(const yaml_mark_t *m) { return (int)m->line + 1; }
+static int at_col(const yaml_mark_t *m) { return (int)m->column + 1; }
+
+/* Does line @line (1-based) have a tab in its indentation? libyaml's own message for this teaches nobody. */
+static bool tab_indented(const struct reader *r, int line, int *ret_col)
+{
+	const char *p = r->text, *end = r->text + r->n_text;
+	for (int i = 1; i < line && p < end; i++) {
+		p = memchr(p, '\n', (size_t)(end - p));
+		if (!p)
+			return false;
+		p++;
+	}
+	for (int col = 1; p < end && (*p == ' ' || *p == '\t' || *p == '-'); p++, col++)
+		if (*p == '\t') {
+			*ret_col = col;
+			return true;
+		}
+	return false;
+}
+
+/* libyaml's problem in our words where it has a common cause. */
+static int syntax_error(struct reader *r)
+{
+	const yaml_parser_t *p = &r->parser;
+	int line = at_line(&p->problem_mark), col = at_col(&p->problem_mark), tab_col;
+	const char *problem = p->problem ? p->problem : "unreadable";
+
+	if (p->error == YAML_READER_ERROR) {
+		/* The reader knows the byte, not the line. */
+		line = 1;
+		size_t offset = p->problem_offset < r->n_text ? p->problem_offset : r->n_text;
+		const char *start = r->text;
+		for (size_t i = 0; i < offset; i++)
+			if (r->text[i] == '\n') {
+				line++;
+				start = r->text + i + 1;
+			}
+		return mistake(r, line, (int)(r->text + offset - start) + 1, "not a text file in UTF-8: %s", problem);
+	}
+	if (p->error == YAML_MEMORY_ERROR)
+		return mistake(r, 0, 0, "not enough memory to read it");
+	if (tab_indented(r, line, &tab_col))
+		return mistake(r, line, tab_col, "read a tab in the indentation, expected spaces: YAML does not allow tabs there");
+	if (strstr(problem, "mapping values are not allowed"))
+		return mistake(r, line, col, "not YAML: a second ': ' in this line, or a wrong indentation; put a text with ': ' in quotes");
+	if (strstr(problem, "could not find expected ':'"))
+		return mistake(r, line, col, "not YAML: expected 'key: value'; a ':' is missing here or in the line before");
+	if (strstr(problem, "did not find expected"))
+		return mistake(r, line, col, "not YAML: %s%s%s; check the indentation, brackets and quotes above", problem,
+			p->context ? " " : "", p->context ? p->context : "");
+	return mistake(r, line, col, "not YAML: %s%s%s", problem, p->context ? " " : "", p->context ? p->context : "");
+}
+
+static bool is_null(const yaml_event_t *ev)
+{
+	const char *s = (const char *)ev->data.scalar.value;
+	if (ev->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+		return false;
+	return !*s || strcmp(s, "~") == 0 || strcmp(s, "null") == 0;
+}
+
+static struct yaml_node *node_new(struct reader *r, const yaml_event_t *ev, enum yaml_kind kind)
+{
+	struct yaml_node *n = arena_new_of(r->arena, struct yaml_node);
+	n->kind = kind;
+	n->line = at_line(&ev->start_mark);
+	n->col = at_col(&ev->start_mark);
+	return n;
+}
+
+/* The first item with this key, or NULL. Turns to a hash when the map is wide. */
+static const struct yaml_item *find_seen(struct level *l, const char *key)
+{
+	uint64_t at;
+	if (l->seen)
+		return smap_get(l->seen, key, strlen(key), &at) ? &l->node->items[at] : NULL;
+	return yaml_get(l->node, key);
+}
+
+static void push_item(struct reader *r, struct level *l, struct yaml_item item)
+{
+	struct yaml_node *n = l->node;
+	if (n->n >= l->cap) {
+		/* The old array stays in the arena: doubling bounds the waste to the size of the result. */
+		l->cap = l->cap ? l->cap * 2 : 8;
+		struct yaml_item *v = arena_array(r->arena, struct yaml_item, l->cap);
+		if (n->n)
+			memcpy(v, n->items, n->n * sizeof(*v));
+		n->items = v;
+	}
+	n->items[n->n++] = item;
+	if (n->kind != YAML_MAP)
+		return;
+	if (l->seen) {
+		smap_put(l->seen, item.key, strlen(item.key), n->n - 1);
+	} else if (n->n > WIDE_MAP) {
+		l->seen = smap_new();
+		for (size_t i = 0; i < n->n; i++)
+			smap_put(l->seen, n->items[i].key, strlen(n->items[i].key), i);
+	}
+}
+
+/* A finished or just opened node takes its place in the open level. */
+static int attach(struct reader *r, struct yaml_node *n)
+{
+	if (r->depth == 0) {
+		r->root = n;
+		return 0;
+	}
+	struct level *l = &r->stack[r->depth - 1];
+	if (l->node->kind == YAML_LIST) {
+		push_item(r, l, (struct yaml_item){.line = n->line, .col = n->col, .value = n});
+		return 0;
+	}
+	if (!l->key.key) { /* this node is a key */
+		if (n->kind != YAML_TEXT)
+			return mistake(r, n->line, n->col, "expected a key (plain text) before the ':'");
+		if (strcmp(n->text, "<<") == 0 && !n->quoted)
+			return mistake(r, n->line, n->col, "merge keys ('<<') are not supported; write the values out");
+		l->key = (struct yaml_item){.key = n->text, .line = n->line, .col = n->col};
+		return 0;
+	}
+	struct yaml_item item = l->key;
+	l->key.key = NULL;
+	item.value = n;
+	const struct yaml_item *first = find_seen(l, item.key);
+	if (first)
+		mistake(r, item.line, item.col, "key '%.64s' is already given in line %d; remove one of them", item.key, first->line);
+	else
+		push_item(r, l, item);
+	return 0;
+}
+
+static int open_level(struct reader *r, const yaml_event_t *ev, enum yaml_kind kind)
+{
+	struct yaml_node *n = node_new(r, ev, kind);
+	if (r->depth == YAML_MAX_DEPTH)
+		return mistake(r, n->line, n->col, "nested deeper than %d levels", YAML_MAX_DEPTH);
+	int err = attach(r, n);
+	if (err < 0)
+		return err;
+	r->stack[r->depth++] = (struct level){.node = n};
+	return 0;
+}
+
+static void close_level(struct reader *r)
+{
+	smap_free(r->stack[--r->depth].seen);
+	r->stack[r->depth].seen = NULL;
+}
+
+static int take_scalar(struct reader *r, const yaml_event_t *ev)
+{
+	struct yaml_node *n = node_new(r, ev, is_null(ev) ? YAML_NULL : YAML_TEXT);
+	if (strlen((const char *)ev->data.scalar.value) != ev->data.scalar.length)
+		return mistake(r, n->line, n->col, "a text with a NUL character in it");
+	n->text = arena_strndup(r->arena, (const char *)ev->data.scalar.value, ev->data.scalar.length);
+	n->quoted = ev->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+	return attach(r, n);
+}
+
+static int refuse_extras(struct reader *r, const yaml_event_t *ev, const yaml_char_t *anchor, const yaml_char_t *tag)
+{
+	int line = at_line(&ev->start_mark), col = at_col(&ev->start_mark);
+	if (anchor)
+		return mistake(r, line, col, "anchors ('&%.64s') are not supported; write the value out where it is needed", (const char *)anchor);
+	if (tag)
+		return mistake(r, line, col, "tags ('%.64s') are not supported; the field's type is known", (const char *)tag);
+	return 0;
+}
+
+/* One event. 1 = go on, 0 = the end, negative = give up. */
+static int take_event(struct reader *r, const yaml_event_t *ev)
+{
+	int err = 0;
+	if (++r->n_nodes > YAML_MAX_NODES)
+		return mistake(r, at_line(&ev->start_mark), at_col(&ev->start_mark), "more than %d values in one file", YAML_MAX_NODES);
+
+	switch (ev->type) {
+	case YAML_DOCUMENT_START_EVENT:
+		if (r->root)
+			err = mistake(r, at_line(&ev->start_mark), at_col(&ev->start_mark), "a second document ('---'); expected one per file");
+		break;
+	case YAML_ALIAS_EVENT:
+		err = mistake(r, at_line(&ev->start_mark), at_col(&ev->start_mark),
+			"aliases ('*%.64s') are not supported; write the value out where it is needed", (const char *)ev->data.alias.anchor);
+		break;
+	case YAML_SCALAR_EVENT:
+		err = refuse_extras(r, ev, ev->data.scalar.anchor, ev->data.scalar.tag);
+		if (err == 0)
+			err = take_scalar(r, ev);
+		break;
+	case YAML_SEQUENCE_START_EVENT:
+		err = refuse_extras(r, ev, ev->data.sequence_start.anchor, ev->data.sequence_start.tag);
+		if (err == 0)
+			err = open_level(r, ev, YAML_LIST);
+		break;
+	case YAML_MAPPING_START_EVENT:
+		err = refuse_extras(r, ev, ev->data.mapping_start.anchor, ev->data.mapping_start.tag);
+		if (err == 0)
+			err = open_level(r, ev, YAML_MAP);
+		break;
+	case YAML_SEQUENCE_END_EVENT:
+	case YAML_MAPPING_END_EVENT:
+		close_level(r);
+		break;
+	case YAML_STREAM_END_EVENT:
+		return 0;
+	default:
+		break;
+	}
+	return err < 0 ? err : 1;
+}
+
+int yaml_read(const char *text, size_t n, const char *name, struct arena *a, const struct yaml_node **ret, struct err_list *errors)
+{
+	struct reader r = {.name = name, .text = text, .n_text = n, .arena = a, .errors = errors};
+	int err;
+
+	*ret = NULL;
+	if (n > YAML_MAX_BYTES)
+		return mistake(&r, 0, 0, "is larger than the %d MiB a configuration may have", YAML_MAX_BYTES / 1024 / 1024);
+	if (!yaml_parser_initialize(&r.parser))
+		return mistake(&r, 0, 0, "not enough memory to read it");
+	yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, n);
+	do {
+		yaml_event_t ev;
+		if (!yaml_parser_parse(&r.parser, &ev)) {
+			err = syntax_error(&r);
+			break;
+		}
+		err = take_event(&r, &ev);
+		yaml_event_delete(&ev);
+	} while (err > 0);
+	while (r.depth > 0)
+		close_level(&r);
+	yaml_parser_delete(&r.parser);
+	if (err < 0)
+		return err;
+	*ret = r.root ? r.root : &null_node;
+	return r.mistakes ? -EINVAL : 0;
+}
+
+const struct yaml_item *yaml_get(const struct yaml_node *map, const char *key)
+{
+	if (!map || map->kind != YAML_MAP)
+		return NULL;
+	for (size_t i = 0; i < map->n; i++)
+		if (strcmp(map->items[i].key, key) == 0)
+			return &map->items[i];
+	return NULL;
+}
+
+char *yaml_what(const struct yaml_node *node, char *buf, size_t size)
+{
+	switch (node->kind) {
+	case YAML_NULL: snprintf(buf, size, "nothing"); break;
+	case YAML_TEXT: snprintf(buf, size, "'%.64s'", node->text); break;
+	case YAML_LIST: snprintf(buf, size, "a list"); break;
+	case YAML_MAP: snprintf(buf, size, "a section of keys"); break;
+	}
+	return buf;
+}

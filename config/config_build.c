@@ -1,0 +1,463 @@
+/* config_build - the file as read into struct config and struct fabric; what only shows when parts are seen together is checked here. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/map.h"
+#include "agent/base/str.h"
+#include "config/schema.h"
+
+/* Sections that were left out are read as empty ones, so that their defaults are in one place: the rows. */
+static void *section_or_defaults(struct build *b, const char *key)
+{
+	const struct field *f = schema_find(&schema_root, key);
+	void **slot = (void *)((char *)b->c->tree + f->option.offset);
+	if (!*slot) {
+		*slot = arena_alloc(b->c->arena, f->section->size);
+		schema_read(b, f->section, NULL, *slot);
+	}
+	return *slot;
+}
+
+int address_split(struct arena *a, const char *text, uint16_t default_port, const char **ret_host, uint16_t *ret_port, struct err *e)
+{
+	static const char expected[] = "expected \"HOST\", \"HOST:PORT\" or \"[IPv6]:PORT\"";
+	const char *host = text, *end = text + strlen(text), *port = NULL;
+	if (*text == '[') {
+		host = text + 1;
+		end = strchr(host, ']');
+		if (!end || end == host || (end[1] && end[1] != ':'))
+			return err_set(e, -EINVAL, "read '%.64s', %s", text, expected);
+		port = end[1] ? end + 2 : NULL;
+	} else {
+		const char *colon = strchr(text, ':');
+		/* Two colons without brackets: an IPv6 address that needs no port. */
+		if (colon && !strchr(colon + 1, ':')) {
+			end = colon;
+			port = colon + 1;
+		}
+	}
+	if (host == end || end - host > 253 || strcspn(host, " \t/@\"'") < (size_t)(end - host))
+		return err_set(e, -EINVAL, "read '%.64s', %s", text, expected);
+	int64_t n = default_port;
+	if (port && (unit_int(port, &n, NULL) < 0 || n < 1 || n > 65535))
+		return err_set(e, -EINVAL, "read port '%.64s', expected a port from 1 to 65535", port);
+	*ret_port = (uint16_t)n;
+	*ret_host = a ? arena_strndup(a, host, (size_t)(end - host)) : NULL;
+	return 0;
+}
+
+/* --- credentials --- */
+
+static void add_file(struct build *b, const struct yaml_node *section, const char *key, const char *path, bool secret)
+{
+	struct config *c = b->c;
+	if (!path)
+		return;
+	if ((c->n_files & (c->n_files - 1)) == 0) {
+		struct config_file *v = arena_array(c->arena, struct config_file, c->n_files ? c->n_files * 2 : 1);
+		if (c->n_files)
+			memcpy(v, c->files, c->n_files * sizeof(*v));
+		c->files = v;
+	}
+	const struct yaml_node *at = build_at(section, key);
+	c->files[c->n_files++] = (struct config_file){.key = key, .path = path, .secret = secret, .line = at->line, .col = at->col};
+}
+
+/* At most one of KEY_file, KEY_env, KEY_credential. */
+static struct config_secret secret_of(struct build *b, const struct yaml_node *section, const char *key, const struct tree_secret *t)
+{
+	struct config_secret s = {0};
+	const struct { int from; const char *suffix, *name; } ways[] = {
+		{SECRET_FILE, "file", t->file}, {SECRET_ENV, "env", t->env}, {SECRET_CREDENTIAL, "credential", t->credential},
+	};
+	for (size_t i = 0; i < rw_countof(ways); i++) {
+		if (!ways[i].name)
+			continue;
+		const char *name = arena_printf(b->c->arena, "%s_%s", key, ways[i].suffix);
+		const struct yaml_node *at = build_at(section, name);
+		if (s.from != SECRET_NONE) {
+			build_error(b, at, "%s: this secret is already given in line %d; keep one of them", name, s.line);
+			continue;
+		}
+		s.from = ways[i].from;
+		s.name = ways[i].name;
+		s.line = at->line;
+		s.col = at->col;
+		if (s.from == SECRET_FILE)
+			add_file(b, section, name, s.name, true);
+	}
+	return s;
+}
+
+static void misplaced(struct build *b, const struct yaml_node *section, const char *const *keys, const char *why)
+{
+	for (; *keys; keys++) {
+		const struct yaml_item *i = yaml_get(section, *keys);
+		if (i)
+			build_error(b, &(struct yaml_node){.line = i->line, .col = i->col}, "%s: %s", *keys, why);
+	}
+}
+
+static struct config_snmp_credential *build_snmp_credential(struct build *b, const struct tree_snmp_credential *t)
+{
+	static const char *const v3_keys[] = {"user", "context", "auth", "auth_file", "auth_env", "auth_credential", "priv", "priv_file",
+		"priv_env", "priv_credential", NULL};
+	static const char *const v2_keys[] = {"community_file", "community_env", "community_credential", NULL};
+	if (!t)
+		return NULL;
+	struct config_snmp_credential *c = arena_new_of(b->c->arena, struct config_snmp_credential);
+	c->version = t->version + 1;
+	c->community = secret_of(b, t->node, "community", &t->community);
+	c->user = t->user;
+	c->context = t->context ? t->context : "";
+	c->auth = t->auth < 0 ? SNMP_AUTH_NONE : (enum snmp_auth)t->auth;
+	c->auth_secret = secret_of(b, t->node, "auth", &t->auth_secret);
+	c->priv = t->priv < 0 ? SNMP_PRIV_NONE : (enum snmp_priv)t->priv;
+	c->priv_secret = secret_of(b, t->node, "priv", &t->priv_secret);
+	if (t->version < 0)
+		return c; /* told by the reader */
+	if (c->version < 3) {
+		misplaced(b, t->node, v3_keys, "belongs to version 3; set 'version: 3' or remove it");
+		if (c->community.from == SECRET_NONE && !yaml_get(t->node, "community"))
+			build_error(b, t->node, "the community is missing here; add 'community_file: PATH' (or community_env, community_credential)");
+		return c;
+	}
+	misplaced(b, t->node, v2_keys, "belongs to versions 1 and 2c; version 3 has 'user'");
+	if (!c->user)
+		build_error(b, t->node, "the key 'user' is missing here; version 3 needs a user name");
+	if (c->auth != SNMP_AUTH_NONE && c->auth_secret.from == SECRET_NONE)
+		build_error(b, build_at(t->node, "auth"), "auth: its pass phrase is missing; add 'auth_file: PATH' (or auth_env, auth_credential)");
+	if (c->auth == SNMP_AUTH_NONE && c->auth_secret.from != SECRET_NONE)
+		build_error(b, t->node, "a pass phrase for authentication without protocol; add 'auth: sha256' (what the switch has)");
+	if (c->priv != SNMP_PRIV_NONE && c->priv_secret.from == SECRET_NONE)
+		build_error(b, build_at(t->node, "priv"), "priv: its pass phrase is missing; add 'priv_file: PATH' (or priv_env, priv_credential)");
+	if (c->priv == SNMP_PRIV_NONE && c->priv_secret.from != SECRET_NONE)
+		build_error(b, t->node, "a pass phrase for encryption without protocol; add 'priv: aes128' (what the switch has)");
+	if (c->priv != SNMP_PRIV_NONE && c->auth == SNMP_AUTH_NONE)
+		build_error(b, build_at(t->node, "priv"), "priv: encryption needs authentication; add 'auth: sha256' and its pass phrase");
+	if (c->auth == SNMP_AUTH_NONE)
+		build_warn(b, t->node, "version 3 without authentication: anyone can answer for the switch");
+	return c;
+}
+
+static struct config_gnmi_credential *build_gnmi_credential(struct build *b, const struct tree_gnmi_credential *t)
+{
+	if (!t)
+		return NULL;
+	struct config_gnmi_credential *c = arena_new_of(b->c->arena, struct config_gnmi_credential);
+	c->username = t->username;
+	c->password = secret_of(b, t->node, "password", &t->password);
+	c->token = secret_of(b, t->node, "token", &t->token);
+	if (c->password.from != SECRET_NONE && !c->username)
+		build_error(b, t->node, "a password without user name; add 'username: NAME'");
+	if (!t->tls)
+		return c;
+	c->tls_ca = t->tls->ca;
+	c->tls_cert = t->tls->cert;
+	c->tls_key = t->tls->key;
+	c->tls_server_name = t->tls->server_name;
+	c->tls_off = t->tls->off;
+	c->tls_skip_verify = t->tls->skip_verify;
+	add_file(b, t->tls->node, "ca", c->tls_ca, false);
+	add_file(b, t->tls->node, "cert", c->tls_cert, false);
+	add_file(b, t->tls->node, "key", c->tls_key, true);
+	if (!c->tls_cert != !c->tls_key)
+		build_error(b, t->tls->node, "cert and key belong together; add '%s: PATH'", c->tls_cert ? "key" : "cert");
+	if (c->tls_off)
+		build_warn(b, build_at(t->tls->node, "off"), "off: user name and password cross the network readable");
+	else if (c->tls_skip_verify)
+		build_warn(b, build_at(t->tls->node, "skip_verify"), "skip_verify: anyone in between can pose as the switch");
+	return c;
+}
+
+static void build_credentials(struct build *b)
+{
+	const struct tree_list *l = &b->c->tree->credentials;
+	b->c->credentials = arena_array(b->c->arena, struct config_credential, l->n);
+	for (size_t i = 0; i < l->n; i++) {
+		const struct tree_credential *t = l->v[i];
+		struct config_credential *c = &b->c->credentials[b->c->n_credentials++];
+		c->name = t->name;
+		c->line = t->node->line;
+		c->snmp = build_snmp_credential(b, t->snmp);
+		c->gnmi = build_gnmi_credential(b, t->gnmi);
+		if (!c->snmp && !c->gnmi && !yaml_get(t->node, "snmp") && !yaml_get(t->node, "gnmi"))
+			build_error(b, t->node, "%s: expected an snmp or a gnmi section here", t->name);
+	}
+}
+
+/* The credential a device refers to, which must have the section for its protocol. */
+static const struct config_credential *find_credential(struct build *b, const struct yaml_node *section, const char *name, bool for_snmp)
+{
+	const struct config *c = b->c;
+	const char *protocol = for_snmp ? "snmp" : "gnmi";
+	if (!name) {
+		if (b->mode == CONFIG_FULL && !yaml_get(section, "credentials"))
+			build_error(b, section, "the key 'credentials' is missing here: a name from 'credentials:' that has an %s section", protocol);
+		return NULL;
+	}
+	const struct yaml_node *at = build_at(section, "credentials");
+	const char **names = arena_array(c->arena, const char *, c->n_credentials + 1);
+	for (size_t i = 0; i < c->n_credentials; i++) {
+		const struct config_credential *k = &c->credentials[i];
+		names[i] = k->name;
+		if (strcmp(k->name, name) != 0)
+			continue;
+		if (for_snmp ? !k->snmp : !k->gnmi)
+			build_error(b, at, "credentials: '%s' (line %d) has no %s section; add one there or name another", name, k->line, protocol);
+		return k;
+	}
+	const char *near = str_nearest(name, names, c->n_credentials);
+	if (near)
+		build_error(b, at, "credentials: unknown name '%.64s'; did you mean '%s'?", name, near);
+	else
+		build_error(b, at, "credentials: unknown name '%.64s', expected one from 'credentials:'", name);
+	return NULL;
+}
+
+/* --- devices --- */
+
+static int64_t given_or(int64_t given, int64_t otherwise) { return given ? given : otherwise; }
+
+/* What a device does not say comes from 'defaults:'; it is written back, so that the printed configuration is the effective one. */
+static struct config_snmp *build_snmp(struct build *b, struct tree_snmp *t)
+{
+	const struct tree_defaults *d = b->c->tree->defaults;
+	if (!t)
+		return NULL;
+	if (t->timeout_ns && t->timeout_ns > given_or(t->interval_ns, d->interval_ns))
+		build_warn(b, build_at(t->node, "timeout"), "timeout: longer than the interval: one lost request costs a whole poll");
+	t->interval_ns = given_or(t->interval_ns, d->interval_ns);
+	t->slow_interval_ns = given_or(t->slow_interval_ns, d->slow_interval_ns);
+	if (!t->timeout_ns)
+		t->timeout_ns = d->timeout_ns < t->interval_ns ? d->timeout_ns : t->interval_ns;
+	t->deadline_ns = given_or(t->deadline_ns, t->interval_ns);
+	if (!t->address) {
+		if (b->mode == CONFIG_FULL && !yaml_get(t->node, "address"))
+			build_error(b, t->node, "the key 'address' is missing here: where the device answers SNMP");
+		return NULL;
+	}
+	struct config_snmp *s = arena_new_of(b->c->arena, struct config_snmp);
+	address_split(b->c->arena, t->address, 161, &s->address, &s->port, NULL); /* checked by its row */
+	s->credential = find_credential(b, t->node, t->credentials, true);
+	s->interval_ns = t->interval_ns;
+	s->slow_interval_ns = t->slow_interval_ns;
+	s->timeout_ns = t->timeout_ns;
+	s->deadline_ns = t->deadline_ns;
+	s->retries = (int)t->retries;
+	s->max_varbinds_s = (uint64_t)t->max_varbinds_s;
+	s->source = t->source;
+	s->netns = t->netns;
+	s->line = t->node->line;
+	return s;
+}
+
+static struct config_gnmi *build_gnmi(struct build *b, struct tree_gnmi *t)
+{
+	if (!t)
+		return NULL;
+	t->interval_ns = given_or(t->interval_ns, b->c->tree->defaults->interval_ns);
+	if (!t->address) {
+		if (b->mode == CONFIG_FULL && !yaml_get(t->node, "address"))
+			build_error(b, t->node, "the key 'address' is missing here: where the device answers gNMI");
+		return NULL;
+	}
+	struct config_gnmi *g = arena_new_of(b->c->arena, struct config_gnmi);
+	address_split(b->c->arena, t->address, 9339, &g->address, &g->port, NULL);
+	g->credential = find_credential(b, t->node, t->credentials, false);
+	g->interval_ns = t->interval_ns;
+	g->line = t->node->line;
+	return g;
+}
+
+static void build_devices(struct build *b)
+{
+	struct config *c = b->c;
+	const struct tree_list *l = &c->tree->devices;
+	c->devices = arena_array(c->arena, struct config_device, l->n);
+	for (size_t i = 0; i < l->n; i++) {
+		struct tree_device *t = l->v[i];
+		struct config_device *d = &c->devices[c->n_devices++];
+		d->name = t->name ? t->name : "";
+		d->device = fabric_device(c->fabric, d->name);
+		d->snmp = build_snmp(b, t->snmp);
+		d->gnmi = build_gnmi(b, t->gnmi);
+		d->profile = t->profile = t->profile ? t->profile : c->defaults.profile;
+		d->line = t->node->line;
+		if (b->mode == CONFIG_FULL && !yaml_get(t->node, "snmp") && !yaml_get(t->node, "gnmi"))
+			build_error(b, t->node, "%s: has no address; add 'snmp: { address: ..., credentials: ... }' or a gnmi section", d->name);
+	}
+	if (b->mode == CONFIG_FULL && l->n == 0 && c->tree->captures.n == 0 && !yaml_get(b->root, "devices") && !yaml_get(b->root, "capture"))
+		build_error(b, b->root, "nothing to watch: add 'devices:' (rocewatch config explain devices) or 'capture:'");
+}
+
+static void build_captures(struct build *b)
+{
+	static const char *const directions[] = {"in", "out", "both"};
+	struct config *c = b->c;
+	const struct tree_list *l = &c->tree->captures;
+	c->captures = arena_array(c->arena, struct config_capture, l->n);
+	for (size_t i = 0; i < l->n; i++) {
+		const struct tree_capture *t = l->v[i];
+		struct config_capture *k = &c->captures[c->n_captures++];
+		*k = (struct config_capture){.name = t->name, .interface = t->interface, .listen = t->listen, .netns = t->netns,
+			.direction = directions[t->direction], .sampling = (uint32_t)t->sampling, .snaplen = (uint32_t)t->snaplen,
+			.buffer_bytes = t->buffer, .interval_ns = t->interval_ns, .line = t->node->line};
+		if (t->port)
+			endpoint_split(c->arena, t->port, &k->device, &k->port);
+		for (size_t n = 0; n < i; n++)
+			if (t->name && str_eq(c->captures[n].name, t->name))
+				build_error(b, build_at(t->node, "name"), "name: capture '%s' is already given in line %d; choose another name", t->name, c->captures[n].line);
+		bool wants_interface = yaml_get(t->node, "interface"), wants_listen = yaml_get(t->node, "listen");
+		if (wants_interface == wants_listen)
+			build_error(b, t->node, "%s: expected either 'interface: NAME' (packets) or 'listen: ADDRESS:PORT' (sFlow)", t->name ? t->name : "capture");
+	}
+}
+
+void build_config(struct build *b)
+{
+	struct config *c = b->c;
+	struct config_tree *t = c->tree;
+	const struct tree_defaults *defaults = section_or_defaults(b, "defaults");
+	struct tree_store *store = section_or_defaults(b, "store");
+	const struct tree_tuning *tuning = section_or_defaults(b, "tuning");
+
+	if (!store->retention) {
+		const struct section *s = schema_find(schema_find(&schema_root, "store")->section, "retention")->section;
+		store->retention = arena_alloc(c->arena, s->size);
+		schema_read(b, s, NULL, store->retention);
+	}
+	const struct tree_retention *r = store->retention;
+	if (r->raw_ns > r->minute_ns || r->minute_ns > r->hour_ns)
+		build_error(b, r->node, "retention: expected raw <= minute <= hour, so that older history is the coarser one");
+	c->store.path = store->path;
+	c->store.quota_bytes = store->quota_bytes;
+	c->store.raw_ns = r->raw_ns;
+	c->store.minute_ns = r->minute_ns;
+	c->store.hour_ns = r->hour_ns;
+	c->defaults.interval_ns = defaults->interval_ns;
+	c->defaults.slow_interval_ns = defaults->slow_interval_ns;
+	c->defaults.timeout_ns = defaults->timeout_ns;
+	c->defaults.profile = defaults->profile;
+	c->tuning.min_evidence_ns = tuning->min_evidence_ns;
+	c->tuning.min_coverage = tuning->min_coverage;
+	if (!t->socket)
+		t->socket = strstr(store->path, "://") ? "/run/rocewatch/rocewatch.sock" : arena_printf(c->arena, "%s.sock", store->path);
+	c->socket_path = t->socket;
+	c->user = t->user;
+	c->http_listen = t->http ? t->http->listen : NULL;
+	c->alertmanager_url = t->alerts && t->alerts->alertmanager ? t->alerts->alertmanager->url : NULL;
+	c->profile_dir = t->profile_dir;
+	build_credentials(b);
+	build_devices(b);
+	build_captures(b);
+}
+
+/* --- fabric --- */
+
+void build_scalars(struct config *c)
+{
+	const struct config_tree *t = c->tree;
+	struct fabric *f = c->fabric;
+	enum lb_policy before = f->lb;
+	f->congestion = (enum congestion_policy)t->policy->congestion;
+	f->lb = (enum lb_policy)t->policy->lb;
+	f->lossless_mtu_bytes = t->lossless->mtu_bytes;
+	f->usd_per_gpu_hour = t->cost && !isnan(t->cost->usd_per_gpu_hour) ? t->cost->usd_per_gpu_hour : 0;
+	f->has_cost = t->jobs.n > 0 || (t->cost && !isnan(t->cost->usd_per_gpu_hour));
+	/* Devices and groups that said nothing of their own follow. */
+	for (size_t i = 0; i < f->n_devices; i++) {
+		struct fabric_device *d = f->devices[i];
+		const struct tree_device *td = NULL;
+		for (size_t k = 0; k < t->devices.n && !td; k++)
+			if (str_eq(((const struct tree_device *)t->devices.v[k])->name, d->name))
+				td = t->devices.v[k];
+		if (td && td->lb >= 0)
+			continue;
+		d->lb = f->lb;
+		for (size_t k = 0; k < d->n_groups; k++)
+			if (!d->groups[k].given || d->groups[k].lb == before)
+				d->groups[k].lb = f->lb;
+	}
+}
+
+static void build_fabric_devices(struct build *b)
+{
+	struct config *c = b->c;
+	struct fabric *f = c->fabric;
+	const struct tree_list *l = &c->tree->devices;
+	struct smap *seen = smap_new();
+	f->devices = arena_array(c->arena, struct fabric_device *, l->n);
+	for (size_t i = 0; i < l->n; i++) {
+		const struct tree_device *t = l->v[i];
+		uint64_t line;
+		if (!t->name)
+			continue;
+		const struct yaml_node *at = build_at(t->node, "name");
+		if (smap_get(seen, t->name, strlen(t->name), &line)) {
+			build_error(b, at, "name: device '%s' is already given in line %d; remove one of them or choose another name", t->name, (int)line);
+			continue;
+		}
+		smap_put(seen, t->name, strlen(t->name), (uint64_t)at->line);
+		struct fabric_device *d = arena_new_of(c->arena, struct fabric_device);
+		d->name = t->name;
+		d->role = (enum device_role)t->role;
+		d->rail = t->rail;
+		d->lb = (enum lb_policy)(t->lb >= 0 ? t->lb : c->tree->policy->lb);
+		f->devices[f->n_devices++] = d;
+	}
+	smap_free(seen);
+}
+
+static void build_intent(struct build *b)
+{
+	struct config *c = b->c;
+	struct fabric *f = c->fabric;
+	const struct config_tree *t = c->tree;
+
+	for (size_t i = 0; i < t->lossless->priorities.n; i++)
+		f->lossless_mask |= (uint8_t)(1u << (t->lossless->priorities.v[i][0] - '0'));
+	f->jobs = arena_array(c->arena, struct fabric_job, t->jobs.n);
+	for (size_t i = 0; i < t->jobs.n; i++) {
+		const struct tree_job *j = t->jobs.v[i];
+		for (size_t k = 0; k < i; k++)
+			if (j->name && str_eq(f->jobs[k].name, j->name))
+				build_error(b, build_at(j->node, "name"), "name: job '%s' is given twice; choose another name", j->name);
+		f->jobs[f->n_jobs++] = (struct fabric_job){.name = j->name, .gpus = (uint64_t)j->gpus, .hosts = j->hosts};
+	}
+	f->thresholds = arena_array(c->arena, struct fabric_threshold, t->thresholds.n);
+	for (size_t i = 0; i < t->thresholds.n; i++) {
+		const struct tree_threshold *k = t->thresholds.v[i];
+		f->thresholds[f->n_thresholds++] = (struct fabric_threshold){.devices = k->devices, .ports = k->ports, .priority = (int)k->priority,
+			.kmin_bytes = k->kmin, .kmax_bytes = k->kmax, .headroom_bytes = k->headroom, .xoff_level_bytes = k->xoff_level,
+			.xon_level_bytes = k->xon_level, .xon_offset_bytes = k->xon_offset, .cell_bytes = k->cell, .pool_bytes = k->pool,
+			.pmax = k->pmax, .alpha = k->alpha, .line = k->node->line};
+		if (k->kmin && k->kmax && k->kmin > k->kmax)
+			build_error(b, build_at(k->node, "kmin"), "kmin: larger than kmax; marking starts at kmin and is complete at kmax");
+		if (k->xon_level && k->xoff_level && k->xon_level > k->xoff_level)
+			build_error(b, build_at(k->node, "xon_level"), "xon_level: higher than xoff_level; sending resumes below the level that stopped it");
+	}
+}
+
+void build_fabric(struct build *b)
+{
+	struct config *c = b->c;
+	struct fabric *f = c->fabric = arena_new_of(c->arena, struct fabric);
+	section_or_defaults(b, "policy");
+	section_or_defaults(b, "lossless");
+	f->name = c->tree->fabric;
+	f->id = hash_bytes(f->name, strlen(f->name), 0);
+	f->discover = c->tree->discover;
+	f->lb = (enum lb_policy)c->tree->policy->lb;
+	build_fabric_devices(b);
+	fabric_sort(f); /* links are looked up by device name */
+	build_intent(b);
+	build_links(b);
+	fabric_sort(f);
+	fabric_derive_groups(f, c->arena);
+	build_scalars(c);
+}
