@@ -90,7 +90,7 @@ static int read_time(const char *option, const char *text, int64_t now_ns, int64
 
 static int read_range(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e)
 {
-	int64_t span_ns = AROUND_SPAN_NS, middle_ns;
+	int64_t span_ns = AROUND_SPAN_NS, middle_ns = 0;
 
 	if (g->span && !g->around)
 		return err_set(e, -EINVAL, "--span goes with --around");
