@@ -1,0 +1,337 @@
+/*
+ * store_jobs - everything but samples: names, flows, attributes, incidents, findings, events; and retention. Each statement is a
+ * row of a table, prepared when first needed.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/base/cleanup.h"
+#include "db/sqlite_io.h"
+#include "db/store_write.h"
+
+enum small {
+	S_ENTITY, S_TEXT, S_FLOW, S_FABRIC, S_TARGET, S_TARGET_GONE, S_DEVICE, S_PORT, S_INCIDENT, S_EVENT, S_FINDING,
+	S_OLD_FLOWS, S_OLD_FINDINGS, S_EDGE, S_DELETE = S_EDGE + SCHEMA_TABLES, S_COUNT = S_DELETE + SCHEMA_TABLES
+};
+_Static_assert((int)S_COUNT <= WRITER_SMALL, "room for every statement");
+
+/*
+ * S_DEVICE, S_PORT: a dated row only when something changed; an attribute not given (NULL, speed 0) keeps its last value. "first"
+ * is the row in force at that time. A row of the same instant is replaced: two facts about one instant are one fact.
+ */
+static const char *const sql[S_EDGE] = {
+	[S_ENTITY] = "INSERT OR IGNORE INTO entity(id, device, port, priority) VALUES(?1, ?2, ?3, ?4)",
+	[S_TEXT] = "INSERT OR IGNORE INTO text(id, text) VALUES(?1, ?2)",
+	[S_FLOW] = "INSERT INTO flow(entity, from_ns, to_ns, total, dir, sampling, family, src, dst, src_port, dst_qp, packets, octets, ce, ect, cnp,"
+		" nak, retransmits, psn_gaps, burst_bps, flows, sum_sq_octets) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[S_FABRIC] = "INSERT OR REPLACE INTO fabric_history(t_ns, yaml) SELECT ?1, ?2"
+		" WHERE ?2 IS NOT (SELECT yaml FROM fabric_history ORDER BY t_ns DESC LIMIT 1)",
+	[S_TARGET] = "INSERT OR REPLACE INTO target(device, protocol, address, state, reason, up, since_ns, last_success_ns, updated_ns, poll_p50_s,"
+		" poll_p95_s, polls, timeouts, errors, value_count) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
+	[S_TARGET_GONE] = "DELETE FROM target WHERE device=?1 AND protocol=?2",
+	[S_DEVICE] = "INSERT OR REPLACE INTO device_attr(device, t_ns, role, profile, sysname, descr)"
+		" SELECT ?1, ?2, coalesce(?3, f.role, ''), coalesce(?4, f.profile, ''), coalesce(?5, f.sysname, ''), coalesce(?6, f.descr, '')"
+		" FROM (SELECT 1) LEFT JOIN (SELECT * FROM device_attr WHERE device=?1 AND t_ns<=?2 ORDER BY t_ns DESC LIMIT 1) f ON 1"
+		" WHERE f.device IS NULL OR coalesce(?3, f.role)<>f.role OR coalesce(?4, f.profile)<>f.profile"
+		" OR coalesce(?5, f.sysname)<>f.sysname OR coalesce(?6, f.descr)<>f.descr",
+	[S_PORT] = "INSERT OR REPLACE INTO port_attr(device, port, t_ns, alias, peer_device, peer_port, speed_bps)"
+		" SELECT ?1, ?2, ?3, coalesce(?4, f.alias, ''), coalesce(?5, f.peer_device, ''), coalesce(?6, f.peer_port, ''),"
+		" coalesce(NULLIF(?7, 0), f.speed_bps, 0)"
+		" FROM (SELECT 1) LEFT JOIN (SELECT * FROM port_attr WHERE device=?1 AND port=?2 AND t_ns<=?3 ORDER BY t_ns DESC LIMIT 1) f ON 1"
+		" WHERE f.device IS NULL OR coalesce(?4, f.alias)<>f.alias OR coalesce(?5, f.peer_device)<>f.peer_device"
+		" OR coalesce(?6, f.peer_port)<>f.peer_port OR (?7<>0 AND ?7<>f.speed_bps)",
+	[S_INCIDENT] = "INSERT OR REPLACE INTO incident(id, cause, severity, state, device, port, ecmp_group, host, summary, json, acked_by, priority,"
+		" opened_ns, closed_ns, updated_ns, usd_per_hour, usd_total, confidence) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)",
+	[S_EVENT] = "INSERT INTO event(t_ns, kind, incident_id, who, text) VALUES(?1, ?2, ?3, ?4, ?5)",
+	[S_FINDING] = "INSERT INTO finding(analyzer, cause, verdict, severity, device, port, ecmp_group, host, summary, from_ns, to_ns, priority,"
+		" value, warn, confidence) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
+	[S_OLD_FLOWS] = "DELETE FROM flow WHERE id IN (SELECT id FROM flow WHERE to_ns<?1 LIMIT ?2)",
+	[S_OLD_FINDINGS] = "DELETE FROM finding WHERE id IN (SELECT id FROM finding WHERE to_ns<?1 LIMIT ?2)",
+};
+
+/* The time up to which at most ?3 rows of an entity lie before ?2: the edge of one chunk. */
+static void edge_sql(struct str *out, const struct writer_table *t)
+{
+	str_addf(out, "SELECT t_ns FROM %s WHERE entity=?1 AND t_ns<?2 ORDER BY t_ns LIMIT 1 OFFSET ?3", t->name);
+}
+
+/*
+ * Rows of an entity before ?2. One with configuration states goes only when a later row, itself before the cutoff ?3, has all of
+ * its states: the newest of each was in force at the cutoff and is still the answer to "what was configured then".
+ */
+static void delete_sql(struct str *out, const struct writer_table *t)
+{
+	char c[SCHEMA_COLUMN_MAX];
+
+	str_addf(out, "DELETE FROM %s AS r WHERE r.entity=?1 AND r.t_ns<?2 AND (r.cfg IS NULL OR EXISTS (SELECT 1 FROM %s n"
+		" WHERE n.entity=r.entity AND n.t_ns>r.t_ns AND n.t_ns<?3 AND n.cfg IS NOT NULL", t->name, t->name);
+	for (size_t i = 0; i < t->n_metrics; i++) {
+		if (!schema_is_cfg(t->metrics[i]))
+			continue;
+		schema_column(c, t->metrics[i]);
+		str_addf(out, " AND (r.%s IS NULL OR n.%s IS NOT NULL)", c, c);
+	}
+	str_add(out, "))");
+}
+
+static int small_statement(struct store_writer *w, unsigned which, sqlite3_stmt **ret)
+{
+	rw_cleanup(str_done) struct str text = {0};
+	int rc = SQLITE_OK;
+
+	if (!w->small[which]) {
+		if (which >= S_DELETE)
+			delete_sql(&text, &w->tables[which - S_DELETE]);
+		else if (which >= S_EDGE)
+			edge_sql(&text, &w->tables[which - S_EDGE]);
+		else
+			str_add(&text, sql[which]);
+		rc = sqlite3_prepare_v3(w->db, text.s, -1, SQLITE_PREPARE_PERSISTENT, &w->small[which], NULL);
+	}
+	*ret = w->small[which];
+	if (*ret)
+		sqlite3_clear_bindings(*ret);
+	return rc;
+}
+
+static int finish(sqlite3_stmt *st)
+{
+	int rc = sqlite3_step(st);
+	int reset = sqlite3_reset(st);
+
+	return rc == SQLITE_DONE || rc == SQLITE_ROW ? reset : rc;
+}
+
+static void bind_text(sqlite3_stmt *st, int at, const char *s)
+{
+	sqlite3_bind_text(st, at, s, -1, SQLITE_STATIC); /* NULL binds NULL */
+}
+
+static void bind_real(sqlite3_stmt *st, int at, double v)
+{
+	if (isfinite(v))
+		sqlite3_bind_double(st, at, v);
+}
+
+static int apply_names(struct store_writer *w, const struct job *j)
+{
+	sqlite3_stmt *st;
+	int rc = small_statement(w, j->kind == JOB_ENTITIES ? S_ENTITY : S_TEXT, &st);
+
+	for (size_t i = 0; rc == SQLITE_OK && i < j->n; i++) {
+		const struct job_name *name = &j->names[i];
+		sqlite3_bind_int64(st, 1, name->id);
+		bind_text(st, 2, name->device);
+		if (j->kind == JOB_ENTITIES) {
+			bind_text(st, 3, name->port);
+			sqlite3_bind_int(st, 4, name->priority);
+			writer_seen_room(w, name->id);
+		}
+		rc = finish(st);
+	}
+	return rc;
+}
+
+static void bind_address(sqlite3_stmt *st, int at, uint8_t family, const uint8_t *address)
+{
+	char buf[INET6_ADDRSTRLEN];
+
+	if (inet_ntop(family == 4 ? AF_INET : AF_INET6, address, buf, sizeof(buf)))
+		sqlite3_bind_text(st, at, buf, -1, SQLITE_TRANSIENT);
+}
+
+static int apply_flows(struct store_writer *w, const struct job *j)
+{
+	sqlite3_stmt *st;
+	int rc = small_statement(w, S_FLOW, &st);
+
+	for (size_t i = 0; rc == SQLITE_OK && i < j->n; i++) {
+		const struct flow_sample *f = &j->flows[i];
+		const uint64_t counts[] = {f->packets, f->octets, f->ce, f->ect, f->cnp, f->nak, f->retransmits, f->psn_gaps, f->burst_bps, f->flows};
+		sqlite3_clear_bindings(st);
+		sqlite3_bind_int64(st, 1, f->entity);
+		sqlite3_bind_int64(st, 2, f->from_ns);
+		sqlite3_bind_int64(st, 3, f->to_ns);
+		sqlite3_bind_int(st, 4, f->total);
+		sqlite3_bind_int(st, 5, f->dir);
+		sqlite3_bind_int64(st, 6, f->sampling);
+		if (!f->total) {
+			sqlite3_bind_int(st, 7, f->key.family);
+			bind_address(st, 8, f->key.family, f->key.src);
+			bind_address(st, 9, f->key.family, f->key.dst);
+			sqlite3_bind_int(st, 10, f->key.src_port);
+			sqlite3_bind_int64(st, 11, f->key.dst_qp);
+		}
+		for (size_t k = 0; k < rw_countof(counts); k++)
+			sqlite3_bind_int64(st, 12 + (int)k, (sqlite3_int64)counts[k]);
+		bind_real(st, 22, f->sum_sq_octets);
+		rc = finish(st);
+	}
+	return rc;
+}
+
+/* One row per kind of small job: its statement, how many texts, integers and reals, and in which order they are bound. */
+static const struct {
+	enum small statement;
+	const char *order; /* t: next text, i: next integer, d: next real */
+} shapes[JOB_KINDS] = {
+	[JOB_FABRIC] = {S_FABRIC, "it"},
+	[JOB_TARGET] = {S_TARGET, "tttttiiiiddiiii"},
+	[JOB_TARGET_GONE] = {S_TARGET_GONE, "tt"},
+	[JOB_DEVICE] = {S_DEVICE, "titttt"},
+	[JOB_PORT] = {S_PORT, "ttittti"},
+	[JOB_INCIDENT] = {S_INCIDENT, "tttttttttttiiiiddd"},
+	[JOB_EVENT] = {S_EVENT, "itttt"},
+	[JOB_FINDING] = {S_FINDING, "tttttttttiiiddd"},
+};
+
+int writer_apply(struct store_writer *w, const struct job *j)
+{
+	size_t t = 0, i = 0, d = 0;
+	sqlite3_stmt *st;
+
+	if (j->kind == JOB_ENTITIES || j->kind == JOB_TEXTS)
+		return apply_names(w, j);
+	if (j->kind == JOB_FLOWS)
+		return apply_flows(w, j);
+	int rc = small_statement(w, shapes[j->kind].statement, &st);
+	if (rc != SQLITE_OK)
+		return rc;
+	for (int at = 1; shapes[j->kind].order[at - 1]; at++) {
+		char c = shapes[j->kind].order[at - 1];
+		if (c == 't')
+			bind_text(st, at, j->s[t++]);
+		else if (c == 'i')
+			sqlite3_bind_int64(st, at, j->i[i++]);
+		else
+			bind_real(st, at, j->d[d++]);
+	}
+	return finish(st);
+}
+
+/* --- retention ---------------------------------------------------------------------------------------------------------- */
+
+#define CHUNK_ROWS 4000     /* deleted in one transaction: some 20 ms */
+#define CHUNK_ENTITIES 512  /* looked at in one */
+#define QUOTA_SHARE 10      /* over quota: the oldest tenth of the time goes */
+
+/* Pages in use over the quota? Deleted rows leave free pages that SQLite fills again: the file stops growing rather than shrink. */
+static bool over_quota(struct store_writer *w)
+{
+	if (w->o.quota_bytes == 0)
+		return false;
+	sqlite3_int64 used = sqlite_int(w->db, "PRAGMA page_count", 0, NULL) - sqlite_int(w->db, "PRAGMA freelist_count", 0, NULL);
+	return (uint64_t)used * (uint64_t)sqlite_int(w->db, "PRAGMA page_size", 0, NULL) > w->o.quota_bytes;
+}
+
+static int64_t cutoff(struct store_writer *w, int64_t now_ns)
+{
+	int64_t at = w->o.raw_ns > 0 ? now_ns - w->o.raw_ns : INT64_MIN;
+
+	if (over_quota(w)) {
+		int64_t first = sqlite_int(w->db, "SELECT min((SELECT min(t_ns) FROM sample_port WHERE entity=e.id)) FROM entity e", now_ns, NULL);
+		int64_t early = first + (now_ns - first) / QUOTA_SHARE;
+		if (early > at)
+			at = early;
+	}
+	return at;
+}
+
+static int delete_of_entity(struct store_writer *w, unsigned table, uint32_t entity, bool *ret_more)
+{
+	sqlite3_stmt *st;
+	int64_t until = w->retain_cutoff_ns;
+	int rc = small_statement(w, S_EDGE + table, &st);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, entity);
+	sqlite3_bind_int64(st, 2, until);
+	sqlite3_bind_int(st, 3, CHUNK_ROWS);
+	if (sqlite3_step(st) == SQLITE_ROW) {
+		until = sqlite3_column_int64(st, 0);
+		*ret_more = true;
+	}
+	sqlite3_reset(st);
+	rc = small_statement(w, S_DELETE + table, &st);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, entity);
+	sqlite3_bind_int64(st, 2, until);
+	sqlite3_bind_int64(st, 3, w->retain_cutoff_ns);
+	return finish(st);
+}
+
+static int delete_old(struct store_writer *w, unsigned which, bool *ret_more)
+{
+	sqlite3_stmt *st;
+	int rc = small_statement(w, which, &st);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, w->retain_cutoff_ns);
+	sqlite3_bind_int(st, 2, CHUNK_ROWS);
+	rc = finish(st);
+	*ret_more = rc == SQLITE_OK && sqlite3_changes(w->db) >= CHUNK_ROWS;
+	return rc;
+}
+
+/* Goes on where the last chunk stopped. An entity whose chunk was full is visited again. */
+static int retain_chunk(struct store_writer *w, bool *ret_more)
+{
+	int deleted = sqlite3_total_changes(w->db), rc = SQLITE_OK;
+
+	for (size_t looked = 0; w->retain_table < SCHEMA_TABLES; looked++) {
+		bool again = false;
+		if (looked >= CHUNK_ENTITIES || sqlite3_total_changes(w->db) - deleted >= CHUNK_ROWS) {
+			*ret_more = true;
+			return SQLITE_OK;
+		}
+		if (w->retain_entity >= w->n_seen) {
+			w->retain_entity = 1;
+			w->retain_table++;
+			continue;
+		}
+		int before = sqlite3_total_changes(w->db);
+		rc = delete_of_entity(w, w->retain_table, w->retain_entity, &again);
+		if (rc != SQLITE_OK)
+			return rc;
+		/* a full chunk of rows that all stay (states in force) would be met for ever */
+		if (!again || sqlite3_total_changes(w->db) == before)
+			w->retain_entity++;
+	}
+	bool flows = false, findings = false;
+	rc = delete_old(w, S_OLD_FLOWS, &flows);
+	if (rc == SQLITE_OK)
+		rc = delete_old(w, S_OLD_FINDINGS, &findings);
+	*ret_more = flows || findings;
+	return rc;
+}
+
+bool writer_retain(struct store_writer *w, int64_t now_ns)
+{
+	bool more = false;
+
+	if (w->retain_entity == 0) { /* a new pass */
+		w->retain_cutoff_ns = cutoff(w, now_ns);
+		if (w->retain_cutoff_ns == INT64_MIN)
+			return false;
+		w->retain_entity = 1;
+		w->retain_table = 0;
+	}
+	int rc = writer_begin(w);
+	if (rc == SQLITE_OK)
+		rc = retain_chunk(w, &more);
+	if (rc == SQLITE_OK)
+		rc = writer_commit(w);
+	if (rc != SQLITE_OK) {
+		/* a full or failing disk is told by the commits; retention simply tries again later */
+		writer_rollback(w);
+		more = false;
+	}
+	if (!more)
+		w->retain_entity = 0;
+	return more;
+}
