@@ -1,1 +1,272 @@
-/* cmd_incident */
+/* cmd_incident - "rocewatch incident": what was found, as a list, a card, a timeline, and taken note of. */
+#include "agent/command.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "agent/control.h"
+#include "agent/incident_view.h"
+#include "agent/ledger.h"
+#include "agent/pipeline.h"
+#include "config/config.h"
+#include "db/series.h"
+#include "db/store.h"
+
+static const struct command_option options[] = {
+	{"note", 0, "TEXT", "with ack: why, or what is being done"},
+	{0},
+};
+
+extern const struct command command_incident;
+
+static int take_json(void *arg, int n, char *const *values, char *const *names)
+{
+	json_t *o = n == 1 && values[0] ? json_loads(values[0], 0, NULL) : NULL;
+	if (json_is_object(o))
+		json_array_append_new(arg, o);
+	else
+		json_decref(o);
+	return 0;
+}
+
+static bool id_is_plain(const char *id)
+{
+	size_t n = strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ234567");
+	return n > 0 && n <= 8 && id[n] == '\0';
+}
+
+/* Incidents that overlap the stretch asked for (all when none was), or the one with @id (any unambiguous beginning of it). */
+static json_t *load(struct context *x, const struct globals *g, const char *id, struct err *e)
+{
+	rw_cleanup(str_done) struct str sql = {0};
+	json_t *v = json_array();
+	str_add(&sql, "SELECT json FROM incidents WHERE opened_ns IS NOT NULL AND json IS NOT NULL");
+	if (id)
+		str_addf(&sql, " AND lower(id) LIKE lower('%s%%')", id);
+	else if (g->since || g->until || g->around)
+		str_addf(&sql, " AND opened_ns <= %lld AND (closed_ns IS NULL OR closed_ns >= %lld)", (long long)x->to_ns, (long long)x->from_ns);
+	if (series_db_sql(x->db, sql.s, take_json, v, e) != 0) {
+		json_decref(v);
+		return NULL;
+	}
+	incidents_sort(v);
+	return v;
+}
+
+static int print(const struct command_args *a, json_t *doc, const struct view *v, struct err *e)
+{
+	int rc = report_print(stdout, doc, v, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS);
+	return rc == 0 ? 0 : err_set(e, rc, "the result could not be written: %s", strerror(-rc));
+}
+
+static int run_list(struct context *x, const struct command_args *a, struct err *e)
+{
+	json_t *stored = load(x, a->g, NULL, e), *shown = json_array(), *o;
+	size_t k;
+	if (!stored) {
+		json_decref(shown);
+		return -EIO;
+	}
+	json_array_foreach(stored, k, o)
+		json_array_append_new(shown, incident_public(o));
+	json_decref(stored);
+	json_t *doc = json_pack("{s:o}", "incidents", shown);
+	int rc = print(a, doc, &incident_list_view, e);
+	json_decref(doc);
+	return rc;
+}
+
+/* The incident the words name; a new reference. */
+static json_t *find_one(struct context *x, const struct command_args *a, struct err *e)
+{
+	const char *id = a->argv[1];
+	if (!id_is_plain(id)) {
+		err_set(e, -ENOENT, "read '%.40s', expected an incident's id, 8 letters (a-z, 2-7); 'rocewatch incident list' names them", id);
+		return NULL;
+	}
+	json_t *found = load(x, a->g, id, e), *one = NULL;
+	if (!found)
+		return NULL;
+	if (json_array_size(found) == 1)
+		one = json_incref(json_array_get(found, 0));
+	else if (json_array_size(found) == 0)
+		err_set(e, -ENOENT, "there is no incident '%s'; 'rocewatch incident list' names them", id);
+	else
+		err_set(e, -ENOENT, "'%s' is the beginning of %zu incidents; give more letters", id, json_array_size(found));
+	json_decref(found);
+	return one;
+}
+
+static int run_one(struct context *x, const struct command_args *a, const struct view *v, struct err *e)
+{
+	json_t *o = find_one(x, a, e);
+	if (!o)
+		return e->code ? e->code : -EIO;
+	json_t *doc = incident_public(o);
+	int rc = print(a, doc, v, e);
+	json_decref(doc);
+	json_decref(o);
+	return rc;
+}
+
+static int run_show(struct context *x, const struct command_args *a, struct err *e) { return run_one(x, a, &incident_card_view, e); }
+
+static int run_timeline(struct context *x, const struct command_args *a, struct err *e)
+{
+	json_t *o = find_one(x, a, e);
+	if (!o)
+		return e->code ? e->code : -EIO;
+	json_t *lines = json_object_get(o, "timeline");
+	json_t *doc = json_pack("{s:O, s:O, s:o}", "id", json_object_get(o, "id"), "cause", json_object_get(o, "cause"), "timeline",
+		lines ? json_incref(lines) : json_array());
+	int rc = print(a, doc, &incident_timeline_view, e);
+	json_decref(doc);
+	json_decref(o);
+	return rc;
+}
+
+/* Everything about one incident in one document: itself, and the configuration it was judged by. */
+static int run_export(struct context *x, const struct command_args *a, struct err *e)
+{
+	json_t *o = find_one(x, a, e);
+	if (!o)
+		return e->code ? e->code : -EIO;
+	rw_cleanup(freep) char *yaml = config_text(x->config);
+	json_t *doc = json_pack("{s:o, s:s?, s:s?}", "incident", incident_public(o), "configuration", yaml, "database", x->db_path);
+	json_decref(o);
+	int rc = doc ? report_print(stdout, doc, &incident_card_view, FORMAT_JSON, true, false) : -EIO;
+	json_decref(doc);
+	return rc == 0 ? 0 : err_set(e, rc, "the result could not be written: %s", strerror(-rc));
+}
+
+/* --- ack -------------------------------------------------------------------------------------------------------------------- */
+
+static void own_name(char *buf, size_t size)
+{
+	const struct passwd *pw = getpwuid(getuid());
+	if (pw)
+		snprintf(buf, size, "%s", pw->pw_name);
+	else
+		snprintf(buf, size, "uid %u", (unsigned)getuid());
+}
+
+static int ack_by_agent(const struct context *x, const char *id, const char *note, struct err *e)
+{
+	rw_cleanup(str_done) struct str usual = {0};
+	str_addf(&usual, "%s.sock", x->db_path);
+	/* with --db the database in hand is meant, whatever the configuration says of sockets */
+	bool same = x->config && str_eq(x->config->store.path, x->db_path) && x->config->socket_path;
+	const char *path = same ? x->config->socket_path : usual.s;
+	json_t *request = json_pack("{s:s, s:s, s:s?}", "cmd", "ack", "id", id, "note", note), *reply = NULL;
+	if (!request)
+		return err_set(e, -EINVAL, "--note: expected text in UTF-8");
+	int rc = control_call(path, request, &reply, e);
+	json_decref(request);
+	if (rc != 0)
+		return rc;
+	if (!json_is_true(json_object_get(reply, "ok"))) {
+		const char *why = json_string_value(json_object_get(reply, "error"));
+		rc = err_set(e, -EIO, "the agent refused: %s", why ? why : "no reason given");
+	}
+	json_decref(reply);
+	return rc;
+}
+
+/* No agent: this command is the writer for a moment. */
+static int ack_by_hand(const struct context *x, const json_t *incident, const char *id, const char *note, struct err *e)
+{
+	struct store_options o = {.path = x->db_path, .replay = true};
+	struct entities *entities = entities_new();
+	struct store *store = NULL;
+	char who[64];
+	own_name(who, sizeof(who));
+	int rc = store_open(&o, entities, &store, e);
+	if (rc == 0) {
+		struct ledger *l = ledger_new(x->config->fabric, incident_store, store);
+		rw_cleanup(freep) char *json = json_dumps(incident, JSON_COMPACT);
+		rc = ledger_restore(l, json);
+		if (rc == 0)
+			rc = ledger_ack(l, id, who, note, wall_now().ns);
+		if (rc != 0)
+			err_set(e, rc, "the stored incident cannot be read: %s", strerror(-rc));
+		else
+			rc = store_flush(store, e);
+		ledger_free(l);
+		store_close(store);
+	}
+	entities_free(entities);
+	return rc;
+}
+
+static int run_ack(struct context *x, const struct command_args *a, struct err *e)
+{
+	const char *note = command_opt(&command_incident, a, "note");
+	json_t *o = find_one(x, a, e);
+	if (!o)
+		return e->code ? e->code : -EIO;
+	const char *id = json_string_value(json_object_get(o, "id"));
+	int rc = store_writer_pid(x->db_path) > 0 ? ack_by_agent(x, id, note, e) : ack_by_hand(x, o, id, note, e);
+	if (rc == 0 && !a->g->quiet)
+		printf("%s acknowledged\n", id);
+	json_decref(o);
+	return rc;
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------------------ */
+
+static const struct {
+	const char *name;
+	int words; /* with the name */
+	int (*run)(struct context *x, const struct command_args *a, struct err *e);
+} subcommands[] = {
+	{"list", 1, run_list},
+	{"show", 2, run_show},
+	{"ack", 2, run_ack},
+	{"timeline", 2, run_timeline},
+	{"export", 2, run_export},
+};
+
+static int run(struct command_args *a)
+{
+	const char *names[rw_countof(subcommands)];
+	const char *word = a->argc > 0 ? a->argv[0] : "list";
+	for (size_t k = 0; k < rw_countof(subcommands); k++) {
+		struct context x;
+		struct err e = {0};
+		names[k] = subcommands[k].name;
+		if (!str_eq(word, subcommands[k].name))
+			continue;
+		if (a->argc > subcommands[k].words || (a->argc < subcommands[k].words && subcommands[k].words > 1))
+			return usage_error(&command_incident, "%s: expected %s", word, subcommands[k].words > 1 ? "one incident's id" : "no arguments");
+		int rc = context_open(&x, a->g, 24 * 3600 * NS_PER_S, &e);
+		if (rc != 0) {
+			err_print(stderr, &e);
+			return rc == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+		}
+		rc = subcommands[k].run(&x, a, &e);
+		context_done(&x);
+		if (rc != 0)
+			err_print(stderr, &e);
+		return rc == 0 ? EXIT_OK : EXIT_FAILED;
+	}
+	const char *near = str_nearest(word, names, rw_countof(names));
+	return usage_error(&command_incident, "read '%.64s', expected list, show, ack, timeline or export%s%s%s", word, near ? "; perhaps '" : "",
+		near ? near : "", near ? "'" : "");
+}
+
+const struct command command_incident = {
+	.name = "incident",
+	.args = "list|show ID|ack ID|timeline ID|export ID",
+	.summary = "incidents with their evidence, worst first",
+	.help = "list without --since, --until or --around shows all that were ever opened. An id may be shortened while it stays unambiguous.\n\n"
+		"ack goes through the agent's socket, which knows who asks; with no agent running it is written directly.",
+	.options = options,
+	.usage_exit = EXIT_USAGE,
+	.run = run,
+};

@@ -1,0 +1,135 @@
+/* replay_capture - see replay_capture.h. Intervals are aligned to multiples of their length, as those of a live capture. */
+#include "collectors/replay_capture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/err.h"
+#include "agent/base/map.h"
+#include "agent/base/str.h"
+#include "collectors/flow_table.h"
+#include "collectors/pcap_file.h"
+#include "collectors/roce_parse.h"
+
+#define YAML_MAX (1u << 20)
+
+static void free_config(struct config **c) { config_free(*c); }
+static void free_reader(struct pcap_reader **r) { pcap_reader_free(*r); }
+static void free_table(struct flow_table **t) { flow_table_free(*t); }
+
+/*
+ * capture.yaml is read by the configuration's own schema, so that its mistakes are told as everywhere; the devices it may name are
+ * added behind it, which leaves its line numbers alone.
+ */
+static int read_yaml(const char *dir, const struct config *config, struct config **ret, struct err *e)
+{
+	rw_cleanup(str_done) struct str path = {0}, text = {0};
+	rw_cleanup(freep) char *yaml = NULL;
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	size_t n;
+	str_addf(&path, "%s/capture.yaml", dir);
+	if (access(path.s, F_OK) < 0 && errno == ENOENT)
+		return 0;
+	int rc = str_read_file(path.s, YAML_MAX, &yaml, &n, e);
+	if (rc != 0)
+		return rc;
+	str_addn(&text, yaml, n);
+	str_addf(&text, "\nfabric: %s\ndevices:\n", config->fabric->name);
+	for (size_t k = 0; k < config->fabric->n_devices; k++)
+		str_addf(&text, "  - { name: \"%s\", role: %s }\n", config->fabric->devices[k]->name, device_role_name(config->fabric->devices[k]->role));
+	rc = config_parse(text.s, text.n, path.s, CONFIG_CASE, NULL, 0, ret, &errors);
+	if (rc != 0 && errors.n > 0)
+		*e = errors.v[0];
+	return rc;
+}
+
+static int open_packets(const char *dir, const char *name, struct pcap_reader **ret, struct str *path, struct err *e)
+{
+	static const char *const suffixes[] = {"pcap", "pcapng"};
+	for (size_t k = 0; k < rw_countof(suffixes); k++) {
+		str_done(path);
+		*path = (struct str){0};
+		str_addf(path, "%s/capture-%s.%s", dir, name, suffixes[k]);
+		if (access(path->s, F_OK) == 0)
+			return pcap_reader_open(path->s, ret, e);
+	}
+	return err_at(e, -ENOENT, path->s, 0, 0, "capture '%s' of capture.yaml is not there, as .pcap or .pcapng", name);
+}
+
+static enum flow_dir direction_of(const char *text)
+{
+	return str_eq(text, "in") ? FLOW_DIR_IN : str_eq(text, "out") ? FLOW_DIR_OUT : FLOW_DIR_UNKNOWN;
+}
+
+static void take_rows(struct flow_list *out, struct flow_table *t, int64_t from_ns, int64_t to_ns, uint32_t entity, enum flow_dir dir)
+{
+	struct flow_sample rows[FLOW_TOP + 1];
+	size_t n = flow_table_samples(t, from_ns, to_ns, entity, dir, true, rows);
+	for (size_t k = 0; k < n; k++) {
+		rw_grow(out->v, out->n, out->cap);
+		out->v[out->n++] = rows[k];
+	}
+	flow_table_next(t);
+}
+
+static int read_packets(const char *dir, const struct config_capture *c, struct entities *entities, struct flow_list *out, struct err *e)
+{
+	rw_cleanup(str_done) struct str path = {0};
+	rw_cleanup(free_reader) struct pcap_reader *reader = NULL;
+	rw_cleanup(free_table) struct flow_table *table = NULL;
+	struct pcap_record record;
+	/* a seed of its own would make two replays of one case differ in which flows are refused when the table is full */
+	int64_t to_ns = 0;
+	int rc = open_packets(dir, c->name, &reader, &path, e);
+	if (rc != 0)
+		return rc;
+	uint32_t entity = entities_intern(entities, c->device ? c->device : "capture", c->port ? c->port : c->name, PRIO_NONE);
+	table = flow_table_new(FLOW_TABLE_LIMIT, c->sampling, hash_bytes(c->name, strlen(c->name), 0));
+	while ((rc = pcap_reader_next(reader, &record, e)) == 1) {
+		struct roce_packet packet;
+		if (to_ns == 0)
+			to_ns = (record.t_ns / c->interval_ns + 1) * c->interval_ns;
+		if (record.t_ns >= to_ns) { /* intervals without a packet have no rows: nothing was seen is what they say */
+			take_rows(out, table, to_ns - c->interval_ns, to_ns, entity, direction_of(c->direction));
+			to_ns = (record.t_ns / c->interval_ns + 1) * c->interval_ns;
+		}
+		roce_parse(record.link, record.p, record.n, record.wire, 0, &packet);
+		if (packet.kind == PACKET_ROCE)
+			flow_table_add(table, &packet, record.t_ns);
+	}
+	if (rc < 0)
+		return rc;
+	if (to_ns != 0)
+		take_rows(out, table, to_ns - c->interval_ns, to_ns, entity, direction_of(c->direction));
+	return 0;
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct flow_sample *x = a, *y = b;
+	if (x->to_ns != y->to_ns)
+		return x->to_ns < y->to_ns ? -1 : 1;
+	if (x->entity != y->entity)
+		return x->entity < y->entity ? -1 : 1;
+	if (x->total != y->total)
+		return x->total ? -1 : 1;
+	if (x->octets != y->octets)
+		return x->octets > y->octets ? -1 : 1;
+	return memcmp(&x->key, &y->key, sizeof(x->key));
+}
+
+int replay_captures(const char *dir, const struct config *config, struct entities *entities, struct flow_list *out, struct err *e)
+{
+	rw_cleanup(free_config) struct config *captures = NULL;
+	int rc = read_yaml(dir, config, &captures, e);
+	for (size_t k = 0; rc == 0 && captures && k < captures->n_captures; k++)
+		rc = read_packets(dir, &captures->captures[k], entities, out, e);
+	if (rc != 0)
+		out->n = 0;
+	else if (out->n > 1)
+		qsort(out->v, out->n, sizeof(*out->v), by_end);
+	return rc;
+}
