@@ -8,7 +8,7 @@ void psn_anchor(struct psn_track *s, uint32_t psn)
 
 static void psn_behind(struct psn_track *s, struct psn_counts *c, uint32_t psn, int32_t back)
 {
-	if (back > PSN_RESTART) {
+	if (back > PSN_BACK_MAX) {
 		c->restarts++;
 		psn_anchor(s, psn);
 		return;
@@ -37,6 +37,12 @@ void psn_add(struct psn_track *s, struct psn_counts *c, uint32_t psn, uint32_t a
 	int32_t d = psn_distance(psn, s->next);
 	if (d < 0) {
 		psn_behind(s, c, psn, -d);
+		return;
+	}
+	if (d > PSN_AHEAD_MAX) {
+		c->restarts++;
+		psn_anchor(s, psn);
+		s->allow = allow;
 		return;
 	}
 	c->reordered += s->late; /* the sequence goes on: what came late was only late */

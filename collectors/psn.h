@@ -6,7 +6,7 @@
  *   duplicate   the same PSN again right after itself: a copy (mirrored twice), or the last packet of a burst sent again
  *   retransmit  the PSN goes back to one that was seen, or runs from a missing one back through seen ones (go-back-N)
  *   reordered   missing PSNs that come late, and then the sequence goes on: another path, or a selective repeat
- *   restart     back by more than PSN_RESTART: a new connection on the same QP number; starts afresh
+ *   restart     back by more than 2^16, or ahead by more than 2^20: a new connection on the same QP number; starts afresh
  * "Seen" is remembered for the 64 PSNs before the newest; what is older counts as seen.
  */
 #ifndef RW_COLLECTORS_PSN_H
@@ -16,7 +16,8 @@
 #include <stdint.h>
 
 #define PSN_MASK 0xffffffu
-#define PSN_RESTART 65536
+#define PSN_BACK_MAX 65536
+#define PSN_AHEAD_MAX 1048576
 
 struct psn_counts { uint64_t gaps, missing, duplicates, retransmits, reordered, restarts; };
 
