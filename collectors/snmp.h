@@ -15,7 +15,7 @@ void snmp_init(void);
 /* @device, @config are borrowed until snmp_target_free() or a successful snmp_target_update(). First poll starts after a random
  * part of the interval (at most 1 s). What may heal (an address that does not resolve, an unreadable secret) leaves the target in
  * BACKOFF with the reason, so that it is shown, and is tried again. 0 or negative errno with @e for what cannot (no such profile,
- * bad source address, no right to enter the namespace): the caller reports and goes on. */
+ * no right to enter the namespace): the caller reports and goes on. */
 int snmp_target_new(struct loop *l, struct entities *entities, const struct config_device *device, const struct config *config,
 	const struct sink *sink, struct snmp_target **ret, struct err *e);
 /* snmp_target_same - would the new configuration poll exactly as now? Then snmp_target_update() only re-borrows. */

@@ -285,7 +285,13 @@ static int on_library(int op, netsnmp_session *session, int reqid, netsnmp_pdu *
 	case NETSNMP_CALLBACK_OP_TIMED_OUT:
 		a.status = SNMP_IO_TIMEOUT;
 		break;
+	case NETSNMP_CALLBACK_OP_RESEND:
+		return 1;
 	default:
+		if (io->failed_errno) {
+			io_failed(io, io->failed_errno);
+			return 1;
+		}
 		a.status = SNMP_IO_FAILED;
 		a.detail = snmp_api_errstring(session->s_snmp_errno);
 	}
