@@ -277,7 +277,7 @@ static void print_text(FILE *out, const json_t *doc, const struct view *v, bool 
 {
 	const char *from = json_string_value(json_object_get(doc, "from")), *to = json_string_value(json_object_get(doc, "to"));
 	if (header && from && to)
-		fprintf(out, "%.19sZ to %.19sZ: %lld samples, %lld windows, %zu incidents\n\n", from, to,
+		fprintf(out, "%.19sZ to %.19sZ: %lld samples, %lld windows, incidents: %zu\n\n", from, to,
 			(long long)json_integer_value(json_object_get(doc, "samples")), (long long)json_integer_value(json_object_get(doc, "windows")),
 			json_array_size(json_object_get(doc, "incidents")));
 	report_print(out, doc, &incident_list_view, FORMAT_TABLE, header, color);

@@ -64,6 +64,20 @@ static struct story *story_blank(void)
 	return s;
 }
 
+/* All fields of the contract, in the order in which a person reads them; each is null until it is known. */
+static json_t *skeleton(void)
+{
+	static const char *const keys[] = {"id", "cause", "severity", "state", "summary", "first", "opened", "closed", "subject", "roles",
+		"confidence_ratio", "confidence_inputs", "value", "warn", "windows", "evidence", "coverage_ratio", "jobs", "gpus_affected",
+		"usd_per_hour", "usd_total", "explained_ratio", "ruled_out", "changed_before", "next_steps", "parent", "acked_by", "ack_note"};
+	json_t *o = json_object();
+	for (size_t k = 0; k < rw_countof(keys); k++)
+		json_object_set_new(o, keys[k], json_null());
+	json_object_set_new(o, "changed_before", json_array());
+	json_object_set_new(o, "timeline", json_array());
+	return o;
+}
+
 struct story *story_new(const struct finding *f)
 {
 	struct story *s = story_blank();
@@ -74,7 +88,7 @@ struct story *story_new(const struct finding *f)
 	story_set(&s->i.host, f->host);
 	story_set(&s->i.group, f->group);
 	s->i.priority = f->priority;
-	s->i.json = json_object();
+	s->i.json = skeleton();
 	return s;
 }
 
@@ -302,14 +316,6 @@ static json_t *progress_json(const struct story *s)
 	return o;
 }
 
-static void set_default(json_t *o, const char *key, json_t *value)
-{
-	if (json_object_get(o, key))
-		json_decref(value);
-	else
-		json_object_set_new(o, key, value);
-}
-
 void story_refresh(struct story *s)
 {
 	json_t *o = s->i.json;
@@ -317,6 +323,7 @@ void story_refresh(struct story *s)
 	json_object_set_new(o, "cause", json_string_or_null(s->i.cause));
 	json_object_set_new(o, "severity", json_string_or_null(severity_name(s->i.severity)));
 	json_object_set_new(o, "state", json_string_or_null(incident_state_name(s->i.state)));
+	json_object_set_new(o, "first", json_time_or_null(s->i.first_ns));
 	json_object_set_new(o, "opened", json_time_or_null(s->i.opened_ns));
 	json_object_set_new(o, "closed", json_time_or_null(s->i.closed_ns));
 	json_object_set_new(o, "summary", json_string_or_null(s->i.summary));
@@ -330,9 +337,6 @@ void story_refresh(struct story *s)
 	json_object_set_new(o, "windows", json_integer(s->i.windows));
 	json_object_set_new(o, "acked_by", json_string_or_null(s->i.acked_by));
 	json_object_set_new(o, "progress", progress_json(s));
-	set_default(o, "changed_before", json_array());
-	set_default(o, "parent", json_null());
-	set_default(o, "timeline", json_array());
 }
 
 void story_note(struct story *s, int64_t t_ns, const char *fmt, ...)

@@ -71,10 +71,11 @@ void incidents_sort(json_t *incidents)
 
 static void put_when(FILE *out, const json_t *o)
 {
-	const char *opened = text_of(o, "opened"), *closed = text_of(o, "closed");
-	fprintf(out, "when        %s since %.19sZ", text_of(o, "state"), opened);
+	const char *opened = text_of(o, "opened"), *closed = text_of(o, "closed"), *first = text_of(o, "first");
+	fprintf(out, "when        %s since %.19sZ", text_of(o, "state"), *first ? first : opened);
 	if (*closed)
 		fprintf(out, " until %.19sZ", closed);
+	fprintf(out, ", raised %.19sZ", opened);
 	const json_t *windows = json_object_get(o, "windows");
 	if (json_is_integer(windows))
 		fprintf(out, ", in %lld windows", (long long)json_integer_value(windows));
