@@ -110,13 +110,13 @@ static void check_text(FILE *out, const struct check *c)
 		return;
 	}
 	if (!c->busy) {
-		fprintf(out, "idle, 0 busy windows (%zu groups)", c->n);
+		fprintf(out, "idle, 0 busy windows (%zu %s)", c->n, c->n == 1 ? "group" : "groups");
 		return;
 	}
 	if (c->n_over)
 		fprintf(out, "%zu of %zu groups out of limits, worst ", c->n_over, c->n);
 	else
-		fprintf(out, "%zu groups, worst ", c->n);
+		fprintf(out, "%zu %s, worst ", c->n, c->n == 1 ? "group" : "groups");
 	fprintf(out, "%s %s", g->device, g->group);
 	if (g->member)
 		fprintf(out, " at %s%s%s", g->member, g->peer && *g->peer ? " to " : "", g->peer ? g->peer : "");

@@ -321,6 +321,12 @@ static double mean_or_nan(double sum, uint64_t n)
 	return n ? sum / (double)n : NAN;
 }
 
+/* Recorded cases begin at 1970: here 0 is a time like any other. */
+static json_t *time_json(int64_t t_ns)
+{
+	return t_ns ? json_time_or_null(t_ns) : json_string("1970-01-01T00:00:00.000Z");
+}
+
 static json_t *count(uint64_t v)
 {
 	return json_integer((json_int_t)v);
@@ -370,11 +376,11 @@ static json_t *flows_json(const struct group_sum *g)
 	return a;
 }
 
-/* GPUs x price, USD per hour; NAN when the fabric names no job. */
+/* GPUs x price, USD per hour; NAN when no job or no price is named. */
 static double usd_per_hour(const struct fabric *f)
 {
 	uint64_t gpus = fabric_gpus(f);
-	return f->has_cost && gpus ? (double)gpus * f->usd_per_gpu_hour : NAN;
+	return gpus && f->usd_per_gpu_hour > 0 ? (double)gpus * f->usd_per_gpu_hour : NAN;
 }
 
 static json_t *group_json(const struct spine_imbalance *s, const struct group_sum *g, const struct fabric *f)
@@ -407,9 +413,9 @@ static json_t *group_json(const struct spine_imbalance *s, const struct group_su
 		{"windows_unknown", count(g->unknown)},
 		{"members_down", count(n_down)},
 		{"worst_ratio", json_number_or_null(g->worst)},
-		{"worst_at", g->windows ? json_time_or_null(g->worst_ns) : json_null()},
+		{"worst_at", g->windows ? time_json(g->worst_ns) : json_null()},
 		{"sustained_ratio", json_number_or_null(g->sustained)},
-		{"over_since", g->over ? json_time_or_null(g->since_ns) : json_null()},
+		{"over_since", g->over ? time_json(g->since_ns) : json_null()},
 		{"over_now", json_boolean(g->last_over)},
 		{"coverage_ratio", json_number_or_null(mean_or_nan(g->coverage_sum, g->n_covered))},
 		{"static_hash", g->windows ? json_boolean(g->hashed) : json_null()},
@@ -476,8 +482,8 @@ json_t *spine_imbalance_json(const struct spine_imbalance *s, const struct fabri
 		windows += g->windows + g->idle + g->unknown;
 	}
 	json_t *doc = json_object();
-	json_object_set_new(doc, "from", json_time_or_null(from_ns));
-	json_object_set_new(doc, "to", json_time_or_null(to_ns));
+	json_object_set_new(doc, "from", time_json(from_ns));
+	json_object_set_new(doc, "to", time_json(to_ns));
 	json_object_set_new(doc, "fabric", json_string_or_null(f->name));
 	json_object_set_new(doc, "tiers", tiers_json(f));
 	json_object_set_new(doc, "verdict", summary_json(s));
@@ -490,7 +496,7 @@ json_t *spine_imbalance_json(const struct spine_imbalance *s, const struct fabri
 	json_object_set_new(doc, "groups", groups);
 	json_object_set_new(doc, "wait_s", json_number_or_null(s->speeds_known ? s->loss_s : NAN));
 	json_object_set_new(doc, "gpus", count(fabric_gpus(f)));
-	json_object_set_new(doc, "usd_per_gpu_hour", json_real(f->usd_per_gpu_hour));
+	json_object_set_new(doc, "usd_per_gpu_hour", json_number_or_null(f->usd_per_gpu_hour > 0 ? f->usd_per_gpu_hour : NAN));
 	json_object_set_new(doc, "usd_total", json_number_or_null(s->speeds_known || !busy ? s->loss_s / 3600 * usd : NAN));
 	return doc;
 }

@@ -243,8 +243,8 @@ void spine_text(FILE *out, const json_t *doc, const struct view *v, bool color, 
 	char title[16], floor[16], busy[16], coverage[16];
 	snprintf(title, sizeof(title), "> %.3g %%", 100 * doc_number(doc, "warn_ratio"));
 	if (header)
-		fprintf(out, "%-24s %7s %7s  %7s  %-17s %10s  %6s/%-6s  %-28s %-17s %s\n", "group", "windows", title, "worst", "when", "max/mean-1", "chance",
-			"p95", "persistent member", "verdict", "");
+		fprintf(out, "%-24s %7s %7s  %7s  %-17s %10s  %6s/%-6s  %-28s %s\n", "group", "windows", title, "worst", "when", "max/mean-1", "chance",
+			"p95", "persistent member", "verdict");
 	for (size_t i = 0; i < n; i++)
 		row(out, doc, json_array_get(groups, i));
 	fprintf(out, "windows of %g s; those with mean load at or below %s of line are idle; busy %s; coverage %s\n", doc_number(doc, "window_s"),
