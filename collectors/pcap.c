@@ -35,6 +35,7 @@ struct capture {
 	enum flow_dir dir;
 	pcap_t *handle;               /* kept while BACKOFF: without privileges it can be revived, but not opened again */
 	enum roce_link link;
+	int ifindex;                  /* of what the handle is bound to */
 	struct loop_fd *fd;           /* NULL unless UP */
 	struct loop_timer *tick;
 	int64_t retry_ns;             /* pause before the next try */
@@ -236,10 +237,10 @@ static void on_packet(u_char *arg, const struct pcap_pkthdr *h, const u_char *by
 		c->target.errors++;
 }
 
-static void capture_lost(struct capture *c)
+static void capture_lost(struct capture *c, const char *why)
 {
 	char reason[160];
-	snprintf(reason, sizeof(reason), "%s: %s; waiting for it to come back", c->config.interface, pcap_geterr(c->handle));
+	snprintf(reason, sizeof(reason), "%s: %s; waiting for it to come back", c->config.interface, why);
 	loop_fd_free(c->fd);
 	c->fd = NULL;
 	c->target.errors++;
@@ -254,7 +255,27 @@ static void capture_read(struct capture *c)
 {
 	int n = pcap_dispatch(c->handle, PACKETS_PER_TURN, on_packet, (u_char *)c);
 	if (n < 0)
-		capture_lost(c);
+		capture_lost(c, pcap_geterr(c->handle));
+}
+
+/*
+ * What is wrong with the interface, or NULL. libpcap does not always tell: a socket whose interface went down, or was replaced by another
+ * of the same name, is only silent. The ioctls act in the socket's namespace and need no privilege.
+ */
+static const char *interface_fault(const struct capture *c, int *ret_ifindex)
+{
+	struct ifreq r;
+	*ret_ifindex = 0;
+	if (str_eq(c->config.interface, "any")) /* all of them: never gone */
+		return NULL;
+	memset(&r, 0, sizeof(r));
+	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", c->config.interface);
+	if (ioctl(pcap_fileno(c->handle), SIOCGIFINDEX, &r))
+		return "the interface is gone";
+	*ret_ifindex = r.ifr_ifindex;
+	if (ioctl(pcap_fileno(c->handle), SIOCGIFFLAGS, &r))
+		return "the interface is gone";
+	return r.ifr_flags & IFF_UP ? NULL : "the interface is down";
 }
 
 static void on_readable(void *arg, int events)
@@ -276,12 +297,8 @@ static int capture_watch(struct capture *c)
 /* An old handle lives again when its interface is up: the kernel re-attaches the socket by itself. */
 static bool capture_revive(struct capture *c)
 {
-	if (!c->handle)
-		return false;
-	struct ifreq r;
-	memset(&r, 0, sizeof(r));
-	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", c->config.interface);
-	if (ioctl(pcap_fileno(c->handle), SIOCGIFFLAGS, &r) || !(r.ifr_flags & IFF_UP))
+	int ifindex;
+	if (!c->handle || interface_fault(c, &ifindex) || ifindex != c->ifindex)
 		return false;
 	interval_begin(c, wall_now().ns); /* for packets that wait in the ring */
 	return pcap_dispatch(c->handle, PACKETS_PER_TURN, on_packet, (u_char *)c) >= 0 && capture_watch(c) == 0;
@@ -299,6 +316,7 @@ static int capture_try(struct capture *c, struct err *e)
 			pcap_close(c->handle);
 		c->handle = handle;
 		c->drops = 0;
+		interface_fault(c, &c->ifindex);
 		rc = capture_watch(c);
 	} else if ((rc == -EPERM || rc == -EACCES) && capture_revive(c)) {
 		rc = 0;
@@ -325,6 +343,10 @@ static void on_tick(void *arg)
 	}
 	/* Also when the descriptor did not become readable: the end of an interval must not wait for a full block. */
 	capture_read(c);
+	int ifindex = c->ifindex;
+	const char *fault = c->fd ? interface_fault(c, &ifindex) : NULL;
+	if (c->fd && (fault || ifindex != c->ifindex))
+		capture_lost(c, fault ? fault : "the interface was replaced by another");
 	if (c->fd)
 		interval_advance(c, wall_now().ns - GRACE > c->from_ns ? wall_now().ns - GRACE : c->from_ns);
 }
