@@ -91,6 +91,12 @@ static int value_of_letter(const struct options *o, int letter)
 
 enum { HELP_WIDTH = 100 };
 
+/* A newline in a help text counts where a sentence or a paragraph ends; elsewhere it is the source's line that was full. */
+static bool is_break(const char *text, const char *newline)
+{
+	return newline == text || strchr(".:\n", newline[-1]) || newline[1] == '\n' || !newline[1];
+}
+
 /* @text broken at spaces, every line but the first indented; the first begins at column @at. */
 static void print_wrapped(FILE *out, const char *text, size_t indent, size_t at)
 {
@@ -99,25 +105,25 @@ static void print_wrapped(FILE *out, const char *text, size_t indent, size_t at)
 
 	for (const char *p = text; *p;) {
 		size_t n = strcspn(p, " \n");
-		if (begun && column + 1 + n > HELP_WIDTH) {
+		if (n > 0 && begun && column + 1 + n > HELP_WIDTH) {
 			fprintf(out, "\n%*s", (int)indent, "");
 			column = indent;
-		} else if (begun) {
+		} else if (n > 0 && begun) {
 			fputc(' ', out);
 			column++;
 		}
-		begun = n > 0;
 		fwrite(p, 1, n, out);
 		column += n;
+		begun |= n > 0;
 		p += n;
-		if (*p == '\n') {
-			fprintf(out, "\n%*s", p[1] == '\n' || !p[1] ? 0 : (int)indent, "");
+		if (*p == '\n' && is_break(text, p)) {
+			if (p[1])
+				fprintf(out, "\n%*s", p[1] == '\n' ? 0 : (int)indent, "");
 			column = indent;
 			begun = false;
-			p++;
-		} else if (*p) {
-			p++;
 		}
+		if (*p)
+			p++;
 	}
 	fputc('\n', out);
 }
@@ -285,9 +291,12 @@ static int refuse_command(const struct command *const *table, const char *word)
 /* What run() was asked to print has to arrive: a full disk must not look like success. */
 static int finish(int code)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	bool failed = ferror(stdout);
+	errno = 0;
+	if (fflush(stdout) == 0 && !failed)
 		return code;
-	fprintf(stderr, "rocewatch: cannot write the output: %s\n", strerror(errno ? errno : EIO));
+	/* Of an error that an earlier write met, only the fact is left. */
+	fprintf(stderr, "rocewatch: cannot write the output%s%s\n", errno ? ": " : "", errno ? strerror(errno) : "");
 	return code == EXIT_OK ? EXIT_FAILED : code;
 }
 

@@ -118,8 +118,10 @@ static json_t *imbalance_json(const struct ecmp_measure *m, size_t n)
 		const struct ecmp_member *hot = &worst->members[worst->hot];
 		int at = snprintf(text, sizeof(text), "%s %s, most on %s%s%s: %s", worst->device, worst->group, hot->port, *hot->peer ? " to " : "", hot->peer,
 			ecmp_verdict_name(worst->verdict));
-		if (isfinite(worst->expected_p95_ratio) && at > 0 && (size_t)at < sizeof(text))
+		if (at > 0 && (size_t)at < sizeof(text) && isfinite(worst->expected_p95_ratio))
 			snprintf(text + at, sizeof(text) - (size_t)at, " (chance p95 %.0f %%)", worst->expected_p95_ratio * 100);
+		else if (at > 0 && (size_t)at < sizeof(text))
+			snprintf(text + at, sizeof(text) - (size_t)at, " (chance unknown: %s)", worst->flows_note ? worst->flows_note : "no packets");
 	} else {
 		snprintf(text, sizeof(text), "%zu of %zu groups busy%s", judged, n, unknown ? ", data missing" : "");
 	}
@@ -259,6 +261,13 @@ static const char *text_of(const json_t *o, const char *key)
 	return s && *s ? s : "-";
 }
 
+/* The part of an RFC 3339 text behind the 'T'. */
+static const char *time_of(const json_t *o, const char *key)
+{
+	const char *s = text_of(o, key);
+	return strlen(s) > 11 ? s + 11 : "-";
+}
+
 static void put_state(FILE *out, const char *state, bool color)
 {
 	static const struct { const char *state, *code; } codes[] = {{"critical", "\033[1;31m"}, {"warning", "\033[1;33m"}, {"unknown", "\033[35m"}, {"down", "\033[1;31m"}};
@@ -286,7 +295,7 @@ static void print_screen(FILE *out, const json_t *doc, const struct view *v, boo
 	if (header) {
 		fprintf(out, "rocewatch  ");
 		put_clean(out, text_of(doc, "fabric"));
-		fprintf(out, "   %.10s %.8sZ   %s   ", text_of(doc, "time"), text_of(doc, "time") + 11,
+		fprintf(out, "   %.10s %.8sZ   %s   ", text_of(doc, "time"), time_of(doc, "time"),
 			json_is_true(json_object_get(q, "agent_running")) ? "agent running" : "no agent running: as of the newest sample");
 		put_state(out, text_of(doc, "state"), color);
 		fputc('\n', out);
@@ -307,7 +316,7 @@ static void print_screen(FILE *out, const json_t *doc, const struct view *v, boo
 	}
 
 	const json_t *w = json_object_get(doc, "window");
-	fprintf(out, "\n%-24s %-18s %-9s%s   (window %.8s - %.8sZ)\n", "GOLDEN SIGNAL", "NOW", "STATE", "WHERE", text_of(w, "from") + 11, text_of(w, "to") + 11);
+	fprintf(out, "\n%-24s %-18s %-9s%s   (window %.8s - %.8sZ)\n", "GOLDEN SIGNAL", "NOW", "STATE", "WHERE", time_of(w, "from"), time_of(w, "to"));
 	json_array_foreach(json_object_get(doc, "signals"), i, row) {
 		const json_t *value = json_object_get(row, "value");
 		char now[48] = "-";
@@ -343,7 +352,7 @@ static void print_screen(FILE *out, const json_t *doc, const struct view *v, boo
 	json_array_foreach(json_object_get(doc, "incidents"), i, row) {
 		fprintf(out, "  %s ", text_of(row, "id"));
 		put_state(out, text_of(row, "severity"), color);
-		fprintf(out, "since %.19s  ", text_of(row, "opened"));
+		fprintf(out, "since %.10s %.8sZ  ", text_of(row, "opened"), time_of(row, "opened"));
 		put_clean(out, text_of(row, "summary"));
 		fputc('\n', out);
 		shown++;

@@ -43,7 +43,7 @@ struct command_args {
 
 struct command {
 	const char *name, *args, *summary; /* args: "list|show ID|ack ID" */
-	const char *help;  /* paragraphs after the option list */
+	const char *help;  /* paragraphs after the option list; a newline counts behind '.' and ':' and in "\n\n", else it is a blank */
 	const struct command_option *options; /* ends with name NULL */
 	int usage_exit;    /* what a usage error returns: 2, or 3 for checks */
 	int (*run)(struct command_args *a);

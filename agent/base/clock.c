@@ -195,6 +195,10 @@ char *duration_format(char *buf, size_t size, int64_t ns)
 	const char *sign = ns < 0 ? "-" : "";
 	uint64_t v = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
 
+	if (ns == 0) {
+		snprintf(buf, size, "0s");
+		return buf;
+	}
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (v < (uint64_t)units[i].ns)
 			continue;

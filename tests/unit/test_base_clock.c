@@ -99,7 +99,7 @@ static void test_calendar_against_libc(void **state)
 static void test_duration(void **state)
 {
 	static const struct { int64_t ns; const char *want; } rows[] = {
-		{0, "0ns"}, {999, "999ns"}, {28 * NS_PER_US, "28us"}, {28 * NS_PER_MS, "28ms"}, {NS_PER_S, "1s"}, {1500 * NS_PER_MS, "1.5s"},
+		{0, "0s"}, {999, "999ns"}, {28 * NS_PER_US, "28us"}, {28 * NS_PER_MS, "28ms"}, {NS_PER_S, "1s"}, {1500 * NS_PER_MS, "1.5s"},
 		{1999 * NS_PER_MS, "1.9s"}, {42 * NS_PER_S + 999, "42s"}, {59999 * NS_PER_MS, "59s"}, {60 * NS_PER_S, "1m00s"}, {3720 * NS_PER_S, "1h02m"},
 		{90000 * NS_PER_S, "1d01h"}, {-1500 * NS_PER_MS, "-1.5s"}, {INT64_MIN, "-106751d23h"},
 	};

@@ -46,7 +46,7 @@ static int run_check(struct command_args *a)
 
 static const struct command command_replay = {
 	.name = "replay", .args = "[CASE]", .summary = "run the analyzers over history again",
-	.help = "First paragraph.\n\nSecond paragraph.",
+	.help = "First paragraph.\n\nSecond paragraph that goes\non.\nThird sentence.\n",
 	.options = (const struct command_option[]){
 		{"from", 0, "CASE", "a recorded case"}, {"set", 0, "KEY=VALUE", "another setting"}, {"interface", 'i', "IFACE", "capture there"},
 		{"deep", 'd', NULL, "look closer"}, {NULL}},
@@ -149,7 +149,7 @@ static void test_help(void **state)
 		{"rocewatch help", {"Commands:"}},
 		{"rocewatch -h", {"Commands:"}},
 		{"rocewatch replay --help", {"rocewatch replay - run the analyzers over history again\n", "Usage: rocewatch replay [CASE] [OPTIONS]\n",
-			"-i, --interface IFACE", "First paragraph.\n\nSecond paragraph.\n", "--no-header"}},
+			"-i, --interface IFACE", "\nFirst paragraph.\n\nSecond paragraph that goes on.\nThird sentence.\n\nGlobal", "--no-header"}},
 		{"rocewatch replay x --db y --help", {"Usage: rocewatch replay"}},
 		{"rocewatch check --help", {"Usage: rocewatch check links"}},
 		{"rocewatch --version", {"rocewatch " RW_VERSION "\n"}},
