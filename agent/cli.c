@@ -237,7 +237,7 @@ static int take_global(struct globals *g, const struct command *c, int value, co
 	switch (value) {
 	case G_CONFIG:
 		g->config_path = arg;
-		g->config_named = true;
+		g->config_named = g->config_given = true;
 		break;
 	case G_DB: g->db = arg; break;
 	case G_FORMAT:

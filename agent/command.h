@@ -16,6 +16,7 @@ struct series_db;
 struct globals { /* may stand before or after the command */
 	const char *config_path; /* -c, else $ROCEWATCH_CONFIG, else /etc/rocewatch/rocewatch.yaml */
 	bool config_named;       /* by -c or the environment: then a missing file is an error */
+	bool config_given;       /* by -c: then it counts even for a database that holds one of its own */
 	const char *db;          /* --db, NULL */
 	enum report_format format; bool format_given;
 	const char *since, *until, *around, *span; /* as given */

@@ -70,10 +70,14 @@ static int read_stored(struct context *x, struct err *e)
 
 static int read_config(struct context *x, const struct globals *g, struct err *e)
 {
-	/* With --db and no named file, the database's own configuration is meant: the site's file describes another fabric. */
-	if (!g->config_named && g->db)
+	bool missing = access(g->config_path, F_OK) < 0 && errno == ENOENT;
+
+	if (missing && g->config_named)
+		return err_at(e, -EINVAL, g->config_path, 0, 0, "there is no such configuration file");
+	/* With --db and no -c the database's own configuration is meant: the site's file describes another fabric. */
+	if (g->db && !g->config_given)
 		return 0;
-	if (!g->config_named && access(g->config_path, F_OK) < 0 && errno == ENOENT)
+	if (missing)
 		return err_at(e, -EINVAL, g->config_path, 0, 0, "there is no configuration; name one with -c FILE, or a database with --db FILE");
 	return read_file(x, g->config_path, e);
 }

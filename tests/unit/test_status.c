@@ -242,6 +242,14 @@ static void test_which_configuration(void **state)
 	FILE *f = fopen(w->config, "w");
 	fprintf(f, "fabric: site\nstore: { path: %s }\ndevices: []\n", w->db);
 	fclose(f);
+	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), 0); /* named by the environment only: the database's own counts */
+	assert_string_equal(x.config->fabric->name, "pod-a");
+	context_done(&x);
+	g.config_given = true;
+	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), 0);
+	assert_string_equal(x.config->fabric->name, "site");
+	context_done(&x);
+	g.config_given = false;
 	g.db = NULL;
 	if (context_open(&x, &g, NS_PER_S, &e) < 0)
 		fail_msg("%s", e.text);
