@@ -172,6 +172,8 @@ static size_t row_place(const struct snmp_rows *r, struct snmp_oid key, size_t h
 		int c = snmp_oid_order(row_key(r, i), key);
 		if (c == 0 || (c > 0 && i > hint))
 			return i;
+		if (c > 0)
+			break; /* rows were put in before the hint: it says nothing any more */
 	}
 	if (r->n_rows == 0 || snmp_oid_order(row_key(r, r->n_rows - 1), key) < 0)
 		return r->n_rows;
