@@ -28,14 +28,14 @@ void loop_timer_start(struct loop_timer *t, int64_t delay_ns, int64_t repeat_ns)
 void loop_timer_stop(struct loop_timer *t);
 void loop_timer_free(struct loop_timer *t); /* NULL is fine */
 
-/* File descriptors. The fd stays the caller's and must outlive the handle. */
+/* File descriptors. The fd stays the caller's and must outlive the handle. NULL when this fd cannot be waited for (a regular file). */
 enum { LOOP_READ = 1, LOOP_WRITE = 2 };
 typedef void loop_fd_fn(void *arg, int events);
 struct loop_fd *loop_fd_new(struct loop *l, int fd, int events, loop_fd_fn *fn, void *arg);
 void loop_fd_events(struct loop_fd *f, int events); /* 0 pauses */
 void loop_fd_free(struct loop_fd *f);
 
-typedef void loop_signal_fn(void *arg, int signum);
+typedef void loop_signal_fn(void *arg, int signum); /* NULL from _new: no such signal */
 struct loop_signal *loop_signal_new(struct loop *l, int signum, loop_signal_fn *fn, void *arg);
 void loop_signal_free(struct loop_signal *s);
 
@@ -48,6 +48,6 @@ struct mailbox;
 typedef void mailbox_fn(void *arg, void *message);
 struct mailbox *mailbox_new(struct loop *l, uint32_t capacity, mailbox_fn *fn, void *arg);
 bool mailbox_post(struct mailbox *m, void *message); /* any thread; false when full: the sender keeps the message and counts */
-void mailbox_free(struct mailbox *m); /* loop thread; undelivered messages are handed to @fn first */
+void mailbox_free(struct mailbox *m); /* loop thread, once no sender is left; undelivered messages are handed to @fn first */
 
 #endif
