@@ -369,7 +369,7 @@ static json_t *request_status(struct agent *a, const char *who, const json_t *re
 		"data_quality", "samples", (json_int_t)n->samples, "late", (json_int_t)n->late, "duplicates", (json_int_t)n->duplicates,
 		"refused", (json_int_t)n->refused, "windows", (json_int_t)n->windows, "findings", (json_int_t)n->findings,
 		"late_flows", (json_int_t)n->late_flows,
-		"commits", "commits", (json_int_t)s.commits, "samples", (json_int_t)s.samples, "dropped", (json_int_t)s.dropped,
+		"writer", "commits", (json_int_t)s.commits, "samples", (json_int_t)s.samples, "dropped", (json_int_t)s.dropped,
 		"errors", (json_int_t)s.errors, "pending", (json_int_t)s.pending);
 }
 
