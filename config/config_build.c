@@ -50,6 +50,21 @@ int address_split(struct arena *a, const char *text, uint16_t default_port, cons
 	return 0;
 }
 
+/* Names are used once per kind: true, and an error, when @name is in @seen; else it is from now on. */
+static bool already_given(struct build *b, struct smap *seen, const struct yaml_node *section, const char *kind, const char *name)
+{
+	const struct yaml_node *at = build_at(section, "name");
+	uint64_t line;
+	if (!name)
+		return false; /* told by the reader */
+	if (smap_get(seen, name, strlen(name), &line)) {
+		build_error(b, at, "name: %s '%s' is already given in line %d; remove one of them or choose another name", kind, name, (int)line);
+		return true;
+	}
+	smap_put(seen, name, strlen(name), (uint64_t)at->line);
+	return false;
+}
+
 /* --- credentials --- */
 
 static void add_file(struct build *b, const struct yaml_node *section, const char *key, const char *path, bool secret)
@@ -200,6 +215,9 @@ static const struct config_credential *find_credential(struct build *b, const st
 			build_error(b, section, "the key 'credentials' is missing here: a name from 'credentials:' that has an %s section", protocol);
 		return NULL;
 	}
+	/* A recorded case may name what it was recorded with, and leave the log-ins at home. */
+	if (b->mode == CONFIG_CASE && !yaml_get(b->root, "credentials"))
+		return NULL;
 	const struct yaml_node *at = build_at(section, "credentials");
 	const char **names = arena_array(c->arena, const char *, c->n_credentials + 1);
 	for (size_t i = 0; i < c->n_credentials; i++) {
@@ -239,6 +257,7 @@ static struct config_snmp *build_snmp(struct build *b, struct tree_snmp *t)
 	if (!t->address) {
 		if (b->mode == CONFIG_FULL && !yaml_get(t->node, "address"))
 			build_error(b, t->node, "the key 'address' is missing here: where the device answers SNMP");
+		find_credential(b, t->node, t->credentials, true);
 		return NULL;
 	}
 	struct config_snmp *s = arena_new_of(b->c->arena, struct config_snmp);
@@ -264,6 +283,7 @@ static struct config_gnmi *build_gnmi(struct build *b, struct tree_gnmi *t)
 	if (!t->address) {
 		if (b->mode == CONFIG_FULL && !yaml_get(t->node, "address"))
 			build_error(b, t->node, "the key 'address' is missing here: where the device answers gNMI");
+		find_credential(b, t->node, t->credentials, false);
 		return NULL;
 	}
 	struct config_gnmi *g = arena_new_of(b->c->arena, struct config_gnmi);
@@ -289,7 +309,7 @@ static void build_devices(struct build *b)
 		d->profile = t->profile = t->profile ? t->profile : c->defaults.profile;
 		d->line = t->node->line;
 		if (b->mode == CONFIG_FULL && !yaml_get(t->node, "snmp") && !yaml_get(t->node, "gnmi"))
-			build_error(b, t->node, "%s: has no address; add 'snmp: { address: ..., credentials: ... }' or a gnmi section", d->name);
+			build_error(b, t->node, "%s: has no address; add 'snmp: { address: ..., credentials: ... }' or a gnmi section", t->name ? t->name : "device");
 	}
 	if (b->mode == CONFIG_FULL && l->n == 0 && c->tree->captures.n == 0 && !yaml_get(b->root, "devices") && !yaml_get(b->root, "capture"))
 		build_error(b, b->root, "nothing to watch: add 'devices:' (rocewatch config explain devices) or 'capture:'");
@@ -300,6 +320,7 @@ static void build_captures(struct build *b)
 	static const char *const directions[] = {"in", "out", "both"};
 	struct config *c = b->c;
 	const struct tree_list *l = &c->tree->captures;
+	struct smap *seen = smap_new();
 	c->captures = arena_array(c->arena, struct config_capture, l->n);
 	for (size_t i = 0; i < l->n; i++) {
 		const struct tree_capture *t = l->v[i];
@@ -309,13 +330,12 @@ static void build_captures(struct build *b)
 			.buffer_bytes = t->buffer, .interval_ns = t->interval_ns, .line = t->node->line};
 		if (t->port)
 			endpoint_split(c->arena, t->port, &k->device, &k->port);
-		for (size_t n = 0; n < i; n++)
-			if (t->name && str_eq(c->captures[n].name, t->name))
-				build_error(b, build_at(t->node, "name"), "name: capture '%s' is already given in line %d; choose another name", t->name, c->captures[n].line);
+		already_given(b, seen, t->node, "capture", t->name);
 		bool wants_interface = yaml_get(t->node, "interface"), wants_listen = yaml_get(t->node, "listen");
 		if (wants_interface == wants_listen)
 			build_error(b, t->node, "%s: expected either 'interface: NAME' (packets) or 'listen: ADDRESS:PORT' (sFlow)", t->name ? t->name : "capture");
 	}
+	smap_free(seen);
 }
 
 void build_config(struct build *b)
@@ -363,25 +383,28 @@ void build_scalars(struct config *c)
 {
 	const struct config_tree *t = c->tree;
 	struct fabric *f = c->fabric;
-	enum lb_policy before = f->lb;
 	f->congestion = (enum congestion_policy)t->policy->congestion;
 	f->lb = (enum lb_policy)t->policy->lb;
 	f->lossless_mtu_bytes = t->lossless->mtu_bytes;
 	f->usd_per_gpu_hour = t->cost && !isnan(t->cost->usd_per_gpu_hour) ? t->cost->usd_per_gpu_hour : 0;
 	f->has_cost = t->jobs.n > 0 || (t->cost && !isnan(t->cost->usd_per_gpu_hour));
 	/* Devices and groups that said nothing of their own follow. */
-	for (size_t i = 0; i < f->n_devices; i++) {
-		struct fabric_device *d = f->devices[i];
-		const struct tree_device *td = NULL;
-		for (size_t k = 0; k < t->devices.n && !td; k++)
-			if (str_eq(((const struct tree_device *)t->devices.v[k])->name, d->name))
-				td = t->devices.v[k];
-		if (td && td->lb >= 0)
+	for (size_t i = 0; i < t->devices.n; i++) {
+		const struct tree_device *td = t->devices.v[i];
+		struct fabric_device *d = td->name ? (struct fabric_device *)fabric_device(f, td->name) : NULL;
+		if (!d || td->lb >= 0)
 			continue;
 		d->lb = f->lb;
 		for (size_t k = 0; k < d->n_groups; k++)
-			if (!d->groups[k].given || d->groups[k].lb == before)
+			if (!d->groups[k].given)
 				d->groups[k].lb = f->lb;
+	}
+	for (size_t i = 0; i < t->groups.n; i++) {
+		const struct tree_group *tg = t->groups.v[i];
+		const struct fabric_device *d = tg->device ? fabric_device(f, tg->device) : NULL;
+		struct fabric_group *g = d && tg->group ? (struct fabric_group *)fabric_group(d, tg->group) : NULL;
+		if (g && g->given && tg->lb < 0)
+			g->lb = d->lb;
 	}
 }
 
@@ -394,15 +417,8 @@ static void build_fabric_devices(struct build *b)
 	f->devices = arena_array(c->arena, struct fabric_device *, l->n);
 	for (size_t i = 0; i < l->n; i++) {
 		const struct tree_device *t = l->v[i];
-		uint64_t line;
-		if (!t->name)
+		if (!t->name || already_given(b, seen, t->node, "device", t->name))
 			continue;
-		const struct yaml_node *at = build_at(t->node, "name");
-		if (smap_get(seen, t->name, strlen(t->name), &line)) {
-			build_error(b, at, "name: device '%s' is already given in line %d; remove one of them or choose another name", t->name, (int)line);
-			continue;
-		}
-		smap_put(seen, t->name, strlen(t->name), (uint64_t)at->line);
 		struct fabric_device *d = arena_new_of(c->arena, struct fabric_device);
 		d->name = t->name;
 		d->role = (enum device_role)t->role;
@@ -422,13 +438,13 @@ static void build_intent(struct build *b)
 	for (size_t i = 0; i < t->lossless->priorities.n; i++)
 		f->lossless_mask |= (uint8_t)(1u << (t->lossless->priorities.v[i][0] - '0'));
 	f->jobs = arena_array(c->arena, struct fabric_job, t->jobs.n);
+	struct smap *seen = smap_new();
 	for (size_t i = 0; i < t->jobs.n; i++) {
 		const struct tree_job *j = t->jobs.v[i];
-		for (size_t k = 0; k < i; k++)
-			if (j->name && str_eq(f->jobs[k].name, j->name))
-				build_error(b, build_at(j->node, "name"), "name: job '%s' is given twice; choose another name", j->name);
+		already_given(b, seen, j->node, "job", j->name);
 		f->jobs[f->n_jobs++] = (struct fabric_job){.name = j->name, .gpus = (uint64_t)j->gpus, .hosts = j->hosts};
 	}
+	smap_free(seen);
 	f->thresholds = arena_array(c->arena, struct fabric_threshold, t->thresholds.n);
 	for (size_t i = 0; i < t->thresholds.n; i++) {
 		const struct tree_threshold *k = t->thresholds.v[i];

@@ -41,8 +41,19 @@ static struct fabric_device *find_device(struct build *b, const struct yaml_node
 	return NULL;
 }
 
-/* The port of an endpoint, made when it is new. NULL for hosts (*ret_host set) and after an error. */
-struct end {
+/* More ports than any chassis has: a slip of a generator, and lists of ports are searched one by one. */
+enum { MAX_PORTS = 4096 };
+
+static struct fabric_port *add_port(struct build *b, const struct yaml_node *at, struct fabric_device *d, const char *name)
+{
+	if (d->n_ports == MAX_PORTS && !fabric_port(d, name)) {
+		build_error(b, at, "port '%.64s' is one more than the %d ports a device may have", name, MAX_PORTS);
+		return NULL;
+	}
+	return fabric_port_add(d, b->c->arena, name);
+}
+
+struct end { /* of a link: a port, made when it is new, or a host */
 	struct fabric_port *port;
 	const char *host, *nic;
 	bool bad;
@@ -63,10 +74,9 @@ static struct end find_end(struct build *b, const struct yaml_node *at, const ch
 		return e;
 	}
 	struct fabric_device *d = find_device(b, at, key, name);
-	if (!d)
-		e.bad = true;
-	else
-		e.port = fabric_port_add(d, b->c->arena, port);
+	if (d)
+		e.port = add_port(b, at, d, port);
+	e.bad = !e.port;
 	return e;
 }
 
@@ -114,7 +124,8 @@ static void build_link(struct build *b, const struct tree_link *l, struct map *u
 		build_error(b, at_b, "b: '%.64s' is the same port as a, expected the other end of the cable", l->b);
 		return;
 	}
-	if (taken(b, used, a.port, at_a, "a") | taken(b, used, z.port, at_b, "b"))
+	bool taken_a = taken(b, used, a.port, at_a, "a"), taken_b = taken(b, used, z.port, at_b, "b"); /* both are told */
+	if (taken_a || taken_b)
 		return;
 	const char *rail = rail_of(l, a.port);
 	if (!rail)
@@ -127,7 +138,6 @@ static void build_link(struct build *b, const struct tree_link *l, struct map *u
 
 static void build_lag(struct build *b, const struct tree_lag *t)
 {
-	struct arena *a = b->c->arena;
 	struct fabric_device *d = t->device ? find_device(b, build_at(t->node, "device"), "device", t->device) : NULL;
 	if (!d || !t->name)
 		return;
@@ -141,7 +151,9 @@ static void build_lag(struct build *b, const struct tree_lag *t)
 			build_error(b, t->ports.at[i], "ports: '%.64s' is the LAG itself, expected its member ports", t->name);
 			continue;
 		}
-		struct fabric_port *p = fabric_port_add(d, a, t->ports.v[i]);
+		struct fabric_port *p = add_port(b, t->ports.at[i], d, t->ports.v[i]);
+		if (!p)
+			continue;
 		if (p->lag)
 			build_error(b, t->ports.at[i], "ports: port '%.64s' of %s is already a member of LAG '%s'; a port is in one LAG", p->name, d->name, p->lag);
 		else
@@ -178,7 +190,7 @@ static struct fabric_port *find_member(struct build *b, struct fabric_device *d,
 		if (str_eq(d->ports[i]->lag, name))
 			return d->ports[i];
 	if (!linked)
-		return fabric_port_add(d, b->c->arena, name);
+		return add_port(b, at, d, name);
 	const char **names = arena_array(b->c->arena, const char *, d->n_ports + 1);
 	for (size_t i = 0; i < d->n_ports; i++)
 		names[i] = d->ports[i]->name;

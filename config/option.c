@@ -80,15 +80,14 @@ static void text_int(const struct option *o, union value v, char *buf, size_t si
 static void text_double(const struct option *o, union value v, char *buf, size_t size) { shortest_double(buf, size, v.d); }
 static void text_ratio(const struct option *o, union value v, char *buf, size_t size)
 {
-	/* Percent where that is exact ("20%"), the plain ratio where it is not ("0.333..."). */
-	char percent[40];
-	double back;
-	shortest_double(percent, sizeof(percent) - 1, v.d * 100);
-	strcat(percent, "%");
-	if (strlen(percent) <= 8 && unit_ratio(percent, &back, NULL) == 0 && back == v.d)
-		snprintf(buf, size, "%s", percent);
-	else
-		shortest_double(buf, size, v.d);
+	/* Percent where it reads back as the same double ("20%"), the plain ratio where it does not ("0.333..."). */
+	for (int digits = 0; digits <= 4; digits++) {
+		double back;
+		snprintf(buf, size, "%.*f%%", digits, v.d * 100);
+		if (unit_ratio(buf, &back, NULL) == 0 && back == v.d)
+			return;
+	}
+	shortest_double(buf, size, v.d);
 }
 static void text_duration(const struct option *o, union value v, char *buf, size_t size) { unit_duration_text(buf, size, v.i); }
 static void text_size(const struct option *o, union value v, char *buf, size_t size) { unit_size_text(buf, size, v.u); }

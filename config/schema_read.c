@@ -11,11 +11,16 @@
 #include "agent/base/str.h"
 #include "config/schema.h"
 
+/* More is kept than is told, since they are sorted before the first ones are taken; a hostile file has a million. */
+enum { MAX_COLLECTED = 1000, MAX_VALUES = 4096 };
+
 __attribute__((format(printf, 4, 0)))
 static void add(struct build *b, struct err_list *l, const struct yaml_node *at, const char *fmt, va_list ap)
 {
 	struct err e = {0};
 	char text[sizeof(e.text)];
+	if (l->n >= MAX_COLLECTED)
+		return;
 	vsnprintf(text, sizeof(text), fmt, ap);
 	err_at(&e, -EINVAL, b->name, at ? at->line : 0, at ? at->col : 0, "%s", text);
 	err_list_add(l, &e);
@@ -98,6 +103,10 @@ static void read_values(struct build *b, const struct field *f, const struct yam
 	char what[100];
 	if (n->kind != YAML_LIST) {
 		build_error(b, n, "%s: read %s, expected a list such as [A, B]", f->option.name, yaml_what(n, what, sizeof(what)));
+		return;
+	}
+	if (n->n > MAX_VALUES) {
+		build_error(b, n, "%s: read %zu entries, expected at most %d", f->option.name, n->n, MAX_VALUES);
 		return;
 	}
 	v->n = 0;

@@ -29,11 +29,12 @@ struct reader {
 	int depth;
 	size_t n_nodes;
 	struct yaml_node *root;
-	bool mistakes;
+	size_t n_mistakes;
 };
 
 /* Below this width a scan is quicker than a hash, above it a scan would be quadratic in a hostile file. */
 enum { WIDE_MAP = 16 };
+enum { MAX_MISTAKES = 100 };
 
 static const struct yaml_node null_node = {.kind = YAML_NULL};
 
@@ -47,8 +48,8 @@ static int mistake(struct reader *r, int line, int col, const char *fmt, ...)
 	va_end(ap);
 	struct err e = {0};
 	err_at(&e, -EINVAL, r->name, line, col, "%s", text);
-	err_list_add(r->errors, &e);
-	r->mistakes = true;
+	if (r->n_mistakes++ < MAX_MISTAKES)
+		err_list_add(r->errors, &e);
 	return -EINVAL;
 }
 
@@ -293,7 +294,7 @@ int yaml_read(const char *text, size_t n, const char *name, struct arena *a, con
 	if (err < 0)
 		return err;
 	*ret = r.root ? r.root : &null_node;
-	return r.mistakes ? -EINVAL : 0;
+	return r.n_mistakes ? -EINVAL : 0;
 }
 
 const struct yaml_item *yaml_get(const struct yaml_node *map, const char *key)

@@ -1,0 +1,1 @@
+rw_fuzz(config rw_config)
