@@ -322,7 +322,7 @@ const uint8_t *snmp_rows_bytes(const struct snmp_rows *r, const struct snmp_cell
 		return NULL;
 	}
 	*ret_n = (uint32_t)c->u;
-	return r->bytes + (c->u >> 32);
+	return *ret_n ? r->bytes + (c->u >> 32) : (const uint8_t *)"";
 }
 
 size_t snmp_rows_column_count(const struct snmp_rows *r, size_t column)
