@@ -299,7 +299,7 @@ static void text_entropy(FILE *out, const json_t *d)
 		get(d, "udp_source_ports"), n_eff);
 	struct chance two, eight;
 	if (chance_baseline(2, n_eff, &two) == 0 && chance_baseline(8, n_eff, &eight) == 0)
-		fprintf(out, ": by chance the fullest of 2 uplinks is %.0f %% above the mean, of 8 %.0f %%", two.mean * 100, eight.mean * 100);
+		fprintf(out, ": by chance alone the fullest of 2 uplinks carries %.0f %% more than the mean; of 8 uplinks, %.0f %%", two.mean * 100, eight.mean * 100);
 	fputc('\n', out);
 }
 
@@ -399,7 +399,7 @@ static void text_qps(FILE *out, const json_t *d, bool header)
 static void text_capture(FILE *out, const json_t *d, bool header)
 {
 	char a[NUMBER_MAX], b[NUMBER_MAX], c[NUMBER_MAX], e[NUMBER_MAX];
-	fprintf(out, "%s: %s packets, %s octets in %.3f s from %s; RoCEv2 %s, RoCEv1 %s\n", get_text(d, "file"), number(a, get(d, "packets")),
+	fprintf(out, "%s: %s packets, %s octets in %.6f s from %s; RoCEv2 %s, RoCEv1 %s\n", get_text(d, "file"), number(a, get(d, "packets")),
 		number(b, get(d, "octets")), json_real_value(json_object_get(d, "duration_s")), get_text(d, "from"),
 		number(c, get(d, "roce_packets")), number(e, get(d, "rocev1_packets")));
 	text_pfc(out, d);

@@ -331,8 +331,8 @@ static uint32_t peer_of(struct flow_table *t, const struct flow *f, const struct
 			n_port++;
 			same_port = i;
 		}
-		int32_t back = psn_distance(g->psn_last, p->psn);
-		if (p->has_aeth && back >= -1 && back < PSN_WINDOW) {
+		int32_t back = psn_distance(g->psn_last, p->psn), known = psn_distance(g->psn_last, g->psn_first);
+		if (p->has_aeth && back >= -1 && back < PSN_WINDOW && (known < 0 || back <= known)) { /* < 0: round the circle */
 			n_holds++;
 			holds = i;
 		}
@@ -588,7 +588,8 @@ static void qp_carry(struct qp *to, const struct qp *from, uint32_t flow)
 {
 	to->request = from->request;
 	to->response = from->response;
-	to->psn_first = to->psn_last = from->psn_last;
+	to->psn_first = from->psn_first;
+	to->psn_last = from->psn_last;
 	to->psn_rank = from->psn_rank;
 	to->flow = flow;
 }

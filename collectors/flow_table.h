@@ -11,8 +11,8 @@
  *
  * CNP and NAK travel against the flow they speak of, and name the sender's QP, not the receiver's. They are attributed to a queue pair
  * of the reversed address pair by the first of these that gives one answer: what an earlier packet of this QP settled; the pair has
- * only one QP with requests; only one with the same UDP source port; only one whose last 65,536 PSNs hold the PSN of the ACK or NAK
- * (ACKs and NAKs only). Otherwise they are counted in the totals alone (.unattributed). Of a queue pair's flows the one that carried
+ * only one QP with requests; only one with the same UDP source port; only one whose PSNs so far, at most the last 65,536, hold that of the
+ * ACK or NAK. Otherwise they are counted in the totals alone (.unattributed). Of a queue pair's flows the one that carried
  * the newest request gets them.
  */
 #ifndef RW_COLLECTORS_FLOW_TABLE_H

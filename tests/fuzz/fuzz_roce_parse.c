@@ -1,0 +1,48 @@
+/* Any bytes as a frame of any link type, and what is understood through a small flow table: no crash, and nothing claimed beyond the input. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "collectors/flow_table.h"
+#include "collectors/roce_parse.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Input: one byte link type, one byte how much longer the frame was on the wire, the frame; frames are cut at 0xff 0x00 0xff. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct flow_table *t = flow_table_new(8, 1, 1);
+	int64_t t_ns = 0;
+	while (size > 2) {
+		enum roce_link link = (enum roce_link)(data[0] % 7);
+		size_t more = data[1], n = 0;
+		data += 2;
+		size -= 2;
+		while (n < size && !(n + 2 < size && data[n] == 0xff && data[n + 1] == 0 && data[n + 2] == 0xff))
+			n++;
+		uint8_t *exact = malloc(n ? n : 1);
+		for (size_t i = 0; i < n; i++)
+			exact[i] = data[i];
+		struct roce_packet p;
+		roce_parse(link, exact, n, n + more, ROCE_CHECK_ICRC, &p);
+		free(exact);
+		if (p.payload_bytes > n + more || (p.kind == PACKET_BAD) != (p.error != ROCE_OK) || (p.kind == PACKET_ROCE && p.family != 4 && p.family != 6))
+			abort();
+		if (p.kind == PACKET_ROCE)
+			flow_table_add(t, &p, t_ns += 100000);
+		size_t skip = n + 3 < size ? n + 3 : size;
+		data += skip;
+		size -= skip;
+		if (t_ns % 1000000 == 0)
+			flow_table_next(t);
+	}
+	struct flow_sample rows[FLOW_TOP + 1];
+	size_t n_qps, n = flow_table_samples(t, 0, 1, 1, FLOW_DIR_IN, true, rows);
+	uint64_t packets = 0;
+	for (size_t i = 1; i < n; i++)
+		packets += rows[i].packets;
+	if (packets > rows[0].packets)
+		abort();
+	free(flow_table_qps(t, &n_qps));
+	flow_table_free(t);
+	return 0;
+}

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""check.py MAKE_CAPTURES ROCEWATCH [--update]: golden reports of captures, each also held against tshark where it is installed.
+
+The expected documents stand beside this file; fields that name paths are left out. Exit 0, or 1 with the differences.
+"""
+import collections, difflib, json, os, shutil, subprocess, sys, tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FAILS = {"truncated.pcap", "truncated.pcapng"}  # exit 1, and still a report
+
+
+def report(program, path):
+    done = subprocess.run([program, "pcap", "--format", "json", path], capture_output=True, text=True)
+    want = 1 if os.path.basename(path) in FAILS else 0
+    if done.returncode != want or bool(done.stderr) != bool(want):
+        raise SystemExit(f"{path}: exit {done.returncode}, stderr {done.stderr!r}")
+    doc = json.loads(done.stdout)
+    assert doc["file"] == path
+    doc["file"] = os.path.basename(path)
+    return doc
+
+
+def tshark(path):
+    """What tshark makes of the same file, in our words. Frames without a whole BTH do not count."""
+    fields = ["ip.src", "ipv6.src", "ip.dst", "ipv6.dst", "udp.srcport", "infiniband.bth.opcode", "infiniband.bth.destqp", "infiniband.bth.psn",
+              "ip.dsfield.ecn", "ipv6.tclass.ecn", "infiniband.aeth.syndrome", "infiniband.bth.tver"]
+    command = ["tshark", "-r", path, "-Y", "infiniband.bth.opcode && udp.dstport == 4791", "-T", "fields", "-E", "occurrence=f"]
+    for f in fields:
+        command += ["-e", f]
+    lines = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
+    rows = [dict(zip(fields, line.split("\t"))) for line in lines]
+    out = collections.Counter()
+    qps = collections.Counter()
+    for r in rows:
+        if int(r["infiniband.bth.tver"] or "0", 0) != 0:
+            continue
+        out["roce_packets"] += 1
+        ecn = int(r["ip.dsfield.ecn"] or r["ipv6.tclass.ecn"], 0)
+        out["ecn." + ["not_ect", "ect1", "ect0", "ce"][ecn]] += 1
+        out["opcode.%d" % int(r["infiniband.bth.opcode"], 0)] += 1
+        if r["infiniband.aeth.syndrome"] and int(r["infiniband.aeth.syndrome"], 0) >> 5 & 3 == 3:
+            out["nak"] += 1
+        qps[(r["ip.src"] or r["ipv6.src"], r["ip.dst"] or r["ipv6.dst"], int(r["infiniband.bth.destqp"], 16))] += 1
+    return out, qps
+
+
+def against_tshark(doc, path):
+    out, qps = tshark(path)
+    for key in ("roce_packets", "nak"):
+        assert doc[key] == out[key], (path, key, doc[key], out[key])
+    for k, v in doc["ecn"].items():
+        assert v == out["ecn." + k], (path, k, v, out)
+    assert sorted(doc["by_opcode"].values()) == sorted(v for k, v in out.items() if k.startswith("opcode.")), (path, doc["by_opcode"], out)
+    ours = {(q["src"], q["dst"], q["dst_qp"]): q["packets"] for q in doc["qps"]}
+    assert ours == dict(qps), (path, ours, qps)
+
+
+def main():
+    make, program, update = sys.argv[1], sys.argv[2], "--update" in sys.argv
+    failed = False
+    have_tshark = shutil.which("tshark") is not None
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([make, folder], check=True)
+        for name in sorted(os.listdir(folder)):
+            doc = report(program, os.path.join(folder, name))
+            text = json.dumps(doc, indent=1) + "\n"
+            golden = os.path.join(HERE, name + ".json")
+            if update:
+                open(golden, "w").write(text)
+            want = open(golden).read() if os.path.exists(golden) else ""
+            if text != want:
+                failed = True
+                sys.stdout.writelines(difflib.unified_diff(want.splitlines(True), text.splitlines(True), name + " expected", name + " got"))
+            if have_tshark:
+                against_tshark(doc, os.path.join(folder, name))
+    print("captures:", "differ" if failed else "as expected", "and as tshark reads them" if have_tshark else "(no tshark to compare with)")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
