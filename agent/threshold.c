@@ -37,6 +37,8 @@ int threshold_parse(const char *text, struct threshold *ret, struct err *e)
 			t.low = -INFINITY;
 		else if (colon != s)
 			r = number(s, (size_t)(colon - s), &t.low);
+		if (colon == s && !colon[1])
+			r = -EINVAL;
 		if (r == 0 && colon[1])
 			r = number(colon + 1, strlen(colon + 1), &t.high);
 	}

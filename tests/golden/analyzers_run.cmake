@@ -1,0 +1,13 @@
+# cmake -DANALYZE=... -DANALYZER=... -DCASE=... [-DUPDATE=ON] -P: findings of one case against findings.txt.
+execute_process(COMMAND ${ANALYZE} ${ANALYZER} ${CASE} OUTPUT_VARIABLE got ERROR_VARIABLE said RESULT_VARIABLE code)
+if(NOT code EQUAL 0)
+	message(FATAL_ERROR "${CASE}: exit ${code}\n${said}")
+endif()
+if(UPDATE)
+	file(WRITE ${CASE}/findings.txt "${got}")
+	return()
+endif()
+file(READ ${CASE}/findings.txt want)
+if(NOT got STREQUAL want)
+	message(FATAL_ERROR "${CASE}: findings differ\n--- expected\n${want}\n--- got\n${got}")
+endif()
