@@ -1,1 +1,673 @@
-/* cmd_query */
+/*
+ * cmd_query - "rocewatch query": history as rows. Without --step one row per stored sample, read in slices and printed as it
+ * comes; with --step or --rate through windows and the functions of series.h, so that restarts and gaps are never drawn.
+ */
+#include "agent/command.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "config/config.h"
+#include "db/metric.h"
+#include "db/series.h"
+
+#define DEFAULT_SPAN_NS (3600 * NS_PER_S)
+#define STEPS_MAX 1000000
+
+static const struct command_option options[] = {
+	{"device", 0, "GLOB", "only devices whose name matches"},
+	{"port", 0, "GLOB", "only ports whose name or alias matches"},
+	{"priority", 0, "N", "only this priority, 0 to 7"},
+	{"rate", 0, NULL, "per second, for counters; an interval with a restart is a gap"},
+	{"step", 0, "DUR", "one row per step, aligned to multiples of it"},
+	{"agg", 0, "max|mean|p99", "with --step: over the values (with --rate: the rates) of a step"},
+	{"list", 0, NULL, "the metrics there are"},
+	{0},
+};
+
+extern const struct command command_query;
+
+/* --- rows out ------------------------------------------------------------------------------------------------------------- */
+
+struct out {
+	enum report_format format;
+	bool header;
+	uint64_t rows;
+};
+
+enum value_kind { VALUE_NONE, VALUE_U64, VALUE_F64, VALUE_TEXT };
+struct row {
+	int64_t t_ns;
+	const struct entity *entity;
+	unsigned metric;
+	enum value_kind kind;
+	uint64_t u64;
+	double f64;
+	const char *text;
+	unsigned flags;
+};
+
+static const char *time_text(char buf[WALL_TEXT_MAX], int64_t t_ns)
+{
+	return wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9);
+}
+
+/* Shortest of 15 to 17 digits that reads back as the same number; JSON has no infinity, nor has csv. */
+static const char *number_text(char *buf, size_t size, double v)
+{
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(buf, size, "%.*g", digits, v);
+		if (strtod(buf, NULL) == v)
+			break;
+	}
+	return buf;
+}
+
+static void json_text(FILE *f, const char *s)
+{
+	json_t *j = json_string_or_null(s);
+
+	json_dumpf(j, f, JSON_ENCODE_ANY | JSON_COMPACT);
+	json_decref(j);
+}
+
+static void csv_text(FILE *f, const char *s)
+{
+	if (!s[strcspn(s, ",\"\r\n")]) {
+		fputs(s, f);
+		return;
+	}
+	fputc('"', f);
+	for (; *s; s++) {
+		if (*s == '"')
+			fputc('"', f);
+		fputc(*s, f);
+	}
+	fputc('"', f);
+}
+
+static const char *value_text(const struct row *r, char *buf, size_t size)
+{
+	switch (r->kind) {
+	case VALUE_U64:
+		snprintf(buf, size, "%llu", (unsigned long long)r->u64);
+		return buf;
+	case VALUE_F64:
+		return number_text(buf, size, r->f64);
+	case VALUE_TEXT:
+		return r->text;
+	case VALUE_NONE:
+		break;
+	}
+	return NULL;
+}
+
+static void json_flags(FILE *f, unsigned flags)
+{
+	char text[SAMPLE_FLAGS_TEXT_MAX];
+	const char *sep = "";
+
+	sample_flags_text(text, flags);
+	fputc('[', f);
+	for (char *save = NULL, *name = strtok_r(text, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
+		fprintf(f, "%s\"%s\"", sep, name);
+		sep = ",";
+	}
+	fputc(']', f);
+}
+
+static void json_row(FILE *f, const struct row *r, const char *time, const char *value)
+{
+	fprintf(f, "{\"time\":\"%s\",\"device\":", time);
+	json_text(f, r->entity->device);
+	fputs(",\"port\":", f);
+	json_text(f, *r->entity->port ? r->entity->port : NULL);
+	if (r->entity->priority == PRIO_NONE)
+		fputs(",\"priority\":null", f);
+	else
+		fprintf(f, ",\"priority\":%d", r->entity->priority);
+	fprintf(f, ",\"metric\":\"%s\",\"value\":", metric_info(r->metric)->name);
+	if (r->kind == VALUE_TEXT)
+		json_text(f, value);
+	else
+		fputs(value ? value : "null", f);
+	fputs(",\"flags\":", f);
+	json_flags(f, r->flags);
+	fputc('}', f);
+}
+
+static void out_begin(struct out *o)
+{
+	if (o->format == FORMAT_JSON)
+		fputs("{\"rows\":[", stdout);
+	else if (o->format == FORMAT_CSV && o->header)
+		puts("time,device,port,priority,metric,value,flags");
+	else if (o->format == FORMAT_TABLE && o->header)
+		printf("%-24s %-16s %-16s %4s  %-24s %20s  %s\n", "TIME", "DEVICE", "PORT", "PRIO", "METRIC", "VALUE", "FLAGS");
+}
+
+/* 0, or -EIO: nobody reads any more, or the disk is full. */
+static int out_row(struct out *o, const struct row *r)
+{
+	char time[WALL_TEXT_MAX], number[40], flags[SAMPLE_FLAGS_TEXT_MAX], prio[8] = "";
+	const char *value = value_text(r, number, sizeof(number));
+
+	time_text(time, r->t_ns);
+	if (r->entity->priority != PRIO_NONE)
+		snprintf(prio, sizeof(prio), "%d", r->entity->priority);
+	switch (o->format) {
+	case FORMAT_JSON:
+		fputs(o->rows ? ",\n" : "\n", stdout);
+		json_row(stdout, r, time, value);
+		break;
+	case FORMAT_JSONL:
+		json_row(stdout, r, time, value);
+		putchar('\n');
+		break;
+	case FORMAT_CSV:
+		printf("%s,", time);
+		csv_text(stdout, r->entity->device);
+		putchar(',');
+		csv_text(stdout, r->entity->port);
+		printf(",%s,%s,", prio, metric_info(r->metric)->name);
+		csv_text(stdout, value ? value : "");
+		putchar(',');
+		csv_text(stdout, sample_flags_text(flags, r->flags));
+		putchar('\n');
+		break;
+	default:
+		printf("%-24s %-16s %-16s %4s  %-24s %20s  %s\n", time, r->entity->device, *r->entity->port ? r->entity->port : "-", *prio ? prio : "-",
+			metric_info(r->metric)->name, value ? value : "-", sample_flags_text(flags, r->flags));
+		break;
+	}
+	o->rows++;
+	return ferror(stdout) ? -EIO : 0;
+}
+
+static int out_end(struct out *o)
+{
+	if (o->format == FORMAT_JSON)
+		fputs(o->rows ? "\n]}\n" : "]}\n", stdout);
+	return fflush(stdout) != 0 || ferror(stdout) ? -EIO : 0;
+}
+
+/* --- what was asked -------------------------------------------------------------------------------------------------------- */
+
+enum agg { AGG_DEFAULT, AGG_MAX, AGG_MEAN, AGG_P99 };
+
+struct query {
+	struct context x;
+	struct out out;
+	struct series_filter filter;
+	uint16_t metric;
+	bool rate;
+	int64_t step_ns; /* 0 = one row per sample */
+	enum agg agg;
+};
+
+static int raw_row(void *arg, const struct sample *s)
+{
+	struct query *q = arg;
+	const struct metric_info *info = metric_info(s->metric);
+	struct entities *entities = series_db_entities(q->x.db);
+	struct row r = {.t_ns = s->t_ns, .entity = entity_get(entities, s->entity), .metric = s->metric, .flags = s->flags};
+
+	if (!r.entity)
+		return 0;
+	switch (info->type) {
+	case TYPE_U64: r.kind = VALUE_U64; r.u64 = s->value; break;
+	case TYPE_F64: r.kind = isfinite(sample_f64(s->value)) ? VALUE_F64 : VALUE_NONE; r.f64 = sample_f64(s->value); break;
+	case TYPE_TEXT: r.kind = VALUE_TEXT; r.text = entities_text_get(entities, s->value); break;
+	}
+	return out_row(&q->out, &r);
+}
+
+/* What one entity's metric did in (from, to], by the numbers of series.h. */
+struct span {
+	const struct series *s;
+	int64_t from_ns, to_ns;
+	double gate;
+};
+
+/* First position of @s with t > @t. */
+static uint32_t first_after(const struct series *s, int64_t t)
+{
+	uint32_t lo = 0, hi = s->n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (s->t_ns[mid] > t)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+static void set_number(struct row *r, double v)
+{
+	r->kind = isfinite(v) ? VALUE_F64 : VALUE_NONE;
+	r->f64 = v;
+}
+
+static double aggregate(enum agg agg, double *v, size_t n)
+{
+	double sum = 0, max = -INFINITY;
+
+	if (agg == AGG_P99)
+		return quantile_of(v, n, 0.99);
+	for (size_t i = 0; i < n; i++) {
+		sum += v[i];
+		max = v[i] > max ? v[i] : max;
+	}
+	return n == 0 ? NAN : agg == AGG_MAX ? max : sum / (double)n;
+}
+
+static void set_rate(const struct query *q, const struct span *p, struct row *r)
+{
+	double rate;
+
+	if (q->agg == AGG_DEFAULT || q->agg == AGG_MEAN) {
+		/* the mean of rates over true intervals is the increase over the time they cover */
+		if (series_rate(p->s, p->from_ns, p->to_ns, p->gate, &rate, NULL) == 0)
+			set_number(r, rate);
+		return;
+	}
+	uint32_t begin = first_after(p->s, p->from_ns), end = first_after(p->s, p->to_ns);
+	rw_cleanup(freep) double *v = rw_calloc(end - begin + 1, sizeof(*v));
+	size_t n = 0;
+	for (uint32_t i = begin; i < end; i++) {
+		int64_t from = i > 0 ? p->s->t_ns[i - 1] : p->from_ns;
+		if (series_rate(p->s, from, p->s->t_ns[i], p->gate, &rate, NULL) == 0)
+			v[n++] = rate;
+	}
+	set_number(r, aggregate(q->agg, v, n));
+}
+
+static void set_value(const struct query *q, const struct span *p, struct row *r)
+{
+	const struct metric_info *info = metric_info(q->metric);
+	uint32_t begin = first_after(p->s, p->from_ns), end = first_after(p->s, p->to_ns);
+	enum agg agg = q->agg;
+
+	if (begin == end)
+		return;
+	if (agg == AGG_DEFAULT)
+		agg = info->kind == METRIC_GAUGE ? AGG_MEAN : info->kind == METRIC_WATERMARK ? AGG_MAX : AGG_DEFAULT;
+	if (agg == AGG_DEFAULT || info->type == TYPE_TEXT) { /* counters and states: as they stood at the end of the step */
+		uint64_t v = p->s->value[end - 1];
+		r->kind = info->type == TYPE_U64 ? VALUE_U64 : info->type == TYPE_F64 ? VALUE_F64 : VALUE_TEXT;
+		r->u64 = v;
+		r->f64 = sample_f64(v);
+		r->text = r->kind == VALUE_TEXT ? entities_text_get(series_db_entities(q->x.db), v) : NULL;
+		return;
+	}
+	rw_cleanup(freep) double *v = rw_calloc(end - begin, sizeof(*v));
+	uint64_t max = 0;
+	for (uint32_t i = begin; i < end; i++) {
+		v[i - begin] = sample_number(q->metric, p->s->value[i]);
+		max = p->s->value[i] > max ? p->s->value[i] : max;
+	}
+	if (agg == AGG_MAX && info->type == TYPE_U64) {
+		r->kind = VALUE_U64; /* exact, beyond what a double holds */
+		r->u64 = max;
+		return;
+	}
+	set_number(r, aggregate(agg, v, end - begin));
+}
+
+/* 1.02 x line rate in bytes/s: no counter of bytes grows faster than its port; 0 = no gate. */
+static double gate_of(const struct query *q, const struct window *w, const struct entity *e)
+{
+	uint64_t bps = 0;
+
+	if (strcmp(metric_info(q->metric)->unit, "bytes") != 0)
+		return 0;
+	const struct series *speed = window_series(w, entities_find(w->entities, e->device, e->port, PRIO_NONE), M_PORT_SPEED_BPS);
+	if (series_state(speed, q->x.to_ns, INT64_MAX, &bps) < 0 && q->x.config) {
+		const struct fabric_device *d = fabric_device(q->x.config->fabric, e->device);
+		const struct fabric_port *p = d ? fabric_port(d, e->port) : NULL;
+		bps = p ? p->speed_bps : 0;
+	}
+	return 1.02 * (double)bps / 8;
+}
+
+/* Rounded down, also before 1970: recorded cases may begin at 0 and the hour before it is asked for by default. */
+static int64_t step_of(int64_t t_ns, int64_t step_ns)
+{
+	return t_ns >= 0 ? t_ns / step_ns : -((-t_ns + step_ns - 1) / step_ns);
+}
+
+static int steps(struct query *q, const struct series *s, struct row *r, double gate)
+{
+	int64_t first = step_of(q->x.from_ns, q->step_ns), last = step_of(q->x.to_ns - 1, q->step_ns);
+
+	for (int64_t k = first; k <= last; k++) {
+		struct span p = {.s = s, .from_ns = k * q->step_ns, .to_ns = (k + 1) * q->step_ns, .gate = gate};
+		r->t_ns = p.to_ns;
+		r->kind = VALUE_NONE;
+		r->flags = 0;
+		for (uint32_t i = first_after(s, p.from_ns); i < s->n && s->t_ns[i] <= p.to_ns; i++)
+			r->flags |= s->flags[i];
+		if (q->rate)
+			set_rate(q, &p, r);
+		else
+			set_value(q, &p, r);
+		int rc = out_row(&q->out, r);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* --rate without --step: the rate of the interval that ends at each sample. */
+static int sample_rates(struct query *q, const struct series *s, struct row *r, double gate)
+{
+	for (uint32_t i = first_after(s, q->x.from_ns - 1); i < s->n && s->t_ns[i] <= q->x.to_ns; i++) {
+		double rate;
+		r->t_ns = s->t_ns[i];
+		r->flags = s->flags[i];
+		r->kind = VALUE_NONE;
+		if (i > 0 && series_rate(s, s->t_ns[i - 1], s->t_ns[i], gate, &rate, NULL) == 0)
+			set_number(r, rate);
+		int rc = out_row(&q->out, r);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* The speeds of the ports of @ids belong to the window too: they are the gate. Returns a sorted list without doubles; caller frees. */
+static int id_order(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static uint32_t *with_ports(const struct entities *entities, const uint32_t *ids, size_t n, size_t *ret_n)
+{
+	uint32_t *v = rw_calloc(2 * n + 1, sizeof(*v));
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct entity *e = entity_get(entities, ids[i]);
+		uint32_t port = entities_find(entities, e->device, e->port, PRIO_NONE);
+		v[k++] = ids[i];
+		if (port != ENTITY_NONE)
+			v[k++] = port;
+	}
+	qsort(v, k, sizeof(*v), id_order);
+	*ret_n = 0;
+	for (size_t i = 0; i < k; i++)
+		if (*ret_n == 0 || v[*ret_n - 1] != v[i])
+			v[(*ret_n)++] = v[i];
+	return v;
+}
+
+static int run_windows(struct query *q, struct err *e)
+{
+	const uint16_t metrics[] = {q->metric, M_PORT_SPEED_BPS};
+	int64_t from = q->step_ns ? step_of(q->x.from_ns, q->step_ns) * q->step_ns : q->x.from_ns - 1;
+	int64_t to = q->step_ns ? (step_of(q->x.to_ns - 1, q->step_ns) + 1) * q->step_ns : q->x.to_ns;
+	rw_cleanup(freep) uint32_t *ids = NULL;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct window w;
+	size_t n, n_spec;
+	int r = series_db_match(q->x.db, &q->filter, &ids, &n, e);
+
+	if (r < 0 || n == 0)
+		return r;
+	rw_cleanup(freep) uint32_t *wanted = with_ports(series_db_entities(q->x.db), ids, n, &n_spec);
+	struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics), .entities = wanted, .n_entities = n_spec};
+	r = window_from_db(q->x.db, a, &spec, from, to, &w, e);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		const struct series *s = window_series(&w, ids[i], q->metric);
+		struct row row = {.entity = entity_get(w.entities, ids[i]), .metric = q->metric};
+		if (!s)
+			continue;
+		double gate = gate_of(q, &w, row.entity);
+		r = q->step_ns ? steps(q, s, &row, gate) : sample_rates(q, s, &row, gate);
+	}
+	return r;
+}
+
+/* --- query sql, query --list ------------------------------------------------------------------------------------------------- */
+
+static const struct column list_columns[] = {
+	{"metric", "METRIC", COL_TEXT, false}, {"unit", "UNIT", COL_TEXT, false}, {"kind", "KIND", COL_TEXT, false},
+	{"scope", "SCOPE", COL_TEXT, false}, {"description", "DESCRIPTION", COL_TEXT, false},
+};
+static const struct view list_view = {.title = "Metrics", .rows = "metrics", .columns = list_columns, .n_columns = rw_countof(list_columns)};
+
+static int run_list(const struct command_args *a)
+{
+	json_t *v = json_array();
+
+	for (unsigned m = 0; m < METRIC_COUNT; m++) {
+		const struct metric_info *i = metric_info(m);
+		json_array_append_new(v, json_pack("{s:s, s:s, s:s, s:s, s:s}", "metric", i->name, "unit", i->unit, "kind", metric_kind_name(i->kind),
+			"scope", metric_scope_name(i->scope), "description", i->help));
+	}
+	json_t *doc = json_pack("{s:o}", "metrics", v);
+	int r = report_print(stdout, doc, &list_view, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS);
+	json_decref(doc);
+	return r < 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+/* Numbers come from SQLite as text; what reads as a JSON number is one. */
+static bool is_number(const char *s)
+{
+	if (*s == '-')
+		s++;
+	if (*s == '0' && s[1] >= '0' && s[1] <= '9')
+		return false;
+	size_t n = strspn(s, "0123456789");
+	if (n == 0)
+		return false;
+	s += n;
+	if (*s == '.') {
+		n = strspn(s + 1, "0123456789");
+		if (n == 0)
+			return false;
+		s += n + 1;
+	}
+	if (*s == 'e' || *s == 'E') {
+		s += s[1] == '+' || s[1] == '-' ? 2 : 1;
+		n = strspn(s, "0123456789");
+		if (n == 0)
+			return false;
+		s += n;
+	}
+	return *s == '\0';
+}
+
+static int sql_row(void *arg, int n, char *const *values, char *const *names)
+{
+	struct out *o = arg;
+	bool json = o->format == FORMAT_JSON || o->format == FORMAT_JSONL;
+
+	if (!json && o->rows == 0 && o->header)
+		for (int i = 0; i < n; i++) {
+			if (o->format == FORMAT_CSV)
+				csv_text(stdout, names[i]);
+			else
+				fputs(names[i], stdout);
+			putchar(i + 1 == n ? '\n' : o->format == FORMAT_CSV ? ',' : '\t');
+		}
+	if (json)
+		fputs(o->format == FORMAT_JSONL ? "{" : o->rows ? ",\n{" : "\n{", stdout);
+	for (int i = 0; i < n; i++) {
+		if (json) {
+			fputs(i ? "," : "", stdout);
+			json_text(stdout, names[i]);
+			putchar(':');
+			if (values[i] && is_number(values[i]))
+				fputs(values[i], stdout);
+			else
+				json_text(stdout, values[i]);
+		} else if (o->format == FORMAT_CSV) {
+			csv_text(stdout, values[i] ? values[i] : "");
+		} else {
+			fputs(values[i] ? values[i] : "-", stdout);
+		}
+		if (!json)
+			putchar(i + 1 == n ? '\n' : o->format == FORMAT_CSV ? ',' : '\t');
+	}
+	if (json)
+		fputs(o->format == FORMAT_JSONL ? "}\n" : "}", stdout);
+	o->rows++;
+	return ferror(stdout) ? -EIO : 0;
+}
+
+static int run_sql(struct query *q, const char *sql, struct err *e)
+{
+	if (q->out.format == FORMAT_JSON)
+		fputs("{\"rows\":[", stdout);
+	int r = series_db_sql(q->x.db, sql, sql_row, &q->out, e);
+	if (q->out.format == FORMAT_JSON)
+		fputs(q->out.rows ? "\n]}\n" : "]}\n", stdout);
+	return r;
+}
+
+/* --- the command ---------------------------------------------------------------------------------------------------------------- */
+
+static int unknown_metric(const char *name)
+{
+	const char *names[METRIC_COUNT];
+
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		names[m] = metric_info(m)->name;
+	const char *near = str_nearest(name, names, METRIC_COUNT);
+	if (near)
+		return usage_error(&command_query, "there is no metric '%.64s'; perhaps '%s'", name, near);
+	return usage_error(&command_query, "there is no metric '%.64s'; 'rocewatch query --list' names them", name);
+}
+
+/* 0, or the exit code after a message. */
+static int read_options(const struct command_args *a, struct query *q)
+{
+	static const char *const aggs[] = {[AGG_MAX] = "max", [AGG_MEAN] = "mean", [AGG_P99] = "p99"};
+	const char *priority = command_opt(&command_query, a, "priority"), *step = command_opt(&command_query, a, "step");
+	const char *agg = command_opt(&command_query, a, "agg");
+	struct err e = {0};
+	int64_t n;
+
+	q->filter = (struct series_filter){.device = command_opt(&command_query, a, "device"), .port = command_opt(&command_query, a, "port"), .priority = -2};
+	if (priority) {
+		if (unit_int(priority, &n, &e) < 0 || n < 0 || n > 7)
+			return usage_error(&command_query, "--priority: read '%.64s', expected 0 to 7", priority);
+		q->filter.priority = (int)n;
+	}
+	if (step && (unit_duration(step, &q->step_ns, &e) < 0 || q->step_ns <= 0))
+		return usage_error(&command_query, "--step: %s", q->step_ns <= 0 && !*e.text ? "expected a duration above zero" : e.text);
+	if (agg) {
+		for (unsigned i = AGG_MAX; i < rw_countof(aggs); i++)
+			if (str_eq(agg, aggs[i]))
+				q->agg = (enum agg)i;
+		if (q->agg == AGG_DEFAULT)
+			return usage_error(&command_query, "--agg: read '%.64s', expected max, mean or p99", agg);
+		if (!step)
+			return usage_error(&command_query, "--agg says how the values of one step are joined: add --step, e.g. --step 1m");
+	}
+	q->rate = command_opt(&command_query, a, "rate") != NULL;
+	return 0;
+}
+
+static int read_metric(const struct command_args *a, struct query *q)
+{
+	int m = metric_by_name(a->argv[0]);
+
+	if (m < 0)
+		return unknown_metric(a->argv[0]);
+	const struct metric_info *info = metric_info((unsigned)m);
+	if (q->rate && info->kind != METRIC_COUNTER)
+		return usage_error(&command_query, "--rate is for counters; %s is a %s", info->name, metric_kind_name(info->kind));
+	if (q->agg != AGG_DEFAULT && info->type == TYPE_TEXT)
+		return usage_error(&command_query, "--agg is for numbers; %s is text", info->name);
+	q->metric = (uint16_t)m;
+	q->filter.metrics = &q->metric;
+	q->filter.n_metrics = 1;
+	return 0;
+}
+
+/* Steps begin with the database at the earliest: what lies before it is no gap. */
+static int clip(struct query *q, struct err *e)
+{
+	int64_t first, last;
+	int r = series_db_range(q->x.db, &first, &last, e);
+
+	if (r == 0 && q->x.from_ns < first - 1 && first - 1 < q->x.to_ns)
+		q->x.from_ns = first - 1;
+	return r == -ENODATA ? 0 : r;
+}
+
+static int run_metric(struct query *q, struct err *e)
+{
+	int r = q->step_ns ? clip(q, e) : 0;
+
+	if (r < 0)
+		return r;
+	q->filter.from_ns = q->x.from_ns;
+	q->filter.to_ns = q->x.to_ns;
+	if (q->step_ns && (q->x.to_ns - q->x.from_ns) / q->step_ns > STEPS_MAX)
+		return err_set(e, -EINVAL, "--step is so short that each series has more than %d rows; a longer step or a shorter stretch of time is needed", STEPS_MAX);
+	out_begin(&q->out);
+	r = q->rate || q->step_ns ? run_windows(q, e) : series_db_each(q->x.db, &q->filter, raw_row, q, e);
+	if (r == 0)
+		r = out_end(&q->out);
+	if (r == -EIO && !*e->text)
+		err_set(e, r, "the result could not be written: %s", strerror(errno ? errno : EIO));
+	return r;
+}
+
+static int run(struct command_args *a)
+{
+	struct query q = {.out = {.format = a->g->format, .header = !a->g->no_header}};
+	struct err e = {0};
+	bool sql = a->argc > 0 && str_eq(a->argv[0], "sql");
+
+	if (command_opt(&command_query, a, "list"))
+		return a->argc > 0 ? usage_error(&command_query, "--list takes no metric") : run_list(a);
+	if (a->argc == 0)
+		return usage_error(&command_query, "expected a metric; 'rocewatch query --list' names them");
+	if (a->argc != (sql ? 2 : 1))
+		return usage_error(&command_query, sql ? "sql: expected one statement, in quotes" : "read '%.64s', expected one metric", a->argv[a->argc - 1]);
+	if (q.out.format == FORMAT_HTML || q.out.format == FORMAT_MD)
+		return usage_error(&command_query, "--format: expected table, csv, json or jsonl");
+	int rc = read_options(a, &q);
+	if (rc == 0 && !sql)
+		rc = read_metric(a, &q);
+	if (rc != 0)
+		return rc;
+	int r = context_open(&q.x, a->g, DEFAULT_SPAN_NS, &e);
+	if (r == 0) {
+		r = sql ? run_sql(&q, a->argv[1], &e) : run_metric(&q, &e);
+		context_done(&q.x);
+		if (r < 0 && sql)
+			r = -EIO; /* a wrong statement is a failed run, whatever was wrong with it */
+	}
+	if (r < 0)
+		err_print(stderr, &e);
+	return r == 0 ? EXIT_OK : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+}
+
+const struct command command_query = {
+	.name = "query",
+	.args = "METRIC | --list | sql \"SELECT ...\"",
+	.summary = "history as rows: samples, rates, steps, or SQL on the documented views",
+	.help = "The last hour, unless --since, --until or --around says otherwise. Without --step there is one row per stored sample; with it one row per "
+		"series and step, its time being the end of the step, and a step without data is a gap: null in JSON, empty in csv. In a step a gauge is its mean, a "
+		"watermark its maximum, a counter or a state its last value; with --rate a counter is its increase per second of the time that is covered. "
+		"Restarts and gaps never make a spike.\n\nsql reads the views samples, rates, ports, links, devices, incidents, findings, recommendations, "
+		"config_history, flows and events; nothing can be written.",
+	.options = options,
+	.usage_exit = EXIT_USAGE,
+	.run = run,
+};

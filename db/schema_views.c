@@ -125,7 +125,7 @@ static const char other_views[] =
 	" LEFT JOIN target t ON t.device=d.device;"
 	"CREATE VIEW incidents AS SELECT id, cause, severity, state, " TIME_OR_NULL("opened_ns") " AS opened, " TIME_OR_NULL("closed_ns") " AS closed,"
 	" device, port, NULLIF(priority,-1) AS priority, ecmp_group, host, summary, usd_per_hour, usd_total, confidence AS confidence_ratio, acked_by,"
-	" opened_ns, NULLIF(closed_ns,0) AS closed_ns, updated_ns, json FROM incident;"
+	" NULLIF(opened_ns,0) AS opened_ns, NULLIF(closed_ns,0) AS closed_ns, updated_ns, json FROM incident;"
 	"CREATE VIEW findings AS SELECT " TIME("to_ns") " AS time, from_ns, to_ns, analyzer, cause, verdict, severity, device, port,"
 	" NULLIF(priority,-1) AS priority, ecmp_group, host, value, warn, confidence AS confidence_ratio, summary FROM finding;"
 	"CREATE VIEW recommendations AS SELECT id, " TIME("t_ns") " AS time, t_ns, incident_id, device, port, NULLIF(priority,-1) AS priority, state,"

@@ -46,7 +46,9 @@ const struct series *window_series(const struct window *w, uint32_t entity, unsi
  *
  * A decrease is a wrap when the run says 32 bits and the implied rate is plausible, else a reset: that interval counts as
  * not covered. A restart flag, or an interval above @max_rate_per_s, likewise. Late samples are not looked at.
- * 0, or -ENODATA when no valid interval exists. Exact in u64; .value is the sum of valid intervals.
+ * Without a gate a wrap is believed when it adds less than half of the 32-bit range. A jump after cached repeats is judged over the
+ * time since the last move. 0, or -ENODATA when no valid interval exists (@ret is filled then too: the counts say why, .value is 0).
+ * Exact in u64; .value is the sum of valid intervals.
  */
 struct increase {
 	uint64_t value;
@@ -80,6 +82,8 @@ struct window_spec {
 	const uint16_t *metrics;
 	size_t n_metrics;
 	bool flows;
+	const uint32_t *entities; /* only these (sorted by id); n_entities 0 = all. Flows are not filtered. */
+	size_t n_entities;
 };
 
 /* Memory: what the live pipeline keeps. Bounded by @keep_ns per series (plus the anchor). Loop thread only. */
@@ -113,6 +117,9 @@ struct series_filter {
 	size_t n_metrics;
 	int64_t from_ns, to_ns; /* [from, to]; to 0 = no end */
 };
+/* series_db_match - ids of the entities @filter lets through that ever had one of its metrics, ascending; caller frees. Ports match by
+ * native name or alias. 0 or negative errno. */
+int series_db_match(struct series_db *d, const struct series_filter *filter, uint32_t **ret, size_t *ret_n, struct err *e);
 typedef int sample_fn(void *arg, const struct sample *s);
 typedef int flow_fn(void *arg, const struct flow_sample *f);
 int series_db_each(struct series_db *d, const struct series_filter *filter, sample_fn *fn, void *arg, struct err *e);

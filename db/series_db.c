@@ -421,7 +421,8 @@ static int fill_table(struct filler *f, const struct window_spec *spec)
 	if (rc == SQLITE_OK)
 		rc = series_select(f->d, schema_table[f->table], f->metrics, f->n_metrics, "entity=?1 AND t_ns<=?2 ORDER BY t_ns DESC", &f->before);
 	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(f->d->entities); id++)
-		rc = fill_entity(f, id);
+		if (window_wants_entity(spec, id))
+			rc = fill_entity(f, id);
 	sqlite_finalizep(&f->range);
 	sqlite_finalizep(&f->before);
 	for (size_t i = 0; i < f->n_metrics; i++)

@@ -198,7 +198,8 @@ int window_from_memory(struct series_memory *m, struct arena *a, const struct wi
 	struct series *v = arena_array(a, struct series, max);
 	for (unsigned i = 0; i < METRIC_COUNT; i++)
 		for (uint32_t k = 0; want[i] && k < m->n_by_metric[i]; k++)
-			n += track_window(&m->tracks[m->by_metric[i][k]], a, from_ns, to_ns, &v[n]);
+			if (window_wants_entity(spec, m->tracks[m->by_metric[i][k]].entity))
+				n += track_window(&m->tracks[m->by_metric[i][k]], a, from_ns, to_ns, &v[n]);
 	qsort(v, n, sizeof(*v), series_order);
 	*ret = (struct window){.from_ns = from_ns, .to_ns = to_ns, .entities = m->entities, .series = v, .n_series = n};
 	if (!spec->flows)

@@ -145,6 +145,36 @@ static void choose_metrics(struct scan *s)
 	}
 }
 
+int series_db_match(struct series_db *d, const struct series_filter *filter, uint32_t **ret, size_t *ret_n, struct err *e)
+{
+	struct scan s = {.d = d, .filter = filter};
+	uint32_t *v = NULL;
+	size_t n = 0, cap = 0;
+	int rc = series_begin(d);
+
+	if (rc == SQLITE_OK && filter->port)
+		rc = load_aliases(&s);
+	int r = rc == SQLITE_OK ? 0 : sqlite_fail(e, d->db, rc, "read", d->path);
+	series_end(d);
+	choose_metrics(&s);
+	for (uint32_t id = 1; r == 0 && id <= entities_count(d->entities); id++) {
+		const struct entity *entity = entity_get(d->entities, id);
+		bool any = false;
+		for (unsigned t = 0; t < SCHEMA_TABLES; t++)
+			any |= has_any(&s, t, id);
+		if (!entity || !any || !entity_matches(&s, entity))
+			continue;
+		rw_grow(v, n, cap);
+		v[n++] = id;
+	}
+	smap_free(s.aliases);
+	if (r < 0)
+		return r;
+	*ret = v;
+	*ret_n = n;
+	return 0;
+}
+
 int series_db_range(struct series_db *d, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
 {
 	rw_cleanup(str_done) struct str sql = {0};

@@ -16,4 +16,22 @@ static inline bool window_wants(const struct window_spec *spec, unsigned metric)
 	return false;
 }
 
+static inline bool window_wants_entity(const struct window_spec *spec, uint32_t entity)
+{
+	size_t lo = 0, hi = spec->n_entities;
+
+	if (hi == 0)
+		return true;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (spec->entities[mid] == entity)
+			return true;
+		if (spec->entities[mid] < entity)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return false;
+}
+
 #endif

@@ -1,0 +1,2 @@
+rw_unit(nouns rw_nouns)
+rw_unit(series rw_db)
