@@ -345,6 +345,17 @@ static int read_options(struct globals *g, const struct command *c, const struct
 	}
 }
 
+/* A command that has --check and is given it is a check: what goes wrong then is UNKNOWN, usage errors too. */
+static bool is_check(const struct command *c, int argc, char **argv)
+{
+	bool has = false, given = false;
+	for (size_t i = 0; c->options && c->options[i].name; i++)
+		has = has || str_eq(c->options[i].name, "check");
+	for (int i = 1; i < argc && !str_eq(argv[i], "--"); i++)
+		given = given || str_eq(argv[i], "--check");
+	return has && given;
+}
+
 int cli_run(int argc, char **argv, const struct command *const *table)
 {
 	const char *env = getenv("ROCEWATCH_CONFIG");
@@ -374,6 +385,10 @@ int cli_run(int argc, char **argv, const struct command *const *table)
 	/* From the command on; its own name stands where getopt expects the program's. */
 	argc -= optind;
 	argv += optind;
+	struct command check = *c;
+	check.usage_exit = 3;
+	if (is_check(c, argc, argv))
+		c = &check;
 	size_t n_options = 0, n_set = 0;
 	while (c->options && c->options[n_options].name)
 		n_options++;

@@ -211,7 +211,7 @@ static void heatmap_text(FILE *out, const json_t *doc, const struct view *v, boo
 		json_int_t over = json_integer_value(json_object_get(row, "windows_over"));
 		if (over)
 			fprintf(out, ", %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " windows%s%s", over, json_integer_value(json_object_get(row, "windows")),
-				json_is_string(json_object_get(row, "persistent_member")) ? ", always " : "",
+				json_is_string(json_object_get(row, "persistent_member")) ? ", hot: " : "",
 				json_is_string(json_object_get(row, "persistent_member")) ? doc_text(row, "persistent_member") : "");
 		fputc('\n', out);
 	}

@@ -100,11 +100,12 @@ static char *clock_text(char *buf, size_t size, const json_t *doc, const char *t
 static void head(FILE *out, const json_t *doc, bool color, bool any_over)
 {
 	const json_t *tiers = json_object_get(doc, "tiers");
+	json_int_t leaves = json_integer_value(json_object_get(tiers, "leaves")), spines = json_integer_value(json_object_get(tiers, "spines"));
 	const char *on = !color ? "" : any_over ? "\033[1;31m" : "\033[1m", *off = color ? "\033[0m" : "";
-	fprintf(out, "%sSPINE IMBALANCE%s  %s  %.10s %.5sZ - %.10s %.5sZ  %" JSON_INTEGER_FORMAT " leaves x %" JSON_INTEGER_FORMAT " spines  VERDICT: %s%s%s\n",
+	fprintf(out, "%sSPINE IMBALANCE%s  %s  %.10s %.5sZ - %.10s %.5sZ  %" JSON_INTEGER_FORMAT " %s x %" JSON_INTEGER_FORMAT " %s  VERDICT: %s%s%s\n",
 		color ? "\033[1m" : "", off, doc_text(doc, "fabric"), doc_text(doc, "from"), doc_text(doc, "from") + (strlen(doc_text(doc, "from")) > 11 ? 11 : 0),
 		doc_text(doc, "to"), doc_text(doc, "to") + (strlen(doc_text(doc, "to")) > 11 ? 11 : 0),
-		json_integer_value(json_object_get(tiers, "leaves")), json_integer_value(json_object_get(tiers, "spines")),
+		leaves, leaves == 1 ? "leaf" : "leaves", spines, spines == 1 ? "spine" : "spines",
 		on, doc_text(doc, "verdict"), off);
 }
 
