@@ -123,8 +123,12 @@ static int run_check(struct command_args *a)
 	if (config_load(path, mode, tables, n_tables, &c, &errors) == 0) {
 		for (size_t i = 0; i < c->warnings.n; i++)
 			err_list_add(&warnings, &c->warnings.v[i]);
-		if (mode == CONFIG_FULL)
+		if (mode == CONFIG_FULL) {
+			config_check_profiles(c, &errors);
 			config_check_files(c, &errors, &warnings);
+			config_mistakes_sort(&errors);
+			config_mistakes_sort(&warnings);
+		}
 	}
 	if (a->g->format_given && a->g->format == FORMAT_JSON) {
 		print_json(path, c, &errors, &warnings);

@@ -11,6 +11,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "config/profile.h"
 #include "config/schema.h"
 #include "config/yaml.h"
 
@@ -41,7 +42,7 @@ void config_free(struct config *c)
 }
 
 /* Mistakes are found section by section; people fix a file from top to bottom. Stable by hand: qsort is not. */
-static void sort_mistakes(struct err_list *l)
+void config_mistakes_sort(struct err_list *l)
 {
 	for (size_t i = 1; i < l->n; i++) {
 		struct err e = l->v[i];
@@ -79,12 +80,12 @@ int config_parse(const char *text, size_t n, const char *name, enum config_mode 
 		build_config(&b);
 	}
 	if (mistakes.n > 0) {
-		sort_mistakes(&mistakes);
+		config_mistakes_sort(&mistakes);
 		hand_over(&mistakes, errors);
 		config_free(c);
 		return -EINVAL;
 	}
-	sort_mistakes(&c->warnings);
+	config_mistakes_sort(&c->warnings);
 	*ret = c;
 	return 0;
 }
@@ -137,6 +138,44 @@ int config_check_files(const struct config *c, struct err_list *errors, struct e
 		if (!warning)
 			ret = -ENOENT;
 	}
+	return ret;
+}
+
+static int unknown_profile(const struct config *c, const struct yaml_node *at, const char *name, const struct profiles *p, struct err_list *errors)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	size_t n = profiles_count(p);
+	const char **names = arena_array(a, const char *, n + 1);
+	for (size_t i = 0; i < n; i++)
+		names[i] = profiles_at(p, i)->name;
+	names[n++] = "auto";
+	const char *near = str_nearest(name, names, n);
+	struct err e = {0};
+	if (near)
+		err_at(&e, -EINVAL, c->path, at ? at->line : 0, at ? at->col : 0, "profile: unknown name '%.64s'; did you mean '%s'?", name, near);
+	else
+		err_at(&e, -EINVAL, c->path, at ? at->line : 0, at ? at->col : 0, "profile: unknown name '%.64s', expected auto or one from 'rocewatch profile list'", name);
+	err_list_add(errors, &e);
+	return -EINVAL;
+}
+
+int config_check_profiles(const struct config *c, struct err_list *errors)
+{
+	struct profiles *p = NULL;
+	int ret = profiles_load(c->profile_dir, &p, errors);
+	if (ret < 0)
+		return ret;
+	const struct tree_list *l = &c->tree->devices;
+	const struct yaml_node *defaults = c->tree->defaults->node;
+	if (strcmp(c->defaults.profile, "auto") != 0 && !profiles_get(p, c->defaults.profile))
+		ret = unknown_profile(c, build_at(defaults, "profile"), c->defaults.profile, p, errors);
+	for (size_t i = 0; i < l->n; i++) {
+		const struct tree_device *d = l->v[i];
+		/* What came from the defaults was judged there. */
+		if (yaml_get(d->node, "profile") && strcmp(d->profile, "auto") != 0 && !profiles_get(p, d->profile))
+			ret = unknown_profile(c, build_at(d->node, "profile"), d->profile, p, errors);
+	}
+	profiles_free(p);
 	return ret;
 }
 

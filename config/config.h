@@ -147,6 +147,12 @@ void config_free(struct config *c); /* NULL is fine */
  */
 int config_check_files(const struct config *c, struct err_list *errors, struct err_list *warnings);
 
+/* config_check_profiles - do the profiles the devices name exist, and is every file of profile_dir right? 0 or -EINVAL, as above. */
+int config_check_profiles(const struct config *c, struct err_list *errors);
+
+/* config_mistakes_sort - into file order, after several checks were asked one after the other. */
+void config_mistakes_sort(struct err_list *l);
+
 /* Options of one module ("analyzers", "ecmp_imbalance"): defaults overlaid with the file. NULL when no such table. */
 const void *config_options(const struct config *c, const char *section, const char *name);
 /* config_set - "analyzers.ecmp_imbalance.warn" = "30%", for replay --set. */
