@@ -34,6 +34,12 @@ def say(text=""):
     print(text, flush=True)
 
 
+def next_window():
+    """Where the next window of the analyzer begins (they lie at multiples of their length), as --since takes it."""
+    t = (int(time.time()) // WINDOW_S + 1) * WINDOW_S
+    return datetime.datetime.fromtimestamp(t, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 class Steps:
     def __init__(self, total):
         self.total, self.now, self.began = total, 0, time.monotonic()
@@ -122,7 +128,7 @@ def incidents_of_imbalance(lab, config, since):
     return [i for i in lab.json(config, "incident", "list", "--since", since)["incidents"] if i["cause"] in CAUSES]
 
 
-def verify_fault(lab, config, since, leaf, uplink, hosts, sports):
+def verify_fault(lab, config, since, fault_since, leaf, uplink, hosts, sports):
     """What must have been said, from the JSON forms; returns the incident."""
     found = incidents_of_imbalance(lab, config, since)
     check(found, "no imbalance incident was reported")
@@ -137,7 +143,7 @@ def verify_fault(lab, config, since, leaf, uplink, hosts, sports):
     check(len(flows) >= 2, "of the colliding flows only %d are named: %s" % (len(flows), json.dumps(subject["flows"])))
     check(incident["confidence_ratio"] and 0 < incident["confidence_ratio"] <= 1, "no confidence: %r" % incident["confidence_ratio"])
 
-    report = lab.json(config, "report", "spine-imbalance", "--since", since)
+    report = lab.json(config, "report", "spine-imbalance", "--since", fault_since)
     rows = {(g["device"], g["group"]): g for g in report["groups"]}
     check({d for d, g in rows} >= set(LEAVES), "the report misses leaves: %s" % sorted(rows))
     row = rows[leaf, "uplinks"]
@@ -150,7 +156,7 @@ def verify_fault(lab, config, since, leaf, uplink, hosts, sports):
         if other != leaf:
             check(rows[other, "uplinks"]["windows"] > 0, "%s was not judged at all" % other)
 
-    collisions = json.dumps(lab.json(config, "ecmp", "collisions", "--since", since))
+    collisions = json.dumps(lab.json(config, "ecmp", "collisions", "--since", fault_since))
     check(leaf in collisions and uplink in collisions and any(str(s) in collisions for s in sports),
           "ecmp collisions names no colliding flow of %s %s" % (leaf, uplink))
     return incident, flows, row
@@ -172,7 +178,7 @@ def story(args, lab):
     leaf = args.leaf or rng.choice(LEAVES)
     uplink = args.uplink or rng.choice(list(UPLINKS))
     hosts = ["host%d" % (2 * int(leaf[-1]) - 1), "host%d" % (2 * int(leaf[-1]))]
-    since = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    since = next_window()
     step = args.step
 
     config = lab.config(window="%ds" % WINDOW_S, hold=HOLD)
@@ -180,12 +186,7 @@ def story(args, lab):
     step("Agent: SNMP from six switches each second, packets from eight uplinks, into SQLite",
          paint("2", "%s agent -c %s   (in the management namespace)" % (lab.rocewatch.name, config)))
     agent = lab.agent(config)
-
-    def all_up():
-        s = lab.run(config, "status", "--format", "json", ok=(0, 1))
-        devices = json.loads(s or "{}").get("devices", [])
-        return {d["name"] for d in devices if d["up"]} >= set(SWITCHES)
-    wait_for("six switches up", all_up, 30, 0.2, agent)
+    wait_for("six switches up", lambda: lab.all_up(config), 30, 0.2, agent)
     say("      six switches answer")
 
     step("Traffic: every host sends RoCEv2 writes to a host of another leaf, over 1,024 source ports",
@@ -222,8 +223,9 @@ def story(args, lab):
     for h in hosts:
         lab.end(senders[h])
         senders[h] = lab.send(h, "--qps", "8", "--sport-list", ",".join(map(str, ports[h])))
+    fault_since = next_window()
     seen = watch(bars, DEADLINE_S, "fault", lambda: any(
-        i["subject"]["flows"] for i in incidents_of_imbalance(lab, config, since)))
+        i["subject"]["flows"] for i in incidents_of_imbalance(lab, config, since)) and judged(lab, config, fault_since))
     bars.end()
     check(agent.poll() is None, "the agent ended early:\n" + lab.log_text()[-3000:])
     check(all(p.poll() is None for p in senders.values()), "a traffic generator ended early")
@@ -231,25 +233,27 @@ def story(args, lab):
     say("      incident opened %.0f s after the demo began" % (time.monotonic() - step.began))
 
     step("What rocewatch says")
-    show(lab, config, "report", "spine-imbalance", "--since", since)
-    show(lab, config, "ecmp", "heatmap", "--since", since)
-    show(lab, config, "ecmp", "collisions", "--since", since)
-    show(lab, config, "incident", "list", "--since", since)
+    show(lab, config, "report", "spine-imbalance", "--since", fault_since)
+    show(lab, config, "ecmp", "heatmap", "--since", fault_since)
+    show(lab, config, "ecmp", "collisions", "--since", fault_since)
+    show(lab, config, "incident", "list", "--since", fault_since)
     all_sports = {s for v in ports.values() for s in v}
-    incident, flows, row = verify_fault(lab, config, since, leaf, uplink, hosts, all_sports)
+    incident, flows, row = verify_fault(lab, config, since, fault_since, leaf, uplink, hosts, all_sports)
     show(lab, config, "incident", "show", incident["id"])
     stop(lab, agent)
     save(args, lab, config, {"healthy": False, "leaf": leaf, "uplink": uplink, "hosts": hosts, "sports": sorted(all_sports), "incident": incident})
     say()
-    say(paint("1;32", "FOUND") + " what was hidden: %s, uplink %s to %s, %s, %d of its %d colliding flows by name;" % (
-        leaf, uplink, UPLINKS[uplink], incident["cause"], len(flows), FAULTY_SPORTS * len(hosts)))
+    say(paint("1;32", "FOUND") + " what was hidden: %s, uplink %s to %s, %s, and %d of its %d colliding 5-tuples by name;" % (
+        leaf, uplink, UPLINKS[uplink], incident["cause"], len({(f["src"], f["src_port"]) for f in flows}), FAULTY_SPORTS * len(hosts)))
     say("      imbalance %.0f %%, chance alone would give %.0f %%, confidence %.2f." % (
         100 * row["imbalance_ratio"], 100 * row["expected_by_chance_ratio"], incident["confidence_ratio"]))
 
 
 def judged(lab, config, since):
+    """Windows in which every leaf was judged, once there are HOLD of them; else 0."""
     rows = {g["device"]: g["windows"] for g in lab.json(config, "report", "spine-imbalance", "--since", since)["groups"] if g["group"] == "uplinks"}
-    return min((rows.get(leaf, 0) for leaf in LEAVES), default=0) if min((rows.get(leaf, 0) for leaf in LEAVES)) >= HOLD else 0
+    fewest = min(rows.get(leaf, 0) for leaf in LEAVES)
+    return fewest if fewest >= HOLD else 0
 
 
 def stop(lab, agent):

@@ -15,7 +15,8 @@ set -u -o pipefail
 
 SPINES=2 LEAVES=4 HOSTS_PER_LEAF=2
 UPLINK_MBIT=${RW_LAB_UPLINK_MBIT:-100}
-MTU=9216              # a RoCE MTU of 4096 and its headers, as on real fabrics
+MTU=4500              # a RoCE MTU of 4096 and its headers
+BURST=5kb             # of the shapers: little more than a packet, so that a millisecond's rate is near the line's
 DEADLINE_S=${RW_LAB_DEADLINE_S:-30}
 IF_TABLE_CACHE=1.3.6.1.4.1.8072.1.5.3.1.2.1.3.6.1.2.1.2.2 # nsCacheTimeout of IF-MIB::ifTable; ifXTable shares that cache
 
@@ -95,7 +96,7 @@ link() {
 }
 
 shape() { # NODE PORT: what leaves this port goes at most at the declared speed
-	ip netns exec "$(ns "$1")" tc qdisc add dev "$2" root tbf rate ${UPLINK_MBIT}mbit burst 64kb latency 20ms
+	ip netns exec "$(ns "$1")" tc qdisc add dev "$2" root tbf rate ${UPLINK_MBIT}mbit burst $BURST latency 20ms
 }
 
 build_namespaces() {

@@ -169,6 +169,7 @@ class Lab:
         """Writes a configuration and returns its path. @overrides: {switch: "interval: 2s"}, @extra: lines at the end."""
         lines = [
             "fabric: lab",
+            "user: root  # the lab is root's; a user named rocewatch could not read it",
             "store: { path: %s }" % (self.dir / "rocewatch.db"),
             "credentials:",
             "  lab: { snmp: { version: 2c, community_file: %s } }" % (self.dir / "community"),
@@ -191,8 +192,9 @@ class Lab:
             lines.append("capture:")
             for leaf in LEAVES:
                 for port in UPLINKS:
-                    lines.append("  - { name: %s-%s, interface: %s, netns: %s-%s, device: %s, port: %s, direction: out, interval: 1s }" % (
+                    lines.append("  - { name: %s-%s, interface: %s, netns: %s-%s, port: \"%s:%s\", direction: out, interval: 1s }" % (
                         leaf, port, port, self.prefix, leaf, leaf, port))
+        lines += ["jobs:", '  - { name: llm-lab, gpus: 64, hosts: "host*" }', "cost: { usd_per_gpu_hour: 3 }"]
         lines.append("analyzers:")
         lines.append("  ecmp_imbalance: { window: %s, hold: %d }" % (window, hold))
         path = self.dir / name
@@ -220,9 +222,12 @@ class Lab:
         return ret
 
     def status(self, config):
-        """{device: its row} of `status`, {} while there is no answer yet."""
-        out = self.run(config, "status", "--format", "json", ok=(0, 1))
+        """{device: its row} of `status`, {} while there is no database to answer from yet."""
+        out = self.run(config, "status", "--format", "json", ok=(0, 1, 2))
         return {d["name"]: d for d in json.loads(out)["devices"]} if out.strip() else {}
+
+    def all_up(self, config, devices=SWITCHES):
+        return {name for name, d in self.status(config).items() if d["up"]} >= set(devices)
 
     def run(self, config, *args, ok=(0,)):
         r = subprocess.run([self.rocewatch, "-c", config, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)

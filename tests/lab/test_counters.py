@@ -17,7 +17,7 @@ NEAR_NS = 200 * 10**6
 def test(lab):
     config = lab.config(interval="500ms", capture=False)
     agent = lab.agent(config)
-    wait_for("six switches up", lambda: {n for n, d in lab.status(config).items() if d["up"]} >= set(SWITCHES), 30, 0.2, agent)
+    wait_for("six switches up", lambda: lab.all_up(config), 30, 0.2, agent)
     recorder = KernelRecorder(lab, SWITCHES)
     recorder.start()
     lab.sinks()

@@ -20,7 +20,7 @@ def test(lab):
     os.kill(lab.pid[DEAD], signal.SIGSTOP)
     config = lab.config(interval="1s", timeout="2s", capture=False, switches=LEAVES + [DEAD])
     agent = lab.agent(config)
-    wait_for("four switches up", lambda: {n for n, d in lab.status(config).items() if d["up"]} >= set(LEAVES), 30, 0.2, agent)
+    wait_for("four switches up", lambda: lab.all_up(config, LEAVES), 30, 0.2, agent)
 
     def complaints():
         return [(t, line) for t, level, line in lab.log_lines(DEAD) if level.startswith(("warn", "err"))]

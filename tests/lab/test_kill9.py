@@ -9,7 +9,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lab import SWITCHES, check, main, wait_for  # noqa: E402
+from lab import check, main, wait_for  # noqa: E402
 
 KILLS_POLLING = 20 # while polls are being stored
 KILLS_STARTING = 5 # at any moment of the start
@@ -24,7 +24,7 @@ def test(lab):
     witnessed = []  # (t_ns, device, port, value): each must still be there at the end
 
     def newest():
-        rows = lab.samples(config, "port.out_octets", "30s") if (lab.dir / "rocewatch.db").exists() else []
+        rows = lab.samples(config, "port.out_octets", "30s")
         return rows[-1] if rows else None
 
     ages = []
@@ -35,6 +35,7 @@ def test(lab):
         def polled():
             row = newest()
             return row if row and row[0] > began else None
+        wait_for("run %d: six switches up" % (n + 1), lambda: lab.all_up(config), 30, 0.05, agent)
         wait_for("run %d: polls in the store" % (n + 1), polled, 30, 0.05, agent)
         time.sleep(rng.uniform(0, 2.5))  # the random moment
         check(agent.poll() is None, "run %d: the agent ended by itself with %s" % (n + 1, agent.returncode))
@@ -56,7 +57,7 @@ def test(lab):
         check(lab.store_ok(), "start %d: integrity_check failed" % (n + 1))
 
     agent = lab.agent(config)
-    wait_for("six switches up after the last kill", lambda: {n for n, d in lab.status(config).items() if d["up"]} >= set(SWITCHES), 30, 0.2, agent)
+    wait_for("six switches up after the last kill", lambda: lab.all_up(config), 30, 0.2, agent)
     check(lab.end(agent) == 0, "the last agent did not end well")
     stored = set(row[:4] for row in lab.samples(config, "port.out_octets", "30m"))
     check(all(row[:4] in stored for row in witnessed), "polls that were committed before a kill are gone")
