@@ -179,6 +179,7 @@ int main(int argc, char **argv)
 	struct entities *entities = entities_new();
 	struct series_memory *memory = series_memory_new(entities, INT64_MAX / 4);
 	struct sample_list samples = {0};
+	rw_cleanup(arena_freep) struct arena *turn = arena_new(); /* before the first goto, which would skip its birth but not its end */
 	int code = 1;
 	if (replay_read(samples_path.s, entities, &samples, &e) < 0) {
 		failed(samples_path.s, &e);
@@ -194,7 +195,6 @@ int main(int argc, char **argv)
 	memcpy(&window_ns, (const char *)options + an->window_offset, sizeof(window_ns));
 	int64_t last_ns = samples.v[samples.n - 1].t_ns, interval_ns = replay_interval(samples.v, samples.n);
 	struct story stories[64] = {0};
-	rw_cleanup(arena_freep) struct arena *turn = arena_new();
 	code = 0;
 	for (int64_t t = samples.v[0].t_ns / window_ns * window_ns; t + window_ns <= last_ns; t += window_ns) {
 		arena_reset(turn);
