@@ -294,6 +294,12 @@ static struct config_gnmi *build_gnmi(struct build *b, struct tree_gnmi *t)
 	return g;
 }
 
+static bool lists_nothing(const struct yaml_node *root, const char *key)
+{
+	const struct yaml_item *i = yaml_get(root, key);
+	return !i || (i->value->kind == YAML_LIST && i->value->n == 0);
+}
+
 static void build_devices(struct build *b)
 {
 	struct config *c = b->c;
@@ -311,7 +317,7 @@ static void build_devices(struct build *b)
 		if (b->mode == CONFIG_FULL && !yaml_get(t->node, "snmp") && !yaml_get(t->node, "gnmi"))
 			build_error(b, t->node, "%s: has no address; add 'snmp: { address: ..., credentials: ... }' or a gnmi section", t->name ? t->name : "device");
 	}
-	if (b->mode == CONFIG_FULL && l->n == 0 && c->tree->captures.n == 0 && !yaml_get(b->root, "devices") && !yaml_get(b->root, "capture"))
+	if (b->mode == CONFIG_FULL && lists_nothing(b->root, "devices") && lists_nothing(b->root, "capture"))
 		build_error(b, b->root, "nothing to watch: add 'devices:' (rocewatch config explain devices) or 'capture:'");
 }
 

@@ -89,9 +89,19 @@ static int check_ip(const char *s, struct err *e)
 	return err_set(e, -EINVAL, "read '%.64s', expected an IPv4 or IPv6 address of this machine", s);
 }
 
-static int check_url(const char *s, struct err *e)
+/* "scheme://user:password@host" would put a secret into files, listings and the database. The text is not repeated. */
+static int check_no_login(const char *s, struct err *e)
 {
 	int r = check_text(s, e);
+	const char *authority = strstr(s, "://");
+	if (r == 0 && authority && authority[3 + strcspn(authority + 3, "/?#@")] == '@')
+		r = err_set(e, -EINVAL, "read a URL with a log-in ('...@') in it, expected one without: secrets are never written into the configuration");
+	return r;
+}
+
+static int check_url(const char *s, struct err *e)
+{
+	int r = check_no_login(s, e);
 	if (r == 0 && ((strncmp(s, "http://", 7) != 0 && strncmp(s, "https://", 8) != 0) || strlen(s) < 9))
 		r = err_set(e, -EINVAL, "read '%.64s', expected a URL such as \"http://127.0.0.1:9093\"", s);
 	return r;
@@ -297,7 +307,7 @@ static const struct field retention_rows[] = {
 TABLE(retention_section, tree_retention, retention_rows, "How long history is kept.");
 
 static const struct field store_rows[] = {
-	VALUE(tree_store, path, "path", OPT_STRING, "/var/lib/rocewatch/rocewatch.db", NULL, NULL, "Database file, or clickhouse://HOST:PORT/DATABASE.", .check = check_text),
+	VALUE(tree_store, path, "path", OPT_STRING, "/var/lib/rocewatch/rocewatch.db", NULL, NULL, "Database file, or clickhouse://HOST:PORT/DATABASE.", .check = check_no_login),
 	VALUE(tree_store, quota_bytes, "quota", OPT_SIZE, "40GB", "1MB", "1000TB", "The oldest raw samples go when the database grows past this."),
 	SECTION(tree_store, retention, "retention", retention_section),
 };
