@@ -550,7 +550,7 @@ static int run_interface(const char *interface, int64_t for_ns, const struct glo
 	struct sigaction sa = {.sa_handler = on_signal}, old_int, old_term;
 	sigaction(SIGINT, &sa, &old_int);
 	sigaction(SIGTERM, &sa, &old_term);
-	if (!for_ns && !g->quiet)
+	if (!for_ns && !g->quiet && isatty(STDERR_FILENO))
 		fprintf(stderr, "capturing on %s; Ctrl-C ends it and prints the report\n", interface);
 	struct pcap_watch_stats stats = {0};
 	struct err e = {0};

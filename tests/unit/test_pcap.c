@@ -11,12 +11,14 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
@@ -313,6 +315,17 @@ static void wait_for(struct live *v, const char *what, enum target_state state, 
 			target_state_name(capture_state(v->capture)->state), capture_state(v->capture)->reason, v->packets, v->totals);
 }
 
+/* The effective capabilities, taken away and given back; the permitted ones stay. */
+static void rights(bool have)
+{
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct d[2];
+	assert_int_equal(syscall(SYS_capget, &h, d), 0);
+	for (int i = 0; i < 2; i++)
+		d[i].effective = have ? d[i].permitted : 0;
+	assert_int_equal(syscall(SYS_capset, &h, d), 0);
+}
+
 static void test_live(void **state)
 {
 	struct live v = {.contiguous = true};
@@ -375,26 +388,33 @@ static void test_live(void **state)
 	assert_int_equal(v.packets, 200);
 	assert_true(v.contiguous);
 
-	/* Down and up again; then gone and made anew. */
+	/* Down and up again, without the rights to open anew: the old handle is revived. */
+	struct frame_spec s = spec_write_only(7, 900, 100);
 	in_namespace(&v, "ip link set rwb down");
+	rights(false);
 	wait_for(&v, "the loss to be seen", TARGET_BACKOFF, 0, 0);
+	rights(true);
 	in_namespace(&v, "ip link set rwb up");
+	rights(false);
 	wait_for(&v, "the return", TARGET_UP, 0, 0);
+	send_frame(&v, &s);
+	wait_for(&v, "a packet over the old handle", TARGET_UP, 201, 0);
+	rights(true);
+	/* Gone and made anew. */
 	close(v.sender);
 	in_namespace(&v, "ip link del rwa");
 	wait_for(&v, "the interface to vanish", TARGET_BACKOFF, 0, 0);
 	in_namespace(&v, up);
 	wait_for(&v, "the new interface", TARGET_UP, 0, 0);
 	sender_open(&v);
-	struct frame_spec s = spec_write_only(7, 900, 100);
 	send_frame(&v, &s);
-	wait_for(&v, "a packet over the new interface", TARGET_UP, 201, 0);
+	wait_for(&v, "a packet over the new interface", TARGET_UP, 202, 0);
 
 	/* What was captured shortly before the end is not lost. */
 	send_frame(&v, &s);
-	wait_for(&v, "the end", TARGET_UP, 201, v.totals + 1);
+	wait_for(&v, "the end", TARGET_UP, 202, v.totals + 1);
 	capture_free(v.capture);
-	assert_int_equal(v.packets, 202);
+	assert_int_equal(v.packets, 203);
 	assert_int_equal(entities_find(v.entities, "leaf1", "swp1", PRIO_NONE) != ENTITY_NONE, 1);
 
 	/* Our own namespace was never left behind. */

@@ -55,6 +55,30 @@ def against_tshark(doc, path):
     assert ours == dict(qps), (path, ours, qps)
 
 
+def refusals(program, folder):
+    """What is no capture: exit 1, one clear line on stderr, nothing on stdout. Bad usage: exit 2. Several files: what can be read is reported."""
+    note = os.path.join(folder, "note.txt")
+    open(note, "w").write("no capture")
+    empty = os.path.join(folder, "empty.pcap")
+    open(empty, "w").close()
+    good = os.path.join(folder, "healthy.pcap")
+    for args, code, says in [
+        ([os.path.join(folder, "missing.pcap")], 1, "no such file"), ([folder], 1, "directory"), ([empty], 1, "empty"), ([note], 1, "not a capture"),
+        (["-i", "no-such-if0"], 1, "no-such-if0"), ([], 2, "no capture file"), (["-i", "lo", good], 2, "not both"),
+        (["--for", "5s", good], 2, "--for"), (["-i", "lo", "--for", "5"], 2, "a duration"),
+    ]:
+        done = subprocess.run([program, "pcap", "--format", "json"] + args, capture_output=True, text=True)
+        assert done.returncode == code and says in done.stderr and not done.stdout, (args, done)
+        assert code == 2 or done.stderr.count("\n") == 1, (args, done.stderr)
+    done = subprocess.run([program, "pcap", "--format", "json", good, note, good], capture_output=True, text=True)
+    assert done.returncode == 1 and len(json.loads(done.stdout)["captures"]) == 2, done
+    done = subprocess.run([program, "pcap", "--format", "csv", good], capture_output=True, text=True)
+    assert done.stdout.startswith("file,src,dst,dst_qp,packets,octets,") and done.stdout.count("\n") == 3, done
+    with open(good) as f:
+        done = subprocess.run([program, "pcap", "-"], stdin=f, capture_output=True, text=True)
+    assert done.returncode == 0 and "RC_RDMA_WRITE_MIDDLE 38" in done.stdout, done
+
+
 def main():
     make, program, update = sys.argv[1], sys.argv[2], "--update" in sys.argv
     failed = False
@@ -73,6 +97,7 @@ def main():
                 sys.stdout.writelines(difflib.unified_diff(want.splitlines(True), text.splitlines(True), name + " expected", name + " got"))
             if have_tshark:
                 against_tshark(doc, os.path.join(folder, name))
+        refusals(program, folder)
     print("captures:", "differ" if failed else "as expected", "and as tshark reads them" if have_tshark else "(no tshark to compare with)")
     return failed
 
