@@ -19,6 +19,8 @@
 #include "agent/base/str.h"
 #include "agent/incident.h"
 
+#define LESS_SURE 0.1 /* of confidence: a larger difference means that evidence is missing which was there before */
+
 struct slot {
 	struct story *story; /* under way, NULL when none is */
 	int64_t seen_ns;     /* end of the newest window that counted: after a restart windows are seen again */
@@ -162,7 +164,7 @@ static bool judge_cause(struct story *s, const struct finding *f)
 		free(s->candidate);
 		s->candidate = NULL;
 		s->candidate_windows = 0;
-		return strength_of(f) >= s->strength;
+		return strength_of(f) >= s->strength && !(f->confidence_ratio < s->i.confidence_ratio - LESS_SURE);
 	}
 	if (!str_eq(s->candidate, f->cause)) {
 		free(s->candidate);
@@ -170,8 +172,9 @@ static bool judge_cause(struct story *s, const struct finding *f)
 		s->candidate_windows = 0;
 	}
 	s->candidate_windows++;
-	bool as_sure = !(f->confidence_ratio < s->i.confidence_ratio); /* an unknown confidence on either side does not hold it up */
-	if (!as_sure && s->candidate_windows < s->hold)
+	/* an unknown confidence on either side does not hold it up */
+	bool as_sure = !(f->confidence_ratio < s->i.confidence_ratio), clearly_less = f->confidence_ratio < s->i.confidence_ratio - LESS_SURE;
+	if (clearly_less || (!as_sure && s->candidate_windows < s->hold))
 		return false;
 	if (s->i.state != INCIDENT_PENDING)
 		story_note(s, f->to_ns, "cause: %s, was %s", f->cause, s->i.cause);

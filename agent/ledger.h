@@ -9,11 +9,13 @@
  * opened window), so live and replay agree. Pure of clock and I/O: time comes with the findings; what changed is told to @changed.
  *
  * What an open incident says (summary, evidence, flows, roles, next steps, confidence, value) comes from its strongest OVER window:
- * the one furthest above its threshold, the later one when equal. Severity only rises while it is open.
+ * the one furthest above its threshold, the later one when equal. A window that is clearly less sure (by more than 0.1: packets or
+ * counters are missing that were there before) does not replace it. Severity only rises while it is open.
  *
  * A cause may change while the incident is open, as better evidence arrives. The id stays (it names the story, not our opinion of it)
  * and the timeline says when and from what. The new cause is taken at once when it is held with at least the confidence of the old one,
- * else after it was given in `hold` OVER windows in a row, so that one window without packets does not unsay what packets showed.
+ * after `hold` OVER windows in a row when it is a little less sure, and not at all when it is clearly less sure: that a capture ended
+ * does not unsay what its packets showed.
  *
  * clear_hold is the hold of the finding: as many quiet windows close an incident as loud ones opened it.
  */

@@ -15,6 +15,7 @@
 #include "collectors/roce_parse.h"
 
 #define YAML_MAX (1u << 20)
+#define INTERVALS_MAX 1000000 /* of one case; beyond, only those with packets have rows */
 
 static void free_config(struct config **c) { config_free(*c); }
 static void free_reader(struct pcap_reader **r) { pcap_reader_free(*r); }
@@ -64,6 +65,8 @@ static enum flow_dir direction_of(const char *text)
 	return str_eq(text, "in") ? FLOW_DIR_IN : str_eq(text, "out") ? FLOW_DIR_OUT : FLOW_DIR_UNKNOWN;
 }
 
+static int64_t interval_end(int64_t t_ns, int64_t interval_ns) { return (t_ns / interval_ns + 1) * interval_ns; }
+
 static void take_rows(struct flow_list *out, struct flow_table *t, int64_t from_ns, int64_t to_ns, uint32_t entity, enum flow_dir dir)
 {
 	struct flow_sample rows[FLOW_TOP + 1];
@@ -75,26 +78,59 @@ static void take_rows(struct flow_list *out, struct flow_table *t, int64_t from_
 	flow_table_next(t);
 }
 
-static int read_packets(const char *dir, const struct config_capture *c, struct entities *entities, struct flow_list *out, struct err *e)
+/* When the captures of the case ran: from the first packet of any to the last of any. */
+struct span {
+	int64_t first_ns, last_ns;
+	bool any;
+};
+
+static void span_take(struct span *s, int64_t t_ns)
+{
+	if (!s->any || t_ns < s->first_ns)
+		s->first_ns = t_ns;
+	if (!s->any || t_ns > s->last_ns)
+		s->last_ns = t_ns;
+	s->any = true;
+}
+
+static int read_span(const char *dir, const struct config_capture *c, struct span *span, struct err *e)
+{
+	rw_cleanup(str_done) struct str path = {0};
+	rw_cleanup(free_reader) struct pcap_reader *reader = NULL;
+	struct pcap_record record;
+	int rc = open_packets(dir, c->name, &reader, &path, e);
+	while (rc == 0 && (rc = pcap_reader_next(reader, &record, e)) == 1) {
+		span_take(span, record.t_ns);
+		rc = 0;
+	}
+	return rc;
+}
+
+/*
+ * Intervals in which this capture saw nothing have a row of totals too, as they have live: "no packets on this member" is what an
+ * analyzer needs to know. Only while the captures ran: before and after, nothing is known.
+ */
+static int read_packets(const char *dir, const struct config_capture *c, const struct span *span, struct entities *entities,
+	struct flow_list *out, struct err *e)
 {
 	rw_cleanup(str_done) struct str path = {0};
 	rw_cleanup(free_reader) struct pcap_reader *reader = NULL;
 	rw_cleanup(free_table) struct flow_table *table = NULL;
 	struct pcap_record record;
-	/* a seed of its own would make two replays of one case differ in which flows are refused when the table is full */
-	int64_t to_ns = 0;
 	int rc = open_packets(dir, c->name, &reader, &path, e);
-	if (rc != 0)
+	if (rc != 0 || !span->any)
 		return rc;
+	enum flow_dir dir_seen = direction_of(c->direction);
 	uint32_t entity = entities_intern(entities, c->device ? c->device : "capture", c->port ? c->port : c->name, PRIO_NONE);
+	bool fill = (span->last_ns - span->first_ns) / c->interval_ns < INTERVALS_MAX;
+	int64_t to_ns = interval_end(span->first_ns, c->interval_ns);
+	/* the same seed every time: else two replays of one case could refuse different flows when the table is full */
 	table = flow_table_new(FLOW_TABLE_LIMIT, c->sampling, hash_bytes(c->name, strlen(c->name), 0));
 	while ((rc = pcap_reader_next(reader, &record, e)) == 1) {
 		struct roce_packet packet;
-		if (to_ns == 0)
-			to_ns = (record.t_ns / c->interval_ns + 1) * c->interval_ns;
-		if (record.t_ns >= to_ns) { /* intervals without a packet have no rows: nothing was seen is what they say */
-			take_rows(out, table, to_ns - c->interval_ns, to_ns, entity, direction_of(c->direction));
-			to_ns = (record.t_ns / c->interval_ns + 1) * c->interval_ns;
+		while (record.t_ns >= to_ns) {
+			take_rows(out, table, to_ns - c->interval_ns, to_ns, entity, dir_seen);
+			to_ns = fill ? to_ns + c->interval_ns : interval_end(record.t_ns, c->interval_ns);
 		}
 		roce_parse(record.link, record.p, record.n, record.wire, 0, &packet);
 		if (packet.kind == PACKET_ROCE)
@@ -102,8 +138,11 @@ static int read_packets(const char *dir, const struct config_capture *c, struct 
 	}
 	if (rc < 0)
 		return rc;
-	if (to_ns != 0)
-		take_rows(out, table, to_ns - c->interval_ns, to_ns, entity, direction_of(c->direction));
+	for (; to_ns <= interval_end(span->last_ns, c->interval_ns); to_ns += c->interval_ns) {
+		take_rows(out, table, to_ns - c->interval_ns, to_ns, entity, dir_seen);
+		if (!fill)
+			break;
+	}
 	return 0;
 }
 
@@ -124,9 +163,13 @@ static int by_end(const void *a, const void *b)
 int replay_captures(const char *dir, const struct config *config, struct entities *entities, struct flow_list *out, struct err *e)
 {
 	rw_cleanup(free_config) struct config *captures = NULL;
+	struct span span = {0};
 	int rc = read_yaml(dir, config, &captures, e);
-	for (size_t k = 0; rc == 0 && captures && k < captures->n_captures; k++)
-		rc = read_packets(dir, &captures->captures[k], entities, out, e);
+	size_t n = rc == 0 && captures ? captures->n_captures : 0;
+	for (size_t k = 0; rc == 0 && k < n; k++)
+		rc = read_span(dir, &captures->captures[k], &span, e);
+	for (size_t k = 0; rc == 0 && k < n; k++)
+		rc = read_packets(dir, &captures->captures[k], &span, entities, out, e);
 	if (rc != 0)
 		out->n = 0;
 	else if (out->n > 1)

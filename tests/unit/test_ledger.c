@@ -221,8 +221,9 @@ static void test_cause_changes(void **state)
 	} rows[] = {
 		{"surer: at once", 0.9, 1, "ecmp_low_entropy"},
 		{"as sure: at once", 0.5, 1, "ecmp_low_entropy"},
-		{"less sure, one window", 0.3, 1, "ecmp_imbalance"},
-		{"less sure, but held", 0.3, 3, "ecmp_low_entropy"},
+		{"a little less sure, one window", 0.45, 1, "ecmp_imbalance"},
+		{"a little less sure, but held", 0.45, 3, "ecmp_low_entropy"},
+		{"clearly less sure, however long", 0.3, 9, "ecmp_imbalance"},
 	};
 	struct config *c = config_of(yaml);
 	for (size_t k = 0; k < rw_countof(rows); k++) {

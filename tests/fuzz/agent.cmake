@@ -1,0 +1,1 @@
+rw_fuzz(samples_tsv rw_collectors)
