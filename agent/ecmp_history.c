@@ -110,6 +110,7 @@ int ecmp_history_each(struct context *x, ecmp_history_fn *fn, void *arg, struct 
 #define FLOWS_WANTED 16
 
 struct collect {
+	const struct config *config;
 	const struct fabric *fabric;
 	const char *device, *group;
 	struct spine_imbalance *report;
@@ -126,11 +127,22 @@ static bool wanted(const struct collect *c, const char *device, const char *grou
 	return str_glob(c->group, both.s);
 }
 
+/* A device that is configured to be polled and is not heard of is missing; one that is only drawn in the fabric is not. */
+static bool expected(const struct collect *c, const struct ecmp_measure *m)
+{
+	if (m->observed)
+		return true;
+	for (size_t i = 0; i < c->config->n_devices; i++)
+		if (str_eq(c->config->devices[i].name, m->device))
+			return c->config->devices[i].snmp || c->config->devices[i].gnmi;
+	return false;
+}
+
 static int collect_window(void *arg, const struct window *w, const struct ecmp_measure *m, size_t n, struct arena *turn)
 {
 	struct collect *c = arg;
 	for (size_t i = 0; i < n; i++) {
-		if (!wanted(c, m[i].device, m[i].group) || !spine_imbalance_add(c->report, &m[i]))
+		if (!wanted(c, m[i].device, m[i].group) || !expected(c, &m[i]) || !spine_imbalance_add(c->report, &m[i]))
 			continue;
 		const struct fabric_group *g = fabric_group(fabric_device(c->fabric, m[i].device), m[i].group);
 		struct finding_flow *flows;
@@ -153,7 +165,7 @@ static bool any_wanted(const struct collect *c)
 int ecmp_history_collect(struct context *x, const char *device, const char *group, struct spine_imbalance **ret, struct ecmp_history *ret_h,
 	struct err *e)
 {
-	struct collect c = {.fabric = x->config->fabric, .device = device, .group = group};
+	struct collect c = {.config = x->config, .fabric = x->config->fabric, .device = device, .group = group};
 	const struct ecmp_options *o = config_options(x->config, "analyzers", "ecmp_imbalance");
 	if (!o)
 		return err_set(e, -EINVAL, "the configuration has no options for analyzers.ecmp_imbalance");

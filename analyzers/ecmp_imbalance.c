@@ -397,6 +397,8 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 	struct ecmp_measure *m;
 	size_t n = ecmp_measure_all(in->fabric, in->window, &p, in->arena, &m);
 	for (size_t i = 0; i < n; i++) {
+		if (!m[i].observed) /* nobody polls it: that is the fabric's business, not a finding in each window */
+			continue;
 		const struct fabric_device *d = fabric_device(in->fabric, m[i].device);
 		finding_of(in, fabric_group(d, m[i].group), &m[i], out);
 	}

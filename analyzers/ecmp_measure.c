@@ -156,6 +156,8 @@ void ecmp_measure(const struct fabric_group *g, const struct window *w, const st
 	for (size_t i = 0; i < g->n_members; i++) {
 		struct ecmp_member *e = &m->members[i];
 		measure_member(g, i, w, p, a, e);
+		m->observed = m->observed || entities_find(w->entities, g->device->name, g->members[i]->name, PRIO_NONE) != ENTITY_NONE ||
+			e->link != ECMP_LINK_ABSENT;
 		m->n_down += e->link == ECMP_LINK_DOWN;
 		m->n_absent += e->link == ECMP_LINK_ABSENT;
 		m->n_live += e->link == ECMP_LINK_UP;

@@ -45,6 +45,7 @@ struct ecmp_measure {
 	double coverage_ratio;
 	enum ecmp_verdict verdict;
 	bool hashed;                 /* a static hash spreads it: only then is there a chance baseline */
+	bool observed;               /* a member was ever heard of; false for devices that are declared and never polled */
 	bool equal_weights;          /* a capacity is unknown: members count alike */
 	size_t n_down, n_absent;     /* members without a link, without samples */
 	size_t n_live;               /* members the imbalance is taken over */

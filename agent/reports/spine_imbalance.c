@@ -101,7 +101,7 @@ static struct group_sum *group_of(struct spine_imbalance *s, const struct ecmp_m
 	g->members = rw_calloc(m->n_members, sizeof(*g->members));
 	g->ring = rw_calloc(s->o.hold, sizeof(*g->ring));
 	for (size_t i = 0; i < m->n_members; i++)
-		g->members[i] = (struct member_sum){.port = m->members[i].port, .peer = m->members[i].peer};
+		g->members[i] = (struct member_sum){.port = m->members[i].port, .peer = m->members[i].peer ? m->members[i].peer : ""};
 	s->last = s->n_groups++;
 	s->cursor = s->n_groups;
 	return g;
@@ -290,6 +290,19 @@ static const struct member_sum *persistent_of(const struct group_sum *g)
 	return NULL;
 }
 
+/* The neighbour whose links are hot in as many windows, when the place moves among several links to it. */
+static const char *persistent_peer_of(const struct group_sum *g)
+{
+	for (size_t i = 0; i < g->n_members && g->over; i++) {
+		uint64_t hot = 0;
+		for (size_t k = 0; k < g->n_members; k++)
+			hot += str_eq(g->members[k].peer, g->members[i].peer) ? g->members[k].hot_over : 0;
+		if (*g->members[i].peer && (double)hot >= PERSISTENT_SHARE * (double)g->over)
+			return g->members[i].peer;
+	}
+	return NULL;
+}
+
 size_t spine_imbalance_groups(const struct spine_imbalance *s)
 {
 	return s->n_groups;
@@ -406,6 +419,7 @@ static json_t *group_json(const struct spine_imbalance *s, const struct group_su
 		{"flows_note", json_string_or_null(g->n_flows_known ? NULL : g->flows_note)},
 		{"persistent_member", json_string_or_null(hot ? hot->port : NULL)},
 		{"persistent_ratio", json_number_or_null(hot ? (double)hot->hot_over / (double)g->over : NAN)},
+		{"persistent_peer", json_string_or_null(persistent_peer_of(g))},
 		{"hot_member", json_string_or_null(g->windows ? g->members[g->worst_hot].port : NULL)},
 		{"windows", count(g->windows)},
 		{"windows_over", count(g->over)},
@@ -479,7 +493,7 @@ json_t *spine_imbalance_json(const struct spine_imbalance *s, const struct fabri
 		coverage += g->coverage_sum;
 		n_covered += g->n_covered;
 		busy += g->windows;
-		windows += g->windows + g->idle + g->unknown;
+		windows += g->windows + g->idle;
 	}
 	json_t *doc = json_object();
 	json_object_set_new(doc, "from", time_json(from_ns));

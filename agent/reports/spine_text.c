@@ -124,8 +124,11 @@ static void row(FILE *out, const json_t *doc, const json_t *g)
 	char name[80], worst[16], when[32], mean[16], chance[16], p95[16], persistent[80];
 	snprintf(name, sizeof(name), "%s %s", doc_text(g, "device"), doc_text(g, "group"));
 	const char *member = json_string_value(json_object_get(g, "persistent_member"));
+	const char *peer = json_string_value(json_object_get(g, "persistent_peer"));
 	if (member)
 		doc_member(persistent, sizeof(persistent), g, member);
+	else if (peer)
+		snprintf(persistent, sizeof(persistent), "%s (several links)", peer);
 	else
 		snprintf(persistent, sizeof(persistent), "%s", json_integer_value(json_object_get(g, "windows_over")) ? "none (moves)" : "-");
 	fprintf(out, "%-24s %7" JSON_INTEGER_FORMAT " %7" JSON_INTEGER_FORMAT "  %7s  %-17s %10s  %6s/%-6s  %-28s %-17s %s\n", name,
@@ -133,6 +136,28 @@ static void row(FILE *out, const json_t *doc, const json_t *g)
 		doc_pct(worst, sizeof(worst), doc_number(g, "worst_ratio")), clock_text(when, sizeof(when), doc, doc_text(g, "worst_at")),
 		doc_pct(mean, sizeof(mean), doc_number(g, "imbalance_ratio")), doc_pct(chance, sizeof(chance), doc_number(g, "expected_by_chance_ratio")),
 		doc_pct(p95, sizeof(p95), doc_number(g, "expected_p95_ratio")), persistent, doc_text(g, "verdict"), action_of(g));
+}
+
+#define ROWS_IN_FULL 16
+
+/* All groups of a small fabric; of a large one those worth a look, and the rest in one line. */
+static void print_rows(FILE *out, const json_t *doc, const json_t *groups)
+{
+	size_t n = json_array_size(groups), rest = 0;
+	double worst = -1;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *g = json_array_get(groups, i);
+		const char *action = action_of(g);
+		if (n <= ROWS_IN_FULL || (!str_eq(action, "ok") && !str_eq(action, "idle"))) {
+			row(out, doc, g);
+			continue;
+		}
+		rest++;
+		worst = fmax(worst, isnan(doc_number(g, "worst_ratio")) ? -1 : doc_number(g, "worst_ratio"));
+	}
+	char text[16];
+	if (rest)
+		fprintf(out, "other %zu: even or idle, worst window %s\n", rest, doc_pct(text, sizeof(text), worst < 0 ? NAN : worst));
 }
 
 static void members_line(FILE *out, const json_t *g, const char *hot)
@@ -186,6 +211,8 @@ static void detail(FILE *out, const json_t *doc, const json_t *g)
 	fprintf(out, "\n%s %s: %s is hot", doc_text(g, "device"), doc_text(g, "group"), doc_member(who, sizeof(who), g, hot));
 	if (persistent)
 		fprintf(out, " in %s of %" JSON_INTEGER_FORMAT " windows over", doc_pct(share, sizeof(share), doc_number(g, "persistent_ratio")), over);
+	else if (json_is_string(json_object_get(g, "persistent_peer")))
+		fprintf(out, " in the worst of %" JSON_INTEGER_FORMAT " windows over; always a link to %s", over, doc_text(g, "persistent_peer"));
 	else
 		fprintf(out, " in the worst of %" JSON_INTEGER_FORMAT " windows over; the place moves", over);
 	fprintf(out, ", %s %s\n", json_is_true(json_object_get(g, "over_now")) ? "since" : "last seen from", clock_text(since, sizeof(since), doc, doc_text(g, "over_since")));
@@ -246,8 +273,7 @@ void spine_text(FILE *out, const json_t *doc, const struct view *v, bool color, 
 	if (header)
 		fprintf(out, "%-24s %7s %7s  %7s  %-17s %10s  %6s/%-6s  %-28s %s\n", "group", "windows", title, "worst", "when", "max/mean-1", "chance",
 			"p95", "persistent member", "verdict");
-	for (size_t i = 0; i < n; i++)
-		row(out, doc, json_array_get(groups, i));
+	print_rows(out, doc, groups);
 	fprintf(out, "windows of %g s; those with mean load at or below %s of line are idle; busy %s; coverage %s\n", doc_number(doc, "window_s"),
 		doc_pct(floor, sizeof(floor), doc_number(doc, "load_floor_ratio")), doc_pct(busy, sizeof(busy), doc_number(doc, "busy_ratio")),
 		doc_pct(coverage, sizeof(coverage), doc_number(doc, "coverage_ratio")));
