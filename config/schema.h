@@ -27,10 +27,7 @@ enum field_kind {
 	FIELD_REFUSED,  /* never allowed; .option.doc says what to write instead */
 };
 
-enum field_flags {
-	FIELD_REQUIRED = 1,
-	FIELD_NO_PRINT = 2, /* meaningless in a printed configuration */
-};
+enum field_flags { FIELD_REQUIRED = 1 };
 
 struct section;
 struct field {
