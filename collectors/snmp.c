@@ -403,7 +403,7 @@ static void head_take(struct snmp_target *t, const struct snmp_answer *a)
 		else if (snmp_oid_order(v->oid, OID(if_table_last_change)) == 0)
 			changed = v->number;
 		else if (t->profile->cell_oid.n)
-			snmp_decoder_cell(t->decoder, v->number);
+			snmp_decode_cell_told(t->decoder, v->number);
 	}
 	int64_t now = loop_now(t->loop).ns;
 	uint64_t unknown = snmp_decode_stats(t->decoder)->unknown_ports;
@@ -459,6 +459,8 @@ static void decode(struct snmp_target *t)
 			if (t->slow)
 				w->n_want = snmp_decode_needed(w->table, w->rows, w->want);
 		}
+	if (t->slow)
+		snmp_decode_cell(t->decoder, &t->samples);
 	t->unknown_ports = snmp_decode_stats(t->decoder)->unknown_ports;
 }
 

@@ -11,6 +11,7 @@
 
 #define NAME_MAX_BYTES 96
 #define PRIORITIES 8
+#define CELL_MAX_BYTES 65536
 
 struct port {
 	struct snmp_port seen; /* what the outside may look at; name and alias are owned */
@@ -44,6 +45,7 @@ struct snmp_decoder {
 	const struct profile *profile;
 	char *device;
 	uint64_t cell_bytes;
+	bool cell_told; /* by the device, not only by the profile */
 	struct port **ports; /* by ifIndex order of appearance */
 	size_t n_ports, cap_ports;
 	struct map *by_index;
@@ -98,9 +100,21 @@ void snmp_decoder_free(struct snmp_decoder *d)
 	free(d);
 }
 
-void snmp_decoder_cell(struct snmp_decoder *d, uint64_t cell_bytes)
+void snmp_decode_cell_told(struct snmp_decoder *d, uint64_t cell_bytes)
 {
-	d->cell_bytes = cell_bytes ? cell_bytes : d->profile->cell_bytes;
+	if (cell_bytes == 0 || cell_bytes > CELL_MAX_BYTES)
+		return;
+	d->cell_bytes = cell_bytes;
+	d->cell_told = true;
+}
+
+void snmp_decode_cell(struct snmp_decoder *d, struct sample_list *out)
+{
+	if (!d->cell_told)
+		return;
+	rw_grow(out->v, out->n, out->cap);
+	out->v[out->n++] = (struct sample){.value = d->cell_bytes, .entity = entities_intern(d->entities, d->device, NULL, PRIO_NONE),
+		.metric = M_CFG_CELL, .source = SOURCE_SNMP};
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------------- */

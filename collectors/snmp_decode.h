@@ -24,7 +24,9 @@ struct snmp_port {
 /* @entities and @profile are lent for its life; @device is copied. */
 struct snmp_decoder *snmp_decoder_new(struct entities *entities, const char *device, const struct profile *profile);
 void snmp_decoder_free(struct snmp_decoder *d); /* NULL is fine */
-void snmp_decoder_cell(struct snmp_decoder *d, uint64_t cell_bytes); /* as the device told it; 0 = the profile's */
+/* snmp_decode_cell_told - the size of a buffer cell as the device says it; snmp_decode_cell() makes the sample of it, if it did. */
+void snmp_decode_cell_told(struct snmp_decoder *d, uint64_t cell_bytes);
+void snmp_decode_cell(struct snmp_decoder *d, struct sample_list *out);
 
 /* snmp_decode_begin - the tables of a new poll follow: forgets which ports were new or had a discontinuity in the one before. */
 void snmp_decode_begin(struct snmp_decoder *d);

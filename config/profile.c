@@ -118,14 +118,15 @@ static int by_name(const void *a, const void *b)
 	return gx != gy ? (gx ? -1 : 1) : strcmp(x->profile->name, y->profile->name);
 }
 
+/* set_finish - follow "extends". The built-in ones are finished before site files are read: a site's "generic" does not change them. */
 static int set_finish(struct profiles *p, struct err_list *errors)
 {
 	int rc = 0;
 	for (size_t i = 0; i < p->n; i++)
-		if (extend(p, &p->drafts[i], errors) < 0)
+		if (!p->drafts[i].extended && extend(p, &p->drafts[i], errors) < 0)
 			rc = -EINVAL;
 	for (size_t i = 0; i < p->n; i++)
-		p->drafts[i].extends = NULL;
+		p->drafts[i].extended = true;
 	qsort(p->drafts, p->n, sizeof(*p->drafts), by_name);
 	return rc;
 }
@@ -136,7 +137,7 @@ static int read_builtin(struct profiles *p, struct err_list *errors)
 	for (const struct profile_text *t = profile_texts; t->file; t++)
 		if (set_read(p, t->text, t->n, t->file, errors) < 0)
 			rc = -EINVAL;
-	return rc;
+	return rc == 0 ? set_finish(p, errors) : rc;
 }
 
 static int is_profile_file(const struct dirent *d)

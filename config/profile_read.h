@@ -21,6 +21,7 @@ struct profile_draft { /* a profile before its "extends" was followed */
 	const char **without; /* tables of the extended one that are left out */
 	int *without_lines;
 	size_t n_without;
+	bool extended; /* "extends" has been followed */
 };
 
 /* profile_read - 0, or -EINVAL with errors added. Everything lives in @a. */

@@ -14,6 +14,8 @@ IF, IFX = "1.3.6.1.2.1.2.2.1", "1.3.6.1.2.1.31.1.1.1"
 def read(f):
     walk = {}
     for line in f:
+        if "No more variables left" in line:  # the end of the view, told with the name of the last variable
+            continue
         m = re.match(r"\.([0-9.]+) = (?:([A-Za-z0-9 ]+): )?(.*)$", line.rstrip("\n"))
         if not m:
             continue
