@@ -160,11 +160,49 @@ static void print_rows(FILE *out, const json_t *doc, const json_t *groups)
 		fprintf(out, "other %zu: even or idle, worst window %s\n", rest, doc_pct(text, sizeof(text), worst < 0 ? NAN : worst));
 }
 
+#define MEMBERS_IN_FULL 8
+
+/* Many members: per neighbour, lowest to highest link. */
+static void peers_load(FILE *out, const json_t *members)
+{
+	size_t n = json_array_size(members);
+	bool any = false;
+	for (size_t i = 0; i < n; i++) {
+		const char *peer = doc_text(json_array_get(members, i), "peer");
+		double min = INFINITY, max = -1;
+		size_t links = 0;
+		bool seen = false;
+		for (size_t k = 0; k < n; k++) {
+			const json_t *m = json_array_get(members, k);
+			if (!str_eq(doc_text(m, "peer"), peer))
+				continue;
+			seen = seen || k < i;
+			links++;
+			double u = doc_number(m, "utilization_ratio");
+			if (isnan(u))
+				continue;
+			min = fmin(min, u);
+			max = fmax(max, u);
+		}
+		if (seen)
+			continue;
+		char low[16], high[16];
+		fprintf(out, "%s%s %s..%s of line (%zu links)", any ? ", " : "", peer, doc_pct(low, sizeof(low), max < 0 ? NAN : min),
+			doc_pct(high, sizeof(high), max < 0 ? NAN : max), links);
+		any = true;
+	}
+	fprintf(out, " (busy windows)\n");
+}
+
 static void members_line(FILE *out, const json_t *g, const char *hot)
 {
 	const json_t *members = json_object_get(g, "members");
 	fprintf(out, "  load   ");
-	for (size_t i = 0; i < json_array_size(members) && i < 16; i++) {
+	if (json_array_size(members) > MEMBERS_IN_FULL) {
+		peers_load(out, members);
+		return;
+	}
+	for (size_t i = 0; i < json_array_size(members); i++) {
 		const json_t *m = json_array_get(members, i);
 		char util[16];
 		const char *link = doc_text(m, "link");
@@ -177,8 +215,6 @@ static void members_line(FILE *out, const json_t *g, const char *hot)
 		fprintf(out, "%s%s%s %s%s", i ? ", " : "", doc_text(m, "port"), str_eq(doc_text(m, "port"), hot) ? "*" : "",
 			str_eq(link, "up") ? doc_pct(util, sizeof(util), ratio) : link, str_eq(link, "up") ? " of line" : "");
 	}
-	if (json_array_size(members) > 16)
-		fprintf(out, ", and %zu more", json_array_size(members) - 16);
 	fprintf(out, " (busy windows)\n");
 }
 
