@@ -28,6 +28,7 @@ def test(lab):
         t = time.time_ns()
         agent.send_signal(signal.SIGHUP)
         return t
+    wait_for("five switches up", lambda: lab.all_up(config, LEAVES + ["spine1"]), 30, 0.2, agent)
     wait_for("five switches polled", lambda: newer(LEAVES + ["spine1"], 2, 0), 30, 0.2, agent)
 
     before = lab.targets(reader)
