@@ -289,7 +289,7 @@ static int retain_chunk(struct store_writer *w, bool *ret_more)
 			*ret_more = true;
 			return SQLITE_OK;
 		}
-		if (w->retain_entity >= w->n_seen) {
+		if (w->retain_entity > w->last_entity) {
 			w->retain_entity = 1;
 			w->retain_table++;
 			continue;

@@ -66,6 +66,8 @@ static int prepare_table(struct store_writer *w, struct writer_table *t, unsigne
 
 void writer_seen_room(struct store_writer *w, uint32_t entity)
 {
+	if (entity > w->last_entity)
+		w->last_entity = entity;
 	if (entity < w->n_seen)
 		return;
 	size_t n = w->n_seen ? w->n_seen : 256;

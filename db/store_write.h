@@ -41,6 +41,7 @@ struct store_writer {
 	sqlite3_stmt *small[WRITER_SMALL]; /* prepared when first needed, by position in store_jobs.c's table */
 	struct seen *seen; /* by entity: which metrics table series has */
 	size_t n_seen;
+	uint32_t last_entity; /* highest id noted */
 	struct newly *newly; /* of the open transaction */
 	size_t n_newly, cap_newly;
 	struct run *runs;
