@@ -1,0 +1,1 @@
+rw_bench(bench_store rw_db)
