@@ -240,7 +240,7 @@ static void test_which_configuration(void **state)
 	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), -EINVAL); /* a missing named one is not */
 	assert_non_null(strstr(e.file, "x.yaml"));
 	FILE *f = fopen(w->config, "w");
-	fprintf(f, "fabric: site\nstore: { path: %s }\ndevices: []\n", w->db);
+	fprintf(f, "fabric: site\nstore: { path: %s }\ncapture: [ { name: mirror, interface: lo } ]\n", w->db);
 	fclose(f);
 	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), 0); /* named by the environment only: the database's own counts */
 	assert_string_equal(x.config->fabric->name, "pod-a");
