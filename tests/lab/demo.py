@@ -34,9 +34,9 @@ def say(text=""):
     print(text, flush=True)
 
 
-def next_window():
+def next_window(later_s=0):
     """Where the next window of the analyzer begins (they lie at multiples of their length), as --since takes it."""
-    t = (int(time.time()) // WINDOW_S + 1) * WINDOW_S
+    t = (int(time.time() + later_s) // WINDOW_S + 1) * WINDOW_S
     return datetime.datetime.fromtimestamp(t, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -223,7 +223,7 @@ def story(args, lab):
     for h in hosts:
         lab.end(senders[h])
         senders[h] = lab.send(h, "--qps", "8", "--sport-list", ",".join(map(str, ports[h])))
-    fault_since = next_window()
+    fault_since = next_window(2)  # a window's first sample is one interval old: that one must see the fault alone
     seen = watch(bars, DEADLINE_S, "fault", lambda: any(
         i["subject"]["flows"] for i in incidents_of_imbalance(lab, config, since)) and judged(lab, config, fault_since))
     bars.end()

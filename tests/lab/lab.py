@@ -222,9 +222,9 @@ class Lab:
         return ret
 
     def status(self, config):
-        """{device: its row} of `status`, {} while there is no database to answer from yet."""
+        """{device: its SNMP row} of `status`, {} while there is no database to answer from yet."""
         out = self.run(config, "status", "--format", "json", ok=(0, 1, 2))
-        return {d["name"]: d for d in json.loads(out)["devices"]} if out.strip() else {}
+        return {d["name"]: d for d in json.loads(out)["devices"] if d["protocol"] == "snmp"} if out.strip() else {}
 
     def all_up(self, config, devices=SWITCHES):
         return {name for name, d in self.status(config).items() if d["up"]} >= set(devices)
