@@ -84,6 +84,7 @@ class Lab:
         atexit.register(self.down)
         r = self.fabric("up", "--owner", str(os.getpid()), stderr=subprocess.PIPE)
         if r.returncode == SKIP:
+            atexit.unregister(self.down)  # nothing was made
             print(r.stderr.strip(), file=sys.stderr)
             sys.exit(SKIP)
         if r.returncode:
@@ -165,8 +166,9 @@ class Lab:
     # --- configuration and agent ------------------------------------------------------------------------------------------
 
     def config(self, name="rocewatch.yaml", interval="1s", switches=SWITCHES, capture=True, window="5s", hold=3, overrides=None,
-               timeout="500ms", extra=""):
-        """Writes a configuration and returns its path. @overrides: {switch: "interval: 2s"}, @extra: lines at the end."""
+               timeout="500ms", extra="", profiles=None):
+        """Writes a configuration and returns its path. @overrides: {switch: "interval: 2s"}, @profiles: {switch: name}, @extra: lines at
+        the end."""
         lines = [
             "fabric: lab",
             "user: root  # the lab is root's; a user named rocewatch could not read it",
@@ -178,8 +180,8 @@ class Lab:
         ]
         for s in switches:
             more = (overrides or {}).get(s)
-            lines.append("  - { name: %s, role: %s, snmp: { address: %s, credentials: lab%s } }" % (
-                s, s.rstrip("0123456789"), self.address(s), ", " + more if more else ""))
+            lines.append("  - { name: %s, role: %s, profile: %s, snmp: { address: %s, credentials: lab%s } }" % (
+                s, s.rstrip("0123456789"), (profiles or {}).get(s, "auto"), self.address(s), ", " + more if more else ""))
         links = []
         for line in (self.dir / "wires").read_text().splitlines():
             a, a_port, b, b_port = line.split()
