@@ -232,20 +232,44 @@ static void lost(struct snmp_target *t, const char *fmt, ...)
 	told(t);
 }
 
+/* lost_by_report - SNMPv3 engines say what is wrong; the words here say what to look at. */
+static void lost_by_report(struct snmp_target *t, enum snmp_report report)
+{
+	static const char *const words[] = {
+		[REPORT_OTHER] = "the SNMPv3 engine refuses requests of user %s without a reason we know",
+		[REPORT_SECURITY_LEVEL] = "user %s may not use this security level there: check auth and priv in the credentials and on the agent",
+		[REPORT_TIME_WINDOW] = "requests of user %s are outside of the engine's time window: two agents with one engine id, or a clock that jumps",
+		[REPORT_USER] = "the agent knows no SNMPv3 user %s: check the name, and that it was created for this engine",
+		[REPORT_ENGINE] = "for user %s another engine answers than the one that was discovered: a shared address, or agents with one engine id",
+		[REPORT_DIGEST] = "wrong auth password or auth protocol for SNMPv3 user %s",
+		[REPORT_DECRYPTION] = "wrong priv password or priv protocol for SNMPv3 user %s",
+	};
+	char text[sizeof(t->state.reason)];
+	const char *user = t->device->snmp->credential->snmp->user, *at = strstr(words[report], "%s");
+	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - words[report]), words[report], user ? user : "", at + 2);
+	lost(t, "%s: %s", snmp_io_peer(t->io), text);
+}
+
 static void lost_by(struct snmp_target *t, const struct snmp_answer *a)
 {
+	const struct config_snmp_credential *c = t->device->snmp->credential->snmp;
 	const char *peer = snmp_io_peer(t->io);
+	int tries = t->device->snmp->retries + 1;
 	char timeout[32];
 	switch (a->status) {
 	case SNMP_IO_TIMEOUT:
 		t->state.timeouts++;
-		if (t->state.state == TARGET_STARTING && t->phase == PHASE_IDENT)
-			lost(t, "%s: no answer, %d tries of %s. SNMP v1/v2c looks the same for a silent host, a wrong community and an access "
-				"list: check reachability, the community file, the agent's access list", peer, t->device->snmp->retries + 1,
-				unit_duration_text(timeout, sizeof(timeout), t->device->snmp->timeout_ns));
+		unit_duration_text(timeout, sizeof(timeout), t->device->snmp->timeout_ns);
+		if (t->phase != PHASE_IDENT)
+			lost(t, "%s: no answer any more, %d tries of %s: the agent, the host or the way to it is gone", peer, tries, timeout);
+		else if (c->version != 3)
+			lost(t, "%s: no answer, %d tries of %s. SNMP v1/v2c looks the same for a silent host, a wrong community and an access list: check "
+				"reachability, the community file, the agent's access list", peer, tries, timeout);
+		else if (c->priv)
+			lost(t, "%s: the engine was found, but requests of user %s stay unanswered: agents drop a wrong priv password or priv protocol without "
+				"a word", peer, c->user);
 		else
-			lost(t, "%s: no answer any more, %d tries of %s: the agent, the host or the way to it is gone", peer,
-				t->device->snmp->retries + 1, unit_duration_text(timeout, sizeof(timeout), t->device->snmp->timeout_ns));
+			lost(t, "%s: the engine was found, but requests of user %s stay unanswered: packets get lost, or an access list is in the way", peer, c->user);
 		break;
 	case SNMP_IO_REFUSED:
 		t->state.errors++;
@@ -254,6 +278,10 @@ static void lost_by(struct snmp_target *t, const struct snmp_answer *a)
 	case SNMP_IO_UNREACHABLE:
 		t->state.errors++;
 		lost(t, "%s: %s: check the route, the firewall and snmp.source", peer, a->detail);
+		break;
+	case SNMP_IO_REPORT:
+		t->state.errors++;
+		lost_by_report(t, a->report);
 		break;
 	default:
 		t->state.errors++;
@@ -523,21 +551,32 @@ static void ident_take(struct snmp_target *t, const struct snmp_answer *a)
 
 /* --- answers ---------------------------------------------------------------------------------------------------------------------- */
 
-/* walk_error - the agent refused a request of a table. True when the walk goes on. */
-static bool walk_error(struct snmp_target *t, struct walk *w, const struct snmp_answer *a)
+/* RFC 3416 section 3; noAccess and authorizationError come from the agent's view. */
+enum { PDU_TOO_BIG = 1, PDU_NO_SUCH_NAME = 2, PDU_GEN_ERR = 5, PDU_NO_ACCESS = 6, PDU_AUTHORIZATION = 16 };
+
+/* lost_by_error - the agent answers, with an error to a request that every agent can answer. */
+static void lost_by_error(struct snmp_target *t, const struct snmp_answer *a)
 {
-	enum { NO_ERROR, TOO_BIG, NO_SUCH_NAME, GEN_ERR = 5 };
-	if (a->error_status == TOO_BIG && t->repetitions > 1) {
-		t->repetitions /= 2;
-		return true;
-	}
-	if (a->error_index >= 2) { /* 1 is sysUpTime */
-		snmp_rows_refuse(w->rows, (size_t)a->error_index - 2);
-		return true;
-	}
+	const struct config_snmp_credential *c = t->device->snmp->credential->snmp;
 	t->state.errors++;
-	w->done = true; /* without knowing which column: this table is over for now, the others go on */
-	return true;
+	if (a->error_status == PDU_AUTHORIZATION || a->error_status == PDU_NO_ACCESS)
+		lost(t, "%s: the agent does not allow %s%s to read: its access control wants another view, context or security level",
+			snmp_io_peer(t->io), c->version == 3 ? "user " : "this community", c->version == 3 ? c->user : "");
+	else
+		lost(t, "%s: the agent answers with error %d to the most common request (sysUpTime)", snmp_io_peer(t->io), a->error_status);
+}
+
+/* walk_error - the agent refused a request of a table: smaller, or without the column it names, or without this table. */
+static void walk_error(struct snmp_target *t, struct walk *w, const struct snmp_answer *a)
+{
+	if (a->error_status == PDU_TOO_BIG && t->repetitions > 1) {
+		t->repetitions /= 2;
+		return;
+	}
+	if (a->error_index >= 2 && snmp_rows_refuse(w->rows, (size_t)a->error_index - 2)) /* 1 is sysUpTime */
+		return;
+	t->state.errors++;
+	w->done = true;
 }
 
 static void walk_take(struct snmp_target *t, const struct snmp_answer *a)
@@ -574,6 +613,10 @@ static void on_answer(void *arg, const struct snmp_answer *a)
 		lost_by(t, a);
 		return;
 	}
+	if (t->phase <= PHASE_HEAD && a->error_status != 0) {
+		lost_by_error(t, a);
+		return;
+	}
 	switch (t->phase) {
 	case PHASE_IDENT:
 		ident_take(t, a);
@@ -601,20 +644,31 @@ static void on_ready(void *arg, int rc, const char *why)
 
 static const struct snmp_io_events io_events = {.ready = on_ready, .answer = on_answer};
 
+static void secret_wipe(char **s)
+{
+	if (*s)
+		explicit_bzero(*s, strlen(*s));
+	free(*s);
+}
+
 static int io_open(struct snmp_target *t, struct err *e)
 {
 	const struct config_snmp *s = t->device->snmp;
 	const struct config_snmp_credential *c = s->credential->snmp;
-	char *community = NULL;
-	int rc = secret_read(&c->community, &community, e);
+	rw_cleanup(secret_wipe) char *community = NULL, *auth = NULL, *priv = NULL;
+	int rc = 0;
+	if (c->version != 3)
+		rc = secret_read(&c->community, &community, e);
+	if (rc == 0 && c->version == 3 && c->auth)
+		rc = secret_read(&c->auth_secret, &auth, e);
+	if (rc == 0 && c->version == 3 && c->priv)
+		rc = secret_read(&c->priv_secret, &priv, e);
 	if (rc < 0)
 		return rc;
 	struct snmp_io_options o = {.host = s->address, .port = s->port, .source = s->source, .netns = s->netns, .version = c->version,
-		.community = community, .timeout_ns = s->timeout_ns, .retries = s->retries};
-	rc = snmp_io_new(t->loop, &o, &io_events, t, &t->io, e);
-	explicit_bzero(community, strlen(community));
-	free(community);
-	return rc;
+		.community = community, .user = c->user, .context = c->context, .auth = c->auth, .auth_password = auth, .priv = c->priv,
+		.priv_password = priv, .timeout_ns = s->timeout_ns, .retries = s->retries};
+	return snmp_io_new(t->loop, &o, &io_events, t, &t->io, e);
 }
 
 /* session_start - from IDLE or BACKOFF. The secret is read each time: a new one needs no reload. */

@@ -6,55 +6,60 @@
 #include <net-snmp/library/large_fd_set.h>
 #include <net-snmp/library/snmp_transport.h>
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <netdb.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
 #include "agent/base/loop.h"
+#include "agent/base/map.h"
+#include "agent/base/str.h"
+#include "collectors/snmp_engine.h"
+#include "collectors/snmp_socket.h"
 
 /* The library compares with a strict "expired before now": asking a little later saves a second round. */
 #define TIMER_SLACK_NS (3 * NS_PER_MS)
 #define DATAGRAM_MAX 65507
 
-enum { FAMILY_V4, FAMILY_V6, FAMILIES };
-static const int families[FAMILIES] = {AF_INET, AF_INET6};
-
-struct resolve { /* one name resolution on the pool; outlives the io if that is freed meanwhile */
-	struct snmp_io *io; /* NULL: nobody waits any more */
-	char *host;
-	uint16_t port;
-	struct sockaddr_storage addr;
-	socklen_t n_addr;
-	int rc; /* of getaddrinfo */
+/* A password made into a key (RFC 3414 A.2: a megabyte is hashed), once for all agents it is used with. */
+struct usm_key {
+	struct usm_key *next;
+	enum snmp_auth auth; /* the hash */
+	char *password;      /* wiped when the key is there */
+	uint64_t fingerprint;
+	bool busy, ready;
+	u_char ku[USM_AUTH_KU_LEN];
+	size_t n_ku;
+	int rc;
+	unsigned refs;       /* ios, and the work under way */
 };
 
 struct snmp_io {
 	struct loop *loop;
 	struct snmp_io_events events;
 	void *arg;
-	char *host, *netns, *community;
-	uint16_t port;
+	char *community, *user, *context;
 	int version, retries;
 	int64_t timeout_ns;
-	struct sockaddr_storage source;
-	socklen_t n_source; /* 0 = any */
+	enum snmp_auth auth;
+	enum snmp_priv priv;
+	struct usm_key *auth_key, *priv_key; /* NULL = not needed */
 
-	int fds[FAMILIES]; /* -1 = not made */
-	int fd;            /* the one in use, or -1 */
+	struct snmp_socket *socket;
+	int fd; /* the socket's, or -1 */
 	struct loop_fd *watch;
-	struct loop_timer *timer;
-	struct resolve *resolving;
+	struct loop_timer *timer, *begin;
 	void *session; /* the library's, NULL = not started */
 	netsnmp_large_fd_set set;
-	char peer[NI_MAXHOST + 16];
+
+	/* v3, before there is a session */
+	struct snmp_io *next_waiting; /* in the list of those that wait for a key */
+	bool waiting, probing;
+	uint32_t probe_id;
+	int probes;
+	struct snmp_engine engine;
 
 	bool busy, dead; /* dead: the session has seen an error it cannot be trusted after */
 	int depth;       /* inside the library or a callback */
@@ -234,6 +239,8 @@ static size_t varbinds_of(struct snmp_io *io, const netsnmp_pdu *pdu)
 /* --- answers ---------------------------------------------------------------------------------------------------------- */
 
 static void io_release(struct snmp_io *io);
+static void probe_read(struct snmp_io *io);
+static void probe_timer(struct snmp_io *io);
 
 /* Every way into the library or out to the owner is between enter and leave: the owner may free the io anywhere in between. */
 static void io_enter(struct snmp_io *io)
@@ -269,11 +276,22 @@ static void io_failed(struct snmp_io *io, int error)
 	io_answer(io, &a);
 }
 
+/* report_of - which of the usmStats counters the engine told. */
+static void report_of(struct snmp_answer *a)
+{
+	static const uint32_t usm_stats[] = {1, 3, 6, 1, 6, 3, 15, 1, 1};
+	struct snmp_oid root = {usm_stats, rw_countof(usm_stats)};
+	a->status = SNMP_IO_REPORT;
+	if (a->n > 0 && snmp_oid_under(a->v[0].oid, root) && a->v[0].oid.n > root.n && a->v[0].oid.v[root.n] <= REPORT_DECRYPTION)
+		a->report = (enum snmp_report)a->v[0].oid.v[root.n];
+}
+
 static int on_library(int op, netsnmp_session *session, int reqid, netsnmp_pdu *pdu, void *magic)
 {
 	struct snmp_io *io = magic;
 	struct snmp_answer a = {.status = SNMP_IO_OK, .detail = ""};
 	switch (op) {
+	case NETSNMP_CALLBACK_OP_SEC_ERROR: /* a report, too */
 	case NETSNMP_CALLBACK_OP_RECEIVED_MESSAGE:
 		if (!io->busy || io->freed)
 			return 1;
@@ -281,6 +299,8 @@ static int on_library(int op, netsnmp_session *session, int reqid, netsnmp_pdu *
 		a.v = io->varbinds;
 		a.error_status = (int)pdu->errstat;
 		a.error_index = (int)pdu->errindex;
+		if (pdu->command == SNMP_MSG_REPORT)
+			report_of(&a);
 		break;
 	case NETSNMP_CALLBACK_OP_TIMED_OUT:
 		a.status = SNMP_IO_TIMEOUT;
@@ -302,6 +322,10 @@ static int on_library(int op, netsnmp_session *session, int reqid, netsnmp_pdu *
 static void on_readable(void *arg, int events)
 {
 	struct snmp_io *io = arg;
+	if (io->probing) {
+		probe_read(io);
+		return;
+	}
 	if (!io->session)
 		return;
 	io_enter(io);
@@ -316,6 +340,10 @@ static void on_readable(void *arg, int events)
 static void on_timer(void *arg)
 {
 	struct snmp_io *io = arg;
+	if (io->probing) {
+		probe_timer(io);
+		return;
+	}
 	io_enter(io);
 	io->failed_errno = 0;
 	if (io->session)
@@ -327,73 +355,129 @@ static void on_timer(void *arg)
 	io_leave(io);
 }
 
-/* --- sockets -------------------------------------------------------------------------------------------------------------- */
+/* --- v3: keys --------------------------------------------------------------------------------------------------------------- */
 
-/* netns_enter - the calling thread into @netns; ret_back is the way home. */
-static int netns_enter(const char *netns, int *ret_back, struct err *e)
+static struct usm_key *keys;
+static struct snmp_io *waiting; /* for a key */
+
+static const struct {
+	oid *oid;
+	size_t n;
+} auth_protocols[] = {
+	[SNMP_AUTH_NONE] = {NULL, 0},
+	[SNMP_AUTH_MD5] = {usmHMACMD5AuthProtocol, 10},
+	[SNMP_AUTH_SHA1] = {usmHMACSHA1AuthProtocol, 10},
+	[SNMP_AUTH_SHA224] = {usmHMAC128SHA224AuthProtocol, 10},
+	[SNMP_AUTH_SHA256] = {usmHMAC192SHA256AuthProtocol, 10},
+	[SNMP_AUTH_SHA384] = {usmHMAC256SHA384AuthProtocol, 10},
+	[SNMP_AUTH_SHA512] = {usmHMAC384SHA512AuthProtocol, 10},
+}, priv_protocols[] = {
+	[SNMP_PRIV_NONE] = {NULL, 0},
+	[SNMP_PRIV_DES] = {usmDESPrivProtocol, 10},
+	[SNMP_PRIV_AES128] = {usmAESPrivProtocol, 10},
+	[SNMP_PRIV_AES192] = {usmAES192PrivProtocol, 9},
+	[SNMP_PRIV_AES256] = {usmAES256PrivProtocol, 9},
+};
+
+static void text_wipe(char *s)
 {
-	char path[512];
-	snprintf(path, sizeof(path), strchr(netns, '/') ? "%s" : "/run/netns/%s", netns);
-	int back = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-	int ns = back < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-	int rc = ns < 0 || setns(ns, CLONE_NEWNET) < 0 ? -errno : 0;
-	if (ns >= 0)
-		close(ns);
-	if (rc < 0) {
-		if (back >= 0)
-			close(back);
-		return err_set(e, rc, "cannot enter network namespace %s (%s): %s", netns, path,
-			rc == -EPERM ? "CAP_SYS_ADMIN is needed" : strerror(-rc));
+	if (s)
+		explicit_bzero(s, strlen(s));
+	free(s);
+}
+
+static void key_put(struct usm_key *k)
+{
+	if (!k || --k->refs > 0)
+		return;
+	for (struct usm_key **p = &keys; *p; p = &(*p)->next)
+		if (*p == k) {
+			*p = k->next;
+			break;
+		}
+	text_wipe(k->password);
+	explicit_bzero(k, sizeof(*k));
+	free(k);
+}
+
+static struct usm_key *key_get(enum snmp_auth auth, const char *password)
+{
+	static uint64_t seed; /* the list must not tell which of two passwords is which across runs */
+	if (!seed)
+		seed = (uint64_t)wall_now().ns | 1;
+	uint64_t fingerprint = hash_bytes(password, strlen(password), seed);
+	for (struct usm_key *k = keys; k; k = k->next)
+		if (k->auth == auth && k->fingerprint == fingerprint && k->rc == 0) {
+			k->refs++;
+			return k;
+		}
+	struct usm_key *k = rw_calloc(1, sizeof(*k));
+	*k = (struct usm_key){.next = keys, .auth = auth, .password = rw_strdup(password), .fingerprint = fingerprint, .refs = 1};
+	keys = k;
+	return k;
+}
+
+static void key_work(void *arg)
+{
+	struct usm_key *k = arg;
+	k->n_ku = sizeof(k->ku);
+	k->rc = generate_Ku(auth_protocols[k->auth].oid, (u_int)auth_protocols[k->auth].n, (const u_char *)k->password, strlen(k->password), k->ku,
+		&k->n_ku) == SNMPERR_SUCCESS ? 0 : -EINVAL;
+}
+
+static void v3_continue(struct snmp_io *io);
+
+static void key_done(void *arg)
+{
+	struct usm_key *k = arg;
+	k->busy = false;
+	k->ready = true;
+	text_wipe(rw_take(k->password));
+	struct snmp_io *list = waiting;
+	waiting = NULL;
+	while (list) {
+		struct snmp_io *io = list;
+		list = io->next_waiting;
+		io->waiting = false;
+		v3_continue(io); /* those whose key is another one put themselves on the list again */
 	}
-	*ret_back = back;
-	return 0;
+	key_put(k);
 }
 
-static int netns_leave(int back)
+/* key_ready - true when it is (or never will be: .rc); else the work is under way. */
+static bool key_ready(struct snmp_io *io, struct usm_key *k)
 {
-	int rc = setns(back, CLONE_NEWNET) < 0 ? -errno : 0;
-	close(back);
-	return rc;
-}
-
-static int socket_make(struct snmp_io *io, int which, struct err *e)
-{
-	if (io->fds[which] >= 0)
-		return 0;
-	int fd = socket(families[which], SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return err_set(e, -errno, "cannot make a UDP socket: %s", strerror(errno));
-	if (io->n_source && io->source.ss_family == families[which] && bind(fd, (struct sockaddr *)&io->source, io->n_source) < 0) {
-		int rc = -errno;
-		close(fd);
-		return err_set(e, rc, "cannot use the source address: %s. It must be an address of this machine%s", strerror(-rc),
-			io->netns ? " in that network namespace" : "");
+	if (!k || k->ready)
+		return true;
+	if (!k->busy) {
+		k->busy = true;
+		k->refs++;
+		if (loop_work(io->loop, key_work, key_done, k) < 0) {
+			k->busy = false;
+			k->refs--;
+			k->rc = -EAGAIN;
+			return true;
+		}
 	}
-	io->fds[which] = fd;
-	return 0;
+	return false;
 }
 
-/* In another namespace both families are opened now: the right to enter it is given up later. */
-static int sockets_make_in_netns(struct snmp_io *io, struct err *e)
+static void waiting_leave(struct snmp_io *io)
 {
-	int back;
-	int rc = netns_enter(io->netns, &back, e);
-	if (rc < 0)
-		return rc;
-	for (int i = 0; i < FAMILIES && rc == 0; i++)
-		if (!io->n_source || io->source.ss_family == families[i])
-			rc = socket_make(io, i, e);
-	if (rc == -EAFNOSUPPORT && io->fds[FAMILY_V4] >= 0)
-		rc = 0; /* no IPv6 there */
-	int home = netns_leave(back);
-	assert(home == 0); /* going on in the wrong namespace would be worse */
-	return rc;
+	for (struct snmp_io **p = &waiting; io->waiting && *p; p = &(*p)->next_waiting)
+		if (*p == io) {
+			*p = io->next_waiting;
+			break;
+		}
+	io->waiting = false;
 }
 
-/* --- start ---------------------------------------------------------------------------------------------------------------- */
+/* --- sessions ------------------------------------------------------------------------------------------------------------- */
 
 static void session_close(struct snmp_io *io)
 {
+	waiting_leave(io);
+	io->probing = false;
 	if (io->watch)
 		loop_fd_free(io->watch);
 	io->watch = NULL;
@@ -403,137 +487,255 @@ static void session_close(struct snmp_io *io)
 	io->fd = -1;
 }
 
+static void ready_tell(struct snmp_io *io, int rc, const char *why)
+{
+	loop_timer_stop(io->timer);
+	if (rc < 0)
+		session_close(io);
+	io_enter(io);
+	io->events.ready(io->arg, rc, why);
+	io_leave(io);
+}
+
+/* user_forget - the library keeps the first keys it saw for (engine, user): others must replace them. */
+static void user_forget(const netsnmp_session *s)
+{
+	struct usmUser *u = usm_get_user(s->securityEngineID, s->securityEngineIDLen, s->securityName);
+	if (!u)
+		return;
+	usm_remove_user(u);
+	usm_free_user(u);
+}
+
+static void session_v3(struct snmp_io *io, netsnmp_session *s)
+{
+	s->securityModel = USM_SEC_MODEL_NUMBER;
+	s->securityLevel = io->priv ? SNMP_SEC_LEVEL_AUTHPRIV : io->auth ? SNMP_SEC_LEVEL_AUTHNOPRIV : SNMP_SEC_LEVEL_NOAUTH;
+	s->securityName = io->user;
+	s->securityNameLen = strlen(io->user);
+	s->contextName = io->context;
+	s->contextNameLen = strlen(io->context);
+	s->securityEngineID = io->engine.id;
+	s->securityEngineIDLen = io->engine.n_id;
+	s->contextEngineID = io->engine.id;
+	s->contextEngineIDLen = io->engine.n_id;
+	s->securityAuthProto = auth_protocols[io->auth].oid;
+	s->securityAuthProtoLen = auth_protocols[io->auth].n;
+	s->securityPrivProto = priv_protocols[io->priv].oid;
+	s->securityPrivProtoLen = priv_protocols[io->priv].n;
+	if (io->auth_key)
+		memcpy(s->securityAuthKey, io->auth_key->ku, s->securityAuthKeyLen = io->auth_key->n_ku);
+	if (io->priv_key)
+		memcpy(s->securityPrivKey, io->priv_key->ku, s->securityPrivKeyLen = io->priv_key->n_ku);
+	s->flags |= SNMP_FLAGS_DONT_PROBE; /* it would wait for the answer */
+}
+
 static int session_open(struct snmp_io *io, struct err *e)
 {
+	static const long versions[] = {[1] = SNMP_VERSION_1, [2] = SNMP_VERSION_2c, [3] = SNMP_VERSION_3};
 	netsnmp_session s;
 	snmp_sess_init(&s);
-	s.version = io->version == 1 ? SNMP_VERSION_1 : SNMP_VERSION_2c;
-	s.community = (u_char *)io->community;
-	s.community_len = strlen(io->community);
+	s.version = versions[io->version];
+	if (io->version == 3) {
+		session_v3(io, &s);
+		user_forget(&s);
+	} else {
+		s.community = (u_char *)io->community;
+		s.community_len = strlen(io->community);
+	}
 	s.retries = io->retries;
 	s.timeout = (long)(io->timeout_ns / NS_PER_US);
 	s.callback = on_library;
 	s.callback_magic = io;
 	io->session = snmp_sess_add(&s, transport_new(io), NULL, NULL); /* copies what it needs */
-	if (!io->session)
-		return err_set(e, -ENOMEM, "the SNMP library refused the session: %s", snmp_api_errstring(s.s_snmp_errno));
-	return 0;
+	bool ok = io->session != NULL;
+	if (ok && io->version == 3) {
+		ok = usm_create_user_from_session(snmp_sess_session(io->session)) == SNMPERR_SUCCESS;
+		set_enginetime(io->engine.id, (u_int)io->engine.n_id, io->engine.boots, io->engine.time, TRUE);
+	}
+	explicit_bzero(&s, sizeof(s));
+	return ok ? 0 : err_set(e, -EINVAL, "the SNMP library refused the session: %s", snmp_api_errstring(snmp_errno));
 }
 
-/* connected - the socket towards @addr, then a session on it. */
-static int connected(struct snmp_io *io, const struct sockaddr_storage *addr, socklen_t n, struct err *e)
+static int watch(struct snmp_io *io, struct err *e)
 {
-	int which = addr->ss_family == AF_INET6 ? FAMILY_V6 : FAMILY_V4;
-	if (io->n_source && io->source.ss_family != addr->ss_family)
-		return err_set(e, -EINVAL, "the source address and the device's address are of different families (IPv4, IPv6)");
-	int rc = socket_make(io, which, e);
-	if (rc < 0)
-		return rc;
-	io->fd = io->fds[which];
-	if (connect(io->fd, (const struct sockaddr *)addr, n) < 0)
-		return err_set(e, -errno, "cannot reach %s: %s", io->host, strerror(errno));
-	int error;
-	socklen_t n_error = sizeof(error);
-	getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &n_error); /* forget what belongs to the session before */
-
-	char host[NI_MAXHOST] = "?";
-	getnameinfo((const struct sockaddr *)addr, n, host, sizeof(host), NULL, 0, NI_NUMERICHOST);
-	snprintf(io->peer, sizeof(io->peer), which == FAMILY_V6 ? "[%s]:%u" : "%s:%u", host, io->port);
+	io->fd = snmp_socket_fd(io->socket);
 	netsnmp_large_fd_set_resize(&io->set, io->fd + 1);
-	rc = session_open(io, e);
-	if (rc < 0)
-		return rc;
 	io->watch = loop_fd_new(io->loop, io->fd, LOOP_READ, on_readable, io);
 	io->dead = false;
 	return io->watch ? 0 : err_set(e, -ENOMEM, "cannot watch the socket");
 }
 
-static int lookup(const char *host, uint16_t port, int flags, struct sockaddr_storage *ret, socklen_t *ret_n)
+/* --- v3: engine discovery ----------------------------------------------------------------------------------------------------- */
+
+static void probe_send(struct snmp_io *io)
 {
-	char service[8];
-	snprintf(service, sizeof(service), "%u", port);
-	struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = flags | AI_NUMERICSERV}, *list = NULL;
-	int rc = getaddrinfo(host, service, &hints, &list);
-	if (rc != 0)
-		return rc;
-	memcpy(ret, list->ai_addr, list->ai_addrlen);
-	*ret_n = list->ai_addrlen;
-	freeaddrinfo(list);
-	return 0;
+	uint8_t message[SNMP_PROBE_MAX];
+	size_t n = snmp_engine_probe(message, io->probe_id);
+	io->probes++;
+	/* A failed send is like a lost one; a refusal is heard by the read. */
+	if (send(io->fd, message, n, MSG_DONTWAIT) < 0 && errno == ECONNREFUSED && send(io->fd, message, n, MSG_DONTWAIT) < 0)
+		io->failed_errno = errno;
+	loop_timer_start(io->timer, io->timeout_ns, 0);
 }
 
-static void resolve_work(void *arg)
+static void probe_timer(struct snmp_io *io)
 {
-	struct resolve *r = arg;
-	r->rc = lookup(r->host, r->port, 0, &r->addr, &r->n_addr);
-}
-
-static void resolve_done(void *arg)
-{
-	struct resolve *r = arg;
-	struct snmp_io *io = r->io;
-	if (io) {
-		struct err e = {0};
-		io->resolving = NULL;
-		int rc = r->rc ? err_set(&e, -EHOSTUNREACH, "cannot resolve %s: %s", r->host, gai_strerror(r->rc))
-			: connected(io, &r->addr, r->n_addr, &e);
-		if (rc < 0)
-			session_close(io);
-		io_enter(io);
-		io->events.ready(io->arg, rc, e.text);
-		io_leave(io);
+	if (io->probes <= io->retries) {
+		probe_send(io);
+		return;
 	}
-	free(r->host);
-	free(r);
+	char why[256], each[32];
+	snprintf(why, sizeof(why), "%s: no answer to the SNMPv3 engine discovery, %d tries of %s. It needs no user and no password: the host is silent, "
+		"or does not speak SNMPv3, or an access list is in the way", snmp_socket_peer(io->socket), io->probes,
+		unit_duration_text(each, sizeof(each), io->timeout_ns));
+	ready_tell(io, -ETIMEDOUT, why);
+}
+
+static void probe_read(struct snmp_io *io)
+{
+	uint8_t buf[2048];
+	char why[200];
+	ssize_t n = recv(io->fd, buf, sizeof(buf), MSG_DONTWAIT);
+	if (n < 0 && errno != EAGAIN && errno != EINTR) {
+		snprintf(why, sizeof(why), errno == ECONNREFUSED ? "%s: connection refused: the host is there, but no SNMP agent listens on this port. "
+			"Start it, or correct snmp.address%.0s" : "%s: %s", snmp_socket_peer(io->socket), strerror(errno));
+		ready_tell(io, -errno, why);
+		return;
+	}
+	if (n < 0)
+		return;
+	int rc = snmp_engine_answer(buf, (size_t)n, io->probe_id, &io->engine);
+	if (rc == -EPROTO) {
+		snprintf(why, sizeof(why), "%s: answers the SNMPv3 engine discovery without an engine id: its SNMPv3 is not set up", snmp_socket_peer(io->socket));
+		ready_tell(io, rc, why);
+	}
+	if (rc < 0)
+		return; /* something else, or late: the timer decides */
+	struct err e = {0};
+	io->probing = false;
+	rc = session_open(io, &e);
+	ready_tell(io, rc, e.text);
+}
+
+/* v3_continue - from a connected socket to a session: the keys, then the engine. */
+static void v3_continue(struct snmp_io *io)
+{
+	bool auth = key_ready(io, io->auth_key), priv = key_ready(io, io->priv_key);
+	struct err e = {0};
+	if (!auth || !priv) {
+		io->waiting = true;
+		io->next_waiting = waiting;
+		waiting = io;
+		return;
+	}
+	if ((io->auth_key && io->auth_key->rc < 0) || (io->priv_key && io->priv_key->rc < 0)) {
+		ready_tell(io, -EINVAL, "the SNMPv3 password cannot be made into a key: this library lacks the protocol");
+		return;
+	}
+	int rc = watch(io, &e);
+	if (rc < 0) {
+		ready_tell(io, rc, e.text);
+		return;
+	}
+	io->probing = true;
+	io->probes = 0;
+	io->probe_id = (uint32_t)hash_u64((uint64_t)loop_now(io->loop).ns ^ (uint64_t)(uintptr_t)io) & 0x3fffffff;
+	io->probe_id |= 1;
+	probe_send(io);
+}
+
+/* --- start ---------------------------------------------------------------------------------------------------------------- */
+
+/* connected - 0 = ready, -EINPROGRESS = v3 goes on by itself. */
+static int connected(struct snmp_io *io, struct err *e)
+{
+	if (io->version == 3) {
+		io->fd = snmp_socket_fd(io->socket);
+		return -EINPROGRESS;
+	}
+	io->fd = snmp_socket_fd(io->socket);
+	int rc = session_open(io, e);
+	return rc < 0 ? rc : watch(io, e);
+}
+
+static void on_connected(void *arg, int rc, const char *why)
+{
+	struct snmp_io *io = arg;
+	struct err e = {0};
+	if (rc == 0) {
+		rc = connected(io, &e);
+		why = e.text;
+	}
+	if (rc == -EINPROGRESS)
+		v3_continue(io);
+	else
+		ready_tell(io, rc, why);
+}
+
+static void v3_begin(void *arg)
+{
+	v3_continue(arg);
 }
 
 int snmp_io_start(struct snmp_io *io, struct err *e)
 {
 	assert(io->depth == 0);
-	if (io->resolving)
-		return -EINPROGRESS;
 	loop_timer_stop(io->timer);
 	io->busy = false;
 	session_close(io);
-	struct sockaddr_storage addr;
-	socklen_t n;
-	if (lookup(io->host, io->port, AI_NUMERICHOST, &addr, &n) == 0) {
-		int rc = connected(io, &addr, n, e);
-		if (rc < 0)
-			session_close(io);
+	int rc = snmp_socket_connect(io->socket, e);
+	if (rc == 0)
+		rc = connected(io, e);
+	else if (rc == -EINPROGRESS)
 		return rc;
-	}
-	struct resolve *r = rw_calloc(1, sizeof(*r));
-	*r = (struct resolve){.io = io, .host = rw_strdup(io->host), .port = io->port};
-	int rc = loop_work(io->loop, resolve_work, resolve_done, r);
-	if (rc < 0) {
-		free(r->host);
-		free(r);
-		return err_set(e, rc, "cannot resolve %s: no worker thread", io->host);
-	}
-	io->resolving = r;
-	return -EINPROGRESS;
+	if (rc == -EINPROGRESS)
+		loop_timer_start(io->begin, 0, 0); /* ready must not be told before we return */
+	else if (rc < 0)
+		session_close(io);
+	return rc;
 }
 
 /* --- new, free, send ------------------------------------------------------------------------------------------------------ */
 
+static int v3_options(struct snmp_io *io, const struct snmp_io_options *o, struct err *e)
+{
+	struct { const char *what, *password; bool wanted; struct usm_key **to; } rows[] = {
+		{"auth", o->auth_password, o->auth != SNMP_AUTH_NONE, &io->auth_key},
+		{"priv", o->priv_password, o->priv != SNMP_PRIV_NONE, &io->priv_key},
+	};
+	if (!o->user || !*o->user)
+		return err_set(e, -EINVAL, "SNMPv3 needs a user");
+	if (o->priv && !o->auth)
+		return err_set(e, -EINVAL, "SNMPv3 has no privacy without authentication: give auth too");
+	io->user = rw_strdup(o->user);
+	io->auth = o->auth;
+	io->priv = o->priv;
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		if (!rows[i].wanted)
+			continue;
+		if (!rows[i].password || strlen(rows[i].password) < USM_LENGTH_P_MIN)
+			return err_set(e, -EINVAL, "the %s password of SNMPv3 user %s is shorter than %d characters (RFC 3414)", rows[i].what, o->user,
+				USM_LENGTH_P_MIN);
+		*rows[i].to = key_get(o->auth, rows[i].password);
+	}
+	return 0;
+}
+
 int snmp_io_new(struct loop *l, const struct snmp_io_options *o, const struct snmp_io_events *events, void *arg, struct snmp_io **ret,
 	struct err *e)
 {
-	assert(o->version == 1 || o->version == 2);
+	assert(o->version >= 1 && o->version <= 3);
 	struct snmp_io *io = rw_calloc(1, sizeof(*io));
-	*io = (struct snmp_io){.loop = l, .events = *events, .arg = arg, .host = rw_strdup(o->host), .port = o->port, .version = o->version,
-		.retries = o->retries, .timeout_ns = o->timeout_ns, .community = rw_strdup(o->community ? o->community : ""),
-		.netns = o->netns ? rw_strdup(o->netns) : NULL, .fds = {-1, -1}, .fd = -1};
-	snprintf(io->peer, sizeof(io->peer), "%s", o->host);
+	*io = (struct snmp_io){.loop = l, .events = *events, .arg = arg, .version = o->version, .retries = o->retries, .timeout_ns = o->timeout_ns,
+		.community = rw_strdup(o->community ? o->community : ""), .context = rw_strdup(o->context ? o->context : ""), .fd = -1};
 	netsnmp_large_fd_set_init(&io->set, 64);
 	NETSNMP_LARGE_FD_ZERO(&io->set);
 	io->timer = loop_timer_new(l, on_timer, io);
-	int rc = 0;
-	if (o->source && lookup(o->source, 0, AI_NUMERICHOST, &io->source, &io->n_source) != 0)
-		rc = err_set(e, -EINVAL, "read source '%s', expected an IPv4 or IPv6 address of this machine", o->source);
-	if (rc == 0 && o->netns)
-		rc = sockets_make_in_netns(io, e);
+	io->begin = loop_timer_new(l, v3_begin, io);
+	int rc = o->version == 3 ? v3_options(io, o, e) : 0;
+	if (rc == 0)
+		rc = snmp_socket_new(l, o->host, o->port, o->source, o->netns, on_connected, io, &io->socket, e);
 	if (rc < 0) {
 		io_release(io);
 		return rc;
@@ -545,16 +747,15 @@ int snmp_io_new(struct loop *l, const struct snmp_io_options *o, const struct sn
 static void io_release(struct snmp_io *io)
 {
 	session_close(io);
+	snmp_socket_free(io->socket);
 	loop_timer_free(io->timer);
-	for (int i = 0; i < FAMILIES; i++)
-		if (io->fds[i] >= 0)
-			close(io->fds[i]);
+	loop_timer_free(io->begin);
 	netsnmp_large_fd_set_cleanup(&io->set);
-	if (io->community)
-		explicit_bzero(io->community, strlen(io->community));
-	free(io->community);
-	free(io->host);
-	free(io->netns);
+	key_put(io->auth_key);
+	key_put(io->priv_key);
+	text_wipe(io->community);
+	free(io->user);
+	free(io->context);
 	free(io->varbinds);
 	free(io->arcs);
 	free(io);
@@ -564,11 +765,10 @@ void snmp_io_free(struct snmp_io *io)
 {
 	if (!io)
 		return;
-	if (io->resolving)
-		io->resolving->io = NULL;
-	io->resolving = NULL;
 	loop_timer_stop(io->timer);
+	loop_timer_stop(io->begin);
 	io->busy = false;
+	waiting_leave(io);
 	if (io->depth > 0)
 		io->freed = true;
 	else
@@ -616,5 +816,5 @@ bool snmp_io_busy(const struct snmp_io *io)
 
 const char *snmp_io_peer(const struct snmp_io *io)
 {
-	return io->peer;
+	return snmp_socket_peer(io->socket);
 }

@@ -1,11 +1,11 @@
 /*
  * snmp_io - the wire: one agent, one UDP socket, one request in flight. snmp_io.c is the only file that includes net-snmp; it uses
- * the library for BER and USM, and brings its own transport: a connected socket (so that "port unreachable" is heard), bound to
- * a source address and made in a network namespace where asked, with names resolved on a pool thread. Loop thread only.
+ * the library for BER and USM, and brings its own transport (snmp_socket). SNMPv3 never blocks: the engine is discovered by our own
+ * message (snmp_engine), and a password becomes a key once per process, on a pool thread. Loop thread only.
  *
- *      (new) --start--> [resolving] --> ready --send--> busy --answer--> ready
- *                            |                            |
- *                            v failed: start again later  v timeout, refused: start again later (or send again after a timeout)
+ *      (new) --start--> [resolving] --> [v3: key, engine] --> ready --send--> busy --answer--> ready
+ *                            |                 |                                |
+ *                            v failed          v silent, refused                v timeout (send again or start again), refused (start again)
  */
 #ifndef RW_COLLECTORS_SNMP_IO_H
 #define RW_COLLECTORS_SNMP_IO_H
@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "collectors/snmp_rows.h"
+#include "config/snmp_security.h"
 
 struct err;
 struct loop;
@@ -23,8 +24,13 @@ struct snmp_io_options { /* strings are copied */
 	uint16_t port;
 	const char *source;    /* numeric source address, or NULL */
 	const char *netns;     /* name under /run/netns, or a path; NULL = ours */
-	int version;           /* 1, 2 (= 2c) */
-	const char *community;
+	int version;           /* 1, 2 (= 2c) or 3 */
+	const char *community; /* v1, v2c */
+	const char *user, *context;  /* v3; context NULL = "" */
+	enum snmp_auth auth;
+	const char *auth_password;   /* at least 8 characters (RFC 3414 section 11.2) */
+	enum snmp_priv priv;
+	const char *priv_password;
 	int64_t timeout_ns;    /* of one transmission */
 	int retries;           /* transmissions after the first */
 };
@@ -34,11 +40,16 @@ enum snmp_io_status {
 	SNMP_IO_TIMEOUT,     /* silence after all retries; the session is still good */
 	SNMP_IO_REFUSED,     /* ICMP port unreachable: start again */
 	SNMP_IO_UNREACHABLE, /* no route, or forbidden: .error_number; start again */
+	SNMP_IO_REPORT,      /* the v3 engine refuses: .report; start again */
 	SNMP_IO_FAILED,      /* the library could not make or read the message: .detail; start again */
 };
 
+/* usmStats, RFC 3414 section 5; the numbers are the arcs. */
+enum snmp_report { REPORT_OTHER, REPORT_SECURITY_LEVEL, REPORT_TIME_WINDOW, REPORT_USER, REPORT_ENGINE, REPORT_DIGEST, REPORT_DECRYPTION };
+
 struct snmp_answer { /* lent for the call */
 	enum snmp_io_status status;
+	enum snmp_report report;
 	int error_status, error_index; /* of the PDU (RFC 3416): 0 = noError, 1 = tooBig, 2 = noSuchName; index is 1-based */
 	int error_number;              /* errno of UNREACHABLE */
 	const char *detail;

@@ -291,10 +291,12 @@ bool snmp_rows_take(struct snmp_rows *r, const struct snmp_varbind *v, size_t n)
 	return moved;
 }
 
-void snmp_rows_refuse(struct snmp_rows *r, size_t i)
+bool snmp_rows_refuse(struct snmp_rows *r, size_t i)
 {
-	if (i < r->n_asked)
-		r->columns[r->asked[i]].over = true;
+	if (i >= r->n_asked)
+		return false;
+	r->columns[r->asked[i]].over = true;
+	return true;
 }
 
 size_t snmp_rows_count(const struct snmp_rows *r)

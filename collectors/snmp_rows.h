@@ -72,8 +72,9 @@ size_t snmp_rows_next(struct snmp_rows *r, struct snmp_oid *ret, size_t max);
 /* snmp_rows_take - the answer to the last snmp_rows_next(), any number of repetitions, whole or cut.
  * False when it brought nothing at all: asking the same again would not end. */
 bool snmp_rows_take(struct snmp_rows *r, const struct snmp_varbind *v, size_t n);
-/* snmp_rows_refuse - the agent refused OID @i (0-based) of the last request (SNMPv1 noSuchName): that column is over. */
-void snmp_rows_refuse(struct snmp_rows *r, size_t i);
+/* snmp_rows_refuse - the agent refused OID @i (0-based) of the last request (SNMPv1 noSuchName): that column is over. False when there
+ * was no such OID. */
+bool snmp_rows_refuse(struct snmp_rows *r, size_t i);
 
 /* Reading; rows are in index order. Pointers are lent until the next snmp_rows_begin() or _take(). */
 size_t snmp_rows_count(const struct snmp_rows *r);

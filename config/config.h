@@ -13,6 +13,7 @@
 #include "agent/base/err.h"
 #include "config/fabric.h"
 #include "config/option.h"
+#include "config/snmp_security.h"
 
 struct arena;
 
@@ -24,9 +25,6 @@ struct config_secret {
 };
 /* One trailing newline is stripped. Caller wipes and frees. 0, -ENOENT, -EACCES, -EINVAL (empty); @e names the file and the remedy. */
 int secret_read(const struct config_secret *s, char **ret, struct err *e);
-
-enum snmp_auth { SNMP_AUTH_NONE, SNMP_AUTH_MD5, SNMP_AUTH_SHA1, SNMP_AUTH_SHA224, SNMP_AUTH_SHA256, SNMP_AUTH_SHA384, SNMP_AUTH_SHA512 };
-enum snmp_priv { SNMP_PRIV_NONE, SNMP_PRIV_DES, SNMP_PRIV_AES128, SNMP_PRIV_AES192, SNMP_PRIV_AES256 };
 
 struct config_snmp_credential {
 	int version; /* 1, 2 (= 2c) or 3 */

@@ -60,7 +60,7 @@ void agent_start(struct world_agent *a, const char *address, uint16_t port, cons
 	snprintf(a->address, sizeof(a->address), "%s:%u", address, port);
 	snprintf(a->dir, sizeof(a->dir), "/tmp/rw-snmpd-XXXXXX");
 	assert_non_null(mkdtemp(a->dir));
-	snprintf(path, sizeof(path), "%s/snmpd.conf", a->dir);
+	snprintf(path, sizeof(path), "%s/agent.conf", a->dir);
 	snprintf(text, sizeof(text), "sysName world\nsysDescr rocewatch test agent\n%s", config);
 	write_file(path, text);
 	a->pid = fork();

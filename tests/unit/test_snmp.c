@@ -408,6 +408,126 @@ static void test_unknown_profile(void **state)
 	world_free(&w);
 }
 
+/* --- version 3 ------------------------------------------------------------------------------------------------------------ */
+
+#define V3_AGENT "createUser noc SHA-256 \"auth-password\" AES-128 \"priv-password\"\nrouser noc authpriv\n" \
+	"createUser reader SHA-512 \"auth-password\"\nrouser reader authnopriv\ncreateUser open\nrouser open noauth\n" \
+	"createUser big SHA-384 \"auth-password\" AES-256 \"priv-password\"\nrouser big authpriv\n" \
+	"createUser mid SHA \"auth-password\" AES-192 \"priv-password\"\nrouser mid authpriv\n"
+
+struct v3 {
+	const char *what, *user;
+	enum snmp_auth auth;
+	const char *auth_password;
+	enum snmp_priv priv;
+	const char *priv_password;
+	const char *says; /* NULL = comes up */
+};
+
+static char secret_paths[2][32];
+
+static void secret_write(int which, const char *text)
+{
+	snprintf(secret_paths[which], sizeof(secret_paths[which]), "/tmp/rw-secret-XXXXXX");
+	int fd = mkstemp(secret_paths[which]);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
+static bool settled(struct world *w)
+{
+	return w->told[0].state == TARGET_UP || w->told[0].state == TARGET_BACKOFF;
+}
+
+static void v3_world(struct world *w, const struct v3 *v, uint16_t port)
+{
+	world_new(w, "unused");
+	secret_write(0, v->auth_password ? v->auth_password : "");
+	secret_write(1, v->priv_password ? v->priv_password : "");
+	w->snmp_credential = (struct config_snmp_credential){.version = 3, .user = v->user, .context = "", .auth = v->auth,
+		.auth_secret = {SECRET_FILE, secret_paths[0], 0, 0}, .priv = v->priv, .priv_secret = {SECRET_FILE, secret_paths[1], 0, 0}};
+	world_add(w, "127.0.0.1", port);
+	world_start(w, 0);
+}
+
+static void v3_done(struct world *w)
+{
+	world_free(w);
+	unlink(secret_paths[0]);
+	unlink(secret_paths[1]);
+}
+
+static void test_v3(void **state)
+{
+	static const struct v3 rows[] = {
+		{"authPriv SHA-256 AES-128", "noc", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_AES128, "priv-password", NULL},
+		{"wrong auth password", "noc", SNMP_AUTH_SHA256, "auth-passworx", SNMP_PRIV_AES128, "priv-password", "wrong auth password"},
+		{"wrong priv password", "noc", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_AES128, "priv-passworx", "wrong priv password or priv protocol"},
+		{"right again: the library must not keep the wrong key", "noc", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_AES128, "priv-password", NULL},
+		{"wrong auth protocol", "noc", SNMP_AUTH_SHA1, "auth-password", SNMP_PRIV_AES128, "priv-password", "wrong auth password or auth protocol"},
+		{"unknown user", "nobody", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_NONE, NULL, "knows no SNMPv3 user nobody"},
+		{"authNoPriv SHA-512", "reader", SNMP_AUTH_SHA512, "auth-password", SNMP_PRIV_NONE, NULL, NULL},
+		{"noAuthNoPriv", "open", SNMP_AUTH_NONE, NULL, SNMP_PRIV_NONE, NULL, NULL},
+		{"SHA-384 AES-256", "big", SNMP_AUTH_SHA384, "auth-password", SNMP_PRIV_AES256, "priv-password", NULL},
+		{"SHA-1 AES-192", "mid", SNMP_AUTH_SHA1, "auth-password", SNMP_PRIV_AES192, "priv-password", NULL},
+		{"level too low", "noc", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_NONE, NULL, "not allow"},
+		{"user without keys asked with some", "open", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_NONE, NULL, "security level"},
+		{"password too short", "noc", SNMP_AUTH_SHA256, "short", SNMP_PRIV_NONE, NULL, "shorter than 8"},
+	};
+	struct world_agent a;
+	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), V3_AGENT);
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		struct world w;
+		v3_world(&w, &rows[i], a.port);
+		world_wait(&w, settled, 20, rows[i].what);
+		if (rows[i].says ? !strstr(w.told[0].reason, rows[i].says) : w.told[0].state != TARGET_UP)
+			fail_msg("%s: %s '%s'", rows[i].what, target_state_name(w.told[0].state), w.told[0].reason);
+		if (!rows[i].says)
+			assert_non_null(world_sample(&w, "sw0", "lo", PRIO_NONE, M_PORT_IN_OCTETS));
+		v3_done(&w);
+	}
+	agent_stop(&a);
+}
+
+/* An agent that starts again counts its boots up: the session finds the new time by itself, or starts again. */
+static void test_v3_restart(void **state)
+{
+	static const struct v3 v = {"", "noc", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_AES128, "priv-password", NULL};
+	struct world w;
+	struct world_agent a;
+	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), V3_AGENT);
+	v3_world(&w, &v, a.port);
+	world_wait(&w, up, 20, "up");
+	agent_stop(&a);
+	world_wait(&w, down, 20, "down");
+	assert_non_null(strstr(w.told[0].reason, "refused"));
+	agent_start(&a, "udp:127.0.0.1", a.port, V3_AGENT);
+	world_wait(&w, up, 20, "up again, with another engine");
+	v3_done(&w);
+	agent_stop(&a);
+}
+
+static void test_v3_silent(void **state)
+{
+	static const struct v3 v = {"", "noc", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_AES128, "priv-password", NULL};
+	struct world w;
+	struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	socklen_t n = sizeof(sin);
+	int silent = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(silent, (struct sockaddr *)&sin, n), 0);
+	assert_int_equal(getsockname(silent, (struct sockaddr *)&sin, &n), 0);
+	v3_world(&w, &v, ntohs(sin.sin_port));
+	world_wait(&w, down, 20, "silent");
+	assert_non_null(strstr(w.told[0].reason, "engine discovery"));
+	v3_done(&w);
+	close(silent);
+	v3_world(&w, &v, ntohs(sin.sin_port));
+	world_wait(&w, down, 20, "refused");
+	assert_non_null(strstr(w.told[0].reason, "connection refused"));
+	v3_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -424,6 +544,9 @@ int main(void)
 		cmocka_unit_test(test_big_answers_lost),
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_unknown_profile),
+		cmocka_unit_test(test_v3),
+		cmocka_unit_test(test_v3_restart),
+		cmocka_unit_test(test_v3_silent),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
