@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include "agent/base/clock.h"
 #include "agent/base/log.h"
+#include "config/topology.h"
 #include "db/entity.h"
 #include "db/flow.h"
 #include "db/sample.h"
@@ -35,6 +36,8 @@ struct sink {
 	void (*device)(void *arg, const char *device, const char *profile, const char *sysname, const char *descr);
 	void (*port)(void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps);
 	void (*event)(void *arg, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text);
+	/* What a device says of itself and all it heard, replacing what it said before. May be NULL: then nobody asks. */
+	void (*neighbors)(void *arg, const struct topology_device *self, const struct topology_neighbor *heard, size_t n);
 };
 
 #define TARGET_POLL_HISTORY 64
