@@ -3,7 +3,7 @@
  *
  * A session begins with one GET (who are you: sysObjectID, sysDescr, sysName) that chooses the profile. A poll is
  *   1. HEAD: GET sysUpTime, ifNumber, ifTableLastChange. Small, so that silence here means silence and not a lost big answer.
- *   2. the slow tables, when they are due or the head says that the interfaces changed;
+ *   2. neighbours and the slow tables, when they are due or the head says that the interfaces changed;
  *   3. the fast tables; sysUpTime rides along in each request, so a restart in the middle is seen;
  *   4. the rows of all tables become samples with one time: the middle of step 3.
  * One request is in flight at a time. Nothing blocks; every wait has a timer; a poll that passes its deadline is dropped.
@@ -17,12 +17,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/loop.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "collectors/snmp_decode.h"
 #include "collectors/snmp_io.h"
+#include "collectors/snmp_lldp.h"
 #include "config/profile.h"
 #include "db/metric.h"
 
@@ -43,7 +45,7 @@ static const uint32_t if_number[] = {1, 3, 6, 1, 2, 1, 2, 1, 0};
 static const uint32_t if_table_last_change[] = {1, 3, 6, 1, 2, 1, 31, 1, 5, 0};
 #define OID(a) ((struct snmp_oid){(a), rw_countof(a)})
 
-enum phase { PHASE_NONE, PHASE_IDENT, PHASE_HEAD, PHASE_SLOW, PHASE_FAST };
+enum phase { PHASE_NONE, PHASE_IDENT, PHASE_HEAD, PHASE_LLDP, PHASE_SLOW, PHASE_FAST };
 
 struct walk { /* one table of the profile */
 	const struct profile_table *table;
@@ -95,6 +97,11 @@ struct snmp_target {
 	mono_t uptime_at;
 	uint64_t interfaces, table_changed, unknown_ports;
 	struct sample_list samples;
+
+	struct snmp_lldp *lldp;
+	bool neighbors;              /* this poll reads them */
+	uint64_t neighbors_changed;  /* lldpStatsRemTablesLastChangeTime */
+	char *sysname;
 };
 
 void snmp_init(void)
@@ -168,6 +175,11 @@ static int64_t deadline_of(const struct snmp_target *t)
 {
 	const struct config_snmp *s = t->device->snmp;
 	return s->deadline_ns ? s->deadline_ns : s->interval_ns + s->timeout_ns * (s->retries + 1);
+}
+
+static const char *table_name(const struct snmp_target *t)
+{
+	return t->phase == PHASE_LLDP ? "lldp" : t->walk < t->n_walks ? t->walks[t->walk].table->name : "-";
 }
 
 static void told(struct snmp_target *t)
@@ -309,10 +321,12 @@ static void ask_ident(struct snmp_target *t)
 
 static void ask_head(struct snmp_target *t)
 {
-	struct snmp_oid oids[4] = {OID(sys_uptime), OID(if_number)};
+	struct snmp_oid oids[5] = {OID(sys_uptime), OID(if_number)};
 	size_t n = 2;
 	if (t->device->snmp->credential->snmp->version != 1) { /* in v1 one missing object spoils the whole answer */
 		oids[n++] = OID(if_table_last_change);
+		if (t->sink.neighbors)
+			oids[n++] = (struct snmp_oid){snmp_lldp_last_change, snmp_lldp_last_change_n};
 		if (t->profile->cell_oid.n)
 			oids[n++] = (struct snmp_oid){t->profile->cell_oid.v, t->profile->cell_oid.n};
 	}
@@ -322,27 +336,42 @@ static void ask_head(struct snmp_target *t)
 
 static void poll_finish(struct snmp_target *t);
 
-/* walk_next - the next wanted table of this phase, or the next phase, or the end. */
+/* rows_ask - @oids[1..n]; sysUpTime rides along. */
+static void rows_ask(struct snmp_target *t, struct snmp_oid *oids, size_t n)
+{
+	unsigned repetitions = VARBINDS_PER_REQUEST / (unsigned)n;
+	if (repetitions > t->repetitions)
+		repetitions = t->repetitions;
+	bool v1 = t->device->snmp->credential->snmp->version == 1;
+	oids[0] = OID(sys_uptime);
+	oids[0].n--; /* GETNEXT of sysUpTime without its instance */
+	request(t, v1 ? SNMP_GETNEXT : SNMP_GETBULK, oids, n + 1, 1, (int)(repetitions ? repetitions : 1));
+}
+
+/* walk_ask - the next wanted table of this phase, or the next phase, or the end. */
 static void walk_ask(struct snmp_target *t)
 {
+	struct snmp_oid oids[1 + COLUMNS_PER_REQUEST];
+	if (t->phase == PHASE_LLDP) {
+		size_t n = snmp_lldp_next(t->lldp, oids + 1, COLUMNS_PER_REQUEST);
+		if (n > 0) {
+			rows_ask(t, oids, n);
+			return;
+		}
+		t->phase = PHASE_SLOW;
+	}
 	for (;;) {
 		enum profile_cadence cadence = t->phase == PHASE_SLOW ? CADENCE_SLOW : CADENCE_FAST;
 		for (; t->walk < t->n_walks; t->walk++) {
 			struct walk *w = &t->walks[t->walk];
 			if (w->table->cadence != cadence || w->done || w->n_want == 0)
 				continue;
-			struct snmp_oid oids[1 + COLUMNS_PER_REQUEST] = {OID(sys_uptime)};
-			oids[0].n--; /* GETNEXT of sysUpTime without its instance */
 			size_t n = snmp_rows_next(w->rows, oids + 1, COLUMNS_PER_REQUEST);
 			if (n == 0) {
 				w->done = true;
 				continue;
 			}
-			unsigned repetitions = VARBINDS_PER_REQUEST / (unsigned)n;
-			if (repetitions > t->repetitions)
-				repetitions = t->repetitions;
-			bool v1 = t->device->snmp->credential->snmp->version == 1;
-			request(t, v1 ? SNMP_GETNEXT : SNMP_GETBULK, oids, n + 1, 1, (int)(repetitions ? repetitions : 1));
+			rows_ask(t, oids, n);
 			return;
 		}
 		if (t->phase == PHASE_FAST) {
@@ -383,11 +412,11 @@ static void on_deadline(void *arg)
 	struct snmp_target *t = arg;
 	char took[32];
 	t->state.timeouts++;
-	if (t->repetitions > 1 && t->phase >= PHASE_SLOW)
+	if (t->repetitions > 1 && t->phase > PHASE_HEAD)
 		t->repetitions /= 2;
 	lost(t, "%s: answers, but a poll takes longer than its deadline of %s (at table %s): raise snmp.deadline or interval, or poll less",
 		snmp_io_peer(t->io), unit_duration_text(took, sizeof(took), deadline_of(t)),
-		t->walk < t->n_walks ? t->walks[t->walk].table->name : "-");
+		table_name(t));
 }
 
 static void poll_begin(struct snmp_target *t)
@@ -419,7 +448,7 @@ static void uptime_take(struct snmp_target *t, uint32_t ticks)
 
 static void head_take(struct snmp_target *t, const struct snmp_answer *a)
 {
-	uint64_t interfaces = t->interfaces, changed = t->table_changed;
+	uint64_t interfaces = t->interfaces, changed = t->table_changed, neighbors_changed = t->neighbors_changed;
 	for (size_t i = 0; i < a->n; i++) {
 		const struct snmp_varbind *v = &a->v[i];
 		if (!snmp_type_is_number(v->type))
@@ -430,6 +459,8 @@ static void head_take(struct snmp_target *t, const struct snmp_answer *a)
 			interfaces = v->number;
 		else if (snmp_oid_order(v->oid, OID(if_table_last_change)) == 0)
 			changed = v->number;
+		else if (snmp_oid_order(v->oid, (struct snmp_oid){snmp_lldp_last_change, snmp_lldp_last_change_n}) == 0)
+			neighbors_changed = v->number;
 		else if (t->profile->cell_oid.n)
 			snmp_decode_cell_told(t->decoder, v->number);
 	}
@@ -439,6 +470,10 @@ static void head_take(struct snmp_target *t, const struct snmp_answer *a)
 		(unknown != t->unknown_ports && now >= t->names_read_ns + NAMES_AGAIN_NS);
 	t->interfaces = interfaces;
 	t->table_changed = changed;
+	t->neighbors = t->sink.neighbors && (t->slow || neighbors_changed != t->neighbors_changed);
+	t->neighbors_changed = neighbors_changed;
+	if (t->neighbors)
+		snmp_lldp_begin(t->lldp);
 	for (size_t i = 0; i < t->n_walks; i++) {
 		struct walk *w = &t->walks[i];
 		w->done = w->table->cadence == CADENCE_SLOW && !t->slow;
@@ -450,7 +485,7 @@ static void head_take(struct snmp_target *t, const struct snmp_answer *a)
 			snmp_rows_begin(w->rows, w->want);
 	}
 	t->walk = 0;
-	t->phase = PHASE_SLOW;
+	t->phase = t->neighbors ? PHASE_LLDP : PHASE_SLOW;
 	walk_ask(t);
 }
 
@@ -492,6 +527,22 @@ static void decode(struct snmp_target *t)
 	t->unknown_ports = snmp_decode_stats(t->decoder)->unknown_ports;
 }
 
+/* neighbors_tell - after the names: neighbours are told by the names the house uses. */
+static void neighbors_tell(struct snmp_target *t)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	size_t n = snmp_decode_port_count(t->decoder);
+	struct topology_port *ports = arena_array(a, struct topology_port, n + 1);
+	struct topology_device self;
+	struct topology_neighbor *heard;
+	for (size_t i = 0; i < n; i++) {
+		const struct snmp_port *p = snmp_decode_port(t->decoder, i);
+		ports[i] = (struct topology_port){.name = p->name, .alias = p->alias, .ifindex = p->ifindex, .speed_bps = p->speed_bps};
+	}
+	size_t n_heard = snmp_lldp_result(t->lldp, a, t->name, t->sysname ? t->sysname : "", ports, n, &self, &heard);
+	t->sink.neighbors(t->sink.arg, &self, heard, n_heard);
+}
+
 /* samples_tell - one poll, one time. A state both cadences read is told once. */
 static void samples_tell(struct snmp_target *t, wall_t now)
 {
@@ -519,6 +570,8 @@ static void poll_finish(struct snmp_target *t)
 		return;
 	}
 	samples_tell(t, wall);
+	if (t->neighbors)
+		neighbors_tell(t);
 	target_polled(&t->state, (double)(now.ns - t->poll_began.ns) / NS_PER_S, wall);
 	target_change(&t->state, TARGET_UP, now, wall, NULL);
 	int64_t next = t->poll_began.ns + jittered(t, interval_of(t)) - now.ns;
@@ -544,6 +597,8 @@ static void ident_take(struct snmp_target *t, const struct snmp_answer *a)
 		: profiles_match(t->set->profiles, object.v, object.n, descr);
 	assert(p); /* a named one was looked up by snmp_target_new, and generic always matches */
 	profile_set(t, p);
+	free(t->sysname);
+	t->sysname = rw_strdup(name);
 	t->sink.device(t->sink.arg, t->name, p->name, name, descr);
 	t->next_slow_ns = 0;
 	poll_begin(t);
@@ -579,8 +634,25 @@ static void walk_error(struct snmp_target *t, struct walk *w, const struct snmp_
 	w->done = true;
 }
 
+static void lldp_take(struct snmp_target *t, const struct snmp_answer *a)
+{
+	if (a->error_status == PDU_TOO_BIG && t->repetitions > 1)
+		t->repetitions /= 2;
+	else if (a->error_status == PDU_NO_SUCH_NAME && a->error_index >= 2)
+		snmp_lldp_refuse(t->lldp, (size_t)a->error_index - 2);
+	else if (a->error_status != 0)
+		snmp_lldp_skip(t->lldp); /* of all tables the least needed: the poll goes on without it */
+	else
+		snmp_lldp_take(t->lldp, a->v + 1, a->n ? a->n - 1 : 0);
+	walk_paced(t, a->n);
+}
+
 static void walk_take(struct snmp_target *t, const struct snmp_answer *a)
 {
+	if (t->phase == PHASE_LLDP) {
+		lldp_take(t, a);
+		return;
+	}
 	struct walk *w = &t->walks[t->walk];
 	if (a->error_status != 0) {
 		walk_error(t, w, a);
@@ -601,11 +673,11 @@ static void on_answer(void *arg, const struct snmp_answer *a)
 	struct snmp_target *t = arg;
 	if (t->phase == PHASE_NONE)
 		return; /* the deadline was faster */
-	if (a->status == SNMP_IO_TIMEOUT && t->phase >= PHASE_SLOW && t->repetitions > 1) {
+	if (a->status == SNMP_IO_TIMEOUT && t->phase > PHASE_HEAD && t->repetitions > 1) {
 		/* it answered the head just now: the big answer is what gets lost */
 		t->state.timeouts++;
 		t->repetitions /= 2;
-		log_info(t->name, "snmp: no answer to a request of table %s: max-repetitions now %u", t->walks[t->walk].table->name, t->repetitions);
+		log_info(t->name, "snmp: no answer to a request of table %s: max-repetitions now %u", table_name(t), t->repetitions);
 		walk_ask(t);
 		return;
 	}
@@ -735,6 +807,7 @@ int snmp_target_new(struct loop *l, struct entities *entities, const struct conf
 	t->timer = loop_timer_new(l, on_timer, t);
 	t->deadline = loop_timer_new(l, on_deadline, t);
 	t->pace = loop_timer_new(l, on_pace, t);
+	t->lldp = sink->neighbors ? snmp_lldp_new() : NULL;
 	int rc = 0;
 	t->set = set_get(config, e);
 	if (!t->set || !profile_known(t, e))
@@ -800,6 +873,8 @@ void snmp_target_free(struct snmp_target *t)
 	loop_timer_free(t->pace);
 	walks_free(t);
 	snmp_decoder_free(t->decoder);
+	snmp_lldp_free(t->lldp);
+	free(t->sysname);
 	set_put(t->set);
 	free(t->samples.v);
 	free(t->address);
