@@ -473,11 +473,8 @@ static void on_port(void *arg, const char *device, const char *port, const char 
 static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text)
 {
 	struct pipeline *p = arg;
-	rw_cleanup(str_done) struct str b = {0};
-	if (!p->store)
-		return;
-	str_addf(&b, "%s%s%s%s%s", device ? device : "", port && *port ? " " : "", port ? port : "", device ? ": " : "", text ? text : "");
-	store_event(p->store, t_ns, kind, NULL, "", b.s);
+	if (p->store)
+		store_device_event(p->store, t_ns, kind, device, port && *port ? port : NULL, text ? text : "");
 }
 
 void pipeline_announce(struct pipeline *p, int64_t t_ns)

@@ -61,7 +61,13 @@ static const char step_1[] =
 	"CREATE TABLE recommendation(id TEXT PRIMARY KEY, t_ns INTEGER, incident_id TEXT, device TEXT, port TEXT, priority INTEGER, state TEXT,"
 	" advice TEXT, summary TEXT, json TEXT) WITHOUT ROWID;";
 
-static const char *const steps[] = {step_1}; /* steps[n] makes version n + 1 */
+/* health: what the agent says of itself, the newest snapshot only. Events name the device and port they are about. */
+static const char step_2[] =
+	"CREATE TABLE health(key TEXT PRIMARY KEY, value REAL, unit TEXT, t_ns INTEGER NOT NULL) WITHOUT ROWID;"
+	"ALTER TABLE event ADD COLUMN device TEXT;"
+	"ALTER TABLE event ADD COLUMN port TEXT;";
+
+static const char *const steps[] = {step_1, step_2}; /* steps[n] makes version n + 1 */
 _Static_assert(rw_countof(steps) == SCHEMA_VERSION, "one step per version");
 
 char *schema_column(char buf[SCHEMA_COLUMN_MAX], unsigned metric)

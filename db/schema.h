@@ -21,7 +21,7 @@ struct err;
 struct str;
 
 #define SCHEMA_APPLICATION_ID 0x526f4377 /* "RoCw" */
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 
 #define SCHEMA_TABLES 3 /* indexed by enum metric_scope */
 extern const char *const schema_table[SCHEMA_TABLES];

@@ -136,7 +136,7 @@ static const char other_views[] =
 	" f.dst_qp AS dst_qp, f.packets AS packets, f.octets AS octets, f.ce AS ce, f.ect AS ect, f.cnp AS cnp, f.nak AS nak, f.retransmits AS retransmits,"
 	" f.psn_gaps AS psn_gaps, NULLIF(f.burst_bps,0) AS burst_bps, f.flows AS flows, f.sum_sq_octets AS sum_sq_octets, f.sampling AS sampling"
 	" FROM flow f JOIN entity e ON e.id=f.entity;"
-	"CREATE VIEW events AS SELECT " TIME("t_ns") " AS time, t_ns, kind, incident_id, who, text FROM event;";
+	"CREATE VIEW events AS SELECT " TIME("t_ns") " AS time, t_ns, kind, incident_id, who, text, device, port FROM event;";
 
 /* All sets of flags, as text. A table rather than a view: looked up once per shown value. */
 static void add_flag_names(struct str *out)

@@ -147,6 +147,23 @@ static void drop_oldest(struct store *s)
 	}
 }
 
+/* Mutex held. A snapshot that still waits is old news: on a full disk they must not pile up. */
+static void drop_health(struct store *s)
+{
+	for (struct job **at = &s->queue.first; *at;) {
+		struct job *j = *at;
+		if (j->kind != JOB_HEALTH) {
+			at = &j->next;
+			continue;
+		}
+		*at = j->next;
+		if (!*at)
+			s->queue.end = at;
+		s->settled++;
+		job_free(j);
+	}
+}
+
 /* Moves the next transaction's worth to .todo. Mutex held. */
 static void take(struct store *s)
 {
@@ -504,6 +521,8 @@ static void hand_over(struct store *s, struct job *j)
 	pthread_mutex_lock(&s->mutex);
 	if (names)
 		push_names(s);
+	if (j->kind == JOB_HEALTH)
+		drop_health(s);
 	push_locked(s, j);
 	if (s->threaded)
 		pthread_cond_signal(&s->wake);
@@ -628,6 +647,38 @@ void store_event(struct store *s, int64_t t_ns, const char *kind, const char *in
 	j->s[1] = copy(incident_id);
 	j->s[2] = copy(who);
 	j->s[3] = copy(text);
+	hand_over(s, j);
+}
+
+void store_device_event(struct store *s, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text)
+{
+	struct job *j = job_new(JOB_DEVICE_EVENT);
+
+	j->i[0] = t_ns;
+	j->s[0] = copy(kind);
+	j->s[1] = copy(text);
+	j->s[2] = copy(device);
+	j->s[3] = copy(port);
+	hand_over(s, j);
+}
+
+void store_health(struct store *s, int64_t t_ns, const struct store_health *v, size_t n)
+{
+	struct job *j = job_new(JOB_HEALTH);
+	size_t texts = 0;
+
+	for (size_t i = 0; i < n; i++)
+		texts += strlen(v[i].key) + strlen(v[i].unit) + 2;
+	j->health = rw_calloc(1, n * sizeof(*j->health) + texts + 1);
+	char *to = (char *)(j->health + n);
+	for (size_t i = 0; i < n; i++) {
+		j->health[i] = (struct job_health){.key = to, .value = v[i].value};
+		to = stpcpy(to, v[i].key) + 1;
+		j->health[i].unit = to;
+		to = stpcpy(to, v[i].unit) + 1;
+	}
+	j->n = n;
+	j->i[0] = t_ns;
 	hand_over(s, j);
 }
 

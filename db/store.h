@@ -73,6 +73,16 @@ struct store_incident {
 void store_incident(struct store *s, const struct store_incident *i);
 void store_event(struct store *s, int64_t t_ns, const char *kind, const char *incident_id, const char *who, const char *text);
 
+/* store_device_event - what happened to a device or one of its ports, with our own or the device's words. @port NULL = the device. */
+void store_device_event(struct store *s, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text);
+
+/*
+ * store_health - what the agent says of itself, for "doctor": the whole snapshot of one instant, which replaces the one before.
+ * @v[].key is a path such as "process/rss_bytes" or "target/leaf1/snmp/varbinds"; NAN values are stored as NULL. Copied.
+ */
+struct store_health { const char *key, *unit; double value; };
+void store_health(struct store *s, int64_t t_ns, const struct store_health *v, size_t n);
+
 /* Findings of one window (all verdicts but UNDER and IDLE are kept), for views and timelines. */
 struct store_finding {
 	int64_t from_ns, to_ns;

@@ -10,7 +10,7 @@
 
 enum job_kind {
 	JOB_ENTITIES, JOB_TEXTS, JOB_SAMPLES, JOB_FLOWS, JOB_FABRIC, JOB_TARGET, JOB_TARGET_GONE, JOB_DEVICE, JOB_PORT,
-	JOB_INCIDENT, JOB_EVENT, JOB_FINDING, JOB_KINDS
+	JOB_INCIDENT, JOB_EVENT, JOB_DEVICE_EVENT, JOB_FINDING, JOB_HEALTH, JOB_KINDS
 };
 
 #define JOB_STRINGS 11
@@ -19,14 +19,19 @@ struct job_name { /* a new entity or text; the strings live as long as struct en
 	const char *device, *port;
 	int16_t priority;
 };
+struct job_health { /* the texts lie behind the array, in the same block */
+	const char *key, *unit;
+	double value;
+};
 struct job {
 	struct job *next;
 	enum job_kind kind;
-	size_t n;                /* samples, flows or names */
+	size_t n;                /* samples, flows, names or values of health */
 	union {
 		struct sample *samples;
 		struct flow_sample *flows;
 		struct job_name *names;
+		struct job_health *health;
 	};
 	/* The small ones: strings are owned copies (NULL stays NULL), numbers by position; each kind's order is in store_write.c. */
 	char *s[JOB_STRINGS];

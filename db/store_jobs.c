@@ -12,7 +12,7 @@
 #include "db/store_write.h"
 
 enum small {
-	S_ENTITY, S_TEXT, S_FLOW, S_FABRIC, S_TARGET, S_TARGET_GONE, S_DEVICE, S_PORT, S_INCIDENT, S_EVENT, S_FINDING,
+	S_ENTITY, S_TEXT, S_FLOW, S_FABRIC, S_TARGET, S_TARGET_GONE, S_DEVICE, S_PORT, S_INCIDENT, S_EVENT, S_DEVICE_EVENT, S_FINDING, S_HEALTH, S_OLD_HEALTH,
 	S_OLD_FLOWS, S_OLD_FINDINGS, S_EDGE, S_DELETE = S_EDGE + SCHEMA_TABLES, S_COUNT = S_DELETE + SCHEMA_TABLES
 };
 _Static_assert((int)S_COUNT <= WRITER_SMALL, "room for every statement");
@@ -45,6 +45,9 @@ static const char *const sql[S_EDGE] = {
 	[S_INCIDENT] = "INSERT OR REPLACE INTO incident(id, cause, severity, state, device, port, ecmp_group, host, summary, json, acked_by, priority,"
 		" opened_ns, closed_ns, updated_ns, usd_per_hour, usd_total, confidence) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)",
 	[S_EVENT] = "INSERT INTO event(t_ns, kind, incident_id, who, text) VALUES(?1, ?2, ?3, ?4, ?5)",
+	[S_DEVICE_EVENT] = "INSERT INTO event(t_ns, kind, text, device, port) VALUES(?1, ?2, ?3, ?4, ?5)",
+	[S_HEALTH] = "INSERT OR REPLACE INTO health(key, value, unit, t_ns) VALUES(?1, ?2, ?3, ?4)",
+	[S_OLD_HEALTH] = "DELETE FROM health WHERE t_ns<>?1",
 	[S_FINDING] = "INSERT INTO finding(analyzer, cause, verdict, severity, device, port, ecmp_group, host, summary, from_ns, to_ns, priority,"
 		" value, warn, confidence) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
 	[S_OLD_FLOWS] = "DELETE FROM flow WHERE id IN (SELECT id FROM flow WHERE to_ns<?1 LIMIT ?2)",
@@ -172,6 +175,28 @@ static int apply_flows(struct store_writer *w, const struct job *j)
 	return rc;
 }
 
+/* A snapshot replaces the one before: what is not in it any more is gone. */
+static int apply_health(struct store_writer *w, const struct job *j)
+{
+	sqlite3_stmt *st;
+	int rc = small_statement(w, S_HEALTH, &st);
+
+	for (size_t i = 0; rc == SQLITE_OK && i < j->n; i++) {
+		sqlite3_clear_bindings(st);
+		bind_text(st, 1, j->health[i].key);
+		bind_real(st, 2, j->health[i].value);
+		bind_text(st, 3, j->health[i].unit);
+		sqlite3_bind_int64(st, 4, j->i[0]);
+		rc = finish(st);
+	}
+	if (rc == SQLITE_OK)
+		rc = small_statement(w, S_OLD_HEALTH, &st);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, j->i[0]);
+	return finish(st);
+}
+
 /* One row per kind of small job: its statement, how many texts, integers and reals, and in which order they are bound. */
 static const struct {
 	enum small statement;
@@ -184,6 +209,7 @@ static const struct {
 	[JOB_PORT] = {S_PORT, "ttittti"},
 	[JOB_INCIDENT] = {S_INCIDENT, "tttttttttttiiiiddd"},
 	[JOB_EVENT] = {S_EVENT, "itttt"},
+	[JOB_DEVICE_EVENT] = {S_DEVICE_EVENT, "itttt"},
 	[JOB_FINDING] = {S_FINDING, "tttttttttiiiddd"},
 };
 
@@ -196,6 +222,8 @@ int writer_apply(struct store_writer *w, const struct job *j)
 		return apply_names(w, j);
 	if (j->kind == JOB_FLOWS)
 		return apply_flows(w, j);
+	if (j->kind == JOB_HEALTH)
+		return apply_health(w, j);
 	int rc = small_statement(w, shapes[j->kind].statement, &st);
 	if (rc != SQLITE_OK)
 		return rc;

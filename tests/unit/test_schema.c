@@ -77,6 +77,9 @@ static void oldest_opens(void **state)
 	assert_int_equal(world_int(&w, "SELECT value FROM samples WHERE metric='port.in_octets' AND flags='restart'"), 250);
 	assert_int_equal(world_int(&w, "SELECT count(*) FROM rates WHERE rate IS NULL"), 1);
 	assert_int_equal(world_int(&w, "SELECT rate=5.0 FROM rates WHERE rate IS NOT NULL"), 1);
+	/* what version 2 added */
+	assert_int_equal(world_int(&w, "SELECT count(*) FROM health"), 0);
+	assert_int_equal(world_int(&w, "SELECT count(device) + count(port) FROM events"), 0);
 	world_done(&w);
 }
 

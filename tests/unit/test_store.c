@@ -213,6 +213,8 @@ static void attributes_and_documents(void **state)
 	i.acked_by = "ann";
 	store_incident(r.store, &i);
 	store_event(r.store, SECONDS(3), "opened", "ABCDEFGH", NULL, "it began");
+	store_device_event(r.store, SECONDS(4), "link_down", "leaf1", "swp1", "linkDown");
+	store_device_event(r.store, SECONDS(5), "device_restart", "leaf1", NULL, "it restarted");
 	store_target(r.store, &(struct store_target){.device = "leaf1", .protocol = "snmp", .state = "up", .reason = "", .up = true, .poll_p50_s = 0.5, .poll_p95_s = NAN, .values = 7});
 	store_target(r.store, &(struct store_target){.device = "leaf9", .protocol = "snmp", .state = "up", .up = true});
 	store_targets_gone(r.store, "leaf9", "snmp");
@@ -228,6 +230,8 @@ static void attributes_and_documents(void **state)
 		{"SELECT count(*) FROM incidents", 1},
 		{"SELECT state='closed' AND acked_by='ann' AND usd_per_hour IS NULL AND usd_total=1.5 AND priority IS NULL AND ecmp_group='uplinks' FROM incidents", 1},
 		{"SELECT count(*) FROM events WHERE kind='opened' AND who IS NULL", 1},
+		{"SELECT count(*) FROM events WHERE kind='link_down' AND device='leaf1' AND port='swp1' AND text='linkDown' AND who IS NULL", 1},
+		{"SELECT count(*) FROM events WHERE kind='device_restart' AND device='leaf1' AND port IS NULL", 1},
 		{"SELECT count(*) FROM recommendations", 0},
 	};
 	for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++)
@@ -243,6 +247,33 @@ static void attributes_and_documents(void **state)
 		free(yaml);
 	}
 	series_db_close(d);
+	rig_done(&r);
+}
+
+/* The newest snapshot, whole; while the disk refuses, snapshots do not pile up. */
+static void health_is_a_snapshot(void **state)
+{
+	struct rig r;
+	const struct store_health first[] = {{"process/rss_bytes", "bytes", 1e9}, {"target/gone/snmp/varbinds", "", 7}},
+		second[] = {{"process/rss_bytes", "bytes", 2e9}, {"process/age_s", "s", NAN}};
+
+	rig_init(&r, false);
+	store_health(r.store, SECONDS(0), first, 2);
+	flush(&r);
+	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM health WHERE unit<>'' AND value=1e9"), 1);
+	fault_vfs_set(SQLITE_FULL);
+	for (int i = 1; i <= 100; i++)
+		store_health(r.store, SECONDS(i), second, 2);
+	fault_vfs_set(SQLITE_OK);
+	flush(&r);
+	store_health(r.store, SECONDS(101), second, 2);
+	flush(&r);
+	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM health"), 2);
+	assert_int_equal(world_int(&r.world, "SELECT value=2e9 AND t_ns=1700000101000000000 FROM health WHERE key='process/rss_bytes'"), 1);
+	assert_int_equal(world_int(&r.world, "SELECT value IS NULL FROM health WHERE key='process/age_s'"), 1);
+	store_health(r.store, SECONDS(102), NULL, 0);
+	flush(&r);
+	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM health"), 0);
 	rig_done(&r);
 }
 
@@ -558,7 +589,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(commits_by_itself, disk_works), cmocka_unit_test_setup(commits_under_way, disk_works), cmocka_unit_test_setup(close_commits, disk_works), cmocka_unit_test_setup(values_are_exact, disk_works),
-		cmocka_unit_test_setup(pieces_merge, disk_works), cmocka_unit_test_setup(names_survive, disk_works), cmocka_unit_test_setup(attributes_and_documents, disk_works), cmocka_unit_test_setup(one_writer, disk_works),
+		cmocka_unit_test_setup(pieces_merge, disk_works), cmocka_unit_test_setup(names_survive, disk_works), cmocka_unit_test_setup(attributes_and_documents, disk_works), cmocka_unit_test_setup(health_is_a_snapshot, disk_works), cmocka_unit_test_setup(one_writer, disk_works),
 		cmocka_unit_test_setup(full_disk_keeps_batches, disk_works), cmocka_unit_test_setup(every_write_fails_once, disk_works), cmocka_unit_test_setup(oldest_are_dropped, disk_works),
 		cmocka_unit_test_setup(killed_at_any_moment, disk_works), cmocka_unit_test_setup(retention, disk_works), cmocka_unit_test_setup(strange_files, disk_works), cmocka_unit_test_setup(backup, disk_works),
 	};
