@@ -49,18 +49,20 @@ struct topology_link {
 	const char *b_device, *b_port; /* b_device NULL: a host */
 	const char *host, *nic;        /* of a host; nic "" */
 	bool confirmed;                /* both ends said it; hosts that do not speak of us are not expected to */
+	bool anonymous;                /* a host that sent no system name: .host is its chassis id */
 	const char *problem;           /* NULL, or what the two ends disagree about */
 };
 
 /*
  * topology_links - @devices with their ports, @heard in any order. Links are ordered by (a_device, a_port) in natural order, the
- * end that sorts first is a. A neighbour that is no known device becomes a host: its name is the system name, else the chassis id.
+ * end that sorts first is a. A neighbour that is no known device becomes a host: its name is the system name, else the chassis id (which
+ * yields to a name on the same port: NICs speak too). Of a device without ports the neighbour's own word for its port is taken.
  * Returns the number of links.
  */
 size_t topology_links(struct arena *a, const struct topology_device *devices, size_t n_devices, const struct topology_neighbor *heard,
 	size_t n_heard, struct topology_link **ret);
 
-/* topology_print - the links as the `links:` list of a configuration. */
+/* topology_print - the links as the `links:` list of a configuration; those with a problem as comments. */
 void topology_print(FILE *out, const struct topology_link *links, size_t n);
 
 #endif

@@ -22,6 +22,7 @@ static struct topology_port spine1_ports[] = {
 static struct topology_device devices[] = {
 	{.name = "leaf1", .sysname = "leaf1.pod-a.example", .chassis = "02:00:00:00:01:ff", .ports = leaf1_ports, .n_ports = 2},
 	{.name = "spine1", .sysname = "SPINE1", .chassis = "02:00:00:00:02:ff", .ports = spine1_ports, .n_ports = 2},
+	{.name = "spine9", .sysname = "", .chassis = ""}, /* silent */
 };
 
 static void test_ids(void **state)
@@ -95,15 +96,29 @@ static void test_links(void **state)
 		{"a host that sends only MACs", {{"leaf1", "Ethernet4", "", 4, 3, "aa:bb:cc:dd:ee:ff", "aa:bb:cc:dd:ee:ff", ""}}, 1,
 			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"host:aa-bb-cc-dd-ee-ff\" }\n"},
 		{"a port that the neighbour does not have", {{"leaf1", "Ethernet4", "spine1", 4, 5, "", "Ethernet9/9", ""}}, 1,
-			"links:\n#  - { a: \"leaf1:Ethernet4\", b: \"spine1:Ethernet9/9\" }  # spine1 has no port that matches what leaf1:Ethernet4 heard (id \"Ethernet9/9\", description \"\")\n"},
+			"links: []\n#  - { a: \"leaf1:Ethernet4\", b: \"spine1:Ethernet9/9\" }  # spine1 has no port that matches what leaf1:Ethernet4 heard (id \"Ethernet9/9\", description \"\")\n"},
 		{"one port, two neighbours: neither is believed",
 			{{"leaf1", "Ethernet0", "spine1", 4, 5, "", "Ethernet1/1", ""}, {"leaf1", "Ethernet4", "spine1", 4, 5, "", "Ethernet1/1", ""}}, 2,
-			"links:\n#  - { a: \"leaf1:Ethernet0\", b: \"spine1:Ethernet1/1\" }  # spine1:Ethernet1/1 is also said to be linked to leaf1:Ethernet4\n"
+			"links: []\n#  - { a: \"leaf1:Ethernet0\", b: \"spine1:Ethernet1/1\" }  # spine1:Ethernet1/1 is also said to be linked to leaf1:Ethernet4\n"
 			"#  - { a: \"leaf1:Ethernet4\", b: \"spine1:Ethernet1/1\" }  # spine1:Ethernet1/1 is also said to be linked to leaf1:Ethernet0\n"},
 		{"what both ends say stands against a single voice",
 			{{"leaf1", "Ethernet0", "spine1", 4, 5, "", "Ethernet1/1", ""}, {"spine1", "Ethernet1/1", "leaf1", 4, 7, "", "etp1", ""}, {"leaf1", "Ethernet4", "spine1", 4, 5, "", "Ethernet1/1", ""}}, 3,
 			"links:\n  - { a: \"leaf1:Ethernet0\", b: \"spine1:Ethernet1/1\" }\n"
 			"#  - { a: \"leaf1:Ethernet4\", b: \"spine1:Ethernet1/1\" }  # spine1:Ethernet1/1 is also said to be linked to leaf1:Ethernet0\n"},
+		{"a NIC's firmware beside its host's system: one host, the one with a name",
+			{{"leaf1", "Ethernet4", "", 4, 3, "aa:bb:cc:dd:ee:ff", "aa:bb:cc:dd:ee:ff", ""}, {"leaf1", "Ethernet4", "node-001", 4, 5, "aa:bb:cc:dd:ee:f0", "ens1f0", ""}}, 2,
+			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"host:node-001:ens1f0\" }\n"},
+		{"two hosts with names on one port",
+			{{"leaf1", "Ethernet4", "node-002", 4, 5, "", "eth0", ""}, {"leaf1", "Ethernet4", "node-001", 4, 5, "", "eth0", ""}}, 2,
+			"links: []\n#  - { a: \"leaf1:Ethernet4\", b: \"host:node-001:eth0\" }  # leaf1:Ethernet4 is also said to be linked to host:node-002\n"
+			"#  - { a: \"leaf1:Ethernet4\", b: \"host:node-002:eth0\" }  # leaf1:Ethernet4 is also said to be linked to host:node-001\n"},
+		{"a device whose ports nobody told: its own word is taken", {{"leaf1", "Ethernet4", "SPINE9.pod-a", 4, 5, "", "swp7", "uplink"}}, 1,
+			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"spine9:swp7\" }  # one end only has said so\n"},
+		{"a host with a name that is no name", {{"leaf1", "Ethernet4", "no\"de: 1 #", 4, 5, "", "a: b", ""}}, 1,
+			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"host:no-de--1--\" }\n"},
+		{"one end that says it twice is still one end", {{"leaf1", "Ethernet4", "spine1", 4, 5, "", "Ethernet1/2", ""}, {"leaf1", "Ethernet4", "spine1", 4, 5, "", "Ethernet1/2", ""}}, 2,
+			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"spine1:Ethernet1/2\" }  # one end only has said so\n"},
+		{"a port that hears itself", {{"leaf1", "Ethernet4", "leaf1", 4, 5, "", "Ethernet4", ""}}, 1, "links: []\n"},
 		{"nobody", {{0}}, 0, "links: []\n"},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
