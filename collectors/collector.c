@@ -48,6 +48,10 @@ void target_polled(struct target *t, double seconds, wall_t wall)
 	t->poll_s[t->n_poll % TARGET_POLL_HISTORY] = (float)seconds;
 	t->n_poll++;
 	t->polls++;
+	if (t->interval_ns > 0 && t->last_success.ns > 0 && wall.ns > t->last_success.ns) {
+		uint64_t intervals = (uint64_t)((wall.ns - t->last_success.ns + t->interval_ns / 2) / t->interval_ns);
+		t->missed += intervals > 1 ? intervals - 1 : 0;
+	}
 	t->last_success = wall;
 }
 

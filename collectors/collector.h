@@ -47,6 +47,9 @@ struct target {
 	char reason[200]; /* why it is not up; a sentence with the remedy */
 	wall_t since, last_success;
 	uint64_t polls, timeouts, errors, values;
+	uint64_t varbinds;     /* values asked of the device, whatever became of them: the load put on it */
+	uint64_t missed;       /* polls that should have been between two successful ones; what is missing since the last is its age */
+	int64_t interval_ns;   /* how often it is asked; 0 = not said: nothing is missed */
 	float poll_s[TARGET_POLL_HISTORY]; /* ring of the last poll durations, seconds */
 	uint32_t n_poll;                   /* ever */
 	struct complaint complaint;

@@ -90,12 +90,28 @@ static void test_quantiles(void **state)
 	assert_int_equal(t.last_success.ns, 100);
 }
 
+/* Polls that should have been between two that were: jitter is none of them, an outage is all that fit in. */
+static void test_missed(void **state)
+{
+	static const struct { const char *what; double at_s; uint64_t missed; } rows[] = {
+		{"the first", 100, 0}, {"a little late", 112, 0}, {"a little early", 121, 0}, {"one lost", 141, 1}, {"an outage", 201, 6},
+		{"the clock was set back", 150, 6}, {"and goes on", 160, 6},
+	};
+	struct target t = {.device = "leaf1", .protocol = "snmp", .interval_ns = 10 * NS_PER_S};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		target_polled(&t, 0.1, (wall_t){(int64_t)(rows[i].at_s * 1e9)});
+		if (t.missed != rows[i].missed)
+			fail_msg("%s: %llu", rows[i].what, (unsigned long long)t.missed);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_outage),
 		cmocka_unit_test(test_since_is_the_outage),
 		cmocka_unit_test(test_quantiles),
+		cmocka_unit_test(test_missed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
