@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agent/base/cleanup.h"
+#include "agent/base/map.h"
 
 struct column {
 	uint32_t *root;
@@ -331,6 +332,18 @@ size_t snmp_rows_column_count(const struct snmp_rows *r, size_t column)
 {
 	assert(column < r->n_columns);
 	return r->columns[column].count;
+}
+
+uint64_t snmp_rows_digest(const struct snmp_rows *r)
+{
+	uint64_t h = r->n_rows;
+	for (size_t i = 0; i < r->n_rows; i++) {
+		const struct snmp_cell *c = r->cells + (size_t)r->rows[i].slot * r->n_columns;
+		for (size_t k = 0; k < r->n_columns; k++)
+			if (snmp_type_is_number(c[k].type) && c[k].type != SNMP_TICKS)
+				h = hash_u64(h ^ c[k].u) + k;
+	}
+	return h;
 }
 
 const struct snmp_rows_stats *snmp_rows_stats(const struct snmp_rows *r)

@@ -82,6 +82,8 @@ struct snmp_oid snmp_rows_index(const struct snmp_rows *r, size_t row);
 const struct snmp_cell *snmp_rows_cell(const struct snmp_rows *r, size_t row, size_t column); /* NULL when absent */
 const uint8_t *snmp_rows_bytes(const struct snmp_rows *r, const struct snmp_cell *c, size_t *ret_n);
 size_t snmp_rows_column_count(const struct snmp_rows *r, size_t column); /* rows that have it */
+/* snmp_rows_digest - of all numbers but times: equal for two readings between which nothing moved. */
+uint64_t snmp_rows_digest(const struct snmp_rows *r);
 const struct snmp_rows_stats *snmp_rows_stats(const struct snmp_rows *r);
 
 #endif

@@ -408,6 +408,50 @@ static void test_unknown_profile(void **state)
 	world_free(&w);
 }
 
+static bool cache_learned(struct world *w)
+{
+	return snmp_target_refresh_ns(w->targets[0]) > 0;
+}
+
+static size_t samples_before;
+
+static bool three_more(struct world *w)
+{
+	size_t n = 0;
+	uint32_t lo = entities_find(w->entities, "sw0", "lo", PRIO_NONE);
+	for (size_t i = samples_before; i < w->n_samples; i++)
+		n += w->samples[i].entity == lo && w->samples[i].metric == M_PORT_IN_OCTETS;
+	return n >= 3;
+}
+
+/* snmpd keeps interface counters for 3 s. Polled faster, its repeated answers are neither idle seconds nor bursts. */
+static void test_cache(void **state)
+{
+	struct world w;
+	struct world_agent a;
+	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), OPEN);
+	world_new(&w, "secret");
+	world_add(&w, "127.0.0.1", a.port);
+	w.snmp[0].interval_ns = 600 * NS_PER_MS;
+	world_start(&w, 0);
+	world_wait(&w, cache_learned, 60, "the cache is known");
+	assert_true(snmp_target_refresh_ns(w.targets[0]) > 2 * NS_PER_S && snmp_target_refresh_ns(w.targets[0]) < 6 * NS_PER_S);
+	samples_before = w.n_samples;
+	world_wait(&w, three_more, 60, "readings go on");
+	uint32_t lo = entities_find(w.entities, "sw0", "lo", PRIO_NONE);
+	const struct sample *last = NULL;
+	for (size_t i = samples_before; i < w.n_samples; i++) {
+		const struct sample *s = &w.samples[i];
+		if (s->entity != lo || s->metric != M_PORT_IN_OCTETS)
+			continue;
+		if (last) /* our own polls pass lo: it moves in each real reading */
+			assert_true(s->value > last->value && s->t_ns - last->t_ns > 1500 * NS_PER_MS);
+		last = s;
+	}
+	world_free(&w);
+	agent_stop(&a);
+}
+
 /* --- version 3 ------------------------------------------------------------------------------------------------------------ */
 
 #define V3_AGENT "createUser noc SHA-256 \"auth-password\" AES-128 \"priv-password\"\nrouser noc authpriv\n" \
@@ -544,6 +588,7 @@ int main(void)
 		cmocka_unit_test(test_big_answers_lost),
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_unknown_profile),
+		cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_v3),
 		cmocka_unit_test(test_v3_restart),
 		cmocka_unit_test(test_v3_silent),
