@@ -156,6 +156,17 @@ const void *config_options(const struct config *c, const char *section, const ch
 /* config_set - "analyzers.ecmp_imbalance.warn" = "30%", for replay --set. */
 int config_set(struct config *c, const char *key, const char *value, struct err *e);
 
+/* A link that was heard by LLDP: its ends as in the file, "DEVICE:PORT" or "host:NAME[:NIC]". */
+struct config_link { const char *a, *b; };
+/*
+ * config_with_links - the same configuration with @links in the place of the words "links: discover" or of what was discovered before;
+ * groups are derived anew. Declared links stay; a discovered one that uses a port of theirs, a port used before in @links, or a device that
+ * is not configured, is left out. @c is not changed, and the result does not need it. 0 or -EINVAL.
+ */
+int config_with_links(const struct config *c, const struct config_link *links, size_t n, struct config **ret, struct err_list *errors);
+/* config_discovered - the links of @c that were discovered, copied into @a. Returns how many. */
+size_t config_discovered(const struct config *c, struct arena *a, struct config_link **ret);
+
 /* config_print - the effective configuration as YAML that config_load accepts again; secrets appear as their reference only. */
 void config_print(const struct config *c, FILE *out);
 char *config_text(const struct config *c); /* same, caller frees */

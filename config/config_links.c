@@ -103,6 +103,7 @@ static void set_end(struct fabric_port *p, const struct end *other, const struct
 	p->cable_mm = l->cable_mm;
 	p->speed_bps = l->speed_bps;
 	p->rail = rail;
+	p->discovered = l->source == LINK_DISCOVERED;
 }
 
 static const char *rail_of(const struct tree_link *l, const struct fabric_port *p)
@@ -224,7 +225,8 @@ static void build_group(struct build *b, const struct tree_group *t)
 		build_error(b, at, "group: '%.64s' of %s is given twice; put all its ports into one list", t->group, d->name);
 		return;
 	}
-	bool linked = b->c->tree->links.n > 0, is_lag = strncmp(t->group, "lag:", 4) == 0;
+	/* What was heard is no list to hold names against: a port that was silent so far is not a slip. */
+	bool linked = b->c->tree->links.n > 0 && !b->c->fabric->discover, is_lag = strncmp(t->group, "lag:", 4) == 0;
 	struct fabric_group g = {.id = t->group, .device = d, .given = true, .lb = t->lb >= 0 ? (enum lb_policy)t->lb : d->lb};
 	g.members = arena_array(b->c->arena, struct fabric_port *, t->ports.n + 1);
 	for (size_t i = 0; i < t->ports.n; i++) {
@@ -255,8 +257,11 @@ void build_links(struct build *b)
 {
 	const struct config_tree *t = b->c->tree;
 	struct map *used = map_new();
-	for (size_t i = 0; i < t->links.n; i++)
-		build_link(b, t->links.v[i], used);
+	for (size_t i = 0; i < t->links.n; i++) {
+		const struct tree_link *l = t->links.v[i];
+		b->c->fabric->discover = b->c->fabric->discover || l->source == LINK_DISCOVERED;
+		build_link(b, l, used);
+	}
 	map_free(used);
 	for (size_t i = 0; i < t->captures.n; i++) {
 		const struct tree_capture *c = t->captures.v[i];

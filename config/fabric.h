@@ -28,6 +28,7 @@ struct fabric_port {
 	uint64_t cable_mm;           /* 0 = unknown */
 	const char *lag;             /* LAG this port is a member of, or NULL */
 	const char *rail;            /* plane, or NULL */
+	bool discovered;             /* the link was heard by LLDP, not declared */
 };
 
 struct fabric_group { /* an ECMP group, see metrics.md */
@@ -81,7 +82,7 @@ struct fabric {
 	enum lb_policy lb;
 	double usd_per_gpu_hour;
 	bool has_cost;           /* a price or jobs were given */
-	bool discover;           /* links: discover */
+	bool discover;           /* links: discover, or links that were discovered */
 	uint64_t id;             /* hash of .name: seeds incident ids */
 };
 

@@ -140,6 +140,7 @@ static const char *const roles[] = {"leaf", "spine", "superspine", "other", NULL
 static const char *const congestions[] = {"dcqcn", "pfc_only", "ecn_only", "rtt_cc", "receiver_driven", NULL};
 static const char *const balancings[] = {"static", "flowlet", "packet", "adaptive", "pinned", NULL};
 static const char *const directions[] = {"in", "out", "both", NULL};
+static const char *const link_sources[] = {"declared", "discovered", NULL};
 
 /* --- sections, inner ones first --- */
 
@@ -221,6 +222,7 @@ static const struct field link_rows[] = {
 	VALUE(tree_link, cable_mm, "cable", OPT_LENGTH, NULL, "1cm", "100km", "Length of the cable (m = metres): headroom is computed from it."),
 	VALUE(tree_link, speed_bps, "speed", OPT_BITRATE, NULL, "1M", "10T", "Speed the link should have; read from the device when not given, and a difference is reported."),
 	TEXT(tree_link, rail, "rail", "Rail (plane) this link belongs to; the rail of the spine when not given.", .check = check_name),
+	CHOICE(tree_link, source, "source", link_sources, NULL, "Where the link comes from: written by a person, or heard by LLDP (links: discover) and then kept by the agent."),
 };
 TABLE(link_section, tree_link, link_rows, "The cables: a list, or the word 'discover' to take them from the switches (LLDP).");
 

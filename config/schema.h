@@ -84,7 +84,8 @@ struct tree_device {
 	struct tree_snmp *snmp;
 	struct tree_gnmi *gnmi;
 };
-struct tree_link { TREE_NODE; const char *a, *b, *rail; uint64_t cable_mm, speed_bps; };
+struct tree_link { TREE_NODE; const char *a, *b, *rail; uint64_t cable_mm, speed_bps; int source; /* enum link_source; -1 = declared */ };
+enum link_source { LINK_DECLARED, LINK_DISCOVERED };
 struct tree_group { TREE_NODE; const char *device, *group; struct tree_values ports; int lb; };
 struct tree_lag { TREE_NODE; const char *device, *name; struct tree_values ports; };
 struct tree_lossless { TREE_NODE; struct tree_values priorities; uint64_t mtu_bytes; };

@@ -1,0 +1,74 @@
+/* config_discover - the configuration with the links that were heard in the place of the words "links: discover". */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/map.h"
+#include "config/schema.h"
+
+size_t config_discovered(const struct config *c, struct arena *a, struct config_link **ret)
+{
+	const struct tree_list *l = &c->tree->links;
+	size_t n = 0;
+	*ret = arena_array(a, struct config_link, l->n + 1);
+	for (size_t i = 0; i < l->n; i++) {
+		const struct tree_link *t = l->v[i];
+		if (t->source == LINK_DISCOVERED)
+			(*ret)[n++] = (struct config_link){arena_strdup(a, t->a), arena_strdup(a, t->b)};
+	}
+	return n;
+}
+
+/* Can this end be used: a host, or a port of a configured device that no link before uses? A port is taken by asking. */
+static bool end_free(const struct config *c, struct arena *a, struct smap *used, const char *end)
+{
+	const char *device, *port;
+	uint64_t line;
+	if (!endpoint_split(a, end, &device, &port))
+		return false;
+	if (strcmp(device, "host") == 0)
+		return true;
+	return fabric_device(c->fabric, device) && !smap_get(used, end, strlen(end), &line);
+}
+
+static void take(struct smap *used, const char *end)
+{
+	if (strncmp(end, "host:", 5) != 0)
+		smap_put(used, end, strlen(end), 1);
+}
+
+int config_with_links(const struct config *c, const struct config_link *links, size_t n, struct config **ret, struct err_list *errors)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	const struct tree_list *was = &c->tree->links;
+	struct smap *used = smap_new();
+	struct config_tree tree = *c->tree;
+	struct config copy = *c;
+
+	tree.links = (struct tree_list){.v = arena_array(a, void *, was->n + n + 1)};
+	for (size_t i = 0; i < was->n; i++) {
+		struct tree_link *t = was->v[i];
+		if (t->source == LINK_DISCOVERED)
+			continue;
+		tree.links.v[tree.links.n++] = t;
+		take(used, t->a);
+		take(used, t->b);
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (!end_free(c, a, used, links[i].a) || !end_free(c, a, used, links[i].b))
+			continue;
+		struct tree_link *t = arena_new_of(a, struct tree_link);
+		*t = (struct tree_link){.a = links[i].a, .b = links[i].b, .source = LINK_DISCOVERED};
+		tree.links.v[tree.links.n++] = t;
+		take(used, t->a);
+		take(used, t->b);
+	}
+	smap_free(used);
+	tree.discover = tree.links.n == 0;
+	copy.tree = &tree;
+	rw_cleanup(freep) char *text = config_text(&copy);
+	/* Not CONFIG_FULL: what a whole configuration needs was asked when @c was read. */
+	return config_parse(text, strlen(text), c->path, CONFIG_CASE, c->tables, c->n_tables, ret, errors);
+}
