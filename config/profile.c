@@ -107,6 +107,10 @@ static int extend(struct profiles *set, struct profile_draft *d, struct err_list
 		tables[n++] = p->tables[i];
 	p->tables = tables;
 	p->n_tables = n;
+	if (p->n_traps == 0) {
+		p->traps = base->traps;
+		p->n_traps = base->n_traps;
+	}
 	p->snmp = p->snmp || base->snmp;
 	return 0;
 }

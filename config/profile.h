@@ -28,6 +28,17 @@
  * divide (by), equals (the value is 1 when the raw one equals this, else 0), ignore [raw values that mean "not there"], when {column, equals}
  * (valid only in rows where that holds), subtract, fallback (used in rows where no other column gave the metric), width (32 when
  * the device counts in 32 bits but does not say so). Columns that name the same metric of the same thing are added up.
+ *
+ * Notifications that only this kind of switch sends stand in "traps", beside the tables; without evidence none is accepted:
+ *
+ *     traps:
+ *       - oid: 1.3.6.1.4.1.33049.8.1.0.7   # snmpTrapOID; a v1 trap is enterprise.0.specific
+ *         kind: pfc_state                  # or pfc_storm, pfc_restore: the kind of the event
+ *         doc: words of the event
+ *         at: 1.3.6.1.4.1.33049.8.1.1.3.1.5   # an object it carries: its instance says where, its value what
+ *         index: [port]                    # parts of that instance: port priority queue, or any word
+ *         states: { 1: enabled, 2: disabled } # words for that value
+ *         evidence: where this was read or seen
  */
 #ifndef RW_CONFIG_PROFILE_H
 #define RW_CONFIG_PROFILE_H
@@ -42,6 +53,7 @@
 #define PROFILE_COLUMNS_MAX 64 /* of a table */
 #define PROFILE_IGNORE_MAX 4
 #define PROFILE_TC_MAX 64
+#define PROFILE_TRAP_STATES 8  /* words for the values of a notification's object */
 #define PROFILE_ANY (-1)
 
 struct profile_oid {
@@ -69,6 +81,7 @@ struct profile_value { /* one meaning of one column */
 	int when_column;     /* into columns, -1 = always valid */
 	uint64_t when_equals;
 	bool subtract, fallback;
+	unsigned needed;     /* part of a difference: how many columns it takes; 0 = any number adds up */
 	unsigned width;      /* 0 = as the wire says, else 32 or 64 */
 	uint64_t bit;        /* its place among the contributors to its metric in this table; 0 when it is the only one */
 };
@@ -97,6 +110,15 @@ struct profile_quirk {
 	const char *name, *doc, *evidence;
 };
 
+struct profile_trap {
+	struct profile_oid oid;
+	const char *kind, *doc, *evidence;
+	bool about_port;          /* "port" is a part of the index */
+	struct profile_oid at;    /* n 0 = none */
+	enum profile_part parts[PROFILE_PARTS_MAX]; size_t n_parts;
+	struct { uint64_t value; const char *word; } states[PROFILE_TRAP_STATES]; size_t n_states;
+};
+
 struct profile_match {
 	uint32_t *object_id; size_t n_object_id; /* subtree; 0 = not asked */
 	const char *descr; /* glob; NULL = not asked */
@@ -113,6 +135,7 @@ struct profile {
 	int64_t min_interval_ns, refresh_ns; /* 0 = not said */
 	struct profile_port_name *port_names; size_t n_port_names;
 	struct profile_table **tables; size_t n_tables; /* own and inherited */
+	struct profile_trap *traps; size_t n_traps;
 	bool snmp;                     /* has SNMP tables */
 	const char *text;              /* the file */
 };

@@ -407,6 +407,16 @@ static void table_finish(struct profile_table *t)
 	qsort(t->values, t->n_values, sizeof(*t->values), fallback_order);
 	for (size_t i = 0; i < t->n_values; i++)
 		t->values[i].bit = i;
+	for (size_t i = 0; i < t->n_values; i++) {
+		unsigned n = 0;
+		bool difference = false;
+		for (size_t k = 0; k < t->n_values; k++)
+			if (t->values[k].metric == t->values[i].metric && t->values[i].metric >= 0 && !t->values[k].fallback) {
+				n++;
+				difference = difference || t->values[k].subtract;
+			}
+		t->values[i].needed = difference ? n : 0; /* half a difference would be a wrong value, not a part of one */
+	}
 	for (size_t i = 0; i < t->n_values && !t->sums_rows; i++)
 		for (size_t p = 0; p < t->n_parts; p++)
 			/* a part nobody fixed: rows that differ only there are one thing. Two queues may share a priority, too. */
@@ -575,10 +585,97 @@ static void without_read(struct reader *r, const struct yaml_node *n)
 	}
 }
 
+/* --- notifications ----------------------------------------------------------------------------------------------------------- */
+
+static void trap_index_read(struct reader *r, const struct yaml_node *n, struct profile_trap *t)
+{
+	const struct yaml_node *index = value_of(n, "index");
+	if (!index)
+		return;
+	if (index->kind != YAML_LIST || index->n == 0 || index->n > PROFILE_PARTS_MAX || t->at.n == 0) {
+		wrong_node(r, index, "a list of at most 8 parts such as [port, priority], of the instance of 'at'");
+		return;
+	}
+	for (size_t i = 0; i < index->n; i++) {
+		const struct yaml_node *part = index->items[i].value;
+		t->parts[i] = PART_OTHER;
+		for (size_t k = 0; k < rw_countof(part_words); k++)
+			if (part->kind == YAML_TEXT && strcmp(part->text, part_words[k]) == 0)
+				t->parts[i] = (enum profile_part)k;
+		t->about_port = t->about_port || t->parts[i] == PART_PORT;
+	}
+	t->n_parts = index->n;
+}
+
+static void trap_states_read(struct reader *r, const struct yaml_node *n, struct profile_trap *t)
+{
+	const struct yaml_node *states = value_of(n, "states");
+	if (!states)
+		return;
+	if (states->kind != YAML_MAP || states->n > PROFILE_TRAP_STATES || t->at.n == 0) {
+		wrong_node(r, states, "at most 8 values of 'at' and their words, such as { 1: enabled, 2: disabled }");
+		return;
+	}
+	for (size_t i = 0; i < states->n; i++) {
+		const struct yaml_item *item = &states->items[i];
+		const struct yaml_node key = {.kind = YAML_TEXT, .line = item->line, .col = item->col, .text = item->key};
+		if (item->value->kind != YAML_TEXT || !*item->value->text)
+			wrong_node(r, item->value, "a word");
+		else if (number_at(r, &key, UINT32_MAX, &t->states[t->n_states].value))
+			t->states[t->n_states++].word = arena_strdup(r->a, item->value->text);
+	}
+}
+
+static bool trap_read(struct reader *r, const struct yaml_node *n, struct profile_trap *t)
+{
+	static const char *const kinds[] = {"pfc_storm", "pfc_restore", "pfc_state"};
+	if (!KEYS(r, n, "a trap", "oid", "kind", "doc", "at", "index", "states", "evidence"))
+		return false;
+	const char *kind = text_of(r, n, "kind", true), *doc = text_of(r, n, "doc", true), *evidence = value_of(n, "evidence") ?
+		text_of(r, n, "evidence", true) : NULL;
+	if (!value_of(n, "evidence"))
+		wrong(r, n->line, n->col, "a trap without 'evidence': say where this was read or seen (MIB and revision, device and release)");
+	if (!value_of(n, "oid"))
+		wrong(r, n->line, n->col, "'oid' is missing here");
+	if (!kind || !doc || !evidence || !value_of(n, "oid") || !oid_at(r, value_of(n, "oid"), &t->oid))
+		return false;
+	for (size_t i = 0; i < rw_countof(kinds); i++)
+		if (strcmp(kind, kinds[i]) == 0)
+			t->kind = kinds[i];
+	if (!t->kind) {
+		wrong_node(r, value_of(n, "kind"), "one of pfc_storm pfc_restore pfc_state");
+		return false;
+	}
+	if (value_of(n, "at") && !oid_at(r, value_of(n, "at"), &t->at))
+		return false;
+	t->doc = arena_strdup(r->a, doc);
+	t->evidence = arena_strdup(r->a, evidence);
+	trap_index_read(r, n, t);
+	trap_states_read(r, n, t);
+	return true;
+}
+
+static void traps_read(struct reader *r, const struct yaml_node *n)
+{
+	if (!n)
+		return;
+	if (n->kind != YAML_LIST) {
+		wrong_node(r, n, "a list of traps");
+		return;
+	}
+	r->p->traps = arena_array(r->a, struct profile_trap, n->n ? n->n : 1);
+	for (size_t i = 0; i < n->n; i++) {
+		struct profile_trap t = {0};
+		if (trap_read(r, n->items[i].value, &t))
+			r->p->traps[r->p->n_traps++] = t;
+	}
+}
+
 static void snmp_read(struct reader *r, const struct yaml_node *n)
 {
-	if (!n || !KEYS(r, n, "'snmp'", "min_interval", "refresh", "without", "port_names", "tables"))
+	if (!n || !KEYS(r, n, "'snmp'", "min_interval", "refresh", "without", "port_names", "tables", "traps"))
 		return;
+	traps_read(r, value_of(n, "traps"));
 	r->p->snmp = true;
 	r->p->min_interval_ns = duration_of(r, n, "min_interval");
 	r->p->refresh_ns = duration_of(r, n, "refresh");

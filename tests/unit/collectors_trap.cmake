@@ -1,0 +1,1 @@
+rw_unit(snmp_trap rw_collectors)
