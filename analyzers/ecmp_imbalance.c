@@ -208,6 +208,15 @@ static void rule_out(struct finding *f, const struct ecmp_measure *m, struct are
 	f->n_ruled_out = w.n;
 }
 
+/* The hash sees 5-tuples; the QPs they carry are told beside them where there are more. */
+static const char *tuples_text(const struct ecmp_measure *m, struct arena *a)
+{
+	const char *more = m->tuples_more ? " or more" : "";
+	if (m->flows == m->tuples)
+		return arena_printf(a, "%u%s 5-tuples", m->tuples, more);
+	return arena_printf(a, "%u flows (5-tuple and QP) on %u%s 5-tuples", m->flows, m->tuples, more);
+}
+
 static double confidence_of(struct finding *f, const struct ecmp_measure *m, struct arena *a)
 {
 	struct words w = {.a = a};
@@ -227,7 +236,7 @@ static double confidence_of(struct finding *f, const struct ecmp_measure *m, str
 			c *= 0.9;
 			say(&w, arena_printf(a, "%llu packets sampled 1 in %u: %.3g effective flows", (unsigned long long)m->packets, m->sampling, m->n_eff));
 		} else {
-			say(&w, arena_printf(a, "%llu packets, every one seen: %u 5-tuples, %.3g effective flows", (unsigned long long)m->packets, m->flows,
+			say(&w, arena_printf(a, "%llu packets, every one seen: %s, %.3g effective flows", (unsigned long long)m->packets, tuples_text(m, a),
 				m->n_eff));
 		}
 		say(&w, "one placement: windows with the same flows are one sample of chance");

@@ -89,13 +89,15 @@ static bool leaves_port(const struct flow_sample *f)
 struct packet_sum { /* over the group */
 	double octets, rest_sq;
 	uint64_t packets;
-	uint32_t flows_in_an_interval, sampling;
+	uint32_t sampling;
+	bool unnamed; /* an interval had more flows than rows */
 	struct tuples tuples;
 };
 
 /*
  * One interval of one port: its total row and the top flows that follow it. Adds the top 5-tuples to the list, and returns the root
  * of the squares of what is left, which the caller adds up over the intervals (Minkowski: exact for the same flows throughout).
+ * @ret_flows: 5-tuples with their QPs, as the total row counts them.
  */
 static double interval_add(const struct flow_sample *v, size_t n, struct arena *a, struct packet_sum *sum, uint32_t *ret_flows)
 {
@@ -104,6 +106,7 @@ static double interval_add(const struct flow_sample *v, size_t n, struct arena *
 	double scale = v[0].sampling ? v[0].sampling : 1;
 	struct tuple *top = arena_array(a, struct tuple, n);
 	size_t n_top = 0;
+	uint32_t named = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (!leaves_port(&v[i]))
 			continue;
@@ -114,6 +117,7 @@ static double interval_add(const struct flow_sample *v, size_t n, struct arena *
 			flows += v[i].flows;
 			continue;
 		}
+		named++;
 		top[n_top++] = (struct tuple){.key = key_of_tuple(&v[i].key), .octets = (double)v[i].octets};
 	}
 	n_top = tuples_merge(top, n_top);
@@ -143,14 +147,16 @@ static double interval_add(const struct flow_sample *v, size_t n, struct arena *
 	sum->packets += (uint64_t)packets;
 	if (v[0].sampling > sum->sampling)
 		sum->sampling = v[0].sampling;
-	*ret_flows = flows > n_top ? flows : (uint32_t)n_top;
+	if (flows > named)
+		sum->unnamed = true;
+	*ret_flows = flows > named ? flows : named;
 	double rest_sq = sq - top_sq - fmax(0, octets - top_octets) * grain;
 	return rest_sq > 0 ? sqrt(rest_sq) * scale : 0;
 }
 
 struct member_packets {
 	double captured_ns;
-	uint32_t flows; /* most in one interval */
+	uint32_t flows; /* 5-tuples with QPs, most in one interval */
 	bool any;
 };
 
@@ -224,6 +230,8 @@ void ecmp_packets(const struct fabric_group *g, const struct window *w, struct a
 	double sq = sum.rest_sq;
 	for (size_t i = 0; i < n; i++)
 		sq += fmax(0, sum.tuples.v[i].octets * (sum.tuples.v[i].octets - sum.tuples.v[i].grain));
+	m->tuples = (uint32_t)n;
+	m->tuples_more = sum.unnamed;
 	m->flows = (uint32_t)(flows > n ? flows : n);
 	m->packets = sum.packets;
 	m->sampling = sum.sampling ? sum.sampling : 1;

@@ -7,7 +7,7 @@
 /* The ports member @index stands for: itself, or all ports of its LAG. In the arena. */
 size_t ecmp_member_ports(const struct fabric_group *g, size_t index, struct arena *a, const struct fabric_port ***ret);
 
-/* Fills n_eff, flows, packets, sampling, flows_note and the members' burst, CE and packet counts; loads must be in place. */
+/* Fills n_eff, tuples, flows, packets, sampling, flows_note and the members' burst, CE and packet counts; loads must be in place. */
 void ecmp_packets(const struct fabric_group *g, const struct window *w, struct arena *a, struct ecmp_measure *m);
 
 #endif

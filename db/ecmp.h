@@ -40,7 +40,9 @@ struct ecmp_measure {
 	double max_minus_min_ratio, cov_ratio, jain_ratio;
 	double load_ratio;           /* mean utilisation */
 	double n_eff;                /* NAN: no packets */
-	uint32_t flows;              /* 5-tuples seen, 0 = no packets */
+	uint32_t tuples;             /* 5-tuples seen, what the hash sees; 0 = no packets */
+	bool tuples_more;            /* at least so many: an interval had more flows than it kept by name */
+	uint32_t flows;              /* 5-tuples with destination QP; lower bound */
 	double expected_ratio, expected_p95_ratio, expected_p999_ratio; /* hash chance for n_eff; NAN unknown */
 	double coverage_ratio;
 	enum ecmp_verdict verdict;

@@ -334,6 +334,38 @@ static void flows_are_named(void **state)
 	world_done(&w);
 }
 
+/* Four queue pairs share each source port: the hash cannot tell them apart, so there are 4 things to place and not 16. */
+static void tuples_are_not_flows(void **state)
+{
+	struct world w;
+	world_init(&w, 2, 400 * G);
+	send_at(&w, 0, .60, 400 * G);
+	send_at(&w, 1, .001, 400 * G);
+	double each = .60 * 400e9 / 8 * 60 / 16;
+	capture(&w, 0, 16, each, 1, 380 * G);
+	for (size_t i = 0; i < w.window.n_flows; i++) {
+		struct flow_sample *f = &w.flows[i];
+		if (f->total)
+			f->sum_sq_octets = 4 * pow(4 * each / 6, 2);
+		else
+			f->key.src_port = (uint16_t)(49152 + f->key.dst_qp % 4);
+	}
+	const struct finding *f = judge(&w);
+	near("effective flows", evidence_of(f, "ecmp.flows_effective"), 4, 1e-3);
+	assert_string_equal(f->cause, "ecmp_low_entropy");
+	assert_true(says(f->confidence_inputs, f->n_confidence_inputs, "16 flows (5-tuple and QP) on 4 5-tuples, 4 effective flows"));
+	world_done(&w);
+
+	/* more flows than rows: what is not named is not counted as something else */
+	world_init(&w, 2, 400 * G);
+	send_at(&w, 0, .60, 400 * G);
+	send_at(&w, 1, .001, 400 * G);
+	capture(&w, 0, 100, .60 * 400e9 / 8 * 60 / 100, 1, 0);
+	f = judge(&w);
+	assert_true(says(f->confidence_inputs, f->n_confidence_inputs, "100 flows (5-tuple and QP) on 64 or more 5-tuples"));
+	world_done(&w);
+}
+
 static void many_flows_beyond_the_top(void **state)
 {
 	struct world w;
@@ -430,6 +462,7 @@ int main(void)
 		cmocka_unit_test(down_is_a_missing_path),
 		cmocka_unit_test(cached_counters_are_widened),
 		cmocka_unit_test(flows_are_named),
+		cmocka_unit_test(tuples_are_not_flows),
 		cmocka_unit_test(many_flows_beyond_the_top),
 		cmocka_unit_test(sampled_captures),
 		cmocka_unit_test(no_default_for_flows),
