@@ -416,3 +416,35 @@ int64_t snmp_target_refresh_ns(const struct snmp_target *t)
 		longest = t->walks[i].refresh.period_ns > longest ? t->walks[i].refresh.period_ns : longest;
 	return longest;
 }
+
+/* --- for traps -------------------------------------------------------------------------------------------------------------------- */
+
+#define LOOK_AFTER_NS (200 * NS_PER_MS) /* more traps may follow */
+#define LOOK_GAP_NS (2 * NS_PER_S)      /* a storm of traps does not become a storm of polls */
+
+const struct profile *snmp_target_profile_data(const struct snmp_target *t)
+{
+	return t->profile;
+}
+
+const char *snmp_target_peer(const struct snmp_target *t)
+{
+	return t->io ? snmp_io_peer(t->io) : t->address;
+}
+
+const char *snmp_target_port_name(const struct snmp_target *t, uint32_t ifindex)
+{
+	for (size_t i = 0; t->decoder && i < snmp_decode_port_count(t->decoder); i++) {
+		const struct snmp_port *p = snmp_decode_port(t->decoder, i);
+		if (p->ifindex == ifindex)
+			return p->name;
+	}
+	return NULL;
+}
+
+void snmp_target_look(struct snmp_target *t)
+{
+	t->next_slow_ns = 0;
+	if (t->state.state == TARGET_UP && t->phase == PHASE_NONE && loop_now(t->loop).ns - t->poll_began.ns >= LOOK_GAP_NS)
+		loop_timer_start(t->timer, LOOK_AFTER_NS, 0);
+}

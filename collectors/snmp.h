@@ -39,4 +39,12 @@ const char *snmp_target_profile(const struct snmp_target *t); /* "" before the d
 unsigned snmp_target_max_repetitions(const struct snmp_target *t); /* as learned */
 int64_t snmp_target_refresh_ns(const struct snmp_target *t); /* longest cache period learned of a table; 0 = none at this pace */
 
+/* For traps: what a target knows of its device. Lent; the profile is NULL and no port is known before the device said what it is. */
+struct profile;
+const struct profile *snmp_target_profile_data(const struct snmp_target *t);
+const char *snmp_target_peer(const struct snmp_target *t); /* "192.0.2.1:161", "[2001:db8::1]:161"; the host as given while it is not resolved */
+const char *snmp_target_port_name(const struct snmp_target *t, uint32_t ifindex); /* NULL if unknown */
+/* snmp_target_look - something changed there: the next poll reads names and states again, and comes soon when the last is 2 s old. */
+void snmp_target_look(struct snmp_target *t);
+
 #endif

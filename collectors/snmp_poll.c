@@ -201,6 +201,7 @@ void snmp_poll_deadline(void *arg)
 void snmp_poll_begin(struct snmp_target *t)
 {
 	t->poll_began = loop_now(t->loop);
+	t->state.interval_ns = snmp_target_interval(t);
 	t->restarted = false;
 	loop_timer_start(t->deadline, deadline_of(t), 0);
 	ask_head(t);
@@ -370,6 +371,7 @@ static void poll_finish(struct snmp_target *t)
 	samples_tell(t, wall);
 	if (t->neighbors)
 		neighbors_tell(t);
+	t->state.interval_ns = snmp_target_interval(t);
 	target_polled(&t->state, (double)(now.ns - t->poll_began.ns) / NS_PER_S, wall);
 	target_change(&t->state, TARGET_UP, now, wall, NULL);
 	int64_t next = t->poll_began.ns + snmp_target_jittered(t, snmp_target_interval(t)) - now.ns;
@@ -457,6 +459,8 @@ static void walk_take(struct snmp_target *t, const struct snmp_answer *a)
 void snmp_poll_answer(void *arg, const struct snmp_answer *a)
 {
 	struct snmp_target *t = arg;
+	t->state.varbinds += a->n;
+	t->state.varbinds += a->n;
 	if (t->phase == PHASE_NONE)
 		return; /* the deadline was faster */
 	if (a->status == SNMP_IO_TIMEOUT && t->phase > PHASE_HEAD && t->repetitions > 1) {
