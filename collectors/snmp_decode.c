@@ -444,8 +444,7 @@ static void value_take(struct snmp_decoder *d, const struct profile_table *t, co
 	p->fallback = v->fallback;
 	/* a scaled 32-bit counter does not wrap at 2^32 any more: then a decrease is a reset */
 	p->wrap32 = p->wrap32 || (v->mul == 1 && v->div == 1 && !v->cells && (v->width == 32 || (v->width == 0 && c->type == SNMP_COUNTER32)));
-	if (v->subtract)
-		p->needed = 2;
+	p->needed = v->needed;
 }
 
 static void attribute_take(struct snmp_decoder *d, const struct profile_value *v, const struct snmp_cell *c, struct port *p)
