@@ -210,8 +210,8 @@ static json_t *analysis_json(struct analysis *a, const char *file)
 	json_object_set_new(o, "errors", errors);
 
 	/* beyond the contract */
-	json_object_set_new(o, "from", c->packets ? json_time_or_null(c->first_ns) : json_null());
-	json_object_set_new(o, "to", c->packets ? json_time_or_null(c->last_ns) : json_null());
+	json_object_set_new(o, "from", c->packets ? json_time(c->first_ns) : json_null());
+	json_object_set_new(o, "to", c->packets ? json_time(c->last_ns) : json_null());
 	json_object_set_new(o, "duration_s", json_real(c->packets ? (double)(c->last_ns - c->first_ns) / 1e9 : 0));
 	put(o, "octets", c->octets);
 	put(o, "roce_octets", c->roce_octets);

@@ -247,7 +247,7 @@ static json_t *frame_document(struct context *x, struct err *e)
 	for (size_t i = 0; i < rw_countof(signals); i++)
 		json_array_append_new(list, signal_json(&f, &signals[i]));
 	json_object_set_new(doc, "state", json_string(overall(doc)));
-	json_object_set_new(doc, "window", json_pack("{s:o,s:o}", "from", json_time_or_null(f.w.from_ns), "to", json_time_or_null(f.w.to_ns)));
+	json_object_set_new(doc, "window", json_pack("{s:o,s:o}", "from", json_time(f.w.from_ns), "to", json_time(f.w.to_ns)));
 	json_object_set_new(doc, "signals", list);
 	json_object_set_new(doc, "uplinks", uplinks_json(&f, m, n));
 	return doc;

@@ -203,8 +203,8 @@ static json_t *evidence_json(const struct finding *f)
 		json_object_set_new(o, "device", json_string_or_null(e->device));
 		json_object_set_new(o, "port", json_string_or_null(e->port));
 		json_object_set_new(o, "priority", priority_json(e->priority));
-		json_object_set_new(o, "from", json_time_or_null(e->from_ns));
-		json_object_set_new(o, "to", json_time_or_null(e->to_ns));
+		json_object_set_new(o, "from", json_time(e->from_ns));
+		json_object_set_new(o, "to", json_time(e->to_ns));
 		json_object_set_new(o, "value", json_number_or_null(e->value));
 		json_object_set_new(o, "unit", json_string_or_null(e->unit));
 		json_object_set_new(o, "quality", json_string_or_null(quality_name(e->quality)));
@@ -323,9 +323,9 @@ void story_refresh(struct story *s)
 	json_object_set_new(o, "cause", json_string_or_null(s->i.cause));
 	json_object_set_new(o, "severity", json_string_or_null(severity_name(s->i.severity)));
 	json_object_set_new(o, "state", json_string_or_null(incident_state_name(s->i.state)));
-	json_object_set_new(o, "first", json_time_or_null(s->i.first_ns));
-	json_object_set_new(o, "opened", json_time_or_null(s->i.opened_ns));
-	json_object_set_new(o, "closed", json_time_or_null(s->i.closed_ns));
+	json_object_set_new(o, "first", json_time(s->i.first_ns));
+	json_object_set_new(o, "opened", s->i.state == INCIDENT_PENDING ? json_null() : json_time(s->i.opened_ns));
+	json_object_set_new(o, "closed", s->i.state == INCIDENT_CLOSED ? json_time(s->i.closed_ns) : json_null());
 	json_object_set_new(o, "summary", json_string_or_null(s->i.summary));
 	json_object_set_new(o, "confidence_ratio", json_number_or_null(s->i.confidence_ratio));
 	json_object_set_new(o, "coverage_ratio", json_number_or_null(s->i.coverage_ratio));
@@ -355,7 +355,7 @@ void story_note(struct story *s, int64_t t_ns, const char *fmt, ...)
 		json_object_set_new(s->i.json, "timeline", timeline);
 	}
 	json_t *line = json_object();
-	json_object_set_new(line, "t", json_time_or_null(t_ns));
+	json_object_set_new(line, "t", json_time(t_ns));
 	json_object_set_new(line, "text", json_string_or_null(s->i.note));
 	json_array_append_new(timeline, line);
 	if (json_array_size(timeline) > TIMELINE_MAX)

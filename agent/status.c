@@ -284,8 +284,8 @@ json_t *status_document(struct context *x, struct err *e)
 	/* A timeout is an unanswered request; a poll is many: the ratio says how lossy the way to the devices is, not how much data is missing. */
 	json_t *quality = json_object();
 	json_object_set_new(quality, "agent_running", json_boolean(x->agent_alive));
-	json_object_set_new(quality, "first_sample", json_time_or_null(first_ns));
-	json_object_set_new(quality, "newest_sample", json_time_or_null(last_ns));
+	json_object_set_new(quality, "first_sample", r == 0 ? json_time(first_ns) : json_null());
+	json_object_set_new(quality, "newest_sample", r == 0 ? json_time(last_ns) : json_null());
 	json_object_set_new(quality, "newest_sample_age_s", json_number_or_null(r == 0 ? (double)((x->now_ns - last_ns) / NS_PER_MS) / 1e3 : NAN));
 	json_object_set_new(quality, "oldest_device_age_s", json_number_or_null(oldest_s));
 	json_object_set_new(quality, "up", json_integer((json_int_t)count[UP]));
@@ -297,7 +297,7 @@ json_t *status_document(struct context *x, struct err *e)
 
 	json_t *doc = json_object();
 	json_object_set_new(doc, "fabric", json_string_or_null(x->config->fabric->name));
-	json_object_set_new(doc, "time", json_time_or_null(x->now_ns));
+	json_object_set_new(doc, "time", json_time(x->now_ns));
 	json_object_set_new(doc, "devices", devices);
 	json_object_set_new(doc, "open_incidents", json_integer((json_int_t)json_array_size(g.incidents)));
 	json_object_set(doc, "incidents", g.incidents);

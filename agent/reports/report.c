@@ -43,11 +43,9 @@ json_t *json_string_or_null(const char *s)
 	return json_string(b.s ? b.s : "");
 }
 
-json_t *json_time_or_null(int64_t t_ns)
+json_t *json_time(int64_t t_ns)
 {
 	char buf[WALL_TEXT_MAX];
-	if (t_ns == 0)
-		return json_null();
 	/* Milliseconds, unless the time is finer. */
 	return json_string(wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9));
 }
@@ -122,6 +120,12 @@ static void add_pretty(struct str *b, const json_t *v, enum column_kind kind)
 	case COL_USD: str_addf(b, "$%.2f", d); break;
 	case COL_DURATION_S:
 		str_add(b, fabs(d) < 9e9 ? duration_format(text, sizeof(text), (int64_t)(d * 1e9)) : "> 200y");
+		break;
+	case COL_QP:
+		if (d >= 0 && d <= 0xffffff)
+			str_addf(b, "0x%06x", (unsigned)d);
+		else
+			add_raw(b, v);
 		break;
 	case COL_INT:
 		if (json_is_integer(v))

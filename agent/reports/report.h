@@ -12,7 +12,8 @@
 enum report_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_JSONL, FORMAT_HTML, FORMAT_MD };
 int report_format_parse(const char *s, enum report_format *ret); /* 0 or -EINVAL */
 
-enum column_kind { COL_TEXT, COL_INT, COL_RATIO_PCT, COL_BPS, COL_BYTES, COL_DURATION_S, COL_TIME, COL_USD, COL_NUMBER };
+enum column_kind { COL_TEXT, COL_INT, COL_RATIO_PCT, COL_BPS, COL_BYTES, COL_DURATION_S, COL_TIME, COL_USD, COL_NUMBER,
+	COL_QP /* 0x001004: a queue pair, as NIC tools print it */ };
 struct column {
 	const char *key;    /* in the row object; "a.b" descends; "a[]" joins an array of strings with ',' */
 	const char *header; /* NULL = key */
@@ -30,9 +31,9 @@ struct view {
 /* report_print - 0 or -EIO (short write: a full pipe or disk). */
 int report_print(FILE *out, const json_t *doc, const struct view *v, enum report_format f, bool header, bool color);
 
-/* JSON helpers: null for NAN and for NULL; RFC 3339 with fraction for times (0 = null). */
+/* JSON helpers: null for NAN and for NULL; RFC 3339 with fraction for times (0 is a time: recorded cases begin there). */
 json_t *json_number_or_null(double v);
 json_t *json_string_or_null(const char *s);
-json_t *json_time_or_null(int64_t t_ns);
+json_t *json_time(int64_t t_ns);
 
 #endif

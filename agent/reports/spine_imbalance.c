@@ -334,12 +334,6 @@ static double mean_or_nan(double sum, uint64_t n)
 	return n ? sum / (double)n : NAN;
 }
 
-/* Recorded cases begin at 1970: here 0 is a time like any other. */
-static json_t *time_json(int64_t t_ns)
-{
-	return t_ns ? json_time_or_null(t_ns) : json_string("1970-01-01T00:00:00.000Z");
-}
-
 static json_t *count(uint64_t v)
 {
 	return json_integer((json_int_t)v);
@@ -427,9 +421,9 @@ static json_t *group_json(const struct spine_imbalance *s, const struct group_su
 		{"windows_unknown", count(g->unknown)},
 		{"members_down", count(n_down)},
 		{"worst_ratio", json_number_or_null(g->worst)},
-		{"worst_at", g->windows ? time_json(g->worst_ns) : json_null()},
+		{"worst_at", g->windows ? json_time(g->worst_ns) : json_null()},
 		{"sustained_ratio", json_number_or_null(g->sustained)},
-		{"over_since", g->over ? time_json(g->since_ns) : json_null()},
+		{"over_since", g->over ? json_time(g->since_ns) : json_null()},
 		{"over_now", json_boolean(g->last_over)},
 		{"coverage_ratio", json_number_or_null(mean_or_nan(g->coverage_sum, g->n_covered))},
 		{"static_hash", g->windows ? json_boolean(g->hashed) : json_null()},
@@ -496,8 +490,8 @@ json_t *spine_imbalance_json(const struct spine_imbalance *s, const struct fabri
 		windows += g->windows + g->idle;
 	}
 	json_t *doc = json_object();
-	json_object_set_new(doc, "from", time_json(from_ns));
-	json_object_set_new(doc, "to", time_json(to_ns));
+	json_object_set_new(doc, "from", json_time(from_ns));
+	json_object_set_new(doc, "to", json_time(to_ns));
 	json_object_set_new(doc, "fabric", json_string_or_null(f->name));
 	json_object_set_new(doc, "tiers", tiers_json(f));
 	json_object_set_new(doc, "verdict", summary_json(s));

@@ -99,6 +99,7 @@ static void test_kinds(void **state)
 		{"zero rate", COL_BPS, 0, "0bit/s"}, {"bytes", COL_BYTES, 88064, "88.1kB"}, {"just below", COL_BYTES, 999.7, "1.00kB"},
 		{"seconds", COL_DURATION_S, 1.5, "1.5s"}, {"days", COL_DURATION_S, 90000, "1d01h"}, {"for ever", COL_DURATION_S, 1e30, "> 200y"},
 		{"money", COL_USD, 310.004, "$310.00"}, {"number", COL_NUMBER, 1234.5678, "1234.57"}, {"whole", COL_INT, 3.0, "3"},
+		{"queue pair", COL_QP, 4100, "0x001004"}, {"highest", COL_QP, 0xffffff, "0xffffff"}, {"no queue pair", COL_QP, -1, "-1"},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		const struct column c = {"v", NULL, rows[i].kind, true};
@@ -111,7 +112,7 @@ static void test_kinds(void **state)
 	}
 	const struct column c = {"t", NULL, COL_TIME, false};
 	const struct view one = {.columns = &c, .n_columns = 1};
-	rw_cleanup(json_freep) json_t *doc = json_pack("{s:o}", "t", json_time_or_null(1700000000LL * NS_PER_S + 5 * NS_PER_MS));
+	rw_cleanup(json_freep) json_t *doc = json_pack("{s:o}", "t", json_time(1700000000LL * NS_PER_S + 5 * NS_PER_MS));
 	rw_cleanup(freep) char *table = print(doc, &one, FORMAT_TABLE, false, false), *csv = print(doc, &one, FORMAT_CSV, false, false);
 	assert_string_equal(table, "2023-11-14 22:13:20Z\n");
 	assert_string_equal(csv, "2023-11-14T22:13:20.005Z\n");
@@ -120,11 +121,11 @@ static void test_kinds(void **state)
 static void test_helpers(void **state)
 {
 	rw_cleanup(json_freep) json_t *bad = json_string_or_null("po\xffrt");
-	rw_cleanup(json_freep) json_t *fine = json_time_or_null(1);
+	rw_cleanup(json_freep) json_t *fine = json_time(1), *zero = json_time(0);
 	assert_string_equal(json_string_value(bad), "po?rt");
 	assert_string_equal(json_string_value(fine), "1970-01-01T00:00:00.000000001Z");
 	assert_true(json_is_null(json_string_or_null(NULL)));
-	assert_true(json_is_null(json_time_or_null(0)));
+	assert_string_equal(json_string_value(zero), "1970-01-01T00:00:00.000Z");
 	assert_true(json_is_null(json_number_or_null(INFINITY)));
 	enum report_format f;
 	assert_int_equal(report_format_parse("jsonl", &f), 0);
