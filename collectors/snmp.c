@@ -230,18 +230,30 @@ static int io_open(struct snmp_target *t, struct err *e)
 	return snmp_io_new(t->loop, &o, &io_events, t, &t->io, e);
 }
 
-/* session_start - from IDLE or BACKOFF. The secret is read each time: a new one needs no reload. */
+/* io_renew - the secret is read each time, so that a new one needs no reload. Where it cannot be read any more (rights were given up
+ * after the start) the one we have goes on; and a socket in another namespace cannot be made again. */
+static int io_renew(struct snmp_target *t, struct err *e)
+{
+	struct snmp_io *old = t->io;
+	if (old && t->device->snmp->netns)
+		return 0;
+	t->io = NULL;
+	int rc = io_open(t, e);
+	if (rc == -EACCES && old) {
+		t->io = old;
+		return 0;
+	}
+	snmp_io_free(old);
+	return rc;
+}
+
+/* session_start - from IDLE or BACKOFF. */
 static void session_start(struct snmp_target *t)
 {
 	struct err e = {0};
 	target_change(&t->state, TARGET_STARTING, loop_now(t->loop), wall_now(), NULL);
 	snmp_target_told(t);
-	int rc = 0;
-	if (!t->io || !t->device->snmp->netns) { /* a socket in another namespace cannot be made again later */
-		snmp_io_free(t->io);
-		t->io = NULL;
-		rc = io_open(t, &e);
-	}
+	int rc = io_renew(t, &e);
 	if (rc == 0)
 		rc = snmp_io_start(t->io, &e);
 	if (rc == -EINPROGRESS)
@@ -299,8 +311,10 @@ int snmp_target_new(struct loop *l, struct entities *entities, const struct conf
 	t->set = set_get(config, e);
 	if (!t->set || !profile_known(t, e))
 		rc = -EINVAL;
-	if (rc == 0 && device->snmp->netns && (rc = io_open(t, e)) < 0) /* now, while we may */
-		snmp_io_free(rw_take(t->io));
+	if (rc == 0) { /* now, while we may read the secret and enter the namespace; what may heal is told by the first try */
+		int opened = io_open(t, device->snmp->netns ? e : NULL);
+		rc = device->snmp->netns ? opened : 0;
+	}
 	if (rc < 0) {
 		snmp_target_free(t);
 		return rc;

