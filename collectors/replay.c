@@ -201,7 +201,7 @@ static int parse_fields(struct reader *r, const struct field *f, size_t n)
 {
 	struct sample s = {.source = SOURCE_REPLAY};
 	char device[REPLAY_NAME_MAX + 1], port[REPLAY_NAME_MAX + 1] = "", flags_text[SAMPLE_FLAGS_TEXT_MAX];
-	unsigned metric, flags = 0;
+	unsigned metric = 0, flags = 0;
 	int priority = PRIO_NONE, rc;
 
 	if (!parse_seconds(&f[COL_TIME], &s.t_ns))

@@ -1,7 +1,6 @@
 /* snmp_socket - see the header. */
 #include "collectors/snmp_socket.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "agent/base/log.h"
 #include "agent/base/loop.h"
 
 enum { FAMILY_V4, FAMILY_V6, FAMILIES };
@@ -62,11 +62,14 @@ static int netns_enter(const char *netns, int *ret_back, struct err *e)
 	return 0;
 }
 
-static int netns_leave(int back)
+static void netns_leave(int back)
 {
-	int rc = setns(back, CLONE_NEWNET) < 0 ? -errno : 0;
+	/* In the wrong namespace every later socket would quietly be wrong. */
+	if (setns(back, CLONE_NEWNET) < 0) {
+		log_error("snmp", "cannot return to the agent's network namespace: %s", strerror(errno));
+		abort();
+	}
 	close(back);
-	return rc;
 }
 
 static int socket_make(struct snmp_socket *s, int which, struct err *e)
@@ -98,8 +101,7 @@ static int sockets_make_in_netns(struct snmp_socket *s, struct err *e)
 			rc = socket_make(s, i, e);
 	if (rc == -EAFNOSUPPORT && s->fds[FAMILY_V4] >= 0)
 		rc = 0; /* no IPv6 there */
-	int home = netns_leave(back);
-	assert(home == 0); /* going on in the wrong namespace would be worse */
+	netns_leave(back);
 	return rc;
 }
 
