@@ -14,6 +14,7 @@
 #include "agent/base/str.h"
 #include "agent/command.h"
 #include "agent/control.h"
+#include "agent/discovery.h"
 #include "agent/history.h"
 #include "agent/ledger.h"
 #include "agent/notify.h"
@@ -22,6 +23,7 @@
 #include "collectors/pcap.h"
 #include "collectors/snmp.h"
 #include "config/config.h"
+#include "db/series.h"
 #include "db/store.h"
 
 #define TICK_NS NS_PER_S
@@ -47,6 +49,7 @@ struct agent {
 	struct store *store;
 	struct ledger *ledger;
 	struct pipeline *pipeline;
+	struct discovery *discovery;
 	struct control *control;
 	struct source **sources;
 	size_t n_sources, cap_sources;
@@ -251,6 +254,110 @@ static void warn_fixed(const struct config *was, const struct config *is)
 	}
 }
 
+/* From now on @fresh: as a difference, so that what did not change keeps its sessions and its cadence. */
+static void adopt(struct agent *a, struct config *fresh, struct difference *diff)
+{
+	struct config *old = a->config;
+	fresh->store.path = arena_strdup(fresh->arena, old->store.path);
+	fresh->socket_path = old->socket_path ? arena_strdup(fresh->arena, old->socket_path) : NULL;
+	a->config = fresh;
+	pipeline_reload(a->pipeline, fresh);
+	ledger_reload(a->ledger, fresh->fabric);
+	apply_sources(a, diff);
+	record_config(a);
+	config_free(old);
+}
+
+/* --- links: discover -------------------------------------------------------------------------------------------------------- */
+
+static bool discovery_waits(void *arg, const char *device)
+{
+	const struct source *s = source_find(arg, device, SOURCE_OF_SNMP);
+	return s && s->snmp && snmp_target_state(s->snmp)->state != TARGET_BACKOFF;
+}
+
+static void discovery_peer(void *arg, const char *device, const char *port, const char *peer_device, const char *peer_port)
+{
+	struct agent *a = arg;
+	pipeline_peer(a->pipeline, device, port, peer_device, peer_port, wall_now().ns);
+}
+
+static void discovery_dispute(void *arg, const char *device, const char *text, bool over)
+{
+	struct agent *a = arg;
+	rw_cleanup(str_done) struct str b = {0};
+	str_addf(&b, "LLDP: %s%s", text, over ? " (no more)" : "");
+	log_event(over ? LOG_INFO_ : LOG_WARN_, device, "%s%s", b.s, over ? "" : "; rocewatch topology check lists what disagrees");
+	store_event(a->store, wall_now().ns, "topology", NULL, "", b.s);
+}
+
+static void on_neighbors(void *arg, const struct topology_device *self, const struct topology_neighbor *heard, size_t n)
+{
+	struct agent *a = arg;
+	discovery_hear(a->discovery, self, heard, n, mono_now());
+}
+
+/* @c with the links that are believed, where it wants them discovered; else, and when they would not fit, @c itself. */
+static struct config *with_discovered(struct agent *a, struct config *c)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	const struct config_link *links;
+	struct config *ret = NULL;
+	size_t n = discovery_links(a->discovery, &links);
+	if (!c->fabric->discover || config_with_links(c, links, n, &ret, &errors) == 0)
+		return ret ? ret : c;
+	log_errors(LOG_ERROR_, &errors);
+	log_error("topology", "the discovered links cannot be used, going on without a change");
+	return c;
+}
+
+static size_t links_of(const struct config *c)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct config_link *links;
+	return config_discovered(c, a, &links);
+}
+
+static void discover(struct agent *a)
+{
+	struct difference diff = {0};
+	if (!discovery_settle(a->discovery, a->config, mono_now()) || !a->config->fabric->discover)
+		return;
+	struct config *fresh = with_discovered(a, a->config);
+	if (fresh == a->config)
+		return;
+	rw_cleanup(freep) char *was = config_text(a->config), *is = config_text(fresh);
+	if (strcmp(was, is) == 0) { /* the news is of devices that are not configured */
+		config_free(fresh);
+		return;
+	}
+	size_t before = links_of(a->config), after = links_of(fresh);
+	rw_cleanup(str_done) struct str b = {0};
+	str_addf(&b, "%zu links are known from LLDP now, %zu before", after, before);
+	log_info("topology", "%s", b.s);
+	adopt(a, fresh, &diff);
+	store_event(a->store, wall_now().ns, "topology", NULL, "", b.s);
+}
+
+/* Links that were known before this process began: the groups are there from the first window on. */
+static void recall_links(struct agent *a)
+{
+	struct series_db *db;
+	struct err e = {0};
+	struct arena *arena = arena_new();
+	struct config_link *links;
+	int rc = series_db_open(a->config->store.path, &db, &e);
+	if (rc == 0) {
+		rc = config_recall(&a->config, db, INT64_MAX, &e);
+		series_db_close(db);
+	}
+	if (rc != 0)
+		log_warn("topology", "links known before could not be read, they have to be discovered anew: %s", e.text);
+	size_t n = config_discovered(a->config, arena, &links);
+	discovery_know(a->discovery, links, n);
+	arena_free(arena);
+}
+
 static void reload(struct agent *a)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
@@ -264,17 +371,13 @@ static void reload(struct agent *a)
 		notify_send(&a->notify, "READY=1");
 		return;
 	}
-	struct config *old = a->config;
 	log_errors(LOG_WARN_, &fresh->warnings);
-	warn_fixed(old, fresh);
-	fresh->store.path = arena_strdup(fresh->arena, old->store.path);
-	fresh->socket_path = old->socket_path ? arena_strdup(fresh->arena, old->socket_path) : NULL;
-	a->config = fresh;
-	pipeline_reload(a->pipeline, fresh);
-	ledger_reload(a->ledger, fresh->fabric);
-	apply_sources(a, &diff);
-	record_config(a);
-	config_free(old);
+	warn_fixed(a->config, fresh);
+	struct config *linked = with_discovered(a, fresh);
+	if (linked != fresh)
+		config_free(fresh);
+	adopt(a, linked, &diff);
+	discovery_reconsider(a->discovery);
 	a->reloads++;
 	log_info("agent", "reload: %u added, %u removed, %u changed, %u unchanged", diff.added, diff.removed, diff.changed, diff.unchanged);
 	notify_send(&a->notify, "READY=1");
@@ -307,6 +410,7 @@ static void on_tick(void *arg)
 	int64_t now = wall_now().ns;
 	mono_t mono = mono_now();
 	pipeline_advance(a->pipeline, now);
+	discover(a);
 	for (size_t k = 0; k < a->n_sources; k++) {
 		struct source *s = a->sources[k];
 		if (!source_is_open(s) && mono.ns >= s->retry.ns)
@@ -401,11 +505,15 @@ static int start_store(struct agent *a, struct err *e)
 	int rc = store_open(&o, a->entities, &a->store, e);
 	if (rc != 0)
 		return rc;
+	const struct discovery_events events = {.arg = a, .waits = discovery_waits, .peer = discovery_peer, .dispute = discovery_dispute};
+	a->discovery = discovery_new(&events, mono_now());
+	recall_links(a);
 	a->ledger = ledger_new(a->config->fabric, on_incident, a);
 	a->pipeline = pipeline_new(a->config, a->entities, a->store, a->ledger);
+	pipeline_listen(a->pipeline, on_neighbors, a);
 
 	struct err why = {0};
-	if (history_resume(s->path, a->entities, a->config, a->pipeline, a->ledger, &why) != 0)
+	if (history_resume(a->config->store.path, a->entities, a->config, a->pipeline, a->ledger, &why) != 0)
 		log_warn("agent", "history could not be read, starting afresh: %s", why.text);
 	pipeline_advance(a->pipeline, wall_now().ns);
 	record_config(a);
@@ -486,6 +594,7 @@ static void stop(struct agent *a)
 		store_close(a->store);
 	}
 	pipeline_free(a->pipeline);
+	discovery_free(a->discovery);
 	ledger_free(a->ledger);
 	entities_free(a->entities);
 	if (a->loop) {

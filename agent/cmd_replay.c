@@ -341,6 +341,12 @@ static int replay(struct replay *r, const struct command_args *a, int *ret_exit,
 		return rc;
 	*ret_exit = EXIT_USAGE;
 	rc = read_config(r, e);
+	if (rc == 0 && r->from_db) {
+		bool configured = r->from == r->config->store.path;
+		rc = config_recall(&r->config, r->db, r->to_ns ? r->to_ns : INT64_MAX, e);
+		if (configured) /* lent by a configuration that may be gone */
+			r->from = r->config->store.path;
+	}
 	if (rc == 0)
 		rc = apply_sets(r, a->set, e);
 	if (rc != 0)

@@ -75,6 +75,11 @@ struct context {
 	int64_t now_ns, from_ns, to_ns; /* from --since/--until/--around, else now - @default_span .. now */
 	bool agent_alive;
 };
+/*
+ * config_recall - where *@c wants its links discovered, those the database knew at @at_ns take their place: *@c is replaced then.
+ * 0 (also when none are known), or negative errno with @e.
+ */
+int config_recall(struct config **c, struct series_db *db, int64_t at_ns, struct err *e);
 int context_open(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e); /* -EINVAL = usage/config (exit 2) */
 void context_done(struct context *x);
 int usage_error(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* prints, returns usage_exit */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
@@ -66,6 +67,38 @@ static int read_stored(struct context *x, struct err *e)
 		return r;
 	r = config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE, tables, n, &x->config, &errors);
 	return r < 0 ? first_of(&errors, -EINVAL, e) : 0;
+}
+
+int config_recall(struct config **c, struct series_db *db, int64_t at_ns, struct err *e)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	rw_cleanup(freep) char *yaml = NULL;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct config *stored = NULL, *fresh = NULL;
+	struct config_link *links;
+	size_t n;
+
+	if (!(*c)->fabric->discover)
+		return 0;
+	const struct option_table *const *tables = module_tables(&n);
+	int r = series_db_fabric(db, at_ns, &yaml, e);
+	if (r == -ENODATA)
+		return 0;
+	if (r < 0)
+		return r;
+	/* What an older version stored may not be right for this one: then nothing is known. */
+	if (config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE, tables, n, &stored, &errors) < 0)
+		return 0;
+	n = config_discovered(stored, a, &links);
+	config_free(stored);
+	if (n == 0)
+		return 0;
+	r = config_with_links(*c, links, n, &fresh, &errors);
+	if (r < 0)
+		return first_of(&errors, r, e);
+	config_free(*c);
+	*c = fresh;
+	return 0;
 }
 
 static int read_config(struct context *x, const struct globals *g, struct err *e)
@@ -162,8 +195,8 @@ int context_open(struct context *x, const struct globals *g, int64_t default_spa
 	r = read_range(x, g, default_span_ns, e);
 	if (r < 0)
 		goto fail;
-	if (!x->config)
-		r = read_stored(x, e);
+	r = x->config ? config_recall(&x->config, x->db, x->to_ns, e) : read_stored(x, e);
+	x->db_path = g->db ? g->db : x->config ? x->config->store.path : NULL;
 	if (r < 0)
 		goto fail;
 	return 0;

@@ -34,6 +34,10 @@ struct run { /* what a series was last seen with */
 	uint16_t source;
 };
 
+struct peer { /* what a port hears */
+	char *device, *port;
+};
+
 struct pipeline {
 	const struct config *config;
 	struct entities *entities;
@@ -64,6 +68,11 @@ struct pipeline {
 	struct sample *batch;
 	size_t n_batch, cap_batch;
 	struct target_table *targets;
+	struct smap *peer_index; /* "device\0port" -> index into peers */
+	struct peer *peers;
+	size_t n_peers, cap_peers;
+	void (*neighbors)(void *arg, const struct topology_device *self, const struct topology_neighbor *heard, size_t n);
+	void *neighbors_arg;
 	struct complaint refusal;
 	struct pipeline_counters counters;
 };
@@ -446,13 +455,33 @@ static void on_device(void *arg, const char *device, const char *profile, const 
 			.sysname = sysname, .descr = descr, .t_ns = p->now_ns});
 }
 
+static struct peer *peer_of(struct pipeline *p, const char *device, const char *port, bool make)
+{
+	rw_cleanup(str_done) struct str key = {0};
+	uint64_t at;
+	str_addn(&key, device, strlen(device) + 1);
+	str_add(&key, port);
+	if (smap_get(p->peer_index, key.s, key.n, &at))
+		return &p->peers[at];
+	if (!make)
+		return NULL;
+	smap_put(p->peer_index, key.s, key.n, p->n_peers);
+	rw_grow(p->peers, p->n_peers, p->cap_peers);
+	p->peers[p->n_peers] = (struct peer){0};
+	return &p->peers[p->n_peers++];
+}
+
 static void keep_port(struct pipeline *p, const char *device, const char *port, const char *alias, uint64_t speed_bps, int64_t t_ns)
 {
 	const struct fabric_device *d = fabric_device(p->config->fabric, device);
 	const struct fabric_port *known = d ? fabric_port(d, port) : NULL;
 	struct store_port row = {.device = device, .port = port, .alias = alias, .speed_bps = speed_bps, .t_ns = t_ns};
 	char host[256];
-	if (known && known->peer) {
+	const struct peer *heard = peer_of(p, device, port, false);
+	if (heard) {
+		row.peer_device = heard->device;
+		row.peer_port = heard->port;
+	} else if (known && known->peer) {
 		row.peer_device = known->peer->device->name;
 		row.peer_port = known->peer->name;
 	} else if (known && known->host) {
@@ -468,6 +497,31 @@ static void on_port(void *arg, const char *device, const char *port, const char 
 	struct pipeline *p = arg;
 	if (p->store)
 		keep_port(p, device, port, alias, speed_bps, p->now_ns);
+}
+
+void pipeline_peer(struct pipeline *p, const char *device, const char *port, const char *peer_device, const char *peer_port, int64_t t_ns)
+{
+	struct peer *heard = peer_of(p, device, port, true);
+	free(heard->device);
+	free(heard->port);
+	heard->device = rw_strdup(peer_device);
+	heard->port = rw_strdup(peer_port);
+	if (p->store)
+		keep_port(p, device, port, NULL, 0, t_ns);
+}
+
+static void on_neighbors(void *arg, const struct topology_device *self, const struct topology_neighbor *heard, size_t n)
+{
+	struct pipeline *p = arg;
+	p->neighbors(p->neighbors_arg, self, heard, n);
+}
+
+void pipeline_listen(struct pipeline *p, void (*neighbors)(void *arg, const struct topology_device *self, const struct topology_neighbor *heard,
+	size_t n), void *arg)
+{
+	p->neighbors = neighbors;
+	p->neighbors_arg = arg;
+	p->sink.neighbors = neighbors ? on_neighbors : NULL;
 }
 
 static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text)
@@ -521,6 +575,7 @@ struct pipeline *pipeline_new(const struct config *c, struct entities *entities,
 	p->closed_ns = p->trimmed_ns = INT64_MIN / 2;
 	p->turn = arena_new();
 	p->run_index = map_new();
+	p->peer_index = smap_new();
 	p->targets = target_table_new();
 	p->sink = (struct sink){.arg = p, .samples = on_samples, .flows = on_flows, .target = on_target, .device = on_device,
 		.port = on_port, .event = on_event};
@@ -545,6 +600,12 @@ void pipeline_free(struct pipeline *p)
 	target_table_free(p->targets);
 	arena_free(p->turn);
 	map_free(p->run_index);
+	smap_free(p->peer_index);
+	for (size_t k = 0; k < p->n_peers; k++) {
+		free(p->peers[k].device);
+		free(p->peers[k].port);
+	}
+	free(p->peers);
 	free(p->runs);
 	free(p->lanes);
 	free(p->batch);

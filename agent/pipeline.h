@@ -41,6 +41,12 @@ void pipeline_advance(struct pipeline *p, int64_t now_ns); /* close the windows 
 void pipeline_finish(struct pipeline *p); /* close every window that ended by the newest sample */
 const struct pipeline_counters *pipeline_counters(const struct pipeline *p);
 
+/* pipeline_listen - who wants to know what devices hear of each other; before any collector has the sink. */
+void pipeline_listen(struct pipeline *p, void (*neighbors)(void *arg, const struct topology_device *self, const struct topology_neighbor *heard,
+	size_t n), void *arg);
+/* pipeline_peer - what a port hears at its other end (@peer_device "host:NAME" for hosts): a dated attribute that wins over what is declared. */
+void pipeline_peer(struct pipeline *p, const char *device, const char *port, const char *peer_device, const char *peer_port, int64_t t_ns);
+
 /* What the fabric says of its devices and ports, as dated attributes for the store. At start and after a reload. */
 void pipeline_announce(struct pipeline *p, int64_t t_ns);
 

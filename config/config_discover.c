@@ -70,5 +70,11 @@ int config_with_links(const struct config *c, const struct config_link *links, s
 	copy.tree = &tree;
 	rw_cleanup(freep) char *text = config_text(&copy);
 	/* Not CONFIG_FULL: what a whole configuration needs was asked when @c was read. */
-	return config_parse(text, strlen(text), c->path, CONFIG_CASE, c->tables, c->n_tables, ret, errors);
+	int rc = config_parse(text, strlen(text), c->path, CONFIG_CASE, c->tables, c->n_tables, ret, errors);
+	if (rc == 0) { /* what may have been changed since @c was read */
+		(*ret)->store.path = c->store.path ? arena_strdup((*ret)->arena, c->store.path) : NULL;
+		(*ret)->socket_path = c->socket_path ? arena_strdup((*ret)->arena, c->socket_path) : NULL;
+		(*ret)->defaults.interval_ns = c->defaults.interval_ns;
+	}
+	return rc;
 }

@@ -306,20 +306,19 @@ size_t topology_links(struct arena *a, const struct topology_device *devices, si
 	struct topology_link *links = arena_array(a, struct topology_link, n_heard ? n_heard : 1);
 	struct directory all = directory_new(devices, n_devices);
 	struct smap *known = smap_new();
-	enum { SAID_BY_A = 1, SAID_BY_B = 2 };
-	uint8_t *said = arena_array(a, uint8_t, n_heard + 1);
 	size_t n = 0;
 	for (size_t i = 0; i < n_heard; i++) {
 		rw_cleanup(str_done) struct str key = {0};
 		uint64_t at;
 		if (!link_of(a, &all, &heard[i], &links[n]))
 			continue;
-		const uint8_t by = str_eq(links[n].a_device, heard[i].device) && str_eq(links[n].a_port, heard[i].port) ? SAID_BY_A : SAID_BY_B;
+		links[n].a_said = str_eq(links[n].a_device, heard[i].device) && str_eq(links[n].a_port, heard[i].port);
+		links[n].b_said = !links[n].a_said;
 		link_key(&key, &links[n]);
-		said[n] = by;
 		if (smap_get(known, key.s, key.n, &at)) { /* the same said again, or the other end's word for it */
-			said[at] |= by;
-			links[at].confirmed = links[at].confirmed || said[at] == (SAID_BY_A | SAID_BY_B);
+			links[at].a_said = links[at].a_said || links[n].a_said;
+			links[at].b_said = links[at].b_said || links[n].b_said;
+			links[at].confirmed = links[at].confirmed || (links[at].a_said && links[at].b_said);
 			links[at].anonymous = links[at].anonymous && links[n].anonymous;
 			continue;
 		}

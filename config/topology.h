@@ -49,6 +49,7 @@ struct topology_link {
 	const char *b_device, *b_port; /* b_device NULL: a host */
 	const char *host, *nic;        /* of a host; nic "" */
 	bool confirmed;                /* both ends said it; hosts that do not speak of us are not expected to */
+	bool a_said, b_said;           /* which ends */
 	bool anonymous;                /* a host that sent no system name: .host is its chassis id */
 	const char *problem;           /* NULL, or what the two ends disagree about */
 };
