@@ -15,6 +15,7 @@
 #include "agent/command.h"
 #include "agent/control.h"
 #include "agent/discovery.h"
+#include "agent/health.h"
 #include "agent/history.h"
 #include "agent/ledger.h"
 #include "agent/notify.h"
@@ -39,6 +40,7 @@ struct source {
 	mono_t retry;
 	struct target down;   /* shown while it is not open */
 	bool wanted;          /* by the configuration being applied */
+	struct health_source health;
 };
 
 struct agent {
@@ -56,6 +58,8 @@ struct agent {
 	struct loop_timer *tick, *end, *watchdog;
 	struct loop_signal *hup, *term, *interrupt;
 	struct notify notify;
+	struct health *health;
+	mono_t health_next;
 	wall_t started;
 	struct complaint dropped;
 	uint64_t dropped_before;
@@ -404,6 +408,25 @@ static void watch_store(struct agent *a)
 	a->dropped_before = s.dropped;
 }
 
+static const struct target *source_state(const struct source *s)
+{
+	return s->snmp ? snmp_target_state(s->snmp) : s->capture ? capture_state(s->capture) : &s->down;
+}
+
+static void tell_health(struct agent *a)
+{
+	health_begin(a->health, mono_now());
+	health_pipeline(a->health, pipeline_counters(a->pipeline));
+	for (size_t k = 0; k < a->n_sources; k++) {
+		struct source *s = a->sources[k];
+		if (source_is_open(s))
+			health_target(a->health, &s->health, s->name, source_state(s), s->snmp ? snmp_target_max_repetitions(s->snmp) : 0);
+		if (s->capture)
+			health_capture(a->health, s->name, capture_counts(s->capture));
+	}
+	health_commit(a->health, a->store, wall_now().ns);
+}
+
 static void on_tick(void *arg)
 {
 	struct agent *a = arg;
@@ -420,6 +443,10 @@ static void on_tick(void *arg)
 		control_tick(a->control);
 	ledger_forget(a->ledger, now - FORGET_NS);
 	watch_store(a);
+	if (mono.ns >= a->health_next.ns) {
+		tell_health(a);
+		a->health_next.ns = mono.ns + HEALTH_EVERY_NS;
+	}
 }
 
 static void on_watchdog(void *arg) { notify_send(&((struct agent *)arg)->notify, "WATCHDOG=1"); }
@@ -463,7 +490,7 @@ static json_t *request_status(struct agent *a, const char *who, const json_t *re
 	json_t *targets = json_array();
 	for (size_t k = 0; k < a->n_sources; k++) {
 		const struct source *x = a->sources[k];
-		const struct target *t = x->snmp ? snmp_target_state(x->snmp) : x->capture ? capture_state(x->capture) : &x->down;
+		const struct target *t = source_state(x);
 		json_array_append_new(targets, json_pack("{s:s, s:s, s:s, s:s, s:I}", "name", x->name, "protocol", source_protocol(x),
 			"state", target_state_name(t->state), "reason", t->reason, "polls", (json_int_t)t->polls));
 	}
@@ -548,6 +575,7 @@ static int start(struct agent *a, struct err *e)
 	struct difference diff = {0};
 	notify_take(&a->notify);
 	a->started = wall_now();
+	a->health = health_new(a->started);
 	log_errors(LOG_WARN_, &a->config->warnings);
 	signal(SIGPIPE, SIG_IGN);
 	int rc = privilege_begin(a->config, e);
@@ -596,6 +624,7 @@ static void stop(struct agent *a)
 	pipeline_free(a->pipeline);
 	discovery_free(a->discovery);
 	ledger_free(a->ledger);
+	health_free(a->health);
 	entities_free(a->entities);
 	if (a->loop) {
 		loop_signal_free(a->hup);

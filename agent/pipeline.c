@@ -180,6 +180,8 @@ static bool accept(struct pipeline *p, struct sample *s)
 	}
 	run->newest_ns = s->t_ns;
 	p->counters.samples++;
+	p->counters.restarts += (s->flags & SF_RESTART) != 0;
+	p->counters.suspects += (s->flags & SF_SUSPECT) != 0;
 	if (s->t_ns <= p->closed_ns)
 		s->flags |= SF_LATE;
 	if (s->flags & SF_LATE) {

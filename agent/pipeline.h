@@ -29,6 +29,7 @@ struct pipeline_counters {
 	uint64_t refused;     /* metric and subject do not fit, or unknown ids */
 	uint64_t flows, late_flows;
 	uint64_t failed;      /* analyzer runs that ended with an error */
+	uint64_t restarts, suspects; /* samples after which no difference is drawn; that are not plausible */
 };
 
 /* @store may be NULL (replay without --db). Config, entities, store and ledger are lent. */

@@ -44,6 +44,7 @@ struct capture {
 	int64_t from_ns, to_ns;       /* interval under way, wall clock */
 	uint32_t drops;               /* the handle's count at the last look */
 	struct complaint drops_complaint;
+	struct capture_counts counts;
 };
 
 /* --- opening ------------------------------------------------------------------------------------------------------- */
@@ -169,6 +170,7 @@ static uint32_t drops_since(struct capture *c)
 		return 0;
 	uint32_t n = s.ps_drop - c->drops; /* wraps with the library's counter */
 	c->drops = s.ps_drop;
+	c->counts.kernel_drops += n;
 	return n;
 }
 
@@ -231,6 +233,9 @@ static void on_packet(u_char *arg, const struct pcap_pkthdr *h, const u_char *by
 	if (t_ns >= c->to_ns)
 		interval_advance(c, t_ns);
 	roce_parse(c->link, bytes, h->caplen, h->len, 0, &p);
+	c->counts.frames++;
+	c->counts.roce += p.kind == PACKET_ROCE;
+	c->counts.bad += p.kind == PACKET_BAD;
 	if (p.kind == PACKET_ROCE)
 		flow_table_add(c->flows, &p, t_ns);
 	else if (p.kind == PACKET_BAD)
@@ -437,6 +442,11 @@ void capture_free(struct capture *c)
 const struct target *capture_state(const struct capture *c)
 {
 	return &c->target;
+}
+
+const struct capture_counts *capture_counts(const struct capture *c)
+{
+	return &c->counts;
 }
 
 /* --- the foreground ------------------------------------------------------------------------------------------------ */

@@ -34,6 +34,13 @@ void capture_update(struct capture *c, const struct config_capture *config); /* 
 void capture_free(struct capture *c); /* hands over the interval under way first */
 const struct target *capture_state(const struct capture *c);
 
+/* What came since the capture was opened, in frames. .roce of 0 says that the capture sees none, not that there is none. */
+struct capture_counts {
+	uint64_t frames, roce, bad; /* all that the filter let through; of these RoCEv2, and not readable */
+	uint64_t kernel_drops;      /* up to the last end of an interval */
+};
+const struct capture_counts *capture_counts(const struct capture *c);
+
 /*
  * pcap_watch - capture in the foreground until @for_ns has passed (0 = no end) or *@stop is set: "rocewatch pcap -i".
  * @fn sees every frame that PCAP_FILTER lets through. 0 or negative errno with @e.
