@@ -1,0 +1,1 @@
+rw_unit(doctor rw_agent snmp_world)
