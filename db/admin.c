@@ -46,39 +46,51 @@ static int open_reader(const char *path, sqlite3 **ret, int *ret_version, struct
 }
 
 /* One pass per table counts its rows and every column. */
-static int count_samples(sqlite3 *db, struct db_stat *s)
+static int count_table(sqlite3 *db, unsigned table, struct db_stat *s)
 {
-	for (unsigned t = 0; t < SCHEMA_TABLES; t++) {
-		rw_cleanup(str_done) struct str sql = {0};
-		rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-		char column[SCHEMA_COLUMN_MAX];
-		int k = 1;
-		str_add(&sql, "SELECT count(*)");
-		for (unsigned m = 0; m < METRIC_COUNT; m++) {
-			if ((unsigned)metric_info(m)->scope != t)
+	rw_cleanup(str_done) struct str sql = {0};
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	char column[SCHEMA_COLUMN_MAX];
+	uint16_t metrics[METRIC_COUNT * SCHEMA_LANES];
+	int n = 0;
+
+	/* a file of an older version may lack the table, and a column of a metric it did not know */
+	if (sqlite3_table_column_metadata(db, NULL, schema_table[table], "entity", NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
+		return SQLITE_OK;
+	str_add(&sql, "SELECT count(*)");
+	for (unsigned source = 0; source < SCHEMA_SOURCES; source++) {
+		for (unsigned m = 0; schema_source_table(source) == table && m < METRIC_COUNT; m++) {
+			if ((unsigned)metric_info(m)->scope != schema_table_scope(table))
 				continue;
-			schema_column(column, m);
-			/* a file written before the metric was known has no such column: NULL is counted instead */
-			if (sqlite3_table_column_metadata(db, NULL, schema_table[t], column, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK)
-				str_addf(&sql, ",count(%s)", column);
-			else
-				str_add(&sql, ",0");
-		}
-		str_addf(&sql, " FROM %s", schema_table[t]);
-		int rc = sqlite3_prepare_v2(db, sql.s, (int)sql.n, &st, NULL);
-		if (rc == SQLITE_OK)
-			rc = sqlite3_step(st);
-		if (rc != SQLITE_ROW)
-			return rc;
-		s->rows += (uint64_t)sqlite3_column_int64(st, 0);
-		for (unsigned m = 0; m < METRIC_COUNT; m++) {
-			if ((unsigned)metric_info(m)->scope != t)
+			schema_lane_column(column, m, schema_source_lane(source));
+			if (sqlite3_table_column_metadata(db, NULL, schema_table[table], column, NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
 				continue;
-			s->by_metric[m] = (uint64_t)sqlite3_column_int64(st, k++);
-			s->samples += s->by_metric[m];
+			str_addf(&sql, ",count(%s)", column);
+			metrics[n++] = (uint16_t)m;
 		}
 	}
+	str_addf(&sql, " FROM %s", schema_table[table]);
+	int rc = sqlite3_prepare_v2(db, sql.s, (int)sql.n, &st, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	if (rc != SQLITE_ROW)
+		return rc;
+	s->rows += (uint64_t)sqlite3_column_int64(st, 0);
+	for (int i = 0; i < n; i++) {
+		uint64_t count = (uint64_t)sqlite3_column_int64(st, i + 1);
+		s->by_metric[metrics[i]] += count;
+		s->samples += count;
+	}
 	return SQLITE_OK;
+}
+
+static int count_samples(sqlite3 *db, struct db_stat *s)
+{
+	int rc = SQLITE_OK;
+
+	for (unsigned t = 0; rc == SQLITE_OK && t < SCHEMA_TABLES; t++)
+		rc = count_table(db, t, s);
+	return rc;
 }
 
 static int quick_check(sqlite3 *db, char *buf, size_t size)

@@ -5,19 +5,21 @@
 #include "db/schema.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
+#include "db/entity.h"
 #include "db/sqlite_io.h"
 
 const char *const schema_table[SCHEMA_TABLES] = {
 	[SCOPE_PORT] = "sample_port", [SCOPE_PRIO] = "sample_priority", [SCOPE_DEVICE] = "sample_device",
+	[TABLE_LANES] = "sample_lanes",
 };
 
 /*
- * Why WITHOUT ROWID on (entity, t_ns): a series is read by entity and range of time, and the key then is the table.
  * Why cfg's partial index: the state in force at an instant may have been sampled weeks before; without it one would walk back over
  * every poll since. Why table series: to know that an entity never had a metric without reading its whole history.
  */
@@ -67,7 +69,21 @@ static const char step_2[] =
 	"ALTER TABLE event ADD COLUMN device TEXT;"
 	"ALTER TABLE event ADD COLUMN port TEXT;";
 
-static const char *const steps[] = {step_1, step_2}; /* steps[n] makes version n + 1 */
+/*
+ * Rows in order of time: a poll of hundreds of switches fills pages one after the other instead of changing one page per port, and is
+ * forgotten as one stretch. The price is a seek per instant when one series is read; instant says which to seek. The writer
+ * moves the rows of the old_ tables over (store_import.c), with their exceptions, before it takes new ones. The sample tables
+ * themselves follow metric.def, below.
+ */
+static const char step_3[] =
+	"DROP VIEW IF EXISTS samples; DROP VIEW IF EXISTS rates; DELETE FROM meta WHERE key='views';"
+	"DROP INDEX sample_port_cfg; DROP INDEX sample_priority_cfg; DROP INDEX sample_device_cfg;"
+	"ALTER TABLE sample_port RENAME TO old_sample_port;"
+	"ALTER TABLE sample_priority RENAME TO old_sample_priority;"
+	"ALTER TABLE sample_device RENAME TO old_sample_device;"
+	"CREATE TABLE instant(device INTEGER NOT NULL, t_ns INTEGER NOT NULL, PRIMARY KEY(device, t_ns)) WITHOUT ROWID;";
+
+static const char *const steps[] = {step_1, step_2, step_3}; /* steps[n] makes version n + 1 */
 _Static_assert(rw_countof(steps) == SCHEMA_VERSION, "one step per version");
 
 char *schema_column(char buf[SCHEMA_COLUMN_MAX], unsigned metric)
@@ -79,6 +95,30 @@ char *schema_column(char buf[SCHEMA_COLUMN_MAX], unsigned metric)
 		buf[i] = info->name[i] == '.' ? '_' : info->name[i];
 	buf[i] = '\0';
 	return buf;
+}
+
+char *schema_lane_column(char buf[SCHEMA_COLUMN_MAX], unsigned metric, unsigned lane)
+{
+	schema_column(buf, metric);
+	if (lane > 0) {
+		size_t n = strlen(buf);
+		snprintf(buf + n, SCHEMA_COLUMN_MAX - n, "_p%u", (lane - 1) % SCHEMA_LANES);
+	}
+	return buf;
+}
+
+struct place schema_place(const struct entities *t, uint32_t id)
+{
+	const struct entity *e = entity_get(t, id), *up;
+	struct place p = {.row = id, .device = id};
+
+	if (e && e->priority >= 0 && e->priority < SCHEMA_LANES && e->parent != ENTITY_NONE) {
+		p.row = e->parent;
+		p.lane = (uint8_t)(e->priority + 1);
+	}
+	for (; e && e->parent != ENTITY_NONE && (up = entity_get(t, e->parent)); e = up)
+		p.device = up->id;
+	return p;
 }
 
 bool schema_is_cfg(unsigned metric)
@@ -131,13 +171,10 @@ static int migrate_steps(sqlite3 *db, int version)
 	return SQLITE_OK;
 }
 
-/* Which metrics have no column yet; @missing has METRIC_COUNT places. */
-static int find_missing(sqlite3 *db, bool *missing, size_t *ret_n)
+/* The columns the sample tables have, as "table.column". */
+static int load_columns(sqlite3 *db, struct smap *have)
 {
-	struct smap *have = smap_new();
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	char column[SCHEMA_COLUMN_MAX], key[SCHEMA_COLUMN_MAX + 32];
-	uint64_t dummy;
 	int rc = sqlite3_prepare_v2(db,
 		"SELECT m.name||'.'||c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type='table' AND m.name LIKE 'sample\\_%' ESCAPE '\\'",
 		-1, &st, NULL);
@@ -148,32 +185,59 @@ static int find_missing(sqlite3 *db, bool *missing, size_t *ret_n)
 			smap_put(have, name, strlen(name), 1);
 		rc = SQLITE_OK;
 	}
-	*ret_n = 0;
-	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		int n = snprintf(key, sizeof(key), "%s.%s", schema_table[metric_info(m)->scope], schema_column(column, m));
-		missing[m] = !smap_get(have, key, (size_t)n, &dummy);
-		*ret_n += missing[m];
-	}
-	smap_free(have);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static bool has(const struct smap *have, const char *table, const char *column)
+{
+	char key[SCHEMA_COLUMN_MAX + 32];
+	uint64_t dummy;
+	int n = snprintf(key, sizeof(key), "%s.%s", table, column);
+
+	return smap_get(have, key, (size_t)n, &dummy);
+}
+
+/* The statements that make a table, or add the columns it lacks. Those of one lane stand together: a lane is read as a whole. */
+static void complete_table(const struct smap *have, unsigned table, struct str *out)
+{
+	const char *name = schema_table[table];
+	char column[SCHEMA_COLUMN_MAX];
+	bool fresh = !has(have, name, "entity");
+
+	if (fresh)
+		str_addf(out, "CREATE TABLE %s(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source INTEGER NOT NULL, flags INTEGER NOT NULL,"
+			" cfg INTEGER, x TEXT", name);
+	for (unsigned source = 0; source < SCHEMA_SOURCES; source++) {
+		for (unsigned m = 0; schema_source_table(source) == table && m < METRIC_COUNT; m++) {
+			const struct metric_info *info = metric_info(m);
+			const char *type = info->type == TYPE_F64 ? "REAL" : "INTEGER";
+			if ((unsigned)info->scope != schema_table_scope(table))
+				continue;
+			schema_lane_column(column, m, schema_source_lane(source));
+			if (fresh)
+				str_addf(out, ", %s %s", column, type);
+			else if (!has(have, name, column))
+				str_addf(out, "ALTER TABLE %s ADD COLUMN %s %s;", name, column, type);
+		}
+	}
+	if (fresh)
+		str_addf(out, ", PRIMARY KEY(t_ns, entity)) WITHOUT ROWID; CREATE INDEX %s_cfg ON %s(entity, t_ns) WHERE cfg IS NOT NULL;", name, name);
 }
 
 static int add_columns(sqlite3 *db)
 {
-	bool missing[METRIC_COUNT];
-	char column[SCHEMA_COLUMN_MAX];
-	size_t n;
-	int rc = find_missing(db, missing, &n);
+	rw_cleanup(str_done) struct str sql = {0};
+	struct smap *have = smap_new();
+	int rc = load_columns(db, have);
 
-	if (rc != SQLITE_OK || n == 0)
+	for (unsigned table = 0; rc == SQLITE_OK && table < SCHEMA_TABLES; table++)
+		complete_table(have, table, &sql);
+	smap_free(have);
+	if (rc != SQLITE_OK || sql.n == 0)
 		return rc;
 	rc = sqlite_exec(db, "BEGIN IMMEDIATE");
-	for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT; m++) {
-		const struct metric_info *info = metric_info(m);
-		if (missing[m])
-			rc = sqlite_execf(db, "ALTER TABLE %s ADD COLUMN %s %s", schema_table[info->scope], schema_column(column, m),
-				info->type == TYPE_F64 ? "REAL" : "INTEGER");
-	}
+	if (rc == SQLITE_OK)
+		rc = sqlite_exec(db, sql.s);
 	if (rc == SQLITE_OK)
 		rc = sqlite_exec(db, "COMMIT");
 	if (rc != SQLITE_OK && !sqlite3_get_autocommit(db))

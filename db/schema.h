@@ -1,8 +1,11 @@
 /*
  * schema - the database's shape: numbered migrations, metric columns, documented views. For files of db/ only.
  *
- * Samples lie in three tables by the metric's scope, one wide row per entity and instant: sample_port, sample_priority,
- * sample_device(entity, t_ns, source, flags, cfg, x, one column per metric). A column is the metric's name with '.' as '_'.
+ * Samples lie in wide rows (entity, t_ns, source, flags, cfg, x, one column per metric), keyed (t_ns, entity): a poll is one stretch at
+ * the end of its table. sample_port, sample_priority and sample_device are by the metric's scope. Values of the priorities 0..7 of a
+ * port lie together in one row of sample_lanes, whose entity is the port and whose columns end in _p0 .. _p7 ("lanes").
+ * instant(device, t_ns) says when a device has rows: a series is read by walking its device's instants.
+ * A column is the metric's name with '.' as '_'.
  *   source, flags  those of the row's values, unless x says otherwise
  *   cfg            1 when the row holds a configuration state (cfg.*), else NULL: a partial index finds those few rows
  *   x              per-value exceptions as JSON, normally NULL (see row_x in schema_row.c)
@@ -21,14 +24,34 @@ struct err;
 struct str;
 
 #define SCHEMA_APPLICATION_ID 0x526f4377 /* "RoCw" */
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
 
-#define SCHEMA_TABLES 3 /* indexed by enum metric_scope */
+#define SCHEMA_BY_ENTITY 2 /* up to this version rows were keyed (entity, t_ns) and there were no lanes */
+#define SCHEMA_LANES 8
+enum { TABLE_LANES = SCOPE_DEVICE + 1, SCHEMA_TABLES }; /* those before are by enum metric_scope */
 extern const char *const schema_table[SCHEMA_TABLES];
 
-/* schema_column - column of a metric, in @buf. */
+/*
+ * Where an entity's values lie: priority-scoped metrics of a priority in lane 1..8 (priority + 1) of row entity .row; everything else, and
+ * everything when .lane is 0, under the entity's own id. .device owns the instants.
+ */
+struct place {
+	uint32_t row, device;
+	uint8_t lane;
+};
+struct entities;
+struct place schema_place(const struct entities *t, uint32_t id);
+
+/* What a reader goes through: the three tables by scope, then each lane. */
+#define SCHEMA_SOURCES (TABLE_LANES + SCHEMA_LANES)
+static inline unsigned schema_source_table(unsigned source) { return source < TABLE_LANES ? source : TABLE_LANES; }
+static inline unsigned schema_source_lane(unsigned source) { return source < TABLE_LANES ? 0 : source - TABLE_LANES + 1; }
+static inline unsigned schema_table_scope(unsigned table) { return table == TABLE_LANES ? (unsigned)SCOPE_PRIO : table; }
+
+/* schema_column - column of a metric, in @buf. schema_lane_column: in a lane; 0 = none. */
 #define SCHEMA_COLUMN_MAX 64
 char *schema_column(char buf[SCHEMA_COLUMN_MAX], unsigned metric);
+char *schema_lane_column(char buf[SCHEMA_COLUMN_MAX], unsigned metric, unsigned lane);
 bool schema_is_cfg(unsigned metric); /* a configuration state: rare rows, never forgotten by retention while newest */
 
 /*
@@ -48,6 +71,7 @@ extern const char *const schema_view_names[]; /* NULL-terminated */
 struct row_value {
 	uint16_t metric, flags, source;
 	uint32_t window_ms;
+	uint8_t lane;
 };
 
 /*

@@ -17,7 +17,7 @@ void row_x_write(struct str *out, const struct row_value *v, size_t n, uint16_t 
 
 		if (v[i].flags == flags && v[i].source == source && v[i].window_ms == 0)
 			continue;
-		str_addf(out, "%s\"%s\":{", open ? "," : "{", schema_column(column, v[i].metric));
+		str_addf(out, "%s\"%s\":{", open ? "," : "{", schema_lane_column(column, v[i].metric, v[i].lane));
 		open = true;
 		if (v[i].flags != flags) {
 			str_addf(out, "\"flags\":%u", v[i].flags);
@@ -81,7 +81,7 @@ static struct row_value *value_of(struct row_value *v, size_t n, const char *col
 	char buf[SCHEMA_COLUMN_MAX];
 
 	for (size_t i = 0; i < n; i++) {
-		schema_column(buf, v[i].metric);
+		schema_lane_column(buf, v[i].metric, v[i].lane);
 		if (strlen(buf) == len && memcmp(buf, column, len) == 0)
 			return &v[i];
 	}

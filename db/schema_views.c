@@ -2,10 +2,11 @@
  * schema_views - the SQL of the documented views (docs/database.md), generated from metric.def. For people, Grafana and
  * "query sql"; the program itself reads the tables.
  *
- * samples and rates are one branch per metric. "metric" is a constant in each, so a condition on it switches whole branches off
- * before they read anything; CROSS JOIN fixes the order entity, then rows, so that device, port and time become seeks in the
- * (entity, t_ns) key.
+ * samples and rates are one branch per metric and table. "metric" is a constant in each, so a condition on it switches whole branches
+ * off before they read anything; CROSS JOIN fixes the order: entity, whether it has the metric at all, its device's instants, rows.
+ * Device, port, priority and time thus become seeks. Configuration states, rare among the rows, are found by their partial index.
  */
+#include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "db/schema.h"
 
@@ -17,94 +18,130 @@ const char *const schema_view_names[] = {
 #define TIME(col) "strftime('%Y-%m-%dT%H:%M:%S', (" col ")/1000000000, 'unixepoch')||printf('.%03dZ', (" col ")/1000000%1000)"
 #define TIME_OR_NULL(col) "CASE WHEN (" col ")<>0 THEN " TIME(col) " END"
 
-/* A value of a row: what x says of it, else what the row says. %s: column. */
-#define ROW_FLAGS "CASE WHEN r.x IS NULL THEN r.flags ELSE coalesce(json_extract(r.x,'$.%s.flags'),r.flags) END"
-#define ROW_SOURCE "CASE WHEN r.x IS NULL THEN r.source ELSE coalesce(json_extract(r.x,'$.%s.source'),r.source) END"
+/* A value of a row (x, its flags rf and source rs, and the column's name c): what x says of it, else what the row says. */
+#define ROW_FLAGS "CASE WHEN x IS NULL THEN rf ELSE coalesce(json_extract(x,'$.'||c||'.flags'),rf) END"
+#define ROW_SOURCE "CASE WHEN x IS NULL THEN rs ELSE coalesce(json_extract(x,'$.'||c||'.source'),rs) END"
+#define ENTITY TIME("t_ns") " AS time, t_ns, device, NULLIF(port,'') AS port, NULLIF(priority,-1) AS priority"
 
 /* flags as text: a small table in the view, so that the plain sqlite3 shell needs nothing of ours. */
-static void add_flags_text(struct str *out, const char *column)
-{
-	str_addf(out, "(SELECT text FROM flag_names WHERE flags=(" ROW_FLAGS "))", column);
-}
+#define FLAGS_TEXT "(SELECT text FROM flag_names WHERE flags=(" ROW_FLAGS "))"
 
-static void add_source_text(struct str *out, const char *column)
+static void add_source_text(struct str *out)
 {
-	str_addf(out, "CASE " ROW_SOURCE, column);
+	str_add(out, "CASE " ROW_SOURCE);
 	for (unsigned i = SOURCE_UNKNOWN + 1; sample_source_name(i); i++)
 		str_addf(out, " WHEN %u THEN '%s'", i, sample_source_name(i));
 	str_add(out, " END");
 }
 
-static void add_entity(struct str *out)
-{
-	str_add(out, TIME("r.t_ns") " AS time, r.t_ns AS t_ns, e.device AS device, NULLIF(e.port,'') AS port, NULLIF(e.priority,-1) AS priority");
-}
-
-/* u64 is kept as its two's-complement; the rare value from 2^63 on is shown as a real. */
-static void add_value(struct str *out, const struct metric_info *info, const char *column)
-{
-	switch (info->type) {
-	case TYPE_TEXT:
-		str_addf(out, "(SELECT text FROM text WHERE id=r.%s)", column);
-		break;
-	case TYPE_F64:
-		str_addf(out, "r.%s", column);
-		break;
-	case TYPE_U64:
-		str_addf(out, "CASE WHEN r.%s>=0 THEN r.%s ELSE r.%s+18446744073709551616.0 END", column, column, column);
-		break;
-	}
-}
-
-static void add_samples(struct str *out)
+/* The value of a metric in row @row; in the table of lanes, of the entity's priority. */
+static void add_column(struct str *out, unsigned m, unsigned table, char row)
 {
 	char column[SCHEMA_COLUMN_MAX];
 
-	str_add(out, "CREATE VIEW samples AS ");
-	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		const struct metric_info *info = metric_info(m);
-		schema_column(column, m);
-		str_add(out, m ? " UNION ALL SELECT " : "SELECT ");
-		add_entity(out);
-		str_addf(out, ", '%s' AS metric, ", info->name);
-		add_value(out, info, column);
-		str_addf(out, " AS value, '%s' AS unit, '%s' AS kind, ", info->unit, metric_kind_name(info->kind));
-		add_flags_text(out, column);
-		str_add(out, " AS flags, ");
-		add_source_text(out, column);
-		str_addf(out, " AS source, CASE WHEN r.x IS NOT NULL THEN json_extract(r.x,'$.%s.window_ms')/1000.0 END AS window_s", column);
-		str_addf(out, " FROM entity e CROSS JOIN %s r WHERE r.entity=e.id AND r.%s IS NOT NULL", schema_table[info->scope], column);
+	schema_column(column, m);
+	if (table != TABLE_LANES) {
+		str_addf(out, "%c.%s", row, column);
+		return;
+	}
+	str_add(out, "CASE e.priority");
+	for (unsigned p = 0; p < SCHEMA_LANES; p++)
+		str_addf(out, " WHEN %u THEN %c.%s_p%u", p, row, column, p);
+	str_add(out, " END");
+}
+
+/* Columns that all branches share, and what is joined up to row r; ends within the WHERE. @more: further columns and tables. */
+static void add_rows(struct str *out, unsigned m, unsigned table, const char *more, const char *tables)
+{
+	char column[SCHEMA_COLUMN_MAX];
+	bool lanes = table == TABLE_LANES, cfg = schema_is_cfg(m);
+
+	str_add(out, "SELECT r.t_ns AS t_ns, e.device AS device, e.port AS port, e.priority AS priority, r.flags AS rf, r.source AS rs, r.x AS x, ");
+	str_addf(out, lanes ? "'%s_p'||e.priority" : "'%s'", schema_column(column, m));
+	str_add(out, " AS c, ");
+	add_column(out, m, table, 'r');
+	str_addf(out, " AS v%s FROM entity e CROSS JOIN series s%s%s CROSS JOIN %s r%s%s%s", more, lanes ? " CROSS JOIN entity k" : "",
+		cfg ? "" : " CROSS JOIN entity d CROSS JOIN instant i", schema_table[table], cfg ? " INDEXED BY " : "",
+		cfg ? schema_table[table] : "", cfg ? "_cfg" : "");
+	str_addf(out, "%s WHERE s.entity=e.id AND s.metric='%s'", tables, metric_info(m)->name);
+	if (lanes)
+		str_add(out, " AND e.priority BETWEEN 0 AND 7 AND k.device=e.device AND k.port=e.port AND k.priority=-1 AND r.entity=k.id");
+	else
+		str_add(out, " AND r.entity=e.id");
+	str_add(out, cfg ? " AND r.cfg IS NOT NULL" : " AND d.device=e.device AND d.port='' AND d.priority=-1 AND i.device=d.id AND r.t_ns=i.t_ns");
+	str_add(out, " AND ");
+	add_column(out, m, table, 'r');
+	str_add(out, " IS NOT NULL");
+}
+
+static bool table_has(unsigned table, const struct metric_info *info)
+{
+	return (unsigned)info->scope == schema_table_scope(table);
+}
+
+/* u64 is kept as its two's-complement; the rare value from 2^63 on is shown as a real. */
+static const char *const shown[] = {
+	[TYPE_U64] = "CASE WHEN v>=0 THEN v ELSE v+18446744073709551616.0 END", [TYPE_F64] = "v", [TYPE_TEXT] = "(SELECT text FROM text WHERE id=v)",
+};
+
+static void add_samples(struct str *out)
+{
+	const char *sep = "CREATE VIEW samples AS ";
+
+	for (unsigned table = 0; table < SCHEMA_TABLES; table++) {
+		for (unsigned m = 0; m < METRIC_COUNT; m++) {
+			const struct metric_info *info = metric_info(m);
+			if (!table_has(table, info))
+				continue;
+			str_add(out, sep);
+			str_add(out, "SELECT " ENTITY);
+			str_addf(out, ", '%s' AS metric, %s AS value, '%s' AS unit, '%s' AS kind, ", info->name, shown[info->type], info->unit,
+				metric_kind_name(info->kind));
+			str_add(out, FLAGS_TEXT " AS flags, ");
+			sep = " UNION ALL ";
+			add_source_text(out);
+			str_add(out, " AS source, CASE WHEN x IS NOT NULL THEN json_extract(x,'$.'||c||'.window_ms')/1000.0 END AS window_s FROM (");
+			add_rows(out, m, table, "", "");
+			str_add(out, ")");
+		}
 	}
 	str_add(out, ";");
 }
 
 /*
- * The sample before is found by one seek in the key rather than by LAG(): a condition on time cannot be pushed below a window
- * function, so LAG() would read all history for every query. NULL over a restart, a decrease that is no 32-bit wrap, and a suspect value.
+ * The sample before is found by walking the device's instants back rather than by LAG(): a condition on time cannot be pushed below a
+ * window function, so LAG() would read all history for every query. NULL over a restart, a decrease that is no 32-bit wrap, and a
+ * suspect value.
  */
 static void add_rates(struct str *out)
 {
-	char column[SCHEMA_COLUMN_MAX];
-	bool first = true;
+	const char *sep = "";
 
 	str_add(out, "CREATE VIEW rates AS SELECT time, t_ns, device, port, priority, metric, unit,"
-		" CASE WHEN (bits & 9)<>0 THEN NULL WHEN value>=before THEN (value-before)*1e9/(t_ns-before_ns)"
-		" WHEN (bits & 2)<>0 AND before<4294967296 AND value+4294967296-before<2147483648 THEN (value+4294967296-before)*1e9/(t_ns-before_ns) END AS rate,"
+		" CASE WHEN (bits & 9)<>0 THEN NULL WHEN v>=before THEN (v-before)*1e9/(t_ns-before_ns)"
+		" WHEN (bits & 2)<>0 AND before<4294967296 AND v+4294967296-before<2147483648 THEN (v+4294967296-before)*1e9/(t_ns-before_ns) END AS rate,"
 		" (t_ns-before_ns)/1e9 AS interval_s, flags FROM (");
-	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		const struct metric_info *info = metric_info(m);
-		if (info->kind != METRIC_COUNTER)
-			continue;
-		schema_column(column, m);
-		str_add(out, first ? "SELECT " : " UNION ALL SELECT ");
-		first = false;
-		add_entity(out);
-		str_addf(out, ", '%s' AS metric, '%s/s' AS unit, r.%s AS value, p.%s AS before, p.t_ns AS before_ns, " ROW_FLAGS " AS bits, ",
-			info->name, info->unit, column, column, column);
-		add_flags_text(out, column);
-		str_addf(out, " AS flags FROM entity e CROSS JOIN %s r CROSS JOIN %s p WHERE r.entity=e.id AND r.%s IS NOT NULL AND p.entity=r.entity"
-			" AND p.t_ns=(SELECT q.t_ns FROM %s q WHERE q.entity=r.entity AND q.t_ns<r.t_ns AND q.%s IS NOT NULL ORDER BY q.t_ns DESC LIMIT 1)",
-			schema_table[info->scope], schema_table[info->scope], column, schema_table[info->scope], column);
+	for (unsigned table = 0; table < SCHEMA_TABLES; table++) {
+		for (unsigned m = 0; m < METRIC_COUNT; m++) {
+			const struct metric_info *info = metric_info(m);
+			rw_cleanup(str_done) struct str before = {0}, tables = {0};
+			if (!table_has(table, info) || info->kind != METRIC_COUNTER)
+				continue;
+			str_add(out, sep);
+			str_add(out, "SELECT " ENTITY);
+			str_addf(out, ", '%s' AS metric, '%s/s' AS unit, v, before, before_ns, ", info->name, info->unit);
+			str_add(out, ROW_FLAGS " AS bits, " FLAGS_TEXT " AS flags FROM (");
+			sep = " UNION ALL ";
+			str_add(&before, ", p.t_ns AS before_ns, ");
+			add_column(&before, m, table, 'p');
+			str_add(&before, " AS before");
+			str_addf(&tables, " CROSS JOIN %s p", schema_table[table]);
+			add_rows(out, m, table, before.s, tables.s);
+			str_addf(out, " AND p.entity=r.entity AND p.t_ns=(SELECT j.t_ns FROM instant j CROSS JOIN %s q WHERE j.device=d.id AND j.t_ns<i.t_ns"
+				" AND q.t_ns=j.t_ns AND q.entity=r.entity AND ", schema_table[table]);
+			add_column(out, m, table, 'q');
+			str_add(out, " IS NOT NULL ORDER BY j.t_ns DESC LIMIT 1))");
+		}
 	}
 	str_add(out, ");");
 }

@@ -1,7 +1,8 @@
 /*
  * series_db - windows from SQLite; see series.h. Read-only; a transaction lasts as long as one window takes to read.
  *
- * A window reads, per entity, the rows of its time range, and for each metric the newest row at or before its start. What an
+ * A window reads, per entity, the rows of its time range at its device's instants, and for each metric the newest row at or before its
+ * start. A priority is read from its lane of the port's rows. What an
  * entity never had is known from table series and is not looked for; configuration states are found by their partial index.
  */
 #include "db/series_db.h"
@@ -59,6 +60,9 @@ static int load_present(struct series_db *d)
 	if (n > d->n_present) {
 		d->present = rw_realloc(d->present, n * sizeof(*d->present));
 		memset(d->present + d->n_present, 0, (n - d->n_present) * sizeof(*d->present));
+		d->places = rw_realloc(d->places, n * sizeof(*d->places));
+		for (uint32_t id = d->n_present; id < n; id++)
+			d->places[id] = d->by_entity ? (struct place){.row = id, .device = id} : schema_place(d->entities, id);
 		d->n_present = n;
 	}
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
@@ -96,13 +100,16 @@ static int load_columns(struct series_db *d)
 {
 	char column[SCHEMA_COLUMN_MAX];
 
-	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		unsigned scope = (unsigned)metric_info(m)->scope;
-		struct reader_table *t = &d->tables[scope];
-		const char *type;
-		schema_column(column, m);
-		if (sqlite3_table_column_metadata(d->db, NULL, schema_table[scope], column, &type, NULL, NULL, NULL, NULL) == SQLITE_OK)
-			t->metrics[t->n_metrics++] = (uint16_t)m;
+	for (unsigned source = 0; source < SCHEMA_SOURCES; source++) {
+		const char *table = schema_table[schema_source_table(source)], *type;
+		struct reader_table *t = &d->tables[source];
+		for (unsigned m = 0; m < METRIC_COUNT; m++) {
+			if ((unsigned)metric_info(m)->scope != schema_table_scope(schema_source_table(source)))
+				continue;
+			schema_lane_column(column, m, schema_source_lane(source));
+			if (sqlite3_table_column_metadata(d->db, NULL, table, column, &type, NULL, NULL, NULL, NULL) == SQLITE_OK)
+				t->metrics[t->n_metrics++] = (uint16_t)m;
+		}
 	}
 	return SQLITE_OK;
 }
@@ -157,6 +164,7 @@ static int open_db(struct series_db *d, struct err *e)
 		return r;
 	if (version == 0)
 		return err_set(e, -EINVAL, "%s is empty; 'rocewatch agent' or 'rocewatch replay --db' fills it", d->path);
+	d->by_entity = version <= SCHEMA_BY_ENTITY;
 	rc = sqlite_exec(d->db, "PRAGMA query_only=1; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY");
 	if (rc == SQLITE_OK)
 		rc = load_columns(d);
@@ -188,6 +196,7 @@ void series_db_close(struct series_db *d)
 	sqlite3_close(d->db);
 	entities_free(d->entities);
 	free(d->present);
+	free(d->places);
 	free(d->path);
 	free(d);
 }
@@ -199,19 +208,47 @@ struct entities *series_db_entities(struct series_db *d)
 
 /* --- rows --------------------------------------------------------------------------------------------------------------- */
 
-int series_select(struct series_db *d, const char *from, const uint16_t *metrics, size_t n, const char *where, sqlite3_stmt **ret)
+/* Instants lead, rows are sought at each: so written that the planner, which has no statistics, has no choice. */
+int series_select(struct series_db *d, unsigned source, const uint16_t *metrics, size_t n, enum series_rows which, sqlite3_stmt **ret)
 {
+	static const struct { const char *begin, *end; } range[] = {
+		[ROWS_WINDOW] = {">?2", "<=?3"}, [ROWS_SLICE] = {">=?2", "<=?3"}, [ROWS_BEFORE] = {"<=?2", NULL}, [ROWS_HAVING] = {"<=?2", NULL},
+	};
 	rw_cleanup(str_done) struct str sql = {0};
 	char column[SCHEMA_COLUMN_MAX];
+	const char *table = schema_table[schema_source_table(source)];
+	unsigned lane = schema_source_lane(source);
+	bool cfg = which == ROWS_HAVING && schema_is_cfg(metrics[0]), instants = !d->by_entity && !cfg;
+	const char *from = instants ? "i" : "r";
 
-	str_add(&sql, "SELECT t_ns,source,flags,x");
+	str_add(&sql, "SELECT r.t_ns,r.source,r.flags,r.x");
 	for (size_t i = 0; i < n; i++)
-		str_addf(&sql, ",%s", schema_column(column, metrics[i]));
-	str_addf(&sql, " FROM %s WHERE %s", from, where);
+		str_addf(&sql, ",r.%s", schema_lane_column(column, metrics[i], lane));
+	if (instants)
+		str_addf(&sql, " FROM instant i CROSS JOIN %s r ON r.t_ns=i.t_ns AND r.entity=?1 WHERE i.device=?4 AND ", table);
+	else if (cfg) /* configuration states are rare among the rows */
+		str_addf(&sql, " FROM %s r INDEXED BY %s_cfg WHERE r.entity=?1 AND r.cfg IS NOT NULL AND ", table, table);
+	else
+		str_addf(&sql, " FROM %s r WHERE r.entity=?1 AND ", table);
+	str_addf(&sql, "%s.t_ns%s", from, range[which].begin);
+	if (range[which].end)
+		str_addf(&sql, " AND %s.t_ns%s", from, range[which].end);
+	if (which == ROWS_HAVING)
+		str_addf(&sql, " AND r.%s IS NOT NULL", schema_lane_column(column, metrics[0], lane));
+	str_addf(&sql, " ORDER BY %s.t_ns%s", from, which == ROWS_BEFORE || which == ROWS_HAVING ? " DESC" : "");
 	return sqlite3_prepare_v2(d->db, sql.s, (int)sql.n, ret, NULL);
 }
 
-size_t series_row(sqlite3_stmt *st, uint32_t entity, const uint16_t *metrics, size_t n, struct sample *ret)
+void series_bind(const struct series_db *d, sqlite3_stmt *st, unsigned source, uint32_t entity)
+{
+	const struct place *p = &d->places[entity];
+
+	sqlite3_bind_int64(st, 1, schema_source_lane(source) > 0 ? p->row : entity);
+	if (sqlite3_bind_parameter_count(st) >= 4)
+		sqlite3_bind_int64(st, 4, p->device);
+}
+
+size_t series_row(sqlite3_stmt *st, unsigned source, uint32_t entity, const uint16_t *metrics, size_t n, struct sample *ret)
 {
 	struct row_value v[METRIC_COUNT];
 	uint64_t bits[METRIC_COUNT];
@@ -222,7 +259,7 @@ size_t series_row(sqlite3_stmt *st, uint32_t entity, const uint16_t *metrics, si
 		if (sqlite3_column_type(st, column) == SQLITE_NULL)
 			continue;
 		v[k] = (struct row_value){.metric = metrics[i], .flags = (uint16_t)sqlite3_column_int(st, C_FLAGS),
-			.source = (uint16_t)sqlite3_column_int(st, C_SOURCE)};
+			.source = (uint16_t)sqlite3_column_int(st, C_SOURCE), .lane = (uint8_t)schema_source_lane(source)};
 		bits[k++] = metric_info(metrics[i])->type == TYPE_F64 ? sample_of_f64(sqlite3_column_double(st, column))
 			: (uint64_t)sqlite3_column_int64(st, column);
 	}
@@ -248,9 +285,9 @@ struct column { /* one series under construction */
 struct filler {
 	struct series_db *d;
 	struct arena *arena;
-	unsigned table;
+	unsigned source;
 	int64_t from_ns, to_ns;
-	uint16_t metrics[METRIC_COUNT]; /* wanted, of this table */
+	uint16_t metrics[METRIC_COUNT]; /* wanted, of this source */
 	size_t n_metrics;
 	sqlite3_stmt *range, *before;
 	sqlite3_stmt *anchor[METRIC_COUNT]; /* by position in .metrics, prepared when first needed */
@@ -282,10 +319,10 @@ static int walk_back(struct filler *f, uint32_t entity, size_t *missing)
 	struct sample row[METRIC_COUNT];
 	int rc = SQLITE_OK;
 
-	sqlite3_bind_int64(f->before, 1, entity);
+	series_bind(f->d, f->before, f->source, entity);
 	sqlite3_bind_int64(f->before, 2, f->from_ns);
 	for (int step = 0; step < WALK_BACK && *missing > 0 && (rc = sqlite3_step(f->before)) == SQLITE_ROW; step++) {
-		size_t n = series_row(f->before, entity, f->metrics, f->n_metrics, row);
+		size_t n = series_row(f->before, f->source, entity, f->metrics, f->n_metrics, row);
 		for (size_t i = 0; i < n; i++) {
 			struct column *c = &f->columns[row[i].metric];
 			if (c->has_anchor || (row[i].flags & SF_LATE))
@@ -308,23 +345,14 @@ static int find_anchor(struct filler *f, uint32_t entity, size_t at)
 	int rc;
 
 	if (!f->anchor[at]) {
-		char column[SCHEMA_COLUMN_MAX], where[256], from[128];
-		const char *table = schema_table[f->table];
-		/* configuration states are rare among the rows: the planner, which has no statistics, is told so */
-		if (schema_is_cfg(metric))
-			snprintf(from, sizeof(from), "%s INDEXED BY %s_cfg", table, table);
-		else
-			snprintf(from, sizeof(from), "%s", table);
-		snprintf(where, sizeof(where), "entity=?1 AND t_ns<=?2 AND %s IS NOT NULL%s ORDER BY t_ns DESC", schema_column(column, metric),
-			schema_is_cfg(metric) ? " AND cfg IS NOT NULL" : "");
-		rc = series_select(f->d, from, &metric, 1, where, &f->anchor[at]);
+		rc = series_select(f->d, f->source, &metric, 1, ROWS_HAVING, &f->anchor[at]);
 		if (rc != SQLITE_OK)
 			return rc;
 	}
-	sqlite3_bind_int64(f->anchor[at], 1, entity);
+	series_bind(f->d, f->anchor[at], f->source, entity);
 	sqlite3_bind_int64(f->anchor[at], 2, f->from_ns);
 	while ((rc = sqlite3_step(f->anchor[at])) == SQLITE_ROW) {
-		if (series_row(f->anchor[at], entity, &metric, 1, &s) == 0 || (s.flags & SF_LATE))
+		if (series_row(f->anchor[at], f->source, entity, &metric, 1, &s) == 0 || (s.flags & SF_LATE))
 			continue;
 		c->anchor = s;
 		c->has_anchor = true;
@@ -390,11 +418,11 @@ static int fill_entity(struct filler *f, uint32_t entity)
 	rc = find_anchors(f, entity, wanted);
 	if (rc != SQLITE_OK)
 		return rc;
-	sqlite3_bind_int64(f->range, 1, entity);
+	series_bind(f->d, f->range, f->source, entity);
 	sqlite3_bind_int64(f->range, 2, f->from_ns);
 	sqlite3_bind_int64(f->range, 3, f->to_ns);
 	while ((rc = sqlite3_step(f->range)) == SQLITE_ROW) {
-		size_t n = series_row(f->range, entity, f->metrics, f->n_metrics, row);
+		size_t n = series_row(f->range, f->source, entity, f->metrics, f->n_metrics, row);
 		for (size_t i = 0; i < n; i++)
 			if (!(row[i].flags & SF_LATE))
 				column_add(&f->columns[row[i].metric], &row[i]);
@@ -406,9 +434,9 @@ static int fill_entity(struct filler *f, uint32_t entity)
 	return SQLITE_OK;
 }
 
-static int fill_table(struct filler *f, const struct window_spec *spec)
+static int fill_source(struct filler *f, const struct window_spec *spec)
 {
-	const struct reader_table *t = &f->d->tables[f->table];
+	const struct reader_table *t = &f->d->tables[f->source];
 	int rc;
 
 	f->n_metrics = 0;
@@ -417,11 +445,11 @@ static int fill_table(struct filler *f, const struct window_spec *spec)
 			f->metrics[f->n_metrics++] = t->metrics[i];
 	if (f->n_metrics == 0)
 		return SQLITE_OK;
-	rc = series_select(f->d, schema_table[f->table], f->metrics, f->n_metrics, "entity=?1 AND t_ns>?2 AND t_ns<=?3 ORDER BY t_ns", &f->range);
+	rc = series_select(f->d, f->source, f->metrics, f->n_metrics, ROWS_WINDOW, &f->range);
 	if (rc == SQLITE_OK)
-		rc = series_select(f->d, schema_table[f->table], f->metrics, f->n_metrics, "entity=?1 AND t_ns<=?2 ORDER BY t_ns DESC", &f->before);
+		rc = series_select(f->d, f->source, f->metrics, f->n_metrics, ROWS_BEFORE, &f->before);
 	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(f->d->entities); id++)
-		if (window_wants_entity(spec, id))
+		if (window_wants_entity(spec, id) && series_lies_in(f->d, id, f->source))
 			rc = fill_entity(f, id);
 	sqlite_finalizep(&f->range);
 	sqlite_finalizep(&f->before);
@@ -497,8 +525,8 @@ int window_from_db(struct series_db *d, struct arena *a, const struct window_spe
 	f->from_ns = from_ns;
 	f->to_ns = to_ns;
 	int rc = series_begin(d);
-	for (f->table = 0; rc == SQLITE_OK && f->table < SCHEMA_TABLES; f->table++)
-		rc = fill_table(f, spec);
+	for (f->source = 0; rc == SQLITE_OK && f->source < SCHEMA_SOURCES; f->source++)
+		rc = fill_source(f, spec);
 	if (rc == SQLITE_OK && spec->flows)
 		rc = fill_flows(f, &w);
 	int r = rc == SQLITE_OK ? 0 : sqlite_fail(e, d->db, rc, "read", d->path);

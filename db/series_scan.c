@@ -1,6 +1,6 @@
 /*
- * series_scan - all samples in order of time, for replay and query. The tables are ordered by entity first, so a slice of time
- * is read entity by entity, sorted in memory, and handed out after its transaction has ended; the slice's length follows
+ * series_scan - all samples in order of time, for replay and query. A slice of time
+ * is read entity by entity (what is not asked for is not read), sorted in memory, and handed out after its transaction has ended; the slice's length follows
  * the density of the data.
  */
 #include <errno.h>
@@ -21,8 +21,8 @@
 struct scan {
 	struct series_db *d;
 	const struct series_filter *filter;
-	uint16_t metrics[SCHEMA_TABLES][METRIC_COUNT];
-	size_t n_metrics[SCHEMA_TABLES];
+	uint16_t metrics[SCHEMA_SOURCES][METRIC_COUNT];
+	size_t n_metrics[SCHEMA_SOURCES];
 	struct smap *aliases; /* "device\0port" -> does its newest alias match; NULL when no port pattern was given */
 	struct sample *v;
 	size_t n, cap;
@@ -81,16 +81,16 @@ static bool entity_matches(const struct scan *s, const struct entity *e)
 	return alias != 0;
 }
 
-static int read_entity(struct scan *s, unsigned table, uint32_t entity, sqlite3_stmt *st, int64_t from_ns, int64_t to_ns)
+static int read_entity(struct scan *s, unsigned source, uint32_t entity, sqlite3_stmt *st, int64_t from_ns, int64_t to_ns)
 {
 	struct sample row[METRIC_COUNT];
 	int rc;
 
-	sqlite3_bind_int64(st, 1, entity);
+	series_bind(s->d, st, source, entity);
 	sqlite3_bind_int64(st, 2, from_ns);
 	sqlite3_bind_int64(st, 3, to_ns);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
-		size_t n = series_row(st, entity, s->metrics[table], s->n_metrics[table], row);
+		size_t n = series_row(st, source, entity, s->metrics[source], s->n_metrics[source], row);
 		for (size_t i = 0; i < n; i++) {
 			rw_grow(s->v, s->n, s->cap);
 			s->v[s->n++] = row[i];
@@ -100,10 +100,10 @@ static int read_entity(struct scan *s, unsigned table, uint32_t entity, sqlite3_
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static bool has_any(const struct scan *s, unsigned table, uint32_t entity)
+static bool has_any(const struct scan *s, unsigned source, uint32_t entity)
 {
-	for (size_t i = 0; i < s->n_metrics[table]; i++)
-		if (series_present(s->d, entity, s->metrics[table][i]))
+	for (size_t i = 0; series_lies_in(s->d, entity, source) && i < s->n_metrics[source]; i++)
+		if (series_present(s->d, entity, s->metrics[source][i]))
 			return true;
 	return false;
 }
@@ -114,11 +114,11 @@ static int read_slice(struct scan *s, int64_t from_ns, int64_t to_ns)
 	int rc = series_begin(s->d);
 
 	s->n = 0;
-	for (unsigned t = 0; rc == SQLITE_OK && t < SCHEMA_TABLES; t++) {
+	for (unsigned t = 0; rc == SQLITE_OK && t < SCHEMA_SOURCES; t++) {
 		rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 		if (s->n_metrics[t] == 0)
 			continue;
-		rc = series_select(s->d, schema_table[t], s->metrics[t], s->n_metrics[t], "entity=?1 AND t_ns>=?2 AND t_ns<=?3", &st);
+		rc = series_select(s->d, t, s->metrics[t], s->n_metrics[t], ROWS_SLICE, &st);
 		for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(s->d->entities); id++) {
 			const struct entity *e = entity_get(s->d->entities, id);
 			if (e && has_any(s, t, id) && entity_matches(s, e))
@@ -133,7 +133,7 @@ static int read_slice(struct scan *s, int64_t from_ns, int64_t to_ns)
 
 static void choose_metrics(struct scan *s)
 {
-	for (unsigned t = 0; t < SCHEMA_TABLES; t++) {
+	for (unsigned t = 0; t < SCHEMA_SOURCES; t++) {
 		const struct reader_table *table = &s->d->tables[t];
 		for (size_t i = 0; i < table->n_metrics; i++) {
 			bool wanted = !s->filter || s->filter->n_metrics == 0;
@@ -160,7 +160,7 @@ int series_db_match(struct series_db *d, const struct series_filter *filter, uin
 	for (uint32_t id = 1; r == 0 && id <= entities_count(d->entities); id++) {
 		const struct entity *entity = entity_get(d->entities, id);
 		bool any = false;
-		for (unsigned t = 0; t < SCHEMA_TABLES; t++)
+		for (unsigned t = 0; t < SCHEMA_SOURCES; t++)
 			any |= has_any(&s, t, id);
 		if (!entity || !any || !entity_matches(&s, entity))
 			continue;
@@ -181,11 +181,16 @@ int series_db_range(struct series_db *d, int64_t *ret_first_ns, int64_t *ret_las
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	int r = -ENODATA;
 
-	/* one seek per entity, table and end */
+	/* one seek per table and end; in a file of an older version, per entity too */
 	str_add(&sql, "SELECT min(f), max(l) FROM (");
-	for (unsigned t = 0; t < SCHEMA_TABLES; t++)
-		str_addf(&sql, "%sSELECT min((SELECT min(t_ns) FROM %s WHERE entity=e.id)) AS f, max((SELECT max(t_ns) FROM %s WHERE entity=e.id)) AS l FROM entity e",
-			t ? " UNION ALL " : "", schema_table[t], schema_table[t]);
+	for (unsigned t = 0; t < (d->by_entity ? (unsigned)TABLE_LANES : (unsigned)SCHEMA_TABLES); t++) {
+		const char *table = schema_table[t], *sep = t ? " UNION ALL " : "";
+		if (d->by_entity)
+			str_addf(&sql, "%sSELECT min((SELECT min(t_ns) FROM %s WHERE entity=e.id)) AS f, max((SELECT max(t_ns) FROM %s WHERE entity=e.id)) AS l"
+				" FROM entity e", sep, table, table);
+		else
+			str_addf(&sql, "%sSELECT (SELECT min(t_ns) FROM %s) AS f, (SELECT max(t_ns) FROM %s) AS l", sep, table, table);
+	}
 	str_add(&sql, ")");
 	int rc = sqlite3_prepare_v2(d->db, sql.s, (int)sql.n, &st, NULL);
 	if (rc == SQLITE_OK)

@@ -496,7 +496,8 @@ static void push_names(struct store *s)
 		for (uint32_t id = s->sent_entities + 1; id <= n; id++) {
 			const struct entity *e = entity_get(s->entities, id);
 			if (e)
-				j->names[j->n++] = (struct job_name){.id = id, .device = e->device, .port = e->port, .priority = e->priority};
+				j->names[j->n++] = (struct job_name){.id = id, .device = e->device, .port = e->port, .priority = e->priority,
+					.place = schema_place(s->entities, id)};
 		}
 		s->sent_entities = n;
 		push_locked(s, j);

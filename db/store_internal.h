@@ -6,6 +6,7 @@
 #define RW_DB_STORE_INTERNAL_H
 
 #include <sqlite3.h>
+#include "db/schema.h"
 #include "db/store.h"
 
 enum job_kind {
@@ -18,6 +19,7 @@ struct job_name { /* a new entity or text; the strings live as long as struct en
 	uint32_t id;
 	const char *device, *port;
 	int16_t priority;
+	struct place place;
 };
 struct job_health { /* the texts lie behind the array, in the same block */
 	const char *key, *unit;
@@ -48,7 +50,7 @@ void writer_close(struct store_writer *w); /* checkpoints what it can */
 int writer_begin(struct store_writer *w);  /* these return a SQLite result code */
 int writer_apply(struct store_writer *w, const struct job *j);
 /* The samples of several jobs at once, so that one instant's values land in one row even when they came apart. */
-int writer_samples(struct store_writer *w, struct sample *v, size_t n);
+int writer_samples(struct store_writer *w, const struct sample *v, size_t n);
 int writer_commit(struct store_writer *w);
 void writer_rollback(struct store_writer *w);
 const char *writer_error(struct store_writer *w);

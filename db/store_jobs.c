@@ -13,7 +13,7 @@
 
 enum small {
 	S_ENTITY, S_TEXT, S_FLOW, S_FABRIC, S_TARGET, S_TARGET_GONE, S_DEVICE, S_PORT, S_INCIDENT, S_EVENT, S_DEVICE_EVENT, S_FINDING, S_HEALTH, S_OLD_HEALTH,
-	S_OLD_FLOWS, S_OLD_FINDINGS, S_EDGE, S_DELETE = S_EDGE + SCHEMA_TABLES, S_COUNT = S_DELETE + SCHEMA_TABLES
+	S_OLD_FLOWS, S_OLD_FINDINGS, S_OLD_INSTANTS, S_EDGE, S_DELETE = S_EDGE + SCHEMA_TABLES, S_COUNT = S_DELETE + SCHEMA_TABLES
 };
 _Static_assert((int)S_COUNT <= WRITER_SMALL, "room for every statement");
 
@@ -51,29 +51,30 @@ static const char *const sql[S_EDGE] = {
 	[S_FINDING] = "INSERT INTO finding(analyzer, cause, verdict, severity, device, port, ecmp_group, host, summary, from_ns, to_ns, priority,"
 		" value, warn, confidence) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
 	[S_OLD_FLOWS] = "DELETE FROM flow WHERE id IN (SELECT id FROM flow WHERE to_ns<?1 LIMIT ?2)",
+	[S_OLD_INSTANTS] = "DELETE FROM instant WHERE device IN (SELECT id FROM entity WHERE port='' AND priority=-1) AND t_ns<?1",
 	[S_OLD_FINDINGS] = "DELETE FROM finding WHERE id IN (SELECT id FROM finding WHERE to_ns<?1 LIMIT ?2)",
 };
 
-/* The time up to which at most ?3 rows of an entity lie before ?2: the edge of one chunk. */
+/* The time up to which at most ?3 rows lie from ?1 on and before ?2: the edge of one chunk. */
 static void edge_sql(struct str *out, const struct writer_table *t)
 {
-	str_addf(out, "SELECT t_ns FROM %s WHERE entity=?1 AND t_ns<?2 ORDER BY t_ns LIMIT 1 OFFSET ?3", t->name);
+	str_addf(out, "SELECT t_ns FROM %s WHERE t_ns>=?1 AND t_ns<?2 ORDER BY t_ns LIMIT 1 OFFSET ?3", t->name);
 }
 
 /*
- * Rows of an entity before ?2. One with configuration states goes only when a later row, itself before the cutoff ?3, has all of
- * its states: the newest of each was in force at the cutoff and is still the answer to "what was configured then".
+ * Rows from ?1 on and before ?2. One with configuration states goes only when a later row of its entity, itself before the cutoff ?3,
+ * has all of its states: the newest of each was in force at the cutoff and is still the answer to "what was configured then".
  */
 static void delete_sql(struct str *out, const struct writer_table *t)
 {
 	char c[SCHEMA_COLUMN_MAX];
 
-	str_addf(out, "DELETE FROM %s AS r WHERE r.entity=?1 AND r.t_ns<?2 AND (r.cfg IS NULL OR EXISTS (SELECT 1 FROM %s n"
-		" WHERE n.entity=r.entity AND n.t_ns>r.t_ns AND n.t_ns<?3 AND n.cfg IS NOT NULL", t->name, t->name);
-	for (size_t i = 0; i < t->n_metrics; i++) {
-		if (!schema_is_cfg(t->metrics[i]))
+	str_addf(out, "DELETE FROM %s AS r WHERE r.t_ns>=?1 AND r.t_ns<?2 AND (r.cfg IS NULL OR EXISTS (SELECT 1 FROM %s n INDEXED BY %s_cfg"
+		" WHERE n.entity=r.entity AND n.t_ns>r.t_ns AND n.t_ns<?3 AND n.cfg IS NOT NULL", t->name, t->name, t->name);
+	for (size_t i = 0; i < t->n_metrics * t->lanes; i++) {
+		if (!schema_is_cfg(t->metrics[i % t->n_metrics]))
 			continue;
-		schema_column(c, t->metrics[i]);
+		schema_lane_column(c, t->metrics[i % t->n_metrics], t->lanes > 1 ? (unsigned)(i / t->n_metrics) + 1 : 0);
 		str_addf(out, " AND (r.%s IS NULL OR n.%s IS NOT NULL)", c, c);
 	}
 	str_add(out, "))");
@@ -130,7 +131,7 @@ static int apply_names(struct store_writer *w, const struct job *j)
 		if (j->kind == JOB_ENTITIES) {
 			bind_text(st, 3, name->port);
 			sqlite3_bind_int(st, 4, name->priority);
-			writer_seen_room(w, name->id);
+			writer_place(w, name->id, name->place);
 		}
 		rc = finish(st);
 	}
@@ -242,7 +243,6 @@ int writer_apply(struct store_writer *w, const struct job *j)
 /* --- retention ---------------------------------------------------------------------------------------------------------- */
 
 #define CHUNK_ROWS 4000     /* deleted in one transaction: some 20 ms */
-#define CHUNK_ENTITIES 512  /* looked at in one */
 #define QUOTA_SHARE 10      /* over quota: the oldest tenth of the time goes */
 
 /* Pages in use over the quota? Deleted rows leave free pages that SQLite fills again: the file stops growing rather than shrink. */
@@ -259,7 +259,7 @@ static int64_t cutoff(struct store_writer *w, int64_t now_ns)
 	int64_t at = w->o.raw_ns > 0 ? now_ns - w->o.raw_ns : INT64_MIN;
 
 	if (over_quota(w)) {
-		int64_t first = sqlite_int(w->db, "SELECT min((SELECT min(t_ns) FROM sample_port WHERE entity=e.id)) FROM entity e", now_ns, NULL);
+		int64_t first = sqlite_int(w->db, "SELECT min(t_ns) FROM sample_port", now_ns, NULL);
 		int64_t early = first + (now_ns - first) / QUOTA_SHARE;
 		if (early > at)
 			at = early;
@@ -267,28 +267,33 @@ static int64_t cutoff(struct store_writer *w, int64_t now_ns)
 	return at;
 }
 
-static int delete_of_entity(struct store_writer *w, unsigned table, uint32_t entity, bool *ret_more)
+/* One chunk of a table from .retain_from_ns on; false in @ret_more: that was its last. */
+static int delete_rows(struct store_writer *w, bool *ret_more)
 {
 	sqlite3_stmt *st;
 	int64_t until = w->retain_cutoff_ns;
-	int rc = small_statement(w, S_EDGE + table, &st);
+	int rc = small_statement(w, S_EDGE + w->retain_table, &st);
 
+	*ret_more = false;
 	if (rc != SQLITE_OK)
 		return rc;
-	sqlite3_bind_int64(st, 1, entity);
+	sqlite3_bind_int64(st, 1, w->retain_from_ns);
 	sqlite3_bind_int64(st, 2, until);
 	sqlite3_bind_int(st, 3, CHUNK_ROWS);
 	if (sqlite3_step(st) == SQLITE_ROW) {
-		until = sqlite3_column_int64(st, 0);
+		/* an instant with more rows than a chunk goes as a whole */
+		int64_t edge = sqlite3_column_int64(st, 0);
+		until = edge > w->retain_from_ns ? edge : edge + 1;
 		*ret_more = true;
 	}
 	sqlite3_reset(st);
-	rc = small_statement(w, S_DELETE + table, &st);
+	rc = small_statement(w, S_DELETE + w->retain_table, &st);
 	if (rc != SQLITE_OK)
 		return rc;
-	sqlite3_bind_int64(st, 1, entity);
+	sqlite3_bind_int64(st, 1, w->retain_from_ns);
 	sqlite3_bind_int64(st, 2, until);
 	sqlite3_bind_int64(st, 3, w->retain_cutoff_ns);
+	w->retain_from_ns = until;
 	return finish(st);
 }
 
@@ -306,32 +311,35 @@ static int delete_old(struct store_writer *w, unsigned which, bool *ret_more)
 	return rc;
 }
 
-/* Goes on where the last chunk stopped. An entity whose chunk was full is visited again. */
+/* Goes on where the last chunk stopped. */
 static int retain_chunk(struct store_writer *w, bool *ret_more)
 {
-	int deleted = sqlite3_total_changes(w->db), rc = SQLITE_OK;
+	sqlite3_stmt *st;
+	bool more = false;
+	int rc = SQLITE_OK;
 
-	for (size_t looked = 0; w->retain_table < SCHEMA_TABLES; looked++) {
-		bool again = false;
-		if (looked >= CHUNK_ENTITIES || sqlite3_total_changes(w->db) - deleted >= CHUNK_ROWS) {
+	while (w->retain_table < SCHEMA_TABLES) {
+		int before = sqlite3_total_changes(w->db);
+		rc = delete_rows(w, &more);
+		if (rc != SQLITE_OK)
+			return rc;
+		if (!more) {
+			w->retain_table++;
+			w->retain_from_ns = INT64_MIN;
+		}
+		if (more || sqlite3_total_changes(w->db) != before) {
 			*ret_more = true;
 			return SQLITE_OK;
 		}
-		if (w->retain_entity > w->last_entity) {
-			w->retain_entity = 1;
-			w->retain_table++;
-			continue;
-		}
-		int before = sqlite3_total_changes(w->db);
-		rc = delete_of_entity(w, w->retain_table, w->retain_entity, &again);
-		if (rc != SQLITE_OK)
-			return rc;
-		/* a full chunk of rows that all stay (states in force) would be met for ever */
-		if (!again || sqlite3_total_changes(w->db) == before)
-			w->retain_entity++;
 	}
 	bool flows = false, findings = false;
-	rc = delete_old(w, S_OLD_FLOWS, &flows);
+	rc = small_statement(w, S_OLD_INSTANTS, &st);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, w->retain_cutoff_ns);
+	rc = finish(st);
+	if (rc == SQLITE_OK)
+		rc = delete_old(w, S_OLD_FLOWS, &flows);
 	if (rc == SQLITE_OK)
 		rc = delete_old(w, S_OLD_FINDINGS, &findings);
 	*ret_more = flows || findings;
@@ -342,11 +350,12 @@ bool writer_retain(struct store_writer *w, int64_t now_ns)
 {
 	bool more = false;
 
-	if (w->retain_entity == 0) { /* a new pass */
+	if (!w->retaining) { /* a new pass */
 		w->retain_cutoff_ns = cutoff(w, now_ns);
 		if (w->retain_cutoff_ns == INT64_MIN)
 			return false;
-		w->retain_entity = 1;
+		w->retaining = true;
+		w->retain_from_ns = INT64_MIN;
 		w->retain_table = 0;
 	}
 	int rc = writer_begin(w);
@@ -359,7 +368,6 @@ bool writer_retain(struct store_writer *w, int64_t now_ns)
 		writer_rollback(w);
 		more = false;
 	}
-	if (!more)
-		w->retain_entity = 0;
+	w->retaining = more;
 	return more;
 }

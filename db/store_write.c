@@ -1,9 +1,9 @@
 /*
  * store_write - jobs to rows. One connection, one thread at a time; knows the layout (schema.h).
  *
- * Samples of a transaction are cut into runs of one (table, entity, instant), the runs sorted, and equal ones joined: one upsert per
- * row, whatever the order a collector walked its columns in. A row that is already there (another batch, same instant) is
- * completed, never changed: the first value stands, as it does in memory.
+ * Samples of a transaction are gathered by (table, entity, instant) through a hash, whatever the order a collector walked its columns
+ * in, and the rows written in the order of the tables' key: nearly always at the end. A row that is already there (another batch, same
+ * instant) is completed, never changed: the first value stands, as it does in memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
+#include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "db/schema.h"
 #include "db/sqlite_io.h"
@@ -21,7 +22,7 @@
 
 #define BUSY_MS 5000
 
-enum { P_ENTITY = 1, P_T, P_SOURCE, P_FLAGS, P_CFG, P_X, P_FIRST }; /* parameters, and columns of .select from P_SOURCE on */
+enum { P_T = 1, P_ENTITY, P_SOURCE, P_FLAGS, P_CFG, P_X, P_FIRST };
 
 /* --- opening ---------------------------------------------------------------------------------------------------------- */
 
@@ -30,38 +31,27 @@ static int prepare(struct store_writer *w, sqlite3_stmt **ret, const char *sql)
 	return sqlite3_prepare_v3(w->db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL);
 }
 
-static int prepare_table(struct store_writer *w, struct writer_table *t, unsigned scope)
+static int prepare_table(struct store_writer *w, struct writer_table *t, unsigned table)
 {
-	rw_cleanup(str_done) struct str insert = {0}, update = {0}, params = {0}, select = {0}, replace = {0};
+	rw_cleanup(str_done) struct str select = {0}, erase = {0};
 	char c[SCHEMA_COLUMN_MAX];
 
-	t->name = schema_table[scope];
-	str_addf(&insert, "INSERT INTO %s(entity,t_ns,source,flags,cfg,x", t->name);
-	str_add(&params, "(?1,?2,?3,?4,?5,?6");
-	str_add(&select, "SELECT source,flags,cfg,x");
+	t->name = schema_table[table];
+	t->lanes = table == TABLE_LANES ? SCHEMA_LANES : 1;
 	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		if ((unsigned)metric_info(m)->scope != scope)
+		if ((unsigned)metric_info(m)->scope != schema_table_scope(table))
 			continue;
-		w->position[m] = (int)t->n_metrics;
+		w->position[m] = (uint16_t)t->n_metrics;
 		w->is_cfg[m] = schema_is_cfg(m);
 		t->metrics[t->n_metrics++] = (uint16_t)m;
-		schema_column(c, m);
-		str_addf(&insert, ",%s", c);
-		str_addf(&params, ",?%d", P_FIRST + w->position[m]);
-		str_addf(&select, ",%s", c);
-		str_addf(&update, ",%s=coalesce(%s,excluded.%s)", c, c, c);
 	}
-	str_addf(&insert, ") VALUES%s)", params.s);
-	str_addf(&replace, "INSERT OR REPLACE %s", insert.s + strlen("INSERT "));
-	str_addf(&insert, " ON CONFLICT DO UPDATE SET cfg=coalesce(cfg,excluded.cfg)%s"
-		" WHERE source=excluded.source AND flags=excluded.flags AND x IS NULL AND excluded.x IS NULL", update.s ? update.s : "");
-	str_addf(&select, " FROM %s WHERE entity=?1 AND t_ns=?2", t->name);
-	int rc = prepare(w, &t->insert, insert.s);
-	if (rc == SQLITE_OK)
-		rc = prepare(w, &t->select, select.s);
-	if (rc == SQLITE_OK)
-		rc = prepare(w, &t->replace, replace.s);
-	return rc;
+	str_add(&select, "SELECT source,flags,x");
+	for (unsigned i = 0; i < t->n_metrics * t->lanes; i++)
+		str_addf(&select, ",%s", schema_lane_column(c, t->metrics[i % t->n_metrics], t->lanes > 1 ? i / (unsigned)t->n_metrics + 1 : 0));
+	str_addf(&select, " FROM %s WHERE t_ns=?1 AND entity=?2", t->name);
+	str_addf(&erase, "DELETE FROM %s WHERE t_ns=?1 AND entity=?2", t->name);
+	int rc = prepare(w, &t->select, select.s);
+	return rc == SQLITE_OK ? prepare(w, &t->erase, erase.s) : rc;
 }
 
 void writer_seen_room(struct store_writer *w, uint32_t entity)
@@ -76,6 +66,12 @@ void writer_seen_room(struct store_writer *w, uint32_t entity)
 	w->seen = rw_realloc(w->seen, n * sizeof(*w->seen));
 	memset(w->seen + w->n_seen, 0, (n - w->n_seen) * sizeof(*w->seen));
 	w->n_seen = n;
+}
+
+void writer_place(struct store_writer *w, uint32_t entity, struct place place)
+{
+	writer_seen_room(w, entity > place.device ? entity : place.device);
+	w->seen[entity].place = place;
 }
 
 static int load_entities(struct store_writer *w, struct entities *entities, const char *path, struct err *e)
@@ -115,6 +111,8 @@ static int load_seen(struct store_writer *w, const struct entities *entities, co
 	int rc = sqlite3_prepare_v2(w->db, "SELECT entity, metric FROM series", -1, &st, NULL);
 
 	writer_seen_room(w, entities_count(entities));
+	for (uint32_t id = 1; id <= entities_count(entities); id++)
+		writer_place(w, id, schema_place(entities, id));
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		uint32_t id = (uint32_t)sqlite3_column_int64(st, 0);
 		int m = metric_by_name((const char *)sqlite3_column_text(st, 1));
@@ -177,6 +175,8 @@ static int open_db(struct store_writer *w, const char *path, struct err *e)
 		rc = prepare_table(w, &w->tables[i], i);
 	if (rc == SQLITE_OK)
 		rc = prepare(w, &w->series, "INSERT OR IGNORE INTO series(entity, metric, first_ns) VALUES(?1, ?2, ?3)");
+	if (rc == SQLITE_OK)
+		rc = prepare(w, &w->instant, "INSERT OR IGNORE INTO instant(device, t_ns) VALUES(?1, ?2)");
 	return rc == SQLITE_OK ? 0 : sqlite_fail(e, w->db, rc, "prepare", path);
 }
 
@@ -192,6 +192,11 @@ int writer_open(const struct store_options *o, struct entities *entities, struct
 		r = load_texts(w, entities, o->path, e);
 	if (r == 0)
 		r = load_seen(w, entities, o->path, e);
+	if (r == 0) {
+		int rc = writer_import(w);
+		if (rc != SQLITE_OK)
+			r = sqlite_fail(e, w->db, rc, "bring up to date", o->path);
+	}
 	if (r < 0) {
 		writer_close(w);
 		return r;
@@ -205,11 +210,13 @@ void writer_close(struct store_writer *w)
 	if (!w)
 		return;
 	for (size_t i = 0; i < SCHEMA_TABLES; i++) {
-		sqlite3_finalize(w->tables[i].insert);
+		for (size_t k = 0; k < WRITER_INSERTS; k++)
+			sqlite3_finalize(w->tables[i].inserts[k].st);
 		sqlite3_finalize(w->tables[i].select);
-		sqlite3_finalize(w->tables[i].replace);
+		sqlite3_finalize(w->tables[i].erase);
 	}
 	sqlite3_finalize(w->series);
+	sqlite3_finalize(w->instant);
 	for (size_t i = 0; i < WRITER_SMALL; i++)
 		sqlite3_finalize(w->small[i]);
 	/* the last connection to close copies the WAL into the file and removes it */
@@ -217,6 +224,8 @@ void writer_close(struct store_writer *w)
 	free(w->seen);
 	free(w->newly);
 	free(w->runs);
+	free(w->next);
+	free(w->slots);
 	str_done(&w->x);
 	free(w);
 }
@@ -226,6 +235,7 @@ void writer_close(struct store_writer *w)
 int writer_begin(struct store_writer *w)
 {
 	w->n_newly = 0;
+	w->txn++;
 	return sqlite_exec(w->db, "BEGIN IMMEDIATE");
 }
 
@@ -284,99 +294,214 @@ static int run_order(const void *a, const void *b)
 
 	if (x->table != y->table)
 		return x->table < y->table ? -1 : 1;
-	if (x->entity != y->entity)
-		return x->entity < y->entity ? -1 : 1;
 	if (x->t_ns != y->t_ns)
 		return x->t_ns < y->t_ns ? -1 : 1;
-	return (x->start > y->start) - (x->start < y->start);
+	return (x->entity > y->entity) - (x->entity < y->entity);
 }
 
 static bool same_row(const struct run *a, const struct run *b)
 {
-	return a->table == b->table && a->entity == b->entity && a->t_ns == b->t_ns;
+	return a->entity == b->entity && a->t_ns == b->t_ns && a->table == b->table;
 }
 
-/* Cuts @v into runs. Samples of unknown metrics and values that are no number cannot be stored and are left out. */
+static uint32_t *find_slot(struct store_writer *w, const struct run *r)
+{
+	size_t mask = w->cap_slots - 1, i = hash_u64((uint64_t)r->t_ns ^ hash_u64((uint64_t)r->entity << 2 | r->table)) & mask;
+
+	while (w->slots[i] != 0 && !same_row(&w->runs[w->slots[i] - 1], r))
+		i = (i + 1) & mask;
+	return &w->slots[i];
+}
+
+static void make_room(struct store_writer *w, size_t n)
+{
+	size_t slots = 1024;
+
+	if (n > w->cap_next) {
+		w->cap_next = n;
+		w->next = rw_realloc(w->next, n * sizeof(*w->next));
+	}
+	while (slots < n * 2)
+		slots *= 2;
+	if (slots > w->cap_slots) {
+		w->cap_slots = slots;
+		w->slots = rw_realloc(w->slots, slots * sizeof(*w->slots));
+	}
+	memset(w->slots, 0, w->cap_slots * sizeof(*w->slots));
+}
+
+/* Gathers @v into rows. Samples of unknown metrics or entities cannot be stored and are left out. */
 static size_t make_runs(struct store_writer *w, const struct sample *v, size_t n)
 {
 	size_t n_runs = 0;
 	bool sorted = true;
 
-	for (size_t i = 0; i < n; i++) {
+	make_room(w, n);
+	for (uint32_t i = 0; i < n; i++) {
 		const struct metric_info *info = metric_info(v[i].metric);
 		if (!info || v[i].entity == ENTITY_NONE || v[i].entity >= w->n_seen)
 			continue;
-		struct run r = {.t_ns = v[i].t_ns, .entity = v[i].entity, .table = (uint32_t)info->scope, .start = i, .end = i + 1};
-		if (n_runs > 0 && same_row(&w->runs[n_runs - 1], &r) && w->runs[n_runs - 1].end == i) {
-			w->runs[n_runs - 1].end = i + 1;
+		struct run r = {.t_ns = v[i].t_ns, .entity = v[i].entity, .table = (uint32_t)info->scope, .first = i, .last = i};
+		const struct place *place = &w->seen[r.entity].place;
+		if (r.table == SCOPE_PRIO && place->lane > 0) {
+			r.entity = place->row;
+			r.table = TABLE_LANES;
+		}
+		w->next[i] = UINT32_MAX;
+		uint32_t *slot = NULL;
+		struct run *at = n_runs > 0 && same_row(&w->runs[n_runs - 1], &r) ? &w->runs[n_runs - 1] : NULL;
+		if (!at) {
+			slot = find_slot(w, &r);
+			at = *slot != 0 ? &w->runs[*slot - 1] : NULL;
+		}
+		if (at) {
+			w->next[at->last] = i;
+			at->last = i;
 			continue;
 		}
-		if (n_runs >= w->cap_runs) {
-			w->cap_runs = w->cap_runs ? w->cap_runs * 2 : 1024;
-			w->runs = rw_realloc(w->runs, w->cap_runs * sizeof(*w->runs));
-		}
+		rw_grow(w->runs, n_runs, w->cap_runs);
 		sorted &= n_runs == 0 || run_order(&w->runs[n_runs - 1], &r) < 0;
 		w->runs[n_runs++] = r;
+		*slot = (uint32_t)n_runs;
 	}
 	if (!sorted)
 		qsort(w->runs, n_runs, sizeof(*w->runs), run_order);
 	return n_runs;
 }
 
+/* The columns of a set, ascending: for (struct each it = each_of(have); each_next(&it);) ... it.at */
+struct each {
+	const uint64_t *have;
+	uint64_t rest;
+	unsigned word, at;
+};
+
+static struct each each_of(const uint64_t *have)
+{
+	return (struct each){.have = have, .rest = have[0]};
+}
+
+static bool each_next(struct each *it)
+{
+	while (it->rest == 0) {
+		if (++it->word >= ROW_WORDS)
+			return false;
+		it->rest = it->have[it->word];
+	}
+	it->at = it->word * 64 + (unsigned)__builtin_ctzll(it->rest);
+	it->rest &= it->rest - 1;
+	return true;
+}
+
+static void row_begin(struct writer_row *r, uint32_t entity, int64_t t_ns)
+{
+	r->entity = entity;
+	r->t_ns = t_ns;
+	memset(r->have, 0, sizeof(r->have));
+}
+
+static bool row_empty(const struct writer_row *r)
+{
+	for (size_t i = 0; i < ROW_WORDS; i++)
+		if (r->have[i])
+			return false;
+	return true;
+}
+
+/* false: there already (the first one stands), or no number. */
+static bool row_add(struct writer_row *r, unsigned column, const struct row_value *v, uint64_t bits)
+{
+	uint64_t bit = UINT64_C(1) << (column % 64), *word = &r->have[column / 64];
+
+	if ((*word & bit) || (metric_info(v->metric)->type == TYPE_F64 && isnan(sample_f64(bits))))
+		return false;
+	*word |= bit;
+	r->v[column] = *v;
+	r->bits[column] = bits;
+	return true;
+}
+
 /* Flags and source that most values of the row share (Boyer and Moore's majority vote; any choice is correct, this one is short). */
 static struct row_value majority(const struct writer_row *r)
 {
-	struct row_value best = r->v[0];
+	struct row_value best = {0};
 	size_t votes = 0;
 
-	for (size_t i = 0; i < r->n; i++) {
+	for (struct each it = each_of(r->have); each_next(&it);) {
 		if (votes == 0)
-			best = r->v[i];
-		votes += r->v[i].flags == best.flags && r->v[i].source == best.source ? 1 : (size_t)-1;
+			best = r->v[it.at];
+		votes += r->v[it.at].flags == best.flags && r->v[it.at].source == best.source ? 1 : (size_t)-1;
 	}
 	return best;
 }
 
-static void row_add(struct writer_row *r, const struct row_value *v, uint64_t bits)
+static int prepare_insert(struct store_writer *w, const struct writer_table *t, const uint64_t *have, sqlite3_stmt **ret)
 {
-	uint64_t bit = UINT64_C(1) << (v->metric % 64);
+	rw_cleanup(str_done) struct str sql = {0}, params = {0};
+	char c[SCHEMA_COLUMN_MAX];
+	int parameter = P_FIRST;
 
-	if (r->have[v->metric / 64] & bit)
-		return; /* the first one stands */
-	if (metric_info(v->metric)->type == TYPE_F64 && isnan(sample_f64(bits)))
-		return;
-	r->have[v->metric / 64] |= bit;
-	r->v[r->n] = *v;
-	r->bits[r->n++] = bits;
+	str_addf(&sql, "INSERT OR IGNORE INTO %s(t_ns,entity,source,flags,cfg,x", t->name);
+	for (struct each it = each_of(have); each_next(&it);) {
+		str_addf(&sql, ",%s", schema_lane_column(c, t->metrics[it.at % t->n_metrics], t->lanes > 1 ? it.at / (unsigned)t->n_metrics + 1 : 0));
+		str_addf(&params, ",?%d", parameter++);
+	}
+	str_addf(&sql, ") VALUES(?1,?2,?3,?4,?5,?6%s)", params.s);
+	return prepare(w, ret, sql.s);
 }
 
+/* The insert for the columns of @have; the one not used for longest makes room for a new one. */
+static int insert_of(struct store_writer *w, struct writer_table *t, const uint64_t *have, sqlite3_stmt **ret)
+{
+	struct writer_insert *oldest = &t->inserts[0], *in = &t->inserts[t->last];
+
+	for (unsigned i = 0; i < WRITER_INSERTS && (!in->st || memcmp(in->have, have, sizeof(in->have)) != 0); i++) {
+		in = &t->inserts[i];
+		oldest = in->used < oldest->used ? in : oldest;
+	}
+	if (!in->st || memcmp(in->have, have, sizeof(in->have)) != 0) {
+		in = oldest;
+		sqlite_finalizep(&in->st);
+		int rc = prepare_insert(w, t, have, &in->st);
+		if (rc != SQLITE_OK)
+			return rc;
+		memcpy(in->have, have, sizeof(in->have));
+	}
+	in->used = ++w->n_inserts;
+	t->last = (unsigned)(in - t->inserts);
+	*ret = in->st;
+	return SQLITE_OK;
+}
+
+/* Every parameter is bound each time: nothing is left from the row before. */
 static int bind_row(struct store_writer *w, const struct writer_row *r, sqlite3_stmt *st)
 {
 	struct row_value shared = majority(r);
-	bool exceptions = false, cfg = false;
-	int rc;
+	size_t odd = 0;
+	bool cfg = false;
+	int rc, parameter = P_FIRST;
 
-	sqlite3_clear_bindings(st);
-	rc = sqlite3_bind_int64(st, P_ENTITY, r->entity);
-	rc |= sqlite3_bind_int64(st, P_T, r->t_ns);
+	rc = sqlite3_bind_int64(st, P_T, r->t_ns);
+	rc |= sqlite3_bind_int64(st, P_ENTITY, r->entity);
 	rc |= sqlite3_bind_int64(st, P_SOURCE, shared.source);
 	rc |= sqlite3_bind_int64(st, P_FLAGS, shared.flags);
-	for (size_t i = 0; i < r->n; i++) {
-		unsigned m = r->v[i].metric;
-		int at = P_FIRST + w->position[m];
-		exceptions |= r->v[i].flags != shared.flags || r->v[i].source != shared.source || r->v[i].window_ms != 0;
-		cfg |= w->is_cfg[m];
-		if (metric_info(m)->type == TYPE_F64)
-			rc |= sqlite3_bind_double(st, at, sample_f64(r->bits[i]));
+	for (struct each it = each_of(r->have); each_next(&it);) {
+		const struct row_value *v = &r->v[it.at];
+		if (v->flags != shared.flags || v->source != shared.source || v->window_ms != 0)
+			w->odd[odd++] = *v;
+		cfg |= w->is_cfg[v->metric];
+		if (metric_info(v->metric)->type == TYPE_F64)
+			rc |= sqlite3_bind_double(st, parameter++, sample_f64(r->bits[it.at]));
 		else
-			rc |= sqlite3_bind_int64(st, at, (sqlite3_int64)r->bits[i]);
+			rc |= sqlite3_bind_int64(st, parameter++, (sqlite3_int64)r->bits[it.at]);
 	}
-	if (cfg)
-		rc |= sqlite3_bind_int64(st, P_CFG, 1);
-	if (exceptions) {
+	rc |= cfg ? sqlite3_bind_int64(st, P_CFG, 1) : sqlite3_bind_null(st, P_CFG);
+	if (odd > 0) {
 		w->x.n = 0;
-		row_x_write(&w->x, r->v, r->n, shared.flags, shared.source);
+		row_x_write(&w->x, w->odd, odd, shared.flags, shared.source);
 		rc |= sqlite3_bind_text(st, P_X, w->x.s, (int)w->x.n, SQLITE_STATIC);
+	} else {
+		rc |= sqlite3_bind_null(st, P_X);
 	}
 	return rc == SQLITE_OK ? SQLITE_OK : SQLITE_NOMEM;
 }
@@ -389,90 +514,131 @@ static int run_statement(sqlite3_stmt *st)
 	return rc == SQLITE_DONE || rc == SQLITE_ROW ? reset : rc;
 }
 
-/* A row is there whose flags, source or exceptions differ: read it, add to it what it lacks, write it whole. */
+static int insert_row(struct store_writer *w, struct writer_table *t, const struct writer_row *r)
+{
+	sqlite3_stmt *st;
+	int rc = insert_of(w, t, r->have, &st);
+
+	if (rc == SQLITE_OK)
+		rc = bind_row(w, r, st);
+	return rc == SQLITE_OK ? run_statement(st) : rc;
+}
+
+/* The row at hand in .select, with its exceptions. */
+static void read_row(struct store_writer *w, const struct writer_table *t, struct writer_row *ret)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < t->n_metrics * t->lanes; i++) {
+		int column = 3 + (int)i;
+		if (sqlite3_column_type(t->select, column) == SQLITE_NULL)
+			continue;
+		struct row_value v = {.metric = t->metrics[i % t->n_metrics], .source = (uint16_t)sqlite3_column_int(t->select, 0),
+			.flags = (uint16_t)sqlite3_column_int(t->select, 1), .lane = (uint8_t)(t->lanes > 1 ? i / t->n_metrics + 1 : 0)};
+		bool real = metric_info(v.metric)->type == TYPE_F64;
+		if (row_add(ret, i, &v, real ? sample_of_f64(sqlite3_column_double(t->select, column))
+			: (uint64_t)sqlite3_column_int64(t->select, column)))
+			w->odd[n++] = v;
+	}
+	row_x_apply((const char *)sqlite3_column_text(t->select, 2), w->odd, n);
+	n = 0;
+	for (struct each it = each_of(ret->have); each_next(&it);)
+		ret->v[it.at] = w->odd[n++];
+}
+
+/* A row is there: read it, add to it what it lacks, write it whole. */
 static int merge_row(struct store_writer *w, struct writer_table *t, const struct writer_row *add)
 {
-	struct writer_row r = {.entity = add->entity, .t_ns = add->t_ns};
+	struct writer_row *r = &w->merged;
+	bool more = false;
 
-	sqlite3_bind_int64(t->select, P_ENTITY, r.entity);
-	sqlite3_bind_int64(t->select, P_T, r.t_ns);
+	row_begin(r, add->entity, add->t_ns);
+	sqlite3_bind_int64(t->select, P_T, r->t_ns);
+	sqlite3_bind_int64(t->select, P_ENTITY, r->entity);
 	int rc = sqlite3_step(t->select);
-	if (rc == SQLITE_ROW) {
-		for (size_t i = 0; i < t->n_metrics; i++) {
-			int column = 4 + (int)i;
-			if (sqlite3_column_type(t->select, column) == SQLITE_NULL)
-				continue;
-			struct row_value v = {.metric = t->metrics[i], .source = (uint16_t)sqlite3_column_int(t->select, 0),
-				.flags = (uint16_t)sqlite3_column_int(t->select, 1)};
-			bool real = metric_info(v.metric)->type == TYPE_F64;
-			row_add(&r, &v, real ? sample_of_f64(sqlite3_column_double(t->select, column))
-				: (uint64_t)sqlite3_column_int64(t->select, column));
-		}
-		row_x_apply((const char *)sqlite3_column_text(t->select, 3), r.v, r.n);
-	}
+	if (rc == SQLITE_ROW)
+		read_row(w, t, r);
 	int reset = sqlite3_reset(t->select);
 	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
 		return rc;
 	if (reset != SQLITE_OK)
 		return reset;
-	for (size_t i = 0; i < add->n; i++)
-		row_add(&r, &add->v[i], add->bits[i]);
-	rc = bind_row(w, &r, t->replace);
-	return rc == SQLITE_OK ? run_statement(t->replace) : rc;
+	for (struct each it = each_of(add->have); each_next(&it);)
+		more |= row_add(r, it.at, &add->v[it.at], add->bits[it.at]);
+	if (!more)
+		return SQLITE_OK;
+	sqlite3_bind_int64(t->erase, P_T, r->t_ns);
+	sqlite3_bind_int64(t->erase, P_ENTITY, r->entity);
+	rc = run_statement(t->erase);
+	return rc == SQLITE_OK ? insert_row(w, t, r) : rc;
 }
 
 /* Table series gets a line the first time an entity has a metric. */
-static int note_series(struct store_writer *w, const struct writer_row *r)
+static int note_series(struct store_writer *w, const struct sample *s)
 {
-	for (size_t i = 0; i < r->n; i++) {
-		unsigned m = r->v[i].metric;
-		uint64_t bit = UINT64_C(1) << (m % 64), *word = &w->seen[r->entity].bits[m / 64];
-		if (*word & bit)
-			continue;
-		sqlite3_bind_int64(w->series, 1, r->entity);
-		sqlite3_bind_text(w->series, 2, metric_info(m)->name, -1, SQLITE_STATIC);
-		sqlite3_bind_int64(w->series, 3, r->t_ns);
-		int rc = run_statement(w->series);
-		if (rc != SQLITE_OK)
-			return rc;
-		*word |= bit;
-		rw_grow(w->newly, w->n_newly, w->cap_newly);
-		w->newly[w->n_newly++] = (struct newly){.entity = r->entity, .metric = (uint16_t)m};
-	}
+	uint64_t bit = UINT64_C(1) << (s->metric % 64), *word = &w->seen[s->entity].bits[s->metric / 64];
+
+	if (*word & bit)
+		return SQLITE_OK;
+	sqlite3_bind_int64(w->series, 1, s->entity);
+	sqlite3_bind_text(w->series, 2, metric_info(s->metric)->name, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(w->series, 3, s->t_ns);
+	int rc = run_statement(w->series);
+	if (rc != SQLITE_OK)
+		return rc;
+	*word |= bit;
+	rw_grow(w->newly, w->n_newly, w->cap_newly);
+	w->newly[w->n_newly++] = (struct newly){.entity = s->entity, .metric = s->metric};
 	return SQLITE_OK;
+}
+
+/* Table instant gets one line per device and poll. */
+static int note_instant(struct store_writer *w, uint32_t entity, int64_t t_ns)
+{
+	uint32_t device = w->seen[entity].place.device;
+	struct known *k = &w->seen[device];
+
+	if (k->instant_txn == w->txn && k->instant_ns == t_ns)
+		return SQLITE_OK;
+	sqlite3_bind_int64(w->instant, 1, device);
+	sqlite3_bind_int64(w->instant, 2, t_ns);
+	int rc = run_statement(w->instant);
+	k->instant_txn = w->txn;
+	k->instant_ns = t_ns;
+	return rc;
 }
 
 static int write_row(struct store_writer *w, struct writer_table *t, const struct writer_row *r)
 {
-	int rc = note_series(w, r);
+	int rc = note_instant(w, r->entity, r->t_ns);
 
 	if (rc == SQLITE_OK)
-		rc = bind_row(w, r, t->insert);
-	if (rc == SQLITE_OK)
-		rc = run_statement(t->insert);
+		rc = insert_row(w, t, r);
 	if (rc == SQLITE_OK && sqlite3_changes(w->db) == 0)
 		rc = merge_row(w, t, r);
 	return rc;
 }
 
-int writer_samples(struct store_writer *w, struct sample *v, size_t n)
+int writer_samples(struct store_writer *w, const struct sample *v, size_t n)
 {
 	size_t n_runs = make_runs(w, v, n);
+	int rc = SQLITE_OK;
 
-	for (size_t i = 0; i < n_runs;) {
-		struct writer_row r = {.entity = w->runs[i].entity, .t_ns = w->runs[i].t_ns};
-		size_t first = i;
-		for (; i < n_runs && same_row(&w->runs[first], &w->runs[i]); i++) {
-			for (size_t k = w->runs[i].start; k < w->runs[i].end; k++) {
-				struct row_value rv = {.metric = v[k].metric, .flags = v[k].flags, .source = v[k].source, .window_ms = v[k].window_ms};
-				row_add(&r, &rv, v[k].value);
-			}
+	for (size_t i = 0; rc == SQLITE_OK && i < n_runs; i++) {
+		const struct run *run = &w->runs[i];
+		struct writer_table *t = &w->tables[run->table];
+		row_begin(&w->row, run->entity, run->t_ns);
+		for (uint32_t k = run->first; rc == SQLITE_OK && k != UINT32_MAX; k = w->next[k]) {
+			const struct sample *s = &v[k];
+			unsigned lane = t->lanes > 1 ? w->seen[s->entity].place.lane : 0, column = w->position[s->metric];
+			struct row_value rv = {.metric = s->metric, .flags = s->flags, .source = s->source, .window_ms = s->window_ms, .lane = (uint8_t)lane};
+			if (lane > 0)
+				column += (lane - 1) * (unsigned)t->n_metrics;
+			if (row_add(&w->row, column, &rv, s->value))
+				rc = note_series(w, s);
 		}
-		if (r.n == 0)
-			continue;
-		int rc = write_row(w, &w->tables[w->runs[first].table], &r);
-		if (rc != SQLITE_OK)
-			return rc;
+		if (rc == SQLITE_OK && !row_empty(&w->row))
+			rc = write_row(w, t, &w->row);
 	}
-	return SQLITE_OK;
+	return rc;
 }
