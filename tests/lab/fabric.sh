@@ -198,13 +198,13 @@ start_lldpd() { # NODE
 	# lldpd keeps its sockets and its chroot in /run/lldpd; "ip netns exec" gives each its own mount namespace, where that is private.
 	setsid ip netns exec "$(ns "$n")" unshare -u sh -c '
 		hostname "$1" && mkdir -p /run/lldpd && mount -t tmpfs lab /run/lldpd &&
-		echo "configure lldp tx-interval 1" >/run/lldpd/fast && chmod 755 /run/lldpd &&
+		printf "configure system hostname %s\\nconfigure lldp tx-interval 1\\n" "$1" >/run/lldpd/fast && chmod 755 /run/lldpd &&
 		exec lldpd -d -x -X "$2/agentx.sock" -u /run/lldpd/control -O /run/lldpd/fast -I "swp*" -S "rocewatch lab $1"
 	' sh "$n" "$d" </dev/null >>"$d/lldpd.log" 2>&1 &
 	echo $! >"$d/lldpd.pid"
 }
 lldpd_slow() { # back to the standard's 30 s once all have met: a paused fabric should be quiet
-	nsenter -t "$(cat "$dir/$1/lldpd.pid")" -m -n lldpcli -u /run/lldpd/control configure lldp tx-interval 30
+	nsenter -t "$(cat "$dir/$1/lldpd.pid")" -m -n -r lldpcli -u /run/lldpd/control configure lldp tx-interval 30
 }
 
 snmp_noc() { # TOOL COMMUNITY_FILE NODE ARGS...
@@ -308,7 +308,7 @@ status() {
 probe() { # LEAF HOST DST FROM TO
 	local leaf=$1 host=$2 dst=$3 from=$4 to=$5 in
 	in=swp$((($(number "$host") - 1) % HOSTS_PER_LEAF + 1))
-	seq "$from" "$to" | sed "s/.*/route get $(mgmt_address "$dst") from $(mgmt_address "$host") iif $in ipproto udp sport & dport 4791/" |
+	seq "$from" "$to" | sed "s/.*/route get $(mgmt_address "$dst") from $(mgmt_address "$host") iif $in ipproto 17 sport & dport 4791/" |
 		ip netns exec "$(ns "$leaf")" ip -oneline -batch - | grep -o ' dev swp[0-9]*' | awk -v p="$from" '{ print p++, $2 }'
 }
 
