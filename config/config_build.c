@@ -314,6 +314,9 @@ static void build_devices(struct build *b)
 		d->gnmi = build_gnmi(b, t->gnmi);
 		d->profile = t->profile = t->profile ? t->profile : c->defaults.profile;
 		d->line = t->node->line;
+		if (d->gnmi && b->mode == CONFIG_FULL)
+			build_warn(b, t->gnmi->node, d->snmp ? "%s: the gnmi section is not used, it is polled by SNMP: this version has no gNMI collector"
+				: "%s is not watched: this version has no gNMI collector; add 'snmp: { address: ..., credentials: ... }'", d->name);
 		if (b->mode == CONFIG_FULL && !yaml_get(t->node, "snmp") && !yaml_get(t->node, "gnmi"))
 			build_error(b, t->node, "%s: has no address; add 'snmp: { address: ..., credentials: ... }' or a gnmi section", t->name ? t->name : "device");
 	}
