@@ -8,7 +8,7 @@
 #include "agent/status.h"
 
 static const struct column device_columns[] = {
-	{"name", "DEVICE", COL_TEXT, false},
+	{"name", "NAME", COL_TEXT, false},
 	{"protocol", "PROTOCOL", COL_TEXT, false},
 	{"status", "STATUS", COL_TEXT, false},
 	{"age_s", "AGE", COL_DURATION_S, true},
@@ -21,7 +21,7 @@ static const struct column device_columns[] = {
 };
 static const struct column csv_columns[] = {
 	{"name"}, {"up"}, {"status"}, {"reason"}, {"age_s"}, {"protocol"}, {"address"}, {"state"}, {"interval_s"}, {"poll_p50_s"}, {"poll_p95_s"}, {"polls"},
-	{"timeouts"}, {"errors"},
+	{"timeouts"}, {"errors"}, {"device"}, {"port"},
 };
 static const struct column incident_columns[] = {
 	{"id", "INCIDENT", COL_TEXT, false},
@@ -51,8 +51,11 @@ static void print_text(FILE *out, const json_t *doc, const struct view *v, bool 
 		const char *time = json_string_value(json_object_get(doc, "time"));
 		fprintf(out, "%s   %.19s%s   %s\n", json_string_value(json_object_get(doc, "fabric")), time ? time : "-", time ? "Z" : "",
 			json_is_true(json_object_get(q, "agent_running")) ? "agent running" : "no agent running: as of the newest sample");
-		fprintf(out, "up %lld   down %lld   unknown %lld   open incidents %lld\n\n", count_of(q, "up"), count_of(q, "down"), count_of(q, "unknown"),
-			count_of(doc, "open_incidents"));
+		long long captures = count_of(q, "captures_up") + count_of(q, "captures_down") + count_of(q, "captures_unknown");
+		fprintf(out, "up %lld   down %lld   unknown %lld   ", count_of(q, "up"), count_of(q, "down"), count_of(q, "unknown"));
+		if (captures > 0)
+			fprintf(out, "captures %lld/%lld up   ", count_of(q, "captures_up"), captures);
+		fprintf(out, "open incidents %lld\n\n", count_of(doc, "open_incidents"));
 	}
 	report_print(out, doc, &device_view, FORMAT_TABLE, header, color);
 	if (count_of(doc, "open_incidents") > 0) {
@@ -96,7 +99,8 @@ const struct command command_status = {
 	.args = "",
 	.summary = "who answers, how old the data is, which incidents are open",
 	.help = "A device is up while it is polled and answers, down when it is polled and does not, and unknown in every other case: silent for more "
-		"than three intervals, not polled, or no agent running. Unknown is never shown as up.\n\nA database that no agent writes is judged as of its "
+		"than three intervals, not polled, or no agent running. Unknown is never shown as up. Captures (protocol pcap) have a row each, by their own "
+		"names, and are counted apart.\n\nA database that no agent writes is judged as of its "
 		"newest sample.",
 	.run = run,
 };

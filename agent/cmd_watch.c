@@ -211,6 +211,8 @@ static int read_window(struct frame *f, struct err *e)
 	return window_from_db(f->x->db, f->arena, &spec, f->w.from_ns, f->w.to_ns, &f->w, e);
 }
 
+static long long number_of(const json_t *o, const char *key) { return (long long)json_integer_value(json_object_get(o, key)); }
+
 /* The one word at the top: the worst of what is open, and never better than what is known. */
 static const char *overall(const json_t *doc)
 {
@@ -223,9 +225,9 @@ static const char *overall(const json_t *doc)
 			return "critical";
 		warnings++;
 	}
-	if (warnings > 0 || json_integer_value(json_object_get(q, "down")) > 0)
+	if (warnings > 0 || number_of(q, "down") + number_of(q, "captures_down") > 0)
 		return "warning";
-	return json_integer_value(json_object_get(q, "unknown")) > 0 ? "unknown" : "ok";
+	return number_of(q, "unknown") + number_of(q, "captures_unknown") > 0 ? "unknown" : "ok";
 }
 
 static json_t *frame_document(struct context *x, struct err *e)
@@ -301,7 +303,10 @@ static void print_screen(FILE *out, const json_t *doc, const struct view *v, boo
 		fputc('\n', out);
 	}
 	const json_t *oldest = json_object_get(q, "oldest_device_age_s");
-	fprintf(out, "devices %lld/%zu up", (long long)json_integer_value(json_object_get(q, "up")), json_array_size(devices));
+	fprintf(out, "devices %lld/%lld up", number_of(q, "up"), number_of(q, "up") + number_of(q, "down") + number_of(q, "unknown"));
+	long long captures = number_of(q, "captures_up") + number_of(q, "captures_down") + number_of(q, "captures_unknown");
+	if (captures > 0)
+		fprintf(out, "   captures %lld/%lld up", number_of(q, "captures_up"), captures);
 	fprintf(out, "   oldest data %s", json_is_number(oldest) ? duration_format(age, sizeof(age), (int64_t)(json_number_value(oldest) * 1e9)) : "-");
 	fprintf(out, "   open incidents %lld\n", (long long)json_integer_value(json_object_get(doc, "open_incidents")));
 	json_array_foreach(devices, i, row) {

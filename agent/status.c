@@ -59,11 +59,22 @@ static struct row *row_add(struct gathering *g, const char *device)
 	return r;
 }
 
+/* A capture goes by its own name, which may be a device's too. */
+static bool is_capture(const struct row *r) { return str_eq(r->protocol, "pcap"); }
+
 static struct row *row_find(struct gathering *g, const char *device)
 {
 	for (size_t i = 0; i < g->n; i++)
-		if (str_eq(g->v[i].device, device))
+		if (str_eq(g->v[i].device, device) && !is_capture(&g->v[i]))
 			return &g->v[i];
+	return NULL;
+}
+
+static const struct config_capture *capture_find(const struct config *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_captures; i++)
+		if (str_eq(c->captures[i].name, name))
+			return &c->captures[i];
 	return NULL;
 }
 
@@ -86,7 +97,11 @@ static double number_or_nan(const char *s)
 static int take_target(void *arg, int n, char *const *v, char *const *names)
 {
 	struct gathering *g = arg;
+	const struct config *c = g->x->config;
 	if (n < 11 || !v[0])
+		return 0;
+	/* What was taken out of the configuration while no agent ran is still in the table. */
+	if (str_eq(v[1], "pcap") ? !capture_find(c, v[0]) : !fabric_device(c->fabric, v[0]))
 		return 0;
 	struct row *r = row_add(g, v[0]);
 	r->protocol = dup_or_null(v[1]);
@@ -130,9 +145,9 @@ static int64_t interval_of(const struct config *c, const char *device, const cha
 {
 	int64_t fallback = c->defaults.interval_ns > 0 ? c->defaults.interval_ns : INTERVAL_DEFAULT_NS;
 
-	for (size_t i = 0; i < c->n_captures; i++)
-		if (str_eq(protocol, "pcap") && (str_eq(c->captures[i].name, device) || str_eq(c->captures[i].device, device)))
-			return c->captures[i].interval_ns > 0 ? c->captures[i].interval_ns : fallback;
+	const struct config_capture *capture = str_eq(protocol, "pcap") ? capture_find(c, device) : NULL;
+	if (capture)
+		return capture->interval_ns > 0 ? capture->interval_ns : fallback;
 	for (size_t i = 0; i < c->n_devices; i++) {
 		const struct config_device *d = &c->devices[i];
 		if (!str_eq(d->name, device))
@@ -148,7 +163,9 @@ static int64_t interval_of(const struct config *c, const char *device, const cha
 static int compare_rows(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
-	int r = name_compare(x->device, y->device);
+	int r = is_capture(x) - is_capture(y);
+	if (r == 0)
+		r = name_compare(x->device, y->device);
 	if (r == 0)
 		r = strcmp(x->protocol ? x->protocol : "", y->protocol ? y->protocol : "");
 	return r;
@@ -184,6 +201,18 @@ static int gather(struct gathering *g, struct err *e)
 
 enum known { DOWN, UP, UNKNOWN };
 
+/* Why nobody asks a device. */
+static const char *unasked(const struct config *c, const char *device)
+{
+	for (size_t i = 0; i < c->n_devices; i++)
+		if (str_eq(c->devices[i].name, device) && c->devices[i].gnmi)
+			return "not watched: it has a gnmi section only, and this version has no gNMI collector";
+	for (size_t i = 0; i < c->n_captures; i++)
+		if (str_eq(c->captures[i].device, device))
+			return "not polled: there are captures of its ports only";
+	return "no collector is configured for it";
+}
+
 /* What may be said of a target, and why not more; *ret_age_ns -1 = it never answered. */
 static enum known judge(const struct context *x, const struct row *r, struct str *why, int64_t *ret_age_ns)
 {
@@ -214,7 +243,7 @@ static enum known judge(const struct context *x, const struct row *r, struct str
 		return UNKNOWN;
 	}
 	if (!last) {
-		str_add(why, x->agent_alive ? "no collector is configured for it" : "no sample of it in the last 15m00s");
+		str_add(why, x->agent_alive ? unasked(x->config, r->device) : "no sample of it in the last 15m00s");
 		return UNKNOWN;
 	}
 	if (*ret_age_ns > STALE_INTERVALS * interval) {
@@ -239,6 +268,11 @@ static json_t *device_json(const struct context *x, const struct row *r, enum kn
 	json_object_set_new(d, "age_s", json_number_or_null(age_ns < 0 ? NAN : (double)(age_ns / NS_PER_MS) / 1e3));
 	json_object_set_new(d, "protocol", json_string_or_null(r->polled ? r->protocol : r->newest_ns ? "replay" : NULL));
 	json_object_set_new(d, "address", json_string_or_null(r->address));
+	if (is_capture(r)) {
+		const struct config_capture *c = capture_find(x->config, r->device);
+		json_object_set_new(d, "device", json_string_or_null(c ? c->device : NULL));
+		json_object_set_new(d, "port", json_string_or_null(c ? c->port : NULL));
+	}
 	json_object_set_new(d, "state", json_string_or_null(r->state));
 	json_object_set_new(d, "interval_s", json_number_or_null((double)r->interval_ns / 1e9));
 	json_object_set_new(d, "poll_p50_s", json_number_or_null(r->p50_s));
@@ -250,6 +284,20 @@ static json_t *device_json(const struct context *x, const struct row *r, enum kn
 	return d;
 }
 
+/* Rows of one device follow each other: it is as well known as by the best of them. */
+static void count_device(size_t count[3], const struct row *r, const struct row *before, enum known k, enum known *best)
+{
+	static const int rank[] = {[UNKNOWN] = 0, [DOWN] = 1, [UP] = 2};
+	bool first = !before || !str_eq(before->device, r->device);
+
+	if (!first && rank[k] <= rank[*best])
+		return;
+	if (!first)
+		count[*best]--;
+	count[k]++;
+	*best = k;
+}
+
 static void freep_incidents(struct gathering *g)
 {
 	json_decref(g->incidents);
@@ -259,9 +307,10 @@ static void freep_incidents(struct gathering *g)
 json_t *status_document(struct context *x, struct err *e)
 {
 	rw_cleanup(freep_incidents) struct gathering g = {.x = x, .incidents = json_array()};
-	size_t count[3] = {0};
+	size_t count[3] = {0}, captures[3] = {0};
 	int64_t polls = 0, timeouts = 0, errors = 0, first_ns = 0, last_ns = 0;
 	double oldest_s = NAN;
+	enum known best = DOWN;
 
 	if (gather(&g, e) < 0)
 		return NULL;
@@ -276,7 +325,10 @@ json_t *status_document(struct context *x, struct err *e)
 		if (json_is_number(json_object_get(d, "age_s")) && !(age_s <= oldest_s))
 			oldest_s = age_s;
 		json_array_append_new(devices, d);
-		count[k]++;
+		if (is_capture(&g.v[i]))
+			captures[k]++;
+		else
+			count_device(count, &g.v[i], i > 0 ? &g.v[i - 1] : NULL, k, &best);
 		polls += g.v[i].polls;
 		timeouts += g.v[i].timeouts;
 		errors += g.v[i].errors;
@@ -291,6 +343,9 @@ json_t *status_document(struct context *x, struct err *e)
 	json_object_set_new(quality, "up", json_integer((json_int_t)count[UP]));
 	json_object_set_new(quality, "down", json_integer((json_int_t)count[DOWN]));
 	json_object_set_new(quality, "unknown", json_integer((json_int_t)count[UNKNOWN]));
+	json_object_set_new(quality, "captures_up", json_integer((json_int_t)captures[UP]));
+	json_object_set_new(quality, "captures_down", json_integer((json_int_t)captures[DOWN]));
+	json_object_set_new(quality, "captures_unknown", json_integer((json_int_t)captures[UNKNOWN]));
 	json_object_set_new(quality, "polls", json_integer(polls));
 	json_object_set_new(quality, "timeouts", json_integer(timeouts));
 	json_object_set_new(quality, "errors", json_integer(errors));

@@ -385,7 +385,7 @@ int capture_open(struct loop *l, struct entities *entities, const struct config_
 	c->dir = str_eq(config->direction, "in") ? FLOW_DIR_IN : str_eq(config->direction, "out") ? FLOW_DIR_OUT : FLOW_DIR_UNKNOWN;
 	c->entity = entities_intern(entities, c->config.device ? c->config.device : c->config.name,
 		c->config.port ? c->config.port : c->config.interface, PRIO_NONE);
-	c->target.device = c->config.device ? c->config.device : c->config.name;
+	c->target.device = c->config.name; /* its own, not the mirrored device's: several captures may stand for one */
 	c->target.protocol = "pcap";
 	c->target.address = c->config.netns ? arena_printf(a, "%s@%s", c->config.interface, c->config.netns) : c->config.interface;
 	c->retry_ns = RETRY_MIN;

@@ -180,6 +180,47 @@ static void test_live_then_not(void **state)
 	json_decref(doc);
 }
 
+/* Two captures stand for ports of one device, one goes by a device's name, one was taken out of the configuration; spine1 has gNMI only. */
+static void test_captures_have_rows(void **state)
+{
+	static const struct { const char *what, *name; bool up; } captures[] = {
+		{"alive", "leaf2", true}, {"dead, of the same device", "mirror2", false}, {"not configured any more", "gone", true},
+	};
+	struct world *w = *state;
+	store_fabric(w->store, 1, "fabric: pod-a\n"
+		"devices:\n  - { name: leaf2, role: leaf }\n  - { name: spine1, role: spine, gnmi: { address: 192.0.2.9 } }\n  - { name: spine2, role: spine }\n"
+		"capture:\n  - { name: leaf2, interface: eth1, port: \"leaf2:swp1\" }\n  - { name: mirror2, interface: eth2, port: \"leaf2:swp2\" }\n");
+	add_target(w, "leaf2", true, "", 1, 10, 0);
+	add_target(w, "left", true, "", 1, 10, 0);
+	for (size_t i = 0; i < rw_countof(captures); i++) {
+		int64_t now = wall_now().ns;
+		const struct store_target t = {.device = captures[i].name, .protocol = "pcap", .address = "eth1", .state = captures[i].up ? "up" : "backoff",
+			.reason = captures[i].up ? "" : "interface eth2 is down", .up = captures[i].up, .since_ns = now, .last_success_ns = now, .now_ns = now,
+			.poll_p50_s = NAN, .poll_p95_s = NAN, .polls = 1};
+		store_target(w->store, &t);
+	}
+	flush(w);
+
+	json_t *doc = status_of(w);
+	const json_t *q = json_object_get(doc, "data_quality"), *rows = json_object_get(doc, "devices");
+	assert_int_equal(json_array_size(rows), 5);
+	expect_device(doc, 0, "leaf2", "up", NULL);
+	expect_device(doc, 1, "spine1", "unknown", "no gNMI collector");
+	expect_device(doc, 2, "spine2", "unknown", "no collector is configured");
+	expect_device(doc, 3, "leaf2", "up", NULL);
+	expect_device(doc, 4, "mirror2", "down", "eth2 is down");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 4), "protocol")), "pcap");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 4), "device")), "leaf2");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 4), "port")), "swp2");
+	static const struct { const char *key; int want; } counts[] = {
+		{"up", 1}, {"down", 0}, {"unknown", 2}, {"captures_up", 1}, {"captures_down", 1}, {"captures_unknown", 0},
+	};
+	for (size_t i = 0; i < rw_countof(counts); i++)
+		if (json_integer_value(json_object_get(q, counts[i].key)) != counts[i].want)
+			fail_msg("%s is not %d", counts[i].key, counts[i].want);
+	json_decref(doc);
+}
+
 static void test_time_ranges(void **state)
 {
 	struct world *w = *state;
@@ -274,6 +315,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_recorded, begin, end),
 		cmocka_unit_test_setup_teardown(test_live_then_not, begin, end),
+		cmocka_unit_test_setup_teardown(test_captures_have_rows, begin, end),
 		cmocka_unit_test_setup_teardown(test_time_ranges, begin, end),
 		cmocka_unit_test_setup_teardown(test_which_configuration, begin, end),
 	};
