@@ -536,6 +536,8 @@ static void on_event(void *arg, int64_t t_ns, const char *kind, const char *devi
 void pipeline_announce(struct pipeline *p, int64_t t_ns)
 {
 	const struct fabric *f = p->config->fabric;
+	if (t_ns > p->now_ns)
+		p->now_ns = t_ns; /* what is heard before the first advance is not older than this */
 	if (!p->store)
 		return;
 	for (size_t k = 0; k < f->n_devices; k++) {

@@ -102,7 +102,7 @@ def main():
             for k in wrong[:8]:
                 print("   wrong  ", *k, "expected", expected[v][k], "got", got[k])
             failed += bool(missing or extra or wrong)
-        profiles = dict(db.execute("select name, profile from devices"))
+        profiles = dict(db.execute("select device, profile from devices"))
         for v in VENDORS:
             if profiles.get(v) != v:
                 print(f"{v}: profile {profiles.get(v)} was chosen")
