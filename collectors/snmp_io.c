@@ -17,6 +17,7 @@
 #include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "collectors/snmp_engine.h"
+#include "collectors/snmp_library.h"
 #include "collectors/snmp_socket.h"
 
 /* The library compares with a strict "expired before now": asking a little later saves a second round. */
@@ -30,8 +31,7 @@ struct usm_key {
 	char *password;      /* wiped when the key is there */
 	uint64_t fingerprint;
 	bool busy, ready;
-	u_char ku[USM_AUTH_KU_LEN];
-	size_t n_ku;
+	struct snmp_ku ku;
 	int rc;
 	unsigned refs;       /* ios, and the work under way */
 };
@@ -66,10 +66,7 @@ struct snmp_io {
 	bool freed;      /* freed while inside: released on the way out */
 	int failed_errno; /* what the socket said, 0 = nothing */
 
-	struct snmp_varbind *varbinds;
-	size_t cap_varbinds;
-	uint32_t *arcs;
-	size_t cap_arcs;
+	struct snmp_scratch scratch;
 };
 
 /* --- library set-up ------------------------------------------------------------------------------------------------- */
@@ -149,93 +146,6 @@ static netsnmp_transport *transport_new(struct snmp_io *io)
 	return t;
 }
 
-/* --- varbinds ------------------------------------------------------------------------------------------------------- */
-
-static void arcs_of(uint32_t *to, const oid *from, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		to[i] = (uint32_t)from[i];
-}
-
-static void value_of(struct snmp_varbind *v, const netsnmp_variable_list *var, uint32_t *arcs)
-{
-	switch (var->type) {
-	case ASN_INTEGER:
-		v->type = SNMP_INTEGER;
-		v->number = (uint64_t)(int64_t)*var->val.integer;
-		break;
-	case ASN_GAUGE: /* = Unsigned32 */
-	case ASN_UINTEGER:
-		v->type = SNMP_GAUGE32;
-		v->number = (uint32_t)*var->val.integer;
-		break;
-	case ASN_COUNTER:
-		v->type = SNMP_COUNTER32;
-		v->number = (uint32_t)*var->val.integer;
-		break;
-	case ASN_TIMETICKS:
-		v->type = SNMP_TICKS;
-		v->number = (uint32_t)*var->val.integer;
-		break;
-	case ASN_COUNTER64:
-		v->type = SNMP_COUNTER64;
-		v->number = (uint64_t)(uint32_t)var->val.counter64->high << 32 | (uint32_t)var->val.counter64->low;
-		break;
-	case ASN_OCTET_STR:
-	case ASN_IPADDRESS:
-		v->type = var->type == ASN_OCTET_STR ? SNMP_STRING : SNMP_ADDRESS;
-		v->bytes = var->val.string;
-		v->n_bytes = var->val_len;
-		break;
-	case ASN_OBJECT_ID:
-		v->type = SNMP_OBJECT_ID;
-		v->object = (struct snmp_oid){arcs, var->val_len / sizeof(oid)};
-		arcs_of(arcs, var->val.objid, v->object.n);
-		break;
-	case ASN_NULL:
-		v->type = SNMP_NULL_VALUE;
-		break;
-	case SNMP_NOSUCHOBJECT:
-		v->type = SNMP_NO_SUCH_OBJECT;
-		break;
-	case SNMP_NOSUCHINSTANCE:
-		v->type = SNMP_NO_SUCH_INSTANCE;
-		break;
-	case SNMP_ENDOFMIBVIEW:
-		v->type = SNMP_END_OF_MIB;
-		break;
-	default:
-		v->type = SNMP_OTHER;
-	}
-}
-
-/* varbinds_of - the answer in our own words, in the io's scratch memory; strings stay in the library's PDU. */
-static size_t varbinds_of(struct snmp_io *io, const netsnmp_pdu *pdu)
-{
-	size_t n = 0, n_arcs = 0;
-	for (const netsnmp_variable_list *v = pdu->variables; v; v = v->next_variable, n++)
-		n_arcs += v->name_length + (v->type == ASN_OBJECT_ID ? v->val_len / sizeof(oid) : 0);
-	if (n > io->cap_varbinds) {
-		io->cap_varbinds = n * 2;
-		io->varbinds = rw_realloc(io->varbinds, io->cap_varbinds * sizeof(*io->varbinds));
-	}
-	if (n_arcs > io->cap_arcs) {
-		io->cap_arcs = n_arcs * 2;
-		io->arcs = rw_realloc(io->arcs, io->cap_arcs * sizeof(*io->arcs));
-	}
-	uint32_t *arcs = io->arcs;
-	size_t i = 0;
-	for (const netsnmp_variable_list *v = pdu->variables; v; v = v->next_variable, i++) {
-		struct snmp_varbind *b = &io->varbinds[i];
-		*b = (struct snmp_varbind){.oid = {arcs, v->name_length}};
-		arcs_of(arcs, v->name, v->name_length);
-		arcs += v->name_length;
-		value_of(b, v, arcs);
-		arcs += b->object.n;
-	}
-	return n;
-}
-
 /* --- answers ---------------------------------------------------------------------------------------------------------- */
 
 static void io_release(struct snmp_io *io);
@@ -295,8 +205,8 @@ static int on_library(int op, netsnmp_session *session, int reqid, netsnmp_pdu *
 	case NETSNMP_CALLBACK_OP_RECEIVED_MESSAGE:
 		if (!io->busy || io->freed)
 			return 1;
-		a.n = varbinds_of(io, pdu);
-		a.v = io->varbinds;
+		a.n = snmp_scratch_fill(&io->scratch, pdu);
+		a.v = io->scratch.v;
 		a.error_status = (int)pdu->errstat;
 		a.error_index = (int)pdu->errindex;
 		if (pdu->command == SNMP_MSG_REPORT)
@@ -360,25 +270,6 @@ static void on_timer(void *arg)
 static struct usm_key *keys;
 static struct snmp_io *waiting; /* for a key */
 
-static const struct {
-	oid *oid;
-	size_t n;
-} auth_protocols[] = {
-	[SNMP_AUTH_NONE] = {NULL, 0},
-	[SNMP_AUTH_MD5] = {usmHMACMD5AuthProtocol, 10},
-	[SNMP_AUTH_SHA1] = {usmHMACSHA1AuthProtocol, 10},
-	[SNMP_AUTH_SHA224] = {usmHMAC128SHA224AuthProtocol, 10},
-	[SNMP_AUTH_SHA256] = {usmHMAC192SHA256AuthProtocol, 10},
-	[SNMP_AUTH_SHA384] = {usmHMAC256SHA384AuthProtocol, 10},
-	[SNMP_AUTH_SHA512] = {usmHMAC384SHA512AuthProtocol, 10},
-}, priv_protocols[] = {
-	[SNMP_PRIV_NONE] = {NULL, 0},
-	[SNMP_PRIV_DES] = {usmDESPrivProtocol, 10},
-	[SNMP_PRIV_AES128] = {usmAESPrivProtocol, 10},
-	[SNMP_PRIV_AES192] = {usmAES192PrivProtocol, 9},
-	[SNMP_PRIV_AES256] = {usmAES256PrivProtocol, 9},
-};
-
 static void text_wipe(char *s)
 {
 	if (s)
@@ -420,9 +311,7 @@ static struct usm_key *key_get(enum snmp_auth auth, const char *password)
 static void key_work(void *arg)
 {
 	struct usm_key *k = arg;
-	k->n_ku = sizeof(k->ku);
-	k->rc = generate_Ku(auth_protocols[k->auth].oid, (u_int)auth_protocols[k->auth].n, (const u_char *)k->password, strlen(k->password), k->ku,
-		&k->n_ku) == SNMPERR_SUCCESS ? 0 : -EINVAL;
+	k->rc = snmp_ku_make(k->auth, k->password, &k->ku);
 }
 
 static void v3_continue(struct snmp_io *io);
@@ -509,24 +398,10 @@ static void user_forget(const netsnmp_session *s)
 
 static void session_v3(struct snmp_io *io, netsnmp_session *s)
 {
-	s->securityModel = USM_SEC_MODEL_NUMBER;
-	s->securityLevel = io->priv ? SNMP_SEC_LEVEL_AUTHPRIV : io->auth ? SNMP_SEC_LEVEL_AUTHNOPRIV : SNMP_SEC_LEVEL_NOAUTH;
-	s->securityName = io->user;
-	s->securityNameLen = strlen(io->user);
+	snmp_session_user(s, io->user, io->auth, io->priv, io->auth_key ? &io->auth_key->ku : NULL, io->priv_key ? &io->priv_key->ku : NULL,
+		io->engine.id, io->engine.n_id);
 	s->contextName = io->context;
 	s->contextNameLen = strlen(io->context);
-	s->securityEngineID = io->engine.id;
-	s->securityEngineIDLen = io->engine.n_id;
-	s->contextEngineID = io->engine.id;
-	s->contextEngineIDLen = io->engine.n_id;
-	s->securityAuthProto = auth_protocols[io->auth].oid;
-	s->securityAuthProtoLen = auth_protocols[io->auth].n;
-	s->securityPrivProto = priv_protocols[io->priv].oid;
-	s->securityPrivProtoLen = priv_protocols[io->priv].n;
-	if (io->auth_key)
-		memcpy(s->securityAuthKey, io->auth_key->ku, s->securityAuthKeyLen = io->auth_key->n_ku);
-	if (io->priv_key)
-		memcpy(s->securityPrivKey, io->priv_key->ku, s->securityPrivKeyLen = io->priv_key->n_ku);
 	s->flags |= SNMP_FLAGS_DONT_PROBE; /* it would wait for the answer */
 }
 
@@ -756,8 +631,7 @@ static void io_release(struct snmp_io *io)
 	text_wipe(io->community);
 	free(io->user);
 	free(io->context);
-	free(io->varbinds);
-	free(io->arcs);
+	snmp_scratch_done(&io->scratch);
 	free(io);
 }
 
