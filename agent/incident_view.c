@@ -144,7 +144,7 @@ static const struct column flow_columns[] = {
 	{"src", "FLOW FROM", COL_TEXT, false},
 	{"dst", "TO", COL_TEXT, false},
 	{"src_port", "UDP PORT", COL_INT, true},
-	{"dst_qp", "QP", COL_INT, true},
+	{"dst_qp", "QP", COL_QP, true},
 	{"port", "ON PORT", COL_TEXT, false},
 	{"octets", "BYTES", COL_BYTES, true},
 	{"burst_bps", "IN BURSTS", COL_BPS, true},

@@ -307,7 +307,7 @@ static const struct column flow_columns[] = {
 	{"src", NULL, COL_TEXT, false},
 	{"dst", NULL, COL_TEXT, false},
 	{"src_port", "sport", COL_INT, true},
-	{"dst_qp", "QP", COL_INT, true},
+	{"dst_qp", "QP", COL_QP, true},
 	{"burst_bps", "in bursts", COL_BPS, true},
 	{"packets", NULL, COL_INT, true},
 	{"octets", NULL, COL_BYTES, true},
