@@ -68,6 +68,22 @@ struct agent {
 
 /* --- configuration ----------------------------------------------------------------------------------------------------- */
 
+static void log_errors(enum log_level level, const struct err_list *l)
+{
+	for (size_t k = 0; k < l->n; k++)
+		log_event(level, "config", "%s:%d:%d: %s", l->v[k].file, l->v[k].line, l->v[k].col, l->v[k].text);
+}
+
+/* What the agent starts in spite of, each with its place: a missing secret stops one target, not the others. */
+static void warn_of(const struct config *c)
+{
+	rw_cleanup(err_list_done) struct err_list found = {0};
+	config_check_files(c, &found, &found);
+	config_check_served(c, &found, &found);
+	config_mistakes_sort(&found);
+	log_errors(LOG_WARN_, &found);
+}
+
 int agent_config(const struct agent_options *o, struct config **ret, struct err_list *errors)
 {
 	size_t n;
@@ -83,6 +99,7 @@ int agent_config(const struct agent_options *o, struct config **ret, struct err_
 			c->socket_path = arena_printf(c->arena, "%s.sock", o->db);
 		c->store.path = arena_strdup(c->arena, o->db);
 	}
+	warn_of(c);
 	*ret = c;
 	return 0;
 }
@@ -237,12 +254,6 @@ static void record_config(struct agent *a)
 	if (yaml)
 		store_fabric(a->store, now, yaml);
 	pipeline_announce(a->pipeline, now);
-}
-
-static void log_errors(enum log_level level, const struct err_list *l)
-{
-	for (size_t k = 0; k < l->n; k++)
-		log_event(level, "config", "%s:%d:%d: %s", l->v[k].file, l->v[k].line, l->v[k].col, l->v[k].text);
 }
 
 static void warn_fixed(const struct config *was, const struct config *is)

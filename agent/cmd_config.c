@@ -126,6 +126,7 @@ static int run_check(struct command_args *a)
 		if (mode == CONFIG_FULL) {
 			config_check_profiles(c, &errors);
 			config_check_files(c, &errors, &warnings);
+			config_check_served(c, &errors, &warnings);
 			config_mistakes_sort(&errors);
 			config_mistakes_sort(&warnings);
 		}

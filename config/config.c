@@ -141,6 +141,35 @@ int config_check_files(const struct config *c, struct err_list *errors, struct e
 	return ret;
 }
 
+/* A key that is right, but has no effect yet: nobody should wait for what it promises. */
+static void unserved(const struct config *c, const struct yaml_node *at, const char *key, const char *what, struct err_list *l)
+{
+	struct err e = {0};
+	err_at(&e, -ENOTSUP, c->path, at ? at->line : 0, at ? at->col : 0, "%s: %s", key, what);
+	err_list_add(l, &e);
+}
+
+int config_check_served(const struct config *c, struct err_list *errors, struct err_list *warnings)
+{
+	const struct config_tree *t = c->tree;
+	int ret = 0;
+	if (c->store.path && strstr(c->store.path, "://")) {
+		unserved(c, t->store ? build_at(t->store->node, "path") : NULL, "path", "this version writes SQLite files only, expected the path of a file", errors);
+		ret = -ENOTSUP;
+	}
+	for (size_t i = 0; i < t->captures.n; i++) {
+		const struct tree_capture *p = t->captures.v[i];
+		if (p->listen)
+			unserved(c, build_at(p->node, "listen"), "listen", "sFlow is not received by this version; name an interface", warnings);
+	}
+	if (t->http && t->http->listen)
+		unserved(c, build_at(t->http->node, "listen"), "listen", "this version has no HTTP door; ask with 'rocewatch status' and the other commands", warnings);
+	if (t->alerts && t->alerts->alertmanager)
+		unserved(c, build_at(t->alerts->node, "alertmanager"), "alertmanager", "this version sends no alerts; 'rocewatch report spine-imbalance --check' serves "
+			"a monitoring system", warnings);
+	return ret;
+}
+
 static int unknown_profile(const struct config *c, const struct yaml_node *at, const char *name, const struct profiles *p, struct err_list *errors)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();

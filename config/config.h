@@ -82,6 +82,12 @@ struct config_capture {
 	int line;
 };
 
+struct config_traps { /* receiver of traps and informs */
+	const char *address; uint16_t port;
+	const struct config_credential **credentials; size_t n_credentials; /* with an snmp section */
+	int line;
+};
+
 struct config_store {
 	const char *path; /* file, or URL */
 	uint64_t quota_bytes;
@@ -109,6 +115,7 @@ struct config {
 	const char *socket_path; /* agent socket; default: store path + ".sock" */
 	const char *user;        /* to become after start, NULL = stay */
 	const char *http_listen; /* NULL */
+	struct config_traps *traps; /* NULL = none are received */
 	const char *profile_dir; /* site profiles, NULL */
 	const char *alertmanager_url; /* NULL */
 	struct { int64_t min_evidence_ns; double min_coverage; } tuning;
@@ -147,6 +154,12 @@ int config_check_files(const struct config *c, struct err_list *errors, struct e
 
 /* config_check_profiles - do the profiles the devices name exist, and is every file of profile_dir right? 0 or -EINVAL, as above. */
 int config_check_profiles(const struct config *c, struct err_list *errors);
+
+/*
+ * config_check_served - does this version do what the configuration asks for? What it cannot start with goes to @errors, keys that are
+ * understood but that nothing acts upon to @warnings, each with its place. 0 or -ENOTSUP.
+ */
+int config_check_served(const struct config *c, struct err_list *errors, struct err_list *warnings);
 
 /* config_mistakes_sort - into file order, after several checks were asked one after the other. */
 void config_mistakes_sort(struct err_list *l);

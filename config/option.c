@@ -35,7 +35,15 @@ static int read_bool(const struct option *o, const char *s, union value *v, stru
 }
 static int read_int(const struct option *o, const char *s, union value *v, struct err *e) { return unit_int(s, &v->i, e); }
 static int read_double(const struct option *o, const char *s, union value *v, struct err *e) { return unit_double(s, &v->d, e); }
-static int read_ratio(const struct option *o, const char *s, union value *v, struct err *e) { return unit_ratio(s, &v->d, e); }
+static int read_ratio(const struct option *o, const char *s, union value *v, struct err *e)
+{
+	int r = unit_ratio(s, &v->d, e);
+	/* "warn: 20" where 20% is meant would be a limit that nothing ever reaches; a row that counts in percent takes no such number. */
+	bool percent = !o->max || strchr(o->max, '%');
+	if (r == 0 && percent && v->d > 1 && !strpbrk(s, "%/"))
+		return err_set(e, -EINVAL, "read '%.64s', which is %.6g %%; expected a ratio such as 20%%, 0.2 or 1/8", s, v->d * 100);
+	return r;
+}
 static int read_duration(const struct option *o, const char *s, union value *v, struct err *e) { return unit_duration(s, &v->i, e); }
 static int read_size(const struct option *o, const char *s, union value *v, struct err *e) { return unit_size(s, &v->u, e); }
 static int read_bitrate(const struct option *o, const char *s, union value *v, struct err *e) { return unit_bitrate(s, &v->u, e); }
@@ -87,7 +95,18 @@ static void text_ratio(const struct option *o, union value v, char *buf, size_t 
 		if (unit_ratio(buf, &back, NULL) == 0 && back == v.d)
 			return;
 	}
-	shortest_double(buf, size, v.d);
+	if (v.d <= 1) {
+		shortest_double(buf, size, v.d);
+		return;
+	}
+	/* above one the reader wants the percent sign */
+	for (int digits = 5; digits <= 17; digits++) {
+		double back;
+		snprintf(buf, size, "%.*f%%", digits, v.d * 100);
+		if (unit_ratio(buf, &back, NULL) == 0 && back == v.d)
+			return;
+	}
+	snprintf(buf, size, "%.9f%%", v.d * 100);
 }
 static void text_duration(const struct option *o, union value v, char *buf, size_t size) { unit_duration_text(buf, size, v.i); }
 static void text_size(const struct option *o, union value v, char *buf, size_t size) { unit_size_text(buf, size, v.u); }

@@ -68,6 +68,7 @@ static void test_set(void **state)
 		{"i", "10", 0, NULL}, {"i", "11", -ERANGE, "expected a value from -10 to 10"}, {"i", "-11", -ERANGE, NULL}, {"i", "10k", -EINVAL, "whole decimal"},
 		{"i", "5s", -EINVAL, NULL}, {"d", "-1", -ERANGE, "at least 0"}, {"d", "1e6", -EINVAL, NULL}, {"d", "0", 0, NULL},
 		{"ratio", "0.2", 0, NULL}, {"ratio", "101%", -ERANGE, "from 1% to 100%"}, {"ratio", "1/8", 0, NULL}, {"ratio", "20 %", -EINVAL, NULL},
+		{"ratio", "20", -EINVAL, "which is 2000 %"},
 		{"duration", "5m", 0, NULL}, {"duration", "5", -EINVAL, "read '5', expected a duration"}, {"duration", "500ms", -ERANGE, "from 1s to 1h"},
 		{"bytes", "1MB", 0, NULL}, {"bytes", "1MiB", -ERANGE, "at most 1MB"}, {"bytes", "10k", -EINVAL, "expected a size"},
 		{"bps", "100M", 0, NULL}, {"bps", "400", -EINVAL, NULL}, {"mm", "5m", 0, NULL}, {"mm", "5s", -EINVAL, "expected a length"},
