@@ -244,7 +244,40 @@ static void print_text(FILE *out, const json_t *doc, const struct view *v, bool 
 		}
 	}
 }
-static const struct view view = {.title = "calc", .text = print_text};
+/* The same as rows, for csv, html and md: "terms.cable_bytes" and its value. */
+static void add_rows(json_t *rows, const char *prefix, const json_t *doc)
+{
+	const char *key;
+	json_t *value;
+	json_object_foreach((json_t *)doc, key, value) {
+		char name[80];
+		snprintf(name, sizeof(name), "%s%s%s", prefix, *prefix ? "." : "", key);
+		if (json_is_object(value))
+			add_rows(rows, name, value);
+		else
+			json_array_append_new(rows, json_pack("{s:s, s:O}", "name", name, "value", value));
+	}
+}
+
+static const struct column columns[] = {{"name", "name", COL_TEXT, false}, {"value", "value", COL_NUMBER, true}};
+static const struct view view = {
+	.title = "calc", .rows = "rows", .columns = columns, .n_columns = rw_countof(columns), .text = print_text, .empty = "nothing computed",
+};
+
+static int print(const json_t *doc, const struct globals *g)
+{
+	if (g->format == FORMAT_TABLE || g->format == FORMAT_JSON || g->format == FORMAT_JSONL) {
+		struct view whole = view;
+		whole.rows = NULL;
+		return report_print(stdout, doc, &whole, g->format, !g->no_header, g->color == COLOR_ALWAYS);
+	}
+	json_t *rows = json_array();
+	add_rows(rows, "", doc);
+	json_t *table = json_pack("{s:o}", "rows", rows);
+	int r = report_print(stdout, table, &view, g->format, !g->no_header, g->color == COLOR_ALWAYS);
+	json_decref(table);
+	return r;
+}
 
 extern const struct command command_calc;
 
@@ -278,7 +311,7 @@ static int run(struct command_args *a)
 	int exit_code = EXIT_OK;
 	if (c->run(&in, doc, &e) < 0)
 		exit_code = usage_error(&command_calc, "%s", e.text);
-	else if (report_print(stdout, doc, &view, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS) < 0)
+	else if (print(doc, a->g) < 0)
 		exit_code = EXIT_FAILED;
 	json_decref(doc);
 	return exit_code;

@@ -195,7 +195,18 @@ static int run_explain(struct command_args *a)
 static const struct {
 	const char *name;
 	int (*run)(struct command_args *a);
-} verbs[] = {{"check", run_check}, {"show", run_show}, {"explain", run_explain}};
+	bool json; /* beside text */
+} verbs[] = {{"check", run_check, true}, {"show", run_show, false}, {"explain", run_explain, false}};
+
+/* What is asked for in a form that is not there must not come in another one. */
+static int run_verb(size_t i, struct command_args *a)
+{
+	enum report_format f = a->g->format;
+	if (a->g->format_given && f != FORMAT_TABLE && !(f == FORMAT_JSON && verbs[i].json))
+		return usage_error(&command_config, "--format: %s prints text%s", verbs[i].name,
+			verbs[i].json ? " or json" : strcmp(verbs[i].name, "show") == 0 ? " (YAML) only" : " only");
+	return verbs[i].run(a);
+}
 
 static int run(struct command_args *a)
 {
@@ -205,7 +216,7 @@ static int run(struct command_args *a)
 		return usage_error(&command_config, "one argument too many: '%s'", a->argv[2]);
 	for (size_t i = 0; i < rw_countof(verbs); i++)
 		if (strcmp(verbs[i].name, a->argv[0]) == 0)
-			return verbs[i].run(a);
+			return run_verb(i, a);
 	return usage_error(&command_config, "unknown '%s', expected check, show or explain", a->argv[0]);
 }
 

@@ -10,3 +10,8 @@ foreach(file ${cases})
 	add_custom_command(TARGET golden_replay_update POST_BUILD COMMAND ${run} -DUPDATE=ON -P ${CMAKE_CURRENT_SOURCE_DIR}/replay/run.cmake VERBATIM)
 endforeach()
 add_dependencies(golden_replay_update rocewatch)
+
+# calc in rows: names and values, the terms flattened
+add_test(NAME golden.calc.csv COMMAND rocewatch calc headroom --model generic --speed 400G --cable 40m --mtu 9216B --lossless-mtu 1024B --cell 192B
+	--small-packets 100% --format csv)
+set_tests_properties(golden.calc.csv PROPERTIES LABELS golden TIMEOUT 60 PASS_REGULAR_EXPRESSION "^name,value\nxoff_bytes,267840\n.*\nterms.pause_frame_bytes,84\n")
