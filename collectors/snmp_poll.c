@@ -460,7 +460,6 @@ void snmp_poll_answer(void *arg, const struct snmp_answer *a)
 {
 	struct snmp_target *t = arg;
 	t->state.varbinds += a->n;
-	t->state.varbinds += a->n;
 	if (t->phase == PHASE_NONE)
 		return; /* the deadline was faster */
 	if (a->status == SNMP_IO_TIMEOUT && t->phase > PHASE_HEAD && t->repetitions > 1) {
