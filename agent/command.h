@@ -80,7 +80,14 @@ struct context {
  * 0 (also when none are known), or negative errno with @e.
  */
 int config_recall(struct config **c, struct series_db *db, int64_t at_ns, struct err *e);
-int context_open(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e); /* -EINVAL = usage/config (exit 2) */
+/*
+ * context_open - 0; -EINVAL for usage and configuration (exit 2); any other negative errno for what failed (exit 1). A database that an agent
+ * makes at this moment is waited for, some seconds at the most; -EAGAIN when it still is not ready.
+ * context_open_data - for commands that need the data, and the configuration only to know it better: where the database holds none, or one
+ * that is not right any more, that is told on stderr (not with -q) and .config stays NULL.
+ */
+int context_open(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e);
+int context_open_data(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e);
 void context_done(struct context *x);
 int usage_error(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* prints, returns usage_exit */
 /* The option tables of every module, for config_load(). */

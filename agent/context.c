@@ -2,6 +2,7 @@
 #include "agent/command.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,9 @@
 #include "db/store.h"
 
 #define AROUND_SPAN_NS (15 * 60 * NS_PER_S)
+/* An agent that has just been started makes its database: it takes a tenth of a second, on a slow disk some. */
+#define READY_WAIT_NS (3 * NS_PER_S)
+#define READY_STEP_MS 50
 enum { MAX_TABLES = 256 };
 
 const struct option_table *const *module_tables(size_t *ret_n)
@@ -52,6 +56,13 @@ static int read_file(struct context *x, const char *path, struct err *e)
 	return r < 0 ? first_of(&errors, -EINVAL, e) : 0;
 }
 
+static bool holds_data(struct context *x)
+{
+	int64_t first_ns, last_ns;
+	struct err ignored;
+	return series_db_range(x->db, &first_ns, &last_ns, &ignored) == 0;
+}
+
 /* The configuration that was in force at the end of the stretch, as the agent or the replay stored it. */
 static int read_stored(struct context *x, struct err *e)
 {
@@ -61,6 +72,8 @@ static int read_stored(struct context *x, struct err *e)
 	const struct option_table *const *tables = module_tables(&n);
 
 	int r = series_db_fabric(x->db, x->to_ns, &yaml, e);
+	if (r == -ENODATA && x->agent_alive && !holds_data(x))
+		return err_at(e, -EAGAIN, x->db_path, 0, 0, "is not ready: the agent that writes it has just been started; try again in a moment");
 	if (r == -ENODATA)
 		return err_at(e, -EINVAL, x->db_path, 0, 0, "holds no configuration yet; name one with -c FILE");
 	if (r < 0)
@@ -166,7 +179,42 @@ static int read_range(struct context *x, const struct globals *g, int64_t defaul
 	return 0;
 }
 
-int context_open(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e)
+static int take_made(void *arg, int n, char *const *v, char *const *names)
+{
+	*(bool *)arg = v[0] && str_eq(v[0], "1");
+	return 0;
+}
+
+/* The views come last when a database is made. -EAGAIN while its writer is not that far. */
+static int open_store(struct context *x, struct err *e)
+{
+	bool made = false;
+	int r = series_db_open(x->db_path, &x->db, e);
+	if (r == 0)
+		r = series_db_sql(x->db, "SELECT count(*) FROM sqlite_master WHERE type='view' AND name='devices'", take_made, &made, e);
+	int pid = store_writer_pid(x->db_path);
+	x->agent_alive = pid > 0;
+	if (r == 0 && made)
+		return 0;
+	if (pid == 0)
+		return r < 0 ? r : err_set(e, -EIO, "%s was not made to its end; start 'rocewatch agent' once to complete it", x->db_path);
+	if (r < 0 && r != -ENOENT)
+		return r == -EINVAL ? -EAGAIN : r; /* still empty, most likely; the words are right in any case */
+	return err_set(e, -EAGAIN, "%s is not ready: an agent (pid %d) has just begun to make it; try again in a moment", x->db_path, pid);
+}
+
+/* The database's own configuration, where it may be missing. */
+static int read_stored_if_right(struct context *x, const struct globals *g)
+{
+	struct err why = {0};
+	if (read_stored(x, &why) == 0 || g->quiet)
+		return 0;
+	err_at(&why, why.code, why.file, why.line, why.col, "warning: %s; going on without it", *why.text ? why.text : "no configuration");
+	err_print(stderr, &why);
+	return 0;
+}
+
+static int context_try(struct context *x, const struct globals *g, int64_t default_span_ns, bool data_only, struct err *e)
 {
 	int64_t first_ns, last_ns;
 
@@ -179,11 +227,10 @@ int context_open(struct context *x, const struct globals *g, int64_t default_spa
 		r = err_at(e, -EINVAL, g->config_path, 0, 0, "names no store.path; name a database with --db FILE");
 		goto fail;
 	}
-	r = series_db_open(x->db_path, &x->db, e);
+	r = open_store(x, e);
 	if (r < 0)
 		goto fail;
 
-	x->agent_alive = store_writer_pid(x->db_path) > 0;
 	x->now_ns = wall_now().ns;
 	if (!x->agent_alive) {
 		r = series_db_range(x->db, &first_ns, &last_ns, e);
@@ -195,7 +242,10 @@ int context_open(struct context *x, const struct globals *g, int64_t default_spa
 	r = read_range(x, g, default_span_ns, e);
 	if (r < 0)
 		goto fail;
-	r = x->config ? config_recall(&x->config, x->db, x->to_ns, e) : read_stored(x, e);
+	if (x->config)
+		r = config_recall(&x->config, x->db, x->to_ns, e);
+	else
+		r = data_only ? read_stored_if_right(x, g) : read_stored(x, e);
 	x->db_path = g->db ? g->db : x->config ? x->config->store.path : NULL;
 	if (r < 0)
 		goto fail;
@@ -203,6 +253,27 @@ int context_open(struct context *x, const struct globals *g, int64_t default_spa
 fail:
 	context_done(x);
 	return r;
+}
+
+static int context_wait(struct context *x, const struct globals *g, int64_t default_span_ns, bool data_only, struct err *e)
+{
+	const mono_t begin = mono_now();
+	for (;;) {
+		int r = context_try(x, g, default_span_ns, data_only, e);
+		if (r != -EAGAIN || mono_now().ns - begin.ns >= READY_WAIT_NS)
+			return r;
+		poll(NULL, 0, READY_STEP_MS);
+	}
+}
+
+int context_open(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e)
+{
+	return context_wait(x, g, default_span_ns, false, e);
+}
+
+int context_open_data(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e)
+{
+	return context_wait(x, g, default_span_ns, true, e);
 }
 
 void context_done(struct context *x)

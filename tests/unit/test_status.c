@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -18,6 +19,7 @@
 #include "config/config.h"
 #include "db/metric.h"
 #include "db/store.h"
+#include "db/store_internal.h"
 
 #define NOW_S 1700000000LL
 static const char yaml[] = "fabric: pod-a\ndevices:\n  - { name: leaf2, role: leaf }\n  - { name: leaf10, role: leaf }\n  - { name: spine1, role: spine }\n";
@@ -221,6 +223,96 @@ static void test_captures_have_rows(void **state)
 	json_decref(doc);
 }
 
+/* A reader comes as soon as there is a writer: whatever of the file is there by then, it waits for the rest. */
+static void test_store_being_made(void **state)
+{
+	struct world *w = *state;
+	for (int i = 0; i < 10; i++) {
+		char path[128];
+		int done[2];
+		snprintf(path, sizeof(path), "%s/fresh%d.db", w->dir, i);
+		assert_int_equal(pipe(done), 0);
+		pid_t pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			struct entities *entities = entities_new();
+			struct store *s = NULL;
+			const struct store_options o = {.path = path};
+			struct err e = {0};
+			char c;
+			close(done[1]);
+			if (store_open(&o, entities, &s, &e) < 0)
+				_exit(1);
+			store_fabric(s, 1, yaml);
+			if (read(done[0], &c, 1) < 0)
+				_exit(2);
+			store_close(s);
+			entities_free(entities);
+			_exit(0);
+		}
+		close(done[0]);
+		int status = 0;
+		while (store_writer_pid(path) == 0)
+			assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
+		const struct globals g = {.config_path = "/nonexistent/rocewatch.yaml", .db = path};
+		struct context x;
+		struct err e = {0};
+		int r = context_open(&x, &g, NS_PER_S, &e);
+		json_t *doc = r == 0 ? status_document(&x, &e) : NULL;
+		if (!doc)
+			fail_msg("database %d: %d %s", i, r, e.text);
+		json_decref(doc);
+		context_done(&x);
+		close(done[1]);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
+/* The agent holds the lock and never gets further. */
+static void test_store_never_made(void **state)
+{
+	struct world *w = *state;
+	char path[128];
+	int lock;
+	struct err e = {0};
+	snprintf(path, sizeof(path), "%s/never.db", w->dir);
+	assert_int_equal(store_lock(path, &lock, &e), 0);
+	const struct globals g = {.config_path = "/nonexistent/rocewatch.yaml", .db = path};
+	struct context x;
+	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), -EAGAIN);
+	assert_non_null(strstr(e.text, "not ready"));
+	assert_null(strstr(e.text, "SQL"));
+	store_unlock(lock);
+	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), -ENOENT);
+}
+
+/* query and its like: the data are there, whatever became of the configuration beside them. */
+static void test_data_without_configuration(void **state)
+{
+	static const struct { const char *what, *yaml; } rows[] = {{"none", NULL}, {"of another version", "fabrik: pod-a\n"}, {"right", yaml}};
+	struct world *w = *state;
+	add_sample(w, "leaf2", NOW_S);
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		const struct globals g = {.config_path = "/nonexistent/rocewatch.yaml", .db = w->db, .quiet = true};
+		struct context x;
+		struct err e = {0};
+		bool right = rows[i].yaml == yaml;
+		if (rows[i].yaml)
+			store_fabric(w->store, (int64_t)i, rows[i].yaml);
+		flush(w);
+		int r = context_open_data(&x, &g, NS_PER_S, &e);
+		if (r != 0 || (x.config != NULL) != right)
+			fail_msg("%s: %d %s", rows[i].what, r, e.text);
+		context_done(&x);
+		r = context_open(&x, &g, NS_PER_S, &e);
+		if (r != (right ? 0 : -EINVAL))
+			fail_msg("%s, needed: %d %s", rows[i].what, r, e.text);
+		if (r == 0)
+			context_done(&x);
+	}
+}
+
 static void test_time_ranges(void **state)
 {
 	struct world *w = *state;
@@ -316,6 +408,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_recorded, begin, end),
 		cmocka_unit_test_setup_teardown(test_live_then_not, begin, end),
 		cmocka_unit_test_setup_teardown(test_captures_have_rows, begin, end),
+		cmocka_unit_test_setup_teardown(test_store_being_made, begin, end),
+		cmocka_unit_test_setup_teardown(test_store_never_made, begin, end),
+		cmocka_unit_test_setup_teardown(test_data_without_configuration, begin, end),
 		cmocka_unit_test_setup_teardown(test_time_ranges, begin, end),
 		cmocka_unit_test_setup_teardown(test_which_configuration, begin, end),
 	};
