@@ -13,6 +13,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/query_out.h"
 #include "config/config.h"
 #include "db/metric.h"
 #include "db/series.h"
@@ -33,177 +34,13 @@ static const struct command_option options[] = {
 
 extern const struct command command_query;
 
-/* --- rows out ------------------------------------------------------------------------------------------------------------- */
-
-struct out {
-	enum report_format format;
-	bool header;
-	uint64_t rows;
-};
-
-enum value_kind { VALUE_NONE, VALUE_U64, VALUE_F64, VALUE_TEXT };
-struct row {
-	int64_t t_ns;
-	const struct entity *entity;
-	unsigned metric;
-	enum value_kind kind;
-	uint64_t u64;
-	double f64;
-	const char *text;
-	unsigned flags;
-};
-
-static const char *time_text(char buf[WALL_TEXT_MAX], int64_t t_ns)
-{
-	return wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9);
-}
-
-/* Shortest of 15 to 17 digits that reads back as the same number; JSON has no infinity, nor has csv. */
-static const char *number_text(char *buf, size_t size, double v)
-{
-	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(buf, size, "%.*g", digits, v);
-		if (strtod(buf, NULL) == v)
-			break;
-	}
-	return buf;
-}
-
-static void json_text(FILE *f, const char *s)
-{
-	json_t *j = json_string_or_null(s);
-
-	json_dumpf(j, f, JSON_ENCODE_ANY | JSON_COMPACT);
-	json_decref(j);
-}
-
-static void csv_text(FILE *f, const char *s)
-{
-	if (!s[strcspn(s, ",\"\r\n")]) {
-		fputs(s, f);
-		return;
-	}
-	fputc('"', f);
-	for (; *s; s++) {
-		if (*s == '"')
-			fputc('"', f);
-		fputc(*s, f);
-	}
-	fputc('"', f);
-}
-
-static const char *value_text(const struct row *r, char *buf, size_t size)
-{
-	switch (r->kind) {
-	case VALUE_U64:
-		snprintf(buf, size, "%llu", (unsigned long long)r->u64);
-		return buf;
-	case VALUE_F64:
-		return number_text(buf, size, r->f64);
-	case VALUE_TEXT:
-		return r->text;
-	case VALUE_NONE:
-		break;
-	}
-	return NULL;
-}
-
-static void json_flags(FILE *f, unsigned flags)
-{
-	char text[SAMPLE_FLAGS_TEXT_MAX];
-	const char *sep = "";
-
-	sample_flags_text(text, flags);
-	fputc('[', f);
-	for (char *save = NULL, *name = strtok_r(text, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
-		fprintf(f, "%s\"%s\"", sep, name);
-		sep = ",";
-	}
-	fputc(']', f);
-}
-
-static void json_row(FILE *f, const struct row *r, const char *time, const char *value)
-{
-	fprintf(f, "{\"time\":\"%s\",\"device\":", time);
-	json_text(f, r->entity->device);
-	fputs(",\"port\":", f);
-	json_text(f, *r->entity->port ? r->entity->port : NULL);
-	if (r->entity->priority == PRIO_NONE)
-		fputs(",\"priority\":null", f);
-	else
-		fprintf(f, ",\"priority\":%d", r->entity->priority);
-	fprintf(f, ",\"metric\":\"%s\",\"value\":", metric_info(r->metric)->name);
-	if (r->kind == VALUE_TEXT)
-		json_text(f, value);
-	else
-		fputs(value ? value : "null", f);
-	fputs(",\"flags\":", f);
-	json_flags(f, r->flags);
-	fputc('}', f);
-}
-
-static void out_begin(struct out *o)
-{
-	if (o->format == FORMAT_JSON)
-		fputs("{\"rows\":[", stdout);
-	else if (o->format == FORMAT_CSV && o->header)
-		puts("time,device,port,priority,metric,value,flags");
-	else if (o->format == FORMAT_TABLE && o->header)
-		printf("%-24s %-16s %-16s %4s  %-24s %20s  %s\n", "TIME", "DEVICE", "PORT", "PRIO", "METRIC", "VALUE", "FLAGS");
-}
-
-/* 0, or -EIO: nobody reads any more, or the disk is full. */
-static int out_row(struct out *o, const struct row *r)
-{
-	char time[WALL_TEXT_MAX], number[40], flags[SAMPLE_FLAGS_TEXT_MAX], prio[8] = "";
-	const char *value = value_text(r, number, sizeof(number));
-
-	time_text(time, r->t_ns);
-	if (r->entity->priority != PRIO_NONE)
-		snprintf(prio, sizeof(prio), "%d", r->entity->priority);
-	switch (o->format) {
-	case FORMAT_JSON:
-		fputs(o->rows ? ",\n" : "\n", stdout);
-		json_row(stdout, r, time, value);
-		break;
-	case FORMAT_JSONL:
-		json_row(stdout, r, time, value);
-		putchar('\n');
-		break;
-	case FORMAT_CSV:
-		printf("%s,", time);
-		csv_text(stdout, r->entity->device);
-		putchar(',');
-		csv_text(stdout, r->entity->port);
-		printf(",%s,%s,", prio, metric_info(r->metric)->name);
-		csv_text(stdout, value ? value : "");
-		putchar(',');
-		csv_text(stdout, sample_flags_text(flags, r->flags));
-		putchar('\n');
-		break;
-	default:
-		printf("%-24s %-16s %-16s %4s  %-24s %20s  %s\n", time, r->entity->device, *r->entity->port ? r->entity->port : "-", *prio ? prio : "-",
-			metric_info(r->metric)->name, value ? value : "-", sample_flags_text(flags, r->flags));
-		break;
-	}
-	o->rows++;
-	return ferror(stdout) ? -EIO : 0;
-}
-
-static int out_end(struct out *o)
-{
-	if (o->format == FORMAT_JSON)
-		fputs(o->rows ? "\n]}\n" : "]}\n", stdout);
-	return fflush(stdout) != 0 || ferror(stdout) ? -EIO : 0;
-}
-
 /* --- what was asked -------------------------------------------------------------------------------------------------------- */
 
 enum agg { AGG_DEFAULT, AGG_MAX, AGG_MEAN, AGG_P99 };
 
 struct query {
 	struct context x;
-	struct out out;
+	struct query_out out;
 	struct series_filter filter;
 	uint16_t metric;
 	bool rate;
@@ -216,7 +53,7 @@ static int raw_row(void *arg, const struct sample *s)
 	struct query *q = arg;
 	const struct metric_info *info = metric_info(s->metric);
 	struct entities *entities = series_db_entities(q->x.db);
-	struct row r = {.t_ns = s->t_ns, .entity = entity_get(entities, s->entity), .metric = s->metric, .flags = s->flags};
+	struct query_row r = {.t_ns = s->t_ns, .entity = entity_get(entities, s->entity), .metric = s->metric, .flags = s->flags};
 
 	if (!r.entity)
 		return 0;
@@ -225,7 +62,7 @@ static int raw_row(void *arg, const struct sample *s)
 	case TYPE_F64: r.kind = isfinite(sample_f64(s->value)) ? VALUE_F64 : VALUE_NONE; r.f64 = sample_f64(s->value); break;
 	case TYPE_TEXT: r.kind = VALUE_TEXT; r.text = entities_text_get(entities, s->value); break;
 	}
-	return out_row(&q->out, &r);
+	return query_out_row(&q->out, &r);
 }
 
 /* What one entity's metric did in (from, to], by the numbers of series.h. */
@@ -250,7 +87,7 @@ static uint32_t first_after(const struct series *s, int64_t t)
 	return lo;
 }
 
-static void set_number(struct row *r, double v)
+static void set_number(struct query_row *r, double v)
 {
 	r->kind = isfinite(v) ? VALUE_F64 : VALUE_NONE;
 	r->f64 = v;
@@ -269,7 +106,7 @@ static double aggregate(enum agg agg, double *v, size_t n)
 	return n == 0 ? NAN : agg == AGG_MAX ? max : sum / (double)n;
 }
 
-static void set_rate(const struct query *q, const struct span *p, struct row *r)
+static void set_rate(const struct query *q, const struct span *p, struct query_row *r)
 {
 	double rate;
 
@@ -290,7 +127,7 @@ static void set_rate(const struct query *q, const struct span *p, struct row *r)
 	set_number(r, aggregate(q->agg, v, n));
 }
 
-static void set_value(const struct query *q, const struct span *p, struct row *r)
+static void set_value(const struct query *q, const struct span *p, struct query_row *r)
 {
 	const struct metric_info *info = metric_info(q->metric);
 	uint32_t begin = first_after(p->s, p->from_ns), end = first_after(p->s, p->to_ns);
@@ -344,7 +181,7 @@ static int64_t step_of(int64_t t_ns, int64_t step_ns)
 	return t_ns >= 0 ? t_ns / step_ns : -((-t_ns + step_ns - 1) / step_ns);
 }
 
-static int steps(struct query *q, const struct series *s, struct row *r, double gate)
+static int steps(struct query *q, const struct series *s, struct query_row *r, double gate)
 {
 	int64_t first = step_of(q->x.from_ns, q->step_ns), last = step_of(q->x.to_ns - 1, q->step_ns);
 
@@ -359,7 +196,7 @@ static int steps(struct query *q, const struct series *s, struct row *r, double 
 			set_rate(q, &p, r);
 		else
 			set_value(q, &p, r);
-		int rc = out_row(&q->out, r);
+		int rc = query_out_row(&q->out, r);
 		if (rc < 0)
 			return rc;
 	}
@@ -367,7 +204,7 @@ static int steps(struct query *q, const struct series *s, struct row *r, double 
 }
 
 /* --rate without --step: the rate of the interval that ends at each sample. */
-static int sample_rates(struct query *q, const struct series *s, struct row *r, double gate)
+static int sample_rates(struct query *q, const struct series *s, struct query_row *r, double gate)
 {
 	for (uint32_t i = first_after(s, q->x.from_ns - 1); i < s->n && s->t_ns[i] <= q->x.to_ns; i++) {
 		double rate;
@@ -376,7 +213,7 @@ static int sample_rates(struct query *q, const struct series *s, struct row *r, 
 		r->kind = VALUE_NONE;
 		if (i > 0 && series_rate(s, s->t_ns[i - 1], s->t_ns[i], gate, &rate, NULL) == 0)
 			set_number(r, rate);
-		int rc = out_row(&q->out, r);
+		int rc = query_out_row(&q->out, r);
 		if (rc < 0)
 			return rc;
 	}
@@ -429,7 +266,7 @@ static int run_windows(struct query *q, struct err *e)
 	r = window_from_db(q->x.db, a, &spec, from, to, &w, e);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		const struct series *s = window_series(&w, ids[i], q->metric);
-		struct row row = {.entity = entity_get(w.entities, ids[i]), .metric = q->metric};
+		struct query_row row = {.entity = entity_get(w.entities, ids[i]), .metric = q->metric};
 		if (!s)
 			continue;
 		double gate = gate_of(q, &w, row.entity);
@@ -461,78 +298,14 @@ static int run_list(const struct command_args *a)
 	return r < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
-/* Numbers come from SQLite as text; what reads as a JSON number is one. */
-static bool is_number(const char *s)
-{
-	if (*s == '-')
-		s++;
-	if (*s == '0' && s[1] >= '0' && s[1] <= '9')
-		return false;
-	size_t n = strspn(s, "0123456789");
-	if (n == 0)
-		return false;
-	s += n;
-	if (*s == '.') {
-		n = strspn(s + 1, "0123456789");
-		if (n == 0)
-			return false;
-		s += n + 1;
-	}
-	if (*s == 'e' || *s == 'E') {
-		s += s[1] == '+' || s[1] == '-' ? 2 : 1;
-		n = strspn(s, "0123456789");
-		if (n == 0)
-			return false;
-		s += n;
-	}
-	return *s == '\0';
-}
-
-static int sql_row(void *arg, int n, char *const *values, char *const *names)
-{
-	struct out *o = arg;
-	bool json = o->format == FORMAT_JSON || o->format == FORMAT_JSONL;
-
-	if (!json && o->rows == 0 && o->header)
-		for (int i = 0; i < n; i++) {
-			if (o->format == FORMAT_CSV)
-				csv_text(stdout, names[i]);
-			else
-				fputs(names[i], stdout);
-			putchar(i + 1 == n ? '\n' : o->format == FORMAT_CSV ? ',' : '\t');
-		}
-	if (json)
-		fputs(o->format == FORMAT_JSONL ? "{" : o->rows ? ",\n{" : "\n{", stdout);
-	for (int i = 0; i < n; i++) {
-		if (json) {
-			fputs(i ? "," : "", stdout);
-			json_text(stdout, names[i]);
-			putchar(':');
-			if (values[i] && is_number(values[i]))
-				fputs(values[i], stdout);
-			else
-				json_text(stdout, values[i]);
-		} else if (o->format == FORMAT_CSV) {
-			csv_text(stdout, values[i] ? values[i] : "");
-		} else {
-			fputs(values[i] ? values[i] : "-", stdout);
-		}
-		if (!json)
-			putchar(i + 1 == n ? '\n' : o->format == FORMAT_CSV ? ',' : '\t');
-	}
-	if (json)
-		fputs(o->format == FORMAT_JSONL ? "}\n" : "}", stdout);
-	o->rows++;
-	return ferror(stdout) ? -EIO : 0;
-}
-
 static int run_sql(struct query *q, const char *sql, struct err *e)
 {
-	if (q->out.format == FORMAT_JSON)
-		fputs("{\"rows\":[", stdout);
-	int r = series_db_sql(q->x.db, sql, sql_row, &q->out, e);
-	if (q->out.format == FORMAT_JSON)
-		fputs(q->out.rows ? "\n]}\n" : "]}\n", stdout);
+	int r = series_db_sql_named(q->x.db, sql, query_out_sql_names, query_out_sql_row, &q->out, e);
+
+	if (r == 0)
+		r = query_out_end(&q->out);
+	if (r == -EIO && !*e->text)
+		err_set(e, r, "the result could not be written: %s", strerror(errno ? errno : EIO));
 	return r;
 }
 
@@ -618,10 +391,10 @@ static int run_metric(struct query *q, struct err *e)
 	q->filter.to_ns = q->x.to_ns;
 	if (q->step_ns && (q->x.to_ns - q->x.from_ns) / q->step_ns > STEPS_MAX)
 		return err_set(e, -EINVAL, "--step is so short that each series has more than %d rows; a longer step or a shorter stretch of time is needed", STEPS_MAX);
-	out_begin(&q->out);
+	query_out_begin(&q->out);
 	r = q->rate || q->step_ns ? run_windows(q, e) : series_db_each(q->x.db, &q->filter, raw_row, q, e);
 	if (r == 0)
-		r = out_end(&q->out);
+		r = query_out_end(&q->out);
 	if (r == -EIO && !*e->text)
 		err_set(e, r, "the result could not be written: %s", strerror(errno ? errno : EIO));
 	return r;
@@ -646,7 +419,7 @@ static int run(struct command_args *a)
 		rc = read_metric(a, &q);
 	if (rc != 0)
 		return rc;
-	int r = context_open(&q.x, a->g, DEFAULT_SPAN_NS, &e);
+	int r = context_open_data(&q.x, a->g, DEFAULT_SPAN_NS, &e);
 	if (r == 0) {
 		r = sql ? run_sql(&q, a->argv[1], &e) : run_metric(&q, &e);
 		context_done(&q.x);

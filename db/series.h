@@ -131,5 +131,7 @@ int series_db_fabric(struct series_db *d, int64_t at_ns, char **ret_yaml, struct
 /* Rows of a documented view or of a read-only statement: @fn once per row with column names and values as text (NULL = null). */
 typedef int row_fn(void *arg, int n, char *const *values, char *const *names);
 int series_db_sql(struct series_db *d, const char *sql, row_fn *fn, void *arg, struct err *e);
+/* The same; before the rows, if any, @head is told the columns' names, with NULL for @values. */
+int series_db_sql_named(struct series_db *d, const char *sql, row_fn *head, row_fn *fn, void *arg, struct err *e);
 
 #endif

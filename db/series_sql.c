@@ -68,7 +68,7 @@ static int prepare_user(struct series_db *d, const char *sql, sqlite3_stmt **ret
 }
 
 /* Texts of a row are SQLite's until the next step; a BLOB is shown as its bytes up to the first NUL. */
-int series_db_sql(struct series_db *d, const char *sql, row_fn *fn, void *arg, struct err *e)
+int series_db_sql_named(struct series_db *d, const char *sql, row_fn *head, row_fn *fn, void *arg, struct err *e)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	int r = prepare_user(d, sql, &st, e), rc;
@@ -78,14 +78,23 @@ int series_db_sql(struct series_db *d, const char *sql, row_fn *fn, void *arg, s
 	int n = sqlite3_column_count(st);
 	rw_cleanup(freep) char **values = rw_calloc((size_t)n, sizeof(*values));
 	rw_cleanup(freep) char **names = rw_calloc((size_t)n, sizeof(*names));
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW && r == 0) {
-		for (int i = 0; i < n; i++) {
-			names[i] = (char *)(uintptr_t)sqlite3_column_name(st, i);
+	/* The first step may compile the statement anew; names are SQLite's until then. */
+	rc = sqlite3_step(st);
+	for (int i = 0; i < n; i++)
+		names[i] = (char *)(uintptr_t)sqlite3_column_name(st, i);
+	if (head && (rc == SQLITE_ROW || rc == SQLITE_DONE))
+		r = head(arg, n, NULL, names);
+	for (; rc == SQLITE_ROW && r == 0; rc = sqlite3_step(st)) {
+		for (int i = 0; i < n; i++)
 			values[i] = (char *)(uintptr_t)sqlite3_column_text(st, i);
-		}
 		r = fn(arg, n, values, names);
 	}
 	if (r != 0)
 		return r;
 	return rc == SQLITE_DONE ? 0 : err_set(e, -EIO, "SQL: %s", sqlite3_errmsg(d->db));
+}
+
+int series_db_sql(struct series_db *d, const char *sql, row_fn *fn, void *arg, struct err *e)
+{
+	return series_db_sql_named(d, sql, NULL, fn, arg, e);
 }
