@@ -16,6 +16,7 @@
 #include "agent/target_table.h"
 #include "analyzers/analyzer.h"
 #include "collectors/replay.h"
+#include "db/series_index.h"
 #include "db/store.h"
 
 #define BATCH_MAX 4096 /* samples handed to the store at once in replay */
@@ -53,7 +54,7 @@ struct pipeline {
 	bool wanted[METRIC_COUNT], want_flows;
 	int64_t interval_ns, longest_ns;
 
-	struct map *run_index;   /* entity << 16 | metric -> index into runs */
+	struct series_index *run_index; /* position in runs */
 	struct run *runs;
 	size_t n_runs, cap_runs;
 
@@ -136,12 +137,11 @@ static void want(struct pipeline *p, const struct window_spec *spec)
 
 static struct run *run_of(struct pipeline *p, const struct sample *s)
 {
-	uint64_t key = (uint64_t)s->entity << 16 | s->metric, at;
-	if (!map_get(p->run_index, key, &at)) {
-		at = p->n_runs;
+	bool fresh;
+	uint32_t at = series_index_at(p->run_index, s->entity, s->metric, &fresh);
+	if (fresh) {
 		rw_grow(p->runs, p->n_runs, p->cap_runs);
 		p->runs[p->n_runs++] = (struct run){.newest_ns = INT64_MIN, .source = SOURCE_UNKNOWN};
-		map_put(p->run_index, key, at);
 	}
 	return &p->runs[at];
 }
@@ -578,7 +578,7 @@ struct pipeline *pipeline_new(const struct config *c, struct entities *entities,
 	p->ledger = ledger;
 	p->closed_ns = p->trimmed_ns = INT64_MIN / 2;
 	p->turn = arena_new();
-	p->run_index = map_new();
+	p->run_index = series_index_new();
 	p->peer_index = smap_new();
 	p->targets = target_table_new();
 	p->sink = (struct sink){.arg = p, .samples = on_samples, .flows = on_flows, .target = on_target, .device = on_device,
@@ -603,7 +603,7 @@ void pipeline_free(struct pipeline *p)
 	series_memory_free(p->memory);
 	target_table_free(p->targets);
 	arena_free(p->turn);
-	map_free(p->run_index);
+	series_index_free(p->run_index);
 	smap_free(p->peer_index);
 	for (size_t k = 0; k < p->n_peers; k++) {
 		free(p->peers[k].device);

@@ -1,33 +1,36 @@
 /*
- * series_memory - recent samples kept columnar per (entity, metric), for the live pipeline. Loop thread only.
+ * series_memory - recent samples kept per (entity, metric), for the live pipeline. Loop thread only.
  *
- * A track is four parallel arrays that grow at the end and are cut at the front: .head is the first kept sample, and the arrays
- * are moved down when more than half of them is dead, so that both ends cost constant time on average.
+ * There are millions of tracks in a large fabric, so a track is small: one block of points that grows at the end and is cut at the
+ * front. .head is the first kept sample, and the points are moved down when a quarter of them is dead.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
-#include "agent/base/map.h"
 #include "db/metric.h"
 #include "db/series.h"
+#include "db/series_index.h"
 #include "db/series_window.h"
 
+struct point {
+	int64_t t_ns;
+	uint64_t value;
+	uint32_t window_ms;
+	uint16_t flags;
+};
 struct track {
+	struct point *v;
 	uint32_t entity;
-	uint16_t metric;
 	uint32_t head, n, cap; /* samples are [head, n) */
-	int64_t *t_ns;
-	uint64_t *value;
-	uint16_t *flags;
-	uint32_t *window_ms;
+	uint16_t metric;
 };
 
 struct series_memory {
 	const struct entities *entities;
 	int64_t keep_ns;
-	struct map *index; /* (metric, entity) -> position in tracks + 1 */
+	struct series_index *index; /* position in tracks */
 	struct track *tracks;
 	size_t n, cap;
 	uint32_t *by_metric[METRIC_COUNT]; /* positions of the tracks of a metric */
@@ -42,7 +45,7 @@ struct series_memory *series_memory_new(const struct entities *entities, int64_t
 
 	m->entities = entities;
 	m->keep_ns = keep_ns;
-	m->index = map_new();
+	m->index = series_index_new();
 	return m;
 }
 
@@ -50,17 +53,13 @@ void series_memory_free(struct series_memory *m)
 {
 	if (!m)
 		return;
-	for (size_t i = 0; i < m->n; i++) {
-		free(m->tracks[i].t_ns);
-		free(m->tracks[i].value);
-		free(m->tracks[i].flags);
-		free(m->tracks[i].window_ms);
-	}
+	for (size_t i = 0; i < m->n; i++)
+		free(m->tracks[i].v);
 	for (size_t i = 0; i < METRIC_COUNT; i++)
 		free(m->by_metric[i]);
 	free(m->tracks);
 	free(m->flows);
-	map_free(m->index);
+	series_index_free(m->index);
 	free(m);
 }
 
@@ -71,14 +70,14 @@ void series_memory_keep(struct series_memory *m, int64_t keep_ns)
 
 static struct track *track_of(struct series_memory *m, uint32_t entity, uint16_t metric)
 {
-	uint64_t key = (uint64_t)metric << 32 | entity, at;
+	bool fresh;
+	uint32_t at = series_index_at(m->index, entity, metric, &fresh);
 
-	if (map_get(m->index, key, &at))
-		return &m->tracks[at - 1];
+	if (!fresh)
+		return &m->tracks[at];
 	rw_grow(m->tracks, m->n, m->cap);
 	struct track *t = &m->tracks[m->n++];
 	*t = (struct track){.entity = entity, .metric = metric};
-	map_put(m->index, key, m->n);
 	rw_grow(m->by_metric[metric], m->n_by_metric[metric], m->cap_by_metric[metric]);
 	m->by_metric[metric][m->n_by_metric[metric]++] = (uint32_t)(m->n - 1);
 	return t;
@@ -88,21 +87,14 @@ static void track_room(struct track *t)
 {
 	if (t->n < t->cap)
 		return;
-	if (t->head > t->n / 2) {
-		uint32_t n = t->n - t->head;
-		memmove(t->t_ns, t->t_ns + t->head, n * sizeof(*t->t_ns));
-		memmove(t->value, t->value + t->head, n * sizeof(*t->value));
-		memmove(t->flags, t->flags + t->head, n * sizeof(*t->flags));
-		memmove(t->window_ms, t->window_ms + t->head, n * sizeof(*t->window_ms));
-		t->n = n;
+	if (t->head > 0 && t->head >= t->n / 4) {
+		t->n -= t->head;
+		memmove(t->v, t->v + t->head, t->n * sizeof(*t->v));
 		t->head = 0;
 		return;
 	}
-	t->cap = t->cap ? t->cap * 2 : 8;
-	t->t_ns = rw_realloc(t->t_ns, t->cap * sizeof(*t->t_ns));
-	t->value = rw_realloc(t->value, t->cap * sizeof(*t->value));
-	t->flags = rw_realloc(t->flags, t->cap * sizeof(*t->flags));
-	t->window_ms = rw_realloc(t->window_ms, t->cap * sizeof(*t->window_ms));
+	t->cap += t->cap / 2 > 4 ? t->cap / 2 : 4;
+	t->v = rw_realloc(t->v, t->cap * sizeof(*t->v));
 }
 
 int series_memory_add(struct series_memory *m, const struct sample *s)
@@ -112,14 +104,10 @@ int series_memory_add(struct series_memory *m, const struct sample *s)
 	if (s->flags & SF_LATE)
 		return -EALREADY; /* its window is closed: kept by the store, never analysed */
 	struct track *t = track_of(m, s->entity, s->metric);
-	if (t->n > t->head && s->t_ns <= t->t_ns[t->n - 1])
+	if (t->n > t->head && s->t_ns <= t->v[t->n - 1].t_ns)
 		return -EALREADY;
 	track_room(t);
-	t->t_ns[t->n] = s->t_ns;
-	t->value[t->n] = s->value;
-	t->flags[t->n] = s->flags;
-	t->window_ms[t->n] = s->window_ms;
-	t->n++;
+	t->v[t->n++] = (struct point){.t_ns = s->t_ns, .value = s->value, .window_ms = s->window_ms, .flags = s->flags};
 	return 0;
 }
 
@@ -141,7 +129,7 @@ void series_memory_trim(struct series_memory *m, int64_t now_ns)
 	for (size_t i = 0; i < m->n; i++) {
 		struct track *t = &m->tracks[i];
 		/* the last one at or before the edge stays: it is the anchor of a window that begins there */
-		while (t->head + 1 < t->n && t->t_ns[t->head + 1] <= old)
+		while (t->head + 1 < t->n && t->v[t->head + 1].t_ns <= old)
 			t->head++;
 	}
 	/* Arrival is nearly the order of time: a flow behind a younger one waits for it, no longer. */
@@ -156,15 +144,13 @@ static uint32_t track_after(const struct track *t, int64_t at)
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
-		if (t->t_ns[mid] > at)
+		if (t->v[mid].t_ns > at)
 			hi = mid;
 		else
 			lo = mid + 1;
 	}
 	return lo;
 }
-
-#define COPY(a, type, src, from, n) memcpy(arena_array(a, type, n), (src) + (from), (size_t)(n) * sizeof(type))
 
 /* The window must not change when samples are added later, so the columns are copied. */
 static bool track_window(const struct track *t, struct arena *a, int64_t from_ns, int64_t to_ns, struct series *ret)
@@ -178,10 +164,21 @@ static bool track_window(const struct track *t, struct arena *a, int64_t from_ns
 	ret->entity = t->entity;
 	ret->metric = t->metric;
 	ret->n = end - begin;
-	ret->t_ns = COPY(a, int64_t, t->t_ns, begin, ret->n);
-	ret->value = COPY(a, uint64_t, t->value, begin, ret->n);
-	ret->flags = COPY(a, uint16_t, t->flags, begin, ret->n);
-	ret->window_ms = COPY(a, uint32_t, t->window_ms, begin, ret->n);
+	int64_t *t_ns = arena_array(a, int64_t, ret->n);
+	uint64_t *value = arena_array(a, uint64_t, ret->n);
+	uint16_t *flags = arena_array(a, uint16_t, ret->n);
+	uint32_t *window_ms = arena_array(a, uint32_t, ret->n);
+	for (uint32_t i = 0; i < ret->n; i++) {
+		const struct point *p = &t->v[begin + i];
+		t_ns[i] = p->t_ns;
+		value[i] = p->value;
+		flags[i] = p->flags;
+		window_ms[i] = p->window_ms;
+	}
+	ret->t_ns = t_ns;
+	ret->value = value;
+	ret->flags = flags;
+	ret->window_ms = window_ms;
 	return true;
 }
 
