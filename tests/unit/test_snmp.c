@@ -1,6 +1,7 @@
 /* snmp against a real snmpd on loopback: values, restart, refusal, silence, one dead of five, IPv6, names, version 1, lost big answers. */
 #include "snmp_world.h"
 
+#include <netdb.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,6 +274,12 @@ static void test_version1_by_name(void **state)
 {
 	struct world w;
 	struct world_agent a;
+	struct addrinfo *found;
+	if (getaddrinfo("localhost", NULL, &(struct addrinfo){.ai_family = AF_INET}, &found)) {
+		print_message("no /etc/hosts here: localhost has no address\n");
+		skip();
+	}
+	freeaddrinfo(found);
 	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), OPEN);
 	world_new(&w, "secret");
 	w.snmp_credential.version = 1;
