@@ -72,6 +72,8 @@ static void log_errors(enum log_level level, const struct err_list *l)
 {
 	for (size_t k = 0; k < l->n; k++)
 		log_event(level, "config", "%s:%d:%d: %s", l->v[k].file, l->v[k].line, l->v[k].col, l->v[k].text);
+	if (l->more)
+		log_event(level, "config", "and %zu more", l->more);
 }
 
 /* What the agent starts in spite of, each with its place: a missing secret stops one target, not the others. */
@@ -381,7 +383,7 @@ static void reload(struct agent *a)
 	notify_send(&a->notify, "RELOADING=1");
 	if (agent_config(a->options, &fresh, &errors) != 0) {
 		log_errors(LOG_ERROR_, &errors);
-		log_error("agent", "reload refused: %zu mistake%s in %s; the running configuration stays", errors.n, errors.n == 1 ? "" : "s",
+		log_error("agent", "reload refused: %zu mistake%s in %s; the running configuration stays", errors.n + errors.more, errors.n == 1 ? "" : "s",
 			a->options->config_path);
 		notify_send(&a->notify, "READY=1");
 		return;

@@ -9,9 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/str.h"
 #include "agent/reports/report.h"
 #include "config/config.h"
+#include "config/yaml.h"
 
 extern const struct command command_config;
 
@@ -65,10 +68,12 @@ static struct counts count(const struct fabric *f)
 	return n;
 }
 
+/* "errors" are the first ones; how many more there are says "more_errors". */
 static void print_json(const char *path, const struct config *c, const struct err_list *errors, const struct err_list *warnings)
 {
 	json_t *doc = json_pack("{s:s, s:b, s:o, s:o}", "file", path, "ok", errors->n == 0, "errors", mistakes_json(errors), "warnings",
 		mistakes_json(warnings));
+	json_object_set_new(doc, "more_errors", json_integer((json_int_t)errors->more));
 	if (c) {
 		struct counts n = count(c->fabric);
 		json_object_set_new(doc, "fabric", json_string(c->fabric->name));
@@ -109,6 +114,14 @@ static void print_warning(const struct err *e)
 	err_print(stderr, &w);
 }
 
+static void print_mistakes(const char *path, const struct err_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		err_print(stderr, &l->v[i]);
+	if (l->more)
+		fprintf(stderr, "%s: and %zu more mistakes; these are the first %zu\n", path, l->more, l->n);
+}
+
 static int run_check(struct command_args *a)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0}, warnings = {0};
@@ -134,8 +147,7 @@ static int run_check(struct command_args *a)
 	if (a->g->format_given && a->g->format == FORMAT_JSON) {
 		print_json(path, c, &errors, &warnings);
 	} else {
-		for (size_t i = 0; i < errors.n; i++)
-			err_print(stderr, &errors.v[i]);
+		print_mistakes(path, &errors);
 		for (size_t i = 0; i < warnings.n && !a->g->quiet; i++)
 			print_warning(&warnings.v[i]);
 		if (errors.n == 0 && c && !a->g->quiet)
@@ -143,6 +155,88 @@ static int run_check(struct command_args *a)
 	}
 	config_free(c);
 	return finish(errors.n ? EXIT_USAGE : EXIT_OK);
+}
+
+/* The groups that follow from the links: [{device, group, members}]. */
+static json_t *derived_json(const struct fabric *f)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < f->n_devices; i++) {
+		const struct fabric_device *d = f->devices[i];
+		for (size_t k = 0; k < d->n_groups; k++) {
+			const struct fabric_group *g = &d->groups[k];
+			if (g->given)
+				continue;
+			json_t *members = json_array();
+			for (size_t m = 0; m < g->n_members; m++) {
+				const struct fabric_port *p = g->members[m];
+				json_array_append_new(members, json_string(p->lag && strncmp(g->id, "lag:", 4) != 0 ? p->lag : p->name));
+			}
+			json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "device", d->name, "group", g->id, "members", members));
+		}
+	}
+	return list;
+}
+
+static void show_yaml(const struct config *c, const json_t *groups)
+{
+	size_t i, k;
+	json_t *g, *m;
+	config_print(c, stdout);
+	json_array_foreach(groups, i, g) {
+		printf("# derived: %s %s:", json_string_value(json_object_get(g, "device")), json_string_value(json_object_get(g, "group")));
+		json_array_foreach(json_object_get(g, "members"), k, m)
+			printf(" %s", json_string_value(m));
+		putchar('\n');
+	}
+}
+
+/* As any converter of YAML would have it: true, false and whole numbers are such, everything else is text with its unit. */
+static json_t *json_of(const struct yaml_node *n)
+{
+	json_t *v;
+	int64_t number;
+	switch (n->kind) {
+	case YAML_NULL:
+		return json_null();
+	case YAML_TEXT:
+		if (!n->quoted && (strcmp(n->text, "true") == 0 || strcmp(n->text, "false") == 0))
+			return json_boolean(n->text[0] == 't');
+		if (!n->quoted && unit_int(n->text, &number, NULL) == 0)
+			return json_integer(number);
+		return json_string(n->text);
+	case YAML_LIST:
+		v = json_array();
+		for (size_t i = 0; i < n->n; i++)
+			json_array_append_new(v, json_of(n->items[i].value));
+		return v;
+	case YAML_MAP:
+		v = json_object();
+		for (size_t i = 0; i < n->n; i++)
+			json_object_set_new(v, n->items[i].key, json_of(n->items[i].value));
+		return v;
+	}
+	return json_null();
+}
+
+/* What show prints is read again, so that both forms say the same. */
+static int show_json(const struct config *c, json_t *groups)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	rw_cleanup(freep) char *text = config_text(c);
+	const struct yaml_node *root = NULL;
+	if (!text || yaml_read(text, strlen(text), c->path, a, &root, &errors) < 0 || root->kind != YAML_MAP) {
+		/* config_text() writes what config_load() accepts, unless the defaults made it too long */
+		fprintf(stderr, "%s: cannot be shown as JSON: %s\n", c->path, errors.n ? errors.v[0].text : "it is no map of keys");
+		return EXIT_FAILED;
+	}
+	json_t *doc = json_of(root);
+	json_object_set(doc, "derived_groups", groups);
+	json_dumpf(doc, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(doc);
+	return EXIT_OK;
 }
 
 static int run_show(struct command_args *a)
@@ -157,27 +251,18 @@ static int run_show(struct command_args *a)
 	if (!path)
 		return EXIT_USAGE;
 	if (config_load(path, mode, tables, n_tables, &c, &errors) < 0) {
-		for (size_t i = 0; i < errors.n; i++)
-			err_print(stderr, &errors.v[i]);
+		print_mistakes(path, &errors);
 		return EXIT_USAGE;
 	}
-	config_print(c, stdout);
-	for (size_t i = 0; i < c->fabric->n_devices; i++) {
-		const struct fabric_device *d = c->fabric->devices[i];
-		for (size_t k = 0; k < d->n_groups; k++) {
-			const struct fabric_group *g = &d->groups[k];
-			if (g->given)
-				continue;
-			printf("# derived: %s %s:", d->name, g->id);
-			for (size_t m = 0; m < g->n_members; m++) {
-				const struct fabric_port *p = g->members[m];
-				printf(" %s", p->lag && strncmp(g->id, "lag:", 4) != 0 ? p->lag : p->name);
-			}
-			putchar('\n');
-		}
-	}
+	json_t *groups = derived_json(c->fabric);
+	int code = EXIT_OK;
+	if (a->g->format_given && a->g->format == FORMAT_JSON)
+		code = show_json(c, groups);
+	else
+		show_yaml(c, groups);
+	json_decref(groups);
 	config_free(c);
-	return finish(EXIT_OK);
+	return finish(code);
 }
 
 static int run_explain(struct command_args *a)
@@ -196,7 +281,7 @@ static const struct {
 	const char *name;
 	int (*run)(struct command_args *a);
 	bool json; /* beside text */
-} verbs[] = {{"check", run_check, true}, {"show", run_show, false}, {"explain", run_explain, false}};
+} verbs[] = {{"check", run_check, true}, {"show", run_show, true}, {"explain", run_explain, false}};
 
 /* What is asked for in a form that is not there must not come in another one. */
 static int run_verb(size_t i, struct command_args *a)
@@ -204,7 +289,7 @@ static int run_verb(size_t i, struct command_args *a)
 	enum report_format f = a->g->format;
 	if (a->g->format_given && f != FORMAT_TABLE && !(f == FORMAT_JSON && verbs[i].json))
 		return usage_error(&command_config, "--format: %s prints text%s", verbs[i].name,
-			verbs[i].json ? " or json" : strcmp(verbs[i].name, "show") == 0 ? " (YAML) only" : " only");
+			verbs[i].json ? " or json" : " only");
 	return verbs[i].run(a);
 }
 
@@ -231,7 +316,8 @@ const struct command command_config = {
 	.summary = "check the configuration, print the effective one, explain its keys",
 	.help = "check reads FILE (default: the configuration in force) and prints one line, or every mistake as file:line:column: what was\n"
 		"read, what was expected (exit 2). Files it refers to, such as secrets, must exist. --format json lists the same.\n"
-		"show prints what is in force with all defaults, as YAML that can be loaded again; secrets appear as their reference only.\n"
+		"show prints what is in force with all defaults, as YAML that can be loaded again; secrets appear as their reference only. --format json\n"
+		"prints the same keys and values, and the ECMP groups that follow from the links in derived_groups.\n"
 		"explain prints type, unit, range, default and meaning of a key, of all keys below a section, or of all.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,

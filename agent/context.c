@@ -42,7 +42,7 @@ static int first_of(const struct err_list *l, int code, struct err *e)
 	if (l->n == 1)
 		return err_at(e, code, first->file, first->line, first->col, "%s", first->text);
 	return err_at(e, code, first->file, first->line, first->col, "%s (and %zu more: 'rocewatch config check' lists them)",
-		first->text, l->n - 1);
+		first->text, l->n - 1 + l->more);
 }
 
 static int read_file(struct context *x, const char *path, struct err *e)

@@ -57,6 +57,7 @@ static void hand_over(struct err_list *from, struct err_list *to)
 {
 	for (size_t i = 0; i < from->n && i < MAX_MISTAKES; i++)
 		err_list_add(to, &from->v[i]);
+	to->more += from->more + (from->n > MAX_MISTAKES ? from->n - MAX_MISTAKES : 0);
 }
 
 int config_parse(const char *text, size_t n, const char *name, enum config_mode mode, const struct option_table *const *tables,

@@ -134,7 +134,7 @@ enum config_mode {
 };
 
 /*
- * config_load - read, check and build. All mistakes (at most 50) are added to @errors, in file order.
+ * config_load - read, check and build. All mistakes are added to @errors, in file order: the first 50, the others are counted in .more.
  * @tables: the modules' option tables, lent for the life of the result. 0, or negative errno with nothing built.
  * config_parse - the same from memory; @name stands for the file in messages.
  */

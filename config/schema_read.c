@@ -19,8 +19,10 @@ static void add(struct build *b, struct err_list *l, const struct yaml_node *at,
 {
 	struct err e = {0};
 	char text[sizeof(e.text)];
-	if (l->n >= MAX_COLLECTED)
+	if (l->n >= MAX_COLLECTED) {
+		l->more++;
 		return;
+	}
 	vsnprintf(text, sizeof(text), fmt, ap);
 	err_at(&e, -EINVAL, b->name, at ? at->line : 0, at ? at->col : 0, "%s", text);
 	err_list_add(l, &e);

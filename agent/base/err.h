@@ -31,6 +31,7 @@ void err_print(FILE *out, const struct err *e);
 struct err_list {
 	struct err *v;
 	size_t n, cap;
+	size_t more; /* found beside these, and not kept */
 };
 void err_list_add(struct err_list *l, const struct err *e);
 void err_list_done(struct err_list *l);
