@@ -23,6 +23,7 @@
 #include "agent/privilege.h"
 #include "collectors/pcap.h"
 #include "collectors/snmp.h"
+#include "collectors/trap_receiver.h"
 #include "config/config.h"
 #include "db/series.h"
 #include "db/store.h"
@@ -58,6 +59,9 @@ struct agent {
 	struct loop_timer *tick, *end, *watchdog;
 	struct loop_signal *hup, *term, *interrupt;
 	struct notify notify;
+	struct trap_receiver *traps; /* NULL = off, or could not be opened */
+	mono_t traps_retry;
+	struct complaint traps_down;
 	struct health *health;
 	mono_t health_next;
 	wall_t started;
@@ -249,6 +253,57 @@ static void apply_sources(struct agent *a, struct difference *diff)
 	a->n_sources = n;
 }
 
+/* --- traps --------------------------------------------------------------------------------------------------------------------- */
+
+/* "192.0.2.1" is the host of "192.0.2.1:161", "2001:db8::1" that of "[2001:db8::1]:161". */
+static bool is_host_of(const char *peer, const char *host)
+{
+	size_t n = strlen(host);
+	if (*peer == '[')
+		return strncmp(peer + 1, host, n) == 0 && peer[1 + n] == ']';
+	return strncmp(peer, host, n) == 0 && (peer[n] == ':' || peer[n] == '\0');
+}
+
+static struct snmp_target *find_target(void *arg, const char *host, size_t *ret_n)
+{
+	struct agent *a = arg;
+	struct snmp_target *found = NULL;
+	*ret_n = 0;
+	for (size_t k = 0; k < a->n_sources; k++) {
+		struct source *s = a->sources[k];
+		if (s->snmp && is_host_of(snmp_target_peer(s->snmp), host)) {
+			found = s->snmp;
+			++*ret_n;
+		}
+	}
+	return *ret_n == 1 ? found : NULL;
+}
+
+/* Open it, or say why not and come back later: without traps everything else goes on. */
+static void traps_open(struct agent *a)
+{
+	struct err e = {0};
+	int rc = trap_receiver_new(a->loop, a->config->traps, pipeline_sink(a->pipeline), find_target, a, &a->traps, &e);
+	if (rc == 0) {
+		complaint_over(&a->traps_down, mono_now(), "traps", "received again");
+		return;
+	}
+	complain(&a->traps_down, mono_now(), LOG_WARN_, "traps", "none are received: %s", *e.text ? e.text : strerror(-rc));
+	a->traps_retry = (mono_t){mono_now().ns + RETRY_NS};
+}
+
+/* @was is the configuration before this one; NULL at the start. */
+static void apply_traps(struct agent *a, const struct config *was)
+{
+	if (was && config_traps_same(was->traps, a->config->traps))
+		return;
+	trap_receiver_free(a->traps);
+	a->traps = NULL;
+	a->traps_down = (struct complaint){0};
+	if (a->config->traps)
+		traps_open(a);
+}
+
 static void record_config(struct agent *a)
 {
 	rw_cleanup(freep) char *yaml = config_text(a->config);
@@ -281,6 +336,7 @@ static void adopt(struct agent *a, struct config *fresh, struct difference *diff
 	pipeline_reload(a->pipeline, fresh);
 	ledger_reload(a->ledger, fresh->fabric);
 	apply_sources(a, diff);
+	apply_traps(a, old);
 	record_config(a);
 	config_free(old);
 }
@@ -437,6 +493,8 @@ static void tell_health(struct agent *a)
 		if (s->capture)
 			health_capture(a->health, s->name, capture_counts(s->capture));
 	}
+	if (a->config->traps)
+		health_traps(a->health, a->traps ? trap_receiver_counters(a->traps) : NULL);
 	health_commit(a->health, a->store, wall_now().ns);
 }
 
@@ -456,6 +514,8 @@ static void on_tick(void *arg)
 		control_tick(a->control);
 	ledger_forget(a->ledger, now - FORGET_NS);
 	watch_store(a);
+	if (a->config->traps && !a->traps && mono.ns >= a->traps_retry.ns)
+		traps_open(a);
 	if (mono.ns >= a->health_next.ns) {
 		tell_health(a);
 		a->health_next.ns = mono.ns + HEALTH_EVERY_NS;
@@ -605,6 +665,7 @@ static int start(struct agent *a, struct err *e)
 		return rc;
 	snmp_init();
 	apply_sources(a, &diff);
+	apply_traps(a, NULL);
 	start_socket(a);
 	rc = privilege_drop(a->config, e);
 	if (rc != 0)
@@ -622,6 +683,7 @@ static void stop(struct agent *a)
 	loop_timer_free(a->tick);
 	loop_timer_free(a->end);
 	loop_timer_free(a->watchdog);
+	trap_receiver_free(a->traps);
 	for (size_t k = a->n_sources; k-- > 0;)
 		source_free(a->sources[k]);
 	free(a->sources);

@@ -78,6 +78,20 @@ static void print_quality(FILE *out, const json_t *q)
 	fputc('\n', out);
 }
 
+static void print_traps(FILE *out, const json_t *t)
+{
+	static const struct { const char *key, *name; } counts[] = {
+		{"received", "received"}, {"events", "events"}, {"informs", "informs"}, {"unknown_sender", "unknown sender"},
+		{"wrong_credential", "wrong credential"}, {"malformed", "malformed"}, {"limited", "over the limit"}, {"unknown_trap", "without meaning to us"},
+	};
+	if (!json_is_object(t))
+		return;
+	fprintf(out, "TRAPS        %s", json_is_true(json_object_get(t, "open")) ? "listening" : "NOT RECEIVED");
+	for (size_t i = 0; i < rw_countof(counts); i++)
+		print_count(out, t, counts[i].key, counts[i].name);
+	fputc('\n', out);
+}
+
 static void print_store(FILE *out, const json_t *s, const json_t *p)
 {
 	const json_t *dropped = json_object_get(p, "dropped");
@@ -128,6 +142,7 @@ static void print_text(FILE *out, const json_t *doc, const struct view *v, bool 
 		fputc('\n', out);
 	}
 	print_quality(out, json_object_get(doc, "data_quality"));
+	print_traps(out, json_object_get(doc, "traps"));
 	print_store(out, json_object_get(doc, "store"), json_object_get(doc, "process"));
 	print_todo(out, json_object_get(doc, "todo"), color);
 }

@@ -50,6 +50,8 @@ static const struct { const char *protocol, *in_reason, *remedy; } remedies[] = 
 	{"snmp", "security level", "give the credentials the auth and priv that the device asks of this user"},
 	{"snmp", "time window", "check for two devices with one engine id"},
 	{"snmp", "another engine", "check for two devices that share this address"},
+	{"snmp", "wrong community", "correct the community in its file (it is read again at each try), or allow this host for it in the device's access list"},
+	{"snmp", "later than", "raise snmp.timeout"},
 	{"snmp", "no answer", "ping it; compare the community with the device's; check its access list for this host"},
 	{"snmp", "deadline", "raise snmp.deadline or snmp.interval, or poll less: 'rocewatch profile test' shows which tables are long"},
 	{"snmp", "finds nothing", "widen the view of this community or user on the device"},
@@ -358,6 +360,35 @@ static void captures(struct doctor *d)
 	json_object_set_new(d->doc, "captures", list);
 }
 
+/* --- traps ----------------------------------------------------------------------------------------------------------------------- */
+
+static const struct { const char *name, *what, *remedy; } trap_drops[] = {
+	{"unknown_sender", "traps came from addresses of no device, or of several: dropped",
+		"set the trap source of the devices to the address they are polled at; the agent's log names them"},
+	{"wrong_credential", "traps had a community or user that is not accepted: dropped", "name their credentials in traps.credentials, or correct the devices"},
+	{"malformed", "messages on the trap port were no traps", "look for what else sends there; the agent's log names it"},
+	{"limited", "traps were dropped unread because one sender sent too many", "look at that device: the agent's log names it"},
+};
+
+static void traps(struct doctor *d)
+{
+	static const char *const names[] = {"received", "events", "informs", "repeated", "unknown_trap", "unknown_sender", "wrong_credential", "malformed", "limited"};
+	if (!isfinite(said(d, "traps/open"))) {
+		json_object_set_new(d->doc, "traps", json_null());
+		return;
+	}
+	json_t *t = json_object();
+	json_object_set_new(t, "open", json_boolean(said(d, "traps/open") > 0));
+	for (size_t i = 0; i < rw_countof(names); i++)
+		json_object_set_new(t, names[i], count_or_null(said(d, "traps/%s", names[i])));
+	json_object_set_new(d->doc, "traps", t);
+	if (!(said(d, "traps/open") > 0))
+		todo(d, true, "traps", "see the agent's log for why the port cannot be opened; correct traps.listen", "no traps are received");
+	for (size_t i = 0; i < rw_countof(trap_drops); i++)
+		if (said(d, "traps/%s", trap_drops[i].name) > 0)
+			todo(d, false, "traps", trap_drops[i].remedy, "%.0f %s", said(d, "traps/%s", trap_drops[i].name), trap_drops[i].what);
+}
+
 /* --- store and process ----------------------------------------------------------------------------------------------------------- */
 
 static double size_of(const char *path, const char *suffix)
@@ -451,6 +482,7 @@ json_t *doctor_document(struct context *x, struct err *e)
 	if (r == 0) {
 		data_quality(&d);
 		captures(&d);
+		traps(&d);
 		r = store(&d, e);
 	}
 	json_array_extend(d.critical, d.warning);

@@ -10,6 +10,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/pipeline.h"
 #include "collectors/pcap.h"
+#include "collectors/trap_receiver.h"
 #include "db/store.h"
 
 #define RATE_SPAN_NS (60 * NS_PER_S)
@@ -115,6 +116,19 @@ void health_capture(struct health *h, const char *name, const struct capture_cou
 	add(h, "", (double)n->roce, "capture/%s/roce", name);
 	add(h, "", (double)n->bad, "capture/%s/bad", name);
 	add(h, "", (double)n->kernel_drops, "capture/%s/kernel_drops", name);
+}
+
+void health_traps(struct health *h, const struct trap_counters *n)
+{
+	static const struct trap_counters none;
+	const struct trap_counters *c = n ? n : &none;
+	const struct { const char *name; uint64_t value; } rows[] = {
+		{"open", n != NULL}, {"received", c->received}, {"events", c->events}, {"informs", c->informs}, {"repeated", c->repeated},
+		{"unknown_sender", c->unknown_sender}, {"wrong_credential", c->wrong_credential}, {"malformed", c->malformed},
+		{"unknown_trap", c->unknown_trap}, {"limited", c->limited},
+	};
+	for (size_t i = 0; i < rw_countof(rows); i++)
+		add(h, "", (double)rows[i].value, "traps/%s", rows[i].name);
 }
 
 void health_commit(struct health *h, struct store *store, int64_t now_ns)

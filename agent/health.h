@@ -7,6 +7,7 @@
  *   store/     commits samples dropped errors pending wal_bytes last_commit_s (wall clock)
  *   target/NAME/PROTOCOL/  interval_s values_per_s varbinds_per_s missed max_repetitions
  *   capture/NAME/          frames roce bad kernel_drops
+ *   traps/                 open received events informs repeated unknown_sender wrong_credential malformed unknown_trap limited
  *
  * Loop thread.
  */
@@ -18,6 +19,7 @@
 
 struct capture_counts;
 struct pipeline_counters;
+struct trap_counters;
 struct store;
 
 #define HEALTH_EVERY_NS (5 * NS_PER_S)
@@ -42,6 +44,7 @@ void health_pipeline(struct health *h, const struct pipeline_counters *n);
 /* @max_repetitions 0 = has none. @name as in the configuration. */
 void health_target(struct health *h, struct health_source *past, const char *name, const struct target *t, unsigned max_repetitions);
 void health_capture(struct health *h, const char *name, const struct capture_counts *n);
+void health_traps(struct health *h, const struct trap_counters *n); /* NULL = wanted, but the receiver could not be opened */
 void health_commit(struct health *h, struct store *store, int64_t now_ns);
 
 #endif

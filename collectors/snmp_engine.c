@@ -89,3 +89,33 @@ int snmp_engine_answer(const uint8_t *p, size_t n, uint32_t msg_id, struct snmp_
 	memcpy(ret->id, bytes_take(&engine, n_id), n_id);
 	return 0;
 }
+
+int snmp_engine_version(const uint8_t *p, size_t n)
+{
+	static const int versions[] = {[0] = 1, [1] = 2, [3] = 3}; /* msgVersion counts from 0, and left 2 out */
+	struct bytes b = bytes_of(p, n), message = element(&b, BER_SEQUENCE);
+	uint32_t version = unsigned_of(&message);
+	return bytes_ok(&message) && version < sizeof(versions) / sizeof(versions[0]) ? versions[version] : 0;
+}
+
+int snmp_engine_sender(const uint8_t *p, size_t n, struct snmp_engine *ret, char user[SNMP_ENGINE_USER_MAX])
+{
+	struct bytes b = bytes_of(p, n), message = element(&b, BER_SEQUENCE);
+	if (unsigned_of(&message) != 3 || !bytes_ok(&message))
+		return -EBADMSG;
+	element(&message, BER_SEQUENCE); /* msgGlobalData */
+	struct bytes security = element(&message, BER_STRING), usm = element(&security, BER_SEQUENCE), engine = element(&usm, BER_STRING);
+	uint32_t boots = unsigned_of(&usm), time = unsigned_of(&usm);
+	struct bytes name = element(&usm, BER_STRING);
+	size_t n_id = bytes_left(&engine), n_name = bytes_left(&name);
+	if (!bytes_ok(&message) || !bytes_ok(&usm) || !bytes_ok(&engine) || !bytes_ok(&name) || n_id > SNMP_ENGINE_ID_MAX ||
+		n_name >= SNMP_ENGINE_USER_MAX)
+		return -EBADMSG;
+	*ret = (struct snmp_engine){.n_id = n_id, .boots = boots, .time = time};
+	if (n_id)
+		memcpy(ret->id, bytes_take(&engine, n_id), n_id);
+	if (n_name)
+		memcpy(user, bytes_take(&name, n_name), n_name);
+	user[n_name] = '\0';
+	return 0;
+}

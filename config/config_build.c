@@ -347,6 +347,24 @@ static void build_captures(struct build *b)
 	smap_free(seen);
 }
 
+static void build_traps(struct build *b)
+{
+	struct config *c = b->c;
+	const struct tree_traps *t = c->tree->traps;
+	if (!t)
+		return;
+	struct config_traps *k = c->traps = arena_new_of(c->arena, struct config_traps);
+	k->line = t->node->line;
+	if (t->listen)
+		address_split(c->arena, t->listen, 0, &k->address, &k->port, NULL); /* checked by its row */
+	k->credentials = arena_array(c->arena, const struct config_credential *, t->credentials.n + 1);
+	for (size_t i = 0; i < t->credentials.n; i++) {
+		const struct config_credential *found = find_credential(b, t->node, t->credentials.v[i], true);
+		if (found && found->snmp)
+			k->credentials[k->n_credentials++] = found;
+	}
+}
+
 void build_config(struct build *b)
 {
 	struct config *c = b->c;
@@ -384,6 +402,7 @@ void build_config(struct build *b)
 	build_credentials(b);
 	build_devices(b);
 	build_captures(b);
+	build_traps(b);
 }
 
 /* --- fabric --- */

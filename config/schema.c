@@ -81,6 +81,24 @@ static int check_listen(const char *s, struct err *e)
 	return r;
 }
 
+/* Traps are taken on an address that somebody chose: never on all of them by default. */
+static int check_trap_listen(const char *s, struct err *e)
+{
+	static const char expected[] = "expected an address of this machine and a port, such as \"127.0.0.1:1162\" or \"[2001:db8::5]:162\"";
+	unsigned char raw[16] = {0}, none[16] = {0};
+	char host[64];
+	size_t n = *s == '[' ? strcspn(s, "]") - 1 : strcspn(s, ":");
+	int r = check_listen(s, e);
+	if (r < 0)
+		return r;
+	snprintf(host, sizeof(host), "%.*s", (int)(n < sizeof(host) ? n : 0), *s == '[' ? s + 1 : s);
+	if (inet_pton(AF_INET, host, raw) != 1 && inet_pton(AF_INET6, host, raw) != 1)
+		return err_set(e, -EINVAL, "read '%.64s', %s", s, expected);
+	if (memcmp(raw, none, sizeof(raw)) == 0)
+		return err_set(e, -EINVAL, "read '%.64s', which is every address of this machine; %s", s, expected);
+	return 0;
+}
+
 static int check_ip(const char *s, struct err *e)
 {
 	unsigned char raw[16];
@@ -328,6 +346,16 @@ static const struct field http_rows[] = {
 };
 TABLE(http_section, tree_http, http_rows, "The agent's HTTP door.");
 
+static const struct field traps_rows[] = {
+	TEXT(tree_traps, listen, "listen", "ADDRESS:PORT to take traps and informs on: an address of this machine, not all of them. Ports below 1024 need a right "
+		"that the agent does not keep; send to 1162, or redirect 162.", .flags = FIELD_REQUIRED, .check = check_trap_listen),
+	{.kind = FIELD_VALUES, .option = {.name = "credentials", .type = OPT_STRING, .offset = offsetof(struct tree_traps, credentials),
+		.doc = "Names from 'credentials:' whose communities and SNMPv3 users are accepted in traps; others are dropped and counted."},
+		.flags = FIELD_REQUIRED, .check = check_name},
+};
+TABLE(traps_section, tree_traps, traps_rows,
+	"Receive SNMP traps and informs of the devices above (linkDown, restarts, PFC notifications); each becomes an event. Off when not given.");
+
 static const struct field alertmanager_rows[] = {
 	TEXT(tree_alertmanager, url, "url", "Where alerts are sent (/api/v2/alerts is added).", .flags = FIELD_REQUIRED, .check = check_url),
 };
@@ -360,6 +388,7 @@ static const struct field root_rows[] = {
 	{.kind = FIELD_MODULES, .option = {.name = "analyzers", .doc = "Options of the analyzers, by name."}},
 	SECTION(config_tree, tuning, "tuning", tuning_section),
 	SECTION(config_tree, http, "http", http_section),
+	SECTION(config_tree, traps, "traps", traps_section),
 	SECTION(config_tree, alerts, "alerts", alerts_section),
 	TEXT(config_tree, socket, "socket", "Socket for commands to the running agent; the store's path with .sock when not given.", .check = check_text),
 	TEXT(config_tree, user, "user", "User to become after the start; the agent stays who it is when not given.", .check = check_name),

@@ -110,6 +110,7 @@ struct tree_retention { TREE_NODE; int64_t raw_ns, minute_ns, hour_ns; };
 struct tree_store { TREE_NODE; const char *path; uint64_t quota_bytes; struct tree_retention *retention; };
 struct tree_defaults { TREE_NODE; int64_t interval_ns, slow_interval_ns, timeout_ns; const char *profile; };
 struct tree_http { TREE_NODE; const char *listen; };
+struct tree_traps { TREE_NODE; const char *listen; struct tree_values credentials; };
 struct tree_alertmanager { TREE_NODE; const char *url; };
 struct tree_alerts { TREE_NODE; struct tree_alertmanager *alertmanager; };
 struct tree_tuning { TREE_NODE; int64_t min_evidence_ns; double min_coverage; };
@@ -125,6 +126,7 @@ struct config_tree { /* the root */
 	struct tree_policy *policy;
 	struct tree_cost *cost;
 	struct tree_http *http;
+	struct tree_traps *traps;
 	struct tree_alerts *alerts;
 	struct tree_tuning *tuning;
 };
