@@ -276,7 +276,7 @@ uint32_t sim_hash(const struct hash_params *h, uint32_t src, uint32_t dst, uint1
 unsigned sim_member(const struct hash_params *h, uint32_t hash, unsigned members)
 {
 	if (h->stuck > 0 && (double)(hash >> 8) / 16777216.0 < h->stuck)
-		return 0;
+		return h->stuck_member % members;
 	if (h->live_bits)
 		hash &= (1u << h->live_bits) - 1;
 	return hash % members;

@@ -55,7 +55,8 @@ struct hash_params {
 	uint32_t seed;
 	unsigned fields;
 	unsigned live_bits; /* of the hash that choose the member, 0 = all: 1 = only even and odd */
-	double stuck;       /* share of the hash space that a damaged table sends to member 0 */
+	double stuck;       /* share of the hash space that a damaged table sends to one member */
+	unsigned stuck_member;
 };
 
 struct sim_params {

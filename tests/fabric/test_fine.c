@@ -43,7 +43,7 @@ static struct topo_params topology(const struct setup *u)
 		sw.headroom_factor = u->headroom_factor;
 	return (struct topo_params){.leaves = 4, .spines = 2, .hosts_per_leaf = 4, .parallel = 1, .host_bps = UINT64_C(100000000000),
 		.uplink_bps = UINT64_C(200000000000), .host_prop_ps = PS_PER_US, .uplink_prop_ps = PS_PER_US, .leaf = sw, .spine = sw,
-		.leaf_hash = {HASH_MIX, 7, FIELD_ALL, 0, 0}, .spine_hash = {HASH_MIX, 9, FIELD_ALL, 0, 0}};
+		.leaf_hash = {HASH_MIX, 7, FIELD_ALL, 0, 0, 0}, .spine_hash = {HASH_MIX, 9, FIELD_ALL, 0, 0, 0}};
 }
 
 static struct sim *fabric(const struct setup *u)
@@ -334,7 +334,7 @@ static void test_hash(void **state)
 {
 	static const struct { const char *what; enum hash_function function; } rows[] = {{"crc32", HASH_CRC32}, {"crc16", HASH_CRC16}, {"xor", HASH_XOR}, {"mix", HASH_MIX}};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
-		struct hash_params h = {rows[i].function, 42, FIELD_ALL, 0, 0};
+		struct hash_params h = {rows[i].function, 42, FIELD_ALL, 0, 0, 0};
 		unsigned n[4] = {0};
 		for (unsigned k = 0; k < 4000; k++)
 			n[sim_member(&h, sim_hash(&h, k % 16, 16 + k % 16, (uint16_t)(49152 + k)), 4)]++;
@@ -345,7 +345,7 @@ static void test_hash(void **state)
 		h.fields = FIELD_SRC | FIELD_DST;
 		assert_int_equal(sim_hash(&h, 1, 2, 3), sim_hash(&h, 1, 2, 4));
 	}
-	const struct hash_params stuck = {HASH_CRC32, 42, FIELD_ALL, 0, 0.5};
+	const struct hash_params stuck = {HASH_CRC32, 42, FIELD_ALL, 0, 0.5, 0};
 	unsigned first = 0;
 	for (unsigned k = 0; k < 4000; k++)
 		first += sim_member(&stuck, sim_hash(&stuck, 1, 2, (uint16_t)k), 4) == 0;

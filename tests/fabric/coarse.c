@@ -1,0 +1,217 @@
+/* coarse - see coarse.h. */
+#include "tests/fabric/coarse.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+
+#define CHUNK_NS 1e9 /* of time that goes on without steps */
+
+static bool plane_is_hit(const struct coarse *c, unsigned plane)
+{
+	/* A host takes its fault to every rail; a link, a switch or a setting has one. */
+	for (size_t i = 0; i < c->s->n_faults; i++) {
+		const enum fault_kind k = c->s->faults[i].kind;
+		if (plane == 0 || k == FAULT_CC_OFF || k == FAULT_NIC_STALL || k == FAULT_NIC_HUNG || k == FAULT_LOW_ENTROPY || k == FAULT_ECN_LATE || k == FAULT_INCAST)
+			return true;
+	}
+	return false;
+}
+
+bool coarse_fault_on(const struct coarse *c, double t_ns)
+{
+	return c->s->n_faults > 0 && t_ns >= c->s->at_ns && t_ns < c->s->at_ns + c->s->for_ns;
+}
+
+static double mean_duration(const struct coarse *c, enum state state)
+{
+	double sum = 0;
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		if (c->m[state][v].endless)
+			return INFINITY;
+		sum += c->m[state][v].duration_ns / VARIANTS;
+	}
+	return sum;
+}
+
+static double gaussian(uint64_t *random)
+{
+	double sum = -6;
+	for (int i = 0; i < 12; i++)
+		sum += random_unit(random);
+	return sum;
+}
+
+static double *sums(const struct coarse *c, unsigned plane, size_t port) { return c->base + ((size_t)plane * c->n_ports + port) * SUM_COUNT; }
+
+/* What the exchange under way adds to a sum by its end. */
+static double added(const struct coarse *c, unsigned plane, size_t port, enum port_sum sum)
+{
+	const enum state state = c->state == STATE_FAULT && !plane_is_hit(c, plane) ? STATE_OK : c->state;
+	return c->m[state][(c->variant + plane) % VARIANTS].ports[port].sum[sum] * c->factor * c->gain[plane];
+}
+
+static double slow_compute(const struct coarse *c, double t_ns)
+{
+	for (size_t i = 0; i < c->s->n_faults; i++)
+		if (c->s->faults[i].kind == FAULT_SLOW_COMPUTE && coarse_fault_on(c, t_ns))
+			return c->s->faults[i].factor;
+	return 1;
+}
+
+static void next_exchange(struct coarse *c)
+{
+	const struct scenario *s = c->s;
+	const double after = c->end_ns;
+	const bool fault = coarse_fault_on(c, after);
+	const double wave = 1 + s->drift * sin(2 * M_PI * after / 3.6e12);
+	c->variant = (unsigned)(random_next(&c->random) % VARIANTS);
+	for (unsigned p = 0; p < c->planes; p++)
+		c->gain[p] = 1; /* BSP: every step moves the same bytes; what jitters is time */
+	if (s->checkpoint_every_ns > 0 && after >= c->next_checkpoint_ns) {
+		c->next_checkpoint_ns += s->checkpoint_every_ns;
+		c->state = STATE_CHECKPOINT;
+		c->start_ns = after;
+		c->end_ns = after + s->checkpoint_ns;
+		c->factor = s->checkpoint_ns / c->m[STATE_CHECKPOINT][c->variant].duration_ns;
+		c->flowing = true;
+		return;
+	}
+	c->state = fault ? STATE_FAULT : STATE_OK;
+	const struct measured *m = &c->m[c->state][c->variant];
+	c->flowing = m->endless;
+	if (m->endless) { /* the job stands still; the fabric does not */
+		c->start_ns = after;
+		c->end_ns = fmin(after + CHUNK_NS, after < s->at_ns + s->for_ns ? s->at_ns + s->for_ns : INFINITY);
+		c->factor = (c->end_ns - c->start_ns) / m->duration_ns;
+		return;
+	}
+	const double compute = c->compute_ns * wave * fmax(0.5, 1 + s->jitter * gaussian(&c->random)) * slow_compute(c, after);
+	c->start_ns = after + compute;
+	c->end_ns = c->start_ns + m->duration_ns * c->scale * fmax(0.5, 1 + s->jitter / 2 * gaussian(&c->random));
+	c->factor = c->scale;
+	c->steps++;
+	c->step_sum_ns[fault] += c->end_ns - after;
+	c->step_count[fault]++;
+}
+
+static void finish_exchange(struct coarse *c)
+{
+	for (unsigned p = 0; p < c->planes; p++)
+		for (size_t i = 0; i < c->n_ports; i++)
+			for (unsigned k = 0; k < SUM_COUNT; k++)
+				sums(c, p, i)[k] += added(c, p, i, (enum port_sum)k);
+}
+
+static void note_busy(struct coarse *c, double from, double to)
+{
+	if (to <= c->start_ns || from >= c->end_ns)
+		return;
+	if (!c->busy_since_sample || c->state == STATE_FAULT)
+		c->busy_state = c->state;
+	c->busy_since_sample = true;
+}
+
+void coarse_advance(struct coarse *c, double t_ns)
+{
+	while (t_ns >= c->end_ns) {
+		note_busy(c, c->t_ns, c->end_ns);
+		finish_exchange(c);
+		c->t_ns = c->end_ns;
+		next_exchange(c);
+	}
+	note_busy(c, c->t_ns, t_ns);
+	c->t_ns = t_ns;
+}
+
+double coarse_sum(const struct coarse *c, unsigned plane, size_t port, enum port_sum sum)
+{
+	double part = c->t_ns <= c->start_ns ? 0 : (c->t_ns - c->start_ns) / (c->end_ns - c->start_ns);
+	return floor(sums(c, plane, port)[sum] + fmin(part, 1) * added(c, plane, port, sum));
+}
+
+double coarse_peak(struct coarse *c, unsigned plane, size_t port, enum port_peak peak)
+{
+	if (!c->busy_since_sample)
+		return 0;
+	const enum state state = c->busy_state == STATE_FAULT && !plane_is_hit(c, plane) ? STATE_OK : c->busy_state;
+	double most = 0;
+	for (unsigned v = 0; v < VARIANTS; v++)
+		most = fmax(most, c->m[state][v].ports[port].peak[peak]);
+	return floor(most * (0.97 + 0.03 * random_unit(&c->random)));
+}
+
+double coarse_pool_peak(const struct coarse *c, size_t index) { return c->busy_since_sample ? c->m[c->busy_state][0].pool_peak[index] : 0; }
+void coarse_sampled(struct coarse *c) { c->busy_since_sample = false; }
+
+/* Compute and exchange times: given, or from the slowdown that the scenario tells of and the ratio that was measured. */
+static int calibrate(struct coarse *c, struct err *e)
+{
+	const struct scenario *s = c->s;
+	const double ok = mean_duration(c, STATE_OK), bad = s->n_faults ? mean_duration(c, STATE_FAULT) : ok, ratio = bad / ok;
+	c->compute_ns = s->compute_ns;
+	c->exchange_ns = s->exchange_ns;
+	if (!isfinite(ok))
+		return err_set(e, -ERANGE, "%s: the exchange does not end even without the fault", s->name);
+	if (s->excess_ns > 0 || s->slowdown > 0) {
+		const double step = s->step_ns, excess = s->excess_ns > 0 ? s->excess_ns : step * s->slowdown / (1 - s->slowdown);
+		if (!(step > 0) || !(ratio > 1.02) || !isfinite(ratio) || excess / (ratio - 1) >= step)
+			return err_set(e, -ERANGE, "%s: the fault makes the exchange %.2f times as long: that does not give %.1f ms more in a step of %.1f ms", s->name, ratio,
+				excess / 1e6, step / 1e6);
+		c->exchange_ns = excess / (ratio - 1);
+		c->compute_ns = step - c->exchange_ns;
+	}
+	c->scale = c->exchange_ns / ok;
+	c->fault_exchange_ns = bad * c->scale;
+	return 0;
+}
+
+int coarse_new(const struct scenario *s, struct coarse **ret, struct err *e)
+{
+	struct coarse *c = rw_calloc(1, sizeof(*c));
+	struct plan *plan = plan_new(s);
+	c->s = s;
+	c->planes = (unsigned)s->planes;
+	c->random = random_seeded(s->seed, 41);
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		measure_run(s, plan, STATE_OK, v, &c->m[STATE_OK][v]);
+		if (s->n_faults)
+			measure_run(s, plan, STATE_FAULT, v, &c->m[STATE_FAULT][v]);
+		if (s->checkpoint_every_ns > 0)
+			measure_run(s, plan, STATE_CHECKPOINT, v, &c->m[STATE_CHECKPOINT][v]);
+	}
+	plan_free(plan);
+	c->n_ports = c->m[STATE_OK][0].n_ports;
+	c->n_switches = c->m[STATE_OK][0].n_switches;
+	int rc = calibrate(c, e);
+	if (rc != 0) {
+		coarse_free(c);
+		return rc;
+	}
+	c->base = rw_calloc((size_t)c->planes * c->n_ports * SUM_COUNT, sizeof(*c->base));
+	c->gain = rw_calloc(c->planes, sizeof(*c->gain));
+	c->next_checkpoint_ns = s->checkpoint_every_ns * 0.6;
+	/* Switches have been up for a while, and the recording begins in the middle of things. */
+	for (unsigned p = 0; p < c->planes; p++)
+		for (size_t i = 0; i < c->n_ports; i++)
+			for (unsigned k = 0; k < SUM_COUNT; k++)
+				sums(c, p, i)[k] = floor(c->m[STATE_OK][0].ports[i].sum[k] * c->scale * (1000 + (double)((p * 7919 + i * 104729) % 5000)));
+	next_exchange(c);
+	*ret = c;
+	return 0;
+}
+
+void coarse_free(struct coarse *c)
+{
+	if (!c)
+		return;
+	for (unsigned s = 0; s < STATES; s++)
+		for (unsigned v = 0; v < VARIANTS; v++)
+			measured_done(&c->m[s][v]);
+	free(c->base);
+	free(c->gain);
+	free(c);
+}

@@ -1,0 +1,48 @@
+/*
+ * coarse - hours of training from one measured exchange: steps of compute and exchange with jitter and slow drift, checkpoints, and
+ * the time the fault lasts. Goes forward only; what a counter shows at an instant in the middle of an exchange is its share of it.
+ * Time in ns since the start of the recording. One rail (plane) is simulated; the others repeat it, see coarse_new().
+ */
+#ifndef FABRIC_COARSE_H
+#define FABRIC_COARSE_H
+
+#include "tests/fabric/measure.h"
+
+enum { VARIANTS = 3 };
+
+struct coarse {
+	const struct scenario *s;
+	struct measured m[STATES][VARIANTS];
+	double scale;                  /* slices per exchange */
+	double compute_ns, exchange_ns, fault_exchange_ns; /* expected ones; fault: INFINITY when it never ends */
+	unsigned planes;
+	size_t n_ports, n_switches;    /* of one plane */
+	double *base;                  /* [plane][port][sum] at the end of the last exchange */
+	double *gain;                  /* [plane]: jitter of this exchange */
+	/* the step under way */
+	double t_ns, start_ns, end_ns; /* now; the exchange */
+	enum state state;
+	unsigned variant;
+	bool flowing;                  /* endless: no compute between exchanges */
+	double factor;                 /* of the measured sums in this exchange */
+	double next_checkpoint_ns;
+	uint64_t random, steps, steps_in_fault;
+	double step_sum_ns[2], step_count[2]; /* measured step times without and with the fault */
+	double step_started_ns;
+	bool busy_since_sample;        /* an exchange overlapped the time since coarse_sampled() */
+	enum state busy_state;
+};
+
+/* -ERANGE with words when the scenario asks for a slowdown that its fault does not cause. */
+struct err;
+int coarse_new(const struct scenario *s, struct coarse **ret, struct err *e);
+void coarse_free(struct coarse *c);
+
+bool coarse_fault_on(const struct coarse *c, double t_ns);
+void coarse_advance(struct coarse *c, double t_ns); /* forward to t_ns */
+double coarse_sum(const struct coarse *c, unsigned plane, size_t port, enum port_sum sum);
+double coarse_peak(struct coarse *c, unsigned plane, size_t port, enum port_peak peak); /* since the last sample */
+double coarse_pool_peak(const struct coarse *c, size_t index);
+void coarse_sampled(struct coarse *c);
+
+#endif

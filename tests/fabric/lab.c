@@ -1,0 +1,221 @@
+/*
+ * rocewatch-lab - a simulated fabric to try rocewatch on without switches. Options as in the command line's contract; exit codes
+ * 0 done, 1 failed, 2 bad usage.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "agent/base/str.h"
+#include "tests/fabric/record.h"
+
+static const char help[] =
+	"Usage: rocewatch lab list [--scenarios DIR]\n"
+	"       rocewatch lab record SCENARIO --out DIR [--seed N] [--interval DUR] [--for DUR] [--face FACE]\n"
+	"A simulated RoCE fabric: switches, hosts, training traffic, and something that goes wrong.\n\n"
+	"list                what can be simulated, one scenario a line: name, cause, title\n"
+	"record              write a scenario as a recorded case: samples.tsv, fabric.yaml, and truth.json with what is really wrong\n\n"
+	"    --out DIR       where to; made when it is missing\n"
+	"    --seed N        1 when not given; places and sizes of what goes wrong are drawn by it\n"
+	"    --interval DUR  between samples; 10s\n"
+	"    --for DUR       length of the recording; the scenario's own when not given\n"
+	"    --face FACE     full, sonic-snmp, nxos-snmp, cumulus-snmp or sonic-gnmi: only what such a switch answers; full\n"
+	"    --scenarios DIR look for scenarios here; also $ROCEWATCH_LAB_SCENARIOS\n"
+	"-h, --help          this text\n\n"
+	"SCENARIO is a name from the list, or a file. Read a case with: rocewatch replay --from DIR\n";
+
+struct options {
+	const char *out, *scenarios;
+	uint64_t seed;
+	double interval_ns, length_ns;
+	enum face face;
+};
+
+static int __attribute__((format(printf, 1, 2))) usage(const char *fmt, ...)
+{
+	va_list ap;
+	fprintf(stderr, "rocewatch lab: ");
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "; see rocewatch lab --help\n");
+	return 2;
+}
+
+/* Where scenarios are: asked for, beside the executable, installed, or where it was built. */
+static const char *scenario_dir(const struct options *o, char *buf, size_t size)
+{
+	char self[PATH_MAX];
+	const char *env = getenv("ROCEWATCH_LAB_SCENARIOS");
+	if (o->scenarios || env)
+		return o->scenarios ? o->scenarios : env;
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n > 0) {
+		static const char *const places[] = {"scenarios", "../share/rocewatch/scenarios", "../../share/rocewatch/scenarios"};
+		self[n] = '\0';
+		*strrchr(self, '/') = '\0';
+		for (size_t i = 0; i < rw_countof(places); i++)
+			if (snprintf(buf, size, "%s/%s", self, places[i]) < (int)size && access(buf, R_OK) == 0)
+				return buf;
+	}
+	return LAB_SCENARIOS;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+static int is_scenario(const struct dirent *d)
+{
+	const char *dot = strrchr(d->d_name, '.');
+	return dot && str_eq(dot, ".yaml");
+}
+
+static int list(const struct options *o)
+{
+	char buf[PATH_MAX], path[PATH_MAX + 300];
+	const char *dir = scenario_dir(o, buf, sizeof(buf));
+	struct dirent **v = NULL;
+	const int n = scandir(dir, &v, is_scenario, by_name);
+	int rc = 0;
+	if (n < 0) {
+		fprintf(stderr, "rocewatch lab: %s: %s\n", dir, strerror(errno));
+		return 1;
+	}
+	for (int i = 0; i < n; i++) {
+		struct scenario s;
+		struct err e = {0};
+		snprintf(path, sizeof(path), "%s/%s", dir, v[i]->d_name);
+		if (scenario_read(path, 1, &s, &e) == 0)
+			printf("%-20s %-18s %s\n", s.name, s.cause, s.title);
+		else {
+			err_print(stderr, &e);
+			rc = 1;
+		}
+		free(v[i]);
+	}
+	free(v);
+	return rc;
+}
+
+static const char *nearest(const char *dir, const char *name, char *buf, size_t size)
+{
+	struct dirent **v = NULL;
+	const char *names[256], *near = NULL;
+	const int n = scandir(dir, &v, is_scenario, by_name);
+	int count = 0;
+	for (int i = 0; i < n && i < 256; i++) {
+		*strrchr(v[i]->d_name, '.') = '\0';
+		names[count++] = v[i]->d_name;
+	}
+	near = str_nearest(name, names, (size_t)count);
+	if (near)
+		snprintf(buf, size, "%s", near);
+	for (int i = 0; i < n; i++)
+		free(v[i]);
+	free(v);
+	return near ? buf : NULL;
+}
+
+static int record(const char *name, const struct options *o)
+{
+	char buf[PATH_MAX], path[PATH_MAX + 300], near[300];
+	struct scenario s;
+	struct err e = {0};
+	if (!o->out)
+		return usage("record needs --out DIR");
+	if (strchr(name, '/') || access(name, R_OK) == 0)
+		snprintf(path, sizeof(path), "%.*s", PATH_MAX, name);
+	else {
+		const char *dir = scenario_dir(o, buf, sizeof(buf));
+		snprintf(path, sizeof(path), "%s/%.255s.yaml", dir, name);
+		if (access(path, R_OK) != 0) {
+			const char *n = nearest(dir, name, near, sizeof(near));
+			fprintf(stderr, "rocewatch lab: no scenario '%.64s'%s%s%s; rocewatch lab list names them\n", name, n ? "; did you mean '" : "", n ? n : "", n ? "'?" : "");
+			return 2;
+		}
+	}
+	if (scenario_read(path, o->seed, &s, &e) != 0) {
+		err_print(stderr, &e);
+		return 2;
+	}
+	const struct record_options r = {o->out, o->interval_ns, o->length_ns > 0 ? o->length_ns : s.length_ns, o->face};
+	if (r.length_ns < 2 * r.interval_ns)
+		return usage("a recording needs at least two intervals");
+	if (r.length_ns / r.interval_ns > 2e6)
+		return usage("more than 2,000,000 intervals: choose a longer --interval or a shorter --for");
+	if (record_case(&s, &r, &e) != 0) {
+		err_print(stderr, &e);
+		return 1;
+	}
+	return 0;
+}
+
+static int duration(const char *s, double *ret)
+{
+	struct err e = {0};
+	int64_t ns;
+	if (unit_duration(s, &ns, &e) != 0 || ns < 100000000) {
+		fprintf(stderr, "rocewatch lab: %s\n", *e.text ? e.text : "a duration of at least 100ms was expected");
+		return -EINVAL;
+	}
+	*ret = (double)ns;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {{"out", 1, NULL, 'o'}, {"seed", 1, NULL, 's'}, {"interval", 1, NULL, 'i'}, {"for", 1, NULL, 'f'}, {"face", 1, NULL, 'F'},
+		{"scenarios", 1, NULL, 'S'}, {"help", 0, NULL, 'h'}, {0}};
+	struct options o = {.seed = 1, .interval_ns = 10e9};
+	int64_t seed;
+	int opt;
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
+		switch (opt) {
+		case 'o': o.out = optarg; break;
+		case 'S': o.scenarios = optarg; break;
+		case 'i':
+			if (duration(optarg, &o.interval_ns) != 0)
+				return 2;
+			break;
+		case 'f':
+			if (duration(optarg, &o.length_ns) != 0)
+				return 2;
+			break;
+		case 's':
+			if (unit_int(optarg, &seed, NULL) != 0 || seed < 0)
+				return usage("--seed: read '%s', expected a whole number from 0 up", optarg);
+			o.seed = (uint64_t)seed;
+			break;
+		case 'F':
+			o.face = FACES;
+			for (unsigned k = 0; k < FACES; k++)
+				if (str_eq(optarg, face_names[k]))
+					o.face = (enum face)k;
+			if (o.face == FACES)
+				return usage("--face: read '%s', expected full, sonic-snmp, nxos-snmp, cumulus-snmp or sonic-gnmi", optarg);
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return fflush(stdout) == 0 ? 0 : 1;
+		case ':':
+			return usage("%s needs a value", argv[optind - 1]);
+		default:
+			return usage("unknown option %s", argv[optind - 1]);
+		}
+	}
+	argc -= optind;
+	argv += optind;
+	if (argc == 1 && str_eq(argv[0], "list"))
+		return list(&o);
+	if (argc == 2 && str_eq(argv[0], "record"))
+		return record(argv[1], &o);
+	return usage("expected list or record SCENARIO");
+}

@@ -1,0 +1,43 @@
+/*
+ * measure - one exchange of a scenario, simulated in the fine grain, as numbers the coarse grain can repeat: how long it takes
+ * against the same without fault, and what every port counts meanwhile.
+ */
+#ifndef FABRIC_MEASURE_H
+#define FABRIC_MEASURE_H
+
+#include "tests/fabric/scenario.h"
+#include "tests/fabric/sim.h"
+
+enum port_sum { SUM_IN_OCTETS, SUM_OUT_OCTETS, SUM_IN_PACKETS, SUM_OUT_PACKETS, SUM_IN_ERRORS, SUM_IN_DISCARDS, SUM_OUT_DISCARDS, SUM_PFC_RX, SUM_PFC_TX,
+	SUM_RX_PAUSE_NS, SUM_TX_PAUSE_NS, SUM_RX_EPISODES, SUM_TX_EPISODES, SUM_PG_DROPS, SUM_QUEUE_OCTETS, SUM_QUEUE_PACKETS, SUM_MARKED,
+	SUM_CONTROL_OCTETS, SUM_CONTROL_PACKETS, SUM_COUNT };
+enum port_peak { PEAK_PG, PEAK_HEADROOM, PEAK_QUEUE, PEAK_COUNT };
+
+struct measured_port {
+	double sum[SUM_COUNT];
+	double peak[PEAK_COUNT];
+};
+struct measured {
+	double duration_ns;  /* of the exchange; of the window looked at when it never ends */
+	bool endless;        /* somebody never gets his data: sums are those of the window, which goes on */
+	double host_end_ns;  /* of the host named by the first fault that names one */
+	struct measured_port *ports; /* of all switches, as in the simulation, from its first switch port on */
+	double *pool_peak;   /* per switch */
+	size_t n_ports, n_switches;
+};
+
+enum state { STATE_OK, STATE_FAULT, STATE_CHECKPOINT, STATES };
+
+/* The data that does not change between two looks at the same job: who sends to whom, by which source port. */
+struct plan;
+struct plan *plan_new(const struct scenario *s);
+void plan_free(struct plan *p);
+
+/* measure_run - one exchange in @state; @variant changes the jitter of starts, nothing else. Release with measured_done(). */
+void measure_run(const struct scenario *s, const struct plan *plan, enum state state, unsigned variant, struct measured *ret);
+void measured_done(struct measured *m);
+
+struct topo_params scenario_topology(const struct scenario *s, bool faulty);
+#define PRIORITY 3 /* of the lossless class */
+
+#endif

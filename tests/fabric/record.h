@@ -1,0 +1,20 @@
+/* record - a scenario as a recorded case: fabric.yaml, samples.tsv with what one face can answer, truth.json. */
+#ifndef FABRIC_RECORD_H
+#define FABRIC_RECORD_H
+
+#include "tests/fabric/scenario.h"
+
+enum face { FACE_FULL, FACE_SONIC_SNMP, FACE_NXOS_SNMP, FACE_CUMULUS_SNMP, FACE_SONIC_GNMI, FACES };
+extern const char *const face_names[FACES];
+
+struct record_options {
+	const char *dir;    /* made when it is missing; files of an earlier recording are replaced */
+	double interval_ns, length_ns;
+	enum face face;
+};
+
+/* record_case - 0, or a negative errno with words in @e. */
+struct err;
+int record_case(const struct scenario *s, const struct record_options *o, struct err *e);
+
+#endif

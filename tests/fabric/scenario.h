@@ -1,0 +1,54 @@
+/*
+ * scenario - a fabric, its load and what goes wrong, read from YAML. Numbers carry their unit, and "a..b" draws one from the range
+ * by the seed; the same seed draws the same in every run. Keys are the rows of the table in scenario.c.
+ */
+#ifndef FABRIC_SCENARIO_H
+#define FABRIC_SCENARIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+enum pattern { PATTERN_RING, PATTERN_ALL_TO_ALL, PATTERN_INCAST, PATTERN_RING_SHUFFLE };
+enum fault_kind { FAULT_HASH_STUCK, FAULT_HASH_FIELDS, FAULT_LOW_ENTROPY, FAULT_LINK_DOWN, FAULT_LINK_SPEED, FAULT_LINK_LOSS, FAULT_HOST_SPEED,
+	FAULT_NIC_STALL, FAULT_NIC_HUNG, FAULT_CC_OFF, FAULT_INCAST, FAULT_ECN_LATE, FAULT_ECN_OFF, FAULT_HEADROOM, FAULT_PFC_DEAF, FAULT_SILENT_HOST,
+	/* these happen to the telemetry or to the job, not to packets */
+	FAULT_REBOOT, FAULT_COUNTER_RESET, FAULT_TELEMETRY_GAP, FAULT_SLOW_COMPUTE, FAULT_KINDS };
+
+struct fault {
+	enum fault_kind kind;
+	double leaf, spine, link, host; /* 1-based; 0 = every one; drawn where not given: see fault_rows in scenario.c */
+	double share, loss_ratio, speed_bps, factor, size_bytes, length_ns;
+};
+enum { FAULTS_MAX = 4, SCENARIO_TEXT = 200, ACCEPT_MAX = 6 };
+
+struct scenario {
+	char name[64], title[SCENARIO_TEXT], cause[32], severity[16]; /* cause "none": nothing is wrong */
+	char accept[ACCEPT_MAX][32]; /* causes that are right as well */
+	size_t n_accept;
+	char subject[16];            /* what a detector should name: uplinks, uplink, host, device, none */
+	bool fault_in_network;
+	/* fabric */
+	double leaves, spines, hosts_per_leaf, parallel, planes, host_bps, uplink_bps, host_cable_mm, uplink_cable_mm;
+	double pool_bytes, alpha, kmin_bytes, kmax_bytes, pmax, headroom_factor;
+	/* load */
+	enum pattern pattern;
+	double qps, slice_bytes, compute_ns, exchange_ns, step_ns, excess_ns, slowdown, jitter, drift;
+	bool even, spray;
+	double gpus, usd_per_gpu_hour;
+	double checkpoint_every_ns, checkpoint_ns;
+	/* when */
+	double at_ns, for_ns, length_ns;
+	struct fault faults[FAULTS_MAX];
+	size_t n_faults;
+	uint64_t seed;
+};
+
+/* scenario_read - 0, or -EINVAL with the place of the first mistake in @e. */
+int scenario_read(const char *path, uint64_t seed, struct scenario *ret, struct err *e);
+
+const char *fault_name(enum fault_kind kind);
+
+#endif
