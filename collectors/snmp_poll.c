@@ -22,6 +22,7 @@
 
 #define COLUMNS_PER_REQUEST 16
 #define VARBINDS_PER_REQUEST 120     /* about 3 kB: two fragments at 1500 bytes */
+#define NARROW_COLUMNS 2             /* so few columns take twice the repetitions: the answer is still a small one */
 #define NAMES_AGAIN_NS (60 * NS_PER_S) /* at most this often for rows about ports without a name */
 #define UPTIME_SLACK_NS (10 * NS_PER_S) /* agents cache and round sysUpTime */
 #define TICK_NS (10 * NS_PER_MS)     /* TimeTicks */
@@ -119,8 +120,9 @@ static void poll_finish(struct snmp_target *t);
 static void rows_ask(struct snmp_target *t, struct snmp_oid *oids, size_t n)
 {
 	unsigned repetitions = VARBINDS_PER_REQUEST / (unsigned)n;
-	if (repetitions > t->repetitions)
-		repetitions = t->repetitions;
+	unsigned most = n <= NARROW_COLUMNS ? t->repetitions * 2 : t->repetitions;
+	if (repetitions > most)
+		repetitions = most;
 	bool v1 = t->device->snmp->credential->snmp->version == 1;
 	oids[0] = OID(sys_uptime);
 	oids[0].n--; /* GETNEXT of sysUpTime without its instance */
