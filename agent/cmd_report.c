@@ -167,24 +167,15 @@ static bool stale(const struct context *x, const struct globals *g, int64_t wind
 
 /* --- output -------------------------------------------------------------------------------------------------------- */
 
-/* The file is whole or not there: a mail job must never send half a report. */
-static int print_to_file(const char *path, const json_t *doc, const struct globals *g, struct err *e)
+struct page {
+	const json_t *doc;
+	const struct globals *g;
+};
+
+static int print_page(FILE *out, void *arg)
 {
-	rw_cleanup(str_done) struct str tmp = {0};
-	str_addf(&tmp, "%s.%ld.tmp", path, (long)getpid());
-	FILE *f = fopen(tmp.s, "w");
-	if (!f)
-		return err_at(e, -errno, path, 0, 0, "cannot write: %s", strerror(errno));
-	int r = report_print(f, doc, &spine_imbalance_view, g->format, !g->no_header, false);
-	if (fclose(f) != 0 && r == 0)
-		r = -errno;
-	if (r == 0 && rename(tmp.s, path) < 0)
-		r = -errno;
-	if (r < 0) {
-		unlink(tmp.s);
-		return err_at(e, r, path, 0, 0, "cannot write: %s", strerror(-r));
-	}
-	return 0;
+	const struct page *p = arg;
+	return report_print(out, p->doc, &spine_imbalance_view, p->g->format, !p->g->no_header, false);
 }
 
 static int fail(const struct ask *k, int code, const struct err *e)
@@ -234,7 +225,7 @@ static int report_spine(struct command_args *a, struct ask *k)
 		}
 	}
 	if (k->out)
-		r = print_to_file(k->out, doc, a->g, &e);
+		r = file_write(k->out, print_page, &(struct page){doc, a->g}, &e);
 	else
 		r = report_print(stdout, doc, &spine_imbalance_view, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS);
 	if (r < 0) {

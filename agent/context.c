@@ -255,6 +255,27 @@ fail:
 	return r;
 }
 
+int file_write(const char *path, int (*write)(FILE *out, void *arg), void *arg, struct err *e)
+{
+	rw_cleanup(str_done) struct str tmp = {0};
+	str_addf(&tmp, "%s.%ld.tmp", path, (long)getpid());
+	FILE *f = fopen(tmp.s, "w");
+	if (!f)
+		return err_at(e, -errno, path, 0, 0, "cannot write: %s", strerror(errno));
+	int r = write(f, arg);
+	if (r == 0 && ferror(f))
+		r = -EIO;
+	if (fclose(f) != 0 && r == 0)
+		r = -errno;
+	if (r == 0 && rename(tmp.s, path) < 0)
+		r = -errno;
+	if (r < 0) {
+		unlink(tmp.s);
+		return err_at(e, r, path, 0, 0, "cannot write: %s", strerror(-r));
+	}
+	return 0;
+}
+
 static int context_wait(struct context *x, const struct globals *g, int64_t default_span_ns, bool data_only, struct err *e)
 {
 	const mono_t begin = mono_now();

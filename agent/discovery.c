@@ -365,6 +365,8 @@ static void tell_peers(struct discovery *d, struct arena *a, const struct topolo
 	struct smap *round = smap_new();
 	for (size_t i = 0; i < n; i++) {
 		const struct topology_link *l = &links[i];
+		if (l->anonymous)
+			continue; /* a MAC address says less than any name known for the port */
 		if (l->a_said && l->b_device)
 			tell_peer(d, round, l->a_device, l->a_port, l->b_device, l->b_port);
 		if (l->a_said && !l->b_device)

@@ -177,6 +177,8 @@ struct config_link { const char *a, *b; };
  * is not configured, is left out. @c is not changed, and the result does not need it. 0 or -EINVAL.
  */
 int config_with_links(const struct config *c, const struct config_link *links, size_t n, struct config **ret, struct err_list *errors);
+/* config_text_unlinked - as config_text(), without the links: for who writes others. */
+char *config_text_unlinked(const struct config *c);
 /* config_discovered - the links of @c that were discovered, copied into @a. Returns how many. */
 size_t config_discovered(const struct config *c, struct arena *a, struct config_link **ret);
 

@@ -21,6 +21,16 @@ size_t config_discovered(const struct config *c, struct arena *a, struct config_
 	return n;
 }
 
+char *config_text_unlinked(const struct config *c)
+{
+	struct config_tree tree = *c->tree;
+	struct config copy = *c;
+	tree.links.n = 0;
+	tree.discover = false;
+	copy.tree = &tree;
+	return config_text(&copy);
+}
+
 /* Can this end be used: a host, or a port of a configured device that no link before uses? A port is taken by asking. */
 static bool end_free(const struct config *c, struct arena *a, struct smap *used, const char *end)
 {

@@ -1,0 +1,195 @@
+/* topology_views - the graph: each link once, devices by tier, and who reaches whom over how many links. */
+#include "agent/reports/topology_views.h"
+
+#include <string.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/str.h"
+
+#define MATRIX_COLUMNS 12 /* of a terminal's width */
+#define MATRIX_ROWS 48
+#define LINE_WIDTH 100
+
+static int tier_of(const struct fabric_device *d)
+{
+	static const int tiers[] = {[ROLE_LEAF] = 1, [ROLE_SPINE] = 2, [ROLE_SUPERSPINE] = 3, [ROLE_OTHER] = 0};
+	return tiers[d->role];
+}
+
+/* A link between devices is shown from its lower tier, or from the first name. */
+static bool shown_from(const struct fabric_port *p)
+{
+	if (!p->peer)
+		return p->host;
+	int here = tier_of(p->device), there = tier_of(p->peer->device);
+	if (here != there)
+		return here < there;
+	int c = name_compare(p->device->name, p->peer->device->name);
+	return c < 0 || (c == 0 && name_compare(p->name, p->peer->name) < 0);
+}
+
+static const char *state_of(const struct port_facts *a, const struct port_facts *b)
+{
+	if (a->up == 0 || (b && b->up == 0))
+		return "down";
+	return a->up == 1 || (b && b->up == 1) ? "up" : "unknown";
+}
+
+static json_t *link_json(const struct fabric_port *p, const struct topology_facts *facts)
+{
+	struct port_facts a = facts->port(facts->arg, p->device->name, p->name), b = {.up = -1};
+	rw_cleanup(str_done) struct str peer = {0};
+	if (p->peer)
+		b = facts->port(facts->arg, p->peer->device->name, p->peer->name);
+	if (p->peer)
+		str_add(&peer, p->peer->device->name);
+	else
+		str_addf(&peer, "host:%s", p->host);
+	uint64_t speed = a.speed_bps ? a.speed_bps : b.speed_bps ? b.speed_bps : p->speed_bps;
+	const char *peer_port = p->peer ? p->peer->name : *p->host_nic ? p->host_nic : NULL;
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s}", "device", p->device->name, "port", p->name, "peer", peer.s, "peer_port",
+		json_string_or_null(peer_port), "speed_bps", speed ? json_integer((json_int_t)speed) : json_null(), "state",
+		state_of(&a, p->peer ? &b : NULL), "source", p->discovered ? "discovered" : "declared");
+}
+
+static json_t *device_json(const struct fabric_device *d)
+{
+	json_t *groups = json_array();
+	json_int_t links = 0;
+	for (size_t i = 0; i < d->n_ports; i++)
+		links += d->ports[i]->peer || d->ports[i]->host;
+	for (size_t i = 0; i < d->n_groups; i++) {
+		json_t *members = json_array();
+		for (size_t k = 0; k < d->groups[i].n_members; k++)
+			json_array_append_new(members, json_string(d->groups[i].members[k]->name));
+		json_array_append_new(groups, json_pack("{s:s, s:o}", "id", d->groups[i].id, "members", members));
+	}
+	return json_pack("{s:s, s:s, s:i, s:I, s:o}", "name", d->name, "role", device_role_name(d->role), "tier", tier_of(d), "links", links, "groups", groups);
+}
+
+json_t *topology_show_json(const struct fabric *f, const struct topology_facts *facts)
+{
+	json_t *devices = json_array(), *links = json_array();
+	for (size_t i = 0; i < f->n_devices; i++) {
+		const struct fabric_device *d = f->devices[i];
+		json_array_append_new(devices, device_json(d));
+		for (size_t k = 0; k < d->n_ports; k++)
+			if (shown_from(d->ports[k]))
+				json_array_append_new(links, link_json(d->ports[k], facts));
+	}
+	return json_pack("{s:s, s:b, s:o, s:o}", "fabric", f->name, "discover", f->discover, "devices", devices, "links", links);
+}
+
+/* --- as text ----------------------------------------------------------------------------------------------------------------- */
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+	return s ? s : "";
+}
+
+static void print_tiers(FILE *out, const json_t *devices)
+{
+	static const char *const roles[] = {"superspine", "spine", "leaf", "other"};
+	for (size_t r = 0; r < rw_countof(roles); r++) {
+		size_t i, n = 0, width = 0;
+		json_t *d;
+		json_array_foreach(devices, i, d) {
+			const char *name = text_of(d, "name");
+			if (strcmp(text_of(d, "role"), roles[r]) != 0)
+				continue;
+			if (n == 0 || width + strlen(name) + 2 > LINE_WIDTH) {
+				width = 14;
+				fprintf(out, n ? "\n%14s" : "  %-10s  ", n ? "" : roles[r]);
+			}
+			width += (size_t)fprintf(out, "%s  ", name);
+			n++;
+		}
+		if (n)
+			putc('\n', out);
+	}
+}
+
+/* Devices that have links to the next tier, and those they lead to: "2" links, "1/2" of them up, "." none. */
+static void print_matrix(FILE *out, const json_t *doc)
+{
+	const json_t *devices = json_object_get(doc, "devices"), *links = json_object_get(doc, "links");
+	const char *upper[MATRIX_COLUMNS];
+	size_t n_upper = 0, rows = 0, i, k, dropped = 0;
+	json_t *d, *l;
+	json_array_foreach(links, k, l) {
+		const char *peer = text_of(l, "peer");
+		size_t at = 0;
+		while (at < n_upper && strcmp(upper[at], peer) != 0)
+			at++;
+		if (strncmp(peer, "host:", 5) == 0 || at < n_upper)
+			continue;
+		if (n_upper == MATRIX_COLUMNS) {
+			dropped++;
+			continue;
+		}
+		for (at = n_upper++; at > 0 && name_compare(upper[at - 1], peer) > 0; at--)
+			upper[at] = upper[at - 1];
+		upper[at] = peer;
+	}
+	if (n_upper == 0)
+		return;
+	fprintf(out, "\n  links %9s", "");
+	for (size_t c = 0; c < n_upper; c++)
+		fprintf(out, " %8.8s", upper[c]);
+	fputs(dropped ? " ...\n" : "\n", out);
+	json_array_foreach(devices, i, d) {
+		unsigned total[MATRIX_COLUMNS] = {0}, up[MATRIX_COLUMNS] = {0}, hosts = 0, any = 0;
+		const char *name = text_of(d, "name");
+		json_array_foreach(links, k, l) {
+			if (strcmp(text_of(l, "device"), name) != 0)
+				continue;
+			hosts += strncmp(text_of(l, "peer"), "host:", 5) == 0;
+			for (size_t c = 0; c < n_upper; c++) {
+				if (strcmp(upper[c], text_of(l, "peer")) != 0)
+					continue;
+				any++;
+				total[c]++;
+				up[c] += strcmp(text_of(l, "state"), "down") != 0;
+			}
+		}
+		if (!any)
+			continue;
+		if (++rows > MATRIX_ROWS) {
+			fputs("  ...\n", out);
+			return;
+		}
+		fprintf(out, "  %-15.15s", name);
+		for (size_t c = 0; c < n_upper; c++) {
+			char cell[32] = ".";
+			if (total[c])
+				snprintf(cell, sizeof(cell), up[c] == total[c] ? "%u" : "%u/%u", up[c], total[c]);
+			fprintf(out, " %8s", cell);
+		}
+		if (hosts)
+			fprintf(out, "   and %u to hosts", hosts);
+		putc('\n', out);
+	}
+}
+
+static void show_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+{
+	const json_t *devices = json_object_get(doc, "devices"), *links = json_object_get(doc, "links");
+	struct view table = *v;
+	if (header) {
+		fprintf(out, "%s: %zu devices, %zu links%s\n", text_of(doc, "fabric"), json_array_size(devices), json_array_size(links),
+			json_is_true(json_object_get(doc, "discover")) ? " (links: discover)" : "");
+		print_tiers(out, devices);
+		print_matrix(out, doc);
+		putc('\n', out);
+	}
+	table.text = NULL;
+	report_print(out, doc, &table, FORMAT_TABLE, header, color);
+}
+
+static const struct column show_columns[] = {
+	{"device", "DEVICE", COL_TEXT, false}, {"port", "PORT", COL_TEXT, false}, {"peer", "PEER", COL_TEXT, false},
+	{"peer_port", "PEER PORT", COL_TEXT, false}, {"speed_bps", "SPEED", COL_BPS, true}, {"state", "STATE", COL_TEXT, false},
+	{"source", "SOURCE", COL_TEXT, false},
+};
+const struct view topology_show_view = {"topology", "links", show_columns, rw_countof(show_columns), show_text,
+	"no links: declare them, or write 'links: discover' and run the agent"};
