@@ -1,0 +1,1 @@
+rw_fuzz(snmp_trap rw_collectors)
