@@ -121,9 +121,9 @@ static void lost_by_report(struct snmp_target *t, enum snmp_report report)
 		[REPORT_SECURITY_LEVEL] = "user %s may not use this security level there: check auth and priv in the credentials and on the agent",
 		[REPORT_TIME_WINDOW] = "requests of user %s are outside of the engine's time window: two agents with one engine id, or a clock that jumps",
 		[REPORT_USER] = "the agent knows no SNMPv3 user %s: check the name, and that it was created for this engine",
-		[REPORT_ENGINE] = "for user %s another engine answers than the one that was discovered: a shared address, or agents with one engine id",
-		[REPORT_DIGEST] = "wrong auth password or auth protocol for SNMPv3 user %s",
-		[REPORT_DECRYPTION] = "wrong priv password or priv protocol for SNMPv3 user %s",
+		[REPORT_ENGINE] = "wrong engine: another engine than the one discovered answers user %s; it is discovered anew. If this comes back, two agents share the address",
+		[REPORT_DIGEST] = "wrong auth password or auth protocol for SNMPv3 user %s: correct auth_file or auth; the file is read again at each try",
+		[REPORT_DECRYPTION] = "wrong priv password or priv protocol for SNMPv3 user %s: correct priv_file or priv; the file is read again at each try",
 	};
 	char text[sizeof(t->state.reason)];
 	const char *user = t->device->snmp->credential->snmp->user, *at = strstr(words[report], "%s");
@@ -146,6 +146,21 @@ static void lost_by_error(struct snmp_target *t, const struct snmp_answer *a)
 		snmp_target_lost(t, "%s: the agent answers with error %d to the most common request (sysUpTime)", snmp_io_peer(t->io), a->error_status);
 }
 
+/* lost_by_silence - SNMP v1/v2c looks the same for a silent host and a wrong community; snmp_io has asked one question more. */
+static void lost_by_silence(struct snmp_target *t, enum snmp_silence silence, const char *timeout)
+{
+	const char *peer = snmp_io_peer(t->io);
+	int tries = t->device->snmp->retries + 1;
+	if (silence == SILENCE_AGENT)
+		snmp_target_lost(t, "%s: wrong community: an agent is there (it answers SNMPv3's discovery), but not to this community. Correct the "
+			"community file, or the agent's access list", peer);
+	else if (silence == SILENCE_LATE)
+		snmp_target_lost(t, "%s: answers come later than %d tries of %s: raise snmp.timeout", peer, tries, timeout);
+	else
+		snmp_target_lost(t, "%s: no answer, %d tries of %s: ping it. If it is there, an access list is in the way, or the community is wrong and "
+			"the agent speaks no SNMPv3", peer, tries, timeout);
+}
+
 void snmp_target_lost_by(struct snmp_target *t, const struct snmp_answer *a)
 {
 	const struct config_snmp_credential *c = t->device->snmp->credential->snmp;
@@ -159,11 +174,13 @@ void snmp_target_lost_by(struct snmp_target *t, const struct snmp_answer *a)
 	case SNMP_IO_TIMEOUT:
 		t->state.timeouts++;
 		unit_duration_text(timeout, sizeof(timeout), t->device->snmp->timeout_ns);
-		if (t->phase != PHASE_IDENT)
+		if (t->phase != PHASE_IDENT && a->silence == SILENCE_AGENT)
+			snmp_target_lost(t, "%s: the engine is there, but requests of user %s stay unanswered since now: see on the agent whether the user, its keys or "
+				"its access changed", peer, c->user);
+		else if (t->phase != PHASE_IDENT)
 			snmp_target_lost(t, "%s: no answer any more, %d tries of %s: the agent, the host or the way to it is gone", peer, tries, timeout);
 		else if (c->version != 3)
-			snmp_target_lost(t, "%s: no answer, %d tries of %s. SNMP v1/v2c looks the same for a silent host, a wrong community and an access list: check "
-				"reachability, the community file, the agent's access list", peer, tries, timeout);
+			lost_by_silence(t, a->silence, timeout);
 		else if (c->priv)
 			snmp_target_lost(t, "%s: the engine was found, but requests of user %s stay unanswered: agents drop a wrong priv password or priv protocol without "
 				"a word", peer, c->user);

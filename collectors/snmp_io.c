@@ -4,7 +4,6 @@
 #include <net-snmp/net-snmp-config.h>
 #include <net-snmp/net-snmp-includes.h>
 #include <net-snmp/library/large_fd_set.h>
-#include <net-snmp/library/snmp_transport.h>
 
 #include <assert.h>
 #include <errno.h>
@@ -17,24 +16,12 @@
 #include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "collectors/snmp_engine.h"
+#include "collectors/snmp_key.h"
 #include "collectors/snmp_library.h"
 #include "collectors/snmp_socket.h"
 
 /* The library compares with a strict "expired before now": asking a little later saves a second round. */
 #define TIMER_SLACK_NS (3 * NS_PER_MS)
-#define DATAGRAM_MAX 65507
-
-/* A password made into a key (RFC 3414 A.2: a megabyte is hashed), once for all agents it is used with. */
-struct usm_key {
-	struct usm_key *next;
-	enum snmp_auth auth; /* the hash */
-	char *password;      /* wiped when the key is there */
-	uint64_t fingerprint;
-	bool busy, ready;
-	struct snmp_ku ku;
-	int rc;
-	unsigned refs;       /* ios, and the work under way */
-};
 
 struct snmp_io {
 	struct loop *loop;
@@ -45,7 +32,8 @@ struct snmp_io {
 	int64_t timeout_ns;
 	enum snmp_auth auth;
 	enum snmp_priv priv;
-	struct usm_key *auth_key, *priv_key; /* NULL = not needed */
+	struct snmp_key *auth_key, *priv_key; /* NULL = not needed */
+	struct snmp_key_waiter key_waiter;
 
 	struct snmp_socket *socket;
 	int fd; /* the socket's, or -1 */
@@ -54,9 +42,9 @@ struct snmp_io {
 	void *session; /* the library's, NULL = not started */
 	netsnmp_large_fd_set set;
 
-	/* v3, before there is a session */
-	struct snmp_io *next_waiting; /* in the list of those that wait for a key */
-	bool waiting, probing;
+	/* engine discovery: v3 before there is a session; later to learn whether, and as whom, an agent is there at all */
+	bool probing;
+	bool heard; /* anything was answered in this session */
 	uint32_t probe_id;
 	int probes;
 	struct snmp_engine engine;
@@ -86,71 +74,12 @@ void snmp_io_init(void)
 	init_snmp("rocewatch");
 }
 
-/* --- the transport: plain send and recv on a connected socket ------------------------------------------------------------ */
-
-static struct snmp_io *io_of(netsnmp_transport *t)
-{
-	struct snmp_io *io;
-	memcpy(&io, t->data, sizeof(io));
-	return io;
-}
-
-static int transport_recv(netsnmp_transport *t, void *buf, int size, void **opaque, int *opaque_n)
-{
-	*opaque = NULL;
-	*opaque_n = 0;
-	ssize_t n = recv(t->sock, buf, (size_t)size, MSG_DONTWAIT);
-	if (n >= 0)
-		return (int)n;
-	if (errno != EAGAIN && errno != EINTR)
-		io_of(t)->failed_errno = errno;
-	return -1;
-}
-
-static int transport_send(netsnmp_transport *t, const void *buf, int size, void **opaque, int *opaque_n)
-{
-	ssize_t n = send(t->sock, buf, (size_t)size, MSG_DONTWAIT);
-	if (n < 0 && errno == ECONNREFUSED) /* the answer to an earlier datagram, told now: this one was not sent */
-		n = send(t->sock, buf, (size_t)size, MSG_DONTWAIT);
-	if (n < 0)
-		io_of(t)->failed_errno = errno;
-	return (int)n;
-}
-
-static int transport_close(netsnmp_transport *t)
-{
-	t->sock = -1; /* the socket is ours and stays */
-	return 0;
-}
-
-static char *transport_text(netsnmp_transport *t, const void *data, int n)
-{
-	return strdup("peer"); /* freed by the library */
-}
-
-static netsnmp_transport *transport_new(struct snmp_io *io)
-{
-	static const oid domain[] = {1, 3, 6, 1, 6, 1, 1}; /* snmpUDPDomain, RFC 3417 */
-	netsnmp_transport *t = rw_calloc(1, sizeof(*t)); /* freed by the library */
-	t->domain = domain;
-	t->domain_length = rw_countof(domain);
-	t->sock = io->fd;
-	t->msgMaxSize = DATAGRAM_MAX;
-	t->data = rw_calloc(1, sizeof(io));
-	t->data_length = sizeof(io);
-	memcpy(t->data, &io, sizeof(io));
-	t->f_recv = transport_recv;
-	t->f_send = transport_send;
-	t->f_close = transport_close;
-	t->f_fmtaddr = transport_text;
-	return t;
-}
-
 /* --- answers ---------------------------------------------------------------------------------------------------------- */
 
 static void io_release(struct snmp_io *io);
 static void probe_read(struct snmp_io *io);
 static void probe_timer(struct snmp_io *io);
+static void probe_begin(struct snmp_io *io);
 
 /* Every way into the library or out to the owner is between enter and leave: the owner may free the io anywhere in between. */
 static void io_enter(struct snmp_io *io)
@@ -209,10 +138,15 @@ static int on_library(int op, netsnmp_session *session, int reqid, netsnmp_pdu *
 		a.v = io->scratch.v;
 		a.error_status = (int)pdu->errstat;
 		a.error_index = (int)pdu->errindex;
+		io->heard = true;
 		if (pdu->command == SNMP_MSG_REPORT)
 			report_of(&a);
 		break;
 	case NETSNMP_CALLBACK_OP_TIMED_OUT:
+		if (io->busy && !io->freed && (io->version == 3 || !io->heard)) {
+			probe_begin(io);
+			return 1;
+		}
 		a.status = SNMP_IO_TIMEOUT;
 		break;
 	case NETSNMP_CALLBACK_OP_RESEND:
@@ -260,112 +194,16 @@ static void on_timer(void *arg)
 		snmp_sess_timeout(io->session); /* sends again, or gives up and calls on_library */
 	if (io->failed_errno && !io->freed)
 		io_failed(io, io->failed_errno);
-	if (io->busy && !io->freed)
+	if (io->busy && !io->probing && !io->freed)
 		loop_timer_start(io->timer, io->timeout_ns + TIMER_SLACK_NS, 0);
 	io_leave(io);
-}
-
-/* --- v3: keys --------------------------------------------------------------------------------------------------------------- */
-
-static struct usm_key *keys;
-static struct snmp_io *waiting; /* for a key */
-
-static void text_wipe(char *s)
-{
-	if (s)
-		explicit_bzero(s, strlen(s));
-	free(s);
-}
-
-static void key_put(struct usm_key *k)
-{
-	if (!k || --k->refs > 0)
-		return;
-	for (struct usm_key **p = &keys; *p; p = &(*p)->next)
-		if (*p == k) {
-			*p = k->next;
-			break;
-		}
-	text_wipe(k->password);
-	explicit_bzero(k, sizeof(*k));
-	free(k);
-}
-
-static struct usm_key *key_get(enum snmp_auth auth, const char *password)
-{
-	static uint64_t seed; /* the list must not tell which of two passwords is which across runs */
-	if (!seed)
-		seed = (uint64_t)wall_now().ns | 1;
-	uint64_t fingerprint = hash_bytes(password, strlen(password), seed);
-	for (struct usm_key *k = keys; k; k = k->next)
-		if (k->auth == auth && k->fingerprint == fingerprint && k->rc == 0) {
-			k->refs++;
-			return k;
-		}
-	struct usm_key *k = rw_calloc(1, sizeof(*k));
-	*k = (struct usm_key){.next = keys, .auth = auth, .password = rw_strdup(password), .fingerprint = fingerprint, .refs = 1};
-	keys = k;
-	return k;
-}
-
-static void key_work(void *arg)
-{
-	struct usm_key *k = arg;
-	k->rc = snmp_ku_make(k->auth, k->password, &k->ku);
-}
-
-static void v3_continue(struct snmp_io *io);
-
-static void key_done(void *arg)
-{
-	struct usm_key *k = arg;
-	k->busy = false;
-	k->ready = true;
-	text_wipe(rw_take(k->password));
-	struct snmp_io *list = waiting;
-	waiting = NULL;
-	while (list) {
-		struct snmp_io *io = list;
-		list = io->next_waiting;
-		io->waiting = false;
-		v3_continue(io); /* those whose key is another one put themselves on the list again */
-	}
-	key_put(k);
-}
-
-/* key_ready - true when it is (or never will be: .rc); else the work is under way. */
-static bool key_ready(struct snmp_io *io, struct usm_key *k)
-{
-	if (!k || k->ready)
-		return true;
-	if (!k->busy) {
-		k->busy = true;
-		k->refs++;
-		if (loop_work(io->loop, key_work, key_done, k) < 0) {
-			k->busy = false;
-			k->refs--;
-			k->rc = -EAGAIN;
-			return true;
-		}
-	}
-	return false;
-}
-
-static void waiting_leave(struct snmp_io *io)
-{
-	for (struct snmp_io **p = &waiting; io->waiting && *p; p = &(*p)->next_waiting)
-		if (*p == io) {
-			*p = io->next_waiting;
-			break;
-		}
-	io->waiting = false;
 }
 
 /* --- sessions ------------------------------------------------------------------------------------------------------------- */
 
 static void session_close(struct snmp_io *io)
 {
-	waiting_leave(io);
+	snmp_key_leave(&io->key_waiter);
 	io->probing = false;
 	if (io->watch)
 		loop_fd_free(io->watch);
@@ -398,7 +236,7 @@ static void user_forget(const netsnmp_session *s)
 
 static void session_v3(struct snmp_io *io, netsnmp_session *s)
 {
-	snmp_session_user(s, io->user, io->auth, io->priv, io->auth_key ? &io->auth_key->ku : NULL, io->priv_key ? &io->priv_key->ku : NULL,
+	snmp_session_user(s, io->user, io->auth, io->priv, snmp_key_value(io->auth_key), snmp_key_value(io->priv_key),
 		io->engine.id, io->engine.n_id);
 	s->contextName = io->context;
 	s->contextNameLen = strlen(io->context);
@@ -422,7 +260,7 @@ static int session_open(struct snmp_io *io, struct err *e)
 	s.timeout = (long)(io->timeout_ns / NS_PER_US);
 	s.callback = on_library;
 	s.callback_magic = io;
-	io->session = snmp_sess_add(&s, transport_new(io), NULL, NULL); /* copies what it needs */
+	io->session = snmp_sess_add(&s, snmp_transport_new(io->fd, &io->failed_errno), NULL, NULL); /* copies what it needs */
 	bool ok = io->session != NULL;
 	if (ok && io->version == 3) {
 		ok = usm_create_user_from_session(snmp_sess_session(io->session)) == SNMPERR_SUCCESS;
@@ -454,10 +292,46 @@ static void probe_send(struct snmp_io *io)
 	loop_timer_start(io->timer, io->timeout_ns, 0);
 }
 
+static void probe_begin(struct snmp_io *io)
+{
+	io->probing = true;
+	io->probes = 0;
+	io->probe_id = (uint32_t)hash_u64((uint64_t)loop_now(io->loop).ns ^ (uint64_t)(uintptr_t)io) & 0x3fffffff;
+	io->probe_id |= 1;
+	probe_send(io);
+}
+
+/* silence_tell - what the discovery after an unanswered request has shown. */
+static void silence_tell(struct snmp_io *io, struct snmp_answer a)
+{
+	io->probing = false;
+	a.detail = "";
+	io_enter(io);
+	io_answer(io, &a);
+	io_leave(io);
+}
+
+static void silence_read(struct snmp_io *io, const uint8_t *p, size_t n)
+{
+	struct snmp_engine now;
+	int rc = snmp_engine_answer(p, n, io->probe_id, &now);
+	bool same = rc == 0 && now.n_id == io->engine.n_id && memcmp(now.id, io->engine.id, now.n_id) == 0;
+	if (io->version == 3 && rc == 0 && !same)
+		silence_tell(io, (struct snmp_answer){.status = SNMP_IO_REPORT, .report = REPORT_ENGINE});
+	else if (rc == 0 || rc == -EPROTO)
+		silence_tell(io, (struct snmp_answer){.status = SNMP_IO_TIMEOUT, .silence = SILENCE_AGENT});
+	else if (rc == -EBADMSG && io->version != 3) /* what the request waited for */
+		silence_tell(io, (struct snmp_answer){.status = SNMP_IO_TIMEOUT, .silence = SILENCE_LATE});
+}
+
 static void probe_timer(struct snmp_io *io)
 {
 	if (io->probes <= io->retries) {
 		probe_send(io);
+		return;
+	}
+	if (io->session) {
+		silence_tell(io, (struct snmp_answer){.status = SNMP_IO_TIMEOUT});
 		return;
 	}
 	char why[256], each[32];
@@ -472,7 +346,19 @@ static void probe_read(struct snmp_io *io)
 	uint8_t buf[2048];
 	char why[200];
 	ssize_t n = recv(io->fd, buf, sizeof(buf), MSG_DONTWAIT);
-	if (n < 0 && errno != EAGAIN && errno != EINTR) {
+	bool failed = n < 0 && errno != EAGAIN && errno != EINTR;
+	if (failed && io->session) {
+		io->probing = false;
+		io_enter(io);
+		io_failed(io, errno);
+		io_leave(io);
+		return;
+	}
+	if (n >= 0 && io->session) {
+		silence_read(io, buf, (size_t)n);
+		return;
+	}
+	if (failed) {
 		snprintf(why, sizeof(why), errno == ECONNREFUSED ? "%s: connection refused: the host is there, but no SNMP agent listens on this port. "
 			"Start it, or correct snmp.address%.0s" : "%s: %s", snmp_socket_peer(io->socket), strerror(errno));
 		ready_tell(io, -errno, why);
@@ -494,17 +380,16 @@ static void probe_read(struct snmp_io *io)
 }
 
 /* v3_continue - from a connected socket to a session: the keys, then the engine. */
-static void v3_continue(struct snmp_io *io)
+static void v3_continue(void *arg)
 {
-	bool auth = key_ready(io, io->auth_key), priv = key_ready(io, io->priv_key);
+	struct snmp_io *io = arg;
+	bool auth = snmp_key_ready(io->auth_key, io->loop), priv = snmp_key_ready(io->priv_key, io->loop);
 	struct err e = {0};
 	if (!auth || !priv) {
-		io->waiting = true;
-		io->next_waiting = waiting;
-		waiting = io;
+		snmp_key_wait(&io->key_waiter);
 		return;
 	}
-	if ((io->auth_key && io->auth_key->rc < 0) || (io->priv_key && io->priv_key->rc < 0)) {
+	if (snmp_key_error(io->auth_key) < 0 || snmp_key_error(io->priv_key) < 0) {
 		ready_tell(io, -EINVAL, "the SNMPv3 password cannot be made into a key: this library lacks the protocol");
 		return;
 	}
@@ -513,11 +398,7 @@ static void v3_continue(struct snmp_io *io)
 		ready_tell(io, rc, e.text);
 		return;
 	}
-	io->probing = true;
-	io->probes = 0;
-	io->probe_id = (uint32_t)hash_u64((uint64_t)loop_now(io->loop).ns ^ (uint64_t)(uintptr_t)io) & 0x3fffffff;
-	io->probe_id |= 1;
-	probe_send(io);
+	probe_begin(io);
 }
 
 /* --- start ---------------------------------------------------------------------------------------------------------------- */
@@ -548,16 +429,11 @@ static void on_connected(void *arg, int rc, const char *why)
 		ready_tell(io, rc, why);
 }
 
-static void v3_begin(void *arg)
-{
-	v3_continue(arg);
-}
-
 int snmp_io_start(struct snmp_io *io, struct err *e)
 {
 	assert(io->depth == 0);
 	loop_timer_stop(io->timer);
-	io->busy = false;
+	io->busy = io->heard = false;
 	session_close(io);
 	int rc = snmp_socket_connect(io->socket, e);
 	if (rc == 0)
@@ -575,7 +451,7 @@ int snmp_io_start(struct snmp_io *io, struct err *e)
 
 static int v3_options(struct snmp_io *io, const struct snmp_io_options *o, struct err *e)
 {
-	struct { const char *what, *password; bool wanted; struct usm_key **to; } rows[] = {
+	struct { const char *what, *password; bool wanted; struct snmp_key **to; } rows[] = {
 		{"auth", o->auth_password, o->auth != SNMP_AUTH_NONE, &io->auth_key},
 		{"priv", o->priv_password, o->priv != SNMP_PRIV_NONE, &io->priv_key},
 	};
@@ -592,7 +468,7 @@ static int v3_options(struct snmp_io *io, const struct snmp_io_options *o, struc
 		if (!rows[i].password || strlen(rows[i].password) < USM_LENGTH_P_MIN)
 			return err_set(e, -EINVAL, "the %s password of SNMPv3 user %s is shorter than %d characters (RFC 3414)", rows[i].what, o->user,
 				USM_LENGTH_P_MIN);
-		*rows[i].to = key_get(o->auth, rows[i].password);
+		*rows[i].to = snmp_key_get(o->auth, rows[i].password);
 	}
 	return 0;
 }
@@ -607,7 +483,8 @@ int snmp_io_new(struct loop *l, const struct snmp_io_options *o, const struct sn
 	netsnmp_large_fd_set_init(&io->set, 64);
 	NETSNMP_LARGE_FD_ZERO(&io->set);
 	io->timer = loop_timer_new(l, on_timer, io);
-	io->begin = loop_timer_new(l, v3_begin, io);
+	io->key_waiter = (struct snmp_key_waiter){.done = v3_continue, .arg = io};
+	io->begin = loop_timer_new(l, v3_continue, io);
 	int rc = o->version == 3 ? v3_options(io, o, e) : 0;
 	if (rc == 0)
 		rc = snmp_socket_new(l, o->host, o->port, o->source, o->netns, on_connected, io, &io->socket, e);
@@ -626,9 +503,11 @@ static void io_release(struct snmp_io *io)
 	loop_timer_free(io->timer);
 	loop_timer_free(io->begin);
 	netsnmp_large_fd_set_cleanup(&io->set);
-	key_put(io->auth_key);
-	key_put(io->priv_key);
-	text_wipe(io->community);
+	snmp_key_put(io->auth_key);
+	snmp_key_put(io->priv_key);
+	if (io->community)
+		explicit_bzero(io->community, strlen(io->community));
+	free(io->community);
 	free(io->user);
 	free(io->context);
 	snmp_scratch_done(&io->scratch);
@@ -642,7 +521,7 @@ void snmp_io_free(struct snmp_io *io)
 	loop_timer_stop(io->timer);
 	loop_timer_stop(io->begin);
 	io->busy = false;
-	waiting_leave(io);
+	snmp_key_leave(&io->key_waiter);
 	if (io->depth > 0)
 		io->freed = true;
 	else

@@ -37,7 +37,7 @@ struct snmp_io_options { /* strings are copied */
 
 enum snmp_io_status {
 	SNMP_IO_OK,
-	SNMP_IO_TIMEOUT,     /* silence after all retries; the session is still good */
+	SNMP_IO_TIMEOUT,     /* silence after all retries; the session is still good. See .silence */
 	SNMP_IO_REFUSED,     /* ICMP port unreachable: start again */
 	SNMP_IO_UNREACHABLE, /* no route, or forbidden: .error_number; start again */
 	SNMP_IO_REPORT,      /* the v3 engine refuses: .report; start again */
@@ -47,8 +47,21 @@ enum snmp_io_status {
 /* usmStats, RFC 3414 section 5; the numbers are the arcs. */
 enum snmp_report { REPORT_OTHER, REPORT_SECURITY_LEVEL, REPORT_TIME_WINDOW, REPORT_USER, REPORT_ENGINE, REPORT_DIGEST, REPORT_DECRYPTION };
 
+/*
+ * Silence is asked about once more: by SNMPv3 engine discovery, which needs no user and which an agent answers to everybody it talks
+ * to (RFC 3414 section 4; net-snmp does even without any user). An answer proves that an agent is there and reachable. In v1 and v2c,
+ * in a session that was never answered, what it does not accept is then the community; in v3 it tells whether the engine is still the
+ * same, which the library keeps to itself. No answer proves nothing: an agent may not speak SNMPv3.
+ */
+enum snmp_silence {
+	SILENCE_UNKNOWN, /* nothing came to anything, or (v1, v2c) the session was answered before */
+	SILENCE_AGENT,   /* the agent is there: it answered the discovery, in v3 as the engine that we know */
+	SILENCE_LATE,    /* v1, v2c: an answer came after all retries were over */
+};
+
 struct snmp_answer { /* lent for the call */
 	enum snmp_io_status status;
+	enum snmp_silence silence; /* of TIMEOUT */
 	enum snmp_report report;
 	int error_status, error_index; /* of the PDU (RFC 3416): 0 = noError, 1 = tooBig, 2 = noSuchName; index is 1-based */
 	int error_number;              /* errno of UNREACHABLE */

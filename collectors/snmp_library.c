@@ -3,10 +3,12 @@
 
 #include <net-snmp/net-snmp-config.h>
 #include <net-snmp/net-snmp-includes.h>
+#include <net-snmp/library/snmp_transport.h>
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include "agent/base/cleanup.h"
 
 /* --- varbinds ------------------------------------------------------------------------------------------------------- */
@@ -100,6 +102,68 @@ void snmp_scratch_done(struct snmp_scratch *s)
 	free(s->v);
 	free(s->arcs);
 	*s = (struct snmp_scratch){0};
+}
+
+/* --- the transport: plain send and recv on a connected socket ------------------------------------------------------------ */
+
+#define DATAGRAM_MAX 65507
+
+static void failed(netsnmp_transport *t, int error)
+{
+	int *to;
+	memcpy(&to, t->data, sizeof(to));
+	*to = error;
+}
+
+static int transport_recv(netsnmp_transport *t, void *buf, int size, void **opaque, int *opaque_n)
+{
+	*opaque = NULL;
+	*opaque_n = 0;
+	ssize_t n = recv(t->sock, buf, (size_t)size, MSG_DONTWAIT);
+	if (n >= 0)
+		return (int)n;
+	if (errno != EAGAIN && errno != EINTR)
+		failed(t, errno);
+	return -1;
+}
+
+static int transport_send(netsnmp_transport *t, const void *buf, int size, void **opaque, int *opaque_n)
+{
+	ssize_t n = send(t->sock, buf, (size_t)size, MSG_DONTWAIT);
+	if (n < 0 && errno == ECONNREFUSED) /* the answer to an earlier datagram, told now: this one was not sent */
+		n = send(t->sock, buf, (size_t)size, MSG_DONTWAIT);
+	if (n < 0)
+		failed(t, errno);
+	return (int)n;
+}
+
+static int transport_close(netsnmp_transport *t)
+{
+	t->sock = -1; /* the socket is its owner's and stays */
+	return 0;
+}
+
+static char *transport_text(netsnmp_transport *t, const void *data, int n)
+{
+	return strdup("peer"); /* freed by the library */
+}
+
+struct netsnmp_transport_s *snmp_transport_new(int fd, int *failed_errno)
+{
+	static const oid domain[] = {1, 3, 6, 1, 6, 1, 1}; /* snmpUDPDomain, RFC 3417 */
+	netsnmp_transport *t = rw_calloc(1, sizeof(*t)); /* freed by the library */
+	t->domain = domain;
+	t->domain_length = rw_countof(domain);
+	t->sock = fd;
+	t->msgMaxSize = DATAGRAM_MAX;
+	t->data = rw_calloc(1, sizeof(failed_errno));
+	t->data_length = sizeof(failed_errno);
+	memcpy(t->data, &failed_errno, sizeof(failed_errno));
+	t->f_recv = transport_recv;
+	t->f_send = transport_send;
+	t->f_close = transport_close;
+	t->f_fmtaddr = transport_text;
+	return t;
 }
 
 /* --- users of SNMPv3 -------------------------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 
 struct snmp_pdu;
 struct snmp_session;
+struct netsnmp_transport_s;
 
 struct snmp_scratch { /* zeroed to begin with; grows to the largest PDU */
 	struct snmp_varbind *v;
@@ -21,6 +22,10 @@ struct snmp_scratch { /* zeroed to begin with; grows to the largest PDU */
 /* snmp_scratch_fill - the varbinds of @pdu into s->v; strings stay in the library's PDU. Returns how many. */
 size_t snmp_scratch_fill(struct snmp_scratch *s, const struct snmp_pdu *pdu);
 void snmp_scratch_done(struct snmp_scratch *s);
+
+/* snmp_transport_new - the library's way over a connected UDP socket, which stays its owner's; what the socket says is put into
+ * @failed_errno, which must live as long. Owned by the session it is given to. */
+struct netsnmp_transport_s *snmp_transport_new(int fd, int *failed_errno);
 
 #define SNMP_KU_MAX 64
 struct snmp_ku { /* a password made into a key (RFC 3414 A.2: a megabyte is hashed), not yet of one engine; wipe after use */

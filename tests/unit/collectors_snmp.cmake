@@ -1,6 +1,7 @@
 add_library(snmp_world STATIC snmp_world.c)
 target_link_libraries(snmp_world PUBLIC rw_collectors PkgConfig::CMOCKA)
 rw_unit(snmp snmp_world)
+rw_unit(snmp_reason snmp_world)
 rw_unit(snmp_rows rw_collectors)
 rw_unit(collector rw_collectors)
 rw_unit(profile rw_config)
