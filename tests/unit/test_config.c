@@ -69,6 +69,7 @@ static const char full[] =
 	"analyzers:\n"
 	"  imbalance: { warn: 30%, window: 10s, label: \"a # b\" }\n"
 	"tuning: { min_evidence: 2h, min_coverage: 90% }\n"
+	"traps: { listen: \"127.0.0.1:1162\", credentials: [v2-lab] }\n"
 	"http: { listen: \"[::1]:9421\" }\n"
 	"alerts: { alertmanager: { url: \"http://127.0.0.1:9093\" } }\n"
 	"user: rocewatch\n"
@@ -169,6 +170,10 @@ static void test_full(void **state)
 	assert_string_equal(o->label, "a # b");
 	assert_null(config_options(c, "analyzers", "other"));
 	assert_string_equal(c->http_listen, "[::1]:9421");
+	assert_string_equal(c->traps->address, "127.0.0.1");
+	assert_int_equal(c->traps->port, 1162);
+	assert_int_equal(c->traps->n_credentials, 1);
+	assert_string_equal(c->traps->credentials[0]->name, "v2-lab");
 	assert_string_equal(c->alertmanager_url, "http://127.0.0.1:9093");
 	assert_int_equal(c->tuning.min_evidence_ns, 7200000000000);
 	config_free(c);

@@ -23,12 +23,14 @@
 #include "agent/doctor.h"
 #include "agent/health.h"
 #include "config/config.h"
+#include "db/series.h"
 
 #define DEADLINE_NS (60 * NS_PER_S)
 
 struct place {
 	char dir[64], config[96], db[96], out[96], community[96];
 	struct world_agent good;
+	uint16_t traps;
 	pid_t agent;
 };
 
@@ -42,8 +44,9 @@ static void put_config(const struct place *p, uint16_t good, uint16_t dead)
 		"defaults: { interval: 500ms, timeout: 300ms }\n"
 		"devices:\n"
 		"  - { name: good, role: leaf, snmp: { address: \"127.0.0.1:%u\", credentials: c } }\n"
-		"  - { name: dead, role: leaf, snmp: { address: \"127.0.0.1:%u\", credentials: c } }\n"
-		"capture:\n  - { name: mirror, interface: rw-not-there }\n", p->db, p->community, good, dead);
+		"  - { name: dead, role: leaf, snmp: { address: \"127.0.0.2:%u\", credentials: c } }\n"
+		"capture:\n  - { name: mirror, interface: rw-not-there }\n"
+		"traps: { listen: \"127.0.0.1:%u\", credentials: [c] }\n", p->db, p->community, good, dead, p->traps);
 	assert_int_equal(fclose(f), 0);
 	f = fopen(p->community, "w");
 	assert_non_null(f);
@@ -162,12 +165,56 @@ static int teardown(void **state)
 	return rc;
 }
 
+static int take_event(void *arg, int n, char *const *v, char *const *names)
+{
+	*(bool *)arg = v[0] && strlen(v[0]) == strlen("2026-11-21T08:01:12.293Z");
+	return 0;
+}
+
+/* A linkDown from the good one: in the view "events", with device, port and time. One with a wrong community: dropped and told. */
+static void look_at_traps(const struct place *p)
+{
+	static const struct { const char *community; } sent[] = {{"secret"}, {"guess"}};
+	bool there = false;
+	struct err e = {0};
+	for (size_t i = 0; i < rw_countof(sent); i++) {
+		char line[512];
+		snprintf(line, sizeof(line), "SNMP_PERSISTENT_DIR=%s MIBS= snmptrap -v2c -c %s 127.0.0.1:%u '' 1.3.6.1.6.3.1.1.5.3 1.3.6.1.2.1.2.2.1.1.1 i 1 "
+			">/dev/null 2>&1", p->good.dir, sent[i].community, p->traps);
+		assert_int_equal(system(line), 0);
+	}
+	int64_t until = mono_now().ns + DEADLINE_NS;
+	while (!there && mono_now().ns < until) {
+		struct series_db *db;
+		assert_int_equal(series_db_open(p->db, &db, &e), 0);
+		int rc = series_db_sql(db, "SELECT time FROM events WHERE kind='link_down' AND device='good' AND port='lo' AND text LIKE 'linkDown%'", take_event,
+			&there, &e);
+		series_db_close(db);
+		if (rc < 0)
+			fail_msg("%s", e.text);
+		poll(NULL, 0, 50);
+	}
+	assert_true(there);
+	for (bool told = false; !told; poll(NULL, 0, 100)) {
+		int code;
+		json_t *doc = doctor_json(p, &code);
+		const json_t *todo = row(doc, "todo", "subject", "traps"), *t = json_object_get(doc, "traps");
+		told = todo && number_of(t, "events") == 1 && number_of(t, "wrong_credential") == 1;
+		if (told)
+			assert_non_null(strstr(text_of(todo, "do"), "traps.credentials"));
+		json_decref(doc);
+		if (mono_now().ns > until)
+			fail_msg("the doctor does not tell of the wrong community");
+	}
+}
+
 static void test_live(void **state)
 {
 	struct place *p = *state;
 	int code;
 	rw_cleanup(freep) char *table = NULL;
 	agent_start(&p->good, "udp:127.0.0.1", free_port(AF_INET), "rocommunity secret\n");
+	p->traps = free_port(AF_INET);
 	put_config(p, p->good.port, free_port(AF_INET));
 	p->agent = launch(p);
 	json_t *doc = wait_settled(p, &code);
@@ -207,6 +254,8 @@ static void test_live(void **state)
 	for (size_t i = 0; i < rw_countof(words); i++)
 		if (!strstr(table, words[i]))
 			fail_msg("'%s' is not in:\n%s", words[i], table);
+
+	look_at_traps(p);
 
 	/* the agent goes: nothing that it said is shown as if it still held */
 	kill(p->agent, SIGTERM);
