@@ -494,14 +494,16 @@ static json_t *read_file(const char *file, int *ret_rc)
 	struct err e = {0};
 	rw_cleanup(readerp) struct pcap_reader *r = NULL;
 	int rc = pcap_reader_open(file, &r, &e);
-	if (rc < 0) {
+	/* A file that ends within its header is a truncated one like others: the report of nothing. */
+	bool headless = rc == -EBADMSG;
+	if (rc < 0 && !headless) {
 		complain_file(file, &e);
 		*ret_rc = rc;
 		return NULL;
 	}
 	rw_cleanup(analysis_freep) struct analysis *a = analysis_new();
 	struct pcap_record record;
-	while ((rc = pcap_reader_next(r, &record, &e)) > 0) {
+	while (r && (rc = pcap_reader_next(r, &record, &e)) > 0) {
 		struct roce_packet p;
 		roce_parse(record.link, record.p, record.n, record.wire, ROCE_CHECK_ICRC, &p);
 		analysis_packet(a, &p, record.t_ns);
@@ -510,7 +512,7 @@ static json_t *read_file(const char *file, int *ret_rc)
 	if (rc < 0) {
 		complain_file(file, &e);
 		*ret_rc = rc;
-		put(json_object_get(d, "errors"), rc == -ENODATA ? "truncated_file" : rc == -EBADMSG ? "damaged_file" : "read_failed", 1);
+		put(json_object_get(d, "errors"), rc == -ENODATA || headless ? "truncated_file" : rc == -EBADMSG ? "damaged_file" : "read_failed", 1);
 	}
 	return d;
 }

@@ -325,7 +325,7 @@ static int begin(struct pcap_reader *r, struct err *e)
 		return err_set(e, -EINVAL, "not a capture file (expected pcap or pcapng)");
 	got = need(r, PCAP_HEAD);
 	if (got <= 0)
-		return err_set(e, got < 0 ? got : -ENODATA, "truncated: the file ends within its header");
+		return err_set(e, got < 0 ? got : -EBADMSG, "truncated: the file ends within its header");
 	if (u16(r, r->at + 4) != 2)
 		return err_set(e, -EINVAL, "pcap of version %u, expected 2", u16(r, r->at + 4));
 	pcap_begin(r, magic);

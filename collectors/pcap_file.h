@@ -29,7 +29,8 @@ struct pcap_record {
 };
 
 /*
- * pcap_reader_open   - "-" is standard input. 0; -ENOENT, -EACCES, -EISDIR, -ENODATA (empty), -EINVAL (not a capture), @e says it in words.
+ * pcap_reader_open   - "-" is standard input. 0; -ENOENT, -EACCES, -EISDIR, -ENODATA (empty), -EBADMSG (ends within its header), -EINVAL (not a
+ *                      capture), @e says it in words.
  * pcap_reader_memory - over bytes that stay the caller's.
  */
 int pcap_reader_open(const char *path, struct pcap_reader **ret, struct err *e);

@@ -354,9 +354,8 @@ static void parse_mac_control(struct frame *f, struct roce_packet *p)
 		p->kind = PACKET_PAUSE;
 		p->time[0] = bytes_be16(&f->b);
 	}
-	if (!bytes_ok(&f->b)) {
-		bad(p, ROCE_MAC_CONTROL);
-	}
+	if (!bytes_ok(&f->b))
+		bad(p, f->cut ? ROCE_CUT_BY_SNAPLEN : ROCE_MAC_CONTROL);
 }
 
 static void parse_type(struct frame *f, struct roce_packet *p, unsigned type)

@@ -70,6 +70,10 @@ def refusals(program, folder):
         done = subprocess.run([program, "pcap", "--format", "json"] + args, capture_output=True, text=True)
         assert done.returncode == code and says in done.stderr and not done.stdout, (args, done)
         assert code == 2 or done.stderr.count("\n") == 1, (args, done.stderr)
+    head = os.path.join(folder, "head.pcap")
+    open(head, "wb").write(open(good, "rb").read(20))
+    done = subprocess.run([program, "pcap", "--format", "json", head], capture_output=True, text=True)
+    assert done.returncode == 1 and json.loads(done.stdout)["errors"] == {"truncated_file": 1} and "within its header" in done.stderr, done
     done = subprocess.run([program, "pcap", "--format", "json", good, note, good], capture_output=True, text=True)
     assert done.returncode == 1 and len(json.loads(done.stdout)["captures"]) == 2, done
     done = subprocess.run([program, "pcap", "--format", "csv", good], capture_output=True, text=True)
