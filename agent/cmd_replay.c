@@ -48,8 +48,10 @@ struct replay {
 	struct ledger *ledger;
 	struct pipeline *pipeline;
 	struct history_seen seen;
-	bool out_made;
+	bool out_made, usage; /* usage: what is wrong is on the command line */
 };
+
+#define AROUND_SPAN_NS (15 * 60 * NS_PER_S) /* as for every command (context.c) */
 
 /* --- what to read ---------------------------------------------------------------------------------------------------------- */
 
@@ -139,13 +141,33 @@ static int apply_sets(struct replay *r, const char *const *set, struct err *e)
 	return 0;
 }
 
+static int parse_around(struct replay *r, int64_t newest_ns, struct err *e)
+{
+	int64_t span_ns = AROUND_SPAN_NS;
+	struct err why = {0};
+	wall_t t;
+	if (r->g->since || r->g->until)
+		return err_set(e, -EINVAL, "--around goes with --span, not with --since or --until");
+	if (r->g->span && unit_duration(r->g->span, &span_ns, &why) < 0)
+		return err_set(e, -EINVAL, "--span: %s", why.text);
+	if (wall_parse(r->g->around, (wall_t){newest_ns}, &t) != 0)
+		return err_set(e, -EINVAL, "--around: read '%.60s', expected a time such as 2026-11-21T03:00:00Z or 24h", r->g->around);
+	if (span_ns <= 0 || __builtin_sub_overflow(t.ns, span_ns, &r->from_ns) || __builtin_add_overflow(t.ns, span_ns, &r->to_ns))
+		return err_set(e, -EINVAL, "--span: read '%.60s', expected a duration such as 10m", r->g->span);
+	r->usage = false;
+	return 0;
+}
+
 static int parse_times(struct replay *r, int64_t newest_ns, struct err *e)
 {
 	const struct { const char *option, *text; int64_t *ret; } times[] = {
 		{"--since", r->g->since, &r->from_ns}, {"--until", r->g->until, &r->to_ns},
 	};
+	r->usage = true;
+	if (r->g->span && !r->g->around)
+		return err_set(e, -EINVAL, "--span goes with --around");
 	if (r->g->around)
-		return err_set(e, -EINVAL, "--around: replay wants --since and --until");
+		return parse_around(r, newest_ns, e);
 	for (size_t k = 0; k < rw_countof(times); k++) {
 		wall_t t;
 		if (!times[k].text)
@@ -156,6 +178,7 @@ static int parse_times(struct replay *r, int64_t newest_ns, struct err *e)
 	}
 	if (r->from_ns && r->to_ns && r->from_ns >= r->to_ns)
 		return err_set(e, -EINVAL, "--since is not before --until");
+	r->usage = false;
 	return 0;
 }
 
@@ -180,6 +203,16 @@ static bool anything_polled(const struct config *c)
 	return false;
 }
 
+/* Samples of a device that the fabric does not have are kept and judged by nobody: most likely one of the two is misspelt. */
+static void warn_unknown_devices(const struct replay *r)
+{
+	for (uint32_t id = 1; id <= entities_count(r->entities) && !r->g->quiet; id++) {
+		const struct entity *e = entity_get(r->entities, id);
+		if (e && !*e->port && e->priority == PRIO_NONE && !fabric_device(r->config->fabric, e->device))
+			fprintf(stderr, "%s: warning: samples of device '%s', which the fabric does not have: they are not judged\n", r->samples_path, e->device);
+	}
+}
+
 static int read_case(struct replay *r, struct err *e)
 {
 	int rc = replay_read(r->samples_path, r->entities, &r->samples, e);
@@ -187,6 +220,7 @@ static int read_case(struct replay *r, struct err *e)
 		return rc;
 	if (r->samples.n == 0)
 		return err_at(e, -ENODATA, r->samples_path, 0, 0, "holds no samples");
+	warn_unknown_devices(r);
 	rc = parse_times(r, r->samples.v[r->samples.n - 1].t_ns, e);
 	if (rc != 0)
 		return rc;
@@ -387,6 +421,8 @@ static int run(struct command_args *a)
 			err_set(&e, rc, "the result could not be written: %s", strerror(-rc));
 		exit_code = EXIT_FAILED;
 	}
+	if (rc != 0 && r.usage)
+		exit_code = EXIT_USAGE;
 	if (rc != 0)
 		err_print(stderr, &e);
 	replay_done(&r, rc);

@@ -98,6 +98,8 @@ def main():
     shuffled = rows + rows[100:140]
     random.Random(1).shuffle(shuffled)
     case("unordered", "the lines of skew shuffled, 40 of them twice: the same incident", shuffled)
+    case("misspelt", "half of the samples belong to a device that the fabric does not have: said, and the rest is judged",
+         [r.replace("\tleaf2\t", "\tlaef2\t") for r in lines(skewed(300, 480), end=600)])
     broken = lines(skewed(300, 1200), end=120)
     broken[9] = broken[9].replace("port.out_octets", "port.out_octet")
     case("bad_metric", "a metric that does not exist: refused whole, with its place", broken)
