@@ -24,7 +24,8 @@ char *doc_pct(char *buf, size_t size, double ratio)
 	if (isnan(ratio))
 		snprintf(buf, size, "-");
 	else
-		snprintf(buf, size, "%.*f %%", fabs(ratio) < 0.0995 ? 1 : 0, 100 * ratio);
+		/* a tenth below 100 %: 19.8 % must not read as the 20 % it is held against */
+		snprintf(buf, size, "%.*f %%", fabs(ratio) < 0.9995 ? 1 : 0, 100 * ratio);
 	return buf;
 }
 
@@ -278,11 +279,12 @@ static void paths_line(FILE *out, const json_t *doc)
 			const json_t *m = json_array_get(members, k);
 			if (str_eq(doc_text(m, "link"), "up"))
 				continue;
-			fprintf(out, "%s %s %s %s: %s", any ? ";" : "paths:", doc_text(g, "device"), doc_text(g, "group"), doc_text(m, "port"), doc_text(m, "link"));
+			fprintf(out, "%s %s %s %s: %s%s", any ? ";" : "paths:", doc_text(g, "device"), doc_text(g, "group"), doc_text(m, "port"),
+				doc_text(m, "link"), str_eq(doc_text(m, "link"), "down") ? " (missing path)" : "");
 			any = true;
 		}
 	}
-	fprintf(out, "%s\n", any ? " (missing path)" : "paths: every member of every group is up");
+	fprintf(out, "%s\n", any ? "" : "paths: every member of every group is up");
 }
 
 void spine_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)

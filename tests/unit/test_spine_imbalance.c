@@ -196,6 +196,26 @@ static char *printed(const json_t *doc, const struct view *v, enum report_format
 	return buf;
 }
 
+/* What is just within the limit must not read as if it had reached it; and no data is no missing path. */
+static void prints_tenths(void **state)
+{
+	struct spine_imbalance *s = spine_imbalance_new(&options);
+	for (int w = 0; w < 5; w++)
+		add(s, "leaf1", w, 0.599, 0.401, NAN, ECMP_EVEN);
+	json_t *doc = spine_imbalance_json(s, &fabric, 0, 5 * WINDOW_NS);
+	rw_cleanup(freep) char *table = printed(doc, &spine_imbalance_view, FORMAT_TABLE);
+	if (!strstr(table, "19.8 %"))
+		fail_msg("%s", table);
+	json_object_set_new(json_array_get(json_object_get(json_array_get(json_object_get(doc, "groups"), 0), "members"), 1), "link", json_string("no data"));
+	rw_cleanup(freep) char *gap = printed(doc, &spine_imbalance_view, FORMAT_TABLE);
+	assert_non_null(strstr(gap, "Ethernet50: no data\n"));
+	json_object_set_new(json_array_get(json_object_get(json_array_get(json_object_get(doc, "groups"), 0), "members"), 1), "link", json_string("down"));
+	rw_cleanup(freep) char *down = printed(doc, &spine_imbalance_view, FORMAT_TABLE);
+	assert_non_null(strstr(down, "Ethernet50: down (missing path)"));
+	json_decref(doc);
+	spine_imbalance_free(s);
+}
+
 static void prints_names(void **state)
 {
 	struct spine_imbalance *s = spine_imbalance_new(&options);
@@ -255,7 +275,7 @@ int main(void)
 		cmocka_unit_test(verdicts),
 		cmocka_unit_test(a_place_that_moves_is_not_persistent),
 		cmocka_unit_test(nothing_at_all),
-		cmocka_unit_test(prints_names),
+		cmocka_unit_test(prints_tenths), cmocka_unit_test(prints_names),
 		cmocka_unit_test(ranges),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
