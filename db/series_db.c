@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
@@ -142,6 +143,7 @@ static int open_immutable(struct series_db *d)
 static int open_db(struct series_db *d, struct err *e)
 {
 	int version, r, rc;
+	struct stat st;
 
 	if (strstr(d->path, "://"))
 		return err_set(e, -EINVAL, "the database %s is a URL; this version reads SQLite files only, give a path", d->path);
@@ -150,6 +152,8 @@ static int open_db(struct series_db *d, struct err *e)
 		return err_set(e, error, "cannot open the database %s: %s%s", d->path, strerror(-error),
 			error == -ENOENT ? "; 'rocewatch agent' or 'rocewatch replay --db' makes one" : "");
 	}
+	if (stat(d->path, &st) == 0 && S_ISDIR(st.st_mode)) /* SQLite would speak of an I/O error */
+		return err_set(e, -EISDIR, "cannot open the database %s: it is a directory, expected a file", d->path);
 	rc = sqlite3_open_v2(d->path, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc == SQLITE_OK) {
 		sqlite3_busy_timeout(d->db, BUSY_MS);

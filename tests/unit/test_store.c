@@ -523,6 +523,7 @@ static void strange_files(void **state)
 
 	world_init(&w);
 	assert_int_equal(series_db_open(w.path, &d, &e), -ENOENT);
+	assert_int_equal(series_db_open("/", &d, &e), -EISDIR);
 	put_file(w.path, text, sizeof(text) - 1, 0);
 	assert_int_equal(open_file(w.path, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "not a SQLite database"));
