@@ -4,6 +4,10 @@
  * Two steps, since capabilities are per thread and the store starts one: before any thread, everything goes that is not needed to
  * get ready; when store, socket and captures are open, the user is changed and only what opening a capture or entering a network
  * namespace again needs is kept: CAP_NET_RAW with a capture, CAP_SYS_ADMIN when a capture or target lives in another namespace.
+ *
+ * Changing the user takes the capabilities of every thread (the kernel does, and only the thread that asks may keep some). Where there is no
+ * user to change to nothing would, so then all is given up in the first step, before there is a second thread. One thing may have to stay:
+ * CAP_DAC_OVERRIDE, when we are root and the store, the socket or a secret belongs to somebody else; that is warned of, with the remedy.
  */
 #ifndef RW_AGENT_PRIVILEGE_H
 #define RW_AGENT_PRIVILEGE_H

@@ -2,7 +2,9 @@
  * test_agent - the whole process, forked: start, reload (good, unchanged, broken), the lock, an ordered stop, and kill -9 again and again.
  * The only target is a port on loopback where nobody answers; what counts here is that the agent lives with that.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -79,6 +81,8 @@ static int teardown(void **state)
 		snprintf(path, sizeof(path), "%s/%s", p->dir, names[k]);
 		unlink(path);
 	}
+	if (getenv("RW_TEST_NETNS") && system("ip netns del $RW_TEST_NETNS 2>/dev/null") == 0)
+		unsetenv("RW_TEST_NETNS");
 	int rc = rmdir(p->dir);
 	free(p);
 	return rc;
@@ -206,10 +210,143 @@ static void test_killed(void **state)
 	assert_string_equal(text, "1"); /* the same one is stored once, however often the agent starts */
 }
 
+/* --- rights: what each thread of a running agent has ------------------------------------------------------------------------------ */
+
+#define CAP(n) (1ull << (n))
+#define NOBODY 65534u
+
+/* One field of /proc/PID/task/TID/status; the last column of several. */
+static unsigned long long status_field(pid_t pid, const char *tid, const char *field, int base)
+{
+	char path[128], line[256];
+	snprintf(path, sizeof(path), "/proc/%d/task/%s/status", (int)pid, tid);
+	rw_cleanup(fclosep) FILE *f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (strncmp(line, field, strlen(field)) == 0 && line[strlen(field)] == ':')
+			return strtoull(line + strlen(field) + 1, NULL, base);
+	}
+	fail_msg("%s has no %s", path, field);
+	return 0;
+}
+
+/* No thread may have more than the one that opens captures, and that one exactly @want. */
+static void expect_rights(const char *what, pid_t pid, unsigned uid, unsigned long long want)
+{
+	char dir[64], main_tid[16];
+	size_t n = 0;
+	struct dirent *d;
+	snprintf(dir, sizeof(dir), "/proc/%d/task", (int)pid);
+	snprintf(main_tid, sizeof(main_tid), "%d", (int)pid);
+	DIR *tasks = opendir(dir);
+	assert_non_null(tasks);
+	while ((d = readdir(tasks))) {
+		if (d->d_name[0] == '.')
+			continue;
+		unsigned long long permitted = status_field(pid, d->d_name, "CapPrm", 16), effective = status_field(pid, d->d_name, "CapEff", 16);
+		bool first = str_eq(d->d_name, main_tid);
+		if ((permitted | effective) & ~want || (first && effective != want))
+			fail_msg("%s: thread %s has %llx of %llx, expected %llx", what, d->d_name, effective, permitted, want);
+		if (status_field(pid, d->d_name, "Uid", 10) != uid)
+			fail_msg("%s: thread %s is user %llu", what, d->d_name, status_field(pid, d->d_name, "Uid", 10));
+		if (status_field(pid, d->d_name, "NoNewPrivs", 10) != 1)
+			fail_msg("%s: thread %s may gain rights", what, d->d_name);
+		n++;
+	}
+	closedir(tasks);
+	assert_true(n >= 2); /* the loop and the store's writer at least */
+}
+
+static void test_rights(void **state)
+{
+	static const struct { const char *what, *more; unsigned owner, uid; unsigned long long want; } rows[] = {
+		{"root stays root", "user: root\n", 0, 0, CAP(CAP_NET_RAW)},
+		{"the store is somebody else's", "user: root\n", NOBODY, 0, CAP(CAP_NET_RAW) | CAP(CAP_DAC_OVERRIDE)},
+		{"another user", "user: nobody\n", NOBODY, NOBODY, CAP(CAP_NET_RAW)},
+		{"another user, another namespace", "  - { name: there, interface: lo, netns: rw-not-there }\nuser: nobody\n", NOBODY, NOBODY,
+			CAP(CAP_NET_RAW) | CAP(CAP_SYS_ADMIN)},
+	};
+	struct place *p = *state;
+	char tid[16];
+	if (geteuid() != 0)
+		skip();
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		put_config(p, rows[i].more);
+		assert_int_equal(chown(p->dir, rows[i].owner, 0), 0);
+		pid_t pid = p->pid = launch(p);
+		wait_status(p, 0, i == 3 ? 3 : 2);
+		/* the socket is there a moment before the rights are gone */
+		int64_t deadline = mono_now().ns + DEADLINE_NS;
+		snprintf(tid, sizeof(tid), "%d", (int)pid);
+		while (status_field(pid, tid, "CapPrm", 16) != rows[i].want && mono_now().ns < deadline)
+			poll(NULL, 0, 10);
+		expect_rights(rows[i].what, pid, rows[i].uid, rows[i].want);
+		kill(pid, SIGTERM);
+		p->pid = 0;
+		assert_int_equal(wait_exit(pid), 0);
+	}
+}
+
+/* State of a capture in the agent's own words; "" when it does not answer. */
+static void capture_state_text(const struct place *p, const char *name, char text[32])
+{
+	json_t *s = ask(p), *t;
+	size_t k;
+	text[0] = '\0';
+	json_array_foreach(json_object_get(s, "targets"), k, t) {
+		if (str_eq(json_string_value(json_object_get(t, "name")), name))
+			snprintf(text, 32, "%s", json_string_value(json_object_get(t, "state")));
+	}
+	json_decref(s);
+}
+
+static void wait_capture(const struct place *p, const char *name, const char *state)
+{
+	int64_t deadline = mono_now().ns + 2 * DEADLINE_NS;
+	char text[32];
+	do {
+		capture_state_text(p, name, text);
+		if (str_eq(text, state))
+			return;
+		poll(NULL, 0, 50);
+	} while (mono_now().ns < deadline);
+	fail_msg("capture %s is '%s', not '%s'", name, text, state);
+}
+
+/* As an ordinary user, a capture in another network namespace is opened again after its interface went away and came back. */
+static void test_capture_elsewhere(void **state)
+{
+	struct place *p = *state;
+	char name[32], more[256];
+	snprintf(name, sizeof(name), "rwtest%d", (int)getpid());
+	setenv("RW_TEST_NETNS", name, 1);
+	if (geteuid() != 0 || system("ip netns add $RW_TEST_NETNS 2>/dev/null") != 0)
+		skip();
+	int made = system("ip -n $RW_TEST_NETNS link add rwd0 type veth peer name rwd1 2>/dev/null && ip -n $RW_TEST_NETNS link set rwd0 up");
+	if (made == 0) {
+		snprintf(more, sizeof(more), "  - { name: there, interface: rwd0, netns: %s, interval: 1s }\nuser: nobody\n", name);
+		put_config(p, more);
+		assert_int_equal(chown(p->dir, NOBODY, 0), 0);
+		pid_t pid = p->pid = launch(p);
+		wait_capture(p, "there", "up");
+		assert_int_equal(system("ip -n $RW_TEST_NETNS link del rwd0"), 0);
+		wait_capture(p, "there", "backoff");
+		assert_int_equal(system("ip -n $RW_TEST_NETNS link add rwd0 type veth peer name rwd1 && ip -n $RW_TEST_NETNS link set rwd0 up"), 0);
+		wait_capture(p, "there", "up");
+		expect_rights("opened again", pid, NOBODY, CAP(CAP_NET_RAW) | CAP(CAP_SYS_ADMIN));
+		kill(pid, SIGTERM);
+		p->pid = 0;
+		assert_int_equal(wait_exit(pid), 0);
+	}
+	if (made != 0)
+		skip();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reload_and_stop, setup, teardown), cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rights, setup, teardown), cmocka_unit_test_setup_teardown(test_capture_elsewhere, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
