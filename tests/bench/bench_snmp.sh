@@ -3,12 +3,15 @@
 #
 # fast_agent answers for all switches, so that the poller is what is measured. Every side asks for the same columns: 13 of IF-MIB,
 # PFC per priority (2 x 8) and queue statistics (8 queues x 8 types) of each of 64 ports. What counts is CPU of the whole process
-# tree (user + system, all threads), from start to end of its run, and the values each side itself says it has:
-#   rocewatch            samples and varbinds; its samples are committed to SQLite
+# tree (user + system, all threads), from start to end of its run, and the counters each side itself holds at its end:
+#   rocewatch            complete polls in its database (rows of all ports, committed) x counters of a switch. It adds the eight
+#                        queue statistics up to three metrics; the check is on what a complete poll must leave.
 #   snmp_exporter        lines of its exposition, fetched over HTTP
 #   collectd             values in its cache times the rounds it made
 #   snmpbulkwalk         lines printed, one process per switch and column
 # A peer that is not installed is said and skipped. Everything is on loopback (127.1.x.y).
+#   FOR=36s INTERVAL=5s  rocewatch's run; the sonic profile polls no faster than 5 s
+#   DEAD=K               the last K switches are silent; ONLY=1: no peers
 set -u
 build=$(cd "$1" && pwd)
 switches=${2:-64}
@@ -28,7 +31,7 @@ addr() { echo "127.1.$((($1) / 250)).$((($1) % 250 + 1))"; }
 cpu_of() { awk '{print ($14+$15)/100}' "/proc/$1/stat"; } # with USER_HZ 100: the tree is one process here
 row() { awk -v n="$1" -v c="$2" -v v="$3" -v note="$4" 'BEGIN { printf "%-22s %10.2f %14d %16.3f   %s\n", n, c, v, c / v * 1e6, note }'; }
 
-"$build/tests/bench/fast_agent" "$switches" $ports_per_switch "$port" > "$dir/agent.log" &
+"$build/tests/bench/fast_agent" -d "${DEAD:-0}" "$switches" $ports_per_switch "$port" > "$dir/agent.log" &
 sleep 0.5
 echo "$switches switches x $ports_per_switch ports, $per_switch varbinds of counters per poll each; $(nproc) cores"
 printf '%-22s %10s %14s %16s\n' poller "CPU s" values "CPU s/1M values"
@@ -39,7 +42,7 @@ printf public > "$dir/community"
 	echo "fabric: bench"
 	echo "store: { path: $dir/bench.db }"
 	echo "credentials: { v2: { snmp: { version: 2c, community_file: $dir/community } } }"
-	echo "defaults: { interval: ${INTERVAL:-2s}, slow_interval: 1h, timeout: 2s, profile: sonic }"
+	echo "defaults: { interval: ${INTERVAL:-5s}, slow_interval: 1h, timeout: 2s, profile: sonic }"
 	echo "devices:"
 	for i in $(seq 0 $((switches - 1))); do
 		echo "  - { name: sw$i, role: leaf, snmp: { address: \"$(addr "$i"):$port\", credentials: v2 } }"
@@ -47,13 +50,18 @@ printf public > "$dir/community"
 	echo "links: []"
 } > "$dir/rocewatch.yaml"
 if [ -x "$build/rocewatch" ]; then
-/usr/bin/time -f '%U %S %M' -o "$dir/time" "$build/rocewatch" -c "$dir/rocewatch.yaml" agent --for "${FOR:-14s}" > "$dir/rw.log" 2>&1 || tail -3 "$dir/rw.log"
-samples=$("$build/rocewatch" --db "$dir/bench.db" db stat --format json | python3 -c 'import json,sys; print(json.load(sys.stdin)["samples"])')
-varbinds=$(sqlite3 "$dir/bench.db" 'select coalesce(sum(samples),0) from targets')
-polls=$(sqlite3 "$dir/bench.db" 'select coalesce(sum(polls),0) from targets')
-read -r u s rss < "$dir/time"
+/usr/bin/time -f '%U %S %M %e' -o "$dir/time" "$build/rocewatch" -c "$dir/rocewatch.yaml" agent --for "${FOR:-36s}" > "$dir/rw.log" 2>&1 || tail -3 "$dir/rw.log"
+read -r u s rss wall < "$dir/time"
 cpu=$(echo "$u $s" | awk '{print $1+$2}')
-row rocewatch "$cpu" $((polls * per_switch)) "$polls polls, $samples samples committed, $varbinds said by targets, RSS $((rss / 1024)) MiB"
+sql() { sqlite3 -readonly "$dir/bench.db" "$1"; }
+polls=$(($(sql 'SELECT count(*) FROM sample_lanes') / ports_per_switch))
+# of a complete poll: 13 values of a port; 2 of PFC and 3 of queues for each of its 8 priorities
+incomplete=$(sql 'SELECT count(*) FROM sample_lanes WHERE (pfc_tx_frames_p0 + pfc_rx_frames_p7 + queue_out_packets_p0 + queue_out_octets_p7 + queue_drops_p3) IS NULL')
+port_rows=$(sql 'SELECT count(*) FROM sample_port WHERE (port_in_octets + port_out_octets + port_in_packets + port_out_packets + port_in_errors + port_out_discards) IS NOT NULL')
+[ "$incomplete" = 0 ] && [ "$port_rows" -ge $((polls * ports_per_switch)) ] || echo "!! rocewatch: $incomplete of its rows lack values, $port_rows rows of ports"
+row rocewatch "$cpu" $((polls * per_switch)) "$polls polls committed, RSS $((rss / 1024)) MiB, $(echo "$cpu $wall" | awk '{printf "%.0f", $1 / $2 * 100}') % of a core"
+echo "                       poll time, live switches: $(sql 'SELECT printf("median %.1f ms; each one'"'"'s p95: median %.1f, 99th percentile %.1f ms", (SELECT poll_p50_s FROM target WHERE up ORDER BY poll_p50_s LIMIT 1 OFFSET (SELECT count(*) / 2 FROM target WHERE up)) * 1e3, (SELECT poll_p95_s FROM target WHERE up ORDER BY poll_p95_s LIMIT 1 OFFSET (SELECT count(*) / 2 FROM target WHERE up)) * 1e3, (SELECT poll_p95_s FROM target WHERE up ORDER BY poll_p95_s LIMIT 1 OFFSET (SELECT count(*) * 99 / 100 FROM target WHERE up)) * 1e3)')"
+[ -z "${ONLY:-}" ] || exit 0
 fi
 
 # --- snmp_exporter
