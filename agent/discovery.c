@@ -351,7 +351,7 @@ static void tell_peer(struct discovery *d, struct smap *round, const char *devic
 	uint64_t hash = mix(mix(0, peer_device), peer_port), known;
 	str_addn(&key, device, strlen(device) + 1);
 	str_add(&key, port);
-	if (smap_get(round, key.s, key.n, &known)) /* two neighbours on one port: the first one in order */
+	if (smap_get(round, key.s, key.n, &known)) /* two neighbours on one port: the first one counts */
 		return;
 	smap_put(round, key.s, key.n, 1);
 	if (smap_get(d->peers, key.s, key.n, &known) && known == hash)
@@ -363,10 +363,12 @@ static void tell_peer(struct discovery *d, struct smap *round, const char *devic
 static void tell_peers(struct discovery *d, struct arena *a, const struct topology_link *links, size_t n)
 {
 	struct smap *round = smap_new();
-	for (size_t i = 0; i < n; i++) {
-		const struct topology_link *l = &links[i];
-		if (l->anonymous)
-			continue; /* a MAC address says less than any name known for the port */
+	for (size_t i = 0; i < 2 * n; i++) {
+		const struct topology_link *l = &links[i % n];
+		/* What stands undisputed first: an old neighbour may be remembered for minutes beside the new one. A MAC address says less than
+		 * any name known for the port. */
+		if (l->anonymous || !l->problem != (i < n))
+			continue;
 		if (l->a_said && l->b_device)
 			tell_peer(d, round, l->a_device, l->a_port, l->b_device, l->b_port);
 		if (l->a_said && !l->b_device)
