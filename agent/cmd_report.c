@@ -120,7 +120,7 @@ static void check_text(FILE *out, const struct check *c)
 	fprintf(out, "%s %s", g->device, g->group);
 	if (g->member)
 		fprintf(out, " at %s%s%s", g->member, g->peer && *g->peer ? " to " : "", g->peer ? g->peer : "");
-	fprintf(out, ": max/mean-1 = %.2f", judged_value(g));
+	fprintf(out, ": max/mean-1 = %.3g", judged_value(g));
 	if (isnan(g->expected_p999_ratio))
 		fprintf(out, " (chance unknown: no packets)");
 	else

@@ -90,7 +90,8 @@ int context_open(struct context *x, const struct globals *g, int64_t default_spa
 int context_open_data(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e);
 void context_done(struct context *x);
 int usage_error(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* prints, returns usage_exit */
-/* file_write - @write makes @path, which is whole or not there (and as it was): a job must never send half a report. 0 or negative errno. */
+/* file_write - @write makes @path, which is whole or not there (and as it was): a job must never send half a report. What is no regular
+ * file (a device, a pipe, a link) is written to as it stands. 0 or negative errno. */
 int file_write(const char *path, int (*write)(FILE *out, void *arg), void *arg, struct err *e);
 /* The option tables of every module, for config_load(). */
 const struct option_table *const *module_tables(size_t *ret_n);

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/arena.h"
@@ -258,7 +259,13 @@ fail:
 int file_write(const char *path, int (*write)(FILE *out, void *arg), void *arg, struct err *e)
 {
 	rw_cleanup(str_done) struct str tmp = {0};
-	str_addf(&tmp, "%s.%ld.tmp", path, (long)getpid());
+	struct stat st;
+	/* A device, a pipe or a link is written to, never replaced: "--out /dev/stdout" as root would take the link away from everyone. */
+	bool direct = lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
+	if (direct)
+		str_add(&tmp, path);
+	else
+		str_addf(&tmp, "%s.%ld.tmp", path, (long)getpid());
 	FILE *f = fopen(tmp.s, "w");
 	if (!f)
 		return err_at(e, -errno, path, 0, 0, "cannot write: %s", strerror(errno));
@@ -267,10 +274,11 @@ int file_write(const char *path, int (*write)(FILE *out, void *arg), void *arg, 
 		r = -EIO;
 	if (fclose(f) != 0 && r == 0)
 		r = -errno;
-	if (r == 0 && rename(tmp.s, path) < 0)
+	if (r == 0 && !direct && rename(tmp.s, path) < 0)
 		r = -errno;
 	if (r < 0) {
-		unlink(tmp.s);
+		if (!direct)
+			unlink(tmp.s);
 		return err_at(e, r, path, 0, 0, "cannot write: %s", strerror(-r));
 	}
 	return 0;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -402,9 +403,44 @@ static void test_which_configuration(void **state)
 	assert_true(e.text[0] != '\0');
 }
 
+static int write_line(FILE *out, void *arg)
+{
+	return fputs(arg, out) < 0 ? -EIO : 0;
+}
+
+/* --out: a file is replaced whole; a link stays what it is, and a device that refuses is an error. */
+static void test_file_write(void **state)
+{
+	char dir[] = "/tmp/rw_out_XXXXXX", text[8] = "";
+	assert_non_null(mkdtemp(dir));
+	rw_cleanup(str_done) struct str file = {0}, link = {0}, full = {0};
+	str_addf(&file, "%s/report", dir);
+	str_addf(&link, "%s/link", dir);
+	str_addf(&full, "%s/full", dir);
+	struct err e = {0};
+	struct stat st;
+	assert_int_equal(symlink(file.s, link.s), 0);
+	assert_int_equal(symlink("/dev/full", full.s), 0);
+	assert_int_equal(file_write(file.s, write_line, "first", &e), 0);
+	assert_int_equal(file_write(link.s, write_line, "again", &e), 0);
+	assert_true(lstat(link.s, &st) == 0 && S_ISLNK(st.st_mode));
+	FILE *in = fopen(file.s, "r");
+	assert_non_null(in);
+	assert_non_null(fgets(text, sizeof(text), in));
+	fclose(in);
+	assert_string_equal(text, "again");
+	assert_int_equal(file_write(full.s, write_line, "more", &e), -ENOSPC);
+	assert_true(lstat(full.s, &st) == 0 && S_ISLNK(st.st_mode));
+	unlink(file.s);
+	unlink(link.s);
+	unlink(full.s);
+	assert_int_equal(rmdir(dir), 0); /* nothing half-made is left */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_file_write),
 		cmocka_unit_test_setup_teardown(test_recorded, begin, end),
 		cmocka_unit_test_setup_teardown(test_live_then_not, begin, end),
 		cmocka_unit_test_setup_teardown(test_captures_have_rows, begin, end),
