@@ -80,10 +80,11 @@ static void log_errors(enum log_level level, const struct err_list *l)
 		log_event(level, "config", "and %zu more", l->more);
 }
 
-/* What the agent starts in spite of, each with its place: a missing secret stops one target, not the others. */
+/* What the agent starts in spite of, each with its place: a missing secret or profile stops one target, not the others. */
 static void warn_of(const struct config *c)
 {
 	rw_cleanup(err_list_done) struct err_list found = {0};
+	config_check_profiles(c, &found);
 	config_check_files(c, &found, &found);
 	config_check_served(c, &found, &found);
 	config_mistakes_sort(&found);

@@ -4,6 +4,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -41,6 +43,7 @@ static const char one[] =
 
 struct place {
 	char dir[64], config[80], socket[80], db[80];
+	char log[80]; /* where the agent's standard error goes; "" = ours */
 	pid_t pid; /* of the agent under test; a test that failed leaves it to the teardown */
 };
 
@@ -70,7 +73,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	static const char *const names[] = {"rw.yaml", "rw.db", "rw.db-wal", "rw.db-shm", "rw.db.lock", "rw.db.sock"};
+	static const char *const names[] = {"rw.yaml", "rw.db", "rw.db-wal", "rw.db-shm", "rw.db.lock", "rw.db.sock", "log", "secret"};
 	struct place *p = *state;
 	if (p->pid > 0) {
 		kill(p->pid, SIGKILL);
@@ -95,6 +98,11 @@ static pid_t launch(const struct place *p)
 	assert_true(pid >= 0);
 	if (pid > 0)
 		return pid;
+	if (*p->log) {
+		int fd = open(p->log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+		dup2(fd, 2);
+		close(fd);
+	}
 	struct agent_options o = {.config_path = p->config};
 	struct err_list errors = {0};
 	struct config *config = NULL;
@@ -166,6 +174,68 @@ static void test_reload_and_stop(void **state)
 	p->pid = 0;
 	assert_int_equal(wait_exit(pid), 0);
 	assert_int_not_equal(access(p->socket, F_OK), 0);
+}
+
+/* Wait until the target's reason has @text. */
+static void wait_reason(const struct place *p, const char *name, const char *text)
+{
+	int64_t deadline = mono_now().ns + DEADLINE_NS;
+	char last[256] = "";
+	while (mono_now().ns < deadline) {
+		json_t *s = ask(p), *t;
+		size_t k;
+		bool there = false;
+		json_array_foreach(json_object_get(s, "targets"), k, t) {
+			const char *reason = json_string_value(json_object_get(t, "reason"));
+			if (!str_eq(json_string_value(json_object_get(t, "name")), name) || !reason)
+				continue;
+			snprintf(last, sizeof(last), "%s", reason);
+			there = strstr(reason, text) != NULL;
+		}
+		json_decref(s);
+		if (there)
+			return;
+		poll(NULL, 0, 20);
+	}
+	fail_msg("%s: '%s'", name, last);
+}
+
+/* A secret that is not there is the matter of one device: told with its place, and the others are watched all the same. */
+static void test_missing_secret(void **state)
+{
+	struct place *p = *state;
+	char text[1024], place[256];
+	rw_cleanup(freep) char *log = NULL;
+	snprintf(text, sizeof(text), "fabric: test\nstore: { path: %s/rw.db }\ncredentials:\n  here: { snmp: { version: 2c, community_env: RW_TEST_COMMUNITY } }\n"
+		"  there: { snmp: { version: 2c, community_file: %s/secret } }\ndevices:\n"
+		"  - { name: sw1, role: leaf, snmp: { address: \"127.0.0.1:1\", credentials: here } }\n"
+		"  - { name: sw2, role: leaf, snmp: { address: \"127.0.0.1:1\", credentials: there } }\n", p->dir, p->dir);
+	FILE *f = fopen(p->config, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+	snprintf(p->log, sizeof(p->log), "%s/log", p->dir);
+	pid_t pid = p->pid = launch(p);
+	wait_reason(p, "sw2", "/secret");
+	wait_reason(p, "sw1", "refused");
+
+	char secret[128];
+	snprintf(secret, sizeof(secret), "%s/secret", p->dir);
+	f = fopen(secret, "w");
+	assert_non_null(f);
+	fputs("public\n", f);
+	assert_int_equal(fclose(f), 0);
+	chmod(secret, 0600);
+	kill(pid, SIGHUP);
+	wait_reason(p, "sw2", "refused");
+	kill(pid, SIGTERM);
+	p->pid = 0;
+	assert_int_equal(wait_exit(pid), 0);
+	assert_int_equal(str_read_file(p->log, 1 << 20, &log, NULL, NULL), 0);
+	snprintf(place, sizeof(place), "%s:5:", p->config);
+	const char *told = strstr(log, place);
+	if (!told || !strstr(told, "community_file") || strstr(told + 1, place))
+		fail_msg("not told once:\n%s", log);
 }
 
 static int take_text(void *arg, int n, char *const *values, char *const *names)
@@ -346,6 +416,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reload_and_stop, setup, teardown), cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_missing_secret, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rights, setup, teardown), cmocka_unit_test_setup_teardown(test_capture_elsewhere, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
