@@ -86,6 +86,15 @@ int64_t snmp_target_interval(const struct snmp_target *t)
 	return ns > floor_ns ? ns : floor_ns;
 }
 
+uint64_t snmp_target_cell_bytes(const struct config_device *device, const struct config *config)
+{
+	const struct fabric *f = config->fabric;
+	for (size_t i = 0; f && i < f->n_thresholds; i++) /* a cell is the ASIC's: whatever port or priority the row is about */
+		if (f->thresholds[i].cell_bytes && str_glob(f->thresholds[i].devices, device->name))
+			return f->thresholds[i].cell_bytes;
+	return 0;
+}
+
 void snmp_target_told(struct snmp_target *t)
 {
 	t->sink.target(t->sink.arg, &t->state);
@@ -365,7 +374,7 @@ bool snmp_target_same(const struct snmp_target *t, const struct config_device *d
 		return false;
 	const struct config_snmp_credential *ca = a->credential->snmp, *cb = b->credential->snmp;
 	return str_eq(t->device->name, device->name) && str_eq(t->device->profile, device->profile) &&
-		profiles_same(t, config) && str_eq(a->address, b->address) && a->port == b->port &&
+		profiles_same(t, config) && snmp_target_cell_bytes(t->device, t->config) == snmp_target_cell_bytes(device, config) && str_eq(a->address, b->address) && a->port == b->port &&
 		a->interval_ns == b->interval_ns && a->slow_interval_ns == b->slow_interval_ns && a->timeout_ns == b->timeout_ns &&
 		a->deadline_ns == b->deadline_ns && a->retries == b->retries && a->max_varbinds_s == b->max_varbinds_s &&
 		str_eq(a->source, b->source) && str_eq(a->netns, b->netns) && ca->version == cb->version &&

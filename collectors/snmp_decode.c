@@ -37,7 +37,7 @@ struct pending { /* one metric of one entity, while a row (or table) is read */
 	double fsum;
 	uint64_t mask;   /* contributors */
 	unsigned needed; /* how many contributors a difference needs; 0 = any */
-	bool wrap32, fallback;
+	bool wrap32, fallback, estimated;
 };
 
 struct snmp_decoder {
@@ -46,6 +46,7 @@ struct snmp_decoder {
 	char *device;
 	uint64_t cell_bytes;
 	bool cell_told; /* by the device, not only by the profile */
+	bool cell_assumed; /* from the configuration */
 	struct port **ports; /* by ifIndex order of appearance */
 	size_t n_ports, cap_ports;
 	struct map *by_index;
@@ -106,6 +107,15 @@ void snmp_decode_cell_told(struct snmp_decoder *d, uint64_t cell_bytes)
 		return;
 	d->cell_bytes = cell_bytes;
 	d->cell_told = true;
+	d->cell_assumed = false;
+}
+
+void snmp_decode_cell_assumed(struct snmp_decoder *d, uint64_t cell_bytes)
+{
+	if (d->cell_bytes != 0 || cell_bytes == 0 || cell_bytes > CELL_MAX_BYTES)
+		return;
+	d->cell_bytes = cell_bytes;
+	d->cell_assumed = true;
 }
 
 void snmp_decode_cell(struct snmp_decoder *d, struct sample_list *out)
@@ -442,6 +452,7 @@ static void value_take(struct snmp_decoder *d, const struct profile_table *t, co
 	p->mask |= (uint64_t)1 << v->bit;
 	p->port = at->port;
 	p->fallback = v->fallback;
+	p->estimated = p->estimated || (v->cells && d->cell_assumed);
 	/* a scaled 32-bit counter does not wrap at 2^32 any more: then a decrease is a reset */
 	p->wrap32 = p->wrap32 || (v->mul == 1 && v->div == 1 && !v->cells && (v->width == 32 || (v->width == 0 && c->type == SNMP_COUNTER32)));
 	p->needed = v->needed;
@@ -466,7 +477,7 @@ static void pending_flush(struct snmp_decoder *d, bool restart, struct sample_li
 		const struct metric_info *m = metric_info((unsigned)p->metric);
 		if (p->needed && (unsigned)__builtin_popcountll(p->mask) < p->needed)
 			continue;
-		unsigned flags = 0;
+		unsigned flags = p->estimated ? SF_ESTIMATED : 0;
 		if (m->kind == METRIC_COUNTER) {
 			uint64_t before;
 			bool known = map_get(d->made_of, pending_key(p->entity, p->metric), &before);

@@ -27,6 +27,8 @@ void snmp_decoder_free(struct snmp_decoder *d); /* NULL is fine */
 /* snmp_decode_cell_told - the size of a buffer cell as the device says it; snmp_decode_cell() makes the sample of it, if it did. */
 void snmp_decode_cell_told(struct snmp_decoder *d, uint64_t cell_bytes);
 void snmp_decode_cell(struct snmp_decoder *d, struct sample_list *out);
+/* snmp_decode_cell_assumed - the size the configuration declares, for devices that do not tell: what is made of it is flagged estimated. */
+void snmp_decode_cell_assumed(struct snmp_decoder *d, uint64_t cell_bytes);
 
 /* snmp_decode_begin - the tables of a new poll follow: forgets which ports were new or had a discontinuity in the one before. */
 void snmp_decode_begin(struct snmp_decoder *d);

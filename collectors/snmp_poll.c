@@ -67,6 +67,7 @@ static void profile_set(struct snmp_target *t, const struct profile *p)
 	snmp_poll_profile_free(t);
 	t->profile = p;
 	t->decoder = snmp_decoder_new(t->entities, t->name, p);
+	snmp_decode_cell_assumed(t->decoder, snmp_target_cell_bytes(t->device, t->config));
 	t->walks = rw_calloc(p->n_tables ? p->n_tables : 1, sizeof(*t->walks));
 	t->n_walks = p->n_tables;
 	for (size_t i = 0; i < t->n_walks; i++) {

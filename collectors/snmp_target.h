@@ -82,6 +82,8 @@ void snmp_target_told(struct snmp_target *t);
 int64_t snmp_target_jittered(struct snmp_target *t, int64_t ns);
 /* The configured interval, or the profile's least one when that is longer. */
 int64_t snmp_target_interval(const struct snmp_target *t);
+/* The size of a buffer cell that the configuration declares for this device (thresholds[].cell), 0 = none. */
+uint64_t snmp_target_cell_bytes(const struct config_device *device, const struct config *config);
 
 /* --- snmp_poll.c --- */
 

@@ -8,6 +8,7 @@ import re
 import sys
 from collections import defaultdict
 
+DELL_CELL = 208  # no object tells it: what run.py's configuration declares
 IF, IFX = "1.3.6.1.2.1.2.2.1", "1.3.6.1.2.1.31.1.1.1"
 
 
@@ -185,6 +186,7 @@ def dell_os9(v):
     D = "1.3.6.1.4.1.6027.3.27.1"
     per_prio(v, "pfc.tx_frames", f"{D}.11.1.2")
     per_prio(v, "pfc.rx_frames", f"{D}.11.1.3")
+    per_prio(v, "cfg.pg_headroom_bytes", f"{D}.10.1.4", scale=DELL_CELL)
 
 
 def generic(v):

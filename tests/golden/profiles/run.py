@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""run.py ROCEWATCH - poll each vendor's walk through the agent and compare what was stored with expect.py's reading.
+"""run.py ROCEWATCH - poll each vendor's walk through the agent and compare what was stored with expect.py's reading; then ask
+`profile test` of each and hold it against the same walk, column by column.
 
 snmpsim serves the walks of walks.py (the community names the vendor), snmpbulkwalk and expect.py make the expected samples
 without any part of rocewatch, and the agent polls the same simulator by the profile it chose itself. Every metric, port,
 priority and value must agree, both ways: nothing missing, nothing made up. Exit 77 where snmpsim is not installed.
 """
+import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -17,6 +20,9 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 VENDORS = ["generic", "sonic", "eos", "nxos", "cumulus", "onyx", "junos", "dell-os9"]
+VARIANTS = {"nxos-headroom": "nxos", "nxos-xoff": "nxos", "dell-os9-headroom": "dell-os9"}  # after one change of the configuration
+ALL = VENDORS + list(VARIANTS)
+DELL_CELL = 208  # declared in the configuration: no object of that vendor tells it
 
 
 def free_port():
@@ -34,6 +40,45 @@ def wait_for(what, seconds, probe):
     sys.exit(f"{what}: not within {seconds} s")
 
 
+def read_walk(text):
+    """oid -> (type, is it zero) of snmpbulkwalk -On output; a second look at what the agent answers."""
+    kinds = {"INTEGER": "INTEGER", "Gauge32": "Gauge32", "Counter32": "Counter32", "Counter64": "Counter64", "Timeticks": "TimeTicks",
+             "STRING": "OCTET STRING", "Hex-STRING": "OCTET STRING", "OID": "OBJECT IDENTIFIER", "Unsigned32": "Gauge32"}
+    cells = {}
+    for line in text.splitlines():
+        if "No more variables left" in line:
+            continue
+        m = re.match(r'\.([0-9.]+) = (?:([A-Za-z0-9-]+): ?)?(.*)$', line)
+        if m:
+            kind = kinds[m.group(2)] if m.group(2) else "OCTET STRING"  # net-snmp prints an empty string as ""
+            number = re.search(r"-?\d+", m.group(3)) if kind not in ("OCTET STRING", "OBJECT IDENTIFIER") else None
+            cells[m.group(1)] = (kind, number is not None and int(number.group()) == 0)
+    return cells
+
+
+def test_columns(v, doc, walk, expected):
+    """Differences between what `profile test` says of each column and the walk."""
+    wrong = []
+    if doc["device"]["profile"] != v:
+        wrong.append(f"profile {doc['device']['profile']} was chosen")
+    if doc["implausible"]:
+        wrong.append(f"implausible: {doc['implausible'][:2]}")
+    answered = set()
+    for c in doc["columns"]:
+        under = [cell for oid, cell in walk.items() if oid.startswith(c["oid"] + ".")]
+        rows, zero = len(under), sum(z for _kind, z in under)
+        verdict = c["verdict"] if rows == 0 and c["verdict"] in ("empty", "not needed") else "all zero" if rows and zero == rows else "answers"
+        if (c["rows"], c["zero"], c["wrong_type"], c["verdict"]) != (rows, zero, 0, verdict):
+            wrong.append(f"{c['oid']} {c['value']}: rows {c['rows']} zero {c['zero']} wrong {c['wrong_type']} '{c['verdict']}', the walk has {rows} {zero} '{verdict}'")
+        if rows and c["type"] not in {kind for kind, _zero in under}:
+            wrong.append(f"{c['oid']}: type {c['type']}")
+        if rows:
+            answered.add(c["value"])
+    for metric in sorted({m for _port, _prio, m in expected} - answered - {"cfg.cell_bytes"}):  # the cell is one object, not a column
+        wrong.append(f"{metric} is in the walk, and no column that answers brings it")
+    return wrong
+
+
 def main():
     rocewatch = os.path.abspath(sys.argv[1])
     simulator = shutil.which("snmpsimd") or shutil.which("snmpsim-command-responder")
@@ -44,10 +89,10 @@ def main():
     os.chmod(work, 0o755)
     data = os.path.join(work, "data")
     os.mkdir(data)
-    for v in VENDORS:
+    for v in ALL:
         with open(os.path.join(data, v + ".snmprec"), "w") as f:
             subprocess.run([sys.executable, os.path.join(HERE, "walks.py"), v], stdout=f, check=True)
-    port = free_port()
+    port = port_number = free_port()
     args = [simulator, f"--data-dir={data}", f"--agent-udpv4-endpoint=127.0.0.1:{port}", f"--cache-dir={work}/cache"]
     if os.geteuid() == 0:
         args += ["--process-user=nobody", "--process-group=nogroup"]
@@ -60,10 +105,11 @@ def main():
             return subprocess.run(["snmpget", "-v2c", "-c", v, "-On", "-m", "", "-t1", "-r0", f"127.0.0.1:{port}", ".1.3.6.1.2.1.1.5.0"],
                                   capture_output=True).returncode == 0
         wait_for("snmpsim", 20, lambda: get("generic"))
-        expected = {}
-        for v in VENDORS:
+        expected, walks = {}, {}
+        for v in ALL:
             walk = subprocess.run(["snmpbulkwalk", "-v2c", "-c", v, "-On", "-m", "", "-Cr20", f"127.0.0.1:{port}", ".1"], capture_output=True, text=True, check=True).stdout
-            out = subprocess.run([sys.executable, os.path.join(HERE, "expect.py"), v], input=walk, capture_output=True, text=True, check=True).stdout
+            out = subprocess.run([sys.executable, os.path.join(HERE, "expect.py"), VARIANTS.get(v, v)], input=walk, capture_output=True, text=True, check=True).stdout
+            walks[v] = read_walk(walk)
             expected[v] = {}
             for line in out.splitlines():
                 p, prio, metric, value = line.split("\t")
@@ -74,20 +120,21 @@ def main():
         database = os.path.join(work, "p.db")
         with open(config, "w") as f:
             f.write(f"fabric: profiles\nstore: {{ path: {database} }}\ndefaults: {{ interval: 1s, slow_interval: 30s, timeout: 2s, profile: auto }}\ncredentials:\n")
-            for v in VENDORS:
+            for v in ALL:
                 with open(os.path.join(work, "c-" + v), "w") as c:
                     c.write(v + "\n")
                 f.write(f"  {v}: {{ snmp: {{ version: 2c, community_file: {work}/c-{v} }} }}\n")
             f.write("devices:\n")
-            for v in VENDORS:
+            for v in ALL:
                 f.write(f"  - {{ name: {v}, role: leaf, snmp: {{ address: \"127.0.0.1:{port}\", credentials: {v} }} }}\n")
             f.write("links: []\n")
+            f.write(f"thresholds:\n  - {{ devices: \"dell*\", ports: \"*\", priority: 3, cell: {DELL_CELL}B }}\n")
         run = subprocess.run([rocewatch, "-c", config, "agent", "--for", "12s"], capture_output=True, text=True)
         if run.returncode != 0:
             print(run.stderr[-4000:])
             sys.exit(f"agent: exit {run.returncode}")
         db = sqlite3.connect(database)
-        for v in VENDORS:
+        for v in ALL:
             got = {}
             for p, prio, metric, value in db.execute("select port, priority, metric, value from samples where device = ? order by t_ns", (v,)):
                 got[(p or "-", "-" if prio is None else str(prio), metric)] = int(value)
@@ -103,14 +150,49 @@ def main():
                 print("   wrong  ", *k, "expected", expected[v][k], "got", got[k])
             failed += bool(missing or extra or wrong)
         profiles = dict(db.execute("select device, profile from devices"))
-        for v in VENDORS:
-            if profiles.get(v) != v:
+        for v in ALL:
+            if profiles.get(v) != VARIANTS.get(v, v):
                 print(f"{v}: profile {profiles.get(v)} was chosen")
                 failed += 1
-        # The two directions that must never be mixed up, on the vendor whose MIB shows both.
-        nx = expected["nxos"]
-        more = nx[("Ethernet1/1", "3", "cfg.pg_headroom_bytes")] + nx[("Ethernet1/1", "3", "cfg.pg_xoff_level_bytes")]
-        assert more == 101921, "buffer size = level at which XOFF is sent + headroom behind it"
+
+        # Directions that must never be mixed up: what each change of the configuration does to what is read back.
+        stored = {}
+        for device, port, prio, metric, value in db.execute("select device, port, priority, metric, value from samples where metric like 'cfg.pg_%'"):
+            stored[(device, port, prio, metric)] = int(value)
+        headroom, level = "cfg.pg_headroom_bytes", "cfg.pg_xoff_level_bytes"
+        for base, variant, port, more_headroom, more_level in (
+                ("nxos", "nxos-headroom", "Ethernet1/1", 208, 0),      # a cell more of buffer: headroom, and the level stays
+                ("nxos", "nxos-xoff", "Ethernet1/1", -416, 416),       # pause sent later: the level up, and headroom shrinks by as much
+                ("dell-os9", "dell-os9-headroom", "fortyGigE 0/0", DELL_CELL, None)):
+            for metric, more in ((headroom, more_headroom), (level, more_level)):
+                if more is None:
+                    continue
+                was, now = stored.get((base, port, 3, metric)), stored.get((variant, port, 3, metric))
+                if was is None or now is None or now - was != more:
+                    print(f"{variant}: {metric} was {was}, is {now}, expected {more:+d}")
+                    failed += 1
+        declared = {bool("estimated" in flags) for (flags,) in db.execute("select coalesce(flags, '') from samples where device = 'dell-os9' and metric = ?", (headroom,))}
+        if declared != {True}:
+            print(f"dell-os9: headroom from a declared cell must be flagged estimated, is {declared}")
+            failed += 1
+
+        # `profile test` by address: no device of the configuration
+        tests = {}
+        for v in VENDORS:
+            tests[v] = subprocess.Popen([rocewatch, "-c", config, "profile", "test", f"127.0.0.1:{port_number}", "--community-file",
+                                         os.path.join(work, "c-" + v), "--for", "1s", "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for v in VENDORS:
+            out, err = tests[v].communicate(timeout=90)
+            if tests[v].returncode != 0:
+                print(f"{v}: profile test: exit {tests[v].returncode}: {err.strip()[-300:]}")
+                failed += 1
+                continue
+            doc = json.loads(out)
+            wrong = test_columns(v, doc, walks[v], expected[v])
+            print(f"{v}: profile test: {len(doc['columns'])} columns, {len(wrong)} differ from the walk")
+            for w in wrong[:8]:
+                print("   " + w)
+            failed += bool(wrong)
     finally:
         os.killpg(sim.pid, signal.SIGKILL)
         sim.wait()

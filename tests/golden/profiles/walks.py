@@ -95,7 +95,7 @@ def eos():
             put(f"{A}.11.1.2.1.5.{i}.0.{p}", INT, 9 + p)
 
 
-def nxos():
+def nxos(more_size=0, more_pause=0):
     ports = [(436207616, "Ethernet1/1", "Ethernet1/1", "spine1", 400000, 6), (436208128, "Ethernet1/2", "Ethernet1/2", "host down", 400000, 6),
              (369098752, "port-channel1", "port-channel1", "", 800000, 161)]
     system("Cisco NX-OS(tm) Nexus9000 C9364D-GX2A, Software (NXOS 64-bit), Version 10.4(3)", "1.3.6.1.4.1.9.12.3.1.3.2468", "leaf1", len(ports))
@@ -119,7 +119,7 @@ def nxos():
                 put(f"{S}.5.5.1.4.{i}.2.{p}.{t}", C64, number(n, p, 100 + t))
             # buffer size, resume and pause thresholds of the ingress direction, bytes; 0 = not applicable on egress
             lossless = p == 3
-            for direction, size, resume, pause in ((1, 101920 + n, 34320 + n, 46800 + n), (2, 0, 0, 0)):
+            for direction, size, resume, pause in ((1, 101920 + n + more_size, 34320 + n, 46800 + n + more_pause), (2, 0, 0, 0)):
                 put(f"{S}.4.8.1.3.{i}.{direction}.{p}", G32, size if lossless else 0)
                 put(f"{S}.4.8.1.7.{i}.{direction}.{p}", G32, resume if lossless else 0)
                 put(f"{S}.4.8.1.8.{i}.{direction}.{p}", G32, pause if lossless else 0)
@@ -173,7 +173,7 @@ def junos():
                 put(f"{J}.4.1.{col}.{i}.{p}", C64, number(i, p, 100 + col, False))
 
 
-def dell_os9():
+def dell_os9(more_cells=0):
     ports = [(2097156, "fortyGigE 0/0", "fortyGigE 0/0", "spine1", 40000, 6), (2097284, "fortyGigE 0/4", "fortyGigE 0/4", "host down", 40000, 6)]
     system("Dell EMC Networking OS Operating System Version: 2.0 Application Software Version: 9.14(2.9)", "1.3.6.1.4.1.6027.1.3.25", "leaf1", len(ports))
     interfaces(ports, ether=True)
@@ -185,7 +185,8 @@ def dell_os9():
             put(f"{D}.9.1.2.{i}.{p}", C32, number(n, p, 92, False))
             put(f"{D}.9.1.3.{i}.{p}", C32, number(n, p, 93, False))
             for col in (1, 2, 3, 4, 5, 6, 7):
-                put(f"{D}.10.1.{col}.{i}.{p}", INT if col == 3 else G32, 1 if col == 3 else number(n, p, 100 + col, False))
+                cells = number(n, p, 100 + col, False) + (more_cells if col == 4 else 0)
+                put(f"{D}.10.1.{col}.{i}.{p}", INT if col == 3 else G32, 1 if col == 3 else cells)
         put(f"{D}.24.1.1.{i}", C32, number(n, 0, 241, False))
         put(f"{D}.24.1.2.{i}", C64, number(n, 0, 242))
 
@@ -201,9 +202,15 @@ def generic():
 
 VENDORS = {"sonic": sonic, "eos": eos, "nxos": nxos, "cumulus": cumulus, "onyx": onyx, "junos": junos, "dell-os9": dell_os9, "generic": generic}
 
+# The same switch after one change of its configuration: which way each reads back is what must never be mixed up.
+VARIANTS = {"nxos-headroom": lambda: nxos(more_size=208),   # one cell more of buffer behind the same pause threshold
+            "nxos-xoff": lambda: nxos(more_pause=416),      # pause sent later, in the same buffer
+            "dell-os9-headroom": lambda: dell_os9(more_cells=1)}
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or sys.argv[1] not in VENDORS:
-        sys.exit(f"usage: walks.py {'|'.join(VENDORS)}")
-    VENDORS[sys.argv[1]]()
+    make = {**VENDORS, **VARIANTS}.get(sys.argv[1] if len(sys.argv) == 2 else "")
+    if not make:
+        sys.exit(f"usage: walks.py {'|'.join([*VENDORS, *VARIANTS])}")
+    make()
     for key in sorted(rows):
         print(".".join(map(str, key)) + "|" + "|".join(rows[key]))
