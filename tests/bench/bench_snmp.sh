@@ -3,14 +3,14 @@
 #
 # fast_agent answers for all switches, so that the poller is what is measured. Every side asks for the same columns: 13 of IF-MIB,
 # PFC per priority (2 x 8) and queue statistics (8 queues x 8 types) of each of 64 ports. What counts is CPU of the whole process
-# tree (user + system, all threads), from start to end of its run, and the counters each side itself holds at its end:
+# tree (user + system, all threads), without its start unless said, and the counters each side itself holds at its end:
 #   rocewatch            complete polls in its database (rows of all ports, committed) x counters of a switch. It adds the eight
 #                        queue statistics up to three metrics; the check is on what a complete poll must leave.
 #   snmp_exporter        lines of its exposition, fetched over HTTP
 #   collectd             values in its cache times the rounds it made
 #   snmpbulkwalk         lines printed, one process per switch and column
 # A peer that is not installed is said and skipped. Everything is on loopback (127.1.x.y).
-#   FOR=36s INTERVAL=5s  rocewatch's run; the sonic profile polls no faster than 5 s
+#   FOR=36 INTERVAL=5s  rocewatch's run; the sonic profile polls no faster than 5 s
 #   DEAD=K               the last K switches are silent; ONLY=1: no peers
 set -u
 build=$(cd "$1" && pwd)
@@ -50,16 +50,25 @@ printf public > "$dir/community"
 	echo "links: []"
 } > "$dir/rocewatch.yaml"
 if [ -x "$build/rocewatch" ]; then
-/usr/bin/time -f '%U %S %M %e' -o "$dir/time" "$build/rocewatch" -c "$dir/rocewatch.yaml" agent --for "${FOR:-36s}" > "$dir/rw.log" 2>&1 || tail -3 "$dir/rw.log"
-read -r u s rss wall < "$dir/time"
-cpu=$(echo "$u $s" | awk '{print $1+$2}')
-sql() { sqlite3 -readonly "$dir/bench.db" "$1"; }
-polls=$(($(sql 'SELECT count(*) FROM sample_lanes') / ports_per_switch))
+"$build/rocewatch" -c "$dir/rocewatch.yaml" agent --for "${FOR:-36}s" > "$dir/rw.log" 2>&1 &
+pid=$!
+sql() { sqlite3 -readonly "$dir/bench.db" "$1" 2> /dev/null || echo 0; }
+committed() { echo $(($(sql 'SELECT count(*) FROM sample_lanes') / ports_per_switch)); }
+# the first round names every series and fills the process's tables: it is told apart
+live=$((switches - ${DEAD:-0}))
+for _ in $(seq 100); do [ "$(committed)" -lt $live ] || break; sleep 0.5; done
+sleep 1
+began=$(date +%s.%N); first_cpu=$(cpu_of $pid); first=$(committed)
+sleep $((${FOR:-36} - $(ps -o etimes= $pid) - 2))
+cpu=$(cpu_of $pid); polls=$(committed); ended=$(date +%s.%N)
+rss=$(awk '/VmHWM/ { print $2 }' /proc/$pid/status)
+wait $pid || tail -3 "$dir/rw.log"
 # of a complete poll: 13 values of a port; 2 of PFC and 3 of queues for each of its 8 priorities
 incomplete=$(sql 'SELECT count(*) FROM sample_lanes WHERE (pfc_tx_frames_p0 + pfc_rx_frames_p7 + queue_out_packets_p0 + queue_out_octets_p7 + queue_drops_p3) IS NULL')
 port_rows=$(sql 'SELECT count(*) FROM sample_port WHERE (port_in_octets + port_out_octets + port_in_packets + port_out_packets + port_in_errors + port_out_discards) IS NOT NULL')
-[ "$incomplete" = 0 ] && [ "$port_rows" -ge $((polls * ports_per_switch)) ] || echo "!! rocewatch: $incomplete of its rows lack values, $port_rows rows of ports"
-row rocewatch "$cpu" $((polls * per_switch)) "$polls polls committed, RSS $((rss / 1024)) MiB, $(echo "$cpu $wall" | awk '{printf "%.0f", $1 / $2 * 100}') % of a core"
+[ "$incomplete" = 0 ] && [ "$port_rows" -ge $((polls * ports_per_switch)) ] && [ "$polls" -gt 0 ] || echo "!! rocewatch: $incomplete of its rows lack values, $port_rows rows of ports"
+row "rocewatch" "$(echo "$cpu $first_cpu" | awk '{print $1 - $2}')" $(((polls - first) * per_switch)) "$((polls - first)) polls committed after the first round, RSS $((rss / 1024)) MiB, $(echo "$cpu $first_cpu $ended $began" | awk '{printf "%.1f", ($1 - $2) / ($3 - $4) * 100}') % of a core"
+row "rocewatch, with start" "$cpu" $((polls * per_switch)) "$polls polls"
 echo "                       poll time, live switches: $(sql 'SELECT printf("median %.1f ms; each one'"'"'s p95: median %.1f, 99th percentile %.1f ms", (SELECT poll_p50_s FROM target WHERE up ORDER BY poll_p50_s LIMIT 1 OFFSET (SELECT count(*) / 2 FROM target WHERE up)) * 1e3, (SELECT poll_p95_s FROM target WHERE up ORDER BY poll_p95_s LIMIT 1 OFFSET (SELECT count(*) / 2 FROM target WHERE up)) * 1e3, (SELECT poll_p95_s FROM target WHERE up ORDER BY poll_p95_s LIMIT 1 OFFSET (SELECT count(*) * 99 / 100 FROM target WHERE up)) * 1e3)')"
 [ -z "${ONLY:-}" ] || exit 0
 fi

@@ -102,6 +102,87 @@ static void oldest_reads(void **state)
 	world_done(&w);
 }
 
+/* Version 2 kept a row per priority; the values of a port's priorities lie together since. Nothing of a value may be lost on the way. */
+static const char rows_of_2[] =
+	"ALTER TABLE sample_priority ADD COLUMN pfc_rx_frames INTEGER; ALTER TABLE sample_priority ADD COLUMN queue_watermark_bytes INTEGER;"
+	"ALTER TABLE sample_priority ADD COLUMN cfg_ecn_kmin_bytes INTEGER;"
+	"INSERT INTO entity VALUES(3,'leaf1','swp1',0),(4,'leaf1','swp1',7),(5,'leaf1','swp1#q9',-1);"
+	"INSERT INTO series VALUES(3,'pfc.rx_frames',1700000000000000000),(4,'pfc.rx_frames',1700000000000000000),"
+	" (4,'queue.watermark_bytes',1700000000000000000),(4,'cfg.ecn_kmin_bytes',1700000000000000000),(5,'pfc.rx_frames',1700000000000000000);"
+	"INSERT INTO sample_priority VALUES(3,1700000000000000000,1,0,NULL,NULL,10,NULL,NULL),(3,1700000010000000000,1,1,NULL,NULL,30,NULL,NULL),"
+	" (4,1700000000000000000,2,2,1,'{\"queue_watermark_bytes\":{\"flags\":4,\"window_ms\":60000}}',-1,77,1000),"
+	" (4,1700000010000000000,2,2,NULL,NULL,5,NULL,NULL),(5,1700000000000000000,1,0,NULL,NULL,6,NULL,NULL);";
+
+static void priorities_move(void **state)
+{
+	struct db_world w;
+	struct entities *t = entities_new();
+	struct store *s;
+	struct err e = {0};
+
+	world_init(&w);
+	world_exec(&w, frozen_1);
+	world_exec(&w, rows_of_2);
+	struct store_options o = {.path = w.path, .replay = true};
+	for (int round = 0; round < 2; round++) { /* the second opening finds nothing to do */
+		if (store_open(&o, t, &s, &e) < 0)
+			fail_msg("%s", e.text);
+		store_close(s);
+	}
+	entities_free(t);
+	static const struct { const char *sql; int64_t expected; } rows[] = {
+		{"SELECT count(*) FROM sqlite_master WHERE name LIKE 'old\\_%' ESCAPE '\\'", 0},
+		{"SELECT count(*) FROM sample_lanes", 2}, {"SELECT count(*) FROM sample_priority", 1},
+		{"SELECT count(*) FROM samples WHERE priority IS NOT NULL", 6},
+		{"SELECT value FROM samples WHERE metric='pfc.rx_frames' AND priority=0 AND flags='restart' AND source='snmp'", 30},
+		{"SELECT count(*) FROM samples WHERE metric='pfc.rx_frames' AND priority=7 AND flags='wrap32' AND source='gnmi'", 2},
+		{"SELECT value>1.8e19 FROM samples WHERE metric='pfc.rx_frames' AND priority=7 ORDER BY t_ns LIMIT 1", 1},
+		{"SELECT value FROM samples WHERE metric='queue.watermark_bytes' AND window_s=60 AND flags='estimated' AND source='gnmi'", 77},
+		{"SELECT value FROM samples WHERE metric='cfg.ecn_kmin_bytes' AND priority=7 AND port='swp1'", 1000},
+		{"SELECT value FROM samples WHERE port='swp1#q9' AND priority IS NULL", 6},
+		{"SELECT count(*) FROM rates WHERE metric='pfc.rx_frames' AND priority=0 AND rate IS NULL AND flags='restart'", 1},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int64_t v = world_int(&w, rows[i].sql);
+		if (v != rows[i].expected)
+			fail_msg("%s: %lld", rows[i].sql, (long long)v);
+	}
+	world_done(&w);
+}
+
+/* The same file met by a reader before any writer: it is read as it lies there. */
+static int count_row(void *arg, const struct sample *s)
+{
+	struct sample *sum = arg;
+
+	sum->value += s->value;
+	sum->window_ms += s->window_ms;
+	sum->entity++;
+	return 0;
+}
+
+static void older_priorities_read(void **state)
+{
+	struct db_world w;
+	struct series_db *d;
+	struct err e = {0};
+	struct sample sum = {0};
+	static const uint16_t metrics[] = {M_PFC_RX_FRAMES, M_QUEUE_WATERMARK};
+	struct series_filter f = {.device = "leaf1", .priority = -2, .metrics = metrics, .n_metrics = 2};
+
+	world_init(&w);
+	world_exec(&w, frozen_1);
+	world_exec(&w, rows_of_2);
+	if (series_db_open(w.path, &d, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(series_db_each(d, &f, count_row, &sum, &e), 0);
+	assert_int_equal(sum.entity, 6);
+	assert_int_equal(sum.value, 10 + 30 - 1 + 77 + 5 + 6);
+	assert_int_equal(sum.window_ms, 60000);
+	series_db_close(d);
+	world_done(&w);
+}
+
 static void newer_is_refused(void **state)
 {
 	struct db_world w;
@@ -133,13 +214,14 @@ static void make_data(const struct db_world *w)
 
 	assert_int_equal(store_open(&o, t, &s, NULL), 0);
 	for (int i = 0; i < 2000; i++) {
-		struct sample v[8];
+		struct sample v[9];
+		v[8] = sample_at(SECONDS(i), entities_intern(t, "leaf1", "swp1", 3), M_PFC_RX_FRAMES, (uint64_t)i, 0);
 		for (int k = 0; k < 8; k++) {
 			char port[16];
 			snprintf(port, sizeof(port), "swp%d", k / 2);
 			v[k] = sample_at(SECONDS(i), entities_intern(t, "leaf1", port, PRIO_NONE), k % 2 ? M_PORT_IN_OCTETS : M_PORT_OUT_OCTETS, (uint64_t)i * 10, 0);
 		}
-		store_samples(s, v, 8);
+		store_samples(s, v, 9);
 	}
 	assert_int_equal(store_flush(s, NULL), 0);
 	store_close(s);
@@ -178,7 +260,9 @@ static void conditions_reach_the_key(void **state)
 		{"one port of it", "SELECT time, value FROM samples WHERE metric='port.in_octets' AND device='leaf1' AND port='swp1'" HOUR, 10, 3000},
 		{"an aggregate", "SELECT max(value) FROM samples WHERE metric='port.in_octets'" HOUR, 1, 8000},
 		{"rates of one port", "SELECT rate FROM rates WHERE metric='port.in_octets' AND device='leaf1' AND port='swp1'" HOUR, 10, 4000},
-		{"all metrics of a short time", "SELECT * FROM samples WHERE t_ns BETWEEN 1700000100000000000 AND 1700000101000000000", 16, 20000},
+		{"one priority", "SELECT value FROM samples WHERE metric='pfc.rx_frames' AND device='leaf1' AND port='swp1' AND priority=3" HOUR, 10, 4000},
+		{"rates of a priority", "SELECT rate FROM rates WHERE metric='pfc.rx_frames' AND device='leaf1' AND port='swp1' AND priority=3" HOUR, 10, 6000},
+		{"all metrics of a short time", "SELECT * FROM samples WHERE t_ns BETWEEN 1700000100000000000 AND 1700000101000000000", 18, 24000},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		int steps = cost(&w, rows[i].sql, rows[i].rows);
@@ -225,7 +309,7 @@ static void exceptions_of_a_row(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(oldest_opens), cmocka_unit_test(oldest_reads), cmocka_unit_test(newer_is_refused),
+		cmocka_unit_test(oldest_opens), cmocka_unit_test(oldest_reads), cmocka_unit_test(newer_is_refused), cmocka_unit_test(priorities_move), cmocka_unit_test(older_priorities_read),
 		cmocka_unit_test(conditions_reach_the_key), cmocka_unit_test(exceptions_of_a_row),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
