@@ -173,13 +173,11 @@ static void match(struct discover *d)
 static void print_comments(FILE *out, const struct discover *d)
 {
 	char now[WALL_TEXT_MAX];
-	size_t answered = 0, confirmed = 0, disputed = 0;
+	size_t answered = 0, disputed = 0;
 	for (size_t i = 0; i < d->n; i++)
 		answered += d->v[i].answered;
-	for (size_t i = 0; i < d->n_links; i++) {
-		confirmed += !d->links[i].problem && d->links[i].confirmed;
+	for (size_t i = 0; i < d->n_links; i++)
 		disputed += d->links[i].problem != NULL;
-	}
 	fprintf(out, "# rocewatch topology discover, %s: %zu of %zu devices answered, %zu links, %zu disputed (as comments)\n", wall_format(now, wall_now(), 0),
 		answered, d->n, d->n_links - disputed, disputed);
 	for (size_t i = 0; i < d->n; i++) {
@@ -385,7 +383,6 @@ static int known_read(struct known *k, struct context *x, struct err *e)
 	static const uint16_t metrics[] = {M_PORT_OPER_UP, M_PORT_SPEED_BPS, M_PORT_MTU_BYTES, M_CFG_PFC_ENABLED};
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	rw_cleanup(str_done) struct str sql = {0};
 	int64_t age_ns = SLOW_POLLS * slow_interval(x->config);
 	struct window w;
 	int r = window_from_db(x->db, a, &spec, x->to_ns - age_ns, x->to_ns, &w, e);
