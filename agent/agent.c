@@ -437,7 +437,9 @@ static void reload(struct agent *a)
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	struct config *fresh = NULL;
 	struct difference diff = {0};
-	notify_send(&a->notify, "RELOADING=1");
+	char reloading[64]; /* with the time, as Type=notify-reload wants it */
+	snprintf(reloading, sizeof(reloading), "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)(mono_now().ns / NS_PER_US));
+	notify_send(&a->notify, reloading);
 	if (agent_config(a->options, &fresh, &errors) != 0) {
 		log_errors(LOG_ERROR_, &errors);
 		log_error("agent", "reload refused: %zu mistake%s in %s; the running configuration stays", errors.n + errors.more, errors.n == 1 ? "" : "s",

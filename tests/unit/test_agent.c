@@ -15,7 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -238,6 +240,67 @@ static void test_missing_secret(void **state)
 		fail_msg("not told once:\n%s", log);
 }
 
+/* The next word to systemd that is not about the watchdog; counts those that are. */
+static void next_word(int fd, char *text, size_t size, int *watchdogs)
+{
+	for (;;) {
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+		assert_int_equal(poll(&p, 1, DEADLINE_NS / NS_PER_MS), 1);
+		ssize_t n = recv(fd, text, size - 1, 0);
+		assert_true(n > 0);
+		text[n] = '\0';
+		if (!str_eq(text, "WATCHDOG=1"))
+			return;
+		++*watchdogs;
+	}
+}
+
+static void test_tells_systemd(void **state)
+{
+	struct place *p = *state;
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	char text[256];
+	int watchdogs = 0;
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/log", p->dir);
+	rw_cleanup(closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	setenv("NOTIFY_SOCKET", at.sun_path, 1);
+	setenv("WATCHDOG_USEC", "100000", 1);
+	pid_t pid = p->pid = launch(p);
+	unsetenv("NOTIFY_SOCKET");
+	unsetenv("WATCHDOG_USEC");
+
+	next_word(fd, text, sizeof(text), &watchdogs);
+	assert_non_null(strstr(text, "READY=1"));
+	assert_int_equal(watchdogs, 0);
+	wait_status(p, 0, 2); /* what is ready answers */
+	static const struct { const char *what, *more; } reloads[] = {{"good", ""}, {"broken", "nonsense: 1\n"}};
+	for (size_t i = 0; i < rw_countof(reloads); i++) {
+		put_config(p, reloads[i].more);
+		kill(pid, SIGHUP);
+		next_word(fd, text, sizeof(text), &watchdogs);
+		if (!strstr(text, "RELOADING=1") || !strstr(text, "MONOTONIC_USEC="))
+			fail_msg("%s: %s", reloads[i].what, text);
+		next_word(fd, text, sizeof(text), &watchdogs);
+		if (!strstr(text, "READY=1"))
+			fail_msg("%s: %s", reloads[i].what, text);
+	}
+	while (watchdogs < 3) {
+		struct pollfd w = {.fd = fd, .events = POLLIN};
+		assert_int_equal(poll(&w, 1, DEADLINE_NS / NS_PER_MS), 1);
+		ssize_t n = recv(fd, text, sizeof(text) - 1, 0);
+		assert_true(n > 0);
+		text[n] = '\0';
+		assert_string_equal(text, "WATCHDOG=1");
+		watchdogs++;
+	}
+	kill(pid, SIGTERM);
+	next_word(fd, text, sizeof(text), &watchdogs);
+	assert_non_null(strstr(text, "STOPPING=1"));
+	p->pid = 0;
+	assert_int_equal(wait_exit(pid), 0);
+}
+
 static int take_text(void *arg, int n, char *const *values, char *const *names)
 {
 	snprintf(arg, 64, "%s", values[0] ? values[0] : "");
@@ -416,7 +479,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reload_and_stop, setup, teardown), cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_missing_secret, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_missing_secret, setup, teardown), cmocka_unit_test_setup_teardown(test_tells_systemd, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rights, setup, teardown), cmocka_unit_test_setup_teardown(test_capture_elsewhere, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
