@@ -121,7 +121,7 @@ static void print_matrix(FILE *out, const json_t *doc)
 		size_t at = 0;
 		while (at < n_upper && strcmp(upper[at], peer) != 0)
 			at++;
-		if (strncmp(peer, "host:", 5) == 0 || at < n_upper)
+		if (str_glob("host:*", peer) || at < n_upper)
 			continue;
 		if (n_upper == MATRIX_COLUMNS) {
 			dropped++;
