@@ -104,6 +104,7 @@ void health_target(struct health *h, struct health_source *past, const char *nam
 	add(h, "1/s", health_rate(&past->values, h->now, t->values), "target/%s/%s/values_per_s", name, t->protocol);
 	add(h, "1/s", health_rate(&past->varbinds, h->now, t->varbinds), "target/%s/%s/varbinds_per_s", name, t->protocol);
 	add(h, "", (double)t->missed, "target/%s/%s/missed", name, t->protocol);
+	add(h, "", (double)t->suspects, "target/%s/%s/suspects", name, t->protocol);
 	if (t->interval_ns > 0)
 		add(h, "s", (double)t->interval_ns / 1e9, "target/%s/%s/interval_s", name, t->protocol);
 	if (max_repetitions)

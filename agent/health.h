@@ -5,7 +5,7 @@
  *   process/   rss_bytes, started_s (wall clock)
  *   pipeline/  samples late duplicates refused restarts suspects flows late_flows windows findings failed
  *   store/     commits samples dropped errors pending wal_bytes last_commit_s (wall clock)
- *   target/NAME/PROTOCOL/  interval_s values_per_s varbinds_per_s missed max_repetitions
+ *   target/NAME/PROTOCOL/  interval_s values_per_s varbinds_per_s missed suspects max_repetitions
  *   capture/NAME/          frames roce bad kernel_drops
  *   traps/                 open received events informs repeated unknown_sender wrong_credential malformed unknown_trap limited
  *

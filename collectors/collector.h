@@ -49,6 +49,7 @@ struct target {
 	uint64_t polls, timeouts, errors, values;
 	uint64_t varbinds;     /* values asked of the device, whatever became of them: the load put on it */
 	uint64_t missed;       /* polls that should have been between two successful ones; what is missing since the last is its age */
+	uint64_t suspects;     /* readings of counters that cannot be true: kept, flagged, no rate is taken from them */
 	int64_t interval_ns;   /* how often it is asked; 0 = not said: nothing is missed */
 	float poll_s[TARGET_POLL_HISTORY]; /* ring of the last poll durations, seconds */
 	uint32_t n_poll;                   /* ever */

@@ -6,12 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/map.h"
+#include "collectors/snmp_gate.h"
 #include "db/metric.h"
 
 #define NAME_MAX_BYTES 96
 #define PRIORITIES 8
 #define CELL_MAX_BYTES 65536
+#define LINE_LEAST_BPS 100000000 /* agents say 10 Mb/s of what has no line: loopback, bridges, tunnels */
 
 struct port {
 	struct snmp_port seen; /* what the outside may look at; name and alias are owned */
@@ -56,6 +59,10 @@ struct snmp_decoder {
 	struct map *at;      /* (entity, metric) -> position in pending, for tables that add rows up */
 	struct pending *pending;
 	size_t n_pending, cap_pending;
+	int64_t t_ns;          /* of the poll, 0 = not said */
+	struct map *gate_at;   /* (entity, metric) -> position in gates, for counters that have a bound */
+	struct snmp_gate *gates;
+	size_t n_gates, cap_gates;
 	struct snmp_decode_stats stats;
 };
 
@@ -63,7 +70,7 @@ struct snmp_decoder *snmp_decoder_new(struct entities *entities, const char *dev
 {
 	struct snmp_decoder *d = rw_calloc(1, sizeof(*d));
 	*d = (struct snmp_decoder){.entities = entities, .profile = profile, .device = rw_strdup(device), .cell_bytes = profile->cell_bytes,
-		.by_index = map_new(), .made_of = map_new(), .at = map_new()};
+		.by_index = map_new(), .made_of = map_new(), .at = map_new(), .gate_at = map_new()};
 	return d;
 }
 
@@ -97,6 +104,8 @@ void snmp_decoder_free(struct snmp_decoder *d)
 	map_free(d->by_index);
 	map_free(d->made_of);
 	map_free(d->at);
+	map_free(d->gate_at);
+	free(d->gates);
 	free(d->device);
 	free(d);
 }
@@ -470,6 +479,44 @@ static void attribute_take(struct snmp_decoder *d, const struct profile_value *v
 	p->has_discontinuity = true;
 }
 
+void snmp_decode_time(struct snmp_decoder *d, int64_t t_ns)
+{
+	d->t_ns = t_ns;
+}
+
+/* bound_of - what a counter can grow by in a second, 0 = who knows. */
+static double bound_of(const struct pending *p)
+{
+	switch (p->metric) {
+	case M_PORT_IN_OCTETS:
+	case M_PORT_OUT_OCTETS:
+	case M_QUEUE_OUT_OCTETS:
+		return p->port && p->port->seen.speed_bps >= LINE_LEAST_BPS ? (double)p->port->seen.speed_bps / 8 : 0;
+	case M_PFC_RX_PAUSE_NS:
+	case M_PFC_TX_PAUSE_NS:
+		return NS_PER_S;
+	default:
+		return 0;
+	}
+}
+
+static unsigned gate(struct snmp_decoder *d, const struct pending *p, uint64_t value, unsigned flags)
+{
+	uint64_t at, key = pending_key(p->entity, p->metric);
+	double bound = d->t_ns ? bound_of(p) : 0;
+	if (bound <= 0)
+		return flags;
+	if (!map_get(d->gate_at, key, &at)) {
+		at = d->n_gates;
+		rw_grow(d->gates, d->n_gates, d->cap_gates);
+		d->gates[d->n_gates++] = (struct snmp_gate){0};
+		map_put(d->gate_at, key, at);
+	}
+	flags = snmp_gate_take(&d->gates[at], d->t_ns, value, flags, bound);
+	d->stats.suspects += (flags & SF_SUSPECT) != 0;
+	return flags;
+}
+
 static void pending_flush(struct snmp_decoder *d, bool restart, struct sample_list *out)
 {
 	for (size_t i = 0; i < d->n_pending; i++) {
@@ -489,6 +536,7 @@ static void pending_flush(struct snmp_decoder *d, bool restart, struct sample_li
 				flags |= SF_WRAP32;
 		}
 		uint64_t value = m->type == TYPE_F64 ? sample_of_f64(p->fsum) : p->wrap32 ? (uint32_t)p->sum : p->sum;
+		flags = m->kind == METRIC_COUNTER ? gate(d, p, value, flags) : flags;
 		rw_grow(out->v, out->n, out->cap);
 		out->v[out->n++] = (struct sample){.value = value, .entity = p->entity, .metric = (uint16_t)p->metric, .flags = (uint16_t)flags,
 			.source = SOURCE_SNMP};

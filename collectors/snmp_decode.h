@@ -32,6 +32,9 @@ void snmp_decode_cell_assumed(struct snmp_decoder *d, uint64_t cell_bytes);
 
 /* snmp_decode_begin - the tables of a new poll follow: forgets which ports were new or had a discontinuity in the one before. */
 void snmp_decode_begin(struct snmp_decoder *d);
+/* snmp_decode_time - when the poll took place (UTC): octets and pause times are then held against what can be (snmp_gate). The samples
+ * still come out without a time. Not said: nothing is held against anything. */
+void snmp_decode_time(struct snmp_decoder *d, int64_t t_ns);
 
 /*
  * Names come first. snmp_decode_names() notes what one complete slow table says of ports; snmp_decode_ports() then makes the new map:
@@ -58,6 +61,7 @@ struct snmp_decode_stats {
 	uint64_t unknown_ports; /* rows about an ifIndex without a name: names must be read again */
 	uint64_t wrong_types, bad_indexes;
 	uint64_t discontinuities;
+	uint64_t suspects; /* readings that cannot be true */
 };
 const struct snmp_decode_stats *snmp_decode_stats(const struct snmp_decoder *d);
 

@@ -294,12 +294,13 @@ static bool walk_news(struct snmp_target *t, struct walk *w)
 	return news || t->slow || t->restarted;
 }
 
-/* decode - all tables of this poll into t->samples. False when no table had a row. */
-static bool decode(struct snmp_target *t)
+/* decode - all tables of this poll, which took place at @t_ns, into t->samples. False when no table had a row. */
+static bool decode(struct snmp_target *t, int64_t t_ns)
 {
 	bool rows = false;
 	t->samples.n = 0;
 	snmp_decode_begin(t->decoder);
+	snmp_decode_time(t->decoder, t_ns);
 	if (t->slow) {
 		for (size_t i = 0; i < t->n_walks; i++)
 			if (t->walks[i].table->cadence == CADENCE_SLOW)
@@ -344,13 +345,12 @@ static void neighbors_tell(struct snmp_target *t)
 }
 
 /* samples_tell - one poll, one time. */
-static void samples_tell(struct snmp_target *t, wall_t now)
+static void samples_tell(struct snmp_target *t, int64_t t_ns)
 {
 	if (t->samples.n == 0)
 		return; /* the agent's cache, whole */
-	int64_t middle = t->fast_began.ns + (now.ns - t->fast_began.ns) / 2;
 	for (size_t i = 0; i < t->samples.n; i++)
-		t->samples.v[i].t_ns = middle;
+		t->samples.v[i].t_ns = t_ns;
 	t->state.values += t->samples.n;
 	t->sink.samples(t->sink.arg, t->samples.v, t->samples.n);
 }
@@ -362,7 +362,9 @@ static void poll_finish(struct snmp_target *t)
 	loop_timer_stop(t->deadline);
 	t->phase = PHASE_NONE;
 	t->failures = 0;
-	bool rows = decode(t);
+	int64_t t_ns = t->fast_began.ns + (wall.ns - t->fast_began.ns) / 2;
+	bool rows = decode(t, t_ns);
+	t->state.suspects = snmp_decode_stats(t->decoder)->suspects;
 	if (t->restarted && t->sink.event)
 		t->sink.event(t->sink.arg, wall.ns, "device_restart", t->name, NULL, "sysUpTime went back: the agent or the device restarted");
 	if (!rows) {
@@ -371,7 +373,7 @@ static void poll_finish(struct snmp_target *t)
 			snmp_io_peer(t->io), t->profile->name, t->name);
 		return;
 	}
-	samples_tell(t, wall);
+	samples_tell(t, t_ns);
 	if (t->neighbors)
 		neighbors_tell(t);
 	t->state.interval_ns = snmp_target_interval(t);
