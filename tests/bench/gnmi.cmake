@@ -1,0 +1,1 @@
+rw_bench(bench_gnmi_codec rw_proto)
