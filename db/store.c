@@ -188,7 +188,7 @@ static int write_todo(struct store *s, uint64_t *ret_samples, struct job **ret_f
 	*ret_faulty = NULL;
 	for (struct job *j = s->todo.first; j; j = j->next)
 		n += j->kind == JOB_SAMPLES ? j->n : 0;
-	rw_cleanup(freep) struct sample *v = n ? rw_calloc(n, sizeof(*v)) : NULL;
+	rw_cleanup(freep) struct sample *v = n ? rw_realloc(NULL, n * sizeof(*v)) : NULL;
 	n = 0;
 	for (struct job *j = s->todo.first; rc == SQLITE_OK && j; j = j->next) {
 		if (j->kind == JOB_SAMPLES) {
@@ -542,7 +542,7 @@ void store_samples(struct store *s, const struct sample *v, size_t n)
 	if (n == 0)
 		return;
 	struct job *j = job_new(JOB_SAMPLES);
-	j->samples = rw_calloc(n, sizeof(*v));
+	j->samples = rw_realloc(NULL, n * sizeof(*v));
 	memcpy(j->samples, v, n * sizeof(*v));
 	j->n = n;
 	hand_over(s, j);

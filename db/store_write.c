@@ -184,6 +184,8 @@ int writer_open(const struct store_options *o, struct entities *entities, struct
 {
 	struct store_writer *w = rw_calloc(1, sizeof(*w));
 
+	/* Counting its own allocations under a mutex is a cost that nothing here reads. Too late once SQLite is in use: no harm then. */
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	w->o = *o;
 	int r = open_db(w, o->path, e);
 	if (r == 0)
