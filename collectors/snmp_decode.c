@@ -2,6 +2,7 @@
 #include "collectors/snmp_decode.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/map.h"
 #include "collectors/snmp_gate.h"
+#include "collectors/snmp_sensor.h"
 #include "db/metric.h"
 
 #define NAME_MAX_BYTES 96
@@ -137,45 +139,6 @@ void snmp_decode_cell(struct snmp_decoder *d, struct sample_list *out)
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------------- */
-
-/* utf8_length - bytes of the valid sequence at @p, 0 when there is none (RFC 3629: no overlong forms, no surrogates). */
-static size_t utf8_length(const uint8_t *p, size_t n)
-{
-	size_t len = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
-	if (len == 0 || len > n)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return len;
-}
-
-char *snmp_text_clean(char *buf, size_t size, const uint8_t *p, size_t n)
-{
-	size_t at = 0;
-	while (n > 0 && p[n - 1] == 0)
-		n--;
-	for (size_t i = 0; i < n;) {
-		size_t len = utf8_length(p + i, n - i);
-		if (at + (len ? len : 1) >= size)
-			break;
-		if (len > 1)
-			memcpy(buf + at, p + i, len);
-		else
-			buf[at] = len == 0 ? '?' : p[i] < 0x20 || p[i] == 0x7f ? ' ' : (char)p[i];
-		at += len ? len : 1;
-		i += len ? len : 1;
-	}
-	while (at > 0 && buf[at - 1] == ' ')
-		at--;
-	buf[at] = '\0';
-	size_t lead = strspn(buf, " ");
-	if (lead)
-		memmove(buf, buf + lead, at - lead + 1);
-	return buf;
-}
 
 static struct draft *draft_of(struct snmp_decoder *d, uint32_t ifindex)
 {
@@ -341,16 +304,33 @@ struct place { /* what the index of a row says */
 	int64_t pool;
 };
 
-/* place_of - read the index by the table's rule. False when the row is not for us. */
-static bool place_of(struct snmp_decoder *d, const struct profile_table *t, struct snmp_oid index, struct place *ret)
+/* index_of - the parts of a row's index, by the table's rule. False when the row is not for us. */
+static bool index_of(struct snmp_decoder *d, const struct profile_table *t, struct snmp_oid row, uint32_t parts[PROFILE_PARTS_MAX])
 {
-	*ret = (struct place){.priority = PRIO_NONE, .queue = -1, .pool = -1};
-	if (index.n != t->n_parts) {
+	if (row.n != (t->decimal_by[0] ? 1 : t->n_parts)) {
 		d->stats.bad_indexes++;
 		return false;
 	}
+	if (!t->decimal_by[0]) {
+		memcpy(parts, row.v, row.n * sizeof(*parts));
+		return true;
+	}
+	if (row.v[0] < t->decimal_base)
+		return false; /* another kind of thing in the same table */
+	uint32_t left = row.v[0] - t->decimal_base;
 	for (size_t i = 0; i < t->n_parts; i++) {
-		uint32_t arc = index.v[i];
+		parts[i] = left / t->decimal_by[i];
+		left %= t->decimal_by[i];
+	}
+	return true;
+}
+
+/* place_of - what the index says. False when the row is not for us. */
+static bool place_of(struct snmp_decoder *d, const struct profile_table *t, const uint32_t *index, struct place *ret)
+{
+	*ret = (struct place){.priority = PRIO_NONE, .queue = -1, .pool = -1};
+	for (size_t i = 0; i < t->n_parts; i++) {
+		uint32_t arc = index[i];
 		switch (t->parts[i]) {
 		case PART_PORT:
 			ret->port = port_find(d, arc);
@@ -405,11 +385,10 @@ static uint32_t place_entity(struct snmp_decoder *d, const struct place *at, con
 	return entities_intern(d->entities, d->device, name, PRIO_NONE);
 }
 
-static bool value_applies(const struct profile_table *t, const struct profile_value *v, const struct snmp_rows *r, size_t row)
+static bool value_applies(const struct profile_table *t, const struct profile_value *v, const uint32_t *index, const struct snmp_rows *r, size_t row)
 {
-	struct snmp_oid index = snmp_rows_index(r, row);
 	for (size_t i = 0; i < t->n_parts; i++)
-		if (v->where[i] != PROFILE_ANY && index.v[i] != (uint64_t)v->where[i])
+		if (v->where[i] != PROFILE_ANY && index[i] != (uint64_t)v->where[i])
 			return false;
 	if (v->when_column < 0)
 		return true;
@@ -465,6 +444,30 @@ static void value_take(struct snmp_decoder *d, const struct profile_table *t, co
 	/* a scaled 32-bit counter does not wrap at 2^32 any more: then a decrease is a reset */
 	p->wrap32 = p->wrap32 || (v->mul == 1 && v->div == 1 && !v->cells && (v->width == 32 || (v->width == 0 && c->type == SNMP_COUNTER32)));
 	p->needed = v->needed;
+}
+
+static void sensor_take(struct snmp_decoder *d, const struct profile_table *t, const struct profile_value *v, const struct snmp_rows *r, size_t row,
+	const struct place *at, size_t from)
+{
+	struct snmp_sensor s = {.value = snmp_rows_cell(r, row, v->column)};
+	const struct snmp_cell **const to[] = {[SENSOR_TYPE] = &s.type, [SENSOR_SCALE] = &s.scale, [SENSOR_PRECISION] = &s.precision, [SENSOR_STATUS] = &s.status};
+	bool bound, power = strcmp(metric_info((unsigned)v->metric)->unit, "dBm") == 0;
+	double f;
+	for (size_t i = 0; i < PROFILE_SENSOR_COLUMNS; i++)
+		*to[i] = snmp_rows_cell(r, row, v->sensor_columns[i]);
+	int rc = power ? snmp_sensor_dbm(&s, &f, &bound) : snmp_sensor_celsius(&s, &f);
+	if (rc == -EPROTOTYPE)
+		d->stats.wrong_types++;
+	if (rc < 0)
+		return;
+	struct pending *p = pending_of(d, t, place_entity(d, at, v), v->metric, from);
+	bool first = p->mask == 0;
+	if (!first && ((v->fold == FOLD_MIN && f >= p->fsum) || (v->fold == FOLD_MAX && f <= p->fsum)))
+		return;
+	p->fsum = first || v->fold != FOLD_SUM ? f : p->fsum + f;
+	p->mask |= (uint64_t)1 << v->bit;
+	p->port = at->port;
+	p->estimated = power && bound;
 }
 
 static void attribute_take(struct snmp_decoder *d, const struct profile_value *v, const struct snmp_cell *c, struct port *p)
@@ -555,16 +558,19 @@ void snmp_decode_table(struct snmp_decoder *d, const struct profile_table *t, co
 	map_clear(d->at);
 	for (size_t row = 0; row < snmp_rows_count(r); row++) {
 		struct place at;
-		if (!place_of(d, t, snmp_rows_index(r, row), &at))
+		uint32_t index[PROFILE_PARTS_MAX];
+		if (!index_of(d, t, snmp_rows_index(r, row), index) || !place_of(d, t, index, &at))
 			continue;
 		size_t from = d->n_pending;
 		for (size_t i = 0; i < t->n_values; i++) {
 			const struct profile_value *v = &t->values[i];
 			const struct snmp_cell *c = snmp_rows_cell(r, row, v->column);
-			if (!c || !value_applies(t, v, r, row))
+			if (!c || !value_applies(t, v, index, r, row))
 				continue;
 			if (v->attribute != ATTRIBUTE_NONE)
 				attribute_take(d, v, c, at.port);
+			else if (v->sensor)
+				sensor_take(d, t, v, r, row, &at, from);
 			else
 				value_take(d, t, v, c, &at, from);
 		}
@@ -596,6 +602,8 @@ size_t snmp_decode_needed(const struct profile_table *t, const struct snmp_rows 
 		ret_want[v->column] = true;
 		if (v->when_column >= 0)
 			ret_want[v->when_column] = true;
+		for (size_t k = 0; v->sensor && k < PROFILE_SENSOR_COLUMNS; k++)
+			ret_want[v->sensor_columns[k]] = true;
 	}
 	for (size_t i = 0; i < t->n_columns; i++)
 		n += ret_want[i];

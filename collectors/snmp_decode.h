@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "collectors/snmp_rows.h"
+#include "collectors/snmp_text.h"
 #include "config/profile.h"
 #include "db/entity.h"
 #include "db/sample.h"
@@ -64,8 +65,5 @@ struct snmp_decode_stats {
 	uint64_t suspects; /* readings that cannot be true */
 };
 const struct snmp_decode_stats *snmp_decode_stats(const struct snmp_decoder *d);
-
-/* snmp_text_clean - @n bytes as one line of valid UTF-8: control characters become blanks, foreign bytes '?', ends are trimmed. */
-char *snmp_text_clean(char *buf, size_t size, const uint8_t *p, size_t n);
 
 #endif

@@ -27,7 +27,12 @@
  * port_alias, discontinuity). Optional: where {part: n}, priority (constant), unit (ns us ms s ticks = 10 ms, Mbps, cells, kB, KiB),
  * divide (by), equals (the value is 1 when the raw one equals this, else 0), ignore [raw values that mean "not there"], when {column, equals}
  * (valid only in rows where that holds), subtract, fallback (used in rows where no other column gave the metric), width (32 when
- * the device counts in 32 bits but does not say so). Columns that name the same metric of the same thing are added up.
+ * the device counts in 32 bits but does not say so), fold (min or max of the rows that speak of one thing, such as lanes, instead of
+ * their sum), sensor (the table is laid out as entPhySensorTable, RFC 3433: the value comes with its type, scale, precision and
+ * status in columns 1, 2, 3 and 5; watts become dBm). Columns that name the same metric of the same thing are added up.
+ *
+ * A table whose index is one number that holds several says so: "decimal: { base: 1000000000, by: [100, 10, 1] }" beside
+ * "index: [port, kind, lane]" reads 1000000531 as port 5, kind 3, lane 1; rows below the base are of another kind of thing.
  *
  * Notifications that only this kind of switch sends stand in "traps", beside the tables; without evidence none is accepted:
  *
@@ -67,6 +72,9 @@ enum profile_attribute { ATTRIBUTE_NONE, ATTRIBUTE_PORT_NAME, ATTRIBUTE_PORT_DES
 
 const char *profile_attribute_name(enum profile_attribute a); /* "port_name" */
 
+enum profile_fold { FOLD_SUM, FOLD_MIN, FOLD_MAX };
+enum { SENSOR_TYPE, SENSOR_SCALE, SENSOR_PRECISION, SENSOR_STATUS, PROFILE_SENSOR_COLUMNS };
+
 struct profile_value { /* one meaning of one column */
 	size_t column;       /* into the table's columns */
 	enum profile_attribute attribute;
@@ -81,6 +89,9 @@ struct profile_value { /* one meaning of one column */
 	int when_column;     /* into columns, -1 = always valid */
 	uint64_t when_equals;
 	bool subtract, fallback;
+	enum profile_fold fold;
+	bool sensor;         /* its type, scale, precision and status are in .sensor_columns */
+	size_t sensor_columns[PROFILE_SENSOR_COLUMNS];
 	unsigned needed;     /* part of a difference: how many columns it takes; 0 = any number adds up */
 	unsigned width;      /* 0 = as the wire says, else 32 or 64 */
 	uint64_t bit;        /* its place among the contributors to its metric in this table; 0 when it is the only one */
@@ -94,6 +105,7 @@ struct profile_table {
 	enum profile_part parts[PROFILE_PARTS_MAX];
 	const char *part_names[PROFILE_PARTS_MAX];
 	size_t n_parts;
+	uint32_t decimal_base, decimal_by[PROFILE_PARTS_MAX]; /* the parts are in one number of the index; by[0] 0 = each has its own */
 	unsigned first_queue;
 	bool sums_rows;      /* several rows may speak of one thing: add them up */
 	struct profile_value *values; /* fallbacks last */

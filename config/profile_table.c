@@ -179,6 +179,40 @@ static bool column_meaning(struct reader *r, const struct yaml_node *n, struct p
 	return true;
 }
 
+static void column_fold(struct reader *r, const struct yaml_node *n, struct profile_value *v)
+{
+	static const char *const words[] = {[FOLD_MIN] = "min", [FOLD_MAX] = "max"};
+	const struct yaml_node *fold = reader_value(n, "fold");
+	if (!fold)
+		return;
+	for (size_t i = FOLD_MIN; i < rw_countof(words); i++)
+		if (fold->kind == YAML_TEXT && strcmp(fold->text, words[i]) == 0)
+			v->fold = (enum profile_fold)i;
+	if (v->fold == FOLD_SUM || v->metric < 0 || metric_info((unsigned)v->metric)->type != TYPE_F64)
+		reader_wrong_node(r, fold, "min or max, of a metric that is no counter and no whole number");
+}
+
+/* column_sensor - the columns beside the value (RFC 3433 section 2): entPhySensorType 1, Scale 2, Precision 3, OperStatus 5. */
+static void column_sensor(struct reader *r, struct profile_table *t, struct profile_oid base, const struct yaml_node *n, struct profile_value *v)
+{
+	static const uint32_t arcs[] = {[SENSOR_TYPE] = 1, [SENSOR_SCALE] = 2, [SENSOR_PRECISION] = 3, [SENSOR_STATUS] = 5};
+	const char *unit = v->metric >= 0 ? metric_info((unsigned)v->metric)->unit : "";
+	if (!reader_bool(r, n, "sensor"))
+		return;
+	if (base.n == 0 || base.n + 1 > PROFILE_OID_MAX || (strcmp(unit, "dBm") != 0 && strcmp(unit, "C") != 0)) {
+		reader_wrong_node(r, reader_value(n, "sensor"), "a metric in dBm or C, in a table with an 'oid'");
+		return;
+	}
+	for (size_t i = 0; i < PROFILE_SENSOR_COLUMNS; i++) {
+		uint32_t *oid = arena_array(r->a, uint32_t, base.n + 1);
+		memcpy(oid, base.v, base.n * sizeof(*oid));
+		oid[base.n] = arcs[i];
+		if (!table_column(r, t, (struct profile_oid){oid, base.n + 1}, n, &v->sensor_columns[i]))
+			return;
+	}
+	v->sensor = true;
+}
+
 static void column_read(struct reader *r, struct profile_table *t, struct profile_oid base, const struct yaml_node *n)
 {
 	struct profile_value *v = &t->values[t->n_values];
@@ -186,12 +220,14 @@ static void column_read(struct reader *r, struct profile_table *t, struct profil
 	uint64_t u;
 	*v = (struct profile_value){.priority = PRIO_NONE, .doc = ""};
 	if (!KEYS(r, n, "a column", "column", "oid", "metric", "attribute", "where", "priority", "unit", "divide", "equals", "ignore", "when", "subtract",
-		    "fallback", "width", "doc") || !column_oid(r, t, base, n, &v->column) || !column_meaning(r, n, v))
+		    "fallback", "width", "fold", "sensor", "doc") || !column_oid(r, t, base, n, &v->column) || !column_meaning(r, n, v))
 		return;
 	column_where(r, t, n, v);
 	column_unit(r, n, v);
 	column_ignore(r, n, v);
 	column_when(r, t, base, n, v);
+	column_fold(r, n, v);
+	column_sensor(r, t, base, n, v);
 	if (reader_number(r, n, "priority", 7, &u))
 		v->priority = (int)u;
 	v->has_equals = reader_number(r, n, "equals", UINT64_MAX, &v->equals);
@@ -228,6 +264,32 @@ static void table_index(struct reader *r, struct profile_table *t, const struct 
 		t->part_names[i] = arena_strdup(r->a, part->text);
 		t->parts[i] = reader_part(part->text);
 		t->n_parts = i + 1;
+	}
+}
+
+/* table_decimal - several parts of the index in one number: each is what is left, divided. */
+static void table_decimal(struct reader *r, struct profile_table *t, const struct yaml_node *n)
+{
+	const struct yaml_node *decimal = reader_value(n, "decimal"), *by;
+	uint64_t u = 0, last = UINT32_MAX;
+	if (!decimal || !KEYS(r, decimal, "'decimal'", "base", "by"))
+		return;
+	if (reader_number(r, decimal, "base", UINT32_MAX, &u))
+		t->decimal_base = (uint32_t)u;
+	by = reader_value(decimal, "by");
+	if (!by || by->kind != YAML_LIST || by->n == 0 || by->n != t->n_parts) {
+		reader_wrong_node(r, by ? by : decimal, "'by': one divisor for each part of the index, such as [100, 10, 1]");
+		return;
+	}
+	for (size_t i = 0; i < by->n; i++, last = u) {
+		if (!reader_number_at(r, by->items[i].value, UINT32_MAX, &u))
+			return;
+		if (u == 0 || u >= last) {
+			reader_wrong_node(r, by->items[i].value, "a divisor from 1, smaller than the one before it");
+			t->decimal_by[0] = 0;
+			return;
+		}
+		t->decimal_by[i] = (uint32_t)u;
 	}
 }
 
@@ -277,7 +339,7 @@ struct profile_table *profile_table_read(struct reader *r, const struct yaml_nod
 	struct profile_oid base = {0};
 	uint64_t u;
 	const char *text;
-	if (!KEYS(r, n, "a table", "name", "doc", "cadence", "oid", "index", "first_queue", "columns"))
+	if (!KEYS(r, n, "a table", "name", "doc", "cadence", "oid", "index", "decimal", "first_queue", "columns"))
 		return NULL;
 	t->line = n->line;
 	if (!(text = reader_text(r, n, "name", true)))
@@ -294,6 +356,7 @@ struct profile_table *profile_table_read(struct reader *r, const struct yaml_nod
 	if (reader_number(r, n, "first_queue", 64, &u))
 		t->first_queue = (unsigned)u;
 	table_index(r, t, n);
+	table_decimal(r, t, n);
 	const struct yaml_node *columns = reader_value(n, "columns");
 	if (!columns || columns->kind != YAML_LIST || columns->n == 0 || columns->n > PROFILE_COLUMNS_MAX) {
 		reader_wrong_node(r, columns ? columns : n, "'columns': a list of 1 to 64 columns");

@@ -35,6 +35,7 @@ static void test_builtin(void **state)
 }
 
 #define HEAD "name: x\ndoc: d\n"
+#define DECIMAL(d) HEAD "snmp:\n  tables:\n    - { name: t, cadence: fast, oid: 1.3, index: [port, kind], decimal: " d ", columns: [{ column: 1, metric: port.in_octets }] }\n"
 #define TABLE "snmp:\n  tables:\n    - name: t\n      cadence: fast\n      oid: 1.3.6\n      index: [port]\n      columns:\n"
 
 static const struct {
@@ -70,6 +71,15 @@ static const struct {
 	{"twice in an index", HEAD "snmp:\n  tables:\n    - { name: t, cadence: fast, oid: 1.3, index: [port, port], columns: [{ column: 1, metric: port.in_octets }] }\n", 5, "twice"},
 	{"interval without unit", HEAD "snmp:\n  min_interval: 5\n", 4, "5"},
 	{"port name without number", HEAD "snmp:\n  port_names: [{ first: 1, last: 9, name: Ethernet }]\n", 4, "{n}"},
+	{"fold of a counter", HEAD TABLE "        - { column: 1, metric: port.in_octets, fold: min }\n", 10, "min or max"},
+	{"fold of no kind", HEAD TABLE "        - { column: 4, metric: optic.rx_power_dbm, fold: mean }\n", 10, "min or max"},
+	{"a sensor", HEAD TABLE "        - { column: 4, metric: optic.rx_power_dbm, sensor: true, fold: min }\n", 0, NULL},
+	{"a sensor that counts", HEAD TABLE "        - { column: 4, metric: port.in_octets, sensor: true }\n", 10, "in dBm or C"},
+	{"decimal", DECIMAL("{ base: 1000, by: [100, 1] }"), 0, NULL},
+	{"decimal of other length", DECIMAL("{ base: 1000, by: [100] }"), 5, "one divisor for each part"},
+	{"decimal that grows", DECIMAL("{ base: 1000, by: [1, 100] }"), 5, "smaller than the one before"},
+	{"decimal by zero", DECIMAL("{ base: 1000, by: [100, 0] }"), 5, "from 1"},
+	{"decimal without 'by'", DECIMAL("{ base: 1000 }"), 5, "one divisor"},
 	{"not a section", "- 1\n", 1, "a profile"},
 	{"empty", "", 0, "a profile"},
 };

@@ -4,6 +4,7 @@
 Reads `snmpbulkwalk -On -m ''` output and prints "port priority metric value", sorted. Written from the MIBs' texts; it shares
 nothing with rocewatch, so that a wrong column, scale, direction or index rule in a profile shows as a difference.
 """
+import math
 import re
 import sys
 from collections import defaultdict
@@ -98,6 +99,20 @@ def sonic(v):
     per_prio(v, "pfc.tx_frames", "1.3.6.1.4.1.9.9.813.1.2.1.2")  # Requests = sent
     per_prio(v, "pfc.rx_frames", "1.3.6.1.4.1.9.9.813.1.2.1.3")
     cisco_queues(v, -1)
+    # ENTITY-SENSOR-MIB (RFC 3433): milliwatts with four digits behind the point; dBm = 10 log10(mW). The weakest lane is the port's.
+    E = "1.3.6.1.2.1.99.1.1.1"
+    status, precision = dict((tuple(k), x) for k, x in column(f"{E}.5")), dict((tuple(k), x) for k, x in column(f"{E}.3"))
+    for (index,), value in column(f"{E}.4"):
+        if not 1000000000 <= index < 2000000000 or status[(index,)] != 1:
+            continue
+        port, kind = port_name(v, (index - 1000000000) // 100), index // 10 % 10
+        number = value / 10 ** precision[(index,)]
+        if kind == 1:
+            out[(port, "-", "optic.temperature_c")] = number
+        elif kind in (2, 3):
+            key = (port, "-", "optic.tx_power_dbm" if kind == 2 else "optic.rx_power_dbm")
+            dbm = 10 * math.log10(number or 0.5 / 10 ** precision[(index,)])  # 0 is less than half of the last digit
+            out[key] = min(out.get(key, dbm), dbm)
 
 
 def eos(v):

@@ -74,6 +74,27 @@ def sonic():
                 put(f"{Q}.{i}.2.{q}.{t}", C64, number(i, q - 1, 100 + t))
 
 
+    # ENTITY-SENSOR-MIB: type (6 watts, 8 celsius, 4 volts DC), scale (8 milli, 9 units), precision, value, status (1 ok, 2 unavailable)
+    E = "1.3.6.1.2.1.99.1.1.1"
+
+    def sensor(index, *columns):
+        for col, v in enumerate(columns, 1):
+            put(f"{E}.{col}.{index}", INT, v)
+
+    for i in (1, 5, 9):
+        base = 1000000000 + i * 100
+        sensor(base + 10, 8, 9, 6, 40000000 + i * 1000000 + 250000, 1)
+        sensor(base + 50, 4, 9, 4, 33000 + i, 1)
+        for lane in range(1, 5):
+            sensor(base + 20 + lane, 6, 8, 4, 12000 + 100 * i - lane, 1)
+            sensor(base + 30 + lane, 6, 8, 4, 8000 + 100 * i + 10 * lane, 1)
+            sensor(base + 40 + lane, 5, 8, 3, 70000 + lane, 1)
+    for key, v in ((f"{E}.4.1000000532", 0), (f"{E}.5.1000000532", 2), (f"{E}.4.1000000933", 0)):  # not available; dark
+        rows[tuple(int(p) for p in key.split("."))] = (INT, str(v))
+    sensor(200990110, 8, 9, 3, 55000, 1)  # the chassis: below the transceivers
+    sensor(601240030, 6, 9, 3, 300000, 1)  # a power supply
+
+
 def eos():
     ports = [(1, "Ethernet1/1", "Ethernet1/1", "spine1", 400000, 6), (2, "Ethernet2/1", "Ethernet2/1", "host down", 400000, 6),
              (1000001, "Port-Channel1", "Port-Channel1", "", 800000, 161)]
