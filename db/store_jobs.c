@@ -259,7 +259,9 @@ static int64_t cutoff(struct store_writer *w, int64_t now_ns)
 	int64_t at = w->o.raw_ns > 0 ? now_ns - w->o.raw_ns : INT64_MIN;
 
 	if (over_quota(w)) {
-		int64_t first = sqlite_int(w->db, "SELECT min(t_ns) FROM sample_port", now_ns, NULL);
+		/* instants rather than rows: a state that is kept would stand for the oldest time for ever */
+		int64_t first = sqlite_int(w->db, "SELECT min((SELECT min(t_ns) FROM instant WHERE device=e.id)) FROM entity e"
+			" WHERE e.port='' AND e.priority=-1", now_ns, NULL);
 		int64_t early = first + (now_ns - first) / QUOTA_SHARE;
 		if (early > at)
 			at = early;
