@@ -76,9 +76,27 @@ static bool check_utf8(struct text *t)
 	return true;
 }
 
+/* Over bytes that a string holds as they are, eight at a time: ASCII, no control character, neither quote nor backslash. A byte with its
+ * top bit set in one of these words is one of the others (or comes after one), and is then looked at alone. */
+static void plain_run(struct text *t)
+{
+	const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+	while (t->end - t->p >= 8) {
+		uint64_t v;
+		memcpy(&v, t->p, sizeof(v));
+		uint64_t quote = v ^ (ones * '"'), backslash = v ^ (ones * '\\');
+		if ((v | (v - ones * 0x20) | (quote - ones) | (backslash - ones)) & tops)
+			return;
+		t->p += 8;
+	}
+}
+
 static bool check_string(struct text *t)
 {
 	for (t->p++; t->p < t->end;) {
+		plain_run(t);
+		if (t->p == t->end)
+			return false;
 		unsigned char c = (unsigned char)*t->p;
 		if (c >= 0x80) {
 			if (!check_utf8(t))
@@ -247,16 +265,15 @@ static const char *unescape(struct arena *a, const char *s, size_t n, size_t *re
 
 static const char *string_read(struct flat *f, size_t *ret_n)
 {
-	const char *s = ++f->t.p;
-	bool escaped = false;
-	while (*f->t.p != '"') {
-		if (*f->t.p == '\\') {
-			escaped = true;
-			f->t.p++;
-		}
-		f->t.p++;
+	const char *s = ++f->t.p, *end = memchr(s, '"', (size_t)(f->t.end - s));
+	bool escaped = memchr(s, '\\', (size_t)(end - s));
+	if (escaped) { /* that quote may be one of the escapes */
+		for (end = s; *end != '"'; end++)
+			if (*end == '\\')
+				end++;
 	}
-	size_t n = (size_t)(f->t.p++ - s);
+	size_t n = (size_t)(end - s);
+	f->t.p = end + 1;
 	if (escaped)
 		return unescape(f->a, s, n, ret_n);
 	*ret_n = n;

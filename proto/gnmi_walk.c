@@ -453,6 +453,15 @@ static struct record *record_add(struct records *l)
 	return &l->v[l->n++];
 }
 
+/* One message with a whole device in it does not keep its room for ever: there are hundreds of streams. */
+static void records_trim(struct records *l)
+{
+	if (l->cap <= GNMI_WALK_RECORDS_KEPT)
+		return;
+	free(l->v);
+	*l = (struct records){0};
+}
+
 static bool update(struct gnmi_walk *w, struct wire s, uint32_t prefix)
 {
 	struct record *r = record_add(&w->updates);
@@ -637,6 +646,8 @@ int gnmi_walk_message(struct gnmi_walk *w, const void *p, size_t n)
 		r = gnmi_decode_subscribe(p, n, &w->back, w->scratch);
 	}
 	arena_reset(w->scratch);
+	records_trim(&w->updates);
+	records_trim(&w->deletes);
 	return r;
 }
 

@@ -13,6 +13,13 @@
  *   message -> records (all fields checked, all paths resolved) -> deletes, then updates -> callback
  *        \-> codec, when in doubt
  *
+ * Instructions per update, until a counter is in its table (callgrind, gcc 12 -O2, x86-64; tests/bench/bench_gnmi_codec.sh):
+ *
+ *                                            walker    codec
+ *     100 updates in a notification             402    9,722
+ *     one update in a notification              872   11,288
+ *     a leaf of a table sent as JSON          1,767    2,395
+ *
  * One walker per stream and thread. Not re-entrant. Memory: about 300 bytes per path, within the limits below.
  */
 #ifndef RW_PROTO_GNMI_WALK_H
@@ -26,6 +33,7 @@
 #define GNMI_WALK_RAW_MAX (4u << 10)         /* bytes of one Path message that are remembered */
 #define GNMI_WALK_RECORDS_MAX (1u << 16)     /* updates and deletes of one message that the walker takes; more go to the codec */
 #define GNMI_WALK_PROBES_MAX 64u             /* looked at for one hash: a server that makes hashes collide only slows itself */
+#define GNMI_WALK_RECORDS_KEPT (1u << 10)    /* room for so many stays between messages */
 
 struct gnmi_walk;
 

@@ -57,6 +57,8 @@ static const struct gnmi_message {
 	{"no value", "0a(" T "22( 0a( 1a( 0a('x') ) ) ) )", "", true, COUNT(no_value), .is = 1},
 	{"two values: the last one holds", "0a(" SAYS("18 05 10 06") ")", "/x = int 6"},
 	{"a longer number than need be", "0a(" SAYS("18 8500") ")", "/x = uint 5", true},
+	{"a number of more than 64 bits", "0a(" SAYS("18 ffffffffffffffffff7f") ")", "/x = uint 18446744073709551615"},
+	{"true, in the bits beyond", "0a(" SAYS("20 80808080808080808002") ")", "/x = bool true"},
 	/* paths */
 	{"prefix and path, origin and target", "0a(" T PREFIX "22( 0a( 1a( 0a('state') ) 1a( 0a('mtu') ) ) 1a( 18 05 ) ) )",
 		"openconfig:/interfaces/interface[name=e1]/state/mtu = uint 5 target=leaf1", true},
@@ -81,6 +83,8 @@ static const struct gnmi_message {
 	{"a delete of everything under the prefix", "0a(" T PREFIX "2a() )", "delete openconfig:/interfaces/interface[name=e1] target=leaf1", true},
 	{"atomic", "0a(" T PREFIX "22( 0a( 1a( 0a('x') ) ) 1a( 18 05 ) ) 30 01 )",
 		"delete openconfig:/interfaces/interface[name=e1] atomic target=leaf1\nopenconfig:/interfaces/interface[name=e1]/x = uint 5 atomic target=leaf1"},
+	{"a delete with an origin of its own", "0a(" T PREFIX "2a( 12('native') 1a( 0a('y') ) ) )", "delete native:/interfaces/interface[name=e1]/y target=leaf1", true},
+	{"atomic, with a delete", "0a(" T "12( 1a( 0a('p') ) )" LEAF("18 05") "2a( 1a( 0a('y') ) ) 30 01 )", "delete /p atomic\ndelete /p/y\n/p/x = uint 5 atomic"},
 	{"duplicates", "0a(" T "22( 0a( 1a( 0a('x') ) ) 1a( 18 05 ) 20 07 ) )", "/x = uint 5 dup=7", true, COUNT(duplicates), .is = 7},
 	{"no time", "0a(" LEAF("18 05") ")", "/x = uint 5 clock=missing", true, COUNT(odd_clocks), .is = 1},
 	{"a time in ms", "0a( 08 v1763700000000 " LEAF("18 05") ")", "/x = uint 5 clock=scaled", true, COUNT(odd_clocks), .is = 1},
