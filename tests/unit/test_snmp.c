@@ -88,6 +88,35 @@ static void test_values(void **state)
 	agent_stop(&a);
 }
 
+static bool ten_polls(struct world *w)
+{
+	return w->told[0].polls >= 10;
+}
+
+/* The load put on a device is what it says it was asked: snmpInTotalReqVars (RFC 3418), read with another tool at the end. */
+static void test_load(void **state)
+{
+	struct world w;
+	struct world_agent a;
+	char command[160];
+	unsigned long long asked = 0;
+	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), OPEN);
+	world_new(&w, "secret");
+	world_add(&w, "127.0.0.1", a.port);
+	world_start(&w, 0);
+	world_wait(&w, ten_polls, 60, "ten polls");
+	uint64_t counted = snmp_target_state(w.targets[0])->varbinds;
+	world_free(&w);
+	snprintf(command, sizeof(command), "snmpget -v2c -c secret -Oqv -m '' 127.0.0.1:%u .1.3.6.1.2.1.11.13.0", a.port);
+	FILE *f = popen(command, "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%llu", &asked), 1);
+	assert_int_equal(pclose(f), 0);
+	if (counted + 20 < asked || counted > asked + asked / 20 + 20) /* a request may have been under way; the tool's own is one more */
+		fail_msg("counted %llu, the agent was asked %llu", (unsigned long long)counted, asked);
+	agent_stop(&a);
+}
+
 static mono_t agent_began;
 
 static bool up_for_2s(struct world *w)
@@ -601,6 +630,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_wrong_community),
