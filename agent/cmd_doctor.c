@@ -23,7 +23,7 @@ static const struct column target_columns[] = {
 };
 static const struct column csv_columns[] = {
 	{"name"}, {"protocol"}, {"address"}, {"status"}, {"state"}, {"reason"}, {"age_s"}, {"interval_s"}, {"poll_p50_s"}, {"poll_p95_s"}, {"values_per_s"},
-	{"varbinds_per_s"}, {"polls"}, {"missed_polls"}, {"timeouts"}, {"errors"}, {"max_repetitions"}, {"do"},
+	{"varbinds_per_s"}, {"polls"}, {"missed_polls"}, {"suspect_readings"}, {"timeouts"}, {"errors"}, {"max_repetitions"}, {"do"},
 };
 static const struct column capture_columns[] = {
 	{"name", "CAPTURE", COL_TEXT, false},

@@ -151,7 +151,7 @@ static const char *text(const json_t *o, const char *key) { return json_string_v
 
 struct target_facts {
 	const char *name, *protocol, *status, *reason;
-	double age_s, p95_s, interval_s, polls, timeouts, missed, repetitions;
+	double age_s, p95_s, interval_s, polls, timeouts, missed, repetitions, suspects;
 };
 
 static void judge_target(struct doctor *d, const struct target_facts *t, struct str *notes)
@@ -172,6 +172,8 @@ static void judge_target(struct doctor *d, const struct target_facts *t, struct 
 	}
 	if (t->repetitions < REPETITIONS_FULL)
 		str_addf(notes, "%slarge answers get lost: max-repetitions %d -> %.0f", notes->n ? "; " : "", REPETITIONS_FULL, t->repetitions);
+	if (t->suspects > 0)
+		str_addf(notes, "%s%.0f readings cannot be true: above line rate, or a pause longer than the time", notes->n ? "; " : "", t->suspects);
 	if (t->timeouts > LOST_SHARE * t->polls && t->polls >= 20)
 		todo(d, false, t->name, "look for loss on the management network, or raise snmp.timeout", "%.0f requests of %.0f polls were not answered in time",
 			t->timeouts, t->polls);
@@ -195,6 +197,7 @@ static void add_target(struct doctor *d, json_t *to, const json_t *device)
 	if (isfinite(t.missed) && since_s - READ_LAG_S > 2 * t.interval_s)
 		t.missed += floor((since_s - READ_LAG_S) / t.interval_s) - 1;
 	t.repetitions = said(d, "target/%s/%s/max_repetitions", t.name, protocol);
+	t.suspects = said(d, "target/%s/%s/suspects", t.name, protocol);
 	judge_target(d, &t, &notes);
 
 	json_t *row = json_object();
@@ -208,6 +211,7 @@ static void add_target(struct doctor *d, json_t *to, const json_t *device)
 	json_object_set_new(row, "values_per_s", rate_or_null(said(d, "target/%s/%s/values_per_s", t.name, protocol)));
 	json_object_set_new(row, "varbinds_per_s", rate_or_null(said(d, "target/%s/%s/varbinds_per_s", t.name, protocol)));
 	json_object_set_new(row, "missed_polls", count_or_null(t.missed));
+	json_object_set_new(row, "suspect_readings", count_or_null(t.suspects));
 	json_object_set_new(row, "max_repetitions", count_or_null(t.repetitions));
 	json_object_set_new(row, "notes", json_string_or_null(notes.n ? notes.s : NULL));
 	json_object_set_new(row, "do", str_eq(t.status, "down") ? json_string(doctor_remedy(t.protocol, t.reason)) : json_null());
