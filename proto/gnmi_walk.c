@@ -8,37 +8,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "proto/gnmi_codec.h"
-
-#define NONE UINT32_MAX
-
-/* ---- hash tables of indexes ---- */
-
-struct table {
-	uint32_t *slots; /* NONE = free */
-	uint32_t size;   /* a power of two; at most half full */
-	uint32_t used;
-};
-
-/* A path as it is known to the caller. */
-struct name {
-	uint64_t hash;
-	const char *origin, *path;
-	uint32_t path_n, origin_n;
-	uint32_t follower; /* the id that came after this one last time */
-};
-
-/* The bytes of a Path message after those of a prefix, and what they mean. A prefix is a form too, with .prefix NONE. */
-struct form {
-	uint64_t hash;
-	const uint8_t *raw;
-	uint32_t raw_n;
-	uint32_t prefix;   /* form of the prefix */
-	uint32_t follower; /* the form that came after this one last time */
-	uint32_t id;       /* NONE: a prefix, or a path that may not be */
-	const char *origin, *path; /* the name's */
-	uint32_t path_n, elems;
-	const char *target; /* of a prefix */
-};
+#include "proto/gnmi_forms.h"
 
 enum how { LEAF, JSON, LIST, NOTHING };
 
@@ -58,130 +28,11 @@ struct records {
 struct gnmi_walk {
 	struct gnmi_decode out;  /* the caller's */
 	struct gnmi_decode back; /* for the codec: the same, but paths get their ids on the way */
-	struct arena *texts;     /* of forms and names */
+	struct gnmi_forms paths;
 	struct arena *scratch;   /* of one message */
-	struct table form_table, name_table;
-	struct form *forms;
-	struct name *names;
-	size_t forms_cap, names_cap;
-	uint32_t last_prefix, last_form, last_name;
 	struct records updates, deletes;
 	struct gnmi_walk_stats stats;
 };
-
-static uint64_t load64(const void *p)
-{
-	uint64_t v;
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-/* Eight bytes a step; lives as long as the walker, so its value may differ between machines. */
-static uint64_t hash(const void *bytes, size_t n, uint64_t seed)
-{
-	const uint64_t k = 0x9e3779b97f4a7c15u;
-	const uint8_t *p = bytes;
-	uint64_t h = (seed + n) * k;
-	size_t i = 0;
-	for (; i + 8 <= n; i += 8) {
-		h = (h ^ load64(p + i)) * k;
-		h ^= h >> 29;
-	}
-	if (i < n && n >= 8) {
-		h = (h ^ load64(p + n - 8)) * k; /* some bytes twice: harmless */
-	} else {
-		for (; i < n; i++)
-			h = (h ^ p[i]) * k;
-	}
-	h ^= h >> 32;
-	return h * k ^ h >> 15;
-}
-
-static void table_put(struct table *t, uint64_t h, uint32_t index)
-{
-	uint32_t i = (uint32_t)h & (t->size - 1);
-	while (t->slots[i] != NONE)
-		i = (i + 1) & (t->size - 1);
-	t->slots[i] = index;
-	t->used++;
-}
-
-/* Twice the size and empty; its owner fills it again. True when it was grown. */
-static bool table_grow(struct table *t)
-{
-	if (t->used * 2 < t->size)
-		return false;
-	t->size = t->size ? t->size * 2 : 256;
-	t->used = 0;
-	t->slots = rw_realloc(t->slots, t->size * sizeof(*t->slots));
-	memset(t->slots, 0xff, t->size * sizeof(*t->slots));
-	return true;
-}
-
-static const void *text_keep(struct gnmi_walk *w, const void *p, size_t n)
-{
-	char *copy = arena_alloc(w->texts, n + 1);
-	if (n)
-		memcpy(copy, p, n);
-	w->stats.text_bytes += n + 1;
-	return copy;
-}
-
-/* ---- names: (origin, path) -> id ---- */
-
-static bool name_is(const struct name *v, const char *origin, size_t origin_n, const char *path, size_t n)
-{
-	return v->path_n == n && v->origin_n == origin_n && memcmp(v->path, path, n) == 0 && memcmp(v->origin, origin, origin_n) == 0;
-}
-
-static uint32_t name_add(struct gnmi_walk *w, uint64_t h, const char *origin, size_t origin_n, const char *path, size_t n)
-{
-	if (w->stats.paths == GNMI_WALK_PATHS_MAX || w->stats.text_bytes + n + origin_n + 2 > GNMI_WALK_TEXT_MAX)
-		return NONE;
-	if (table_grow(&w->name_table))
-		for (uint32_t i = 0; i < w->stats.paths; i++)
-			table_put(&w->name_table, w->names[i].hash, i);
-	rw_grow(w->names, w->stats.paths, w->names_cap);
-	struct name *v = &w->names[w->stats.paths];
-	*v = (struct name){.hash = h, .path_n = (uint32_t)n, .origin_n = (uint32_t)origin_n, .follower = NONE};
-	v->origin = text_keep(w, origin, origin_n);
-	v->path = text_keep(w, path, n);
-	table_put(&w->name_table, h, w->stats.paths);
-	return w->stats.paths++;
-}
-
-/* name_find - the id of (origin, path), a new one when there is none yet, NONE when a limit forbids it. */
-static uint32_t name_find(struct gnmi_walk *w, const char *origin, const char *path, size_t n)
-{
-	const size_t origin_n = strlen(origin);
-	uint32_t id = w->last_name == NONE ? NONE : w->names[w->last_name].follower;
-	if (id == NONE || !name_is(&w->names[id], origin, origin_n, path, n)) {
-		uint64_t h = hash(path, n, hash(origin, origin_n, 0));
-		struct table *t = &w->name_table;
-		id = NONE;
-		for (uint32_t k = 0; k < t->size; k++) {
-			uint32_t slot = t->slots[((uint32_t)h + k) & (t->size - 1)];
-			if (k == GNMI_WALK_PROBES_MAX) {
-				w->stats.refused++;
-				return NONE;
-			}
-			if (slot == NONE)
-				break;
-			if (w->names[slot].hash == h && name_is(&w->names[slot], origin, origin_n, path, n)) {
-				id = slot;
-				break;
-			}
-		}
-		if (id == NONE && (id = name_add(w, h, origin, origin_n, path, n)) == NONE) {
-			w->stats.refused++;
-			return NONE;
-		}
-		if (w->last_name != NONE)
-			w->names[w->last_name].follower = id;
-	}
-	w->last_name = id;
-	return id;
-}
 
 /* The codec's updates on their way to the caller. */
 static void name_and_deliver(void *arg, const struct gnmi_update *from)
@@ -189,117 +40,13 @@ static void name_and_deliver(void *arg, const struct gnmi_update *from)
 	struct gnmi_walk *w = arg;
 	struct gnmi_update u = *from;
 	if (u.op == GNMI_UPDATE || u.op == GNMI_DELETE) {
-		u.path_id = name_find(w, u.origin, u.path, u.path_n);
-		if (u.path_id != NONE) {
-			u.path = w->names[u.path_id].path;
-			u.origin = w->names[u.path_id].origin;
+		u.path_id = gnmi_forms_name(&w->paths, u.origin, u.path, u.path_n);
+		if (u.path_id != GNMI_PATH_NONE) {
+			u.path = w->paths.names[u.path_id].path;
+			u.origin = w->paths.names[u.path_id].origin;
 		}
 	}
 	w->out.fn(w->out.arg, &u);
-}
-
-/* ---- forms: raw bytes -> id ---- */
-
-static bool form_is(const struct form *f, uint32_t prefix, const uint8_t *p, size_t n)
-{
-	return f->prefix == prefix && f->raw_n == n && memcmp(f->raw, p, n) == 0;
-}
-
-/* What a form means, by the codec. False when that is not to be had: the message is then the codec's. */
-static bool form_learn(struct gnmi_walk *w, struct form *f, const uint8_t *p, size_t n)
-{
-	struct gnmi_path at;
-	const char *origin = "", *target = "";
-	int r = 0;
-	gnmi_path_init(&at);
-	if (f->prefix != NONE) {
-		const struct form *prefix = &w->forms[f->prefix];
-		r = gnmi_decode_path(prefix->raw, prefix->raw_n, w->out.plain_names, w->scratch, &at, &origin, &target);
-	}
-	if (r == 0)
-		r = gnmi_decode_path(p, n, w->out.plain_names, w->scratch, &at, &origin, &target);
-	if (f->prefix == NONE) {
-		f->id = NONE;
-		if (r == 0)
-			f->target = text_keep(w, target, strlen(target));
-		return r == 0;
-	}
-	if (r == -ERANGE) {
-		f->id = NONE; /* remembered as what may not be */
-		return true;
-	}
-	if (r < 0 || (f->id = name_find(w, origin, gnmi_path_text(&at), gnmi_path_length(&at))) == NONE)
-		return false;
-	f->origin = w->names[f->id].origin;
-	f->path = w->names[f->id].path;
-	f->path_n = (uint32_t)at.n;
-	f->elems = at.elems;
-	return true;
-}
-
-static uint32_t form_add(struct gnmi_walk *w, uint64_t h, uint32_t prefix, const uint8_t *p, size_t n)
-{
-	struct form f = {.hash = h, .raw_n = (uint32_t)n, .prefix = prefix, .follower = NONE};
-	if (n > GNMI_WALK_RAW_MAX || w->stats.forms == GNMI_WALK_FORMS_MAX || w->stats.text_bytes + n > GNMI_WALK_TEXT_MAX) {
-		w->stats.refused++;
-		return NONE;
-	}
-	if (!form_learn(w, &f, p, n))
-		return NONE;
-	if (table_grow(&w->form_table))
-		for (uint32_t i = 0; i < w->stats.forms; i++)
-			table_put(&w->form_table, w->forms[i].hash, i);
-	rw_grow(w->forms, w->stats.forms, w->forms_cap);
-	f.raw = text_keep(w, p, n);
-	w->forms[w->stats.forms] = f;
-	table_put(&w->form_table, h, w->stats.forms);
-	w->stats.learnt++;
-	return w->stats.forms++;
-}
-
-/* form_find - NONE when the message must go to the codec. */
-static uint32_t form_find(struct gnmi_walk *w, uint32_t prefix, const uint8_t *p, size_t n)
-{
-	uint64_t h = hash(p, n, prefix);
-	const struct table *t = &w->form_table;
-	for (uint32_t k = 0; k < t->size; k++) {
-		uint32_t slot = t->slots[((uint32_t)h + k) & (t->size - 1)];
-		if (slot == NONE)
-			break;
-		if (k == GNMI_WALK_PROBES_MAX)
-			return NONE;
-		if (w->forms[slot].hash == h && form_is(&w->forms[slot], prefix, p, n)) {
-			w->stats.found++;
-			return slot;
-		}
-	}
-	return form_add(w, h, prefix, p, n);
-}
-
-static uint32_t form_of_path(struct gnmi_walk *w, uint32_t prefix, const uint8_t *p, size_t n)
-{
-	uint32_t f = w->last_form == NONE ? NONE : w->forms[w->last_form].follower;
-	if (f != NONE && form_is(&w->forms[f], prefix, p, n)) {
-		w->stats.followed++;
-	} else {
-		f = form_find(w, prefix, p, n);
-		if (f == NONE)
-			return NONE;
-		if (w->last_form != NONE)
-			w->forms[w->last_form].follower = f;
-	}
-	w->last_form = f;
-	return f;
-}
-
-static uint32_t form_of_prefix(struct gnmi_walk *w, const uint8_t *p, size_t n)
-{
-	if (w->last_prefix != NONE && form_is(&w->forms[w->last_prefix], NONE, p, n))
-		return w->last_prefix;
-	uint32_t f = form_find(w, NONE, p, n);
-	if (f != NONE)
-		w->last_prefix = f;
-	return f;
 }
 
 /* ---- the wire. Each reader steps over what it read; false means "not a shape known here", and nothing else is then looked at. ---- */
@@ -480,8 +227,8 @@ static bool update(struct gnmi_walk *w, struct wire s, uint32_t prefix)
 	r->duplicates = (uint32_t)duplicates;
 	if (s.p != s.end)
 		return false;
-	r->form = form_of_path(w, prefix, path.p, wire_n(&path));
-	return r->form != NONE;
+	r->form = gnmi_forms_path(&w->paths, prefix, path.p, wire_n(&path), w->scratch);
+	return r->form != GNMI_FORM_NONE;
 }
 
 static bool delete_path(struct gnmi_walk *w, struct wire s, uint32_t prefix)
@@ -489,8 +236,8 @@ static bool delete_path(struct gnmi_walk *w, struct wire s, uint32_t prefix)
 	struct record *r = record_add(&w->deletes);
 	if (!r)
 		return false;
-	r->form = form_of_path(w, prefix, s.p, wire_n(&s));
-	return r->form != NONE;
+	r->form = gnmi_forms_path(&w->paths, prefix, s.p, wire_n(&s), w->scratch);
+	return r->form != GNMI_FORM_NONE;
 }
 
 /* Timestamp, prefix, updates, deletes, each in this order where it is there. */
@@ -504,8 +251,8 @@ static bool notification(struct gnmi_walk *w, struct wire s, int64_t *ret_time, 
 		return false;
 	if (tagged(&s, 0x12) && !chunk(&s, &part))
 		return false;
-	uint32_t prefix = form_of_prefix(w, part.p, wire_n(&part));
-	if (prefix == NONE)
+	uint32_t prefix = gnmi_forms_prefix(&w->paths, part.p, wire_n(&part), w->scratch);
+	if (prefix == GNMI_FORM_NONE)
 		return false;
 	while (tagged(&s, 0x22))
 		if (!chunk(&s, &part) || !update(w, part, prefix))
@@ -538,9 +285,9 @@ static bool extension(struct wire s, struct gnmi_update *u)
 /* ---- delivery: nothing can fail from here on ---- */
 
 /* False: a path that may not be. */
-static bool update_at(struct gnmi_update *u, const struct form *f)
+static bool update_at(struct gnmi_update *u, const struct gnmi_form *f)
 {
-	if (f->id == NONE)
+	if (f->id == GNMI_PATH_NONE)
 		return false;
 	u->path_id = f->id;
 	u->origin = f->origin;
@@ -550,7 +297,7 @@ static bool update_at(struct gnmi_update *u, const struct form *f)
 }
 
 /* JSON and lists: leaves below the path of @f. The codec writes into @like. */
-static void deliver_below(struct gnmi_walk *w, const struct gnmi_update *like, const struct form *f, const struct record *r)
+static void deliver_below(struct gnmi_walk *w, const struct gnmi_update *like, const struct gnmi_form *f, const struct record *r)
 {
 	struct gnmi_update u = *like;
 	struct gnmi_path at;
@@ -569,10 +316,10 @@ static void deliver(struct gnmi_walk *w, struct gnmi_update *u, int64_t time, ui
 		c->odd_clocks++;
 	if (w->updates.n == 0 && w->deletes.n == 0)
 		c->empty++;
-	u->target = w->forms[prefix].target;
+	u->target = w->paths.forms[prefix].target;
 	u->op = GNMI_DELETE;
 	for (size_t i = 0; i < w->deletes.n; i++) {
-		if (!update_at(u, &w->forms[w->deletes.v[i].form])) {
+		if (!update_at(u, &w->paths.forms[w->deletes.v[i].form])) {
 			c->bad_paths++;
 			continue;
 		}
@@ -582,7 +329,7 @@ static void deliver(struct gnmi_walk *w, struct gnmi_update *u, int64_t time, ui
 	u->op = GNMI_UPDATE;
 	for (size_t i = 0; i < w->updates.n; i++) {
 		const struct record *r = &w->updates.v[i];
-		const struct form *f = &w->forms[r->form];
+		const struct gnmi_form *f = &w->paths.forms[r->form];
 		if (!update_at(u, f)) {
 			c->bad_paths++;
 			continue;
@@ -653,47 +400,29 @@ int gnmi_walk_message(struct gnmi_walk *w, const void *p, size_t n)
 
 /* ---- life ---- */
 
-static void forget(struct gnmi_walk *w)
-{
-	free(w->form_table.slots);
-	free(w->name_table.slots);
-	free(w->forms);
-	free(w->names);
-	w->form_table = w->name_table = (struct table){0};
-	w->forms = NULL;
-	w->names = NULL;
-	w->forms_cap = w->names_cap = 0;
-	w->last_prefix = w->last_form = w->last_name = NONE;
-	w->stats.paths = w->stats.forms = 0;
-	w->stats.text_bytes = 0;
-}
-
 struct gnmi_walk *gnmi_walk_new(const struct gnmi_decode *d)
 {
 	struct gnmi_walk *w = rw_calloc(1, sizeof(*w));
 	w->out = w->back = *d;
 	w->back.fn = name_and_deliver;
 	w->back.arg = w;
-	w->texts = arena_new();
 	w->scratch = arena_new();
-	forget(w);
+	gnmi_forms_init(&w->paths, d->plain_names, &w->stats);
 	return w;
 }
 
 void gnmi_walk_reset(struct gnmi_walk *w)
 {
-	forget(w);
-	arena_reset(w->texts);
+	gnmi_forms_reset(&w->paths);
 }
 
 void gnmi_walk_free(struct gnmi_walk *w)
 {
 	if (!w)
 		return;
-	forget(w);
+	gnmi_forms_done(&w->paths);
 	free(w->updates.v);
 	free(w->deletes.v);
-	arena_free(w->texts);
 	arena_free(w->scratch);
 	free(w);
 }
