@@ -91,7 +91,7 @@ static void next_exchange(struct coarse *c)
 	}
 	const double compute = c->compute_ns * wave * fmax(0.5, 1 + s->jitter * gaussian(&c->random)) * slow_compute(c, after);
 	c->start_ns = after + compute;
-	c->end_ns = c->start_ns + m->duration_ns * c->scale * fmax(0.5, 1 + s->jitter / 2 * gaussian(&c->random));
+	c->end_ns = c->start_ns + m->duration_ns * c->scale * (fault ? c->stretch : 1) * fmax(0.5, 1 + s->jitter / 2 * gaussian(&c->random));
 	c->factor = c->scale;
 	c->steps++;
 	c->step_sum_ns[fault] += c->end_ns - after;
@@ -156,8 +156,15 @@ static int calibrate(struct coarse *c, struct err *e)
 	c->exchange_ns = s->exchange_ns;
 	if (!isfinite(ok))
 		return err_set(e, -ERANGE, "%s: the exchange does not end even without the fault", s->name);
-	if (s->excess_ns > 0 || s->slowdown > 0) {
-		const double step = s->step_ns, excess = s->excess_ns > 0 ? s->excess_ns : step * s->slowdown / (1 - s->slowdown);
+	c->stretch = 1;
+	if (s->excess_ns > 0) {
+		/* Told, not measured: the exchange is given, and in the fault it is stretched so that the step is this much longer. */
+		if (!(s->step_ns > s->exchange_ns) || !isfinite(ratio))
+			return err_set(e, -ERANGE, "%s: a step of %.1f ms does not hold an exchange of %.1f ms", s->name, s->step_ns / 1e6, s->exchange_ns / 1e6);
+		c->compute_ns = s->step_ns - s->exchange_ns;
+		c->stretch = (s->exchange_ns + s->excess_ns) / (s->exchange_ns * ratio);
+	} else if (s->slowdown > 0) {
+		const double step = s->step_ns, excess = step * s->slowdown / (1 - s->slowdown);
 		if (!(step > 0) || !(ratio > 1.02) || !isfinite(ratio) || excess / (ratio - 1) >= step)
 			return err_set(e, -ERANGE, "%s: the fault makes the exchange %.2f times as long: that does not give %.1f ms more in a step of %.1f ms", s->name, ratio,
 				excess / 1e6, step / 1e6);
@@ -165,7 +172,7 @@ static int calibrate(struct coarse *c, struct err *e)
 		c->compute_ns = step - c->exchange_ns;
 	}
 	c->scale = c->exchange_ns / ok;
-	c->fault_exchange_ns = bad * c->scale;
+	c->fault_exchange_ns = bad * c->scale * c->stretch;
 	return 0;
 }
 

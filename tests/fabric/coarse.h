@@ -14,6 +14,7 @@ struct coarse {
 	const struct scenario *s;
 	struct measured m[STATES][VARIANTS];
 	double scale;                  /* slices per exchange */
+	double stretch;                /* of the exchange in the fault: 1, or what a told excess asks for */
 	double compute_ns, exchange_ns, fault_exchange_ns; /* expected ones; fault: INFINITY when it never ends */
 	unsigned planes;
 	size_t n_ports, n_switches;    /* of one plane */

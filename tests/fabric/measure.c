@@ -35,14 +35,9 @@ static struct sim_params job_params(const struct scenario *s, unsigned variant)
 	p.payload_bytes = 4096;
 	p.header_bytes = 62; /* Ethernet 18, IPv4 20, UDP 8, BTH 12, ICRC 4 */
 	p.control_bytes = 66;
-	p.cc.increase_ps = 55 * PS_PER_US; /* the paper's timer; its byte counter is too slow to matter in a slice */
-	p.cc.fast_stages = 5;
-	p.cc.clamp_target = true;
-	p.cc.ai_bps = 400e6; /* the paper's 40 Mb/s at 40G, by speed */
+	p.cc.ai_bps = 400e6; /* 40 Mb/s at 40G, by speed; the other periods as validated in the fine grain */
 	p.cc.hai_bps = 2e9;
-	p.cc.alpha_ps = 55 * PS_PER_US;
-	p.cc.decrease_ps = 50 * PS_PER_US;
-	p.cc.cnp_gap_ps = 50 * PS_PER_US;
+	p.cc.min_bps = 1e9;
 	p.spray = s->spray;
 	p.seed = random_seeded(s->seed, 100 + variant);
 	return p;
@@ -121,8 +116,12 @@ struct plan *plan_new(const struct scenario *s)
 	const unsigned hosts = t.leaves * t.hosts_per_leaf, qps = (unsigned)s->qps;
 	place.next_up = rw_calloc(t.leaves, sizeof(*place.next_up));
 	place.next_down = rw_calloc((size_t)t.leaves * t.spines + 1, sizeof(*place.next_down));
-	const double ring = s->pattern == PATTERN_RING ? 1 : s->pattern == PATTERN_RING_SHUFFLE ? 0.7 : 0, shuffle = 1 - ring;
+	const double ring = s->pattern == PATTERN_RING ? 1 : s->pattern == PATTERN_RING_SHUFFLE ? 0.7 : 0;
+	const double shuffle = s->pattern == PATTERN_INCAST ? 0 : 1 - ring;
 	for (unsigned h = 0; h < hosts; h++) {
+		/* Reduction to roots: four neighbours of a leaf send to one host of the next leaf. */
+		if (s->pattern == PATTERN_INCAST)
+			plan_add(p, &place, h, (h / t.hosts_per_leaf + 1) % t.leaves * t.hosts_per_leaf + h % t.hosts_per_leaf / 4 * 4, s->slice_bytes, qps);
 		if (ring > 0)
 			plan_add(p, &place, h, (h + t.hosts_per_leaf) % hosts, s->slice_bytes * ring, qps);
 		/* A shuffle goes round the others one after the other, as libraries do it, so that no receiver meets all at once. */

@@ -1,0 +1,76 @@
+/*
+ * cmd_lab - hands over to rocewatch-lab, the simulated fabric: an executable of its own, because nothing of it belongs into the
+ * product. This process becomes it; its options, output and exit code are then its own.
+ */
+#include "agent/command.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+
+static const struct command_option options[] = {
+	{"out", 0, "DIR", "record: where to write the case"},
+	{"seed", 0, "N", "record: places and sizes of what goes wrong are drawn by it; 1"},
+	{"interval", 0, "DUR", "record: time between samples; 10s"},
+	{"for", 0, "DUR", "record: length; the scenario's own"},
+	{"face", 0, "FACE", "record: full, sonic-snmp, nxos-snmp, cumulus-snmp or sonic-gnmi: only what such a switch answers; full"},
+	{"scenarios", 0, "DIR", "where the scenarios are"},
+	{0},
+};
+
+/* Beside our own binary, or in the libexec directory of the installation it belongs to. */
+static bool find_lab(char *path, size_t size)
+{
+	static const char *const places[] = {"", "/../libexec/rocewatch", "/../lib/rocewatch"};
+	char self[PATH_MAX];
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n <= 0)
+		return false;
+	self[n] = '\0';
+	*strrchr(self, '/') = '\0';
+	for (size_t i = 0; i < rw_countof(places); i++)
+		if (snprintf(path, size, "%s%s/rocewatch-lab", self, places[i]) < (int)size && access(path, X_OK) == 0)
+			return true;
+	return false;
+}
+
+static int run(struct command_args *a)
+{
+	char path[PATH_MAX + 64], *argv[2 * rw_countof(options) + 8] = {path};
+	char names[rw_countof(options)][24];
+	size_t n = 1;
+	if (a->argc < 1 || a->argc > 2) {
+		fprintf(stderr, "rocewatch lab: expected list or record SCENARIO; see rocewatch lab --help\n");
+		return EXIT_USAGE;
+	}
+	if (!find_lab(path, sizeof(path))) {
+		fprintf(stderr, "rocewatch lab: rocewatch-lab is not installed: it was looked for beside rocewatch and in ../libexec/rocewatch; it is built with the tests "
+			"(-DRW_TESTS=ON)\n");
+		return EXIT_FAILED;
+	}
+	for (size_t i = 0; options[i].name; i++) {
+		if (!a->opt[i])
+			continue;
+		snprintf(names[i], sizeof(names[i]), "--%s", options[i].name);
+		argv[n++] = names[i];
+		argv[n++] = (char *)a->opt[i];
+	}
+	argv[n++] = (char *)"--";
+	for (int i = 0; i < a->argc; i++)
+		argv[n++] = a->argv[i];
+	argv[n] = NULL;
+	execv(path, argv);
+	fprintf(stderr, "rocewatch lab: %s: %s\n", path, strerror(errno));
+	return EXIT_FAILED;
+}
+
+const struct command command_lab = {
+	.name = "lab", .args = "list|record SCENARIO", .summary = "a simulated fabric to try everything on without switches",
+	.help = "`list` names the scenarios. `record` writes one as a case (samples.tsv, fabric.yaml, and truth.json with what is really wrong) that "
+		"`rocewatch replay --from DIR` reads. The simulation is an executable of its own, rocewatch-lab, found beside rocewatch or in ../libexec/rocewatch.",
+	.options = options, .usage_exit = EXIT_USAGE, .run = run,
+};
