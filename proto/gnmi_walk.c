@@ -360,8 +360,7 @@ static bool walk(struct gnmi_walk *w, struct wire s)
 
 	if (n > GNMI_MESSAGE_MAX || n == 0)
 		return false;
-	const uint8_t tag = *s.p++;
-	if (tag == 0x18) {
+	if (tagged(&s, 0x18)) {
 		if (n != 2 || *s.p != 1)
 			return false;
 		c->messages++;
@@ -371,9 +370,12 @@ static bool walk(struct gnmi_walk *w, struct wire s)
 		w->out.fn(w->out.arg, &u);
 		return true;
 	}
-	if (tag != 0x0a || !chunk(&s, &body))
+	/* The extension may be on either side: Go writes the members of a oneof after everything else. */
+	if (tagged(&s, 0x2a) && (!chunk(&s, &ext) || !extension(ext, &u)))
 		return false;
-	if (s.p < s.end && (*s.p++ != 0x2a || !chunk(&s, &ext) || !extension(ext, &u)))
+	if (!tagged(&s, 0x0a) || !chunk(&s, &body))
+		return false;
+	if (!u.extension && tagged(&s, 0x2a) && (!chunk(&s, &ext) || !extension(ext, &u)))
 		return false;
 	if (s.p != s.end || !notification(w, body, &time, &prefix))
 		return false;

@@ -99,6 +99,9 @@ static const struct gnmi_message {
 	{"both values: val holds", "0a(" T "22( 0a( 1a( 0a('x') ) ) 12( 0a('1') ) 1a( 18 02 ) ) )", "/x = uint 2"},
 	/* extensions */
 	{"a registered extension", "0a(" SAYS("18 05") ") 2a( 0a( 08 01 12( 0a0b ) ) )", "/x = uint 5 ext=1:0a0b", true},
+	{"before the notification, as Go writes it", "2a( 0a( 08 01 12( 0a0b ) ) ) 0a(" SAYS("18 05") ")", "/x = uint 5 ext=1:0a0b", true},
+	{"on both sides: the first", "2a( 0a( 08 01 ) ) 0a(" SAYS("18 05") ") 2a( 0a( 08 02 ) )", "/x = uint 5 ext=1:"},
+	{"with a sync", "2a( 0a( 08 01 12( 0a0b ) ) ) 18 01", "sync ext=1:0a0b"},
 	{"two of them: the first", "0a(" SAYS("18 05") ") 2a( 0a( 08 01 12( 0a ) ) ) 2a( 0a( 08 02 12( 0b ) ) )", "/x = uint 5 ext=1:0a"},
 	{"one of another kind", "0a(" SAYS("18 05") ") 2a( 12( 0801 ) )", "/x = uint 5"},
 	/* what is not protobuf */
