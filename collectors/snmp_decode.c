@@ -45,6 +45,15 @@ struct pending { /* one metric of one entity, while a row (or table) is read */
 	bool wrap32, fallback, estimated;
 };
 
+/* The sums of the table that is being read. One for all decoders (loop thread): it is in use only inside of snmp_decode_table(), and a
+ * thousand devices need not keep one each. */
+static struct {
+	struct pending *v;
+	size_t n, cap;
+	struct map *at; /* (entity, metric) -> position in v, for tables that add rows up */
+	unsigned refs;  /* decoders */
+} sums;
+
 struct snmp_decoder {
 	struct entities *entities;
 	const struct profile *profile;
@@ -58,9 +67,6 @@ struct snmp_decoder {
 	struct draft *drafts;
 	size_t n_drafts, cap_drafts;
 	struct map *made_of; /* (entity, metric) -> contributors last time */
-	struct map *at;      /* (entity, metric) -> position in pending, for tables that add rows up */
-	struct pending *pending;
-	size_t n_pending, cap_pending;
 	int64_t t_ns;          /* of the poll, 0 = not said */
 	struct map *gate_at;   /* (entity, metric) -> position in gates, for counters that have a bound */
 	struct snmp_gate *gates;
@@ -72,7 +78,9 @@ struct snmp_decoder *snmp_decoder_new(struct entities *entities, const char *dev
 {
 	struct snmp_decoder *d = rw_calloc(1, sizeof(*d));
 	*d = (struct snmp_decoder){.entities = entities, .profile = profile, .device = rw_strdup(device), .cell_bytes = profile->cell_bytes,
-		.by_index = map_new(), .made_of = map_new(), .at = map_new(), .gate_at = map_new()};
+		.by_index = map_new(), .made_of = map_new(), .gate_at = map_new()};
+	if (sums.refs++ == 0)
+		sums.at = map_new();
 	return d;
 }
 
@@ -102,10 +110,15 @@ void snmp_decoder_free(struct snmp_decoder *d)
 	drafts_clear(d);
 	free(d->ports);
 	free(d->drafts);
-	free(d->pending);
 	map_free(d->by_index);
 	map_free(d->made_of);
-	map_free(d->at);
+	if (--sums.refs == 0) {
+		map_free(sums.at);
+		free(sums.v);
+		sums.at = NULL;
+		sums.v = NULL;
+		sums.n = sums.cap = 0;
+	}
 	map_free(d->gate_at);
 	free(d->gates);
 	free(d->device);
@@ -406,17 +419,17 @@ static struct pending *pending_of(struct snmp_decoder *d, const struct profile_t
 {
 	uint64_t at;
 	if (t->sums_rows) {
-		if (map_get(d->at, pending_key(entity, metric), &at))
-			return &d->pending[at];
-		map_put(d->at, pending_key(entity, metric), d->n_pending);
+		if (map_get(sums.at, pending_key(entity, metric), &at))
+			return &sums.v[at];
+		map_put(sums.at, pending_key(entity, metric), sums.n);
 	} else {
-		for (size_t i = from; i < d->n_pending; i++)
-			if (d->pending[i].entity == entity && d->pending[i].metric == metric)
-				return &d->pending[i];
+		for (size_t i = from; i < sums.n; i++)
+			if (sums.v[i].entity == entity && sums.v[i].metric == metric)
+				return &sums.v[i];
 	}
-	rw_grow(d->pending, d->n_pending, d->cap_pending);
-	d->pending[d->n_pending] = (struct pending){.entity = entity, .metric = metric};
-	return &d->pending[d->n_pending++];
+	rw_grow(sums.v, sums.n, sums.cap);
+	sums.v[sums.n] = (struct pending){.entity = entity, .metric = metric};
+	return &sums.v[sums.n++];
 }
 
 static void value_take(struct snmp_decoder *d, const struct profile_table *t, const struct profile_value *v, const struct snmp_cell *c,
@@ -522,8 +535,8 @@ static unsigned gate(struct snmp_decoder *d, const struct pending *p, uint64_t v
 
 static void pending_flush(struct snmp_decoder *d, bool restart, struct sample_list *out)
 {
-	for (size_t i = 0; i < d->n_pending; i++) {
-		const struct pending *p = &d->pending[i];
+	for (size_t i = 0; i < sums.n; i++) {
+		const struct pending *p = &sums.v[i];
 		const struct metric_info *m = metric_info((unsigned)p->metric);
 		if (p->needed && (unsigned)__builtin_popcountll(p->mask) < p->needed)
 			continue;
@@ -554,14 +567,14 @@ void snmp_decode_begin(struct snmp_decoder *d)
 
 void snmp_decode_table(struct snmp_decoder *d, const struct profile_table *t, const struct snmp_rows *r, bool restart, struct sample_list *out)
 {
-	d->n_pending = 0;
-	map_clear(d->at);
+	sums.n = 0;
+	map_clear(sums.at);
 	for (size_t row = 0; row < snmp_rows_count(r); row++) {
 		struct place at;
 		uint32_t index[PROFILE_PARTS_MAX];
 		if (!index_of(d, t, snmp_rows_index(r, row), index) || !place_of(d, t, index, &at))
 			continue;
-		size_t from = d->n_pending;
+		size_t from = sums.n;
 		for (size_t i = 0; i < t->n_values; i++) {
 			const struct profile_value *v = &t->values[i];
 			const struct snmp_cell *c = snmp_rows_cell(r, row, v->column);

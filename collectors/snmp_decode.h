@@ -1,6 +1,7 @@
 /*
  * snmp_decode - from rows to samples by a profile. Knows the device's ports (ifIndex to name and entity) and what each counter was
- * made of last time, so that a change of either marks a restart instead of a delta. No clock, no I/O, no log.
+ * made of last time, so that a change of either marks a restart instead of a delta. No clock, no I/O, no log; one thread (the sums of a
+ * table under way are kept once for all decoders).
  */
 #ifndef RW_COLLECTORS_SNMP_DECODE_H
 #define RW_COLLECTORS_SNMP_DECODE_H
