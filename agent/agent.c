@@ -654,6 +654,7 @@ static int start(struct agent *a, struct err *e)
 	a->health = health_new(a->started);
 	log_errors(LOG_WARN_, &a->config->warnings);
 	signal(SIGPIPE, SIG_IGN);
+	privilege_files(a->config);
 	int rc = privilege_begin(a->config, e);
 	if (rc == 0)
 		rc = loop_new(&a->loop);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agent/base/cleanup.h"
@@ -18,6 +19,9 @@
 #include "agent/base/str.h"
 
 #define DEFAULT_USER "rocewatch"
+#define FILES_ENOUGH 65536 /* as in the systemd unit */
+#define FILES_PER_DEVICE 3 /* its socket, and a second one when it is also asked by another protocol or in a namespace */
+#define FILES_OWN 64       /* store, log, control socket and its clients */
 
 /* What getting ready needs beside what is kept: to open files in foreign directories, hand them over, and change the user. */
 static const unsigned ready_caps[] = {CAP_DAC_OVERRIDE, CAP_CHOWN, CAP_FOWNER, CAP_SETUID, CAP_SETGID, CAP_SETPCAP};
@@ -203,6 +207,24 @@ static void tell(const char *user, const unsigned *v, size_t n)
 			str_addf(&b, "%s%s", b.n ? ", " : "", capng_capability_to_name((int)v[k]));
 	}
 	log_info("privilege", "running as %s, capabilities kept: %s", user, b.n ? b.s : "none");
+}
+
+void privilege_files(const struct config *c)
+{
+	struct rlimit rl;
+	rlim_t wanted = FILES_OWN + FILES_PER_DEVICE * c->n_devices + c->n_captures;
+	if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
+		return;
+	rlim_t most = rl.rlim_max > FILES_ENOUGH && wanted < FILES_ENOUGH ? FILES_ENOUGH : rl.rlim_max;
+	if (rl.rlim_cur < most) {
+		rl.rlim_cur = most;
+		if (setrlimit(RLIMIT_NOFILE, &rl) < 0)
+			log_warn("privilege", "cannot raise the limit of open files: %s", strerror(errno));
+		getrlimit(RLIMIT_NOFILE, &rl);
+	}
+	if (rl.rlim_cur < wanted)
+		log_warn("privilege", "at most %llu files may be open, %zu devices can need %llu: some will not be polled. Raise the hard limit "
+			"(ulimit -Hn, or LimitNOFILE= in the unit)", (unsigned long long)rl.rlim_cur, c->n_devices, (unsigned long long)wanted);
 }
 
 int privilege_drop(const struct config *c, struct err *e)

@@ -20,6 +20,12 @@ struct err;
 int privilege_begin(const struct config *c, struct err *e);
 
 /*
+ * privilege_files - raise the soft limit of open files as far as the hard one allows: every device is a socket, and a login shell's 1024 are few.
+ * Warns, with the remedy, when the limit stays below what @c needs. Once, before anything is opened.
+ */
+void privilege_files(const struct config *c);
+
+/*
  * privilege_drop - become config.user (or, as root, an existing user "rocewatch"), who then owns the store's files and the socket, and keep
  * only what is said above. Logs one line that says who we are now and what is kept. 0 or negative errno: then the agent must not run.
  */

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -27,6 +28,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/control.h"
+#include "agent/privilege.h"
 #include "config/config.h"
 #include "db/series.h"
 
@@ -485,12 +487,32 @@ static void test_capture_elsewhere(void **state)
 		skip();
 }
 
+/* More devices than a login shell's soft limit has files: the limit is raised, and never lowered. */
+static void test_files(void **state)
+{
+	struct rlimit before, rl;
+	const struct config c = {.n_devices = 1000};
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	rl = before;
+	rl.rlim_cur = 64;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &rl), 0);
+	privilege_files(&c);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &rl), 0);
+	assert_true(rl.rlim_cur >= 4096 || rl.rlim_cur == rl.rlim_max);
+	rlim_t raised = rl.rlim_cur;
+	privilege_files(&c);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &rl), 0);
+	assert_true(rl.rlim_cur == raised && rl.rlim_max == before.rlim_max);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reload_and_stop, setup, teardown), cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missing_secret, setup, teardown), cmocka_unit_test_setup_teardown(test_tells_systemd, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rights, setup, teardown), cmocka_unit_test_setup_teardown(test_capture_elsewhere, setup, teardown),
+		cmocka_unit_test(test_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
