@@ -190,6 +190,9 @@ void snmp_target_lost_by(struct snmp_target *t, const struct snmp_answer *a)
 			snmp_target_lost(t, "%s: no answer any more, %d tries of %s: the agent, the host or the way to it is gone", peer, tries, timeout);
 		else if (c->version != 3)
 			lost_by_silence(t, a->silence, timeout);
+		else if (c->context && *c->context)
+			snmp_target_lost(t, "%s: the engine was found, but requests of user %s stay unanswered: agents drop a context they do not have ('%s')%s without "
+				"a word", peer, c->user, c->context, c->priv ? ", and a wrong priv password or priv protocol," : "");
 		else if (c->priv)
 			snmp_target_lost(t, "%s: the engine was found, but requests of user %s stay unanswered: agents drop a wrong priv password or priv protocol without "
 				"a word", peer, c->user);

@@ -206,6 +206,7 @@ void snmp_poll_begin(struct snmp_target *t)
 	t->poll_began = loop_now(t->loop);
 	t->state.interval_ns = snmp_target_interval(t);
 	t->restarted = false;
+	t->trouble = NULL;
 	loop_timer_start(t->deadline, deadline_of(t), 0);
 	ask_head(t);
 }
@@ -369,8 +370,12 @@ static void poll_finish(struct snmp_target *t)
 		t->sink.event(t->sink.arg, wall.ns, "device_restart", t->name, NULL, "sysUpTime went back: the agent or the device restarted");
 	if (!rows) {
 		t->state.errors++;
-		snmp_target_lost(t, "%s: answers, but the profile '%s' finds nothing there: the agent's view may hide the tables. Try: rocewatch profile test %s",
-			snmp_io_peer(t->io), t->profile->name, t->name);
+		if (t->trouble)
+			snmp_target_lost(t, "%s: answers, but its tables cannot be read: the last answer had in it %s. Restart or update the agent",
+				snmp_io_peer(t->io), t->trouble);
+		else
+			snmp_target_lost(t, "%s: answers, but the profile '%s' finds nothing there: the agent's view may hide the tables. Try: rocewatch profile test %s",
+				snmp_io_peer(t->io), t->profile->name, t->name);
 		return;
 	}
 	samples_tell(t, t_ns);
@@ -412,7 +417,18 @@ static void ident_take(struct snmp_target *t, const struct snmp_answer *a)
 /* --- answers ---------------------------------------------------------------------------------------------------------------------- */
 
 /* RFC 3416 section 3 */
-enum { PDU_TOO_BIG = 1, PDU_NO_SUCH_NAME = 2 };
+enum { PDU_TOO_BIG = 1, PDU_NO_SUCH_NAME = 2, PDU_GEN_ERR = 5 };
+
+/* refusal - in words; NULL for what SNMPv1 says at the end of every table. */
+static const char *refusal(int error_status)
+{
+	switch (error_status) {
+	case PDU_NO_SUCH_NAME: return NULL;
+	case PDU_TOO_BIG: return "the error tooBig, even when asked for one row";
+	case PDU_GEN_ERR: return "the error genErr: a fault in the agent";
+	default: return "an error that SNMP does not have there";
+	}
+}
 
 /* walk_error - the agent refused a request of a table: smaller, or without the column it names, or without this table. */
 static void walk_error(struct snmp_target *t, struct walk *w, const struct snmp_answer *a)
@@ -421,6 +437,7 @@ static void walk_error(struct snmp_target *t, struct walk *w, const struct snmp_
 		t->repetitions /= 2;
 		return;
 	}
+	t->trouble = refusal(a->error_status);
 	if (a->error_index >= 2 && snmp_rows_refuse(w->rows, (size_t)a->error_index - 2)) /* 1 is sysUpTime */
 		return;
 	t->state.errors++;
@@ -456,6 +473,7 @@ static void walk_take(struct snmp_target *t, const struct snmp_answer *a)
 		uptime_take(t, (uint32_t)a->v[0].number);
 	if (a->n == 0 || !snmp_rows_take(w->rows, a->v + 1, a->n - 1)) {
 		t->state.errors++;
+		t->trouble = a->n == 0 ? "nothing" : "objects that were not asked for, or the same ones again";
 		w->done = true; /* an answer that brings nothing would be asked for ever */
 	}
 	walk_paced(t, a->n);

@@ -58,6 +58,7 @@ struct snmp_target {
 	bool restarted;              /* seen in this poll */
 	mono_t poll_began;
 	wall_t fast_began;
+	const char *trouble;         /* what the last bad answer about a table had in it; NULL = none in this poll */
 	int64_t next_slow_ns, names_read_ns; /* mono; 0 = at once */
 	bool has_uptime;
 	uint32_t uptime;             /* ticks, at uptime_at */

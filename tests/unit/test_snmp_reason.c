@@ -282,11 +282,51 @@ static void test_late(void **state)
 	agent_stop(&a);
 }
 
+/* --- an agent that refuses its tables: the answers after the first two (who are you, the head of the poll) become errors ---------- */
+
+enum { REFUSE_WITH = 5 }; /* genErr */
+
+static void refuse_back(void *arg, int events)
+{
+	static const char no_error[] = {2, 1, 0, 2, 1, 0, 0x30}; /* error-status, error-index, the list of varbinds */
+	struct slow *s = arg;
+	char buf[65536];
+	ssize_t n = recv(s->relay.back, buf, sizeof(buf), MSG_DONTWAIT);
+	if (n <= 0)
+		return;
+	char *at = memmem(buf, (size_t)n, no_error, sizeof(no_error));
+	assert_non_null(at);
+	if (++s->seen > 2)
+		at[2] = REFUSE_WITH;
+	sendto(s->relay.front, buf, (size_t)n, 0, (struct sockaddr *)&s->relay.client, s->relay.n_client);
+}
+
+static void test_refused_tables(void **state)
+{
+	struct world w;
+	struct world_agent a;
+	struct slow s = {0};
+	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), AGENT);
+	world_new(&w, "secret");
+	uint16_t port = relay_new(&s.relay, w.loop, a.port);
+	loop_fd_free(s.relay.back_watch);
+	s.relay.back_watch = loop_fd_new(w.loop, s.relay.back, LOOP_READ, refuse_back, &s);
+	world_add(&w, "127.0.0.1", port);
+	world_start(&w, 0);
+	world_wait(&w, down, 20, "tables are refused");
+	if (!strstr(w.told[0].reason, "cannot be read") || !strstr(w.told[0].reason, "genErr"))
+		fail_msg("%s", w.told[0].reason);
+	relay_done(&s.relay);
+	world_free(&w);
+	agent_stop(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_five_reasons),
 		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_refused_tables),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
