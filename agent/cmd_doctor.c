@@ -1,7 +1,6 @@
 /* cmd_doctor - how the collection itself is doing, and what to do about it. */
 #include "agent/command.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "agent/base/cleanup.h"
@@ -155,27 +154,12 @@ extern const struct command command_doctor;
 
 static int run(struct command_args *a)
 {
-	struct context x;
-	struct err e = {0};
-
-	if (a->argc > 0)
-		return usage_error(&command_doctor, "read '%.64s', expected no argument", a->argv[0]);
-	int r = context_open(&x, a->g, 15 * 60 * NS_PER_S, &e);
-	if (r < 0) {
-		err_print(stderr, &e);
-		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
-	}
-	json_t *doc = doctor_document(&x, &e);
-	if (!doc)
-		err_print(stderr, &e);
-	else if (report_print(stdout, doc, &view, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS) < 0)
-		r = -EIO;
-	context_done(&x);
-	if (!doc)
-		return EXIT_FAILED;
-	bool nothing = json_array_size(json_object_get(doc, "todo")) == 0;
+	json_t *doc;
+	int code = command_answer(&command_doctor, a, doctor_document, &view, &doc);
+	if (code == EXIT_OK && json_array_size(json_object_get(doc, "todo")) > 0)
+		code = EXIT_FAILED;
 	json_decref(doc);
-	return r == 0 && nothing ? EXIT_OK : EXIT_FAILED;
+	return code;
 }
 
 const struct command command_doctor = {

@@ -72,21 +72,6 @@ struct span {
 	double gate;
 };
 
-/* First position of @s with t > @t. */
-static uint32_t first_after(const struct series *s, int64_t t)
-{
-	uint32_t lo = 0, hi = s->n;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (s->t_ns[mid] > t)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
-}
-
 static void set_number(struct query_row *r, double v)
 {
 	r->kind = isfinite(v) ? VALUE_F64 : VALUE_NONE;
@@ -116,7 +101,7 @@ static void set_rate(const struct query *q, const struct span *p, struct query_r
 			set_number(r, rate);
 		return;
 	}
-	uint32_t begin = first_after(p->s, p->from_ns), end = first_after(p->s, p->to_ns);
+	uint32_t begin = series_after(p->s, p->from_ns), end = series_after(p->s, p->to_ns);
 	rw_cleanup(freep) double *v = rw_calloc(end - begin + 1, sizeof(*v));
 	size_t n = 0;
 	for (uint32_t i = begin; i < end; i++) {
@@ -130,7 +115,7 @@ static void set_rate(const struct query *q, const struct span *p, struct query_r
 static void set_value(const struct query *q, const struct span *p, struct query_row *r)
 {
 	const struct metric_info *info = metric_info(q->metric);
-	uint32_t begin = first_after(p->s, p->from_ns), end = first_after(p->s, p->to_ns);
+	uint32_t begin = series_after(p->s, p->from_ns), end = series_after(p->s, p->to_ns);
 	enum agg agg = q->agg;
 
 	if (begin == end)
@@ -190,7 +175,7 @@ static int steps(struct query *q, const struct series *s, struct query_row *r, d
 		r->t_ns = p.to_ns;
 		r->kind = VALUE_NONE;
 		r->flags = 0;
-		for (uint32_t i = first_after(s, p.from_ns); i < s->n && s->t_ns[i] <= p.to_ns; i++)
+		for (uint32_t i = series_after(s, p.from_ns); i < s->n && s->t_ns[i] <= p.to_ns; i++)
 			r->flags |= s->flags[i];
 		if (q->rate)
 			set_rate(q, &p, r);
@@ -206,7 +191,7 @@ static int steps(struct query *q, const struct series *s, struct query_row *r, d
 /* --rate without --step: the rate of the interval that ends at each sample. */
 static int sample_rates(struct query *q, const struct series *s, struct query_row *r, double gate)
 {
-	for (uint32_t i = first_after(s, q->x.from_ns - 1); i < s->n && s->t_ns[i] <= q->x.to_ns; i++) {
+	for (uint32_t i = series_after(s, q->x.from_ns - 1); i < s->n && s->t_ns[i] <= q->x.to_ns; i++) {
 		double rate;
 		r->t_ns = s->t_ns[i];
 		r->flags = s->flags[i];

@@ -1,7 +1,6 @@
 /* cmd_status - the state of the fabric, once: who answers, how old the data is, what is open. */
 #include "agent/command.h"
 
-#include <errno.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
@@ -72,26 +71,7 @@ extern const struct command command_status;
 
 static int run(struct command_args *a)
 {
-	struct context x;
-	struct err e = {0};
-
-	if (a->argc > 0)
-		return usage_error(&command_status, "read '%.64s', expected no argument", a->argv[0]);
-	int r = context_open(&x, a->g, 15 * 60 * NS_PER_S, &e);
-	if (r < 0) {
-		err_print(stderr, &e);
-		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
-	}
-	json_t *doc = status_document(&x, &e);
-	if (!doc)
-		err_print(stderr, &e);
-	else if (report_print(stdout, doc, &view, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS) < 0)
-		r = -EIO;
-	context_done(&x);
-	if (!doc)
-		return EXIT_FAILED;
-	json_decref(doc);
-	return r < 0 ? EXIT_FAILED : EXIT_OK;
+	return command_answer(&command_status, a, status_document, &view, NULL);
 }
 
 const struct command command_status = {

@@ -89,6 +89,12 @@ int config_recall(struct config **c, struct series_db *db, int64_t at_ns, struct
 int context_open(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e);
 int context_open_data(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e);
 void context_done(struct context *x);
+/*
+ * command_answer - a reading command without arguments: opens the world over the last 15 min, makes the document, prints it. Returns the exit
+ * code; @ret_doc (may be NULL) gets the document, NULL when there is none; the caller drops it.
+ */
+int command_answer(const struct command *c, struct command_args *a, json_t *(*make)(struct context *x, struct err *e), const struct view *v,
+	json_t **ret_doc);
 int usage_error(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* prints, returns usage_exit */
 /* file_write - @write makes @path, which is whole or not there (and as it was): a job must never send half a report. What is no regular
  * file (a device, a pipe, a link) is written to as it stands. 0 or negative errno. */

@@ -312,3 +312,32 @@ void context_done(struct context *x)
 	config_free(x->config);
 	*x = (struct context){0};
 }
+
+int command_answer(const struct command *c, struct command_args *a, json_t *(*make)(struct context *x, struct err *e), const struct view *v,
+	json_t **ret_doc)
+{
+	struct context x;
+	struct err e = {0};
+
+	if (ret_doc)
+		*ret_doc = NULL;
+	if (a->argc > 0)
+		return usage_error(c, "read '%.64s', expected no argument", a->argv[0]);
+	int r = context_open(&x, a->g, 15 * 60 * NS_PER_S, &e);
+	if (r < 0) {
+		err_print(stderr, &e);
+		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	}
+	json_t *doc = make(&x, &e);
+	context_done(&x);
+	if (!doc) {
+		err_print(stderr, &e);
+		return EXIT_FAILED;
+	}
+	r = report_print(stdout, doc, v, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS);
+	if (ret_doc)
+		*ret_doc = doc;
+	else
+		json_decref(doc);
+	return r < 0 ? EXIT_FAILED : EXIT_OK;
+}

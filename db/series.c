@@ -18,8 +18,7 @@
 #include "agent/base/clock.h"
 #include "db/series_window.h"
 
-/* First index with t_ns > @t. */
-static uint32_t after(const struct series *s, int64_t t)
+uint32_t series_after(const struct series *s, int64_t t)
 {
 	uint32_t lo = 0, hi = s->n;
 
@@ -93,8 +92,8 @@ int series_increase(const struct series *s, int64_t from_ns, int64_t to_ns, doub
 	*ret = r;
 	if (!s || s->n == 0)
 		return -ENODATA;
-	begin = after(s, from_ns);
-	end = after(s, to_ns);
+	begin = series_after(s, from_ns);
+	end = series_after(s, to_ns);
 	/* the anchor: the last usable sample at or before the start; without one, the first in the window takes its place */
 	for (uint32_t i = begin; i > 0 && !have; i--) {
 		if (usable(s, i - 1)) {
@@ -187,7 +186,7 @@ int series_state(const struct series *s, int64_t at_ns, int64_t max_age_ns, uint
 {
 	if (!s)
 		return -ENODATA;
-	for (uint32_t i = after(s, at_ns); i > 0; i--) {
+	for (uint32_t i = series_after(s, at_ns); i > 0; i--) {
 		if (at_ns - s->t_ns[i - 1] > max_age_ns)
 			break;
 		if (!usable(s, i - 1))
@@ -202,7 +201,7 @@ int series_quantile(const struct series *s, int64_t from_ns, int64_t to_ns, doub
 {
 	if (!s || s->n == 0)
 		return -ENODATA;
-	uint32_t begin = after(s, from_ns), end = after(s, to_ns);
+	uint32_t begin = series_after(s, from_ns), end = series_after(s, to_ns);
 	size_t n = 0;
 	double *v = malloc((size_t)(end - begin) * sizeof(*v) + 1);
 
@@ -223,7 +222,7 @@ double series_coverage(const struct series *s, int64_t from_ns, int64_t to_ns, i
 {
 	if (!s || s->n == 0 || to_ns <= from_ns)
 		return 0;
-	uint32_t begin = after(s, from_ns), end = after(s, to_ns);
+	uint32_t begin = series_after(s, from_ns), end = series_after(s, to_ns);
 	int64_t covered = 0, prev = 0;
 	bool have = false;
 

@@ -39,6 +39,9 @@ struct window {
 
 const struct series *window_series(const struct window *w, uint32_t entity, unsigned metric); /* NULL = no samples at all */
 
+/* series_after - first position whose time is after @t_ns; .n when there is none. */
+uint32_t series_after(const struct series *s, int64_t t_ns);
+
 /*
  * series_increase - how much a counter grew between the anchor and the last sample of the window.
  *
