@@ -160,6 +160,21 @@ static int64_t interval_of(const struct config *c, const char *device, const cha
 	return fallback;
 }
 
+/* The agent's own word on it: a profile may allow no faster reading than its least cadence. */
+static int take_interval(void *arg, int n, char *const *v, char *const *names)
+{
+	struct gathering *g = arg;
+	char key[512];
+	for (size_t i = 0; n >= 2 && v[0] && v[1] && i < g->n; i++) {
+		struct row *r = &g->v[i];
+		snprintf(key, sizeof(key), "target/%s/%s/interval_s", r->device, r->protocol ? r->protocol : "");
+		int64_t told_ns = str_eq(key, v[0]) ? (int64_t)(strtod(v[1], NULL) * NS_PER_S) : 0;
+		if (told_ns > r->interval_ns)
+			r->interval_ns = told_ns;
+	}
+	return 0;
+}
+
 static int compare_rows(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
@@ -185,6 +200,11 @@ static int gather(struct gathering *g, struct err *e)
 			row_add(g, f->devices[i]->name);
 	for (size_t i = 0; i < g->n; i++)
 		g->v[i].interval_ns = interval_of(x->config, g->v[i].device, g->v[i].protocol);
+	if (x->agent_alive) { /* then the database is of this version and has the table */
+		r = series_db_sql(x->db, "SELECT key, value FROM health WHERE key GLOB 'target/*/interval_s'", take_interval, g, e);
+		if (r < 0)
+			return r;
+	}
 
 	if (!x->agent_alive) {
 		const struct series_filter newest = {.priority = -2, .from_ns = x->now_ns - RECORDED_SEARCH_NS, .to_ns = x->now_ns};

@@ -151,7 +151,9 @@ static void test_live_then_not(void **state)
 	struct world *w = *state;
 	store_fabric(w->store, 1, yaml);
 	add_sample(w, "leaf2", NOW_S);
-	add_target(w, "leaf2", true, "", 1, 10, 0);
+	/* its profile allows a reading each 20 s only: 40 s are no silence, though the configured interval is 10 s */
+	add_target(w, "leaf2", true, "", 40, 10, 0);
+	store_health(w->store, wall_now().ns, &(struct store_health){"target/leaf2/snmp/interval_s", "s", 20}, 1);
 	add_target(w, "leaf10", true, "", 3600, 10, 0);
 	add_target(w, "spine1", false, "no answer from 192.0.2.1: is snmpd running?", -1, 0, 5);
 	const struct store_incident incidents[] = {
