@@ -61,19 +61,6 @@ static int take_flow(void *arg, const struct flow_sample *f)
 	return 0;
 }
 
-/* By end, as they arrived; then in the order the windows sort them by. */
-static int flow_compare(const void *a, const void *b)
-{
-	const struct flow_sample *x = a, *y = b;
-	if (x->to_ns != y->to_ns)
-		return x->to_ns < y->to_ns ? -1 : 1;
-	if (x->entity != y->entity)
-		return x->entity < y->entity ? -1 : 1;
-	if (x->total != y->total)
-		return x->total ? -1 : 1;
-	return x->octets > y->octets ? -1 : x->octets < y->octets;
-}
-
 /* Feed what was collected, with the flow intervals that ended up to @until_ns. */
 static int flush(struct reader *r, int64_t until_ns)
 {
@@ -84,7 +71,7 @@ static int flush(struct reader *r, int64_t until_ns)
 	if (rc != 0)
 		return rc;
 	if (r->n_flows > 1)
-		qsort(r->flows, r->n_flows, sizeof(*r->flows), flow_compare);
+		qsort(r->flows, r->n_flows, sizeof(*r->flows), flow_end_order);
 	pipeline_feed(r->pipeline, r->v, r->n, r->flows, r->n_flows);
 	r->flows_after_ns = until_ns;
 	r->n = 0;

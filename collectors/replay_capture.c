@@ -146,20 +146,6 @@ static int read_packets(const char *dir, const struct config_capture *c, const s
 	return 0;
 }
 
-static int by_end(const void *a, const void *b)
-{
-	const struct flow_sample *x = a, *y = b;
-	if (x->to_ns != y->to_ns)
-		return x->to_ns < y->to_ns ? -1 : 1;
-	if (x->entity != y->entity)
-		return x->entity < y->entity ? -1 : 1;
-	if (x->total != y->total)
-		return x->total ? -1 : 1;
-	if (x->octets != y->octets)
-		return x->octets > y->octets ? -1 : 1;
-	return memcmp(&x->key, &y->key, sizeof(x->key));
-}
-
 int replay_captures(const char *dir, const struct config *config, struct entities *entities, struct flow_list *out, struct err *e)
 {
 	rw_cleanup(free_config) struct config *captures = NULL;
@@ -173,6 +159,6 @@ int replay_captures(const char *dir, const struct config *config, struct entitie
 	if (rc != 0)
 		out->n = 0;
 	else if (out->n > 1)
-		qsort(out->v, out->n, sizeof(*out->v), by_end);
+		qsort(out->v, out->n, sizeof(*out->v), flow_end_order);
 	return rc;
 }

@@ -416,11 +416,6 @@ const struct target *snmp_target_state(const struct snmp_target *t)
 	return &t->state;
 }
 
-const char *snmp_target_profile(const struct snmp_target *t)
-{
-	return t->profile ? t->profile->name : "";
-}
-
 void snmp_target_columns(const struct snmp_target *t, snmp_column_fn *fn, void *arg)
 {
 	for (size_t i = 0; i < t->n_walks; i++) {

@@ -35,7 +35,6 @@ struct snmp_column_view {
 };
 typedef void snmp_column_fn(void *arg, const struct snmp_column_view *v);
 void snmp_target_columns(const struct snmp_target *t, snmp_column_fn *fn, void *arg);
-const char *snmp_target_profile(const struct snmp_target *t); /* "" before the device said what it is */
 unsigned snmp_target_max_repetitions(const struct snmp_target *t); /* as learned */
 int64_t snmp_target_refresh_ns(const struct snmp_target *t); /* longest cache period learned of a table; 0 = none at this pace */
 

@@ -562,11 +562,6 @@ int snmp_io_send(struct snmp_io *io, enum snmp_request what, const struct snmp_o
 	return 0;
 }
 
-bool snmp_io_busy(const struct snmp_io *io)
-{
-	return io->busy;
-}
-
 const char *snmp_io_peer(const struct snmp_io *io)
 {
 	return snmp_socket_peer(io->socket);

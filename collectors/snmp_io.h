@@ -94,7 +94,6 @@ enum snmp_request { SNMP_GET, SNMP_GETNEXT, SNMP_GETBULK };
 /* snmp_io_send - one request; the answer comes by events.answer. @non_repeaters and @max_repetitions for GETBULK only.
  * 0, -EBUSY, -ENOTCONN (start first), -EINVAL, or the errno of the send. */
 int snmp_io_send(struct snmp_io *io, enum snmp_request what, const struct snmp_oid *oids, size_t n, int non_repeaters, int max_repetitions);
-bool snmp_io_busy(const struct snmp_io *io);
 /* "192.0.2.1:161", "[2001:db8::1]:161" of the session, or the host as given while it is not known. Lent until the next start. */
 const char *snmp_io_peer(const struct snmp_io *io);
 

@@ -32,4 +32,9 @@ struct flow_sample {
 	double sum_sq_octets;       /* totals: sum of squared octets per 5-tuple over all flows seen, for n_eff = (sum w)^2 / sum w^2 */
 };
 
+/* For qsort of struct flow_sample. flow_order: by entity, from, total first, octets desc, the rest: total, so equal flows come in one order
+ * whoever sorts them. flow_end_order: by end first, as they arrive live. */
+int flow_order(const void *a, const void *b);
+int flow_end_order(const void *a, const void *b);
+
 #endif

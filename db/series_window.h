@@ -5,7 +5,6 @@
 #include "db/series.h"
 
 int series_order(const void *a, const void *b); /* struct series by (metric, entity), for qsort */
-int flow_order(const void *a, const void *b);   /* struct flow_sample by (entity, from, total first, octets desc, the rest) */
 
 /* window_wants - is the metric in the spec's list? An empty list wants none. */
 static inline bool window_wants(const struct window_spec *spec, unsigned metric)

@@ -53,7 +53,6 @@ int writer_apply(struct store_writer *w, const struct job *j);
 int writer_samples(struct store_writer *w, const struct sample *v, size_t n);
 int writer_commit(struct store_writer *w);
 void writer_rollback(struct store_writer *w);
-const char *writer_error(struct store_writer *w);
 sqlite3 *writer_db(struct store_writer *w);
 void writer_interrupt(struct store_writer *w); /* any thread */
 /* Outside a transaction. writer_checkpoint: keeps the WAL short; returns pages still in it. */
