@@ -271,10 +271,18 @@ static void checkpoint_flows(struct sim *m, const struct scenario *s, uint64_t *
 
 void measure_run(const struct scenario *s, const struct plan *plan, enum state state, unsigned variant, struct measured *ret)
 {
+	measure_watched(s, plan, state, variant, NULL, NULL, ret);
+}
+
+void measure_watched(const struct scenario *s, const struct plan *plan, enum state state, unsigned variant,
+	void (*see)(void *data, const struct sim *m, const struct sim_port *p, const struct packet *pkt, bool out), void *data, struct measured *ret)
+{
 	const bool faulty = state == STATE_FAULT, thin = faulty && has(s, FAULT_LOW_ENTROPY);
 	const struct sim_params p = job_params(s, variant);
 	const struct topo_params t = scenario_topology(s, faulty);
 	struct sim *m = sim_new(&p, &t);
+	m->trace = see;
+	m->trace_data = data;
 	uint64_t random = random_seeded(s->seed, 200 + variant);
 	uint32_t silent = UINT32_MAX, watched = UINT32_MAX;
 	for (size_t i = 0; faulty && i < s->n_faults; i++) {

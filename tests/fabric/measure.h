@@ -37,6 +37,10 @@ void plan_free(struct plan *p);
 void measure_run(const struct scenario *s, const struct plan *plan, enum state state, unsigned variant, struct measured *ret);
 void measured_done(struct measured *m);
 
+/* measure_watched - the same, and @see is called for every packet of every port (struct sim, trace). */
+void measure_watched(const struct scenario *s, const struct plan *plan, enum state state, unsigned variant,
+	void (*see)(void *data, const struct sim *m, const struct sim_port *p, const struct packet *pkt, bool out), void *data, struct measured *ret);
+
 struct topo_params scenario_topology(const struct scenario *s, bool faulty);
 #define PRIORITY 3 /* of the lossless class */
 

@@ -324,6 +324,8 @@ void port_transmit(struct sim *s, struct sim_port *p, struct packet *pkt)
 	p->c.out_packets++;
 	p->c.prio[pkt->prio].out_bytes += pkt->size;
 	p->c.prio[pkt->prio].out_packets++;
+	if (s->trace)
+		s->trace(s->trace_data, s, p, pkt, true);
 	event_add(s, end + p->prop_ps, EVENT_ARRIVE, p->peer, 0, pkt);
 	event_add(s, end, EVENT_SENT, (uint32_t)(p - s->ports), 0, NULL);
 }
@@ -400,6 +402,8 @@ static void arrive(struct sim *s, struct sim_port *in, struct packet *pkt)
 	}
 	in->c.in_bytes += pkt->size;
 	in->c.in_packets++;
+	if (s->trace)
+		s->trace(s->trace_data, s, in, pkt, false);
 	if (n->kind == NODE_HOST)
 		host_receive(s, n, in, pkt);
 	else

@@ -179,6 +179,9 @@ struct sim {
 	struct packet *spare;
 	struct packet_block *blocks;
 	unsigned spray_turn;
+	/* What a mirror sees: every packet that a port sends (@out) or has taken from the wire undamaged. NULL: nobody looks. */
+	void (*trace)(void *data, const struct sim *s, const struct sim_port *p, const struct packet *pkt, bool out);
+	void *trace_data;
 };
 
 struct sim_params sim_defaults(void);       /* README.md names the source of each number */
