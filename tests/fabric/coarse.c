@@ -10,12 +10,13 @@
 
 #define CHUNK_NS 1e9 /* of time that goes on without steps */
 
-static bool plane_is_hit(const struct coarse *c, unsigned plane)
+bool coarse_plane_hit(const struct coarse *c, unsigned plane)
 {
 	/* A host takes its fault to every rail; a link, a switch or a setting has one. */
 	for (size_t i = 0; i < c->s->n_faults; i++) {
 		const enum fault_kind k = c->s->faults[i].kind;
-		if (plane == 0 || k == FAULT_CC_OFF || k == FAULT_NIC_STALL || k == FAULT_NIC_HUNG || k == FAULT_LOW_ENTROPY || k == FAULT_ECN_LATE || k == FAULT_INCAST)
+		if (plane == 0 || k == FAULT_CC_OFF || k == FAULT_NIC_STALL || k == FAULT_NIC_HUNG || k == FAULT_LOW_ENTROPY || k == FAULT_ECN_LATE || k == FAULT_INCAST ||
+			k == FAULT_DRAIN)
 			return true;
 	}
 	return false;
@@ -23,7 +24,10 @@ static bool plane_is_hit(const struct coarse *c, unsigned plane)
 
 bool coarse_fault_on(const struct coarse *c, double t_ns)
 {
-	return c->s->n_faults > 0 && t_ns >= c->s->at_ns && t_ns < c->s->at_ns + c->s->for_ns;
+	const struct scenario *s = c->s;
+	if (s->n_faults == 0 || t_ns < s->at_ns)
+		return false;
+	return (s->every_ns > 0 ? fmod(t_ns - s->at_ns, s->every_ns) : t_ns - s->at_ns) < s->for_ns;
 }
 
 static double mean_duration(const struct coarse *c, enum state state)
@@ -50,7 +54,7 @@ static double *sums(const struct coarse *c, unsigned plane, size_t port) { retur
 /* What the exchange under way adds to a sum by its end. */
 static double added(const struct coarse *c, unsigned plane, size_t port, enum port_sum sum)
 {
-	const enum state state = c->state == STATE_FAULT && !plane_is_hit(c, plane) ? STATE_OK : c->state;
+	const enum state state = c->state == STATE_FAULT && !coarse_plane_hit(c, plane) ? STATE_OK : c->state;
 	return c->m[state][(c->variant + plane) % VARIANTS].ports[port].sum[sum] * c->factor * c->gain[plane];
 }
 
@@ -60,6 +64,15 @@ static double slow_compute(const struct coarse *c, double t_ns)
 		if (c->s->faults[i].kind == FAULT_SLOW_COMPUTE && coarse_fault_on(c, t_ns))
 			return c->s->faults[i].factor;
 	return 1;
+}
+
+/* When the job stands still by itself: before its start, after its end. */
+static bool job_idle(const struct coarse *c, double t_ns)
+{
+	for (size_t i = 0; i < c->s->n_faults; i++)
+		if (c->s->faults[i].kind == FAULT_JOB_IDLE && coarse_fault_on(c, t_ns))
+			return true;
+	return false;
 }
 
 static void next_exchange(struct coarse *c)
@@ -80,12 +93,20 @@ static void next_exchange(struct coarse *c)
 		c->flowing = true;
 		return;
 	}
+	if (job_idle(c, after)) {
+		c->state = STATE_OK;
+		c->start_ns = after;
+		c->end_ns = after + CHUNK_NS;
+		c->factor = 0;
+		c->flowing = true;
+		return;
+	}
 	c->state = fault ? STATE_FAULT : STATE_OK;
 	const struct measured *m = &c->m[c->state][c->variant];
 	c->flowing = m->endless;
 	if (m->endless) { /* the job stands still; the fabric does not */
 		c->start_ns = after;
-		c->end_ns = fmin(after + CHUNK_NS, after < s->at_ns + s->for_ns ? s->at_ns + s->for_ns : INFINITY);
+		c->end_ns = fmin(after + CHUNK_NS, s->every_ns <= 0 && after < s->at_ns + s->for_ns ? s->at_ns + s->for_ns : INFINITY);
 		c->factor = (c->end_ns - c->start_ns) / m->duration_ns;
 		return;
 	}
@@ -108,7 +129,7 @@ static void finish_exchange(struct coarse *c)
 
 static void note_busy(struct coarse *c, double from, double to)
 {
-	if (to <= c->start_ns || from >= c->end_ns)
+	if (to <= c->start_ns || from >= c->end_ns || c->factor == 0)
 		return;
 	if (!c->busy_since_sample || c->state == STATE_FAULT)
 		c->busy_state = c->state;
@@ -137,7 +158,7 @@ double coarse_peak(struct coarse *c, unsigned plane, size_t port, enum port_peak
 {
 	if (!c->busy_since_sample)
 		return 0;
-	const enum state state = c->busy_state == STATE_FAULT && !plane_is_hit(c, plane) ? STATE_OK : c->busy_state;
+	const enum state state = c->busy_state == STATE_FAULT && !coarse_plane_hit(c, plane) ? STATE_OK : c->busy_state;
 	double most = 0;
 	for (unsigned v = 0; v < VARIANTS; v++)
 		most = fmax(most, c->m[state][v].ports[port].peak[peak]);

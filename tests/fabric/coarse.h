@@ -40,6 +40,7 @@ int coarse_new(const struct scenario *s, struct coarse **ret, struct err *e);
 void coarse_free(struct coarse *c);
 
 bool coarse_fault_on(const struct coarse *c, double t_ns);
+bool coarse_plane_hit(const struct coarse *c, unsigned plane); /* a link's fault is in the first rail, a host's in all */
 void coarse_advance(struct coarse *c, double t_ns); /* forward to t_ns */
 double coarse_sum(const struct coarse *c, unsigned plane, size_t port, enum port_sum sum);
 double coarse_peak(struct coarse *c, unsigned plane, size_t port, enum port_peak peak); /* since the last sample */

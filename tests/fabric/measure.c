@@ -38,6 +38,7 @@ static struct sim_params job_params(const struct scenario *s, unsigned variant)
 	p.cc.ai_bps = 400e6; /* 40 Mb/s at 40G, by speed; the other periods as validated in the fine grain */
 	p.cc.hai_bps = 2e9;
 	p.cc.min_bps = 1e9;
+	p.cc.on = !s->pfc_only;
 	p.spray = s->spray;
 	p.seed = random_seeded(s->seed, 100 + variant);
 	return p;
@@ -51,6 +52,7 @@ struct topo_params scenario_topology(const struct scenario *s, bool faulty)
 	sw.kmin_bytes = (uint64_t)s->kmin_bytes;
 	sw.kmax_bytes = (uint64_t)s->kmax_bytes;
 	sw.pmax = s->pmax;
+	sw.ecn = !s->pfc_only;
 	sw.headroom_factor = s->headroom_factor;
 	sw.xon_offset_bytes = 2 * 4158;
 	for (size_t i = 0; faulty && i < s->n_faults; i++)
@@ -168,6 +170,7 @@ static void break_paths(struct sim *m, const struct fault *f)
 		sim_leaf(m, (unsigned)f->leaf - 1)->hash.fields = FIELD_DST;
 		break;
 	case FAULT_LINK_DOWN:
+	case FAULT_LINK_FLAP:
 		sim_link_down(m, fault_link(m, f));
 		break;
 	case FAULT_LINK_SPEED:
@@ -190,6 +193,27 @@ static void break_paths(struct sim *m, const struct fault *f)
 			struct sim_port *p = sim_port_of(m, sim_leaf(m, (unsigned)f->leaf - 1), k);
 			p->headroom_bytes = (uint64_t)((double)p->headroom_bytes * f->factor);
 		}
+		break;
+	case FAULT_DSCP_MAP: { /* the lossless class is not recognised: best effort, without PFC and marks */
+		struct sim_node *n = sim_leaf(m, (unsigned)f->leaf - 1);
+		n->sw.pfc_mask &= ~(1u << PRIORITY);
+		for (unsigned k = 0; k < n->ports; k++)
+			sim_port_of(m, n, k)->ecn = false;
+		break;
+	}
+	case FAULT_CONFIG_CHANGE:
+		for (unsigned k = 0; k < sim_leaf(m, (unsigned)f->leaf - 1)->ports; k++) {
+			struct sim_port *p = sim_port_of(m, sim_leaf(m, (unsigned)f->leaf - 1), k);
+			p->kmin_bytes = (uint64_t)((double)p->kmin_bytes * f->factor);
+			p->kmax_bytes = (uint64_t)((double)p->kmax_bytes * f->factor);
+		}
+		break;
+	case FAULT_REBOOT: /* routing has gone round it */
+		for (unsigned k = 0; k < sim_spine(m, (unsigned)f->spine - 1)->ports; k++)
+			sim_link_down(m, sim_port_of(m, sim_spine(m, (unsigned)f->spine - 1), k));
+		break;
+	case FAULT_DRAIN:
+		sim_link_down(m, &m->ports[fault_host(m, f)->port0]);
 		break;
 	case FAULT_PFC_DEAF: /* the spine does not obey the leaf */
 		m->ports[fault_link(m, f)->peer].deaf[PRIORITY] = true;
@@ -290,7 +314,7 @@ void measure_watched(const struct scenario *s, const struct plan *plan, enum sta
 		break_paths(m, f);
 		if (f->host > 0 && watched == UINT32_MAX)
 			watched = sim_host(m, (unsigned)f->leaf - 1, (unsigned)f->host - 1);
-		if (f->kind == FAULT_SILENT_HOST)
+		if (f->kind == FAULT_SILENT_HOST || f->kind == FAULT_DRAIN)
 			silent = sim_host(m, (unsigned)f->leaf - 1, (unsigned)f->host - 1);
 	}
 	if (state == STATE_CHECKPOINT)
@@ -318,4 +342,14 @@ void measure_watched(const struct scenario *s, const struct plan *plan, enum sta
 			ret->host_end_ns = fmax(ret->host_end_ns, (double)m->flows[i].end_ps / 1e3);
 	measured_done(&half);
 	sim_free(m);
+}
+
+struct sim *scenario_shape(const struct scenario *s, bool faulty)
+{
+	const struct sim_params p = job_params(s, 0);
+	const struct topo_params t = scenario_topology(s, faulty);
+	struct sim *m = sim_new(&p, &t);
+	for (size_t i = 0; faulty && i < s->n_faults; i++)
+		break_paths(m, &s->faults[i]);
+	return m;
 }

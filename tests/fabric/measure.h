@@ -41,6 +41,9 @@ void measured_done(struct measured *m);
 void measure_watched(const struct scenario *s, const struct plan *plan, enum state state, unsigned variant,
 	void (*see)(void *data, const struct sim *m, const struct sim_port *p, const struct packet *pkt, bool out), void *data, struct measured *ret);
 
+/* scenario_shape - the fabric with its faults or without: names, speeds, settings. Never run; caller frees with sim_free(). */
+struct sim *scenario_shape(const struct scenario *s, bool faulty);
+
 struct topo_params scenario_topology(const struct scenario *s, bool faulty);
 #define PRIORITY 3 /* of the lossless class */
 

@@ -35,6 +35,7 @@ static const struct row rows[] = {
 	ROW("load", "gpus", T_NUMBER, gpus, NULL), ROW("load", "usd_per_gpu_hour", T_NUMBER, usd_per_gpu_hour, "30"),
 	ROW("load", "checkpoint_every", T_DURATION, checkpoint_every_ns, NULL), ROW("load", "checkpoint", T_DURATION, checkpoint_ns, NULL),
 	ROW(NULL, "at", T_DURATION, at_ns, "4m"), ROW(NULL, "for", T_DURATION, for_ns, "100y"), ROW(NULL, "length", T_DURATION, length_ns, "15m"),
+	ROW(NULL, "every", T_DURATION, every_ns, NULL), ROW(NULL, "capture", T_SIZE, capture_bytes, NULL),
 };
 
 #define FAULT(key, type, member) {NULL, key, type, offsetof(struct fault, member), NULL}
@@ -55,6 +56,9 @@ static const struct {
 	[FAULT_NIC_STALL] = {"nic_stall", AT_LEAF | AT_HOST}, [FAULT_NIC_HUNG] = {"nic_hung", AT_LEAF | AT_HOST}, [FAULT_CC_OFF] = {"cc_off", AT_LEAF | AT_HOST},
 	[FAULT_INCAST] = {"incast", AT_LEAF | AT_HOST}, [FAULT_ECN_LATE] = {"ecn_late", 0}, [FAULT_ECN_OFF] = {"ecn_off", AT_LEAF}, [FAULT_HEADROOM] = {"headroom", AT_LEAF},
 	[FAULT_PFC_DEAF] = {"pfc_deaf", AT_LEAF | AT_SPINE | AT_LINK}, [FAULT_SILENT_HOST] = {"silent_host", AT_LEAF | AT_HOST}, [FAULT_REBOOT] = {"reboot", AT_SPINE},
+	[FAULT_LINK_FLAP] = {"link_flap", AT_LEAF | AT_SPINE | AT_LINK}, [FAULT_DSCP_MAP] = {"dscp_map", AT_LEAF}, [FAULT_CONFIG_CHANGE] = {"config_change", AT_LEAF},
+	[FAULT_DRAIN] = {"drain", AT_LEAF | AT_HOST}, [FAULT_JOB_IDLE] = {"job_idle", 0}, [FAULT_OPTIC_DEGRADING] = {"optic_degrading", AT_LEAF | AT_SPINE | AT_LINK},
+	[FAULT_MTU] = {"mtu", AT_LEAF | AT_SPINE | AT_LINK},
 	[FAULT_COUNTER_RESET] = {"counter_reset", AT_LEAF}, [FAULT_TELEMETRY_GAP] = {"telemetry_gap", AT_LEAF}, [FAULT_SLOW_COMPUTE] = {"slow_compute", AT_LEAF | AT_HOST},
 };
 const char *fault_name(enum fault_kind kind) { return fault_rows[kind].name; }
@@ -137,7 +141,8 @@ static int choice(struct reader *r, const struct yaml_node *n, const char *const
 
 static int section(struct reader *r, const struct yaml_node *map, const char *name, struct scenario *s)
 {
-	static const char *const patterns[] = {"ring", "all-to-all", "incast", "ring-shuffle"}, *const places[] = {"hashed", "even"}, *const balances[] = {"static", "packet"};
+	static const char *const patterns[] = {"ring", "all-to-all", "incast", "ring-shuffle"}, *const places[] = {"hashed", "even"}, *const balances[] = {"static", "packet"},
+		*const congestions[] = {"dcqcn", "pfc_only"};
 	unsigned v;
 	int rc = 0;
 	if (map->kind != YAML_MAP)
@@ -158,6 +163,9 @@ static int section(struct reader *r, const struct yaml_node *map, const char *na
 		} else if (str_eq(name, "load") && str_eq(it->key, "balancing")) {
 			if ((rc = choice(r, it->value, balances, 2, "static or packet", &v)) == 0)
 				s->spray = v == 1;
+		} else if (str_eq(name, "load") && str_eq(it->key, "congestion")) {
+			if ((rc = choice(r, it->value, congestions, 2, "dcqcn or pfc_only", &v)) == 0)
+				s->pfc_only = v == 1;
 		} else
 			rc = refuse(r, it->line, it->col, it->key, "a key of this section");
 	}
@@ -226,6 +234,8 @@ static int document(struct reader *r, const struct yaml_node *doc, struct scenar
 			rc = text(r, it->value, s->cause, sizeof(s->cause));
 		else if (str_eq(it->key, "subject"))
 			rc = text(r, it->value, s->subject, sizeof(s->subject));
+		else if (str_eq(it->key, "severity"))
+			rc = text(r, it->value, s->severity, sizeof(s->severity));
 		else if (str_eq(it->key, "accept")) {
 			if (it->value->kind != YAML_LIST || it->value->n > ACCEPT_MAX)
 				return refuse(r, it->line, it->col, it->key, "a list of at most 6 causes");
@@ -241,7 +251,7 @@ static int document(struct reader *r, const struct yaml_node *doc, struct scenar
 			while (k < rw_countof(rows) && (rows[k].section || !str_eq(rows[k].key, it->key)))
 				k++;
 			if (k == rw_countof(rows))
-				return refuse(r, it->line, it->col, it->key, "title, cause, accept, subject, fabric, load, faults, at, for or length");
+				return refuse(r, it->line, it->col, it->key, "title, cause, accept, subject, severity, fabric, load, faults, at, for, every, length or capture");
 			rc = value(r, it->value, rows[k].type, (double *)((char *)s + rows[k].offset));
 		}
 	}

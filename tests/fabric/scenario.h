@@ -14,8 +14,9 @@ struct err;
 enum pattern { PATTERN_RING, PATTERN_ALL_TO_ALL, PATTERN_INCAST, PATTERN_RING_SHUFFLE };
 enum fault_kind { FAULT_HASH_STUCK, FAULT_HASH_FIELDS, FAULT_LOW_ENTROPY, FAULT_LINK_DOWN, FAULT_LINK_SPEED, FAULT_LINK_LOSS, FAULT_HOST_SPEED,
 	FAULT_NIC_STALL, FAULT_NIC_HUNG, FAULT_CC_OFF, FAULT_INCAST, FAULT_ECN_LATE, FAULT_ECN_OFF, FAULT_HEADROOM, FAULT_PFC_DEAF, FAULT_SILENT_HOST,
+	FAULT_LINK_FLAP, FAULT_DSCP_MAP, FAULT_CONFIG_CHANGE, FAULT_DRAIN, FAULT_REBOOT,
 	/* these happen to the telemetry or to the job, not to packets */
-	FAULT_REBOOT, FAULT_COUNTER_RESET, FAULT_TELEMETRY_GAP, FAULT_SLOW_COMPUTE, FAULT_KINDS };
+	FAULT_COUNTER_RESET, FAULT_TELEMETRY_GAP, FAULT_SLOW_COMPUTE, FAULT_JOB_IDLE, FAULT_OPTIC_DEGRADING, FAULT_MTU, FAULT_KINDS };
 
 struct fault {
 	enum fault_kind kind;
@@ -36,11 +37,14 @@ struct scenario {
 	/* load */
 	enum pattern pattern;
 	double qps, slice_bytes, compute_ns, exchange_ns, step_ns, excess_ns, slowdown, jitter, drift;
-	bool even, spray;
+	bool even, spray, pfc_only;  /* pfc_only: nobody marks and nobody slows down, by policy */
 	double gpus, usd_per_gpu_hour;
 	double checkpoint_every_ns, checkpoint_ns;
 	/* when */
 	double at_ns, for_ns, length_ns;
+	double every_ns;             /* the fault comes back this often, for for_ns each time; 0: it comes once */
+	/* packets: a capture is written when asked for, or always when capture_bytes is given */
+	double capture_bytes;        /* of all captures together: the sampling follows from it */
 	struct fault faults[FAULTS_MAX];
 	size_t n_faults;
 	uint64_t seed;
