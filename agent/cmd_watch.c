@@ -187,7 +187,7 @@ static int read_window(struct frame *f, struct err *e)
 	int64_t window_ns = 60 * NS_PER_S;
 
 	if (options)
-		memcpy(&window_ns, options + a->window_offset, sizeof(window_ns));
+		window_ns = analyzer_window(a, options, c->defaults.interval_ns);
 	f->ecmp = (struct ecmp_params){
 		.warn = ratio_option(a, options, "warn", 0.2),
 		.load_floor = ratio_option(a, options, "load_floor", 0.05),

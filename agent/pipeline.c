@@ -15,6 +15,7 @@
 #include "agent/base/str.h"
 #include "agent/target_table.h"
 #include "analyzers/analyzer.h"
+#include "analyzers/observe.h"
 #include "collectors/replay.h"
 #include "db/series_index.h"
 #include "db/store.h"
@@ -46,7 +47,14 @@ struct pipeline {
 	struct ledger *ledger;
 	struct sink sink;
 	struct series_memory *memory;
-	struct arena *turn;      /* one window's findings */
+	struct arena *turn;      /* one analyzer's findings */
+	struct look {            /* the window analyzers of one length share; made anew for each end */
+		struct arena *arena;
+		int64_t from_ns, to_ns;
+		bool made;
+		struct window window;
+		struct analyzer_shared shared;
+	} look;
 	struct lane *lanes;
 	size_t n_lanes;
 	uint16_t metrics[METRIC_COUNT]; /* what the analyzers read */
@@ -106,9 +114,7 @@ static void configure(struct pipeline *p, const struct config *c)
 		struct lane *lane = &p->lanes[k];
 		const void *options = config_options(c, "analyzers", lane->analyzer->name);
 		assert(options); /* module_tables() lists every analyzer */
-		int64_t window_ns;
-		memcpy(&window_ns, (const char *)options + lane->analyzer->window_offset, sizeof(window_ns));
-		assert(window_ns > 0); /* the option's row has a minimum */
+		const int64_t window_ns = analyzer_window(lane->analyzer, options, p->interval_ns);
 		if (lane->begun && window_ns != lane->window_ns)
 			lane->next_end_ns = ceil_to(lane->next_end_ns - lane->window_ns, window_ns) + window_ns;
 		lane->options = options;
@@ -193,6 +199,7 @@ static bool accept(struct pipeline *p, struct sample *s)
 		s->flags |= SF_RESTART;
 	run->source = s->source;
 	saw(p, s->t_ns, s->t_ns);
+	p->look.made = false; /* it holds pointers into memory of then */
 	if (p->wanted[s->metric])
 		series_memory_add(p->memory, s);
 	return true;
@@ -302,16 +309,48 @@ static void keep_finding(struct pipeline *p, const struct finding *f)
 	});
 }
 
+/* The window (from, to] with all that the analyzers of this length read: filled once, and observed once, for all of them. */
+static int look_at(struct pipeline *p, int64_t from_ns, int64_t to_ns)
+{
+	struct look *k = &p->look;
+	if (k->made && k->from_ns == from_ns && k->to_ns == to_ns)
+		return 0;
+	uint16_t metrics[METRIC_COUNT];
+	bool wanted[METRIC_COUNT] = {false}, flows = false;
+	struct window_spec spec = {.metrics = metrics};
+	for (size_t i = 0; i < p->n_lanes; i++) {
+		const struct analyzer *a = p->lanes[i].analyzer;
+		if (p->lanes[i].window_ns != to_ns - from_ns)
+			continue;
+		flows |= a->spec.flows;
+		for (size_t m = 0; m < a->spec.n_metrics; m++)
+			wanted[a->spec.metrics[m]] = true;
+		for (size_t m = 0; a->observes && m < observe_n_metrics; m++)
+			wanted[observe_metrics[m]] = true;
+	}
+	for (uint16_t m = 0; m < METRIC_COUNT; m++)
+		if (wanted[m])
+			metrics[spec.n_metrics++] = m;
+	spec.flows = flows;
+	arena_reset(k->arena);
+	k->shared = (struct analyzer_shared){.arena = k->arena};
+	k->from_ns = from_ns;
+	k->to_ns = to_ns;
+	const int rc = window_from_memory(p->memory, k->arena, &spec, from_ns, to_ns, &k->window);
+	k->made = rc == 0;
+	return rc;
+}
+
 static void run_window(struct pipeline *p, const struct lane *lane)
 {
-	struct window w = {0};
 	struct finding_list found = {0};
 	int64_t to = lane->next_end_ns, from = to - lane->window_ns;
 	arena_reset(p->turn);
-	int rc = window_from_memory(p->memory, p->turn, &lane->analyzer->spec, from, to, &w);
-	if (rc == 0 && !window_has_data(&w))
+	int rc = look_at(p, from, to);
+	if (rc == 0 && !window_has_data(&p->look.window))
 		return;
-	struct analyzer_in in = {.fabric = p->config->fabric, .window = &w, .options = lane->options, .interval_ns = p->interval_ns, .arena = p->turn};
+	struct analyzer_in in = {.fabric = p->config->fabric, .window = &p->look.window, .options = lane->options, .interval_ns = p->interval_ns,
+		.arena = p->turn, .shared = &p->look.shared};
 	if (rc == 0)
 		rc = lane->analyzer->run(&in, &found);
 	p->counters.windows++;
@@ -578,6 +617,7 @@ struct pipeline *pipeline_new(const struct config *c, struct entities *entities,
 	p->ledger = ledger;
 	p->closed_ns = p->trimmed_ns = INT64_MIN / 2;
 	p->turn = arena_new();
+	p->look.arena = arena_new();
 	p->run_index = series_index_new();
 	p->peer_index = smap_new();
 	p->targets = target_table_new();
@@ -589,6 +629,8 @@ struct pipeline *pipeline_new(const struct config *c, struct entities *entities,
 	for (size_t k = 0; k < p->n_lanes; k++) {
 		p->lanes[k].analyzer = analyzers[k];
 		want(p, &analyzers[k]->spec);
+		if (analyzers[k]->observes)
+			want(p, &(struct window_spec){.metrics = observe_metrics, .n_metrics = observe_n_metrics});
 	}
 	qsort(p->lanes, p->n_lanes, sizeof(*p->lanes), lane_compare);
 	configure(p, c);
@@ -603,6 +645,7 @@ void pipeline_free(struct pipeline *p)
 	series_memory_free(p->memory);
 	target_table_free(p->targets);
 	arena_free(p->turn);
+	arena_free(p->look.arena);
 	series_index_free(p->run_index);
 	smap_free(p->peer_index);
 	for (size_t k = 0; k < p->n_peers; k++) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/base/arena.h"
+#include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "db/entity.h"
 
@@ -13,6 +14,15 @@ const struct analyzer *analyzer_by_name(const char *name)
 		if (str_eq(analyzers[i]->name, name))
 			return analyzers[i];
 	return NULL;
+}
+
+int64_t analyzer_window(const struct analyzer *a, const void *options, int64_t interval_ns)
+{
+	int64_t window_ns;
+	memcpy(&window_ns, (const char *)options + a->window_offset, sizeof(window_ns));
+	if (window_ns > 0)
+		return window_ns;
+	return 3 * interval_ns > 5 * NS_PER_S ? 3 * interval_ns : 5 * NS_PER_S;
 }
 
 struct finding *finding_add(struct finding_list *l, struct arena *a)

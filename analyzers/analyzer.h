@@ -5,13 +5,24 @@
 #ifndef RW_ANALYZERS_ANALYZER_H
 #define RW_ANALYZERS_ANALYZER_H
 
+#include <stdbool.h>
+
 #include "config/fabric.h"
 #include "config/option.h"
 #include "db/finding.h"
 #include "db/metric.h"
 #include "db/series.h"
 
+struct analyzer;
 struct arena;
+struct observed;
+
+/* What analyzers of the same window share: made by the first that asks, pure as they are. NULL in analyzer_in: nothing is shared. */
+struct analyzer_shared {
+	struct arena *arena; /* lives as long as the window */
+	const struct observed *observed;
+	const void *pause;   /* struct pause_graph */
+};
 
 struct analyzer_in {
 	const struct fabric *fabric;
@@ -19,13 +30,18 @@ struct analyzer_in {
 	const void *options;   /* the analyzer's own struct */
 	int64_t interval_ns;   /* the usual time between samples, for coverage */
 	struct arena *arena;   /* findings and their strings go here */
+	struct analyzer_shared *shared;
 };
+
+/* Window length of an analyzer whose option says 0: three intervals, at least 5 s, so that a window holds some samples and a few steps. */
+int64_t analyzer_window(const struct analyzer *a, const void *options, int64_t interval_ns);
 
 struct analyzer {
 	const char *name, *doc;
 	struct option_table options;
-	size_t window_offset; /* of the int64_t window_ns in the options struct: how long a window this one wants */
+	size_t window_offset; /* of the int64_t window_ns in the options struct: how long a window this one wants; 0 = automatic */
 	struct window_spec spec;
+	bool observes;        /* it asks observe(): the window holds observe_metrics as well */
 	/* 0 or negative errno; findings ordered by subject */
 	int (*run)(const struct analyzer_in *in, struct finding_list *out);
 };

@@ -148,6 +148,12 @@ void fabric_sort(struct fabric *f)
 	for (size_t i = 0; i < f->n_devices; i++)
 		if (f->devices[i]->n_ports)
 			qsort(f->devices[i]->ports, f->devices[i]->n_ports, sizeof(*f->devices[i]->ports), compare_ports);
+	uint32_t n = 0;
+	for (size_t i = 0; i < f->n_devices; i++) {
+		f->devices[i]->index = (uint32_t)i;
+		for (size_t k = 0; k < f->devices[i]->n_ports; k++)
+			f->devices[i]->ports[k]->index = n++;
+	}
 }
 
 /* --- groups --- */

@@ -29,6 +29,7 @@ struct fabric_port {
 	const char *lag;             /* LAG this port is a member of, or NULL */
 	const char *rail;            /* plane, or NULL */
 	bool discovered;             /* the link was heard by LLDP, not declared */
+	uint32_t index;              /* dense over all ports of the fabric, device by device */
 };
 
 struct fabric_group { /* an ECMP group, see metrics.md */
@@ -53,6 +54,7 @@ struct fabric_device {
 	struct fabric_group *groups;
 	size_t n_groups;
 	enum lb_policy lb;
+	uint32_t index;              /* position in the fabric's devices */
 };
 
 struct fabric_job {

@@ -19,6 +19,8 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
+#include "analyzers/observe.h"
+#include "db/series_window.h"
 #include "collectors/replay.h"
 #include "config/config.h"
 #include "db/series.h"
@@ -191,16 +193,22 @@ int main(int argc, char **argv)
 		goto out;
 
 	const void *options = config_options(config, an->options.section, an->options.name);
-	int64_t window_ns;
-	memcpy(&window_ns, (const char *)options + an->window_offset, sizeof(window_ns));
 	int64_t last_ns = samples.v[samples.n - 1].t_ns, interval_ns = replay_interval(samples.v, samples.n);
+	const int64_t window_ns = analyzer_window(an, options, interval_ns);
+	uint16_t metrics[METRIC_COUNT];
+	struct window_spec spec = {.metrics = metrics, .flows = an->spec.flows};
+	for (size_t i = 0; i < an->spec.n_metrics; i++)
+		metrics[spec.n_metrics++] = an->spec.metrics[i];
+	for (size_t i = 0; an->observes && i < observe_n_metrics; i++)
+		if (!window_wants(&spec, observe_metrics[i]))
+			metrics[spec.n_metrics++] = observe_metrics[i];
 	struct story stories[64] = {0};
 	code = 0;
 	for (int64_t t = samples.v[0].t_ns / window_ns * window_ns; t + window_ns <= last_ns; t += window_ns) {
 		arena_reset(turn);
 		struct window w;
 		struct finding_list found = {0};
-		if (window_from_memory(memory, turn, &an->spec, t, t + window_ns, &w) < 0) {
+		if (window_from_memory(memory, turn, &spec, t, t + window_ns, &w) < 0) {
 			code = 1;
 			break;
 		}
