@@ -1,0 +1,187 @@
+/*
+ * truth - what is really wrong, for whoever judges an answer: cause and other causes that are right, where, from when to when, how
+ * bad. One entry per fault; the same keys at the top are those of the scenario as a whole.
+ */
+#include "tests/fabric/recorder.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+
+/* What a kind of fault is called when it is one of several. @priority: it is of the lossless class, not of the whole port. */
+static const struct {
+	const char *cause, *accept, *subject;
+	bool priority;
+} kinds[FAULT_KINDS] = {
+	[FAULT_HASH_STUCK] = {"ecmp_imbalance", NULL, "uplinks", false}, [FAULT_HASH_FIELDS] = {"ecmp_imbalance", "ecmp_low_entropy", "uplinks", false},
+	[FAULT_LOW_ENTROPY] = {"ecmp_low_entropy", "ecmp_imbalance", "uplinks", false}, [FAULT_LINK_DOWN] = {"path_asymmetry", "link_flap", "uplink", false},
+	[FAULT_LINK_SPEED] = {"link_slow", NULL, "uplink", false}, [FAULT_LINK_LOSS] = {"link_errors", "optic_degrading", "uplink", false},
+	[FAULT_HOST_SPEED] = {"link_slow", "straggler", "host", false}, [FAULT_NIC_STALL] = {"slow_receiver", NULL, "host", true},
+	[FAULT_NIC_HUNG] = {"pfc_storm", "slow_receiver", "host", true}, [FAULT_CC_OFF] = {"dcqcn_off", NULL, "host", true}, [FAULT_INCAST] = {"incast", NULL, "host", true},
+	[FAULT_ECN_LATE] = {"ecn_late", "ecn_off", "none", true}, [FAULT_ECN_OFF] = {"ecn_off", "ecn_late", "device", true},
+	[FAULT_HEADROOM] = {"headroom_small", "lossless_loss", "device", true}, [FAULT_PFC_DEAF] = {"pfc_mismatch", "lossless_loss", "uplink", true},
+	[FAULT_SILENT_HOST] = {"missing_rail", NULL, "host", false}, [FAULT_LINK_FLAP] = {"link_flap", "path_asymmetry", "uplink", false},
+	[FAULT_DSCP_MAP] = {"dscp_mismatch", "lossless_loss", "device", true}, [FAULT_CONFIG_CHANGE] = {"config_drift", NULL, "device", true},
+	[FAULT_DRAIN] = {"none", "missing_rail", "host", false}, [FAULT_REBOOT] = {"device_down", "path_asymmetry", "device", false},
+	[FAULT_COUNTER_RESET] = {"none", NULL, "device", false}, [FAULT_TELEMETRY_GAP] = {"telemetry_gap", "device_down", "device", false},
+	[FAULT_SLOW_COMPUTE] = {"host_slow", "straggler", "none", false}, [FAULT_JOB_IDLE] = {"none", NULL, "none", false},
+	[FAULT_OPTIC_DEGRADING] = {"optic_degrading", NULL, "uplink", false}, [FAULT_MTU] = {"mtu_mismatch", NULL, "uplink", false},
+};
+
+static bool is_none(const char *cause) { return strcmp(cause, "none") == 0; }
+
+static void text(FILE *f, const char *key, const char *value)
+{
+	if (value && *value && !is_none(value))
+		fprintf(f, ", \"%s\": \"%s\"", key, value);
+	else
+		fprintf(f, ", \"%s\": null", key);
+}
+
+static void number_or_null(FILE *f, const char *key, bool known, const char *format, double value)
+{
+	fprintf(f, "  \"%s\": ", key);
+	if (known)
+		fprintf(f, format, value);
+	else
+		fprintf(f, "null");
+	fprintf(f, ",\n");
+}
+
+static void accepted(const struct scenario *s, const char *cause, const char *also, FILE *f)
+{
+	fprintf(f, "\"accept\": [\"%s\"", cause);
+	if (also)
+		fprintf(f, ", \"%s\"", also);
+	for (size_t i = 0; i < s->n_accept && s->n_faults < 2; i++)
+		if (!also || strcmp(also, s->accept[i]) != 0)
+			fprintf(f, ", \"%s\"", s->accept[i]);
+	fprintf(f, "]");
+}
+
+/* A host's fault is at one leaf of every rail; every other one has its place in the first. */
+static void places(const struct recorder *r, const struct fault *x, FILE *f)
+{
+	const struct scenario *s = r->s;
+	struct sim *m = r->shape[0];
+	const struct sim_port *p = fault_port(m, x);
+	const struct sim_node *n = x->leaf >= 1 ? sim_leaf(m, (unsigned)x->leaf - 1) : x->spine >= 1 ? sim_spine(m, (unsigned)x->spine - 1) : NULL;
+	char name[48], port[32] = "";
+	if (p)
+		snprintf(port, sizeof(port), "Ethernet%u", (unsigned)((size_t)(p - m->ports) - n->port0) + 1);
+	if (n)
+		device_name(s, n, 0, name, sizeof(name));
+	text(f, "device", n ? name : NULL);
+	text(f, "port", port);
+	if (x->host >= 1)
+		host_name((unsigned)((x->leaf - 1) * s->hosts_per_leaf + x->host - 1), name, sizeof(name));
+	text(f, "host", x->host >= 1 ? name : NULL);
+	if (p && x->spine >= 1) {
+		const struct sim_port *peer = &m->ports[p->peer];
+		device_name(s, &m->nodes[peer->node], 0, name, sizeof(name));
+		fprintf(f, ", \"peer_device\": \"%s\", \"peer_port\": \"Ethernet%u\"", name, (unsigned)((size_t)(peer - m->ports) - m->nodes[peer->node].port0) + 1);
+	}
+	if (!n || s->planes < 2 || x->host < 1)
+		return;
+	fprintf(f, ", \"devices\": [");
+	for (unsigned plane = 0; plane < r->c->planes; plane++) {
+		device_name(s, n, plane, name, sizeof(name));
+		fprintf(f, "%s\"%s\"", plane ? ", " : "", name);
+		if (x->kind == FAULT_SILENT_HOST)
+			break; /* one rail is what is missing */
+	}
+	fprintf(f, "]");
+}
+
+/* Impact decides: nothing moves or a fifth is lost, a hundredth is lost, less. Settings that wait for their day are a warning too. */
+static const char *severity(const struct scenario *s, const char *cause, double lost)
+{
+	if (is_none(cause))
+		return NULL;
+	if (*s->severity)
+		return s->severity;
+	return lost >= 0.2 ? "critical" : lost >= 0.01 ? "warning" : "info";
+}
+
+static void one_fault(const struct recorder *r, const struct fault *x, double lost, FILE *f)
+{
+	const struct scenario *s = r->s;
+	const char *cause = s->n_faults > 1 && kinds[x->kind].cause ? kinds[x->kind].cause : s->cause;
+	const char *also = s->n_faults > 1 ? kinds[x->kind].accept : NULL;
+	const char *subject = s->n_faults > 1 && kinds[x->kind].subject ? kinds[x->kind].subject : s->subject;
+	fprintf(f, "{\"kind\": \"%s\", \"cause\": \"%s\", ", fault_name(x->kind), cause);
+	accepted(s, cause, also, f);
+	text(f, "severity", severity(s, cause, lost));
+	text(f, "subject", subject);
+	places(r, x, f);
+	text(f, "group", strcmp(subject, "uplinks") == 0 ? "uplinks" : NULL);
+	if (kinds[x->kind].priority)
+		fprintf(f, ", \"priority\": %d", PRIORITY);
+	else
+		text(f, "priority", NULL);
+	fprintf(f, ", \"onset_s\": %g, \"end_s\": %g", s->at_ns / 1e9, fmin(s->every_ns > 0 ? INFINITY : s->at_ns + s->for_ns, r->o->length_ns) / 1e9);
+	const struct { const char *key; double v; } numbers[] = {{"share", x->share}, {"loss_ratio", x->loss_ratio}, {"speed_bps", x->speed_bps}, {"factor", x->factor},
+		{"size_bytes", x->size_bytes}, {"length_s", x->length_ns / 1e9}, {"every_s", s->every_ns / 1e9}, {"for_s", s->every_ns > 0 ? s->for_ns / 1e9 : 0}};
+	for (size_t k = 0; k < rw_countof(numbers); k++)
+		if (numbers[k].v > 0)
+			fprintf(f, ", \"%s\": %.10g", numbers[k].key, numbers[k].v);
+	fprintf(f, "}");
+}
+
+/* Wrong from the start, by how the fabric was built or how the job was placed. */
+static void standing(const struct recorder *r, double lost, FILE *f)
+{
+	const struct scenario *s = r->s;
+	char name[48];
+	fprintf(f, "{\"kind\": \"standing\", \"cause\": \"%s\", ", s->cause);
+	accepted(s, s->cause, NULL, f);
+	text(f, "severity", severity(s, s->cause, lost));
+	text(f, "subject", s->subject);
+	fprintf(f, ", \"device\": null, \"devices\": [");
+	for (unsigned i = 0; i < (unsigned)s->leaves; i++) {
+		device_name(s, sim_leaf(r->shape[0], i), 0, name, sizeof(name));
+		fprintf(f, "%s\"%s\"", i ? ", " : "", name);
+	}
+	fprintf(f, "], \"port\": null, \"host\": null");
+	text(f, "group", strcmp(s->subject, "uplinks") == 0 ? "uplinks" : NULL);
+	fprintf(f, ", \"priority\": null, \"onset_s\": 0, \"end_s\": %g}", r->o->length_ns / 1e9);
+}
+
+void truth_write(const struct recorder *r, FILE *f)
+{
+	const struct scenario *s = r->s;
+	const struct coarse *c = r->c;
+	const double gpus = s->gpus > 0 ? s->gpus : s->leaves * s->hosts_per_leaf * s->planes;
+	const bool ends = isfinite(c->fault_exchange_ns), faulty = s->n_faults > 0 || !is_none(s->cause);
+	const double step = c->compute_ns + c->exchange_ns, slow = ends ? c->compute_ns + c->fault_exchange_ns : INFINITY;
+	const double lost = s->n_faults == 0 ? 0 : ends ? fmax(0, 1 - step / slow) : 1, per_hour = gpus * s->usd_per_gpu_hour * lost;
+	const double onset = s->n_faults ? s->at_ns : 0, end = s->n_faults && s->every_ns <= 0 ? fmin(s->at_ns + s->for_ns, r->o->length_ns) : r->o->length_ns;
+	fprintf(f, "{\n  \"scenario\": \"%s\",\n  \"title\": \"%s\",\n  \"seed\": %" PRIu64 ",\n  \"face\": \"%s\",\n  \"interval_s\": %g,\n  \"length_s\": %g,\n", s->name, s->title, s->seed,
+		face_names[r->o->face], r->o->interval_ns / 1e9, r->o->length_ns / 1e9);
+	fprintf(f, "  \"policy\": {\"congestion\": \"%s\", \"load_balancing\": \"%s\"},\n", s->pfc_only ? "pfc_only" : "dcqcn", s->spray ? "packet" : "static");
+	fprintf(f, "  \"cause\": \"%s\",\n  \"accept\": [\"%s\"", s->cause, s->cause);
+	for (size_t i = 0; i < s->n_accept; i++)
+		fprintf(f, ", \"%s\"", s->accept[i]);
+	fprintf(f, "],\n");
+	const char *worst = severity(s, s->cause, lost);
+	fprintf(f, "  \"severity\": %s%s%s,\n", worst ? "\"" : "", worst ? worst : "null", worst ? "\"" : "");
+	number_or_null(f, "onset_s", faulty, "%g", onset / 1e9);
+	number_or_null(f, "end_s", faulty, "%g", end / 1e9);
+	fprintf(f, "  \"faults\": [");
+	for (size_t i = 0; i < s->n_faults; i++) {
+		fprintf(f, "%s\n    ", i ? "," : "");
+		one_fault(r, &s->faults[i], lost, f);
+	}
+	if (!s->n_faults && faulty) {
+		fprintf(f, "\n    ");
+		standing(r, lost, f);
+	}
+	fprintf(f, "%s],\n  \"subject\": \"%s\",\n", faulty ? "\n  " : "", s->subject);
+	fprintf(f, "  \"step_s\": %.6f,\n  \"exchange_s\": %.6f,\n", step / 1e9, c->exchange_ns / 1e9);
+	number_or_null(f, "step_in_fault_s", ends, "%.6f", slow / 1e9);
+	number_or_null(f, "exchange_in_fault_s", ends, "%.6f", c->fault_exchange_ns / 1e9);
+	fprintf(f, "  \"steps\": %" PRIu64 ",\n  \"gpus\": %.0f,\n  \"lost_ratio\": %.6f,\n  \"usd_per_hour\": %.2f,\n", c->steps, gpus, lost, per_hour);
+	fprintf(f, "  \"usd_total\": %.2f\n}\n", per_hour * (s->n_faults ? fmax(0, end - onset) / 3.6e12 : 0));
+}
