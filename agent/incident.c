@@ -18,6 +18,7 @@
 
 #define TIMELINE_FIRST 16 /* lines of the beginning that are kept for ever */
 #define TIMELINE_MAX 128
+#define ALSO_MAX 32
 
 static const char *const state_names[] = {
 	[INCIDENT_PENDING] = "pending",
@@ -69,11 +70,12 @@ static json_t *skeleton(void)
 {
 	static const char *const keys[] = {"id", "cause", "severity", "state", "summary", "first", "opened", "closed", "subject", "roles",
 		"confidence_ratio", "confidence_inputs", "value", "warn", "windows", "evidence", "coverage_ratio", "jobs", "gpus_affected",
-		"usd_per_hour", "usd_total", "explained_ratio", "ruled_out", "changed_before", "next_steps", "parent", "acked_by", "ack_note"};
+		"usd_per_hour", "usd_total", "explained_ratio", "ruled_out", "changed_before", "next_steps", "parent", "also", "acked_by", "ack_note"};
 	json_t *o = json_object();
 	for (size_t k = 0; k < rw_countof(keys); k++)
 		json_object_set_new(o, keys[k], json_null());
 	json_object_set_new(o, "changed_before", json_array());
+	json_object_set_new(o, "also", json_array());
 	json_object_set_new(o, "timeline", json_array());
 	return o;
 }
@@ -97,7 +99,7 @@ void story_free(struct story *s)
 	if (!s)
 		return;
 	const char **owned[] = {&s->i.analyzer, &s->i.cause, &s->i.device, &s->i.port, &s->i.host, &s->i.group, &s->i.member,
-		&s->i.summary, &s->i.acked_by, &s->i.note};
+		&s->i.summary, &s->i.acked_by, &s->i.parent, &s->i.note};
 	for (size_t k = 0; k < rw_countof(owned); k++)
 		story_set(owned[k], NULL);
 	free(s->candidate);
@@ -299,6 +301,40 @@ void story_impact(struct story *s, const struct fabric *f)
 	json_object_set_new(s->i.json, "gpus_affected", json_integer((json_int_t)s->i.gpus_affected));
 }
 
+bool story_also(struct story *s, const struct story *other)
+{
+	json_t *also = json_object_get(s->i.json, "also");
+	if (!json_is_array(also)) { /* written before there was such a list */
+		also = json_array();
+		json_object_set_new(s->i.json, "also", also);
+	}
+	json_t *o = json_object();
+	json_object_set_new(o, "cause", json_string_or_null(other->i.cause));
+	json_object_set_new(o, "device", json_string_or_null(other->i.device));
+	json_object_set_new(o, "port", json_string_or_null(other->i.port));
+	json_object_set_new(o, "host", json_string_or_null(other->i.host));
+	json_object_set_new(o, "group", json_string_or_null(other->i.group));
+	for (size_t k = 0; k < json_array_size(also); k++) {
+		json_t *known = json_array_get(also, k);
+		bool same = true;
+		const char *key;
+		json_t *value;
+		json_object_foreach(o, key, value)
+			same = same && json_equal(value, json_object_get(known, key));
+		if (same) {
+			json_decref(o);
+			return false;
+		}
+	}
+	json_object_set_new(o, "summary", json_string_or_null(other->i.summary));
+	if (json_array_size(also) >= ALSO_MAX) {
+		json_decref(o);
+		return false;
+	}
+	json_array_append_new(also, o);
+	return true;
+}
+
 static json_t *progress_json(const struct story *s)
 {
 	json_t *o = json_object();
@@ -313,6 +349,7 @@ static json_t *progress_json(const struct story *s)
 	json_object_set_new(o, "strength", json_number_or_null(isinf(s->strength) ? NAN : s->strength));
 	json_object_set_new(o, "candidate", json_string_or_null(s->candidate));
 	json_object_set_new(o, "candidate_windows", json_integer(s->candidate_windows));
+	json_object_set_new(o, "recent", json_integer((json_int_t)s->recent));
 	return o;
 }
 
@@ -335,6 +372,7 @@ void story_refresh(struct story *s)
 	json_object_set_new(o, "value", json_number_or_null(s->i.value));
 	json_object_set_new(o, "warn", json_number_or_null(s->i.warn));
 	json_object_set_new(o, "windows", json_integer(s->i.windows));
+	json_object_set_new(o, "parent", json_string_or_null(s->i.parent));
 	json_object_set_new(o, "acked_by", json_string_or_null(s->i.acked_by));
 	json_object_set_new(o, "progress", progress_json(s));
 }
@@ -433,6 +471,8 @@ struct story *story_parse(const char *text)
 	const char *candidate = string_of(progress, "candidate");
 	s->candidate = candidate ? rw_strdup(candidate) : NULL;
 	s->candidate_windows = (uint32_t)integer_of(progress, "candidate_windows");
+	s->recent = (uint64_t)integer_of(progress, "recent");
+	story_set(&s->i.parent, string_of(o, "parent"));
 	s->described = true;
 	return s;
 }

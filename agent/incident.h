@@ -14,6 +14,9 @@ struct story {
 	char *candidate;          /* another cause that was given lately, NULL */
 	uint32_t candidate_windows; /* in a row */
 	bool described;           /* .json has a description */
+	uint64_t recent;          /* the latest judged windows, newest in bit 0: 1 = OVER */
+	uint32_t waited;          /* windows it could have opened but for a story that may explain it */
+	char folded[9];           /* id of the open story that already tells of this one; "" none */
 };
 
 struct story *story_new(const struct finding *f);
@@ -27,6 +30,8 @@ void story_impact(struct story *s, const struct fabric *f);
 void story_refresh(struct story *s);
 /* story_note - one line in the timeline; bounded: the first lines and the newest are kept. */
 void story_note(struct story *s, int64_t t_ns, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* story_also - list @other, which this one explains, in the JSON ("also"), once per cause and subject. True when it was new. */
+bool story_also(struct story *s, const struct story *other);
 /* story_name - the id, from fabric, cause, subject and the window that opened it. */
 void story_name(struct story *s, const struct fabric *f);
 /* story_parse - the other way; NULL when @json is not an incident of ours. */

@@ -17,8 +17,11 @@
 #include "agent/base/clock.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
+#include "agent/explain.h"
 #include "agent/incident.h"
 
+#define RECENT_MAX 62    /* windows remembered as bits */
+#define FAR_LESS_SURE 0.3 /* of confidence: such a story does not explain another */
 #define LESS_SURE 0.1 /* of confidence: a larger difference means that evidence is missing which was there before */
 
 struct slot {
@@ -185,6 +188,76 @@ static bool judge_cause(struct story *s, const struct finding *f)
 	return true;
 }
 
+/* --- one fault, one story ---------------------------------------------------------------------------------------------- */
+
+/* How many of the latest judged windows decide about opening. */
+static uint32_t span_of(const struct story *s)
+{
+	const uint32_t hold = s->hold;
+	return hold < 3 ? 2 * hold - 1 : hold + 2;
+}
+
+static uint32_t recently(const struct story *s)
+{
+	const uint32_t span = span_of(s);
+	if (span > RECENT_MAX)
+		return s->i.over;
+	return (uint32_t)__builtin_popcountll(s->recent & ((UINT64_C(1) << span) - 1));
+}
+
+static bool could_explain(const struct ledger *l, const struct story *by, const struct story *s)
+{
+	return by && by != s && !str_eq(by->i.parent, s->i.id) && !(by->i.confidence_ratio < s->i.confidence_ratio - FAR_LESS_SURE) &&
+		explains(l->fabric, &by->i, &s->i);
+}
+
+/* The story that explains this one: an open one before a pending one, the older before the younger. NULL: it stands for itself. */
+static struct story *explanation(const struct ledger *l, const struct story *s)
+{
+	struct story *best = NULL;
+	for (size_t k = 0; k < l->n_slots; k++) {
+		struct story *by = l->slots[k].story;
+		if (!could_explain(l, by, s) || (by->i.state == INCIDENT_PENDING && recently(by) == 0))
+			continue;
+		const bool open = by->i.state != INCIDENT_PENDING, best_open = best && best->i.state != INCIDENT_PENDING;
+		if (!best || open > best_open || (open == best_open && by->i.first_ns < best->i.first_ns))
+			best = by;
+	}
+	return best;
+}
+
+/* May it open now? No while something open explains it (that one tells of it) or something pending may yet do so. */
+static bool stands_alone(struct ledger *l, struct story *s, int64_t t_ns)
+{
+	struct story *by = explanation(l, s);
+	if (!by)
+		return true;
+	if (by->i.state == INCIDENT_PENDING)
+		return s->waited++ > by->hold + 1;
+	if (!str_eq(s->folded, by->i.id)) {
+		memcpy(s->folded, by->i.id, sizeof(s->folded));
+		if (story_also(by, s)) {
+			story_note(by, t_ns, "also: %s", s->i.summary ? s->i.summary : s->i.cause);
+			tell(l, by, by->i.state);
+		}
+	}
+	return false;
+}
+
+/* An open story learns what explains it. */
+static void adopt(struct ledger *l, struct story *s, int64_t t_ns)
+{
+	struct story *by = s->i.parent ? NULL : explanation(l, s);
+	if (!by || by->i.state == INCIDENT_PENDING)
+		return;
+	story_set(&s->i.parent, by->i.parent ? by->i.parent : by->i.id);
+	story_note(s, t_ns, "explained by %s: %s", by->i.id, by->i.summary ? by->i.summary : by->i.cause);
+	if (story_also(by, s)) {
+		story_note(by, t_ns, "explains %s: %s", s->i.id, s->i.summary ? s->i.summary : s->i.cause);
+		tell(l, by, by->i.state);
+	}
+}
+
 static void take_over(struct ledger *l, struct slot *slot, const struct finding *f)
 {
 	struct story *s = slot->story;
@@ -197,6 +270,7 @@ static void take_over(struct ledger *l, struct slot *slot, const struct finding 
 	s->i.over++;
 	s->i.windows++;
 	s->i.under = 0;
+	s->recent = s->recent << 1 | 1;
 	s->i.updated_ns = f->to_ns;
 	if (judge_cause(s, f) || !s->described) {
 		story_describe(s, f);
@@ -210,13 +284,16 @@ static void take_over(struct ledger *l, struct slot *slot, const struct finding 
 
 	switch (s->i.state) {
 	case INCIDENT_PENDING:
-		if (s->i.over < s->hold)
+		if (recently(s) < s->hold || !stands_alone(l, s, f->to_ns))
 			return;
-		if (s->i.over == 1) {
+		if (s->hold == 1) {
 			change(l, s, INCIDENT_OPEN, f->to_ns, s->i.summary ? s->i.summary : s->i.cause);
 		} else {
 			char note[640];
-			snprintf(note, sizeof(note), "%" PRIu32 " windows in a row: %s", s->i.over, s->i.summary ? s->i.summary : s->i.cause);
+			if (s->i.over >= s->hold)
+				snprintf(note, sizeof(note), "%" PRIu32 " windows in a row: %s", s->i.over, s->i.summary ? s->i.summary : s->i.cause);
+			else
+				snprintf(note, sizeof(note), "%" PRIu32 " of the last %" PRIu32 " windows: %s", recently(s), span_of(s), s->i.summary ? s->i.summary : s->i.cause);
 			change(l, s, INCIDENT_OPEN, f->to_ns, note);
 		}
 		return;
@@ -226,6 +303,7 @@ static void take_over(struct ledger *l, struct slot *slot, const struct finding 
 	case INCIDENT_OPEN:
 		if (risen)
 			story_note(s, f->to_ns, "severity: %s", severity_name(s->i.severity));
+		adopt(l, s, f->to_ns);
 		tell(l, s, INCIDENT_OPEN);
 		return;
 	case INCIDENT_CLOSED:
@@ -239,13 +317,17 @@ static void take_under(struct ledger *l, struct slot *slot, const struct finding
 	struct story *s = slot->story;
 	if (!s)
 		return;
-	if (s->i.state == INCIDENT_PENDING) {
-		story_free(s);
-		slot->story = NULL;
-		return;
-	}
+	s->recent <<= 1;
 	s->i.under++;
 	s->i.updated_ns = f->to_ns;
+	if (s->i.state == INCIDENT_PENDING) {
+		s->i.over = 0;
+		if (recently(s) == 0) {
+			story_free(s);
+			slot->story = NULL;
+		}
+		return;
+	}
 	if (s->i.state == INCIDENT_OPEN)
 		change(l, s, INCIDENT_CLEARING, f->to_ns, "looked for and not there");
 	else if (s->i.under < s->hold)

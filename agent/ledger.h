@@ -17,6 +17,13 @@
  * after `hold` OVER windows in a row when it is a little less sure, and not at all when it is clearly less sure: that a capture ended
  * does not unsay what its packets showed.
  *
+ * Held means: `hold` OVER windows among the last hold + 2 judged ones (hold itself when that is 1, one more when it is 2). Agents that refresh
+ * their counters more slowly than they are asked show nothing in some windows; tuning facts, section d: 3 of the last 5.
+ *
+ * One fault, one story: what another story explains (agent/explain.h) does not open. It waits, no longer than that one's own hold, while the
+ * other is still pending, and is told in the other's "also" and timeline when that is open. A story that was open before its explanation gets
+ * it as .parent and stays. An explanation that is clearly less sure (by more than 0.3) than what it would explain does not count.
+ *
  * clear_hold is the hold of the finding: as many quiet windows close an incident as loud ones opened it.
  */
 #ifndef RW_AGENT_LEDGER_H
@@ -42,6 +49,7 @@ struct incident {
 	double usd_per_hour, usd_total, confidence_ratio, explained_ratio, coverage_ratio, value, warn;
 	uint64_t gpus_affected;
 	const char *acked_by;
+	const char *parent;         /* id of the incident that explains this one, NULL */
 	json_t *json; /* contract form (metrics.md), kept current; owned */
 	const char *note;   /* during @changed: the line added to the timeline, NULL when only numbers moved */
 	int64_t note_ns;    /* and its time */

@@ -466,7 +466,7 @@ int64_t pipeline_horizon(const struct pipeline *p)
 		int64_t hold = HOLD_UNKNOWN;
 		if (o && o->type == OPT_INT)
 			memcpy(&hold, (const char *)lane->options + o->offset, sizeof(hold));
-		int64_t wanted = (hold + 1) * lane->window_ns;
+		int64_t wanted = (hold + 3) * lane->window_ns; /* the ledger looks at hold + 2 windows */
 		longest = wanted > longest ? wanted : longest;
 	}
 	return longest;

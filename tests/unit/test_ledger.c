@@ -93,7 +93,11 @@ static void test_life(void **state)
 	} rows[] = {
 		{"held long enough", "OOO", 3, "o", 1},
 		{"not held long enough", "OO", 3, "", 0},
-		{"one quiet window forgets a pending one", "OOUOO", 3, "", 0},
+		{"one quiet window among five does not hold it up", "OOUO", 3, "o", 1},
+		{"three of the last five, not of six", "OUUOUUO", 3, "", 0},
+		{"five quiet windows forget a pending one", "OOUUUUUOO", 3, "", 0},
+		{"two of three for a hold of two", "OUO", 2, "o", 1},
+		{"two of four are too thin for it", "OUUO", 2, "", 0},
 		{"idle windows neither count nor forget", "OiOiiO", 3, "o", 1},
 		{"unknown freezes a pending one", "OO???O", 3, "o", 1},
 		{"quiet closes after as many windows", "OOOUUU", 3, "ocx", 1},
@@ -252,6 +256,84 @@ static void test_cause_changes(void **state)
 	config_free(c);
 }
 
+/* One fault, one story: what an open story explains does not open beside it, and says so there. */
+static struct finding finding_of(int window, const char *cause, const char *port, const char *host, uint32_t hold)
+{
+	struct finding f = finding_at(window, FINDING_OVER, hold);
+	f.analyzer = f.cause = cause;
+	f.device = "leaf1";
+	f.group = NULL;
+	f.port = port;
+	f.host = host;
+	f.summary = cause;
+	return f;
+}
+
+static void test_folding(void **state)
+{
+	static const struct {
+		const char *what, *first, *first_host, *second, *second_host; /* each OVER in windows 1.. */
+		uint32_t first_hold, second_hold;
+		size_t incidents;
+	} rows[] = {
+		{"explained while open: told there", "slow_receiver", "h1", "incast", "h1", 1, 3, 1},
+		{"its explanation is still pending: it waits", "slow_receiver", "h1", "incast", "h1", 3, 2, 1},
+		{"loss is not what a slow receiver does: two stories", "slow_receiver", "h1", "lossless_loss", "h1", 3, 1, 2},
+		{"a pending storm: loss at its port waits for it", "pfc_storm", "h1", "lossless_loss", "h1", 3, 1, 1},
+		{"elsewhere: two stories", "slow_receiver", "h1", "incast", "h2", 1, 1, 2},
+		{"vague ones fold anywhere", "link_errors", "h1", "unknown", "h2", 1, 1, 1},
+	};
+	struct config *c = config_of(yaml);
+	for (size_t k = 0; k < rw_countof(rows); k++) {
+		struct ledger *l = ledger_new(c->fabric, NULL, NULL);
+		const struct incident **v;
+		print_message("   row: %s\n", rows[k].what);
+		for (int w = 1; w <= 4; w++) {
+			struct finding a = finding_of(w, rows[k].first, "Ethernet1", rows[k].first_host, rows[k].first_hold);
+			struct finding b = finding_of(w, rows[k].second, str_eq(rows[k].second_host, "h1") ? "Ethernet1" : "Ethernet2", rows[k].second_host,
+				rows[k].second_hold);
+			ledger_take(l, &a);
+			ledger_take(l, &b);
+		}
+		assert_int_equal(ledger_incidents(l, &v), rows[k].incidents);
+		const size_t also = json_array_size(json_object_get(v[0]->json, "also"));
+		assert_int_equal(also, rows[k].incidents == 1 ? 1 : 0);
+		ledger_free(l);
+	}
+	config_free(c);
+}
+
+/* Open first, explained later: it keeps its place and learns its parent; its explanation lists it. A much less sure one explains nothing. */
+static void test_parent(void **state)
+{
+	struct config *c = config_of(yaml);
+	for (int sure = 0; sure < 2; sure++) {
+		struct ledger *l = ledger_new(c->fabric, NULL, NULL);
+		const struct incident **v;
+		for (int w = 1; w <= 6; w++) {
+			struct finding child = finding_of(w, "incast", "Ethernet1", "h1", 1), parent = finding_of(w, "slow_receiver", "Ethernet1", "h1", 1);
+			child.confidence_ratio = 0.8;
+			parent.confidence_ratio = sure ? 0.8 : 0.3;
+			ledger_take(l, &child);
+			if (w > 2)
+				ledger_take(l, &parent);
+		}
+		assert_int_equal(ledger_incidents(l, &v), 2);
+		const struct incident *child = str_eq(v[0]->cause, "incast") ? v[0] : v[1], *parent = str_eq(v[0]->cause, "incast") ? v[1] : v[0];
+		if (sure) {
+			assert_string_equal(child->parent, parent->id);
+			assert_string_equal(json_string_value(json_object_get(child->json, "parent")), parent->id);
+			assert_int_equal(json_array_size(json_object_get(parent->json, "also")), 1);
+		} else {
+			assert_null(child->parent);
+			assert_true(json_is_null(json_object_get(child->json, "parent")));
+		}
+		assert_null(parent->parent);
+		ledger_free(l);
+	}
+	config_free(c);
+}
+
 /* The same windows, once in one run and once with a restart after each of them, must end in the same bytes. */
 static void test_restart_anywhere(void **state)
 {
@@ -352,7 +434,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_life), cmocka_unit_test(test_times_and_money), cmocka_unit_test(test_cost_unknown),
-		cmocka_unit_test(test_contract_fields), cmocka_unit_test(test_severity_and_strength), cmocka_unit_test(test_cause_changes),
+		cmocka_unit_test(test_contract_fields), cmocka_unit_test(test_severity_and_strength), cmocka_unit_test(test_cause_changes), cmocka_unit_test(test_folding), cmocka_unit_test(test_parent),
 		cmocka_unit_test(test_restart_anywhere), cmocka_unit_test(test_restore_refuses), cmocka_unit_test(test_ack_reload_forget),
 		cmocka_unit_test(test_worst_first),
 	};
