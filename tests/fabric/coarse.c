@@ -140,6 +140,8 @@ void coarse_advance(struct coarse *c, double t_ns)
 {
 	while (t_ns >= c->end_ns) {
 		note_busy(c, c->t_ns, c->end_ns);
+		if (c->on_exchange)
+			c->on_exchange(c->exchange_data, c);
 		finish_exchange(c);
 		c->t_ns = c->end_ns;
 		next_exchange(c);
@@ -230,6 +232,24 @@ int coarse_new(const struct scenario *s, struct coarse **ret, struct err *e)
 	next_exchange(c);
 	*ret = c;
 	return 0;
+}
+
+void coarse_continue(struct coarse *c, const struct coarse *old)
+{
+	for (unsigned p = 0; p < c->planes; p++)
+		for (size_t i = 0; i < c->n_ports; i++)
+			for (unsigned k = 0; k < SUM_COUNT; k++)
+				sums(c, p, i)[k] = coarse_sum(old, p, i, (enum port_sum)k);
+	c->scale = old->scale;
+	c->stretch = old->stretch;
+	c->compute_ns = old->compute_ns;
+	c->exchange_ns = mean_duration(c, STATE_OK) * c->scale;
+	c->fault_exchange_ns = c->s->n_faults ? mean_duration(c, STATE_FAULT) * c->scale * c->stretch : c->exchange_ns;
+	c->next_checkpoint_ns = old->next_checkpoint_ns;
+	c->random = old->random;
+	c->steps = old->steps;
+	c->t_ns = c->end_ns = old->t_ns;
+	next_exchange(c);
 }
 
 void coarse_free(struct coarse *c)

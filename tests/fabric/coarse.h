@@ -32,12 +32,19 @@ struct coarse {
 	double step_started_ns;
 	bool busy_since_sample;        /* an exchange overlapped the time since coarse_sampled() */
 	enum state busy_state;
+	void (*on_exchange)(void *data, const struct coarse *c); /* called as an exchange ends; NULL: nobody asks */
+	void *exchange_data;
 };
 
 /* -ERANGE with words when the scenario asks for a slowdown that its fault does not cause. */
 struct err;
 int coarse_new(const struct scenario *s, struct coarse **ret, struct err *e);
 void coarse_free(struct coarse *c);
+/*
+ * coarse_continue - @c, new and with other settings, goes on where @old is: the same time and counters, and as much to exchange, so
+ * that what the settings do to the length of an exchange shows. @old stays the caller's.
+ */
+void coarse_continue(struct coarse *c, const struct coarse *old);
 
 bool coarse_fault_on(const struct coarse *c, double t_ns);
 bool coarse_plane_hit(const struct coarse *c, unsigned plane); /* a link's fault is in the first rail, a host's in all */

@@ -103,6 +103,10 @@ static struct port_state *state_of(const struct recorder *r, unsigned plane, con
 static void line(struct recorder *r, double t_ns, const char *device, const char *port, int priority, const char *metric, const char *value, const char *rest)
 {
 	char prio[16] = "-";
+	if (r->tell) {
+		r->tell(r->tell_data, device, port, priority, metric, value);
+		return;
+	}
 	if (priority >= 0)
 		snprintf(prio, sizeof(prio), "%d", priority);
 	fprintf(r->out, "%.3f\t%s\t%s\t%s\t%s\t%s%s\n", t_ns / 1e9, device, port, prio, metric, value, rest);
@@ -372,6 +376,7 @@ static void tell_peaks(struct recorder *r, double t_ns, const char *device, cons
 
 /* --- one round --- */
 
+#define EVERY_SWITCH SIZE_MAX
 struct round {
 	double t_ns;
 	bool on, peaks, optics;
@@ -404,7 +409,8 @@ static void sample_switch(struct recorder *r, const struct round *x, unsigned pl
 	*told = true;
 }
 
-void faces_sample(struct recorder *r, double t_ns)
+/* @only: plane x switches + switch, or every one */
+static void sample(struct recorder *r, double t_ns, size_t only)
 {
 	struct face_state *f = r->f;
 	struct round x = {.t_ns = t_ns, .on = coarse_fault_on(r->c, t_ns), .peaks = true};
@@ -423,11 +429,21 @@ void faces_sample(struct recorder *r, double t_ns)
 		f->optics_due_ns += every;
 	for (unsigned plane = 0; plane < r->c->planes; plane++)
 		for (size_t d = 0; d < r->c->n_switches; d++)
-			sample_switch(r, &x, plane, d);
+			if (only == EVERY_SWITCH || only == plane * r->c->n_switches + d)
+				sample_switch(r, &x, plane, d);
 	for (size_t d = 0; x.peaks && d < r->c->n_switches; d++)
 		f->pool_peak[d] = 0;
 	f->was_on = x.on;
 	f->first = false;
+}
+
+void faces_sample(struct recorder *r, double t_ns) { sample(r, t_ns, EVERY_SWITCH); }
+
+void faces_sample_switch(struct recorder *r, double t_ns, unsigned plane, size_t device)
+{
+	const size_t at = plane * r->c->n_switches + device;
+	r->f->told[at] = false;
+	sample(r, t_ns, r->f->first || coarse_fault_on(r->c, t_ns) != r->f->was_on ? EVERY_SWITCH : at);
 }
 
 void faces_begin(struct recorder *r)

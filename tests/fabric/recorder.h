@@ -15,7 +15,10 @@ struct recorder {
 	const struct record_options *o;
 	struct coarse *c;
 	struct sim *shape[2];  /* without and with the fault; never run */
-	FILE *out;
+	FILE *out;             /* the case's samples; NULL when @tell takes them */
+	void (*tell)(void *data, const char *device, const char *port, int priority, const char *metric, const char *value);
+	void *tell_data;
+	double wall_ns;        /* served live: UTC at time 0 of the model; 0 in a recording */
 	struct face_state *f;
 	uint64_t random;
 	uint64_t lines;
@@ -56,8 +59,13 @@ const struct sim_port *fault_port(struct sim *shape, const struct fault *f); /* 
 /* --- faces --- */
 void faces_begin(struct recorder *r);
 void faces_sample(struct recorder *r, double t_ns);
+/* One switch answers, with all its settings; every switch where something has changed since the last time. Time may stand still. */
+void faces_sample_switch(struct recorder *r, double t_ns, unsigned plane, size_t device);
 void faces_end(struct recorder *r);
 unsigned face_lossless(const struct recorder *r); /* mask of priorities that have PFC by intent */
+
+/* --- the configuration from the links on; the devices before it are the caller's --- */
+void fabric_write_links(const struct recorder *r, FILE *f);
 
 /* --- truth.json --- */
 void truth_write(const struct recorder *r, FILE *f);
