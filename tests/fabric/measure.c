@@ -9,16 +9,21 @@
 #define NS_PER_METRE 5.05 /* SONiC's constant, 1.98e8 m/s */
 #define ENDLESS_FACTOR 30 /* an exchange that takes this many times the ideal is not waited for */
 
+enum { KIND_OTHER, KIND_GROUP }; /* of a flow: KIND_GROUP + the group that waits for it */
+
 struct planned {
 	uint32_t src, dst;
 	uint64_t bytes;
 	uint16_t sport;
+	double warm_bps;       /* as in struct sim_flow */
+	uint16_t group, round; /* of a gather: a round of a group starts when its last one has ended */
 };
 struct plan {
 	struct planned *v;
 	size_t n, cap;
 	struct planned *thin; /* the same bytes in one flow per pair: low entropy */
 	size_t n_thin, cap_thin;
+	unsigned groups;
 };
 
 static bool has(const struct scenario *s, enum fault_kind kind)
@@ -75,6 +80,8 @@ struct placer { /* even placement: source ports are chosen so that the members o
 	struct sim *sim;
 	unsigned *next_up, *next_down;
 	uint64_t random;
+	double warm_bps;       /* of all flows of a pair together, */
+	uint16_t group, round; /* and where they belong: of what is added now */
 };
 
 static uint16_t pick_sport(struct placer *p, uint32_t src, uint32_t dst)
@@ -103,23 +110,51 @@ static void plan_add(struct plan *p, struct placer *place, uint32_t src, uint32_
 {
 	for (unsigned q = 0; q < qps; q++) {
 		rw_grow(p->v, p->n, p->cap);
-		p->v[p->n++] = (struct planned){src, dst, (uint64_t)(bytes / qps), pick_sport(place, src, dst)};
+		p->v[p->n++] = (struct planned){src, dst, (uint64_t)(bytes / qps), pick_sport(place, src, dst), place->warm_bps / qps, place->group, place->round};
 	}
 	rw_grow(p->thin, p->n_thin, p->cap_thin);
-	p->thin[p->n_thin++] = (struct planned){src, dst, (uint64_t)bytes, (uint16_t)(49152 + (random_next(&place->random) & 0x3fff))};
+	p->thin[p->n_thin++] = (struct planned){src, dst, (uint64_t)bytes, (uint16_t)(49152 + (random_next(&place->random) & 0x3fff)), place->warm_bps, place->group, place->round};
+}
+
+/*
+ * Reduction to each host of a group in turn: all others send to it, and when it has everything the next one is the root. Half of a
+ * group hangs on one leaf, half on the next.
+ */
+static void plan_gather(struct plan *p, struct placer *place, const struct topo_params *t)
+{
+	const unsigned hosts = t->leaves * t->hosts_per_leaf, size = (unsigned)place->s->group, local = t->leaves > 1 ? size / 2 : size;
+	rw_cleanup(freep) uint32_t *order = rw_calloc(hosts, sizeof(*order));
+	unsigned n = 0;
+	for (unsigned block = 0; block < t->hosts_per_leaf; block += local)
+		for (unsigned leaf = 0; leaf < t->leaves; leaf++)
+			for (unsigned slot = block; slot < block + local && slot < t->hosts_per_leaf; slot++)
+				order[n++] = leaf * t->hosts_per_leaf + slot;
+	for (unsigned first = 0; first < hosts; first += size, place->group++) {
+		const unsigned members = first + size <= hosts ? size : hosts - first;
+		place->warm_bps = place->s->warm * place->s->host_bps / (members - 1);
+		for (unsigned root = 0; root < members; root++)
+			for (unsigned k = 1; k < members; k++) {
+				place->round = (uint16_t)root;
+				plan_add(p, place, order[first + (root + k) % members], order[first + root], place->s->slice_bytes / (members - 1), (unsigned)place->s->qps);
+			}
+	}
+	p->groups = place->group;
 }
 
 struct plan *plan_new(const struct scenario *s)
 {
 	struct plan *p = rw_calloc(1, sizeof(*p));
+	p->groups = 1;
 	const struct topo_params t = scenario_topology(s, false);
 	const struct sim_params sp = job_params(s, 0);
-	struct placer place = {s, sim_new(&sp, &t), NULL, NULL, random_seeded(s->seed, 31)};
+	struct placer place = {s, sim_new(&sp, &t), NULL, NULL, random_seeded(s->seed, 31), 0, 0, 0};
 	const unsigned hosts = t.leaves * t.hosts_per_leaf, qps = (unsigned)s->qps;
 	place.next_up = rw_calloc(t.leaves, sizeof(*place.next_up));
 	place.next_down = rw_calloc((size_t)t.leaves * t.spines + 1, sizeof(*place.next_down));
 	const double ring = s->pattern == PATTERN_RING ? 1 : s->pattern == PATTERN_RING_SHUFFLE ? 0.7 : 0;
-	const double shuffle = s->pattern == PATTERN_INCAST ? 0 : 1 - ring;
+	const double shuffle = s->pattern == PATTERN_INCAST || s->pattern == PATTERN_GATHER ? 0 : 1 - ring;
+	if (s->pattern == PATTERN_GATHER)
+		plan_gather(p, &place, &t);
 	for (unsigned h = 0; h < hosts; h++) {
 		/* Reduction to roots: four neighbours of a leaf send to one host of the next leaf. */
 		if (s->pattern == PATTERN_INCAST)
@@ -243,7 +278,7 @@ static void extra_flows(struct sim *m, const struct scenario *s, const struct fa
 		const uint32_t from = (uint32_t)((to + m->t.hosts_per_leaf + h) % m->n_hosts);
 		if (from / m->t.hosts_per_leaf == to / m->t.hosts_per_leaf)
 			continue;
-		sim_flow_add(m, from, to, (uint64_t)(s->slice_bytes * f->share), random_next(random) % PS_PER_US, (uint16_t)(49152 + random_next(random) % 16384), PRIORITY, 2);
+		sim_flow_add(m, from, to, (uint64_t)(s->slice_bytes * f->share), random_next(random) % PS_PER_US, (uint16_t)(49152 + random_next(random) % 16384), PRIORITY, KIND_OTHER);
 		senders--;
 	}
 }
@@ -290,7 +325,47 @@ static void checkpoint_flows(struct sim *m, const struct scenario *s, uint64_t *
 	const unsigned stores = m->t.hosts_per_leaf >= 4 ? m->t.hosts_per_leaf / 4 : 1;
 	for (uint32_t h = 0; h + stores < m->n_hosts; h++)
 		sim_flow_add(m, h, (uint32_t)(m->n_hosts - 1 - h % stores), (uint64_t)(s->slice_bytes * stores / 8), random_next(random) % (20 * PS_PER_US),
-			(uint16_t)(49152 + random_next(random) % 16384), PRIORITY, 3);
+			(uint16_t)(49152 + random_next(random) % 16384), PRIORITY, KIND_OTHER);
+}
+
+/* --- rounds: what a group sends next waits for what it sent last --- */
+
+struct rounds {
+	const struct planned *v;
+	size_t n;
+	uint32_t silent;  /* host that neither sends nor gets anything */
+	uint64_t random;
+	struct {
+		unsigned round, left; /* the one under way; flows it waits for */
+	} *group;
+};
+
+static bool round_start(struct rounds *r, struct sim *m, unsigned group)
+{
+	bool last = true;
+	for (size_t i = 0; i < r->n; i++) {
+		const struct planned *p = &r->v[i];
+		if (p->group != group || p->round < r->group[group].round || p->src == r->silent || p->dst == r->silent)
+			continue;
+		last = false;
+		if (p->round != r->group[group].round)
+			continue;
+		r->group[group].left++;
+		const size_t flow = sim_flow_add(m, p->src, p->dst, p->bytes, m->now_ps + random_next(&r->random) % (5 * PS_PER_US), p->sport, PRIORITY, KIND_GROUP + group);
+		m->flows[flow].warm_bps = p->warm_bps;
+	}
+	return last || r->group[group].left > 0;
+}
+
+static void flow_ended(void *data, struct sim *m, size_t flow)
+{
+	struct rounds *r = data;
+	const unsigned group = m->flows[flow].kind - KIND_GROUP;
+	if (m->flows[flow].kind < KIND_GROUP || --r->group[group].left > 0)
+		return;
+	do
+		r->group[group].round++;
+	while (!round_start(r, m, group));
 }
 
 void measure_run(const struct scenario *s, const struct plan *plan, enum state state, unsigned variant, struct measured *ret)
@@ -309,6 +384,7 @@ void measure_watched(const struct scenario *s, const struct plan *plan, enum sta
 	m->trace_data = data;
 	uint64_t random = random_seeded(s->seed, 200 + variant);
 	uint32_t silent = UINT32_MAX, watched = UINT32_MAX;
+	struct rounds r = {0};
 	for (size_t i = 0; faulty && i < s->n_faults; i++) {
 		const struct fault *f = &s->faults[i];
 		break_paths(m, f);
@@ -320,10 +396,13 @@ void measure_watched(const struct scenario *s, const struct plan *plan, enum sta
 	if (state == STATE_CHECKPOINT)
 		checkpoint_flows(m, s, &random);
 	else {
-		const struct planned *v = thin ? plan->thin : plan->v;
-		for (size_t i = 0; i < (thin ? plan->n_thin : plan->n); i++)
-			if (v[i].src != silent && v[i].dst != silent)
-				sim_flow_add(m, v[i].src, v[i].dst, v[i].bytes, random_next(&random) % (5 * PS_PER_US), v[i].sport, PRIORITY, 1);
+		r = (struct rounds){.v = thin ? plan->thin : plan->v, .n = thin ? plan->n_thin : plan->n, .silent = silent, .random = random};
+		r.group = rw_calloc(plan->groups, sizeof(*r.group));
+		m->done = flow_ended;
+		m->done_data = &r;
+		for (unsigned g = 0; g < plan->groups; g++)
+			while (!round_start(&r, m, g))
+				r.group[g].round++;
 	}
 	for (size_t i = 0; faulty && i < s->n_faults; i++)
 		extra_flows(m, s, &s->faults[i], &random);
@@ -341,6 +420,7 @@ void measure_watched(const struct scenario *s, const struct plan *plan, enum sta
 		if (m->flows[i].src == watched)
 			ret->host_end_ns = fmax(ret->host_end_ns, (double)m->flows[i].end_ps / 1e3);
 	measured_done(&half);
+	free(r.group);
 	sim_free(m);
 }
 

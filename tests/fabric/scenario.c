@@ -29,7 +29,8 @@ static const struct row rows[] = {
 	ROW("fabric", "uplink_cable", T_LENGTH, uplink_cable_mm, "40m"), ROW("fabric", "pool", T_SIZE, pool_bytes, "32MB"), ROW("fabric", "alpha", T_RATIO, alpha, "1/8"),
 	ROW("fabric", "kmin", T_SIZE, kmin_bytes, "800KB"), ROW("fabric", "kmax", T_SIZE, kmax_bytes, "3200KB"), ROW("fabric", "pmax", T_RATIO, pmax, "20%"),
 	ROW("fabric", "headroom_factor", T_NUMBER, headroom_factor, "1.3"),
-	ROW("load", "qps", T_NUMBER, qps, "16"), ROW("load", "slice", T_SIZE, slice_bytes, "8MB"), ROW("load", "compute", T_DURATION, compute_ns, "300ms"),
+	ROW("load", "qps", T_NUMBER, qps, "16"), ROW("load", "group", T_NUMBER, group, "8"), ROW("load", "warm", T_RATIO, warm, NULL),
+	ROW("load", "slice", T_SIZE, slice_bytes, "8MB"), ROW("load", "compute", T_DURATION, compute_ns, "300ms"),
 	ROW("load", "exchange", T_DURATION, exchange_ns, "100ms"), ROW("load", "step", T_DURATION, step_ns, NULL), ROW("load", "excess", T_DURATION, excess_ns, NULL),
 	ROW("load", "slowdown", T_RATIO, slowdown, NULL), ROW("load", "jitter", T_RATIO, jitter, "1%"), ROW("load", "drift", T_RATIO, drift, "1%"),
 	ROW("load", "gpus", T_NUMBER, gpus, NULL), ROW("load", "usd_per_gpu_hour", T_NUMBER, usd_per_gpu_hour, "30"),
@@ -141,7 +142,7 @@ static int choice(struct reader *r, const struct yaml_node *n, const char *const
 
 static int section(struct reader *r, const struct yaml_node *map, const char *name, struct scenario *s)
 {
-	static const char *const patterns[] = {"ring", "all-to-all", "incast", "ring-shuffle"}, *const places[] = {"hashed", "even"}, *const balances[] = {"static", "packet"},
+	static const char *const patterns[] = {"ring", "all-to-all", "incast", "ring-shuffle", "gather"}, *const places[] = {"hashed", "even"}, *const balances[] = {"static", "packet"},
 		*const congestions[] = {"dcqcn", "pfc_only"};
 	unsigned v;
 	int rc = 0;
@@ -155,7 +156,7 @@ static int section(struct reader *r, const struct yaml_node *map, const char *na
 		if (k < rw_countof(rows))
 			rc = value(r, it->value, rows[k].type, (double *)((char *)s + rows[k].offset));
 		else if (str_eq(name, "load") && str_eq(it->key, "pattern")) {
-			if ((rc = choice(r, it->value, patterns, rw_countof(patterns), "ring, all-to-all, incast or ring-shuffle", &v)) == 0)
+			if ((rc = choice(r, it->value, patterns, rw_countof(patterns), "ring, all-to-all, incast, ring-shuffle or gather", &v)) == 0)
 				s->pattern = (enum pattern)v;
 		} else if (str_eq(name, "load") && str_eq(it->key, "placement")) {
 			if ((rc = choice(r, it->value, places, 2, "hashed or even", &v)) == 0)

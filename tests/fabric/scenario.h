@@ -11,7 +11,7 @@
 
 struct err;
 
-enum pattern { PATTERN_RING, PATTERN_ALL_TO_ALL, PATTERN_INCAST, PATTERN_RING_SHUFFLE };
+enum pattern { PATTERN_RING, PATTERN_ALL_TO_ALL, PATTERN_INCAST, PATTERN_RING_SHUFFLE, PATTERN_GATHER };
 enum fault_kind { FAULT_HASH_STUCK, FAULT_HASH_FIELDS, FAULT_LOW_ENTROPY, FAULT_LINK_DOWN, FAULT_LINK_SPEED, FAULT_LINK_LOSS, FAULT_HOST_SPEED,
 	FAULT_NIC_STALL, FAULT_NIC_HUNG, FAULT_CC_OFF, FAULT_INCAST, FAULT_ECN_LATE, FAULT_ECN_OFF, FAULT_HEADROOM, FAULT_PFC_DEAF, FAULT_SILENT_HOST,
 	FAULT_LINK_FLAP, FAULT_DSCP_MAP, FAULT_CONFIG_CHANGE, FAULT_DRAIN, FAULT_REBOOT,
@@ -36,7 +36,7 @@ struct scenario {
 	double pool_bytes, alpha, kmin_bytes, kmax_bytes, pmax, headroom_factor;
 	/* load */
 	enum pattern pattern;
-	double qps, slice_bytes, compute_ns, exchange_ns, step_ns, excess_ns, slowdown, jitter, drift;
+	double qps, group, warm, slice_bytes, compute_ns, exchange_ns, step_ns, excess_ns, slowdown, jitter, drift;
 	bool even, spray, pfc_only;  /* pfc_only: nobody marks and nobody slows down, by policy */
 	double gpus, usd_per_gpu_hour;
 	double checkpoint_every_ns, checkpoint_ns;

@@ -32,6 +32,7 @@ struct dcqcn_params {
 	uint64_t increase_bytes; /* byte counter of rate increase, 0 = none */
 	unsigned fast_stages;    /* increases by halving before the additive ones */
 	double ai_bps, hai_bps, min_bps;
+	double warm_alpha;       /* average of marking of a queue pair that carries on */
 	uint64_t cnp_gap_ps;     /* a receiver sends at most one CNP per flow in this time */
 };
 
@@ -143,6 +144,7 @@ struct sim_flow { /* given */
 	uint8_t priority;
 	bool not_ect;
 	unsigned kind;     /* for the caller's own sums */
+	double warm_bps;   /* 0: a new queue pair, at line rate; else one that carries on at this rate, if its host has congestion control */
 	/* found */
 	uint64_t end_ps;   /* 0 = not finished */
 	uint64_t sent_packets, resent_packets, ce_packets, cnps;
@@ -182,6 +184,9 @@ struct sim {
 	/* What a mirror sees: every packet that a port sends (@out) or has taken from the wire undamaged. NULL: nobody looks. */
 	void (*trace)(void *data, const struct sim *s, const struct sim_port *p, const struct packet *pkt, bool out);
 	void *trace_data;
+	/* Called when a flow's last byte was acknowledged; may add flows (and so move @flows). NULL: nobody waits for it. */
+	void (*done)(void *data, struct sim *s, size_t flow);
+	void *done_data;
 };
 
 struct sim_params sim_defaults(void);       /* README.md names the source of each number */

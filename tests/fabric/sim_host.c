@@ -16,7 +16,7 @@ struct sim_params sim_defaults(void)
 	return (struct sim_params){
 		.payload_bytes = 1000, .header_bytes = 48, .control_bytes = 60, .ack_every = 16, .rto_ps = PS_PER_MS,
 		.cc = {.on = true, .g = 1.0 / 256, .alpha_ps = PS_PER_US, .decrease_ps = 4 * PS_PER_US, .increase_ps = 300 * PS_PER_US,
-			.fast_stages = 1, .ai_bps = 40e6, .hai_bps = 200e6, .min_bps = 100e6, .cnp_gap_ps = 4 * PS_PER_US},
+			.fast_stages = 1, .ai_bps = 40e6, .hai_bps = 200e6, .min_bps = 100e6, .warm_alpha = 0.1, .cnp_gap_ps = 4 * PS_PER_US},
 		.nic_buffer_bytes = 1000000, .nic_xoff_bytes = 200000, .nic_xon_bytes = 150000, .seed = 1,
 	};
 }
@@ -205,6 +205,8 @@ static void flow_done(struct sim *s, struct sim_flow *f)
 			n->turn = 0;
 		break;
 	}
+	if (s->done)
+		s->done(s->done_data, s, id);
 }
 
 static void go_back(struct sim *s, struct sim_flow *f, uint32_t number)
@@ -356,6 +358,13 @@ void host_event(struct sim *s, const struct event *e)
 	switch (e->kind) {
 	case EVENT_START:
 		f->rate_bps = f->target_bps = (double)s->ports[n->port0].bps;
+		if (f->warm_bps > 0 && s->p.cc.on && !n->cc_off) {
+			f->rate_bps = f->target_bps = fmin(f->warm_bps, f->rate_bps);
+			f->cut_seen = true;
+			f->alpha = s->p.cc.warm_alpha;
+			f->alpha_ps = s->now_ps;
+			timer_restart(s, f);
+		}
 		f->avail_ps = s->now_ps;
 		rw_grow(n->flows, n->n_flows, n->cap_flows);
 		n->flows[n->n_flows++] = e->who;
