@@ -20,7 +20,7 @@
 
 static const char help[] =
 	"Usage: rocewatch lab list [--scenarios DIR]\n"
-	"       rocewatch lab record SCENARIO --out DIR [--seed N] [--interval DUR] [--for DUR] [--face FACE]\n"
+	"       rocewatch lab record SCENARIO --out DIR [--seed N] [--interval DUR] [--for DUR] [--face FACE] [--packets]\n"
 	"A simulated RoCE fabric: switches, hosts, training traffic, and something that goes wrong.\n\n"
 	"list                what can be simulated, one scenario a line: name, cause, title\n"
 	"record              write a scenario as a recorded case: samples.tsv, fabric.yaml, and truth.json with what is really wrong\n\n"
@@ -29,6 +29,7 @@ static const char help[] =
 	"    --interval DUR  between samples; 10s\n"
 	"    --for DUR       length of the recording; the scenario's own when not given\n"
 	"    --face FACE     full, sonic-snmp, nxos-snmp, cumulus-snmp or sonic-gnmi: only what such a switch answers; full\n"
+	"    --packets       captures too: what mirrors of the leaf's uplinks saw, one packet in N, and bursts in full\n"
 	"    --scenarios DIR look for scenarios here; also $ROCEWATCH_LAB_SCENARIOS\n"
 	"-h, --help          this text\n\n"
 	"SCENARIO is a name from the list, or a file. Read a case with: rocewatch replay --from DIR\n";
@@ -38,6 +39,7 @@ struct options {
 	uint64_t seed;
 	double interval_ns, length_ns;
 	enum face face;
+	bool packets;
 };
 
 static int __attribute__((format(printf, 1, 2))) usage(const char *fmt, ...)
@@ -145,7 +147,7 @@ static int record(const char *name, const struct options *o)
 		err_print(stderr, &e);
 		return 2;
 	}
-	const struct record_options r = {o->out, o->interval_ns, o->length_ns > 0 ? o->length_ns : s.length_ns, o->face};
+	const struct record_options r = {o->out, o->interval_ns, o->length_ns > 0 ? o->length_ns : s.length_ns, o->face, o->packets};
 	if (r.length_ns < 2 * r.interval_ns)
 		return usage("a recording needs at least two intervals");
 	if (r.length_ns / r.interval_ns > 2e6)
@@ -172,7 +174,7 @@ static int duration(const char *s, double *ret)
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = {{"out", 1, NULL, 'o'}, {"seed", 1, NULL, 's'}, {"interval", 1, NULL, 'i'}, {"for", 1, NULL, 'f'}, {"face", 1, NULL, 'F'},
-		{"scenarios", 1, NULL, 'S'}, {"help", 0, NULL, 'h'}, {0}};
+		{"scenarios", 1, NULL, 'S'}, {"packets", 0, NULL, 'p'}, {"help", 0, NULL, 'h'}, {0}};
 	struct options o = {.seed = 1, .interval_ns = 10e9};
 	int64_t seed;
 	int opt;
@@ -181,6 +183,7 @@ int main(int argc, char **argv)
 		switch (opt) {
 		case 'o': o.out = optarg; break;
 		case 'S': o.scenarios = optarg; break;
+		case 'p': o.packets = true; break;
 		case 'i':
 			if (duration(optarg, &o.interval_ns) != 0)
 				return 2;

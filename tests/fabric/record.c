@@ -10,6 +10,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "tests/fabric/capture.h"
 #include "tests/fabric/recorder.h"
 
 void device_name(const struct scenario *s, const struct sim_node *n, unsigned plane, char *buf, size_t size)
@@ -28,13 +29,21 @@ static void write_fabric(const struct recorder *r, FILE *f)
 {
 	const struct scenario *s = r->s;
 	const struct sim *m = r->shape[0];
-	char device[48], other[48];
+	char device[48];
 	fprintf(f, "# %s\nfabric: lab\ndevices:\n", s->name);
 	for (unsigned plane = 0; plane < r->c->planes; plane++)
 		for (size_t i = m->n_hosts; i < m->n_nodes; i++) {
 			device_name(s, &m->nodes[i], plane, device, sizeof(device));
 			fprintf(f, "  - { name: %s, role: %s }\n", device, m->nodes[i].kind == NODE_LEAF ? "leaf" : "spine");
 		}
+	fabric_write_links(r, f);
+}
+
+void fabric_write_links(const struct recorder *r, FILE *f)
+{
+	const struct scenario *s = r->s;
+	const struct sim *m = r->shape[0];
+	char device[48], other[48];
 	fprintf(f, "links:\n");
 	for (unsigned plane = 0; plane < r->c->planes; plane++)
 		for (size_t i = m->n_hosts; i < m->n_hosts + m->t.leaves; i++) {
@@ -113,8 +122,11 @@ static int write_other(const struct recorder *r, const char *name, void (*write)
 	return close_file(&f, r->o->dir, e);
 }
 
+static void capture_donep(struct capture **c) { capture_free(*c); }
+
 int record_case(const struct scenario *s, const struct record_options *o, struct err *e)
 {
+	rw_cleanup(capture_donep) struct capture *capture = NULL;
 	rw_cleanup(recorder_done) struct recorder r = {.s = s, .o = o, .random = random_seeded(s->seed, 51)};
 	if (mkdir(o->dir, 0777) != 0 && errno != EEXIST)
 		return err_set(e, -errno, "%s: %s", o->dir, strerror(errno));
@@ -123,7 +135,11 @@ int record_case(const struct scenario *s, const struct record_options *o, struct
 		return rc;
 	for (unsigned k = 0; k < 2; k++)
 		r.shape[k] = scenario_shape(s, k == 1);
-	if ((rc = write_samples(&r, e)) != 0 || (rc = write_other(&r, "fabric.yaml", write_fabric, e)) != 0)
+	if ((o->packets || s->capture_bytes > 0) && (rc = capture_new(&r, &capture, e)) != 0)
+		return rc;
+	if ((rc = write_samples(&r, e)) != 0 || (capture && (rc = capture_finish(capture, e)) != 0))
+		return rc;
+	if ((rc = write_other(&r, "fabric.yaml", write_fabric, e)) != 0)
 		return rc;
 	return write_other(&r, "truth.json", truth_write, e);
 }

@@ -11,6 +11,7 @@ struct record_options {
 	const char *dir;    /* made when it is missing; files of an earlier recording are replaced */
 	double interval_ns, length_ns;
 	enum face face;
+	bool packets;       /* captures too, also when the scenario does not ask for them */
 };
 
 /* record_case - 0, or a negative errno with words in @e. */
