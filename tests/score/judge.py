@@ -1,0 +1,88 @@
+"""judge - is what rocewatch says of a recorded case right? Reads truth.json, fabric.yaml's links and the incidents of a replay; knows no detector."""
+import math
+import re
+
+RANK = {"info": 0, "warning": 1, "critical": 2}
+
+
+def links(fabric_text):
+    """{"dev:port": "dev:port" or "host:NAME[:NIC]"} in both directions, from the flow-style link lines that rocewatch-lab writes."""
+    peers = {}
+    for a, b in re.findall(r'\{ a: "([^"]+)", b: "([^"]+)"', fabric_text):
+        peers[a] = b
+        peers[b] = a
+    return peers
+
+
+def port_of(subject):
+    return f'{subject["device"]}:{subject["port"]}' if subject.get("device") and subject.get("port") else None
+
+
+def matches_subject(fault, subject, peers):
+    """Does the incident's subject name what is really at fault? Where the truth names a host, its port on the leaf is as good, and a link has two ends."""
+    kind = fault["subject"]
+    devices = set(fault.get("devices") or []) | ({fault["device"]} if fault.get("device") else set())
+    mine = port_of(subject)
+    here = {mine, peers.get(mine)} - {None}
+    if kind in ("none", "fabric"):
+        return True
+    if fault.get("host"):
+        hosts = {subject.get("host")} | set(subject.get("hosts") or [])
+        if fault["host"] in hosts or any(p.split(":")[1] == fault["host"] for p in here if p.startswith("host:")):
+            return True
+        if kind == "host":
+            return False
+    if kind in ("uplink", "link", "port") and fault.get("port"):
+        theirs = {f"{d}:{fault['port']}" for d in devices}
+        theirs |= {peers[p] for p in theirs if p in peers}
+        return bool(theirs & here) or (subject.get("member") and f'{subject["device"]}:{subject["member"]}' in theirs)
+    ends = {subject.get("device")} | {p.split(":")[0] for p in here if not p.startswith("host:")}
+    if subject.get("group", None) and str(subject["group"]).startswith("to:"):
+        ends.add(subject["group"][3:].split("@")[0])
+    return not devices or bool(devices & ends)
+
+
+def judge(truth, incidents, peers):
+    """One run: verdict right | wrong | unknown | silent (for a fault), quiet | alarm (for none), and what the tables need."""
+    faults = [f for f in truth.get("faults", []) if f["cause"] != "none"]
+    top = [i for i in incidents if not i.get("parent")]
+    loud = [i for i in top if RANK[i["severity"]] >= 1]
+    named = []
+    for i in top:
+        right = [k for k, f in enumerate(faults) if i["cause"] in f["accept"] and matches_subject(f, i["subject"], peers)]
+        named.append({"cause": i["cause"], "severity": i["severity"], "confidence": i["confidence_ratio"], "right": right, "opened": i["opened"],
+                      "subject": {k: v for k, v in i["subject"].items() if k in ("device", "port", "host", "group") and v}})
+    by_fault = []
+    for k, f in enumerate(faults):
+        hits = [n for n in named if k in n["right"]]
+        by_fault.append({"cause": f["cause"], "found": bool(hits), "onset_s": f["onset_s"], "opened": min((n["opened"] for n in hits), default=None)})
+    out = {"cause": truth["cause"], "named": named, "faults": by_fault}
+    loud_named = [n for n in named if RANK[n["severity"]] >= 1]
+    wrong = [n for n in loud_named if not n["right"] and n["cause"] != "unknown"]
+    out["false"] = len(wrong)
+    if not faults:
+        out["verdict"] = "alarm" if loud else "quiet"
+        out["infos"] = len(top) - len(loud)
+        return out
+    if all(f["found"] for f in by_fault) and (not wrong or named[0]["right"] or loud_named and loud_named[0]["right"]):
+        out["verdict"] = "right"
+    elif wrong and not any(n["right"] for n in loud_named[:1]):
+        out["verdict"] = "wrong"
+    elif len(by_fault) > 1 and any(f["found"] for f in by_fault):
+        out["verdict"] = "half"
+    elif any(f["found"] for f in by_fault):
+        out["verdict"] = "right"
+    else:
+        out["verdict"] = "unknown" if any(n["cause"] == "unknown" for n in named) else "silent"
+    return out
+
+
+def wilson(k, n, z=1.96):
+    """95 % interval of a share (Wilson 1927)."""
+    if n == 0:
+        return (math.nan, math.nan)
+    p = k / n
+    d = 1 + z * z / n
+    c = p + z * z / (2 * n)
+    h = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return ((c - h) / d, (c + h) / d)
