@@ -142,6 +142,12 @@ void pfc_send(struct sim *s, struct sim_port *p, unsigned prio, bool on)
 		event_add(s, start + ser_ps(p, 84) + p->prop_ps, EVENT_PFC, p->peer, prio * 2 + on, NULL);
 }
 
+static void watchdog_arm(struct sim *s, const struct sim_port *p, unsigned prio, uint64_t after_ps)
+{
+	if (after_ps > 0)
+		event_add(s, s->now_ps + after_ps, EVENT_WATCHDOG, (uint32_t)(p - s->ports), prio, NULL);
+}
+
 static void pfc_receive(struct sim *s, struct sim_port *p, unsigned prio, bool on)
 {
 	struct prio_counters *c = &p->c.prio[prio];
@@ -152,8 +158,10 @@ static void pfc_receive(struct sim *s, struct sim_port *p, unsigned prio, bool o
 	if (on) {
 		p->paused_since_ps[prio] = s->now_ps;
 		c->rx_episodes++;
+		watchdog_arm(s, p, prio, s->nodes[p->node].sw.watchdog_detect_ps);
 		return;
 	}
+	watchdog_arm(s, p, prio, p->storm[prio] ? s->nodes[p->node].sw.watchdog_restore_ps : 0);
 	c->rx_pause_ps += s->now_ps - p->paused_since_ps[prio];
 	c->pfc_rx += refreshes(p, s->now_ps - p->paused_since_ps[prio]);
 	port_send(s, p);
@@ -213,96 +221,6 @@ static void pg_release(struct sim *s, struct sim_node *n, const struct packet *p
 	pg_check(s, n, in, p->prio);
 }
 
-/* --- ECMP --- */
-
-static uint32_t crc32_byte(uint32_t crc, uint8_t byte)
-{
-	crc ^= byte;
-	for (int k = 0; k < 8; k++)
-		crc = (crc >> 1) ^ (0xedb88320u & -(crc & 1));
-	return crc;
-}
-static uint16_t crc16_byte(uint16_t crc, uint8_t byte)
-{
-	crc ^= (uint16_t)(byte << 8);
-	for (int k = 0; k < 8; k++)
-		crc = (uint16_t)((crc << 1) ^ (crc & 0x8000 ? 0x1021 : 0));
-	return crc;
-}
-
-/* Addresses are 10.leaf.host style numbers, the destination port is always 4791: only what varies is hashed. */
-uint32_t sim_hash(const struct hash_params *h, uint32_t src, uint32_t dst, uint16_t sport)
-{
-	uint8_t key[12] = {0};
-	size_t n = 0;
-	if (h->fields & FIELD_SRC) {
-		memcpy(key + n, &src, 4);
-		n += 4;
-	}
-	if (h->fields & FIELD_DST) {
-		memcpy(key + n, &dst, 4);
-		n += 4;
-	}
-	if (h->fields & FIELD_SPORT) {
-		memcpy(key + n, &sport, 2);
-		n += 2;
-	}
-	uint32_t v = h->seed;
-	switch (h->function) {
-	case HASH_CRC32:
-		for (size_t i = 0; i < n; i++)
-			v = crc32_byte(v, key[i]);
-		return v;
-	case HASH_CRC16: {
-		uint16_t c = (uint16_t)(h->seed ^ (h->seed >> 16));
-		for (size_t i = 0; i < n; i++)
-			c = crc16_byte(c, key[i]);
-		return (uint32_t)c * 0x10001u;
-	}
-	case HASH_XOR: {
-		uint16_t x = (uint16_t)h->seed;
-		for (size_t i = 0; i + 1 < n; i += 2)
-			x ^= (uint16_t)(key[i] | key[i + 1] << 8);
-		return (uint32_t)x * 0x10001u;
-	}
-	case HASH_MIX: {
-		uint64_t z = random_seeded(h->seed, (uint64_t)src << 32 | dst);
-		return (uint32_t)(random_seeded(z, h->fields & FIELD_SPORT ? sport : 0) >> 32);
-	}
-	}
-	return v;
-}
-
-unsigned sim_member(const struct hash_params *h, uint32_t hash, unsigned members)
-{
-	if (h->stuck > 0 && (double)(hash >> 8) / 16777216.0 < h->stuck)
-		return h->stuck_member % members;
-	if (h->live_bits)
-		hash &= (1u << h->live_bits) - 1;
-	return hash % members;
-}
-
-static struct sim_port *route(struct sim *s, const struct sim_node *n, const struct packet *p, const struct sim_flow *f)
-{
-	const bool back = p->kind != PACKET_DATA;
-	const uint32_t to = back ? f->src : f->dst;
-	const unsigned to_leaf = to / s->t.hosts_per_leaf;
-	if (n->kind == NODE_LEAF && n->index == to_leaf)
-		return sim_port_of(s, n, to % s->t.hosts_per_leaf);
-	const uint16_t fixed = n->kind == NODE_LEAF ? (back ? f->back_up : f->up) : back ? f->back_down : f->down;
-	if (!s->p.spray || back)
-		return sim_port_of(s, n, fixed);
-	/* sprayed: any link that is up, in turn */
-	const unsigned first = n->kind == NODE_LEAF ? s->t.hosts_per_leaf : to_leaf * s->t.parallel;
-	const unsigned count = n->kind == NODE_LEAF ? s->t.spines * s->t.parallel : s->t.parallel;
-	for (unsigned k = 0; k < count; k++) {
-		struct sim_port *out = sim_port_of(s, n, first + (s->spray_turn++ % count));
-		if (!out->down)
-			return out;
-	}
-	return sim_port_of(s, n, fixed);
-}
-
 /* --- links --- */
 
 /* Marking looks at the queue as it leaves the packet behind: none below Kmin, Pmax at Kmax, every one above. */
@@ -330,6 +248,16 @@ void port_transmit(struct sim *s, struct sim_port *p, struct packet *pkt)
 	event_add(s, end, EVENT_SENT, (uint32_t)(p - s->ports), 0, NULL);
 }
 
+/* Classes that may send share the port evenly, in bytes (self-clocked fair queueing, equal weights). */
+static int next_class(const struct sim_port *p)
+{
+	int best = -1;
+	for (int q = SIM_PRIORITIES - 1; q >= 0; q--)
+		if (p->data[q].head && !p->paused[q] && (best < 0 || p->served[q] < p->served[best]))
+			best = q;
+	return best;
+}
+
 void port_send(struct sim *s, struct sim_port *p)
 {
 	struct sim_node *n = &s->nodes[p->node];
@@ -343,18 +271,18 @@ void port_send(struct sim *s, struct sim_port *p)
 		host_send(s, n, p);
 		return;
 	}
-	for (unsigned q = SIM_PRIORITIES; q-- > 0;) {
-		if (!p->data[q].head || p->paused[q])
-			continue;
-		struct packet *pkt = queue_take(&p->data[q]);
-		pg_release(s, n, pkt);
-		if (!pkt->not_ect && marks(s, p, p->data[q].bytes)) {
-			pkt->ce = true;
-			p->c.prio[q].marked++;
-		}
-		port_transmit(s, p, pkt);
+	const int q = next_class(p);
+	if (q < 0)
 		return;
+	struct packet *pkt = queue_take(&p->data[q]);
+	p->turn = p->served[q];
+	p->served[q] += pkt->size;
+	pg_release(s, n, pkt);
+	if (!pkt->not_ect && (n->sw.ecn_mask >> q & 1) && marks(s, p, p->data[q].bytes)) {
+		pkt->ce = true;
+		p->c.prio[q].marked++;
 	}
+	port_transmit(s, p, pkt);
 }
 
 void control_queue(struct sim *s, struct sim_port *p, struct packet *pkt)
@@ -363,9 +291,51 @@ void control_queue(struct sim *s, struct sim_port *p, struct packet *pkt)
 	port_send(s, p);
 }
 
+static void watchdog_drop(struct sim *s, struct sim_port *out, struct packet *pkt)
+{
+	out->c.prio[pkt->prio].watchdog_drops++;
+	out->c.out_drops++;
+	s->drops++;
+	packet_free(s, pkt);
+}
+
+/*
+ * A queue that had something to send and was paused for the whole detection time is in a storm: what it holds and what is still sent
+ * to it is dropped, until nobody has paused it for the restoration time.
+ */
+static void watchdog(struct sim *s, struct sim_port *p, unsigned prio)
+{
+	struct sim_node *n = &s->nodes[p->node];
+	struct prio_counters *c = &p->c.prio[prio];
+	if (!p->paused[prio]) {
+		if (p->storm[prio]) {
+			p->storm[prio] = false;
+			c->watchdog_restores++;
+		}
+		return;
+	}
+	if (p->storm[prio] || s->now_ps - p->paused_since_ps[prio] < n->sw.watchdog_detect_ps)
+		return;
+	if (!p->data[prio].head) {
+		watchdog_arm(s, p, prio, n->sw.watchdog_detect_ps);
+		return;
+	}
+	p->storm[prio] = true;
+	c->watchdog_storms++;
+	while (p->data[prio].head) {
+		struct packet *pkt = queue_take(&p->data[prio]);
+		pg_release(s, n, pkt);
+		watchdog_drop(s, p, pkt);
+	}
+}
+
 static void switch_receive(struct sim *s, struct sim_node *n, struct sim_port *in, struct packet *pkt)
 {
 	struct sim_port *out = route(s, n, pkt, &s->flows[pkt->flow]);
+	if (pkt->kind == PACKET_DATA && out->storm[pkt->prio]) {
+		watchdog_drop(s, out, pkt);
+		return;
+	}
 	if (pkt->kind != PACKET_DATA) {
 		if (out->down)
 			packet_free(s, pkt);
@@ -385,6 +355,8 @@ static void switch_receive(struct sim *s, struct sim_node *n, struct sim_port *i
 		packet_free(s, pkt);
 		return;
 	}
+	if (!out->data[pkt->prio].head && out->served[pkt->prio] < out->turn)
+		out->served[pkt->prio] = out->turn;
 	queue_put(&out->data[pkt->prio], pkt);
 	if (out->data[pkt->prio].bytes > out->c.prio[pkt->prio].queue_watermark)
 		out->c.prio[pkt->prio].queue_watermark = out->data[pkt->prio].bytes;
@@ -446,6 +418,9 @@ uint64_t sim_run(struct sim *s, uint64_t until_ps)
 			break;
 		case EVENT_PFC:
 			pfc_receive(s, &s->ports[e.who], e.what / 2, e.what & 1);
+			break;
+		case EVENT_WATCHDOG:
+			watchdog(s, &s->ports[e.who], e.what);
 			break;
 		default:
 			host_event(s, &e);
@@ -514,6 +489,8 @@ struct sim *sim_new(const struct sim_params *p, const struct topo_params *t)
 		next += n->ports;
 		n->sw = n->kind == NODE_LEAF ? t->leaf : t->spine;
 		n->hash = n->kind == NODE_LEAF ? t->leaf_hash : t->spine_hash;
+		n->lag_hash = n->hash;
+		n->lag_hash.seed = (uint32_t)random_seeded(n->hash.seed, 7000 + i);
 		if (!t->same_seed && n->kind != NODE_HOST)
 			n->hash.seed = (uint32_t)random_seeded(n->hash.seed, i);
 		for (uint32_t k = n->port0; k < next; k++)

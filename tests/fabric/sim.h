@@ -46,7 +46,8 @@ struct switch_params {
 	uint64_t kmin_bytes, kmax_bytes;
 	double pmax;
 	uint64_t ecn_ref_bps;     /* thresholds are for this speed and scale with the port's; 0: the same at every port */
-	unsigned pfc_mask;        /* priorities with PFC */
+	unsigned pfc_mask, ecn_mask; /* priorities with PFC; with marking */
+	uint64_t watchdog_detect_ps, watchdog_restore_ps; /* PFC watchdog; detect 0 = none */
 };
 
 enum hash_function { HASH_CRC32, HASH_CRC16, HASH_XOR, HASH_MIX };
@@ -78,6 +79,8 @@ struct topo_params {
 	struct switch_params leaf, spine;
 	struct hash_params leaf_hash, spine_hash; /* seed + index of the switch is used, unless same_seed */
 	bool same_seed;
+	bool interleave;          /* members of a leaf's group go round the spines link by link, not spine by spine */
+	bool lag;                 /* the links between a leaf and a spine are a LAG: a hash of its own chooses among them */
 };
 
 struct packet;
@@ -92,6 +95,7 @@ struct prio_counters {
 	uint64_t pg_drops, pg_watermark, headroom_watermark; /* pg_watermark: shared part; both together is what arrived unsent */
 	uint64_t pg_total_watermark;
 	uint64_t out_bytes, out_packets, marked, drops, queue_watermark;
+	uint64_t watchdog_storms, watchdog_restores, watchdog_drops;
 };
 struct port_counters {
 	uint64_t in_bytes, out_bytes, in_packets, out_packets, in_errors, out_drops, in_drops;
@@ -103,6 +107,7 @@ struct sim_port {
 	uint64_t bps, prop_ps;
 	double loss;              /* of frames arriving here: damaged on the wire */
 	bool down;
+	bool unrouted;            /* up, but no route leads here */
 	bool busy;
 	bool deaf[SIM_PRIORITIES]; /* ignores PFC of this priority (mismatch across the link) */
 	uint64_t busy_until_ps;
@@ -110,6 +115,8 @@ struct sim_port {
 	double pmax;
 	bool ecn;
 	struct packet_queue control, data[SIM_PRIORITIES];
+	uint64_t served[SIM_PRIORITIES], turn; /* bytes a class has had; of the one that sends */
+	bool storm[SIM_PRIORITIES]; /* the watchdog drops what goes here */
 	uint64_t pg_shared[SIM_PRIORITIES], pg_headroom[SIM_PRIORITIES];
 	bool paused[SIM_PRIORITIES], pausing[SIM_PRIORITIES]; /* by the neighbour; we pause it */
 	uint64_t paused_since_ps[SIM_PRIORITIES], pausing_since_ps[SIM_PRIORITIES];
@@ -122,7 +129,7 @@ struct sim_node {
 	unsigned index;           /* within its kind */
 	uint32_t port0, ports;    /* leaf: hosts first, then uplinks spine by spine; spine: leaf by leaf */
 	struct switch_params sw;
-	struct hash_params hash;
+	struct hash_params hash, lag_hash;
 	uint64_t shared_bytes, pool_watermark;
 	/* host */
 	bool cc_off;
@@ -162,6 +169,9 @@ struct sim_flow { /* given */
 	bool nak_sent, cnp_sent_ever;
 	uint64_t last_cnp_ps;
 	uint16_t back_up, back_down;
+	/* one that bounces: port of its first spine towards the transit leaf, that leaf's uplink; @down is then of its second spine */
+	bool bounced;
+	uint16_t bounce_down, bounce_up;
 };
 
 struct sim {
@@ -181,6 +191,7 @@ struct sim {
 	struct packet *spare;
 	struct packet_block *blocks;
 	unsigned spray_turn;
+	bool bounce;              /* spines send down and up again where they have no link to the destination's leaf */
 	/* What a mirror sees: every packet that a port sends (@out) or has taken from the wire undamaged. NULL: nobody looks. */
 	void (*trace)(void *data, const struct sim *s, const struct sim_port *p, const struct packet *pkt, bool out);
 	void *trace_data;
@@ -214,6 +225,7 @@ uint64_t sim_run(struct sim *s, uint64_t until_ps);
 
 /* sim_hash - what a switch computes for a flow: 32 bits. */
 uint32_t sim_hash(const struct hash_params *h, uint32_t src, uint32_t dst, uint16_t sport);
+unsigned sim_uplink_of(const struct sim *s, const struct sim_node *leaf, uint32_t src, uint32_t dst, uint16_t sport); /* with all links up: index of its port */
 unsigned sim_member(const struct hash_params *h, uint32_t hash, unsigned members);
 
 /* Random numbers: xorshift64*, so that a seed means the same everywhere. */

@@ -24,38 +24,7 @@ struct sim_params sim_defaults(void)
 struct switch_params switch_defaults(void)
 {
 	return (struct switch_params){.buffer_bytes = 3931000, .alpha = 0.125, .headroom_factor = 1.15, .xon_offset_bytes = 2 * 1048, .ecn = true,
-		.kmin_bytes = 400000, .kmax_bytes = 1600000, .pmax = 0.2, .pfc_mask = 1u << 3};
-}
-
-static uint16_t live_member(struct sim *s, const struct sim_node *n, unsigned first, unsigned count, uint32_t src, uint32_t dst, uint16_t sport)
-{
-	/* Routing has taken out what is down: the hash chooses among the rest. */
-	uint16_t live[1024];
-	unsigned up = 0;
-	for (unsigned k = 0; k < count && up < rw_countof(live); k++) {
-		const struct sim_port *p = sim_port_of(s, n, first + k);
-		const struct sim_node *next = &s->nodes[s->ports[p->peer].node];
-		bool usable = !p->down;
-		if (usable && n->kind == NODE_LEAF) { /* a spine that cannot reach the destination leaf has withdrawn the route */
-			const unsigned to_leaf = dst / s->t.hosts_per_leaf;
-			usable = false;
-			for (unsigned d = 0; d < s->t.parallel; d++)
-				usable |= !sim_port_of(s, next, to_leaf * s->t.parallel + d)->down;
-		}
-		if (usable)
-			live[up++] = (uint16_t)(first + k);
-	}
-	return up ? live[sim_member(&n->hash, sim_hash(&n->hash, src, dst, sport), up)] : (uint16_t)first;
-}
-
-static void path_of(struct sim *s, uint32_t src, uint32_t dst, uint16_t sport, uint16_t *up, uint16_t *down)
-{
-	const struct sim_node *leaf = sim_leaf(s, src / s->t.hosts_per_leaf);
-	*up = live_member(s, leaf, s->t.hosts_per_leaf, s->t.spines * s->t.parallel, src, dst, sport);
-	if (s->t.spines) {
-		const unsigned spine = (*up - s->t.hosts_per_leaf) / s->t.parallel;
-		*down = live_member(s, sim_spine(s, spine), dst / s->t.hosts_per_leaf * s->t.parallel, s->t.parallel, src, dst, sport);
-	}
+		.kmin_bytes = 400000, .kmax_bytes = 1600000, .pmax = 0.2, .pfc_mask = 1u << 3, .ecn_mask = 1u << 3};
 }
 
 size_t sim_flow_add(struct sim *s, uint32_t src, uint32_t dst, uint64_t bytes, uint64_t start_ps, uint16_t sport, uint8_t priority, unsigned kind)
@@ -66,8 +35,7 @@ size_t sim_flow_add(struct sim *s, uint32_t src, uint32_t dst, uint64_t bytes, u
 	f->packets = (uint32_t)((bytes + s->p.payload_bytes - 1) / s->p.payload_bytes);
 	if (!f->packets)
 		f->packets = 1;
-	path_of(s, src, dst, sport, &f->up, &f->down);
-	path_of(s, dst, src, sport, &f->back_up, &f->back_down);
+	flow_route(s, f);
 	event_add(s, start_ps, EVENT_START, (uint32_t)s->n_flows, 0, NULL);
 	return s->n_flows++;
 }

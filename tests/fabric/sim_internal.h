@@ -1,4 +1,4 @@
-/* sim_internal - what sim.c (links, switches) and sim_host.c (senders, receivers) share. */
+/* sim_internal - what sim.c (links, switches), sim_route.c (ways) and sim_host.c (senders, receivers) share. */
 #ifndef FABRIC_SIM_INTERNAL_H
 #define FABRIC_SIM_INTERNAL_H
 
@@ -13,7 +13,7 @@ struct packet {
 	bool ce, not_ect;
 };
 
-enum event_kind { EVENT_ARRIVE, EVENT_SENT, EVENT_PFC, EVENT_START, EVENT_WAKE, EVENT_CUT, EVENT_INCREASE, EVENT_RTO, EVENT_DRAINED, EVENT_STALL };
+enum event_kind { EVENT_ARRIVE, EVENT_SENT, EVENT_PFC, EVENT_START, EVENT_WAKE, EVENT_CUT, EVENT_INCREASE, EVENT_RTO, EVENT_DRAINED, EVENT_STALL, EVENT_WATCHDOG };
 struct event {
 	uint64_t t_ps, sequence;
 	struct packet *pkt;
@@ -28,6 +28,9 @@ void pfc_send(struct sim *s, struct sim_port *p, unsigned prio, bool on);
 void port_send(struct sim *s, struct sim_port *p);
 void port_transmit(struct sim *s, struct sim_port *p, struct packet *pkt);
 void control_queue(struct sim *s, struct sim_port *p, struct packet *pkt);
+
+struct sim_port *route(struct sim *s, const struct sim_node *n, const struct packet *p, const struct sim_flow *f); /* where it leaves @n */
+void flow_route(struct sim *s, struct sim_flow *f); /* chooses its way there and back, once */
 
 void host_send(struct sim *s, struct sim_node *n, struct sim_port *p);
 void host_receive(struct sim *s, struct sim_node *n, struct sim_port *in, struct packet *pkt);
