@@ -78,32 +78,42 @@ struct topo_params scenario_topology(const struct scenario *s, bool faulty)
 struct placer { /* even placement: source ports are chosen so that the members of each group take turns */
 	const struct scenario *s;
 	struct sim *sim;
-	unsigned *next_up, *next_down;
+	unsigned *next_up, *used_down; /* used_down: [spine][leaf][link] */
 	uint64_t random;
 	double warm_bps;       /* of all flows of a pair together, */
 	uint16_t group, round; /* and where they belong: of what is added now */
 };
 
+/*
+ * Of the source ports that lead to the next uplink in turn, one that leads to the least used link of its spine. Not every pair of members
+ * can be had: CRCs of the same key differ by a constant of their seeds alone, so that one may decide the other.
+ */
 static uint16_t pick_sport(struct placer *p, uint32_t src, uint32_t dst)
 {
 	struct sim *m = p->sim;
-	const unsigned leaf = src / m->t.hosts_per_leaf, to = dst / m->t.hosts_per_leaf, members = m->t.spines * m->t.parallel;
+	const unsigned leaf = src / m->t.hosts_per_leaf, to = dst / m->t.hosts_per_leaf, parallel = m->t.parallel, members = m->t.spines * parallel;
 	const uint16_t first = (uint16_t)(random_next(&p->random) & 0x3fff);
 	if (!p->s->even || leaf == to)
 		return (uint16_t)(49152 + first);
 	const struct sim_node *l = sim_leaf(m, leaf);
-	const unsigned up = p->next_up[leaf]++ % members, spine = up / m->t.parallel;
-	unsigned *down = &p->next_down[spine * m->t.leaves + to];
+	const unsigned up = p->next_up[leaf]++ % members, spine = up / parallel;
+	unsigned *used = &p->used_down[(spine * m->t.leaves + to) * parallel], best = 0;
 	const struct sim_node *sp = sim_spine(m, spine);
-	for (unsigned k = 0; k < 0x4000; k++) {
-		const uint16_t sport = (uint16_t)(49152 + ((first + k) & 0x3fff));
-		if (sim_member(&l->hash, sim_hash(&l->hash, src, dst, sport), members) == up &&
-			sim_member(&sp->hash, sim_hash(&sp->hash, src, dst, sport), m->t.parallel) == *down % m->t.parallel) {
-			++*down;
-			return sport;
+	int sport = -1;
+	for (unsigned k = 0; k < 0x4000 && k < 16 * members * parallel; k++) {
+		const uint16_t one = (uint16_t)(49152 + ((first + k) & 0x3fff));
+		if (sim_member(&l->hash, sim_hash(&l->hash, src, dst, one), members) != up)
+			continue;
+		const unsigned down = sim_member(&sp->hash, sim_hash(&sp->hash, src, dst, one), parallel);
+		if (sport < 0 || used[down] < used[best]) {
+			sport = one;
+			best = down;
 		}
 	}
-	return (uint16_t)(49152 + first); /* a hash that never chooses this member: then luck decides */
+	if (sport < 0)
+		return (uint16_t)(49152 + first); /* a hash that never chooses this member: then luck decides */
+	used[best]++;
+	return (uint16_t)sport;
 }
 
 static void plan_add(struct plan *p, struct placer *place, uint32_t src, uint32_t dst, double bytes, unsigned qps)
@@ -150,7 +160,7 @@ struct plan *plan_new(const struct scenario *s)
 	struct placer place = {s, sim_new(&sp, &t), NULL, NULL, random_seeded(s->seed, 31), 0, 0, 0};
 	const unsigned hosts = t.leaves * t.hosts_per_leaf, qps = (unsigned)s->qps;
 	place.next_up = rw_calloc(t.leaves, sizeof(*place.next_up));
-	place.next_down = rw_calloc((size_t)t.leaves * t.spines + 1, sizeof(*place.next_down));
+	place.used_down = rw_calloc((size_t)t.leaves * t.spines * t.parallel + 1, sizeof(*place.used_down));
 	const double ring = s->pattern == PATTERN_RING ? 1 : s->pattern == PATTERN_RING_SHUFFLE ? 0.7 : 0;
 	const double shuffle = s->pattern == PATTERN_INCAST || s->pattern == PATTERN_GATHER ? 0 : 1 - ring;
 	if (s->pattern == PATTERN_GATHER)
@@ -166,7 +176,7 @@ struct plan *plan_new(const struct scenario *s)
 			plan_add(p, &place, h, (h + k) % hosts, s->slice_bytes * shuffle / (hosts - 1), 1);
 	}
 	free(place.next_up);
-	free(place.next_down);
+	free(place.used_down);
 	sim_free(place.sim);
 	return p;
 }
