@@ -170,11 +170,16 @@ int history_resume(const char *path, struct entities *entities, const struct con
 	if (rc != 0)
 		return rc;
 
-	struct history_range range = {.from_ns = from_ns - lead_ns, .to_ns = last_ns};
+	struct history_range range = {.from_ns = from_ns - lead_ns, .to_ns = last_ns}, past = {.to_ns = range.from_ns - 1};
 	range.n_metrics = pipeline_metrics(p, &range.metrics);
+	past.from_ns = from_ns - pipeline_past(p, &past.metrics, &past.n_metrics) - lead_ns;
 	pipeline_prime_begin(p, from_ns > first_ns ? from_ns : 0, known_ns);
 	struct history_seen seen = {0};
-	rc = history_feed(db, entities, p, &range, &seen, e);
+	/* what analyzers look back at, of the time before: a few metrics only, since it is a long time */
+	if (past.n_metrics)
+		rc = history_feed(db, entities, p, &past, NULL, e);
+	if (rc == 0)
+		rc = history_feed(db, entities, p, &range, &seen, e);
 	pipeline_prime_end(p);
 	if (rc == 0)
 		log_info("agent", "resumed from %s: %llu samples, %zu incidents", path, (unsigned long long)seen.samples, restored.n);

@@ -26,7 +26,7 @@
 struct lane { /* one analyzer and its windows */
 	const struct analyzer *analyzer;
 	const void *options;
-	int64_t window_ns;
+	int64_t window_ns, past_ns;
 	int64_t next_end_ns; /* end of the window under way */
 	bool begun;          /* its first window was closed: .next_end_ns is fixed */
 };
@@ -53,14 +53,18 @@ struct pipeline {
 		int64_t from_ns, to_ns;
 		bool made;
 		struct window window;
+		struct window past;  /* the newest longer look; .past_ns says how long, 0 = none made */
+		int64_t past_ns;
 		struct analyzer_shared shared;
 	} look;
 	struct lane *lanes;
 	size_t n_lanes;
 	uint16_t metrics[METRIC_COUNT]; /* what the analyzers read */
 	size_t n_metrics;
+	uint16_t past_metrics[METRIC_COUNT]; /* those some analyzer looks back at */
+	size_t n_past_metrics;
 	bool wanted[METRIC_COUNT], want_flows;
-	int64_t interval_ns, longest_ns;
+	int64_t interval_ns, longest_ns, past_ns; /* past: the longest */
 
 	struct series_index *run_index; /* position in runs */
 	struct run *runs;
@@ -109,7 +113,7 @@ static void configure(struct pipeline *p, const struct config *c)
 {
 	p->config = c;
 	p->interval_ns = config_interval(c);
-	p->longest_ns = 0;
+	p->longest_ns = p->past_ns = 0;
 	for (size_t k = 0; k < p->n_lanes; k++) {
 		struct lane *lane = &p->lanes[k];
 		const void *options = config_options(c, "analyzers", lane->analyzer->name);
@@ -119,6 +123,9 @@ static void configure(struct pipeline *p, const struct config *c)
 			lane->next_end_ns = ceil_to(lane->next_end_ns - lane->window_ns, window_ns) + window_ns;
 		lane->options = options;
 		lane->window_ns = window_ns;
+		lane->past_ns = analyzer_past(lane->analyzer, options, p->interval_ns);
+		if (lane->past_ns > p->past_ns)
+			p->past_ns = lane->past_ns;
 		if (window_ns > p->longest_ns)
 			p->longest_ns = window_ns;
 	}
@@ -126,6 +133,24 @@ static void configure(struct pipeline *p, const struct config *c)
 
 /* The longest window, the interval it waits after its end, and two more for a loop that was held up. */
 static int64_t keep_ns(const struct pipeline *p) { return p->longest_ns + 3 * p->interval_ns; }
+
+/* What analyzers look back at stays longer: the metrics of their past, no others. */
+static void keep_past(struct pipeline *p)
+{
+	int64_t keep[METRIC_COUNT] = {0};
+	for (size_t k = 0; k < p->n_lanes; k++) {
+		const struct window_spec *past = &p->lanes[k].analyzer->past;
+		const int64_t wanted = p->lanes[k].past_ns + 3 * p->interval_ns;
+		for (size_t m = 0; m < past->n_metrics; m++)
+			keep[past->metrics[m]] = wanted > keep[past->metrics[m]] ? wanted : keep[past->metrics[m]];
+	}
+	p->n_past_metrics = 0;
+	for (uint16_t m = 0; m < METRIC_COUNT; m++) {
+		series_memory_keep_metric(p->memory, m, keep[m]);
+		if (keep[m])
+			p->past_metrics[p->n_past_metrics++] = m;
+	}
+}
 
 static void want(struct pipeline *p, const struct window_spec *spec)
 {
@@ -334,11 +359,31 @@ static int look_at(struct pipeline *p, int64_t from_ns, int64_t to_ns)
 	spec.flows = flows;
 	arena_reset(k->arena);
 	k->shared = (struct analyzer_shared){.arena = k->arena};
+	k->past_ns = 0;
 	k->from_ns = from_ns;
 	k->to_ns = to_ns;
 	const int rc = window_from_memory(p->memory, k->arena, &spec, from_ns, to_ns, &k->window);
 	k->made = rc == 0;
 	return rc;
+}
+
+/* The longer look of analyzers that go back as far as this one; after look_at(), which makes room for it. */
+static int look_back(struct pipeline *p, const struct lane *lane)
+{
+	struct look *k = &p->look;
+	if (k->past_ns == lane->past_ns)
+		return 0;
+	uint16_t metrics[METRIC_COUNT];
+	bool wanted[METRIC_COUNT] = {false};
+	struct window_spec spec = {.metrics = metrics};
+	for (size_t i = 0; i < p->n_lanes; i++)
+		for (size_t m = 0; p->lanes[i].past_ns == lane->past_ns && m < p->lanes[i].analyzer->past.n_metrics; m++)
+			wanted[p->lanes[i].analyzer->past.metrics[m]] = true;
+	for (uint16_t m = 0; m < METRIC_COUNT; m++)
+		if (wanted[m])
+			metrics[spec.n_metrics++] = m;
+	k->past_ns = lane->past_ns;
+	return window_from_memory(p->memory, k->arena, &spec, k->to_ns - lane->past_ns, k->to_ns, &k->past);
 }
 
 static void run_window(struct pipeline *p, const struct lane *lane)
@@ -351,6 +396,10 @@ static void run_window(struct pipeline *p, const struct lane *lane)
 		return;
 	struct analyzer_in in = {.fabric = p->config->fabric, .window = &p->look.window, .options = lane->options, .interval_ns = p->interval_ns,
 		.arena = p->turn, .shared = &p->look.shared};
+	if (rc == 0 && lane->past_ns > 0) {
+		rc = look_back(p, lane);
+		in.past = &p->look.past;
+	}
 	if (rc == 0)
 		rc = lane->analyzer->run(&in, &found);
 	p->counters.windows++;
@@ -470,6 +519,13 @@ int64_t pipeline_horizon(const struct pipeline *p)
 		longest = wanted > longest ? wanted : longest;
 	}
 	return longest;
+}
+
+int64_t pipeline_past(const struct pipeline *p, const uint16_t **ret, size_t *ret_n)
+{
+	*ret = p->past_metrics;
+	*ret_n = p->n_past_metrics;
+	return p->past_ns;
 }
 
 size_t pipeline_metrics(const struct pipeline *p, const uint16_t **ret)
@@ -629,12 +685,14 @@ struct pipeline *pipeline_new(const struct config *c, struct entities *entities,
 	for (size_t k = 0; k < p->n_lanes; k++) {
 		p->lanes[k].analyzer = analyzers[k];
 		want(p, &analyzers[k]->spec);
+		want(p, &analyzers[k]->past);
 		if (analyzers[k]->observes)
 			want(p, &(struct window_spec){.metrics = observe_metrics, .n_metrics = observe_n_metrics});
 	}
 	qsort(p->lanes, p->n_lanes, sizeof(*p->lanes), lane_compare);
 	configure(p, c);
 	p->memory = series_memory_new(entities, keep_ns(p));
+	keep_past(p);
 	return p;
 }
 
@@ -663,6 +721,7 @@ void pipeline_reload(struct pipeline *p, const struct config *c)
 {
 	configure(p, c);
 	series_memory_keep(p->memory, keep_ns(p));
+	keep_past(p);
 }
 
 const struct sink *pipeline_sink(struct pipeline *p) { return &p->sink; }

@@ -65,6 +65,8 @@ void pipeline_prime_begin(struct pipeline *p, int64_t from_ns, int64_t known_ns)
 void pipeline_prime_end(struct pipeline *p);
 /* How far back priming wants windows, ns: those an incident can be pending for, and one more. */
 int64_t pipeline_horizon(const struct pipeline *p);
+/* How far before the first of these windows the analyzers look back, ns, and at which metrics (lent): priming wants those as well. */
+int64_t pipeline_past(const struct pipeline *p, const uint16_t **ret, size_t *ret_n);
 /* The metrics the analyzers read: all that priming needs. Lent. */
 size_t pipeline_metrics(const struct pipeline *p, const uint16_t **ret);
 

@@ -8,6 +8,9 @@
 #include "agent/base/str.h"
 #include "db/entity.h"
 
+#define PAST_WINDOWS 60
+#define PAST_MIN_NS (600 * NS_PER_S)
+
 const struct analyzer *analyzer_by_name(const char *name)
 {
 	for (size_t i = 0; analyzers[i]; i++)
@@ -23,6 +26,18 @@ int64_t analyzer_window(const struct analyzer *a, const void *options, int64_t i
 	if (window_ns > 0)
 		return window_ns;
 	return 3 * interval_ns > 5 * NS_PER_S ? 3 * interval_ns : 5 * NS_PER_S;
+}
+
+int64_t analyzer_past(const struct analyzer *a, const void *options, int64_t interval_ns)
+{
+	int64_t past_ns;
+	if (a->past.n_metrics == 0)
+		return 0;
+	memcpy(&past_ns, (const char *)options + a->past_offset, sizeof(past_ns));
+	const int64_t window_ns = analyzer_window(a, options, interval_ns);
+	if (past_ns <= 0)
+		past_ns = PAST_WINDOWS * window_ns > PAST_MIN_NS ? PAST_WINDOWS * window_ns : PAST_MIN_NS;
+	return (past_ns + window_ns - 1) / window_ns * window_ns;
 }
 
 struct finding *finding_add(struct finding_list *l, struct arena *a)

@@ -27,6 +27,7 @@ struct analyzer_shared {
 struct analyzer_in {
 	const struct fabric *fabric;
 	const struct window *window;
+	const struct window *past; /* (to - past, to] of the metrics in .past of the analyzer; NULL when it wants none */
 	const void *options;   /* the analyzer's own struct */
 	int64_t interval_ns;   /* the usual time between samples, for coverage */
 	struct arena *arena;   /* findings and their strings go here */
@@ -35,6 +36,11 @@ struct analyzer_in {
 
 /* Window length of an analyzer whose option says 0: three intervals, at least 5 s, so that a window holds some samples and a few steps. */
 int64_t analyzer_window(const struct analyzer *a, const void *options, int64_t interval_ns);
+/*
+ * How far back an analyzer looks, a multiple of its window; 0 = it has no past. When its option says 0: sixty windows, at least ten minutes,
+ * so that what changed can be told from what always was.
+ */
+int64_t analyzer_past(const struct analyzer *a, const void *options, int64_t interval_ns);
 
 struct analyzer {
 	const char *name, *doc;
@@ -42,6 +48,12 @@ struct analyzer {
 	size_t window_offset; /* of the int64_t window_ns in the options struct: how long a window this one wants; 0 = automatic */
 	struct window_spec spec;
 	bool observes;        /* it asks observe(): the window holds observe_metrics as well */
+	/*
+	 * A second, longer look at a few metrics, for change points and what is usual. Memory holds them that long for every port, so they are few:
+	 * no metrics = no past. past_offset is that of the int64_t past_ns in the options struct; 0 in there = automatic.
+	 */
+	size_t past_offset;
+	struct window_spec past;
 	/* 0 or negative errno; findings ordered by subject */
 	int (*run)(const struct analyzer_in *in, struct finding_list *out);
 };

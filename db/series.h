@@ -94,6 +94,8 @@ struct series_memory;
 struct series_memory *series_memory_new(const struct entities *entities, int64_t keep_ns);
 void series_memory_free(struct series_memory *m);
 void series_memory_keep(struct series_memory *m, int64_t keep_ns); /* after a reload */
+/* A metric that is kept longer than the others; 0 = as long as they are. */
+void series_memory_keep_metric(struct series_memory *m, unsigned metric, int64_t keep_ns);
 int series_memory_add(struct series_memory *m, const struct sample *s); /* -EALREADY: not newer than the newest of its series */
 void series_memory_add_flow(struct series_memory *m, const struct flow_sample *f);
 void series_memory_trim(struct series_memory *m, int64_t now_ns);

@@ -29,7 +29,7 @@ struct track {
 
 struct series_memory {
 	const struct entities *entities;
-	int64_t keep_ns;
+	int64_t keep_ns, longer_ns[METRIC_COUNT]; /* of one metric, where it is kept longer */
 	struct series_index *index; /* position in tracks */
 	struct track *tracks;
 	size_t n, cap;
@@ -66,6 +66,11 @@ void series_memory_free(struct series_memory *m)
 void series_memory_keep(struct series_memory *m, int64_t keep_ns)
 {
 	m->keep_ns = keep_ns;
+}
+
+void series_memory_keep_metric(struct series_memory *m, unsigned metric, int64_t keep_ns)
+{
+	m->longer_ns[metric] = keep_ns;
 }
 
 static struct track *track_of(struct series_memory *m, uint32_t entity, uint16_t metric)
@@ -128,8 +133,9 @@ void series_memory_trim(struct series_memory *m, int64_t now_ns)
 
 	for (size_t i = 0; i < m->n; i++) {
 		struct track *t = &m->tracks[i];
+		const int64_t longer = m->longer_ns[t->metric], edge = longer > m->keep_ns ? now_ns - longer : old;
 		/* the last one at or before the edge stays: it is the anchor of a window that begins there */
-		while (t->head + 1 < t->n && t->v[t->head + 1].t_ns <= old)
+		while (t->head + 1 < t->n && t->v[t->head + 1].t_ns <= edge)
 			t->head++;
 	}
 	/* Arrival is nearly the order of time: a flow behind a younger one waits for it, no longer. */

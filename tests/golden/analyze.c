@@ -202,17 +202,25 @@ int main(int argc, char **argv)
 	for (size_t i = 0; an->observes && i < observe_n_metrics; i++)
 		if (!window_wants(&spec, observe_metrics[i]))
 			metrics[spec.n_metrics++] = observe_metrics[i];
+	const int64_t past_ns = analyzer_past(an, options, interval_ns);
 	struct story stories[64] = {0};
 	code = 0;
 	for (int64_t t = samples.v[0].t_ns / window_ns * window_ns; t + window_ns <= last_ns; t += window_ns) {
 		arena_reset(turn);
-		struct window w;
+		struct window w, past;
 		struct finding_list found = {0};
 		if (window_from_memory(memory, turn, &spec, t, t + window_ns, &w) < 0) {
 			code = 1;
 			break;
 		}
 		struct analyzer_in in = {.fabric = config->fabric, .window = &w, .options = options, .interval_ns = interval_ns, .arena = turn};
+		if (past_ns > 0) {
+			if (window_from_memory(memory, turn, &an->past, t + window_ns - past_ns, t + window_ns, &past) < 0) {
+				code = 1;
+				break;
+			}
+			in.past = &past;
+		}
 		if (an->run(&in, &found) < 0) {
 			code = 1;
 			break;

@@ -21,6 +21,7 @@
 #include "agent/history.h"
 #include "agent/ledger.h"
 #include "agent/pipeline.h"
+#include "analyzers/analyzer.h"
 #include "config/config.h"
 #include "db/metric.h"
 #include "db/store.h"
@@ -363,7 +364,10 @@ static void test_gap_is_skipped(void **state)
 	};
 	pipeline_feed(r.pipeline, v, 2, NULL, 0); /* 29 million windows of a minute lie between */
 	pipeline_finish(r.pipeline);
-	assert_in_range(pipeline_counters(r.pipeline)->windows, 0, 3);
+	size_t n = 0;
+	while (analyzers[n])
+		n++;
+	assert_in_range(pipeline_counters(r.pipeline)->windows, 0, 3 * n);
 	assert_non_null(sink);
 	run_close(&r);
 }
