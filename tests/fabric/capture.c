@@ -120,19 +120,19 @@ static void choose_mirrors(struct capture *c)
 	const struct scenario *s = c->r->s;
 	struct sim *shape = c->r->shape[0];
 	unsigned leaf = 1;
-	const struct fault *host = NULL;
+	const struct sim_port *at = NULL; /* of the first fault that has a place */
 	for (size_t i = s->n_faults; i-- > 0;)
 		if (s->faults[i].leaf >= 1) {
 			leaf = (unsigned)s->faults[i].leaf;
-			host = s->faults[i].host >= 1 ? &s->faults[i] : NULL;
+			at = fault_port(shape, &s->faults[i]);
 		}
 	const struct sim_node *n = sim_leaf(shape, leaf - 1);
 	for (unsigned k = shape->t.hosts_per_leaf; k < n->ports; k++)
 		mirror_add(c, sim_port_of(shape, n, k), true);
-	if (host) {
-		mirror_add(c, sim_port_of(shape, n, (unsigned)host->host - 1), true);
-		mirror_add(c, sim_port_of(shape, n, (unsigned)host->host - 1), false);
-	}
+	if (at && (unsigned)(at - shape->ports) - n->port0 < shape->t.hosts_per_leaf)
+		mirror_add(c, at, true);
+	if (at)
+		mirror_add(c, at, false);
 }
 
 /* --- writing --- */
@@ -194,7 +194,7 @@ static unsigned hops(const struct capture *c, const struct mirror *m, const stru
 {
 	const uint32_t per_leaf = (uint32_t)c->r->s->hosts_per_leaf;
 	if (!m->out)
-		return 0; /* from the host itself */
+		return m->towards_host ? 0 : 2; /* from the host itself, or from a spine */
 	return m->towards_host && p->src / per_leaf != p->dst / per_leaf ? 3 : 1;
 }
 
@@ -246,15 +246,21 @@ static uint64_t gap(struct capture *c)
 	return (uint64_t)(log(1 - random_unit(&c->random)) / log1p(-1.0 / (double)c->sampling));
 }
 
+/* A slice of each variant, one after the other. */
 static void write_burst(struct capture *c, const struct coarse *k)
 {
 	for (size_t i = 0; i < c->n && c->rc == 0; i++) {
 		FILE *f = NULL;
-		const struct seen_list *l = &c->m[i].seen[k->state][k->variant];
+		size_t written = 0;
+		double at_ns = k->start_ns;
 		if ((c->rc = open_pcap(c->r->o->dir, "burst-", c->m[i].name, &f, &c->error)) != 0)
 			return;
-		for (size_t n = 0; n < l->n && n < BURST_MAX; n++)
-			write_packet(c, &c->m[i], &l->v[n], (uint64_t)c->slices, (int64_t)(k->start_ns + (double)l->v[n].t_ps / 1e3), f);
+		for (unsigned v = 0; v < VARIANTS; v++) {
+			const struct seen_list *l = &c->m[i].seen[k->state][v];
+			for (size_t n = 0; n < l->n && written < BURST_MAX; n++, written++)
+				write_packet(c, &c->m[i], &l->v[n], (uint64_t)c->slices + v, (int64_t)(at_ns + (double)l->v[n].t_ps / 1e3), f);
+			at_ns += c->from_ns[k->state][v] + c->duration_ns[k->state][v];
+		}
 		c->rc = close_pcap(&f, c->r->o->dir, &c->error);
 	}
 	c->burst_written = true;
