@@ -227,8 +227,12 @@ static int read_case(struct replay *r, struct err *e)
 	cut(r);
 	/* a case says how often it was sampled by its samples; the database keeps it with the configuration */
 	int64_t interval_ns = replay_interval(r->samples.v, r->samples.n);
-	if (interval_ns > 0 && !anything_polled(r->config))
-		r->config->defaults.interval_ns = interval_ns;
+	if (interval_ns > 0 && !anything_polled(r->config)) {
+		char text[32];
+		rc = config_set(r->config, "defaults.interval", unit_duration_text(text, sizeof(text), interval_ns), e);
+		if (rc != 0)
+			return rc;
+	}
 	return replay_captures(r->dir, r->config, r->entities, &r->flows, e);
 }
 

@@ -15,6 +15,7 @@ enum near {
 	NEAR_HOST = 8,    /* the same host */
 	NEAR_TREE = 16,   /* it is named among the roles of the other */
 	NEAR_FABRIC = 32, /* anywhere */
+	NEAR_WIDER = 64,  /* both are about groups of one device, and the cause's holds all members of the other's and more */
 };
 
 #define LOAD "uplink_overload", "oversubscription"
@@ -51,7 +52,10 @@ static const struct row {
 	{"missing_route", NEAR_GROUP | NEAR_LINK | NEAR_DEVICE, {UNEVEN, LOAD, "path_asymmetry"}},
 	{"remote_capacity", NEAR_DEVICE | NEAR_GROUP, {UNEVEN, PRESSURE}},
 	{"remote_capacity", NEAR_FABRIC, {VAGUE}},
-	{"ecmp_polarization", NEAR_DEVICE | NEAR_GROUP, {"ecmp_imbalance", "ecmp_low_entropy", "unlucky_placement"}},
+	{"ecmp_imbalance", NEAR_WIDER, {UNEVEN}},
+	{"ecmp_low_entropy", NEAR_WIDER, {UNEVEN}},
+	{"unlucky_placement", NEAR_WIDER, {UNEVEN}},
+	{"ecmp_polarization", NEAR_FABRIC, {UNEVEN, VAGUE}}, /* of one tier: told once */
 	{"ecmp_polarization", NEAR_GROUP | NEAR_DEVICE, {LOAD, "incast", "ecn_late"}},
 	{"ecmp_imbalance", NEAR_GROUP, {PRESSURE}},
 	{"ecmp_low_entropy", NEAR_GROUP, {PRESSURE}},
@@ -136,6 +140,18 @@ static bool same_group(const struct fabric *f, const struct incident *a, const s
 	return false;
 }
 
+static bool wider_group(const struct fabric *f, const struct incident *a, const struct incident *b)
+{
+	const struct fabric_device *d = a->device && str_eq(a->device, b->device) ? fabric_device(f, a->device) : NULL;
+	const struct fabric_group *g = d && a->group ? fabric_group(d, a->group) : NULL, *h = d && b->group ? fabric_group(d, b->group) : NULL;
+	if (!g || !h || g->n_members <= h->n_members)
+		return false;
+	for (size_t i = 0; i < h->n_members; i++)
+		if (!holds(g, h->members[i]))
+			return false;
+	return true;
+}
+
 /* Roles name a port as "device:port", a device by its name, a host as "host:NAME" or NAME. */
 static bool in_tree(const struct incident *a, const struct incident *b)
 {
@@ -158,7 +174,8 @@ static bool near_enough(const struct fabric *f, unsigned near, const struct inci
 {
 	return (near & NEAR_FABRIC) || ((near & NEAR_HOST) && a->host && str_eq(a->host, b->host)) ||
 		((near & NEAR_LINK) && same_link(port_of(f, a), port_of(f, b))) || ((near & NEAR_DEVICE) && same_device(f, a, b)) ||
-		((near & NEAR_GROUP) && same_group(f, a, b)) || ((near & NEAR_TREE) && in_tree(a, b));
+		((near & NEAR_GROUP) && same_group(f, a, b)) || ((near & NEAR_TREE) && in_tree(a, b)) ||
+		((near & NEAR_WIDER) && wider_group(f, a, b));
 }
 
 bool explains(const struct fabric *f, const struct incident *cause_of_it, const struct incident *other)

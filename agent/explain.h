@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include "agent/ledger.h"
 
-/* explains - would @cause_of_it, were it true, bring @other about? Never both ways for the same two. */
+/* explains - would @cause_of_it, were it true, bring @other about? Never both ways for two of different causes; of the same cause the ledger decides who speaks. */
 bool explains(const struct fabric *f, const struct incident *cause_of_it, const struct incident *other);
 
 #endif

@@ -205,9 +205,19 @@ static uint32_t recently(const struct story *s)
 	return (uint32_t)__builtin_popcountll(s->recent & ((UINT64_C(1) << span) - 1));
 }
 
+/* Two of the same cause: the older speaks for both, else the one that comes first by name. */
+static bool speaks_first(const struct incident *a, const struct incident *b)
+{
+	if (!str_eq(a->cause, b->cause))
+		return true;
+	if (a->first_ns != b->first_ns)
+		return a->first_ns < b->first_ns;
+	return name_compare(a->device ? a->device : "", b->device ? b->device : "") <= 0; /* of one device: the table alone decides */
+}
+
 static bool could_explain(const struct ledger *l, const struct story *by, const struct story *s)
 {
-	return by && by != s && !str_eq(by->i.parent, s->i.id) && !(by->i.confidence_ratio < s->i.confidence_ratio - FAR_LESS_SURE) &&
+	return by && by != s && !str_eq(by->i.parent, s->i.id) && speaks_first(&by->i, &s->i) && !(by->i.confidence_ratio < s->i.confidence_ratio - FAR_LESS_SURE) &&
 		explains(l->fabric, &by->i, &s->i);
 }
 

@@ -6,7 +6,7 @@
  * Impact decides the severity:
  *     critical  imbalance above `critical`, and the hot member is near line rate (its packets reach NEAR_LINE of it within some
  *               1 ms; without packets: its mean over the window does), or it drops or its packets carry CE
- *     info      packets show that even its highest 1 ms stays below FAR_FROM_LINE of line rate, and nothing drops or is marked:
+ *     info      its queue's marks and pause are counted and silent, and it is not near line rate; or packets show that even its highest 1 ms stays below FAR_FROM_LINE of line rate, and nothing drops or is marked:
  *               nobody waits for it
  *     warning   otherwise; a window's mean says nothing of bursts, so without packets it stays a warning
  * Chance decides the cause and the remedy:
@@ -26,6 +26,7 @@
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/ecmp_measure.h"
+#include "analyzers/observe.h"
 
 #define NEAR_LINE 0.9
 #define FAR_FROM_LINE 0.5
@@ -46,19 +47,67 @@ static const struct option rows[] = {
 		"share of a window's samples a member must have to be judged; with fewer the group is unknown, never even"},
 };
 
+/*
+ * Does anyone wait at the hot member? From its own queue: marks well above those of the other members, or pause by the next switch. Where such
+ * counters are alive and silent, nobody does; where they are not, it is not known.
+ */
+enum harm { HARM_UNKNOWN, HARM_NONE, HARM_SEEN };
+
+#define HARM_MARKS 0.005 /* share of packets */
+#define HARM_PAUSE 0.001 /* share of time */
+
+static void harm_at(const struct port_seen *p, double *marks, double *pause, bool *alive)
+{
+	*marks = *pause = 0;
+	for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
+		const struct lane_seen *l = observed_lane(p, c);
+		if (!l || !l->lossless)
+			continue;
+		*alive |= l->marked.alive && l->marked.known;
+		if (l->marked.known && l->out_packets.known && l->out_packets.value > 0)
+			*marks = fmax(*marks, l->marked.value / l->out_packets.value);
+		if (!isnan(l->rx_pause.hi))
+			*pause = fmax(*pause, l->rx_pause.hi);
+	}
+}
+
+static enum harm harm_of(const struct observed *o, const struct fabric_group *g, const struct ecmp_measure *m)
+{
+	double marks = 0, pause = 0, others = 0;
+	bool alive = false;
+	size_t n = 0;
+	for (size_t i = 0; i < g->n_members; i++) {
+		double here_marks, here_pause;
+		const struct port_seen *p = observed_port(o, g->members[i]);
+		if (!p)
+			continue;
+		harm_at(p, &here_marks, &here_pause, &alive);
+		if (i == m->hot) {
+			marks = here_marks;
+			pause = here_pause;
+		} else {
+			others += here_marks;
+			n++;
+		}
+	}
+	if (pause > HARM_PAUSE || (marks > HARM_MARKS && (!n || marks > 2 * others / (double)n)))
+		return HARM_SEEN;
+	return alive ? HARM_NONE : HARM_UNKNOWN;
+}
+
 static double hot_load(const struct ecmp_measure *m)
 {
 	const struct ecmp_member *hot = &m->members[m->hot];
 	return isnan(hot->burst_ratio) ? hot->utilization_ratio : hot->burst_ratio;
 }
 
-static enum severity severity_of(const struct ecmp_measure *m, const struct ecmp_options *o)
+static enum severity severity_of(const struct ecmp_measure *m, const struct ecmp_options *o, enum harm harm)
 {
 	const struct ecmp_member *hot = &m->members[m->hot];
-	bool hurt = hot->discards > 0 || hot->ce_packets > 0;
+	bool hurt = hot->discards > 0 || hot->ce_packets > 0 || harm == HARM_SEEN;
 	if (m->imbalance_ratio > o->critical && (hurt || hot_load(m) > NEAR_LINE))
 		return SEV_CRITICAL;
-	if (!hurt && !isnan(hot->burst_ratio) && hot->burst_ratio < FAR_FROM_LINE)
+	if (!hurt && ((!isnan(hot->burst_ratio) && hot->burst_ratio < FAR_FROM_LINE) || (harm == HARM_NONE && !(hot_load(m) > NEAR_LINE))))
 		return SEV_INFO;
 	return SEV_WARNING;
 }
@@ -387,7 +436,7 @@ static void finding_of(const struct analyzer_in *in, const struct fabric_group *
 	show_evidence(f, m, a);
 	if (f->verdict != FINDING_OVER)
 		return;
-	f->severity = severity_of(m, o);
+	f->severity = severity_of(m, o, harm_of(observe(in), g, m));
 	f->member = m->members[m->hot].port;
 	f->loss_ratio = loss_of(m);
 	f->confidence_ratio = confidence_of(f, m, a);
@@ -422,5 +471,6 @@ const struct analyzer analyzer_ecmp_imbalance = {
 	.window_offset = offsetof(struct ecmp_options, window_ns),
 	.spec = {.metrics = (const uint16_t[]){M_PORT_OUT_OCTETS, M_PORT_OUT_DISCARDS, M_PORT_SPEED_BPS, M_PORT_OPER_UP}, .n_metrics = 4,
 		.flows = true},
+	.observes = true,
 	.run = run,
 };

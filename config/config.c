@@ -219,8 +219,8 @@ const void *config_options(const struct config *c, const char *section, const ch
 
 /* --- config_set --- */
 
-/* Sections besides the modules' that may change after loading: they decide verdicts, not what is collected. */
-static const char *const changeable[] = {"policy", "cost", "lossless"};
+/* Sections besides the modules' that may change after loading: they decide verdicts (defaults: how long windows are and what counts as a gap). */
+static const char *const changeable[] = {"policy", "cost", "lossless", "defaults"};
 
 static int unknown_setting(const struct config *c, const char *key, struct err *e)
 {

@@ -414,6 +414,8 @@ void build_scalars(struct config *c)
 	f->congestion = (enum congestion_policy)t->policy->congestion;
 	f->lb = (enum lb_policy)t->policy->lb;
 	f->lossless_mtu_bytes = t->lossless->mtu_bytes;
+	if (t->defaults)
+		c->defaults.interval_ns = t->defaults->interval_ns;
 	f->usd_per_gpu_hour = t->cost && !isnan(t->cost->usd_per_gpu_hour) ? t->cost->usd_per_gpu_hour : 0;
 	f->has_cost = t->jobs.n > 0 || (t->cost && !isnan(t->cost->usd_per_gpu_hour));
 	/* Devices and groups that said nothing of their own follow. */
