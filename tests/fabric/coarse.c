@@ -7,18 +7,15 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "tests/fabric/faults.h"
 
 #define CHUNK_NS 1e9 /* of time that goes on without steps */
 
 bool coarse_plane_hit(const struct coarse *c, unsigned plane)
 {
-	/* A host takes its fault to every rail; a link, a switch or a setting has one. */
-	for (size_t i = 0; i < c->s->n_faults; i++) {
-		const enum fault_kind k = c->s->faults[i].kind;
-		if (plane == 0 || k == FAULT_CC_OFF || k == FAULT_NIC_STALL || k == FAULT_NIC_HUNG || k == FAULT_LOW_ENTROPY || k == FAULT_ECN_LATE || k == FAULT_INCAST ||
-			k == FAULT_DRAIN)
+	for (size_t i = 0; i < c->s->n_faults; i++)
+		if (plane == 0 || fault_every_rail(c->s->faults[i].kind))
 			return true;
-	}
 	return false;
 }
 
@@ -54,6 +51,8 @@ static double *sums(const struct coarse *c, unsigned plane, size_t port) { retur
 /* What the exchange under way adds to a sum by its end. */
 static double added(const struct coarse *c, unsigned plane, size_t port, enum port_sum sum)
 {
+	if (sum == SUM_WATCHDOG_STORMS || sum == SUM_WATCHDOG_RESTORES) /* found once, over once, however long it lasts */
+		return (sum == SUM_WATCHDOG_STORMS ? c->entering : c->leaving) && coarse_plane_hit(c, plane) ? c->m[STATE_FAULT][0].ports[port].sum[SUM_WATCHDOG_STORMS] : 0;
 	const enum state state = c->state == STATE_FAULT && !coarse_plane_hit(c, plane) ? STATE_OK : c->state;
 	return c->m[state][(c->variant + plane) % VARIANTS].ports[port].sum[sum] * c->factor * c->gain[plane];
 }
@@ -61,7 +60,7 @@ static double added(const struct coarse *c, unsigned plane, size_t port, enum po
 static double slow_compute(const struct coarse *c, double t_ns)
 {
 	for (size_t i = 0; i < c->s->n_faults; i++)
-		if (c->s->faults[i].kind == FAULT_SLOW_COMPUTE && coarse_fault_on(c, t_ns))
+		if (c->s->job == 0 && c->s->faults[i].kind == FAULT_SLOW_COMPUTE && coarse_fault_on(c, t_ns))
 			return c->s->faults[i].factor;
 	return 1;
 }
@@ -70,7 +69,7 @@ static double slow_compute(const struct coarse *c, double t_ns)
 static bool job_idle(const struct coarse *c, double t_ns)
 {
 	for (size_t i = 0; i < c->s->n_faults; i++)
-		if (c->s->faults[i].kind == FAULT_JOB_IDLE && coarse_fault_on(c, t_ns))
+		if (c->s->job == 0 && c->s->faults[i].kind == FAULT_JOB_IDLE && coarse_fault_on(c, t_ns))
 			return true;
 	return false;
 }
@@ -82,6 +81,9 @@ static void next_exchange(struct coarse *c)
 	const bool fault = coarse_fault_on(c, after);
 	const double wave = 1 + s->drift * sin(2 * M_PI * after / 3.6e12);
 	c->variant = (unsigned)(random_next(&c->random) % VARIANTS);
+	c->entering = fault && !c->was_fault;
+	c->leaving = !fault && c->was_fault;
+	c->was_fault = fault;
 	for (unsigned p = 0; p < c->planes; p++)
 		c->gain[p] = 1; /* BSP: every step moves the same bytes; what jitters is time */
 	if (s->checkpoint_every_ns > 0 && after >= c->next_checkpoint_ns) {
@@ -148,27 +150,39 @@ void coarse_advance(struct coarse *c, double t_ns)
 	}
 	note_busy(c, c->t_ns, t_ns);
 	c->t_ns = t_ns;
+	if (c->other)
+		coarse_advance(c->other, t_ns);
 }
 
 double coarse_sum(const struct coarse *c, unsigned plane, size_t port, enum port_sum sum)
 {
 	double part = c->t_ns <= c->start_ns ? 0 : (c->t_ns - c->start_ns) / (c->end_ns - c->start_ns);
-	return floor(sums(c, plane, port)[sum] + fmin(part, 1) * added(c, plane, port, sum));
+	return floor(sums(c, plane, port)[sum] + fmin(part, 1) * added(c, plane, port, sum)) + (c->other ? coarse_sum(c->other, plane, port, sum) : 0);
 }
 
 double coarse_peak(struct coarse *c, unsigned plane, size_t port, enum port_peak peak)
 {
+	const double others = c->other ? coarse_peak(c->other, plane, port, peak) : 0;
 	if (!c->busy_since_sample)
-		return 0;
+		return others;
 	const enum state state = c->busy_state == STATE_FAULT && !coarse_plane_hit(c, plane) ? STATE_OK : c->busy_state;
 	double most = 0;
 	for (unsigned v = 0; v < VARIANTS; v++)
 		most = fmax(most, c->m[state][v].ports[port].peak[peak]);
-	return floor(most * (0.97 + 0.03 * random_unit(&c->random)));
+	return fmax(others, floor(most * (0.97 + 0.03 * random_unit(&c->random))));
 }
 
-double coarse_pool_peak(const struct coarse *c, size_t index) { return c->busy_since_sample ? c->m[c->busy_state][0].pool_peak[index] : 0; }
-void coarse_sampled(struct coarse *c) { c->busy_since_sample = false; }
+double coarse_pool_peak(const struct coarse *c, size_t index)
+{
+	return fmax(c->busy_since_sample ? c->m[c->busy_state][0].pool_peak[index] : 0, c->other ? coarse_pool_peak(c->other, index) : 0);
+}
+
+void coarse_sampled(struct coarse *c)
+{
+	c->busy_since_sample = false;
+	if (c->other)
+		coarse_sampled(c->other);
+}
 
 /* Compute and exchange times: given, or from the slowdown that the scenario tells of and the ratio that was measured. */
 static int calibrate(struct coarse *c, struct err *e)
@@ -205,7 +219,7 @@ int coarse_new(const struct scenario *s, struct coarse **ret, struct err *e)
 	struct plan *plan = plan_new(s);
 	c->s = s;
 	c->planes = (unsigned)s->planes;
-	c->random = random_seeded(s->seed, 41);
+	c->random = random_seeded(s->seed, 41 + s->job);
 	for (unsigned v = 0; v < VARIANTS; v++) {
 		measure_run(s, plan, STATE_OK, v, &c->m[STATE_OK][v]);
 		if (s->n_faults)
@@ -224,6 +238,17 @@ int coarse_new(const struct scenario *s, struct coarse **ret, struct err *e)
 	c->base = rw_calloc((size_t)c->planes * c->n_ports * SUM_COUNT, sizeof(*c->base));
 	c->gain = rw_calloc(c->planes, sizeof(*c->gain));
 	c->next_checkpoint_ns = s->checkpoint_every_ns * 0.6;
+	if (s->jobs > 1 && s->job == 0) {
+		c->other_scenario = *s;
+		c->other_scenario.job = 1;
+		c->other_scenario.compute_ns = s->other_compute_ns;
+		c->other_scenario.exchange_ns = s->other_exchange_ns;
+		c->other_scenario.checkpoint_every_ns = 0;
+		if ((rc = coarse_new(&c->other_scenario, &c->other, e)) != 0) {
+			coarse_free(c);
+			return rc;
+		}
+	}
 	/* Switches have been up for a while, and the recording begins in the middle of things. */
 	for (unsigned p = 0; p < c->planes; p++)
 		for (size_t i = 0; i < c->n_ports; i++)
@@ -239,7 +264,7 @@ void coarse_continue(struct coarse *c, const struct coarse *old)
 	for (unsigned p = 0; p < c->planes; p++)
 		for (size_t i = 0; i < c->n_ports; i++)
 			for (unsigned k = 0; k < SUM_COUNT; k++)
-				sums(c, p, i)[k] = coarse_sum(old, p, i, (enum port_sum)k);
+				sums(c, p, i)[k] = coarse_sum(old, p, i, (enum port_sum)k) - (old->other ? coarse_sum(old->other, p, i, (enum port_sum)k) : 0);
 	c->scale = old->scale;
 	c->stretch = old->stretch;
 	c->compute_ns = old->compute_ns;
@@ -249,7 +274,10 @@ void coarse_continue(struct coarse *c, const struct coarse *old)
 	c->random = old->random;
 	c->steps = old->steps;
 	c->t_ns = c->end_ns = old->t_ns;
+	c->was_fault = old->was_fault;
 	next_exchange(c);
+	if (c->other)
+		coarse_continue(c->other, old->other);
 }
 
 void coarse_free(struct coarse *c)
@@ -259,6 +287,7 @@ void coarse_free(struct coarse *c)
 	for (unsigned s = 0; s < STATES; s++)
 		for (unsigned v = 0; v < VARIANTS; v++)
 			measured_done(&c->m[s][v]);
+	coarse_free(c->other);
 	free(c->base);
 	free(c->gain);
 	free(c);

@@ -34,6 +34,9 @@ struct coarse {
 	enum state busy_state;
 	void (*on_exchange)(void *data, const struct coarse *c); /* called as an exchange ends; NULL: nobody asks */
 	void *exchange_data;
+	bool was_fault, entering, leaving; /* the exchange under way is the first with the fault, the first after it */
+	struct coarse *other;          /* a second job: its exchanges add to all sums; what one does to the other is not modelled. NULL: none */
+	struct scenario other_scenario;
 };
 
 /* -ERANGE with words when the scenario asks for a slowdown that its fault does not cause. */

@@ -13,14 +13,6 @@
 #define CODEWORD_BITS 5440.0
 #define LINE_PER_SPEED (17.0 / 16)
 
-const struct fault *fault_of(const struct scenario *s, enum fault_kind kind)
-{
-	for (size_t i = 0; i < s->n_faults; i++)
-		if (s->faults[i].kind == kind)
-			return &s->faults[i];
-	return NULL;
-}
-
 const struct sim_port *fault_port(struct sim *shape, const struct fault *f)
 {
 	if (f->leaf < 1)

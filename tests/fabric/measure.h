@@ -5,12 +5,16 @@
 #ifndef FABRIC_MEASURE_H
 #define FABRIC_MEASURE_H
 
+#include "tests/fabric/plan.h"
 #include "tests/fabric/scenario.h"
 #include "tests/fabric/sim.h"
 
 enum port_sum { SUM_IN_OCTETS, SUM_OUT_OCTETS, SUM_IN_PACKETS, SUM_OUT_PACKETS, SUM_IN_ERRORS, SUM_IN_DISCARDS, SUM_OUT_DISCARDS, SUM_PFC_RX, SUM_PFC_TX,
 	SUM_RX_PAUSE_NS, SUM_TX_PAUSE_NS, SUM_RX_EPISODES, SUM_TX_EPISODES, SUM_PG_DROPS, SUM_QUEUE_OCTETS, SUM_QUEUE_PACKETS, SUM_MARKED,
-	SUM_CONTROL_OCTETS, SUM_CONTROL_PACKETS, SUM_COUNT };
+	SUM_CONTROL_OCTETS, SUM_CONTROL_PACKETS,
+	/* of the second class; the same as the first's where a scenario has none */
+	SUM2_PFC_RX, SUM2_PFC_TX, SUM2_RX_PAUSE_NS, SUM2_TX_PAUSE_NS, SUM2_RX_EPISODES, SUM2_TX_EPISODES, SUM2_PG_DROPS, SUM2_QUEUE_OCTETS, SUM2_QUEUE_PACKETS, SUM2_MARKED,
+	SUM_WATCHDOG_STORMS, SUM_WATCHDOG_RESTORES, SUM_WATCHDOG_DROPS, SUM_COUNT };
 enum port_peak { PEAK_PG, PEAK_HEADROOM, PEAK_QUEUE, PEAK_COUNT };
 
 struct measured_port {
@@ -28,10 +32,8 @@ struct measured {
 
 enum state { STATE_OK, STATE_FAULT, STATE_CHECKPOINT, STATES };
 
-/* The data that does not change between two looks at the same job: who sends to whom, by which source port. */
-struct plan;
+/* plan_new - of the scenario's fabric without its fault; plan_free(). */
 struct plan *plan_new(const struct scenario *s);
-void plan_free(struct plan *p);
 
 /* measure_run - one exchange in @state; @variant changes the jitter of starts, nothing else. Release with measured_done(). */
 void measure_run(const struct scenario *s, const struct plan *plan, enum state state, unsigned variant, struct measured *ret);
@@ -45,6 +47,5 @@ void measure_watched(const struct scenario *s, const struct plan *plan, enum sta
 struct sim *scenario_shape(const struct scenario *s, bool faulty);
 
 struct topo_params scenario_topology(const struct scenario *s, bool faulty);
-#define PRIORITY 3 /* of the lossless class */
 
 #endif

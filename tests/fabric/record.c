@@ -22,7 +22,14 @@ void device_name(const struct scenario *s, const struct sim_node *n, unsigned pl
 	else
 		snprintf(buf, size, "rail%u-spine%u", plane, n->index + 1);
 }
-void host_name(unsigned host, char *buf, size_t size) { snprintf(buf, size, "node-%03u", host + 1); }
+void host_name(const struct scenario *s, unsigned host, char *buf, size_t size)
+{
+	const unsigned nodes = (unsigned)(s->leaves * s->hosts_per_leaf - s->storage_hosts);
+	if (host < nodes)
+		snprintf(buf, size, "node-%03u", host + 1);
+	else
+		snprintf(buf, size, "stor-%03u", host - nodes + 1);
+}
 const struct sim_node *recorder_switch(const struct recorder *r, size_t i) { return &r->shape[0]->nodes[r->shape[0]->n_hosts + i]; }
 
 static void write_fabric(const struct recorder *r, FILE *f)
@@ -53,7 +60,7 @@ void fabric_write_links(const struct recorder *r, FILE *f)
 				const struct sim_port *peer = &m->ports[m->ports[n->port0 + k].peer];
 				const struct sim_node *to = &m->nodes[peer->node];
 				if (to->kind == NODE_HOST) {
-					host_name(to->index, other, sizeof(other));
+					host_name(s, to->index, other, sizeof(other));
 					fprintf(f, "  - { a: \"%s:Ethernet%u\", b: \"host:%s:rail%u\", cable: %.1fm, speed: %.0fG }\n", device, k + 1, other, plane, s->host_cable_mm / 1e3,
 						s->host_bps / 1e9);
 				} else {

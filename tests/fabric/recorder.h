@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "tests/fabric/coarse.h"
+#include "tests/fabric/faults.h"
 #include "tests/fabric/record.h"
 
 struct recorder {
@@ -42,7 +43,7 @@ bool view_towards_host(const struct view *v);
 
 /* --- names --- */
 void device_name(const struct scenario *s, const struct sim_node *n, unsigned plane, char *buf, size_t size);
-void host_name(unsigned host, char *buf, size_t size);
+void host_name(const struct scenario *s, unsigned host, char *buf, size_t size);
 const struct sim_node *recorder_switch(const struct recorder *r, size_t i); /* of the shape without fault: leaves, then spines */
 
 /* --- conditions: what is true of a switch or port at an instant, beyond what packets do --- */
@@ -53,7 +54,6 @@ double port_flaps(const struct view *v, double t_ns);                    /* carr
 struct optics { double rx_dbm, tx_dbm, temperature_c, ber; };
 struct optics port_optics(const struct view *v, double t_ns);            /* without noise */
 double codewords_corrected(const struct view *v, double ber, double ns); /* by the FEC in that time */
-const struct fault *fault_of(const struct scenario *s, enum fault_kind kind);
 const struct sim_port *fault_port(struct sim *shape, const struct fault *f); /* its link at the leaf, or the leaf's port to its host; NULL: it has none */
 
 /* --- faces --- */

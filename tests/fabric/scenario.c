@@ -28,7 +28,12 @@ static const struct row rows[] = {
 	ROW("fabric", "uplink_speed", T_BITRATE, uplink_bps, "400G"), ROW("fabric", "host_cable", T_LENGTH, host_cable_mm, "5m"),
 	ROW("fabric", "uplink_cable", T_LENGTH, uplink_cable_mm, "40m"), ROW("fabric", "pool", T_SIZE, pool_bytes, "32MB"), ROW("fabric", "alpha", T_RATIO, alpha, "1/8"),
 	ROW("fabric", "kmin", T_SIZE, kmin_bytes, "800KB"), ROW("fabric", "kmax", T_SIZE, kmax_bytes, "3200KB"), ROW("fabric", "pmax", T_RATIO, pmax, "20%"),
-	ROW("fabric", "headroom_factor", T_NUMBER, headroom_factor, "1.3"),
+	ROW("fabric", "headroom_factor", T_NUMBER, headroom_factor, "1.3"), ROW("fabric", "headroom", T_SIZE, headroom_bytes, NULL),
+	ROW("fabric", "xon_offset", T_SIZE, xon_offset_bytes, "8316B"), ROW("fabric", "second_priority", T_NUMBER, second_priority, "-1"),
+	ROW("fabric", "watchdog", T_DURATION, watchdog_ns, NULL),
+	ROW("load", "second_share", T_RATIO, second_share, NULL), ROW("load", "skew", T_RATIO, skew, NULL), ROW("load", "storage_hosts", T_NUMBER, storage_hosts, NULL),
+	ROW("load", "storage_share", T_RATIO, storage_share, NULL), ROW("load", "jobs", T_NUMBER, jobs, "1"),
+	ROW("load", "other_compute", T_DURATION, other_compute_ns, "170ms"), ROW("load", "other_exchange", T_DURATION, other_exchange_ns, "60ms"),
 	ROW("load", "qps", T_NUMBER, qps, "16"), ROW("load", "group", T_NUMBER, group, "8"), ROW("load", "warm", T_RATIO, warm, NULL),
 	ROW("load", "slice", T_SIZE, slice_bytes, "8MB"), ROW("load", "compute", T_DURATION, compute_ns, "300ms"),
 	ROW("load", "exchange", T_DURATION, exchange_ns, "100ms"), ROW("load", "step", T_DURATION, step_ns, NULL), ROW("load", "excess", T_DURATION, excess_ns, NULL),
@@ -57,6 +62,10 @@ static const struct {
 	[FAULT_NIC_STALL] = {"nic_stall", AT_LEAF | AT_HOST}, [FAULT_NIC_HUNG] = {"nic_hung", AT_LEAF | AT_HOST}, [FAULT_CC_OFF] = {"cc_off", AT_LEAF | AT_HOST},
 	[FAULT_INCAST] = {"incast", AT_LEAF | AT_HOST}, [FAULT_ECN_LATE] = {"ecn_late", 0}, [FAULT_ECN_OFF] = {"ecn_off", AT_LEAF}, [FAULT_HEADROOM] = {"headroom", AT_LEAF},
 	[FAULT_PFC_DEAF] = {"pfc_deaf", AT_LEAF | AT_SPINE | AT_LINK}, [FAULT_SILENT_HOST] = {"silent_host", AT_LEAF | AT_HOST}, [FAULT_REBOOT] = {"reboot", AT_SPINE},
+	[FAULT_SAME_HASH] = {"same_hash", 0}, [FAULT_LAG_SKEW] = {"lag_skew", AT_LEAF | AT_LINK}, [FAULT_REMOTE_CAPACITY] = {"remote_capacity", AT_LEAF | AT_SPINE},
+	[FAULT_MISSING_ROUTE] = {"missing_route", AT_LEAF | AT_SPINE | AT_LINK}, [FAULT_BOUNCE] = {"bounce", AT_LEAF | AT_SPINE}, [FAULT_XON_CLOSE] = {"xon_close", AT_LEAF},
+	[FAULT_PFC_WRONG] = {"pfc_wrong", AT_LEAF | AT_HOST}, [FAULT_WRONG_CLASS] = {"wrong_class", AT_LEAF | AT_HOST},
+	[FAULT_INCAST_SECOND] = {"incast_second", AT_LEAF | AT_HOST}, [FAULT_CLASS_LEAK] = {"class_leak", 0},
 	[FAULT_LINK_FLAP] = {"link_flap", AT_LEAF | AT_SPINE | AT_LINK}, [FAULT_DSCP_MAP] = {"dscp_map", AT_LEAF}, [FAULT_CONFIG_CHANGE] = {"config_change", AT_LEAF},
 	[FAULT_DRAIN] = {"drain", AT_LEAF | AT_HOST}, [FAULT_JOB_IDLE] = {"job_idle", 0}, [FAULT_OPTIC_DEGRADING] = {"optic_degrading", AT_LEAF | AT_SPINE | AT_LINK},
 	[FAULT_MTU] = {"mtu", AT_LEAF | AT_SPINE | AT_LINK},
@@ -142,31 +151,38 @@ static int choice(struct reader *r, const struct yaml_node *n, const char *const
 
 static int section(struct reader *r, const struct yaml_node *map, const char *name, struct scenario *s)
 {
-	static const char *const patterns[] = {"ring", "all-to-all", "incast", "ring-shuffle", "gather"}, *const places[] = {"hashed", "even"}, *const balances[] = {"static", "packet"},
-		*const congestions[] = {"dcqcn", "pfc_only"};
+	static const char *const patterns[] = {"ring", "all-to-all", "incast", "ring-shuffle", "gather"};
+	static const struct {
+		const char *section, *key, *names[2];
+		size_t offset;
+	} flags[] = {
+		{"load", "placement", {"hashed", "even"}, offsetof(struct scenario, even)}, {"load", "balancing", {"static", "packet"}, offsetof(struct scenario, spray)},
+		{"load", "congestion", {"dcqcn", "pfc_only"}, offsetof(struct scenario, pfc_only)},
+		{"load", "storage_class", {"second", "lossless"}, offsetof(struct scenario, storage_lossless)},
+		{"fabric", "second_class", {"lossy", "lossless"}, offsetof(struct scenario, second_lossless)},
+		{"fabric", "bundles", {"ecmp", "lag"}, offsetof(struct scenario, lag)},
+	};
 	unsigned v;
 	int rc = 0;
 	if (map->kind != YAML_MAP)
 		return refuse(r, map->line, map->col, "no section", "keys");
 	for (size_t i = 0; i < map->n && rc == 0; i++) {
 		const struct yaml_item *it = &map->items[i];
-		size_t k = 0;
+		size_t k = 0, j = 0;
 		while (k < rw_countof(rows) && !(str_eq(rows[k].section, name) && str_eq(rows[k].key, it->key)))
 			k++;
+		while (j < rw_countof(flags) && !(str_eq(flags[j].section, name) && str_eq(flags[j].key, it->key)))
+			j++;
 		if (k < rw_countof(rows))
 			rc = value(r, it->value, rows[k].type, (double *)((char *)s + rows[k].offset));
-		else if (str_eq(name, "load") && str_eq(it->key, "pattern")) {
+		else if (j < rw_countof(flags)) {
+			char expected[64];
+			snprintf(expected, sizeof(expected), "%s or %s", flags[j].names[0], flags[j].names[1]);
+			if ((rc = choice(r, it->value, flags[j].names, 2, expected, &v)) == 0)
+				*(bool *)((char *)s + flags[j].offset) = v == 1;
+		} else if (str_eq(name, "load") && str_eq(it->key, "pattern")) {
 			if ((rc = choice(r, it->value, patterns, rw_countof(patterns), "ring, all-to-all, incast, ring-shuffle or gather", &v)) == 0)
 				s->pattern = (enum pattern)v;
-		} else if (str_eq(name, "load") && str_eq(it->key, "placement")) {
-			if ((rc = choice(r, it->value, places, 2, "hashed or even", &v)) == 0)
-				s->even = v == 1;
-		} else if (str_eq(name, "load") && str_eq(it->key, "balancing")) {
-			if ((rc = choice(r, it->value, balances, 2, "static or packet", &v)) == 0)
-				s->spray = v == 1;
-		} else if (str_eq(name, "load") && str_eq(it->key, "congestion")) {
-			if ((rc = choice(r, it->value, congestions, 2, "dcqcn or pfc_only", &v)) == 0)
-				s->pfc_only = v == 1;
 		} else
 			rc = refuse(r, it->line, it->col, it->key, "a key of this section");
 	}
@@ -214,6 +230,24 @@ static int fault_read(struct reader *r, const struct yaml_node *map, struct scen
 	return 0;
 }
 
+/* A fault, a share or a storage host in a class or fabric that is not there. */
+static bool consistent(const struct scenario *s)
+{
+	const bool second = s->second_priority >= 0 && s->second_priority < SIM_PRIORITIES && s->second_priority != 3 && s->second_priority != SIM_CONTROL_PRIORITY;
+	bool needs_second = s->second_share > 0 || s->second_lossless || (s->storage_share > 0 && !s->storage_lossless);
+	if (s->second_priority != -1 && !second)
+		return false;
+	for (size_t i = 0; i < s->n_faults; i++) {
+		const enum fault_kind k = s->faults[i].kind;
+		needs_second |= k == FAULT_PFC_WRONG || k == FAULT_WRONG_CLASS || k == FAULT_INCAST_SECOND;
+		if ((k == FAULT_BOUNCE && ((unsigned)s->leaves % 2 || (unsigned)s->spines % 2)) || (k == FAULT_LAG_SKEW && !s->lag) ||
+			(k == FAULT_REMOTE_CAPACITY && !(s->faults[i].factor >= 1 && s->faults[i].factor <= s->parallel)))
+			return false;
+	}
+	return (second || !needs_second) && s->storage_hosts >= 0 && s->storage_hosts <= s->leaves * s->hosts_per_leaf - 2 && (s->jobs == 1 || (s->jobs == 2 && s->slowdown == 0 && s->excess_ns == 0)) &&
+		s->skew >= 0 && s->skew < 1 && s->group >= 2;
+}
+
 static int document(struct reader *r, const struct yaml_node *doc, struct scenario *s)
 {
 	const struct yaml_item *it;
@@ -259,6 +293,8 @@ static int document(struct reader *r, const struct yaml_node *doc, struct scenar
 	if (rc == 0 && (s->leaves < 1 || s->leaves > 64 || s->spines < 1 || s->spines > 32 || s->hosts_per_leaf < 1 || s->hosts_per_leaf > 128 || s->parallel < 1 ||
 			s->parallel > 32 || s->planes < 1 || s->planes > 16 || s->qps < 1 || s->qps > 256 || s->slice_bytes < 1e5 || s->leaves * s->hosts_per_leaf < 2))
 		rc = refuse(r, 1, 1, "the fabric", "1..64 leaves, 1..32 spines, 1..128 hosts a leaf, 1..32 links, 1..16 rails, 1..256 QPs, a slice of at least 100KB");
+	if (rc == 0 && !consistent(s))
+		rc = refuse(r, 1, 1, "the scenario", "a second class (0..7, not 3 or 6) where something uses it, a LAG where one is skewed, two jobs at most, a capacity that the bundle has, groups of two or more");
 	if (rc == 0 && (!*s->title || !*s->cause))
 		rc = refuse(r, 1, 1, "no title or cause", "both");
 	return rc;
@@ -291,4 +327,20 @@ int scenario_read(const char *path, uint64_t seed, struct scenario *ret, struct 
 		return -EINVAL;
 	}
 	return document(&r, doc, ret);
+}
+
+void scenario_perturb(struct scenario *s, uint64_t n)
+{
+	double *const constants[] = {&s->pool_bytes, &s->kmin_bytes, &s->kmax_bytes, &s->pmax, &s->headroom_factor, &s->xon_offset_bytes, &s->host_cable_mm, &s->uplink_cable_mm,
+		&s->compute_ns, &s->exchange_ns, &s->other_compute_ns, &s->other_exchange_ns, &s->jitter, &s->drift};
+	uint64_t random = random_seeded(n, random_seeded(s->seed, 61));
+	s->perturb = n;
+	for (size_t i = 0; i < rw_countof(constants); i++)
+		*constants[i] *= 0.7 + 0.6 * random_unit(&random);
+	if (s->kmax_bytes < s->kmin_bytes * 1.5)
+		s->kmax_bytes = s->kmin_bytes * 1.5;
+	if (s->headroom_factor < 1.15) /* a healthy fabric has enough; too little is a fault of its own */
+		s->headroom_factor = 1.15;
+	if (s->pmax > 1)
+		s->pmax = 1;
 }

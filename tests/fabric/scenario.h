@@ -15,6 +15,8 @@ enum pattern { PATTERN_RING, PATTERN_ALL_TO_ALL, PATTERN_INCAST, PATTERN_RING_SH
 enum fault_kind { FAULT_HASH_STUCK, FAULT_HASH_FIELDS, FAULT_LOW_ENTROPY, FAULT_LINK_DOWN, FAULT_LINK_SPEED, FAULT_LINK_LOSS, FAULT_HOST_SPEED,
 	FAULT_NIC_STALL, FAULT_NIC_HUNG, FAULT_CC_OFF, FAULT_INCAST, FAULT_ECN_LATE, FAULT_ECN_OFF, FAULT_HEADROOM, FAULT_PFC_DEAF, FAULT_SILENT_HOST,
 	FAULT_LINK_FLAP, FAULT_DSCP_MAP, FAULT_CONFIG_CHANGE, FAULT_DRAIN, FAULT_REBOOT,
+	FAULT_SAME_HASH, FAULT_LAG_SKEW, FAULT_REMOTE_CAPACITY, FAULT_MISSING_ROUTE, FAULT_BOUNCE, FAULT_XON_CLOSE, FAULT_PFC_WRONG, FAULT_WRONG_CLASS,
+	FAULT_INCAST_SECOND, FAULT_CLASS_LEAK,
 	/* these happen to the telemetry or to the job, not to packets */
 	FAULT_COUNTER_RESET, FAULT_TELEMETRY_GAP, FAULT_SLOW_COMPUTE, FAULT_JOB_IDLE, FAULT_OPTIC_DEGRADING, FAULT_MTU, FAULT_KINDS };
 
@@ -33,11 +35,22 @@ struct scenario {
 	bool fault_in_network;
 	/* fabric */
 	double leaves, spines, hosts_per_leaf, parallel, planes, host_bps, uplink_bps, host_cable_mm, uplink_cable_mm;
-	double pool_bytes, alpha, kmin_bytes, kmax_bytes, pmax, headroom_factor;
+	double pool_bytes, alpha, kmin_bytes, kmax_bytes, pmax, headroom_factor, xon_offset_bytes, headroom_bytes; /* headroom_bytes 0: by the factor */
+	double second_priority;      /* of a second class, -1: none; */
+	bool second_lossless;        /* with PFC and marks as the first */
+	bool lag;                    /* parallel links are a LAG */
+	double watchdog_ns;          /* PFC watchdog of the switches, 0: none */
 	/* load */
 	enum pattern pattern;
 	double qps, group, warm, slice_bytes, compute_ns, exchange_ns, step_ns, excess_ns, slowdown, jitter, drift;
 	bool even, spray, pfc_only;  /* pfc_only: nobody marks and nobody slows down, by policy */
+	double second_share;         /* of queue pairs, in the second class */
+	double skew;                 /* how much more or less than others a host is sent in a step, as experts are */
+	double storage_hosts;        /* the last ones of the last leaf: they do not compute */
+	double storage_share;        /* of a slice, written and read by each host beside the exchange */
+	bool storage_lossless;       /* in the class of the job; else in the second one */
+	double jobs, other_compute_ns, other_exchange_ns; /* a second job has the neighbours of the first one's hosts, and a rhythm of its own */
+	unsigned job;                /* 0, 1: whose traffic this is; set by coarse_new() */
 	double gpus, usd_per_gpu_hour;
 	double checkpoint_every_ns, checkpoint_ns;
 	/* when */
@@ -47,11 +60,17 @@ struct scenario {
 	double capture_bytes;        /* of all captures together: the sampling follows from it */
 	struct fault faults[FAULTS_MAX];
 	size_t n_faults;
-	uint64_t seed;
+	uint64_t seed, perturb;
 };
 
 /* scenario_read - 0, or -EINVAL with the place of the first mistake in @e. */
 int scenario_read(const char *path, uint64_t seed, struct scenario *ret, struct err *e);
+
+/*
+ * scenario_perturb - another fabric of the same kind, drawn by @n > 0: another hash function, other DCQCN timers, buffers, thresholds, cables and
+ * times 30 % up or down. Labels stay.
+ */
+void scenario_perturb(struct scenario *s, uint64_t n);
 
 const char *fault_name(enum fault_kind kind);
 

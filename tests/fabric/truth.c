@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 
 /* What a kind of fault is called when it is one of several. @priority: it is of the lossless class, not of the whole port. */
 static const struct {
@@ -76,7 +77,7 @@ static void places(const struct recorder *r, const struct fault *x, FILE *f)
 	text(f, "device", n ? name : NULL);
 	text(f, "port", port);
 	if (x->host >= 1)
-		host_name((unsigned)((x->leaf - 1) * s->hosts_per_leaf + x->host - 1), name, sizeof(name));
+		host_name(s, (unsigned)((x->leaf - 1) * s->hosts_per_leaf + x->host - 1), name, sizeof(name));
 	text(f, "host", x->host >= 1 ? name : NULL);
 	if (p && x->spine >= 1) {
 		const struct sim_port *peer = &m->ports[p->peer];
@@ -167,6 +168,12 @@ void truth_write(const struct recorder *r, FILE *f)
 	fprintf(f, "],\n");
 	const char *worst = severity(s, s->cause, lost);
 	fprintf(f, "  \"severity\": %s%s%s,\n", worst ? "\"" : "", worst ? worst : "null", worst ? "\"" : "");
+	if (r->wall_ns > 0) {
+		char buf[WALL_TEXT_MAX];
+		fprintf(f, "  \"started\": \"%s\",\n", wall_format(buf, (wall_t){(int64_t)r->wall_ns}, 3));
+		if (faulty)
+			fprintf(f, "  \"onset\": \"%s\",\n", wall_format(buf, (wall_t){(int64_t)(r->wall_ns + onset)}, 3));
+	}
 	number_or_null(f, "onset_s", faulty, "%g", onset / 1e9);
 	number_or_null(f, "end_s", faulty, "%g", end / 1e9);
 	fprintf(f, "  \"faults\": [");
