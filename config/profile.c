@@ -10,6 +10,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "config/profile_gnmi.h"
 #include "config/profile_read.h"
 #include "db/entity.h"
 
@@ -115,6 +116,15 @@ static int extend(struct profiles *set, struct profile_draft *d, struct err_list
 	return 0;
 }
 
+static int extend_gnmi(struct profiles *set, struct profile *p, struct err_list *errors)
+{
+	struct err e = {0};
+	if (!p->gnmi || !p->gnmi->extends || profile_gnmi_extend(p, profiles_get(set, p->gnmi->extends), set->arena, &e) == 0)
+		return 0;
+	err_list_add(errors, &e);
+	return -EINVAL;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	const struct profile_draft *x = a, *y = b;
@@ -127,7 +137,7 @@ static int set_finish(struct profiles *p, struct err_list *errors)
 {
 	int rc = 0;
 	for (size_t i = 0; i < p->n; i++)
-		if (!p->drafts[i].extended && extend(p, &p->drafts[i], errors) < 0)
+		if (!p->drafts[i].extended && (extend(p, &p->drafts[i], errors) < 0 || extend_gnmi(p, p->drafts[i].profile, errors) < 0))
 			rc = -EINVAL;
 	for (size_t i = 0; i < p->n; i++)
 		p->drafts[i].extended = true;
@@ -251,6 +261,25 @@ const struct profile *profiles_match(const struct profiles *p, const uint32_t *o
 				weight = w;
 				best = c;
 			}
+		}
+	}
+	return best;
+}
+
+const struct profile *profiles_match_models(const struct profiles *p, const char *const *models, size_t n)
+{
+	const struct profile *best = profiles_get(p, "openconfig");
+	size_t weight = 0;
+	best = best && best->gnmi ? best : NULL;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct profile *c = p->drafts[i].profile;
+		size_t w = 0;
+		for (size_t k = 0; c->gnmi && k < n; k++)
+			for (size_t g = 0; g < c->gnmi->n_models; g++)
+				w += str_glob(c->gnmi->models[g], models[k]);
+		if (w > weight) {
+			weight = w;
+			best = c;
 		}
 	}
 	return best;

@@ -34,6 +34,8 @@
  * A table whose index is one number that holds several says so: "decimal: { base: 1000000000, by: [100, 10, 1] }" beside
  * "index: [port, kind, lane]" reads 1000000531 as port 5, kind 3, lane 1; rows below the base are of another kind of thing.
  *
+ * What it answers by gNMI stands in "gnmi", beside "snmp": config/profile_gnmi.h.
+ *
  * Notifications that only this kind of switch sends stand in "traps", beside the tables; without evidence none is accepted:
  *
  *     traps:
@@ -149,6 +151,7 @@ struct profile {
 	struct profile_table **tables; size_t n_tables; /* own and inherited */
 	struct profile_trap *traps; size_t n_traps;
 	bool snmp;                     /* has SNMP tables */
+	struct profile_gnmi *gnmi;     /* config/profile_gnmi.h; NULL = is not asked by gNMI */
 	const char *text;              /* the file */
 };
 
@@ -168,6 +171,10 @@ const struct profile *profiles_get(const struct profiles *p, const char *name); 
 /* profiles_match - the profile for a device that says this of itself: a description that fits beats an object id (SONiC answers with
  * net-snmp's), a longer object id beats a shorter one; "generic" when none fits. */
 const struct profile *profiles_match(const struct profiles *p, const uint32_t *object_id, size_t n, const char *descr);
+
+/* profiles_match_models - the profile with a gNMI half that most of its "models" globs speak for, counted over what the device's
+ * Capabilities list; "openconfig" when none does. NULL only when there is no such profile. */
+const struct profile *profiles_match_models(const struct profiles *p, const char *const *models, size_t n);
 
 /* profile_priority - of a queue, traffic class or priority group: 0..7, or PRIO_NONE when unmapped. */
 int profile_priority(const struct profile *p, uint32_t queue);
