@@ -13,11 +13,13 @@
 #include "agent/base/cleanup.h"
 
 static const struct command_option options[] = {
+	{"dir", 0, "DIR", "run, set, show: directory of the live lab; /tmp/rocewatch-lab-UID"},
+	{"at", 0, "DUR", "run: the fault begins after this; 20s"},
 	{"out", 0, "DIR", "record: where to write the case"},
-	{"seed", 0, "N", "record: places and sizes of what goes wrong are drawn by it; 1"},
-	{"interval", 0, "DUR", "record: time between samples; 10s"},
-	{"for", 0, "DUR", "record: length; the scenario's own"},
-	{"face", 0, "FACE", "record: full, sonic-snmp, nxos-snmp, cumulus-snmp or sonic-gnmi: only what such a switch answers; full"},
+	{"seed", 0, "N", "run, record: places and sizes of what goes wrong are drawn by it; 1"},
+	{"interval", 0, "DUR", "record: time between samples; 10s. run: between polls, in the configuration it writes; 1s"},
+	{"for", 0, "DUR", "record: length; the scenario's own. run: stop by itself after this"},
+	{"face", 0, "FACE", "record: full, sonic-snmp, nxos-snmp, cumulus-snmp or sonic-gnmi: only what such a switch answers; full. run: nxos, cumulus, eos or sonic; nxos"},
 	{"scenarios", 0, "DIR", "where the scenarios are"},
 	{0},
 };
@@ -44,7 +46,7 @@ static int run(struct command_args *a)
 	char names[rw_countof(options)][24];
 	size_t n = 1;
 	if (a->argc < 1 || a->argc > 2) {
-		fprintf(stderr, "rocewatch lab: expected list or record SCENARIO; see rocewatch lab --help\n");
+		fprintf(stderr, "rocewatch lab: expected list, run SCENARIO, set KEY=VALUE, show or record SCENARIO; see rocewatch lab --help\n");
 		return EXIT_USAGE;
 	}
 	if (!find_lab(path, sizeof(path))) {
@@ -69,8 +71,10 @@ static int run(struct command_args *a)
 }
 
 const struct command command_lab = {
-	.name = "lab", .args = "list|record SCENARIO", .summary = "a simulated fabric to try everything on without switches",
-	.help = "`list` names the scenarios. `record` writes one as a case (samples.tsv, fabric.yaml, and truth.json with what is really wrong) that "
+	.name = "lab", .args = "list|run SCENARIO|set KEY=VALUE|show|record SCENARIO", .summary = "a simulated fabric to try everything on without switches",
+	.help = "`list` names the scenarios. `run` serves one live: every switch is an SNMP agent on an address of 127/8 (snmpd must be installed), DIR/rocewatch.yaml "
+		"is ready for `agent`, DIR/truth.json says what is wrong. `set` changes thresholds of the running lab (kmin, kmax, pmax, alpha, headroom, xon_offset): "
+		"the exchange is simulated again and the counters follow; also fault=on|off and clock=hold|run. `show` tells its state. `record` writes one as a case (samples.tsv, fabric.yaml, and truth.json with what is really wrong) that "
 		"`rocewatch replay --from DIR` reads. The simulation is an executable of its own, rocewatch-lab, found beside rocewatch or in ../libexec/rocewatch.",
 	.options = options, .usage_exit = EXIT_USAGE, .run = run,
 };

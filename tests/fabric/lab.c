@@ -16,29 +16,40 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
 #include "agent/base/str.h"
+#include "tests/fabric/live.h"
 #include "tests/fabric/record.h"
 
 static const char help[] =
 	"Usage: rocewatch lab list [--scenarios DIR]\n"
+	"       rocewatch lab run SCENARIO [--dir DIR] [--seed N] [--interval DUR] [--at DUR] [--for DUR] [--face FACE]\n"
+	"       rocewatch lab set KEY=VALUE [--dir DIR]\n"
+	"       rocewatch lab show [counters] [--dir DIR]\n"
 	"       rocewatch lab record SCENARIO --out DIR [--seed N] [--interval DUR] [--for DUR] [--face FACE] [--packets]\n"
 	"A simulated RoCE fabric: switches, hosts, training traffic, and something that goes wrong.\n\n"
 	"list                what can be simulated, one scenario a line: name, cause, title\n"
+	"run                 serve a scenario live: every switch is an SNMP agent on an address of 127/8; DIR/rocewatch.yaml is ready for\n"
+	"                    rocewatch -c DIR/rocewatch.yaml agent, and DIR/truth.json says what is wrong\n"
+	"set                 change the running lab: kmin, kmax, headroom, xon_offset (sizes), pmax, alpha (ratios): the exchange is simulated\n"
+	"                    again and the counters follow; fault=on|off; clock=hold|run\n"
+	"show                what the running lab is; counters: what its switches answer, as lines of a recorded case\n"
 	"record              write a scenario as a recorded case: samples.tsv, fabric.yaml, and truth.json with what is really wrong\n\n"
-	"    --out DIR       where to; made when it is missing\n"
+	"    --dir DIR       of the live lab; /tmp/rocewatch-lab-UID. Files of an earlier lab there are replaced\n"
+	"    --at DUR        the fault of a live lab begins after this; 20s\n"
+	"    --out DIR       record: where to; made when it is missing\n"
 	"    --seed N        1 when not given; places and sizes of what goes wrong are drawn by it\n"
-	"    --interval DUR  between samples; 10s\n"
-	"    --for DUR       length of the recording; the scenario's own when not given\n"
-	"    --face FACE     full, sonic-snmp, nxos-snmp, cumulus-snmp or sonic-gnmi: only what such a switch answers; full\n"
+	"    --interval DUR  between samples; 10s, of a live lab's configuration 1s\n"
+	"    --for DUR       length of the recording; the scenario's own when not given. A live lab ends after it\n"
+	"    --face FACE     full, sonic-snmp, nxos-snmp, cumulus-snmp or sonic-gnmi: only what such a switch answers; full.\n"
+	"                    A live lab: nxos, cumulus, eos or sonic; nxos\n"
 	"    --packets       captures too: what mirrors of the leaf's uplinks saw, one packet in N, and bursts in full\n"
 	"    --scenarios DIR look for scenarios here; also $ROCEWATCH_LAB_SCENARIOS\n"
 	"-h, --help          this text\n\n"
 	"SCENARIO is a name from the list, or a file. Read a case with: rocewatch replay --from DIR\n";
 
 struct options {
-	const char *out, *scenarios;
+	const char *out, *scenarios, *dir, *face;
 	uint64_t seed;
-	double interval_ns, length_ns;
-	enum face face;
+	double interval_ns, length_ns, at_ns;
 	bool packets;
 };
 
@@ -125,13 +136,11 @@ static const char *nearest(const char *dir, const char *name, char *buf, size_t 
 	return near ? buf : NULL;
 }
 
-static int record(const char *name, const struct options *o)
+/* A file, or a name of the list. 0, or the exit code. */
+static int read_scenario(const char *name, const struct options *o, struct scenario *s)
 {
 	char buf[PATH_MAX], path[PATH_MAX + 300], near[300];
-	struct scenario s;
 	struct err e = {0};
-	if (!o->out)
-		return usage("record needs --out DIR");
 	if (strchr(name, '/') || access(name, R_OK) == 0)
 		snprintf(path, sizeof(path), "%.*s", PATH_MAX, name);
 	else {
@@ -143,11 +152,28 @@ static int record(const char *name, const struct options *o)
 			return 2;
 		}
 	}
-	if (scenario_read(path, o->seed, &s, &e) != 0) {
+	if (scenario_read(path, o->seed, s, &e) != 0) {
 		err_print(stderr, &e);
 		return 2;
 	}
-	const struct record_options r = {o->out, o->interval_ns, o->length_ns > 0 ? o->length_ns : s.length_ns, o->face, o->packets};
+	return 0;
+}
+
+static int record(const char *name, const struct options *o)
+{
+	struct scenario s;
+	struct err e = {0};
+	unsigned face = 0;
+	if (!o->out)
+		return usage("record needs --out DIR");
+	while (face < FACES && !str_eq(o->face ? o->face : "full", face_names[face]))
+		face++;
+	if (face == FACES)
+		return usage("--face: read '%s', expected full, sonic-snmp, nxos-snmp, cumulus-snmp or sonic-gnmi", o->face);
+	int rc = read_scenario(name, o, &s);
+	if (rc != 0)
+		return rc;
+	const struct record_options r = {o->out, o->interval_ns > 0 ? o->interval_ns : 10e9, o->length_ns > 0 ? o->length_ns : s.length_ns, (enum face)face, o->packets};
 	if (r.length_ns < 2 * r.interval_ns)
 		return usage("a recording needs at least two intervals");
 	if (r.length_ns / r.interval_ns > 2e6)
@@ -157,6 +183,33 @@ static int record(const char *name, const struct options *o)
 		return 1;
 	}
 	return 0;
+}
+
+static int failed(const struct err *e)
+{
+	fprintf(stderr, "rocewatch lab: %s\n", e->text);
+	return 1;
+}
+
+static int run(const char *name, const struct options *o)
+{
+	struct scenario s;
+	struct err e = {0};
+	const struct live_options r = {o->dir, o->interval_ns > 0 ? o->interval_ns : 1e9, o->at_ns > 0 ? o->at_ns : 20e9, o->length_ns, live_face_find(o->face ? o->face : live_faces[0].name)};
+	if (!r.face)
+		return usage("--face: read '%s', expected nxos, cumulus, eos or sonic", o->face);
+	int rc = read_scenario(name, o, &s);
+	return rc != 0 ? rc : live_run(&s, &r, &e) == 0 ? 0 : failed(&e);
+}
+
+static int ask(const char *verb, const char *what, const struct options *o)
+{
+	char request[256];
+	struct err e = {0};
+	if (snprintf(request, sizeof(request), "%s%s", verb, what) >= (int)sizeof(request))
+		return usage("'%.40s...' is too long", what);
+	const int rc = live_ask(o->dir, request, &e);
+	return rc < 0 ? failed(&e) : rc;
 }
 
 static int duration(const char *s, double *ret)
@@ -174,8 +227,9 @@ static int duration(const char *s, double *ret)
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = {{"out", 1, NULL, 'o'}, {"seed", 1, NULL, 's'}, {"interval", 1, NULL, 'i'}, {"for", 1, NULL, 'f'}, {"face", 1, NULL, 'F'},
-		{"scenarios", 1, NULL, 'S'}, {"packets", 0, NULL, 'p'}, {"help", 0, NULL, 'h'}, {0}};
-	struct options o = {.seed = 1, .interval_ns = 10e9};
+		{"scenarios", 1, NULL, 'S'}, {"packets", 0, NULL, 'p'},
+		{"dir", 1, NULL, 'd'}, {"at", 1, NULL, 'a'}, {"help", 0, NULL, 'h'}, {0}};
+	struct options o = {.seed = 1};
 	int64_t seed;
 	int opt;
 	opterr = 0;
@@ -184,6 +238,12 @@ int main(int argc, char **argv)
 		case 'o': o.out = optarg; break;
 		case 'S': o.scenarios = optarg; break;
 		case 'p': o.packets = true; break;
+		case 'd': o.dir = optarg; break;
+		case 'F': o.face = optarg; break;
+		case 'a':
+			if (duration(optarg, &o.at_ns) != 0)
+				return 2;
+			break;
 		case 'i':
 			if (duration(optarg, &o.interval_ns) != 0)
 				return 2;
@@ -196,14 +256,6 @@ int main(int argc, char **argv)
 			if (unit_int(optarg, &seed, NULL) != 0 || seed < 0)
 				return usage("--seed: read '%s', expected a whole number from 0 up", optarg);
 			o.seed = (uint64_t)seed;
-			break;
-		case 'F':
-			o.face = FACES;
-			for (unsigned k = 0; k < FACES; k++)
-				if (str_eq(optarg, face_names[k]))
-					o.face = (enum face)k;
-			if (o.face == FACES)
-				return usage("--face: read '%s', expected full, sonic-snmp, nxos-snmp, cumulus-snmp or sonic-gnmi", optarg);
 			break;
 		case 'h':
 			fputs(help, stdout);
@@ -220,5 +272,11 @@ int main(int argc, char **argv)
 		return list(&o);
 	if (argc == 2 && str_eq(argv[0], "record"))
 		return record(argv[1], &o);
-	return usage("expected list or record SCENARIO");
+	if (argc == 2 && str_eq(argv[0], "run"))
+		return run(argv[1], &o);
+	if (argc == 2 && str_eq(argv[0], "set"))
+		return ask("set ", argv[1], &o);
+	if (argc >= 1 && argc <= 2 && str_eq(argv[0], "show") && (argc == 1 || str_eq(argv[1], "counters")))
+		return ask(argc == 1 ? "show" : "", argc == 1 ? "" : "counters", &o);
+	return usage("expected list, run SCENARIO, set KEY=VALUE, show or record SCENARIO");
 }

@@ -1,0 +1,77 @@
+/* live_lab - what the files of a live lab share: the simulation, its clock, and the switches. Nothing else includes it. */
+#ifndef FABRIC_LIVE_LAB_H
+#define FABRIC_LIVE_LAB_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "tests/fabric/live.h"
+#include "tests/fabric/recorder.h"
+
+/* One switch: its snmpd, our session with it, its answers. */
+struct live_node {
+	struct lab *lab;
+	unsigned plane;
+	size_t device;        /* in the simulation: leaves, then spines */
+	struct live_switch tables;
+	struct agentx x;
+	pid_t pid;            /* 0: not started */
+	bool silent;          /* by the scenario */
+	double fresh_ns;      /* when its values were taken from the simulation */
+	char address[32];
+};
+
+/* The same fabric with other settings, simulated beside the loop. */
+struct retune {
+	pthread_t thread;
+	bool running;
+	struct scenario *s;
+	struct coarse *c;
+	struct err *e;
+	int rc;
+	int client;           /* who waits for the answer */
+	char what[256];
+};
+
+struct lab {
+	const struct live_options *o;
+	char dir[PATH_MAX];
+	struct scenario *s;       /* as it is now */
+	double told_for_ns, told_every_ns; /* of the fault, as the scenario has them */
+	struct recorder r;
+	struct record_options recorded;
+	struct live_node *nodes;
+	size_t n_nodes;
+	double start_ns, held_ns; /* of the monotonic clock; model time it stands still at, < 0: it goes on */
+	bool was_on, told_end;
+	int lock, listen, done_fd; /* done_fd: the simulation beside the loop has ended */
+	struct retune retune;
+};
+
+double lab_now(const struct lab *l); /* model time, ns */
+
+/* --- live_node.c --- */
+int live_nodes_new(struct lab *l, struct err *e);          /* names, ports, neighbours, addresses; first values */
+void live_nodes_free(struct lab *l);
+int live_node_start(struct live_node *n, struct err *e);   /* snmpd, without waiting for it */
+int live_node_connect(struct live_node *n, struct err *e); /* waits until it is there */
+void live_node_stop(struct live_node *n);
+void live_node_refresh(struct live_node *n, double age_ns); /* values older than @age_ns are taken anew */
+
+/* --- live_files.c --- */
+int live_dir_take(struct lab *l, struct err *e);           /* make it, lock it, go there */
+int live_files_write(const struct lab *l, struct err *e);
+int live_truth_write(const struct lab *l, struct err *e);
+int live_conf_write(const struct live_node *n, struct err *e);
+
+/* --- live_control.c --- */
+int live_control_open(struct lab *l, struct err *e);
+void live_control_accept(struct lab *l);
+void live_control_retuned(struct lab *l);                  /* done_fd is readable */
+void live_control_close(struct lab *l);
+
+#define LAB_MARK "# Written by rocewatch lab run"
+#define LAB_PORT 1161
+
+#endif
