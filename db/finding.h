@@ -70,9 +70,22 @@ struct finding {
 	double value, warn;      /* the headline number and its threshold, e.g. imbalance and 0.20 */
 };
 
+/*
+ * What a training job moved, block by block, oldest first: told beside the findings, for what waiting costs (agent/cost.h). In
+ * bulk-synchronous training every step moves the same bytes, so this is steps per second but for a factor.
+ */
+struct job_rate {
+	const char *job;     /* NULL: no job is configured, all hosts */
+	int64_t from_ns, block_ns; /* block k is (from + k block, from + (k + 1) block]; the last one is the window that was judged */
+	const double *rate;  /* octets per second; NAN not seen */
+	size_t n;
+};
+
 struct finding_list { /* in the turn arena */
 	struct finding *v;
 	size_t n, cap;
+	const struct job_rate *jobs;
+	size_t n_jobs;
 };
 
 #endif
