@@ -35,7 +35,12 @@ static void hash_stuck(struct sim *m, const struct scenario *s, const struct fau
 	n->hash.stuck = f->share;
 	n->hash.stuck_member = ((unsigned)f->spine - 1) * m->t.parallel + (unsigned)f->link - 1;
 }
-static void hash_fields(struct sim *m, const struct scenario *s, const struct fault *f) { leaf_of(m, f)->hash.fields = FIELD_DST; }
+static void hash_fields(struct sim *m, const struct scenario *s, const struct fault *f) 
+{
+	/* Addresses in a row spread evenly over a power of two under a CRC, which is linear; those of a real fabric are in no row. */
+	leaf_of(m, f)->hash.fields = FIELD_SRC | FIELD_DST;
+	leaf_of(m, f)->hash.function = HASH_MIX;
+}
 static void lag_skew(struct sim *m, const struct scenario *s, const struct fault *f)
 {
 	leaf_of(m, f)->lag_hash.stuck = f->share;

@@ -29,6 +29,11 @@ static const struct {
 	[FAULT_COUNTER_RESET] = {"none", NULL, "device", false}, [FAULT_TELEMETRY_GAP] = {"telemetry_gap", "device_down", "device", false},
 	[FAULT_SLOW_COMPUTE] = {"host_slow", "straggler", "none", false}, [FAULT_JOB_IDLE] = {"none", NULL, "none", false},
 	[FAULT_OPTIC_DEGRADING] = {"optic_degrading", NULL, "uplink", false}, [FAULT_MTU] = {"mtu_mismatch", NULL, "uplink", false},
+	[FAULT_SAME_HASH] = {"ecmp_polarization", "ecmp_imbalance", "none", false}, [FAULT_LAG_SKEW] = {"ecmp_imbalance", NULL, "device", false},
+	[FAULT_REMOTE_CAPACITY] = {"remote_capacity", "path_asymmetry", "uplink", false}, [FAULT_MISSING_ROUTE] = {"missing_route", "ecmp_imbalance", "uplink", false},
+	[FAULT_BOUNCE] = {"pfc_deadlock", "path_asymmetry", "none", true}, [FAULT_XON_CLOSE] = {"xon_close", NULL, "device", true},
+	[FAULT_PFC_WRONG] = {"pfc_wrong_priority", NULL, "host", false}, [FAULT_WRONG_CLASS] = {"dscp_mismatch", "class_leak", "host", false},
+	[FAULT_INCAST_SECOND] = {"incast", NULL, "host", false}, [FAULT_CLASS_LEAK] = {"class_leak", "storage_receiver", "none", true},
 };
 
 static bool is_none(const char *cause) { return strcmp(cause, "none") == 0; }
@@ -41,14 +46,12 @@ static void text(FILE *f, const char *key, const char *value)
 		fprintf(f, ", \"%s\": null", key);
 }
 
-static void number_or_null(FILE *f, const char *key, bool known, const char *format, double value)
+static void seconds_or_null(FILE *f, const char *key, bool known, double ns)
 {
-	fprintf(f, "  \"%s\": ", key);
 	if (known)
-		fprintf(f, format, value);
+		fprintf(f, "  \"%s\": %.10g,\n", key, ns / 1e9);
 	else
-		fprintf(f, "null");
-	fprintf(f, ",\n");
+		fprintf(f, "  \"%s\": null,\n", key);
 }
 
 static void accepted(const struct scenario *s, const char *cause, const char *also, FILE *f)
@@ -106,6 +109,13 @@ static const char *severity(const struct scenario *s, const char *cause, double 
 	return lost >= 0.2 ? "critical" : lost >= 0.01 ? "warning" : "info";
 }
 
+/* Of the last time it came, at most the end of the recording; a recording that ends before the fault begins has none of it. */
+static double fault_end_ns(const struct recorder *r)
+{
+	const struct scenario *s = r->s;
+	return fmax(s->at_ns, fmin(s->every_ns > 0 ? INFINITY : s->at_ns + s->for_ns, r->o->length_ns));
+}
+
 static void one_fault(const struct recorder *r, const struct fault *x, double lost, FILE *f)
 {
 	const struct scenario *s = r->s;
@@ -122,7 +132,7 @@ static void one_fault(const struct recorder *r, const struct fault *x, double lo
 		fprintf(f, ", \"priority\": %d", PRIORITY);
 	else
 		text(f, "priority", NULL);
-	fprintf(f, ", \"onset_s\": %g, \"end_s\": %g", s->at_ns / 1e9, fmin(s->every_ns > 0 ? INFINITY : s->at_ns + s->for_ns, r->o->length_ns) / 1e9);
+	fprintf(f, ", \"onset_s\": %.10g, \"end_s\": %.10g", s->at_ns / 1e9, fault_end_ns(r) / 1e9);
 	const struct { const char *key; double v; } numbers[] = {{"share", x->share}, {"loss_ratio", x->loss_ratio}, {"speed_bps", x->speed_bps}, {"factor", x->factor},
 		{"size_bytes", x->size_bytes}, {"length_s", x->length_ns / 1e9}, {"every_s", s->every_ns / 1e9}, {"for_s", s->every_ns > 0 ? s->for_ns / 1e9 : 0}};
 	for (size_t k = 0; k < rw_countof(numbers); k++)
@@ -158,7 +168,7 @@ void truth_write(const struct recorder *r, FILE *f)
 	const bool ends = isfinite(c->fault_exchange_ns), faulty = s->n_faults > 0 || !is_none(s->cause);
 	const double step = c->compute_ns + c->exchange_ns, slow = ends ? c->compute_ns + c->fault_exchange_ns : INFINITY;
 	const double lost = s->n_faults == 0 ? 0 : ends ? fmax(0, 1 - step / slow) : 1, per_hour = gpus * s->usd_per_gpu_hour * lost;
-	const double onset = s->n_faults ? s->at_ns : 0, end = s->n_faults && s->every_ns <= 0 ? fmin(s->at_ns + s->for_ns, r->o->length_ns) : r->o->length_ns;
+	const double onset = s->n_faults ? s->at_ns : 0, end = s->n_faults ? fault_end_ns(r) : r->o->length_ns;
 	fprintf(f, "{\n  \"scenario\": \"%s\",\n  \"title\": \"%s\",\n  \"seed\": %" PRIu64 ",\n  \"face\": \"%s\",\n  \"interval_s\": %g,\n  \"length_s\": %g,\n", s->name, s->title, s->seed,
 		face_names[r->o->face], r->o->interval_ns / 1e9, r->o->length_ns / 1e9);
 	fprintf(f, "  \"policy\": {\"congestion\": \"%s\", \"load_balancing\": \"%s\"},\n", s->pfc_only ? "pfc_only" : "dcqcn", s->spray ? "packet" : "static");
@@ -174,8 +184,8 @@ void truth_write(const struct recorder *r, FILE *f)
 		if (faulty)
 			fprintf(f, "  \"onset\": \"%s\",\n", wall_format(buf, (wall_t){(int64_t)(r->wall_ns + onset)}, 3));
 	}
-	number_or_null(f, "onset_s", faulty, "%g", onset / 1e9);
-	number_or_null(f, "end_s", faulty, "%g", end / 1e9);
+	seconds_or_null(f, "onset_s", faulty, onset);
+	seconds_or_null(f, "end_s", faulty, end);
 	fprintf(f, "  \"faults\": [");
 	for (size_t i = 0; i < s->n_faults; i++) {
 		fprintf(f, "%s\n    ", i ? "," : "");
@@ -187,8 +197,8 @@ void truth_write(const struct recorder *r, FILE *f)
 	}
 	fprintf(f, "%s],\n  \"subject\": \"%s\",\n", faulty ? "\n  " : "", s->subject);
 	fprintf(f, "  \"step_s\": %.6f,\n  \"exchange_s\": %.6f,\n", step / 1e9, c->exchange_ns / 1e9);
-	number_or_null(f, "step_in_fault_s", ends, "%.6f", slow / 1e9);
-	number_or_null(f, "exchange_in_fault_s", ends, "%.6f", c->fault_exchange_ns / 1e9);
+	seconds_or_null(f, "step_in_fault_s", ends, slow);
+	seconds_or_null(f, "exchange_in_fault_s", ends, c->fault_exchange_ns);
 	fprintf(f, "  \"steps\": %" PRIu64 ",\n  \"gpus\": %.0f,\n  \"lost_ratio\": %.6f,\n  \"usd_per_hour\": %.2f,\n", c->steps, gpus, lost, per_hour);
-	fprintf(f, "  \"usd_total\": %.2f\n}\n", per_hour * (s->n_faults ? fmax(0, end - onset) / 3.6e12 : 0));
+	fprintf(f, "  \"usd_total\": %.2f\n}\n", per_hour * (s->n_faults ? (end - onset) / 3.6e12 : 0));
 }
