@@ -29,11 +29,12 @@ static const double optics_ns[FACES] = {[FACE_SONIC_SNMP] = 60e9, [FACE_SONIC_GN
 /* Where a counter comes from: the measured exchange (enum port_sum), or what conditions.c says of the port. */
 enum { FROM_PHY = SUM_COUNT, FROM_UNCORRECTABLE, FROM_SYMBOLS, FROM_FLAPS, FROM_NOTHING };
 #define BEST_EFFORT 0 /* where packets go whose class a switch does not recognise */
+#define SECOND (-2)   /* the scenario's second class; where that is best effort, its rows stand for both */
 
 static const struct row {
 	const char *metric;
 	int from;
-	int priority; /* -1: of the port */
+	int priority; /* -1: of the port; SECOND */
 	unsigned faces;
 	enum refresh refresh;
 } counters[] = {
@@ -63,6 +64,15 @@ static const struct row {
 	{"queue.drops", SUM_OUT_DISCARDS, BEST_EFFORT, ALL, REFRESH_QUEUE},
 	{"queue.out_octets", SUM_CONTROL_OCTETS, SIM_CONTROL_PRIORITY, ALL, REFRESH_QUEUE},
 	{"queue.out_packets", SUM_CONTROL_PACKETS, SIM_CONTROL_PRIORITY, ALL, REFRESH_QUEUE},
+	/* 2.2.1 PFC_WD of sonic-gnmi */
+	{"pfcwd.storms", SUM_WATCHDOG_STORMS, PRIORITY, F_ | G_, REFRESH_PORT}, {"pfcwd.restores", SUM_WATCHDOG_RESTORES, PRIORITY, F_ | G_, REFRESH_PORT},
+	{"pfcwd.drops", SUM_WATCHDOG_DROPS, PRIORITY, F_ | G_, REFRESH_PORT},
+	/* the same tables, of the second class */
+	{"pfc.rx_frames", SUM2_PFC_RX, SECOND, ALL, REFRESH_PORT}, {"pfc.tx_frames", SUM2_PFC_TX, SECOND, ALL, REFRESH_PORT},
+	{"pfc.rx_pause_ns", SUM2_RX_PAUSE_NS, SECOND, F_ | N_ | G_, REFRESH_PORT}, {"pfc.tx_pause_ns", SUM2_TX_PAUSE_NS, SECOND, F_ | N_, REFRESH_PORT},
+	{"pfc.rx_transitions", SUM2_RX_EPISODES, SECOND, F_, REFRESH_PORT}, {"pfc.tx_transitions", SUM2_TX_EPISODES, SECOND, F_, REFRESH_PORT},
+	{"pg.drops", SUM2_PG_DROPS, SECOND, F_ | G_, REFRESH_QUEUE}, {"queue.out_octets", SUM2_QUEUE_OCTETS, SECOND, ALL, REFRESH_QUEUE},
+	{"queue.out_packets", SUM2_QUEUE_PACKETS, SECOND, ALL, REFRESH_QUEUE}, {"queue.ecn_marked", SUM2_MARKED, SECOND, F_ | C_, REFRESH_QUEUE},
 };
 enum { ROWS = rw_countof(counters) };
 
@@ -314,25 +324,36 @@ static void refresh(struct recorder *r, double t_ns)
 }
 
 /* Where a face gives no pause time, a bound follows from frames: 65,535 quanta of 512 bit times each, never more than the interval. */
-static void tell_bound(struct recorder *r, double t_ns, const char *device, const char *port, const struct view *v, struct port_state *p, size_t k)
+static void tell_bound(struct recorder *r, double t_ns, const char *device, const char *port, const struct view *v, struct port_state *p, size_t k, int priority)
 {
 	static const struct { int from; const char *metric; unsigned measured; } rows[] = {{SUM_PFC_RX, "pfc.rx_pause_ns_hi", F_ | N_ | G_},
-		{SUM_PFC_TX, "pfc.tx_pause_ns_hi", F_ | N_}};
+		{SUM_PFC_TX, "pfc.tx_pause_ns_hi", F_ | N_}, {SUM2_PFC_RX, "pfc.rx_pause_ns_hi", F_ | N_ | G_}, {SUM2_PFC_TX, "pfc.tx_pause_ns_hi", F_ | N_}};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		if (counters[k].from != rows[i].from || has(r, rows[i].measured))
 			continue;
 		if (!r->f->first && p->shown[k] > p->frames[k])
 			p->bound[k] += fmin(r->o->interval_ns, (p->shown[k] - p->frames[k]) * 65535.0 * 512 / (double)v->port->bps * 1e9);
 		p->frames[k] = p->shown[k];
-		line_u64(r, t_ns, device, port, counters[k].priority, rows[i].metric, floor(p->bound[k]), "\testimated");
+		line_u64(r, t_ns, device, port, priority, rows[i].metric, floor(p->bound[k]), "\testimated");
 	}
+}
+
+/* False: this scenario has no such class, or another row speaks for it. */
+static bool row_priority(const struct recorder *r, const struct row *row, int *ret)
+{
+	const struct scenario *s = r->s;
+	*ret = row->priority == SECOND ? (int)s->second_priority : row->priority;
+	if (row->from == SUM_WATCHDOG_STORMS || row->from == SUM_WATCHDOG_RESTORES || row->from == SUM_WATCHDOG_DROPS)
+		return s->watchdog_ns > 0;
+	return row->priority == SECOND ? s->second_priority >= 0 : row->priority != BEST_EFFORT || s->second_priority != BEST_EFFORT;
 }
 
 static void tell_counters(struct recorder *r, double t_ns, const char *device, const char *port, const struct view *v, bool restart)
 {
 	struct port_state *p = state_of(r, v->plane, v);
 	for (size_t k = 0; k < ROWS; k++) {
-		if (!has(r, counters[k].faces))
+		int priority;
+		if (!has(r, counters[k].faces) || !row_priority(r, &counters[k], &priority))
 			continue;
 		double value = p->shown[k];
 		if (counters[k].priority == BEST_EFFORT)
@@ -341,9 +362,9 @@ static void tell_counters(struct recorder *r, double t_ns, const char *device, c
 			value -= p->moved[k];
 		if (restart)
 			p->zero[k] = value;
-		line_u64(r, t_ns, device, port, counters[k].priority, counters[k].metric, value - p->zero[k], restart ? "\trestart" : "");
-		if (counters[k].priority == PRIORITY)
-			tell_bound(r, t_ns, device, port, v, p, k);
+		line_u64(r, t_ns, device, port, priority, counters[k].metric, value - p->zero[k], restart ? "\trestart" : "");
+		if (counters[k].priority == PRIORITY || counters[k].priority == SECOND)
+			tell_bound(r, t_ns, device, port, v, p, k, priority);
 	}
 }
 

@@ -55,13 +55,15 @@ static void missing_route(struct sim *m, const struct scenario *s, const struct 
 {
 	link_of(m, f)->unrouted = m->ports[link_of(m, f)->peer].unrouted = true;
 }
-/* A leaf has lost one spine and its neighbour the neighbouring one: what meets a spine without a link goes down to the neighbour and up again. */
+/* Three leaves have lost a spine each: what meets a spine without a link goes down to the leaf before and up again. */
 static void bounce(struct sim *m, const struct scenario *s, const struct fault *f)
 {
-	const unsigned leaf = (unsigned)f->leaf - 1, spine = (unsigned)f->spine - 1;
 	m->bounce = true;
-	links_down(m, leaf, spine, m->t.parallel);
-	links_down(m, leaf ^ 1, spine ^ 1, m->t.parallel);
+	for (unsigned i = 0; i < SIM_BOUNCES; i++) {
+		m->bounce_leaf[i] = ((unsigned)f->leaf - 1 + i) % m->t.leaves;
+		m->bounce_spine[i] = ((unsigned)f->spine - 1 + i) % m->t.spines;
+		links_down(m, m->bounce_leaf[i], m->bounce_spine[i], m->t.parallel);
+	}
 }
 static void link_speed(struct sim *m, const struct scenario *s, const struct fault *f) { both_speeds(m, link_of(m, f), f->speed_bps); }
 /* Dirty where the leaf receives: one-sided, as optics are. */

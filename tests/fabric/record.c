@@ -46,6 +46,25 @@ static void write_fabric(const struct recorder *r, FILE *f)
 	fabric_write_links(r, f);
 }
 
+/* Where parallel links are a LAG: one per neighbour, at both ends. */
+static void write_lags(const struct recorder *r, FILE *f)
+{
+	const struct sim *m = r->shape[0];
+	char device[48];
+	fprintf(f, "lags:\n");
+	for (unsigned plane = 0; plane < r->c->planes; plane++)
+		for (size_t i = m->n_hosts; i < m->n_nodes; i++) {
+			const struct sim_node *n = &m->nodes[i];
+			device_name(r->s, n, plane, device, sizeof(device));
+			for (unsigned k = n->kind == NODE_LEAF ? m->t.hosts_per_leaf : 0, lag = 1; k < n->ports; k += m->t.parallel, lag++) {
+				fprintf(f, "  - { device: %s, name: PortChannel%u, ports: [", device, lag);
+				for (unsigned x = 0; x < m->t.parallel; x++)
+					fprintf(f, "%sEthernet%u", x ? ", " : "", k + x + 1);
+				fprintf(f, "] }\n");
+			}
+		}
+}
+
 void fabric_write_links(const struct recorder *r, FILE *f)
 {
 	const struct scenario *s = r->s;
@@ -70,8 +89,13 @@ void fabric_write_links(const struct recorder *r, FILE *f)
 				}
 			}
 		}
+	if (s->lag)
+		write_lags(r, f);
 	const struct sim_port *up = sim_uplink(r->shape[0], 0, 0, 0);
-	fprintf(f, "lossless: { priorities: [%d], mtu: 4200B }\npolicy: { congestion: %s, load_balancing: %s }\n", PRIORITY,
+	fprintf(f, "lossless: { priorities: [%d", PRIORITY);
+	if (s->second_priority >= 0 && s->second_lossless)
+		fprintf(f, ", %.0f", s->second_priority);
+	fprintf(f, "], mtu: 4200B }\npolicy: { congestion: %s, load_balancing: %s }\n",
 		s->pfc_only ? "pfc_only" : "dcqcn", s->spray ? "packet" : "static");
 	fprintf(f, "thresholds:\n  - { devices: \"*\", ports: \"*\", priority: %d, kmin: %.0fB, kmax: %.0fB, pmax: %g%%, alpha: %g, headroom: %" PRIu64 "B, pool: %.0fB }\n",
 		PRIORITY, s->kmin_bytes, s->kmax_bytes, s->pmax * 100, s->alpha, up->headroom_bytes, s->pool_bytes);

@@ -240,7 +240,7 @@ static bool consistent(const struct scenario *s)
 	for (size_t i = 0; i < s->n_faults; i++) {
 		const enum fault_kind k = s->faults[i].kind;
 		needs_second |= k == FAULT_PFC_WRONG || k == FAULT_WRONG_CLASS || k == FAULT_INCAST_SECOND;
-		if ((k == FAULT_BOUNCE && ((unsigned)s->leaves % 2 || (unsigned)s->spines % 2)) || (k == FAULT_LAG_SKEW && !s->lag) ||
+		if ((k == FAULT_BOUNCE && (s->leaves < SIM_BOUNCES || s->spines < SIM_BOUNCES)) || (k == FAULT_LAG_SKEW && !s->lag) ||
 			(k == FAULT_REMOTE_CAPACITY && !(s->faults[i].factor >= 1 && s->faults[i].factor <= s->parallel)))
 			return false;
 	}
@@ -294,7 +294,7 @@ static int document(struct reader *r, const struct yaml_node *doc, struct scenar
 			s->parallel > 32 || s->planes < 1 || s->planes > 16 || s->qps < 1 || s->qps > 256 || s->slice_bytes < 1e5 || s->leaves * s->hosts_per_leaf < 2))
 		rc = refuse(r, 1, 1, "the fabric", "1..64 leaves, 1..32 spines, 1..128 hosts a leaf, 1..32 links, 1..16 rails, 1..256 QPs, a slice of at least 100KB");
 	if (rc == 0 && !consistent(s))
-		rc = refuse(r, 1, 1, "the scenario", "a second class (0..7, not 3 or 6) where something uses it, a LAG where one is skewed, two jobs at most, a capacity that the bundle has, groups of two or more");
+		rc = refuse(r, 1, 1, "the scenario", "a second class (0..7, not 3 or 6) where something uses it, a LAG where one is skewed, two jobs at most, a capacity that the bundle has, three leaves and spines for a bounce, groups of two or more");
 	if (rc == 0 && (!*s->title || !*s->cause))
 		rc = refuse(r, 1, 1, "no title or cause", "both");
 	return rc;

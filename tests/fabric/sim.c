@@ -331,7 +331,7 @@ static void watchdog(struct sim *s, struct sim_port *p, unsigned prio)
 
 static void switch_receive(struct sim *s, struct sim_node *n, struct sim_port *in, struct packet *pkt)
 {
-	struct sim_port *out = route(s, n, pkt, &s->flows[pkt->flow]);
+	struct sim_port *out = route(s, n, in, pkt, &s->flows[pkt->flow]);
 	if (pkt->kind == PACKET_DATA && out->storm[pkt->prio]) {
 		watchdog_drop(s, out, pkt);
 		return;
@@ -490,6 +490,7 @@ struct sim *sim_new(const struct sim_params *p, const struct topo_params *t)
 		n->sw = n->kind == NODE_LEAF ? t->leaf : t->spine;
 		n->hash = n->kind == NODE_LEAF ? t->leaf_hash : t->spine_hash;
 		n->lag_hash = n->hash;
+		n->lag_hash.function = HASH_MIX; /* never the one that chose the spine */
 		n->lag_hash.seed = (uint32_t)random_seeded(n->hash.seed, 7000 + i);
 		if (!t->same_seed && n->kind != NODE_HOST)
 			n->hash.seed = (uint32_t)random_seeded(n->hash.seed, i);

@@ -19,7 +19,7 @@
 #define PS_PER_US UINT64_C(1000000)
 #define PS_PER_MS UINT64_C(1000000000)
 
-enum { SIM_PRIORITIES = 8, SIM_CONTROL_PRIORITY = 6 };
+enum { SIM_PRIORITIES = 8, SIM_CONTROL_PRIORITY = 6, SIM_BOUNCES = 3 };
 
 /* DCQCN reaction point and notification point. */
 struct dcqcn_params {
@@ -191,7 +191,9 @@ struct sim {
 	struct packet *spare;
 	struct packet_block *blocks;
 	unsigned spray_turn;
-	bool bounce;              /* spines send down and up again where they have no link to the destination's leaf */
+	/* Spine i of these has no link to leaf i; it sends down to leaf i - 1, and that up to spine i + 1: three such ways wait for each other. */
+	bool bounce;
+	unsigned bounce_leaf[SIM_BOUNCES], bounce_spine[SIM_BOUNCES];
 	/* What a mirror sees: every packet that a port sends (@out) or has taken from the wire undamaged. NULL: nobody looks. */
 	void (*trace)(void *data, const struct sim *s, const struct sim_port *p, const struct packet *pkt, bool out);
 	void *trace_data;

@@ -29,7 +29,8 @@ void port_send(struct sim *s, struct sim_port *p);
 void port_transmit(struct sim *s, struct sim_port *p, struct packet *pkt);
 void control_queue(struct sim *s, struct sim_port *p, struct packet *pkt);
 
-struct sim_port *route(struct sim *s, const struct sim_node *n, const struct packet *p, const struct sim_flow *f); /* where it leaves @n */
+/* Where it leaves @n, having come in by @in. */
+struct sim_port *route(struct sim *s, const struct sim_node *n, const struct sim_port *in, const struct packet *p, const struct sim_flow *f);
 void flow_route(struct sim *s, struct sim_flow *f); /* chooses its way there and back, once */
 
 void host_send(struct sim *s, struct sim_node *n, struct sim_port *p);

@@ -158,10 +158,13 @@ void flow_route(struct sim *s, struct sim_flow *f)
 	f->back_down = live_downlink(s, spine_of(s, f->back_up), from, f->dst, f->src, f->sport);
 	if (!s->bounce || from == to)
 		return;
-	/* Down to the destination's neighbour and up again to a spine that still reaches it: the way is not valley-free. */
-	const unsigned first = spine_of(s, f->up), transit = to ^ 1, second = first ^ 1;
-	f->bounced = !spine_reaches(s, first, to) && transit < s->t.leaves && second < s->t.spines;
-	if (f->bounced) {
+	/* Down to a leaf that is not the destination and up again to the next spine: the way is not valley-free. */
+	const unsigned first = spine_of(s, f->up);
+	for (unsigned i = 0; i < SIM_BOUNCES; i++) {
+		if (s->bounce_leaf[i] != to || s->bounce_spine[i] != first)
+			continue;
+		const unsigned transit = s->bounce_leaf[(i + SIM_BOUNCES - 1) % SIM_BOUNCES], second = s->bounce_spine[(i + 1) % SIM_BOUNCES];
+		f->bounced = true;
 		f->bounce_down = live_downlink(s, first, transit, f->src, f->dst, f->sport);
 		f->bounce_up = (uint16_t)(s->t.hosts_per_leaf + second * s->t.parallel + f->sport % s->t.parallel);
 		f->down = live_downlink(s, second, to, f->src, f->dst, f->sport);
@@ -175,23 +178,25 @@ void flow_route(struct sim *s, struct sim_flow *f)
 	}
 }
 
-static uint16_t next_hop(const struct sim *s, const struct sim_node *n, const struct sim_flow *f, bool back)
+static uint16_t next_hop(const struct sim *s, const struct sim_node *n, const struct sim_port *in, const struct sim_flow *f, bool back)
 {
+	if (n->kind == NODE_LEAF && s->nodes[s->ports[in->peer].node].kind == NODE_SPINE)
+		return f->bounce_up;
 	if (back)
 		return n->kind == NODE_LEAF ? f->back_up : f->back_down;
 	if (n->kind == NODE_LEAF)
-		return n->index == f->src / s->t.hosts_per_leaf ? f->up : f->bounce_up;
+		return f->up;
 	return f->bounced && n->index == spine_of(s, f->up) ? f->bounce_down : f->down;
 }
 
-struct sim_port *route(struct sim *s, const struct sim_node *n, const struct packet *p, const struct sim_flow *f)
+struct sim_port *route(struct sim *s, const struct sim_node *n, const struct sim_port *in, const struct packet *p, const struct sim_flow *f)
 {
 	const bool back = p->kind != PACKET_DATA;
 	const uint32_t to = back ? f->src : f->dst;
 	const unsigned to_leaf = to / s->t.hosts_per_leaf;
 	if (n->kind == NODE_LEAF && n->index == to_leaf)
 		return sim_port_of(s, n, to % s->t.hosts_per_leaf);
-	const uint16_t fixed = next_hop(s, n, f, back);
+	const uint16_t fixed = next_hop(s, n, in, f, back);
 	if (!s->p.spray || back)
 		return sim_port_of(s, n, fixed);
 	/* sprayed: any link that is up, in turn */
