@@ -1,0 +1,175 @@
+/*
+ * pause_cycle - rings of switches that wait for one another and move nothing: a PFC deadlock.
+ *
+ * An edge is stuck when it is paused for (nearly) the whole window and nothing left its queue. The buffer behind a stuck edge does not drain
+ * either, so some egress of that switch is stuck: followed on and on, a chain of stuck edges ends at a host that pauses all the time (a storm), at
+ * a switch nobody asks, or in a ring. Rings are the strongly connected components of the switches joined by stuck edges (Tarjan, 1972);
+ * of each the shortest is told. Tiers are not asked here: rings exist because a route went down and up again.
+ * Source: tuning facts, c.1, c.2 and d row 10 (all edges paused > 99 % for at least two polls, nothing sent); a share from counters that two polls
+ * cut is a little smaller, hence STUCK.
+ */
+#include <string.h>
+
+#include "agent/base/arena.h"
+#include "analyzers/pause_internal.h"
+
+#define STUCK 0.95
+#define STILL 0.0001 /* utilisation at which a port moves nothing but its own protocols; for ports whose classes are not told apart */
+
+enum motion { MOTION_UNKNOWN, MOTION_NONE, MOTION_SOME };
+
+static enum motion motion_of(const struct port_seen *p, int priority)
+{
+	if (!isnan(p->class_octets[priority]))
+		return p->class_octets[priority] > 0 ? MOTION_SOME : MOTION_NONE;
+	if (!p->out_known || isnan(p->out.utilization_ratio))
+		return MOTION_UNKNOWN;
+	return p->out.utilization_ratio > STILL ? MOTION_SOME : MOTION_NONE;
+}
+
+static bool is_stuck(const struct pause_net *net, const struct pause_edge *e)
+{
+	return e->at && edge_level(e) >= STUCK && motion_of(e->at, net->priority) != MOTION_SOME;
+}
+
+struct rings {
+	const struct pause_net *net;
+	uint32_t *low, *order;      /* [device]: Tarjan's */
+	uint32_t *scc;              /* [device]: its component + 1; 0 while open */
+	uint32_t *stack, *path, *at; /* devices seen and not yet in a component; the walk; where in .from each of it is */
+	size_t n_stack, n_path;
+	uint32_t seen, n_scc;
+	bool *fed;                  /* [component] */
+	uint32_t *size;             /* [component] */
+	uint32_t *first;            /* [component]: one device of it */
+};
+
+static void close_component(struct rings *r, uint32_t device)
+{
+	const struct pause_net *net = r->net;
+	const uint32_t id = ++r->n_scc;
+	r->first[id] = device;
+	uint32_t d;
+	const size_t top = r->n_stack;
+	do {
+		d = r->stack[--r->n_stack];
+		r->scc[d] = id;
+		r->size[id]++;
+	} while (d != device);
+	for (size_t i = r->n_stack; i < top; i++)
+		for (uint32_t k = net->from.start[r->stack[i]]; k < net->from.start[r->stack[i] + 1]; k++) {
+			const struct pause_edge *e = &net->edges[net->from.ids[k]];
+			if (is_stuck(net, e))
+				r->fed[id] |= e->by ? r->fed[r->scc[device_of(e->by)]] : true;
+		}
+}
+
+static void enter(struct rings *r, uint32_t d)
+{
+	r->order[d] = r->low[d] = ++r->seen;
+	r->at[d] = r->net->from.start[d];
+	r->stack[r->n_stack++] = d;
+	r->path[r->n_path++] = d;
+}
+
+/* One step of the walk: on to a switch that is new, or back. */
+static void step(struct rings *r)
+{
+	const struct pause_net *net = r->net;
+	const uint32_t d = r->path[r->n_path - 1];
+	while (r->at[d] < net->from.start[d + 1]) {
+		const struct pause_edge *e = &net->edges[net->from.ids[r->at[d]++]];
+		if (!e->by || !is_stuck(net, e))
+			continue;
+		const uint32_t to = (uint32_t)device_of(e->by);
+		if (!r->order[to]) {
+			enter(r, to);
+			return;
+		}
+		if (!r->scc[to] && r->order[to] < r->low[d])
+			r->low[d] = r->order[to];
+	}
+	if (r->low[d] == r->order[d])
+		close_component(r, d);
+	r->n_path--;
+	if (r->n_path && r->low[d] < r->low[r->path[r->n_path - 1]])
+		r->low[r->path[r->n_path - 1]] = r->low[d];
+}
+
+/* --- one ring of a component -------------------------------------------------------------------------------------------------- */
+
+/* The shortest way from @start back to it, inside its component: @via is [device], the edge it was reached by + 1. Length, 0 none. */
+static size_t shortest(struct rings *r, uint32_t start, uint32_t *via)
+{
+	const struct pause_net *net = r->net;
+	size_t head = 0, tail = 0;
+	memset(via, 0, net->o->n_devices * sizeof(*via));
+	r->stack[tail++] = start;
+	while (head < tail) {
+		const uint32_t d = r->stack[head++];
+		for (uint32_t k = net->from.start[d]; k < net->from.start[d + 1]; k++) {
+			const struct pause_edge *e = &net->edges[net->from.ids[k]];
+			const uint32_t to = e->by ? (uint32_t)device_of(e->by) : 0;
+			if (!e->by || !is_stuck(net, e) || r->scc[to] != r->scc[d] || via[to])
+				continue;
+			via[to] = net->from.ids[k] + 1;
+			if (to == start) {
+				size_t n = 0;
+				uint32_t at = start;
+				do {
+					n++;
+					at = (uint32_t)device_of(net->edges[via[at] - 1].at);
+				} while (at != start);
+				return n;
+			}
+			r->stack[tail++] = to;
+		}
+	}
+	return 0;
+}
+
+static struct pause_cycle ring_of(struct rings *r, uint32_t start, uint32_t *via, size_t n)
+{
+	const struct pause_net *net = r->net;
+	const struct pause_edge **edges = arena_array(net->a, const struct pause_edge *, n);
+	struct pause_cycle c = {.edges = edges, .n = n, .priority = net->priority, .queued_bytes = NAN, .still = true, .measured = true, .fed = r->fed[r->scc[start]]};
+	uint32_t at = start;
+	for (size_t i = n; i-- > 0;) {
+		const struct pause_edge *e = edges[i] = &net->edges[via[at] - 1];
+		const struct lane_seen *l = observed_lane(e->at, net->priority);
+		c.still &= motion_of(e->at, net->priority) == MOTION_NONE;
+		c.measured &= e->measured;
+		if (l && !isnan(l->queue_peak))
+			c.queued_bytes = (isnan(c.queued_bytes) ? 0 : c.queued_bytes) + l->queue_peak;
+		at = (uint32_t)device_of(e->at);
+	}
+	return c;
+}
+
+void pause_cycles(const struct pause_net *net, struct pause_cycle **v, size_t *n, size_t *cap)
+{
+	const size_t devices = net->o->n_devices;
+	bool any = false;
+	for (size_t i = 0; i < net->n_edges && !any; i++)
+		any = net->edges[i].priority == net->priority && net->edges[i].by && is_stuck(net, &net->edges[i]);
+	if (!any)
+		return;
+	struct arena *a = net->a;
+	struct rings r = {.net = net, .low = arena_array(a, uint32_t, devices), .order = arena_array(a, uint32_t, devices), .scc = arena_array(a, uint32_t, devices),
+		.stack = arena_array(a, uint32_t, devices + 1), .path = arena_array(a, uint32_t, devices + 1), .at = arena_array(a, uint32_t, devices),
+		.fed = arena_array(a, bool, devices + 1), .size = arena_array(a, uint32_t, devices + 1), .first = arena_array(a, uint32_t, devices + 1)};
+	for (uint32_t d = 0; d < devices; d++) {
+		if (!r.order[d])
+			enter(&r, d);
+		while (r.n_path)
+			step(&r);
+	}
+	uint32_t *via = arena_array(a, uint32_t, devices);
+	for (uint32_t id = 1; id <= r.n_scc; id++) {
+		const size_t length = r.size[id] > 1 ? shortest(&r, r.first[id], via) : 0;
+		if (!length)
+			continue;
+		arena_grow(a, *v, *n, *cap);
+		(*v)[(*n)++] = ring_of(&r, r.first[id], via, length);
+	}
+}
