@@ -15,6 +15,7 @@ enum near {
 	NEAR_HOST = 8,    /* the same host */
 	NEAR_TREE = 16,   /* it is named among the roles of the other */
 	NEAR_FABRIC = 32, /* anywhere */
+	NEAR_BEYOND = 128, /* the other is about a group of a tier further from the hosts: what arrives there was spread before */
 	NEAR_WIDER = 64,  /* both are about groups of one device, and the cause's holds all members of the other's and more */
 };
 
@@ -43,18 +44,24 @@ static const struct row {
 	{"missing_rail", NEAR_HOST | NEAR_LINK, {SLOW, "cross_rail", "incast"}},
 	{"missing_rail", NEAR_FABRIC, {VAGUE}},
 	{"mtu_mismatch", NEAR_LINK | NEAR_HOST, {LOSS, "link_errors", SLOW}},
-	{"dscp_mismatch", NEAR_DEVICE | NEAR_LINK, {"class_leak", "pfc_wrong_priority", LOSS}},
+	{"mtu_mismatch", NEAR_LINK | NEAR_DEVICE, {"config_drift"}},
+	{"dscp_mismatch", NEAR_DEVICE | NEAR_LINK, {"class_leak", "pfc_wrong_priority", "pfc_mismatch", "config_drift", LOSS}},
 	{"pfc_wrong_priority", NEAR_LINK | NEAR_HOST, {"pfc_mismatch", "class_leak"}},
 	{"pfc_mismatch", NEAR_LINK | NEAR_DEVICE, {LOSS, "config_drift"}},
+	{"xon_close", NEAR_FABRIC, {"config_drift"}},
+	{"pfc_wrong_priority", NEAR_DEVICE, {"config_drift"}},
 	{"config_drift", NEAR_LINK | NEAR_DEVICE, {"baseline_drift"}},
 	{"path_asymmetry", NEAR_GROUP | NEAR_DEVICE, {"remote_capacity", UNEVEN, LOAD, "missing_route", "incast", "ecn_late"}},
 	{"path_asymmetry", NEAR_FABRIC, {VAGUE}},
 	{"missing_route", NEAR_GROUP | NEAR_LINK | NEAR_DEVICE, {UNEVEN, LOAD, "path_asymmetry"}},
 	{"remote_capacity", NEAR_DEVICE | NEAR_GROUP, {UNEVEN, PRESSURE}},
 	{"remote_capacity", NEAR_FABRIC, {VAGUE}},
-	{"ecmp_imbalance", NEAR_WIDER, {UNEVEN}},
-	{"ecmp_low_entropy", NEAR_WIDER, {UNEVEN}},
-	{"unlucky_placement", NEAR_WIDER, {UNEVEN}},
+	{"path_asymmetry", NEAR_BEYOND, {UNEVEN}},
+	{"link_slow", NEAR_BEYOND, {UNEVEN}},
+	{"missing_route", NEAR_BEYOND, {UNEVEN}},
+	{"ecmp_imbalance", NEAR_WIDER | NEAR_BEYOND, {UNEVEN}},
+	{"ecmp_low_entropy", NEAR_WIDER | NEAR_BEYOND, {UNEVEN}},
+	{"unlucky_placement", NEAR_WIDER | NEAR_BEYOND, {UNEVEN}},
 	{"ecmp_polarization", NEAR_FABRIC, {UNEVEN, VAGUE}}, /* of one tier: told once */
 	{"ecmp_polarization", NEAR_GROUP | NEAR_DEVICE, {LOAD, "incast", "ecn_late"}},
 	{"ecmp_imbalance", NEAR_GROUP, {PRESSURE}},
@@ -70,10 +77,10 @@ static const struct row {
 	{"slow_receiver", NEAR_FABRIC, {VAGUE, SLOW}},
 	{"dcqcn_off", NEAR_HOST | NEAR_LINK | NEAR_TREE, {PRESSURE, "ecn_off", SLOW}},
 	{"dcqcn_off", NEAR_FABRIC, {VAGUE, SLOW}},
-	{"ecn_off", NEAR_FABRIC, {PRESSURE, VAGUE, SLOW}},
-	{"ecn_late", NEAR_FABRIC, {"xon_close", "incast", VAGUE, SLOW}},
-	{"ecn_early", NEAR_FABRIC, {VAGUE, SLOW}},
-	{"headroom_small", NEAR_DEVICE, {"lossless_loss", "pool_exhausted"}},
+	{"ecn_off", NEAR_FABRIC, {PRESSURE, VAGUE, SLOW, "config_drift"}},
+	{"ecn_late", NEAR_FABRIC, {"xon_close", "incast", VAGUE, SLOW, "config_drift"}},
+	{"ecn_early", NEAR_FABRIC, {VAGUE, SLOW, "config_drift"}},
+	{"headroom_small", NEAR_DEVICE, {"lossless_loss", "pool_exhausted", "config_drift"}},
 	{"headroom_small", NEAR_FABRIC, {VAGUE, SLOW}},
 	{"pool_exhausted", NEAR_DEVICE, {"lossless_loss"}},
 	{"oversubscription", NEAR_DEVICE | NEAR_GROUP, {"uplink_overload", "incast"}},
@@ -152,6 +159,12 @@ static bool wider_group(const struct fabric *f, const struct incident *a, const 
 	return true;
 }
 
+static bool beyond(const struct fabric *f, const struct incident *a, const struct incident *b)
+{
+	const struct fabric_device *d = a->device ? fabric_device(f, a->device) : NULL, *e = b->device ? fabric_device(f, b->device) : NULL;
+	return d && e && b->group && d->role < e->role && e->role != ROLE_OTHER;
+}
+
 /* Roles name a port as "device:port", a device by its name, a host as "host:NAME" or NAME. */
 static bool in_tree(const struct incident *a, const struct incident *b)
 {
@@ -175,7 +188,7 @@ static bool near_enough(const struct fabric *f, unsigned near, const struct inci
 	return (near & NEAR_FABRIC) || ((near & NEAR_HOST) && a->host && str_eq(a->host, b->host)) ||
 		((near & NEAR_LINK) && same_link(port_of(f, a), port_of(f, b))) || ((near & NEAR_DEVICE) && same_device(f, a, b)) ||
 		((near & NEAR_GROUP) && same_group(f, a, b)) || ((near & NEAR_TREE) && in_tree(a, b)) ||
-		((near & NEAR_WIDER) && wider_group(f, a, b));
+		((near & NEAR_WIDER) && wider_group(f, a, b)) || ((near & NEAR_BEYOND) && beyond(f, a, b));
 }
 
 bool explains(const struct fabric *f, const struct incident *cause_of_it, const struct incident *other)
