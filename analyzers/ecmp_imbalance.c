@@ -6,7 +6,7 @@
  * Impact decides the severity:
  *     critical  imbalance above `critical`, and the hot member is near line rate (its packets reach NEAR_LINE of it within some
  *               1 ms; without packets: its mean over the window does), or it drops or its packets carry CE
- *     info      its queue's marks and pause are counted and silent, and it is not near line rate; or packets show that even its highest 1 ms stays below FAR_FROM_LINE of line rate, and nothing drops or is marked:
+ *     info      it is no busier than the busiest host-facing port (ecmp_harm.h): the exchange does not wait for it; or packets show that even its highest 1 ms stays below FAR_FROM_LINE of line rate, and nothing drops or is marked:
  *               nobody waits for it
  *     warning   otherwise; a window's mean says nothing of bursts, so without packets it stays a warning
  * Chance decides the cause and the remedy:
@@ -25,6 +25,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
+#include "analyzers/ecmp_harm.h"
 #include "analyzers/ecmp_measure.h"
 #include "analyzers/observe.h"
 
@@ -47,67 +48,21 @@ static const struct option rows[] = {
 		"share of a window's samples a member must have to be judged; with fewer the group is unknown, never even"},
 };
 
-/*
- * Does anyone wait at the hot member? From its own queue: marks well above those of the other members, or pause by the next switch. Where such
- * counters are alive and silent, nobody does; where they are not, it is not known.
- */
-enum harm { HARM_UNKNOWN, HARM_NONE, HARM_SEEN };
-
-#define HARM_MARKS 0.005 /* share of packets */
-#define HARM_PAUSE 0.001 /* share of time */
-
-static void harm_at(const struct port_seen *p, double *marks, double *pause, bool *alive)
-{
-	*marks = *pause = 0;
-	for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
-		const struct lane_seen *l = observed_lane(p, c);
-		if (!l || !l->lossless)
-			continue;
-		*alive |= l->marked.alive && l->marked.known;
-		if (l->marked.known && l->out_packets.known && l->out_packets.value > 0)
-			*marks = fmax(*marks, l->marked.value / l->out_packets.value);
-		if (!isnan(l->rx_pause.hi))
-			*pause = fmax(*pause, l->rx_pause.hi);
-	}
-}
-
-static enum harm harm_of(const struct observed *o, const struct fabric_group *g, const struct ecmp_measure *m)
-{
-	double marks = 0, pause = 0, others = 0;
-	bool alive = false;
-	size_t n = 0;
-	for (size_t i = 0; i < g->n_members; i++) {
-		double here_marks, here_pause;
-		const struct port_seen *p = observed_port(o, g->members[i]);
-		if (!p)
-			continue;
-		harm_at(p, &here_marks, &here_pause, &alive);
-		if (i == m->hot) {
-			marks = here_marks;
-			pause = here_pause;
-		} else {
-			others += here_marks;
-			n++;
-		}
-	}
-	if (pause > HARM_PAUSE || (marks > HARM_MARKS && (!n || marks > 2 * others / (double)n)))
-		return HARM_SEEN;
-	return alive ? HARM_NONE : HARM_UNKNOWN;
-}
-
 static double hot_load(const struct ecmp_measure *m)
 {
 	const struct ecmp_member *hot = &m->members[m->hot];
 	return isnan(hot->burst_ratio) ? hot->utilization_ratio : hot->burst_ratio;
 }
 
-static enum severity severity_of(const struct ecmp_measure *m, const struct ecmp_options *o, enum harm harm)
+static enum severity severity_of(const struct ecmp_measure *m, const struct ecmp_options *o, const struct ecmp_harm *harm)
 {
 	const struct ecmp_member *hot = &m->members[m->hot];
-	bool hurt = hot->discards > 0 || hot->ce_packets > 0 || harm == HARM_SEEN;
+	bool hurt = hot->discards > 0 || hot->ce_packets > 0 || harm->level == ECMP_HARM_SEEN;
+	if (harm->level == ECMP_HARM_NONE && !hot->discards && !(hot->utilization_ratio > NEAR_LINE))
+		return SEV_INFO;
 	if (m->imbalance_ratio > o->critical && (hurt || hot_load(m) > NEAR_LINE))
 		return SEV_CRITICAL;
-	if (!hurt && ((!isnan(hot->burst_ratio) && hot->burst_ratio < FAR_FROM_LINE) || (harm == HARM_NONE && !(hot_load(m) > NEAR_LINE))))
+	if (!hurt && !isnan(hot->burst_ratio) && hot->burst_ratio < FAR_FROM_LINE)
 		return SEV_INFO;
 	return SEV_WARNING;
 }
@@ -123,20 +78,6 @@ static const char *cause_of(const struct ecmp_measure *m)
 	default:
 		return "ecmp_imbalance";
 	}
-}
-
-/*
- * loss_of - share of wall time the waiting costs: utilisation of the hot member minus the mean utilisation.
- *
- * In a window of length T the hot member is busy for util_hot x T at line rate; had the load been even, for util_mean x T. A
- * synchronous exchange ends when its last member does, so all wait for the difference. Own derivation from
- * step_time = compute + max(exchange over all paths). Errs high where the hot member is not the exchange's bottleneck (it never
- * reaches line rate in bursts) or where compute hides the exchange; low where its queue slows other paths by pause. NAN without speeds.
- */
-static double loss_of(const struct ecmp_measure *m)
-{
-	double loss = m->members[m->hot].utilization_ratio - m->load_ratio;
-	return isnan(loss) ? NAN : fmin(fmax(loss, 0), 1);
 }
 
 /* --- words --------------------------------------------------------------------------------------------------------- */
@@ -413,7 +354,7 @@ static const char *with_paths(const char *summary, const struct ecmp_measure *m,
 	return summary;
 }
 
-static void finding_of(const struct analyzer_in *in, const struct fabric_group *g, const struct ecmp_measure *m, struct finding_list *out)
+static void finding_of(const struct analyzer_in *in, const struct fabric_group *g, const struct ecmp_measure *m, double edge_ratio, struct finding_list *out)
 {
 	const struct ecmp_options *o = in->options;
 	struct arena *a = in->arena;
@@ -436,9 +377,10 @@ static void finding_of(const struct analyzer_in *in, const struct fabric_group *
 	show_evidence(f, m, a);
 	if (f->verdict != FINDING_OVER)
 		return;
-	f->severity = severity_of(m, o, harm_of(observe(in), g, m));
+	const struct ecmp_harm measured = ecmp_harm(observe(in), g, m, edge_ratio), *harm = &measured;
+	f->severity = severity_of(m, o, harm);
 	f->member = m->members[m->hot].port;
-	f->loss_ratio = loss_of(m);
+	f->loss_ratio = harm->loss_ratio;
 	f->confidence_ratio = confidence_of(f, m, a);
 	f->n_flows = ecmp_flows(g, m->hot, in->window, a, FLOWS_SHOWN, &f->flows);
 	rule_out(f, m, a);
@@ -454,11 +396,12 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 	struct ecmp_params p = {.warn = o->warn, .load_floor = o->load_floor, .min_coverage = o->min_coverage, .interval_ns = in->interval_ns};
 	struct ecmp_measure *m;
 	size_t n = ecmp_measure_all(in->fabric, in->window, &p, in->arena, &m);
+	const double edge_ratio = ecmp_edge(observe(in));
 	for (size_t i = 0; i < n; i++) {
 		if (!m[i].observed) /* nobody polls it: that is the fabric's business, not a finding in each window */
 			continue;
 		const struct fabric_device *d = fabric_device(in->fabric, m[i].device);
-		finding_of(in, fabric_group(d, m[i].group), &m[i], out);
+		finding_of(in, fabric_group(d, m[i].group), &m[i], edge_ratio, out);
 	}
 	return 0;
 }

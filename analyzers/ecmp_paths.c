@@ -275,6 +275,7 @@ static void polarization(const struct analyzer_in *in, const struct observed *o,
 	f->verdict = over ? FINDING_OVER : FINDING_UNDER;
 	f->value = (double)spine.polarized / (double)spine.busy;
 	f->warn = POLARIZED_SHARE;
+	f->coverage_ratio = 1; /* groups with a member that is not known are not judged */
 	if (!over)
 		return;
 	f->severity = SEV_WARNING;
