@@ -20,6 +20,7 @@ static const struct command_option options[] = {
 	{"interval", 0, "DUR", "record: time between samples; 10s. run: between polls, in the configuration it writes; 1s"},
 	{"for", 0, "DUR", "record: length; the scenario's own. run: stop by itself after this"},
 	{"face", 0, "FACE", "record: full, sonic-snmp, nxos-snmp, cumulus-snmp or sonic-gnmi: only what such a switch answers; full. run: nxos, cumulus, eos or sonic; nxos"},
+	{"packets", 0, NULL, "record: captures too, of what mirrors of the leaf's uplinks saw"},
 	{"scenarios", 0, "DIR", "where the scenarios are"},
 	{0},
 };
@@ -59,7 +60,8 @@ static int run(struct command_args *a)
 			continue;
 		snprintf(names[i], sizeof(names[i]), "--%s", options[i].name);
 		argv[n++] = names[i];
-		argv[n++] = (char *)a->opt[i];
+		if (options[i].arg)
+			argv[n++] = (char *)a->opt[i];
 	}
 	argv[n++] = (char *)"--";
 	for (int i = 0; i < a->argc; i++)
