@@ -76,7 +76,7 @@ struct grpc_io_call {
 	/* loop only */
 	const struct grpc_io_events *events;
 	void *arg;
-	bool closed;
+	bool closed, unread; /* unread: messages were given since .idle */
 };
 
 /* --- small things ----------------------------------------------------------------------------------------------------------- */
@@ -273,6 +273,7 @@ static void event_give(struct grpc_io_call *c, struct event *e)
 				c->events->started(c->arg, e->pem);
 			break;
 		case EVENT_MESSAGE:
+			c->unread = true;
 			message_give(c, e->bytes);
 			break;
 		case EVENT_DONE:
@@ -281,6 +282,13 @@ static void event_give(struct grpc_io_call *c, struct event *e)
 		}
 	}
 	event_free(e);
+}
+
+static void idle_give(struct grpc_io_call *c)
+{
+	if (c->unread && !c->closed && c->events->idle)
+		c->events->idle(c->arg);
+	c->unread = false;
 }
 
 static void on_mail(void *arg, void *message)
@@ -297,8 +305,11 @@ static void on_mail(void *arg, void *message)
 	while (first) {
 		struct event *e = first;
 		first = e->next;
+		if (e->kind == EVENT_DONE)
+			idle_give(c);
 		event_give(c, e);
 	}
+	idle_give(c);
 	if (!c->closed && atomic_load(&c->held) < GRPC_IO_HELD_MAX && atomic_exchange(&c->paused, false))
 		message_start(c);
 	call_unref(c);

@@ -75,6 +75,7 @@ struct grpc_io_events {
 	/* The server took the call. @peer_pem: its certificate, NULL without TLS. */
 	void (*started)(void *arg, const char *peer_pem);
 	void (*message)(void *arg, const void *p, size_t n);
+	void (*idle)(void *arg); /* after the messages that were there */
 	void (*done)(void *arg, const struct grpc_io_status *s); /* exactly once, unless the call was freed before; nothing follows */
 };
 

@@ -24,51 +24,6 @@ void snmp_init(void)
 	snmp_io_init();
 }
 
-/* --- profiles of a configuration ------------------------------------------------------------------------------------------ */
-
-static struct profile_set *newest_set;
-
-static struct profile_set *set_get(const struct config *config, struct err *e)
-{
-	if (newest_set && newest_set->config == config) {
-		newest_set->refs++;
-		return newest_set;
-	}
-	struct err_list errors = {0};
-	struct profiles *profiles;
-	int rc = profiles_load(config->profile_dir, &profiles, &errors);
-	if (rc < 0 && e && errors.n)
-		*e = errors.v[0];
-	err_list_done(&errors);
-	if (rc < 0)
-		return NULL;
-	struct profile_set *s = rw_calloc(1, sizeof(*s));
-	*s = (struct profile_set){.config = config, .profiles = profiles, .refs = 1};
-	newest_set = s;
-	return s;
-}
-
-/* set_same - the same files, word for word? */
-static bool set_same(const struct profiles *a, const struct profiles *b)
-{
-	if (profiles_count(a) != profiles_count(b))
-		return false;
-	for (size_t i = 0; i < profiles_count(a); i++)
-		if (!str_eq(profiles_at(a, i)->text, profiles_at(b, i)->text))
-			return false;
-	return true;
-}
-
-static void set_put(struct profile_set *s)
-{
-	if (!s || --s->refs > 0)
-		return;
-	if (newest_set == s)
-		newest_set = NULL;
-	profiles_free(s->profiles);
-	free(s);
-}
-
 /* --- small things ----------------------------------------------------------------------------------------------------------- */
 
 /* jittered - @ns +- 10 %, so that a thousand targets do not poll in step. xorshift64: nobody attacks this. */
@@ -337,7 +292,7 @@ int snmp_target_new(struct loop *l, struct entities *entities, const struct conf
 	t->pace = loop_timer_new(l, snmp_poll_pace, t);
 	t->lldp = sink->neighbors ? snmp_lldp_new() : NULL;
 	int rc = 0;
-	t->set = set_get(config, e);
+	t->set = profile_set_get(config, e);
 	if (!t->set || !profile_known(t, e))
 		rc = -EINVAL;
 	if (rc == 0) { /* now, while we may read the secret and enter the namespace; what may heal is told by the first try */
@@ -359,17 +314,6 @@ static bool secret_same(const struct config_secret *a, const struct config_secre
 	return a->from == b->from && str_eq(a->name, b->name);
 }
 
-/* profiles_same - would a target of the new configuration find the same profiles? */
-static bool profiles_same(const struct snmp_target *t, const struct config *config)
-{
-	if (!t->config->profile_dir && !config->profile_dir)
-		return true;
-	struct profile_set *s = set_get(config, NULL);
-	bool same = s && (s == t->set || set_same(t->set->profiles, s->profiles));
-	set_put(s);
-	return same;
-}
-
 bool snmp_target_same(const struct snmp_target *t, const struct config_device *device, const struct config *config)
 {
 	const struct config_snmp *a = t->device->snmp, *b = device->snmp;
@@ -377,7 +321,7 @@ bool snmp_target_same(const struct snmp_target *t, const struct config_device *d
 		return false;
 	const struct config_snmp_credential *ca = a->credential->snmp, *cb = b->credential->snmp;
 	return str_eq(t->device->name, device->name) && str_eq(t->device->profile, device->profile) &&
-		profiles_same(t, config) && snmp_target_cell_bytes(t->device, t->config) == snmp_target_cell_bytes(device, config) && str_eq(a->address, b->address) && a->port == b->port &&
+		profile_set_same(t->set, t->config, config) && snmp_target_cell_bytes(t->device, t->config) == snmp_target_cell_bytes(device, config) && str_eq(a->address, b->address) && a->port == b->port &&
 		a->interval_ns == b->interval_ns && a->slow_interval_ns == b->slow_interval_ns && a->timeout_ns == b->timeout_ns &&
 		a->deadline_ns == b->deadline_ns && a->retries == b->retries && a->max_varbinds_s == b->max_varbinds_s &&
 		str_eq(a->source, b->source) && str_eq(a->netns, b->netns) && ca->version == cb->version &&
@@ -404,7 +348,7 @@ void snmp_target_free(struct snmp_target *t)
 	snmp_poll_profile_free(t);
 	snmp_lldp_free(t->lldp);
 	free(t->sysname);
-	set_put(t->set);
+	profile_set_put(t->set);
 	free(t->samples.v);
 	free(t->address);
 	free(t->name);

@@ -4,6 +4,7 @@
 #ifndef RW_COLLECTORS_SNMP_TARGET_H
 #define RW_COLLECTORS_SNMP_TARGET_H
 
+#include "collectors/profile_set.h"
 #include "collectors/snmp.h"
 #include "collectors/snmp_decode.h"
 #include "collectors/snmp_io.h"
@@ -20,12 +21,6 @@ struct walk { /* one table of the profile */
 	size_t n_want;
 	bool done; /* in this poll */
 	struct snmp_refresh refresh;
-};
-
-struct profile_set { /* shared by the targets of one configuration */
-	const struct config *config;
-	struct profiles *profiles;
-	size_t refs;
 };
 
 struct snmp_target {

@@ -17,7 +17,7 @@ static const struct { const char *name; uint64_t mul; bool cells; } units[] = {
 	{"ns", 1, false}, {"us", 1000, false}, {"ms", 1000000, false}, {"s", 1000000000, false}, {"Mbps", 1000000, false},
 	{"kB", 1000, false}, {"KiB", 1024, false}, {"cells", 1, true},
 };
-static const char *const parts[] = {"port", "priority", "queue", "group", "pool", "name"};
+static const char *const parts[] = {"port", "alias", "priority", "queue", "group", "pool", "name"};
 
 const char *profile_gnmi_how_name(enum profile_gnmi_how how)
 {
@@ -86,7 +86,7 @@ static void pattern_check(struct reader *r, const struct yaml_node *at, const ch
 		for (size_t i = 0; i < rw_countof(parts) && !known; i++)
 			known = strncmp(p + 1, parts[i], strlen(parts[i])) == 0 && p[1 + strlen(parts[i])] == '}';
 		if (!known)
-			reader_wrong(r, at->line, at->col, "read '%.20s' in a path, expected one of {port} {priority} {queue} {group} {pool} {name}", p);
+			reader_wrong(r, at->line, at->col, "read '%.20s' in a path, expected one of {port} {alias} {priority} {queue} {group} {pool} {name}", p);
 	}
 }
 
@@ -246,7 +246,9 @@ static struct profile_gnmi_stream *stream_read(struct reader *r, const struct ya
 	s->plain_names = reader_bool(r, n, "plain_names");
 	s->slow = (v = reader_value(n, "cadence")) && index_of(r, v, cadences, 2, "fast or slow") == 1;
 	int how = (v = reader_value(n, "how")) ? index_of(r, v, hows, rw_countof(hows), "one of stream once poll get") : 0;
-	s->hows[s->n_hows++] = how > 0 ? (enum profile_gnmi_how)how : HOW_STREAM;
+	s->hows[s->n_hows++] = how >= 0 && v ? (enum profile_gnmi_how)how : s->slow ? HOW_ONCE : HOW_STREAM;
+	if (s->slow && s->hows[0] == HOW_STREAM)
+		reader_wrong_node(r, v, "once, poll or get: a slow stream is asked every slow_interval");
 	l = list_of(r, n, "fallback", PROFILE_GNMI_HOWS_MAX - 1, "a list of once, poll or get");
 	for (size_t i = 0; l && i < l->n; i++)
 		if ((how = index_of(r, l->items[i].value, hows, rw_countof(hows), "one of stream once poll get")) >= 0)

@@ -23,7 +23,7 @@
  *               - { path: in-octets, metric: port.in_octets, doc: "..." }
  *
  * A path in "values" is a pattern of what comes back. In names and in values of keys, * stands for anything and {word} for a part
- * of the place: {port}, {priority}, {queue}, {group} (numbers, or ranges such as 3-4), {pool}, {name} (of an object, see "of").
+ * of the place: {port}, {alias} (of a port), {priority}, {queue}, {group} (numbers, or ranges such as 3-4), {pool}, {name} (of an object, see "of").
  *
  * A leaf has one of: "metric", "attribute" (port_alias, boot_time, sysname), or "refers: KIND" (its value is the name of an object
  * of that kind, which holds for this place). Leaves "of: KIND" are about the object {name}, and hold for all places that refer to it.

@@ -1,0 +1,708 @@
+/* gnmi_decode - see the header. Values and their conversion are in gnmi_convert.c. */
+#include "collectors/gnmi_decode.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/map.h"
+#include "agent/base/str.h"
+#include "collectors/gnmi_convert.h"
+#include "collectors/gnmi_match.h"
+#include "collectors/snmp_gate.h"
+#include "db/metric.h"
+
+#define NAME_MAX_BYTES 256
+#define LISTS_MAX 32
+#define LINE_LEAST_BPS 1000000u /* slower is no speed but a placeholder */
+#define BINDING_NEW 0u          /* slots: not looked at yet */
+#define BINDING_NONE 1u         /* means nothing */
+#define BINDING_FIRST 2u
+#define NO_CELL UINT32_MAX
+
+struct port {
+	struct gnmi_port seen;
+	char *name, *alias;
+};
+
+struct cell { /* one value of one thing */
+	uint32_t entity, port; /* index of the port, NO_CELL = none */
+	uint16_t metric;
+	bool pending;          /* in the feed's list */
+	uint32_t epoch;        /* of the decoder when it last spoke */
+	uint32_t first_part;
+	uint32_t emitted_parts; /* that had spoken when it was last emitted */
+	uint32_t gate;         /* + 1; 0 = none */
+};
+
+struct part { /* what one path gives to a cell */
+	uint32_t cell, next;
+	const struct leaf *leaf;
+	bool seen, fresh;
+	union { uint64_t u; double d; };
+};
+
+struct leaf { /* one row of the profile */
+	const struct profile_gnmi_value *v;
+	struct gnmi_pattern *pattern;
+	bool shared; /* others may speak of the same cell */
+	size_t paths;
+	const char *type;
+};
+
+struct binding { /* what one path means */
+	struct leaf *leaf;
+	uint32_t first, n;  /* parts; for refers and of: index of ref or object */
+	uint32_t port;
+	bool zero, wrong;
+};
+
+struct ref { /* a place that refers to an object */
+	const char *kind;
+	char *name; /* of the object; NULL = none yet */
+	uint32_t port;
+	enum gnmi_number number;
+	uint64_t numbers;
+};
+struct property { /* of an object */
+	const struct leaf *leaf;
+	char *name;
+	struct gnmi_converted value;
+	bool has;
+};
+
+struct gnmi_feed {
+	struct gnmi_decoder *d;
+	const struct profile_gnmi_stream *stream;
+	struct arena *arena;
+	struct gnmi_decode decode;
+	struct gnmi_list lists[LISTS_MAX];
+	struct leaf *leaves;
+	size_t n_leaves;
+	uint32_t *slots;
+	size_t n_slots;
+	struct smap *by_path; /* for updates without a path_id */
+	struct binding *bindings;
+	size_t n_bindings, cap_bindings;
+	struct part *parts;
+	size_t n_parts, cap_parts;
+	struct map *cells;    /* key -> index into cells */
+	struct cell *v;
+	size_t n_cells, cap_cells;
+	uint32_t *pending;
+	size_t n_pending, cap_pending;
+	struct ref *refs;
+	size_t n_refs, cap_refs;
+	struct property *properties;
+	size_t n_properties, cap_properties;
+	bool complete;        /* a round is */
+	uint32_t names_epoch; /* the decoder's when the slots were made */
+};
+
+struct gnmi_decoder {
+	struct entities *entities;
+	char *device;
+	const struct profile *profile;
+	uint64_t cell_bytes;
+	bool cell_assumed;
+	struct port *ports;
+	size_t n_ports, cap_ports;
+	struct smap *by_name, *by_alias; /* index of the port; +1 in by_alias, 0 = no longer */
+	char *sysname;
+	bool has_boot;
+	uint64_t boot;
+	uint32_t epoch;       /* counts restarts of the device */
+	uint32_t names_epoch; /* counts changes of aliases */
+	bool ports_changed;
+	struct snmp_gate *gates;
+	size_t n_gates, cap_gates;
+	struct gnmi_decode_stats stats;
+};
+
+/* --- the decoder ----------------------------------------------------------------------------------------------------------------- */
+
+struct gnmi_decoder *gnmi_decoder_new(struct entities *entities, const char *device, const struct profile *profile, uint64_t cell_bytes)
+{
+	struct gnmi_decoder *d = rw_calloc(1, sizeof(*d));
+	*d = (struct gnmi_decoder){.entities = entities, .device = rw_strdup(device), .profile = profile, .cell_bytes = cell_bytes ? cell_bytes :
+		profile->cell_bytes, .cell_assumed = cell_bytes != 0, .by_name = smap_new(), .by_alias = smap_new(), .sysname = rw_strdup("")};
+	return d;
+}
+
+void gnmi_decoder_free(struct gnmi_decoder *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->n_ports; i++) {
+		free(d->ports[i].name);
+		free(d->ports[i].alias);
+	}
+	free(d->ports);
+	smap_free(d->by_name);
+	smap_free(d->by_alias);
+	free(d->gates);
+	free(d->sysname);
+	free(d->device);
+	free(d);
+}
+
+size_t gnmi_decode_port_count(const struct gnmi_decoder *d) { return d->n_ports; }
+const char *gnmi_decode_sysname(const struct gnmi_decoder *d) { return d->sysname; }
+const struct gnmi_decode_stats *gnmi_decode_stats(const struct gnmi_decoder *d) { return &d->stats; }
+
+const struct gnmi_port *gnmi_decode_port(const struct gnmi_decoder *d, size_t i)
+{
+	assert(i < d->n_ports);
+	return &d->ports[i].seen;
+}
+
+void gnmi_decode_ports_told(struct gnmi_decoder *d)
+{
+	for (size_t i = 0; i < d->n_ports; i++)
+		d->ports[i].seen.changed = false;
+	d->ports_changed = false;
+}
+
+bool gnmi_decode_ports_changed(const struct gnmi_decoder *d) { return d->ports_changed; }
+
+static void port_changed(struct gnmi_decoder *d, struct port *p)
+{
+	p->seen.changed = true;
+	d->ports_changed = true;
+}
+
+/* port_of - by the name it has in the fabric; NO_CELL when there are too many. */
+static uint32_t port_of(struct gnmi_decoder *d, struct gnmi_text text, bool alias)
+{
+	char name[NAME_MAX_BYTES];
+	uint64_t at;
+	if (alias && smap_get(d->by_alias, text.p, text.n, &at) && at)
+		return (uint32_t)at - 1;
+	snprintf(name, sizeof(name), "%.*s", (int)text.n, text.p);
+	const struct profile_gnmi *g = d->profile->gnmi;
+	for (size_t i = 0; i < g->n_port_prefix; i++) {
+		size_t k = strlen(g->port_prefix[i].there);
+		if (text.n > k && memcmp(text.p, g->port_prefix[i].there, k) == 0 && text.p[k] >= '0' && text.p[k] <= '9') {
+			snprintf(name, sizeof(name), "%s%.*s", g->port_prefix[i].here, (int)(text.n - k), text.p + k);
+			break;
+		}
+	}
+	if (smap_get(d->by_name, name, strlen(name), &at))
+		return (uint32_t)at;
+	if (d->n_ports == GNMI_PORTS_MAX) {
+		d->stats.over_limit++;
+		return NO_CELL;
+	}
+	rw_grow(d->ports, d->n_ports, d->cap_ports);
+	struct port *p = &d->ports[d->n_ports];
+	*p = (struct port){.name = rw_strdup(name), .alias = rw_strdup("")};
+	p->seen = (struct gnmi_port){.name = p->name, .alias = p->alias};
+	port_changed(d, p);
+	smap_put(d->by_name, name, strlen(name), d->n_ports);
+	return (uint32_t)d->n_ports++;
+}
+
+static void alias_take(struct gnmi_decoder *d, uint32_t port, const struct gnmi_value *v)
+{
+	char alias[NAME_MAX_BYTES];
+	struct port *p = &d->ports[port];
+	gnmi_value_text(v, alias, sizeof(alias));
+	if (strcmp(p->alias, alias) == 0)
+		return;
+	if (*p->alias)
+		smap_put(d->by_alias, p->alias, strlen(p->alias), 0);
+	free(p->alias);
+	p->alias = rw_strdup(alias);
+	p->seen.alias = p->alias;
+	port_changed(d, p);
+	if (*alias)
+		smap_put(d->by_alias, alias, strlen(alias), port + 1);
+	d->names_epoch++;
+}
+
+/* --- feeds ------------------------------------------------------------------------------------------------------------------------- */
+
+static void leaves_share(struct gnmi_feed *f)
+{
+	for (size_t i = 0; i < f->n_leaves; i++) {
+		f->leaves[i].shared = gnmi_pattern_sums(f->leaves[i].pattern);
+		for (size_t k = 0; k < f->n_leaves && !f->leaves[i].shared; k++)
+			f->leaves[i].shared = k != i && f->leaves[i].v->metric >= 0 && f->leaves[k].v->metric == f->leaves[i].v->metric;
+	}
+}
+
+struct gnmi_feed *gnmi_feed_new(struct gnmi_decoder *d, const struct profile_gnmi_stream *stream, struct err *e)
+{
+	struct gnmi_feed *f = rw_calloc(1, sizeof(*f));
+	size_t n_lists = 0;
+	*f = (struct gnmi_feed){.d = d, .stream = stream, .arena = arena_new(), .by_path = smap_new(), .cells = map_new(), .n_leaves = stream->n_values};
+	f->leaves = arena_array(f->arena, struct leaf, f->n_leaves + 1);
+	for (size_t i = 0; i < f->n_leaves; i++) {
+		f->leaves[i] = (struct leaf){.v = &stream->values[i], .pattern = gnmi_pattern_new(stream->values[i].path, f->arena, e), .type = ""};
+		if (!f->leaves[i].pattern) {
+			gnmi_feed_free(f);
+			return NULL;
+		}
+		gnmi_pattern_lists(f->leaves[i].pattern, f->lists, &n_lists, LISTS_MAX);
+	}
+	leaves_share(f);
+	f->decode = (struct gnmi_decode){.plain_names = stream->plain_names, .lists = f->lists, .n_lists = n_lists};
+	return f;
+}
+
+static void objects_clear(struct gnmi_feed *f)
+{
+	for (size_t i = 0; i < f->n_refs; i++)
+		free(f->refs[i].name);
+	for (size_t i = 0; i < f->n_properties; i++)
+		free(f->properties[i].name);
+	f->n_refs = f->n_properties = 0;
+}
+
+void gnmi_feed_free(struct gnmi_feed *f)
+{
+	if (!f)
+		return;
+	objects_clear(f);
+	free(f->refs);
+	free(f->properties);
+	free(f->slots);
+	free(f->bindings);
+	free(f->parts);
+	free(f->v);
+	free(f->pending);
+	smap_free(f->by_path);
+	map_free(f->cells);
+	arena_free(f->arena);
+	free(f);
+}
+
+const struct gnmi_decode *gnmi_feed_decode(const struct gnmi_feed *f)
+{
+	return &f->decode;
+}
+
+/* What paths mean is found anew: numbers of paths begin anew, or names of ports changed. Cells stay: a counter goes on. */
+static void slots_clear(struct gnmi_feed *f)
+{
+	memset(f->slots, 0, f->n_slots * sizeof(*f->slots));
+	smap_free(f->by_path);
+	f->by_path = smap_new();
+	f->n_bindings = f->n_parts = f->n_pending = 0;
+	objects_clear(f);
+	for (size_t i = 0; i < f->n_cells; i++) {
+		f->v[i].first_part = NO_CELL;
+		f->v[i].pending = false;
+	}
+	for (size_t i = 0; i < f->n_leaves; i++)
+		f->leaves[i].paths = 0;
+	f->names_epoch = f->d->names_epoch;
+}
+
+void gnmi_feed_begin(struct gnmi_feed *f)
+{
+	slots_clear(f);
+	f->complete = false;
+}
+
+/* --- cells --------------------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t entity_of(struct gnmi_feed *f, uint32_t port, int metric, int priority, const char *queue, struct gnmi_text pool)
+{
+	struct gnmi_decoder *d = f->d;
+	char name[NAME_MAX_BYTES + 80];
+	if (port == NO_CELL) {
+		snprintf(name, sizeof(name), "pool:%.*s", (int)pool.n, pool.p ? pool.p : "");
+		return entities_intern(d->entities, d->device, pool.p ? name : NULL, PRIO_NONE);
+	}
+	if (metric_info((unsigned)metric)->scope != SCOPE_PRIO)
+		return entities_intern(d->entities, d->device, d->ports[port].name, PRIO_NONE);
+	if (priority != PRIO_NONE || !queue)
+		return entities_intern(d->entities, d->device, d->ports[port].name, priority);
+	snprintf(name, sizeof(name), "%s#q%s", d->ports[port].name, queue); /* unmapped, never dropped silently */
+	return entities_intern(d->entities, d->device, name, PRIO_NONE);
+}
+
+static uint32_t cell_of(struct gnmi_feed *f, uint32_t entity, int metric, uint32_t port)
+{
+	uint64_t at, key = (uint64_t)entity << 16 | (uint16_t)metric;
+	if (map_get(f->cells, key, &at))
+		return (uint32_t)at;
+	if (f->n_cells == GNMI_CELLS_MAX) {
+		f->d->stats.over_limit++;
+		return NO_CELL;
+	}
+	rw_grow(f->v, f->n_cells, f->cap_cells);
+	f->v[f->n_cells] = (struct cell){.entity = entity, .metric = (uint16_t)metric, .port = port, .epoch = f->d->epoch, .first_part = NO_CELL};
+	map_put(f->cells, key, f->n_cells);
+	return (uint32_t)f->n_cells++;
+}
+
+/* bound_of - what a counter can grow by in a second, 0 = who knows. */
+static double bound_of(const struct gnmi_decoder *d, const struct cell *c)
+{
+	switch (c->metric) {
+	case M_PORT_IN_OCTETS:
+	case M_PORT_OUT_OCTETS:
+	case M_QUEUE_OUT_OCTETS:
+		return c->port != NO_CELL && d->ports[c->port].seen.speed_bps >= LINE_LEAST_BPS ? (double)d->ports[c->port].seen.speed_bps / 8 : 0;
+	case M_PFC_RX_PAUSE_NS:
+	case M_PFC_TX_PAUSE_NS:
+		return 1e9;
+	default:
+		return 0;
+	}
+}
+
+static unsigned gate(struct gnmi_decoder *d, struct cell *c, int64_t t_ns, uint64_t value, unsigned flags)
+{
+	double bound = bound_of(d, c);
+	if (bound <= 0)
+		return flags;
+	if (!c->gate) {
+		rw_grow(d->gates, d->n_gates, d->cap_gates);
+		d->gates[d->n_gates++] = (struct snmp_gate){0};
+		c->gate = (uint32_t)d->n_gates;
+	}
+	flags = snmp_gate_take(&d->gates[c->gate - 1], t_ns, value, flags, bound);
+	d->stats.suspects += (flags & SF_SUSPECT) != 0;
+	return flags;
+}
+
+static void speed_note(struct gnmi_decoder *d, const struct cell *c, uint64_t bps)
+{
+	if (c->metric != M_PORT_SPEED_BPS || c->port == NO_CELL || d->ports[c->port].seen.speed_bps == bps)
+		return;
+	d->ports[c->port].seen.speed_bps = bps;
+	port_changed(d, &d->ports[c->port]);
+}
+
+static void emit(struct gnmi_feed *f, struct cell *c, const struct gnmi_converted *value, uint32_t window_ms, int64_t t_ns, bool remade, struct sample_list *out)
+{
+	struct gnmi_decoder *d = f->d;
+	const struct metric_info *m = metric_info(c->metric);
+	unsigned flags = value->estimated ? SF_ESTIMATED : 0;
+	uint64_t bits = m->type == TYPE_F64 ? sample_of_f64(value->d) : value->u;
+	if (m->kind == METRIC_COUNTER) {
+		if (remade || c->epoch != d->epoch)
+			flags |= SF_RESTART;
+		flags = gate(d, c, t_ns, bits, flags);
+	}
+	c->epoch = d->epoch;
+	speed_note(d, c, bits);
+	rw_grow(out->v, out->n, out->cap);
+	out->v[out->n++] = (struct sample){.t_ns = t_ns, .value = bits, .entity = c->entity, .metric = c->metric, .flags = (uint16_t)flags,
+		.source = SOURCE_GNMI, .window_ms = window_ms};
+}
+
+/* --- cells of several parts ------------------------------------------------------------------------------------------------------------ */
+
+static void cell_emit(struct gnmi_feed *f, struct cell *c, int64_t t_ns, struct sample_list *out)
+{
+	struct gnmi_converted sum = {0};
+	bool better = false;
+	uint32_t seen = 0;
+	uint32_t window_ms = 0;
+	for (uint32_t p = c->first_part; p != NO_CELL; p = f->parts[p].next)
+		better = better || (f->parts[p].seen && !f->parts[p].leaf->v->fallback);
+	for (uint32_t p = c->first_part; p != NO_CELL; p = f->parts[p].next) {
+		struct part *x = &f->parts[p];
+		x->fresh = false;
+		if (!x->seen || (better && x->leaf->v->fallback))
+			continue;
+		seen++;
+		window_ms = x->leaf->v->window_ms;
+		if (metric_info(c->metric)->type == TYPE_F64)
+			sum.d += x->d;
+		else
+			sum.u += x->u;
+	}
+	if (!seen)
+		return;
+	emit(f, c, &sum, window_ms, t_ns, c->emitted_parts && c->emitted_parts != seen, out);
+	c->emitted_parts = seen;
+}
+
+static void cell_later(struct gnmi_feed *f, uint32_t cell)
+{
+	if (f->v[cell].pending)
+		return;
+	f->v[cell].pending = true;
+	rw_grow(f->pending, f->n_pending, f->cap_pending);
+	f->pending[f->n_pending++] = cell;
+}
+
+static void part_take(struct gnmi_feed *f, uint32_t index, const struct gnmi_converted *value, int64_t t_ns, struct sample_list *out)
+{
+	struct part *p = &f->parts[index];
+	struct cell *c = &f->v[p->cell];
+	const bool again = p->fresh, f64 = metric_info(c->metric)->type == TYPE_F64;
+	if (again && f->complete) /* the others are silent: they did not change */
+		cell_emit(f, c, t_ns, out);
+	if (f64)
+		p->d = value->d;
+	else
+		p->u = value->u;
+	p->seen = p->fresh = true;
+	if (!f->complete) {
+		cell_later(f, p->cell);
+		return;
+	}
+	bool all = true;
+	for (uint32_t i = c->first_part; i != NO_CELL && all; i = f->parts[i].next)
+		all = f->parts[i].fresh || !f->parts[i].seen;
+	if (all)
+		cell_emit(f, c, t_ns, out);
+}
+
+/* --- what a path means -------------------------------------------------------------------------------------------------------------------- */
+
+static void part_add(struct gnmi_feed *f, const struct leaf *leaf, uint32_t cell)
+{
+	if (cell == NO_CELL)
+		return;
+	rw_grow(f->parts, f->n_parts, f->cap_parts);
+	f->parts[f->n_parts] = (struct part){.cell = cell, .next = f->v[cell].first_part, .leaf = leaf};
+	f->v[cell].first_part = (uint32_t)f->n_parts++;
+}
+
+/* parts_at - a part for every thing the place stands for. */
+static void parts_at(struct gnmi_feed *f, const struct leaf *leaf, uint32_t port, const struct gnmi_place *at)
+{
+	const struct profile_gnmi_value *v = leaf->v;
+	char queue[NAME_MAX_BYTES];
+	if (v->priorities) {
+		for (int i = 0; i < 8; i++)
+			part_add(f, leaf, cell_of(f, entity_of(f, port, v->metric, i, NULL, at->pool), v->metric, port));
+		return;
+	}
+	if (at->number == GNMI_NUMBER_NONE || v->priority != PRIO_NONE) {
+		part_add(f, leaf, cell_of(f, entity_of(f, port, v->metric, v->priority, NULL, at->pool), v->metric, port));
+		return;
+	}
+	if (at->queue_name.p) {
+		snprintf(queue, sizeof(queue), "%.*s", (int)at->queue_name.n, at->queue_name.p);
+		part_add(f, leaf, cell_of(f, entity_of(f, port, v->metric, PRIO_NONE, queue, at->pool), v->metric, port));
+		return;
+	}
+	for (unsigned n = 0; n < 64; n++) {
+		if (!(at->numbers >> n & 1))
+			continue;
+		snprintf(queue, sizeof(queue), "%u", n);
+		int priority = at->number == GNMI_NUMBER_PRIORITY ? (int)n : profile_priority(f->d->profile, n);
+		part_add(f, leaf, cell_of(f, entity_of(f, port, v->metric, priority, queue, at->pool), v->metric, port));
+	}
+}
+
+static uint32_t bind(struct gnmi_feed *f, struct leaf *leaf, const struct gnmi_place *at)
+{
+	struct binding b = {.leaf = leaf, .port = NO_CELL};
+	if (at->port.p && (b.port = port_of(f->d, at->port, at->alias)) == NO_CELL)
+		return BINDING_NONE;
+	leaf->paths++;
+	if (leaf->v->refers) { /* the value will be its object's name */
+		rw_grow(f->refs, f->n_refs, f->cap_refs);
+		f->refs[f->n_refs] = (struct ref){.kind = leaf->v->refers, .port = b.port, .number = at->number, .numbers = at->numbers};
+		b.first = (uint32_t)f->n_refs++;
+	} else if (leaf->v->of) {
+		rw_grow(f->properties, f->n_properties, f->cap_properties);
+		char name[NAME_MAX_BYTES];
+		snprintf(name, sizeof(name), "%.*s", (int)at->name.n, at->name.p);
+		f->properties[f->n_properties] = (struct property){.leaf = leaf, .name = rw_strdup(name)};
+		b.first = (uint32_t)f->n_properties++;
+	} else if (leaf->v->metric >= 0) {
+		b.first = (uint32_t)f->n_parts;
+		parts_at(f, leaf, b.port, at);
+		b.n = (uint32_t)(f->n_parts - b.first);
+	}
+	rw_grow(f->bindings, f->n_bindings, f->cap_bindings);
+	f->bindings[f->n_bindings++] = b;
+	return BINDING_FIRST + (uint32_t)f->n_bindings - 1;
+}
+
+static uint32_t binding_new(struct gnmi_feed *f, const struct gnmi_update *u)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct gnmi_elem *elems;
+	size_t n;
+	struct gnmi_place at;
+	if (gnmi_path_parse(u->path, u->path_n, a, &elems, &n, NULL) == 0)
+		for (size_t i = 0; i < f->n_leaves; i++)
+			if (gnmi_pattern_match(f->leaves[i].pattern, elems, n, &at))
+				return bind(f, &f->leaves[i], &at);
+	f->d->stats.unknown_paths++;
+	return BINDING_NONE;
+}
+
+static uint32_t *slot_of(struct gnmi_feed *f, const struct gnmi_update *u)
+{
+	if (u->path_id >= f->n_slots) {
+		size_t n = f->n_slots ? f->n_slots : 256;
+		while (n <= u->path_id)
+			n *= 2;
+		f->slots = rw_realloc(f->slots, n * sizeof(*f->slots));
+		memset(f->slots + f->n_slots, 0, (n - f->n_slots) * sizeof(*f->slots));
+		f->n_slots = n;
+	}
+	return &f->slots[u->path_id];
+}
+
+static uint32_t binding_of(struct gnmi_feed *f, const struct gnmi_update *u)
+{
+	if (u->path_id != GNMI_PATH_NONE) {
+		uint32_t *slot = slot_of(f, u);
+		if (*slot == BINDING_NEW)
+			*slot = binding_new(f, u);
+		return *slot;
+	}
+	uint64_t at;
+	if (smap_get(f->by_path, u->path, u->path_n, &at))
+		return (uint32_t)at;
+	uint32_t b = binding_new(f, u);
+	smap_put(f->by_path, u->path, u->path_n, b);
+	return b;
+}
+
+/* --- updates ------------------------------------------------------------------------------------------------------------------------------- */
+
+static void attribute_take(struct gnmi_feed *f, const struct binding *b, const struct gnmi_value *v)
+{
+	struct gnmi_decoder *d = f->d;
+	char text[NAME_MAX_BYTES];
+	uint64_t boot;
+	switch (b->leaf->v->attribute) {
+	case GNMI_ATTRIBUTE_PORT_ALIAS:
+		if (b->port != NO_CELL)
+			alias_take(d, b->port, v);
+		break;
+	case GNMI_ATTRIBUTE_SYSNAME:
+		free(d->sysname);
+		d->sysname = rw_strdup(gnmi_value_text(v, text, sizeof(text)));
+		break;
+	case GNMI_ATTRIBUTE_BOOT_TIME:
+		if (gnmi_value_u64(v, &boot) < 0)
+			break;
+		if (d->has_boot && boot != d->boot) {
+			d->epoch++;
+			d->stats.restarts++;
+		}
+		d->boot = boot;
+		d->has_boot = true;
+		break;
+	case GNMI_ATTRIBUTE_NONE:
+		break;
+	}
+}
+
+static void metric_take(struct gnmi_feed *f, struct binding *b, const struct gnmi_update *u, int64_t t_ns, struct sample_list *out)
+{
+	struct gnmi_converted value;
+	enum gnmi_convert rc = gnmi_convert(b->leaf->v, &u->value, f->d->entities, f->d->cell_bytes, &value);
+	value.estimated = b->leaf->v->cells && f->d->cell_assumed;
+	b->wrong = rc == GNMI_CONVERT_WRONG;
+	if (rc != GNMI_CONVERT_OK) {
+		f->d->stats.wrong_types += b->wrong;
+		return;
+	}
+	b->zero = metric_info((unsigned)b->leaf->v->metric)->type == TYPE_F64 ? value.d == 0 : value.u == 0;
+	if (b->leaf->v->of) {
+		f->properties[b->first].value = value;
+		f->properties[b->first].has = true;
+		return;
+	}
+	for (uint32_t i = 0; i < b->n; i++) {
+		struct part *p = &f->parts[b->first + i];
+		struct gnmi_converted one = value;
+		if (b->leaf->v->priorities)
+			one.u = value.u >> i & 1;
+		if (b->leaf->shared)
+			part_take(f, b->first + i, &one, t_ns, out);
+		else
+			emit(f, &f->v[p->cell], &one, b->leaf->v->window_ms, t_ns, false, out);
+	}
+}
+
+void gnmi_feed_update(struct gnmi_feed *f, const struct gnmi_update *u, int64_t t_ns, struct sample_list *out)
+{
+	if (f->names_epoch != f->d->names_epoch && !f->stream->slow) /* a slow stream brings the names itself */
+		slots_clear(f);
+	uint32_t at = binding_of(f, u);
+	if (at == BINDING_NONE)
+		return;
+	struct binding *b = &f->bindings[at - BINDING_FIRST];
+	if (!*b->leaf->type)
+		b->leaf->type = gnmi_convert_kind_name(u->value.kind);
+	if (b->leaf->v->refers) {
+		char name[NAME_MAX_BYTES];
+		free(f->refs[b->first].name);
+		f->refs[b->first].name = rw_strdup(gnmi_value_text(&u->value, name, sizeof(name)));
+	} else if (b->leaf->v->attribute != GNMI_ATTRIBUTE_NONE) {
+		attribute_take(f, b, &u->value);
+	} else {
+		metric_take(f, b, u, t_ns, out);
+	}
+}
+
+/* property_wanted - not one that stands in for another that is there. */
+static bool property_wanted(const struct gnmi_feed *f, const struct property *p)
+{
+	if (!p->has)
+		return false;
+	for (size_t i = 0; p->leaf->v->fallback && i < f->n_properties; i++) {
+		const struct property *o = &f->properties[i];
+		if (o->has && !o->leaf->v->fallback && o->leaf->v->metric == p->leaf->v->metric && strcmp(o->name, p->name) == 0)
+			return false;
+	}
+	return true;
+}
+
+static void object_emit(struct gnmi_feed *f, const struct ref *r, const struct property *p, int64_t t_ns, struct sample_list *out)
+{
+	const struct gnmi_text none = {0};
+	for (unsigned n = 0; n < 64; n++) {
+		char queue[16];
+		if (r->number != GNMI_NUMBER_NONE ? !(r->numbers >> n & 1) : n > 0)
+			continue;
+		snprintf(queue, sizeof(queue), "%u", n);
+		int priority = r->number == GNMI_NUMBER_NONE ? PRIO_NONE : r->number == GNMI_NUMBER_PRIORITY ? (int)n : profile_priority(f->d->profile, n);
+		uint32_t entity = entity_of(f, r->port, p->leaf->v->metric, priority, r->number == GNMI_NUMBER_NONE ? NULL : queue, none);
+		uint32_t cell = cell_of(f, entity, p->leaf->v->metric, r->port);
+		if (cell != NO_CELL)
+			emit(f, &f->v[cell], &p->value, 0, t_ns, false, out);
+	}
+}
+
+void gnmi_feed_round(struct gnmi_feed *f, int64_t t_ns, struct sample_list *out)
+{
+	f->complete = true;
+	for (size_t i = 0; i < f->n_pending; i++) {
+		struct cell *c = &f->v[f->pending[i]];
+		c->pending = false;
+		cell_emit(f, c, t_ns, out);
+	}
+	f->n_pending = 0;
+	for (size_t i = 0; i < f->n_refs; i++)
+		for (size_t k = 0; f->refs[i].name && k < f->n_properties; k++)
+			if (str_eq(f->refs[i].kind, f->properties[k].leaf->v->of) && strcmp(f->refs[i].name, f->properties[k].name) == 0 &&
+			    property_wanted(f, &f->properties[k]))
+				object_emit(f, &f->refs[i], &f->properties[k], t_ns, out);
+}
+
+void gnmi_feed_leaves(const struct gnmi_feed *f, gnmi_leaf_view_fn *fn, void *arg)
+{
+	static const char *const attributes[] = {"", "port_alias", "boot_time", "sysname"};
+	for (size_t i = 0; i < f->n_leaves; i++) {
+		const struct leaf *l = &f->leaves[i];
+		struct gnmi_leaf_view v = {.path = l->v->path, .doc = l->v->doc, .type = l->type, .metric = l->v->metric, .fallback = l->v->fallback,
+			.paths = l->paths, .what = l->v->refers ? l->v->refers : attributes[l->v->attribute]};
+		for (size_t k = 0; k < f->n_bindings; k++) {
+			if (f->bindings[k].leaf != l)
+				continue;
+			v.zero += f->bindings[k].zero;
+			v.wrong_type += f->bindings[k].wrong;
+		}
+		fn(arg, &v);
+	}
+}
