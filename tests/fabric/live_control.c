@@ -150,6 +150,12 @@ static void retune(struct lab *l, const struct knob *k, const char *what, const 
 
 static double exchange_ns(const struct coarse *c, bool fault) { return fault ? c->fault_exchange_ns : c->exchange_ns; }
 
+static void values_are_old(struct lab *l)
+{
+	for (size_t i = 0; i < l->n_nodes; i++)
+		l->nodes[i].fresh_ns = -1;
+}
+
 static void adopt(struct lab *l, struct scenario *s, struct coarse *c)
 {
 	/* What was set meanwhile stays. */
@@ -167,8 +173,7 @@ static void adopt(struct lab *l, struct scenario *s, struct coarse *c)
 	l->r.c = c;
 	for (unsigned k = 0; k < 2; k++)
 		l->r.shape[k] = scenario_shape(s, k == 1);
-	for (size_t i = 0; i < l->n_nodes; i++)
-		l->nodes[i].fresh_ns = -1;
+	values_are_old(l);
 }
 
 void live_control_retuned(struct lab *l)
@@ -224,6 +229,11 @@ static void set_fault(struct lab *l, const char *value, int client)
 		l->s->at_ns = fmin(l->s->at_ns, now);
 		l->s->for_ns = now - l->s->at_ns;
 	}
+	if (l->r.c->other) { /* a second job lives through the same faults */
+		l->r.c->other_scenario.at_ns = l->s->at_ns;
+		l->r.c->other_scenario.for_ns = l->s->for_ns;
+		l->r.c->other_scenario.every_ns = l->s->every_ns;
+	}
 	live_truth_write(l, &e);
 	reply_text(client, true, "the fault is %s\n", wanted ? "on" : "off");
 }
@@ -233,6 +243,7 @@ static void set_clock(struct lab *l, const char *value, int client)
 	const double now = lab_now(l);
 	if (str_eq(value, "hold")) {
 		l->held_ns = now;
+		values_are_old(l);
 		reply_text(client, true, "time stands still at %.3f s: counters too\n", now / 1e9);
 	} else if (str_eq(value, "run")) {
 		if (l->held_ns >= 0) {

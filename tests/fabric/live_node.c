@@ -59,7 +59,7 @@ static void take_levels(struct live_node *n)
 void live_node_refresh(struct live_node *n, double age_ns)
 {
 	const double now = lab_now(n->lab);
-	if (n->fresh_ns >= 0 && now - n->fresh_ns < age_ns)
+	if (n->fresh_ns >= 0 && now - n->fresh_ns <= age_ns) /* nothing is new while time stands still */
 		return;
 	faces_sample_switch(&n->lab->r, now, n->plane, n->device);
 	take_levels(n);

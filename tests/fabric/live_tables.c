@@ -52,12 +52,12 @@ const char *const live_metrics[V_METRICS] = {
 	[V_TX_PAUSE_NS] = "pfc.tx_pause_ns", [V_RX_PAUSE_NS] = "pfc.rx_pause_ns", [V_QUEUE_PACKETS] = "queue.out_packets", [V_QUEUE_OCTETS] = "queue.out_octets",
 	[V_QUEUE_DROPS] = "queue.drops", [V_WRED_DROPS] = "queue.wred_drops", [V_MARKED] = "queue.ecn_marked", [V_SHARED_PEAK] = "pg.shared_watermark_bytes",
 	[V_HEADROOM_PEAK] = "pg.headroom_watermark_bytes", [V_HEADROOM] = "cfg.pg_headroom_bytes", [V_XOFF_LEVEL] = "cfg.pg_xoff_level_bytes",
-	[V_XON_LEVEL] = "cfg.pg_xon_level_bytes",
+	[V_XON_LEVEL] = "cfg.pg_xon_level_bytes", [V_STORMS] = "pfcwd.storms", [V_RESTORES] = "pfcwd.restores", [V_STORM_DROPS] = "pfcwd.drops",
 };
 
 /* --- rules: one per column --- */
 
-/* What follows the column in an OID. EVERY_PRIORITY: one row each; ONE: the rule's own priority. */
+/* What follows the column in an OID: the index parts of its table. From OF_PRIORITY to OF_TYPE_QUEUE there is one row per priority. */
 enum index { OF_SWITCH, OF_PORT, OF_PRIORITY, OF_GROUP, OF_GROUP_TYPE, OF_QUEUE_TYPE, OF_TYPE_QUEUE, OF_LLDP_PORT, OF_NEIGHBOR };
 struct rule {
 	unsigned faces;
@@ -94,6 +94,7 @@ static const struct rule rules[] = {
 	{NXOS | EOS, ETHERLIKE ".10.1.5", OF_PORT, C64, V_IN_PAUSE}, {NXOS | EOS, ETHERLIKE ".10.1.6", OF_PORT, C64, V_OUT_PAUSE},
 	/* CISCO-PFC-EXT-MIB: Requests are sent, Indications received; wait times in us */
 	{NXOS | SONIC, CISCO_PFC ".2.1.2", OF_PRIORITY, C64, V_TX_FRAMES}, {NXOS | SONIC, CISCO_PFC ".2.1.3", OF_PRIORITY, C64, V_RX_FRAMES},
+	{NXOS, CISCO_PFC ".3.1.3", OF_PRIORITY, C64, V_STORMS}, {NXOS, CISCO_PFC ".3.1.4", OF_PRIORITY, C64, V_RESTORES}, {NXOS, CISCO_PFC ".3.1.5", OF_PRIORITY, C64, V_STORM_DROPS},
 	{NXOS, CISCO_PFC ".4.1.2", OF_PRIORITY, C64, V_RX_PAUSE_NS, 1e-3}, {NXOS, CISCO_PFC ".4.1.3", OF_PRIORITY, C64, V_TX_PAUSE_NS, 1e-3},
 	/* CISCO-SWITCH-QOS-MIB: ingress 1, egress 2; buffer size = pause threshold + headroom; peaks in cells */
 	{NXOS, CISCO_QOS ".1.6", OF_SWITCH, G32, V_CELL},
@@ -105,7 +106,8 @@ static const struct rule rules[] = {
 	/* ARISTA-QUEUE-MIB (unicast), ARISTA-PFC-MIB, ARISTA-QOS-MIB (counting enabled) */
 	{EOS, ARISTA ".6.1.2.1.4", OF_QUEUE_TYPE, C64, V_QUEUE_PACKETS}, {EOS, ARISTA ".6.1.2.1.5", OF_QUEUE_TYPE, C64, V_QUEUE_OCTETS},
 	{EOS, ARISTA ".6.1.2.1.6", OF_QUEUE_TYPE, C64, V_QUEUE_DROPS}, {EOS, ARISTA ".11.1.1.1.3", OF_PRIORITY, C64, V_TX_FRAMES},
-	{EOS, ARISTA ".11.1.1.1.4", OF_PRIORITY, C64, V_RX_FRAMES}, {EOS, ARISTA ".13.1.9.1.3", OF_PRIORITY, I32, V_ONE}, {EOS, ARISTA ".13.1.9.1.4", OF_PRIORITY, C64, V_MARKED},
+	{EOS, ARISTA ".11.1.1.1.4", OF_PRIORITY, C64, V_RX_FRAMES}, {EOS, ARISTA ".11.1.2.1.4", OF_TYPE_QUEUE, I32, V_STORMS},
+	{EOS, ARISTA ".11.1.2.1.5", OF_TYPE_QUEUE, I32, V_RESTORES}, {EOS, ARISTA ".13.1.9.1.3", OF_PRIORITY, I32, V_ONE}, {EOS, ARISTA ".13.1.9.1.4", OF_PRIORITY, C64, V_MARKED},
 	/* CUMULUS-COUNTERS-MIB */
 	{CUMULUS_, CUMULUS ".2.3.1.2", OF_PORT, C64, V_IN_PAUSE}, {CUMULUS_, CUMULUS ".2.3.1.3", OF_PORT, C64, V_OUT_PAUSE},
 	PFC_COLUMNS(0, "4", "5"), PFC_COLUMNS(1, "6", "7"), PFC_COLUMNS(2, "8", "9"), PFC_COLUMNS(3, "10", "11"), PFC_COLUMNS(4, "12", "13"), PFC_COLUMNS(5, "14", "15"),
@@ -221,6 +223,7 @@ static void instances_of_port(struct live_switch *s, size_t *cap, const struct r
 			case OF_GROUP: instance_add(s, cap, r, p, q, (uint32_t[]){p->index, r->direction, n}, 3); break;
 			case OF_GROUP_TYPE: instance_add(s, cap, r, p, q, (uint32_t[]){p->index, r->direction, n + first_queue, r->kind}, 4); break;
 			case OF_QUEUE_TYPE: instance_add(s, cap, r, p, q, (uint32_t[]){p->index, n, r->kind}, 3); break;
+			case OF_TYPE_QUEUE: instance_add(s, cap, r, p, q, (uint32_t[]){p->index, r->kind, n}, 3); break;
 			default: break;
 			}
 		}

@@ -1,0 +1,154 @@
+"""A live lab and an agent on it as Python objects, for the live tests. Debian's python3, standard library only. Everything is started as a
+child and ended by its own id, whatever happens."""
+import csv, datetime, io, json, os, re, shutil, signal, subprocess, sys, tempfile, time
+
+SKIP = 77
+
+
+class Failed(Exception):
+    pass
+
+
+def check(condition, message):
+    if not condition:
+        raise Failed(message)
+
+
+def wait_for(what, condition, deadline_s, every_s=0.2):
+    end = time.monotonic() + deadline_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise Failed("%s: not after %g s" % (what, deadline_s))
+        time.sleep(every_s)
+
+
+def snmpds(directory):
+    """Those that run in @directory: a lab's snmpds have it as their working directory."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/comm" % pid) as f:
+                if f.read().strip() == "snmpd" and os.readlink("/proc/%s/cwd" % pid) == os.path.realpath(directory):
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def parse_time(text):
+    m = re.fullmatch(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", text)
+    check(m, "not a time: %r" % text)
+    return int(datetime.datetime.fromisoformat("%s %s+00:00" % (m[1], m[2])).timestamp()) * 10**9 + int((m[3] or "0").ljust(9, "0"))
+
+
+class Live:
+    def __init__(self, build, directory, scenario, face="nxos", at="20s", seed=1):
+        self.binary = os.path.join(os.path.realpath(build), "rocewatch")
+        self.dir, self.scenario, self.face, self.at, self.seed = directory, scenario, face, at, seed
+        self.config = os.path.join(directory, "rocewatch.yaml")
+        self.lab_process = self.agent_process = None
+
+    def argv(self):
+        return [self.binary, "lab", "run", self.scenario, "--dir", self.dir, "--face", self.face, "--at", self.at, "--seed", str(self.seed)]
+
+    def start(self):
+        os.makedirs(self.dir, exist_ok=True)
+        self.log = open(self.dir + ".lab.log", "w+")
+        self.lab_process = subprocess.Popen(self.argv(), stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT)
+
+        def serving():
+            check(self.lab_process.poll() is None, "%s ended with %s: %s" % (self.scenario, self.lab_process.returncode, self.said()))
+            return "serving" in self.said()
+        wait_for("%s is served" % self.scenario, serving, 90)
+
+    def said(self):
+        with open(self.dir + ".lab.log") as f:
+            return f.read()
+
+    def refused(self):
+        p = subprocess.run(self.argv(), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        check(p.returncode == 1, "exit %d, expected 1" % p.returncode)
+        return p.stderr
+
+    def agent(self):
+        with open(self.dir + ".agent.log", "w") as out:
+            self.agent_process = subprocess.Popen([self.binary, "-c", self.config, "agent"], stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        wait_for("%s: the agent's store" % self.scenario, lambda: os.path.exists(os.path.join(self.dir, "rocewatch.db")), 30)
+
+    def stop(self):
+        for p in (self.agent_process, self.lab_process):
+            if p is not None and p.poll() is None:
+                p.terminate()
+                try:
+                    p.wait(15)
+                except subprocess.TimeoutExpired:
+                    p.kill()
+                    p.wait()
+
+    def run(self, argv, code):
+        p = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        check(p.returncode == code, "%s: exit %d, expected %d: %s" % (" ".join(argv[1:]), p.returncode, code, p.stderr[:500]))
+        return p.stdout
+
+    def lab(self, *args, code=0):
+        return self.run([self.binary, "lab", *args, "--dir", self.dir], code)
+
+    def rocewatch(self, *args, code=0):
+        return self.run([self.binary, "-c", self.config, *args], code)
+
+    def sql(self, statement):
+        return list(csv.DictReader(io.StringIO(self.rocewatch("query", "sql", statement, "--format", "csv"))))
+
+    def truth(self):
+        with open(os.path.join(self.dir, "truth.json")) as f:
+            return json.load(f)
+
+    def incidents(self):
+        return json.loads(self.rocewatch("incident", "list", "--format", "json"))["incidents"]
+
+    # --- what the agent has stored ---
+
+    def newest(self):
+        rows = self.sql("SELECT max(time) t FROM samples WHERE metric = 'port.in_octets'")
+        return parse_time(rows[0]["t"]) if rows and rows[0]["t"] else 0
+
+    def polls_since(self, t_ns):
+        """How often the device that was asked least often was asked since."""
+        polls = {}
+        for row in self.sql("SELECT DISTINCT device, time FROM samples WHERE metric = 'port.in_octets'"):
+            if parse_time(row["time"]) > t_ns:
+                polls[row["device"]] = polls.get(row["device"], 0) + 1
+        return min(polls.values(), default=0) if len(polls) == self.devices() else 0
+
+    def devices(self):
+        with open(self.config) as f:
+            return len(re.findall(r"credentials: lab \}", f.read()))
+
+    def latest(self):
+        """{(device, port, priority, metric): value} of the newest sample of each."""
+        ret = {}
+        for row in self.sql("SELECT device, port, priority, metric, value, max(time) FROM samples GROUP BY device, port, priority, metric"):
+            if row["value"] != "":
+                ret[row["device"], row["port"], row["priority"], row["metric"]] = int(float(row["value"])) if "." in row["value"] or "e" in row["value"] else int(row["value"])
+        return ret
+
+
+def main(test):
+    if len(sys.argv) < 2:
+        print("usage: %s BUILD_DIRECTORY" % sys.argv[0], file=sys.stderr)
+        sys.exit(2)
+    if not any(os.access(os.path.join(d, "snmpd"), os.X_OK) for d in ("/usr/sbin", "/usr/local/sbin")):
+        print("snmpd is not installed: not run")
+        sys.exit(SKIP)
+    signal.signal(signal.SIGTERM, lambda n, frame: sys.exit(128 + n))  # ctest's timeout: children end too
+    began, work = time.monotonic(), tempfile.mkdtemp(prefix="live-")
+    try:
+        said = test(sys.argv[1], work)
+    except (Failed, subprocess.TimeoutExpired) as e:
+        print("FAILED: %s (logs in %s)" % (e, work), file=sys.stderr)
+        sys.exit(1)
+    shutil.rmtree(work)
+    print("passed in %.0f s: %s" % (time.monotonic() - began, said))
