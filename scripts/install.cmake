@@ -13,4 +13,9 @@ install(FILES ${CMAKE_BINARY_DIR}/rocewatch.service DESTINATION lib/systemd/syst
 install(FILES config/rocewatch.sysusers DESTINATION lib/sysusers.d RENAME rocewatch.conf)
 install(FILES config/rocewatch.yaml DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# The simulated fabric is built with the tests; `rocewatch lab` looks for it here, and it for its scenarios beside.
+if(RW_TESTS)
+	install(PROGRAMS ${CMAKE_BINARY_DIR}/rocewatch-lab DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/rocewatch)
+	install(DIRECTORY tests/fabric/scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/rocewatch FILES_MATCHING PATTERN "*.yaml")
+endif()
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md")
