@@ -130,6 +130,13 @@ static uint32_t watched_host(const struct scenario *s, const struct sim *m)
 	return UINT32_MAX;
 }
 
+/* Queue pairs that meet where nothing marks have never been told to slow down: thresholds out of reach, or no marking at the leaf of the storage. */
+static bool never_marked(const struct scenario *s)
+{
+	const struct fault *late = fault_of(s, FAULT_ECN_LATE), *off = fault_of(s, FAULT_ECN_OFF);
+	return (late && late->factor > 1) || (off && off->leaf == s->leaves && s->storage_hosts > 0);
+}
+
 void measure_run(const struct scenario *s, const struct plan *plan, enum state state, unsigned variant, struct measured *ret)
 {
 	measure_watched(s, plan, state, variant, NULL, NULL, ret);
@@ -144,12 +151,14 @@ void measure_watched(const struct scenario *s, const struct plan *plan, enum sta
 	m->trace = see;
 	m->trace_data = data;
 	uint64_t random = random_seeded(s->seed, 400 + variant + 1000 * s->job);
+	const bool cold = faulty && never_marked(s);
 	if (state == STATE_CHECKPOINT)
 		checkpoint_flows(s, m, &random);
-	else
-		rounds = rounds_new(s, plan, m, faulty, variant);
-	if (state != STATE_CHECKPOINT && s->storage_share > 0 && s->job == 0)
-		storage_flows(s, m, s->storage_share, s->storage_lossless || (faulty && fault_of(s, FAULT_CLASS_LEAK)), &random);
+	else {
+		rounds = rounds_new(s, plan, m, faulty, cold, variant);
+		if (s->storage_share + s->storage_reads > 0 && s->job == 0)
+			storage_flows(s, m, (struct storage){s->storage_lossless || (faulty && fault_of(s, FAULT_CLASS_LEAK)), cold, 0}, &random);
+	}
 	for (size_t i = 0; faulty && s->job == 0 && i < s->n_faults; i++)
 		fault_flows(m, s, &s->faults[i], &random);
 	measured_init(m, ret);
@@ -159,7 +168,7 @@ void measure_watched(const struct scenario *s, const struct plan *plan, enum sta
 	sim_run(m, until / 2);
 	collect(s, m, &half, NULL);
 	sim_run(m, until);
-	ret->endless = m->n_done < m->n_flows;
+	ret->endless = m->n_done < m->n_awaited;
 	ret->duration_ns = (double)(ret->endless ? until - until / 2 : m->now_ps) / 1e3;
 	collect(s, m, ret, ret->endless ? &half : NULL);
 	const uint32_t watched = watched_host(s, m);

@@ -1,6 +1,8 @@
 /* plan - see plan.h. */
 #include "tests/fabric/plan.h"
 
+#include <math.h>
+
 #include "agent/base/cleanup.h"
 #include "tests/fabric/faults.h"
 
@@ -121,15 +123,15 @@ static void plan_incast(struct plan *p, struct placer *place)
 }
 
 /* Ring over the leaves, and a shuffle that goes round the others one after the other, as libraries do it, so that no receiver meets all at once. */
-static void plan_ring_shuffle(struct plan *p, struct placer *place, double ring)
+static void plan_ring_shuffle(struct plan *p, struct placer *place, double ring, double shuffle)
 {
 	const struct scenario *s = place->s;
 	const unsigned n = place->n, per_leaf = (n + place->sim->t.leaves - 1) / place->sim->t.leaves;
 	for (unsigned i = 0; i < n; i++) {
 		if (ring > 0)
 			plan_add(p, place, place->host[i], place->host[(i + per_leaf) % n], s->slice_bytes * ring, (unsigned)s->qps);
-		for (unsigned k = 1; ring < 1 && k < n; k++)
-			plan_add(p, place, place->host[i], place->host[(i + k) % n], s->slice_bytes * (1 - ring) / (n - 1), 1);
+		for (unsigned k = 1; shuffle > 0 && k < n; k++)
+			plan_add(p, place, place->host[i], place->host[(i + k) % n], s->slice_bytes * shuffle / (n - 1), 1);
 	}
 }
 
@@ -154,9 +156,9 @@ struct plan *plan_new_for(const struct scenario *s, struct sim *m)
 	switch (s->pattern) {
 	case PATTERN_GATHER: plan_gather(p, &place); break;
 	case PATTERN_INCAST: plan_incast(p, &place); break;
-	case PATTERN_RING: plan_ring_shuffle(p, &place, 1); break;
-	case PATTERN_RING_SHUFFLE: plan_ring_shuffle(p, &place, 0.7); break;
-	case PATTERN_ALL_TO_ALL: plan_ring_shuffle(p, &place, 0); break;
+	case PATTERN_RING: plan_ring_shuffle(p, &place, 1, 0); break;
+	case PATTERN_RING_SHUFFLE: plan_ring_shuffle(p, &place, 0.7, 0.3); break;
+	case PATTERN_ALL_TO_ALL: plan_ring_shuffle(p, &place, 0, 1); break;
 	}
 	free(place.host);
 	free(place.next_up);
@@ -181,6 +183,7 @@ struct rounds {
 	uint32_t left_out;    /* host that neither sends nor gets anything */
 	uint32_t wrong_class; /* host that sends in the second class */
 	uint8_t second;
+	bool cold;            /* nobody is told to slow down: all queue pairs are at line rate */
 	double *weight;       /* of what is sent to a host */
 	uint64_t random;
 	struct {
@@ -201,7 +204,7 @@ static bool round_start(struct rounds *r, struct sim *m, unsigned group)
 		r->group[group].left++;
 		const size_t flow = sim_flow_add(m, p->src, p->dst, (uint64_t)((double)p->bytes * r->weight[p->dst]), m->now_ps + random_next(&r->random) % (5 * PS_PER_US), p->sport,
 			p->src == r->wrong_class ? r->second : p->priority, KIND_GROUP + group);
-		m->flows[flow].warm_bps = p->warm_bps;
+		m->flows[flow].warm_bps = r->cold ? 0 : p->warm_bps;
 	}
 	return last || r->group[group].left > 0;
 }
@@ -223,12 +226,12 @@ static uint32_t host_with(const struct scenario *s, const struct sim *m, bool fa
 	return f ? sim_host(m, (unsigned)f->leaf - 1, (unsigned)f->host - 1) : UINT32_MAX;
 }
 
-struct rounds *rounds_new(const struct scenario *s, const struct plan *p, struct sim *m, bool faulty, unsigned variant)
+struct rounds *rounds_new(const struct scenario *s, const struct plan *p, struct sim *m, bool faulty, bool cold, unsigned variant)
 {
 	const bool thin = faulty && fault_of(s, FAULT_LOW_ENTROPY);
 	struct rounds *r = rw_calloc(1, sizeof(*r));
 	*r = (struct rounds){.v = thin ? p->thin : p->v, .n = thin ? p->n_thin : p->n, .random = random_seeded(s->seed, 200 + variant + 1000 * s->job),
-		.left_out = host_with(s, m, faulty, FAULT_SILENT_HOST), .wrong_class = host_with(s, m, faulty, FAULT_WRONG_CLASS), .second = (uint8_t)s->second_priority};
+		.left_out = host_with(s, m, faulty, FAULT_SILENT_HOST), .wrong_class = host_with(s, m, faulty, FAULT_WRONG_CLASS), .second = (uint8_t)s->second_priority, .cold = cold};
 	if (r->left_out == UINT32_MAX)
 		r->left_out = host_with(s, m, faulty, FAULT_DRAIN);
 	uint64_t popularity = random_seeded(s->seed, 300 + variant);
@@ -253,14 +256,26 @@ void rounds_free(struct rounds *r)
 	free(r);
 }
 
-void storage_flows(const struct scenario *s, struct sim *m, double share, bool in_lossless, uint64_t *random)
+static void storage_flow(const struct scenario *s, struct sim *m, uint32_t src, uint32_t dst, double share, const struct storage *how, uint64_t *random)
+{
+	const unsigned qps = (unsigned)s->qps;
+	for (unsigned q = 0; share > 0 && q < qps; q++) {
+		const size_t flow = sim_flow_add(m, src, dst, (uint64_t)(s->slice_bytes * share / qps), random_next(random) % (5 * PS_PER_US), drawn_sport(random),
+			how->in_lossless ? PRIORITY : (uint8_t)s->second_priority, KIND_OTHER);
+		m->flows[flow].warm_bps = how->cold ? 0 : how->warm_bps / qps;
+		sim_flow_background(m, flow);
+	}
+}
+
+void storage_flows(const struct scenario *s, struct sim *m, struct storage how, uint64_t *random)
 {
 	const unsigned stores = stores_of(s, m);
-	const uint8_t priority = in_lossless ? PRIORITY : (uint8_t)s->second_priority;
+	how.warm_bps = s->warm * s->host_bps / ceil((double)(m->n_hosts - stores) / stores);
+	how.cold |= s->warm == 0;
 	for (uint32_t h = 0; h + stores < m->n_hosts; h++) {
 		const uint32_t store = (uint32_t)(m->n_hosts - 1 - h % stores);
-		for (unsigned way = 0; way < 2; way++)
-			sim_flow_add(m, way ? store : h, way ? h : store, (uint64_t)(s->slice_bytes * share), random_next(random) % (20 * PS_PER_US), drawn_sport(random), priority, KIND_OTHER);
+		storage_flow(s, m, h, store, s->storage_share, &how, random);
+		storage_flow(s, m, store, h, s->storage_reads, &how, random);
 	}
 }
 

@@ -22,13 +22,18 @@ struct rounds;
 
 /*
  * rounds_new - starts the flows of the plan in @m: at once, or what a group sends next when it has sent the last. @faulty: with what
- * the scenario's faults do to flows. Keep it until the run has ended, rounds_free().
+ * the scenario's faults do to flows; @cold: nobody has been told to slow down so far. Keep it until the run has ended, rounds_free().
  */
-struct rounds *rounds_new(const struct scenario *s, const struct plan *p, struct sim *m, bool faulty, unsigned variant);
+struct rounds *rounds_new(const struct scenario *s, const struct plan *p, struct sim *m, bool faulty, bool cold, unsigned variant);
 void rounds_free(struct rounds *r);
 
-/* storage_flows - writes to storage and reads from it, beside the exchange. @share: of a slice, by each host each way. */
-void storage_flows(const struct scenario *s, struct sim *m, double share, bool in_lossless, uint64_t *random);
+/* storage_flows - what hosts write to storage and read from it; the exchange does not wait for it. */
+struct storage {
+	bool in_lossless; /* in the class of the job */
+	bool cold;
+	double warm_bps;  /* of a host's flows together; set by storage_flows() */
+};
+void storage_flows(const struct scenario *s, struct sim *m, struct storage how, uint64_t *random);
 
 /* checkpoint_flows - every host writes to the storage hosts; where there are none, to the last ones of the last leaf. */
 void checkpoint_flows(const struct scenario *s, struct sim *m, uint64_t *random);

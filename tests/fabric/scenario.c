@@ -32,7 +32,7 @@ static const struct row rows[] = {
 	ROW("fabric", "xon_offset", T_SIZE, xon_offset_bytes, "8316B"), ROW("fabric", "second_priority", T_NUMBER, second_priority, "-1"),
 	ROW("fabric", "watchdog", T_DURATION, watchdog_ns, NULL),
 	ROW("load", "second_share", T_RATIO, second_share, NULL), ROW("load", "skew", T_RATIO, skew, NULL), ROW("load", "storage_hosts", T_NUMBER, storage_hosts, NULL),
-	ROW("load", "storage_share", T_RATIO, storage_share, NULL), ROW("load", "jobs", T_NUMBER, jobs, "1"),
+	ROW("load", "storage_writes", T_RATIO, storage_share, NULL), ROW("load", "storage_reads", T_RATIO, storage_reads, NULL), ROW("load", "jobs", T_NUMBER, jobs, "1"),
 	ROW("load", "other_compute", T_DURATION, other_compute_ns, "170ms"), ROW("load", "other_exchange", T_DURATION, other_exchange_ns, "60ms"),
 	ROW("load", "qps", T_NUMBER, qps, "16"), ROW("load", "group", T_NUMBER, group, "8"), ROW("load", "warm", T_RATIO, warm, NULL),
 	ROW("load", "slice", T_SIZE, slice_bytes, "8MB"), ROW("load", "compute", T_DURATION, compute_ns, "300ms"),
@@ -234,7 +234,7 @@ static int fault_read(struct reader *r, const struct yaml_node *map, struct scen
 static bool consistent(const struct scenario *s)
 {
 	const bool second = s->second_priority >= 0 && s->second_priority < SIM_PRIORITIES && s->second_priority != 3 && s->second_priority != SIM_CONTROL_PRIORITY;
-	bool needs_second = s->second_share > 0 || s->second_lossless || (s->storage_share > 0 && !s->storage_lossless);
+	bool needs_second = s->second_share > 0 || s->second_lossless || (s->storage_share + s->storage_reads > 0 && !s->storage_lossless);
 	if (s->second_priority != -1 && !second)
 		return false;
 	for (size_t i = 0; i < s->n_faults; i++) {

@@ -47,7 +47,7 @@ struct scenario {
 	double second_share;         /* of queue pairs, in the second class */
 	double skew;                 /* how much more or less than others a host is sent in a step, as experts are */
 	double storage_hosts;        /* the last ones of the last leaf: they do not compute */
-	double storage_share;        /* of a slice, written and read by each host beside the exchange */
+	double storage_share, storage_reads; /* of a slice, written and read by each host beside the exchange */
 	bool storage_lossless;       /* in the class of the job; else in the second one */
 	double jobs, other_compute_ns, other_exchange_ns; /* a second job has the neighbours of the first one's hosts, and a rhythm of its own */
 	unsigned job;                /* 0, 1: whose traffic this is; set by coarse_new() */

@@ -404,7 +404,7 @@ static void close_pauses(struct sim *s)
 
 uint64_t sim_run(struct sim *s, uint64_t until_ps)
 {
-	while (s->n_heap > 0 && s->n_done < s->n_flows && s->heap[0].t_ps <= until_ps) {
+	while (s->n_heap > 0 && s->n_done < s->n_awaited && s->heap[0].t_ps <= until_ps) {
 		const struct event e = event_take(s);
 		s->now_ps = e.t_ps;
 		s->events++;
@@ -426,7 +426,7 @@ uint64_t sim_run(struct sim *s, uint64_t until_ps)
 			host_event(s, &e);
 		}
 	}
-	if (s->n_done < s->n_flows)
+	if (s->n_done < s->n_awaited)
 		s->now_ps = until_ps;
 	close_pauses(s);
 	return s->now_ps;

@@ -149,7 +149,7 @@ struct sim_flow { /* given */
 	uint64_t start_ps;
 	uint16_t sport;
 	uint8_t priority;
-	bool not_ect;
+	bool not_ect, background;
 	unsigned kind;     /* for the caller's own sums */
 	double warm_bps;   /* 0: a new queue pair, at line rate; else one that carries on at this rate, if its host has congestion control */
 	/* found */
@@ -182,7 +182,8 @@ struct sim {
 	struct sim_port *ports;
 	size_t n_ports;
 	struct sim_flow *flows;
-	size_t n_flows, cap_flows, n_done;
+	size_t n_flows, cap_flows;
+	size_t n_awaited, n_done; /* flows that a run waits for; of these, ended */
 	uint64_t now_ps, random;
 	uint64_t events, drops;
 	struct event *heap;
@@ -219,10 +220,13 @@ void sim_link_down(struct sim *s, struct sim_port *p);             /* both ends 
 /* sim_flow_add - @priority, @sport as they are on the wire. Returns the flow's index. */
 size_t sim_flow_add(struct sim *s, uint32_t src, uint32_t dst, uint64_t bytes, uint64_t start_ps, uint16_t sport, uint8_t priority, unsigned kind);
 
+/* sim_flow_background - nobody waits for its end. */
+void sim_flow_background(struct sim *s, size_t flow);
+
 /* sim_stall - from now on the host's NIC pauses its switch for a share of each period. */
 void sim_stall(struct sim *s, struct sim_node *host, double duty, uint64_t period_ps, unsigned priority);
 
-/* sim_run - until all flows are done or @until_ps. Open pauses are accounted up to the end. Returns the time. */
+/* sim_run - until all flows but those of the background are done, or @until_ps. Open pauses are accounted up to the end. Returns the time. */
 uint64_t sim_run(struct sim *s, uint64_t until_ps);
 
 /* sim_hash - what a switch computes for a flow: 32 bits. */

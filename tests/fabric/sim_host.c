@@ -36,8 +36,15 @@ size_t sim_flow_add(struct sim *s, uint32_t src, uint32_t dst, uint64_t bytes, u
 	if (!f->packets)
 		f->packets = 1;
 	flow_route(s, f);
+	s->n_awaited++;
 	event_add(s, start_ps, EVENT_START, (uint32_t)s->n_flows, 0, NULL);
 	return s->n_flows++;
+}
+
+void sim_flow_background(struct sim *s, size_t flow)
+{
+	s->n_awaited -= !s->flows[flow].background;
+	s->flows[flow].background = true;
 }
 
 /* --- reaction point --- */
@@ -160,7 +167,7 @@ static void flow_done(struct sim *s, struct sim_flow *f)
 	f->end_ps = s->now_ps;
 	f->timer_generation++;
 	f->rto_generation++;
-	s->n_done++;
+	s->n_done += !f->background;
 	for (size_t i = 0; i < n->n_flows; i++) {
 		if (n->flows[i] != id)
 			continue;
