@@ -396,7 +396,8 @@ static struct pause_share share_of(const struct amount *measured, const struct a
 		r.measured = true;
 		r.quality = measured->quality;
 	} else if (bound->known || (frames->known && !isnan(hold_ns))) {
-		const double time = bound->known ? bound->value / (double)bound->covered_ns : frames->value * hold_ns / (double)frames->covered_ns;
+		/* a bound was cut to the interval it was read in; frames that an agent hands out in lumps belong to longer ones */
+		const double time = fmax(bound->known ? bound->value / (double)bound->covered_ns : NAN, frames->known ? frames->value * hold_ns / (double)frames->covered_ns : NAN);
 		r.lo = 0;
 		r.hi = fmin(1, time);
 		r.quality = QUALITY_ESTIMATED;

@@ -4,7 +4,7 @@
  * An edge is stuck when it is paused for (nearly) the whole window and nothing left its queue. The buffer behind a stuck edge does not drain
  * either, so some egress of that switch is stuck: followed on and on, a chain of stuck edges ends at a host that pauses all the time (a storm), at
  * a switch nobody asks, or in a ring. Rings are the strongly connected components of the switches joined by stuck edges (Tarjan, 1972);
- * of each the shortest is told. Tiers are not asked here: rings exist because a route went down and up again.
+ * of each the shortest is told, one that does not turn straight back at a switch where there is one. Tiers are not asked here: rings exist because a route went down and up again.
  * Source: tuning facts, c.1, c.2 and d row 10 (all edges paused > 99 % for at least two polls, nothing sent); a share from counters that two polls
  * cut is a little smaller, hence STUCK.
  */
@@ -14,6 +14,7 @@
 #include "analyzers/pause_internal.h"
 
 #define STUCK 0.95
+enum { TRIES = 64 }; /* edges a ring is looked for from */
 #define STILL 0.0001 /* utilisation at which a port moves nothing but its own protocols; for ports whose classes are not told apart */
 
 enum motion { MOTION_UNKNOWN, MOTION_NONE, MOTION_SOME };
@@ -41,14 +42,12 @@ struct rings {
 	uint32_t seen, n_scc;
 	bool *fed;                  /* [component] */
 	uint32_t *size;             /* [component] */
-	uint32_t *first;            /* [component]: one device of it */
 };
 
 static void close_component(struct rings *r, uint32_t device)
 {
 	const struct pause_net *net = r->net;
 	const uint32_t id = ++r->n_scc;
-	r->first[id] = device;
 	uint32_t d;
 	const size_t top = r->n_stack;
 	do {
@@ -98,50 +97,91 @@ static void step(struct rings *r)
 
 /* --- one ring of a component -------------------------------------------------------------------------------------------------- */
 
-/* The shortest way from @start back to it, inside its component: @via is [device], the edge it was reached by + 1. Length, 0 none. */
-static size_t shortest(struct rings *r, uint32_t start, uint32_t *via)
+struct search {
+	struct rings *r;
+	uint32_t *via, *queue;   /* [edge]: the edge before it + 1 */
+	uint32_t *first, *second; /* [device]: the switches its edges were looked through from, + 1; a third would find nothing new */
+	bool may_turn;           /* also straight back to where the pause comes from: a loop of two switches */
+};
+
+static bool inside(const struct search *s, const struct pause_edge *e, uint32_t component)
 {
-	const struct pause_net *net = r->net;
+	return e->by && is_stuck(s->r->net, e) && s->r->scc[device_of(e->by)] == component && s->r->scc[device_of(e->at)] == component;
+}
+
+/* The shortest way from edge @start back to it: leaves .via behind. Length, 0 none. */
+static size_t way_back(struct search *s, uint32_t start)
+{
+	const struct pause_net *net = s->r->net;
+	const uint32_t component = s->r->scc[device_of(net->edges[start].at)];
+	const size_t devices = net->o->n_devices;
 	size_t head = 0, tail = 0;
-	memset(via, 0, net->o->n_devices * sizeof(*via));
-	r->stack[tail++] = start;
+	memset(s->via, 0, net->n_edges * sizeof(*s->via));
+	memset(s->first, 0, devices * sizeof(*s->first));
+	memset(s->second, 0, devices * sizeof(*s->second));
+	s->queue[tail++] = start;
 	while (head < tail) {
-		const uint32_t d = r->stack[head++];
+		const uint32_t id = s->queue[head++];
+		const uint32_t d = (uint32_t)device_of(net->edges[id].by), from = (uint32_t)device_of(net->edges[id].at) + 1;
+		if (s->second[d] || s->first[d] == from)
+			continue;
+		*(s->first[d] ? &s->second[d] : &s->first[d]) = from;
 		for (uint32_t k = net->from.start[d]; k < net->from.start[d + 1]; k++) {
-			const struct pause_edge *e = &net->edges[net->from.ids[k]];
-			const uint32_t to = e->by ? (uint32_t)device_of(e->by) : 0;
-			if (!e->by || !is_stuck(net, e) || r->scc[to] != r->scc[d] || via[to])
+			const uint32_t next = net->from.ids[k];
+			const struct pause_edge *e = &net->edges[next];
+			if (!inside(s, e, component) || s->via[next] || (!s->may_turn && (uint32_t)device_of(e->by) + 1 == from))
 				continue;
-			via[to] = net->from.ids[k] + 1;
-			if (to == start) {
-				size_t n = 0;
-				uint32_t at = start;
-				do {
+			s->via[next] = id + 1;
+			if (next == start) {
+				size_t n = 1;
+				for (uint32_t at = s->via[start] - 1; at != start; at = s->via[at] - 1)
 					n++;
-					at = (uint32_t)device_of(net->edges[via[at] - 1].at);
-				} while (at != start);
 				return n;
 			}
-			r->stack[tail++] = to;
+			s->queue[tail++] = next;
 		}
 	}
 	return 0;
 }
 
-static struct pause_cycle ring_of(struct rings *r, uint32_t start, uint32_t *via, size_t n)
+/* The shortest ring of a component, looked for from its first edges; one that turns straight back only if there is no other. */
+static size_t ring_from(struct search *s, uint32_t component, uint32_t *ret_start)
 {
-	const struct pause_net *net = r->net;
+	const struct pause_net *net = s->r->net;
+	for (int turn = 0; turn < 2; turn++) {
+		size_t best = 0, tried = 0;
+		s->may_turn = turn;
+		for (uint32_t i = 0; i < net->n_edges && tried < TRIES; i++) {
+			const struct pause_edge *e = &net->edges[i];
+			if (e->priority != net->priority || !e->at || !inside(s, e, component))
+				continue;
+			const size_t n = way_back(s, i);
+			tried++;
+			if (n && (!best || n < best)) {
+				best = n;
+				*ret_start = i;
+			}
+		}
+		if (best)
+			return way_back(s, *ret_start);
+	}
+	return 0;
+}
+
+static struct pause_cycle ring_of(const struct search *s, uint32_t start, size_t n)
+{
+	const struct pause_net *net = s->r->net;
 	const struct pause_edge **edges = arena_array(net->a, const struct pause_edge *, n);
-	struct pause_cycle c = {.edges = edges, .n = n, .priority = net->priority, .queued_bytes = NAN, .still = true, .measured = true, .fed = r->fed[r->scc[start]]};
+	struct pause_cycle c = {.edges = edges, .n = n, .priority = net->priority, .queued_bytes = NAN, .still = true, .measured = true,
+		.fed = s->r->fed[s->r->scc[device_of(net->edges[start].at)]]};
 	uint32_t at = start;
-	for (size_t i = n; i-- > 0;) {
-		const struct pause_edge *e = edges[i] = &net->edges[via[at] - 1];
+	for (size_t i = n; i-- > 0; at = s->via[at] - 1) {
+		const struct pause_edge *e = edges[(i + 1) % n] = &net->edges[at];
 		const struct lane_seen *l = observed_lane(e->at, net->priority);
 		c.still &= motion_of(e->at, net->priority) == MOTION_NONE;
 		c.measured &= e->measured;
 		if (l && !isnan(l->queue_peak))
 			c.queued_bytes = (isnan(c.queued_bytes) ? 0 : c.queued_bytes) + l->queue_peak;
-		at = (uint32_t)device_of(e->at);
 	}
 	return c;
 }
@@ -157,19 +197,21 @@ void pause_cycles(const struct pause_net *net, struct pause_cycle **v, size_t *n
 	struct arena *a = net->a;
 	struct rings r = {.net = net, .low = arena_array(a, uint32_t, devices), .order = arena_array(a, uint32_t, devices), .scc = arena_array(a, uint32_t, devices),
 		.stack = arena_array(a, uint32_t, devices + 1), .path = arena_array(a, uint32_t, devices + 1), .at = arena_array(a, uint32_t, devices),
-		.fed = arena_array(a, bool, devices + 1), .size = arena_array(a, uint32_t, devices + 1), .first = arena_array(a, uint32_t, devices + 1)};
+		.fed = arena_array(a, bool, devices + 1), .size = arena_array(a, uint32_t, devices + 1)};
 	for (uint32_t d = 0; d < devices; d++) {
 		if (!r.order[d])
 			enter(&r, d);
 		while (r.n_path)
 			step(&r);
 	}
-	uint32_t *via = arena_array(a, uint32_t, devices);
+	struct search s = {.r = &r, .via = arena_array(a, uint32_t, net->n_edges), .queue = arena_array(a, uint32_t, net->n_edges + 1),
+		.first = arena_array(a, uint32_t, devices), .second = arena_array(a, uint32_t, devices)};
 	for (uint32_t id = 1; id <= r.n_scc; id++) {
-		const size_t length = r.size[id] > 1 ? shortest(&r, r.first[id], via) : 0;
+		uint32_t start;
+		const size_t length = r.size[id] > 1 ? ring_from(&s, id, &start) : 0;
 		if (!length)
 			continue;
 		arena_grow(a, *v, *n, *cap);
-		(*v)[(*n)++] = ring_of(&r, r.first[id], via, length);
+		(*v)[(*n)++] = ring_of(&s, start, length);
 	}
 }
