@@ -2,7 +2,8 @@
  * missing_rail - a host's port that is down, or moves nothing, while the host's other ports or the other hosts of the leaf are busy.
  * Source: training facts, 3 (4 of 8 rails used: half the AllReduce bandwidth).
  *
- * Where jobs are declared, a host outside all of them is nobody's loss. A silent host with one port whose counters never moved either is not
+ * Where jobs are declared, a host outside all of them is nobody's loss. A host whose several ports are all up and silent is idle, not broken; one
+ * whose ports are all down may be drained on purpose: information. A silent host with one port whose counters never moved either is not
  * told without such a declaration: it may simply not be in use.
  */
 #include <math.h>
@@ -18,7 +19,7 @@
 enum { BESIDE_NONE, BESIDE_RAILS, BESIDE_HOSTS };
 
 struct beside { /* the ports compared with */
-	size_t n, busy, up;
+	size_t n, busy, up, down;
 	double median; /* load of the busy ones */
 };
 
@@ -34,6 +35,7 @@ static void add(struct beside *b, double *loads, const struct link *l, double bu
 {
 	const double load = port_load(l->near);
 	b->up += l->near->oper_up == 1;
+	b->down += port_is_down(l->near);
 	if (isnan(load) && isnan(l->near->oper_up))
 		return;
 	b->n++;
@@ -108,10 +110,13 @@ static bool find(const struct link_test_in *in, struct link_fault *ret)
 	const bool silent = beside && load < SILENT_SHARE * b->median;
 	if (!(down && (beside || rails.up || hosts.up)) && !silent)
 		return false;
-	if (!down && beside == BESIDE_HOSTS && !f->n_jobs && !ever_used(in, p))
+	if (!down && beside == BESIDE_HOSTS && (rails.n || (!f->n_jobs && !ever_used(in, p))))
+		return false;
+	const bool whole_host = down && rails.n && rails.down == rails.n;
+	if (whole_host && !first_of_host(in))
 		return false;
 	*ret = (struct link_fault){.cause = "missing_rail", .at = p, .own = load, .like = b->median, .detail = beside, .count = b->busy, .value = 1, .warn = 1, .state = down,
-		.severity = beside ? SEV_WARNING : SEV_INFO, .confidence = down ? 0.9 : beside == BESIDE_RAILS ? 0.85 : f->n_jobs ? 0.7 : 0.55};
+		.severity = beside && !whole_host ? SEV_WARNING : SEV_INFO, .confidence = down ? 0.9 : beside == BESIDE_RAILS ? 0.85 : f->n_jobs ? 0.7 : 0.55};
 	return true;
 }
 
