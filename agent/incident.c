@@ -19,6 +19,7 @@
 #define TIMELINE_FIRST 16 /* lines of the beginning that are kept for ever */
 #define TIMELINE_MAX 128
 #define ALSO_MAX 32
+#define JOB_PREFIX "job:" /* a story about a job has it for its group */
 
 static const char *const state_names[] = {
 	[INCIDENT_PENDING] = "pending",
@@ -62,6 +63,7 @@ static struct story *story_blank(void)
 	s->i.value = s->i.warn = NAN;
 	s->strength = -INFINITY;
 	s->hold = 1;
+	s->cost = cost_new();
 	return s;
 }
 
@@ -70,7 +72,7 @@ static json_t *skeleton(void)
 {
 	static const char *const keys[] = {"id", "cause", "severity", "state", "summary", "first", "opened", "closed", "subject", "roles",
 		"confidence_ratio", "confidence_inputs", "value", "warn", "windows", "evidence", "coverage_ratio", "jobs", "gpus_affected",
-		"usd_per_hour", "usd_total", "explained_ratio", "ruled_out", "changed_before", "next_steps", "parent", "also", "acked_by", "ack_note"};
+		"usd_per_hour", "usd_total", "explained_ratio", "loss", "ruled_out", "changed_before", "next_steps", "parent", "also", "acked_by", "ack_note"};
 	json_t *o = json_object();
 	for (size_t k = 0; k < rw_countof(keys); k++)
 		json_object_set_new(o, keys[k], json_null());
@@ -103,6 +105,7 @@ void story_free(struct story *s)
 	for (size_t k = 0; k < rw_countof(owned); k++)
 		story_set(owned[k], NULL);
 	free(s->candidate);
+	cost_done(&s->cost);
 	json_decref(s->i.json);
 	free(s);
 }
@@ -277,6 +280,8 @@ static bool device_has_hosts(const struct fabric_device *d)
  */
 static bool job_concerned(const struct fabric *f, const struct fabric_job *j, const struct story *s)
 {
+	if (s->i.group && strncmp(s->i.group, JOB_PREFIX, strlen(JOB_PREFIX)) == 0)
+		return str_eq(s->i.group + strlen(JOB_PREFIX), j->name);
 	if (!j->hosts || !*j->hosts)
 		return true;
 	if (s->i.host)
@@ -299,6 +304,25 @@ void story_impact(struct story *s, const struct fabric *f)
 	}
 	json_object_set_new(s->i.json, "jobs", jobs);
 	json_object_set_new(s->i.json, "gpus_affected", json_integer((json_int_t)s->i.gpus_affected));
+}
+
+bool story_concerns(const struct story *s, const struct fabric *f, const char *job)
+{
+	for (size_t k = 0; k < f->n_jobs; k++)
+		if (str_eq(f->jobs[k].name, job))
+			return job_concerned(f, &f->jobs[k], s);
+	return !job;
+}
+
+void story_price(struct story *s, const struct fabric *f)
+{
+	/* that a job is slower is no reason why */
+	const struct cost_sum sum = cost_sum(&s->cost, f, s->i.gpus_affected, !str_eq(s->i.analyzer, "steps"));
+	s->i.usd_per_hour = sum.usd_per_hour;
+	s->i.usd_total = sum.usd_total;
+	if (!isnan(sum.explained_ratio))
+		s->i.explained_ratio = sum.explained_ratio;
+	json_object_set_new(s->i.json, "loss", cost_loss_json(&s->cost, f));
 }
 
 bool story_also(struct story *s, const struct story *other)
@@ -350,6 +374,7 @@ static json_t *progress_json(const struct story *s)
 	json_object_set_new(o, "candidate", json_string_or_null(s->candidate));
 	json_object_set_new(o, "candidate_windows", json_integer(s->candidate_windows));
 	json_object_set_new(o, "recent", json_integer((json_int_t)s->recent));
+	json_object_set_new(o, "cost", cost_json(&s->cost));
 	return o;
 }
 
@@ -473,6 +498,7 @@ struct story *story_parse(const char *text)
 	s->candidate_windows = (uint32_t)integer_of(progress, "candidate_windows");
 	s->recent = (uint64_t)integer_of(progress, "recent");
 	story_set(&s->i.parent, string_of(o, "parent"));
+	s->cost = cost_parse(json_object_get(progress, "cost"));
 	s->described = true;
 	return s;
 }

@@ -5,6 +5,7 @@
 #ifndef RW_AGENT_INCIDENT_H
 #define RW_AGENT_INCIDENT_H
 
+#include "agent/cost.h"
 #include "agent/ledger.h"
 
 struct story {
@@ -16,6 +17,7 @@ struct story {
 	bool described;           /* .json has a description */
 	uint64_t recent;          /* the latest judged windows, newest in bit 0: 1 = OVER */
 	uint32_t waited;          /* windows it could have opened but for a story that may explain it */
+	struct cost cost;         /* what it costs so far */
 	char folded[9];           /* id of the open story that already tells of this one; "" none */
 };
 
@@ -26,6 +28,10 @@ void story_free(struct story *s); /* NULL is fine */
 void story_describe(struct story *s, const struct finding *f);
 /* story_impact - which jobs and how many GPUs wait because of the subject; into the JSON, .gpus_affected set. */
 void story_impact(struct story *s, const struct fabric *f);
+/* story_concerns - does the job wait because of the subject? @job NULL: none is configured. */
+bool story_concerns(const struct story *s, const struct fabric *f, const char *job);
+/* story_price - money and explained share from what was measured; into the JSON as well ("loss"). */
+void story_price(struct story *s, const struct fabric *f);
 /* story_refresh - bring the changing fields of the JSON up to date. */
 void story_refresh(struct story *s);
 /* story_note - one line in the timeline; bounded: the first lines and the newest are kept. */

@@ -144,19 +144,6 @@ static double strength_of(const struct finding *f)
 	return isnan(s) ? 0 : s;
 }
 
-/* Money: GPUs that wait x price x share of time lost. Only OVER windows cost. */
-static void account(struct ledger *l, struct story *s, const struct finding *f)
-{
-	double price = l->fabric->usd_per_gpu_hour;
-	if (s->i.gpus_affected == 0 || isnan(f->loss_ratio) || isnan(price) || price <= 0) {
-		s->i.usd_per_hour = NAN;
-		return;
-	}
-	s->i.usd_per_hour = (double)s->i.gpus_affected * price * f->loss_ratio;
-	double hours = (double)(f->to_ns - f->from_ns) / (3600.0 * (double)NS_PER_S);
-	s->i.usd_total = (isnan(s->i.usd_total) ? 0 : s->i.usd_total) + s->i.usd_per_hour * hours;
-}
-
 /*
  * Should the story now say what this finding says? The rule for another cause is in ledger.h. Fills the note when the
  * cause changed.
@@ -287,7 +274,8 @@ static void take_over(struct ledger *l, struct slot *slot, const struct finding 
 		s->strength = strength_of(f);
 	}
 	story_impact(s, l->fabric);
-	account(l, s, f);
+	cost_over(&s->cost, f);
+	story_price(s, l->fabric);
 	bool risen = f->severity > s->i.severity;
 	if (risen)
 		s->i.severity = f->severity;
@@ -360,6 +348,78 @@ void ledger_take(struct ledger *l, const struct finding *f)
 		take_over(l, slot, f);
 	else
 		take_under(l, slot, f);
+}
+
+/* --- what it costs ------------------------------------------------------------------------------------------------------ */
+
+/* One that hurts a job now: its loss is shared among these. */
+struct claimant {
+	struct story *story;
+	struct cost_job *job;
+};
+
+static bool claims(const struct story *s)
+{
+	return (s->i.state == INCIDENT_OPEN || (s->i.state == INCIDENT_PENDING && recently(s) > 0)) && !s->i.parent && !s->folded[0] &&
+		cost_possible(s->i.cause) && (s->i.severity > SEV_INFO || s->cost.claim_ratio > 0);
+}
+
+/* It says that something is slow, not why: what a story with a reason claims is not its own. */
+static bool is_symptom(const struct story *s)
+{
+	return str_eq(s->i.cause, "unknown") || str_eq(s->i.cause, "straggler") || str_eq(s->i.cause, "host_slow");
+}
+
+/* By what each claims itself when all do, else alike. Where throughput did not fall there is nothing to share. */
+static double share_of(const struct claimant *v, size_t n, const struct claimant *one)
+{
+	double sum = 0;
+	size_t others = 0;
+	bool all = true, reason = false;
+	for (size_t k = 0; k < n; k++)
+		reason = reason || (v[k].job->fell && claims(v[k].story) && !is_symptom(v[k].story));
+	if (reason && is_symptom(one->story))
+		return 0;
+	for (size_t k = 0; k < n; k++) {
+		if (!v[k].job->fell || !claims(v[k].story) || (reason && is_symptom(v[k].story)))
+			continue;
+		others += v[k].story != one->story;
+		all = all && v[k].story->cost.claim_ratio > 0;
+		sum += v[k].story->cost.claim_ratio;
+	}
+	if (!claims(one->story))
+		return isnan(one->job->share_ratio) ? 1 : one->job->share_ratio;
+	if (!one->job->fell || others == 0)
+		return 1;
+	return all ? one->story->cost.claim_ratio / sum : 1.0 / (double)(others + 1);
+}
+
+static void take_rate(struct ledger *l, const struct job_rate *r)
+{
+	struct claimant *v = rw_calloc(l->n_slots + 1, sizeof(*v));
+	size_t n = 0;
+	for (size_t k = 0; k < l->n_slots; k++) {
+		struct story *s = l->slots[k].story;
+		if (!s || s->folded[0] || !cost_possible(s->i.cause) || !story_concerns(s, l->fabric, r->job))
+			continue;
+		v[n] = (struct claimant){s, cost_measure(&s->cost, r, s->i.first_ns)};
+		n += v[n].job != NULL;
+	}
+	for (size_t k = 0; k < n; k++)
+		cost_count(v[k].job, r, share_of(v, n, &v[k]), v[k].story->i.severity == SEV_CRITICAL);
+	free(v);
+}
+
+void ledger_rates(struct ledger *l, const struct job_rate *v, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		take_rate(l, &v[k]);
+	for (size_t k = 0; n > 0 && k < l->n_slots; k++) {
+		struct story *s = l->slots[k].story;
+		const int64_t to_ns = v[0].from_ns + (int64_t)v[0].n * v[0].block_ns;
+		if (s && to_ns > s->cost.to_ns)
+			s->cost.to_ns = to_ns;
+	}
 }
 
 /* --- asking ----------------------------------------------------------------------------------------------------------- */

@@ -64,6 +64,8 @@ void ledger_free(struct ledger *l);
 void ledger_reload(struct ledger *l, const struct fabric *f);
 /* ledger_take - findings of one window, in order. A window an incident has already counted (after a restart) is not counted twice. */
 void ledger_take(struct ledger *l, const struct finding *f);
+/* ledger_rates - what the jobs moved up to now, after the findings of a window: what incidents under way cost is measured by it. */
+void ledger_rates(struct ledger *l, const struct job_rate *v, size_t n);
 size_t ledger_incidents(const struct ledger *l, const struct incident ***ret); /* worst first; all that reached OPEN; lent until the next take */
 const struct incident *ledger_find(const struct ledger *l, const char *id); /* any case; NULL; lent until the next take */
 int ledger_ack(struct ledger *l, const char *id, const char *who, const char *note, int64_t t_ns); /* -ENOENT */

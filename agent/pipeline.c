@@ -414,6 +414,7 @@ static void run_window(struct pipeline *p, const struct lane *lane)
 		keep_finding(p, &found.v[k]);
 		ledger_take(p->ledger, &found.v[k]);
 	}
+	ledger_rates(p->ledger, found.jobs, found.n_jobs);
 }
 
 static void close_window(struct pipeline *p, struct lane *lane)

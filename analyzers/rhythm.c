@@ -19,6 +19,7 @@
 #define SPREAD_MIN 0.003   /* of the level: less scatter than this is chance, not precision */
 #define PEAK_MIN 0.3       /* autocorrelation below which there is no period */
 #define NEARLY 0.85        /* of the best peak: as good */
+#define LOW_PART 0.25      /* of the busy slices: what idle ones may hold */
 #define SLICES_PER_STEP 2  /* at least */
 
 const uint16_t throughput_metrics[] = {M_PORT_OUT_OCTETS, M_PORT_IN_OCTETS};
@@ -148,8 +149,8 @@ size_t throughput_of(const struct fabric *f, const struct window *w, int64_t blo
 		const int64_t from_ns = w->to_ns - (int64_t)n_blocks * block_ns;
 		sum_blocks(&t, from_ns, block_ns, rate, n_blocks, a);
 		(*ret)[n++] = (struct throughput){
-			.rate = {.job = job ? job->name : NULL, .from_ns = from_ns, .block_ns = block_ns, .rate = rate, .n = n_blocks},
-			.job = job, .by_uplinks = by_uplinks, .n_ports = t.n_ports, .n_seen = t.n, .coverage_ratio = coverage_of(rate, n_blocks),
+			.rate = {.job = job ? job->name : NULL, .from_ns = from_ns, .block_ns = block_ns, .rate = rate, .n = n_blocks, .by_uplinks = by_uplinks},
+			.job = job, .n_ports = t.n_ports, .n_seen = t.n, .coverage_ratio = coverage_of(rate, n_blocks),
 		};
 	}
 	return n;
@@ -323,6 +324,42 @@ static double refine(const double *r, size_t n, double lag)
 	return best;
 }
 
+/*
+ * Is there an idle part between exchanges? Slices longer than a step hold some of every exchange, and what looks like a rhythm then is the beat of the
+ * step with the polls.
+ */
+static bool breathes(const double *v, size_t n)
+{
+	double *sorted = rw_calloc(n + 1, sizeof(*sorted));
+	size_t seen = 0;
+	for (size_t k = 0; k < n; k++)
+		if (!isnan(v[k]))
+			sorted[seen++] = v[k];
+	const double low = quantile_of(sorted, seen, 0.1), high = quantile_of(sorted, seen, 0.9);
+	free(sorted);
+	return low < LOW_PART * high;
+}
+
+/*
+ * Where the step lies between two slices (450 ms in slices of 100), only its multiples fall on one. So parts of @lag are tried: all multiples of
+ * a part must correlate nearly as well, less what is lost by being off the slice.
+ */
+static double smallest_part(const double *r, size_t n, double lag)
+{
+	const double whole = r[(size_t)llround(lag)];
+	for (unsigned m = 6; m > 1; m--) {
+		bool good = lag / m >= SLICES_PER_STEP;
+		for (unsigned i = 1; i < m && good; i++) {
+			const double at = lag * i / m, off = fabs(at - round(at));
+			const size_t k = (size_t)at;
+			good = k + 1 < n && fmax(r[k], r[k + 1]) >= NEARLY * (1 - off) * whole;
+		}
+		if (good)
+			return lag / m;
+	}
+	return lag;
+}
+
 bool rhythm_period(const double *v, size_t n, int64_t slice_ns, struct period *ret)
 {
 	*ret = (struct period){.duty_ratio = NAN, .confidence_ratio = NAN};
@@ -336,7 +373,7 @@ bool rhythm_period(const double *v, size_t n, int64_t slice_ns, struct period *r
 		top = fmax(top, v[k]);
 		seen++;
 	}
-	if (seen < 16)
+	if (seen < 16 || !breathes(v, n))
 		return false;
 	const double mean = sum / (double)seen, variance = squares / (double)seen - mean * mean;
 	const size_t lags = n / 2;
@@ -354,7 +391,7 @@ bool rhythm_period(const double *v, size_t n, int64_t slice_ns, struct period *r
 		lag++;
 	const bool found = lag < lags && best >= PEAK_MIN;
 	if (found) {
-		const double step = refine(r, lags, peak_at(r, lags, lag));
+		const double step = smallest_part(r, lags, refine(r, lags, peak_at(r, lags, lag)));
 		size_t busy = 0;
 		for (size_t k = 0; k < n; k++)
 			busy += !isnan(v[k]) && v[k] > RHYTHM_IDLE * top;

@@ -28,7 +28,6 @@ struct arena;
 struct throughput {
 	struct job_rate rate;   /* db/finding.h */
 	const struct fabric_job *job; /* NULL: no job is configured, all hosts count as one */
-	bool by_uplinks;        /* no host-facing port has samples: what the leaves' uplinks carry stands for it */
 	size_t n_ports, n_seen; /* ports of the job's hosts; those with samples */
 	double coverage_ratio;  /* blocks with a value over all since the first sample */
 };
@@ -91,7 +90,8 @@ struct period {
 	double duty_ratio, confidence_ratio; /* confidence: the autocorrelation at that lag */
 };
 /*
- * rhythm_period - the step, by autocorrelation of @v, amounts in equal slices of @slice_ns. False (and .period_ns 0) when there is none, and when
+ * rhythm_period - the step, by autocorrelation of @v, amounts in equal slices of @slice_ns. False (and .period_ns 0) when there is none (jobs that never
+ * idle, or whose slices are longer than a step), and when
  * the slices are too coarse: it takes two a step to see one, so at 1..30 s polls steps below 2..60 s stay unknown. A harmonic is not taken for the
  * step: the shortest lag counts that is nearly as good as the best.
  */

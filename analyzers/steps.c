@@ -214,7 +214,7 @@ static void judge(const struct analyzer_in *in, const struct throughput *t, stru
 	f.f->summary = arena_printf(a, "%s moves %.1f %% fewer bytes per second than before: steps take %.3g times as long%s", who, 100 * lost, 1 / (1 - lost),
 		proven ? "; the network is exonerated" : "; nothing seen in the network, not proven");
 	f.f->confidence_ratio = (proven ? 0.8 : 0.4) * fmin(1, isnan(t->coverage_ratio) ? 0 : t->coverage_ratio);
-	tell_rests_on(&f, "%s of %zu of %zu ports, %zu busy blocks of %.0f s", t->by_uplinks ? "leaf uplinks, for no host's port is counted: octets" : "host-facing octets", t->n_seen,
+	tell_rests_on(&f, "%s of %zu of %zu ports, %zu busy blocks of %.0f s", t->rate.by_uplinks ? "leaf uplinks, for no host's port is counted: octets" : "host-facing octets", t->n_seen,
 		t->n_ports, p.n, (double)t->rate.block_ns / 1e9);
 	tell_rests_on(&f, "every step moves the same bytes: a job that entered another phase looks the same");
 	tell_evidence_device(&f, "job.octets_per_s.before", NULL, p.base.mean, "bytes/s", QUALITY_EXACT);

@@ -279,7 +279,9 @@ static struct config_gnmi *build_gnmi(struct build *b, struct tree_gnmi *t)
 {
 	if (!t)
 		return NULL;
+	static const int numbers[] = {-1, 2, 4, 0, 3}; /* of the words of gnmi.encoding, in the protocol */
 	t->interval_ns = given_or(t->interval_ns, b->c->tree->defaults->interval_ns);
+	t->slow_interval_ns = given_or(t->slow_interval_ns, b->c->tree->defaults->slow_interval_ns);
 	if (!t->address) {
 		if (b->mode == CONFIG_FULL && !yaml_get(t->node, "address"))
 			build_error(b, t->node, "the key 'address' is missing here: where the device answers gNMI");
@@ -290,6 +292,10 @@ static struct config_gnmi *build_gnmi(struct build *b, struct tree_gnmi *t)
 	address_split(b->c->arena, t->address, 9339, &g->address, &g->port, NULL);
 	g->credential = find_credential(b, t->node, t->credentials, false);
 	g->interval_ns = t->interval_ns;
+	g->slow_interval_ns = t->slow_interval_ns;
+	g->timeout_ns = t->timeout_ns;
+	g->encoding = numbers[t->encoding];
+	g->max_message = t->max_message;
 	g->line = t->node->line;
 	return g;
 }
@@ -314,9 +320,6 @@ static void build_devices(struct build *b)
 		d->gnmi = build_gnmi(b, t->gnmi);
 		d->profile = t->profile = t->profile ? t->profile : c->defaults.profile;
 		d->line = t->node->line;
-		if (d->gnmi && b->mode == CONFIG_FULL)
-			build_warn(b, t->gnmi->node, d->snmp ? "%s: the gnmi section is not used, it is polled by SNMP: this version has no gNMI collector"
-				: "%s is not watched: this version has no gNMI collector; add 'snmp: { address: ..., credentials: ... }'", d->name);
 		if (b->mode == CONFIG_FULL && !yaml_get(t->node, "snmp") && !yaml_get(t->node, "gnmi"))
 			build_error(b, t->node, "%s: has no address; add 'snmp: { address: ..., credentials: ... }' or a gnmi section", t->name ? t->name : "device");
 	}
@@ -472,7 +475,7 @@ static void build_intent(struct build *b)
 	for (size_t i = 0; i < t->jobs.n; i++) {
 		const struct tree_job *j = t->jobs.v[i];
 		already_given(b, seen, j->node, "job", j->name);
-		f->jobs[f->n_jobs++] = (struct fabric_job){.name = j->name, .gpus = (uint64_t)j->gpus, .hosts = j->hosts};
+		f->jobs[f->n_jobs++] = (struct fabric_job){.name = j->name, .gpus = (uint64_t)j->gpus, .hosts = j->hosts, .step_ns = j->step_ns};
 	}
 	smap_free(seen);
 	f->thresholds = arena_array(c->arena, struct fabric_threshold, t->thresholds.n);

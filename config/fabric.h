@@ -61,6 +61,7 @@ struct fabric_job {
 	const char *name;
 	uint64_t gpus;
 	const char *hosts; /* glob */
+	int64_t step_ns;   /* length of a healthy step, as declared; 0 = unknown: then nothing is told in milliseconds */
 };
 
 struct fabric_threshold { /* declared thresholds: what no protocol can read back */

@@ -216,10 +216,15 @@ static const struct field snmp_rows[] = {
 };
 TABLE(snmp_section, tree_snmp, snmp_rows, "Poll this device by SNMP.");
 
+static const char *const gnmi_encodings[] = {"auto", "proto", "json_ietf", "json", "ascii", NULL};
 static const struct field gnmi_rows[] = {
 	TEXT(tree_gnmi, address, "address", "\"HOST\", \"HOST:PORT\" or \"[IPv6]:PORT\"; the port is 9339 when not given.", .check = check_address),
 	TEXT(tree_gnmi, credentials, "credentials", "A name from 'credentials:' that has a gnmi section.", .check = check_name),
 	VALUE(tree_gnmi, interval_ns, "interval", OPT_DURATION, NULL, "100ms", "1h", "Sample interval asked for; defaults.interval when not given."),
+	VALUE(tree_gnmi, slow_interval_ns, "slow_interval", OPT_DURATION, NULL, "1s", "24h", "Time between readings of configuration and names; defaults.slow_interval when not given."),
+	VALUE(tree_gnmi, timeout_ns, "timeout", OPT_DURATION, "10s", "100ms", "5m", "How long making a connection, and the first data of a subscription, may take."),
+	CHOICE(tree_gnmi, encoding, "encoding", gnmi_encodings, "auto", "How values are encoded; auto = what the profile prefers of what the device offers."),
+	VALUE(tree_gnmi, max_message, "max_message", OPT_SIZE, "32MiB", "64KiB", "64MiB", "The largest message that is accepted from the device."),
 };
 TABLE(gnmi_section, tree_gnmi, gnmi_rows, "Subscribe to this device by gNMI.");
 
@@ -311,6 +316,8 @@ static const struct field job_rows[] = {
 	TEXT(tree_job, name, "name", "Name of the job.", .flags = FIELD_REQUIRED, .check = check_text),
 	VALUE(tree_job, gpus, "gpus", OPT_INT, NULL, "1", "10000000", "GPUs it runs on.", .flags = FIELD_REQUIRED),
 	VALUE(tree_job, hosts, "hosts", OPT_STRING, "*", NULL, NULL, "Names of its hosts, with * and ?.", .check = check_text),
+	VALUE(tree_job, step_ns, "step", OPT_DURATION, "0s", "0s", "1h", "How long a step takes when all is well; with it losses are told in time per step as well, not only as shares. "
+		"0s = not known."),
 };
 TABLE(job_section, tree_job, job_rows, "What runs where, for cost and blame.");
 

@@ -76,7 +76,13 @@ struct tree_snmp {
 	const char *address, *credentials, *source, *netns;
 	int64_t interval_ns, slow_interval_ns, timeout_ns, deadline_ns, retries, max_varbinds_s;
 };
-struct tree_gnmi { TREE_NODE; const char *address, *credentials; int64_t interval_ns; };
+struct tree_gnmi {
+	TREE_NODE;
+	const char *address, *credentials;
+	int64_t interval_ns, slow_interval_ns, timeout_ns;
+	int encoding;
+	uint64_t max_message;
+};
 struct tree_device {
 	TREE_NODE;
 	const char *name, *rail, *profile;
@@ -104,7 +110,7 @@ struct tree_capture {
 	int64_t sampling, interval_ns;
 	uint64_t snaplen, buffer;
 };
-struct tree_job { TREE_NODE; const char *name, *hosts; int64_t gpus; };
+struct tree_job { TREE_NODE; const char *name, *hosts; int64_t gpus, step_ns; };
 struct tree_cost { TREE_NODE; double usd_per_gpu_hour; };
 struct tree_retention { TREE_NODE; int64_t raw_ns, minute_ns, hour_ns; };
 struct tree_store { TREE_NODE; const char *path; uint64_t quota_bytes; struct tree_retention *retention; };

@@ -6,6 +6,7 @@
 #define RW_DB_FINDING_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -79,6 +80,7 @@ struct job_rate {
 	int64_t from_ns, block_ns; /* block k is (from + k block, from + (k + 1) block]; the last one is the window that was judged */
 	const double *rate;  /* octets per second; NAN not seen */
 	size_t n;
+	bool by_uplinks;     /* no host's port is counted: leaf uplinks stand for them; a fall of these shows, that they did not fall proves little */
 };
 
 struct finding_list { /* in the turn arena */
