@@ -13,6 +13,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/case_export.h"
 #include "config/config.h"
 #include "db/admin.h"
 #include "db/metric.h"
@@ -144,130 +145,6 @@ static int run_vacuum(const struct command_args *a, const char *path, struct err
 
 /* --- export -------------------------------------------------------------------------------------------------------------------- */
 
-struct tsv {
-	FILE *f;
-	const struct entities *entities;
-	uint64_t samples;
-};
-
-/* A tab or a line end in a text would end the field. */
-static void put_text(FILE *f, const char *s)
-{
-	if (!*s)
-		fputc('-', f);
-	for (; *s; s++)
-		fputc(*s == '\t' || *s == '\n' || *s == '\r' ? ' ' : *s, f);
-}
-
-/* Seconds with as many digits as they need: read back exactly. */
-static void put_time(FILE *f, int64_t t_ns)
-{
-	uint64_t t = t_ns < 0 ? -(uint64_t)t_ns : (uint64_t)t_ns;
-	char frac[12];
-	int n = snprintf(frac, sizeof(frac), ".%09" PRIu64, t % (uint64_t)NS_PER_S);
-
-	while (n > 0 && (frac[n - 1] == '0' || frac[n - 1] == '.'))
-		frac[--n] = '\0';
-	fprintf(f, "%s%" PRIu64 "%s", t_ns < 0 ? "-" : "", t / (uint64_t)NS_PER_S, frac);
-}
-
-static void put_value(struct tsv *t, const struct sample *s)
-{
-	char buf[40];
-
-	switch (metric_info(s->metric)->type) {
-	case TYPE_U64:
-		fprintf(t->f, "%" PRIu64, s->value);
-		break;
-	case TYPE_F64:
-		for (int digits = 15; digits <= 17; digits++) {
-			snprintf(buf, sizeof(buf), "%.*g", digits, sample_f64(s->value));
-			if (strtod(buf, NULL) == sample_f64(s->value))
-				break;
-		}
-		fputs(buf, t->f);
-		break;
-	case TYPE_TEXT:
-		put_text(t->f, entities_text_get(t->entities, s->value));
-		break;
-	}
-}
-
-static int put_sample(void *arg, const struct sample *s)
-{
-	struct tsv *t = arg;
-	const struct entity *e = entity_get(t->entities, s->entity);
-	char flags[SAMPLE_FLAGS_TEXT_MAX];
-
-	if (!e)
-		return 0;
-	put_time(t->f, s->t_ns);
-	fputc('\t', t->f);
-	put_text(t->f, e->device);
-	fputc('\t', t->f);
-	put_text(t->f, e->port);
-	if (e->priority == PRIO_NONE)
-		fputs("\t-\t", t->f);
-	else
-		fprintf(t->f, "\t%d\t", e->priority);
-	fprintf(t->f, "%s\t", metric_info(s->metric)->name);
-	put_value(t, s);
-	if (s->flags || s->window_ms)
-		fprintf(t->f, "\t%s", s->flags ? sample_flags_text(flags, s->flags) : "-");
-	if (s->window_ms)
-		fprintf(t->f, "\t%g", s->window_ms / 1000.0);
-	fputc('\n', t->f);
-	t->samples++;
-	return ferror(t->f) ? -EIO : 0;
-}
-
-static FILE *create(const char *dir, const char *name, struct err *e)
-{
-	rw_cleanup(str_done) struct str path = {0};
-
-	str_addf(&path, "%s/%s", dir, name);
-	FILE *f = fopen(path.s, "we");
-	if (!f)
-		err_set(e, -errno, "cannot create %s: %s", path.s, strerror(errno));
-	return f;
-}
-
-static int finish(FILE *f, const char *dir, const char *name, int r, struct err *e)
-{
-	int failed = ferror(f);
-
-	if (fclose(f) != 0 || failed)
-		return r < 0 ? r : err_set(e, -EIO, "cannot write %s/%s: %s", dir, name, strerror(errno ? errno : EIO));
-	return r;
-}
-
-static int export_fabric(struct series_db *d, const char *dir, int64_t at_ns, struct err *e)
-{
-	rw_cleanup(freep) char *yaml = NULL;
-	int r = series_db_fabric(d, at_ns, &yaml, e);
-
-	if (r < 0)
-		return r == -ENODATA ? err_set(e, r, "the database holds no configuration, and a case needs one") : r;
-	FILE *f = create(dir, "fabric.yaml", e);
-	if (!f)
-		return e->code;
-	fputs(yaml, f);
-	return finish(f, dir, "fabric.yaml", 0, e);
-}
-
-static int export_samples(struct series_db *d, const char *dir, const struct series_filter *filter, uint64_t *ret_samples, struct err *e)
-{
-	struct tsv t = {.f = create(dir, "samples.tsv", e), .entities = series_db_entities(d)};
-
-	if (!t.f)
-		return e->code;
-	fputs("# time_s\tdevice\tport\tpriority\tmetric\tvalue\tflags\twindow_s\n", t.f);
-	int r = series_db_each(d, filter, put_sample, &t, e);
-	r = finish(t.f, dir, "samples.tsv", r, e);
-	*ret_samples = t.samples;
-	return r;
-}
-
 static int export_time(const char *option, const char *text, int64_t now_ns, int64_t *ret, struct err *e)
 {
 	wall_t t;
@@ -299,12 +176,8 @@ static int run_export(const struct command_args *a, const char *path, struct err
 		r = export_time("--since", a->g->since, last, &filter.from_ns, e);
 	if (r == 0)
 		r = export_time("--until", a->g->until, last, &filter.to_ns, e);
-	if (r == 0 && mkdir(dir, 0750) < 0 && !(errno == EEXIST && command_opt(&command_db, a, "force")))
-		r = err_set(e, -errno, errno == EEXIST ? "%s is there already; name a new directory, or add --force" : "cannot create %s: %m", dir);
 	if (r == 0)
-		r = export_fabric(d, dir, filter.to_ns, e);
-	if (r == 0)
-		r = export_samples(d, dir, &filter, &samples, e);
+		r = case_export(d, dir, command_opt(&command_db, a, "force") ? CASE_OVERWRITE : CASE_NEW, &filter, &samples, e);
 	series_db_close(d);
 	if (r == 0 && !a->g->quiet)
 		fprintf(stderr, "%" PRIu64 " samples written to %s\n", samples, dir);

@@ -10,6 +10,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/case_export.h"
 #include "agent/control.h"
 #include "agent/incident_view.h"
 #include "agent/ledger.h"
@@ -19,44 +20,17 @@
 #include "db/store.h"
 
 static const struct command_option options[] = {
-	{"note", 0, "TEXT", "with ack: why, or what is being done"},
+	{"note", 0, "TEXT", "with ack and close: why, or what is being done"},
+	{"out", 0, "DIR", "with export: write the samples around the incident as a recorded case, for replay"},
 	{0},
 };
 
 extern const struct command command_incident;
 
-static int take_json(void *arg, int n, char *const *values, char *const *names)
-{
-	json_t *o = n == 1 && values[0] ? json_loads(values[0], 0, NULL) : NULL;
-	if (json_is_object(o))
-		json_array_append_new(arg, o);
-	else
-		json_decref(o);
-	return 0;
-}
-
 static bool id_is_plain(const char *id)
 {
 	size_t n = strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ234567");
 	return n > 0 && n <= 8 && id[n] == '\0';
-}
-
-/* Incidents that overlap the stretch asked for (all when none was), or the one with @id (any unambiguous beginning of it). */
-static json_t *load(struct context *x, const struct globals *g, const char *id, struct err *e)
-{
-	rw_cleanup(str_done) struct str sql = {0};
-	json_t *v = json_array();
-	str_add(&sql, "SELECT json FROM incidents WHERE opened_ns IS NOT NULL AND json IS NOT NULL");
-	if (id)
-		str_addf(&sql, " AND lower(id) LIKE lower('%s%%')", id);
-	else if (g->since || g->until || g->around)
-		str_addf(&sql, " AND opened_ns <= %lld AND (closed_ns IS NULL OR closed_ns >= %lld)", (long long)x->to_ns, (long long)x->from_ns);
-	if (series_db_sql(x->db, sql.s, take_json, v, e) != 0) {
-		json_decref(v);
-		return NULL;
-	}
-	incidents_sort(v);
-	return v;
 }
 
 static int print(const struct command_args *a, json_t *doc, const struct view *v, struct err *e)
@@ -67,7 +41,7 @@ static int print(const struct command_args *a, json_t *doc, const struct view *v
 
 static int run_list(struct context *x, const struct command_args *a, struct err *e)
 {
-	json_t *stored = load(x, a->g, NULL, e), *shown = json_array(), *o;
+	json_t *stored = incidents_load(x, a->g, NULL, e), *shown = json_array(), *o;
 	size_t k;
 	if (!stored) {
 		json_decref(shown);
@@ -90,7 +64,7 @@ static json_t *find_one(struct context *x, const struct command_args *a, struct 
 		err_set(e, -ENOENT, "read '%.40s', expected an incident's id, 8 letters (a-z, 2-7); 'rocewatch incident list' names them", id);
 		return NULL;
 	}
-	json_t *found = load(x, a->g, id, e), *one = NULL;
+	json_t *found = incidents_load(x, a->g, id, e), *one = NULL;
 	if (!found)
 		return NULL;
 	if (json_array_size(found) == 1)
@@ -131,12 +105,41 @@ static int run_timeline(struct context *x, const struct command_args *a, struct 
 	return rc;
 }
 
-/* Everything about one incident in one document: itself, and the configuration it was judged by. */
+#define EXPORT_BEFORE_NS (15 * 60 * NS_PER_S) /* what was normal before it */
+#define EXPORT_AFTER_NS (5 * 60 * NS_PER_S)
+
+/* --out DIR: the stretch it happened in, as a recorded case. What was folded into it and its verdict come out again when it is replayed. */
+static int export_case(struct context *x, const json_t *o, const char *dir, struct err *e)
+{
+	const json_t *progress = json_object_get(o, "progress");
+	const int64_t first_ns = json_integer_value(json_object_get(progress, "first_ns")), closed_ns = json_integer_value(json_object_get(progress, "closed_ns"));
+	struct series_filter filter = {.priority = -2};
+	uint64_t samples;
+	int rc = series_db_range(x->db, &filter.from_ns, &filter.to_ns, e);
+	if (rc != 0)
+		return rc;
+	if (first_ns - EXPORT_BEFORE_NS > filter.from_ns)
+		filter.from_ns = first_ns - EXPORT_BEFORE_NS;
+	if (str_eq(json_string_value(json_object_get(o, "state")), "closed") && closed_ns + EXPORT_AFTER_NS < filter.to_ns)
+		filter.to_ns = closed_ns + EXPORT_AFTER_NS;
+	rc = case_export(x->db, dir, CASE_NEW, &filter, &samples, e);
+	if (rc == 0)
+		fprintf(stderr, "%llu samples written to %s; rocewatch replay --from %s\n", (unsigned long long)samples, dir, dir);
+	return rc;
+}
+
+/* Everything about one incident: itself and the configuration it was judged by in one document, or its samples as a case. */
 static int run_export(struct context *x, const struct command_args *a, struct err *e)
 {
+	const char *dir = command_opt(&command_incident, a, "out");
 	json_t *o = find_one(x, a, e);
 	if (!o)
 		return e->code ? e->code : -EIO;
+	if (dir) {
+		const int r = export_case(x, o, dir, e);
+		json_decref(o);
+		return r;
+	}
 	rw_cleanup(freep) char *yaml = config_text(x->config);
 	json_t *doc = json_pack("{s:o, s:s?, s:s?}", "incident", incident_public(o), "configuration", yaml, "database", x->db_path);
 	json_decref(o);

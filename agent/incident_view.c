@@ -7,7 +7,11 @@
 #include <string.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "agent/command.h"
 #include "agent/ledger.h"
+#include "db/series.h"
+
+#define ROLES_SHOWN 8
 
 static const char *text_of(const json_t *o, const char *key)
 {
@@ -21,10 +25,32 @@ static double number_of(const json_t *o, const char *key)
 	return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
+/* Where, in one word: "leaf1:Ethernet49", "node-047 (leaf1:Ethernet47 and 7 more)" is for the card; here the nearest to the root. */
+static char *where_of(const json_t *incident)
+{
+	const json_t *subject = json_object_get(incident, "subject");
+	const char *device = text_of(subject, "device"), *port = text_of(subject, "port"), *host = text_of(subject, "host"), *group = text_of(subject, "group"),
+		*member = text_of(subject, "member");
+	struct str w = {0};
+	str_add(&w, "");
+	if (*host)
+		str_add(&w, host);
+	if (*host && *device)
+		str_add(&w, " ");
+	str_add(&w, device);
+	if (*port || *member)
+		str_addf(&w, ":%s", *port ? port : member);
+	if (*group)
+		str_addf(&w, " %s", group);
+	return w.s;
+}
+
 json_t *incident_public(const json_t *incident)
 {
+	rw_cleanup(freep) char *where = where_of(incident);
 	json_t *o = json_copy((json_t *)incident);
 	json_object_del(o, "progress");
+	json_object_set_new(o, "where", json_string(where));
 	return o;
 }
 
@@ -65,6 +91,35 @@ void incidents_sort(json_t *incidents)
 	json_array_clear(incidents);
 	for (size_t k = 0; k < n; k++)
 		json_array_append_new(incidents, v[k]);
+}
+
+/* --- from the database ---------------------------------------------------------------------------------------------------- */
+
+static int take_json(void *arg, int n, char *const *values, char *const *names)
+{
+	json_t *o = n == 1 && values[0] ? json_loads(values[0], 0, NULL) : NULL;
+	if (json_is_object(o))
+		json_array_append_new(arg, o);
+	else
+		json_decref(o);
+	return 0;
+}
+
+json_t *incidents_load(struct context *x, const struct globals *g, const char *id, struct err *e)
+{
+	rw_cleanup(str_done) struct str sql = {0};
+	json_t *v = json_array();
+	str_add(&sql, "SELECT json FROM incidents WHERE opened_ns IS NOT NULL AND json IS NOT NULL");
+	if (id)
+		str_addf(&sql, " AND lower(id) LIKE lower('%s%%')", id);
+	else if (g->since || g->until || g->around)
+		str_addf(&sql, " AND opened_ns <= %lld AND (closed_ns IS NULL OR closed_ns >= %lld)", (long long)x->to_ns, (long long)x->from_ns);
+	if (series_db_sql(x->db, sql.s, take_json, v, e) != 0) {
+		json_decref(v);
+		return NULL;
+	}
+	incidents_sort(v);
+	return v;
 }
 
 /* --- the card ------------------------------------------------------------------------------------------------------------ */
@@ -111,6 +166,43 @@ static void put_cost(FILE *out, const json_t *o)
 		fprintf(out, "$%.2f/h, $%.2f so far (%lld GPUs wait)\n", per_hour, isnan(total) ? 0 : total, gpus);
 }
 
+/* What it explains of the slowdown, and what it brought about besides. */
+static void put_explained(FILE *out, const json_t *doc)
+{
+	const double explained = number_of(doc, "explained_ratio");
+	const json_t *also = json_object_get(doc, "also"), *o;
+	size_t k;
+	if (!isnan(explained))
+		fprintf(out, "explains    %.0f %% of the slowdown that was measured\n", 100 * explained);
+	json_array_foreach(also, k, o)
+		fprintf(out, "%-12s%s\n", k ? "" : "also", *text_of(o, "summary") ? text_of(o, "summary") : text_of(o, "cause"));
+	if (*text_of(doc, "parent"))
+		fprintf(out, "part of     %s\n", text_of(doc, "parent"));
+}
+
+static void put_roles(FILE *out, const json_t *roles)
+{
+	static const struct { const char *role, *word; } kinds[] = {
+		{"culprit", "who"}, {"direct_victim", "waits for it"}, {"indirect_victim", "and behind"},
+	};
+	for (size_t k = 0; k < rw_countof(kinds); k++) {
+		size_t i, n = 0;
+		const json_t *role;
+		json_array_foreach(roles, i, role) {
+			if (!str_eq(text_of(role, "role"), kinds[k].role))
+				continue;
+			if (n++ == 0)
+				fprintf(out, "%-12s", kinds[k].word);
+			if (n <= ROLES_SHOWN)
+				fprintf(out, "%s%s", n > 1 ? ", " : "", text_of(role, "entity"));
+		}
+		if (n > ROLES_SHOWN)
+			fprintf(out, " and %zu more", n - ROLES_SHOWN);
+		if (n)
+			fputc('\n', out);
+	}
+}
+
 static const char *confidence_word(double v)
 {
 	return isnan(v) ? "unknown" : v >= 0.8 ? "high" : v >= 0.5 ? "medium" : "low";
@@ -155,9 +247,8 @@ static const struct view flow_view = {
 
 static void print_card(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {
-	const json_t *subject = json_object_get(doc, "subject"), *roles = json_object_get(doc, "roles"), *role;
+	const json_t *subject = json_object_get(doc, "subject");
 	double confidence = number_of(doc, "confidence_ratio"), coverage = number_of(doc, "coverage_ratio");
-	size_t k;
 	fprintf(out, "INCIDENT %s  %s  %s\n", text_of(doc, "id"), text_of(doc, "severity"), text_of(doc, "cause"));
 	fprintf(out, "what        %s\n", *text_of(doc, "summary") ? text_of(doc, "summary") : text_of(doc, "cause"));
 	put_where(out, doc);
@@ -170,10 +261,13 @@ static void print_card(FILE *out, const json_t *doc, const struct view *v, bool 
 	fputc('\n', out);
 	put_list(out, "  because", json_object_get(doc, "confidence_inputs"));
 	put_cost(out, doc);
-	json_array_foreach(roles, k, role)
-		fprintf(out, "%-12s%s (%s)\n", k ? "" : "who", text_of(role, "entity"), text_of(role, "role"));
+	put_explained(out, doc);
+	put_roles(out, json_object_get(doc, "roles"));
 	if (*text_of(doc, "acked_by"))
 		fprintf(out, "%-12s%s%s%s\n", "acked by", text_of(doc, "acked_by"), *text_of(doc, "ack_note") ? ": " : "", text_of(doc, "ack_note"));
+	if (*text_of(doc, "assigned_to"))
+		fprintf(out, "%-12s%s\n", "owner", text_of(doc, "assigned_to"));
+	put_list(out, "changed", json_object_get(doc, "changed_before"));
 	put_list(out, "ruled out", json_object_get(doc, "ruled_out"));
 	put_list(out, "next", json_object_get(doc, "next_steps"));
 	fputc('\n', out);
@@ -192,8 +286,7 @@ static const struct column list_columns[] = {
 	{"state", "STATE", COL_TEXT, false},
 	{"opened", "OPENED", COL_TIME, false},
 	{"cause", "CAUSE", COL_TEXT, false},
-	{"subject.device", "DEVICE", COL_TEXT, false},
-	{"subject.group", "GROUP", COL_TEXT, false},
+	{"where", "WHERE", COL_TEXT, false},
 	{"confidence_ratio", "CONF", COL_RATIO_PCT, true},
 	{"usd_per_hour", "COST/H", COL_USD, true},
 	{"acked_by", "ACKED", COL_TEXT, false},
