@@ -64,9 +64,9 @@ static const struct row {
 	{"queue.drops", SUM_OUT_DISCARDS, BEST_EFFORT, ALL, REFRESH_QUEUE},
 	{"queue.out_octets", SUM_CONTROL_OCTETS, SIM_CONTROL_PRIORITY, ALL, REFRESH_QUEUE},
 	{"queue.out_packets", SUM_CONTROL_PACKETS, SIM_CONTROL_PRIORITY, ALL, REFRESH_QUEUE},
-	/* 2.2.1 PFC_WD of sonic-gnmi */
-	{"pfcwd.storms", SUM_WATCHDOG_STORMS, PRIORITY, F_ | G_, REFRESH_PORT}, {"pfcwd.restores", SUM_WATCHDOG_RESTORES, PRIORITY, F_ | G_, REFRESH_PORT},
-	{"pfcwd.drops", SUM_WATCHDOG_DROPS, PRIORITY, F_ | G_, REFRESH_PORT},
+	/* 1.3 cpfcWatchdogIfQueueInfoTable; 2.2.1 PFC_WD_* in the queue's hash */
+	{"pfcwd.storms", SUM_WATCHDOG_STORMS, PRIORITY, F_ | N_ | G_, REFRESH_PORT}, {"pfcwd.restores", SUM_WATCHDOG_RESTORES, PRIORITY, F_ | N_ | G_, REFRESH_PORT},
+	{"pfcwd.drops", SUM_WATCHDOG_DROPS, PRIORITY, F_ | N_ | G_, REFRESH_PORT},
 	/* the same tables, of the second class */
 	{"pfc.rx_frames", SUM2_PFC_RX, SECOND, ALL, REFRESH_PORT}, {"pfc.tx_frames", SUM2_PFC_TX, SECOND, ALL, REFRESH_PORT},
 	{"pfc.rx_pause_ns", SUM2_RX_PAUSE_NS, SECOND, F_ | N_ | G_, REFRESH_PORT}, {"pfc.tx_pause_ns", SUM2_TX_PAUSE_NS, SECOND, F_ | N_, REFRESH_PORT},
@@ -101,6 +101,8 @@ struct face_state {
 	bool *told;            /* [plane][switch]: its states and settings are known */
 	double refreshed_ns[REFRESHES], peaks_due_ns, optics_due_ns;
 	bool was_on, first;
+	double time_of_ns;     /* the text of the last line's time */
+	char time_text[32];
 };
 
 static bool has(const struct recorder *r, unsigned faces) { return faces & (1u << r->o->face); }
@@ -110,30 +112,56 @@ static struct port_state *state_of(const struct recorder *r, unsigned plane, con
 	return &r->f->ports[plane * r->c->n_ports + (size_t)(v->port - v->shape->ports) - first];
 }
 
+/* Lines are most of the work of a recording: they are put together without printf. */
+static char *put(char *to, const char *end, const char *text)
+{
+	while (*text && to < end)
+		*to++ = *text++;
+	return to;
+}
+
 static void line(struct recorder *r, double t_ns, const char *device, const char *port, int priority, const char *metric, const char *value, const char *rest)
 {
-	char prio[16] = "-";
+	char prio[16] = "-", buf[512], *to = buf;
+	const char *const end = buf + sizeof(buf) - 1;
 	if (r->tell) {
 		r->tell(r->tell_data, device, port, priority, metric, value);
 		return;
 	}
 	if (priority >= 0)
 		snprintf(prio, sizeof(prio), "%d", priority);
-	fprintf(r->out, "%.3f\t%s\t%s\t%s\t%s\t%s%s\n", t_ns / 1e9, device, port, prio, metric, value, rest);
+	if (r->f->time_of_ns != t_ns || !*r->f->time_text) {
+		snprintf(r->f->time_text, sizeof(r->f->time_text), "%.3f", t_ns / 1e9);
+		r->f->time_of_ns = t_ns;
+	}
+	const char *const fields[] = {r->f->time_text, device, port, prio, metric, value};
+	for (size_t i = 0; i < rw_countof(fields); i++)
+		to = put(i ? put(to, end, "\t") : to, end, fields[i]);
+	to = put(to, end, rest);
+	*to++ = '\n';
+	fwrite(buf, 1, (size_t)(to - buf), r->out);
 	r->lines++;
 }
 static void line_u64(struct recorder *r, double t_ns, const char *device, const char *port, int priority, const char *metric, double value, const char *rest)
 {
-	char text[32];
-	snprintf(text, sizeof(text), "%.0f", value);
-	line(r, t_ns, device, port, priority, metric, text, rest);
+	char text[32], *at = text + sizeof(text) - 1;
+	if (!(value >= 0 && value < 18446744073709551615.0))
+		snprintf(at = text, sizeof(text), "%.0f", value);
+	else {
+		uint64_t left = (uint64_t)nearbyint(value);
+		*at = '\0';
+		do
+			*--at = (char)('0' + left % 10);
+		while ((left /= 10) > 0);
+	}
+	line(r, t_ns, device, port, priority, metric, at, rest);
 }
 
 /* --- states and settings: told when first seen, when they change, and again after the device was away --- */
 
 enum setting { OPER_UP, SPEED, MTU, PFC_ENABLED, ALPHA_EXP, HEADROOM, XON_OFFSET, ECN_ENABLED, KMIN, KMAX, PMAX, WEIGHT, PRIO_TO_PG, PRIO_TO_QUEUE, TRUST,
-	DSCP_TO_PRIO, CABLE, CNP_QUEUE };
-enum spread { OF_PORT, OF_LOSSLESS, OF_EVERY_PRIORITY };
+	DSCP_TO_PRIO, CABLE, CNP_QUEUE, WATCHDOG_MS, WATCHDOG_ACTION };
+enum spread { OF_PORT, OF_LOSSLESS, OF_EVERY_PRIORITY, OF_WATCHED_PORT };
 static const struct {
 	const char *metric;
 	enum setting what;
@@ -150,6 +178,9 @@ static const struct {
 	{"cfg.prio_to_pg", PRIO_TO_PG, OF_LOSSLESS, F_ | G_}, {"cfg.prio_to_queue", PRIO_TO_QUEUE, OF_LOSSLESS, F_ | G_},
 	{"cfg.trust", TRUST, OF_PORT, F_ | G_}, {"cfg.dscp_to_prio", DSCP_TO_PRIO, OF_PORT, F_ | G_}, {"cfg.cable_m", CABLE, OF_PORT, F_ | G_},
 	{"cfg.cnp_queue", CNP_QUEUE, OF_PORT, F_},
+	/* 2.2.3 PFC_WD */
+	{"cfg.pfcwd_detect_ms", WATCHDOG_MS, OF_WATCHED_PORT, F_ | G_}, {"cfg.pfcwd_restore_ms", WATCHDOG_MS, OF_WATCHED_PORT, F_ | G_},
+	{"cfg.pfcwd_action", WATCHDOG_ACTION, OF_WATCHED_PORT, F_ | G_},
 };
 
 static bool misreads_dscp(const struct view *v)
@@ -184,13 +215,15 @@ static void setting_text(const struct view *v, enum setting what, unsigned prior
 	case DSCP_TO_PRIO: {
 		int n = 0;
 		for (unsigned q = 0; q < SIM_PRIORITIES && !misreads_dscp(v); q++)
-			if (face_lossless(v->r) >> q & 1)
+			if (face_lossless(v->r) >> q & 1 || (q > 0 && q == s->second_priority))
 				n += snprintf(buf + n, size - (size_t)n, "%s%u:%u", n ? "," : "", DSCP_LOSSLESS(q), q);
 		snprintf(buf + n, size - (size_t)n, "%s%u:%u", n ? "," : "", DSCP_CONTROL, SIM_CONTROL_PRIORITY);
 		return;
 	}
 	case CABLE: snprintf(buf, size, "%g", (view_towards_host(v) ? s->host_cable_mm : s->uplink_cable_mm) / 1e3); return;
 	case CNP_QUEUE: number = SIM_CONTROL_PRIORITY; break;
+	case WATCHDOG_MS: number = s->watchdog_ns / 1e6; break;
+	case WATCHDOG_ACTION: snprintf(buf, size, "drop"); return;
 	}
 	snprintf(buf, size, "%.0f", number);
 }
@@ -199,9 +232,10 @@ static void tell_settings(struct recorder *r, double t_ns, const char *device, c
 {
 	char now[128], then[128];
 	for (size_t k = 0; k < rw_countof(settings); k++) {
-		if (!has(r, settings[k].faces))
+		const bool one = settings[k].spread == OF_PORT || settings[k].spread == OF_WATCHED_PORT;
+		if (!has(r, settings[k].faces) || (settings[k].spread == OF_WATCHED_PORT && r->s->watchdog_ns <= 0))
 			continue;
-		for (unsigned q = 0; q < (settings[k].spread == OF_PORT ? 1 : SIM_PRIORITIES); q++) {
+		for (unsigned q = 0; q < (one ? 1 : SIM_PRIORITIES); q++) {
 			if (settings[k].spread == OF_LOSSLESS && !(face_lossless(r) >> q & 1))
 				continue;
 			setting_text(v, settings[k].what, q, now, sizeof(now));
@@ -210,7 +244,7 @@ static void tell_settings(struct recorder *r, double t_ns, const char *device, c
 				if (strcmp(now, then) == 0)
 					continue;
 			}
-			line(r, t_ns, device, port, settings[k].spread == OF_PORT ? -1 : (int)q, settings[k].metric, now, "");
+			line(r, t_ns, device, port, one ? -1 : (int)q, settings[k].metric, now, "");
 		}
 	}
 }
