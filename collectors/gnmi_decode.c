@@ -287,7 +287,8 @@ const struct gnmi_decode *gnmi_feed_decode(const struct gnmi_feed *f)
 /* What paths mean is found anew: numbers of paths begin anew, or names of ports changed. Cells stay: a counter goes on. */
 static void slots_clear(struct gnmi_feed *f)
 {
-	memset(f->slots, 0, f->n_slots * sizeof(*f->slots));
+	if (f->n_slots)
+		memset(f->slots, 0, f->n_slots * sizeof(*f->slots));
 	smap_free(f->by_path);
 	f->by_path = smap_new();
 	f->n_bindings = f->n_parts = f->n_pending = 0;

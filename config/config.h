@@ -58,7 +58,9 @@ struct config_snmp { /* per device */
 struct config_gnmi {
 	const char *address; uint16_t port;
 	const struct config_credential *credential;
-	int64_t interval_ns;
+	int64_t interval_ns, slow_interval_ns, timeout_ns;
+	int encoding;          /* number in the protocol; -1 = what the profile prefers of what the device offers */
+	uint64_t max_message;  /* bytes of one message that are accepted */
 	int line;
 };
 struct config_device {

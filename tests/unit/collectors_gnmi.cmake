@@ -1,0 +1,3 @@
+add_library(gnmi_world STATIC gnmi_world.c)
+target_link_libraries(gnmi_world PUBLIC rw_collectors gnmi_server_lib PkgConfig::CMOCKA PkgConfig::OPENSSL)
+rw_unit(gnmi gnmi_world)
