@@ -55,22 +55,7 @@ struct verdicts {
 	bool told_fabric;
 };
 
-/* Rows about ECN need a policy that uses it. */
-static bool policy_has(const struct congestion *c, const char *cause)
-{
-	const enum congestion_policy p = c->o->fabric->congestion;
-	if (strncmp(cause, "ecn_", 4) == 0 || str_eq(cause, "dcqcn_off"))
-		return p == CC_DCQCN || p == CC_ECN_ONLY;
-	return true;
-}
-
-static void drop_by_policy(const struct congestion *c, struct suspect *s)
-{
-	if (s->is && !policy_has(c, s->is->cause))
-		s->is = NULL;
-}
-
-/* What belongs to all switches is one story of the fabric: by settings where they are known, else by what is seen. */
+/* What belongs to most switches is one story of the fabric: by their settings, or by what is seen of those under pressure. */
 static const struct setting {
 	const char *cause;
 	uint32_t sign; /* that tells it from settings alone; 0: none does */
@@ -86,9 +71,9 @@ static bool is_everywhere(const struct congestion *c, const struct suspect *v, c
 		same += says;
 		judged += says || c->devices[i].inputs > 0;
 	}
-	const bool by_settings = known > 1;
+	const bool by_settings = set > 1 && 3 * set >= 2 * known;
 	*ret_n = by_settings ? set : same;
-	return *ret_n > 1 && 3 * *ret_n >= 2 * (by_settings ? known : judged);
+	return by_settings || (same > 1 && 3 * same >= 2 * judged);
 }
 
 static void judge_setting(const struct congestion *c, const struct congestion_options *o, const struct setting *of, struct verdicts *v, struct finding_list *out)
@@ -116,10 +101,8 @@ static void judge_setting(const struct congestion *c, const struct congestion_op
 
 static void judge_switches(const struct congestion *c, const struct congestion_options *o, struct verdicts *v, struct finding_list *out)
 {
-	for (size_t i = 0; i < c->o->n_devices; i++) {
+	for (size_t i = 0; i < c->o->n_devices; i++)
 		suspect_switch(c, o, &c->o->devices[i], &v->switches[i]);
-		drop_by_policy(c, &v->switches[i]);
-	}
 	for (size_t k = 0; k < rw_countof(settings); k++)
 		judge_setting(c, o, &settings[k], v, out);
 }
@@ -139,7 +122,6 @@ static void judge_hosts(const struct congestion *c, const struct congestion_opti
 	for (size_t i = 0; i < c->n_singled; i++) {
 		struct suspect s;
 		suspect_host(c, o, &c->hosts[i], &s);
-		drop_by_policy(c, &s);
 		if (!s.is || is_setting(v, s.device))
 			continue;
 		congestion_tell(c, o, &s, 1, out);
@@ -227,6 +209,17 @@ static struct finding *add_under(const struct congestion *c, const struct conges
 	return t.f;
 }
 
+/* A switch that never paused and never marked cannot have had a story. */
+static bool has_counted(const struct congestion *c, const struct device_seen *d)
+{
+	for (size_t k = 0; k < d->n_ports; k++) {
+		const struct lane_seen *l = observed_lane(&d->ports[k], c->priority);
+		if (l && (l->tx_pause.alive || l->rx_pause.alive || l->marked.alive || l->ecn_enabled == 0))
+			return true;
+	}
+	return false;
+}
+
 /* Subjects that may have an open story: ports, groups, switches and the fabric whose pause is known. A stale queue counter says nothing. */
 static void tell_absent(const struct congestion *c, const struct congestion_options *o, const struct verdicts *v, struct finding_list *out)
 {
@@ -234,6 +227,8 @@ static void tell_absent(const struct congestion *c, const struct congestion_opti
 	for (size_t i = 0; i < c->o->n_devices; i++) {
 		const struct device_seen *d = &c->o->devices[i];
 		bool judged = false;
+		if (!has_counted(c, d))
+			continue;
 		for (size_t k = 0; k < d->n_ports; k++) {
 			const struct fabric_port *p = d->ports[k].port;
 			const struct lane_seen *l = observed_lane(&d->ports[k], c->priority);

@@ -48,6 +48,7 @@ enum sign {
 	FROM_HOST = 1 << 22,    /* a host that pauses the fabric explains it */
 	WIDESPREAD = 1 << 23,   /* most of the busy queues are like this one */
 	BUSY = 1 << 24,         /* far more load than its peers have */
+	POLICY = 1 << 25,       /* the site means to use ECN */
 };
 struct signs { uint32_t known, yes; };
 /* The last word counts. */
@@ -80,7 +81,7 @@ struct suspect {
 	struct group_load group;
 	size_t alike;                     /* queues: receivers that show the same at once */
 	struct marks marks;
-	double q_pfc_bytes, bdp_bytes, episode_ns, episode_limit_ns; /* NAN when there is none */
+	double q_pfc_bytes, bdp_bytes, episode_ns, episodes_per_s, episode_limit_ns; /* NAN when there is none */
 	struct signs signs;
 	const struct signature *is;       /* NULL: nothing of the kind */
 };

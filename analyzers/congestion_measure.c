@@ -7,6 +7,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/str.h"
+#include "db/entity.h"
 
 #define PACKETS_MIN 1000.0  /* fewer prove nothing of a ratio: tuning facts, section e */
 #define OCTETS_MIN 1e7      /* a port that sent as much must have counted packets */
@@ -301,6 +302,13 @@ static double capacity_ratio(const struct congestion *c, const struct device_see
 	return hosts > 0 && up > 0 ? hosts / up : NAN;
 }
 
+/* Nothing was heard of the switch at its other end, although it has been before. */
+static bool is_silent(const struct congestion *c, const struct port_seen *p)
+{
+	const struct port_seen *peer = observed_peer(c->o, p);
+	return peer && peer->entity != ENTITY_NONE && peer->device->n_series == 0;
+}
+
 static void group_sum(const struct congestion *c, const struct fabric_group *g, struct group_load *ret)
 {
 	double sum = 0, max = 0;
@@ -309,7 +317,7 @@ static void group_sum(const struct congestion *c, const struct fabric_group *g, 
 		const struct port_seen *p = observed_port(c->o, g->members[i]);
 		const struct lane_seen *l = p ? observed_lane(p, c->priority) : NULL;
 		ret->members++;
-		if (!p || p->oper_up == 0)
+		if (!p || p->oper_up == 0 || is_silent(c, p))
 			continue;
 		ret->live++;
 		ret->slower += p->out.read_bps && p->out.declared_bps && p->out.read_bps < p->out.declared_bps;
@@ -337,13 +345,11 @@ bool group_measure(const struct congestion *c, const struct port_seen *p, struct
 	const struct fabric_device *d = p->port->device;
 	for (size_t i = 0; i < d->n_groups; i++) {
 		const struct fabric_group *g = &d->groups[i];
-		if (strncmp(g->id, "lag:", 4) == 0)
+		if (strncmp(g->id, "lag:", 4) == 0 || (ret->group && ret->group->n_members >= g->n_members))
 			continue;
 		for (size_t k = 0; k < g->n_members; k++)
 			if (g->members[k] == p->port || (p->port->lag && str_eq(g->members[k]->lag, p->port->lag)))
 				ret->group = g;
-		if (ret->group)
-			break;
 	}
 	if (!ret->group)
 		return false;

@@ -73,7 +73,7 @@ double rx_level(const struct lane_seen *l); /* the neighbour pauses us */
 bool level_counts(const struct congestion *c, double level, bool measured);
 bool port_slower(const struct congestion *c, const struct port_seen *p);
 
-/* The ECMP group a port is a member of, NULL; and what its live members say together. */
+/* The widest ECMP group a port is a member of, NULL; and what its live members say together. */
 struct group_load {
 	const struct fabric_group *group;
 	unsigned members, live, marked, slower; /* marked: 1 % at least of what it sent; slower: below the speed that was declared */

@@ -14,6 +14,7 @@
 #define NARROW_RATIO 1.05    /* capacity of hosts over uplinks: tuning facts c, 1:1 wanted */
 #define LINE 0.85            /* utilisation of a window that is line rate, whatever the rhythm */
 #define TIMES_PEERS 2.0      /* load, against the median of its peers, that singles a receiver out */
+#define MARKED 0.01          /* of what an uplink sent: it is congested */
 #define EPISODES_MIN 100.0   /* pauses a second */
 #define HYSTERESIS_MTUS 1.5  /* tuning facts a.5: XOFF and XON at least two frames apart; frames are a little shorter than the MTU that is declared */
 
@@ -23,25 +24,25 @@
  */
 static const struct signature signatures[] = {
 	/* ECN absent or too late, on a switch (row 3) */
-	{SUSPECT_SWITCH, "ecn_off", PAUSES | SET_OFF, 0, MARKING, 0.9, false, "settings: marking is disabled on queues of this priority"},
-	{SUSPECT_SWITCH, "ecn_off", SET_OFF, 0, MARKING | PAUSES, 0.8, true, "settings: marking is disabled; no pause yet"},
-	{SUSPECT_SWITCH, "ecn_late", PAUSES | FEW_MARKS | LATE, 0, 0, 0.85, false, "settings put Kmin above half of the depth at which PFC fires, and next to nothing is marked"},
-	{SUSPECT_SWITCH, "ecn_late", PAUSES | LATE, 0, MARKING | FROM_HOST | MARKS_ALIVE, 0.6, false, "settings put Kmin above half of the depth at which PFC fires; marks are not observable"},
-	{SUSPECT_SWITCH, "ecn_off", PAUSES | FEW_MARKS | OTHERS_MARK, MARKS_ALIVE, FROM_HOST | LATE, 0.7, false, "its mark counters never moved, those of other switches do"},
-	{SUSPECT_SWITCH, "ecn_off", PAUSES | HOSTS_PAUSED | FEW_MARKS | OTHERS_MARK, 0, FROM_HOST | LATE | SINGLED, 0.6, false, "its marks stand still while it pauses, those of other switches do not"},
-	{SUSPECT_SWITCH, "ecn_late", PAUSES | HOSTS_PAUSED | FEW_MARKS | MARKS_ALIVE, 0, FROM_HOST | SINGLED | SLOWER, 0.55, false, "pause without marks where marks have been counted before or are enabled"},
-	{SUSPECT_SWITCH, "ecn_off", PAUSES | HOSTS_PAUSED | FEW_MARKS, MARKS_ALIVE | OTHERS_MARK, FROM_HOST | SINGLED | SLOWER, 0.4, false, "pause, and no mark counter has ever moved: off, or not counted on this platform"},
+	{SUSPECT_SWITCH, "ecn_off", POLICY | PAUSES | SET_OFF, 0, MARKING, 0.9, false, "settings: marking is disabled on queues of this priority"},
+	{SUSPECT_SWITCH, "ecn_off", POLICY | SET_OFF, 0, MARKING | PAUSES, 0.8, true, "settings: marking is disabled; no pause yet"},
+	{SUSPECT_SWITCH, "ecn_late", POLICY | PAUSES | FEW_MARKS | LATE, 0, FROM_HOST, 0.85, false, "settings put Kmin above half of the depth at which PFC fires, and next to nothing is marked"},
+	{SUSPECT_SWITCH, "ecn_late", POLICY | PAUSES | LATE, 0, MARKING | FROM_HOST, 0.6, false, "settings put Kmin above half of the depth at which PFC fires; marks are not observable"},
+	{SUSPECT_SWITCH, "ecn_off", POLICY | PAUSES | FEW_MARKS | OTHERS_MARK, MARKS_ALIVE, FROM_HOST | LATE, 0.7, false, "its mark counters never moved, those of other switches do"},
+	{SUSPECT_SWITCH, "ecn_off", POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | OTHERS_MARK, 0, FROM_HOST | LATE | SINGLED, 0.6, false, "its marks stand still while it pauses, those of other switches do not"},
+	{SUSPECT_SWITCH, "ecn_late", POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | MARKS_ALIVE, 0, FROM_HOST | SINGLED | SLOWER, 0.55, false, "pause without marks where marks have been counted before or are enabled"},
+	{SUSPECT_SWITCH, "ecn_off", POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS, MARKS_ALIVE | OTHERS_MARK, FROM_HOST | SINGLED | SLOWER, 0.4, false, "pause, and no mark counter has ever moved: off, or not counted on this platform"},
 	/* ECN too early (row 5) */
-	{SUSPECT_SWITCH, "ecn_early", MANY_MARKS | WIDESPREAD | EARLY, PAUSES, FROM_HOST, 0.7, false, "settings put Kmin below one bandwidth-delay product, most busy queues mark, nobody is paused"},
-	{SUSPECT_SWITCH, "ecn_early", MANY_MARKS | WIDESPREAD | SHALLOW, PAUSES, FROM_HOST, 0.5, false, "most busy queues mark although none ever held one bandwidth-delay product"},
+	{SUSPECT_SWITCH, "ecn_early", POLICY | MANY_MARKS | WIDESPREAD | EARLY, PAUSES, FROM_HOST, 0.7, false, "settings put Kmin below one bandwidth-delay product, most busy queues mark, nobody is paused"},
+	{SUSPECT_SWITCH, "ecn_early", POLICY | MANY_MARKS | WIDESPREAD | SHALLOW, PAUSES, FROM_HOST, 0.5, false, "most busy queues mark although none ever held one bandwidth-delay product"},
 	/* XON too close (row 11) */
 	{SUSPECT_SWITCH, "xon_close", PAUSES | SHORT_PAUSES, 0, FROM_HOST, 0.55, false, "pauses end before their effect is back: transitions and pause time"},
 
 	/* one host that does not slow down (row 7) */
-	{SUSPECT_HOST, "dcqcn_off", SINGLED | AHEAD | ALL_RAILS | MARKING, 0, FROM_HOST, 0.8, false, "one host is paused on all its rails, others are not, and marking works"},
-	{SUSPECT_HOST, "dcqcn_off", SINGLED | AHEAD | MARKING, 0, FROM_HOST | SLOWER | SKEWED, 0.7, false, "one host is paused, others are not, and marking works"},
-	{SUSPECT_HOST, "dcqcn_off", SINGLED | AHEAD | ALL_RAILS, 0, FROM_HOST | FEW_MARKS, 0.5, false, "one host is paused on all its rails, others are not; marks are not observable"},
-	{SUSPECT_HOST, "dcqcn_off", SINGLED | AHEAD, 0, FROM_HOST | SLOWER | SKEWED | FEW_MARKS, 0.4, false, "one host is paused, others are not; marks are not observable"},
+	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD | ALL_RAILS | MARKING, 0, FROM_HOST, 0.8, false, "one host is paused on all its rails, others are not, and marking works"},
+	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD | MARKING, 0, FROM_HOST | SLOWER | SKEWED, 0.7, false, "one host is paused, others are not, and marking works"},
+	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD | ALL_RAILS, 0, FROM_HOST | FEW_MARKS, 0.5, false, "one host is paused on all its rails, others are not; marks are not observable"},
+	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD, 0, FROM_HOST | SLOWER | SKEWED | FEW_MARKS, 0.4, false, "one host is paused, others are not; marks are not observable"},
 
 	/* the uplinks of a leaf */
 	{SUSPECT_GROUP, "oversubscription", NARROW | GROUP_MARKED | HOSTS_PAUSED, 0, SKEWED | SLOWER, 0.8, false, "hosts can send more than the uplinks carry; these mark, and hosts are paused"},
@@ -96,6 +97,7 @@ static void sign_common(struct signs *s, const struct congestion *c, const struc
 		sign_set(s, SINGLED, is_one_host(c, o));
 	sign_set(s, FROM_HOST, c->host_root_share >= 0.4); /* tuning facts c.2: a root is accepted from there */
 	sign_set(s, SLOWER, c->slow_host);
+	sign_set(s, POLICY, c->o->fabric->congestion == CC_DCQCN || c->o->fabric->congestion == CC_ECN_ONLY);
 }
 
 /* --- a switch -------------------------------------------------------------------------------------------------------------- */
@@ -161,16 +163,21 @@ static void episodes_of(const struct congestion *c, struct suspect *s)
 {
 	const struct lane_seen *l = s->lane;
 	s->episode_ns = s->episode_limit_ns = NAN;
-	if (!l || !l->tx_pause.measured || !l->tx_transitions.known || l->tx_transitions.value <= 0 || !l->port->out.capacity_bps)
+	if (!l || !l->tx_pause.measured || !l->port->out.capacity_bps)
 		return;
 	const double bytes_ns = (double)l->port->out.capacity_bps / 8e9, mtu = (double)c->o->fabric->lossless_mtu_bytes;
 	const double link_ns = 2 * (double)l->port->port->cable_mm / 1e3 / CABLE_SPEED_M_S * 1e9 + (double)pause_response_bytes(l->port->out.capacity_bps) / bytes_ns +
 		2 * mtu / bytes_ns;
 	const double apart = !isnan(l->xon_offset) ? l->xon_offset : l->xoff_level - l->xon_level;
-	s->episode_ns = l->tx_pause_ns.value / l->tx_transitions.value;
+	/* where pauses are not counted: one takes two frames at least, XOFF and XON */
+	const double episodes = l->tx_transitions.known ? l->tx_transitions.value : l->tx_frames.known && !isnan(apart) ? l->tx_frames.value / 2 : 0;
+	if (episodes <= 0)
+		return;
+	s->episode_ns = l->tx_pause_ns.value / episodes;
 	/* settings that leave enough room between XOFF and XON exonerate them; too little confirms what is seen; unknown ones ask for a plain case */
 	s->episode_limit_ns = isnan(apart) ? link_ns / 2 : apart < HYSTERESIS_MTUS * mtu ? 4 * link_ns : 0;
-	sign_set(&s->signs, SHORT_PAUSES, amount_rate(&l->tx_transitions) > EPISODES_MIN && s->episode_ns < s->episode_limit_ns);
+	s->episodes_per_s = episodes * 1e9 / (double)l->tx_pause_ns.covered_ns;
+	sign_set(&s->signs, SHORT_PAUSES, s->episodes_per_s > EPISODES_MIN && s->episode_ns < s->episode_limit_ns);
 }
 
 void suspect_switch(const struct congestion *c, const struct congestion_options *o, const struct device_seen *d, struct suspect *ret)
@@ -206,17 +213,17 @@ void suspect_switch(const struct congestion *c, const struct congestion_options 
 
 /* --- a host ---------------------------------------------------------------------------------------------------------------- */
 
-/* Is one uplink of the host's leaf far hotter than the others, and marking? Then the hash chose the host, not its NIC. */
-static bool is_collision(const struct congestion *c, const struct congestion_options *o, const struct device_seen *d)
+/* Is an uplink of the host's leaf crowded because paths are uneven or missing? Then the path chose the host, not its NIC. */
+static bool is_collision(const struct congestion *c, const struct device_seen *d)
 {
 	for (size_t i = 0; i < d->n_ports; i++) {
 		const struct port_seen *p = &d->ports[i];
 		const struct lane_seen *l = p->port->peer ? observed_lane(p, c->priority) : NULL;
 		struct group_load g;
-		if (!l || !group_measure(c, p, &g) || !(g.imbalance > SKEW) || !(p->out.utilization_ratio >= g.max))
+		if (!l || !group_measure(c, p, &g) || !(g.imbalance > SKEW || g.live < g.members))
 			continue;
 		const struct marks m = lane_marks(l, (double)c->o->fabric->lossless_mtu_bytes);
-		if (marks_ratio(&m) >= o->marks || p->out.utilization_ratio > LINE)
+		if (marks_ratio(&m) >= MARKED || p->out.utilization_ratio > LINE)
 			return true;
 	}
 	return false;
@@ -234,7 +241,7 @@ void suspect_host(const struct congestion *c, const struct congestion_options *o
 	sign_set(s, FROM_HOST, h->explained);
 	sign_set(s, AHEAD, h->level >= 2 * h->at_leaf);
 	sign_set(s, ALL_RAILS, h->rails > 1 && h->rails_paused == h->rails);
-	sign_set(s, SKEWED, is_collision(c, o, ret->device));
+	sign_set(s, SKEWED, is_collision(c, ret->device));
 	ret->is = signature_match(SUSPECT_HOST, s);
 }
 

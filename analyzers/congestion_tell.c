@@ -68,7 +68,7 @@ static const char *say_early(const struct story *y)
 static const char *say_xon(const struct story *y)
 {
 	return arena_printf(y->a, "%s: XON follows XOFF too closely: pauses of %.1f us on average, %.0f a second at %s", y->where, y->s->episode_ns / 1e3,
-		amount_rate(&y->s->lane->tx_transitions), tell_port(y->s->lane->port, y->a));
+		y->s->episodes_per_s, tell_port(y->s->lane->port, y->a));
 }
 static const char *say_narrow(const struct story *y)
 {
@@ -134,14 +134,17 @@ static const struct cause_row *cause_row(const char *cause)
 
 /* --- severity --------------------------------------------------------------------------------------------------------------- */
 
-/* Impact: time that hosts stand still. A bound is never critical (product facts 1.2); pause between switches alone weighs less. */
+/*
+ * Impact: time that hosts stand still. A bound is never critical (product facts 1.2); pause between switches alone weighs less. Settings and
+ * narrow leaves bring pause to all alike, of which it is not known that it slows a job down: a warning.
+ */
 static enum severity severity_of(const struct congestion *c, const struct suspect *s)
 {
 	if (s->is->harmless || s->alike >= CROWD || c->o->fabric->congestion == CC_PFC_ONLY)
 		return SEV_INFO;
-	const double level = s->host ? s->host->level : c->n_hosts ? c->hosts[0].level : 0;
-	const bool measured = s->host ? s->host->measured : c->n_hosts && c->hosts[0].measured;
-	return measured && level >= CRITICAL_PAUSE ? SEV_CRITICAL : SEV_WARNING;
+	const bool of_hosts = s->host || (s->kind == SUSPECT_QUEUE && s->signs.yes & TO_HOST && c->n_hosts);
+	const struct paused_host *h = s->host ? s->host : c->hosts;
+	return of_hosts && h->measured && h->level >= CRITICAL_PAUSE ? SEV_CRITICAL : SEV_WARNING;
 }
 
 /* --- evidence ----------------------------------------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
+#include "analyzers/congestion_measure.h"
 #include "analyzers/observe.h"
 #include "analyzers/tell.h"
 
@@ -48,6 +49,7 @@ struct loss { /* of a switch and priority */
 	unsigned lanes, near;          /* that lose; whose headroom is nearly full */
 	bool headroom_full, headroom_known, paused, obeyed;
 	bool alive;                    /* a counter of loss has ever moved here, or headroom is told */
+	bool fresh, stale;             /* some port moved; some queue's counters stand although its port moved: not refreshed yet */
 	double fill;                   /* highest headroom peak over its size; NAN */
 };
 
@@ -85,6 +87,8 @@ static void take_lane(const struct observed *o, const struct loss_options *opt, 
 	const double discards = !l->pg_drops.known && sends_pause(l) && value_of(&p->in_discards) >= DISCARDS_MIN ? p->in_discards.value : 0;
 	const double lost = ingress + egress + discards, fill = fill_of(l);
 	s->alive |= may_have_lost(l);
+	s->fresh |= p->in_known && p->in.octets > 0;
+	s->stale |= lane_marks(l, 0).stale;
 	if (value_of(&l->storm_drops) > 0 || value_of(&l->storms) > 0)
 		return;
 	if (lost > 0 ? is_damaged(p, lost) : !(fill >= opt->headroom && sends_pause(l)))
@@ -254,16 +258,16 @@ static void judge(const struct analyzer_in *in, const struct observed *o, const 
 		if (l)
 			take_lane(o, in->options, l, &s, &best);
 	}
-	const bool over = s.lanes + s.near > 0, one = s.lanes + s.near == 1;
+	const bool over = s.lanes + s.near > 0, one = s.lanes + s.near == 1, absent = s.alive && s.fresh && !s.stale;
 	if (over && !one)
 		tell_over(in, d, priority, &s, out);
-	else if (s.alive) /* nothing ever lost, or nothing known: no story can be open */
+	else if (absent) /* else nothing was ever lost, or nothing is known: no story is to be closed */
 		add_under(in, d, NULL, priority, out);
 	for (size_t i = 0; i < d->n_ports; i++) {
 		const struct lane_seen *l = observed_lane(&d->ports[i], priority);
 		if (one && l == s.worst)
 			tell_over(in, d, priority, &s, out);
-		else if (l && may_have_lost(l))
+		else if (l && absent && may_have_lost(l))
 			add_under(in, d, &d->ports[i], priority, out);
 	}
 }
