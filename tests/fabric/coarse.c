@@ -8,6 +8,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
 #include "tests/fabric/faults.h"
+#include "tests/fabric/measure_cache.h"
 
 #define CHUNK_NS 1e9 /* of time that goes on without steps */
 
@@ -213,21 +214,29 @@ static int calibrate(struct coarse *c, struct err *e)
 	return 0;
 }
 
+static void measure_all(const struct scenario *s, struct measured m[STATES][VARIANTS])
+{
+	struct plan *plan = plan_new(s);
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		measure_run(s, plan, STATE_OK, v, &m[STATE_OK][v]);
+		if (s->n_faults)
+			measure_run(s, plan, STATE_FAULT, v, &m[STATE_FAULT][v]);
+		if (s->checkpoint_every_ns > 0)
+			measure_run(s, plan, STATE_CHECKPOINT, v, &m[STATE_CHECKPOINT][v]);
+	}
+	plan_free(plan);
+}
+
 int coarse_new(const struct scenario *s, struct coarse **ret, struct err *e)
 {
 	struct coarse *c = rw_calloc(1, sizeof(*c));
-	struct plan *plan = plan_new(s);
 	c->s = s;
 	c->planes = (unsigned)s->planes;
 	c->random = random_seeded(s->seed, 41 + s->job);
-	for (unsigned v = 0; v < VARIANTS; v++) {
-		measure_run(s, plan, STATE_OK, v, &c->m[STATE_OK][v]);
-		if (s->n_faults)
-			measure_run(s, plan, STATE_FAULT, v, &c->m[STATE_FAULT][v]);
-		if (s->checkpoint_every_ns > 0)
-			measure_run(s, plan, STATE_CHECKPOINT, v, &c->m[STATE_CHECKPOINT][v]);
+	if (!measure_cache_read(s, c->m)) {
+		measure_all(s, c->m);
+		measure_cache_write(s, c->m);
 	}
-	plan_free(plan);
 	c->n_ports = c->m[STATE_OK][0].n_ports;
 	c->n_switches = c->m[STATE_OK][0].n_switches;
 	int rc = calibrate(c, e);

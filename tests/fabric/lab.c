@@ -25,6 +25,7 @@ static const char help[] =
 	"       rocewatch lab set KEY=VALUE [--dir DIR]\n"
 	"       rocewatch lab show [counters] [--dir DIR]\n"
 	"       rocewatch lab record SCENARIO --out DIR [--seed N] [--interval DUR] [--for DUR] [--face FACE] [--packets]\n"
+	"                            [--perturb N] [--cache DIR]\n"
 	"A simulated RoCE fabric: switches, hosts, training traffic, and something that goes wrong.\n\n"
 	"list                what can be simulated, one scenario a line: name, cause, title\n"
 	"run                 serve a scenario live: every switch is an SNMP agent on an address of 127/8; DIR/rocewatch.yaml is ready for\n"
@@ -42,6 +43,8 @@ static const char help[] =
 	"    --face FACE     full, sonic-snmp, nxos-snmp, cumulus-snmp or sonic-gnmi: only what such a switch answers; full.\n"
 	"                    A live lab: nxos, cumulus, eos or sonic; nxos\n"
 	"    --packets       captures too: what mirrors of the leaf's uplinks saw, one packet in N, and bursts in full\n"
+	"    --perturb N     another fabric of the same kind, drawn by N: hash, DCQCN timers, buffers, thresholds, cables and times 30 % up or down\n"
+	"    --cache DIR     keep what was simulated, for the same scenario and seed with another face or interval\n"
 	"    --scenarios DIR look for scenarios here; also $ROCEWATCH_LAB_SCENARIOS\n"
 	"-h, --help          this text\n\n"
 	"SCENARIO is a name from the list, or a file. Read a case with: rocewatch replay --from DIR\n";
@@ -51,6 +54,8 @@ struct options {
 	uint64_t seed;
 	double interval_ns, length_ns, at_ns;
 	bool packets;
+	const char *cache;
+	uint64_t perturb;
 };
 
 static int __attribute__((format(printf, 1, 2))) usage(const char *fmt, ...)
@@ -156,6 +161,9 @@ static int read_scenario(const char *name, const struct options *o, struct scena
 		err_print(stderr, &e);
 		return 2;
 	}
+	if (o->perturb > 0)
+		scenario_perturb(s, o->perturb);
+	s->cache_dir = o->cache;
 	return 0;
 }
 
@@ -227,7 +235,7 @@ static int duration(const char *s, double *ret)
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = {{"out", 1, NULL, 'o'}, {"seed", 1, NULL, 's'}, {"interval", 1, NULL, 'i'}, {"for", 1, NULL, 'f'}, {"face", 1, NULL, 'F'},
-		{"scenarios", 1, NULL, 'S'}, {"packets", 0, NULL, 'p'},
+		{"scenarios", 1, NULL, 'S'}, {"packets", 0, NULL, 'p'}, {"perturb", 1, NULL, 'P'}, {"cache", 1, NULL, 'c'},
 		{"dir", 1, NULL, 'd'}, {"at", 1, NULL, 'a'}, {"help", 0, NULL, 'h'}, {0}};
 	struct options o = {.seed = 1};
 	int64_t seed;
@@ -238,6 +246,7 @@ int main(int argc, char **argv)
 		case 'o': o.out = optarg; break;
 		case 'S': o.scenarios = optarg; break;
 		case 'p': o.packets = true; break;
+		case 'c': o.cache = optarg; break;
 		case 'd': o.dir = optarg; break;
 		case 'F': o.face = optarg; break;
 		case 'a':
@@ -251,6 +260,11 @@ int main(int argc, char **argv)
 		case 'f':
 			if (duration(optarg, &o.length_ns) != 0)
 				return 2;
+			break;
+		case 'P':
+			if (unit_int(optarg, &seed, NULL) != 0 || seed < 1)
+				return usage("--perturb: read '%s', expected a whole number from 1 up", optarg);
+			o.perturb = (uint64_t)seed;
 			break;
 		case 's':
 			if (unit_int(optarg, &seed, NULL) != 0 || seed < 0)

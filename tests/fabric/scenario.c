@@ -312,7 +312,9 @@ int scenario_read(const char *path, uint64_t seed, struct scenario *ret, struct 
 	int rc = str_read_file(path, 1 << 20, &bytes, &n, e);
 	if (rc != 0)
 		return rc;
-	*ret = (struct scenario){.seed = seed, .subject = "none"};
+	memset(ret, 0, sizeof(*ret)); /* what lies between the members too: measure_cache.c compares the whole */
+	ret->seed = seed;
+	snprintf(ret->subject, sizeof(ret->subject), "none");
 	const char *base = strrchr(path, '/');
 	snprintf(ret->name, sizeof(ret->name), "%s", base ? base + 1 : path);
 	char *dot = strrchr(ret->name, '.');

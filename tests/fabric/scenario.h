@@ -61,6 +61,7 @@ struct scenario {
 	struct fault faults[FAULTS_MAX];
 	size_t n_faults;
 	uint64_t seed, perturb;
+	const char *cache_dir;       /* where measured exchanges are kept (measure_cache.h); borrowed; NULL: nowhere */
 };
 
 /* scenario_read - 0, or -EINVAL with the place of the first mistake in @e. */

@@ -15,6 +15,7 @@
 #include "agent/base/err.h"
 #include "tests/fabric/coarse.h"
 #include "tests/fabric/faults.h"
+#include "tests/fabric/measure_cache.h"
 
 /* A scenario's exchange without and with its fault. */
 struct look {
@@ -404,13 +405,45 @@ static void test_perturbed(void **state)
 	assert_memory_equal(&a, &b, sizeof(a));
 }
 
+/* What was kept is what comes back, for this scenario and no other; a file that is cut off is none. */
+static void test_cache(void **state)
+{
+	char dir[] = "/tmp/rocewatch-cache-XXXXXX", command[64];
+	struct measured m[STATES][VARIANTS] = {0}, again[STATES][VARIANTS] = {0};
+	struct scenario s, other;
+	assert_non_null(mkdtemp(dir));
+	read_scenario("healthy", 1, &s);
+	read_scenario("healthy", 2, &other);
+	s.cache_dir = other.cache_dir = dir;
+	assert_false(measure_cache_read(&s, again));
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		m[STATE_OK][v] = (struct measured){.duration_ns = 1000 + v, .n_ports = 2, .n_switches = 1};
+		m[STATE_OK][v].ports = rw_calloc(2, sizeof(struct measured_port));
+		m[STATE_OK][v].pool_peak = rw_calloc(1, sizeof(double));
+		m[STATE_OK][v].ports[1].sum[SUM_MARKED] = 7;
+	}
+	measure_cache_write(&s, m);
+	assert_true(measure_cache_read(&s, again));
+	assert_true(again[STATE_OK][2].duration_ns == 1002 && again[STATE_OK][2].ports[1].sum[SUM_MARKED] == 7);
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		measured_done(&again[STATE_OK][v]);
+		measured_done(&m[STATE_OK][v]);
+	}
+	assert_false(measure_cache_read(&other, again));
+	snprintf(command, sizeof(command), "truncate -s 100 %s/*", dir);
+	assert_int_equal(system(command), 0);
+	assert_false(measure_cache_read(&s, again));
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_culprit), cmocka_unit_test(test_every_rail), cmocka_unit_test(test_ecn), cmocka_unit_test(test_polarisation), cmocka_unit_test(test_lag),
 		cmocka_unit_test(test_remote_capacity), cmocka_unit_test(test_missing_route), cmocka_unit_test(test_deadlock), cmocka_unit_test(test_watchdog),
 		cmocka_unit_test(test_xon), cmocka_unit_test(test_classes), cmocka_unit_test(test_storage), cmocka_unit_test(test_two_jobs), cmocka_unit_test(test_moe),
-		cmocka_unit_test(test_perturbed),
+		cmocka_unit_test(test_perturbed), cmocka_unit_test(test_cache),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
