@@ -2,7 +2,7 @@
 """test_lab.py ROCEWATCH [--all] - the lab through the front door: every scenario can be recorded and replayed, labels are complete, the
 same seed gives the same bytes, faces hold back what such a switch does not answer, faults of telemetry and settings are in the files
 when they should be, and captures tell hash luck from a faulty hash. --all: every scenario with two seeds, on every face."""
-import concurrent.futures, glob, json, os, re, subprocess, sys, tempfile
+import concurrent.futures, glob, json, os, re, subprocess, sys, tempfile, time
 
 rocewatch, everything = sys.argv[1], "--all" in sys.argv
 here = os.path.dirname(os.path.abspath(__file__))
@@ -80,8 +80,8 @@ def check_label(name, t):
 
 
 def one_scenario(job):
-    name, seed, face, length = job
-    case = record(name, seed, face, length, "20s" if length == "5m" else "10s", tag="s")
+    name, seed, face, length, interval = job
+    case = record(name, seed, face, length, interval, tag="s")
     check_label(name, truth(case))
     incidents(case)
     forget(case)
@@ -95,14 +95,14 @@ def in_parallel(function, jobs):
 def test_all_scenarios():
     expect(len(names) > 45, f"only {len(names)} scenarios")
     if everything:
-        in_parallel(one_scenario, [(n, seed, face, "5m") for n in names for seed in (1, 2) for face in faces])
+        in_parallel(one_scenario, [(n, seed, face, "5m", "10s") for n in names for seed in (1, 2) for face in faces])
     else: # every scenario once; seeds and faces take turns
-        in_parallel(one_scenario, [(n, 1 + i % 2, faces[i % 5], "40s" if n == "node-047" else "5m") for i, n in enumerate(names)])
+        in_parallel(one_scenario, [(n, 1 + i % 2, faces[i % 5], "5m", "1m") for i, n in enumerate(names)])
 
 
 def test_ecmp_is_found():
     for seed in (1, 2, 3):
-        case = record("ecmp-stuck", seed)
+        case = record("ecmp-stuck", seed, face=faces[seed])
         where = truth(case)["faults"][0]["device"]
         found = [i for i in incidents(case) if i["cause"] == "ecmp_imbalance"]
         expect(any(i["subject"]["device"] == where and i["subject"]["group"] == "uplinks" for i in found), f"ecmp-stuck, seed {seed}: not found at {where}")
@@ -111,12 +111,12 @@ def test_ecmp_is_found():
 def test_healthy_is_quiet():
     for name in ("healthy", "healthy-shuffle", "checkpoint", "counter-reset"):
         for face in ("full", "sonic-snmp"):
-            got = [i["cause"] for i in incidents(record(name, face=face)) if i["severity"] != "info"]
+            got = [i["cause"] for i in incidents(record(name, face=face, interval="20s")) if i["severity"] != "info"]
             expect(not got, f"{name}, face {face}: {got}")
 
 
 def test_same_seed_same_bytes():
-    a, b = (record("incast", 7, length="5m", tag=tag, more=("--packets",)) for tag in "ab")
+    a, b = (record("incast", 7, length="5m", interval="20s", tag=tag, more=("--packets",)) for tag in "ab")
     files = sorted(os.listdir(a))
     expect(files == sorted(os.listdir(b)) and "capture.yaml" in files and any(f.startswith("burst-") for f in files), f"files {files}")
     for name in files:
@@ -145,24 +145,26 @@ def test_faces():
         got = metrics(record("incast", face=face, length="1m"))
         expect(not got & never, f"{face} answers {got & never}")
         expect("pfc.tx_frames" in got and ("pfc.tx_pause_ns" in got or "pfc.tx_pause_ns_hi" in got), f"{face}: PFC frames or pause time are missing")
+    watched = metrics(record("pfc-watchdog", length="1m", interval="30s"))
+    expect({m for m in not_modelled if "pfcwd" in m} <= watched, "a watchdog that says nothing")
     gnmi = record("incast", face="sonic-gnmi", length="4m")
     peaks = series(gnmi, "queue.watermark_bytes", "leaf1", "Ethernet1", "3")
     expect(len(peaks) == 4 and all(r[7] == "60.000" for r in samples(gnmi) if r[4] == "queue.watermark_bytes"), f"sonic-gnmi: {len(peaks)} peaks of a minute in four minutes")
 
 
 def test_settings_change_in_time():
-    case = record("config-drift")
+    case = record("config-drift", length="5m")
     f = truth(case)["faults"][0]
     kmin = series(case, "cfg.ecn_kmin_bytes", f["device"], "Ethernet1", "3")
     expect(len(kmin) == 2 and kmin[0][0] < 1 and f["onset_s"] <= kmin[1][0] < f["onset_s"] + 11 and float(kmin[1][1]) < float(kmin[0][1]), f"config-drift: {kmin}")
-    case = record("mtu-mismatch")
+    case = record("mtu-mismatch", length="5m", interval="30s")
     f = truth(case)["faults"][0]
     expect([v for _, v in series(case, "port.mtu_bytes", f["device"], f["port"])][1:] != [] and
            [v for _, v in series(case, "port.mtu_bytes", f["peer_device"], f["peer_port"])] == ["9216"], "mtu-mismatch: not at one end")
-    case = record("dscp-mismatch")
+    case = record("dscp-mismatch", length="6m", interval="20s")
     f = truth(case)["faults"][0]
     maps = [v for _, v in series(case, "cfg.dscp_to_prio", f["device"], "Ethernet1")]
-    moved = [sum(float(r[5]) for r in samples(case) if r[1] == f["device"] and r[3] == "0" and r[4] == "queue.out_octets" and a <= float(r[0]) < a + 11) for a in (220, 580)]
+    moved = [sum(float(r[5]) for r in samples(case) if r[1] == f["device"] and r[3] == "0" and r[4] == "queue.out_octets" and a <= float(r[0]) < a + 20) for a in (200, 340)]
     expect(maps == ["26:3,48:6", "48:6"] and moved[0] == 0 and moved[1] > 1e9, f"dscp-mismatch: {maps}, best effort {moved}")
     case = record("pfc-only", length="1m")
     expect({r[5] for r in samples(case) if r[4] == "cfg.ecn_enabled"} == {"0"} and truth(case)["policy"]["congestion"] == "pfc_only", "pfc-only marks")
@@ -177,36 +179,36 @@ def test_links_and_devices():
     errors = [float(v) for _, v in series(case, "port.in_errors", f["device"], f["port"])]
     corrected = [float(v) for _, v in series(case, "port.fec_corrected", f["device"], f["port"])]
     expect(power[0] - power[-1] > 5 and errors[0] == errors[-1] and corrected[-1] - corrected[-2] > 10 * (corrected[1] - corrected[0]), "optic-degrading: no trend, or frames lost")
-    case = record("link-flap", interval="1s")
+    case = record("link-flap", length="7m", interval="5s")
     f = truth(case)["faults"][0]
     flaps = [int(v) for _, v in series(case, "port.flaps", f["device"], f["port"])]
     states = [v for _, v in series(case, "port.oper_up", f["device"], f["port"])]
-    expect(flaps[0] == 0 and flaps[-1] >= 10 and states[:3] == ["1", "0", "1"], f"link-flap: {flaps[-1]} transitions, states {states[:6]}")
+    expect(flaps[0] == 0 and flaps[-1] >= 4 and states[:3] == ["1", "0", "1"], f"link-flap: {flaps[-1]} transitions, states {states[:6]}")
     expect(series(case, "port.flaps", f["peer_device"], f["peer_port"])[-1][1] == str(flaps[-1]), "link-flap: the other end saw something else")
-    case = record("device-down")
+    case = record("device-down", length="6m", interval="20s")
     f = truth(case)["faults"][0]
     expect(max(float(r[0]) for r in samples(case) if r[1] == f["device"]) < f["onset_s"] and
            any(v == "0" for _, v in series(case, "port.oper_up", "leaf1")), "device-down: it answers, or its neighbours see nothing")
-    case = record("switch-reboot")
+    case = record("switch-reboot", interval="20s")
     f = truth(case)["faults"][0]
     back = [r for r in samples(case) if r[1] == f["device"] and float(r[0]) >= f["end_s"] and r[4] == "port.out_octets"]
     expect(back[0][6] == "restart" and int(back[0][5]) == 0 and all(len(r) < 7 for r in back[40:]), "switch-reboot: counters do not begin again")
 
 
 def test_jobs():
-    case = record("job-end", length="12m")
+    case = record("job-end", length="12m", interval="20s", face="cumulus-snmp")
     t = truth(case)
     octets = series(case, "port.out_octets", "leaf1", "Ethernet1")
     late, early = [int(v) for at, v in octets if at > t["onset_s"] + 30], [int(v) for at, v in octets if at < t["onset_s"] - 30]
     expect(t["cause"] == "none" and late[0] == late[-1] and early[-1] > early[0] + 1e9, "job-end: the fabric does not fall idle")
-    case = record("missing-rail")
+    case = record("missing-rail", length="8m", interval="20s", face="cumulus-snmp")
     f = truth(case)["faults"][0]
     silent = [[int(v) for at, v in series(case, "port.in_octets", d, f["port"]) if at > f["onset_s"] + 30] for d in ("su%s-rail0" % f["device"][2], "su%s-rail1" % f["device"][2])]
     expect(f["devices"] == [f["device"]] and silent[0][-1] - silent[0][0] < 1e6 < silent[1][-1] - silent[1][0], "missing-rail: not one rail of several")
 
 
 def test_two_faults():
-    for name in [n for n in names if n.startswith("two-") and n not in ("two-jobs", "two-priorities")]:
+    for name in [n for n in names if n.startswith("two-") and n not in ("two-jobs", "two-classes")]:
         t = truth(record(name, length="5m", interval="30s"))
         expect(len(t["faults"]) == 2 and len({f["cause"] for f in t["faults"]}) == 2, f"{name}: {[f['cause'] for f in t['faults']]}")
         expect(t["cause"] in {f["cause"] for f in t["faults"]}, f"{name}: {t['cause']} is none of its faults")
@@ -214,9 +216,9 @@ def test_two_faults():
 
 def test_captures():
     """At the leaf whose uplinks are mirrored the number of effective flows is known, and with it luck and fault are told apart."""
-    for name, seed, flows, right in (("ecmp-stuck", 1, 128, {"ecmp_imbalance"}), ("ecmp-stuck", 2, 128, {"ecmp_imbalance"}), ("low-entropy", 1, 8, {"ecmp_low_entropy"}),
-                                     ("unlucky-placement", 1, None, {"unlucky_placement", "ecmp_low_entropy"}), ("unlucky-placement", 2, None, {"unlucky_placement", "ecmp_low_entropy"})):
-        case = record(name, seed, more=("--packets",), tag="p")
+    for name, seed, flows, right in (("ecmp-stuck", 1, 128, {"ecmp_imbalance"}), ("ecmp-fields", 2, 128, {"ecmp_imbalance"}), ("low-entropy", 1, 8, {"ecmp_low_entropy"}),
+                                     ("unlucky-placement", 2, None, {"unlucky_placement", "ecmp_low_entropy"})):
+        case = record(name, seed, "nxos-snmp", interval="20s", more=("--packets",), tag="p")
         with open(os.path.join(case, "capture.yaml")) as f:
             leaf = re.search(r'port: "([^:"]+):', f.read()).group(1)
         found = [i for i in incidents(case) if i["subject"]["device"] == leaf and i["subject"]["group"] == "uplinks"]
@@ -225,19 +227,23 @@ def test_captures():
         expect(n_eff and (flows is None or abs(n_eff[0] / flows - 1) < 0.1), f"{name}, seed {seed}: {n_eff} effective flows, expected {flows}")
         size = sum(os.path.getsize(p) for p in glob.glob(case + "/capture-*.pcap"))
         expect(1e5 < size < 20e6, f"{name}: {size} bytes of captures")
-        for path in glob.glob(case + "/*.pcap")[:4]:
+        for path in sorted(glob.glob(case + "/*.pcap"))[7:9]: # the last burst, the first sampled one
             p = json.loads(run("pcap", path, "--format", "json").stdout)
             expect(p["packets"] == p["roce_packets"] > 0 and p["icrc"]["bad"] == 0 and not p["errors"], f"{path}: {p['packets']} packets, {p['icrc']}, {p['errors']}")
-    seen = {"gaps": 0, "nak": 0, "retransmits": 0, "cnp": 0, "ce": 0}
-    for path in sum((sorted(glob.glob(record(n, 1, length="5m", more=("--packets",), tag="p") + "/burst-*.pcap")) for n in ("dirty-optic", "incast")), []):
-        p = json.loads(run("pcap", path, "--format", "json").stdout)
-        for key in seen:
-            seen[key] += p["ecn"]["ce"] if key == "ce" else p[key]
-    expect(all(seen.values()), f"bursts of a dirty optic and an incast: {seen}")
+    seen = dict.fromkeys(("gaps", "nak", "retransmits", "cnp", "ce"), 0)
+    for name in ("dirty-optic", "incast"):
+        case = record(name, 1, length="5m", interval="30s", more=("--packets",), tag="p")
+        for path in sorted(glob.glob(case + "/burst-*.pcap"), key=lambda p: (not p.endswith("-in.pcap"), p)):
+            p = json.loads(run("pcap", path, "--format", "json").stdout)
+            for key in seen:
+                seen[key] += p["ecn"]["ce"] if key == "ce" else p[key]
+            if all(seen.values()):
+                return
+    expect(False, f"bursts of a dirty optic and an incast: {seen}")
 
 
 def test_stories():
-    half = truth(record("ecmp-half", length="20m"))
+    half = truth(record("ecmp-half", length="20m", interval="60s"))
     expect(abs(half["lost_ratio"] - 450 / 2100) < 1e-4 and abs(half["usd_per_hour"] * 96 - 157988.57) < 10, f"the 21.4 % story: {half}")
     node = truth(record("node-047", length="20s"))
     expect(abs(node["step_in_fault_s"] - node["step_s"] - 0.028) < 1e-6 and abs(node["usd_per_hour"] - 955.73) < 0.01 and
@@ -254,8 +260,11 @@ def test_mistakes():
 names = [line.split()[0] for line in run("lab", "list").stdout.splitlines()]
 wrong = []
 for test in [v for k, v in list(globals().items()) if k.startswith("test_")]:
+    began = time.monotonic()
     try:
         test()
+        if everything:
+            print(f"{test.__name__}: {time.monotonic() - began:.1f} s")
     except Wrong as e:
         wrong.append(f"{test.__name__}: {e}")
         print(wrong[-1], file=sys.stderr)

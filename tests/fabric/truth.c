@@ -11,29 +11,29 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 
-/* What a kind of fault is called when it is one of several. @priority: it is of the lossless class, not of the whole port. */
+/* What a kind of fault is called when it is one of several. @priority: of which class it is, when it is not of the whole port. */
 static const struct {
 	const char *cause, *accept, *subject;
-	bool priority;
+	enum { ANY_CLASS, FIRST_CLASS, SECOND_CLASS } priority;
 } kinds[FAULT_KINDS] = {
-	[FAULT_HASH_STUCK] = {"ecmp_imbalance", NULL, "uplinks", false}, [FAULT_HASH_FIELDS] = {"ecmp_imbalance", "ecmp_low_entropy", "uplinks", false},
-	[FAULT_LOW_ENTROPY] = {"ecmp_low_entropy", "ecmp_imbalance", "uplinks", false}, [FAULT_LINK_DOWN] = {"path_asymmetry", "link_flap", "uplink", false},
-	[FAULT_LINK_SPEED] = {"link_slow", NULL, "uplink", false}, [FAULT_LINK_LOSS] = {"link_errors", "optic_degrading", "uplink", false},
-	[FAULT_HOST_SPEED] = {"link_slow", "straggler", "host", false}, [FAULT_NIC_STALL] = {"slow_receiver", NULL, "host", true},
-	[FAULT_NIC_HUNG] = {"pfc_storm", "slow_receiver", "host", true}, [FAULT_CC_OFF] = {"dcqcn_off", NULL, "host", true}, [FAULT_INCAST] = {"incast", NULL, "host", true},
-	[FAULT_ECN_LATE] = {"ecn_late", "ecn_off", "none", true}, [FAULT_ECN_OFF] = {"ecn_off", "ecn_late", "device", true},
-	[FAULT_HEADROOM] = {"headroom_small", "lossless_loss", "device", true}, [FAULT_PFC_DEAF] = {"pfc_mismatch", "lossless_loss", "uplink", true},
-	[FAULT_SILENT_HOST] = {"missing_rail", NULL, "host", false}, [FAULT_LINK_FLAP] = {"link_flap", "path_asymmetry", "uplink", false},
-	[FAULT_DSCP_MAP] = {"dscp_mismatch", "lossless_loss", "device", true}, [FAULT_CONFIG_CHANGE] = {"config_drift", NULL, "device", true},
-	[FAULT_DRAIN] = {"none", "missing_rail", "host", false}, [FAULT_REBOOT] = {"device_down", "path_asymmetry", "device", false},
-	[FAULT_COUNTER_RESET] = {"none", NULL, "device", false}, [FAULT_TELEMETRY_GAP] = {"telemetry_gap", "device_down", "device", false},
-	[FAULT_SLOW_COMPUTE] = {"host_slow", "straggler", "none", false}, [FAULT_JOB_IDLE] = {"none", NULL, "none", false},
-	[FAULT_OPTIC_DEGRADING] = {"optic_degrading", NULL, "uplink", false}, [FAULT_MTU] = {"mtu_mismatch", NULL, "uplink", false},
-	[FAULT_SAME_HASH] = {"ecmp_polarization", "ecmp_imbalance", "none", false}, [FAULT_LAG_SKEW] = {"ecmp_imbalance", NULL, "device", false},
-	[FAULT_REMOTE_CAPACITY] = {"remote_capacity", "path_asymmetry", "uplink", false}, [FAULT_MISSING_ROUTE] = {"missing_route", "ecmp_imbalance", "uplink", false},
-	[FAULT_BOUNCE] = {"pfc_deadlock", "path_asymmetry", "none", true}, [FAULT_XON_CLOSE] = {"xon_close", NULL, "device", true},
-	[FAULT_PFC_WRONG] = {"pfc_wrong_priority", NULL, "host", false}, [FAULT_WRONG_CLASS] = {"dscp_mismatch", "class_leak", "host", false},
-	[FAULT_INCAST_SECOND] = {"incast", NULL, "host", false}, [FAULT_CLASS_LEAK] = {"class_leak", "storage_receiver", "none", true},
+	[FAULT_HASH_STUCK] = {"ecmp_imbalance", NULL, "uplinks", ANY_CLASS}, [FAULT_HASH_FIELDS] = {"ecmp_imbalance", "ecmp_low_entropy", "uplinks", ANY_CLASS},
+	[FAULT_LOW_ENTROPY] = {"ecmp_low_entropy", "ecmp_imbalance", "uplinks", ANY_CLASS}, [FAULT_LINK_DOWN] = {"path_asymmetry", "link_flap", "uplink", ANY_CLASS},
+	[FAULT_LINK_SPEED] = {"link_slow", NULL, "uplink", ANY_CLASS}, [FAULT_LINK_LOSS] = {"link_errors", "optic_degrading", "uplink", ANY_CLASS},
+	[FAULT_HOST_SPEED] = {"link_slow", "straggler", "host", ANY_CLASS}, [FAULT_NIC_STALL] = {"slow_receiver", NULL, "host", FIRST_CLASS},
+	[FAULT_NIC_HUNG] = {"pfc_storm", "slow_receiver", "host", FIRST_CLASS}, [FAULT_CC_OFF] = {"dcqcn_off", NULL, "host", FIRST_CLASS}, [FAULT_INCAST] = {"incast", NULL, "host", FIRST_CLASS},
+	[FAULT_ECN_LATE] = {"ecn_late", "ecn_off", "none", FIRST_CLASS}, [FAULT_ECN_OFF] = {"ecn_off", "ecn_late", "device", FIRST_CLASS},
+	[FAULT_HEADROOM] = {"headroom_small", "lossless_loss", "device", FIRST_CLASS}, [FAULT_PFC_DEAF] = {"pfc_mismatch", "lossless_loss", "uplink", FIRST_CLASS},
+	[FAULT_SILENT_HOST] = {"missing_rail", NULL, "host", ANY_CLASS}, [FAULT_LINK_FLAP] = {"link_flap", "path_asymmetry", "uplink", ANY_CLASS},
+	[FAULT_DSCP_MAP] = {"dscp_mismatch", "lossless_loss", "device", FIRST_CLASS}, [FAULT_CONFIG_CHANGE] = {"config_drift", NULL, "device", FIRST_CLASS},
+	[FAULT_DRAIN] = {"none", "missing_rail", "host", ANY_CLASS}, [FAULT_REBOOT] = {"device_down", "path_asymmetry", "device", ANY_CLASS},
+	[FAULT_COUNTER_RESET] = {"none", NULL, "device", ANY_CLASS}, [FAULT_TELEMETRY_GAP] = {"telemetry_gap", "device_down", "device", ANY_CLASS},
+	[FAULT_SLOW_COMPUTE] = {"host_slow", "straggler", "none", ANY_CLASS}, [FAULT_JOB_IDLE] = {"none", NULL, "none", ANY_CLASS},
+	[FAULT_OPTIC_DEGRADING] = {"optic_degrading", NULL, "uplink", ANY_CLASS}, [FAULT_MTU] = {"mtu_mismatch", NULL, "uplink", ANY_CLASS},
+	[FAULT_SAME_HASH] = {"ecmp_polarization", "ecmp_imbalance", "none", ANY_CLASS}, [FAULT_LAG_SKEW] = {"ecmp_imbalance", NULL, "device", ANY_CLASS},
+	[FAULT_REMOTE_CAPACITY] = {"remote_capacity", "path_asymmetry", "uplink", ANY_CLASS}, [FAULT_MISSING_ROUTE] = {"missing_route", "ecmp_imbalance", "uplink", ANY_CLASS},
+	[FAULT_BOUNCE] = {"pfc_deadlock", "path_asymmetry", "none", FIRST_CLASS}, [FAULT_XON_CLOSE] = {"xon_close", NULL, "device", FIRST_CLASS},
+	[FAULT_PFC_WRONG] = {"pfc_wrong_priority", NULL, "host", SECOND_CLASS}, [FAULT_WRONG_CLASS] = {"dscp_mismatch", "class_leak", "host", SECOND_CLASS},
+	[FAULT_INCAST_SECOND] = {"incast", NULL, "host", SECOND_CLASS}, [FAULT_CLASS_LEAK] = {"class_leak", "storage_receiver", "none", FIRST_CLASS},
 };
 
 static bool is_none(const char *cause) { return strcmp(cause, "none") == 0; }
@@ -127,9 +127,12 @@ static void one_fault(const struct recorder *r, const struct fault *x, double lo
 	text(f, "severity", severity(s, cause, lost));
 	text(f, "subject", subject);
 	places(r, x, f);
-	text(f, "group", strcmp(subject, "uplinks") == 0 ? "uplinks" : NULL);
-	if (kinds[x->kind].priority)
-		fprintf(f, ", \"priority\": %d", PRIORITY);
+	text(f, "group", strncmp(subject, "uplink", 6) == 0 ? "uplinks" : NULL);
+	if (x->kind == FAULT_LAG_SKEW) /* a LAG towards each spine, in their order */
+		for (unsigned i = 1; i <= (unsigned)s->spines; i++)
+			fprintf(f, "%s\"lag:PortChannel%u\"%s", i == 1 ? ", \"groups\": [" : ", ", i, i == (unsigned)s->spines ? "]" : "");
+	if (kinds[x->kind].priority != ANY_CLASS)
+		fprintf(f, ", \"priority\": %.0f", kinds[x->kind].priority == FIRST_CLASS ? PRIORITY : s->second_priority);
 	else
 		text(f, "priority", NULL);
 	fprintf(f, ", \"onset_s\": %.10g, \"end_s\": %.10g", s->at_ns / 1e9, fault_end_ns(r) / 1e9);
