@@ -280,9 +280,13 @@ static double start(struct blame *b)
 		if (e->at && e->by)
 			b->comp[find(b->comp, device_of(e->at))] = find(b->comp, device_of(e->by));
 	}
-	for (size_t i = 0; i < n_edges; i++)
-		if (net->edges[i].priority == net->priority)
-			b->comp_sum[find(b->comp, device_of(net->edges[i].at ? net->edges[i].at : net->edges[i].by))] += net->edges[i].weight;
+	for (size_t i = 0; i < n_edges; i++) {
+		struct pause_edge *e = &net->edges[i];
+		if (e->priority != net->priority)
+			continue;
+		e->tree = (uint32_t)find(b->comp, device_of(e->at ? e->at : e->by));
+		b->comp_sum[e->tree] += e->weight;
+	}
 	for (size_t d = 0; d < net->o->n_devices; d++) {
 		double most = 0;
 		for (uint32_t k = net->to.start[d]; k < net->to.start[d + 1]; k++)
@@ -369,6 +373,7 @@ static void add_root(struct blame *b, const struct port_seen *p, enum pause_orig
 	const double tree = b->comp_sum[find(b->comp, device_of(p))];
 	const uint32_t e = net->edge_at[port_index(net->o, p)];
 	struct pause_root r = {.origin = origin, .port = p, .host = p->port->host, .priority = net->priority, .pressure = pressure,
+		.tree = (uint32_t)find(b->comp, device_of(p)),
 		.share = tree > 0 ? fmin(1, pressure / tree) : 0, .level_lo = NAN, .level_hi = NAN};
 	if (e) {
 		r.level_lo = net->edges[e - 1].lo;

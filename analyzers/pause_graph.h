@@ -35,6 +35,7 @@ struct pause_edge {
 	                               its longest (may exceed 1) */
 	bool measured;
 	bool one_end;               /* counted at one end of the link only, though both are switches */
+	uint32_t tree;              /* edges of one priority that hang together have the same */
 	enum quality quality;
 };
 
@@ -44,6 +45,7 @@ struct pause_root {
 	const struct port_seen *port; /* HOST: the switch port that faces the host; QUEUE: the egress port where bytes pile up */
 	const char *host;             /* HOST: its name, NULL when nothing is declared there; QUEUE: the host at that port, NULL towards a switch */
 	int priority;
+	uint32_t tree;                /* as in its edges */
 	double pressure;              /* pause-time below it in the tree, in port-windows (1 = one port paused all the time) */
 	double share;                 /* of all pressure of its tree (ports that hang together by pause), 0..1 */
 	double joint_share;           /* of it together with those that are one cause with it: a host's rails, the uplinks of a switch, all links down to one */

@@ -17,7 +17,7 @@ struct pause_net {
 	const struct observed *o;
 	struct arena *a;
 	int priority;
-	const struct pause_edge *edges;
+	struct pause_edge *edges;
 	struct pause_list from, to;     /* by the switch of .at, of .by */
 	uint32_t *edge_at;              /* [port]: edge whose .at it is, + 1 */
 	size_t n_edges;                 /* all of .edges; those of other priorities are in no list */
