@@ -44,7 +44,7 @@ static const struct row lane_rows[] = {
 	L(PG_HEADROOM_WATERMARK, headroom_peak, PLACE_PEAK, 0, false),
 	L(QUEUE_OUT_OCTETS, out_octets, PLACE_COUNTER, GATE_OCTETS, false),
 	L(QUEUE_OUT_PACKETS, out_packets, PLACE_COUNTER, GATE_FRAMES, false),
-	L(QUEUE_DROPS, drops, PLACE_COUNTER, GATE_FRAMES, false),
+	L(QUEUE_DROPS, drops, PLACE_COUNTER, GATE_FRAMES, true),
 	L(QUEUE_WRED_DROPS, wred_drops, PLACE_COUNTER, GATE_FRAMES, false),
 	L(QUEUE_ECN_MARKED, marked, PLACE_COUNTER, GATE_FRAMES, true),
 	L(QUEUE_DEPTH, depth_mean, PLACE_MEAN, 0, false),
