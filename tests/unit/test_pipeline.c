@@ -29,11 +29,11 @@
 #define T0 (1763690400 * NS_PER_S)
 #define POLL (10 * NS_PER_S)
 #define POLLS 200
-#define PORTS 4 /* leaf1 and leaf2, two uplinks each */
+#define PORTS 8 /* leaf1 and leaf2, two uplinks and two hosts each */
 
 static const char yaml[] =
 	"fabric: pod-a\n"
-	"defaults: { interval: 10s }\n"
+	"defaults: { interval: 10s, slow_interval: 20s }\n" /* so that priming reads far back for the past alone */
 	"devices:\n"
 	"  - { name: leaf1, role: leaf }\n"
 	"  - { name: leaf2, role: leaf }\n"
@@ -44,11 +44,16 @@ static const char yaml[] =
 	"  - { a: \"leaf1:e50\", b: \"spine2:e1\" }\n"
 	"  - { a: \"leaf2:e49\", b: \"spine1:e2\" }\n"
 	"  - { a: \"leaf2:e50\", b: \"spine2:e2\" }\n"
+	"  - { a: \"leaf1:e1\", b: \"host:n1\" }\n"
+	"  - { a: \"leaf1:e2\", b: \"host:n2\" }\n"
+	"  - { a: \"leaf2:e1\", b: \"host:n3\" }\n"
+	"  - { a: \"leaf2:e2\", b: \"host:n4\" }\n"
 	"jobs:\n"
 	"  - { name: train, gpus: 512, hosts: \"*\" }\n"
 	"cost: { usd_per_gpu_hour: 30 }\n"
 	"analyzers:\n"
-	"  ecmp_imbalance: { window: 60s, hold: 3 }\n";
+	"  ecmp_imbalance: { window: 60s, hold: 3 }\n"
+	"  steps: { past: 11m }\n"; /* shorter than the fault: what it remembers is not what it began with */
 
 struct arrival {
 	int64_t at_ns; /* when it reaches us */
@@ -117,11 +122,11 @@ static int arrival_compare(const void *a, const void *b)
 	return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
 }
 
-/* Each device polls in its own phase, +-10 % jitter; answers take up to 900 ms; each poll brings two ports. leaf1 is skewed for a while. */
+/* Each device polls in its own phase, +-10 % jitter; answers take up to 900 ms; each poll brings four ports. leaf1 is skewed for a while, and the job a fifth slower. */
 static size_t make_arrivals(struct entities *entities, struct arrival *v)
 {
-	static const char *const ports[] = {"e49", "e50"};
-	uint64_t octets[PORTS] = {1000, 2000, 3000, 4000};
+	static const char *const ports[] = {"e49", "e50", "e1", "e2"};
+	uint64_t octets[PORTS] = {1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000};
 	uint32_t seed = 7;
 	size_t n = 0;
 	for (int device = 0; device < 2; device++) {
@@ -129,13 +134,13 @@ static size_t make_arrivals(struct entities *entities, struct arrival *v)
 		int64_t t = T0 + device * 3700 * NS_PER_MS, before = t;
 		for (int poll = 0; poll < POLLS; poll++) {
 			t = T0 + device * 3700 * NS_PER_MS + poll * POLL + (int64_t)(random_next(&seed) % 2000) * NS_PER_MS - NS_PER_S;
-			for (int port = 0; port < 2; port++) {
-				bool skewed = device == 0 && poll >= 40 && poll < 110;
-				double share = skewed ? (port ? 0.1 : 0.7) : 0.4;
-				octets[device * 2 + port] += (uint64_t)(50e9 * share * (double)(t - before) / 1e9);
+			for (int port = 0; port < 4; port++) {
+				bool fault = poll >= 40 && poll < 110, skewed = fault && device == 0;
+				double share = port >= 2 ? (fault ? 0.24 : 0.3) : skewed ? (port ? 0.1 : 0.7) : 0.4; /* all hosts wait */
+				octets[device * 4 + port] += (uint64_t)(50e9 * share * (double)(t - before) / 1e9);
 				uint32_t entity = entities_intern(entities, name, ports[port], PRIO_NONE);
 				int64_t at = t + (int64_t)(random_next(&seed) % 900) * NS_PER_MS;
-				v[n++] = (struct arrival){at, {.t_ns = t, .entity = entity, .metric = M_PORT_OUT_OCTETS, .value = octets[device * 2 + port],
+				v[n++] = (struct arrival){at, {.t_ns = t, .entity = entity, .metric = M_PORT_OUT_OCTETS, .value = octets[device * 4 + port],
 					.source = SOURCE_SNMP}};
 				if (poll % 30 == 0)
 					v[n++] = (struct arrival){at, {.t_ns = t, .entity = entity, .metric = M_PORT_SPEED_BPS, .value = 400000000000, .source = SOURCE_SNMP}};
@@ -218,7 +223,7 @@ static void place_remove(const struct place *p)
 
 static void test_live_equals_replay(void **state)
 {
-	struct arrival *v = rw_calloc(POLLS * 16, sizeof(*v));
+	struct arrival *v = rw_calloc(POLLS * 20, sizeof(*v));
 	struct place place;
 	struct run live;
 	int64_t now = T0 - 2 * NS_PER_S;
@@ -236,6 +241,8 @@ static void test_live_equals_replay(void **state)
 	rw_cleanup(freep) char *got = replayed(place.path);
 	assert_non_null(strstr(expected, "\"leaf1\"")); /* the fault was seen at all */
 	assert_null(strstr(expected, "\"device\": \"leaf2\""));
+	assert_non_null(strstr(expected, "\"measured_at\": \"host ports\""));
+	assert_non_null(strstr(expected, "\"share_ratio\": 1.0")); /* it fell, and this is why: what analyzers look back at was there */
 	assert_string_equal(got, expected);
 	place_remove(&place);
 	free(v);
@@ -244,7 +251,7 @@ static void test_live_equals_replay(void **state)
 /* A sample that is held up for a minute: stored, flagged, analysed neither now nor in replay. */
 static void test_late_samples(void **state)
 {
-	struct arrival *v = rw_calloc(POLLS * 16, sizeof(*v));
+	struct arrival *v = rw_calloc(POLLS * 20, sizeof(*v));
 	struct place place;
 	struct run live;
 	int64_t now = T0 - 2 * NS_PER_S;
@@ -287,7 +294,7 @@ static void test_restart(void **state)
 		{"after it closed", 1500, false},
 	};
 	for (size_t row = 0; row < rw_countof(rows); row++) {
-		struct arrival *v = rw_calloc(POLLS * 16, sizeof(*v));
+		struct arrival *v = rw_calloc(POLLS * 20, sizeof(*v));
 		struct place place;
 		struct run live;
 		struct err e = {0};
@@ -308,7 +315,7 @@ static void test_restart(void **state)
 		run_open(&live, place.path);
 		if (history_resume(place.path, live.entities, live.config, live.pipeline, live.ledger, &e) != 0)
 			fail_msg("%s", e.text);
-		struct arrival *again = rw_calloc(POLLS * 16, sizeof(*again));
+		struct arrival *again = rw_calloc(POLLS * 20, sizeof(*again));
 		assert_int_equal(make_arrivals(live.entities, again), n);
 		play(&live, again + cut, n - cut, &now);
 		pipeline_finish(live.pipeline);
