@@ -21,6 +21,8 @@
 #include "agent/notify.h"
 #include "agent/pipeline.h"
 #include "agent/privilege.h"
+#include "agent/source_choice.h"
+#include "collectors/gnmi.h"
 #include "collectors/pcap.h"
 #include "collectors/snmp.h"
 #include "collectors/trap_receiver.h"
@@ -32,11 +34,12 @@
 #define RETRY_NS (30 * NS_PER_S)         /* for what could not be opened at all */
 #define FORGET_NS (24 * 3600 * NS_PER_S) /* closed incidents stay in memory that long; the database keeps them */
 
-/* One thing that collects: a polled device or a capture. Exactly one of .snmp and .capture is used; both NULL = could not be opened. */
+/* One thing that collects: a device over one protocol, or a capture. One of .snmp, .gnmi and .capture is used; all NULL = could not be opened. */
 struct source {
 	char *name;
-	enum { SOURCE_OF_SNMP, SOURCE_OF_CAPTURE } kind;
+	enum { SOURCE_OF_SNMP, SOURCE_OF_GNMI, SOURCE_OF_CAPTURE } kind;
 	struct snmp_target *snmp;
+	struct gnmi_target *gnmi;
 	struct capture *capture;
 	mono_t retry;
 	struct target down;   /* shown while it is not open */
@@ -53,6 +56,7 @@ struct agent {
 	struct ledger *ledger;
 	struct pipeline *pipeline;
 	struct discovery *discovery;
+	struct source_choice *choice;
 	struct control *control;
 	struct source **sources;
 	size_t n_sources, cap_sources;
@@ -116,7 +120,7 @@ int agent_config(const struct agent_options *o, struct config **ret, struct err_
 static const struct config_device *device_of(const struct config *c, const char *name)
 {
 	for (size_t k = 0; k < c->n_devices; k++) {
-		if (str_eq(c->devices[k].name, name) && c->devices[k].snmp)
+		if (str_eq(c->devices[k].name, name))
 			return &c->devices[k];
 	}
 	return NULL;
@@ -131,8 +135,13 @@ static const struct config_capture *capture_of(const struct config *c, const cha
 	return NULL;
 }
 
-static const char *source_protocol(const struct source *s) { return s->kind == SOURCE_OF_SNMP ? "snmp" : "pcap"; }
-static bool source_is_open(const struct source *s) { return s->snmp || s->capture; }
+static const char *source_protocol(const struct source *s)
+{
+	static const char *const names[] = {[SOURCE_OF_SNMP] = "snmp", [SOURCE_OF_GNMI] = "gnmi", [SOURCE_OF_CAPTURE] = "pcap"};
+	return names[s->kind];
+}
+
+static bool source_is_open(const struct source *s) { return s->snmp || s->gnmi || s->capture; }
 
 /* Open, or say why not, show it as down, and come back later. */
 static void source_open(struct agent *a, struct source *s)
@@ -141,10 +150,16 @@ static void source_open(struct agent *a, struct source *s)
 	const char *address = "";
 	struct err e = {0};
 	int rc;
+	if (s->kind != SOURCE_OF_CAPTURE)
+		sink = source_choice_sink(a->choice, s->name, source_protocol(s));
 	if (s->kind == SOURCE_OF_SNMP) {
 		const struct config_device *d = device_of(a->config, s->name);
 		address = d->snmp->address;
 		rc = snmp_target_new(a->loop, a->entities, d, a->config, sink, &s->snmp, &e);
+	} else if (s->kind == SOURCE_OF_GNMI) {
+		const struct config_device *d = device_of(a->config, s->name);
+		address = d->gnmi->address;
+		rc = gnmi_target_new(a->loop, a->entities, d, a->config, sink, &s->gnmi, &e);
 	} else {
 		const struct config_capture *c = capture_of(a->config, s->name);
 		address = c->interface ? c->interface : c->listen ? c->listen : "";
@@ -166,8 +181,10 @@ static void source_open(struct agent *a, struct source *s)
 static void source_shut(struct source *s)
 {
 	snmp_target_free(s->snmp);
+	gnmi_target_free(s->gnmi);
 	capture_free(s->capture);
 	s->snmp = NULL;
+	s->gnmi = NULL;
 	s->capture = NULL;
 }
 
@@ -219,6 +236,11 @@ static void apply_one(struct agent *a, const char *name, int kind, struct differ
 		diff->unchanged++;
 		return;
 	}
+	if (s->gnmi && gnmi_target_same(s->gnmi, device_of(a->config, name), a->config)) {
+		gnmi_target_update(s->gnmi, device_of(a->config, name), a->config);
+		diff->unchanged++;
+		return;
+	}
 	if (s->capture && capture_same(s->capture, capture_of(a->config, name))) {
 		capture_update(s->capture, capture_of(a->config, name));
 		diff->unchanged++;
@@ -239,6 +261,8 @@ static void apply_sources(struct agent *a, struct difference *diff)
 	for (size_t k = 0; k < c->n_devices; k++) {
 		if (c->devices[k].snmp)
 			apply_one(a, c->devices[k].name, SOURCE_OF_SNMP, diff);
+		if (c->devices[k].gnmi)
+			apply_one(a, c->devices[k].name, SOURCE_OF_GNMI, diff);
 	}
 	size_t n = 0;
 	for (size_t k = 0; k < a->n_sources; k++) {
@@ -248,6 +272,8 @@ static void apply_sources(struct agent *a, struct difference *diff)
 			continue;
 		}
 		store_targets_gone(a->store, s->name, source_protocol(s));
+		if (s->kind != SOURCE_OF_CAPTURE)
+			source_choice_gone(a->choice, s->name, source_protocol(s));
 		source_free(s);
 		diff->removed++;
 	}
@@ -482,7 +508,7 @@ static void watch_store(struct agent *a)
 
 static const struct target *source_state(const struct source *s)
 {
-	return s->snmp ? snmp_target_state(s->snmp) : s->capture ? capture_state(s->capture) : &s->down;
+	return s->snmp ? snmp_target_state(s->snmp) : s->gnmi ? gnmi_target_state(s->gnmi) : s->capture ? capture_state(s->capture) : &s->down;
 }
 
 static void tell_health(struct agent *a)
@@ -493,6 +519,8 @@ static void tell_health(struct agent *a)
 		struct source *s = a->sources[k];
 		if (source_is_open(s))
 			health_target(a->health, &s->health, s->name, source_state(s), s->snmp ? snmp_target_max_repetitions(s->snmp) : 0);
+		if (s->gnmi)
+			health_gnmi(a->health, s->name, gnmi_target_counts(s->gnmi));
 		if (s->capture)
 			health_capture(a->health, s->name, capture_counts(s->capture));
 	}
@@ -544,13 +572,16 @@ static void on_end(void *arg)
 
 /* --- the socket's requests --------------------------------------------------------------------------------------------------- */
 
-static json_t *request_ack(struct agent *a, const char *who, const json_t *request)
+static json_t *request_act(struct agent *a, const char *who, const json_t *request)
 {
-	const char *id = json_string_value(json_object_get(request, "id")), *note = json_string_value(json_object_get(request, "note"));
-	if (!id)
+	const char *cmd = json_string_value(json_object_get(request, "cmd")), *id = json_string_value(json_object_get(request, "id"));
+	const char *text = json_string_value(json_object_get(request, "note"));
+	enum incident_act act;
+	if (!id || incident_act_parse(cmd, &act) != 0)
 		return control_error("expected an incident's id");
-	if (ledger_ack(a->ledger, id, who, note, wall_now().ns) != 0)
-		return control_error("no incident '%.20s'", id);
+	const int r = ledger_act(a->ledger, id, act, who, text, wall_now().ns);
+	if (r != 0)
+		return control_error("%s %.20s: %s", cmd, id, incident_act_error(r));
 	return json_pack("{s:b, s:O}", "ok", 1, "incident", ledger_find(a->ledger, id)->json);
 }
 
@@ -584,7 +615,11 @@ static const struct {
 	const char *cmd;
 	json_t *(*fn)(struct agent *a, const char *who, const json_t *request);
 } requests[] = {
-	{"ack", request_ack},
+	{"ack", request_act},
+	{"assign", request_act},
+	{"note", request_act},
+	{"close", request_act},
+	{"merge", request_act},
 	{"status", request_status},
 };
 
@@ -595,10 +630,16 @@ static json_t *on_request(void *arg, const char *who, const json_t *request)
 		if (str_eq(requests[k].cmd, cmd))
 			return requests[k].fn(arg, who, request);
 	}
-	return control_error("expected \"cmd\": \"ack\" or \"status\"");
+	return control_error("expected \"cmd\": \"ack\", \"assign\", \"note\", \"close\", \"merge\" or \"status\"");
 }
 
 /* --- start and stop ------------------------------------------------------------------------------------------------------------ */
+
+static bool prefers_snmp(void *arg, const char *device, unsigned metric)
+{
+	const struct source *s = source_find(arg, device, SOURCE_OF_GNMI);
+	return s && s->gnmi && gnmi_target_prefers_snmp(s->gnmi, metric);
+}
 
 static int start_store(struct agent *a, struct err *e)
 {
@@ -614,6 +655,7 @@ static int start_store(struct agent *a, struct err *e)
 	a->ledger = ledger_new(a->config->fabric, on_incident, a);
 	a->pipeline = pipeline_new(a->config, a->entities, a->store, a->ledger);
 	pipeline_listen(a->pipeline, on_neighbors, a);
+	a->choice = source_choice_new(pipeline_sink(a->pipeline), prefers_snmp, a);
 
 	struct err why = {0};
 	if (history_resume(a->config->store.path, a->entities, a->config, a->pipeline, a->ledger, &why) != 0)
@@ -691,6 +733,7 @@ static void stop(struct agent *a)
 	for (size_t k = a->n_sources; k-- > 0;)
 		source_free(a->sources[k]);
 	free(a->sources);
+	source_choice_free(a->choice);
 	if (a->pipeline)
 		pipeline_finish(a->pipeline);
 	control_free(a->control);

@@ -57,14 +57,13 @@ static int run_list(struct context *x, const struct command_args *a, struct err 
 }
 
 /* The incident the words name; a new reference. */
-static json_t *find_one(struct context *x, const struct command_args *a, struct err *e)
+static json_t *find_one(struct context *x, const struct globals *g, const char *id, struct err *e)
 {
-	const char *id = a->argv[1];
 	if (!id_is_plain(id)) {
 		err_set(e, -ENOENT, "read '%.40s', expected an incident's id, 8 letters (a-z, 2-7); 'rocewatch incident list' names them", id);
 		return NULL;
 	}
-	json_t *found = incidents_load(x, a->g, id, e), *one = NULL;
+	json_t *found = incidents_load(x, g, id, e), *one = NULL;
 	if (!found)
 		return NULL;
 	if (json_array_size(found) == 1)
@@ -79,7 +78,7 @@ static json_t *find_one(struct context *x, const struct command_args *a, struct 
 
 static int run_one(struct context *x, const struct command_args *a, const struct view *v, struct err *e)
 {
-	json_t *o = find_one(x, a, e);
+	json_t *o = find_one(x, a->g, a->argv[1], e);
 	if (!o)
 		return e->code ? e->code : -EIO;
 	json_t *doc = incident_public(o);
@@ -93,7 +92,7 @@ static int run_show(struct context *x, const struct command_args *a, struct err 
 
 static int run_timeline(struct context *x, const struct command_args *a, struct err *e)
 {
-	json_t *o = find_one(x, a, e);
+	json_t *o = find_one(x, a->g, a->argv[1], e);
 	if (!o)
 		return e->code ? e->code : -EIO;
 	json_t *lines = json_object_get(o, "timeline");
@@ -132,7 +131,7 @@ static int export_case(struct context *x, const json_t *o, const char *dir, stru
 static int run_export(struct context *x, const struct command_args *a, struct err *e)
 {
 	const char *dir = command_opt(&command_incident, a, "out");
-	json_t *o = find_one(x, a, e);
+	json_t *o = find_one(x, a->g, a->argv[1], e);
 	if (!o)
 		return e->code ? e->code : -EIO;
 	if (dir) {
@@ -148,7 +147,7 @@ static int run_export(struct context *x, const struct command_args *a, struct er
 	return rc == 0 ? 0 : err_set(e, rc, "the result could not be written: %s", strerror(-rc));
 }
 
-/* --- ack -------------------------------------------------------------------------------------------------------------------- */
+/* --- acts -------------------------------------------------------------------------------------------------------------------- */
 
 static void own_name(char *buf, size_t size)
 {
@@ -159,16 +158,16 @@ static void own_name(char *buf, size_t size)
 		snprintf(buf, size, "uid %u", (unsigned)getuid());
 }
 
-static int ack_by_agent(const struct context *x, const char *id, const char *note, struct err *e)
+static int act_by_agent(const struct context *x, const char *act, const char *id, const char *text, struct err *e)
 {
 	rw_cleanup(str_done) struct str usual = {0};
 	str_addf(&usual, "%s.sock", x->db_path);
 	/* with --db the database in hand is meant, whatever the configuration says of sockets */
 	bool same = x->config && str_eq(x->config->store.path, x->db_path) && x->config->socket_path;
 	const char *path = same ? x->config->socket_path : usual.s;
-	json_t *request = json_pack("{s:s, s:s, s:s?}", "cmd", "ack", "id", id, "note", note), *reply = NULL;
+	json_t *request = json_pack("{s:s, s:s, s:s?}", "cmd", act, "id", id, "note", text), *reply = NULL;
 	if (!request)
-		return err_set(e, -EINVAL, "--note: expected text in UTF-8");
+		return err_set(e, -EINVAL, "expected text in UTF-8");
 	int rc = control_call(path, request, &reply, e);
 	json_decref(request);
 	if (rc != 0)
@@ -181,8 +180,14 @@ static int ack_by_agent(const struct context *x, const char *id, const char *not
 	return rc;
 }
 
-/* No agent: this command is the writer for a moment. */
-static int ack_by_hand(const struct context *x, const json_t *incident, const char *id, const char *note, struct err *e)
+static int restore(struct ledger *l, const json_t *incident)
+{
+	rw_cleanup(freep) char *json = json_dumps(incident, JSON_COMPACT);
+	return ledger_restore(l, json);
+}
+
+/* No agent: this command is the writer for a moment. @other: the incident to merge into, NULL. */
+static int act_by_hand(const struct context *x, const json_t *incident, const json_t *other, enum incident_act act, const char *text, struct err *e)
 {
 	struct store_options o = {.path = x->db_path, .replay = true};
 	struct entities *entities = entities_new();
@@ -192,14 +197,15 @@ static int ack_by_hand(const struct context *x, const json_t *incident, const ch
 	int rc = store_open(&o, entities, &store, e);
 	if (rc == 0) {
 		struct ledger *l = ledger_new(x->config->fabric, incident_store, store);
-		rw_cleanup(freep) char *json = json_dumps(incident, JSON_COMPACT);
-		rc = ledger_restore(l, json);
-		if (rc == 0)
-			rc = ledger_ack(l, id, who, note, wall_now().ns);
-		if (rc != 0)
+		rc = restore(l, incident);
+		if (rc == 0 && other)
+			rc = restore(l, other);
+		if (rc != 0) {
 			err_set(e, rc, "the stored incident cannot be read: %s", strerror(-rc));
-		else
-			rc = store_flush(store, e);
+		} else {
+			rc = ledger_act(l, json_string_value(json_object_get(incident, "id")), act, who, text, wall_now().ns);
+			rc = rc != 0 ? err_set(e, rc, "%s", incident_act_error(rc)) : store_flush(store, e);
+		}
 		ledger_free(l);
 		store_close(store);
 	}
@@ -207,17 +213,27 @@ static int ack_by_hand(const struct context *x, const json_t *incident, const ch
 	return rc;
 }
 
-static int run_ack(struct context *x, const struct command_args *a, struct err *e)
+static int run_act(struct context *x, const struct command_args *a, struct err *e)
 {
-	const char *note = command_opt(&command_incident, a, "note");
-	json_t *o = find_one(x, a, e);
-	if (!o)
+	const char *note = command_opt(&command_incident, a, "note"), *text = a->argc > 2 ? a->argv[2] : note;
+	enum incident_act act = ACT_ACK;
+	incident_act_parse(a->argv[0], &act);
+	json_t *o = find_one(x, a->g, a->argv[1], e), *other = NULL;
+	if (o && act == ACT_MERGE) {
+		other = find_one(x, a->g, text, e);
+		text = other ? json_string_value(json_object_get(other, "id")) : NULL;
+	}
+	if (!o || (act == ACT_MERGE && !other)) {
+		json_decref(o);
 		return e->code ? e->code : -EIO;
+	}
 	const char *id = json_string_value(json_object_get(o, "id"));
-	int rc = store_writer_pid(x->db_path) > 0 ? ack_by_agent(x, id, note, e) : ack_by_hand(x, o, id, note, e);
+	int rc = other && json_equal(other, o) ? err_set(e, -EINVAL, "%s", incident_act_error(-EINVAL))
+		: store_writer_pid(x->db_path) > 0 ? act_by_agent(x, a->argv[0], id, text, e) : act_by_hand(x, o, other, act, text, e);
 	if (rc == 0 && !a->g->quiet)
-		printf("%s acknowledged\n", id);
+		printf("%s: %s\n", id, a->argv[0]);
 	json_decref(o);
+	json_decref(other);
 	return rc;
 }
 
@@ -230,10 +246,16 @@ static const struct {
 } subcommands[] = {
 	{"list", 1, run_list},
 	{"show", 2, run_show},
-	{"ack", 2, run_ack},
 	{"timeline", 2, run_timeline},
 	{"export", 2, run_export},
+	{"ack", 2, run_act},
+	{"assign", 3, run_act},
+	{"note", 3, run_act},
+	{"close", 2, run_act},
+	{"merge", 3, run_act},
 };
+
+static const char *const words_of[] = {"", "no arguments", "one incident's id", "an incident's id and one more word (a text in quotes, or another id)"};
 
 static int run(struct command_args *a)
 {
@@ -246,7 +268,7 @@ static int run(struct command_args *a)
 		if (!str_eq(word, subcommands[k].name))
 			continue;
 		if (a->argc > subcommands[k].words || (a->argc < subcommands[k].words && subcommands[k].words > 1))
-			return usage_error(&command_incident, "%s: expected %s", word, subcommands[k].words > 1 ? "one incident's id" : "no arguments");
+			return usage_error(&command_incident, "%s: expected %s", word, words_of[subcommands[k].words]);
 		int rc = context_open(&x, a->g, 24 * 3600 * NS_PER_S, &e);
 		if (rc != 0) {
 			err_print(stderr, &e);
@@ -259,16 +281,17 @@ static int run(struct command_args *a)
 		return rc == 0 ? EXIT_OK : EXIT_FAILED;
 	}
 	const char *near = str_nearest(word, names, rw_countof(names));
-	return usage_error(&command_incident, "read '%.64s', expected list, show, ack, timeline or export%s%s%s", word, near ? "; perhaps '" : "",
+	return usage_error(&command_incident, "read '%.64s', expected list, show, timeline, export, ack, assign, note, close or merge%s%s%s", word, near ? "; perhaps '" : "",
 		near ? near : "", near ? "'" : "");
 }
 
 const struct command command_incident = {
 	.name = "incident",
-	.args = "list|show ID|ack ID|timeline ID|export ID",
+	.args = "list|show ID|timeline ID|export ID|ack ID|assign ID WHO|note ID TEXT|close ID|merge ID INTO",
 	.summary = "incidents with their evidence, worst first",
 	.help = "list without --since, --until or --around shows all that were ever opened. An id may be shortened while it stays unambiguous.\n\n"
-		"ack goes through the agent's socket, which knows who asks; with no agent running it is written directly.",
+		"ack, assign, note, close and merge go through the agent's socket, which knows who asks; with no agent running they are written directly. What is "
+		"closed while it goes on opens again under another id. A merged incident stays, as part of the other.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = run,

@@ -6,6 +6,7 @@
  */
 #include "agent/incident.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -31,6 +32,34 @@ static const char *const state_names[] = {
 const char *incident_state_name(enum incident_state s)
 {
 	return (size_t)s < rw_countof(state_names) ? state_names[s] : "unknown";
+}
+
+static const char *const act_names[] = {
+	[ACT_ACK] = "ack", [ACT_ASSIGN] = "assign", [ACT_NOTE] = "note", [ACT_CLOSE] = "close", [ACT_MERGE] = "merge",
+};
+
+int incident_act_parse(const char *word, enum incident_act *ret)
+{
+	for (size_t k = 0; word && k < rw_countof(act_names); k++) {
+		if (str_eq(act_names[k], word)) {
+			*ret = (enum incident_act)k;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+const char *incident_act_error(int error)
+{
+	switch (-error) {
+	case ENOENT:
+		return "there is no such incident";
+	case EALREADY:
+		return "it is closed already";
+	case EINVAL:
+		return "expected a text, or another incident to merge into";
+	}
+	return strerror(-error);
 }
 
 int incident_compare(const struct incident *a, const struct incident *b)

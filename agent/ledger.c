@@ -22,6 +22,7 @@
 
 #define RECENT_MAX 62    /* windows remembered as bits */
 #define FAR_LESS_SURE 0.3 /* of confidence: such a story does not explain another */
+#define CHANGE_NS (30 * 60 * NS_PER_S)
 #define LESS_SURE 0.1 /* of confidence: a larger difference means that evidence is missing which was there before */
 
 struct slot {
@@ -108,6 +109,24 @@ static void tell(struct ledger *l, struct story *s, enum incident_state from)
 	story_set(&s->i.note, NULL);
 }
 
+/* What was changed, or happened to a device, in the half hour before a story began: a person asks for that first. */
+static void gather_changes(struct ledger *l, struct story *s)
+{
+	static const char *const causes[] = {"config_drift", "device_down", "link_flap"};
+	json_t *changes = json_array();
+	for (size_t k = 0; k < l->n_told; k++) {
+		const struct incident *i = &l->told[k]->i;
+		bool is_change = false;
+		for (size_t c = 0; c < rw_countof(causes); c++)
+			is_change |= str_eq(i->cause, causes[c]);
+		if (i == &s->i || !is_change || i->first_ns > s->i.first_ns || i->first_ns < s->i.first_ns - CHANGE_NS)
+			continue;
+		char t[WALL_TEXT_MAX];
+		json_array_append_new(changes, json_sprintf("%s %s: %s", wall_format(t, (wall_t){i->first_ns}, 0), i->id, i->summary ? i->summary : i->cause));
+	}
+	json_object_set_new(s->i.json, "changed_before", changes);
+}
+
 /* The only place that changes .state. @note says why, for the timeline. */
 static void change(struct ledger *l, struct story *s, enum incident_state to, int64_t t_ns, const char *note)
 {
@@ -120,6 +139,7 @@ static void change(struct ledger *l, struct story *s, enum incident_state to, in
 		if (from == INCIDENT_PENDING) {
 			s->i.opened_ns = t_ns;
 			story_name(s, l->fabric);
+			gather_changes(l, s);
 			add_told(l, s);
 		}
 		break;
@@ -459,19 +479,76 @@ const struct incident *ledger_find(const struct ledger *l, const char *id)
 	return s ? &s->i : NULL;
 }
 
-int ledger_ack(struct ledger *l, const char *id, const char *who, const char *note, int64_t t_ns)
+/* --- what people do ---------------------------------------------------------------------------------------------------- */
+
+static int act_ack(struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
 {
+	story_set(&s->i.acked_by, who);
+	json_object_set_new(s->i.json, "ack_note", text && *text ? json_string(text) : json_null());
+	story_note(s, t_ns, text && *text ? "acknowledged by %s: %s" : "acknowledged by %s", who, text);
+	return 0;
+}
+
+static int act_assign(struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
+{
+	json_object_set_new(s->i.json, "assigned_to", json_string(text));
+	story_note(s, t_ns, "assigned to %s by %s", text, who);
+	return 0;
+}
+
+static int act_note(struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
+{
+	story_note(s, t_ns, "%s: %s", who, text);
+	return 0;
+}
+
+static int act_close(struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
+{
+	char note[640];
+	if (s->i.state == INCIDENT_CLOSED)
+		return -EALREADY;
+	for (size_t k = 0; k < l->n_slots; k++)
+		if (l->slots[k].story == s)
+			l->slots[k].story = NULL;
+	snprintf(note, sizeof(note), "by %s%s%s", who, text && *text ? ": " : "", text ? text : "");
+	change(l, s, INCIDENT_CLOSED, t_ns, note);
+	return 0;
+}
+
+static int act_merge(struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
+{
+	struct story *into = find(l, text);
+	if (!into)
+		return -ENOENT;
+	if (into == s || str_eq(into->i.parent, s->i.id))
+		return -EINVAL;
+	story_set(&s->i.parent, into->i.id);
+	story_note(s, t_ns, "part of %s, says %s", into->i.id, who);
+	story_also(into, s);
+	story_note(into, t_ns, "%s is part of it, says %s", s->i.id, who);
+	tell(l, into, into->i.state);
+	return 0;
+}
+
+int ledger_act(struct ledger *l, const char *id, enum incident_act act, const char *who, const char *text, int64_t t_ns)
+{
+	static const struct {
+		int (*fn)(struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns);
+		bool needs_text;
+	} acts[] = {
+		[ACT_ACK] = {act_ack, false}, [ACT_ASSIGN] = {act_assign, true}, [ACT_NOTE] = {act_note, true}, [ACT_CLOSE] = {act_close, false},
+		[ACT_MERGE] = {act_merge, true},
+	};
 	struct story *s = find(l, id);
 	if (!s)
 		return -ENOENT;
-	story_set(&s->i.acked_by, who);
-	json_object_set_new(s->i.json, "ack_note", note && *note ? json_string(note) : json_null());
-	if (note && *note)
-		story_note(s, t_ns, "acknowledged by %s: %s", who, note);
-	else
-		story_note(s, t_ns, "acknowledged by %s", who);
-	tell(l, s, s->i.state);
-	return 0;
+	if (acts[act].needs_text && (!text || !*text))
+		return -EINVAL;
+	const enum incident_state from = s->i.state;
+	const int r = acts[act].fn(l, s, who, text, t_ns);
+	if (r == 0 && s->i.state == from)
+		tell(l, s, from);
+	return r;
 }
 
 /* --- starting, reloading, forgetting ---------------------------------------------------------------------------------- */

@@ -68,7 +68,22 @@ void ledger_take(struct ledger *l, const struct finding *f);
 void ledger_rates(struct ledger *l, const struct job_rate *v, size_t n);
 size_t ledger_incidents(const struct ledger *l, const struct incident ***ret); /* worst first; all that reached OPEN; lent until the next take */
 const struct incident *ledger_find(const struct ledger *l, const char *id); /* any case; NULL; lent until the next take */
-int ledger_ack(struct ledger *l, const char *id, const char *who, const char *note, int64_t t_ns); /* -ENOENT */
+/*
+ * ledger_act - what people do to an incident; it stands in the timeline with @who and @t_ns.
+ *
+ *   ACT_ACK     somebody has seen it; @text why, NULL
+ *   ACT_ASSIGN  @text: whose it is from now on
+ *   ACT_NOTE    @text
+ *   ACT_CLOSE   closed by hand; what goes on opens another. @text why, NULL
+ *   ACT_MERGE   @text: id of the incident that tells the whole story; this one becomes part of it
+ *
+ * 0, -ENOENT (no such incident, or none to merge into), -EINVAL (no text where one is needed, or merged into itself), -EALREADY (closed already).
+ */
+enum incident_act { ACT_ACK, ACT_ASSIGN, ACT_NOTE, ACT_CLOSE, ACT_MERGE };
+int ledger_act(struct ledger *l, const char *id, enum incident_act act, const char *who, const char *text, int64_t t_ns);
+/* The word of an act (-EINVAL: no such act), and what is wrong when ledger_act() refused. */
+int incident_act_parse(const char *word, enum incident_act *ret);
+const char *incident_act_error(int error);
 /*
  * ledger_restore - at start: incidents that were open when the agent stopped go on, from their stored JSON; closed ones keep windows that
  * are analysed again from being counted again. -EINVAL, -EEXIST.

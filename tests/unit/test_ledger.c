@@ -334,6 +334,61 @@ static void test_parent(void **state)
 	config_free(c);
 }
 
+/* What people do stands in the timeline; what was changed before a story is told with it. */
+static void test_acts(void **state)
+{
+	static const struct {
+		const char *what;
+		enum incident_act act;
+		const char *text;
+		int r;
+		const char *note;
+	} rows[] = {
+		{"assigned", ACT_ASSIGN, "compute", 0, "assigned to compute by kim"},
+		{"a note", ACT_NOTE, "optic ordered", 0, "kim: optic ordered"},
+		{"a note without text", ACT_NOTE, "", -EINVAL, NULL},
+		{"merged into nothing", ACT_MERGE, "zzzzzzzz", -ENOENT, NULL},
+		{"closed", ACT_CLOSE, "it is the test rig", 0, "closed: by kim: it is the test rig"},
+		{"closed twice", ACT_CLOSE, NULL, -EALREADY, NULL},
+	};
+	struct config *c = config_of(yaml);
+	struct heard h = {0};
+	struct ledger *l = ledger_new(c->fabric, hear, &h);
+	const struct incident **v;
+	char id[9];
+	feed(l, "OOO", 1, 3);
+	assert_int_equal(ledger_incidents(l, &v), 1);
+	memcpy(id, v[0]->id, sizeof(id));
+	for (size_t k = 0; k < rw_countof(rows); k++) {
+		print_message("   row: %s\n", rows[k].what);
+		assert_int_equal(ledger_act(l, id, rows[k].act, "kim", rows[k].text, 5 * W), rows[k].r);
+		if (rows[k].note)
+			assert_string_equal(h.last_note, rows[k].note);
+	}
+	assert_string_equal(json_string_value(json_object_get(ledger_find(l, id)->json, "assigned_to")), "compute");
+	feed(l, "OOO", 6, 3); /* it goes on: another story */
+	assert_int_equal(ledger_incidents(l, &v), 2);
+	assert_string_not_equal(v[0]->id, v[1]->id);
+	ledger_free(l);
+	str_done(&h.states);
+	config_free(c);
+}
+
+static void test_changed_before(void **state)
+{
+	struct config *c = config_of(yaml);
+	struct ledger *l = ledger_new(c->fabric, NULL, NULL);
+	const struct incident **v;
+	struct finding drift = finding_of(1, "config_drift", NULL, NULL, 1), after = finding_of(2, "incast", "Ethernet1", "h1", 1);
+	ledger_take(l, &drift);
+	ledger_take(l, &after);
+	assert_int_equal(ledger_incidents(l, &v), 2);
+	for (size_t k = 0; k < 2; k++)
+		assert_int_equal(json_array_size(json_object_get(v[k]->json, "changed_before")), str_eq(v[k]->cause, "incast") ? 1 : 0);
+	ledger_free(l);
+	config_free(c);
+}
+
 /* The same windows, once in one run and once with a restart after each of them, must end in the same bytes. */
 static void test_restart_anywhere(void **state)
 {
@@ -389,8 +444,8 @@ static void test_ack_reload_forget(void **state)
 	assert_int_equal(ledger_incidents(l, &v), 1);
 	for (int k = 0; k < 9; k++)
 		id[k] = v[0]->id[k] >= 'a' ? (char)(v[0]->id[k] - 32) : v[0]->id[k];
-	assert_int_equal(ledger_ack(l, "zzzzzzzz", "kim", NULL, 0), -ENOENT);
-	assert_int_equal(ledger_ack(l, id, "kim", "on it", 5 * W), 0); /* an id is read in any case */
+	assert_int_equal(ledger_act(l, "zzzzzzzz", ACT_ACK, "kim", NULL, 0), -ENOENT);
+	assert_int_equal(ledger_act(l, id, ACT_ACK, "kim", "on it", 5 * W), 0); /* an id is read in any case */
 	assert_string_equal(h.last_note, "acknowledged by kim: on it");
 	assert_string_equal(ledger_find(l, id)->acked_by, "kim");
 	ledger_reload(l, next->fabric);
@@ -434,7 +489,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_life), cmocka_unit_test(test_times_and_money), cmocka_unit_test(test_cost_unknown),
-		cmocka_unit_test(test_contract_fields), cmocka_unit_test(test_severity_and_strength), cmocka_unit_test(test_cause_changes), cmocka_unit_test(test_folding), cmocka_unit_test(test_parent),
+		cmocka_unit_test(test_contract_fields), cmocka_unit_test(test_severity_and_strength), cmocka_unit_test(test_cause_changes), cmocka_unit_test(test_folding), cmocka_unit_test(test_acts), cmocka_unit_test(test_changed_before), cmocka_unit_test(test_parent),
 		cmocka_unit_test(test_restart_anywhere), cmocka_unit_test(test_restore_refuses), cmocka_unit_test(test_ack_reload_forget),
 		cmocka_unit_test(test_worst_first),
 	};
