@@ -19,7 +19,7 @@ static const struct command_option options[] = {
 	{"seed", 0, "N", "run, record: places and sizes of what goes wrong are drawn by it; 1"},
 	{"interval", 0, "DUR", "record: time between samples; 10s. run: between polls, in the configuration it writes; 1s"},
 	{"for", 0, "DUR", "record: length; the scenario's own. run: stop by itself after this"},
-	{"face", 0, "FACE", "record: full, sonic-snmp, nxos-snmp, cumulus-snmp or sonic-gnmi: only what such a switch answers; full. run: nxos, cumulus, eos or sonic; nxos"},
+	{"face", 0, "FACE", "record: full, sonic-snmp, nxos-snmp, cumulus-snmp or sonic-gnmi: only what such a switch answers; full. run: nxos, cumulus, eos or sonic; nxos, or eos where ECN marks decide"},
 	{"packets", 0, NULL, "record: captures too, of what mirrors of the leaf's uplinks saw"},
 	{"scenarios", 0, "DIR", "where the scenarios are"},
 	{0},

@@ -41,7 +41,7 @@ static const char help[] =
 	"    --interval DUR  between samples; 10s, of a live lab's configuration 1s\n"
 	"    --for DUR       length of the recording; the scenario's own when not given. A live lab ends after it\n"
 	"    --face FACE     full, sonic-snmp, nxos-snmp, cumulus-snmp or sonic-gnmi: only what such a switch answers; full.\n"
-	"                    A live lab: nxos, cumulus, eos or sonic; nxos\n"
+	"                    A live lab: nxos, cumulus, eos or sonic; nxos, which has pause time, or eos where ECN marks decide\n"
 	"    --packets       captures too: what mirrors of the leaf's uplinks saw, one packet in N, and bursts in full\n"
 	"    --perturb N     another fabric of the same kind, drawn by N: hash, DCQCN timers, buffers, thresholds, cables and times 30 % up or down\n"
 	"    --cache DIR     keep what was simulated, for the same scenario and seed with another face or interval\n"
@@ -203,10 +203,12 @@ static int run(const char *name, const struct options *o)
 {
 	struct scenario s;
 	struct err e = {0};
-	const struct live_options r = {o->dir, o->interval_ns > 0 ? o->interval_ns : 1e9, o->at_ns > 0 ? o->at_ns : 20e9, o->length_ns, live_face_find(o->face ? o->face : live_faces[0].name)};
-	if (!r.face)
+	struct live_options r = {o->dir, o->interval_ns > 0 ? o->interval_ns : 1e9, o->at_ns > 0 ? o->at_ns : 20e9, o->length_ns, o->face ? live_face_find(o->face) : NULL};
+	if (o->face && !r.face)
 		return usage("--face: read '%s', expected nxos, cumulus, eos or sonic", o->face);
 	int rc = read_scenario(name, o, &s);
+	if (!r.face)
+		r.face = live_face_for(s.cause);
 	return rc != 0 ? rc : live_run(&s, &r, &e) == 0 ? 0 : failed(&e);
 }
 

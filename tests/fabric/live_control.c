@@ -305,7 +305,9 @@ static void counters(struct lab *l, int client)
 		live_node_refresh(&l->nodes[i], 0);
 		for (size_t p = 0; p < s->n_ports; p++)
 			for (unsigned m = 0; m < V_METRICS; m++)
-				for (unsigned q = 0; s->known[m] && q < LIVE_PRIORITIES; q++) {
+				for (unsigned q = 0; q < LIVE_PRIORITIES; q++) {
+					if (!(s->known[m] >> q & 1))
+						continue;
 					if (strncmp(live_metrics[m], "port.", 5) != 0)
 						str_addf(&b, "%.6f\t%s\t%s\t%u\t%s\t%llu\n", l->nodes[i].fresh_ns / 1e9, s->name, s->ports[p].native, q, live_metrics[m],
 							(unsigned long long)s->ports[p].v[m][q]);

@@ -45,14 +45,14 @@ def parse_time(text):
 
 
 class Live:
-    def __init__(self, build, directory, scenario, face="nxos", at="20s", seed=1):
+    def __init__(self, build, directory, scenario, face=None, at="20s", seed=1):
         self.binary = os.path.join(os.path.realpath(build), "rocewatch")
         self.dir, self.scenario, self.face, self.at, self.seed = directory, scenario, face, at, seed
         self.config = os.path.join(directory, "rocewatch.yaml")
         self.lab_process = self.agent_process = None
 
     def argv(self):
-        return [self.binary, "lab", "run", self.scenario, "--dir", self.dir, "--face", self.face, "--at", self.at, "--seed", str(self.seed)]
+        return [self.binary, "lab", "run", self.scenario, "--dir", self.dir, "--at", self.at, "--seed", str(self.seed), *(["--face", self.face] if self.face else [])]
 
     def start(self):
         os.makedirs(self.dir, exist_ok=True)

@@ -47,7 +47,7 @@ static void take_levels(struct live_node *n)
 	const double level = floor(v.node->sw.alpha * (double)v.node->sw.buffer_bytes), resume = fmax(0, level - (double)v.node->sw.xon_offset_bytes);
 	if (!n->tables.known[V_HEADROOM])
 		return;
-	n->tables.known[V_XOFF_LEVEL] = n->tables.known[V_XON_LEVEL] = true;
+	n->tables.known[V_XOFF_LEVEL] = n->tables.known[V_XON_LEVEL] = n->tables.known[V_HEADROOM];
 	for (size_t i = 0; i < n->tables.n_ports; i++)
 		for (unsigned q = 0; q < LIVE_PRIORITIES; q++) {
 			const bool lossless = face_lossless(r) >> q & 1;

@@ -26,7 +26,7 @@ static const char *const cumulus_trees[] = {MIB2 ".2", MIB2 ".31", LLDP, CUMULUS
 static const char *const eos_trees[] = {MIB2 ".2", MIB2 ".31", ETHERLIKE, LLDP, ARISTA, NULL};
 static const char *const sonic_trees[] = {MIB2 ".2", MIB2 ".31", LLDP, CISCO_PFC, CISCO_QOS, NULL};
 
-/* The first is the default. ifIndex: NX-OS's Ethernet1/1 is 0x1a000000, the next ones 0x200 on; SONiC's is the native number plus 1 (counter map 1.11). */
+/* ifIndex: NX-OS's Ethernet1/1 is 0x1a000000, the next ones 0x200 on; SONiC's is the native number plus 1 (counter map 1.11). */
 const struct live_face live_faces[] = {
 	{"nxos", NXOS, FACE_NXOS_SNMP, "Cisco NX-OS(tm) n9000, Software (n9000), simulated", "1.3.6.1.4.1.9.12.3.1.3", 0x1a000000, 0x200, NULL, 208, nxos_trees},
 	{"cumulus", CUMULUS_, FACE_CUMULUS_SNMP, "Cumulus-Linux (simulated)", "1.3.6.1.4.1.40310", 3, 1, NULL, 0, cumulus_trees},
@@ -42,6 +42,15 @@ const struct live_face *live_face_find(const char *name)
 		if (str_eq(live_faces[i].name, name) || str_eq(face_names[live_faces[i].recorded], name))
 			return &live_faces[i];
 	return NULL;
+}
+
+const struct live_face *live_face_for(const char *cause)
+{
+	static const char *const by_marks[] = {"dcqcn_off", "ecn_off", "ecn_late", "ecn_early", "oversubscription"};
+	for (size_t i = 0; i < rw_countof(by_marks); i++)
+		if (str_eq(cause, by_marks[i]))
+			return live_face_find("eos");
+	return live_face_find("nxos");
 }
 
 const char *const live_metrics[V_METRICS] = {
@@ -68,7 +77,7 @@ struct rule {
 	double multiply;          /* 0 is 1 */
 	int priority;             /* OF_PORT: whose value */
 	unsigned direction, kind; /* OF_GROUP...: other parts of the index */
-	enum live_value plus;     /* added, when it is not V_IN_OCTETS, which nothing is added to */
+	enum live_value plus;     /* there too, and added when both are metrics; not V_IN_OCTETS, which nothing is added to */
 };
 #define I32 AGENTX_INTEGER
 #define C32 AGENTX_COUNTER32
@@ -107,7 +116,7 @@ static const struct rule rules[] = {
 	{EOS, ARISTA ".6.1.2.1.4", OF_QUEUE_TYPE, C64, V_QUEUE_PACKETS}, {EOS, ARISTA ".6.1.2.1.5", OF_QUEUE_TYPE, C64, V_QUEUE_OCTETS},
 	{EOS, ARISTA ".6.1.2.1.6", OF_QUEUE_TYPE, C64, V_QUEUE_DROPS}, {EOS, ARISTA ".11.1.1.1.3", OF_PRIORITY, C64, V_TX_FRAMES},
 	{EOS, ARISTA ".11.1.1.1.4", OF_PRIORITY, C64, V_RX_FRAMES}, {EOS, ARISTA ".11.1.2.1.4", OF_TYPE_QUEUE, I32, V_STORMS},
-	{EOS, ARISTA ".11.1.2.1.5", OF_TYPE_QUEUE, I32, V_RESTORES}, {EOS, ARISTA ".13.1.9.1.3", OF_PRIORITY, I32, V_ONE}, {EOS, ARISTA ".13.1.9.1.4", OF_PRIORITY, C64, V_MARKED},
+	{EOS, ARISTA ".11.1.2.1.5", OF_TYPE_QUEUE, I32, V_RESTORES}, {EOS, ARISTA ".13.1.9.1.3", OF_PRIORITY, I32, V_ONE, 1, 0, 0, 0, V_MARKED}, {EOS, ARISTA ".13.1.9.1.4", OF_PRIORITY, C64, V_MARKED},
 	/* CUMULUS-COUNTERS-MIB */
 	{CUMULUS_, CUMULUS ".2.3.1.2", OF_PORT, C64, V_IN_PAUSE}, {CUMULUS_, CUMULUS ".2.3.1.3", OF_PORT, C64, V_OUT_PAUSE},
 	PFC_COLUMNS(0, "4", "5"), PFC_COLUMNS(1, "6", "7"), PFC_COLUMNS(2, "8", "9"), PFC_COLUMNS(3, "10", "11"), PFC_COLUMNS(4, "12", "13"), PFC_COLUMNS(5, "14", "15"),
@@ -140,7 +149,7 @@ bool live_switch_take(struct live_switch *s, const char *port, int priority, con
 	if (which == V_METRICS || priority >= LIVE_PRIORITIES || sscanf(port, "Ethernet%u", &number) != 1 || number < 1 || number > s->n_ports)
 		return false;
 	s->ports[number - 1].v[which][priority < 0 ? 0 : priority] = strtoull(value, NULL, 10);
-	s->known[which] = true;
+	s->known[which] |= (uint8_t)(1u << (priority < 0 ? 0 : priority));
 	return true;
 }
 
@@ -206,18 +215,28 @@ static void instance_add(struct live_switch *s, size_t *cap, const struct rule *
 	in->name.n += (uint32_t)n;
 }
 
+/* Rows are there for the priorities that the switch has something to say of. */
+static bool has(const struct live_switch *s, const struct rule *r, int priority)
+{
+	const unsigned bit = 1u << priority;
+	return (r->from >= V_METRICS || s->known[r->from] & bit) && (!r->plus || s->known[r->plus] & bit);
+}
+
 static void instances_of_port(struct live_switch *s, size_t *cap, const struct rule *r, const struct live_port *p)
 {
 	const uint32_t first_queue = s->face->bit == SONIC ? 1 : 0; /* counter map 1.11: csqIfQosGroupStats counts from 1 */
-	if (r->index == OF_PORT)
-		instance_add(s, cap, r, p, r->priority, (uint32_t[]){p->index}, 1);
-	else if (r->index == OF_LLDP_PORT)
+	if (r->index == OF_PORT) {
+		if (has(s, r, r->priority))
+			instance_add(s, cap, r, p, r->priority, (uint32_t[]){p->index}, 1);
+	} else if (r->index == OF_LLDP_PORT)
 		instance_add(s, cap, r, p, 0, (uint32_t[]){p->number}, 1);
 	else if (r->index == OF_NEIGHBOR)
 		instance_add(s, cap, r, p, 0, (uint32_t[]){0, p->number, 1}, 3);
 	else
 		for (int q = 0; q < LIVE_PRIORITIES; q++) {
 			const uint32_t n = (uint32_t)q;
+			if (!has(s, r, q))
+				continue;
 			switch (r->index) {
 			case OF_PRIORITY: instance_add(s, cap, r, p, q, (uint32_t[]){p->index, n}, 2); break;
 			case OF_GROUP: instance_add(s, cap, r, p, q, (uint32_t[]){p->index, r->direction, n}, 3); break;
@@ -240,7 +259,7 @@ void live_switch_build(struct live_switch *s)
 	live_switch_done(s);
 	for (size_t i = 0; i < rw_countof(rules); i++) {
 		const struct rule *r = &rules[i];
-		if (!(r->faces & s->face->bit) || (r->from < V_METRICS && !s->known[r->from]) || (r->plus && !s->known[r->plus]))
+		if (!(r->faces & s->face->bit))
 			continue;
 		if (r->index == OF_SWITCH) {
 			instance_add(s, &cap, r, NULL, 0, (uint32_t[]){0}, 1);

@@ -23,6 +23,9 @@ extern const struct live_face live_faces[];
 extern const size_t live_n_faces;
 const struct live_face *live_face_find(const char *name); /* "nxos" or "nxos-snmp"; NULL: there is no such face */
 
+/* The face that shows most of what is wrong: pause time, buffer peaks and thresholds, or ECN marks where those decide. No SNMP agent has both. */
+const struct live_face *live_face_for(const char *cause);
+
 enum { LIVE_PRIORITIES = 8, LIVE_TEXT = 64 };
 enum live_value { V_IN_OCTETS, V_OUT_OCTETS, V_IN_PACKETS, V_OUT_PACKETS, V_IN_ERRORS, V_OUT_ERRORS, V_IN_DISCARDS, V_OUT_DISCARDS, V_FCS, V_SYMBOLS, V_IN_PAUSE,
 	V_OUT_PAUSE, V_SPEED, V_MTU, V_UP, V_TX_FRAMES, V_RX_FRAMES, V_TX_PAUSE_NS, V_RX_PAUSE_NS, V_QUEUE_PACKETS, V_QUEUE_OCTETS, V_QUEUE_DROPS, V_WRED_DROPS, V_MARKED,
@@ -44,7 +47,7 @@ struct live_switch {
 	char name[LIVE_TEXT];
 	struct live_port *ports;
 	size_t n_ports;
-	bool known[V_METRICS]; /* what the face has at all: the rest is no instance */
+	uint8_t known[V_METRICS]; /* mask of priorities that the face has at all; of a port: 1. The rest is no instance */
 	struct live_instance *instances;
 	size_t n_instances;
 };

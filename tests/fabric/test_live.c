@@ -100,8 +100,8 @@ static void walking_goes_up_and_visits_all(void **state)
 		assert_true(agentx_oid_order(&at, &name) < 0);
 	assert_int_equal(n, s.n_instances);
 	/* bounds: itself when included, nothing at or past the end */
-	agentx_oid_read("1.3.6.1.4.1.9.9.813.1.2.1.3.436207616.0", &at);
-	agentx_oid_read("1.3.6.1.4.1.9.9.813.1.2.1.3.436207616.1", &end);
+	agentx_oid_read("1.3.6.1.4.1.9.9.813.1.2.1.3.436208128.3", &at);
+	agentx_oid_read("1.3.6.1.4.1.9.9.813.1.2.1.3.436208128.4", &end);
 	assert_true(live_switch_next(&s, &at, true, &end, &name, &v));
 	assert_int_equal(agentx_oid_order(&at, &name), 0);
 	assert_false(live_switch_next(&s, &at, false, &end, &name, &v));

@@ -8,7 +8,7 @@ from live_lab import Live, check, main, parse_time, wait_for
 
 WITHIN_S = 30
 CASES = [  # scenario, face, seed
-    ("link-100g", "nxos", 2), ("dead-spine-link", "eos", 3), ("ecmp-stuck", "nxos", 4), ("dirty-optic", "cumulus", 5)]
+    ("link-100g", "nxos", 2), ("dead-spine-link", "eos", 3), ("ecmp-stuck", "nxos", 4), ("dirty-optic", "cumulus", 5), ("dcqcn-off", None, 7), ("incast", None, 8)]  # None: the one the lab chooses
 AT = "25s"
 
 
@@ -32,12 +32,12 @@ def judged(lab):
     """How long after the onset, in the time of the data."""
     truth = lab.truth()
     try:
-        incident = wait_for("found", lambda: named(lab, truth), 90, every_s=1)
+        incident = wait_for("found", lambda: named(lab, truth), 90, every_s=2)
     except Exception:
         return "%s on %s: expected %s at %s, told: %s" % (lab.scenario, lab.face, truth["accept"], truth["faults"][0],
                                                          [(i["cause"], i["subject"]["device"], i["subject"]["port"], i["subject"]["host"]) for i in lab.incidents()])
     after = (parse_time(incident["opened"]) - parse_time(truth["onset"])) / 1e9
-    print("%-16s %-8s %-16s %4.1f s after the onset" % (lab.scenario, lab.face, incident["cause"], after), flush=True)
+    print("%-16s %-8s %-16s %4.1f s after the onset" % (lab.scenario, lab.face or "default", incident["cause"], after), flush=True)
     if not 0 <= after <= WITHIN_S:
         return "%s on %s: opened %.1f s after the onset" % (lab.scenario, lab.face, after)
     others = [i for i in lab.incidents() if i["severity"] != "info" and parse_time(i["opened"]) < parse_time(truth["onset"])]
