@@ -9,6 +9,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/pipeline.h"
+#include "collectors/gnmi.h"
 #include "collectors/pcap.h"
 #include "collectors/trap_receiver.h"
 #include "db/store.h"
@@ -109,6 +110,17 @@ void health_target(struct health *h, struct health_source *past, const char *nam
 		add(h, "s", (double)t->interval_ns / 1e9, "target/%s/%s/interval_s", name, t->protocol);
 	if (max_repetitions)
 		add(h, "", max_repetitions, "target/%s/%s/max_repetitions", name, t->protocol);
+}
+
+void health_gnmi(struct health *h, const char *name, struct gnmi_target_counts n)
+{
+	const struct { const char *name; uint64_t value; } rows[] = {
+		{"messages", n.messages}, {"bytes", n.bytes}, {"updates", n.updates}, {"refused", n.refused}, {"odd_times", n.odd_times}, {"stale", n.stale},
+		{"reconnects", n.reconnects}, {"stalls", n.stalls},
+	};
+	for (size_t i = 0; i < rw_countof(rows); i++)
+		add(h, "", (double)rows[i].value, "gnmi/%s/%s", name, rows[i].name);
+	add(h, "s", n.skew_s, "gnmi/%s/skew_s", name);
 }
 
 void health_capture(struct health *h, const char *name, const struct capture_counts *n)

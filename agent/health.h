@@ -6,6 +6,7 @@
  *   pipeline/  samples late duplicates refused restarts suspects flows late_flows windows findings failed
  *   store/     commits samples dropped errors pending wal_bytes last_commit_s (wall clock)
  *   target/NAME/PROTOCOL/  interval_s values_per_s varbinds_per_s missed suspects max_repetitions
+ *   gnmi/NAME/             messages bytes updates refused odd_times stale reconnects stalls skew_s
  *   capture/NAME/          frames roce bad kernel_drops
  *   traps/                 open received events informs repeated unknown_sender wrong_credential malformed unknown_trap limited
  *
@@ -17,6 +18,7 @@
 #include <stdint.h>
 #include "collectors/collector.h"
 
+struct gnmi_target_counts;
 struct capture_counts;
 struct pipeline_counters;
 struct trap_counters;
@@ -43,6 +45,7 @@ void health_begin(struct health *h, mono_t now);
 void health_pipeline(struct health *h, const struct pipeline_counters *n);
 /* @max_repetitions 0 = has none. @name as in the configuration. */
 void health_target(struct health *h, struct health_source *past, const char *name, const struct target *t, unsigned max_repetitions);
+void health_gnmi(struct health *h, const char *name, struct gnmi_target_counts n);
 void health_capture(struct health *h, const char *name, const struct capture_counts *n);
 void health_traps(struct health *h, const struct trap_counters *n); /* NULL = wanted, but the receiver could not be opened */
 void health_commit(struct health *h, struct store *store, int64_t now_ns);

@@ -226,7 +226,7 @@ static const char *unasked(const struct config *c, const char *device)
 {
 	for (size_t i = 0; i < c->n_devices; i++)
 		if (str_eq(c->devices[i].name, device) && c->devices[i].gnmi)
-			return "not watched: it has a gnmi section only, and this version has no gNMI collector";
+			return "not asked over gNMI yet: no agent has run with this configuration";
 	for (size_t i = 0; i < c->n_captures; i++)
 		if (str_eq(c->captures[i].device, device))
 			return "not polled: there are captures of its ports only";

@@ -629,6 +629,15 @@ const struct target *gnmi_target_state(const struct gnmi_target *t)
 	return &t->state;
 }
 
+bool gnmi_target_prefers_snmp(const struct gnmi_target *t, unsigned metric)
+{
+	const struct profile_gnmi *g = t->profile ? t->profile->gnmi : NULL;
+	for (size_t i = 0; g && i < g->n_prefer_snmp; i++)
+		if (g->prefer_snmp[i] == metric)
+			return true;
+	return false;
+}
+
 /* --- views ------------------------------------------------------------------------------------------------------------------------------ */
 
 struct leaves { const struct gnmi_stream *s; gnmi_leaf_fn *fn; void *arg; };

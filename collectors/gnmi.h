@@ -28,6 +28,9 @@ void gnmi_target_update(struct gnmi_target *t, const struct config_device *devic
 void gnmi_target_free(struct gnmi_target *t); /* NULL is fine */
 const struct target *gnmi_target_state(const struct gnmi_target *t);
 
+/* gnmi_target_prefers_snmp - by its profile, is SNMP the better source of this metric? False before the profile is known. */
+bool gnmi_target_prefers_snmp(const struct gnmi_target *t, unsigned metric);
+
 /* For "profile test": what each leaf of the profile brought since its stream began. Lent for the call. */
 struct gnmi_leaf {
 	const char *stream, *how, *path, *what, *doc, *type; /* how: stream, once, ...; what: metric, attribute or object */

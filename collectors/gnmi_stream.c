@@ -122,9 +122,8 @@ static void on_started(void *arg, const char *pem)
 
 /* --- when it does not go well ---------------------------------------------------------------------------------------------------------- */
 
-static void trouble(struct gnmi_stream *s, const char *text)
+static void trouble_tell(struct gnmi_stream *s)
 {
-	snprintf(s->trouble, sizeof(s->trouble), "%s", text);
 	complain(&s->complaint, loop_now(s->t->loop), LOG_WARN_, s->t->name, "gnmi: %s", s->trouble);
 }
 
@@ -190,7 +189,7 @@ static void refused(struct gnmi_stream *s, const struct grpc_io_status *status)
 		s->left_out = 0;
 		open_way(s);
 	} else {
-		trouble(s, s->trouble);
+		trouble_tell(s);
 		s->state = STREAM_REFUSED;
 		s->how = 0;
 		s->left_out = 0;
@@ -204,7 +203,7 @@ static void lost(struct gnmi_stream *s, const struct grpc_io_status *status)
 	channel_drop(s);
 	s->failures++;
 	s->n_reconnects++;
-	trouble(s, s->trouble);
+	trouble_tell(s);
 	wait_and_retry(s);
 	gnmi_target_stream_changed(s->t, s, status);
 }
@@ -351,7 +350,7 @@ static void watch(struct gnmi_stream *s)
 	s->stale++;
 	s->t->state.timeouts++;
 	snprintf(s->trouble, sizeof(s->trouble), "%s: stream %s went silent for %.1f s; subscribes anew", s->t->address, s->p->name, (double)silent / 1e9);
-	trouble(s, s->trouble);
+	trouble_tell(s);
 	if (s->stale >= STALE_MAX && next_way(s, s->trouble))
 		s->stale = 0;
 	s->n_reconnects++;

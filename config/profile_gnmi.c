@@ -291,15 +291,30 @@ static void port_prefix_read(struct reader *r, const struct yaml_node *n, struct
 	}
 }
 
+static void prefer_snmp_read(struct reader *r, const struct yaml_node *n, struct profile_gnmi *g)
+{
+	const struct yaml_node *l = list_of(r, n, "prefer_snmp", METRIC_COUNT, "a list of metrics");
+	g->prefer_snmp = arena_array(r->a, uint16_t, l ? l->n + 1 : 1);
+	for (size_t i = 0; l && i < l->n; i++) {
+		const struct yaml_node *m = l->items[i].value;
+		int metric = m->kind == YAML_TEXT ? metric_by_name(m->text) : -1;
+		if (metric < 0)
+			reader_wrong_node(r, m, "the name of a metric; docs/metrics.md lists them");
+		else
+			g->prefer_snmp[g->n_prefer_snmp++] = (uint16_t)metric;
+	}
+}
+
 void profile_gnmi_read(struct reader *r, const struct yaml_node *n)
 {
-	if (!n || !KEYS(r, n, "'gnmi'", "models", "encodings", "extends", "without", "port_prefix", "streams"))
+	if (!n || !KEYS(r, n, "'gnmi'", "models", "encodings", "extends", "without", "port_prefix", "prefer_snmp", "streams"))
 		return;
 	struct profile_gnmi *g = arena_new_of(r->a, struct profile_gnmi);
 	g->models = texts_read(r, n, "models", 64, &g->n_models);
 	g->without = texts_read(r, n, "without", 64, &g->n_without);
 	encodings_read(r, n, g);
 	port_prefix_read(r, n, g);
+	prefer_snmp_read(r, n, g);
 	if ((g->extends = copy(r, n, "extends", false)))
 		g->extends_line = reader_value(n, "extends")->line;
 	const struct yaml_node *streams = list_of(r, n, "streams", 64, "a list of streams");

@@ -7,6 +7,7 @@
  *     extends: openconfig                # the streams of that profile come first; one of the same name here replaces it
  *     without: [qos]                     # streams of it that are not used
  *     port_prefix: { eth: Ethernet }     # how a port's name begins there, and how it begins in the fabric
+ *     prefer_snmp: [pfcwd.storms]        # where SNMP answers too, it is the better source of these metrics
  *     streams:
  *       - name: counters                 # one Subscribe call, on a connection of its own
  *         target: COUNTERS_DB            # prefix.target and .origin
@@ -86,6 +87,7 @@ struct profile_gnmi {
 	const char **models; size_t n_models;
 	unsigned encodings[4]; size_t n_encodings; /* numbers of the protocol; none = all, in the usual order */
 	struct { const char *there, *here; } port_prefix[4]; size_t n_port_prefix;
+	uint16_t *prefer_snmp; size_t n_prefer_snmp; /* metrics */
 	struct profile_gnmi_stream **streams; size_t n_streams; /* own and inherited */
 	const char *extends; int extends_line; /* NULL */
 	const char **without; size_t n_without;
