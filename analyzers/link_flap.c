@@ -59,7 +59,7 @@ static bool whole_switch(const struct links *links, const double *n, const struc
 
 static bool switch_away(const struct links *links, const double *n, const struct link *l)
 {
-	if (l->near->device->restarted || (l->far && (l->far->device->restarted || !l->far->device->n_series)))
+	if (l->near->device->restarted || (l->far && (l->far->device->restarted || (l->far->entity != ENTITY_NONE && !l->far->device->n_series))))
 		return true;
 	return whole_switch(links, n, l->near->port->device) || whole_switch(links, n, l->near->port->peer ? l->near->port->peer->device : NULL);
 }

@@ -125,7 +125,7 @@ static void describe(const struct link_test_in *in, const struct link_fault *f, 
 	const struct port_seen *p = f->at;
 	const bool down = port_is_down(p);
 	const char *nic = tell_far(p, t->a);
-	const char *others = f->detail == BESIDE_RAILS ? arena_printf(t->a, "%llu other ports of the host are busy", (unsigned long long)f->count) :
+	const char *others = f->detail == BESIDE_RAILS ? arena_printf(t->a, "%llu other port%s", (unsigned long long)f->count, f->count == 1 ? " of the host is busy" : "s of the host are busy") :
 		f->detail == BESIDE_HOSTS ? arena_printf(t->a, "%llu other hosts of %s are busy", (unsigned long long)f->count, p->port->device->name) : "other host ports are up";
 	t->f->summary = arena_printf(t->a, "%s %s at %s, while %s", nic, down ? "is down" : "moves nothing", tell_port(p, t->a), others);
 	tell_evidence(t, "port.oper_up", p, PRIO_NONE, p->oper_up, "-", QUALITY_EXACT);

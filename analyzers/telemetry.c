@@ -126,8 +126,10 @@ static void ask_neighbours(const struct analyzer_in *in, const struct observed *
 		const struct port_seen *far = observed_peer(o, &h->d->ports[i]);
 		if (!far || !far->device->n_series || isnan(far->oper_up))
 			continue;
-		h->links_up += !(far->oper_up == 0);
-		h->links_down += (far->oper_up == 0);
+		h->links_up += far->oper_up != 0;
+		h->links_down += far->oper_up == 0;
+		if (far->oper_up == 0)
+			continue;
 		const struct series *s = far->entity == ENTITY_NONE ? NULL : window_series(in->window, far->entity, M_PORT_IN_OCTETS);
 		const uint32_t end = s ? series_after(s, o->to_ns) : 0, then = s ? series_after(s, h->newest_ns + h->cadence_ns) : 0;
 		h->carries = h->carries || (end > 0 && then < end && s->value[end - 1] > s->value[then]);
