@@ -24,6 +24,7 @@ foreach(line ${commands})
 	string(APPEND got "${stdout}${stderr}exit ${code}\n\n")
 endforeach()
 string(REPLACE "${tmp}" "{TMP}" got "${got}")
+string(REGEX REPLACE "[0-9]+ windows, incidents" "- windows, incidents" got "${got}") # how many analyzers there are is nobody's business here
 file(REMOVE_RECURSE ${tmp})
 if(UPDATE)
 	file(WRITE ${CASE}/expected.txt "${got}")
