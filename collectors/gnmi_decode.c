@@ -31,6 +31,7 @@ struct cell { /* one value of one thing */
 	uint32_t entity, port; /* index of the port, NO_CELL = none */
 	uint16_t metric;
 	bool pending;          /* in the feed's list */
+	bool several;          /* parts */
 	uint32_t epoch;        /* of the decoder when it last spoke */
 	uint32_t first_part;
 	uint32_t emitted_parts; /* that had spoken when it was last emitted */
@@ -47,7 +48,7 @@ struct part { /* what one path gives to a cell */
 struct leaf { /* one row of the profile */
 	const struct profile_gnmi_value *v;
 	struct gnmi_pattern *pattern;
-	bool shared; /* others may speak of the same cell */
+	bool shared; /* another leaf speaks of the same metric: perhaps of the same cell */
 	size_t paths;
 	const char *type;
 };
@@ -227,7 +228,6 @@ static void alias_take(struct gnmi_decoder *d, uint32_t port, const struct gnmi_
 static void leaves_share(struct gnmi_feed *f)
 {
 	for (size_t i = 0; i < f->n_leaves; i++) {
-		f->leaves[i].shared = gnmi_pattern_sums(f->leaves[i].pattern);
 		for (size_t k = 0; k < f->n_leaves && !f->leaves[i].shared; k++)
 			f->leaves[i].shared = k != i && f->leaves[i].v->metric >= 0 && f->leaves[k].v->metric == f->leaves[i].v->metric;
 	}
@@ -466,6 +466,7 @@ static void part_add(struct gnmi_feed *f, const struct leaf *leaf, uint32_t cell
 		return;
 	rw_grow(f->parts, f->n_parts, f->cap_parts);
 	f->parts[f->n_parts] = (struct part){.cell = cell, .next = f->v[cell].first_part, .leaf = leaf};
+	f->v[cell].several = f->v[cell].first_part != NO_CELL;
 	f->v[cell].first_part = (uint32_t)f->n_parts++;
 }
 
@@ -618,10 +619,12 @@ static void metric_take(struct gnmi_feed *f, struct binding *b, const struct gnm
 		struct gnmi_converted one = value;
 		if (b->leaf->v->priorities)
 			one.u = value.u >> i & 1;
-		if (b->leaf->shared)
+		if (b->leaf->shared || f->v[p->cell].several) {
 			part_take(f, b->first + i, &one, t_ns, out);
-		else
-			emit(f, &f->v[p->cell], &one, b->leaf->v->window_ms, t_ns, false, out);
+			continue;
+		}
+		f->v[p->cell].emitted_parts = 1;
+		emit(f, &f->v[p->cell], &one, b->leaf->v->window_ms, t_ns, false, out);
 	}
 }
 

@@ -29,7 +29,6 @@ struct elem {
 struct gnmi_pattern {
 	struct elem *elems;
 	size_t n;
-	bool sums;
 };
 
 /* --- compiling ----------------------------------------------------------------------------------------------------------------- */
@@ -42,7 +41,7 @@ static bool part_of(const char *p, size_t n, enum part *ret)
 	return false;
 }
 
-static struct glob glob_of(const char *p, size_t n, struct arena *a, bool *ret_any)
+static struct glob glob_of(const char *p, size_t n, struct arena *a)
 {
 	struct glob g = {.v = arena_array(a, struct token, n + 1)};
 	size_t from = 0;
@@ -57,7 +56,6 @@ static struct glob glob_of(const char *p, size_t n, struct arena *a, bool *ret_a
 			g.v[g.n++] = (struct token){.kind = TOKEN_TEXT, .p = p + from, .n = i - from};
 		if (i < n)
 			g.v[g.n++] = t;
-		*ret_any = *ret_any || (i < n && t.kind == TOKEN_ANY);
 		i = t.kind == TOKEN_PART ? (size_t)(close - p) : i;
 		from = i + 1;
 	}
@@ -74,20 +72,15 @@ struct gnmi_pattern *gnmi_pattern_new(const char *path, struct arena *a, struct 
 	for (size_t i = 0; i < p->n; i++) {
 		struct elem *to = &p->elems[i];
 		to->text = arena_strndup(a, elems[i].name, elems[i].name_n);
-		to->name = glob_of(to->text, elems[i].name_n, a, &p->sums);
+		to->name = glob_of(to->text, elems[i].name_n, a);
 		for (size_t k = 0; k < elems[i].n_keys && k < rw_countof(to->keys); k++) {
 			to->keys[k].name = arena_strndup(a, elems[i].keys[k].name, elems[i].keys[k].name_n);
 			to->keys[k].n = elems[i].keys[k].name_n;
-			to->keys[k].value = glob_of(elems[i].keys[k].value, elems[i].keys[k].value_n, a, &p->sums);
+			to->keys[k].value = glob_of(elems[i].keys[k].value, elems[i].keys[k].value_n, a);
 			to->n_keys++;
 		}
 	}
 	return p;
-}
-
-bool gnmi_pattern_sums(const struct gnmi_pattern *p)
-{
-	return p->sums;
 }
 
 void gnmi_pattern_lists(const struct gnmi_pattern *p, struct gnmi_list *v, size_t *n, size_t max)

@@ -26,8 +26,6 @@ struct gnmi_place {
 
 /* gnmi_pattern_new - NULL, with @e, when @path is none. Lives in @a. */
 struct gnmi_pattern *gnmi_pattern_new(const char *path, struct arena *a, struct err *e);
-/* gnmi_pattern_sums - may several paths be about one thing? It has a '*', or a range. */
-bool gnmi_pattern_sums(const struct gnmi_pattern *p);
 /* gnmi_pattern_lists - the lists whose keys the pattern names, added to @v at *n, each list once, up to @max. */
 void gnmi_pattern_lists(const struct gnmi_pattern *p, struct gnmi_list *v, size_t *n, size_t max);
 

@@ -132,12 +132,15 @@ int gnmi_table_values(void *arg, const char *target, const char *origin, const c
 	int n = 0;
 	if (gnmi_path_parse(path, strlen(path), a, &want, &n_want, NULL) < 0)
 		return -EINVAL;
+	bool as_written = false; /* is there a row just as the request is? Then only such */
+	for (size_t i = 0; i < t->n; i++)
+		as_written = as_written || (strcmp(t->v[i].target, target) == 0 && strcmp(t->v[i].path, path) == 0);
 	for (size_t i = 0; i < t->n; i++) {
 		const struct row *r = &t->v[i];
-		bool fits = strcmp(r->target, target) == 0 && n_want <= r->n;
-		for (size_t k = 0; k < n_want && fits; k++)
+		bool fits = strcmp(r->target, target) == 0 && (as_written ? strcmp(r->path, path) == 0 : n_want <= r->n);
+		for (size_t k = 0; k < n_want && fits && !as_written; k++)
 			fits = elem_fits(a, &want[k], &r->elems[k]);
-		if (!fits && (strcmp(r->target, target) != 0 || strcmp(r->path, path) != 0))
+		if (!fits)
 			continue;
 		emit(ctx, &(struct speak_value){r->path, r->kind, with_round(a, r->text, round)});
 		n++;

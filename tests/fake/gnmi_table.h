@@ -4,8 +4,8 @@
  *   target  path  kind  value          target "-" = none; kind: string int uint bool double json json_ietf ascii
  *
  * $(BASE) or $(BASE,STEP) in a value stands for BASE + STEP x round: counters that move by themselves, the same in every run. A request
- * is answered with the values of its target whose path it is a prefix of (element by element; * and [key=*] match anything), or that
- * are written as the request is.
+ * is answered with the values of its target that are written as the request is; where there are none, with those whose path it is a prefix of
+ * (element by element; * and [key=*] match anything).
  */
 #ifndef RW_TESTS_GNMI_TABLE_H
 #define RW_TESTS_GNMI_TABLE_H
