@@ -21,6 +21,7 @@
 
 #define CHANCE 1e-3
 #define CHANCE_USED 0.05
+#define CHANCE_LEAST 1e-9 /* nothing is surer than that from a spread */
 #define EMPTY_SHARE 0.01  /* of what the siblings carry: routing protocols and LLDP are less */
 #define EVEN 0.02         /* CoV below which the spread tells nothing of the number of flows */
 #define USED_SHARE 0.05   /* of the siblings' counters: the link was in use before */
@@ -85,7 +86,7 @@ static struct siblings siblings_of(const struct conservation_in *c, const struct
 static double chance_of_empty(const struct siblings *s, size_t hosts)
 {
 	const double m = (double)s->n + 1, flows = s->n > 1 && s->cov > EVEN ? ((double)s->n - 1) / (s->cov * s->cov) : (double)hosts;
-	return fmin(1, m * pow(1 - 1 / m, flows));
+	return fmax(CHANCE_LEAST, fmin(1, m * pow(1 - 1 / m, flows)));
 }
 
 struct empty {
