@@ -275,6 +275,27 @@ static int cnp_queue(const struct analyzer_in *in, const struct port_seen *p)
 	return in->fabric->lossless_mask >> queue & 1 ? -1 : queue;
 }
 
+static void tell_starved(const struct analyzer_in *in, const struct congestion_options *o, const struct port_seen *p, const struct lane_seen *l, struct finding_list *out)
+{
+	struct tell t = tell_new(out, in, "congestion", FINDING_OVER, o->hold);
+	tell_subject(&t, p);
+	t.f->priority = l->priority;
+	t.f->cause = "cnp_starved";
+	t.f->severity = SEV_WARNING;
+	t.f->value = l->drops.value;
+	t.f->warn = 1;
+	t.f->confidence_ratio = 0.6;
+	t.f->coverage_ratio = observed_coverage(p);
+	t.f->summary = arena_printf(t.a, "%s drops in the queue that carries CNPs (priority %d, %.0f packets): senders are not told to slow down", tell_port(p, t.a), l->priority,
+		l->drops.value);
+	tell_amount(&t, "queue.drops", p, l->priority, &l->drops, "packets");
+	tell_amount(&t, "queue.out_packets", p, l->priority, &l->out_packets, "packets");
+	tell_rests_on(&t, "drops of the queue; that CNPs are among them follows from its being the CNP queue");
+	tell_role(&t, "culprit", "%s", tell_port(p, t.a));
+	tell_step(&t, "give the CNP queue strict priority, and see what else uses it", "low; on some platforms a scheduler change flushes queues");
+	tell_step(&t, "leave Kmin as it is", "none");
+}
+
 static void judge_cnps(const struct analyzer_in *in, const struct congestion_options *o, struct finding_list *out)
 {
 	const struct observed *seen = observe(in);
@@ -282,30 +303,18 @@ static void judge_cnps(const struct analyzer_in *in, const struct congestion_opt
 		return;
 	for (size_t i = 0; i < seen->n_fabric_ports; i++) {
 		const struct port_seen *p = &seen->ports[i];
-		bool any = false;
-		for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-			any |= p->lanes[c] && p->lanes[c]->drops.value > 0 && !p->lanes[c]->lossless;
-		const int queue = any ? cnp_queue(in, p) : -1;
-		const struct lane_seen *l = queue >= 0 ? observed_lane(p, queue) : NULL;
-		if (!l || !(l->drops.value > 0))
-			continue;
-		struct tell t = tell_new(out, in, "congestion", FINDING_OVER, o->hold);
-		tell_subject(&t, p);
-		t.f->priority = queue;
-		t.f->cause = "cnp_starved";
-		t.f->severity = SEV_WARNING;
-		t.f->value = l->drops.value;
-		t.f->warn = 1;
-		t.f->confidence_ratio = 0.6;
-		t.f->coverage_ratio = observed_coverage(p);
-		t.f->summary = arena_printf(t.a, "%s drops in the queue that carries CNPs (priority %d, %.0f packets): senders are not told to slow down", tell_port(p, t.a), queue,
-			l->drops.value);
-		tell_amount(&t, "queue.drops", p, queue, &l->drops, "packets");
-		tell_amount(&t, "queue.out_packets", p, queue, &l->out_packets, "packets");
-		tell_rests_on(&t, "drops of the queue; that CNPs are among them follows from its being the CNP queue");
-		tell_role(&t, "culprit", "%s", tell_port(p, t.a));
-		tell_step(&t, "give the CNP queue strict priority, and see what else uses it", "low; on some platforms a scheduler change flushes queues");
-		tell_step(&t, "leave Kmin as it is", "none");
+		const int queue = p->entity == ENTITY_NONE ? -1 : cnp_queue(in, p);
+		const uint32_t id = queue < 0 ? ENTITY_NONE : entities_find(in->window->entities, p->port->device->name, p->port->name, queue);
+		const struct series *s = id == ENTITY_NONE ? NULL : window_series(in->window, id, M_QUEUE_DROPS);
+		const struct lane_seen *l = s ? observed_lane(p, queue) : NULL;
+		if (l && l->drops.value > 0) {
+			tell_starved(in, o, p, l, out);
+		} else if (s && s->n && s->value[s->n - 1] > 0) { /* it has dropped before */
+			struct tell t = tell_new(out, in, "congestion", FINDING_UNDER, o->hold);
+			tell_subject(&t, p);
+			t.f->priority = queue;
+			t.f->cause = "cnp_starved";
+		}
 	}
 }
 

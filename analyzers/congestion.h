@@ -47,8 +47,10 @@ enum sign {
 	SHORT_PAUSES = 1 << 21, /* pauses end before their effect is back */
 	FROM_HOST = 1 << 22,    /* a host that pauses the fabric explains it */
 	WIDESPREAD = 1 << 23,   /* most of the busy queues are like this one */
-	BUSY = 1 << 24,         /* far more load than its peers have */
+	BUSY = 1 << 24,         /* a queue: far more load than its peers have; a leaf: most of its hosts are paused */
 	POLICY = 1 << 25,       /* the site means to use ECN */
+	HOT = 1 << 26,          /* the group: busier and more marked than the hosts' ports of its leaf */
+	HELD = 1 << 27,         /* ... its neighbours make it wait: the pressure comes from further on */
 };
 struct signs { uint32_t known, yes; };
 /* The last word counts. */

@@ -56,7 +56,7 @@ struct marks lane_marks(const struct lane_seen *l, double lossless_mtu)
 	return m;
 }
 
-static void marks_add(struct marks *sum, const struct marks *m)
+void marks_add(struct marks *sum, const struct marks *m)
 {
 	sum->alive |= m->alive;
 	sum->stale |= m->stale;

@@ -67,6 +67,7 @@ struct congestion {
 void congestion_measure(const struct analyzer_in *in, int priority, double floor, struct congestion *ret);
 
 struct marks lane_marks(const struct lane_seen *l, double lossless_mtu);
+void marks_add(struct marks *sum, const struct marks *m);
 double pause_level(const struct pause_share *p, const struct amount *frames, double speed_bps); /* NAN unknown */
 double tx_level(const struct lane_seen *l); /* we pause the neighbour */
 double rx_level(const struct lane_seen *l); /* the neighbour pauses us */

@@ -14,6 +14,7 @@
 #define NARROW_RATIO 1.05    /* capacity of hosts over uplinks: tuning facts c, 1:1 wanted */
 #define LINE 0.85            /* utilisation of a window that is line rate, whatever the rhythm */
 #define TIMES_PEERS 2.0      /* load, against the median of its peers, that singles a receiver out */
+#define BUSIER 1.3           /* times the load of the hosts' ports */
 #define MARKED 0.01          /* of what an uplink sent: it is congested */
 #define EPISODES_MIN 100.0   /* pauses a second */
 #define HYSTERESIS_MTUS 1.5  /* tuning facts a.5: XOFF and XON at least two frames apart; frames are a little shorter than the MTU that is declared */
@@ -45,9 +46,9 @@ static const struct signature signatures[] = {
 	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD, 0, FROM_HOST | SLOWER | SKEWED | FEW_MARKS, 0.4, false, "one host is paused, others are not; marks are not observable"},
 
 	/* the uplinks of a leaf */
-	{SUSPECT_GROUP, "oversubscription", NARROW | GROUP_MARKED | HOSTS_PAUSED, 0, SKEWED | SLOWER, 0.8, false, "hosts can send more than the uplinks carry; these mark, and hosts are paused"},
-	{SUSPECT_GROUP, "oversubscription", NARROW | GROUP_MARKED | MANY_MARKS, 0, SKEWED | SLOWER, 0.7, false, "hosts can send more than the uplinks carry; these mark a large share of what they send"},
-	{SUSPECT_GROUP, "oversubscription", NARROW | HOSTS_PAUSED | BUSY, 0, SKEWED | SLOWER | FROM_HOST | MARKING | FEW_MARKS | SINGLED, 0.5, false, "hosts can send more than the uplinks carry, most of the leaf's hosts are paused, and the spines do not pause the uplinks; marks are not observable"},
+	{SUSPECT_GROUP, "oversubscription", NARROW | HOT | GROUP_MARKED | HOSTS_PAUSED, 0, SKEWED | SLOWER | HELD | FROM_HOST, 0.8, false, "hosts can send more than the uplinks carry; these mark, and hosts are paused"},
+	{SUSPECT_GROUP, "oversubscription", NARROW | HOT | GROUP_MARKED | MANY_MARKS, 0, SKEWED | SLOWER | HELD | FROM_HOST, 0.7, false, "hosts can send more than the uplinks carry; these mark a large share of what they send"},
+	{SUSPECT_GROUP, "oversubscription", NARROW | HOT | HOSTS_PAUSED | BUSY, 0, SKEWED | SLOWER | HELD | FROM_HOST | MARKING | FEW_MARKS | SINGLED, 0.5, false, "hosts can send more than the uplinks carry, most of the leaf's hosts are paused, and the spines do not pause the uplinks; marks are not observable"},
 
 	/* one egress queue (row 4; root QUEUE of the pause graph) */
 	{SUSPECT_QUEUE, "incast", TO_HOST | SEVERAL_INPUTS | MANY_MARKS | BUSY, 0, FROM_HOST | SLOWER, 0.8, false, "several inputs are paused for one receiver's queue, which is busier than its peers and marks"},
@@ -213,20 +214,22 @@ void suspect_switch(const struct congestion *c, const struct congestion_options 
 
 /* --- a host ---------------------------------------------------------------------------------------------------------------- */
 
-/* Is an uplink of the host's leaf crowded because paths are uneven or missing? Then the path chose the host, not its NIC. */
-static bool is_collision(const struct congestion *c, const struct device_seen *d)
+/*
+ * Is an uplink of the host's leaf crowded because paths are uneven or missing? Then the path chose the host, not its NIC. Not known where the
+ * leaf's groups are not.
+ */
+static void sign_collision(const struct congestion *c, const struct device_seen *d, struct signs *s)
 {
 	for (size_t i = 0; i < d->n_ports; i++) {
 		const struct port_seen *p = &d->ports[i];
 		const struct lane_seen *l = p->port->peer ? observed_lane(p, c->priority) : NULL;
 		struct group_load g;
-		if (!l || !group_measure(c, p, &g) || !(g.imbalance > SKEW || g.live < g.members))
+		if (!l || !group_measure(c, p, &g) || isnan(g.imbalance))
 			continue;
 		const struct marks m = lane_marks(l, (double)c->o->fabric->lossless_mtu_bytes);
-		if (marks_ratio(&m) >= MARKED || p->out.utilization_ratio > LINE)
-			return true;
+		const bool crowded = marks_ratio(&m) >= MARKED || p->out.utilization_ratio > LINE;
+		sign_set(s, SKEWED, s->yes & SKEWED || (crowded && (g.imbalance > SKEW || g.live < g.members)));
 	}
-	return false;
 }
 
 void suspect_host(const struct congestion *c, const struct congestion_options *o, const struct paused_host *h, struct suspect *ret)
@@ -241,30 +244,42 @@ void suspect_host(const struct congestion *c, const struct congestion_options *o
 	sign_set(s, FROM_HOST, h->explained);
 	sign_set(s, AHEAD, h->level >= 2 * h->at_leaf);
 	sign_set(s, ALL_RAILS, h->rails > 1 && h->rails_paused == h->rails);
-	sign_set(s, SKEWED, is_collision(c, ret->device));
+	sign_collision(c, ret->device, s);
 	ret->is = signature_match(SUSPECT_HOST, s);
 }
 
 /* --- the uplinks of a leaf --------------------------------------------------------------------------------------------------- */
 
-static void group_marks(const struct congestion *c, const struct fabric_group *g, struct marks *ret, double *ret_rx)
+struct side { /* the ports of a leaf that face hosts, or a group of its uplinks */
+	struct marks marks;
+	double load, rx;  /* mean utilisation, towards the fabric for hosts; strongest pause by the neighbour */
+	unsigned n, known;
+};
+
+static void side_add(const struct congestion *c, const struct port_seen *p, const struct port_rate *rate, bool rate_known, struct side *s)
 {
-	for (size_t i = 0; i < g->n_members; i++) {
-		const struct port_seen *p = observed_port(c->o, g->members[i]);
-		const struct lane_seen *l = p ? observed_lane(p, c->priority) : NULL;
-		if (!l)
-			continue;
-		const struct marks m = lane_marks(l, (double)c->o->fabric->lossless_mtu_bytes);
-		ret->known |= m.known;
-		ret->alive |= m.alive;
-		ret->on += m.on;
-		ret->off += m.off;
-		ret->marked += m.marked;
-		ret->packets += m.packets;
-		const double rx = rx_level(l);
-		if (!isnan(rx))
-			*ret_rx = fmax(*ret_rx, rx);
+	const struct lane_seen *l = observed_lane(p, c->priority);
+	s->n++;
+	if (rate_known && !isnan(rate->utilization_ratio)) {
+		s->load += rate->utilization_ratio;
+		s->known++;
 	}
+	if (!l)
+		return;
+	const struct marks m = lane_marks(l, (double)c->o->fabric->lossless_mtu_bytes);
+	const double rx = rx_level(l);
+	marks_add(&s->marks, &m);
+	s->rx = isnan(rx) ? s->rx : fmax(s->rx, rx);
+}
+
+/* Uplinks are where it piles up: busier than the hosts' ports, or at line rate; and, where both mark, the ones that mark most. */
+static bool is_hot(const struct side *up, const struct side *hosts)
+{
+	if (!up->known)
+		return false;
+	const double load = up->load / up->known, below = hosts->known ? hosts->load / hosts->known : NAN;
+	const double marked = marks_ratio(&up->marks), beside = marks_ratio(&hosts->marks);
+	return (load >= LINE || load >= BUSIER * below) && !(beside * 2 > marked);
 }
 
 void suspect_group(const struct congestion *c, const struct congestion_options *o, const struct fabric_group *g, struct suspect *ret)
@@ -274,11 +289,17 @@ void suspect_group(const struct congestion *c, const struct congestion_options *
 	*ret = (struct suspect){.kind = SUSPECT_GROUP, .device = p->device, .q_pfc_bytes = NAN, .bdp_bytes = NAN, .episode_ns = NAN};
 	struct signs *s = &ret->signs;
 	group_measure(c, p, &ret->group);
-	double rx = 0;
-	unsigned hosts = 0;
-	group_marks(c, g, &ret->marks, &rx);
-	for (size_t i = 0; i < p->device->n_ports; i++)
-		hosts += p->device->ports[i].port->host != NULL;
+	struct side up = {0}, hosts = {0};
+	for (size_t i = 0; i < g->n_members; i++) {
+		const struct port_seen *m = observed_port(c->o, g->members[i]);
+		side_add(c, m, &m->out, m->out_known, &up);
+	}
+	for (size_t i = 0; i < p->device->n_ports; i++) {
+		const struct port_seen *h = &p->device->ports[i];
+		if (h->port->host)
+			side_add(c, h, h->in_known ? &h->in : &h->out, h->in_known || h->out_known, &hosts);
+	}
+	ret->marks = up.marks;
 	sign_common(s, c, o);
 	sign_marks(s, &ret->marks, o);
 	sign_set(s, SLOWER, ret->group.slower > 0 || ret->group.live < ret->group.members);
@@ -289,8 +310,9 @@ void suspect_group(const struct congestion *c, const struct congestion_options *
 	if (ret->marks.known)
 		sign_set(s, GROUP_MARKED, 2 * ret->group.marked > ret->group.live);
 	sign_set(s, HOSTS_PAUSED, load->hosts > 0);
-	/* most hosts of the leaf wait, and no spine makes the uplinks wait */
-	sign_set(s, BUSY, 2 * load->hosts > hosts && rx < load->level / 2);
+	sign_set(s, BUSY, 2 * load->hosts > hosts.n);
+	sign_set(s, HOT, is_hot(&up, &hosts));
+	sign_set(s, HELD, up.rx >= c->floor && up.rx >= load->level / 2);
 	ret->is = signature_match(SUSPECT_GROUP, s);
 }
 

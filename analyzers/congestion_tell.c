@@ -13,11 +13,16 @@
 #define DECLARED_SURE 0.9   /* when thresholds are declared, not read back */
 #define CROWD 3             /* receivers at once: that is how the job exchanges, not a fault of one of them */
 
-static const char *percent(double ratio, struct arena *a) { return arena_printf(a, ratio < 0.001 ? "%.2f %%" : "%.1f %%", 100 * ratio); }
+static const char *percent(double ratio, struct arena *a)
+{
+	return arena_printf(a, ratio > 0 && ratio < 0.001 ? "%.2f %%" : ratio > 0 ? "%.1f %%" : "%.0f %%", 100 * ratio);
+}
 
 /* A level as words: measured, or a bound. */
 static const char *pause_text(double level, bool measured, struct arena *a)
 {
+	if (!measured && level >= 1)
+		return "for a share of the time that frames do not tell";
 	return arena_printf(a, "%s%s of the time%s", measured ? "" : "at most ", percent(fmin(1, level), a), measured ? "" : " (from frames)");
 }
 
@@ -225,7 +230,7 @@ static void rule_out(struct tell *t, const struct story *y)
 	if (!(s->signs.yes & FROM_HOST))
 		tell_ruled_out(t, "slow receiver: no host pauses its switch enough to explain this");
 	if (s->host && s->signs.known & SKEWED && !(s->signs.yes & SKEWED))
-		tell_ruled_out(t, "hash collision: the uplinks of %s are even", s->device->device->name);
+		tell_ruled_out(t, "hash collision: no uplink of %s is crowded for want of an even spread", s->device->device->name);
 	if (s->host && s->host->rails > 1 && s->host->rails_paused == s->host->rails)
 		tell_ruled_out(t, "cable or port: all %u rails show it", s->host->rails);
 	if (s->kind == SUSPECT_QUEUE && s->signs.known & SKEWED && !(s->signs.yes & (SKEWED | TO_HOST)))

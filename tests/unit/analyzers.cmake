@@ -1,4 +1,5 @@
 rw_unit(chance rw_analyzers)
+rw_unit(congestion rw_analyzers)
 rw_unit(ecmp_imbalance rw_analyzers)
 rw_unit(formulas rw_analyzers)
 rw_unit(rhythm rw_analyzers)
