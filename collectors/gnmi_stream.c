@@ -156,21 +156,21 @@ static const char *path_end(const char *path)
 	return at ? at : path;
 }
 
-/* leave_out - optional paths that are not asked for any more: those the server names, else all of them. False when there are none. */
+/* leave_out - optional paths that are not asked for any more: those the server names, else all of them. False when that leaves nothing
+ * to ask for, or there are none. */
 static bool leave_out(struct gnmi_stream *s, const char *words)
 {
-	uint32_t named = 0, optional = 0;
-	size_t left = 0;
+	uint32_t named = 0, optional = 0, all = 0;
 	for (size_t i = 0; i < s->p->n_subscriptions; i++) {
 		const struct profile_gnmi_subscription *p = &s->p->subscriptions[i];
 		if (s->left_out >> i & 1)
 			continue;
-		left += !p->optional;
+		all |= (uint32_t)1 << i;
 		optional |= (uint32_t)p->optional << i;
 		named |= (uint32_t)(p->optional && strstr(words, path_end(p->path))) << i;
 	}
 	s->left_out |= named ? named : optional;
-	return optional && left > 0;
+	return optional && (all & ~s->left_out);
 }
 
 /* refused - the server does not want the request: ask for less, in another encoding, in another way; else rest for long. */
