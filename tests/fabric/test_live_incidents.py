@@ -8,7 +8,8 @@ from live_lab import Live, check, main, parse_time, wait_for
 
 WITHIN_S = 30
 CASES = [  # scenario, face, seed
-    ("link-100g", "nxos", 2), ("dead-spine-link", "eos", 3), ("ecmp-stuck", "nxos", 4), ("dirty-optic", "cumulus", 5), ("dcqcn-off", None, 7), ("incast", None, 8)]  # None: the one the lab chooses
+    ("link-100g", "nxos", 2), ("dead-spine-link", "eos", 3), ("ecmp-stuck", "nxos", 4), ("dirty-optic", "cumulus", 5), ("dcqcn-off", None, 7), ("incast", None, 8),
+    ("slow-receiver", None, 9), ("pfc-storm", None, 10)]  # None: the one the lab chooses
 AT = "25s"
 
 
