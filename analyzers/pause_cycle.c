@@ -17,20 +17,24 @@
 enum { TRIES = 64 }; /* edges a ring is looked for from */
 #define STILL 0.0001 /* utilisation at which a port moves nothing but its own protocols; for ports whose classes are not told apart */
 
-enum motion { MOTION_UNKNOWN, MOTION_NONE, MOTION_SOME };
-
-static enum motion motion_of(const struct port_seen *p, int priority)
+enum motion queue_motion(const struct port_seen *p, int priority)
 {
-	if (!isnan(p->class_octets[priority]))
-		return p->class_octets[priority] > 0 ? MOTION_SOME : MOTION_NONE;
-	if (!p->out_known || isnan(p->out.utilization_ratio))
-		return MOTION_UNKNOWN;
-	return p->out.utilization_ratio > STILL ? MOTION_SOME : MOTION_NONE;
+	const double octets = p->class_octets[priority], load = p->out_known ? p->out.utilization_ratio : NAN;
+	if (octets > 0)
+		return MOTION_SOME;
+	if (load <= STILL)
+		return MOTION_NONE;
+	if (isnan(octets))
+		return isnan(load) ? MOTION_UNKNOWN : MOTION_SOME;
+	for (size_t i = 0; i < p->device->n_ports; i++)
+		if (p->device->ports[i].class_octets[priority] > 0)
+			return MOTION_NONE;
+	return isnan(load) ? MOTION_NONE : MOTION_UNKNOWN;
 }
 
 static bool is_stuck(const struct pause_net *net, const struct pause_edge *e)
 {
-	return e->at && edge_level(e) >= STUCK && motion_of(e->at, net->priority) != MOTION_SOME;
+	return e->at && edge_level(e) >= STUCK && queue_motion(e->at, net->priority) != MOTION_SOME;
 }
 
 struct rings {
@@ -178,7 +182,7 @@ static struct pause_cycle ring_of(const struct search *s, uint32_t start, size_t
 	for (size_t i = n; i-- > 0; at = s->via[at] - 1) {
 		const struct pause_edge *e = edges[(i + 1) % n] = &net->edges[at];
 		const struct lane_seen *l = observed_lane(e->at, net->priority);
-		c.still &= motion_of(e->at, net->priority) == MOTION_NONE;
+		c.still &= queue_motion(e->at, net->priority) == MOTION_NONE;
 		c.measured &= e->measured;
 		if (l && !isnan(l->queue_peak))
 			c.queued_bytes = (isnan(c.queued_bytes) ? 0 : c.queued_bytes) + l->queue_peak;

@@ -82,6 +82,13 @@ struct pause_graph {
 /* pause_graph - of the window of @in. Never NULL. */
 const struct pause_graph *pause_graph(const struct analyzer_in *in);
 
+/*
+ * Does anything leave the queue of @priority? An agent may refresh queue counters more slowly than those of ports: a queue that seems to stand while
+ * its port moves is believed only if the same counters move elsewhere on that switch.
+ */
+enum motion { MOTION_UNKNOWN, MOTION_NONE, MOTION_SOME };
+enum motion queue_motion(const struct port_seen *p, int priority);
+
 /* How long an edge lasts, for thresholds: the measured share of the window, else its upper bound. */
 static inline double edge_level(const struct pause_edge *e) { return e->measured ? e->lo : e->hi; }
 

@@ -60,9 +60,8 @@ static int priority_of(const struct pauser *p) { return p->lane ? p->lane->prior
 
 static bool nothing_moves(const struct pauser *p)
 {
-	const double octets = p->lane ? p->port->class_octets[p->lane->priority] : NAN;
-	if (!isnan(octets))
-		return octets == 0;
+	if (p->lane)
+		return queue_motion(p->port, p->lane->priority) == MOTION_NONE;
 	return p->port->out_known && p->port->out.utilization_ratio < MOVES_NOTHING;
 }
 
