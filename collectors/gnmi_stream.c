@@ -160,16 +160,17 @@ static const char *path_end(const char *path)
  * to ask for, or there are none. */
 static bool leave_out(struct gnmi_stream *s, const char *words)
 {
-	uint32_t named = 0, optional = 0, all = 0;
+	uint32_t whole = 0, named = 0, optional = 0, all = 0;
 	for (size_t i = 0; i < s->p->n_subscriptions; i++) {
 		const struct profile_gnmi_subscription *p = &s->p->subscriptions[i];
 		if (s->left_out >> i & 1)
 			continue;
 		all |= (uint32_t)1 << i;
 		optional |= (uint32_t)p->optional << i;
+		whole |= (uint32_t)(p->optional && strstr(words, p->path)) << i;
 		named |= (uint32_t)(p->optional && strstr(words, path_end(p->path))) << i;
 	}
-	s->left_out |= named ? named : optional;
+	s->left_out |= whole ? whole : named ? named : optional;
 	return optional && (all & ~s->left_out);
 }
 
