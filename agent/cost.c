@@ -172,7 +172,7 @@ static double explained(const struct cost *c, bool explains)
 	double best = NAN;
 	for (size_t k = 0; k < c->n; k++) {
 		const struct cost_job *j = &c->v[k];
-		if (!j->fell)
+		if (!j->fell || !(j->share_ratio > 0))
 			continue;
 		const double part = !explains ? 0 : j->at_onset ? j->share_ratio : c->claim_ratio > 0 ? fmin(1, c->claim_ratio / j->loss_ratio) : NAN;
 		if (!isnan(part))

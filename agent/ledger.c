@@ -408,7 +408,7 @@ static double share_of(const struct claimant *v, size_t n, const struct claimant
 		sum += v[k].story->cost.claim_ratio;
 	}
 	if (!claims(one->story))
-		return isnan(one->job->share_ratio) ? 1 : one->job->share_ratio;
+		return one->story->i.state == INCIDENT_CLEARING && !isnan(one->job->share_ratio) ? one->job->share_ratio : 0;
 	if (!one->job->fell || others == 0)
 		return 1;
 	return all ? one->story->cost.claim_ratio / sum : 1.0 / (double)(others + 1);

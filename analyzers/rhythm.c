@@ -15,6 +15,7 @@
 
 #define BLOCK_SEEN 0.5     /* of a block's length must be spanned by samples for a rate */
 #define PORTS_SEEN 0.5     /* of the usual load must be heard, for the rest to be stood in for */
+#define PORTS_FEW 5        /* fewer: nobody can tell who does as most do */
 #define SIDE_MIN 3         /* values on either side of a change */
 #define SPREAD_MIN 0.003   /* of the level: less scatter than this is chance, not precision */
 #define PEAK_MIN 0.3       /* autocorrelation below which there is no period */
@@ -30,7 +31,7 @@ const size_t throughput_n_metrics = rw_countof(throughput_metrics);
 struct tap { /* one port's counter */
 	const struct series *s;
 	double gate;  /* octets per second that are plausible; 0 = unknown */
-	double usual; /* mean over the blocks it is heard in */
+	double usual; /* its level over the blocks it is heard in */
 };
 
 struct taps {
@@ -92,36 +93,47 @@ static double tap_rate(const struct tap *t, int64_t from_ns, int64_t to_ns)
 	return (double)inc.value * (double)NS_PER_S / (double)inc.covered_ns;
 }
 
-/* One block after the other, summed over the ports; a port that is not heard counts with its usual share. */
+/*
+ * One block: how much of its usual each port moves, on average over the ports that do as most do. One that moves nothing, or something else,
+ * while the others go on has left the job, or is a finding of its own: the steps are no longer for it. NAN when too little is heard.
+ */
+static double block_rate(const struct taps *t, const double *each, size_t n, size_t k, double usual, double *share)
+{
+	double heard = 0, sum = 0, weight = 0;
+	size_t seen = 0;
+	for (size_t i = 0; i < t->n; i++) {
+		const double r = each[i * n + k];
+		if (isnan(r) || !(t->v[i].usual > 0))
+			continue;
+		heard += t->v[i].usual;
+		share[seen++] = r / t->v[i].usual;
+	}
+	if (!seen || heard < PORTS_SEEN * usual)
+		return NAN;
+	const double m = seen < PORTS_FEW ? NAN : quantile_of(share, seen, 0.5);
+	for (size_t i = 0; i < t->n; i++) {
+		const double r = each[i * n + k], part = r / t->v[i].usual;
+		if (isnan(r) || !(t->v[i].usual > 0) || part < 0.5 * m || part > 1.5 * m)
+			continue;
+		sum += r;
+		weight += t->v[i].usual;
+	}
+	return weight > 0 ? sum / weight * usual : 0;
+}
+
+/* One block after the other; a port that is not heard counts with its usual share. */
 static void sum_blocks(struct taps *t, int64_t from_ns, int64_t block_ns, double *rate, size_t n, struct arena *a)
 {
-	double *each = arena_array(a, double, t->n * n + 1), usual = 0;
+	double *each = arena_array(a, double, t->n * n + 1), *share = arena_array(a, double, t->n + 1), usual = 0;
 	for (size_t i = 0; i < t->n; i++) {
-		double sum = 0;
-		size_t seen = 0;
-		for (size_t k = 0; k < n; k++) {
-			const double r = tap_rate(&t->v[i], from_ns + (int64_t)k * block_ns, from_ns + (int64_t)(k + 1) * block_ns);
-			each[i * n + k] = r;
-			if (!isnan(r)) {
-				sum += r;
-				seen++;
-			}
-		}
-		t->v[i].usual = seen ? sum / (double)seen : 0;
+		for (size_t k = 0; k < n; k++)
+			each[i * n + k] = tap_rate(&t->v[i], from_ns + (int64_t)k * block_ns, from_ns + (int64_t)(k + 1) * block_ns);
+		const struct level l = rhythm_level(each + i * n, n);
+		t->v[i].usual = l.n ? l.mean : 0;
 		usual += t->v[i].usual;
 	}
-	for (size_t k = 0; k < n; k++) {
-		double sum = 0, heard = 0;
-		bool any = false;
-		for (size_t i = 0; i < t->n; i++) {
-			if (isnan(each[i * n + k]))
-				continue;
-			any = true;
-			sum += each[i * n + k];
-			heard += t->v[i].usual;
-		}
-		rate[k] = !any || heard < PORTS_SEEN * usual ? NAN : heard > 0 ? sum / heard * usual : 0;
-	}
+	for (size_t k = 0; k < n; k++)
+		rate[k] = block_rate(t, each, n, k, usual, share);
 }
 
 static double coverage_of(const double *rate, size_t n)

@@ -36,7 +36,8 @@ struct throughput {
  * throughput_of - one per configured job (its hosts globs; jobs without hosts that are linked are left out), or one over all hosts.
  *
  * A port that is silent in a block is stood in for by its usual share of the others, as long as ports with half of the usual load are
- * heard; else the block is NAN. Blocks are (to - n block, to], aligned to the window's end.
+ * heard; else the block is NAN. Ports that move less than half or more than one and a half times their usual while most do not are left out: a
+ * host that leaves the job does not slow it down. Blocks are (to - n block, to], aligned to the window's end.
  */
 size_t throughput_of(const struct fabric *f, const struct window *w, int64_t block_ns, struct arena *a, struct throughput **ret);
 
