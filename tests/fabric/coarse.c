@@ -173,6 +173,17 @@ double coarse_peak(struct coarse *c, unsigned plane, size_t port, enum port_peak
 	return fmax(others, floor(most * (0.97 + 0.03 * random_unit(&c->random))));
 }
 
+double coarse_depth(const struct coarse *c, unsigned plane, size_t port)
+{
+	const double other = c->other ? coarse_depth(c->other, plane, port) : 0;
+	if (c->t_ns <= c->start_ns || c->t_ns >= c->end_ns || c->factor <= 0)
+		return other;
+	const enum state state = c->state == STATE_FAULT && !coarse_plane_hit(c, plane) ? STATE_OK : c->state;
+	const double slices = (c->t_ns - c->start_ns) / (c->end_ns - c->start_ns) * c->factor;
+	const struct measured_port *p = &c->m[state][(c->variant + plane) % VARIANTS].ports[port];
+	return floor(fmax(other, fmin(p->depth[(size_t)((slices - floor(slices)) * DEPTHS)], 0.97 * p->peak[PEAK_QUEUE]))); /* 0.97: as coarse_peak() at least */
+}
+
 double coarse_pool_peak(const struct coarse *c, size_t index)
 {
 	return fmax(c->busy_since_sample ? c->m[c->busy_state][0].pool_peak[index] : 0, c->other ? coarse_pool_peak(c->other, index) : 0);

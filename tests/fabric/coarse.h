@@ -54,6 +54,7 @@ bool coarse_plane_hit(const struct coarse *c, unsigned plane); /* a link's fault
 void coarse_advance(struct coarse *c, double t_ns); /* forward to t_ns */
 double coarse_sum(const struct coarse *c, unsigned plane, size_t port, enum port_sum sum);
 double coarse_peak(struct coarse *c, unsigned plane, size_t port, enum port_peak peak); /* since the last sample */
+double coarse_depth(const struct coarse *c, unsigned plane, size_t port); /* of the egress queue, now */
 double coarse_pool_peak(const struct coarse *c, size_t index);
 void coarse_sampled(struct coarse *c);
 

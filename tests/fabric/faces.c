@@ -417,6 +417,13 @@ static void take_peaks(struct recorder *r)
 	coarse_sampled(r->c);
 }
 
+/* 1.8 DepthCurrent of Junos, 2.4 currQueueDepth of NX-OS by gNMI: none of the four modelled agents has it. */
+static void tell_depth(struct recorder *r, double t_ns, const char *device, const char *port, const struct view *v)
+{
+	if (has(r, F_))
+		line_u64(r, t_ns, device, port, PRIORITY, "queue.depth_bytes", coarse_depth(r->c, v->plane, (size_t)(state_of(r, v->plane, v) - r->f->ports) % r->c->n_ports), "");
+}
+
 static void tell_peaks(struct recorder *r, double t_ns, const char *device, const char *port, const struct view *v, const char *window)
 {
 	struct port_state *p = state_of(r, v->plane, v);
@@ -460,6 +467,7 @@ static void sample_switch(struct recorder *r, const struct round *x, unsigned pl
 		if (x->peaks)
 			tell_peaks(r, x->t_ns, device, port, &v, x->window);
 		tell_optics(r, x->t_ns, device, port, &v, x->optics);
+		tell_depth(r, x->t_ns, device, port, &v);
 	}
 	*told = true;
 }

@@ -142,14 +142,53 @@ void measure_run(const struct scenario *s, const struct plan *plan, enum state s
 	measure_watched(s, plan, state, variant, NULL, NULL, ret);
 }
 
+/* Queues at regular instants. How long it takes is not known before: when there is no room, every second one is kept. */
+struct looker {
+	void (*see)(void *data, const struct sim *m, const struct sim_port *p, const struct packet *pkt, bool out);
+	void *data;
+	uint64_t next_ps, step_ps;
+	size_t first, n_ports, n;
+	double *depth; /* [instant][port] */
+};
+
+static void look_at_queues(struct looker *l, const struct sim *m)
+{
+	for (; l->next_ps <= m->now_ps; l->next_ps += l->step_ps) {
+		if (l->n == 2 * DEPTHS) {
+			for (size_t k = 1; k < DEPTHS; k++)
+				memcpy(l->depth + k * l->n_ports, l->depth + 2 * k * l->n_ports, l->n_ports * sizeof(double));
+			l->n = DEPTHS;
+			l->step_ps *= 2;
+		}
+		for (size_t i = 0; i < l->n_ports; i++)
+			l->depth[l->n * l->n_ports + i] = (double)m->ports[l->first + i].data[PRIORITY].bytes;
+		l->n++;
+	}
+}
+
+static void look(void *data, const struct sim *m, const struct sim_port *p, const struct packet *pkt, bool out)
+{
+	struct looker *l = data;
+	if (m->now_ps >= l->next_ps)
+		look_at_queues(l, m);
+	if (l->see)
+		l->see(l->data, m, p, pkt, out);
+}
+
+static void collect_depths(const struct looker *l, struct measured *r)
+{
+	const size_t first = r->endless ? l->n / 2 : 0;
+	for (size_t i = 0; i < l->n_ports; i++)
+		for (size_t k = 0; k < DEPTHS && l->n > 0; k++)
+			r->ports[i].depth[k] = l->depth[(first + k * (l->n - first) / DEPTHS) * l->n_ports + i];
+}
+
 void measure_watched(const struct scenario *s, const struct plan *plan, enum state state, unsigned variant,
 	void (*see)(void *data, const struct sim *m, const struct sim_port *p, const struct packet *pkt, bool out), void *data, struct measured *ret)
 {
 	const bool faulty = state == STATE_FAULT;
 	struct sim *m = new_sim(s, faulty, variant);
 	struct rounds *rounds = NULL;
-	m->trace = see;
-	m->trace_data = data;
 	uint64_t random = random_seeded(s->seed, 400 + variant + 1000 * s->job);
 	const bool cold = faulty && never_marked(s);
 	if (state == STATE_CHECKPOINT)
@@ -165,12 +204,18 @@ void measure_watched(const struct scenario *s, const struct plan *plan, enum sta
 	const uint64_t ideal = (uint64_t)(s->slice_bytes * (s->pattern == PATTERN_GATHER ? s->group : 1) * 8e12 / s->host_bps), until = ideal * ENDLESS_FACTOR;
 	struct measured half;
 	measured_init(m, &half);
+	struct looker l = {see, data, 0, ideal / DEPTHS + 1, m->nodes[m->n_hosts].port0, ret->n_ports, 0, rw_calloc(2 * DEPTHS * ret->n_ports, sizeof(double))};
+	m->trace = look;
+	m->trace_data = &l;
 	sim_run(m, until / 2);
 	collect(s, m, &half, NULL);
 	sim_run(m, until);
 	ret->endless = m->n_done < m->n_awaited;
 	ret->duration_ns = (double)(ret->endless ? until - until / 2 : m->now_ps) / 1e3;
 	collect(s, m, ret, ret->endless ? &half : NULL);
+	look_at_queues(&l, m);
+	collect_depths(&l, ret);
+	free(l.depth);
 	const uint32_t watched = watched_host(s, m);
 	for (size_t i = 0; faulty && i < m->n_flows; i++)
 		if (m->flows[i].src == watched)

@@ -17,9 +17,12 @@ enum port_sum { SUM_IN_OCTETS, SUM_OUT_OCTETS, SUM_IN_PACKETS, SUM_OUT_PACKETS, 
 	SUM_WATCHDOG_STORMS, SUM_WATCHDOG_RESTORES, SUM_WATCHDOG_DROPS, SUM_COUNT };
 enum port_peak { PEAK_PG, PEAK_HEADROOM, PEAK_QUEUE, PEAK_COUNT };
 
+enum { DEPTHS = 16 };
+
 struct measured_port {
 	double sum[SUM_COUNT];
 	double peak[PEAK_COUNT];
+	double depth[DEPTHS]; /* egress queue of the lossless class at instants spread over the exchange */
 };
 struct measured {
 	double duration_ns;  /* of the exchange; of the window looked at when it never ends */
