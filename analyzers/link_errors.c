@@ -15,6 +15,7 @@
 #define ERRORS_MIN 2
 #define LIKE_FACTOR 10
 #define SYMBOL_FACTOR 100
+#define SYMBOL_ALONE 100.0 /* a second, where nothing is like it */
 
 static double per_second(const struct amount *a) { return a->known ? amount_rate(a) : NAN; }
 
@@ -59,7 +60,7 @@ static bool find(const struct link_test_in *in, struct link_fault *ret)
 		if (!(rate >= in->o->errors_per_s && bad_count(p) >= ERRORS_MIN && !(rate < LIKE_FACTOR * like))) {
 			rate = symbol_rate(p);
 			like = link_median(in->links, in->link, symbol_rate, 2);
-			symbols = rate >= in->o->errors_per_s * LIKE_FACTOR && rate >= SYMBOL_FACTOR * like;
+			symbols = rate >= (isnan(like) ? SYMBOL_ALONE : fmax(in->o->errors_per_s * LIKE_FACTOR, SYMBOL_FACTOR * like));
 			if (!symbols)
 				continue;
 		}
@@ -68,7 +69,7 @@ static bool find(const struct link_test_in *in, struct link_fault *ret)
 		worst = rate;
 		const double share = symbols ? NAN : bad_share(p);
 		*ret = (struct link_fault){.cause = "link_errors", .at = p, .own = rate, .like = like, .detail = symbols, .value = rate, .warn = in->o->errors_per_s,
-			.severity = symbols ? SEV_INFO : share >= in->o->errors_critical ? SEV_CRITICAL : SEV_WARNING, .confidence = symbols ? 0.5 : isnan(like) ? 0.85 : 0.95};
+			.severity = symbols ? (like == 0 ? SEV_WARNING : SEV_INFO) : share >= in->o->errors_critical ? SEV_CRITICAL : SEV_WARNING, .confidence = symbols ? (like == 0 ? 0.7 : 0.5) : isnan(like) ? 0.85 : 0.95};
 	}
 	return worst > 0;
 }

@@ -12,7 +12,7 @@
 static const struct option rows[] = {
 	{"busy", OPT_RATIO, offsetof(struct link_health_options, busy), "3%", "0.1%", "100%", NULL,
 		"mean utilisation from which a host's port counts as busy, when another's silence is judged by it"},
-	{"errors", OPT_DOUBLE, offsetof(struct link_health_options, errors_per_s), "0.2", "0.0001", "1000000", NULL,
+	{"errors", OPT_DOUBLE, offsetof(struct link_health_options, errors_per_s), "0.05", "0.0001", "1000000", NULL,
 		"damaged frames a second from which a link is bad; each one makes a sender go back and send again"},
 	{"errors_critical", OPT_RATIO, offsetof(struct link_health_options, errors_critical), "0.001%", "0%", "100%", NULL,
 		"share of received frames that are damaged, from which the job feels it"},

@@ -12,6 +12,8 @@
 #include "analyzers/link_health.h"
 
 #define BER_FLOOR 1e-6
+#define BER_FLOOR_COUNTED 1e-7 /* where corrected codewords stand for bit errors: a lower bound */
+#define SPEED_BPS 4e11         /* where a link's speed is not known: compared with its like, it does not matter much */
 #define BER_LOST 5e-5     /* a decade under what FEC can repair: told whatever its like do */
 #define BER_FACTOR 100
 #define LIKE_FACTOR 10
@@ -24,14 +26,14 @@ static double ber_of(const struct port_seen *p)
 	if (!isnan(p->pre_fec_ber))
 		return p->pre_fec_ber;
 	const double speed_bps = (double)(p->in.read_bps ? p->in.read_bps : p->in.declared_bps);
-	return p->fec_corrected.known && p->fec_corrected.alive && speed_bps > 0 ? amount_rate(&p->fec_corrected) / speed_bps : NAN;
+	return p->fec_corrected.known && p->fec_corrected.alive ? amount_rate(&p->fec_corrected) / (speed_bps > 0 ? speed_bps : SPEED_BPS) : NAN;
 }
 
 static double light_of(const struct port_seen *p) { return p->rx_power_dbm > NO_LIGHT_DBM && !port_is_down(p) ? p->rx_power_dbm : NAN; }
 
-static bool bad_ber(double ber, double like, const struct link_health_options *o)
+static bool bad_ber(double ber, double like, bool counted, const struct link_health_options *o)
 {
-	return ber >= fmax(BER_LOST, o->ber) || (ber >= o->ber && !(ber < LIKE_FACTOR * like)) || (ber >= BER_FLOOR && ber >= BER_FACTOR * like);
+	return ber >= fmax(BER_LOST, o->ber) || (ber >= o->ber && !(ber < LIKE_FACTOR * like)) || (ber >= (counted ? BER_FLOOR_COUNTED : BER_FLOOR) && ber >= BER_FACTOR * like);
 }
 
 static bool bad_light(double dbm, double like, const struct link_health_options *o)
@@ -48,7 +50,7 @@ static bool find(const struct link_test_in *in, struct link_fault *ret)
 			continue;
 		const double ber = ber_of(p), ber_like = link_median(in->links, in->link, ber_of, 2);
 		const double light = light_of(p), light_like = link_median(in->links, in->link, light_of, 2);
-		const bool errs = bad_ber(ber, ber_like, in->o), dark = bad_light(light, light_like, in->o);
+		const bool errs = bad_ber(ber, ber_like, isnan(p->pre_fec_ber), in->o), dark = bad_light(light, light_like, in->o);
 		const double strength = errs ? ber / in->o->ber : dark ? (isnan(light_like) ? in->o->rx_power_min_dbm - light : light_like - light) / 1e3 : 0;
 		if (strength <= worst)
 			continue;

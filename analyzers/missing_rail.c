@@ -19,7 +19,7 @@
 enum { BESIDE_NONE, BESIDE_RAILS, BESIDE_HOSTS };
 
 struct beside { /* the ports compared with */
-	size_t n, busy, up, down;
+	size_t n, busy, up, down, loads; /* .loads: whose load is known */
 	double median; /* load of the busy ones */
 };
 
@@ -39,6 +39,7 @@ static void add(struct beside *b, double *loads, const struct link *l, double bu
 	if (isnan(load) && isnan(l->near->oper_up))
 		return;
 	b->n++;
+	b->loads += !isnan(load);
 	if (load >= busy)
 		loads[b->busy++] = load;
 }
@@ -116,7 +117,7 @@ static bool find(const struct link_test_in *in, struct link_fault *ret)
 	if (whole_host && !first_of_host(in))
 		return false;
 	*ret = (struct link_fault){.cause = "missing_rail", .at = p, .own = load, .like = b->median, .detail = beside, .count = b->busy, .value = 1, .warn = 1, .state = down,
-		.severity = beside && !whole_host ? SEV_WARNING : SEV_INFO, .confidence = down ? 0.9 : beside == BESIDE_RAILS ? 0.85 : f->n_jobs ? 0.7 : 0.55};
+		.severity = !whole_host && (beside || !(rails.loads + hosts.loads)) ? SEV_WARNING : SEV_INFO, .confidence = down ? 0.9 : beside == BESIDE_RAILS ? 0.85 : f->n_jobs ? 0.7 : 0.55};
 	return true;
 }
 
