@@ -131,7 +131,7 @@ static void tell_ring(const struct analyzer_in *in, const struct pause_cycle *c,
 	const struct deadlock_options *o = in->options;
 	struct tell t = tell_new(out, in, "deadlock", FINDING_OVER, o->hold);
 	const struct pause_graph *g = pause_graph(in);
-	const struct victims v = victims_of(g, observe(in), c, t.a);
+	const struct victims v = victims_of(g, g->observed, c, t.a);
 	const char *turns = turns_text(c, t.a);
 	double least = 1;
 	tell_subject(&t, c->edges[0]->at);
@@ -140,8 +140,8 @@ static void tell_ring(const struct analyzer_in *in, const struct pause_cycle *c,
 	t.f->severity = SEV_CRITICAL;
 	t.f->coverage_ratio = observed_coverage(c->edges[0]->at);
 	t.f->loss_ratio = 1;
-	t.f->summary = arena_printf(t.a, "PFC deadlock, priority %d: %s wait for one another in a ring and move nothing; %zu host%s with them", c->priority, ring_text(c, t.a),
-		v.n_hosts, v.n_hosts == 1 ? " waits" : "s wait");
+	t.f->summary = arena_printf(t.a, "PFC deadlock, priority %d: %s wait for one another in a ring and move nothing%s", c->priority, ring_text(c, t.a),
+		v.n_hosts ? arena_printf(t.a, "; %zu host%s with them", v.n_hosts, v.n_hosts == 1 ? " waits" : "s wait") : "");
 	for (size_t i = 0; i < c->n; i++)
 		least = fmin(least, edge_level(c->edges[i]));
 	t.f->value = least;
@@ -165,7 +165,7 @@ static void tell_ring(const struct analyzer_in *in, const struct pause_cycle *c,
 static void tell_free(const struct analyzer_in *in, const struct pause_graph *g, struct finding_list *out)
 {
 	const struct deadlock_options *opt = in->options;
-	const struct observed *o = observe(in);
+	const struct observed *o = g->observed;
 	bool *stands = arena_array(in->arena, bool, o->n_ports * OBSERVED_PRIORITIES + 1);
 	for (size_t i = 0; i < g->n_edges; i++)
 		if (g->edges[i].at && edge_level(&g->edges[i]) >= WAITS)

@@ -17,6 +17,7 @@
 #define SEEN_MEASURED 0.01 /* of the window a host pauses its port, from which that is believed without a share; c.2: eps 1 % */
 #define SEEN_BOUND 0.1
 #define SMALLEST_SHARE 0.005 /* queues below it are not worth a root */
+#define WAITS 0.001        /* of the window, from which somebody is said to wait: tuning facts, d (hosts' pause below 0.1 % is not chased) */
 #define MARKS_MIN 0.01     /* share of packets marked, from which marks tell queues apart */
 #define PACKETS_MIN 1000   /* tuning facts, e: ratios of fewer packets say nothing */
 #define FULL 0.9           /* utilisation of a window that leaves no doubt that bytes wait */
@@ -436,7 +437,7 @@ static void waiting_for(struct tree *t, const struct port_seen *out)
 	s->neighbour[up] = neighbour;
 	for (uint32_t k = t->net->to.start[d]; k < t->net->to.start[d + 1]; k++) {
 		const uint32_t id = t->net->to.ids[k];
-		if (t->edge_seen[id] || !can_pass(t->net->edges[id].by, out))
+		if (t->edge_seen[id] || edge_level(&t->net->edges[id]) < WAITS || !can_pass(t->net->edges[id].by, out))
 			continue;
 		t->edge_seen[id] = true;
 		t->queue[t->tail++] = id;

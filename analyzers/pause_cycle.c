@@ -17,9 +17,17 @@
 enum { TRIES = 64 }; /* edges a ring is looked for from */
 #define STILL 0.0001 /* utilisation at which a port moves nothing but its own protocols; for ports whose classes are not told apart */
 
-enum motion queue_motion(const struct port_seen *p, int priority)
+static double load_of(const struct observed *o, const struct port_seen *p)
 {
-	const double octets = p->class_octets[priority], load = p->out_known ? p->out.utilization_ratio : NAN;
+	const struct port_seen *peer = observed_peer(o, p);
+	if (p->out_known)
+		return p->out.utilization_ratio;
+	return peer && peer->in_known ? peer->in.utilization_ratio : NAN;
+}
+
+enum motion queue_motion(const struct observed *o, const struct port_seen *p, int priority)
+{
+	const double octets = p->class_octets[priority], load = load_of(o, p);
 	if (octets > 0)
 		return MOTION_SOME;
 	if (load <= STILL)
@@ -34,7 +42,7 @@ enum motion queue_motion(const struct port_seen *p, int priority)
 
 static bool is_stuck(const struct pause_net *net, const struct pause_edge *e)
 {
-	return e->at && edge_level(e) >= STUCK && queue_motion(e->at, net->priority) != MOTION_SOME;
+	return e->at && edge_level(e) >= STUCK && queue_motion(net->o, e->at, net->priority) != MOTION_SOME;
 }
 
 struct rings {
@@ -182,7 +190,7 @@ static struct pause_cycle ring_of(const struct search *s, uint32_t start, size_t
 	for (size_t i = n; i-- > 0; at = s->via[at] - 1) {
 		const struct pause_edge *e = edges[(i + 1) % n] = &net->edges[at];
 		const struct lane_seen *l = observed_lane(e->at, net->priority);
-		c.still &= queue_motion(e->at, net->priority) == MOTION_NONE;
+		c.still &= queue_motion(net->o, e->at, net->priority) == MOTION_NONE;
 		c.measured &= e->measured;
 		if (l && !isnan(l->queue_peak))
 			c.queued_bytes = (isnan(c.queued_bytes) ? 0 : c.queued_bytes) + l->queue_peak;

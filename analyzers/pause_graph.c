@@ -190,6 +190,7 @@ static struct pause_graph *make(const struct analyzer_in *in, struct arena *a)
 	}
 	if (g->n_roots)
 		qsort(roots, g->n_roots, sizeof(*roots), by_pressure);
+	g->observed = m.o;
 	g->edges = m.edges;
 	g->n_edges = m.n;
 	g->roots = roots;

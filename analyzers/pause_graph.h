@@ -71,6 +71,7 @@ struct pause_cycle { /* ports that wait for one another in a ring and move nothi
 };
 
 struct pause_graph {
+	const struct observed *observed;                 /* the ports below are those of this observation */
 	const struct pause_edge *edges; size_t n_edges;  /* with hi > 0, by device, port, priority */
 	const struct pause_root *roots; size_t n_roots;  /* strongest first */
 	const struct pause_cycle *cycles; size_t n_cycles;
@@ -84,10 +85,10 @@ const struct pause_graph *pause_graph(const struct analyzer_in *in);
 
 /*
  * Does anything leave the queue of @priority? An agent may refresh queue counters more slowly than those of ports: a queue that seems to stand while
- * its port moves is believed only if the same counters move elsewhere on that switch.
+ * its port moves is believed only if the same counters move elsewhere on that switch. Where the port is not counted, what the other end received is.
  */
 enum motion { MOTION_UNKNOWN, MOTION_NONE, MOTION_SOME };
-enum motion queue_motion(const struct port_seen *p, int priority);
+enum motion queue_motion(const struct observed *o, const struct port_seen *p, int priority);
 
 /* How long an edge lasts, for thresholds: the measured share of the window, else its upper bound. */
 static inline double edge_level(const struct pause_edge *e) { return e->measured ? e->lo : e->hi; }

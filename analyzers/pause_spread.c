@@ -116,6 +116,16 @@ static void tell_candidates(const struct diffuse *d, struct tell *t)
 	}
 }
 
+static bool hosts_are_seen(const struct diffuse *d)
+{
+	for (size_t i = 0; i < d->o->n_lanes; i++) {
+		const struct lane_seen *l = d->o->lanes[i];
+		if (l->priority == d->priority && l->port->port->host && !isnan(l->rx_pause.hi))
+			return true;
+	}
+	return false;
+}
+
 static void tell_diffuse(const struct diffuse *d, struct finding_list *out)
 {
 	const struct pause_spread_options *o = d->in->options;
@@ -138,7 +148,8 @@ static void tell_diffuse(const struct diffuse *d, struct finding_list *out)
 	tell_evidence_device(&t, "pause.unresolved_port_windows", e->by->port->device->name, d->g->unresolved[d->priority], "ports", QUALITY_ESTIMATED);
 	tell_candidates(d, &t);
 	say_missing(d, &t);
-	tell_ruled_out(&t, "a slow receiver: no host pauses its port for long");
+	if (hosts_are_seen(d))
+		tell_ruled_out(&t, "a slow receiver: no host pauses its port for long");
 	if (!d->g->n_cycles)
 		tell_ruled_out(&t, "deadlock: no ring among %zu ports that wait", d->g->n_edges);
 	pause_tell_roles(&t, "indirect_victim", d->edges, d->n);
@@ -148,10 +159,11 @@ static void tell_diffuse(const struct diffuse *d, struct finding_list *out)
 static int run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct pause_spread_options *o = in->options;
+	const struct pause_graph *g = pause_graph(in);
 	for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
 		if (!(in->fabric->lossless_mask >> c & 1))
 			continue;
-		struct diffuse d = {.in = in, .o = observe(in), .g = pause_graph(in), .priority = c, .warn = o->warn};
+		struct diffuse d = {.in = in, .o = g->observed, .g = g, .priority = c, .warn = o->warn};
 		d.warn *= in->fabric->congestion == CC_PFC_ONLY ? PFC_ONLY_TIMES : 1;
 		d.origin_known = arena_array(in->arena, bool, d.o->n_devices + 1);
 		known_origins(&d);

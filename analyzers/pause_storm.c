@@ -58,10 +58,10 @@ struct storm {
 static double level_of(const struct pauser *p) { return p->measured ? p->lo : p->hi; }
 static int priority_of(const struct pauser *p) { return p->lane ? p->lane->priority : PRIO_NONE; }
 
-static bool nothing_moves(const struct pauser *p)
+static bool nothing_moves(const struct storm *s, const struct pauser *p)
 {
 	if (p->lane)
-		return queue_motion(p->port, p->lane->priority) == MOTION_NONE;
+		return queue_motion(s->seen, p->port, p->lane->priority) == MOTION_NONE;
 	return p->port->out_known && p->port->out.utilization_ratio < MOVES_NOTHING;
 }
 
@@ -70,7 +70,7 @@ static bool watchdog_drops(const struct lane_seen *l) { return l && l->storm_dro
 
 static bool is_storm(const struct storm *s, const struct pauser *p)
 {
-	return level_of(p) >= s->o->storm && (p->measured || nothing_moves(p));
+	return level_of(p) >= s->o->storm && (p->measured || nothing_moves(s, p));
 }
 
 /* A port that no neighbour is declared for: on a leaf it is taken for a host's, with less confidence; between switches the neighbour's own ports tell. */
@@ -207,12 +207,15 @@ static double share_of_watchdogs(const struct story *y, size_t offset)
 	return sum;
 }
 
-/* Loss, storms and a measured level that the job feels are critical; so is a tree of three switches. A bound alone never is. */
+/*
+ * Loss, storms and a measured level that the job feels are critical; so is a tree of three switches. A bound alone never is, nor what may be a
+ * switch that nobody declared.
+ */
 static enum severity severity_of(const struct story *y)
 {
 	if (y->storm || y->drops)
 		return SEV_CRITICAL;
-	if (!y->top->measured)
+	if (!y->top->measured || !y->top->host[0])
 		return SEV_WARNING;
 	return y->top->lo >= y->s->o->critical || pause_ladder(y->root) >= 3 ? SEV_CRITICAL : SEV_WARNING;
 }
@@ -320,7 +323,7 @@ static const char *summary_of(const struct story *y, struct arena *a)
 	if (p->quality == QUALITY_UNKNOWN)
 		return arena_printf(a, "the PFC watchdog cut %s off: %s stood still%s", who, queue, rails);
 	const char *how = pause_share_text(p->lo, p->hi, p->measured, a);
-	const char *rate = isnan(y->load) ? "" : arena_printf(a, ", which runs at %.0f %% of line rate", 100 * y->load);
+	const char *rate = isnan(y->load) ? "" : arena_printf(a, ", at %.0f %% of line rate", 100 * y->load);
 	if (y->drops)
 		return arena_printf(a, "%s paused us: %s waits %s%s, and the PFC watchdog throws away what is for it%s", who, queue, how, rails, spread);
 	return arena_printf(a, "%s paused us%s: %s waits %s%s%s%s", who, y->storm ? " and takes nothing" : "", queue, how, rate, rails, spread);
@@ -335,7 +338,7 @@ static void tell_story(const struct storm *s, const struct pauser *v, size_t n, 
 	t.f->severity = severity_of(&y);
 	t.f->summary = summary_of(&y, t.a);
 	t.f->confidence_ratio = confidence_of(&y, &t);
-	if (y.storm && nothing_moves(y.top))
+	if (y.storm && nothing_moves(s, y.top))
 		t.f->loss_ratio = 1; /* nobody's collective ends while one host takes nothing */
 	show_evidence(&y, &t);
 	if (share_of_watchdogs(&y, offsetof(struct lane_seen, storms)) > 1)
@@ -351,7 +354,8 @@ static void tell_story(const struct storm *s, const struct pauser *v, size_t n, 
 
 static int run(const struct analyzer_in *in, struct finding_list *out)
 {
-	struct storm s = {.in = in, .o = in->options, .seen = observe(in), .graph = pause_graph(in)};
+	struct storm s = {.in = in, .o = in->options, .graph = pause_graph(in)};
+	s.seen = s.graph->observed;
 	judge_ports(&s, out);
 	if (s.n_over)
 		qsort(s.over, s.n_over, sizeof(*s.over), by_host);
