@@ -51,7 +51,7 @@ bool gnmi_reason_is_request(const struct grpc_io_status *s)
 bool gnmi_reason_is_tls(const struct gnmi_target *t, const struct grpc_io_status *s)
 {
 	static const char *const signs[] = {"handshake failed", "Ssl handshake", "peer certificate", "Peer name", "Hostname Verification", "Socket closed",
-		"Connection reset", "Cannot check peer", "Handshake"};
+		"Connection reset", "Cannot check peer"};
 	if (s->code != GRPC_IO_UNAVAILABLE || t->device->gnmi->credential->gnmi->tls_off || t->device->gnmi->credential->gnmi->tls_skip_verify)
 		return false;
 	for (size_t i = 0; i < rw_countof(signs); i++)
@@ -71,6 +71,8 @@ static const struct { const char *sign, *words; } network[] = {
 	{"is not in peer certificate", "its certificate is made out to another name: set tls.server_name to that, or correct gnmi.address"},
 	{"too_many_pings", "the server found our keep-alive pings too many and hung up; it is tried again, slower"},
 	{"Failed to connect to remote host: Timeout", "no answer: ping it; check the route and the firewall"},
+	{"connection attempt timed out", "no answer in the time allowed: ping it; check the route, the firewall, and gnmi.timeout"},
+	{"Handshake read failed", "connections are taken, but no answer comes to the TLS handshake: correct the port in gnmi.address; see whether the server hangs"},
 	{"FD Shutdown", "no answer in the time allowed: ping it; check the firewall, and gnmi.timeout"},
 	{"Timeout occurred", "no answer in the time allowed: ping it; check the firewall, and gnmi.timeout"},
 };

@@ -178,15 +178,16 @@ static bool leave_out(struct gnmi_stream *s, const char *words)
 static void refused(struct gnmi_stream *s, const struct grpc_io_status *status)
 {
 	channel_drop(s);
-	if (strcasestr(status->text, "encoding") && s->encoding + 1 < s->t->n_encodings) {
+	const bool encoding = strcasestr(status->text, "encoding") != NULL;
+	if (encoding && s->encoding + 1 < s->t->n_encodings) {
 		log_warn(s->t->name, "gnmi: stream %s: encoding %s is refused; tries %s", s->p->name, gnmi_encoding_name(s->t->encodings[s->encoding]),
 			gnmi_encoding_name(s->t->encodings[s->encoding + 1]));
 		s->encoding++;
 		open_way(s);
-	} else if (status->code != GRPC_IO_UNIMPLEMENTED && leave_out(s, status->text)) {
+	} else if (!encoding && status->code != GRPC_IO_UNIMPLEMENTED && leave_out(s, status->text)) {
 		log_info(s->t->name, "gnmi: %s; asks again without it, which is optional", s->trouble);
 		open_way(s);
-	} else if (status->code != GRPC_IO_NOT_FOUND && next_way(s, s->trouble)) {
+	} else if (!encoding && status->code != GRPC_IO_NOT_FOUND && next_way(s, s->trouble)) {
 		s->left_out = 0;
 		open_way(s);
 	} else {
