@@ -24,7 +24,7 @@ def matches_subject(fault, subject, peers):
     devices = set(fault.get("devices") or []) | ({fault["device"]} if fault.get("device") else set())
     mine = port_of(subject)
     here = {mine, peers.get(mine)} - {None}
-    if kind in ("none", "fabric"):
+    if kind in (None, "none", "fabric"):
         return True
     if fault.get("host"):
         hosts = {subject.get("host")} | set(subject.get("hosts") or [])
