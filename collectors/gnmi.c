@@ -382,7 +382,7 @@ static void target_up(struct gnmi_target *t)
 void gnmi_target_stream_changed(struct gnmi_target *t, struct gnmi_stream *s, const struct grpc_io_status *why)
 {
 	if (s->p->slow) {
-		if (why && !gnmi_reason_is_request(why) && t->slow_first) {
+		if (why && !gnmi_reason_is_request(why) && why->code != GRPC_IO_DEADLINE_EXCEEDED && t->slow_first) {
 			target_lost_by(t, s, why); /* not the stream: the device */
 			return;
 		}

@@ -58,11 +58,11 @@ static const struct {
 	{"silence", .listen = LISTEN_MUTE, .credentials = "tls: { off: true }", .says = "no answer"},
 	{"silence where TLS should be", .listen = LISTEN_MUTE, .credentials = "tls: { ca: CA }", .says = "no answer"},
 	{"unknown path", .credentials = "tls: { off: true }", .device = "profile: srlinux", .says = "asks for a path that is unknown there"},
-	{"wrong encoding", .credentials = "tls: { off: true }", .gnmi = "encoding: ascii", .strict = true, .says = "wrong encoding for stream"},
-	{"too large", .credentials = "tls: { off: true }", .gnmi = "max_message: 64KiB", .fault = FAULT_HUGE, .bytes = 100000, .says = "larger than gnmi.max_message"},
+	{"wrong encoding", .credentials = "tls: { off: true }", .gnmi = "timeout: 1s, encoding: ascii", .strict = true, .says = "wrong encoding for stream"},
+	{"too large", .credentials = "tls: { off: true }", .gnmi = "timeout: 1s, max_message: 64KiB", .fault = FAULT_HUGE, .bytes = 100000, .says = "larger than gnmi.max_message"},
 	{"at capacity", .credentials = "tls: { off: true }", .fault = FAULT_STATUS, .status = 14, .text = "Server connections are at capacity.",
 		.says = "Server connections are at capacity"},
-	{"takes any call and says nothing, and has no Get", .credentials = "tls: { off: true }", .fault = FAULT_SILENT, .says = "Get is not supported"},
+	{"takes any call and says nothing, and has no Get", .credentials = "tls: { off: true }", .gnmi = "timeout: 300ms", .fault = FAULT_SILENT, .says = "Get is not supported"},
 };
 
 struct files { char *ca, *other, *otherkey, *cert, *key, *pass, *wrong; };
@@ -116,7 +116,7 @@ static void run_row(size_t i, const struct files *f, const struct certificate *c
 		fd = listener(&w.port, rows[i].listen == LISTEN_MUTE);
 	replace(&credentials, rows[i].credentials, f);
 	rw_cleanup(str_done) struct str gnmi = {0};
-	str_addf(&gnmi, "interval: 100ms, timeout: 1s%s%s", rows[i].gnmi ? ", " : "", rows[i].gnmi ? rows[i].gnmi : "");
+	str_addf(&gnmi, "interval: 100ms, %s", rows[i].gnmi ? rows[i].gnmi : "timeout: 1s");
 	world_target(&w, rows[i].device ? rows[i].device : "profile: openconfig", credentials.s, gnmi.s);
 	bool met = world_until(&w, decided, 20);
 	if (!met || (rows[i].says ? !strstr(w.reasons, rows[i].says) : w.ups == 0))
