@@ -58,10 +58,11 @@ static double added(const struct coarse *c, unsigned plane, size_t port, enum po
 	return c->m[state][(c->variant + plane) % VARIANTS].ports[port].sum[sum] * c->factor * c->gain[plane];
 }
 
-static double slow_compute(const struct coarse *c, double t_ns)
+/* How many times as long @kind makes what it slows down; 1 when it is not there. */
+static double slowed(const struct coarse *c, enum fault_kind kind, double t_ns)
 {
 	for (size_t i = 0; i < c->s->n_faults; i++)
-		if (c->s->job == 0 && c->s->faults[i].kind == FAULT_SLOW_COMPUTE && coarse_fault_on(c, t_ns))
+		if (c->s->job == 0 && c->s->faults[i].kind == kind && coarse_fault_on(c, t_ns))
 			return c->s->faults[i].factor;
 	return 1;
 }
@@ -91,7 +92,7 @@ static void next_exchange(struct coarse *c)
 		c->next_checkpoint_ns += s->checkpoint_every_ns;
 		c->state = STATE_CHECKPOINT;
 		c->start_ns = after;
-		c->end_ns = after + s->checkpoint_ns;
+		c->end_ns = after + s->checkpoint_ns * slowed(c, FAULT_SLOW_STORAGE, after); /* the same bytes in more time */
 		c->factor = s->checkpoint_ns / c->m[STATE_CHECKPOINT][c->variant].duration_ns;
 		c->flowing = true;
 		return;
@@ -113,7 +114,7 @@ static void next_exchange(struct coarse *c)
 		c->factor = (c->end_ns - c->start_ns) / m->duration_ns;
 		return;
 	}
-	const double compute = c->compute_ns * wave * fmax(0.5, 1 + s->jitter * gaussian(&c->random)) * slow_compute(c, after);
+	const double compute = c->compute_ns * wave * fmax(0.5, 1 + s->jitter * gaussian(&c->random)) * slowed(c, FAULT_SLOW_COMPUTE, after);
 	c->start_ns = after + compute;
 	c->end_ns = c->start_ns + m->duration_ns * c->scale * (fault ? c->stretch : 1) * fmax(0.5, 1 + s->jitter / 2 * gaussian(&c->random));
 	c->factor = c->scale;

@@ -200,11 +200,12 @@ static void setting_text(const struct view *v, enum setting what, unsigned prior
 	case OPER_UP: number = !p->down; break;
 	case SPEED: number = (double)p->bps; break;
 	case MTU: number = port_mtu(v); break;
-	case PFC_ENABLED: number = v->node->sw.pfc_mask >> priority & 1 && !p->deaf[priority]; break;
+	/* a DSCP map that is wrong leaves the classes as they are: nothing gets into them */
+	case PFC_ENABLED: number = (misreads_dscp(v) ? face_lossless(v->r) : v->node->sw.pfc_mask) >> priority & 1 && !p->deaf[priority]; break;
 	case ALPHA_EXP: snprintf(buf, size, "%g", log2(v->node->sw.alpha)); return;
 	case HEADROOM: number = (double)p->headroom_bytes; break;
 	case XON_OFFSET: number = (double)v->node->sw.xon_offset_bytes; break;
-	case ECN_ENABLED: number = p->ecn && !misreads_dscp(v); break;
+	case ECN_ENABLED: number = (misreads_dscp(v) ? v->r->shape[0]->ports[p - v->shape->ports].ecn : p->ecn); break;
 	case KMIN: number = (double)p->kmin_bytes; break;
 	case KMAX: number = (double)p->kmax_bytes; break;
 	case PMAX: snprintf(buf, size, "%g", p->pmax); return;
@@ -420,8 +421,9 @@ static void take_peaks(struct recorder *r)
 /* 1.8 DepthCurrent of Junos, 2.4 currQueueDepth of NX-OS by gNMI: none of the four modelled agents has it. */
 static void tell_depth(struct recorder *r, double t_ns, const char *device, const char *port, const struct view *v)
 {
+	const size_t index = (size_t)(state_of(r, v->plane, v) - r->f->ports) % r->c->n_ports;
 	if (has(r, F_))
-		line_u64(r, t_ns, device, port, PRIORITY, "queue.depth_bytes", coarse_depth(r->c, v->plane, (size_t)(state_of(r, v->plane, v) - r->f->ports) % r->c->n_ports), "");
+		line_u64(r, t_ns, device, port, misreads_dscp(v) ? BEST_EFFORT : PRIORITY, "queue.depth_bytes", coarse_depth(r->c, v->plane, index), "");
 }
 
 static void tell_peaks(struct recorder *r, double t_ns, const char *device, const char *port, const struct view *v, const char *window)
@@ -430,7 +432,9 @@ static void tell_peaks(struct recorder *r, double t_ns, const char *device, cons
 	for (size_t k = 0; k < rw_countof(peaks); k++) {
 		if (!has(r, peaks[k].faces))
 			continue;
-		line_u64(r, t_ns, device, port, PRIORITY, peaks[k].metric, p->peak[peaks[k].peak], window);
+		line_u64(r, t_ns, device, port, PRIORITY, peaks[k].metric, misreads_dscp(v) ? 0 : p->peak[peaks[k].peak], window);
+		if (misreads_dscp(v))
+			line_u64(r, t_ns, device, port, BEST_EFFORT, peaks[k].metric, p->peak[peaks[k].peak], window);
 		if (!has(r, N_))
 			p->peak[peaks[k].peak] = 0;
 	}

@@ -34,7 +34,7 @@ static const struct row rows[] = {
 	ROW("load", "second_share", T_RATIO, second_share, NULL), ROW("load", "skew", T_RATIO, skew, NULL), ROW("load", "storage_hosts", T_NUMBER, storage_hosts, NULL),
 	ROW("load", "storage_writes", T_RATIO, storage_share, NULL), ROW("load", "storage_reads", T_RATIO, storage_reads, NULL), ROW("load", "jobs", T_NUMBER, jobs, "1"),
 	ROW("load", "other_compute", T_DURATION, other_compute_ns, "170ms"), ROW("load", "other_exchange", T_DURATION, other_exchange_ns, "60ms"),
-	ROW("load", "qps", T_NUMBER, qps, "16"), ROW("load", "group", T_NUMBER, group, "8"), ROW("load", "warm", T_RATIO, warm, NULL),
+	ROW("load", "qps", T_NUMBER, qps, "16"), ROW("load", "group", T_NUMBER, group, "8"), ROW("load", "warm", T_RATIO, warm, "100%"),
 	ROW("load", "slice", T_SIZE, slice_bytes, "8MB"), ROW("load", "compute", T_DURATION, compute_ns, "300ms"),
 	ROW("load", "exchange", T_DURATION, exchange_ns, "100ms"), ROW("load", "step", T_DURATION, step_ns, NULL), ROW("load", "excess", T_DURATION, excess_ns, NULL),
 	ROW("load", "slowdown", T_RATIO, slowdown, NULL), ROW("load", "jitter", T_RATIO, jitter, "1%"), ROW("load", "drift", T_RATIO, drift, "1%"),
@@ -68,7 +68,7 @@ static const struct {
 	[FAULT_INCAST_SECOND] = {"incast_second", AT_LEAF | AT_HOST}, [FAULT_CLASS_LEAK] = {"class_leak", 0},
 	[FAULT_LINK_FLAP] = {"link_flap", AT_LEAF | AT_SPINE | AT_LINK}, [FAULT_DSCP_MAP] = {"dscp_map", AT_LEAF}, [FAULT_CONFIG_CHANGE] = {"config_change", AT_LEAF},
 	[FAULT_DRAIN] = {"drain", AT_LEAF | AT_HOST}, [FAULT_JOB_IDLE] = {"job_idle", 0}, [FAULT_OPTIC_DEGRADING] = {"optic_degrading", AT_LEAF | AT_SPINE | AT_LINK},
-	[FAULT_MTU] = {"mtu", AT_LEAF | AT_SPINE | AT_LINK},
+	[FAULT_SLOW_STORAGE] = {"slow_storage", 0}, [FAULT_MTU] = {"mtu", AT_LEAF | AT_SPINE | AT_LINK},
 	[FAULT_COUNTER_RESET] = {"counter_reset", AT_LEAF}, [FAULT_TELEMETRY_GAP] = {"telemetry_gap", AT_LEAF}, [FAULT_SLOW_COMPUTE] = {"slow_compute", AT_LEAF | AT_HOST},
 };
 const char *fault_name(enum fault_kind kind) { return fault_rows[kind].name; }

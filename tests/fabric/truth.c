@@ -28,6 +28,7 @@ static const struct {
 	[FAULT_DRAIN] = {"none", "missing_rail", "host", ANY_CLASS}, [FAULT_REBOOT] = {"device_down", "path_asymmetry", "device", ANY_CLASS},
 	[FAULT_COUNTER_RESET] = {"none", NULL, "device", ANY_CLASS}, [FAULT_TELEMETRY_GAP] = {"telemetry_gap", "device_down", "device", ANY_CLASS},
 	[FAULT_SLOW_COMPUTE] = {"host_slow", "straggler", "none", ANY_CLASS}, [FAULT_JOB_IDLE] = {"none", NULL, "none", ANY_CLASS},
+	[FAULT_SLOW_STORAGE] = {"slow_storage", "straggler", "none", ANY_CLASS},
 	[FAULT_OPTIC_DEGRADING] = {"optic_degrading", NULL, "uplink", ANY_CLASS}, [FAULT_MTU] = {"mtu_mismatch", NULL, "uplink", ANY_CLASS},
 	[FAULT_SAME_HASH] = {"ecmp_polarization", "ecmp_imbalance", "none", ANY_CLASS}, [FAULT_LAG_SKEW] = {"ecmp_imbalance", NULL, "device", ANY_CLASS},
 	[FAULT_REMOTE_CAPACITY] = {"remote_capacity", "path_asymmetry", "uplink", ANY_CLASS}, [FAULT_MISSING_ROUTE] = {"missing_route", "ecmp_imbalance", "uplink", ANY_CLASS},
@@ -163,13 +164,22 @@ static void standing(const struct recorder *r, double lost, FILE *f)
 	fprintf(f, ", \"priority\": null, \"onset_s\": 0, \"end_s\": %g}", r->o->length_ns / 1e9);
 }
 
+/* Of a step, as the fault leaves it; a slow checkpoint is shared out among the steps between two of them. */
+static double step_in_fault_ns(const struct recorder *r)
+{
+	const struct scenario *s = r->s;
+	const struct fault *compute = fault_of(s, FAULT_SLOW_COMPUTE), *storage = fault_of(s, FAULT_SLOW_STORAGE);
+	const double step = r->c->compute_ns * (compute ? compute->factor : 1) + r->c->fault_exchange_ns;
+	return storage && s->checkpoint_every_ns > 0 ? step * (1 + (storage->factor - 1) * s->checkpoint_ns / s->checkpoint_every_ns) : step;
+}
+
 void truth_write(const struct recorder *r, FILE *f)
 {
 	const struct scenario *s = r->s;
 	const struct coarse *c = r->c;
 	const double gpus = s->gpus > 0 ? s->gpus : s->leaves * s->hosts_per_leaf * s->planes;
 	const bool ends = isfinite(c->fault_exchange_ns), faulty = s->n_faults > 0 || !is_none(s->cause);
-	const double step = c->compute_ns + c->exchange_ns, slow = ends ? c->compute_ns + c->fault_exchange_ns : INFINITY;
+	const double step = c->compute_ns + c->exchange_ns, slow = ends ? step_in_fault_ns(r) : INFINITY;
 	const double lost = s->n_faults == 0 ? 0 : ends ? fmax(0, 1 - step / slow) : 1, per_hour = gpus * s->usd_per_gpu_hour * lost;
 	const double onset = s->n_faults ? s->at_ns : 0, end = s->n_faults ? fault_end_ns(r) : r->o->length_ns;
 	fprintf(f, "{\n  \"scenario\": \"%s\",\n  \"title\": \"%s\",\n  \"seed\": %" PRIu64 ",\n  \"face\": \"%s\",\n  \"interval_s\": %g,\n  \"length_s\": %g,\n", s->name, s->title, s->seed,
