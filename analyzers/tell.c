@@ -62,7 +62,7 @@ void tell_amount(struct tell *t, const char *metric, const struct port_seen *p, 
 		tell_evidence(t, metric, p, priority, a->value, unit, a->quality);
 }
 
-static const char *text_of(struct arena *a, const char *fmt, va_list ap)
+static __attribute__((format(printf, 2, 0))) const char *text_of(struct arena *a, const char *fmt, va_list ap)
 {
 	char buf[512];
 	vsnprintf(buf, sizeof(buf), fmt, ap);
