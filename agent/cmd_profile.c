@@ -11,9 +11,11 @@
 #include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "agent/command.h"
+#include "agent/profile_test_gnmi.h"
 #include "collectors/snmp.h"
 #include "config/config.h"
 #include "config/profile.h"
+#include "config/profile_gnmi.h"
 #include "db/metric.h"
 
 #define TEST_SECONDS 10
@@ -24,6 +26,7 @@ static const struct command_option options[] = {
 	{"community-file", 0, "FILE", "test ADDRESS: the file with the SNMP v2c community"},
 	{"credentials", 0, "NAME", "test ADDRESS: credentials of this name in the configuration"},
 	{"profile", 0, "NAME", "test: this profile instead of the one the device's description chooses"},
+	{"protocol", 0, "PROTOCOL", "test: snmp or gnmi; of a device with both, SNMP when not said"},
 	{"for", 0, "DURATION", "test: time between the first and the last reading, to see what moves (default 10s)"},
 	{"timeout", 0, "DURATION", "test ADDRESS: wait this long for an answer (default 2s)"},
 	{NULL, 0, NULL, NULL},
@@ -80,11 +83,20 @@ static json_t *matches_json(const struct profile *p)
 	return list;
 }
 
+static bool gnmi_has(const struct profile *p, unsigned m)
+{
+	for (size_t i = 0; p->gnmi && i < p->gnmi->n_streams; i++)
+		for (size_t k = 0; k < p->gnmi->streams[i]->n_values; k++)
+			if (p->gnmi->streams[i]->values[k].metric == (int)m)
+				return true;
+	return false;
+}
+
 static json_t *metrics_json(const struct profile *p)
 {
 	json_t *list = json_array();
 	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		bool has = false;
+		bool has = gnmi_has(p, m);
 		for (size_t i = 0; i < p->n_tables && !has; i++)
 			for (size_t k = 0; k < p->tables[i]->n_values && !has; k++)
 				has = p->tables[i]->values[k].metric == (int)m;
@@ -99,6 +111,8 @@ static json_t *profile_json(const struct profile *p)
 	json_t *protocols = json_array();
 	if (p->snmp)
 		json_array_append_new(protocols, json_string("snmp"));
+	if (p->gnmi)
+		json_array_append_new(protocols, json_string("gnmi"));
 	return json_pack("{s:s, s:o, s:s, s:i, s:o, s:o}", "name", p->name, "protocols", protocols, "doc", p->doc, "tables", (int)p->n_tables, "metrics",
 		metrics_json(p), "match", matches_json(p));
 }
@@ -134,16 +148,29 @@ static json_t *table_rows(const struct profile_table *t)
 	return rows;
 }
 
+static json_t *stream_rows(const struct profile_gnmi_stream *s)
+{
+	static const char *const attributes[] = {"", "port_alias", "boot_time", "sysname"};
+	json_t *rows = json_array();
+	for (size_t k = 0; k < s->n_values; k++) {
+		const struct profile_gnmi_value *v = &s->values[k];
+		json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:s, s:b, s:s}", "table", s->name, "cadence", s->slow ? "slow" : "fast", "oid", v->path,
+			"value", v->metric >= 0 ? metric_info((unsigned)v->metric)->name : v->refers ? v->refers : attributes[v->attribute], "fallback", v->fallback,
+			"doc", v->doc));
+	}
+	return rows;
+}
+
 static void show_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {
 	fputs(json_string_value(json_object_get(doc, "text")), out);
 }
 
 static const struct column show_columns[] = {
-	{"table", "TABLE", COL_TEXT, false}, {"cadence", "CADENCE", COL_TEXT, false}, {"oid", "OID", COL_TEXT, false},
+	{"table", "TABLE", COL_TEXT, false}, {"cadence", "CADENCE", COL_TEXT, false}, {"oid", "OID OR PATH", COL_TEXT, false},
 	{"value", "VALUE", COL_TEXT, false}, {"doc", "WHAT", COL_TEXT, false},
 };
-static const struct view show_view = {"profile", "columns", show_columns, rw_countof(show_columns), show_text, "no SNMP columns"};
+static const struct view show_view = {"profile", "columns", show_columns, rw_countof(show_columns), show_text, "no columns"};
 
 static int run_show(const struct globals *g, const struct profiles *profiles, const char *name)
 {
@@ -160,6 +187,11 @@ static int run_show(const struct globals *g, const struct profiles *profiles, co
 	json_t *doc = profile_json(p), *columns = json_array(), *quirks = json_array();
 	for (size_t i = 0; i < p->n_tables; i++) {
 		json_t *rows = table_rows(p->tables[i]);
+		json_array_extend(columns, rows);
+		json_decref(rows);
+	}
+	for (size_t i = 0; p->gnmi && i < p->gnmi->n_streams; i++) {
+		json_t *rows = stream_rows(p->gnmi->streams[i]);
 		json_array_extend(columns, rows);
 		json_decref(rows);
 	}
@@ -429,15 +461,34 @@ static bool address_read(const char *text, char *buf, size_t size, uint16_t *ret
 	return true;
 }
 
+/* run_test_gnmi - a configured device, as it is configured. */
+static int run_test_gnmi(struct command_args *a, const struct config *config, const struct config_device *configured, int64_t run_ns)
+{
+	struct config_device device = *configured;
+	struct config_gnmi gnmi = *device.gnmi;
+	const char *profile = command_opt(&command_profile, a, "profile");
+	device.gnmi = &gnmi;
+	device.profile = profile ? profile : device.profile;
+	if (gnmi.interval_ns > run_ns / 3 && run_ns / 3 >= NS_PER_S)
+		gnmi.interval_ns = run_ns / 3; /* so that something can move */
+	if (!a->g->verbose)
+		log_set_level(LOG_ERROR_);
+	return profile_test_gnmi(a->g, &device, config, run_ns);
+}
+
 static int run_test(struct command_args *a, const struct config *config, const char *target)
 {
 	const struct command *c = &command_profile;
-	const char *file = command_opt(c, a, "community-file"), *name = command_opt(c, a, "credentials"), *text;
+	const char *file = command_opt(c, a, "community-file"), *name = command_opt(c, a, "credentials"), *text,
+		*protocol = command_opt(c, a, "protocol");
 	int64_t run_ns = TEST_SECONDS * NS_PER_S, timeout_ns = 2 * NS_PER_S;
 	char host[256];
 	if (((text = command_opt(c, a, "for")) && (unit_duration(text, &run_ns, NULL) < 0 || run_ns < NS_PER_S / 10)) ||
 		((text = command_opt(c, a, "timeout")) && (unit_duration(text, &timeout_ns, NULL) < 0 || timeout_ns < NS_PER_MS)))
 		return usage_error(c, "read '%s', expected a duration such as 10s", text);
+
+	if (protocol && strcmp(protocol, "snmp") != 0 && strcmp(protocol, "gnmi") != 0)
+		return usage_error(c, "read '%s', expected snmp or gnmi", protocol);
 
 	struct config none = {0};
 	struct config_snmp_credential community = {.version = 2, .community = {SECRET_FILE, file, 0, 0}};
@@ -446,8 +497,10 @@ static int run_test(struct command_args *a, const struct config *config, const c
 	struct config_device device = {.name = target, .profile = "auto", .snmp = &snmp};
 	for (size_t i = 0; config && i < config->n_devices; i++)
 		if (strcmp(config->devices[i].name, target) == 0) {
-			if (!config->devices[i].snmp)
-				return usage_error(c, "device %s is not polled by SNMP", target);
+			if (config->devices[i].gnmi && (str_eq(protocol, "gnmi") || (!protocol && !config->devices[i].snmp)))
+				return run_test_gnmi(a, config, &config->devices[i], run_ns);
+			if (!config->devices[i].snmp || str_eq(protocol, "gnmi"))
+				return usage_error(c, "device %s is not asked over %s", target, protocol ? protocol : "SNMP");
 			device = config->devices[i];
 			snmp = *device.snmp;
 			device.snmp = &snmp;
@@ -465,7 +518,8 @@ static int run_test(struct command_args *a, const struct config *config, const c
 	if (name && (!snmp.credential || strcmp(snmp.credential->name, name) != 0))
 		return usage_error(c, "no credentials '%s' in the configuration", name);
 	if (!snmp.credential || !snmp.credential->snmp)
-		return usage_error(c, "'%s' is not a configured device: give --community-file FILE or --credentials NAME", target);
+		return usage_error(c, protocol && strcmp(protocol, "gnmi") == 0 ? "'%s' is not a configured device: over gNMI, configured devices are tested"
+			: "'%s' is not a configured device: give --community-file FILE or --credentials NAME", target);
 	if ((text = command_opt(c, a, "profile")))
 		device.profile = text;
 	snmp.interval_ns = run_ns;
@@ -504,7 +558,8 @@ const struct command command_profile = {
 	.args = "list|show NAME|test TARGET",
 	.summary = "what each profile collects; try one on a live device",
 	.help = "A profile maps what a kind of switch answers to canonical metrics. 'test' polls a device twice and says column by column\n"
-		"what answers, what is empty and what looks implausible. TARGET is a configured device, or ADDRESS[:PORT] together with\n"
+		"what answers, what is empty and what looks implausible; over gNMI it subscribes and does the same path by path. TARGET is a\n"
+		"configured device, or (SNMP) ADDRESS[:PORT] together with\n"
 		"--community-file or --credentials.\n"
 		"\n"
 		"Exit code: 0 done, 1 the device does not answer, 2 bad usage or configuration.",
