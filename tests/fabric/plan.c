@@ -128,8 +128,10 @@ static void plan_ring_shuffle(struct plan *p, struct placer *place, double ring,
 	const struct scenario *s = place->s;
 	const unsigned n = place->n, per_leaf = (n + place->sim->t.leaves - 1) / place->sim->t.leaves;
 	for (unsigned i = 0; i < n; i++) {
+		place->warm_bps = s->warm * s->host_bps * ring;
 		if (ring > 0)
 			plan_add(p, place, place->host[i], place->host[(i + per_leaf) % n], s->slice_bytes * ring, (unsigned)s->qps);
+		place->warm_bps = s->warm * s->host_bps * shuffle / (n - 1);
 		for (unsigned k = 1; shuffle > 0 && k < n; k++)
 			plan_add(p, place, place->host[i], place->host[(i + k) % n], s->slice_bytes * shuffle / (n - 1), 1);
 	}
