@@ -3,9 +3,10 @@
  *
  * Judged per lossless priority, in this order; what an earlier step explains, a later one does not tell again:
  *     1  switches: ECN off, late or early, XON too close to XOFF. The same on most switches under pressure is one story of the fabric.
- *     2  hosts: one that is paused far more than all others although marking works does not slow down.
- *     3  leaves: uplinks that are narrower than what the hosts can send.
- *     4  queues: the roots of the pause graph (incast at a host, an overloaded uplink), and receivers that only mark.
+ *     2  NICs, where captures at their ports show it: data that is not ECT, CE that is not answered by CNPs.
+ *     3  hosts: one that is paused far more than all others although marking works does not slow down.
+ *     4  leaves: uplinks that are narrower than what the hosts can send.
+ *     5  queues: the roots of the pause graph (incast at a host, an overloaded uplink), and receivers that only mark.
  * A root that is a host belongs to pause_storm. The signatures are a table (congestion_signs.c), the words another (congestion_tell.c).
  * Sources: tuning facts b.4, c.2, c.4, d (rows 3-5, 7, 11, 13 and "Views"), e.
  *
@@ -107,7 +108,24 @@ static void judge_switches(const struct congestion *c, const struct congestion_o
 		judge_setting(c, o, &settings[k], v, out);
 }
 
-/* --- step 2: hosts -------------------------------------------------------------------------------------------------------------- */
+/* --- step 2: NICs, where captures show them ------------------------------------------------------------------------------------- */
+
+static void judge_nics(const struct congestion *c, const struct congestion_options *o, struct verdicts *v, struct finding_list *out)
+{
+	for (size_t i = 0; c->in->window->n_flows && i < c->o->n_fabric_ports; i++) {
+		const struct lane_seen *l = c->o->ports[i].port->host ? observed_lane(&c->o->ports[i], c->priority) : NULL;
+		struct suspect s;
+		if (!l)
+			continue;
+		suspect_nic(c, o, l, &s);
+		if (!s.is)
+			continue;
+		congestion_tell(c, o, &s, 1, out);
+		v->told_port[i] = true;
+	}
+}
+
+/* --- step 3: hosts -------------------------------------------------------------------------------------------------------------- */
 
 static bool is_setting(const struct verdicts *v, const struct device_seen *d)
 {
@@ -124,13 +142,15 @@ static void judge_hosts(const struct congestion *c, const struct congestion_opti
 		suspect_host(c, o, &c->hosts[i], &s);
 		if (!s.is || is_setting(v, s.device))
 			continue;
-		congestion_tell(c, o, &s, 1, out);
 		v->host = true;
+		if (v->told_port[s.lane->port->port->index]) /* packets have said why */
+			continue;
+		congestion_tell(c, o, &s, 1, out);
 		v->told_port[s.lane->port->port->index] = true;
 	}
 }
 
-/* --- step 3: leaves ---------------------------------------------------------------------------------------------------------------- */
+/* --- step 4: leaves ---------------------------------------------------------------------------------------------------------------- */
 
 static void judge_groups(const struct congestion *c, const struct congestion_options *o, struct verdicts *v, struct finding_list *out)
 {
@@ -152,7 +172,7 @@ static void judge_groups(const struct congestion *c, const struct congestion_opt
 	}
 }
 
-/* --- step 4: queues ---------------------------------------------------------------------------------------------------------------- */
+/* --- step 5: queues ---------------------------------------------------------------------------------------------------------------- */
 
 struct crowd {
 	struct suspect *v;
@@ -209,9 +229,11 @@ static struct finding *add_under(const struct congestion *c, const struct conges
 	return t.f;
 }
 
-/* A switch that never paused and never marked cannot have had a story. */
+/* A switch that never paused and never marked cannot have had a story; packets may have told one. */
 static bool has_counted(const struct congestion *c, const struct device_seen *d)
 {
+	if (c->in->window->n_flows)
+		return true;
 	for (size_t k = 0; k < d->n_ports; k++) {
 		const struct lane_seen *l = observed_lane(&d->ports[k], c->priority);
 		if (l && (l->tx_pause.alive || l->rx_pause.alive || l->marked.alive || l->ecn_enabled == 0))
@@ -345,6 +367,7 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 		struct verdicts v = {.switches = arena_array(in->arena, struct suspect, c.o->n_devices + 1), .told_port = arena_array(in->arena, bool, n),
 			.told_device = arena_array(in->arena, bool, c.o->n_devices + 1), .told_group = arena_array(in->arena, bool, n)};
 		judge_switches(&c, o, &v, out);
+		judge_nics(&c, o, &v, out);
 		judge_hosts(&c, o, &v, out);
 		judge_groups(&c, o, &v, out);
 		judge_queues(&c, o, &v, out);
@@ -362,7 +385,7 @@ const struct analyzer analyzer_congestion = {
 	.options = {"analyzers", "congestion", sizeof(struct congestion_options), rows, rw_countof(rows),
 		"who fills the queues, and which setting lets it come to pause"},
 	.window_offset = offsetof(struct congestion_options, window_ns),
-	.spec = {.metrics = (const uint16_t[]){M_CFG_CNP_QUEUE}, .n_metrics = 1},
+	.spec = {.metrics = (const uint16_t[]){M_CFG_CNP_QUEUE}, .n_metrics = 1, .flows = true},
 	.observes = true,
 	.run = run,
 };

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "analyzers/congestion_measure.h"
+#include "analyzers/congestion_packets.h"
 #include "analyzers/ecn_order.h"
 
 struct congestion_options {
@@ -20,7 +21,7 @@ struct congestion_options {
 	int64_t window_ns, hold;
 };
 
-enum suspect_kind { SUSPECT_SWITCH, SUSPECT_HOST, SUSPECT_GROUP, SUSPECT_QUEUE };
+enum suspect_kind { SUSPECT_SWITCH, SUSPECT_NIC, SUSPECT_HOST, SUSPECT_GROUP, SUSPECT_QUEUE };
 
 enum sign {
 	SINGLED = 1 << 0,       /* a host: far more paused than the others */
@@ -51,6 +52,9 @@ enum sign {
 	POLICY = 1 << 25,       /* the site means to use ECN */
 	HOT = 1 << 26,          /* the group: busier and more marked than the hosts' ports of its leaf */
 	HELD = 1 << 27,         /* ... its neighbours make it wait: the pressure comes from further on */
+	CNP_REACHES = 1 << 28,  /* packets: CNPs are delivered to the host */
+	NO_ECT = 1 << 29,       /* packets: the host sends data that is not ECT */
+	NO_CNP = 1 << 30,       /* packets: the host gets CE and sends no CNP */
 };
 struct signs { uint32_t known, yes; };
 /* The last word counts. */
@@ -73,12 +77,14 @@ struct signature {
 /* The first row that fits, NULL. */
 const struct signature *signature_match(enum suspect_kind kind, const struct signs *s);
 
-/* What the signs are read of. Of the four kinds one is judged at a time; @l is a queue's lane or a host's, @d its switch. */
+/* What the signs are read of. One kind is judged at a time. */
 struct suspect {
 	enum suspect_kind kind;
 	const struct device_seen *device;
 	const struct lane_seen *lane;     /* switch: the input it pauses most, NULL when none */
-	const struct paused_host *host;
+	const struct paused_host *host;   /* hosts only */
+	struct host_packets packets;
+	bool captured;
 	const struct pause_root *root;    /* queue: how clear it is; NULL when found by its marks alone */
 	struct group_load group;
 	size_t alike;                     /* queues: receivers that show the same at once */
@@ -89,6 +95,8 @@ struct suspect {
 };
 void suspect_switch(const struct congestion *c, const struct congestion_options *o, const struct device_seen *d, struct suspect *ret);
 void suspect_host(const struct congestion *c, const struct congestion_options *o, const struct paused_host *h, struct suspect *ret);
+/* A host's NIC as captures at its port show it; @l is the lane of that port. */
+void suspect_nic(const struct congestion *c, const struct congestion_options *o, const struct lane_seen *l, struct suspect *ret);
 void suspect_group(const struct congestion *c, const struct congestion_options *o, const struct fabric_group *g, struct suspect *ret);
 void suspect_queue(const struct congestion *c, const struct congestion_options *o, const struct lane_seen *l, const struct pause_root *root,
 	struct suspect *ret);

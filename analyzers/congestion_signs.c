@@ -39,7 +39,12 @@ static const struct signature signatures[] = {
 	/* XON too close (row 11) */
 	{SUSPECT_SWITCH, "xon_close", PAUSES | SHORT_PAUSES, 0, FROM_HOST, 0.55, false, "pauses end before their effect is back: transitions and pause time"},
 
+	/* a NIC that does not take part, seen in packets (product facts 1.5: the chain has more links than the reaction) */
+	{SUSPECT_NIC, "ect_missing", POLICY | NO_ECT, 0, 0, 0.85, false, "its data packets are not ECT: no switch can mark them"},
+	{SUSPECT_NIC, "np_off", POLICY | NO_CNP, 0, 0, 0.8, false, "CE is delivered to it and it sends no CNP: all its senders stay fast"},
+
 	/* one host that does not slow down (row 7) */
+	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD | MARKING | CNP_REACHES, 0, FROM_HOST, 0.9, false, "one host is paused, others are not, and captures show that CNPs reach it"},
 	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD | ALL_RAILS | MARKING, 0, FROM_HOST, 0.8, false, "one host is paused on all its rails, others are not, and marking works"},
 	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD | MARKING, 0, FROM_HOST | SLOWER | SKEWED, 0.7, false, "one host is paused, others are not, and marking works"},
 	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD | ALL_RAILS, 0, FROM_HOST | FEW_MARKS, 0.5, false, "one host is paused on all its rails, others are not; marks are not observable"},
@@ -232,6 +237,24 @@ static void sign_collision(const struct congestion *c, const struct device_seen 
 	}
 }
 
+static void sign_packets(const struct congestion *c, const struct lane_seen *l, struct suspect *s)
+{
+	s->captured = host_packets(c->in->window, l->port, &s->packets);
+	const struct { enum sign sign; int says; } said[] = {{CNP_REACHES, packets_cnp_reaches(&s->packets)}, {NO_ECT, packets_lack_ect(&s->packets)},
+		{NO_CNP, packets_lack_cnp(&s->packets)}};
+	for (size_t i = 0; s->captured && i < rw_countof(said); i++)
+		if (said[i].says >= 0)
+			sign_set(&s->signs, said[i].sign, said[i].says > 0);
+}
+
+void suspect_nic(const struct congestion *c, const struct congestion_options *o, const struct lane_seen *l, struct suspect *ret)
+{
+	*ret = (struct suspect){.kind = SUSPECT_NIC, .device = l->port->device, .lane = l, .q_pfc_bytes = NAN, .bdp_bytes = NAN, .episode_ns = NAN};
+	sign_common(&ret->signs, c, o);
+	sign_packets(c, l, ret);
+	ret->is = signature_match(SUSPECT_NIC, &ret->signs);
+}
+
 void suspect_host(const struct congestion *c, const struct congestion_options *o, const struct paused_host *h, struct suspect *ret)
 {
 	*ret = (struct suspect){.kind = SUSPECT_HOST, .device = h->lane->port->device, .lane = h->lane, .host = h, .marks = c->all, .q_pfc_bytes = NAN, .bdp_bytes = NAN,
@@ -245,6 +268,7 @@ void suspect_host(const struct congestion *c, const struct congestion_options *o
 	sign_set(s, AHEAD, h->level >= 2 * h->at_leaf);
 	sign_set(s, ALL_RAILS, h->rails > 1 && h->rails_paused == h->rails);
 	sign_collision(c, ret->device, s);
+	sign_packets(c, h->lane, ret);
 	ret->is = signature_match(SUSPECT_HOST, s);
 }
 

@@ -50,6 +50,17 @@ static const char *say_dcqcn(const struct story *y)
 		return arena_printf(y->a, "%s does not slow down when its packets are marked: we paused it%s, %s%s", h->host, rails, pause_text(h->level, h->measured, y->a), others);
 	return arena_printf(y->a, "we paused %s%s, %s%s: it sends as if it were not told to slow down", h->host, rails, pause_text(h->level, h->measured, y->a), others);
 }
+static const char *say_ect(const struct story *y)
+{
+	const struct host_packets *h = &y->s->packets;
+	return arena_printf(y->a, "%s sends data that is not ECN-capable: %.0f of %.0f packets captured at %s are ECT; it cannot be told to slow down", y->s->lane->port->port->host,
+		h->from_ect, h->from_packets, tell_port(y->s->lane->port, y->a));
+}
+static const char *say_np(const struct story *y)
+{
+	const struct host_packets *h = &y->s->packets;
+	return arena_printf(y->a, "%s does not answer congestion marks: %.0f packets with CE were captured on the way to it, and no CNP from it", y->s->lane->port->port->host, h->to_ce);
+}
 static const char *say_off(const struct story *y)
 {
 	if (y->s->signs.yes & SET_OFF)
@@ -105,6 +116,12 @@ static const struct cause_row {
 		{"on the host, check that DCQCN's reaction point is enabled for the priority on every rail, that the NIC maps RoCE to it (DSCP, trust), and that it sends ECT; compare with a calm host", READ_ONLY},
 		{"on the host, compare np_cnp_sent at its receivers with rp_cnp_handled on its NICs: CNPs that are not handled prove it", READ_ONLY},
 		{"leave the switches' thresholds as they are: no Kmin makes a sender yield that does not listen", "none"}}},
+	{"ect_missing", say_ect, {
+		{"on the host, check that RDMA traffic is sent with ECT (NIC's ECN setting for the priority, traffic class of the application) on every rail", READ_ONLY},
+		{"check that no tunnel or policer on the way clears the ECN bits", READ_ONLY}}},
+	{"np_off", say_np, {
+		{"on the host, check that DCQCN's notification point is enabled for the priority on every rail", READ_ONLY},
+		{"see np_ecn_marked_roce_packets against np_cnp_sent on its NICs", READ_ONLY}}},
 	{"ecn_off", say_off, {
 		{"read back the ECN (WRED) profile of these queues and bind the one of the tier; tune review prints it in the vendor's syntax", "low; on some platforms binding a profile flushes the queue: job boundary"},
 		{"if marking is on, check that the platform counts marks: then the counter is dead and this finding is unsure", READ_ONLY}}},
@@ -182,6 +199,14 @@ static void prove(struct tell *t, const struct story *y)
 		tell_evidence_device(t, "pause.others_max_ratio", NULL, fmin(1, y->c->others_max), "ratio", y->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
 		tell_evidence_device(t, "pause.others_median_ratio", NULL, fmin(1, y->c->median), "ratio", y->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
 	}
+	if (s->captured) {
+		const enum quality q = s->packets.sampled ? QUALITY_ESTIMATED : QUALITY_EXACT;
+		const struct { const char *metric; bool known; double value; } counts[] = {{"flow.packets_from_host", s->packets.from_known, s->packets.from_packets},
+			{"flow.ect_from_host", s->packets.from_known, s->packets.from_ect}, {"flow.cnp_from_host", s->packets.from_known, s->packets.from_cnp},
+			{"flow.ce_to_host", s->packets.to_known, s->packets.to_ce}, {"flow.cnp_to_host", s->packets.to_known, s->packets.to_cnp}};
+		for (size_t i = 0; i < rw_countof(counts); i++)
+			tell_evidence(t, counts[i].metric, s->lane->port, PRIO_NONE, counts[i].known ? counts[i].value : NAN, "packets", q);
+	}
 	if (s->marks.known)
 		tell_evidence_device(t, "ecn.marked_ratio", s->host || y->n_merged > 1 ? NULL : s->device->device->name, marks_ratio(&s->marks), "ratio", QUALITY_EXACT);
 	const char *device = y->n_merged > 1 ? NULL : s->device->device->name;
@@ -207,7 +232,7 @@ static void weigh(struct tell *t, const struct story *y)
 	const struct suspect *s = y->s;
 	double c = s->is->confidence;
 	tell_rests_on(t, "%s", s->is->rests_on);
-	if (s->signs.yes & (PAUSES | SINGLED | HOSTS_PAUSED) && !y->c->measured) {
+	if (s->kind != SUSPECT_NIC && s->signs.yes & (PAUSES | SINGLED | HOSTS_PAUSED) && !y->c->measured) {
 		c *= BOUND_SURE;
 		tell_rests_on(t, "pause is bounded from frames, its time is not measured");
 	}
@@ -220,7 +245,8 @@ static void weigh(struct tell *t, const struct story *y)
 	if (s->alike >= CROWD)
 		tell_rests_on(t, "%zu receivers show it at once: that is how the job exchanges", s->alike);
 	if (s->host)
-		tell_rests_on(t, "%zu other host-facing ports to compare with; packets and NIC counters were not looked at", y->c->n_others);
+		tell_rests_on(t, "%zu other host-facing ports to compare with; %s", y->c->n_others, s->captured ? "NIC counters were not looked at" :
+			"neither packets nor NIC counters were there to look at");
 	t->f->confidence_ratio = c;
 }
 
@@ -245,15 +271,15 @@ static void name_roles(struct tell *t, const struct story *y)
 {
 	enum { SHOWN = 8 };
 	const struct suspect *s = y->s;
-	if (s->host)
-		tell_role(t, "culprit", "host:%s", s->host->host);
+	if (s->host || s->kind == SUSPECT_NIC)
+		tell_role(t, "culprit", "host:%s", s->lane->port->port->host);
 	else if (s->kind == SUSPECT_QUEUE)
 		tell_role(t, "culprit", "%s", tell_port(s->lane->port, t->a));
 	else if (y->n_merged <= 1)
 		tell_role(t, "culprit", "%s", s->device->device->name);
 	size_t n = 0;
 	for (size_t i = 0; i < y->c->n_hosts && n < SHOWN; i++)
-		if (!s->host || !str_eq(y->c->hosts[i].host, s->host->host)) {
+		if (!s->lane || !str_eq(y->c->hosts[i].host, s->kind == SUSPECT_SWITCH ? NULL : s->lane->port->port->host)) {
 			tell_role(t, "direct_victim", "host:%s", y->c->hosts[i].host);
 			n++;
 		}
@@ -284,6 +310,11 @@ static void set_subject(struct finding *f, const struct suspect *s, size_t n_mer
 /* Headline: the share of time hosts are paused where they are, else the share of packets marked. */
 static void set_value(struct finding *f, const struct congestion *c, const struct congestion_options *o, const struct suspect *s)
 {
+	if (s->kind == SUSPECT_NIC) {
+		f->value = 1;
+		f->warn = 1;
+		return;
+	}
 	const double level = s->host ? s->host->level : s->signs.yes & PAUSES || s->kind == SUSPECT_GROUP ? c->devices[s->device->device->index].level : 0;
 	f->value = level > 0 ? fmin(1, level) : marks_ratio(&s->marks);
 	f->warn = level > 0 ? o->pause : o->marks;

@@ -12,6 +12,8 @@
 #include "agent/base/cleanup.h"
 #include "analyzers/congestion.h"
 #include "analyzers/ecn_order.h"
+#include "db/entity.h"
+#include "db/flow.h"
 
 /* B = 3.931 MB, two inputs: the depths are those of tuning facts a.6 (437, 1310 KB). */
 static void test_order(void **state)
@@ -59,6 +61,10 @@ static void test_signatures(void **state)
 		{"... other inputs of its leaf are paused as much: an incast", SUSPECT_HOST, POLICY | SINGLED | MARKING, AHEAD, NULL},
 		{"marks are not observable", SUSPECT_HOST, POLICY | SINGLED | AHEAD, 0, "dcqcn_off"},
 		{"marks are observable and absent", SUSPECT_HOST, POLICY | SINGLED | AHEAD | FEW_MARKS, MARKING, NULL},
+		{"CNPs reach the one that is paused", SUSPECT_HOST, POLICY | SINGLED | AHEAD | MARKING | CNP_REACHES | SKEWED, FROM_HOST, "dcqcn_off"},
+		{"data that is not ECT", SUSPECT_NIC, POLICY | NO_ECT, 0, "ect_missing"},
+		{"CE that is not answered", SUSPECT_NIC, POLICY | NO_CNP, NO_ECT, "np_off"},
+		{"packets in order", SUSPECT_NIC, POLICY | CNP_REACHES, NO_ECT | NO_CNP, NULL},
 		{"settings say off", SUSPECT_SWITCH, POLICY | PAUSES | SET_OFF | FEW_MARKS, MARKING, "ecn_off"},
 		{"off comes before late", SUSPECT_SWITCH, POLICY | PAUSES | SET_OFF | LATE | FEW_MARKS, MARKING, "ecn_off"},
 		{"settings say late, marks are few", SUSPECT_SWITCH, POLICY | PAUSES | LATE | FEW_MARKS, 0, "ecn_late"},
@@ -89,6 +95,54 @@ static void test_signatures(void **state)
 	}
 }
 
+/* --- packets --- */
+
+static struct flow_sample total(uint32_t entity, enum flow_dir dir, uint32_t sampling, uint64_t packets, uint64_t ect, uint64_t ce, uint64_t cnp)
+{
+	return (struct flow_sample){.entity = entity, .dir = dir, .sampling = sampling, .total = true, .packets = packets, .octets = packets * 4158, .ect = ect, .ce = ce,
+		.cnp = cnp, .to_ns = 1};
+}
+
+static void test_packets_of_port(void **state)
+{
+	struct flow_sample v[] = {total(2, FLOW_DIR_IN, 1, 1, 1, 0, 0), total(3, FLOW_DIR_IN, 1, 1000, 900, 50, 10), total(3, FLOW_DIR_IN, 1, 1000, 950, 50, 0),
+		total(3, FLOW_DIR_OUT, 4000, 500, 400, 100, 7), total(3, FLOW_DIR_UNKNOWN, 1, 9, 9, 9, 9), total(4, FLOW_DIR_OUT, 1, 1, 1, 0, 0)};
+	const struct window w = {.flows = v, .n_flows = rw_countof(v)};
+	const struct port_seen here = {.entity = 3}, nowhere = {.entity = 9}, never = {.entity = ENTITY_NONE};
+	struct host_packets h;
+	assert_false(host_packets(&w, &nowhere, &h));
+	assert_false(host_packets(&w, &never, &h));
+	assert_true(host_packets(&w, &here, &h));
+	assert_true(h.from_known && h.to_known && h.sampled);
+	assert_true(h.from_packets == 2000 && h.from_ect == 1950 && h.from_cnp == 10); /* CE was ECT once */
+	assert_true(h.to_packets == 500 && h.to_ce == 100 && h.to_cnp == 7);
+}
+
+static void test_packets(void **state)
+{
+	static const struct {
+		const char *what;
+		struct host_packets h;
+		int no_ect, no_cnp, reaches;
+	} rows[] = {
+		{"nothing captured", {0}, -1, -1, -1},
+		{"data is ECT", {.from_known = true, .from_packets = 5000, .from_octets = 2e7, .from_ect = 4900}, 0, -1, -1},
+		{"data is not", {.from_known = true, .from_packets = 5000, .from_octets = 2e7, .from_ect = 12}, 1, -1, -1},
+		{"too few packets", {.from_known = true, .from_packets = 900, .from_octets = 3.6e6}, -1, -1, -1},
+		{"acknowledgements only", {.from_known = true, .from_packets = 5000, .from_octets = 4e5}, -1, -1, -1},
+		{"CE without CNP, every packet seen", {.from_known = true, .to_known = true, .from_packets = 500, .from_octets = 4e4, .to_packets = 9000, .to_ce = 150}, -1, 1, 0},
+		{"... sampled: proves nothing", {.from_known = true, .to_known = true, .from_packets = 500, .from_octets = 4e4, .to_packets = 9000, .to_ce = 150, .sampled = true}, -1, -1, 0},
+		{"... sampled, and many", {.from_known = true, .to_known = true, .from_packets = 500, .from_octets = 4e4, .to_packets = 90000, .to_ce = 7000, .sampled = true}, -1, 1, 0},
+		{"CE is answered", {.from_known = true, .to_known = true, .from_packets = 500, .from_octets = 4e4, .from_cnp = 3, .to_packets = 900, .to_ce = 150, .to_cnp = 40}, -1, 0, 1},
+		{"one direction only", {.to_known = true, .to_packets = 900, .to_ce = 150, .to_cnp = 5}, -1, -1, -1},
+	};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		const int ect = packets_lack_ect(&rows[i].h), cnp = packets_lack_cnp(&rows[i].h), reaches = packets_cnp_reaches(&rows[i].h);
+		if (ect != rows[i].no_ect || cnp != rows[i].no_cnp || reaches != rows[i].reaches)
+			fail_msg("%s: %d %d %d", rows[i].what, ect, cnp, reaches);
+	}
+}
+
 static void test_signs(void **state)
 {
 	struct signs s = {0};
@@ -101,6 +155,7 @@ static void test_signs(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_signatures), cmocka_unit_test(test_signs)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_signatures), cmocka_unit_test(test_signs), cmocka_unit_test(test_packets_of_port),
+		cmocka_unit_test(test_packets)};
 	return cmocka_run_group_tests_name("congestion", tests, NULL, NULL);
 }
