@@ -56,9 +56,10 @@ class Live:
 
     def start(self):
         os.makedirs(self.dir, exist_ok=True)
-        self.log = open(self.dir + ".lab.log", "w+")
-        self.lab_process = subprocess.Popen(self.argv(), stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT)
+        with open(self.dir + ".lab.log", "w") as out:
+            self.lab_process = subprocess.Popen(self.argv(), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
 
+    def served(self):
         def serving():
             check(self.lab_process.poll() is None, "%s ended with %s: %s" % (self.scenario, self.lab_process.returncode, self.said()))
             return "serving" in self.said()
@@ -78,15 +79,18 @@ class Live:
             self.agent_process = subprocess.Popen([self.binary, "-c", self.config, "agent"], stdin=subprocess.DEVNULL, stdout=out, stderr=out)
         wait_for("%s: the agent's store" % self.scenario, lambda: os.path.exists(os.path.join(self.dir, "rocewatch.db")), 30)
 
-    def stop(self):
-        for p in (self.agent_process, self.lab_process):
-            if p is not None and p.poll() is None:
-                p.terminate()
-                try:
-                    p.wait(15)
-                except subprocess.TimeoutExpired:
-                    p.kill()
-                    p.wait()
+    @staticmethod
+    def stop(labs):
+        """All are told first, then each is waited for."""
+        processes = [p for lab in labs for p in (lab.agent_process, lab.lab_process) if p is not None and p.poll() is None]
+        for p in processes:
+            p.terminate()
+        for p in processes:
+            try:
+                p.wait(15)
+            except subprocess.TimeoutExpired:
+                p.kill()
+                p.wait()
 
     def run(self, argv, code):
         p = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)

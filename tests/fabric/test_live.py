@@ -47,8 +47,14 @@ def neighbours(lab):
     """What LLDP tells is what the configuration declares."""
     with open(os.path.join(lab.dir, "rocewatch.yaml")) as f:
         declared = {frozenset(m) for m in re.findall(r'a: "([\w:-]+)", b: "([\w:-]+)"', f.read()) if not m[1].startswith("host:")}
-    found = {frozenset(m) for m in re.findall(r'a: "([\w:-]+)", b: "([\w:-]+)"', lab.rocewatch("topology", "discover")) if not m[1].startswith("host:")}
-    check(declared and found == declared, "LLDP found %d links, %d are declared; not found: %s" % (len(found), len(declared), sorted(map(sorted, declared - found))[:3]))
+
+    def discovered():
+        said = lab.rocewatch("topology", "discover")
+        return said if "8 of 8 devices answered" in said else None
+    said = wait_for("%s: all switches answer to LLDP" % lab.face, discovered, 60)
+    found = {frozenset(m) for m in re.findall(r'a: "([\w:-]+)", b: "([\w:-]+)"', said) if not m[1].startswith("host:")}
+    check(declared and found == declared, "%s: LLDP found %d links, %d are declared; not found: %s; not declared: %s" % (
+        lab.face, len(found), len(declared), sorted(map(sorted, declared - found))[:3], sorted(map(sorted, found - declared))[:3]))
 
 
 def thresholds(lab):
@@ -91,6 +97,8 @@ def test(build, work):
     try:
         for lab in labs:
             lab.start()
+        for lab in labs:
+            lab.served()
         second = Live(build, labs[0].dir, "healthy")
         check("runs there already" in second.refused(), "two labs in one directory")
         for lab in labs:
@@ -109,8 +117,7 @@ def test(build, work):
         faults(labs[1])
         ends(labs)
     finally:
-        for lab in labs:
-            lab.stop()
+        Live.stop(labs)
     return "%d numbers compared" % compared
 
 
