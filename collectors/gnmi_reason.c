@@ -70,6 +70,7 @@ static const struct { const char *sign, *words; } network[] = {
 	{"certificate verify failed", "its certificate is not trusted: give the CA that signed it as tls.ca"},
 	{"is not in peer certificate", "its certificate is made out to another name: set tls.server_name to that, or correct gnmi.address"},
 	{"too_many_pings", "the server found our keep-alive pings too many and hung up; it is tried again, slower"},
+	{"GOAWAY received", "the server sent us away (GOAWAY): it restarts, or finds our pings too many; it is tried again, slower"},
 	{"Failed to connect to remote host: Timeout", "no answer: ping it; check the route and the firewall"},
 	{"connection attempt timed out", "no answer in the time allowed: ping it; check the route, the firewall, and gnmi.timeout"},
 	{"Handshake read failed", "connections are taken, but no answer comes to the TLS handshake: correct the port in gnmi.address; see whether the server hangs"},

@@ -3,3 +3,4 @@ target_link_libraries(gnmi_world PUBLIC rw_collectors gnmi_server_lib PkgConfig:
 rw_unit(gnmi gnmi_world)
 rw_unit(gnmi_profiles gnmi_world)
 rw_unit(gnmi_reason gnmi_world)
+rw_unit(gnmi_faults gnmi_world)
