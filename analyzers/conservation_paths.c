@@ -160,8 +160,8 @@ void conservation_routes(const struct conservation_in *c, struct finding_list *o
 			size_t self = 0;
 			/* told at the end nearer to the hosts: there both directions of the link are seen among their siblings */
 			const struct fabric_group *g = p->port->peer && p->port->peer->device->role > p->port->device->role ? group_of(p->port, &self) : NULL;
-			if (!g || isnan(sent_load(p, true)))
-				continue;
+			if (!g || p->port->lag || isnan(sent_load(p, true)))
+				continue; /* of a LAG, one port may be empty while the LAG is not */
 			if (hosts == SIZE_MAX)
 				hosts = busy_hosts(c, p->port->device);
 			struct empty e[2];

@@ -145,13 +145,14 @@ static const char *value_text(const struct analyzer_in *in, const struct change 
 	return arena_printf(in->arena, "%.10g", sample_number(c->metric, after ? c->to : c->from));
 }
 
-/* The port, where all of it is of one port. */
-static const char *only_port(const struct drift *d)
+/* The port, where all of it is of one port that the fabric knows; a pool is of the switch. */
+static const char *only_port(const struct fabric_device *dev, const struct drift *d)
 {
 	for (size_t i = 0; i < d->n; i++)
 		if (!d->v[i].entity->port[0] || !str_eq(d->v[i].entity->port, d->v[0].entity->port))
 			return NULL;
-	return d->v[0].entity->port;
+	const struct fabric_port *p = fabric_port(dev, d->v[0].entity->port);
+	return p ? p->name : NULL;
 }
 
 static size_t ports_of(const struct drift *d, unsigned metric)
@@ -206,7 +207,7 @@ static void describe(const struct analyzer_in *in, const struct drift *d, const 
 static void tell_device(const struct analyzer_in *in, const struct fabric_device *dev, const struct drift *d, struct finding_list *out)
 {
 	const struct settings_drift_options *o = in->options;
-	const char *port = d->n ? only_port(d) : NULL;
+	const char *port = d->n ? only_port(dev, d) : NULL;
 	for (size_t i = 0; i <= dev->n_ports; i++) { /* the switch, then its ports */
 		const char *here = i ? dev->ports[i - 1]->name : NULL;
 		const bool over = d->n && str_eq(here, port);
