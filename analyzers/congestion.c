@@ -176,7 +176,7 @@ static void judge_groups(const struct congestion *c, const struct congestion_opt
 
 struct crowd {
 	struct suspect *v;
-	size_t n, receivers;
+	size_t n, receivers; /* queues; hosts they lead to */
 };
 
 static void suspect_add(const struct congestion *c, const struct congestion_options *o, const struct port_seen *p, const struct pause_root *root,
@@ -190,7 +190,10 @@ static void suspect_add(const struct congestion *c, const struct congestion_opti
 	if (!s->is)
 		return;
 	v->told_port[p->port->index] = true;
-	crowd->receivers += (s->signs.yes & TO_HOST) != 0;
+	bool known = !p->port->host;
+	for (size_t i = 0; i < crowd->n && !known; i++)
+		known = str_eq(crowd->v[i].lane->port->port->host, p->port->host); /* another of its rails */
+	crowd->receivers += !known;
 	crowd->n++;
 }
 
@@ -204,9 +207,9 @@ static void judge_queues(const struct congestion *c, const struct congestion_opt
 		if (r->origin == ORIGIN_QUEUE && r->clear && r->priority == c->priority)
 			suspect_add(c, o, r->port, r, v, &crowd);
 	}
-	for (size_t i = 0; i < c->o->n_fabric_ports; i++) {
+	for (size_t i = 0; i < c->o->n_fabric_ports; i++) { /* where nobody is paused the marks tell */
 		const struct port_seen *p = &c->o->ports[i];
-		const struct lane_seen *l = p->port->host ? observed_lane(p, c->priority) : NULL;
+		const struct lane_seen *l = observed_lane(p, c->priority);
 		if (!l || c->devices[p->port->device->index].inputs)
 			continue;
 		const struct marks m = lane_marks(l, (double)c->o->fabric->lossless_mtu_bytes);

@@ -40,7 +40,7 @@ enum sign {
 	SHALLOW = 1 << 13,      /* the queue never got as deep as one */
 	TO_HOST = 1 << 14,      /* the queue leads to a host */
 	SEVERAL_INPUTS = 1 << 15, /* two inputs at least are paused for it */
-	FULL = 1 << 16,         /* its port runs near line rate over the window */
+	FULL = 1 << 16,         /* its port, or the group, runs near line rate over the window */
 	SLOWER = 1 << 17,       /* its port, or that of a receiver, runs below its peers */
 	SKEWED = 1 << 18,       /* its group is uneven */
 	GROUP_MARKED = 1 << 19, /* most members of its group mark */

@@ -54,6 +54,7 @@ static const struct signature signatures[] = {
 	{SUSPECT_GROUP, "oversubscription", NARROW | HOT | GROUP_MARKED | HOSTS_PAUSED, 0, SKEWED | SLOWER | HELD | FROM_HOST, 0.8, false, "hosts can send more than the uplinks carry; these mark, and hosts are paused"},
 	{SUSPECT_GROUP, "oversubscription", NARROW | HOT | GROUP_MARKED | MANY_MARKS, 0, SKEWED | SLOWER | HELD | FROM_HOST, 0.7, false, "hosts can send more than the uplinks carry; these mark a large share of what they send"},
 	{SUSPECT_GROUP, "oversubscription", NARROW | HOT | HOSTS_PAUSED | BUSY, 0, SKEWED | SLOWER | HELD | FROM_HOST | MARKING | FEW_MARKS | SINGLED, 0.5, false, "hosts can send more than the uplinks carry, most of the leaf's hosts are paused, and the spines do not pause the uplinks; marks are not observable"},
+	{SUSPECT_GROUP, "oversubscription", NARROW | HOT | FULL, 0, SKEWED | SLOWER | HELD | FROM_HOST | FEW_MARKS, 0.5, false, "hosts can send more than the uplinks carry, and all of these run at line rate over the window"},
 
 	/* one egress queue (row 4; root QUEUE of the pause graph) */
 	{SUSPECT_QUEUE, "incast", TO_HOST | SEVERAL_INPUTS | MANY_MARKS | BUSY, 0, FROM_HOST | SLOWER, 0.8, false, "several inputs are paused for one receiver's queue, which is busier than its peers and marks"},
@@ -62,6 +63,7 @@ static const struct signature signatures[] = {
 	{SUSPECT_QUEUE, "incast", TO_HOST | MANY_MARKS | BUSY, PAUSES, FROM_HOST | SLOWER, 0.6, true, "one receiver's queue is busier than its peers and marks; nobody is paused for it"},
 	{SUSPECT_QUEUE, "uplink_overload", SEVERAL_INPUTS | MANY_MARKS, TO_HOST | SKEWED, FROM_HOST | SLOWER | NARROW, 0.55, false, "inputs are paused for one uplink, which marks, in an even group"},
 	{SUSPECT_QUEUE, "uplink_overload", SEVERAL_INPUTS | FULL, TO_HOST | SKEWED, FROM_HOST | SLOWER | NARROW | FEW_MARKS, 0.5, false, "inputs are paused for one uplink at line rate, in an even group"},
+	{SUSPECT_QUEUE, "uplink_overload", FULL | MANY_MARKS, TO_HOST | SKEWED, FROM_HOST | SLOWER | NARROW, 0.5, false, "one uplink in an even group runs at line rate over the window and marks"},
 };
 
 const struct signature *signature_match(enum suspect_kind kind, const struct signs *s)
@@ -336,6 +338,8 @@ void suspect_group(const struct congestion *c, const struct congestion_options *
 	sign_set(s, HOSTS_PAUSED, load->hosts > 0);
 	sign_set(s, BUSY, 2 * load->hosts > hosts.n);
 	sign_set(s, HOT, is_hot(&up, &hosts));
+	if (!isnan(ret->group.mean))
+		sign_set(s, FULL, ret->group.mean >= LINE);
 	sign_set(s, HELD, up.rx >= c->floor && up.rx >= load->level / 2);
 	ret->is = signature_match(SUSPECT_GROUP, s);
 }

@@ -83,6 +83,8 @@ static void test_signatures(void **state)
 		{"incast at a slow link is the link's", SUSPECT_QUEUE, TO_HOST | SEVERAL_INPUTS | MARKING | SLOWER, 0, NULL},
 		{"an uplink in an even group", SUSPECT_QUEUE, SEVERAL_INPUTS | MANY_MARKS, TO_HOST | SKEWED, "uplink_overload"},
 		{"an uplink in a group of which nothing is known", SUSPECT_QUEUE, SEVERAL_INPUTS | MANY_MARKS, TO_HOST, NULL},
+		{"narrow and full, nothing else told", SUSPECT_GROUP, NARROW | HOT | FULL, SKEWED, "oversubscription"},
+		{"... but ECN is silent: well used", SUSPECT_GROUP, NARROW | HOT | FULL | FEW_MARKS, SKEWED, NULL},
 		{"nothing known", SUSPECT_SWITCH, 0, 0, NULL},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
