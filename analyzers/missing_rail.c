@@ -14,6 +14,7 @@
 
 #define SILENT_SHARE 0.02  /* of the median of the busy ones: keep-alives and ARP are less */
 #define ALIVE_OCTETS 1e9   /* a port that ever moved this much was in use */
+#define PARTNER_CONFIDENCE 0.5
 #define LEAF_BUSY 0.66     /* share of the leaf's other hosts that must be busy */
 
 enum { BESIDE_NONE, BESIDE_RAILS, BESIDE_HOSTS };
@@ -93,6 +94,19 @@ static bool first_of_host(const struct link_test_in *in)
 	return links_of_host(in->links, in->link->near->port->host, &v) > 0 && v[0] == in->link;
 }
 
+/* Other hosts whose port of the same rail is up and silent too: of two partners, the one that stopped and the one that waits look alike. */
+static size_t silent_partners(const struct link_test_in *in, double median)
+{
+	const struct fabric_port *own = in->link->near->port;
+	size_t n = 0;
+	for (size_t i = 0; i < in->links->n; i++) {
+		const struct link *l = &in->links->v[i];
+		n += l->kind == LINK_HOST && !str_eq(l->near->port->host, own->host) && str_eq(l->near->port->host_nic, own->host_nic) && !port_is_down(l->near) &&
+			port_load(l->near) < SILENT_SHARE * median;
+	}
+	return n;
+}
+
 static bool find(const struct link_test_in *in, struct link_fault *ret)
 {
 	const struct port_seen *p = in->link->near;
@@ -118,6 +132,8 @@ static bool find(const struct link_test_in *in, struct link_fault *ret)
 		return false;
 	*ret = (struct link_fault){.cause = "missing_rail", .at = p, .own = load, .like = b->median, .detail = beside, .count = b->busy, .value = 1, .warn = 1, .state = down,
 		.severity = !whole_host && (beside || !(rails.loads + hosts.loads)) ? SEV_WARNING : SEV_INFO, .confidence = down ? 0.9 : beside == BESIDE_RAILS ? 0.85 : f->n_jobs ? 0.7 : 0.55};
+	if (!down && silent_partners(in, b->median))
+		ret->confidence = PARTNER_CONFIDENCE;
 	return true;
 }
 
@@ -135,6 +151,8 @@ static void describe(const struct link_test_in *in, const struct link_fault *f, 
 	tell_rests_on(t, down ? "the port's own state" : "the port is not known to be down: only that it moves nothing");
 	if (!down && f->detail == BESIDE_HOSTS)
 		tell_rests_on(t, "compared with other hosts: a job that leaves this one out looks the same");
+	if (f->confidence == PARTNER_CONFIDENCE)
+		tell_rests_on(t, "another host is silent on the same rail: of two partners, the one that stopped and the one that waits for it look alike");
 	tell_role(t, "culprit", "%s", p->port->host);
 	tell_step(t, "on the host: is the NIC there and up (ibdev2netdev, rdma link), and does the job use it (NCCL_IB_HCA, NCCL_DEBUG=INFO)?", "none: read only");
 	if (down)
