@@ -7,8 +7,8 @@
  *
  * Source: tuning facts, e (missing polls are data: mark as gaps, never interpolate); product facts, 1.7 (stale is not OK).
  *
- * Silence is judged by the switch's own rhythm: LATE_POLLS of its polls and at least LATE_NS. A window that holds none of its samples does not
- * show a rhythm; then the silence must be longer than the window, as a switch may simply be asked less often than others. Counters that begin
+ * Silence is judged by the switch's own rhythm: LATE_POLLS of its polls and at least LATE_NS, since some switches are asked less often than others
+ * and a window need not show how often. Where the neighbours say that the links are down, no sample in the window is enough. Counters that begin
  * again say it restarted; by itself that is no finding, somebody may have cleared them.
  */
 #include <math.h>
@@ -22,7 +22,7 @@
 #include "analyzers/tell.h"
 
 #define LATE_POLLS 3.5
-#define LATE_NS (10 * NS_PER_S)
+#define LATE_NS (35 * NS_PER_S)       /* a poll every 30 s, and some jitter */
 #define PART_NS (120 * NS_PER_S)      /* slow tables are asked every minute or so */
 #define PART_SHARE 0.25
 #define HOSTS_SHOWN 8
@@ -31,8 +31,9 @@ struct telemetry_options {
 	int64_t window_ns, hold;
 };
 static const struct option rows[] = {
-	{"window", OPT_DURATION, offsetof(struct telemetry_options, window_ns), "20s", "1s", "1h", NULL, "time one look spans; some polls of every switch"},
-	{"hold", OPT_INT, offsetof(struct telemetry_options, hold), "1", "1", "10000", NULL, "windows, of the last hold + 2 (1: one), that must show it"},
+	{"window", OPT_DURATION, offsetof(struct telemetry_options, window_ns), "0s", "0s", "1h", NULL, "time one look spans; 0 = three poll intervals, at least 5 s"},
+	{"hold", OPT_INT, offsetof(struct telemetry_options, hold), "2", "1", "10000", NULL,
+		"windows, of the last hold + 2 (2: of the last 3), that must show a switch down; a gap has lasted long enough when it is seen"},
 };
 
 enum state { STATE_FINE, STATE_NEVER, STATE_SILENT, STATE_HOLE, STATE_PART };
@@ -136,13 +137,14 @@ static void ask_neighbours(const struct analyzer_in *in, const struct observed *
 	}
 }
 
+static bool links_say_down(const struct heard *h) { return h->links_down && h->links_down >= h->links_up && !h->carries; }
+
 static void judge(const struct analyzer_in *in, const struct observed *o, struct heard *h)
 {
 	const struct window *w = in->window;
 	int64_t longest_ns;
 	h->cadence_ns = rhythm(h, w, in->arena, &longest_ns);
-	const bool shows = h->cadence_ns > 0;
-	if (!shows)
+	if (!h->cadence_ns)
 		h->cadence_ns = in->interval_ns;
 	ask_neighbours(in, o, h);
 	if (h->newest_ns == INT64_MIN) {
@@ -150,8 +152,7 @@ static void judge(const struct analyzer_in *in, const struct observed *o, struct
 		return;
 	}
 	h->silence_ns = w->to_ns - h->newest_ns;
-	const int64_t unseen_ns = w->to_ns - w->from_ns + in->interval_ns / 2, late_ns = late_after(h->cadence_ns);
-	if (h->silence_ns > (shows || late_ns > unseen_ns ? late_ns : unseen_ns))
+	if (h->silence_ns > late_after(h->cadence_ns) || (!h->n_densest && links_say_down(h)))
 		h->state = STATE_SILENT;
 	else if (longest_ns > late_after(h->cadence_ns))
 		h->state = STATE_HOLE;
@@ -163,7 +164,7 @@ static void judge(const struct analyzer_in *in, const struct observed *o, struct
 
 static bool is_down(const struct heard *h)
 {
-	return h->state == STATE_NEVER || (h->state == STATE_SILENT && h->links_down && h->links_down >= h->links_up && !h->carries);
+	return h->state == STATE_NEVER || (h->state == STATE_SILENT && links_say_down(h));
 }
 
 /* --- telling ------------------------------------------------------------------------------------------------------------- */
@@ -233,7 +234,7 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 		judge(in, seen, h);
 		if (h->state == STATE_FINE && h->newest_ns == INT64_MIN)
 			continue; /* nobody polls it */
-		struct tell t = tell_new(out, in, "telemetry", h->state ? FINDING_OVER : FINDING_UNDER, h->state == STATE_PART || h->state == STATE_NEVER ? o->hold + 1 : o->hold);
+		struct tell t = tell_new(out, in, "telemetry", h->state ? FINDING_OVER : FINDING_UNDER, is_down(h) || h->state == STATE_PART ? o->hold : 1);
 		t.f->device = h->d->device->name;
 		t.f->cause = "telemetry_gap";
 		t.f->summary = "";
