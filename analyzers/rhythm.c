@@ -217,22 +217,34 @@ struct level rhythm_level(const double *v, size_t n)
 	return l;
 }
 
-size_t rhythm_busy(const double *v, size_t n, double *ret, size_t *ret_at)
+static bool is_idle(double v, double high) { return !isnan(v) && !(v > RHYTHM_IDLE * high); }
+
+/* Busy blocks; with @apart not those next to idle ones, which may be idle for a part of their time. */
+static size_t pick_busy(const double *v, size_t n, double high, bool apart, double *ret, size_t *ret_at)
 {
-	double *sorted = rw_calloc(n + 1, sizeof(*sorted));
-	size_t seen = 0, busy = 0;
-	for (size_t k = 0; k < n; k++)
-		if (!isnan(v[k]) && v[k] > 0)
-			sorted[seen++] = v[k];
-	const double high = quantile_of(sorted, seen, 0.75);
-	free(sorted);
+	size_t busy = 0;
 	for (size_t k = 0; k < n; k++) {
-		if (isnan(v[k]) || !(v[k] > RHYTHM_IDLE * high))
+		if (isnan(v[k]) || is_idle(v[k], high))
+			continue;
+		if (apart && ((k > 0 && is_idle(v[k - 1], high)) || (k + 1 < n && is_idle(v[k + 1], high))))
 			continue;
 		ret[busy] = v[k];
 		ret_at[busy++] = k;
 	}
 	return busy;
+}
+
+size_t rhythm_busy(const double *v, size_t n, double *ret, size_t *ret_at)
+{
+	double *sorted = rw_calloc(n + 1, sizeof(*sorted));
+	size_t seen = 0;
+	for (size_t k = 0; k < n; k++)
+		if (!isnan(v[k]) && v[k] > 0)
+			sorted[seen++] = v[k];
+	const double high = quantile_of(sorted, seen, 0.75);
+	free(sorted);
+	const size_t all = pick_busy(v, n, high, false, ret, ret_at), apart = pick_busy(v, n, high, true, ret, ret_at);
+	return 2 * apart >= all ? apart : pick_busy(v, n, high, false, ret, ret_at); /* a job that idles all the time */
 }
 
 /* --- change points ------------------------------------------------------------------------------------------------------ */

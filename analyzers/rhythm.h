@@ -80,7 +80,7 @@ struct segment {
  */
 size_t rhythm_segments(const double *v, size_t n, double least, struct segment *ret, size_t max);
 
-/* rhythm_busy - blocks that are seen and not idle: values and their positions, into arrays of @n. Returns how many. */
+/* rhythm_busy - blocks that are seen and neither idle nor, unless most are, next to an idle one: values and their positions, into arrays of @n. Returns how many. */
 size_t rhythm_busy(const double *v, size_t n, double *ret, size_t *ret_at);
 
 /* --- the step ---------------------------------------------------------------------------------------------------------- */

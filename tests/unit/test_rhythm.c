@@ -96,8 +96,8 @@ static void test_level_and_busy(void **state)
 	const struct level l = rhythm_level(v, 10);
 	assert_int_equal(l.n, 6); /* not the idle ones, not the one of 40 */
 	near(l.mean, 10.5, 1e-9);
-	assert_int_equal(rhythm_busy(v, 10, busy, at), 7);
-	assert_int_equal(at[2], 4);
+	assert_int_equal(rhythm_busy(v, 10, busy, at), 4); /* those next to idle ones may be idle for a part */
+	assert_int_equal(at[2], 8);
 	assert_int_equal(rhythm_level(v, 0).n, 0);
 	assert_true(isnan(rhythm_level(v, 0).mean));
 	struct change c;
