@@ -34,6 +34,9 @@ struct grpc_io {
 	pthread_t thread;
 	struct mailbox *mailbox;
 	atomic_uint calls;
+	/* Counts batches. gRPC's queue orders the loop before the thread anyway, but the thread sanitizer does not see into it: this it does
+	 * (TSAN_OPTIONS=ignore_noninstrumented_modules=1). */
+	atomic_uint handed;
 };
 
 struct grpc_io_channel {
@@ -155,6 +158,7 @@ static void message_start(struct grpc_io_call *c)
 	op.data.recv_message.recv_message = &c->received;
 	atomic_fetch_add(&c->refs, 1);
 	atomic_fetch_add(&c->ops, 1);
+	atomic_fetch_add(&c->io->handed, 1);
 	if (grpc_call_start_batch(c->call, &op, 1, &c->message, NULL) != GRPC_CALL_OK) {
 		op_over(c);
 		call_unref(c);
@@ -231,6 +235,7 @@ static void *run(void *arg)
 		grpc_event e = grpc_completion_queue_next(io->queue, gpr_inf_future(GPR_CLOCK_REALTIME), NULL);
 		if (e.type == GRPC_QUEUE_SHUTDOWN)
 			return NULL;
+		(void)atomic_load(&io->handed);
 		if (e.type == GRPC_OP_COMPLETE)
 			op_done(e.tag, e.success != 0);
 	}
@@ -488,6 +493,7 @@ static grpc_byte_buffer *bytes_of_copy(const void *p, size_t n)
 static void batch(struct grpc_io_call *c, const grpc_op *ops, size_t n, struct op *tag)
 {
 	atomic_fetch_add(&c->refs, 1);
+	atomic_fetch_add(&c->io->handed, 1);
 	grpc_call_error rc = grpc_call_start_batch(c->call, ops, n, tag, NULL);
 	assert(rc == GRPC_CALL_OK);
 	(void)rc;

@@ -14,7 +14,7 @@
 #define TABLE "-\t/interfaces/interface[name=Ethernet1]/state/counters/in-octets\tuint\t$(1000,10)\n" \
 	"-\t/interfaces/interface[name=Ethernet1]/state/counters/in-pkts\tuint\t$(10,1)\n"
 #define PLAIN "tls: { off: true }"
-#define QUICK "interval: 100ms, timeout: 500ms"
+#define QUICK "interval: 100ms, timeout: 2s"
 #define ENOUGH 12 /* samples of the counter after the fault */
 
 static size_t octets(const struct world *w) { return world_count(w, "port.in_octets", "Ethernet1", -1); }
