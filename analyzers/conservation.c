@@ -19,6 +19,7 @@
 #include "analyzers/analyzer.h"
 
 #define LIKE_TOTAL 0.3    /* a total within this share of its like's is "as it was" */
+#define ONE_LIKE_LEAK 0.3 /* with one other switch to compare with, the difference must be plain */
 #define HOSTS_SHOWN 8
 
 static const struct option rows[] = {
@@ -131,9 +132,11 @@ static bool leaks_up(const struct conservation_in *c, const struct flows_of *v, 
 				down[n_down++] = v[i].down.lossless;
 			shares[n++] = other_share(&v[i].up);
 		}
-	if (n < 2)
+	if (!n)
 		return false;
 	const double like = quantile_of(totals, n, 0.5), share = quantile_of(shares, n, 0.5), own = other_share(&me->up);
+	if (n < 2 && own - share < ONE_LIKE_LEAK)
+		return false;
 	*ret = (struct leak){"towards the next tier", me->up, share, own - share, "the other switches of its tier"};
 	if (!(own - share > c->options->leak) || !(fabs(total(&me->up) - like) < LIKE_TOTAL * like))
 		return false;
