@@ -58,6 +58,25 @@ static const struct { const char *protocol, *in_reason, *remedy; } remedies[] = 
 	{"snmp", "resolve", "correct the name in snmp.address, or the name server of this machine"},
 	{"snmp", "route", "check route and firewall towards it, and snmp.source"},
 	{"snmp", "cannot read", "make the secret's file readable for the agent's user"},
+	{"gnmi", "connection refused", "start the gNMI server on the device, or correct the port in gnmi.address"},
+	{"gnmi", "wrong CA", "give the CA that signed the device's certificate as tls.ca; it is read again at each try"},
+	{"gnmi", "not trusted", "give the CA that signed the device's certificate as tls.ca; it is read again at each try"},
+	{"gnmi", "expired", "renew the certificate on the device, and check the clocks of both sides"},
+	{"gnmi", "wrong name", "set tls.server_name to a name in the certificate, or correct gnmi.address"},
+	{"gnmi", "client certificate", "give tls.cert and tls.key, signed by a CA the device trusts"},
+	{"gnmi", "speaks no TLS", "correct the port in gnmi.address, or set tls.off"},
+	{"gnmi", "it wants TLS", "remove tls.off, or correct the port in gnmi.address"},
+	{"gnmi", "wrong password", "correct username and the password's file; it is read again at each try"},
+	{"gnmi", "token is refused", "renew the token in its file; it is read again at each try"},
+	{"gnmi", "log-in", "add username and password_file to the credentials"},
+	{"gnmi", "not allowed", "give this user read access on the device"},
+	{"gnmi", "wrong encoding", "set gnmi.encoding to one the device offers: 'rocewatch profile test' shows them"},
+	{"gnmi", "unknown there", "name the profile of this device and release: 'rocewatch profile test' shows what it answers"},
+	{"gnmi", "max_message", "raise gnmi.max_message"},
+	{"gnmi", "no answer", "ping it; check the route, the firewall and the port in gnmi.address"},
+	{"gnmi", "sent nothing", "raise gnmi.timeout if the device is slow; see whether its server hangs"},
+	{"gnmi", "resolved", "correct the name in gnmi.address, or the name server of this machine"},
+	{"gnmi", "route", "check route and firewall towards it"},
 	{"pcap", "no such interface", "correct capture.interface, or create the interface"},
 	{"pcap", "is gone", "bring the interface back; the capture goes on by itself"},
 	{"pcap", "is down", "ip link set the interface up; the capture goes on by itself"},
@@ -154,6 +173,24 @@ struct target_facts {
 	double age_s, p95_s, interval_s, polls, timeouts, missed, repetitions, suspects;
 };
 
+/* judge_streams - of a target that delivers by itself: what is lost and late shows in its streams, not in polls. */
+static void judge_streams(struct doctor *d, const struct target_facts *t, struct str *notes)
+{
+	const double stale = said(d, "gnmi/%s/stale", t->name), refused = said(d, "gnmi/%s/refused", t->name), skew_s = said(d, "gnmi/%s/skew_s", t->name),
+		stalls = said(d, "gnmi/%s/stalls", t->name);
+	if (t->suspects > 0)
+		str_addf(notes, "%s%.0f readings cannot be true: above line rate, or a pause longer than the time", notes->n ? "; " : "", t->suspects);
+	if (stale > 0)
+		str_addf(notes, "%s%.0f times a stream went silent and was asked for anew", notes->n ? "; " : "", stale);
+	if (stalls > 0)
+		str_addf(notes, "%s%.0f times it sent faster than we read", notes->n ? "; " : "", stalls);
+	if (refused > 0)
+		todo(d, false, t->name, "see which paths have the verdict 'wrong type': rocewatch profile test", "%.0f messages or values were not what they should be", refused);
+	if (fabs(skew_s) > 0)
+		todo(d, false, t->name, "set its clock (NTP): until then values are stamped with the time of their arrival", "its clock is %.0f s %s ours", fabs(skew_s),
+			skew_s > 0 ? "behind" : "ahead of");
+}
+
 static void judge_target(struct doctor *d, const struct target_facts *t, struct str *notes)
 {
 	if (str_eq(t->status, "down"))
@@ -165,6 +202,10 @@ static void judge_target(struct doctor *d, const struct target_facts *t, struct 
 		str_add(notes, t->reason);
 	if (!str_eq(t->status, "up"))
 		return;
+	if (str_eq(t->protocol, "gnmi")) {
+		judge_streams(d, t, notes);
+		return;
+	}
 	if (t->p95_s > SLOW_SHARE * t->interval_s) {
 		str_addf(notes, "%sslow: p95 %.1f s of an interval of %.0f s", notes->n ? "; " : "", t->p95_s, t->interval_s);
 		todo(d, false, t->name, "raise snmp.interval, or leave out long tables: 'rocewatch profile test' shows them",

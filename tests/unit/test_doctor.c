@@ -297,6 +297,9 @@ static void test_remedies(void **state)
 		{"snmp", "10.0.0.1:161: answers, but a poll takes longer than its deadline of 10s (at table queues)", "snmp.interval"},
 		{"pcap", "mirror0: no such interface", "capture.interface"},
 		{"pcap", "eth0: the interface is down; waiting for it to come back", "ip link"},
+		{"gnmi", "10.0.0.1:9339: its certificate (x) was issued by 'y', which is not among the CAs trusted here: wrong CA: give that one as tls.ca", "tls.ca"},
+		{"gnmi", "10.0.0.1:9339: wrong password, or no user noc there ('authentication failed')", "password's file"},
+		{"gnmi", "10.0.0.1:9339: connection refused: the host is there", "start the gNMI server"},
 		{"gnmi", "something new", "agent's log"}, {"snmp", NULL, "agent's log"}, {NULL, NULL, "agent's log"},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
