@@ -51,7 +51,8 @@ static int simulate(struct lab *l, const struct scenario *s, struct err *e)
 	l->told_every_ns = s->every_ns;
 	l->recorded = (struct record_options){.dir = ".", .interval_ns = l->o->interval_ns, .face = l->o->face->recorded,
 		.length_ns = l->o->length_ns > 0 ? l->o->length_ns : fmax(s->length_ns, l->o->at_ns + 3.6e12)};
-	l->r = (struct recorder){.s = l->s, .o = &l->recorded, .random = random_seeded(s->seed, 51)};
+	l->r = (struct recorder){.s = l->s, .o = &l->recorded, .random = random_seeded(s->seed, 51), .live_face = l->o->face->name};
+	tell("simulating %s", s->name);
 	int rc = coarse_new(l->s, &l->r.c, e);
 	if (rc != 0)
 		return rc;

@@ -91,13 +91,15 @@ static void write_community(const struct lab *l, FILE *f)
 static void write_config(const struct lab *l, FILE *f)
 {
 	const struct passwd *pw = getpwuid(geteuid());
-	const double interval_ms = l->o->interval_ns / 1e6;
+	char interval[32], slow[32];
+	unit_duration_text(interval, sizeof(interval), (int64_t)l->o->interval_ns);
+	unit_duration_text(slow, sizeof(slow), (int64_t)fmax(5 * l->o->interval_ns, 5e9));
 	fprintf(f, LAB_MARK " %s: an agent's configuration for the fabric it serves.\n# Begin with: rocewatch -c %s/rocewatch.yaml agent\nfabric: lab\n", l->s->name, l->dir);
 	if (pw)
 		fprintf(f, "user: %s\n", pw->pw_name);
 	fprintf(f, "store: { path: \"%s/rocewatch.db\", quota: 1GB }\ncredentials:\n  lab: { snmp: { version: 2c, community_file: \"%s/community\" } }\n", l->dir, l->dir);
 	/* Speeds and thresholds are read in the slow round: often, so that a fault in them shows while one watches. */
-	fprintf(f, "defaults: { interval: %.0fms, slow_interval: %.0fms, timeout: 1s }\ndevices:\n", interval_ms, fmax(5 * interval_ms, 5000));
+	fprintf(f, "defaults: { interval: %s, slow_interval: %s, timeout: 1s }\ndevices:\n", interval, slow);
 	for (size_t i = 0; i < l->n_nodes; i++) {
 		const struct live_node *n = &l->nodes[i];
 		fprintf(f, "  - { name: %s, role: %s, snmp: { address: \"%s:%d\", credentials: lab } }\n", n->tables.name,
