@@ -183,7 +183,7 @@ void truth_write(const struct recorder *r, FILE *f)
 	const double lost = s->n_faults == 0 ? 0 : ends ? fmax(0, 1 - step / slow) : 1, per_hour = gpus * s->usd_per_gpu_hour * lost;
 	const double onset = s->n_faults ? s->at_ns : 0, end = s->n_faults ? fault_end_ns(r) : r->o->length_ns;
 	fprintf(f, "{\n  \"scenario\": \"%s\",\n  \"title\": \"%s\",\n  \"seed\": %" PRIu64 ",\n  \"perturb\": %" PRIu64 ",\n  \"face\": \"%s\",\n  \"interval_s\": %g,\n  \"length_s\": %g,\n", s->name, s->title, s->seed, s->perturb,
-		face_names[r->o->face], r->o->interval_ns / 1e9, r->o->length_ns / 1e9);
+		r->live_face ? r->live_face : face_names[r->o->face], r->o->interval_ns / 1e9, r->o->length_ns / 1e9);
 	fprintf(f, "  \"policy\": {\"congestion\": \"%s\", \"load_balancing\": \"%s\"},\n", s->pfc_only ? "pfc_only" : "dcqcn", s->spray ? "packet" : "static");
 	fprintf(f, "  \"cause\": \"%s\",\n  \"accept\": [\"%s\"", s->cause, s->cause);
 	for (size_t i = 0; i < s->n_accept; i++)
