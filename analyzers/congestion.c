@@ -25,6 +25,7 @@
 #include "analyzers/tell.h"
 #include "db/entity.h"
 
+enum { RECEIVERS_TOLD = 8 }; /* of receivers that show the same at once: that is how the job exchanges, and a few stand for all */
 enum { CNP_PRIORITY = 6 }; /* where nothing else is told: the default of NICs and of the vendors' RoCE profiles */
 
 static const struct option rows[] = {
@@ -137,7 +138,7 @@ static void judge_hosts(const struct congestion *c, const struct congestion_opti
 {
 	if (v->ecn_fabric)
 		return;
-	for (size_t i = 0; i < c->n_singled; i++) {
+	for (size_t i = 0; i < c->n_singled && c->n_singled <= HOSTS_NAMED; i++) {
 		struct suspect s;
 		suspect_host(c, o, &c->hosts[i], &s);
 		if (!s.is || is_setting(v, s.device))
@@ -190,7 +191,7 @@ static void suspect_add(const struct congestion *c, const struct congestion_opti
 	if (!s->is)
 		return;
 	v->told_port[p->port->index] = true;
-	bool known = !p->port->host;
+	bool known = !p->port->host || crowd->receivers >= RECEIVERS_TOLD;
 	for (size_t i = 0; i < crowd->n && !known; i++)
 		known = str_eq(crowd->v[i].lane->port->port->host, p->port->host); /* another of its rails */
 	crowd->receivers += !known;
@@ -216,7 +217,9 @@ static void judge_queues(const struct congestion *c, const struct congestion_opt
 		if (marks_ratio(&m) >= o->marks)
 			suspect_add(c, o, p, NULL, v, &crowd);
 	}
-	for (size_t i = 0; i < crowd.n; i++) {
+	for (size_t i = 0, told = 0; i < crowd.n; i++) {
+		if (crowd.v[i].signs.yes & TO_HOST && told++ >= RECEIVERS_TOLD)
+			continue;
 		crowd.v[i].alike = crowd.v[i].signs.yes & TO_HOST ? crowd.receivers : 1;
 		congestion_tell(c, o, &crowd.v[i], 1, out);
 	}

@@ -137,7 +137,7 @@ static void count_rails(struct congestion *c)
 		const struct lane_seen *l = p->port->host ? observed_lane(p, c->priority) : NULL;
 		if (!l || isnan(tx_level(l)))
 			continue;
-		for (size_t k = 0; k < c->n_hosts; k++)
+		for (size_t k = 0; k < c->n_hosts && k < HOSTS_NAMED; k++)
 			c->hosts[k].rails += str_eq(c->hosts[k].host, p->port->host);
 	}
 }
@@ -159,17 +159,19 @@ static void gather_hosts(struct congestion *c, struct rail *v, size_t n)
 			if (!h->lane && v[k].level * 2 >= h->level)
 				h->lane = v[k].lane;
 		}
-		h->at_leaf = strongest_other_input(c, h->lane);
-		h->explained = is_explained(c, h->host);
 	}
 	qsort(c->hosts, c->n_hosts, sizeof(*c->hosts), by_level);
+	for (size_t i = 0; i < c->n_hosts && i < HOSTS_NAMED; i++) {
+		c->hosts[i].at_leaf = strongest_other_input(c, c->hosts[i].lane);
+		c->hosts[i].explained = is_explained(c, c->hosts[i].host);
+	}
 	while (c->n_singled < c->n_hosts && c->hosts[c->n_singled].level * SINGLED_OUT >= c->hosts[0].level)
 		c->n_singled++;
 }
 
 static bool is_singled(const struct congestion *c, const char *host)
 {
-	for (size_t i = 0; i < c->n_singled; i++)
+	for (size_t i = 0; i < c->n_singled && c->n_singled <= HOSTS_NAMED; i++)
 		if (str_eq(c->hosts[i].host, host))
 			return true;
 	return false;

@@ -32,12 +32,16 @@ struct device_load {
 	const struct lane_seen *loudest;
 };
 
+enum { HOSTS_NAMED = 8 }; /* of the most paused hosts so many are looked at closely; more alike are a crowd */
+
 struct paused_host {
 	const char *host;
 	const struct lane_seen *lane;  /* the first of its rails that is about as paused as its most paused one: stays the same from window to window */
 	double level;                  /* of the strongest rail */
 	bool measured;
-	unsigned rails, rails_paused;  /* ports that face it, and those paused at a third of the level at least */
+	unsigned rails_paused;         /* of its ports, at a third of the level at least */
+	/* the first HOSTS_NAMED only */
+	unsigned rails;                /* ports that face it */
 	double at_leaf;                /* strongest level among the other inputs of that leaf */
 	bool explained;                /* a host that pauses the fabric stands behind it */
 };
