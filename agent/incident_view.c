@@ -166,6 +166,19 @@ static void put_cost(FILE *out, const json_t *o)
 		fprintf(out, "$%.2f/h, $%.2f so far (%lld GPUs wait)\n", per_hour, isnan(total) ? 0 : total, gpus);
 }
 
+/* What a job lost since the onset: as a share of wall time, and per step where the length of a step is declared. */
+static void put_loss(FILE *out, const json_t *o, double explained)
+{
+	const double lost = number_of(o, "loss_ratio"), before = number_of(o, "step_before_s"), now = number_of(o, "step_s");
+	if (!(lost > 0))
+		return;
+	fprintf(out, "lost        %.1f %% of wall time of %s since %s, measured at %s", 100 * lost, *text_of(o, "job") ? text_of(o, "job") : "all hosts", text_of(o, "since"),
+		text_of(o, "measured_at"));
+	if (!isnan(before) && !isnan(now))
+		fprintf(out, "; %.3g of %.3g ms per step are explained", 1e3 * (now - before) * (isnan(explained) ? 0 : explained), 1e3 * (now - before));
+	fputc('\n', out);
+}
+
 /* What it explains of the slowdown, and what it brought about besides. */
 static void put_explained(FILE *out, const json_t *doc)
 {
@@ -174,6 +187,8 @@ static void put_explained(FILE *out, const json_t *doc)
 	size_t k;
 	if (!isnan(explained))
 		fprintf(out, "explains    %.0f %% of the slowdown that was measured\n", 100 * explained);
+	json_array_foreach(json_object_get(doc, "loss"), k, o)
+		put_loss(out, o, explained);
 	json_array_foreach(also, k, o)
 		fprintf(out, "%-12s%s\n", k ? "" : "also", *text_of(o, "summary") ? text_of(o, "summary") : text_of(o, "cause"));
 	if (*text_of(doc, "parent"))

@@ -36,7 +36,13 @@ try:
             f.write(re.sub(r"(name: train, )", rf"\1step: {step}, ", text))
         with open(os.path.join(case, "truth.json")) as f:
             truth = json.load(f)
-        incidents = json.loads(run("replay", "--from", case, "--format", "json"))["incidents"]
+        db = os.path.join(work, "out.db")
+        incidents = json.loads(run("replay", "--from", case, "--format", "json", "--db", db))["incidents"]
+        steps = json.loads(run("steps", "--db", db, "--since", "3h", "--format", "json"))
+        shown = run("steps", "--db", db, "--since", "3h") + run("incident", "show", incidents[0]["id"], "--db", db)
+        for file in os.listdir(work):
+            if file.startswith("out.db"):
+                os.remove(os.path.join(work, file))
         shutil.rmtree(case)
         what = f"{name}, {interval}"
         # other stories may stand beside it, but what the job lost is given away once
@@ -49,6 +55,11 @@ try:
         near(f"{what}: loss", loss["loss_ratio"], lost, 0.06)
         near(f"{what}: step", loss["step_s"], truth["step_in_fault_s"], 0.02)
         near(f"{what}: explained", i["explained_ratio"], 1, 0)
+        if len(steps["levels"]) != 2:
+            sys.exit(f"{what}: levels of throughput: {steps['levels']}")
+        near(f"{what}: steps: change", -steps["levels"][1]["change_ratio"], lost, 0.06)
+        if "change point -" not in shown or "per step are explained" not in shown:
+            sys.exit(f"{what}: what people read:\n{shown}")
         excess = loss["step_s"] - loss["step_before_s"]
         near(f"{what}: explained time per step", i["explained_ratio"] * excess, truth["step_in_fault_s"] - truth["step_s"], 0.08)
 finally:
