@@ -208,8 +208,12 @@ struct maker {
 	const struct row *rows[METRIC_COUNT];
 	uint32_t *port_of;   /* [entity id]: index of its port + 1; 0 = none */
 	uint32_t *device_of; /* [entity id]: index of its device + 1 */
+	int8_t *priority_of; /* [entity id]: -1 when it is not a priority of a port */
 	uint32_t n_entities;
 	size_t cap_ports;
+	struct rate_series { /* [port]: what its rates are made of */
+		const struct series *in, *out, *speed, *up;
+	} *rates;
 };
 
 static void blank_lane(struct lane_seen *l, const struct port_seen *p, int priority, const struct fabric *f)
@@ -293,6 +297,7 @@ static void place_entities(struct maker *m)
 		if (!e || e->parent == ENTITY_NONE || e->parent >= id || !m->device_of[e->parent])
 			continue;
 		m->device_of[id] = m->device_of[e->parent];
+		m->priority_of[id] = e->priority >= 0 && e->priority < OBSERVED_PRIORITIES ? (int8_t)e->priority : -1;
 		if (e->priority == PRIO_NONE && is_port(e))
 			place_stranger(m, e, m->device_of[id] - 1);
 		else
@@ -324,18 +329,40 @@ static bool tells(const struct series *s, const struct window *w, const struct r
 	return state_value(s, w) > 0;
 }
 
-static bool is_lane(const struct entity *e) { return e->priority >= 0 && e->priority < OBSERVED_PRIORITIES; }
-
 /* First pass: which priorities of which ports are worth a lane. */
 static void make_lanes(struct maker *m)
 {
 	for (size_t i = 0; i < m->w->n_series; i++) {
 		const struct series *s = &m->w->series[i];
 		const struct row *r = m->rows[s->metric];
-		const struct entity *e = r && s->entity <= m->n_entities ? entity_get(m->w->entities, s->entity) : NULL;
-		struct port_seen *p = e && is_lane(e) ? port_at(m, s->entity) : NULL;
-		if (p && !p->lanes[e->priority] && ((m->in->fabric->lossless_mask >> e->priority & 1) || (r->tells && tells(s, m->w, r))))
-			lane_make(m, p, e->priority);
+		const int priority = r && s->entity <= m->n_entities ? m->priority_of[s->entity] : -1;
+		if (priority < 0 || !(m->in->fabric->lossless_mask >> priority & 1 || (r->tells && tells(s, m->w, r))))
+			continue;
+		struct port_seen *p = port_at(m, s->entity);
+		if (p && !p->lanes[priority])
+			lane_make(m, p, priority);
+	}
+}
+
+/* Which device a sample of the window came from, and when. */
+static void hear(struct device_seen *d, const struct series *s, const struct window *w)
+{
+	const uint32_t end = s->t_ns[s->n - 1] <= w->to_ns ? s->n : series_after(s, w->to_ns);
+	if (end == 0 || s->t_ns[end - 1] <= w->from_ns)
+		return;
+	d->n_series++;
+	d->newest_ns = s->t_ns[end - 1] > d->newest_ns ? s->t_ns[end - 1] : d->newest_ns;
+}
+
+static void fill_lane(struct maker *m, struct port_seen *p, int priority, const struct row *r, const struct series *s)
+{
+	const uint64_t speed_bps = p->out.read_bps ? p->out.read_bps : p->port->speed_bps;
+	struct lane_seen *l = p->lanes[priority];
+	if (l)
+		put((char *)l, r, s, m->w, speed_bps);
+	if (s->metric == M_QUEUE_OUT_OCTETS) {
+		const struct amount octets = l ? l->out_octets : amount_of(s, m->w, gate_rate(GATE_OCTETS, speed_bps));
+		p->class_octets[priority] = octets.known ? octets.value : NAN;
 	}
 }
 
@@ -343,44 +370,43 @@ static void fill(struct maker *m)
 {
 	for (size_t i = 0; i < m->w->n_series; i++) {
 		const struct series *s = &m->w->series[i];
-		if (s->entity > m->n_entities || !m->device_of[s->entity])
+		if (s->entity > m->n_entities || !m->device_of[s->entity] || !s->n)
 			continue;
 		struct device_seen *d = &m->o->devices[m->device_of[s->entity] - 1];
-		const uint32_t end = series_after(s, m->w->to_ns);
-		if (end > 0 && s->t_ns[end - 1] > m->w->from_ns) {
-			d->n_series++;
-			d->newest_ns = s->t_ns[end - 1] > d->newest_ns ? s->t_ns[end - 1] : d->newest_ns;
-		}
+		hear(d, s, m->w);
 		const struct row *r = m->rows[s->metric];
 		if (!r)
 			continue;
-		const struct entity *e = entity_get(m->w->entities, s->entity);
 		struct port_seen *p = port_at(m, s->entity);
-		if (!p) {
-			if (metric_info(s->metric)->scope == SCOPE_DEVICE)
-				put((char *)d, r, s, m->w, 0);
-			continue;
-		}
-		if (!is_lane(e)) {
+		const int priority = m->priority_of[s->entity];
+		if (p && priority >= 0)
+			fill_lane(m, p, priority, r, s);
+		else if (p)
 			put((char *)p, r, s, m->w, p->out.read_bps ? p->out.read_bps : p->port->speed_bps);
-			continue;
-		}
-		const uint64_t speed_bps = p->out.read_bps ? p->out.read_bps : p->port->speed_bps;
-		if (s->metric == M_QUEUE_OUT_OCTETS) {
-			const struct amount octets = amount_of(s, m->w, gate_rate(GATE_OCTETS, speed_bps));
-			p->class_octets[e->priority] = octets.known ? octets.value : NAN;
-		}
-		if (p->lanes[e->priority])
-			put((char *)p->lanes[e->priority], r, s, m->w, speed_bps);
+		else if (metric_info(s->metric)->scope == SCOPE_DEVICE)
+			put((char *)d, r, s, m->w, 0);
 	}
 }
 
 static void rates(struct maker *m)
 {
+	static const struct { uint16_t metric, offset; } columns[] = {
+		{M_PORT_IN_OCTETS, offsetof(struct rate_series, in)}, {M_PORT_OUT_OCTETS, offsetof(struct rate_series, out)},
+		{M_PORT_SPEED_BPS, offsetof(struct rate_series, speed)}, {M_PORT_OPER_UP, offsetof(struct rate_series, up)},
+	};
+	for (size_t i = 0; i < m->w->n_series; i++) {
+		const struct series *s = &m->w->series[i];
+		for (size_t k = 0; k < rw_countof(columns); k++) {
+			if (columns[k].metric != s->metric || s->entity > m->n_entities || !m->port_of[s->entity])
+				continue;
+			memcpy((char *)&m->rates[m->port_of[s->entity] - 1] + columns[k].offset, &s, sizeof(s));
+		}
+	}
 	for (size_t i = 0; i < m->o->n_ports; i++) {
 		struct port_seen *p = &m->o->ports[i];
-		p->out_known = port_rate(m->w, p->port, M_PORT_OUT_OCTETS, m->in->interval_ns, &p->out) == 0;
-		p->in_known = port_rate(m->w, p->port, M_PORT_IN_OCTETS, m->in->interval_ns, &p->in) == 0;
+		const struct rate_series *v = &m->rates[i];
+		p->out_known = port_rate_of(m->w, p->port, v->out, v->speed, v->up, m->in->interval_ns, &p->out) == 0;
+		p->in_known = port_rate_of(m->w, p->port, v->in, v->speed, v->up, m->in->interval_ns, &p->in) == 0;
 	}
 }
 
@@ -478,6 +504,8 @@ static const struct observed *make(const struct analyzer_in *in, struct arena *a
 		m.rows[device_rows[i].metric] = &device_rows[i];
 	m.port_of = arena_array(a, uint32_t, n + 1);
 	m.device_of = arena_array(a, uint32_t, n + 1);
+	m.priority_of = arena_array(a, int8_t, n + 1);
+	memset(m.priority_of, -1, n + 1);
 	memset(m.port_of, 0, (n + 1) * sizeof(*m.port_of));
 	memset(m.device_of, 0, (n + 1) * sizeof(*m.device_of));
 	size_t strangers = 0;
@@ -486,10 +514,15 @@ static const struct observed *make(const struct analyzer_in *in, struct arena *a
 		strangers += e && e->priority == PRIO_NONE && is_port(e);
 	}
 	m.cap_ports = ports + strangers;
+	m.rates = arena_array(a, struct rate_series, m.cap_ports + 1);
+	memset(m.rates, 0, (m.cap_ports + 1) * sizeof(*m.rates));
 	m.o = arena_new_of(a, struct observed);
 	*m.o = (struct observed){.from_ns = in->window->from_ns, .to_ns = in->window->to_ns, .interval_ns = in->interval_ns, .fabric = f, .window = in->window,
 		.devices = arena_array(a, struct device_seen, f->n_devices + 1), .n_devices = f->n_devices,
 		.ports = arena_array(a, struct port_seen, m.cap_ports + 1)};
+	m.o->device_of = m.device_of;
+	m.o->port_of = m.port_of;
+	m.o->n_entities = n;
 	place_fabric(&m);
 	place_entities(&m);
 	rates(&m);

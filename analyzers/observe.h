@@ -98,6 +98,8 @@ struct observed {
 	size_t n_ports, n_fabric_ports;
 	struct lane_seen **lanes;       /* all of them, by port, then priority */
 	size_t n_lanes;
+	const uint32_t *device_of, *port_of; /* [entity id <= n_entities]: index + 1 of its device and of its port (for priorities too); 0 = none */
+	uint32_t n_entities;
 };
 
 /* observe - the observation of in->window; made at most once per window when the caller shares it (in->shared). Never NULL. */

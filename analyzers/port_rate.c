@@ -15,9 +15,8 @@
 /* A state is valid until its next value, and may be told once only. */
 #define STATE_AGE_NS (366LL * 86400 * NS_PER_S)
 
-static uint64_t state_of(const struct window *w, uint32_t entity, unsigned metric, uint64_t otherwise)
+static uint64_t state_of(const struct series *s, const struct window *w, uint64_t otherwise)
 {
-	const struct series *s = window_series(w, entity, metric);
 	uint64_t v;
 	return s && series_state(s, w->to_ns, STATE_AGE_NS, &v) == 0 ? v : otherwise;
 }
@@ -87,34 +86,29 @@ static int plausible_increase(const struct series *s, const struct window *w, do
 	return 0;
 }
 
-int port_rate(const struct window *w, const struct fabric_port *port, unsigned metric, int64_t interval_ns, struct port_rate *ret)
+int port_rate_of(const struct window *w, const struct fabric_port *port, const struct series *octets, const struct series *speed, const struct series *up,
+	int64_t interval_ns, struct port_rate *ret)
 {
 	*ret = (struct port_rate){
 		.declared_bps = port->speed_bps,
+		.read_bps = state_of(speed, w, 0),
 		.utilization_ratio = NAN,
 		.rate_bps = NAN,
 		.quality = QUALITY_UNKNOWN,
 	};
 	ret->capacity_bps = ret->declared_bps;
-	uint32_t entity = entities_find(w->entities, port->device->name, port->name, PRIO_NONE);
-	if (entity == ENTITY_NONE)
-		return -ENODATA;
-
-	ret->read_bps = state_of(w, entity, M_PORT_SPEED_BPS, 0);
 	if (ret->read_bps && (!ret->capacity_bps || ret->read_bps < ret->capacity_bps))
 		ret->capacity_bps = ret->read_bps;
-	uint64_t up = state_of(w, entity, M_PORT_OPER_UP, UINT64_MAX);
-	ret->oper = up == UINT64_MAX ? PORT_OPER_UNKNOWN : up ? PORT_OPER_UP : PORT_OPER_DOWN;
-
-	const struct series *s = window_series(w, entity, metric);
-	if (!s)
+	const uint64_t is_up = state_of(up, w, UINT64_MAX);
+	ret->oper = is_up == UINT64_MAX ? PORT_OPER_UNKNOWN : is_up ? PORT_OPER_UP : PORT_OPER_DOWN;
+	if (!octets)
 		return -ENODATA;
-	ret->coverage_ratio = coverage_of(s, w, interval_ns);
+	ret->coverage_ratio = coverage_of(octets, w, interval_ns);
 
 	/* The gate asks for the line rate, not the capacity: a port that runs faster than declared is a finding of its own. */
 	double line_bps = (double)(ret->read_bps ? ret->read_bps : ret->declared_bps);
 	struct increase inc;
-	int r = plausible_increase(s, w, line_bps, &inc, &ret->quality);
+	int r = plausible_increase(octets, w, line_bps, &inc, &ret->quality);
 	if (r < 0)
 		return r;
 	ret->octets = inc.value;
@@ -123,4 +117,13 @@ int port_rate(const struct window *w, const struct fabric_port *port, unsigned m
 	if (ret->capacity_bps)
 		ret->utilization_ratio = ret->rate_bps / (double)ret->capacity_bps;
 	return 0;
+}
+
+int port_rate(const struct window *w, const struct fabric_port *port, unsigned metric, int64_t interval_ns, struct port_rate *ret)
+{
+	const uint32_t entity = entities_find(w->entities, port->device->name, port->name, PRIO_NONE);
+	if (entity == ENTITY_NONE)
+		return port_rate_of(w, port, NULL, NULL, NULL, interval_ns, ret);
+	return port_rate_of(w, port, window_series(w, entity, metric), window_series(w, entity, M_PORT_SPEED_BPS), window_series(w, entity, M_PORT_OPER_UP), interval_ns,
+		ret);
 }

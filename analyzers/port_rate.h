@@ -42,4 +42,8 @@ struct port_rate {
  */
 int port_rate(const struct window *w, const struct fabric_port *port, unsigned metric, int64_t interval_ns, struct port_rate *ret);
 
+/* port_rate_of - the same for whoever has the series at hand: octets, speed, link state; each may be NULL. */
+int port_rate_of(const struct window *w, const struct fabric_port *port, const struct series *octets, const struct series *speed, const struct series *up,
+	int64_t interval_ns, struct port_rate *ret);
+
 #endif

@@ -82,6 +82,37 @@ static bool believable(uint64_t delta, int64_t ns, double max_rate_per_s)
 	return (double)delta <= max_rate_per_s * ((double)ns / NS_PER_S);
 }
 
+/*
+ * Nearly every run of a healthy fabric: no flag, never backwards, no interval above the gate even over its own time. The rules below then come
+ * to last minus anchor; anything else is for them. @begin is the first sample after the start.
+ */
+static bool plain_increase(const struct series *s, uint32_t begin, uint32_t end, double max_rate_per_s, struct increase *ret)
+{
+	if (begin == end || s->flags[begin - (begin > 0)])
+		return false;
+	uint32_t prev = begin > 0 ? begin - 1 : begin;
+	const uint32_t first = prev;
+	struct increase r = {.quality = QUALITY_EXACT};
+	for (uint32_t i = prev + 1; i < end; i++) {
+		if (s->flags[i] || s->value[i] < s->value[prev] || s->t_ns[i] <= s->t_ns[prev])
+			return false;
+		const uint64_t delta = s->value[i] - s->value[prev];
+		if (delta && max_rate_per_s > 0 && !believable(delta, s->t_ns[i] - s->t_ns[prev], max_rate_per_s))
+			return false;
+		r.changes += delta != 0;
+		prev = i;
+	}
+	if (prev == first)
+		return false;
+	r.intervals = prev - first;
+	r.value = s->value[prev] - s->value[first];
+	r.first_ns = s->t_ns[first];
+	r.last_ns = s->t_ns[prev];
+	r.covered_ns = r.span_ns = r.last_ns - r.first_ns;
+	*ret = r;
+	return true;
+}
+
 int series_increase(const struct series *s, int64_t from_ns, int64_t to_ns, double max_rate_per_s, struct increase *ret)
 {
 	struct increase r = {.quality = QUALITY_UNKNOWN};
@@ -94,6 +125,8 @@ int series_increase(const struct series *s, int64_t from_ns, int64_t to_ns, doub
 		return -ENODATA;
 	begin = series_after(s, from_ns);
 	end = series_after(s, to_ns);
+	if (plain_increase(s, begin, end, max_rate_per_s, ret))
+		return 0;
 	/* the anchor: the last usable sample at or before the start; without one, the first in the window takes its place */
 	for (uint32_t i = begin; i > 0 && !have; i--) {
 		if (usable(s, i - 1)) {

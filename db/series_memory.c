@@ -170,10 +170,11 @@ static bool track_window(const struct track *t, struct arena *a, int64_t from_ns
 	ret->entity = t->entity;
 	ret->metric = t->metric;
 	ret->n = end - begin;
-	int64_t *t_ns = arena_array(a, int64_t, ret->n);
-	uint64_t *value = arena_array(a, uint64_t, ret->n);
-	uint16_t *flags = arena_array(a, uint16_t, ret->n);
-	uint32_t *window_ms = arena_array(a, uint32_t, ret->n);
+	/* one piece for all columns, the widest first */
+	int64_t *t_ns = arena_alloc(a, ret->n * (sizeof(int64_t) + sizeof(uint64_t) + sizeof(uint32_t) + sizeof(uint16_t)));
+	uint64_t *value = (uint64_t *)(t_ns + ret->n);
+	uint32_t *window_ms = (uint32_t *)(value + ret->n);
+	uint16_t *flags = (uint16_t *)(window_ms + ret->n);
 	for (uint32_t i = 0; i < ret->n; i++) {
 		const struct point *p = &t->v[begin + i];
 		t_ns[i] = p->t_ns;
@@ -203,7 +204,12 @@ int window_from_memory(struct series_memory *m, struct arena *a, const struct wi
 		for (uint32_t k = 0; want[i] && k < m->n_by_metric[i]; k++)
 			if (window_wants_entity(spec, m->tracks[m->by_metric[i][k]].entity))
 				n += track_window(&m->tracks[m->by_metric[i][k]], a, from_ns, to_ns, &v[n]);
-	qsort(v, n, sizeof(*v), series_order);
+	for (size_t i = 1; i < n; i++) {
+		if (series_order(&v[i - 1], &v[i]) > 0) { /* metrics come in order, and entities mostly do: they are numbered as they are first heard of */
+			qsort(v, n, sizeof(*v), series_order);
+			break;
+		}
+	}
 	*ret = (struct window){.from_ns = from_ns, .to_ns = to_ns, .entities = m->entities, .series = v, .n_series = n};
 	if (!spec->flows)
 		return 0;
