@@ -103,15 +103,15 @@ static void gather(struct maker *m)
 	for (size_t i = 0; i < m->o->n_ports; i++) {
 		const struct port_seen *p = &m->o->ports[i], *peer = observed_peer(m->o, p);
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
-			const struct lane_seen *l = p->lanes[c];
-			if (!l && !(peer && peer->lanes[c]))
-				continue;
+			const struct lane_seen *l = p->lanes[c], *far = peer ? peer->lanes[c] : NULL;
 			if (l) {
-				m->observable |= l->rx_pause.alive || l->tx_pause.alive || l->pfc_enabled > 0;
-				calibrate(m, p, c, l);
+				m->observable = m->observable || l->rx_pause.alive || l->tx_pause.alive || l->pfc_enabled > 0;
+				if (l->rx_pause.hi > 0 || l->tx_pause.hi > 0)
+					calibrate(m, p, c, l);
 			}
-			add_edge(m, p, peer, c);
-			if (!peer && l)
+			if ((l && l->rx_pause.hi > 0) || (far && far->tx_pause.hi > 0))
+				add_edge(m, p, peer, c);
+			if (!peer && l && l->tx_pause.hi > 0)
 				add_edge(m, NULL, p, c);
 		}
 	}

@@ -23,7 +23,7 @@
 
 #include "analyzers/observe.h"
 
-enum { PAUSE_TREES = 16 };
+enum { PAUSE_TREES = 8 };
 
 struct pause_edge {
 	const struct port_seen *at; /* the switch port that may not send; NULL: a host's NIC */
