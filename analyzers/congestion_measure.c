@@ -118,13 +118,21 @@ static bool is_explained(const struct congestion *c, const char *host)
 	return false;
 }
 
+static bool is_singled(const struct congestion *c, const char *host)
+{
+	for (size_t i = 0; i < c->n_singled && c->n_singled <= HOSTS_NAMED; i++)
+		if (str_eq(c->hosts[i].host, host))
+			return true;
+	return false;
+}
+
 static double strongest_other_input(const struct congestion *c, const struct lane_seen *l)
 {
 	const struct device_seen *d = l->port->device;
 	double best = 0;
 	for (size_t i = 0; i < d->n_ports; i++) {
 		const struct lane_seen *x = observed_lane(&d->ports[i], c->priority);
-		if (x && !str_eq(d->ports[i].port->host, l->port->port->host))
+		if (x && !str_eq(d->ports[i].port->host, l->port->port->host) && !is_singled(c, d->ports[i].port->host))
 			best = fmax(best, tx_level(x)); /* fmax() passes NAN over */
 	}
 	return best;
@@ -161,20 +169,12 @@ static void gather_hosts(struct congestion *c, struct rail *v, size_t n)
 		}
 	}
 	qsort(c->hosts, c->n_hosts, sizeof(*c->hosts), by_level);
+	while (c->n_singled < c->n_hosts && c->hosts[c->n_singled].level * SINGLED_OUT >= c->hosts[0].level)
+		c->n_singled++;
 	for (size_t i = 0; i < c->n_hosts && i < HOSTS_NAMED; i++) {
 		c->hosts[i].at_leaf = strongest_other_input(c, c->hosts[i].lane);
 		c->hosts[i].explained = is_explained(c, c->hosts[i].host);
 	}
-	while (c->n_singled < c->n_hosts && c->hosts[c->n_singled].level * SINGLED_OUT >= c->hosts[0].level)
-		c->n_singled++;
-}
-
-static bool is_singled(const struct congestion *c, const char *host)
-{
-	for (size_t i = 0; i < c->n_singled && c->n_singled <= HOSTS_NAMED; i++)
-		if (str_eq(c->hosts[i].host, host))
-			return true;
-	return false;
 }
 
 /* How calm the rest is: median and scaled median absolute deviation. */

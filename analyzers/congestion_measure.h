@@ -42,7 +42,7 @@ struct paused_host {
 	unsigned rails_paused;         /* of its ports, at a third of the level at least */
 	/* the first HOSTS_NAMED only */
 	unsigned rails;                /* ports that face it */
-	double at_leaf;                /* strongest level among the other inputs of that leaf */
+	double at_leaf;                /* strongest level among the other inputs of that leaf, but for hosts singled out with it */
 	bool explained;                /* a host that pauses the fabric stands behind it */
 };
 

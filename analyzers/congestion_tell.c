@@ -11,6 +11,7 @@
 #define CRITICAL_PAUSE 0.05 /* product facts 4.3, PauseTime */
 #define BOUND_SURE 0.9      /* confidence that is left when pause is a bound from frames */
 #define DECLARED_SURE 0.9   /* when thresholds are declared, not read back */
+#define TOGETHER_SURE 0.85  /* when a second host is as paused: two senders of one incast look much like that */
 #define CROWD 3             /* receivers at once: that is how the job exchanges, not a fault of one of them */
 
 static const char *percent(double ratio, struct arena *a)
@@ -244,6 +245,10 @@ static void weigh(struct tell *t, const struct story *y)
 		tell_rests_on(t, "root of %.0f %% of the pressure that hangs together with it", 100 * s->root->share);
 	if (s->alike >= CROWD)
 		tell_rests_on(t, "%zu receivers show it at once: that is how the job exchanges", s->alike);
+	if (s->host && y->c->n_singled > 1) {
+		c *= TOGETHER_SURE;
+		tell_rests_on(t, "%zu hosts show it alike", y->c->n_singled);
+	}
 	if (s->host)
 		tell_rests_on(t, "%zu other host-facing ports to compare with; %s", y->c->n_others, s->captured ? "NIC counters were not looked at" :
 			"neither packets nor NIC counters were there to look at");
@@ -278,7 +283,7 @@ static void name_roles(struct tell *t, const struct story *y)
 	else if (y->n_merged <= 1)
 		tell_role(t, "culprit", "%s", s->device->device->name);
 	size_t n = 0;
-	for (size_t i = 0; i < y->c->n_hosts && n < SHOWN; i++)
+	for (size_t i = s->host ? y->c->n_singled : 0; i < y->c->n_hosts && n < SHOWN; i++) /* those that do not slow down are no victims of each other */
 		if (!s->lane || !str_eq(y->c->hosts[i].host, s->kind == SUSPECT_SWITCH ? NULL : s->lane->port->port->host)) {
 			tell_role(t, "direct_victim", "host:%s", y->c->hosts[i].host);
 			n++;
