@@ -1,7 +1,7 @@
 /*
  * pause_cycle - rings of switches that wait for one another and move nothing: a PFC deadlock.
  *
- * An edge is stuck when it is paused for (nearly) the whole window and nothing left its queue. The buffer behind a stuck edge does not drain
+ * An edge is stuck when it is paused for (nearly) the whole window and nothing left its queue; a bound from frames needs to be told of the latter. The buffer behind a stuck edge does not drain
  * either, so some egress of that switch is stuck: followed on and on, a chain of stuck edges ends at a host that pauses all the time (a storm), at
  * a switch nobody asks, or in a ring. Rings are the strongly connected components of the switches joined by stuck edges (Tarjan, 1972);
  * of each the shortest is told, one that does not turn straight back at a switch where there is one. Tiers are not asked here: rings exist because a route went down and up again.
@@ -42,7 +42,10 @@ enum motion queue_motion(const struct observed *o, const struct port_seen *p, in
 
 static bool is_stuck(const struct pause_net *net, const struct pause_edge *e)
 {
-	return e->at && edge_level(e) >= STUCK && queue_motion(net->o, e->at, net->priority) != MOTION_SOME;
+	if (!e->at || edge_level(e) < STUCK)
+		return false;
+	const enum motion m = queue_motion(net->o, e->at, net->priority);
+	return e->measured ? m != MOTION_SOME : m == MOTION_NONE; /* many short pauses have the same bound as one that never ends */
 }
 
 struct rings {
