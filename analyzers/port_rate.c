@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "agent/base/clock.h"
 #include "db/entity.h"
@@ -26,10 +25,15 @@ static double increase_rate(const struct increase *i)
 	return i->covered_ns > 0 ? (double)i->value * 8 * (double)NS_PER_S / (double)i->covered_ns : 0;
 }
 
-static int by_size(const void *a, const void *b)
+/* A handful of values, mostly in order: a library sort costs more than it saves. */
+static void sort_sizes(int64_t *v, size_t n)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = i; k > 0 && v[k] < v[k - 1]; k--) {
+			const int64_t swap = v[k];
+			v[k] = v[k - 1];
+			v[k - 1] = swap;
+		}
 }
 
 /*
@@ -48,7 +52,7 @@ static int64_t spacing_of(const struct series *s, const struct window *w, int64_
 		v[n++] = s->t_ns[i - 1] - s->t_ns[i - 2];
 	if (!n)
 		return interval_ns;
-	qsort(v, n, sizeof(*v), by_size);
+	sort_sizes(v, n);
 	int64_t median = v[n / 2];
 	return n < 3 && median < interval_ns ? interval_ns : median;
 }

@@ -53,12 +53,10 @@ struct heard { /* of one switch */
 	int64_t cadence_ns, silence_ns;
 };
 
-static size_t inside(const struct series *s, const struct window *w) { return series_after(s, w->to_ns) - series_after(s, w->from_ns); }
-
 static void hear_series(struct heard *h, const struct series *s, const struct window *w)
 {
-	const uint32_t end = series_after(s, w->to_ns);
-	const size_t n = inside(s, w);
+	const uint32_t end = s->n && s->t_ns[s->n - 1] <= w->to_ns ? s->n : series_after(s, w->to_ns);
+	const size_t n = end - series_after(s, w->from_ns);
 	if (!end)
 		return;
 	if (s->t_ns[end - 1] > h->newest_ns)
@@ -83,10 +81,9 @@ static void hear(const struct analyzer_in *in, const struct observed *o, struct 
 	for (size_t i = 0; i < o->n_devices; i++)
 		v[i] = (struct heard){.d = &o->devices[i], .newest_ns = INT64_MIN, .restarted = o->devices[i].restarted};
 	for (size_t i = 0; i < in->window->n_series; i++) {
-		const struct entity *e = entity_get(in->window->entities, in->window->series[i].entity);
-		const struct fabric_device *d = e ? fabric_device(in->fabric, e->device) : NULL;
-		if (d)
-			hear_series(&v[d->index], &in->window->series[i], in->window);
+		const struct series *s = &in->window->series[i];
+		if (s->entity <= o->n_entities && o->device_of[s->entity])
+			hear_series(&v[o->device_of[s->entity] - 1], s, in->window);
 	}
 }
 
