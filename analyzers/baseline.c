@@ -2,8 +2,8 @@
  * baseline - pause or marks of a queue that have grown against its own past, though no rule has a limit for it: told as information.
  *
  * The past is cut into twelve parts. Over: the newest three parts all lie above every earlier one, and their median lies above the median of the
- * earlier ones by more than RARE robust deviations (1.4826 x median absolute deviation, which is the standard deviation for normal noise) and by more
- * than what matters at all. Judged are the shares of time we paused the neighbour, and it us, and the share of packets marked CE, of lossless priorities.
+ * earlier ones by more than RARE robust deviations (1.4826 x median absolute deviation of the differences between neighbours, over the root of two: the
+ * standard deviation of normal noise, whatever the trend) and by more than what matters at all. Judged are the shares of time we paused the neighbour, and it us, and the share of packets marked CE, of lossless priorities.
  * Bounds made from frames are no measure of a drift and are left out. What a named cause explains is folded into its story by the ledger.
  */
 #include <math.h>
@@ -74,10 +74,19 @@ struct drift {
 	bool known;
 };
 
+/* Noise, by the differences of neighbours about their median, so that a steady growth is not taken for noise. */
+static double spread_of(double *steps, size_t n)
+{
+	const double usual = quantile_of(steps, n, 0.5);
+	for (size_t k = 0; k < n; k++)
+		steps[k] = fabs(steps[k] - usual);
+	return NORMAL * quantile_of(steps, n, 0.5) / sqrt(2);
+}
+
 static struct drift drift_of(const struct window *past, uint32_t entity, const struct signal *s)
 {
 	const int64_t length = (past->to_ns - past->from_ns) / PARTS;
-	double earlier[PARTS], newest[NEWEST], away[PARTS];
+	double earlier[PARTS], newest[NEWEST], steps[PARTS];
 	size_t n = 0, m = 0;
 	struct drift d = {.newest_low = INFINITY, .earlier_high = -INFINITY};
 	for (unsigned k = 0; k < PARTS; k++) {
@@ -88,6 +97,8 @@ static struct drift drift_of(const struct window *past, uint32_t entity, const s
 			newest[m++] = v;
 			d.newest_low = fmin(d.newest_low, v);
 		} else {
+			if (n)
+				steps[n - 1] = v - earlier[n - 1];
 			earlier[n++] = v;
 			d.earlier_high = fmax(d.earlier_high, v);
 		}
@@ -97,9 +108,7 @@ static struct drift drift_of(const struct window *past, uint32_t entity, const s
 		return d;
 	d.before = quantile_of(earlier, n, 0.5);
 	d.now = quantile_of(newest, m, 0.5);
-	for (size_t k = 0; k < n; k++)
-		away[k] = fabs(earlier[k] - d.before);
-	d.spread = NORMAL * quantile_of(away, n, 0.5);
+	d.spread = spread_of(steps, n - 1);
 	return d;
 }
 
@@ -140,7 +149,7 @@ static void judge(const struct analyzer_in *in, const struct lane_seen *l, struc
 	t.f->summary = arena_printf(in->arena, "%s priority %d, towards %s: %s has grown from %.2f %% to %.2f %%, which no rule has a limit for", tell_port(l->port, in->arena),
 		l->priority, tell_far(l->port, in->arena), worst->what, 100 * most.before, 100 * most.now);
 	tell_evidence(&t, worst->name, l->port, l->priority, most.now, "ratio", QUALITY_EXACT);
-	tell_rests_on(&t, "the newest quarter of %.0f s against the rest of it, whose parts differ by %.3f %% (robust deviation)", (double)(in->past->to_ns - in->past->from_ns) / 1e9,
+	tell_rests_on(&t, "the newest quarter of %.0f s against the rest of it, whose parts vary by %.3f %% (robust deviation)", (double)(in->past->to_ns - in->past->from_ns) / 1e9,
 		100 * most.spread);
 	tell_step(&t, "see what changed: rocewatch steps (the job), config_history in the database (settings), incident timeline (others)", "none: read only");
 }
