@@ -14,6 +14,7 @@
 
 static const struct command_option options[] = {
 	{"dir", 0, "DIR", "run, set, show: directory of the live lab; /tmp/rocewatch-lab-UID"},
+	{"device", 0, "GLOB", "set: of these switches only"},
 	{"at", 0, "DUR", "run: the fault begins after this; 20s"},
 	{"out", 0, "DIR", "record: where to write the case"},
 	{"seed", 0, "N", "run, record: places and sizes of what goes wrong are drawn by it; 1"},

@@ -22,7 +22,7 @@
 static const char help[] =
 	"Usage: rocewatch lab list [--scenarios DIR]\n"
 	"       rocewatch lab run SCENARIO [--dir DIR] [--seed N] [--interval DUR] [--at DUR] [--for DUR] [--face FACE]\n"
-	"       rocewatch lab set KEY=VALUE [--dir DIR]\n"
+	"       rocewatch lab set KEY=VALUE [--device GLOB] [--dir DIR]\n"
 	"       rocewatch lab show [counters] [--dir DIR]\n"
 	"       rocewatch lab record SCENARIO --out DIR [--seed N] [--interval DUR] [--for DUR] [--face FACE] [--packets]\n"
 	"                            [--perturb N] [--cache DIR]\n"
@@ -31,7 +31,7 @@ static const char help[] =
 	"run                 serve a scenario live: every switch is an SNMP agent on an address of 127/8; DIR/rocewatch.yaml is ready for\n"
 	"                    rocewatch -c DIR/rocewatch.yaml agent, and DIR/truth.json says what is wrong\n"
 	"set                 change the running lab: kmin, kmax, headroom, xon_offset (sizes), pmax, alpha (ratios): the exchange is simulated\n"
-	"                    again and the counters follow; fault=on|off; clock=hold|run\n"
+	"                    again and the counters follow, of one switch with --device leaf2; fault=on|off; clock=hold|run\n"
 	"show                what the running lab is; counters: what its switches answer, as lines of a recorded case\n"
 	"record              write a scenario as a recorded case: samples.tsv, fabric.yaml, and truth.json with what is really wrong\n\n"
 	"    --dir DIR       of the live lab; /tmp/rocewatch-lab-UID. Files of an earlier lab there are replaced\n"
@@ -50,7 +50,7 @@ static const char help[] =
 	"SCENARIO is a name from the list, or a file. Read a case with: rocewatch replay --from DIR\n";
 
 struct options {
-	const char *out, *scenarios, *dir, *face;
+	const char *out, *scenarios, *dir, *face, *device;
 	uint64_t seed;
 	double interval_ns, length_ns, at_ns;
 	bool packets;
@@ -216,7 +216,7 @@ static int ask(const char *verb, const char *what, const struct options *o)
 {
 	char request[256];
 	struct err e = {0};
-	if (snprintf(request, sizeof(request), "%s%s", verb, what) >= (int)sizeof(request))
+	if (snprintf(request, sizeof(request), "%s%s%s%s", verb, what, o->device ? " " : "", o->device ? o->device : "") >= (int)sizeof(request))
 		return usage("'%.40s...' is too long", what);
 	const int rc = live_ask(o->dir, request, &e);
 	return rc < 0 ? failed(&e) : rc;
@@ -238,7 +238,7 @@ int main(int argc, char **argv)
 {
 	static const struct option longs[] = {{"out", 1, NULL, 'o'}, {"seed", 1, NULL, 's'}, {"interval", 1, NULL, 'i'}, {"for", 1, NULL, 'f'}, {"face", 1, NULL, 'F'},
 		{"scenarios", 1, NULL, 'S'}, {"packets", 0, NULL, 'p'}, {"perturb", 1, NULL, 'P'}, {"cache", 1, NULL, 'c'},
-		{"dir", 1, NULL, 'd'}, {"at", 1, NULL, 'a'}, {"help", 0, NULL, 'h'}, {0}};
+		{"dir", 1, NULL, 'd'}, {"device", 1, NULL, 'D'}, {"at", 1, NULL, 'a'}, {"help", 0, NULL, 'h'}, {0}};
 	struct options o = {.seed = 1};
 	int64_t seed;
 	int opt;
@@ -250,6 +250,7 @@ int main(int argc, char **argv)
 		case 'p': o.packets = true; break;
 		case 'c': o.cache = optarg; break;
 		case 'd': o.dir = optarg; break;
+		case 'D': o.device = optarg; break;
 		case 'F': o.face = optarg; break;
 		case 'a':
 			if (duration(optarg, &o.at_ns) != 0)
@@ -292,6 +293,8 @@ int main(int argc, char **argv)
 		return run(argv[1], &o);
 	if (argc == 2 && str_eq(argv[0], "set"))
 		return ask("set ", argv[1], &o);
+	if (o.device)
+		return usage("--device goes with set");
 	if (argc >= 1 && argc <= 2 && str_eq(argv[0], "show") && (argc == 1 || str_eq(argv[1], "counters")))
 		return ask(argc == 1 ? "show" : "", argc == 1 ? "" : "counters", &o);
 	return usage("expected list, run SCENARIO, set KEY=VALUE, show or record SCENARIO");

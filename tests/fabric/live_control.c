@@ -69,30 +69,32 @@ static void __attribute__((format(printf, 3, 4))) reply_text(int fd, bool good, 
 /* --- thresholds --- */
 
 enum unit { UNIT_SIZE, UNIT_RATIO };
-static const struct knob {
+static const struct key {
 	const char *name;
 	enum unit unit;
 	size_t offset;
 	double least, most;
 	int repairs; /* a fault that is a wrong setting of this; -1: none */
-} knobs[] = {
-	{"kmin", UNIT_SIZE, offsetof(struct scenario, kmin_bytes), 0, 1e9, FAULT_ECN_LATE}, {"kmax", UNIT_SIZE, offsetof(struct scenario, kmax_bytes), 1, 1e9, FAULT_ECN_LATE},
-	{"pmax", UNIT_RATIO, offsetof(struct scenario, pmax), 0.0001, 1, -1}, {"alpha", UNIT_RATIO, offsetof(struct scenario, alpha), 1.0 / 128, 128, -1},
-	{"headroom", UNIT_SIZE, offsetof(struct scenario, headroom_bytes), 1, 1e9, FAULT_HEADROOM},
-	{"xon_offset", UNIT_SIZE, offsetof(struct scenario, xon_offset_bytes), 0, 1e9, -1},
+	enum knob knob;
+} keys[] = {
+	{"kmin", UNIT_SIZE, offsetof(struct scenario, kmin_bytes), 0, 1e9, FAULT_ECN_LATE, KNOB_KMIN},
+	{"kmax", UNIT_SIZE, offsetof(struct scenario, kmax_bytes), 1, 1e9, FAULT_ECN_LATE, KNOB_KMAX},
+	{"pmax", UNIT_RATIO, offsetof(struct scenario, pmax), 0.0001, 1, -1, KNOB_PMAX}, {"alpha", UNIT_RATIO, offsetof(struct scenario, alpha), 1.0 / 128, 128, -1, KNOB_ALPHA},
+	{"headroom", UNIT_SIZE, offsetof(struct scenario, headroom_bytes), 1, 1e9, FAULT_HEADROOM, KNOB_HEADROOM},
+	{"xon_offset", UNIT_SIZE, offsetof(struct scenario, xon_offset_bytes), 0, 1e9, -1, KNOB_XON_OFFSET},
 };
 
-static double *knob_of(struct scenario *s, const struct knob *k) { return (double *)((char *)s + k->offset); }
+static double *key_value(struct scenario *s, const struct key *k) { return (double *)((char *)s + k->offset); }
 
-static const struct knob *knob_find(const char *name)
+static const struct key *key_find(const char *name)
 {
-	for (size_t i = 0; i < rw_countof(knobs); i++)
-		if (str_eq(knobs[i].name, name))
-			return &knobs[i];
+	for (size_t i = 0; i < rw_countof(keys); i++)
+		if (str_eq(keys[i].name, name))
+			return &keys[i];
 	return NULL;
 }
 
-static int knob_read(const struct knob *k, const char *text, double *ret, struct err *e)
+static int key_read(const struct key *k, const char *text, double *ret, struct err *e)
 {
 	uint64_t bytes = 0;
 	int rc = k->unit == UNIT_RATIO ? unit_ratio(text, ret, e) : unit_size(text, &bytes, e);
@@ -113,7 +115,49 @@ static void *simulate(void *data)
 	return NULL;
 }
 
-static void retune(struct lab *l, const struct knob *k, const char *what, const char *text, int client)
+static void setting_drop(struct scenario *s, enum knob knob, size_t device)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < s->n_settings; i++)
+		if (s->settings[i].knob != knob || (device != SIZE_MAX && s->settings[i].device != device))
+			s->settings[kept++] = s->settings[i];
+	memset(s->settings + kept, 0, (SETTINGS_MAX - kept) * sizeof(*s->settings)); /* the bytes of a scenario are its key in a cache */
+	s->n_settings = kept;
+}
+
+/* The switches that @glob names have it from now on. */
+static int set_devices(const struct lab *l, struct scenario *s, const struct key *k, const char *glob, double value, struct err *e)
+{
+	size_t found = 0;
+	if (s->planes > 1)
+		return err_set(e, -ENOTSUP, "the rails of %s share one simulation: only the whole fabric can be set", s->name);
+	for (size_t i = 0; i < l->n_nodes; i++) {
+		if (!str_glob(glob, l->nodes[i].tables.name))
+			continue;
+		found++;
+		setting_drop(s, k->knob, i);
+		if (s->n_settings == SETTINGS_MAX)
+			return err_set(e, -E2BIG, "more than %d settings of single switches", SETTINGS_MAX);
+		s->settings[s->n_settings++] = (struct override){k->knob, i, value};
+	}
+	return found ? 0 : err_set(e, -ENOENT, "no switch is called '%.40s'", glob);
+}
+
+/* For the whole fabric: nobody has one of his own any more, and a fault that is this setting is repaired. */
+static int set_fabric(struct scenario *s, const struct key *k, double value, struct err *e)
+{
+	*key_value(s, k) = value;
+	setting_drop(s, k->knob, SIZE_MAX);
+	for (size_t i = 0; i < s->n_faults; i++)
+		if ((int)s->faults[i].kind == k->repairs)
+			s->faults[i].factor = 1;
+	if (s->kmin_bytes > s->kmax_bytes)
+		return err_set(e, -ERANGE, "kmin %.0f B would be above kmax %.0f B: set the other one first", s->kmin_bytes, s->kmax_bytes);
+	return 0;
+}
+
+/* @devices: "" is the whole fabric */
+static void retune(struct lab *l, const struct key *k, const char *what, const char *text, const char *devices, int client)
 {
 	struct err e = {0};
 	double value;
@@ -121,18 +165,14 @@ static void retune(struct lab *l, const struct knob *k, const char *what, const 
 		reply_text(client, false, "rocewatch lab: %s is being simulated: one at a time\n", l->retune.what);
 		return;
 	}
-	if (knob_read(k, text, &value, &e) != 0) {
+	if (key_read(k, text, &value, &e) != 0) {
 		reply_text(client, false, "rocewatch lab: %s\n", e.text);
 		return;
 	}
 	struct scenario *s = rw_calloc(1, sizeof(*s));
 	*s = *l->s;
-	*knob_of(s, k) = value;
-	for (size_t i = 0; i < s->n_faults; i++)
-		if ((int)s->faults[i].kind == k->repairs)
-			s->faults[i].factor = 1;
-	if (s->kmin_bytes > s->kmax_bytes) {
-		reply_text(client, false, "rocewatch lab: kmin %.0f B would be above kmax %.0f B: set the other one first\n", s->kmin_bytes, s->kmax_bytes);
+	if ((*devices ? set_devices(l, s, k, devices, value, &e) : set_fabric(s, k, value, &e)) != 0) {
+		reply_text(client, false, "rocewatch lab: %s\n", e.text);
 		free(s);
 		return;
 	}
@@ -258,16 +298,20 @@ static void set_clock(struct lab *l, const char *value, int client)
 static void set(struct lab *l, char *what, int client)
 {
 	char told[REQUEST_MAX];
-	char *value = strchr(what, '=');
+	char *value = strchr(what, '='), *devices = strchr(what, ' ');
 	snprintf(told, sizeof(told), "%s", what);
 	if (!value) {
 		reply_text(client, false, "rocewatch lab: read '%.60s', expected KEY=VALUE\n", what);
 		return;
 	}
 	*value++ = '\0';
-	const struct knob *k = knob_find(what);
+	if (devices)
+		*devices++ = '\0';
+	const struct key *k = key_find(what);
 	if (k)
-		retune(l, k, told, value, client);
+		retune(l, k, told, value, devices ? devices : "", client);
+	else if (devices)
+		reply_text(client, false, "rocewatch lab: %s is of the whole lab, not of a device\n", what);
 	else if (str_eq(what, "fault"))
 		set_fault(l, value, client);
 	else if (str_eq(what, "clock"))
@@ -285,13 +329,17 @@ static void show(struct lab *l, int client)
 	str_addf(&b, "running     %.1f s%s\n", lab_now(l) / 1e9, l->held_ns >= 0 ? ", held" : "");
 	str_addf(&b, "fault       %s\n", s->n_faults == 0 ? "none that comes and goes" : on ? "on" : "off");
 	str_addf(&b, "exchange    %.1f ms\n", exchange_ns(l->r.c, on) / 1e6);
-	for (size_t i = 0; i < rw_countof(knobs); i++) {
-		const double v = *knob_of(l->s, &knobs[i]);
-		if (knobs[i].unit == UNIT_SIZE && knobs[i].offset == offsetof(struct scenario, headroom_bytes) && v <= 0)
-			str_addf(&b, "%-11s by cable and speed, times %g\n", knobs[i].name, s->headroom_factor);
+	for (size_t i = 0; i < rw_countof(keys); i++) {
+		const double v = *key_value(l->s, &keys[i]);
+		if (keys[i].unit == UNIT_SIZE && keys[i].offset == offsetof(struct scenario, headroom_bytes) && v <= 0)
+			str_addf(&b, "%-11s by cable and speed, times %g\n", keys[i].name, s->headroom_factor);
 		else
-			str_addf(&b, "%-11s %g%s\n", knobs[i].name, v, knobs[i].unit == UNIT_SIZE ? " B" : "");
+			str_addf(&b, "%-11s %g%s\n", keys[i].name, v, keys[i].unit == UNIT_SIZE ? " B" : "");
 	}
+	for (size_t i = 0; i < s->n_settings; i++)
+		for (size_t k = 0; k < rw_countof(keys); k++)
+			if (keys[k].knob == s->settings[i].knob)
+				str_addf(&b, "%-11s %g%s on %s\n", keys[k].name, s->settings[i].value, keys[k].unit == UNIT_SIZE ? " B" : "", l->nodes[s->settings[i].device].tables.name);
 	reply(client, true, b.s, b.n);
 	str_done(&b);
 }

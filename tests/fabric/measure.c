@@ -112,6 +112,23 @@ void measured_done(struct measured *m)
 	*m = (struct measured){0};
 }
 
+static void override_apply(struct sim *m, const struct override *s)
+{
+	struct sim_node *n = &m->nodes[m->n_hosts + s->device];
+	const uint64_t bytes = (uint64_t)s->value;
+	for (unsigned i = 0; i < n->ports; i++) {
+		struct sim_port *p = sim_port_of(m, n, i);
+		switch (s->knob) {
+		case KNOB_KMIN: p->kmin_bytes = bytes; break;
+		case KNOB_KMAX: p->kmax_bytes = bytes; break;
+		case KNOB_PMAX: p->pmax = s->value; break;
+		case KNOB_HEADROOM: p->headroom_bytes = bytes; break;
+		case KNOB_ALPHA: n->sw.alpha = s->value; break;
+		case KNOB_XON_OFFSET: n->sw.xon_offset_bytes = bytes; break;
+		}
+	}
+}
+
 static struct sim *new_sim(const struct scenario *s, bool faulty, unsigned variant)
 {
 	const struct sim_params p = job_params(s, variant);
@@ -119,6 +136,8 @@ static struct sim *new_sim(const struct scenario *s, bool faulty, unsigned varia
 	struct sim *m = sim_new(&p, &t);
 	for (size_t i = 0; faulty && i < s->n_faults; i++)
 		fault_break(m, s, &s->faults[i]);
+	for (size_t i = 0; i < s->n_settings; i++)
+		override_apply(m, &s->settings[i]);
 	return m;
 }
 

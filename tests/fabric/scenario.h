@@ -25,7 +25,15 @@ struct fault {
 	double leaf, spine, link, host; /* 1-based; 0 = every one; drawn where not given: see fault_rows in scenario.c */
 	double share, loss_ratio, speed_bps, factor, size_bytes, length_ns;
 };
-enum { FAULTS_MAX = 4, SCENARIO_TEXT = 200, ACCEPT_MAX = 6 };
+enum { FAULTS_MAX = 4, SCENARIO_TEXT = 200, ACCEPT_MAX = 6, SETTINGS_MAX = 64 };
+
+/* A threshold that a switch has for itself, whatever the others have and the fault made of it: set while a lab runs, in no file. */
+enum knob { KNOB_KMIN, KNOB_KMAX, KNOB_PMAX, KNOB_ALPHA, KNOB_HEADROOM, KNOB_XON_OFFSET };
+struct override {
+	enum knob knob;
+	size_t device; /* leaves, then spines */
+	double value;
+};
 
 struct scenario {
 	char name[64], title[SCENARIO_TEXT], cause[32], severity[16]; /* cause "none": nothing is wrong */
@@ -60,6 +68,8 @@ struct scenario {
 	double capture_bytes;        /* of all captures together: the sampling follows from it */
 	struct fault faults[FAULTS_MAX];
 	size_t n_faults;
+	struct override settings[SETTINGS_MAX];
+	size_t n_settings;
 	uint64_t seed, perturb;
 	const char *cache_dir;       /* where measured exchanges are kept (measure_cache.h); borrowed; NULL: nowhere */
 };

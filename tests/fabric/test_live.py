@@ -6,7 +6,7 @@ import os, re, signal, sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from live_lab import Live, check, main, snmpds, wait_for
 
-CELL = 208
+CELL, POOL = 208, 32000000
 ROUNDED = {  # what SNMP carries in other units
     "pfc.rx_pause_ns": lambda v: v // 1000 * 1000, "pfc.tx_pause_ns": lambda v: v // 1000 * 1000,
     "pg.shared_watermark_bytes": lambda v: -(-v // CELL) * CELL, "pg.headroom_watermark_bytes": lambda v: -(-v // CELL) * CELL}
@@ -69,11 +69,13 @@ def thresholds(lab):
     check(all(after[k] >= before[k] for k in octets), "counters went back when a setting changed")
     check(any(after[k] > before[k] for k in octets), "traffic stands still")
 
-    def levels():
-        return {v for k, v in lab.latest().items() if k[3] == "cfg.pg_xoff_level_bytes" and k[2] == "3"}
-    wait_for("the new pause threshold is read back", lambda: levels() == {32000000 // 128}, 30)
-    for wrong in ("alpha=x", "alpha=1000", "kmin=5", "colour=red", "kmin"):
-        check(lab.lab("set", wrong, code=1) == "", "%s was taken" % wrong)
+    def levels(device):
+        return {v for k, v in lab.latest().items() if k[0] == device and k[3] == "cfg.pg_xoff_level_bytes" and k[2] == "3"}
+    lab.lab("set", "alpha=1/4", "--device", "leaf2")
+    wait_for("the new pause thresholds are read back", lambda: levels("leaf1") == {POOL // 128} and levels("leaf2") == {POOL // 4}, 30)
+    check("on leaf2" in lab.lab("show"), "leaf2's own setting is not shown")
+    for wrong in (["alpha=x"], ["alpha=1000"], ["kmin=5"], ["colour=red"], ["kmin"], ["alpha=1/8", "--device", "leaf9"], ["fault=off", "--device", "leaf1"]):
+        check(lab.lab("set", *wrong, code=1) == "", "%s was taken" % wrong)
 
 
 def faults(lab):
