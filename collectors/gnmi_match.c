@@ -43,8 +43,10 @@ static bool part_of(const char *p, size_t n, enum part *ret)
 
 static struct glob glob_of(const char *p, size_t n, struct arena *a)
 {
-	struct glob g = {.v = arena_array(a, struct token, n + 1)};
-	size_t from = 0;
+	size_t from = 0, tokens = 1;
+	for (size_t i = 0; i < n; i++)
+		tokens += 2 * (p[i] == '{' || p[i] == '*');
+	struct glob g = {.v = arena_array(a, struct token, tokens)};
 	for (size_t i = 0; i <= n; i++) {
 		const char *close = i < n && p[i] == '{' ? memchr(p + i, '}', n - i) : NULL;
 		struct token t = {.kind = TOKEN_ANY};
@@ -64,9 +66,10 @@ static struct glob glob_of(const char *p, size_t n, struct arena *a)
 
 struct gnmi_pattern *gnmi_pattern_new(const char *path, struct arena *a, struct err *e)
 {
+	rw_cleanup(arena_freep) struct arena *parsed = arena_new(); /* has room for the longest path there may be */
 	struct gnmi_elem *elems;
 	struct gnmi_pattern *p = arena_new_of(a, struct gnmi_pattern);
-	if (gnmi_path_parse(path, strlen(path), a, &elems, &p->n, e) < 0)
+	if (gnmi_path_parse(path, strlen(path), parsed, &elems, &p->n, e) < 0)
 		return NULL;
 	p->elems = arena_array(a, struct elem, p->n + 1);
 	for (size_t i = 0; i < p->n; i++) {
@@ -76,7 +79,7 @@ struct gnmi_pattern *gnmi_pattern_new(const char *path, struct arena *a, struct 
 		for (size_t k = 0; k < elems[i].n_keys && k < rw_countof(to->keys); k++) {
 			to->keys[k].name = arena_strndup(a, elems[i].keys[k].name, elems[i].keys[k].name_n);
 			to->keys[k].n = elems[i].keys[k].name_n;
-			to->keys[k].value = glob_of(elems[i].keys[k].value, elems[i].keys[k].value_n, a);
+			to->keys[k].value = glob_of(arena_strndup(a, elems[i].keys[k].value, elems[i].keys[k].value_n), elems[i].keys[k].value_n, a);
 			to->n_keys++;
 		}
 	}

@@ -24,7 +24,7 @@
 #include "agent/base/log.h"
 #include "agent/base/loop.h"
 
-#define LOOKAHEAD_BYTES (1 << 20) /* HTTP/2 window of a stream: what may be on the way before the loop has read it */
+#define LOOKAHEAD_BYTES (256 << 10) /* HTTP/2 window of a stream: what may be on the way before the loop has read it */
 #define EVENT_BYTES 64            /* what an event costs beside its bytes */
 
 struct grpc_io {

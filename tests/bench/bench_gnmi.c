@@ -1,0 +1,196 @@
+/*
+ * bench_gnmi - what an update costs from the socket to the pipeline's door: gRPC, the walker, the profile, samples handed over. The
+ * server is a process of its own; the CPU is that of this process, all threads, from the first message to the last.
+ *
+ *   bench_gnmi [MESSAGES [TARGETS...]]      default: 200000 messages in all, 1 64 512 targets
+ *
+ * Three shapes: one update per notification, 100 per notification, and a table as one JSON value, as SONiC sends it (10 ports x 20 fields).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/log.h"
+#include "agent/base/loop.h"
+#include "agent/base/str.h"
+#include "collectors/gnmi.h"
+#include "tests/fake/gnmi_table.h"
+
+#define PORTS 10
+#define FIELDS 20
+
+static const char *const leaves[] = {"in-octets", "out-octets", "in-packets", "out-packets", "in-error-packets", "out-error-packets",
+	"in-discarded-packets", "out-discarded-packets", "in-fcs-error-packets", "carrier-transitions"};
+
+static const struct shape {
+	const char *name, *profile;
+	bool one, json;
+	unsigned updates; /* per message */
+} shapes[] = {
+	{"1 update per notification", "srlinux", true, false, 1},
+	{"100 updates per notification", "srlinux", false, false, PORTS * rw_countof(leaves)},
+	{"SONiC table as JSON", "sonic", false, true, PORTS * FIELDS},
+};
+
+struct bench {
+	struct loop *loop;
+	uint64_t samples, expected;
+	double cpu, wall;
+	bool begun;
+};
+
+static double seconds(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void on_samples(void *arg, const struct sample *v, size_t n)
+{
+	struct bench *b = arg;
+	if (!b->begun) {
+		b->begun = true;
+		b->cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
+		b->wall = seconds(CLOCK_MONOTONIC);
+	}
+	b->samples += n;
+	if (b->samples >= b->expected)
+		loop_stop(b->loop);
+}
+
+static void on_target(void *arg, const struct target *t) { }
+static void on_device(void *arg, const char *device, const char *profile, const char *sysname, const char *descr) { }
+static void on_flows(void *arg, const struct flow_sample *v, size_t n) { }
+static void on_port(void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps) { }
+static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text) { }
+static void on_limit(void *arg) { loop_stop(((struct bench *)arg)->loop); }
+
+static char *table_text(const struct shape *s)
+{
+	struct str t = {0};
+	for (unsigned p = 0; p < PORTS && !s->json; p++)
+		for (size_t i = 0; i < rw_countof(leaves); i++)
+			str_addf(&t, "-\t/interface[name=ethernet-1/%u]/statistics/%s\tuint\t$(%llu,7)\n", p, leaves[i], 1000000007ull * (i + p + 1));
+	if (!s->json)
+		return t.s;
+	str_add(&t, "COUNTERS_DB\t/COUNTERS/Ethernet*\tjson_ietf\t{");
+	for (unsigned p = 0; p < PORTS; p++) {
+		str_addf(&t, "%s\"etp%u\":{", p ? "," : "", p);
+		for (unsigned i = 0; i < FIELDS; i++) {
+			static const char *const more[] = {"IN_OCTETS", "OUT_OCTETS", "IN_ERRORS", "OUT_DISCARDS"};
+			str_add(&t, i ? "," : "");
+			if (i < 16)
+				str_addf(&t, "\"SAI_PORT_STAT_PFC_%u_%s_PKTS\":", i / 2, i % 2 ? "TX" : "RX");
+			else
+				str_addf(&t, "\"SAI_PORT_STAT_IF_%s\":", more[i - 16]);
+			str_addf(&t, "\"$(%llu,7)\"", 1000000007ull * (i + 1));
+		}
+		str_add(&t, "}");
+	}
+	str_add(&t, "}\n");
+	return t.s;
+}
+
+/* server_start - in a child; its pid, and the port it listens on. */
+static pid_t server_start(const struct shape *s, uint64_t flood, uint16_t *ret_port, int *ret_stop)
+{
+	int told[2], stop[2];
+	if (pipe(told) < 0 || pipe(stop) < 0)
+		exit(1);
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid == 0) {
+		rw_cleanup(freep) char *text = table_text(s);
+		char byte;
+		close(stop[1]);
+		struct gnmi_server_options o = {.flood = flood, .one_by_one = s->one, .values = gnmi_table_values, .values_arg = gnmi_table_parse(text, s->name)};
+		struct gnmi_server *server = o.values_arg ? gnmi_server_new(&o) : NULL;
+		uint16_t port = server ? gnmi_server_port(server) : 0;
+		if (write(told[1], &port, sizeof(port)) != sizeof(port) || !server)
+			_exit(1);
+		while (read(stop[0], &byte, 1) > 0)
+			;
+		_exit(0);
+	}
+	close(stop[0]);
+	if (read(told[0], ret_port, sizeof(*ret_port)) != sizeof(*ret_port) || !*ret_port)
+		exit(1);
+	close(told[0]);
+	close(told[1]);
+	*ret_stop = stop[1];
+	return pid;
+}
+
+static double rss_mb(void)
+{
+	rw_cleanup(fclosep) FILE *f = fopen("/proc/self/statm", "r");
+	unsigned long long size, resident = 0;
+	return f && fscanf(f, "%llu %llu", &size, &resident) == 2 ? (double)resident * (double)sysconf(_SC_PAGESIZE) / 1e6 : 0;
+}
+
+/* In a child of its own: gRPC is not forked after it began. */
+static void run(const struct shape *s, uint64_t messages, unsigned n_targets)
+{
+	uint64_t flood = messages / n_targets ? messages / n_targets : 1;
+	uint16_t port;
+	int stop, status;
+	pid_t server = server_start(s, flood, &port, &stop), child;
+	fflush(stdout);
+	if ((child = fork()) > 0) {
+		waitpid(child, &status, 0);
+		close(stop);
+		waitpid(server, &status, 0);
+		return;
+	}
+	struct str text = {0};
+	struct err_list errors = {0};
+	struct err e;
+	struct config *config;
+	struct bench b = {.expected = flood * n_targets * s->updates};
+	struct entities *entities = entities_new();
+	struct sink sink = {&b, on_samples, on_flows, on_target, on_device, on_port, on_event};
+	str_add(&text, "credentials: { c: { gnmi: { tls: { off: true } } } }\ndevices:\n");
+	for (unsigned i = 0; i < n_targets; i++)
+		str_addf(&text, " - { name: leaf%u, role: leaf, profile: %s, gnmi: { address: \"127.0.0.1:%u\", credentials: c, interval: 10s, timeout: 60s } }\n", i,
+			s->profile, port);
+	log_set_level(LOG_ERROR_);
+	loop_new(&b.loop);
+	struct loop_timer *limit = loop_timer_new(b.loop, on_limit, &b);
+	loop_timer_start(limit, 120 * NS_PER_S, 0);
+	if (config_parse(text.s, text.n, "bench", CONFIG_FULL, NULL, 0, &config, &errors) < 0)
+		_exit(1);
+	struct gnmi_target **t = rw_calloc(n_targets, sizeof(struct gnmi_target *));
+	for (unsigned i = 0; i < n_targets; i++)
+		if (gnmi_target_new(b.loop, entities, &config->devices[i], config, &sink, &t[i], &e) < 0)
+			_exit(1);
+	loop_run(b.loop);
+	double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - b.cpu, wall = seconds(CLOCK_MONOTONIC) - b.wall;
+	uint64_t updates = 0;
+	for (unsigned i = 0; i < n_targets; i++)
+		updates += gnmi_target_counts(t[i]).updates;
+	if (b.samples < b.expected)
+		printf("%-30s %4u targets  INCOMPLETE: %llu of %llu samples\n", s->name, n_targets, (unsigned long long)b.samples, (unsigned long long)b.expected);
+	else
+		printf("%-30s %4u targets  %10llu updates  %9.0f/s  %6.3f us CPU/update  %5.0f MB\n", s->name, n_targets, (unsigned long long)updates,
+			(double)updates / wall, cpu / (double)updates * 1e6, rss_mb());
+	fflush(stdout);
+	_exit(b.samples < b.expected);
+}
+
+int main(int argc, char **argv)
+{
+	static const unsigned usual[] = {1, 64, 512};
+	uint64_t messages = argc > 1 ? strtoull(argv[1], NULL, 10) : 200000;
+	for (size_t i = 0; i < rw_countof(shapes); i++) {
+		uint64_t n = shapes[i].updates > 1 ? messages / 4 : messages;
+		for (int k = 2; k < argc; k++)
+			run(&shapes[i], n, (unsigned)strtoul(argv[k], NULL, 10));
+		for (size_t k = 0; argc <= 2 && k < rw_countof(usual); k++)
+			run(&shapes[i], n, usual[k]);
+	}
+	return 0;
+}
