@@ -2,7 +2,7 @@
  * conservation - bytes that enter must leave, in the class they came in, by the paths there are.
  *
  *     class_leak        a switch sends in other classes what its like, or its inputs, carry in the lossless one
- *     storage_receiver  a host outside all jobs takes large traffic in the lossless class: storage among the RoCE of training
+ *     storage_receiver  a host outside all jobs takes large traffic in the lossless class and congests there: storage among the RoCE of training
  *     missing_route, remote_capacity, cross_rail: conservation_paths.c
  *
  * Classes are known where bytes leave (queue.out_octets of each priority); what enters from a switch is what that switch sent. What enters
@@ -20,6 +20,8 @@
 
 #define LIKE_TOTAL 0.3    /* a total within this share of its like's is "as it was" */
 #define ONE_LIKE_LEAK 0.3 /* with one other switch to compare with, the difference must be plain */
+#define MARKED_HEAVY 0.2  /* share of its packets: what a queue marks that is full for long (tuning facts, c.4: 60 % and more) */
+#define PAUSED_HEAVY 0.01 /* share of time */
 #define HOSTS_SHOWN 8
 
 static const struct option rows[] = {
@@ -224,66 +226,88 @@ static double lossless_load(const struct conservation_in *c, const struct port_s
 	return class_rate(c, octets) * 8 / (double)p->out.capacity_bps;
 }
 
-struct storage { /* hosts of one leaf that belong to no job */
-	const struct port_seen *hot;
-	size_t n, n_over, known;
-	double load;
-	bool hurts; /* it is paused, marked or drops there */
-};
-
-static void storage_at(const struct conservation_in *c, const struct device_seen *d, struct storage *s)
+/* Does it hurt there? Much of what is sent to it is marked, it pauses us, or packets are dropped. */
+static bool congests(const struct conservation_in *c, const struct port_seen *p)
 {
-	*s = (struct storage){0};
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct port_seen *p = &d->ports[i];
-		if (!p->port->host || in_some_job(c->o->fabric, p->port->host))
+	for (int prio = 0; prio < OBSERVED_PRIORITIES; prio++) {
+		const struct lane_seen *l = p->lanes[prio];
+		if (!l || !l->lossless)
 			continue;
-		const double load = lossless_load(c, p);
-		s->n++;
-		if (!s->hot)
-			s->hot = p;
-		if (isnan(load))
-			continue;
-		s->known++;
-		if (load < c->options->storage)
-			continue;
-		s->n_over++;
-		for (int prio = 0; prio < OBSERVED_PRIORITIES; prio++)
-			s->hurts = s->hurts || (p->lanes[prio] && p->lanes[prio]->lossless && (p->lanes[prio]->marked.value > 0 || p->lanes[prio]->rx_pause.lo > 0 || p->lanes[prio]->drops.value > 0));
-		if (load > s->load) {
-			s->load = load;
-			s->hot = p;
-		}
+		const double marked = l->marked.known && l->out_packets.known && l->out_packets.value > 0 ? l->marked.value / l->out_packets.value : 0;
+		if (marked >= MARKED_HEAVY || (l->rx_pause.measured && l->rx_pause.lo >= PAUSED_HEAVY) || l->drops.value > 0)
+			return true;
 	}
+	return false;
 }
 
-static void tell_storage(const struct conservation_in *c, const struct device_seen *d, const struct storage *s, struct finding_list *out)
+struct storage { /* hosts of one leaf that belong to no job */
+	const struct port_seen *hot; /* the one that takes most */
+	size_t n_over;
+	double load;
+	bool known;
+};
+
+static bool is_storage(const struct conservation_in *c, const struct port_seen *p) { return p->port->host && !in_some_job(c->o->fabric, p->port->host); }
+
+static bool storage_hurts(const struct conservation_in *c, const struct port_seen *p)
 {
-	struct tell t = conservation_finding(c, "storage_receiver", s->n_over ? FINDING_OVER : FINDING_UNDER, out);
-	t.f->device = d->device->name;
-	t.f->priority = __builtin_ctz(c->o->fabric->lossless_mask);
-	if (s->n == 1)
-		tell_subject(&t, s->hot);
-	if (!s->n_over)
-		return;
-	t.f->severity = s->hurts ? SEV_WARNING : SEV_INFO;
-	t.f->value = s->load;
-	t.f->warn = c->options->storage;
-	t.f->confidence_ratio = 0.6;
-	t.f->summary = arena_printf(t.a, "%s%s, outside all jobs, takes %.0f %% of its line rate in the lossless class: storage traffic among the RoCE of training%s", s->hot->port->host,
-		s->n_over > 1 ? arena_printf(t.a, " and %zu more hosts of %s", s->n_over - 1, d->device->name) : "", 100 * s->load, s->hurts ? ", and it congests there" : "");
+	return lossless_load(c, p) >= c->options->storage && congests(c, p);
+}
+
+static struct storage storage_at(const struct conservation_in *c, const struct device_seen *d)
+{
+	struct storage s = {0};
+	for (size_t i = 0; i < d->n_ports; i++) {
+		const struct port_seen *p = &d->ports[i];
+		const double load = is_storage(c, p) ? lossless_load(c, p) : NAN;
+		s.known = s.known || !isnan(load);
+		if (isnan(load) || !storage_hurts(c, p))
+			continue;
+		s.n_over++;
+		if (load > s.load) {
+			s.load = load;
+			s.hot = p;
+		}
+	}
+	return s;
+}
+
+static void describe_storage(const struct conservation_in *c, const struct device_seen *d, const struct storage *s, struct tell *t)
+{
+	t->f->value = s->load;
+	t->f->warn = c->options->storage;
+	t->f->confidence_ratio = 0.6;
+	t->f->summary = arena_printf(t->a, "%s%s, outside all jobs, takes %.0f %% of its line rate in the lossless class and congests there: storage traffic among the RoCE of training",
+		s->hot->port->host, s->n_over > 1 ? arena_printf(t->a, " and %zu more of %s", s->n_over - 1, d->device->name) : "", 100 * s->load);
 	size_t shown = 0;
 	for (size_t i = 0; i < d->n_ports && shown < HOSTS_SHOWN; i++) {
 		const struct port_seen *p = &d->ports[i];
-		const double load = p->port->host && !in_some_job(c->o->fabric, p->port->host) ? lossless_load(c, p) : NAN;
-		if (!(load >= c->options->storage))
+		if (!is_storage(c, p) || !storage_hurts(c, p))
 			continue;
-		tell_evidence(&t, "class.lossless_utilization_ratio", p, t.f->priority, load, "ratio", QUALITY_EXACT);
-		tell_role(&t, "culprit", "%s", p->port->host);
+		const struct lane_seen *l = observed_lane(p, t->f->priority);
+		tell_evidence(t, "class.lossless_utilization_ratio", p, t->f->priority, lossless_load(c, p), "ratio", QUALITY_EXACT);
+		if (l) {
+			tell_amount(t, "queue.ecn_marked", p, t->f->priority, &l->marked, "packets");
+			tell_evidence(t, "pfc.rx_pause_ratio", p, t->f->priority, l->rx_pause.lo, "ratio", l->rx_pause.quality);
+		}
+		tell_role(t, "culprit", "%s", p->port->host);
 		shown++;
 	}
-	tell_rests_on(&t, "bytes of the lossless queue towards the host; that it is storage follows only from no job naming it");
-	tell_step(&t, "give storage a class and queue of its own (DSCP of the storage client), or name its hosts in jobs if this is meant", "the class of running traffic changes at once: job boundary only");
+	tell_rests_on(t, "bytes of the lossless queue towards the host; that it is storage follows only from no job naming it");
+	tell_step(t, "give storage a class and queue of its own (DSCP of the storage client), or name its hosts in jobs if this is meant", "the class of running traffic changes at once: job boundary only");
+}
+
+/* One host is told at its port, several of them at their leaf. @port NULL: the leaf. */
+static void tell_storage(const struct conservation_in *c, const struct device_seen *d, const struct port_seen *port, const struct storage *s, struct finding_list *out)
+{
+	const bool over = s->n_over && (port ? s->n_over == 1 && s->hot == port : s->n_over > 1);
+	struct tell t = conservation_finding(c, "storage_receiver", over ? FINDING_OVER : FINDING_UNDER, out);
+	t.f->device = d->device->name;
+	t.f->priority = __builtin_ctz(c->o->fabric->lossless_mask);
+	if (port)
+		tell_subject(&t, port);
+	if (over)
+		describe_storage(c, d, s, &t);
 }
 
 static void storage_receivers(const struct conservation_in *c, struct finding_list *out)
@@ -291,10 +315,14 @@ static void storage_receivers(const struct conservation_in *c, struct finding_li
 	if (!c->o->fabric->n_jobs || !c->o->fabric->lossless_mask)
 		return;
 	for (size_t i = 0; i < c->o->n_devices; i++) {
-		struct storage s;
-		storage_at(c, &c->o->devices[i], &s);
-		if (s.known)
-			tell_storage(c, &c->o->devices[i], &s, out);
+		const struct device_seen *d = &c->o->devices[i];
+		const struct storage s = storage_at(c, d);
+		if (!s.known)
+			continue;
+		tell_storage(c, d, NULL, &s, out);
+		for (size_t k = 0; k < d->n_ports; k++)
+			if (is_storage(c, &d->ports[k]) && !isnan(lossless_load(c, &d->ports[k])))
+				tell_storage(c, d, &d->ports[k], &s, out);
 	}
 }
 
