@@ -18,10 +18,7 @@
 #define BACKOFF_MAX_NS (60 * NS_PER_S)
 #define BACKOFF_MIN_NS (200 * NS_PER_MS)
 #define PROBE_NS (3 * NS_PER_S)
-#define EXPIRY_WARN_S (14 * 24 * 3600)
-#define PEM_MAX (1u << 20)
 
-static const char *const system_roots[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
 static const unsigned encodings_usual[] = {GNMI_ENC_PROTO, GNMI_ENC_JSON_IETF, GNMI_ENC_JSON, GNMI_ENC_ASCII};
 
 static void target_lost(struct gnmi_target *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -38,65 +35,18 @@ int64_t gnmi_target_jittered(struct gnmi_target *t, int64_t ns)
 
 /* --- secrets ----------------------------------------------------------------------------------------------------------------------- */
 
-static void wipe(char **s)
-{
-	if (*s)
-		explicit_bzero(*s, strlen(*s));
-	free(*s);
-	*s = NULL;
-}
-
-static void secrets_done(struct gnmi_secrets *s)
-{
-	wipe(&s->password);
-	wipe(&s->token);
-	wipe(&s->ca);
-	wipe(&s->cert);
-	wipe(&s->key);
-}
-
-static int pem_read(const char *path, char **ret, struct err *e)
-{
-	size_t n;
-	return path ? str_read_file(path, PEM_MAX, ret, &n, e) : 0;
-}
-
-static int roots_read(char **ret, struct err *e)
-{
-	for (size_t i = 0; i < rw_countof(system_roots); i++)
-		if (pem_read(system_roots[i], ret, NULL) == 0)
-			return 0;
-	return err_set(e, -ENOENT, "no tls.ca is given and this machine has no list of CAs (package ca-certificates): give the CA of the device as tls.ca");
-}
-
-static int secrets_read(const struct config_gnmi_credential *c, struct gnmi_secrets *ret, struct err *e)
-{
-	int rc = c->password.from != SECRET_NONE ? secret_read(&c->password, &ret->password, e) : 0;
-	if (rc == 0 && c->token.from != SECRET_NONE)
-		rc = secret_read(&c->token, &ret->token, e);
-	if (rc == 0 && !c->tls_off && !c->tls_skip_verify)
-		rc = c->tls_ca ? pem_read(c->tls_ca, &ret->ca, e) : roots_read(&ret->ca, e);
-	if (rc == 0 && !c->tls_off)
-		rc = pem_read(c->tls_cert, &ret->cert, e);
-	if (rc == 0 && !c->tls_off)
-		rc = pem_read(c->tls_key, &ret->key, e);
-	if (rc == 0 && ret->cert && tls_probe_pair(ret->cert, ret->key) < 0)
-		rc = err_set(e, -EINVAL, "tls.cert and tls.key do not belong together, or are no PEM: %s, %s", c->tls_cert, c->tls_key);
-	return rc;
-}
-
 /* secrets_renew - at each try, so that a new one needs no reload. Where a file cannot be read any more (rights were given up after
  * the start) what we have goes on. */
 static int secrets_renew(struct gnmi_target *t, struct err *e)
 {
 	struct gnmi_secrets now = {0};
 	const bool had = t->secrets_error.code == 0;
-	int rc = secrets_read(credential(t), &now, e);
+	int rc = gnmi_secrets_read(credential(t), &now, e);
 	if (rc == -EACCES && had) {
-		secrets_done(&now);
+		gnmi_secrets_done(&now);
 		return 0;
 	}
-	secrets_done(&t->secrets);
+	gnmi_secrets_done(&t->secrets);
 	t->secrets = now;
 	return rc;
 }
@@ -118,7 +68,7 @@ int gnmi_target_call(struct gnmi_target *t, struct grpc_io_channel *c, const cha
 {
 	struct grpc_io_metadata metadata[3];
 	size_t n = 0;
-	rw_cleanup(wipe) char *bearer = NULL;
+	rw_cleanup(gnmi_secret_wipe) char *bearer = NULL;
 	if (credential(t)->username)
 		metadata[n++] = (struct grpc_io_metadata){"username", credential(t)->username};
 	if (t->secrets.password)
@@ -132,23 +82,6 @@ int gnmi_target_call(struct gnmi_target *t, struct grpc_io_channel *c, const cha
 	const struct grpc_io_request r = {.method = method, .metadata = metadata, .n_metadata = n, .p = request.p, .n = request.n, .half_close = unary,
 		.deadline_ns = deadline_ns};
 	return grpc_io_call_new(c, &r, events, arg, ret, e);
-}
-
-void gnmi_target_certificate(struct gnmi_target *t, const char *pem)
-{
-	int64_t until, left;
-	if (t->expiry_told || tls_probe_expiry(pem, &until) < 0 || (left = until - wall_now().ns / NS_PER_S) > EXPIRY_WARN_S)
-		return;
-	t->expiry_told = true;
-	log_warn(t->name, "gnmi: the certificate of %s ends in %.1f days: renew it on the device", t->address, (double)left / 86400);
-}
-
-static void own_certificate(struct gnmi_target *t)
-{
-	int64_t until, left;
-	if (!t->secrets.cert || tls_probe_expiry(t->secrets.cert, &until) < 0 || (left = until - wall_now().ns / NS_PER_S) > EXPIRY_WARN_S)
-		return;
-	log_warn(t->name, "gnmi: our client certificate %s %s: renew it", credential(t)->tls_cert, left > 0 ? "ends within 14 days" : "has expired");
 }
 
 /* --- what the pipeline is told ------------------------------------------------------------------------------------------------------- */
@@ -218,7 +151,7 @@ struct probe {
 
 static void probe_free(struct probe *x)
 {
-	secrets_done(&x->copies);
+	gnmi_secrets_done(&x->copies);
 	free(x->host);
 	free(x->server_name);
 	free(x->status_text);
@@ -522,7 +455,8 @@ static void session_start(struct gnmi_target *t)
 		target_lost(t, *e.file ? "%s: %s" : "%s%s", *e.file ? e.file : "", e.text);
 		return;
 	}
-	own_certificate(t);
+	if (t->failures == 0)
+		gnmi_secrets_expiry(t);
 	loop_timer_start(t->deadline, t->device->gnmi->timeout_ns + NS_PER_S, 0); /* gRPC's own limit of a connection comes first, with a reason */
 }
 
@@ -571,7 +505,7 @@ int gnmi_target_new(struct loop *l, struct entities *entities, const struct conf
 	}
 	if (credential(t)->tls_skip_verify && !credential(t)->tls_off)
 		log_warn(t->name, "gnmi: tls.skip_verify: anyone in between can pose as %s", t->address);
-	secrets_read(credential(t), &t->secrets, &t->secrets_error); /* now, while we may; what may heal is told by the first try */
+	gnmi_secrets_read(credential(t), &t->secrets, &t->secrets_error); /* now, while we may; what may heal is told by the first try */
 	int64_t spread = device->gnmi->interval_ns < NS_PER_S ? device->gnmi->interval_ns : NS_PER_S;
 	loop_timer_start(t->timer, (int64_t)(t->random % 1024) * spread / 1024, 0);
 	*ret = t;
@@ -618,7 +552,7 @@ void gnmi_target_free(struct gnmi_target *t)
 	loop_timer_free(t->deadline);
 	loop_timer_free(t->slow);
 	profile_set_put(t->set);
-	secrets_done(&t->secrets);
+	gnmi_secrets_done(&t->secrets);
 	free(t->address);
 	free(t->name);
 	free(t);

@@ -1,5 +1,5 @@
-/* gnmi_decode - see the header. Values and their conversion are in gnmi_convert.c. */
-#include "collectors/gnmi_decode.h"
+/* gnmi_decode - see the header. Cells are in gnmi_cells.c, the conversion of values in gnmi_convert.c. */
+#include "collectors/gnmi_cells.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -9,118 +9,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
-#include "collectors/gnmi_convert.h"
-#include "collectors/gnmi_match.h"
-#include "collectors/snmp_gate.h"
 #include "db/metric.h"
-
-#define NAME_MAX_BYTES 256
-#define LISTS_MAX 32
-#define LINE_LEAST_BPS 1000000u /* slower is no speed but a placeholder */
-#define BINDING_NEW 0u          /* slots: not looked at yet */
-#define BINDING_NONE 1u         /* means nothing */
-#define BINDING_FIRST 2u
-#define NO_CELL UINT32_MAX
-
-struct port {
-	struct gnmi_port seen;
-	char *name, *alias;
-};
-
-struct cell { /* one value of one thing */
-	uint32_t entity, port; /* index of the port, NO_CELL = none */
-	uint16_t metric;
-	bool pending;          /* in the feed's list */
-	bool several;          /* parts */
-	uint32_t epoch;        /* of the decoder when it last spoke */
-	uint32_t first_part;
-	uint32_t emitted_parts; /* that had spoken when it was last emitted */
-	uint32_t gate;         /* + 1; 0 = none */
-};
-
-struct part { /* what one path gives to a cell */
-	uint32_t cell, next;
-	const struct leaf *leaf;
-	bool seen, fresh;
-	union { uint64_t u; double d; };
-};
-
-struct leaf { /* one row of the profile */
-	const struct profile_gnmi_value *v;
-	struct gnmi_pattern *pattern;
-	bool shared; /* another leaf speaks of the same metric: perhaps of the same cell */
-	size_t paths;
-	const char *type;
-};
-
-struct binding { /* what one path means */
-	struct leaf *leaf;
-	uint32_t first, n;  /* parts; for refers and of: index of ref or object */
-	uint32_t port;
-	bool zero, wrong;
-};
-
-struct ref { /* a place that refers to an object */
-	const char *kind;
-	char *name; /* of the object; NULL = none yet */
-	uint32_t port;
-	enum gnmi_number number;
-	uint64_t numbers;
-};
-struct property { /* of an object */
-	const struct leaf *leaf;
-	char *name;
-	struct gnmi_converted value;
-	bool has;
-};
-
-struct gnmi_feed {
-	struct gnmi_decoder *d;
-	const struct profile_gnmi_stream *stream;
-	struct arena *arena;
-	struct gnmi_decode decode;
-	struct gnmi_list lists[LISTS_MAX];
-	struct leaf *leaves;
-	size_t n_leaves;
-	uint32_t *slots;
-	size_t n_slots;
-	struct smap *by_path; /* for updates without a path_id */
-	struct binding *bindings;
-	size_t n_bindings, cap_bindings;
-	struct part *parts;
-	size_t n_parts, cap_parts;
-	struct map *cells;    /* key -> index into cells */
-	struct cell *v;
-	size_t n_cells, cap_cells;
-	uint32_t *pending;
-	size_t n_pending, cap_pending;
-	struct ref *refs;
-	size_t n_refs, cap_refs;
-	struct property *properties;
-	size_t n_properties, cap_properties;
-	bool complete;        /* a round is */
-	uint32_t names_epoch; /* the decoder's when the slots were made */
-};
-
-struct gnmi_decoder {
-	struct entities *entities;
-	char *device;
-	const struct profile *profile;
-	uint64_t cell_bytes;
-	bool cell_assumed;
-	struct port *ports;
-	size_t n_ports, cap_ports;
-	struct smap *by_name, *by_alias; /* index of the port; +1 in by_alias, 0 = no longer */
-	char *sysname;
-	bool has_boot;
-	uint64_t boot;
-	uint32_t epoch;       /* counts restarts of the device */
-	uint32_t names_epoch; /* counts changes of aliases */
-	bool ports_changed;
-	struct snmp_gate *gates;
-	size_t n_gates, cap_gates;
-	struct gnmi_decode_stats stats;
-};
 
 /* --- the decoder ----------------------------------------------------------------------------------------------------------------- */
 
@@ -168,7 +57,7 @@ void gnmi_decode_ports_told(struct gnmi_decoder *d)
 
 bool gnmi_decode_ports_changed(const struct gnmi_decoder *d) { return d->ports_changed; }
 
-static void port_changed(struct gnmi_decoder *d, struct port *p)
+void gnmi_port_changed(struct gnmi_decoder *d, struct port *p)
 {
 	p->seen.changed = true;
 	d->ports_changed = true;
@@ -200,7 +89,7 @@ static uint32_t port_of(struct gnmi_decoder *d, struct gnmi_text text, bool alia
 	struct port *p = &d->ports[d->n_ports];
 	*p = (struct port){.name = rw_strdup(name), .alias = rw_strdup("")};
 	p->seen = (struct gnmi_port){.name = p->name, .alias = p->alias};
-	port_changed(d, p);
+	gnmi_port_changed(d, p);
 	smap_put(d->by_name, name, strlen(name), d->n_ports);
 	return (uint32_t)d->n_ports++;
 }
@@ -217,7 +106,7 @@ static void alias_take(struct gnmi_decoder *d, uint32_t port, const struct gnmi_
 	free(p->alias);
 	p->alias = rw_strdup(alias);
 	p->seen.alias = p->alias;
-	port_changed(d, p);
+	gnmi_port_changed(d, p);
 	if (*alias)
 		smap_put(d->by_alias, alias, strlen(alias), port + 1);
 	d->names_epoch++;
@@ -308,156 +197,6 @@ void gnmi_feed_begin(struct gnmi_feed *f)
 	f->complete = false;
 }
 
-/* --- cells --------------------------------------------------------------------------------------------------------------------------- */
-
-static uint32_t entity_of(struct gnmi_feed *f, uint32_t port, int metric, int priority, const char *queue, struct gnmi_text pool)
-{
-	struct gnmi_decoder *d = f->d;
-	char name[NAME_MAX_BYTES + 80];
-	if (port == NO_CELL) {
-		snprintf(name, sizeof(name), "pool:%.*s", (int)pool.n, pool.p ? pool.p : "");
-		return entities_intern(d->entities, d->device, pool.p ? name : NULL, PRIO_NONE);
-	}
-	if (metric_info((unsigned)metric)->scope != SCOPE_PRIO)
-		return entities_intern(d->entities, d->device, d->ports[port].name, PRIO_NONE);
-	if (priority != PRIO_NONE || !queue)
-		return entities_intern(d->entities, d->device, d->ports[port].name, priority);
-	snprintf(name, sizeof(name), "%s#q%s", d->ports[port].name, queue); /* unmapped, never dropped silently */
-	return entities_intern(d->entities, d->device, name, PRIO_NONE);
-}
-
-static uint32_t cell_of(struct gnmi_feed *f, uint32_t entity, int metric, uint32_t port)
-{
-	uint64_t at, key = (uint64_t)entity << 16 | (uint16_t)metric;
-	if (map_get(f->cells, key, &at))
-		return (uint32_t)at;
-	if (f->n_cells == GNMI_CELLS_MAX) {
-		f->d->stats.over_limit++;
-		return NO_CELL;
-	}
-	rw_grow(f->v, f->n_cells, f->cap_cells);
-	f->v[f->n_cells] = (struct cell){.entity = entity, .metric = (uint16_t)metric, .port = port, .epoch = f->d->epoch, .first_part = NO_CELL};
-	map_put(f->cells, key, f->n_cells);
-	return (uint32_t)f->n_cells++;
-}
-
-/* bound_of - what a counter can grow by in a second, 0 = who knows. */
-static double bound_of(const struct gnmi_decoder *d, const struct cell *c)
-{
-	switch (c->metric) {
-	case M_PORT_IN_OCTETS:
-	case M_PORT_OUT_OCTETS:
-	case M_QUEUE_OUT_OCTETS:
-		return c->port != NO_CELL && d->ports[c->port].seen.speed_bps >= LINE_LEAST_BPS ? (double)d->ports[c->port].seen.speed_bps / 8 : 0;
-	case M_PFC_RX_PAUSE_NS:
-	case M_PFC_TX_PAUSE_NS:
-		return 1e9;
-	default:
-		return 0;
-	}
-}
-
-static unsigned gate(struct gnmi_decoder *d, struct cell *c, int64_t t_ns, uint64_t value, unsigned flags)
-{
-	double bound = bound_of(d, c);
-	if (bound <= 0)
-		return flags;
-	if (!c->gate) {
-		rw_grow(d->gates, d->n_gates, d->cap_gates);
-		d->gates[d->n_gates++] = (struct snmp_gate){0};
-		c->gate = (uint32_t)d->n_gates;
-	}
-	flags = snmp_gate_take(&d->gates[c->gate - 1], t_ns, value, flags, bound);
-	d->stats.suspects += (flags & SF_SUSPECT) != 0;
-	return flags;
-}
-
-static void speed_note(struct gnmi_decoder *d, const struct cell *c, uint64_t bps)
-{
-	if (c->metric != M_PORT_SPEED_BPS || c->port == NO_CELL || d->ports[c->port].seen.speed_bps == bps)
-		return;
-	d->ports[c->port].seen.speed_bps = bps;
-	port_changed(d, &d->ports[c->port]);
-}
-
-static void emit(struct gnmi_feed *f, struct cell *c, const struct gnmi_converted *value, uint32_t window_ms, int64_t t_ns, bool remade, struct sample_list *out)
-{
-	struct gnmi_decoder *d = f->d;
-	const struct metric_info *m = metric_info(c->metric);
-	unsigned flags = value->estimated ? SF_ESTIMATED : 0;
-	uint64_t bits = m->type == TYPE_F64 ? sample_of_f64(value->d) : value->u;
-	if (m->kind == METRIC_COUNTER) {
-		if (remade || c->epoch != d->epoch)
-			flags |= SF_RESTART;
-		flags = gate(d, c, t_ns, bits, flags);
-	}
-	c->epoch = d->epoch;
-	speed_note(d, c, bits);
-	rw_grow(out->v, out->n, out->cap);
-	out->v[out->n++] = (struct sample){.t_ns = t_ns, .value = bits, .entity = c->entity, .metric = c->metric, .flags = (uint16_t)flags,
-		.source = SOURCE_GNMI, .window_ms = window_ms};
-}
-
-/* --- cells of several parts ------------------------------------------------------------------------------------------------------------ */
-
-static void cell_emit(struct gnmi_feed *f, struct cell *c, int64_t t_ns, struct sample_list *out)
-{
-	struct gnmi_converted sum = {0};
-	bool better = false;
-	uint32_t seen = 0;
-	uint32_t window_ms = 0;
-	for (uint32_t p = c->first_part; p != NO_CELL; p = f->parts[p].next)
-		better = better || (f->parts[p].seen && !f->parts[p].leaf->v->fallback);
-	for (uint32_t p = c->first_part; p != NO_CELL; p = f->parts[p].next) {
-		struct part *x = &f->parts[p];
-		x->fresh = false;
-		if (!x->seen || (better && x->leaf->v->fallback))
-			continue;
-		seen++;
-		window_ms = x->leaf->v->window_ms;
-		if (metric_info(c->metric)->type == TYPE_F64)
-			sum.d += x->d;
-		else
-			sum.u += x->u;
-	}
-	if (!seen)
-		return;
-	emit(f, c, &sum, window_ms, t_ns, c->emitted_parts && c->emitted_parts != seen, out);
-	c->emitted_parts = seen;
-}
-
-static void cell_later(struct gnmi_feed *f, uint32_t cell)
-{
-	if (f->v[cell].pending)
-		return;
-	f->v[cell].pending = true;
-	rw_grow(f->pending, f->n_pending, f->cap_pending);
-	f->pending[f->n_pending++] = cell;
-}
-
-static void part_take(struct gnmi_feed *f, uint32_t index, const struct gnmi_converted *value, int64_t t_ns, struct sample_list *out)
-{
-	struct part *p = &f->parts[index];
-	struct cell *c = &f->v[p->cell];
-	const bool again = p->fresh, f64 = metric_info(c->metric)->type == TYPE_F64;
-	if (again && f->complete) /* the others are silent: they did not change */
-		cell_emit(f, c, t_ns, out);
-	if (f64)
-		p->d = value->d;
-	else
-		p->u = value->u;
-	p->seen = p->fresh = true;
-	if (!f->complete) {
-		cell_later(f, p->cell);
-		return;
-	}
-	bool all = true;
-	for (uint32_t i = c->first_part; i != NO_CELL && all; i = f->parts[i].next)
-		all = f->parts[i].fresh || !f->parts[i].seen;
-	if (all)
-		cell_emit(f, c, t_ns, out);
-}
-
 /* --- what a path means -------------------------------------------------------------------------------------------------------------------- */
 
 static void part_add(struct gnmi_feed *f, const struct leaf *leaf, uint32_t cell)
@@ -477,16 +216,16 @@ static void parts_at(struct gnmi_feed *f, const struct leaf *leaf, uint32_t port
 	char queue[NAME_MAX_BYTES];
 	if (v->priorities) {
 		for (int i = 0; i < 8; i++)
-			part_add(f, leaf, cell_of(f, entity_of(f, port, v->metric, i, NULL, at->pool), v->metric, port));
+			part_add(f, leaf, gnmi_cell_of(f, gnmi_cell_entity(f, port, v->metric, i, NULL, at->pool), v->metric, port));
 		return;
 	}
 	if (at->number == GNMI_NUMBER_NONE || v->priority != PRIO_NONE) {
-		part_add(f, leaf, cell_of(f, entity_of(f, port, v->metric, v->priority, NULL, at->pool), v->metric, port));
+		part_add(f, leaf, gnmi_cell_of(f, gnmi_cell_entity(f, port, v->metric, v->priority, NULL, at->pool), v->metric, port));
 		return;
 	}
 	if (at->queue_name.p) {
 		snprintf(queue, sizeof(queue), "%.*s", (int)at->queue_name.n, at->queue_name.p);
-		part_add(f, leaf, cell_of(f, entity_of(f, port, v->metric, PRIO_NONE, queue, at->pool), v->metric, port));
+		part_add(f, leaf, gnmi_cell_of(f, gnmi_cell_entity(f, port, v->metric, PRIO_NONE, queue, at->pool), v->metric, port));
 		return;
 	}
 	for (unsigned n = 0; n < 64; n++) {
@@ -494,7 +233,7 @@ static void parts_at(struct gnmi_feed *f, const struct leaf *leaf, uint32_t port
 			continue;
 		snprintf(queue, sizeof(queue), "%u", n);
 		int priority = at->number == GNMI_NUMBER_PRIORITY ? (int)n : profile_priority(f->d->profile, n);
-		part_add(f, leaf, cell_of(f, entity_of(f, port, v->metric, priority, queue, at->pool), v->metric, port));
+		part_add(f, leaf, gnmi_cell_of(f, gnmi_cell_entity(f, port, v->metric, priority, queue, at->pool), v->metric, port));
 	}
 }
 
@@ -620,11 +359,11 @@ static void metric_take(struct gnmi_feed *f, struct binding *b, const struct gnm
 		if (b->leaf->v->priorities)
 			one.u = value.u >> i & 1;
 		if (b->leaf->shared || f->v[p->cell].several) {
-			part_take(f, b->first + i, &one, t_ns, out);
+			gnmi_part_take(f, b->first + i, &one, t_ns, out);
 			continue;
 		}
 		f->v[p->cell].emitted_parts = 1;
-		emit(f, &f->v[p->cell], &one, b->leaf->v->window_ms, t_ns, false, out);
+		gnmi_emit(f, &f->v[p->cell], &one, b->leaf->v->window_ms, t_ns, false, out);
 	}
 }
 
@@ -671,10 +410,10 @@ static void object_emit(struct gnmi_feed *f, const struct ref *r, const struct p
 			continue;
 		snprintf(queue, sizeof(queue), "%u", n);
 		int priority = r->number == GNMI_NUMBER_NONE ? PRIO_NONE : r->number == GNMI_NUMBER_PRIORITY ? (int)n : profile_priority(f->d->profile, n);
-		uint32_t entity = entity_of(f, r->port, p->leaf->v->metric, priority, r->number == GNMI_NUMBER_NONE ? NULL : queue, none);
-		uint32_t cell = cell_of(f, entity, p->leaf->v->metric, r->port);
+		uint32_t entity = gnmi_cell_entity(f, r->port, p->leaf->v->metric, priority, r->number == GNMI_NUMBER_NONE ? NULL : queue, none);
+		uint32_t cell = gnmi_cell_of(f, entity, p->leaf->v->metric, r->port);
 		if (cell != NO_CELL)
-			emit(f, &f->v[cell], &p->value, 0, t_ns, false, out);
+			gnmi_emit(f, &f->v[cell], &p->value, 0, t_ns, false, out);
 	}
 }
 
@@ -684,7 +423,7 @@ void gnmi_feed_round(struct gnmi_feed *f, int64_t t_ns, struct sample_list *out)
 	for (size_t i = 0; i < f->n_pending; i++) {
 		struct cell *c = &f->v[f->pending[i]];
 		c->pending = false;
-		cell_emit(f, c, t_ns, out);
+		gnmi_cell_emit(f, c, t_ns, out);
 	}
 	f->n_pending = 0;
 	for (size_t i = 0; i < f->n_refs; i++)

@@ -99,12 +99,18 @@ int gnmi_target_channel(struct gnmi_target *t, struct grpc_io_channel **ret, str
 /* gnmi_target_call - a call with the credentials. */
 int gnmi_target_call(struct gnmi_target *t, struct grpc_io_channel *c, const char *method, struct gnmi_bytes request, bool unary, int64_t deadline_ns,
 	const struct grpc_io_events *events, void *arg, struct grpc_io_call **ret, struct err *e);
-/* gnmi_target_certificate - what the server showed: warn when it ends soon. */
-void gnmi_target_certificate(struct gnmi_target *t, const char *pem);
 /* gnmi_target_deliver - samples to the pipeline, and ports that changed. */
 void gnmi_target_deliver(struct gnmi_target *t, struct sample_list *samples);
 /* gnmi_target_stream_changed - a stream became LIVE, WAITING or REFUSED, or ended its round. May start others, or end the target's session. */
 void gnmi_target_stream_changed(struct gnmi_target *t, struct gnmi_stream *s, const struct grpc_io_status *why);
+
+/* --- gnmi_secrets.c --- */
+int gnmi_secrets_read(const struct config_gnmi_credential *c, struct gnmi_secrets *ret, struct err *e); /* 0 or negative errno */
+void gnmi_secrets_done(struct gnmi_secrets *s);
+void gnmi_secret_wipe(char **s);
+/* gnmi_target_certificate - what the server showed: warn when it ends soon. gnmi_secrets_expiry - the same of our own. */
+void gnmi_target_certificate(struct gnmi_target *t, const char *pem);
+void gnmi_secrets_expiry(const struct gnmi_target *t);
 
 /* --- gnmi_stream.c --- */
 struct gnmi_stream *gnmi_stream_new(struct gnmi_target *t, const struct profile_gnmi_stream *p, struct err *e);
