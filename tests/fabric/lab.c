@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
@@ -206,10 +207,15 @@ static int run(const char *name, const struct options *o)
 	struct live_options r = {o->dir, o->interval_ns > 0 ? o->interval_ns : 1e9, o->at_ns > 0 ? o->at_ns : 20e9, o->length_ns, o->face ? live_face_find(o->face) : NULL};
 	if (o->face && !r.face)
 		return usage("--face: read '%s', expected nxos, cumulus, eos or sonic", o->face);
+	char cache[PATH_MAX];
 	int rc = read_scenario(name, o, &s);
+	if (rc != 0)
+		return rc;
+	if (s.cache_dir && (mkdir(s.cache_dir, 0777) == 0 || errno == EEXIST) && realpath(s.cache_dir, cache))
+		s.cache_dir = cache; /* a live lab works in a directory of its own */
 	if (!r.face)
 		r.face = live_face_for(s.cause);
-	return rc != 0 ? rc : live_run(&s, &r, &e) == 0 ? 0 : failed(&e);
+	return live_run(&s, &r, &e) == 0 ? 0 : failed(&e);
 }
 
 static int ask(const char *verb, const char *what, const struct options *o)
