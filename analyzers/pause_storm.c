@@ -53,6 +53,9 @@ struct storm {
 	const struct pause_graph *graph;
 	struct pauser *over; size_t n_over, cap_over;
 	size_t n_judged, n_quiet;  /* host-facing lanes; those that are paused for less than a tenth of the warning */
+	/* made when there is a story to tell */
+	const char **hosts; size_t n_hosts; /* of every port that faces one, sorted */
+	uint32_t *root_at, *next_root;      /* [port], [root]: the roots that are hosts at a port, + 1 */
 };
 
 static double level_of(const struct pauser *p) { return p->measured ? p->lo : p->hi; }
@@ -167,6 +170,51 @@ static int by_host(const void *x, const void *y)
 	return priority_of(a) - priority_of(b);
 }
 
+static int by_name(const void *x, const void *y) { return strcmp(*(const char *const *)x, *(const char *const *)y); }
+
+/* Looked up once for all stories: a fabric where every host pauses has as many stories as hosts. */
+static void prepare(struct storm *s)
+{
+	const struct observed *o = s->seen;
+	const struct pause_graph *g = s->graph;
+	s->hosts = arena_array(s->in->arena, const char *, o->n_fabric_ports + 1);
+	s->root_at = arena_array(s->in->arena, uint32_t, o->n_ports + 1);
+	s->next_root = arena_array(s->in->arena, uint32_t, g->n_roots + 1);
+	for (size_t i = 0; i < o->n_fabric_ports; i++)
+		if (o->ports[i].port->host)
+			s->hosts[s->n_hosts++] = o->ports[i].port->host;
+	qsort(s->hosts, s->n_hosts, sizeof(*s->hosts), by_name);
+	for (size_t i = 0; i < g->n_roots; i++) {
+		const size_t port = (size_t)(g->roots[i].port - o->ports);
+		if (g->roots[i].origin != ORIGIN_HOST)
+			continue;
+		s->next_root[i] = s->root_at[port];
+		s->root_at[port] = (uint32_t)i + 1;
+	}
+}
+
+static const struct pause_root *root_of(const struct storm *s, const struct port_seen *p, int priority)
+{
+	for (uint32_t i = s->root_at[p - s->seen->ports]; i; i = s->next_root[i - 1])
+		if (s->graph->roots[i - 1].priority == priority)
+			return &s->graph->roots[i - 1];
+	return NULL;
+}
+
+/* How many ports face the host. */
+static size_t rails_of(const struct storm *s, const char *host)
+{
+	const char **at = bsearch(&host, s->hosts, s->n_hosts, sizeof(*s->hosts), by_name);
+	size_t n = 0;
+	if (!at)
+		return 0;
+	while (at > s->hosts && str_eq(at[-1], host))
+		at--;
+	while (at + n < s->hosts + s->n_hosts && str_eq(at[n], host))
+		n++;
+	return n;
+}
+
 struct story {
 	const struct storm *s;
 	const struct pauser *v; size_t n; /* the host's ports that are paused */
@@ -190,14 +238,13 @@ static struct story story_of(const struct storm *s, const struct pauser *v, size
 		y.storm |= is_storm(s, &v[i]);
 		y.drops |= watchdog_drops(v[i].lane) || (watchdog_acts(v[i].lane) && v[i].quality == QUALITY_UNKNOWN);
 	}
-	y.root = y.top->lane ? pause_root_at(s->graph, y.top->port, y.top->lane->priority, ORIGIN_HOST) : NULL;
+	y.root = y.top->lane ? root_of(s, y.top->port, y.top->lane->priority) : NULL;
 	y.load = y.top->port->out_known ? y.top->port->out.utilization_ratio : NAN;
-	for (size_t i = 0; v[0].host[0] && i < s->seen->n_fabric_ports; i++)
-		y.rails += str_eq(s->seen->ports[i].port->host, v[0].host);
+	y.rails = rails_of(s, v[0].host);
 	return y;
 }
 
-static double share_of_watchdogs(const struct story *y, size_t offset)
+static double sum_of(const struct story *y, size_t offset)
 {
 	double sum = 0;
 	for (size_t i = 0; i < y->n; i++) {
@@ -341,8 +388,8 @@ static void tell_story(const struct storm *s, const struct pauser *v, size_t n, 
 	if (y.storm && nothing_moves(s, y.top))
 		t.f->loss_ratio = 1; /* nobody's collective ends while one host takes nothing */
 	show_evidence(&y, &t);
-	if (share_of_watchdogs(&y, offsetof(struct lane_seen, storms)) > 1)
-		tell_rests_on(&t, "the watchdog came and went %.0f times in the window: one story, not as many", share_of_watchdogs(&y, offsetof(struct lane_seen, storms)));
+	if (sum_of(&y, offsetof(struct lane_seen, storms)) > 1)
+		tell_rests_on(&t, "the watchdog came and went %.0f times in the window: one story, not as many", sum_of(&y, offsetof(struct lane_seen, storms)));
 	rule_out(&y, &t);
 	tell_role(&t, "culprit", "%s", y.top->host[0] ? y.top->host : tell_port(y.top->port, t.a));
 	if (y.root) {
@@ -357,8 +404,10 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 	struct storm s = {.in = in, .o = in->options, .graph = pause_graph(in)};
 	s.seen = s.graph->observed;
 	judge_ports(&s, out);
-	if (s.n_over)
+	if (s.n_over) {
+		prepare(&s);
 		qsort(s.over, s.n_over, sizeof(*s.over), by_host);
+	}
 	for (size_t i = 0, k; i < s.n_over; i = k) {
 		for (k = i + 1; k < s.n_over && s.over[i].host[0] && str_eq(s.over[k].host, s.over[i].host); k++)
 			;

@@ -52,11 +52,3 @@ const char *pause_spread_text(const struct pause_root *r, struct arena *a)
 	return arena_printf(a, "; because of it %s%s%s wait%s (L%d)", switches ? count_text(switches, "switch", a) : "", switches && hosts ? " and " : "",
 		hosts ? count_text(hosts, "host", a) : "", switches + hosts == 1 ? "s" : "", pause_ladder(r));
 }
-
-const struct pause_root *pause_root_at(const struct pause_graph *g, const struct port_seen *p, int priority, enum pause_origin origin)
-{
-	for (size_t i = 0; i < g->n_roots; i++)
-		if (g->roots[i].port == p && g->roots[i].priority == priority && g->roots[i].origin == origin)
-			return &g->roots[i];
-	return NULL;
-}

@@ -19,7 +19,4 @@ int pause_ladder(const struct pause_root *r);
 /* "; because of it 3 switches and 8 hosts wait (L3)", "" when nobody else does. */
 const char *pause_spread_text(const struct pause_root *r, struct arena *a);
 
-/* The graph's tree of a host or queue at @p, NULL. */
-const struct pause_root *pause_root_at(const struct pause_graph *g, const struct port_seen *p, int priority, enum pause_origin origin);
-
 #endif
