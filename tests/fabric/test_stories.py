@@ -23,7 +23,7 @@ stories = [
     # name, interval, length, step, cause, usd per hour, share lost; the step is what the job's owner knows
     ("ecmp-half", "10s", "30m", "1s", "ecmp_imbalance", 1645.71, 0.2143),
     ("ecmp-half", "1s", "16m", "1s", "ecmp_imbalance", 1645.71, 0.2143),
-    ("node-047", "10s", "10m", "422ms", "dcqcn_off", 955.73, 0.0622),
+    ("node-047", "10s", "8m", "422ms", "dcqcn_off", 955.73, 0.0622),
 ]
 try:
     for name, interval, length, step, cause, usd, lost in stories:
