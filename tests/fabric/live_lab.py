@@ -119,11 +119,11 @@ class Live:
         rows = self.sql("SELECT max(time) t FROM samples WHERE metric = 'port.in_octets'")
         return parse_time(rows[0]["t"]) if rows and rows[0]["t"] else 0
 
-    def polls_since(self, t_ns):
+    def polls_since(self, t_ns, until_ns=2**63):
         """How often the device that was asked least often was asked since."""
         polls = {}
         for row in self.sql("SELECT DISTINCT device, time FROM samples WHERE metric = 'port.in_octets'"):
-            if parse_time(row["time"]) > t_ns:
+            if t_ns < parse_time(row["time"]) <= until_ns:
                 polls[row["device"]] = polls.get(row["device"], 0) + 1
         return min(polls.values(), default=0) if len(polls) == self.devices() else 0
 

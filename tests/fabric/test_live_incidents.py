@@ -39,11 +39,14 @@ def judged(lab):
     except Exception:
         return "%s on %s: expected %s at %s, told: %s" % (lab.scenario, lab.face, truth["accept"], truth["faults"][0],
                                                          [(i["cause"], i["subject"]["device"], i["subject"]["port"], i["subject"]["host"]) for i in lab.incidents()])
-    after = (parse_time(incident["opened"]) - parse_time(truth["onset"])) / 1e9
+    opened, onset = parse_time(incident["opened"]), parse_time(truth["onset"])
+    after = (opened - onset) / 1e9
     print("%-16s %-8s %-16s %4.1f s after the onset" % (lab.scenario, lab.face or "default", incident["cause"], after), flush=True)
-    if not 0 <= after <= WITHIN_S:
+    if after > WITHIN_S and lab.polls_since(onset, opened) < 0.8 * after:
+        print("    ... which is not judged: this machine was too busy to poll every second")
+    elif not 0 <= after <= WITHIN_S:
         return "%s on %s: opened %.1f s after the onset" % (lab.scenario, lab.face, after)
-    others = [i for i in lab.incidents() if i["severity"] != "info" and parse_time(i["opened"]) < parse_time(truth["onset"])]
+    others = [i for i in lab.incidents() if i["severity"] != "info" and parse_time(i["opened"]) < onset]
     return "%s on %s: before the onset: %s" % (lab.scenario, lab.face, [i["cause"] for i in others]) if others else None
 
 
