@@ -248,46 +248,57 @@ static bool has_counted(const struct congestion *c, const struct device_seen *d)
 	return false;
 }
 
-/* Subjects that may have an open story: ports, groups, switches and the fabric whose pause is known. A stale queue counter says nothing. */
+/* Its pause or its marks are known. A stale queue counter says nothing. */
+static bool is_judged(const struct congestion *c, const struct port_seen *p)
+{
+	const struct lane_seen *l = observed_lane(p, c->priority);
+	return l && (!isnan(tx_level(l)) || l->marked.known) && !lane_marks(l, 0).stale;
+}
+
+/* In the order of subjects: the switch, its groups, its ports. */
+static void tell_calm_switch(const struct congestion *c, const struct congestion_options *o, const struct device_seen *d, const struct verdicts *v,
+	struct finding_list *out)
+{
+	if (!v->told_device[d->device->index] && !v->told_fabric) {
+		struct finding *f = add_under(c, o, out);
+		f->device = d->device->name;
+		f->cause = "ecn_late";
+	}
+	for (size_t k = 0; k < d->device->n_groups; k++) {
+		const struct fabric_group *g = &d->device->groups[k];
+		if (d->device->role != ROLE_LEAF || strncmp(g->id, "uplinks", 7) != 0 || !g->n_members || v->told_group[g->members[0]->index])
+			continue;
+		struct finding *f = add_under(c, o, out);
+		f->device = d->device->name;
+		f->group = g->id;
+		f->cause = "oversubscription";
+	}
+	for (size_t k = 0; k < d->n_ports; k++) {
+		const struct fabric_port *p = d->ports[k].port;
+		if (v->told_port[p->index] || !is_judged(c, &d->ports[k]))
+			continue;
+		struct finding *f = add_under(c, o, out);
+		f->device = d->device->name;
+		f->port = p->name;
+		f->host = p->host;
+	}
+}
+
+/* Subjects that may have an open story: ports, groups, switches and the fabric whose pause is known. */
 static void tell_absent(const struct congestion *c, const struct congestion_options *o, const struct verdicts *v, struct finding_list *out)
 {
-	bool any = false;
+	bool *judged = arena_array(c->in->arena, bool, c->o->n_devices + 1), any = false;
 	for (size_t i = 0; i < c->o->n_devices; i++) {
 		const struct device_seen *d = &c->o->devices[i];
-		bool judged = false;
-		if (!has_counted(c, d))
-			continue;
-		for (size_t k = 0; k < d->n_ports; k++) {
-			const struct fabric_port *p = d->ports[k].port;
-			const struct lane_seen *l = observed_lane(&d->ports[k], c->priority);
-			if (!l || (isnan(tx_level(l)) && !l->marked.known) || lane_marks(l, 0).stale)
-				continue;
-			judged = true;
-			if (v->told_port[p->index])
-				continue;
-			struct finding *f = add_under(c, o, out);
-			f->device = d->device->name;
-			f->port = p->name;
-			f->host = p->host;
-		}
-		any |= judged;
-		for (size_t k = 0; judged && k < d->device->n_groups; k++) {
-			const struct fabric_group *g = &d->device->groups[k];
-			if (d->device->role != ROLE_LEAF || strncmp(g->id, "uplinks", 7) != 0 || !g->n_members || v->told_group[g->members[0]->index])
-				continue;
-			struct finding *f = add_under(c, o, out);
-			f->device = d->device->name;
-			f->group = g->id;
-			f->cause = "oversubscription";
-		}
-		if (judged && !v->told_device[i] && !v->told_fabric) {
-			struct finding *f = add_under(c, o, out);
-			f->device = d->device->name;
-			f->cause = "ecn_late";
-		}
+		for (size_t k = 0; k < d->n_ports && !judged[i] && has_counted(c, d); k++)
+			judged[i] = is_judged(c, &d->ports[k]);
+		any |= judged[i];
 	}
 	if (any && !v->told_fabric)
 		add_under(c, o, out)->cause = "ecn_late";
+	for (size_t i = 0; i < c->o->n_devices; i++)
+		if (judged[i])
+			tell_calm_switch(c, o, &c->o->devices[i], v, out);
 }
 
 /* --- CNPs -------------------------------------------------------------------------------------------------------------------------------- */
@@ -324,25 +335,64 @@ static void tell_starved(const struct analyzer_in *in, const struct congestion_o
 	tell_step(&t, "leave Kmin as it is", "none");
 }
 
-static void judge_cnps(const struct analyzer_in *in, const struct congestion_options *o, struct finding_list *out)
+static size_t metric_begin(const struct window *w, unsigned metric)
+{
+	size_t lo = 0, hi = w->n_series;
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (w->series[mid].metric < metric)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/*
+ * Of each port the drops of its CNP queue, if that has ever dropped anything: [fabric_port.index], NULL. The window's series come sorted by metric;
+ * they are gone through once, without looking names up.
+ */
+static const struct series **cnp_drops(const struct analyzer_in *in, const struct observed *seen)
+{
+	const struct window *w = in->window;
+	const uint32_t n = entities_count(w->entities);
+	const struct series **ret = arena_array(in->arena, const struct series *, seen->n_fabric_ports + 1);
+	uint32_t *port_of = arena_array(in->arena, uint32_t, n + 1);
+	for (size_t i = 0; i < seen->n_fabric_ports; i++)
+		if (seen->ports[i].entity != ENTITY_NONE)
+			port_of[seen->ports[i].entity] = (uint32_t)i + 1;
+	const size_t settings_at = metric_begin(w, M_CFG_CNP_QUEUE);
+	const bool told = settings_at < w->n_series && w->series[settings_at].metric == M_CFG_CNP_QUEUE;
+	for (size_t i = metric_begin(w, M_QUEUE_DROPS); i < w->n_series && w->series[i].metric == M_QUEUE_DROPS; i++) {
+		const struct series *s = &w->series[i];
+		const struct entity *e = s->n && s->value[s->n - 1] > 0 ? entity_get(w->entities, s->entity) : NULL;
+		const uint32_t port = e && (told ? e->priority >= 0 : e->priority == CNP_PRIORITY) && e->parent <= n ? port_of[e->parent] : 0;
+		if (port && e->priority == cnp_queue(in, &seen->ports[port - 1]))
+			ret[port - 1] = s;
+	}
+	return ret;
+}
+
+static void judge_cnps(const struct analyzer_in *in, const struct congestion_options *o, struct finding_list *over, struct finding_list *under)
 {
 	const struct observed *seen = observe(in);
 	if (in->fabric->congestion != CC_DCQCN)
 		return;
+	const struct series **drops = cnp_drops(in, seen);
 	for (size_t i = 0; i < seen->n_fabric_ports; i++) {
 		const struct port_seen *p = &seen->ports[i];
-		const int queue = p->entity == ENTITY_NONE ? -1 : cnp_queue(in, p);
-		const uint32_t id = queue < 0 ? ENTITY_NONE : entities_find(in->window->entities, p->port->device->name, p->port->name, queue);
-		const struct series *s = id == ENTITY_NONE ? NULL : window_series(in->window, id, M_QUEUE_DROPS);
-		const struct lane_seen *l = s ? observed_lane(p, queue) : NULL;
+		if (!drops[i])
+			continue;
+		const int queue = entity_get(in->window->entities, drops[i]->entity)->priority;
+		const struct lane_seen *l = observed_lane(p, queue);
 		if (l && l->drops.value > 0) {
-			tell_starved(in, o, p, l, out);
-		} else if (s && s->n && s->value[s->n - 1] > 0) { /* it has dropped before */
-			struct tell t = tell_new(out, in, "congestion", FINDING_UNDER, o->hold);
-			tell_subject(&t, p);
-			t.f->priority = queue;
-			t.f->cause = "cnp_starved";
+			tell_starved(in, o, p, l, over);
+			continue;
 		}
+		struct tell t = tell_new(under, in, "congestion", FINDING_UNDER, o->hold); /* it has dropped before */
+		tell_subject(&t, p);
+		t.f->priority = queue;
+		t.f->cause = "cnp_starved";
 	}
 }
 
@@ -360,10 +410,52 @@ static int by_subject(const void *a, const void *b)
 	return x->priority - y->priority;
 }
 
+static void sort(struct finding_list *l)
+{
+	for (size_t i = 1; i < l->n; i++)
+		if (by_subject(&l->v[i - 1], &l->v[i]) > 0) {
+			qsort(l->v, l->n, sizeof(*l->v), by_subject);
+			return;
+		}
+}
+
+/* Where @f goes in @l at or after @from. It is near as a rule: steps that double, then halves. */
+static size_t place_of(const struct finding *f, const struct finding_list *l, size_t from)
+{
+	size_t lo = from, hi = from;
+	for (size_t step = 1; hi < l->n && by_subject(&l->v[hi], f) < 0; step *= 2) {
+		lo = hi + 1;
+		hi += step;
+	}
+	hi = hi < l->n ? hi : l->n;
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (by_subject(&l->v[mid], f) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* What is not there is told in order already, and is much the longer list: the few that are there are put in their places. */
+static void merge(const struct finding_list *few, const struct finding_list *many, struct arena *a, struct finding_list *out)
+{
+	size_t k = 0;
+	for (size_t i = 0; i < few->n; i++) {
+		for (const size_t end = place_of(&few->v[i], many, k); k < end; k++)
+			*finding_add(out, a) = many->v[k];
+		*finding_add(out, a) = few->v[i];
+	}
+	for (; k < many->n; k++)
+		*finding_add(out, a) = many->v[k];
+}
+
 static int run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct congestion_options *o = in->options;
-	const size_t before = out->n;
+	struct finding_list over = {0}, under = {0}, cnps = {0}, some = {0};
+	int classes = 0;
 	for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++) {
 		struct congestion c;
 		if (!(in->fabric->lossless_mask >> priority & 1))
@@ -372,16 +464,20 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 		const size_t n = c.o->n_fabric_ports + 1;
 		struct verdicts v = {.switches = arena_array(in->arena, struct suspect, c.o->n_devices + 1), .told_port = arena_array(in->arena, bool, n),
 			.told_device = arena_array(in->arena, bool, c.o->n_devices + 1), .told_group = arena_array(in->arena, bool, n)};
-		judge_switches(&c, o, &v, out);
-		judge_nics(&c, o, &v, out);
-		judge_hosts(&c, o, &v, out);
-		judge_groups(&c, o, &v, out);
-		judge_queues(&c, o, &v, out);
-		tell_absent(&c, o, &v, out);
+		judge_switches(&c, o, &v, &over);
+		judge_nics(&c, o, &v, &over);
+		judge_hosts(&c, o, &v, &over);
+		judge_groups(&c, o, &v, &over);
+		judge_queues(&c, o, &v, &over);
+		tell_absent(&c, o, &v, &under);
+		classes++;
 	}
-	judge_cnps(in, o, out);
-	if (out->n > before)
-		qsort(out->v + before, out->n - before, sizeof(*out->v), by_subject);
+	judge_cnps(in, o, &over, &cnps);
+	sort(&over);
+	if (classes > 1)
+		sort(&under);
+	merge(&over, &cnps, in->arena, &some);
+	merge(&some, &under, in->arena, out);
 	return 0;
 }
 
