@@ -345,8 +345,8 @@ bool story_concerns(const struct story *s, const struct fabric *f, const char *j
 
 void story_price(struct story *s, const struct fabric *f)
 {
-	/* that a job is slower is no reason why */
-	const struct cost_sum sum = cost_sum(&s->cost, f, s->i.gpus_affected, !str_eq(s->i.analyzer, "steps"));
+	/* that a job is slower is no reason why, nor is pause whose origin is not known */
+	const struct cost_sum sum = cost_sum(&s->cost, f, s->i.gpus_affected, !str_eq(s->i.cause, "unknown"));
 	s->i.usd_per_hour = sum.usd_per_hour;
 	s->i.usd_total = sum.usd_total;
 	if (!isnan(sum.explained_ratio))
