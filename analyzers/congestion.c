@@ -410,6 +410,18 @@ static int by_subject(const void *a, const void *b)
 	return x->priority - y->priority;
 }
 
+/* Room for @more findings at once: lists that double leave twice their size behind in the arena. */
+static void reserve(struct finding_list *l, struct arena *a, size_t more)
+{
+	if (l->cap - l->n >= more)
+		return;
+	struct finding *v = arena_array(a, struct finding, l->n + more);
+	if (l->n)
+		memcpy(v, l->v, l->n * sizeof(*v));
+	l->v = v;
+	l->cap = l->n + more;
+}
+
 static void sort(struct finding_list *l)
 {
 	for (size_t i = 1; i < l->n; i++)
@@ -442,6 +454,7 @@ static size_t place_of(const struct finding *f, const struct finding_list *l, si
 static void merge(const struct finding_list *few, const struct finding_list *many, struct arena *a, struct finding_list *out)
 {
 	size_t k = 0;
+	reserve(out, a, few->n + many->n);
 	for (size_t i = 0; i < few->n; i++) {
 		for (const size_t end = place_of(&few->v[i], many, k); k < end; k++)
 			*finding_add(out, a) = many->v[k];
@@ -469,6 +482,7 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 		judge_hosts(&c, o, &v, &over);
 		judge_groups(&c, o, &v, &over);
 		judge_queues(&c, o, &v, &over);
+		reserve(&under, in->arena, n + 3 * c.o->n_devices);
 		tell_absent(&c, o, &v, &under);
 		classes++;
 	}
