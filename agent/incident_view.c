@@ -198,7 +198,7 @@ static void put_explained(FILE *out, const json_t *doc)
 static void put_roles(FILE *out, const json_t *roles)
 {
 	static const struct { const char *role, *word; } kinds[] = {
-		{"culprit", "who"}, {"direct_victim", "waits for it"}, {"indirect_victim", "and behind"},
+		{"culprit", "who"}, {"direct_victim", "waits"}, {"indirect_victim", "behind them"},
 	};
 	for (size_t k = 0; k < rw_countof(kinds); k++) {
 		size_t i, n = 0;
