@@ -58,7 +58,7 @@ static const struct signature signatures[] = {
 
 	/* one egress queue (row 4; root QUEUE of the pause graph) */
 	{SUSPECT_QUEUE, "incast", TO_HOST | SEVERAL_INPUTS | MANY_MARKS | BUSY, 0, FROM_HOST | SLOWER, 0.8, false, "several inputs are paused for one receiver's queue, which is busier than its peers and marks"},
-	{SUSPECT_QUEUE, "incast", TO_HOST | SEVERAL_INPUTS | MARKING, 0, FROM_HOST | SLOWER, 0.65, false, "several inputs are paused for one receiver's queue, and it marks"},
+	{SUSPECT_QUEUE, "incast", TO_HOST | SEVERAL_INPUTS | MANY_MARKS, 0, FROM_HOST | SLOWER, 0.65, false, "several inputs are paused for one receiver's queue, and it marks a large share"},
 	{SUSPECT_QUEUE, "incast", TO_HOST | SEVERAL_INPUTS | BUSY, 0, FROM_HOST | SLOWER | FEW_MARKS | SINGLED, 0.5, false, "several inputs are paused for one receiver's queue, which is busier than its peers; marks are not observable"},
 	{SUSPECT_QUEUE, "incast", TO_HOST | MANY_MARKS | BUSY, PAUSES, FROM_HOST | SLOWER, 0.6, true, "one receiver's queue is busier than its peers and marks; nobody is paused for it"},
 	{SUSPECT_QUEUE, "uplink_overload", SEVERAL_INPUTS | MANY_MARKS, TO_HOST | SKEWED, FROM_HOST | SLOWER | NARROW, 0.55, false, "inputs are paused for one uplink, which marks, in an even group"},
