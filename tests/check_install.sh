@@ -15,9 +15,11 @@ done
 # the lab is built with the tests; it must find what was installed with it, not the source tree
 if [ -x "$build/rocewatch-lab" ]; then
 	[ -x "$root/usr/libexec/rocewatch/rocewatch-lab" ] || { echo "rocewatch-lab was not installed" >&2; exit 1; }
-	"$root/usr/bin/rocewatch" lab list --scenarios "$root/usr/share/rocewatch/scenarios" | grep -q "^dcqcn-off " || { echo "scenarios were not installed" >&2; exit 1; }
+	listed=$("$root/usr/bin/rocewatch" lab list --scenarios "$root/usr/share/rocewatch/scenarios")
+	[[ $listed == *"dcqcn-off "* ]] || { echo "scenarios were not installed" >&2; exit 1; }
 	rm "$root/usr/share/rocewatch/scenarios/dcqcn-off.yaml"
-	"$root/usr/bin/rocewatch" lab list | grep -q "^dcqcn-off " && { echo "the installed lab looks for scenarios elsewhere" >&2; exit 1; }
+	listed=$("$root/usr/bin/rocewatch" lab list)
+	[[ $listed != *"dcqcn-off "* ]] || { echo "the installed lab looks for scenarios elsewhere" >&2; exit 1; }
 fi
 # show reads all of it, and does not ask for the secrets, which are not on this machine
 "$root/usr/bin/rocewatch" config show "$root/usr/share/doc/rocewatch/examples/rocewatch.yaml" >/dev/null
