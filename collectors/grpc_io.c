@@ -16,6 +16,7 @@
 #include <grpc/support/log.h>
 #include <grpc/support/time.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -37,6 +38,9 @@ struct grpc_io {
 	/* Counts batches. gRPC's queue orders the loop before the thread anyway, but the thread sanitizer does not see into it: this it does
 	 * (TSAN_OPTIONS=ignore_noninstrumented_modules=1). */
 	atomic_uint handed;
+	/* gRPC aborts when an operation is started on a queue that was shut down: who ends it waits until nobody is about to start one. */
+	atomic_bool closing;
+	atomic_uint starting;
 };
 
 struct grpc_io_channel {
@@ -159,7 +163,10 @@ static void message_start(struct grpc_io_call *c)
 	atomic_fetch_add(&c->refs, 1);
 	atomic_fetch_add(&c->ops, 1);
 	atomic_fetch_add(&c->io->handed, 1);
-	if (grpc_call_start_batch(c->call, &op, 1, &c->message, NULL) != GRPC_CALL_OK) {
+	atomic_fetch_add(&c->io->starting, 1);
+	bool started = !atomic_load(&c->io->closing) && grpc_call_start_batch(c->call, &op, 1, &c->message, NULL) == GRPC_CALL_OK;
+	atomic_fetch_sub(&c->io->starting, 1);
+	if (!started) {
 		op_over(c);
 		call_unref(c);
 	}
@@ -370,6 +377,9 @@ void grpc_io_put(struct grpc_io *io)
 	if (!io || --io->users > 0)
 		return;
 	only = NULL;
+	atomic_store(&io->closing, true);
+	while (atomic_load(&io->starting) > 0)
+		sched_yield();
 	grpc_completion_queue_shutdown(io->queue); /* what is under way was cancelled and comes out first */
 	pthread_join(io->thread, NULL);
 	io_free(io);

@@ -71,7 +71,7 @@ struct gnmi_server {
 
 static void start(struct call *c, const grpc_op *ops, size_t n, struct tag *t)
 {
-	if (grpc_call_start_batch(c->call, ops, n, t, NULL) == GRPC_CALL_OK)
+	if (!c->server->stopping && grpc_call_start_batch(c->call, ops, n, t, NULL) == GRPC_CALL_OK)
 		c->pending++;
 }
 
