@@ -341,8 +341,8 @@ void scenario_perturb(struct scenario *s, uint64_t n)
 		*constants[i] *= 0.7 + 0.6 * random_unit(&random);
 	if (s->kmax_bytes < s->kmin_bytes * 1.5)
 		s->kmax_bytes = s->kmin_bytes * 1.5;
-	if (s->headroom_factor < 1.15) /* a healthy fabric has enough; too little is a fault of its own */
-		s->headroom_factor = 1.15;
+	if (s->headroom_factor < 1.25) /* a healthy fabric has enough; too little is a fault of its own */
+		s->headroom_factor = 1.25;
 	if (s->pmax > 1)
 		s->pmax = 1;
 }

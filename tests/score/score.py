@@ -61,7 +61,7 @@ def cells(options):
         for name, cause in rows:
             for face in options.faces:
                 for cadence in options.cadences:
-                    h = int(hashlib.sha256(f"{name}/{face}/{cadence}".encode()).hexdigest()[:8], 16)
+                    h = int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) # all faces look at the same fabric: it is simulated once
                     for perturb in options.perturb:
                         for packets in options.packets:
                             yield {"scenario": name, "face": face, "cadence": cadence, "packets": packets, "perturb": perturb, "seed": first + (h + turn) % n,
@@ -80,6 +80,8 @@ def run(c, options):
         length = QUIET_S[c["cadence"]] if c["quiet"] else at_s(c["scenario"], options) + AFTER_ONSET_S[c["cadence"]]
         record = [options.lab, "record", c["scenario"], "--out", work, "--seed", str(c["seed"]), "--interval", c["cadence"], "--face", c["face"], "--for",
                   f"{length:.0f}s"]
+        if options.cache:
+            record += ["--cache", options.cache]
         if c["packets"]:
             record.append("--packets")
         if c["perturb"]:
@@ -124,6 +126,7 @@ def main():
     p.add_argument("--minutes", type=float, default=55)
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--tmp", default=None)
+    p.add_argument("--cache", default=None, help="folder that keeps what was simulated, for the next face and cadence")
     p.add_argument("--scenario-dir", default=os.path.join(here, "..", "fabric", "scenarios"))
     p.add_argument("--table", help="write the tables as markdown into this file, between its score marks")
     p.add_argument("--wrong", action="store_true", help="print each run that was not right")
