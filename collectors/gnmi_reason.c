@@ -51,7 +51,7 @@ bool gnmi_reason_is_request(const struct grpc_io_status *s)
 bool gnmi_reason_is_tls(const struct gnmi_target *t, const struct grpc_io_status *s)
 {
 	static const char *const signs[] = {"handshake failed", "Ssl handshake", "peer certificate", "Peer name", "Hostname Verification", "Socket closed",
-		"Connection reset", "Cannot check peer"};
+		"Connection reset", "Endpoint read failed", "Cannot check peer"};
 	if (s->code != GRPC_IO_UNAVAILABLE || t->device->gnmi->credential->gnmi->tls_off || t->device->gnmi->credential->gnmi->tls_skip_verify)
 		return false;
 	for (size_t i = 0; i < rw_countof(signs); i++)
@@ -88,7 +88,7 @@ static void unavailable(const struct gnmi_target *t, const struct grpc_io_status
 			return;
 		}
 	}
-	if (strstr(s->text, "failed to connect") && (strstr(s->text, "Socket closed") || strstr(s->text, "Connection reset"))) {
+	if (strstr(s->text, "failed to connect") && (strstr(s->text, "Socket closed") || strstr(s->text, "Connection reset") || strstr(s->text, "Endpoint read failed"))) {
 		say(buf, c->tls_off ? "%s: the server hangs up at once: it wants TLS. Remove tls.off, or correct the port"
 			: "%s: the server hangs up during the TLS handshake: it may want a client certificate (tls.cert, tls.key)", t->address);
 		return;
