@@ -605,7 +605,7 @@ struct gnmi_target_counts gnmi_target_counts(const struct gnmi_target *t)
 		n.odd_times += s->time.odd;
 		n.stale += s->n_stale;
 		n.reconnects += s->n_reconnects;
-		n.stalls += s->n_stalls;
+		n.stalls += s->n_stalls + (s->call ? grpc_io_call_counts(s->call).stalls : 0);
 		if (s->time.skew_ns)
 			n.skew_s = (double)s->time.skew_ns / 1e9;
 	}

@@ -79,7 +79,7 @@ static void names_text(char *buf, size_t size, X509 *x)
 	GENERAL_NAMES *names = X509_get_ext_d2i(x, NID_subject_alt_name, NULL, NULL);
 	size_t n = 0;
 	buf[0] = '\0';
-	for (int i = 0; names && i < sk_GENERAL_NAME_num(names) && n + 60 < size; i++) {
+	for (int i = 0; names && i < sk_GENERAL_NAME_num(names) && n + 16 < size; i++) {
 		const GENERAL_NAME *g = sk_GENERAL_NAME_value(names, i);
 		char address[INET6_ADDRSTRLEN] = "";
 		const char *text = address;
@@ -103,7 +103,7 @@ static void verdict(struct tls_probe *p, SSL *ssl)
 {
 	rw_cleanup(x509_freep) X509 *x = SSL_get1_peer_certificate(ssl);
 	long rc = SSL_get_verify_result(ssl);
-	char names[200], issuer[100] = "", day[32];
+	char names[72], issuer[48] = "", day[32]; /* short: the remedy comes behind */
 	if (!x) {
 		p->finding = TLS_OTHER;
 		snprintf(p->text, sizeof(p->text), "it shows no certificate");
