@@ -122,26 +122,29 @@ static void look_around(const struct observed *o, struct sight *s)
 			look_at_group(o, &o->devices[d].device->groups[g], s);
 }
 
-/* True when all of it is proven silent; the words go to the finding either way. */
-static bool exonerate(struct tell *t, const struct observed *o)
+enum network { NETWORK_CLEARED, NETWORK_NOT_PROVEN, NETWORK_NOT_SILENT };
+
+/* Cleared when all of it is proven silent; the words go to the finding either way. */
+static enum network exonerate(struct tell *t, const struct observed *o)
 {
 	struct sight s[SIGHT_COUNT];
-	bool proven = true;
+	bool proven = true, silent = true;
 	look_around(o, s);
 	for (size_t i = 0; i < SIGHT_COUNT; i++) {
 		if (s[i].asked == 0 && i == SIGHT_SKEW)
 			continue; /* no group whose members could differ */
-		if (s[i].asked == 0 || s[i].seen < s[i].asked) {
-			tell_rests_on(t, "not proven: %s not observable, or never seen to count, at %zu of %zu places", s[i].name, s[i].asked - s[i].seen, s[i].asked);
-			proven = false;
-		} else if (s[i].worst > s[i].limit) {
+		const bool loud = s[i].worst > s[i].limit, unseen = s[i].asked == 0 || s[i].seen < s[i].asked;
+		if (loud) {
 			tell_rests_on(t, "not silent: %s up to %.3g (limit %.3g)", s[i].name, s[i].worst, s[i].limit);
-			proven = false;
-		} else {
-			tell_ruled_out(t, "%s: observable at all %zu places, at most %.3g", s[i].name, s[i].asked, s[i].worst);
+			silent &= i == SIGHT_COVERAGE; /* samples that are missing are no sign of anything */
 		}
+		if (unseen)
+			tell_rests_on(t, "not proven: %s not observable, or never seen to count, at %zu of %zu places", s[i].name, s[i].asked - s[i].seen, s[i].asked);
+		if (!loud && !unseen)
+			tell_ruled_out(t, "%s: observable at all %zu places, at most %.3g", s[i].name, s[i].asked, s[i].worst);
+		proven &= !loud && !unseen;
 	}
-	return proven;
+	return !silent ? NETWORK_NOT_SILENT : proven ? NETWORK_CLEARED : NETWORK_NOT_PROVEN;
 }
 
 /* --- one job -------------------------------------------------------------------------------------------------------------- */
@@ -180,9 +183,11 @@ static const char *subject_of(const struct throughput *t, struct arena *a)
 	return arena_printf(a, "job:%s", t->job ? t->job->name : "*");
 }
 
-static void advise(struct tell *t, bool proven)
+static void advise(struct tell *t, enum network network)
 {
-	if (proven)
+	if (network == NETWORK_NOT_SILENT)
+		tell_step(t, "look first at what is not silent above: rocewatch incident list, rocewatch pause, rocewatch ecmp", "none: read only");
+	else if (network == NETWORK_CLEARED)
 		tell_step(t, "look at the hosts: storage, input pipeline, GPU clocks and the slowest rank; rocewatch steps shows when it began", "none: read only");
 	else
 		tell_step(t, "close what is missing above (an interface that tells pause time, CE marks and drops); until then the network is neither guilty nor cleared",
@@ -208,13 +213,19 @@ static void judge(const struct analyzer_in *in, const struct throughput *t, stru
 	f.f->summary = p.idle ? "idle" : "steady";
 	if (f.f->verdict != FINDING_OVER)
 		return;
-	const bool proven = exonerate(&f, observe(in));
+	static const char *const words[] = {
+		[NETWORK_CLEARED] = "the network is exonerated",
+		[NETWORK_NOT_PROVEN] = "nothing seen in the network, not proven",
+		[NETWORK_NOT_SILENT] = "the network is not silent, its part is unknown",
+	};
+	const enum network network = exonerate(&f, observe(in));
+	const bool proven = network == NETWORK_CLEARED;
 	const char *who = t->job ? t->job->name : "the job";
 	f.f->severity = lost >= LOSS_LARGE && !proven ? SEV_WARNING : SEV_INFO;
 	f.f->loss_ratio = lost;
 	f.f->explained_ratio = 0;
-	f.f->summary = arena_printf(a, "%s moves %.1f %% fewer bytes per second than before: steps take %.3g times as long%s", who, 100 * lost, 1 / (1 - lost),
-		proven ? "; the network is exonerated" : "; nothing seen in the network, not proven");
+	f.f->summary = arena_printf(a, "%s moves %.1f %% fewer bytes per second than before: steps take %.3g times as long; %s", who, 100 * lost, 1 / (1 - lost),
+		words[network]);
 	f.f->confidence_ratio = (proven ? 0.8 : 0.4) * fmin(1, isnan(t->coverage_ratio) ? 0 : t->coverage_ratio);
 	tell_rests_on(&f, "%s of %zu of %zu ports, %zu busy blocks of %.0f s", t->rate.by_uplinks ? "leaf uplinks, for no host's port is counted: octets" : "host-facing octets", t->n_seen,
 		t->n_ports, p.n, (double)t->rate.block_ns / 1e9);
@@ -222,7 +233,7 @@ static void judge(const struct analyzer_in *in, const struct throughput *t, stru
 	tell_evidence_device(&f, "job.octets_per_s.before", NULL, p.base.mean, "bytes/s", QUALITY_EXACT);
 	tell_evidence_device(&f, "job.octets_per_s", NULL, p.now.mean, "bytes/s", QUALITY_EXACT);
 	tell_evidence_device(&f, "job.slower_for_s", NULL, (double)(f.f->to_ns - p.since_ns) / 1e9, "s", QUALITY_ESTIMATED);
-	advise(&f, proven);
+	advise(&f, network);
 }
 
 static int run(const struct analyzer_in *in, struct finding_list *out)
