@@ -141,6 +141,17 @@ static int hotter(const void *a, const void *b)
 	return (v > u) - (v < u);
 }
 
+/* Parallel links are members of two groups: "uplinks" and "to:" their neighbour. */
+static bool is_listed(const json_t *list, const struct uplink *u)
+{
+	const json_t *o;
+	size_t k;
+	json_array_foreach(list, k, o)
+		if (str_eq(json_string_value(json_object_get(o, "device")), u->group->device) && str_eq(json_string_value(json_object_get(o, "port")), u->member->port))
+			return true;
+	return false;
+}
+
 static json_t *uplinks_json(struct frame *f, const struct ecmp_measure *m, size_t n)
 {
 	json_t *list = json_array();
@@ -154,7 +165,9 @@ static json_t *uplinks_json(struct frame *f, const struct ecmp_measure *m, size_
 			if (isfinite(m[i].members[j].utilization_ratio))
 				v[k++] = (struct uplink){&m[i], &m[i].members[j]};
 	qsort(v, k, sizeof(*v), hotter);
-	for (size_t i = 0; i < k && i < TOP_UPLINKS; i++) {
+	for (size_t i = 0; i < k && json_array_size(list) < TOP_UPLINKS; i++) {
+		if (is_listed(list, &v[i]))
+			continue;
 		json_t *j = json_object();
 		json_object_set_new(j, "device", json_string_or_null(v[i].group->device));
 		json_object_set_new(j, "port", json_string_or_null(v[i].member->port));
@@ -324,12 +337,14 @@ static void print_screen(FILE *out, const json_t *doc, const struct view *v, boo
 	fprintf(out, "\n%-24s %-18s %-9s%s   (window %.8s - %.8sZ)\n", "GOLDEN SIGNAL", "NOW", "STATE", "WHERE", time_of(w, "from"), time_of(w, "to"));
 	json_array_foreach(json_object_get(doc, "signals"), i, row) {
 		const json_t *value = json_object_get(row, "value");
-		char now[48] = "-";
+		rw_cleanup(str_done) struct str now = {0};
 		if (json_is_number(value) && str_eq(text_of(row, "unit"), "ratio"))
-			snprintf(now, sizeof(now), "%.0f %%", json_number_value(value) * 100);
+			str_addf(&now, "%.0f %%", json_number_value(value) * 100);
 		else if (json_is_number(value))
-			snprintf(now, sizeof(now), "%.3g %s", json_number_value(value), text_of(row, "unit"));
-		fprintf(out, "%-24s %-18s ", text_of(row, "signal"), now);
+			str_add_quantity(&now, json_number_value(value), text_of(row, "unit"));
+		else
+			str_add(&now, "-");
+		fprintf(out, "%-24s %-18s ", text_of(row, "signal"), now.s);
 		put_state(out, text_of(row, "state"), color);
 		put_clean(out, text_of(row, "where"));
 		fputc('\n', out);

@@ -127,9 +127,9 @@ json_t *incidents_load(struct context *x, const struct globals *g, const char *i
 static void put_when(FILE *out, const json_t *o)
 {
 	const char *opened = text_of(o, "opened"), *closed = text_of(o, "closed"), *first = text_of(o, "first");
-	fprintf(out, "when        %s since %.19sZ", text_of(o, "state"), *first ? first : opened);
+	fprintf(out, "when        %s %s %.19sZ", text_of(o, "state"), *closed ? "from" : "since", *first ? first : opened);
 	if (*closed)
-		fprintf(out, " until %.19sZ", closed);
+		fprintf(out, " to %.19sZ", closed);
 	fprintf(out, ", raised %.19sZ", opened);
 	const json_t *windows = json_object_get(o, "windows");
 	if (json_is_integer(windows))
@@ -238,8 +238,7 @@ static const struct column evidence_columns[] = {
 	{"metric", "EVIDENCE", COL_TEXT, false},
 	{"device", "DEVICE", COL_TEXT, false},
 	{"port", "PORT", COL_TEXT, false},
-	{"value", "VALUE", COL_NUMBER, true},
-	{"unit", "UNIT", COL_TEXT, false},
+	{"shown", "VALUE", COL_TEXT, true},
 	{"quality", "QUALITY", COL_TEXT, false},
 	{"from", "FROM", COL_TIME, false},
 	{"to", "TO", COL_TIME, false},
@@ -259,6 +258,24 @@ static const struct column flow_columns[] = {
 static const struct view flow_view = {
 	.rows = "flows", .columns = flow_columns, .n_columns = rw_countof(flow_columns), .empty = "no flows seen",
 };
+
+static void put_evidence(FILE *out, const json_t *doc, bool color, bool header)
+{
+	json_t *shown = json_deep_copy(json_object_get(doc, "evidence")), *row;
+	size_t k;
+	json_array_foreach(shown, k, row) {
+		rw_cleanup(str_done) struct str text = {0};
+		const json_t *value = json_object_get(row, "value");
+		if (json_is_number(value))
+			str_add_quantity(&text, json_number_value(value), text_of(row, "unit"));
+		else
+			str_add(&text, json_is_string(value) ? json_string_value(value) : "-");
+		json_object_set_new(row, "shown", json_string(text.s));
+	}
+	json_t *list = json_pack("{s:o}", "evidence", shown ? shown : json_array());
+	report_print(out, list, &evidence_view, FORMAT_TABLE, header, color);
+	json_decref(list);
+}
 
 static void print_card(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {
@@ -286,7 +303,7 @@ static void print_card(FILE *out, const json_t *doc, const struct view *v, bool 
 	put_list(out, "ruled out", json_object_get(doc, "ruled_out"));
 	put_list(out, "next", json_object_get(doc, "next_steps"));
 	fputc('\n', out);
-	report_print(out, doc, &evidence_view, FORMAT_TABLE, header, color);
+	put_evidence(out, doc, color, header);
 	if (json_array_size(json_object_get(subject, "flows")) > 0) {
 		fputc('\n', out);
 		report_print(out, subject, &flow_view, FORMAT_TABLE, header, color);

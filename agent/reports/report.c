@@ -92,6 +92,45 @@ static void add_scaled(struct str *b, double v, const char *suffix)
 	str_add(b, suffix);
 }
 
+/* Under one only time has prefixes people use. */
+static void add_time(struct str *b, double s)
+{
+	static const char *const words[] = {" s", " ms", " us", " ns"};
+	size_t i = 0;
+	for (; s != 0 && fabs(s) < 1 && i + 1 < rw_countof(words); i++)
+		s *= 1000;
+	str_addf(b, "%.*f%s", s == rint(s) ? 0 : fabs(s) < 9.995 ? 2 : fabs(s) < 99.95 ? 1 : 0, s, words[i]);
+}
+
+void str_add_quantity(struct str *b, double v, const char *unit)
+{
+	static const struct { const char *unit, *shown; } scaled[] = {{"bytes", "B"}, {"bytes/s", "B/s"}, {"bit/s", "bit/s"}};
+	const size_t n = strlen(unit);
+	if (str_eq(unit, "ratio")) {
+		str_addf(b, "%.3g %%", v * 100);
+		return;
+	}
+	if (str_eq(unit, "ns") || str_eq(unit, "s")) {
+		add_time(b, str_eq(unit, "ns") ? v / 1e9 : v);
+		return;
+	}
+	for (size_t i = 0; i < rw_countof(scaled); i++)
+		if (str_eq(scaled[i].unit, unit)) {
+			add_scaled(b, v, scaled[i].shown);
+			return;
+		}
+	if (n > 2 && str_eq(unit + n - 2, "/s") && fabs(v) >= 999.5)
+		add_scaled(b, v, " ");
+	else if (v == rint(v) && fabs(v) < 1e15)
+		str_addf(b, "%.0f ", v);
+	else
+		str_addf(b, "%.4g ", v);
+	if (*unit && !str_eq(unit, "-"))
+		str_add(b, unit);
+	else
+		b->s[--b->n] = '\0';
+}
+
 /* For people: with its unit, and no finer than they can use. */
 static void add_pretty(struct str *b, const json_t *v, enum column_kind kind)
 {

@@ -28,6 +28,12 @@ struct view {
 	void (*text)(FILE *out, const json_t *doc, const struct view *v, bool color, bool header); /* NULL = plain table */
 	const char *empty;  /* what to say when there are no rows */
 };
+/*
+ * str_add_quantity - a number as people say it, with its unit: "32.4 %" of a ratio, "9.7 s" of ns, "1.99MB", "400Gbit/s", "52.4k frames/s". Whole
+ * counts keep their digits.
+ */
+struct str;
+void str_add_quantity(struct str *b, double v, const char *unit);
 /* report_print - 0 or -EIO (short write: a full pipe or disk). */
 int report_print(FILE *out, const json_t *doc, const struct view *v, enum report_format f, bool header, bool color);
 

@@ -12,6 +12,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "agent/base/str.h"
 #include "agent/reports/report.h"
 
 static void json_freep(json_t **j)
@@ -118,6 +119,21 @@ static void test_kinds(void **state)
 	assert_string_equal(csv, "2023-11-14T22:13:20.005Z\n");
 }
 
+static void test_quantity(void **state)
+{
+	static const struct { double v; const char *unit, *want; } cases[] = {
+		{0.323954, "ratio", "32.4 %"}, {1.75, "ratio", "175 %"}, {0, "ratio", "0 %"}, {9.69692e9, "ns", "9.70 s"}, {4.71238e8, "ns", "471 ms"}, {0, "ns", "0 s"},
+		{1500, "s", "1500 s"}, {2e-6, "s", "2 us"}, {1.99026e6, "bytes", "1.99MB"}, {1e11, "bit/s", "100Gbit/s"}, {2.5e9, "bytes/s", "2.50GB/s"},
+		{1487150, "frames", "1487150 frames"}, {0, "frames/s", "0 frames/s"}, {52400, "frames/s", "52.4k frames/s"}, {12.5, "frames/s", "12.5 frames/s"},
+		{-3.25, "dBm", "-3.25 dBm"}, {1, "-", "1"}, {1, "", "1"},
+	};
+	for (size_t i = 0; i < rw_countof(cases); i++) {
+		rw_cleanup(str_done) struct str s = {0};
+		str_add_quantity(&s, cases[i].v, cases[i].unit);
+		assert_string_equal(s.s, cases[i].want);
+	}
+}
+
 static void test_helpers(void **state)
 {
 	rw_cleanup(json_freep) json_t *bad = json_string_or_null("po\xffrt");
@@ -146,7 +162,7 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_formats), cmocka_unit_test(test_no_rows), cmocka_unit_test(test_kinds), cmocka_unit_test(test_helpers),
+		cmocka_unit_test(test_formats), cmocka_unit_test(test_no_rows), cmocka_unit_test(test_kinds), cmocka_unit_test(test_helpers), cmocka_unit_test(test_quantity),
 		cmocka_unit_test(test_full_disk),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
