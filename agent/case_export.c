@@ -204,7 +204,7 @@ int case_export(struct series_db *d, const char *dir, enum case_dir how, const s
 {
 	*ret_samples = 0;
 	if (mkdir(dir, 0750) < 0 && !(errno == EEXIST && how == CASE_OVERWRITE))
-		return err_set(e, -errno, errno == EEXIST ? "%s is there already; name a new directory, or add --force" : "cannot create %s: %m", dir);
+		return err_set(e, -errno, errno == EEXIST ? "%s is there already; name a new directory (db export overwrites it with --force)" : "cannot create %s: %m", dir);
 	const int r = export_fabric(d, dir, filter->to_ns, e);
 	return r == 0 ? export_samples(d, dir, filter, ret_samples, e) : r;
 }

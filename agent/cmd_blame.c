@@ -43,14 +43,20 @@ static int find_port(const struct fabric *f, const char *word, struct entity_mea
 	return 0;
 }
 
+/* "NAME", or as links write it: "host:NAME[:NIC]". A NIC chooses among the host's ports. */
 static int find_host(const struct fabric *f, const char *word, struct entity_meant *m)
 {
+	const bool as_in_links = strncmp(word, "host:", 5) == 0;
+	const char *name = as_in_links ? word + 5 : word, *nic = as_in_links ? strchr(name, ':') : NULL;
+	rw_cleanup(freep) char *host = nic ? strndup(name, (size_t)(nic - name)) : strdup(name);
 	for (size_t k = 0; k < f->n_devices; k++)
-		for (size_t i = 0; i < f->devices[k]->n_ports; i++)
-			if (str_eq(f->devices[k]->ports[i]->host, word)) {
-				m->host = f->devices[k]->ports[i]->host;
-				add_port(m, f->devices[k]->ports[i]);
+		for (size_t i = 0; i < f->devices[k]->n_ports; i++) {
+			const struct fabric_port *p = f->devices[k]->ports[i];
+			if (str_eq(p->host, host) && (!nic || str_eq(p->host_nic, nic + 1))) {
+				m->host = p->host;
+				add_port(m, p);
 			}
+		}
 	return m->n ? 0 : -ENOENT;
 }
 
@@ -253,7 +259,7 @@ const struct command command_blame = {
 	.name = "blame",
 	.args = "HOST|PORT",
 	.summary = "what is held against a host or port, with its evidence",
-	.help = "HOST as in links (host:NAME[:NIC]); PORT as DEVICE:PORT. All incidents of it are looked at, or those of --since, --until and --around. The worst is "
+	.help = "HOST is its name, or as in links host:NAME[:NIC]; PORT as DEVICE:PORT. All incidents of it are looked at, or those of --since, --until and --around. The worst is "
 		"shown whole; what it only suffers from is listed last.",
 	.usage_exit = EXIT_USAGE,
 	.run = run,
