@@ -280,6 +280,11 @@ static int by_strength(const void *x, const void *y)
 	return a->port != b->port ? (a->port < b->port ? -1 : 1) : a->priority - b->priority;
 }
 
+static bool is_asked(const struct asked *q, const struct fabric_port *p)
+{
+	return str_glob(q->device, p->device->name) && (str_glob(q->port, p->name) || (p->alias[0] && str_glob(q->port, p->alias)));
+}
+
 static json_t *make_ports(const struct pause_graph *g, const struct pause_graph *tail, const struct asked *q, struct arena *a)
 {
 	const struct observed *o = g->observed;
@@ -287,9 +292,7 @@ static json_t *make_ports(const struct pause_graph *g, const struct pause_graph 
 	size_t n = 0;
 	for (size_t i = 0; i < o->n_lanes; i++) {
 		const struct lane_seen *l = o->lanes[i];
-		const struct fabric_port *p = l->port->port;
-		if ((q->priority != PRIO_NONE && l->priority != q->priority) || !str_glob(q->device, p->device->name) ||
-			!(str_glob(q->port, p->name) || (p->alias[0] && str_glob(q->port, p->alias))) || (!q->all && !(strongest(l) > 0)))
+		if ((q->priority != PRIO_NONE && l->priority != q->priority) || !is_asked(q, l->port->port) || (!q->all && !(strongest(l) > 0)))
 			continue;
 		v[n++] = l;
 	}
@@ -369,6 +372,19 @@ static int graph_of(struct context *x, int64_t from_ns, struct arena *turn, cons
 	return 0;
 }
 
+/* "Nobody pauses there" is no answer for a port that is neither declared nor counted. */
+static bool is_any_port(const struct fabric *f, const struct observed *o, const struct asked *q)
+{
+	for (size_t d = 0; d < f->n_devices; d++)
+		for (size_t i = 0; i < f->devices[d]->n_ports; i++)
+			if (is_asked(q, f->devices[d]->ports[i]))
+				return true;
+	for (size_t i = 0; i < o->n_lanes; i++)
+		if (is_asked(q, o->lanes[i]->port->port))
+			return true;
+	return false;
+}
+
 /* A ring that closed on the way has moved something in the stretch as a whole: it is looked for at its end as well. */
 static int answer(struct context *x, const struct look *look, const struct asked *q, struct command_args *a, struct arena *turn, struct err *e)
 {
@@ -376,6 +392,9 @@ static int answer(struct context *x, const struct look *look, const struct asked
 	int r = graph_of(x, x->from_ns, turn, &g, e);
 	if (r < 0)
 		return r;
+	if ((q->device || q->port) && !is_any_port(x->config->fabric, g->observed, q))
+		return err_set(e, -EINVAL, "no port of the fabric matches device '%.64s', port '%.64s' ('rocewatch topology show' lists them)", q->device ? q->device : "*",
+			q->port ? q->port : "*");
 	tail = g;
 	if (look->make == make_tree && !any_cycle(g, q->priority))
 		r = graph_of(x, x->to_ns - (x->to_ns - x->from_ns) / TAIL, turn, &tail, e);
