@@ -377,13 +377,27 @@ static int64_t slow_interval(const struct config *c)
 	return longest;
 }
 
+/*
+ * For how long a state is believed. A recorded case, whose devices have no address, tells a state when it begins to hold and not again: there it
+ * holds until the next one.
+ */
+static int64_t state_age(const struct context *x)
+{
+	int64_t first_ns, last_ns;
+	struct err ignored = {0};
+	for (size_t i = 0; i < x->config->n_devices; i++)
+		if (x->config->devices[i].snmp || x->config->devices[i].gnmi)
+			return SLOW_POLLS * slow_interval(x->config);
+	return series_db_range(x->db, &first_ns, &last_ns, &ignored) == 0 && first_ns < x->to_ns ? x->to_ns - first_ns + 1 : SLOW_POLLS * slow_interval(x->config);
+}
+
 /* States as of the end of the stretch asked for; older than a few slow polls they say nothing about now. */
 static int known_read(struct known *k, struct context *x, struct err *e)
 {
 	static const uint16_t metrics[] = {M_PORT_OPER_UP, M_PORT_SPEED_BPS, M_PORT_MTU_BYTES, M_CFG_PFC_ENABLED};
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	int64_t age_ns = SLOW_POLLS * slow_interval(x->config);
+	const int64_t age_ns = state_age(x);
 	struct window w;
 	int r = window_from_db(x->db, a, &spec, x->to_ns - age_ns, x->to_ns, &w, e);
 	for (size_t i = 0; r == 0 && i < w.n_series; i++) {
