@@ -10,6 +10,7 @@
 #define Z_OUTLIER 3.5        /* tuning facts d, row 7: modified z-score */
 #define SINGLED_MAX 2        /* more hosts than that are a crowd: an incast, not a fault of theirs */
 #define OTHERS_MIN 2         /* host-facing ports to compare with */
+#define RAILS_APART 4        /* planes that agree */
 #define SKEW 0.2             /* imbalance: product facts 1.3 */
 #define NARROW_RATIO 1.05    /* capacity of hosts over uplinks: tuning facts c, 1:1 wanted */
 #define LINE 0.85            /* utilisation of a window that is line rate, whatever the rhythm */
@@ -257,6 +258,17 @@ void suspect_nic(const struct congestion *c, const struct congestion_options *o,
 	ret->is = signature_match(SUSPECT_NIC, &ret->signs);
 }
 
+/*
+ * Ahead of every other input of its leaf; or the most paused of all hosts, twice as much as the next, on each of several rails: planes that share
+ * nothing but the host, so what one uplink of one of them happens to carry does not matter (product facts, 4.3: PauseHostAllRails).
+ */
+static bool is_ahead(const struct congestion *c, const struct paused_host *h)
+{
+	if (h->level >= 2 * h->at_leaf)
+		return true;
+	return h == &c->hosts[0] && h->rails >= RAILS_APART && h->rails_paused == h->rails && h->level > h->at_leaf && (c->n_hosts < 2 || h->level >= 2 * c->hosts[1].level);
+}
+
 void suspect_host(const struct congestion *c, const struct congestion_options *o, const struct paused_host *h, struct suspect *ret)
 {
 	*ret = (struct suspect){.kind = SUSPECT_HOST, .device = h->lane->port->device, .lane = h->lane, .host = h, .marks = c->all, .q_pfc_bytes = NAN, .bdp_bytes = NAN,
@@ -267,7 +279,7 @@ void suspect_host(const struct congestion *c, const struct congestion_options *o
 	if (!c->all.alive && !c->all.on) /* a counter that never moved says nothing of what is marked */
 		s->yes &= ~(uint32_t)FEW_MARKS;
 	sign_set(s, FROM_HOST, h->explained);
-	sign_set(s, AHEAD, h->level >= 2 * h->at_leaf);
+	sign_set(s, AHEAD, is_ahead(c, h));
 	sign_set(s, ALL_RAILS, h->rails > 1 && h->rails_paused == h->rails);
 	sign_collision(c, ret->device, s);
 	sign_packets(c, h->lane, ret);
