@@ -290,11 +290,14 @@ static json_t *make_ports(const struct pause_graph *g, const struct pause_graph 
 	const struct observed *o = g->observed;
 	const struct lane_seen **v = arena_array(a, const struct lane_seen *, o->n_lanes + 1);
 	size_t n = 0;
+	bool observable = false;
 	for (size_t i = 0; i < o->n_lanes; i++) {
 		const struct lane_seen *l = o->lanes[i];
-		if ((q->priority != PRIO_NONE && l->priority != q->priority) || !is_asked(q, l->port->port) || (!q->all && !(strongest(l) > 0)))
+		if ((q->priority != PRIO_NONE && l->priority != q->priority) || !is_asked(q, l->port->port))
 			continue;
-		v[n++] = l;
+		observable |= l->rx_pause.alive || l->tx_pause.alive || l->pfc_enabled > 0;
+		if (q->all || strongest(l) > 0)
+			v[n++] = l;
 	}
 	if (n)
 		qsort(v, n, sizeof(*v), by_strength);
@@ -311,6 +314,7 @@ static json_t *make_ports(const struct pause_graph *g, const struct pause_graph 
 		json_object_set_new(row, "tx_frames", frames_json(&v[i]->tx_frames));
 		json_array_append_new(rows, row);
 	}
+	json_object_set_new(doc, "observable", json_boolean(observable));
 	json_object_set_new(doc, "ports", rows);
 	return doc;
 }

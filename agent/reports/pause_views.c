@@ -91,6 +91,8 @@ static void root_lines(FILE *out, const json_t *t)
 	fputc('\n', out);
 }
 
+#define UNSEEN "no pause counter of this stretch has ever moved, and no setting says that PFC is on: nothing can be said"
+
 static void tree_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {
 	const json_t *trees = json_object_get(doc, "trees"), *cycles = json_object_get(doc, "cycles");
@@ -101,7 +103,7 @@ static void tree_text(FILE *out, const json_t *doc, const struct view *v, bool c
 	for (size_t i = 0; i < json_array_size(trees); i++)
 		root_lines(out, json_array_get(trees, i));
 	if (!json_array_size(trees) && !json_array_size(cycles))
-		fprintf(out, "%s\n", !truth(doc, "observable") ? "no pause counter of this stretch has ever moved, and no setting says that PFC is on: nothing can be said"
+		fprintf(out, "%s\n", !truth(doc, "observable") ? UNSEEN
 			: count(doc, "waiting") ? "no origin found for what waits" : v->empty);
 	for (size_t i = 0; i < json_array_size(cycles); i++) {
 		const json_t *c = json_array_get(cycles, i), *ports = json_object_get(c, "ports");
@@ -159,10 +161,21 @@ static const struct column port_columns[] = {
 	{"rx_frames", "PFC frames received", COL_INT, true},
 	{"tx_frames", "sent", COL_INT, true},
 };
+static const struct view port_rows = {.rows = "ports", .columns = port_columns, .n_columns = rw_countof(port_columns), .empty = "no port is paused or pauses in this stretch"};
+
+static void pause_table(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+{
+	if (!json_array_size(json_object_get(doc, "ports")) && !truth(doc, "observable"))
+		fprintf(out, "%s\n", UNSEEN);
+	else
+		report_print(out, doc, &port_rows, FORMAT_TABLE, header, color);
+}
+
 const struct view pause_ports_view = {
 	.title = "Pause per port and priority",
 	.rows = "ports",
 	.columns = port_columns,
 	.n_columns = rw_countof(port_columns),
+	.text = pause_table,
 	.empty = "no port is paused or pauses in this stretch",
 };
