@@ -173,8 +173,10 @@ static const char *say(const struct loss *s, const struct cause *why, int priori
 	if (!s->lanes)
 		return arena_printf(a, "%s: headroom of priority %d filled to %.0f %% while we paused %s", port, priority, 100 * s->fill, tell_far(s->worst->port, a));
 	const double lost = s->ingress + s->egress + s->discards;
-	const char *where = s->lanes > 1 ? arena_printf(a, "%s lost %.0f lossless frames (priority %d) at %u ports, most at %s", device, lost, priority, s->lanes, s->worst->port->port->name)
-		: arena_printf(a, "%s lost %.0f lossless frames (priority %d)", port, lost, priority);
+	const char *what = s->discards > 0 ? arena_printf(a, "%.0f frames, all classes counted together (priority %d is lossless)", lost, priority)
+		: arena_printf(a, "%.0f lossless frames (priority %d)", lost, priority);
+	const char *where = s->lanes > 1 ? arena_printf(a, "%s lost %s at %u ports, most at %s", device, what, s->lanes, s->worst->port->port->name)
+		: arena_printf(a, "%s lost %s", port, what);
 	if (str_eq(why->cause, "headroom_small"))
 		return arena_printf(a, "%s although it paused its neighbours: the headroom is too small", where);
 	if (str_eq(why->cause, "pool_exhausted"))
@@ -193,7 +195,7 @@ static void prove(struct tell *t, const struct device_seen *d, const struct loss
 	if (l->tx_pause.measured)
 		tell_evidence(t, "pfc.tx_pause_ns", p, l->priority, l->tx_pause_ns.value, "ns", l->tx_pause.quality);
 	tell_evidence(t, "pg.headroom_watermark_bytes", p, l->priority, l->headroom_peak, "bytes", QUALITY_EXACT);
-	tell_evidence(t, "cfg.pg_headroom_bytes", p, l->priority, l->headroom, "bytes", l->declared ? QUALITY_ESTIMATED : QUALITY_EXACT);
+	tell_evidence(t, "cfg.pg_headroom_bytes", p, l->priority, l->headroom, "bytes", l->headroom_declared ? QUALITY_ESTIMATED : QUALITY_EXACT);
 	tell_evidence_device(t, "pool.watermark_bytes", d->device->name, d->pool_peak, "bytes", QUALITY_EXACT);
 	tell_evidence_device(t, "cfg.buffer_pool_bytes", d->device->name, d->pool_bytes, "bytes", QUALITY_EXACT);
 }
@@ -225,9 +227,9 @@ static void tell_over(const struct analyzer_in *in, const struct device_seen *d,
 	t.f->value = s->lanes ? s->ingress + s->egress + s->discards : s->fill;
 	t.f->warn = s->lanes ? 1 : o->headroom;
 	t.f->coverage_ratio = observed_coverage(s->worst->port);
-	t.f->confidence_ratio = why->confidence * (s->worst->declared && s->fill > 0 ? 0.9 : 1);
+	t.f->confidence_ratio = why->confidence * (s->worst->headroom_declared && s->fill > 0 ? 0.9 : 1);
 	tell_rests_on(&t, "%s", why->rests_on);
-	if (s->worst->declared && s->fill > 0)
+	if (s->worst->headroom_declared && s->fill > 0)
 		tell_rests_on(&t, "the size of the headroom is declared in the configuration, not read back from the device");
 	t.f->summary = say(s, why, priority, t.a);
 	prove(&t, d, s);

@@ -457,10 +457,11 @@ static void declare(struct lane_seen *l, const struct fabric *f)
 		take_declared(&l->kmax, bytes_or_none(t->kmax_bytes), &l->declared);
 		take_declared(&l->pmax, t->pmax, &l->declared);
 		take_declared(&l->alpha, t->alpha, &l->declared);
-		take_declared(&l->headroom, bytes_or_none(t->headroom_bytes), &l->declared);
+		take_declared(&l->headroom, bytes_or_none(t->headroom_bytes), &l->headroom_declared);
 		take_declared(&l->xoff_level, bytes_or_none(t->xoff_level_bytes), &l->declared);
 		take_declared(&l->xon_level, bytes_or_none(t->xon_level_bytes), &l->declared);
 		take_declared(&l->xon_offset, bytes_or_none(t->xon_offset_bytes), &l->declared);
+		l->declared |= l->headroom_declared;
 		struct device_seen *d = (struct device_seen *)l->port->device; /* ours until observe() returns */
 		bool mark = false;
 		take_declared(&d->pool_bytes, bytes_or_none(t->pool_bytes), &mark);

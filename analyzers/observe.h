@@ -61,6 +61,7 @@ struct lane_seen { /* one priority of a port: ingress priority group and egress 
 	/* configuration: read back, else declared (then .declared); NAN unknown */
 	double pfc_enabled, alpha, headroom, xoff_level, xon_level, xon_offset, ecn_enabled, kmin, kmax, pmax;
 	bool declared;                  /* at least one of them comes from the configuration file */
+	bool headroom_declared;         /* .headroom does */
 };
 
 struct port_seen {
