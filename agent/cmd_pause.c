@@ -247,6 +247,12 @@ static json_t *make_tree(const struct pause_graph *g, const struct pause_graph *
 	json_object_set_new(doc, "rows", rows);
 	json_object_set_new(doc, "waiting", json_integer((json_int_t)waiting));
 	json_object_set_new(doc, "unresolved", json_real(unresolved));
+	/* some switches count what they drop at egress only: that nothing was lost there says nothing of the ingress */
+	json_t *ingress = sum_json(g->observed, q->priority, &drops[0], 1), *egress = sum_json(g->observed, q->priority, &drops[1], 1);
+	const bool none = json_is_null(ingress) && json_is_null(egress);
+	json_object_set_new(doc, "drops_not_counted", none ? json_null() : json_is_null(ingress) ? json_string("ingress") : json_is_null(egress) ? json_string("egress") : json_null());
+	json_decref(ingress);
+	json_decref(egress);
 	json_object_set_new(doc, "lossless_drops", sum_json(g->observed, q->priority, drops, rw_countof(drops)));
 	json_object_set_new(doc, "watchdog_events", sum_json(g->observed, q->priority, dogs, rw_countof(dogs)));
 	return doc;

@@ -117,6 +117,8 @@ static void tree_text(FILE *out, const json_t *doc, const struct view *v, bool c
 	fprintf(out, "; lossless drops: %s", json_is_null(drops) ? "not counted" : "");
 	if (!json_is_null(drops))
 		fprintf(out, "%lld", (long long)json_integer_value(drops));
+	if (json_is_string(json_object_get(doc, "drops_not_counted")))
+		fprintf(out, ", %s not counted", doc_text(doc, "drops_not_counted"));
 	fprintf(out, "; watchdog: ");
 	if (json_is_null(dog))
 		fprintf(out, "not counted\n");
