@@ -133,7 +133,7 @@ static void put_when(FILE *out, const json_t *o)
 	fprintf(out, ", raised %.19sZ", opened);
 	const json_t *windows = json_object_get(o, "windows");
 	if (json_is_integer(windows))
-		fprintf(out, ", in %lld windows", (long long)json_integer_value(windows));
+		fprintf(out, ", in %lld window%s", (long long)json_integer_value(windows), json_integer_value(windows) == 1 ? "" : "s");
 	fputc('\n', out);
 }
 
