@@ -11,7 +11,7 @@
 enum near {
 	NEAR_LINK = 1,    /* the same port, or the other end of its link */
 	NEAR_DEVICE = 2,  /* the same device, or the device at the other end of the port */
-	NEAR_GROUP = 4,   /* the port is a member of the group, seen from either end */
+	NEAR_GROUP = 4,   /* the port is a member of the group, seen from either end; a whole device is in it by what its members lead to */
 	NEAR_HOST = 8,    /* the same host */
 	NEAR_TREE = 16,   /* it is named among the roles of the other */
 	NEAR_FABRIC = 32, /* anywhere */
@@ -32,7 +32,7 @@ static const struct row {
 	unsigned near;
 	const char *others[OTHERS_MAX];
 } rows[] = {
-	{"device_down", NEAR_DEVICE, {"telemetry_gap", "link_flap", "link_errors", "link_slow", "missing_rail", "missing_route", "path_asymmetry", "remote_capacity", LOAD, UNEVEN,
+	{"device_down", NEAR_DEVICE | NEAR_GROUP, {"telemetry_gap", "link_flap", "link_errors", "link_slow", "missing_rail", "missing_route", "path_asymmetry", "remote_capacity", LOAD, UNEVEN,
 		"config_drift"}},
 	{"device_down", NEAR_FABRIC, {VAGUE, SLOW}},
 	{"telemetry_gap", NEAR_DEVICE, {"baseline_drift"}},
@@ -126,6 +126,25 @@ static bool holds(const struct fabric_group *g, const struct fabric_port *p)
 	return false;
 }
 
+static bool has_link_to(const struct fabric_device *d, const struct fabric_device *to)
+{
+	for (size_t i = 0; i < d->n_ports; i++)
+		if (d->ports[i]->peer && d->ports[i]->peer->device == to)
+			return true;
+	return false;
+}
+
+/* Does the group lose a member with @d, or serve a device nearer to the hosts that does, and so receives what others spread anew? */
+static bool leads_to(const struct fabric_group *g, const struct fabric_device *d)
+{
+	for (size_t i = 0; i < g->n_members; i++) {
+		const struct fabric_device *far = g->members[i]->peer ? g->members[i]->peer->device : NULL;
+		if (far && (far == d || (far->role < d->role && has_link_to(far, d))))
+			return true;
+	}
+	return false;
+}
+
 /* Are the ports of both in one ECMP group: that of a story about a group, or any group of the port's device? */
 static bool same_group(const struct fabric *f, const struct incident *a, const struct incident *b)
 {
@@ -142,6 +161,8 @@ static bool same_group(const struct fabric *f, const struct incident *a, const s
 		return holds(g, q);
 	if (h && p)
 		return holds(h, p);
+	if (h && d && !a->group && !a->port)
+		return leads_to(h, d);
 	if (!p || !q)
 		return false;
 	for (size_t i = 0; i < p->device->n_groups; i++)

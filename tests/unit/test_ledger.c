@@ -14,6 +14,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/command.h"
+#include "agent/explain.h"
 #include "agent/ledger.h"
 #include "config/config.h"
 #include "db/entity.h"
@@ -269,6 +270,36 @@ static struct finding finding_of(int window, const char *cause, const char *port
 	return f;
 }
 
+/* A spine that is gone is why its leaves spread over the others anew, and why what arrives at a leaf does; other pods are none of its business. */
+static void test_device_gone(void **state)
+{
+	static const char text[] =
+		"fabric: pod-a\n"
+		"devices:\n"
+		"  - { name: leaf1, role: leaf }\n"
+		"  - { name: leaf2, role: leaf }\n"
+		"  - { name: spine1, role: spine }\n"
+		"  - { name: spine2, role: spine }\n"
+		"  - { name: spine3, role: spine }\n"
+		"links:\n"
+		"  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n"
+		"  - { a: \"leaf1:e2\", b: \"spine2:e1\" }\n"
+		"  - { a: \"leaf1:e3\", b: \"spine2:e2\" }\n"
+		"  - { a: \"leaf2:e1\", b: \"spine2:e3\" }\n"
+		"  - { a: \"leaf2:e2\", b: \"spine3:e1\" }\n";
+	static const struct { const char *device, *group, *member; bool explained; } rows[] = {
+		{"leaf1", "uplinks", "e2", true}, {"spine2", "to:leaf1", "e1", true}, {"leaf2", "uplinks", "e1", false},
+	};
+	struct config *c = config_of(text);
+	const struct incident gone = {.cause = "device_down", .device = "spine1"};
+	for (size_t k = 0; k < rw_countof(rows); k++) {
+		const struct incident uneven = {.cause = "ecmp_imbalance", .device = rows[k].device, .group = rows[k].group, .member = rows[k].member};
+		print_message("   row: %s %s\n", rows[k].device, rows[k].group);
+		assert_int_equal(explains(c->fabric, &gone, &uneven), rows[k].explained);
+	}
+	config_free(c);
+}
+
 static void test_folding(void **state)
 {
 	static const struct {
@@ -489,7 +520,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_life), cmocka_unit_test(test_times_and_money), cmocka_unit_test(test_cost_unknown),
-		cmocka_unit_test(test_contract_fields), cmocka_unit_test(test_severity_and_strength), cmocka_unit_test(test_cause_changes), cmocka_unit_test(test_folding), cmocka_unit_test(test_acts), cmocka_unit_test(test_changed_before), cmocka_unit_test(test_parent),
+		cmocka_unit_test(test_contract_fields), cmocka_unit_test(test_severity_and_strength), cmocka_unit_test(test_cause_changes), cmocka_unit_test(test_folding), cmocka_unit_test(test_device_gone), cmocka_unit_test(test_acts), cmocka_unit_test(test_changed_before), cmocka_unit_test(test_parent),
 		cmocka_unit_test(test_restart_anywhere), cmocka_unit_test(test_restore_refuses), cmocka_unit_test(test_ack_reload_forget),
 		cmocka_unit_test(test_worst_first),
 	};
