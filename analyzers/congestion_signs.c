@@ -30,7 +30,7 @@ static const struct signature signatures[] = {
 	{SUSPECT_SWITCH, "ecn_off", POLICY | SET_OFF, 0, MARKING | PAUSES, 0.8, true, "settings: marking is disabled; no pause yet"},
 	{SUSPECT_SWITCH, "ecn_late", POLICY | PAUSES | FEW_MARKS | LATE, 0, FROM_HOST, 0.85, false, "settings put Kmin above half of the depth at which PFC fires, and next to nothing is marked"},
 	{SUSPECT_SWITCH, "ecn_late", POLICY | PAUSES | LATE, 0, MARKING | FROM_HOST, 0.6, false, "settings put Kmin above half of the depth at which PFC fires; marks are not observable"},
-	{SUSPECT_SWITCH, "ecn_off", POLICY | PAUSES | FEW_MARKS | OTHERS_MARK, MARKS_ALIVE, FROM_HOST | LATE, 0.7, false, "its mark counters never moved, those of other switches do"},
+	{SUSPECT_SWITCH, "ecn_off", POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | OTHERS_MARK, MARKS_ALIVE, FROM_HOST | LATE, 0.7, false, "its mark counters never moved, those of other switches do"},
 	{SUSPECT_SWITCH, "ecn_off", POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | OTHERS_MARK, 0, FROM_HOST | LATE | SINGLED, 0.6, false, "its marks stand still while it pauses, those of other switches do not"},
 	{SUSPECT_SWITCH, "ecn_late", POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | MARKS_ALIVE, 0, FROM_HOST | SINGLED | SLOWER, 0.55, false, "pause without marks where marks have been counted before or are enabled"},
 	{SUSPECT_SWITCH, "ecn_off", POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS, MARKS_ALIVE | OTHERS_MARK, FROM_HOST | SINGLED | SLOWER, 0.4, false, "pause, and no mark counter has ever moved: off, or not counted on this platform"},

@@ -11,6 +11,7 @@ import concurrent.futures
 import hashlib
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -52,21 +53,20 @@ def at_s(name, options):
 
 
 def cells(options):
-    """Endless rounds of (scenario, face, cadence, packets, perturb, seed)."""
+    """Endless rounds of runs. Each (scenario, cadence, perturbed or not) of a round is one simulated fabric that all faces look at; they come in an order
+    drawn by the round, so that a score that is cut short has still seen some of everything."""
     rows = scenario_rows(options)
     first, last = options.seeds
     n = last - first + 1
-    turn = 0
-    while turn < options.rounds:
-        for name, cause in rows:
+    for turn in range(options.rounds):
+        groups = [(name, cause, cadence, perturb) for name, cause in rows for cadence in options.cadences for perturb in options.perturb]
+        random.Random(turn).shuffle(groups)
+        for name, cause, cadence, perturb in groups:
+            h = int(hashlib.sha256(f"{name}/{cadence}/{perturb}".encode()).hexdigest()[:8], 16)
             for face in options.faces:
-                for cadence in options.cadences:
-                    h = int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) # all faces look at the same fabric: it is simulated once
-                    for perturb in options.perturb:
-                        for packets in options.packets:
-                            yield {"scenario": name, "face": face, "cadence": cadence, "packets": packets, "perturb": perturb, "seed": first + (h + turn) % n,
-                                   "quiet": cause == "none"}
-        turn += 1
+                for packets in options.packets:
+                    yield {"scenario": name, "face": face, "cadence": cadence, "packets": packets, "perturb": perturb, "seed": first + (h + turn) % n,
+                           "quiet": cause == "none"}
 
 
 def key(c):

@@ -69,7 +69,7 @@ static void test_signatures(void **state)
 		{"off comes before late", SUSPECT_SWITCH, POLICY | PAUSES | SET_OFF | LATE | FEW_MARKS, MARKING, "ecn_off"},
 		{"settings say late, marks are few", SUSPECT_SWITCH, POLICY | PAUSES | LATE | FEW_MARKS, 0, "ecn_late"},
 		{"settings say late, marks are many: they come from somewhere", SUSPECT_SWITCH, POLICY | PAUSES | LATE | MARKING | MANY_MARKS, FEW_MARKS, NULL},
-		{"a counter that never moved, while others do", SUSPECT_SWITCH, POLICY | PAUSES | FEW_MARKS | OTHERS_MARK, MARKS_ALIVE, "ecn_off"},
+		{"a counter that never moved, while others do", SUSPECT_SWITCH, POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | OTHERS_MARK, MARKS_ALIVE, "ecn_off"},
 		{"pause of one host without marks is no setting of the switch", SUSPECT_SWITCH, POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | MARKS_ALIVE | SINGLED, 0, NULL},
 		{"early by settings", SUSPECT_SWITCH, POLICY | MANY_MARKS | WIDESPREAD | EARLY, PAUSES, "ecn_early"},
 		{"early, but it pauses", SUSPECT_SWITCH, POLICY | MANY_MARKS | WIDESPREAD | EARLY | PAUSES, 0, NULL},
