@@ -134,12 +134,12 @@ static bool has_link_to(const struct fabric_device *d, const struct fabric_devic
 	return false;
 }
 
-/* Does the group lose a member with @d, or serve a device nearer to the hosts that does, and so receives what others spread anew? */
+/* Does the group's device lose a path of that tier with @d, or does it serve one nearer to the hosts that does, and so receives what others spread anew? */
 static bool leads_to(const struct fabric_group *g, const struct fabric_device *d)
 {
 	for (size_t i = 0; i < g->n_members; i++) {
-		const struct fabric_device *far = g->members[i]->peer ? g->members[i]->peer->device : NULL;
-		if (far && (far == d || (far->role < d->role && has_link_to(far, d))))
+		const struct fabric_device *near = g->members[i]->device, *far = g->members[i]->peer ? g->members[i]->peer->device : NULL;
+		if (far && ((far->role == d->role && has_link_to(near, d)) || (far->role < d->role && has_link_to(far, d))))
 			return true;
 	}
 	return false;

@@ -288,7 +288,7 @@ static void test_device_gone(void **state)
 		"  - { a: \"leaf2:e1\", b: \"spine2:e3\" }\n"
 		"  - { a: \"leaf2:e2\", b: \"spine3:e1\" }\n";
 	static const struct { const char *device, *group, *member; bool explained; } rows[] = {
-		{"leaf1", "uplinks", "e2", true}, {"spine2", "to:leaf1", "e1", true}, {"leaf2", "uplinks", "e1", false},
+		{"leaf1", "uplinks", "e2", true}, {"leaf1", "to:spine2", "e2", true}, {"spine2", "to:leaf1", "e1", true}, {"leaf2", "uplinks", "e1", false},
 	};
 	struct config *c = config_of(text);
 	const struct incident gone = {.cause = "device_down", .device = "spine1"};
