@@ -91,6 +91,7 @@ static const struct row {
 	{"incast", NEAR_FABRIC, {VAGUE, SLOW}},
 	{"uplink_overload", NEAR_FABRIC, {VAGUE}},
 	{"slow_storage", NEAR_FABRIC, {VAGUE, SLOW}},
+	{"unknown", NEAR_FABRIC, {VAGUE}}, /* pressure without an origin, and a job that became slower: one thing that is not known */
 	{"host_slow", NEAR_FABRIC, {VAGUE}},
 	{"host_slow", NEAR_HOST, {"straggler"}},
 	{"straggler", NEAR_FABRIC, {VAGUE}},

@@ -277,7 +277,7 @@ static void name_roles(struct tell *t, const struct story *y)
 	enum { SHOWN = 8 };
 	const struct suspect *s = y->s;
 	if (s->host || s->kind == SUSPECT_NIC)
-		tell_role(t, "culprit", "host:%s", s->lane->port->port->host);
+		tell_role(t, "culprit", "%s", s->lane->port->port->host);
 	else if (s->kind == SUSPECT_QUEUE)
 		tell_role(t, "culprit", "%s", tell_port(s->lane->port, t->a));
 	else if (y->n_merged <= 1)
@@ -285,7 +285,7 @@ static void name_roles(struct tell *t, const struct story *y)
 	size_t n = 0;
 	for (size_t i = s->host ? y->c->n_singled : 0; i < y->c->n_hosts && n < SHOWN; i++) /* those that do not slow down are no victims of each other */
 		if (!s->lane || !str_eq(y->c->hosts[i].host, s->kind == SUSPECT_SWITCH ? NULL : s->lane->port->port->host)) {
-			tell_role(t, "direct_victim", "host:%s", y->c->hosts[i].host);
+			tell_role(t, "direct_victim", "%s", y->c->hosts[i].host);
 			n++;
 		}
 	for (size_t i = 0; s->root && i < s->root->n_direct && n < SHOWN; i++)

@@ -236,7 +236,7 @@ static void tell_over(const struct analyzer_in *in, const struct device_seen *d,
 	rule_out(&t, d, s);
 	tell_role(&t, "culprit", "%s", t.f->port ? tell_port(s->worst->port, t.a) : d->device->name);
 	if (s->worst->port->port->host)
-		tell_role(&t, "direct_victim", "host:%s", s->worst->port->port->host);
+		tell_role(&t, "direct_victim", "%s", s->worst->port->port->host);
 	advise(&t, why->cause);
 }
 

@@ -41,7 +41,7 @@ int pause_ladder(const struct pause_root *r)
 
 static const char *count_text(size_t n, const char *one, struct arena *a)
 {
-	return arena_printf(a, n == 1 ? "%zu %s" : "%zu %s%s", n, one, str_eq(one, "switch") ? "es" : "s");
+	return arena_printf(a, n == 1 ? "%zu %s" : "%zu %s%s", n, one, str_eq(one, "other switch") ? "es" : "s");
 }
 
 const char *pause_spread_text(const struct pause_root *r, struct arena *a)
@@ -49,6 +49,6 @@ const char *pause_spread_text(const struct pause_root *r, struct arena *a)
 	const size_t switches = r && r->n_switches > 1 ? r->n_switches - 1 : 0, hosts = r ? r->n_hosts : 0;
 	if (!switches && !hosts)
 		return "";
-	return arena_printf(a, "; because of it %s%s%s wait%s (L%d)", switches ? count_text(switches, "switch", a) : "", switches && hosts ? " and " : "",
+	return arena_printf(a, "; because of it %s%s%s wait%s (L%d)", switches ? count_text(switches, "other switch", a) : "", switches && hosts ? " and " : "",
 		hosts ? count_text(hosts, "host", a) : "", switches + hosts == 1 ? "s" : "", pause_ladder(r));
 }

@@ -199,7 +199,7 @@ static void tell_slow(const struct analyzer_in *in, const struct host *h, size_t
 	else
 		tell_ruled_out(&t, "pause at its ports: below %.1f %% of the time", 100 * PAUSED);
 	tell_ruled_out(&t, "errors, drops and link speed at its ports: none that are counted, none, as the others");
-	tell_role(&t, "culprit", "host:%s", h->name);
+	tell_role(&t, "culprit", "%s", h->name);
 	tell_step(&t, "on the host: GPU clocks and temperature, PCIe width, NUMA placement, nvidia-peermem, storage; compare with rocewatch import nccl-tests", "none: read only");
 }
 
