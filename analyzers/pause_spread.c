@@ -139,8 +139,9 @@ static void tell_diffuse(const struct diffuse *d, struct finding_list *out)
 	const struct pause_edge *e = d->worst;
 	t.f->value = edge_level(e);
 	t.f->warn = warn_for(d, e->measured);
-	/* pause between switches alone weighs less than that of hosts (tuning facts, d, "Views"): bursts to storage do it for a while and nobody is at fault */
-	t.f->severity = d->n_switches >= WIDE && t.f->value >= MUCH * t.f->warn && d->in->fabric->congestion != CC_PFC_ONLY ? SEV_WARNING : SEV_INFO;
+	/* pause between switches alone weighs less than that of hosts (tuning facts, d, "Views"): bursts to storage do it for a while and nobody is at
+	 * fault. A bound from frames may be hundreds of times what was paused. */
+	t.f->severity = d->n_switches >= WIDE && e->measured && t.f->value >= MUCH * t.f->warn && d->in->fabric->congestion != CC_PFC_ONLY ? SEV_WARNING : SEV_INFO;
 	t.f->confidence_ratio = d->measured ? 0.5 : 0.3; /* that there is pressure is sure; that nobody in particular causes it is not */
 	t.f->coverage_ratio = observed_coverage(e->at);
 	t.f->summary = arena_printf(t.a, "switches pause one another, priority %d, and no port stands out as the origin: worst %s, paused by %s %s; %zu switch%s and %zu host%s wait",
