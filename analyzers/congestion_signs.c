@@ -200,7 +200,8 @@ void suspect_switch(const struct congestion *c, const struct congestion_options 
 	sign_set(s, HOSTS_PAUSED, load->hosts > 0 || (load->inputs > 0 && c->n_hosts > 0));
 	if (load->marks.on || load->marks.off)
 		sign_set(s, SET_OFF, load->marks.off > load->marks.on);
-	if (c->all.known)
+	/* where settings say that marking is on here, what others mark proves nothing: their queues may simply be longer */
+	if (c->all.known && !(load->marks.on > load->marks.off))
 		sign_set(s, OTHERS_MARK, c->all.marked - load->marks.marked >= o->marks_few * (c->all.packets - load->marks.packets) && c->all.marked > load->marks.marked);
 	const enum ecn_order order = order_of(c, d, &ret->q_pfc_bytes);
 	if (order != ECN_ORDER_UNKNOWN)
