@@ -342,20 +342,13 @@ static int look_at(struct pipeline *p, int64_t from_ns, int64_t to_ns)
 		return 0;
 	uint16_t metrics[METRIC_COUNT];
 	bool wanted[METRIC_COUNT] = {false}, flows = false;
-	struct window_spec spec = {.metrics = metrics};
 	for (size_t i = 0; i < p->n_lanes; i++) {
-		const struct analyzer *a = p->lanes[i].analyzer;
 		if (p->lanes[i].window_ns != to_ns - from_ns)
 			continue;
-		flows |= a->spec.flows;
-		for (size_t m = 0; m < a->spec.n_metrics; m++)
-			wanted[a->spec.metrics[m]] = true;
-		for (size_t m = 0; a->observes && m < observe_n_metrics; m++)
-			wanted[observe_metrics[m]] = true;
+		flows |= p->lanes[i].analyzer->spec.flows;
+		analyzer_wants(p->lanes[i].analyzer, wanted);
 	}
-	for (uint16_t m = 0; m < METRIC_COUNT; m++)
-		if (wanted[m])
-			metrics[spec.n_metrics++] = m;
+	struct window_spec spec = analyzer_spec(wanted, metrics);
 	spec.flows = flows;
 	arena_reset(k->arena);
 	k->shared = (struct analyzer_shared){.arena = k->arena};
@@ -375,13 +368,10 @@ static int look_back(struct pipeline *p, const struct lane *lane)
 		return 0;
 	uint16_t metrics[METRIC_COUNT];
 	bool wanted[METRIC_COUNT] = {false};
-	struct window_spec spec = {.metrics = metrics};
 	for (size_t i = 0; i < p->n_lanes; i++)
 		for (size_t m = 0; p->lanes[i].past_ns == lane->past_ns && m < p->lanes[i].analyzer->past.n_metrics; m++)
 			wanted[p->lanes[i].analyzer->past.metrics[m]] = true;
-	for (uint16_t m = 0; m < METRIC_COUNT; m++)
-		if (wanted[m])
-			metrics[spec.n_metrics++] = m;
+	const struct window_spec spec = analyzer_spec(wanted, metrics);
 	k->past_ns = lane->past_ns;
 	return window_from_memory(p->memory, k->arena, &spec, k->to_ns - lane->past_ns, k->to_ns, &k->past);
 }

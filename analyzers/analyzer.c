@@ -6,6 +6,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "analyzers/observe.h"
 #include "db/entity.h"
 
 #define PAST_WINDOWS 60
@@ -17,6 +18,23 @@ const struct analyzer *analyzer_by_name(const char *name)
 		if (str_eq(analyzers[i]->name, name))
 			return analyzers[i];
 	return NULL;
+}
+
+void analyzer_wants(const struct analyzer *a, bool *wanted)
+{
+	for (size_t i = 0; i < a->spec.n_metrics; i++)
+		wanted[a->spec.metrics[i]] = true;
+	for (size_t i = 0; a->observes && i < observe_n_metrics; i++)
+		wanted[observe_metrics[i]] = true;
+}
+
+struct window_spec analyzer_spec(const bool *wanted, uint16_t *metrics)
+{
+	struct window_spec spec = {.metrics = metrics};
+	for (uint16_t m = 0; m < METRIC_COUNT; m++)
+		if (wanted[m])
+			metrics[spec.n_metrics++] = m;
+	return spec;
 }
 
 int64_t analyzer_window(const struct analyzer *a, const void *options, int64_t interval_ns)

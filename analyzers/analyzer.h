@@ -34,6 +34,11 @@ struct analyzer_in {
 	struct analyzer_shared *shared;
 };
 
+/* analyzer_wants - mark the metrics its window has to hold: its own, and what observe() reads when it observes. @wanted has METRIC_COUNT places. */
+void analyzer_wants(const struct analyzer *a, bool *wanted);
+/* analyzer_spec - the marked metrics as a spec; @metrics has room for METRIC_COUNT and is lent to it. Flows are the caller's. */
+struct window_spec analyzer_spec(const bool *wanted, uint16_t *metrics);
+
 /* Window length of an analyzer whose option says 0: three intervals, at least 5 s, so that a window holds some samples and a few steps. */
 int64_t analyzer_window(const struct analyzer *a, const void *options, int64_t interval_ns);
 /*

@@ -105,18 +105,10 @@ static void add_device(struct series_memory *m, struct entities *e, const char *
 
 static struct window_spec spec_of(uint16_t *metrics)
 {
-	struct window_spec spec = {.metrics = metrics};
 	bool wanted[METRIC_COUNT] = {false};
-	for (size_t i = 0; analyzers[i]; i++) {
-		for (size_t k = 0; k < analyzers[i]->spec.n_metrics; k++)
-			wanted[analyzers[i]->spec.metrics[k]] = true;
-		for (size_t k = 0; analyzers[i]->observes && k < observe_n_metrics; k++)
-			wanted[observe_metrics[k]] = true;
-	}
-	for (uint16_t k = 0; k < METRIC_COUNT; k++)
-		if (wanted[k])
-			metrics[spec.n_metrics++] = k;
-	return spec;
+	for (size_t i = 0; analyzers[i]; i++)
+		analyzer_wants(analyzers[i], wanted);
+	return analyzer_spec(wanted, metrics);
 }
 
 static void best(double *v, double ms, unsigned run) { *v = run == 0 || ms < *v ? ms : *v; }

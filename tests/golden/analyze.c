@@ -19,8 +19,6 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
-#include "analyzers/observe.h"
-#include "db/series_window.h"
 #include "collectors/replay.h"
 #include "config/config.h"
 #include "db/series.h"
@@ -196,12 +194,10 @@ int main(int argc, char **argv)
 	int64_t last_ns = samples.v[samples.n - 1].t_ns, interval_ns = replay_interval(samples.v, samples.n);
 	const int64_t window_ns = analyzer_window(an, options, interval_ns);
 	uint16_t metrics[METRIC_COUNT];
-	struct window_spec spec = {.metrics = metrics, .flows = an->spec.flows};
-	for (size_t i = 0; i < an->spec.n_metrics; i++)
-		metrics[spec.n_metrics++] = an->spec.metrics[i];
-	for (size_t i = 0; an->observes && i < observe_n_metrics; i++)
-		if (!window_wants(&spec, observe_metrics[i]))
-			metrics[spec.n_metrics++] = observe_metrics[i];
+	bool wanted[METRIC_COUNT] = {false};
+	analyzer_wants(an, wanted);
+	struct window_spec spec = analyzer_spec(wanted, metrics);
+	spec.flows = an->spec.flows;
 	const int64_t past_ns = analyzer_past(an, options, interval_ns);
 	struct story stories[64] = {0};
 	code = 0;
