@@ -78,12 +78,6 @@ static int no_such(const struct fabric *f, const char *word, struct err *e)
 
 /* --- what is said of it --------------------------------------------------------------------------------------------------- */
 
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-	return s ? s : "";
-}
-
 static bool is_port(const struct fabric_port *p, const char *device, const char *port)
 {
 	return p && str_eq(p->device->name, device) && (str_eq(p->name, port) || str_eq(p->alias, port));
@@ -101,8 +95,8 @@ static bool names_port(const struct entity_meant *m, const char *device, const c
 static bool is_subject(const struct entity_meant *m, const json_t *incident)
 {
 	const json_t *s = json_object_get(incident, "subject");
-	return (m->host && str_eq(text_of(s, "host"), m->host)) || names_port(m, text_of(s, "device"), text_of(s, "port")) ||
-		names_port(m, text_of(s, "device"), text_of(s, "member"));
+	return (m->host && str_eq(doc_word(s, "host"), m->host)) || names_port(m, doc_word(s, "device"), doc_word(s, "port")) ||
+		names_port(m, doc_word(s, "device"), doc_word(s, "member"));
 }
 
 /* Its role in somebody's incident: NULL when it plays none. */
@@ -111,14 +105,14 @@ static const char *role_in(const struct entity_meant *m, const json_t *incident)
 	const json_t *role;
 	size_t k;
 	json_array_foreach(json_object_get(incident, "roles"), k, role) {
-		const char *entity = text_of(role, "entity");
+		const char *entity = doc_word(role, "entity");
 		const char *host = strncmp(entity, "host:", 5) == 0 ? entity + 5 : entity, *colon = strchr(entity, ':');
 		if (m->host && str_eq(host, m->host))
-			return text_of(role, "role");
+			return doc_word(role, "role");
 		if (colon) {
 			rw_cleanup(freep) char *device = strndup(entity, (size_t)(colon - entity));
 			if (names_port(m, device, colon + 1))
-				return text_of(role, "role");
+				return doc_word(role, "role");
 		}
 	}
 	return NULL;
@@ -180,13 +174,13 @@ static void print_card(FILE *out, const json_t *doc, const struct view *v, bool 
 	const json_t *ports = json_object_get(doc, "ports"), *jobs = json_object_get(doc, "jobs"), *o;
 	const json_t *against = json_object_get(doc, "incidents"), *suffers = json_object_get(doc, "victim_of");
 	size_t k;
-	fprintf(out, "%s", text_of(doc, "entity"));
-	if (json_is_string(json_object_get(doc, "host")) && !str_eq(text_of(doc, "host"), text_of(doc, "entity")))
-		fprintf(out, "  (%s)", text_of(doc, "host"));
+	fprintf(out, "%s", doc_word(doc, "entity"));
+	if (json_is_string(json_object_get(doc, "host")) && !str_eq(doc_word(doc, "host"), doc_word(doc, "entity")))
+		fprintf(out, "  (%s)", doc_word(doc, "host"));
 	fprintf(out, "  at ");
 	json_array_foreach(ports, k, o)
 		if (k < PORTS_SHOWN)
-			fprintf(out, "%s%s:%s", k ? ", " : "", text_of(o, "device"), text_of(o, "port"));
+			fprintf(out, "%s%s:%s", k ? ", " : "", doc_word(o, "device"), doc_word(o, "port"));
 	if (json_array_size(ports) > PORTS_SHOWN)
 		fprintf(out, " and %zu more", json_array_size(ports) - PORTS_SHOWN);
 	json_array_foreach(jobs, k, o)
@@ -199,11 +193,11 @@ static void print_card(FILE *out, const json_t *doc, const struct view *v, bool 
 		if (k == 0)
 			incident_card_view.text(out, o, &incident_card_view, color, header);
 		else
-			fprintf(out, "also %s  %s  %s  %s: %s\n", text_of(o, "id"), text_of(o, "severity"), text_of(o, "state"), text_of(o, "cause"), text_of(o, "summary"));
+			fprintf(out, "also %s  %s  %s  %s: %s\n", doc_word(o, "id"), doc_word(o, "severity"), doc_word(o, "state"), doc_word(o, "cause"), doc_word(o, "summary"));
 	}
 	json_array_foreach(suffers, k, o)
-		fprintf(out, "%s%s of %s  %s  %s at %s: %s\n", k ? "" : "\n", str_eq(text_of(o, "role"), "direct_victim") ? "direct victim" : "indirect victim", text_of(o, "id"),
-			text_of(o, "severity"), text_of(o, "cause"), text_of(o, "where"), text_of(o, "summary"));
+		fprintf(out, "%s%s of %s  %s  %s at %s: %s\n", k ? "" : "\n", str_eq(doc_word(o, "role"), "direct_victim") ? "direct victim" : "indirect victim", doc_word(o, "id"),
+			doc_word(o, "severity"), doc_word(o, "cause"), doc_word(o, "where"), doc_word(o, "summary"));
 }
 
 static const struct view blame_view = {.title = "Blame", .rows = "incidents", .text = print_card, .empty = "nothing is held against it"};

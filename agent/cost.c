@@ -263,12 +263,6 @@ json_t *cost_json(const struct cost *c)
 	return o;
 }
 
-static double number_of(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-	return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 struct cost cost_parse(const json_t *o)
 {
 	struct cost c = cost_new();
@@ -277,8 +271,8 @@ struct cost cost_parse(const json_t *o)
 	if (!json_is_array(jobs))
 		return c;
 	c.to_ns = json_integer_value(json_object_get(o, "to_ns"));
-	c.claim_ratio = number_of(o, "claim_ratio");
-	c.claimed_s = number_of(o, "claimed_s");
+	c.claim_ratio = doc_number(o, "claim_ratio");
+	c.claimed_s = doc_number(o, "claimed_s");
 	c.window_ns = json_integer_value(json_object_get(o, "window_ns"));
 	json_array_foreach(jobs, k, j) {
 		struct cost_job *mine = job_of(&c, json_string_value(json_object_get(j, "job")));
@@ -288,7 +282,7 @@ struct cost cost_parse(const json_t *o)
 		mine->by_uplinks = json_is_true(json_object_get(j, "by_uplinks"));
 		mine->counting = json_is_true(json_object_get(j, "counting"));
 		for (size_t i = 0; i < rw_countof(numbers); i++)
-			*number_at(mine, i) = number_of(j, numbers[i].key);
+			*number_at(mine, i) = doc_number(j, numbers[i].key);
 	}
 	return c;
 }

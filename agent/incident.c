@@ -467,11 +467,6 @@ static int named(const char *name, const char *(*fn)(int), int n)
 static const char *state_of(int k) { return incident_state_name((enum incident_state)k); }
 static const char *severity_of(int k) { return severity_name((enum severity)k); }
 
-static double number_of(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-	return json_is_number(v) ? json_number_value(v) : NAN;
-}
 static int64_t integer_of(const json_t *o, const char *key) { return json_integer_value(json_object_get(o, key)); }
 static const char *string_of(const json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
 
@@ -511,16 +506,16 @@ struct story *story_parse(const char *text)
 	s->i.under = (uint32_t)integer_of(progress, "under");
 	s->i.windows = (uint32_t)integer_of(o, "windows");
 	s->i.gpus_affected = (uint64_t)integer_of(o, "gpus_affected");
-	s->i.usd_per_hour = number_of(o, "usd_per_hour");
-	s->i.usd_total = number_of(o, "usd_total");
-	s->i.confidence_ratio = number_of(o, "confidence_ratio");
-	s->i.explained_ratio = number_of(o, "explained_ratio");
-	s->i.coverage_ratio = number_of(o, "coverage_ratio");
-	s->i.value = number_of(o, "value");
-	s->i.warn = number_of(o, "warn");
+	s->i.usd_per_hour = doc_number(o, "usd_per_hour");
+	s->i.usd_total = doc_number(o, "usd_total");
+	s->i.confidence_ratio = doc_number(o, "confidence_ratio");
+	s->i.explained_ratio = doc_number(o, "explained_ratio");
+	s->i.coverage_ratio = doc_number(o, "coverage_ratio");
+	s->i.value = doc_number(o, "value");
+	s->i.warn = doc_number(o, "warn");
 	int64_t hold = integer_of(progress, "hold");
 	s->hold = hold < 1 ? 1 : (uint32_t)hold;
-	double strength = number_of(progress, "strength");
+	double strength = doc_number(progress, "strength");
 	s->strength = isnan(strength) ? -INFINITY : strength;
 	const char *candidate = string_of(progress, "candidate");
 	s->candidate = candidate ? rw_strdup(candidate) : NULL;

@@ -13,24 +13,12 @@
 
 #define ROLES_SHOWN 8
 
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-	return s ? s : "";
-}
-
-static double number_of(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-	return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 /* Where, in one word: "leaf1:Ethernet49", "node-047 (leaf1:Ethernet47 and 7 more)" is for the card; here the nearest to the root. */
 static char *where_of(const json_t *incident)
 {
 	const json_t *subject = json_object_get(incident, "subject");
-	const char *device = text_of(subject, "device"), *port = text_of(subject, "port"), *host = text_of(subject, "host"), *group = text_of(subject, "group"),
-		*member = text_of(subject, "member");
+	const char *device = doc_word(subject, "device"), *port = doc_word(subject, "port"), *host = doc_word(subject, "host"), *group = doc_word(subject, "group"),
+		*member = doc_word(subject, "member");
 	struct str w = {0};
 	str_add(&w, "");
 	if (*host)
@@ -59,7 +47,7 @@ json_t *incident_public(const json_t *incident)
 static enum severity severity_of(const json_t *o)
 {
 	for (int k = SEV_CRITICAL; k > SEV_INFO; k--) {
-		if (str_eq(severity_name((enum severity)k), text_of(o, "severity")))
+		if (str_eq(severity_name((enum severity)k), doc_word(o, "severity")))
 			return (enum severity)k;
 	}
 	return SEV_INFO;
@@ -72,11 +60,11 @@ static int worst_first(const void *a, const void *b)
 	struct incident i[2] = {0};
 	for (int k = 0; k < 2; k++) {
 		i[k].severity = severity_of(v[k]);
-		i[k].usd_per_hour = number_of(v[k], "usd_per_hour");
-		i[k].confidence_ratio = number_of(v[k], "confidence_ratio");
-		snprintf(i[k].id, sizeof(i[k].id), "%s", text_of(v[k], "id"));
+		i[k].usd_per_hour = doc_number(v[k], "usd_per_hour");
+		i[k].confidence_ratio = doc_number(v[k], "confidence_ratio");
+		snprintf(i[k].id, sizeof(i[k].id), "%s", doc_word(v[k], "id"));
 	}
-	int opened = strcmp(text_of(x, "opened"), text_of(y, "opened")); /* RFC 3339 in UTC sorts as text */
+	int opened = strcmp(doc_word(x, "opened"), doc_word(y, "opened")); /* RFC 3339 in UTC sorts as text */
 	i[0].opened_ns = opened;
 	return incident_compare(&i[0], &i[1]);
 }
@@ -126,8 +114,8 @@ json_t *incidents_load(struct context *x, const struct globals *g, const char *i
 
 static void put_when(FILE *out, const json_t *o)
 {
-	const char *opened = text_of(o, "opened"), *closed = text_of(o, "closed"), *first = text_of(o, "first");
-	fprintf(out, "when        %s %s %.19sZ", text_of(o, "state"), *closed ? "from" : "since", *first ? first : opened);
+	const char *opened = doc_word(o, "opened"), *closed = doc_word(o, "closed"), *first = doc_word(o, "first");
+	fprintf(out, "when        %s %s %.19sZ", doc_word(o, "state"), *closed ? "from" : "since", *first ? first : opened);
 	if (*closed)
 		fprintf(out, " to %.19sZ", closed);
 	fprintf(out, ", raised %.19sZ", opened);
@@ -145,9 +133,9 @@ static void put_where(FILE *out, const json_t *o)
 	const json_t *subject = json_object_get(o, "subject");
 	const char *before = "where       ";
 	for (size_t k = 0; k < rw_countof(parts); k++) {
-		if (!*text_of(subject, parts[k].key))
+		if (!*doc_word(subject, parts[k].key))
 			continue;
-		fprintf(out, "%s%s%s", before, parts[k].word, text_of(subject, parts[k].key));
+		fprintf(out, "%s%s%s", before, parts[k].word, doc_word(subject, parts[k].key));
 		before = ", ";
 	}
 	if (json_is_integer(json_object_get(subject, "priority")))
@@ -157,7 +145,7 @@ static void put_where(FILE *out, const json_t *o)
 
 static void put_cost(FILE *out, const json_t *o)
 {
-	double per_hour = number_of(o, "usd_per_hour"), total = number_of(o, "usd_total");
+	double per_hour = doc_number(o, "usd_per_hour"), total = doc_number(o, "usd_total");
 	long long gpus = (long long)json_integer_value(json_object_get(o, "gpus_affected"));
 	fprintf(out, "cost        ");
 	if (isnan(per_hour))
@@ -169,11 +157,11 @@ static void put_cost(FILE *out, const json_t *o)
 /* What a job lost since the onset: as a share of wall time, and per step where the length of a step is declared. */
 static void put_loss(FILE *out, const json_t *o, double explained)
 {
-	const double lost = number_of(o, "loss_ratio"), before = number_of(o, "step_before_s"), now = number_of(o, "step_s");
+	const double lost = doc_number(o, "loss_ratio"), before = doc_number(o, "step_before_s"), now = doc_number(o, "step_s");
 	if (!(lost > 0))
 		return;
-	fprintf(out, "lost        %.1f %% of wall time of %s since %s, measured at %s", 100 * lost, *text_of(o, "job") ? text_of(o, "job") : "all hosts", text_of(o, "since"),
-		text_of(o, "measured_at"));
+	fprintf(out, "lost        %.1f %% of wall time of %s since %s, measured at %s", 100 * lost, *doc_word(o, "job") ? doc_word(o, "job") : "all hosts", doc_word(o, "since"),
+		doc_word(o, "measured_at"));
 	if (!isnan(before) && !isnan(now))
 		fprintf(out, "; %.3g of %.3g ms per step are explained", 1e3 * (now - before) * (isnan(explained) ? 0 : explained), 1e3 * (now - before));
 	fputc('\n', out);
@@ -182,7 +170,7 @@ static void put_loss(FILE *out, const json_t *o, double explained)
 /* What it explains of the slowdown, and what it brought about besides. */
 static void put_explained(FILE *out, const json_t *doc)
 {
-	const double explained = number_of(doc, "explained_ratio");
+	const double explained = doc_number(doc, "explained_ratio");
 	const json_t *also = json_object_get(doc, "also"), *o;
 	size_t k;
 	if (!isnan(explained))
@@ -190,9 +178,9 @@ static void put_explained(FILE *out, const json_t *doc)
 	json_array_foreach(json_object_get(doc, "loss"), k, o)
 		put_loss(out, o, explained);
 	json_array_foreach(also, k, o)
-		fprintf(out, "%-12s%s\n", k ? "" : "also", *text_of(o, "summary") ? text_of(o, "summary") : text_of(o, "cause"));
-	if (*text_of(doc, "parent"))
-		fprintf(out, "part of     %s\n", text_of(doc, "parent"));
+		fprintf(out, "%-12s%s\n", k ? "" : "also", *doc_word(o, "summary") ? doc_word(o, "summary") : doc_word(o, "cause"));
+	if (*doc_word(doc, "parent"))
+		fprintf(out, "part of     %s\n", doc_word(doc, "parent"));
 }
 
 static void put_roles(FILE *out, const json_t *roles)
@@ -204,12 +192,12 @@ static void put_roles(FILE *out, const json_t *roles)
 		size_t i, n = 0;
 		const json_t *role;
 		json_array_foreach(roles, i, role) {
-			if (!str_eq(text_of(role, "role"), kinds[k].role))
+			if (!str_eq(doc_word(role, "role"), kinds[k].role))
 				continue;
 			if (n++ == 0)
 				fprintf(out, "%-12s", kinds[k].word);
 			if (n <= ROLES_SHOWN)
-				fprintf(out, "%s%s", n > 1 ? ", " : "", text_of(role, "entity"));
+				fprintf(out, "%s%s", n > 1 ? ", " : "", doc_word(role, "entity"));
 		}
 		if (n > ROLES_SHOWN)
 			fprintf(out, " and %zu more", n - ROLES_SHOWN);
@@ -228,9 +216,9 @@ static void put_list(FILE *out, const char *head, const json_t *list)
 	size_t k;
 	const json_t *v;
 	json_array_foreach(list, k, v) {
-		fprintf(out, "%-12s%s\n", k ? "" : head, json_is_string(v) ? json_string_value(v) : text_of(v, "text"));
-		if (*text_of(v, "risk"))
-			fprintf(out, "%-12s  risk: %s\n", "", text_of(v, "risk"));
+		fprintf(out, "%-12s%s\n", k ? "" : head, json_is_string(v) ? json_string_value(v) : doc_word(v, "text"));
+		if (*doc_word(v, "risk"))
+			fprintf(out, "%-12s  risk: %s\n", "", doc_word(v, "risk"));
 	}
 }
 
@@ -267,7 +255,7 @@ static void put_evidence(FILE *out, const json_t *doc, bool color, bool header)
 		rw_cleanup(str_done) struct str text = {0};
 		const json_t *value = json_object_get(row, "value");
 		if (json_is_number(value))
-			str_add_quantity(&text, json_number_value(value), text_of(row, "unit"));
+			str_add_quantity(&text, json_number_value(value), doc_word(row, "unit"));
 		else
 			str_add(&text, json_is_string(value) ? json_string_value(value) : "-");
 		json_object_set_new(row, "shown", json_string(text.s));
@@ -280,9 +268,9 @@ static void put_evidence(FILE *out, const json_t *doc, bool color, bool header)
 static void print_card(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {
 	const json_t *subject = json_object_get(doc, "subject");
-	double confidence = number_of(doc, "confidence_ratio"), coverage = number_of(doc, "coverage_ratio");
-	fprintf(out, "INCIDENT %s  %s  %s\n", text_of(doc, "id"), text_of(doc, "severity"), text_of(doc, "cause"));
-	fprintf(out, "what        %s\n", *text_of(doc, "summary") ? text_of(doc, "summary") : text_of(doc, "cause"));
+	double confidence = doc_number(doc, "confidence_ratio"), coverage = doc_number(doc, "coverage_ratio");
+	fprintf(out, "INCIDENT %s  %s  %s\n", doc_word(doc, "id"), doc_word(doc, "severity"), doc_word(doc, "cause"));
+	fprintf(out, "what        %s\n", *doc_word(doc, "summary") ? doc_word(doc, "summary") : doc_word(doc, "cause"));
 	put_where(out, doc);
 	put_when(out, doc);
 	fprintf(out, "confidence  %s", confidence_word(confidence));
@@ -295,10 +283,10 @@ static void print_card(FILE *out, const json_t *doc, const struct view *v, bool 
 	put_cost(out, doc);
 	put_explained(out, doc);
 	put_roles(out, json_object_get(doc, "roles"));
-	if (*text_of(doc, "acked_by"))
-		fprintf(out, "%-12s%s%s%s\n", "acked by", text_of(doc, "acked_by"), *text_of(doc, "ack_note") ? ": " : "", text_of(doc, "ack_note"));
-	if (*text_of(doc, "assigned_to"))
-		fprintf(out, "%-12s%s\n", "owner", text_of(doc, "assigned_to"));
+	if (*doc_word(doc, "acked_by"))
+		fprintf(out, "%-12s%s%s%s\n", "acked by", doc_word(doc, "acked_by"), *doc_word(doc, "ack_note") ? ": " : "", doc_word(doc, "ack_note"));
+	if (*doc_word(doc, "assigned_to"))
+		fprintf(out, "%-12s%s\n", "owner", doc_word(doc, "assigned_to"));
 	put_list(out, "changed", json_object_get(doc, "changed_before"));
 	put_list(out, "ruled out", json_object_get(doc, "ruled_out"));
 	put_list(out, "next", json_object_get(doc, "next_steps"));

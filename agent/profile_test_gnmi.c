@@ -121,31 +121,25 @@ static void leaf_add(void *arg, const struct gnmi_leaf *l)
 		json_string_or_null(*l->trouble ? l->trouble : NULL)));
 }
 
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-	return s ? s : "";
-}
-
 static void print_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {
 	const json_t *identity = json_object_get(doc, "device");
 	const char *table = "";
 	size_t i;
 	json_t *row;
-	fprintf(out, "%s  profile %s\n%s\n", text_of(doc, "address"), text_of(identity, "profile"), text_of(identity, "descr"));
+	fprintf(out, "%s  profile %s\n%s\n", doc_word(doc, "address"), doc_word(identity, "profile"), doc_word(identity, "descr"));
 	json_array_foreach(json_object_get(doc, "columns"), i, row) {
-		const char *name = text_of(row, "table");
+		const char *name = doc_word(row, "table");
 		if (strcmp(name, table) != 0)
-			fprintf(out, "\n%s (%s, %s)%s%s\n", name, text_of(row, "cadence"), text_of(row, "how"), *text_of(row, "trouble") ? "  " : "", text_of(row, "trouble"));
+			fprintf(out, "\n%s (%s, %s)%s%s\n", name, doc_word(row, "cadence"), doc_word(row, "how"), *doc_word(row, "trouble") ? "  " : "", doc_word(row, "trouble"));
 		table = name;
-		fprintf(out, "  %-10s %5lld paths  %-26s %-8s %s\n", text_of(row, "verdict"), (long long)json_integer_value(json_object_get(row, "rows")),
-			text_of(row, "value"), *text_of(row, "type") ? text_of(row, "type") : "-", text_of(row, "path"));
+		fprintf(out, "  %-10s %5lld paths  %-26s %-8s %s\n", doc_word(row, "verdict"), (long long)json_integer_value(json_object_get(row, "rows")),
+			doc_word(row, "value"), *doc_word(row, "type") ? doc_word(row, "type") : "-", doc_word(row, "path"));
 	}
 	fprintf(out, "\n%lld series, %lld values; %lld counters moved\n", (long long)json_integer_value(json_object_get(doc, "series")),
 		(long long)json_integer_value(json_object_get(doc, "values")), (long long)json_integer_value(json_object_get(doc, "moved")));
 	json_array_foreach(json_object_get(doc, "implausible"), i, row)
-		fprintf(out, "IMPLAUSIBLE  %s %s: %s (%g)\n", text_of(row, "port"), text_of(row, "metric"), text_of(row, "why"),
+		fprintf(out, "IMPLAUSIBLE  %s %s: %s (%g)\n", doc_word(row, "port"), doc_word(row, "metric"), doc_word(row, "why"),
 			json_number_value(json_object_get(row, "value")));
 	fprintf(out, "A counter that is all zero proves nothing until the feature behind it is on, or it has moved.\n");
 }

@@ -26,6 +26,18 @@ int report_format_parse(const char *s, enum report_format *ret)
 	return -EINVAL;
 }
 
+const char *doc_word(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+	return s ? s : "";
+}
+
+double doc_number(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
 json_t *json_number_or_null(double v)
 {
 	return isfinite(v) ? json_real(v) : json_null();

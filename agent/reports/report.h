@@ -37,6 +37,10 @@ void str_add_quantity(struct str *b, double v, const char *unit);
 /* report_print - 0 or -EIO (short write: a full pipe or disk). */
 int report_print(FILE *out, const json_t *doc, const struct view *v, enum report_format f, bool header, bool color);
 
+/* The other way: a field of a document, "" or NAN where it is missing or null. */
+const char *doc_word(const json_t *o, const char *key);
+double doc_number(const json_t *o, const char *key);
+
 /* JSON helpers: null for NAN and for NULL; RFC 3339 with fraction for times (0 is a time: recorded cases begin there). */
 json_t *json_number_or_null(double v);
 json_t *json_string_or_null(const char *s);

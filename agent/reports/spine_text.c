@@ -13,12 +13,6 @@ const char *doc_text(const json_t *o, const char *key)
 	return s ? s : "-";
 }
 
-double doc_number(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-	return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 char *doc_pct(char *buf, size_t size, double ratio)
 {
 	if (isnan(ratio))

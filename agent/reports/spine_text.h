@@ -8,7 +8,6 @@ void spine_text(FILE *out, const json_t *doc, const struct view *v, bool color, 
 
 /* Cells shared with the ecmp views. "-" for null. */
 const char *doc_text(const json_t *o, const char *key);
-double doc_number(const json_t *o, const char *key); /* NAN for null */
 char *doc_pct(char *buf, size_t size, double ratio);
 /* "spine1 (Ethernet49)", or the port alone. */
 char *doc_member(char *buf, size_t size, const json_t *group, const char *port);

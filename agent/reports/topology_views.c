@@ -81,12 +81,6 @@ json_t *topology_show_json(const struct fabric *f, const struct topology_facts *
 
 /* --- as text ----------------------------------------------------------------------------------------------------------------- */
 
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-	return s ? s : "";
-}
-
 static void print_tiers(FILE *out, const json_t *devices)
 {
 	static const char *const roles[] = {"superspine", "spine", "leaf", "other"};
@@ -94,8 +88,8 @@ static void print_tiers(FILE *out, const json_t *devices)
 		size_t i, n = 0, width = 0;
 		json_t *d;
 		json_array_foreach(devices, i, d) {
-			const char *name = text_of(d, "name");
-			if (strcmp(text_of(d, "role"), roles[r]) != 0)
+			const char *name = doc_word(d, "name");
+			if (strcmp(doc_word(d, "role"), roles[r]) != 0)
 				continue;
 			if (n == 0 || width + strlen(name) + 2 > LINE_WIDTH) {
 				width = 14;
@@ -117,7 +111,7 @@ static void print_matrix(FILE *out, const json_t *doc)
 	size_t n_upper = 0, rows = 0, i, k, dropped = 0;
 	json_t *d, *l;
 	json_array_foreach(links, k, l) {
-		const char *peer = text_of(l, "peer");
+		const char *peer = doc_word(l, "peer");
 		size_t at = 0;
 		while (at < n_upper && strcmp(upper[at], peer) != 0)
 			at++;
@@ -139,17 +133,17 @@ static void print_matrix(FILE *out, const json_t *doc)
 	fputs(dropped ? " ...\n" : "\n", out);
 	json_array_foreach(devices, i, d) {
 		unsigned total[MATRIX_COLUMNS] = {0}, up[MATRIX_COLUMNS] = {0}, hosts = 0, any = 0;
-		const char *name = text_of(d, "name");
+		const char *name = doc_word(d, "name");
 		json_array_foreach(links, k, l) {
-			if (strcmp(text_of(l, "device"), name) != 0)
+			if (strcmp(doc_word(l, "device"), name) != 0)
 				continue;
-			hosts += strncmp(text_of(l, "peer"), "host:", 5) == 0;
+			hosts += strncmp(doc_word(l, "peer"), "host:", 5) == 0;
 			for (size_t c = 0; c < n_upper; c++) {
-				if (strcmp(upper[c], text_of(l, "peer")) != 0)
+				if (strcmp(upper[c], doc_word(l, "peer")) != 0)
 					continue;
 				any++;
 				total[c]++;
-				up[c] += strcmp(text_of(l, "state"), "down") != 0;
+				up[c] += strcmp(doc_word(l, "state"), "down") != 0;
 			}
 		}
 		if (!any)
@@ -176,7 +170,7 @@ static void show_text(FILE *out, const json_t *doc, const struct view *v, bool c
 	const json_t *devices = json_object_get(doc, "devices"), *links = json_object_get(doc, "links");
 	struct view table = *v;
 	if (header) {
-		fprintf(out, "%s: %zu devices, %zu links%s\n", text_of(doc, "fabric"), json_array_size(devices), json_array_size(links),
+		fprintf(out, "%s: %zu devices, %zu links%s\n", doc_word(doc, "fabric"), json_array_size(devices), json_array_size(links),
 			json_is_true(json_object_get(doc, "discover")) ? " (links: discover)" : "");
 		print_tiers(out, devices);
 		print_matrix(out, doc);
