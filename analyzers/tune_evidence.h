@@ -41,11 +41,31 @@ struct tune_lane { /* one (port, priority): ingress priority group and egress qu
 	bool declared;
 	int64_t read_ns;
 	unsigned setting_changes;   /* times a setting moved within the range */
+	/*
+	 * The newest busy windows, at most RECENT_WINDOWS of them, bit 0 = the newest: a signature has to hold in 3 of the last 5. tx: we paused by more
+	 * than 0.1 %; rx: the neighbour paused us by more than 1 %; unmarked: we paused and no queue of the switch marked; marks: more than 5 % of what
+	 * it sent; lost: frames of the priority group; full: headroom peak at 90 % of its size or above.
+	 */
+	unsigned recent;
+	uint8_t recent_tx, recent_rx, recent_unmarked, recent_marks, recent_lost, recent_full;
+	unsigned lost_windows, full_windows; /* the same over the whole range: loss is rare, and does not wait for the last five */
+};
+enum { RECENT_WINDOWS = 8 };
+
+struct tune_port { /* what may explain pressure at a port before thresholds do */
+	const struct fabric_port *port;
+	double errors;              /* damaged frames and codewords: FCS, symbol, uncorrectable FEC; NAN: no such counter */
+	unsigned error_windows, down_windows;
+	double flaps, storms;       /* NAN: not told; storms: of the PFC watchdog, all priorities */
+	double speed_bps, mtu_bytes, cable_m; /* read back, newest; NAN. Declared ones are the fabric's */
+	double in_octets, out_octets; /* over the range; NAN */
+	double utilization_busy;    /* out, in busy windows; NAN */
 };
 
 struct tune_device {
 	const struct fabric_device *device;
 	struct tune_lane *lanes; size_t n_lanes;  /* lossless ones, by port, then priority */
+	struct tune_port *ports; size_t n_ports;  /* those of the fabric, in its order */
 	double pool_bytes, pool_slices, shp_ratio, cell_bytes; /* NAN unknown */
 	struct tune_peak pool;
 	double coverage_ratio;      /* windows with samples over all */
