@@ -34,7 +34,7 @@
  * A table whose index is one number that holds several says so: "decimal: { base: 1000000000, by: [100, 10, 1] }" beside
  * "index: [port, kind, lane]" reads 1000000531 as port 5, kind 3, lane 1; rows below the base are of another kind of thing.
  *
- * What it answers by gNMI stands in "gnmi", beside "snmp": config/profile_gnmi.h.
+ * What it answers by gNMI stands in "gnmi", beside "snmp": config/profile_gnmi.h; how its thresholds are written, in "tuning": config/profile_tune.h.
  *
  * Notifications that only this kind of switch sends stand in "traps", beside the tables; without evidence none is accepted:
  *
@@ -152,6 +152,7 @@ struct profile {
 	struct profile_trap *traps; size_t n_traps;
 	bool snmp;                     /* has SNMP tables */
 	struct profile_gnmi *gnmi;     /* config/profile_gnmi.h; NULL = is not asked by gNMI */
+	struct profile_tune *tune;     /* config/profile_tune.h; NULL = nothing is known of its thresholds */
 	const char *text;              /* the file */
 };
 

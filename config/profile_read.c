@@ -314,7 +314,7 @@ int profile_read(const char *text, size_t n, const char *file, struct arena *a, 
 	p->text = arena_strndup(a, text, n);
 	if (yaml_read(text, n, file, a, &root, errors) < 0)
 		return -EINVAL;
-	if (!KEYS(&r, root, "a profile", "name", "doc", "match", "extends", "tc_map", "cell_bytes", "cell_oid", "quirks", "snmp", "gnmi"))
+	if (!KEYS(&r, root, "a profile", "name", "doc", "match", "extends", "tc_map", "cell_bytes", "cell_oid", "quirks", "snmp", "gnmi", "tuning"))
 		return -EINVAL;
 	p->name = (s = reader_text(&r, root, "name", true)) ? arena_strdup(a, s) : "";
 	p->doc = (s = reader_text(&r, root, "doc", true)) ? arena_strdup(a, s) : "";
@@ -332,5 +332,6 @@ int profile_read(const char *text, size_t n, const char *file, struct arena *a, 
 	quirks_read(&r, reader_value(root, "quirks"));
 	snmp_read(&r, reader_value(root, "snmp"));
 	profile_gnmi_read(&r, reader_value(root, "gnmi"));
+	profile_tune_read(&r, reader_value(root, "tuning"));
 	return errors->n > r.n_before ? -EINVAL : 0;
 }

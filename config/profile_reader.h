@@ -41,5 +41,6 @@ enum profile_part reader_part(const char *word);
 struct profile_table *profile_table_read(struct reader *r, const struct yaml_node *n);
 void profile_traps_read(struct reader *r, const struct yaml_node *n);
 void profile_gnmi_read(struct reader *r, const struct yaml_node *n);
+void profile_tune_read(struct reader *r, const struct yaml_node *n);
 
 #endif
