@@ -119,8 +119,8 @@ static void next_exchange(struct coarse *c)
 	c->end_ns = c->start_ns + m->duration_ns * c->scale * (fault ? c->stretch : 1) * fmax(0.5, 1 + s->jitter / 2 * gaussian(&c->random));
 	c->factor = c->scale;
 	c->steps++;
-	c->step_sum_ns[fault] += c->end_ns - after;
-	c->step_count[fault]++;
+	rw_grow(c->step_ns[fault].v, c->step_ns[fault].n, c->step_ns[fault].cap);
+	c->step_ns[fault].v[c->step_ns[fault].n++] = c->end_ns - after;
 }
 
 static void finish_exchange(struct coarse *c)
@@ -309,6 +309,8 @@ void coarse_free(struct coarse *c)
 		for (unsigned v = 0; v < VARIANTS; v++)
 			measured_done(&c->m[s][v]);
 	coarse_free(c->other);
+	free(c->step_ns[0].v);
+	free(c->step_ns[1].v);
 	free(c->base);
 	free(c->gain);
 	free(c);

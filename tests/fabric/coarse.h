@@ -28,7 +28,10 @@ struct coarse {
 	double factor;                 /* of the measured sums in this exchange */
 	double next_checkpoint_ns;
 	uint64_t random, steps, steps_in_fault;
-	double step_sum_ns[2], step_count[2]; /* measured step times without and with the fault */
+	struct {
+		double *v;
+		size_t n, cap;
+	} step_ns[2];                  /* times of the steps so far, without and with the fault */
 	double step_started_ns;
 	bool busy_since_sample;        /* an exchange overlapped the time since coarse_sampled() */
 	enum state busy_state;

@@ -202,9 +202,9 @@ static void setting_text(const struct view *v, enum setting what, unsigned prior
 	case MTU: number = port_mtu(v); break;
 	/* a DSCP map that is wrong leaves the classes as they are: nothing gets into them */
 	case PFC_ENABLED: number = (misreads_dscp(v) ? face_lossless(v->r) : v->node->sw.pfc_mask) >> priority & 1 && !p->deaf[priority]; break;
-	case ALPHA_EXP: snprintf(buf, size, "%g", log2(v->node->sw.alpha)); return;
+	case ALPHA_EXP: snprintf(buf, size, "%g", log2(p->alpha)); return;
 	case HEADROOM: number = (double)p->headroom_bytes; break;
-	case XON_OFFSET: number = (double)v->node->sw.xon_offset_bytes; break;
+	case XON_OFFSET: number = (double)p->xon_offset_bytes; break;
 	case ECN_ENABLED: number = (misreads_dscp(v) ? v->r->shape[0]->ports[p - v->shape->ports].ecn : p->ecn); break;
 	case KMIN: number = (double)p->kmin_bytes; break;
 	case KMAX: number = (double)p->kmax_bytes; break;
@@ -529,6 +529,8 @@ void faces_begin(struct recorder *r)
 		f->ports[i].corrected = floor(random_unit(&random) * 1e9);
 	r->f = f;
 }
+
+void faces_changed(struct recorder *r) { memset(r->f->told, 0, r->c->planes * r->c->n_switches * sizeof(*r->f->told)); }
 
 void faces_end(struct recorder *r)
 {

@@ -97,7 +97,14 @@ static void config_change(struct sim *m, const struct scenario *s, const struct 
 		p->kmax_bytes = (uint64_t)((double)p->kmax_bytes * f->factor);
 	}
 }
-static void xon_close(struct sim *m, const struct scenario *s, const struct fault *f) { leaf_of(m, f)->sw.xon_offset_bytes = 0; }
+/* At the level at which it pauses, or at a share of the offset that all have. */
+static void xon_close(struct sim *m, const struct scenario *s, const struct fault *f)
+{
+	for (unsigned k = 0; k < leaf_of(m, f)->ports; k++) {
+		struct sim_port *p = sim_port_of(m, leaf_of(m, f), k);
+		p->xon_offset_bytes = (uint64_t)((double)p->xon_offset_bytes * f->factor);
+	}
+}
 /* Routing has gone round it. */
 static void reboot(struct sim *m, const struct scenario *s, const struct fault *f)
 {
@@ -149,7 +156,7 @@ void fault_flows(struct sim *m, const struct scenario *s, const struct fault *f,
 		return;
 	const uint8_t priority = f->kind == FAULT_INCAST ? PRIORITY : (uint8_t)s->second_priority;
 	const uint32_t to = sim_host(m, (unsigned)f->leaf - 1, (unsigned)f->host - 1);
-	unsigned senders = (unsigned)f->factor;
+	unsigned senders = (unsigned)(f->factor + s->more_senders);
 	for (uint32_t h = 0; h < m->n_hosts && senders > 0; h++) {
 		const uint32_t from = (uint32_t)((to + m->t.hosts_per_leaf + h) % m->n_hosts);
 		if (from / m->t.hosts_per_leaf == to / m->t.hosts_per_leaf)

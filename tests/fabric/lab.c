@@ -19,6 +19,7 @@
 #include "agent/base/str.h"
 #include "tests/fabric/live.h"
 #include "tests/fabric/record.h"
+#include "tests/fabric/thresholds.h"
 
 static const char help[] =
 	"Usage: rocewatch lab list [--scenarios DIR]\n"
@@ -26,7 +27,7 @@ static const char help[] =
 	"       rocewatch lab set KEY=VALUE [--device GLOB] [--dir DIR]\n"
 	"       rocewatch lab show [counters] [--dir DIR]\n"
 	"       rocewatch lab record SCENARIO --out DIR [--seed N] [--interval DUR] [--for DUR] [--face FACE] [--packets]\n"
-	"                            [--perturb N] [--cache DIR]\n"
+	"                            [--perturb N] [--cache DIR] [--set [DEVICES:]KEY=VALUE ...] [--set-at DUR] [--senders +N] [--load FACTOR]\n"
 	"A simulated RoCE fabric: switches, hosts, training traffic, and something that goes wrong.\n\n"
 	"list                what can be simulated, one scenario a line: name, cause, title\n"
 	"run                 serve a scenario live: every switch is an SNMP agent on an address of 127/8; DIR/rocewatch.yaml is ready for\n"
@@ -45,6 +46,11 @@ static const char help[] =
 	"                    A live lab: nxos, cumulus, eos or sonic; nxos, which has pause time, or eos where ECN marks decide\n"
 	"    --packets       captures too: what mirrors of the leaf's uplinks saw, one packet in N, and bursts in full\n"
 	"    --perturb N     another fabric of the same kind, drawn by N: hash, DCQCN timers, buffers, thresholds, cables and times 30 % up or down\n"
+	"    --set K=V       record: with this threshold instead of the scenario's; several times. leaf2:kmin=200KB is of one switch, 'leaf*/hosts:alpha=1/4'\n"
+	"                    of the ports to hosts (/uplinks: the others). Steps lengthen or shorten by what it does to the exchange\n"
+	"    --set-at DUR    the thresholds of --set hold from then on, not from the start\n"
+	"    --senders +N    N more senders meet wherever several meet already (gather, incast, storage)\n"
+	"    --load FACTOR   times the bytes of an exchange; 1 when not given\n"
 	"    --cache DIR     keep what was simulated, for the same scenario and seed with another face or interval\n"
 	"    --scenarios DIR look for scenarios here; also $ROCEWATCH_LAB_SCENARIOS\n"
 	"-h, --help          this text\n\n"
@@ -57,6 +63,9 @@ struct options {
 	bool packets;
 	const char *cache;
 	uint64_t perturb;
+	const char *set[SETTINGS_MAX];
+	size_t n_set;
+	double set_at_ns, load, senders;
 };
 
 static int __attribute__((format(printf, 1, 2))) usage(const char *fmt, ...)
@@ -182,7 +191,20 @@ static int record(const char *name, const struct options *o)
 	int rc = read_scenario(name, o, &s);
 	if (rc != 0)
 		return rc;
-	const struct record_options r = {o->out, o->interval_ns > 0 ? o->interval_ns : 10e9, o->length_ns > 0 ? o->length_ns : s.length_ns, (enum face)face, o->packets};
+	struct scenario loaded = s, tuned = s;
+	loaded.slice_bytes *= o->load;
+	loaded.more_senders = tuned.more_senders = o->senders;
+	loaded.slowdown = tuned.slowdown = loaded.excess_ns = tuned.excess_ns = 0; /* how long an exchange is was settled without them */
+	tuned.slice_bytes = loaded.slice_bytes;
+	if (threshold_assign(&tuned, o->set, o->n_set, &e) != 0)
+		return usage("--set: %s", e.text);
+	const bool other_load = o->load != 1 || o->senders > 0, later = o->set_at_ns > 0;
+	struct record_options r = {o->out, o->interval_ns > 0 ? o->interval_ns : 10e9, o->length_ns > 0 ? o->length_ns : s.length_ns, (enum face)face, o->packets,
+		.tuned = o->n_set && !later ? &tuned : other_load ? &loaded : NULL, .tuned_later = o->n_set && later ? &tuned : NULL, .later_ns = o->set_at_ns};
+	if (later && (!o->n_set || o->set_at_ns >= r.length_ns))
+		return usage("--set-at goes with --set, and before the end of the recording");
+	if ((r.tuned || r.tuned_later) && (s.jobs > 1 || r.packets))
+		return usage("--set, --load and --senders go with one job and without captures");
 	if (r.length_ns < 2 * r.interval_ns)
 		return usage("a recording needs at least two intervals");
 	if (r.length_ns / r.interval_ns > 2e6)
@@ -244,8 +266,8 @@ int main(int argc, char **argv)
 {
 	static const struct option longs[] = {{"out", 1, NULL, 'o'}, {"seed", 1, NULL, 's'}, {"interval", 1, NULL, 'i'}, {"for", 1, NULL, 'f'}, {"face", 1, NULL, 'F'},
 		{"scenarios", 1, NULL, 'S'}, {"packets", 0, NULL, 'p'}, {"perturb", 1, NULL, 'P'}, {"cache", 1, NULL, 'c'},
-		{"dir", 1, NULL, 'd'}, {"device", 1, NULL, 'D'}, {"at", 1, NULL, 'a'}, {"help", 0, NULL, 'h'}, {0}};
-	struct options o = {.seed = 1};
+		{"dir", 1, NULL, 'd'}, {"device", 1, NULL, 'D'}, {"at", 1, NULL, 'a'}, {"set", 1, NULL, 'k'}, {"set-at", 1, NULL, 'K'}, {"senders", 1, NULL, 'n'}, {"load", 1, NULL, 'l'}, {"help", 0, NULL, 'h'}, {0}};
+	struct options o = {.seed = 1, .load = 1};
 	int64_t seed;
 	int opt;
 	opterr = 0;
@@ -261,6 +283,24 @@ int main(int argc, char **argv)
 		case 'a':
 			if (duration(optarg, &o.at_ns) != 0)
 				return 2;
+			break;
+		case 'k':
+			if (o.n_set == rw_countof(o.set))
+				return usage("more than %d times --set", SETTINGS_MAX);
+			o.set[o.n_set++] = optarg;
+			break;
+		case 'K':
+			if (duration(optarg, &o.set_at_ns) != 0)
+				return 2;
+			break;
+		case 'n':
+			if (unit_int(optarg + (*optarg == '+'), &seed, NULL) != 0 || seed < 1 || seed > 64)
+				return usage("--senders: read '%s', expected +1 to +64", optarg);
+			o.senders = (double)seed;
+			break;
+		case 'l':
+			if (unit_double(optarg, &o.load, NULL) != 0 || !(o.load >= 0.1 && o.load <= 10))
+				return usage("--load: read '%s', expected a factor of 0.1 to 10", optarg);
 			break;
 		case 'i':
 			if (duration(optarg, &o.interval_ns) != 0)

@@ -3,6 +3,7 @@
  * the new simulation until it is done; the loop then goes on with it where the old one was.
  */
 #include "tests/fabric/live_lab.h"
+#include "tests/fabric/thresholds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,43 +69,6 @@ static void __attribute__((format(printf, 3, 4))) reply_text(int fd, bool good, 
 
 /* --- thresholds --- */
 
-enum unit { UNIT_SIZE, UNIT_RATIO };
-static const struct key {
-	const char *name;
-	enum unit unit;
-	size_t offset;
-	double least, most;
-	int repairs; /* a fault that is a wrong setting of this; -1: none */
-	enum knob knob;
-} keys[] = {
-	{"kmin", UNIT_SIZE, offsetof(struct scenario, kmin_bytes), 0, 1e9, FAULT_ECN_LATE, KNOB_KMIN},
-	{"kmax", UNIT_SIZE, offsetof(struct scenario, kmax_bytes), 1, 1e9, FAULT_ECN_LATE, KNOB_KMAX},
-	{"pmax", UNIT_RATIO, offsetof(struct scenario, pmax), 0.0001, 1, -1, KNOB_PMAX}, {"alpha", UNIT_RATIO, offsetof(struct scenario, alpha), 1.0 / 128, 128, -1, KNOB_ALPHA},
-	{"headroom", UNIT_SIZE, offsetof(struct scenario, headroom_bytes), 1, 1e9, FAULT_HEADROOM, KNOB_HEADROOM},
-	{"xon_offset", UNIT_SIZE, offsetof(struct scenario, xon_offset_bytes), 0, 1e9, -1, KNOB_XON_OFFSET},
-};
-
-static double *key_value(struct scenario *s, const struct key *k) { return (double *)((char *)s + k->offset); }
-
-static const struct key *key_find(const char *name)
-{
-	for (size_t i = 0; i < rw_countof(keys); i++)
-		if (str_eq(keys[i].name, name))
-			return &keys[i];
-	return NULL;
-}
-
-static int key_read(const struct key *k, const char *text, double *ret, struct err *e)
-{
-	uint64_t bytes = 0;
-	int rc = k->unit == UNIT_RATIO ? unit_ratio(text, ret, e) : unit_size(text, &bytes, e);
-	if (k->unit == UNIT_SIZE)
-		*ret = (double)bytes;
-	if (rc == 0 && (*ret < k->least || *ret > k->most))
-		rc = err_set(e, -ERANGE, "%s: read '%.40s', expected %g to %g", k->name, text, k->least, k->most);
-	return rc;
-}
-
 static void *simulate(void *data)
 {
 	struct lab *l = data;
@@ -115,63 +79,17 @@ static void *simulate(void *data)
 	return NULL;
 }
 
-static void setting_drop(struct scenario *s, enum knob knob, size_t device)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < s->n_settings; i++)
-		if (s->settings[i].knob != knob || (device != SIZE_MAX && s->settings[i].device != device))
-			s->settings[kept++] = s->settings[i];
-	memset(s->settings + kept, 0, (SETTINGS_MAX - kept) * sizeof(*s->settings)); /* the bytes of a scenario are its key in a cache */
-	s->n_settings = kept;
-}
-
-/* The switches that @glob names have it from now on. */
-static int set_devices(const struct lab *l, struct scenario *s, const struct key *k, const char *glob, double value, struct err *e)
-{
-	size_t found = 0;
-	if (s->planes > 1)
-		return err_set(e, -ENOTSUP, "the rails of %s share one simulation: only the whole fabric can be set", s->name);
-	for (size_t i = 0; i < l->n_nodes; i++) {
-		if (!str_glob(glob, l->nodes[i].tables.name))
-			continue;
-		found++;
-		setting_drop(s, k->knob, i);
-		if (s->n_settings == SETTINGS_MAX)
-			return err_set(e, -E2BIG, "more than %d settings of single switches", SETTINGS_MAX);
-		s->settings[s->n_settings++] = (struct override){k->knob, i, value};
-	}
-	return found ? 0 : err_set(e, -ENOENT, "no switch is called '%.40s'", glob);
-}
-
-/* For the whole fabric: nobody has one of his own any more, and a fault that is this setting is repaired. */
-static int set_fabric(struct scenario *s, const struct key *k, double value, struct err *e)
-{
-	*key_value(s, k) = value;
-	setting_drop(s, k->knob, SIZE_MAX);
-	for (size_t i = 0; i < s->n_faults; i++)
-		if ((int)s->faults[i].kind == k->repairs)
-			s->faults[i].factor = 1;
-	if (s->kmin_bytes > s->kmax_bytes)
-		return err_set(e, -ERANGE, "kmin %.0f B would be above kmax %.0f B: set the other one first", s->kmin_bytes, s->kmax_bytes);
-	return 0;
-}
-
 /* @devices: "" is the whole fabric */
-static void retune(struct lab *l, const struct key *k, const char *what, const char *text, const char *devices, int client)
+static void retune(struct lab *l, const struct threshold *k, const char *what, const char *text, const char *devices, int client)
 {
 	struct err e = {0};
-	double value;
 	if (l->retune.running) {
 		reply_text(client, false, "rocewatch lab: %s is being simulated: one at a time\n", l->retune.what);
 		return;
 	}
-	if (key_read(k, text, &value, &e) != 0) {
-		reply_text(client, false, "rocewatch lab: %s\n", e.text);
-		return;
-	}
 	struct scenario *s = rw_calloc(1, sizeof(*s));
 	*s = *l->s;
-	if ((*devices ? set_devices(l, s, k, devices, value, &e) : set_fabric(s, k, value, &e)) != 0) {
+	if (threshold_set(s, k, text, devices, &e) != 0) {
 		reply_text(client, false, "rocewatch lab: %s\n", e.text);
 		free(s);
 		return;
@@ -307,7 +225,7 @@ static void set(struct lab *l, char *what, int client)
 	*value++ = '\0';
 	if (devices)
 		*devices++ = '\0';
-	const struct key *k = key_find(what);
+	const struct threshold *k = threshold_find(what);
 	if (k)
 		retune(l, k, told, value, devices ? devices : "", client);
 	else if (devices)
@@ -329,17 +247,22 @@ static void show(struct lab *l, int client)
 	str_addf(&b, "running     %.1f s%s\n", lab_now(l) / 1e9, l->held_ns >= 0 ? ", held" : "");
 	str_addf(&b, "fault       %s\n", s->n_faults == 0 ? "none that comes and goes" : on ? "on" : "off");
 	str_addf(&b, "exchange    %.1f ms\n", exchange_ns(l->r.c, on) / 1e6);
-	for (size_t i = 0; i < rw_countof(keys); i++) {
-		const double v = *key_value(l->s, &keys[i]);
-		if (keys[i].unit == UNIT_SIZE && keys[i].offset == offsetof(struct scenario, headroom_bytes) && v <= 0)
-			str_addf(&b, "%-11s by cable and speed, times %g\n", keys[i].name, s->headroom_factor);
+	for (size_t i = 0; i < threshold_count(); i++) {
+		const struct threshold *k = threshold_at(i);
+		const double v = threshold_value(s, k);
+		if (threshold_knob(k) == KNOB_HEADROOM && v <= 0)
+			str_addf(&b, "%-11s by cable and speed, times %g\n", threshold_name(k), s->headroom_factor);
 		else
-			str_addf(&b, "%-11s %g%s\n", keys[i].name, v, keys[i].unit == UNIT_SIZE ? " B" : "");
+			str_addf(&b, "%-11s %g%s\n", threshold_name(k), v, threshold_is_size(k) ? " B" : "");
 	}
 	for (size_t i = 0; i < s->n_settings; i++)
-		for (size_t k = 0; k < rw_countof(keys); k++)
-			if (keys[k].knob == s->settings[i].knob)
-				str_addf(&b, "%-11s %g%s on %s\n", keys[k].name, s->settings[i].value, keys[k].unit == UNIT_SIZE ? " B" : "", l->nodes[s->settings[i].device].tables.name);
+		for (size_t j = 0; j < threshold_count(); j++) {
+			static const char *const sides[] = {[OF_ALL_PORTS] = "", [OF_HOST_PORTS] = ", ports to hosts", [OF_UPLINKS] = ", uplinks"};
+			const struct threshold *k = threshold_at(j);
+			if (threshold_knob(k) == s->settings[i].knob)
+				str_addf(&b, "%-11s %g%s on %s%s\n", threshold_name(k), s->settings[i].value, threshold_is_size(k) ? " B" : "", l->nodes[s->settings[i].device].tables.name,
+					sides[s->settings[i].ports]);
+		}
 	reply(client, true, b.s, b.n);
 	str_done(&b);
 }

@@ -44,7 +44,7 @@ static void take_levels(struct live_node *n)
 {
 	const struct recorder *r = &n->lab->r;
 	const struct view v = view_of(r, n->plane, n->device, 0, coarse_fault_on(r->c, r->c->t_ns));
-	const double level = floor(v.node->sw.alpha * (double)v.node->sw.buffer_bytes), resume = fmax(0, level - (double)v.node->sw.xon_offset_bytes);
+	const double level = floor(v.port->alpha * (double)v.node->sw.buffer_bytes), resume = fmax(0, level - (double)v.port->xon_offset_bytes);
 	if (!n->tables.known[V_HEADROOM])
 		return;
 	n->tables.known[V_XOFF_LEVEL] = n->tables.known[V_XON_LEVEL] = n->tables.known[V_HEADROOM];

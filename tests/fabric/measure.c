@@ -2,6 +2,7 @@
 #include "tests/fabric/measure.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/cleanup.h"
@@ -118,13 +119,16 @@ static void override_apply(struct sim *m, const struct override *s)
 	const uint64_t bytes = (uint64_t)s->value;
 	for (unsigned i = 0; i < n->ports; i++) {
 		struct sim_port *p = sim_port_of(m, n, i);
+		const bool host = m->nodes[m->ports[p->peer].node].kind == NODE_HOST;
+		if (s->ports != OF_ALL_PORTS && host != (s->ports == OF_HOST_PORTS))
+			continue;
 		switch (s->knob) {
 		case KNOB_KMIN: p->kmin_bytes = bytes; break;
 		case KNOB_KMAX: p->kmax_bytes = bytes; break;
 		case KNOB_PMAX: p->pmax = s->value; break;
 		case KNOB_HEADROOM: p->headroom_bytes = bytes; break;
-		case KNOB_ALPHA: n->sw.alpha = s->value; break;
-		case KNOB_XON_OFFSET: n->sw.xon_offset_bytes = bytes; break;
+		case KNOB_ALPHA: p->alpha = s->value; break;
+		case KNOB_XON_OFFSET: p->xon_offset_bytes = bytes; break;
 		}
 	}
 }
@@ -202,6 +206,28 @@ static void collect_depths(const struct looker *l, struct measured *r)
 			r->ports[i].depth[k] = l->depth[(first + k * (l->n - first) / DEPTHS) * l->n_ports + i];
 }
 
+static int by_value(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static void collect_flows(const struct sim *m, struct measured *r)
+{
+	rw_cleanup(freep) double *took = rw_calloc(m->n_flows + 1, sizeof(*took));
+	size_t n = 0;
+	for (size_t i = 0; i < m->n_flows; i++) {
+		const struct sim_flow *f = &m->flows[i];
+		if (f->kind < KIND_GROUP)
+			continue;
+		took[n++] = f->end_ps ? (double)(f->end_ps - f->start_ps) / 1e3 : INFINITY;
+		r->flow_bytes += f->end_ps ? (double)f->bytes : 0;
+	}
+	qsort(took, n, sizeof(*took), by_value);
+	r->flow_p50_ns = n ? took[(n - 1) / 2] : NAN;
+	r->flow_p99_ns = n ? took[(size_t)ceil(0.99 * (double)n) - 1] : NAN;
+}
+
 void measure_watched(const struct scenario *s, const struct plan *plan, enum state state, unsigned variant,
 	void (*see)(void *data, const struct sim *m, const struct sim_port *p, const struct packet *pkt, bool out), void *data, struct measured *ret)
 {
@@ -239,6 +265,7 @@ void measure_watched(const struct scenario *s, const struct plan *plan, enum sta
 	for (size_t i = 0; faulty && i < m->n_flows; i++)
 		if (m->flows[i].src == watched)
 			ret->host_end_ns = fmax(ret->host_end_ns, (double)m->flows[i].end_ps / 1e3);
+	collect_flows(m, ret);
 	measured_done(&half);
 	rounds_free(rounds);
 	sim_free(m);

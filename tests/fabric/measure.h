@@ -28,6 +28,8 @@ struct measured {
 	double duration_ns;  /* of the exchange; of the window looked at when it never ends */
 	bool endless;        /* somebody never gets his data: sums are those of the window, which goes on */
 	double host_end_ns;  /* of the host named by the first fault that names one */
+	double flow_p50_ns, flow_p99_ns; /* how long the job's own flows took; INFINITY: so many never ended. Not those of storage or of a fault */
+	double flow_bytes;   /* of these, arrived */
 	struct measured_port *ports; /* of all switches, as in the simulation, from its first switch port on */
 	double *pool_peak;   /* per switch */
 	size_t n_ports, n_switches;

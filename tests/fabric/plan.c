@@ -91,7 +91,7 @@ static void plan_add(struct plan *p, struct placer *place, uint32_t src, uint32_
 static void plan_gather(struct plan *p, struct placer *place)
 {
 	const struct topo_params *t = &place->sim->t;
-	const unsigned size = (unsigned)place->s->group, local = t->leaves > 1 && size > 1 ? size / 2 : size;
+	const unsigned size = (unsigned)(place->s->group + place->s->more_senders), local = t->leaves > 1 && size > 1 ? size / 2 : size;
 	rw_cleanup(freep) uint32_t *order = rw_calloc(place->n, sizeof(*order));
 	unsigned n = 0;
 	for (unsigned block = 0; block < t->hosts_per_leaf; block += local)
@@ -119,6 +119,8 @@ static void plan_incast(struct plan *p, struct placer *place)
 	for (unsigned i = 0; i < place->n; i++) {
 		const unsigned root = (i / per_leaf + 1) % place->sim->t.leaves * per_leaf + i % per_leaf / 4 * 4;
 		plan_add(p, place, place->host[i], place->host[root % place->n], place->s->slice_bytes, (unsigned)place->s->qps);
+		for (unsigned k = 1; k <= (unsigned)place->s->more_senders && i % 4 == 0; k++) /* from the leaf after that */
+			plan_add(p, place, place->host[(i + 2 * per_leaf + k) % place->n], place->host[root % place->n], place->s->slice_bytes, (unsigned)place->s->qps);
 	}
 }
 
@@ -279,6 +281,8 @@ void storage_flows(const struct scenario *s, struct sim *m, struct storage how, 
 		storage_flow(s, m, h, store, s->storage_share, &how, random);
 		storage_flow(s, m, store, h, s->storage_reads, &how, random);
 	}
+	for (uint32_t h = 0; h < stores * (uint32_t)s->more_senders && h + stores < m->n_hosts; h++) /* who writes to a second one as well */
+		storage_flow(s, m, h, (uint32_t)(m->n_hosts - 1 - (h + 1) % stores), s->storage_share, &how, random);
 }
 
 void checkpoint_flows(const struct scenario *s, struct sim *m, uint64_t *random)

@@ -126,6 +126,25 @@ static void recorder_done(struct recorder *r)
 	for (unsigned k = 0; k < 2; k++)
 		sim_free(r->shape[k]);
 	coarse_free(r->c);
+	coarse_free(r->earlier);
+}
+
+/* @s is the fabric from now on: the same job, so that what its thresholds do to the length of a step shows. @ret: what was before, with its steps. */
+static int change_to(struct recorder *r, const struct scenario *s, struct coarse **ret, struct err *e)
+{
+	struct coarse *c;
+	int rc = coarse_new(s, &c, e);
+	if (rc != 0)
+		return rc;
+	coarse_continue(c, r->c);
+	*ret = r->c;
+	r->c = c;
+	r->s = s;
+	for (unsigned k = 0; k < 2; k++) {
+		sim_free(r->shape[k]);
+		r->shape[k] = scenario_shape(s, k == 1);
+	}
+	return 0;
 }
 
 static int write_samples(struct recorder *r, struct err *e)
@@ -138,8 +157,14 @@ static int write_samples(struct recorder *r, struct err *e)
 	fprintf(f, "# %s, seed %" PRIu64 ", face %s: recorded from a simulated fabric\n", r->s->name, r->s->seed, face_names[r->o->face]);
 	faces_begin(r);
 	/* A poller is never quite on time: up to 1 % of the interval late. */
-	for (double at = 0; at <= r->o->length_ns; at += r->o->interval_ns)
+	for (double at = 0; at <= r->o->length_ns; at += r->o->interval_ns) {
+		if (r->o->tuned_later && !r->earlier && at >= r->o->later_ns) {
+			if ((rc = change_to(r, r->o->tuned_later, &r->earlier, e)) != 0)
+				return rc;
+			faces_changed(r);
+		}
 		faces_sample(r, at + floor(random_unit(&r->random) * r->o->interval_ns / 100 / 1e6) * 1e6);
+	}
 	return close_file(&f, r->o->dir, e);
 }
 
@@ -166,10 +191,19 @@ int record_case(const struct scenario *s, const struct record_options *o, struct
 		return rc;
 	for (unsigned k = 0; k < 2; k++)
 		r.shape[k] = scenario_shape(s, k == 1);
-	if ((o->packets || s->capture_bytes > 0) && (rc = capture_new(&r, &capture, e)) != 0)
+	if (o->tuned) {
+		rc = change_to(&r, o->tuned, &r.earlier, e);
+		coarse_free(r.earlier); /* nothing happened yet */
+		r.earlier = NULL;
+		if (rc != 0)
+			return rc;
+	}
+	if ((o->packets || (s->capture_bytes > 0 && !o->tuned && !o->tuned_later)) && (rc = capture_new(&r, &capture, e)) != 0)
 		return rc;
 	if ((rc = write_samples(&r, e)) != 0 || (capture && (rc = capture_finish(capture, e)) != 0))
 		return rc;
+	if (r.earlier)
+		r.s = o->tuned ? o->tuned : s; /* what was wrong, and how bad, is told of before */
 	if ((rc = write_other(&r, "fabric.yaml", write_fabric, e)) != 0)
 		return rc;
 	return write_other(&r, "truth.json", truth_write, e);

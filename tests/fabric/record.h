@@ -12,6 +12,10 @@ struct record_options {
 	double interval_ns, length_ns;
 	enum face face;
 	bool packets;       /* captures too, also when the scenario does not ask for them */
+	/* The same scenario with other thresholds or load, borrowed; how long a step is without them stays what the scenario says. NULL: as it is. */
+	const struct scenario *tuned;       /* from the start, */
+	const struct scenario *tuned_later; /* from later_ns on */
+	double later_ns;
 };
 
 /* record_case - 0, or a negative errno with words in @e. */

@@ -15,6 +15,7 @@ struct recorder {
 	const struct scenario *s;
 	const struct record_options *o;
 	struct coarse *c;
+	struct coarse *earlier; /* before the thresholds were changed in the middle of a recording; NULL: they were not */
 	struct sim *shape[2];  /* without and with the fault; never run */
 	FILE *out;             /* the case's samples; NULL when @tell takes them */
 	void (*tell)(void *data, const char *device, const char *port, int priority, const char *metric, const char *value);
@@ -62,6 +63,7 @@ void faces_begin(struct recorder *r);
 void faces_sample(struct recorder *r, double t_ns);
 /* One switch answers, with all its settings; every switch where something has changed since the last time. Time may stand still. */
 void faces_sample_switch(struct recorder *r, double t_ns, unsigned plane, size_t device);
+void faces_changed(struct recorder *r); /* settings: every switch tells all of them the next time */
 void faces_end(struct recorder *r);
 unsigned face_lossless(const struct recorder *r); /* mask of priorities that have PFC by intent */
 

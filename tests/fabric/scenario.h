@@ -27,10 +27,12 @@ struct fault {
 };
 enum { FAULTS_MAX = 4, SCENARIO_TEXT = 200, ACCEPT_MAX = 6, SETTINGS_MAX = 64 };
 
-/* A threshold that a switch has for itself, whatever the others have and the fault made of it: set while a lab runs, in no file. */
+/* A threshold that a switch has for itself, whatever the others have and the fault made of it: set while a lab runs or records, in no file. */
 enum knob { KNOB_KMIN, KNOB_KMAX, KNOB_PMAX, KNOB_ALPHA, KNOB_HEADROOM, KNOB_XON_OFFSET };
+enum port_side { OF_ALL_PORTS, OF_HOST_PORTS, OF_UPLINKS };
 struct override {
 	enum knob knob;
+	enum port_side ports;
 	size_t device; /* leaves, then spines */
 	double value;
 };
@@ -59,6 +61,7 @@ struct scenario {
 	bool storage_lossless;       /* in the class of the job; else in the second one */
 	double jobs, other_compute_ns, other_exchange_ns; /* a second job has the neighbours of the first one's hosts, and a rhythm of its own */
 	unsigned job;                /* 0, 1: whose traffic this is; set by coarse_new() */
+	double more_senders;         /* that meet where several meet already, beyond what the file says: a load that no threshold was chosen for */
 	double gpus, usd_per_gpu_hour;
 	double checkpoint_every_ns, checkpoint_ns;
 	/* when */

@@ -169,21 +169,21 @@ static void pfc_receive(struct sim *s, struct sim_port *p, unsigned prio, bool o
 
 /* --- shared buffer --- */
 
-static uint64_t threshold(const struct sim_node *n)
+static uint64_t threshold(const struct sim_node *n, const struct sim_port *in)
 {
 	const double free_bytes = (double)n->sw.buffer_bytes - (double)n->shared_bytes;
-	return free_bytes > 0 ? (uint64_t)(n->sw.alpha * free_bytes) : 0;
+	return free_bytes > 0 ? (uint64_t)(in->alpha * free_bytes) : 0;
 }
 
 static void pg_check(struct sim *s, struct sim_node *n, struct sim_port *in, unsigned prio)
 {
 	if (!(n->sw.pfc_mask & (1u << prio)))
 		return;
-	const uint64_t limit = threshold(n), used = in->pg_shared[prio];
+	const uint64_t limit = threshold(n, in), used = in->pg_shared[prio];
 	if (!in->pausing[prio]) {
 		if (in->pg_headroom[prio] > 0 || used >= limit)
 			pfc_send(s, in, prio, true);
-	} else if (in->pg_headroom[prio] == 0 && (used == 0 || used + n->sw.xon_offset_bytes <= limit))
+	} else if (in->pg_headroom[prio] == 0 && (used == 0 || used + in->xon_offset_bytes <= limit))
 		pfc_send(s, in, prio, false);
 }
 
@@ -193,7 +193,7 @@ static bool pg_admit(struct sim_node *n, struct sim_port *in, struct packet *p)
 	const unsigned q = p->prio;
 	struct prio_counters *c = &in->c.prio[q];
 	const bool lossless = n->sw.pfc_mask & (1u << q);
-	if (in->pg_shared[q] + p->size <= threshold(n)) {
+	if (in->pg_shared[q] + p->size <= threshold(n, in)) {
 		in->pg_shared[q] += p->size;
 		n->shared_bytes += p->size;
 		if (in->pg_shared[q] > c->pg_watermark)
@@ -460,6 +460,8 @@ static void port_thresholds(struct sim *s, struct sim_node *n, struct sim_port *
 {
 	const double scale = n->sw.ecn_ref_bps ? (double)p->bps / (double)n->sw.ecn_ref_bps : 1;
 	const double flight = 2.0 * (double)p->bps / 8e12 * (double)p->prop_ps + 2.0 * (s->p.payload_bytes + s->p.header_bytes);
+	p->alpha = n->sw.alpha;
+	p->xon_offset_bytes = n->sw.xon_offset_bytes;
 	p->headroom_bytes = n->sw.headroom_bytes ? n->sw.headroom_bytes : (uint64_t)(n->sw.headroom_factor * flight);
 	p->ecn = n->sw.ecn;
 	p->kmin_bytes = (uint64_t)((double)n->sw.kmin_bytes * scale);

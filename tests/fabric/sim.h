@@ -112,7 +112,8 @@ struct sim_port {
 	bool deaf[SIM_PRIORITIES]; /* ignores PFC of this priority (mismatch across the link) */
 	uint64_t busy_until_ps;
 	uint64_t headroom_bytes, kmin_bytes, kmax_bytes;
-	double pmax;
+	double pmax, alpha;       /* alpha, xon_offset: of its priority groups */
+	uint64_t xon_offset_bytes;
 	bool ecn;
 	struct packet_queue control, data[SIM_PRIORITIES];
 	uint64_t served[SIM_PRIORITIES], turn; /* bytes a class has had; of the one that sends */

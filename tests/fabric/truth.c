@@ -6,10 +6,12 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "tests/fabric/thresholds.h"
 
 /* What a kind of fault is called when it is one of several. @priority: of which class it is, when it is not of the whole port. */
 static const struct {
@@ -165,21 +167,119 @@ static void standing(const struct recorder *r, double lost, FILE *f)
 }
 
 /* Of a step, as the fault leaves it; a slow checkpoint is shared out among the steps between two of them. */
-static double step_in_fault_ns(const struct recorder *r)
+static double step_in_fault_ns(const struct recorder *r, const struct coarse *c)
 {
 	const struct scenario *s = r->s;
 	const struct fault *compute = fault_of(s, FAULT_SLOW_COMPUTE), *storage = fault_of(s, FAULT_SLOW_STORAGE);
-	const double step = r->c->compute_ns * (compute ? compute->factor : 1) + r->c->fault_exchange_ns;
+	const double step = c->compute_ns * (compute ? compute->factor : 1) + c->fault_exchange_ns;
 	return storage && s->checkpoint_every_ns > 0 ? step * (1 + (storage->factor - 1) * s->checkpoint_ns / s->checkpoint_every_ns) : step;
+}
+
+/* --- what the fine grain saw of the exchange that the recording repeats --- */
+
+static void number_or_null(FILE *f, const char *key, double v, const char *end)
+{
+	if (isfinite(v))
+		fprintf(f, "\"%s\": %.9g%s", key, v, end);
+	else
+		fprintf(f, "\"%s\": null%s", key, end);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static void steps_told(const struct coarse *c, bool fault, FILE *f)
+{
+	const size_t n = c->step_ns[fault].n;
+	double *v = c->step_ns[fault].v, sum = 0;
+	for (size_t i = 0; i < n; i++)
+		sum += v[i];
+	if (n)
+		qsort(v, n, sizeof(*v), by_value);
+	fprintf(f, "\"steps_recorded\": %zu, ", n);
+	number_or_null(f, "step_recorded_mean_s", n ? sum / (double)n / 1e9 : NAN, ", ");
+	number_or_null(f, "step_recorded_p99_s", n ? v[(size_t)ceil(0.99 * (double)n) - 1] / 1e9 : NAN, "}");
+}
+
+/* Means over the variants of one exchange of the first rail; drops are of all of them. Shares of time are of the exchange's. */
+static void outcome_of(const struct recorder *r, const struct coarse *c, enum state state, FILE *f)
+{
+	const struct scenario *s = r->s;
+	const struct sim *m = r->shape[0];
+	const size_t first = m->nodes[m->n_hosts].port0;
+	double time = 0, worst = 0, p50 = 0, p99 = 0, bytes = 0, host_pause = 0, link_pause = 0, marked = 0, packets = 0, drops = 0, hosts = 0, uplinks = 0;
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		const struct measured *x = &c->m[state][v];
+		time += x->endless ? INFINITY : x->duration_ns / VARIANTS;
+		worst = fmax(worst, x->endless ? INFINITY : x->duration_ns);
+		p50 += x->flow_p50_ns / VARIANTS;
+		p99 += x->flow_p99_ns / VARIANTS;
+		bytes += x->flow_bytes / x->duration_ns / VARIANTS;
+		for (size_t i = 0; i < x->n_ports; i++) {
+			const bool host = m->nodes[m->ports[m->ports[first + i].peer].node].kind == NODE_HOST;
+			const double *sum = x->ports[i].sum;
+			*(host ? &hosts : &uplinks) += x->duration_ns;
+			*(host ? &host_pause : &link_pause) += sum[SUM_TX_PAUSE_NS];
+			marked += sum[SUM_MARKED];
+			packets += sum[SUM_QUEUE_PACKETS];
+			drops += sum[SUM_PG_DROPS];
+		}
+	}
+	const double slices = c->scale * (state == STATE_FAULT ? c->stretch : 1);
+	fprintf(f, "{");
+	number_or_null(f, "step_s", (c->compute_ns + time * slices) / 1e9, ", ");
+	number_or_null(f, "exchange_s", time * slices / 1e9, ", ");
+	number_or_null(f, "exchange_worst_s", worst * slices / 1e9, ", ");
+	number_or_null(f, "slice_us", time / 1e3, ",\n      ");
+	number_or_null(f, "victim_p50_us", p50 / 1e3, ", ");
+	number_or_null(f, "victim_p99_us", p99 / 1e3, ", ");
+	number_or_null(f, "goodput_bps_per_host", bytes * 8e9 / (s->leaves * s->hosts_per_leaf), ",\n      ");
+	number_or_null(f, "host_pause_ratio", host_pause / hosts, ", ");
+	number_or_null(f, "link_pause_ratio", link_pause / uplinks, ", ");
+	number_or_null(f, "marks_ratio", packets > 0 ? marked / packets : NAN, ", ");
+	number_or_null(f, "lossless_drops", drops, ",\n      ");
+	steps_told(c, state == STATE_FAULT, f);
+}
+
+static void outcome(const struct recorder *r, const char *key, const struct coarse *c, FILE *f)
+{
+	fprintf(f, "  \"%s\": {\n    \"ok\": ", key);
+	outcome_of(r, c, STATE_OK, f);
+	fprintf(f, ",\n    \"fault\": ");
+	if (r->s->n_faults)
+		outcome_of(r, c, STATE_FAULT, f);
+	else
+		fprintf(f, "null");
+	fprintf(f, "\n  },\n");
+}
+
+/* What stands in the switches, by name where one has its own. */
+static void thresholds_told(const struct scenario *s, const char *key, FILE *f)
+{
+	static const char *const sides[] = {[OF_ALL_PORTS] = "", [OF_HOST_PORTS] = "/hosts", [OF_UPLINKS] = "/uplinks"};
+	char name[48];
+	fprintf(f, "  \"%s\": {", key);
+	for (size_t i = 0; i < threshold_count(); i++)
+		fprintf(f, "%s\"%s\": %.9g", i ? ", " : "", threshold_name(threshold_at(i)), threshold_value(s, threshold_at(i)));
+	for (size_t i = 0; i < s->n_settings; i++)
+		for (size_t k = 0; k < threshold_count(); k++)
+			if (threshold_knob(threshold_at(k)) == s->settings[i].knob) {
+				switch_name(s, s->settings[i].device, name, sizeof(name));
+				fprintf(f, ", \"%s%s:%s\": %.9g", name, sides[s->settings[i].ports], threshold_name(threshold_at(k)), s->settings[i].value);
+			}
+	fprintf(f, "},\n");
 }
 
 void truth_write(const struct recorder *r, FILE *f)
 {
 	const struct scenario *s = r->s;
-	const struct coarse *c = r->c;
+	const struct coarse *c = r->earlier ? r->earlier : r->c;
 	const double gpus = s->gpus > 0 ? s->gpus : s->leaves * s->hosts_per_leaf * s->planes;
 	const bool ends = isfinite(c->fault_exchange_ns), faulty = s->n_faults > 0 || !is_none(s->cause);
-	const double step = c->compute_ns + c->exchange_ns, slow = ends ? step_in_fault_ns(r) : INFINITY;
+	const double step = c->compute_ns + c->exchange_ns, slow = ends ? step_in_fault_ns(r, c) : INFINITY;
 	const double lost = s->n_faults == 0 ? 0 : ends ? fmax(0, 1 - step / slow) : 1, per_hour = gpus * s->usd_per_gpu_hour * lost;
 	const double onset = s->n_faults ? s->at_ns : 0, end = s->n_faults ? fault_end_ns(r) : r->o->length_ns;
 	fprintf(f, "{\n  \"scenario\": \"%s\",\n  \"title\": \"%s\",\n  \"seed\": %" PRIu64 ",\n  \"perturb\": %" PRIu64 ",\n  \"face\": \"%s\",\n  \"interval_s\": %g,\n  \"length_s\": %g,\n", s->name, s->title, s->seed, s->perturb,
@@ -212,6 +312,13 @@ void truth_write(const struct recorder *r, FILE *f)
 	fprintf(f, "  \"step_s\": %.6f,\n  \"exchange_s\": %.6f,\n", step / 1e9, c->exchange_ns / 1e9);
 	seconds_or_null(f, "step_in_fault_s", ends, slow);
 	seconds_or_null(f, "exchange_in_fault_s", ends, c->fault_exchange_ns);
+	thresholds_told(s, "thresholds", f);
+	outcome(r, "outcome", c, f);
+	if (r->earlier) {
+		fprintf(f, "  \"changed_s\": %.10g,\n", r->o->later_ns / 1e9);
+		thresholds_told(r->o->tuned_later, "thresholds_after", f);
+		outcome(r, "outcome_after", r->c, f);
+	}
 	fprintf(f, "  \"steps\": %" PRIu64 ",\n  \"gpus\": %.0f,\n  \"lost_ratio\": %.6f,\n  \"usd_per_hour\": %.2f,\n", c->steps, gpus, lost, per_hour);
 	fprintf(f, "  \"usd_total\": %.2f\n}\n", per_hour * (s->n_faults ? (end - onset) / 3.6e12 : 0));
 }
