@@ -84,12 +84,15 @@ static const struct row port_rows[] = {
 	P(OPTIC_RX_POWER, rx_power_dbm, PLACE_STATE, 0),
 	P(OPTIC_TX_POWER, tx_power_dbm, PLACE_STATE, 0),
 	P(OPTIC_TEMPERATURE, temperature_c, PLACE_STATE, 0),
+	P(CFG_CABLE, cable_m, PLACE_STATE, 0),
 };
 #define D(m, f, p) {M_##m, p, 0, offsetof(struct device_seen, f), false}
 static const struct row device_rows[] = { /* of the switch or of a pool in it: the largest value counts */
 	D(POOL_WATERMARK, pool_peak, PLACE_PEAK),
 	D(CFG_POOL, pool_bytes, PLACE_STATE),
 	D(CFG_CELL, cell_bytes, PLACE_STATE),
+	D(CFG_POOL_SLICES, pool_slices, PLACE_STATE),
+	D(CFG_SHP_RATIO, shp_ratio, PLACE_STATE),
 };
 #undef L
 #undef P
@@ -103,7 +106,8 @@ const uint16_t observe_metrics[] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS, M_PORT_
 	M_PFC_RX_TRANSITIONS, M_PFC_TX_TRANSITIONS, M_PFCWD_STORMS, M_PFCWD_RESTORES, M_PFCWD_DROPS, M_PG_DROPS, M_PG_SHARED_WATERMARK, M_PG_HEADROOM_WATERMARK,
 	M_QUEUE_OUT_OCTETS, M_QUEUE_OUT_PACKETS, M_QUEUE_DROPS, M_QUEUE_WRED_DROPS, M_QUEUE_ECN_MARKED, M_QUEUE_DEPTH, M_QUEUE_WATERMARK, M_CFG_PFC_ENABLED,
 	M_CFG_PG_ALPHA_EXP, M_CFG_PG_HEADROOM, M_CFG_PG_XOFF_LEVEL, M_CFG_PG_XON_LEVEL, M_CFG_PG_XON_OFFSET, M_CFG_ECN_ENABLED, M_CFG_ECN_KMIN, M_CFG_ECN_KMAX,
-	M_CFG_ECN_PMAX, M_POOL_WATERMARK, M_CFG_POOL, M_CFG_CELL};
+	M_CFG_ECN_PMAX, M_POOL_WATERMARK, M_CFG_POOL, M_CFG_CELL, M_CFG_POOL_SLICES,
+	M_CFG_SHP_RATIO, M_CFG_CABLE};
 const size_t observe_n_metrics = rw_countof(observe_metrics);
 
 double pause_frame_max_ns(uint64_t speed_bps)
@@ -246,7 +250,7 @@ static void place_fabric(struct maker *m)
 		const struct fabric_device *d = f->devices[i];
 		struct device_seen *seen = &o->devices[i];
 		*seen = (struct device_seen){.device = d, .ports = &o->ports[n], .n_ports = d->n_ports, .newest_ns = INT64_MIN, .pool_bytes = NAN, .pool_peak = NAN,
-			.cell_bytes = NAN};
+			.cell_bytes = NAN, .pool_slices = NAN, .shp_ratio = NAN};
 		const uint32_t id = entities_find(e, d->name, NULL, PRIO_NONE);
 		if (id != ENTITY_NONE)
 			m->device_of[id] = (uint32_t)i + 1;

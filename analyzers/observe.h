@@ -73,7 +73,7 @@ struct port_seen {
 	bool out_known, in_known;
 	struct amount in_packets, out_packets, in_errors, out_errors, in_discards, out_discards, fcs_errors, symbol_errors,
 		fec_corrected, fec_uncorrectable, in_pause, out_pause, flaps;
-	double oper_up, mtu_bytes, pre_fec_ber, rx_power_dbm, tx_power_dbm, temperature_c; /* newest; NAN unknown */
+	double oper_up, mtu_bytes, pre_fec_ber, rx_power_dbm, tx_power_dbm, temperature_c, cable_m; /* newest; NAN unknown */
 	struct lane_seen *lanes[OBSERVED_PRIORITIES]; /* NULL: nothing of interest is known of that priority */
 	double class_octets[OBSERVED_PRIORITIES];     /* sent by each priority's queue in the window; NAN unknown */
 };
@@ -87,6 +87,7 @@ struct device_seen {
 	bool restarted;                 /* restart flags in the window */
 	double pool_bytes, pool_peak;   /* the largest pool; NAN unknown */
 	double cell_bytes;
+	double pool_slices, shp_ratio;  /* NAN unknown */
 };
 
 struct observed {
