@@ -441,9 +441,10 @@ static void decide(const struct verify_in *in, struct verify_result *r)
 {
 	struct verify_effect *e = r->effects;
 	const double least = fmax(PAUSE_LEAST, PAUSE_FALL * e[VERIFY_PAUSE].before);
-	const struct judged pause = judge(&e[VERIFY_PAUSE], isnan(least) ? PAUSE_LEAST : least), step = judge(&e[VERIFY_STEP], VERIFY_STEP_LIMIT),
+	const struct judged pause = judge(&e[VERIFY_PAUSE], isnan(least) ? PAUSE_LEAST : least),
 		tail = judge(&e[VERIFY_TAIL], VERIFY_STEP_NOISE), j = judge(&e[VERIFY_J], VERIFY_STEP_NOISE);
-	struct judged drops = judge(&e[VERIFY_DROPS], 0);
+	struct judged drops = judge(&e[VERIFY_DROPS], 0), step = judge(&e[VERIFY_STEP], VERIFY_STEP_LIMIT);
+	step.better = step.better && e[VERIFY_STEP].delta < -VERIFY_STEP_NOISE; /* careful one way: harm is believed sooner than gain */
 	const double before_s = seconds_of(in->before, in->n_before), after_s = seconds_of(in->after, in->n_after);
 	const bool fresh = r->drops_after > 0 && !(r->drops_before > 0);
 	const bool gone = r->drops_after == 0 && r->drops_before > 0 && r->drops_before / before_s * after_s >= DROPS_LEAST;
