@@ -20,6 +20,7 @@
 
 #define GROUP "rocewatch"
 #define CALL_TIMEOUT_MS 5000
+#define LINE_FIRST 4096
 #define REPLY_MAX (16u << 20)
 
 struct client {
@@ -27,8 +28,8 @@ struct client {
 	int fd; /* -1: slot is free */
 	struct loop_fd *io;
 	char who[64];
-	char line[CONTROL_LINE_MAX];
-	size_t n;
+	char *line; /* NULL before the first byte, and between requests */
+	size_t n, cap;
 	struct str out;
 	size_t sent;
 	bool closing; /* when .out is written */
@@ -61,6 +62,9 @@ static void client_close(struct client *c)
 	loop_fd_free(c->io);
 	close(c->fd);
 	str_done(&c->out);
+	free(c->line);
+	c->line = NULL;
+	c->n = c->cap = 0;
 	c->io = NULL;
 	c->fd = -1;
 }
@@ -119,10 +123,25 @@ static void client_lines(struct client *c)
 		c->n -= length + 1;
 		memmove(c->line, newline + 1, c->n);
 	}
-	if (c->n == sizeof(c->line)) {
+	if (c->n == CONTROL_LINE_MAX) {
 		client_reply(c, control_error("expected a line of at most %d bytes", CONTROL_LINE_MAX - 1));
 		c->closing = true;
 	}
+	if (c->n == 0) {
+		free(c->line);
+		c->line = NULL;
+		c->cap = 0;
+	}
+}
+
+/* Room for more of the line: at least a byte, at most what a line may have. */
+static void client_room(struct client *c)
+{
+	if (c->n < c->cap)
+		return;
+	c->cap = c->cap ? c->cap * 2 : LINE_FIRST;
+	c->cap = c->cap < CONTROL_LINE_MAX ? c->cap : CONTROL_LINE_MAX;
+	c->line = rw_realloc(c->line, c->cap);
 }
 
 static void on_client(void *arg, int events)
@@ -130,7 +149,8 @@ static void on_client(void *arg, int events)
 	struct client *c = arg;
 	c->active = loop_now(c->control->loop);
 	if (events & LOOP_READ) {
-		ssize_t n = recv(c->fd, c->line + c->n, sizeof(c->line) - c->n, MSG_DONTWAIT);
+		client_room(c);
+		ssize_t n = recv(c->fd, c->line + c->n, c->cap - c->n, MSG_DONTWAIT);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n <= 0) {

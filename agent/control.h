@@ -15,7 +15,7 @@
 #include "agent/base/clock.h"
 
 #define CONTROL_CLIENTS_MAX 16
-#define CONTROL_LINE_MAX 4096
+#define CONTROL_LINE_MAX (512 * 1024) /* a review sheet with its texts for every vendor; memory is taken as a line grows */
 #define CONTROL_IDLE_NS (30 * NS_PER_S)
 
 struct err;

@@ -83,7 +83,15 @@ static const char step_3[] =
 	"ALTER TABLE sample_device RENAME TO old_sample_device;"
 	"CREATE TABLE instant(device INTEGER NOT NULL, t_ns INTEGER NOT NULL, PRIMARY KEY(device, t_ns)) WITHOUT ROWID;";
 
-static const char *const steps[] = {step_1, step_2, step_3}; /* steps[n] makes version n + 1 */
+/* A recommendation has a life; what it rests on is kept as long as it is open. */
+static const char step_4[] =
+	"ALTER TABLE recommendation ADD COLUMN from_ns INTEGER;"
+	"ALTER TABLE recommendation ADD COLUMN to_ns INTEGER;"
+	"ALTER TABLE recommendation ADD COLUMN updated_ns INTEGER;"
+	"ALTER TABLE recommendation ADD COLUMN diagnosis TEXT;"
+	"ALTER TABLE recommendation ADD COLUMN who TEXT;";
+
+static const char *const steps[] = {step_1, step_2, step_3, step_4}; /* steps[n] makes version n + 1 */
 _Static_assert(rw_countof(steps) == SCHEMA_VERSION, "one step per version");
 
 char *schema_column(char buf[SCHEMA_COLUMN_MAX], unsigned metric)

@@ -24,7 +24,7 @@ struct err;
 struct str;
 
 #define SCHEMA_APPLICATION_ID 0x526f4377 /* "RoCw" */
-#define SCHEMA_VERSION 3
+#define SCHEMA_VERSION 4
 
 #define SCHEMA_BY_ENTITY 2 /* up to this version rows were keyed (entity, t_ns) and there were no lanes */
 #define SCHEMA_LANES 8

@@ -639,6 +639,22 @@ void store_incident(struct store *s, const struct store_incident *i)
 	hand_over(s, j);
 }
 
+void store_recommendation(struct store *s, const struct store_recommendation *r)
+{
+	struct job *j = job_new(JOB_RECOMMENDATION);
+	const char *const text[] = {r->id, r->incident_id, r->device, r->port, r->state, r->advice, r->summary, r->json, r->diagnosis, r->who};
+
+	_Static_assert(rw_countof(text) <= JOB_STRINGS, "room for all");
+	for (size_t k = 0; k < rw_countof(text); k++)
+		j->s[k] = copy(text[k]);
+	j->i[0] = r->priority;
+	j->i[1] = r->t_ns;
+	j->i[2] = r->from_ns;
+	j->i[3] = r->to_ns;
+	j->i[4] = r->updated_ns;
+	hand_over(s, j);
+}
+
 void store_event(struct store *s, int64_t t_ns, const char *kind, const char *incident_id, const char *who, const char *text)
 {
 	struct job *j = job_new(JOB_EVENT);

@@ -71,6 +71,15 @@ struct store_incident {
 	const char *acked_by; /* NULL */
 };
 void store_incident(struct store *s, const struct store_incident *i);
+
+/* A threshold recommendation as it now stands: replaced by id. @json is the whole sheet with its life. [from, to] is what it rests on: kept while it is open. */
+struct store_recommendation {
+	const char *id, *incident_id, *device, *port, *state, *advice, *summary, *json, *diagnosis, *who; /* who: of the latest change; NULL */
+	int priority;
+	int64_t t_ns, from_ns, to_ns, updated_ns;
+};
+void store_recommendation(struct store *s, const struct store_recommendation *r);
+
 void store_event(struct store *s, int64_t t_ns, const char *kind, const char *incident_id, const char *who, const char *text);
 
 /* store_device_event - what happened to a device or one of its ports, with our own or the device's words. @port NULL = the device. */

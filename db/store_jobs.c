@@ -12,7 +12,7 @@
 #include "db/store_write.h"
 
 enum small {
-	S_ENTITY, S_TEXT, S_FLOW, S_FABRIC, S_TARGET, S_TARGET_GONE, S_DEVICE, S_PORT, S_INCIDENT, S_EVENT, S_DEVICE_EVENT, S_FINDING, S_HEALTH, S_OLD_HEALTH,
+	S_ENTITY, S_TEXT, S_FLOW, S_FABRIC, S_TARGET, S_TARGET_GONE, S_DEVICE, S_PORT, S_INCIDENT, S_EVENT, S_DEVICE_EVENT, S_FINDING, S_HEALTH, S_OLD_HEALTH, S_RECOMMENDATION,
 	S_OLD_FLOWS, S_OLD_FINDINGS, S_OLD_INSTANTS, S_EDGE, S_DELETE = S_EDGE + SCHEMA_TABLES, S_COUNT = S_DELETE + SCHEMA_TABLES
 };
 _Static_assert((int)S_COUNT <= WRITER_SMALL, "room for every statement");
@@ -50,9 +50,11 @@ static const char *const sql[S_EDGE] = {
 	[S_OLD_HEALTH] = "DELETE FROM health WHERE t_ns<>?1",
 	[S_FINDING] = "INSERT INTO finding(analyzer, cause, verdict, severity, device, port, ecmp_group, host, summary, from_ns, to_ns, priority,"
 		" value, warn, confidence) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
-	[S_OLD_FLOWS] = "DELETE FROM flow WHERE id IN (SELECT id FROM flow WHERE to_ns<?1 LIMIT ?2)",
-	[S_OLD_INSTANTS] = "DELETE FROM instant WHERE device IN (SELECT id FROM entity WHERE port='' AND priority=-1) AND t_ns<?1",
-	[S_OLD_FINDINGS] = "DELETE FROM finding WHERE id IN (SELECT id FROM finding WHERE to_ns<?1 LIMIT ?2)",
+	[S_RECOMMENDATION] = "INSERT OR REPLACE INTO recommendation(id, incident_id, device, port, state, advice, summary, json, diagnosis, who, priority,"
+		" t_ns, from_ns, to_ns, updated_ns) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
+	[S_OLD_FLOWS] = "DELETE FROM flow WHERE id IN (SELECT id FROM flow WHERE to_ns>=?1 AND to_ns<?2 LIMIT ?3)",
+	[S_OLD_INSTANTS] = "DELETE FROM instant WHERE device IN (SELECT id FROM entity WHERE port='' AND priority=-1) AND t_ns>=?1 AND t_ns<?2",
+	[S_OLD_FINDINGS] = "DELETE FROM finding WHERE id IN (SELECT id FROM finding WHERE to_ns>=?1 AND to_ns<?2 LIMIT ?3)",
 };
 
 /* The time up to which at most ?3 rows lie from ?1 on and before ?2: the edge of one chunk. */
@@ -212,6 +214,7 @@ static const struct {
 	[JOB_EVENT] = {S_EVENT, "itttt"},
 	[JOB_DEVICE_EVENT] = {S_DEVICE_EVENT, "itttt"},
 	[JOB_FINDING] = {S_FINDING, "tttttttttiiiddd"},
+	[JOB_RECOMMENDATION] = {S_RECOMMENDATION, "ttttttttttiiiii"},
 };
 
 int writer_apply(struct store_writer *w, const struct job *j)
@@ -254,14 +257,64 @@ static bool over_quota(struct store_writer *w)
 	return (uint64_t)used * (uint64_t)sqlite_int(w->db, "PRAGMA page_size", 0, NULL) > w->o.quota_bytes;
 }
 
+/*
+ * What open recommendations and open incidents rest on is never forgotten (tuning facts, d.2 rule 11): the evidence of a sheet, a quarter of an hour
+ * around the beginning of an incident. Beyond WRITER_PINS stretches the last one spans the rest.
+ */
+static void load_pins(struct store_writer *w)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	w->n_pins = 0;
+	if (sqlite3_prepare_v2(w->db, "SELECT from_ns, to_ns FROM recommendation WHERE state IN ('proposed','accepted','applied') AND from_ns<=to_ns"
+		" UNION ALL SELECT opened_ns-900000000000, opened_ns+900000000000 FROM incident WHERE state IN ('open','clearing') AND opened_ns>0 ORDER BY 1", -1, &st, NULL) != SQLITE_OK)
+		return;
+	while (sqlite3_step(st) == SQLITE_ROW) {
+		const struct pin p = {sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1)};
+		struct pin *last = w->n_pins ? &w->pins[w->n_pins - 1] : NULL;
+		if (last && (p.from_ns <= last->to_ns || w->n_pins == WRITER_PINS))
+			last->to_ns = p.to_ns > last->to_ns ? p.to_ns : last->to_ns;
+		else
+			w->pins[w->n_pins++] = p;
+	}
+}
+
+/* The stretch without a pin that begins at @from or after it, and ends at @until at the latest: [*ret_from, *ret_until). False: there is none. */
+static bool free_stretch(const struct store_writer *w, int64_t from, int64_t until, int64_t *ret_from, int64_t *ret_until)
+{
+	for (size_t k = 0; k < w->n_pins; k++) {
+		if (from < w->pins[k].from_ns) {
+			until = until < w->pins[k].from_ns ? until : w->pins[k].from_ns;
+			break;
+		}
+		if (from <= w->pins[k].to_ns)
+			from = w->pins[k].to_ns + 1;
+	}
+	*ret_from = from;
+	*ret_until = until;
+	return from < until;
+}
+
+/* The oldest instant that may be forgotten: instants rather than rows, since a state that is kept would stand for the oldest time for ever. */
+static int64_t oldest_free(struct store_writer *w, int64_t now_ns)
+{
+	int64_t from = INT64_MIN, until;
+	for (size_t k = 0; k <= w->n_pins; k++) {
+		rw_cleanup(str_done) struct str text = {0};
+		str_addf(&text, "SELECT min((SELECT min(t_ns) FROM instant WHERE device=e.id AND t_ns>=%lld)) FROM entity e WHERE e.port='' AND e.priority=-1", (long long)from);
+		const int64_t first = sqlite_int(w->db, text.s, now_ns, NULL);
+		free_stretch(w, first, INT64_MAX, &from, &until);
+		if (from == first)
+			break;
+	}
+	return from < now_ns ? from : now_ns;
+}
+
 static int64_t cutoff(struct store_writer *w, int64_t now_ns)
 {
 	int64_t at = w->o.raw_ns > 0 ? now_ns - w->o.raw_ns : INT64_MIN;
 
 	if (over_quota(w)) {
-		/* instants rather than rows: a state that is kept would stand for the oldest time for ever */
-		int64_t first = sqlite_int(w->db, "SELECT min((SELECT min(t_ns) FROM instant WHERE device=e.id)) FROM entity e"
-			" WHERE e.port='' AND e.priority=-1", now_ns, NULL);
+		int64_t first = oldest_free(w, now_ns);
 		int64_t early = first + (now_ns - first) / QUOTA_SHARE;
 		if (early > at)
 			at = early;
@@ -273,15 +326,18 @@ static int64_t cutoff(struct store_writer *w, int64_t now_ns)
 static int delete_rows(struct store_writer *w, bool *ret_more)
 {
 	sqlite3_stmt *st;
-	int64_t until = w->retain_cutoff_ns;
-	int rc = small_statement(w, S_EDGE + w->retain_table, &st);
+	int64_t until;
 
 	*ret_more = false;
+	if (!free_stretch(w, w->retain_from_ns, w->retain_cutoff_ns, &w->retain_from_ns, &until))
+		return SQLITE_OK;
+	int rc = small_statement(w, S_EDGE + w->retain_table, &st);
 	if (rc != SQLITE_OK)
 		return rc;
 	sqlite3_bind_int64(st, 1, w->retain_from_ns);
 	sqlite3_bind_int64(st, 2, until);
 	sqlite3_bind_int(st, 3, CHUNK_ROWS);
+	*ret_more = until < w->retain_cutoff_ns; /* behind a pin it goes on */
 	if (sqlite3_step(st) == SQLITE_ROW) {
 		/* an instant with more rows than a chunk goes as a whole */
 		int64_t edge = sqlite3_column_int64(st, 0);
@@ -299,24 +355,31 @@ static int delete_rows(struct store_writer *w, bool *ret_more)
 	return finish(st);
 }
 
-static int delete_old(struct store_writer *w, unsigned which, bool *ret_more)
+/* @limit rows of each stretch at the most; 0 = all. */
+static int delete_old(struct store_writer *w, unsigned which, int limit, bool *ret_more)
 {
-	sqlite3_stmt *st;
-	int rc = small_statement(w, which, &st);
+	int64_t from = INT64_MIN, until;
+	int rc = SQLITE_OK;
 
-	if (rc != SQLITE_OK)
-		return rc;
-	sqlite3_bind_int64(st, 1, w->retain_cutoff_ns);
-	sqlite3_bind_int(st, 2, CHUNK_ROWS);
-	rc = finish(st);
-	*ret_more = rc == SQLITE_OK && sqlite3_changes(w->db) >= CHUNK_ROWS;
+	*ret_more = false;
+	for (; rc == SQLITE_OK && free_stretch(w, from, w->retain_cutoff_ns, &from, &until); from = until) {
+		sqlite3_stmt *st;
+		rc = small_statement(w, which, &st);
+		if (rc != SQLITE_OK)
+			return rc;
+		sqlite3_bind_int64(st, 1, from);
+		sqlite3_bind_int64(st, 2, until);
+		if (limit > 0)
+			sqlite3_bind_int(st, 3, limit);
+		rc = finish(st);
+		*ret_more |= rc == SQLITE_OK && limit > 0 && sqlite3_changes(w->db) >= limit;
+	}
 	return rc;
 }
 
 /* Goes on where the last chunk stopped. */
 static int retain_chunk(struct store_writer *w, bool *ret_more)
 {
-	sqlite3_stmt *st;
 	bool more = false;
 	int rc = SQLITE_OK;
 
@@ -334,16 +397,12 @@ static int retain_chunk(struct store_writer *w, bool *ret_more)
 			return SQLITE_OK;
 		}
 	}
-	bool flows = false, findings = false;
-	rc = small_statement(w, S_OLD_INSTANTS, &st);
-	if (rc != SQLITE_OK)
-		return rc;
-	sqlite3_bind_int64(st, 1, w->retain_cutoff_ns);
-	rc = finish(st);
+	bool instants, flows = false, findings = false;
+	rc = delete_old(w, S_OLD_INSTANTS, 0, &instants);
 	if (rc == SQLITE_OK)
-		rc = delete_old(w, S_OLD_FLOWS, &flows);
+		rc = delete_old(w, S_OLD_FLOWS, CHUNK_ROWS, &flows);
 	if (rc == SQLITE_OK)
-		rc = delete_old(w, S_OLD_FINDINGS, &findings);
+		rc = delete_old(w, S_OLD_FINDINGS, CHUNK_ROWS, &findings);
 	*ret_more = flows || findings;
 	return rc;
 }
@@ -352,6 +411,7 @@ bool writer_retain(struct store_writer *w, int64_t now_ns)
 {
 	bool more = false;
 
+	load_pins(w);
 	if (!w->retaining) { /* a new pass */
 		w->retain_cutoff_ns = cutoff(w, now_ns);
 		if (w->retain_cutoff_ns == INT64_MIN)

@@ -8,6 +8,7 @@
 
 #define WRITER_SEEN_WORDS ((METRIC_COUNT + 63) / 64)
 #define WRITER_SMALL 40
+#define WRITER_PINS 256
 #define WRITER_INSERTS 16
 #define ROW_COLUMNS (METRIC_COUNT * SCHEMA_LANES) /* more than any table has */
 #define ROW_WORDS ((ROW_COLUMNS + 63) / 64)
@@ -73,6 +74,8 @@ struct store_writer {
 	unsigned retain_table;
 	int64_t retain_cutoff_ns;
 	bool retaining;
+	struct pin { int64_t from_ns, to_ns; } pins[WRITER_PINS]; /* stretches retention leaves alone, in order, apart from each other */
+	size_t n_pins;
 };
 
 void writer_seen_room(struct store_writer *w, uint32_t entity); /* ids up to and including @entity can be noted */

@@ -490,6 +490,73 @@ static void retention(void **state)
 	world_done(&w);
 }
 
+/* What an open recommendation rests on stays, whatever age and size say; once it is settled it goes. */
+static void pinned(void **state)
+{
+	struct db_world w;
+	struct entities *t = entities_new();
+	struct store_writer *writer;
+	struct err e = {0};
+
+	world_init(&w);
+	struct store_options o = {.path = w.path, .replay = true};
+	struct store *s;
+	assert_int_equal(store_open(&o, t, &s, &e), 0);
+	uint32_t port = entities_intern(t, "leaf1", "swp1", PRIO_NONE);
+	for (int i = 0; i < 10000; i++) {
+		struct sample v = sample_at(SECONDS(i), port, M_PORT_IN_OCTETS, (uint64_t)i, 0);
+		store_samples(s, &v, 1);
+	}
+	struct flow_sample f = {.from_ns = SECONDS(190), .to_ns = SECONDS(200), .entity = port, .total = true};
+	store_flows(s, &f, 1);
+	struct store_recommendation r = {.id = "aaaaaaaa", .device = "leaf1", .state = "proposed", .advice = "change", .priority = 3, .summary = "s", .json = "{}",
+		.diagnosis = "ecn_late", .who = "ann", .t_ns = SECONDS(250), .from_ns = SECONDS(100), .to_ns = SECONDS(200), .updated_ns = SECONDS(250)};
+	store_recommendation(s, &r);
+	r.id = "bbbbbbbb"; /* overlaps the one before */
+	r.state = "applied";
+	r.from_ns = SECONDS(150);
+	r.to_ns = SECONDS(300);
+	store_recommendation(s, &r);
+	r.id = "cccccccc";
+	r.state = "rejected";
+	r.from_ns = SECONDS(1000);
+	r.to_ns = SECONDS(2000);
+	store_recommendation(s, &r);
+	struct store_incident i = {.id = "dddddddd", .cause = "ecn_late", .severity = "warning", .state = "open", .json = "{}", .priority = PRIO_NONE, .opened_ns = SECONDS(5000)};
+	store_incident(s, &i);
+	store_close(s);
+	entities_free(t);
+
+	t = entities_new();
+	o = (struct store_options){.path = w.path, .raw_ns = 2000 * NS_PER_S};
+	assert_int_equal(writer_open(&o, t, &writer, &e), 0);
+	int chunks = 0;
+	while (writer_retain(writer, SECONDS(10000)) && chunks < 1000)
+		chunks++;
+	assert_true(chunks < 30);
+	writer_close(writer);
+	entities_free(t);
+	assert_int_equal(world_int(&w, "SELECT count(*) FROM samples WHERE t_ns<1700008000000000000"), 201 + 1801);
+	assert_int_equal(world_int(&w, "SELECT min(t_ns) FROM samples"), SECONDS(100));
+	assert_int_equal(world_int(&w, "SELECT count(*) FROM samples WHERE t_ns BETWEEN 1700000301000000000 AND 1700004099000000000"), 0);
+	assert_int_equal(world_int(&w, "SELECT count(*) FROM samples WHERE t_ns>=1700008000000000000"), 2000);
+	assert_int_equal(world_int(&w, "SELECT count(*) FROM flows"), 1);
+	assert_int_equal(world_int(&w, "SELECT diagnosis='ecn_late' AND who='ann' AND updated_ns=t_ns FROM recommendations WHERE id='aaaaaaaa'"), 1);
+
+	/* a quota that cannot be kept takes the rest, again and again, and never the pinned */
+	world_exec(&w, "DELETE FROM incident");
+	t = entities_new();
+	o = (struct store_options){.path = w.path, .quota_bytes = 4096};
+	assert_int_equal(writer_open(&o, t, &writer, &e), 0);
+	for (int pass = 0; pass < 400; pass++)
+		writer_retain(writer, SECONDS(10000));
+	writer_close(writer);
+	entities_free(t);
+	assert_int_equal(world_int(&w, "SELECT count(*) FROM samples WHERE t_ns<=1700000300000000000"), 201);
+	assert_true(world_int(&w, "SELECT count(*) FROM samples WHERE t_ns>1700000300000000000") < 100);
+	world_done(&w);
+}
+
 /* --- files that are not ours ------------------------------------------------------------------------------------------------- */
 
 static int open_file(const char *path, struct err *e)
@@ -592,7 +659,7 @@ int main(void)
 		cmocka_unit_test_setup(commits_by_itself, disk_works), cmocka_unit_test_setup(commits_under_way, disk_works), cmocka_unit_test_setup(close_commits, disk_works), cmocka_unit_test_setup(values_are_exact, disk_works),
 		cmocka_unit_test_setup(pieces_merge, disk_works), cmocka_unit_test_setup(names_survive, disk_works), cmocka_unit_test_setup(attributes_and_documents, disk_works), cmocka_unit_test_setup(health_is_a_snapshot, disk_works), cmocka_unit_test_setup(one_writer, disk_works),
 		cmocka_unit_test_setup(full_disk_keeps_batches, disk_works), cmocka_unit_test_setup(every_write_fails_once, disk_works), cmocka_unit_test_setup(oldest_are_dropped, disk_works),
-		cmocka_unit_test_setup(killed_at_any_moment, disk_works), cmocka_unit_test_setup(retention, disk_works), cmocka_unit_test_setup(strange_files, disk_works), cmocka_unit_test_setup(backup, disk_works),
+		cmocka_unit_test_setup(killed_at_any_moment, disk_works), cmocka_unit_test_setup(retention, disk_works), cmocka_unit_test_setup(pinned, disk_works), cmocka_unit_test_setup(strange_files, disk_works), cmocka_unit_test_setup(backup, disk_works),
 	};
 	fault_vfs_register();
 	return cmocka_run_group_tests(tests, NULL, NULL);
