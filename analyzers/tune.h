@@ -38,6 +38,7 @@ const char *tune_advice_name(enum tune_advice a); /* "change" "fix_first" "watch
 /* What is known of the platform of one device; see profile_tune.h. NULL profile: not known what it is, all renderings are for orientation. */
 struct tune_platform {
 	const struct profile_tune *profile;
+	const struct tune_asic *asic; /* NULL: not known */
 	const char *name, *version;  /* what the device says it is and runs, NULL */
 };
 
