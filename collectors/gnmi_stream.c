@@ -20,6 +20,13 @@
 static void on_timer(void *arg);
 static void open_way(struct gnmi_stream *s);
 
+/* timer_set - on_timer() in @ns, and when that should be: see overslept(). */
+static void timer_set(struct gnmi_stream *s, int64_t ns)
+{
+	s->due = (mono_t){loop_now(s->t->loop).ns + ns};
+	loop_timer_start(s->timer, ns, 0);
+}
+
 static enum profile_gnmi_how way(const struct gnmi_stream *s) { return s->p->hows[s->how]; }
 static int64_t timeout_ns(const struct gnmi_stream *s) { return s->t->device->gnmi->timeout_ns; }
 
@@ -75,7 +82,7 @@ static void round_over(struct gnmi_stream *s)
 		call_drop(s); /* some servers leave it open */
 	s->again = way(s) != HOW_STREAM;
 	s->state = STREAM_LIVE;
-	loop_timer_start(s->timer, s->period_ns, 0);
+	timer_set(s, s->period_ns);
 	if (s->p->slow) {
 		channel_drop(s);
 		loop_timer_stop(s->timer);
@@ -132,7 +139,7 @@ static void wait_and_retry(struct gnmi_stream *s)
 	int64_t gap = s->period_ns * (s->failures < BACKOFF_INTERVALS ? (int64_t)s->failures : BACKOFF_INTERVALS);
 	gap = gap > BACKOFF_MAX_NS ? BACKOFF_MAX_NS : gap < BACKOFF_MIN_NS ? BACKOFF_MIN_NS : gap;
 	s->state = STREAM_WAITING;
-	loop_timer_start(s->timer, gnmi_target_jittered(s->t, gap), 0);
+	timer_set(s, gnmi_target_jittered(s->t, gap));
 }
 
 /* next_way - what the profile allows instead; false when there is nothing left. */
@@ -195,7 +202,7 @@ static void refused(struct gnmi_stream *s, const struct grpc_io_status *status)
 		s->state = STREAM_REFUSED;
 		s->how = 0;
 		s->left_out = 0;
-		loop_timer_start(s->timer, gnmi_target_jittered(s->t, s->t->device->gnmi->slow_interval_ns), 0);
+		timer_set(s, gnmi_target_jittered(s->t, s->t->device->gnmi->slow_interval_ns));
 		gnmi_target_stream_changed(s->t, s, status);
 	}
 }
@@ -270,7 +277,7 @@ static void call_open(struct gnmi_stream *s)
 	struct err e = {0};
 	const bool get = way(s) == HOW_GET;
 	call_drop(s);
-	s->synced = s->again = s->asked = false;
+	s->synced = s->again = s->asked = s->looks_again = false;
 	s->opened = s->last_update = loop_now(t->loop);
 	s->state = s->state == STREAM_LIVE ? STREAM_LIVE : STREAM_OPENING;
 	arena_reset(s->arena);
@@ -283,7 +290,7 @@ static void call_open(struct gnmi_stream *s)
 		lost(s, &(struct grpc_io_status){GRPC_IO_UNAVAILABLE, s->trouble});
 		return;
 	}
-	loop_timer_start(s->timer, timeout_ns(s), 0);
+	timer_set(s, timeout_ns(s));
 }
 
 static void open_way(struct gnmi_stream *s)
@@ -297,14 +304,28 @@ static void open_way(struct gnmi_stream *s)
 
 /* --- time ------------------------------------------------------------------------------------------------------------------------------ */
 
+/*
+ * overslept - the timer comes late by half of @ns or more: this process stood still (a busy machine, a paused one), and a device is not to be
+ * judged silent before what it sent meanwhile was read. Then it is looked at again after @ns; once, so that nothing is put off for ever.
+ */
+static bool overslept(struct gnmi_stream *s, int64_t ns)
+{
+	s->looks_again = !s->looks_again && loop_now(s->t->loop).ns - s->due.ns >= ns / 2;
+	if (s->looks_again)
+		timer_set(s, ns);
+	return s->looks_again;
+}
+
 /* unfinished - the time for the first round is over. */
 static void unfinished(struct gnmi_stream *s)
 {
 	char because[GNMI_REASON_MAX];
 	const int64_t now = loop_now(s->t->loop).ns;
 	const bool data = s->last_update.ns > s->opened.ns;
+	if (overslept(s, timeout_ns(s)))
+		return;
 	if (data && now - s->last_update.ns < timeout_ns(s) / 2 && now - s->opened.ns < 6 * timeout_ns(s)) {
-		loop_timer_start(s->timer, timeout_ns(s) / 2, 0); /* it is still coming */
+		timer_set(s, timeout_ns(s) / 2); /* it is still coming */
 		return;
 	}
 	if (way(s) == HOW_POLL && !data && !s->asked) { /* some wait for the first Poll, some do not */
@@ -313,7 +334,7 @@ static void unfinished(struct gnmi_stream *s)
 		gnmi_encode_poll(s->arena, &poll);
 		s->asked = true;
 		grpc_io_call_send(s->call, poll.p, poll.n);
-		loop_timer_start(s->timer, timeout_ns(s), 0);
+		timer_set(s, timeout_ns(s));
 		return;
 	}
 	if (data && s->counts.updates > 0) { /* all there is, from a server that never says so */
@@ -345,9 +366,12 @@ static void watch(struct gnmi_stream *s)
 	if (!samples(s) || silent < limit) {
 		if (s->last_update.ns > s->opened.ns + s->period_ns)
 			s->stale = 0; /* it did come again after the first round */
-		loop_timer_start(s->timer, samples(s) && limit - silent < s->period_ns ? limit - silent + NS_PER_MS : s->period_ns, 0);
+		s->looks_again = false;
+		timer_set(s, samples(s) && limit - silent < s->period_ns ? limit - silent + NS_PER_MS : s->period_ns);
 		return;
 	}
+	if (overslept(s, s->period_ns))
+		return;
 	s->n_stale++;
 	s->stale++;
 	s->t->state.timeouts++;
@@ -380,7 +404,7 @@ static void round_next(struct gnmi_stream *s)
 	if (!s->call || grpc_io_call_send(s->call, poll.p, poll.n) < 0)
 		open_way(s);
 	else
-		loop_timer_start(s->timer, timeout_ns(s), 0);
+		timer_set(s, timeout_ns(s));
 }
 
 static void on_timer(void *arg)

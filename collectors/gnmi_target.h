@@ -48,8 +48,9 @@ struct gnmi_stream {
 	unsigned encoding;          /* index into the target's list */
 	unsigned failures, stale;   /* in a row */
 	bool synced, again, asked;  /* this call; again: the round is over, the next is due by the timer; asked: a Poll was sent */
+	bool looks_again;           /* the timer came late, and what waited to be read is read first */
 	int64_t period_ns;          /* the shortest of its sample intervals */
-	mono_t opened, last_update, try_first; /* try_first: when to go back to the first way; 0 = now in it */
+	mono_t due, opened, last_update, try_first; /* due: of the timer. try_first: when to go back to the first way; 0 = now in it */
 	int64_t arrived_ns, round_t_ns; /* of the newest message: arrival, and the time its values were taken at */
 	struct sample_list samples;
 	char trouble[GNMI_REASON_MAX];

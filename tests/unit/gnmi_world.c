@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "agent/base/cleanup.h"
+#include "agent/base/log.h"
 #include "agent/base/loop.h"
 #include "agent/base/str.h"
 #include "db/metric.h"
@@ -20,6 +21,8 @@ static void on_samples(void *arg, const struct sample *v, size_t n)
 		rw_grow(w->samples.v, w->samples.n, w->samples.cap);
 		w->samples.v[w->samples.n++] = v[i];
 	}
+	if (w->sampled)
+		w->sampled(w);
 }
 
 static void on_target(void *arg, const struct target *t)
@@ -60,6 +63,7 @@ static void on_limit(void *arg) { loop_stop(((struct world *)arg)->loop); }
 void world_open(struct world *w, const struct gnmi_server_options *options, const char *table)
 {
 	memset(w, 0, sizeof(*w));
+	log_set_level(LOG_ERROR_); /* .reasons has what matters; a log of each stream would bury it */
 	w->options = *options;
 	if (!w->options.values) {
 		assert_non_null(w->table = gnmi_table_parse(table, "table"));

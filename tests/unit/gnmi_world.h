@@ -31,6 +31,7 @@ struct world {
 	char profile[40], reasons[4000]; /* of all states, one a line */
 	unsigned ups, downs;
 	bool (*until)(struct world *w);
+	void (*sampled)(struct world *w); /* called for samples that came, on the loop; NULL */
 	bool met;
 	uint64_t mark; /* for conditions */
 };
