@@ -6,6 +6,7 @@ snmpsim serves the walks of walks.py (the community names the vendor), snmpbulkw
 without any part of rocewatch, and the agent polls the same simulator by the profile it chose itself. Every metric, port,
 priority and value must agree, both ways: nothing missing, nothing made up. Exit 77 where snmpsim is not installed.
 """
+import contextlib
 import json
 import os
 import re
@@ -31,13 +32,13 @@ def free_port():
         return s.getsockname()[1]
 
 
-def wait_for(what, seconds, probe):
+def until(seconds, probe):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if probe():
-            return
-        time.sleep(0.1)
-    sys.exit(f"{what}: not within {seconds} s")
+            return True
+        time.sleep(0.2)
+    return False
 
 
 def number(metric, text):
@@ -107,9 +108,10 @@ def main():
     failed = 0
     try:
         def get(v):
-            return subprocess.run(["snmpget", "-v2c", "-c", v, "-On", "-m", "", "-t1", "-r0", f"127.0.0.1:{port}", ".1.3.6.1.2.1.1.5.0"],
+            return subprocess.run(["snmpget", "-v2c", "-c", v, "-On", "-m", "", "-t5", "-r0", f"127.0.0.1:{port}", ".1.3.6.1.2.1.1.5.0"],
                                   capture_output=True).returncode == 0
-        wait_for("snmpsim", 20, lambda: get("generic"))
+        if not until(60, lambda: get("generic")):
+            sys.exit("snmpsim: not within 60 s")
         expected, walks = {}, {}
         for v in ALL:
             walk = subprocess.run(["snmpbulkwalk", "-v2c", "-c", v, "-On", "-m", "", "-Cr20", f"127.0.0.1:{port}", ".1"], capture_output=True, text=True, check=True).stdout
@@ -124,7 +126,7 @@ def main():
         config = os.path.join(work, "rocewatch.yaml")
         database = os.path.join(work, "p.db")
         with open(config, "w") as f:
-            f.write(f"fabric: profiles\nstore: {{ path: {database} }}\ndefaults: {{ interval: 1s, slow_interval: 30s, timeout: 2s, profile: auto }}\ncredentials:\n")
+            f.write(f"fabric: profiles\nstore: {{ path: {database} }}\ndefaults: {{ interval: 5s, slow_interval: 30s, timeout: 5s, profile: auto }}\ncredentials:\n")
             for v in ALL:
                 with open(os.path.join(work, "c-" + v), "w") as c:
                     c.write(v + "\n")
@@ -134,15 +136,35 @@ def main():
                 f.write(f"  - {{ name: {v}, role: leaf, snmp: {{ address: \"127.0.0.1:{port}\", credentials: {v} }} }}\n")
             f.write("links: []\n")
             f.write(f"thresholds:\n  - {{ devices: \"dell*\", ports: \"*\", priority: 3, cell: {DELL_CELL}B }}\n")
-        run = subprocess.run([rocewatch, "-c", config, "agent", "--for", "12s"], capture_output=True, text=True)
-        if run.returncode != 0:
-            print(run.stderr[-4000:])
-            sys.exit(f"agent: exit {run.returncode}")
+        def samples(db, v):
+            rows = db.execute("select port, priority, metric, value from samples where device = ? order by t_ns", (v,))
+            return {(p or "-", "-" if prio is None else str(prio), metric): number(metric, value) for p, prio, metric, value in rows}
+
+        def complete():
+            """Every expected sample is stored. What never comes is told by the comparison."""
+            if agent.poll() is not None:
+                sys.exit(f"agent: exit {agent.returncode}\n{said()}")
+            try:
+                with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as db:
+                    return all(set(expected[v]) <= set(samples(db, v)) for v in ALL)
+            except sqlite3.OperationalError:  # not made yet
+                return False
+
+        def said():
+            with open(os.path.join(work, "agent.log")) as f:
+                return f.read()[-4000:]
+        with open(os.path.join(work, "agent.log"), "w") as out:
+            agent = subprocess.Popen([rocewatch, "-c", config, "agent"], stdout=out, stderr=out)
+        try:
+            until(90, complete)
+        finally:
+            agent.terminate()
+            agent.wait(30)
+        if agent.returncode != 0:
+            sys.exit(f"agent: exit {agent.returncode}\n{said()}")
         db = sqlite3.connect(database)
         for v in ALL:
-            got = {}
-            for p, prio, metric, value in db.execute("select port, priority, metric, value from samples where device = ? order by t_ns", (v,)):
-                got[(p or "-", "-" if prio is None else str(prio), metric)] = number(metric, value)
+            got = samples(db, v)
             missing = sorted(set(expected[v]) - set(got))
             extra = sorted(set(got) - set(expected[v]))
             wrong = sorted(k for k in set(got) & set(expected[v]) if got[k] != expected[v][k])
