@@ -18,7 +18,7 @@ static const struct { const char *name, *unit; enum tune_round safe; bool bytes;
 static const char *const disruptions[] = {"hitless", "queue_flush", "port_flap", "daemon_reload", "reboot", "unknown"};
 static const char *const units[] = {"bytes", "kbytes", "cells", "percent", "exponent", "fraction", "number"};
 static const char *const headrooms[] = {"none", "spectrum", "spectrum_2021"};
-static const char *const whens[] = {"always", "cable", "cable_unknown"};
+static const char *const whens[] = {"always", "cable", "no_cable"};
 
 const char *tune_knob_name(enum tune_knob k) { return (unsigned)k < TUNE_KNOBS ? knobs[k].name : "?"; }
 const char *tune_knob_unit(enum tune_knob k) { return (unsigned)k < TUNE_KNOBS ? knobs[k].unit : "?"; }
@@ -265,7 +265,7 @@ static void name_read(struct reader *r, const struct yaml_node *n, struct profil
 
 /* --- forms ------------------------------------------------------------------------------------------------------------------ */
 
-static const char *const words[] = {"port", "queue", "priority", "cable_m", "speed_mbps", "size", "buffer_bytes"};
+static const char *const words[] = {"port", "queue", "priority", "speed_mbps", "cable_m", "cable_max_m", "cable_now_m", "buffer_bytes"};
 
 /* text_check - every {word} in @text is a knob, one of ours or a name. JSON has no braces in texts here, so each one opens a word. */
 static void text_check(struct reader *r, const struct yaml_node *at, const struct profile_tune *t, const char *text)
@@ -280,7 +280,7 @@ static void text_check(struct reader *r, const struct yaml_node *at, const struc
 		for (size_t i = 0; i < t->n_names && !known; i++)
 			known = t->names[i].name && strlen(t->names[i].name) == n && strncmp(p + 1, t->names[i].name, n) == 0;
 		if (!known || p[1 + n] != '}')
-			reader_wrong(r, at->line, at->col, "read '%.24s', expected a knob, a name from 'names' or one of port queue priority cable_m speed_mbps size buffer_bytes", p);
+			reader_wrong(r, at->line, at->col, "read '%.24s', expected a knob, a name from 'names', or one of port queue priority speed_mbps cable_m cable_max_m cable_now_m buffer_bytes", p);
 	}
 }
 
@@ -303,31 +303,11 @@ static void fields_read(struct reader *r, const struct yaml_node *n, const struc
 	}
 }
 
-static void also_read(struct reader *r, const struct yaml_node *n, const struct profile_tune *t, struct tune_template *to)
-{
-	const struct yaml_node *m = reader_value(n, "also");
-	if (!m)
-		return;
-	if (m->kind != YAML_MAP || m->n > TUNE_KNOBS) {
-		reader_wrong_node(r, m, "knobs and their texts");
-		return;
-	}
-	for (size_t i = 0; i < m->n; i++) {
-		enum tune_knob k;
-		struct yaml_node key = {.kind = YAML_TEXT, .line = m->items[i].line, .col = m->items[i].col, .text = m->items[i].key};
-		if (!knob_at(r, &key, &k) || m->items[i].value->kind != YAML_TEXT)
-			continue;
-		to->also[to->n_also].knob = k;
-		to->also[to->n_also].text = arena_strdup(r->a, m->items[i].value->text);
-		text_check(r, m->items[i].value, t, to->also[to->n_also++].text);
-	}
-}
-
 static void step_read(struct reader *r, const struct yaml_node *n, const struct profile_tune *t, struct tune_form *form)
 {
-	static const char *const eaches[] = {"device", "port"};
+	static const char *const needs[] = {"nothing", "size_apart"};
 	struct tune_template *to = &form->steps[form->n_steps];
-	if (!KEYS(r, n, "a step", "sets", "each", "when", "text", "also", "undo", "table", "key", "fields"))
+	if (!KEYS(r, n, "a step", "sets", "when", "needs", "note", "object", "text", "undo", "table", "key", "fields"))
 		return;
 	to->line = n->line;
 	const struct yaml_node *sets = list_at(r, n, "sets", TUNE_KNOBS);
@@ -341,8 +321,10 @@ static void step_read(struct reader *r, const struct yaml_node *n, const struct 
 	}
 	if (!to->sets)
 		reader_wrong(r, n->line, n->col, "'sets' is missing here: which knobs does this step bring into force?");
-	to->each_port = word_of(r, n, "each", eaches, 2, 0, "device or port") == 1;
-	to->when = word_of(r, n, "when", whens, rw_countof(whens), TUNE_ALWAYS, "one of always cable cable_unknown");
+	to->when = (enum tune_when)word_of(r, n, "when", whens, rw_countof(whens), TUNE_ALWAYS, "one of always cable no_cable");
+	to->size_apart = word_of(r, n, "needs", needs, 2, 0, "size_apart") == 1;
+	to->note = copy(r, n, "note", false);
+	to->object = copy(r, n, "object", false);
 	to->table = copy(r, n, "table", false);
 	if (to->table) {
 		to->key = copy(r, n, "key", true);
@@ -354,17 +336,18 @@ static void step_read(struct reader *r, const struct yaml_node *n, const struct 
 		to->undo = copy(r, n, "undo", false);
 		text_check(r, n, t, to->text);
 		text_check(r, n, t, to->undo);
-		also_read(r, n, t, to);
 	}
 	form->n_steps++;
 }
 
 static void form_read(struct reader *r, const struct yaml_node *n, struct profile_tune *t)
 {
-	if (!KEYS(r, n, "a form", "name", "steps"))
+	if (!KEYS(r, n, "a form", "name", "commit", "use", "steps"))
 		return;
 	struct tune_form *to = &t->forms[t->n_forms++];
 	to->name = copy(r, n, "name", true);
+	to->commit = copy(r, n, "commit", false);
+	to->use = copy(r, n, "use", false);
 	const struct yaml_node *l = list_at(r, n, "steps", 64);
 	to->steps = arena_array(r->a, struct tune_template, l ? l->n + 1 : 1);
 	for (size_t i = 0; l && i < l->n; i++)
@@ -401,6 +384,8 @@ void profile_tune_read(struct reader *r, const struct yaml_node *n)
 	each(r, n, "cannot", t, cannot_read);
 	each(r, n, "asics", t, asic_read);
 	each(r, n, "names", t, name_read);
+	for (size_t i = 0; i < t->n_names; i++)
+		text_check(r, n, t, t->names[i].standard);
 	each(r, n, "forms", t, form_read);
 	if (t->n_forms && (!t->syntax || !t->comment))
 		reader_wrong(r, n->line, n->col, "'forms' need 'syntax' and 'comment'");

@@ -26,16 +26,23 @@
  *       - { name: wred_profile, standard: AZURE_LOSSLESS, check: sudo ecnconfig -l }
  *     forms:                             # the same change in several dialects: the first is what is shown
  *       - name: cli
+ *         commit: nv config apply          # all steps are one transaction, which this ends
  *         steps:                         # each is one thing to do after which values hold
- *           - sets: [kmin]               # one step: these come into force together
- *             each: port                 # the text once per port
- *             when: cable                # only where headroom is set by cable length, cable_unknown: only where it cannot be
- *             text: "..."                # {knob}, {name}, {port} {queue} {priority} {cable_m} {speed_mbps}
- *             also: { weight: " weight {weight}" }   # behind the text (that ends a line), where the value is known
+ *           - sets: [kmin, kmax]         # these come into force together
+ *             when: cable                # only where headroom is set by cable length; no_cable: only where it is not; not said: both
+ *             needs: size_apart          # only where a group's size does not hold its headroom (or the ASIC is not known)
+ *             note: "..."                # what to mind, as a comment
+ *             object: "..."              # what it touches, where that is another object than the knob's, and not shared
+ *             text: "..."                # {knob}, {name} and the words below; [ weight {weight}] is left out where a value in it is not known;
+ *                                        # other values that do not change and are not known stand as <PMAX>, to be replaced
  *             undo: "..."                # instead of text, where the value of before cannot be written exactly
- *       - name: config_db
+ *       - name: config_db                # a form is text, or JSON documents {table: {key: {field: value}}}; of fields those with a changed knob
+ *         use: save as change.json, then ...   # how it is put to work, where it is not typed
  *         steps:
- *           - { sets: [...], table: WRED_PROFILE, key: "{wred_profile}", fields: { green_min_threshold: "{kmin}" } }   # a JSON document
+ *           - { sets: [...], table: WRED_PROFILE, key: "{wred_profile}", fields: { green_min_threshold: "{kmin}" } }
+ *
+ * Words: {port} {queue} {priority} {speed_mbps}; {cable_m} (length that the step sets) and {cable_max_m} (longest over the ports), {cable_now_m} (as
+ * configured before); {buffer_bytes} (headroom and xoff level together). A text is written once for every port, and the same text only once.
  *
  * Units in the house: bytes; ratios (alpha as 2^n, pmax 0..1); weight is a plain number.
  */
@@ -93,18 +100,20 @@ struct tune_name { /* of an object in the vendor's words */
 };
 
 #define TUNE_FIELDS_MAX 24
+enum tune_when { TUNE_ALWAYS, TUNE_BY_CABLE, TUNE_NOT_BY_CABLE };
 struct tune_template { /* one step */
 	unsigned sets;               /* bits 1 << enum tune_knob */
-	bool each_port;
-	enum { TUNE_ALWAYS, TUNE_BY_CABLE, TUNE_WITHOUT_CABLE } when;
-	const char *text, *undo;     /* undo NULL: the text does; both NULL: JSON */
-	struct { enum tune_knob knob; const char *text; } also[TUNE_KNOBS]; size_t n_also;
+	enum tune_when when;
+	bool size_apart;
+	const char *note, *object;   /* NULL */
+	const char *text, *undo;     /* text NULL: JSON; undo NULL: the text does */
 	const char *table, *key;     /* JSON */
 	struct { const char *field, *value; } fields[TUNE_FIELDS_MAX]; size_t n_fields;
 	int line;
 };
 struct tune_form {
-	const char *name;
+	const char *name, *commit;   /* commit NULL: each step comes into force at once */
+	const char *use;             /* how the text is put to work, NULL: it is typed */
 	bool json;
 	struct tune_template *steps; size_t n_steps;
 };
