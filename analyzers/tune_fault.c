@@ -11,6 +11,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "analyzers/tune_sheet.h"
 #include "analyzers/tune_signs.h"
 #include "db/entity.h"
 
@@ -134,7 +135,8 @@ static bool told(const struct faults *f, const char *cause, const char *device, 
 /* @l or @port tells where. NULL: an incident, or a look before, has it already. */
 static struct tune_fault *see(struct faults *f, const char *cause, const struct fabric_port *port, int priority, double confidence)
 {
-	if (told(f, cause, port->device->name, port->name, port->host))
+	/* one link, one story: its other end may have told it */
+	if (told(f, cause, port->device->name, port->name, port->host) || (port->peer && told(f, cause, port->peer->device->name, port->peer->name, NULL)))
 		return NULL;
 	struct tune_fault *r = add(f, cause);
 	r->device = port->device->name;
@@ -456,4 +458,14 @@ bool tune_fault_touches(const struct tune_case *c, const struct tune_fault *t, c
 			return true;
 	}
 	return t->everywhere || !found;
+}
+
+size_t tune_cure_steps(const char *cause, const char *const **ret)
+{
+	const struct cure *c = cure_of(cause);
+	size_t n = 0;
+	while (c && n < rw_countof(c->steps) && c->steps[n])
+		n++;
+	*ret = c ? c->steps : NULL;
+	return n;
 }
