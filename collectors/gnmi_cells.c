@@ -1,6 +1,7 @@
 /* gnmi_cells - see the header. */
 #include "collectors/gnmi_cells.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "agent/base/cleanup.h"
@@ -112,8 +113,9 @@ void gnmi_cell_emit(struct gnmi_feed *f, struct cell *c, int64_t t_ns, struct sa
 			continue;
 		seen++;
 		window_ms = x->leaf->v->window_ms;
+		const enum profile_fold fold = x->leaf->v->fold;
 		if (metric_info(c->metric)->type == TYPE_F64)
-			sum.d += x->d;
+			sum.d = seen == 1 ? x->d : fold == FOLD_MIN ? fmin(sum.d, x->d) : fold == FOLD_MAX ? fmax(sum.d, x->d) : sum.d + x->d;
 		else
 			sum.u += x->u;
 	}

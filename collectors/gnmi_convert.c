@@ -64,6 +64,14 @@ static enum gnmi_convert priorities_of(const struct gnmi_value *value, uint64_t 
 	return is_text(value) ? GNMI_CONVERT_OK : GNMI_CONVERT_WRONG;
 }
 
+static bool unread(const struct profile_gnmi_value *v, const struct gnmi_value *value)
+{
+	for (size_t i = 0; is_text(value) && i < v->n_unread; i++)
+		if (strlen(v->unread[i]) == value->n && memcmp(v->unread[i], value->p, value->n) == 0)
+			return true;
+	return false;
+}
+
 static bool ignored(const struct profile_gnmi_value *v, uint64_t u)
 {
 	for (size_t i = 0; i < v->n_ignore; i++)
@@ -81,7 +89,7 @@ enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *v, const struct 
 	char text[TEXT_MAX];
 	enum gnmi_convert rc = GNMI_CONVERT_OK;
 	*ret = (struct gnmi_converted){0};
-	if (value->kind == GNMI_NULL || cells == 0)
+	if (value->kind == GNMI_NULL || cells == 0 || unread(v, value))
 		return GNMI_CONVERT_NONE;
 	if (m->type == TYPE_TEXT) {
 		ret->u = entities_text(texts, gnmi_value_text(value, text, sizeof(text)));

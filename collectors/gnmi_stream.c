@@ -181,6 +181,14 @@ static bool leave_out(struct gnmi_stream *s, const char *words)
 	return optional && (all & ~s->left_out);
 }
 
+static bool all_optional(const struct gnmi_stream *s)
+{
+	size_t n = 0;
+	while (n < s->p->n_subscriptions && s->p->subscriptions[n].optional)
+		n++;
+	return n == s->p->n_subscriptions;
+}
+
 /* refused - the server does not want the request: ask for less, in another encoding, in another way; else rest for long. */
 static void refused(struct gnmi_stream *s, const struct grpc_io_status *status)
 {
@@ -198,7 +206,10 @@ static void refused(struct gnmi_stream *s, const struct grpc_io_status *status)
 		s->left_out = 0;
 		open_way(s);
 	} else {
-		trouble_tell(s);
+		if (all_optional(s))
+			log_info(s->t->name, "gnmi: %s; all of stream %s is optional", s->trouble, s->p->name);
+		else
+			trouble_tell(s);
 		s->state = STREAM_REFUSED;
 		s->how = 0;
 		s->left_out = 0;

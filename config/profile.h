@@ -54,6 +54,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "agent/base/err.h"
+#include "config/profile_fold.h"
 
 #define PROFILE_PARTS_MAX 8
 #define PROFILE_OID_MAX 64   /* arcs of a column */
@@ -74,7 +75,6 @@ enum profile_attribute { ATTRIBUTE_NONE, ATTRIBUTE_PORT_NAME, ATTRIBUTE_PORT_DES
 
 const char *profile_attribute_name(enum profile_attribute a); /* "port_name" */
 
-enum profile_fold { FOLD_SUM, FOLD_MIN, FOLD_MAX };
 enum { SENSOR_TYPE, SENSOR_SCALE, SENSOR_PRECISION, SENSOR_STATUS, PROFILE_SENSOR_COLUMNS };
 
 struct profile_value { /* one meaning of one column */

@@ -154,7 +154,7 @@ static void leaf_read(struct reader *r, struct profile_gnmi_stream *s, const cha
 	const char *path;
 	uint64_t u;
 	if (!KEYS(r, n, "a leaf", "path", "metric", "attribute", "refers", "of", "unit", "divide", "words", "otherwise", "suffix", "list", "ignore",
-		    "fallback", "window", "priority", "doc") || !(path = reader_text(r, n, "path", true)))
+		    "fallback", "fold", "unread", "window", "priority", "doc") || !(path = reader_text(r, n, "path", true)))
 		return;
 	*v = (struct profile_gnmi_value){.priority = PRIO_NONE, .line = n->line};
 	v->path = *at ? arena_printf(r->a, "%s/%s", at, path) : arena_strdup(r->a, path);
@@ -168,6 +168,7 @@ static void leaf_read(struct reader *r, struct profile_gnmi_stream *s, const cha
 		reader_wrong(r, n->line, n->col, "a leaf with '%s' needs %s in its path", v->of ? "of" : "refers", v->of ? "{name}" : "a place, such as {port}");
 	v->suffix = copy(r, n, "suffix", false);
 	v->fallback = reader_bool(r, n, "fallback");
+	v->fold = reader_fold(r, n, v->metric);
 	v->window_ms = (uint32_t)(duration_of(r, n, "window") / 1000000);
 	if ((list = reader_value(n, "list"))) {
 		static const char *const lists[] = {"priorities"};
@@ -179,6 +180,7 @@ static void leaf_read(struct reader *r, struct profile_gnmi_stream *s, const cha
 	for (size_t i = 0; ignore && i < ignore->n; i++)
 		if (reader_number_at(r, ignore->items[i].value, UINT64_MAX, &v->ignore[v->n_ignore]))
 			v->n_ignore++;
+	v->unread = texts_read(r, n, "unread", 8, &v->n_unread);
 	s->n_values++;
 }
 

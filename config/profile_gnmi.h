@@ -30,7 +30,8 @@
  * of that kind, which holds for this place). Leaves "of: KIND" are about the object {name}, and hold for all places that refer to it.
  * Further: unit and divide (as in SNMP), words { UP: 1, DOWN: 0 } with otherwise (for all other words), suffix (text behind the number),
  * list: priorities ("3,4": 1 for these, 0 for the others), ignore [numbers that mean "not there"], fallback (only where no other leaf gave
- * the metric of this thing), window (of a watermark), priority (constant). Leaves that name one metric of one thing are added up.
+ * the metric of this thing), window (of a watermark), priority (constant), unread [words that mean that there is no value: "N/A"]. Leaves that name
+ * one metric of one thing are added up, or the least or the most of them counts (fold: min, max).
  */
 #ifndef RW_CONFIG_PROFILE_GNMI_H
 #define RW_CONFIG_PROFILE_GNMI_H
@@ -38,6 +39,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "config/profile_fold.h"
 
 #define PROFILE_GNMI_WORDS_MAX 16
 #define PROFILE_GNMI_SUBSCRIPTIONS_MAX 32
@@ -68,7 +70,9 @@ struct profile_gnmi_value {
 	const char *suffix;      /* NULL */
 	bool priorities;         /* a list of priorities */
 	bool fallback;
+	enum profile_fold fold;
 	uint64_t ignore[PROFILE_GNMI_IGNORE_MAX]; size_t n_ignore;
+	const char **unread; size_t n_unread;
 	uint32_t window_ms;
 	int priority;            /* PRIO_NONE: from the path */
 	int line;

@@ -1,6 +1,6 @@
 /*
  * profile_reader - what the files that read a profile share: the place of each mistake, and small values. Inside of profile_read.c,
- * profile_table.c and profile_trap.c only.
+ * profile_table.c, profile_trap.c and profile_gnmi.c only.
  */
 #ifndef RW_CONFIG_PROFILE_READER_H
 #define RW_CONFIG_PROFILE_READER_H
@@ -33,6 +33,9 @@ bool reader_number_at(struct reader *r, const struct yaml_node *v, uint64_t max,
 bool reader_number(struct reader *r, const struct yaml_node *map, const char *key, uint64_t max, uint64_t *ret);
 bool reader_bool(struct reader *r, const struct yaml_node *map, const char *key);
 bool reader_oid(struct reader *r, const struct yaml_node *v, struct profile_oid *ret);
+
+/* reader_fold - the key "fold", of a metric (-1: none) that is neither a counter nor a whole number; FOLD_SUM when it is not there. */
+enum profile_fold reader_fold(struct reader *r, const struct yaml_node *n, int metric);
 
 /* reader_part - what a word in an index stands for. */
 enum profile_part reader_part(const char *word);

@@ -179,17 +179,19 @@ static bool column_meaning(struct reader *r, const struct yaml_node *n, struct p
 	return true;
 }
 
-static void column_fold(struct reader *r, const struct yaml_node *n, struct profile_value *v)
+enum profile_fold reader_fold(struct reader *r, const struct yaml_node *n, int metric)
 {
 	static const char *const words[] = {[FOLD_MIN] = "min", [FOLD_MAX] = "max"};
 	const struct yaml_node *fold = reader_value(n, "fold");
+	enum profile_fold ret = FOLD_SUM;
 	if (!fold)
-		return;
+		return ret;
 	for (size_t i = FOLD_MIN; i < rw_countof(words); i++)
 		if (fold->kind == YAML_TEXT && strcmp(fold->text, words[i]) == 0)
-			v->fold = (enum profile_fold)i;
-	if (v->fold == FOLD_SUM || v->metric < 0 || metric_info((unsigned)v->metric)->type != TYPE_F64)
+			ret = (enum profile_fold)i;
+	if (ret == FOLD_SUM || metric < 0 || metric_info((unsigned)metric)->type != TYPE_F64)
 		reader_wrong_node(r, fold, "min or max, of a metric that is no counter and no whole number");
+	return ret;
 }
 
 /* column_sensor - the columns beside the value (RFC 3433 section 2): entPhySensorType 1, Scale 2, Precision 3, OperStatus 5. */
@@ -226,7 +228,7 @@ static void column_read(struct reader *r, struct profile_table *t, struct profil
 	column_unit(r, n, v);
 	column_ignore(r, n, v);
 	column_when(r, t, base, n, v);
-	column_fold(r, n, v);
+	v->fold = reader_fold(r, n, v->metric);
 	column_sensor(r, t, base, n, v);
 	if (reader_number(r, n, "priority", 7, &u))
 		v->priority = (int)u;

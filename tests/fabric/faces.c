@@ -13,17 +13,19 @@
 
 #include "agent/base/cleanup.h"
 
-const char *const face_names[FACES] = {"full", "sonic-snmp", "nxos-snmp", "cumulus-snmp", "sonic-gnmi"};
+const char *const face_names[FACES] = {"full", "sonic-snmp", "nxos-snmp", "cumulus-snmp", "sonic-gnmi", "cumulus-gnmi", "openconfig-gnmi"};
 
 enum { F_ = 1 << FACE_FULL, S_ = 1 << FACE_SONIC_SNMP, N_ = 1 << FACE_NXOS_SNMP, C_ = 1 << FACE_CUMULUS_SNMP, G_ = 1 << FACE_SONIC_GNMI,
-	ALL = F_ | S_ | N_ | C_ | G_ };
+	K_ = 1 << FACE_CUMULUS_GNMI, O_ = 1 << FACE_OPENCONFIG_GNMI, GNMI = G_ | K_ | O_, ALL = F_ | S_ | N_ | C_ | G_ | K_ | O_, PFC = ALL & ~O_ /* OpenConfig knows no PFC: 2.1 */,
+	SINCE_EVER = N_ | K_ | O_ /* peaks since they were last cleared, and nobody clears them */ };
 enum refresh { REFRESH_PORT, REFRESH_QUEUE, REFRESHES };
 static const double refresh_ns[FACES][REFRESHES] = {
 	[FACE_SONIC_SNMP] = {5e9, 10e9},   /* 1.11, last row */
 	[FACE_CUMULUS_SNMP] = {3e9, 3e9},  /* snmpd's own cache */
 	[FACE_SONIC_GNMI] = {1e9, 10e9},   /* 2.2.1: PORT, QUEUE, PG_DROP */
 };
-static const double watermark_ns[FACES] = {[FACE_SONIC_GNMI] = 60e9}; /* 2.2.1: QUEUE_WATERMARK, PG_WATERMARK, BUFFER_POOL_WATERMARK */
+static const double watermark_ns[FACES] = {[FACE_SONIC_GNMI] = 60e9}; /* 2.2.1: QUEUE_WATERMARK, PG_WATERMARK */
+#define FOLD_NS 120e9 /* 2.2.1: PERIODIC_WATERMARKS, which alone has a path for groups, is zeroed this often */
 static const double optics_ns[FACES] = {[FACE_SONIC_SNMP] = 60e9, [FACE_SONIC_GNMI] = 60e9}; /* xcvrd reads transceivers once a minute */
 
 /* Where a counter comes from: the measured exchange (enum port_sum), or what conditions.c says of the port. */
@@ -44,22 +46,22 @@ static const struct row {
 	{"port.in_errors", SUM_IN_ERRORS, -1, ALL, REFRESH_PORT}, {"port.out_errors", FROM_NOTHING, -1, ALL, REFRESH_PORT},
 	{"port.in_discards", SUM_IN_DISCARDS, -1, ALL, REFRESH_PORT}, {"port.out_discards", SUM_OUT_DISCARDS, -1, ALL, REFRESH_PORT},
 	/* 1.1 EtherLike-MIB, which SONiC (1.11) and Cumulus do not serve; 2.2.1 DOT3_STATS_*, FEC_*; 1.7 clIntIn/OutPausePkt */
-	{"port.fcs_errors", SUM_IN_ERRORS, -1, F_ | N_ | G_, REFRESH_PORT}, {"port.symbol_errors", FROM_SYMBOLS, -1, F_ | N_ | G_, REFRESH_PORT},
+	{"port.fcs_errors", SUM_IN_ERRORS, -1, F_ | N_ | G_ | K_ | O_, REFRESH_PORT}, {"port.symbol_errors", FROM_SYMBOLS, -1, F_ | N_ | G_ | O_, REFRESH_PORT},
 	{"port.fec_corrected", FROM_PHY, -1, F_ | G_, REFRESH_PORT}, {"port.fec_uncorrectable", FROM_UNCORRECTABLE, -1, F_ | G_, REFRESH_PORT},
-	{"port.in_pause_frames", FROM_NOTHING, -1, F_ | N_ | C_ | G_, REFRESH_PORT}, {"port.out_pause_frames", FROM_NOTHING, -1, F_ | N_ | C_ | G_, REFRESH_PORT},
-	/* 2.1 carrier-transitions of OpenConfig; none of the four modelled agents has it */
-	{"port.flaps", FROM_FLAPS, -1, F_, REFRESH_PORT},
-	/* 1.3 cpfcIfPriorityTable, also 1.11; 1.7 pfcClCountersTable; 2.2.1 SAI_PORT_STAT_PFC_n_* */
-	{"pfc.rx_frames", SUM_PFC_RX, PRIORITY, ALL, REFRESH_PORT}, {"pfc.tx_frames", SUM_PFC_TX, PRIORITY, ALL, REFRESH_PORT},
+	{"port.in_pause_frames", FROM_NOTHING, -1, ALL & ~S_, REFRESH_PORT}, {"port.out_pause_frames", FROM_NOTHING, -1, ALL & ~S_, REFRESH_PORT},
+	/* 2.1 carrier-transitions of OpenConfig */
+	{"port.flaps", FROM_FLAPS, -1, F_ | K_ | O_, REFRESH_PORT},
+	/* 1.3 cpfcIfPriorityTable, also 1.11; 1.7 pfcClCountersTable; 2.2.1 SAI_PORT_STAT_PFC_n_*; 2.3 switch-priority */
+	{"pfc.rx_frames", SUM_PFC_RX, PRIORITY, PFC, REFRESH_PORT}, {"pfc.tx_frames", SUM_PFC_TX, PRIORITY, PFC, REFRESH_PORT},
 	/* 1.3 cpfcIfPriorityWaitTable; 2.2.1 RX_PAUSE_DURATION of Spectrum with the watchdog on: received only, and no transitions (those are Broadcom's) */
 	{"pfc.rx_pause_ns", SUM_RX_PAUSE_NS, PRIORITY, F_ | N_ | G_, REFRESH_PORT}, {"pfc.tx_pause_ns", SUM_TX_PAUSE_NS, PRIORITY, F_ | N_, REFRESH_PORT},
 	{"pfc.rx_transitions", SUM_RX_EPISODES, PRIORITY, F_, REFRESH_PORT}, {"pfc.tx_transitions", SUM_TX_EPISODES, PRIORITY, F_, REFRESH_PORT},
-	/* 2.2.1 PG_DROP */
-	{"pg.drops", SUM_PG_DROPS, PRIORITY, F_ | G_, REFRESH_QUEUE}, {"pg.drops", SUM_PG_DROPS, BEST_EFFORT, F_ | G_, REFRESH_QUEUE},
-	/* 1.4 csqIfQosGroupStats 1..6, also 1.11; 1.7 tcClNewCountersTable 3..7; 2.2.1 QUEUE. ECN marks of SONiC are off by default (2.2.1) */
+	/* SONiC counts these (2.2.1 PG_DROP), but has no path that leads to them (2.2.4) */
+	{"pg.drops", SUM_PG_DROPS, PRIORITY, F_, REFRESH_QUEUE}, {"pg.drops", SUM_PG_DROPS, BEST_EFFORT, F_, REFRESH_QUEUE},
+	/* 1.4 csqIfQosGroupStats 1..6, also 1.11; 1.7 tcClNewCountersTable 3..7; 2.2.1 QUEUE, and WRED_ECN_QUEUE after 'counterpoll wredqueue enable'; 2.1; 2.3 */
 	{"queue.out_octets", SUM_QUEUE_OCTETS, PRIORITY, ALL, REFRESH_QUEUE}, {"queue.out_packets", SUM_QUEUE_PACKETS, PRIORITY, ALL, REFRESH_QUEUE},
-	{"queue.drops", SUM_OUT_DISCARDS, PRIORITY, ALL, REFRESH_QUEUE}, {"queue.ecn_marked", SUM_MARKED, PRIORITY, F_ | C_, REFRESH_QUEUE},
-	{"queue.wred_drops", FROM_NOTHING, PRIORITY, F_ | C_, REFRESH_QUEUE},
+	{"queue.drops", SUM_OUT_DISCARDS, PRIORITY, ALL, REFRESH_QUEUE}, {"queue.ecn_marked", SUM_MARKED, PRIORITY, F_ | C_ | G_ | K_ | O_, REFRESH_QUEUE},
+	{"queue.wred_drops", FROM_NOTHING, PRIORITY, F_ | C_ | G_ | K_, REFRESH_QUEUE},
 	{"queue.out_octets", SUM_QUEUE_OCTETS, BEST_EFFORT, ALL, REFRESH_QUEUE}, {"queue.out_packets", SUM_QUEUE_PACKETS, BEST_EFFORT, ALL, REFRESH_QUEUE},
 	{"queue.drops", SUM_OUT_DISCARDS, BEST_EFFORT, ALL, REFRESH_QUEUE},
 	{"queue.out_octets", SUM_CONTROL_OCTETS, SIM_CONTROL_PRIORITY, ALL, REFRESH_QUEUE},
@@ -68,11 +70,11 @@ static const struct row {
 	{"pfcwd.storms", SUM_WATCHDOG_STORMS, PRIORITY, F_ | N_ | G_, REFRESH_PORT}, {"pfcwd.restores", SUM_WATCHDOG_RESTORES, PRIORITY, F_ | N_ | G_, REFRESH_PORT},
 	{"pfcwd.drops", SUM_WATCHDOG_DROPS, PRIORITY, F_ | N_ | G_, REFRESH_PORT},
 	/* the same tables, of the second class */
-	{"pfc.rx_frames", SUM2_PFC_RX, SECOND, ALL, REFRESH_PORT}, {"pfc.tx_frames", SUM2_PFC_TX, SECOND, ALL, REFRESH_PORT},
+	{"pfc.rx_frames", SUM2_PFC_RX, SECOND, PFC, REFRESH_PORT}, {"pfc.tx_frames", SUM2_PFC_TX, SECOND, PFC, REFRESH_PORT},
 	{"pfc.rx_pause_ns", SUM2_RX_PAUSE_NS, SECOND, F_ | N_ | G_, REFRESH_PORT}, {"pfc.tx_pause_ns", SUM2_TX_PAUSE_NS, SECOND, F_ | N_, REFRESH_PORT},
 	{"pfc.rx_transitions", SUM2_RX_EPISODES, SECOND, F_, REFRESH_PORT}, {"pfc.tx_transitions", SUM2_TX_EPISODES, SECOND, F_, REFRESH_PORT},
-	{"pg.drops", SUM2_PG_DROPS, SECOND, F_ | G_, REFRESH_QUEUE}, {"queue.out_octets", SUM2_QUEUE_OCTETS, SECOND, ALL, REFRESH_QUEUE},
-	{"queue.out_packets", SUM2_QUEUE_PACKETS, SECOND, ALL, REFRESH_QUEUE}, {"queue.ecn_marked", SUM2_MARKED, SECOND, F_ | C_, REFRESH_QUEUE},
+	{"pg.drops", SUM2_PG_DROPS, SECOND, F_, REFRESH_QUEUE}, {"queue.out_octets", SUM2_QUEUE_OCTETS, SECOND, ALL, REFRESH_QUEUE},
+	{"queue.out_packets", SUM2_QUEUE_PACKETS, SECOND, ALL, REFRESH_QUEUE}, {"queue.ecn_marked", SUM2_MARKED, SECOND, F_ | C_ | G_ | K_ | O_, REFRESH_QUEUE},
 };
 enum { ROWS = rw_countof(counters) };
 
@@ -81,8 +83,9 @@ static const struct {
 	enum port_peak peak;
 	unsigned faces;
 } peaks[] = {
-	/* 1.4 SharedPeek, HeadroomPeek; 2.2.1 PG_WATERMARK, QUEUE_WATERMARK */
-	{"pg.shared_watermark_bytes", PEAK_PG, F_ | N_ | G_}, {"pg.headroom_watermark_bytes", PEAK_HEADROOM, F_ | N_ | G_}, {"queue.watermark_bytes", PEAK_QUEUE, F_ | G_},
+	/* 1.4 SharedPeek, HeadroomPeek; 2.2.1 PG_WATERMARK, QUEUE_WATERMARK; 2.3 max-occupancy; 2.1 max-queue-len */
+	{"pg.shared_watermark_bytes", PEAK_PG, F_ | N_ | G_ | K_}, {"pg.headroom_watermark_bytes", PEAK_HEADROOM, F_ | N_ | G_ | K_},
+	{"queue.watermark_bytes", PEAK_QUEUE, F_ | G_ | K_ | O_},
 };
 
 /* Per port, in the order of the planes: what its agent last fetched of the switch. */
@@ -92,7 +95,8 @@ struct port_state {
 	double zero[ROWS];     /* what a restart took away */
 	double bound[ROWS];    /* upper bound of pause time from frames, ns, so far */
 	double frames[ROWS];   /* frames at the last sample, for that bound */
-	double peak[PEAK_COUNT]; /* since the watermarks were last read; NX-OS: since ever */
+	double peak[PEAK_COUNT]; /* since the watermarks were last read; SINCE_EVER: that */
+	double folded[PEAK_COUNT]; /* SONiC: the highest since PERIODIC_WATERMARKS was last zeroed */
 	double corrected, corrected_ns;
 };
 struct face_state {
@@ -170,13 +174,13 @@ static const struct {
 } settings[] = {
 	/* 1.1 IF-MIB; PORT of 2.2.3 */
 	{"port.oper_up", OPER_UP, OF_PORT, ALL}, {"port.speed_bps", SPEED, OF_PORT, ALL}, {"port.mtu_bytes", MTU, OF_PORT, ALL},
-	/* 2.2.3 PORT_QOS_MAP, BUFFER_PROFILE, WRED_PROFILE, CABLE_LENGTH; 1.4 csqIfQosGroupInfo (buffer size minus pause threshold) */
+	/* 2.2.3 PORT_QOS_MAP, BUFFER_PROFILE, WRED_PROFILE, CABLE_LENGTH (its maps of DSCP and classes are read by no profile); 2.1 queue-management-profile; 1.4 csqIfQosGroupInfo (buffer size minus pause threshold) */
 	{"cfg.pfc_enabled", PFC_ENABLED, OF_EVERY_PRIORITY, F_ | G_}, {"cfg.pg_alpha_exp", ALPHA_EXP, OF_LOSSLESS, F_ | G_},
 	{"cfg.pg_headroom_bytes", HEADROOM, OF_LOSSLESS, F_ | N_ | G_}, {"cfg.pg_xon_offset_bytes", XON_OFFSET, OF_LOSSLESS, F_ | G_},
-	{"cfg.ecn_enabled", ECN_ENABLED, OF_LOSSLESS, F_ | G_}, {"cfg.ecn_kmin_bytes", KMIN, OF_LOSSLESS, F_ | G_}, {"cfg.ecn_kmax_bytes", KMAX, OF_LOSSLESS, F_ | G_},
-	{"cfg.ecn_pmax_ratio", PMAX, OF_LOSSLESS, F_ | G_}, {"cfg.ecn_weight", WEIGHT, OF_LOSSLESS, F_},
-	{"cfg.prio_to_pg", PRIO_TO_PG, OF_LOSSLESS, F_ | G_}, {"cfg.prio_to_queue", PRIO_TO_QUEUE, OF_LOSSLESS, F_ | G_},
-	{"cfg.trust", TRUST, OF_PORT, F_ | G_}, {"cfg.dscp_to_prio", DSCP_TO_PRIO, OF_PORT, F_ | G_}, {"cfg.cable_m", CABLE, OF_PORT, F_ | G_},
+	{"cfg.ecn_enabled", ECN_ENABLED, OF_LOSSLESS, F_ | G_ | O_}, {"cfg.ecn_kmin_bytes", KMIN, OF_LOSSLESS, F_ | G_ | O_}, {"cfg.ecn_kmax_bytes", KMAX, OF_LOSSLESS, F_ | G_ | O_},
+	{"cfg.ecn_pmax_ratio", PMAX, OF_LOSSLESS, F_ | G_ | O_}, {"cfg.ecn_weight", WEIGHT, OF_LOSSLESS, F_ | O_},
+	{"cfg.prio_to_pg", PRIO_TO_PG, OF_LOSSLESS, F_}, {"cfg.prio_to_queue", PRIO_TO_QUEUE, OF_LOSSLESS, F_},
+	{"cfg.trust", TRUST, OF_PORT, F_}, {"cfg.dscp_to_prio", DSCP_TO_PRIO, OF_PORT, F_}, {"cfg.cable_m", CABLE, OF_PORT, F_ | G_},
 	{"cfg.cnp_queue", CNP_QUEUE, OF_PORT, F_},
 	/* 2.2.3 PFC_WD */
 	{"cfg.pfcwd_detect_ms", WATCHDOG_MS, OF_WATCHED_PORT, F_ | G_}, {"cfg.pfcwd_restore_ms", WATCHDOG_MS, OF_WATCHED_PORT, F_ | G_},
@@ -257,7 +261,9 @@ static void hash_text(const struct sim_node *n, char *buf, size_t size)
 		f & FIELD_DST && f & FIELD_SPORT ? "," : "", f & FIELD_SPORT ? "src_port" : "");
 }
 
-/* Of the device. Hash settings are in no table of the counter map: full only. 2.2.3 BUFFER_POOL, DEFAULT_LOSSLESS_BUFFER_PARAMETER. */
+static const char *pool_name(const struct recorder *r) { return has(r, G_) ? "pool:ingress_lossless_pool" : "pool:ingress_lossless"; }
+
+/* Of the device. Hash settings are in no table of the counter map: full only. 2.2.3 BUFFER_POOL. */
 static void tell_device(struct recorder *r, double t_ns, const char *device, const struct view *v, const struct view *before)
 {
 	char now[64], then[64];
@@ -272,12 +278,12 @@ static void tell_device(struct recorder *r, double t_ns, const char *device, con
 		if (!before)
 			line(r, t_ns, device, "-", -1, "cfg.lb_mode", r->s->spray ? "packet" : "static", "");
 		if (!before)
-			line(r, t_ns, device, "pool:ingress_lossless", -1, "cfg.pool_slices", "1", "");
+			line(r, t_ns, device, pool_name(r), -1, "cfg.pool_slices", "1", "");
 	}
-	if (has(r, F_ | G_) && !before) {
-		line_u64(r, t_ns, device, "pool:ingress_lossless", -1, "cfg.buffer_pool_bytes", (double)v->node->sw.buffer_bytes, "");
-		line(r, t_ns, device, "pool:ingress_lossless", -1, "cfg.shp_ratio", "0", ""); /* each port has its own headroom */
-	}
+	if (has(r, F_ | G_) && !before)
+		line_u64(r, t_ns, device, pool_name(r), -1, "cfg.buffer_pool_bytes", (double)v->node->sw.buffer_bytes, "");
+	if (has(r, F_) && !before)
+		line(r, t_ns, device, pool_name(r), -1, "cfg.shp_ratio", "0", ""); /* each port has its own headroom */
 }
 
 /* --- optics --- */
@@ -358,11 +364,11 @@ static void refresh(struct recorder *r, double t_ns)
 	coarse_advance(r->c, t_ns);
 }
 
-/* Where a face gives no pause time, a bound follows from frames: 65,535 quanta of 512 bit times each, never more than the interval. */
+/* Where an SNMP face gives no pause time, a bound follows from frames: 65,535 quanta of 512 bit times each, never more than the interval. */
 static void tell_bound(struct recorder *r, double t_ns, const char *device, const char *port, const struct view *v, struct port_state *p, size_t k, int priority)
 {
-	static const struct { int from; const char *metric; unsigned measured; } rows[] = {{SUM_PFC_RX, "pfc.rx_pause_ns_hi", F_ | N_ | G_},
-		{SUM_PFC_TX, "pfc.tx_pause_ns_hi", F_ | N_}, {SUM2_PFC_RX, "pfc.rx_pause_ns_hi", F_ | N_ | G_}, {SUM2_PFC_TX, "pfc.tx_pause_ns_hi", F_ | N_}};
+	static const struct { int from; const char *metric; unsigned measured; } rows[] = {{SUM_PFC_RX, "pfc.rx_pause_ns_hi", F_ | N_ | GNMI},
+		{SUM_PFC_TX, "pfc.tx_pause_ns_hi", F_ | N_ | GNMI}, {SUM2_PFC_RX, "pfc.rx_pause_ns_hi", F_ | N_ | GNMI}, {SUM2_PFC_TX, "pfc.tx_pause_ns_hi", F_ | N_ | GNMI}};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		if (counters[k].from != rows[i].from || has(r, rows[i].measured))
 			continue;
@@ -418,11 +424,11 @@ static void take_peaks(struct recorder *r)
 	coarse_sampled(r->c);
 }
 
-/* 1.8 DepthCurrent of Junos, 2.4 currQueueDepth of NX-OS by gNMI: none of the four modelled agents has it. */
+/* 2.3 instant-occupancy; the others have none. */
 static void tell_depth(struct recorder *r, double t_ns, const char *device, const char *port, const struct view *v)
 {
 	const size_t index = (size_t)(state_of(r, v->plane, v) - r->f->ports) % r->c->n_ports;
-	if (has(r, F_))
+	if (has(r, F_ | K_))
 		line_u64(r, t_ns, device, port, misreads_dscp(v) ? BEST_EFFORT : PRIORITY, "queue.depth_bytes", coarse_depth(r->c, v->plane, index), "");
 }
 
@@ -432,11 +438,15 @@ static void tell_peaks(struct recorder *r, double t_ns, const char *device, cons
 	for (size_t k = 0; k < rw_countof(peaks); k++) {
 		if (!has(r, peaks[k].faces))
 			continue;
-		line_u64(r, t_ns, device, port, PRIORITY, peaks[k].metric, misreads_dscp(v) ? 0 : p->peak[peaks[k].peak], window);
+		const enum port_peak which = peaks[k].peak;
+		p->folded[which] = fmax(p->folded[which], p->peak[which]);
+		line_u64(r, t_ns, device, port, PRIORITY, peaks[k].metric, misreads_dscp(v) ? 0 : p->folded[which], window);
 		if (misreads_dscp(v))
-			line_u64(r, t_ns, device, port, BEST_EFFORT, peaks[k].metric, p->peak[peaks[k].peak], window);
-		if (!has(r, N_))
-			p->peak[peaks[k].peak] = 0;
+			line_u64(r, t_ns, device, port, BEST_EFFORT, peaks[k].metric, p->folded[which], window);
+		if (!has(r, SINCE_EVER))
+			p->peak[which] = 0;
+		if (!has(r, SINCE_EVER | G_) || fmod(t_ns, FOLD_NS) < watermark_ns[r->o->face])
+			p->folded[which] = 0;
 	}
 }
 
@@ -461,8 +471,8 @@ static void sample_switch(struct recorder *r, const struct round *x, unsigned pl
 	const bool restart = device_restarts(r, &v0, r->f->was_on, x->on);
 	device_name(r->s, v0.node, plane, device, sizeof(device));
 	tell_device(r, x->t_ns, device, &v0, *told ? &old0 : NULL);
-	if (x->peaks && has(r, F_ | G_))
-		line_u64(r, x->t_ns, device, "pool:ingress_lossless", -1, "pool.watermark_bytes", r->f->pool_peak[d], x->window);
+	if (x->peaks && has(r, F_)) /* SONiC's pools have a watermark, but no path leads to it */
+		line_u64(r, x->t_ns, device, pool_name(r), -1, "pool.watermark_bytes", r->f->pool_peak[d], x->window);
 	for (unsigned i = 0; i < v0.node->ports; i++) {
 		const struct view v = view_of(r, plane, d, i, x->on), old = view_of(r, plane, d, i, r->f->was_on);
 		snprintf(port, sizeof(port), "Ethernet%u", i + 1);
@@ -488,8 +498,8 @@ static void sample(struct recorder *r, double t_ns, size_t only)
 		x.peaks = t_ns >= f->peaks_due_ns;
 		while (f->peaks_due_ns <= t_ns)
 			f->peaks_due_ns += own;
-		snprintf(x.window, sizeof(x.window), "\t-\t%.3f", own / 1e9);
-	} else if (!has(r, N_)) /* how NX-OS's peaks are reset is not known: since they were last cleared, no window */
+		snprintf(x.window, sizeof(x.window), "\t-\t%.3f", FOLD_NS / 1e9);
+	} else if (!has(r, SINCE_EVER)) /* since they were last cleared is no window */
 		snprintf(x.window, sizeof(x.window), "\t-\t%.3f", r->o->interval_ns / 1e9);
 	x.optics = every <= 0 || t_ns >= f->optics_due_ns;
 	while (every > 0 && f->optics_due_ns <= t_ns)
@@ -510,7 +520,9 @@ void faces_sample_switch(struct recorder *r, double t_ns, unsigned plane, size_t
 {
 	const size_t at = plane * r->c->n_switches + device;
 	r->f->told[at] = false;
-	sample(r, t_ns, r->f->first || coarse_fault_on(r->c, t_ns) != r->f->was_on ? EVERY_SWITCH : at);
+	/* What comes once a minute or once in all is told of every switch, whoever asked. */
+	const bool due = (watermark_ns[r->o->face] > 0 && t_ns >= r->f->peaks_due_ns) || (optics_ns[r->o->face] > 0 && t_ns >= r->f->optics_due_ns);
+	sample(r, t_ns, due || r->f->first || coarse_fault_on(r->c, t_ns) != r->f->was_on ? EVERY_SWITCH : at);
 }
 
 void faces_begin(struct recorder *r)

@@ -23,14 +23,14 @@
 
 static const char help[] =
 	"Usage: rocewatch lab list [--scenarios DIR]\n"
-	"       rocewatch lab run SCENARIO [--dir DIR] [--seed N] [--interval DUR] [--at DUR] [--for DUR] [--face FACE]\n"
+	"       rocewatch lab run SCENARIO [--dir DIR] [--seed N] [--interval DUR] [--at DUR] [--for DUR] [--face FACE] [--tls]\n"
 	"       rocewatch lab set KEY=VALUE [--device GLOB] [--dir DIR]\n"
 	"       rocewatch lab show [counters] [--dir DIR]\n"
 	"       rocewatch lab record SCENARIO --out DIR [--seed N] [--interval DUR] [--for DUR] [--face FACE] [--packets]\n"
 	"                            [--perturb N] [--cache DIR] [--set [DEVICES:]KEY=VALUE ...] [--set-at DUR] [--senders +N] [--load FACTOR]\n"
 	"A simulated RoCE fabric: switches, hosts, training traffic, and something that goes wrong.\n\n"
 	"list                what can be simulated, one scenario a line: name, cause, title\n"
-	"run                 serve a scenario live: every switch is an SNMP agent on an address of 127/8; DIR/rocewatch.yaml is ready for\n"
+	"run                 serve a scenario live: every switch is an SNMP agent or gNMI server on an address of 127/8; DIR/rocewatch.yaml is ready for\n"
 	"                    rocewatch -c DIR/rocewatch.yaml agent, and DIR/truth.json says what is wrong\n"
 	"set                 change the running lab: kmin, kmax, headroom, xon_offset (sizes), pmax, alpha (ratios): the exchange is simulated\n"
 	"                    again and the counters follow, of one switch with --device leaf2; fault=on|off; clock=hold|run\n"
@@ -42,8 +42,10 @@ static const char help[] =
 	"    --seed N        1 when not given; places and sizes of what goes wrong are drawn by it\n"
 	"    --interval DUR  between samples; 10s, of a live lab's configuration 1s\n"
 	"    --for DUR       length of the recording; the scenario's own when not given. A live lab ends after it\n"
-	"    --face FACE     full, sonic-snmp, nxos-snmp, cumulus-snmp or sonic-gnmi: only what such a switch answers; full.\n"
-	"                    A live lab: nxos, cumulus, eos or sonic; nxos, which has pause time, or eos where ECN marks decide\n"
+	"    --face FACE     full, sonic-snmp, nxos-snmp, cumulus-snmp, sonic-gnmi, cumulus-gnmi or openconfig-gnmi: only what such a switch answers;\n"
+	"                    full. A live lab: nxos, cumulus, eos or sonic by SNMP, or one of the three by gNMI; nxos, which has pause time, or eos\n"
+	"                    where ECN marks decide\n"
+	"    --tls           run: gNMI over TLS; DIR/ca.pem signs the switches\n"
 	"    --packets       captures too: what mirrors of the leaf's uplinks saw, one packet in N, and bursts in full\n"
 	"    --perturb N     another fabric of the same kind, drawn by N: hash, DCQCN timers, buffers, thresholds, cables and times 30 % up or down\n"
 	"    --set K=V       record: with this threshold instead of the scenario's; several times. leaf2:kmin=200KB is of one switch, 'leaf*/hosts:alpha=1/4'\n"
@@ -60,7 +62,7 @@ struct options {
 	const char *out, *scenarios, *dir, *face, *device;
 	uint64_t seed;
 	double interval_ns, length_ns, at_ns;
-	bool packets;
+	bool packets, tls;
 	const char *cache;
 	uint64_t perturb;
 	const char *set[SETTINGS_MAX];
@@ -187,7 +189,7 @@ static int record(const char *name, const struct options *o)
 	while (face < FACES && !str_eq(o->face ? o->face : "full", face_names[face]))
 		face++;
 	if (face == FACES)
-		return usage("--face: read '%s', expected full, sonic-snmp, nxos-snmp, cumulus-snmp or sonic-gnmi", o->face);
+		return usage("--face: read '%s', expected full, sonic-snmp, nxos-snmp, cumulus-snmp, sonic-gnmi, cumulus-gnmi or openconfig-gnmi", o->face);
 	int rc = read_scenario(name, o, &s);
 	if (rc != 0)
 		return rc;
@@ -226,9 +228,11 @@ static int run(const char *name, const struct options *o)
 {
 	struct scenario s;
 	struct err e = {0};
-	struct live_options r = {o->dir, o->interval_ns > 0 ? o->interval_ns : 1e9, o->at_ns > 0 ? o->at_ns : 20e9, o->length_ns, o->face ? live_face_find(o->face) : NULL};
+	struct live_options r = {o->dir, o->interval_ns > 0 ? o->interval_ns : 1e9, o->at_ns > 0 ? o->at_ns : 20e9, o->length_ns, o->face ? live_face_find(o->face) : NULL, o->tls};
 	if (o->face && !r.face)
-		return usage("--face: read '%s', expected nxos, cumulus, eos or sonic", o->face);
+		return usage("--face: read '%s', expected nxos, cumulus, eos, sonic, sonic-gnmi, cumulus-gnmi or openconfig-gnmi", o->face);
+	if (o->tls && !(r.face && r.face->gnmi))
+		return usage("--tls goes with a face that answers gNMI: --face sonic-gnmi, cumulus-gnmi or openconfig-gnmi");
 	char cache[PATH_MAX];
 	int rc = read_scenario(name, o, &s);
 	if (rc != 0)
@@ -265,7 +269,7 @@ static int duration(const char *s, double *ret)
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = {{"out", 1, NULL, 'o'}, {"seed", 1, NULL, 's'}, {"interval", 1, NULL, 'i'}, {"for", 1, NULL, 'f'}, {"face", 1, NULL, 'F'},
-		{"scenarios", 1, NULL, 'S'}, {"packets", 0, NULL, 'p'}, {"perturb", 1, NULL, 'P'}, {"cache", 1, NULL, 'c'},
+		{"scenarios", 1, NULL, 'S'}, {"packets", 0, NULL, 'p'}, {"tls", 0, NULL, 't'}, {"perturb", 1, NULL, 'P'}, {"cache", 1, NULL, 'c'},
 		{"dir", 1, NULL, 'd'}, {"device", 1, NULL, 'D'}, {"at", 1, NULL, 'a'}, {"set", 1, NULL, 'k'}, {"set-at", 1, NULL, 'K'}, {"senders", 1, NULL, 'n'}, {"load", 1, NULL, 'l'}, {"help", 0, NULL, 'h'}, {0}};
 	struct options o = {.seed = 1, .load = 1};
 	int64_t seed;
@@ -276,6 +280,7 @@ int main(int argc, char **argv)
 		case 'o': o.out = optarg; break;
 		case 'S': o.scenarios = optarg; break;
 		case 'p': o.packets = true; break;
+		case 't': o.tls = true; break;
 		case 'c': o.cache = optarg; break;
 		case 'd': o.dir = optarg; break;
 		case 'D': o.device = optarg; break;
@@ -341,6 +346,8 @@ int main(int argc, char **argv)
 		return ask("set ", argv[1], &o);
 	if (o.device)
 		return usage("--device goes with set");
+	if (o.tls)
+		return usage("--tls goes with run");
 	if (argc >= 1 && argc <= 2 && str_eq(argv[0], "show") && (argc == 1 || str_eq(argv[1], "counters")))
 		return ask(argc == 1 ? "show" : "", argc == 1 ? "" : "counters", &o);
 	return usage("expected list, run SCENARIO, set KEY=VALUE, show or record SCENARIO");

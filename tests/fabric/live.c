@@ -1,6 +1,6 @@
 /*
  * live - see live.h. One thread, one poll loop: requests of the snmpds (answered at once from the simulation as of now), the control
- * socket, signals, and every 100 ms a look at the scenario's clock.
+ * socket, signals, and every 100 ms a look at the scenario's clock. gNMI servers have a thread each beside it.
  */
 #include "tests/fabric/live_lab.h"
 
@@ -18,7 +18,7 @@
 #include "agent/base/str.h"
 
 #define TICK_MS 100
-#define NODES_MAX 200 /* snmpds on one machine: 10 MB each */
+#define NODES_MAX 200 /* snmpds on one machine: 10 MB each; gNMI servers: a thread each */
 
 double lab_now(const struct lab *l) { return l->held_ns >= 0 ? l->held_ns : (double)mono_now().ns - l->start_ns; }
 
@@ -71,15 +71,19 @@ static int start(struct lab *l, struct err *e)
 	l->r.wall_ns = (double)wall_now().ns;
 	if (rc == 0)
 		rc = live_files_write(l, e);
+	if (rc == 0 && l->o->tls)
+		rc = live_tls_new(l, e);
 	for (size_t i = 0; i < l->n_nodes && rc == 0; i++)
 		rc = live_node_start(&l->nodes[i], e);
 	for (size_t i = 0; i < l->n_nodes && rc == 0; i++)
 		rc = live_node_connect(&l->nodes[i], e);
 	if (rc != 0)
 		return rc;
+	pthread_mutex_lock(&l->busy);
 	l->start_ns = (double)mono_now().ns;
 	l->held_ns = -1;
 	l->r.wall_ns = (double)wall_now().ns;
+	pthread_mutex_unlock(&l->busy);
 	return live_truth_write(l, e);
 }
 
@@ -87,9 +91,10 @@ static void introduce(const struct lab *l)
 {
 	const struct scenario *s = l->s;
 	const struct live_node *last = &l->nodes[l->n_nodes - 1];
-	printf("%s, seed %llu: %.0f leaves, %.0f spines, %.0f hosts%s; %zu switches that answer as %s do, by SNMP at %s to %s, port %d\n\n", s->name,
+	printf("%s, seed %llu: %.0f leaves, %.0f spines, %.0f hosts%s; %zu switches that answer as %s do, by %s at %s to %s, port %d\n\n", s->name,
 		(unsigned long long)s->seed, s->leaves, s->spines, s->leaves * s->hosts_per_leaf, s->planes > 1 ? ", several rails" : "", l->n_nodes, l->o->face->name,
-		l->nodes[0].address, strrchr(last->address, '.') + 1, LAB_PORT);
+		!l->o->face->gnmi ? "SNMP" : l->o->tls ? "gNMI over TLS" : "gNMI", l->nodes[0].address, strrchr(last->address, '.') + 1,
+		l->o->face->gnmi ? l->o->face->gnmi->port : LAB_PORT);
 	printf("in another shell:    rocewatch -c %s/rocewatch.yaml agent\n", l->dir);
 	printf("in a third:          rocewatch -c %s/rocewatch.yaml watch\n", l->dir);
 	printf("                     rocewatch -c %s/rocewatch.yaml incident list\n", l->dir);
@@ -104,10 +109,9 @@ static void introduce(const struct lab *l)
 
 /* --- the loop --- */
 
-static int silence(struct lab *l, struct live_node *n, bool on, struct err *e)
+static int silence(struct lab *l, struct live_node *n, struct err *e)
 {
-	const struct view v = view_of(&l->r, n->plane, n->device, 0, on);
-	const bool wanted = is_silent(&l->r, &v), reboots = fault_of(l->s, FAULT_REBOOT) != NULL;
+	const bool wanted = n->to_be_silent, reboots = n->tables.face->gnmi || fault_of(l->s, FAULT_REBOOT) != NULL;
 	if (wanted == n->silent)
 		return 0;
 	n->silent = wanted;
@@ -121,7 +125,7 @@ static int silence(struct lab *l, struct live_node *n, bool on, struct err *e)
 	return 0;
 }
 
-static int tick(struct lab *l, struct err *e)
+static void look_at_clock(struct lab *l, struct err *e)
 {
 	const double now = lab_now(l);
 	const bool on = coarse_fault_on(l->r.c, now);
@@ -133,11 +137,20 @@ static int tick(struct lab *l, struct err *e)
 			live_truth_write(l, e);
 	}
 	for (size_t i = 0; i < l->n_nodes; i++) {
-		int rc = silence(l, &l->nodes[i], on, e);
-		if (rc != 0)
-			return rc;
+		const struct view v = view_of(&l->r, l->nodes[i].plane, l->nodes[i].device, 0, on);
+		l->nodes[i].to_be_silent = is_silent(&l->r, &v);
 	}
-	return 0;
+}
+
+static int tick(struct lab *l, struct err *e)
+{
+	int rc = 0;
+	pthread_mutex_lock(&l->busy);
+	look_at_clock(l, e);
+	pthread_mutex_unlock(&l->busy);
+	for (size_t i = 0; i < l->n_nodes && rc == 0; i++)
+		rc = silence(l, &l->nodes[i], e);
+	return rc;
 }
 
 /* An snmpd that ended by itself: the lab would lie from now on, so it ends too. */
@@ -199,6 +212,7 @@ static void lab_done(struct lab *l)
 			kill(l->nodes[i].pid, SIGTERM);
 	for (size_t i = 0; i < l->n_nodes; i++)
 		live_node_stop(&l->nodes[i]);
+	live_tls_done(l);
 	live_control_close(l);
 	live_nodes_free(l);
 	if (l->r.f)
@@ -213,7 +227,7 @@ static void lab_done(struct lab *l)
 
 int live_run(const struct scenario *s, const struct live_options *o, struct err *e)
 {
-	rw_cleanup(lab_done) struct lab l = {.o = o, .lock = -1, .listen = -1, .done_fd = -1};
+	rw_cleanup(lab_done) struct lab l = {.o = o, .lock = -1, .listen = -1, .done_fd = -1, .busy = PTHREAD_MUTEX_INITIALIZER};
 	sigset_t set;
 	sigemptyset(&set);
 	const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};

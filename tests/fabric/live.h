@@ -1,5 +1,5 @@
 /*
- * live - a scenario served in real time: one snmpd per switch on an address of 127/8, with the tables of its vendor, and the files an
+ * live - a scenario served in real time: one snmpd or gNMI server per switch on an address of 127/8, with the tables of its vendor, and the files an
  * agent needs. Its directory belongs to it alone while it runs.
  */
 #ifndef FABRIC_LIVE_H
@@ -15,6 +15,7 @@ struct live_options {
 	double interval_ns;        /* between polls, as the configuration says */
 	double at_ns, length_ns;   /* when the fault begins; how long to serve, 0: until told to stop */
 	const struct live_face *face;
+	bool tls;                  /* of gNMI */
 };
 
 /* live_default_dir - of this user: /tmp/rocewatch-lab-UID. */

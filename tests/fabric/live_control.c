@@ -142,6 +142,7 @@ void live_control_retuned(struct lab *l)
 	if (read(l->done_fd, &n, sizeof(n)) < 0 || !t->running)
 		return;
 	pthread_join(t->thread, NULL);
+	pthread_mutex_lock(&l->busy);
 	t->running = false;
 	if (t->rc != 0) {
 		reply_text(t->client, false, "rocewatch lab: %s: %s\n", t->what, t->e->text);
@@ -158,6 +159,7 @@ void live_control_retuned(struct lab *l)
 		fprintf(stderr, "%s is set%s\n", t->what, how);
 		live_truth_write(l, &e);
 	}
+	pthread_mutex_unlock(&l->busy);
 	free(t->e);
 	*t = (struct retune){0};
 }
@@ -305,6 +307,7 @@ void live_control_accept(struct lab *l)
 		n += (size_t)got;
 	request[n] = '\0';
 	request[strcspn(request, "\n")] = '\0';
+	pthread_mutex_lock(&l->busy);
 	if (strncmp(request, "set ", 4) == 0)
 		set(l, request + 4, client);
 	else if (str_eq(request, "show"))
@@ -313,6 +316,7 @@ void live_control_accept(struct lab *l)
 		counters(l, client);
 	else
 		reply_text(client, false, "rocewatch lab: no such request\n");
+	pthread_mutex_unlock(&l->busy);
 }
 
 int live_control_open(struct lab *l, struct err *e)

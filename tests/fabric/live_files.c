@@ -38,7 +38,7 @@ static int directory_is_ours(const char *dir, struct err *e)
 
 int live_dir_take(struct lab *l, struct err *e)
 {
-	static const char *const old[] = {"rocewatch.db", "rocewatch.db-wal", "rocewatch.db-shm", "truth.json", "rocewatch.yaml", "lab.sock"};
+	static const char *const old[] = {"rocewatch.db", "rocewatch.db-wal", "rocewatch.db-shm", "truth.json", "rocewatch.yaml", "lab.sock", "community", "password", "ca.pem"};
 	char buf[64];
 	const char *dir = l->o->dir ? l->o->dir : live_default_dir(buf, sizeof(buf));
 	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
@@ -81,11 +81,33 @@ static int file_write(const struct lab *l, const char *name, void (*write)(const
 static void write_truth(const struct lab *l, FILE *f) { truth_write(&l->r, f); }
 int live_truth_write(const struct lab *l, struct err *e) { return file_write(l, "truth.json", write_truth, e); }
 
-static void write_community(const struct lab *l, FILE *f)
+static int secret_new(struct lab *l, struct err *e)
 {
 	uint64_t v[2] = {0};
-	if (getrandom(v, sizeof(v), 0) == (ssize_t)sizeof(v))
-		fprintf(f, "%016" PRIx64 "%016" PRIx64 "\n", v[0], v[1]);
+	if (getrandom(v, sizeof(v), 0) != (ssize_t)sizeof(v))
+		return err_set(e, -errno, "no random numbers: %s", strerror(errno));
+	snprintf(l->secret, sizeof(l->secret), "%016" PRIx64 "%016" PRIx64, v[0], v[1]);
+	return 0;
+}
+static void write_secret(const struct lab *l, FILE *f) { fprintf(f, "%s\n", l->secret); }
+static const char *secret_name(const struct lab *l) { return l->o->face->gnmi ? "password" : "community"; }
+
+static void write_credentials(const struct lab *l, FILE *f)
+{
+	if (!l->o->face->gnmi)
+		fprintf(f, "  lab: { snmp: { version: 2c, community_file: \"%s/community\" } }\n", l->dir);
+	else if (l->o->tls)
+		fprintf(f, "  lab: { gnmi: { username: " LAB_USER ", password_file: \"%s/password\", tls: { ca: \"%s/ca.pem\" } } }\n", l->dir, l->dir);
+	else
+		fprintf(f, "  lab: { gnmi: { username: " LAB_USER ", password_file: \"%s/password\", tls: { off: true } } }\n", l->dir);
+}
+
+static void write_device(const struct live_node *n, FILE *f)
+{
+	const struct live_gnmi_face *g = n->tables.face->gnmi;
+	fprintf(f, "  - { name: %s, role: %s, %s%s%s%s: { address: \"%s:%d\", credentials: lab } }\n", n->tables.name,
+		recorder_switch(&n->lab->r, n->device)->kind == NODE_LEAF ? "leaf" : "spine", g && g->profile ? "profile: " : "", g && g->profile ? g->profile : "",
+		g && g->profile ? ", " : "", g ? "gnmi" : "snmp", n->address, g ? g->port : LAB_PORT);
 }
 
 static void write_config(const struct lab *l, FILE *f)
@@ -97,22 +119,22 @@ static void write_config(const struct lab *l, FILE *f)
 	fprintf(f, LAB_MARK " %s: an agent's configuration for the fabric it serves.\n# Begin with: rocewatch -c %s/rocewatch.yaml agent\nfabric: lab\n", l->s->name, l->dir);
 	if (pw)
 		fprintf(f, "user: %s\n", pw->pw_name);
-	fprintf(f, "store: { path: \"%s/rocewatch.db\", quota: 1GB }\ncredentials:\n  lab: { snmp: { version: 2c, community_file: \"%s/community\" } }\n", l->dir, l->dir);
+	fprintf(f, "store: { path: \"%s/rocewatch.db\", quota: 1GB }\ncredentials:\n", l->dir);
+	write_credentials(l, f);
 	/* Speeds and thresholds are read in the slow round: often, so that a fault in them shows while one watches. */
 	fprintf(f, "defaults: { interval: %s, slow_interval: %s, timeout: 1s }\ndevices:\n", interval, slow);
-	for (size_t i = 0; i < l->n_nodes; i++) {
-		const struct live_node *n = &l->nodes[i];
-		fprintf(f, "  - { name: %s, role: %s, snmp: { address: \"%s:%d\", credentials: lab } }\n", n->tables.name,
-			recorder_switch(&l->r, n->device)->kind == NODE_LEAF ? "leaf" : "spine", n->address, LAB_PORT);
-	}
+	for (size_t i = 0; i < l->n_nodes; i++)
+		write_device(&l->nodes[i], f);
 	fabric_write_links(&l->r, f);
 	/* Shorter windows than a site would choose: the lab is for watching. */
 	fprintf(f, "analyzers:\n  ecmp_imbalance: { window: 5s, hold: 3 }\n");
 }
 
-int live_files_write(const struct lab *l, struct err *e)
+int live_files_write(struct lab *l, struct err *e)
 {
-	int rc = file_write(l, "community", write_community, e);
+	int rc = secret_new(l, e);
+	if (rc == 0)
+		rc = file_write(l, secret_name(l), write_secret, e);
 	if (rc == 0)
 		rc = file_write(l, "rocewatch.yaml", write_config, e);
 	return rc == 0 ? live_truth_write(l, e) : rc;
@@ -120,18 +142,14 @@ int live_files_write(const struct lab *l, struct err *e)
 
 int live_conf_write(const struct live_node *n, struct err *e)
 {
-	char path[160], secret[64] = "";
+	char path[160];
 	snprintf(path, sizeof(path), "run/%s.conf", n->tables.name);
-	rw_cleanup(fclosep) FILE *in = fopen("community", "r");
-	if (!in || !fgets(secret, sizeof(secret), in))
-		return err_set(e, -EIO, "%s/community: cannot be read", n->lab->dir);
-	secret[strcspn(secret, "\n")] = '\0';
 	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	rw_cleanup(fclosep) FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
 	if (!f)
 		return err_set(e, -errno, "%s/%s: %s", n->lab->dir, path, strerror(errno));
 	fprintf(f, "agentAddress udp:%s:%d\nrocommunity %s 127.0.0.0/8\nsysName %s\nsysDescr %s\nsysObjectID %s\nsysServices 72\nmaster agentx\nagentXSocket unix:run/%s.agentx\n"
 		"agentXTimeout 2\nagentXRetries 0\n",
-		n->address, LAB_PORT, secret, n->tables.name, n->tables.face->descr, n->tables.face->object_id, n->tables.name);
+		n->address, LAB_PORT, n->lab->secret, n->tables.name, n->tables.face->descr, n->tables.face->object_id, n->tables.name);
 	return 0;
 }

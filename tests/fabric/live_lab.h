@@ -7,9 +7,10 @@
 #include <sys/types.h>
 
 #include "tests/fabric/live.h"
+#include "tests/fabric/live_gnmi.h"
 #include "tests/fabric/recorder.h"
 
-/* One switch: its snmpd, our session with it, its answers. */
+/* One switch: its answers, and its snmpd with our session, or its gNMI server. */
 struct live_node {
 	struct lab *lab;
 	unsigned plane;
@@ -17,7 +18,9 @@ struct live_node {
 	struct live_switch tables;
 	struct agentx x;
 	pid_t pid;            /* 0: not started */
-	bool silent;          /* by the scenario */
+	struct gnmi_server *server; /* NULL: likewise */
+	struct gnmi_server_options gnmi_options;
+	bool silent, to_be_silent; /* by the scenario */
 	double fresh_ns;      /* when its values were taken from the simulation */
 	char address[32];
 };
@@ -34,8 +37,17 @@ struct retune {
 	char what[256];
 };
 
+struct lab_tls { char *cert, *key; }; /* PEM; NULL: none */
+
+/*
+ * The loop's thread owns all of this. gNMI servers have threads of their own, which read the simulation and move it on: whoever does holds
+ * @busy, and the loop lets go of it while it waits, and while it starts or stops a server.
+ */
 struct lab {
 	const struct live_options *o;
+	pthread_mutex_t busy;
+	struct lab_tls tls;
+	char secret[40]; /* SNMP's community, gNMI's password */
 	char dir[PATH_MAX];
 	struct scenario *s;       /* as it is now */
 	double told_for_ns, told_every_ns; /* of the fault, as the scenario has them */
@@ -59,9 +71,17 @@ int live_node_connect(struct live_node *n, struct err *e); /* waits until it is 
 void live_node_stop(struct live_node *n);
 void live_node_refresh(struct live_node *n, double age_ns); /* values older than @age_ns are taken anew */
 
+/* --- live_gnmi_node.c --- */
+int live_gnmi_start(struct live_node *n, struct err *e);
+void live_gnmi_stop(struct live_node *n);
+
+/* --- live_tls.c --- */
+int live_tls_new(struct lab *l, struct err *e);
+void live_tls_done(struct lab *l);
+
 /* --- live_files.c --- */
 int live_dir_take(struct lab *l, struct err *e);           /* make it, lock it, go there */
-int live_files_write(const struct lab *l, struct err *e);
+int live_files_write(struct lab *l, struct err *e);       /* and makes the secret */
 int live_truth_write(const struct lab *l, struct err *e);
 int live_conf_write(const struct live_node *n, struct err *e);
 
@@ -73,5 +93,6 @@ void live_control_close(struct lab *l);
 
 #define LAB_MARK "# Written by rocewatch lab run"
 #define LAB_PORT 1161
+#define LAB_USER "lab"
 
 #endif

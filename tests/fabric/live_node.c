@@ -1,4 +1,4 @@
-/* live_node - one switch of a live lab: an snmpd of Debian as master, and the tables of its vendor behind AgentX. */
+/* live_node - one switch of a live lab: an snmpd of Debian as master, and the tables of its vendor behind AgentX; or a gNMI server. */
 #include "tests/fabric/live_lab.h"
 
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/err.h"
 #include "agent/base/str.h"
 
@@ -116,11 +117,15 @@ static void port_init(const struct live_node *n, const struct sim *m, const stru
 	mac_of(p->peer, p->peer_mac);
 }
 
-static bool address_free(const char *address)
+static bool address_free(const struct lab *l, const char *address)
 {
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(LAB_PORT)};
-	rw_cleanup(closep) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	const struct live_gnmi_face *g = l->o->face->gnmi;
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(g ? g->port : LAB_PORT)};
+	rw_cleanup(closep) int fd = socket(AF_INET, (g ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC, 0);
+	const int one = 1;
 	inet_pton(AF_INET, address, &a.sin_addr);
+	if (g && fd >= 0) /* connections of an earlier lab that are not forgotten yet do not matter */
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	return fd >= 0 && bind(fd, (const struct sockaddr *)&a, sizeof(a)) == 0;
 }
 
@@ -136,12 +141,13 @@ static int addresses(struct lab *l, struct err *e)
 		for (size_t i = 0; i < l->n_nodes; i++) {
 			const unsigned at = net + (unsigned)(i / 250);
 			snprintf(l->nodes[i].address, sizeof(l->nodes[i].address), "127.%u.%u.%u", 1 + at / 256, at % 256, (unsigned)(i % 250) + 1);
-			all = all && address_free(l->nodes[i].address);
+			all = all && address_free(l, l->nodes[i].address);
 		}
 		if (all)
 			return 0;
 	}
-	return err_set(e, -EADDRINUSE, "no free addresses in 127/8 for %zu switches (UDP port %d)", l->n_nodes, LAB_PORT);
+	return err_set(e, -EADDRINUSE, "no free addresses in 127/8 for %zu switches (port %d)", l->n_nodes,
+		l->o->face->gnmi ? l->o->face->gnmi->port : LAB_PORT);
 }
 
 int live_nodes_new(struct lab *l, struct err *e)
@@ -211,6 +217,9 @@ static void child(const struct live_node *n, pid_t parent)
 int live_node_start(struct live_node *n, struct err *e)
 {
 	char path[160];
+	n->tables.boot_ns = wall_now().ns;
+	if (n->tables.face->gnmi)
+		return live_gnmi_start(n, e);
 	int rc = live_conf_write(n, e);
 	if (rc != 0)
 		return rc;
@@ -241,6 +250,8 @@ int live_node_connect(struct live_node *n, struct err *e)
 	char path[160];
 	int rc = 0, status = 0;
 	size_t trees = 0;
+	if (n->tables.face->gnmi)
+		return 0;
 	while (n->tables.face->subtrees[trees])
 		trees++;
 	snprintf(path, sizeof(path), "run/%s.agentx", n->tables.name);
@@ -265,6 +276,7 @@ void live_node_stop(struct live_node *n)
 {
 	const struct timespec pause = {.tv_nsec = 10000000};
 	int status;
+	live_gnmi_stop(n);
 	agentx_close(&n->x);
 	if (n->pid == 0)
 		return;

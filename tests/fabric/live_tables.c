@@ -8,6 +8,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "tests/fabric/live_gnmi.h"
 
 #define MIB2 "1.3.6.1.2.1"
 #define IFTABLE MIB2 ".2.2.1"
@@ -33,6 +34,9 @@ const struct live_face live_faces[] = {
 	{"eos", EOS, FACE_FULL, "Arista Networks EOS version 4 (simulated)", "1.3.6.1.4.1.30065.1", 1, 1, NULL, 0, eos_trees},
 	{"sonic", SONIC, FACE_SONIC_SNMP, "SONiC Software Version: SONiC.simulated - HwSku: none - Distribution: Debian 12 - Kernel: none", "1.3.6.1.4.1.8072.3.2.10", 2, 1,
 		"etp%u", 0, sonic_trees},
+	{"sonic-gnmi", 0, FACE_SONIC_GNMI, .port_name = "etp%u", .gnmi = &live_gnmi_sonic},
+	{"cumulus-gnmi", 0, FACE_CUMULUS_GNMI, .gnmi = &live_gnmi_cumulus},
+	{"openconfig-gnmi", 0, FACE_OPENCONFIG_GNMI, .gnmi = &live_gnmi_openconfig},
 };
 const size_t live_n_faces = rw_countof(live_faces);
 
@@ -62,6 +66,15 @@ const char *const live_metrics[V_METRICS] = {
 	[V_QUEUE_DROPS] = "queue.drops", [V_WRED_DROPS] = "queue.wred_drops", [V_MARKED] = "queue.ecn_marked", [V_SHARED_PEAK] = "pg.shared_watermark_bytes",
 	[V_HEADROOM_PEAK] = "pg.headroom_watermark_bytes", [V_HEADROOM] = "cfg.pg_headroom_bytes", [V_XOFF_LEVEL] = "cfg.pg_xoff_level_bytes",
 	[V_XON_LEVEL] = "cfg.pg_xon_level_bytes", [V_STORMS] = "pfcwd.storms", [V_RESTORES] = "pfcwd.restores", [V_STORM_DROPS] = "pfcwd.drops",
+	[V_QUEUE_PEAK] = "queue.watermark_bytes", [V_DEPTH] = "queue.depth_bytes", [V_FEC] = "port.fec_corrected", [V_FEC_BAD] = "port.fec_uncorrectable",
+	[V_FLAPS] = "port.flaps",
+};
+
+const char *const live_settings[S_SETTINGS] = {
+	[S_PFC_ENABLED] = "cfg.pfc_enabled", [S_ALPHA_EXP] = "cfg.pg_alpha_exp", [S_HEADROOM] = "cfg.pg_headroom_bytes", [S_XON_OFFSET] = "cfg.pg_xon_offset_bytes", [S_ECN_ENABLED] = "cfg.ecn_enabled",
+	[S_KMIN] = "cfg.ecn_kmin_bytes", [S_KMAX] = "cfg.ecn_kmax_bytes", [S_PMAX] = "cfg.ecn_pmax_ratio", [S_WEIGHT] = "cfg.ecn_weight", [S_CABLE] = "cfg.cable_m",
+	[S_WATCHDOG_DETECT] = "cfg.pfcwd_detect_ms", [S_WATCHDOG_RESTORE] = "cfg.pfcwd_restore_ms", [S_BER] = "port.pre_fec_ber", [S_RX_POWER] = "optic.rx_power_dbm",
+	[S_TX_POWER] = "optic.tx_power_dbm", [S_TEMPERATURE] = "optic.temperature_c",
 };
 
 /* --- rules: one per column --- */
@@ -141,15 +154,36 @@ struct live_instance {
 
 /* --- values --- */
 
+static bool setting_take(struct live_port *p, unsigned at, const char *metric, const char *value)
+{
+	unsigned which = 0;
+	while (which < S_SETTINGS && strcmp(live_settings[which], metric) != 0)
+		which++;
+	if (which == S_SETTINGS)
+		return false;
+	p->s[which][at] = strtod(value, NULL);
+	p->has[which] |= (uint8_t)(1u << at);
+	return true;
+}
+
 bool live_switch_take(struct live_switch *s, const char *port, int priority, const char *metric, const char *value)
 {
 	unsigned which = 0, number;
+	const unsigned at = priority < 0 ? 0 : (unsigned)priority;
+	if (strcmp(metric, "cfg.buffer_pool_bytes") == 0) {
+		s->pool_bytes = strtoull(value, NULL, 10);
+		return true;
+	}
+	if (priority >= LIVE_PRIORITIES || sscanf(port, "Ethernet%u", &number) != 1 || number < 1 || number > s->n_ports)
+		return false;
 	while (which < V_METRICS && strcmp(live_metrics[which], metric) != 0)
 		which++;
-	if (which == V_METRICS || priority >= LIVE_PRIORITIES || sscanf(port, "Ethernet%u", &number) != 1 || number < 1 || number > s->n_ports)
+	if (setting_take(&s->ports[number - 1], at, metric, value) && which == V_METRICS)
+		return true;
+	if (which == V_METRICS)
 		return false;
-	s->ports[number - 1].v[which][priority < 0 ? 0 : priority] = strtoull(value, NULL, 10);
-	s->known[which] |= (uint8_t)(1u << (priority < 0 ? 0 : priority));
+	s->ports[number - 1].v[which][at] = strtoull(value, NULL, 10);
+	s->known[which] |= (uint8_t)(1u << at);
 	return true;
 }
 
@@ -268,7 +302,8 @@ void live_switch_build(struct live_switch *s)
 		for (size_t k = 0; k < s->n_ports; k++)
 			instances_of_port(s, &cap, r, &s->ports[k]);
 	}
-	qsort(s->instances, s->n_instances, sizeof(*s->instances), instance_order);
+	if (s->n_instances) /* a face that answers gNMI has none */
+		qsort(s->instances, s->n_instances, sizeof(*s->instances), instance_order);
 }
 
 void live_switch_done(struct live_switch *s)

@@ -4,7 +4,7 @@
 
 #include "tests/fabric/scenario.h"
 
-enum face { FACE_FULL, FACE_SONIC_SNMP, FACE_NXOS_SNMP, FACE_CUMULUS_SNMP, FACE_SONIC_GNMI, FACES };
+enum face { FACE_FULL, FACE_SONIC_SNMP, FACE_NXOS_SNMP, FACE_CUMULUS_SNMP, FACE_SONIC_GNMI, FACE_CUMULUS_GNMI, FACE_OPENCONFIG_GNMI, FACES };
 extern const char *const face_names[FACES];
 
 struct record_options {

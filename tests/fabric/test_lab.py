@@ -7,7 +7,7 @@ import concurrent.futures, glob, json, os, re, subprocess, sys, tempfile, time
 rocewatch, everything = sys.argv[1], "--all" in sys.argv
 here = os.path.dirname(os.path.abspath(__file__))
 work = tempfile.mkdtemp(prefix="lab-")
-faces = ("full", "sonic-snmp", "nxos-snmp", "cumulus-snmp", "sonic-gnmi")
+faces = ("full", "sonic-snmp", "nxos-snmp", "cumulus-snmp", "sonic-gnmi", "cumulus-gnmi", "openconfig-gnmi")
 causes = set("""none ecmp_imbalance ecmp_polarization ecmp_low_entropy path_asymmetry uplink_overload oversubscription link_slow link_errors
 link_flap missing_rail slow_receiver pfc_storm pfc_deadlock pfc_watchdog pfc_wrong_priority pfc_mismatch mtu_mismatch dscp_mismatch rocev1
 cnp_starved dcqcn_off incast ecn_off ecn_late ecn_early headroom_small xon_close lossless_loss host_slow straggler slow_storage
@@ -139,16 +139,21 @@ def test_faces():
                                           "pfc.tx_pause_ns", "pg.drops", "port.fcs_errors", "port.in_pause_frames", "pfcwd.storms"},
               "nxos-snmp": (snmp_never - {"cfg.pg_headroom_bytes"}) | {"queue.ecn_marked", "pg.drops", "queue.watermark_bytes", "pool.watermark_bytes", "optic.rx_power_dbm"},
               "cumulus-snmp": snmp_never | {"pfc.rx_pause_ns", "pfc.tx_pause_ns", "queue.watermark_bytes", "pg.shared_watermark_bytes", "port.fcs_errors", "optic.rx_power_dbm"},
-              "sonic-gnmi": {"pfc.tx_pause_ns", "queue.ecn_marked", "queue.wred_drops", "port.flaps", "cfg.hash_fields", "cfg.hash_seed", "cfg.lb_mode", "pfc.rx_transitions"}}
+              "sonic-gnmi": {"pfc.tx_pause_ns", "port.flaps", "cfg.hash_fields", "cfg.hash_seed", "cfg.lb_mode", "pfc.rx_transitions", "pg.drops", "pool.watermark_bytes", "cfg.trust",
+                             "cfg.dscp_to_prio", "cfg.prio_to_pg"},
+              "cumulus-gnmi": {m for m in known if m.startswith(("cfg.", "optic."))} | {"pfc.rx_pause_ns", "pfc.tx_pause_ns", "port.pre_fec_ber", "pg.drops"},
+              "openconfig-gnmi": {m for m in known if m.startswith(("pfc.", "pg.", "pfcwd.", "optic.", "cfg.pg_"))} | {"queue.wred_drops", "queue.depth_bytes"}}
     for face, never in absent.items():
         got = metrics(record("incast", face=face, length="1m"))
         expect(not got & never, f"{face} answers {got & never}")
-        expect("pfc.tx_frames" in got and ("pfc.tx_pause_ns" in got or "pfc.tx_pause_ns_hi" in got), f"{face}: PFC frames or pause time are missing")
+        expect("pfc.tx_frames" in got or face == "openconfig-gnmi", f"{face}: PFC frames are missing")
+        expect(("pfc.tx_pause_ns" in got or "pfc.tx_pause_ns_hi" in got) == face.endswith("snmp"), f"{face}: pause time that it has not, or none")
+        expect("queue.ecn_marked" in got if "gnmi" in face else True, f"{face}: no ECN marks")
     watched = metrics(record("pfc-watchdog", length="1m", interval="30s"))
     expect({m for m in not_modelled if "pfcwd" in m} <= watched, "a watchdog that says nothing")
     gnmi = record("incast", face="sonic-gnmi", length="4m")
     peaks = series(gnmi, "queue.watermark_bytes", "leaf1", "Ethernet1", "3")
-    expect(len(peaks) == 4 and all(r[7] == "60.000" for r in samples(gnmi) if r[4] == "queue.watermark_bytes"), f"sonic-gnmi: {len(peaks)} peaks of a minute in four minutes")
+    expect(len(peaks) == 4 and all(r[7] == "120.000" for r in samples(gnmi) if r[4] == "queue.watermark_bytes"), f"sonic-gnmi: {len(peaks)} peaks of a minute in four minutes")
 
 
 def test_settings_change_in_time():

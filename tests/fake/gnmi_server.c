@@ -293,11 +293,19 @@ static void round_one(struct call *c)
 	}
 }
 
+/* Rounds come as often as the shortest interval; one with a longer interval is due when that has gone by. */
+static bool due(const struct call *c, const struct speak_subscription *s)
+{
+	if (s->mode != 2)
+		return false;
+	return c->server->o->period_ns || s->interval_ns <= c->period_ns || c->round * c->period_ns / s->interval_ns > (c->round - 1) * c->period_ns / s->interval_ns;
+}
+
 static void round_next(struct call *c)
 {
 	if (c->n_out < QUEUE_MAX && !misbehave(c))
 		for (size_t i = 0; i < c->request.n && !c->ended; i++)
-			if (c->request.v[i].mode == 2)
+			if (due(c, &c->request.v[i]))
 				say(c, c->request.v[i].path);
 	c->round++;
 	tick_later(c);
