@@ -10,6 +10,7 @@
 #include "agent/base/str.h"
 
 struct fill {
+	bool undo;
 	const struct tune_sheet *sheet;
 	const struct render_ctx *c;
 	const struct profile *p;
@@ -79,7 +80,7 @@ static bool knob_text(struct fill *f, enum tune_knob k, struct str *out)
 }
 
 /* cable_of - the length a step sets: the true one to apply, the configured one to undo. */
-static double cable_of(const struct fill *f, const struct render_port *p) { return f->plan->undo ? p->cable_now_m : p->cable_m; }
+static double cable_of(const struct fill *f, const struct render_port *p) { return f->undo ? p->cable_now_m : p->cable_m; }
 
 static double cable_max(const struct fill *f)
 {
@@ -234,8 +235,8 @@ static void values_take(struct fill *f)
 		f->from[k] = f->to[k] = f->c->in_force[k];
 	for (size_t i = 0; i < f->sheet->n_changes; i++) {
 		const struct tune_change *ch = &f->sheet->changes[i];
-		f->from[ch->knob] = f->plan->undo ? ch->proposed : ch->current;
-		f->to[ch->knob] = f->plan->undo ? ch->current : ch->proposed;
+		f->from[ch->knob] = f->undo ? ch->proposed : ch->current;
+		f->to[ch->knob] = f->undo ? ch->current : ch->proposed;
 		f->changed |= 1u << ch->knob;
 	}
 }
@@ -250,9 +251,9 @@ static void values_write(struct fill *f)
 		f->written[k] = NAN;
 		if (isnan(f->to[k]) || !r->settable)
 			continue;
-		if ((f->changed & 1u << k) && f->plan->undo) /* what is taken back is what was written */
+		if ((f->changed & 1u << k) && f->undo) /* what is taken back is what was written */
 			f->from[k] = tune_knob_round(r, knob, f->from[k], cell, limit);
-		if ((f->changed & 1u << k) && !f->plan->undo) {
+		if ((f->changed & 1u << k) && !f->undo) {
 			f->written[k] = tune_knob_write(r, knob, f->to[k], cell, limit, tune_knob_safe(knob));
 			if (!isnan(f->written[k]))
 				f->to[k] = tune_knob_value(r, knob, f->written[k], cell, limit);
@@ -328,14 +329,14 @@ static const char *cannot_write(const struct fill *f, const struct tune_form *fo
 		return "the value in force is not known, so there would be no way back";
 	if (!(t = template_of(f, form, k)))
 		return why_no_template(f, form, k);
-	if (!f->plan->undo && !sets_cable(t) && !t->undo && isnan(exact(r, k, f->from[k], cell_of(f), f->c->queue_limit_bytes)))
+	if (!f->undo && !sets_cable(t) && !t->undo && isnan(exact(r, k, f->from[k], cell_of(f), f->c->queue_limit_bytes)))
 		return "the value in force cannot be written exactly in this unit, so there would be no way back";
 	if (one_length_right(f->c, t))
 		return "one cable length holds for all these ports here, and the longest is configured already";
-	if (!sets_cable(t) && isnan(f->written[k]) && !(f->plan->undo && t->undo))
+	if (!sets_cable(t) && isnan(f->written[k]) && !(f->undo && t->undo))
 		return r->unit == TUNE_PERCENT && strcmp(tune_knob_unit(k), "bytes") == 0 && !(f->c->queue_limit_bytes > 0) ?
 			"is written in percent of what the queue may hold, which is not known (declare pool and alpha in 'thresholds')" :
-			f->plan->undo ? "the value read back cannot be written exactly" : "the value is out of the range that can be written";
+			f->undo ? "the value read back cannot be written exactly" : "the value is out of the range that can be written";
 	return NULL;
 }
 
@@ -355,7 +356,7 @@ static bool rolls_back(const struct fill *f)
 	bool exact = true;
 	for (unsigned k = 0; k < TUNE_KNOBS; k++)
 		exact = exact && !((f->t->sets & f->changed & 1u << k) && isnan(f->written[k]));
-	return f->plan->undo && f->t->undo && !exact;
+	return f->undo && f->t->undo && !exact;
 }
 
 /* text_step - the template once per port, the same text once. false: a word is not known. */
@@ -477,17 +478,41 @@ static bool same_level(const struct fill *f)
 	return (f->changed & (1u << KNOB_KMIN | 1u << KNOB_KMAX)) && !isnan(lo) && !isnan(hi) && lo >= hi && f->from[KNOB_KMIN] != f->from[KNOB_KMAX];
 }
 
-static void steps_make(struct fill *f, const struct tune_form *form)
+/* not_writable - a knob of the step at hand that cannot be written, or TUNE_KNOBS: a step is done as a whole or not at all. */
+static unsigned not_writable(const struct fill *f, const struct fill *other, const struct tune_form *form, unsigned sets)
+{
+	for (unsigned k = 0; k < TUNE_KNOBS; k++)
+		if ((sets & f->changed & 1u << k) && (cannot_write(f, form, (enum tune_knob)k) || cannot_write(other, form, (enum tune_knob)k)))
+			return k;
+	return TUNE_KNOBS;
+}
+
+/* why_not - a changed knob stays what it is, or NULL. @other is the way in the other direction: what cannot be done there is not done here. */
+static const char *why_not(struct fill *f, const struct fill *other, const struct tune_form *form, enum tune_knob k)
+{
+	const char *why = cannot_write(f, form, k);
+	if (!why && !(why = cannot_write(other, form, k))) {
+		unsigned sets = template_of(f, form, k)->sets, marking = 1u << KNOB_KMIN | 1u << KNOB_KMAX; /* neither moves past the other */
+		unsigned with = not_writable(f, other, form, sets & marking ? sets | marking : sets);
+		why = with < TUNE_KNOBS ? arena_printf(f->c->arena, "is written together with %s, which cannot be", tune_knob_name((enum tune_knob)with)) : NULL;
+	}
+	return why;
+}
+
+static void steps_make(struct fill *f, const struct fill *other, const struct tune_form *form)
 {
 	enum tune_knob todo[TUNE_KNOBS];
 	double state[TUNE_KNOBS];
 	unsigned done = 0;
 	size_t n = order(f, todo);
 	memcpy(state, f->from, sizeof(state));
+	for (size_t i = 0; i < n; i++)
+		if (f->undo && why_not(f, other, form, todo[i]))
+			state[todo[i]] = f->to[todo[i]]; /* was never changed */
 	for (size_t i = 0; i < n; i++) {
-		const char *why = cannot_write(f, form, todo[i]);
 		if (done & 1u << todo[i])
 			continue;
+		const char *why = why_not(f, other, form, todo[i]);
 		if (!why) {
 			f->t = template_of(f, form, todo[i]);
 			why = step_add(f, state) ? NULL : unknown_words(f);
@@ -500,14 +525,20 @@ static void steps_make(struct fill *f, const struct tune_form *form)
 		f->plan->steps[0].text = arena_printf(f->c->arena, "%s\n%s", f->plan->steps[0].text, form->commit);
 }
 
+static void fill_init(struct fill *f, bool undo)
+{
+	f->undo = undo;
+	values_take(f);
+	values_write(f);
+}
+
 int render_plan(const struct tune_sheet *s, const struct render_ctx *c, const struct profile *p, const struct tune_form *form, bool undo,
 	struct render_plan *ret)
 {
 	struct render_ctx ctx = *c;
-	struct fill f = {.sheet = s, .c = &ctx, .p = p, .plan = ret};
+	struct fill f = {.sheet = s, .c = &ctx, .p = p, .plan = ret, .asic = profiles_asic(c->profiles, c->description)}, other = f;
 	*ret = (struct render_plan){.profile = p, .form = form, .undo = undo, .native = c->platform && c->platform == p};
 	ret->steps = arena_array(c->arena, struct render_step, TUNE_KNOBS);
-	f.asic = profiles_asic(c->profiles, c->description);
 	if (!ctx.n_ports && s->n_ports) {
 		struct render_port *ports = arena_array(c->arena, struct render_port, s->n_ports);
 		for (size_t i = 0; i < s->n_ports; i++)
@@ -515,15 +546,15 @@ int render_plan(const struct tune_sheet *s, const struct render_ctx *c, const st
 		ctx.ports = ports;
 		ctx.n_ports = s->n_ports;
 	}
-	values_take(&f);
-	values_write(&f);
+	fill_init(&f, undo);
+	fill_init(&other, !undo);
 	if (!f.changed)
 		missing(&f, "nothing is to be changed");
-	else if (same_level(&f))
+	else if (same_level(&f) || same_level(&other))
 		missing(&f, "kmin, kmax: in this vendor's unit they would fall on one level");
 	else if (form->json && !one_template(&f, form))
 		missing(&f, "several objects have to change one after the other: use the other form");
 	else
-		steps_make(&f, form);
+		steps_make(&f, &other, form);
 	return ret->n_steps ? 0 : -ENOTSUP;
 }
