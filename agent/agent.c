@@ -22,6 +22,7 @@
 #include "agent/pipeline.h"
 #include "agent/privilege.h"
 #include "agent/source_choice.h"
+#include "agent/tune_live.h"
 #include "collectors/gnmi.h"
 #include "collectors/pcap.h"
 #include "collectors/snmp.h"
@@ -55,6 +56,7 @@ struct agent {
 	struct store *store;
 	struct ledger *ledger;
 	struct pipeline *pipeline;
+	struct tune_live *tuning;
 	struct discovery *discovery;
 	struct source_choice *choice;
 	struct control *control;
@@ -362,6 +364,7 @@ static void adopt(struct agent *a, struct config *fresh, struct difference *diff
 	a->config = fresh;
 	pipeline_reload(a->pipeline, fresh);
 	ledger_reload(a->ledger, fresh->fabric);
+	tune_live_reload(a->tuning, fresh);
 	apply_sources(a, diff);
 	apply_traps(a, old);
 	record_config(a);
@@ -543,6 +546,7 @@ static void on_tick(void *arg)
 	}
 	if (a->control)
 		control_tick(a->control);
+	tune_live_tick(a->tuning, now);
 	ledger_forget(a->ledger, now - FORGET_NS);
 	watch_store(a);
 	if (a->config->traps && !a->traps && mono.ns >= a->traps_retry.ns)
@@ -630,7 +634,8 @@ static json_t *on_request(void *arg, const char *who, const json_t *request)
 		if (str_eq(requests[k].cmd, cmd))
 			return requests[k].fn(arg, who, request);
 	}
-	return control_error("expected \"cmd\": \"ack\", \"assign\", \"note\", \"close\", \"merge\" or \"status\"");
+	json_t *reply = cmd ? tune_live_request(((struct agent *)arg)->tuning, who, request, wall_now().ns) : NULL;
+	return reply ? reply : control_error("expected \"cmd\": \"ack\", \"assign\", \"note\", \"close\", \"merge\", \"status\" or one of \"tune_...\"");
 }
 
 /* --- start and stop ------------------------------------------------------------------------------------------------------------ */
@@ -658,6 +663,9 @@ static int start_store(struct agent *a, struct err *e)
 	a->choice = source_choice_new(pipeline_sink(a->pipeline), prefers_snmp, a);
 
 	struct err why = {0};
+	a->tuning = tune_live_new(a->store, a->pipeline, a->ledger, a->config);
+	if (tune_live_resume(a->tuning, a->config->store.path, &why) != 0)
+		log_warn("agent", "recommendations could not be read; they stay in the database as they are: %s", why.text);
 	if (history_resume(a->config->store.path, a->entities, a->config, a->pipeline, a->ledger, &why) != 0)
 		log_warn("agent", "history could not be read, starting afresh: %s", why.text);
 	pipeline_advance(a->pipeline, wall_now().ns);
@@ -743,6 +751,7 @@ static void stop(struct agent *a)
 			log_error("store", "not everything could be written at the end: %s", e.text);
 		store_close(a->store);
 	}
+	tune_live_free(a->tuning);
 	pipeline_free(a->pipeline);
 	discovery_free(a->discovery);
 	ledger_free(a->ledger);

@@ -17,6 +17,7 @@
 #include "agent/incident_view.h"
 #include "agent/ledger.h"
 #include "agent/pipeline.h"
+#include "agent/tune_live.h"
 #include "collectors/replay.h"
 #include "collectors/replay_capture.h"
 #include "config/config.h"
@@ -271,6 +272,9 @@ static int run_pipeline(struct replay *r, struct err *e)
 		pipeline_announce(r->pipeline, begin_ns);
 	}
 	if (r->from_db) {
+		int agreed = tune_records_expect(r->db, r->pipeline, e);
+		if (agreed != 0)
+			return agreed;
 		struct history_range range = {.from_ns = r->from_ns ? r->from_ns : INT64_MIN, .to_ns = r->to_ns};
 		int rc = history_feed(r->db, r->entities, r->pipeline, &range, &r->seen, e);
 		if (rc != 0)

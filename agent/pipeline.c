@@ -81,6 +81,9 @@ struct pipeline {
 	struct sample *batch;
 	size_t n_batch, cap_batch;
 	struct target_table *targets;
+	struct arena *expected_arena; /* .expected and its names */
+	struct expected_change *expected;
+	size_t n_expected;
 	struct smap *peer_index; /* "device\0port" -> index into peers */
 	struct peer *peers;
 	size_t n_peers, cap_peers;
@@ -332,6 +335,8 @@ static void keep_finding(struct pipeline *p, const struct finding *f)
 		.device = f->device, .port = f->port, .group = f->group, .host = f->host, .summary = f->summary,
 		.priority = f->priority, .value = f->value, .warn = f->warn, .confidence = f->confidence_ratio,
 	});
+	if (f->event && f->verdict == FINDING_OVER)
+		store_device_event(p->store, f->event_ns, f->event, f->device, f->port, f->summary);
 }
 
 /* The window (from, to] with all that the analyzers of this length read: filled once, and observed once, for all of them. */
@@ -385,7 +390,7 @@ static void run_window(struct pipeline *p, const struct lane *lane)
 	if (rc == 0 && !window_has_data(&p->look.window))
 		return;
 	struct analyzer_in in = {.fabric = p->config->fabric, .window = &p->look.window, .options = lane->options, .interval_ns = p->interval_ns,
-		.arena = p->turn, .shared = &p->look.shared};
+		.arena = p->turn, .shared = &p->look.shared, .expected = p->expected, .n_expected = p->n_expected};
 	if (rc == 0 && lane->past_ns > 0) {
 		rc = look_back(p, lane);
 		in.past = &p->look.past;
@@ -459,6 +464,22 @@ void pipeline_finish(struct pipeline *p)
 		close_until(p, p->newest_ns);
 	if (p->store)
 		target_table_flush(p->targets, p->store, p->now_ns);
+}
+
+void pipeline_expect(struct pipeline *p, const struct expected_change *v, size_t n)
+{
+	arena_reset(p->expected_arena);
+	p->expected = arena_array(p->expected_arena, struct expected_change, n + 1);
+	p->n_expected = n;
+	for (size_t k = 0; k < n; k++) {
+		p->expected[k] = v[k];
+		p->expected[k].device = arena_strdup(p->expected_arena, v[k].device);
+	}
+}
+
+int pipeline_window(struct pipeline *p, struct arena *a, const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret)
+{
+	return window_from_memory(p->memory, a, spec, from_ns, to_ns, ret);
 }
 
 /* --- replay and priming ------------------------------------------------------------------------------------------------- */
@@ -664,6 +685,7 @@ struct pipeline *pipeline_new(const struct config *c, struct entities *entities,
 	p->ledger = ledger;
 	p->closed_ns = p->trimmed_ns = INT64_MIN / 2;
 	p->turn = arena_new();
+	p->expected_arena = arena_new();
 	p->look.arena = arena_new();
 	p->run_index = series_index_new();
 	p->peer_index = smap_new();
@@ -694,6 +716,7 @@ void pipeline_free(struct pipeline *p)
 	series_memory_free(p->memory);
 	target_table_free(p->targets);
 	arena_free(p->turn);
+	arena_free(p->expected_arena);
 	arena_free(p->look.arena);
 	series_index_free(p->run_index);
 	smap_free(p->peer_index);

@@ -18,6 +18,7 @@
 #define RW_AGENT_PIPELINE_H
 
 #include "agent/ledger.h"
+#include "analyzers/analyzer.h"
 #include "collectors/collector.h"
 #include "config/config.h"
 
@@ -41,6 +42,11 @@ const struct sink *pipeline_sink(struct pipeline *p); /* for collectors */
 void pipeline_advance(struct pipeline *p, int64_t now_ns); /* close the windows that are due; live: each second, replay: by samples */
 void pipeline_finish(struct pipeline *p); /* close every window that ended by the newest sample */
 const struct pipeline_counters *pipeline_counters(const struct pipeline *p);
+
+/* pipeline_expect - settings that may change, since somebody agreed to it: those of before are forgotten. Copied. */
+void pipeline_expect(struct pipeline *p, const struct expected_change *v, size_t n);
+/* pipeline_window - what memory holds of (from, to], with each series' last sample before; for who watches beside the analyzers. 0 or negative errno. */
+int pipeline_window(struct pipeline *p, struct arena *a, const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret);
 
 /* pipeline_listen - who wants to know what devices hear of each other; before any collector has the sink. */
 void pipeline_listen(struct pipeline *p, void (*neighbors)(void *arg, const struct topology_device *self, const struct topology_neighbor *heard,

@@ -24,6 +24,15 @@ struct analyzer_shared {
 	const void *pause;   /* struct pause_graph */
 };
 
+/* A change of a setting somebody agreed to (an accepted tuning sheet): of all ports of a device at a priority. Values as read: alpha by its exponent. */
+struct expected_change {
+	const char *device;
+	int priority;
+	uint16_t metric;
+	double value;
+	int64_t from_ns, until_ns; /* of the change */
+};
+
 struct analyzer_in {
 	const struct fabric *fabric;
 	const struct window *window;
@@ -32,6 +41,8 @@ struct analyzer_in {
 	int64_t interval_ns;   /* the usual time between samples, for coverage */
 	struct arena *arena;   /* findings and their strings go here */
 	struct analyzer_shared *shared;
+	const struct expected_change *expected; /* lent */
+	size_t n_expected;
 };
 
 /* analyzer_wants - mark the metrics its window has to hold: its own, and what observe() reads when it observes. @wanted has METRIC_COUNT places. */

@@ -66,11 +66,24 @@ static void push(struct drift *d, struct arena *a, struct change c)
 
 /* --- what changed in the window ------------------------------------------------------------------------------------------ */
 
+/* Somebody agreed to it: an accepted tuning sheet has this value. That it was applied is told of the sheet. */
+static bool agreed(const struct analyzer_in *in, const struct entity *e, unsigned metric, double value, int64_t t_ns)
+{
+	for (size_t i = 0; i < in->n_expected; i++) {
+		const struct expected_change *x = &in->expected[i];
+		if (x->metric == metric && x->priority == e->priority && t_ns >= x->from_ns && t_ns <= x->until_ns && str_eq(x->device, e->device) &&
+			fabs(value - x->value) <= fmax(ROUNDING * fabs(x->value), metric == M_CFG_PG_ALPHA_EXP ? ALPHA_ROUNDING : 0))
+			return true;
+	}
+	return false;
+}
+
 static void changes_of(const struct analyzer_in *in, const struct series *s, struct drift *d, const struct entity *e)
 {
 	d->known = d->known || s->n > 0;
 	for (uint32_t i = 1; i < s->n && s->t_ns[i] <= in->window->to_ns; i++)
-		if (s->t_ns[i] > in->window->from_ns && s->value[i] != s->value[i - 1] && !((s->flags[i] | s->flags[i - 1]) & (SF_DECLARED | SF_LATE | SF_SUSPECT)))
+		if (s->t_ns[i] > in->window->from_ns && s->value[i] != s->value[i - 1] && !((s->flags[i] | s->flags[i - 1]) & (SF_DECLARED | SF_LATE | SF_SUSPECT)) &&
+			!agreed(in, e, s->metric, sample_number(s->metric, s->value[i]), s->t_ns[i]))
 			push(d, in->arena, (struct change){.entity = e, .metric = s->metric, .from = s->value[i - 1], .to = s->value[i], .t_ns = s->t_ns[i]});
 }
 
@@ -110,6 +123,8 @@ static const struct fabric_threshold *declared_for(const struct fabric *f, const
 static void compare(const struct analyzer_in *in, uint32_t entity, unsigned metric, double expected, double own, double slack, struct drift *d)
 {
 	if (isnan(own) || isnan(expected) || expected <= 0 || fabs(own - expected) <= slack * expected)
+		return;
+	if (agreed(in, entity_get(in->window->entities, entity), metric, metric == M_CFG_PG_ALPHA_EXP ? log2(own) : own, in->window->to_ns))
 		return;
 	push(d, in->arena, (struct change){.entity = entity_get(in->window->entities, entity), .metric = metric, .declared = true, .expected = expected, .own = own,
 		.t_ns = in->window->to_ns});
@@ -187,6 +202,15 @@ static const char *list_of(const struct analyzer_in *in, const struct drift *d)
 	return list;
 }
 
+static int64_t first_change(const struct drift *d)
+{
+	int64_t first = INT64_MAX;
+	for (size_t i = 0; i < d->n; i++)
+		if (!d->v[i].declared && d->v[i].t_ns < first)
+			first = d->v[i].t_ns;
+	return first;
+}
+
 static void describe(const struct analyzer_in *in, const struct drift *d, const char *device, struct tell *t)
 {
 	t->f->summary = arena_printf(t->a, "%s: %s; who did it is not known", device, list_of(in, d));
@@ -200,6 +224,10 @@ static void describe(const struct analyzer_in *in, const struct drift *d, const 
 		tell_evidence(t, m->name, &(struct port_seen){.port = &port}, c->entity->priority, c->declared ? c->own : sample_number(c->metric, c->to), m->unit, QUALITY_EXACT);
 	}
 	tell_rests_on(t, d->n_events ? "the value read back before and after" : "the value read back, against thresholds: in the configuration file");
+	if (d->n_events) {
+		t->f->event = "config_drift";
+		t->f->event_ns = first_change(d);
+	}
 	tell_role(t, "culprit", "%s", device);
 	tell_step(t, "was it meant? then update thresholds: and note the change (event add); else put the old value back", "the setting's own; thresholds at a job boundary");
 }

@@ -69,6 +69,8 @@ struct finding {
 	double loss_ratio;       /* share of wall time the waiting costs (1 = all of it); NAN unknown */
 	double explained_ratio;  /* NAN unknown */
 	double value, warn;      /* the headline number and its threshold, e.g. imbalance and 0.20 */
+	const char *event;       /* it tells of something that happened at .event_ns, with the summary for its text: a line among the events of this kind; NULL */
+	int64_t event_ns;
 };
 
 /*
