@@ -210,12 +210,13 @@ void tune_live_tick(struct tune_live *t, int64_t now_ns)
 	const struct tune_record *const *v;
 	const size_t n = tune_ledger_records(t->ledger, &v);
 	const uint16_t *metrics;
+	const size_t n_metrics = tune_metrics(&metrics);
 	struct window w;
 	if (n == 0 || now_ns < t->next_ns)
 		return;
 	t->next_ns = now_ns + TUNE_LOOK_NS;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	const struct window_spec spec = {.n_metrics = tune_metrics(&metrics), .metrics = metrics};
+	const struct window_spec spec = {.metrics = metrics, .n_metrics = n_metrics};
 	if (pipeline_window(t->pipeline, a, &spec, now_ns - MEMORY_NS, now_ns, &w) == 0)
 		tune_ledger_look(t->ledger, &w, now_ns);
 	for (size_t k = 0; k < n; k++)
