@@ -5,8 +5,11 @@
  * to this window, is over. What explains it is for others to say, so the cause is `unknown`, and the ledger folds this finding into the story that
  * explains it. What is added here:
  *
- *   network exonerated       pause, CE marks, drops and uplink skew are all observable, alive (counted once, or switched on), covered to 99 %, and silent
+ *   network exonerated       pause, CE marks, drops and uplink skew are all observable, alive (counted once, or switched on), covered to 99 %, and silent:
+ *                            the cause is `straggler` then, a host that is late (or all of them), which no counter of a switch tells apart
  *   nothing seen, not proven otherwise, with what was missing or not silent
+ *
+ *   slow_storage             the exchanges are as before, but checkpoints take longer for the same bytes (storage_phase.h)
  *
  * Idle blocks (a checkpoint, a start, the end) are no change: they are left out, and a job that is idle now is not judged. A level above the one before
  * is good news: under. Once the change lies further back than the past, nothing can be told of it here; the incident keeps what it measured.
@@ -23,6 +26,7 @@
 #include "analyzers/analyzer.h"
 #include "analyzers/observe.h"
 #include "analyzers/rhythm.h"
+#include "analyzers/storage_phase.h"
 #include "analyzers/tell.h"
 #include "db/entity.h"
 
@@ -31,7 +35,10 @@
 #define EVEN 0.2            /* imbalance below the warning of ecmp_imbalance */
 #define COVERED 0.99
 #define BLOCKS_MIN 8        /* busy ones, before there is something to compare */
+#define LEVEL_MIN 5         /* busy ones, before they are a level: a checkpoint that two or three blocks cut in part is none */
 #define SEGMENTS_MAX 16
+#define LOSS_STORAGE 0.02   /* of wall time: a warning */
+#define RECEIVERS_TOLD 8
 #define LOSS_LARGE 0.1      /* of wall time: a warning; less is told as information */
 
 struct steps_options {
@@ -168,7 +175,7 @@ static struct pace pace_of(const struct throughput *t, double least, struct aren
 		return p;
 	const size_t n = rhythm_segments(v, p.n, least, s, SEGMENTS_MAX);
 	p.now = s[n - 1].level;
-	p.changed = n > 1;
+	p.changed = n > 1 && s[n - 1].to - s[n - 1].from >= LEVEL_MIN;
 	for (size_t i = 0; i + 1 < n; i++)
 		if (isnan(p.base.mean) || s[i].level.mean > p.base.mean)
 			p.base = s[i].level;
@@ -195,6 +202,30 @@ static void advise(struct tell *t, enum network network)
 	tell_step(t, "rocewatch steps --since 1h", "none: read only");
 }
 
+/* Checkpoints that take longer for the same bytes, where the exchanges between them are as they were. */
+static void tell_storage(const struct storage_phases *s, const struct throughput *t, struct tell *f)
+{
+	const char *who = t->job ? t->job->name : "the job";
+	f->f->cause = "slow_storage";
+	f->f->severity = s->lost_ratio >= LOSS_STORAGE ? SEV_WARNING : SEV_INFO;
+	f->f->value = f->f->loss_ratio = s->lost_ratio;
+	f->f->confidence_ratio = 0.75 * fmin(1, isnan(t->coverage_ratio) ? 0 : t->coverage_ratio);
+	f->f->summary = arena_printf(f->a, "%s waits longer for storage: its checkpoints take %.3g s instead of %.3g s for the same bytes, %.1f %% of its time; the exchanges between "
+		"them are as before", who, s->after_s, s->before_s, 100 * s->lost_ratio);
+	tell_rests_on(f, "%zu checkpoints before and %zu since, each a stretch without exchange in which %zu of %zu ports take what the others send", s->n_before, s->n_after,
+		s->n_receivers, s->n_hosts);
+	tell_ruled_out(f, "the network: the same bytes went the same way in %.3g s before; what pauses or marks in these stretches is told of itself", s->before_s);
+	tell_ruled_out(f, "a larger checkpoint: %.3g instead of %.3g bytes", s->octets_after, s->octets_before);
+	tell_evidence_device(f, "job.checkpoint_s.before", NULL, s->before_s, "s", QUALITY_ESTIMATED);
+	tell_evidence_device(f, "job.checkpoint_s", NULL, s->after_s, "s", QUALITY_ESTIMATED);
+	tell_evidence_device(f, "job.checkpoint_octets", NULL, s->octets_after, "bytes", QUALITY_ESTIMATED);
+	tell_evidence_device(f, "job.slower_for_s", NULL, (double)(f->f->to_ns - s->since_ns) / 1e9, "s", QUALITY_ESTIMATED);
+	for (size_t i = 0; i < s->n_receivers && i < RECEIVERS_TOLD; i++)
+		tell_role(f, "culprit", "host:%s", s->receivers[i]->host);
+	tell_step(f, "ask whoever runs the storage about its write latency since then, at the receivers named", "none: read only");
+	tell_step(f, "rocewatch pause --since 1h: does a receiver pause its port in these stretches?", "none: read only");
+}
+
 static void judge(const struct analyzer_in *in, const struct throughput *t, struct finding_list *out)
 {
 	const struct steps_options *o = in->options;
@@ -204,14 +235,18 @@ static void judge(const struct analyzer_in *in, const struct throughput *t, stru
 	const bool slower = p.changed && lost > o->warn;
 	/* the level of now may be older than what is remembered: nothing is known of the one before it, so nothing is closed by it */
 	const bool better = p.changed && !slower;
-	struct tell f = tell_new(out, in, "steps", p.idle || (!slower && !better) ? FINDING_IDLE : slower ? FINDING_OVER : FINDING_UNDER, o->hold);
+	struct storage_phases storage;
+	const bool waits = !p.idle && !slower && storage_slower(in->fabric, t, in->past, a, &storage);
+	struct tell f = tell_new(out, in, "steps", slower || waits ? FINDING_OVER : p.idle || !better ? FINDING_IDLE : FINDING_UNDER, o->hold);
 	f.f->cause = "unknown";
 	f.f->group = subject_of(t, a);
 	f.f->coverage_ratio = t->coverage_ratio;
 	f.f->warn = o->warn;
 	f.f->value = lost;
 	f.f->summary = p.idle ? "idle" : "steady";
-	if (f.f->verdict != FINDING_OVER)
+	if (waits)
+		tell_storage(&storage, t, &f);
+	if (!slower)
 		return;
 	static const char *const words[] = {
 		[NETWORK_CLEARED] = "the network is exonerated",
@@ -221,6 +256,8 @@ static void judge(const struct analyzer_in *in, const struct throughput *t, stru
 	const enum network network = exonerate(&f, observe(in));
 	const bool proven = network == NETWORK_CLEARED;
 	const char *who = t->job ? t->job->name : "the job";
+	if (proven)
+		f.f->cause = "straggler";
 	f.f->severity = lost >= LOSS_LARGE && !proven ? SEV_WARNING : SEV_INFO;
 	f.f->loss_ratio = lost;
 	f.f->explained_ratio = 0;
