@@ -161,7 +161,9 @@ void fault_flows(struct sim *m, const struct scenario *s, const struct fault *f,
 		const uint32_t from = (uint32_t)((to + m->t.hosts_per_leaf + h) % m->n_hosts);
 		if (from / m->t.hosts_per_leaf == to / m->t.hosts_per_leaf)
 			continue;
-		sim_flow_add(m, from, to, (uint64_t)(s->slice_bytes * f->share), random_next(random) % PS_PER_US, (uint16_t)(49152 + random_next(random) % 16384), priority, KIND_OTHER);
+		const size_t flow = sim_flow_add(m, from, to, (uint64_t)(s->slice_bytes * f->share), random_next(random) % PS_PER_US, (uint16_t)(49152 + random_next(random) % 16384),
+			priority, KIND_OTHER);
+		m->flows[flow].tag = UINT32_MAX;
 		senders--;
 	}
 }

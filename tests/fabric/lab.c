@@ -27,7 +27,7 @@ static const char help[] =
 	"       rocewatch lab set KEY=VALUE [--device GLOB] [--dir DIR]\n"
 	"       rocewatch lab show [counters] [--dir DIR]\n"
 	"       rocewatch lab record SCENARIO --out DIR [--seed N] [--interval DUR] [--for DUR] [--face FACE] [--packets]\n"
-	"                            [--perturb N] [--cache DIR] [--set [DEVICES:]KEY=VALUE ...] [--set-at DUR] [--senders +N] [--load FACTOR]\n"
+	"                            [--perturb N] [--cache DIR] [--set [DEVICES:]KEY=VALUE,...] [--set-at DUR] [--senders +N] [--load FACTOR]\n"
 	"A simulated RoCE fabric: switches, hosts, training traffic, and something that goes wrong.\n\n"
 	"list                what can be simulated, one scenario a line: name, cause, title\n"
 	"run                 serve a scenario live: every switch is an SNMP agent or gNMI server on an address of 127/8; DIR/rocewatch.yaml is ready for\n"
@@ -48,7 +48,7 @@ static const char help[] =
 	"    --tls           run: gNMI over TLS; DIR/ca.pem signs the switches\n"
 	"    --packets       captures too: what mirrors of the leaf's uplinks saw, one packet in N, and bursts in full\n"
 	"    --perturb N     another fabric of the same kind, drawn by N: hash, DCQCN timers, buffers, thresholds, cables and times 30 % up or down\n"
-	"    --set K=V       record: with this threshold instead of the scenario's; several times. leaf2:kmin=200KB is of one switch, 'leaf*/hosts:alpha=1/4'\n"
+	"    --set K=V,...   record: with these thresholds instead of the scenario's; leaf2:kmin=200KB is of one switch, 'leaf*/hosts:alpha=1/4'\n"
 	"                    of the ports to hosts (/uplinks: the others). Steps lengthen or shorten by what it does to the exchange\n"
 	"    --set-at DUR    the thresholds of --set hold from then on, not from the start\n"
 	"    --senders +N    N more senders meet wherever several meet already (gather, incast, storage)\n"
@@ -290,9 +290,11 @@ int main(int argc, char **argv)
 				return 2;
 			break;
 		case 'k':
-			if (o.n_set == rw_countof(o.set))
-				return usage("more than %d times --set", SETTINGS_MAX);
-			o.set[o.n_set++] = optarg;
+			for (char *rest = optarg, *word; (word = strsep(&rest, ","));) {
+				if (o.n_set == rw_countof(o.set))
+					return usage("more than %d settings", SETTINGS_MAX);
+				o.set[o.n_set++] = word;
+			}
 			break;
 		case 'K':
 			if (duration(optarg, &o.set_at_ns) != 0)

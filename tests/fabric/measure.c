@@ -228,7 +228,8 @@ static void collect_flows(const struct sim *m, struct measured *r)
 	r->flow_p99_ns = n ? took[(size_t)ceil(0.99 * (double)n) - 1] : NAN;
 }
 
-void measure_watched(const struct scenario *s, const struct plan *plan, enum state state, unsigned variant,
+/* One exchange. @told: which queue pairs have been told to slow down (rounds_new()), NULL: as the scenario says; those that are in this one: @tell. */
+static void exchange(const struct scenario *s, const struct plan *plan, enum state state, unsigned variant, const bool *told, bool *tell, size_t n_tell,
 	void (*see)(void *data, const struct sim *m, const struct sim_port *p, const struct packet *pkt, bool out), void *data, struct measured *ret)
 {
 	const bool faulty = state == STATE_FAULT;
@@ -239,9 +240,9 @@ void measure_watched(const struct scenario *s, const struct plan *plan, enum sta
 	if (state == STATE_CHECKPOINT)
 		checkpoint_flows(s, m, &random);
 	else {
-		rounds = rounds_new(s, plan, m, faulty, cold, variant);
+		rounds = rounds_new(s, plan, m, faulty, cold, told, variant);
 		if (s->storage_share + s->storage_reads > 0 && s->job == 0)
-			storage_flows(s, m, (struct storage){s->storage_lossless || (faulty && fault_of(s, FAULT_CLASS_LEAK)), cold, 0}, &random);
+			storage_flows(s, m, (struct storage){s->storage_lossless || (faulty && fault_of(s, FAULT_CLASS_LEAK)), cold, told, (uint32_t)plan_size(plan), 0}, &random);
 	}
 	for (size_t i = 0; faulty && s->job == 0 && i < s->n_faults; i++)
 		fault_flows(m, s, &s->faults[i], &random);
@@ -266,9 +267,27 @@ void measure_watched(const struct scenario *s, const struct plan *plan, enum sta
 		if (m->flows[i].src == watched)
 			ret->host_end_ns = fmax(ret->host_end_ns, (double)m->flows[i].end_ps / 1e3);
 	collect_flows(m, ret);
+	for (size_t i = 0; tell && i < m->n_flows; i++)
+		if (m->flows[i].tag < n_tell) /* a fault's own flows are new ones every time */
+			tell[m->flows[i].tag] |= m->flows[i].cnps > 0;
 	measured_done(&half);
 	rounds_free(rounds);
 	sim_free(m);
+}
+
+void measure_watched(const struct scenario *s, const struct plan *plan, enum state state, unsigned variant,
+	void (*see)(void *data, const struct sim *m, const struct sim_port *p, const struct packet *pkt, bool out), void *data, struct measured *ret)
+{
+	if (!s->settled || s->pfc_only || state == STATE_CHECKPOINT) {
+		exchange(s, plan, state, variant, NULL, NULL, 0, see, data, ret);
+		return;
+	}
+	const size_t n = plan_tags(s, plan);
+	rw_cleanup(freep) bool *nobody = rw_calloc(n, sizeof(*nobody)), *told = rw_calloc(n, sizeof(*told));
+	struct measured first;
+	exchange(s, plan, state, variant, nobody, told, n, NULL, NULL, &first);
+	measured_done(&first);
+	exchange(s, plan, state, variant, told, NULL, 0, see, data, ret);
 }
 
 struct sim *scenario_shape(const struct scenario *s, bool faulty) { return new_sim(s, faulty, 0); }

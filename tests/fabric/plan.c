@@ -188,6 +188,7 @@ struct rounds {
 	uint32_t wrong_class; /* host that sends in the second class */
 	uint8_t second;
 	bool cold;            /* nobody is told to slow down: all queue pairs are at line rate */
+	const bool *told;     /* or those that are not, by tag */
 	double *weight;       /* of what is sent to a host */
 	uint64_t random;
 	struct {
@@ -208,7 +209,8 @@ static bool round_start(struct rounds *r, struct sim *m, unsigned group)
 		r->group[group].left++;
 		const size_t flow = sim_flow_add(m, p->src, p->dst, (uint64_t)((double)p->bytes * r->weight[p->dst]), m->now_ps + random_next(&r->random) % (5 * PS_PER_US), p->sport,
 			p->src == r->wrong_class ? r->second : p->priority, KIND_GROUP + group);
-		m->flows[flow].warm_bps = r->cold ? 0 : p->warm_bps;
+		m->flows[flow].warm_bps = (r->told ? !r->told[i] : r->cold) ? 0 : p->warm_bps;
+		m->flows[flow].tag = (uint32_t)i;
 	}
 	return last || r->group[group].left > 0;
 }
@@ -230,12 +232,12 @@ static uint32_t host_with(const struct scenario *s, const struct sim *m, bool fa
 	return f ? sim_host(m, (unsigned)f->leaf - 1, (unsigned)f->host - 1) : UINT32_MAX;
 }
 
-struct rounds *rounds_new(const struct scenario *s, const struct plan *p, struct sim *m, bool faulty, bool cold, unsigned variant)
+struct rounds *rounds_new(const struct scenario *s, const struct plan *p, struct sim *m, bool faulty, bool cold, const bool *told, unsigned variant)
 {
 	const bool thin = faulty && fault_of(s, FAULT_LOW_ENTROPY);
 	struct rounds *r = rw_calloc(1, sizeof(*r));
 	*r = (struct rounds){.v = thin ? p->thin : p->v, .n = thin ? p->n_thin : p->n, .random = random_seeded(s->seed, 200 + variant + 1000 * s->job),
-		.left_out = host_with(s, m, faulty, FAULT_SILENT_HOST), .wrong_class = host_with(s, m, faulty, FAULT_WRONG_CLASS), .second = (uint8_t)s->second_priority, .cold = cold};
+		.left_out = host_with(s, m, faulty, FAULT_SILENT_HOST), .wrong_class = host_with(s, m, faulty, FAULT_WRONG_CLASS), .second = (uint8_t)s->second_priority, .cold = cold, .told = told};
 	if (r->left_out == UINT32_MAX)
 		r->left_out = host_with(s, m, faulty, FAULT_DRAIN);
 	uint64_t popularity = random_seeded(s->seed, 300 + variant);
@@ -260,15 +262,22 @@ void rounds_free(struct rounds *r)
 	free(r);
 }
 
-static void storage_flow(const struct scenario *s, struct sim *m, uint32_t src, uint32_t dst, double share, const struct storage *how, uint64_t *random)
+static void storage_flow(const struct scenario *s, struct sim *m, uint32_t src, uint32_t dst, double share, struct storage *how, uint64_t *random)
 {
 	const unsigned qps = (unsigned)s->qps;
 	for (unsigned q = 0; share > 0 && q < qps; q++) {
 		const size_t flow = sim_flow_add(m, src, dst, (uint64_t)(s->slice_bytes * share / qps), random_next(random) % (5 * PS_PER_US), drawn_sport(random),
 			how->in_lossless ? PRIORITY : (uint8_t)s->second_priority, KIND_OTHER);
-		m->flows[flow].warm_bps = how->cold ? 0 : how->warm_bps / qps;
+		m->flows[flow].warm_bps = (how->told ? !how->told[how->tag] : how->cold) ? 0 : how->warm_bps / qps;
+		m->flows[flow].tag = how->tag++;
 		sim_flow_background(m, flow);
 	}
+}
+
+size_t plan_size(const struct plan *p) { return p->n > p->n_thin ? p->n : p->n_thin; }
+size_t plan_tags(const struct scenario *s, const struct plan *p)
+{
+	return plan_size(p) + 2 * (size_t)(s->leaves * s->hosts_per_leaf) * (size_t)s->qps * (size_t)(1 + s->more_senders);
 }
 
 void storage_flows(const struct scenario *s, struct sim *m, struct storage how, uint64_t *random)

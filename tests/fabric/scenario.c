@@ -104,13 +104,30 @@ static int one_value(const char *s, enum type type, double *ret, struct err *e)
 	return rc;
 }
 
-/* A value or a range; whole limits of a plain number draw whole numbers. */
+/* One of several that have nothing between them, such as powers of two. */
+static int one_of(struct reader *r, const struct yaml_node *n, enum type type, double *ret)
+{
+	struct err e = {0};
+	char buf[128], *rest = buf, *word;
+	double v[8];
+	size_t count = 0;
+	snprintf(buf, sizeof(buf), "%s", n->text);
+	while ((word = strsep(&rest, "|")))
+		if (count == rw_countof(v) || one_value(word, type, &v[count++], &e) != 0)
+			return err_at(r->e, -EINVAL, r->path, n->line, n->col, "%s", *e.text ? e.text : "more than 8 choices");
+	*ret = v[(size_t)(random_unit(&r->random) * (double)count)];
+	return 0;
+}
+
+/* A value, a range or a choice; whole limits of a plain number draw whole numbers. */
 static int value(struct reader *r, const struct yaml_node *n, enum type type, double *ret)
 {
 	struct err e = {0};
 	char low[64];
 	if (n->kind != YAML_TEXT)
 		return refuse(r, n->line, n->col, n->kind == YAML_LIST ? "a list" : "a section", "a value or a range such as 40%..70%");
+	if (strchr(n->text, '|'))
+		return one_of(r, n, type, ret);
 	const char *dots = strstr(n->text, "..");
 	if (!dots) {
 		if (one_value(n->text, type, ret, &e) == 0)
@@ -156,7 +173,7 @@ static int section(struct reader *r, const struct yaml_node *map, const char *na
 		const char *section, *key, *names[2];
 		size_t offset;
 	} flags[] = {
-		{"load", "placement", {"hashed", "even"}, offsetof(struct scenario, even)}, {"load", "balancing", {"static", "packet"}, offsetof(struct scenario, spray)},
+		{"load", "placement", {"hashed", "even"}, offsetof(struct scenario, even)}, {"load", "rates", {"told", "settled"}, offsetof(struct scenario, settled)}, {"load", "balancing", {"static", "packet"}, offsetof(struct scenario, spray)},
 		{"load", "congestion", {"dcqcn", "pfc_only"}, offsetof(struct scenario, pfc_only)},
 		{"load", "storage_class", {"second", "lossless"}, offsetof(struct scenario, storage_lossless)},
 		{"fabric", "second_class", {"lossy", "lossless"}, offsetof(struct scenario, second_lossless)},

@@ -1,6 +1,6 @@
 /*
- * scenario - a fabric, its load and what goes wrong, read from YAML. Numbers carry their unit, and "a..b" draws one from the range
- * by the seed; the same seed draws the same in every run. Keys are the rows of the table in scenario.c.
+ * scenario - a fabric, its load and what goes wrong, read from YAML. Numbers carry their unit; "a..b" draws one from the range, "a|b|c" one
+ * of these by the seed; the same seed draws the same in every run. Keys are the rows of the table in scenario.c.
  */
 #ifndef FABRIC_SCENARIO_H
 #define FABRIC_SCENARIO_H
@@ -53,6 +53,7 @@ struct scenario {
 	/* load */
 	enum pattern pattern;
 	double qps, group, warm, slice_bytes, compute_ns, exchange_ns, step_ns, excess_ns, slowdown, jitter, drift;
+	bool settled;                /* queue pairs are at line rate unless they are told to slow down when all start there; else all start at warm */
 	bool even, spray, pfc_only;  /* pfc_only: nobody marks and nobody slows down, by policy */
 	double second_share;         /* of queue pairs, in the second class */
 	double skew;                 /* how much more or less than others a host is sent in a step, as experts are */

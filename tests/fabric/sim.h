@@ -152,6 +152,7 @@ struct sim_flow { /* given */
 	uint8_t priority;
 	bool not_ect, background;
 	unsigned kind;     /* for the caller's own sums */
+	uint32_t tag;      /* and to know it again */
 	double warm_bps;   /* 0: a new queue pair, at line rate; else one that carries on at this rate, if its host has congestion control */
 	/* found */
 	uint64_t end_ps;   /* 0 = not finished */

@@ -254,6 +254,43 @@ def test_stories():
            node["faults"][0]["host"] == "node-047" and len(node["faults"][0]["devices"]) == 8, f"the story of node-047: {node}")
 
 
+# What the families of wrong thresholds promise: what is seen with them, and that other thresholds cure it without a longer step.
+FAMILIES = [("tune-late-gather", ("alpha=1/4", "kmin=800KB", "kmax=3200KB"), "host_pause_ratio", 0.03), ("tune-late-storage", ("kmin=800KB", "kmax=3200KB"), "host_pause_ratio", 0.03),
+            ("tune-late-shuffle", ("alpha=1/8",), "host_pause_ratio", 0.03), ("tune-alpha-small", ("alpha=1/8",), "host_pause_ratio", 0.003),
+            ("tune-alpha-storage", ("alpha=1/4",), "host_pause_ratio", 0.03), ("tune-early", ("kmin=800KB", "kmax=3200KB"), "marks_ratio", 0.05),
+            ("tune-early-gather", ("kmin=800KB", "kmax=3200KB"), "marks_ratio", 0.02), ("tune-headroom-small", ("headroom=300KB",), "lossless_drops", 10),
+            ("tune-one-leaf", ("leaf4:kmin=800KB", "leaf4:kmax=3200KB"), "host_pause_ratio", 0.003)]
+
+
+def seen(t, key="outcome"):
+    return t[key]["fault"] or t[key]["ok"]
+
+
+def test_thresholds():
+    def one(family):
+        name, sets, metric, least = family
+        wrong, cured = (seen(truth(record(name, 2, length="20s", tag=tag, more=more))) for tag, more in (("w", ()), ("c", ("--set", ",".join(sets)))))
+        expect(wrong[metric] > least and cured[metric] < 0.2 * wrong[metric] and cured["lossless_drops"] == 0, f"{name}: {metric} {wrong[metric]}, cured {cured[metric]}")
+        expect(cured["step_s"] < 1.03 * wrong["step_s"] and cured["victim_p99_us"] < 1.05 * wrong["victim_p99_us"], f"{name}: cured is worse: {wrong}, {cured}")
+    in_parallel(one, FAMILIES)
+    for name in ("tune-good", "tune-good-storage"):
+        o = seen(truth(record(name, 2, length="20s")))
+        expect(o["host_pause_ratio"] < 0.001 and o["marks_ratio"] < 0.02, f"{name}: {o}")
+    case = record("tune-late-storage", 2, length="10m", more=("--set-at", "5m", "--set", "kmin=800KB,kmax=3200KB,leaf2/hosts:alpha=1/4"))
+    t = truth(case)
+    kmin = [(at, v) for at, v in series(case, "cfg.ecn_kmin_bytes", "leaf1", "Ethernet1", "3")]
+    alpha = {(p, v) for p in ("Ethernet1", "Ethernet9") for at, v in series(case, "cfg.pg_alpha_exp", "leaf2", p, "3") if at > 300}
+    expect(len(kmin) == 2 and 300 <= kmin[1][0] < 301 and kmin[1][1] == "800000" and ("Ethernet1", "-2") in alpha and ("Ethernet9", "-2") not in alpha, f"--set-at: {kmin}, {alpha}")
+    before, after = seen(t), seen(t, "outcome_after")
+    expect(t["changed_s"] == 300 and after["step_recorded_mean_s"] < 0.95 * before["step_recorded_mean_s"] and before["steps_recorded"] > 600 < after["steps_recorded"],
+           f"--set-at: {before}, {after}")
+    more = seen(truth(record("tune-late-storage", 2, length="20s", tag="m", more=("--senders", "+1", "--load", "1.2"))))
+    expect(more["slice_us"] > 1.15 * before["slice_us"], f"a fifth more to send: {more['slice_us']} us after {before['slice_us']}")
+    for bad in ("kmin=5", "kmin=9GB", "colour=red", "leaf9:kmin=1MB", "kmin", "kmin=20MB"):
+        run("lab", "record", "tune-good", "--out", work + "/x", "--for", "20s", "--set", bad, code=2)
+    run("lab", "record", "tune-good", "--out", work + "/x", "--for", "20s", "--set-at", "10s", code=2)
+
+
 def test_mistakes():
     expect("did you mean 'incast'" in run("lab", "record", "incats", "--out", work + "/x", code=2).stderr, "no hint for a misspelt scenario")
     run("lab", "record", "healthy", code=2)
