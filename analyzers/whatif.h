@@ -52,11 +52,14 @@ struct whatif_result {
 	double residual;          /* of the best fit: |model - measured| / measured, mean over what was measured: how far to trust it; NAN nothing to compare with */
 };
 
-enum { WHATIF_PARAMS = 8, WHATIF_KEPT = 24 };
+struct whatif_burst { /* of one burst in its steady repetition; shares are of its time */
+	double length_ns, pause, marks, peak, throughput, episodes_per_ns;
+};
+enum { WHATIF_PARAMS = 8, WHATIF_KEPT = 20 };
 struct whatif_fit { /* a calibrated queue: one fit, many predictions */
 	struct whatif_queue q;
 	unsigned n;
-	struct { double p[WHATIF_PARAMS], weight; } v[WHATIF_KEPT];
+	struct { double p[WHATIF_PARAMS], weight; struct whatif_burst now; } v[WHATIF_KEPT];
 	double residual;
 };
 
