@@ -12,9 +12,13 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "agent/import_sonic.h"
 #include "agent/reports/report.h"
 #include "config/config.h"
+#include "config/profile.h"
 #include "config/yaml.h"
+
+#define IMPORT_FILE_MAX (64u << 20)
 
 extern const struct command command_config;
 
@@ -277,11 +281,50 @@ static int run_explain(struct command_args *a)
 	return finish(EXIT_OK);
 }
 
+/* import_one - a file into the set, its warnings printed. */
+static int import_one(const struct command_args *a, struct import_set *set, const char *path)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0}, warnings = {0};
+	rw_cleanup(freep) char *text = NULL;
+	size_t n;
+	struct err e = {0};
+	int rc = str_read_file(path, IMPORT_FILE_MAX, &text, &n, &e);
+	if (rc < 0)
+		err_list_add(&errors, &e);
+	else
+		rc = import_sonic(set, text, n, path, &errors, &warnings);
+	print_mistakes(path, &errors);
+	for (size_t i = 0; i < warnings.n && !a->g->quiet; i++)
+		print_warning(&warnings.v[i]);
+	return rc;
+}
+
+static int run_import(struct command_args *a)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	struct profiles *profiles = NULL;
+	int rc = 0;
+	if (a->argc < 3)
+		return usage_error(&command_config, "import: expected what to import and the file: import sonic FILE");
+	if (strcmp(a->argv[1], "sonic") != 0)
+		return usage_error(&command_config, "import: read '%s', expected sonic", a->argv[1]);
+	profiles_load(NULL, &profiles, &errors); /* for the sizes of cells; without them the rest stands */
+	struct import_set *set = import_new(profiles);
+	for (int i = 2; i < a->argc; i++)
+		if (import_one(a, set, a->argv[i]) < 0)
+			rc = -EINVAL;
+	if (rc == 0)
+		import_print(set, stdout);
+	import_free(set);
+	profiles_free(profiles);
+	return rc < 0 ? EXIT_USAGE : finish(EXIT_OK);
+}
+
 static const struct {
 	const char *name;
 	int (*run)(struct command_args *a);
 	bool json; /* beside text */
-} verbs[] = {{"check", run_check, true}, {"show", run_show, true}, {"explain", run_explain, false}};
+} verbs[] = {{"check", run_check, true}, {"show", run_show, true}, {"explain", run_explain, false}, {"import", run_import, false}};
 
 /* What is asked for in a form that is not there must not come in another one. */
 static int run_verb(size_t i, struct command_args *a)
@@ -296,13 +339,13 @@ static int run_verb(size_t i, struct command_args *a)
 static int run(struct command_args *a)
 {
 	if (a->argc == 0)
-		return usage_error(&command_config, "expected check, show or explain");
-	if (a->argc > 2)
+		return usage_error(&command_config, "expected check, show, explain or import");
+	if (a->argc > 2 && strcmp(a->argv[0], "import") != 0)
 		return usage_error(&command_config, "one argument too many: '%s'", a->argv[2]);
 	for (size_t i = 0; i < rw_countof(verbs); i++)
 		if (strcmp(verbs[i].name, a->argv[0]) == 0)
 			return run_verb(i, a);
-	return usage_error(&command_config, "unknown '%s', expected check, show or explain", a->argv[0]);
+	return usage_error(&command_config, "unknown '%s', expected check, show, explain or import", a->argv[0]);
 }
 
 static const struct command_option options[] = {
@@ -312,13 +355,15 @@ static const struct command_option options[] = {
 
 const struct command command_config = {
 	.name = "config",
-	.args = "check [FILE]|show [FILE]|explain [KEY]",
-	.summary = "check the configuration, print the effective one, explain its keys",
+	.args = "check [FILE]|show [FILE]|explain [KEY]|import sonic FILE...",
+	.summary = "check the configuration, print the effective one, explain its keys, take one from switches",
 	.help = "check reads FILE (default: the configuration in force) and prints one line, or every mistake as file:line:column: what was\n"
 		"read, what was expected (exit 2). Files it refers to, such as secrets, must exist. --format json lists the same.\n"
 		"show prints what is in force with all defaults, as YAML that can be loaded again; secrets appear as their reference only. --format json\n"
 		"prints the same keys and values, and the ECMP groups that follow from the links in derived_groups.\n"
-		"explain prints type, unit, range, default and meaning of a key, of all keys below a section, or of all.",
+		"explain prints type, unit, range, default and meaning of a key, of all keys below a section, or of all.\n"
+		"import sonic reads the config_db.json of one or more switches and prints a configuration with their links and the thresholds of their lossless "
+		"priorities; what it cannot use it says on stderr.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = run,
