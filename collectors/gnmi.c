@@ -389,8 +389,10 @@ static void session_begin(struct gnmi_target *t, const struct gnmi_capabilities 
 		target_lost(t, "%s: the device offers the encodings %s, and profile %s reads none of them: set gnmi.encoding", t->address, offers(c, list), p->name);
 		return;
 	}
-	snprintf(t->descr, sizeof(t->descr), "gNMI %.20s, %zu models, encoding %s", c ? c->version : "", c ? c->n_models : 0,
-		gnmi_encoding_name(t->encodings[0]));
+	if (c)
+		snprintf(t->descr, sizeof(t->descr), "gNMI %.20s, %zu models, encoding %s", c->version, c->n_models, gnmi_encoding_name(t->encodings[0]));
+	else
+		snprintf(t->descr, sizeof(t->descr), "gNMI without Capabilities, encoding %s", gnmi_encoding_name(t->encodings[0]));
 	t->sink.device(t->sink.arg, t->name, p->name, gnmi_decode_sysname(t->decoder), t->descr);
 	t->slow_first = true;
 	slow_next(t, 0);

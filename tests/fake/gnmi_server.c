@@ -15,6 +15,7 @@
 #include <string.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "tests/fake/gnmi_template.h"
 
 #define PERIOD_LEAST_NS 1000000ull
 #define QUEUE_MAX 64 /* messages that wait to be taken: a client that does not read gets no more */
@@ -51,6 +52,7 @@ struct call {
 	uint64_t round, period_ns, flooded;
 	int64_t due_ns;         /* of the next round, monotonic; 0 = none */
 	grpc_byte_buffer *flood;
+	struct gnmi_template *rounds; /* with .prebuilt */
 };
 
 struct gnmi_server {
@@ -269,6 +271,26 @@ static void flood_begin(struct call *c)
 	flood(c);
 }
 
+/* What is sampled, as it was in the first round; from then on it is renumbered. */
+static void prebuilt_begin(struct call *c)
+{
+	const struct gnmi_server_options *o = c->server->o;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct collecting k = {.arena = a};
+	for (size_t i = 0; i < c->request.n; i++)
+		if (c->request.v[i].mode == 2)
+			o->values(o->values_arg, c->request.target, c->request.origin, c->request.v[i].path, 0, collect, &k);
+	c->rounds = gnmi_template_new(c->request.target, c->request.origin, k.v, k.n, o->one_by_one ? 1 : o->prebuilt);
+	free(k.v);
+}
+
+static void prebuilt_say(struct call *c)
+{
+	gnmi_template_next(c->rounds, stamp(c));
+	for (size_t i = 0; i < gnmi_template_count(c->rounds); i++)
+		send_bytes(c, gnmi_template_message(c->rounds, i));
+}
+
 static void round_one(struct call *c)
 {
 	const bool once = c->request.mode == 1, stream = c->request.mode == 0;
@@ -288,6 +310,8 @@ static void round_one(struct call *c)
 	if (c->server->o->flood) {
 		flood_begin(c);
 	} else if (c->period_ns) {
+		if (c->server->o->prebuilt)
+			prebuilt_begin(c);
 		c->period_ns = c->period_ns < PERIOD_LEAST_NS ? PERIOD_LEAST_NS : c->period_ns;
 		tick_later(c);
 	}
@@ -303,7 +327,9 @@ static bool due(const struct call *c, const struct speak_subscription *s)
 
 static void round_next(struct call *c)
 {
-	if (c->n_out < QUEUE_MAX && !misbehave(c))
+	if (c->n_out < QUEUE_MAX && c->rounds)
+		prebuilt_say(c);
+	else if (c->n_out < QUEUE_MAX && !misbehave(c))
 		for (size_t i = 0; i < c->request.n && !c->ended; i++)
 			if (due(c, &c->request.v[i]))
 				say(c, c->request.v[i].path);
@@ -447,6 +473,7 @@ static void call_free(struct call *c)
 	}
 	if (c->flood)
 		grpc_byte_buffer_destroy(c->flood);
+	gnmi_template_free(c->rounds);
 	if (c->call)
 		grpc_call_unref(c->call);
 	grpc_slice_unref(c->text);

@@ -49,6 +49,7 @@ struct gnmi_server_options {
 	bool one_by_one;       /* one update per notification */
 	bool sonic;            /* its habits: counter-map 2.2.4 */
 	uint64_t period_ns;    /* of all samples, instead of what was asked for; 0 = as asked */
+	size_t prebuilt;       /* for benches: rounds after the first are renumbered copies (gnmi_template.h), this many updates a message */
 	uint64_t flood;        /* for benches: after the sync this many copies of one notification, as fast as they are taken, and the end */
 	enum gnmi_fault fault;
 	unsigned fault_calls;  /* Subscribe calls that have it, from the first; 0 = all */

@@ -1,8 +1,8 @@
 /*
  * gnmi_server - the fake server from the command line: gnmi_server TABLE [option=value]...
  * Options: listen, cert, key, ca (files), username, password, models (a,b), period_ms, sonic, one_by_one, strict, no_get, no_stream, no_once,
- * no_poll, no_capabilities (1), flood, fault, fault_calls, fault_round, fault_status, fault_text, fault_bytes, fault_ms. Prints
- * "listening on PORT", and ends when its standard input does.
+ * no_poll, no_capabilities (1), prebuilt, flood, fault, fault_calls, fault_round, fault_status, fault_text, fault_bytes, fault_ms. Prints
+ * "listening on PORT", and ends when its standard input does, with the count of messages it sent to subscriptions.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +62,8 @@ static bool option(struct gnmi_server_options *o, const char *key, char *value)
 	}
 	if (strcmp(key, "period_ms") == 0)
 		o->period_ns = (uint64_t)number * 1000000;
+	else if (strcmp(key, "prebuilt") == 0)
+		o->prebuilt = (size_t)number;
 	else if (strcmp(key, "flood") == 0)
 		o->flood = (uint64_t)number;
 	else if (strcmp(key, "fault_calls") == 0)
@@ -101,6 +103,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin))
 		;
+	printf("sent %llu messages\n", (unsigned long long)gnmi_server_counts(s).messages);
 	gnmi_server_free(s);
 	gnmi_table_free(t);
 	return 0;
