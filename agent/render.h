@@ -23,6 +23,7 @@
 #include "config/profile.h"
 
 struct arena;
+struct config;
 
 struct render_port {
 	const char *name;
@@ -62,6 +63,9 @@ struct render_plan {
 	const char **objects; size_t n_objects; /* what it touches */
 	enum tune_disruption disruption;        /* worst of its steps; unknown counts as worse than hitless */
 };
+
+/* render_names - what the configuration calls the objects of @device ('tuning: names'), into @c. */
+void render_names(struct render_ctx *c, const struct config *config, const char *device);
 
 /* render_plan - 0, or -ENOTSUP: nothing of it can be written in this form; .missing says why. */
 int render_plan(const struct tune_sheet *s, const struct render_ctx *c, const struct profile *p, const struct tune_form *form, bool undo,

@@ -8,8 +8,19 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "config/config.h"
 
 #define PORTS_SHOWN 8
+
+void render_names(struct render_ctx *c, const struct config *config, const char *device)
+{
+	struct render_name *names = arena_array(c->arena, struct render_name, config->tuning.n_names + 1);
+	c->names = names;
+	c->n_names = 0;
+	for (size_t i = 0; i < config->tuning.n_names; i++)
+		if (str_glob(config->tuning.names[i].devices, device))
+			names[c->n_names++] = (struct render_name){config->tuning.names[i].object, config->tuning.names[i].name};
+}
 
 static const char *device_of(const struct tune_sheet *s, const struct render_ctx *c) { return c->device ? c->device : s->device; }
 

@@ -12,6 +12,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "config/profile.h"
+#include "config/profile_tune.h"
 #include "config/schema.h"
 #include "config/yaml.h"
 
@@ -189,6 +190,33 @@ static int unknown_profile(const struct config *c, const struct yaml_node *at, c
 	return -EINVAL;
 }
 
+/* check_names - the objects that 'tuning: names' speaks of are known to some profile. */
+static int check_names(const struct config *c, const struct profiles *p, struct err_list *errors)
+{
+	const struct tree_list *l = &c->tree->tuning->names;
+	const char *known[64];
+	size_t n = 0;
+	int ret = 0;
+	for (size_t i = 0; i < profiles_count(p); i++)
+		for (size_t k = 0; profiles_at(p, i)->tune && k < profiles_at(p, i)->tune->n_names && n < rw_countof(known); k++)
+			known[n++] = profiles_at(p, i)->tune->names[k].name;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct tree_tuning_name *name = l->v[i];
+		bool found = false;
+		for (size_t k = 0; k < n; k++)
+			found = found || strcmp(known[k], name->object) == 0;
+		if (found)
+			continue;
+		const struct yaml_node *at = build_at(name->node, "object");
+		const char *near = str_nearest(name->object, known, n);
+		struct err e = {0};
+		ret = err_at(&e, -EINVAL, c->path, at->line, at->col, near ? "object: no profile knows '%s'; did you mean '%s'?" : "object: no profile knows '%s'%s", name->object,
+			near ? near : "; 'config explain tuning.names' lists them");
+		err_list_add(errors, &e);
+	}
+	return ret;
+}
+
 int config_check_profiles(const struct config *c, struct err_list *errors)
 {
 	struct profiles *p = NULL;
@@ -205,6 +233,8 @@ int config_check_profiles(const struct config *c, struct err_list *errors)
 		if (yaml_get(d->node, "profile") && strcmp(d->profile, "auto") != 0 && !profiles_get(p, d->profile))
 			ret = unknown_profile(c, build_at(d->node, "profile"), d->profile, p, errors);
 	}
+	if (check_names(c, p, errors) < 0)
+		ret = -EINVAL;
 	profiles_free(p);
 	return ret;
 }

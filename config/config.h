@@ -120,7 +120,11 @@ struct config {
 	struct config_traps *traps; /* NULL = none are received */
 	const char *profile_dir; /* site profiles, NULL */
 	const char *alertmanager_url; /* NULL */
-	struct { int64_t min_evidence_ns; double min_coverage; } tuning;
+	struct {
+		int64_t min_evidence_ns;
+		double min_coverage;
+		struct config_tuning_name { const char *devices, *object, *name; } *names; size_t n_names; /* what the site calls what holds thresholds */
+	} tuning;
 	struct config_file *files; size_t n_files;
 	struct config_tree *tree; /* the file as read, for printing (config/schema.h) */
 	/* options of the modules, parallel to the tables given to config_load */

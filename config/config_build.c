@@ -395,6 +395,12 @@ void build_config(struct build *b)
 	c->defaults.profile = defaults->profile;
 	c->tuning.min_evidence_ns = tuning->min_evidence_ns;
 	c->tuning.min_coverage = tuning->min_coverage;
+	c->tuning.names = arena_array(c->arena, struct config_tuning_name, tuning->names.n + 1);
+	for (size_t i = 0; i < tuning->names.n; i++) {
+		const struct tree_tuning_name *name = tuning->names.v[i];
+		if (name->devices && name->object && name->name)
+			c->tuning.names[c->tuning.n_names++] = (struct config_tuning_name){name->devices, name->object, name->name};
+	}
 	if (!t->socket)
 		t->socket = strstr(store->path, "://") ? "/run/rocewatch/rocewatch.sock" : arena_printf(c->arena, "%s.sock", store->path);
 	c->socket_path = t->socket;

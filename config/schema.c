@@ -371,9 +371,18 @@ TABLE(alertmanager_section, tree_alertmanager, alertmanager_rows, "A Prometheus 
 static const struct field alerts_rows[] = {SECTION(tree_alerts, alertmanager, "alertmanager", alertmanager_section)};
 TABLE(alerts_section, tree_alerts, alerts_rows, "Who is told.");
 
+static const struct field tuning_name_rows[] = {
+	VALUE(tree_tuning_name, devices, "devices", OPT_STRING, "*", NULL, NULL, "Device names, with * and ?.", .check = check_text),
+	TEXT(tree_tuning_name, object, "object", "What is named, as the profile of the device calls it: wred_profile, buffer_profile, qos_profile, mmu_profile, queuing_out, "
+		"queuing_in, congestion_profile, pfc_profile, drop_profile, cnp_profile.", .flags = FIELD_REQUIRED, .check = check_name),
+	TEXT(tree_tuning_name, name, "name", "Its name on these devices.", .flags = FIELD_REQUIRED, .check = check_name),
+};
+TABLE(tuning_name_section, tree_tuning_name, tuning_name_rows, "What a site calls the objects that hold thresholds; the first entry that fits a device counts.");
+
 static const struct field tuning_rows[] = {
 	VALUE(tree_tuning, min_evidence_ns, "min_evidence", OPT_DURATION, "1h", "1m", "365d", "No threshold change is advised on less history than this."),
 	VALUE(tree_tuning, min_coverage, "min_coverage", OPT_RATIO, "95%", "0%", "100%", "Share of that history that must be there."),
+	SECTIONS(FIELD_SECTIONS, tree_tuning, names, "names", tuning_name_section),
 };
 TABLE(tuning_section, tree_tuning, tuning_rows, "When thresholds are advised.");
 
