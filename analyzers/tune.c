@@ -50,12 +50,20 @@ static bool same_pool(const struct tune_place *a, const struct tune_place *b)
 	return a->pool_bytes == b->pool_bytes || (isnan(a->pool_bytes) && isnan(b->pool_bytes));
 }
 
-/* Headroom is a matter of a port and its cable: one sheet per switch. */
+/* Families that change the queue profile of a tier: one of them at a time. */
+static bool of_tier(enum tune_family f) { return f == FAMILY_ALPHA_THEN_ECN || f == FAMILY_ALPHA_OR_ECN || f == FAMILY_KMAX || f == FAMILY_ECN_UP; }
+
+/*
+ * The same sheet tells of both. Headroom is a matter of a port and its cable: one sheet per switch. A queue profile that is to be changed gets one change,
+ * that of the switch where it is worst, whatever the diagnosis is elsewhere.
+ */
 static bool alike(const struct entry *a, const struct entry *b)
 {
-	return a->plan.rule->family != FAMILY_HEADROOM && a->plan.place->device->device->role == b->plan.place->device->device->role &&
-		a->plan.place->priority == b->plan.place->priority && str_eq(a->plan.rule->cause, b->plan.rule->cause) && a->plan.rule->family == b->plan.rule->family &&
-		a->verdict.advice == b->verdict.advice && same_pool(a->plan.place, b->plan.place) && tune_same_profile(a->plan.rule->family, a->plan.like, b->plan.like);
+	const enum tune_family f = a->plan.rule->family, g = b->plan.rule->family;
+	if (f == FAMILY_HEADROOM || a->plan.place->device->device->role != b->plan.place->device->device->role || a->plan.place->priority != b->plan.place->priority ||
+		a->verdict.advice != b->verdict.advice || !same_pool(a->plan.place, b->plan.place) || !tune_same_profile(f, a->plan.like, b->plan.like))
+		return false;
+	return (of_tier(f) && of_tier(g) && a->verdict.advice == ADVICE_CHANGE) || (f == g && str_eq(a->plan.rule->cause, b->plan.rule->cause));
 }
 
 static double badness(const struct entry *e)
@@ -71,7 +79,7 @@ static bool follows(const struct review *r, const struct entry *canary, const st
 	if (p == at || p->priority != at->priority || p->device->device->role != at->device->device->role || !same_pool(p, at))
 		return false;
 	for (size_t i = 0; i < r->n; i++)
-		if (r->v[i].plan.place == p && !alike(canary, &r->v[i]))
+		if (r->v[i].plan.place == p && (r->v[i].verdict.advice == ADVICE_CHANGE || r->v[i].verdict.advice == ADVICE_BLOCKED) && !alike(canary, &r->v[i]))
 			return false; /* it has a story of its own */
 	const struct tune_lane *any = tune_next_lane(p, NULL);
 	for (const struct tune_lane *l = any; l; l = tune_next_lane(p, l))
@@ -127,7 +135,8 @@ static void judge_places(struct review *r)
 {
 	for (size_t i = 0; i < r->c.n_places; i++) {
 		const struct tune_place *p = &r->c.places[i];
-		if (!p->is)
+		/* where pause is the site's congestion control, pause alone is no story; loss is */
+		if (!p->is || (r->c.in->fabric->congestion != CC_DCQCN && p->is->family != FAMILY_HEADROOM && p->is->family != FAMILY_XON && !(p->signs.yes & T_LOST)))
 			continue;
 		if (p->is->family == FAMILY_NONE && p->is->certain) {
 			if (!fault_of_row(&r->c, p))

@@ -11,6 +11,7 @@
 
 #define POOL_SHARE 0.8       /* what congested inputs may take of the pool together: d, row 3 */
 #define ROOM 0.5             /* b.4 */
+#define COMFORT 3.0          /* times one bandwidth-delay product: b.3, the knee of throughput lies at three to four (measured) */
 #define PMAX_USUAL 0.2       /* d, row 4: up to 20 %, more only where the site says so */
 #define XON_MTUS 4.0         /* d, row 11 */
 #define CNP_NS 50e3          /* b.4: NICs send a CNP every 4 to 50 us; the slowest */
@@ -272,6 +273,44 @@ static void plan_ecn_down(struct tune_plan *t)
 		judge_ecn(t, &r);
 }
 
+/* Kmin is in order, Kmax lies behind PFC. */
+static void plan_kmax(struct tune_plan *t)
+{
+	struct room r;
+	const struct tune_lane *l = t->like;
+	if (!find_room(t, &r))
+		return;
+	const double kmax = fmin(4 * l->kmin, r.q - (double)t->c->in->fabric->lossless_mtu_bytes);
+	if (kmax < l->kmax && kmax > l->kmin && plan_change(t, KNOB_KMAX, l->kmax, kmax, l->kmin, "four times Kmin, below q_PFC: marking reaches Pmax before PFC fires", "tuning facts b.4, d row 3 (ii)"))
+		judge_ecn(t, &r);
+}
+
+static const char then_ecn[] = "then, when this is verified: Kmin and Kmax, if hosts are still paused";
+
+/*
+ * Row 3. A step of alpha moves PFC away at no cost to throughput, so it comes first where it restores the order by itself, and where ECN has no comfortable
+ * place yet: so close to one bandwidth-delay product Kmin costs more than the pause it prevents. Else Kmin, which removes what alpha only delays.
+ */
+static void plan_late(struct tune_plan *t)
+{
+	const struct tune_place *p = t->place;
+	const double k = fmax(1, p->inputs), after = dt_pfc_queue_bytes(p->pool_bytes, 0, 2 * t->like->alpha, k), now = dt_pfc_queue_bytes(p->pool_bytes, 0, t->like->alpha, k);
+	const bool restores = t->like->kmin <= ROOM * p->q_pfc * after / now;
+	if (!restores && p->q_pfc >= COMFORT * p->bdp)
+		plan_ecn_down(t);
+	if (t->n_changes || t->n_collect)
+		return;
+	const char *refused = t->refused;
+	t->refused = NULL;
+	t->n_checks = t->n_next = 0;
+	if (plan_alpha(t, t->like->kmin, "the pool is free: PFC fires later, behind the depth at which marking begins"))
+		plan_next(t, then_ecn);
+	else if (refused)
+		t->refused = refused;
+	else
+		plan_ecn_down(t);
+}
+
 /* Row 4, where the pool is not free: a quarter less, and twice the probability. */
 static void plan_ecn_sharper(struct tune_plan *t)
 {
@@ -308,7 +347,7 @@ static void plan_ecn_up(struct tune_plan *t)
 		if (kmax != l->kmax)
 			plan_change(t, KNOB_KMAX, l->kmax, kmax, kmin, "by the same factor as Kmin, below q_PFC", "tuning facts d, row 5");
 		if (!t->refused)
-			plan_change(t, KNOB_KMIN, l->kmin, kmin, 0, "marks only when a queue stands: at least one bandwidth-delay product, at most half of q_PFC", "tuning facts d, row 5; b.3");
+			plan_change(t, KNOB_KMIN, l->kmin, kmin, fmin(r.lo, kmin), "marks only when a queue stands: at least one bandwidth-delay product, at most half of q_PFC", "tuning facts d, row 5; b.3");
 	} else if (l->pmax > 0.01) {
 		plan_change(t, KNOB_PMAX, l->pmax, l->pmax / 2, 0, "half the probability: Kmin is as high as PFC allows", "tuning facts d, row 5");
 	}
@@ -346,7 +385,7 @@ static void plan_xon(struct tune_plan *t)
 static const struct tune_lane *like_of(const struct tune_place *p, enum tune_family f)
 {
 	const struct tune_lane *first = f == FAMILY_XON ? p->flapping : f == FAMILY_HEADROOM ? p->short_of : p->hot;
-	if (f == FAMILY_ALPHA_THEN_ECN || f == FAMILY_ALPHA_OR_ECN || f == FAMILY_ECN_UP)
+	if (f == FAMILY_ALPHA_THEN_ECN || f == FAMILY_ALPHA_OR_ECN || f == FAMILY_KMAX || f == FAMILY_ECN_UP)
 		for (const struct tune_lane *l = NULL; first && isnan(first->kmin) && (l = tune_next_lane(p, l));)
 			first = isnan(l->kmin) ? first : l;
 	return first ? first : tune_next_lane(p, NULL);
@@ -367,15 +406,18 @@ void tune_dose(const struct tune_case *c, const struct tune_place *p, struct tun
 		plan_less_headroom(ret);
 		break;
 	case FAMILY_ALPHA_THEN_ECN:
-		if (plan_alpha(ret, ret->like->kmin, "the pool is free: PFC fires later, behind the depth at which marking begins"))
-			plan_next(ret, "then, when this is verified: Kmin and Kmax, if hosts are still paused");
-		else
-			plan_ecn_down(ret);
+		plan_late(ret);
 		break;
 	case FAMILY_ALPHA_OR_ECN:
 		if (!plan_alpha(ret, NAN, "the pool is free: the queue may take more of it before PFC fires"))
 			plan_ecn_sharper(ret);
 		plan_next(ret, "on the side of the application: fewer peers at once, or transfers the receiver asks for");
+		break;
+	case FAMILY_KMAX:
+		if (plan_alpha(ret, NAN, "the pool is free: PFC fires later, so that marking is thicker before it"))
+			plan_next(ret, then_ecn);
+		else
+			plan_kmax(ret);
 		break;
 	case FAMILY_ECN_UP:
 		plan_ecn_up(ret);

@@ -180,35 +180,43 @@ static double median(double *v, size_t n)
 	return n ? (v[n / 2] + v[(n - 1) / 2]) / 2 : NAN;
 }
 
-/* Row 7: one or two hosts of a switch are paused far more than the others, while marking works. */
-static void look_for_one_host(struct faults *f, const struct tune_place *p)
+/*
+ * Row 7: one or two hosts are paused far more than all others of the fabric, at a switch that marks much and has its thresholds in order: they do not
+ * slow down. Settings that are late, and loss, single hosts out as well.
+ */
+static void look_for_one_host(struct faults *f, const struct tune_place *v, size_t n_places)
 {
-	size_t n = 0, out = 0;
-	const struct tune_lane *worst = NULL;
-	if (!(p->signs.known & T_NO_MARKS) || p->signs.yes & (T_NO_MARKS | T_FROM_HOST | T_PASSED_ON))
-		return;
-	double *v = arena_array(f->in->arena, double, p->device->n_lanes + 1);
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));)
-		if (l->port->host && !isnan(l->tx_pause_busy))
-			v[n++] = l->tx_pause_busy;
-	const double mid = median(v, n);
-	double *apart = arena_array(f->in->arena, double, n + 1);
-	for (size_t i = 0; i < n; i++)
-		apart[i] = fabs(v[i] - mid);
-	const double spread = 1.4826 * median(apart, n);
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));) {
-		if (!l->port->host || !(l->tx_pause_busy >= SINGLED * mid) || !(l->tx_pause_busy - mid > Z_OUTLIER * spread) || tune_recent(l, l->recent_tx) < TUNE_NEEDED)
-			continue;
-		out++;
-		if (!worst || l->tx_pause_busy > worst->tx_pause_busy)
-			worst = l;
+	const uint32_t marks = T_MANY_MARKS, other = T_LATE | T_LOST | T_FROM_HOST;
+	struct arena *a = f->in->arena;
+	size_t n = 0, cap = 1, out = 0, n_marking = 0;
+	for (size_t i = 0; i < n_places; i++) {
+		cap += v[i].device->n_lanes;
+		n_marking += (v[i].signs.yes & marks) != 0;
 	}
-	if (!worst || out > 2 || n - out < OTHERS_MIN || !worst->pause_measured)
+	double *level = arena_array(a, double, cap), *apart = arena_array(a, double, cap);
+	for (size_t i = 0; i < n_places; i++)
+		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&v[i], l));)
+			if (l->port->host && !isnan(l->tx_pause_busy))
+				level[n++] = l->tx_pause_busy;
+	const double mid = median(level, n);
+	for (size_t i = 0; i < n; i++)
+		apart[i] = fabs(level[i] - mid);
+	const double spread = 1.4826 * median(apart, n);
+	const struct tune_lane *worst = NULL;
+	for (size_t i = 0; i < n_places; i++)
+		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&v[i], l));) {
+			if (!l->port->host || tune_recent(l, l->recent_tx) < TUNE_NEEDED || !(l->tx_pause_busy >= SINGLED * mid) || !(l->tx_pause_busy - mid > Z_OUTLIER * spread))
+				continue;
+			out++;
+			if (!(v[i].signs.yes & other) && (!worst || l->tx_pause_busy > worst->tx_pause_busy))
+				worst = l;
+		}
+	if (!worst || !n_marking || out > 2 || n - out < OTHERS_MIN || !worst->pause_measured)
 		return;
-	struct tune_fault *r = see(f, "dcqcn_off", worst->port, p->priority, 0.6);
+	struct tune_fault *r = see(f, "dcqcn_off", worst->port, worst->priority, 0.6);
 	if (!r)
 		return;
-	r->summary = arena_printf(f->in->arena, "we paused %s %.1f %% of the time at %s:%s and the other hosts %.2f %%, although queues mark: it does not slow down",
+	r->summary = arena_printf(a, "we paused %s %.2g %% of busy time at %s:%s and the other hosts %.2g %%, although queues mark: it does not slow down",
 		worst->port->host, 100 * worst->tx_pause_busy, r->device, r->port, 100 * mid);
 	prove(f, r, "pfc.tx_pause_ratio", worst->tx_pause_busy, "ratio", QUALITY_EXACT);
 }
@@ -416,10 +424,10 @@ void tune_diagnose(const struct tune_in *in, struct tune_case *ret)
 		tune_signs_of(in, priority, v, e->n_devices);
 		ret->n_places += e->n_devices;
 		const struct census *c = take_census(in->arena, v, e->n_devices);
+		look_for_one_host(&f, v, e->n_devices);
 		for (size_t i = 0; i < e->n_devices; i++) {
 			for (const struct tune_lane *l = NULL; (l = tune_next_lane(&v[i], l));)
 				look_at_receiver(&f, l);
-			look_for_one_host(&f, &v[i]);
 			look_at_groups(&f, &v[i]);
 			look_at_settings(&f, c, &v[i]);
 			look_at_marking(&f, &v[i]);

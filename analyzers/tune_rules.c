@@ -33,6 +33,10 @@ const struct tune_rule tune_rules[] = {
 		"hosts are paused, and the settings put Kmin above half of the depth at which PFC fires", NO_LESS,
 		"marking sooner costs throughput where the bandwidth-delay product is larger than assumed"},
 
+	{3, "ecn_late", T_HOSTS_PAUSED | T_PAUSES | T_FLAT, 0, T_FROM_HOST | T_PASSED_ON | T_MANY_MARKS, FAMILY_KMAX, 0.65, true,
+		"hosts are paused, few packets are marked, and the settings put Kmax above the depth at which PFC fires: marking is too thin before it", NO_LESS,
+		"more marks cost throughput where senders recover slowly"},
+
 	/* 11: XON too close to XOFF, where the settings say so too */
 	{11, "xon_close", T_PAUSES | T_SHORT | T_CLOSE, 0, T_FROM_HOST | T_LOST, FAMILY_XON, 0.6, true,
 		"pauses end within two round trips of the link, and XON lies less than two frames below XOFF", "no change of headroom or of XOFF", "pauses become fewer and longer"},
@@ -50,8 +54,6 @@ const struct tune_rule tune_rules[] = {
 		"hosts are paused and a queue towards another switch marks more than 5 % of what it sends", "no threshold change: it adds no path", NULL},
 
 	/* 11, 5: without the settings that would prove it */
-	{11, "xon_close", T_PAUSES | T_SHORT, T_CLOSE, T_FROM_HOST, FAMILY_NONE, 0.2, false,
-		"pauses end within two round trips of the link, although XON lies far enough below XOFF", "no threshold change", NULL},
 	{11, "xon_close", T_PAUSES | T_SHORT, 0, T_FROM_HOST, FAMILY_NONE, 0.35, false,
 		"pauses end within two round trips of the link; XON is not known", "no threshold change without the values that are in force", NULL},
 
@@ -61,6 +63,9 @@ const struct tune_rule tune_rules[] = {
 		"marking later lets queues grow: PFC comes nearer"},
 	{5, "ecn_early", T_MANY_MARKS | T_WIDESPREAD | T_EARLY, T_HOSTS_PAUSED, T_FROM_HOST, FAMILY_ECN_UP, 0.65, true,
 		"most busy queues mark more than 5 % while nobody is paused, and Kmin lies below one bandwidth-delay product", "not when any pause is seen",
+		"marking later lets queues grow: PFC comes nearer"},
+	{5, "ecn_early", T_MANY_MARKS | T_FAR_EARLY, T_HOSTS_PAUSED, T_FROM_HOST, FAMILY_ECN_UP, 0.6, true,
+		"a queue marks more than 5 % while nobody is paused, and Kmin lies below a quarter of one bandwidth-delay product", "not when any pause is seen",
 		"marking later lets queues grow: PFC comes nearer"},
 	{5, NULL, T_MANY_MARKS | T_WIDESPREAD, T_HOSTS_PAUSED | T_EARLY, 0, FAMILY_NONE, 0, true, "queues mark, nobody is paused, Kmin is where it should be", NULL, NULL},
 	{5, "ecn_early", T_MANY_MARKS | T_WIDESPREAD, T_HOSTS_PAUSED, T_FROM_HOST, FAMILY_NONE, 0.3, false,

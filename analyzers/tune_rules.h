@@ -14,7 +14,8 @@
 #include "analyzers/tune.h"
 #include "analyzers/tune_evidence.h"
 
-enum tune_family { FAMILY_NONE, FAMILY_HEADROOM, FAMILY_LESS_HEADROOM, FAMILY_ALPHA_THEN_ECN, FAMILY_ALPHA_OR_ECN, FAMILY_ECN_UP, FAMILY_XON };
+enum tune_family { FAMILY_NONE, FAMILY_HEADROOM, FAMILY_LESS_HEADROOM, FAMILY_ALPHA_THEN_ECN, FAMILY_ALPHA_OR_ECN, FAMILY_KMAX,
+	FAMILY_ECN_UP, FAMILY_XON };
 
 enum tune_sign {
 	T_HOSTS_PAUSED = 1 << 0,  /* we pause hosts in this tree: above 0.1 % in 3 of the last 5 busy windows */
@@ -35,6 +36,8 @@ enum tune_sign {
 	T_IDLE_ROOM = 1 << 15,    /* headroom peaks below a quarter of its size at all ports, for a week */
 	T_FROM_HOST = 1 << 16,    /* a host pauses the tree */
 	T_TOLD = 1 << 17,         /* an open incident names the row's cause here */
+	T_FLAT = 1 << 19,         /* settings: Kmax above the depth at which PFC fires: marks are too few before that */
+	T_FAR_EARLY = 1 << 18,    /* settings: Kmin below a quarter of one bandwidth-delay product */
 };
 struct tune_signs {
 	uint32_t known, yes;

@@ -146,7 +146,7 @@ static void affect(struct sheet *t, const struct tune_plan *p, const struct tune
 {
 	const struct tune_device *d = p->place->device;
 	const struct tune_knob_rule *rule = p->platform->profile && p->n_changes ? &p->platform->profile->knobs[p->changes[0].knob] : NULL;
-	const char *object = rule && rule->object ? rule->object : p->rule->family == FAMILY_ECN_UP || (p->n_changes && p->changes[0].knob >= KNOB_KMIN) ? "ECN profile" : "buffer profile";
+	const char *object = rule && rule->object ? rule->object : p->rule->family == FAMILY_ECN_UP || p->rule->family == FAMILY_KMAX || (p->n_changes && p->changes[0].knob >= KNOB_KMIN) ? "ECN profile" : "buffer profile";
 	t->s->affected = arena_array(t->a, struct tune_object, d->n_lanes + n_rest + 1);
 	for (size_t i = 0; i < d->n_lanes; i++) {
 		bool meant = false;
@@ -186,13 +186,13 @@ static void weigh(struct sheet *t, const struct tune_plan *p)
 			rests_on(t, 1.05, "an open incident names the same cause");
 	if (by_pause && !at->measured)
 		rests_on(t, 0.7, "pause is an upper bound from frame counts, not measured");
-	if (f == FAMILY_ALPHA_THEN_ECN || f == FAMILY_ALPHA_OR_ECN || f == FAMILY_ECN_UP) {
+	if (f == FAMILY_ALPHA_THEN_ECN || f == FAMILY_ALPHA_OR_ECN || f == FAMILY_KMAX || f == FAMILY_ECN_UP) {
 		if (isnan(at->residual))
 			rests_on(t, 0.95, "no queue watermark to hold the computed q_PFC against");
 		else
 			rests_on(t, at->residual < RESIDUAL_GOOD ? 1 : 0.85, "queue watermark and computed q_PFC differ by %.0f %%", 100 * at->residual);
 	}
-	if (at->slices_unknown && (f == FAMILY_ALPHA_THEN_ECN || f == FAMILY_ALPHA_OR_ECN || f == FAMILY_ECN_UP))
+	if (at->slices_unknown && (f == FAMILY_ALPHA_THEN_ECN || f == FAMILY_ALPHA_OR_ECN || f == FAMILY_KMAX || f == FAMILY_ECN_UP))
 		rests_on(t, 0.5, "slicing of the shared buffer is not known: half of it is counted on");
 	if (p->like->declared)
 		rests_on(t, 0.85, "thresholds are declared in the configuration, not all read back");
@@ -386,14 +386,19 @@ void sheet_of_rest(const struct tune_case *c, int priority, struct tune_sheet *r
 			at = p;
 		}
 	}
-	const bool good = !isnan(worst) && !paused;
+	const enum congestion_policy cc = c->in->fabric->congestion;
+	const bool good = !isnan(worst) && (!paused || cc != CC_DCQCN);
 	struct sheet t = begin(c->in, NULL, priority, good ? "none" : "unknown", good ? ADVICE_NONE : ADVICE_WATCH, ret);
 	ret->confidence_ratio = good ? (measured ? 0.9 : 0.6) : 0.3;
 	if (at)
 		prove(&t, at, at->hot);
-	if (good) {
-		ret->summary = arena_printf(t.a, "priority %d: no host was paused more than %s%.2g %% of busy time, nothing points at thresholds: leave them alone", priority,
-			measured ? "" : "(at most) ", 100 * worst);
+	if (good && paused) {
+		ret->summary = arena_printf(t.a, "priority %d: hosts are paused up to %.2g %% of busy time, which is how a site of policy %s works: no thresholds are advised", priority,
+			100 * worst, congestion_policy_name(cc));
+		rests_on(&t, 1, "the policy of the site");
+	} else if (good) {
+		const char *pause = worst > 0 ? arena_printf(t.a, "no host was paused more than %s%.2g %% of busy time", measured ? "" : "(at most) ", 100 * worst) : "no host was paused";
+		ret->summary = arena_printf(t.a, "priority %d: %s, nothing points at thresholds: leave them alone", priority, pause);
 		rests_on(&t, 1, "%s pause of %s, %.1f %% of the samples are there", measured ? "measured" : "bounded", at ? "all hosts seen" : "hosts", 100 * ret->coverage_ratio);
 	} else if (paused) {
 		ret->summary = arena_printf(t.a, "priority %d: hosts are paused up to %.2g %% of busy time, and no switch stands out as where it begins", priority, 100 * worst);

@@ -10,7 +10,6 @@
 #include "agent/base/arena.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
-#include "analyzers/ecn_order.h"
 #include "analyzers/formulas.h"
 #include "analyzers/tune_signs.h"
 
@@ -23,6 +22,7 @@
 #define PASSED_ON 0.5         /* of what it pauses itself: less, and it adds pressure of its own */
 #define FULL 0.98             /* of the pool */
 #define ROOM 0.5              /* b.4: Kmin at or below half of q_PFC */
+#define FAR_EARLY 0.25        /* of one bandwidth-delay product; measured in b.3: the exchange takes half as long again, or twice */
 #define EPISODES_MIN 100.0    /* a second */
 #define HYSTERESIS_MTUS 1.5   /* a.5 asks for two frames; frames are a little shorter than the MTU that is declared */
 #define IDLE_ROOM 0.25        /* d, row 2 */
@@ -126,13 +126,13 @@ static double highest(const struct tune_place *p, size_t offset)
 	return best;
 }
 
-/* Depth at which PFC fires, by the settings, with @pool_bytes. NAN unknown. */
+/* Depth at which PFC fires, by the settings, with @pool_bytes; k inputs need not be whole: they are not equally full. NAN unknown. */
 static double model_q_pfc(const struct tune_place *p, double pool_bytes)
 {
-	double q = NAN;
-	const struct ecn_order_in in = {.pool_bytes = pool_bytes, .alpha = highest(p, offsetof(struct tune_lane, alpha)),
-		.xoff_level_bytes = highest(p, offsetof(struct tune_lane, xoff_level)), .kmin_bytes = 0, .inputs = (unsigned)fmax(1, p->inputs)};
-	return ecn_order(&in, &q) == ECN_ORDER_UNKNOWN ? NAN : q;
+	const double alpha = highest(p, offsetof(struct tune_lane, alpha)), level = highest(p, offsetof(struct tune_lane, xoff_level)), k = fmax(1, p->inputs);
+	if (alpha > 0 && pool_bytes > 0)
+		return dt_pfc_queue_bytes(pool_bytes, 0, alpha, k);
+	return level > 0 ? k * level : NAN;
 }
 
 static void find_depths(struct tune_place *p, bool pausing)
@@ -158,6 +158,8 @@ static void find_depths(struct tune_place *p, bool pausing)
 		tune_sign_set(&p->signs, T_LATE, kmin > ROOM * fires);
 		tune_sign_set(&p->signs, T_PFC_FIRST, kmin >= fires);
 	}
+	if (!isnan(fires) && p->hot && !isnan(p->hot->kmax))
+		tune_sign_set(&p->signs, T_FLAT, p->hot->kmax > fires);
 }
 
 /* --- signs ---------------------------------------------------------------------------------------------------------------------- */
@@ -203,8 +205,11 @@ static void sign_early(struct tune_place *p, int64_t rtt_ns)
 {
 	p->bdp = p->speed_bps > 0 ? bdp_bytes((uint64_t)p->speed_bps, (double)rtt_ns) : NAN;
 	const double speed = p->hot ? tune_speed(p->device, p->hot->port) : NAN;
-	if (speed > 0 && !isnan(p->hot->kmin))
-		tune_sign_set(&p->signs, T_EARLY, p->hot->kmin < bdp_bytes((uint64_t)speed, (double)rtt_ns));
+	if (!(speed > 0) || isnan(p->hot->kmin))
+		return;
+	const double bdp = bdp_bytes((uint64_t)speed, (double)rtt_ns);
+	tune_sign_set(&p->signs, T_EARLY, p->hot->kmin < bdp);
+	tune_sign_set(&p->signs, T_FAR_EARLY, p->hot->kmin < FAR_EARLY * bdp);
 }
 
 static void sign_loss(struct tune_place *p)
@@ -240,8 +245,9 @@ static void sign_xon(struct tune_place *p, double mtu)
 	const double apart = tune_hysteresis(l), round_ns = link_round_ns(p, l, mtu);
 	if (!isnan(apart))
 		tune_sign_set(&p->signs, T_CLOSE, apart < HYSTERESIS_MTUS * mtu);
-	/* settings that leave room exonerate; without them the case has to be plain */
-	tune_sign_set(&p->signs, T_SHORT, pauses(l) && l->episode_ns < (isnan(apart) ? round_ns / 2 : 2 * round_ns));
+	/* settings that leave room exonerate them; without settings the case has to be plain */
+	const double limit_ns = isnan(apart) ? round_ns / 2 : apart < HYSTERESIS_MTUS * mtu ? 2 * round_ns : 0;
+	tune_sign_set(&p->signs, T_SHORT, pauses(l) && l->episode_ns < limit_ns);
 }
 
 static void sign_idle_room(struct tune_place *p, int64_t range_ns)
