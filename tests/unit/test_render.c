@@ -249,6 +249,7 @@ static const struct published { const char *syntax, *word; enum tune_knob knob; 
 	{"sonic", "-rdrop ", KNOB_PMAX, 0, 100, 0.01, false},
 	{"sonic", " -a ", KNOB_ALPHA, -8, 7, 0, false},
 	{"sonic", "--xoff ", KNOB_HEADROOM, 0, 2147483647, 1, false},
+	{"sonic", "--xon ", KNOB_XON_LEVEL, 0, 2147483647, 1, false},
 	{"eos", "minimum-threshold ", KNOB_KMIN, 1, 256000000, 1, true},
 	{"eos", "maximum-threshold ", KNOB_KMAX, 1, 256000000, 1, true},
 	{"eos", "max-mark-probability ", KNOB_PMAX, 1, 100, 0.01, false},
