@@ -268,7 +268,7 @@ static void name_read(struct reader *r, const struct yaml_node *n, struct profil
 static const char *const words[] = {"port", "queue", "priority", "speed_mbps", "cable_m", "cable_max_m", "cable_now_m", "buffer_bytes"};
 
 /* text_check - every {word} in @text is a knob, one of ours or a name. JSON has no braces in texts here, so each one opens a word. */
-static void text_check(struct reader *r, const struct yaml_node *at, const struct profile_tune *t, const char *text)
+static void text_check_in(struct reader *r, const struct yaml_node *at, const struct tune_name *names, size_t n_names, const char *text)
 {
 	for (const char *p = text; p && (p = strchr(p, '{')); p++) {
 		size_t n = strcspn(p + 1, "}");
@@ -277,11 +277,16 @@ static void text_check(struct reader *r, const struct yaml_node *at, const struc
 			known = strlen(knobs[i].name) == n && strncmp(p + 1, knobs[i].name, n) == 0;
 		for (size_t i = 0; i < rw_countof(words) && !known; i++)
 			known = strlen(words[i]) == n && strncmp(p + 1, words[i], n) == 0;
-		for (size_t i = 0; i < t->n_names && !known; i++)
-			known = t->names[i].name && strlen(t->names[i].name) == n && strncmp(p + 1, t->names[i].name, n) == 0;
+		for (size_t i = 0; i < n_names && !known; i++)
+			known = names[i].name && strlen(names[i].name) == n && strncmp(p + 1, names[i].name, n) == 0;
 		if (!known || p[1 + n] != '}')
 			reader_wrong(r, at->line, at->col, "read '%.24s', expected a knob, a name from 'names', or one of port queue priority speed_mbps cable_m cable_max_m cable_now_m buffer_bytes", p);
 	}
+}
+
+static void text_check(struct reader *r, const struct yaml_node *at, const struct profile_tune *t, const char *text)
+{
+	text_check_in(r, at, t->names, t->n_names, text);
 }
 
 static void fields_read(struct reader *r, const struct yaml_node *n, const struct profile_tune *t, struct tune_template *to)
@@ -385,7 +390,7 @@ void profile_tune_read(struct reader *r, const struct yaml_node *n)
 	each(r, n, "asics", t, asic_read);
 	each(r, n, "names", t, name_read);
 	for (size_t i = 0; i < t->n_names; i++)
-		text_check(r, n, t, t->names[i].standard);
+		text_check_in(r, n, NULL, 0, t->names[i].standard); /* no names in names */
 	each(r, n, "forms", t, form_read);
 	if (t->n_forms && (!t->syntax || !t->comment))
 		reader_wrong(r, n->line, n->col, "'forms' need 'syntax' and 'comment'");

@@ -175,6 +175,9 @@ static const struct { const char *what, *text; int line; const char *says; } tex
 	{"both", HEAD "  knobs:\n    - { knob: kmin, object: o, evidence: e }\n  cannot:\n    - { knob: kmin, why: w }\n", 7, "as well"},
 	{"words without a syntax", HEAD "  knobs:\n    - { knob: kmin, object: o, evidence: e }\n  forms:\n    - { name: f, steps: [{ sets: [kmin], text: \"x {kmin}\" }] }\n", 4, "'syntax'"},
 	{"an unknown word", HEAD "  syntax: s\n  comment: \"#\"\n  knobs:\n    - { knob: kmin, object: o, evidence: e }\n  forms:\n    - { name: f, steps: [{ sets: [kmin], text: \"x {kmn}\" }] }\n", 9, "expected a knob"},
+	{"a name in its own name", HEAD "  names:\n    - { name: a, standard: \"{a}\", check: c }\n", 4, "expected a knob"},
+	{"an open word", HEAD "  syntax: s\n  comment: \"#\"\n  knobs:\n    - { knob: kmin, object: o, evidence: e }\n  forms:\n    - { name: f, steps: [{ sets: [kmin], text: \"x {kmin\" }] }\n", 9, "expected a knob"},
+	{"text and JSON in one form", HEAD "  syntax: s\n  comment: \"#\"\n  knobs:\n    - { knob: kmin, object: o, evidence: e }\n  forms:\n    - name: f\n      steps:\n        - { sets: [kmin], text: x }\n        - { sets: [kmin], table: T, key: k, fields: { f: \"{kmin}\" } }\n", 11, "not both"},
 	{"a knob that is not there", HEAD "  syntax: s\n  comment: \"#\"\n  forms:\n    - { name: f, steps: [{ sets: [kmin], text: x }] }\n", 7, "a knob from 'knobs'"},
 };
 
