@@ -316,6 +316,17 @@ static const char *why_no_template(const struct fill *f, const struct tune_form 
 	return "is set by cable length here, and that needs the true length of these cables ('cable' of the links) and the length that is configured, and that they differ";
 }
 
+static const char *why_no_number(const struct fill *f, enum tune_knob k)
+{
+	const struct tune_knob_rule *r = &f->p->tune->knobs[k];
+	bool bytes = strcmp(tune_knob_unit(k), "bytes") == 0;
+	if (r->unit == TUNE_PERCENT && bytes && !(f->c->queue_limit_bytes > 0))
+		return "is written in percent of what the queue may hold, which is not known (declare pool and alpha in 'thresholds')";
+	if (r->unit == TUNE_CELLS && isnan(cell_of(f)))
+		return "is written in cells of the buffer, whose size is not known (declare cell in 'thresholds')";
+	return f->undo ? "the value of before cannot be written exactly" : "the value is out of the range that can be written";
+}
+
 /* cannot_write - why a changed knob cannot be written, or NULL. */
 static const char *cannot_write(const struct fill *f, const struct tune_form *form, enum tune_knob k)
 {
@@ -333,11 +344,7 @@ static const char *cannot_write(const struct fill *f, const struct tune_form *fo
 		return "the value in force cannot be written exactly in this unit, so there would be no way back";
 	if (one_length_right(f->c, t))
 		return "one cable length holds for all these ports here, and the longest is configured already";
-	if (!sets_cable(t) && isnan(f->written[k]) && !(f->undo && t->undo))
-		return r->unit == TUNE_PERCENT && strcmp(tune_knob_unit(k), "bytes") == 0 && !(f->c->queue_limit_bytes > 0) ?
-			"is written in percent of what the queue may hold, which is not known (declare pool and alpha in 'thresholds')" :
-			f->undo ? "the value read back cannot be written exactly" : "the value is out of the range that can be written";
-	return NULL;
+	return sets_cable(t) || !isnan(f->written[k]) || (f->undo && t->undo) ? NULL : why_no_number(f, k);
 }
 
 /* unknown_words - the knobs a text needs and nobody knows, for the message. */

@@ -468,9 +468,39 @@ static void test_said(void **state)
 	assert_int_equal(render_device(&w.sheet, &w.ctx, NULL, false, &text), -ENOTSUP);
 }
 
+/* A profile of a site is enough for another vendor's words. */
+static const char acme[] = "name: acme\ndoc: d\ntuning:\n  syntax: acme\n  comment: \"--\"\n  knobs:\n"
+	"    - { knob: kmin, object: queue, unit: cells, min: 1, max: 65535, disruption: hitless, evidence: e }\n"
+	"    - { knob: kmax, object: queue, unit: cells, min: 1, max: 65535, disruption: hitless, evidence: e }\n"
+	"  forms:\n    - name: cli\n      steps:\n        - { sets: [kmin], text: \"ecn low {kmin} queue {queue}\" }\n        - { sets: [kmax], text: \"ecn high {kmax} queue {queue}\" }\n";
+
+static void test_site(void **state)
+{
+	struct err_list errors = {0};
+	struct profiles *own = NULL;
+	const char *text;
+	assert_int_equal(profiles_parse(acme, strlen(acme), "acme.yaml", &own, &errors), 0);
+	world_sheet(&w);
+	lower();
+	w.ctx.profiles = own;
+	w.ctx.platform = profiles_get(own, "acme");
+	assert_int_equal(render_device(&w.sheet, &w.ctx, NULL, false, &text), -ENOTSUP); /* cells of which size? */
+	assert_non_null(strstr(text, "not written for acme: kmin: is written in cells"));
+	w.ctx.cell_bytes = 1024;
+	w.ctx.queue = 5;
+	assert_int_equal(render_device(&w.sheet, &w.ctx, NULL, false, &text), 0);
+	assert_non_null(strstr(text, "ecn low 512 queue 5\n"));
+	assert_true(strstr(text, "ecn high 1024 queue 5\n") > strstr(text, "ecn low"));
+	json_t *doc = render_undo(&w.sheet, &w.ctx);
+	assert_non_null(strstr(json_string_value(json_object_get(doc, "acme")), "ecn high 2048 queue 5\n"));
+	json_decref(doc);
+	profiles_free(own);
+	err_list_done(&errors);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden), cmocka_unit_test(test_walk), cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_config_db), cmocka_unit_test(test_said)};
+		cmocka_unit_test(test_config_db), cmocka_unit_test(test_said), cmocka_unit_test(test_site)};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
