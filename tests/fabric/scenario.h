@@ -25,7 +25,7 @@ struct fault {
 	double leaf, spine, link, host; /* 1-based; 0 = every one; drawn where not given: see fault_rows in scenario.c */
 	double share, loss_ratio, speed_bps, factor, size_bytes, length_ns;
 };
-enum { FAULTS_MAX = 4, SCENARIO_TEXT = 200, ACCEPT_MAX = 6, SETTINGS_MAX = 64 };
+enum { FAULTS_MAX = 4, SCENARIO_TEXT = 200, ACCEPT_MAX = 6, SETTINGS_MAX = 128 };
 
 /* A threshold that a switch has for itself, whatever the others have and the fault made of it: set while a lab runs or records, in no file. */
 enum knob { KNOB_KMIN, KNOB_KMAX, KNOB_PMAX, KNOB_ALPHA, KNOB_HEADROOM, KNOB_XON_OFFSET };

@@ -1,0 +1,113 @@
+"""tune_judge - what threshold advice was worth: pure functions over outcomes of the simulated fabric (truth.json) and sheets of `tune review`.
+
+J = step/step0 + victim_p99/victim_p99_0; 2 is as before. The documented objective adds half the share of time in which hosts are paused. A setting that
+loses lossless frames is worth nothing. NaN: not known.
+"""
+import math
+
+J_LIMIT = 2.06      # 3 % on both: below that it is the noise of the fine grain
+STOP = 0.001        # hosts paused for less are left alone: what is there to gain is noise
+SIDES = {"hosts": "/hosts", "uplinks": "/uplinks", "all": ""}
+
+
+def ratio(a, b):
+    return math.inf if a is None else math.nan if not b else a / b
+
+
+def j_of(after, before):
+    """Unfinished steps or flows are worth nothing, whatever came before."""
+    if after["lossless_drops"]:
+        return math.inf if not before["lossless_drops"] or after["lossless_drops"] >= before["lossless_drops"] else j_parts(after, before)
+    return j_parts(after, before)
+
+
+def j_parts(after, before):
+    if before["step_s"] is None or before["victim_p99_us"] is None:
+        return 0.0 if after["step_s"] is not None and after["victim_p99_us"] is not None else math.nan
+    return ratio(after["step_s"], before["step_s"]) + ratio(after["victim_p99_us"], before["victim_p99_us"])
+
+
+def objective(after, before):
+    return j_of(after, before) + 0.5 * after["host_pause_ratio"]
+
+
+def manifest(row):
+    """Does what is wrong show? Hosts wait, frames are lost, or a static default is better by more than noise. Else there is nothing to gain."""
+    b = row["base"]
+    return bool(b["host_pause_ratio"] >= STOP or b["lossless_drops"] or any(j_of(o, b) < 2 / 1.03 for o in (row.get("statics") or {}).values()))
+
+
+def pause_cut(after, before):
+    """Share of host pause that is gone; None where there was none to speak of."""
+    return None if before["host_pause_ratio"] < STOP else 1 - after["host_pause_ratio"] / before["host_pause_ratio"]
+
+
+def new_drops(after, before):
+    return bool(after["lossless_drops"] and not before["lossless_drops"])
+
+
+def side_of(sheet, hosts_per_leaf=8):
+    """Which ports of a switch the lab can set: all, those to hosts, the others. A sheet for some ports is applied to their side."""
+    group = sheet.get("port_group")
+    if group in SIDES:
+        return SIDES[group]
+    leaf = sheet["device"].startswith("leaf")
+    ports = [int(p.removeprefix("Ethernet")) for p in sheet.get("ports") or [] if p.startswith("Ethernet")]
+    host = {leaf and p <= hosts_per_leaf for p in ports}
+    return "" if len(host) != 1 else "/hosts" if host.pop() else "/uplinks"
+
+
+KNOBS = {"kmin": ("kmin", "B"), "kmax": ("kmax", "B"), "pmax": ("pmax", ""), "alpha": ("alpha", ""), "headroom": ("headroom", "B"), "xon_offset": ("xon_offset", "B")}
+
+
+def settings_of(sheet, hosts_per_leaf=8):
+    """{"leaf1/hosts:kmin": "800000B", ...}: the canary and the rest; and knobs that the lab does not have."""
+    out, unknown = {}, []
+    side = side_of(sheet, hosts_per_leaf)
+    for c in sheet["changes"]:
+        if c["knob"] not in KNOBS or c["proposed"] is None:
+            unknown.append(c["knob"])
+            continue
+        key, unit = KNOBS[c["knob"]]
+        # What the ASIC makes of the value is what will be in force.
+        value = c.get("programmed") if c.get("programmed") is not None else c["proposed"]
+        for device in [sheet["device"], *(sheet.get("rest") or [])]:
+            out[f"{device}{side if device.startswith('leaf') or side != '/hosts' else ''}:{key}"] = f"{value:.0f}B" if unit == "B" else f"{value:.9g}"
+    return out, unknown
+
+
+def fold(settings, new):
+    """Settings in force after @new came on top: one for all ports of a switch replaces those for a side."""
+    out = dict(settings)
+    for key, value in new.items():
+        place, knob = key.split(":")
+        device, _, side = place.partition("/")
+        if not side:
+            for other in [k for k in out if k in (f"{device}/hosts:{knob}", f"{device}/uplinks:{knob}")]:
+                del out[other]
+        out.pop(key, None)
+        out[key] = value
+    return out
+
+
+def turned_back(rounds):
+    """Does any knob of a sheet's device and side go up and then down, or the other way?"""
+    went = {}
+    for r in rounds:
+        sheet = r.get("sheet")
+        for c in sheet["changes"] if sheet else []:
+            if c["current"] is None or c["proposed"] is None or c["proposed"] == c["current"]:
+                continue
+            key, up = (sheet["device"], sheet.get("port_group"), c["knob"]), c["proposed"] > c["current"]
+            if went.get(key, up) != up:
+                return True
+            went[key] = up
+    return False
+
+
+def first_change(sheets):
+    return next((s for s in sheets if s["advice"] == "change"), None)
+
+
+def within(low, high, value, slack=0.0):
+    return value is not None and low is not None and high is not None and low - slack <= value <= high + slack
