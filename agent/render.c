@@ -340,11 +340,13 @@ static const char *cannot_write(const struct fill *f, const struct tune_form *fo
 		return "the value in force is not known, so there would be no way back";
 	if (!(t = template_of(f, form, k)))
 		return why_no_template(f, form, k);
-	if (!f->undo && !sets_cable(t) && !t->undo && isnan(exact(r, k, f->from[k], cell_of(f), f->c->queue_limit_bytes)))
-		return "the value in force cannot be written exactly in this unit, so there would be no way back";
 	if (one_length_right(f->c, t))
 		return "one cable length holds for all these ports here, and the longest is configured already";
-	return sets_cable(t) || !isnan(f->written[k]) || (f->undo && t->undo) ? NULL : why_no_number(f, k);
+	if (!sets_cable(t) && isnan(f->written[k]) && !(f->undo && t->undo))
+		return why_no_number(f, k);
+	if (!f->undo && !sets_cable(t) && !t->undo && isnan(exact(r, k, f->from[k], cell_of(f), f->c->queue_limit_bytes)))
+		return "the value in force cannot be written exactly in this unit, so there would be no way back";
+	return NULL;
 }
 
 /* unknown_words - the knobs a text needs and nobody knows, for the message. */
