@@ -2,16 +2,13 @@
 #include "agent/command.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/case_export.h"
-#include "agent/control.h"
 #include "agent/incident_view.h"
 #include "agent/ledger.h"
 #include "agent/pipeline.h"
@@ -149,33 +146,10 @@ static int run_export(struct context *x, const struct command_args *a, struct er
 
 /* --- acts -------------------------------------------------------------------------------------------------------------------- */
 
-static void own_name(char *buf, size_t size)
-{
-	const struct passwd *pw = getpwuid(getuid());
-	if (pw)
-		snprintf(buf, size, "%s", pw->pw_name);
-	else
-		snprintf(buf, size, "uid %u", (unsigned)getuid());
-}
-
 static int act_by_agent(const struct context *x, const char *act, const char *id, const char *text, struct err *e)
 {
-	rw_cleanup(str_done) struct str usual = {0};
-	str_addf(&usual, "%s.sock", x->db_path);
-	/* with --db the database in hand is meant, whatever the configuration says of sockets */
-	bool same = x->config && str_eq(x->config->store.path, x->db_path) && x->config->socket_path;
-	const char *path = same ? x->config->socket_path : usual.s;
 	json_t *request = json_pack("{s:s, s:s, s:s?}", "cmd", act, "id", id, "note", text), *reply = NULL;
-	if (!request)
-		return err_set(e, -EINVAL, "expected text in UTF-8");
-	int rc = control_call(path, request, &reply, e);
-	json_decref(request);
-	if (rc != 0)
-		return rc;
-	if (!json_is_true(json_object_get(reply, "ok"))) {
-		const char *why = json_string_value(json_object_get(reply, "error"));
-		rc = err_set(e, -EIO, "the agent refused: %s", why ? why : "no reason given");
-	}
+	const int rc = request ? context_ask(x, request, &reply, e) : err_set(e, -EINVAL, "expected text in UTF-8");
 	json_decref(reply);
 	return rc;
 }
@@ -193,7 +167,7 @@ static int act_by_hand(const struct context *x, const json_t *incident, const js
 	struct entities *entities = entities_new();
 	struct store *store = NULL;
 	char who[64];
-	own_name(who, sizeof(who));
+	context_own_name(who, sizeof(who));
 	int rc = store_open(&o, entities, &store, e);
 	if (rc == 0) {
 		struct ledger *l = ledger_new(x->config->fabric, incident_store, store);

@@ -90,6 +90,12 @@ int context_open(struct context *x, const struct globals *g, int64_t default_spa
 int context_open_data(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e);
 void context_done(struct context *x);
 /*
+ * context_ask - a request to the agent that writes the database. 0 with its reply (a new reference), or negative errno with @e: also when it refuses. @request is taken.
+ * context_own_name - who acts where no agent is asked: the user's name, or "uid N".
+ */
+int context_ask(const struct context *x, json_t *request, json_t **ret, struct err *e);
+void context_own_name(char *buf, size_t size);
+/*
  * command_answer - a reading command without arguments: opens the world over the last 15 min, makes the document, prints it. Returns the exit
  * code; @ret_doc (may be NULL) gets the document, NULL when there is none; the caller drops it.
  */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/control.h"
 #include "analyzers/analyzer.h"
 #include "config/config.h"
 #include "db/series.h"
@@ -254,6 +256,32 @@ static int context_try(struct context *x, const struct globals *g, int64_t defau
 fail:
 	context_done(x);
 	return r;
+}
+
+int context_ask(const struct context *x, json_t *request, json_t **ret, struct err *e)
+{
+	rw_cleanup(str_done) struct str usual = {0};
+	str_addf(&usual, "%s.sock", x->db_path);
+	/* with --db the database in hand is meant, whatever the configuration says of sockets */
+	const bool same = x->config && str_eq(x->config->store.path, x->db_path) && x->config->socket_path;
+	int rc = control_call(same ? x->config->socket_path : usual.s, request, ret, e);
+	json_decref(request);
+	if (rc == 0 && !json_is_true(json_object_get(*ret, "ok"))) {
+		const char *why = json_string_value(json_object_get(*ret, "error"));
+		rc = err_set(e, -EIO, "the agent refused: %s", why ? why : "no reason given");
+		json_decref(*ret);
+		*ret = NULL;
+	}
+	return rc;
+}
+
+void context_own_name(char *buf, size_t size)
+{
+	const struct passwd *pw = getpwuid(getuid());
+	if (pw)
+		snprintf(buf, size, "%s", pw->pw_name);
+	else
+		snprintf(buf, size, "uid %u", (unsigned)getuid());
 }
 
 int file_write(const char *path, int (*write)(FILE *out, void *arg), void *arg, struct err *e)

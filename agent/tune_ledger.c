@@ -496,21 +496,31 @@ static void look_open(struct tune_ledger *l, struct tune_record *r, const struct
 		move(l, r, TUNE_EXPIRED, "expired", NULL, "72 h have gone by", t_ns);
 }
 
+static void look_record(struct tune_ledger *l, struct tune_record *r, const struct window *w, int64_t t_ns)
+{
+	rw_cleanup(arena_freep) struct arena *a = NULL;
+	struct tune_read read;
+	if (r->state != TUNE_PROPOSED && r->state != TUNE_ACCEPTED && r->state != TUNE_APPLIED && r->state != TUNE_VERIFIED)
+		return;
+	a = arena_new();
+	tune_read_back(r, w, a, &read);
+	if (r->state == TUNE_PROPOSED || r->state == TUNE_ACCEPTED)
+		look_open(l, r, &read, t_ns);
+	else if (read.reading == TUNE_READ_CURRENT && read.since_ns > r->applied_ns)
+		move(l, r, TUNE_UNDONE, "undone", NULL, "the values of before were read back", t_ns);
+}
+
 void tune_ledger_look(struct tune_ledger *l, const struct window *w, int64_t t_ns)
 {
-	for (size_t k = 0; k < l->n; k++) {
-		struct tune_record *r = l->v[k];
-		rw_cleanup(arena_freep) struct arena *a = NULL;
-		struct tune_read read;
-		if (r->state != TUNE_PROPOSED && r->state != TUNE_ACCEPTED && r->state != TUNE_APPLIED && r->state != TUNE_VERIFIED)
-			continue;
-		a = arena_new();
-		tune_read_back(r, w, a, &read);
-		if (r->state == TUNE_PROPOSED || r->state == TUNE_ACCEPTED)
-			look_open(l, r, &read, t_ns);
-		else if (read.reading == TUNE_READ_CURRENT && read.since_ns > r->applied_ns)
-			move(l, r, TUNE_UNDONE, "undone", NULL, "the values of before were read back", t_ns);
-	}
+	for (size_t k = 0; k < l->n; k++)
+		look_record(l, l->v[k], w, t_ns);
+}
+
+void tune_ledger_look_one(struct tune_ledger *l, const char *id, const struct window *w, int64_t t_ns)
+{
+	struct tune_record *r = find(l, id);
+	if (r)
+		look_record(l, r, w, t_ns);
 }
 
 /* --- what was agreed to ----------------------------------------------------------------------------------------------------------- */

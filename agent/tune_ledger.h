@@ -104,6 +104,9 @@ void tune_read_back(const struct tune_record *r, const struct window *w, struct 
  */
 void tune_ledger_look(struct tune_ledger *l, const struct window *w, int64_t t_ns);
 
+/* tune_ledger_look_one - the same for one record. */
+void tune_ledger_look_one(struct tune_ledger *l, const char *id, const struct window *w, int64_t t_ns);
+
 /* tune_ledger_note - add a line to the history and tell it, without a change of state; @key (NULL none) of "progress" is set to @value, which is taken. */
 void tune_ledger_note(struct tune_ledger *l, const char *id, const char *event, const char *text, int64_t t_ns, const char *key, json_t *value);
 

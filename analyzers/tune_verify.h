@@ -28,8 +28,8 @@
 struct arena;
 
 #define VERIFY_WINDOWS_MIN 20
-#define VERIFY_STEP_LIMIT 0.01 /* step time up by more than this, surely: roll back */
-#define VERIFY_STEP_NOISE 0.03 /* less than this is noise (tuning facts, e); keep only when more is excluded */
+#define VERIFY_STEP_LIMIT 0.03 /* step time up by more than this, surely: roll back, as sheets say; less is noise (tuning facts, e) */
+#define VERIFY_STEP_NOISE 0.03 /* keep only when more than this is excluded */
 #define VERIFY_DISCOVERY 0.05  /* q of Benjamini and Hochberg over ports */
 
 struct verify_window {

@@ -123,6 +123,8 @@ struct config {
 	struct {
 		int64_t min_evidence_ns;
 		double min_coverage;
+		int64_t base_rtt_ns;
+		double max_pmax;
 		struct config_tuning_name { const char *devices, *object, *name; } *names; size_t n_names; /* what the site calls what holds thresholds */
 	} tuning;
 	struct config_file *files; size_t n_files;

@@ -395,6 +395,8 @@ void build_config(struct build *b)
 	c->defaults.profile = defaults->profile;
 	c->tuning.min_evidence_ns = tuning->min_evidence_ns;
 	c->tuning.min_coverage = tuning->min_coverage;
+	c->tuning.base_rtt_ns = tuning->base_rtt_ns;
+	c->tuning.max_pmax = tuning->max_pmax;
 	c->tuning.names = arena_array(c->arena, struct config_tuning_name, tuning->names.n + 1);
 	for (size_t i = 0; i < tuning->names.n; i++) {
 		const struct tree_tuning_name *name = tuning->names.v[i];

@@ -120,7 +120,7 @@ struct tree_traps { TREE_NODE; const char *listen; struct tree_values credential
 struct tree_alertmanager { TREE_NODE; const char *url; };
 struct tree_alerts { TREE_NODE; struct tree_alertmanager *alertmanager; };
 struct tree_tuning_name { TREE_NODE; const char *devices, *object, *name; };
-struct tree_tuning { TREE_NODE; int64_t min_evidence_ns; double min_coverage; struct tree_list names; };
+struct tree_tuning { TREE_NODE; int64_t min_evidence_ns; double min_coverage; int64_t base_rtt_ns; double max_pmax; struct tree_list names; };
 
 struct config_tree { /* the root */
 	TREE_NODE;
