@@ -62,7 +62,7 @@ struct end { /* of a link: a port, made when it is new, or a host */
 static struct end find_end(struct build *b, const struct yaml_node *at, const char *key, const char *text)
 {
 	struct end e = {0};
-	const char *name, *port;
+	const char *name = NULL, *port = NULL;
 	if (!text || !endpoint_split(b->c->arena, text, &name, &port)) {
 		e.bad = true; /* told by the reader */
 		return e;

@@ -179,7 +179,7 @@ static int section(struct reader *r, const struct yaml_node *map, const char *na
 		{"fabric", "second_class", {"lossy", "lossless"}, offsetof(struct scenario, second_lossless)},
 		{"fabric", "bundles", {"ecmp", "lag"}, offsetof(struct scenario, lag)},
 	};
-	unsigned v;
+	unsigned v = 0;
 	int rc = 0;
 	if (map->kind != YAML_MAP)
 		return refuse(r, map->line, map->col, "no section", "keys");
