@@ -51,19 +51,26 @@ static bool same_pool(const struct tune_place *a, const struct tune_place *b)
 }
 
 /* Families that change the queue profile of a tier: one of them at a time. */
-static bool of_tier(enum tune_family f) { return f == FAMILY_ALPHA_THEN_ECN || f == FAMILY_ALPHA_OR_ECN || f == FAMILY_KMAX || f == FAMILY_ECN_UP; }
+static bool of_tier(enum tune_family f) { return f == FAMILY_ALPHA_THEN_ECN || f == FAMILY_ALPHA_OR_ECN || f == FAMILY_KMAX || f == FAMILY_ECN_UP || f == FAMILY_XON; }
+
+static bool same_headroom(const struct entry *a, const struct entry *b)
+{
+	const struct tune_plan *x = &a->plan, *y = &b->plan;
+	return x->n_changes == y->n_changes && (!x->n_changes || x->changes[0].proposed == y->changes[0].proposed) && !x->like->port->host == !y->like->port->host &&
+		x->like->port->cable_mm == y->like->port->cable_mm && tune_speed(x->place->device, x->like->port) == tune_speed(y->place->device, y->like->port);
+}
 
 /*
- * The same sheet tells of both. Headroom is a matter of a port and its cable: one sheet per switch. A queue profile that is to be changed gets one change,
- * that of the switch where it is worst, whatever the diagnosis is elsewhere.
+ * The same sheet tells of both. Headroom is a matter of a port and its cable: the same sheet only where these and the dose are the same. A queue profile
+ * that is to be changed gets one change, that of the switch where it is worst, whatever the diagnosis is elsewhere.
  */
 static bool alike(const struct entry *a, const struct entry *b)
 {
 	const enum tune_family f = a->plan.rule->family, g = b->plan.rule->family;
-	if (f == FAMILY_HEADROOM || a->plan.place->device->device->role != b->plan.place->device->device->role || a->plan.place->priority != b->plan.place->priority ||
-		a->verdict.advice != b->verdict.advice || !same_pool(a->plan.place, b->plan.place) || !tune_same_profile(f, a->plan.like, b->plan.like))
+	if (a->plan.place->device->device->role != b->plan.place->device->device->role || a->plan.place->priority != b->plan.place->priority ||
+		a->verdict.advice != b->verdict.advice || (f == FAMILY_HEADROOM && !same_headroom(a, b)) || !same_pool(a->plan.place, b->plan.place) || !tune_same_profile(f, a->plan.like, b->plan.like))
 		return false;
-	return (of_tier(f) && of_tier(g) && a->verdict.advice == ADVICE_CHANGE) || (f == g && str_eq(a->plan.rule->cause, b->plan.rule->cause));
+	return (of_tier(f) && of_tier(g) && a->verdict.advice == ADVICE_CHANGE && tune_same_profile(g, a->plan.like, b->plan.like)) || (f == g && str_eq(a->plan.rule->cause, b->plan.rule->cause));
 }
 
 static double badness(const struct entry *e)
@@ -88,6 +95,33 @@ static bool follows(const struct review *r, const struct entry *canary, const st
 	return false;
 }
 
+/* What the same buffers lack elsewhere too: the dose follows from cable and speed, so ports of the same kind and size need it alike. */
+static bool lacks(const struct entry *canary, const struct tune_place *p)
+{
+	const struct tune_plan *t = &canary->plan;
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));)
+		if (tune_same_profile(FAMILY_HEADROOM, l, t->like) && !l->port->host == !t->like->port->host && l->port->cable_mm && l->port->cable_mm == t->like->port->cable_mm &&
+			tune_speed(p->device, l->port) == tune_speed(t->place->device, t->like->port))
+			return true;
+	return false;
+}
+
+/* Loss first: where headroom of a tier is to be changed, its queue profile waits. */
+static void headroom_first(struct review *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct tune_plan *h = &r->v[i].plan;
+		for (size_t k = 0; h->rule->family == FAMILY_HEADROOM && r->v[i].verdict.advice == ADVICE_CHANGE && k < r->n; k++) {
+			struct entry *e = &r->v[k];
+			if (!of_tier(e->plan.rule->family) || e->verdict.advice != ADVICE_CHANGE || e->plan.place->priority != h->place->priority ||
+				e->plan.place->device->device->role != h->place->device->device->role)
+				continue;
+			e->verdict.advice = ADVICE_BLOCKED;
+			e->verdict.blocked_by = arena_printf(r->c.in->arena, "headroom of %s, which comes first", h->place->device->device->name);
+		}
+	}
+}
+
 static void make_sheet(struct review *r, struct entry *canary)
 {
 	const struct tune_place **rest = arena_array(r->c.in->arena, const struct tune_place *, r->c.n_places + 1);
@@ -101,9 +135,12 @@ static void make_sheet(struct review *r, struct entry *canary)
 		if (canary->verdict.advice != ADVICE_CHANGE)
 			rest[n++] = e->plan.place;
 	}
-	for (size_t i = 0; canary->verdict.advice == ADVICE_CHANGE && f != FAMILY_HEADROOM && i < r->c.n_places; i++)
-		if (follows(r, canary, &r->c.places[i]))
+	for (size_t i = 0; canary->verdict.advice == ADVICE_CHANGE && i < r->c.n_places; i++)
+		if (follows(r, canary, &r->c.places[i]) && (f != FAMILY_HEADROOM || lacks(canary, &r->c.places[i])))
 			rest[n++] = &r->c.places[i];
+	for (size_t i = 0; canary->verdict.advice == ADVICE_CHANGE && i < r->n; i++)
+		for (size_t k = 0; k < n; k++) /* it follows: no need to watch it for the same */
+			r->v[i].taken = r->v[i].taken || (r->v[i].plan.place == rest[k] && r->v[i].verdict.advice == ADVICE_WATCH && str_eq(r->v[i].plan.rule->cause, canary->plan.rule->cause));
 	canary->taken = true;
 	sheet_of_plan(&canary->plan, &canary->verdict, rest, n, sheet_add(r));
 }
@@ -186,6 +223,7 @@ int tune_review(const struct tune_in *in, struct tune_list *out)
 	tune_diagnose(in, &r.c);
 	r.v = arena_array(in->arena, struct entry, r.c.n_places + 1);
 	judge_places(&r);
+	headroom_first(&r);
 	make_sheets(&r);
 	for (size_t i = 0; i < r.c.n_faults; i++)
 		sheet_of_fault(&r.c, &r.c.faults[i], sheet_add(&r));

@@ -41,23 +41,38 @@ static double of_peers(const struct tune_plan *t)
 	return best;
 }
 
-static double calculated(const struct tune_plan *t)
+static double formula(const struct tune_plan *t, enum headroom_model model, double cell_bytes, double amplification)
 {
-	const struct tune_asic *asic = t->platform->asic;
 	const struct tune_port *port = tune_port_at(t->place->device, t->like->port);
 	const double speed = tune_speed(t->place->device, t->like->port);
-	if (!asic || asic->headroom == TUNE_HEADROOM_NONE || !t->like->port->cable_mm || !(speed > 0))
+	if (!t->like->port->cable_mm || !(speed > 0))
 		return NAN;
-	const struct headroom_in in = {.model = asic->headroom == TUNE_HEADROOM_SPECTRUM ? HEADROOM_SPECTRUM : HEADROOM_SPECTRUM_2021, .speed_bps = (uint64_t)speed,
-		.cable_mm = t->like->port->cable_mm, .mtu_bytes = (uint64_t)fmax(MTU_MOST, port ? port->mtu_bytes : NAN),
-		.lossless_mtu_bytes = t->c->in->fabric->lossless_mtu_bytes, .cell_bytes = (uint64_t)asic->cell_bytes, .small_ratio = 1, .lanes = speed >= 800e9 ? 8 : 4};
+	const struct headroom_in in = {.model = model, .speed_bps = (uint64_t)speed, .cable_mm = t->like->port->cable_mm,
+		.mtu_bytes = (uint64_t)fmax(MTU_MOST, port ? port->mtu_bytes : NAN), .lossless_mtu_bytes = t->c->in->fabric->lossless_mtu_bytes,
+		.cell_bytes = (uint64_t)cell_bytes, .small_ratio = 1, .lanes = speed >= 800e9 ? 8 : 4, .amplification = amplification};
 	struct headroom h;
 	return headroom_calc(&in, &h) == 0 ? (double)h.xoff_bytes : NAN;
 }
 
-static bool short_of_it(const struct tune_plan *t, const struct tune_lane *l)
+/* The vendor's own number; NAN: not an ASIC whose tables the formula reproduces, or the cable is not known. */
+static double calculated(const struct tune_plan *t)
 {
-	return tune_same_profile(FAMILY_HEADROOM, l, t->like) && (l->lost_windows || l->full_windows) && alike(t->place->device, l, t->place->device, t->like);
+	const struct tune_asic *asic = t->platform->asic;
+	if (!asic || asic->headroom == TUNE_HEADROOM_NONE)
+		return NAN;
+	return formula(t, asic->headroom == TUNE_HEADROOM_SPECTRUM ? HEADROOM_SPECTRUM : HEADROOM_SPECTRUM_2021, asic->cell_bytes, 0);
+}
+
+/*
+ * What arrives after XOFF was sent, by physics alone: frames on the wire both ways, those that cannot be stopped, the peer's response. No buffer of any
+ * make needs less, so where frames are lost it is no use to ask for less; as a measure of what could be given back it does not count.
+ */
+static double in_flight(const struct tune_plan *t) { return formula(t, HEADROOM_GENERIC, 1, 1); }
+
+/* Ports of one speed and cable have one profile: what is too small at one of them is too small at all. */
+static bool of_kind(const struct tune_plan *t, const struct tune_lane *l)
+{
+	return tune_same_profile(FAMILY_HEADROOM, l, t->like) && alike(t->place->device, l, t->place->device, t->like);
 }
 
 static bool of_size(const struct tune_plan *t, const struct tune_lane *l) { return tune_same_profile(FAMILY_HEADROOM, l, t->like); }
@@ -126,7 +141,7 @@ static bool may_size(struct tune_plan *t)
 void plan_more_headroom(struct tune_plan *t)
 {
 	const struct tune_lane *l = t->like;
-	plan_lanes(t, short_of_it);
+	plan_lanes(t, of_kind);
 	if (!may_size(t)) {
 		if (t->refused)
 			plan_next(t, "raise the size of the shared headroom pool (SONiC: config buffer shared-headroom-pool size), or lower its over-subscription ratio");
@@ -134,13 +149,14 @@ void plan_more_headroom(struct tune_plan *t)
 	}
 	/* censored, or lost although the peak was not told: what was used is at least all of it */
 	const double used = l->headroom.windows && !l->headroom.censored && !l->lost_windows ? l->headroom.max : l->headroom_bytes;
-	const double calc = calculated(t), peers = of_peers(t), step = STEP * used;
+	const double calc = calculated(t), peers = of_peers(t), step = STEP * used, physics = l->lost_windows ? in_flight(t) : NAN;
 	if (!l->port->cable_mm)
 		plan_next(t, cable_unknown);
-	const char *why = calc >= step && !(peers > calc) ? "the calculated value for this cable, MTU and speed" : peers >= step ? "what ports of the same speed and cable have elsewhere without loss"
+	const double proposed = fmax(fmax(step, calc), fmax(peers, physics));
+	const char *why = proposed == calc ? "the calculated value for this cable, MTU and speed" : proposed == peers ? "what ports of the same speed and cable have elsewhere without loss"
+		: proposed == physics ? "what is in flight on this cable when pause is sent, and until it is obeyed"
 		: l->headroom.censored || l->lost_windows ? "a quarter more than all of it: the true need is unknown" : "a quarter more than was used";
-	const double proposed = fmax(step, fmax(calc, peers));
-	if (proposed > l->headroom_bytes && plan_change(t, KNOB_HEADROOM, l->headroom_bytes, proposed, proposed, why, "tuning facts d, row 1; d.2 rule 1"))
+	if (proposed > l->headroom_bytes && plan_change(t, KNOB_HEADROOM, l->headroom_bytes, proposed, proposed, why, "tuning facts d, row 1; a.1; d.2 rule 1"))
 		couple(t, t->changes[0].proposed - l->headroom_bytes);
 	if (!isnan(calc))
 		plan_check(t, "headroom at least the calculated value", l->headroom_bytes, t->n_changes ? t->changes[0].proposed : l->headroom_bytes, calc, "bytes",

@@ -16,12 +16,15 @@
 #include "db/entity.h"
 
 #define STORM 0.9             /* share of time: metrics.md, slow_receiver and pfc_storm by degree */
-#define SINGLED 5.0           /* times the median of the other hosts, d row 7 */
+#define SINGLED 5.0           /* times the next host; d row 7 */
+enum { SINGLED_MAX = 2 };     /* more hosts than that are a crowd */
 #define Z_OUTLIER 3.5
 #define OTHERS_MIN 3
 #define ERRORS_MIN 10.0
 #define SKEW 0.5              /* max/mean - 1 without a chance baseline: far above what luck does to a fabric that works */
 #define MTU_SLACK 22.0        /* Ethernet header, tag and FCS are counted in, or are not */
+#define CABLE_SLACK 0.2       /* lengths are rounded to what is sold */
+#define CABLE_SLACK_M 2.0
 #define ECN_NEVER 266338050.0 /* "disabled" sentinel of Kmin: counter map 5.3 */
 
 static const struct cure {
@@ -62,6 +65,8 @@ static const struct cure {
 	{"pfc_wrong_priority", 12, {"find who pauses a priority that is not lossless, and align its DSCP and PFC settings", NULL, NULL}},
 	{"class_leak", 12, {"bring RoCE back to its class: DSCP at the sender, trust and map at its port", NULL, NULL}},
 	{"rocev1", 12, {"move the sender to RoCEv2: version 1 cannot be routed or marked", NULL, NULL}},
+	{"cable_length", 1, {"set the true cable length on the port (SONiC: config interface cable-length; Junos, NVUE: cable-length), or correct `cable:` of the link in the configuration",
+		"the buffer profile follows from it; do not size the headroom by hand first", NULL}},
 	{"config_mixed", 12, {"bring the settings that differ to those of the tier, then look again: no tuning on top of mixed settings", NULL, NULL}},
 	{"cnp_starved", 13, {"strict priority for the CNP queue; no change of Kmin", NULL, NULL}},
 };
@@ -198,26 +203,28 @@ static void look_for_one_host(struct faults *f, const struct tune_place *v, size
 		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&v[i], l));)
 			if (l->port->host && !isnan(l->tx_pause_busy))
 				level[n++] = l->tx_pause_busy;
-	const double mid = median(level, n);
+	if (n < SINGLED_MAX + OTHERS_MIN || !n_marking)
+		return;
+	const double mid = median(level, n); /* sorts */
+	while (out < SINGLED_MAX && !(level[n - 1 - out] >= SINGLED * level[n - 2 - out]))
+		out++;
+	const double least = level[n - 1 - out], others = level[n - 2 - out];
 	for (size_t i = 0; i < n; i++)
 		apart[i] = fabs(level[i] - mid);
 	const double spread = 1.4826 * median(apart, n);
 	const struct tune_lane *worst = NULL;
 	for (size_t i = 0; i < n_places; i++)
-		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&v[i], l));) {
-			if (!l->port->host || tune_recent(l, l->recent_tx) < TUNE_NEEDED || !(l->tx_pause_busy >= SINGLED * mid) || !(l->tx_pause_busy - mid > Z_OUTLIER * spread))
-				continue;
-			out++;
-			if (!(v[i].signs.yes & other) && (!worst || l->tx_pause_busy > worst->tx_pause_busy))
+		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&v[i], l));)
+			if (l->port->host && tune_recent(l, l->recent_tx) >= TUNE_NEEDED && l->tx_pause_busy >= least && l->tx_pause_busy - mid > Z_OUTLIER * spread &&
+				!(v[i].signs.yes & other) && (!worst || l->tx_pause_busy > worst->tx_pause_busy))
 				worst = l;
-		}
-	if (!worst || !n_marking || out > 2 || n - out < OTHERS_MIN || !worst->pause_measured)
+	if (!worst || out >= SINGLED_MAX || !worst->pause_measured)
 		return;
 	struct tune_fault *r = see(f, "dcqcn_off", worst->port, worst->priority, 0.6);
 	if (!r)
 		return;
-	r->summary = arena_printf(a, "we paused %s %.2g %% of busy time at %s:%s and the other hosts %.2g %%, although queues mark: it does not slow down",
-		worst->port->host, 100 * worst->tx_pause_busy, r->device, r->port, 100 * mid);
+	r->summary = arena_printf(a, "we paused %s %.2g %% of busy time at %s:%s and the next host %.2g %%, although queues mark: it does not slow down",
+		worst->port->host, 100 * worst->tx_pause_busy, r->device, r->port, 100 * others);
 	prove(f, r, "pfc.tx_pause_ratio", worst->tx_pause_busy, "ratio", QUALITY_EXACT);
 }
 
@@ -392,6 +399,26 @@ static void look_at_settings(struct faults *f, const struct census *c, const str
 	}
 }
 
+/* Row 1's own cause, where the switch tells it: the buffer profile was made for another cable than the inventory has. */
+static void look_at_cable(struct faults *f, const struct tune_place *p)
+{
+	const struct tune_lane *l = p->short_of;
+	const struct tune_port *port = l && p->signs.yes & (T_LOST | T_FULL) ? tune_port_at(p->device, l->port) : NULL;
+	const double truth = l ? (double)l->port->cable_mm / 1e3 : 0;
+	if (!port || !(port->cable_m > 0) || truth <= 0 || fabs(port->cable_m - truth) <= fmax(CABLE_SLACK_M, CABLE_SLACK * truth))
+		return;
+	struct tune_fault *r = add(f, "cable_length");
+	r->cause = "headroom_small";
+	r->device = p->device->device->name;
+	r->port = l->port->name;
+	r->host = l->port->host;
+	r->priority = p->priority;
+	r->confidence = 0.9;
+	r->summary = arena_printf(f->in->arena, "%s:%s: the switch is configured for a cable of %.4g m, the inventory says %.4g m: its headroom is that of the wrong length", r->device, r->port,
+		port->cable_m, truth);
+	prove(f, r, "cfg.cable_m", port->cable_m, "m", QUALITY_EXACT);
+}
+
 static void look_at_marking(struct faults *f, const struct tune_place *p)
 {
 	const enum congestion_policy cc = f->in->fabric->congestion;
@@ -431,6 +458,7 @@ void tune_diagnose(const struct tune_in *in, struct tune_case *ret)
 			look_at_groups(&f, &v[i]);
 			look_at_settings(&f, c, &v[i]);
 			look_at_marking(&f, &v[i]);
+			look_at_cable(&f, &v[i]);
 		}
 	}
 	for (size_t i = 0; i < e->n_devices; i++)
@@ -451,6 +479,9 @@ static bool in_tree(const struct tune_case *c, const struct fabric_device *d, co
 bool tune_fault_touches(const struct tune_case *c, const struct tune_fault *t, const struct tune_place *p)
 {
 	const struct fabric *f = c->in->fabric;
+	/* a sender that does not slow down presses on its receivers' queues, wherever these are */
+	if (t->row == 7 && (t->priority == PRIO_NONE || t->priority == p->priority))
+		return true;
 	if (t->priority != PRIO_NONE && t->priority != p->priority && f->lossless_mask >> t->priority & 1)
 		return false;
 	bool found = false;

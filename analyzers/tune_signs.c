@@ -212,7 +212,7 @@ static void sign_early(struct tune_place *p, int64_t rtt_ns)
 	tune_sign_set(&p->signs, T_FAR_EARLY, p->hot->kmin < FAR_EARLY * bdp);
 }
 
-static void sign_loss(struct tune_place *p)
+static void sign_loss(struct tune_place *p, double mtu)
 {
 	const struct tune_lane *l = p->short_of;
 	bool alive = false, told = false;
@@ -223,7 +223,8 @@ static void sign_loss(struct tune_place *p)
 	if (alive)
 		tune_sign_set(&p->signs, T_LOST, l && l->lost_windows && l->tx_windows);
 	if (told && l && l->headroom.windows)
-		tune_sign_set(&p->signs, T_FULL, l->full_windows && l->tx_windows && !l->headroom.standing);
+		/* a frame that does not fit any more is lost before the last byte is used */
+		tune_sign_set(&p->signs, T_FULL, (l->full_windows || (l->lost_windows && l->headroom.max > l->headroom_bytes - mtu)) && l->tx_windows && !l->headroom.standing);
 	if (p->device->pool.windows && p->device->pool_bytes > 0)
 		tune_sign_set(&p->signs, T_POOL_FULL, p->device->pool.max >= FULL * p->device->pool_bytes && !p->device->pool.standing);
 }
@@ -332,7 +333,7 @@ void tune_signs_of(const struct tune_in *in, int priority, struct tune_place *v,
 		find_depths(p, p->signs.yes & T_PAUSES);
 		sign_marks(p);
 		sign_early(p, in->options.rtt_ns);
-		sign_loss(p);
+		sign_loss(p, mtu);
 		sign_xon(p, mtu);
 		sign_idle_room(p, e->to_ns - e->from_ns);
 		sign_told(p, in);
