@@ -119,7 +119,9 @@ static struct whatif_queue queue_of(const struct tune_evidence *e, const struct 
 		mean_add(&episodes, in->episodes_per_s);
 		mean_add(&drops, in->drops_watched_ns > 0 ? in->pg_drops * 1e9 / (double)in->drops_watched_ns : NAN);
 		pg = max_known(pg, in->pg.standing ? NAN : in->pg.max);
-		headroom = max_known(headroom, in->headroom.standing || in->headroom.censored ? NAN : in->headroom.max);
+		/* by their own sizes: ports with longer cables have more of it */
+		if (!in->headroom.standing && !in->headroom.censored)
+			headroom = max_known(headroom, in->headroom_bytes > 0 ? in->headroom.max / in->headroom_bytes * feed[0]->headroom_bytes : in->headroom.max);
 	}
 	const struct tune_lane *in = feed[0];
 	return (struct whatif_queue){.pool_bytes = d->pool_slices > 1 ? d->pool_bytes / d->pool_slices : d->pool_bytes, .speed_bps = speed_of(d, l), .input_bps = mean_of(&speed),

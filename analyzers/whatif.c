@@ -18,7 +18,12 @@ enum { DRAWS = 192, ROUNDS = 1, NEAR = 64, SEEDS = 12 };
 #define PEAK_SIGMA 0.15
 #define INPUTS_WIDE 3.0      /* inputs that explain the depth at which PFC fired, over those counted */
 #define SCALE_WIDE 2.5       /* and what they do not explain: other queues in the pool */
-#define CHANGE_WIDE 0.35      /* of a change, on either side: what the model leaves out */
+#define CHANGE_WIDE 0.35     /* of a change: what the model leaves out, on its far side, */
+#define CHANGE_NONE 0.6      /* and towards no change at all */
+#define RESIDUAL_LEAST 0.03
+#define LOSS_WIDE 4.0        /* where frames are lost: what is sent again is not in the model */
+#define HEADROOM_WIDE 0.25
+#define ENDS_RATIO 0.1       /* of the pause of now: less may as well be none */
 #define EPISODES_WIDE 10.0
 #define NARROW 0.25          /* of a parameter's range, around what fits best; halved per round */
 
@@ -105,6 +110,8 @@ static double busy_share(const struct whatif_queue *q, const struct whatif_burst
 static double at(enum whatif_param i, double u)
 {
 	const struct range *r = &ranges[i];
+	if (i == KEEP) /* bursts follow each other closely within a step: most of them take most of it over */
+		return 1 - (1 - u) * (1 - u);
 	return r->log ? r->low * pow(r->high / r->low, u) : r->low + u * (r->high - r->low);
 }
 
@@ -245,11 +252,12 @@ static double quantile(const struct whatif_fit *f, const struct outcome *o, doub
 	return NAN;
 }
 
-/* The spread of what fits; on either side the residual of the best fit, and a share of the change from @now (NAN: none). */
+/* The spread of what fits; on either side the residual of the best fit, and shares of the change from @now (NAN: none). */
 static struct whatif_range range_of(const struct whatif_fit *f, const struct outcome *o, double now)
 {
-	const double mid = quantile(f, o, 0.5), more = isnan(now) ? 0 : CHANGE_WIDE * fabs(mid - now), wide = fmin(0.5, f->residual);
-	return (struct whatif_range){fmax(0, quantile(f, o, TAIL) * (1 - wide) - more), mid, quantile(f, o, 1 - TAIL) * (1 + wide) + more};
+	const double mid = quantile(f, o, 0.5), change = isnan(now) ? 0 : mid - now, wide = fmin(0.5, fmax(RESIDUAL_LEAST, f->residual));
+	const double below = (change > 0 ? CHANGE_NONE : CHANGE_WIDE) * fabs(change), above = (change < 0 ? CHANGE_NONE : CHANGE_WIDE) * fabs(change);
+	return (struct whatif_range){fmax(0, quantile(f, o, TAIL) * (1 - wide) - below), mid, quantile(f, o, 1 - TAIL) * (1 + wide) + above};
 }
 
 static struct whatif_range at_most(struct whatif_range r, double most) { return (struct whatif_range){fmin(r.low, most), fmin(r.mid, most), fmin(r.high, most)}; }
@@ -265,10 +273,34 @@ static double anchored(double then, double now, double measured, double slack)
 /* Bytes an input loses per pause: what does not fit the headroom, of what comes in after XOFF. Measured where a watermark (uncensored) or drops tell. */
 static double needed(const struct whatif_queue *q, double episodes_per_s)
 {
-	const double reached = q->headroom_peak_bytes, size = q->now.headroom_bytes;
+	const double size = q->now.headroom_bytes, need = q->headroom_peak_bytes > 0 ? q->headroom_peak_bytes : under_way(q);
 	if (q->drops_per_s > 0 && positive(size) && positive(episodes_per_s))
 		return size + q->drops_per_s * mtu(q) / episodes_per_s;
-	return reached > 0 ? reached : under_way(q);
+	return q->drops_per_s == 0 && positive(size) ? fmin(need, size) : need; /* nothing was lost: it fits */
+}
+
+/* Where pause may end, the queue may stay below Kmin as well: senders that keep their rates do not even begin with an overshoot. */
+static struct whatif_range peak_range(const struct whatif_fit *f, const struct outcome *o, const struct whatif_settings *t, const struct whatif_range *pause)
+{
+	struct whatif_range r = range_of(f, o, f->q.queue_peak_bytes);
+	if (f->q.pause_ratio > PAUSE_SLACK && pause->low < ENDS_RATIO * f->q.pause_ratio && t->kmin_bytes > 0)
+		r.low = fmin(r.low, t->kmin_bytes / 4);
+	return r;
+}
+
+static struct whatif_range headroom_range(const struct whatif_fit *f, const struct outcome *o, const struct whatif_settings *t)
+{
+	const struct whatif_range r = range_of(f, o, f->q.headroom_peak_bytes);
+	return at_most((struct whatif_range){r.low * (1 - HEADROOM_WIDE), r.mid, r.high * (1 + HEADROOM_WIDE)}, isnan(t->headroom_bytes) ? INFINITY : t->headroom_bytes);
+}
+
+static struct whatif_range drops_range(const struct whatif_fit *f, const struct outcome *o, const struct whatif_settings *t)
+{
+	if (isnan(t->headroom_bytes))
+		return (struct whatif_range){NAN, NAN, NAN};
+	const struct whatif_range r = range_of(f, o, NAN);
+	const double now = f->q.drops_per_s > 0 ? f->q.drops_per_s * fmin(1, f->q.now.headroom_bytes / t->headroom_bytes) : 0;
+	return (struct whatif_range){now > 0 ? 0 : r.low / LOSS_WIDE, r.mid, fmax(now, r.high * LOSS_WIDE)};
 }
 
 int whatif_predict(const struct whatif_fit *f, const struct whatif_settings *to, struct whatif_result *ret)
@@ -292,12 +324,13 @@ int whatif_predict(const struct whatif_fit *f, const struct whatif_settings *to,
 		const double measured = isnan(q->episodes_per_s) ? model_now : q->episodes_per_s;
 		const double episodes = model_now > 0 ? measured * fmin(EPISODES_WIDE, model_then / model_now) : model_then;
 		const double need = needed(q, measured);
-		headroom.v[i] = then.pause > 0 || q->headroom_peak_bytes > 0 ? fmin(need, isnan(t.headroom_bytes) ? need : t.headroom_bytes) : 0;
+		headroom.v[i] = then.pause > 0 ? fmin(need, isnan(t.headroom_bytes) ? need : t.headroom_bytes) : 0;
 		drops.v[i] = isnan(t.headroom_bytes) ? NAN : episodes * fmax(0, need - t.headroom_bytes) / mtu(q);
 	}
-	*ret = (struct whatif_result){.pause_ratio = at_most(range_of(f, &pause, q->pause_ratio), 1), .marks_ratio = at_most(range_of(f, &marks, q->marks_ratio), 1), .queue_peak_bytes = range_of(f, &peak, q->queue_peak_bytes),
-		.headroom_peak_bytes = range_of(f, &headroom, NAN), .throughput_ratio = range_of(f, &throughput, 1), .step_ratio = range_of(f, &step, 1),
-		.drops_per_s = isnan(t.headroom_bytes) ? (struct whatif_range){NAN, NAN, NAN} : range_of(f, &drops, q->drops_per_s), .q_pfc_bytes = depth_of(q, &t), .residual = f->residual};
+	const struct whatif_range paused = at_most(range_of(f, &pause, q->pause_ratio), 1);
+	*ret = (struct whatif_result){.pause_ratio = paused, .marks_ratio = at_most(range_of(f, &marks, q->marks_ratio), 1),
+		.queue_peak_bytes = peak_range(f, &peak, &t, &paused), .headroom_peak_bytes = headroom_range(f, &headroom, &t), .throughput_ratio = range_of(f, &throughput, 1),
+		.step_ratio = range_of(f, &step, 1), .drops_per_s = drops_range(f, &drops, &t), .q_pfc_bytes = depth_of(q, &t), .residual = f->residual};
 	if (!isfinite(ret->q_pfc_bytes))
 		ret->q_pfc_bytes = NAN;
 	return 0;

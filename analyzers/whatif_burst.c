@@ -95,8 +95,8 @@ struct whatif_burst whatif_run(const struct burst_in *in, const double p[WHATIF_
 	struct senders s = fresh;
 	struct whatif_burst r = one_burst(in, p, &s);
 	for (int i = 1; i < ROUNDS && in->dcqcn && isfinite(in->kmin); i++) {
-		s.rate = s.rate * p[KEEP] + 1 - p[KEEP];
-		s.target = s.target * p[KEEP] + 1 - p[KEEP];
+		s.rate = pow(s.rate, p[KEEP]);
+		s.target = pow(s.target, p[KEEP]);
 		s.average = s.average * p[KEEP] + AVERAGE_FRESH * (1 - p[KEEP]);
 		r = one_burst(in, p, &s);
 	}
