@@ -171,7 +171,7 @@ double coarse_peak(struct coarse *c, unsigned plane, size_t port, enum port_peak
 	double most = 0;
 	for (unsigned v = 0; v < VARIANTS; v++)
 		most = fmax(most, c->m[state][v].ports[port].peak[peak]);
-	return fmax(others, floor(most * (0.97 + 0.03 * random_unit(&c->random))));
+	return fmax(others, floor(most * (0.97 + 0.03 * random_unit(&c->peak_random))));
 }
 
 double coarse_depth(const struct coarse *c, unsigned plane, size_t port)
@@ -245,6 +245,7 @@ int coarse_new(const struct scenario *s, struct coarse **ret, struct err *e)
 	c->s = s;
 	c->planes = (unsigned)s->planes;
 	c->random = random_seeded(s->seed, 41 + s->job);
+	c->peak_random = random_seeded(s->seed, 71 + s->job); /* of its own: how often somebody looks must not move the steps */
 	if (!measure_cache_read(s, c->m)) {
 		measure_all(s, c->m);
 		measure_cache_write(s, c->m);
@@ -293,6 +294,7 @@ void coarse_continue(struct coarse *c, const struct coarse *old)
 	c->fault_exchange_ns = c->s->n_faults ? mean_duration(c, STATE_FAULT) * c->scale * c->stretch : c->exchange_ns;
 	c->next_checkpoint_ns = old->next_checkpoint_ns;
 	c->random = old->random;
+	c->peak_random = old->peak_random;
 	c->steps = old->steps;
 	c->t_ns = c->end_ns = old->t_ns;
 	c->was_fault = old->was_fault;

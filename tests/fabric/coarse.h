@@ -27,7 +27,7 @@ struct coarse {
 	bool flowing;                  /* endless: no compute between exchanges */
 	double factor;                 /* of the measured sums in this exchange */
 	double next_checkpoint_ns;
-	uint64_t random, steps, steps_in_fault;
+	uint64_t random, peak_random, steps, steps_in_fault;
 	struct {
 		double *v;
 		size_t n, cap;

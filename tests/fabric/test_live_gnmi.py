@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""test_live_gnmi.py BUILD - switches that answer gNMI, through the front door: an agent that subscribes to them, SONiC's over TLS, names what is wrong; what it
+stored is, second by second, what `lab record` writes for that face; the metrics are the same list; thresholds set in the lab are read back from the
+switches' configuration, of all or of one; neighbours are found; nothing is left behind."""
+import concurrent.futures, os, re, sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from live_lab import Live, check, main, parse_time, wait_for
+
+ONSET = 10
+MICROSECONDS = {"pfc.rx_pause_ns"}  # what SONiC counts in them
+MUST = {"sonic-gnmi": {"queue.ecn_marked", "pfc.rx_pause_ns", "pfc.tx_frames", "cfg.ecn_kmin_bytes", "cfg.pg_headroom_bytes", "cfg.pg_alpha_exp", "cfg.cable_m", "cfg.buffer_pool_bytes",
+                       "port.pre_fec_ber", "optic.rx_power_dbm"},
+        "openconfig-gnmi": {"queue.ecn_marked", "queue.watermark_bytes", "cfg.ecn_kmin_bytes"}, "cumulus-gnmi": {"queue.ecn_marked", "pfc.tx_frames", "queue.depth_bytes", "pg.shared_watermark_bytes"}}
+STATES = ("cfg.", "port.oper_up", "port.speed_bps", "port.mtu_bytes", "optic.", "port.pre_fec_ber")
+ONCE_A_MINUTE = {"pg.shared_watermark_bytes", "pg.headroom_watermark_bytes", "queue.watermark_bytes"}
+
+
+class GnmiLive(Live):
+    tls = False
+
+    def argv(self):
+        return [*super().argv(), *(["--tls"] if self.tls else [])]
+
+
+def scenario_with_onset(here, work, name):
+    """As it is, but the fault begins when the live lab's does."""
+    with open(os.path.join(here, "scenarios", name + ".yaml")) as f:
+        text = f.read()
+    path = os.path.join(work, name + ".yaml")
+    with open(path, "w") as f:
+        f.write(re.sub(r"(?m)^at: .*\n", "", text) + "at: %ds\n" % ONSET)
+    return path
+
+
+SECONDS = 30
+
+
+def record(lab, scenario, out):
+    lab.run([lab.binary, "lab", "record", scenario, "--out", out, "--seed", str(lab.seed), "--interval", "1s", "--for", "%ds" % (SECONDS + 5), "--face", lab.face], 0)
+    return out
+
+
+def recorded(out):
+    """{second: {(device, port, priority, metric): value}}"""
+    ret = {}
+    with open(os.path.join(out, "samples.tsv")) as f:
+        for line in f:
+            if not line.startswith("#"):
+                t, device, port, priority, metric, value = line.rstrip("\n").split("\t")[:6]
+                if re.fullmatch(r"\d+", value):
+                    ret.setdefault(int(float(t)), {})[device, port, priority.replace("-", ""), metric] = int(value)
+    return ret
+
+
+def same_seconds(lab, case):
+    """Every counter an agent has stored is that of its second: SONiC's are counted once a second, the others' lie between two of the recording. A busy
+    machine may stamp a value in the second after it was read: some do, not many."""
+    began = parse_time(lab.truth()["started"])
+    compared, after, before = 0, 0, 0
+    for row in lab.sql("SELECT time, device, port, priority, metric, value FROM samples WHERE metric LIKE 'port.%' OR metric LIKE 'pfc.%'"):
+        if row["metric"].startswith(STATES) or row["value"] == "":
+            continue
+        t = (parse_time(row["time"]) - began) / 1e9
+        key = row["device"], row["port"], row["priority"], row["metric"]
+        second = int(t)
+        if second < 1 or t > SECONDS or key not in case.get(second, {}):
+            continue
+        value = int(float(row["value"])) if "." in row["value"] or "e" in row["value"] else int(row["value"])
+        def fits(k):
+            least, most = case[k][key], case[k + (lab.face != "sonic-gnmi")][key]
+            return least - least % (1000 if row["metric"] in MICROSECONDS else 1) <= value <= most
+        check(fits(second) or fits(second - 1), "%s at %.3f s: stored %d, recorded %d, a second before %d" % (key, t, value, case[second][key], case[second - 1][key]))
+        compared += 1
+        after += t > ONSET + 1
+        before += not fits(second)
+    check(compared > 2000 and after > 500, "only %d values compared, %d of them after the onset" % (compared, after))
+    check(before < 0.25 * compared, "%s: %d of %d values are of the second before" % (lab.face, before, compared))
+    return compared
+
+
+def same_metrics(lab, case):
+    stored = {row["metric"] for row in lab.sql("SELECT DISTINCT metric FROM samples")}
+    missing = MUST[lab.face] - stored
+    check(not missing, "%s: not stored: %s" % (lab.face, missing))
+    with open(os.path.join(case, "samples.tsv")) as f:
+        said = {line.split("\t")[4] for line in f if not line.startswith("#")}
+    late = ONCE_A_MINUTE if lab.face == "sonic-gnmi" else set()  # the first comes after a minute
+    check(said - late == stored - late, "%s: recorded only: %s; live only: %s" % (lab.face, said - late - stored, stored - said))
+
+
+def thresholds(lab, setting, metric, before, after):
+    """Set of one switch, read back there and nowhere else."""
+    def read():
+        return {k[0]: v for k, v in lab.latest().items() if k[3] == metric and k[1] == "Ethernet1" and k[2] == "3"}
+    wait_for("%s is read" % metric, lambda: set(read().values()) == {before}, 30)
+    lab.lab("set", setting, "--device", "leaf2")
+    wait_for("%s: %s is read back" % (lab.face, setting), lambda: read().get("leaf2") == after, 30)
+    check({v for k, v in read().items() if k != "leaf2"} == {before}, "%s: %s of one switch is read on another" % (lab.face, setting))
+
+
+def named(lab):
+    truth = lab.truth()
+    return [i for i in lab.incidents() if i["cause"] in truth["accept"] and i["opened"] and parse_time(i["opened"]) >= parse_time(truth["onset"])]
+
+
+def repaired(lab):
+    """What the fault had set is set right: read back everywhere, and told."""
+    lab.lab("set", "kmin=400KB")
+    lab.lab("set", "kmax=1600KB")
+    wait_for("Kmin is read back as set", lambda: {v for k, v in lab.latest().items() if k[3] == "cfg.ecn_kmin_bytes" and k[2] == "3"} == {400000}, 30)
+    wait_for("the incident is over", lambda: not any(i["cause"] == "ecn_late" and i["state"] == "open" for i in lab.incidents()), 90, every_s=1)
+
+
+def test(build, work):
+    here = os.path.dirname(os.path.abspath(__file__))
+    late, off = scenario_with_onset(here, work, "ecn-late"), scenario_with_onset(here, work, "dcqcn-off")
+    labs = [GnmiLive(build, os.path.join(work, f), s, face=f, at="%ds" % ONSET, seed=n)
+            for f, s, n in (("sonic-gnmi", late, 1), ("openconfig-gnmi", late, 2), ("cumulus-gnmi", off, 7))]
+    labs[0].tls = True
+    cases = concurrent.futures.ThreadPoolExecutor(1)
+    try:
+        for lab in labs:
+            lab.start()
+        for lab in labs:
+            lab.served()
+            lab.agent()
+        records = [cases.submit(record, lab, s, os.path.join(work, lab.face + ".case")) for lab, s in zip(labs, (late, late, off))]
+        found = [wait_for("%s: the fault is named" % lab.face, lambda: named(lab), 90, every_s=1)[0] for lab in (labs[0], labs[2])]
+        check([i["cause"] for i in found] == ["ecn_late", "dcqcn_off"], "told: %s" % [i["cause"] for i in found])
+        compared = 0
+        for lab, case in zip(labs, records):
+            compared += same_seconds(lab, recorded(case.result()))
+            same_metrics(lab, case.result())
+        for lab in labs[:2]:
+            thresholds(lab, "pmax=0.5", "cfg.ecn_pmax_ratio", 0.2, 0.5)
+        repaired(labs[0])
+    finally:
+        cases.shutdown(cancel_futures=True)
+        Live.stop(labs)
+    return "%d values compared" % compared
+
+
+main(test, snmpd=False)
