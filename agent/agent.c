@@ -375,8 +375,8 @@ static void adopt(struct agent *a, struct config *fresh, struct difference *diff
 
 static bool discovery_waits(void *arg, const char *device)
 {
-	const struct source *s = source_find(arg, device, SOURCE_OF_SNMP);
-	return s && s->snmp && snmp_target_state(s->snmp)->state != TARGET_BACKOFF;
+	const struct source *s = source_find(arg, device, SOURCE_OF_SNMP), *g = source_find(arg, device, SOURCE_OF_GNMI);
+	return (s && s->snmp && snmp_target_state(s->snmp)->state != TARGET_BACKOFF) || (g && g->gnmi && gnmi_target_state(g->gnmi)->state != TARGET_BACKOFF);
 }
 
 static void discovery_peer(void *arg, const char *device, const char *port, const char *peer_device, const char *peer_port)

@@ -15,6 +15,7 @@
 #include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "agent/reports/topology_views.h"
+#include "collectors/gnmi.h"
 #include "collectors/snmp.h"
 #include "config/config.h"
 #include "config/topology.h"
@@ -35,10 +36,17 @@ extern const struct command command_topology;
 
 /* --- discover ---------------------------------------------------------------------------------------------------------------- */
 
+/* What a device is asked by: SNMP, gNMI, or both. */
+struct way {
+	struct asked *of;
+	bool snmp, done;
+};
 struct asked { /* one configured device */
 	struct discover *all;
 	const struct config_device *device;
-	struct snmp_target *target;
+	struct way by_snmp, by_gnmi;
+	struct snmp_target *snmp;
+	struct gnmi_target *gnmi;
 	struct topology_device self;
 	struct topology_neighbor *heard;
 	size_t n;
@@ -57,9 +65,10 @@ struct discover {
 	size_t n_links;
 };
 
+/* When all ways were tried. */
 static void over(struct asked *x)
 {
-	if (x->over)
+	if (x->over || !x->by_snmp.done || !x->by_gnmi.done)
 		return;
 	x->over = true;
 	if (++x->all->n_over == x->all->n)
@@ -73,10 +82,18 @@ static const char *kept(struct arena *a, const char *s)
 
 static void on_neighbors(void *arg, const struct topology_device *self, const struct topology_neighbor *heard, size_t n)
 {
-	struct asked *x = arg;
+	struct way *w = arg;
+	struct asked *x = w->of;
 	struct arena *a = x->all->arena;
-	if (x->over)
+	if (x->over || w->done)
 		return;
+	w->done = true;
+	if (w->snmp && n > 0)
+		x->by_gnmi.done = true; /* SNMP tells more of the ports, and it knows LLDP */
+	if (x->answered && n <= x->n) {
+		over(x);
+		return;
+	}
 	x->self = (struct topology_device){.name = x->device->name, .sysname = kept(a, self->sysname), .chassis = kept(a, self->chassis), .n_ports = self->n_ports};
 	x->self.ports = arena_array(a, struct topology_port, self->n_ports + 1);
 	for (size_t i = 0; i < self->n_ports; i++) {
@@ -101,9 +118,11 @@ static void on_neighbors(void *arg, const struct topology_device *self, const st
 
 static void on_target(void *arg, const struct target *t)
 {
-	struct asked *x = arg;
+	struct way *w = arg;
+	struct asked *x = w->of;
 	if (t->state != TARGET_BACKOFF || x->over)
 		return;
+	w->done = true;
 	snprintf(x->reason, sizeof(x->reason), "%s", t->reason);
 	over(x);
 }
@@ -114,6 +133,21 @@ static void on_device(void *arg, const char *device, const char *profile, const 
 static void on_port(void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps) { }
 static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text) { }
 static void on_deadline(void *arg) { loop_stop(arg); }
+
+static void ask(struct asked *x, struct way *w, struct entities *entities)
+{
+	const struct sink sink = {.arg = w, .samples = on_samples, .flows = on_flows, .target = on_target, .device = on_device, .port = on_port,
+		.event = on_event, .neighbors = on_neighbors};
+	struct err e = {0};
+	const struct discover *d = x->all;
+	snprintf(x->reason, sizeof(x->reason), "no complete answer within the deadline");
+	if ((w->snmp ? snmp_target_new(d->loop, entities, x->device, d->config, &sink, &x->snmp, &e) :
+		    gnmi_target_new(d->loop, entities, x->device, d->config, &sink, &x->gnmi, &e)) == 0)
+		return;
+	snprintf(x->reason, sizeof(x->reason), "%s", e.text);
+	w->done = true;
+	over(x);
+}
 
 /* Each device once, all at the same time; ends when all have answered or failed, or at the deadline. */
 static int ask_all(struct discover *d, int64_t deadline_ns)
@@ -128,19 +162,19 @@ static int ask_all(struct discover *d, int64_t deadline_ns)
 	snmp_init();
 	for (size_t i = 0; i < d->n; i++) {
 		struct asked *x = &d->v[i];
-		const struct sink sink = {.arg = x, .samples = on_samples, .flows = on_flows, .target = on_target, .device = on_device, .port = on_port,
-			.event = on_event, .neighbors = on_neighbors};
-		struct err e = {0};
-		snprintf(x->reason, sizeof(x->reason), "no complete answer within the deadline");
-		if (snmp_target_new(d->loop, entities, x->device, d->config, &sink, &x->target, &e) < 0) {
-			snprintf(x->reason, sizeof(x->reason), "%s", e.text);
-			over(x);
-		}
+		x->by_snmp = (struct way){x, true, x->device->snmp == NULL};
+		x->by_gnmi = (struct way){x, false, x->device->gnmi == NULL};
+		if (x->device->snmp)
+			ask(x, &x->by_snmp, entities);
+		if (x->device->gnmi)
+			ask(x, &x->by_gnmi, entities);
 	}
 	if (d->n_over < d->n)
 		loop_run(d->loop);
-	for (size_t i = 0; i < d->n; i++)
-		snmp_target_free(d->v[i].target);
+	for (size_t i = 0; i < d->n; i++) {
+		snmp_target_free(d->v[i].snmp);
+		gnmi_target_free(d->v[i].gnmi);
+	}
 	loop_timer_free(deadline);
 	loop_free(d->loop);
 	entities_free(entities);
@@ -246,7 +280,7 @@ static int run_discover(struct command_args *a)
 	d.arena = arena_new();
 	d.v = arena_array(d.arena, struct asked, d.config->n_devices + 1);
 	for (size_t i = 0; i < d.config->n_devices; i++)
-		if (d.config->devices[i].snmp)
+		if (d.config->devices[i].snmp || d.config->devices[i].gnmi)
 			d.v[d.n++] = (struct asked){.all = &d, .device = &d.config->devices[i]};
 	int code = EXIT_OK;
 	struct err e = {0};
@@ -261,7 +295,7 @@ static int run_discover(struct command_args *a)
 			fprintf(stderr, "rocewatch: %s: %s\n", d.v[i].device->name, d.v[i].reason);
 	}
 	if (code == EXIT_OK && answered == 0) {
-		fprintf(stderr, "rocewatch: no device answered (%zu asked by SNMP): nothing to print\n", d.n);
+		fprintf(stderr, "rocewatch: no device answered (%zu asked): nothing to print\n", d.n);
 		code = EXIT_FAILED;
 	}
 	if (code == EXIT_OK) {

@@ -451,9 +451,10 @@ static bool all_answered(const struct discovery *d, const struct config *c, mono
 	for (size_t i = 0; i < c->n_devices; i++) {
 		const struct config_device *x = &c->devices[i];
 		uint64_t at;
-		if (!x->snmp)
+		if (!x->snmp && !x->gnmi)
 			continue;
-		slow_ns = x->snmp->slow_interval_ns > slow_ns ? x->snmp->slow_interval_ns : slow_ns;
+		const int64_t ns = x->snmp ? x->snmp->slow_interval_ns : x->gnmi->slow_interval_ns;
+		slow_ns = ns > slow_ns ? ns : slow_ns;
 		bool answered = smap_get(d->by_name, x->name, strlen(x->name), &at);
 		all = all && (answered || !d->events.waits(d->events.arg, x->name));
 	}

@@ -20,6 +20,7 @@ struct side_sink {
 	enum side side;
 	bool asked;          /* there is such a target */
 	bool up;
+	bool heard;          /* neighbours, when it was last told of them */
 	int64_t until_ns;    /* while down: what it gave is still its own until then (UTC) */
 	struct map *gave;    /* (entity, metric) it gave */
 };
@@ -141,7 +142,11 @@ static void on_event(void *arg, int64_t t_ns, const char *kind, const char *devi
 
 static void on_neighbors(void *arg, const struct topology_device *self, const struct topology_neighbor *heard, size_t n)
 {
-	const struct side_sink *s = arg;
+	struct side_sink *s = arg;
+	s->heard = n > 0;
+	/* SNMP tells more of the ports (MAC address, description, index); where its agent knows no LLDP, gNMI is all there is */
+	if (s->side == SIDE_GNMI ? s->of->side[SIDE_SNMP].heard : n == 0 && s->of->side[SIDE_GNMI].heard)
+		return;
 	s->of->choice->to.neighbors(s->of->choice->to.arg, self, heard, n);
 }
 
@@ -178,6 +183,6 @@ const struct sink *source_choice_sink(struct source_choice *c, const char *devic
 void source_choice_gone(struct source_choice *c, const char *device, const char *protocol)
 {
 	struct side_sink *s = side_of(c, device, protocol);
-	s->asked = s->up = false;
+	s->asked = s->up = s->heard = false;
 	map_clear(s->gave);
 }

@@ -107,6 +107,17 @@ void gnmi_target_deliver(struct gnmi_target *t, struct sample_list *samples)
 	samples->n = 0;
 }
 
+void gnmi_target_neighbors(struct gnmi_target *t)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct topology_device self = {.name = t->name, .sysname = gnmi_decode_sysname(t->decoder), .chassis = ""};
+	struct topology_neighbor *heard = NULL;
+	if (!t->sink.neighbors)
+		return;
+	const size_t n = gnmi_decode_hears(t->decoder) ? gnmi_decode_neighbors(t->decoder, a, &self, &heard) : 0;
+	t->sink.neighbors(t->sink.arg, &self, heard, n);
+}
+
 /* --- failure ----------------------------------------------------------------------------------------------------------------------- */
 
 static void session_end(struct gnmi_target *t)
@@ -309,6 +320,8 @@ static void target_up(struct gnmi_target *t)
 		return;
 	target_change(&t->state, TARGET_UP, loop_now(t->loop), wall_now(), NULL);
 	account(t);
+	if (!gnmi_decode_hears(t->decoder))
+		gnmi_target_neighbors(t);
 	loop_timer_start(t->timer, t->device->gnmi->interval_ns, t->device->gnmi->interval_ns);
 }
 
@@ -321,6 +334,8 @@ void gnmi_target_stream_changed(struct gnmi_target *t, struct gnmi_stream *s, co
 		}
 		if (why)
 			gnmi_stream_stop(s);
+		if (why && gnmi_feed_hears(s->feed))
+			gnmi_target_neighbors(t); /* it has no LLDP, which is an answer */
 		if (s->state == STREAM_REST && t->slow_at < t->n_streams && t->streams[t->slow_at] == s)
 			slow_next(t, t->slow_at + 1);
 		return;

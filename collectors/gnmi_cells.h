@@ -7,6 +7,7 @@
 
 #include "collectors/gnmi_convert.h"
 #include "collectors/gnmi_decode.h"
+#include "collectors/gnmi_lldp.h"
 #include "collectors/gnmi_match.h"
 #include "collectors/snmp_gate.h"
 
@@ -51,7 +52,7 @@ struct leaf { /* one row of the profile */
 
 struct binding { /* what one path means */
 	struct leaf *leaf;
-	uint32_t first, n;  /* parts; for refers and of: index of ref or object */
+	uint32_t first, n;  /* parts; for refers and of: index of ref or object; of LLDP: of the neighbour */
 	uint32_t port;
 	bool zero, wrong;
 };
@@ -95,6 +96,8 @@ struct gnmi_feed {
 	struct property *properties;
 	size_t n_properties, cap_properties;
 	bool complete;        /* a round is */
+	bool hears;           /* LLDP */
+	bool makes_ports;     /* and no port is known by other means: those it hears on are */
 	uint32_t names_epoch; /* the decoder's when the slots were made */
 };
 
@@ -115,6 +118,7 @@ struct gnmi_decoder {
 	bool ports_changed;
 	struct snmp_gate *gates;
 	size_t n_gates, cap_gates;
+	struct gnmi_lldp *lldp; /* NULL: no stream of the profile hears */
 	struct gnmi_decode_stats stats;
 };
 

@@ -80,6 +80,13 @@ static bool ignored(const struct profile_gnmi_value *v, uint64_t u)
 	return false;
 }
 
+enum gnmi_convert gnmi_convert_number(const struct profile_gnmi_value *v, const struct gnmi_value *value, uint64_t *ret)
+{
+	if (v->n_words || v->has_otherwise)
+		return word_of(v, value, ret);
+	return gnmi_value_u64(value, ret) < 0 ? GNMI_CONVERT_WRONG : GNMI_CONVERT_OK;
+}
+
 enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *v, const struct gnmi_value *value, struct entities *texts, uint64_t cell_bytes,
 	struct gnmi_converted *ret)
 {

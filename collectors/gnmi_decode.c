@@ -33,6 +33,7 @@ void gnmi_decoder_free(struct gnmi_decoder *d)
 	smap_free(d->by_name);
 	smap_free(d->by_alias);
 	free(d->gates);
+	gnmi_lldp_free(d->lldp);
 	free(d->sysname);
 	free(d->device);
 	free(d);
@@ -63,28 +64,44 @@ void gnmi_port_changed(struct gnmi_decoder *d, struct port *p)
 	d->ports_changed = true;
 }
 
-/* port_of - by the name it has in the fabric; NO_CELL when there are too many. */
-static uint32_t port_of(struct gnmi_decoder *d, struct gnmi_text text, bool alias)
+/* port_name - as the fabric has it. */
+static const char *port_name(const struct gnmi_decoder *d, struct gnmi_text text, char name[NAME_MAX_BYTES])
 {
-	char name[NAME_MAX_BYTES];
-	uint64_t at;
-	if (alias && smap_get(d->by_alias, text.p, text.n, &at) && at)
-		return (uint32_t)at - 1;
-	snprintf(name, sizeof(name), "%.*s", (int)text.n, text.p);
 	const struct profile_gnmi *g = d->profile->gnmi;
+	snprintf(name, NAME_MAX_BYTES, "%.*s", (int)text.n, text.p);
 	for (size_t i = 0; i < g->n_port_prefix; i++) {
 		size_t k = strlen(g->port_prefix[i].there);
 		if (text.n > k && memcmp(text.p, g->port_prefix[i].there, k) == 0 && text.p[k] >= '0' && text.p[k] <= '9') {
-			snprintf(name, sizeof(name), "%s%.*s", g->port_prefix[i].here, (int)(text.n - k), text.p + k);
+			snprintf(name, NAME_MAX_BYTES, "%s%.*s", g->port_prefix[i].here, (int)(text.n - k), text.p + k);
 			break;
 		}
 	}
-	if (smap_get(d->by_name, name, strlen(name), &at))
-		return (uint32_t)at;
+	return name;
+}
+
+/* port_known - NO_CELL: it is not. */
+static uint32_t port_known(const struct gnmi_decoder *d, struct gnmi_text text, bool alias)
+{
+	char buf[NAME_MAX_BYTES];
+	uint64_t at;
+	if (alias && smap_get(d->by_alias, text.p, text.n, &at) && at)
+		return (uint32_t)at - 1;
+	const char *name = port_name(d, text, buf);
+	return smap_get(d->by_name, name, strlen(name), &at) ? (uint32_t)at : NO_CELL;
+}
+
+/* port_of - made when it is new; NO_CELL when there are too many. */
+static uint32_t port_of(struct gnmi_decoder *d, struct gnmi_text text, bool alias)
+{
+	char buf[NAME_MAX_BYTES];
+	const uint32_t known = port_known(d, text, alias);
+	if (known != NO_CELL)
+		return known;
 	if (d->n_ports == GNMI_PORTS_MAX) {
 		d->stats.over_limit++;
 		return NO_CELL;
 	}
+	const char *name = port_name(d, text, buf);
 	rw_grow(d->ports, d->n_ports, d->cap_ports);
 	struct port *p = &d->ports[d->n_ports];
 	*p = (struct port){.name = rw_strdup(name), .alias = rw_strdup("")};
@@ -112,6 +129,21 @@ static void alias_take(struct gnmi_decoder *d, uint32_t port, const struct gnmi_
 	d->names_epoch++;
 }
 
+/* --- neighbours ------------------------------------------------------------------------------------------------------------------------ */
+
+static bool is_lldp(enum profile_gnmi_attribute a) { return a >= GNMI_ATTRIBUTE_CHASSIS; }
+bool gnmi_decode_hears(const struct gnmi_decoder *d) { return d->lldp != NULL; }
+bool gnmi_feed_hears(const struct gnmi_feed *f) { return f->hears; }
+
+size_t gnmi_decode_neighbors(const struct gnmi_decoder *d, struct arena *a, struct topology_device *ret_self, struct topology_neighbor **ret_heard)
+{
+	struct topology_port *ports = arena_array(a, struct topology_port, d->n_ports + 1);
+	for (size_t i = 0; i < d->n_ports; i++)
+		ports[i] = (struct topology_port){.name = arena_strdup(a, d->ports[i].name), .alias = arena_strdup(a, d->ports[i].alias), .descr = "", .mac = "",
+			.speed_bps = d->ports[i].seen.speed_bps};
+	return gnmi_lldp_result(d->lldp, a, d->device, d->sysname, ports, d->n_ports, ret_self, ret_heard);
+}
+
 /* --- feeds ------------------------------------------------------------------------------------------------------------------------- */
 
 static void leaves_share(struct gnmi_feed *f)
@@ -135,7 +167,10 @@ struct gnmi_feed *gnmi_feed_new(struct gnmi_decoder *d, const struct profile_gnm
 			return NULL;
 		}
 		gnmi_pattern_lists(f->leaves[i].pattern, f->lists, &n_lists, LISTS_MAX);
+		f->hears = f->hears || is_lldp(stream->values[i].attribute);
 	}
+	if (f->hears && !d->lldp)
+		d->lldp = gnmi_lldp_new();
 	leaves_share(f);
 	f->decode = (struct gnmi_decode){.plain_names = stream->plain_names, .lists = f->lists, .n_lists = n_lists};
 	return f;
@@ -195,6 +230,9 @@ void gnmi_feed_begin(struct gnmi_feed *f)
 {
 	slots_clear(f);
 	f->complete = false;
+	f->makes_ports = f->d->n_ports == 0;
+	if (f->hears)
+		gnmi_lldp_clear(f->d->lldp);
 }
 
 /* --- what a path means -------------------------------------------------------------------------------------------------------------------- */
@@ -240,9 +278,14 @@ static void parts_at(struct gnmi_feed *f, const struct leaf *leaf, uint32_t port
 static uint32_t bind(struct gnmi_feed *f, struct leaf *leaf, const struct gnmi_place *at)
 {
 	struct binding b = {.leaf = leaf, .port = NO_CELL};
-	if (at->port.p && (b.port = port_of(f->d, at->port, at->alias)) == NO_CELL)
+	const bool heard = is_lldp(leaf->v->attribute); /* also on ports for management, which are none of the fabric */
+	if (at->port.p)
+		b.port = heard && !f->makes_ports ? port_known(f->d, at->port, at->alias) : port_of(f->d, at->port, at->alias);
+	if (at->port.p && b.port == NO_CELL)
 		return BINDING_NONE;
 	leaf->paths++;
+	if (heard && b.port != NO_CELL)
+		b.first = gnmi_lldp_of(f->d->lldp, b.port, at->name.p ? at->name.p : "", at->name.n);
 	if (leaf->v->refers) { /* the value will be its object's name */
 		rw_grow(f->refs, f->n_refs, f->cap_refs);
 		f->refs[f->n_refs] = (struct ref){.kind = leaf->v->refers, .port = b.port, .number = at->number, .numbers = at->numbers};
@@ -312,7 +355,12 @@ static void attribute_take(struct gnmi_feed *f, const struct binding *b, const s
 {
 	struct gnmi_decoder *d = f->d;
 	char text[NAME_MAX_BYTES];
-	uint64_t boot;
+	uint64_t boot, number = 0;
+	if (is_lldp(b->leaf->v->attribute)) {
+		gnmi_convert_number(b->leaf->v, v, &number); /* 0, no kind that is known, is as good as none */
+		gnmi_lldp_take(d->lldp, b->first, b->leaf->v->attribute, gnmi_value_text(v, text, sizeof(text)), number);
+		return;
+	}
 	switch (b->leaf->v->attribute) {
 	case GNMI_ATTRIBUTE_PORT_ALIAS:
 		if (b->port != NO_CELL)
@@ -332,7 +380,7 @@ static void attribute_take(struct gnmi_feed *f, const struct binding *b, const s
 		d->boot = boot;
 		d->has_boot = true;
 		break;
-	case GNMI_ATTRIBUTE_NONE:
+	default:
 		break;
 	}
 }
@@ -435,11 +483,10 @@ void gnmi_feed_round(struct gnmi_feed *f, int64_t t_ns, struct sample_list *out)
 
 void gnmi_feed_leaves(const struct gnmi_feed *f, gnmi_leaf_view_fn *fn, void *arg)
 {
-	static const char *const attributes[] = {"", "port_alias", "boot_time", "sysname"};
 	for (size_t i = 0; i < f->n_leaves; i++) {
 		const struct leaf *l = &f->leaves[i];
 		struct gnmi_leaf_view v = {.path = l->v->path, .doc = l->v->doc, .type = l->type, .metric = l->v->metric, .fallback = l->v->fallback,
-			.paths = l->paths, .what = l->v->refers ? l->v->refers : attributes[l->v->attribute]};
+			.paths = l->paths, .what = l->v->refers ? l->v->refers : profile_gnmi_attribute_name(l->v->attribute)};
 		for (size_t k = 0; k < f->n_bindings; k++) {
 			if (f->bindings[k].leaf != l)
 				continue;

@@ -13,6 +13,7 @@
 
 #include "config/profile.h"
 #include "config/profile_gnmi.h"
+#include "config/topology.h"
 #include "db/entity.h"
 #include "db/sample.h"
 #include "proto/gnmi.h"
@@ -37,12 +38,17 @@ const struct gnmi_port *gnmi_decode_port(const struct gnmi_decoder *d, size_t i)
 bool gnmi_decode_ports_changed(const struct gnmi_decoder *d); /* is .changed set in any? */
 void gnmi_decode_ports_told(struct gnmi_decoder *d);
 const char *gnmi_decode_sysname(const struct gnmi_decoder *d); /* "" = not said */
+/* gnmi_decode_hears - has the profile a stream of LLDP? gnmi_decode_neighbors - what the device said of itself and whom it heard in the newest round
+ * of it, in @a. Returns the number of neighbours. */
+bool gnmi_decode_hears(const struct gnmi_decoder *d);
+size_t gnmi_decode_neighbors(const struct gnmi_decoder *d, struct arena *a, struct topology_device *ret_self, struct topology_neighbor **ret_heard);
 
 /* gnmi_feed_new - NULL with @e for a pattern that is no path. @stream is lent. */
 struct gnmi_feed *gnmi_feed_new(struct gnmi_decoder *d, const struct profile_gnmi_stream *stream, struct err *e);
 void gnmi_feed_free(struct gnmi_feed *f);
 /* How the stream is to be decoded; lists come from the patterns. Lent. .fn, .arg and .counts are the caller's to fill in a copy. */
 const struct gnmi_decode *gnmi_feed_decode(const struct gnmi_feed *f);
+bool gnmi_feed_hears(const struct gnmi_feed *f); /* neighbours, by LLDP */
 
 /* gnmi_feed_begin - a new call: path_ids begin anew, and no round is complete. */
 void gnmi_feed_begin(struct gnmi_feed *f);

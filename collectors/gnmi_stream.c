@@ -88,6 +88,8 @@ static void round_over(struct gnmi_stream *s)
 		loop_timer_stop(s->timer);
 		s->state = STREAM_REST;
 	}
+	if (gnmi_feed_hears(s->feed))
+		gnmi_target_neighbors(s->t);
 	gnmi_target_stream_changed(s->t, s, NULL);
 }
 

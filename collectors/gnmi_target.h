@@ -102,6 +102,8 @@ int gnmi_target_call(struct gnmi_target *t, struct grpc_io_channel *c, const cha
 	const struct grpc_io_events *events, void *arg, struct grpc_io_call **ret, struct err *e);
 /* gnmi_target_deliver - samples to the pipeline, and ports that changed. */
 void gnmi_target_deliver(struct gnmi_target *t, struct sample_list *samples);
+/* gnmi_target_neighbors - whom the device heard, to who wants to know; nobody where it has no LLDP. */
+void gnmi_target_neighbors(struct gnmi_target *t);
 /* gnmi_target_stream_changed - a stream became LIVE, WAITING or REFUSED, or ended its round. May start others, or end the target's session. */
 void gnmi_target_stream_changed(struct gnmi_target *t, struct gnmi_stream *s, const struct grpc_io_status *why);
 

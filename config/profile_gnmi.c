@@ -11,7 +11,8 @@
 #include "db/metric.h"
 
 static const char *const hows[] = {"stream", "once", "poll", "get"};
-static const char *const attributes[] = {"", "port_alias", "boot_time", "sysname"};
+static const char *const attributes[] = {"", "port_alias", "boot_time", "sysname", "chassis", "neighbor_sysname", "neighbor_chassis", "neighbor_chassis_kind", "neighbor_port",
+	"neighbor_port_kind", "neighbor_descr"};
 static const struct { const char *name; unsigned number; } encodings[] = {{"json", 0}, {"proto", 2}, {"ascii", 3}, {"json_ietf", 4}};
 static const struct { const char *name; uint64_t mul; bool cells; } units[] = {
 	{"ns", 1, false}, {"us", 1000, false}, {"ms", 1000000, false}, {"s", 1000000000, false}, {"Mbps", 1000000, false},
@@ -22,6 +23,11 @@ static const char *const parts[] = {"port", "alias", "priority", "queue", "group
 const char *profile_gnmi_how_name(enum profile_gnmi_how how)
 {
 	return (size_t)how < rw_countof(hows) ? hows[how] : "?";
+}
+
+const char *profile_gnmi_attribute_name(enum profile_gnmi_attribute a)
+{
+	return (size_t)a < rw_countof(attributes) ? attributes[a] : "?";
 }
 
 /* index_of - of @n's text in @names, or -1 with a mistake reported. */
@@ -138,7 +144,7 @@ static void meaning_read(struct reader *r, const struct yaml_node *n, struct pro
 	}
 	v->refers = copy(r, n, "refers", false);
 	if (attribute) {
-		int i = index_of(r, attribute, attributes, rw_countof(attributes), "port_alias, boot_time or sysname");
+		int i = index_of(r, attribute, attributes, rw_countof(attributes), "port_alias, boot_time, sysname, chassis or one of neighbor_...");
 		v->attribute = i > 0 ? (enum profile_gnmi_attribute)i : GNMI_ATTRIBUTE_NONE;
 	}
 	if (metric && metric->kind == YAML_TEXT)

@@ -26,7 +26,8 @@
  * A path in "values" is a pattern of what comes back. In names and in values of keys, * stands for anything and {word} for a part
  * of the place: {port}, {alias} (of a port), {priority}, {queue}, {group} (numbers, or ranges such as 3-4), {pool}, {name} (of an object, see "of").
  *
- * A leaf has one of: "metric", "attribute" (port_alias, boot_time, sysname), or "refers: KIND" (its value is the name of an object
+ * A leaf has one of: "metric", "attribute" (port_alias, boot_time, sysname; LLDP: chassis of the device, and neighbor_sysname, neighbor_chassis, neighbor_port,
+ * neighbor_descr, and the kinds of ids neighbor_chassis_kind, neighbor_port_kind, by "words" or as numbers, of the neighbour {name} on {port}), or "refers: KIND" (its value is the name of an object
  * of that kind, which holds for this place). Leaves "of: KIND" are about the object {name}, and hold for all places that refer to it.
  * Further: unit and divide (as in SNMP), words { UP: 1, DOWN: 0 } with otherwise (for all other words), suffix (text behind the number),
  * list: priorities ("3,4": 1 for these, 0 for the others), ignore [numbers that mean "not there"], fallback (only where no other leaf gave
@@ -50,7 +51,11 @@
 enum profile_gnmi_how { HOW_STREAM, HOW_ONCE, HOW_POLL, HOW_GET };
 const char *profile_gnmi_how_name(enum profile_gnmi_how how); /* "stream" */
 
-enum profile_gnmi_attribute { GNMI_ATTRIBUTE_NONE, GNMI_ATTRIBUTE_PORT_ALIAS, GNMI_ATTRIBUTE_BOOT_TIME, GNMI_ATTRIBUTE_SYSNAME };
+enum profile_gnmi_attribute { GNMI_ATTRIBUTE_NONE, GNMI_ATTRIBUTE_PORT_ALIAS, GNMI_ATTRIBUTE_BOOT_TIME, GNMI_ATTRIBUTE_SYSNAME, GNMI_ATTRIBUTE_CHASSIS,
+	/* of LLDP; in this order: from here on of a neighbour */
+	GNMI_ATTRIBUTE_NEIGHBOR_SYSNAME, GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS, GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS_KIND, GNMI_ATTRIBUTE_NEIGHBOR_PORT,
+	GNMI_ATTRIBUTE_NEIGHBOR_PORT_KIND, GNMI_ATTRIBUTE_NEIGHBOR_DESCR };
+const char *profile_gnmi_attribute_name(enum profile_gnmi_attribute a); /* "port_alias"; "" for none */
 
 struct profile_gnmi_subscription {
 	const char *path;

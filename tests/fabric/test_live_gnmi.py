@@ -99,6 +99,18 @@ def thresholds(lab, setting, metric, before, after):
     check({v for k, v in read().items() if k != "leaf2"} == {before}, "%s: %s of one switch is read on another" % (lab.face, setting))
 
 
+def neighbours(lab):
+    """What LLDP tells by gNMI is what the configuration declares."""
+    def links(text):
+        return {frozenset(m) for m in re.findall(r'a: "([\w:-]+)", b: "([\w:-]+)"', text)}
+    with open(lab.config) as f:
+        declared = links(f.read())
+    said = lab.rocewatch("topology", "discover")
+    switches = {x for x in links(said) if not any("host:" in e for e in x)}
+    check("8 of 8 devices answered" in said and switches == {x for x in declared if not any("host:" in e for e in x)} and len(links(said)) == len(declared),
+          "%s: LLDP: %d of %d links, not found: %s" % (lab.face, len(links(said)), len(declared), sorted(map(sorted, declared - links(said)))[:3]))
+
+
 def named(lab):
     truth = lab.truth()
     return [i for i in lab.incidents() if i["cause"] in truth["accept"] and i["opened"] and parse_time(i["opened"]) >= parse_time(truth["onset"])]
@@ -132,6 +144,8 @@ def test(build, work):
         for lab, case in zip(labs, records):
             compared += same_seconds(lab, recorded(case.result()))
             same_metrics(lab, case.result())
+        for lab in labs:
+            neighbours(lab)
         for lab in labs[:2]:
             thresholds(lab, "pmax=0.5", "cfg.ecn_pmax_ratio", 0.2, 0.5)
         repaired(labs[0])

@@ -49,6 +49,20 @@ static void on_flows(void *arg, const struct flow_sample *v, size_t n) { }
 static void on_port(void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps) { }
 static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text) { }
 
+static void on_neighbors(void *arg, const struct topology_device *self, const struct topology_neighbor *heard, size_t n)
+{
+	struct world *w = arg;
+	w->reports++;
+	w->neighbors[0] = '\0';
+	if (n && (*self->sysname || *self->chassis))
+		snprintf(w->neighbors, sizeof(w->neighbors), "self                         %s %s\n", *self->sysname ? self->sysname : "-", *self->chassis ? self->chassis : "-");
+	for (size_t i = 0; i < n; i++) {
+		const size_t at = strlen(w->neighbors);
+		snprintf(w->neighbors + at, sizeof(w->neighbors) - at, "neighbor                     %-14s %s  %s (%d)  %s (%d)  %s\n", heard[i].port, heard[i].sysname,
+			heard[i].chassis, heard[i].chassis_subtype, heard[i].port_id, heard[i].port_subtype, heard[i].port_descr);
+	}
+}
+
 static void on_check(void *arg)
 {
 	struct world *w = arg;
@@ -86,7 +100,7 @@ void world_target(struct world *w, const char *device, const char *credentials, 
 	err_list_done(&errors);
 	loop_new(&w->loop);
 	w->entities = entities_new();
-	w->sink = (struct sink){w, on_samples, on_flows, on_target, on_device, on_port, on_event};
+	w->sink = (struct sink){w, on_samples, on_flows, on_target, on_device, on_port, on_event, on_neighbors};
 	w->check = loop_timer_new(w->loop, on_check, w);
 	w->limit = loop_timer_new(w->loop, on_limit, w);
 	if (gnmi_target_new(w->loop, w->entities, &w->config->devices[0], w->config, &w->sink, &w->target, &e) < 0)

@@ -29,7 +29,8 @@ struct world {
 	struct sink sink;
 	struct sample_list samples;
 	char profile[40], reasons[4000]; /* of all states, one a line */
-	unsigned ups, downs;
+	char neighbors[4000];            /* of the newest report, one a line: port, system, chassis and its kind, port and its kind, description */
+	unsigned ups, downs, reports;
 	bool (*until)(struct world *w);
 	void (*sampled)(struct world *w); /* called for samples that came, on the loop; NULL */
 	bool met;

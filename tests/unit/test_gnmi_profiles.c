@@ -1,6 +1,6 @@
 /*
  * What each profile makes of the answers of its kind of switch: tests/golden/gnmi/<case>/answers.tsv (see tests/fake/gnmi_table.h) is
- * served, samples.txt is what must come out: metric, port, priority, value, and what else is said of it. The first lines of
+ * served, samples.txt is what must come out: metric, port, priority, value, and what else is said of it; then the neighbours that were heard. The first lines of
  * answers.tsv may be "#profile: NAME", "#models: a,b" and "#sonic". RW_GOLDEN_WRITE=1 writes the files anew: review the diff.
  */
 #include "tests/unit/gnmi_world.h"
@@ -69,6 +69,7 @@ static char *newest_text(const struct world *w)
 		free(lines[i]);
 	}
 	free(lines);
+	str_add(&all, w->neighbors);
 	return all.s;
 }
 

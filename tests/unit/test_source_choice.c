@@ -18,9 +18,16 @@ static void on_target(void *arg, const struct target *t) { }
 static void on_device(void *arg, const char *device, const char *profile, const char *sysname, const char *descr) { }
 static bool prefers(void *arg, const char *device, unsigned metric) { return metric == M_PFCWD_STORMS; }
 
+static size_t told, told_times;
+static void on_neighbors(void *arg, const struct topology_device *self, const struct topology_neighbor *heard, size_t n)
+{
+	told = n;
+	told_times++;
+}
+
 static struct source_choice *choice_new(void)
 {
-	const struct sink to = {.samples = on_samples, .target = on_target, .device = on_device};
+	const struct sink to = {.samples = on_samples, .target = on_target, .device = on_device, .neighbors = on_neighbors};
 	got.n = 0;
 	return source_choice_new(&to, prefers, NULL);
 }
@@ -52,6 +59,25 @@ static void test_alone(void **state)
 	source_choice_free(c);
 }
 
+/* SNMP's word of the neighbours counts where it knows any. */
+static void test_neighbors(void **state)
+{
+	static const struct { bool snmp; size_t n; size_t expected_n, expected_times; const char *why; } rows[] = {
+		{false, 3, 3, 1, "gNMI alone"}, {true, 0, 3, 1, "an SNMP agent without LLDP"}, {true, 2, 2, 2, "SNMP knows"}, {false, 3, 2, 2, "gNMI beside it"},
+		{true, 0, 2, 2, "SNMP knows none any more, gNMI does"}, {false, 4, 4, 3, "gNMI again"},
+	};
+	struct source_choice *c = choice_new();
+	const struct sink *snmp = source_choice_sink(c, "leaf1", "snmp"), *gnmi = source_choice_sink(c, "leaf1", "gnmi");
+	told_times = 0;
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		const struct sink *s = rows[i].snmp ? snmp : gnmi;
+		s->neighbors(s->arg, NULL, NULL, rows[i].n);
+		if (told != rows[i].expected_n || told_times != rows[i].expected_times)
+			fail_msg("%s: %zu neighbours told %zu times", rows[i].why, told, told_times);
+	}
+	source_choice_free(c);
+}
+
 static void test_both(void **state)
 {
 	struct source_choice *c = choice_new();
@@ -78,6 +104,6 @@ static void test_both(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_alone), cmocka_unit_test(test_both)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_alone), cmocka_unit_test(test_neighbors), cmocka_unit_test(test_both)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
