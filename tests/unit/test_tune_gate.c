@@ -1,0 +1,352 @@
+/* tune_gate: the rules that make advice safe (tuning facts d.2). Each test begins with a case that is advised, and breaks one rule. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/tune_world.h"
+
+static int setup(void **state)
+{
+	static struct tune_world w;
+	tune_world_init(&w);
+	tune_make_late(&w, 0);
+	*state = &w;
+	return 0;
+}
+static int teardown(void **state)
+{
+	tune_world_done(*state);
+	return 0;
+}
+
+/* The sheet about leaf1's late marking, whatever it advises. */
+static const struct tune_sheet *sheet(struct tune_world *w, const char *cause)
+{
+	static struct tune_list l;
+	assert_int_equal(tune_review(&w->in, &l), 0);
+	for (size_t i = 0; i < l.n; i++)
+		if (str_eq(l.v[i].diagnosis, cause) && str_eq(l.v[i].device, "leaf1") && l.v[i].advice != ADVICE_FIX_FIRST)
+			return &l.v[i];
+	fail_msg("no sheet about %s", cause);
+	return NULL;
+}
+static enum tune_advice advice(struct tune_world *w) { return sheet(w, "ecn_late")->advice; }
+
+static struct tune_incident incident(const char *cause, const char *device, const char *port)
+{
+	return (struct tune_incident){.id = "aaaabbbb", .cause = cause, .device = device, .port = port, .priority = 3, .severity = SEV_WARNING, .opened_ns = NOW - HOUR, .confidence_ratio = 0.8};
+}
+
+static void nothing_forbids_it(void **state)
+{
+	assert_int_equal(advice(*state), ADVICE_CHANGE);
+}
+
+/* --- 1: headroom is given back by a person's word only ---------------------------------------------------------------------------- */
+
+static void make_idle_room(struct tune_world *w)
+{
+	for (unsigned d = 0; d < DEVICES; d++)
+		for (unsigned k = 0; k < w->devices[d].n_ports; k++) {
+			struct tune_lane *l = &w->lanes[d][k];
+			l->kmin = 1e6;
+			l->kmax = 2e6;
+			l->inputs = 4;
+			l->tx_unmarked = 0;
+			l->marked = 0.02 * l->out_packets;
+			l->headroom_bytes = 1000000;
+			l->headroom = (struct tune_peak){.max = 100000, .windows = 9000};
+			l->queue.max = NAN;
+		}
+	w->evidence.from_ns = NOW - 8 * 24 * HOUR;
+	w->asic = (struct tune_asic){.name = "Spectrum-4", .cell_bytes = 192, .headroom = TUNE_HEADROOM_SPECTRUM};
+	for (unsigned d = 0; d < DEVICES; d++)
+		w->platforms[d].asic = &w->asic;
+}
+
+static void less_headroom_needs_a_word_a_cable_and_no_shared_pool(void **state)
+{
+	struct tune_world *w = *state;
+	make_idle_room(w);
+	assert_int_equal(sheet(w, "headroom_large")->advice, ADVICE_WATCH);
+	w->in.options.allow_reduce = true;
+	const struct tune_sheet *s = sheet(w, "headroom_large");
+	assert_int_equal(s->advice, ADVICE_CHANGE);
+	assert_true(s->changes[0].proposed < 1000000 && s->changes[0].proposed >= 283648); /* SN5600's 40 m: its longest cable */
+	w->seen[0].shp_ratio = 2;
+	assert_int_equal(sheet(w, "headroom_large")->advice, ADVICE_WATCH);
+	w->seen[0].shp_ratio = 0;
+	w->of[0][1]->cable_mm = 0;
+	assert_int_equal(sheet(w, "headroom_large")->advice, ADVICE_WATCH);
+	w->of[0][1]->cable_mm = 5000;
+	w->lanes[0][1].headroom.censored = true;
+	w->lanes[0][1].headroom.max = 240000;
+	assert_int_equal(tune_review(&w->in, &(struct tune_list){0}), 0);
+	struct tune_list l;
+	tune_review(&w->in, &l);
+	for (size_t i = 0; i < l.n; i++)
+		assert_false(str_eq(l.v[i].device, "leaf1") && l.v[i].advice == ADVICE_CHANGE);
+	w->lanes[0][1].headroom.censored = false;
+	w->platforms[0].asic = NULL; /* the formula does not reproduce its tables: the device's own value is the floor */
+	assert_int_equal(sheet(w, "headroom_large")->advice, ADVICE_WATCH);
+}
+
+static void a_cable_heard_by_lldp_has_no_length(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	w->lanes[0][0].pg_drops = 10;
+	w->lanes[0][0].lost_windows = w->lanes[0][0].full_windows = 5;
+	w->asic = (struct tune_asic){.name = "Spectrum-4", .cell_bytes = 192, .headroom = TUNE_HEADROOM_SPECTRUM};
+	w->platforms[0].asic = &w->asic;
+	for (unsigned k = 0; k < HOSTS; k++)
+		w->of[0][k]->cable_mm = 0;
+	w->tports[0][0].cable_m = 300; /* what the switch is configured for is no measure either */
+	assert_int_equal(tune_review(&w->in, &l), 0);
+	assert_string_equal(l.v[0].diagnosis, "headroom_small");
+	assert_true(l.v[0].changes[0].proposed < 126000); /* a quarter more, not 658 KB */
+}
+
+/* --- 2: read-back, programmed state, VOQ ------------------------------------------------------------------------------------------ */
+
+static void old_read_back_changes_nothing(void **state)
+{
+	struct tune_world *w = *state;
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->lanes[0][k].read_ns = NOW - 25 * HOUR;
+	assert_int_equal(advice(w), ADVICE_WATCH);
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->lanes[0][k].declared = true; /* what was read is still old */
+	assert_int_equal(advice(w), ADVICE_WATCH);
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->lanes[0][k].read_ns = NOW - 23 * HOUR;
+	assert_int_equal(advice(w), ADVICE_CHANGE);
+}
+
+static void never_read_back_changes_nothing(void **state)
+{
+	struct tune_world *w = *state;
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->lanes[0][k].read_ns = 0;
+	assert_int_equal(advice(w), ADVICE_WATCH);
+}
+
+static void declared_values_lower_the_confidence(void **state)
+{
+	struct tune_world *w = *state;
+	const double sure = sheet(w, "ecn_late")->confidence_ratio;
+	for (unsigned k = 0; k < LEAF_PORTS; k++) {
+		w->lanes[0][k].read_ns = 0;
+		w->lanes[0][k].declared = true;
+	}
+	assert_int_equal(advice(w), ADVICE_CHANGE);
+	assert_true(sheet(w, "ecn_late")->confidence_ratio < 0.9 * sure);
+}
+
+static void voq_chips_get_no_advice(void **state)
+{
+	struct tune_world *w = *state;
+	w->profile.voq = true;
+	w->platforms[0].profile = &w->profile;
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+	w->profile.voq = false;
+	w->platforms[0].profile = NULL;
+	w->asic.voq = true;
+	w->platforms[0].asic = &w->asic;
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+}
+
+/* --- 7: expiry, incidents, storms, coverage --------------------------------------------------------------------------------------- */
+
+static void an_open_incident_blocks(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_incident v = incident("slow_receiver", "leaf1", "Ethernet3");
+	w->in.incidents = &v;
+	w->in.n_incidents = 1;
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+	assert_string_equal(sheet(w, "ecn_late")->blocked_by, "aaaabbbb");
+	assert_int_equal(sheet(w, "ecn_late")->n_changes, 0);
+	v.closed_ns = NOW - 1;
+	assert_int_equal(advice(w), ADVICE_CHANGE);
+	v.closed_ns = 0;
+	v.severity = SEV_INFO; /* it harms nobody */
+	assert_int_equal(advice(w), ADVICE_CHANGE);
+	v.severity = SEV_WARNING;
+	v.cause = "ecn_late"; /* the diagnosis itself */
+	assert_int_equal(advice(w), ADVICE_CHANGE);
+}
+
+static void an_incident_elsewhere_blocks_only_in_the_same_pause_tree(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_incident v = incident("link_errors", "spine1", "Ethernet1");
+	w->in.incidents = &v;
+	w->in.n_incidents = 1;
+	v.port = NULL;
+	assert_int_equal(advice(w), ADVICE_CHANGE); /* no pause between leaf1 and the spine */
+	w->lanes[0][HOSTS].rx_pause_hi = 0.01;
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+	v.device = v.port = NULL; /* where it is is not told */
+	w->lanes[0][HOSTS].rx_pause_hi = 0;
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+	v.device = "leaf2";
+	v.priority = 3;
+	assert_int_equal(advice(w), ADVICE_CHANGE);
+	v.cause = "dcqcn_off"; /* presses on its receivers' queues wherever they are */
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+}
+
+static void a_host_is_found_by_its_port(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_incident v = incident("slow_receiver", NULL, NULL);
+	v.host = "node-002";
+	w->in.incidents = &v;
+	w->in.n_incidents = 1;
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+	v.host = "node-005"; /* at leaf2 */
+	assert_int_equal(advice(w), ADVICE_CHANGE);
+}
+
+static void unrest_blocks(void **state)
+{
+	struct tune_world *w = *state;
+	w->tports[0][2].flaps = 1;
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+	w->tports[0][2].flaps = 0;
+	w->tports[0][2].storms = 2;
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+	w->tports[0][2].storms = 0;
+	w->seen[0].restarts = 1; /* an upgrade looks like this */
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+}
+
+static void coverage_of_94_percent_is_watched(void **state)
+{
+	struct tune_world *w = *state;
+	w->seen[0].coverage_ratio = 0.94;
+	assert_int_equal(advice(w), ADVICE_WATCH);
+	assert_true(sheet(w, "ecn_late")->n_collect > 0);
+	w->seen[0].coverage_ratio = 1;
+	w->evidence.coverage_ratio = 0.94;
+	assert_int_equal(advice(w), ADVICE_WATCH);
+}
+
+static void sheets_live_three_days_on_one_basis(void **state)
+{
+	struct tune_world *w = *state;
+	const struct tune_sheet *s = sheet(w, "ecn_late");
+	const uint64_t basis = s->basis;
+	assert_int_equal(s->expires_ns - s->made_ns, 72 * HOUR);
+	assert_int_equal(sheet(w, "ecn_late")->basis, basis);
+	w->lanes[1][2].kmax += 1; /* another read-back anywhere */
+	assert_int_not_equal(tune_basis(&w->in), basis);
+	w->lanes[1][2].kmax -= 1;
+	assert_int_equal(tune_basis(&w->in), basis);
+	w->platforms[0].version = "202511"; /* another OS */
+	assert_int_not_equal(tune_basis(&w->in), basis);
+	w->platforms[0].version = NULL;
+	w->of[0][0]->cable_mm = 7000; /* another topology */
+	assert_int_not_equal(tune_basis(&w->in), basis);
+}
+
+/* --- 8: never ---------------------------------------------------------------------------------------------------------------------- */
+
+static void other_policies_get_no_thresholds(void **state)
+{
+	static const enum congestion_policy others[] = {CC_PFC_ONLY, CC_ECN_ONLY, CC_RTT, CC_RECEIVER_DRIVEN};
+	struct tune_world *w = *state;
+	struct tune_list l;
+	w->lanes[0][0].pg_drops = 10;
+	w->lanes[0][0].lost_windows = w->lanes[0][0].full_windows = 5;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		w->fabric.congestion = others[i];
+		assert_int_equal(tune_review(&w->in, &l), 0);
+		assert_true(l.n > 0);
+		for (size_t k = 0; k < l.n; k++)
+			assert_true(l.v[k].advice != ADVICE_CHANGE && l.v[k].n_changes == 0);
+		assert_int_equal(l.v[0].advice, ADVICE_BLOCKED); /* the loss is told */
+	}
+}
+
+static void kmin_is_never_zero(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	for (double pool = 1e3; pool < 1e9; pool *= 3)
+		for (double kmin = 1; kmin < 1e9; kmin *= 7) {
+			w->seen[0].pool_bytes = pool;
+			for (unsigned k = 0; k < LEAF_PORTS; k++) {
+				w->lanes[0][k].kmin = kmin;
+				w->lanes[0][k].kmax = 2 * kmin;
+			}
+			assert_int_equal(tune_review(&w->in, &l), 0);
+			for (size_t i = 0; i < l.n; i++) {
+				const struct tune_change *lo = tune_change_of(&l.v[i], KNOB_KMIN), *hi = tune_change_of(&l.v[i], KNOB_KMAX);
+				assert_true(!lo || lo->proposed >= 500000);
+				assert_true(!hi || hi->proposed > (lo ? lo->proposed : kmin));
+			}
+		}
+}
+
+/* --- 0: bounds of the decision table ------------------------------------------------------------------------------------------------ */
+
+static void one_change_at_a_time(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_past v = {.id = "ccccdddd", .device = "leaf1", .priority = 3, .knobs = 1 << KNOB_ALPHA, .applied_ns = NOW - 2 * HOUR};
+	w->in.past = &v;
+	w->in.n_past = 1;
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+	assert_string_equal(sheet(w, "ecn_late")->blocked_by, "ccccdddd");
+	v.verified = true;
+	assert_int_equal(advice(w), ADVICE_CHANGE);
+	v.verified = false;
+	v.applied_ns = NOW - 25 * HOUR;
+	assert_int_equal(advice(w), ADVICE_CHANGE);
+	v.applied_ns = NOW - HOUR;
+	v.device = "leaf2";
+	assert_int_equal(advice(w), ADVICE_CHANGE);
+}
+
+static void little_history_is_watched(void **state)
+{
+	struct tune_world *w = *state;
+	w->evidence.from_ns = NOW - HOUR / 2;
+	assert_int_equal(advice(w), ADVICE_WATCH);
+	w->evidence.from_ns = NOW - 24 * HOUR;
+	w->seen[0].since_ns = NOW - HOUR / 2; /* a threshold was changed half an hour ago: nothing from before counts */
+	assert_int_equal(advice(w), ADVICE_WATCH);
+}
+
+static void two_windows_of_five_are_not_enough(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	w->lanes[0][0].pg_drops = 10;
+	w->lanes[0][0].lost_windows = w->lanes[0][0].full_windows = 2;
+	w->lanes[0][0].recent_tx = w->lanes[0][1].recent_tx = 0x03;
+	assert_int_equal(tune_review(&w->in, &l), 0);
+	assert_string_equal(l.v[0].diagnosis, "headroom_small");
+	assert_int_equal(l.v[0].advice, ADVICE_WATCH);
+	w->in.incidents = &(struct tune_incident){.id = "aaaabbbb", .cause = "headroom_small", .device = "leaf1", .priority = 3, .severity = SEV_CRITICAL, .opened_ns = NOW - HOUR};
+	w->in.n_incidents = 1; /* an incident has held long enough to be opened */
+	assert_int_equal(tune_review(&w->in, &l), 0);
+	assert_int_equal(l.v[0].advice, ADVICE_CHANGE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+		T(nothing_forbids_it), T(less_headroom_needs_a_word_a_cable_and_no_shared_pool), T(a_cable_heard_by_lldp_has_no_length), T(old_read_back_changes_nothing),
+		T(never_read_back_changes_nothing), T(declared_values_lower_the_confidence), T(voq_chips_get_no_advice), T(an_open_incident_blocks),
+		T(an_incident_elsewhere_blocks_only_in_the_same_pause_tree), T(a_host_is_found_by_its_port), T(unrest_blocks), T(coverage_of_94_percent_is_watched),
+		T(sheets_live_three_days_on_one_basis), T(other_policies_get_no_thresholds), T(kmin_is_never_zero), T(one_change_at_a_time), T(little_history_is_watched),
+		T(two_windows_of_five_are_not_enough),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
