@@ -20,6 +20,7 @@ struct fill {
 	double from[TUNE_KNOBS], to[TUNE_KNOBS]; /* NAN unknown; equal where nothing changes */
 	double written[TUNE_KNOBS];              /* .to in the vendor's unit */
 	unsigned changed;                        /* bits */
+	double limit;                            /* of the queue, bytes; NAN unknown */
 	const struct render_port *port;
 	bool in_name, optional;                  /* inside of a name, of [ ] */
 };
@@ -64,10 +65,32 @@ static void unknown_text(struct fill *f, enum tune_knob k, struct str *out)
 	check(f, arena_printf(f->c->arena, "%s: does not change; put in the number that is configured", tune_knob_name(k)));
 }
 
+/* of_queue - the knob is written in percent of what the queue may hold. */
+static bool of_queue(const struct fill *f, enum tune_knob k)
+{
+	return f->p->tune->knobs[k].unit == TUNE_PERCENT && strcmp(tune_knob_unit(k), "bytes") == 0;
+}
+
+/* percent_text - of a level whose percent is not known here: what a queue may hold is not, or is less by pool and alpha of the priority group. */
+static void percent_text(struct fill *f, enum tune_knob k, struct str *out)
+{
+	str_add(out, "<");
+	for (const char *c = tune_knob_name(k); *c; c++)
+		str_addf(out, "%c", *c & ~0x20);
+	str_add(out, "-PERCENT>");
+	check(f, arena_printf(f->c->arena, "%s: put in what %.0f bytes are in percent of what this queue may hold%s", tune_knob_name(k), f->to[k],
+		f->c->queue_limit_bytes > 0 ? arena_printf(f->c->arena, ", which has to be more than the %.0f bytes that pool and alpha give", f->c->queue_limit_bytes) :
+			"; neither pool and alpha nor the queue's own limit are known here"));
+}
+
 static bool knob_text(struct fill *f, enum tune_knob k, struct str *out)
 {
 	const struct tune_knob_rule *r = &f->p->tune->knobs[k];
 	double v = f->written[k];
+	if (isnan(v) && (f->changed & 1u << k) && of_queue(f, k)) {
+		percent_text(f, k, out);
+		return true;
+	}
 	if (isnan(v) && !(f->changed & 1u << k) && !f->optional) {
 		unknown_text(f, k, out);
 		return true;
@@ -241,18 +264,30 @@ static void values_take(struct fill *f)
 	}
 }
 
+/* limit_of - what the queue may hold; NAN where a level in force or proposed is above it: then it is not this queue's. */
+static double limit_of(const struct fill *f)
+{
+	static const enum tune_knob levels[] = {KNOB_KMIN, KNOB_KMAX};
+	for (size_t i = 0; i < rw_countof(levels); i++)
+		if (f->from[levels[i]] > f->c->queue_limit_bytes || f->to[levels[i]] > f->c->queue_limit_bytes)
+			return NAN;
+	return f->c->queue_limit_bytes;
+}
+
 /* values_write - the numbers. Changes are rounded as the vendor does (undo: never); what does not change is written as it is. */
 static void values_write(struct fill *f)
 {
-	double cell = cell_of(f), limit = f->c->queue_limit_bytes;
+	double cell = cell_of(f), limit = f->limit = limit_of(f);
 	for (unsigned k = 0; k < TUNE_KNOBS; k++) {
 		const struct tune_knob_rule *r = &f->p->tune->knobs[k];
 		enum tune_knob knob = (enum tune_knob)k;
 		f->written[k] = NAN;
 		if (isnan(f->to[k]) || !r->settable)
 			continue;
-		if ((f->changed & 1u << k) && f->undo) /* what is taken back is what was written */
-			f->from[k] = tune_knob_round(r, knob, f->from[k], cell, limit);
+		if ((f->changed & 1u << k) && f->undo) { /* what is taken back is what was written */
+			double rounded = tune_knob_round(r, knob, f->from[k], cell, limit);
+			f->from[k] = isnan(rounded) && of_queue(f, knob) ? f->from[k] : rounded;
+		}
 		if ((f->changed & 1u << k) && !f->undo) {
 			f->written[k] = tune_knob_write(r, knob, f->to[k], cell, limit, tune_knob_safe(knob));
 			if (!isnan(f->written[k]))
@@ -319,9 +354,6 @@ static const char *why_no_template(const struct fill *f, const struct tune_form 
 static const char *why_no_number(const struct fill *f, enum tune_knob k)
 {
 	const struct tune_knob_rule *r = &f->p->tune->knobs[k];
-	bool bytes = strcmp(tune_knob_unit(k), "bytes") == 0;
-	if (r->unit == TUNE_PERCENT && bytes && !(f->c->queue_limit_bytes > 0))
-		return "is written in percent of what the queue may hold, which is not known (declare pool and alpha in 'thresholds')";
 	if (r->unit == TUNE_CELLS && isnan(cell_of(f)))
 		return "is written in cells of the buffer, whose size is not known (declare cell in 'thresholds')";
 	return f->undo ? "the value of before cannot be written exactly" : "the value is out of the range that can be written";
@@ -342,9 +374,9 @@ static const char *cannot_write(const struct fill *f, const struct tune_form *fo
 		return why_no_template(f, form, k);
 	if (one_length_right(f->c, t))
 		return "one cable length holds for all these ports here, and the longest is configured already";
-	if (!sets_cable(t) && isnan(f->written[k]) && !(f->undo && t->undo))
+	if (!sets_cable(t) && isnan(f->written[k]) && !(f->undo && t->undo) && !(t->undo && of_queue(f, k)))
 		return why_no_number(f, k);
-	if (!f->undo && !sets_cable(t) && !t->undo && isnan(exact(r, k, f->from[k], cell_of(f), f->c->queue_limit_bytes)))
+	if (!f->undo && !sets_cable(t) && !t->undo && isnan(exact(r, k, f->from[k], cell_of(f), f->limit)))
 		return "the value in force cannot be written exactly in this unit, so there would be no way back";
 	return NULL;
 }
@@ -455,7 +487,8 @@ static bool step_add(struct fill *f, double state[TUNE_KNOBS])
 	if (s == &plan->steps[plan->n_steps])
 		plan->n_steps++;
 	s->text = s->text ? arena_printf(f->c->arena, "%s\n%s", s->text, text.s) : arena_strdup(f->c->arena, text.s);
-	s->note = s->note && f->t->note ? arena_printf(f->c->arena, "%s; %s", s->note, f->t->note) : f->t->note ? f->t->note : s->note;
+	if (!rolls_back(f))
+		s->note = s->note && f->t->note ? arena_printf(f->c->arena, "%s; %s", s->note, f->t->note) : f->t->note ? f->t->note : s->note;
 	s->sets |= f->t->sets & f->changed;
 	objects_add(f);
 	for (unsigned k = 0; k < TUNE_KNOBS; k++)

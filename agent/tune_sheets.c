@@ -54,16 +54,6 @@ static const struct tune_port *port_of(const struct tune_device *d, const char *
 	return NULL;
 }
 
-/* What the site calls the objects of this switch. */
-static void names_of(const struct config *config, const char *device, struct render_ctx *c, struct arena *a)
-{
-	struct render_name *names = arena_array(a, struct render_name, config->tuning.n_names + 1);
-	c->names = names;
-	for (size_t k = 0; k < config->tuning.n_names; k++)
-		if (str_glob(config->tuning.names[k].devices, device))
-			names[c->n_names++] = (struct render_name){config->tuning.names[k].object, config->tuning.names[k].name};
-}
-
 /* What a rendering reads beside the sheet; @h may be without evidence: then only names are known. */
 static void context_of(const struct context *x, const struct profiles *profiles, const struct tune_history *h, const struct tune_sheet *s, struct arena *a, struct render_ctx *c)
 {
@@ -76,7 +66,6 @@ static void context_of(const struct context *x, const struct profiles *profiles,
 		c->platform = h->profiles[fd->index];
 		c->description = h->descriptions[fd->index];
 	}
-	names_of(x->config, s->device, c, a);
 	for (int k = 0; k < TUNE_KNOBS; k++)
 		c->in_force[k] = NAN;
 	for (size_t k = 0; k < s->n_ports; k++) {
@@ -89,6 +78,7 @@ static void context_of(const struct context *x, const struct profiles *profiles,
 			if (isnan(c->in_force[i]))
 				c->in_force[i] = in_force(l, (enum tune_knob)i);
 	}
+	render_names(c, x->config, s->device);
 	if (d && d->pool_bytes > 0 && c->in_force[KNOB_ALPHA] > 0)
 		c->queue_limit_bytes = c->in_force[KNOB_ALPHA] * d->pool_bytes / (1 + c->in_force[KNOB_ALPHA]);
 }
@@ -137,11 +127,14 @@ int tune_render(struct context *x, const struct tune_record *r, const char *devi
 		return rc;
 	if (tune_sheet_parse(r->json, a, &s) != 0)
 		return err_set(e, -EIO, "the stored sheet %s cannot be read", r->id);
+	const char *canary = s.device;
 	rc = choose_device(x, r, device, &s, a, e);
 	if (rc != 0)
 		return rc;
 	(void)tune_history_read(x, profiles, r->to_ns - RENDER_SPAN_NS, r->to_ns, a, &h, &ignored); /* without it names stand for what is not known */
 	context_of(x, profiles, &h, &s, a, &c);
+	c.device = s.device;
+	s.device = canary; /* whose turn is first is said in the text */
 	const char *text = NULL;
 	rc = render_device(&s, &c, vendor, undo, &text);
 	*ret = text && *text ? text : "";

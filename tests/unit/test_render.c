@@ -293,6 +293,22 @@ static void step_numbers(const char *syntax, const struct render_step *s, bool a
 	}
 }
 
+/* fill_levels - percent of the queue's limit; where the text has numbers for them. */
+static void fill_levels(const struct render_step *s)
+{
+	const char *at = strstr(s->text, "interpolate fill-level ");
+	int lo, hi, top;
+	if (!at || sscanf(at, "interpolate fill-level %d fill-level %d drop-probability 0 drop-probability %d", &lo, &hi, &top) != 3)
+		return;
+	if (lo < 1 || hi <= lo || hi > 100 || top < 0 || top > 100)
+		fail_msg("junos: %d %% to %d %%, %d %%", lo, hi, top);
+	double limit = w.ctx.queue_limit_bytes;
+	if (s->after[KNOB_KMAX] > limit)
+		fail_msg("junos: Kmax %g in percent of %g", s->after[KNOB_KMAX], limit);
+	if (fabs(lo * limit / 100 - s->after[KNOB_KMIN]) > 1 || fabs(hi * limit / 100 - s->after[KNOB_KMAX]) > 1 || fabs(top / 100. - s->after[KNOB_PMAX]) > 1e-9)
+		fail_msg("junos: %d %%, %d %%, %d %% of %g are not what the step says", lo, hi, top, limit);
+}
+
 static void test_numbers(void **state)
 {
 	unsigned read = 0;
@@ -306,8 +322,10 @@ static void test_numbers(void **state)
 			for (int undo = 0; undo < 2; undo++) {
 				if (render_plan(&w.sheet, &w.ctx, p, &p->tune->forms[0], undo, &plan) < 0)
 					continue;
-				for (size_t i = 0; i < plan.n_steps; i++, read++)
+				for (size_t i = 0; i < plan.n_steps; i++, read++) {
 					step_numbers(syntaxes[s], &plan.steps[i], !undo);
+					fill_levels(&plan.steps[i]);
+				}
 			}
 		}
 		arena_reset(w.arena);
@@ -421,8 +439,16 @@ static void test_said(void **state)
 	unknown();
 	w.ctx.platform = speaker("sonic");
 	json_t *doc = render_apply(&w.sheet, &w.ctx), *notes = render_notes(&w.sheet, &w.ctx);
-	assert_true(json_is_null(json_object_get(doc, "junos")));
-	assert_true(json_array_size(json_object_get(notes, "junos")) == 2);
+	assert_non_null(strstr(json_string_value(json_object_get(doc, "junos")), "fill-level <KMIN-PERCENT> fill-level <KMAX-PERCENT>"));
+	json_decref(doc);
+	json_decref(notes);
+	world_sheet(&w);
+	alpha();
+	w.ctx.platform = speaker("sonic");
+	doc = render_apply(&w.sheet, &w.ctx);
+	notes = render_notes(&w.sheet, &w.ctx);
+	assert_true(json_is_null(json_object_get(doc, "nvue")));
+	assert_true(json_array_size(json_object_get(notes, "nvue")) == 1);
 	assert_string_equal(json_string_value(json_object_get(notes, "native")), "sonic");
 	json_decref(doc);
 	json_decref(notes);
