@@ -310,20 +310,6 @@ static int rank(const struct fill *f, enum tune_knob k)
 	return f->to[k] > f->from[k] ? ranks[k].up : ranks[k].down;
 }
 
-static size_t order(const struct fill *f, enum tune_knob ret[TUNE_KNOBS])
-{
-	size_t n = 0;
-	for (unsigned k = 0; k < TUNE_KNOBS; k++) {
-		if (!(f->changed & 1u << k))
-			continue;
-		size_t at = n++;
-		for (; at > 0 && rank(f, ret[at - 1]) > rank(f, (enum tune_knob)k); at--)
-			ret[at] = ret[at - 1];
-		ret[at] = (enum tune_knob)k;
-	}
-	return n;
-}
-
 /* --- steps ------------------------------------------------------------------------------------------------------------------- */
 
 static const struct tune_template *template_of(const struct fill *f, const struct tune_form *form, enum tune_knob k)
@@ -357,6 +343,30 @@ static const char *why_no_number(const struct fill *f, enum tune_knob k)
 	if (r->unit == TUNE_CELLS && isnan(cell_of(f)))
 		return "is written in cells of the buffer, whose size is not known (declare cell in 'thresholds')";
 	return f->undo ? "the value of before cannot be written exactly" : "the value is out of the range that can be written";
+}
+
+/* place - of a knob's step in the order: that of the first knob it brings into force, for headroom decides over xon, and xoff over xon. */
+static int place(const struct fill *f, const struct tune_form *form, enum tune_knob k)
+{
+	const struct tune_template *t = template_of(f, form, k);
+	for (unsigned i = 0; t && i < k; i++)
+		if (t->sets & f->changed & 1u << i)
+			return rank(f, (enum tune_knob)i);
+	return rank(f, k);
+}
+
+static size_t order(const struct fill *f, const struct tune_form *form, enum tune_knob ret[TUNE_KNOBS])
+{
+	size_t n = 0;
+	for (unsigned k = 0; k < TUNE_KNOBS; k++) {
+		if (!(f->changed & 1u << k))
+			continue;
+		size_t at = n++;
+		for (; at > 0 && place(f, form, ret[at - 1]) > place(f, form, (enum tune_knob)k); at--)
+			ret[at] = ret[at - 1];
+		ret[at] = (enum tune_knob)k;
+	}
+	return n;
 }
 
 /* cannot_write - why a changed knob cannot be written, or NULL. */
@@ -546,7 +556,7 @@ static void steps_make(struct fill *f, const struct fill *other, const struct tu
 	enum tune_knob todo[TUNE_KNOBS];
 	double state[TUNE_KNOBS];
 	unsigned done = 0;
-	size_t n = order(f, todo);
+	size_t n = order(f, form, todo);
 	memcpy(state, f->from, sizeof(state));
 	for (size_t i = 0; i < n; i++)
 		if (f->undo && why_not(f, other, form, todo[i]))
