@@ -11,6 +11,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
+#include "analyzers/tune_effect.h"
 #include "db/entity.h"
 
 #define STEP_LIMIT 0.03   /* of step time: below it an effect is seed noise (tuning facts e, measured) */
@@ -324,6 +325,7 @@ void sheet_of_plan(const struct tune_plan *p, const struct tune_verdict *v, cons
 		ret->checks = arena_array(t.a, struct tune_check, p->n_checks + 1);
 		memcpy(ret->checks, p->checks, p->n_checks * sizeof(*p->checks));
 		ret->n_checks = p->n_checks;
+		tune_expected(in, ret);
 	}
 	set_id(&t);
 	set_rollback(&t);

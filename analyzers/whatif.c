@@ -23,6 +23,7 @@ enum { DRAWS = 192, ROUNDS = 1, NEAR = 64, SEEDS = 12 };
 #define RESIDUAL_LEAST 0.03
 #define LOSS_WIDE 4.0        /* where frames are lost: what is sent again is not in the model */
 #define HEADROOM_WIDE 0.25
+#define SAME_RATIO 0.1       /* of the pause of now: nearer is the same */
 #define ENDS_RATIO 0.1       /* of the pause of now: less may as well be none */
 #define EPISODES_WIDE 10.0
 #define NARROW 0.25          /* of a parameter's range, around what fits best; halved per round */
@@ -240,6 +241,8 @@ static double quantile(const struct whatif_fit *f, const struct outcome *o, doub
 		for (unsigned i = 0; i < f->n; i++)
 			if (o->v[i] > below && o->v[i] < next)
 				next = o->v[i];
+		if (!isfinite(next))
+			return NAN;
 		for (unsigned i = 0; i < f->n; i++)
 			if (o->v[i] == next) {
 				sum += f->v[i].weight;
@@ -258,6 +261,21 @@ static struct whatif_range range_of(const struct whatif_fit *f, const struct out
 	const double mid = quantile(f, o, 0.5), change = isnan(now) ? 0 : mid - now, wide = fmin(0.5, fmax(RESIDUAL_LEAST, f->residual));
 	const double below = (change > 0 ? CHANGE_NONE : CHANGE_WIDE) * fabs(change), above = (change < 0 ? CHANGE_NONE : CHANGE_WIDE) * fabs(change);
 	return (struct whatif_range){fmax(0, quantile(f, o, TAIL) * (1 - wide) - below), mid, quantile(f, o, 1 - TAIL) * (1 + wide) + above};
+}
+
+/* A change that lessens pause in everything that fits does not bring more of it, and the other way round. */
+static struct whatif_range pause_range(const struct whatif_fit *f, const struct outcome *o, const struct outcome *of_now)
+{
+	struct whatif_range r = range_of(f, o, f->q.pause_ratio);
+	bool less = true, more = true;
+	for (unsigned i = 0; i < f->n; i++) {
+		less = less && o->v[i] <= of_now->v[i] + PAUSE_SLACK / 10;
+		more = more && o->v[i] >= of_now->v[i] - PAUSE_SLACK / 10;
+	}
+	const double near = SAME_RATIO * f->q.pause_ratio;
+	r.high = less ? fmin(r.high, fmax(r.mid, f->q.pause_ratio + near)) : r.high;
+	r.low = more ? fmax(r.low, fmin(r.mid, f->q.pause_ratio - near)) : r.low;
+	return (struct whatif_range){fmin(r.low, 1), fmin(r.mid, 1), fmin(r.high, 1)};
 }
 
 static struct whatif_range at_most(struct whatif_range r, double most) { return (struct whatif_range){fmin(r.low, most), fmin(r.mid, most), fmin(r.high, most)}; }
@@ -283,6 +301,7 @@ static double needed(const struct whatif_queue *q, double episodes_per_s)
 static struct whatif_range peak_range(const struct whatif_fit *f, const struct outcome *o, const struct whatif_settings *t, const struct whatif_range *pause)
 {
 	struct whatif_range r = range_of(f, o, f->q.queue_peak_bytes);
+	r.low = fmax(r.low, fmin(r.mid, isnan(f->q.queue_peak_bytes) ? r.mid : f->q.queue_peak_bytes) / 4);
 	if (f->q.pause_ratio > PAUSE_SLACK && pause->low < ENDS_RATIO * f->q.pause_ratio && t->kmin_bytes > 0)
 		r.low = fmin(r.low, t->kmin_bytes / 4);
 	return r;
@@ -303,34 +322,42 @@ static struct whatif_range drops_range(const struct whatif_fit *f, const struct 
 	return (struct whatif_range){now > 0 ? 0 : r.low / LOSS_WIDE, r.mid, fmax(now, r.high * LOSS_WIDE)};
 }
 
+struct outcomes { struct outcome pause, pause_now, marks, drops, peak, headroom, throughput, step; };
+
+/* What one of the calibrations that fit says of @t. */
+static void ask(const struct whatif_fit *f, unsigned i, const struct whatif_settings *t, struct outcomes *o)
+{
+	const struct whatif_queue *q = &f->q;
+	const struct burst_in in = burst_of(q, t, f->v[i].p);
+	const struct whatif_burst now = f->v[i].now, then = whatif_run(&in, f->v[i].p);
+	const double busy = busy_share(q, &now), longer = then.length_ns / now.length_ns, stretch = 1 - busy + busy * longer, busy_then = busy * longer / stretch;
+	const double way = inputs(q) * under_way(q), paused_now = now.pause * busy, paused_then = then.pause * busy_then;
+	o->pause.v[i] = anchored(paused_then, paused_now, q->pause_ratio, PAUSE_SLACK);
+	o->pause_now.v[i] = anchored(paused_now, paused_now, q->pause_ratio, PAUSE_SLACK);
+	o->marks.v[i] = anchored(then.marks, now.marks, q->marks_ratio, MARKS_SLACK);
+	o->peak.v[i] = anchored(then.peak + (then.pause > 0 ? way : 0), now.peak + (now.pause > 0 ? way : 0), q->queue_peak_bytes, mtu(q));
+	o->throughput.v[i] = then.throughput / now.throughput;
+	o->step.v[i] = stretch;
+	const double model_now = now.episodes_per_ns * busy * 1e9, model_then = then.episodes_per_ns * busy_then * 1e9;
+	const double measured = isnan(q->episodes_per_s) ? model_now : q->episodes_per_s, need = needed(q, measured);
+	const double episodes = model_now > 0 ? measured * fmin(EPISODES_WIDE, model_then / model_now) : model_then;
+	o->headroom.v[i] = then.pause > 0 ? fmin(need, or_now(t->headroom_bytes, need)) : 0;
+	o->drops.v[i] = isnan(t->headroom_bytes) ? 0 : episodes * fmax(0, need - t->headroom_bytes) / mtu(q);
+}
+
 int whatif_predict(const struct whatif_fit *f, const struct whatif_settings *to, struct whatif_result *ret)
 {
 	const struct whatif_queue *q = &f->q;
 	const struct whatif_settings t = settings_of(&q->now, to);
-	struct outcome pause, marks, drops, peak, headroom, throughput, step;
+	struct outcomes o = {0};
 	if (!sane(to) || !sane(&t))
 		return -EDOM;
-	for (unsigned i = 0; i < f->n; i++) {
-		const struct burst_in in = burst_of(q, &t, f->v[i].p);
-		const struct whatif_burst now = f->v[i].now, then = whatif_run(&in, f->v[i].p);
-		const double busy = busy_share(q, &now), longer = then.length_ns / now.length_ns, stretch = 1 - busy + busy * longer, busy_then = busy * longer / stretch;
-		const double way = inputs(q) * under_way(q);
-		pause.v[i] = anchored(then.pause * busy_then, now.pause * busy, q->pause_ratio, PAUSE_SLACK);
-		marks.v[i] = anchored(then.marks, now.marks, q->marks_ratio, MARKS_SLACK);
-		peak.v[i] = anchored(then.peak + (then.pause > 0 ? way : 0), now.peak + (now.pause > 0 ? way : 0), q->queue_peak_bytes, mtu(q));
-		throughput.v[i] = then.throughput / now.throughput;
-		step.v[i] = stretch;
-		const double model_now = now.episodes_per_ns * busy * 1e9, model_then = then.episodes_per_ns * busy_then * 1e9;
-		const double measured = isnan(q->episodes_per_s) ? model_now : q->episodes_per_s;
-		const double episodes = model_now > 0 ? measured * fmin(EPISODES_WIDE, model_then / model_now) : model_then;
-		const double need = needed(q, measured);
-		headroom.v[i] = then.pause > 0 ? fmin(need, isnan(t.headroom_bytes) ? need : t.headroom_bytes) : 0;
-		drops.v[i] = isnan(t.headroom_bytes) ? NAN : episodes * fmax(0, need - t.headroom_bytes) / mtu(q);
-	}
-	const struct whatif_range paused = at_most(range_of(f, &pause, q->pause_ratio), 1);
-	*ret = (struct whatif_result){.pause_ratio = paused, .marks_ratio = at_most(range_of(f, &marks, q->marks_ratio), 1),
-		.queue_peak_bytes = peak_range(f, &peak, &t, &paused), .headroom_peak_bytes = headroom_range(f, &headroom, &t), .throughput_ratio = range_of(f, &throughput, 1),
-		.step_ratio = range_of(f, &step, 1), .drops_per_s = drops_range(f, &drops, &t), .q_pfc_bytes = depth_of(q, &t), .residual = f->residual};
+	for (unsigned i = 0; i < f->n; i++)
+		ask(f, i, &t, &o);
+	const struct whatif_range paused = pause_range(f, &o.pause, &o.pause_now);
+	*ret = (struct whatif_result){.pause_ratio = paused, .marks_ratio = at_most(range_of(f, &o.marks, q->marks_ratio), 1),
+		.queue_peak_bytes = peak_range(f, &o.peak, &t, &paused), .headroom_peak_bytes = headroom_range(f, &o.headroom, &t), .throughput_ratio = range_of(f, &o.throughput, 1),
+		.step_ratio = range_of(f, &o.step, 1), .drops_per_s = drops_range(f, &o.drops, &t), .q_pfc_bytes = depth_of(q, &t), .residual = f->residual};
 	if (!isfinite(ret->q_pfc_bytes))
 		ret->q_pfc_bytes = NAN;
 	return 0;
