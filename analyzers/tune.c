@@ -9,6 +9,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "analyzers/tune_effect.h"
 #include "analyzers/tune_sheet.h"
 #include "db/entity.h"
 
@@ -142,7 +143,10 @@ static void make_sheet(struct review *r, struct entry *canary)
 		for (size_t k = 0; k < n; k++) /* it follows: no need to watch it for the same */
 			r->v[i].taken = r->v[i].taken || (r->v[i].plan.place == rest[k] && r->v[i].verdict.advice == ADVICE_WATCH && str_eq(r->v[i].plan.rule->cause, canary->plan.rule->cause));
 	canary->taken = true;
-	sheet_of_plan(&canary->plan, &canary->verdict, rest, n, sheet_add(r));
+	struct tune_sheet *s = sheet_add(r);
+	sheet_of_plan(&canary->plan, &canary->verdict, rest, n, s);
+	if (s->advice == ADVICE_CHANGE)
+		tune_expected(r->c.in, s);
 }
 
 static void make_sheets(struct review *r)

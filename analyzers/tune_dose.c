@@ -224,8 +224,8 @@ static void check_ecn(struct tune_plan *t, const struct room *r, double kmin, do
 	if (l->alpha > 0 && p->pool_bytes > 0) {
 		const unsigned most = (unsigned)p->device->n_ports;
 		const double rtt = (double)t->c->in->options.rtt_ns;
-		plan_check(t, "largest incast that ECN absorbs before PFC fires (CNP every 50 us)", tune_incast_absorbed(p->pool_bytes, l->alpha, l->kmin, p->speed_bps, rtt, most),
-			tune_incast_absorbed(p->pool_bytes, l->alpha, kmin, p->speed_bps, rtt, most), NAN, "senders", true);
+		plan_check(t, "senders of the largest incast that ECN absorbs before PFC fires (CNP every 50 us)", tune_incast_absorbed(p->pool_bytes, l->alpha, l->kmin, p->speed_bps, rtt, most),
+			tune_incast_absorbed(p->pool_bytes, l->alpha, kmin, p->speed_bps, rtt, most), NAN, "-", true);
 	}
 	t->cost_bytes = 0;
 }
@@ -266,7 +266,9 @@ static void plan_ecn_down(struct tune_plan *t)
 	if (!(kmin < l->kmin))
 		return;
 	const double kmax = fmin(4 * kmin, r.q - mtu);
-	plan_change(t, KNOB_KMIN, l->kmin, kmin, r.lo, "marks before PFC fires: four bandwidth-delay products, at most half of q_PFC, at most halved at once", "tuning facts d, row 3 (ii); b.4");
+	const char *why = l->kmin > r.q ? "marks before PFC fires: four bandwidth-delay products, at most half of q_PFC; a Kmin above q_PFC never acts, so the step of at most a half counts from q_PFC"
+		: "marks before PFC fires: four bandwidth-delay products, at most half of q_PFC, at most halved at once";
+	plan_change(t, KNOB_KMIN, l->kmin, kmin, r.lo, why, "tuning facts d, row 3 (ii); b.4");
 	if (!t->refused && kmax != l->kmax)
 		plan_change(t, KNOB_KMAX, l->kmax, kmax, proposed_of(t, KNOB_KMIN, l->kmin) + mtu, "four times Kmin, below q_PFC", "tuning facts d, row 3 (ii)");
 	if (!t->refused)

@@ -118,8 +118,8 @@ static void from_incidents(struct faults *f)
 		r->priority = t->priority;
 		r->confidence = t->confidence_ratio;
 		r->everywhere = !t->device && !t->host;
-		r->summary = arena_printf(f->in->arena, "%s%s%s%s%s: %s is open since before; thresholds do not mend it", t->host ? t->host : t->device ? t->device : "the fabric",
-			!t->host && t->port ? ":" : "", !t->host && t->port ? t->port : "", t->group ? " " : "", t->group ? t->group : "", t->cause);
+		r->summary = arena_printf(f->in->arena, "%s%s%s%s%s: incident %s (%s) is open, and no threshold mends it", t->host ? t->host : t->device ? t->device : "the fabric",
+			!t->host && t->port ? ":" : "", !t->host && t->port ? t->port : "", t->group ? " " : "", t->group ? t->group : "", t->id, t->cause);
 	}
 }
 
@@ -379,7 +379,7 @@ static void look_at_settings(struct faults *f, const struct census *c, const str
 		double usual = NAN;
 		size_t n_odd = 0;
 		for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));) {
-			double like;
+			double like = NAN;
 			if (isnan(setting(l, what)) || !majority(c, part_of(l->port), speed_or_0(p->device, l->port), what, &like) || like == setting(l, what))
 				continue;
 			n_odd++;

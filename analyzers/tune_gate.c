@@ -119,11 +119,11 @@ static const char *history(struct gate_in *g)
 {
 	const int64_t since = g->p->device->since_ns > g->in->evidence->from_ns ? g->p->device->since_ns : g->in->evidence->from_ns;
 	const int64_t have = g->in->evidence->to_ns - since, least = g->in->options.min_evidence_ns;
-	char a[24], b[24];
+	char b[24];
 	if (have >= least)
 		return NULL;
 	collect(g, arena_printf(g->a, "more history under these thresholds: review again with %s of it, or lower tuning.min_evidence", unit_duration_text(b, sizeof(b), least)));
-	return arena_printf(g->a, "%s of history under the thresholds in force, %s are needed", unit_duration_text(a, sizeof(a), have), unit_duration_text(b, sizeof(b), least));
+	return arena_printf(g->a, "%.0f min of history under the thresholds in force, %s are needed", (double)have / 60e9, unit_duration_text(b, sizeof(b), least));
 }
 
 static bool is_told(const struct gate_in *g)

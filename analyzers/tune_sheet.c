@@ -96,13 +96,22 @@ static const char *changes_text(struct arena *a, const struct tune_plan *t)
 	return s;
 }
 
+static const char *headroom_text(struct arena *a, const struct tune_place *p)
+{
+	const struct tune_lane *l = p->short_of;
+	const double used = l->headroom.max / l->headroom_bytes;
+	const char *use = isnan(used) ? "use of headroom is not told" : arena_printf(a, "headroom was used to %.0f %%", 100 * used);
+	if (l->pg_drops > 0)
+		return arena_printf(a, "%s:%s lost %.0f frames of priority %d while we paused %s; %s", p->device->device->name, l->port->name, l->pg_drops, p->priority, neighbour(l), use);
+	return arena_printf(a, "%s:%s: %s while we paused %s (priority %d)", p->device->device->name, l->port->name, use, neighbour(l), p->priority);
+}
+
 static const char *why_text(struct arena *a, const struct tune_plan *t)
 {
 	const struct tune_place *p = t->place;
 	switch (t->rule->row) {
 	case 1:
-		return arena_printf(a, "%s: headroom of priority %d was used to %.0f %%, %.0f frames lost while we paused %s", p->device->device->name, p->priority,
-			100 * fmax(0, p->short_of->headroom.max / p->short_of->headroom_bytes), p->short_of->pg_drops > 0 ? p->short_of->pg_drops : 0, neighbour(p->short_of));
+		return headroom_text(a, p);
 	case 2:
 		return arena_printf(a, "%s: no headroom of priority %d was used by more than a quarter in a week", p->device->device->name, p->priority);
 	case 3:
@@ -200,7 +209,7 @@ static void weigh(struct sheet *t, const struct tune_plan *p)
 	else if (p->like->read_ns)
 		rests_on(t, 1, "thresholds read back %.1f h before", (double)(t->in->now_ns - p->like->read_ns) / 3600e9);
 	if (!p->platform->profile)
-		rests_on(t, 0.95, "what kind of switch it is is not known: values are in whole KiB");
+		rests_on(t, 0.95, "what kind of switch it is, is not known: values are rounded to whole cells, or KiB");
 	rests_on(t, at->device->coverage_ratio, "%.1f %% of the samples are there", 100 * at->device->coverage_ratio);
 	t->s->confidence_ratio = fmin(0.99, fmax(0.01, t->s->confidence_ratio));
 }
@@ -222,7 +231,7 @@ static void prove(struct sheet *t, const struct tune_place *p, const struct tune
 		evidence(t, "pg.headroom_watermark_bytes", d, p->short_of, p->short_of->headroom.max, "bytes", p->short_of->headroom.censored ? QUALITY_ESTIMATED : QUALITY_EXACT);
 	}
 	if (like) {
-		evidence(t, "cfg.pg_alpha", d, like, like->alpha, "ratio", set);
+		evidence(t, "cfg.pg_alpha_exp", d, like, like->alpha > 0 ? log2(like->alpha) : NAN, "-", set); /* dynamic_th, as switches write it */
 		evidence(t, "cfg.pg_headroom_bytes", d, like, like->headroom_bytes, "bytes", set);
 		evidence(t, "cfg.ecn_kmin_bytes", d, like, like->kmin, "bytes", set);
 		evidence(t, "cfg.ecn_kmax_bytes", d, like, like->kmax, "bytes", set);

@@ -1,0 +1,11 @@
+# tune/<case>/: a recorded case and the review sheet it gives. make_cases.py writes the inputs, "ninja golden_tune_update" the answers; review the diff.
+file(GLOB sheets RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/tune CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tune/*/samples.tsv)
+add_custom_target(golden_tune_update)
+foreach(file ${sheets})
+	get_filename_component(case ${file} DIRECTORY)
+	set(run ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:rocewatch> -DCASE=${CMAKE_CURRENT_SOURCE_DIR}/tune/${case} -DTMP=${CMAKE_CURRENT_BINARY_DIR})
+	add_test(NAME golden.tune.${case} COMMAND ${run} -P ${CMAKE_CURRENT_SOURCE_DIR}/story/run.cmake)
+	set_tests_properties(golden.tune.${case} PROPERTIES LABELS golden TIMEOUT 60)
+	add_custom_command(TARGET golden_tune_update POST_BUILD COMMAND ${run} -DUPDATE=ON -P ${CMAKE_CURRENT_SOURCE_DIR}/story/run.cmake VERBATIM)
+endforeach()
+add_dependencies(golden_tune_update rocewatch)
