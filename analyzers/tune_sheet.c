@@ -211,7 +211,7 @@ static void weigh(struct sheet *t, const struct tune_plan *p)
 	if (!p->platform->profile)
 		rests_on(t, 0.95, "what kind of switch it is, is not known: values are rounded to whole cells, or KiB");
 	rests_on(t, at->device->coverage_ratio, "%.1f %% of the samples are there", 100 * at->device->coverage_ratio);
-	t->s->confidence_ratio = fmin(0.99, fmax(0.01, t->s->confidence_ratio));
+	t->s->confidence_ratio = rint(1000 * fmin(0.99, fmax(0.01, t->s->confidence_ratio))) / 1000; /* more digits would claim more */
 }
 
 /* --- evidence ----------------------------------------------------------------------------------------------------------------------------- */
