@@ -153,6 +153,7 @@ struct profile {
 	bool snmp;                     /* has SNMP tables */
 	struct profile_gnmi *gnmi;     /* config/profile_gnmi.h; NULL = is not asked by gNMI */
 	struct profile_tune *tune;     /* config/profile_tune.h; NULL = nothing is known of its thresholds */
+	struct tune_asic *asics; size_t n_asics;
 	const char *text;              /* the file */
 };
 

@@ -118,10 +118,10 @@ double tune_knob_programmed(enum tune_knob k, double value, double cell_bytes, c
 const struct tune_asic *profiles_asic(const struct profiles *p, const char *platform)
 {
 	for (size_t i = 0; platform && i < profiles_count(p); i++) {
-		const struct profile_tune *t = profiles_at(p, i)->tune;
-		for (size_t k = 0; t && k < t->n_asics; k++)
-			if (matches(t->asics[k].platforms, t->asics[k].n_platforms, platform))
-				return &t->asics[k];
+		const struct profile *at = profiles_at(p, i);
+		for (size_t k = 0; k < at->n_asics; k++)
+			if (matches(at->asics[k].platforms, at->asics[k].n_platforms, platform))
+				return &at->asics[k];
 	}
 	return NULL;
 }
@@ -240,7 +240,7 @@ static void asic_read(struct reader *r, const struct yaml_node *n, struct profil
 	reader_number(r, n, "cell", 65536, &cell);
 	reader_number(r, n, "ecn_cells", 65536, &ecn_cells);
 	reader_number(r, n, "slices", 64, &slices);
-	struct tune_asic *to = &t->asics[t->n_asics++];
+	struct tune_asic *to = &r->p->asics[r->p->n_asics++];
 	*to = (struct tune_asic){
 		.name = copy(r, n, "name", true),
 		.cell_bytes = (double)cell,
@@ -378,7 +378,7 @@ void profile_tune_read(struct reader *r, const struct yaml_node *n)
 	t->syntax = copy(r, n, "syntax", false);
 	t->comment = copy(r, n, "comment", false);
 	t->voq = reader_bool(r, n, "voq");
-	t->asics = arena_array(r->a, struct tune_asic, 65);
+	r->p->asics = arena_array(r->a, struct tune_asic, 65);
 	t->names = arena_array(r->a, struct tune_name, 65);
 	t->forms = arena_array(r->a, struct tune_form, 65);
 	const struct yaml_node *notes = list_at(r, n, "notes", rw_countof(t->notes));
@@ -394,5 +394,6 @@ void profile_tune_read(struct reader *r, const struct yaml_node *n)
 	each(r, n, "forms", t, form_read);
 	if (t->n_forms && (!t->syntax || !t->comment))
 		reader_wrong(r, n->line, n->col, "'forms' need 'syntax' and 'comment'");
-	r->p->tune = t;
+	if (reader_value(n, "knobs") || reader_value(n, "cannot") || t->syntax) /* else it tells of ASICs only */
+		r->p->tune = t;
 }

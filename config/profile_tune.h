@@ -3,7 +3,7 @@
  * its own words. Data only; the engine that fills the templates is agent/render.h, what is recommended is analyzers/tune.h.
  *
  *   tuning:
- *     syntax: sonic                      # whose words the templates are; absent: there are knobs or ASICs, and no words
+ *     syntax: sonic                      # whose words the templates are; absent: there are no words
  *     voq: false                         # VOQ/HBM chips: the dynamic-threshold arithmetic does not hold, no advice (tuning facts, d.2 rule 2)
  *     comment: "#"                       # what begins a comment in its words
  *     knobs:
@@ -123,7 +123,6 @@ struct profile_tune {
 	const char *comment;        /* "#" */
 	bool voq;
 	struct tune_knob_rule knobs[TUNE_KNOBS];
-	struct tune_asic *asics; size_t n_asics;
 	struct tune_name *names; size_t n_names;
 	struct tune_form *forms; size_t n_forms;
 	const char *notes[8]; size_t n_notes; /* sentences for every rendering */

@@ -95,7 +95,6 @@ static const struct {
 	{"junos", KNOB_KMIN, 1048576, NAN, 2097152, 50},
 	{"junos", KNOB_KMIN, 1048576, NAN, NAN, NAN},     /* of how much? */
 	{"junos", KNOB_KMIN, 3000000, NAN, 2097152, NAN},
-	{"dell-os9", KNOB_HEADROOM, 45100, NAN, NAN, 46},
 };
 
 static void test_write(void **state)
@@ -156,6 +155,7 @@ static void test_asics(void **state)
 	assert_true(tune_knob_programmed(KNOB_KMIN, 1000, 254, NULL) == 1016);
 	assert_true(profiles_asic(set, "Arista Networks EOS version 4.31 running on an Arista Networks DCS-7280DR3A-36")->voq);
 	assert_null(profiles_asic(set, "Some other switch"));
+	assert_null(profiles_get(set, "generic")->tune); /* knows ASICs, and nothing of what can be set */
 	assert_null(profiles_asic(set, NULL));
 	assert_true(tune_rule_applies(rule("eos", KNOB_ALPHA), "Arista DCS-7060DX4-32"));
 	assert_false(tune_rule_applies(rule("eos", KNOB_ALPHA), "Arista DCS-7800R3"));
