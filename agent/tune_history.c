@@ -311,12 +311,18 @@ static double pause_of(const struct lane_seen *l) { return l && l->lossless ? l-
 static void add_queues(const struct compare *c, const struct observed *o, struct verify_window *w)
 {
 	float *pause = arena_array(c->arena, float, c->out->n_ports + 1);
-	double sum = 0, marked = 0, sent = 0, drops = 0;
-	size_t n = 0;
+	double sum = 0, frames = 0, marked = 0, sent = 0, drops = 0;
+	size_t n = 0, n_frames = 0;
 	bool drops_known = false;
 	for (size_t k = 0; k < c->out->n_ports; k++) {
-		const double x = pause_of(observed_lane(observed_port(o, c->ports[k]), c->priority));
-		pause[k] = (float)x;
+		const struct lane_seen *l = observed_lane(observed_port(o, c->ports[k]), c->priority);
+		const double x = pause_of(l), rate = l ? amount_rate(&l->tx_frames) : NAN;
+		pause[k] = (float)(l && !l->tx_pause.measured && !isnan(rate) ? rate : x);
+		w->pause_bound |= !isnan(x) && !l->tx_pause.measured;
+		if (!isnan(rate)) {
+			frames += rate;
+			n_frames++;
+		}
 		if (!isnan(x)) {
 			sum += x;
 			n++;
@@ -335,6 +341,7 @@ static void add_queues(const struct compare *c, const struct observed *o, struct
 		drops += l->pg_drops.value + l->drops.value;
 	}
 	w->ports = pause;
+	w->frames = n_frames ? frames / (double)n_frames : NAN;
 	w->pause = n ? sum / (double)n : NAN;
 	w->marks = sent >= MARKS_LEAST ? marked / sent : NAN;
 	w->drops = drops_known ? drops : NAN;
@@ -353,7 +360,7 @@ static void compare_window(void *arg, const struct observed *o)
 	}
 	struct verify_window *w = &out->windows[out->n_windows++];
 	const struct device_seen *d = &o->devices[c->device->index];
-	*w = (struct verify_window){.from_ns = o->from_ns, .to_ns = o->to_ns, .load = NAN};
+	*w = (struct verify_window){.from_ns = o->from_ns, .to_ns = o->to_ns, .load = NAN, .frames = NAN};
 	add_load(c, o, w);
 	add_queues(c, o, w);
 	w->spoiled = d->n_series == 0 || d->restarted || isnan(w->load);
@@ -463,14 +470,19 @@ int tune_history_compare(struct context *x, const struct tune_record *r, int64_t
 	return 0;
 }
 
-int tune_history_read_back(struct context *x, const struct tune_record *r, int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e)
+int tune_history_read_range(struct context *x, const struct tune_record *r, int64_t from_ns, int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e)
 {
 	const uint16_t *metrics;
 	const size_t n_metrics = tune_metrics(&metrics);
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = n_metrics};
 	struct window w;
-	const int rc = window_from_db(x->db, a, &spec, r->to_ns, to_ns, &w, e);
+	const int rc = window_from_db(x->db, a, &spec, from_ns, to_ns, &w, e);
 	if (rc == 0)
 		tune_read_back(r, &w, a, ret);
 	return rc;
+}
+
+int tune_history_read_back(struct context *x, const struct tune_record *r, int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e)
+{
+	return tune_history_read_range(x, r, r->to_ns, to_ns, a, ret, e);
 }

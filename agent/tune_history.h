@@ -58,5 +58,7 @@ int64_t tune_history_interval(struct context *x, int64_t to_ns);
 
 /* tune_history_read_back - when the sheet's values came into force, by what was read in its evidence's end .. @to_ns. */
 int tune_history_read_back(struct context *x, const struct tune_record *r, int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e);
+/* tune_history_read_range - the same of (from, to]. */
+int tune_history_read_range(struct context *x, const struct tune_record *r, int64_t from_ns, int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e);
 
 #endif

@@ -200,10 +200,10 @@ static json_t *side_json(int64_t from_ns, int64_t to_ns, size_t windows, double 
 json_t *tune_verified_json(const struct tune_verified *v)
 {
 	const struct verify_result *r = v->result;
-	return json_pack("{s:s, s:s, s:s, s:s, s:f, s:o, s:o, s:{s:I, s:I, s:I}, s:o, s:o, s:o, s:I}", "id", v->id, "verdict", verify_verdict_name(r->verdict), "why", r->why,
+	return json_pack("{s:s, s:s, s:s, s:s, s:f, s:o, s:o, s:{s:I, s:I, s:I}, s:o, s:o, s:o, s:I, s:s}", "id", v->id, "verdict", verify_verdict_name(r->verdict), "why", r->why,
 		"match", verify_match_name(v->match), "window_s", (double)v->window_ns / (double)NS_PER_S,
 		"before", side_json(v->before_from_ns, v->before_to_ns, r->n_before, r->drops_before), "after", side_json(v->after_from_ns, v->after_to_ns, r->n_after, r->drops_after),
 		"left_out", "disturbed", (json_int_t)r->n_spoiled, "idle", (json_int_t)r->n_idle, "unmatched", (json_int_t)r->n_unmatched,
 		"effects", effects_json(r), "ports_worse", ports_json(v, r->ports_worse, r->n_ports_worse), "ports_better", ports_json(v, r->ports_better, r->n_ports_better),
-		"ports_tested", (json_int_t)r->n_ports_tested);
+		"ports_tested", (json_int_t)r->n_ports_tested, "pause_quality", r->pause_bound ? "bound from frames" : "measured");
 }

@@ -234,6 +234,16 @@ static int find_change(struct context *x, const struct tune_record *r, struct ar
 	return 0;
 }
 
+/* Since when the values of before had been in force: what was measured under others is no comparison. */
+static int64_t before_since(struct context *x, const struct tune_record *r, int64_t from_ns, int64_t applied_ns, struct arena *a)
+{
+	struct tune_read read;
+	struct err ignored = {0};
+	if (tune_history_read_range(x, r, from_ns, applied_ns - 1, a, &read, &ignored) != 0 || read.reading != TUNE_READ_CURRENT || read.before_ns == INT64_MIN)
+		return from_ns;
+	return read.since_ns > from_ns ? read.since_ns : from_ns;
+}
+
 static int64_t no_later(int64_t a, int64_t b) { return a < b ? a : b; }
 
 int tune_verify_record(struct context *x, const struct tune_record *r, struct tune_verify_ask *ask, struct arena *a, json_t **ret, struct err *e)
@@ -245,6 +255,7 @@ int tune_verify_record(struct context *x, const struct tune_record *r, struct tu
 	if (rc != 0)
 		return rc;
 	int64_t before_from = ask->before_ns ? ask->applied_ns - ask->before_ns : r->from_ns > ask->applied_ns - COMPARE_SPAN_NS ? r->from_ns : ask->applied_ns - COMPARE_SPAN_NS;
+	before_from = before_since(x, r, before_from, ask->applied_ns, a);
 	int64_t after_to = no_later(ask->applied_ns + (ask->after_ns ? ask->after_ns : COMPARE_SPAN_NS), x->to_ns);
 	rc = tune_history_compare(x, r, before_from, after_to, 0, a, &c, e);
 	if (rc != 0)

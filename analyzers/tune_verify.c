@@ -27,7 +27,7 @@
 static const char *const match_names[] = {[VERIFY_JOB] = "job", [VERIFY_LOAD] = "load", [VERIFY_NONE] = "none"};
 static const char *const verdict_names[] = {[VERIFY_KEEP] = "keep", [VERIFY_ROLL_BACK] = "roll_back", [VERIFY_INCONCLUSIVE] = "inconclusive"};
 static const char *const effect_names[][2] = {
-	[VERIFY_PAUSE] = {"pause", "ratio"}, [VERIFY_MARKS] = {"marks", "ratio"}, [VERIFY_DROPS] = {"drops", "packets/s"},
+	[VERIFY_PAUSE] = {"pause", "ratio"}, [VERIFY_FRAMES] = {"pause_frames", "frames/s"}, [VERIFY_MARKS] = {"marks", "ratio"}, [VERIFY_DROPS] = {"drops", "packets/s"},
 	[VERIFY_STEP] = {"step_time", "of before"}, [VERIFY_TAIL] = {"step_time_p99", "of before"}, [VERIFY_J] = {"j", "-"},
 };
 
@@ -152,6 +152,10 @@ static void match_windows(const struct verify_in *in, struct side *before, struc
 		before->n = before->n_all;
 		after->n = after->n_all;
 	}
+	for (size_t k = 0; k < before->n; k++)
+		r->pause_bound |= before->v[k]->pause_bound;
+	for (size_t k = 0; k < after->n; k++)
+		r->pause_bound |= after->v[k]->pause_bound;
 	r->n_before = before->n;
 	r->n_after = after->n;
 	r->n_unmatched = before->n_all - before->n + after->n_all - after->n;
@@ -159,7 +163,7 @@ static void match_windows(const struct verify_in *in, struct side *before, struc
 
 /* --- block bootstrap ------------------------------------------------------------------------------------------------------- */
 
-enum { V_PAUSE, V_MARKS, V_DROPS, V_LOAD, VALUES }; /* of a window */
+enum { V_PAUSE, V_FRAMES, V_MARKS, V_DROPS, V_LOAD, VALUES }; /* of a window */
 
 struct sums { double mean[VALUES]; double slow; /* rate of the slowest hundredth: the tail of step times */ };
 
@@ -181,6 +185,8 @@ static double value_of(const struct verify_window *w, int value)
 	switch (value) {
 	case V_PAUSE:
 		return w->pause;
+	case V_FRAMES:
+		return w->frames;
 	case V_MARKS:
 		return w->marks;
 	case V_DROPS:
@@ -259,14 +265,15 @@ static struct sums sums_of(const struct column *c, uint64_t *state)
 	return s;
 }
 
-static void effects_of(const struct sums *b, const struct sums *a, double delta[VERIFY_EFFECTS])
+static void effects_of(const struct sums *b, const struct sums *a, bool pause_bound, double delta[VERIFY_EFFECTS])
 {
+	delta[VERIFY_FRAMES] = a->mean[V_FRAMES] - b->mean[V_FRAMES];
 	delta[VERIFY_PAUSE] = a->mean[V_PAUSE] - b->mean[V_PAUSE];
 	delta[VERIFY_MARKS] = a->mean[V_MARKS] - b->mean[V_MARKS];
 	delta[VERIFY_DROPS] = a->mean[V_DROPS] - b->mean[V_DROPS];
 	delta[VERIFY_STEP] = b->mean[V_LOAD] / a->mean[V_LOAD] - 1;
 	delta[VERIFY_TAIL] = b->slow / a->slow - 1;
-	delta[VERIFY_J] = delta[VERIFY_STEP] + (isnan(delta[VERIFY_TAIL]) ? 0 : delta[VERIFY_TAIL]) + J_PAUSE * (isnan(delta[VERIFY_PAUSE]) ? 0 : delta[VERIFY_PAUSE]);
+	delta[VERIFY_J] = delta[VERIFY_STEP] + (isnan(delta[VERIFY_TAIL]) ? 0 : delta[VERIFY_TAIL]) + J_PAUSE * (isnan(delta[VERIFY_PAUSE]) || pause_bound ? 0 : delta[VERIFY_PAUSE]);
 }
 
 /* Student's 97.5 % point over the normal one, and the variance a mean of few blocks hides. Hill's expansion in 1/df; at 4 degrees 1 % low. */
@@ -278,9 +285,9 @@ static double widening(size_t blocks_before, size_t blocks_after)
 	return (1.96 + 2.37 / df + 2.82 / (df * df)) / 1.96 * sqrt(few / (few - 1));
 }
 
-static void intervals(const struct column *before, const struct column *after, struct verify_effect *e, struct arena *a)
+static void intervals(const struct column *before, const struct column *after, bool pause_bound, struct verify_effect *e, struct arena *a)
 {
-	static const int rests_on[VERIFY_EFFECTS] = {[VERIFY_PAUSE] = V_PAUSE, [VERIFY_MARKS] = V_MARKS, [VERIFY_DROPS] = V_DROPS,
+	static const int rests_on[VERIFY_EFFECTS] = {[VERIFY_PAUSE] = V_PAUSE, [VERIFY_FRAMES] = V_FRAMES, [VERIFY_MARKS] = V_MARKS, [VERIFY_DROPS] = V_DROPS,
 		[VERIFY_STEP] = V_LOAD, [VERIFY_TAIL] = V_LOAD, [VERIFY_J] = V_LOAD};
 	double *drawn[VERIFY_EFFECTS], delta[VERIFY_EFFECTS];
 	uint64_t state = 0x726f636577617463u; /* fixed */
@@ -288,7 +295,7 @@ static void intervals(const struct column *before, const struct column *after, s
 		drawn[i] = arena_array(a, double, DRAWS);
 	for (int k = 0; k < DRAWS; k++) {
 		const struct sums b = sums_of(before, &state), f = sums_of(after, &state);
-		effects_of(&b, &f, delta);
+		effects_of(&b, &f, pause_bound, delta);
 		for (int i = 0; i < VERIFY_EFFECTS; i++)
 			drawn[i][k] = delta[i];
 	}
@@ -441,7 +448,8 @@ static void decide(const struct verify_in *in, struct verify_result *r)
 {
 	struct verify_effect *e = r->effects;
 	const double least = fmax(PAUSE_LEAST, PAUSE_FALL * e[VERIFY_PAUSE].before);
-	const struct judged pause = judge(&e[VERIFY_PAUSE], isnan(least) ? PAUSE_LEAST : least),
+	const struct judged pause_time = judge(&e[VERIFY_PAUSE], isnan(least) ? PAUSE_LEAST : least), frames = judge(&e[VERIFY_FRAMES], PAUSE_FALL * e[VERIFY_FRAMES].before),
+		pause = r->pause_bound && !isnan(e[VERIFY_FRAMES].low) ? frames : pause_time,
 		tail = judge(&e[VERIFY_TAIL], VERIFY_STEP_NOISE), j = judge(&e[VERIFY_J], VERIFY_STEP_NOISE);
 	struct judged drops = judge(&e[VERIFY_DROPS], 0), step = judge(&e[VERIFY_STEP], VERIFY_STEP_LIMIT);
 	step.better = step.better && e[VERIFY_STEP].delta < -VERIFY_STEP_NOISE; /* careful one way: harm is believed sooner than gain */
@@ -449,7 +457,8 @@ static void decide(const struct verify_in *in, struct verify_result *r)
 	const bool fresh = r->drops_after > 0 && !(r->drops_before > 0);
 	const bool gone = r->drops_after == 0 && r->drops_before > 0 && r->drops_before / before_s * after_s >= DROPS_LEAST;
 	drops.better = drops.better && r->drops_before >= DROPS_LEAST;
-	tell(&e[VERIFY_PAUSE], pause);
+	tell(&e[VERIFY_PAUSE], pause_time);
+	tell(&e[VERIFY_FRAMES], frames);
 	e[VERIFY_MARKS].told = "";
 	tell(&e[VERIFY_DROPS], (struct judged){.worse = drops.worse || fresh, .better = drops.better || gone});
 	tell(&e[VERIFY_STEP], step);
@@ -488,10 +497,10 @@ void tune_verify(const struct verify_in *in, struct verify_result *ret)
 	columns_of(&after, in->match == VERIFY_LOAD, in->arena, &a);
 	const struct sums was = sums_of(&b, NULL), is = sums_of(&a, NULL);
 	double delta[VERIFY_EFFECTS];
-	effects_of(&was, &is, delta);
+	effects_of(&was, &is, ret->pause_bound, delta);
 	for (int i = 0; i < VERIFY_EFFECTS; i++)
 		ret->effects[i] = (struct verify_effect){.metric = effect_names[i][0], .unit = effect_names[i][1], .before = NAN, .after = NAN, .delta = delta[i]};
-	static const int values[] = {[VERIFY_PAUSE] = V_PAUSE, [VERIFY_MARKS] = V_MARKS, [VERIFY_DROPS] = V_DROPS};
+	static const int values[] = {[VERIFY_PAUSE] = V_PAUSE, [VERIFY_FRAMES] = V_FRAMES, [VERIFY_MARKS] = V_MARKS, [VERIFY_DROPS] = V_DROPS};
 	for (size_t i = 0; i < rw_countof(values); i++) {
 		ret->effects[i].before = was.mean[values[i]];
 		ret->effects[i].after = is.mean[values[i]];
@@ -500,7 +509,7 @@ void tune_verify(const struct verify_in *in, struct verify_result *ret)
 		ret->effects[i].before = 1;
 		ret->effects[i].after = 1 + delta[i];
 	}
-	intervals(&b, &a, ret->effects, in->arena);
+	intervals(&b, &a, ret->pause_bound, ret->effects, in->arena);
 	test_ports(in, &before, &after, ret);
 	decide(in, ret);
 }

@@ -34,7 +34,9 @@ struct arena;
 
 struct verify_window {
 	int64_t from_ns, to_ns;
-	double pause;     /* mean share of time the changed switches paused what sends to them */
+	double pause;     /* mean share of time the changed switches paused what sends to them; an upper bound where .pause_bound */
+	double frames;    /* PFC frames per second they sent, mean over the same ports: speaks for pause where that is a bound */
+	bool pause_bound;
 	double marks;     /* marked over sent, their lossless queues */
 	double drops;     /* lossless drops there, packets; NAN: no counter tells */
 	double load;      /* octets per second the hosts (or leaf uplinks) moved */
@@ -57,19 +59,24 @@ struct verify_in {
 enum verify_verdict { VERIFY_KEEP, VERIFY_ROLL_BACK, VERIFY_INCONCLUSIVE };
 const char *verify_verdict_name(enum verify_verdict v); /* "keep" "roll_back" "inconclusive" */
 
+/*
+ * Pause that is only a bound from frames says little: the bound stands at 100 % long before pause does. Then frames of the same port at the same speed
+ * stand for it, for their direction alone, and J does without it.
+ */
 struct verify_effect {
-	const char *metric, *unit;   /* pause "ratio", marks "ratio", drops "packets/s", step_time "ratio" (of before), step_tail, j */
+	const char *metric, *unit;   /* pause "ratio", pause_frames "frames/s", marks "ratio", drops "packets/s", step_time "ratio" (of before), step_tail, j */
 	double before, after, delta; /* NAN unknown */
 	double low, high;            /* 95 % of .delta */
 	const char *told;            /* "better" "worse" "no change seen" "not known" "" (only told, not judged) */
 };
-enum { VERIFY_PAUSE, VERIFY_MARKS, VERIFY_DROPS, VERIFY_STEP, VERIFY_TAIL, VERIFY_J, VERIFY_EFFECTS };
+enum { VERIFY_PAUSE, VERIFY_FRAMES, VERIFY_MARKS, VERIFY_DROPS, VERIFY_STEP, VERIFY_TAIL, VERIFY_J, VERIFY_EFFECTS };
 
 struct verify_result {
 	enum verify_verdict verdict;
 	const char *why;
 	struct verify_effect effects[VERIFY_EFFECTS];
 	size_t n_before, n_after;    /* matched */
+	bool pause_bound;            /* pause is not measured */
 	size_t n_spoiled, n_idle, n_unmatched; /* of both sides, left out */
 	double drops_before, drops_after; /* packets, all windows that were heard, matched or not; NAN */
 	/* ports on which pause surely rose or fell (Mann-Whitney over block means, Benjamini-Hochberg over ports) */

@@ -43,7 +43,7 @@ static void make(const struct play *p, uint32_t *seed, struct verify_window *v)
 	double shared = 0;
 	for (size_t k = 0; k < p->n; k++) {
 		shared = p->kin * shared + sqrt(1 - p->kin * p->kin) * normal(seed);
-		v[k] = (struct verify_window){.from_ns = (int64_t)k * NS_PER_S, .to_ns = (int64_t)(k + 1) * NS_PER_S, .busy = true, .senders = p->senders, .marks = 0.01};
+		v[k] = (struct verify_window){.from_ns = (int64_t)k * NS_PER_S, .to_ns = (int64_t)(k + 1) * NS_PER_S, .busy = true, .senders = p->senders, .marks = 0.01, .frames = NAN};
 		v[k].load = p->rate * (1 + p->noise * shared);
 		v[k].pause = fmax(0, p->pause * (1 + 0.3 * normal(seed)));
 		v[k].drops = p->drops_per_window;
@@ -119,6 +119,33 @@ static void test_noisy(void **state)
 		kept += compare(&before, &after, VERIFY_NONE, seed * 7919, a, &r) == VERIFY_KEEP;
 	}
 	assert_in_range(kept, 0, 5);
+}
+
+/* A bound stands at 100 % on both sides: frames tell. */
+static void test_bound(void **state)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct verify_window before[100], after[100];
+	struct verify_result r;
+	uint32_t seed = 3;
+	make(&usual, &seed, before);
+	make(&usual, &seed, after);
+	for (size_t k = 0; k < 100; k++) {
+		before[k].pause = after[k].pause = 1;
+		before[k].pause_bound = after[k].pause_bound = true;
+		before[k].frames = 50000 * (1 + 0.1 * normal(&seed));
+		after[k].frames = 20000 * (1 + 0.1 * normal(&seed));
+	}
+	struct verify_in in = {.before = before, .after = after, .n_before = 100, .n_after = 100, .match = VERIFY_JOB, .arena = a};
+	tune_verify(&in, &r);
+	assert_int_equal(r.verdict, VERIFY_KEEP);
+	assert_true(r.pause_bound);
+	assert_string_equal(r.effects[VERIFY_PAUSE].told, "no change seen");
+	assert_string_equal(r.effects[VERIFY_FRAMES].told, "better");
+	for (size_t k = 0; k < 100; k++)
+		after[k].frames = before[k].frames;
+	tune_verify(&in, &r);
+	assert_int_equal(r.verdict, VERIFY_INCONCLUSIVE);
 }
 
 /* Drops there were before: gone is an effect when enough were to be expected; one or two are not. */
@@ -237,7 +264,7 @@ static void test_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_known_effects), cmocka_unit_test(test_numbers), cmocka_unit_test(test_noisy), cmocka_unit_test(test_drops), cmocka_unit_test(test_null),
+		cmocka_unit_test(test_known_effects), cmocka_unit_test(test_numbers), cmocka_unit_test(test_noisy), cmocka_unit_test(test_bound), cmocka_unit_test(test_drops), cmocka_unit_test(test_null),
 		cmocka_unit_test(test_left_out), cmocka_unit_test(test_ports), cmocka_unit_test(test_rank), cmocka_unit_test(test_words),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""test_live_tuning.py BUILD - from evidence to proof on a live fabric: ECN marks too late, an agent watches by gNMI; the review says what to set, somebody accepts it,
+the lab takes it over, the agent reads it back, and windows before and after prove it. The agent is killed in between. A threshold nobody agreed to is an event."""
+import json, os, subprocess, sys, time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from live_lab import Live, check, main, wait_for
+
+FACE = "sonic-gnmi"
+AT = "2s"
+
+
+class Tuned(Live):
+    def configure(self):
+        with open(self.config, "a") as f:
+            f.write("tuning: { min_evidence: 1m, min_coverage: 80% }\n")
+
+    def sheets(self, *args):
+        return json.loads(self.rocewatch("tune", *args, "--format", "json"))["sheets"]
+
+    def state(self, sheet):
+        return self.sheets("show", sheet["id"])[0]["state"]
+
+    def events(self, kind):
+        return self.sql("SELECT who, text, device FROM events WHERE kind = '%s' ORDER BY t_ns" % kind)
+
+    def kill(self):
+        self.agent_process.kill()
+        self.agent_process.wait()
+
+    def set(self, device, **values):
+        for knob, value in values.items():  # in the order of the sheet, one after the other
+            self.lab("set", "%s=%s" % (knob, value), "--device", device)
+
+
+def proposed(lab):
+    p = subprocess.run([lab.binary, "-c", lab.config, "tune", "review", "--since", "75s", "--format", "json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    check(p.returncode == 0 or "there is less than one window" in p.stderr, "review: %s" % p.stderr)
+    changes = [s for s in (json.loads(p.stdout)["sheets"] if p.returncode == 0 else []) if s["advice"] == "change"]
+    return changes[0] if changes else None
+
+
+def reviewed(lab):
+    """A sheet with evidence and what to type; recorded by the agent, which says who."""
+    sheet = wait_for("a change is proposed", lambda: proposed(lab), 120, every_s=2)
+    check(sheet["diagnosis"] == "ecn_late", "diagnosis %s" % sheet["diagnosis"])
+    check(sheet["evidence"] and sheet["expires"] and sheet["rollback_if"] and sheet["affected"], "sheet lacks what an approval needs: %s" % sheet)
+    knobs = {c["knob"]: c for c in sheet["changes"]}
+    check(knobs["kmin"]["proposed"] < knobs["kmin"]["current"], "Kmin is not lowered: %s" % knobs)
+    typed = sheet["render"]["sonic"]["cli"]
+    check("ecn" in typed and "%d" % knobs["kmin"]["proposed"] in typed, "what to type lacks the value: %s" % typed)
+    check("%d" % knobs["kmin"]["current"] in sheet["undo"]["sonic"]["cli"], "undo is not the value read back")
+    check(lab.state(sheet) == "proposed", "the ledger says %s" % lab.state(sheet))
+    text = lab.rocewatch("tune", "show", sheet["id"])
+    check(max(map(len, text.splitlines())) <= 400 and "approve" in text and sheet["id"] in text, "the text sheet: %s" % text)
+    return sheet, {k: "%dB" % c["proposed"] if c["unit"] == "bytes" else c["proposed"] for k, c in knobs.items()}
+
+
+def restarted(lab, sheet):
+    """kill -9: what was decided is still known, and by whom."""
+    time.sleep(1.5)  # a commit's worth
+    lab.kill()
+    check(lab.state(sheet) == "accepted", "after kill -9 it is %s" % lab.state(sheet))
+    lab.agent()
+    wait_for("the agent listens again", lambda: lab.newest() > 0 and os.path.exists(os.path.join(lab.dir, "rocewatch.db.sock")), 20)
+
+
+def drifts(lab):
+    return lab.events("config_drift")
+
+
+def test(build, work):
+    lab = Tuned(build, os.path.join(work, "late"), "ecn-late", face=FACE, at=AT, seed=1)
+    marks = [("begin", time.monotonic())]
+    try:
+        lab.start()
+        lab.served()
+        lab.configure()
+        lab.agent()
+        sheet, values = reviewed(lab)
+        marks.append(("reviewed", time.monotonic()))
+        lab.rocewatch("tune", "accept", sheet["id"], "--why", "canary tonight")
+        accepted = lab.sheets("show", sheet["id"])[0]
+        check(accepted["state"] == "accepted" and accepted["accepted_by"], "accept: %s by %s" % (accepted["state"], accepted["accepted_by"]))
+        restarted(lab, sheet)
+        marks.append(("restarted", time.monotonic()))
+        before = len(drifts(lab))
+        lab.set(sheet["device"], **values)
+        wait_for("the agent reads the new values back", lambda: lab.state(sheet) == "applied", 30, every_s=1)
+        marks.append(("applied", time.monotonic()))
+        proof = None
+        for _ in range(30):
+            time.sleep(3)
+            proof = json.loads(lab.rocewatch("tune", "verify", sheet["id"], "--match", "job", "--format", "json"))
+            if proof["verdict"] != "inconclusive":
+                break
+        check(proof["verdict"] == "keep", "verify: %s" % json.dumps(proof))
+        fell = [e for e in proof["effects"] if e["metric"] in ("pause", "pause_frames", "step_time") and e["high"] is not None and e["high"] < 0]
+        check(fell, "nothing is shown to have fallen: %s" % proof["effects"])
+        marks.append(("verified", time.monotonic()))
+        check(lab.state(sheet) == "verified", "the ledger says %s" % lab.state(sheet))
+        check(len(drifts(lab)) == before, "what was agreed to is told as drift: %s" % drifts(lab))
+        lab.set("leaf1", kmin="300KB")
+        wait_for("a threshold nobody agreed to is told", lambda: [d for d in drifts(lab)[before:] if "leaf1" in d["text"]], 75, every_s=2)
+        marks.append(("drift", time.monotonic()))
+        told = [e["text"] for e in lab.events("tuning")]
+        for word in ("proposed", "accepted", "applied", "verified"):
+            check(any("%s: %s" % (sheet["id"], word) in t for t in told), "no event '%s': %s" % (word, told))
+        return "%s: %s; %s" % (sheet["id"], proof["why"], ", ".join("%s %.0f s" % (b[0], b[1] - a[1]) for a, b in zip(marks, marks[1:])))
+    finally:
+        Live.stop([lab])
+
+
+main(test)
