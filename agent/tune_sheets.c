@@ -248,7 +248,7 @@ static int64_t no_later(int64_t a, int64_t b) { return a < b ? a : b; }
 
 int tune_verify_record(struct context *x, const struct tune_record *r, struct tune_verify_ask *ask, struct arena *a, json_t **ret, struct err *e)
 {
-	int64_t before_to;
+	int64_t before_to = 0;
 	struct tune_comparison c;
 	struct verify_result result;
 	int rc = find_change(x, r, a, &before_to, &ask->applied_ns, e);

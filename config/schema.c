@@ -380,7 +380,7 @@ static const struct field tuning_name_rows[] = {
 TABLE(tuning_name_section, tree_tuning_name, tuning_name_rows, "What a site calls the objects that hold thresholds; the first entry that fits a device counts.");
 
 static const struct field tuning_rows[] = {
-	VALUE(tree_tuning, min_evidence_ns, "min_evidence", OPT_DURATION, "1h", "1m", "365d", "No threshold change is advised on less history than this."),
+	VALUE(tree_tuning, min_evidence_ns, "min_evidence", OPT_DURATION, "1h", "10s", "365d", "No threshold change is advised on less history than this."),
 	VALUE(tree_tuning, min_coverage, "min_coverage", OPT_RATIO, "95%", "0%", "100%", "Share of that history that must be there."),
 	VALUE(tree_tuning, base_rtt_ns, "base_rtt", OPT_DURATION, "10us", "100ns", "10ms", "Round trip through the idle fabric, host to host: what the bandwidth-delay product is made of (two tiers: 8 to 12 us)."),
 	VALUE(tree_tuning, max_pmax, "max_pmax", OPT_RATIO, "20%", "1%", "100%", "No higher marking probability is advised."),

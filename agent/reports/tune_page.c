@@ -218,7 +218,6 @@ void page_table(FILE *out, const struct tune_page *p, const char *const *headers
 		}
 		fputs("</tbody></table>\n", out);
 	}
-	page_gap(out, p);
 }
 
 void page_code(FILE *out, const struct tune_page *p, const char *label, const char *text)

@@ -35,11 +35,23 @@ static void upper(char *s)
 		*s = *s == '_' ? ' ' : (char)toupper((unsigned char)*s);
 }
 
+/* Alpha as switches have it, a power of two: "1/8 (dynamic_th -3)". */
+static void add_alpha(struct str *b, double v)
+{
+	const double n = log2(v);
+	if (v > 0 && fabs(n - round(n)) < 1e-6)
+		str_addf(b, n < 0 ? "1/%.0f (dynamic_th %.0f)" : "%.0f (dynamic_th %.0f)", exp2(fabs(n)), n);
+	else
+		str_addf(b, "%.4g", v);
+}
+
 /* A value to be approved: all of its digits, and how people say it. */
 static void add_value(struct str *b, double v, const char *unit, bool exact)
 {
 	if (isnan(v)) {
 		str_add(b, "-");
+	} else if (str_eq(unit, "alpha")) {
+		add_alpha(b, v);
 	} else if (exact && str_eq(unit, "bytes")) {
 		str_addf(b, "%.0f B", v);
 		if (v >= 10240)
@@ -77,6 +89,9 @@ static void rows_free(struct page_row *rows, size_t n)
 			free(rows[r].cell[c]);
 	free(rows);
 }
+
+/* What the number is of: alpha has no unit of its own. */
+static const char *unit_of(const char *name, const char *unit) { return strstr(name, "alpha") && !strstr(name, "exp") ? "alpha" : unit; }
 
 static const char *confidence(double ratio) { return isnan(ratio) ? "unknown" : ratio >= 0.75 ? "high" : ratio >= 0.5 ? "medium" : "low"; }
 
@@ -139,7 +154,7 @@ static void put_changes(FILE *out, const struct tune_page *p, const json_t *s)
 	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
 	size_t k;
 	json_array_foreach(changes, k, c) {
-		const char *unit = doc_word(c, "unit");
+		const char *unit = unit_of(doc_word(c, "knob"), doc_word(c, "unit"));
 		struct str why = {0};
 		str_add(&why, doc_word(c, "why"));
 		if (*doc_word(c, "source"))
@@ -150,6 +165,7 @@ static void put_changes(FILE *out, const struct tune_page *p, const json_t *s)
 	page_table(out, p, headers, rw_countof(headers), rows, n);
 	rows_free(rows, n);
 	if (n && !isnan(doc_number(s, "buffer_cost_bytes"))) {
+		page_gap(out, p);
 		rw_cleanup(freep) char *cost = value_text(doc_number(s, "buffer_cost_bytes"), "bytes", true);
 		page_linef(out, p, "buffer cost", "%s of the shared pool", cost);
 	}
@@ -169,7 +185,7 @@ static void put_evidence(FILE *out, const struct tune_page *p, const json_t *s)
 		str_addf(&where, "%s%s%s", doc_word(e, "device"), *doc_word(e, "port") ? ":" : "", doc_word(e, "port"));
 		if (json_is_integer(get(e, "priority")))
 			str_addf(&where, " priority %lld", (long long)json_integer_value(get(e, "priority")));
-		rows[k] = (struct page_row){{rw_strdup(doc_word(e, "metric")), value_text(doc_number(e, "value"), doc_word(e, "unit"), false), rw_strdup(doc_word(e, "quality")), where.s}};
+		rows[k] = (struct page_row){{rw_strdup(doc_word(e, "metric")), value_text(doc_number(e, "value"), unit_of(doc_word(e, "metric"), doc_word(e, "unit")), false), rw_strdup(doc_word(e, "quality")), where.s}};
 	}
 	page_table(out, p, headers, rw_countof(headers), rows, n);
 	rows_free(rows, n);
@@ -288,6 +304,7 @@ static void put_sheet(FILE *out, const struct tune_page *p, const json_t *s)
 	put_evidence(out, p, s);
 	put_expected(out, p, s);
 	put_checks(out, p, s);
+	page_gap(out, p);
 	put_lines(out, p, "to collect", get(s, "collect"));
 	if (change)
 		put_change_rest(out, p, s);
@@ -388,12 +405,13 @@ int tune_verify_print(FILE *out, const json_t *doc, const struct tune_page *p)
 	upper(verdict);
 	page_begin(out, p, "rocewatch tuning verification");
 	page_heading(out, p, "TUNING VERIFY  %s  %s: %s", doc_word(doc, "id"), verdict, doc_word(doc, "why"));
-	page_linef(out, p, "matched by", "%s, windows of %.3g s", doc_word(doc, "match"), doc_number(doc, "window_s"));
+	page_linef(out, p, "matched by", "%s, windows of %.3g s; pause: %s", doc_word(doc, "match"), doc_number(doc, "window_s"), doc_word(doc, "pause_quality"));
 	put_side(out, p, doc, "before");
 	put_side(out, p, doc, "after");
 	page_linef(out, p, "left out", "%lld idle, %lld disturbed (restarts, gaps, other incidents), %lld of other work", (long long)json_integer_value(get(left, "idle")),
 		(long long)json_integer_value(get(left, "disturbed")), (long long)json_integer_value(get(left, "unmatched")));
 	put_effects(out, p, doc);
+	page_gap(out, p);
 	put_ports(out, p, doc, "worse at", "ports_worse");
 	put_ports(out, p, doc, "better at", "ports_better");
 	page_line(out, p, "judged by", "J = step time + 0.5 x pause + 99th percentile of step time, each against before; never by pause alone, and no new lossless drop");
@@ -411,6 +429,7 @@ int tune_whatif_print(FILE *out, const json_t *doc, const struct tune_page *p)
 		(long long)json_integer_value(get(doc, "priority")));
 	put_changes(out, p, doc);
 	put_expected(out, p, doc);
+	page_gap(out, p);
 	put_lines(out, p, "rests on", get(doc, "notes"));
 	page_end(out, p);
 	return done(out);
