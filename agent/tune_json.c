@@ -61,8 +61,8 @@ static json_t *expected_json(const struct tune_sheet *s)
 	json_t *a = json_array();
 	for (size_t k = 0; k < s->n_expected; k++) {
 		const struct tune_expect *e = &s->expected[k];
-		json_array_append_new(a, json_pack("{s:s, s:o, s:o, s:o, s:o}", "metric", e->metric, "low", json_number_or_null(e->low), "high", json_number_or_null(e->high),
-			"now", json_number_or_null(e->now), "unit", json_string_or_null(e->unit)));
+		json_array_append_new(a, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "metric", e->metric, "low", json_number_or_null(e->low), "high", json_number_or_null(e->high),
+			"likely", json_number_or_null(e->likely), "now", json_number_or_null(e->now), "unit", json_string_or_null(e->unit)));
 	}
 	return a;
 }

@@ -90,7 +90,8 @@ static json_t *document(struct tune_effect *t, unsigned knobs)
 {
 	json_t *expected = json_array(), *notes = json_array();
 	for (size_t k = 0; k < t->n_expected; k++)
-		json_array_append_new(expected, json_pack("{s:s, s:o, s:o, s:o, s:o}", "metric", t->expected[k].metric, "now", json_number_or_null(t->expected[k].now),
+		json_array_append_new(expected, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "metric", t->expected[k].metric, "now", json_number_or_null(t->expected[k].now),
+			"likely", json_number_or_null(t->expected[k].likely),
 			"low", json_number_or_null(t->expected[k].low), "high", json_number_or_null(t->expected[k].high), "unit", json_string_or_null(t->expected[k].unit)));
 	for (size_t k = 0; k < t->n_notes; k++)
 		json_array_append_new(notes, json_string_or_null(t->notes[k]));

@@ -92,7 +92,7 @@ struct tune_object { /* what the rendered change touches beyond what it is meant
 
 struct tune_expect {
 	const char *metric, *unit;
-	double low, high, now;       /* NAN unknown */
+	double low, high, likely, now; /* NAN unknown */
 };
 
 struct tune_check { /* an inequality before and after: q_PFC, Kmin, pool */

@@ -10,6 +10,10 @@
 #include "agent/base/str.h"
 #include "analyzers/formulas.h"
 
+#define MARKS_LEAST 1e-4
+#define LOSS_STEP 0.7      /* what is won when nothing is sent again any more: 5 to 22 % in simulated fabrics */
+#define HOT_RATIO 0.5      /* of the depth of the fullest queue */
+#define STEP_LEAST 0.01
 #define PAUSE_LEAST 1e-5 /* below, a share of pause cannot be scaled */
 enum { NOTES_MAX = 8, EXPECTED_MAX = 6 };
 
@@ -137,65 +141,93 @@ static struct whatif_queue queue_of(const struct tune_evidence *e, const struct 
 
 static void note(struct tune_effect *r, const char *text) { if (r->n_notes < NOTES_MAX) r->notes[r->n_notes++] = text; }
 
-static void expect(struct tune_effect *r, const char *metric, const char *unit, double low, double high, double now)
+static void expect(struct tune_effect *r, const char *metric, const char *unit, struct whatif_range v, double now)
 {
-	if (!isnan(low) && !isnan(high) && r->n_expected < EXPECTED_MAX)
-		r->expected[r->n_expected++] = (struct tune_expect){metric, unit, low, high, now};
+	if (!isnan(v.low) && !isnan(v.high) && r->n_expected < EXPECTED_MAX)
+		r->expected[r->n_expected++] = (struct tune_expect){metric, unit, v.low, v.high, v.mid, now};
 }
 
-struct hosts { struct mean pause; double most; };
+/* What the switch as a whole shows, beside the one queue the model is of. */
+struct whole {
+	struct mean pause;       /* of the ports that a person would look at: those to hosts; on a switch without any, all */
+	double most;             /* the highest of them */
+	double marked, packets, hot_packets; /* hot: out of queues about as full as the fullest */
+	double drops_per_s, queue_peak, headroom_peak;
+};
 
-/* Pause of the ports that a person would look at: those to hosts; on a switch without any, all. */
-static struct hosts hosts_of(const struct tune_device *d, int priority)
+static double sum_known(double a, double b) { return isnan(b) ? a : isnan(a) ? b : a + b; }
+
+static void add_pause(struct whole *w, const struct tune_lane *l)
 {
-	struct hosts h = {.most = 0}, all = {.most = 0};
+	if (isnan(l->tx_pause_hi))
+		return;
+	mean_add(&w->pause, l->tx_pause_hi);
+	w->most = fmax(w->most, l->tx_pause_hi);
+}
+
+static struct whole whole_of(const struct tune_device *d, const struct tune_lane *queue)
+{
+	struct whole w = {.marked = NAN, .packets = NAN, .hot_packets = NAN, .drops_per_s = NAN, .queue_peak = NAN, .headroom_peak = NAN};
 	for (size_t i = 0; i < d->n_lanes; i++) {
 		const struct tune_lane *l = &d->lanes[i];
-		if (l->priority != priority || isnan(l->tx_pause_hi))
+		if (l->priority != queue->priority)
 			continue;
-		struct hosts *to = l->port->host ? &h : &all;
-		mean_add(&to->pause, l->tx_pause_hi);
-		to->most = fmax(to->most, l->tx_pause_hi);
+		if (l->port->host)
+			add_pause(&w, l);
+		w.marked = sum_known(w.marked, l->marked);
+		w.packets = sum_known(w.packets, l->out_packets);
+		if (l == queue || l->queue.max >= HOT_RATIO * queue->queue.max)
+			w.hot_packets = sum_known(w.hot_packets, l->out_packets);
+		w.drops_per_s = sum_known(w.drops_per_s, l->drops_watched_ns > 0 ? l->pg_drops * 1e9 / (double)l->drops_watched_ns : NAN);
+		w.queue_peak = fmax(w.queue_peak, l->queue.standing ? NAN : l->queue.max);
+		w.headroom_peak = fmax(w.headroom_peak, l->headroom.standing ? NAN : l->headroom.max);
 	}
-	return h.pause.n ? h : all;
+	for (size_t i = 0; !w.pause.n && i < d->n_lanes; i++)
+		if (d->lanes[i].priority == queue->priority)
+			add_pause(&w, &d->lanes[i]);
+	return w;
 }
 
-/* Pause of the switch follows that of the queue; where there was none yet, what the model says of the inputs is spread over all ports. */
-static void expect_pause(struct tune_effect *r, const struct hosts *h, size_t n_feeders)
+/* What is true of the queue, of the whole switch: in proportion to what both show now; @share of it where the queue shows nothing yet. */
+static void expect_scaled(struct tune_effect *r, const char *metric, const char *unit, const struct whatif_range *v, double whole, double queue, double least, double share, double most)
 {
-	const struct whatif_range *p = &r->model.pause_ratio;
-	const double now = mean_of(&h->pause), measured = r->queue.pause_ratio;
-	if (isnan(now))
+	const double by = queue > least ? whole / queue : share;
+	if (isnan(whole) || isnan(by))
 		return;
-	const double by = measured > PAUSE_LEAST ? now / measured : fmin(1, (double)n_feeders / h->pause.n);
-	expect(r, "pfc.tx_pause_ns", "ratio", fmin(1, p->low * by), fmin(1, p->high * by), now);
+	expect(r, metric, unit, (struct whatif_range){fmin(most, v->low * by), fmin(most, v->mid * by), fmin(most, v->high * by)}, whole);
 }
 
 /*
  * Hosts that are paused send nothing to anybody: time that is won when they no longer are, at most all that the one paused most has lost. How much of it counts
  * is not known from counters, so it widens the range towards shorter steps.
  */
-static void expect_step(struct tune_effect *r, const struct hosts *h)
+static void expect_step(struct tune_effect *r, const struct whole *h)
 {
 	const double before = r->queue.pause_ratio, after = r->model.pause_ratio.low, kept = before > PAUSE_LEAST ? fmin(1, after / before) : 1;
-	expect(r, "step_time", "ratio", fmax(0.01, r->model.step_ratio.low - h->most * (1 - kept)), r->model.step_ratio.high, 1);
+	struct whatif_range step = r->model.step_ratio;
+	step.low = fmin(step.mid, fmax(STEP_LEAST, step.low - h->most * (1 - kept)));
+	if (r->queue.drops_per_s > 0 && r->model.drops_per_s.low < r->queue.drops_per_s)
+		step.low *= LOSS_STEP;
+	expect(r, "step_time", "ratio", step, 1);
 }
 
 static void tell(struct tune_effect *r, const struct tune_device *d, size_t n_feeders, struct arena *a)
 {
 	const struct whatif_result *m = &r->model;
-	const struct hosts h = hosts_of(d, r->lane->priority);
+	const struct whatif_queue *q = &r->queue;
+	const struct whole w = whole_of(d, r->lane);
 	r->expected = arena_array(a, struct tune_expect, EXPECTED_MAX);
-	expect_pause(r, &h, n_feeders);
-	if (!isnan(r->queue.marks_ratio))
-		expect(r, "queue.ecn_marked", "ratio", m->marks_ratio.low, m->marks_ratio.high, r->queue.marks_ratio);
-	expect(r, "pg.drops", "frames/s", m->drops_per_s.low, m->drops_per_s.high, r->queue.drops_per_s);
-	expect_step(r, &h);
-	expect(r, "queue.watermark_bytes", "bytes", m->queue_peak_bytes.low, m->queue_peak_bytes.high, r->queue.queue_peak_bytes);
-	expect(r, "pg.headroom_watermark_bytes", "bytes", m->headroom_peak_bytes.low, m->headroom_peak_bytes.high, r->queue.headroom_peak_bytes);
+	expect_scaled(r, "pfc.tx_pause_ns", "ratio", &m->pause_ratio, mean_of(&w.pause), q->pause_ratio, PAUSE_LEAST, fmin(1, (double)n_feeders / w.pause.n), 1);
+	expect_scaled(r, "queue.ecn_marked", "ratio", &m->marks_ratio, w.packets > 0 ? w.marked / w.packets : NAN, q->marks_ratio, MARKS_LEAST, w.hot_packets / w.packets, 1);
+	expect_scaled(r, "pg.drops", "frames/s", &m->drops_per_s, w.drops_per_s, q->drops_per_s, 0, (double)n_feeders, INFINITY);
+	expect_step(r, &w);
+	expect_scaled(r, "queue.watermark_bytes", "bytes", &m->queue_peak_bytes, w.queue_peak, q->queue_peak_bytes, 0, 1, INFINITY);
+	expect_scaled(r, "pg.headroom_watermark_bytes", "bytes", &m->headroom_peak_bytes, w.headroom_peak, q->headroom_peak_bytes, 0, 1, INFINITY);
 	r->notes = arena_array(a, const char *, NOTES_MAX);
 	note(r, arena_printf(a, "calibrated on %s:%s, priority %d, fed by %.1f inputs; the model misses what was measured there by %.0f %%", d->device->name, r->lane->port->name,
 		r->lane->priority, isnan(r->queue.inputs) ? 2.0 : r->queue.inputs, 100 * m->residual));
+	if (r->queue.drops_per_s > 0)
+		note(r, "frames are lost now: what is sent again is not in the model");
 	if (isnan(r->queue.inputs))
 		note(r, "how many inputs feed it is not known: 2 are assumed");
 	if (!r->lane->pause_measured)

@@ -309,7 +309,9 @@ static struct whatif_range peak_range(const struct whatif_fit *f, const struct o
 
 static struct whatif_range headroom_range(const struct whatif_fit *f, const struct outcome *o, const struct whatif_settings *t)
 {
-	const struct whatif_range r = range_of(f, o, f->q.headroom_peak_bytes);
+	struct whatif_range r = range_of(f, o, f->q.headroom_peak_bytes);
+	if (f->q.drops_per_s > 0) /* how much is missing is the least certain of all */
+		r.low = fmin(r.low, f->q.now.headroom_bytes);
 	return at_most((struct whatif_range){r.low * (1 - HEADROOM_WIDE), r.mid, r.high * (1 + HEADROOM_WIDE)}, isnan(t->headroom_bytes) ? INFINITY : t->headroom_bytes);
 }
 
