@@ -59,21 +59,24 @@ class Judge(unittest.TestCase):
         self.assertEqual(held, {"leaf1/hosts:kmax": "6B", "leaf2:kmin": "1B", "leaf1:kmin": "7B", "leaf2/hosts:kmin": "3B"})
 
     def test_turned_back(self):
-        up, down, other = sheet(kmin=(1, 2)), sheet(kmin=(2, 1)), sheet(device="leaf2", kmin=(2, 1))
-        self.assertTrue(judge.turned_back([{"sheet": up}, {"sheet": down}]))
-        self.assertFalse(judge.turned_back([{"sheet": up}, {"sheet": up}, {"sheet": other}, {"sheet": None}]))
+        up, down, other, canary = sheet(kmin=(1, 2)), sheet(kmin=(2, 1)), sheet(device="leaf3", kmin=(2, 1)), sheet(device="leaf2", rest=("leaf1",), kmin=(2, 1))
+        self.assertTrue(judge.turned_back([{"sheets": [up]}, {"sheets": [down]}]))
+        self.assertTrue(judge.turned_back([{"sheets": [up]}, {"sheets": [canary]}]))  # another canary, the same switches
+        self.assertFalse(judge.turned_back([{"sheets": [up]}, {"sheets": [up]}, {"sheets": [{**other, "rest": []}]}, {"sheets": []}]))
 
-    def test_first_change(self):
-        self.assertIsNone(judge.first_change([sheet(advice="fix_first"), sheet(advice="watch")]))
-        self.assertEqual(judge.first_change([sheet(advice="none"), sheet(device="x")])["device"], "x")
+    def test_round(self):
+        self.assertEqual(judge.round_of([sheet(advice="fix_first"), sheet(advice="watch")]), [])
+        again, spine, hosts, elsewhere = sheet(device="leaf2"), sheet(device="spine1", rest=()), sheet(group="hosts"), {**sheet(device="leaf7", rest=()), "diagnosis": "xon_close"}
+        self.assertEqual(judge.round_of([sheet(advice="none"), sheet(), again, spine, hosts, elsewhere]), [sheet(), spine])
+        self.assertEqual(len(judge.round_of([hosts, sheet(group="uplinks")])), 2)
 
     def test_table(self):
         def row(family, kind, final, rounds, **more):
             return {"family": family, "kind": kind, "seed": 1, "perturb": False, "face": "full", "base": out(), "final": final, "rounds": rounds, "converged": True,
                     "more": {"k+1 senders": {"base": out(), "final": final}}, "statics": {"vendor": out(0.5)}, "oracle": None, "measured": [], **more}
-        change = [{"sheet": sheet(kmin=(2, 1)), "advice": ["change"], "outcome": out(pause=0)}, {"sheet": None, "advice": ["none"]}]
+        change = [{"sheets": [sheet(kmin=(2, 1))], "advice": ["change"], "outcome": out(pause=0)}, {"sheets": [], "advice": ["none"]}]
         text = table.markdown([row("late", "fault", out(pause=0.01), change, oracle={"j": 1.9, "points": 20}), row("late", "fault", out(0.6, 200, 0.2), change),
-                               row("late", "fault", out(), [{"sheet": None, "advice": ["watch"]}]), row("receiver", "dont", out(), [{"sheet": None, "advice": ["fix_first"]}]),
+                               row("late", "fault", out(), [{"sheets": [], "advice": ["watch"]}]), row("receiver", "dont", out(), [{"sheets": [], "advice": ["fix_first"]}]),
                                row("even", "healthy", out(), change)])
         self.assertIn("| a change where thresholds are the fault | 66.7 %", text)
         self.assertIn("| no change where they are not | 100.0 %", text)

@@ -94,19 +94,32 @@ def turned_back(rounds):
     """Does any knob of a sheet's device and side go up and then down, or the other way?"""
     went = {}
     for r in rounds:
-        sheet = r.get("sheet")
-        for c in sheet["changes"] if sheet else []:
-            if c["current"] is None or c["proposed"] is None or c["proposed"] == c["current"]:
-                continue
-            key, up = (sheet["device"], sheet.get("port_group"), c["knob"]), c["proposed"] > c["current"]
-            if went.get(key, up) != up:
-                return True
-            went[key] = up
+        for sheet in r["sheets"]:
+            for c in sheet["changes"]:
+                if c["current"] is None or c["proposed"] is None or c["proposed"] == c["current"]:
+                    continue
+                up = c["proposed"] > c["current"]
+                for place in places(sheet):
+                    if went.setdefault((place, c["knob"]), up) != up:
+                        return True
     return False
 
 
-def first_change(sheets):
-    return next((s for s in sheets if s["advice"] == "change"), None)
+def places(sheet, hosts_per_leaf=8):
+    """(device, side) that a sheet touches."""
+    side = side_of(sheet, hosts_per_leaf)
+    return {(d, s) for d in [sheet["device"], *(sheet.get("rest") or [])] for s in (("/hosts", "/uplinks") if side == "" else (side,))}
+
+
+def round_of(sheets, hosts_per_leaf=8):
+    """What is applied at once: the first sheet that says change, and what says the same of other places."""
+    out, taken = [], set()
+    for s in sheets:
+        if s["advice"] != "change" or (out and s["diagnosis"] != out[0]["diagnosis"]) or taken & places(s, hosts_per_leaf):
+            continue
+        out.append(s)
+        taken |= places(s, hosts_per_leaf)
+    return out
 
 
 def within(low, high, value, slack=0.0):

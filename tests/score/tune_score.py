@@ -2,9 +2,10 @@
 """tune_score - what threshold advice is worth on simulated fabrics: families of wrong thresholds, other faults, and healthy fabrics, x seeds.
 
 Each run records a case with rocewatch-lab, replays it into a database, asks `tune review`, applies the first sheet that says "change" to its canary and
-the rest, records again with these thresholds, and so on for up to four rounds. What the fabric then does (truth.json) is judged by tune_judge.py against
-before, with one more sender and a fifth more load, against static defaults, and for some runs against a grid of settings. Results are appended to a file,
-one JSON object a line: an interrupted score goes on where it stopped. Tune on seeds 1-20, score on 1001-1100 (the default).
+the rest (with what says the same of other places), records again with these thresholds, and so on for up to four rounds. What the fabric then does
+(truth.json) is judged by tune_judge.py against before, with one more sender and a fifth more load, against static defaults, and for some runs against a
+grid of settings. Results are appended to a file, one JSON object a line: an interrupted score goes on where it stopped. Tune on seeds 1-20, score on
+1001-1100 (the default).
 """
 import argparse
 import collections
@@ -53,9 +54,9 @@ class Run:
     def __init__(self, cell, options, work):
         self.cell, self.options, self.work = cell, options, work
 
-    def record(self, out, settings, length, more=()):
+    def record(self, out, settings, length, interval, more=()):
         o, c = self.options, self.cell
-        args = [o.lab, "record", MADE_OF.get(c["family"], c["family"]), "--out", out, "--seed", str(c["seed"]), "--for", length, "--interval", o.interval, "--face", c["face"], *more]
+        args = [o.lab, "record", MADE_OF.get(c["family"], c["family"]), "--out", out, "--seed", str(c["seed"]), "--for", length, "--interval", interval, "--face", c["face"], *more]
         args += ["--cache", os.path.join(self.work, "cache")]  # what is the same in all recordings of a run; it goes with the run
         if c["perturb"]:
             args += ["--perturb", str(c["seed"])]
@@ -70,7 +71,7 @@ class Run:
         """Only what the exchange does: a recording of two samples."""
         out = os.path.join(self.work, "short")
         try:
-            return outcome_of(self.record(out, settings, "20s", more))
+            return outcome_of(self.record(out, settings, "20s", "10s", more))
         finally:
             shutil.rmtree(out, ignore_errors=True)
 
@@ -157,32 +158,34 @@ def apply_until_quiet(run, row):
     row["rounds"], row["measured"], row["converged"] = [], [], False
     for _ in range(ROUNDS + 1 if row["kind"] == "fault" else 1):
         case = os.path.join(run.work, "case")
-        truth = run.record(case, [f"{k}={v}" for k, v in held.items()], run.options.length)
+        truth = run.record(case, [f"{k}={v}" for k, v in held.items()], run.options.length, run.options.interval)
         here = outcome_of(truth)
         hosts, row["host_bps"] = hosts_of(case)
         run.spoil(case)
         if expected:
-            row["measured"] += compare(expected, before, here, case, hosts)
+            for sheet in expected:
+                row["measured"] += compare(sheet, before, here, case, hosts)
             row["rounds"][-1]["outcome"] = here
         else:
             row["base"] = here
         row["final"] = here
         sheets = run.review(case)
         shutil.rmtree(case, ignore_errors=True)
-        sheet = judge.first_change(sheets)
-        said = {"advice": [s["advice"] for s in sheets][:8], "diagnoses": [s["diagnosis"] for s in sheets][:8], "why": [(s.get("blocked_by") or s.get("summary") or "")[:200] for s in sheets][:3]}
-        if not sheet:
-            row["rounds"].append({**said, "sheet": None})
-            row["converged"] = True
+        now = judge.round_of(sheets, hosts)
+        said = {"advice": [s["advice"] for s in sheets][:8], "diagnoses": [s["diagnosis"] for s in sheets][:8],
+                "why": [(s.get("blocked_by") or s.get("summary") or "")[:200] for s in sheets][:3]}
+        if len(row["rounds"]) == ROUNDS and now:
+            break  # asked for a fifth time
+        row["rounds"].append({**said, "sheets": [brief(x) for x in now]})
+        row["converged"] = not now
+        if not now or row["kind"] != "fault":
             break
-        settings, row["not_in_lab"] = judge.settings_of(sheet, hosts)
-        if len(row["rounds"]) == ROUNDS or row["kind"] != "fault":
-            row["rounds"].append({**said, "sheet": brief(sheet)})
-            break
-        row["rounds"].append({**said, "sheet": brief(sheet)})
-        held, before, expected = judge.fold(held, settings), here, sheet
-    if not row["converged"] and row["kind"] == "fault" and len(row["rounds"]) > ROUNDS:
-        row["rounds"].pop()  # asked for a fifth time: what was not applied is not counted
+        row["not_in_lab"] = []
+        for sheet in now:
+            settings, unknown = judge.settings_of(sheet, hosts)
+            row["not_in_lab"] += unknown
+            held = judge.fold(held, settings)
+        before, expected = here, now
     return [f"{k}={v}" for k, v in held.items()]
 
 
@@ -212,12 +215,13 @@ def one(cell, options):
         held = apply_until_quiet(run, row)
         if cell["kind"] == "fault":
             row["more"] = {what: {"base": run.outcome([], args), "final": run.outcome(held, args)} for what, args in MORE.items()}
-            row["statics"] = {what: run.outcome(settings(row["host_bps"])) for what, settings in STATICS.items()}
+            if cell["statics"] or not judge.manifest(row):  # what does not show by itself may still be worth a change
+                row["statics"] = {what: run.outcome(settings(row["host_bps"])) for what, settings in STATICS.items()}
             row["oracle"] = grid(run, row) if cell["oracle"] else None
         row["took_s"] = round(time.monotonic() - t0, 2)
         return row
     except (RuntimeError, subprocess.TimeoutExpired, OSError, ValueError, KeyError, TypeError) as e:
-        return {**cell, "error": f"{type(e).__name__}: {e}"[-400:]}
+        return {**row, "error": f"{type(e).__name__}: {e}"[-400:]}
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -237,7 +241,7 @@ def cells(options):
             h = int(hashlib.sha256(family.encode()).hexdigest()[:8], 16)
             for face in options.faces:
                 yield {"family": family, "kind": kind, "face": face, "seed": first + (h + turn) % n, "perturb": (turn + h) % 2 == 1 if options.perturb is None else options.perturb,
-                       "oracle": bool(options.oracle) and turn % options.oracle == 0}
+                       "statics": turn % 2 == 0, "oracle": bool(options.oracle) and turn % options.oracle == 0}
 
 
 def seed_range(text):
@@ -250,9 +254,8 @@ def tell(row):
         return f"ERROR {key(row)}: {row['error']}"
     rounds = []
     for r in row["rounds"]:
-        s = r["sheet"]
-        rounds.append(f"{s['diagnosis']}@{s['device']}+{len(s.get('rest') or [])}/{s['port_group']} " + ",".join(f"{c['knob']} {c['current']}>{c['proposed']}" for c in s["changes"]) if s
-                      else f"{r['advice'][:3]} {r['diagnoses'][:3]} {r['why'][:1]}")
+        rounds.append(" + ".join(f"{s['diagnosis']}@{s['device']}+{len(s.get('rest') or [])}/{s['port_group']} " +
+                                 ",".join(f"{c['knob']} {c['current']:g}>{c['proposed']:g}" for c in s["changes"]) for s in r["sheets"]) or f"{r['advice'][:3]} {r['diagnoses'][:3]} {r['why'][:1]}")
     b, f = row["base"], row["final"]
     return (f"{row['kind']:7} {key(row)}: J {judge.j_of(f, b):.3f} pause {100 * b['host_pause_ratio']:.2f}>{100 * f['host_pause_ratio']:.2f} % drops "
             f"{b['lossless_drops']:.0f}>{f['lossless_drops']:.0f}{'' if row['converged'] else ' NOT SETTLED'} | " + " | ".join(rounds))

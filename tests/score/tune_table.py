@@ -17,7 +17,7 @@ def median(v):
 
 
 def changed(r):
-    return any(x.get("sheet") for x in r["rounds"])
+    return any(x["sheets"] for x in r["rounds"])
 
 
 def final_j(r):
@@ -86,7 +86,7 @@ def family_rows(fault):
         grid = f"{num(median(best))}, {100 * median(g):.1f} % ({100 * max(g):.1f})" if g else "-"
         out.append(f"| {name} | {len(v)} | {sum(changed(r) for r in v)} | {100 * median([r['base']['host_pause_ratio'] for r in v]):.2f} % | "
                    f"{100 * median([r['final']['host_pause_ratio'] for r in v]):.2f} % | {gone} | {num(median(js))} ({num(max(js))}) | "
-                   f"{median([sum(bool(x.get('sheet')) for x in r['rounds']) for r in v]):.0f} | {grid} |")
+                   f"{median([sum(bool(x['sheets']) for x in r['rounds']) for r in v]):.0f} | {grid} |")
     return out
 
 
@@ -137,11 +137,15 @@ def expected_rows(rows):
     return out if len(out) > 2 else []
 
 
+def step(c):
+    digits = 4 if c["knob"] in ("alpha", "pmax") else 0
+    return f"{c['knob']} {num(c['current'], digits)} to {num(c['proposed'], digits)}"
+
+
 def losses(fault, dont, healthy):
     out = []
     def tell(r, what):
-        steps = "; ".join(", ".join(f"{c['knob']} {num(c['current'], 6 if c['knob'] in ('alpha', 'pmax') else 0)} to {num(c['proposed'], 6 if c['knob'] in ('alpha', 'pmax') else 0)}" for c in x["sheet"]["changes"]) +
-                          f" ({x['sheet']['diagnosis']}, {x['sheet']['device']})" for x in r["rounds"] if x.get("sheet"))
+        steps = "; ".join(", ".join(step(c) for c in s["changes"]) + f" ({s['diagnosis']}, {s['device']})" for x in r["rounds"] for s in x["sheets"])
         out.append(f"- {r['family']}, seed {r['seed']}{', perturbed' if r['perturb'] else ''}: {what}" + (f". Applied: {steps}" if steps else ""))
     for r in fault:
         j = final_j(r)
