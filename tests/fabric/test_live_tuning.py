@@ -12,8 +12,11 @@ AT = "2s"
 
 class Tuned(Live):
     def configure(self):
-        with open(self.config, "a") as f:
-            f.write("tuning: { min_evidence: 20s, min_coverage: 80% }\nanalyzers: { settings_drift: { window: 5s } }\n")
+        """Answers within a test's patience: little evidence is enough, changes are looked for every 5 s."""
+        with open(self.config) as f:
+            text = f.read()
+        with open(self.config, "w") as f:
+            f.write(text.replace("\nanalyzers:\n", "\nanalyzers:\n  settings_drift: { window: 5s }\n") + "tuning: { min_evidence: 20s, min_coverage: 80% }\n")
 
     def sheets(self, *args):
         return json.loads(self.rocewatch("tune", *args, "--format", "json"))["sheets"]
