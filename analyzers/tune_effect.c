@@ -106,7 +106,8 @@ static void mean_add(struct mean *m, double v)
 }
 static double mean_of(const struct mean *m) { return m->n ? m->sum / m->n : NAN; }
 
-static double max_known(double a, double b) { return fmax(a, b); }
+/* fmin() would make 1 of what is not known. */
+static double share_of(double v) { return v > 1 ? 1 : v; }
 
 /* What the model is told: the egress queue's own marks, depth, ECN; pause, headroom and drops of what feeds it. */
 static struct whatif_queue queue_of(const struct tune_evidence *e, const struct tune_device *d, const struct tune_lane *l, const struct tune_lane *const *feed, size_t n,
@@ -122,18 +123,18 @@ static struct whatif_queue queue_of(const struct tune_evidence *e, const struct 
 		mean_add(&cable, cable_of(d, in));
 		mean_add(&episodes, in->episodes_per_s);
 		mean_add(&drops, in->drops_watched_ns > 0 ? in->pg_drops * 1e9 / (double)in->drops_watched_ns : NAN);
-		pg = max_known(pg, in->pg.standing ? NAN : in->pg.max);
+		pg = fmax(pg, in->pg.standing ? NAN : in->pg.max);
 		/* by their own sizes: ports with longer cables have more of it */
 		if (!in->headroom.standing && !in->headroom.censored)
-			headroom = max_known(headroom, in->headroom_bytes > 0 ? in->headroom.max / in->headroom_bytes * feed[0]->headroom_bytes : in->headroom.max);
+			headroom = fmax(headroom, in->headroom_bytes > 0 ? in->headroom.max / in->headroom_bytes * feed[0]->headroom_bytes : in->headroom.max);
 	}
 	const struct tune_lane *in = feed[0];
 	return (struct whatif_queue){.pool_bytes = d->pool_slices > 1 ? d->pool_bytes / d->pool_slices : d->pool_bytes, .speed_bps = speed_of(d, l), .input_bps = mean_of(&speed),
 		.rtt_ns = (double)o->rtt_ns, .mtu_bytes = f->lossless_mtu_bytes ? (double)f->lossless_mtu_bytes : NAN, .cable_ns = mean_of(&cable), .inputs = l->inputs,
 		.now = {.alpha = in->alpha, .headroom_bytes = in->headroom_bytes, .xoff_level_bytes = in->xoff_level, .xon_offset_bytes = in->xon_offset,
 			.kmin_bytes = l->ecn_enabled == 0 ? NAN : l->kmin, .kmax_bytes = l->ecn_enabled == 0 ? NAN : l->kmax, .pmax = l->ecn_enabled == 0 ? NAN : l->pmax},
-		.pause_ratio = fmin(1, mean_of(&pause)), .marks_ratio = fmin(1, tune_lane_marks(l)), .queue_peak_bytes = l->queue.standing ? NAN : l->queue.max, .pg_peak_bytes = pg,
-		.headroom_peak_bytes = headroom, .drops_per_s = mean_of(&drops), .utilization = isnan(l->utilization) ? NAN : fmin(1, l->utilization),
+		.pause_ratio = share_of(mean_of(&pause)), .marks_ratio = share_of(tune_lane_marks(l)), .queue_peak_bytes = l->queue.standing ? NAN : l->queue.max, .pg_peak_bytes = pg,
+		.headroom_peak_bytes = headroom, .drops_per_s = mean_of(&drops), .utilization = share_of(l->utilization),
 		.episodes_per_s = mean_of(&episodes), .dcqcn = f->congestion == CC_DCQCN};
 }
 
@@ -182,7 +183,8 @@ static struct whole whole_of(const struct tune_device *d, const struct tune_lane
 		w.queue_peak = fmax(w.queue_peak, l->queue.standing ? NAN : l->queue.max);
 		w.headroom_peak = fmax(w.headroom_peak, l->headroom.standing ? NAN : l->headroom.max);
 	}
-	for (size_t i = 0; !w.pause.n && i < d->n_lanes; i++)
+	const bool no_hosts = !w.pause.n;
+	for (size_t i = 0; no_hosts && i < d->n_lanes; i++)
 		if (d->lanes[i].priority == queue->priority)
 			add_pause(&w, &d->lanes[i]);
 	return w;
