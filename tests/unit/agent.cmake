@@ -1,6 +1,7 @@
 rw_unit(replay rw_collectors)
 rw_unit(ledger rw_agent)
 rw_unit(tune_ledger rw_agent)
+rw_unit(tune_live rw_agent)
 rw_unit(cost rw_agent)
 rw_unit(pipeline rw_agent)
 rw_unit(control rw_agent)
