@@ -206,7 +206,6 @@ void page_table(FILE *out, const struct tune_page *p, const char *const *headers
 			cells(out, p, (const char *const *)rows[r].cell, n, "| ", " ");
 			fputs("|\n", out);
 		}
-		fputc('\n', out);
 	} else {
 		fputs("<table><thead><tr>", out);
 		cells(out, p, headers, n, "<th>", "</th>");

@@ -148,24 +148,25 @@ static void put_head(FILE *out, const struct tune_page *p, const json_t *s)
 
 static void put_changes(FILE *out, const struct tune_page *p, const json_t *s)
 {
-	static const char *const headers[] = {"CHANGE", "CURRENT", "PROPOSED", "PROGRAMMED", "WHY"};
+	static const char *const headers[] = {"CHANGE", "CURRENT", "PROPOSED", "PROGRAMMED"};
 	const json_t *changes = get(s, "changes"), *c;
 	const size_t n = json_array_size(changes);
 	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
 	size_t k;
 	json_array_foreach(changes, k, c) {
 		const char *unit = unit_of(doc_word(c, "knob"), doc_word(c, "unit"));
-		struct str why = {0};
-		str_add(&why, doc_word(c, "why"));
-		if (*doc_word(c, "source"))
-			str_addf(&why, " [%s]", doc_word(c, "source"));
 		rows[k] = (struct page_row){{rw_strdup(doc_word(c, "knob")), value_text(doc_number(c, "current"), unit, true), value_text(doc_number(c, "proposed"), unit, true),
-			value_text(doc_number(c, "programmed"), unit, true), why.s}};
+			value_text(doc_number(c, "programmed"), unit, true)}};
 	}
 	page_table(out, p, headers, rw_countof(headers), rows, n);
 	rows_free(rows, n);
-	if (n && !isnan(doc_number(s, "buffer_cost_bytes"))) {
+	if (n)
 		page_gap(out, p);
+	json_array_foreach(changes, k, c)
+		if (*doc_word(c, "why"))
+			page_linef(out, p, k ? "" : "why", "%s: %s%s%s%s", doc_word(c, "knob"), doc_word(c, "why"), *doc_word(c, "source") ? " [" : "", doc_word(c, "source"),
+				*doc_word(c, "source") ? "]" : "");
+	if (n && !isnan(doc_number(s, "buffer_cost_bytes"))) {
 		rw_cleanup(freep) char *cost = value_text(doc_number(s, "buffer_cost_bytes"), "bytes", true);
 		page_linef(out, p, "buffer cost", "%s of the shared pool", cost);
 	}
@@ -183,7 +184,7 @@ static void put_evidence(FILE *out, const struct tune_page *p, const json_t *s)
 			break;
 		struct str where = {0};
 		str_addf(&where, "%s%s%s", doc_word(e, "device"), *doc_word(e, "port") ? ":" : "", doc_word(e, "port"));
-		if (json_is_integer(get(e, "priority")))
+		if (json_is_integer(get(e, "priority")) && !json_equal(get(e, "priority"), get(s, "priority")))
 			str_addf(&where, " priority %lld", (long long)json_integer_value(get(e, "priority")));
 		rows[k] = (struct page_row){{rw_strdup(doc_word(e, "metric")), value_text(doc_number(e, "value"), unit_of(doc_word(e, "metric"), doc_word(e, "unit")), false), rw_strdup(doc_word(e, "quality")), where.s}};
 	}
@@ -224,15 +225,24 @@ static void put_checks(FILE *out, const struct tune_page *p, const json_t *s)
 static void put_affected(FILE *out, const struct tune_page *p, const json_t *s)
 {
 	rw_cleanup(str_done) struct str b = {0};
-	const json_t *affected = get(s, "affected"), *o;
-	size_t k;
-	json_array_foreach(affected, k, o) {
-		if (k == AFFECTED_SHOWN) {
-			str_addf(&b, " and %zu more", json_array_size(affected) - k);
+	const json_t *affected = get(s, "affected");
+	const size_t n = json_array_size(affected);
+	size_t shown = 0;
+	for (size_t k = 0; k < n;) {
+		const json_t *o = json_array_get(affected, k);
+		size_t m = k;
+		while (m < n && str_eq(doc_word(json_array_get(affected, m), "object"), doc_word(o, "object")) && str_eq(doc_word(json_array_get(affected, m), "device"), doc_word(o, "device")))
+			m++;
+		if (shown++ == AFFECTED_SHOWN) {
+			str_addf(&b, " and %zu more", n - k);
 			break;
 		}
-		str_addf(&b, "%s%s%s%s%s%s", k ? ", " : "", doc_word(o, "object"), *doc_word(o, "object") ? " on " : "", doc_word(o, "device"), *doc_word(o, "port") ? ":" : "",
-			doc_word(o, "port"));
+		str_addf(&b, "%s%s%s%s", k ? "; " : "", doc_word(o, "object"), *doc_word(o, "object") ? " on " : "", doc_word(o, "device"));
+		if (m - k > 1)
+			str_addf(&b, ", %zu ports", m - k);
+		else if (*doc_word(o, "port"))
+			str_addf(&b, ":%s", doc_word(o, "port"));
+		k = m;
 	}
 	page_line(out, p, "affected", b.s);
 }
@@ -271,6 +281,18 @@ static void put_history(FILE *out, const struct tune_page *p, const json_t *s)
 			*doc_word(h, "text") ? ": " : "", doc_word(h, "text"));
 }
 
+static void put_effects(FILE *out, const struct tune_page *p, const json_t *doc);
+
+static void put_verification(FILE *out, const struct tune_page *p, const json_t *s)
+{
+	const json_t *v = get(s, "verification");
+	if (!json_is_object(v))
+		return;
+	page_gap(out, p);
+	page_linef(out, p, "verified", "%s: %s", doc_word(v, "verdict"), doc_word(v, "why"));
+	put_effects(out, p, v);
+}
+
 static void put_change_rest(FILE *out, const struct tune_page *p, const json_t *s)
 {
 	rw_cleanup(str_done) struct str rest = {0};
@@ -289,6 +311,7 @@ static void put_change_rest(FILE *out, const struct tune_page *p, const json_t *
 	put_words(out, p, s, "undo", "undo");
 	page_gap(out, p);
 	put_lines(out, p, "next", get(s, "next_steps"));
+	put_verification(out, p, s);
 	put_history(out, p, s);
 	if (!*state || str_eq(state, "proposed"))
 		page_linef(out, p, "approve", "____  change window: ____   rocewatch tune accept %s; verify with: rocewatch tune verify %s", doc_word(s, "id"), doc_word(s, "id"));
