@@ -9,9 +9,10 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
-#include "analyzers/tune_effect.h"
 #include "analyzers/tune_sheet.h"
 #include "db/entity.h"
+
+#define SURE_LEAST 0.2 /* confidence of a change; below it is something to watch */
 
 const char *tune_advice_name(enum tune_advice a)
 {
@@ -143,10 +144,7 @@ static void make_sheet(struct review *r, struct entry *canary)
 		for (size_t k = 0; k < n; k++) /* it follows: no need to watch it for the same */
 			r->v[i].taken = r->v[i].taken || (r->v[i].plan.place == rest[k] && r->v[i].verdict.advice == ADVICE_WATCH && str_eq(r->v[i].plan.rule->cause, canary->plan.rule->cause));
 	canary->taken = true;
-	struct tune_sheet *s = sheet_add(r);
-	sheet_of_plan(&canary->plan, &canary->verdict, rest, n, s);
-	if (s->advice == ADVICE_CHANGE)
-		tune_expected(r->c.in, s);
+	sheet_of_plan(&canary->plan, &canary->verdict, rest, n, sheet_add(r));
 }
 
 static void make_sheets(struct review *r)
@@ -187,6 +185,8 @@ static void judge_places(struct review *r)
 		struct entry *e = &r->v[r->n++];
 		tune_dose(&r->c, p, &e->plan);
 		tune_gate(&e->plan, &e->verdict);
+		if (e->verdict.advice == ADVICE_CHANGE && tune_confidence(&e->plan) < SURE_LEAST)
+			tune_gate_doubt(&e->plan, &e->verdict);
 	}
 }
 

@@ -12,6 +12,7 @@
 #define POOL_SHARE 0.8       /* what congested inputs may take of the pool together: d, row 3 */
 #define ROOM 0.5             /* b.4 */
 #define COMFORT 3.0          /* times one bandwidth-delay product: b.3, the knee of throughput lies at three to four (measured) */
+#define PMAX_LEAST 0.05
 #define PMAX_USUAL 0.2       /* d, row 4: up to 20 %, more only where the site says so */
 #define XON_MTUS 4.0         /* d, row 11 */
 #define CNP_NS 50e3          /* b.4: NICs send a CNP every 4 to 50 us; the slowest */
@@ -249,6 +250,14 @@ static void judge_ecn(struct tune_plan *t, const struct room *r)
 	t->n_changes = 0;
 }
 
+/* Marking jumps to all packets at Kmax: with a Pmax next to nothing a nearer Kmax is a cliff that senders fall off, not a ramp. */
+static void plan_ramp(struct tune_plan *t)
+{
+	const double pmax = t->like->pmax, bound = t->c->in->options.max_pmax, least = bound > 0 ? fmin(PMAX_LEAST, bound) : PMAX_LEAST;
+	if (!t->refused && t->n_changes && pmax > 0 && pmax < least)
+		plan_change(t, KNOB_PMAX, pmax, least, 0, "with Kmax this near a smaller Pmax would mark nothing, then everything", "tuning facts b.3; 5 % is what switches ship with");
+}
+
 static void plan_ecn_down(struct tune_plan *t)
 {
 	struct room r;
@@ -271,6 +280,7 @@ static void plan_ecn_down(struct tune_plan *t)
 	plan_change(t, KNOB_KMIN, l->kmin, kmin, r.lo, why, "tuning facts d, row 3 (ii); b.4");
 	if (!t->refused && kmax != l->kmax)
 		plan_change(t, KNOB_KMAX, l->kmax, kmax, proposed_of(t, KNOB_KMIN, l->kmin) + mtu, "four times Kmin, below q_PFC", "tuning facts d, row 3 (ii)");
+	plan_ramp(t);
 	if (!t->refused)
 		judge_ecn(t, &r);
 }
@@ -283,8 +293,11 @@ static void plan_kmax(struct tune_plan *t)
 	if (!find_room(t, &r))
 		return;
 	const double kmax = fmin(4 * l->kmin, r.q - (double)t->c->in->fabric->lossless_mtu_bytes);
-	if (kmax < l->kmax && kmax > l->kmin && plan_change(t, KNOB_KMAX, l->kmax, kmax, l->kmin, "four times Kmin, below q_PFC: marking reaches Pmax before PFC fires", "tuning facts b.4, d row 3 (ii)"))
-		judge_ecn(t, &r);
+	if (!(kmax < l->kmax) || !(kmax > l->kmin) ||
+		!plan_change(t, KNOB_KMAX, l->kmax, kmax, l->kmin, "four times Kmin, below q_PFC: marking reaches Pmax before PFC fires", "tuning facts b.4, d row 3 (ii)"))
+		return;
+	plan_ramp(t);
+	judge_ecn(t, &r);
 }
 
 static const char then_ecn[] = "then, when this is verified: Kmin and Kmax, if hosts are still paused";

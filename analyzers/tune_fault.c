@@ -169,8 +169,8 @@ static void look_at_receiver(struct faults *f, const struct tune_lane *l)
 	struct tune_fault *r = see(f, storm ? "pfc_storm" : "slow_receiver", l->port, l->priority, l->pause_measured ? 0.8 : 0.5);
 	if (!r)
 		return;
-	r->summary = arena_printf(f->in->arena, "%s paused us %s%.1f %% of the time at %s:%s: it does not take what it is sent, and no threshold changes that",
-		l->port->host, l->pause_measured ? "" : "at most ", 100 * l->rx_pause_busy, r->device, r->port);
+	r->summary = arena_printf(f->in->arena, "%s paused us %s%s of the time at %s:%s: it does not take what it is sent, and no threshold changes that",
+		l->port->host, l->pause_measured ? "" : "at most ", tune_percent(f->in->arena, l->rx_pause_busy), r->device, r->port);
 	prove(f, r, "pfc.rx_pause_ratio", l->rx_pause_busy, "ratio", l->pause_measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
 }
 
@@ -223,8 +223,8 @@ static void look_for_one_host(struct faults *f, const struct tune_place *v, size
 	struct tune_fault *r = see(f, "dcqcn_off", worst->port, worst->priority, 0.6);
 	if (!r)
 		return;
-	r->summary = arena_printf(a, "we paused %s %.2g %% of busy time at %s:%s and the next host %.2g %%, although queues mark: it does not slow down",
-		worst->port->host, 100 * worst->tx_pause_busy, r->device, r->port, 100 * others);
+	r->summary = arena_printf(a, "we paused %s %s of busy time at %s:%s and the next host %s, although queues mark: it does not slow down",
+		worst->port->host, tune_percent(a, worst->tx_pause_busy), r->device, r->port, tune_percent(a, others));
 	prove(f, r, "pfc.tx_pause_ratio", worst->tx_pause_busy, "ratio", QUALITY_EXACT);
 }
 

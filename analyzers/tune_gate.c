@@ -149,10 +149,9 @@ static const char *missing(struct gate_in *g)
 	return g->t->n_collect ? "what a value takes is not known" : NULL;
 }
 
-static const char *uncertain(struct gate_in *g)
+/* What would make it surer. */
+static void ask_for_more(struct gate_in *g)
 {
-	if (g->t->rule->certain)
-		return NULL;
 	const struct tune_lane *l = g->t->like;
 	if (isnan(l->kmin) || isnan(l->kmax))
 		collect(g, "Kmin and Kmax in force: read-back by gNMI (WRED_PROFILE), or `thresholds:` in the configuration");
@@ -168,6 +167,13 @@ static const char *uncertain(struct gate_in *g)
 		collect(g, "pause time: frames give only an upper bound; read pfc.tx_pause_ns where the platform has it");
 	if (!g->ret->n_collect)
 		collect(g, "a capture at the port we pause most: are its packets ECT, and do CNPs come back?");
+}
+
+static const char *uncertain(struct gate_in *g)
+{
+	if (g->t->rule->certain)
+		return NULL;
+	ask_for_more(g);
 	return g->t->rule->rests_on;
 }
 
@@ -208,6 +214,14 @@ void tune_gate(const struct tune_plan *t, struct tune_verdict *ret)
 	}
 	if (ret->advice == ADVICE_CHANGE && !t->n_changes)
 		ret->advice = ADVICE_NONE;
+}
+
+void tune_gate_doubt(const struct tune_plan *t, struct tune_verdict *v)
+{
+	struct gate_in g = {.t = t, .in = t->c->in, .p = t->place, .a = t->c->in->arena, .ret = v};
+	v->advice = ADVICE_WATCH;
+	v->why = "what is known makes it too unsure for a change";
+	ask_for_more(&g);
 }
 
 /* --- what a sheet rests on ------------------------------------------------------------------------------------------------------------------- */

@@ -24,6 +24,9 @@ struct tune_verdict {
 /* tune_gate - the verdict on a plan. Blocked goes before watch; of several reasons to watch, all say what to collect. */
 void tune_gate(const struct tune_plan *t, struct tune_verdict *ret);
 
+/* tune_gate_doubt - the verdict on a change nobody could approve, for its confidence: watch, and what would make it surer. */
+void tune_gate_doubt(const struct tune_plan *t, struct tune_verdict *v);
+
 /* Longest time a sheet lives; longest age of what was read back; shortest time between two changes of a queue profile. */
 #define TUNE_LIFE_NS (72LL * 3600 * 1000000000)
 #define TUNE_READ_NS (24LL * 3600 * 1000000000)

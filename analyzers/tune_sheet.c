@@ -64,6 +64,11 @@ static const char *size_text(struct arena *a, double bytes)
 	return bytes >= 1e6 ? arena_printf(a, "%.2f MB", bytes / 1e6) : bytes >= 1e3 ? arena_printf(a, "%.1f KB", bytes / 1e3) : arena_printf(a, "%.0f B", bytes);
 }
 
+const char *tune_percent(struct arena *a, double ratio)
+{
+	return arena_printf(a, fabs(ratio) >= 0.0995 ? "%.0f %%" : "%.2g %%", 100 * ratio);
+}
+
 static const char *value_text(struct arena *a, enum tune_knob k, double v)
 {
 	if (isnan(v))
@@ -82,8 +87,8 @@ static const char *pause_text(struct arena *a, const struct tune_place *p)
 	const struct tune_lane *l = p->paused;
 	if (!l)
 		return arena_printf(a, "%s paused nobody", p->device->device->name);
-	return arena_printf(a, "%s paused %s %s%.2g %% of busy time at %s (priority %d)", p->device->device->name, neighbour(l), l->pause_measured ? "" : "at most ",
-		100 * l->tx_pause_busy, l->port->name, p->priority);
+	return arena_printf(a, "%s paused %s %s%s of busy time at %s (priority %d)", p->device->device->name, neighbour(l), l->pause_measured ? "" : "at most ",
+		tune_percent(a, l->tx_pause_busy), l->port->name, p->priority);
 }
 
 static const char *changes_text(struct arena *a, const struct tune_plan *t)
@@ -119,10 +124,10 @@ static const char *why_text(struct arena *a, const struct tune_plan *t)
 			return arena_printf(a, "%s; Kmin %s, PFC fires at %s%s", pause_text(a, p), size_text(a, t->like->kmin), size_text(a, p->q_pfc), p->by_watermark ? " (watermark)" : "");
 		return pause_text(a, p);
 	case 4:
-		return arena_printf(a, "%s while its queue to %s marks %.2g %%", pause_text(a, p), neighbour(p->hot), 100 * p->marks);
+		return arena_printf(a, "%s while its queue to %s marks %s", pause_text(a, p), neighbour(p->hot), tune_percent(a, p->marks));
 	case 5:
-		return arena_printf(a, "%s marks %.2g %% of what it sends at %s and pauses nobody; Kmin %s is below one bandwidth-delay product (%s)", p->device->device->name,
-			100 * p->marks, p->hot->port->name, value_text(a, KNOB_KMIN, t->like->kmin), value_text(a, KNOB_KMIN, p->bdp));
+		return arena_printf(a, "%s marks %s of what it sends at %s and pauses nobody; Kmin %s is below one bandwidth-delay product (%s)", p->device->device->name,
+			tune_percent(a, p->marks), p->hot->port->name, value_text(a, KNOB_KMIN, t->like->kmin), value_text(a, KNOB_KMIN, p->bdp));
 	case 11:
 		return arena_printf(a, "%s: %.0f pauses a second of %.1f us at %s", p->device->device->name, p->flapping->episodes_per_s, p->flapping->episode_ns / 1e3, p->flapping->port->name);
 	default:
@@ -309,6 +314,14 @@ static const char *plan_summary(struct arena *a, const struct tune_plan *p, cons
 	}
 }
 
+double tune_confidence(const struct tune_plan *p)
+{
+	struct tune_sheet scratch;
+	struct sheet t = begin(p->c->in, NULL, p->place->priority, p->rule->cause, ADVICE_CHANGE, &scratch);
+	weigh(&t, p);
+	return scratch.confidence_ratio;
+}
+
 void sheet_of_plan(const struct tune_plan *p, const struct tune_verdict *v, const struct tune_place **rest, size_t n_rest, struct tune_sheet *ret)
 {
 	const struct tune_in *in = p->c->in;
@@ -335,6 +348,8 @@ void sheet_of_plan(const struct tune_plan *p, const struct tune_verdict *v, cons
 		memcpy(ret->checks, p->checks, p->n_checks * sizeof(*p->checks));
 		ret->n_checks = p->n_checks;
 		tune_expected(in, ret);
+		if (!ret->n_expected)
+			rests_on(&t, 1, "the effect is not predicted: the queue model has nothing to be calibrated by");
 	}
 	set_id(&t);
 	set_rollback(&t);
@@ -404,15 +419,15 @@ void sheet_of_rest(const struct tune_case *c, int priority, struct tune_sheet *r
 	if (at)
 		prove(&t, at, at->hot);
 	if (good && paused) {
-		ret->summary = arena_printf(t.a, "priority %d: hosts are paused up to %.2g %% of busy time, which is how a site of policy %s works: no thresholds are advised", priority,
-			100 * worst, congestion_policy_name(cc));
+		ret->summary = arena_printf(t.a, "priority %d: hosts are paused up to %s of busy time, which is how a site of policy %s works: no thresholds are advised", priority,
+			tune_percent(t.a, worst), congestion_policy_name(cc));
 		rests_on(&t, 1, "the policy of the site");
 	} else if (good) {
-		const char *pause = worst > 0 ? arena_printf(t.a, "no host was paused more than %s%.2g %% of busy time", measured ? "" : "(at most) ", 100 * worst) : "no host was paused";
+		const char *pause = worst > 0 ? arena_printf(t.a, "no host was paused more than %s%s of busy time", measured ? "" : "(at most) ", tune_percent(t.a, worst)) : "no host was paused";
 		ret->summary = arena_printf(t.a, "priority %d: %s, nothing points at thresholds: leave them alone", priority, pause);
 		rests_on(&t, 1, "%s pause of %s, %.1f %% of the samples are there", measured ? "measured" : "bounded", at ? "all hosts seen" : "hosts", 100 * ret->coverage_ratio);
 	} else if (paused) {
-		ret->summary = arena_printf(t.a, "priority %d: hosts are paused up to %.2g %% of busy time, and no switch stands out as where it begins", priority, 100 * worst);
+		ret->summary = arena_printf(t.a, "priority %d: hosts are paused up to %s of busy time, and no switch stands out as where it begins", priority, tune_percent(t.a, worst));
 		gather(&t, "all switches of the fabric: pause of the links between them tells where it begins");
 		rests_on(&t, 1, "pause of hosts without a root");
 	} else {

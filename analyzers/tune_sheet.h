@@ -12,6 +12,11 @@ void sheet_of_rule(const struct tune_case *c, const struct tune_place *p, struct
 /* Nothing to change on @priority: because it is good, or because too little is seen. */
 void sheet_of_rest(const struct tune_case *c, int priority, struct tune_sheet *ret);
 
+/* How sure the sheet of a plan would be, 0..1. */
+double tune_confidence(const struct tune_plan *t);
+/* "0.25 %", "33 %" */
+const char *tune_percent(struct arena *a, double ratio);
+
 /* The texts of what to mend for a cause word; 0 when there are none. */
 size_t tune_cure_steps(const char *cause, const char *const **ret);
 
