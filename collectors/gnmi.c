@@ -12,6 +12,7 @@
 #include "agent/base/loop.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
+#include "collectors/gnmi_compiled.h"
 #include "db/metric.h"
 
 #define BACKOFF_INTERVALS 3 /* a short outage must not become a long one */
@@ -249,7 +250,9 @@ static int profile_use(struct gnmi_target *t, const struct profile *p, struct er
 		return 0;
 	streams_free(t);
 	t->profile = p;
-	t->decoder = gnmi_decoder_new(t->entities, t->name, p, cell_bytes(t));
+	if (!t->set->compiled)
+		t->set->compiled = gnmi_compiled_set_new();
+	t->decoder = gnmi_decoder_new(t->entities, t->name, p, t->set->compiled, cell_bytes(t));
 	t->streams = rw_calloc(p->gnmi->n_streams ? p->gnmi->n_streams : 1, sizeof(*t->streams));
 	for (size_t i = 0; i < p->gnmi->n_streams; i++) {
 		struct gnmi_stream *s = gnmi_stream_new(t, p->gnmi->streams[i], e);

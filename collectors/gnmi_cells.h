@@ -5,6 +5,7 @@
 #ifndef RW_COLLECTORS_GNMI_CELLS_H
 #define RW_COLLECTORS_GNMI_CELLS_H
 
+#include "collectors/gnmi_compiled.h"
 #include "collectors/gnmi_convert.h"
 #include "collectors/gnmi_decode.h"
 #include "collectors/gnmi_lldp.h"
@@ -12,7 +13,6 @@
 #include "collectors/snmp_gate.h"
 
 #define NAME_MAX_BYTES 256
-#define LISTS_MAX 32
 #define LINE_LEAST_BPS 1000000u /* slower is no speed but a placeholder */
 #define BINDING_NEW 0u          /* slots: not looked at yet */
 #define BINDING_NONE 1u         /* means nothing */
@@ -44,8 +44,7 @@ struct part { /* what one path gives to a cell */
 
 struct leaf { /* one row of the profile */
 	const struct profile_gnmi_value *v;
-	struct gnmi_pattern *pattern;
-	bool shared; /* another leaf speaks of the same metric: perhaps of the same cell */
+	bool shared; /* as in gnmi_compiled.h */
 	size_t paths;
 	const char *type;
 };
@@ -74,9 +73,8 @@ struct property { /* of an object */
 struct gnmi_feed {
 	struct gnmi_decoder *d;
 	const struct profile_gnmi_stream *stream;
-	struct arena *arena;
+	const struct gnmi_compiled *compiled;
 	struct gnmi_decode decode;
-	struct gnmi_list lists[LISTS_MAX];
 	struct leaf *leaves;
 	size_t n_leaves;
 	uint32_t *slots;
@@ -96,7 +94,6 @@ struct gnmi_feed {
 	struct property *properties;
 	size_t n_properties, cap_properties;
 	bool complete;        /* a round is */
-	bool hears;           /* LLDP */
 	bool makes_ports;     /* and no port is known by other means: those it hears on are */
 	uint32_t names_epoch; /* the decoder's when the slots were made */
 };
@@ -105,6 +102,7 @@ struct gnmi_decoder {
 	struct entities *entities;
 	char *device;
 	const struct profile *profile;
+	struct gnmi_compiled_set *compiled;
 	uint64_t cell_bytes;
 	bool cell_assumed;
 	struct port *ports;

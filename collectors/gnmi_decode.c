@@ -13,10 +13,11 @@
 
 /* --- the decoder ----------------------------------------------------------------------------------------------------------------- */
 
-struct gnmi_decoder *gnmi_decoder_new(struct entities *entities, const char *device, const struct profile *profile, uint64_t cell_bytes)
+struct gnmi_decoder *gnmi_decoder_new(struct entities *entities, const char *device, const struct profile *profile, struct gnmi_compiled_set *compiled,
+	uint64_t cell_bytes)
 {
 	struct gnmi_decoder *d = rw_calloc(1, sizeof(*d));
-	*d = (struct gnmi_decoder){.entities = entities, .device = rw_strdup(device), .profile = profile, .cell_bytes = cell_bytes ? cell_bytes :
+	*d = (struct gnmi_decoder){.entities = entities, .device = rw_strdup(device), .profile = profile, .compiled = compiled, .cell_bytes = cell_bytes ? cell_bytes :
 		profile->cell_bytes, .cell_assumed = cell_bytes != 0, .by_name = smap_new(), .by_alias = smap_new(), .sysname = rw_strdup("")};
 	return d;
 }
@@ -133,7 +134,7 @@ static void alias_take(struct gnmi_decoder *d, uint32_t port, const struct gnmi_
 
 static bool is_lldp(enum profile_gnmi_attribute a) { return a >= GNMI_ATTRIBUTE_CHASSIS; }
 bool gnmi_decode_hears(const struct gnmi_decoder *d) { return d->lldp != NULL; }
-bool gnmi_feed_hears(const struct gnmi_feed *f) { return f->hears; }
+bool gnmi_feed_hears(const struct gnmi_feed *f) { return f->compiled->hears; }
 
 size_t gnmi_decode_neighbors(const struct gnmi_decoder *d, struct arena *a, struct topology_device *ret_self, struct topology_neighbor **ret_heard)
 {
@@ -146,33 +147,19 @@ size_t gnmi_decode_neighbors(const struct gnmi_decoder *d, struct arena *a, stru
 
 /* --- feeds ------------------------------------------------------------------------------------------------------------------------- */
 
-static void leaves_share(struct gnmi_feed *f)
-{
-	for (size_t i = 0; i < f->n_leaves; i++) {
-		for (size_t k = 0; k < f->n_leaves && !f->leaves[i].shared; k++)
-			f->leaves[i].shared = k != i && f->leaves[i].v->metric >= 0 && f->leaves[k].v->metric == f->leaves[i].v->metric;
-	}
-}
-
 struct gnmi_feed *gnmi_feed_new(struct gnmi_decoder *d, const struct profile_gnmi_stream *stream, struct err *e)
 {
+	const struct gnmi_compiled *c = gnmi_compiled_get(d->compiled, stream, e);
+	if (!c)
+		return NULL;
 	struct gnmi_feed *f = rw_calloc(1, sizeof(*f));
-	size_t n_lists = 0;
-	*f = (struct gnmi_feed){.d = d, .stream = stream, .arena = arena_new(), .by_path = smap_new(), .cells = map_new(), .n_leaves = stream->n_values};
-	f->leaves = arena_array(f->arena, struct leaf, f->n_leaves + 1);
-	for (size_t i = 0; i < f->n_leaves; i++) {
-		f->leaves[i] = (struct leaf){.v = &stream->values[i], .pattern = gnmi_pattern_new(stream->values[i].path, f->arena, e), .type = ""};
-		if (!f->leaves[i].pattern) {
-			gnmi_feed_free(f);
-			return NULL;
-		}
-		gnmi_pattern_lists(f->leaves[i].pattern, f->lists, &n_lists, LISTS_MAX);
-		f->hears = f->hears || is_lldp(stream->values[i].attribute);
-	}
-	if (f->hears && !d->lldp)
+	*f = (struct gnmi_feed){.d = d, .stream = stream, .compiled = c, .by_path = smap_new(), .cells = map_new(), .n_leaves = stream->n_values};
+	f->leaves = rw_calloc(f->n_leaves + 1, sizeof(*f->leaves));
+	for (size_t i = 0; i < f->n_leaves; i++)
+		f->leaves[i] = (struct leaf){.v = &stream->values[i], .shared = c->shared[i], .type = ""};
+	if (c->hears && !d->lldp)
 		d->lldp = gnmi_lldp_new();
-	leaves_share(f);
-	f->decode = (struct gnmi_decode){.plain_names = stream->plain_names, .lists = f->lists, .n_lists = n_lists};
+	f->decode = (struct gnmi_decode){.plain_names = stream->plain_names, .lists = c->lists, .n_lists = c->n_lists};
 	return f;
 }
 
@@ -199,7 +186,7 @@ void gnmi_feed_free(struct gnmi_feed *f)
 	free(f->pending);
 	smap_free(f->by_path);
 	map_free(f->cells);
-	arena_free(f->arena);
+	free(f->leaves);
 	free(f);
 }
 
@@ -231,7 +218,7 @@ void gnmi_feed_begin(struct gnmi_feed *f)
 	slots_clear(f);
 	f->complete = false;
 	f->makes_ports = f->d->n_ports == 0;
-	if (f->hears)
+	if (f->compiled->hears)
 		gnmi_lldp_clear(f->d->lldp);
 }
 
@@ -314,7 +301,7 @@ static uint32_t binding_new(struct gnmi_feed *f, const struct gnmi_update *u)
 	struct gnmi_place at;
 	if (gnmi_path_parse(u->path, u->path_n, a, &elems, &n, NULL) == 0)
 		for (size_t i = 0; i < f->n_leaves; i++)
-			if (gnmi_pattern_match(f->leaves[i].pattern, elems, n, &at))
+			if (gnmi_pattern_match(f->compiled->patterns[i], elems, n, &at))
 				return bind(f, &f->leaves[i], &at);
 	f->d->stats.unknown_paths++;
 	return BINDING_NONE;

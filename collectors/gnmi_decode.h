@@ -30,8 +30,11 @@ struct gnmi_port {
 	bool changed;             /* since gnmi_decode_ports_told() */
 };
 
-/* @entities and @profile are lent for its life; @device is copied. @cell_bytes: declared by the configuration, 0 = not. */
-struct gnmi_decoder *gnmi_decoder_new(struct entities *entities, const char *device, const struct profile *profile, uint64_t cell_bytes);
+/* @entities, @profile and @compiled (of that profile's streams, filled as feeds are made) are lent for its life; @device is copied. @cell_bytes: declared by
+ * the configuration, 0 = not. */
+struct gnmi_compiled_set;
+struct gnmi_decoder *gnmi_decoder_new(struct entities *entities, const char *device, const struct profile *profile, struct gnmi_compiled_set *compiled,
+	uint64_t cell_bytes);
 void gnmi_decoder_free(struct gnmi_decoder *d); /* its feeds first; NULL is fine */
 size_t gnmi_decode_port_count(const struct gnmi_decoder *d);
 const struct gnmi_port *gnmi_decode_port(const struct gnmi_decoder *d, size_t i);

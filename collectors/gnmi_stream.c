@@ -15,7 +15,7 @@
 #define BACKOFF_INTERVALS 3
 #define BACKOFF_MAX_NS (60 * NS_PER_S)
 #define BACKOFF_MIN_NS (200 * NS_PER_MS)
-#define SAMPLES_AT_ONCE 4096
+#define SAMPLES_AT_ONCE 1024
 
 static void on_timer(void *arg);
 static void open_way(struct gnmi_stream *s);
@@ -53,6 +53,10 @@ static void samples_flush(struct gnmi_stream *s)
 {
 	s->t->state.values += s->samples.n;
 	gnmi_target_deliver(s->t, &s->samples);
+	if (s->samples.cap > 2 * SAMPLES_AT_ONCE) { /* a large table once: hundreds of switches must not all keep the room for one */
+		free(s->samples.v);
+		s->samples = (struct sample_list){0};
+	}
 }
 
 static void call_drop(struct gnmi_stream *s)
@@ -105,8 +109,8 @@ static void on_message(void *arg, const void *p, size_t n)
 		d.fn = on_update;
 		d.arg = s;
 		d.counts = &s->counts;
-		arena_reset(s->arena);
-		gnmi_decode_get(p, n, &d, s->arena);
+		rw_cleanup(arena_freep) struct arena *a = arena_new();
+		gnmi_decode_get(p, n, &d, a);
 	} else {
 		gnmi_walk_message(s->walk, p, n);
 	}
@@ -257,12 +261,12 @@ static int64_t interval_of(const struct gnmi_stream *s, const struct profile_gnm
 	return ns > p->min_interval_ns ? ns : p->min_interval_ns;
 }
 
-static void request_of(struct gnmi_stream *s, struct gnmi_bytes *ret)
+static void request_of(struct gnmi_stream *s, struct arena *a, struct gnmi_bytes *ret)
 {
 	const struct gnmi_where where = {.target = s->p->target, .origin = s->p->origin};
 	const unsigned encoding = s->t->encodings[s->encoding];
-	struct gnmi_subscription *v = arena_array(s->arena, struct gnmi_subscription, s->p->n_subscriptions);
-	const char **paths = arena_array(s->arena, const char *, s->p->n_subscriptions);
+	struct gnmi_subscription *v = arena_array(a, struct gnmi_subscription, s->p->n_subscriptions);
+	const char **paths = arena_array(a, const char *, s->p->n_subscriptions);
 	size_t n = 0;
 	for (size_t i = 0; i < s->p->n_subscriptions; i++) {
 		const struct profile_gnmi_subscription *p = &s->p->subscriptions[i];
@@ -274,11 +278,11 @@ static void request_of(struct gnmi_stream *s, struct gnmi_bytes *ret)
 	}
 	if (way(s) == HOW_GET) {
 		const struct gnmi_get g = {.where = where, .type = GNMI_ALL, .encoding = (enum gnmi_encoding)encoding, .paths = paths, .n = n};
-		gnmi_encode_get(&g, s->arena, ret, NULL); /* the paths were read when the stream was made */
+		gnmi_encode_get(&g, a, ret, NULL); /* the paths were read when the stream was made */
 	} else {
 		const enum gnmi_mode modes[] = {[HOW_STREAM] = GNMI_STREAM, [HOW_ONCE] = GNMI_ONCE, [HOW_POLL] = GNMI_POLL};
 		const struct gnmi_subscribe q = {.where = where, .mode = modes[way(s)], .encoding = (enum gnmi_encoding)encoding, .v = v, .n = n};
-		gnmi_encode_subscribe(&q, s->arena, ret, NULL);
+		gnmi_encode_subscribe(&q, a, ret, NULL);
 	}
 }
 
@@ -289,12 +293,12 @@ static void call_open(struct gnmi_stream *s)
 	struct gnmi_bytes request;
 	struct err e = {0};
 	const bool get = way(s) == HOW_GET;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	call_drop(s);
 	s->synced = s->again = s->asked = s->looks_again = false;
 	s->opened = s->last_update = loop_now(t->loop);
 	s->state = s->state == STREAM_LIVE ? STREAM_LIVE : STREAM_OPENING;
-	arena_reset(s->arena);
-	request_of(s, &request);
+	request_of(s, a, &request);
 	int rc = s->channel ? 0 : gnmi_target_channel(t, &s->channel, &e);
 	if (rc == 0)
 		rc = gnmi_target_call(t, s->channel, get ? GNMI_METHOD_GET : GNMI_METHOD_SUBSCRIBE, request, get, 0, &events, s, &s->call, &e);
@@ -343,8 +347,8 @@ static void unfinished(struct gnmi_stream *s)
 	}
 	if (way(s) == HOW_POLL && !data && !s->asked) { /* some wait for the first Poll, some do not */
 		struct gnmi_bytes poll;
-		arena_reset(s->arena);
-		gnmi_encode_poll(s->arena, &poll);
+		rw_cleanup(arena_freep) struct arena *a = arena_new();
+		gnmi_encode_poll(a, &poll);
 		s->asked = true;
 		grpc_io_call_send(s->call, poll.p, poll.n);
 		timer_set(s, timeout_ns(s));
@@ -410,8 +414,8 @@ static void round_next(struct gnmi_stream *s)
 		call_open(s);
 		return;
 	}
-	arena_reset(s->arena);
-	gnmi_encode_poll(s->arena, &poll);
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	gnmi_encode_poll(a, &poll);
 	s->synced = s->again = false;
 	s->opened = s->last_update = loop_now(s->t->loop);
 	if (!s->call || grpc_io_call_send(s->call, poll.p, poll.n) < 0)
@@ -439,14 +443,15 @@ struct gnmi_stream *gnmi_stream_new(struct gnmi_target *t, const struct profile_
 {
 	struct gnmi_stream *s = rw_calloc(1, sizeof(*s));
 	struct gnmi_bytes request;
-	*s = (struct gnmi_stream){.t = t, .p = p, .arena = arena_new(), .period_ns = INT64_MAX};
+	*s = (struct gnmi_stream){.t = t, .p = p, .period_ns = INT64_MAX};
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	s->feed = gnmi_feed_new(t->decoder, p, e);
 	const struct gnmi_get g = {.paths = (const char *const[]){""}, .n = 0};
-	int rc = s->feed ? gnmi_encode_get(&g, s->arena, &request, e) : -1;
+	int rc = s->feed ? gnmi_encode_get(&g, a, &request, e) : -1;
 	for (size_t i = 0; i < p->n_subscriptions; i++) {
 		const char *path = p->subscriptions[i].path;
 		const struct gnmi_get one = {.paths = &path, .n = 1};
-		rc = rc < 0 ? rc : gnmi_encode_get(&one, s->arena, &request, e);
+		rc = rc < 0 ? rc : gnmi_encode_get(&one, a, &request, e);
 		int64_t ns = interval_of(s, &p->subscriptions[i]);
 		if (!p->subscriptions[i].on_change && ns < s->period_ns)
 			s->period_ns = ns;
@@ -475,7 +480,6 @@ void gnmi_stream_free(struct gnmi_stream *s)
 	loop_timer_free(s->timer);
 	gnmi_walk_free(s->walk);
 	gnmi_feed_free(s->feed);
-	arena_free(s->arena);
 	free(s->samples.v);
 	free(s);
 }

@@ -36,7 +36,6 @@ struct gnmi_stream {
 	const struct profile_gnmi_stream *p;
 	struct gnmi_feed *feed;
 	struct gnmi_walk *walk;
-	struct arena *arena; /* of one request or one message */
 	struct gnmi_counts counts;
 	struct gnmi_time time;
 	struct grpc_io_channel *channel;

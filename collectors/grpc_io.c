@@ -15,6 +15,7 @@
 #include <grpc/support/alloc.h>
 #include <grpc/support/log.h>
 #include <grpc/support/time.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -25,7 +26,9 @@
 #include "agent/base/log.h"
 #include "agent/base/loop.h"
 
-#define LOOKAHEAD_BYTES (256 << 10) /* HTTP/2 window of a stream: what may be on the way before the loop has read it */
+#define LOOKAHEAD_BYTES (32 << 10) /* HTTP/2 window of a stream: what may be on the way before the loop has read it */
+#define READ_BYTES (4 << 10)     /* buffers of one read from the socket: a message keeps those it came in */
+#define READ_MAX_BYTES (32 << 10)
 #define EVENT_BYTES 64            /* what an event costs beside its bytes */
 
 struct grpc_io {
@@ -354,6 +357,7 @@ struct grpc_io *grpc_io_get(struct loop *l)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	struct grpc_io *io = rw_calloc(1, sizeof(*io));
 	gpr_set_log_function(on_library_log);
+	mallopt(M_ARENA_MAX, 2); /* gRPC's threads come and go: a heap for each would keep what it once held */
 	grpc_init();
 	io->loop = l;
 	io->users = 1;
@@ -447,6 +451,8 @@ int grpc_io_connect(struct grpc_io *io, const struct grpc_io_options *o, struct 
 	args[n++] = arg_int(GRPC_ARG_ENABLE_RETRIES, 0);
 	args[n++] = arg_int(GRPC_ARG_HTTP2_BDP_PROBE, 0);
 	args[n++] = arg_int(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, LOOKAHEAD_BYTES);
+	args[n++] = arg_int(GRPC_ARG_TCP_READ_CHUNK_SIZE, READ_BYTES);
+	args[n++] = arg_int(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, READ_MAX_BYTES);
 	args[n++] = arg_int(GRPC_ARG_KEEPALIVE_TIME_MS, GRPC_IO_KEEPALIVE_S * 1000);
 	args[n++] = arg_int(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000);
 	args[n++] = arg_int(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, connect_ms); /* how long a connection may take */

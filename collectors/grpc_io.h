@@ -26,7 +26,7 @@
 #include <stdint.h>
 #include "agent/base/err.h"
 
-#define GRPC_IO_HELD_MAX (256u << 10) /* bytes of one call that wait for the loop before no more are read; one message may exceed it */
+#define GRPC_IO_HELD_MAX (32u << 10) /* bytes of one call that wait for the loop before no more are read; one message may exceed it */
 #define GRPC_IO_CALLS_MAX 8192u     /* calls that exist at once */
 #define GRPC_IO_KEEPALIVE_S 300
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "collectors/gnmi_compiled.h"
 
 static struct profile_set *newest;
 
@@ -33,6 +34,7 @@ void profile_set_put(struct profile_set *s)
 		return;
 	if (newest == s)
 		newest = NULL;
+	gnmi_compiled_set_free(s->compiled);
 	profiles_free(s->profiles);
 	free(s);
 }

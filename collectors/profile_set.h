@@ -5,9 +5,11 @@
 #include "config/config.h"
 #include "config/profile.h"
 
+struct gnmi_compiled_set;
 struct profile_set {
 	const struct config *config;
 	struct profiles *profiles;
+	struct gnmi_compiled_set *compiled; /* of these profiles; NULL before the first gNMI target */
 	size_t refs;
 };
 

@@ -9,7 +9,7 @@
 
 #include "agent/base/cleanup.h"
 
-enum { BLOCK_BYTES = 16 * 1024 };
+enum { BLOCK_LEAST_BYTES = 1024, BLOCK_BYTES = 16 * 1024 }; /* blocks double up to that: there are thousands of arenas that hold little */
 
 struct block {
 	struct block *next; /* older block */
@@ -18,8 +18,7 @@ struct block {
 };
 
 struct arena {
-	struct block *first; /* kept by reset */
-	struct block *last;
+	struct block *last; /* NULL: nothing was asked of it yet */
 };
 
 static struct block *block_new(size_t size)
@@ -35,33 +34,35 @@ static struct block *block_new(size_t size)
 
 struct arena *arena_new(void)
 {
-	struct arena *a = rw_calloc(1, sizeof(*a));
-	a->first = a->last = block_new(BLOCK_BYTES);
-	return a;
-}
-
-static void drop_later_blocks(struct arena *a)
-{
-	while (a->last != a->first) {
-		struct block *b = a->last;
-		a->last = b->next;
-		free(b);
-	}
+	return rw_calloc(1, sizeof(struct arena));
 }
 
 void arena_reset(struct arena *a)
 {
-	drop_later_blocks(a);
-	memset(a->first->data, 0, a->first->used);
-	a->first->used = 0;
+	struct block *kept = NULL;
+	for (struct block *b = a->last, *next; b; b = next) {
+		next = b->next;
+		struct block *drop = b;
+		if (b->size <= BLOCK_BYTES && (!kept || b->size > kept->size)) {
+			drop = kept;
+			kept = b;
+		}
+		free(drop);
+	}
+	a->last = kept;
+	if (!kept)
+		return;
+	memset(kept->data, 0, kept->used);
+	kept->used = 0;
+	kept->next = NULL;
 }
 
 void arena_free(struct arena *a)
 {
-	if (!a)
-		return;
-	drop_later_blocks(a);
-	free(a->first);
+	for (struct block *b = a ? a->last : NULL, *next; b; b = next) {
+		next = b->next;
+		free(b);
+	}
 	free(a);
 }
 
@@ -81,8 +82,9 @@ void *arena_alloc(struct arena *a, size_t size)
 	}
 	size = size ? (size + align - 1) / align * align : align;
 	struct block *b = a->last;
-	if (b->size - b->used < size) {
-		b = block_new(size > BLOCK_BYTES ? size : BLOCK_BYTES);
+	if (!b || b->size - b->used < size) {
+		const size_t usual = !b ? BLOCK_LEAST_BYTES : b->size < BLOCK_BYTES / 2 ? 2 * b->size : BLOCK_BYTES;
+		b = block_new(size > usual ? size : usual);
 		b->next = a->last;
 		a->last = b;
 	}
