@@ -129,11 +129,14 @@ static struct whatif_queue queue_of(const struct tune_evidence *e, const struct 
 			headroom = fmax(headroom, in->headroom_bytes > 0 ? in->headroom.max / in->headroom_bytes * feed[0]->headroom_bytes : in->headroom.max);
 	}
 	const struct tune_lane *in = feed[0];
+	bool bound = false;
+	for (size_t i = 0; i < n; i++)
+		bound = bound || !feed[i]->pause_measured;
 	return (struct whatif_queue){.pool_bytes = d->pool_slices > 1 ? d->pool_bytes / d->pool_slices : d->pool_bytes, .speed_bps = speed_of(d, l), .input_bps = mean_of(&speed),
 		.rtt_ns = (double)o->rtt_ns, .mtu_bytes = f->lossless_mtu_bytes ? (double)f->lossless_mtu_bytes : NAN, .cable_ns = mean_of(&cable), .inputs = l->inputs,
 		.now = {.alpha = in->alpha, .headroom_bytes = in->headroom_bytes, .xoff_level_bytes = in->xoff_level, .xon_offset_bytes = in->xon_offset,
 			.kmin_bytes = l->ecn_enabled == 0 ? NAN : l->kmin, .kmax_bytes = l->ecn_enabled == 0 ? NAN : l->kmax, .pmax = l->ecn_enabled == 0 ? NAN : l->pmax},
-		.pause_ratio = share_of(mean_of(&pause)), .marks_ratio = share_of(tune_lane_marks(l)), .queue_peak_bytes = l->queue.standing ? NAN : l->queue.max, .pg_peak_bytes = pg,
+		.pause_ratio = share_of(mean_of(&pause)), .pause_bound = bound, .marks_ratio = share_of(tune_lane_marks(l)), .queue_peak_bytes = l->queue.standing ? NAN : l->queue.max, .pg_peak_bytes = pg,
 		.headroom_peak_bytes = headroom, .drops_per_s = mean_of(&drops), .utilization = share_of(l->utilization),
 		.episodes_per_s = mean_of(&episodes), .dcqcn = f->congestion == CC_DCQCN};
 }
@@ -207,7 +210,8 @@ static void expect_step(struct tune_effect *r, const struct whole *h)
 {
 	const double before = r->queue.pause_ratio, after = r->model.pause_ratio.low, kept = before > PAUSE_LEAST ? fmin(1, after / before) : 1;
 	struct whatif_range step = r->model.step_ratio;
-	step.low = fmin(step.mid, fmax(STEP_LEAST, step.low - h->most * (1 - kept)));
+	if (!r->queue.pause_bound)
+		step.low = fmin(step.mid, fmax(STEP_LEAST, step.low - h->most * (1 - kept)));
 	if (r->queue.drops_per_s > 0 && r->model.drops_per_s.low < r->queue.drops_per_s)
 		step.low *= LOSS_STEP;
 	expect(r, "step_time", "ratio", step, 1);
@@ -226,14 +230,14 @@ static void tell(struct tune_effect *r, const struct tune_device *d, size_t n_fe
 	expect_scaled(r, "queue.watermark_bytes", "bytes", &m->queue_peak_bytes, w.queue_peak, q->queue_peak_bytes, 0, 1, INFINITY);
 	expect_scaled(r, "pg.headroom_watermark_bytes", "bytes", &m->headroom_peak_bytes, w.headroom_peak, q->headroom_peak_bytes, 0, 1, INFINITY);
 	r->notes = arena_array(a, const char *, NOTES_MAX);
-	note(r, arena_printf(a, "calibrated on %s:%s, priority %d, fed by %.1f inputs; the model misses what was measured there by %.0f %%", d->device->name, r->lane->port->name,
-		r->lane->priority, isnan(r->queue.inputs) ? 2.0 : r->queue.inputs, 100 * m->residual));
+	note(r, arena_printf(a, "calibrated on %s:%s, priority %d, fed by %.1f inputs, with %u of 4 measured (pause time, marks, depth, load); the model misses them by %.0f %%", d->device->name,
+		r->lane->port->name, r->lane->priority, isnan(r->queue.inputs) ? 2.0 : r->queue.inputs, m->known, 100 * m->residual));
 	if (r->queue.drops_per_s > 0)
 		note(r, "frames are lost now: what is sent again is not in the model");
 	if (isnan(r->queue.inputs))
 		note(r, "how many inputs feed it is not known: 2 are assumed");
-	if (!r->lane->pause_measured)
-		note(r, "pause time is an upper bound from frames");
+	if (q->pause_bound)
+		note(r, "pause time is an upper bound from frames, now and after; the time that paused hosts would win is not known, and not in step_time");
 	if (isnan(r->queue.marks_ratio))
 		note(r, "marks are not known: how senders react to them is open, and the ranges are wide");
 	if (isnan(r->queue.queue_peak_bytes))
@@ -242,7 +246,8 @@ static void tell(struct tune_effect *r, const struct tune_device *d, size_t n_fe
 		note(r, "load is not known: bursts are taken to last all the time");
 	if (!r->queue.dcqcn)
 		note(r, "senders are taken not to slow down when marked: the fabric's congestion policy is not dcqcn");
-	note(r, "one queue: what other switches pause is not in it; step_time includes, at its low end, all the time that the host paused most would win");
+	note(r, q->pause_bound ? "one queue: what other switches pause is not in it" :
+		"one queue: what other switches pause is not in it; step_time includes, at its low end, all the time that the host paused most would win");
 }
 
 /* --- the questions -------------------------------------------------------------------------------------------------------------- */

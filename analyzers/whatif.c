@@ -12,6 +12,7 @@
 enum { DRAWS = 192, ROUNDS = 1, NEAR = 64, SEEDS = 12 };
 #define TAIL 0.1             /* of the weight, left out of a range on either side */
 #define PAUSE_SLACK 0.001    /* below these, two values are the same: noise of a window */
+#define BOUND_WIDE 100.0     /* a pause frame holds for as long as it asks for, or is taken back by an XON long before */
 #define MARKS_SLACK 0.002
 #define PAUSE_SIGMA 0.15     /* how well a fit has to reproduce what was measured, as logarithms */
 #define MARKS_SIGMA 0.25
@@ -20,7 +21,7 @@ enum { DRAWS = 192, ROUNDS = 1, NEAR = 64, SEEDS = 12 };
 #define SCALE_WIDE 2.5       /* and what they do not explain: other queues in the pool */
 #define CHANGE_WIDE 0.35     /* of a change: what the model leaves out, on its far side, */
 #define CHANGE_NONE 0.6      /* and towards no change at all */
-#define RESIDUAL_LEAST 0.03
+#define RESIDUAL_LEAST 0.03  /* with all that says most measured; times the square of one more than is missing */
 #define LOSS_WIDE 4.0        /* where frames are lost: what is sent again is not in the model */
 #define HEADROOM_WIDE 0.25
 #define SAME_RATIO 0.1       /* of the pause of now: nearer is the same */
@@ -151,7 +152,8 @@ static void judge(const struct whatif_queue *q, struct candidate *c)
 	const struct burst_in in = burst_of(q, &q->now, c->p);
 	const struct whatif_burst b = c->now = whatif_run(&in, c->p);
 	c->cost = c->residual = 0;
-	compare(q->pause_ratio, b.pause * busy_share(q, &b), PAUSE_SLACK, PAUSE_SIGMA, c, &n);
+	const double paused = b.pause * busy_share(q, &b), least = q->pause_bound ? q->pause_ratio / BOUND_WIDE : q->pause_ratio;
+	compare(paused > q->pause_ratio ? q->pause_ratio : paused < least ? least : paused, paused, PAUSE_SLACK, PAUSE_SIGMA, c, &n);
 	compare(q->marks_ratio, b.marks, MARKS_SLACK, MARKS_SIGMA, c, &n);
 	const double peak = b.peak + (b.pause > 0 ? inputs(q) * under_way(q) : 0);
 	compare(q->queue_peak_bytes, peak, mtu(q), PEAK_SIGMA, c, &n);
@@ -215,7 +217,8 @@ int whatif_calibrate(const struct whatif_queue *q, struct whatif_fit *ret)
 	struct candidate best[WHATIF_KEPT];
 	unsigned n = 0;
 	search(q, best, &n);
-	*ret = (struct whatif_fit){.q = *q, .n = n, .residual = best[0].residual};
+	*ret = (struct whatif_fit){.q = *q, .n = n, .residual = best[0].residual,
+		.known = !q->pause_bound + !isnan(q->marks_ratio) + !isnan(q->queue_peak_bytes) + !isnan(q->utilization)};
 	double sum = 0;
 	for (unsigned i = 0; i < n; i++) {
 		memcpy(ret->v[i].p, best[i].p, sizeof(best[i].p));
@@ -258,7 +261,8 @@ static double quantile(const struct whatif_fit *f, const struct outcome *o, doub
 /* The spread of what fits; on either side the residual of the best fit, and shares of the change from @now (NAN: none). */
 static struct whatif_range range_of(const struct whatif_fit *f, const struct outcome *o, double now)
 {
-	const double mid = quantile(f, o, 0.5), change = isnan(now) ? 0 : mid - now, wide = fmin(0.5, fmax(RESIDUAL_LEAST, f->residual));
+	const double mid = quantile(f, o, 0.5), change = isnan(now) ? 0 : mid - now, missing = 5 - f->known,
+		wide = fmin(0.5, fmax(RESIDUAL_LEAST * missing * missing, f->residual));
 	const double below = (change > 0 ? CHANGE_NONE : CHANGE_WIDE) * fabs(change), above = (change < 0 ? CHANGE_NONE : CHANGE_WIDE) * fabs(change);
 	return (struct whatif_range){fmax(0, quantile(f, o, TAIL) * (1 - wide) - below), mid, quantile(f, o, 1 - TAIL) * (1 + wide) + above};
 }
@@ -334,8 +338,13 @@ static void ask(const struct whatif_fit *f, unsigned i, const struct whatif_sett
 	const struct whatif_burst now = f->v[i].now, then = whatif_run(&in, f->v[i].p);
 	const double busy = busy_share(q, &now), longer = then.length_ns / now.length_ns, stretch = 1 - busy + busy * longer, busy_then = busy * longer / stretch;
 	const double way = inputs(q) * under_way(q), paused_now = now.pause * busy, paused_then = then.pause * busy_then;
-	o->pause.v[i] = anchored(paused_then, paused_now, q->pause_ratio, PAUSE_SLACK);
-	o->pause_now.v[i] = anchored(paused_now, paused_now, q->pause_ratio, PAUSE_SLACK);
+	if (q->pause_bound && paused_now > 0) {
+		o->pause.v[i] = q->pause_ratio * fmin(EPISODES_WIDE, paused_then / paused_now);
+		o->pause_now.v[i] = q->pause_ratio;
+	} else {
+		o->pause.v[i] = anchored(paused_then, paused_now, q->pause_ratio, PAUSE_SLACK);
+		o->pause_now.v[i] = anchored(paused_now, paused_now, q->pause_ratio, PAUSE_SLACK);
+	}
 	o->marks.v[i] = anchored(then.marks, now.marks, q->marks_ratio, MARKS_SLACK);
 	o->peak.v[i] = anchored(then.peak + (then.pause > 0 ? way : 0), now.peak + (now.pause > 0 ? way : 0), q->queue_peak_bytes, mtu(q));
 	o->throughput.v[i] = then.throughput / now.throughput;
@@ -359,7 +368,7 @@ int whatif_predict(const struct whatif_fit *f, const struct whatif_settings *to,
 	const struct whatif_range paused = pause_range(f, &o.pause, &o.pause_now);
 	*ret = (struct whatif_result){.pause_ratio = paused, .marks_ratio = at_most(range_of(f, &o.marks, q->marks_ratio), 1),
 		.queue_peak_bytes = peak_range(f, &o.peak, &t, &paused), .headroom_peak_bytes = headroom_range(f, &o.headroom, &t), .throughput_ratio = range_of(f, &o.throughput, 1),
-		.step_ratio = range_of(f, &o.step, 1), .drops_per_s = drops_range(f, &o.drops, &t), .q_pfc_bytes = depth_of(q, &t), .residual = f->residual};
+		.step_ratio = range_of(f, &o.step, 1), .drops_per_s = drops_range(f, &o.drops, &t), .q_pfc_bytes = depth_of(q, &t), .known = f->known, .residual = f->residual};
 	if (!isfinite(ret->q_pfc_bytes))
 		ret->q_pfc_bytes = NAN;
 	return 0;

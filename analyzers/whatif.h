@@ -37,6 +37,7 @@ struct whatif_queue { /* what is known of the queue and of what feeds it */
 	struct whatif_settings now;
 	/* measured under .now: what the model is fitted to; NAN = not known. Shares are of all time */
 	double pause_ratio;       /* of the inputs, mean; needed */
+	bool pause_bound;         /* it is what frames could hold at most: the truth is somewhere below, and what comes of it is told in the same measure */
 	double marks_ratio, queue_peak_bytes, pg_peak_bytes, headroom_peak_bytes, drops_per_s;
 	double utilization;       /* of the queue's port */
 	double episodes_per_s;    /* pauses sent per input */
@@ -49,6 +50,7 @@ struct whatif_result {
 	struct whatif_range throughput_ratio; /* of this queue while it is busy, of now: 1 = the same */
 	struct whatif_range step_ratio;   /* time between bursts of the same volume, of now: bursts last longer by the throughput lost, the rest is the same */
 	double q_pfc_bytes;       /* depth of the egress queue at which PFC fires, with @to; NAN unknown */
+	unsigned known;           /* see whatif_fit */
 	double residual;          /* of the best fit: |model - measured| / measured, mean over what was measured: how far to trust it; NAN nothing to compare with */
 };
 
@@ -58,6 +60,7 @@ struct whatif_burst { /* of one burst in its steady repetition; shares are of it
 enum { WHATIF_PARAMS = 8, WHATIF_KEPT = 20 };
 struct whatif_fit { /* a calibrated queue: one fit, many predictions */
 	struct whatif_queue q;
+	unsigned known;           /* of the four that say most: measured pause, marks, depth, load. The fewer, the wider the ranges */
 	unsigned n;
 	struct { double p[WHATIF_PARAMS], weight; struct whatif_burst now; } v[WHATIF_KEPT];
 	double residual;

@@ -252,7 +252,7 @@ static void test_what_is_not_known(void **state)
 	q = queue(-1, 800e3, 2, 0.1, 0.1, 1e6);
 	assert_int_equal(whatif_calibrate(&q, &f), -EDOM);
 	/* pause alone, nothing else measured, nothing else known */
-	q = (struct whatif_queue){NAN, 100e9, NAN, 8000, NAN, NAN, NAN, {0.125, NAN, NAN, NAN, NAN, NAN, NAN}, 0.05, NAN, NAN, NAN, NAN, NAN, NAN, NAN, true};
+	q = (struct whatif_queue){NAN, 100e9, NAN, 8000, NAN, NAN, NAN, {0.125, NAN, NAN, NAN, NAN, NAN, NAN}, 0.05, false, NAN, NAN, NAN, NAN, NAN, NAN, NAN, true};
 	q.pool_bytes = 32e6;
 	assert_int_equal(whatif_calibrate(&q, &f), 0);
 	assert_int_equal(whatif_predict(&f, &same, &r), 0);
@@ -265,6 +265,28 @@ static void test_what_is_not_known(void **state)
 	to.kmin_bytes = 2000;
 	to.kmax_bytes = 1000;
 	assert_int_equal(whatif_predict(&f, &to, &r), -EDOM);
+}
+
+/* Frames only: half of the time at most. The truth may be a hundredth of it, and what comes of a change is told in the same measure. */
+static void test_pause_is_a_bound(void **state)
+{
+	struct whatif_queue q = queue(1.0 / 8, 4e6, 3, 0.5, 0, 3.2e6);
+	struct whatif_settings to = same;
+	struct whatif_fit f;
+	struct whatif_result r;
+	(void)state;
+	q.utilization = 0.05; /* nobody is paused half of the time for that */
+	assert_int_equal(whatif_calibrate(&q, &f), 0);
+	const double taken_as_measured = f.residual;
+	q.pause_bound = true;
+	assert_int_equal(whatif_calibrate(&q, &f), 0);
+	assert_true(f.residual < taken_as_measured / 2 && f.residual < 0.2);
+	assert_int_equal(whatif_predict(&f, &same, &r), 0);
+	assert_true(fabs(r.pause_ratio.mid - 0.5) < 1e-9);
+	to.alpha = 1;
+	assert_int_equal(whatif_predict(&f, &to, &r), 0);
+	in_order(r.pause_ratio, 0, 0.55);
+	assert_true(r.pause_ratio.mid < 0.5);
 }
 
 /* Nothing is drawn: the same bytes. */
@@ -287,6 +309,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_bounds), cmocka_unit_test(test_nothing_changes), cmocka_unit_test(test_higher_kmin_never_pauses_less),
 		cmocka_unit_test(test_higher_alpha_pauses_later_and_less), cmocka_unit_test(test_more_headroom_never_drops_more), cmocka_unit_test(test_drops_measured),
-		cmocka_unit_test(test_known_directions), cmocka_unit_test(test_recorded), cmocka_unit_test(test_depth_by_watermark), cmocka_unit_test(test_what_is_not_known), cmocka_unit_test(test_same_bytes)};
+		cmocka_unit_test(test_known_directions), cmocka_unit_test(test_recorded), cmocka_unit_test(test_depth_by_watermark), cmocka_unit_test(test_what_is_not_known), cmocka_unit_test(test_pause_is_a_bound), cmocka_unit_test(test_same_bytes)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
