@@ -23,7 +23,7 @@ static struct whatif_queue queue(double alpha, double kmin, double k, double pau
 		.episodes_per_s = NAN, .dcqcn = true};
 }
 
-static const double alphas[] = {1.0 / 16, 1.0 / 4}, kmins[] = {200e3, 4e6}, pauses[] = {0, 0.01, 0.15}, marked[] = {0, 0.02, 0.5}, peaks[] = {1e6, 4e6}, ks[] = {2, 6};
+static const double alphas[] = {1.0 / 16, 1.0 / 4}, kmins[] = {200e3, 4e6}, pauses[] = {0, 0.08}, marked[] = {0, 0.05}, peaks[] = {1e6, 4e6}, ks[] = {2, 6};
 
 /* Every combination of the above. */
 static void each(void (*check)(const struct whatif_fit *f))
@@ -302,7 +302,8 @@ static void test_same_bytes(void **state)
 	assert_int_equal(whatif_calibrate(&q, &b), 0);
 	assert_int_equal(whatif_predict(&a, &same, &x), 0);
 	assert_int_equal(whatif_predict(&b, &same, &y), 0);
-	assert_memory_equal(&x, &y, sizeof(x));
+	assert_memory_equal(&x, &y, offsetof(struct whatif_result, known)); /* there may be padding behind it */
+	assert_true(x.known == y.known && x.residual == y.residual);
 }
 
 int main(void)
