@@ -47,9 +47,10 @@ static struct tune_sheet *sheet_add(struct review *r)
 
 /* --- one sheet per tier, priority, diagnosis and queue profile --------------------------------------------------------------------- */
 
+static bool same_number(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
 static bool same_pool(const struct tune_place *a, const struct tune_place *b)
 {
-	return a->pool_bytes == b->pool_bytes || (isnan(a->pool_bytes) && isnan(b->pool_bytes));
+	return same_number(a->device->pool_bytes, b->device->pool_bytes) && same_number(a->device->pool_slices, b->device->pool_slices);
 }
 
 /* Families that change the queue profile of a tier: one of them at a time. */

@@ -343,7 +343,8 @@ void sheet_of_plan(const struct tune_plan *p, const struct tune_verdict *v, cons
 		ret->buffer_cost_bytes = p->cost_bytes;
 		affect(&t, p, rest, n_rest);
 		set_disruption(&t, p);
-		ret->risk = p->rule->risk;
+		ret->risk = p->n_changes && p->changes[0].knob == KNOB_ALPHA ?
+			"PFC later means deeper queues: latency of what shares them grows; this class takes a larger share of the pool, and the limit of the others shrinks" : p->rule->risk;
 		ret->checks = arena_array(t.a, struct tune_check, p->n_checks + 1);
 		memcpy(ret->checks, p->checks, p->n_checks * sizeof(*p->checks));
 		ret->n_checks = p->n_checks;

@@ -22,6 +22,7 @@
 #define PASSED_ON 0.5         /* of what it pauses itself: less, and it adds pressure of its own */
 #define FULL 0.98             /* of the pool */
 #define ROOM 0.5              /* b.4: Kmin at or below half of q_PFC */
+#define SETTLED 0.85          /* of the computed depth: the model is good to 15 % (d, confidence) */
 #define FAR_EARLY 0.25        /* of one bandwidth-delay product; measured in b.3: the exchange takes half as long again, or twice */
 #define EPISODES_MIN 100.0    /* a second */
 #define HYSTERESIS_MTUS 1.5   /* a.5 asks for two frames; frames are a little shorter than the MTU that is declared */
@@ -139,10 +140,12 @@ static void find_depths(struct tune_place *p, bool pausing)
 {
 	const struct tune_device *d = p->device;
 	p->inputs = p->hot && p->hot->inputs >= 1 ? p->hot->inputs : d->inputs_typical ? d->inputs_typical : NAN;
-	p->slices_unknown = !(d->pool_slices >= 1) && d->pool_bytes > 0;
-	p->pool_bytes = p->slices_unknown ? d->pool_bytes / 2 : d->pool_bytes / d->pool_slices;
+	const bool told = d->pool_slices >= 1;
+	const double most = model_q_pfc(p, told ? d->pool_bytes / d->pool_slices : d->pool_bytes), deep = pausing ? deepest_queue(p) : NAN;
+	/* a queue that went as deep as the whole pool allows settles it: there is one slice */
+	p->slices_unknown = !told && d->pool_bytes > 0 && !(deepest_queue(p) >= SETTLED * most);
+	p->pool_bytes = told ? d->pool_bytes / d->pool_slices : p->slices_unknown ? d->pool_bytes / 2 : d->pool_bytes;
 	p->q_pfc = p->q_pfc_model = model_q_pfc(p, p->pool_bytes);
-	const double most = model_q_pfc(p, p->slices_unknown ? d->pool_bytes : p->pool_bytes), deep = pausing ? deepest_queue(p) : NAN;
 	p->residual = isnan(deep) ? NAN : fabs(deep - most) / most;
 	/* PFC fired while no queue was deeper than this: it fires no later, whatever the model says */
 	if (deep > 0 && !(deep >= p->q_pfc)) {
@@ -273,13 +276,34 @@ static void sign_told(struct tune_place *p, const struct tune_in *in)
 
 /* --- the whole tree --------------------------------------------------------------------------------------------------------------- */
 
+/* A queue to a host that fills as far as PFC lets it, and that nobody pauses: pressure begins there, however much pause is only a bound. */
+static bool presses(const struct tune_place *p)
+{
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));)
+		if (l->port->host && l->queue.max >= ROOM * p->q_pfc_model && tune_recent(l, l->recent_rx) < TUNE_NEEDED)
+			return true;
+	return false;
+}
+
+/* Bounds from frames stand at 100 % everywhere and tell no direction; depths do. */
+static void root_by_depth(struct tune_place *v, size_t n, unsigned tree)
+{
+	bool any = false;
+	for (size_t i = 0; i < n; i++)
+		any = any || (v[i].tree == tree && presses(&v[i]));
+	for (size_t i = 0; any && i < n; i++)
+		if (v[i].tree == tree)
+			tune_sign_set(&v[i].signs, T_PASSED_ON, !presses(&v[i]));
+}
+
 static void sign_tree(struct tune_place *v, size_t n, unsigned tree)
 {
 	double worst = NAN;
-	bool paused = false, known = false, from_host = false, measured = true, root = false;
+	bool paused = false, known = false, from_host = false, measured = true, root = false, bounds = false;
 	for (size_t i = 0; i < n; i++)
 		for (const struct tune_lane *l = NULL; v[i].tree == tree && (l = tune_next_lane(&v[i], l));) {
 			from_host = from_host || tune_paused_by_host(l);
+			bounds = bounds || (!l->pause_measured && pauses(l));
 			if (!l->port->host || isnan(l->tx_pause_hi))
 				continue;
 			known = true;
@@ -289,6 +313,8 @@ static void sign_tree(struct tune_place *v, size_t n, unsigned tree)
 				measured = l->pause_measured;
 			}
 		}
+	if (bounds)
+		root_by_depth(v, n, tree);
 	for (size_t i = 0; i < n; i++) {
 		if (v[i].tree != tree)
 			continue;

@@ -115,6 +115,15 @@ static void unknown_slices_halve_the_pool_and_the_confidence(void **state)
 	assert_true(s->confidence_ratio < 0.6 * sure);
 }
 
+static void a_queue_as_deep_as_the_whole_pool_allows_settles_the_slices(void **state)
+{
+	struct tune_world *w = *state;
+	tune_make_late(w, 0); /* 3.1 MB deep; 3.2 MB with one slice, 1.6 MB with two */
+	const double sure = change(w, "ecn_late")->confidence_ratio;
+	w->seen[0].pool_slices = NAN;
+	assert_true(change(w, "ecn_late")->confidence_ratio == sure);
+}
+
 static void a_step_is_at_most_a_half(void **state)
 {
 	struct tune_world *w = *state;
@@ -346,7 +355,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 		T(kmin_goes_below_half_of_where_pfc_fires), T(alpha_comes_first_where_one_step_restores_the_order), T(alpha_stays_within_its_share_of_the_pool),
-		T(a_small_buffer_has_no_place_for_ecn), T(unknown_slices_halve_the_pool_and_the_confidence), T(a_step_is_at_most_a_half),
+		T(a_small_buffer_has_no_place_for_ecn), T(unknown_slices_halve_the_pool_and_the_confidence), T(a_queue_as_deep_as_the_whole_pool_allows_settles_the_slices), T(a_step_is_at_most_a_half),
 		T(incast_gets_buffer_where_there_is_some), T(incast_is_told_sooner_where_there_is_none), T(early_goes_to_one_bandwidth_delay_product),
 		T(early_at_most_doubles_from_there), T(xon_moves_by_one_packet), T(headroom_without_a_cable_is_a_quarter_more), T(headroom_covers_what_is_in_flight),
 		T(the_formula_counts_where_it_reproduces_the_tables), T(peers_show_what_is_enough), T(headroom_must_not_turn_ecn_and_pfc_over),

@@ -153,6 +153,31 @@ static void a_frame_bound_is_not_pause(void **state)
 	assert_non_null(strstr(s->summary, "at most"));
 }
 
+static void bounds_tell_no_direction_but_depths_do(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	tune_make_late(w, 0);
+	tune_make_late(w, 1);
+	w->lanes[1][3].queue.max = NAN; /* leaf2's own queues are shallow: it passes on what leaf1 presses */
+	w->lanes[1][HOSTS].queue = (struct tune_peak){.max = 5e6, .windows = 60};
+	for (unsigned d = 0; d < DEVICES; d++)
+		for (unsigned k = 0; k < w->devices[d].n_ports; k++) {
+			tune_pause(&w->lanes[d][k], 1);
+			w->lanes[d][k].tx_pause_lo = 0;
+			w->lanes[d][k].pause_measured = false;
+			if (w->of[d][k]->peer) {
+				w->lanes[d][k].rx_pause_hi = w->lanes[d][k].rx_pause_busy = 1;
+				w->lanes[d][k].recent_rx = 0xff;
+			}
+		}
+	const struct tune_sheet *s = tune_first(w, &l);
+	assert_int_equal(s->advice, ADVICE_CHANGE);
+	assert_string_equal(s->device, "leaf1");
+	assert_string_equal(s->rest[0], "leaf2");
+	assert_int_equal(l.n, 1);
+}
+
 static void nothing_known_is_watched(void **state)
 {
 	struct tune_world *w = *state;
@@ -262,7 +287,7 @@ int main(void)
 		cmocka_unit_test(rows),
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 		T(good_is_left_alone), T(little_pause_is_left_alone), T(late_is_told_at_its_root), T(followers_have_the_same_profile),
-		T(a_host_that_pauses_us_comes_first), T(a_frame_bound_is_not_pause), T(nothing_known_is_watched), T(unknown_settings_are_watched),
+		T(a_host_that_pauses_us_comes_first), T(a_frame_bound_is_not_pause), T(bounds_tell_no_direction_but_depths_do), T(nothing_known_is_watched), T(unknown_settings_are_watched),
 		T(marks_off_is_mended_not_tuned), T(mixed_settings_are_aligned_first), T(damaged_frames_are_no_matter_of_buffers),
 		T(a_wrong_cable_in_the_profile_is_mended), T(the_same_evidence_gives_the_same_ids),
 	};
