@@ -25,11 +25,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tune_judge as judge  # noqa: E402
 import tune_table as table  # noqa: E402
 
-FAULT = ["tune-late-gather", "tune-late-storage", "tune-late-shuffle", "tune-alpha-small", "tune-alpha-storage", "tune-kmax-high", "tune-one-leaf", "tune-early",
+FAULT = ["tune-late-gather", "tune-late-storage", "tune-late-shuffle", "tune-alpha-small", "tune-alpha-storage", "tune-kmax-high", "tune-early",
          "tune-early-gather", "tune-headroom-small", "tune-xon-close"]
 DONT = ["slow-receiver", "slow-receiver-spread", "pfc-storm", "dirty-optic", "dcqcn-off", "ecmp-stuck", "ecmp-fields", "ecmp-polarization", "lag-skew", "low-entropy", "pfc-only",
         "host-100g", "link-100g", "missing-route", "remote-capacity", "dscp-mismatch", "mtu-mismatch", "pfc-mismatch", "ecn-off", "wrong-class", "class-leak", "storage-receiver",
-        "no-settings", "wrong-cable-length"]
+        "no-settings", "wrong-cable-length",
+        "tune-one-leaf"]  # decision table, row 12: align it to its tier, no tuning
 HEALTHY = ["healthy", "healthy-hashed", "healthy-heavy", "healthy-shuffle", "tune-good", "tune-good-storage", "moe", "fsdp", "storage", "checkpoint", "two-jobs", "packet-balancing"]
 KINDS = {**dict.fromkeys(FAULT, "fault"), **dict.fromkeys(DONT, "dont"), **dict.fromkeys(HEALTHY, "healthy")}
 # Recorded as another scenario, then what the advice needs is taken away or spoilt in the case.
