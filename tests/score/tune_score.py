@@ -42,7 +42,7 @@ STATICS = {  # of the whole fabric; @bps: speed of a host
     "DCQCN paper": lambda bps: ["kmin=5KB", "kmax=200KB", "pmax=1%"],
     "HPCC-scaled": lambda bps: [f"kmin={100e3 * bps / 25e9:.0f}B", f"kmax={400e3 * bps / 25e9:.0f}B", "pmax=20%"],
 }
-GRID = [(a, kmin, kmin and kmin * ratio) for a in (None, "1/16", "1/8", "1/4", "1") for kmin, ratio in ((None, 0), (200, 4), (400, 4), (800, 4), (1600, 4), (800, 2))]
+GRID = [(alpha, kmin) for alpha in (None, "1/8", "1/2") for kmin in (None, 200, 400, 800, 1600)]  # KB; Kmax is four times that
 
 
 def outcome_of(truth):
@@ -192,8 +192,8 @@ def apply_until_quiet(run, row):
 
 def grid(run, row):
     best, points = None, 0
-    for alpha, kmin, kmax in GRID:
-        settings = ([f"alpha={alpha}"] if alpha else []) + ([f"kmin={kmin}KB", f"kmax={kmax}KB"] if kmin else [])
+    for alpha, kmin in GRID:
+        settings = ([f"alpha={alpha}"] if alpha else []) + ([f"kmin={kmin}KB", f"kmax={4 * kmin}KB"] if kmin else [])
         if row["family"] == "tune-headroom-small":
             settings.append("headroom=400KB")
         try:
@@ -235,14 +235,15 @@ def cells(options):
     """Rounds over all families, each with another seed, in an order drawn by the round: a score that is cut short has seen some of everything."""
     first, last = options.seeds
     n = last - first + 1
-    for turn in range(min(options.rounds, n)):
-        todo = [(f, k) for f, k in KINDS.items() if re.fullmatch(options.families, f)]
+    for turn in range(min(options.rounds, n // 2)):
+        todo = [(f, k, i) for f, k in KINDS.items() if re.fullmatch(options.families, f) for i in range(2 if k == "fault" else 1)]
         random.Random(turn).shuffle(todo)
-        for family, kind in todo:
+        for family, kind, i in todo:
             h = int(hashlib.sha256(family.encode()).hexdigest()[:8], 16)
+            at = 2 * turn + i  # families of wrong thresholds come twice a round, with and without perturbation
             for face in options.faces:
-                yield {"family": family, "kind": kind, "face": face, "seed": first + (h + turn) % n, "perturb": (turn + h) % 2 == 1 if options.perturb is None else options.perturb,
-                       "statics": turn % 2 == 0, "oracle": bool(options.oracle) and turn % options.oracle == 0}
+                yield {"family": family, "kind": kind, "face": face, "seed": first + (h + at) % n, "perturb": (turn + h + i) % 2 == 1 if options.perturb is None else options.perturb,
+                       "statics": i == 0, "oracle": bool(options.oracle) and (at + h) % options.oracle == 0}
 
 
 def seed_range(text):
@@ -273,7 +274,7 @@ def main():
     p.add_argument("--perturb", type=lambda s: bool(int(s)), default=None, help="0 or 1: the fabric's constants changed; every second run when not given")
     p.add_argument("--interval", default="30s")
     p.add_argument("--length", default="66m", help="of a recording; no change is advised on less history than an hour")
-    p.add_argument("--oracle", type=int, default=3, help="a grid of settings is searched in every Nth round over the families; 0: never")
+    p.add_argument("--oracle", type=int, default=3, help="a grid of settings is searched in every Nth run of a family; 0: never")
     p.add_argument("--rounds", type=int, default=1000)
     p.add_argument("--minutes", type=float, default=55)
     p.add_argument("--jobs", type=int, default=os.cpu_count())
