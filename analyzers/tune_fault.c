@@ -104,11 +104,25 @@ static struct tune_fault *add(struct faults *f, const char *cause)
 
 /* --- from incidents ---------------------------------------------------------------------------------------------------------- */
 
-static void from_incidents(struct faults *f)
+/*
+ * Row 7 holds while the host's destination is marked. Where the very switch that pauses the host marks next to nothing, and by its settings cannot mark before
+ * PFC fires, row 3 explains what singles the host out, and the incident proves nothing.
+ */
+static bool explained_by_late(const struct tune_case *c, const struct tune_incident *t)
+{
+	const uint32_t late = T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS | T_LATE;
+	for (size_t i = 0; str_eq(t->cause, "dcqcn_off") && i < c->n_places; i++)
+		if (str_eq(c->places[i].device->device->name, t->device) && (t->priority == PRIO_NONE || t->priority == c->places[i].priority) && c->places[i].is &&
+			c->places[i].is->row == 3 && (c->places[i].signs.yes & late) == late)
+			return true;
+	return false;
+}
+
+static void from_incidents(struct faults *f, const struct tune_case *c)
 {
 	for (size_t i = 0; i < f->in->n_incidents; i++) {
 		const struct tune_incident *t = &f->in->incidents[i];
-		if (t->closed_ns || t->severity < SEV_WARNING || !cure_of(t->cause))
+		if (t->closed_ns || t->severity < SEV_WARNING || !cure_of(t->cause) || explained_by_late(c, t))
 			continue;
 		struct tune_fault *r = add(f, t->cause);
 		r->id = t->id;
@@ -438,29 +452,33 @@ static void look_at_marking(struct faults *f, const struct tune_place *p)
 
 /* --- all of it -------------------------------------------------------------------------------------------------------------------------- */
 
+static void look_at_places(struct faults *f, const struct tune_place *v, size_t n)
+{
+	const struct census *c = take_census(f->in->arena, v, n);
+	look_for_one_host(f, v, n);
+	for (size_t i = 0; i < n; i++) {
+		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&v[i], l));)
+			look_at_receiver(f, l);
+		look_at_groups(f, &v[i]);
+		look_at_settings(f, c, &v[i]);
+		look_at_marking(f, &v[i]);
+		look_at_cable(f, &v[i]);
+	}
+}
+
 void tune_diagnose(const struct tune_in *in, struct tune_case *ret)
 {
 	const struct tune_evidence *e = in->evidence;
 	struct faults f = {.in = in};
 	*ret = (struct tune_case){.in = in, .places = arena_array(in->arena, struct tune_place, e->n_devices * OBSERVED_PRIORITIES + 1)};
-	from_incidents(&f);
-	for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++) {
-		if (!(in->fabric->lossless_mask >> priority & 1))
-			continue;
-		struct tune_place *v = ret->places + ret->n_places;
-		tune_signs_of(in, priority, v, e->n_devices);
-		ret->n_places += e->n_devices;
-		const struct census *c = take_census(in->arena, v, e->n_devices);
-		look_for_one_host(&f, v, e->n_devices);
-		for (size_t i = 0; i < e->n_devices; i++) {
-			for (const struct tune_lane *l = NULL; (l = tune_next_lane(&v[i], l));)
-				look_at_receiver(&f, l);
-			look_at_groups(&f, &v[i]);
-			look_at_settings(&f, c, &v[i]);
-			look_at_marking(&f, &v[i]);
-			look_at_cable(&f, &v[i]);
+	for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++)
+		if (in->fabric->lossless_mask >> priority & 1) {
+			tune_signs_of(in, priority, ret->places + ret->n_places, e->n_devices);
+			ret->n_places += e->n_devices;
 		}
-	}
+	from_incidents(&f, ret);
+	for (size_t i = 0; i < ret->n_places; i += e->n_devices)
+		look_at_places(&f, ret->places + i, e->n_devices);
 	for (size_t i = 0; i < e->n_devices; i++)
 		for (size_t k = 0; k < e->devices[i].n_ports; k++)
 			look_at_port(&f, &e->devices[i], &e->devices[i].ports[k]);

@@ -211,6 +211,17 @@ static void a_host_is_found_by_its_port(void **state)
 	assert_int_equal(advice(w), ADVICE_CHANGE);
 }
 
+static void late_marking_explains_a_host_that_seems_not_to_slow_down(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_incident v = incident("dcqcn_off", "leaf1", "Ethernet1");
+	w->in.incidents = &v;
+	w->in.n_incidents = 1;
+	assert_int_equal(advice(w), ADVICE_CHANGE); /* leaf1 marks nothing: it cannot be known whether the host would slow down */
+	v.device = "leaf2";                         /* leaf2's settings are in order: there it is known */
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+}
+
 static void unrest_blocks(void **state)
 {
 	struct tune_world *w = *state;
@@ -344,7 +355,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 		T(nothing_forbids_it), T(less_headroom_needs_a_word_a_cable_and_no_shared_pool), T(a_cable_heard_by_lldp_has_no_length), T(old_read_back_changes_nothing),
 		T(never_read_back_changes_nothing), T(declared_values_lower_the_confidence), T(voq_chips_get_no_advice), T(an_open_incident_blocks),
-		T(an_incident_elsewhere_blocks_only_in_the_same_pause_tree), T(a_host_is_found_by_its_port), T(unrest_blocks), T(coverage_of_94_percent_is_watched),
+		T(an_incident_elsewhere_blocks_only_in_the_same_pause_tree), T(a_host_is_found_by_its_port), T(late_marking_explains_a_host_that_seems_not_to_slow_down), T(unrest_blocks), T(coverage_of_94_percent_is_watched),
 		T(sheets_live_three_days_on_one_basis), T(other_policies_get_no_thresholds), T(kmin_is_never_zero), T(one_change_at_a_time), T(little_history_is_watched),
 		T(two_windows_of_five_are_not_enough),
 	};
