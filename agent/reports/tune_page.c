@@ -2,12 +2,11 @@
 #include "agent/reports/tune_page.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/str.h"
 
 #define LABEL 13
 #define WIDTH_MIN 80
@@ -101,7 +100,6 @@ void page_end(FILE *out, const struct tune_page *p)
 
 void page_heading(FILE *out, const struct tune_page *p, const char *fmt, ...)
 {
-	rw_cleanup(str_done) struct str b = {0};
 	char text[512];
 	va_list ap;
 	va_start(ap, fmt);
