@@ -94,7 +94,7 @@ json_t *tune_sheet_json(const struct tune_sheet *s, const struct tune_platform *
 			"syntax", json_string_or_null(platform->profile ? platform->profile->syntax : NULL)) : json_null()},
 		{"changes", changes_json(s)}, {"affected", affected_json(s)}, {"disruption", json_string(tune_disruption_name(s->disruption))},
 		{"job_boundary", json_boolean(s->job_boundary)}, {"made", json_time(s->made_ns)}, {"expires", json_time(s->expires_ns)}, {"from", json_time(s->from_ns)},
-		{"to", json_time(s->to_ns)}, {"evidence", evidence_json(s)}, {"expected", expected_json(s)}, {"checks", checks_json(s)},
+		{"to", json_time(s->to_ns)}, {"evidence", evidence_json(s)}, {"expected", expected_json(s)}, {"not_expected", json_string_or_null(s->not_expected)}, {"checks", checks_json(s)},
 		{"collect", words(s->collect, s->n_collect)}, {"next_steps", words(s->next_steps, s->n_next_steps)}, {"risk", json_string_or_null(s->risk)},
 		{"rollback_if", json_string_or_null(s->rollback_if)}, {"render", or_null(render)}, {"undo", or_null(undo)}, {"render_notes", or_null(notes)},
 		{"confidence_ratio", json_number_or_null(s->confidence_ratio)}, {"confidence_inputs", words(s->confidence_inputs, s->n_confidence_inputs)},

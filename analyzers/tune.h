@@ -121,6 +121,7 @@ struct tune_sheet {
 	int64_t from_ns, to_ns;      /* of the evidence */
 	struct evidence *evidence; size_t n_evidence;
 	struct tune_expect *expected; size_t n_expected;
+	const char *not_expected;    /* a change without .expected: why nothing can be foretold */
 	struct tune_check *checks; size_t n_checks;
 	const char **collect; size_t n_collect;   /* watch: what is missing, and how to get it */
 	const char **next_steps; size_t n_next_steps; /* fix_first: what to do; change: what may follow */

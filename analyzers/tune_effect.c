@@ -321,15 +321,25 @@ void tune_expected(const struct tune_in *in, struct tune_sheet *sheet)
 	bool any = false, ecn = false;
 	sheet->expected = NULL;
 	sheet->n_expected = 0;
+	sheet->not_expected = NULL;
 	for (size_t i = 0; i < sheet->n_changes; i++) {
 		any |= take(&to, &sheet->changes[i]);
 		ecn |= is_ecn(sheet->changes[i].knob);
 	}
-	const struct tune_device *d = any ? device_of(in->evidence, sheet->device) : NULL;
+	if (!sheet->n_changes)
+		return;
+	struct err why = {0};
+	const struct tune_device *d = device_of(in->evidence, sheet->device);
 	/* marking is of the queues it is changed for; what makes PFC fire is changed where packets come in, so any queue may be the one */
 	const struct tune_lane *l = d ? fullest(d, sheet->priority, ecn ? sheet->ports : NULL, ecn ? sheet->n_ports : 0) : NULL;
-	if (!l || ask(in->evidence, d, l, &to, &in->options, in->arena, &effect, NULL) < 0)
-		return;
-	sheet->expected = effect.expected;
-	sheet->n_expected = effect.n_expected;
+	if (!any)
+		sheet->not_expected = "the queue model does not know this threshold";
+	else if (!l)
+		sheet->not_expected = "no queue of the switch was seen at this priority";
+	else if (ask(in->evidence, d, l, &to, &in->options, in->arena, &effect, &why) < 0)
+		sheet->not_expected = arena_strdup(in->arena, why.text);
+	else {
+		sheet->expected = effect.expected;
+		sheet->n_expected = effect.n_expected;
+	}
 }

@@ -39,7 +39,7 @@ struct tune_effect {
 int tune_whatif(const struct tune_evidence *e, const char *device, const char *port, int priority, const struct whatif_settings *to,
 	const struct tune_options *options, struct arena *a, struct tune_effect *ret, struct err *err);
 
-/* tune_expected - fills .expected of a sheet from its device, ports, priority and changes. Leaves it empty when nothing can be told. */
+/* tune_expected - fills .expected of a sheet from its device, ports, priority and changes; or .not_expected, where nothing can be told. */
 void tune_expected(const struct tune_in *in, struct tune_sheet *sheet);
 
 #endif

@@ -305,6 +305,7 @@ static void put_change_rest(FILE *out, const struct tune_page *p, const json_t *
 		add_words(&rest, get(s, "rest"), PORTS_SHOWN);
 	}
 	page_line(out, p, "canary", rest.s);
+	page_line(out, p, "not foretold", doc_word(s, "not_expected"));
 	page_line(out, p, "risk", doc_word(s, "risk"));
 	page_line(out, p, "roll back if", doc_word(s, "rollback_if"));
 	put_words(out, p, s, "apply", "render");

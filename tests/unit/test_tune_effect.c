@@ -208,6 +208,12 @@ static void test_sheet(void **state)
 	change = (struct tune_change){.knob = KNOB_WEIGHT, .proposed = 0};
 	tune_expected(&in, &s); /* not in the model */
 	assert_int_equal(s.n_expected, 0);
+	assert_non_null(strstr(s.not_expected, "does not know"));
+	change = (struct tune_change){.knob = KNOB_ALPHA, .proposed = 1.0 / 4};
+	for (size_t i = 0; i < 5; i++)
+		w->lanes[0][i].tx_pause_hi = NAN;
+	tune_expected(&in, &s);
+	assert_true(!s.n_expected && strstr(s.not_expected, "pfc.tx_"));
 	s.n_changes = 0;
 	tune_expected(&in, &s);
 	assert_int_equal(s.n_expected, 0);
