@@ -3,6 +3,8 @@
  * server is a process of its own; the CPU is that of this process, all threads, from the first message to the last.
  *
  *   bench_gnmi [MESSAGES [TARGETS...]]      default: 200000 messages in all, 1 64 512 targets
+ *   bench_gnmi latency [SECONDS [TARGETS...]]  at a pace of one sample a second (10 s where there are 256 targets and more): from the server's
+ *                                           timestamp to the pipeline's door, where a sample is in memory for the analyzers in the same turn
  *
  * Three shapes: one update per notification, 100 per notification, and a table as one JSON value, as SONiC sends it (10 ports x 20 fields).
  */
@@ -21,6 +23,7 @@
 
 #define PORTS 10
 #define FIELDS 20
+#define LAG_EACH 10
 
 static const char *const leaves[] = {"in-octets", "out-octets", "in-packets", "out-packets", "in-error-packets", "out-error-packets",
 	"in-discarded-packets", "out-discarded-packets", "in-fcs-error-packets", "carrier-transitions"};
@@ -40,6 +43,8 @@ struct bench {
 	uint64_t samples, expected;
 	double cpu, wall;
 	bool begun;
+	double *lag_s; /* latency only: of one sample in LAG_EACH */
+	size_t n_lag, cap_lag;
 };
 
 static double seconds(clockid_t clock)
@@ -62,6 +67,18 @@ static void on_samples(void *arg, const struct sample *v, size_t n)
 		loop_stop(b->loop);
 }
 
+static void on_samples_paced(void *arg, const struct sample *v, size_t n)
+{
+	struct bench *b = arg;
+	const int64_t now = wall_now().ns;
+	for (size_t i = 0; i < n; i++, b->samples++) {
+		if (b->samples % LAG_EACH)
+			continue;
+		rw_grow(b->lag_s, b->n_lag, b->cap_lag);
+		b->lag_s[b->n_lag++] = (double)(now - v[i].t_ns) / 1e9;
+	}
+}
+
 static void on_target(void *arg, const struct target *t) { }
 static void on_device(void *arg, const char *device, const char *profile, const char *sysname, const char *descr) { }
 static void on_flows(void *arg, const struct flow_sample *v, size_t n) { }
@@ -69,12 +86,25 @@ static void on_port(void *arg, const char *device, const char *port, const char 
 static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text) { }
 static void on_limit(void *arg) { loop_stop(((struct bench *)arg)->loop); }
 
+static void on_warm(void *arg)
+{
+	struct bench *b = arg;
+	b->n_lag = 0;
+	b->samples = 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
 static char *table_text(const struct shape *s)
 {
 	struct str t = {0};
 	for (unsigned p = 0; p < PORTS && !s->json; p++)
 		for (size_t i = 0; i < rw_countof(leaves); i++)
-			str_addf(&t, "-\t/interface[name=ethernet-1/%u]/statistics/%s\tuint\t$(%llu,7)\n", p, leaves[i], 1000000007ull * (i + p + 1));
+			str_addf(&t, "-\t/interface[name=ethernet-1/%u]/statistics/%s\tuint\t%llu\n", p, leaves[i], (1ull << 56) + 1000 * (i + p));
 	if (!s->json)
 		return t.s;
 	str_add(&t, "COUNTERS_DB\t/COUNTERS/Ethernet*\tjson_ietf\t{");
@@ -87,7 +117,7 @@ static char *table_text(const struct shape *s)
 				str_addf(&t, "\"SAI_PORT_STAT_PFC_%u_%s_PKTS\":", i / 2, i % 2 ? "TX" : "RX");
 			else
 				str_addf(&t, "\"SAI_PORT_STAT_IF_%s\":", more[i - 16]);
-			str_addf(&t, "\"$(%llu,7)\"", 1000000007ull * (i + 1));
+			str_addf(&t, "\"%llu\"", (1ull << 56) + 1000 * i);
 		}
 		str_add(&t, "}");
 	}
@@ -107,7 +137,7 @@ static pid_t server_start(const struct shape *s, uint64_t flood, uint16_t *ret_p
 		rw_cleanup(freep) char *text = table_text(s);
 		char byte;
 		close(stop[1]);
-		struct gnmi_server_options o = {.flood = flood, .one_by_one = s->one, .values = gnmi_table_values, .values_arg = gnmi_table_parse(text, s->name)};
+		struct gnmi_server_options o = {.flood = flood, .prebuilt = flood ? 0 : s->updates, .one_by_one = s->one, .values = gnmi_table_values, .values_arg = gnmi_table_parse(text, s->name)};
 		struct gnmi_server *server = o.values_arg ? gnmi_server_new(&o) : NULL;
 		uint16_t port = server ? gnmi_server_port(server) : 0;
 		if (write(told[1], &port, sizeof(port)) != sizeof(port) || !server)
@@ -133,9 +163,9 @@ static double rss_mb(void)
 }
 
 /* In a child of its own: gRPC is not forked after it began. */
-static void run(const struct shape *s, uint64_t messages, unsigned n_targets)
+static void run(const struct shape *s, uint64_t messages, unsigned paced_s, unsigned n_targets)
 {
-	uint64_t flood = messages / n_targets ? messages / n_targets : 1;
+	uint64_t flood = paced_s ? 0 : messages / n_targets ? messages / n_targets : 1;
 	uint16_t port;
 	int stop, status;
 	pid_t server = server_start(s, flood, &port, &stop), child;
@@ -152,15 +182,19 @@ static void run(const struct shape *s, uint64_t messages, unsigned n_targets)
 	struct config *config;
 	struct bench b = {.expected = flood * n_targets * s->updates};
 	struct entities *entities = entities_new();
-	struct sink sink = {&b, on_samples, on_flows, on_target, on_device, on_port, on_event};
+	struct sink sink = {&b, paced_s ? on_samples_paced : on_samples, on_flows, on_target, on_device, on_port, on_event};
+	const unsigned interval_s = !paced_s || n_targets >= 256 ? 10 : 1;
 	str_add(&text, "credentials: { c: { gnmi: { tls: { off: true } } } }\ndevices:\n");
 	for (unsigned i = 0; i < n_targets; i++)
-		str_addf(&text, " - { name: leaf%u, role: leaf, profile: %s, gnmi: { address: \"127.0.0.1:%u\", credentials: c, interval: 10s, timeout: 60s } }\n", i,
-			s->profile, port);
+		str_addf(&text, " - { name: leaf%u, role: leaf, profile: %s, gnmi: { address: \"127.0.0.1:%u\", credentials: c, interval: %us, timeout: 60s } }\n", i,
+			s->profile, port, interval_s);
 	log_set_level(LOG_ERROR_);
 	loop_new(&b.loop);
 	struct loop_timer *limit = loop_timer_new(b.loop, on_limit, &b);
-	loop_timer_start(limit, 120 * NS_PER_S, 0);
+	struct loop_timer *warm = loop_timer_new(b.loop, on_warm, &b);
+	loop_timer_start(limit, paced_s ? (int64_t)(paced_s + 2 * interval_s) * NS_PER_S : 120 * NS_PER_S, 0);
+	if (paced_s)
+		loop_timer_start(warm, (int64_t)(2 * interval_s) * NS_PER_S, 0);
 	if (config_parse(text.s, text.n, "bench", CONFIG_FULL, NULL, 0, &config, &errors) < 0)
 		_exit(1);
 	struct gnmi_target **t = rw_calloc(n_targets, sizeof(struct gnmi_target *));
@@ -172,7 +206,11 @@ static void run(const struct shape *s, uint64_t messages, unsigned n_targets)
 	uint64_t updates = 0;
 	for (unsigned i = 0; i < n_targets; i++)
 		updates += gnmi_target_counts(t[i]).updates;
-	if (b.samples < b.expected)
+	if (paced_s && b.n_lag) {
+		qsort(b.lag_s, b.n_lag, sizeof(*b.lag_s), by_size);
+		printf("%-30s %4u targets  %10llu samples  visible after p50 %.1f ms, p99 %.1f ms\n", s->name, n_targets, (unsigned long long)b.samples,
+			b.lag_s[b.n_lag / 2] * 1e3, b.lag_s[b.n_lag * 99 / 100] * 1e3);
+	} else if (paced_s || b.samples < b.expected)
 		printf("%-30s %4u targets  INCOMPLETE: %llu of %llu samples\n", s->name, n_targets, (unsigned long long)b.samples, (unsigned long long)b.expected);
 	else
 		printf("%-30s %4u targets  %10llu updates  %9.0f/s  %6.3f us CPU/update  %5.0f MB\n", s->name, n_targets, (unsigned long long)updates,
@@ -184,13 +222,16 @@ static void run(const struct shape *s, uint64_t messages, unsigned n_targets)
 int main(int argc, char **argv)
 {
 	static const unsigned usual[] = {1, 64, 512};
-	uint64_t messages = argc > 1 ? strtoull(argv[1], NULL, 10) : 200000;
+	const bool latency = argc > 1 && strcmp(argv[1], "latency") == 0;
+	argc -= latency;
+	argv += latency;
+	const uint64_t number = argc > 1 ? strtoull(argv[1], NULL, 10) : latency ? 10 : 200000;
 	for (size_t i = 0; i < rw_countof(shapes); i++) {
-		uint64_t n = shapes[i].updates > 1 ? messages / 4 : messages;
+		uint64_t n = shapes[i].updates > 1 ? number / 4 : number;
 		for (int k = 2; k < argc; k++)
-			run(&shapes[i], n, (unsigned)strtoul(argv[k], NULL, 10));
+			run(&shapes[i], n, latency ? (unsigned)number : 0, (unsigned)strtoul(argv[k], NULL, 10));
 		for (size_t k = 0; argc <= 2 && k < rw_countof(usual); k++)
-			run(&shapes[i], n, usual[k]);
+			run(&shapes[i], n, latency ? (unsigned)number : 0, usual[k]);
 	}
 	return 0;
 }

@@ -170,21 +170,47 @@ static bool say(struct call *c, const char *path)
 	const struct gnmi_server_options *o = c->server->o;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct collecting k = {.arena = a};
+	const int64_t t_ns = stamp(c);
 	bool known = o->values(o->values_arg, c->request.target, c->request.origin, path, c->round, collect, &k) >= 0;
 	for (size_t i = 0; i < k.n && faulty(c, FAULT_WRONG_TYPES); i++)
 		k.v[i] = (struct speak_value){k.v[i].path, SPEAK_STRING, "many"};
 	if (faulty(c, FAULT_EMPTY))
 		send_bytes(c, (struct speak_bytes){(uint8_t *)"", 0});
 	for (size_t i = 0; i < k.n && o->one_by_one; i++)
-		send_bytes(c, speak_notification(a, stamp(c), c->request.target, c->request.origin, &k.v[i], 1));
+		send_bytes(c, speak_notification(a, t_ns, c->request.target, c->request.origin, &k.v[i], 1));
 	if (k.n && !o->one_by_one)
-		send_bytes(c, speak_notification(a, stamp(c), c->request.target, c->request.origin, k.v, k.n));
+		send_bytes(c, speak_notification(a, t_ns, c->request.target, c->request.origin, k.v, k.n));
 	free(k.v);
 	return known;
 }
 
+/* What is sampled, built once; each round it is renumbered. */
+static void prebuilt_begin(struct call *c)
+{
+	const struct gnmi_server_options *o = c->server->o;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct collecting k = {.arena = a};
+	for (size_t i = 0; i < c->request.n; i++)
+		if (c->request.v[i].mode == 2)
+			o->values(o->values_arg, c->request.target, c->request.origin, c->request.v[i].path, 0, collect, &k);
+	c->rounds = gnmi_template_new(c->request.target, c->request.origin, k.v, k.n, o->one_by_one ? 1 : o->prebuilt);
+	free(k.v);
+}
+
+static void prebuilt_say(struct call *c)
+{
+	gnmi_template_next(c->rounds, stamp(c));
+	for (size_t i = 0; i < gnmi_template_count(c->rounds); i++)
+		send_bytes(c, gnmi_template_message(c->rounds, i));
+}
+
 static void say_all(struct call *c)
 {
+	if (c->server->o->prebuilt && c->request.mode == 0) {
+		prebuilt_begin(c);
+		prebuilt_say(c);
+		return;
+	}
 	for (size_t i = 0; i < c->request.n && !c->ended; i++) {
 		char text[300];
 		if (say(c, c->request.v[i].path))
@@ -271,26 +297,6 @@ static void flood_begin(struct call *c)
 	flood(c);
 }
 
-/* What is sampled, as it was in the first round; from then on it is renumbered. */
-static void prebuilt_begin(struct call *c)
-{
-	const struct gnmi_server_options *o = c->server->o;
-	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	struct collecting k = {.arena = a};
-	for (size_t i = 0; i < c->request.n; i++)
-		if (c->request.v[i].mode == 2)
-			o->values(o->values_arg, c->request.target, c->request.origin, c->request.v[i].path, 0, collect, &k);
-	c->rounds = gnmi_template_new(c->request.target, c->request.origin, k.v, k.n, o->one_by_one ? 1 : o->prebuilt);
-	free(k.v);
-}
-
-static void prebuilt_say(struct call *c)
-{
-	gnmi_template_next(c->rounds, stamp(c));
-	for (size_t i = 0; i < gnmi_template_count(c->rounds); i++)
-		send_bytes(c, gnmi_template_message(c->rounds, i));
-}
-
 static void round_one(struct call *c)
 {
 	const bool once = c->request.mode == 1, stream = c->request.mode == 0;
@@ -310,8 +316,6 @@ static void round_one(struct call *c)
 	if (c->server->o->flood) {
 		flood_begin(c);
 	} else if (c->period_ns) {
-		if (c->server->o->prebuilt)
-			prebuilt_begin(c);
 		c->period_ns = c->period_ns < PERIOD_LEAST_NS ? PERIOD_LEAST_NS : c->period_ns;
 		tick_later(c);
 	}

@@ -60,11 +60,14 @@ static uint8_t *digits_find(struct message *m, uint8_t *p, const char *text)
 
 static void message_add(struct gnmi_template *t, const char *target, const char *origin, const struct speak_value *v, size_t n)
 {
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	rw_grow(t->v, t->n, t->cap);
 	struct message *m = &t->v[t->n++];
-	*m = (struct message){.bytes = speak_notification(t->arena, FIRST_NS, target, origin, v, n)};
+	struct speak_bytes b = speak_notification(a, FIRST_NS, target, origin, v, n);
+	*m = (struct message){.bytes = {memcpy(arena_alloc(t->arena, b.n), b.p, b.n), b.n}};
 	uint8_t *p = number_find(m, m->bytes.p, FIRST_NS);
 	patch_add(m, PATCH_TIME, p, 0);
+	p += VARINT;
 	for (size_t i = 0; i < n; i++) {
 		if (v[i].kind == SPEAK_JSON || v[i].kind == SPEAK_JSON_IETF) {
 			p = digits_find(m, p, v[i].text);
@@ -72,6 +75,7 @@ static void message_add(struct gnmi_template *t, const char *target, const char 
 			const uint64_t value = strtoull(v[i].text, NULL, 10);
 			p = number_find(m, p, value);
 			patch_add(m, PATCH_NUMBER, p, value);
+			p += VARINT;
 		}
 	}
 }
