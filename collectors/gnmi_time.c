@@ -36,5 +36,9 @@ int64_t gnmi_time_take(struct gnmi_time *t, const struct gnmi_update *u, int64_t
 	if (!ahead && !behind && lag <= old)
 		return u->t_ns;
 	t->odd++;
-	return arrival_ns;
+	if (u->t_ns != t->stamp_ns || arrival_ns < t->stands_ns || arrival_ns - t->stands_ns > t->interval_ns / 2) {
+		t->stamp_ns = u->t_ns;
+		t->stands_ns = arrival_ns;
+	}
+	return t->stands_ns;
 }

@@ -6,6 +6,9 @@
  *   no stamp of a whole period was fresh            the clock is behind, or the way is long: arrival
  *   this stamp is older than half an interval + 1 s the value did not change since: arrival
  *   none of these                                   the stamp
+ *
+ * What has one stamp was taken at one time: when it comes in many messages, one for each counter, the first one's arrival stands for all
+ * that come within half an interval. Otherwise each counter of a port would have a time, and a row in the database, of its own.
  */
 #ifndef RW_COLLECTORS_GNMI_TIME_H
 #define RW_COLLECTORS_GNMI_TIME_H
@@ -19,6 +22,7 @@ struct gnmi_time { /* of one stream; zeroed, then .interval_ns set */
 	int64_t ahead_until_ns;             /* arrival */
 	int64_t period_ns, least_ns, before_ns; /* begin of the period; its least lag, that of the one before */
 	bool has_least, has_before;
+	int64_t stamp_ns, stands_ns;        /* the last stamp that was not used, and the arrival that stands for it */
 	uint64_t odd;                       /* notifications whose stamp was not used though there was one */
 	int64_t skew_ns;                    /* how far the clock is behind (or, negative, ahead) while it is not used; else 0 */
 };

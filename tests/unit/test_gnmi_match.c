@@ -105,7 +105,10 @@ static void test_time(void **state)
 	assert_int_equal(t.skew_ns, 0);
 	assert_int_equal(at(&t, 40, 4000), T0 + 40 * NS_PER_S);            /* ahead */
 	assert_int_equal(at(&t, 50, 50), T0 + 50 * NS_PER_S);              /* not believed for a while */
-	assert_int_equal(at(&t, 50.5, 50), T0 + (int64_t)(50.5 * 1e9));
+	assert_int_equal(at(&t, 51, 50), T0 + 50 * NS_PER_S);              /* one stamp, one time, in however many messages */
+	assert_int_equal(at(&t, 51, 50.5), T0 + 51 * NS_PER_S);
+	assert_int_equal(at(&t, 52, 50.5), T0 + 51 * NS_PER_S);
+	assert_int_equal(at(&t, 56.1, 50.5), T0 + (int64_t)(56.1 * 1e9));  /* a stamp that stands still: the next sample */
 	assert_true(t.skew_ns < -3000 * NS_PER_S);
 	assert_int_equal(at(&t, 700, 699.5), T0 + (int64_t)(699.5 * 1e9)); /* believed again */
 	const struct gnmi_update zero = {.clock = GNMI_CLOCK_MISSING};
