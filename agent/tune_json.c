@@ -79,6 +79,8 @@ static json_t *checks_json(const struct tune_sheet *s)
 }
 
 static json_t *or_null(json_t *o) { return o ? o : json_null(); }
+/* Where nothing is to be written every vendor is there all the same, as null. */
+static json_t *or_vendors(json_t *o) { return o ? o : json_pack("{s:n, s:n, s:n, s:n, s:n}", "sonic", "eos", "nxos", "nvue", "junos"); }
 
 json_t *tune_sheet_json(const struct tune_sheet *s, const struct tune_platform *platform, json_t *render, json_t *undo, json_t *notes)
 {
@@ -96,7 +98,7 @@ json_t *tune_sheet_json(const struct tune_sheet *s, const struct tune_platform *
 		{"job_boundary", json_boolean(s->job_boundary)}, {"made", json_time(s->made_ns)}, {"expires", json_time(s->expires_ns)}, {"from", json_time(s->from_ns)},
 		{"to", json_time(s->to_ns)}, {"evidence", evidence_json(s)}, {"expected", expected_json(s)}, {"not_expected", json_string_or_null(s->not_expected)}, {"checks", checks_json(s)},
 		{"collect", words(s->collect, s->n_collect)}, {"next_steps", words(s->next_steps, s->n_next_steps)}, {"risk", json_string_or_null(s->risk)},
-		{"rollback_if", json_string_or_null(s->rollback_if)}, {"render", or_null(render)}, {"undo", or_null(undo)}, {"render_notes", or_null(notes)},
+		{"rollback_if", json_string_or_null(s->rollback_if)}, {"render", or_vendors(render)}, {"undo", or_vendors(undo)}, {"render_notes", or_null(notes)},
 		{"confidence_ratio", json_number_or_null(s->confidence_ratio)}, {"confidence_inputs", words(s->confidence_inputs, s->n_confidence_inputs)},
 		{"coverage_ratio", json_number_or_null(s->coverage_ratio)}, {"buffer_cost_bytes", json_number_or_null(s->buffer_cost_bytes)}, {"basis", json_string(basis)},
 		{"progress", json_pack("{s:I, s:I, s:I, s:I}", "made_ns", (json_int_t)s->made_ns, "expires_ns", (json_int_t)s->expires_ns, "from_ns", (json_int_t)s->from_ns,

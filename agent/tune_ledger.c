@@ -12,6 +12,7 @@
 #include "agent/reports/report.h"
 
 #define HISTORY_MAX 64
+#define RECORDS_MAX 4096 /* proposals of years; more is a client gone wrong */
 
 static const char *const state_names[TUNE_STATES] = {
 	[TUNE_PROPOSED] = "proposed", [TUNE_ACCEPTED] = "accepted", [TUNE_REJECTED] = "rejected", [TUNE_APPLIED] = "applied",
@@ -259,6 +260,8 @@ int tune_ledger_propose(struct tune_ledger *l, const json_t *sheet, const char *
 		return -EINVAL;
 	if (known && known->state != TUNE_EXPIRED && known->state != TUNE_UNDONE)
 		return -EALREADY;
+	if (!known && l->n >= RECORDS_MAX)
+		return -ENOSPC;
 	json_t *json = json_deep_copy(sheet);
 	if (known) /* its history goes on */
 		json_object_set(json, "history", json_object_get(known->json, "history"));
@@ -508,6 +511,8 @@ static void look_record(struct tune_ledger *l, struct tune_record *r, const stru
 		look_open(l, r, &read, t_ns);
 	else if (read.reading == TUNE_READ_CURRENT && read.since_ns > r->applied_ns)
 		move(l, r, TUNE_UNDONE, "undone", NULL, "the values of before were read back", t_ns);
+	else if (read.reading == TUNE_READ_OTHER && r->state == TUNE_APPLIED) /* there is nothing left to verify */
+		move(l, r, TUNE_UNDONE, "undone", NULL, read.text, t_ns);
 }
 
 void tune_ledger_look(struct tune_ledger *l, const struct window *w, int64_t t_ns)

@@ -5,7 +5,7 @@
  *         |  |                 |                               |  ^                 |
  *         |  '--reject--> REJECTED                             |  '--- verify again-'  (inconclusive, or more data)
  *         v                    v                               v
- *      EXPIRED <---------------' 72 h, another basis,       UNDONE  the values of before were read back
+ *      EXPIRED <---------------' 72 h, another basis,       UNDONE  the values of before, or others, were read back
  *                                a newer sheet for the same
  *
  * The record is the sheet's JSON (agent/tune_json.h) with its life in it: "state", "history" ([{time, event, who, text}]), and the times and numbers the
@@ -60,7 +60,7 @@ size_t tune_ledger_records(const struct tune_ledger *l, const struct tune_record
 
 /*
  * tune_ledger_propose - take a sheet of advice "change". What is still proposed for the same device, priority and diagnosis gives way to it. 0; -EALREADY:
- * it is known (one that expired is proposed anew); -EINVAL: no such sheet.
+ * it is known (one that expired is proposed anew); -EINVAL: no such sheet; -ENOSPC: there are too many.
  */
 int tune_ledger_propose(struct tune_ledger *l, const json_t *sheet, const char *who, int64_t t_ns);
 
@@ -100,7 +100,7 @@ void tune_read_back(const struct tune_record *r, const struct window *w, struct 
 
 /*
  * tune_ledger_look - what the switches say at the end of @w moves records on: accepted -> applied, open ones whose basis is another -> expired, applied
- * ones whose old values are back -> undone; and what is older than it may be expires. @t_ns is now.
+ * ones whose values are no longer in force -> undone; and what is older than it may be expires. @t_ns is now.
  */
 void tune_ledger_look(struct tune_ledger *l, const struct window *w, int64_t t_ns);
 

@@ -265,6 +265,8 @@ static json_t *request_propose(struct tune_live *t, const char *who, const json_
 {
 	const json_t *sheet = json_object_get(request, "sheet");
 	const int rc = tune_ledger_propose(t->ledger, sheet, who, now_ns);
+	if (rc == -ENOSPC)
+		return control_error("there are too many sheets in the ledger");
 	if (rc != 0 && rc != -EALREADY)
 		return control_error("expected a sheet of advice \"change\", as 'tune review --format json' prints it");
 	return reply_of(t, doc_word(sheet, "id"));

@@ -160,7 +160,10 @@ static void put_changes(FILE *out, const struct tune_page *p, const json_t *s)
 	}
 	page_table(out, p, headers, rw_countof(headers), rows, n);
 	rows_free(rows, n);
-	if (n)
+	bool any = !isnan(doc_number(s, "buffer_cost_bytes"));
+	json_array_foreach(changes, k, c)
+		any = any || *doc_word(c, "why");
+	if (n && any)
 		page_gap(out, p);
 	json_array_foreach(changes, k, c)
 		if (*doc_word(c, "why"))
@@ -264,7 +267,7 @@ static void put_words(FILE *out, const struct tune_page *p, const json_t *s, con
 	if (json_is_string(cli)) {
 		page_gap(out, p);
 		page_code(out, p, label, json_string_value(cli));
-	} else if (json_is_object(get(s, key))) {
+	} else if (json_is_object(get(s, key)) && json_array_size(get(s, "changes"))) {
 		page_linef(out, p, label, "cannot be written in the words of %s: see tune render --vendor, and \"render_notes\" of the json", vendor);
 	}
 }
