@@ -324,6 +324,17 @@ static void plan_late(struct tune_plan *t)
 		t->refused = refused;
 	else
 		plan_ecn_down(t);
+	if (!t->refused || t->n_changes)
+		return;
+	if (p->slices_unknown)
+		plan_collect(t, "how the shared pool is sliced: read-back (cfg.pool_slices), or queue watermarks, which settle it when PFC fires; until then half of the pool is counted on");
+	/* no place for ECN yet: a step of alpha makes room, even if it takes more than one */
+	const char *why = t->refused;
+	t->refused = NULL;
+	if (plan_alpha(t, NAN, "the pool is free: PFC fires later; ECN finds no place before it yet"))
+		plan_next(t, then_ecn);
+	else
+		t->refused = why;
 }
 
 /* Row 4, where the pool is not free: a quarter less, and twice the probability. */
@@ -429,7 +440,9 @@ void tune_dose(const struct tune_case *c, const struct tune_place *p, struct tun
 		plan_next(ret, "on the side of the application: fewer peers at once, or transfers the receiver asks for");
 		break;
 	case FAMILY_KMAX:
-		if (plan_alpha(ret, NAN, "the pool is free: PFC fires later, so that marking is thicker before it"))
+		if (p->q_pfc >= 2 * p->bdp)
+			plan_kmax(ret);
+		else if (plan_alpha(ret, NAN, "the pool is free: PFC fires later, so that marking is thicker before it"))
 			plan_next(ret, then_ecn);
 		else
 			plan_kmax(ret);

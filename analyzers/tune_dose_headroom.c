@@ -65,7 +65,8 @@ static double calculated(const struct tune_plan *t)
 
 /*
  * What arrives after XOFF was sent, by physics alone: frames on the wire both ways, those that cannot be stopped, the peer's response. No buffer of any
- * make needs less, so where frames are lost it is no use to ask for less; as a measure of what could be given back it does not count.
+ * make needs less, so where frames are lost, or a peak at the full size hides the need, it is no use to ask for less; as a measure of what could be given
+ * back it does not count.
  */
 static double in_flight(const struct tune_plan *t) { return formula(t, HEADROOM_GENERIC, 1, 1); }
 
@@ -149,7 +150,7 @@ void plan_more_headroom(struct tune_plan *t)
 	}
 	/* censored, or lost although the peak was not told: what was used is at least all of it */
 	const double used = l->headroom.windows && !l->headroom.censored && !l->lost_windows ? l->headroom.max : l->headroom_bytes;
-	const double calc = calculated(t), peers = of_peers(t), step = STEP * used, physics = l->lost_windows ? in_flight(t) : NAN;
+	const double calc = calculated(t), peers = of_peers(t), step = STEP * used, physics = l->lost_windows || l->headroom.censored ? in_flight(t) : NAN;
 	if (!l->port->cable_mm)
 		plan_next(t, cable_unknown);
 	const double proposed = fmax(fmax(step, calc), fmax(peers, physics));

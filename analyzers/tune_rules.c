@@ -50,6 +50,15 @@ const struct tune_rule tune_rules[] = {
 	{4, "incast", T_HOSTS_PAUSED | T_PAUSES | T_MANY_MARKS | T_TO_HOST, 0, T_FROM_HOST | T_PASSED_ON, FAMILY_ALPHA_OR_ECN, 0.65, true,
 		"hosts are paused and one receiver's queue marks more than 5 % of what it sends: senders react, too slowly", "no headroom change",
 		"more buffer per queue means deeper queues: latency of what shares them grows"},
+	/* 2: headroom that nobody uses, while the pool is short */
+	{2, "headroom_large", T_HOSTS_PAUSED | T_IDLE_ROOM, 0, T_FROM_HOST | T_LOST | T_FULL, FAMILY_LESS_HEADROOM, 0.45, true,
+		"for a week no headroom was used by more than a quarter, while the shared pool makes us pause hosts", "never below the calculated or the vendor's value",
+		"headroom that is too small loses frames: a person has to look at this one"},
+
+	/* 4 with fewer marks: the table asks for 5 % of a whole window, which holds more than the burst */
+	{4, "incast", T_HOSTS_PAUSED | T_PAUSES | T_TO_HOST, T_NO_MARKS | T_LATE | T_FLAT, T_FROM_HOST | T_PASSED_ON, FAMILY_ALPHA_OR_ECN, 0.5, true,
+		"hosts are paused for one receiver's queue, which marks in time by its settings: senders react, too slowly", "no headroom change",
+		"more buffer per queue means deeper queues: latency of what shares them grows"},
 	{9, "uplink_overload", T_HOSTS_PAUSED | T_PAUSES | T_MANY_MARKS, T_TO_HOST, T_FROM_HOST | T_PASSED_ON, FAMILY_NONE, 0.5, true,
 		"hosts are paused and a queue towards another switch marks more than 5 % of what it sends", "no threshold change: it adds no path", NULL},
 
@@ -70,11 +79,6 @@ const struct tune_rule tune_rules[] = {
 	{5, NULL, T_MANY_MARKS | T_WIDESPREAD, T_HOSTS_PAUSED | T_EARLY, 0, FAMILY_NONE, 0, true, "queues mark, nobody is paused, Kmin is where it should be", NULL, NULL},
 	{5, "ecn_early", T_MANY_MARKS | T_WIDESPREAD, T_HOSTS_PAUSED, T_FROM_HOST, FAMILY_NONE, 0.3, false,
 		"most busy queues mark more than 5 % while nobody is paused; Kmin is not known", "no threshold change without the values that are in force", NULL},
-
-	/* 2: headroom that nobody uses, while the pool is short */
-	{2, "headroom_large", T_HOSTS_PAUSED | T_IDLE_ROOM, 0, T_FROM_HOST | T_LOST | T_FULL, FAMILY_LESS_HEADROOM, 0.45, true,
-		"for a week no headroom was used by more than a quarter, while the shared pool makes us pause hosts", "never below the calculated or the vendor's value",
-		"headroom that is too small loses frames: a person has to look at this one"},
 
 	{0, "unknown", T_HOSTS_PAUSED | T_PAUSES, 0, T_FROM_HOST | T_PASSED_ON, FAMILY_NONE, 0.3, false,
 		"hosts are paused, and what is known does not tell why", "no threshold change without a diagnosis", NULL},

@@ -22,6 +22,7 @@
 #define PASSED_ON 0.5         /* of what it pauses itself: less, and it adds pressure of its own */
 #define FULL 0.98             /* of the pool */
 #define ROOM 0.5              /* b.4: Kmin at or below half of q_PFC */
+#define FLAT 1.15             /* times the depth at which PFC fires, which is known to 15 %: below it is no reason to turn Kmax again */
 #define SETTLED 0.85          /* of the computed depth: the model is good to 15 % (d, confidence) */
 #define FAR_EARLY 0.25        /* of one bandwidth-delay product; measured in b.3: the exchange takes half as long again, or twice */
 #define EPISODES_MIN 100.0    /* a second */
@@ -162,7 +163,7 @@ static void find_depths(struct tune_place *p, bool pausing)
 		tune_sign_set(&p->signs, T_PFC_FIRST, kmin >= fires);
 	}
 	if (!isnan(fires) && p->hot && !isnan(p->hot->kmax))
-		tune_sign_set(&p->signs, T_FLAT, p->hot->kmax > fires);
+		tune_sign_set(&p->signs, T_FLAT, p->hot->kmax > FLAT * fires);
 }
 
 /* --- signs ---------------------------------------------------------------------------------------------------------------------- */
