@@ -337,10 +337,15 @@ static void set_applied(struct tune_ledger *l, struct tune_record *r, const char
 static void set_verified(struct tune_ledger *l, struct tune_record *r, const struct tune_act_in *in)
 {
 	rw_cleanup(str_done) struct str text = {0};
+	const bool proven = !str_eq(doc_word(in->result, "verdict"), "inconclusive");
 	str_addf(&text, "%s: %s", doc_word(in->result, "verdict"), doc_word(in->result, "why"));
+	if (!proven && r->state == TUNE_VERIFIED) { /* less data, asked later: what was proven stays so */
+		move(l, r, TUNE_VERIFIED, "verified", in->who, text.s, in->t_ns);
+		return;
+	}
 	json_object_set_new(r->json, "verdict", json_string(doc_word(in->result, "verdict")));
 	json_object_set_new(r->json, "verification", json_deep_copy(in->result));
-	move(l, r, TUNE_VERIFIED, "verified", in->who, text.s, in->t_ns);
+	move(l, r, proven ? TUNE_VERIFIED : r->state, "verified", in->who, text.s, in->t_ns);
 }
 
 int tune_ledger_act(struct tune_ledger *l, const char *id, const struct tune_act_in *in)

@@ -1,9 +1,9 @@
 /*
  * tune_ledger - the life of a threshold recommendation, from the sheet to its proof.
  *
- *      PROPOSED --accept--> ACCEPTED --read back, or told--> APPLIED --verify--> VERIFIED (keep | roll_back | inconclusive)
+ *      PROPOSED --accept--> ACCEPTED --read back, or told--> APPLIED --verify--> VERIFIED (keep | roll_back; inconclusive: APPLIED as it was)
  *         |  |                 |                               |  ^                 |
- *         |  '--reject--> REJECTED                             |  '--- verify again-'  (inconclusive, or more data)
+ *         |  '--reject--> REJECTED                             |  '--- verify again-'  (more data)
  *         v                    v                               v
  *      EXPIRED <---------------' 72 h, another basis,       UNDONE  the values of before, or others, were read back
  *                                a newer sheet for the same

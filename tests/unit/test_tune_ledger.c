@@ -123,19 +123,26 @@ static void test_life(void **state)
 	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_APPLIED);
 	assert_true(tune_ledger_find(w->l, "aaaaaaaa")->applied_ns == T(HOUR + 120));
 	assert_string_equal(doc_word(tune_ledger_find(w->l, "aaaaaaaa")->json, "applied"), "1970-01-01T01:02:00.000Z");
-	json_t *result = json_pack("{s:s, s:s}", "verdict", "keep", "why", "pause fell");
+	json_t *open = json_pack("{s:s, s:s}", "verdict", "inconclusive", "why", "few windows"), *result = json_pack("{s:s, s:s}", "verdict", "keep", "why", "pause fell");
+	assert_int_equal(tune_ledger_act(w->l, "aaaaaaaa", &(struct tune_act_in){.act = TUNE_VERIFY, .who = "bob", .t_ns = T(HOUR + 400), .result = open}), 0);
+	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_APPLIED); /* nothing is proven: it is watched on */
+	assert_string_equal(tune_ledger_find(w->l, "aaaaaaaa")->verdict, "inconclusive");
 	const struct tune_act_in in = {.act = TUNE_VERIFY, .who = "bob", .t_ns = T(HOUR + 500), .result = result};
 	assert_int_equal(tune_ledger_act(w->l, "aaaaaaaa", &in), 0);
 	json_decref(result);
 	assert_string_equal(w->last, "aaaaaaaa: verified: keep: pause fell");
 	assert_string_equal(tune_ledger_find(w->l, "aaaaaaaa")->verdict, "keep");
-	assert_int_equal(json_array_size(json_object_get(tune_ledger_find(w->l, "aaaaaaaa")->json, "history")), 4);
+	assert_int_equal(tune_ledger_act(w->l, "aaaaaaaa", &(struct tune_act_in){.act = TUNE_VERIFY, .who = "bob", .t_ns = T(HOUR + 550), .result = open}), 0);
+	json_decref(open);
+	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_VERIFIED);
+	assert_string_equal(tune_ledger_find(w->l, "aaaaaaaa")->verdict, "keep");
+	assert_int_equal(json_array_size(json_object_get(tune_ledger_find(w->l, "aaaaaaaa")->json, "history")), 6);
 	reads(w, HOUR + 600, "swp1", 1000000, 0);
 	reads(w, HOUR + 600, "swp2", 1000000, 0);
 	look(w, HOUR + 601);
 	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_UNDONE);
 	assert_int_equal(propose(w, "aaaaaaaa", 4e5), 0); /* it may be proposed anew; what was is still told */
-	assert_int_equal(json_array_size(json_object_get(tune_ledger_find(w->l, "aaaaaaaa")->json, "history")), 6);
+	assert_int_equal(json_array_size(json_object_get(tune_ledger_find(w->l, "aaaaaaaa")->json, "history")), 8);
 }
 
 static void test_refused(void **state)
