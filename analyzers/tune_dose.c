@@ -83,7 +83,11 @@ static double knob_round(const struct tune_plan *t, enum tune_knob k, double v, 
 		return k == KNOB_ALPHA || k == KNOB_PMAX ? v : fmax(round_to(v, unit, tune_knob_safe(k)), round_to(least, unit, TUNE_UP));
 	const struct tune_knob_rule *r = &t->platform->profile->knobs[k];
 	const double limit = dt_limit_bytes(t->place->pool_bytes, t->like->alpha, 1);
-	const double safe = tune_knob_round(r, k, v, cell, limit);
+	double safe = tune_knob_round(r, k, v, cell, limit);
+	/* more than can be written: as much as can be, where a smaller value is still what is wanted (shares of a queue's limit end at 100 %) */
+	const double most = isfinite(r->max) ? tune_knob_value(r, k, r->max, cell, limit) : NAN;
+	if (isnan(safe) && v > most)
+		safe = most;
 	return safe >= least ? safe : tune_knob_value(r, k, tune_knob_write(r, k, least, cell, limit, TUNE_UP), cell, limit);
 }
 

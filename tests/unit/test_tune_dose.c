@@ -350,6 +350,18 @@ static void the_platform_bounds_and_rounds(void **state)
 	assert_int_not_equal(tune_first(w, &l)->advice, ADVICE_CHANGE);
 }
 
+static void shares_of_a_queue_end_at_all_of_it(void **state)
+{
+	struct tune_world *w = *state;
+	tune_make_late(w, 0);
+	for (size_t k = 0; k < TUNE_KNOBS; k++)
+		w->profile.knobs[k] = (struct tune_knob_rule){.settable = true, .object = "P", .unit = TUNE_PERCENT, .step = 1, .min = 0, .max = 100};
+	w->platforms[0].profile = &w->profile;
+	const struct tune_change *kmax = tune_change_of(change(w, "ecn_late"), KNOB_KMAX);
+	const double limit = dt_limit_bytes(16e6, 1.0 / 8, 1); /* 1.78 MB; 3.1 MB were wanted */
+	assert_true(fabs(kmax->proposed - limit) < 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -359,7 +371,7 @@ int main(void)
 		T(incast_gets_buffer_where_there_is_some), T(incast_is_told_sooner_where_there_is_none), T(early_goes_to_one_bandwidth_delay_product),
 		T(early_at_most_doubles_from_there), T(xon_moves_by_one_packet), T(headroom_without_a_cable_is_a_quarter_more), T(headroom_covers_what_is_in_flight),
 		T(the_formula_counts_where_it_reproduces_the_tables), T(peers_show_what_is_enough), T(headroom_must_not_turn_ecn_and_pfc_over),
-		T(headroom_must_not_overcommit_the_pool), T(a_shared_headroom_pool_is_raised_itself), T(the_platform_bounds_and_rounds),
+		T(headroom_must_not_overcommit_the_pool), T(a_shared_headroom_pool_is_raised_itself), T(the_platform_bounds_and_rounds), T(shares_of_a_queue_end_at_all_of_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
