@@ -127,7 +127,7 @@ static void write_config(const struct lab *l, FILE *f)
 		write_device(&l->nodes[i], f);
 	fabric_write_links(&l->r, f);
 	/* Shorter windows than a site would choose: the lab is for watching. */
-	fprintf(f, "analyzers:\n  ecmp_imbalance: { window: 5s, hold: 3 }\n");
+	fprintf(f, "analyzers:\n  ecmp_imbalance: { window: 5s, hold: 3 }\ntuning: { min_evidence: 1m }\n");
 }
 
 int live_files_write(struct lab *l, struct err *e)
