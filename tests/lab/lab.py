@@ -41,8 +41,12 @@ def check(condition, message):
         raise Failed(message)
 
 
+PATIENCE = 3  # a machine that does other things besides is waited for; what is there is seen at once all the same
+
+
 def wait_for(what, condition, deadline_s=30, every_s=0.05, alive=None):
     """Until condition() is true; returns its value. @alive: a process that must not end meanwhile."""
+    deadline_s *= PATIENCE
     end = time.monotonic() + deadline_s
     while True:
         value = condition()
@@ -63,6 +67,22 @@ def parse_time(text):
     return int(t.timestamp()) * 10**9 + int((m[3] or "0").ljust(9, "0"))
 
 
+class Stalls(threading.Thread):
+    """How long this machine keeps a process waiting that has next to nothing to do: what is asked of the agent's punctuality allows for it."""
+
+    TICK_S = 0.02
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.worst_s, self.over = 0.0, threading.Event()
+
+    def run(self):
+        last = time.monotonic()
+        while not self.over.wait(self.TICK_S):
+            now = time.monotonic()
+            self.worst_s, last = max(self.worst_s, now - last - self.TICK_S), now
+
+
 class Lab:
     def __init__(self, build, prefix):
         self.build = pathlib.Path(build).resolve()
@@ -70,6 +90,7 @@ class Lab:
         self.roce_gen = self.build / "tests/lab/roce_gen"
         self.prefix = prefix
         self.children = []
+        self.stalls = Stalls()
         for program in (self.rocewatch, self.roce_gen):
             if not os.access(program, os.X_OK):
                 raise Failed("%s is not there: build it first" % program)
@@ -89,6 +110,7 @@ class Lab:
             sys.exit(SKIP)
         if r.returncode:
             raise Failed(r.stderr.strip())
+        self.stalls.start()
         self.dir = pathlib.Path("/run/rocewatch-lab") / self.prefix
         self.agent_pid = None
         self.pid = {n: int((self.dir / n / "snmpd.pid").read_text()) for n in SWITCHES}
@@ -97,7 +119,12 @@ class Lab:
     def __exit__(self, *_):
         self.down()
 
+    def late_s(self):
+        """By how much an agent may be late: it waits for the processor at each step of a poll, this process at each tick."""
+        return 3 * self.stalls.worst_s
+
     def down(self):
+        self.stalls.over.set()
         for p in self.children:
             if p.poll() is None:
                 p.kill()

@@ -9,7 +9,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lab import HOSTS, SWITCHES, KernelRecorder, check, main, wait_for  # noqa: E402
 
-TRAFFIC_S, PAUSED_S = 8, 4
+POLLS_MOVING, POLLS_PAUSED = 14, 7 # of each switch
 # A sample carries the agent's clock through sysUpTime (10 ms steps) or the middle of the poll; the counter was read this near to it.
 NEAR_NS = 200 * 10**6
 
@@ -22,12 +22,19 @@ def test(lab):
     recorder.start()
     lab.sinks()
     senders = [lab.send_healthy(h) for h in HOSTS]
-    time.sleep(TRAFFIC_S)  # the traffic itself; nothing is waited for
+
+    def polled(count, since):
+        polls = lab.polls(config)
+        return all(sum(t > since for t in polls.get(s, [])) >= count for s in SWITCHES)
+
+    began = time.time_ns()
+    wait_for("polls under traffic", lambda: polled(POLLS_MOVING, began), 30, 1, agent)
     check(all(p.poll() is None for p in senders), "a traffic generator ended early")
     paused = time.time_ns()
     for p in senders:
         lab.end(p)
-    time.sleep(PAUSED_S)
+    ended = time.time_ns()
+    wait_for("polls without traffic", lambda: polled(POLLS_PAUSED, ended), 30, 1, agent)
     recorder.stop()
     check(lab.end(agent) == 0, "the agent did not end well")
 
@@ -38,9 +45,10 @@ def test(lab):
     fabric_ports = {(d, p) for d, p in fabric_ports if d in SWITCHES}
     check(len(fabric_ports) == 24, "the lab has %d switch ports, not 24" % len(fabric_ports))
     moving, exact, outside = {}, {}, []
+    near_ns = NEAR_NS + int(lab.late_s() * 10**9)
     for column, metric in enumerate(("port.in_octets", "port.out_octets")):
         for t, device, port, value, _ in lab.samples(config, metric):
-            around = recorder.around(device, t - NEAR_NS, t + NEAR_NS)
+            around = recorder.around(device, t - near_ns, t + near_ns)
             if (device, port) not in fabric_ports or not around:
                 continue
             low, high = (r[port][column] for r in around)

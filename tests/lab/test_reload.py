@@ -41,11 +41,9 @@ def test(lab):
     check("spine2" not in lab.polls(reader), "spine2 was polled before it was configured")
     lab.config(interval="1s", capture=False, switches=LEAVES + ["spine2"], overrides={"leaf4": "interval: 3s"})
     changed = hup()
-    wait_for("spine2 polled", lambda: newer(["spine2"], 3, changed) and newer(["leaf4"], 2, changed), 20, 0.2, agent)
-    settled = max(lab.polls(reader)["spine1"])
-    check(settled < changed + 2 * 10**9, "spine1 is still polled after it left the configuration")
-    leaf4 = [p for p in lab.polls(reader)["leaf4"] if p > changed + 10**9]
-    check(len(leaf4) < 2 or min(b - a for a, b in zip(leaf4, leaf4[1:])) > 2.4 * 10**9, "leaf4 is not polled every 3 s: %s" % leaf4)
+    wait_for("spine2 polled", lambda: newer(["spine2"], 3, changed) and newer(["leaf4"], 3, changed), 20, 0.2, agent)
+    settled, leaf4 = max(lab.polls(reader)["spine1"]), lab.polls(reader)["leaf4"]
+    check(leaf4[-1] - leaf4[-2] > (2.4 - lab.late_s()) * 10**9, "leaf4 is not polled every 3 s: %s" % leaf4)
 
     # 3. broken: refused whole, although its device list is a valid change
     broken = lab.config(interval="1s", capture=False, switches=["leaf1"])
@@ -60,13 +58,14 @@ def test(lab):
     wait_for("%s in the log" % place, lambda: place in lab.log_text(), 10, 0.05, agent)
     wait_for("polls after the refused reload", lambda: newer(untouched + ["spine2"], 3, t) and newer(["leaf4"], 1, t), 15, 0.2, agent)
     lab.run(config, "config", "check", ok=(2,))
+    check(max(lab.polls(reader)["spine1"]) == settled, "spine1 is still polled after it left the configuration")
     check(lab.end(agent) == 0, "the agent did not end well")
 
     polls = lab.polls(reader)
     for d in untouched:
         check(len(polls[d]) >= 10, "%s has only %d polls" % (d, len(polls[d])))
         gap = largest_gap_s(polls[d])
-        check(gap < MISSED_S, "%s missed a poll: %.2f s between two" % (d, gap))
+        check(gap < MISSED_S + lab.late_s(), "%s missed a poll: %.2f s between two, %.2f s allowed for" % (d, gap, lab.late_s()))
     after = lab.targets(reader)
     for d in untouched:
         check(after[d]["since"] == before[d]["since"], "%s was started anew: up since %s, then since %s" % (d, before[d]["since"], after[d]["since"]))
