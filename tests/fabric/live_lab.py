@@ -115,9 +115,12 @@ class Live:
 
     # --- what the agent has stored ---
 
-    def newest(self):
-        rows = self.sql("SELECT max(time) t FROM samples WHERE metric = 'port.in_octets'")
+    def newest(self, which="max"):
+        rows = self.sql("SELECT %s(time) t FROM samples WHERE metric = 'port.in_octets'" % which)
         return parse_time(rows[0]["t"]) if rows and rows[0]["t"] else 0
+
+    def oldest(self):
+        return self.newest("min")
 
     def polls_since(self, t_ns, until_ns=2**63):
         """How often the device that was asked least often was asked since."""
