@@ -54,16 +54,15 @@ static const struct signal { /* numerator over time, or over @over */
 	{"queue.ce_ratio", "share of packets marked CE", M_QUEUE_ECN_MARKED, M_QUEUE_OUT_PACKETS, offsetof(struct baseline_options, marks)},
 };
 
-/* The share in (from, to]; NAN when too little is known. */
-static double part_of(const struct window *past, uint32_t entity, const struct signal *s, int64_t from_ns, int64_t to_ns)
+/* The share of @n over time, or over @d, in (from, to]; NAN when too little is known. */
+static double part_of(const struct series *n, const struct series *d, int64_t from_ns, int64_t to_ns)
 {
-	const struct series *n = window_series(past, entity, s->metric), *d = s->over == METRIC_COUNT ? NULL : window_series(past, entity, s->over);
 	struct increase num, den;
-	if (!n || series_increase(n, from_ns, to_ns, 0, &num) < 0 || num.covered_ns < (to_ns - from_ns) / 2)
+	if (series_increase(n, from_ns, to_ns, 0, &num) < 0 || num.covered_ns < (to_ns - from_ns) / 2)
 		return NAN;
-	if (s->over == METRIC_COUNT)
+	if (!d)
 		return (double)num.value / (double)num.covered_ns;
-	if (!d || series_increase(d, from_ns, to_ns, 0, &den) < 0 || den.value < PACKETS_MIN)
+	if (series_increase(d, from_ns, to_ns, 0, &den) < 0 || den.value < PACKETS_MIN)
 		return NAN;
 	return (double)num.value / (double)den.value;
 }
@@ -89,8 +88,11 @@ static struct drift drift_of(const struct window *past, uint32_t entity, const s
 	double earlier[PARTS], newest[NEWEST], steps[PARTS];
 	size_t n = 0, m = 0;
 	struct drift d = {.newest_low = INFINITY, .earlier_high = -INFINITY};
+	const struct series *num = window_series(past, entity, s->metric), *den = s->over == METRIC_COUNT ? NULL : window_series(past, entity, s->over);
+	if (!num || (s->over != METRIC_COUNT && !den))
+		return d;
 	for (unsigned k = 0; k < PARTS; k++) {
-		const double v = part_of(past, entity, s, past->from_ns + k * length, past->from_ns + (k + 1) * length);
+		const double v = part_of(num, den, past->from_ns + k * length, past->from_ns + (k + 1) * length);
 		if (isnan(v))
 			continue;
 		if (k >= PARTS - NEWEST) {
@@ -119,7 +121,7 @@ static void judge(const struct analyzer_in *in, const struct lane_seen *l, struc
 	struct drift most = {0};
 	double most_by = 0;
 	bool known = false;
-	const uint32_t entity = entities_find(in->past->entities, l->port->port->device->name, l->port->port->name, l->priority);
+	const uint32_t entity = l->port->lane_entity[l->priority]; /* of the same entities as the window's */
 	for (size_t k = 0; entity != ENTITY_NONE && k < rw_countof(signals); k++) {
 		double floor;
 		memcpy(&floor, (const char *)o + signals[k].floor, sizeof(floor));

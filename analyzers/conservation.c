@@ -116,16 +116,30 @@ static bool busy(const struct classes *k, double capacity, const struct conserva
 	return whole(k) && total(k) > c->options->load_floor * (capacity > 0 ? capacity : 1e9 / 8);
 }
 
-/* The uplinks of a switch against those of the others of its tier. */
-static bool leaks_up(const struct conservation_in *c, const struct flows_of *v, size_t self, struct leak *ret)
+enum { ROLES = ROLE_OTHER + 1 };
+
+/* The least share of other classes on the uplinks of each tier. */
+static void least_shares(const struct conservation_in *c, const struct flows_of *v, double least[static ROLES])
+{
+	for (size_t i = 0; i < ROLES; i++)
+		least[i] = INFINITY;
+	for (size_t i = 0; i < c->o->n_devices; i++) {
+		double *of_tier = &least[c->o->devices[i].device->role];
+		if (busy(&v[i].up, v[i].capacity_up, c))
+			*of_tier = fmin(*of_tier, other_share(&v[i].up));
+	}
+}
+
+/* The uplinks of a switch against those of the others of its tier, of which none has a smaller share of other classes than @least. */
+static bool leaks_up(const struct conservation_in *c, const struct flows_of *v, size_t self, double least, struct leak *ret)
 {
 	const struct flows_of *me = &v[self];
+	if (!busy(&me->up, me->capacity_up, c) || !(other_share(&me->up) - least > c->options->leak))
+		return false;
 	const size_t max = c->o->n_devices;
 	double *totals = arena_array(c->in->arena, double, max), *shares = arena_array(c->in->arena, double, max), *lossless = arena_array(c->in->arena, double, max),
 		*down = arena_array(c->in->arena, double, max);
 	size_t n = 0, n_down = 0;
-	if (!busy(&me->up, me->capacity_up, c))
-		return false;
 	for (size_t i = 0; i < c->o->n_devices; i++)
 		if (i != self && c->o->devices[i].device->role == c->o->devices[self].device->role && busy(&v[i].up, v[i].capacity_up, c)) {
 			totals[n] = total(&v[i].up);
@@ -198,11 +212,13 @@ static void class_leaks(const struct conservation_in *c, struct finding_list *ou
 	struct flows_of *v = arena_array(c->in->arena, struct flows_of, c->o->n_devices + 1);
 	for (size_t i = 0; i < c->o->n_devices; i++)
 		v[i] = flows_of(c, &c->o->devices[i]);
+	double least[ROLES];
+	least_shares(c, v, least);
 	for (size_t i = 0; i < c->o->n_devices; i++) {
 		struct leak leak;
 		if (!busy(&v[i].up, v[i].capacity_up, c) && !busy(&v[i].down, v[i].capacity_down, c))
 			continue;
-		const bool over = leaks_up(c, v, i, &leak) || leaks_through(c, &v[i], &leak);
+		const bool over = leaks_up(c, v, i, least[c->o->devices[i].device->role], &leak) || leaks_through(c, &v[i], &leak);
 		tell_leak(c, &c->o->devices[i], over ? &leak : NULL, out);
 	}
 }

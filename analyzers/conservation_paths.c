@@ -44,19 +44,21 @@ static double raw_octets(const struct conservation_in *c, const struct port_seen
 	return s && s->n ? (double)s->value[s->n - 1] : NAN;
 }
 
-/* Hosts of the fabric that are busy now: each has a flow at least. */
-static size_t busy_hosts(const struct conservation_in *c, const struct fabric_device *at)
+/* Hosts that are busy now, each has a flow at least: of each device, and of all of them at the end. */
+static const size_t *busy_hosts(const struct conservation_in *c)
 {
-	size_t n = 0;
+	size_t *n = arena_array(c->in->arena, size_t, c->o->n_devices + 1);
 	for (size_t i = 0; i < c->links->n; i++) {
 		const struct link *l = &c->links->v[i];
-		n += l->kind == LINK_HOST && (at->role != ROLE_LEAF || l->near->port->device == at) && port_load(l->near) >= c->options->load_floor;
+		const bool busy = l->kind == LINK_HOST && port_load(l->near) >= c->options->load_floor;
+		n[l->near->port->device->index] += busy;
+		n[c->o->n_devices] += busy;
 	}
 	return n;
 }
 
 struct siblings { /* of one member of a group, in one direction */
-	double mean, cov, raw; /* load of the others; how uneven they are; their mean counter */
+	double mean, cov; /* load of the others; how uneven they are */
 	size_t n;
 };
 
@@ -72,14 +74,27 @@ static struct siblings siblings_of(const struct conservation_in *c, const struct
 		s.n++;
 		sum += load;
 		square += load * load;
-		s.raw += raw_octets(c, p, out);
 	}
 	if (s.n) {
 		s.mean = sum / (double)s.n;
-		s.raw /= (double)s.n;
 		s.cov = s.mean > 0 ? sqrt(fmax(0, square / (double)s.n - s.mean * s.mean)) / s.mean : NAN;
 	}
 	return s;
+}
+
+/* The mean counter of those siblings. */
+static double raw_of_siblings(const struct conservation_in *c, const struct fabric_group *g, size_t self, bool out)
+{
+	double raw = 0;
+	size_t n = 0;
+	for (size_t i = 0; i < g->n_members; i++) {
+		const struct port_seen *p = observed_port(c->o, g->members[i]);
+		if (i == self || !p || isnan(sent_load(p, out)))
+			continue;
+		raw += raw_octets(c, p, out);
+		n++;
+	}
+	return raw / (double)n;
 }
 
 /* How likely is it that chance leaves one of the links empty? */
@@ -101,7 +116,7 @@ static bool carries_nothing(const struct conservation_in *c, const struct fabric
 	const struct siblings s = siblings_of(c, g, self, out);
 	if (!s.n || s.mean < c->options->load_floor || !(load < EMPTY_SHARE * s.mean) || p->out.coverage_ratio < 0.5)
 		return false;
-	*ret = (struct empty){.chance = chance_of_empty(&s, hosts), .like = s.mean, .used = raw_octets(c, p, out) > USED_SHARE * s.raw};
+	*ret = (struct empty){.chance = chance_of_empty(&s, hosts), .like = s.mean, .used = raw_octets(c, p, out) > USED_SHARE * raw_of_siblings(c, g, self, out)};
 	return ret->chance < (ret->used ? CHANCE_USED : CHANCE);
 }
 
@@ -153,8 +168,9 @@ static const struct fabric_group *group_of(const struct fabric_port *p, size_t *
 
 void conservation_routes(const struct conservation_in *c, struct finding_list *out)
 {
+	const size_t *busy = busy_hosts(c);
 	for (size_t d = 0; d < c->o->n_devices; d++) {
-		size_t hosts = SIZE_MAX;
+		const size_t hosts = busy[c->o->devices[d].device->role == ROLE_LEAF ? d : c->o->n_devices];
 		for (size_t i = 0; i < c->o->devices[d].n_ports; i++) {
 			const struct port_seen *p = &c->o->devices[d].ports[i];
 			size_t self = 0;
@@ -162,8 +178,6 @@ void conservation_routes(const struct conservation_in *c, struct finding_list *o
 			const struct fabric_group *g = p->port->peer && p->port->peer->device->role > p->port->device->role ? group_of(p->port, &self) : NULL;
 			if (!g || p->port->lag || isnan(sent_load(p, true)))
 				continue; /* of a LAG, one port may be empty while the LAG is not */
-			if (hosts == SIZE_MAX)
-				hosts = busy_hosts(c, p->port->device);
 			struct empty e[2];
 			bool over[2];
 			for (int way = 0; way < 2; way++)
@@ -176,6 +190,7 @@ void conservation_routes(const struct conservation_in *c, struct finding_list *o
 /* --- remote_capacity ----------------------------------------------------------------------------------------------------- */
 
 struct cell { /* what one spine has to one leaf */
+	const struct device_seen *spine;
 	double capacity_bps, rate_bps;
 	size_t links, live;
 	const struct port_seen *first;
@@ -184,11 +199,12 @@ struct cell { /* what one spine has to one leaf */
 
 static struct cell cell_of(const struct conservation_in *c, const struct device_seen *spine, const struct fabric_device *leaf)
 {
-	struct cell k = {.known = true};
+	struct cell k = {.spine = spine, .known = true};
 	for (size_t i = 0; i < spine->n_ports; i++) {
-		const struct port_seen *p = &spine->ports[i], *far = observed_peer(c->o, p);
+		const struct port_seen *p = &spine->ports[i];
 		if (!p->port->peer || p->port->peer->device != leaf)
 			continue;
+		const struct port_seen *far = observed_peer(c->o, p);
 		k.links++;
 		k.first = k.first ? k.first : p;
 		if (port_is_down(p) || (far && port_is_down(far)))
@@ -212,16 +228,25 @@ static bool congested(const struct conservation_in *c, const struct device_seen 
 	return false;
 }
 
+/* "to:<leaf>"; NULL. */
+static const struct fabric_group *group_towards(const struct fabric_device *spine, const struct fabric_device *leaf)
+{
+	for (size_t i = 0; i < spine->n_groups; i++)
+		if (strncmp(spine->groups[i].id, "to:", 3) == 0 && strcmp(spine->groups[i].id + 3, leaf->name) == 0)
+			return &spine->groups[i];
+	return NULL;
+}
+
 static void tell_capacity(const struct conservation_in *c, const struct device_seen *spine, const struct fabric_device *leaf, const struct cell *own, double capacity_bps,
 	double load, struct finding_list *out)
 {
 	const double own_load = own->rate_bps / own->capacity_bps;
 	const bool over = own->capacity_bps < LESS * capacity_bps && own_load >= c->options->load_floor && own_load > FULLER * load;
 	struct tell t = conservation_finding(c, "remote_capacity", over ? FINDING_OVER : FINDING_UNDER, out);
-	const char *group = arena_printf(t.a, "to:%s", leaf->name);
+	const struct fabric_group *group = group_towards(spine->device, leaf);
 	t.f->device = spine->device->name;
-	if (fabric_group(spine->device, group))
-		t.f->group = group;
+	if (group)
+		t.f->group = group->id;
 	else
 		t.f->port = own->first->port->name;
 	if (!over)
@@ -242,28 +267,47 @@ static void tell_capacity(const struct conservation_in *c, const struct device_s
 	tell_step(&t, "repair the missing links; until then let the other leaves weigh this spine less for that leaf (weighted ECMP, or drain the spine)", "flows move while it is changed");
 }
 
+/* The spines a leaf has links to, in the order of the fabric, that have some capacity to it. */
+static size_t cells_of(const struct conservation_in *c, const struct fabric_device *leaf, struct cell *cells)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < leaf->n_ports; i++) {
+		const struct fabric_device *peer = leaf->ports[i]->peer ? leaf->ports[i]->peer->device : NULL;
+		size_t at = n;
+		if (!peer || peer->role != ROLE_SPINE)
+			continue;
+		while (at > 0 && cells[at - 1].spine->device->index > peer->index)
+			at--;
+		if (at > 0 && cells[at - 1].spine->device == peer)
+			continue;
+		const struct cell k = cell_of(c, &c->o->devices[peer->index], leaf);
+		if (!k.live || !k.known || k.capacity_bps <= 0)
+			continue;
+		memmove(&cells[at + 1], &cells[at], (n++ - at) * sizeof(*cells));
+		cells[at] = k;
+	}
+	return n;
+}
+
 void conservation_capacity(const struct conservation_in *c, struct finding_list *out)
 {
-	const size_t n = c->o->n_devices;
-	double *capacity = arena_array(c->in->arena, double, n + 1), *load = arena_array(c->in->arena, double, n + 1);
-	struct cell *cells = arena_array(c->in->arena, struct cell, n + 1);
-	for (size_t l = 0; l < n; l++) {
+	const size_t n_devices = c->o->n_devices;
+	double *capacity = arena_array(c->in->arena, double, n_devices + 1), *load = arena_array(c->in->arena, double, n_devices + 1);
+	struct cell *cells = arena_array(c->in->arena, struct cell, n_devices + 1);
+	for (size_t l = 0; l < n_devices; l++) {
 		const struct fabric_device *leaf = c->o->devices[l].device;
-		if (leaf->role != ROLE_LEAF)
-			continue;
+		const size_t n = leaf->role == ROLE_LEAF ? cells_of(c, leaf, cells) : 0;
+		double most = 0;
 		for (size_t s = 0; s < n; s++)
-			cells[s] = c->o->devices[s].device->role == ROLE_SPINE ? cell_of(c, &c->o->devices[s], leaf) : (struct cell){0};
-		for (size_t s = 0; s < n; s++) {
+			most = fmax(most, cells[s].capacity_bps);
+		for (size_t s = 0; s < n && n > 1; s++) {
 			size_t others = 0;
-			if (!cells[s].live || !cells[s].known || cells[s].capacity_bps <= 0)
-				continue;
-			for (size_t k = 0; k < n; k++)
-				if (k != s && cells[k].live && cells[k].known && cells[k].capacity_bps > 0) {
+			for (size_t k = 0; k < n && cells[s].capacity_bps < LESS * most; k++) /* else it has not less than the median of the others either */
+				if (k != s) {
 					capacity[others] = cells[k].capacity_bps;
 					load[others++] = cells[k].rate_bps / cells[k].capacity_bps;
 				}
-			if (others)
-				tell_capacity(c, &c->o->devices[s], leaf, &cells[s], quantile_of(capacity, others, 0.5), quantile_of(load, others, 0.5), out);
+			tell_capacity(c, cells[s].spine, leaf, &cells[s], quantile_of(capacity, others, 0.5), quantile_of(load, others, 0.5), out);
 		}
 	}
 }

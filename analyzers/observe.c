@@ -304,8 +304,8 @@ static void place_entities(struct maker *m)
 		m->priority_of[id] = e->priority >= 0 && e->priority < OBSERVED_PRIORITIES ? (int8_t)e->priority : -1;
 		if (e->priority == PRIO_NONE && is_port(e))
 			place_stranger(m, e, m->device_of[id] - 1);
-		else
-			m->port_of[id] = m->port_of[e->parent];
+		else if ((m->port_of[id] = m->port_of[e->parent]) && m->priority_of[id] >= 0)
+			m->o->ports[m->port_of[id] - 1].lane_entity[m->priority_of[id]] = id;
 	}
 }
 

@@ -74,6 +74,7 @@ struct port_seen {
 	struct amount in_packets, out_packets, in_errors, out_errors, in_discards, out_discards, fcs_errors, symbol_errors,
 		fec_corrected, fec_uncorrectable, in_pause, out_pause, flaps;
 	double oper_up, mtu_bytes, pre_fec_ber, rx_power_dbm, tx_power_dbm, temperature_c, cable_m; /* newest; NAN unknown */
+	uint32_t lane_entity[OBSERVED_PRIORITIES];    /* ENTITY_NONE: no sample of it ever */
 	struct lane_seen *lanes[OBSERVED_PRIORITIES]; /* NULL: nothing of interest is known of that priority */
 	double class_octets[OBSERVED_PRIORITIES];     /* sent by each priority's queue in the window; NAN unknown */
 };

@@ -1,4 +1,7 @@
-/* arena - see arena.h. A chain of blocks; large wishes get a block of their own. */
+/*
+ * arena - see arena.h. A chain of blocks; large wishes get a block of their own. Memory of a turn goes from page to page of fresh zeroes only once:
+ * a reset keeps the blocks for the next turn, which asks for about the same in about the same order, and gives back what two turns did not use.
+ */
 #include "agent/base/arena.h"
 
 #include <stdarg.h>
@@ -9,16 +12,40 @@
 
 #include "agent/base/cleanup.h"
 
-enum { BLOCK_LEAST_BYTES = 1024, BLOCK_BYTES = 16 * 1024 }; /* blocks double up to that: there are thousands of arenas that hold little */
+/* What was given up by a reset is not read any more: AddressSanitizer is told, as it would know of freed memory. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifdef SANITIZED
+#include <sanitizer/asan_interface.h>
+#define FORBID(p, n) ASAN_POISON_MEMORY_REGION(p, n)
+#define ALLOW(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
+#else
+#define FORBID(p, n) ((void)0)
+#define ALLOW(p, n) ((void)0)
+#endif
+
+enum {
+	BLOCK_LEAST_BYTES = 1024,  /* the first one: there are thousands of arenas that hold little */
+	BLOCK_BYTES = 16 * 1024,   /* blocks double up to that */
+	BLOCK_MOST = 1024 * 1024,  /* and are an eighth of all that is there up to that */
+	SPARE_LOOKS = 16,
+};
 
 struct block {
-	struct block *next; /* older block */
+	struct block *next; /* in a chain: the older one; among spares: the next to be used */
 	size_t used, size;
 	_Alignas(max_align_t) unsigned char data[];
 };
 
 struct arena {
-	struct block *last; /* NULL: nothing was asked of it yet */
+	struct block *last;  /* NULL: nothing was asked of it yet */
+	struct block *spare; /* zeroed; in the order they were used */
+	size_t bytes;        /* of the chain */
 };
 
 static struct block *block_new(size_t size)
@@ -37,30 +64,38 @@ struct arena *arena_new(void)
 	return rw_calloc(1, sizeof(struct arena));
 }
 
+static void spares_drop(struct arena *a)
+{
+	while (a->spare) {
+		struct block *b = a->spare;
+		a->spare = b->next;
+		free(b);
+	}
+}
+
 void arena_reset(struct arena *a)
 {
-	struct block *kept = NULL;
-	for (struct block *b = a->last, *next; b; b = next) {
-		next = b->next;
-		struct block *drop = b;
-		if (b->size <= BLOCK_BYTES && (!kept || b->size > kept->size)) {
-			drop = kept;
-			kept = b;
-		}
-		free(drop);
+	spares_drop(a);
+	while (a->last) { /* zeroed here, where they may still be in a cache */
+		struct block *b = a->last;
+		a->last = b->next;
+		memset(b->data, 0, b->used);
+		b->used = 0;
+		FORBID(b->data, b->size);
+		b->next = a->spare;
+		a->spare = b;
 	}
-	a->last = kept;
-	if (!kept)
-		return;
-	memset(kept->data, 0, kept->used);
-	kept->used = 0;
-	kept->next = NULL;
+	a->bytes = 0;
 }
 
 void arena_free(struct arena *a)
 {
-	for (struct block *b = a ? a->last : NULL, *next; b; b = next) {
-		next = b->next;
+	if (!a)
+		return;
+	spares_drop(a);
+	while (a->last) {
+		struct block *b = a->last;
+		a->last = b->next;
 		free(b);
 	}
 	free(a);
@@ -70,6 +105,31 @@ void arena_freep(struct arena **a)
 {
 	arena_free(*a);
 	*a = NULL;
+}
+
+/* A spare that holds @size and is not far too large for it; NULL. */
+static struct block *spare_take(struct arena *a, size_t size)
+{
+	struct block **at = &a->spare;
+	for (unsigned looks = 0; *at && looks < SPARE_LOOKS; looks++, at = &(*at)->next) {
+		struct block *b = *at;
+		if (b->size < size || (b->size > BLOCK_MOST && b->size / 2 > size))
+			continue;
+		*at = b->next;
+		ALLOW(b->data, b->size);
+		return b;
+	}
+	return NULL;
+}
+
+static struct block *block_for(struct arena *a, size_t size)
+{
+	struct block *b = spare_take(a, size);
+	if (b)
+		return b;
+	size_t usual = !a->last ? BLOCK_LEAST_BYTES : a->last->size < BLOCK_BYTES / 2 ? 2 * a->last->size : a->bytes / 8;
+	usual = a->last && a->last->size >= BLOCK_BYTES / 2 && usual < BLOCK_BYTES ? BLOCK_BYTES : usual > BLOCK_MOST ? BLOCK_MOST : usual;
+	return block_new(size > usual ? size : usual);
 }
 
 void *arena_alloc(struct arena *a, size_t size)
@@ -83,10 +143,10 @@ void *arena_alloc(struct arena *a, size_t size)
 	size = size ? (size + align - 1) / align * align : align;
 	struct block *b = a->last;
 	if (!b || b->size - b->used < size) {
-		const size_t usual = !b ? BLOCK_LEAST_BYTES : b->size < BLOCK_BYTES / 2 ? 2 * b->size : BLOCK_BYTES;
-		b = block_new(size > usual ? size : usual);
+		b = block_for(a, size);
 		b->next = a->last;
 		a->last = b;
+		a->bytes += b->size;
 	}
 	void *p = b->data + b->used;
 	b->used += size;

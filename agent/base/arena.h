@@ -11,7 +11,7 @@ struct arena;
 struct arena *arena_new(void);
 void arena_free(struct arena *a);       /* NULL is fine */
 void arena_freep(struct arena **a);     /* for rw_cleanup() */
-void arena_reset(struct arena *a);      /* keeps one block */
+void arena_reset(struct arena *a);      /* keeps its memory for the next turn, but for what two turns did not use */
 void *arena_alloc(struct arena *a, size_t size); /* zeroed, aligned for any type */
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_strndup(struct arena *a, const char *s, size_t n);
