@@ -127,8 +127,11 @@ static struct block *block_for(struct arena *a, size_t size)
 	struct block *b = spare_take(a, size);
 	if (b)
 		return b;
-	size_t usual = !a->last ? BLOCK_LEAST_BYTES : a->last->size < BLOCK_BYTES / 2 ? 2 * a->last->size : a->bytes / 8;
-	usual = a->last && a->last->size >= BLOCK_BYTES / 2 && usual < BLOCK_BYTES ? BLOCK_BYTES : usual > BLOCK_MOST ? BLOCK_MOST : usual;
+	size_t usual = BLOCK_LEAST_BYTES;
+	if (a->last && a->last->size < BLOCK_BYTES / 2)
+		usual = 2 * a->last->size;
+	else if (a->last)
+		usual = a->bytes / 8 < BLOCK_BYTES ? BLOCK_BYTES : a->bytes / 8 > BLOCK_MOST ? BLOCK_MOST : a->bytes / 8;
 	return block_new(size > usual ? size : usual);
 }
 
