@@ -18,7 +18,7 @@ struct err_list;
 enum {
 	YAML_MAX_BYTES = 16 * 1024 * 1024,
 	YAML_MAX_DEPTH = 32,
-	YAML_MAX_NODES = 1000000,
+	YAML_MAX_NODES = 2500000, /* 4,096 switches with every link written out, and half as much again; some 90 bytes each */
 };
 
 enum yaml_kind {
