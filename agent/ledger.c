@@ -37,6 +37,8 @@ struct ledger {
 	struct smap *keys;       /* key -> index into slots */
 	struct slot *slots;
 	size_t n_slots, cap_slots;
+	struct watched { char *analyzer; uint32_t n; } *watched; /* stories under way of each analyzer that ever had one */
+	size_t n_watched, cap_watched;
 	struct story **told;     /* all that reached OPEN, in order of opening; owned */
 	size_t n_told, cap_told;
 	const struct incident **sorted;
@@ -63,6 +65,9 @@ void ledger_free(struct ledger *l)
 	}
 	for (size_t k = 0; k < l->n_told; k++)
 		story_free(l->told[k]);
+	for (size_t k = 0; k < l->n_watched; k++)
+		free(l->watched[k].analyzer);
+	free(l->watched);
 	free(l->slots);
 	free(l->told);
 	free(l->sorted);
@@ -91,6 +96,33 @@ static struct slot *slot_of(struct ledger *l, const char *analyzer, const char *
 		smap_put(l->keys, key.s, key.n, index);
 	}
 	return &l->slots[index];
+}
+
+static struct watched *watched_of(const struct ledger *l, const char *analyzer)
+{
+	for (size_t k = 0; k < l->n_watched; k++)
+		if (strcmp(l->watched[k].analyzer, analyzer) == 0)
+			return &l->watched[k];
+	return NULL;
+}
+
+/* The only places where a story comes into a slot and leaves it. */
+static void slot_begin(struct ledger *l, struct slot *slot, struct story *s)
+{
+	struct watched *w = watched_of(l, s->i.analyzer);
+	if (!w) {
+		rw_grow(l->watched, l->n_watched, l->cap_watched);
+		w = &l->watched[l->n_watched++];
+		*w = (struct watched){.analyzer = rw_strdup(s->i.analyzer)};
+	}
+	w->n++;
+	slot->story = s;
+}
+
+static void slot_end(struct ledger *l, struct slot *slot)
+{
+	watched_of(l, slot->story->i.analyzer)->n--;
+	slot->story = NULL;
 }
 
 static void add_told(struct ledger *l, struct story *s)
@@ -279,7 +311,8 @@ static void take_over(struct ledger *l, struct slot *slot, const struct finding 
 {
 	struct story *s = slot->story;
 	if (!s) {
-		s = slot->story = story_new(f);
+		s = story_new(f);
+		slot_begin(l, slot, s);
 		s->i.first_ns = f->from_ns;
 		s->i.severity = f->severity;
 	}
@@ -341,8 +374,8 @@ static void take_under(struct ledger *l, struct slot *slot, const struct finding
 	if (s->i.state == INCIDENT_PENDING) {
 		s->i.over = 0;
 		if (recently(s) == 0) {
+			slot_end(l, slot);
 			story_free(s);
-			slot->story = NULL;
 		}
 		return;
 	}
@@ -352,13 +385,17 @@ static void take_under(struct ledger *l, struct slot *slot, const struct finding
 		tell(l, s, INCIDENT_CLEARING);
 	if (s->i.under >= s->hold) {
 		change(l, s, INCIDENT_CLOSED, f->to_ns, "gone for as many windows as it took to open");
-		slot->story = NULL;
+		slot_end(l, slot);
 	}
 }
 
 void ledger_take(struct ledger *l, const struct finding *f)
 {
 	if (f->verdict != FINDING_OVER && f->verdict != FINDING_UNDER)
+		return;
+	/* Most of what is told is that nothing is there, of a subject that has no story: hundreds of thousands a window in a large fabric. */
+	const struct watched *w = f->verdict == FINDING_UNDER ? watched_of(l, f->analyzer) : NULL;
+	if (f->verdict == FINDING_UNDER && (!w || w->n == 0))
 		return;
 	struct slot *slot = slot_of(l, f->analyzer, f->device, f->port, f->priority, f->host, f->group);
 	if (f->to_ns <= slot->seen_ns)
@@ -509,7 +546,7 @@ static int act_close(struct ledger *l, struct story *s, const char *who, const c
 		return -EALREADY;
 	for (size_t k = 0; k < l->n_slots; k++)
 		if (l->slots[k].story == s)
-			l->slots[k].story = NULL;
+			slot_end(l, &l->slots[k]);
 	snprintf(note, sizeof(note), "by %s%s%s", who, text && *text ? ": " : "", text ? text : "");
 	change(l, s, INCIDENT_CLOSED, t_ns, note);
 	return 0;
@@ -559,11 +596,11 @@ static void drop_orphans(struct ledger *l)
 		struct story *s = l->slots[k].story;
 		if (!s || !s->i.device || fabric_device(l->fabric, s->i.device))
 			continue;
+		slot_end(l, &l->slots[k]);
 		if (s->i.state == INCIDENT_PENDING)
 			story_free(s);
 		else
 			change(l, s, INCIDENT_CLOSED, s->i.updated_ns, "its device is no longer configured");
-		l->slots[k].story = NULL;
 	}
 }
 
@@ -587,7 +624,7 @@ int ledger_restore(struct ledger *l, const char *json)
 	if (s->i.updated_ns > slot->seen_ns)
 		slot->seen_ns = s->i.updated_ns;
 	if (s->i.state != INCIDENT_CLOSED) {
-		slot->story = s;
+		slot_begin(l, slot, s);
 		drop_orphans(l);
 	}
 	return 0;

@@ -16,12 +16,14 @@
 struct analyzer;
 struct arena;
 struct observed;
+struct links;
 
 /* What analyzers of the same window share: made by the first that asks, pure as they are. NULL in analyzer_in: nothing is shared. */
 struct analyzer_shared {
 	struct arena *arena; /* lives as long as the window */
 	const struct observed *observed;
 	const void *pause;   /* struct pause_graph */
+	struct links *links;
 };
 
 /* A change of a setting somebody agreed to (an accepted tuning sheet): of all ports of a device at a priority. Values as read: alpha by its exponent. */

@@ -364,14 +364,23 @@ static bool same_story(const struct cell *a, const struct cell *b)
 	return a->why == b->why && a->attr == b->attr && str_eq(a->own_text, b->own_text);
 }
 
+/* NULL: nothing is known of it. Most priorities have no lane; their cells are not touched. */
+static const struct cell *cell_of(const struct mismatch *m, const struct port_seen *p, int slot)
+{
+	if (slot != SLOT_PORT && !p->lanes[slot])
+		return NULL;
+	const struct cell *c = &m->cells[p - m->o->ports][slot];
+	return c->known ? c : NULL;
+}
+
 /* Two or more ports, all in the same way? Then it is the switch. Behaviour is never of the whole switch: each neighbour is another. */
 static const struct cell *whole_device(const struct mismatch *m, const struct device_seen *d, int slot)
 {
 	const struct cell *first = NULL;
 	size_t n = 0;
 	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct cell *c = &m->cells[&d->ports[i] - m->o->ports][slot];
-		if (!c->known)
+		const struct cell *c = cell_of(m, &d->ports[i], slot);
+		if (!c)
 			continue;
 		if (!c->why || c->why >= WHY_UNHEARD || c->why == WHY_STRANGE || (first && !same_story(first, c)))
 			return NULL;
@@ -387,8 +396,8 @@ static void tell_device(struct mismatch *m, const struct device_seen *d, int slo
 	const struct cell *whole = whole_device(m, d, slot);
 	size_t known = 0;
 	for (size_t i = 0; i < d->n_ports; i++) {
-		struct cell *c = &m->cells[&d->ports[i] - m->o->ports][slot];
-		if (!c->known)
+		const struct cell *c = cell_of(m, &d->ports[i], slot);
+		if (!c)
 			continue;
 		if (!known++)
 			tell_cell(m, &d->ports[i], slot, true, whole ? whole : &fine, out);

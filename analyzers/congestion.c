@@ -335,19 +335,6 @@ static void tell_starved(const struct analyzer_in *in, const struct congestion_o
 	tell_step(&t, "leave Kmin as it is", "none");
 }
 
-static size_t metric_begin(const struct window *w, unsigned metric)
-{
-	size_t lo = 0, hi = w->n_series;
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-		if (w->series[mid].metric < metric)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 /*
  * Of each port the drops of its CNP queue, if that has ever dropped anything: [fabric_port.index], NULL. The window's series come sorted by metric;
  * they are gone through once, without looking names up.
@@ -361,9 +348,9 @@ static const struct series **cnp_drops(const struct analyzer_in *in, const struc
 	for (size_t i = 0; i < seen->n_fabric_ports; i++)
 		if (seen->ports[i].entity != ENTITY_NONE)
 			port_of[seen->ports[i].entity] = (uint32_t)i + 1;
-	const size_t settings_at = metric_begin(w, M_CFG_CNP_QUEUE);
+	const size_t settings_at = window_metric(w, M_CFG_CNP_QUEUE);
 	const bool told = settings_at < w->n_series && w->series[settings_at].metric == M_CFG_CNP_QUEUE;
-	for (size_t i = metric_begin(w, M_QUEUE_DROPS); i < w->n_series && w->series[i].metric == M_QUEUE_DROPS; i++) {
+	for (size_t i = window_metric(w, M_QUEUE_DROPS); i < w->n_series && w->series[i].metric == M_QUEUE_DROPS; i++) {
 		const struct series *s = &w->series[i];
 		const struct entity *e = s->n && s->value[s->n - 1] > 0 ? entity_get(w->entities, s->entity) : NULL;
 		const uint32_t port = e && (told ? e->priority >= 0 : e->priority == CNP_PRIORITY) && e->parent <= n ? port_of[e->parent] : 0;
@@ -450,18 +437,28 @@ static size_t place_of(const struct finding *f, const struct finding_list *l, si
 	return lo;
 }
 
+static void append(struct finding_list *out, const struct finding *v, size_t n)
+{
+	memcpy(&out->v[out->n], v, n * sizeof(*v));
+	out->n += n;
+}
+
 /* What is not there is told in order already, and is much the longer list: the few that are there are put in their places. */
 static void merge(const struct finding_list *few, const struct finding_list *many, struct arena *a, struct finding_list *out)
 {
 	size_t k = 0;
+	if (few->n == 0 && out->n == 0) {
+		*out = *many;
+		return;
+	}
 	reserve(out, a, few->n + many->n);
 	for (size_t i = 0; i < few->n; i++) {
-		for (const size_t end = place_of(&few->v[i], many, k); k < end; k++)
-			*finding_add(out, a) = many->v[k];
-		*finding_add(out, a) = few->v[i];
+		const size_t end = place_of(&few->v[i], many, k);
+		append(out, &many->v[k], end - k);
+		append(out, &few->v[i], 1);
+		k = end;
 	}
-	for (; k < many->n; k++)
-		*finding_add(out, a) = many->v[k];
+	append(out, &many->v[k], many->n - k);
 }
 
 static int run(const struct analyzer_in *in, struct finding_list *out)

@@ -344,10 +344,7 @@ static void storage_receivers(const struct conservation_in *c, struct finding_li
 
 static int run(const struct analyzer_in *in, struct finding_list *out)
 {
-	struct links links;
-	const struct observed *o = observe(in);
-	links_find(o, in->arena, &links);
-	const struct conservation_in c = {.in = in, .o = o, .links = &links, .options = in->options};
+	const struct conservation_in c = {.in = in, .o = observe(in), .links = links_seen(in), .options = in->options};
 	class_leaks(&c, out);
 	storage_receivers(&c, out);
 	conservation_routes(&c, out);

@@ -88,19 +88,18 @@ static void describe(struct tell *t, const struct link *l, double n, double seco
 static int run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct link_flap_options *o = in->options;
-	struct links links;
-	links_find(observe(in), in->arena, &links);
-	double *n = arena_array(in->arena, double, links.n + 1);
+	const struct links *links = links_seen(in);
+	double *n = arena_array(in->arena, double, links->n + 1);
 	/* polls so far apart show one change in a window at most, of however many there were */
 	const bool seldom = 2 * in->interval_ns > in->window->to_ns - in->window->from_ns;
 	const double least = seldom ? 1 : (double)o->transitions;
-	for (size_t i = 0; i < links.n; i++)
-		n[i] = transitions_of(in->window, &links.v[i]);
-	for (size_t i = 0; i < links.n; i++) {
-		const struct link *l = &links.v[i];
+	for (size_t i = 0; i < links->n; i++)
+		n[i] = transitions_of(in->window, &links->v[i]);
+	for (size_t i = 0; i < links->n; i++) {
+		const struct link *l = &links->v[i];
 		if (isnan(n[i]))
 			continue;
-		const bool over = n[i] >= least && !switch_away(&links, n, l);
+		const bool over = n[i] >= least && !switch_away(links, n, l);
 		struct tell t = tell_new(out, in, "link_flap", over ? FINDING_OVER : l->answered ? FINDING_UNDER : FINDING_UNKNOWN, n[i] >= (double)o->burst ? 1 : o->hold);
 		tell_subject(&t, l->near);
 		t.f->cause = "link_flap";

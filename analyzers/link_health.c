@@ -56,13 +56,12 @@ static void judge(const struct link_test_in *in, struct finding_list *out)
 
 static int run(const struct analyzer_in *in, struct finding_list *out)
 {
-	struct links links;
-	links_find(observe(in), in->arena, &links);
-	for (size_t i = 0; i < links.n; i++) {
-		const struct link *l = &links.v[i];
+	struct links *links = links_seen(in);
+	for (size_t i = 0; i < links->n; i++) {
+		const struct link *l = &links->v[i];
 		if (l->near->entity == ENTITY_NONE && (!l->far || l->far->entity == ENTITY_NONE))
 			continue; /* nobody polls it */
-		judge(&(struct link_test_in){.in = in, .links = &links, .link = l, .o = in->options}, out);
+		judge(&(struct link_test_in){.in = in, .links = links, .link = l, .o = in->options}, out);
 	}
 	return 0;
 }

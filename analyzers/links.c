@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/base/arena.h"
+#include "analyzers/analyzer.h"
 
 #define FLOOR_BPS 1e9
 
@@ -54,6 +55,18 @@ void links_find(const struct observed *o, struct arena *a, struct links *ret)
 			ret->by_host[ret->n_by_host++] = l;
 	}
 	qsort(ret->by_host, ret->n_by_host, sizeof(*ret->by_host), by_host);
+}
+
+struct links *links_seen(const struct analyzer_in *in)
+{
+	if (in->shared && in->shared->links)
+		return in->shared->links;
+	struct arena *a = in->shared ? in->shared->arena : in->arena;
+	struct links *found = arena_new_of(a, struct links);
+	links_find(observe(in), a, found);
+	if (in->shared)
+		in->shared->links = found;
+	return found;
 }
 
 size_t links_of_device(const struct links *l, const struct link *of, const struct link **ret)

@@ -33,6 +33,8 @@ struct links { /* in the order of their near ends: those of a device lie togethe
 };
 
 void links_find(const struct observed *o, struct arena *a, struct links *ret);
+/* links_seen - those of the window; found once when the caller shares it (in->shared). Never NULL. */
+struct links *links_seen(const struct analyzer_in *in);
 
 /* Do they join the same tiers: host to leaf, or leaf to spine? Their speeds, errors and optics compare. */
 static inline bool link_alike(const struct link *a, const struct link *b) { return a->tiers == b->tiers; }

@@ -339,6 +339,8 @@ static void make_lanes(struct maker *m)
 	for (size_t i = 0; i < m->w->n_series; i++) {
 		const struct series *s = &m->w->series[i];
 		const struct row *r = m->rows[s->metric];
+		if (r && r->tells)
+			window_fetch(m->w, i);
 		const int priority = r && s->entity <= m->n_entities ? m->priority_of[s->entity] : -1;
 		if (priority < 0 || !(m->in->fabric->lossless_mask >> priority & 1 || (r->tells && tells(s, m->w, r))))
 			continue;
@@ -374,6 +376,7 @@ static void fill(struct maker *m)
 {
 	for (size_t i = 0; i < m->w->n_series; i++) {
 		const struct series *s = &m->w->series[i];
+		window_fetch(m->w, i);
 		if (s->entity > m->n_entities || !m->device_of[s->entity] || !s->n)
 			continue;
 		struct device_seen *d = &m->o->devices[m->device_of[s->entity] - 1];
@@ -398,14 +401,12 @@ static void rates(struct maker *m)
 		{M_PORT_IN_OCTETS, offsetof(struct rate_series, in)}, {M_PORT_OUT_OCTETS, offsetof(struct rate_series, out)},
 		{M_PORT_SPEED_BPS, offsetof(struct rate_series, speed)}, {M_PORT_OPER_UP, offsetof(struct rate_series, up)},
 	};
-	for (size_t i = 0; i < m->w->n_series; i++) {
-		const struct series *s = &m->w->series[i];
-		for (size_t k = 0; k < rw_countof(columns); k++) {
-			if (columns[k].metric != s->metric || s->entity > m->n_entities || !m->port_of[s->entity])
-				continue;
-			memcpy((char *)&m->rates[m->port_of[s->entity] - 1] + columns[k].offset, &s, sizeof(s));
+	for (size_t k = 0; k < rw_countof(columns); k++)
+		for (size_t i = window_metric(m->w, columns[k].metric); i < m->w->n_series && m->w->series[i].metric == columns[k].metric; i++) {
+			const struct series *s = &m->w->series[i];
+			if (s->entity <= m->n_entities && m->port_of[s->entity])
+				memcpy((char *)&m->rates[m->port_of[s->entity] - 1] + columns[k].offset, &s, sizeof(s));
 		}
-	}
 	for (size_t i = 0; i < m->o->n_ports; i++) {
 		struct port_seen *p = &m->o->ports[i];
 		const struct rate_series *v = &m->rates[i];

@@ -82,6 +82,7 @@ static void hear(const struct analyzer_in *in, const struct observed *o, struct 
 		v[i] = (struct heard){.d = &o->devices[i], .newest_ns = INT64_MIN, .restarted = o->devices[i].restarted};
 	for (size_t i = 0; i < in->window->n_series; i++) {
 		const struct series *s = &in->window->series[i];
+		window_fetch(in->window, i);
 		if (s->entity <= o->n_entities && o->device_of[s->entity])
 			hear_series(&v[o->device_of[s->entity] - 1], s, in->window);
 	}

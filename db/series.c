@@ -37,6 +37,19 @@ static bool usable(const struct series *s, uint32_t i)
 	return !(s->flags[i] & (SF_LATE | SF_SUSPECT));
 }
 
+size_t window_metric(const struct window *w, unsigned metric)
+{
+	size_t lo = 0, hi = w->n_series;
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (w->series[mid].metric < metric)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 const struct series *window_series(const struct window *w, uint32_t entity, unsigned metric)
 {
 	size_t lo = 0, hi = w->n_series;

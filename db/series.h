@@ -39,6 +39,17 @@ struct window {
 
 const struct series *window_series(const struct window *w, uint32_t entity, unsigned metric); /* NULL = no samples at all */
 
+/* window_metric - position of the first series of @metric or of one after it; series of one metric are a run. */
+size_t window_metric(const struct window *w, unsigned metric);
+/* window_fetch - for who goes through all series in their order and is at @i: samples further on are fetched from memory meanwhile. */
+static inline void window_fetch(const struct window *w, size_t i)
+{
+	if (i + 12 < w->n_series) {
+		__builtin_prefetch(w->series[i + 12].t_ns);
+		__builtin_prefetch(w->series[i + 12].value);
+	}
+}
+
 /* series_after - first position whose time is after @t_ns; .n when there is none. */
 uint32_t series_after(const struct series *s, int64_t t_ns);
 

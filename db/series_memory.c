@@ -189,6 +189,21 @@ static bool track_window(const struct track *t, struct arena *a, int64_t from_ns
 	return true;
 }
 
+/* Millions of tracks, each somewhere else: what comes next is fetched while this one is copied. */
+static inline void fetch_ahead(const struct series_memory *m, unsigned metric, uint32_t k)
+{
+	enum { TRACKS = 16, POINTS = 8 };
+	const uint32_t *at = m->by_metric[metric], n = m->n_by_metric[metric];
+	if (k + TRACKS < n)
+		__builtin_prefetch(&m->tracks[at[k + TRACKS]]);
+	if (k + POINTS < n) {
+		const struct track *t = &m->tracks[at[k + POINTS]];
+		__builtin_prefetch(&t->v[(t->head + t->n) / 2]); /* where the search for the window begins */
+		__builtin_prefetch(&t->v[t->head]);
+		__builtin_prefetch((const char *)&t->v[t->n] - 1);
+	}
+}
+
 int window_from_memory(struct series_memory *m, struct arena *a, const struct window_spec *spec, int64_t from_ns, int64_t to_ns,
 	struct window *ret)
 {
@@ -201,9 +216,11 @@ int window_from_memory(struct series_memory *m, struct arena *a, const struct wi
 	}
 	struct series *v = arena_array(a, struct series, max);
 	for (unsigned i = 0; i < METRIC_COUNT; i++)
-		for (uint32_t k = 0; want[i] && k < m->n_by_metric[i]; k++)
+		for (uint32_t k = 0; want[i] && k < m->n_by_metric[i]; k++) {
+			fetch_ahead(m, i, k);
 			if (window_wants_entity(spec, m->tracks[m->by_metric[i][k]].entity))
 				n += track_window(&m->tracks[m->by_metric[i][k]], a, from_ns, to_ns, &v[n]);
+		}
 	for (size_t i = 1; i < n; i++) {
 		if (series_order(&v[i - 1], &v[i]) > 0) { /* metrics come in order, and entities mostly do: they are numbered as they are first heard of */
 			qsort(v, n, sizeof(*v), series_order);
