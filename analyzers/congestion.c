@@ -439,7 +439,8 @@ static size_t place_of(const struct finding *f, const struct finding_list *l, si
 
 static void append(struct finding_list *out, const struct finding *v, size_t n)
 {
-	memcpy(&out->v[out->n], v, n * sizeof(*v));
+	if (n)
+		memcpy(&out->v[out->n], v, n * sizeof(*v));
 	out->n += n;
 }
 
