@@ -33,7 +33,7 @@ static const struct command_option options[] = {
 	{"why", 0, "TEXT", "with reject (wanted), accept: the reason"},
 	{"at", 0, "TIME", "with applied: when it was put in force; default: now"},
 	{"match", 0, "job|load|none", "with verify: windows of the same job at the same phase, of the same load, or all busy ones; default: job"},
-	{"before", 0, "DURATION", "with verify: how much of the time before; default: what the sheet rests on, at most 24h"},
+	{"before", 0, "DURATION", "with verify: how much of the time before; default: as far back as the sheet looked, at least 1h, at most 24h, and no further than its values of before were in force"},
 	{"after", 0, "DURATION", "with verify: how much of the time since; default: at most 24h"},
 	{"set", 0, "KNOB=VALUE", "with whatif: a threshold, such as kmin=400KB, alpha=1/8, pmax=10%; may be repeated"},
 	{0},

@@ -19,6 +19,7 @@
 
 #define RENDER_SPAN_NS (600 * NS_PER_S)   /* looked at for what else is in force where a sheet is rendered anew */
 #define COMPARE_SPAN_NS (24 * 3600 * NS_PER_S)
+#define COMPARE_LEAST_NS (3600 * NS_PER_S)
 
 static void free_profiles(struct profiles **p) { profiles_free(*p); }
 
@@ -254,7 +255,10 @@ int tune_verify_record(struct context *x, const struct tune_record *r, struct tu
 	int rc = find_change(x, r, a, &before_to, &ask->applied_ns, e);
 	if (rc != 0)
 		return rc;
-	int64_t before_from = ask->before_ns ? ask->applied_ns - ask->before_ns : r->from_ns > ask->applied_ns - COMPARE_SPAN_NS ? r->from_ns : ask->applied_ns - COMPARE_SPAN_NS;
+	/* as far as the sheet looked, at least an hour, at most a day */
+	int64_t before_from = no_later(r->from_ns, ask->applied_ns - COMPARE_LEAST_NS);
+	if (ask->before_ns || before_from < ask->applied_ns - COMPARE_SPAN_NS)
+		before_from = ask->applied_ns - (ask->before_ns ? ask->before_ns : COMPARE_SPAN_NS);
 	before_from = before_since(x, r, before_from, ask->applied_ns, a);
 	int64_t after_to = no_later(ask->applied_ns + (ask->after_ns ? ask->after_ns : COMPARE_SPAN_NS), x->to_ns);
 	rc = tune_history_compare(x, r, before_from, after_to, 0, a, &c, e);

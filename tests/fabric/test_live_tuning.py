@@ -16,7 +16,7 @@ class Tuned(Live):
         with open(self.config) as f:
             text = f.read()
         with open(self.config, "w") as f:
-            f.write(text.replace("\nanalyzers:\n", "\nanalyzers:\n  settings_drift: { window: 5s }\n") + "tuning: { min_evidence: 20s, min_coverage: 80% }\n")
+            f.write(text.replace("\nanalyzers:\n", "\nanalyzers:\n  settings_drift: { window: 5s }\n") + "tuning: { min_evidence: 30s, min_coverage: 80% }\n")
 
     def sheets(self, *args):
         return json.loads(self.rocewatch("tune", *args, "--format", "json"))["sheets"]
@@ -64,11 +64,15 @@ def complete(lab, sheet):
 
 def restarted(lab, sheet):
     """kill -9: what was decided is still known, and by whom."""
-    time.sleep(1.5)  # a commit's worth
     lab.kill()
     check(lab.state(sheet) == "accepted", "after kill -9 it is %s" % lab.state(sheet))
     lab.agent()
     wait_for("the agent listens again", lambda: lab.newest() > 0 and os.path.exists(os.path.join(lab.dir, "rocewatch.db.sock")), 20)
+
+
+def proven(lab, sheet):
+    proof = json.loads(lab.rocewatch("tune", "verify", sheet["id"], "--match", "job", "--format", "json"))
+    return proof if proof["verdict"] != "inconclusive" else None
 
 
 def drifts(lab):
@@ -87,6 +91,8 @@ def test(build, work):
         marks.append(("reviewed", time.monotonic()))
         for sheet in sheets:
             lab.rocewatch("tune", "accept", sheet["id"], "--why", "both tiers tonight")
+        for sheet in sheets:
+            wait_for("the acceptance is in the store", lambda: lab.state(sheet) == "accepted", 5)
         sheet = lab.sheets("show", sheets[0]["id"])[0]
         check(sheet["state"] == "accepted" and sheet["accepted_by"], "accept: %s by %s" % (sheet["state"], sheet["accepted_by"]))
         restarted(lab, sheet)
@@ -96,12 +102,7 @@ def test(build, work):
             lab.set(change["knob"], "%dB" % change["proposed"])
         wait_for("the agent reads the new values back", lambda: lab.state(sheet) == "applied", 30, every_s=1)
         marks.append(("applied", time.monotonic()))
-        proof = None
-        for _ in range(30):
-            time.sleep(3)
-            proof = json.loads(lab.rocewatch("tune", "verify", sheet["id"], "--match", "job", "--format", "json"))
-            if proof["verdict"] != "inconclusive":
-                break
+        proof = wait_for("enough windows since", lambda: proven(lab, sheet), 90, every_s=3)
         check(proof["verdict"] == "keep", "verify: %s" % json.dumps(proof))
         fell = [e for e in proof["effects"] if e["metric"] in ("pause", "pause_frames", "step_time") and e["high"] is not None and e["high"] < 0]
         check(fell, "nothing is shown to have fallen: %s" % proof["effects"])
