@@ -77,7 +77,7 @@ def family_rows(fault):
     groups = collections.defaultdict(list)
     for r in fault:
         groups[r["family"]].append(r)
-    out = ["| family | runs | changed | host pause before | after | gone, median (worst) | J median (worst) | rounds | grid's J, regret median (worst) |", "|---|---|---|---|---|---|---|---|---|"]
+    out = ["| family | runs | changed | host pause before | after | gone, median (worst) | J median (worst) | rounds of change | best J of the grid, regret median (worst) |", "|---|---|---|---|---|---|---|---|---|"]
     for name in sorted(groups):
         v = groups[name]
         c, js, g = cuts(v), [final_j(r) for r in v], [x for x in (regret(r) for r in v) if x is not None]
@@ -112,14 +112,20 @@ def static_rows(fault):
 
 
 def quiet_rows(rows):
+    """One line a kind for those that are left alone, a table of those that are not."""
     groups = collections.defaultdict(list)
     for r in rows:
         groups[(r["kind"], r["family"])].append(r)
-    out = ["| what is wrong | runs | a change | said instead |", "|---|---|---|---|"]
-    for kind, name in sorted(groups):
-        v = groups[(kind, name)]
-        said = collections.Counter(r["rounds"][0]["advice"][0] if r["rounds"] and r["rounds"][0]["advice"] else "nothing" for r in v)
-        out.append(f"| {'nothing: ' if kind == 'healthy' else ''}{name} | {len(v)} | {sum(changed(r) for r in v)} | {', '.join(f'{k} {n}' for k, n in said.most_common())} |")
+    out = []
+    for kind, what in (("dont", "Another fault, no change"), ("healthy", "Nothing wrong, no change")):
+        quiet = {f: v for (k, f), v in sorted(groups.items()) if k == kind and not any(changed(r) for r in v)}
+        said = collections.Counter(r["rounds"][0]["advice"][0] if r["rounds"] and r["rounds"][0]["advice"] else "nothing" for v in quiet.values() for r in v)
+        if quiet:
+            out += [f"{what}, in {sum(len(v) for v in quiet.values())} runs ({', '.join(f'{k} {n}' for k, n in said.most_common())}): "
+                    f"{', '.join(f if len(v) == 1 else f'{f} ({len(v)})' for f, v in quiet.items())}.", ""]
+    loud = {f: v for (k, f), v in sorted(groups.items()) if any(changed(r) for r in v)}
+    if loud:
+        out += ["| a change was proposed for | runs | of |", "|---|---|---|"] + [f"| {f} | {sum(changed(r) for r in v)} | {len(v)} |" for f, v in loud.items()]
     return out
 
 
