@@ -26,7 +26,9 @@ class Judge(unittest.TestCase):
             with self.subTest(what):
                 self.assertAlmostEqual(judge.j_of(after, out()), expected, 6)
         self.assertAlmostEqual(judge.j_of(out(drops=5), out(drops=10)), 2.0)
-        self.assertEqual(judge.j_of(out(drops=10), out(drops=10)), math.inf)
+        self.assertAlmostEqual(judge.j_of(out(drops=10), out(drops=10)), 2.0)
+        self.assertEqual(judge.j_of(out(drops=11), out(drops=10)), math.inf)
+        self.assertEqual(judge.objective(out(drops=5), out(drops=10)), math.inf)
         self.assertAlmostEqual(judge.objective(out(pause=0.4), out()), 2.2)
 
     def test_pause(self):

@@ -1,7 +1,7 @@
 """tune_judge - what threshold advice was worth: pure functions over outcomes of the simulated fabric (truth.json) and sheets of `tune review`.
 
 J = step/step0 + victim_p99/victim_p99_0; 2 is as before. The documented objective adds half the share of time in which hosts are paused. A setting that
-loses lossless frames is worth nothing. NaN: not known.
+loses lossless frames which were not lost before is worth nothing. NaN: not known.
 """
 import math
 
@@ -15,10 +15,8 @@ def ratio(a, b):
 
 
 def j_of(after, before):
-    """Unfinished steps or flows are worth nothing, whatever came before."""
-    if after["lossless_drops"]:
-        return math.inf if not before["lossless_drops"] or after["lossless_drops"] >= before["lossless_drops"] else j_parts(after, before)
-    return j_parts(after, before)
+    """Unfinished steps or flows are worth nothing, whatever came before; so are frames lost that were not, or more of them. Frames that are still lost are counted apart."""
+    return math.inf if after["lossless_drops"] > before["lossless_drops"] else j_parts(after, before)
 
 
 def j_parts(after, before):
@@ -28,7 +26,8 @@ def j_parts(after, before):
 
 
 def objective(after, before):
-    return j_of(after, before) + 0.5 * after["host_pause_ratio"]
+    """To compare settings by: one that loses frames is never the better one."""
+    return math.inf if after["lossless_drops"] else j_of(after, before) + 0.5 * after["host_pause_ratio"]
 
 
 def manifest(row):

@@ -13,7 +13,9 @@ def num(v, digits=3):
 
 
 def median(v):
-    return quantile(v, 0.5) if v else math.nan
+    """Of an even number with settings that are lost among them the worse one: there is no middle between a number and a loss."""
+    v = sorted(v)
+    return math.nan if not v else v[len(v) // 2] if math.inf in v else quantile(v, 0.5)
 
 
 def changed(r):
