@@ -11,6 +11,7 @@
 
 #define POOL_SHARE 0.8       /* what congested inputs may take of the pool together: d, row 3 */
 #define ROOM 0.5             /* b.4 */
+#define FAINT 0.01           /* share of time that hosts are paused: below, one more step of alpha is likely to end it, and nothing is marked for it */
 #define COMFORT 3.0          /* times one bandwidth-delay product: b.3, the knee of throughput lies at three to four (measured) */
 #define PMAX_LEAST 0.05
 #define PMAX_USUAL 0.2       /* d, row 4: up to 20 %, more only where the site says so */
@@ -308,14 +309,15 @@ static const char then_ecn[] = "then, when this is verified: Kmin and Kmax, if h
 
 /*
  * Row 3. A step of alpha moves PFC away at no cost to throughput, so it comes first where it restores the order by itself, and where ECN has no comfortable
- * place yet: so close to one bandwidth-delay product Kmin costs more than the pause it prevents. Else Kmin, which removes what alpha only delays.
+ * place yet: so close to one bandwidth-delay product Kmin costs more than the pause it prevents. Nor is it worth marks that slow everybody when little pause is
+ * left (d: do not chase zero). Else Kmin, which removes what alpha only delays.
  */
 static void plan_late(struct tune_plan *t)
 {
 	const struct tune_place *p = t->place;
 	const double k = fmax(1, p->inputs), after = dt_pfc_queue_bytes(p->pool_bytes, 0, 2 * t->like->alpha, k), now = dt_pfc_queue_bytes(p->pool_bytes, 0, t->like->alpha, k);
 	const bool restores = t->like->kmin <= ROOM * p->q_pfc * after / now;
-	if (!restores && p->q_pfc >= COMFORT * p->bdp)
+	if (!restores && p->q_pfc >= COMFORT * p->bdp && !(p->host_pause < FAINT))
 		plan_ecn_down(t);
 	if (t->n_changes || t->n_collect)
 		return;

@@ -223,8 +223,8 @@ static void tell(struct tune_effect *r, const struct tune_device *d, size_t n_fe
 	const struct whatif_queue *q = &r->queue;
 	const struct whole w = whole_of(d, r->lane);
 	r->expected = arena_array(a, struct tune_expect, EXPECTED_MAX);
-	expect_scaled(r, "pfc.tx_pause_ns", "ratio", &m->pause_ratio, mean_of(&w.pause), q->pause_ratio, PAUSE_LEAST, fmin(1, (double)n_feeders / w.pause.n), 1);
-	expect_scaled(r, "queue.ecn_marked", "ratio", &m->marks_ratio, w.packets > 0 ? w.marked / w.packets : NAN, q->marks_ratio, MARKS_LEAST, w.hot_packets / w.packets, 1);
+	expect_scaled(r, "pfc.tx_pause_ratio", "ratio", &m->pause_ratio, mean_of(&w.pause), q->pause_ratio, PAUSE_LEAST, fmin(1, (double)n_feeders / w.pause.n), 1);
+	expect_scaled(r, "queue.marked_ratio", "ratio", &m->marks_ratio, w.packets > 0 ? w.marked / w.packets : NAN, q->marks_ratio, MARKS_LEAST, w.hot_packets / w.packets, 1);
 	expect_scaled(r, "pg.drops", "frames/s", &m->drops_per_s, w.drops_per_s, q->drops_per_s, 0, (double)n_feeders, INFINITY);
 	expect_step(r, &w);
 	expect_scaled(r, "queue.watermark_bytes", "bytes", &m->queue_peak_bytes, w.queue_peak, q->queue_peak_bytes, 0, 1, INFINITY);

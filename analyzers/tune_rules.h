@@ -18,7 +18,7 @@ enum tune_family { FAMILY_NONE, FAMILY_HEADROOM, FAMILY_LESS_HEADROOM, FAMILY_AL
 	FAMILY_ECN_UP, FAMILY_XON };
 
 enum tune_sign {
-	T_HOSTS_PAUSED = 1 << 0,  /* we pause hosts in this tree: above 0.1 % in 3 of the last 5 busy windows */
+	T_HOSTS_PAUSED = 1 << 0,  /* we pause hosts in this tree: above 0.1 % in 3 of the last 5 busy windows, and over the range or in all 5 */
 	T_PAUSES = 1 << 1,        /* this switch pauses neighbours */
 	T_PASSED_ON = 1 << 2,     /* ... because switches further on pause it */
 	T_NO_MARKS = 1 << 3,      /* next to nothing is marked while we pause */

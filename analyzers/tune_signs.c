@@ -37,6 +37,8 @@ static bool stands(const struct tune_lane *l, uint8_t recent, double busy, doubl
 	return tune_recent(l, recent) >= TUNE_NEEDED && (l->pause_measured || busy >= bound);
 }
 static bool pauses(const struct tune_lane *l) { return stands(l, l->recent_tx, l->tx_pause_busy, PAUSED_BOUND); }
+/* Beyond where one stops (d): over the range, or in each of the newest windows. A burst now and then, such as a checkpoint, is neither. */
+static bool matters(const struct tune_lane *l) { return pauses(l) && (l->tx_pause_busy >= PAUSED || tune_recent(l, l->recent_tx) == TUNE_OF); }
 bool tune_paused_by_host(const struct tune_lane *l)
 {
 	return l->port->host && stands(l, l->recent_rx, l->rx_pause_busy, HOST_PAUSES_BOUND) && l->rx_pause_busy >= HOST_PAUSES;
@@ -308,7 +310,7 @@ static void sign_tree(struct tune_place *v, size_t n, unsigned tree)
 			if (!l->port->host || isnan(l->tx_pause_hi))
 				continue;
 			known = true;
-			paused = paused || pauses(l);
+			paused = paused || matters(l);
 			if (!(l->tx_pause_busy <= worst)) {
 				worst = l->tx_pause_busy;
 				measured = l->pause_measured;

@@ -134,9 +134,9 @@ def seen_at(case, device, hosts, priority="3"):
     to_hosts = [f"Ethernet{i}" for i in range(1, hosts + 1)] if device.startswith("leaf") else list(of_port)
     pause, marked, sent, drops = (sums(m, p) for m, p in (("pfc.tx_pause_ns", to_hosts), ("queue.ecn_marked", of_port), ("queue.out_packets", of_port), ("pg.drops", of_port)))
     if pause:
-        out["pfc.tx_pause_ns"] = sum(d / (t * 1e9) for d, t in pause) / len(pause)
+        out["pfc.tx_pause_ratio"] = sum(d / (t * 1e9) for d, t in pause) / len(pause)
     if marked and sum(d for d, _ in sent):
-        out["queue.ecn_marked"] = sum(d for d, _ in marked) / sum(d for d, _ in sent)
+        out["queue.marked_ratio"] = sum(d for d, _ in marked) / sum(d for d, _ in sent)
     if drops:
         out["pg.drops"] = sum(d / t for d, t in drops)
     return out

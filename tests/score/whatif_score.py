@@ -22,8 +22,8 @@ BEGIN, END = "<!-- whatif score: begin -->", "<!-- whatif score: end -->"
 FAMILIES = ["tune-late-gather", "tune-late-storage", "tune-late-shuffle", "tune-alpha-small", "tune-alpha-storage", "tune-kmax-high", "tune-one-leaf", "tune-early",
             "tune-early-gather", "tune-headroom-small", "tune-xon-close", "tune-good", "tune-good-storage"]
 # Below these two values are the same: noise of a recording, and what nobody would notice.
-SLACK = {"pfc.tx_pause_ns": 0.002, "queue.ecn_marked": 0.005, "pg.drops": 1, "step_time": 0.01, "queue.watermark_bytes": 20e3, "pg.headroom_watermark_bytes": 5e3}
-UNIT = {"pfc.tx_pause_ns": "share of time", "queue.ecn_marked": "share of packets", "pg.drops": "frames/s", "step_time": "of now", "queue.watermark_bytes": "bytes",
+SLACK = {"pfc.tx_pause_ratio": 0.002, "queue.marked_ratio": 0.005, "pg.drops": 1, "step_time": 0.01, "queue.watermark_bytes": 20e3, "pg.headroom_watermark_bytes": 5e3}
+UNIT = {"pfc.tx_pause_ratio": "share of time", "queue.marked_ratio": "share of packets", "pg.drops": "frames/s", "step_time": "of now", "queue.watermark_bytes": "bytes",
         "pg.headroom_watermark_bytes": "bytes"}
 
 
@@ -76,7 +76,7 @@ class Run:
     def worst(self, db):
         """The switch that pauses most; where none does, the one that marks most."""
         seen = {d: self.now(db, d) for d in ("leaf1", "leaf2", "leaf3", "leaf4")}
-        return max((d for d in seen if seen[d]), key=lambda d: ((seen[d].get("pfc.tx_pause_ns") or 0) > 0.001, seen[d].get("pfc.tx_pause_ns") or 0, seen[d].get("queue.ecn_marked") or 0))
+        return max((d for d in seen if seen[d]), key=lambda d: ((seen[d].get("pfc.tx_pause_ratio") or 0) > 0.001, seen[d].get("pfc.tx_pause_ratio") or 0, seen[d].get("queue.marked_ratio") or 0))
 
     def go(self):
         db, before = self.record("base", {})

@@ -72,6 +72,20 @@ static void alpha_comes_first_where_one_step_restores_the_order(void **state)
 	assert_true(s->changes[0].proposed == 0.25); /* one step, never more */
 }
 
+static void alpha_ends_a_pause_that_is_faint(void **state)
+{
+	struct tune_world *w = *state;
+	tune_make_late(w, 0);
+	assert_null(tune_change_of(change(w, "ecn_late"), KNOB_ALPHA)); /* 5 % */
+	tune_pause(&w->lanes[0][0], 0.005);
+	tune_pause(&w->lanes[0][1], 0.002);
+	const struct tune_sheet *s = change(w, "ecn_late");
+	assert_int_equal(s->n_changes, 1);
+	assert_int_equal(s->changes[0].knob, KNOB_ALPHA);
+	w->seen[0].inputs_max = 60; /* alpha may not be raised */
+	assert_non_null(tune_change_of(change(w, "ecn_late"), KNOB_KMIN));
+}
+
 static void alpha_stays_within_its_share_of_the_pool(void **state)
 {
 	struct tune_world *w = *state;
@@ -366,7 +380,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-		T(kmin_goes_below_half_of_where_pfc_fires), T(alpha_comes_first_where_one_step_restores_the_order), T(alpha_stays_within_its_share_of_the_pool),
+		T(kmin_goes_below_half_of_where_pfc_fires), T(alpha_comes_first_where_one_step_restores_the_order), T(alpha_ends_a_pause_that_is_faint), T(alpha_stays_within_its_share_of_the_pool),
 		T(a_small_buffer_has_no_place_for_ecn), T(unknown_slices_halve_the_pool_and_the_confidence), T(a_queue_as_deep_as_the_whole_pool_allows_settles_the_slices), T(a_step_is_at_most_a_half),
 		T(incast_gets_buffer_where_there_is_some), T(incast_is_told_sooner_where_there_is_none), T(early_goes_to_one_bandwidth_delay_product),
 		T(early_at_most_doubles_from_there), T(xon_moves_by_one_packet), T(headroom_without_a_cable_is_a_quarter_more), T(headroom_covers_what_is_in_flight),

@@ -110,7 +110,7 @@ static void test_fullest_queue(void **state)
 	assert_true(fabs(r.queue.pause_ratio - 0.1) < 1e-9);                 /* of the two that it paused most */
 	assert_true(fabs(r.queue.cable_ns - (5 + 40) / 2.0 / 1.98e8 * 1e9) < 0.1);
 	assert_true(r.queue.queue_peak_bytes == 3.2e6 && r.queue.speed_bps == 400e9 && r.queue.dcqcn);
-	const struct tune_expect *pause = expected(&r, "pfc.tx_pause_ns"), *marks = expected(&r, "queue.ecn_marked"), *step = expected(&r, "step_time"),
+	const struct tune_expect *pause = expected(&r, "pfc.tx_pause_ratio"), *marks = expected(&r, "queue.marked_ratio"), *step = expected(&r, "step_time"),
 		*depth = expected(&r, "queue.watermark_bytes"), *drops = expected(&r, "pg.drops");
 	assert_true(pause && marks && step && depth && drops);
 	assert_true(fabs(pause->now - 0.13 / 3) < 1e-9);                       /* ports to hosts */
@@ -127,7 +127,7 @@ static void test_named_queue_and_no_hosts(void **state)
 	assert_int_equal(tune_whatif(&w->e, "leaf1", "Ethernet10", 3, &same, &options, w->arena, &r, NULL), 0);
 	assert_string_equal(r.lane->port->name, "Ethernet10");
 	assert_int_equal(tune_whatif(&w->e, "spine1", NULL, 3, &same, &options, w->arena, &r, NULL), 0);
-	assert_true(fabs(expected(&r, "pfc.tx_pause_ns")->now - 0.01) < 1e-9); /* all of its ports */
+	assert_true(fabs(expected(&r, "pfc.tx_pause_ratio")->now - 0.01) < 1e-9); /* all of its ports */
 }
 
 static void test_errors(void **state)
@@ -167,9 +167,9 @@ static void test_little_is_known(void **state)
 	to.kmax_bytes = 1600e3;
 	assert_int_equal(tune_whatif(&w->e, "leaf1", NULL, 3, &to, &options, w->arena, &r, NULL), 0);
 	assert_true(noted(&r, "upper bound") && noted(&r, "marks are not known") && noted(&r, "how many inputs") && noted(&r, "depth"));
-	assert_null(expected(&r, "queue.ecn_marked"));
+	assert_null(expected(&r, "queue.marked_ratio"));
 	assert_null(expected(&r, "pg.drops")); /* no counter of them: nothing is said */
-	assert_non_null(expected(&r, "pfc.tx_pause_ns"));
+	assert_non_null(expected(&r, "pfc.tx_pause_ratio"));
 	for (size_t i = 0; i < r.n_expected; i++)
 		assert_true(isfinite(r.expected[i].low) && isfinite(r.expected[i].high) && r.expected[i].low <= r.expected[i].high);
 }

@@ -89,6 +89,21 @@ static void little_pause_is_left_alone(void **state)
 	assert_int_equal(tune_first(w, &l)->advice, ADVICE_NONE);
 }
 
+/* Bursts now and then, as checkpoints are: above 0.1 % in some windows, below it over the range. What has only begun fills all of the newest. */
+static void bursts_now_and_then_are_left_alone(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	tune_make_late(w, 0);
+	for (unsigned k = 0; k < 2; k++) {
+		tune_pause(&w->lanes[0][k], 0.0007);
+		w->lanes[0][k].recent_tx = 0x0d; /* three of five */
+	}
+	assert_int_equal(tune_first(w, &l)->advice, ADVICE_NONE);
+	w->lanes[0][0].recent_tx = 0x1f;
+	assert_int_equal(tune_first(w, &l)->advice, ADVICE_CHANGE);
+}
+
 static void late_is_told_at_its_root(void **state)
 {
 	struct tune_world *w = *state;
@@ -286,7 +301,7 @@ int main(void)
 		cmocka_unit_test(table_is_sound),
 		cmocka_unit_test(rows),
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-		T(good_is_left_alone), T(little_pause_is_left_alone), T(late_is_told_at_its_root), T(followers_have_the_same_profile),
+		T(good_is_left_alone), T(little_pause_is_left_alone), T(bursts_now_and_then_are_left_alone), T(late_is_told_at_its_root), T(followers_have_the_same_profile),
 		T(a_host_that_pauses_us_comes_first), T(a_frame_bound_is_not_pause), T(bounds_tell_no_direction_but_depths_do), T(nothing_known_is_watched), T(unknown_settings_are_watched),
 		T(marks_off_is_mended_not_tuned), T(mixed_settings_are_aligned_first), T(damaged_frames_are_no_matter_of_buffers),
 		T(a_wrong_cable_in_the_profile_is_mended), T(the_same_evidence_gives_the_same_ids),
