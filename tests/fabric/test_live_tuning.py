@@ -16,7 +16,8 @@ class Tuned(Live):
         with open(self.config) as f:
             text = f.read()
         with open(self.config, "w") as f:
-            f.write(text.replace("\nanalyzers:\n", "\nanalyzers:\n  settings_drift: { window: 5s }\n") + "tuning: { min_evidence: 30s, min_coverage: 80% }\n")
+            f.write(text.replace("\nanalyzers:\n", "\nanalyzers:\n  settings_drift: { window: 5s }\n")
+                    .replace("tuning: { min_evidence: 1m }", "tuning: { min_evidence: 30s, min_coverage: 80% }"))
 
     def sheets(self, *args):
         return json.loads(self.rocewatch("tune", *args, "--format", "json"))["sheets"]
