@@ -9,6 +9,7 @@
 #include "agent/base/err.h"
 #include "agent/base/str.h"
 #include "analyzers/formulas.h"
+#include "analyzers/mean.h"
 
 #define MARKS_LEAST 1e-4
 #define LOSS_STEP 0.7      /* what is won when nothing is sent again any more: 5 to 22 % in simulated fabrics */
@@ -95,16 +96,6 @@ static double cable_of(const struct tune_device *d, const struct tune_lane *l)
 	const double metres = l->port->cable_mm ? (double)l->port->cable_mm / 1e3 : p ? p->cable_m : NAN;
 	return metres / CABLE_SPEED_M_S * 1e9;
 }
-
-struct mean { double sum; unsigned n; };
-static void mean_add(struct mean *m, double v)
-{
-	if (isnan(v))
-		return;
-	m->sum += v;
-	m->n++;
-}
-static double mean_of(const struct mean *m) { return m->n ? m->sum / m->n : NAN; }
 
 /* fmin() would make 1 of what is not known. */
 static double share_of(double v) { return v > 1 ? 1 : v; }

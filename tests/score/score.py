@@ -117,7 +117,7 @@ def main():
     p.add_argument("--rocewatch", required=True, help="the rocewatch executable")
     p.add_argument("--out", default="score.jsonl", help="results, appended to; runs that are there already are not run again")
     p.add_argument("--seeds", type=seed_range, default=(1001, 1100))
-    p.add_argument("--scenarios", default=".*", help="regular expression")
+    p.add_argument("--scenarios", default=r"(?!tune-).*", help="regular expression; those of threshold tuning have a score of their own")
     p.add_argument("--faces", type=lambda s: s.split(","), default=FACES)
     p.add_argument("--cadences", type=lambda s: s.split(","), default=CADENCES)
     p.add_argument("--packets", type=lambda s: [bool(int(v)) for v in s.split(",")], default=[False], help="0, 1 or 0,1")
