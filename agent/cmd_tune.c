@@ -198,6 +198,36 @@ static int read_filter(const struct command_args *a, struct tune_filter *f, stru
 	return 0;
 }
 
+/* A name that nothing bears must not read as "nothing to do". */
+static int check_device(const struct fabric *f, const char *option, const char *glob, struct err *e)
+{
+	const char **names = rw_calloc(f->n_devices + 1, sizeof(*names));
+	bool found = !glob;
+	for (size_t i = 0; i < f->n_devices; i++) {
+		names[i] = f->devices[i]->name;
+		found = found || str_glob(glob, names[i]);
+	}
+	const char *near = found ? NULL : str_nearest(glob, names, f->n_devices);
+	free(names);
+	return found ? 0 : err_set(e, -EINVAL, "%s: no switch is named '%.100s'%s%s%s; 'rocewatch topology show' names them", option, glob, near ? "; perhaps '" : "", near ? near : "",
+		near ? "'" : "");
+}
+
+static int check_filter(const struct fabric *f, const struct tune_filter *w, struct err *e)
+{
+	int rc = check_device(f, "--device", w->device, e);
+	if (rc == 0)
+		rc = check_device(f, "--uplinks", w->uplinks, e);
+	if (rc != 0 || !w->port)
+		return rc;
+	for (size_t i = 0; i < f->n_devices; i++)
+		for (size_t k = 0; k < f->devices[i]->n_ports; k++)
+			if ((!w->device || str_glob(w->device, f->devices[i]->name)) &&
+				(str_glob(w->port, f->devices[i]->ports[k]->name) || str_glob(w->port, f->devices[i]->ports[k]->alias)))
+				return 0;
+	return err_set(e, -EINVAL, "--port: no port%s%s is named '%.100s'", w->device ? " of " : "", w->device ? w->device : "", w->port);
+}
+
 static int run_review(struct context *x, const struct command_args *a, struct err *e)
 {
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
@@ -206,6 +236,8 @@ static int run_review(struct context *x, const struct command_args *a, struct er
 	struct err why = {0};
 	size_t k;
 	int rc = read_filter(a, &filter, e);
+	if (rc == 0)
+		rc = check_filter(x->config->fabric, &filter, e);
 	if (rc == 0)
 		rc = load(x, &l, e);
 	if (rc == 0)

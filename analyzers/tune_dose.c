@@ -324,7 +324,7 @@ static void plan_late(struct tune_plan *t)
 	const char *refused = t->refused;
 	t->refused = NULL;
 	t->n_checks = t->n_next = 0;
-	if (plan_alpha(t, t->like->kmin, "the pool is free: PFC fires later, behind the depth at which marking begins"))
+	if (plan_alpha(t, t->like->kmin, "the pool is free: PFC fires later, which leaves marking more room before it"))
 		plan_next(t, then_ecn);
 	else if (refused)
 		t->refused = refused;

@@ -136,9 +136,11 @@ static void put_head(FILE *out, const struct tune_page *p, const json_t *s)
 		page_line(out, p, "ports", ports.s);
 	}
 	const json_t *platform = get(s, "platform");
-	if (json_is_object(platform))
+	if (json_is_object(platform) && (*doc_word(platform, "name") || !*doc_word(platform, "syntax")))
 		page_linef(out, p, "platform", "%s%s%s", *doc_word(platform, "name") ? doc_word(platform, "name") : "not known what it is",
 			*doc_word(platform, "version") ? ", " : "", doc_word(platform, "version"));
+	else if (json_is_object(platform))
+		page_linef(out, p, "platform", "%s by its profile; its ASIC is not known", doc_word(platform, "syntax"));
 	page_linef(out, p, "evidence", "%s - %s, coverage %.1f %%, confidence %s (%.2f)", when(from, s, "from"), when(to, s, "to"), 100 * doc_number(s, "coverage_ratio"),
 		confidence(doc_number(s, "confidence_ratio")), doc_number(s, "confidence_ratio"));
 	if (str_eq(doc_word(s, "advice"), "change"))
