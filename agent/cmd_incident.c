@@ -213,50 +213,24 @@ static int run_act(struct context *x, const struct command_args *a, struct err *
 
 /* --- the command ------------------------------------------------------------------------------------------------------------ */
 
-static const struct {
-	const char *name;
-	int words; /* with the name */
-	int (*run)(struct context *x, const struct command_args *a, struct err *e);
-} subcommands[] = {
-	{"list", 1, run_list},
-	{"show", 2, run_show},
-	{"timeline", 2, run_timeline},
-	{"export", 2, run_export},
-	{"ack", 2, run_act},
-	{"assign", 3, run_act},
-	{"note", 3, run_act},
-	{"close", 2, run_act},
-	{"merge", 3, run_act},
-};
+#define ONE_ID "one incident's id"
+#define ID_AND_MORE "an incident's id and one more word (a text in quotes, or another id)"
 
-static const char *const words_of[] = {"", "no arguments", "one incident's id", "an incident's id and one more word (a text in quotes, or another id)"};
+static const struct subcommand subcommands[] = {
+	{"list", 1, 1, "no arguments", run_list},
+	{"show", 2, 2, ONE_ID, run_show},
+	{"timeline", 2, 2, ONE_ID, run_timeline},
+	{"export", 2, 2, ONE_ID, run_export},
+	{"ack", 2, 2, ONE_ID, run_act},
+	{"assign", 3, 3, ID_AND_MORE, run_act},
+	{"note", 3, 3, ID_AND_MORE, run_act},
+	{"close", 2, 2, ONE_ID, run_act},
+	{"merge", 3, 3, ID_AND_MORE, run_act},
+};
 
 static int run(struct command_args *a)
 {
-	const char *names[rw_countof(subcommands)];
-	const char *word = a->argc > 0 ? a->argv[0] : "list";
-	for (size_t k = 0; k < rw_countof(subcommands); k++) {
-		struct context x;
-		struct err e = {0};
-		names[k] = subcommands[k].name;
-		if (!str_eq(word, subcommands[k].name))
-			continue;
-		if (a->argc > subcommands[k].words || (a->argc < subcommands[k].words && subcommands[k].words > 1))
-			return usage_error(&command_incident, "%s: expected %s", word, words_of[subcommands[k].words]);
-		int rc = context_open(&x, a->g, 24 * 3600 * NS_PER_S, &e);
-		if (rc != 0) {
-			err_print(stderr, &e);
-			return rc == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
-		}
-		rc = subcommands[k].run(&x, a, &e);
-		context_done(&x);
-		if (rc != 0)
-			err_print(stderr, &e);
-		return rc == 0 ? EXIT_OK : EXIT_FAILED;
-	}
-	const char *near = str_nearest(word, names, rw_countof(names));
-	return usage_error(&command_incident, "read '%.64s', expected list, show, timeline, export, ack, assign, note, close or merge%s%s%s", word, near ? "; perhaps '" : "",
-		near ? near : "", near ? "'" : "");
+	return command_words(&command_incident, a, subcommands, rw_countof(subcommands), 24 * 3600 * NS_PER_S, EXIT_FAILED);
 }
 
 const struct command command_incident = {

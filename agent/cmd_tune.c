@@ -372,41 +372,24 @@ static int run_verify(struct context *x, const struct command_args *a, struct er
 
 /* --- the command -------------------------------------------------------------------------------------------------------------------------- */
 
-static const struct {
-	const char *name;
-	int least, most; /* words with the name */
-	int (*run)(struct context *x, const struct command_args *a, struct err *e);
-} subcommands[] = {
-	{"review", 1, 2, run_review}, {"list", 1, 1, run_list}, {"show", 2, 2, run_show}, {"render", 2, 2, run_render}, {"accept", 2, 2, run_act},
-	{"reject", 2, 2, run_act}, {"applied", 2, 2, run_act}, {"verify", 2, 2, run_verify}, {"whatif", 1, 1, tune_whatif_run},
+#define NO_MORE "no arguments"
+#define ONE_ID "one sheet's id"
+
+static const struct subcommand subcommands[] = {
+	{"review", 1, 2, "at most a switch", run_review},
+	{"list", 1, 1, NO_MORE, run_list},
+	{"show", 2, 2, ONE_ID, run_show},
+	{"render", 2, 2, ONE_ID, run_render},
+	{"accept", 2, 2, ONE_ID, run_act},
+	{"reject", 2, 2, ONE_ID, run_act},
+	{"applied", 2, 2, ONE_ID, run_act},
+	{"verify", 2, 2, ONE_ID, run_verify},
+	{"whatif", 1, 1, NO_MORE, tune_whatif_run},
 };
 
 static int run(struct command_args *a)
 {
-	const char *names[rw_countof(subcommands)];
-	const char *word = a->argc > 0 ? a->argv[0] : "list";
-	for (size_t k = 0; k < rw_countof(subcommands); k++) {
-		struct context x;
-		struct err e = {0};
-		names[k] = subcommands[k].name;
-		if (!str_eq(word, subcommands[k].name))
-			continue;
-		if (a->argc > subcommands[k].most || (a->argc < subcommands[k].least && subcommands[k].least > 1))
-			return usage_error(&command_tune, "%s: expected %s", word, subcommands[k].most == 1 ? "no arguments" : subcommands[k].least == 1 ? "at most a switch" : "one sheet's id");
-		int rc = context_open(&x, a->g, DEFAULT_SPAN_NS, &e);
-		if (rc != 0) {
-			err_print(stderr, &e);
-			return rc == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
-		}
-		rc = subcommands[k].run(&x, a, &e);
-		context_done(&x);
-		if (rc != 0)
-			err_print(stderr, &e);
-		return rc == 0 ? EXIT_OK : rc == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
-	}
-	const char *near = str_nearest(word, names, rw_countof(names));
-	return usage_error(&command_tune, "read '%.64s', expected review, list, show, render, accept, reject, applied, verify or whatif%s%s%s", word, near ? "; perhaps '" : "",
-		near ? near : "", near ? "'" : "");
+	return command_words(&command_tune, a, subcommands, rw_countof(subcommands), DEFAULT_SPAN_NS, EXIT_USAGE);
 }
 
 const struct command command_tune = {

@@ -101,6 +101,17 @@ void context_own_name(char *buf, size_t size);
  */
 int command_answer(const struct command *c, struct command_args *a, json_t *(*make)(struct context *x, struct err *e), const struct view *v,
 	json_t **ret_doc);
+/*
+ * command_words - for commands with a word of their own, such as "incident show": run the row @a names ("list" when it names none) with the world opened
+ * over @span_ns. Returns the exit code; @refused_exit is that of a row that says -EINVAL.
+ */
+struct subcommand {
+	const char *name;
+	int least, most;      /* words, with the name */
+	const char *expected; /* told when there are more or fewer */
+	int (*run)(struct context *x, const struct command_args *a, struct err *e);
+};
+int command_words(const struct command *c, struct command_args *a, const struct subcommand *rows, size_t n, int64_t span_ns, int refused_exit);
 int usage_error(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* prints, returns usage_exit */
 /* file_write - @write makes @path, which is whole or not there (and as it was): a job must never send half a report. What is no regular
  * file (a device, a pipe, a link) is written to as it stands. 0 or negative errno. */

@@ -275,6 +275,43 @@ int context_ask(const struct context *x, json_t *request, json_t **ret, struct e
 	return rc;
 }
 
+static int unknown_word(const struct command *c, const char *word, const struct subcommand *rows, size_t n)
+{
+	rw_cleanup(str_done) struct str all = {0};
+	const char **names = rw_calloc(n + 1, sizeof(*names));
+	for (size_t k = 0; k < n; k++) {
+		names[k] = rows[k].name;
+		str_addf(&all, "%s%s", k == 0 ? "" : k + 1 < n ? ", " : " or ", rows[k].name);
+	}
+	const char *near = str_nearest(word, names, n);
+	free(names);
+	return usage_error(c, "read '%.64s', expected %s%s%s%s", word, all.s, near ? "; perhaps '" : "", near ? near : "", near ? "'" : "");
+}
+
+int command_words(const struct command *c, struct command_args *a, const struct subcommand *rows, size_t n, int64_t span_ns, int refused_exit)
+{
+	const char *word = a->argc > 0 ? a->argv[0] : "list";
+	const struct subcommand *r = rows;
+	struct context x;
+	struct err e = {0};
+	while (r < rows + n && !str_eq(word, r->name))
+		r++;
+	if (r == rows + n)
+		return unknown_word(c, word, rows, n);
+	if (a->argc > r->most || (a->argc < r->least && r->least > 1))
+		return usage_error(c, "%s: expected %s", word, r->expected);
+	int rc = context_open(&x, a->g, span_ns, &e);
+	if (rc != 0) {
+		err_print(stderr, &e);
+		return rc == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	}
+	rc = r->run(&x, a, &e);
+	context_done(&x);
+	if (rc != 0)
+		err_print(stderr, &e);
+	return rc == 0 ? EXIT_OK : rc == -EINVAL ? refused_exit : EXIT_FAILED;
+}
+
 void context_own_name(char *buf, size_t size)
 {
 	const struct passwd *pw = getpwuid(getuid());
