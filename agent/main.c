@@ -1,5 +1,5 @@
 /* main - the commands are rows (command.h), the command line is read in cli.c. */
-#include "agent/command.h"
+#include "agent/command/command.h"
 
 int main(int argc, char **argv)
 {

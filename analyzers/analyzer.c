@@ -6,8 +6,8 @@
 #include "agent/base/arena.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
-#include "analyzers/observe.h"
-#include "db/entity.h"
+#include "analyzers/measure/observe.h"
+#include "db/model/entity.h"
 
 #define PAST_WINDOWS 60
 #define PAST_MIN_NS (600 * NS_PER_S)

@@ -9,9 +9,9 @@
 
 #include "config/fabric.h"
 #include "config/option.h"
-#include "db/finding.h"
-#include "db/metric.h"
-#include "db/series.h"
+#include "db/model/finding.h"
+#include "db/model/metric.h"
+#include "db/series/series.h"
 
 struct analyzer;
 struct arena;

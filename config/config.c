@@ -11,8 +11,8 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
-#include "config/profile.h"
-#include "config/profile_tune.h"
+#include "config/profile/profile.h"
+#include "config/profile/profile_tune.h"
 #include "config/schema.h"
 #include "config/yaml.h"
 

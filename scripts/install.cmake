@@ -2,15 +2,15 @@
 include(GNUInstallDirs)
 
 # The unit names the program by its full path.
-file(READ config/rocewatch.service unit)
+file(READ config/system/rocewatch.service unit)
 string(REPLACE "/usr/bin/rocewatch" "${CMAKE_INSTALL_FULL_BINDIR}/rocewatch" unit "${unit}")
 string(REPLACE "/usr/share/doc/rocewatch" "${CMAKE_INSTALL_FULL_DOCDIR}" unit "${unit}")
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/rocewatch.service CONTENT "${unit}" @ONLY)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS config/rocewatch.service)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS config/system/rocewatch.service)
 
 install(TARGETS rocewatch RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${CMAKE_BINARY_DIR}/rocewatch.service DESTINATION lib/systemd/system)
-install(FILES config/rocewatch.sysusers DESTINATION lib/sysusers.d RENAME rocewatch.conf)
+install(FILES config/system/rocewatch.sysusers DESTINATION lib/sysusers.d RENAME rocewatch.conf)
 install(FILES config/rocewatch.yaml DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # The simulated fabric is built with the tests; `rocewatch lab` looks for it here, and it for its scenarios beside.

@@ -77,10 +77,14 @@ check() { # ROOT: prints mistakes as file:line: text, and fails when there is on
 # plant WHAT FILE LINE EXPECTED: a tree with just that line must be refused with those words.
 plant() {
 	tree=$(mktemp -d)
-	mkdir -p "$tree/docs" "$tree/$(dirname "$2")" "$tree/agent/base" "$tree/agent/reports" "$tree/db" "$tree/config" "$tree/analyzers" "$tree/collectors"
+	mkdir -p "$tree/docs" "$tree/$(dirname "$2")" "$tree/agent/base"
 	cp "$root/docs/architecture.md" "$tree/docs/"
 	: >"$tree/agent/base/str.h"
-	for h in db/metric.h db/store.h config/config.h analyzers/analyzer.h agent/command.h collectors/collector.h agent/reports/report.h; do : >"$tree/$h"; done
+	for h in db/model/metric.h db/series/series.h db/store/store.h config/config.h analyzers/analyzer.h agent/command/command.h \
+		collectors/target/collector.h collectors/gnmi/gnmi.h agent/document/writer.h; do
+		mkdir -p "$tree/$(dirname "$h")"
+		: >"$tree/$h"
+	done
 	printf '#include <stdio.h>\n#include "agent/base/str.h"\n%s\n' "$3" >"$tree/$2"
 	said=$(check "$tree") && failed=0 || failed=1
 	rm -rf "$tree"
@@ -96,24 +100,25 @@ plant() {
 }
 
 root=$(cd "${1:-.}" && pwd)
-plant 'a healthy file' agent/cmd_x.c '#include "db/store.h"' ''
-plant 'a lawful step down' analyzers/x.c '#include "db/metric.h"' ''
-plant 'the floor reaching up' agent/base/x.c '#include "db/metric.h"' 'base may not include nouns'
-plant 'a noun reaching up' db/entity.c '#include "config/config.h"' 'nouns may not include config'
-plant 'an analyzer at the store' analyzers/x.c '#include "db/store.h"' 'analyzers may not include db'
-plant 'an analyzer asking a collector' analyzers/x.c '#include "collectors/collector.h"' 'analyzers may not include collectors'
-plant 'a report asking an analyzer' agent/reports/x.c '#include "analyzers/analyzer.h"' 'reports may not include analyzers'
-plant 'a collector calling the agent' collectors/x.c '#include "agent/command.h"' 'collectors may not include agent'
-plant 'the store reading the configuration' db/store.c '#include "config/config.h"' 'db may not include config'
-plant 'a second door to SQLite' collectors/x.c '#include <sqlite3.h>' '<sqlite3.h> comes in by'
-plant 'a second door to libuv' agent/x.c '#include <uv.h>' '<uv.h> comes in by'
-plant 'a second door to net-snmp' collectors/snmp.c '#include <net-snmp/net-snmp-includes.h>' 'comes in by'
-plant 'a second door to libpcap' collectors/flow_table.c '# include <pcap/pcap.h>' 'comes in by'
+plant 'a healthy file' agent/command/cmd_x.c '#include "db/store/store.h"' ''
+plant 'a lawful step down' analyzers/detect/x.c '#include "db/model/metric.h"' ''
+plant 'the floor reaching up' agent/base/x.c '#include "db/model/metric.h"' 'base may not include model'
+plant 'a noun reaching up' db/model/entity.c '#include "config/config.h"' 'model may not include config'
+plant 'a detector at the store' analyzers/detect/x.c '#include "db/store/store.h"' 'detect may not include store'
+plant 'a detector asking a collector' analyzers/detect/x.c '#include "collectors/target/collector.h"' 'detect may not include target'
+plant 'a document asking a detector' agent/document/x.c '#include "analyzers/analyzer.h"' 'document may not include detect'
+plant 'a protocol asking another' collectors/snmp/x.c '#include "collectors/gnmi/gnmi.h"' 'snmp may not include gnmi'
+plant 'a collector calling a command' collectors/snmp/x.c '#include "agent/command/command.h"' 'snmp may not include command'
+plant 'the store reading the configuration' db/store/store.c '#include "config/config.h"' 'store may not include config'
+plant 'a second door to SQLite' collectors/snmp/x.c '#include <sqlite3.h>' '<sqlite3.h> comes in by'
+plant 'a second door to libuv' agent/daemon/x.c '#include <uv.h>' '<uv.h> comes in by'
+plant 'a second door to net-snmp' collectors/snmp/snmp.c '#include <net-snmp/net-snmp-includes.h>' 'comes in by'
+plant 'a second door to libpcap' collectors/packet/flow_table.c '# include <pcap/pcap.h>' 'comes in by'
 plant 'a second door to YAML' config/config.c '#include <yaml.h>' 'comes in by'
-plant 'a path from beside' agent/x.c '#include "command.h"' 'not written from the root'
-plant 'a path with dots' agent/x.c '#include "../db/metric.h"' 'not written from the root'
-plant 'ours as a system header' agent/x.c '#include <db/metric.h>' 'is ours'
-plant 'a header that is not there' agent/x.c '#include "db/nothing.h"' 'does not exist'
-plant 'an include by macro' agent/x.c '#include HEADER' 'cannot be checked'
+plant 'a path from beside' agent/command/x.c '#include "command.h"' 'not written from the root'
+plant 'a path with dots' agent/command/x.c '#include "../db/model/metric.h"' 'not written from the root'
+plant 'ours as a system header' agent/command/x.c '#include <db/model/metric.h>' 'is ours'
+plant 'a header that is not there' agent/command/x.c '#include "db/nothing.h"' 'does not exist'
+plant 'an include by macro' agent/command/x.c '#include HEADER' 'cannot be checked'
 
 check "$root" || { echo "the rule is the table in docs/architecture.md"; exit 1; }

@@ -2,7 +2,7 @@
 #ifndef RW_REPORTS_ECMP_VIEWS_H
 #define RW_REPORTS_ECMP_VIEWS_H
 
-#include "agent/reports/report.h"
+#include "agent/document/writer.h"
 #include "config/fabric.h"
 
 extern const struct view ecmp_groups_view; /* over the spine-imbalance document itself */

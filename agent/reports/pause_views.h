@@ -11,7 +11,7 @@
 #ifndef RW_REPORTS_PAUSE_VIEWS_H
 #define RW_REPORTS_PAUSE_VIEWS_H
 
-#include "agent/reports/report.h"
+#include "agent/document/writer.h"
 
 extern const struct view pause_tree_view;
 extern const struct view pause_ports_view;

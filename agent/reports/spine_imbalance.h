@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/reports/report.h"
+#include "agent/document/writer.h"
 #include "config/fabric.h"
-#include "db/ecmp.h"
+#include "db/model/ecmp.h"
 
 struct spine_options {
 	double warn, load_floor;

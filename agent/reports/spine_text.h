@@ -2,7 +2,7 @@
 #ifndef RW_REPORTS_SPINE_TEXT_H
 #define RW_REPORTS_SPINE_TEXT_H
 
-#include "agent/reports/report.h"
+#include "agent/document/writer.h"
 
 void spine_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header);
 

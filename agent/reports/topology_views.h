@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 #include <stdint.h>
-#include "agent/reports/report.h"
+#include "agent/document/writer.h"
 #include "config/fabric.h"
 
 struct port_facts { /* what is known of a port now */

@@ -8,7 +8,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
-#include "agent/reports/tune_page.h"
+#include "agent/reports/page_writer.h"
 
 #define PORTS_SHOWN 6
 #define AFFECTED_SHOWN 6

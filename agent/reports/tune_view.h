@@ -6,7 +6,7 @@
 #ifndef RW_REPORTS_TUNE_VIEW_H
 #define RW_REPORTS_TUNE_VIEW_H
 
-#include "agent/reports/report.h"
+#include "agent/document/writer.h"
 
 extern const struct view tune_list_view;   /* rows "sheets": one line each; csv of all of them */
 extern const struct view tune_verify_view; /* rows "effects" */

@@ -13,9 +13,9 @@
 #include "agent/base/err.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
-#include "analyzers/observe.h"
+#include "analyzers/measure/observe.h"
 #include "config/config.h"
-#include "db/series.h"
+#include "db/series/series.h"
 
 enum { PORTS = 64, HOST_PORTS = 32, PRIORITIES = 8, LOSSLESS = 3 };
 #define INTERVAL_NS (10 * NS_PER_S)

@@ -18,7 +18,7 @@
 #include "agent/base/log.h"
 #include "agent/base/loop.h"
 #include "agent/base/str.h"
-#include "collectors/gnmi.h"
+#include "collectors/gnmi/gnmi.h"
 #include "tests/fake/gnmi_table.h"
 
 #define PORTS 10

@@ -17,7 +17,7 @@
 #include "agent/base/map.h"
 #include "proto/gnmi_codec.h"
 #include "proto/gnmi_walk.h"
-#include "tests/unit/gnmi_wire.h"
+#include "tests/unit/proto/gnmi_wire.h"
 
 #define PORTS 64
 #define LEAVES 40

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "agent/base/err.h"
-#include "collectors/flow_table.h"
-#include "collectors/pcap_file.h"
-#include "collectors/roce_count.h"
-#include "tests/unit/packets.h"
+#include "collectors/packet/flow_table.h"
+#include "collectors/packet/pcap_file.h"
+#include "collectors/packet/roce_count.h"
+#include "tests/unit/collectors/packet/packets.h"
 
 static char path[] = "/tmp/rw-bench-XXXXXX";
 static struct roce_count count;

@@ -13,9 +13,9 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
-#include "db/entity.h"
-#include "db/metric.h"
-#include "db/store.h"
+#include "db/model/entity.h"
+#include "db/model/metric.h"
+#include "db/store/store.h"
 
 #define DEVICES 8
 #define PORTS 64

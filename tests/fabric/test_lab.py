@@ -126,7 +126,7 @@ def test_same_seed_same_bytes():
 
 def test_faces():
     """full answers every metric of the table but those that this model has not; the others what their agents have (counter map)."""
-    with open(os.path.join(here, "../../db/metric.def")) as f:
+    with open(os.path.join(here, "../../db/model/metric.def")) as f:
         known = set(re.findall(r'^METRIC\(\w+, "([^"]+)"', f.read(), re.M))
     not_modelled = {"pfc.rx_pause_ns_hi", "pfc.tx_pause_ns_hi",            # full has the measured time
                     "cfg.pg_xoff_level_bytes", "cfg.pg_xon_level_bytes",   # static thresholds; the model's are dynamic

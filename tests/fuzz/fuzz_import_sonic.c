@@ -6,7 +6,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
-#include "agent/import_sonic.h"
+#include "agent/import/import_sonic.h"
 #include "config/config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

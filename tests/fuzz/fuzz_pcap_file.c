@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "agent/base/err.h"
-#include "collectors/pcap_file.h"
+#include "collectors/packet/pcap_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

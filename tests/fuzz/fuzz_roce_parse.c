@@ -2,8 +2,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "collectors/flow_table.h"
-#include "collectors/roce_parse.h"
+#include "collectors/packet/flow_table.h"
+#include "collectors/packet/roce_parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

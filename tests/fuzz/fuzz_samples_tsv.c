@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "agent/base/err.h"
-#include "collectors/replay.h"
+#include "collectors/recorded/replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "collectors/snmp_engine.h"
+#include "collectors/snmp/snmp_engine.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -6,7 +6,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/bytes.h"
-#include "collectors/snmp_lldp.h"
+#include "collectors/snmp/snmp_lldp.h"
 
 #define PER_ANSWER 64
 #define ARCS (SNMP_OID_MAX + 8)

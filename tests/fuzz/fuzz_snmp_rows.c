@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "agent/base/bytes.h"
-#include "collectors/snmp_rows.h"
+#include "collectors/snmp/snmp_rows.h"
 
 #define PER_ANSWER 64
 

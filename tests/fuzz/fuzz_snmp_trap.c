@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "agent/base/bytes.h"
-#include "collectors/snmp_engine.h"
-#include "collectors/snmp_trap.h"
-#include "config/profile.h"
+#include "collectors/snmp/snmp_engine.h"
+#include "collectors/snmp/snmp_trap.h"
+#include "config/profile/profile.h"
 
 #define VARBINDS 16
 

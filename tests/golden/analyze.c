@@ -19,9 +19,9 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
-#include "collectors/replay.h"
+#include "collectors/recorded/replay.h"
 #include "config/config.h"
-#include "db/series.h"
+#include "db/series/series.h"
 
 static int failed(const char *path, const struct err *e)
 {

@@ -29,7 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/icrc.h"
+#include "collectors/packet/icrc.h"
 
 enum {
 	ROCE_PORT = 4791,

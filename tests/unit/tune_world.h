@@ -11,7 +11,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
-#include "analyzers/tune_gate.h"
+#include "analyzers/tune/tune_gate.h"
 
 enum { HOSTS = 4, DEVICES = 3, LEAF_PORTS = HOSTS + 1 };
 #define HOUR (3600 * NS_PER_S)

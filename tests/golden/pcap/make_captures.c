@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "tests/unit/packets.h"
+#include "tests/unit/collectors/packet/packets.h"
 
 #define MS 1000000ull
 #define T0 1700000000000000000ull

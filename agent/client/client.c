@@ -1,0 +1,408 @@
+/* context - see command.h: which database, which configuration, what time it is, and which stretch of time is asked for. */
+#include "agent/command/command.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "agent/client/control.h"
+#include "analyzers/analyzer.h"
+#include "config/config.h"
+#include "db/series/series.h"
+#include "db/store/store.h"
+
+#define AROUND_SPAN_NS (15 * 60 * NS_PER_S)
+/* An agent that has just been started makes its database: it takes a tenth of a second, on a slow disk some. */
+#define READY_WAIT_NS (3 * NS_PER_S)
+#define READY_STEP_MS 50
+enum { MAX_TABLES = 256 };
+
+const struct option_table *const *module_tables(size_t *ret_n)
+{
+	static const struct option_table *tables[MAX_TABLES];
+	size_t n = 0;
+
+	for (; analyzers[n] && n < MAX_TABLES; n++)
+		tables[n] = &analyzers[n]->options;
+	*ret_n = n;
+	return tables;
+}
+
+/* The first mistake, and how to see the others. */
+static int first_of(const struct err_list *l, int code, struct err *e)
+{
+	if (l->n == 0)
+		return err_set(e, code, "%s", strerror(-code));
+	const struct err *first = &l->v[0];
+	if (l->n == 1)
+		return err_at(e, code, first->file, first->line, first->col, "%s", first->text);
+	return err_at(e, code, first->file, first->line, first->col, "%s (and %zu more: 'rocewatch config check' lists them)",
+		first->text, l->n - 1 + l->more);
+}
+
+static int read_file(struct context *x, const char *path, struct err *e)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	size_t n;
+	const struct option_table *const *tables = module_tables(&n);
+
+	int r = config_load(path, CONFIG_FULL, tables, n, &x->config, &errors);
+	/* Whatever is wrong with it, to the caller it is a configuration that cannot be used: exit 2. */
+	return r < 0 ? first_of(&errors, -EINVAL, e) : 0;
+}
+
+static bool holds_data(struct context *x)
+{
+	int64_t first_ns, last_ns;
+	struct err ignored;
+	return series_db_range(x->db, &first_ns, &last_ns, &ignored) == 0;
+}
+
+/* The configuration that was in force at the end of the stretch, as the agent or the replay stored it. */
+static int read_stored(struct context *x, struct err *e)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	rw_cleanup(freep) char *yaml = NULL;
+	size_t n;
+	const struct option_table *const *tables = module_tables(&n);
+
+	int r = series_db_fabric(x->db, x->to_ns, &yaml, e);
+	if (r == -ENODATA && x->agent_alive && !holds_data(x))
+		return err_at(e, -EAGAIN, x->db_path, 0, 0, "is not ready: the agent that writes it has just been started; try again in a moment");
+	if (r == -ENODATA)
+		return err_at(e, -EINVAL, x->db_path, 0, 0, "holds no configuration yet; name one with -c FILE");
+	if (r < 0)
+		return r;
+	r = config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE, tables, n, &x->config, &errors);
+	return r < 0 ? first_of(&errors, -EINVAL, e) : 0;
+}
+
+int config_recall(struct config **c, struct series_db *db, int64_t at_ns, struct err *e)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	rw_cleanup(freep) char *yaml = NULL;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct config *stored = NULL, *fresh = NULL;
+	struct config_link *links;
+	size_t n;
+
+	if (!(*c)->fabric->discover)
+		return 0;
+	const struct option_table *const *tables = module_tables(&n);
+	int r = series_db_fabric(db, at_ns, &yaml, e);
+	if (r == -ENODATA)
+		return 0;
+	if (r < 0)
+		return r;
+	/* What an older version stored may not be right for this one: then nothing is known. */
+	if (config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE, tables, n, &stored, &errors) < 0)
+		return 0;
+	n = config_discovered(stored, a, &links);
+	config_free(stored);
+	if (n == 0)
+		return 0;
+	r = config_with_links(*c, links, n, &fresh, &errors);
+	if (r < 0)
+		return first_of(&errors, r, e);
+	config_free(*c);
+	*c = fresh;
+	return 0;
+}
+
+static int read_config(struct context *x, const struct globals *g, struct err *e)
+{
+	bool missing = access(g->config_path, F_OK) < 0 && errno == ENOENT;
+
+	if (missing && g->config_named)
+		return err_at(e, -EINVAL, g->config_path, 0, 0, "there is no such configuration file");
+	/* With --db and no -c the database's own configuration is meant: the site's file describes another fabric. */
+	if (g->db && !g->config_given)
+		return 0;
+	if (missing)
+		return err_at(e, -EINVAL, g->config_path, 0, 0, "there is no configuration; name one with -c FILE, or a database with --db FILE");
+	return read_file(x, g->config_path, e);
+}
+
+static int read_time(const char *option, const char *text, int64_t now_ns, int64_t *ret_ns, struct err *e)
+{
+	wall_t t;
+	if (wall_parse(text, (wall_t){now_ns}, &t) < 0)
+		return err_set(e, -EINVAL, "%s: read '%.64s', expected a time such as 2026-11-21T03:00:00Z, '2026-11-21 03:00', or 24h for a day ago",
+			option, text);
+	*ret_ns = t.ns;
+	return 0;
+}
+
+static int read_range(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e)
+{
+	int64_t span_ns = AROUND_SPAN_NS, middle_ns = 0;
+
+	if (g->span && !g->around)
+		return err_set(e, -EINVAL, "--span goes with --around");
+	if (g->around) {
+		if (g->since || g->until)
+			return err_set(e, -EINVAL, "--around goes with --span, not with --since or --until");
+		struct err why;
+		if (g->span && unit_duration(g->span, &span_ns, &why) < 0)
+			return err_set(e, -EINVAL, "--span: %s", why.text);
+		if (span_ns <= 0)
+			return err_set(e, -EINVAL, "--span: read '%.64s', expected a duration above zero", g->span);
+		int r = read_time("--around", g->around, x->now_ns, &middle_ns, e);
+		if (r < 0)
+			return r;
+		if (__builtin_sub_overflow(middle_ns, span_ns, &x->from_ns) || __builtin_add_overflow(middle_ns, span_ns, &x->to_ns))
+			return err_set(e, -EINVAL, "--span: read '%.64s', which is too long", g->span);
+		return 0;
+	}
+	x->to_ns = x->now_ns;
+	if (g->until) {
+		int r = read_time("--until", g->until, x->now_ns, &x->to_ns, e);
+		if (r < 0)
+			return r;
+	}
+	x->from_ns = x->to_ns - default_span_ns;
+	if (g->since) {
+		int r = read_time("--since", g->since, x->now_ns, &x->from_ns, e);
+		if (r < 0)
+			return r;
+	}
+	if (x->from_ns >= x->to_ns) {
+		char from[WALL_TEXT_MAX], to[WALL_TEXT_MAX];
+		return err_set(e, -EINVAL, "the stretch asked for is empty: it begins at %s and ends at %s",
+			wall_format(from, (wall_t){x->from_ns}, 0), wall_format(to, (wall_t){x->to_ns}, 0));
+	}
+	return 0;
+}
+
+static int take_made(void *arg, int n, char *const *v, char *const *names)
+{
+	*(bool *)arg = v[0] && str_eq(v[0], "1");
+	return 0;
+}
+
+/* The views come last when a database is made. -EAGAIN while its writer is not that far. */
+static int open_store(struct context *x, struct err *e)
+{
+	bool made = false;
+	int r = series_db_open(x->db_path, &x->db, e);
+	if (r == 0)
+		r = series_db_sql(x->db, "SELECT count(*) FROM sqlite_master WHERE type='view' AND name='devices'", take_made, &made, e);
+	int pid = store_writer_pid(x->db_path);
+	x->agent_alive = pid > 0;
+	if (r == 0 && made)
+		return 0;
+	if (pid == 0)
+		return r < 0 ? r : err_set(e, -EIO, "%s was not made to its end; start 'rocewatch agent' once to complete it", x->db_path);
+	if (r < 0 && r != -ENOENT)
+		return r == -EINVAL ? -EAGAIN : r; /* still empty, most likely; the words are right in any case */
+	return err_set(e, -EAGAIN, "%s is not ready: an agent (pid %d) has just begun to make it; try again in a moment", x->db_path, pid);
+}
+
+/* The database's own configuration, where it may be missing. */
+static int read_stored_if_right(struct context *x, const struct globals *g)
+{
+	struct err why = {0};
+	if (read_stored(x, &why) == 0 || g->quiet)
+		return 0;
+	err_at(&why, why.code, why.file, why.line, why.col, "warning: %s; going on without it", *why.text ? why.text : "no configuration");
+	err_print(stderr, &why);
+	return 0;
+}
+
+static int context_try(struct context *x, const struct globals *g, int64_t default_span_ns, bool data_only, struct err *e)
+{
+	int64_t first_ns, last_ns;
+
+	*x = (struct context){0};
+	int r = read_config(x, g, e);
+	if (r < 0)
+		goto fail;
+	x->db_path = g->db ? g->db : x->config->store.path;
+	if (!x->db_path) {
+		r = err_at(e, -EINVAL, g->config_path, 0, 0, "names no store.path; name a database with --db FILE");
+		goto fail;
+	}
+	r = open_store(x, e);
+	if (r < 0)
+		goto fail;
+
+	x->now_ns = wall_now().ns;
+	if (!x->agent_alive) {
+		r = series_db_range(x->db, &first_ns, &last_ns, e);
+		if (r < 0 && r != -ENODATA)
+			goto fail;
+		if (r == 0)
+			x->now_ns = last_ns;
+	}
+	r = read_range(x, g, default_span_ns, e);
+	if (r < 0)
+		goto fail;
+	if (x->config)
+		r = config_recall(&x->config, x->db, x->to_ns, e);
+	else
+		r = data_only ? read_stored_if_right(x, g) : read_stored(x, e);
+	x->db_path = g->db ? g->db : x->config ? x->config->store.path : NULL;
+	if (r < 0)
+		goto fail;
+	return 0;
+fail:
+	context_done(x);
+	return r;
+}
+
+int context_ask(const struct context *x, json_t *request, json_t **ret, struct err *e)
+{
+	rw_cleanup(str_done) struct str usual = {0};
+	str_addf(&usual, "%s.sock", x->db_path);
+	/* with --db the database in hand is meant, whatever the configuration says of sockets */
+	const bool same = x->config && str_eq(x->config->store.path, x->db_path) && x->config->socket_path;
+	int rc = control_call(same ? x->config->socket_path : usual.s, request, ret, e);
+	json_decref(request);
+	if (rc == 0 && !json_is_true(json_object_get(*ret, "ok"))) {
+		const char *why = json_string_value(json_object_get(*ret, "error"));
+		rc = err_set(e, -EIO, "the agent refused: %s", why ? why : "no reason given");
+		json_decref(*ret);
+		*ret = NULL;
+	}
+	return rc;
+}
+
+static int unknown_word(const struct command *c, const char *word, const struct subcommand *rows, size_t n)
+{
+	rw_cleanup(str_done) struct str all = {0};
+	const char **names = rw_calloc(n + 1, sizeof(*names));
+	for (size_t k = 0; k < n; k++) {
+		names[k] = rows[k].name;
+		str_addf(&all, "%s%s", k == 0 ? "" : k + 1 < n ? ", " : " or ", rows[k].name);
+	}
+	const char *near = str_nearest(word, names, n);
+	free(names);
+	return usage_error(c, "read '%.64s', expected %s%s%s%s", word, all.s, near ? "; perhaps '" : "", near ? near : "", near ? "'" : "");
+}
+
+int command_words(const struct command *c, struct command_args *a, const struct subcommand *rows, size_t n, int64_t span_ns, int refused_exit)
+{
+	const char *word = a->argc > 0 ? a->argv[0] : "list";
+	const struct subcommand *r = rows;
+	struct context x;
+	struct err e = {0};
+	while (r < rows + n && !str_eq(word, r->name))
+		r++;
+	if (r == rows + n)
+		return unknown_word(c, word, rows, n);
+	if (a->argc > r->most || (a->argc < r->least && r->least > 1))
+		return usage_error(c, "%s: expected %s", word, r->expected);
+	int rc = context_open(&x, a->g, span_ns, &e);
+	if (rc != 0) {
+		err_print(stderr, &e);
+		return rc == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	}
+	rc = r->run(&x, a, &e);
+	context_done(&x);
+	if (rc != 0)
+		err_print(stderr, &e);
+	return rc == 0 ? EXIT_OK : rc == -EINVAL ? refused_exit : EXIT_FAILED;
+}
+
+void context_own_name(char *buf, size_t size)
+{
+	const struct passwd *pw = getpwuid(getuid());
+	if (pw)
+		snprintf(buf, size, "%s", pw->pw_name);
+	else
+		snprintf(buf, size, "uid %u", (unsigned)getuid());
+}
+
+int file_write(const char *path, int (*write)(FILE *out, void *arg), void *arg, struct err *e)
+{
+	rw_cleanup(str_done) struct str tmp = {0};
+	struct stat st;
+	/* A device, a pipe or a link is written to, never replaced: "--out /dev/stdout" as root would take the link away from everyone. */
+	bool direct = lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
+	if (direct)
+		str_add(&tmp, path);
+	else
+		str_addf(&tmp, "%s.%ld.tmp", path, (long)getpid());
+	FILE *f = fopen(tmp.s, "w");
+	if (!f)
+		return err_at(e, -errno, path, 0, 0, "cannot write: %s", strerror(errno));
+	int r = write(f, arg);
+	if (r == 0 && ferror(f))
+		r = -EIO;
+	if (fclose(f) != 0 && r == 0)
+		r = -errno;
+	if (r == 0 && !direct && rename(tmp.s, path) < 0)
+		r = -errno;
+	if (r < 0) {
+		if (!direct)
+			unlink(tmp.s);
+		return err_at(e, r, path, 0, 0, "cannot write: %s", strerror(-r));
+	}
+	return 0;
+}
+
+static int context_wait(struct context *x, const struct globals *g, int64_t default_span_ns, bool data_only, struct err *e)
+{
+	const mono_t begin = mono_now();
+	for (;;) {
+		int r = context_try(x, g, default_span_ns, data_only, e);
+		if (r != -EAGAIN || mono_now().ns - begin.ns >= READY_WAIT_NS)
+			return r;
+		poll(NULL, 0, READY_STEP_MS);
+	}
+}
+
+int context_open(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e)
+{
+	return context_wait(x, g, default_span_ns, false, e);
+}
+
+int context_open_data(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e)
+{
+	return context_wait(x, g, default_span_ns, true, e);
+}
+
+void context_done(struct context *x)
+{
+	if (x->db)
+		series_db_close(x->db);
+	config_free(x->config);
+	*x = (struct context){0};
+}
+
+int command_answer(const struct command *c, struct command_args *a, json_t *(*make)(struct context *x, struct err *e), const struct view *v,
+	json_t **ret_doc)
+{
+	struct context x;
+	struct err e = {0};
+
+	if (ret_doc)
+		*ret_doc = NULL;
+	if (a->argc > 0)
+		return usage_error(c, "read '%.64s', expected no argument", a->argv[0]);
+	int r = context_open(&x, a->g, 15 * 60 * NS_PER_S, &e);
+	if (r < 0) {
+		err_print(stderr, &e);
+		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	}
+	json_t *doc = make(&x, &e);
+	context_done(&x);
+	if (!doc) {
+		err_print(stderr, &e);
+		return EXIT_FAILED;
+	}
+	r = report_print(stdout, doc, v, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS);
+	if (ret_doc)
+		*ret_doc = doc;
+	else
+		json_decref(doc);
+	return r < 0 ? EXIT_FAILED : EXIT_OK;
+}

@@ -1,0 +1,381 @@
+/* control - see control.h. The clients are people with a shell: few, short-lived, and not to be trusted with memory. */
+#include "agent/client/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "agent/base/loop.h"
+#include "agent/base/str.h"
+
+#define GROUP "rocewatch"
+#define CALL_TIMEOUT_MS 5000
+#define LINE_FIRST 4096
+#define REPLY_MAX (16u << 20)
+
+struct client {
+	struct control *control;
+	int fd; /* -1: slot is free */
+	struct loop_fd *io;
+	char who[64];
+	char *line; /* NULL before the first byte, and between requests */
+	size_t n, cap;
+	struct str out;
+	size_t sent;
+	bool closing; /* when .out is written */
+	mono_t active;
+};
+
+struct control {
+	struct loop *loop;
+	char *path;
+	int fd;
+	struct loop_fd *io;
+	control_fn *fn;
+	void *arg;
+	struct client clients[CONTROL_CLIENTS_MAX];
+};
+
+json_t *control_error(const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	json_t *s = json_string(text); /* NULL when what was quoted is not UTF-8 */
+	return json_pack("{s:b, s:o}", "ok", 0, "error", s ? s : json_string("unreadable request"));
+}
+
+static void client_close(struct client *c)
+{
+	loop_fd_free(c->io);
+	close(c->fd);
+	str_done(&c->out);
+	free(c->line);
+	c->line = NULL;
+	c->n = c->cap = 0;
+	c->io = NULL;
+	c->fd = -1;
+}
+
+static void client_flush(struct client *c)
+{
+	while (c->sent < c->out.n) {
+		ssize_t n = send(c->fd, c->out.s + c->sent, c->out.n - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			loop_fd_events(c->io, LOOP_WRITE); /* no further request before this reply is read */
+			return;
+		}
+		if (n < 0) {
+			client_close(c);
+			return;
+		}
+		c->sent += (size_t)n;
+	}
+	str_done(&c->out);
+	c->out = (struct str){0};
+	c->sent = 0;
+	if (c->closing)
+		client_close(c);
+	else
+		loop_fd_events(c->io, LOOP_READ);
+}
+
+static void client_reply(struct client *c, json_t *reply)
+{
+	rw_cleanup(freep) char *text = json_dumps(reply, JSON_COMPACT);
+	json_decref(reply);
+	str_add(&c->out, text ? text : "{\"ok\":false,\"error\":\"no reply\"}");
+	str_add(&c->out, "\n");
+}
+
+static void client_request(struct client *c, const char *line, size_t n)
+{
+	json_error_t why;
+	json_t *request = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
+	if (!json_is_object(request))
+		client_reply(c, control_error("expected a JSON object in one line: %s", request ? "read another value" : why.text));
+	else
+		client_reply(c, c->control->fn(c->control->arg, c->who, request));
+	json_decref(request);
+}
+
+static void client_lines(struct client *c)
+{
+	char *newline;
+	while (!c->closing && (newline = memchr(c->line, '\n', c->n)) != NULL) {
+		size_t length = (size_t)(newline - c->line);
+		if (length > 0)
+			client_request(c, c->line, length);
+		c->n -= length + 1;
+		memmove(c->line, newline + 1, c->n);
+	}
+	if (c->n == CONTROL_LINE_MAX) {
+		client_reply(c, control_error("expected a line of at most %d bytes", CONTROL_LINE_MAX - 1));
+		c->closing = true;
+	}
+	if (c->n == 0) {
+		free(c->line);
+		c->line = NULL;
+		c->cap = 0;
+	}
+}
+
+/* Room for more of the line: at least a byte, at most what a line may have. */
+static void client_room(struct client *c)
+{
+	if (c->n < c->cap)
+		return;
+	c->cap = c->cap ? c->cap * 2 : LINE_FIRST;
+	c->cap = c->cap < CONTROL_LINE_MAX ? c->cap : CONTROL_LINE_MAX;
+	c->line = rw_realloc(c->line, c->cap);
+}
+
+static void on_client(void *arg, int events)
+{
+	struct client *c = arg;
+	c->active = loop_now(c->control->loop);
+	if (events & LOOP_READ) {
+		client_room(c);
+		ssize_t n = recv(c->fd, c->line + c->n, c->cap - c->n, MSG_DONTWAIT);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n <= 0) {
+			client_close(c);
+			return;
+		}
+		c->n += (size_t)n;
+		client_lines(c);
+	}
+	client_flush(c);
+}
+
+static void name_peer(struct client *c)
+{
+	struct ucred peer;
+	socklen_t n = sizeof(peer);
+	char buf[1024];
+	struct passwd pw, *found = NULL;
+	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0) {
+		snprintf(c->who, sizeof(c->who), "unknown");
+		return;
+	}
+	if (getpwuid_r(peer.uid, &pw, buf, sizeof(buf), &found) == 0 && found)
+		snprintf(c->who, sizeof(c->who), "%s", pw.pw_name);
+	else
+		snprintf(c->who, sizeof(c->who), "uid %u", (unsigned)peer.uid);
+}
+
+static void on_accept(void *arg, int events)
+{
+	static const char full[] = "{\"ok\":false,\"error\":\"too many clients\"}\n";
+	struct control *control = arg;
+	int fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0)
+		return;
+	for (size_t k = 0; k < CONTROL_CLIENTS_MAX; k++) {
+		struct client *c = &control->clients[k];
+		if (c->fd >= 0)
+			continue;
+		*c = (struct client){.control = control, .fd = fd, .active = loop_now(control->loop)};
+		name_peer(c);
+		c->io = loop_fd_new(control->loop, fd, LOOP_READ, on_client, c);
+		return;
+	}
+	(void)!send(fd, full, sizeof(full) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(fd);
+}
+
+static int address(const char *path, struct sockaddr_un *ret, struct err *e)
+{
+	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (strlen(path) >= sizeof(ret->sun_path))
+		return err_at(e, -ENAMETOOLONG, path, 0, 0, "socket path of %zu bytes, expected at most %zu", strlen(path), sizeof(ret->sun_path) - 1);
+	strcpy(ret->sun_path, path);
+	return 0;
+}
+
+/* Remove a socket file that nobody listens on. Any other file stays: it is not ours. */
+static int clear_stale(const struct sockaddr_un *a, struct err *e)
+{
+	struct stat st;
+	if (lstat(a->sun_path, &st) < 0)
+		return 0;
+	if (!S_ISSOCK(st.st_mode))
+		return err_at(e, -EEXIST, a->sun_path, 0, 0, "is in the way of the agent's socket and is not a socket");
+	rw_cleanup(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return err_set(e, -errno, "socket: %s", strerror(errno));
+	if (connect(fd, (const struct sockaddr *)a, sizeof(*a)) == 0 || errno == EAGAIN)
+		return err_at(e, -EADDRINUSE, a->sun_path, 0, 0, "another agent listens on this socket");
+	if (errno != ECONNREFUSED)
+		return err_at(e, -errno, a->sun_path, 0, 0, "socket is there and cannot be asked: %s", strerror(errno));
+	if (unlink(a->sun_path) < 0)
+		return err_at(e, -errno, a->sun_path, 0, 0, "left-over socket cannot be removed: %s", strerror(errno));
+	return 0;
+}
+
+int control_new(struct loop *l, const char *path, control_fn *fn, void *arg, struct control **ret, struct err *e)
+{
+	struct sockaddr_un a;
+	int rc = address(path, &a, e);
+	if (rc == 0)
+		rc = clear_stale(&a, e);
+	if (rc != 0)
+		return rc;
+	rw_cleanup(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return err_set(e, -errno, "socket: %s", strerror(errno));
+	mode_t old = umask(0117);
+	rc = bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ? -errno : 0;
+	umask(old);
+	if (rc != 0)
+		return err_at(e, rc, path, 0, 0, "socket cannot be made: %s", strerror(-rc));
+	if (listen(fd, CONTROL_CLIENTS_MAX) < 0) {
+		rc = -errno;
+		unlink(path);
+		return err_at(e, rc, path, 0, 0, "cannot listen: %s", strerror(-rc));
+	}
+	struct group *group = getgrnam(GROUP);
+	if (group)
+		(void)!lchown(path, (uid_t)-1, group->gr_gid); /* without the right to: only our own user may ask */
+
+	struct control *c = rw_calloc(1, sizeof(*c));
+	c->loop = l;
+	c->path = rw_strdup(path);
+	c->fn = fn;
+	c->arg = arg;
+	for (size_t k = 0; k < CONTROL_CLIENTS_MAX; k++)
+		c->clients[k].fd = -1;
+	c->fd = fd;
+	fd = -1;
+	c->io = loop_fd_new(l, c->fd, LOOP_READ, on_accept, c);
+	*ret = c;
+	return 0;
+}
+
+void control_tick(struct control *c)
+{
+	mono_t now = loop_now(c->loop);
+	for (size_t k = 0; k < CONTROL_CLIENTS_MAX; k++) {
+		if (c->clients[k].fd >= 0 && now.ns - c->clients[k].active.ns > CONTROL_IDLE_NS)
+			client_close(&c->clients[k]);
+	}
+}
+
+void control_free(struct control *c)
+{
+	if (!c)
+		return;
+	for (size_t k = 0; k < CONTROL_CLIENTS_MAX; k++) {
+		if (c->clients[k].fd >= 0)
+			client_close(&c->clients[k]);
+	}
+	loop_fd_free(c->io);
+	unlink(c->path);
+	close(c->fd);
+	free(c->path);
+	free(c);
+}
+
+/* --- the other side --------------------------------------------------------------------------------------------------- */
+
+/* Wait for @events until the deadline. */
+static int wait_for(int fd, short events, int64_t deadline_ns)
+{
+	for (;;) {
+		int64_t left_ms = (deadline_ns - mono_now().ns) / NS_PER_MS;
+		struct pollfd p = {.fd = fd, .events = events};
+		int rc = left_ms > 0 ? poll(&p, 1, (int)left_ms) : 0;
+		if (rc > 0)
+			return 0;
+		if (rc == 0)
+			return -ETIMEDOUT;
+		if (errno != EINTR)
+			return -errno;
+	}
+}
+
+static int send_all(int fd, const char *s, size_t n, int64_t deadline_ns)
+{
+	while (n > 0) {
+		ssize_t w = send(fd, s, n, MSG_NOSIGNAL);
+		if (w < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (w < 0) {
+			int rc = wait_for(fd, POLLOUT, deadline_ns);
+			if (rc != 0)
+				return rc;
+			continue;
+		}
+		s += w;
+		n -= (size_t)w;
+	}
+	return 0;
+}
+
+static int receive_line(int fd, struct str *line, int64_t deadline_ns)
+{
+	char buf[4096];
+	for (;;) {
+		ssize_t n = recv(fd, buf, sizeof(buf), 0);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (n == 0)
+			return -EPROTO;
+		if (n < 0) {
+			int rc = wait_for(fd, POLLIN, deadline_ns);
+			if (rc != 0)
+				return rc;
+			continue;
+		}
+		char *newline = memchr(buf, '\n', (size_t)n);
+		str_addn(line, buf, newline ? (size_t)(newline - buf) : (size_t)n);
+		if (newline)
+			return 0;
+		if (line->n > REPLY_MAX)
+			return -EPROTO;
+	}
+}
+
+int control_call(const char *path, const json_t *request, json_t **ret, struct err *e)
+{
+	struct sockaddr_un a;
+	int64_t deadline_ns = mono_now().ns + CALL_TIMEOUT_MS * NS_PER_MS;
+	int rc = address(path, &a, e);
+	if (rc != 0)
+		return rc;
+	rw_cleanup(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return err_set(e, -errno, "socket: %s", strerror(errno));
+	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0)
+		return err_at(e, -errno, path, 0, 0, "agent cannot be reached: %s", strerror(errno));
+	rw_cleanup(freep) char *text = json_dumps(request, JSON_COMPACT);
+	rw_cleanup(str_done) struct str out = {0}, in = {0};
+	str_addf(&out, "%s\n", text ? text : "{}");
+	rc = send_all(fd, out.s, out.n, deadline_ns);
+	if (rc == 0)
+		rc = receive_line(fd, &in, deadline_ns);
+	if (rc != 0)
+		return err_at(e, rc, path, 0, 0, "agent did not answer: %s", strerror(-rc));
+	json_t *reply = json_loadb(in.s ? in.s : "", in.n, 0, NULL);
+	if (!json_is_object(reply)) {
+		json_decref(reply);
+		return err_at(e, -EPROTO, path, 0, 0, "agent gave an answer that is no JSON object");
+	}
+	*ret = reply;
+	return 0;
+}

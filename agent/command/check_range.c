@@ -1,0 +1,80 @@
+/* threshold - see the header. Source: monitoring-plugins development guidelines, "Threshold and Ranges" and "Performance data". */
+#include "agent/command/check_range.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "agent/base/str.h"
+
+static int number(const char *s, size_t n, double *ret)
+{
+	char buf[48];
+	if (n == 0 || n >= sizeof(buf))
+		return -EINVAL;
+	memcpy(buf, s, n);
+	buf[n] = '\0';
+	return buf[n - 1] == '%' ? unit_ratio(buf, ret, NULL) : unit_double(buf, ret, NULL);
+}
+
+int threshold_parse(const char *text, struct threshold *ret, struct err *e)
+{
+	struct threshold t = {.low = 0, .high = INFINITY, .set = true};
+	const char *s = text;
+	if (*s == '@') {
+		t.inside = true;
+		s++;
+	}
+	const char *colon = strchr(s, ':');
+	int r = 0;
+	if (!colon) {
+		r = number(s, strlen(s), &t.high);
+	} else {
+		if (colon == s + 1 && *s == '~')
+			t.low = -INFINITY;
+		else if (colon != s)
+			r = number(s, (size_t)(colon - s), &t.low);
+		if (colon == s && !colon[1])
+			r = -EINVAL;
+		if (r == 0 && colon[1])
+			r = number(colon + 1, strlen(colon + 1), &t.high);
+	}
+	if (r < 0 || t.low > t.high)
+		return err_set(e, -EINVAL, "read '%.64s', expected a range such as 0.2 (up to), 0.2: (at least), 0.1:0.2 or @0:5 (alert inside), low end first",
+			text);
+	*ret = t;
+	return 0;
+}
+
+bool threshold_alerts(const struct threshold *t, double value)
+{
+	if (!t->set || isnan(value))
+		return false;
+	bool within = value >= t->low && value <= t->high;
+	return t->inside ? within : !within;
+}
+
+char *threshold_text(char buf[THRESHOLD_TEXT_MAX], const struct threshold *t)
+{
+	char low[24] = "", high[24] = "";
+	buf[0] = '\0';
+	if (!t->set)
+		return buf;
+	if (isinf(t->low))
+		snprintf(low, sizeof(low), "~:");
+	else if (t->low != 0 || isinf(t->high))
+		snprintf(low, sizeof(low), "%.10g:", t->low);
+	if (!isinf(t->high))
+		snprintf(high, sizeof(high), "%.10g", t->high);
+	snprintf(buf, THRESHOLD_TEXT_MAX, "%s%s%s", t->inside ? "@" : "", low, high);
+	return buf;
+}
+
+const char *check_state_name(enum check_state s)
+{
+	static const char *const names[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
+	return (unsigned)s < rw_countof(names) ? names[s] : "UNKNOWN";
+}

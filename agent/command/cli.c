@@ -1,0 +1,407 @@
+/*
+ * cli - from the command line to a command's run(), and help made from the rows. The contract: global options stand before or
+ * after the command; help and version on stdout with exit 0; a usage error names what was read and the nearest name that exists.
+ */
+#include "agent/command/command.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/log.h"
+#include "agent/base/str.h"
+
+#define DEFAULT_CONFIG "/etc/rocewatch/rocewatch.yaml"
+
+/* Values getopt_long() returns for long options: above any letter. */
+enum { G_CONFIG = 0x100, G_DB, G_FORMAT, G_SINCE, G_UNTIL, G_AROUND, G_SPAN, G_NO_HEADER, G_COLOR, G_VERBOSE, G_QUIET, G_VERSION, G_HELP,
+	COMMAND_OPTION = 0x200 };
+
+static const struct {
+	struct command_option o;
+	int value;
+} globals[] = {
+	{{"config", 'c', "FILE", "configuration (default: $ROCEWATCH_CONFIG, else " DEFAULT_CONFIG ")"}, G_CONFIG},
+	{{"db", 0, "FILE", "database to read or write instead of the configuration's store"}, G_DB},
+	{{"format", 0, "FORMAT", "table, csv, json, jsonl, html or md"}, G_FORMAT},
+	{{"since", 0, "TIME", "from this time on: RFC 3339, YYYY-MM-DD HH:MM, or back from now: 15m, 24h, 7d (UTC unless an offset is given)"}, G_SINCE},
+	{{"until", 0, "TIME", "up to this time"}, G_UNTIL},
+	{{"around", 0, "TIME", "this time, and 15 minutes before and after it"}, G_AROUND},
+	{{"span", 0, "DURATION", "with --around: this much before and after it"}, G_SPAN},
+	{{"no-header", 0, NULL, "tables and csv without their first line"}, G_NO_HEADER},
+	{{"color", 0, "WHEN", "auto, always or never; auto also obeys NO_COLOR"}, G_COLOR},
+	{{"verbose", 'v', NULL, "say more on stderr"}, G_VERBOSE},
+	{{"quiet", 'q', NULL, "say errors only"}, G_QUIET},
+	{{"version", 0, NULL, "print the version"}, G_VERSION},
+	{{"help", 'h', NULL, "print this help"}, G_HELP},
+};
+
+enum { MAX_OPTIONS = 64 };
+
+/* What getopt_long() wants, made from the rows; a command's own option hides a global one of the same name or letter. */
+struct options {
+	struct option longs[MAX_OPTIONS + 1];
+	const struct command_option *rows[MAX_OPTIONS];
+	int values[MAX_OPTIONS];
+	char letters[3 * MAX_OPTIONS + 4];
+	size_t n;
+};
+
+static void options_add(struct options *o, const struct command_option *row, int value)
+{
+	char letter[4] = {row->letter, row->arg ? ':' : '\0'};
+
+	for (size_t i = 0; i < o->n; i++)
+		if (str_eq(o->rows[i]->name, row->name))
+			return;
+	if (o->n == MAX_OPTIONS)
+		abort();
+	o->rows[o->n] = row;
+	o->values[o->n] = value;
+	o->longs[o->n++] = (struct option){row->name, row->arg ? required_argument : no_argument, NULL, value};
+	if (row->letter && !strchr(o->letters, row->letter))
+		strcat(o->letters, letter);
+}
+
+/* The letters begin with "+:": '+' stops at the first word that is no option, where the command stands, and is stepped over
+ * once the command is known; ':' tells a missing value from an unknown option. */
+static void options_fill(struct options *o, const struct command *c)
+{
+	*o = (struct options){.letters = "+:"};
+	for (const struct command_option *row = c ? c->options : NULL; row && row->name; row++)
+		options_add(o, row, COMMAND_OPTION + (int)(row - c->options));
+	for (size_t i = 0; i < rw_countof(globals); i++)
+		options_add(o, &globals[i].o, globals[i].value);
+}
+
+static int value_of_letter(const struct options *o, int letter)
+{
+	for (size_t i = 0; i < o->n; i++)
+		if (o->rows[i]->letter == letter)
+			return o->values[i];
+	return letter;
+}
+
+/* --- help -------------------------------------------------------------------------------------------------------------- */
+
+enum { HELP_WIDTH = 100 };
+
+/* A newline in a help text counts where a sentence or a paragraph ends; elsewhere it is the source's line that was full. */
+static bool is_break(const char *text, const char *newline)
+{
+	return newline == text || strchr(".:\n", newline[-1]) || newline[1] == '\n' || !newline[1];
+}
+
+/* @text broken at spaces, every line but the first indented; the first begins at column @at. */
+static void print_wrapped(FILE *out, const char *text, size_t indent, size_t at)
+{
+	size_t column = at;
+	bool begun = false; /* a word stands on this line */
+
+	for (const char *p = text; *p;) {
+		size_t n = strcspn(p, " \n");
+		if (n > 0 && begun && column + 1 + n > HELP_WIDTH) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (n > 0 && begun) {
+			fputc(' ', out);
+			column++;
+		}
+		fwrite(p, 1, n, out);
+		column += n;
+		begun |= n > 0;
+		p += n;
+		if (*p == '\n' && is_break(text, p)) {
+			if (p[1])
+				fprintf(out, "\n%*s", p[1] == '\n' ? 0 : (int)indent, "");
+			column = indent;
+			begun = false;
+		}
+		if (*p)
+			p++;
+	}
+	fputc('\n', out);
+}
+
+static void print_row(FILE *out, const char *left, const char *doc, size_t width)
+{
+	int n = fprintf(out, "  %s", left);
+	if ((size_t)n + 2 > width) {
+		fputc('\n', out);
+		n = 0;
+	}
+	fprintf(out, "%*s", (int)width - n, "");
+	print_wrapped(out, doc, width, width);
+}
+
+static void print_option(FILE *out, const struct command_option *o)
+{
+	char left[128];
+	if (o->letter)
+		snprintf(left, sizeof(left), "-%c, --%s%s%s", o->letter, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+	else
+		snprintf(left, sizeof(left), "    --%s%s%s", o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+	print_row(out, left, o->doc, 30);
+}
+
+static void print_global_options(FILE *out)
+{
+	fputs("\nGlobal options, before or after the command:\n", out);
+	for (size_t i = 0; i < rw_countof(globals); i++)
+		print_option(out, &globals[i].o);
+}
+
+static void print_help(FILE *out, const struct command *const *table)
+{
+	fputs("rocewatch - watches RoCEv2 fabrics: names the link, the host and the flows that make training wait.\n\n"
+	      "Usage: rocewatch [OPTIONS] COMMAND [ARGUMENTS]\n\nCommands:\n", out);
+	for (const struct command *const *c = table; *c; c++)
+		print_row(out, (*c)->name, (*c)->summary, 14);
+	print_global_options(out);
+	fputs("\n'rocewatch COMMAND --help' tells more. Exit codes: 0 done, 1 failed, 2 bad usage or configuration;\n"
+	      "checks: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.\n", out);
+}
+
+static void print_command_help(FILE *out, const struct command *c)
+{
+	fprintf(out, "rocewatch %s - ", c->name);
+	print_wrapped(out, c->summary, 0, strlen(c->name) + 13);
+	fprintf(out, "\nUsage: rocewatch %s%s%s [OPTIONS]\n", c->name, c->args && *c->args ? " " : "", c->args ? c->args : "");
+	if (c->options && c->options->name)
+		fputs("\nOptions:\n", out);
+	for (const struct command_option *o = c->options; o && o->name; o++)
+		print_option(out, o);
+	if (c->help && *c->help) {
+		fputc('\n', out);
+		print_wrapped(out, c->help, 0, 0);
+	}
+	print_global_options(out);
+}
+
+/* --- reading ----------------------------------------------------------------------------------------------------------- */
+
+static int usage_code(const struct command *c)
+{
+	return c && c->usage_exit ? c->usage_exit : EXIT_USAGE;
+}
+
+int usage_error(const struct command *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "rocewatch%s%s: ", c ? " " : "", c ? c->name : "");
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "\nTry 'rocewatch %s%s--help'.\n", c ? c->name : "", c ? " " : "");
+	return usage_code(c);
+}
+
+const char *command_opt(const struct command *c, const struct command_args *a, const char *name)
+{
+	for (size_t i = 0; c->options && c->options[i].name; i++)
+		if (str_eq(c->options[i].name, name))
+			return a->opt[i];
+	return NULL;
+}
+
+static int refuse_option(const struct command *c, const struct options *o, const char *word)
+{
+	const char *names[MAX_OPTIONS];
+	char read[64];
+
+	if (strncmp(word, "--", 2) != 0)
+		return usage_error(c, "read '%.64s', which is no option here", word);
+	snprintf(read, sizeof(read), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	for (size_t i = 0; i < o->n; i++)
+		names[i] = o->rows[i]->name;
+	for (size_t i = 0, n = 0; i < o->n && n < 2; i++)
+		if (strncmp(names[i], read, strlen(read)) == 0 && ++n == 2)
+			return usage_error(c, "read '--%s', which could be more than one option", read);
+	const char *near = str_nearest(read, names, o->n);
+	if (near)
+		return usage_error(c, "read '--%s', which is no option here; did you mean '--%s'?", read, near);
+	return usage_error(c, "read '--%s', which is no option here", read);
+}
+
+/* 0, or -EINVAL after the mistake was told. */
+static int take_global(struct globals *g, const struct command *c, int value, const char *arg)
+{
+	static const char *const when[] = {"auto", "always", "never"};
+
+	switch (value) {
+	case G_CONFIG:
+		g->config_path = arg;
+		g->config_named = g->config_given = true;
+		break;
+	case G_DB: g->db = arg; break;
+	case G_FORMAT:
+		if (report_format_parse(arg, &g->format) < 0) {
+			usage_error(c, "--format: read '%.64s', expected table, csv, json, jsonl, html or md", arg);
+			return -EINVAL;
+		}
+		g->format_given = true;
+		break;
+	case G_SINCE: g->since = arg; break;
+	case G_UNTIL: g->until = arg; break;
+	case G_AROUND: g->around = arg; break;
+	case G_SPAN: g->span = arg; break;
+	case G_NO_HEADER: g->no_header = true; break;
+	case G_COLOR:
+		for (size_t i = 0; i < rw_countof(when); i++)
+			if (str_eq(arg, when[i])) {
+				g->color = COLOR_AUTO + (unsigned)i;
+				return 0;
+			}
+		usage_error(c, "--color: read '%.64s', expected auto, always or never", arg);
+		return -EINVAL;
+	case G_VERBOSE: g->verbose++; break;
+	case G_QUIET: g->quiet = true; break;
+	}
+	return 0;
+}
+
+static void resolve_color(struct globals *g)
+{
+	if (g->color != COLOR_AUTO)
+		return;
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	bool plain = (no_color && *no_color) || str_eq(term, "dumb") || !isatty(STDOUT_FILENO);
+	g->color = plain ? COLOR_NEVER : COLOR_ALWAYS;
+}
+
+static int refuse_command(const struct command *const *table, const char *word)
+{
+	const char *names[MAX_OPTIONS];
+	size_t n = 0;
+
+	for (; table[n] && n < rw_countof(names); n++)
+		names[n] = table[n]->name;
+	const char *near = str_nearest(word, names, n);
+	if (near)
+		return usage_error(NULL, "read '%.64s', which is no command; did you mean '%s'?", word, near);
+	return usage_error(NULL, "read '%.64s', which is no command", word);
+}
+
+/* What run() was asked to print has to arrive: a full disk must not look like success. */
+static int finish(int code)
+{
+	bool failed = ferror(stdout);
+	errno = 0;
+	if (fflush(stdout) == 0 && !failed)
+		return code;
+	/* Of an error that an earlier write met, only the fact is left. */
+	fprintf(stderr, "rocewatch: cannot write the output%s%s\n", errno ? ": " : "", errno ? strerror(errno) : "");
+	return code == EXIT_OK ? EXIT_FAILED : code;
+}
+
+/* Reads options up to the first other word (no command yet) or all of them. Returns -1 to go on, else the exit code. */
+static int read_options(struct globals *g, const struct command *c, const struct command *const *table, int argc, char **argv,
+	struct command_args *a, size_t *n_set)
+{
+	struct options o;
+	options_fill(&o, c);
+	opterr = 0;
+	optind = 0; /* glibc: start afresh, forgetting what an earlier call found */
+	for (;;) {
+		int v = getopt_long(argc, argv, o.letters + (c != NULL), o.longs, NULL);
+		if (v == -1)
+			return -1;
+		if (v == ':')
+			return usage_error(c, "option '%s' needs a value", argv[optind - 1]);
+		if (v == '?' && optopt >= 0x100)
+			return usage_error(c, "option '%s' takes no value", argv[optind - 1]);
+		if (v == '?' && optopt)
+			return refuse_option(c, &o, (const char[]){'-', (char)optopt, '\0'});
+		if (v == '?')
+			return refuse_option(c, &o, argv[optind - 1]);
+		if (v < 0x100)
+			v = value_of_letter(&o, v);
+		if (v == G_HELP) {
+			if (c)
+				print_command_help(stdout, c);
+			else
+				print_help(stdout, table);
+			return finish(EXIT_OK);
+		}
+		if (v == G_VERSION) {
+			puts("rocewatch " RW_VERSION);
+			return finish(EXIT_OK);
+		}
+		if (v >= COMMAND_OPTION) {
+			const struct command_option *row = &c->options[v - COMMAND_OPTION];
+			a->opt[v - COMMAND_OPTION] = row->arg ? optarg : "";
+			if (str_eq(row->name, "set"))
+				a->set[(*n_set)++] = optarg;
+			continue;
+		}
+		if (take_global(g, c, v, optarg) < 0)
+			return usage_code(c);
+	}
+}
+
+/* A command that has --check and is given it is a check: what goes wrong then is UNKNOWN, usage errors too. */
+static bool is_check(const struct command *c, int argc, char **argv)
+{
+	bool has = false, given = false;
+	for (size_t i = 0; c->options && c->options[i].name; i++)
+		has = has || str_eq(c->options[i].name, "check");
+	for (int i = 1; i < argc && !str_eq(argv[i], "--"); i++)
+		given = given || str_eq(argv[i], "--check");
+	return has && given;
+}
+
+int cli_run(int argc, char **argv, const struct command *const *table)
+{
+	const char *env = getenv("ROCEWATCH_CONFIG");
+	struct globals g = {
+		.config_path = env && *env ? env : DEFAULT_CONFIG,
+		.config_named = env && *env,
+	};
+	int r = read_options(&g, NULL, table, argc, argv, NULL, NULL);
+	if (r >= 0)
+		return r;
+	if (optind >= argc) {
+		print_help(stderr, table);
+		return EXIT_USAGE;
+	}
+	const struct command *c = NULL;
+	const char *word = argv[optind];
+	for (size_t i = 0; table[i] && !c; i++)
+		if (str_eq(table[i]->name, word))
+			c = table[i];
+	if (!c && str_eq(word, "help")) {
+		print_help(stdout, table);
+		return finish(EXIT_OK);
+	}
+	if (!c)
+		return refuse_command(table, word);
+
+	/* From the command on; its own name stands where getopt expects the program's. */
+	argc -= optind;
+	argv += optind;
+	struct command check = *c;
+	check.usage_exit = 3;
+	if (is_check(c, argc, argv))
+		c = &check;
+	size_t n_options = 0, n_set = 0;
+	while (c->options && c->options[n_options].name)
+		n_options++;
+	rw_cleanup(freep) const char **opt = rw_calloc(n_options + 1, sizeof(*opt));
+	rw_cleanup(freep) const char **set = rw_calloc((size_t)argc + 1, sizeof(*set));
+	struct command_args a = {.g = &g, .opt = opt, .set = set};
+	r = read_options(&g, c, table, argc, argv, &a, &n_set);
+	if (r >= 0)
+		return r;
+	a.argc = argc - optind;
+	a.argv = argv + optind;
+
+	resolve_color(&g);
+	log_set_level(g.quiet ? LOG_ERROR_ : g.verbose ? LOG_DEBUG_ : LOG_INFO_);
+	return finish(c->run(&a));
+}

@@ -1,0 +1,95 @@
+/* ecmp - how even the ECMP groups are, and who shares the hot member. */
+#include "agent/command/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "agent/history/ecmp_read.h"
+#include "agent/reports/ecmp_views.h"
+#include "agent/reports/spine_imbalance.h"
+#include "config/config.h"
+
+#define DEFAULT_SPAN_NS (15 * 60 * NS_PER_S)
+
+static const struct command_option options[] = {
+	{"device", 0, "GLOB", "only groups of these devices"},
+	{"group", 0, "ID", "only this group: uplinks, to:DEVICE, lag:NAME, a glob of them, or DEVICE/GROUP"},
+	{NULL, 0, NULL, NULL},
+};
+
+/* Each look: a word, the document it makes of the report's (NULL: that one as it is), and how it prints. */
+static const struct look {
+	const char *name;
+	json_t *(*make)(const json_t *doc);
+	const struct view *view;
+} looks[] = {
+	{"groups", NULL, &ecmp_groups_view},
+	{"heatmap", ecmp_heatmap_json, &ecmp_heatmap_view},
+	{"collisions", ecmp_collisions_json, &ecmp_collisions_view},
+};
+
+extern const struct command command_ecmp;
+
+static int run(struct command_args *a)
+{
+	const struct command *c = &command_ecmp;
+	const struct look *look = &looks[0];
+	const char *device = command_opt(c, a, "device");
+	if (a->argc > 0) {
+		const char *names[rw_countof(looks)];
+		look = NULL;
+		for (size_t i = 0; i < rw_countof(looks); i++) {
+			names[i] = looks[i].name;
+			if (str_eq(looks[i].name, a->argv[0]))
+				look = &looks[i];
+		}
+		const char *near = look ? NULL : str_nearest(a->argv[0], names, rw_countof(looks));
+		if (!look)
+			return usage_error(c, "read '%.64s', expected groups, heatmap or collisions%s%s", a->argv[0], near ? "; did you mean " : "", near ? near : "");
+	}
+	if (a->argc == 2 && !device)
+		device = a->argv[1]; /* "ecmp collisions leaf1" */
+	else if (a->argc > 1)
+		return usage_error(c, "read '%.64s', which is one word too many", a->argv[a->argc - 1]);
+
+	struct err e = {0};
+	struct context x;
+	int r = context_open(&x, a->g, DEFAULT_SPAN_NS, &e);
+	if (r < 0) {
+		err_print(stderr, &e);
+		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	}
+	struct spine_imbalance *report = NULL;
+	struct ecmp_history h;
+	r = ecmp_history_collect(&x, device, command_opt(c, a, "group"), &report, &h, &e);
+	int code = EXIT_OK;
+	if (r < 0) {
+		err_print(stderr, &e);
+		code = r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	} else {
+		json_t *doc = spine_imbalance_json(report, x.config->fabric, h.from_ns, h.to_ns);
+		json_t *own = look->make ? look->make(doc) : json_incref(doc);
+		if (report_print(stdout, own, look->view, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS) < 0)
+			code = EXIT_FAILED;
+		json_decref(own);
+		json_decref(doc);
+	}
+	spine_imbalance_free(report);
+	context_done(&x);
+	return code;
+}
+
+const struct command command_ecmp = {
+	.name = "ecmp",
+	.args = "[groups|heatmap|collisions] [DEVICE]",
+	.summary = "imbalance of ECMP groups against hash chance; leaf x spine matrix; flows that share a member",
+	.help = "Imbalance is max/mean - 1 over the members of a group, weighed by capacity, in busy windows (analyzers.ecmp_imbalance has the "
+		"window and the load floor). Chance is what a uniform hash of the observed number of effective flows does; without captured packets it "
+		"is unknown. The default stretch is the last 15 minutes.",
+	.options = options,
+	.usage_exit = EXIT_USAGE,
+	.run = run,
+};

@@ -1,0 +1,36 @@
+/* query_out - the rows of "rocewatch query" to stdout as they come: table, csv, JSON, one JSON object a line. */
+#ifndef RW_AGENT_QUERY_OUT_H
+#define RW_AGENT_QUERY_OUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "agent/document/writer.h"
+#include "db/model/entity.h"
+
+struct query_out {
+	enum report_format format;
+	bool header;
+	uint64_t rows; /* written */
+};
+
+struct query_row {
+	int64_t t_ns;
+	const struct entity *entity;
+	unsigned metric;
+	enum { VALUE_NONE, VALUE_U64, VALUE_F64, VALUE_TEXT } kind;
+	uint64_t u64;
+	double f64;
+	const char *text;
+	unsigned flags; /* of the samples behind it */
+};
+
+/* begin, then rows, then end: 0, or -EIO when nobody reads any more or the disk is full. */
+void query_out_begin(struct query_out *o);
+int query_out_row(struct query_out *o, const struct query_row *r);
+int query_out_end(struct query_out *o);
+
+/* The same for rows of any shape, as row_fn of series_db_sql_named(); @arg is a struct query_out. Instead of begin come the names. */
+int query_out_sql_names(void *arg, int n, char *const *values, char *const *names);
+int query_out_sql_row(void *arg, int n, char *const *values, char *const *names);
+
+#endif

@@ -1,0 +1,259 @@
+/* privilege - see privilege.h. The only user of libcap-ng. */
+#include "agent/daemon/privilege.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "agent/base/log.h"
+#include "agent/base/str.h"
+
+#define DEFAULT_USER "rocewatch"
+#define FILES_ENOUGH 65536 /* as in the systemd unit */
+#define FILES_PER_DEVICE 3 /* its socket, and a second one when it is also asked by another protocol or in a namespace */
+#define FILES_OWN 64       /* store, log, control socket and its clients */
+
+/* What getting ready needs beside what is kept: to open files in foreign directories, hand them over, and change the user. */
+static const unsigned ready_caps[] = {CAP_DAC_OVERRIDE, CAP_CHOWN, CAP_FOWNER, CAP_SETUID, CAP_SETGID, CAP_SETPCAP};
+
+static const char *const store_suffixes[] = {"", "-wal", "-shm", ".lock"};
+
+static bool wants_capture(const struct config *c)
+{
+	for (size_t k = 0; k < c->n_captures; k++) {
+		if (c->captures[k].interface)
+			return true;
+	}
+	return false;
+}
+
+static bool wants_netns(const struct config *c)
+{
+	for (size_t k = 0; k < c->n_captures; k++) {
+		if (c->captures[k].netns)
+			return true;
+	}
+	for (size_t k = 0; k < c->n_devices; k++) {
+		if (c->devices[k].snmp && c->devices[k].snmp->netns)
+			return true;
+	}
+	return false;
+}
+
+#define KEPT_MAX 3
+
+static size_t kept_caps(const struct config *c, bool override, unsigned v[KEPT_MAX])
+{
+	size_t n = 0;
+	if (override)
+		v[n++] = CAP_DAC_OVERRIDE;
+	if (wants_capture(c))
+		v[n++] = CAP_NET_RAW;
+	if (wants_netns(c))
+		v[n++] = CAP_SYS_ADMIN;
+	return n;
+}
+
+static void select_caps(const unsigned *a, size_t n_a, const unsigned *b, size_t n_b)
+{
+	/* capng_clear() forgets what we have, so ask before */
+	bool have[64] = {false};
+	for (unsigned k = 0; k < 64 && k <= CAP_LAST_CAP; k++)
+		have[k] = capng_have_capability(CAPNG_PERMITTED, k);
+	capng_clear(CAPNG_SELECT_BOTH);
+	for (size_t k = 0; k < n_a; k++) {
+		if (have[a[k]])
+			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, a[k]);
+	}
+	for (size_t k = 0; k < n_b; k++) {
+		if (have[b[k]])
+			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, b[k]);
+	}
+}
+
+/* Who to become: NULL when nobody, as we are not root or there is no such user. -ENOENT, -EPERM when the one asked for cannot be. */
+static int next_user(const struct config *c, const struct passwd **ret, struct err *e)
+{
+	const char *wanted = c->user ? c->user : DEFAULT_USER;
+	*ret = NULL;
+	const struct passwd *pw = geteuid() == 0 || c->user ? getpwnam(wanted) : NULL;
+	if (geteuid() == 0) {
+		if (!pw && c->user)
+			return err_set(e, -ENOENT, "user '%s' does not exist; create it, or remove 'user' from the configuration", wanted);
+		*ret = pw && pw->pw_uid != 0 ? pw : NULL;
+	} else if (c->user && (!pw || pw->pw_uid != geteuid())) {
+		return err_set(e, -EPERM, "cannot become user '%s': only root can; start as root or as that user", wanted);
+	}
+	return 0;
+}
+
+/* By the effective rights of now; true for what is not there, since whoever opens it will say so better. */
+static bool may(const char *path, int mode)
+{
+	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 || errno != EACCES;
+}
+
+static bool may_in_directory_of(const char *path)
+{
+	rw_cleanup(freep) char *dir = rw_strdup(path);
+	char *slash = strrchr(dir, '/');
+	if (!slash)
+		return may(".", W_OK | X_OK);
+	slash[slash == dir] = '\0';
+	return may(dir, W_OK | X_OK);
+}
+
+/* The first of the agent's files that plain ownership and mode do not let us use, or NULL. */
+static const char *foreign_file(const struct config *c, struct str *name)
+{
+	for (size_t k = 0; k < rw_countof(store_suffixes); k++) {
+		name->n = 0;
+		str_addf(name, "%s%s", c->store.path, store_suffixes[k]);
+		if (!may(name->s, R_OK | W_OK))
+			return name->s;
+	}
+	if (!may_in_directory_of(c->store.path))
+		return c->store.path;
+	if (c->socket_path && !may_in_directory_of(c->socket_path))
+		return c->socket_path;
+	for (size_t k = 0; k < c->n_files; k++) {
+		if (!may(c->files[k].path, R_OK))
+			return c->files[k].path;
+	}
+	return NULL;
+}
+
+/* Is there a file of ours that we could not use without CAP_DAC_OVERRIDE? Asked with the capability lowered for the moment. */
+static bool needs_override(const struct config *c)
+{
+	rw_cleanup(str_done) struct str name = {0};
+	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE))
+		return false;
+	const unsigned search = CAP_DAC_READ_SEARCH;
+	bool had_search = capng_have_capability(CAPNG_EFFECTIVE, search);
+	capng_updatev(CAPNG_DROP, CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, -1);
+	const char *foreign = capng_apply(CAPNG_SELECT_CAPS) == 0 ? foreign_file(c, &name) : NULL;
+	capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE);
+	if (had_search)
+		capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, search);
+	capng_apply(CAPNG_SELECT_CAPS);
+	if (foreign)
+		log_warn("privilege", "%s belongs to somebody else, so the right to pass over file modes is kept; give it to root, or name its owner as "
+			"'user' in the configuration", foreign);
+	return foreign != NULL;
+}
+
+int privilege_begin(const struct config *c, struct err *e)
+{
+	unsigned kept[KEPT_MAX];
+	const struct passwd *pw;
+	int rc = next_user(c, &pw, e);
+	if (rc != 0)
+		return rc;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_set(e, -errno, "cannot set no_new_privs: %s", strerror(errno));
+	if (capng_get_caps_process() != 0)
+		return err_set(e, -EPERM, "cannot read our capabilities");
+	if (pw)
+		select_caps(ready_caps, rw_countof(ready_caps), kept, kept_caps(c, false, kept));
+	else
+		select_caps(kept, kept_caps(c, needs_override(c), kept), NULL, 0);
+	if (capng_apply(CAPNG_SELECT_CAPS) != 0)
+		return err_set(e, -EPERM, "cannot drop capabilities: %s", strerror(errno));
+	return 0;
+}
+
+/* The store's files and the socket go to the user who will write them; what already has another owner than root stays as it is. */
+static void hand_over(const char *path, const char *suffix, uid_t uid, gid_t gid)
+{
+	rw_cleanup(str_done) struct str name = {0};
+	struct stat st;
+	str_addf(&name, "%s%s", path, suffix);
+	/* by descriptor, so that the file that was looked at is the file that is given away */
+	rw_cleanup(closep) int fd = open(name.s, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != 0 || !(S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode)))
+		return;
+	/* the socket's group is who may speak to us: it stays */
+	if (fchownat(fd, "", uid, S_ISSOCK(st.st_mode) ? (gid_t)-1 : gid, AT_EMPTY_PATH) < 0)
+		log_warn("privilege", "%s cannot be given to the agent's user: %s", name.s, strerror(errno));
+}
+
+static int become(const struct config *c, const struct passwd *pw, struct err *e)
+{
+	for (size_t k = 0; k < rw_countof(store_suffixes); k++)
+		hand_over(c->store.path, store_suffixes[k], pw->pw_uid, pw->pw_gid);
+	if (c->socket_path)
+		hand_over(c->socket_path, "", pw->pw_uid, pw->pw_gid);
+	if (capng_change_id((int)pw->pw_uid, (int)pw->pw_gid, CAPNG_INIT_SUPP_GRP) != 0)
+		return err_set(e, -EPERM, "cannot become user %s: %s", pw->pw_name, strerror(errno));
+	return 0;
+}
+
+static void tell(const char *user, const unsigned *v, size_t n)
+{
+	rw_cleanup(str_done) struct str b = {0};
+	for (size_t k = 0; k < n; k++) {
+		if (capng_have_capability(CAPNG_EFFECTIVE, v[k]))
+			str_addf(&b, "%s%s", b.n ? ", " : "", capng_capability_to_name((int)v[k]));
+	}
+	log_info("privilege", "running as %s, capabilities kept: %s", user, b.n ? b.s : "none");
+}
+
+void privilege_files(const struct config *c)
+{
+	struct rlimit rl;
+	rlim_t wanted = FILES_OWN + FILES_PER_DEVICE * c->n_devices + c->n_captures;
+	if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
+		return;
+	rlim_t most = rl.rlim_max > FILES_ENOUGH && wanted < FILES_ENOUGH ? FILES_ENOUGH : rl.rlim_max;
+	if (rl.rlim_cur < most) {
+		rl.rlim_cur = most;
+		if (setrlimit(RLIMIT_NOFILE, &rl) < 0)
+			log_warn("privilege", "cannot raise the limit of open files: %s", strerror(errno));
+		getrlimit(RLIMIT_NOFILE, &rl);
+	}
+	if (rl.rlim_cur < wanted)
+		log_warn("privilege", "at most %llu files may be open, %zu devices can need %llu: some will not be polled. Raise the hard limit "
+			"(ulimit -Hn, or LimitNOFILE= in the unit)", (unsigned long long)rl.rlim_cur, c->n_devices, (unsigned long long)wanted);
+}
+
+int privilege_drop(const struct config *c, struct err *e)
+{
+	unsigned kept[KEPT_MAX];
+	const struct passwd *pw;
+	int rc = next_user(c, &pw, e);
+	if (rc != 0)
+		return rc;
+	if (capng_get_caps_process() != 0)
+		return err_set(e, -EPERM, "cannot read our capabilities");
+	/* without a user to become, what is there now is what was kept before there were threads */
+	size_t n = kept_caps(c, !pw, kept);
+	if (pw) {
+		select_caps(kept, n, NULL, 0);
+		rc = become(c, pw, e);
+		if (rc != 0)
+			return rc;
+		/* store files in a directory the user cannot write would fail at the first checkpoint: say it now */
+		rw_cleanup(freep) char *dir = rw_strdup(c->store.path);
+		char *slash = strrchr(dir, '/');
+		if (slash && slash > dir) {
+			*slash = '\0';
+			if (access(dir, W_OK) < 0)
+				log_warn("privilege", "%s cannot be written by user %s; give it to that user (chown %s %s)", dir, pw->pw_name, pw->pw_name, dir);
+		}
+	}
+	struct passwd *self = getpwuid(geteuid());
+	capng_get_caps_process();
+	tell(self ? self->pw_name : "an unnamed user", kept, n);
+	return 0;
+}

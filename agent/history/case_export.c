@@ -1,0 +1,210 @@
+/* case_export - see the header. */
+#include "agent/history/case_export.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/err.h"
+#include "agent/base/map.h"
+#include "agent/base/str.h"
+#include "db/model/metric.h"
+#include "db/model/sample.h"
+
+struct tsv {
+	FILE *f;
+	const struct entities *entities;
+	uint64_t samples;
+};
+
+/* A tab or a line end in a text would end the field. */
+static void put_text(FILE *f, const char *s)
+{
+	if (!*s)
+		fputc('-', f);
+	for (; *s; s++)
+		fputc(*s == '\t' || *s == '\n' || *s == '\r' ? ' ' : *s, f);
+}
+
+/* Seconds with as many digits as they need: read back exactly. */
+static void put_time(FILE *f, int64_t t_ns)
+{
+	uint64_t t = t_ns < 0 ? -(uint64_t)t_ns : (uint64_t)t_ns;
+	char frac[12];
+	int n = snprintf(frac, sizeof(frac), ".%09" PRIu64, t % (uint64_t)NS_PER_S);
+
+	while (n > 0 && (frac[n - 1] == '0' || frac[n - 1] == '.'))
+		frac[--n] = '\0';
+	fprintf(f, "%s%" PRIu64 "%s", t_ns < 0 ? "-" : "", t / (uint64_t)NS_PER_S, frac);
+}
+
+static void put_value(struct tsv *t, const struct sample *s)
+{
+	char buf[40];
+
+	switch (metric_info(s->metric)->type) {
+	case TYPE_U64:
+		fprintf(t->f, "%" PRIu64, s->value);
+		break;
+	case TYPE_F64:
+		for (int digits = 15; digits <= 17; digits++) {
+			snprintf(buf, sizeof(buf), "%.*g", digits, sample_f64(s->value));
+			if (strtod(buf, NULL) == sample_f64(s->value))
+				break;
+		}
+		fputs(buf, t->f);
+		break;
+	case TYPE_TEXT:
+		put_text(t->f, entities_text_get(t->entities, s->value));
+		break;
+	}
+}
+
+static int put_sample(void *arg, const struct sample *s)
+{
+	struct tsv *t = arg;
+	const struct entity *e = entity_get(t->entities, s->entity);
+	char flags[SAMPLE_FLAGS_TEXT_MAX];
+
+	if (!e)
+		return 0;
+	put_time(t->f, s->t_ns);
+	fputc('\t', t->f);
+	put_text(t->f, e->device);
+	fputc('\t', t->f);
+	put_text(t->f, e->port);
+	if (e->priority == PRIO_NONE)
+		fputs("\t-\t", t->f);
+	else
+		fprintf(t->f, "\t%d\t", e->priority);
+	fprintf(t->f, "%s\t", metric_info(s->metric)->name);
+	put_value(t, s);
+	if (s->flags || s->window_ms)
+		fprintf(t->f, "\t%s", s->flags ? sample_flags_text(flags, s->flags) : "-");
+	if (s->window_ms)
+		fprintf(t->f, "\t%g", s->window_ms / 1000.0);
+	fputc('\n', t->f);
+	t->samples++;
+	return ferror(t->f) ? -EIO : 0;
+}
+
+static FILE *create(const char *dir, const char *name, struct err *e)
+{
+	rw_cleanup(str_done) struct str path = {0};
+
+	str_addf(&path, "%s/%s", dir, name);
+	FILE *f = fopen(path.s, "we");
+	if (!f)
+		err_set(e, -errno, "cannot create %s: %s", path.s, strerror(errno));
+	return f;
+}
+
+static int finish(FILE *f, const char *dir, const char *name, int r, struct err *e)
+{
+	int failed = ferror(f);
+
+	if (fclose(f) != 0 || failed)
+		return r < 0 ? r : err_set(e, -EIO, "cannot write %s/%s: %s", dir, name, strerror(errno ? errno : EIO));
+	return r;
+}
+
+static int export_fabric(struct series_db *d, const char *dir, int64_t at_ns, struct err *e)
+{
+	rw_cleanup(freep) char *yaml = NULL;
+	int r = series_db_fabric(d, at_ns, &yaml, e);
+
+	if (r < 0)
+		return r == -ENODATA ? err_set(e, r, "the database holds no configuration, and a case needs one") : r;
+	FILE *f = create(dir, "fabric.yaml", e);
+	if (!f)
+		return e->code;
+	fputs(yaml, f);
+	return finish(f, dir, "fabric.yaml", 0, e);
+}
+
+/* States are told when they change: those in force when the stretch begins were told before it, and belong to the case. */
+struct states {
+	struct sample *v;
+	size_t n, cap;
+};
+
+static int keep_state(void *arg, const struct sample *s)
+{
+	struct states *k = arg;
+	rw_grow(k->v, k->n, k->cap);
+	k->v[k->n++] = *s;
+	return 0;
+}
+
+static int by_series(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+	if (x->entity != y->entity)
+		return x->entity < y->entity ? -1 : 1;
+	if (x->metric != y->metric)
+		return x->metric < y->metric ? -1 : 1;
+	return (x->t_ns > y->t_ns) - (x->t_ns < y->t_ns);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+	if (x->t_ns != y->t_ns)
+		return x->t_ns < y->t_ns ? -1 : 1;
+	return by_series(a, b);
+}
+
+static int put_states(struct tsv *t, struct series_db *d, const struct series_filter *filter, struct err *e)
+{
+	uint16_t metrics[METRIC_COUNT];
+	struct series_filter before = *filter;
+	struct states k = {0};
+	size_t n = 0, last = 0;
+	for (uint16_t m = 0; m < METRIC_COUNT; m++)
+		if (metric_info(m)->kind == METRIC_STATE)
+			metrics[n++] = m;
+	before.metrics = metrics;
+	before.n_metrics = n;
+	before.from_ns = INT64_MIN;
+	before.to_ns = filter->from_ns - 1;
+	int r = series_db_each(d, &before, keep_state, &k, e);
+	if (k.n)
+		qsort(k.v, k.n, sizeof(*k.v), by_series);
+	for (size_t i = 0; i < k.n; i++)
+		if (i + 1 == k.n || k.v[i + 1].entity != k.v[i].entity || k.v[i + 1].metric != k.v[i].metric)
+			k.v[last++] = k.v[i];
+	if (last)
+		qsort(k.v, last, sizeof(*k.v), by_time);
+	for (size_t i = 0; r == 0 && i < last; i++)
+		r = put_sample(t, &k.v[i]);
+	free(k.v);
+	return r;
+}
+
+static int export_samples(struct series_db *d, const char *dir, const struct series_filter *filter, uint64_t *ret_samples, struct err *e)
+{
+	struct tsv t = {.f = create(dir, "samples.tsv", e), .entities = series_db_entities(d)};
+
+	if (!t.f)
+		return e->code;
+	fputs("# time_s\tdevice\tport\tpriority\tmetric\tvalue\tflags\twindow_s\n", t.f);
+	int r = put_states(&t, d, filter, e);
+	if (r == 0)
+		r = series_db_each(d, filter, put_sample, &t, e);
+	r = finish(t.f, dir, "samples.tsv", r, e);
+	*ret_samples = t.samples;
+	return r;
+}
+
+int case_export(struct series_db *d, const char *dir, enum case_dir how, const struct series_filter *filter, uint64_t *ret_samples, struct err *e)
+{
+	*ret_samples = 0;
+	if (mkdir(dir, 0750) < 0 && !(errno == EEXIST && how == CASE_OVERWRITE))
+		return err_set(e, -errno, errno == EEXIST ? "%s is there already; name a new directory (db export overwrites it with --force)" : "cannot create %s: %m", dir);
+	const int r = export_fabric(d, dir, filter->to_ns, e);
+	return r == 0 ? export_samples(d, dir, filter, ret_samples, e) : r;
+}

@@ -1,0 +1,244 @@
+/* tune_page - see tune_page.h. */
+#include "agent/reports/page_writer.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+
+#define LABEL 13
+#define WIDTH_MIN 80
+#define WIDTH_MAX 120
+#define WIDTH_USUAL 100
+
+int tune_width(FILE *out)
+{
+	struct winsize w;
+	if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &w) != 0 || w.ws_col == 0)
+		return WIDTH_USUAL;
+	return w.ws_col < WIDTH_MIN ? WIDTH_MIN : w.ws_col > WIDTH_MAX ? WIDTH_MAX : w.ws_col;
+}
+
+static size_t columns_of(const char *s, size_t bytes)
+{
+	size_t n = 0;
+	for (size_t k = 0; k < bytes; k++)
+		n += ((unsigned char)s[k] & 0xc0) != 0x80;
+	return n;
+}
+
+/* @n bytes, control characters as blanks, and what a page would take for a tag or a table written out. */
+static void put(FILE *out, const struct tune_page *p, const char *s, size_t n)
+{
+	for (size_t k = 0; k < n; k++) {
+		const unsigned char c = (unsigned char)s[k];
+		if (c < 0x20 || c == 0x7f)
+			fputc(' ', out);
+		else if (p->format == FORMAT_HTML && (c == '<' || c == '>' || c == '&'))
+			fputs(c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;", out);
+		else if (p->format == FORMAT_MD && (c == '|' || c == '*' || c == '_' || c == '<' || c == '`'))
+			fprintf(out, "\\%c", c);
+		else
+			fputc(c, out);
+	}
+}
+
+static void put_all(FILE *out, const struct tune_page *p, const char *s) { put(out, p, s, strlen(s)); }
+
+/* Words from column @at on, further lines from column @indent on. */
+static void put_wrapped(FILE *out, const struct tune_page *p, const char *text, size_t indent)
+{
+	size_t at = indent;
+	bool first = true;
+	for (const char *s = text; *s;) {
+		const size_t blanks = strspn(s, " \n\t");
+		s += blanks;
+		const size_t n = strcspn(s, " \n\t");
+		if (n == 0)
+			break;
+		const size_t wide = columns_of(s, n);
+		if (!first && at + 1 + wide > (size_t)p->width) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			at = indent;
+			first = true;
+		}
+		if (!first)
+			fputc(' ', out);
+		put(out, p, s, n);
+		at += wide + !first;
+		first = false;
+		s += n;
+	}
+	fputc('\n', out);
+}
+
+void page_begin(FILE *out, const struct tune_page *p, const char *title)
+{
+	static const char head[] = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>";
+	static const char style[] = "</title><style>\n"
+		"body{font:15px/1.45 system-ui,sans-serif;color:#1a1d21;background:#fff;max-width:70em;margin:2em auto;padding:0 1em}\n"
+		"h2{font-size:1.15em;border-top:3px solid #1a1d21;padding-top:.6em;margin-top:2.2em}\n"
+		"dl{display:grid;grid-template-columns:9em 1fr;gap:.2em 1em;margin:.6em 0}dt{color:#5b6570}dd{margin:0}\n"
+		"table{border-collapse:collapse;margin:.8em 0;width:100%}th,td{text-align:left;vertical-align:top;padding:.3em .8em .3em 0;border-bottom:1px solid #d6dbe0}\n"
+		"th{color:#5b6570;font-weight:600}pre{background:#f3f5f7;padding:.8em;overflow-x:auto;font-size:13px;line-height:1.35}\n"
+		"@media (prefers-color-scheme:dark){body{color:#e3e6ea;background:#15181c}h2{border-color:#e3e6ea}dt,th{color:#9aa5b1}td,th{border-color:#333a42}pre{background:#1f242a}}\n"
+		"</style></head><body>\n";
+	if (p->format != FORMAT_HTML)
+		return;
+	fputs(head, out);
+	put_all(out, p, title);
+	fputs(style, out);
+}
+
+void page_end(FILE *out, const struct tune_page *p)
+{
+	if (p->format == FORMAT_HTML)
+		fputs("</body></html>\n", out);
+}
+
+void page_heading(FILE *out, const struct tune_page *p, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (p->format == FORMAT_HTML) {
+		fputs("<h2>", out);
+		put_all(out, p, text);
+		fputs("</h2>\n", out);
+	} else if (p->format == FORMAT_MD) {
+		fputs("## ", out);
+		put_all(out, p, text);
+		fputs("\n\n", out);
+	} else {
+		fputs(p->color ? "\033[1m" : "", out);
+		put_wrapped(out, p, text, 0);
+		fputs(p->color ? "\033[0m" : "", out);
+	}
+}
+
+void page_line(FILE *out, const struct tune_page *p, const char *label, const char *text)
+{
+	if (!text || !*text)
+		return;
+	if (p->format == FORMAT_HTML) {
+		fputs("<dl><dt>", out);
+		put_all(out, p, label);
+		fputs("</dt><dd>", out);
+		put_all(out, p, text);
+		fputs("</dd></dl>\n", out);
+	} else if (p->format == FORMAT_MD) {
+		fprintf(out, *label ? "- **%s**: " : "  %s", label);
+		put_all(out, p, text);
+		fputc('\n', out);
+	} else {
+		fprintf(out, "%-*s", LABEL, label);
+		put_wrapped(out, p, text, LABEL);
+	}
+}
+
+void page_linef(FILE *out, const struct tune_page *p, const char *label, const char *fmt, ...)
+{
+	char text[2048];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	page_line(out, p, label, text);
+}
+
+static void table_text(FILE *out, const struct tune_page *p, const char *const *headers, size_t n, const struct page_row *rows, size_t n_rows)
+{
+	size_t width[PAGE_CELLS] = {0};
+	for (size_t c = 0; c < n; c++) {
+		width[c] = columns_of(headers[c], strlen(headers[c]));
+		for (size_t r = 0; r < n_rows; r++) {
+			const size_t w = rows[r].cell[c] ? columns_of(rows[r].cell[c], strlen(rows[r].cell[c])) : 0;
+			width[c] = w > width[c] ? w : width[c];
+		}
+	}
+	for (size_t r = 0; r <= n_rows; r++) {
+		size_t at = 0;
+		fputs(r == 0 && p->color ? "\033[1m" : "", out);
+		for (size_t c = 0; c < n; c++) {
+			const char *cell = r ? rows[r - 1].cell[c] : headers[c];
+			cell = cell ? cell : "";
+			if (c + 1 == n) {
+				put_wrapped(out, p, cell, at);
+				break;
+			}
+			put_all(out, p, cell);
+			fprintf(out, "%*s", (int)(width[c] - columns_of(cell, strlen(cell)) + 2), "");
+			at += width[c] + 2;
+		}
+		fputs(r == 0 && p->color ? "\033[0m" : "", out);
+	}
+}
+
+static void cells(FILE *out, const struct tune_page *p, const char *const *v, size_t n, const char *before, const char *after)
+{
+	for (size_t c = 0; c < n; c++) {
+		fputs(before, out);
+		put_all(out, p, v[c] ? v[c] : "");
+		fputs(after, out);
+	}
+}
+
+void page_table(FILE *out, const struct tune_page *p, const char *const *headers, size_t n, const struct page_row *rows, size_t n_rows)
+{
+	if (n_rows == 0)
+		return;
+	page_gap(out, p);
+	if (p->format == FORMAT_TABLE) {
+		table_text(out, p, headers, n, rows, n_rows);
+	} else if (p->format == FORMAT_MD) {
+		cells(out, p, headers, n, "| ", " ");
+		fputs("|\n", out);
+		for (size_t c = 0; c < n; c++)
+			fputs("|---", out);
+		fputs("|\n", out);
+		for (size_t r = 0; r < n_rows; r++) {
+			cells(out, p, (const char *const *)rows[r].cell, n, "| ", " ");
+			fputs("|\n", out);
+		}
+	} else {
+		fputs("<table><thead><tr>", out);
+		cells(out, p, headers, n, "<th>", "</th>");
+		fputs("</tr></thead><tbody>\n", out);
+		for (size_t r = 0; r < n_rows; r++) {
+			fputs("<tr>", out);
+			cells(out, p, (const char *const *)rows[r].cell, n, "<td>", "</td>");
+			fputs("</tr>\n", out);
+		}
+		fputs("</tbody></table>\n", out);
+	}
+}
+
+void page_code(FILE *out, const struct tune_page *p, const char *label, const char *text)
+{
+	if (!text || !*text)
+		return;
+	page_line(out, p, label, p->format == FORMAT_TABLE ? NULL : " ");
+	fputs(p->format == FORMAT_HTML ? "<pre>" : p->format == FORMAT_MD ? "\n```\n" : "", out);
+	const struct tune_page raw = {.format = p->format == FORMAT_MD ? FORMAT_TABLE : p->format, .width = p->width};
+	bool first = true;
+	for (const char *s = text; *s;) {
+		const size_t n = strcspn(s, "\n");
+		if (p->format == FORMAT_TABLE)
+			fprintf(out, "%-*s", LABEL, first ? label : "");
+		put(out, &raw, s, n);
+		fputc('\n', out);
+		s += n + (s[n] == '\n');
+		first = false;
+	}
+	fputs(p->format == FORMAT_HTML ? "</pre>\n" : p->format == FORMAT_MD ? "```\n\n" : "", out);
+}
+
+void page_gap(FILE *out, const struct tune_page *p)
+{
+	if (p->format != FORMAT_HTML)
+		fputc('\n', out);
+}

@@ -1,0 +1,154 @@
+/* tune_acts - see tune_acts.h. */
+#include "agent/tuning/tune_decide.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/str.h"
+#include "agent/command/command.h"
+#include "agent/daemon/tune_agent.h"
+#include "db/store/store.h"
+
+const struct tune_record *tune_find(const struct tune_ledger *l, const char *id, struct err *e)
+{
+	const struct tune_record *const *v, *found = NULL;
+	const size_t n = tune_ledger_records(l, &v), length = strlen(id);
+	size_t many = 0;
+	for (size_t k = 0; k < n; k++) {
+		if (length == 0 || strncasecmp(v[k]->id, id, length) != 0)
+			continue;
+		found = v[k];
+		many++;
+	}
+	if (many == 1)
+		return found;
+	if (many == 0)
+		err_set(e, -ENOENT, "there is no sheet '%.40s'; 'rocewatch tune list' names those that were recorded, 'tune review' makes them", id);
+	else
+		err_set(e, -EINVAL, "'%.40s' is the beginning of %zu sheets; give more letters", id, many);
+	return NULL;
+}
+
+/* --- through the agent ------------------------------------------------------------------------------------------------------------------- */
+
+static int propose_by_agent(const struct context *x, json_t *sheet, struct err *e)
+{
+	json_t *request = json_pack("{s:s, s:O}", "cmd", "tune_propose", "sheet", sheet), *reply = NULL;
+	const int rc = context_ask(x, request, &reply, e);
+	if (rc == 0)
+		json_object_set(sheet, "state", json_object_get(reply, "state"));
+	json_decref(reply);
+	return rc;
+}
+
+static int do_by_agent(const struct context *x, const char *id, const struct tune_act_in *in, struct err *e)
+{
+	static const char *const words[] = {[TUNE_ACCEPT] = "tune_accept", [TUNE_REJECT] = "tune_reject", [TUNE_APPLY] = "tune_applied", [TUNE_VERIFY] = "tune_verified"};
+	json_t *request = json_pack("{s:s, s:s, s:s?, s:I, s:O?}", "cmd", words[in->act], "id", id, "note", in->text, "at_ns", (json_int_t)in->at_ns, "result",
+		(json_t *)in->result), *reply = NULL;
+	const int rc = request ? context_ask(x, request, &reply, e) : err_set(e, -EINVAL, "expected text in UTF-8");
+	json_decref(reply);
+	return rc;
+}
+
+/* --- by hand -------------------------------------------------------------------------------------------------------------------------------- */
+
+typedef int hand_fn(struct context *x, struct tune_ledger *l, void *arg, struct err *e);
+
+static int by_hand(struct context *x, hand_fn *fn, void *arg, struct err *e)
+{
+	struct store_options o = {.path = x->db_path, .replay = true};
+	struct entities *entities = entities_new();
+	struct store *store = NULL;
+	int rc = store_open(&o, entities, &store, e);
+	if (rc == 0) {
+		struct tune_ledger *l = tune_ledger_new(tune_record_store, store);
+		rc = tune_records_load(x->db, l, e);
+		if (rc == 0)
+			rc = fn(x, l, arg, e);
+		if (rc == 0)
+			rc = store_flush(store, e);
+		tune_ledger_free(l);
+		store_close(store);
+	}
+	entities_free(entities);
+	return rc;
+}
+
+static int propose_hand(struct context *x, struct tune_ledger *l, void *arg, struct err *e)
+{
+	json_t *sheets = arg, *s;
+	char who[64];
+	size_t k;
+	context_own_name(who, sizeof(who));
+	json_array_foreach(sheets, k, s) {
+		const char *id = json_string_value(json_object_get(s, "id"));
+		const int rc = tune_ledger_propose(l, s, who, x->now_ns);
+		const struct tune_record *r = tune_ledger_find(l, id);
+		if ((rc == 0 || rc == -EALREADY) && r)
+			json_object_set_new(s, "state", json_string(tune_state_name(r->state)));
+	}
+	return 0;
+}
+
+struct hand_act { const char *id; struct tune_act_in in; };
+
+static int do_hand(struct context *x, struct tune_ledger *l, void *arg, struct err *e)
+{
+	const struct hand_act *h = arg;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	const uint16_t *metrics;
+	const size_t n = tune_metrics(&metrics);
+	const struct window_spec spec = {.metrics = metrics, .n_metrics = n};
+	const struct tune_record *r = tune_ledger_find(l, h->id);
+	struct window w;
+	int rc = r ? window_from_db(x->db, a, &spec, r->to_ns, x->now_ns, &w, e) : 0;
+	if (rc != 0)
+		return rc;
+	if (r && h->in.act != TUNE_ACCEPT && h->in.act != TUNE_REJECT)
+		tune_ledger_look_one(l, h->id, &w, x->now_ns);
+	rc = tune_ledger_act(l, h->id, &h->in);
+	if (rc == -EALREADY && h->in.act == TUNE_APPLY)
+		rc = 0; /* it was read back already */
+	return rc == 0 ? 0 : err_set(e, rc, "%s: %s", h->id, tune_act_error(rc, r ? r->state : TUNE_PROPOSED));
+}
+
+/* --- either ---------------------------------------------------------------------------------------------------------------------------------- */
+
+static json_t *only_changes(json_t *sheets)
+{
+	json_t *v = json_array(), *s;
+	size_t k;
+	json_array_foreach(sheets, k, s)
+		if (str_eq(doc_word(s, "advice"), "change"))
+			json_array_append(v, s);
+	return v;
+}
+
+int tune_propose_all(struct context *x, json_t *sheets, struct err *e)
+{
+	json_t *changes = only_changes(sheets), *s;
+	size_t k;
+	int rc = 0;
+	if (json_array_size(changes) && store_writer_pid(x->db_path) <= 0)
+		rc = by_hand(x, propose_hand, changes, e);
+	else
+		json_array_foreach(changes, k, s)
+			if (rc == 0)
+				rc = propose_by_agent(x, s, e);
+	json_decref(changes);
+	return rc;
+}
+
+int tune_do(struct context *x, const char *id, const struct tune_act_in *in, struct err *e)
+{
+	char who[64];
+	struct hand_act h = {.id = id, .in = *in};
+	if (store_writer_pid(x->db_path) > 0)
+		return do_by_agent(x, id, in, e);
+	context_own_name(who, sizeof(who));
+	h.in.who = who;
+	return by_hand(x, do_hand, &h, e);
+}

@@ -1,0 +1,335 @@
+/*
+ * ecmp_paths - is the set of paths whole, and does each stage of hashing choose for itself?
+ *
+ *   path_asymmetry     members of an ECMP group are without a link while others carry its traffic: told at the end nearer the hosts, once per
+ *                      link, for the widest group it belongs to
+ *   ecmp_polarization  the second stage of hashing (the groups of spines) leaves members idle in many groups at once while the first stage
+ *                      (the leaves' uplinks) is even. Both stages then hash alike: what arrives by one link has one value of the hash.
+ *                      Source: tuning facts, c.3: given the inbound link, about 1 - 1/m of a group's links have less than a tenth of the mean.
+ */
+#include "analyzers/analyzer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/str.h"
+#include "analyzers/measure/observe.h"
+
+#define IDLE_SHARE 0.1       /* of the mean: such a member is not chosen */
+#define POLARIZED_GROUPS 3   /* at least so many groups show it together */
+#define POLARIZED_SHARE 0.5  /* of the busy groups of the second stage */
+#define EVEN_AGAINST 0.5     /* the first stage is that much more even than the second */
+#define MEMBERS_SHOWN 8
+
+struct paths_options {
+	double load_floor;
+	int64_t window_ns, hold;
+};
+
+static const struct option rows[] = {
+	{"load_floor", OPT_RATIO, offsetof(struct paths_options, load_floor), "2%", "0%", "100%", NULL,
+		"mean utilisation of a group at or below which it is idle: a missing path is then only an info, and its hashing is not judged"},
+	{"window", OPT_DURATION, offsetof(struct paths_options, window_ns), "0s", "0s", "1h", NULL, "time one look spans; 0 = three intervals, at least 5 s"},
+	{"hold", OPT_INT, offsetof(struct paths_options, hold), "3", "1", "10000", NULL, "windows in which it must be seen before an incident opens"},
+};
+
+static int rank_of(const struct fabric_device *d)
+{
+	static const int rank[] = {[ROLE_LEAF] = 0, [ROLE_SPINE] = 1, [ROLE_SUPERSPINE] = 2, [ROLE_OTHER] = 0};
+	return rank[d->role];
+}
+
+static bool holds_all(const struct fabric_group *wide, const struct fabric_group *narrow)
+{
+	for (size_t i = 0; i < narrow->n_members; i++) {
+		bool found = false;
+		for (size_t k = 0; k < wide->n_members && !found; k++)
+			found = wide->members[k] == narrow->members[i];
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/* Is there a wider group of the device that tells the same? */
+static bool contained(const struct fabric_group *g)
+{
+	const struct fabric_device *d = g->device;
+	for (size_t i = 0; i < d->n_groups; i++)
+		if (d->groups[i].n_members > g->n_members && holds_all(&d->groups[i], g))
+			return true;
+	return false;
+}
+
+static bool peer_tells(const struct fabric_port *p)
+{
+	const struct fabric_device *d = p->peer ? p->peer->device : NULL;
+	if (!d || rank_of(d) >= rank_of(p->device))
+		return false;
+	for (size_t i = 0; i < d->n_groups; i++)
+		for (size_t k = 0; k < d->groups[i].n_members; k++)
+			if (d->groups[i].members[k] == p->peer)
+				return true;
+	return false;
+}
+
+/* --- missing paths ------------------------------------------------------------------------------------------------------- */
+
+static double oper_of(const struct observed *o, const struct fabric_port *p)
+{
+	const struct port_seen *here = observed_port(o, p), *there = observed_port(o, p->peer);
+	double up = here ? here->oper_up : NAN;
+	/* one end that says down is enough; each may be the one that is polled */
+	return there && !isnan(there->oper_up) ? (isnan(up) ? there->oper_up : fmin(up, there->oper_up)) : up;
+}
+
+struct paths {
+	const struct fabric_group *group;
+	size_t n_down, n_up, n_unknown;
+	const struct fabric_port *down[MEMBERS_SHOWN];
+	double load; /* mean utilisation of those that are up; NAN unknown */
+};
+
+static struct paths paths_of(const struct observed *o, const struct fabric_group *g)
+{
+	struct paths r = {.group = g};
+	double load = 0;
+	size_t n = 0;
+	for (size_t i = 0; i < g->n_members; i++) {
+		const double up = oper_of(o, g->members[i]);
+		const struct port_seen *p = observed_port(o, g->members[i]);
+		if (up == 0 && peer_tells(g->members[i]))
+			continue;
+		if (up == 0 && r.n_down < MEMBERS_SHOWN)
+			r.down[r.n_down] = g->members[i];
+		r.n_down += up == 0;
+		r.n_up += up > 0;
+		r.n_unknown += isnan(up);
+		if (up != 0 && p && p->out_known && !isnan(p->out.utilization_ratio)) {
+			load += p->out.utilization_ratio;
+			n++;
+		}
+	}
+	r.load = n ? load / (double)n : NAN;
+	return r;
+}
+
+static void missing_path(const struct analyzer_in *in, const struct observed *o, const struct paths *p, struct finding_list *out)
+{
+	const struct paths_options *options = in->options;
+	struct arena *a = in->arena;
+	struct finding *f = finding_add(out, a);
+	f->analyzer = "ecmp_paths";
+	f->cause = "path_asymmetry";
+	f->device = p->group->device->name;
+	f->group = p->group->id;
+	f->from_ns = o->from_ns;
+	f->to_ns = o->to_ns;
+	f->hold = (uint32_t)options->hold;
+	f->verdict = p->n_down ? FINDING_OVER : FINDING_UNDER;
+	f->value = (double)p->n_down;
+	f->warn = 1;
+	f->coverage_ratio = 1 - (double)p->n_unknown / (double)p->group->n_members;
+	if (!p->n_down)
+		return;
+	const bool idle = !isnan(p->load) && p->load <= options->load_floor;
+	f->severity = idle ? SEV_INFO : p->n_up == 0 ? SEV_CRITICAL : SEV_WARNING;
+	f->member = p->down[0]->name;
+	f->confidence_ratio = 0.95;
+	const char *list = "";
+	const size_t shown = p->n_down < MEMBERS_SHOWN ? p->n_down : MEMBERS_SHOWN;
+	f->evidence = arena_array(a, struct evidence, shown + 1);
+	f->roles = arena_array(a, struct finding_role, shown);
+	for (size_t i = 0; i < shown; i++) {
+		const struct fabric_port *d = p->down[i];
+		list = arena_printf(a, "%s%s%s%s%s%s", list, i ? ", " : "", d->name, d->peer ? " (to " : "", d->peer ? d->peer->device->name : "", d->peer ? ")" : "");
+		f->evidence[f->n_evidence++] = (struct evidence){.metric = "port.oper_up", .device = f->device, .port = d->name, .priority = PRIO_NONE,
+			.from_ns = o->from_ns, .to_ns = o->to_ns, .value = 0, .unit = "-", .quality = QUALITY_EXACT};
+		f->roles[f->n_roles++] = (struct finding_role){arena_printf(a, "%s:%s", f->device, d->name), "culprit"};
+	}
+	if (!isnan(p->load))
+		f->evidence[f->n_evidence++] = (struct evidence){.metric = "ecmp.load_ratio", .device = f->device, .priority = PRIO_NONE, .from_ns = o->from_ns,
+			.to_ns = o->to_ns, .value = p->load, .unit = "ratio", .quality = QUALITY_EXACT};
+	f->summary = arena_printf(a, "%s %s: %zu of %zu paths %s down: %s%s; the rest carries its share%s", f->device, f->group, p->n_down, p->group->n_members,
+		p->n_down == 1 ? "is" : "are", list, p->n_down > shown ? " and more" : "",
+		idle ? " (idle now)" : isnan(p->load) ? "" : arena_printf(a, " (mean load %.0f %%)", 100 * p->load));
+	f->confidence_inputs = arena_array(a, const char *, 1);
+	f->confidence_inputs[f->n_confidence_inputs++] = arena_printf(a, "link state of %zu of %zu members read", p->group->n_members - p->n_unknown,
+		p->group->n_members);
+	f->next_steps = arena_array(a, struct next_step, 2);
+	f->next_steps[f->n_next_steps++] = (struct next_step){arena_printf(a, "look at both ends of %s: optic, cable, admin state, FEC mode; replace or re-seat",
+		f->roles[0].entity), "the link is down already"};
+	f->next_steps[f->n_next_steps++] = (struct next_step){"until it is back, drain the same number of links of the other leaves towards that spine, or take the "
+		"spine out of the group, when the spine's remaining links are hot", "takes capacity from all; at a job boundary"};
+}
+
+/* --- polarisation -------------------------------------------------------------------------------------------------------- */
+
+struct stage { /* one busy group */
+	const struct fabric_group *group;
+	double imbalance, load;
+	size_t idle, live;
+	bool polarized;
+};
+
+static bool stage_of(const struct observed *o, const struct fabric_group *g, double load_floor, struct stage *ret)
+{
+	double sum = 0, max = 0;
+	size_t n = 0;
+	*ret = (struct stage){.group = g};
+	for (size_t i = 0; i < g->n_members; i++) {
+		const struct port_seen *p = observed_port(o, g->members[i]);
+		if (!p || p->oper_up == 0)
+			continue;
+		if (!p->out_known || isnan(p->out.utilization_ratio))
+			return false;
+		sum += p->out.utilization_ratio;
+		max = fmax(max, p->out.utilization_ratio);
+		n++;
+	}
+	if (n < 2 || sum / (double)n <= load_floor)
+		return false;
+	const double mean = sum / (double)n;
+	for (size_t i = 0; i < g->n_members; i++) {
+		const struct port_seen *p = observed_port(o, g->members[i]);
+		ret->idle += p && p->oper_up != 0 && p->out.utilization_ratio < IDLE_SHARE * mean;
+	}
+	ret->live = n;
+	ret->load = mean;
+	ret->imbalance = max / mean - 1;
+	ret->polarized = ret->idle > 0;
+	return true;
+}
+
+struct hashing { /* what both stages look like, fabric-wide */
+	double imbalance[2]; /* sums over the busy groups of the first and the second stage */
+	size_t n[2], polarized;
+	bool over;
+};
+
+/* Calls @fn for each busy, hashed group; @second: 1 for groups of spines. */
+static void each_stage(const struct observed *o, const struct fabric_device *d, double load_floor, void (*fn)(void *arg, const struct stage *s, int second),
+	void *arg)
+{
+	const int second = rank_of(d) > 0;
+	for (size_t k = 0; k < d->n_groups; k++) {
+		const struct fabric_group *g = &d->groups[k];
+		struct stage s;
+		if (g->lb == LB_STATIC && g->n_members >= 2 && (second || !contained(g)) && stage_of(o, g, load_floor, &s))
+			fn(arg, &s, second);
+	}
+}
+
+static void add_stage(void *arg, const struct stage *s, int second)
+{
+	struct hashing *h = arg;
+	h->n[second]++;
+	h->imbalance[second] += s->imbalance;
+	h->polarized += second && s->polarized;
+}
+
+static struct hashing hashing_of(const struct observed *o, double load_floor)
+{
+	struct hashing h = {0};
+	for (size_t i = 0; i < o->n_devices; i++)
+		each_stage(o, o->fabric->devices[i], load_floor, add_stage, &h);
+	h.over = h.n[0] > 0 && h.polarized >= POLARIZED_GROUPS && (double)h.polarized >= POLARIZED_SHARE * (double)h.n[1] &&
+		h.imbalance[0] / (double)h.n[0] < EVEN_AGAINST * h.imbalance[1] / (double)h.n[1];
+	return h;
+}
+
+struct spine { /* the groups of one device of the second stage */
+	size_t busy, polarized, idle, members;
+	struct stage worst;
+};
+
+static void add_group(void *arg, const struct stage *s, int second)
+{
+	struct spine *d = arg;
+	d->busy++;
+	d->polarized += s->polarized;
+	d->idle += s->idle;
+	d->members += s->live;
+	if (s->polarized && s->imbalance > d->worst.imbalance)
+		d->worst = *s;
+}
+
+static void polarization(const struct analyzer_in *in, const struct observed *o, const struct fabric_device *d, const struct hashing *h, struct finding_list *out)
+{
+	const struct paths_options *options = in->options;
+	struct spine spine = {0};
+	each_stage(o, d, options->load_floor, add_group, &spine);
+	if (!spine.busy)
+		return;
+	struct arena *a = in->arena;
+	struct finding *f = finding_add(out, a);
+	const bool over = h->over && spine.polarized > 0;
+	f->analyzer = "ecmp_polarization";
+	f->cause = "ecmp_polarization";
+	f->device = d->name;
+	f->from_ns = o->from_ns;
+	f->to_ns = o->to_ns;
+	f->hold = (uint32_t)options->hold;
+	f->verdict = over ? FINDING_OVER : FINDING_UNDER;
+	f->value = (double)spine.polarized / (double)spine.busy;
+	f->warn = POLARIZED_SHARE;
+	f->coverage_ratio = 1; /* groups with a member that is not known are not judged */
+	if (!over)
+		return;
+	f->severity = SEV_WARNING;
+	f->confidence_ratio = h->n[1] >= 2 * POLARIZED_GROUPS ? 0.85 : 0.7;
+	f->summary = arena_printf(a, "%s hashes like the tier before it: %zu of its %zu busy groups leave links idle (%zu of %zu links; worst %s, max/mean-1 %.0f %%), "
+		"while the leaves' uplinks are even (%.0f %%)", d->name, spine.polarized, spine.busy, spine.idle, spine.members, spine.worst.group->id,
+		100 * spine.worst.imbalance, 100 * h->imbalance[0] / (double)h->n[0]);
+	const struct evidence base = {.priority = PRIO_NONE, .from_ns = o->from_ns, .to_ns = o->to_ns, .unit = "ratio", .quality = QUALITY_EXACT};
+	static const char *const names[] = {"ecmp.first_stage_imbalance_ratio", "ecmp.second_stage_imbalance_ratio", "ecmp.imbalance_ratio"};
+	const double values[] = {h->imbalance[0] / (double)h->n[0], h->imbalance[1] / (double)h->n[1], spine.worst.imbalance};
+	f->evidence = arena_array(a, struct evidence, rw_countof(names));
+	for (size_t i = 0; i < rw_countof(names); i++) {
+		f->evidence[i] = base;
+		f->evidence[i].metric = names[i];
+		f->evidence[i].value = values[i];
+		f->evidence[i].device = i == 2 ? d->name : NULL;
+	}
+	f->n_evidence = rw_countof(names);
+	f->roles = arena_new_of(a, struct finding_role);
+	f->roles[f->n_roles++] = (struct finding_role){d->name, "culprit"};
+	f->confidence_inputs = arena_array(a, const char *, 2);
+	f->confidence_inputs[f->n_confidence_inputs++] = arena_printf(a, "octets of %zu groups of the second stage and %zu of the first", h->n[1], h->n[0]);
+	f->confidence_inputs[f->n_confidence_inputs++] = "from counters alone: the flows of both stages were not compared";
+	f->next_steps = arena_array(a, struct next_step, 2);
+	f->next_steps[f->n_next_steps++] = (struct next_step){"give each tier its own hash seed, or another hash function", "all flows of the changed tier move; reordering while "
+		"they do; at a job boundary"};
+	f->next_steps[f->n_next_steps++] = (struct next_step){"hash the destination QP as well on one of the tiers, where the platform can", "as above"};
+}
+
+static int run(const struct analyzer_in *in, struct finding_list *out)
+{
+	const struct observed *o = observe(in);
+	const struct paths_options *options = in->options;
+	const struct hashing hashing = hashing_of(o, options->load_floor);
+	for (size_t i = 0; i < in->fabric->n_devices; i++) {
+		const struct fabric_device *d = in->fabric->devices[i];
+		if (rank_of(d) > 0)
+			polarization(in, o, d, &hashing, out);
+		for (size_t k = 0; k < d->n_groups; k++) {
+			if (d->groups[k].n_members < 2 || contained(&d->groups[k]))
+				continue;
+			const struct paths p = paths_of(o, &d->groups[k]);
+			if (p.n_down || p.n_up)
+				missing_path(in, o, &p, out);
+		}
+	}
+	return 0;
+}
+
+const struct analyzer analyzer_ecmp_paths = {
+	.name = "ecmp_paths",
+	.doc = "paths that are missing from ECMP groups, and stages of hashing that repeat one another",
+	.options = {"analyzers", "ecmp_paths", sizeof(struct paths_options), rows, rw_countof(rows), "missing paths and polarised hashing of ECMP groups"},
+	.window_offset = offsetof(struct paths_options, window_ns),
+	.observes = true,
+	.run = run,
+};

@@ -1,0 +1,42 @@
+/*
+ * link_health - the parts of the analyzer: one test a file, told of one link in one window. Pure.
+ *
+ * A link has one story at a time: the first test of the table (link_health.c) that finds something tells it. The others of that window are
+ * left out, since a link that is down or slow shows in all of them.
+ */
+#ifndef RW_ANALYZERS_LINK_HEALTH_H
+#define RW_ANALYZERS_LINK_HEALTH_H
+
+#include "analyzers/measure/links.h"
+#include "analyzers/finding_build.h"
+
+struct link_health_options {
+	double busy, errors_per_s, errors_critical, ber, rx_power_drop_db, rx_power_min_dbm;
+	int64_t window_ns, hold;
+};
+
+struct link_test_in {
+	const struct analyzer_in *in;
+	struct links *links;
+	const struct link *link;
+	const struct link_health_options *o;
+};
+
+struct link_fault { /* what a test found */
+	const char *cause;
+	enum severity severity;
+	double value, warn, confidence;
+	const struct port_seen *at; /* the end where it shows */
+	double own, like;           /* the number at that end, and of its like; NAN unknown */
+	int detail;                 /* of the test */
+	uint64_t count;
+	bool state;                 /* it rests on states the device tells: no need to hold it as long as what is counted */
+};
+
+struct link_test {
+	bool (*find)(const struct link_test_in *in, struct link_fault *ret);
+	void (*describe)(const struct link_test_in *in, const struct link_fault *f, struct tell *t);
+};
+extern const struct link_test link_test_missing_rail, link_test_slow, link_test_errors, link_test_optic;
+
+#endif

@@ -1,0 +1,254 @@
+/*
+ * telemetry - switches that stopped answering: are they down, or is it only that we do not see? One finding per switch and window.
+ *
+ *     device_down    nothing was heard of it, and most links that its neighbours have to it are down
+ *     telemetry_gap  nothing was heard of it although its links are up (or nobody can tell); or polls are missing; or part of what it used to
+ *                    answer is
+ *
+ * Source: tuning facts, e (missing polls are data: mark as gaps, never interpolate); product facts, 1.7 (stale is not OK).
+ *
+ * Silence is judged by the switch's own rhythm: LATE_POLLS of its polls and at least LATE_NS, since some switches are asked less often than others
+ * and a window need not show how often. Where the neighbours say that the links are down, no sample in the window is enough. Counters that begin
+ * again say it restarted; by itself that is no finding, somebody may have cleared them.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "analyzers/finding_build.h"
+
+#define LATE_POLLS 3.5
+#define LATE_NS (35 * NS_PER_S)       /* a poll every 30 s, and some jitter */
+#define PART_NS (120 * NS_PER_S)      /* slow tables are asked every minute or so */
+#define PART_SHARE 0.25
+#define HOSTS_SHOWN 8
+
+struct telemetry_options {
+	int64_t window_ns, hold;
+};
+static const struct option rows[] = {
+	{"window", OPT_DURATION, offsetof(struct telemetry_options, window_ns), "0s", "0s", "1h", NULL, "time one look spans; 0 = three poll intervals, at least 5 s"},
+	{"hold", OPT_INT, offsetof(struct telemetry_options, hold), "2", "1", "10000", NULL,
+		"windows, of the last hold + 2 (2: of the last 3), that must show a switch down; a gap has lasted long enough when it is seen"},
+};
+
+enum state { STATE_FINE, STATE_NEVER, STATE_SILENT, STATE_HOLE, STATE_PART };
+
+struct heard { /* of one switch */
+	const struct device_seen *d;
+	const struct series *densest; /* the series with the most samples in the window */
+	size_t n_densest;
+	int64_t newest_ns;            /* INT64_MIN: never heard */
+	size_t counters, stale;       /* counter series that were ever there; those that stopped long before the others */
+	unsigned stale_metric;
+	bool restarted;
+	/* what its neighbours say of the links to it */
+	size_t links_up, links_down;
+	bool carries;                 /* a neighbour still received from it after its last sample */
+	enum state state;
+	int64_t cadence_ns, silence_ns;
+};
+
+static void hear_series(struct heard *h, const struct series *s, const struct window *w)
+{
+	const uint32_t end = s->n && s->t_ns[s->n - 1] <= w->to_ns ? s->n : series_after(s, w->to_ns);
+	const size_t n = end - series_after(s, w->from_ns);
+	if (!end)
+		return;
+	if (s->t_ns[end - 1] > h->newest_ns)
+		h->newest_ns = s->t_ns[end - 1];
+	if (n > h->n_densest) {
+		h->n_densest = n;
+		h->densest = s;
+	}
+	for (uint32_t i = end; i-- > 0 && s->t_ns[i] > w->from_ns;)
+		h->restarted = h->restarted || (s->flags[i] & SF_RESTART);
+	if (metric_info(s->metric)->kind != METRIC_COUNTER)
+		return;
+	h->counters++;
+	if (w->to_ns - s->t_ns[end - 1] >= PART_NS) {
+		h->stale++;
+		h->stale_metric = s->metric;
+	}
+}
+
+static void hear(const struct analyzer_in *in, const struct observed *o, struct heard *v)
+{
+	for (size_t i = 0; i < o->n_devices; i++)
+		v[i] = (struct heard){.d = &o->devices[i], .newest_ns = INT64_MIN, .restarted = o->devices[i].restarted};
+	for (size_t i = 0; i < in->window->n_series; i++) {
+		const struct series *s = &in->window->series[i];
+		window_fetch(in->window, i);
+		if (s->entity <= o->n_entities && o->device_of[s->entity])
+			hear_series(&v[o->device_of[s->entity] - 1], s, in->window);
+	}
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* Time between polls as the window shows it, 0 when it does not; and the longest of them. */
+static int64_t rhythm(const struct heard *h, const struct window *w, struct arena *a, int64_t *ret_longest_ns)
+{
+	*ret_longest_ns = 0;
+	if (!h->densest)
+		return 0;
+	const struct series *s = h->densest;
+	const uint32_t from = series_after(s, w->from_ns), end = series_after(s, w->to_ns), first = from ? from : 1;
+	int64_t *v = arena_array(a, int64_t, end + 1);
+	size_t n = 0;
+	for (uint32_t i = first; i < end; i++)
+		v[n++] = s->t_ns[i] - s->t_ns[i - 1];
+	if (!n)
+		return 0;
+	qsort(v, n, sizeof(*v), by_length);
+	*ret_longest_ns = v[n - 1];
+	return v[(n - 1) / 2];
+}
+
+static int64_t late_after(int64_t cadence_ns)
+{
+	const int64_t late = (int64_t)(LATE_POLLS * (double)cadence_ns);
+	return late > LATE_NS ? late : LATE_NS;
+}
+
+static void ask_neighbours(const struct analyzer_in *in, const struct observed *o, struct heard *h)
+{
+	for (size_t i = 0; i < h->d->n_ports; i++) {
+		const struct port_seen *far = observed_peer(o, &h->d->ports[i]);
+		if (!far || !far->device->n_series || isnan(far->oper_up))
+			continue;
+		h->links_up += far->oper_up != 0;
+		h->links_down += far->oper_up == 0;
+		if (far->oper_up == 0)
+			continue;
+		const struct series *s = far->entity == ENTITY_NONE ? NULL : window_series(in->window, far->entity, M_PORT_IN_OCTETS);
+		const uint32_t end = s ? series_after(s, o->to_ns) : 0, then = s ? series_after(s, h->newest_ns + h->cadence_ns) : 0;
+		h->carries = h->carries || (end > 0 && then < end && s->value[end - 1] > s->value[then]);
+	}
+}
+
+static bool links_say_down(const struct heard *h) { return h->links_down && h->links_down >= h->links_up && !h->carries; }
+
+static void judge(const struct analyzer_in *in, const struct observed *o, struct heard *h)
+{
+	const struct window *w = in->window;
+	int64_t longest_ns;
+	h->cadence_ns = rhythm(h, w, in->arena, &longest_ns);
+	if (!h->cadence_ns)
+		h->cadence_ns = in->interval_ns;
+	ask_neighbours(in, o, h);
+	if (h->newest_ns == INT64_MIN) {
+		h->state = h->links_down >= 2 && !h->links_up ? STATE_NEVER : STATE_FINE;
+		return;
+	}
+	h->silence_ns = w->to_ns - h->newest_ns;
+	if (h->silence_ns > late_after(h->cadence_ns) || (!h->n_densest && links_say_down(h)))
+		h->state = STATE_SILENT;
+	else if (longest_ns > late_after(h->cadence_ns))
+		h->state = STATE_HOLE;
+	else if (h->silence_ns < PART_NS / 4 && (double)h->stale > PART_SHARE * (double)h->counters && h->stale < h->counters)
+		h->state = STATE_PART;
+	if (h->state == STATE_HOLE)
+		h->silence_ns = longest_ns;
+}
+
+static bool is_down(const struct heard *h)
+{
+	return h->state == STATE_NEVER || (h->state == STATE_SILENT && links_say_down(h));
+}
+
+/* --- telling ------------------------------------------------------------------------------------------------------------- */
+
+static const char *says(const struct heard *h, struct arena *a)
+{
+	const char *name = h->d->device->name;
+	const double silence_s = (double)h->silence_ns / 1e9;
+	switch (h->state) {
+	case STATE_NEVER:
+		return arena_printf(a, "%s was never heard of, and all %zu links that its neighbours have to it are down", name, h->links_down);
+	case STATE_SILENT:
+		if (is_down(h))
+			return arena_printf(a, "%s is down: silent for %.0f s, and %zu of %zu links that its neighbours have to it are down", name, silence_s, h->links_down,
+				h->links_down + h->links_up);
+		return arena_printf(a, "%s has been silent for %.0f s; %s", name, silence_s, h->carries ? "its links still carry traffic, so only its telemetry is lost" :
+			h->links_up ? "its links are up" : "nobody can tell whether it is up");
+	case STATE_HOLE:
+		return arena_printf(a, "%s: no samples for %.0f s (usually every %.3g s)%s", name, silence_s, (double)h->cadence_ns / 1e9, h->restarted ? "; it restarted meanwhile" : "");
+	default:
+		return arena_printf(a, "%s no longer answers part of what it did: %zu of %zu counters, among them %s", name, h->stale, h->counters, metric_info(h->stale_metric)->name);
+	}
+}
+
+static void tell_hosts(const struct heard *h, struct tell *t)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < h->d->n_ports && n < HOSTS_SHOWN; i++)
+		if (h->d->ports[i].port->host) {
+			tell_role(t, "direct_victim", "%s", h->d->ports[i].port->host);
+			n++;
+		}
+}
+
+static void describe(const struct heard *h, struct tell *t)
+{
+	const bool down = is_down(h);
+	const char *name = h->d->device->name;
+	t->f->cause = down ? "device_down" : "telemetry_gap";
+	t->f->severity = down ? SEV_CRITICAL : h->state == STATE_SILENT ? SEV_WARNING : SEV_INFO;
+	t->f->confidence_ratio = h->state == STATE_NEVER ? 0.6 : down ? (h->links_up ? 0.8 : 0.95) : h->state == STATE_SILENT ? (h->links_up ? 0.9 : 0.5) : 0.9;
+	t->f->summary = says(h, t->a);
+	tell_evidence_device(t, "telemetry.silence_s", name, h->state == STATE_NEVER ? NAN : (double)h->silence_ns / 1e9, "s", QUALITY_EXACT);
+	tell_evidence_device(t, "telemetry.links_down", name, (double)h->links_down, "links", QUALITY_EXACT);
+	tell_evidence_device(t, "telemetry.links_up", name, (double)h->links_up, "links", QUALITY_EXACT);
+	tell_rests_on(t, "times of its samples%s", h->links_up + h->links_down ? ", and what its neighbours say of the links to it" : "; no neighbour says anything of the links to it");
+	if (down) {
+		tell_role(t, "culprit", "%s", name);
+		tell_hosts(h, t);
+		tell_step(t, "look at its console and power; its neighbours' logs tell when each link went", "none: read only");
+		tell_step(t, "keep it out of routing until its counters and settings are back as they were", "less capacity meanwhile");
+	} else {
+		if (h->carries || h->links_up)
+			tell_ruled_out(t, "device_down: %s", h->carries ? "traffic still comes from it" : "its links are up");
+		tell_step(t, "rocewatch doctor: can the target be reached, does it answer, is its agent overloaded?", "none: read only");
+	}
+}
+
+static int run(const struct analyzer_in *in, struct finding_list *out)
+{
+	const struct telemetry_options *o = in->options;
+	const struct observed *seen = observe(in);
+	struct heard *v = arena_array(in->arena, struct heard, seen->n_devices + 1);
+	hear(in, seen, v);
+	for (size_t i = 0; i < seen->n_devices; i++) {
+		struct heard *h = &v[i];
+		judge(in, seen, h);
+		if (h->state == STATE_FINE && h->newest_ns == INT64_MIN)
+			continue; /* nobody polls it */
+		struct tell t = tell_new(out, in, "telemetry", h->state ? FINDING_OVER : FINDING_UNDER, is_down(h) || h->state == STATE_PART ? o->hold : 1);
+		t.f->device = h->d->device->name;
+		t.f->cause = "telemetry_gap";
+		t.f->summary = "";
+		t.f->value = (double)h->silence_ns / 1e9;
+		t.f->warn = (double)late_after(h->cadence_ns) / 1e9;
+		if (h->state)
+			describe(h, &t);
+	}
+	return 0;
+}
+
+const struct analyzer analyzer_telemetry = {
+	.name = "telemetry",
+	.doc = "switches that stopped answering: down, or only not seen",
+	.options = {"analyzers", "telemetry", sizeof(struct telemetry_options), rows, rw_countof(rows), "silence of switches"},
+	.window_offset = offsetof(struct telemetry_options, window_ns),
+	.observes = true,
+	.run = run,
+};

@@ -1,0 +1,76 @@
+/* congestion_packets - see the header. */
+#include "analyzers/measure/congestion_packets.h"
+
+#include <string.h>
+
+#include "db/model/entity.h"
+#include "db/model/flow.h"
+
+#define DATA_MIN 1000.0    /* packets before a share of them means something: tuning facts, section e */
+#define DATA_OCTETS 500.0  /* mean size from which a host sends data, not only acknowledgements */
+#define ECT_FEW 0.1
+#define CE_MIN 100.0
+#define CE_PER_CNP 600.0   /* 4,096-byte packets of one flow at 400G in the 50 us between its CNPs */
+#define CNP_EXPECTED 10.0
+#define CNP_MIN 10.0       /* that prove a stream: product facts 1.5 asks for a minimum count */
+
+static size_t rows_begin(const struct window *w, uint32_t entity)
+{
+	size_t lo = 0, hi = w->n_flows;
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		if (w->flows[mid].entity < entity)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+bool host_packets(const struct window *w, const struct port_seen *p, struct host_packets *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (!w->n_flows || p->entity == ENTITY_NONE)
+		return false;
+	for (size_t i = rows_begin(w, p->entity); i < w->n_flows && w->flows[i].entity == p->entity; i++) {
+		const struct flow_sample *f = &w->flows[i];
+		if (!f->total)
+			continue;
+		if (f->dir == FLOW_DIR_IN) {
+			ret->from_known = true;
+			ret->from_packets += (double)f->packets;
+			ret->from_octets += (double)f->octets;
+			ret->from_ect += (double)(f->ect + f->ce);
+			ret->from_cnp += (double)f->cnp;
+		} else if (f->dir == FLOW_DIR_OUT) {
+			ret->to_known = true;
+			ret->to_packets += (double)f->packets;
+			ret->to_ce += (double)f->ce;
+			ret->to_cnp += (double)f->cnp;
+		}
+		ret->sampled |= f->sampling > 1;
+	}
+	return ret->from_known || ret->to_known;
+}
+
+int packets_lack_ect(const struct host_packets *h)
+{
+	const double data = h->from_packets - h->from_cnp; /* CNPs need not be ECT */
+	if (!h->from_known || data < DATA_MIN || h->from_octets < DATA_OCTETS * h->from_packets)
+		return -1;
+	return h->from_ect < ECT_FEW * data;
+}
+
+int packets_lack_cnp(const struct host_packets *h)
+{
+	if (!h->from_known || !h->to_known || h->to_ce < (h->sampled ? CE_PER_CNP * CNP_EXPECTED : CE_MIN) || h->from_packets < CE_MIN)
+		return -1;
+	return h->from_cnp == 0;
+}
+
+int packets_cnp_reaches(const struct host_packets *h)
+{
+	if (h->to_known && h->to_cnp >= CNP_MIN)
+		return 1;
+	return h->to_known && h->to_packets >= DATA_MIN && h->to_cnp == 0 ? 0 : -1;
+}

@@ -1,0 +1,69 @@
+/* ecmp_harm - see the header. */
+#include "analyzers/measure/ecmp_harm.h"
+
+#define BUSIER 1.05      /* than the edge: less is noise of the counters */
+#define HARM_MARKS 0.005 /* share of packets */
+#define HARM_PAUSE 0.001 /* share of time */
+
+double ecmp_edge(const struct observed *o)
+{
+	double edge = NAN;
+	for (size_t i = 0; i < o->n_ports; i++) {
+		const struct port_seen *p = &o->ports[i];
+		if (!p->port->host)
+			continue;
+		if (p->out_known && p->out.quality != QUALITY_SUSPECT)
+			edge = fmax(edge, p->out.utilization_ratio);
+		if (p->in_known && p->in.quality != QUALITY_SUSPECT)
+			edge = fmax(edge, p->in.utilization_ratio);
+	}
+	return edge;
+}
+
+/* Marks and pause of a member's lossless queues; NAN where they are not counted. */
+static void queue_of(const struct port_seen *p, double *marks, double *pause)
+{
+	*marks = *pause = NAN;
+	for (int c = 0; p && c < OBSERVED_PRIORITIES; c++) {
+		const struct lane_seen *l = observed_lane(p, c);
+		if (!l || !l->lossless)
+			continue;
+		if (l->marked.known && l->marked.alive && l->out_packets.known && l->out_packets.value > 0)
+			*marks = fmax(*marks, l->marked.value / l->out_packets.value);
+		if (l->rx_pause.alive)
+			*pause = fmax(*pause, l->rx_pause.hi);
+	}
+}
+
+static enum ecmp_harm_level level_of(const struct ecmp_harm *h, double hot, double others)
+{
+	const bool waits = h->pause_ratio > HARM_PAUSE || (h->marks_ratio > HARM_MARKS && !(h->marks_ratio <= 2 * others));
+	if (!isnan(h->edge_ratio) && !isnan(hot))
+		return hot <= BUSIER * h->edge_ratio ? ECMP_HARM_NONE : waits ? ECMP_HARM_SEEN : ECMP_HARM_UNKNOWN;
+	if (waits)
+		return ECMP_HARM_SEEN;
+	return isnan(h->marks_ratio) ? ECMP_HARM_UNKNOWN : ECMP_HARM_NONE;
+}
+
+struct ecmp_harm ecmp_harm(const struct observed *o, const struct fabric_group *g, const struct ecmp_measure *m, double edge_ratio)
+{
+	struct ecmp_harm h = {.edge_ratio = edge_ratio, .marks_ratio = NAN, .pause_ratio = NAN, .loss_ratio = NAN};
+	double others = 0;
+	size_t n = 0;
+	for (size_t i = 0; i < g->n_members; i++) {
+		double marks, pause;
+		queue_of(observed_port(o, g->members[i]), &marks, &pause);
+		if (i == m->hot) {
+			h.marks_ratio = marks;
+			h.pause_ratio = pause;
+		} else if (!isnan(marks)) {
+			others += marks;
+			n++;
+		}
+	}
+	const double hot = m->members[m->hot].utilization_ratio;
+	h.level = level_of(&h, hot, n ? others / (double)n : NAN);
+	if (!isnan(hot))
+		h.loss_ratio = fmin(fmax(hot - fmax(m->load_ratio, isnan(edge_ratio) ? 0 : edge_ratio), 0), 1);
+	return h;
+}

@@ -1,0 +1,325 @@
+/* ecmp_packets - effective flows of a group from stored flow rows, and the flows of one member. */
+#include "analyzers/measure/ecmp_packets.h"
+
+#include <arpa/inet.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/arena.h"
+
+/* A member with less than this share of the mean load may have sent no RoCE at all: no rows of it are not a missing capture. */
+#define LOADED_SHARE 0.1
+
+/* One 5-tuple in one interval of one member; octets scaled by the sampling. */
+struct tuple {
+	struct flow_key key; /* dst_qp 0 */
+	double octets;
+	double grain; /* octets one sampled packet stands for; 0 = every packet was seen */
+};
+
+struct tuples {
+	struct tuple *v;
+	size_t n, cap;
+};
+
+/* Field by field: the struct has padding. */
+static int key_compare(const struct flow_key *x, const struct flow_key *y)
+{
+	int c = (int)x->family - (int)y->family;
+	if (!c)
+		c = memcmp(x->src, y->src, sizeof(x->src));
+	if (!c)
+		c = memcmp(x->dst, y->dst, sizeof(x->dst));
+	if (!c)
+		c = (int)x->src_port - (int)y->src_port;
+	return c ? c : (x->dst_qp > y->dst_qp) - (x->dst_qp < y->dst_qp);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return key_compare(&((const struct tuple *)a)->key, &((const struct tuple *)b)->key);
+}
+
+/* The 5-tuple of a flow: what a hash sees that does not look into the BTH. */
+static struct flow_key key_of_tuple(const struct flow_key *k)
+{
+	struct flow_key c = *k;
+	c.dst_qp = 0;
+	return c;
+}
+
+/* Sorts and adds up equal keys in [from, n); returns the new n. */
+static size_t tuples_merge(struct tuple *v, size_t n)
+{
+	if (!n)
+		return 0;
+	qsort(v, n, sizeof(*v), by_key);
+	size_t out = 0;
+	for (size_t i = 1; i < n; i++) {
+		if (by_key(&v[out], &v[i]) == 0) {
+			v[out].octets += v[i].octets;
+			v[out].grain = fmax(v[out].grain, v[i].grain);
+		} else {
+			v[++out] = v[i];
+		}
+	}
+	return out + 1;
+}
+
+/* First flow row of the entity (rows are sorted by entity), n_flows when there is none. */
+static size_t flows_begin(const struct window *w, uint32_t entity)
+{
+	size_t lo = 0, hi = w->n_flows;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (w->flows[mid].entity < entity)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static bool leaves_port(const struct flow_sample *f)
+{
+	return f->dir == FLOW_DIR_OUT || f->dir == FLOW_DIR_UNKNOWN;
+}
+
+struct packet_sum { /* over the group */
+	double octets, rest_sq;
+	uint64_t packets;
+	uint32_t sampling;
+	bool unnamed; /* an interval had more flows than rows */
+	struct tuples tuples;
+};
+
+/*
+ * One interval of one port: its total row and the top flows that follow it. Adds the top 5-tuples to the list, and returns the root
+ * of the squares of what is left, which the caller adds up over the intervals (Minkowski: exact for the same flows throughout).
+ * @ret_flows: 5-tuples with their QPs, as the total row counts them.
+ */
+static double interval_add(const struct flow_sample *v, size_t n, struct arena *a, struct packet_sum *sum, uint32_t *ret_flows)
+{
+	double octets = 0, packets = 0, sq = -1, top_octets = 0, top_sq = 0;
+	uint32_t flows = 0;
+	double scale = v[0].sampling ? v[0].sampling : 1;
+	struct tuple *top = arena_array(a, struct tuple, n);
+	size_t n_top = 0;
+	uint32_t named = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!leaves_port(&v[i]))
+			continue;
+		if (v[i].total) { /* directions that cannot be told apart may each have a row */
+			octets += (double)v[i].octets;
+			packets += (double)v[i].packets;
+			sq = fmax(sq, 0) + v[i].sum_sq_octets;
+			flows += v[i].flows;
+			continue;
+		}
+		named++;
+		top[n_top++] = (struct tuple){.key = key_of_tuple(&v[i].key), .octets = (double)v[i].octets};
+	}
+	n_top = tuples_merge(top, n_top);
+	for (size_t i = 0; i < n_top; i++) {
+		top_octets += top[i].octets;
+		top_sq += top[i].octets * top[i].octets;
+	}
+	if (sq < 0) { /* no total row: the top flows are all there is */
+		octets = top_octets;
+		for (size_t i = 0; i < n; i++)
+			packets += leaves_port(&v[i]) ? (double)v[i].packets : 0;
+	}
+	double grain = scale > 1 && packets > 0 ? octets / packets : 0;
+	for (size_t i = 0; i < n_top; i++) {
+		struct tuples *l = &sum->tuples;
+		if (l->n >= l->cap) {
+			size_t cap = l->cap ? l->cap * 2 : 256;
+			struct tuple *grown = arena_array(a, struct tuple, cap);
+			if (l->n)
+				memcpy(grown, l->v, l->n * sizeof(*grown));
+			l->v = grown;
+			l->cap = cap;
+		}
+		l->v[l->n++] = (struct tuple){.key = top[i].key, .octets = top[i].octets * scale, .grain = grain * scale};
+	}
+	sum->octets += octets * scale;
+	sum->packets += (uint64_t)packets;
+	if (v[0].sampling > sum->sampling)
+		sum->sampling = v[0].sampling;
+	if (flows > named)
+		sum->unnamed = true;
+	*ret_flows = flows > named ? flows : named;
+	double rest_sq = sq - top_sq - fmax(0, octets - top_octets) * grain;
+	return rest_sq > 0 ? sqrt(rest_sq) * scale : 0;
+}
+
+struct member_packets {
+	double captured_ns;
+	uint32_t flows; /* 5-tuples with QPs, most in one interval */
+	bool any;
+};
+
+static void member_add(const struct fabric_group *g, size_t index, const struct window *w, struct arena *a, struct ecmp_member *e,
+	struct packet_sum *sum, struct member_packets *ret)
+{
+	const struct fabric_port **ports;
+	size_t n_ports = ecmp_member_ports(g, index, a, &ports);
+	uint64_t burst_bps = 0;
+	for (size_t p = 0; p < n_ports; p++) {
+		uint32_t entity = entities_find(w->entities, ports[p]->device->name, ports[p]->name, PRIO_NONE);
+		double rest = 0, captured_ns = 0;
+		size_t i = entity == ENTITY_NONE ? w->n_flows : flows_begin(w, entity);
+		while (i < w->n_flows && w->flows[i].entity == entity) {
+			size_t end = i, here = 0;
+			for (; end < w->n_flows && w->flows[end].entity == entity && w->flows[end].from_ns == w->flows[i].from_ns; end++) {
+				const struct flow_sample *f = &w->flows[end];
+				if (!leaves_port(f))
+					continue;
+				here++;
+				if (f->sampling <= 1 && f->burst_bps > burst_bps)
+					burst_bps = f->burst_bps;
+				if (f->total) {
+					e->packets += f->packets;
+					e->ce_packets += f->ce;
+				}
+			}
+			captured_ns += (double)(w->flows[i].to_ns - w->flows[i].from_ns);
+			if (here) {
+				uint32_t flows;
+				rest += interval_add(&w->flows[i], end - i, a, sum, &flows);
+				if (flows > ret->flows)
+					ret->flows = flows;
+				ret->any = true;
+			}
+			i = end;
+		}
+		sum->rest_sq += rest * rest;
+		ret->captured_ns = fmax(ret->captured_ns, captured_ns);
+	}
+	if (burst_bps && e->speed_bps)
+		e->burst_ratio = (double)burst_bps / (double)e->speed_bps;
+}
+
+void ecmp_packets(const struct fabric_group *g, const struct window *w, struct arena *a, struct ecmp_measure *m)
+{
+	struct packet_sum sum = {0};
+	double expected_octets = 0, mean_rate = 0;
+	size_t n_captured = 0, n_loaded = 0, n_loaded_captured = 0;
+	uint64_t flows = 0;
+	for (size_t i = 0; i < m->n_members; i++)
+		if (m->members[i].link == ECMP_LINK_UP)
+			mean_rate += m->members[i].rate_bps / (double)m->n_live;
+	for (size_t i = 0; i < m->n_members; i++) {
+		struct ecmp_member *e = &m->members[i];
+		struct member_packets mp = {0};
+		member_add(g, i, w, a, e, &sum, &mp);
+		bool loaded = e->link == ECMP_LINK_UP && e->rate_bps > LOADED_SHARE * mean_rate;
+		n_captured += mp.any;
+		n_loaded += loaded;
+		n_loaded_captured += loaded && mp.any;
+		flows += mp.flows;
+		if (mp.any && e->link == ECMP_LINK_UP)
+			expected_octets += e->rate_bps / 8 * mp.captured_ns / 1e9;
+	}
+	if (!n_captured || !sum.packets) {
+		m->flows_note = "no packets were captured at its members";
+		return;
+	}
+	size_t n = tuples_merge(sum.tuples.v, sum.tuples.n);
+	double sq = sum.rest_sq;
+	for (size_t i = 0; i < n; i++)
+		sq += fmax(0, sum.tuples.v[i].octets * (sum.tuples.v[i].octets - sum.tuples.v[i].grain));
+	m->tuples = (uint32_t)n;
+	m->tuples_more = sum.unnamed;
+	m->flows = (uint32_t)(flows > n ? flows : n);
+	m->packets = sum.packets;
+	m->sampling = sum.sampling ? sum.sampling : 1;
+	if (n_loaded_captured < n_loaded)
+		m->flows_note = arena_printf(a, "packets were captured at %zu of %zu loaded members only", n_loaded_captured, n_loaded);
+	else if (m->sampling > 1 && sum.packets < ECMP_PACKETS_MIN)
+		m->flows_note = arena_printf(a, "only %llu packets were sampled (1 in %u)", (unsigned long long)sum.packets, m->sampling);
+	else if (sum.octets < ECMP_CAPTURED_MIN * expected_octets)
+		m->flows_note = arena_printf(a, "the captured RoCE packets account for %.0f %% of the octets only", 100 * sum.octets / expected_octets);
+	else if (!(sq > 0))
+		m->flows_note = "too few samples for each flow to tell how many flows there are";
+	else
+		m->n_eff = fmax(1, sum.octets * sum.octets / sq);
+}
+
+/* --- the flows of one member --------------------------------------------------------------------------------------- */
+
+struct seen {
+	struct flow_key key;
+	uint64_t packets, octets, burst_bps;
+	const struct fabric_port *port;
+};
+
+static int seen_by_key(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+	int c = key_compare(&x->key, &y->key);
+	return c ? c : name_compare(x->port->name, y->port->name);
+}
+
+static int seen_by_octets(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+	if (x->octets != y->octets)
+		return x->octets > y->octets ? -1 : 1;
+	return seen_by_key(a, b);
+}
+
+size_t ecmp_flows(const struct fabric_group *g, size_t index, const struct window *w, struct arena *a, size_t max,
+	struct finding_flow **ret)
+{
+	const struct fabric_port **ports;
+	size_t n_ports = ecmp_member_ports(g, index, a, &ports), n = 0, cap = 0;
+	*ret = NULL;
+	for (size_t pass = 0; pass < 2; pass++) {
+		struct seen *v = pass ? arena_array(a, struct seen, cap ? cap : 1) : NULL;
+		for (size_t p = 0; p < n_ports; p++) {
+			uint32_t entity = entities_find(w->entities, ports[p]->device->name, ports[p]->name, PRIO_NONE);
+			if (entity == ENTITY_NONE)
+				continue;
+			for (size_t i = flows_begin(w, entity); i < w->n_flows && w->flows[i].entity == entity; i++) {
+				const struct flow_sample *f = &w->flows[i];
+				if (f->total || !leaves_port(f))
+					continue;
+				if (!pass) {
+					cap++;
+					continue;
+				}
+				v[n++] = (struct seen){.key = f->key, .packets = f->packets, .octets = f->octets,
+					.burst_bps = f->burst_bps, .port = ports[p]};
+			}
+		}
+		if (!pass || !n)
+			continue;
+		qsort(v, n, sizeof(*v), seen_by_key);
+		size_t out = 0;
+		for (size_t i = 1; i < n; i++) {
+			if (seen_by_key(&v[out], &v[i]) != 0) {
+				v[++out] = v[i];
+				continue;
+			}
+			v[out].packets += v[i].packets;
+			v[out].octets += v[i].octets;
+			if (v[i].burst_bps > v[out].burst_bps)
+				v[out].burst_bps = v[i].burst_bps;
+		}
+		n = out + 1;
+		qsort(v, n, sizeof(*v), seen_by_octets);
+		n = n < max ? n : max;
+		*ret = arena_array(a, struct finding_flow, n);
+		for (size_t i = 0; i < n; i++) {
+			struct finding_flow *o = &(*ret)[i];
+			int family = v[i].key.family == 6 ? AF_INET6 : AF_INET;
+			*o = (struct finding_flow){.src_port = v[i].key.src_port, .dst_qp = v[i].key.dst_qp, .device = g->device->name,
+				.port = v[i].port->name, .packets = v[i].packets, .octets = v[i].octets, .burst_bps = v[i].burst_bps};
+			if (!inet_ntop(family, v[i].key.src, o->src, sizeof(o->src)) || !inet_ntop(family, v[i].key.dst, o->dst, sizeof(o->dst)))
+				o->src[0] = o->dst[0] = '\0';
+		}
+	}
+	return n;
+}

@@ -1,0 +1,24 @@
+/* ecn_order - see the header. */
+#include "analyzers/measure/ecn_order.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "analyzers/measure/formulas.h"
+
+#define ROOM 0.5 /* of q_PFC(k), at which Kmin still leaves time to react: tuning facts b.4 */
+
+enum ecn_order ecn_order(const struct ecn_order_in *in, double *ret_q_pfc_bytes)
+{
+	const double k = in->inputs > 0 ? in->inputs : 1;
+	double q_pfc = NAN;
+	if (in->alpha > 0 && in->pool_bytes > in->used_bytes)
+		q_pfc = dt_pfc_queue_bytes(in->pool_bytes, in->used_bytes, in->alpha, k);
+	else if (in->xoff_level_bytes > 0)
+		q_pfc = k * in->xoff_level_bytes;
+	if (isnan(q_pfc) || isnan(in->kmin_bytes))
+		return ECN_ORDER_UNKNOWN;
+	if (ret_q_pfc_bytes)
+		*ret_q_pfc_bytes = q_pfc;
+	return in->kmin_bytes >= q_pfc ? PFC_FIRST : in->kmin_bytes > ROOM * q_pfc ? ECN_TIGHT : ECN_FIRST;
+}

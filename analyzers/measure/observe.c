@@ -1,0 +1,563 @@
+/* observe - see the header. One pass over the window's series, which come sorted by metric, then entity: tables say where each goes. */
+#include "analyzers/measure/observe.h"
+
+#include <string.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "analyzers/analyzer.h"
+#include "db/model/entity.h"
+
+/* A state is valid until its next value, and may be told once only. */
+#define STATE_AGE_NS (366LL * 86400 * NS_PER_S)
+#define QUANTA_MAX 65535.0
+#define QUANTUM_BITS 512.0
+#define FRAME_MIN_BITS (84 * 8.0) /* 64 bytes, preamble and gap */
+
+/* What bounds the growth of a counter: more is an artefact. */
+enum gate { GATE_NONE, GATE_FRAMES, GATE_TIME, GATE_OCTETS };
+enum place { PLACE_COUNTER, PLACE_PEAK, PLACE_MEAN, PLACE_STATE, PLACE_EXP2, PLACE_OTHER };
+
+struct row {
+	uint16_t metric;
+	uint8_t place, gate;
+	uint16_t offset;
+	bool tells; /* movement (or a state that is not 0) makes a priority outside the lossless class worth a lane */
+};
+#define L(m, f, p, g, t) {M_##m, p, g, offsetof(struct lane_seen, f), t}
+static const struct row lane_rows[] = {
+	L(PFC_RX_FRAMES, rx_frames, PLACE_COUNTER, GATE_FRAMES, true),
+	L(PFC_TX_FRAMES, tx_frames, PLACE_COUNTER, GATE_FRAMES, true),
+	L(PFC_RX_PAUSE_NS, rx_pause_ns, PLACE_COUNTER, GATE_TIME, true),
+	L(PFC_TX_PAUSE_NS, tx_pause_ns, PLACE_COUNTER, GATE_TIME, true),
+	L(PFC_RX_PAUSE_NS_HI, rx_pause_ns_hi, PLACE_COUNTER, GATE_TIME, true),
+	L(PFC_TX_PAUSE_NS_HI, tx_pause_ns_hi, PLACE_COUNTER, GATE_TIME, true),
+	L(PFC_RX_TRANSITIONS, rx_transitions, PLACE_COUNTER, GATE_NONE, true),
+	L(PFC_TX_TRANSITIONS, tx_transitions, PLACE_COUNTER, GATE_NONE, true),
+	L(PFCWD_STORMS, storms, PLACE_COUNTER, GATE_NONE, true),
+	L(PFCWD_RESTORES, restores, PLACE_COUNTER, GATE_NONE, true),
+	L(PFCWD_DROPS, storm_drops, PLACE_COUNTER, GATE_FRAMES, true),
+	L(PG_DROPS, pg_drops, PLACE_COUNTER, GATE_FRAMES, true),
+	L(PG_SHARED_WATERMARK, pg_peak, PLACE_PEAK, 0, false),
+	L(PG_HEADROOM_WATERMARK, headroom_peak, PLACE_PEAK, 0, false),
+	L(QUEUE_OUT_OCTETS, out_octets, PLACE_COUNTER, GATE_OCTETS, false),
+	L(QUEUE_OUT_PACKETS, out_packets, PLACE_COUNTER, GATE_FRAMES, false),
+	L(QUEUE_DROPS, drops, PLACE_COUNTER, GATE_FRAMES, true),
+	L(QUEUE_WRED_DROPS, wred_drops, PLACE_COUNTER, GATE_FRAMES, false),
+	L(QUEUE_ECN_MARKED, marked, PLACE_COUNTER, GATE_FRAMES, true),
+	L(QUEUE_DEPTH, depth_mean, PLACE_MEAN, 0, false),
+	L(QUEUE_WATERMARK, queue_peak, PLACE_PEAK, 0, false),
+	L(CFG_PFC_ENABLED, pfc_enabled, PLACE_STATE, 0, true),
+	L(CFG_PG_ALPHA_EXP, alpha, PLACE_EXP2, 0, false),
+	L(CFG_PG_HEADROOM, headroom, PLACE_STATE, 0, false),
+	L(CFG_PG_XOFF_LEVEL, xoff_level, PLACE_STATE, 0, false),
+	L(CFG_PG_XON_LEVEL, xon_level, PLACE_STATE, 0, false),
+	L(CFG_PG_XON_OFFSET, xon_offset, PLACE_STATE, 0, false),
+	L(CFG_ECN_ENABLED, ecn_enabled, PLACE_STATE, 0, false),
+	L(CFG_ECN_KMIN, kmin, PLACE_STATE, 0, false),
+	L(CFG_ECN_KMAX, kmax, PLACE_STATE, 0, false),
+	L(CFG_ECN_PMAX, pmax, PLACE_STATE, 0, false),
+};
+#define P(m, f, p, g) {M_##m, p, g, offsetof(struct port_seen, f), false}
+static const struct row port_rows[] = {
+	{M_PORT_IN_OCTETS, PLACE_OTHER, 0, 0, false},
+	{M_PORT_OUT_OCTETS, PLACE_OTHER, 0, 0, false},
+	{M_PORT_SPEED_BPS, PLACE_OTHER, 0, 0, false},
+	P(PORT_IN_PACKETS, in_packets, PLACE_COUNTER, GATE_FRAMES),
+	P(PORT_OUT_PACKETS, out_packets, PLACE_COUNTER, GATE_FRAMES),
+	P(PORT_IN_ERRORS, in_errors, PLACE_COUNTER, GATE_FRAMES),
+	P(PORT_OUT_ERRORS, out_errors, PLACE_COUNTER, GATE_FRAMES),
+	P(PORT_IN_DISCARDS, in_discards, PLACE_COUNTER, GATE_FRAMES),
+	P(PORT_OUT_DISCARDS, out_discards, PLACE_COUNTER, GATE_FRAMES),
+	P(PORT_FCS_ERRORS, fcs_errors, PLACE_COUNTER, GATE_FRAMES),
+	P(PORT_SYMBOL_ERRORS, symbol_errors, PLACE_COUNTER, GATE_NONE),
+	P(PORT_FEC_CORRECTED, fec_corrected, PLACE_COUNTER, GATE_NONE),
+	P(PORT_FEC_UNCORRECTABLE, fec_uncorrectable, PLACE_COUNTER, GATE_NONE),
+	P(PORT_IN_PAUSE_FRAMES, in_pause, PLACE_COUNTER, GATE_FRAMES),
+	P(PORT_OUT_PAUSE_FRAMES, out_pause, PLACE_COUNTER, GATE_FRAMES),
+	P(PORT_FLAPS, flaps, PLACE_COUNTER, GATE_NONE),
+	P(PORT_OPER_UP, oper_up, PLACE_STATE, 0),
+	P(PORT_MTU_BYTES, mtu_bytes, PLACE_STATE, 0),
+	P(PORT_PRE_FEC_BER, pre_fec_ber, PLACE_STATE, 0),
+	P(OPTIC_RX_POWER, rx_power_dbm, PLACE_STATE, 0),
+	P(OPTIC_TX_POWER, tx_power_dbm, PLACE_STATE, 0),
+	P(OPTIC_TEMPERATURE, temperature_c, PLACE_STATE, 0),
+	P(CFG_CABLE, cable_m, PLACE_STATE, 0),
+};
+#define D(m, f, p) {M_##m, p, 0, offsetof(struct device_seen, f), false}
+static const struct row device_rows[] = { /* of the switch or of a pool in it: the largest value counts */
+	D(POOL_WATERMARK, pool_peak, PLACE_PEAK),
+	D(CFG_POOL, pool_bytes, PLACE_STATE),
+	D(CFG_CELL, cell_bytes, PLACE_STATE),
+	D(CFG_POOL_SLICES, pool_slices, PLACE_STATE),
+	D(CFG_SHP_RATIO, shp_ratio, PLACE_STATE),
+};
+#undef L
+#undef P
+#undef D
+
+/* The union of the tables' first columns; a unit test holds them equal. */
+const uint16_t observe_metrics[] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS, M_PORT_SPEED_BPS, M_PORT_IN_PACKETS, M_PORT_OUT_PACKETS, M_PORT_IN_ERRORS,
+	M_PORT_OUT_ERRORS, M_PORT_IN_DISCARDS, M_PORT_OUT_DISCARDS, M_PORT_FCS_ERRORS, M_PORT_SYMBOL_ERRORS, M_PORT_FEC_CORRECTED, M_PORT_FEC_UNCORRECTABLE,
+	M_PORT_IN_PAUSE_FRAMES, M_PORT_OUT_PAUSE_FRAMES, M_PORT_FLAPS, M_PORT_OPER_UP, M_PORT_MTU_BYTES, M_PORT_PRE_FEC_BER, M_OPTIC_RX_POWER, M_OPTIC_TX_POWER,
+	M_OPTIC_TEMPERATURE, M_PFC_RX_FRAMES, M_PFC_TX_FRAMES, M_PFC_RX_PAUSE_NS, M_PFC_TX_PAUSE_NS, M_PFC_RX_PAUSE_NS_HI, M_PFC_TX_PAUSE_NS_HI,
+	M_PFC_RX_TRANSITIONS, M_PFC_TX_TRANSITIONS, M_PFCWD_STORMS, M_PFCWD_RESTORES, M_PFCWD_DROPS, M_PG_DROPS, M_PG_SHARED_WATERMARK, M_PG_HEADROOM_WATERMARK,
+	M_QUEUE_OUT_OCTETS, M_QUEUE_OUT_PACKETS, M_QUEUE_DROPS, M_QUEUE_WRED_DROPS, M_QUEUE_ECN_MARKED, M_QUEUE_DEPTH, M_QUEUE_WATERMARK, M_CFG_PFC_ENABLED,
+	M_CFG_PG_ALPHA_EXP, M_CFG_PG_HEADROOM, M_CFG_PG_XOFF_LEVEL, M_CFG_PG_XON_LEVEL, M_CFG_PG_XON_OFFSET, M_CFG_ECN_ENABLED, M_CFG_ECN_KMIN, M_CFG_ECN_KMAX,
+	M_CFG_ECN_PMAX, M_POOL_WATERMARK, M_CFG_POOL, M_CFG_CELL, M_CFG_POOL_SLICES,
+	M_CFG_SHP_RATIO, M_CFG_CABLE};
+const size_t observe_n_metrics = rw_countof(observe_metrics);
+
+double pause_frame_max_ns(uint64_t speed_bps)
+{
+	return speed_bps ? QUANTA_MAX * QUANTUM_BITS * 1e9 / (double)speed_bps : NAN;
+}
+
+/* --- values ----------------------------------------------------------------------------------------------------------- */
+
+static double gate_rate(enum gate g, uint64_t speed_bps)
+{
+	switch (g) {
+	case GATE_TIME:
+		return PORT_RATE_PLAUSIBLE * 1e9;
+	case GATE_FRAMES:
+		return PORT_RATE_PLAUSIBLE * (double)speed_bps / FRAME_MIN_BITS;
+	case GATE_OCTETS:
+		return PORT_RATE_PLAUSIBLE * (double)speed_bps / 8;
+	case GATE_NONE:
+		break;
+	}
+	return 0;
+}
+
+static struct amount amount_of(const struct series *s, const struct window *w, double max_rate)
+{
+	struct increase inc, all;
+	int r = series_increase(s, w->from_ns, w->to_ns, max_rate, &inc);
+	if (inc.suspects && max_rate > 0 && series_increase(s, w->from_ns, w->to_ns, 0, &all) == 0) {
+		/* a cached counter jumps by more than its window: the run as a whole is believed, and marked */
+		all.quality = QUALITY_ESTIMATED;
+		inc = all;
+		r = 0;
+	}
+	struct amount a = {.known = r == 0, .restarted = inc.resets > 0, .quality = inc.quality, .alive = s->n && (s->value[s->n - 1] || s->value[0])};
+	if (a.known) {
+		a.value = (double)inc.value;
+		a.covered_ns = inc.covered_ns;
+	}
+	return a;
+}
+
+/* A maximum the device kept over its own window: it counts once, in the window it was read in. */
+static double peak_of(const struct series *s, const struct window *w)
+{
+	double best = NAN;
+	for (uint32_t i = series_after(s, w->from_ns); i < s->n && s->t_ns[i] <= w->to_ns; i++)
+		if (!(s->flags[i] & (SF_LATE | SF_SUSPECT)))
+			best = fmax(best, sample_number(s->metric, s->value[i]));
+	return best;
+}
+
+static double mean_of(const struct series *s, const struct window *w)
+{
+	double sum = 0;
+	unsigned n = 0;
+	for (uint32_t i = series_after(s, w->from_ns); i < s->n && s->t_ns[i] <= w->to_ns; i++)
+		if (!(s->flags[i] & (SF_LATE | SF_SUSPECT))) {
+			sum += sample_number(s->metric, s->value[i]);
+			n++;
+		}
+	return n ? sum / n : NAN;
+}
+
+static double state_value(const struct series *s, const struct window *w)
+{
+	uint64_t v;
+	return series_state(s, w->to_ns, STATE_AGE_NS, &v) == 0 ? sample_number(s->metric, v) : NAN;
+}
+
+static void put(char *base, const struct row *r, const struct series *s, const struct window *w, uint64_t speed_bps)
+{
+	double *number = (double *)(base + r->offset);
+	switch ((enum place)r->place) {
+	case PLACE_COUNTER:
+		*(struct amount *)(base + r->offset) = amount_of(s, w, gate_rate((enum gate)r->gate, speed_bps));
+		break;
+	case PLACE_PEAK:
+		*number = fmax(*number, peak_of(s, w));
+		break;
+	case PLACE_MEAN:
+		*number = mean_of(s, w);
+		break;
+	case PLACE_STATE:
+		*number = fmax(*number, state_value(s, w)); /* for pools the largest; else there is one */
+		break;
+	case PLACE_EXP2:
+		*number = exp2(state_value(s, w));
+		break;
+	case PLACE_OTHER:
+		break;
+	}
+}
+
+/* --- finding the place ------------------------------------------------------------------------------------------------- */
+
+struct maker {
+	const struct analyzer_in *in;
+	const struct window *w;
+	struct arena *a;
+	struct observed *o;
+	const struct row *rows[METRIC_COUNT];
+	uint32_t *port_of;   /* [entity id]: index of its port + 1; 0 = none */
+	uint32_t *device_of; /* [entity id]: index of its device + 1 */
+	int8_t *priority_of; /* [entity id]: -1 when it is not a priority of a port */
+	uint32_t n_entities;
+	size_t cap_ports;
+	struct rate_series { /* [port]: what its rates are made of */
+		const struct series *in, *out, *speed, *up;
+	} *rates;
+};
+
+static void blank_lane(struct lane_seen *l, const struct port_seen *p, int priority, const struct fabric *f)
+{
+	const double none = NAN;
+	*l = (struct lane_seen){.port = p, .priority = priority, .lossless = f->lossless_mask >> priority & 1};
+	for (size_t i = 0; i < rw_countof(lane_rows); i++)
+		if (lane_rows[i].place != PLACE_COUNTER)
+			memcpy((char *)l + lane_rows[i].offset, &none, sizeof(none));
+}
+
+static void blank_port(struct port_seen *p, const struct fabric_port *port, const struct device_seen *d)
+{
+	const double none = NAN;
+	*p = (struct port_seen){.port = port, .device = d};
+	for (size_t i = 0; i < rw_countof(port_rows); i++)
+		if (port_rows[i].place == PLACE_STATE)
+			memcpy((char *)p + port_rows[i].offset, &none, sizeof(none));
+	for (int c = 0; c < OBSERVED_PRIORITIES; c++)
+		p->class_octets[c] = NAN;
+}
+
+static void place_fabric(struct maker *m)
+{
+	const struct fabric *f = m->in->fabric;
+	struct observed *o = m->o;
+	const struct entities *e = m->w->entities;
+	size_t n = 0;
+	for (size_t i = 0; i < f->n_devices; i++) {
+		const struct fabric_device *d = f->devices[i];
+		struct device_seen *seen = &o->devices[i];
+		*seen = (struct device_seen){.device = d, .ports = &o->ports[n], .n_ports = d->n_ports, .newest_ns = INT64_MIN, .pool_bytes = NAN, .pool_peak = NAN,
+			.cell_bytes = NAN, .pool_slices = NAN, .shp_ratio = NAN};
+		const uint32_t id = entities_find(e, d->name, NULL, PRIO_NONE);
+		if (id != ENTITY_NONE)
+			m->device_of[id] = (uint32_t)i + 1;
+		for (size_t k = 0; k < d->n_ports; k++, n++) {
+			blank_port(&o->ports[n], d->ports[k], seen);
+			o->ports[n].in_fabric = true;
+			o->ports[n].entity = entities_find(e, d->name, d->ports[k]->name, PRIO_NONE);
+			if (o->ports[n].entity == ENTITY_NONE)
+				continue;
+			m->port_of[o->ports[n].entity] = (uint32_t)n + 1;
+			m->device_of[o->ports[n].entity] = (uint32_t)i + 1;
+		}
+	}
+	o->n_ports = o->n_fabric_ports = n;
+}
+
+/* Is the port entity that of a buffer pool, or of a queue no priority is known for? Neither is a port. */
+static bool is_port(const struct entity *e)
+{
+	return e->port[0] && strncmp(e->port, "pool:", 5) != 0 && !strchr(e->port, '#');
+}
+
+/* Ports the fabric does not name: counted, since "port" was made for MAX of them beforehand. */
+static void place_stranger(struct maker *m, const struct entity *e, uint32_t device)
+{
+	struct observed *o = m->o;
+	if (o->n_ports >= m->cap_ports)
+		return;
+	struct fabric_port *port = arena_new_of(m->a, struct fabric_port);
+	struct port_seen *seen = &o->ports[o->n_ports];
+	port->name = e->port;
+	port->device = m->in->fabric->devices[device];
+	port->alias = "";
+	port->host_nic = "";
+	port->index = UINT32_MAX;
+	blank_port(seen, port, &o->devices[device]);
+	seen->entity = e->id;
+	m->port_of[e->id] = (uint32_t)++o->n_ports;
+}
+
+/* Which device and port each entity of the window belongs to. Parents come before children: ids are given in that order. */
+static void place_entities(struct maker *m)
+{
+	for (uint32_t id = 1; id <= m->n_entities; id++) {
+		if (m->device_of[id])
+			continue;
+		const struct entity *e = entity_get(m->w->entities, id);
+		if (!e || e->parent == ENTITY_NONE || e->parent >= id || !m->device_of[e->parent])
+			continue;
+		m->device_of[id] = m->device_of[e->parent];
+		m->priority_of[id] = e->priority >= 0 && e->priority < OBSERVED_PRIORITIES ? (int8_t)e->priority : -1;
+		if (e->priority == PRIO_NONE && is_port(e))
+			place_stranger(m, e, m->device_of[id] - 1);
+		else if ((m->port_of[id] = m->port_of[e->parent]) && m->priority_of[id] >= 0)
+			m->o->ports[m->port_of[id] - 1].lane_entity[m->priority_of[id]] = id;
+	}
+}
+
+static struct port_seen *port_at(const struct maker *m, uint32_t entity)
+{
+	return m->port_of[entity] ? &m->o->ports[m->port_of[entity] - 1] : NULL;
+}
+
+static struct lane_seen *lane_make(struct maker *m, struct port_seen *p, int priority)
+{
+	if (!p->lanes[priority]) {
+		p->lanes[priority] = arena_new_of(m->a, struct lane_seen);
+		blank_lane(p->lanes[priority], p, priority, m->in->fabric);
+		m->o->n_lanes++;
+	}
+	return p->lanes[priority];
+}
+
+static bool tells(const struct series *s, const struct window *w, const struct row *r)
+{
+	if (!s->n)
+		return false;
+	if (r->place == PLACE_COUNTER)
+		return s->value[0] != s->value[s->n - 1];
+	return state_value(s, w) > 0;
+}
+
+/* First pass: which priorities of which ports are worth a lane. */
+static void make_lanes(struct maker *m)
+{
+	for (size_t i = 0; i < m->w->n_series; i++) {
+		const struct series *s = &m->w->series[i];
+		const struct row *r = m->rows[s->metric];
+		if (r && r->tells)
+			window_fetch(m->w, i);
+		const int priority = r && s->entity <= m->n_entities ? m->priority_of[s->entity] : -1;
+		if (priority < 0 || !(m->in->fabric->lossless_mask >> priority & 1 || (r->tells && tells(s, m->w, r))))
+			continue;
+		struct port_seen *p = port_at(m, s->entity);
+		if (p && !p->lanes[priority])
+			lane_make(m, p, priority);
+	}
+}
+
+/* Which device a sample of the window came from, and when. */
+static void hear(struct device_seen *d, const struct series *s, const struct window *w)
+{
+	const uint32_t end = s->t_ns[s->n - 1] <= w->to_ns ? s->n : series_after(s, w->to_ns);
+	if (end == 0 || s->t_ns[end - 1] <= w->from_ns)
+		return;
+	d->n_series++;
+	d->newest_ns = s->t_ns[end - 1] > d->newest_ns ? s->t_ns[end - 1] : d->newest_ns;
+}
+
+static void fill_lane(struct maker *m, struct port_seen *p, int priority, const struct row *r, const struct series *s)
+{
+	const uint64_t speed_bps = p->out.read_bps ? p->out.read_bps : p->port->speed_bps;
+	struct lane_seen *l = p->lanes[priority];
+	if (l)
+		put((char *)l, r, s, m->w, speed_bps);
+	if (s->metric == M_QUEUE_OUT_OCTETS) {
+		const struct amount octets = l ? l->out_octets : amount_of(s, m->w, gate_rate(GATE_OCTETS, speed_bps));
+		p->class_octets[priority] = octets.known ? octets.value : NAN;
+	}
+}
+
+static void fill(struct maker *m)
+{
+	for (size_t i = 0; i < m->w->n_series; i++) {
+		const struct series *s = &m->w->series[i];
+		window_fetch(m->w, i);
+		if (s->entity > m->n_entities || !m->device_of[s->entity] || !s->n)
+			continue;
+		struct device_seen *d = &m->o->devices[m->device_of[s->entity] - 1];
+		hear(d, s, m->w);
+		const struct row *r = m->rows[s->metric];
+		if (!r)
+			continue;
+		struct port_seen *p = port_at(m, s->entity);
+		const int priority = m->priority_of[s->entity];
+		if (p && priority >= 0)
+			fill_lane(m, p, priority, r, s);
+		else if (p)
+			put((char *)p, r, s, m->w, p->out.read_bps ? p->out.read_bps : p->port->speed_bps);
+		else if (metric_info(s->metric)->scope == SCOPE_DEVICE)
+			put((char *)d, r, s, m->w, 0);
+	}
+}
+
+static void rates(struct maker *m)
+{
+	static const struct { uint16_t metric, offset; } columns[] = {
+		{M_PORT_IN_OCTETS, offsetof(struct rate_series, in)}, {M_PORT_OUT_OCTETS, offsetof(struct rate_series, out)},
+		{M_PORT_SPEED_BPS, offsetof(struct rate_series, speed)}, {M_PORT_OPER_UP, offsetof(struct rate_series, up)},
+	};
+	for (size_t k = 0; k < rw_countof(columns); k++)
+		for (size_t i = window_metric(m->w, columns[k].metric); i < m->w->n_series && m->w->series[i].metric == columns[k].metric; i++) {
+			const struct series *s = &m->w->series[i];
+			if (s->entity <= m->n_entities && m->port_of[s->entity])
+				memcpy((char *)&m->rates[m->port_of[s->entity] - 1] + columns[k].offset, &s, sizeof(s));
+		}
+	for (size_t i = 0; i < m->o->n_ports; i++) {
+		struct port_seen *p = &m->o->ports[i];
+		const struct rate_series *v = &m->rates[i];
+		p->out_known = port_rate_of(m->w, p->port, v->out, v->speed, v->up, m->in->interval_ns, &p->out) == 0;
+		p->in_known = port_rate_of(m->w, p->port, v->in, v->speed, v->up, m->in->interval_ns, &p->in) == 0;
+	}
+}
+
+/* --- what follows from it ------------------------------------------------------------------------------------------------ */
+
+static struct pause_share share_of(const struct amount *measured, const struct amount *bound, const struct amount *frames, uint64_t speed_bps)
+{
+	struct pause_share r = {.lo = NAN, .hi = NAN, .quality = QUALITY_UNKNOWN, .alive = measured->alive || bound->alive || frames->alive};
+	const double hold_ns = pause_frame_max_ns(speed_bps);
+	/* a duration that stands still while frames count is not measured on this platform */
+	if (measured->known && (measured->value > 0 || !(frames->known && frames->value > 0 && !measured->alive))) {
+		r.lo = r.hi = fmin(1, measured->value / (double)measured->covered_ns);
+		r.measured = true;
+		r.quality = measured->quality;
+	} else if (bound->known || (frames->known && !isnan(hold_ns))) {
+		/* a bound was cut to the interval it was read in; frames that an agent hands out in lumps belong to longer ones */
+		const double time = fmax(bound->known ? bound->value / (double)bound->covered_ns : NAN, frames->known ? frames->value * hold_ns / (double)frames->covered_ns : NAN);
+		r.lo = 0;
+		r.hi = fmin(1, time);
+		r.quality = QUALITY_ESTIMATED;
+	}
+	return r;
+}
+
+static uint64_t speed_of(const struct port_seen *p)
+{
+	return p->out.read_bps ? p->out.read_bps : p->out.declared_bps;
+}
+
+static void take_declared(double *value, double declared, bool *mark)
+{
+	if (!isnan(*value) || isnan(declared))
+		return;
+	*value = declared;
+	*mark = true;
+}
+static double bytes_or_none(uint64_t v) { return v ? (double)v : NAN; }
+
+/* Thresholds from the configuration file stand where no protocol reads them back; the first that matches wins. */
+static void declare(struct lane_seen *l, const struct fabric *f)
+{
+	const struct fabric_port *p = l->port->port;
+	for (size_t i = 0; i < f->n_thresholds; i++) {
+		const struct fabric_threshold *t = &f->thresholds[i];
+		if (t->priority != l->priority || !str_glob(t->devices, p->device->name) || !(str_glob(t->ports, p->name) || (p->alias[0] && str_glob(t->ports, p->alias))))
+			continue;
+		take_declared(&l->kmin, bytes_or_none(t->kmin_bytes), &l->declared);
+		take_declared(&l->kmax, bytes_or_none(t->kmax_bytes), &l->declared);
+		take_declared(&l->pmax, t->pmax, &l->declared);
+		take_declared(&l->alpha, t->alpha, &l->declared);
+		take_declared(&l->headroom, bytes_or_none(t->headroom_bytes), &l->headroom_declared);
+		take_declared(&l->xoff_level, bytes_or_none(t->xoff_level_bytes), &l->declared);
+		take_declared(&l->xon_level, bytes_or_none(t->xon_level_bytes), &l->declared);
+		take_declared(&l->xon_offset, bytes_or_none(t->xon_offset_bytes), &l->declared);
+		l->declared |= l->headroom_declared;
+		struct device_seen *d = (struct device_seen *)l->port->device; /* ours until observe() returns */
+		bool mark = false;
+		take_declared(&d->pool_bytes, bytes_or_none(t->pool_bytes), &mark);
+		take_declared(&d->cell_bytes, bytes_or_none(t->cell_bytes), &mark);
+	}
+}
+
+static void finish(struct maker *m)
+{
+	struct observed *o = m->o;
+	o->lanes = arena_array(m->a, struct lane_seen *, o->n_lanes ? o->n_lanes : 1);
+	size_t n = 0;
+	for (size_t i = 0; i < o->n_ports; i++) {
+		struct port_seen *p = &o->ports[i];
+		((struct device_seen *)p->device)->restarted |= p->in_packets.restarted || p->out_packets.restarted;
+		for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
+			struct lane_seen *l = p->lanes[c];
+			if (!l)
+				continue;
+			l->rx_pause = share_of(&l->rx_pause_ns, &l->rx_pause_ns_hi, &l->rx_frames, speed_of(p));
+			l->tx_pause = share_of(&l->tx_pause_ns, &l->tx_pause_ns_hi, &l->tx_frames, speed_of(p));
+			declare(l, o->fabric);
+			o->lanes[n++] = l;
+		}
+	}
+}
+
+static const struct observed *make(const struct analyzer_in *in, struct arena *a)
+{
+	const struct fabric *f = in->fabric;
+	const uint32_t n = entities_count(in->window->entities);
+	struct maker m = {.in = in, .w = in->window, .a = a, .n_entities = n};
+	size_t ports = 0;
+	for (size_t i = 0; i < f->n_devices; i++)
+		ports += f->devices[i]->n_ports;
+	for (size_t i = 0; i < rw_countof(lane_rows); i++)
+		m.rows[lane_rows[i].metric] = &lane_rows[i];
+	for (size_t i = 0; i < rw_countof(port_rows); i++)
+		m.rows[port_rows[i].metric] = &port_rows[i];
+	for (size_t i = 0; i < rw_countof(device_rows); i++)
+		m.rows[device_rows[i].metric] = &device_rows[i];
+	m.port_of = arena_array(a, uint32_t, n + 1);
+	m.device_of = arena_array(a, uint32_t, n + 1);
+	m.priority_of = arena_array(a, int8_t, n + 1);
+	memset(m.priority_of, -1, n + 1);
+	memset(m.port_of, 0, (n + 1) * sizeof(*m.port_of));
+	memset(m.device_of, 0, (n + 1) * sizeof(*m.device_of));
+	size_t strangers = 0;
+	for (uint32_t id = 1; id <= n; id++) {
+		const struct entity *e = entity_get(in->window->entities, id);
+		strangers += e && e->priority == PRIO_NONE && is_port(e);
+	}
+	m.cap_ports = ports + strangers;
+	m.rates = arena_array(a, struct rate_series, m.cap_ports + 1);
+	memset(m.rates, 0, (m.cap_ports + 1) * sizeof(*m.rates));
+	m.o = arena_new_of(a, struct observed);
+	*m.o = (struct observed){.from_ns = in->window->from_ns, .to_ns = in->window->to_ns, .interval_ns = in->interval_ns, .fabric = f, .window = in->window,
+		.devices = arena_array(a, struct device_seen, f->n_devices + 1), .n_devices = f->n_devices,
+		.ports = arena_array(a, struct port_seen, m.cap_ports + 1)};
+	m.o->device_of = m.device_of;
+	m.o->port_of = m.port_of;
+	m.o->n_entities = n;
+	place_fabric(&m);
+	place_entities(&m);
+	rates(&m);
+	make_lanes(&m);
+	fill(&m);
+	finish(&m);
+	return m.o;
+}
+
+const struct observed *observe(const struct analyzer_in *in)
+{
+	if (!in->shared)
+		return make(in, in->arena);
+	if (!in->shared->observed)
+		in->shared->observed = make(in, in->shared->arena);
+	return in->shared->observed;
+}
+
+const struct port_seen *observed_port(const struct observed *o, const struct fabric_port *p)
+{
+	return p && p->index < o->n_fabric_ports ? &o->ports[p->index] : NULL;
+}
+
+const struct port_seen *observed_peer(const struct observed *o, const struct port_seen *p)
+{
+	return observed_port(o, p->port->peer);
+}
+
+const struct lane_seen *observed_lane(const struct port_seen *port, int priority)
+{
+	return priority >= 0 && priority < OBSERVED_PRIORITIES ? port->lanes[priority] : NULL;
+}

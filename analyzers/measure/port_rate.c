@@ -1,0 +1,133 @@
+/* port_rate - see the header. */
+#include "analyzers/measure/port_rate.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "agent/base/clock.h"
+#include "db/model/entity.h"
+#include "db/model/metric.h"
+
+/* Samples further apart than this many intervals are a gap: one late poll is not. */
+#define GAP_INTERVALS 2.5
+#define SPACINGS_MAX 64
+/* A state is valid until its next value, and may be told once only. */
+#define STATE_AGE_NS (366LL * 86400 * NS_PER_S)
+
+static uint64_t state_of(const struct series *s, const struct window *w, uint64_t otherwise)
+{
+	uint64_t v;
+	return s && series_state(s, w->to_ns, STATE_AGE_NS, &v) == 0 ? v : otherwise;
+}
+
+static double increase_rate(const struct increase *i)
+{
+	return i->covered_ns > 0 ? (double)i->value * 8 * (double)NS_PER_S / (double)i->covered_ns : 0;
+}
+
+/* A handful of values, mostly in order: a library sort costs more than it saves. */
+static void sort_sizes(int64_t *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = i; k > 0 && v[k] < v[k - 1]; k--) {
+			const int64_t swap = v[k];
+			v[k] = v[k - 1];
+			v[k - 1] = swap;
+		}
+}
+
+/*
+ * The time between samples as this series shows it: the median, so that gaps do not count for much. From few samples it is no less
+ * than what is usual. 0 = not known.
+ */
+static int64_t spacing_of(const struct series *s, const struct window *w, int64_t interval_ns, int64_t *ret_last_ns)
+{
+	int64_t v[SPACINGS_MAX];
+	size_t n = 0;
+	uint32_t i = s->n;
+	while (i > 0 && s->t_ns[i - 1] > w->to_ns)
+		i--;
+	*ret_last_ns = i > 0 ? s->t_ns[i - 1] : INT64_MIN;
+	for (; i > 1 && n < SPACINGS_MAX && s->t_ns[i - 1] > w->from_ns; i--)
+		v[n++] = s->t_ns[i - 1] - s->t_ns[i - 2];
+	if (!n)
+		return interval_ns;
+	sort_sizes(v, n);
+	int64_t median = v[n / 2];
+	return n < 3 && median < interval_ns ? interval_ns : median;
+}
+
+/* Share of the window that has its samples. The piece after the last one is not missing while the next is not due. */
+static double coverage_of(const struct series *s, const struct window *w, int64_t interval_ns)
+{
+	int64_t length_ns = w->to_ns - w->from_ns, last_ns;
+	int64_t spacing_ns = spacing_of(s, w, interval_ns, &last_ns);
+	double gap_ns = GAP_INTERVALS * (double)spacing_ns;
+	gap_ns = fmin(gap_ns, fmax(1.5 * (double)length_ns, GAP_INTERVALS * (double)interval_ns));
+	double covered = series_coverage(s, w->from_ns, w->to_ns, spacing_ns > 0 ? (int64_t)gap_ns : length_ns);
+	if (last_ns > w->from_ns && w->to_ns - last_ns <= spacing_ns)
+		covered += (double)(w->to_ns - last_ns) / (double)length_ns;
+	return fmin(1, covered);
+}
+
+/* The plausibility gate: widen, or label suspect; see the header. */
+static int plausible_increase(const struct series *s, const struct window *w, double line_bps, struct increase *ret, enum quality *ret_q)
+{
+	double gate = line_bps * PORT_RATE_PLAUSIBLE / 8;
+	struct increase gated, all;
+	int r = series_increase(s, w->from_ns, w->to_ns, gate, &gated);
+	if (r == 0 && gated.suspects == 0) {
+		*ret = gated;
+		*ret_q = gated.quality;
+		return 0;
+	}
+	int r_all = series_increase(s, w->from_ns, w->to_ns, 0, &all);
+	if (r_all < 0)
+		return r_all;
+	bool widened = line_bps <= 0 || increase_rate(&all) <= line_bps * PORT_RATE_PLAUSIBLE;
+	*ret = widened || r < 0 ? all : gated;
+	*ret_q = widened ? QUALITY_ESTIMATED : QUALITY_SUSPECT;
+	return 0;
+}
+
+int port_rate_of(const struct window *w, const struct fabric_port *port, const struct series *octets, const struct series *speed, const struct series *up,
+	int64_t interval_ns, struct port_rate *ret)
+{
+	*ret = (struct port_rate){
+		.declared_bps = port->speed_bps,
+		.read_bps = state_of(speed, w, 0),
+		.utilization_ratio = NAN,
+		.rate_bps = NAN,
+		.quality = QUALITY_UNKNOWN,
+	};
+	ret->capacity_bps = ret->declared_bps;
+	if (ret->read_bps && (!ret->capacity_bps || ret->read_bps < ret->capacity_bps))
+		ret->capacity_bps = ret->read_bps;
+	const uint64_t is_up = state_of(up, w, UINT64_MAX);
+	ret->oper = is_up == UINT64_MAX ? PORT_OPER_UNKNOWN : is_up ? PORT_OPER_UP : PORT_OPER_DOWN;
+	if (!octets)
+		return -ENODATA;
+	ret->coverage_ratio = coverage_of(octets, w, interval_ns);
+
+	/* The gate asks for the line rate, not the capacity: a port that runs faster than declared is a finding of its own. */
+	double line_bps = (double)(ret->read_bps ? ret->read_bps : ret->declared_bps);
+	struct increase inc;
+	int r = plausible_increase(octets, w, line_bps, &inc, &ret->quality);
+	if (r < 0)
+		return r;
+	ret->octets = inc.value;
+	ret->covered_ns = inc.covered_ns;
+	ret->rate_bps = increase_rate(&inc);
+	if (ret->capacity_bps)
+		ret->utilization_ratio = ret->rate_bps / (double)ret->capacity_bps;
+	return 0;
+}
+
+int port_rate(const struct window *w, const struct fabric_port *port, unsigned metric, int64_t interval_ns, struct port_rate *ret)
+{
+	const uint32_t entity = entities_find(w->entities, port->device->name, port->name, PRIO_NONE);
+	if (entity == ENTITY_NONE)
+		return port_rate_of(w, port, NULL, NULL, NULL, interval_ns, ret);
+	return port_rate_of(w, port, window_series(w, entity, metric), window_series(w, entity, M_PORT_SPEED_BPS), window_series(w, entity, M_PORT_OPER_UP), interval_ns,
+		ret);
+}

@@ -1,0 +1,19 @@
+/* tune_dose_internal - how a plan is put together; between the files of tune_dose. */
+#ifndef RW_ANALYZERS_TUNE_DOSE_INTERNAL_H
+#define RW_ANALYZERS_TUNE_DOSE_INTERNAL_H
+
+#include "analyzers/tune/tune_dose.h"
+
+void plan_collect(struct tune_plan *t, const char *what);
+void plan_next(struct tune_plan *t, const char *what);
+void plan_missing(struct tune_plan *t, enum tune_knob k); /* its value in force is not known: how to get it */
+void plan_check(struct tune_plan *t, const char *text, double before, double after, double limit, const char *unit, bool ok); /* nothing known: no check */
+void plan_lanes(struct tune_plan *t, bool (*wanted)(const struct tune_plan *t, const struct tune_lane *l));
+double plan_cell(const struct tune_plan *t); /* NAN unknown */
+/* plan_change - rounded as the platform rounds, not below @least. False: the platform cannot (.refused), or rounding leaves nothing of it. */
+bool plan_change(struct tune_plan *t, enum tune_knob k, double current, double proposed, double least, const char *why, const char *source);
+
+void plan_more_headroom(struct tune_plan *t); /* row 1 */
+void plan_less_headroom(struct tune_plan *t); /* row 2 */
+
+#endif

@@ -1,0 +1,23 @@
+/* tune_sheet - a plan and its verdict, a fault, or the good news, as a sheet a person can read. Inner header of tune. */
+#ifndef RW_ANALYZERS_TUNE_SHEET_H
+#define RW_ANALYZERS_TUNE_SHEET_H
+
+#include "analyzers/tune/tune_gate.h"
+
+/* @rest: places that follow the canary. */
+void sheet_of_plan(const struct tune_plan *t, const struct tune_verdict *v, const struct tune_place **rest, size_t n_rest, struct tune_sheet *ret);
+void sheet_of_fault(const struct tune_case *c, const struct tune_fault *f, struct tune_sheet *ret);
+/* A row of the table that names what to mend and no knob. */
+void sheet_of_rule(const struct tune_case *c, const struct tune_place *p, struct tune_sheet *ret);
+/* Nothing to change on @priority: because it is good, or because too little is seen. */
+void sheet_of_rest(const struct tune_case *c, int priority, struct tune_sheet *ret);
+
+/* How sure the sheet of a plan would be, 0..1. */
+double tune_confidence(const struct tune_plan *t);
+/* "0.25 %", "33 %" */
+const char *tune_percent(struct arena *a, double ratio);
+
+/* The texts of what to mend for a cause word; 0 when there are none. */
+size_t tune_cure_steps(const char *cause, const char *const **ret);
+
+#endif

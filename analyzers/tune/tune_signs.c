@@ -1,0 +1,376 @@
+/*
+ * tune_signs - what the evidence shows at every lossless priority of every switch: pause trees, where the pressure begins, at which depth PFC fires
+ * there, and the signs of the decision table.
+ *
+ * Whether Kmin is late is judged by the largest pool it could be (so that order is never called wrong without need), and doses by the smallest.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "analyzers/measure/formulas.h"
+#include "analyzers/tune/tune_signs.h"
+
+#define PAUSED 0.001          /* share of time: tuning facts d, row 3 and the stop rule */
+#define PAUSED_BOUND 0.01     /* ten times that where only frames are counted: an upper bound */
+#define HOST_PAUSES 0.01      /* d, row 6 */
+#define HOST_PAUSES_BOUND 0.1
+#define MARKS_FEW 0.001
+#define MARKS_MANY 0.05       /* d, rows 4 and 5 */
+#define PASSED_ON 0.5         /* of what it pauses itself: less, and it adds pressure of its own */
+#define FULL 0.98             /* of the pool */
+#define ROOM 0.5              /* b.4: Kmin at or below half of q_PFC */
+#define FLAT 1.15             /* times the depth at which PFC fires, which is known to 15 %: below it is no reason to turn Kmax again */
+#define SETTLED 0.85          /* of the computed depth: the model is good to 15 % (d, confidence) */
+#define FAR_EARLY 0.25        /* of one bandwidth-delay product; measured in b.3: the exchange takes half as long again, or twice */
+#define EPISODES_MIN 100.0    /* a second */
+#define HYSTERESIS_MTUS 1.5   /* a.5 asks for two frames; frames are a little shorter than the MTU that is declared */
+#define IDLE_ROOM 0.25        /* d, row 2 */
+#define WEEK_NS (7LL * 86400 * NS_PER_S)
+
+/* --- pause, in one direction at one lane ---------------------------------------------------------------------------------------- */
+
+static bool stands(const struct tune_lane *l, uint8_t recent, double busy, double bound)
+{
+	return tune_recent(l, recent) >= TUNE_NEEDED && (l->pause_measured || busy >= bound);
+}
+static bool pauses(const struct tune_lane *l) { return stands(l, l->recent_tx, l->tx_pause_busy, PAUSED_BOUND); }
+/* Beyond where one stops (d): over the range, or in each of the newest windows. A burst now and then, such as a checkpoint, is neither. */
+static bool matters(const struct tune_lane *l) { return pauses(l) && (l->tx_pause_busy >= PAUSED || tune_recent(l, l->recent_tx) == TUNE_OF); }
+bool tune_paused_by_host(const struct tune_lane *l)
+{
+	return l->port->host && stands(l, l->recent_rx, l->rx_pause_busy, HOST_PAUSES_BOUND) && l->rx_pause_busy >= HOST_PAUSES;
+}
+
+/* --- trees: switches that pause one another ---------------------------------------------------------------------------------- */
+
+static bool carries_pause(const struct tune_lane *l)
+{
+	return l && (l->tx_pause_hi > PAUSED || l->rx_pause_hi > PAUSED || tune_recent(l, (uint8_t)(l->recent_tx | l->recent_rx)));
+}
+
+static void join(struct tune_place *v, size_t n, unsigned from, unsigned to)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].tree == from)
+			v[i].tree = to;
+}
+
+static struct tune_place *place_of(struct tune_place *v, size_t n, const struct fabric_device *d)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].device->device == d)
+			return &v[i];
+	return NULL;
+}
+
+static void grow_trees(struct tune_place *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&v[i], l));) {
+			const struct tune_place *far = l->port->peer && carries_pause(l) ? place_of(v, n, l->port->peer->device) : NULL;
+			if (far && far->tree != v[i].tree)
+				join(v, n, far->tree, v[i].tree);
+		}
+}
+
+/* --- where the pressure is ------------------------------------------------------------------------------------------------------ */
+
+static void find_lanes(struct tune_place *p)
+{
+	double paused = 0, marked = 0, deep = 0, lost = 0, fill = 0, episodes = EPISODES_MIN;
+	const struct tune_lane *deepest = NULL;
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));) {
+		const double weight = l->tx_pause_busy + (l->port->host ? 1 : 0);
+		const double used = l->headroom.max / l->headroom_bytes;
+		if (l->tx_pause_busy > 0 && weight > paused) {
+			paused = weight;
+			p->paused = l;
+		}
+		if (l->marked > marked) {
+			marked = l->marked;
+			p->hot = l;
+		}
+		if (l->queue.max > deep) {
+			deep = l->queue.max;
+			deepest = l;
+		}
+		if (l->pg_drops > lost || (lost <= 0 && used > fill)) {
+			lost = fmax(lost, l->pg_drops);
+			fill = fmax(fill, used);
+			p->short_of = l;
+		}
+		if (l->pause_measured && l->episodes_per_s > episodes) {
+			episodes = l->episodes_per_s;
+			p->flapping = l;
+		}
+	}
+	if (!p->hot || !(tune_lane_marks(p->hot) >= MARKS_FEW))
+		p->hot = deepest ? deepest : p->hot;
+	if (!p->hot)
+		p->hot = p->paused ? p->paused : tune_next_lane(p, NULL);
+	p->marks = p->hot ? tune_lane_marks(p->hot) : NAN;
+}
+
+static double deepest_queue(const struct tune_place *p)
+{
+	double deep = NAN;
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));)
+		deep = fmax(deep, l->queue.max);
+	return deep;
+}
+
+static double highest(const struct tune_place *p, size_t offset)
+{
+	double best = NAN;
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));)
+		best = fmax(best, *(const double *)((const char *)l + offset));
+	return best;
+}
+
+/* Depth at which PFC fires, by the settings, with @pool_bytes; k inputs need not be whole: they are not equally full. NAN unknown. */
+static double model_q_pfc(const struct tune_place *p, double pool_bytes)
+{
+	const double alpha = highest(p, offsetof(struct tune_lane, alpha)), level = highest(p, offsetof(struct tune_lane, xoff_level)), k = fmax(1, p->inputs);
+	if (alpha > 0 && pool_bytes > 0)
+		return dt_pfc_queue_bytes(pool_bytes, 0, alpha, k);
+	return level > 0 ? k * level : NAN;
+}
+
+static void find_depths(struct tune_place *p, bool pausing)
+{
+	const struct tune_device *d = p->device;
+	p->inputs = p->hot && p->hot->inputs >= 1 ? p->hot->inputs : d->inputs_typical ? d->inputs_typical : NAN;
+	const bool told = d->pool_slices >= 1;
+	const double most = model_q_pfc(p, told ? d->pool_bytes / d->pool_slices : d->pool_bytes), deep = pausing ? deepest_queue(p) : NAN;
+	/* a queue that went as deep as the whole pool allows settles it: there is one slice */
+	p->slices_unknown = !told && d->pool_bytes > 0 && !(deepest_queue(p) >= SETTLED * most);
+	p->pool_bytes = told ? d->pool_bytes / d->pool_slices : p->slices_unknown ? d->pool_bytes / 2 : d->pool_bytes;
+	p->q_pfc = p->q_pfc_model = model_q_pfc(p, p->pool_bytes);
+	p->residual = isnan(deep) ? NAN : fabs(deep - most) / most;
+	/* PFC fired while no queue was deeper than this: it fires no later, whatever the model says */
+	if (deep > 0 && !(deep >= p->q_pfc)) {
+		p->q_pfc = deep;
+		p->by_watermark = true;
+	}
+	p->speed_bps = NAN;
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));)
+		p->speed_bps = fmax(p->speed_bps, tune_speed(d, l->port));
+
+	const double fires = deep > 0 ? fmin(most, deep) : most, kmin = p->hot && !isnan(p->hot->kmin) ? p->hot->kmin : highest(p, offsetof(struct tune_lane, kmin));
+	if (!isnan(fires) && !isnan(kmin)) {
+		tune_sign_set(&p->signs, T_LATE, kmin > ROOM * fires);
+		tune_sign_set(&p->signs, T_PFC_FIRST, kmin >= fires);
+	}
+	if (!isnan(fires) && p->hot && !isnan(p->hot->kmax))
+		tune_sign_set(&p->signs, T_FLAT, p->hot->kmax > FLAT * fires);
+}
+
+/* --- signs ---------------------------------------------------------------------------------------------------------------------- */
+
+static void sign_pause(struct tune_place *p)
+{
+	double given = 0, taken = 0;
+	bool known = false, any = false;
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));) {
+		known = known || !isnan(l->tx_pause_hi);
+		any = any || pauses(l);
+		given = fmax(given, l->tx_pause_busy);
+		if (l->port->peer)
+			taken = fmax(taken, l->rx_pause_busy);
+	}
+	if (known || any)
+		tune_sign_set(&p->signs, T_PAUSES, any);
+	tune_sign_set(&p->signs, T_PASSED_ON, taken > PAUSED && taken >= PASSED_ON * given);
+}
+
+static void sign_marks(struct tune_place *p)
+{
+	unsigned busy = 0, marking = 0, paused = 0, unmarked = 0;
+	bool counts = false;
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));) {
+		const double marks = tune_lane_marks(l);
+		counts = counts || l->marks_alive || (l->ecn_enabled > 0 && !isnan(marks));
+		busy += !isnan(marks) && l->busy > 0;
+		marking += marks >= MARKS_MANY;
+		paused += l->tx_windows;
+		unmarked += l->tx_unmarked;
+	}
+	if (!counts || !p->hot)
+		return;
+	const bool many = tune_recent(p->hot, p->hot->recent_marks) >= TUNE_NEEDED;
+	tune_sign_set(&p->signs, T_NO_MARKS, !many && (p->marks < MARKS_FEW || (paused && 2 * unmarked > paused)));
+	tune_sign_set(&p->signs, T_MANY_MARKS, many);
+	tune_sign_set(&p->signs, T_WIDESPREAD, 2 * marking > busy);
+	tune_sign_set(&p->signs, T_TO_HOST, p->hot->port->host && tune_recent(p->hot, p->hot->recent_rx) < TUNE_NEEDED);
+}
+
+static void sign_early(struct tune_place *p, int64_t rtt_ns)
+{
+	p->bdp = p->speed_bps > 0 ? bdp_bytes((uint64_t)p->speed_bps, (double)rtt_ns) : NAN;
+	const double speed = p->hot ? tune_speed(p->device, p->hot->port) : NAN;
+	if (!(speed > 0) || isnan(p->hot->kmin))
+		return;
+	const double bdp = bdp_bytes((uint64_t)speed, (double)rtt_ns);
+	tune_sign_set(&p->signs, T_EARLY, p->hot->kmin < bdp);
+	tune_sign_set(&p->signs, T_FAR_EARLY, p->hot->kmin < FAR_EARLY * bdp);
+}
+
+static void sign_loss(struct tune_place *p, double mtu)
+{
+	const struct tune_lane *l = p->short_of;
+	bool alive = false, told = false;
+	for (const struct tune_lane *i = NULL; (i = tune_next_lane(p, i));) {
+		alive = alive || !isnan(i->pg_drops);
+		told = told || (i->headroom.windows && i->headroom_bytes > 0);
+	}
+	if (alive)
+		tune_sign_set(&p->signs, T_LOST, l && l->lost_windows && l->tx_windows);
+	if (told && l && l->headroom.windows)
+		/* a frame that does not fit any more is lost before the last byte is used */
+		tune_sign_set(&p->signs, T_FULL, (l->full_windows || (l->lost_windows && l->headroom.max > l->headroom_bytes - mtu)) && l->tx_windows && !l->headroom.standing);
+	if (p->device->pool.windows && p->device->pool_bytes > 0)
+		tune_sign_set(&p->signs, T_POOL_FULL, p->device->pool.max >= FULL * p->device->pool_bytes && !p->device->pool.standing);
+}
+
+/* What it takes for XOFF and XON to act over a link: the cable there and back, the peer's response, a frame each (as in congestion_signs.c). */
+static double link_round_ns(const struct tune_place *p, const struct tune_lane *l, double mtu)
+{
+	const double speed = tune_speed(p->device, l->port), bytes_ns = speed / 8e9;
+	return 2 * (double)l->port->cable_mm / 1e3 / CABLE_SPEED_M_S * 1e9 + (double)pause_response_bytes((uint64_t)speed) / bytes_ns + 2 * mtu / bytes_ns;
+}
+
+double tune_hysteresis(const struct tune_lane *l) { return !isnan(l->xon_offset) ? l->xon_offset : l->xoff_level - l->xon_level; }
+
+static void sign_xon(struct tune_place *p, double mtu)
+{
+	const struct tune_lane *l = p->flapping;
+	if (!l || !(tune_speed(p->device, l->port) > 0) || isnan(l->episode_ns))
+		return;
+	const double apart = tune_hysteresis(l), round_ns = link_round_ns(p, l, mtu);
+	if (!isnan(apart))
+		tune_sign_set(&p->signs, T_CLOSE, apart < HYSTERESIS_MTUS * mtu);
+	/* settings that leave room exonerate them; without settings the case has to be plain */
+	const double limit_ns = isnan(apart) ? round_ns / 2 : apart < HYSTERESIS_MTUS * mtu ? 2 * round_ns : 0;
+	tune_sign_set(&p->signs, T_SHORT, pauses(l) && l->episode_ns < limit_ns);
+}
+
+static void sign_idle_room(struct tune_place *p, int64_t range_ns)
+{
+	bool idle = range_ns >= WEEK_NS, any = false;
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));) {
+		any = true;
+		idle = idle && l->headroom.windows && !l->headroom.censored && l->headroom.max < IDLE_ROOM * l->headroom_bytes;
+	}
+	tune_sign_set(&p->signs, T_IDLE_ROOM, any && idle);
+}
+
+static void sign_told(struct tune_place *p, const struct tune_in *in)
+{
+	struct tune_signs *s = &p->signs;
+	for (size_t i = 0; i < in->n_incidents && s->n_told < sizeof(s->told) / sizeof(*s->told); i++) {
+		const struct tune_incident *t = &in->incidents[i];
+		if (!t->closed_ns && (t->priority < 0 || t->priority == p->priority) && (!t->device || str_eq(t->device, p->device->device->name)))
+			s->told[s->n_told++] = t->cause;
+	}
+}
+
+/* --- the whole tree --------------------------------------------------------------------------------------------------------------- */
+
+/* A queue to a host that fills as far as PFC lets it, and that nobody pauses: pressure begins there, however much pause is only a bound. */
+static bool presses(const struct tune_place *p)
+{
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));)
+		if (l->port->host && l->queue.max >= ROOM * p->q_pfc_model && tune_recent(l, l->recent_rx) < TUNE_NEEDED)
+			return true;
+	return false;
+}
+
+/* Bounds from frames stand at 100 % everywhere and tell no direction; depths do. */
+static void root_by_depth(struct tune_place *v, size_t n, unsigned tree)
+{
+	bool any = false;
+	for (size_t i = 0; i < n; i++)
+		any = any || (v[i].tree == tree && presses(&v[i]));
+	for (size_t i = 0; any && i < n; i++)
+		if (v[i].tree == tree)
+			tune_sign_set(&v[i].signs, T_PASSED_ON, !presses(&v[i]));
+}
+
+static void sign_tree(struct tune_place *v, size_t n, unsigned tree)
+{
+	double worst = NAN;
+	bool paused = false, known = false, from_host = false, measured = true, root = false, bounds = false;
+	for (size_t i = 0; i < n; i++)
+		for (const struct tune_lane *l = NULL; v[i].tree == tree && (l = tune_next_lane(&v[i], l));) {
+			from_host = from_host || tune_paused_by_host(l);
+			bounds = bounds || (!l->pause_measured && pauses(l));
+			if (!l->port->host || isnan(l->tx_pause_hi))
+				continue;
+			known = true;
+			paused = paused || matters(l);
+			if (!(l->tx_pause_busy <= worst)) {
+				worst = l->tx_pause_busy;
+				measured = l->pause_measured;
+			}
+		}
+	if (bounds)
+		root_by_depth(v, n, tree);
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].tree != tree)
+			continue;
+		if (known)
+			tune_sign_set(&v[i].signs, T_HOSTS_PAUSED, paused);
+		tune_sign_set(&v[i].signs, T_FROM_HOST, from_host);
+		v[i].host_pause = worst;
+		v[i].measured = measured;
+		root = root || (v[i].signs.yes & T_PAUSES && !(v[i].signs.yes & T_PASSED_ON));
+	}
+	/* all pause one another: no one merely passes it on */
+	for (size_t i = 0; !root && i < n; i++)
+		if (v[i].tree == tree)
+			tune_sign_set(&v[i].signs, T_PASSED_ON, false);
+}
+
+static unsigned agreeing(const struct tune_place *p)
+{
+	unsigned most = 0;
+	if (p->is && p->is->family == FAMILY_HEADROOM)
+		return p->short_of->lost_windows > p->short_of->full_windows ? p->short_of->lost_windows : p->short_of->full_windows;
+	if (p->is && p->is->row == 5)
+		return tune_recent(p->hot, p->hot->recent_marks);
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));) {
+		const unsigned n = tune_recent(l, l->recent_tx);
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+void tune_signs_of(const struct tune_in *in, int priority, struct tune_place *v, size_t n)
+{
+	const double mtu = (double)in->fabric->lossless_mtu_bytes;
+	const struct tune_evidence *e = in->evidence;
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct tune_place){.device = &e->devices[i], .priority = priority, .tree = (unsigned)i, .host_pause = NAN, .marks = NAN};
+	grow_trees(v, n);
+	for (size_t i = 0; i < n; i++) {
+		struct tune_place *p = &v[i];
+		find_lanes(p);
+		sign_pause(p);
+		find_depths(p, p->signs.yes & T_PAUSES);
+		sign_marks(p);
+		sign_early(p, in->options.rtt_ns);
+		sign_loss(p, mtu);
+		sign_xon(p, mtu);
+		sign_idle_room(p, e->to_ns - e->from_ns);
+		sign_told(p, in);
+	}
+	for (size_t i = 0; i < n; i++)
+		sign_tree(v, n, (unsigned)i);
+	for (size_t i = 0; i < n; i++) {
+		v[i].is = tune_next_lane(&v[i], NULL) ? tune_rule_match(&v[i].signs) : NULL;
+		v[i].agreeing = agreeing(&v[i]);
+	}
+}

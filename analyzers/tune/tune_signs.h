@@ -1,0 +1,15 @@
+/* tune_signs - inner header of tune_rules: the signs of every place of one priority. */
+#ifndef RW_ANALYZERS_TUNE_SIGNS_H
+#define RW_ANALYZERS_TUNE_SIGNS_H
+
+#include "analyzers/tune/tune_rules.h"
+
+/* tune_signs_of - fills @v, one per switch of the evidence (@n). */
+void tune_signs_of(const struct tune_in *in, int priority, struct tune_place *v, size_t n);
+
+/* A host paused us: above 1 % of the time in 3 of the last 5 busy windows. */
+bool tune_paused_by_host(const struct tune_lane *l);
+/* Bytes between XOFF and XON; NAN unknown. */
+double tune_hysteresis(const struct tune_lane *l);
+
+#endif

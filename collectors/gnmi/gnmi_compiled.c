@@ -1,0 +1,58 @@
+/* gnmi_compiled - see the header. */
+#include "collectors/gnmi/gnmi_compiled.h"
+
+#include <stdlib.h>
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+
+struct gnmi_compiled_set {
+	struct arena *arena;
+	struct gnmi_compiled **v;
+	size_t n, cap;
+};
+
+struct gnmi_compiled_set *gnmi_compiled_set_new(void)
+{
+	struct gnmi_compiled_set *s = rw_calloc(1, sizeof(*s));
+	s->arena = arena_new();
+	return s;
+}
+
+void gnmi_compiled_set_free(struct gnmi_compiled_set *s)
+{
+	if (!s)
+		return;
+	arena_free(s->arena);
+	free(s->v);
+	free(s);
+}
+
+static bool shares(const struct profile_gnmi_stream *s, size_t i)
+{
+	for (size_t k = 0; k < s->n_values && s->values[i].metric >= 0; k++)
+		if (k != i && s->values[k].metric == s->values[i].metric)
+			return true;
+	return false;
+}
+
+const struct gnmi_compiled *gnmi_compiled_get(struct gnmi_compiled_set *s, const struct profile_gnmi_stream *stream, struct err *e)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i]->stream == stream)
+			return s->v[i];
+	struct gnmi_compiled *c = arena_new_of(s->arena, struct gnmi_compiled);
+	c->stream = stream;
+	c->patterns = arena_array(s->arena, struct gnmi_pattern *, stream->n_values + 1);
+	c->shared = arena_array(s->arena, bool, stream->n_values + 1);
+	for (size_t i = 0; i < stream->n_values; i++) {
+		c->patterns[i] = gnmi_pattern_new(stream->values[i].path, s->arena, e);
+		if (!c->patterns[i])
+			return NULL;
+		gnmi_pattern_lists(c->patterns[i], c->lists, &c->n_lists, GNMI_LISTS_MAX);
+		c->shared[i] = shares(stream, i);
+		c->hears = c->hears || stream->values[i].attribute >= GNMI_ATTRIBUTE_CHASSIS;
+	}
+	rw_grow(s->v, s->n, s->cap);
+	s->v[s->n++] = c;
+	return c;
+}

@@ -1,0 +1,234 @@
+/* gnmi_match - see the header. Names and values of keys are small texts: the search with backtracking is short. */
+#include "collectors/gnmi/gnmi_match.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+
+enum part { PART_PORT, PART_ALIAS, PART_PRIORITY, PART_QUEUE, PART_GROUP, PART_POOL, PART_NAME };
+static const char *const part_names[] = {"port", "alias", "priority", "queue", "group", "pool", "name"};
+
+enum token_kind { TOKEN_TEXT, TOKEN_ANY, TOKEN_PART };
+struct token {
+	enum token_kind kind;
+	enum part part;
+	const char *p; size_t n; /* TEXT */
+};
+struct glob {
+	struct token *v;
+	size_t n;
+};
+struct elem {
+	struct glob name;
+	struct { const char *name; size_t n; struct glob value; } keys[GNMI_JSON_LIST_KEYS_MAX];
+	size_t n_keys;
+	const char *text; /* of its name */
+};
+struct gnmi_pattern {
+	struct elem *elems;
+	size_t n;
+};
+
+/* --- compiling ----------------------------------------------------------------------------------------------------------------- */
+
+static bool part_of(const char *p, size_t n, enum part *ret)
+{
+	for (size_t i = 0; i < rw_countof(part_names); i++)
+		if (strlen(part_names[i]) == n && memcmp(part_names[i], p, n) == 0)
+			return *ret = (enum part)i, true;
+	return false;
+}
+
+static struct glob glob_of(const char *p, size_t n, struct arena *a)
+{
+	size_t from = 0, tokens = 1;
+	for (size_t i = 0; i < n; i++)
+		tokens += 2 * (p[i] == '{' || p[i] == '*');
+	struct glob g = {.v = arena_array(a, struct token, tokens)};
+	for (size_t i = 0; i <= n; i++) {
+		const char *close = i < n && p[i] == '{' ? memchr(p + i, '}', n - i) : NULL;
+		struct token t = {.kind = TOKEN_ANY};
+		if (close && part_of(p + i + 1, (size_t)(close - p) - i - 1, &t.part))
+			t.kind = TOKEN_PART;
+		else if (i < n && p[i] != '*')
+			continue;
+		if (i > from)
+			g.v[g.n++] = (struct token){.kind = TOKEN_TEXT, .p = p + from, .n = i - from};
+		if (i < n)
+			g.v[g.n++] = t;
+		i = t.kind == TOKEN_PART ? (size_t)(close - p) : i;
+		from = i + 1;
+	}
+	return g;
+}
+
+struct gnmi_pattern *gnmi_pattern_new(const char *path, struct arena *a, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *parsed = arena_new(); /* has room for the longest path there may be */
+	struct gnmi_elem *elems;
+	struct gnmi_pattern *p = arena_new_of(a, struct gnmi_pattern);
+	if (gnmi_path_parse(path, strlen(path), parsed, &elems, &p->n, e) < 0)
+		return NULL;
+	p->elems = arena_array(a, struct elem, p->n + 1);
+	for (size_t i = 0; i < p->n; i++) {
+		struct elem *to = &p->elems[i];
+		to->text = arena_strndup(a, elems[i].name, elems[i].name_n);
+		to->name = glob_of(to->text, elems[i].name_n, a);
+		for (size_t k = 0; k < elems[i].n_keys && k < rw_countof(to->keys); k++) {
+			to->keys[k].name = arena_strndup(a, elems[i].keys[k].name, elems[i].keys[k].name_n);
+			to->keys[k].n = elems[i].keys[k].name_n;
+			to->keys[k].value = glob_of(arena_strndup(a, elems[i].keys[k].value, elems[i].keys[k].value_n), elems[i].keys[k].value_n, a);
+			to->n_keys++;
+		}
+	}
+	return p;
+}
+
+void gnmi_pattern_lists(const struct gnmi_pattern *p, struct gnmi_list *v, size_t *n, size_t max)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct elem *e = &p->elems[i];
+		bool known = e->n_keys == 0 || *n == max;
+		for (size_t k = 0; k < *n && !known; k++)
+			known = strcmp(v[k].name, e->text) == 0;
+		if (known)
+			continue;
+		v[*n] = (struct gnmi_list){.name = e->text};
+		for (size_t k = 0; k < e->n_keys; k++)
+			v[*n].keys[k] = e->keys[k].name;
+		(*n)++;
+	}
+}
+
+/* --- matching -------------------------------------------------------------------------------------------------------------------- */
+
+/* numbers_of - "3", "3-4", "0,3-4", each below 64. */
+static bool numbers_of(const char *p, size_t n, uint64_t *ret)
+{
+	uint64_t set = 0;
+	size_t i = 0;
+	while (i < n) {
+		unsigned v[2] = {0, 0}, k = 0;
+		for (;; k++) {
+			size_t digits = 0;
+			for (; i < n && isdigit((unsigned char)p[i]) && digits < 3; i++, digits++)
+				v[k] = v[k] * 10 + (unsigned)(p[i] - '0');
+			if (digits == 0 || v[k] > 63)
+				return false;
+			if (k == 1 || i == n || p[i] != '-')
+				break;
+			i++;
+		}
+		if (k == 0)
+			v[1] = v[0];
+		for (unsigned b = v[0]; b <= v[1]; b++)
+			set |= (uint64_t)1 << b;
+		if (i < n && p[i++] != ',')
+			return false;
+		if (i == n && p[i - 1] == ',')
+			return false;
+	}
+	*ret = set;
+	return set != 0;
+}
+
+/* queue_of - the number in what servers call a queue. */
+static bool queue_of(const char *p, size_t n, uint64_t *ret)
+{
+	static const char *const before[] = {"uc", "queue", "q", "tc"};
+	if (numbers_of(p, n, ret))
+		return true;
+	for (size_t i = 0; i < rw_countof(before); i++) {
+		size_t k = strlen(before[i]);
+		if (n <= k || strncasecmp(p, before[i], k) != 0)
+			continue;
+		k += p[k] == '-' || p[k] == '_' || p[k] == ' ';
+		if (n > k && numbers_of(p + k, n - k, ret))
+			return true;
+	}
+	return false;
+}
+
+static bool number_take(struct gnmi_place *at, enum gnmi_number kind, uint64_t numbers)
+{
+	at->number = kind;
+	at->numbers = numbers;
+	return true;
+}
+
+static bool part_take(struct gnmi_place *at, enum part part, const char *p, size_t n, bool alone)
+{
+	const struct gnmi_text text = {p, n};
+	uint64_t numbers;
+	if (n == 0)
+		return false;
+	switch (part) {
+	case PART_PORT:
+	case PART_ALIAS:
+		at->port = text;
+		at->alias = part == PART_ALIAS;
+		return true;
+	case PART_POOL:
+		at->pool = text;
+		return true;
+	case PART_NAME:
+		at->name = text;
+		return true;
+	case PART_PRIORITY:
+		return numbers_of(p, n, &numbers) && numbers < 256 && number_take(at, GNMI_NUMBER_PRIORITY, numbers);
+	case PART_GROUP:
+		return numbers_of(p, n, &numbers) && number_take(at, GNMI_NUMBER_GROUP, numbers);
+	case PART_QUEUE:
+		if (alone ? queue_of(p, n, &numbers) : numbers_of(p, n, &numbers))
+			return number_take(at, GNMI_NUMBER_QUEUE, numbers);
+		at->number = GNMI_NUMBER_QUEUE;
+		at->queue_name = text;
+		return alone;
+	}
+	return false;
+}
+
+static bool glob_match(const struct token *v, size_t n_v, const char *p, size_t n, struct gnmi_place *at, bool alone)
+{
+	if (n_v == 0)
+		return n == 0;
+	if (v->kind == TOKEN_TEXT)
+		return n >= v->n && memcmp(p, v->p, v->n) == 0 && glob_match(v + 1, n_v - 1, p + v->n, n - v->n, at, false);
+	for (size_t take = n + 1; take-- > 0;) { /* the longest first: a port's name may hold what comes after it */
+		struct gnmi_place was = *at;
+		if (n_v == 1 && take < n)
+			return false;
+		if ((v->kind == TOKEN_ANY || part_take(at, v->part, p, take, alone)) && glob_match(v + 1, n_v - 1, p + take, n - take, at, false))
+			return true;
+		*at = was;
+	}
+	return false;
+}
+
+static bool elem_match(const struct elem *want, const struct gnmi_elem *have, struct gnmi_place *at)
+{
+	if (!glob_match(want->name.v, want->name.n, have->name, have->name_n, at, want->name.n == 1))
+		return false;
+	for (size_t i = 0; i < want->n_keys; i++) {
+		size_t k = 0;
+		while (k < have->n_keys && !(have->keys[k].name_n == want->keys[i].n && memcmp(have->keys[k].name, want->keys[i].name, want->keys[i].n) == 0))
+			k++;
+		if (k == have->n_keys || !glob_match(want->keys[i].value.v, want->keys[i].value.n, have->keys[k].value, have->keys[k].value_n, at,
+					    want->keys[i].value.n == 1))
+			return false;
+	}
+	return true;
+}
+
+bool gnmi_pattern_match(const struct gnmi_pattern *p, const struct gnmi_elem *elems, size_t n, struct gnmi_place *ret)
+{
+	*ret = (struct gnmi_place){0};
+	if (n != p->n)
+		return false;
+	for (size_t i = n; i-- > 0;) /* leaves differ most */
+		if (!elem_match(&p->elems[i], &elems[i], ret))
+			return false;
+	return true;
+}

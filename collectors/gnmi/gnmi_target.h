@@ -1,0 +1,134 @@
+/*
+ * gnmi_target - one device over gNMI; inside of gnmi.c (its life), gnmi_stream.c (one subscription) and gnmi_reason.c (failures in words).
+ */
+#ifndef RW_COLLECTORS_GNMI_TARGET_H
+#define RW_COLLECTORS_GNMI_TARGET_H
+
+#include "collectors/gnmi/gnmi.h"
+#include "collectors/gnmi/gnmi_decode.h"
+#include "collectors/gnmi/gnmi_time.h"
+#include "collectors/gnmi/grpc_io.h"
+#include "collectors/target/profile_set.h"
+#include "collectors/gnmi/tls_probe.h"
+#include "proto/gnmi_codec.h"
+#include "proto/gnmi_walk.h"
+
+#define GNMI_REASON_MAX sizeof(((struct target *)0)->reason)
+
+struct gnmi_secrets { /* wiped when freed */
+	char *password, *token, *ca, *cert, *key;
+};
+
+/*
+ * Life of a stream:
+ *
+ *   REST --start--> OPENING --first round--> LIVE
+ *                    |  ^                     |
+ *             not served or silent:           |  lost, stale
+ *             next way    +------------- WAITING <--+
+ *                    v
+ *                 REFUSED (asked again after slow_interval)
+ */
+enum stream_state { STREAM_REST, STREAM_OPENING, STREAM_LIVE, STREAM_WAITING, STREAM_REFUSED };
+
+struct gnmi_stream {
+	struct gnmi_target *t;
+	const struct profile_gnmi_stream *p;
+	struct gnmi_feed *feed;
+	struct gnmi_walk *walk;
+	struct gnmi_counts counts;
+	struct gnmi_time time;
+	struct grpc_io_channel *channel;
+	struct grpc_io_call *call;
+	struct loop_timer *timer;
+	enum stream_state state;
+	size_t how;                 /* index into p->hows */
+	uint32_t left_out;          /* optional subscriptions the device refuses */
+	unsigned encoding;          /* index into the target's list */
+	unsigned failures, stale;   /* in a row */
+	bool synced, again, asked;  /* this call; again: the round is over, the next is due by the timer; asked: a Poll was sent */
+	bool looks_again;           /* the timer came late, and what waited to be read is read first */
+	int64_t period_ns;          /* the shortest of its sample intervals */
+	mono_t due, opened, last_update, try_first; /* due: of the timer. try_first: when to go back to the first way; 0 = now in it */
+	int64_t arrived_ns, round_t_ns; /* of the newest message: arrival, and the time its values were taken at */
+	struct sample_list samples;
+	char trouble[GNMI_REASON_MAX];
+	struct complaint complaint;
+	uint64_t n_stale, n_reconnects, n_stalls;
+};
+
+struct gnmi_target {
+	struct loop *loop;
+	struct entities *entities;
+	struct sink sink;
+	const struct config_device *device;
+	const struct config *config;
+	char *name, *address;
+	struct target state;
+	struct profile_set *set;
+	const struct profile *profile; /* NULL before the device said what it is */
+	struct gnmi_decoder *decoder;
+	struct gnmi_stream **streams;
+	size_t n_streams;
+	struct gnmi_secrets secrets;
+	struct err secrets_error;      /* why they could not be read */
+	struct grpc_io *io;
+	struct grpc_io_channel *channel; /* of Capabilities */
+	struct grpc_io_call *call;
+	struct gnmi_bytes answer;      /* Capabilities, kept until the call is over */
+	struct loop_timer *timer;      /* next try; while UP: the account of each interval */
+	struct loop_timer *deadline;   /* of Capabilities */
+	struct loop_timer *slow;       /* next round of the slow streams */
+	size_t slow_at;                /* which is under way; n_streams = none */
+	bool slow_first;               /* the fast ones wait for it */
+	unsigned encodings[5];         /* in the order they will be tried */
+	size_t n_encodings;
+	unsigned failures;
+	uint64_t random;
+	struct probe *probe;           /* under way */
+	uint64_t values_before;
+	double lag_s;                  /* from the device's stamp to here, of the newest notification */
+	char descr[160];
+	bool expiry_told;
+};
+
+/* --- gnmi.c --- */
+int64_t gnmi_target_jittered(struct gnmi_target *t, int64_t ns);
+/* gnmi_target_channel - a new connection to the device, by its credentials. 0 or negative errno with @e. */
+int gnmi_target_channel(struct gnmi_target *t, struct grpc_io_channel **ret, struct err *e);
+/* gnmi_target_call - a call with the credentials. */
+int gnmi_target_call(struct gnmi_target *t, struct grpc_io_channel *c, const char *method, struct gnmi_bytes request, bool unary, int64_t deadline_ns,
+	const struct grpc_io_events *events, void *arg, struct grpc_io_call **ret, struct err *e);
+/* gnmi_target_deliver - samples to the pipeline, and ports that changed. */
+void gnmi_target_deliver(struct gnmi_target *t, struct sample_list *samples);
+/* gnmi_target_neighbors - whom the device heard, to who wants to know; nobody where it has no LLDP. */
+void gnmi_target_neighbors(struct gnmi_target *t);
+/* gnmi_target_stream_changed - a stream became LIVE, WAITING or REFUSED, or ended its round. May start others, or end the target's session. */
+void gnmi_target_stream_changed(struct gnmi_target *t, struct gnmi_stream *s, const struct grpc_io_status *why);
+
+/* --- gnmi_secrets.c --- */
+int gnmi_secrets_read(const struct config_gnmi_credential *c, struct gnmi_secrets *ret, struct err *e); /* 0 or negative errno */
+void gnmi_secrets_done(struct gnmi_secrets *s);
+void gnmi_secret_wipe(char **s);
+/* gnmi_target_certificate - what the server showed: warn when it ends soon. gnmi_secrets_expiry - the same of our own. */
+void gnmi_target_certificate(struct gnmi_target *t, const char *pem);
+void gnmi_secrets_expiry(const struct gnmi_target *t);
+
+/* --- gnmi_stream.c --- */
+struct gnmi_stream *gnmi_stream_new(struct gnmi_target *t, const struct profile_gnmi_stream *p, struct err *e);
+void gnmi_stream_free(struct gnmi_stream *s);
+void gnmi_stream_start(struct gnmi_stream *s); /* from any state: anew */
+void gnmi_stream_stop(struct gnmi_stream *s);  /* REST */
+
+/* --- gnmi_reason.c --- */
+
+/* gnmi_reason - a sentence with the remedy for how a call ended. @stream NULL: Capabilities. Never holds a secret. */
+void gnmi_reason(const struct gnmi_target *t, const struct gnmi_stream *stream, const struct grpc_io_status *s, char buf[GNMI_REASON_MAX]);
+/* gnmi_reason_probed - the same, when a handshake of our own told more. */
+void gnmi_reason_probed(const struct gnmi_target *t, const struct tls_probe *p, const struct grpc_io_status *s, char buf[GNMI_REASON_MAX]);
+/* gnmi_reason_is_tls - might a handshake of our own tell more? */
+bool gnmi_reason_is_tls(const struct gnmi_target *t, const struct grpc_io_status *s);
+/* gnmi_reason_is_request - the server refuses what is asked, not us: another way may do. */
+bool gnmi_reason_is_request(const struct grpc_io_status *s);
+
+#endif

@@ -1,0 +1,246 @@
+/* tls_probe - see the header. */
+#include "collectors/gnmi/tls_probe.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+#include "agent/base/cleanup.h"
+
+#define NS_PER_MS_ 1000000LL
+
+static void bio_freep(BIO **b) { BIO_free(*b); }
+static void x509_freep(X509 **x) { X509_free(*x); }
+static void ssl_freep(SSL **s) { SSL_free(*s); }
+static void ctx_freep(SSL_CTX **c) { SSL_CTX_free(*c); }
+static void key_freep(EVP_PKEY **k) { EVP_PKEY_free(*k); }
+
+static X509 *certificate_of(const char *pem)
+{
+	rw_cleanup(bio_freep) BIO *b = BIO_new_mem_buf(pem, -1);
+	return b ? PEM_read_bio_X509(b, NULL, NULL, NULL) : NULL;
+}
+
+static EVP_PKEY *key_of(const char *pem)
+{
+	rw_cleanup(bio_freep) BIO *b = BIO_new_mem_buf(pem, -1);
+	return b ? PEM_read_bio_PrivateKey(b, NULL, NULL, (void *)"") : NULL; /* "": never ask a terminal */
+}
+
+static int64_t seconds_of(const ASN1_TIME *t)
+{
+	struct tm tm;
+	return ASN1_TIME_to_tm(t, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
+}
+
+int tls_probe_expiry(const char *pem, int64_t *ret_s)
+{
+	rw_cleanup(x509_freep) X509 *x = certificate_of(pem);
+	if (!x)
+		return -EINVAL;
+	*ret_s = seconds_of(X509_get0_notAfter(x));
+	return *ret_s ? 0 : -EINVAL;
+}
+
+int tls_probe_pair(const char *cert, const char *key)
+{
+	rw_cleanup(x509_freep) X509 *x = certificate_of(cert);
+	rw_cleanup(key_freep) EVP_PKEY *k = key_of(key);
+	return x && k && X509_check_private_key(x, k) == 1 ? 0 : -EINVAL;
+}
+
+/* --- words ------------------------------------------------------------------------------------------------------------------------ */
+
+static void day_text(char buf[32], const ASN1_TIME *t)
+{
+	struct tm tm = {0};
+	ASN1_TIME_to_tm(t, &tm);
+	strftime(buf, 32, "%Y-%m-%d", &tm);
+}
+
+static void common_name(char *buf, size_t size, X509_NAME *n)
+{
+	if (X509_NAME_get_text_by_NID(n, NID_commonName, buf, (int)size) < 0)
+		X509_NAME_oneline(n, buf, (int)size);
+}
+
+/* names_text - what the certificate is made out to. */
+static void names_text(char *buf, size_t size, X509 *x)
+{
+	GENERAL_NAMES *names = X509_get_ext_d2i(x, NID_subject_alt_name, NULL, NULL);
+	size_t n = 0;
+	buf[0] = '\0';
+	for (int i = 0; names && i < sk_GENERAL_NAME_num(names) && n + 16 < size; i++) {
+		const GENERAL_NAME *g = sk_GENERAL_NAME_value(names, i);
+		char address[INET6_ADDRSTRLEN] = "";
+		const char *text = address;
+		int length;
+		if (g->type == GEN_DNS)
+			text = (const char *)ASN1_STRING_get0_data(g->d.dNSName);
+		else if (g->type == GEN_IPADD && (g->d.iPAddress->length == 4 || g->d.iPAddress->length == 16))
+			inet_ntop(g->d.iPAddress->length == 4 ? AF_INET : AF_INET6, ASN1_STRING_get0_data(g->d.iPAddress), address, sizeof(address));
+		else
+			continue;
+		length = (int)(size - n - 1);
+		n += (size_t)snprintf(buf + n, size - n, "%s%.*s", n ? ", " : "", length < 100 ? length : 100, text);
+		n = n < size ? n : size - 1;
+	}
+	GENERAL_NAMES_free(names);
+	if (n == 0)
+		common_name(buf, size, X509_get_subject_name(x));
+}
+
+static void verdict(struct tls_probe *p, SSL *ssl)
+{
+	rw_cleanup(x509_freep) X509 *x = SSL_get1_peer_certificate(ssl);
+	long rc = SSL_get_verify_result(ssl);
+	char names[72], issuer[48] = "", day[32]; /* short: the remedy comes behind */
+	if (!x) {
+		p->finding = TLS_OTHER;
+		snprintf(p->text, sizeof(p->text), "it shows no certificate");
+		return;
+	}
+	names_text(names, sizeof(names), x);
+	common_name(issuer, sizeof(issuer), X509_get_issuer_name(x));
+	switch (rc) {
+	case X509_V_OK:
+		p->finding = TLS_FINE;
+		break;
+	case X509_V_ERR_CERT_HAS_EXPIRED:
+		p->finding = TLS_EXPIRED;
+		day_text(day, X509_get0_notAfter(x));
+		snprintf(p->text, sizeof(p->text), "its certificate (%s), or the one that signed it, expired: it was valid until %s", names, day);
+		break;
+	case X509_V_ERR_CERT_NOT_YET_VALID:
+		p->finding = TLS_NOT_YET_VALID;
+		day_text(day, X509_get0_notBefore(x));
+		snprintf(p->text, sizeof(p->text), "its certificate (%s) is not valid before %s", names, day);
+		break;
+	case X509_V_ERR_HOSTNAME_MISMATCH:
+	case X509_V_ERR_IP_ADDRESS_MISMATCH:
+		p->finding = TLS_WRONG_NAME;
+		snprintf(p->text, sizeof(p->text), "its certificate is made out to %s, not to %s", names, p->server_name ? p->server_name : p->host);
+		break;
+	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+	case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+	case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+	case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+	case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+		p->finding = TLS_UNKNOWN_CA;
+		snprintf(p->text, sizeof(p->text), "its certificate (%s) was issued by '%s', which is not among the CAs trusted here", names, issuer);
+		break;
+	default:
+		p->finding = TLS_OTHER;
+		snprintf(p->text, sizeof(p->text), "its certificate (%s) is refused: %s", names, X509_verify_cert_error_string(rc));
+	}
+}
+
+/* --- the handshake ---------------------------------------------------------------------------------------------------------------- */
+
+/* connect_within - a connected socket with time limits, or -1. */
+static int connect_within(const struct tls_probe *p)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list;
+	char port[8];
+	int timeout_ms = (int)(p->timeout_ns / NS_PER_MS_), fd = -1;
+	snprintf(port, sizeof(port), "%u", p->port);
+	if (getaddrinfo(p->host, port, &hints, &list) != 0)
+		return -1;
+	for (const struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
+		fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		struct pollfd w = {.fd = fd, .events = POLLOUT};
+		int wrong = 0;
+		socklen_t n = sizeof(wrong);
+		if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) < 0 &&
+		    (errno != EINPROGRESS || poll(&w, 1, timeout_ms) != 1 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &wrong, &n) < 0 || wrong != 0)) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	freeaddrinfo(list);
+	return fd;
+}
+
+static int certificate_asked(SSL *ssl, X509 **x, EVP_PKEY **k)
+{
+	*(bool *)SSL_get_app_data(ssl) = true;
+	return 0;
+}
+
+static void trust(SSL_CTX *ctx, const char *pem)
+{
+	rw_cleanup(bio_freep) BIO *b = BIO_new_mem_buf(pem, -1);
+	for (X509 *x; b && (x = PEM_read_bio_X509(b, NULL, NULL, NULL)); X509_free(x))
+		X509_STORE_add_cert(SSL_CTX_get_cert_store(ctx), x);
+	ERR_clear_error();
+}
+
+/* shake - until the handshake and, in TLS 1.3, the server's judgement of our certificate: that comes with the first bytes. */
+static int shake(SSL *ssl, int fd, int timeout_ms)
+{
+	char byte;
+	for (int i = 0, done = 0; i < 100; i++) {
+		int rc = done ? SSL_read(ssl, &byte, 1) : SSL_connect(ssl);
+		if (rc == 1 && done++)
+			return 0;
+		if (rc == 1)
+			continue;
+		int want = SSL_get_error(ssl, rc);
+		struct pollfd w = {.fd = fd, .events = want == SSL_ERROR_WANT_WRITE ? POLLOUT : POLLIN};
+		if (want != SSL_ERROR_WANT_READ && want != SSL_ERROR_WANT_WRITE)
+			return done ? 1 : -1;
+		if (poll(&w, 1, timeout_ms) != 1)
+			return done ? 0 : -1;
+	}
+	return 0;
+}
+
+void tls_probe(struct tls_probe *p)
+{
+	rw_cleanup(closep) int fd = connect_within(p);
+	rw_cleanup(ctx_freep) SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+	rw_cleanup(ssl_freep) SSL *ssl = ctx ? SSL_new(ctx) : NULL;
+	rw_cleanup(x509_freep) X509 *own = p->cert ? certificate_of(p->cert) : NULL;
+	rw_cleanup(key_freep) EVP_PKEY *key = p->key ? key_of(p->key) : NULL;
+	const char *name = p->server_name ? p->server_name : p->host;
+	unsigned char address[16];
+	bool asked = false, is_address = inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
+	p->finding = fd < 0 ? TLS_UNREACHABLE : TLS_OTHER;
+	p->text[0] = '\0';
+	if (fd < 0 || !ssl)
+		return;
+	if (p->ca)
+		trust(ctx, p->ca);
+	SSL_set_app_data(ssl, &asked);
+	SSL_CTX_set_client_cert_cb(ctx, certificate_asked);
+	if (own && key) {
+		SSL_use_certificate(ssl, own);
+		SSL_use_PrivateKey(ssl, key);
+	}
+	SSL_set_alpn_protos(ssl, (const unsigned char *)"\2h2", 3);
+	if (is_address)
+		X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name);
+	else if (SSL_set_tlsext_host_name(ssl, name))
+		SSL_set1_host(ssl, name);
+	SSL_set_fd(ssl, fd);
+	int rc = shake(ssl, fd, (int)(p->timeout_ns / NS_PER_MS_));
+	unsigned long e = ERR_peek_error();
+	if (rc < 0 && ERR_GET_REASON(e) == SSL_R_WRONG_VERSION_NUMBER)
+		p->finding = TLS_NOT_SPOKEN;
+	else if (rc >= 0)
+		verdict(p, ssl);
+	if ((rc < 0 || p->finding == TLS_FINE) && (asked || rc > 0) && p->finding != TLS_NOT_SPOKEN) {
+		p->finding = TLS_WANTS_CERTIFICATE;
+		snprintf(p->text, sizeof(p->text), own ? "it does not accept our client certificate" : "it asks for a client certificate");
+	}
+	ERR_clear_error();
+}

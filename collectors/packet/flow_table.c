@@ -1,0 +1,632 @@
+/*
+ * flow_table - see flow_table.h.
+ *
+ * Four open-addressing indices (flows, queue pairs, 5-tuples, address pairs) over arrays, keys compared in the arrays. Flow records are
+ * allocated in one growing array; indices hold position + 1. Linear probing at half load: one miss is one cache line or two.
+ */
+#include "collectors/packet/flow_table.h"
+
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+
+#define PSN_WINDOW 65536      /* how far behind a flow's newest PSN an acknowledgement may point */
+#define READ_MTU_MIN 256
+#define PAIR_WALK_MAX 4096    /* flows of a pair looked at to attribute one packet */
+#define PEER_TRIES_MAX 64
+#define NONE UINT32_MAX
+
+struct index {
+	uint32_t *slot; /* position + 1; 0 = free */
+	uint32_t mask;
+};
+
+struct qp { /* one direction */
+	struct psn_track request, response;
+	uint32_t pair, dst_qp;
+	uint32_t pair_next;      /* next of the same pair */
+	uint32_t flow;           /* of the newest request, else of the newest packet */
+	uint32_t peer;           /* queue pair that ACKs and CNPs sent to this one speak of; NONE = not settled */
+	uint32_t psn_first, psn_last;
+	uint16_t peer_tries;
+	uint8_t psn_rank;        /* what psn_first and _last are of: 3 requests, 2 responses, 1 other, 0 nothing yet */
+};
+
+struct tuple { struct flow_key key; uint64_t octets; };
+struct pair {
+	uint8_t family, src[16], dst[16];
+	uint32_t first;          /* queue pair, NONE */
+	uint32_t reverse;        /* pair, NONE */
+};
+
+struct flow_table {
+	struct flow *flows;
+	struct qp *qps;
+	struct tuple *tuples;
+	struct pair *pairs;
+	uint32_t n_flows, cap_flows, n_qps, cap_qps, n_tuples, cap_tuples, n_pairs, cap_pairs;
+	struct index by_flow, by_qp, by_tuple, by_pair;
+	uint32_t limit, sampling;
+	uint64_t seed;
+	struct flow_totals refused; /* counts of packets that have no flow; and .unattributed, which no flow can hold */
+	uint64_t bin, bin_octets, burst_octets;
+};
+
+/* --- index --------------------------------------------------------------------------------------------------------- */
+
+static void index_clear(struct index *x, uint32_t slots)
+{
+	if (!x->slot || x->mask + 1 != slots) {
+		free(x->slot);
+		x->slot = rw_calloc(slots, sizeof(*x->slot));
+		x->mask = slots - 1;
+	} else {
+		memset(x->slot, 0, (size_t)slots * sizeof(*x->slot));
+	}
+}
+
+static void index_put(struct index *x, uint64_t hash, uint32_t position)
+{
+	uint32_t i = (uint32_t)hash & x->mask;
+	while (x->slot[i])
+		i = (i + 1) & x->mask;
+	x->slot[i] = position + 1;
+}
+
+static uint64_t mix(uint64_t a, uint64_t b) /* folded 64x64 multiplication */
+{
+	unsigned __int128 m = (unsigned __int128)(a ^ 0x9E3779B97F4A7C15ull) * (b ^ 0xD1B54A32D192ED03ull);
+	return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
+
+static uint64_t hash_pair(const struct flow_table *t, unsigned family, const uint8_t *src, const uint8_t *dst)
+{
+	uint64_t w[4];
+	memcpy(w, src, 16);
+	memcpy(w + 2, dst, 16);
+	uint64_t h = mix(w[0] ^ t->seed, w[2] ^ family);
+	return family == 4 ? h : mix(h ^ w[1], w[3] ^ t->seed);
+}
+
+static uint64_t hash_tuple(uint64_t pair_hash, unsigned src_port) { return mix(pair_hash, src_port + 1); }
+static uint64_t hash_flow(uint64_t pair_hash, unsigned src_port, uint32_t dst_qp)
+{
+	return mix(pair_hash, (uint64_t)dst_qp << 16 | src_port);
+}
+static uint64_t hash_qp(uint64_t pair_hash, uint32_t dst_qp) { return mix(pair_hash, (uint64_t)dst_qp << 16 | 1ull << 40); }
+
+static bool same_pair(unsigned family, const uint8_t *src, const uint8_t *dst, unsigned f, const uint8_t *s, const uint8_t *d)
+{
+	return family == f && memcmp(src, s, 16) == 0 && memcmp(dst, d, 16) == 0;
+}
+
+static bool same_tuple(const struct flow_key *a, const struct flow_key *b)
+{
+	return a->src_port == b->src_port && same_pair(a->family, a->src, a->dst, b->family, b->src, b->dst);
+}
+
+/* --- life ---------------------------------------------------------------------------------------------------------- */
+
+struct flow_table *flow_table_new(uint32_t limit, uint32_t sampling, uint64_t seed)
+{
+	struct flow_table *t = rw_calloc(1, sizeof(*t));
+	t->limit = limit ? limit : 1;
+	t->sampling = sampling ? sampling : 1;
+	t->seed = seed;
+	index_clear(&t->by_flow, 64);
+	index_clear(&t->by_qp, 64);
+	index_clear(&t->by_tuple, 64);
+	index_clear(&t->by_pair, 64);
+	return t;
+}
+
+void flow_table_free(struct flow_table *t)
+{
+	if (!t)
+		return;
+	free(t->flows);
+	free(t->qps);
+	free(t->tuples);
+	free(t->pairs);
+	free(t->by_flow.slot);
+	free(t->by_qp.slot);
+	free(t->by_tuple.slot);
+	free(t->by_pair.slot);
+	free(t);
+}
+
+static uint64_t key_hash(const struct flow_table *t, const struct flow_key *k) { return hash_pair(t, k->family, k->src, k->dst); }
+
+static uint32_t slots_for(uint32_t n)
+{
+	uint32_t slots = 64;
+	while (slots < n * 2)
+		slots *= 2;
+	return slots;
+}
+
+static void reindex_flows(struct flow_table *t)
+{
+	index_clear(&t->by_flow, slots_for(t->n_flows + t->n_flows / 2 + 1));
+	for (uint32_t i = 0; i < t->n_flows; i++) {
+		const struct flow_key *k = &t->flows[i].key;
+		index_put(&t->by_flow, hash_flow(key_hash(t, k), k->src_port, k->dst_qp), i);
+	}
+}
+
+static uint64_t qp_pair_hash(const struct flow_table *t, const struct qp *q)
+{
+	const struct pair *p = &t->pairs[q->pair];
+	return hash_pair(t, p->family, p->src, p->dst);
+}
+
+static void reindex_qps(struct flow_table *t)
+{
+	index_clear(&t->by_qp, slots_for(t->n_qps + t->n_qps / 2 + 1));
+	for (uint32_t i = 0; i < t->n_qps; i++)
+		index_put(&t->by_qp, hash_qp(qp_pair_hash(t, &t->qps[i]), t->qps[i].dst_qp), i);
+}
+
+static void reindex_tuples(struct flow_table *t)
+{
+	index_clear(&t->by_tuple, slots_for(t->n_tuples + t->n_tuples / 2 + 1));
+	for (uint32_t i = 0; i < t->n_tuples; i++)
+		index_put(&t->by_tuple, hash_tuple(key_hash(t, &t->tuples[i].key), t->tuples[i].key.src_port), i);
+}
+
+static void reindex_pairs(struct flow_table *t)
+{
+	index_clear(&t->by_pair, slots_for(t->n_pairs + t->n_pairs / 2 + 1));
+	for (uint32_t i = 0; i < t->n_pairs; i++)
+		index_put(&t->by_pair, hash_pair(t, t->pairs[i].family, t->pairs[i].src, t->pairs[i].dst), i);
+}
+
+static uint32_t pair_find(const struct flow_table *t, unsigned family, const uint8_t *src, const uint8_t *dst, uint64_t hash)
+{
+	for (uint32_t i = (uint32_t)hash & t->by_pair.mask; t->by_pair.slot[i]; i = (i + 1) & t->by_pair.mask) {
+		const struct pair *p = &t->pairs[t->by_pair.slot[i] - 1];
+		if (same_pair(family, src, dst, p->family, p->src, p->dst))
+			return t->by_pair.slot[i] - 1;
+	}
+	return NONE;
+}
+
+static uint32_t pair_get(struct flow_table *t, const struct flow_key *k, uint64_t hash)
+{
+	uint32_t at = pair_find(t, k->family, k->src, k->dst, hash);
+	if (at != NONE)
+		return at;
+	rw_grow(t->pairs, t->n_pairs, t->cap_pairs);
+	at = t->n_pairs++;
+	struct pair *p = &t->pairs[at];
+	*p = (struct pair){.family = k->family, .first = NONE};
+	memcpy(p->src, k->src, 16);
+	memcpy(p->dst, k->dst, 16);
+	p->reverse = pair_find(t, k->family, k->dst, k->src, hash_pair(t, k->family, k->dst, k->src));
+	if (p->reverse != NONE)
+		t->pairs[p->reverse].reverse = at;
+	if (t->n_pairs * 2 > t->by_pair.mask)
+		reindex_pairs(t);
+	else
+		index_put(&t->by_pair, hash, at);
+	return at;
+}
+
+static uint32_t tuple_get(struct flow_table *t, const struct flow_key *k, uint64_t pair_hash)
+{
+	uint64_t hash = hash_tuple(pair_hash, k->src_port);
+	for (uint32_t i = (uint32_t)hash & t->by_tuple.mask; t->by_tuple.slot[i]; i = (i + 1) & t->by_tuple.mask)
+		if (same_tuple(&t->tuples[t->by_tuple.slot[i] - 1].key, k))
+			return t->by_tuple.slot[i] - 1;
+	rw_grow(t->tuples, t->n_tuples, t->cap_tuples);
+	uint32_t at = t->n_tuples++;
+	t->tuples[at] = (struct tuple){.key = *k};
+	t->tuples[at].key.dst_qp = 0;
+	if (t->n_tuples * 2 > t->by_tuple.mask)
+		reindex_tuples(t);
+	else
+		index_put(&t->by_tuple, hash, at);
+	return at;
+}
+
+static uint32_t qp_get(struct flow_table *t, const struct flow_key *k, uint64_t pair_hash)
+{
+	uint64_t hash = hash_qp(pair_hash, k->dst_qp);
+	uint32_t pair = pair_get(t, k, pair_hash);
+	for (uint32_t i = (uint32_t)hash & t->by_qp.mask; t->by_qp.slot[i]; i = (i + 1) & t->by_qp.mask) {
+		const struct qp *q = &t->qps[t->by_qp.slot[i] - 1];
+		if (q->pair == pair && q->dst_qp == k->dst_qp)
+			return t->by_qp.slot[i] - 1;
+	}
+	rw_grow(t->qps, t->n_qps, t->cap_qps);
+	uint32_t at = t->n_qps++;
+	t->qps[at] = (struct qp){.pair = pair, .dst_qp = k->dst_qp, .pair_next = t->pairs[pair].first, .flow = NONE, .peer = NONE};
+	t->pairs[pair].first = at;
+	if (t->n_qps * 2 > t->by_qp.mask)
+		reindex_qps(t);
+	else
+		index_put(&t->by_qp, hash, at);
+	return at;
+}
+
+/* Find or add; NONE when the table is full. */
+static uint32_t flow_get(struct flow_table *t, const struct roce_packet *p)
+{
+	uint64_t pair_hash = hash_pair(t, p->family, p->src, p->dst), hash = hash_flow(pair_hash, p->src_port, p->dst_qp);
+	for (uint32_t i = (uint32_t)hash & t->by_flow.mask; t->by_flow.slot[i]; i = (i + 1) & t->by_flow.mask) {
+		const struct flow_key *k = &t->flows[t->by_flow.slot[i] - 1].key;
+		if (k->dst_qp == p->dst_qp && k->src_port == p->src_port && same_pair(p->family, p->src, p->dst, k->family, k->src, k->dst))
+			return t->by_flow.slot[i] - 1;
+	}
+	if (t->n_flows >= t->limit)
+		return NONE;
+	rw_grow(t->flows, t->n_flows, t->cap_flows);
+	uint32_t at = t->n_flows++;
+	struct flow *f = &t->flows[at];
+	*f = (struct flow){.key = {.family = p->family, .src_port = p->src_port, .dst_qp = p->dst_qp}};
+	memcpy(f->key.src, p->src, 16);
+	memcpy(f->key.dst, p->dst, 16);
+	f->tuple = tuple_get(t, &f->key, pair_hash);
+	f->qp = qp_get(t, &f->key, pair_hash);
+	if (t->n_flows * 2 > t->by_flow.mask)
+		reindex_flows(t);
+	else
+		index_put(&t->by_flow, hash, at);
+	return at;
+}
+
+/* --- PSN ----------------------------------------------------------------------------------------------------------- */
+
+static void psn_range(struct qp *q, uint32_t psn, uint8_t rank)
+{
+	if (rank > q->psn_rank) {
+		q->psn_rank = rank;
+		q->psn_first = q->psn_last = psn;
+	} else if (rank == q->psn_rank && psn_distance(psn, q->psn_last) > 0) {
+		q->psn_last = psn;
+	}
+}
+
+static void psn_packet(struct flow_table *t, uint32_t at, const struct roce_packet *p)
+{
+	struct flow *f = &t->flows[at];
+	struct qp *q = &t->qps[f->qp];
+	enum roce_role role = roce_opcode_role(p->opcode);
+	uint8_t rank = role == ROLE_REQUEST ? 3 : role == ROLE_RESPONSE || role == ROLE_RESPONSE_FIRST ? 2 : 1;
+	if (rank == 3 || q->psn_rank < 3)
+		q->flow = at;
+	psn_range(q, p->psn, rank);
+	if (t->sampling > 1)
+		return;
+	if (role == ROLE_REQUEST) {
+		bool read = (p->opcode & 31) == 0x0c && p->has_reth;
+		psn_add(&q->request, &f->psn, p->psn, read ? p->reth_bytes / READ_MTU_MIN + 1 : 0);
+	} else if (role == ROLE_RESPONSE_FIRST) {
+		psn_anchor(&q->response, p->psn);
+	} else if (role == ROLE_RESPONSE && q->response.valid) {
+		psn_add(&q->response, &f->psn, p->psn, 0);
+	}
+}
+
+/* --- attribution --------------------------------------------------------------------------------------------------- */
+
+/* The queue pair that @p, a packet of flow @f, speaks of; NONE when not clear. See flow_table.h for the rule. */
+static uint32_t peer_of(struct flow_table *t, const struct flow *f, const struct roce_packet *p)
+{
+	struct qp *q = &t->qps[f->qp];
+	if (q->peer != NONE)
+		return q->peer;
+	uint32_t reverse = t->pairs[q->pair].reverse;
+	if (reverse == NONE || q->peer_tries >= PEER_TRIES_MAX)
+		return NONE;
+	uint32_t only = NONE, same_port = NONE, holds = NONE;
+	unsigned n = 0, n_port = 0, n_holds = 0, walked = 0;
+	for (uint32_t i = t->pairs[reverse].first; i != NONE && walked <= PAIR_WALK_MAX; i = t->qps[i].pair_next, walked++) {
+		const struct qp *g = &t->qps[i];
+		if (g->psn_rank < 3)
+			continue;
+		n++;
+		only = i;
+		if (t->flows[g->flow].key.src_port == f->key.src_port) {
+			n_port++;
+			same_port = i;
+		}
+		int32_t back = psn_distance(g->psn_last, p->psn), known = psn_distance(g->psn_last, g->psn_first);
+		if (p->has_aeth && back >= -1 && back < PSN_WINDOW && (known < 0 || back <= known)) { /* < 0: round the circle */
+			n_holds++;
+			holds = i;
+		}
+	}
+	if (n != 1 || walked > PEER_TRIES_MAX)
+		q->peer_tries++;
+	if (walked > PAIR_WALK_MAX)
+		return NONE;
+	/* Being the only one so far settles nothing for later: another of the pair may be about to show itself. */
+	if (n == 1)
+		return only;
+	q->peer = n_port == 1 ? same_port : n_holds == 1 ? holds : NONE;
+	return q->peer;
+}
+
+static void attribute(struct flow_table *t, uint32_t at, const struct roce_packet *p)
+{
+	bool cnp = roce_is_cnp(p), nak = roce_is_nak(p), rnr = roce_is_rnr_nak(p);
+	struct flow *f = &t->flows[at];
+	f->cnp_sent += cnp;
+	f->nak_sent += nak;
+	f->rnr_nak_sent += rnr;
+	if (!cnp && !p->has_aeth)
+		return;
+	uint32_t peer = peer_of(t, f, p); /* for ordinary ACKs too: they teach which QPs belong together */
+	if (!cnp && !nak && !rnr)
+		return;
+	if (peer == NONE) {
+		t->refused.unattributed++;
+		return;
+	}
+	f = &t->flows[t->qps[peer].flow];
+	f->cnp_about += cnp;
+	f->nak_about += nak;
+	f->rnr_nak_about += rnr;
+}
+
+/* --- packets ------------------------------------------------------------------------------------------------------- */
+
+/* Aligned bins: a burst that straddles two is seen as its larger part, at worst half. */
+static void burst_add(uint64_t *bin, uint64_t *bin_octets, uint64_t *most, int64_t t_ns, uint32_t octets)
+{
+	uint64_t now = (uint64_t)t_ns / 1000000;
+	if (now != *bin) {
+		*bin = now;
+		*bin_octets = 0;
+	}
+	*bin_octets += octets;
+	if (*bin_octets > *most)
+		*most = *bin_octets;
+}
+
+void flow_table_add(struct flow_table *t, const struct roce_packet *p, int64_t t_ns)
+{
+	burst_add(&t->bin, &t->bin_octets, &t->burst_octets, t_ns, p->octets);
+	uint32_t at = flow_get(t, p);
+	if (at == NONE) {
+		struct flow_totals *r = &t->refused;
+		r->refused++;
+		r->packets++;
+		r->octets += p->octets;
+		r->ce += p->ecn == ECN_CE;
+		r->ect += p->ecn == ECN_ECT0 || p->ecn == ECN_ECT1;
+		r->not_ect += p->ecn == ECN_NOT_ECT;
+		r->cnp += roce_is_cnp(p);
+		r->nak += roce_is_nak(p);
+		r->rnr_nak += roce_is_rnr_nak(p);
+		return;
+	}
+	struct flow *f = &t->flows[at];
+	if (f->packets++ == 0)
+		f->first_ns = t_ns;
+	f->last_ns = t_ns;
+	f->octets += p->octets;
+	f->payload_bytes += p->payload_bytes;
+	f->ce += p->ecn == ECN_CE;
+	f->ect += p->ecn == ECN_ECT0 || p->ecn == ECN_ECT1;
+	f->not_ect += p->ecn == ECN_NOT_ECT;
+	burst_add(&f->bin, &f->bin_octets, &f->burst_octets, t_ns, p->octets);
+	psn_packet(t, at, p);
+	if (p->has_aeth || p->opcode == ROCE_OPCODE_CNP)
+		attribute(t, at, p);
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------- */
+
+void flow_table_totals(struct flow_table *t, struct flow_totals *ret)
+{
+	struct flow_totals s = t->refused;
+	for (uint32_t i = 0; i < t->n_tuples; i++)
+		t->tuples[i].octets = 0;
+	for (uint32_t i = 0; i < t->n_flows; i++) {
+		const struct flow *f = &t->flows[i];
+		if (f->packets == 0)
+			continue;
+		s.flows++;
+		s.packets += f->packets;
+		s.octets += f->octets;
+		s.ce += f->ce;
+		s.ect += f->ect;
+		s.not_ect += f->not_ect;
+		s.cnp += f->cnp_sent;
+		s.nak += f->nak_sent;
+		s.rnr_nak += f->rnr_nak_sent;
+		s.psn.gaps += f->psn.gaps;
+		s.psn.missing += f->psn.missing;
+		s.psn.duplicates += f->psn.duplicates;
+		s.psn.retransmits += f->psn.retransmits;
+		s.psn.reordered += f->psn.reordered;
+		s.psn.restarts += f->psn.restarts;
+		t->tuples[f->tuple].octets += f->octets;
+	}
+	for (uint32_t i = 0; i < t->n_tuples; i++) {
+		double w = (double)t->tuples[i].octets;
+		s.five_tuples += w > 0;
+		s.sum_octets += w;
+		s.sum_sq_octets += w * w;
+	}
+	s.burst_octets = t->burst_octets;
+	*ret = s;
+}
+
+static int compare_key(const struct flow_key *a, const struct flow_key *b)
+{
+	int c = a->family - b->family;
+	if (c == 0)
+		c = memcmp(a->src, b->src, 16);
+	if (c == 0)
+		c = memcmp(a->dst, b->dst, 16);
+	if (c == 0)
+		c = (int)a->src_port - (int)b->src_port;
+	if (c == 0)
+		c = (int)a->dst_qp - (int)b->dst_qp;
+	return c;
+}
+
+static int compare_flows(const void *pa, const void *pb)
+{
+	const struct flow *a = *(const struct flow *const *)pa, *b = *(const struct flow *const *)pb;
+	return a->octets != b->octets ? (a->octets < b->octets ? 1 : -1) : compare_key(&a->key, &b->key);
+}
+
+const struct flow **flow_table_top(const struct flow_table *t, size_t max, size_t *ret_n)
+{
+	const struct flow **v = rw_calloc((size_t)t->n_flows + 1, sizeof(*v));
+	size_t n = 0;
+	for (uint32_t i = 0; i < t->n_flows; i++)
+		if (t->flows[i].packets)
+			v[n++] = &t->flows[i];
+	qsort(v, n, sizeof(*v), compare_flows);
+	*ret_n = n < max ? n : max;
+	return v;
+}
+
+static void qp_sum(struct flow *s, const struct flow *f)
+{
+	if (s->packets == 0) {
+		*s = *f;
+		s->source_ports = 1;
+		return;
+	}
+	s->key.src_port = 0;
+	s->source_ports++;
+	if (f->first_ns < s->first_ns)
+		s->first_ns = f->first_ns;
+	if (f->last_ns > s->last_ns)
+		s->last_ns = f->last_ns;
+	if (f->burst_octets > s->burst_octets)
+		s->burst_octets = f->burst_octets;
+	static const size_t sums[] = {
+		offsetof(struct flow, packets), offsetof(struct flow, octets), offsetof(struct flow, payload_bytes), offsetof(struct flow, ce),
+		offsetof(struct flow, ect), offsetof(struct flow, not_ect), offsetof(struct flow, cnp_sent), offsetof(struct flow, nak_sent),
+		offsetof(struct flow, rnr_nak_sent), offsetof(struct flow, cnp_about), offsetof(struct flow, nak_about),
+		offsetof(struct flow, rnr_nak_about), offsetof(struct flow, psn.gaps), offsetof(struct flow, psn.missing),
+		offsetof(struct flow, psn.duplicates), offsetof(struct flow, psn.retransmits), offsetof(struct flow, psn.reordered),
+		offsetof(struct flow, psn.restarts),
+	};
+	for (size_t i = 0; i < rw_countof(sums); i++)
+		*(uint64_t *)(void *)((char *)s + sums[i]) += *(const uint64_t *)(const void *)((const char *)f + sums[i]);
+}
+
+static int compare_qps(const void *pa, const void *pb)
+{
+	const struct flow *a = pa, *b = pb;
+	return compare_flows(&a, &b);
+}
+
+struct flow *flow_table_qps(const struct flow_table *t, size_t *ret_n)
+{
+	struct flow *v = rw_calloc((size_t)t->n_qps + 1, sizeof(*v));
+	for (uint32_t i = 0; i < t->n_flows; i++)
+		if (t->flows[i].packets)
+			qp_sum(&v[t->flows[i].qp], &t->flows[i]);
+	size_t n = 0;
+	for (uint32_t i = 0; i < t->n_qps; i++) {
+		if (v[i].packets == 0)
+			continue;
+		v[i].psn_first = t->qps[i].psn_first;
+		v[i].psn_last = t->qps[i].psn_last;
+		v[i].psn.reordered += t->qps[i].request.late + t->qps[i].response.late; /* the end came before the verdict */
+		v[n++] = v[i];
+	}
+	qsort(v, n, sizeof(*v), compare_qps);
+	*ret_n = n;
+	return v;
+}
+
+size_t flow_table_samples(struct flow_table *t, int64_t from_ns, int64_t to_ns, uint32_t entity, enum flow_dir dir, bool psn_known,
+	struct flow_sample ret[FLOW_TOP + 1])
+{
+	struct flow_totals s;
+	flow_table_totals(t, &s);
+	struct flow_sample common = {.from_ns = from_ns, .to_ns = to_ns, .entity = entity, .sampling = t->sampling, .dir = (uint8_t)dir};
+	bool every = t->sampling == 1, psn = every && psn_known;
+	uint64_t per_s = every ? 8000 : 0; /* octets in a millisecond -> bit/s */
+	ret[0] = common;
+	ret[0].total = true;
+	ret[0].packets = s.packets;
+	ret[0].octets = s.octets;
+	ret[0].ce = s.ce;
+	ret[0].ect = s.ect;
+	ret[0].cnp = s.cnp;
+	ret[0].nak = s.nak;
+	ret[0].retransmits = psn ? s.psn.retransmits : 0;
+	ret[0].psn_gaps = psn ? s.psn.gaps : 0;
+	ret[0].burst_bps = s.burst_octets * per_s;
+	ret[0].flows = s.flows;
+	ret[0].sum_sq_octets = s.sum_sq_octets;
+
+	size_t n;
+	rw_cleanup(freep) const struct flow **top = flow_table_top(t, FLOW_TOP, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct flow *f = top[i];
+		struct flow_sample *r = &ret[i + 1];
+		*r = common;
+		r->key = f->key;
+		r->packets = f->packets;
+		r->octets = f->octets;
+		r->ce = f->ce;
+		r->ect = f->ect;
+		r->cnp = f->cnp_about;
+		r->nak = f->nak_about;
+		r->retransmits = psn ? f->psn.retransmits : 0;
+		r->psn_gaps = psn ? f->psn.gaps : 0;
+		r->burst_bps = f->burst_octets * per_s;
+		r->flows = 1;
+	}
+	return n + 1;
+}
+
+/* What stays of a queue pair: where its sequences stand. The peer is learned again, since numbers change. */
+static void qp_carry(struct qp *to, const struct qp *from, uint32_t flow)
+{
+	to->request = from->request;
+	to->response = from->response;
+	to->psn_first = from->psn_first;
+	to->psn_last = from->psn_last;
+	to->psn_rank = from->psn_rank;
+	to->flow = flow;
+}
+
+void flow_table_next(struct flow_table *t)
+{
+	/* A table half full of the idle would soon refuse the busy. */
+	int keep = t->n_flows > t->limit / 2 ? 1 : FLOW_IDLE;
+	rw_cleanup(freep) struct qp *old = t->qps;
+	t->qps = NULL;
+	t->n_qps = t->cap_qps = t->n_tuples = t->n_pairs = 0;
+	index_clear(&t->by_qp, 64);
+	index_clear(&t->by_tuple, 64);
+	index_clear(&t->by_pair, 64);
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < t->n_flows; i++) {
+		const struct flow *f = &t->flows[i];
+		const struct qp *q = &old[f->qp];
+		uint8_t idle = f->packets ? 0 : (uint8_t)(f->idle + 1);
+		if (idle >= keep)
+			continue;
+		struct flow kept = {.key = f->key, .idle = idle};
+		uint64_t hash = key_hash(t, &kept.key);
+		kept.tuple = tuple_get(t, &kept.key, hash);
+		kept.qp = qp_get(t, &kept.key, hash);
+		/* Of a queue pair with several flows the one of the newest request stays its flow, if it stays. */
+		if (t->qps[kept.qp].flow == NONE || q->flow == i)
+			qp_carry(&t->qps[kept.qp], q, n);
+		t->flows[n++] = kept;
+	}
+	t->n_flows = n;
+	t->refused = (struct flow_totals){0};
+	t->burst_octets = 0;
+	reindex_flows(t);
+}
+
+double flow_n_eff(double sum, double sum_sq)
+{
+	return sum_sq > 0 ? sum * sum / sum_sq : 0;
+}

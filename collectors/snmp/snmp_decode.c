@@ -1,0 +1,629 @@
+/* snmp_decode - see the header. */
+#include "collectors/snmp/snmp_decode.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/map.h"
+#include "collectors/snmp/snmp_gate.h"
+#include "collectors/snmp/snmp_sensor.h"
+#include "db/model/metric.h"
+
+#define NAME_MAX_BYTES 96
+#define PRIORITIES 8
+#define CELL_MAX_BYTES 65536
+#define LINE_LEAST_BPS 100000000 /* agents say 10 Mb/s of what has no line: loopback, bridges, tunnels */
+
+struct port {
+	struct snmp_port seen; /* what the outside may look at; name and alias are owned */
+	char *name, *alias;
+	uint32_t entity;
+	uint32_t priority[PRIORITIES]; /* entities, 0 = not yet interned */
+	uint64_t discontinuity;
+	bool has_discontinuity, discontinued; /* discontinued: in this poll */
+	bool fresh;                    /* new in this poll: its first counters have no predecessor */
+};
+
+struct draft { /* a port as the names say it, before the new map is made */
+	uint32_t ifindex;
+	char *name, *descr, *alias;
+	uint64_t speed_bps;
+};
+
+struct pending { /* one metric of one entity, while a row (or table) is read */
+	uint32_t entity;
+	int metric;
+	const struct port *port;
+	uint64_t sum;
+	double fsum;
+	uint64_t mask;   /* contributors */
+	unsigned needed; /* how many contributors a difference needs; 0 = any */
+	bool wrap32, fallback, estimated;
+};
+
+/* The sums of the table that is being read. One for all decoders (loop thread): it is in use only inside of snmp_decode_table(), and a
+ * thousand devices need not keep one each. */
+static struct {
+	struct pending *v;
+	size_t n, cap;
+	struct map *at; /* (entity, metric) -> position in v, for tables that add rows up */
+	unsigned refs;  /* decoders */
+} sums;
+
+struct snmp_decoder {
+	struct entities *entities;
+	const struct profile *profile;
+	char *device;
+	uint64_t cell_bytes;
+	bool cell_told; /* by the device, not only by the profile */
+	bool cell_assumed; /* from the configuration */
+	struct port **ports; /* by ifIndex order of appearance */
+	size_t n_ports, cap_ports;
+	struct map *by_index;
+	struct draft *drafts;
+	size_t n_drafts, cap_drafts;
+	struct map *made_of; /* (entity, metric) -> contributors last time */
+	int64_t t_ns;          /* of the poll, 0 = not said */
+	struct map *gate_at;   /* (entity, metric) -> position in gates, for counters that have a bound */
+	struct snmp_gate *gates;
+	size_t n_gates, cap_gates;
+	struct snmp_decode_stats stats;
+};
+
+struct snmp_decoder *snmp_decoder_new(struct entities *entities, const char *device, const struct profile *profile)
+{
+	struct snmp_decoder *d = rw_calloc(1, sizeof(*d));
+	*d = (struct snmp_decoder){.entities = entities, .profile = profile, .device = rw_strdup(device), .cell_bytes = profile->cell_bytes,
+		.by_index = map_new(), .made_of = map_new(), .gate_at = map_new()};
+	if (sums.refs++ == 0)
+		sums.at = map_new();
+	return d;
+}
+
+static void port_free(struct port *p)
+{
+	free(p->name);
+	free(p->alias);
+	free(p);
+}
+
+static void drafts_clear(struct snmp_decoder *d)
+{
+	for (size_t i = 0; i < d->n_drafts; i++) {
+		free(d->drafts[i].name);
+		free(d->drafts[i].descr);
+		free(d->drafts[i].alias);
+	}
+	d->n_drafts = 0;
+}
+
+void snmp_decoder_free(struct snmp_decoder *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->n_ports; i++)
+		port_free(d->ports[i]);
+	drafts_clear(d);
+	free(d->ports);
+	free(d->drafts);
+	map_free(d->by_index);
+	map_free(d->made_of);
+	if (--sums.refs == 0) {
+		map_free(sums.at);
+		free(sums.v);
+		sums.at = NULL;
+		sums.v = NULL;
+		sums.n = sums.cap = 0;
+	}
+	map_free(d->gate_at);
+	free(d->gates);
+	free(d->device);
+	free(d);
+}
+
+void snmp_decode_cell_told(struct snmp_decoder *d, uint64_t cell_bytes)
+{
+	if (cell_bytes == 0 || cell_bytes > CELL_MAX_BYTES)
+		return;
+	d->cell_bytes = cell_bytes;
+	d->cell_told = true;
+	d->cell_assumed = false;
+}
+
+void snmp_decode_cell_assumed(struct snmp_decoder *d, uint64_t cell_bytes)
+{
+	if (d->cell_bytes != 0 || cell_bytes == 0 || cell_bytes > CELL_MAX_BYTES)
+		return;
+	d->cell_bytes = cell_bytes;
+	d->cell_assumed = true;
+}
+
+void snmp_decode_cell(struct snmp_decoder *d, struct sample_list *out)
+{
+	if (!d->cell_told)
+		return;
+	rw_grow(out->v, out->n, out->cap);
+	out->v[out->n++] = (struct sample){.value = d->cell_bytes, .entity = entities_intern(d->entities, d->device, NULL, PRIO_NONE),
+		.metric = M_CFG_CELL, .source = SOURCE_SNMP};
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------------- */
+
+static struct draft *draft_of(struct snmp_decoder *d, uint32_t ifindex)
+{
+	for (size_t i = d->n_drafts; i-- > 0;) /* tables come in index order: the one wanted is near the end, or the first of a new pass */
+		if (d->drafts[i].ifindex == ifindex)
+			return &d->drafts[i];
+		else if (d->drafts[i].ifindex < ifindex && i == d->n_drafts - 1)
+			break;
+	rw_grow(d->drafts, d->n_drafts, d->cap_drafts);
+	d->drafts[d->n_drafts] = (struct draft){.ifindex = ifindex};
+	return &d->drafts[d->n_drafts++];
+}
+
+static bool value_usable(const struct profile_value *v, uint64_t raw)
+{
+	for (size_t i = 0; i < v->n_ignore; i++)
+		if (v->ignore[i] == raw)
+			return false;
+	return true;
+}
+
+void snmp_decode_names(struct snmp_decoder *d, const struct profile_table *t, const struct snmp_rows *r)
+{
+	if (t->n_parts != 1 || t->parts[0] != PART_PORT)
+		return;
+	for (size_t row = 0; row < snmp_rows_count(r); row++) {
+		struct snmp_oid index = snmp_rows_index(r, row);
+		if (index.n != 1)
+			continue;
+		struct draft *draft = NULL;
+		for (size_t i = 0; i < t->n_values; i++) {
+			const struct profile_value *v = &t->values[i];
+			const struct snmp_cell *c = snmp_rows_cell(r, row, v->column);
+			bool text = v->attribute == ATTRIBUTE_PORT_NAME || v->attribute == ATTRIBUTE_PORT_DESCR || v->attribute == ATTRIBUTE_PORT_ALIAS;
+			bool speed = v->metric == M_PORT_SPEED_BPS;
+			if (!c || !(text || speed))
+				continue;
+			if (!draft)
+				draft = draft_of(d, index.v[0]);
+			if (speed) {
+				if (snmp_type_is_number(c->type) && value_usable(v, c->u) && !(v->fallback && draft->speed_bps))
+					draft->speed_bps = c->u * v->mul / v->div;
+				continue;
+			}
+			size_t n;
+			const uint8_t *p = snmp_rows_bytes(r, c, &n);
+			char clean[NAME_MAX_BYTES];
+			if (!p || !*snmp_text_clean(clean, sizeof(clean), p, n))
+				continue;
+			char **slot = v->attribute == ATTRIBUTE_PORT_NAME ? &draft->name : v->attribute == ATTRIBUTE_PORT_DESCR ? &draft->descr : &draft->alias;
+			free(*slot);
+			*slot = rw_strdup(clean);
+		}
+	}
+}
+
+/* draft_name - native name by the profile's rule, else ifName, ifDescr, the index. @ret_alias: what else it is called. */
+static const char *draft_name(const struct snmp_decoder *d, const struct draft *f, char buf[NAME_MAX_BYTES], const char **ret_alias)
+{
+	*ret_alias = f->alias ? f->alias : "";
+	if (profile_port_name_of(d->profile, f->ifindex, buf, NAME_MAX_BYTES)) {
+		if (f->name && strcmp(f->name, buf) != 0)
+			*ret_alias = f->name;
+		return buf;
+	}
+	if (f->name || f->descr)
+		return f->name ? f->name : f->descr;
+	snprintf(buf, NAME_MAX_BYTES, "%u", f->ifindex);
+	return buf;
+}
+
+static bool text_set(char **slot, const char *text)
+{
+	if (*slot && strcmp(*slot, text) == 0)
+		return false;
+	free(*slot);
+	*slot = rw_strdup(text);
+	return true;
+}
+
+static struct port *port_find(const struct snmp_decoder *d, uint32_t ifindex)
+{
+	uint64_t at;
+	return map_get(d->by_index, ifindex, &at) ? d->ports[at] : NULL;
+}
+
+/* port_take - the port of this index in the new map: the old one if it still has the name. */
+static struct port *port_take(struct snmp_decoder *d, const struct draft *f, const char *name, const char *alias)
+{
+	uint64_t at;
+	struct port *p = map_get(d->by_index, f->ifindex, &at) ? d->ports[at] : NULL;
+	if (p && strcmp(p->name, name) == 0) {
+		d->ports[at] = NULL; /* kept: not to be freed with the old map */
+	} else {
+		p = rw_calloc(1, sizeof(*p));
+		p->fresh = d->n_ports > 0;
+		p->seen.ifindex = f->ifindex;
+		p->entity = entities_intern(d->entities, d->device, name, PRIO_NONE);
+		p->seen.changed = true;
+	}
+	bool changed = text_set(&p->name, name);
+	changed = text_set(&p->alias, alias) || changed;
+	changed = p->seen.speed_bps != f->speed_bps || changed;
+	p->seen = (struct snmp_port){.ifindex = f->ifindex, .name = p->name, .alias = p->alias, .speed_bps = f->speed_bps,
+		.changed = p->seen.changed || changed};
+	return p;
+}
+
+bool snmp_decode_ports(struct snmp_decoder *d)
+{
+	struct port **ports = rw_calloc(d->n_drafts ? d->n_drafts : 1, sizeof(*ports));
+	struct smap *names = smap_new();
+	bool changed = d->n_drafts != d->n_ports;
+	for (size_t i = 0; i < d->n_drafts; i++) {
+		char buf[NAME_MAX_BYTES], unique[NAME_MAX_BYTES + 16];
+		const char *alias, *name = draft_name(d, &d->drafts[i], buf, &alias);
+		uint64_t taken;
+		if (smap_get(names, name, strlen(name), &taken)) { /* two ports of one name: the index tells them apart */
+			snprintf(unique, sizeof(unique), "%s@%u", name, d->drafts[i].ifindex);
+			name = unique;
+		}
+		smap_put(names, name, strlen(name), 1);
+		ports[i] = port_take(d, &d->drafts[i], name, alias);
+		changed = changed || ports[i]->seen.changed;
+	}
+	for (size_t i = 0; i < d->n_ports; i++)
+		if (d->ports[i])
+			port_free(d->ports[i]);
+	free(d->ports);
+	smap_free(names);
+	d->ports = ports;
+	d->n_ports = d->n_drafts;
+	map_clear(d->by_index);
+	for (size_t i = 0; i < d->n_ports; i++)
+		map_put(d->by_index, d->ports[i]->seen.ifindex, i);
+	drafts_clear(d);
+	return changed;
+}
+
+size_t snmp_decode_port_count(const struct snmp_decoder *d)
+{
+	return d->n_ports;
+}
+
+const struct snmp_port *snmp_decode_port(const struct snmp_decoder *d, size_t i)
+{
+	assert(i < d->n_ports);
+	return &d->ports[i]->seen;
+}
+
+void snmp_decode_ports_told(struct snmp_decoder *d)
+{
+	for (size_t i = 0; i < d->n_ports; i++)
+		d->ports[i]->seen.changed = false;
+}
+
+/* --- values ------------------------------------------------------------------------------------------------------------- */
+
+struct place { /* what the index of a row says */
+	struct port *port;
+	int priority;  /* PRIO_NONE = none in the index, or unmapped */
+	int64_t queue; /* -1 = none; the unmapped one when priority is PRIO_NONE */
+	int64_t pool;
+};
+
+/* index_of - the parts of a row's index, by the table's rule. False when the row is not for us. */
+static bool index_of(struct snmp_decoder *d, const struct profile_table *t, struct snmp_oid row, uint32_t parts[PROFILE_PARTS_MAX])
+{
+	if (row.n != (t->decimal_by[0] ? 1 : t->n_parts)) {
+		d->stats.bad_indexes++;
+		return false;
+	}
+	if (!t->decimal_by[0]) {
+		memcpy(parts, row.v, row.n * sizeof(*parts));
+		return true;
+	}
+	if (row.v[0] < t->decimal_base)
+		return false; /* another kind of thing in the same table */
+	uint32_t left = row.v[0] - t->decimal_base;
+	for (size_t i = 0; i < t->n_parts; i++) {
+		parts[i] = left / t->decimal_by[i];
+		left %= t->decimal_by[i];
+	}
+	return true;
+}
+
+/* place_of - what the index says. False when the row is not for us. */
+static bool place_of(struct snmp_decoder *d, const struct profile_table *t, const uint32_t *index, struct place *ret)
+{
+	*ret = (struct place){.priority = PRIO_NONE, .queue = -1, .pool = -1};
+	for (size_t i = 0; i < t->n_parts; i++) {
+		uint32_t arc = index[i];
+		switch (t->parts[i]) {
+		case PART_PORT:
+			ret->port = port_find(d, arc);
+			if (!ret->port) {
+				d->stats.unknown_ports++;
+				return false;
+			}
+			break;
+		case PART_PRIORITY:
+			if (arc >= PRIORITIES)
+				return false;
+			ret->priority = (int)arc;
+			break;
+		case PART_QUEUE:
+		case PART_GROUP:
+			if (t->parts[i] == PART_QUEUE && arc < t->first_queue)
+				return false; /* "0 = the sum of all" and the like */
+			ret->queue = t->parts[i] == PART_QUEUE ? (int64_t)arc - t->first_queue : (int64_t)arc;
+			ret->priority = profile_priority(d->profile, (uint32_t)ret->queue);
+			break;
+		case PART_POOL:
+			ret->pool = arc;
+			break;
+		case PART_OTHER:
+			break;
+		}
+	}
+	return true;
+}
+
+static uint32_t place_entity(struct snmp_decoder *d, const struct place *at, const struct profile_value *v)
+{
+	char name[NAME_MAX_BYTES + 32];
+	int priority = v->priority != PRIO_NONE ? v->priority : at->priority;
+	if (!at->port) {
+		if (at->pool < 0)
+			return entities_intern(d->entities, d->device, NULL, PRIO_NONE);
+		snprintf(name, sizeof(name), "pool:%lld", (long long)at->pool);
+		return entities_intern(d->entities, d->device, name, PRIO_NONE);
+	}
+	if (metric_info((unsigned)v->metric)->scope != SCOPE_PRIO)
+		return at->port->entity;
+	if (priority != PRIO_NONE) {
+		uint32_t *slot = &at->port->priority[priority];
+		if (!*slot)
+			*slot = entities_intern(d->entities, d->device, at->port->name, priority);
+		return *slot;
+	}
+	if (at->queue < 0)
+		return at->port->entity;
+	snprintf(name, sizeof(name), "%s#q%lld", at->port->name, (long long)at->queue); /* unmapped, never dropped silently */
+	return entities_intern(d->entities, d->device, name, PRIO_NONE);
+}
+
+static bool value_applies(const struct profile_table *t, const struct profile_value *v, const uint32_t *index, const struct snmp_rows *r, size_t row)
+{
+	for (size_t i = 0; i < t->n_parts; i++)
+		if (v->where[i] != PROFILE_ANY && index[i] != (uint64_t)v->where[i])
+			return false;
+	if (v->when_column < 0)
+		return true;
+	const struct snmp_cell *c = snmp_rows_cell(r, row, (size_t)v->when_column);
+	return c && c->u == v->when_equals;
+}
+
+static uint64_t pending_key(uint32_t entity, int metric)
+{
+	return (uint64_t)entity << 16 | (uint16_t)metric;
+}
+
+/* pending_of - the sum under way for this metric of this thing; @from: where those of the current row begin. */
+static struct pending *pending_of(struct snmp_decoder *d, const struct profile_table *t, uint32_t entity, int metric, size_t from)
+{
+	uint64_t at;
+	if (t->sums_rows) {
+		if (map_get(sums.at, pending_key(entity, metric), &at))
+			return &sums.v[at];
+		map_put(sums.at, pending_key(entity, metric), sums.n);
+	} else {
+		for (size_t i = from; i < sums.n; i++)
+			if (sums.v[i].entity == entity && sums.v[i].metric == metric)
+				return &sums.v[i];
+	}
+	rw_grow(sums.v, sums.n, sums.cap);
+	sums.v[sums.n] = (struct pending){.entity = entity, .metric = metric};
+	return &sums.v[sums.n++];
+}
+
+static void value_take(struct snmp_decoder *d, const struct profile_table *t, const struct profile_value *v, const struct snmp_cell *c,
+	const struct place *at, size_t from)
+{
+	if (!snmp_type_is_number(c->type)) {
+		d->stats.wrong_types++;
+		return;
+	}
+	if (!value_usable(v, c->u) || (v->cells && !d->cell_bytes))
+		return;
+	struct pending *p = pending_of(d, t, place_entity(d, at, v), v->metric, from);
+	if (p->mask && v->fallback && !p->fallback)
+		return; /* the better column has spoken */
+	uint64_t raw = v->has_equals ? c->u == v->equals : c->u;
+	uint64_t cells = v->cells ? d->cell_bytes : 1;
+	uint64_t value = raw * cells * v->mul / v->div;
+	p->sum = v->subtract ? p->sum - value : p->sum + value;
+	double f = (double)(c->type == SNMP_INTEGER ? (double)(int64_t)raw : (double)raw) * (double)cells * (double)v->mul / (double)v->div;
+	p->fsum += v->subtract ? -f : f;
+	p->mask |= (uint64_t)1 << v->bit;
+	p->port = at->port;
+	p->fallback = v->fallback;
+	p->estimated = p->estimated || (v->cells && d->cell_assumed);
+	/* a scaled 32-bit counter does not wrap at 2^32 any more: then a decrease is a reset */
+	p->wrap32 = p->wrap32 || (v->mul == 1 && v->div == 1 && !v->cells && (v->width == 32 || (v->width == 0 && c->type == SNMP_COUNTER32)));
+	p->needed = v->needed;
+}
+
+static void sensor_take(struct snmp_decoder *d, const struct profile_table *t, const struct profile_value *v, const struct snmp_rows *r, size_t row,
+	const struct place *at, size_t from)
+{
+	struct snmp_sensor s = {.value = snmp_rows_cell(r, row, v->column)};
+	const struct snmp_cell **const to[] = {[SENSOR_TYPE] = &s.type, [SENSOR_SCALE] = &s.scale, [SENSOR_PRECISION] = &s.precision, [SENSOR_STATUS] = &s.status};
+	bool bound, power = strcmp(metric_info((unsigned)v->metric)->unit, "dBm") == 0;
+	double f;
+	for (size_t i = 0; i < PROFILE_SENSOR_COLUMNS; i++)
+		*to[i] = snmp_rows_cell(r, row, v->sensor_columns[i]);
+	int rc = power ? snmp_sensor_dbm(&s, &f, &bound) : snmp_sensor_celsius(&s, &f);
+	if (rc == -EPROTOTYPE)
+		d->stats.wrong_types++;
+	if (rc < 0)
+		return;
+	struct pending *p = pending_of(d, t, place_entity(d, at, v), v->metric, from);
+	bool first = p->mask == 0;
+	if (!first && ((v->fold == FOLD_MIN && f >= p->fsum) || (v->fold == FOLD_MAX && f <= p->fsum)))
+		return;
+	p->fsum = first || v->fold != FOLD_SUM ? f : p->fsum + f;
+	p->mask |= (uint64_t)1 << v->bit;
+	p->port = at->port;
+	p->estimated = power && bound;
+}
+
+static void attribute_take(struct snmp_decoder *d, const struct profile_value *v, const struct snmp_cell *c, struct port *p)
+{
+	if (v->attribute != ATTRIBUTE_DISCONTINUITY || !p || !snmp_type_is_number(c->type))
+		return;
+	if (p->has_discontinuity && p->discontinuity != c->u) {
+		p->discontinued = true;
+		d->stats.discontinuities++;
+	}
+	p->discontinuity = c->u;
+	p->has_discontinuity = true;
+}
+
+void snmp_decode_time(struct snmp_decoder *d, int64_t t_ns)
+{
+	d->t_ns = t_ns;
+}
+
+/* bound_of - what a counter can grow by in a second, 0 = who knows. */
+static double bound_of(const struct pending *p)
+{
+	switch (p->metric) {
+	case M_PORT_IN_OCTETS:
+	case M_PORT_OUT_OCTETS:
+	case M_QUEUE_OUT_OCTETS:
+		return p->port && p->port->seen.speed_bps >= LINE_LEAST_BPS ? (double)p->port->seen.speed_bps / 8 : 0;
+	case M_PFC_RX_PAUSE_NS:
+	case M_PFC_TX_PAUSE_NS:
+		return NS_PER_S;
+	default:
+		return 0;
+	}
+}
+
+static unsigned gate(struct snmp_decoder *d, const struct pending *p, uint64_t value, unsigned flags)
+{
+	uint64_t at, key = pending_key(p->entity, p->metric);
+	double bound = d->t_ns ? bound_of(p) : 0;
+	if (bound <= 0)
+		return flags;
+	if (!map_get(d->gate_at, key, &at)) {
+		at = d->n_gates;
+		rw_grow(d->gates, d->n_gates, d->cap_gates);
+		d->gates[d->n_gates++] = (struct snmp_gate){0};
+		map_put(d->gate_at, key, at);
+	}
+	flags = snmp_gate_take(&d->gates[at], d->t_ns, value, flags, bound);
+	d->stats.suspects += (flags & SF_SUSPECT) != 0;
+	return flags;
+}
+
+static void pending_flush(struct snmp_decoder *d, bool restart, struct sample_list *out)
+{
+	for (size_t i = 0; i < sums.n; i++) {
+		const struct pending *p = &sums.v[i];
+		const struct metric_info *m = metric_info((unsigned)p->metric);
+		if (p->needed && (unsigned)__builtin_popcountll(p->mask) < p->needed)
+			continue;
+		unsigned flags = p->estimated ? SF_ESTIMATED : 0;
+		if (m->kind == METRIC_COUNTER) {
+			uint64_t before;
+			bool known = map_get(d->made_of, pending_key(p->entity, p->metric), &before);
+			if (!known || before != p->mask)
+				map_put(d->made_of, pending_key(p->entity, p->metric), p->mask);
+			if (restart || (p->port && (p->port->discontinued || p->port->fresh)) || (known && before != p->mask))
+				flags |= SF_RESTART;
+			if (p->wrap32)
+				flags |= SF_WRAP32;
+		}
+		uint64_t value = m->type == TYPE_F64 ? sample_of_f64(p->fsum) : p->wrap32 ? (uint32_t)p->sum : p->sum;
+		flags = m->kind == METRIC_COUNTER ? gate(d, p, value, flags) : flags;
+		rw_grow(out->v, out->n, out->cap);
+		out->v[out->n++] = (struct sample){.value = value, .entity = p->entity, .metric = (uint16_t)p->metric, .flags = (uint16_t)flags,
+			.source = SOURCE_SNMP};
+	}
+}
+
+void snmp_decode_begin(struct snmp_decoder *d)
+{
+	for (size_t i = 0; i < d->n_ports; i++)
+		d->ports[i]->discontinued = d->ports[i]->fresh = false;
+}
+
+void snmp_decode_table(struct snmp_decoder *d, const struct profile_table *t, const struct snmp_rows *r, bool restart, struct sample_list *out)
+{
+	sums.n = 0;
+	map_clear(sums.at);
+	for (size_t row = 0; row < snmp_rows_count(r); row++) {
+		struct place at;
+		uint32_t index[PROFILE_PARTS_MAX];
+		if (!index_of(d, t, snmp_rows_index(r, row), index) || !place_of(d, t, index, &at))
+			continue;
+		size_t from = sums.n;
+		for (size_t i = 0; i < t->n_values; i++) {
+			const struct profile_value *v = &t->values[i];
+			const struct snmp_cell *c = snmp_rows_cell(r, row, v->column);
+			if (!c || !value_applies(t, v, index, r, row))
+				continue;
+			if (v->attribute != ATTRIBUTE_NONE)
+				attribute_take(d, v, c, at.port);
+			else if (v->sensor)
+				sensor_take(d, t, v, r, row, &at, from);
+			else
+				value_take(d, t, v, c, &at, from);
+		}
+	}
+	pending_flush(d, restart, out);
+}
+
+size_t snmp_decode_needed(const struct profile_table *t, const struct snmp_rows *r, bool *ret_want)
+{
+	size_t n = 0;
+	memset(ret_want, 0, t->n_columns * sizeof(*ret_want));
+	for (size_t i = 0; i < t->n_values; i++) {
+		const struct profile_value *v = &t->values[i];
+		if (snmp_rows_column_count(r, v->column) == 0)
+			continue;
+		bool needed = !v->fallback;
+		for (size_t row = 0; row < snmp_rows_count(r) && !needed; row++) {
+			const struct snmp_cell *c = snmp_rows_cell(r, row, v->column);
+			bool better = false;
+			for (size_t k = 0; k < t->n_values && !better; k++) {
+				const struct profile_value *o = &t->values[k];
+				const struct snmp_cell *oc = snmp_rows_cell(r, row, o->column);
+				better = !o->fallback && o->metric == v->metric && oc && value_usable(o, oc->u);
+			}
+			needed = c && value_usable(v, c->u) && !better;
+		}
+		if (!needed)
+			continue;
+		ret_want[v->column] = true;
+		if (v->when_column >= 0)
+			ret_want[v->when_column] = true;
+		for (size_t k = 0; v->sensor && k < PROFILE_SENSOR_COLUMNS; k++)
+			ret_want[v->sensor_columns[k]] = true;
+	}
+	for (size_t i = 0; i < t->n_columns; i++)
+		n += ret_want[i];
+	return n;
+}
+
+const struct snmp_decode_stats *snmp_decode_stats(const struct snmp_decoder *d)
+{
+	return &d->stats;
+}

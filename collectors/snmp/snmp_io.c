@@ -1,0 +1,568 @@
+/* snmp_io - see the header. The one door to net-snmp: its types do not leave this file. */
+#include "collectors/snmp/snmp_io.h"
+
+#include <net-snmp/net-snmp-config.h>
+#include <net-snmp/net-snmp-includes.h>
+#include <net-snmp/library/large_fd_set.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "agent/base/loop.h"
+#include "agent/base/map.h"
+#include "agent/base/str.h"
+#include "collectors/snmp/snmp_engine.h"
+#include "collectors/snmp/snmp_key.h"
+#include "collectors/snmp/snmp_library.h"
+#include "collectors/snmp/snmp_socket.h"
+
+/* The library compares with a strict "expired before now": asking a little later saves a second round. */
+#define TIMER_SLACK_NS (3 * NS_PER_MS)
+
+struct snmp_io {
+	struct loop *loop;
+	struct snmp_io_events events;
+	void *arg;
+	char *community, *user, *context;
+	int version, retries;
+	int64_t timeout_ns;
+	enum snmp_auth auth;
+	enum snmp_priv priv;
+	struct snmp_key *auth_key, *priv_key; /* NULL = not needed */
+	struct snmp_key_waiter key_waiter;
+
+	struct snmp_socket *socket;
+	int fd; /* the socket's, or -1 */
+	struct loop_fd *watch;
+	struct loop_timer *timer, *begin;
+	void *session; /* the library's, NULL = not started */
+	netsnmp_large_fd_set set;
+
+	/* engine discovery: v3 before there is a session; later to learn whether, and as whom, an agent is there at all */
+	bool probing;
+	bool heard; /* anything was answered in this session */
+	uint32_t probe_id;
+	int probes;
+	struct snmp_engine engine;
+
+	bool busy, dead; /* dead: the session has seen an error it cannot be trusted after */
+	int depth;       /* inside the library or a callback */
+	bool freed;      /* freed while inside: released on the way out */
+	int failed_errno; /* what the socket said, 0 = nothing */
+
+	struct snmp_scratch scratch;
+};
+
+/* --- library set-up ------------------------------------------------------------------------------------------------- */
+
+void snmp_io_init(void)
+{
+	static bool done;
+	if (done)
+		return;
+	done = true;
+	setenv("MIBS", "", 1);
+	netsnmp_ds_set_boolean(NETSNMP_DS_LIBRARY_ID, NETSNMP_DS_LIB_DONT_READ_CONFIGS, 1);
+	netsnmp_ds_set_boolean(NETSNMP_DS_LIBRARY_ID, NETSNMP_DS_LIB_DONT_PERSIST_STATE, 1);
+	netsnmp_ds_set_boolean(NETSNMP_DS_LIBRARY_ID, NETSNMP_DS_LIB_DISABLE_PERSISTENT_LOAD, 1);
+	netsnmp_ds_set_boolean(NETSNMP_DS_LIBRARY_ID, NETSNMP_DS_LIB_DISABLE_PERSISTENT_SAVE, 1);
+	snmp_disable_log();
+	init_snmp("rocewatch");
+}
+
+/* --- answers ---------------------------------------------------------------------------------------------------------- */
+
+static void io_release(struct snmp_io *io);
+static void probe_read(struct snmp_io *io);
+static void probe_timer(struct snmp_io *io);
+static void probe_begin(struct snmp_io *io);
+
+/* Every way into the library or out to the owner is between enter and leave: the owner may free the io anywhere in between. */
+static void io_enter(struct snmp_io *io)
+{
+	io->depth++;
+}
+
+/* False when the io is gone. */
+static bool io_leave(struct snmp_io *io)
+{
+	if (--io->depth == 0 && io->freed) {
+		io_release(io);
+		return false;
+	}
+	return true;
+}
+
+static void io_answer(struct snmp_io *io, const struct snmp_answer *a)
+{
+	if (!io->busy || io->freed)
+		return;
+	io->busy = false;
+	loop_timer_stop(io->timer);
+	if (a->status != SNMP_IO_OK && a->status != SNMP_IO_TIMEOUT)
+		io->dead = true;
+	io->events.answer(io->arg, a);
+}
+
+static void io_failed(struct snmp_io *io, int error)
+{
+	struct snmp_answer a = {.status = error == ECONNREFUSED ? SNMP_IO_REFUSED : SNMP_IO_UNREACHABLE, .error_number = error,
+		.detail = strerror(error)};
+	io_answer(io, &a);
+}
+
+/* report_of - which of the usmStats counters the engine told. */
+static void report_of(struct snmp_answer *a)
+{
+	static const uint32_t usm_stats[] = {1, 3, 6, 1, 6, 3, 15, 1, 1};
+	struct snmp_oid root = {usm_stats, rw_countof(usm_stats)};
+	a->status = SNMP_IO_REPORT;
+	if (a->n > 0 && snmp_oid_under(a->v[0].oid, root) && a->v[0].oid.n > root.n && a->v[0].oid.v[root.n] <= REPORT_DECRYPTION)
+		a->report = (enum snmp_report)a->v[0].oid.v[root.n];
+}
+
+static int on_library(int op, netsnmp_session *session, int reqid, netsnmp_pdu *pdu, void *magic)
+{
+	struct snmp_io *io = magic;
+	struct snmp_answer a = {.status = SNMP_IO_OK, .detail = ""};
+	switch (op) {
+	case NETSNMP_CALLBACK_OP_SEC_ERROR: /* a report, too */
+	case NETSNMP_CALLBACK_OP_RECEIVED_MESSAGE:
+		if (!io->busy || io->freed)
+			return 1;
+		a.n = snmp_scratch_fill(&io->scratch, pdu);
+		a.v = io->scratch.v;
+		a.error_status = (int)pdu->errstat;
+		a.error_index = (int)pdu->errindex;
+		io->heard = true;
+		if (pdu->command == SNMP_MSG_REPORT)
+			report_of(&a);
+		break;
+	case NETSNMP_CALLBACK_OP_TIMED_OUT:
+		if (io->busy && !io->freed && (io->version == 3 || !io->heard)) {
+			probe_begin(io);
+			return 1;
+		}
+		a.status = SNMP_IO_TIMEOUT;
+		break;
+	case NETSNMP_CALLBACK_OP_RESEND:
+		return 1;
+	default:
+		if (io->failed_errno) {
+			io_failed(io, io->failed_errno);
+			return 1;
+		}
+		a.status = SNMP_IO_FAILED;
+		a.detail = snmp_api_errstring(session->s_snmp_errno);
+	}
+	io_answer(io, &a);
+	return 1;
+}
+
+static void on_readable(void *arg, int events)
+{
+	struct snmp_io *io = arg;
+	if (io->probing) {
+		probe_read(io);
+		return;
+	}
+	if (!io->session)
+		return;
+	io_enter(io);
+	io->failed_errno = 0;
+	NETSNMP_LARGE_FD_SET(io->fd, &io->set);
+	snmp_sess_read2(io->session, &io->set);
+	if (io->failed_errno && !io->freed)
+		io_failed(io, io->failed_errno);
+	io_leave(io);
+}
+
+static void on_timer(void *arg)
+{
+	struct snmp_io *io = arg;
+	if (io->probing) {
+		probe_timer(io);
+		return;
+	}
+	io_enter(io);
+	io->failed_errno = 0;
+	if (io->session)
+		snmp_sess_timeout(io->session); /* sends again, or gives up and calls on_library */
+	if (io->failed_errno && !io->freed)
+		io_failed(io, io->failed_errno);
+	if (io->busy && !io->probing && !io->freed)
+		loop_timer_start(io->timer, io->timeout_ns + TIMER_SLACK_NS, 0);
+	io_leave(io);
+}
+
+/* --- sessions ------------------------------------------------------------------------------------------------------------- */
+
+static void session_close(struct snmp_io *io)
+{
+	snmp_key_leave(&io->key_waiter);
+	io->probing = false;
+	if (io->watch)
+		loop_fd_free(io->watch);
+	io->watch = NULL;
+	if (io->session)
+		snmp_sess_close(io->session);
+	io->session = NULL;
+	io->fd = -1;
+}
+
+static void ready_tell(struct snmp_io *io, int rc, const char *why)
+{
+	loop_timer_stop(io->timer);
+	if (rc < 0)
+		session_close(io);
+	io_enter(io);
+	io->events.ready(io->arg, rc, why);
+	io_leave(io);
+}
+
+/* user_forget - the library keeps the first keys it saw for (engine, user): others must replace them. */
+static void user_forget(const netsnmp_session *s)
+{
+	struct usmUser *u = usm_get_user(s->securityEngineID, s->securityEngineIDLen, s->securityName);
+	if (!u)
+		return;
+	usm_remove_user(u);
+	usm_free_user(u);
+}
+
+static void session_v3(struct snmp_io *io, netsnmp_session *s)
+{
+	snmp_session_user(s, io->user, io->auth, io->priv, snmp_key_value(io->auth_key), snmp_key_value(io->priv_key),
+		io->engine.id, io->engine.n_id);
+	s->contextName = io->context;
+	s->contextNameLen = strlen(io->context);
+	s->flags |= SNMP_FLAGS_DONT_PROBE; /* it would wait for the answer */
+}
+
+static int session_open(struct snmp_io *io, struct err *e)
+{
+	static const long versions[] = {[1] = SNMP_VERSION_1, [2] = SNMP_VERSION_2c, [3] = SNMP_VERSION_3};
+	netsnmp_session s;
+	snmp_sess_init(&s);
+	s.version = versions[io->version];
+	if (io->version == 3) {
+		session_v3(io, &s);
+		user_forget(&s);
+	} else {
+		s.community = (u_char *)io->community;
+		s.community_len = strlen(io->community);
+	}
+	s.retries = io->retries;
+	s.timeout = (long)(io->timeout_ns / NS_PER_US);
+	s.callback = on_library;
+	s.callback_magic = io;
+	io->session = snmp_sess_add(&s, snmp_transport_new(io->fd, &io->failed_errno), NULL, NULL); /* copies what it needs */
+	bool ok = io->session != NULL;
+	if (ok && io->version == 3) {
+		ok = usm_create_user_from_session(snmp_sess_session(io->session)) == SNMPERR_SUCCESS;
+		set_enginetime(io->engine.id, (u_int)io->engine.n_id, io->engine.boots, io->engine.time, TRUE);
+	}
+	explicit_bzero(&s, sizeof(s));
+	return ok ? 0 : err_set(e, -EINVAL, "the SNMP library refused the session: %s", snmp_api_errstring(snmp_errno));
+}
+
+static int watch(struct snmp_io *io, struct err *e)
+{
+	io->fd = snmp_socket_fd(io->socket);
+	netsnmp_large_fd_set_resize(&io->set, io->fd + 1);
+	io->watch = loop_fd_new(io->loop, io->fd, LOOP_READ, on_readable, io);
+	io->dead = false;
+	return io->watch ? 0 : err_set(e, -ENOMEM, "cannot watch the socket");
+}
+
+/* --- v3: engine discovery ----------------------------------------------------------------------------------------------------- */
+
+static void probe_send(struct snmp_io *io)
+{
+	uint8_t message[SNMP_PROBE_MAX];
+	size_t n = snmp_engine_probe(message, io->probe_id);
+	io->probes++;
+	/* A failed send is like a lost one; a refusal is heard by the read. */
+	if (send(io->fd, message, n, MSG_DONTWAIT) < 0 && errno == ECONNREFUSED && send(io->fd, message, n, MSG_DONTWAIT) < 0)
+		io->failed_errno = errno;
+	loop_timer_start(io->timer, io->timeout_ns, 0);
+}
+
+static void probe_begin(struct snmp_io *io)
+{
+	io->probing = true;
+	io->probes = 0;
+	io->probe_id = (uint32_t)hash_u64((uint64_t)loop_now(io->loop).ns ^ (uint64_t)(uintptr_t)io) & 0x3fffffff;
+	io->probe_id |= 1;
+	probe_send(io);
+}
+
+/* silence_tell - what the discovery after an unanswered request has shown. */
+static void silence_tell(struct snmp_io *io, struct snmp_answer a)
+{
+	io->probing = false;
+	a.detail = "";
+	io_enter(io);
+	io_answer(io, &a);
+	io_leave(io);
+}
+
+static void silence_read(struct snmp_io *io, const uint8_t *p, size_t n)
+{
+	struct snmp_engine now;
+	int rc = snmp_engine_answer(p, n, io->probe_id, &now);
+	bool same = rc == 0 && now.n_id == io->engine.n_id && memcmp(now.id, io->engine.id, now.n_id) == 0;
+	if (io->version == 3 && rc == 0 && !same)
+		silence_tell(io, (struct snmp_answer){.status = SNMP_IO_REPORT, .report = REPORT_ENGINE});
+	else if (rc == 0 || rc == -EPROTO)
+		silence_tell(io, (struct snmp_answer){.status = SNMP_IO_TIMEOUT, .silence = SILENCE_AGENT});
+	else if (rc == -EBADMSG && io->version != 3) /* what the request waited for */
+		silence_tell(io, (struct snmp_answer){.status = SNMP_IO_TIMEOUT, .silence = SILENCE_LATE});
+}
+
+static void probe_timer(struct snmp_io *io)
+{
+	if (io->probes <= io->retries) {
+		probe_send(io);
+		return;
+	}
+	if (io->session) {
+		silence_tell(io, (struct snmp_answer){.status = SNMP_IO_TIMEOUT});
+		return;
+	}
+	char why[256], each[32];
+	snprintf(why, sizeof(why), "%s: no answer to the SNMPv3 engine discovery, %d tries of %s. It needs no user and no password: the host is silent, "
+		"or does not speak SNMPv3, or an access list is in the way", snmp_socket_peer(io->socket), io->probes,
+		unit_duration_text(each, sizeof(each), io->timeout_ns));
+	ready_tell(io, -ETIMEDOUT, why);
+}
+
+static void probe_read(struct snmp_io *io)
+{
+	uint8_t buf[2048];
+	char why[200];
+	ssize_t n = recv(io->fd, buf, sizeof(buf), MSG_DONTWAIT);
+	bool failed = n < 0 && errno != EAGAIN && errno != EINTR;
+	if (failed && io->session) {
+		io->probing = false;
+		io_enter(io);
+		io_failed(io, errno);
+		io_leave(io);
+		return;
+	}
+	if (n >= 0 && io->session) {
+		silence_read(io, buf, (size_t)n);
+		return;
+	}
+	if (failed) {
+		snprintf(why, sizeof(why), errno == ECONNREFUSED ? "%s: connection refused: the host is there, but no SNMP agent listens on this port. "
+			"Start it, or correct snmp.address%.0s" : "%s: %s", snmp_socket_peer(io->socket), strerror(errno));
+		ready_tell(io, -errno, why);
+		return;
+	}
+	if (n < 0)
+		return;
+	int rc = snmp_engine_answer(buf, (size_t)n, io->probe_id, &io->engine);
+	if (rc == -EPROTO) {
+		snprintf(why, sizeof(why), "%s: answers the SNMPv3 engine discovery without an engine id: its SNMPv3 is not set up", snmp_socket_peer(io->socket));
+		ready_tell(io, rc, why);
+	}
+	if (rc < 0)
+		return; /* something else, or late: the timer decides */
+	struct err e = {0};
+	io->probing = false;
+	rc = session_open(io, &e);
+	ready_tell(io, rc, e.text);
+}
+
+/* v3_continue - from a connected socket to a session: the keys, then the engine. */
+static void v3_continue(void *arg)
+{
+	struct snmp_io *io = arg;
+	bool auth = snmp_key_ready(io->auth_key, io->loop), priv = snmp_key_ready(io->priv_key, io->loop);
+	struct err e = {0};
+	if (!auth || !priv) {
+		snmp_key_wait(&io->key_waiter);
+		return;
+	}
+	if (snmp_key_error(io->auth_key) < 0 || snmp_key_error(io->priv_key) < 0) {
+		ready_tell(io, -EINVAL, "the SNMPv3 password cannot be made into a key: this library lacks the protocol");
+		return;
+	}
+	int rc = watch(io, &e);
+	if (rc < 0) {
+		ready_tell(io, rc, e.text);
+		return;
+	}
+	probe_begin(io);
+}
+
+/* --- start ---------------------------------------------------------------------------------------------------------------- */
+
+/* connected - 0 = ready, -EINPROGRESS = v3 goes on by itself. */
+static int connected(struct snmp_io *io, struct err *e)
+{
+	if (io->version == 3) {
+		io->fd = snmp_socket_fd(io->socket);
+		return -EINPROGRESS;
+	}
+	io->fd = snmp_socket_fd(io->socket);
+	int rc = session_open(io, e);
+	return rc < 0 ? rc : watch(io, e);
+}
+
+static void on_connected(void *arg, int rc, const char *why)
+{
+	struct snmp_io *io = arg;
+	struct err e = {0};
+	if (rc == 0) {
+		rc = connected(io, &e);
+		why = e.text;
+	}
+	if (rc == -EINPROGRESS)
+		v3_continue(io);
+	else
+		ready_tell(io, rc, why);
+}
+
+int snmp_io_start(struct snmp_io *io, struct err *e)
+{
+	assert(io->depth == 0);
+	loop_timer_stop(io->timer);
+	io->busy = io->heard = false;
+	session_close(io);
+	int rc = snmp_socket_connect(io->socket, e);
+	if (rc == 0)
+		rc = connected(io, e);
+	else if (rc == -EINPROGRESS)
+		return rc;
+	if (rc == -EINPROGRESS)
+		loop_timer_start(io->begin, 0, 0); /* ready must not be told before we return */
+	else if (rc < 0)
+		session_close(io);
+	return rc;
+}
+
+/* --- new, free, send ------------------------------------------------------------------------------------------------------ */
+
+static int v3_options(struct snmp_io *io, const struct snmp_io_options *o, struct err *e)
+{
+	struct { const char *what, *password; bool wanted; struct snmp_key **to; } rows[] = {
+		{"auth", o->auth_password, o->auth != SNMP_AUTH_NONE, &io->auth_key},
+		{"priv", o->priv_password, o->priv != SNMP_PRIV_NONE, &io->priv_key},
+	};
+	if (!o->user || !*o->user)
+		return err_set(e, -EINVAL, "SNMPv3 needs a user");
+	if (o->priv && !o->auth)
+		return err_set(e, -EINVAL, "SNMPv3 has no privacy without authentication: give auth too");
+	io->user = rw_strdup(o->user);
+	io->auth = o->auth;
+	io->priv = o->priv;
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		if (!rows[i].wanted)
+			continue;
+		if (!rows[i].password || strlen(rows[i].password) < USM_LENGTH_P_MIN)
+			return err_set(e, -EINVAL, "the %s password of SNMPv3 user %s is shorter than %d characters (RFC 3414)", rows[i].what, o->user,
+				USM_LENGTH_P_MIN);
+		*rows[i].to = snmp_key_get(o->auth, rows[i].password);
+	}
+	return 0;
+}
+
+int snmp_io_new(struct loop *l, const struct snmp_io_options *o, const struct snmp_io_events *events, void *arg, struct snmp_io **ret,
+	struct err *e)
+{
+	assert(o->version >= 1 && o->version <= 3);
+	struct snmp_io *io = rw_calloc(1, sizeof(*io));
+	*io = (struct snmp_io){.loop = l, .events = *events, .arg = arg, .version = o->version, .retries = o->retries, .timeout_ns = o->timeout_ns,
+		.community = rw_strdup(o->community ? o->community : ""), .context = rw_strdup(o->context ? o->context : ""), .fd = -1};
+	netsnmp_large_fd_set_init(&io->set, 64);
+	NETSNMP_LARGE_FD_ZERO(&io->set);
+	io->timer = loop_timer_new(l, on_timer, io);
+	io->key_waiter = (struct snmp_key_waiter){.done = v3_continue, .arg = io};
+	io->begin = loop_timer_new(l, v3_continue, io);
+	int rc = o->version == 3 ? v3_options(io, o, e) : 0;
+	if (rc == 0)
+		rc = snmp_socket_new(l, o->host, o->port, o->source, o->netns, on_connected, io, &io->socket, e);
+	if (rc < 0) {
+		io_release(io);
+		return rc;
+	}
+	*ret = io;
+	return 0;
+}
+
+static void io_release(struct snmp_io *io)
+{
+	session_close(io);
+	snmp_socket_free(io->socket);
+	loop_timer_free(io->timer);
+	loop_timer_free(io->begin);
+	netsnmp_large_fd_set_cleanup(&io->set);
+	snmp_key_put(io->auth_key);
+	snmp_key_put(io->priv_key);
+	if (io->community)
+		explicit_bzero(io->community, strlen(io->community));
+	free(io->community);
+	free(io->user);
+	free(io->context);
+	snmp_scratch_done(&io->scratch);
+	free(io);
+}
+
+void snmp_io_free(struct snmp_io *io)
+{
+	if (!io)
+		return;
+	loop_timer_stop(io->timer);
+	loop_timer_stop(io->begin);
+	io->busy = false;
+	snmp_key_leave(&io->key_waiter);
+	if (io->depth > 0)
+		io->freed = true;
+	else
+		io_release(io);
+}
+
+static const int commands[] = {[SNMP_GET] = SNMP_MSG_GET, [SNMP_GETNEXT] = SNMP_MSG_GETNEXT, [SNMP_GETBULK] = SNMP_MSG_GETBULK};
+
+int snmp_io_send(struct snmp_io *io, enum snmp_request what, const struct snmp_oid *oids, size_t n, int non_repeaters, int max_repetitions)
+{
+	if (!io->session || io->dead)
+		return -ENOTCONN;
+	if (io->busy)
+		return -EBUSY;
+	netsnmp_pdu *pdu = snmp_pdu_create(commands[what]);
+	if (!pdu)
+		return -ENOMEM;
+	if (what == SNMP_GETBULK) {
+		pdu->non_repeaters = non_repeaters;
+		pdu->max_repetitions = max_repetitions;
+	}
+	for (size_t i = 0; i < n; i++) {
+		oid name[SNMP_OID_MAX];
+		assert(oids[i].n <= SNMP_OID_MAX);
+		for (size_t k = 0; k < oids[i].n; k++)
+			name[k] = oids[i].v[k];
+		snmp_add_null_var(pdu, name, oids[i].n);
+	}
+	io->failed_errno = 0;
+	io->busy = true;
+	if (!snmp_sess_async_send(io->session, pdu, on_library, io)) {
+		io->busy = false;
+		io->dead = true;
+		snmp_free_pdu(pdu);
+		return io->failed_errno ? -io->failed_errno : -EINVAL;
+	}
+	loop_timer_start(io->timer, io->timeout_ns + TIMER_SLACK_NS, 0);
+	return 0;
+}
+
+const char *snmp_io_peer(const struct snmp_io *io)
+{
+	return snmp_socket_peer(io->socket);
+}

@@ -1,0 +1,359 @@
+/* snmp_lldp - see the header. OIDs: LLDP-MIB 1.0.8802.1.1.2.1 (IEEE 802.1AB-2005), IF-MIB (RFC 2863). */
+#include "collectors/snmp/snmp_lldp.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/map.h"
+#include "agent/base/str.h"
+#include "collectors/snmp/snmp_decode.h"
+
+#define TEXT_MAX 256
+#define REPEATS_SLACK 64 /* rows that may come again before a walk counts as going round */
+
+const uint32_t snmp_lldp_last_change[] = {1, 0, 8802, 1, 1, 2, 1, 2, 1, 0};
+const size_t snmp_lldp_last_change_n = rw_countof(snmp_lldp_last_change);
+
+enum table { TABLE_SELF, TABLE_INTERFACES, TABLE_PORTS, TABLE_NEIGHBORS, TABLES };
+enum { SELF_CHASSIS_SUBTYPE, SELF_CHASSIS, SELF_SYSNAME };
+enum { IF_NAME, IF_DESCR, IF_ALIAS, IF_PHYS, IF_MTU };
+enum { PORT_SUBTYPE, PORT_ID, PORT_DESCR };
+enum { REM_CHASSIS_SUBTYPE, REM_CHASSIS, REM_PORT_SUBTYPE, REM_PORT_ID, REM_PORT_DESCR, REM_SYSNAME };
+enum { INDEX_MARK, INDEX_PORT, INDEX_REM, INDEX_PARTS };
+
+#define COLUMNS_MAX 6
+#define ARCS_MAX 12
+static const struct {
+	uint32_t arcs[COLUMNS_MAX][ARCS_MAX]; /* end at 0: no column's OID has one after the first arcs */
+	size_t n;
+} tables[TABLES] = {
+	[TABLE_SELF] = {{{1, 0, 8802, 1, 1, 2, 1, 3, 1}, {1, 0, 8802, 1, 1, 2, 1, 3, 2}, {1, 0, 8802, 1, 1, 2, 1, 3, 3}}, 3},
+	[TABLE_INTERFACES] = {{{1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1}, {1, 3, 6, 1, 2, 1, 2, 2, 1, 2}, {1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 18},
+		{1, 3, 6, 1, 2, 1, 2, 2, 1, 6}, {1, 3, 6, 1, 2, 1, 2, 2, 1, 4}}, 5},
+	[TABLE_PORTS] = {{{1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 2}, {1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 3}, {1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 4}}, 3},
+	[TABLE_NEIGHBORS] = {{{1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 4}, {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 5}, {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 6},
+		{1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 7}, {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 8}, {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 9}}, 6},
+};
+
+struct snmp_lldp {
+	struct snmp_rows *rows[TABLES];
+	size_t at; /* the table under way */
+};
+
+static size_t arcs_of(const uint32_t *arcs)
+{
+	size_t n = 2; /* the second arc of LLDP-MIB is 0 */
+	while (n < ARCS_MAX && arcs[n])
+		n++;
+	return n;
+}
+
+struct snmp_lldp *snmp_lldp_new(void)
+{
+	struct snmp_lldp *l = rw_calloc(1, sizeof(*l));
+	for (size_t t = 0; t < TABLES; t++) {
+		struct snmp_oid columns[COLUMNS_MAX];
+		for (size_t i = 0; i < tables[t].n; i++)
+			columns[i] = (struct snmp_oid){tables[t].arcs[i], arcs_of(tables[t].arcs[i])};
+		l->rows[t] = snmp_rows_new(columns, tables[t].n);
+		snmp_rows_begin(l->rows[t], NULL);
+	}
+	l->at = TABLES;
+	return l;
+}
+
+void snmp_lldp_free(struct snmp_lldp *l)
+{
+	if (!l)
+		return;
+	for (size_t t = 0; t < TABLES; t++)
+		snmp_rows_free(l->rows[t]);
+	free(l);
+}
+
+void snmp_lldp_begin(struct snmp_lldp *l)
+{
+	for (size_t t = 0; t < TABLES; t++)
+		snmp_rows_begin(l->rows[t], NULL);
+	l->at = 0;
+}
+
+size_t snmp_lldp_next(struct snmp_lldp *l, struct snmp_oid *ret, size_t max)
+{
+	for (; l->at < TABLES; l->at++) {
+		size_t n = snmp_rows_next(l->rows[l->at], ret, max);
+		if (n > 0)
+			return n;
+	}
+	return 0;
+}
+
+static uint64_t neighbor_key(struct snmp_oid index)
+{
+	return (uint64_t)index.v[INDEX_PORT] << 32 | index.v[INDEX_REM];
+}
+
+/* going_round - a TimeFilter taken at its word repeats every row for every mark up to now: when rows come again, nothing new follows. */
+static bool going_round(const struct snmp_rows *r)
+{
+	size_t n = snmp_rows_count(r);
+	if (n < 2 * REPEATS_SLACK)
+		return false;
+	struct map *seen = map_new();
+	for (size_t row = 0; row < n; row++) {
+		struct snmp_oid index = snmp_rows_index(r, row);
+		if (index.n == INDEX_PARTS)
+			map_put(seen, neighbor_key(index), row);
+	}
+	size_t known = map_count(seen);
+	map_free(seen);
+	return n > 2 * known + REPEATS_SLACK;
+}
+
+void snmp_lldp_take(struct snmp_lldp *l, const struct snmp_varbind *v, size_t n)
+{
+	if (l->at >= TABLES)
+		return;
+	struct snmp_rows *r = l->rows[l->at];
+	size_t before = snmp_rows_count(r);
+	if (n == 0 || !snmp_rows_take(r, v, n)) {
+		l->at++;
+		return;
+	}
+	size_t after = snmp_rows_count(r);
+	/* looked at when the rows pass a power of two: the looking costs as much as the walk, not its square */
+	bool look = l->at == TABLE_NEIGHBORS && after > before && (before ^ after) > before;
+	if (after > 4 * SNMP_LLDP_NEIGHBORS_MAX || (look && going_round(r)))
+		l->at++;
+}
+
+void snmp_lldp_refuse(struct snmp_lldp *l, size_t i)
+{
+	if (l->at < TABLES)
+		snmp_rows_refuse(l->rows[l->at], i);
+}
+
+void snmp_lldp_skip(struct snmp_lldp *l)
+{
+	if (l->at < TABLES)
+		l->at++;
+}
+
+/* --- reading cells ----------------------------------------------------------------------------------------------------------- */
+
+static int cell_number(const struct snmp_rows *r, size_t row, size_t column)
+{
+	const struct snmp_cell *c = snmp_rows_cell(r, row, column);
+	return c && snmp_type_is_number(c->type) && c->u <= 255 ? (int)c->u : 0;
+}
+
+static const uint8_t *cell_bytes(const struct snmp_rows *r, size_t row, size_t column, size_t *ret_n)
+{
+	const struct snmp_cell *c = snmp_rows_cell(r, row, column);
+	*ret_n = 0;
+	return c && c->type == SNMP_STRING ? snmp_rows_bytes(r, c, ret_n) : NULL;
+}
+
+static const char *cell_text(const struct snmp_rows *r, struct arena *a, size_t row, size_t column)
+{
+	char buf[TEXT_MAX];
+	size_t n;
+	const uint8_t *p = cell_bytes(r, row, column, &n);
+	return p && *snmp_text_clean(buf, sizeof(buf), p, n) ? arena_strdup(a, buf) : "";
+}
+
+static const char *cell_id(const struct snmp_rows *r, struct arena *a, size_t row, size_t column, bool chassis, int subtype)
+{
+	char buf[LLDP_ID_TEXT_MAX];
+	size_t n;
+	const uint8_t *p = cell_bytes(r, row, column, &n);
+	return p && *lldp_id_text(buf, chassis, subtype, p, n) ? arena_strdup(a, buf) : "";
+}
+
+/* --- from the local port number to a port ------------------------------------------------------------------------------------ */
+
+struct interface { /* a row of IF-MIB */
+	uint32_t ifindex;
+	const char *name, *descr, *alias, *mac;
+	uint64_t mtu_bytes;
+};
+
+struct interfaces {
+	struct interface *v;
+	size_t n;
+};
+
+static struct interfaces interfaces_read(const struct snmp_lldp *l, struct arena *a)
+{
+	const struct snmp_rows *r = l->rows[TABLE_INTERFACES];
+	struct interfaces ret = {.v = arena_array(a, struct interface, snmp_rows_count(r) + 1)};
+	for (size_t row = 0; row < snmp_rows_count(r); row++) {
+		struct snmp_oid index = snmp_rows_index(r, row);
+		if (index.n != 1)
+			continue;
+		size_t n_mac;
+		cell_bytes(r, row, IF_PHYS, &n_mac);
+		const struct snmp_cell *mtu = snmp_rows_cell(r, row, IF_MTU);
+		ret.v[ret.n++] = (struct interface){.ifindex = index.v[0], .name = cell_text(r, a, row, IF_NAME), .descr = cell_text(r, a, row, IF_DESCR),
+			.alias = cell_text(r, a, row, IF_ALIAS), .mac = n_mac == 6 ? cell_id(r, a, row, IF_PHYS, false, LLDP_PORT_MAC) : "",
+			.mtu_bytes = mtu && snmp_type_is_number(mtu->type) && mtu->u <= INT32_MAX ? mtu->u : 0};
+	}
+	return ret;
+}
+
+enum key { BY_NAME, BY_ALIAS, BY_DESCR, BY_MAC, BY_NUMBER, BY_END };
+
+/* What to compare the id of a local port with, best first. counter-map.md 1.10, after the subtypes' meaning in IEEE 802.1AB. */
+static const enum key keys_of[][5] = {
+	[0] = {BY_END},
+	[LLDP_PORT_IFALIAS] = {BY_NAME, BY_ALIAS, BY_DESCR, BY_NUMBER, BY_END},
+	[LLDP_PORT_COMPONENT] = {BY_NAME, BY_DESCR, BY_END},
+	[LLDP_PORT_MAC] = {BY_MAC, BY_END},
+	[LLDP_PORT_ADDRESS] = {BY_END},
+	[LLDP_PORT_IFNAME] = {BY_NAME, BY_DESCR, BY_END},
+	[LLDP_PORT_CIRCUIT] = {BY_END},
+	[LLDP_PORT_LOCAL] = {BY_NAME, BY_ALIAS, BY_DESCR, BY_NUMBER, BY_END},
+};
+
+static bool interface_is(const struct interface *i, enum key key, const char *id)
+{
+	const char *const texts[] = {[BY_NAME] = i->name, [BY_ALIAS] = i->alias, [BY_DESCR] = i->descr, [BY_MAC] = i->mac};
+	char number[16];
+	if (key == BY_NUMBER) {
+		snprintf(number, sizeof(number), "%u", i->ifindex);
+		return strcmp(number, id) == 0;
+	}
+	return *texts[key] && strcmp(texts[key], id) == 0;
+}
+
+/* Of several with one id (a MAC address shared by all ports, a description used twice) only the one with the port's own number counts. */
+static uint32_t interface_by(const struct interfaces *all, const enum key *keys, const char *id, uint32_t number)
+{
+	for (; *id && *keys != BY_END; keys++) {
+		uint32_t found = 0;
+		size_t n = 0;
+		for (size_t i = 0; i < all->n; i++) {
+			if (!interface_is(&all->v[i], *keys, id))
+				continue;
+			if (all->v[i].ifindex == number)
+				return number;
+			found = all->v[i].ifindex;
+			n++;
+		}
+		if (n == 1)
+			return found;
+	}
+	return 0;
+}
+
+/* local_ports - lldpLocPortNum -> ifIndex, by the ids of the local port table. */
+static void local_ports(const struct snmp_lldp *l, struct arena *a, const struct interfaces *all, struct map *ret)
+{
+	static const enum key by_descr[] = {BY_NAME, BY_DESCR, BY_ALIAS, BY_END};
+	const struct snmp_rows *r = l->rows[TABLE_PORTS];
+	for (size_t row = 0; row < snmp_rows_count(r); row++) {
+		struct snmp_oid index = snmp_rows_index(r, row);
+		if (index.n != 1)
+			continue;
+		int subtype = cell_number(r, row, PORT_SUBTYPE);
+		bool mac = subtype == LLDP_PORT_MAC;
+		const char *id = mac ? cell_id(r, a, row, PORT_ID, false, subtype) : cell_text(r, a, row, PORT_ID);
+		uint32_t number = index.v[0];
+		uint32_t ifindex = interface_by(all, keys_of[(size_t)subtype < rw_countof(keys_of) ? subtype : 0], id, number);
+		if (!ifindex)
+			ifindex = interface_by(all, by_descr, cell_text(r, a, row, PORT_DESCR), number);
+		if (ifindex)
+			map_put(ret, number, ifindex);
+	}
+}
+
+/* --- the result ---------------------------------------------------------------------------------------------------------------- */
+
+static void self_fill(const struct snmp_lldp *l, struct arena *a, const struct interfaces *all, const struct topology_port *ports, size_t n_ports,
+	struct topology_device *self)
+{
+	const struct snmp_rows *r = l->rows[TABLE_SELF];
+	struct map *by_index = map_new();
+	uint64_t at;
+	self->chassis = "";
+	for (size_t row = 0; row < snmp_rows_count(r); row++) { /* scalars: the one row is .0 */
+		if (snmp_rows_index(r, row).n != 1 || snmp_rows_index(r, row).v[0] != 0)
+			continue;
+		self->chassis = cell_id(r, a, row, SELF_CHASSIS, true, cell_number(r, row, SELF_CHASSIS_SUBTYPE));
+		if (!*self->sysname)
+			self->sysname = cell_text(r, a, row, SELF_SYSNAME);
+	}
+	for (size_t i = 0; i < all->n; i++)
+		map_put(by_index, all->v[i].ifindex, i);
+	self->ports = arena_array(a, struct topology_port, n_ports + 1);
+	self->n_ports = n_ports;
+	for (size_t i = 0; i < n_ports; i++) {
+		const struct interface none = {.name = "", .descr = "", .alias = "", .mac = ""};
+		const struct interface *f = map_get(by_index, ports[i].ifindex, &at) ? &all->v[at] : &none;
+		const char *alias = ports[i].alias && *ports[i].alias ? arena_strdup(a, ports[i].alias) : f->alias;
+		/* a port that goes by another name than ifName has that as its alias: neighbours may send either */
+		if (*f->name && strcmp(f->name, ports[i].name) != 0)
+			alias = f->name;
+		self->ports[i] = (struct topology_port){.name = arena_strdup(a, ports[i].name), .alias = alias, .descr = f->descr, .mac = f->mac,
+			.ifindex = ports[i].ifindex, .speed_bps = ports[i].speed_bps, .mtu_bytes = ports[i].mtu_bytes ? ports[i].mtu_bytes : f->mtu_bytes};
+	}
+	map_free(by_index);
+}
+
+/* newest_rows - of each (port, index) the row with the largest mark. Rows are in index order, so the later one has it. */
+static size_t newest_rows(const struct snmp_rows *r, struct arena *a, size_t **ret)
+{
+	struct map *newest = map_new();
+	size_t n = 0, count = snmp_rows_count(r);
+	size_t *rows = arena_array(a, size_t, count + 1);
+	for (size_t row = 0; row < count; row++) {
+		struct snmp_oid index = snmp_rows_index(r, row);
+		uint64_t at;
+		if (index.n != INDEX_PARTS)
+			continue;
+		if (map_get(newest, neighbor_key(index), &at)) {
+			rows[at] = row;
+			continue;
+		}
+		if (n == SNMP_LLDP_NEIGHBORS_MAX)
+			break;
+		map_put(newest, neighbor_key(index), n);
+		rows[n++] = row;
+	}
+	map_free(newest);
+	*ret = rows;
+	return n;
+}
+
+size_t snmp_lldp_result(const struct snmp_lldp *l, struct arena *a, const char *device, const char *sysname, const struct topology_port *ports,
+	size_t n_ports, struct topology_device *ret_self, struct topology_neighbor **ret_heard)
+{
+	const struct snmp_rows *r = l->rows[TABLE_NEIGHBORS];
+	struct interfaces all = interfaces_read(l, a);
+	struct map *ifindex_of = map_new(), *port_of = map_new();
+	size_t *rows, n = 0, n_rows = newest_rows(r, a, &rows);
+	uint64_t at;
+
+	*ret_self = (struct topology_device){.name = arena_strdup(a, device), .sysname = arena_strdup(a, sysname)};
+	self_fill(l, a, &all, ports, n_ports, ret_self);
+	local_ports(l, a, &all, ifindex_of);
+	for (size_t i = 0; i < n_ports; i++)
+		map_put(port_of, ports[i].ifindex, i);
+	*ret_heard = arena_array(a, struct topology_neighbor, n_rows + 1);
+	for (size_t i = 0; i < n_rows; i++) {
+		size_t row = rows[i];
+		uint64_t ifindex = snmp_rows_index(r, row).v[INDEX_PORT];
+		map_get(ifindex_of, ifindex, &ifindex);
+		if (!map_get(port_of, ifindex, &at))
+			continue;
+		int chassis = cell_number(r, row, REM_CHASSIS_SUBTYPE), port = cell_number(r, row, REM_PORT_SUBTYPE);
+		(*ret_heard)[n++] = (struct topology_neighbor){.device = ret_self->name, .port = ret_self->ports[at].name,
+			.sysname = cell_text(r, a, row, REM_SYSNAME), .chassis_subtype = chassis, .port_subtype = port,
+			.chassis = cell_id(r, a, row, REM_CHASSIS, true, chassis), .port_id = cell_id(r, a, row, REM_PORT_ID, false, port),
+			.port_descr = cell_text(r, a, row, REM_PORT_DESCR)};
+	}
+	map_free(ifindex_of);
+	map_free(port_of);
+	return n;
+}

@@ -1,0 +1,50 @@
+/* snmp_sensor - see the header. */
+#include "collectors/snmp/snmp_sensor.h"
+
+#include <errno.h>
+#include <math.h>
+
+/* RFC 3433 section 2: EntitySensorDataType, EntitySensorDataScale, EntitySensorPrecision, EntitySensorValue, EntitySensorStatus */
+enum { TYPE_WATTS = 6, TYPE_CELSIUS = 8, SCALE_UNITS = 9, SCALE_LAST = 17, STATUS_OK = 1 };
+#define VALUE_RANGE 1000000000 /* at either end: over- or underflow, not a value */
+
+static bool number(const struct snmp_cell *c, int64_t min, int64_t max, int64_t *ret)
+{
+	if (!c || !snmp_type_is_number(c->type) || (int64_t)c->u < min || (int64_t)c->u > max)
+		return false;
+	*ret = (int64_t)c->u;
+	return true;
+}
+
+/* sensor_read - in base units, and the weight of its last digit. */
+static int sensor_read(const struct snmp_sensor *s, int64_t type, double *ret, double *ret_digit)
+{
+	int64_t is, scale, precision, status, value;
+	if (!number(s->type, 1, INT32_MAX, &is) || !number(s->scale, 1, SCALE_LAST, &scale) || !number(s->precision, -8, 9, &precision) ||
+		!number(s->status, STATUS_OK, STATUS_OK, &status) || !number(s->value, 1 - VALUE_RANGE, VALUE_RANGE - 1, &value))
+		return -ENODATA;
+	if (is != type)
+		return -EPROTOTYPE;
+	*ret_digit = pow(10, (double)(3 * (scale - SCALE_UNITS) - precision));
+	*ret = (double)value * *ret_digit;
+	return 0;
+}
+
+int snmp_sensor_dbm(const struct snmp_sensor *s, double *ret, bool *ret_bound)
+{
+	double watts, digit;
+	int rc = sensor_read(s, TYPE_WATTS, &watts, &digit);
+	if (rc < 0)
+		return rc;
+	if (watts < 0)
+		return -ENODATA;
+	*ret_bound = watts == 0;
+	*ret = 10 * log10((*ret_bound ? digit / 2 : watts) * 1000);
+	return 0;
+}
+
+int snmp_sensor_celsius(const struct snmp_sensor *s, double *ret)
+{
+	double digit;
+	return sensor_read(s, TYPE_CELSIUS, ret, &digit);
+}

@@ -1,0 +1,227 @@
+/* snmp_socket - see the header. */
+#include "collectors/snmp/snmp_socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "agent/base/log.h"
+#include "agent/base/loop.h"
+
+enum { FAMILY_V4, FAMILY_V6, FAMILIES };
+static const int families[FAMILIES] = {AF_INET, AF_INET6};
+
+struct resolve { /* one name resolution on the pool; outlives the socket if that is freed meanwhile */
+	struct snmp_socket *socket; /* NULL: nobody waits any more */
+	char *host;
+	uint16_t port;
+	struct sockaddr_storage addr;
+	socklen_t n_addr;
+	int rc; /* of getaddrinfo */
+};
+
+struct snmp_socket {
+	struct loop *loop;
+	snmp_socket_ready_fn *ready;
+	void *arg;
+	char *host, *netns;
+	uint16_t port;
+	struct sockaddr_storage source;
+	socklen_t n_source; /* 0 = any */
+	int fds[FAMILIES];  /* -1 = not made */
+	int fd;             /* the connected one, or -1 */
+	struct resolve *resolving;
+	char peer[NI_MAXHOST + 16];
+};
+
+/* netns_enter - the calling thread into @netns; ret_back is the way home. */
+static int netns_enter(const char *netns, int *ret_back, struct err *e)
+{
+	char path[512];
+	snprintf(path, sizeof(path), strchr(netns, '/') ? "%s" : "/run/netns/%s", netns);
+	int back = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+	int ns = back < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	int rc = ns < 0 || setns(ns, CLONE_NEWNET) < 0 ? -errno : 0;
+	if (ns >= 0)
+		close(ns);
+	if (rc < 0) {
+		if (back >= 0)
+			close(back);
+		return err_set(e, rc, "cannot enter network namespace %s (%s): %s", netns, path,
+			rc == -EPERM ? "CAP_SYS_ADMIN is needed" : strerror(-rc));
+	}
+	*ret_back = back;
+	return 0;
+}
+
+static void netns_leave(int back)
+{
+	/* In the wrong namespace every later socket would quietly be wrong. */
+	if (setns(back, CLONE_NEWNET) < 0) {
+		log_error("snmp", "cannot return to the agent's network namespace: %s", strerror(errno));
+		abort();
+	}
+	close(back);
+}
+
+static int socket_make(struct snmp_socket *s, int which, struct err *e)
+{
+	if (s->fds[which] >= 0)
+		return 0;
+	int fd = socket(families[which], SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return err_set(e, -errno, "cannot make a UDP socket: %s", strerror(errno));
+	if (s->n_source && s->source.ss_family == families[which] && bind(fd, (struct sockaddr *)&s->source, s->n_source) < 0) {
+		int rc = -errno;
+		close(fd);
+		return err_set(e, rc, "cannot use the source address: %s. It must be an address of this machine%s", strerror(-rc),
+			s->netns ? " in that network namespace" : "");
+	}
+	s->fds[which] = fd;
+	return 0;
+}
+
+/* In another namespace both families are opened now: the right to enter it is given up later. */
+static int sockets_make_in_netns(struct snmp_socket *s, struct err *e)
+{
+	int back;
+	int rc = netns_enter(s->netns, &back, e);
+	if (rc < 0)
+		return rc;
+	for (int i = 0; i < FAMILIES && rc == 0; i++)
+		if (!s->n_source || s->source.ss_family == families[i])
+			rc = socket_make(s, i, e);
+	if (rc == -EAFNOSUPPORT && s->fds[FAMILY_V4] >= 0)
+		rc = 0; /* no IPv6 there */
+	netns_leave(back);
+	return rc;
+}
+
+static int connected(struct snmp_socket *s, const struct sockaddr_storage *addr, socklen_t n, struct err *e)
+{
+	int which = addr->ss_family == AF_INET6 ? FAMILY_V6 : FAMILY_V4;
+	if (s->n_source && s->source.ss_family != addr->ss_family)
+		return err_set(e, -EINVAL, "the source address and the device's address are of different families (IPv4, IPv6)");
+	int rc = socket_make(s, which, e);
+	if (rc < 0)
+		return rc;
+	if (connect(s->fds[which], (const struct sockaddr *)addr, n) < 0)
+		return err_set(e, -errno, "cannot reach %s: %s", s->host, strerror(errno));
+	s->fd = s->fds[which];
+	int error;
+	socklen_t n_error = sizeof(error);
+	getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &n_error); /* forget what belongs to the connection before */
+
+	char host[NI_MAXHOST] = "?";
+	getnameinfo((const struct sockaddr *)addr, n, host, sizeof(host), NULL, 0, NI_NUMERICHOST);
+	snprintf(s->peer, sizeof(s->peer), which == FAMILY_V6 ? "[%s]:%u" : "%s:%u", host, s->port);
+	return 0;
+}
+
+static int lookup(const char *host, uint16_t port, int flags, struct sockaddr_storage *ret, socklen_t *ret_n)
+{
+	char service[8];
+	snprintf(service, sizeof(service), "%u", port);
+	struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = flags | AI_NUMERICSERV}, *list = NULL;
+	int rc = getaddrinfo(host, service, &hints, &list);
+	if (rc != 0)
+		return rc;
+	memcpy(ret, list->ai_addr, list->ai_addrlen);
+	*ret_n = list->ai_addrlen;
+	freeaddrinfo(list);
+	return 0;
+}
+
+static void resolve_work(void *arg)
+{
+	struct resolve *r = arg;
+	r->rc = lookup(r->host, r->port, 0, &r->addr, &r->n_addr);
+}
+
+static void resolve_done(void *arg)
+{
+	struct resolve *r = arg;
+	struct snmp_socket *s = r->socket;
+	if (s) {
+		struct err e = {0};
+		s->resolving = NULL;
+		int rc = r->rc ? err_set(&e, -EHOSTUNREACH, "cannot resolve %s: %s", r->host, gai_strerror(r->rc))
+			: connected(s, &r->addr, r->n_addr, &e);
+		s->ready(s->arg, rc, e.text); /* may free the socket */
+	}
+	free(r->host);
+	free(r);
+}
+
+int snmp_socket_connect(struct snmp_socket *s, struct err *e)
+{
+	struct sockaddr_storage addr;
+	socklen_t n;
+	s->fd = -1;
+	if (s->resolving)
+		return -EINPROGRESS;
+	if (lookup(s->host, s->port, AI_NUMERICHOST, &addr, &n) == 0)
+		return connected(s, &addr, n, e);
+	struct resolve *r = rw_calloc(1, sizeof(*r));
+	*r = (struct resolve){.socket = s, .host = rw_strdup(s->host), .port = s->port};
+	int rc = loop_work(s->loop, resolve_work, resolve_done, r);
+	if (rc < 0) {
+		free(r->host);
+		free(r);
+		return err_set(e, rc, "cannot resolve %s: no worker thread", s->host);
+	}
+	s->resolving = r;
+	return -EINPROGRESS;
+}
+
+int snmp_socket_new(struct loop *l, const char *host, uint16_t port, const char *source, const char *netns, snmp_socket_ready_fn *ready,
+	void *arg, struct snmp_socket **ret, struct err *e)
+{
+	struct snmp_socket *s = rw_calloc(1, sizeof(*s));
+	*s = (struct snmp_socket){.loop = l, .ready = ready, .arg = arg, .host = rw_strdup(host), .port = port,
+		.netns = netns ? rw_strdup(netns) : NULL, .fds = {-1, -1}, .fd = -1};
+	snprintf(s->peer, sizeof(s->peer), "%s", host);
+	int rc = 0;
+	if (source && lookup(source, 0, AI_NUMERICHOST, &s->source, &s->n_source) != 0)
+		rc = err_set(e, -EINVAL, "read source '%s', expected an IPv4 or IPv6 address of this machine", source);
+	if (rc == 0 && netns)
+		rc = sockets_make_in_netns(s, e);
+	if (rc < 0) {
+		snmp_socket_free(s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}
+
+void snmp_socket_free(struct snmp_socket *s)
+{
+	if (!s)
+		return;
+	if (s->resolving)
+		s->resolving->socket = NULL;
+	for (int i = 0; i < FAMILIES; i++)
+		if (s->fds[i] >= 0)
+			close(s->fds[i]);
+	free(s->host);
+	free(s->netns);
+	free(s);
+}
+
+int snmp_socket_fd(const struct snmp_socket *s)
+{
+	return s->fd;
+}
+
+const char *snmp_socket_peer(const struct snmp_socket *s)
+{
+	return s->peer;
+}

@@ -1,0 +1,220 @@
+/* snmp_trap - see the header. */
+#include "collectors/snmp/snmp_trap.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/str.h"
+#include "collectors/snmp/snmp_decode.h"
+#include "config/profile/profile.h"
+
+#define OID(a) ((struct snmp_oid){(a), rw_countof(a)})
+
+static const uint32_t trap_oid[] = {1, 3, 6, 1, 6, 3, 1, 1, 4, 1, 0};
+static const uint32_t snmp_traps[] = {1, 3, 6, 1, 6, 3, 1, 1, 5};
+static const uint32_t if_entry[] = {1, 3, 6, 1, 2, 1, 2, 2, 1};
+static const uint32_t if_x_entry[] = {1, 3, 6, 1, 2, 1, 31, 1, 1, 1};
+enum { IF_INDEX = 1, IF_DESCR = 2, IF_ADMIN = 7, IF_OPER = 8, IFX_NAME = 1 };
+
+/* snmpTraps (RFC 3418 section 2, RFC 2863 section 6), by their last arc. authenticationFailure, 5, says nothing about the fabric. */
+static const struct {
+	uint32_t arc;
+	const char *kind, *text;
+	bool about_port, look;
+} standard[] = {
+	{1, "cold_start", "coldStart: the device or its agent restarted, its configuration may have changed", false, true},
+	{2, "warm_start", "warmStart: the device or its agent restarted with the configuration it had", false, true},
+	{3, "link_down", "linkDown", true, true},
+	{4, "link_up", "linkUp", true, true},
+};
+
+bool snmp_trap_oid(const struct snmp_trap_pdu *p, uint32_t buf[SNMP_OID_MAX], struct snmp_oid *ret)
+{
+	if (p->version != 1) {
+		for (size_t i = 0; i < p->n; i++)
+			if (p->v[i].type == SNMP_OBJECT_ID && snmp_oid_order(p->v[i].oid, OID(trap_oid)) == 0) {
+				*ret = p->v[i].object;
+				return ret->n > 0;
+			}
+		return false;
+	}
+	bool is_generic = p->generic >= 0 && p->generic <= 5;
+	struct snmp_oid root = is_generic ? OID(snmp_traps) : p->enterprise;
+	if ((!is_generic && p->generic != 6) || p->specific < 0 || p->specific > UINT32_MAX || root.n == 0 || root.n + 2 > SNMP_OID_MAX)
+		return false;
+	memcpy(buf, root.v, root.n * sizeof(*buf));
+	size_t n = root.n;
+	if (is_generic) {
+		buf[n++] = (uint32_t)p->generic + 1;
+	} else {
+		buf[n++] = 0;
+		buf[n++] = (uint32_t)p->specific;
+	}
+	*ret = (struct snmp_oid){buf, n};
+	return true;
+}
+
+/* below - the varbind that lies under @root (and @column of it, 0 = any); its instance is what follows. NULL if there is none. */
+static const struct snmp_varbind *below(const struct snmp_trap_pdu *p, struct snmp_oid root, uint32_t column)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		struct snmp_oid o = p->v[i].oid;
+		if (o.n > root.n && snmp_oid_under(o, root) && (column == 0 || o.v[root.n] == column))
+			return &p->v[i];
+	}
+	return NULL;
+}
+
+static bool index_of(const struct snmp_varbind *v, uint32_t *ret)
+{
+	if (!v || !snmp_type_is_number(v->type) || v->number == 0 || v->number > INT32_MAX)
+		return false;
+	*ret = (uint32_t)v->number;
+	return true;
+}
+
+/* ifindex_of - as ifIndex says, else as the instance of anything from ifTable or ifXTable does. */
+static bool ifindex_of(const struct snmp_trap_pdu *p, uint32_t *ret)
+{
+	if (index_of(below(p, OID(if_entry), IF_INDEX), ret))
+		return true;
+	const struct snmp_oid roots[] = {OID(if_entry), OID(if_x_entry)};
+	for (size_t i = 0; i < rw_countof(roots); i++) {
+		const struct snmp_varbind *v = below(p, roots[i], 0);
+		if (v && v->oid.n == roots[i].n + 2 && v->oid.v[roots[i].n + 1] > 0) {
+			*ret = v->oid.v[roots[i].n + 1];
+			return true;
+		}
+	}
+	return false;
+}
+
+struct where {
+	uint32_t ifindex; /* 0 = not said */
+	int priority, queue; /* -1 = not said */
+};
+
+static bool name_from(const struct snmp_varbind *v, char *buf, size_t size)
+{
+	if (v && v->type == SNMP_STRING)
+		snmp_text_clean(buf, size, v->bytes, v->n_bytes);
+	return *buf != '\0';
+}
+
+static void port_name(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s, uint32_t ifindex, char *buf, size_t size)
+{
+	const char *ours = ifindex && s->port_name ? s->port_name(s->arg, ifindex) : NULL;
+	*buf = '\0';
+	if (ours)
+		snprintf(buf, size, "%s", ours);
+	else if (!name_from(below(p, OID(if_x_entry), IFX_NAME), buf, size))
+		name_from(below(p, OID(if_entry), IF_DESCR), buf, size);
+}
+
+static void text_add(struct snmp_trap_event *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void text_add(struct snmp_trap_event *e, const char *fmt, ...)
+{
+	size_t n = strlen(e->text);
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(e->text + n, sizeof(e->text) - n, fmt, ap);
+	va_end(ap);
+}
+
+static void port_take(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s, const struct where *w, struct snmp_trap_event *e)
+{
+	port_name(p, s, w->ifindex, e->port, sizeof(e->port));
+	if (!*e->port && w->ifindex)
+		text_add(e, ", ifIndex %u, a port whose name is not known", w->ifindex);
+	else if (!*e->port)
+		text_add(e, ", without saying which port");
+}
+
+/* The states a linkDown brings (RFC 2863): administratively down is somebody's wish, not a fault. */
+static void states_add(const struct snmp_trap_pdu *p, struct snmp_trap_event *e)
+{
+	static const char *const words[] = {"?", "up", "down", "testing", "unknown", "dormant", "notPresent", "lowerLayerDown"};
+	static const struct { uint32_t column; const char *name; } states[] = {{IF_ADMIN, "administratively"}, {IF_OPER, "operationally"}};
+	for (size_t i = 0; i < rw_countof(states); i++) {
+		const struct snmp_varbind *v = below(p, OID(if_entry), states[i].column);
+		if (v && snmp_type_is_number(v->type) && v->number > 0 && v->number < rw_countof(words))
+			text_add(e, ", %s %s", states[i].name, words[v->number]);
+	}
+}
+
+static bool standard_read(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s, struct snmp_oid oid, struct snmp_trap_event *ret)
+{
+	if (oid.n != rw_countof(snmp_traps) + 1 || !snmp_oid_under(oid, OID(snmp_traps)))
+		return false;
+	for (size_t i = 0; i < rw_countof(standard); i++) {
+		if (standard[i].arc != oid.v[oid.n - 1])
+			continue;
+		struct where w = {0};
+		snprintf(ret->kind, sizeof(ret->kind), "%s", standard[i].kind);
+		snprintf(ret->text, sizeof(ret->text), "%s", standard[i].text);
+		ret->look = standard[i].look;
+		if (standard[i].about_port) {
+			ifindex_of(p, &w.ifindex);
+			port_take(p, s, &w, ret);
+			states_add(p, ret);
+		}
+		return true;
+	}
+	return false;
+}
+
+/* What the instance of the profile's column says of the place. */
+static void instance_read(const struct profile_trap *t, const struct snmp_varbind *v, struct where *w)
+{
+	for (size_t i = 0; i < t->n_parts && t->at.n + i < v->oid.n; i++) {
+		uint32_t arc = v->oid.v[t->at.n + i];
+		if (t->parts[i] == PART_PORT)
+			w->ifindex = arc;
+		else if (t->parts[i] == PART_PRIORITY)
+			w->priority = (int)(arc & 0xff);
+		else if (t->parts[i] == PART_QUEUE)
+			w->queue = (int)(arc & 0xff);
+	}
+}
+
+static void profile_read_trap(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s, const struct profile_trap *t,
+	struct snmp_trap_event *ret)
+{
+	struct where w = {.priority = -1, .queue = -1};
+	const struct snmp_varbind *at = t->at.n ? below(p, (struct snmp_oid){t->at.v, t->at.n}, 0) : NULL;
+	snprintf(ret->kind, sizeof(ret->kind), "%s", t->kind);
+	snprintf(ret->text, sizeof(ret->text), "%s", t->doc);
+	ifindex_of(p, &w.ifindex);
+	if (at)
+		instance_read(t, at, &w);
+	for (size_t i = 0; at && snmp_type_is_number(at->type) && i < t->n_states; i++)
+		if (t->states[i].value == at->number)
+			text_add(ret, ": %s", t->states[i].word);
+	if (t->about_port)
+		port_take(p, s, &w, ret);
+	if (w.priority >= 0)
+		text_add(ret, ", priority %d", w.priority);
+	if (w.queue >= 0)
+		text_add(ret, ", queue %d", w.queue);
+}
+
+int snmp_trap_read(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s, struct snmp_trap_event *ret)
+{
+	uint32_t buf[SNMP_OID_MAX];
+	struct snmp_oid oid;
+	*ret = (struct snmp_trap_event){0};
+	if (!snmp_trap_oid(p, buf, &oid))
+		return -EBADMSG;
+	if (standard_read(p, s, oid, ret))
+		return 0;
+	for (size_t i = 0; s->profile && i < s->profile->n_traps; i++) {
+		const struct profile_trap *t = &s->profile->traps[i];
+		if (snmp_oid_order(oid, (struct snmp_oid){t->oid.v, t->oid.n}) != 0)
+			continue;
+		profile_read_trap(p, s, t, ret);
+		return 0;
+	}
+	return -ENOENT;
+}

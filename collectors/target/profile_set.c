@@ -1,0 +1,61 @@
+/* profile_set - see the header. */
+#include "collectors/target/profile_set.h"
+
+#include <stdlib.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/str.h"
+#include "collectors/gnmi/gnmi_compiled.h"
+
+static struct profile_set *newest;
+
+struct profile_set *profile_set_get(const struct config *config, struct err *e)
+{
+	if (newest && newest->config == config) {
+		newest->refs++;
+		return newest;
+	}
+	struct err_list errors = {0};
+	struct profiles *profiles;
+	int rc = profiles_load(config->profile_dir, &profiles, &errors);
+	if (rc < 0 && e && errors.n)
+		*e = errors.v[0];
+	err_list_done(&errors);
+	if (rc < 0)
+		return NULL;
+	struct profile_set *s = rw_calloc(1, sizeof(*s));
+	*s = (struct profile_set){.config = config, .profiles = profiles, .refs = 1};
+	newest = s;
+	return s;
+}
+
+void profile_set_put(struct profile_set *s)
+{
+	if (!s || --s->refs > 0)
+		return;
+	if (newest == s)
+		newest = NULL;
+	gnmi_compiled_set_free(s->compiled);
+	profiles_free(s->profiles);
+	free(s);
+}
+
+/* texts_same - the same files, word for word? */
+static bool texts_same(const struct profiles *a, const struct profiles *b)
+{
+	if (profiles_count(a) != profiles_count(b))
+		return false;
+	for (size_t i = 0; i < profiles_count(a); i++)
+		if (!str_eq(profiles_at(a, i)->text, profiles_at(b, i)->text))
+			return false;
+	return true;
+}
+
+bool profile_set_same(const struct profile_set *s, const struct config *before, const struct config *config)
+{
+	if (!before->profile_dir && !config->profile_dir)
+		return true;
+	struct profile_set *now = profile_set_get(config, NULL);
+	bool same = now && (now == s || texts_same(s->profiles, now->profiles));
+	profile_set_put(now);
+	return same;
+}

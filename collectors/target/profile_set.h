@@ -1,0 +1,22 @@
+/* profile_set - the profiles of a configuration, loaded once for all of its targets. Loop thread. */
+#ifndef RW_COLLECTORS_PROFILE_SET_H
+#define RW_COLLECTORS_PROFILE_SET_H
+
+#include "config/config.h"
+#include "config/profile/profile.h"
+
+struct gnmi_compiled_set;
+struct profile_set {
+	const struct config *config;
+	struct profiles *profiles;
+	struct gnmi_compiled_set *compiled; /* of these profiles; NULL before the first gNMI target */
+	size_t refs;
+};
+
+/* profile_set_get - NULL with the first mistake in @e (may be NULL). */
+struct profile_set *profile_set_get(const struct config *config, struct err *e);
+void profile_set_put(struct profile_set *s); /* NULL is fine */
+/* profile_set_same - would a target of @config find the profiles of @s, used under @before? */
+bool profile_set_same(const struct profile_set *s, const struct config *before, const struct config *config);
+
+#endif

@@ -1,0 +1,306 @@
+/* profile - the set of profiles: built-in and site files, "extends" followed once, and the choice for a device. */
+#include "config/profile/profile.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/str.h"
+#include "config/profile/profile_gnmi.h"
+#include "config/profile/profile_read.h"
+#include "db/model/entity.h"
+
+#define FILE_MAX_BYTES (1u << 20)
+#define GENERIC "generic"
+
+struct profiles {
+	struct arena *arena;
+	struct profile_draft *drafts;
+	size_t n, cap;
+};
+
+static struct profiles *set_new(void)
+{
+	struct profiles *p = rw_calloc(1, sizeof(*p));
+	p->arena = arena_new();
+	return p;
+}
+
+void profiles_free(struct profiles *p)
+{
+	if (!p)
+		return;
+	arena_free(p->arena);
+	free(p->drafts);
+	free(p);
+}
+
+/* set_add - a later one of the same name replaces an earlier one. */
+static void set_add(struct profiles *p, const struct profile_draft *d)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (strcmp(p->drafts[i].profile->name, d->profile->name) == 0) {
+			p->drafts[i] = *d;
+			return;
+		}
+	rw_grow(p->drafts, p->n, p->cap);
+	p->drafts[p->n++] = *d;
+}
+
+static int set_read(struct profiles *p, const char *text, size_t n, const char *file, struct err_list *errors)
+{
+	struct profile_draft d;
+	int rc = profile_read(text, n, file, p->arena, &d, errors);
+	if (rc == 0)
+		set_add(p, &d);
+	return rc;
+}
+
+static int wrong(struct err_list *errors, const char *file, int line, int col, const char *before, const char *what, const char *after)
+{
+	struct err e = {0};
+	err_at(&e, -EINVAL, file, line, col, "%s'%s'%s", before, what, after);
+	err_list_add(errors, &e);
+	return -EINVAL;
+}
+
+static bool left_out(const struct profile_draft *d, const struct profile_table *t)
+{
+	for (size_t i = 0; i < d->n_without; i++)
+		if (strcmp(d->without[i], t->name) == 0)
+			return true;
+	for (size_t i = 0; i < d->profile->n_tables; i++)
+		if (strcmp(d->profile->tables[i]->name, t->name) == 0)
+			return true; /* an own table replaces it */
+	return false;
+}
+
+/* extend - one level: what @d does not say is taken from its base, tables of the base come first. */
+static int extend(struct profiles *set, struct profile_draft *d, struct err_list *errors)
+{
+	struct profile *p = d->profile;
+	if (!d->extends)
+		return 0;
+	const struct profile *base = NULL;
+	for (size_t i = 0; i < set->n; i++)
+		if (strcmp(set->drafts[i].profile->name, d->extends) == 0)
+			base = set->drafts[i].extends ? NULL : set->drafts[i].profile;
+	if (!base)
+		return wrong(errors, p->file, d->extends_line, d->extends_col, "read ", d->extends,
+			", expected the name of a profile that does not itself extend another");
+	for (size_t i = 0; i < d->n_without; i++) {
+		bool found = false;
+		for (size_t k = 0; k < base->n_tables; k++)
+			found = found || strcmp(base->tables[k]->name, d->without[i]) == 0;
+		if (!found)
+			return wrong(errors, p->file, d->without_lines[i], 0, "read ", d->without[i], ", expected a table of the profile this one extends");
+	}
+	struct profile_table **tables = arena_array(set->arena, struct profile_table *, base->n_tables + p->n_tables + 1);
+	size_t n = 0;
+	for (size_t i = 0; i < base->n_tables; i++)
+		if (!left_out(d, base->tables[i]))
+			tables[n++] = base->tables[i];
+	for (size_t i = 0; i < p->n_tables; i++)
+		tables[n++] = p->tables[i];
+	p->tables = tables;
+	p->n_tables = n;
+	if (p->n_traps == 0) {
+		p->traps = base->traps;
+		p->n_traps = base->n_traps;
+	}
+	p->snmp = p->snmp || base->snmp;
+	return 0;
+}
+
+static int extend_gnmi(struct profiles *set, struct profile *p, struct err_list *errors)
+{
+	struct err e = {0};
+	if (!p->gnmi || !p->gnmi->extends || profile_gnmi_extend(p, profiles_get(set, p->gnmi->extends), set->arena, &e) == 0)
+		return 0;
+	err_list_add(errors, &e);
+	return -EINVAL;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct profile_draft *x = a, *y = b;
+	bool gx = strcmp(x->profile->name, GENERIC) == 0, gy = strcmp(y->profile->name, GENERIC) == 0;
+	return gx != gy ? (gx ? -1 : 1) : strcmp(x->profile->name, y->profile->name);
+}
+
+/* set_finish - follow "extends". The built-in ones are finished before site files are read: a site's "generic" does not change them. */
+static int set_finish(struct profiles *p, struct err_list *errors)
+{
+	int rc = 0;
+	for (size_t i = 0; i < p->n; i++)
+		if (!p->drafts[i].extended && (extend(p, &p->drafts[i], errors) < 0 || extend_gnmi(p, p->drafts[i].profile, errors) < 0))
+			rc = -EINVAL;
+	for (size_t i = 0; i < p->n; i++)
+		p->drafts[i].extended = true;
+	qsort(p->drafts, p->n, sizeof(*p->drafts), by_name);
+	return rc;
+}
+
+static int read_builtin(struct profiles *p, struct err_list *errors)
+{
+	int rc = 0;
+	for (const struct profile_text *t = profile_texts; t->file; t++)
+		if (set_read(p, t->text, t->n, t->file, errors) < 0)
+			rc = -EINVAL;
+	return rc == 0 ? set_finish(p, errors) : rc;
+}
+
+static int is_profile_file(const struct dirent *d)
+{
+	size_t n = strlen(d->d_name);
+	return d->d_name[0] != '.' && n > 5 && strcmp(d->d_name + n - 5, ".yaml") == 0;
+}
+
+static int read_site(struct profiles *p, const char *dir, struct err_list *errors)
+{
+	struct dirent **list;
+	int rc = 0, n = scandir(dir, &list, is_profile_file, alphasort);
+	if (n < 0) {
+		struct err e = {0};
+		err_set(&e, -errno, "cannot read the profile directory %s: %s", dir, strerror(errno));
+		err_list_add(errors, &e);
+		return -EINVAL;
+	}
+	for (int i = 0; i < n; i++) {
+		char path[4096];
+		rw_cleanup(freep) char *text = NULL;
+		size_t size;
+		struct err e = {0};
+		snprintf(path, sizeof(path), "%s/%s", dir, list[i]->d_name);
+		if (str_read_file(path, FILE_MAX_BYTES, &text, &size, &e) < 0) {
+			err_list_add(errors, &e);
+			rc = -EINVAL;
+		} else if (set_read(p, text, size, path, errors) < 0) {
+			rc = -EINVAL;
+		}
+		free(list[i]);
+	}
+	free(list);
+	return rc;
+}
+
+int profiles_load(const char *site_dir, struct profiles **ret, struct err_list *errors)
+{
+	struct profiles *p = set_new();
+	int rc = read_builtin(p, errors);
+	if (site_dir && read_site(p, site_dir, errors) < 0)
+		rc = -EINVAL;
+	if (rc == 0)
+		rc = set_finish(p, errors);
+	if (rc < 0) {
+		profiles_free(p);
+		return rc;
+	}
+	*ret = p;
+	return 0;
+}
+
+int profiles_parse(const char *text, size_t n, const char *file, struct profiles **ret, struct err_list *errors)
+{
+	struct profiles *p = set_new();
+	int rc = read_builtin(p, errors);
+	if (rc == 0)
+		rc = set_read(p, text, n, file, errors);
+	if (rc == 0)
+		rc = set_finish(p, errors);
+	if (rc < 0) {
+		profiles_free(p);
+		return rc;
+	}
+	*ret = p;
+	return 0;
+}
+
+size_t profiles_count(const struct profiles *p)
+{
+	return p->n;
+}
+
+const struct profile *profiles_at(const struct profiles *p, size_t i)
+{
+	assert(i < p->n);
+	return p->drafts[i].profile;
+}
+
+const struct profile *profiles_get(const struct profiles *p, const char *name)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (strcmp(p->drafts[i].profile->name, name) == 0)
+			return p->drafts[i].profile;
+	return NULL;
+}
+
+/* match_weight - 0 = does not fit. A description weighs more than any object id, both together most. */
+static size_t match_weight(const struct profile_match *m, const uint32_t *object_id, size_t n, const char *descr)
+{
+	if (m->n_object_id && (n < m->n_object_id || memcmp(object_id, m->object_id, m->n_object_id * sizeof(*object_id)) != 0))
+		return 0;
+	if (m->descr && !str_glob(m->descr, descr))
+		return 0;
+	return m->n_object_id + (m->descr ? 1000 : 0);
+}
+
+const struct profile *profiles_match(const struct profiles *p, const uint32_t *object_id, size_t n, const char *descr)
+{
+	const struct profile *best = profiles_get(p, GENERIC);
+	size_t weight = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct profile *c = p->drafts[i].profile;
+		for (size_t k = 0; c->snmp && k < c->n_matches; k++) {
+			size_t w = match_weight(&c->matches[k], object_id, n, descr ? descr : "");
+			if (w > weight) {
+				weight = w;
+				best = c;
+			}
+		}
+	}
+	return best;
+}
+
+const struct profile *profiles_match_models(const struct profiles *p, const char *const *models, size_t n)
+{
+	const struct profile *best = profiles_get(p, "openconfig");
+	size_t weight = 0;
+	best = best && best->gnmi ? best : NULL;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct profile *c = p->drafts[i].profile;
+		size_t w = 0;
+		for (size_t k = 0; c->gnmi && k < n; k++)
+			for (size_t g = 0; g < c->gnmi->n_models; g++)
+				w += str_glob(c->gnmi->models[g], models[k]);
+		if (w > weight) {
+			weight = w;
+			best = c;
+		}
+	}
+	return best;
+}
+
+int profile_priority(const struct profile *p, uint32_t queue)
+{
+	if (!p->has_tc_map)
+		return queue < 8 ? (int)queue : PRIO_NONE;
+	return queue < PROFILE_TC_MAX ? p->tc_map[queue] : PRIO_NONE;
+}
+
+bool profile_port_name_of(const struct profile *p, uint32_t ifindex, char *buf, size_t size)
+{
+	for (size_t i = 0; i < p->n_port_names; i++) {
+		const struct profile_port_name *r = &p->port_names[i];
+		if (ifindex < r->first || ifindex > r->last)
+			continue;
+		const char *at = strstr(r->name, "{n}");
+		snprintf(buf, size, "%.*s%u%s", (int)(at - r->name), r->name, ifindex - r->subtract, at + 3);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,42 @@
+/* finding - names of the words analyzers may use. Static data only. */
+#include "db/model/finding.h"
+
+#include "agent/base/cleanup.h"
+#include "db/model/ecmp.h"
+
+static const char *const severity_names[] = {[SEV_INFO] = "info", [SEV_WARNING] = "warning", [SEV_CRITICAL] = "critical"};
+static const char *const verdict_names[] = {
+	[FINDING_OVER] = "over", [FINDING_UNDER] = "under", [FINDING_IDLE] = "idle", [FINDING_UNKNOWN] = "unknown",
+};
+static const char *const quality_names[] = {
+	[QUALITY_EXACT] = "exact", [QUALITY_ESTIMATED] = "estimated", [QUALITY_SUSPECT] = "suspect", [QUALITY_UNKNOWN] = "unknown",
+};
+static const char *const ecmp_names[] = {
+	[ECMP_IDLE] = "idle", [ECMP_UNKNOWN] = "unknown", [ECMP_EVEN] = "even", [ECMP_WITHIN_CHANCE] = "within chance",
+	[ECMP_UNLUCKY] = "unlucky placement", [ECMP_LOW_ENTROPY] = "low entropy", [ECMP_SKEWED] = "skewed",
+};
+
+static const char *name_at(const char *const *names, size_t n, unsigned i)
+{
+	return i < n ? names[i] : "unknown";
+}
+
+const char *severity_name(enum severity s)
+{
+	return name_at(severity_names, rw_countof(severity_names), s);
+}
+
+const char *finding_verdict_name(enum finding_verdict v)
+{
+	return name_at(verdict_names, rw_countof(verdict_names), v);
+}
+
+const char *quality_name(enum quality q)
+{
+	return name_at(quality_names, rw_countof(quality_names), q);
+}
+
+const char *ecmp_verdict_name(enum ecmp_verdict v)
+{
+	return name_at(ecmp_names, rw_countof(ecmp_names), v);
+}

@@ -1,0 +1,46 @@
+/* metric - the table of canonical metrics, printed from metric.def, and names for its words. Static data only. */
+#include "db/model/metric.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define METRIC(sym, metric_name, metric_unit, metric_kind_, metric_scope_, metric_type_, metric_help) \
+	[M_##sym] = { \
+		.name = metric_name, .unit = metric_unit, .kind = METRIC_##metric_kind_, .scope = SCOPE_##metric_scope_, \
+		.type = TYPE_##metric_type_, .help = metric_help, \
+	},
+static const struct metric_info infos[METRIC_COUNT] = {
+#include "db/model/metric.def"
+};
+#undef METRIC
+
+static const char *const kind_names[] = {
+	[METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge", [METRIC_STATE] = "state", [METRIC_WATERMARK] = "watermark",
+};
+static const char *const scope_names[] = {[SCOPE_PORT] = "port", [SCOPE_PRIO] = "priority", [SCOPE_DEVICE] = "device"};
+
+const struct metric_info *metric_info(unsigned m)
+{
+	return m < METRIC_COUNT ? &infos[m] : NULL;
+}
+
+/* Called while reading files and arguments, never per sample: a scan of some eighty names is enough. */
+int metric_by_name(const char *name)
+{
+	if (!name)
+		return -1;
+	for (int m = 0; m < METRIC_COUNT; m++)
+		if (strcmp(infos[m].name, name) == 0)
+			return m;
+	return -1;
+}
+
+const char *metric_kind_name(enum metric_kind k)
+{
+	return (unsigned)k < sizeof(kind_names) / sizeof(kind_names[0]) ? kind_names[k] : "unknown";
+}
+
+const char *metric_scope_name(enum metric_scope s)
+{
+	return (unsigned)s < sizeof(scope_names) / sizeof(scope_names[0]) ? scope_names[s] : "unknown";
+}

@@ -1,0 +1,73 @@
+/* sample - names of flags, and the value as a number. Pure. */
+#include "db/model/sample.h"
+
+#include <errno.h>
+#include <math.h>
+#include "agent/base/cleanup.h"
+#include "db/model/metric.h"
+
+static const struct {
+	unsigned flag;
+	const char *name;
+} names[] = {
+	{SF_RESTART, "restart"}, {SF_WRAP32, "wrap32"}, {SF_ESTIMATED, "estimated"},
+	{SF_SUSPECT, "suspect"}, {SF_LATE, "late"}, {SF_DECLARED, "declared"},
+};
+
+static const char *const source_names[] = {
+	[SOURCE_UNKNOWN] = "", [SOURCE_SNMP] = "snmp", [SOURCE_GNMI] = "gnmi", [SOURCE_PCAP] = "pcap", [SOURCE_REPLAY] = "replay",
+	[SOURCE_CONFIG] = "config",
+};
+
+const char *sample_source_name(unsigned source)
+{
+	return source < rw_countof(source_names) ? source_names[source] : NULL;
+}
+
+char *sample_flags_text(char buf[SAMPLE_FLAGS_TEXT_MAX], unsigned flags)
+{
+	size_t n = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < rw_countof(names); i++) {
+		if (!(flags & names[i].flag))
+			continue;
+		/* All names joined are 47 characters: they fit. */
+		n += (size_t)snprintf(buf + n, SAMPLE_FLAGS_TEXT_MAX - n, "%s%s", n ? "," : "", names[i].name);
+	}
+	return buf;
+}
+
+int sample_flags_parse(const char *text, unsigned *ret)
+{
+	unsigned flags = 0;
+
+	if (!text || *text == '\0' || strcmp(text, "-") == 0) {
+		*ret = 0;
+		return 0;
+	}
+	for (;;) {
+		size_t len = strcspn(text, ","), i;
+
+		for (i = 0; i < rw_countof(names); i++)
+			if (strlen(names[i].name) == len && memcmp(names[i].name, text, len) == 0)
+				break;
+		if (i == rw_countof(names))
+			return -EINVAL;
+		flags |= names[i].flag;
+		if (text[len] == '\0')
+			break;
+		text += len + 1;
+	}
+	*ret = flags;
+	return 0;
+}
+
+double sample_number(unsigned metric, uint64_t value)
+{
+	const struct metric_info *info = metric_info(metric);
+
+	if (!info || info->type == TYPE_TEXT)
+		return NAN;
+	return info->type == TYPE_F64 ? sample_f64(value) : (double)value;
+}

@@ -1,0 +1,226 @@
+/* admin - see admin.h. */
+#include "db/sqlite/admin.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "agent/base/str.h"
+#include "db/sqlite/schema.h"
+#include "db/series/series.h"
+#include "db/sqlite/sqlite_io.h"
+#include "db/store/store_internal.h"
+
+static void dbp(sqlite3 **db)
+{
+	sqlite3_close(*db);
+}
+
+static void series_dbp(struct series_db **d)
+{
+	series_db_close(*d);
+}
+
+static uint64_t size_of(const char *path, const char *suffix)
+{
+	rw_cleanup(str_done) struct str name = {0};
+	struct stat st;
+
+	str_addf(&name, "%s%s", path, suffix);
+	return stat(name.s, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static int open_reader(const char *path, sqlite3 **ret, int *ret_version, struct err *e)
+{
+	int rc = sqlite3_open_v2(path, ret, SQLITE_OPEN_READONLY, NULL);
+
+	if (rc != SQLITE_OK)
+		return sqlite_fail(e, *ret, rc, "open", path);
+	sqlite3_busy_timeout(*ret, 5000);
+	int r = schema_check(*ret, path, ret_version, e);
+	if (r == 0 && *ret_version == 0)
+		return err_set(e, -EINVAL, "%s is empty", path);
+	return r;
+}
+
+/* One pass per table counts its rows and every column. */
+static int count_table(sqlite3 *db, unsigned table, struct db_stat *s)
+{
+	rw_cleanup(str_done) struct str sql = {0};
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	char column[SCHEMA_COLUMN_MAX];
+	uint16_t metrics[METRIC_COUNT * SCHEMA_LANES];
+	int n = 0;
+
+	/* a file of an older version may lack the table, and a column of a metric it did not know */
+	if (sqlite3_table_column_metadata(db, NULL, schema_table[table], "entity", NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
+		return SQLITE_OK;
+	str_add(&sql, "SELECT count(*)");
+	for (unsigned source = 0; source < SCHEMA_SOURCES; source++) {
+		for (unsigned m = 0; schema_source_table(source) == table && m < METRIC_COUNT; m++) {
+			if ((unsigned)metric_info(m)->scope != schema_table_scope(table))
+				continue;
+			schema_lane_column(column, m, schema_source_lane(source));
+			if (sqlite3_table_column_metadata(db, NULL, schema_table[table], column, NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
+				continue;
+			str_addf(&sql, ",count(%s)", column);
+			metrics[n++] = (uint16_t)m;
+		}
+	}
+	str_addf(&sql, " FROM %s", schema_table[table]);
+	int rc = sqlite3_prepare_v2(db, sql.s, (int)sql.n, &st, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	if (rc != SQLITE_ROW)
+		return rc;
+	s->rows += (uint64_t)sqlite3_column_int64(st, 0);
+	for (int i = 0; i < n; i++) {
+		uint64_t count = (uint64_t)sqlite3_column_int64(st, i + 1);
+		s->by_metric[metrics[i]] += count;
+		s->samples += count;
+	}
+	return SQLITE_OK;
+}
+
+static int count_samples(sqlite3 *db, struct db_stat *s)
+{
+	int rc = SQLITE_OK;
+
+	for (unsigned t = 0; rc == SQLITE_OK && t < SCHEMA_TABLES; t++)
+		rc = count_table(db, t, s);
+	return rc;
+}
+
+static int quick_check(sqlite3 *db, char *buf, size_t size)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &st, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW) {
+		snprintf(buf, size, "%s", (const char *)sqlite3_column_text(st, 0));
+		return SQLITE_OK;
+	}
+	/* damage that stops the check itself is its result */
+	snprintf(buf, size, "%s", sqlite3_errmsg(db));
+	return SQLITE_OK;
+}
+
+int db_stat_read(const char *path, struct db_stat *ret, struct err *e)
+{
+	rw_cleanup(series_dbp) struct series_db *d = NULL;
+	rw_cleanup(dbp) sqlite3 *db = NULL;
+	struct db_stat s = {0};
+	int rc, r = series_db_open(path, &d, e);
+
+	if (r == 0)
+		r = series_db_range(d, &s.first_ns, &s.last_ns, e);
+	if (r < 0 && r != -ENODATA)
+		return r;
+	r = open_reader(path, &db, &s.schema_version, e);
+	if (r < 0)
+		return r;
+	rc = quick_check(db, s.check, sizeof(s.check));
+	if (rc == SQLITE_OK && strcmp(s.check, "ok") == 0)
+		rc = count_samples(db, &s);
+	s.entities = (uint64_t)sqlite_int(db, "SELECT count(*) FROM entity", 0, NULL);
+	s.flows = (uint64_t)sqlite_int(db, "SELECT count(*) FROM flow", 0, NULL);
+	s.findings = (uint64_t)sqlite_int(db, "SELECT count(*) FROM finding", 0, NULL);
+	s.incidents = (uint64_t)sqlite_int(db, "SELECT count(*) FROM incident", 0, NULL);
+	s.events = (uint64_t)sqlite_int(db, "SELECT count(*) FROM event", 0, NULL);
+	s.free_bytes = (uint64_t)sqlite_int(db, "PRAGMA freelist_count", 0, NULL) * (uint64_t)sqlite_int(db, "PRAGMA page_size", 0, NULL);
+	if (rc != SQLITE_OK)
+		return sqlite_fail(e, db, rc, "read", path);
+	s.file_bytes = size_of(path, "");
+	s.wal_bytes = size_of(path, "-wal");
+	s.writer_pid = store_writer_pid(path);
+	*ret = s;
+	return 0;
+}
+
+#define BACKUP_PAGES 1024 /* 8 MB between two looks at the writer */
+
+static int copy_pages(sqlite3 *from, sqlite3 *to)
+{
+	sqlite3_backup *b = sqlite3_backup_init(to, "main", from, "main");
+	int rc;
+
+	if (!b)
+		return sqlite3_errcode(to);
+	do {
+		rc = sqlite3_backup_step(b, BACKUP_PAGES);
+		if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
+			sqlite3_sleep(20);
+	} while (rc == SQLITE_OK || rc == SQLITE_BUSY || rc == SQLITE_LOCKED);
+	int end = sqlite3_backup_finish(b);
+	return rc == SQLITE_DONE ? end : rc;
+}
+
+int db_backup(const char *path, const char *to, struct err *e)
+{
+	rw_cleanup(dbp) sqlite3 *from = NULL;
+	rw_cleanup(str_done) struct str part = {0};
+	sqlite3 *copy = NULL;
+	int version, r = open_reader(path, &from, &version, e);
+
+	if (r < 0)
+		return r;
+	if (access(to, F_OK) == 0)
+		return err_set(e, -EEXIST, "%s is there already; name a file that is not", to);
+	str_addf(&part, "%s.part", to);
+	int fd = open(part.s, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
+	if (fd < 0) {
+		int error = -errno;
+		return err_set(e, error, "cannot create %s: %s", part.s, strerror(-error));
+	}
+	close(fd);
+	/* One snapshot from beginning to end: without it, each commit of the writer would start the copy anew. */
+	int rc = sqlite_exec(from, "BEGIN");
+	if (rc == SQLITE_OK)
+		sqlite_int(from, "SELECT count(*) FROM sqlite_master", 0, &rc);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_open_v2(part.s, &copy, SQLITE_OPEN_READWRITE, NULL);
+	if (rc == SQLITE_OK)
+		rc = copy_pages(from, copy);
+	if (rc != SQLITE_OK)
+		r = sqlite_fail(e, copy ? copy : from, rc, "copy to", to);
+	sqlite3_close(copy);
+	if (r == 0 && rename(part.s, to) < 0) {
+		int error = -errno;
+		r = err_set(e, error, "cannot name the copy %s: %s", to, strerror(-error));
+	}
+	if (r < 0)
+		unlink(part.s);
+	return r;
+}
+
+int db_vacuum(const char *path, struct err *e)
+{
+	rw_cleanup(dbp) sqlite3 *db = NULL;
+	int version, fd = -1, r;
+
+	if (access(path, F_OK) < 0) {
+		int error = -errno;
+		return err_set(e, error, "cannot open the database %s: %s", path, strerror(-error));
+	}
+	r = store_lock(path, &fd, e);
+	if (r < 0)
+		return r;
+	int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL);
+	if (rc != SQLITE_OK) {
+		r = sqlite_fail(e, db, rc, "open", path);
+	} else {
+		sqlite3_busy_timeout(db, 5000);
+		r = schema_check(db, path, &version, e);
+	}
+	if (r == 0) {
+		rc = sqlite_exec(db, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+		if (rc != SQLITE_OK)
+			r = sqlite_fail(e, db, rc, "vacuum", path);
+	}
+	store_unlock(fd);
+	return r;
+}

@@ -1,0 +1,556 @@
+/*
+ * series_db - windows from SQLite; see series.h. Read-only; a transaction lasts as long as one window takes to read.
+ *
+ * A window reads, per entity, the rows of its time range at its device's instants, and for each metric the newest row at or before its
+ * start. A priority is read from its lane of the port's rows. What an
+ * entity never had is known from table series and is not looked for; configuration states are found by their partial index.
+ */
+#include "db/sqlite/series_db.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "agent/base/str.h"
+#include "db/series/series_window.h"
+#include "db/sqlite/sqlite_io.h"
+
+#define BUSY_MS 5000
+
+/* --- opening ---------------------------------------------------------------------------------------------------------- */
+
+static int load_entities(struct series_db *d)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(d->db, "SELECT id, device, port, priority FROM entity WHERE id>?1 ORDER BY id", -1, &st, NULL);
+
+	sqlite3_bind_int64(st, 1, entities_count(d->entities));
+	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		int r = entities_load(d->entities, (uint32_t)sqlite3_column_int64(st, 0), (const char *)sqlite3_column_text(st, 1),
+			(const char *)sqlite3_column_text(st, 2), sqlite3_column_int(st, 3));
+		rc = r < 0 ? SQLITE_CORRUPT : SQLITE_OK;
+	}
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int load_texts(struct series_db *d)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(d->db, "SELECT id, text FROM text WHERE id>?1 ORDER BY id", -1, &st, NULL);
+
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)d->n_text);
+	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
+		rc = entities_text(d->entities, (const char *)sqlite3_column_text(st, 1)) == id ? SQLITE_OK : SQLITE_CORRUPT;
+		d->n_text = id;
+	}
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int load_present(struct series_db *d)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	uint32_t n = entities_count(d->entities) + 1;
+	int rc = sqlite3_prepare_v2(d->db, "SELECT entity, metric FROM series", -1, &st, NULL);
+
+	if (n > d->n_present) {
+		d->present = rw_realloc(d->present, n * sizeof(*d->present));
+		memset(d->present + d->n_present, 0, (n - d->n_present) * sizeof(*d->present));
+		d->places = rw_realloc(d->places, n * sizeof(*d->places));
+		for (uint32_t id = d->n_present; id < n; id++)
+			d->places[id] = d->by_entity ? (struct place){.row = id, .device = id} : schema_place(d->entities, id);
+		d->n_present = n;
+	}
+	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		uint32_t id = (uint32_t)sqlite3_column_int64(st, 0);
+		int m = metric_by_name((const char *)sqlite3_column_text(st, 1));
+		if (m >= 0 && id < d->n_present)
+			d->present[id].bits[m / 64] |= UINT64_C(1) << (m % 64);
+		rc = SQLITE_OK;
+	}
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int series_begin(struct series_db *d)
+{
+	int rc = sqlite_exec(d->db, "BEGIN");
+
+	if (rc == SQLITE_OK)
+		rc = load_entities(d);
+	if (rc == SQLITE_OK)
+		rc = load_texts(d);
+	if (rc == SQLITE_OK)
+		rc = load_present(d);
+	if (rc != SQLITE_OK)
+		series_end(d);
+	return rc;
+}
+
+void series_end(struct series_db *d)
+{
+	if (!sqlite3_get_autocommit(d->db))
+		sqlite_exec(d->db, "COMMIT");
+}
+
+static int load_columns(struct series_db *d)
+{
+	char column[SCHEMA_COLUMN_MAX];
+
+	for (unsigned source = 0; source < SCHEMA_SOURCES; source++) {
+		const char *table = schema_table[schema_source_table(source)], *type;
+		struct reader_table *t = &d->tables[source];
+		for (unsigned m = 0; m < METRIC_COUNT; m++) {
+			if ((unsigned)metric_info(m)->scope != schema_table_scope(schema_source_table(source)))
+				continue;
+			schema_lane_column(column, m, schema_source_lane(source));
+			if (sqlite3_table_column_metadata(d->db, NULL, table, column, &type, NULL, NULL, NULL, NULL) == SQLITE_OK)
+				t->metrics[t->n_metrics++] = (uint16_t)m;
+		}
+	}
+	return SQLITE_OK;
+}
+
+/*
+ * A reader without the right to write the directory cannot make the -shm file of a database that no one writes at the moment.
+ * Without a -wal file there is nothing in it that the main file lacks, so the file may be read as it is.
+ */
+static int open_immutable(struct series_db *d)
+{
+	rw_cleanup(str_done) struct str uri = {0}, wal = {0};
+
+	str_addf(&wal, "%s-wal", d->path);
+	if (access(wal.s, F_OK) == 0)
+		return SQLITE_CANTOPEN;
+	str_add(&uri, "file:");
+	for (const char *p = d->path; *p; p++) {
+		if (strchr("?#%", *p))
+			str_addf(&uri, "%%%02x", (unsigned char)*p);
+		else
+			str_addn(&uri, p, 1);
+	}
+	str_add(&uri, "?immutable=1");
+	sqlite3_close(d->db);
+	d->db = NULL;
+	d->immutable = true;
+	return sqlite3_open_v2(uri.s, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+}
+
+static int open_db(struct series_db *d, struct err *e)
+{
+	int version, r, rc;
+	struct stat st;
+
+	if (strstr(d->path, "://"))
+		return err_set(e, -EINVAL, "the database %s is a URL; this version reads SQLite files only, give a path", d->path);
+	if (access(d->path, R_OK) < 0) {
+		int error = -errno;
+		return err_set(e, error, "cannot open the database %s: %s%s", d->path, strerror(-error),
+			error == -ENOENT ? "; 'rocewatch agent' or 'rocewatch replay --db' makes one" : "");
+	}
+	if (stat(d->path, &st) == 0 && S_ISDIR(st.st_mode)) /* SQLite would speak of an I/O error */
+		return err_set(e, -EISDIR, "cannot open the database %s: it is a directory, expected a file", d->path);
+	rc = sqlite3_open_v2(d->path, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+	if (rc == SQLITE_OK) {
+		sqlite3_busy_timeout(d->db, BUSY_MS);
+		sqlite_int(d->db, "SELECT count(*) FROM sqlite_master", 0, &rc);
+	}
+	if ((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY)
+		rc = open_immutable(d);
+	if (rc != SQLITE_OK)
+		return sqlite_fail(e, d->db, rc, "open", d->path);
+	r = schema_check(d->db, d->path, &version, e);
+	if (r < 0)
+		return r;
+	if (version == 0)
+		return err_set(e, -EINVAL, "%s is empty; 'rocewatch agent' or 'rocewatch replay --db' fills it", d->path);
+	d->by_entity = version <= SCHEMA_BY_ENTITY;
+	rc = sqlite_exec(d->db, "PRAGMA query_only=1; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY");
+	if (rc == SQLITE_OK)
+		rc = load_columns(d);
+	if (rc == SQLITE_OK)
+		rc = series_begin(d);
+	series_end(d);
+	return rc == SQLITE_OK ? 0 : sqlite_fail(e, d->db, rc, "read", d->path);
+}
+
+int series_db_open(const char *path, struct series_db **ret, struct err *e)
+{
+	struct series_db *d = rw_calloc(1, sizeof(*d));
+
+	d->path = rw_strdup(path);
+	d->entities = entities_new();
+	int r = open_db(d, e);
+	if (r < 0) {
+		series_db_close(d);
+		return r;
+	}
+	*ret = d;
+	return 0;
+}
+
+void series_db_close(struct series_db *d)
+{
+	if (!d)
+		return;
+	sqlite3_close(d->db);
+	entities_free(d->entities);
+	free(d->present);
+	free(d->places);
+	free(d->path);
+	free(d);
+}
+
+struct entities *series_db_entities(struct series_db *d)
+{
+	return d->entities;
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------------- */
+
+/* Instants lead, rows are sought at each: so written that the planner, which has no statistics, has no choice. */
+int series_select(struct series_db *d, unsigned source, const uint16_t *metrics, size_t n, enum series_rows which, sqlite3_stmt **ret)
+{
+	static const struct { const char *begin, *end; } range[] = {
+		[ROWS_WINDOW] = {">?2", "<=?3"}, [ROWS_SLICE] = {">=?2", "<=?3"}, [ROWS_BEFORE] = {"<=?2", NULL}, [ROWS_HAVING] = {"<=?2", NULL},
+	};
+	rw_cleanup(str_done) struct str sql = {0};
+	char column[SCHEMA_COLUMN_MAX];
+	const char *table = schema_table[schema_source_table(source)];
+	unsigned lane = schema_source_lane(source);
+	bool cfg = which == ROWS_HAVING && schema_is_cfg(metrics[0]), instants = !d->by_entity && !cfg;
+	const char *from = instants ? "i" : "r";
+
+	str_add(&sql, "SELECT r.t_ns,r.source,r.flags,r.x");
+	for (size_t i = 0; i < n; i++)
+		str_addf(&sql, ",r.%s", schema_lane_column(column, metrics[i], lane));
+	if (instants)
+		str_addf(&sql, " FROM instant i CROSS JOIN %s r ON r.t_ns=i.t_ns AND r.entity=?1 WHERE i.device=?4 AND ", table);
+	else if (cfg) /* configuration states are rare among the rows */
+		str_addf(&sql, " FROM %s r INDEXED BY %s_cfg WHERE r.entity=?1 AND r.cfg IS NOT NULL AND ", table, table);
+	else
+		str_addf(&sql, " FROM %s r WHERE r.entity=?1 AND ", table);
+	str_addf(&sql, "%s.t_ns%s", from, range[which].begin);
+	if (range[which].end)
+		str_addf(&sql, " AND %s.t_ns%s", from, range[which].end);
+	if (which == ROWS_HAVING)
+		str_addf(&sql, " AND r.%s IS NOT NULL", schema_lane_column(column, metrics[0], lane));
+	str_addf(&sql, " ORDER BY %s.t_ns%s", from, which == ROWS_BEFORE || which == ROWS_HAVING ? " DESC" : "");
+	return sqlite3_prepare_v2(d->db, sql.s, (int)sql.n, ret, NULL);
+}
+
+void series_bind(const struct series_db *d, sqlite3_stmt *st, unsigned source, uint32_t entity)
+{
+	const struct place *p = &d->places[entity];
+
+	sqlite3_bind_int64(st, 1, schema_source_lane(source) > 0 ? p->row : entity);
+	if (sqlite3_bind_parameter_count(st) >= 4)
+		sqlite3_bind_int64(st, 4, p->device);
+}
+
+size_t series_row(sqlite3_stmt *st, unsigned source, uint32_t entity, const uint16_t *metrics, size_t n, struct sample *ret)
+{
+	struct row_value v[METRIC_COUNT];
+	uint64_t bits[METRIC_COUNT];
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int column = C_FIRST + (int)i;
+		if (sqlite3_column_type(st, column) == SQLITE_NULL)
+			continue;
+		v[k] = (struct row_value){.metric = metrics[i], .flags = (uint16_t)sqlite3_column_int(st, C_FLAGS),
+			.source = (uint16_t)sqlite3_column_int(st, C_SOURCE), .lane = (uint8_t)schema_source_lane(source)};
+		bits[k++] = metric_info(metrics[i])->type == TYPE_F64 ? sample_of_f64(sqlite3_column_double(st, column))
+			: (uint64_t)sqlite3_column_int64(st, column);
+	}
+	row_x_apply((const char *)sqlite3_column_text(st, C_X), v, k);
+	for (size_t i = 0; i < k; i++)
+		ret[i] = (struct sample){.t_ns = sqlite3_column_int64(st, C_T), .entity = entity, .metric = v[i].metric, .value = bits[i],
+			.flags = v[i].flags, .source = v[i].source, .window_ms = v[i].window_ms};
+	return k;
+}
+
+/* --- windows ------------------------------------------------------------------------------------------------------------ */
+
+struct column { /* one series under construction */
+	int64_t *t_ns;
+	uint64_t *value;
+	uint16_t *flags;
+	uint32_t *window_ms;
+	uint32_t n, cap;
+	struct sample anchor;
+	bool has_anchor;
+};
+
+struct filler {
+	struct series_db *d;
+	struct arena *arena;
+	unsigned source;
+	int64_t from_ns, to_ns;
+	uint16_t metrics[METRIC_COUNT]; /* wanted, of this source */
+	size_t n_metrics;
+	sqlite3_stmt *range, *before;
+	sqlite3_stmt *anchor[METRIC_COUNT]; /* by position in .metrics, prepared when first needed */
+	struct column columns[METRIC_COUNT]; /* by metric */
+	struct series *series;
+	size_t n_series, cap_series;
+};
+
+static void column_add(struct column *c, const struct sample *s)
+{
+	if (c->n >= c->cap) {
+		c->cap = c->cap ? c->cap * 2 : 64;
+		c->t_ns = rw_realloc(c->t_ns, c->cap * sizeof(*c->t_ns));
+		c->value = rw_realloc(c->value, c->cap * sizeof(*c->value));
+		c->flags = rw_realloc(c->flags, c->cap * sizeof(*c->flags));
+		c->window_ms = rw_realloc(c->window_ms, c->cap * sizeof(*c->window_ms));
+	}
+	c->t_ns[c->n] = s->t_ns;
+	c->value[c->n] = s->value;
+	c->flags[c->n] = s->flags;
+	c->window_ms[c->n++] = s->window_ms;
+}
+
+/* How far to walk back row by row before asking for each missing metric alone: most anchors are in the row just before. */
+#define WALK_BACK 4
+
+static int walk_back(struct filler *f, uint32_t entity, size_t *missing)
+{
+	struct sample row[METRIC_COUNT];
+	int rc = SQLITE_OK;
+
+	series_bind(f->d, f->before, f->source, entity);
+	sqlite3_bind_int64(f->before, 2, f->from_ns);
+	for (int step = 0; step < WALK_BACK && *missing > 0 && (rc = sqlite3_step(f->before)) == SQLITE_ROW; step++) {
+		size_t n = series_row(f->before, f->source, entity, f->metrics, f->n_metrics, row);
+		for (size_t i = 0; i < n; i++) {
+			struct column *c = &f->columns[row[i].metric];
+			if (c->has_anchor || (row[i].flags & SF_LATE))
+				continue;
+			c->anchor = row[i];
+			c->has_anchor = true;
+			*missing -= 1;
+		}
+	}
+	sqlite3_reset(f->before);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* The newest value of one metric at or before the start, however far back. */
+static int find_anchor(struct filler *f, uint32_t entity, size_t at)
+{
+	uint16_t metric = f->metrics[at];
+	struct column *c = &f->columns[metric];
+	struct sample s;
+	int rc;
+
+	if (!f->anchor[at]) {
+		rc = series_select(f->d, f->source, &metric, 1, ROWS_HAVING, &f->anchor[at]);
+		if (rc != SQLITE_OK)
+			return rc;
+	}
+	series_bind(f->d, f->anchor[at], f->source, entity);
+	sqlite3_bind_int64(f->anchor[at], 2, f->from_ns);
+	while ((rc = sqlite3_step(f->anchor[at])) == SQLITE_ROW) {
+		if (series_row(f->anchor[at], f->source, entity, &metric, 1, &s) == 0 || (s.flags & SF_LATE))
+			continue;
+		c->anchor = s;
+		c->has_anchor = true;
+		break;
+	}
+	sqlite3_reset(f->anchor[at]);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int find_anchors(struct filler *f, uint32_t entity, size_t wanted)
+{
+	int rc = walk_back(f, entity, &wanted);
+
+	for (size_t i = 0; rc == SQLITE_OK && wanted > 0 && i < f->n_metrics; i++)
+		if (series_present(f->d, entity, f->metrics[i]) && !f->columns[f->metrics[i]].has_anchor)
+			rc = find_anchor(f, entity, i);
+	return rc;
+}
+
+static void emit(struct filler *f, uint32_t entity)
+{
+	for (size_t i = 0; i < f->n_metrics; i++) {
+		struct column *c = &f->columns[f->metrics[i]];
+		uint32_t n = c->n + c->has_anchor, at = c->has_anchor;
+		if (n == 0)
+			continue;
+		int64_t *t_ns = arena_array(f->arena, int64_t, n);
+		uint64_t *value = arena_array(f->arena, uint64_t, n);
+		uint16_t *flags = arena_array(f->arena, uint16_t, n);
+		uint32_t *window_ms = arena_array(f->arena, uint32_t, n);
+		if (at) {
+			t_ns[0] = c->anchor.t_ns;
+			value[0] = c->anchor.value;
+			flags[0] = c->anchor.flags;
+			window_ms[0] = c->anchor.window_ms;
+		}
+		if (c->n > 0) {
+			memcpy(t_ns + at, c->t_ns, c->n * sizeof(*t_ns));
+			memcpy(value + at, c->value, c->n * sizeof(*value));
+			memcpy(flags + at, c->flags, c->n * sizeof(*flags));
+			memcpy(window_ms + at, c->window_ms, c->n * sizeof(*window_ms));
+		}
+		rw_grow(f->series, f->n_series, f->cap_series);
+		f->series[f->n_series++] = (struct series){.entity = entity, .metric = f->metrics[i], .n = n, .t_ns = t_ns, .value = value,
+			.flags = flags, .window_ms = window_ms};
+	}
+}
+
+static int fill_entity(struct filler *f, uint32_t entity)
+{
+	struct sample row[METRIC_COUNT];
+	size_t wanted = 0;
+	int rc;
+
+	for (size_t i = 0; i < f->n_metrics; i++) {
+		struct column *c = &f->columns[f->metrics[i]];
+		c->n = 0;
+		c->has_anchor = false;
+		wanted += series_present(f->d, entity, f->metrics[i]);
+	}
+	if (wanted == 0)
+		return SQLITE_OK;
+	rc = find_anchors(f, entity, wanted);
+	if (rc != SQLITE_OK)
+		return rc;
+	series_bind(f->d, f->range, f->source, entity);
+	sqlite3_bind_int64(f->range, 2, f->from_ns);
+	sqlite3_bind_int64(f->range, 3, f->to_ns);
+	while ((rc = sqlite3_step(f->range)) == SQLITE_ROW) {
+		size_t n = series_row(f->range, f->source, entity, f->metrics, f->n_metrics, row);
+		for (size_t i = 0; i < n; i++)
+			if (!(row[i].flags & SF_LATE))
+				column_add(&f->columns[row[i].metric], &row[i]);
+	}
+	sqlite3_reset(f->range);
+	if (rc != SQLITE_DONE)
+		return rc;
+	emit(f, entity);
+	return SQLITE_OK;
+}
+
+static int fill_source(struct filler *f, const struct window_spec *spec)
+{
+	const struct reader_table *t = &f->d->tables[f->source];
+	int rc;
+
+	f->n_metrics = 0;
+	for (size_t i = 0; i < t->n_metrics; i++)
+		if (window_wants(spec, t->metrics[i]))
+			f->metrics[f->n_metrics++] = t->metrics[i];
+	if (f->n_metrics == 0)
+		return SQLITE_OK;
+	rc = series_select(f->d, f->source, f->metrics, f->n_metrics, ROWS_WINDOW, &f->range);
+	if (rc == SQLITE_OK)
+		rc = series_select(f->d, f->source, f->metrics, f->n_metrics, ROWS_BEFORE, &f->before);
+	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(f->d->entities); id++)
+		if (window_wants_entity(spec, id) && series_lies_in(f->d, id, f->source))
+			rc = fill_entity(f, id);
+	sqlite_finalizep(&f->range);
+	sqlite_finalizep(&f->before);
+	for (size_t i = 0; i < f->n_metrics; i++)
+		sqlite_finalizep(&f->anchor[i]);
+	return rc;
+}
+
+const char series_flow_columns[] = "entity,from_ns,to_ns,total,dir,sampling,family,src,dst,src_port,dst_qp,packets,octets,ce,ect,cnp,nak,"
+	"retransmits,psn_gaps,burst_bps,flows,sum_sq_octets";
+
+static void read_address(sqlite3_stmt *st, int column, uint8_t family, uint8_t *ret)
+{
+	const char *text = (const char *)sqlite3_column_text(st, column);
+
+	if (text)
+		inet_pton(family == 4 ? AF_INET : AF_INET6, text, ret);
+}
+
+void series_flow_row(sqlite3_stmt *st, struct flow_sample *f)
+{
+	*f = (struct flow_sample){
+		.entity = (uint32_t)sqlite3_column_int64(st, 0), .from_ns = sqlite3_column_int64(st, 1), .to_ns = sqlite3_column_int64(st, 2),
+		.total = sqlite3_column_int(st, 3) != 0, .dir = (uint8_t)sqlite3_column_int(st, 4), .sampling = (uint32_t)sqlite3_column_int64(st, 5),
+		.key = {.family = (uint8_t)sqlite3_column_int(st, 6), .src_port = (uint16_t)sqlite3_column_int(st, 9),
+			.dst_qp = (uint32_t)sqlite3_column_int64(st, 10)},
+		.packets = (uint64_t)sqlite3_column_int64(st, 11), .octets = (uint64_t)sqlite3_column_int64(st, 12),
+		.ce = (uint64_t)sqlite3_column_int64(st, 13), .ect = (uint64_t)sqlite3_column_int64(st, 14),
+		.cnp = (uint64_t)sqlite3_column_int64(st, 15), .nak = (uint64_t)sqlite3_column_int64(st, 16),
+		.retransmits = (uint64_t)sqlite3_column_int64(st, 17), .psn_gaps = (uint64_t)sqlite3_column_int64(st, 18),
+		.burst_bps = (uint64_t)sqlite3_column_int64(st, 19), .flows = (uint32_t)sqlite3_column_int64(st, 20),
+		.sum_sq_octets = sqlite3_column_double(st, 21),
+	};
+	read_address(st, 7, f->key.family, f->key.src);
+	read_address(st, 8, f->key.family, f->key.dst);
+}
+
+static int fill_flows(struct filler *f, struct window *w)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	rw_cleanup(str_done) struct str sql = {0};
+	struct flow_sample *v = NULL;
+	size_t n = 0, cap = 0;
+
+	str_addf(&sql, "SELECT %s FROM flow WHERE to_ns>=?1 AND to_ns<=?2 AND from_ns>=?1", series_flow_columns);
+	int rc = sqlite3_prepare_v2(f->d->db, sql.s, (int)sql.n, &st, NULL);
+	sqlite3_bind_int64(st, 1, f->from_ns);
+	sqlite3_bind_int64(st, 2, f->to_ns);
+	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		rw_grow(v, n, cap);
+		series_flow_row(st, &v[n++]);
+		rc = SQLITE_OK;
+	}
+	if (rc == SQLITE_DONE && n > 0) {
+		struct flow_sample *kept = arena_array(f->arena, struct flow_sample, n);
+		memcpy(kept, v, n * sizeof(*v));
+		qsort(kept, n, sizeof(*kept), flow_order);
+		w->flows = kept;
+		w->n_flows = n;
+	}
+	free(v);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int window_from_db(struct series_db *d, struct arena *a, const struct window_spec *spec, int64_t from_ns, int64_t to_ns,
+	struct window *ret, struct err *e)
+{
+	rw_cleanup(freep) struct filler *f = rw_calloc(1, sizeof(*f));
+	struct window w = {.from_ns = from_ns, .to_ns = to_ns, .entities = d->entities};
+
+	f->d = d;
+	f->arena = a;
+	f->from_ns = from_ns;
+	f->to_ns = to_ns;
+	int rc = series_begin(d);
+	for (f->source = 0; rc == SQLITE_OK && f->source < SCHEMA_SOURCES; f->source++)
+		rc = fill_source(f, spec);
+	if (rc == SQLITE_OK && spec->flows)
+		rc = fill_flows(f, &w);
+	int r = rc == SQLITE_OK ? 0 : sqlite_fail(e, d->db, rc, "read", d->path);
+	series_end(d);
+	for (size_t i = 0; i < METRIC_COUNT; i++) {
+		free(f->columns[i].t_ns);
+		free(f->columns[i].value);
+		free(f->columns[i].flags);
+		free(f->columns[i].window_ms);
+	}
+	struct series *kept = arena_array(a, struct series, f->n_series);
+	if (f->n_series > 0) {
+		memcpy(kept, f->series, f->n_series * sizeof(*kept));
+		qsort(kept, f->n_series, sizeof(*kept), series_order);
+	}
+	free(f->series);
+	if (r < 0)
+		return r;
+	w.series = kept;
+	w.n_series = f->n_series;
+	*ret = w;
+	return 0;
+}

@@ -1,0 +1,92 @@
+/*
+ * store_lock - one writer per database file: flock on PATH.lock, which holds the writer's pid. The lock file stays; removing it
+ * would let two writers lock two different files of that name.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "db/store/store_internal.h"
+
+static int lock_open(const char *path, int flags)
+{
+	char name[4096];
+	int n = snprintf(name, sizeof(name), "%s.lock", path);
+
+	if (n < 0 || (size_t)n >= sizeof(name))
+		return -ENAMETOOLONG;
+	int fd = open(name, flags | O_CLOEXEC | O_NOFOLLOW, 0640);
+	return fd < 0 ? -errno : fd;
+}
+
+static int read_pid(int fd)
+{
+	char buf[32] = "";
+	ssize_t n = pread(fd, buf, sizeof(buf) - 1, 0);
+	long pid = n > 0 ? strtol(buf, NULL, 10) : 0;
+
+	return pid > 0 && pid <= INT32_MAX ? (int)pid : 0;
+}
+
+/* store_writer_pid() holds the lock for an instant: a few tries tell that from a writer. */
+#define LOCK_TRIES 10
+#define LOCK_WAIT_MS 20
+
+int store_lock(const char *path, int *ret_fd, struct err *e)
+{
+	int fd = lock_open(path, O_RDWR | O_CREAT), tries = 0;
+
+	if (fd < 0)
+		return err_set(e, fd, "cannot make the lock file %s.lock: %s; check the directory's owner and mode", path, strerror(-fd));
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		int error = -errno, pid = read_pid(fd);
+		if (error == -EINTR)
+			continue;
+		if (error == -EWOULDBLOCK && ++tries < LOCK_TRIES) {
+			poll(NULL, 0, LOCK_WAIT_MS);
+			continue;
+		}
+		close(fd);
+		if (error != -EWOULDBLOCK)
+			return err_set(e, error, "cannot lock %s.lock: %s", path, strerror(-error));
+		if (pid == 0)
+			return err_set(e, -EBUSY, "%s is being written by another rocewatch; stop it first, or name another file", path);
+		return err_set(e, -EBUSY, "%s is being written by another rocewatch (pid %d); stop it first, or name another file", path, pid);
+	}
+	char text[32];
+	int n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
+	/* The lock is what counts; the pid is only told to people. */
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)n, 0) != n) {
+		int error = errno ? -errno : -EIO;
+		close(fd);
+		return err_set(e, error, "cannot write %s.lock: %s", path, strerror(-error));
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+void store_unlock(int fd)
+{
+	if (fd < 0)
+		return;
+	if (ftruncate(fd, 0) < 0) {
+		/* a stale pid without a lock is read as "no writer": nothing is lost */
+	}
+	close(fd);
+}
+
+int store_writer_pid(const char *path)
+{
+	int fd = lock_open(path, O_RDONLY), pid = 0;
+
+	if (fd < 0)
+		return 0;
+	if (flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		pid = read_pid(fd);
+	close(fd);
+	return pid;
+}

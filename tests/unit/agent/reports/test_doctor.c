@@ -1,0 +1,318 @@
+/*
+ * test_doctor - against a live agent with one good snmpd and one port where nobody listens: what the table, the JSON and the exit code
+ * say, and the remedies; the same file without an agent; files without health; and how rates and remedies are made.
+ */
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/collectors/snmp/snmp_world.h"
+
+#include "agent/daemon/agent.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/str.h"
+#include "agent/command/command.h"
+#include "agent/reports/doctor.h"
+#include "agent/daemon/health.h"
+#include "config/config.h"
+#include "db/series/series.h"
+
+#define DEADLINE_NS (60 * NS_PER_S)
+
+struct place {
+	char dir[64], config[96], db[96], out[96], community[96];
+	struct world_agent good;
+	uint16_t traps;
+	pid_t agent;
+};
+
+static void put_config(const struct place *p, uint16_t good, uint16_t dead)
+{
+	FILE *f = fopen(p->config, "w");
+	assert_non_null(f);
+	fprintf(f,
+		"fabric: test\nstore: { path: %s }\n"
+		"credentials:\n  c: { snmp: { version: 2c, community_file: %s } }\n"
+		"defaults: { interval: 500ms, timeout: 300ms }\n"
+		"devices:\n"
+		"  - { name: good, role: leaf, snmp: { address: \"127.0.0.1:%u\", credentials: c } }\n"
+		"  - { name: dead, role: leaf, snmp: { address: \"127.0.0.2:%u\", credentials: c } }\n"
+		"capture:\n  - { name: mirror, interface: rw-not-there }\n"
+		"traps: { listen: \"127.0.0.1:%u\", credentials: [c] }\n", p->db, p->community, good, dead, p->traps);
+	assert_int_equal(fclose(f), 0);
+	f = fopen(p->community, "w");
+	assert_non_null(f);
+	fputs("secret\n", f);
+	assert_int_equal(fclose(f), 0);
+	chmod(p->community, 0600);
+}
+
+static pid_t launch(const struct place *p)
+{
+	fflush(NULL);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid > 0)
+		return pid;
+	struct agent_options o = {.config_path = p->config};
+	struct err_list errors = {0};
+	struct config *config = NULL;
+	struct err e = {0};
+	log_set_level(LOG_ERROR_);
+	if (agent_config(&o, &config, &errors) != 0)
+		_exit(2);
+	_exit(agent_run(&o, config, &e) == 0 ? 0 : 1);
+}
+
+/* The command as a user runs it: its exit code, and what it printed. Caller frees. */
+static int doctor(const struct place *p, const char *format, char **ret)
+{
+	fflush(NULL);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		char *argv[] = {"rocewatch", "doctor", "-c", (char *)p->config, "--format", (char *)format, NULL};
+		int fd = open(p->out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+		dup2(fd, 1);
+		_exit(cli_run(6, argv, commands));
+	}
+	int status;
+	size_t n;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(str_read_file(p->out, 1 << 20, ret, &n, NULL), 0);
+	return WEXITSTATUS(status);
+}
+
+static json_t *doctor_json(const struct place *p, int *ret_code)
+{
+	rw_cleanup(freep) char *text = NULL;
+	*ret_code = doctor(p, "json", &text);
+	return *ret_code == 2 ? NULL : json_loads(text, 0, NULL);
+}
+
+static const json_t *row(const json_t *doc, const char *list, const char *key, const char *name)
+{
+	json_t *r;
+	size_t i;
+	json_array_foreach(json_object_get(doc, list), i, r)
+		if (str_eq(json_string_value(json_object_get(r, key)), name))
+			return r;
+	return NULL;
+}
+
+static const char *text_of(const json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
+static double number_of(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+/* The good one is up and its load is known, the dead one is down and has missed polls. */
+static bool settled(const json_t *doc)
+{
+	const json_t *good = row(doc, "targets", "name", "good"), *dead = row(doc, "targets", "name", "dead");
+	return str_eq(text_of(good, "status"), "up") && str_eq(text_of(dead, "status"), "down") && number_of(good, "values_per_s") > 0 &&
+		number_of(dead, "missed_polls") > 0;
+}
+
+static json_t *wait_settled(const struct place *p, int *ret_code)
+{
+	for (int64_t until = mono_now().ns + DEADLINE_NS; mono_now().ns < until; poll(NULL, 0, 100)) {
+		json_t *doc = doctor_json(p, ret_code);
+		if (doc && settled(doc))
+			return doc;
+		json_decref(doc);
+	}
+	fail_msg("the doctor did not see both targets as they are in time");
+	return NULL;
+}
+
+static int setup(void **state)
+{
+	struct place *p = rw_calloc(1, sizeof(*p));
+	snprintf(p->dir, sizeof(p->dir), "/tmp/rw-doctor-XXXXXX");
+	if (!mkdtemp(p->dir))
+		return -1;
+	snprintf(p->config, sizeof(p->config), "%s/rw.yaml", p->dir);
+	snprintf(p->db, sizeof(p->db), "%s/rw.db", p->dir);
+	snprintf(p->out, sizeof(p->out), "%s/out", p->dir);
+	snprintf(p->community, sizeof(p->community), "%s/community", p->dir);
+	*state = p;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct place *p = *state;
+	char command[96];
+	if (p->agent > 0) {
+		kill(p->agent, SIGKILL);
+		waitpid(p->agent, NULL, 0);
+	}
+	agent_stop(&p->good);
+	snprintf(command, sizeof(command), "rm -rf %s", p->dir);
+	int rc = system(command);
+	free(p);
+	return rc;
+}
+
+static int take_event(void *arg, int n, char *const *v, char *const *names)
+{
+	*(bool *)arg = v[0] && strlen(v[0]) == strlen("2026-11-21T08:01:12.293Z");
+	return 0;
+}
+
+/* A linkDown from the good one: in the view "events", with device, port and time. One with a wrong community: dropped and told. */
+static void look_at_traps(const struct place *p)
+{
+	static const struct { const char *community; } sent[] = {{"secret"}, {"guess"}};
+	bool there = false;
+	struct err e = {0};
+	for (size_t i = 0; i < rw_countof(sent); i++) {
+		char line[512];
+		snprintf(line, sizeof(line), "SNMP_PERSISTENT_DIR=%s MIBS= snmptrap -v2c -c %s 127.0.0.1:%u '' 1.3.6.1.6.3.1.1.5.3 1.3.6.1.2.1.2.2.1.1.1 i 1 "
+			">/dev/null 2>&1", p->good.dir, sent[i].community, p->traps);
+		assert_int_equal(system(line), 0);
+	}
+	int64_t until = mono_now().ns + DEADLINE_NS;
+	while (!there && mono_now().ns < until) {
+		struct series_db *db;
+		assert_int_equal(series_db_open(p->db, &db, &e), 0);
+		int rc = series_db_sql(db, "SELECT time FROM events WHERE kind='link_down' AND device='good' AND port='lo' AND text LIKE 'linkDown%'", take_event,
+			&there, &e);
+		series_db_close(db);
+		if (rc < 0)
+			fail_msg("%s", e.text);
+		poll(NULL, 0, 50);
+	}
+	assert_true(there);
+	for (bool told = false; !told; poll(NULL, 0, 100)) {
+		int code;
+		json_t *doc = doctor_json(p, &code);
+		const json_t *todo = row(doc, "todo", "subject", "traps"), *t = json_object_get(doc, "traps");
+		told = todo && number_of(t, "events") == 1 && number_of(t, "wrong_credential") == 1;
+		if (told)
+			assert_non_null(strstr(text_of(todo, "do"), "traps.credentials"));
+		json_decref(doc);
+		if (mono_now().ns > until)
+			fail_msg("the doctor does not tell of the wrong community");
+	}
+}
+
+static void test_live(void **state)
+{
+	struct place *p = *state;
+	int code;
+	rw_cleanup(freep) char *table = NULL;
+	agent_start(&p->good, "udp:127.0.0.1", free_port(AF_INET), "rocommunity secret\n");
+	p->traps = free_port(AF_INET);
+	put_config(p, p->good.port, free_port(AF_INET));
+	p->agent = launch(p);
+	json_t *doc = wait_settled(p, &code);
+	assert_int_equal(code, 1);
+	assert_true(json_is_true(json_object_get(doc, "agent_running")));
+
+	const json_t *good = row(doc, "targets", "name", "good"), *dead = row(doc, "targets", "name", "dead");
+	assert_true(number_of(good, "varbinds_per_s") > 0);
+	assert_true(number_of(good, "max_repetitions") == 25);
+	assert_true(number_of(good, "interval_s") == 0.5);
+	assert_true(json_is_null(json_object_get(good, "do")));
+	assert_non_null(strstr(text_of(dead, "reason"), "connection refused"));
+	assert_non_null(strstr(text_of(dead, "do"), "start the SNMP agent"));
+	assert_true(json_is_null(json_object_get(dead, "age_s"))); /* it never answered: not 0 */
+
+	const json_t *todo = row(doc, "todo", "subject", "dead");
+	assert_non_null(todo);
+	assert_string_equal(text_of(todo, "severity"), "critical");
+	assert_non_null(strstr(text_of(todo, "do"), "start the SNMP agent"));
+	assert_null(row(doc, "todo", "subject", "good"));
+	assert_null(row(doc, "todo", "subject", "agent"));
+	todo = row(doc, "todo", "subject", "mirror");
+	assert_non_null(todo);
+
+	assert_true(number_of(json_object_get(doc, "data_quality"), "samples") > 0);
+	assert_true(number_of(json_object_get(doc, "data_quality"), "suspect_samples") == 0);
+	assert_true(number_of(json_object_get(doc, "process"), "rss_bytes") > 1e6);
+	assert_true(number_of(json_object_get(json_object_get(doc, "process"), "dropped"), "store_queue") == 0);
+	const json_t *store = json_object_get(doc, "store");
+	assert_true(number_of(store, "writer_pid") == p->agent);
+	assert_true(number_of(store, "disk_free_ratio") > 0 && number_of(store, "disk_free_ratio") <= 1);
+	assert_true(number_of(store, "last_commit_age_s") >= 0 && number_of(store, "last_commit_age_s") < 30);
+	json_decref(doc);
+
+	assert_int_equal(doctor(p, "table", &table), 1);
+	static const char *const words[] = {"TARGET", "good", "connection refused", "DATA QUALITY", "STORE", "writer alive", "PROCESS", "TO DO", "CRITICAL", "-> start the SNMP agent"};
+	for (size_t i = 0; i < rw_countof(words); i++)
+		if (!strstr(table, words[i]))
+			fail_msg("'%s' is not in:\n%s", words[i], table);
+
+	look_at_traps(p);
+
+	/* the agent goes: nothing that it said is shown as if it still held */
+	kill(p->agent, SIGTERM);
+	int status;
+	assert_int_equal(waitpid(p->agent, &status, 0), p->agent);
+	p->agent = 0;
+	doc = doctor_json(p, &code);
+	assert_int_equal(code, 1);
+	assert_non_null(strstr(text_of(row(doc, "todo", "subject", "agent"), "what"), "no agent is running"));
+	assert_string_equal(text_of(row(doc, "targets", "name", "good"), "status"), "unknown");
+	assert_true(json_is_null(json_object_get(json_object_get(doc, "process"), "rss_bytes")));
+	json_decref(doc);
+}
+
+static void test_rate(void **state)
+{
+	struct health_rate r = {0};
+	static const struct { const char *what; int64_t at_s; uint64_t count; double rate; } rows[] = {
+		{"the first", 100, 1000, NAN}, {"too early to say", 101, 1010, NAN}, {"since the first", 110, 1100, 10}, {"a minute", 160, 1600, 10},
+		{"what was before is forgotten", 221, 1600, 0}, {"a new process of the count", 230, 5, NAN}, {"goes on", 240, 25, 2},
+	};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		double v = health_rate(&r, (mono_t){rows[i].at_s * NS_PER_S}, rows[i].count);
+		if (isnan(v) != isnan(rows[i].rate) || (!isnan(v) && fabs(v - rows[i].rate) > 1e-6))
+			fail_msg("%s: %f", rows[i].what, v);
+	}
+}
+
+/* Each reason the collectors give leads to its own next step. */
+static void test_remedies(void **state)
+{
+	static const struct { const char *protocol, *reason, *says; } rows[] = {
+		{"snmp", "127.0.0.1:1: connection refused: the host is there", "start the SNMP agent"},
+		{"snmp", "10.0.0.1:161: no answer, 2 tries of 2s. SNMP v1/v2c looks the same for a silent host, a wrong community", "community"},
+		{"snmp", "10.0.0.1:161: no answer any more, 2 tries of 2s", "ping"},
+		{"snmp", "10.0.0.1:161: wrong auth password or auth protocol for SNMPv3 user noc", "secret files"},
+		{"snmp", "10.0.0.1:161: the agent knows no SNMPv3 user noc", "with the user on the device"},
+		{"snmp", "10.0.0.1:161: no answer to the SNMPv3 engine discovery, 2 tries of 2s", "speaks SNMPv3"},
+		{"snmp", "10.0.0.1:161: answers, but a poll takes longer than its deadline of 10s (at table queues)", "snmp.interval"},
+		{"pcap", "mirror0: no such interface", "capture.interface"},
+		{"pcap", "eth0: the interface is down; waiting for it to come back", "ip link"},
+		{"gnmi", "10.0.0.1:9339: its certificate (x) was issued by 'y', which is not among the CAs trusted here: wrong CA: give that one as tls.ca", "tls.ca"},
+		{"gnmi", "10.0.0.1:9339: wrong password, or no user noc there ('authentication failed')", "password's file"},
+		{"gnmi", "10.0.0.1:9339: connection refused: the host is there", "start the gNMI server"},
+		{"gnmi", "something new", "agent's log"}, {"snmp", NULL, "agent's log"}, {NULL, NULL, "agent's log"},
+	};
+	for (size_t i = 0; i < rw_countof(rows); i++)
+		if (!strstr(doctor_remedy(rows[i].protocol, rows[i].reason), rows[i].says))
+			fail_msg("%s: %s", rows[i].reason ? rows[i].reason : "no reason", doctor_remedy(rows[i].protocol, rows[i].reason));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_live, setup, teardown),
+		cmocka_unit_test(test_rate),
+		cmocka_unit_test(test_remedies),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,1 +1,0 @@
-rw_unit(doctor rw_agent snmp_world)

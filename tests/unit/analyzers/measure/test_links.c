@@ -1,0 +1,146 @@
+/* links: which end tells of a link, which links are alike, and medians that leave the link itself out. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "agent/base/arena.h"
+#include "analyzers/measure/links.h"
+#include "db/model/entity.h"
+
+/* leaf1 and leaf2 with two hosts each, spine1 with a link to each leaf. The spine comes first in the fabric's order. */
+enum { SPINE_TO_1, SPINE_TO_2, L1_HOST_A, L1_HOST_B, L1_UP, L2_HOST_A, L2_HOST_C, L2_UP, PORTS };
+enum { SPINE1, LEAF1, LEAF2, DEVICES };
+
+struct world {
+	struct arena *arena;
+	struct fabric_device dev[DEVICES];
+	struct fabric_port port[PORTS];
+	struct device_seen devices[DEVICES];
+	struct port_seen ports[PORTS];
+	struct observed o;
+	struct links links;
+};
+
+static void join(struct world *w, int a, int b)
+{
+	w->port[a].peer = &w->port[b];
+	w->port[b].peer = &w->port[a];
+}
+
+static struct world *world_new(void)
+{
+	static struct world w;
+	static const int owner[PORTS] = {SPINE1, SPINE1, LEAF1, LEAF1, LEAF1, LEAF2, LEAF2, LEAF2};
+	static const char *const hosts[PORTS] = {[L1_HOST_A] = "a", [L1_HOST_B] = "b", [L2_HOST_A] = "a", [L2_HOST_C] = "c"};
+	w = (struct world){.arena = arena_new()};
+	w.dev[SPINE1] = (struct fabric_device){.name = "spine1", .role = ROLE_SPINE};
+	w.dev[LEAF1] = (struct fabric_device){.name = "leaf1", .role = ROLE_LEAF};
+	w.dev[LEAF2] = (struct fabric_device){.name = "leaf2", .role = ROLE_LEAF};
+	for (int i = 0; i < DEVICES; i++)
+		w.devices[i] = (struct device_seen){.device = &w.dev[i], .n_series = 1};
+	for (int i = 0; i < PORTS; i++) {
+		w.port[i] = (struct fabric_port){.name = "p", .device = &w.dev[owner[i]], .alias = "", .host = hosts[i], .host_nic = "", .index = (uint32_t)i};
+		w.ports[i] = (struct port_seen){.port = &w.port[i], .device = &w.devices[owner[i]], .entity = 1, .oper_up = NAN, .rx_power_dbm = NAN};
+	}
+	join(&w, SPINE_TO_1, L1_UP);
+	join(&w, SPINE_TO_2, L2_UP);
+	w.o = (struct observed){.devices = w.devices, .n_devices = DEVICES, .ports = w.ports, .n_ports = PORTS, .n_fabric_ports = PORTS};
+	return &w;
+}
+
+static double light(const struct port_seen *p) { return p->rx_power_dbm; }
+
+static const struct link *link_at(const struct world *w, int port)
+{
+	for (size_t i = 0; i < w->links.n; i++)
+		if (w->links.v[i].near == &w->ports[port])
+			return &w->links.v[i];
+	return NULL;
+}
+
+static void a_link_is_told_once_at_the_end_nearer_to_the_hosts(void **state)
+{
+	struct world *w = world_new();
+	links_find(&w->o, w->arena, &w->links);
+	assert_int_equal(w->links.n, 6);
+	assert_null(link_at(w, SPINE_TO_1));
+	assert_ptr_equal(link_at(w, L1_UP)->far, &w->ports[SPINE_TO_1]);
+	assert_int_equal(link_at(w, L1_UP)->kind, LINK_SWITCH);
+	assert_int_equal(link_at(w, L1_HOST_A)->kind, LINK_HOST);
+	assert_null(link_at(w, L1_HOST_A)->far);
+	assert_true(link_alike(link_at(w, L1_UP), link_at(w, L2_UP)));
+	assert_false(link_alike(link_at(w, L1_UP), link_at(w, L1_HOST_A)));
+	arena_free(w->arena);
+}
+
+static void links_of_a_switch_and_of_a_host(void **state)
+{
+	struct world *w = world_new();
+	links_find(&w->o, w->arena, &w->links);
+	const struct link *v;
+	assert_int_equal(links_of_device(&w->links, link_at(w, L1_HOST_B), &v), 3);
+	assert_ptr_equal(v, link_at(w, L1_HOST_A));
+	const struct link *const *h;
+	assert_int_equal(links_of_host(&w->links, "a", &h), 2);
+	assert_ptr_equal(h[0], link_at(w, L1_HOST_A));
+	assert_ptr_equal(h[1], link_at(w, L2_HOST_A));
+	assert_int_equal(links_of_host(&w->links, "b", &h), 1);
+	assert_int_equal(links_of_host(&w->links, "nobody", &h), 0);
+	arena_free(w->arena);
+}
+
+static void medians_leave_the_link_itself_out(void **state)
+{
+	static const struct {
+		const char *what;
+		double a, b, c, d; /* of four host ports; the first one asks */
+		size_t least;
+		double want;
+	} rows[] = {
+		{"three others", -9, -2, -1, -3, 2, -2},
+		{"the asking one does not pull", 100, 1, 2, 3, 2, 2},
+		{"equal to another one", 2, 2, 1, 5, 2, 2},
+		{"an unknown one is not counted", 7, NAN, 4, 6, 2, 5},
+		{"too few", 7, NAN, NAN, 6, 2, NAN},
+		{"it is unknown itself", NAN, 1, 3, 8, 2, 3},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct world *w = world_new();
+		w->ports[L1_HOST_A].rx_power_dbm = rows[i].a;
+		w->ports[L1_HOST_B].rx_power_dbm = rows[i].b;
+		w->ports[L2_HOST_A].rx_power_dbm = rows[i].c;
+		w->ports[L2_HOST_C].rx_power_dbm = rows[i].d;
+		links_find(&w->o, w->arena, &w->links);
+		const double got = link_median(&w->links, link_at(w, L1_HOST_A), light, rows[i].least);
+		if (!(got == rows[i].want) && !(isnan(got) && isnan(rows[i].want)))
+			fail_msg("%s: %g, expected %g", rows[i].what, got, rows[i].want);
+		arena_free(w->arena);
+	}
+}
+
+static void both_ends_of_a_link_are_left_out(void **state)
+{
+	struct world *w = world_new();
+	w->ports[L1_UP].rx_power_dbm = w->ports[SPINE_TO_1].rx_power_dbm = -2; /* alike: each must be taken away once */
+	w->ports[L2_UP].rx_power_dbm = -2;
+	w->ports[SPINE_TO_2].rx_power_dbm = -6;
+	links_find(&w->o, w->arena, &w->links);
+	assert_true(link_median(&w->links, link_at(w, L1_UP), light, 2) == -4);
+	assert_true(isnan(link_median(&w->links, link_at(w, L1_UP), light, 3)));
+	assert_true(link_median(&w->links, link_at(w, L2_UP), light, 2) == -2);
+	arena_free(w->arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_link_is_told_once_at_the_end_nearer_to_the_hosts),
+		cmocka_unit_test(links_of_a_switch_and_of_a_host),
+		cmocka_unit_test(medians_leave_the_link_itself_out),
+		cmocka_unit_test(both_ends_of_a_link_are_left_out),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,7 +1,0 @@
-rw_unit(yaml rw_config)
-rw_unit(option rw_config)
-rw_unit(config rw_config)
-rw_unit(fabric rw_config)
-rw_unit(topology rw_config)
-rw_unit(config_discover rw_config)
-rw_unit(profile_tune rw_config)

@@ -1,6 +1,0 @@
-rw_unit(nouns rw_nouns)
-rw_unit(series rw_db)
-rw_unit(schema rw_db)
-rw_unit(store rw_db)
-target_sources(test_store PRIVATE fault_vfs.c)
-rw_unit(window rw_db)

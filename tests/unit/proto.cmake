@@ -1,5 +1,0 @@
-rw_unit(gnmi_path rw_proto)
-rw_unit(gnmi_value rw_proto)
-rw_unit(gnmi_json rw_proto)
-rw_unit(gnmi_codec rw_proto)
-rw_unit(gnmi_walk rw_proto)
