@@ -54,7 +54,8 @@ int64_t analyzer_past(const struct analyzer *a, const void *options, int64_t int
 	memcpy(&past_ns, (const char *)options + a->past_offset, sizeof(past_ns));
 	const int64_t window_ns = analyzer_window(a, options, interval_ns);
 	if (past_ns <= 0)
-		past_ns = PAST_WINDOWS * window_ns > PAST_MIN_NS ? PAST_WINDOWS * window_ns : PAST_MIN_NS;
+		past_ns = PAST_WINDOWS * window_ns > PAST_MIN_NS ? PAST_WINDOWS * window_ns
+								 : PAST_MIN_NS;
 	return (past_ns + window_ns - 1) / window_ns * window_ns;
 }
 

@@ -9,18 +9,20 @@
 #include "agent/base/arena.h"
 #include "agent/base/str.h"
 
-#define PUSH(t, list, count, ...) \
-	do { \
-		if (((count) & ((count) - 1)) == 0) { \
-			__typeof__(list) wider_ = arena_array((t)->a, __typeof__(*(list)), (count) ? (count) * 2 : 1); \
-			if (count) \
-				memcpy(wider_, (list), (count) * sizeof(*(list))); \
-			(list) = wider_; \
-		} \
-		(list)[(count)++] = __VA_ARGS__; \
+#define PUSH(t, list, count, ...)                                                                  \
+	do {                                                                                       \
+		if (((count) & ((count)-1)) == 0) {                                                \
+			__typeof__(list) wider_ =                                                  \
+				arena_array((t)->a, __typeof__(*(list)), (count) ? (count)*2 : 1); \
+			if (count)                                                                 \
+				memcpy(wider_, (list), (count) * sizeof(*(list)));                 \
+			(list) = wider_;                                                           \
+		}                                                                                  \
+		(list)[(count)++] = __VA_ARGS__;                                                   \
 	} while (0)
 
-struct tell tell_new(struct finding_list *out, const struct analyzer_in *in, const char *analyzer, enum finding_verdict verdict, int64_t hold)
+struct tell tell_new(struct finding_list *out, const struct analyzer_in *in, const char *analyzer,
+	enum finding_verdict verdict, int64_t hold)
 {
 	struct tell t = {.f = finding_add(out, in->arena), .a = in->arena};
 	t.f->analyzer = analyzer;
@@ -38,31 +40,44 @@ void tell_subject(struct tell *t, const struct port_seen *p)
 	t->f->host = p->port->host;
 }
 
-static void add_evidence(struct tell *t, const char *metric, const char *device, const char *port, int priority, double value, const char *unit, enum quality q)
+static void add_evidence(struct tell *t, const char *metric, const char *device, const char *port,
+	int priority, double value, const char *unit, enum quality q)
 {
 	if (isnan(value))
 		return;
-	PUSH(t, t->f->evidence, t->f->n_evidence, (struct evidence){.metric = metric, .device = device, .port = port, .priority = priority,
-		.from_ns = t->f->from_ns, .to_ns = t->f->to_ns, .value = value, .unit = unit, .quality = q});
+	PUSH(t, t->f->evidence, t->f->n_evidence,
+		(struct evidence){.metric = metric,
+			.device = device,
+			.port = port,
+			.priority = priority,
+			.from_ns = t->f->from_ns,
+			.to_ns = t->f->to_ns,
+			.value = value,
+			.unit = unit,
+			.quality = q});
 }
 
-void tell_evidence(struct tell *t, const char *metric, const struct port_seen *p, int priority, double value, const char *unit, enum quality q)
+void tell_evidence(struct tell *t, const char *metric, const struct port_seen *p, int priority,
+	double value, const char *unit, enum quality q)
 {
 	add_evidence(t, metric, p->port->device->name, p->port->name, priority, value, unit, q);
 }
 
-void tell_evidence_device(struct tell *t, const char *metric, const char *device, double value, const char *unit, enum quality q)
+void tell_evidence_device(struct tell *t, const char *metric, const char *device, double value,
+	const char *unit, enum quality q)
 {
 	add_evidence(t, metric, device, NULL, PRIO_NONE, value, unit, q);
 }
 
-void tell_amount(struct tell *t, const char *metric, const struct port_seen *p, int priority, const struct amount *a, const char *unit)
+void tell_amount(struct tell *t, const char *metric, const struct port_seen *p, int priority,
+	const struct amount *a, const char *unit)
 {
 	if (a->known)
 		tell_evidence(t, metric, p, priority, a->value, unit, a->quality);
 }
 
-static __attribute__((format(printf, 2, 0))) const char *text_of(struct arena *a, const char *fmt, va_list ap)
+static __attribute__((format(printf, 2, 0))) const char *text_of(
+	struct arena *a, const char *fmt, va_list ap)
 {
 	char buf[512];
 	vsnprintf(buf, sizeof(buf), fmt, ap);
@@ -110,7 +125,8 @@ const char *tell_far(const struct port_seen *p, struct arena *a)
 		return arena_printf(a, "%s:%s", port->peer->device->name, port->peer->name);
 	if (!port->host)
 		return "its neighbour";
-	return port->host_nic[0] ? arena_printf(a, "%s (%s)", port->host, port->host_nic) : port->host;
+	return port->host_nic[0] ? arena_printf(a, "%s (%s)", port->host, port->host_nic)
+				 : port->host;
 }
 
 const char *tell_speed(double bps, struct arena *a)

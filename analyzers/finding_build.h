@@ -1,6 +1,7 @@
 /*
- * tell - findings put together piece by piece: evidence, what the confidence rests on, what was ruled out, roles, next steps.
- * Everything lives in the arena given to tell_new(); texts handed over as const char * are borrowed as long.
+ * tell - findings put together piece by piece: evidence, what the confidence rests on, what was
+ * ruled out, roles, next steps. Everything lives in the arena given to tell_new(); texts handed
+ * over as const char * are borrowed as long.
  *
  *     struct tell t = tell_new(out, in, "link_health", FINDING_OVER, hold);
  *     t.f->device = ...;
@@ -22,22 +23,28 @@ struct tell {
 };
 
 /* tell_new - a finding of this window; subject, cause and numbers are the caller's. */
-struct tell tell_new(struct finding_list *out, const struct analyzer_in *in, const char *analyzer, enum finding_verdict verdict, int64_t hold);
+struct tell tell_new(struct finding_list *out, const struct analyzer_in *in, const char *analyzer,
+	enum finding_verdict verdict, int64_t hold);
 
 /* The subject: a port of a switch and, where it faces one, its host. */
 void tell_subject(struct tell *t, const struct port_seen *p);
 
 /* NAN is not evidence: nothing is added. @p may be NULL (@device then names what it is about). */
-void tell_evidence(struct tell *t, const char *metric, const struct port_seen *p, int priority, double value, const char *unit, enum quality q);
-void tell_evidence_device(struct tell *t, const char *metric, const char *device, double value, const char *unit, enum quality q);
-void tell_amount(struct tell *t, const char *metric, const struct port_seen *p, int priority, const struct amount *a, const char *unit);
+void tell_evidence(struct tell *t, const char *metric, const struct port_seen *p, int priority,
+	double value, const char *unit, enum quality q);
+void tell_evidence_device(struct tell *t, const char *metric, const char *device, double value,
+	const char *unit, enum quality q);
+void tell_amount(struct tell *t, const char *metric, const struct port_seen *p, int priority,
+	const struct amount *a, const char *unit);
 
 void tell_rests_on(struct tell *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void tell_ruled_out(struct tell *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void tell_role(struct tell *t, const char *role, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void tell_role(struct tell *t, const char *role, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 void tell_step(struct tell *t, const char *text, const char *risk);
 
-/* "leaf1:Ethernet49"; what is at its other end: "spine1:Ethernet1", "node-001 (rail0)", or "its neighbour". */
+/* "leaf1:Ethernet49"; what is at its other end: "spine1:Ethernet1", "node-001 (rail0)", or "its
+ * neighbour". */
 const char *tell_port(const struct port_seen *p, struct arena *a);
 const char *tell_far(const struct port_seen *p, struct arena *a);
 const char *tell_speed(double bps, struct arena *a);

@@ -1,4 +1,5 @@
-/* config - load, check, change (see config.h). What is in the file is schema.c's matter, what becomes of it config_build.c's. */
+/* config - load, check, change (see config.h). What is in the file is schema.c's matter, what
+ * becomes of it config_build.c's. */
 #include "config/config.h"
 
 #include <assert.h>
@@ -18,7 +19,8 @@
 
 enum { MAX_MISTAKES = 50 };
 
-static struct config *config_new(const char *name, const struct option_table *const *tables, size_t n_tables)
+static struct config *config_new(
+	const char *name, const struct option_table *const *tables, size_t n_tables)
 {
 	struct arena *a = arena_new();
 	struct config *c = arena_new_of(a, struct config);
@@ -42,13 +44,17 @@ void config_free(struct config *c)
 	arena_free(c->arena); /* @c itself is in it */
 }
 
-/* Mistakes are found section by section; people fix a file from top to bottom. Stable by hand: qsort is not. */
+/* Mistakes are found section by section; people fix a file from top to bottom. Stable by hand:
+ * qsort is not. */
 void config_mistakes_sort(struct err_list *l)
 {
 	for (size_t i = 1; i < l->n; i++) {
 		struct err e = l->v[i];
 		size_t k = i;
-		for (; k > 0 && (l->v[k - 1].line > e.line || (l->v[k - 1].line == e.line && l->v[k - 1].col > e.col)); k--)
+		for (; k > 0 &&
+			(l->v[k - 1].line > e.line ||
+				(l->v[k - 1].line == e.line && l->v[k - 1].col > e.col));
+			k--)
 			l->v[k] = l->v[k - 1];
 		l->v[k] = e;
 	}
@@ -61,8 +67,9 @@ static void hand_over(struct err_list *from, struct err_list *to)
 	to->more += from->more + (from->n > MAX_MISTAKES ? from->n - MAX_MISTAKES : 0);
 }
 
-int config_parse(const char *text, size_t n, const char *name, enum config_mode mode, const struct option_table *const *tables,
-	size_t n_tables, struct config **ret, struct err_list *errors)
+int config_parse(const char *text, size_t n, const char *name, enum config_mode mode,
+	const struct option_table *const *tables, size_t n_tables, struct config **ret,
+	struct err_list *errors)
 {
 	rw_cleanup(err_list_done) struct err_list mistakes = {0};
 	struct config *c = config_new(name, tables, n_tables);
@@ -71,10 +78,14 @@ int config_parse(const char *text, size_t n, const char *name, enum config_mode 
 	yaml_read(text, n, c->path, c->arena, &b.root, &mistakes);
 	if (b.root && b.root->kind == YAML_NULL) {
 		const struct yaml_node start = {.line = 1, .col = 1};
-		build_error(&b, &start, "is empty, expected at least 'devices:' (rocewatch config explain lists the keys)");
+		build_error(&b, &start,
+			"is empty, expected at least 'devices:' (rocewatch config explain lists "
+			"the keys)");
 	} else if (b.root && b.root->kind != YAML_MAP) {
 		char what[100];
-		build_error(&b, b.root, "read %s, expected 'key: value' lines such as 'fabric: pod-a'", yaml_what(b.root, what, sizeof(what)));
+		build_error(&b, b.root,
+			"read %s, expected 'key: value' lines such as 'fabric: pod-a'",
+			yaml_what(b.root, what, sizeof(what)));
 	} else if (b.root) {
 		c->tree = arena_new_of(c->arena, struct config_tree);
 		schema_read(&b, &schema_root, b.root, c->tree);
@@ -92,8 +103,8 @@ int config_parse(const char *text, size_t n, const char *name, enum config_mode 
 	return 0;
 }
 
-int config_load(const char *path, enum config_mode mode, const struct option_table *const *tables, size_t n_tables,
-	struct config **ret, struct err_list *errors)
+int config_load(const char *path, enum config_mode mode, const struct option_table *const *tables,
+	size_t n_tables, struct config **ret, struct err_list *errors)
 {
 	rw_cleanup(freep) char *text = NULL;
 	size_t n;
@@ -106,7 +117,8 @@ int config_load(const char *path, enum config_mode mode, const struct option_tab
 	return config_parse(text, n, path, mode, tables, n_tables, ret, errors);
 }
 
-static int check_file(const struct config *c, const struct config_file *f, struct err *e, bool *ret_warning)
+static int check_file(
+	const struct config *c, const struct config_file *f, struct err *e, bool *ret_warning)
 {
 	struct stat st;
 	*ret_warning = false;
@@ -114,17 +126,25 @@ static int check_file(const struct config *c, const struct config_file *f, struc
 		int code = errno;
 		*ret_warning = code == EACCES;
 		if (code == EACCES)
-			return err_at(e, -code, c->path, f->line, f->col, "%s: whether '%s' exists cannot be seen by this user", f->key, f->path);
-		return err_at(e, -code, c->path, f->line, f->col, "%s: '%s' does not exist; create it%s or correct the path", f->key, f->path,
+			return err_at(e, -code, c->path, f->line, f->col,
+				"%s: whether '%s' exists cannot be seen by this user", f->key,
+				f->path);
+		return err_at(e, -code, c->path, f->line, f->col,
+			"%s: '%s' does not exist; create it%s or correct the path", f->key, f->path,
 			f->secret ? " (mode 0600, owned by the agent's user)" : "");
 	}
 	if (S_ISDIR(st.st_mode))
-		return err_at(e, -EISDIR, c->path, f->line, f->col, "%s: '%s' is a directory, expected a file", f->key, f->path);
+		return err_at(e, -EISDIR, c->path, f->line, f->col,
+			"%s: '%s' is a directory, expected a file", f->key, f->path);
 	*ret_warning = true;
 	if (access(f->path, R_OK) < 0)
-		return err_at(e, -EACCES, c->path, f->line, f->col, "%s: '%s' cannot be read by this user; the agent's user must be able to", f->key, f->path);
+		return err_at(e, -EACCES, c->path, f->line, f->col,
+			"%s: '%s' cannot be read by this user; the agent's user must be able to",
+			f->key, f->path);
 	if (f->secret && (st.st_mode & S_IROTH))
-		return err_at(e, -EPERM, c->path, f->line, f->col, "%s: '%s' can be read by everyone on this machine; chmod 0600", f->key, f->path);
+		return err_at(e, -EPERM, c->path, f->line, f->col,
+			"%s: '%s' can be read by everyone on this machine; chmod 0600", f->key,
+			f->path);
 	return 0;
 }
 
@@ -144,7 +164,8 @@ int config_check_files(const struct config *c, struct err_list *errors, struct e
 }
 
 /* A key that is right, but has no effect yet: nobody should wait for what it promises. */
-static void unserved(const struct config *c, const struct yaml_node *at, const char *key, const char *what, struct err_list *l)
+static void unserved(const struct config *c, const struct yaml_node *at, const char *key,
+	const char *what, struct err_list *l)
 {
 	struct err e = {0};
 	err_at(&e, -ENOTSUP, c->path, at ? at->line : 0, at ? at->col : 0, "%s: %s", key, what);
@@ -156,23 +177,34 @@ int config_check_served(const struct config *c, struct err_list *errors, struct 
 	const struct config_tree *t = c->tree;
 	int ret = 0;
 	if (c->store.path && strstr(c->store.path, "://")) {
-		unserved(c, t->store ? build_at(t->store->node, "path") : NULL, "path", "this version writes SQLite files only, expected the path of a file", errors);
+		unserved(c, t->store ? build_at(t->store->node, "path") : NULL, "path",
+			"this version writes SQLite files only, expected the path of a file",
+			errors);
 		ret = -ENOTSUP;
 	}
 	for (size_t i = 0; i < t->captures.n; i++) {
 		const struct tree_capture *p = t->captures.v[i];
 		if (p->listen)
-			unserved(c, build_at(p->node, "listen"), "listen", "sFlow is not received by this version; name an interface", warnings);
+			unserved(c, build_at(p->node, "listen"), "listen",
+				"sFlow is not received by this version; name an interface",
+				warnings);
 	}
 	if (t->http && t->http->listen)
-		unserved(c, build_at(t->http->node, "listen"), "listen", "this version has no HTTP door; ask with 'rocewatch status' and the other commands", warnings);
+		unserved(c, build_at(t->http->node, "listen"), "listen",
+			"this version has no HTTP door; ask with 'rocewatch status' and the other "
+			"commands",
+			warnings);
 	if (t->alerts && t->alerts->alertmanager)
-		unserved(c, build_at(t->alerts->node, "alertmanager"), "alertmanager", "this version sends no alerts; 'rocewatch report spine-imbalance --check' serves "
-			"a monitoring system", warnings);
+		unserved(c, build_at(t->alerts->node, "alertmanager"), "alertmanager",
+			"this version sends no alerts; 'rocewatch report spine-imbalance --check' "
+			"serves "
+			"a monitoring system",
+			warnings);
 	return ret;
 }
 
-static int unknown_profile(const struct config *c, const struct yaml_node *at, const char *name, const struct profiles *p, struct err_list *errors)
+static int unknown_profile(const struct config *c, const struct yaml_node *at, const char *name,
+	const struct profiles *p, struct err_list *errors)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	size_t n = profiles_count(p);
@@ -183,9 +215,13 @@ static int unknown_profile(const struct config *c, const struct yaml_node *at, c
 	const char *near = str_nearest(name, names, n);
 	struct err e = {0};
 	if (near)
-		err_at(&e, -EINVAL, c->path, at ? at->line : 0, at ? at->col : 0, "profile: unknown name '%.64s'; did you mean '%s'?", name, near);
+		err_at(&e, -EINVAL, c->path, at ? at->line : 0, at ? at->col : 0,
+			"profile: unknown name '%.64s'; did you mean '%s'?", name, near);
 	else
-		err_at(&e, -EINVAL, c->path, at ? at->line : 0, at ? at->col : 0, "profile: unknown name '%.64s', expected auto or one from 'rocewatch profile list'", name);
+		err_at(&e, -EINVAL, c->path, at ? at->line : 0, at ? at->col : 0,
+			"profile: unknown name '%.64s', expected auto or one from 'rocewatch "
+			"profile list'",
+			name);
 	err_list_add(errors, &e);
 	return -EINVAL;
 }
@@ -198,7 +234,9 @@ static int check_names(const struct config *c, const struct profiles *p, struct 
 	size_t n = 0;
 	int ret = 0;
 	for (size_t i = 0; i < profiles_count(p); i++)
-		for (size_t k = 0; profiles_at(p, i)->tune && k < profiles_at(p, i)->tune->n_names && n < rw_countof(known); k++)
+		for (size_t k = 0; profiles_at(p, i)->tune &&
+			k < profiles_at(p, i)->tune->n_names && n < rw_countof(known);
+			k++)
 			known[n++] = profiles_at(p, i)->tune->names[k].name;
 	for (size_t i = 0; i < l->n; i++) {
 		const struct tree_tuning_name *name = l->v[i];
@@ -210,8 +248,10 @@ static int check_names(const struct config *c, const struct profiles *p, struct 
 		const struct yaml_node *at = build_at(name->node, "object");
 		const char *near = str_nearest(name->object, known, n);
 		struct err e = {0};
-		ret = err_at(&e, -EINVAL, c->path, at->line, at->col, near ? "object: no profile knows '%s'; did you mean '%s'?" : "object: no profile knows '%s'%s", name->object,
-			near ? near : "; 'config explain tuning.names' lists them");
+		ret = err_at(&e, -EINVAL, c->path, at->line, at->col,
+			near ? "object: no profile knows '%s'; did you mean '%s'?"
+			     : "object: no profile knows '%s'%s",
+			name->object, near ? near : "; 'config explain tuning.names' lists them");
 		err_list_add(errors, &e);
 	}
 	return ret;
@@ -226,12 +266,15 @@ int config_check_profiles(const struct config *c, struct err_list *errors)
 	const struct tree_list *l = &c->tree->devices;
 	const struct yaml_node *defaults = c->tree->defaults->node;
 	if (strcmp(c->defaults.profile, "auto") != 0 && !profiles_get(p, c->defaults.profile))
-		ret = unknown_profile(c, build_at(defaults, "profile"), c->defaults.profile, p, errors);
+		ret = unknown_profile(
+			c, build_at(defaults, "profile"), c->defaults.profile, p, errors);
 	for (size_t i = 0; i < l->n; i++) {
 		const struct tree_device *d = l->v[i];
 		/* What came from the defaults was judged there. */
-		if (yaml_get(d->node, "profile") && strcmp(d->profile, "auto") != 0 && !profiles_get(p, d->profile))
-			ret = unknown_profile(c, build_at(d->node, "profile"), d->profile, p, errors);
+		if (yaml_get(d->node, "profile") && strcmp(d->profile, "auto") != 0 &&
+			!profiles_get(p, d->profile))
+			ret = unknown_profile(
+				c, build_at(d->node, "profile"), d->profile, p, errors);
 	}
 	if (check_names(c, p, errors) < 0)
 		ret = -EINVAL;
@@ -242,14 +285,16 @@ int config_check_profiles(const struct config *c, struct err_list *errors)
 const void *config_options(const struct config *c, const char *section, const char *name)
 {
 	for (size_t i = 0; i < c->n_tables; i++)
-		if (strcmp(c->tables[i]->section, section) == 0 && strcmp(c->tables[i]->name, name) == 0)
+		if (strcmp(c->tables[i]->section, section) == 0 &&
+			strcmp(c->tables[i]->name, name) == 0)
 			return c->options[i];
 	return NULL;
 }
 
-/* --- config_set --- */
+/* ---- config_set ---------------------------------------------------------- */
 
-/* Sections besides the modules' that may change after loading: they decide verdicts (defaults: how long windows are and what counts as a gap). */
+/* Sections besides the modules' that may change after loading: they decide verdicts (defaults: how
+ * long windows are and what counts as a gap). */
 static const char *const changeable[] = {"policy", "cost", "lossless", "defaults"};
 
 static int unknown_setting(const struct config *c, const char *key, struct err *e)
@@ -261,20 +306,25 @@ static int unknown_setting(const struct config *c, const char *key, struct err *
 	const char **names = arena_array(a, const char *, max + 64);
 	for (size_t i = 0; i < c->n_tables; i++)
 		for (size_t k = 0; k < c->tables[i]->n_rows; k++)
-			names[n++] = arena_printf(a, "%s.%s.%s", c->tables[i]->section, c->tables[i]->name, c->tables[i]->rows[k].name);
+			names[n++] = arena_printf(a, "%s.%s.%s", c->tables[i]->section,
+				c->tables[i]->name, c->tables[i]->rows[k].name);
 	for (size_t i = 0; i < rw_countof(changeable); i++) {
 		const struct section *s = schema_find(&schema_root, changeable[i])->section;
 		for (size_t k = 0; k < s->n_fields; k++)
 			if (s->fields[k].kind == FIELD_VALUE && n < max + 64)
-				names[n++] = arena_printf(a, "%s.%s", changeable[i], s->fields[k].option.name);
+				names[n++] = arena_printf(
+					a, "%s.%s", changeable[i], s->fields[k].option.name);
 	}
 	const char *near = str_nearest(key, names, n);
 	if (near)
-		return err_set(e, -ENOENT, "unknown setting '%.100s'; did you mean '%s'?", key, near);
-	return err_set(e, -ENOENT, "unknown setting '%.100s', expected one such as %s", key, n ? names[0] : "(none)");
+		return err_set(
+			e, -ENOENT, "unknown setting '%.100s'; did you mean '%s'?", key, near);
+	return err_set(e, -ENOENT, "unknown setting '%.100s', expected one such as %s", key,
+		n ? names[0] : "(none)");
 }
 
-static int set_value(struct config *c, const struct field *f, void *base, const char *key, const char *value, struct err *e)
+static int set_value(struct config *c, const struct field *f, void *base, const char *key,
+	const char *value, struct err *e)
 {
 	int r = f->check ? f->check(value, e) : 0;
 	if (r == 0)
@@ -316,7 +366,8 @@ int config_set(struct config *c, const char *key, const char *value, struct err 
 	for (size_t i = 0; i < c->n_tables; i++) {
 		const struct option_table *t = c->tables[i];
 		size_t ns = strlen(t->section), nn = strlen(t->name);
-		if (strncmp(key, t->section, ns) != 0 || key[ns] != '.' || strncmp(key + ns + 1, t->name, nn) != 0 || key[ns + 1 + nn] != '.')
+		if (strncmp(key, t->section, ns) != 0 || key[ns] != '.' ||
+			strncmp(key + ns + 1, t->name, nn) != 0 || key[ns + 1 + nn] != '.')
 			continue;
 		const struct option *o = option_find(t, key + ns + nn + 2);
 		if (!o)

@@ -1,7 +1,8 @@
 /*
- * config - one YAML file, strictly read: unknown keys, wrong types, values out of range and missing files are errors with
- * file:line:column, what was read, what was expected and the nearest name. Everything lives in the configuration's arena:
- * a reload builds a new struct config and drops the old one whole.
+ * config - one YAML file, strictly read: unknown keys, wrong types, values out of range and missing
+ * files are errors with file:line:column, what was read, what was expected and the nearest name.
+ * Everything lives in the configuration's arena: a reload builds a new struct config and drops the
+ * old one whole.
  */
 #ifndef RW_CONFIG_CONFIG_H
 #define RW_CONFIG_CONFIG_H
@@ -17,24 +18,29 @@
 
 struct arena;
 
-/* A secret is only ever named: a file, an environment variable or a systemd credential. secret_read() gets it when needed. */
+/* A secret is only ever named: a file, an environment variable or a systemd credential.
+ * secret_read() gets it when needed. */
 struct config_secret {
 	enum { SECRET_NONE, SECRET_FILE, SECRET_ENV, SECRET_CREDENTIAL } from;
 	const char *name; /* path, variable or credential name */
 	int line, col;
 };
-/* One trailing newline is stripped. Caller wipes and frees. 0, -ENOENT, -EACCES, -EINVAL (empty); @e names the file and the remedy. */
+/* One trailing newline is stripped. Caller wipes and frees. 0, -ENOENT, -EACCES, -EINVAL (empty);
+ * @e names the file and the remedy. */
 int secret_read(const struct config_secret *s, char **ret, struct err *e);
 
 struct config_snmp_credential {
 	int version; /* 1, 2 (= 2c) or 3 */
 	struct config_secret community;
 	const char *user, *context; /* v3; context "" */
-	enum snmp_auth auth; struct config_secret auth_secret;
-	enum snmp_priv priv; struct config_secret priv_secret;
+	enum snmp_auth auth;
+	struct config_secret auth_secret;
+	enum snmp_priv priv;
+	struct config_secret priv_secret;
 };
 struct config_gnmi_credential {
-	const char *username; struct config_secret password, token;
+	const char *username;
+	struct config_secret password, token;
 	const char *tls_ca, *tls_cert, *tls_key, *tls_server_name; /* NULL = not given */
 	bool tls_off, tls_skip_verify;
 };
@@ -46,8 +52,8 @@ struct config_credential {
 };
 
 struct config_snmp { /* per device */
-	const char *address;  /* host only: IPv4, IPv6 without brackets, or name */
-	uint16_t port;        /* 161 */
+	const char *address; /* host only: IPv4, IPv6 without brackets, or name */
+	uint16_t port; /* 161 */
 	const struct config_credential *credential;
 	int64_t interval_ns, slow_interval_ns, timeout_ns, deadline_ns;
 	int retries;
@@ -56,11 +62,13 @@ struct config_snmp { /* per device */
 	int line;
 };
 struct config_gnmi {
-	const char *address; uint16_t port;
+	const char *address;
+	uint16_t port;
 	const struct config_credential *credential;
 	int64_t interval_ns, slow_interval_ns, timeout_ns;
-	int encoding;          /* number in the protocol; -1 = what the profile prefers of what the device offers */
-	uint64_t max_message;  /* bytes of one message that are accepted */
+	/* number in the protocol; -1 = what the profile prefers of what the device offers */
+	int encoding;
+	uint64_t max_message; /* bytes of one message that are accepted */
 	int line;
 };
 struct config_device {
@@ -68,25 +76,29 @@ struct config_device {
 	const struct fabric_device *device;
 	struct config_snmp *snmp; /* NULL = not polled by SNMP */
 	struct config_gnmi *gnmi;
-	const char *profile;      /* "auto" */
+	const char *profile; /* "auto" */
 	int line;
 };
 
 struct config_capture {
 	const char *name, *interface, *listen; /* interface or listen */
-	const char *netns;     /* open the interface in this network namespace (ip-netns name); NULL = ours */
+	/* open the interface in this network namespace (ip-netns name); NULL = ours */
+	const char *netns;
 	const char *device, *port; /* the port it mirrors; NULL = unknown */
 	const char *direction; /* "in" "out" "both": what of the interface is captured */
-	uint32_t sampling;     /* one in N, >= 1 */
-	uint32_t snaplen;      /* bytes, 128 */
+	uint32_t sampling; /* one in N, >= 1 */
+	uint32_t snaplen; /* bytes, 128 */
 	uint64_t buffer_bytes; /* kernel ring */
-	int64_t interval_ns;   /* flow interval, 10 s */
+	int64_t interval_ns; /* flow interval, 10 s */
 	int line;
 };
 
 struct config_traps { /* receiver of traps and informs */
-	const char *address; uint16_t port;
-	const struct config_credential **credentials; size_t n_credentials; /* with an snmp section */
+	const char *address;
+	uint16_t port;
+	/* with an snmp section */
+	const struct config_credential **credentials;
+	size_t n_credentials;
 	int line;
 };
 
@@ -96,7 +108,8 @@ struct config_store {
 	int64_t raw_ns, minute_ns, hour_ns;
 };
 
-/* A file the configuration refers to: a secret, a certificate. Not opened by config_load(); see config_check_files(). */
+/* A file the configuration refers to: a secret, a certificate. Not opened by config_load(); see
+ * config_check_files(). */
 struct config_file {
 	const char *key, *path; /* "community_file", as written */
 	bool secret;
@@ -110,12 +123,18 @@ struct config {
 	const char *path;
 	struct fabric *fabric;
 	struct config_store store;
-	struct config_credential *credentials; size_t n_credentials;
-	struct config_device *devices; size_t n_devices; /* as in the file */
-	struct config_capture *captures; size_t n_captures;
-	struct { int64_t interval_ns, slow_interval_ns, timeout_ns; const char *profile; } defaults;
+	struct config_credential *credentials;
+	size_t n_credentials;
+	struct config_device *devices;
+	size_t n_devices; /* as in the file */
+	struct config_capture *captures;
+	size_t n_captures;
+	struct {
+		int64_t interval_ns, slow_interval_ns, timeout_ns;
+		const char *profile;
+	} defaults;
 	const char *socket_path; /* agent socket; default: store path + ".sock" */
-	const char *user;        /* to become after start, NULL = stay */
+	const char *user; /* to become after start, NULL = stay */
 	const char *http_listen; /* NULL */
 	struct config_traps *traps; /* NULL = none are received */
 	const char *profile_dir; /* site profiles, NULL */
@@ -125,75 +144,94 @@ struct config {
 		double min_coverage;
 		int64_t base_rtt_ns;
 		double max_pmax;
-		struct config_tuning_name { const char *devices, *object, *name; } *names; size_t n_names; /* what the site calls what holds thresholds */
+		/* what the site calls what holds thresholds */
+		struct config_tuning_name {
+			const char *devices, *object, *name;
+		} * names;
+		size_t n_names;
 	} tuning;
-	struct config_file *files; size_t n_files;
+	struct config_file *files;
+	size_t n_files;
 	struct config_tree *tree; /* the file as read, for printing (config/schema.h) */
 	/* options of the modules, parallel to the tables given to config_load */
-	const struct option_table *const *tables; size_t n_tables;
+	const struct option_table *const *tables;
+	size_t n_tables;
 	void **options;
 	struct err_list warnings;
 };
 
 enum config_mode {
 	CONFIG_FULL, /* rocewatch.yaml: devices need an address */
-	CONFIG_CASE, /* fabric.yaml of a recorded case: fabric, devices, links, lossless, policy, thresholds, jobs, cost, analyzers, tuning only;
-	              * other keys of rocewatch.yaml are accepted and checked, but not needed */
+	CONFIG_CASE, /* fabric.yaml of a recorded case: fabric, devices, links, lossless, policy,
+		      * thresholds, jobs, cost, analyzers, tuning only; other keys of rocewatch.yaml
+		      * are accepted and checked, but not needed */
 };
 
 /*
- * config_load - read, check and build. All mistakes are added to @errors, in file order: the first 50, the others are counted in .more.
- * @tables: the modules' option tables, lent for the life of the result. 0, or negative errno with nothing built.
- * config_parse - the same from memory; @name stands for the file in messages.
+ * config_load - read, check and build. All mistakes are added to @errors, in file order: the first
+ * 50, the others are counted in .more.
+ * @tables: the modules' option tables, lent for the life of the result. 0, or negative errno with
+ * nothing built. config_parse - the same from memory; @name stands for the file in messages.
  */
-int config_load(const char *path, enum config_mode mode, const struct option_table *const *tables, size_t n_tables,
-	struct config **ret, struct err_list *errors);
-int config_parse(const char *text, size_t n, const char *name, enum config_mode mode, const struct option_table *const *tables,
+int config_load(const char *path, enum config_mode mode, const struct option_table *const *tables,
 	size_t n_tables, struct config **ret, struct err_list *errors);
+int config_parse(const char *text, size_t n, const char *name, enum config_mode mode,
+	const struct option_table *const *tables, size_t n_tables, struct config **ret,
+	struct err_list *errors);
 void config_free(struct config *c); /* NULL is fine */
 
 /*
- * config_check_files - do the files the configuration names exist, and are they files? Missing ones go to @errors with the place
- * where they are named, in file order; those this user may not read, and secrets that everyone may read, to @warnings.
- * Loading does not need them: a secret is read when it is used, so that replay and reports work on any machine.
- * 0 or -ENOENT.
+ * config_check_files - do the files the configuration names exist, and are they files? Missing ones
+ * go to @errors with the place where they are named, in file order; those this user may not read,
+ * and secrets that everyone may read, to @warnings. Loading does not need them: a secret is read
+ * when it is used, so that replay and reports work on any machine. 0 or -ENOENT.
  */
 int config_check_files(const struct config *c, struct err_list *errors, struct err_list *warnings);
 
-/* config_check_profiles - do the profiles the devices name exist, and is every file of profile_dir right? 0 or -EINVAL, as above. */
+/* config_check_profiles - do the profiles the devices name exist, and is every file of profile_dir
+ * right? 0 or -EINVAL, as above. */
 int config_check_profiles(const struct config *c, struct err_list *errors);
 
 /*
- * config_check_served - does this version do what the configuration asks for? What it cannot start with goes to @errors, keys that are
- * understood but that nothing acts upon to @warnings, each with its place. 0 or -ENOTSUP.
+ * config_check_served - does this version do what the configuration asks for? What it cannot start
+ * with goes to @errors, keys that are understood but that nothing acts upon to @warnings, each with
+ * its place. 0 or -ENOTSUP.
  */
 int config_check_served(const struct config *c, struct err_list *errors, struct err_list *warnings);
 
 /* config_mistakes_sort - into file order, after several checks were asked one after the other. */
 void config_mistakes_sort(struct err_list *l);
 
-/* Options of one module ("analyzers", "ecmp_imbalance"): defaults overlaid with the file. NULL when no such table. */
+/* Options of one module ("analyzers", "ecmp_imbalance"): defaults overlaid with the file. NULL when
+ * no such table. */
 const void *config_options(const struct config *c, const char *section, const char *name);
 /* config_set - "analyzers.ecmp_imbalance.warn" = "30%", for replay --set. */
 int config_set(struct config *c, const char *key, const char *value, struct err *e);
 
 /* A link that was heard by LLDP: its ends as in the file, "DEVICE:PORT" or "host:NAME[:NIC]". */
-struct config_link { const char *a, *b; };
+struct config_link {
+	const char *a, *b;
+};
 /*
- * config_with_links - the same configuration with @links in the place of the words "links: discover" or of what was discovered before;
- * groups are derived anew. Declared links stay; a discovered one that uses a port of theirs, a port used before in @links, or a device that
- * is not configured, is left out. @c is not changed, and the result does not need it. 0 or -EINVAL.
+ * config_with_links - the same configuration with @links in the place of the words "links:
+ * discover" or of what was discovered before; groups are derived anew. Declared links stay; a
+ * discovered one that uses a port of theirs, a port used before in @links, or a device that is not
+ * configured, is left out. @c is not changed, and the result does not need it. 0 or -EINVAL.
  */
-int config_with_links(const struct config *c, const struct config_link *links, size_t n, struct config **ret, struct err_list *errors);
+int config_with_links(const struct config *c, const struct config_link *links, size_t n,
+	struct config **ret, struct err_list *errors);
 /* config_text_unlinked - as config_text(), without the links: for who writes others. */
 char *config_text_unlinked(const struct config *c);
 /* config_discovered - the links of @c that were discovered, copied into @a. Returns how many. */
 size_t config_discovered(const struct config *c, struct arena *a, struct config_link **ret);
 
-/* config_print - the effective configuration as YAML that config_load accepts again; secrets appear as their reference only. */
+/* config_print - the effective configuration as YAML that config_load accepts again; secrets appear
+ * as their reference only. */
 void config_print(const struct config *c, FILE *out);
 char *config_text(const struct config *c); /* same, caller frees */
-/* config_explain - type, unit, range, default and prose of one key ("defaults.interval"); all keys when NULL. -ENOENT with a nearest hint. */
-int config_explain(const char *key, const struct option_table *const *tables, size_t n_tables, FILE *out, struct err *e);
+/* config_explain - type, unit, range, default and prose of one key ("defaults.interval"); all keys
+ * when NULL. -ENOENT with a nearest hint. */
+int config_explain(const char *key, const struct option_table *const *tables, size_t n_tables,
+	FILE *out, struct err *e);
 
 #endif

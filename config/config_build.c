@@ -1,4 +1,5 @@
-/* config_build - the file as read into struct config and struct fabric; what only shows when parts are seen together is checked here. */
+/* config_build - the file as read into struct config and struct fabric; what only shows when parts
+ * are seen together is checked here. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 #include "agent/base/str.h"
 #include "config/schema.h"
 
-/* Sections that were left out are read as empty ones, so that their defaults are in one place: the rows. */
+/* Sections that were left out are read as empty ones, so that their defaults are in one place: the
+ * rows. */
 static void *section_or_defaults(struct build *b, const char *key)
 {
 	const struct field *f = schema_find(&schema_root, key);
@@ -22,7 +24,8 @@ static void *section_or_defaults(struct build *b, const char *key)
 	return *slot;
 }
 
-int address_split(struct arena *a, const char *text, uint16_t default_port, const char **ret_host, uint16_t *ret_port, struct err *e)
+int address_split(struct arena *a, const char *text, uint16_t default_port, const char **ret_host,
+	uint16_t *ret_port, struct err *e)
 {
 	static const char expected[] = "expected \"HOST\", \"HOST:PORT\" or \"[IPv6]:PORT\"";
 	const char *host = text, *end = text + strlen(text), *port = NULL;
@@ -44,50 +47,65 @@ int address_split(struct arena *a, const char *text, uint16_t default_port, cons
 		return err_set(e, -EINVAL, "read '%.64s', %s", text, expected);
 	int64_t n = default_port;
 	if (port && (unit_int(port, &n, NULL) < 0 || n < 1 || n > 65535))
-		return err_set(e, -EINVAL, "read port '%.64s', expected a port from 1 to 65535", port);
+		return err_set(
+			e, -EINVAL, "read port '%.64s', expected a port from 1 to 65535", port);
 	*ret_port = (uint16_t)n;
 	*ret_host = a ? arena_strndup(a, host, (size_t)(end - host)) : NULL;
 	return 0;
 }
 
-/* Names are used once per kind: true, and an error, when @name is in @seen; else it is from now on. */
-static bool already_given(struct build *b, struct smap *seen, const struct yaml_node *section, const char *kind, const char *name)
+/* Names are used once per kind: true, and an error, when @name is in @seen; else it is from now on.
+ */
+static bool already_given(struct build *b, struct smap *seen, const struct yaml_node *section,
+	const char *kind, const char *name)
 {
 	const struct yaml_node *at = build_at(section, "name");
 	uint64_t line;
 	if (!name)
 		return false; /* told by the reader */
 	if (smap_get(seen, name, strlen(name), &line)) {
-		build_error(b, at, "name: %s '%s' is already given in line %d; remove one of them or choose another name", kind, name, (int)line);
+		build_error(b, at,
+			"name: %s '%s' is already given in line %d; remove one of them or choose "
+			"another name",
+			kind, name, (int)line);
 		return true;
 	}
 	smap_put(seen, name, strlen(name), (uint64_t)at->line);
 	return false;
 }
 
-/* --- credentials --- */
+/* ---- credentials --------------------------------------------------------- */
 
-static void add_file(struct build *b, const struct yaml_node *section, const char *key, const char *path, bool secret)
+static void add_file(struct build *b, const struct yaml_node *section, const char *key,
+	const char *path, bool secret)
 {
 	struct config *c = b->c;
 	if (!path)
 		return;
 	if ((c->n_files & (c->n_files - 1)) == 0) {
-		struct config_file *v = arena_array(c->arena, struct config_file, c->n_files ? c->n_files * 2 : 1);
+		struct config_file *v =
+			arena_array(c->arena, struct config_file, c->n_files ? c->n_files * 2 : 1);
 		if (c->n_files)
 			memcpy(v, c->files, c->n_files * sizeof(*v));
 		c->files = v;
 	}
 	const struct yaml_node *at = build_at(section, key);
-	c->files[c->n_files++] = (struct config_file){.key = key, .path = path, .secret = secret, .line = at->line, .col = at->col};
+	c->files[c->n_files++] = (struct config_file){
+		.key = key, .path = path, .secret = secret, .line = at->line, .col = at->col};
 }
 
 /* At most one of KEY_file, KEY_env, KEY_credential. */
-static struct config_secret secret_of(struct build *b, const struct yaml_node *section, const char *key, const struct tree_secret *t)
+static struct config_secret secret_of(struct build *b, const struct yaml_node *section,
+	const char *key, const struct tree_secret *t)
 {
 	struct config_secret s = {0};
-	const struct { int from; const char *suffix, *name; } ways[] = {
-		{SECRET_FILE, "file", t->file}, {SECRET_ENV, "env", t->env}, {SECRET_CREDENTIAL, "credential", t->credential},
+	const struct {
+		int from;
+		const char *suffix, *name;
+	} ways[] = {
+		{SECRET_FILE, "file", t->file},
+		{SECRET_ENV, "env", t->env},
+		{SECRET_CREDENTIAL, "credential", t->credential},
 	};
 	for (size_t i = 0; i < rw_countof(ways); i++) {
 		if (!ways[i].name)
@@ -95,7 +113,9 @@ static struct config_secret secret_of(struct build *b, const struct yaml_node *s
 		const char *name = arena_printf(b->c->arena, "%s_%s", key, ways[i].suffix);
 		const struct yaml_node *at = build_at(section, name);
 		if (s.from != SECRET_NONE) {
-			build_error(b, at, "%s: this secret is already given in line %d; keep one of them", name, s.line);
+			build_error(b, at,
+				"%s: this secret is already given in line %d; keep one of them",
+				name, s.line);
 			continue;
 		}
 		s.from = ways[i].from;
@@ -108,20 +128,24 @@ static struct config_secret secret_of(struct build *b, const struct yaml_node *s
 	return s;
 }
 
-static void misplaced(struct build *b, const struct yaml_node *section, const char *const *keys, const char *why)
+static void misplaced(
+	struct build *b, const struct yaml_node *section, const char *const *keys, const char *why)
 {
 	for (; *keys; keys++) {
 		const struct yaml_item *i = yaml_get(section, *keys);
 		if (i)
-			build_error(b, &(struct yaml_node){.line = i->line, .col = i->col}, "%s: %s", *keys, why);
+			build_error(b, &(struct yaml_node){.line = i->line, .col = i->col},
+				"%s: %s", *keys, why);
 	}
 }
 
-static struct config_snmp_credential *build_snmp_credential(struct build *b, const struct tree_snmp_credential *t)
+static struct config_snmp_credential *build_snmp_credential(
+	struct build *b, const struct tree_snmp_credential *t)
 {
-	static const char *const v3_keys[] = {"user", "context", "auth", "auth_file", "auth_env", "auth_credential", "priv", "priv_file",
-		"priv_env", "priv_credential", NULL};
-	static const char *const v2_keys[] = {"community_file", "community_env", "community_credential", NULL};
+	static const char *const v3_keys[] = {"user", "context", "auth", "auth_file", "auth_env",
+		"auth_credential", "priv", "priv_file", "priv_env", "priv_credential", NULL};
+	static const char *const v2_keys[] = {
+		"community_file", "community_env", "community_credential", NULL};
 	if (!t)
 		return NULL;
 	struct config_snmp_credential *c = arena_new_of(b->c->arena, struct config_snmp_credential);
@@ -136,30 +160,46 @@ static struct config_snmp_credential *build_snmp_credential(struct build *b, con
 	if (t->version < 0)
 		return c; /* told by the reader */
 	if (c->version < 3) {
-		misplaced(b, t->node, v3_keys, "belongs to version 3; set 'version: 3' or remove it");
+		misplaced(
+			b, t->node, v3_keys, "belongs to version 3; set 'version: 3' or remove it");
 		if (c->community.from == SECRET_NONE && !yaml_get(t->node, "community"))
-			build_error(b, t->node, "the community is missing here; add 'community_file: PATH' (or community_env, community_credential)");
+			build_error(b, t->node,
+				"the community is missing here; add 'community_file: PATH' (or "
+				"community_env, community_credential)");
 		return c;
 	}
 	misplaced(b, t->node, v2_keys, "belongs to versions 1 and 2c; version 3 has 'user'");
 	if (!c->user)
-		build_error(b, t->node, "the key 'user' is missing here; version 3 needs a user name");
+		build_error(
+			b, t->node, "the key 'user' is missing here; version 3 needs a user name");
 	if (c->auth != SNMP_AUTH_NONE && c->auth_secret.from == SECRET_NONE)
-		build_error(b, build_at(t->node, "auth"), "auth: its pass phrase is missing; add 'auth_file: PATH' (or auth_env, auth_credential)");
+		build_error(b, build_at(t->node, "auth"),
+			"auth: its pass phrase is missing; add 'auth_file: PATH' (or auth_env, "
+			"auth_credential)");
 	if (c->auth == SNMP_AUTH_NONE && c->auth_secret.from != SECRET_NONE)
-		build_error(b, t->node, "a pass phrase for authentication without protocol; add 'auth: sha256' (what the switch has)");
+		build_error(b, t->node,
+			"a pass phrase for authentication without protocol; add 'auth: sha256' "
+			"(what the switch has)");
 	if (c->priv != SNMP_PRIV_NONE && c->priv_secret.from == SECRET_NONE)
-		build_error(b, build_at(t->node, "priv"), "priv: its pass phrase is missing; add 'priv_file: PATH' (or priv_env, priv_credential)");
+		build_error(b, build_at(t->node, "priv"),
+			"priv: its pass phrase is missing; add 'priv_file: PATH' (or priv_env, "
+			"priv_credential)");
 	if (c->priv == SNMP_PRIV_NONE && c->priv_secret.from != SECRET_NONE)
-		build_error(b, t->node, "a pass phrase for encryption without protocol; add 'priv: aes128' (what the switch has)");
+		build_error(b, t->node,
+			"a pass phrase for encryption without protocol; add 'priv: aes128' (what "
+			"the switch has)");
 	if (c->priv != SNMP_PRIV_NONE && c->auth == SNMP_AUTH_NONE)
-		build_error(b, build_at(t->node, "priv"), "priv: encryption needs authentication; add 'auth: sha256' and its pass phrase");
+		build_error(b, build_at(t->node, "priv"),
+			"priv: encryption needs authentication; add 'auth: sha256' and its pass "
+			"phrase");
 	if (c->auth == SNMP_AUTH_NONE)
-		build_warn(b, t->node, "version 3 without authentication: anyone can answer for the switch");
+		build_warn(b, t->node,
+			"version 3 without authentication: anyone can answer for the switch");
 	return c;
 }
 
-static struct config_gnmi_credential *build_gnmi_credential(struct build *b, const struct tree_gnmi_credential *t)
+static struct config_gnmi_credential *build_gnmi_credential(
+	struct build *b, const struct tree_gnmi_credential *t)
 {
 	if (!t)
 		return NULL;
@@ -181,11 +221,14 @@ static struct config_gnmi_credential *build_gnmi_credential(struct build *b, con
 	add_file(b, t->tls->node, "cert", c->tls_cert, false);
 	add_file(b, t->tls->node, "key", c->tls_key, true);
 	if (!c->tls_cert != !c->tls_key)
-		build_error(b, t->tls->node, "cert and key belong together; add '%s: PATH'", c->tls_cert ? "key" : "cert");
+		build_error(b, t->tls->node, "cert and key belong together; add '%s: PATH'",
+			c->tls_cert ? "key" : "cert");
 	if (c->tls_off)
-		build_warn(b, build_at(t->tls->node, "off"), "off: user name and password cross the network readable");
+		build_warn(b, build_at(t->tls->node, "off"),
+			"off: user name and password cross the network readable");
 	else if (c->tls_skip_verify)
-		build_warn(b, build_at(t->tls->node, "skip_verify"), "skip_verify: anyone in between can pose as the switch");
+		build_warn(b, build_at(t->tls->node, "skip_verify"),
+			"skip_verify: anyone in between can pose as the switch");
 	return c;
 }
 
@@ -200,19 +243,25 @@ static void build_credentials(struct build *b)
 		c->line = t->node->line;
 		c->snmp = build_snmp_credential(b, t->snmp);
 		c->gnmi = build_gnmi_credential(b, t->gnmi);
-		if (!c->snmp && !c->gnmi && !yaml_get(t->node, "snmp") && !yaml_get(t->node, "gnmi"))
-			build_error(b, t->node, "%s: expected an snmp or a gnmi section here", t->name);
+		if (!c->snmp && !c->gnmi && !yaml_get(t->node, "snmp") &&
+			!yaml_get(t->node, "gnmi"))
+			build_error(
+				b, t->node, "%s: expected an snmp or a gnmi section here", t->name);
 	}
 }
 
 /* The credential a device refers to, which must have the section for its protocol. */
-static const struct config_credential *find_credential(struct build *b, const struct yaml_node *section, const char *name, bool for_snmp)
+static const struct config_credential *find_credential(
+	struct build *b, const struct yaml_node *section, const char *name, bool for_snmp)
 {
 	const struct config *c = b->c;
 	const char *protocol = for_snmp ? "snmp" : "gnmi";
 	if (!name) {
 		if (b->mode == CONFIG_FULL && !yaml_get(section, "credentials"))
-			build_error(b, section, "the key 'credentials' is missing here: a name from 'credentials:' that has an %s section", protocol);
+			build_error(b, section,
+				"the key 'credentials' is missing here: a name from 'credentials:' "
+				"that has an %s section",
+				protocol);
 		return NULL;
 	}
 	/* A recorded case may name what it was recorded with, and leave the log-ins at home. */
@@ -226,29 +275,40 @@ static const struct config_credential *find_credential(struct build *b, const st
 		if (strcmp(k->name, name) != 0)
 			continue;
 		if (for_snmp ? !k->snmp : !k->gnmi)
-			build_error(b, at, "credentials: '%s' (line %d) has no %s section; add one there or name another", name, k->line, protocol);
+			build_error(b, at,
+				"credentials: '%s' (line %d) has no %s section; add one there or "
+				"name another",
+				name, k->line, protocol);
 		return k;
 	}
 	const char *near = str_nearest(name, names, c->n_credentials);
 	if (near)
-		build_error(b, at, "credentials: unknown name '%.64s'; did you mean '%s'?", name, near);
+		build_error(
+			b, at, "credentials: unknown name '%.64s'; did you mean '%s'?", name, near);
 	else
-		build_error(b, at, "credentials: unknown name '%.64s', expected one from 'credentials:'", name);
+		build_error(b, at,
+			"credentials: unknown name '%.64s', expected one from 'credentials:'",
+			name);
 	return NULL;
 }
 
-/* --- devices --- */
+/* ---- devices ------------------------------------------------------------- */
 
-static int64_t given_or(int64_t given, int64_t otherwise) { return given ? given : otherwise; }
+static int64_t given_or(int64_t given, int64_t otherwise)
+{
+	return given ? given : otherwise;
+}
 
-/* What a device does not say comes from 'defaults:'; it is written back, so that the printed configuration is the effective one. */
+/* What a device does not say comes from 'defaults:'; it is written back, so that the printed
+ * configuration is the effective one. */
 static struct config_snmp *build_snmp(struct build *b, struct tree_snmp *t)
 {
 	const struct tree_defaults *d = b->c->tree->defaults;
 	if (!t)
 		return NULL;
 	if (t->timeout_ns && t->timeout_ns > given_or(t->interval_ns, d->interval_ns))
-		build_warn(b, build_at(t->node, "timeout"), "timeout: longer than the interval: one lost request costs a whole poll");
+		build_warn(b, build_at(t->node, "timeout"),
+			"timeout: longer than the interval: one lost request costs a whole poll");
 	t->interval_ns = given_or(t->interval_ns, d->interval_ns);
 	t->slow_interval_ns = given_or(t->slow_interval_ns, d->slow_interval_ns);
 	if (!t->timeout_ns)
@@ -256,12 +316,14 @@ static struct config_snmp *build_snmp(struct build *b, struct tree_snmp *t)
 	t->deadline_ns = given_or(t->deadline_ns, t->interval_ns);
 	if (!t->address) {
 		if (b->mode == CONFIG_FULL && !yaml_get(t->node, "address"))
-			build_error(b, t->node, "the key 'address' is missing here: where the device answers SNMP");
+			build_error(b, t->node,
+				"the key 'address' is missing here: where the device answers SNMP");
 		find_credential(b, t->node, t->credentials, true);
 		return NULL;
 	}
 	struct config_snmp *s = arena_new_of(b->c->arena, struct config_snmp);
-	address_split(b->c->arena, t->address, 161, &s->address, &s->port, NULL); /* checked by its row */
+	/* checked by its row */
+	address_split(b->c->arena, t->address, 161, &s->address, &s->port, NULL);
 	s->credential = find_credential(b, t->node, t->credentials, true);
 	s->interval_ns = t->interval_ns;
 	s->slow_interval_ns = t->slow_interval_ns;
@@ -279,12 +341,14 @@ static struct config_gnmi *build_gnmi(struct build *b, struct tree_gnmi *t)
 {
 	if (!t)
 		return NULL;
-	static const int numbers[] = {-1, 2, 4, 0, 3}; /* of the words of gnmi.encoding, in the protocol */
+	/* of the words of gnmi.encoding, in the protocol */
+	static const int numbers[] = {-1, 2, 4, 0, 3};
 	t->interval_ns = given_or(t->interval_ns, b->c->tree->defaults->interval_ns);
 	t->slow_interval_ns = given_or(t->slow_interval_ns, b->c->tree->defaults->slow_interval_ns);
 	if (!t->address) {
 		if (b->mode == CONFIG_FULL && !yaml_get(t->node, "address"))
-			build_error(b, t->node, "the key 'address' is missing here: where the device answers gNMI");
+			build_error(b, t->node,
+				"the key 'address' is missing here: where the device answers gNMI");
 		find_credential(b, t->node, t->credentials, false);
 		return NULL;
 	}
@@ -320,11 +384,18 @@ static void build_devices(struct build *b)
 		d->gnmi = build_gnmi(b, t->gnmi);
 		d->profile = t->profile = t->profile ? t->profile : c->defaults.profile;
 		d->line = t->node->line;
-		if (b->mode == CONFIG_FULL && !yaml_get(t->node, "snmp") && !yaml_get(t->node, "gnmi"))
-			build_error(b, t->node, "%s: has no address; add 'snmp: { address: ..., credentials: ... }' or a gnmi section", t->name ? t->name : "device");
+		if (b->mode == CONFIG_FULL && !yaml_get(t->node, "snmp") &&
+			!yaml_get(t->node, "gnmi"))
+			build_error(b, t->node,
+				"%s: has no address; add 'snmp: { address: ..., credentials: ... "
+				"}' or a gnmi section",
+				t->name ? t->name : "device");
 	}
-	if (b->mode == CONFIG_FULL && lists_nothing(b->root, "devices") && lists_nothing(b->root, "capture"))
-		build_error(b, b->root, "nothing to watch: add 'devices:' (rocewatch config explain devices) or 'capture:'");
+	if (b->mode == CONFIG_FULL && lists_nothing(b->root, "devices") &&
+		lists_nothing(b->root, "capture"))
+		build_error(b, b->root,
+			"nothing to watch: add 'devices:' (rocewatch config explain devices) or "
+			"'capture:'");
 }
 
 static void build_captures(struct build *b)
@@ -337,15 +408,26 @@ static void build_captures(struct build *b)
 	for (size_t i = 0; i < l->n; i++) {
 		const struct tree_capture *t = l->v[i];
 		struct config_capture *k = &c->captures[c->n_captures++];
-		*k = (struct config_capture){.name = t->name, .interface = t->interface, .listen = t->listen, .netns = t->netns,
-			.direction = directions[t->direction], .sampling = (uint32_t)t->sampling, .snaplen = (uint32_t)t->snaplen,
-			.buffer_bytes = t->buffer, .interval_ns = t->interval_ns, .line = t->node->line};
+		*k = (struct config_capture){.name = t->name,
+			.interface = t->interface,
+			.listen = t->listen,
+			.netns = t->netns,
+			.direction = directions[t->direction],
+			.sampling = (uint32_t)t->sampling,
+			.snaplen = (uint32_t)t->snaplen,
+			.buffer_bytes = t->buffer,
+			.interval_ns = t->interval_ns,
+			.line = t->node->line};
 		if (t->port)
 			endpoint_split(c->arena, t->port, &k->device, &k->port);
 		already_given(b, seen, t->node, "capture", t->name);
-		bool wants_interface = yaml_get(t->node, "interface"), wants_listen = yaml_get(t->node, "listen");
+		bool wants_interface = yaml_get(t->node, "interface"),
+		     wants_listen = yaml_get(t->node, "listen");
 		if (wants_interface == wants_listen)
-			build_error(b, t->node, "%s: expected either 'interface: NAME' (packets) or 'listen: ADDRESS:PORT' (sFlow)", t->name ? t->name : "capture");
+			build_error(b, t->node,
+				"%s: expected either 'interface: NAME' (packets) or 'listen: "
+				"ADDRESS:PORT' (sFlow)",
+				t->name ? t->name : "capture");
 	}
 	smap_free(seen);
 }
@@ -359,10 +441,13 @@ static void build_traps(struct build *b)
 	struct config_traps *k = c->traps = arena_new_of(c->arena, struct config_traps);
 	k->line = t->node->line;
 	if (t->listen)
-		address_split(c->arena, t->listen, 0, &k->address, &k->port, NULL); /* checked by its row */
-	k->credentials = arena_array(c->arena, const struct config_credential *, t->credentials.n + 1);
+		/* checked by its row */
+		address_split(c->arena, t->listen, 0, &k->address, &k->port, NULL);
+	k->credentials =
+		arena_array(c->arena, const struct config_credential *, t->credentials.n + 1);
 	for (size_t i = 0; i < t->credentials.n; i++) {
-		const struct config_credential *found = find_credential(b, t->node, t->credentials.v[i], true);
+		const struct config_credential *found =
+			find_credential(b, t->node, t->credentials.v[i], true);
 		if (found && found->snmp)
 			k->credentials[k->n_credentials++] = found;
 	}
@@ -377,13 +462,17 @@ void build_config(struct build *b)
 	const struct tree_tuning *tuning = section_or_defaults(b, "tuning");
 
 	if (!store->retention) {
-		const struct section *s = schema_find(schema_find(&schema_root, "store")->section, "retention")->section;
+		const struct section *s =
+			schema_find(schema_find(&schema_root, "store")->section, "retention")
+				->section;
 		store->retention = arena_alloc(c->arena, s->size);
 		schema_read(b, s, NULL, store->retention);
 	}
 	const struct tree_retention *r = store->retention;
 	if (r->raw_ns > r->minute_ns || r->minute_ns > r->hour_ns)
-		build_error(b, r->node, "retention: expected raw <= minute <= hour, so that older history is the coarser one");
+		build_error(b, r->node,
+			"retention: expected raw <= minute <= hour, so that older history is the "
+			"coarser one");
 	c->store.path = store->path;
 	c->store.quota_bytes = store->quota_bytes;
 	c->store.raw_ns = r->raw_ns;
@@ -401,14 +490,18 @@ void build_config(struct build *b)
 	for (size_t i = 0; i < tuning->names.n; i++) {
 		const struct tree_tuning_name *name = tuning->names.v[i];
 		if (name->devices && name->object && name->name)
-			c->tuning.names[c->tuning.n_names++] = (struct config_tuning_name){name->devices, name->object, name->name};
+			c->tuning.names[c->tuning.n_names++] = (struct config_tuning_name){
+				name->devices, name->object, name->name};
 	}
 	if (!t->socket)
-		t->socket = strstr(store->path, "://") ? "/run/rocewatch/rocewatch.sock" : arena_printf(c->arena, "%s.sock", store->path);
+		t->socket = strstr(store->path, "://")
+			? "/run/rocewatch/rocewatch.sock"
+			: arena_printf(c->arena, "%s.sock", store->path);
 	c->socket_path = t->socket;
 	c->user = t->user;
 	c->http_listen = t->http ? t->http->listen : NULL;
-	c->alertmanager_url = t->alerts && t->alerts->alertmanager ? t->alerts->alertmanager->url : NULL;
+	c->alertmanager_url =
+		t->alerts && t->alerts->alertmanager ? t->alerts->alertmanager->url : NULL;
 	c->profile_dir = t->profile_dir;
 	build_credentials(b);
 	build_devices(b);
@@ -416,7 +509,7 @@ void build_config(struct build *b)
 	build_traps(b);
 }
 
-/* --- fabric --- */
+/* ---- fabric -------------------------------------------------------------- */
 
 void build_scalars(struct config *c)
 {
@@ -427,12 +520,14 @@ void build_scalars(struct config *c)
 	f->lossless_mtu_bytes = t->lossless->mtu_bytes;
 	if (t->defaults)
 		c->defaults.interval_ns = t->defaults->interval_ns;
-	f->usd_per_gpu_hour = t->cost && !isnan(t->cost->usd_per_gpu_hour) ? t->cost->usd_per_gpu_hour : 0;
+	f->usd_per_gpu_hour =
+		t->cost && !isnan(t->cost->usd_per_gpu_hour) ? t->cost->usd_per_gpu_hour : 0;
 	f->has_cost = t->jobs.n > 0 || (t->cost && !isnan(t->cost->usd_per_gpu_hour));
 	/* Devices and groups that said nothing of their own follow. */
 	for (size_t i = 0; i < t->devices.n; i++) {
 		const struct tree_device *td = t->devices.v[i];
-		struct fabric_device *d = td->name ? (struct fabric_device *)fabric_device(f, td->name) : NULL;
+		struct fabric_device *d =
+			td->name ? (struct fabric_device *)fabric_device(f, td->name) : NULL;
 		if (!d || td->lb >= 0)
 			continue;
 		d->lb = f->lb;
@@ -443,7 +538,8 @@ void build_scalars(struct config *c)
 	for (size_t i = 0; i < t->groups.n; i++) {
 		const struct tree_group *tg = t->groups.v[i];
 		const struct fabric_device *d = tg->device ? fabric_device(f, tg->device) : NULL;
-		struct fabric_group *g = d && tg->group ? (struct fabric_group *)fabric_group(d, tg->group) : NULL;
+		struct fabric_group *g =
+			d && tg->group ? (struct fabric_group *)fabric_group(d, tg->group) : NULL;
 		if (g && g->given && tg->lb < 0)
 			g->lb = d->lb;
 	}
@@ -483,20 +579,37 @@ static void build_intent(struct build *b)
 	for (size_t i = 0; i < t->jobs.n; i++) {
 		const struct tree_job *j = t->jobs.v[i];
 		already_given(b, seen, j->node, "job", j->name);
-		f->jobs[f->n_jobs++] = (struct fabric_job){.name = j->name, .gpus = (uint64_t)j->gpus, .hosts = j->hosts, .step_ns = j->step_ns};
+		f->jobs[f->n_jobs++] = (struct fabric_job){.name = j->name,
+			.gpus = (uint64_t)j->gpus,
+			.hosts = j->hosts,
+			.step_ns = j->step_ns};
 	}
 	smap_free(seen);
 	f->thresholds = arena_array(c->arena, struct fabric_threshold, t->thresholds.n);
 	for (size_t i = 0; i < t->thresholds.n; i++) {
 		const struct tree_threshold *k = t->thresholds.v[i];
-		f->thresholds[f->n_thresholds++] = (struct fabric_threshold){.devices = k->devices, .ports = k->ports, .priority = (int)k->priority,
-			.kmin_bytes = k->kmin, .kmax_bytes = k->kmax, .headroom_bytes = k->headroom, .xoff_level_bytes = k->xoff_level,
-			.xon_level_bytes = k->xon_level, .xon_offset_bytes = k->xon_offset, .cell_bytes = k->cell, .pool_bytes = k->pool,
-			.pmax = k->pmax, .alpha = k->alpha, .line = k->node->line};
+		f->thresholds[f->n_thresholds++] = (struct fabric_threshold){.devices = k->devices,
+			.ports = k->ports,
+			.priority = (int)k->priority,
+			.kmin_bytes = k->kmin,
+			.kmax_bytes = k->kmax,
+			.headroom_bytes = k->headroom,
+			.xoff_level_bytes = k->xoff_level,
+			.xon_level_bytes = k->xon_level,
+			.xon_offset_bytes = k->xon_offset,
+			.cell_bytes = k->cell,
+			.pool_bytes = k->pool,
+			.pmax = k->pmax,
+			.alpha = k->alpha,
+			.line = k->node->line};
 		if (k->kmin && k->kmax && k->kmin > k->kmax)
-			build_error(b, build_at(k->node, "kmin"), "kmin: larger than kmax; marking starts at kmin and is complete at kmax");
+			build_error(b, build_at(k->node, "kmin"),
+				"kmin: larger than kmax; marking starts at kmin and is complete at "
+				"kmax");
 		if (k->xon_level && k->xoff_level && k->xon_level > k->xoff_level)
-			build_error(b, build_at(k->node, "xon_level"), "xon_level: higher than xoff_level; sending resumes below the level that stopped it");
+			build_error(b, build_at(k->node, "xon_level"),
+				"xon_level: higher than xoff_level; sending resumes below the "
+				"level that stopped it");
 	}
 }
 

@@ -1,4 +1,5 @@
-/* config_discover - the configuration with the links that were heard in the place of the words "links: discover". */
+/* config_discover - the configuration with the links that were heard in the place of the words
+ * "links: discover". */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@ size_t config_discovered(const struct config *c, struct arena *a, struct config_
 	for (size_t i = 0; i < l->n; i++) {
 		const struct tree_link *t = l->v[i];
 		if (t->source == LINK_DISCOVERED)
-			(*ret)[n++] = (struct config_link){arena_strdup(a, t->a), arena_strdup(a, t->b)};
+			(*ret)[n++] =
+				(struct config_link){arena_strdup(a, t->a), arena_strdup(a, t->b)};
 	}
 	return n;
 }
@@ -31,7 +33,8 @@ char *config_text_unlinked(const struct config *c)
 	return config_text(&copy);
 }
 
-/* Can this end be used: a host, or a port of a configured device that no link before uses? A port is taken by asking. */
+/* Can this end be used: a host, or a port of a configured device that no link before uses? A port
+ * is taken by asking. */
 static bool end_free(const struct config *c, struct arena *a, struct smap *used, const char *end)
 {
 	const char *device, *port;
@@ -49,7 +52,8 @@ static void take(struct smap *used, const char *end)
 		smap_put(used, end, strlen(end), 1);
 }
 
-int config_with_links(const struct config *c, const struct config_link *links, size_t n, struct config **ret, struct err_list *errors)
+int config_with_links(const struct config *c, const struct config_link *links, size_t n,
+	struct config **ret, struct err_list *errors)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	const struct tree_list *was = &c->tree->links;
@@ -70,7 +74,8 @@ int config_with_links(const struct config *c, const struct config_link *links, s
 		if (!end_free(c, a, used, links[i].a) || !end_free(c, a, used, links[i].b))
 			continue;
 		struct tree_link *t = arena_new_of(a, struct tree_link);
-		*t = (struct tree_link){.a = links[i].a, .b = links[i].b, .source = LINK_DISCOVERED};
+		*t = (struct tree_link){
+			.a = links[i].a, .b = links[i].b, .source = LINK_DISCOVERED};
 		tree.links.v[tree.links.n++] = t;
 		take(used, t->a);
 		take(used, t->b);
@@ -80,10 +85,13 @@ int config_with_links(const struct config *c, const struct config_link *links, s
 	copy.tree = &tree;
 	rw_cleanup(freep) char *text = config_text(&copy);
 	/* Not CONFIG_FULL: what a whole configuration needs was asked when @c was read. */
-	int rc = config_parse(text, strlen(text), c->path, CONFIG_CASE, c->tables, c->n_tables, ret, errors);
+	int rc = config_parse(
+		text, strlen(text), c->path, CONFIG_CASE, c->tables, c->n_tables, ret, errors);
 	if (rc == 0) { /* what may have been changed since @c was read */
-		(*ret)->store.path = c->store.path ? arena_strdup((*ret)->arena, c->store.path) : NULL;
-		(*ret)->socket_path = c->socket_path ? arena_strdup((*ret)->arena, c->socket_path) : NULL;
+		(*ret)->store.path =
+			c->store.path ? arena_strdup((*ret)->arena, c->store.path) : NULL;
+		(*ret)->socket_path =
+			c->socket_path ? arena_strdup((*ret)->arena, c->socket_path) : NULL;
 		(*ret)->defaults.interval_ns = c->defaults.interval_ns;
 	}
 	return rc;

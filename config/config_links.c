@@ -1,4 +1,5 @@
-/* config_links - links, LAGs and given ECMP groups into the fabric; every reference must name something that is there. */
+/* config_links - links, LAGs and given ECMP groups into the fabric; every reference must name
+ * something that is there. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +9,8 @@
 #include "agent/base/str.h"
 #include "config/schema.h"
 
-bool endpoint_split(struct arena *a, const char *text, const char **ret_device, const char **ret_port)
+bool endpoint_split(
+	struct arena *a, const char *text, const char **ret_device, const char **ret_port)
 {
 	/* At the first ':': device names have none, but ports do ("et-0/0/0:1"). */
 	const char *colon = strchr(text, ':');
@@ -24,7 +26,8 @@ bool endpoint_split(struct arena *a, const char *text, const char **ret_device, 
 }
 
 /* An unknown device, with the nearest one there is. */
-static struct fabric_device *find_device(struct build *b, const struct yaml_node *at, const char *key, const char *name)
+static struct fabric_device *find_device(
+	struct build *b, const struct yaml_node *at, const char *key, const char *name)
 {
 	struct fabric *f = b->c->fabric;
 	struct fabric_device *d = (struct fabric_device *)fabric_device(f, name);
@@ -35,19 +38,24 @@ static struct fabric_device *find_device(struct build *b, const struct yaml_node
 		names[i] = f->devices[i]->name;
 	const char *near = str_nearest(name, names, f->n_devices);
 	if (near)
-		build_error(b, at, "%s: unknown device '%.64s'; did you mean '%s'?", key, name, near);
+		build_error(
+			b, at, "%s: unknown device '%.64s'; did you mean '%s'?", key, name, near);
 	else
-		build_error(b, at, "%s: unknown device '%.64s', expected one from 'devices:'", key, name);
+		build_error(b, at, "%s: unknown device '%.64s', expected one from 'devices:'", key,
+			name);
 	return NULL;
 }
 
-/* More ports than any chassis has: a slip of a generator, and lists of ports are searched one by one. */
+/* More ports than any chassis has: a slip of a generator, and lists of ports are searched one by
+ * one. */
 enum { MAX_PORTS = 4096 };
 
-static struct fabric_port *add_port(struct build *b, const struct yaml_node *at, struct fabric_device *d, const char *name)
+static struct fabric_port *add_port(
+	struct build *b, const struct yaml_node *at, struct fabric_device *d, const char *name)
 {
 	if (d->n_ports == MAX_PORTS && !fabric_port(d, name)) {
-		build_error(b, at, "port '%.64s' is one more than the %d ports a device may have", name, MAX_PORTS);
+		build_error(b, at, "port '%.64s' is one more than the %d ports a device may have",
+			name, MAX_PORTS);
 		return NULL;
 	}
 	return fabric_port_add(d, b->c->arena, name);
@@ -59,7 +67,8 @@ struct end { /* of a link: a port, made when it is new, or a host */
 	bool bad;
 };
 
-static struct end find_end(struct build *b, const struct yaml_node *at, const char *key, const char *text)
+static struct end find_end(
+	struct build *b, const struct yaml_node *at, const char *key, const char *text)
 {
 	struct end e = {0};
 	const char *name = NULL, *port = NULL;
@@ -81,21 +90,25 @@ static struct end find_end(struct build *b, const struct yaml_node *at, const ch
 }
 
 /* A port has one cable. Remembers which link used it, by address of the port. */
-static bool taken(struct build *b, struct map *used, const struct fabric_port *p, const struct yaml_node *at, const char *key)
+static bool taken(struct build *b, struct map *used, const struct fabric_port *p,
+	const struct yaml_node *at, const char *key)
 {
 	uint64_t line;
 	if (!p)
 		return false;
 	if (map_get(used, (uint64_t)(uintptr_t)p, &line)) {
-		build_error(b, at, "%s: port '%.64s' of %s is already used by the link in line %d; a port has one cable", key, p->name,
-			p->device->name, (int)line);
+		build_error(b, at,
+			"%s: port '%.64s' of %s is already used by the link in line %d; a port has "
+			"one cable",
+			key, p->name, p->device->name, (int)line);
 		return true;
 	}
 	map_put(used, (uint64_t)(uintptr_t)p, at ? (uint64_t)at->line : 0);
 	return false;
 }
 
-static void set_end(struct fabric_port *p, const struct end *other, const struct tree_link *l, const char *rail)
+static void set_end(
+	struct fabric_port *p, const struct end *other, const struct tree_link *l, const char *rail)
 {
 	p->peer = other->port;
 	p->host = other->host;
@@ -118,14 +131,20 @@ static void build_link(struct build *b, const struct tree_link *l, struct map *u
 	if (a.bad || z.bad)
 		return;
 	if (!a.port && !z.port) {
-		build_error(b, l->node, "a link between two hosts, expected a switch port (\"DEVICE:PORT\") at one end at least");
+		build_error(b, l->node,
+			"a link between two hosts, expected a switch port (\"DEVICE:PORT\") at one "
+			"end at least");
 		return;
 	}
 	if (a.port == z.port) {
-		build_error(b, at_b, "b: '%.64s' is the same port as a, expected the other end of the cable", l->b);
+		build_error(b, at_b,
+			"b: '%.64s' is the same port as a, expected the other end of the cable",
+			l->b);
 		return;
 	}
-	bool taken_a = taken(b, used, a.port, at_a, "a"), taken_b = taken(b, used, z.port, at_b, "b"); /* both are told */
+	/* both are told */
+	bool taken_a = taken(b, used, a.port, at_a, "a"),
+	     taken_b = taken(b, used, z.port, at_b, "b");
 	if (taken_a || taken_b)
 		return;
 	const char *rail = rail_of(l, a.port);
@@ -139,35 +158,46 @@ static void build_link(struct build *b, const struct tree_link *l, struct map *u
 
 static void build_lag(struct build *b, const struct tree_lag *t)
 {
-	struct fabric_device *d = t->device ? find_device(b, build_at(t->node, "device"), "device", t->device) : NULL;
+	struct fabric_device *d =
+		t->device ? find_device(b, build_at(t->node, "device"), "device", t->device) : NULL;
 	if (!d || !t->name)
 		return;
 	for (size_t i = 0; i < d->n_ports; i++)
 		if (str_eq(d->ports[i]->lag, t->name)) {
-			build_error(b, build_at(t->node, "name"), "name: LAG '%.64s' of %s is given twice; put all its ports into one list", t->name, d->name);
+			build_error(b, build_at(t->node, "name"),
+				"name: LAG '%.64s' of %s is given twice; put all its ports into "
+				"one list",
+				t->name, d->name);
 			return;
 		}
 	for (size_t i = 0; i < t->ports.n; i++) {
 		if (strcmp(t->ports.v[i], t->name) == 0) {
-			build_error(b, t->ports.at[i], "ports: '%.64s' is the LAG itself, expected its member ports", t->name);
+			build_error(b, t->ports.at[i],
+				"ports: '%.64s' is the LAG itself, expected its member ports",
+				t->name);
 			continue;
 		}
 		struct fabric_port *p = add_port(b, t->ports.at[i], d, t->ports.v[i]);
 		if (!p)
 			continue;
 		if (p->lag)
-			build_error(b, t->ports.at[i], "ports: port '%.64s' of %s is already a member of LAG '%s'; a port is in one LAG", p->name, d->name, p->lag);
+			build_error(b, t->ports.at[i],
+				"ports: port '%.64s' of %s is already a member of LAG '%s'; a port "
+				"is in one LAG",
+				p->name, d->name, p->lag);
 		else
 			p->lag = t->name;
 	}
 }
 
-/* A link given between the aggregates holds for members that have no link of their own: their peer is the other aggregate. */
+/* A link given between the aggregates holds for members that have no link of their own: their peer
+ * is the other aggregate. */
 static void spread_lag_link(struct fabric_device *d)
 {
 	for (size_t i = 0; i < d->n_ports; i++) {
 		struct fabric_port *p = d->ports[i];
-		const struct fabric_port *lag = p->lag && !p->peer && !p->host ? fabric_port(d, p->lag) : NULL;
+		const struct fabric_port *lag =
+			p->lag && !p->peer && !p->host ? fabric_port(d, p->lag) : NULL;
 		if (!lag)
 			continue;
 		p->peer = lag->peer;
@@ -179,15 +209,18 @@ static void spread_lag_link(struct fabric_device *d)
 }
 
 /*
- * The port of a group member. Where the cables are listed, a port of a group is one of them: another name is a slip of the pen that
- * would make the group blind. Without a list (links: discover) the group is what makes the port known.
+ * The port of a group member. Where the cables are listed, a port of a group is one of them:
+ * another name is a slip of the pen that would make the group blind. Without a list (links:
+ * discover) the group is what makes the port known.
  */
-static struct fabric_port *find_member(struct build *b, struct fabric_device *d, const struct yaml_node *at, const char *name, bool linked)
+static struct fabric_port *find_member(struct build *b, struct fabric_device *d,
+	const struct yaml_node *at, const char *name, bool linked)
 {
 	struct fabric_port *p = (struct fabric_port *)fabric_port(d, name);
 	if (p)
 		return p;
-	for (size_t i = 0; i < d->n_ports; i++) /* a LAG by its name: its first port stands for it */
+	/* a LAG by its name: its first port stands for it */
+	for (size_t i = 0; i < d->n_ports; i++)
 		if (str_eq(d->ports[i]->lag, name))
 			return d->ports[i];
 	if (!linked)
@@ -197,9 +230,14 @@ static struct fabric_port *find_member(struct build *b, struct fabric_device *d,
 		names[i] = d->ports[i]->name;
 	const char *near = str_nearest(name, names, d->n_ports);
 	if (near)
-		build_error(b, at, "ports: '%.64s' is not a port of %s in 'links:'; did you mean '%s'?", name, d->name, near);
+		build_error(b, at,
+			"ports: '%.64s' is not a port of %s in 'links:'; did you mean '%s'?", name,
+			d->name, near);
 	else
-		build_error(b, at, "ports: '%.64s' is not a port of %s in 'links:'; add its link or correct the name", name, d->name);
+		build_error(b, at,
+			"ports: '%.64s' is not a port of %s in 'links:'; add its link or correct "
+			"the name",
+			name, d->name);
 	return NULL;
 }
 
@@ -210,24 +248,33 @@ static struct fabric_port *representative(struct fabric_port *p)
 	const struct fabric_device *d = p->device;
 	const char *lag = p->lag ? p->lag : p->name;
 	for (size_t i = 0; i < d->n_ports; i++)
-		if (str_eq(d->ports[i]->lag, lag) && (!first || name_compare(d->ports[i]->name, first->name) < 0))
+		if (str_eq(d->ports[i]->lag, lag) &&
+			(!first || name_compare(d->ports[i]->name, first->name) < 0))
 			first = d->ports[i];
 	return first ? first : p;
 }
 
 static void build_group(struct build *b, const struct tree_group *t)
 {
-	struct fabric_device *d = t->device ? find_device(b, build_at(t->node, "device"), "device", t->device) : NULL;
+	struct fabric_device *d =
+		t->device ? find_device(b, build_at(t->node, "device"), "device", t->device) : NULL;
 	if (!d || !t->group)
 		return;
 	const struct yaml_node *at = build_at(t->node, "group");
 	if (fabric_group(d, t->group)) {
-		build_error(b, at, "group: '%.64s' of %s is given twice; put all its ports into one list", t->group, d->name);
+		build_error(b, at,
+			"group: '%.64s' of %s is given twice; put all its ports into one list",
+			t->group, d->name);
 		return;
 	}
-	/* What was heard is no list to hold names against: a port that was silent so far is not a slip. */
-	bool linked = b->c->tree->links.n > 0 && !b->c->fabric->discover, is_lag = strncmp(t->group, "lag:", 4) == 0;
-	struct fabric_group g = {.id = t->group, .device = d, .given = true, .lb = t->lb >= 0 ? (enum lb_policy)t->lb : d->lb};
+	/* What was heard is no list to hold names against: a port that was silent so far is not a
+	 * slip. */
+	bool linked = b->c->tree->links.n > 0 && !b->c->fabric->discover,
+	     is_lag = strncmp(t->group, "lag:", 4) == 0;
+	struct fabric_group g = {.id = t->group,
+		.device = d,
+		.given = true,
+		.lb = t->lb >= 0 ? (enum lb_policy)t->lb : d->lb};
 	g.members = arena_array(b->c->arena, struct fabric_port *, t->ports.n + 1);
 	for (size_t i = 0; i < t->ports.n; i++) {
 		struct fabric_port *p = find_member(b, d, t->ports.at[i], t->ports.v[i], linked);
@@ -237,7 +284,10 @@ static void build_group(struct build *b, const struct tree_group *t)
 			p = representative(p);
 		for (size_t k = 0; k < g.n_members; k++)
 			if (g.members[k] == p) {
-				build_error(b, t->ports.at[i], "ports: '%.64s' is in a LAG that is already a member; name the LAG once", t->ports.v[i]);
+				build_error(b, t->ports.at[i],
+					"ports: '%.64s' is in a LAG that is already a member; name "
+					"the LAG once",
+					t->ports.v[i]);
 				p = NULL;
 				break;
 			}
@@ -249,7 +299,8 @@ static void build_group(struct build *b, const struct tree_group *t)
 		g.members[k] = p;
 	}
 	if (t->ports.n == 1)
-		build_warn(b, build_at(t->node, "ports"), "ports: a group of one port has nothing to balance");
+		build_warn(b, build_at(t->node, "ports"),
+			"ports: a group of one port has nothing to balance");
 	fabric_group_add(d, b->c->arena, &g);
 }
 
@@ -270,7 +321,9 @@ void build_links(struct build *b)
 		const struct yaml_node *at = build_at(c->node, "port");
 		struct end e = find_end(b, at, "port", c->port);
 		if (e.host)
-			build_error(b, at, "port: read '%.64s', expected a switch port (\"DEVICE:PORT\")", c->port);
+			build_error(b, at,
+				"port: read '%.64s', expected a switch port (\"DEVICE:PORT\")",
+				c->port);
 	}
 	for (size_t i = 0; i < t->lags.n; i++)
 		build_lag(b, t->lags.v[i]);

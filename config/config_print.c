@@ -1,4 +1,5 @@
-/* config_print - the configuration back as YAML, and the manual of its keys: both walk the rows of schema.c. */
+/* config_print - the configuration back as YAML, and the manual of its keys: both walk the rows of
+ * schema.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +10,17 @@
 #include "agent/base/str.h"
 #include "config/schema.h"
 
-/* --- YAML --- */
+/* ---- YAML ---------------------------------------------------------------- */
 
 /* Texts that YAML readers (ours, and the stricter and the laxer ones) take as they stand. */
 static bool plain(const char *s)
 {
-	static const char *const words[] = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"};
-	if (!*s || strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/%-") != strlen(s) || *s == '-' || *s == '%' || *s == '.')
+	static const char *const words[] = {
+		"null", "true", "false", "yes", "no", "on", "off", "y", "n"};
+	if (!*s ||
+		strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/%-") !=
+			strlen(s) ||
+		*s == '-' || *s == '%' || *s == '.')
 		return false;
 	for (size_t i = 0; i < rw_countof(words); i++)
 		if (strcasecmp(s, words[i]) == 0)
@@ -57,7 +62,8 @@ static void add_option(struct str *out, const struct option *o, const void *base
 		str_add(out, text);
 }
 
-static void add_section(struct str *out, const struct config *c, const struct section *s, const void *base, int indent, bool after_dash);
+static void add_section(struct str *out, const struct config *c, const struct section *s,
+	const void *base, int indent, bool after_dash);
 
 static void add_values(struct str *out, const struct tree_values *v)
 {
@@ -83,7 +89,9 @@ static void add_modules(struct str *out, const struct config *c, const char *sec
 		str_addf(out, "%s:\n", t->name);
 		for (size_t k = 0; k < t->n_rows; k++) {
 			const struct option *o = &t->rows[k];
-			if (o->type == OPT_STRING && !o->def && !*(const char *const *)(const void *)((const char *)c->options[i] + o->offset))
+			if (o->type == OPT_STRING && !o->def &&
+				!*(const char *const *)(const void *)((const char *)c->options[i] +
+					o->offset))
 				continue;
 			add_indent(out, indent + 4);
 			str_addf(out, "%s: ", o->name);
@@ -93,13 +101,17 @@ static void add_modules(struct str *out, const struct config *c, const char *sec
 	}
 }
 
-static void add_list(struct str *out, const struct config *c, const struct field *f, const struct tree_list *l, int indent)
+static void add_list(struct str *out, const struct config *c, const struct field *f,
+	const struct tree_list *l, int indent)
 {
 	str_addf(out, "%s:\n", f->option.name);
 	for (size_t i = 0; i < l->n; i++) {
 		add_indent(out, indent + 2);
 		if (f->kind == FIELD_NAMED) {
-			add_text(out, *(const char *const *)(const void *)((const char *)l->v[i] + sizeof(const struct yaml_node *)), false);
+			add_text(out,
+				*(const char *const *)(const void *)((const char *)l->v[i] +
+					sizeof(const struct yaml_node *)),
+				false);
 			str_add(out, ":\n");
 			add_section(out, c, f->section, l->v[i], indent + 4, false);
 		} else {
@@ -110,15 +122,15 @@ static void add_list(struct str *out, const struct config *c, const struct field
 }
 
 /* One field with its key; nothing when it is not given. */
-static bool add_field(struct str *out, const struct config *c, const struct field *f, const void *base, int indent, bool after_dash)
+static bool add_field(struct str *out, const struct config *c, const struct field *f,
+	const void *base, int indent, bool after_dash)
 {
 	const char *slot = (const char *)base + f->option.offset;
 	const struct tree_list *list = (const void *)slot;
 	const void *section = NULL;
 
 	switch (f->kind) {
-	case FIELD_REFUSED:
-		return false;
+	case FIELD_REFUSED: return false;
 	case FIELD_VALUE:
 		if (!(f->flags & FIELD_REQUIRED) && schema_unset(&f->option, base))
 			return false;
@@ -138,9 +150,7 @@ static bool add_field(struct str *out, const struct config *c, const struct fiel
 		if (list->n == 0 && !(f->kind == FIELD_LINKS && c->tree->discover))
 			return false;
 		break;
-	case FIELD_MODULES:
-		add_modules(out, c, f->option.name, indent);
-		return true;
+	case FIELD_MODULES: add_modules(out, c, f->option.name, indent); return true;
 	}
 	if (!after_dash)
 		add_indent(out, indent);
@@ -157,7 +167,8 @@ static bool add_field(struct str *out, const struct config *c, const struct fiel
 	case FIELD_SECTION: {
 		rw_cleanup(str_done) struct str inner = {0};
 		add_section(&inner, c, f->section, section, indent + 2, false);
-		str_addf(out, "%s:%s%s", f->option.name, inner.n ? "\n" : " {}\n", inner.n ? inner.s : "");
+		str_addf(out, "%s:%s%s", f->option.name, inner.n ? "\n" : " {}\n",
+			inner.n ? inner.s : "");
 		break;
 	}
 	default:
@@ -169,7 +180,8 @@ static bool add_field(struct str *out, const struct config *c, const struct fiel
 	return true;
 }
 
-static void add_section(struct str *out, const struct config *c, const struct section *s, const void *base, int indent, bool after_dash)
+static void add_section(struct str *out, const struct config *c, const struct section *s,
+	const void *base, int indent, bool after_dash)
 {
 	bool first = after_dash;
 	for (size_t i = 0; i < s->n_fields; i++)
@@ -191,7 +203,7 @@ void config_print(const struct config *c, FILE *out)
 	fputs(text, out);
 }
 
-/* --- explain --- */
+/* ---- explain ------------------------------------------------------------- */
 
 struct explain {
 	FILE *out;
@@ -204,7 +216,8 @@ struct explain {
 	size_t n_names, cap_names;
 };
 
-/* "devices[].snmp.interval" -> "devices.snmp.interval"; "credentials.<name>.snmp.user" stays, see matches(). */
+/* "devices[].snmp.interval" -> "devices.snmp.interval"; "credentials.<name>.snmp.user" stays, see
+ * matches(). */
 static const char *normal(struct arena *a, const char *key)
 {
 	char *copy = arena_strdup(a, key), *to = copy;
@@ -222,7 +235,8 @@ static const char *normal(struct arena *a, const char *key)
 	return copy;
 }
 
-/* @pattern is a key of the schema, where "<name>" stands for any one word; @key may be a section above it. */
+/* @pattern is a key of the schema, where "<name>" stands for any one word; @key may be a section
+ * above it. */
 static bool matches(const char *key, const char *pattern)
 {
 	while (*key) {
@@ -269,11 +283,13 @@ static void explain_option(struct explain *x, const char *path, const struct fie
 	fprintf(x->out, "\n    %s\n", o->doc);
 }
 
-static void explain_head(struct explain *x, const char *path, const struct field *f, const char *doc)
+static void explain_head(
+	struct explain *x, const char *path, const struct field *f, const char *doc)
 {
 	char type[200];
 	if (wanted(x, path))
-		fprintf(x->out, "%s\n    %s\n    %s\n", path, schema_type_text(f, type, sizeof(type)), doc);
+		fprintf(x->out, "%s\n    %s\n    %s\n", path,
+			schema_type_text(f, type, sizeof(type)), doc);
 }
 
 static void explain_modules(struct explain *x, const struct field *f)
@@ -288,7 +304,8 @@ static void explain_modules(struct explain *x, const struct field *f)
 		explain_head(x, path, &section, t->doc ? t->doc : "");
 		for (size_t k = 0; k < t->n_rows; k++) {
 			const struct field row = {.kind = FIELD_VALUE, .option = t->rows[k]};
-			explain_option(x, arena_printf(x->arena, "%s.%s", path, t->rows[k].name), &row);
+			explain_option(
+				x, arena_printf(x->arena, "%s.%s", path, t->rows[k].name), &row);
 		}
 	}
 }
@@ -297,17 +314,13 @@ static void explain_section(struct explain *x, const struct section *s, const ch
 {
 	for (size_t i = 0; i < s->n_fields; i++) {
 		const struct field *f = &s->fields[i];
-		const char *path = *prefix ? arena_printf(x->arena, "%s.%s", prefix, f->option.name) : f->option.name;
+		const char *path = *prefix ? arena_printf(x->arena, "%s.%s", prefix, f->option.name)
+					   : f->option.name;
 		switch (f->kind) {
-		case FIELD_REFUSED:
-			break;
+		case FIELD_REFUSED: break;
 		case FIELD_VALUE:
-		case FIELD_VALUES:
-			explain_option(x, path, f);
-			break;
-		case FIELD_MODULES:
-			explain_modules(x, f);
-			break;
+		case FIELD_VALUES: explain_option(x, path, f); break;
+		case FIELD_MODULES: explain_modules(x, f); break;
 		case FIELD_SECTION:
 			explain_head(x, path, f, f->section->doc);
 			explain_section(x, f->section, path);
@@ -325,7 +338,8 @@ static void explain_section(struct explain *x, const struct section *s, const ch
 	}
 }
 
-int config_explain(const char *key, const struct option_table *const *tables, size_t n_tables, FILE *out, struct err *e)
+int config_explain(const char *key, const struct option_table *const *tables, size_t n_tables,
+	FILE *out, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct explain x = {.out = out, .arena = a, .tables = tables, .n_tables = n_tables};
@@ -335,9 +349,13 @@ int config_explain(const char *key, const struct option_table *const *tables, si
 	if (!x.found) {
 		const char *near = str_nearest(x.key, x.names, x.n_names);
 		if (near)
-			r = err_set(e, -ENOENT, "unknown key '%.100s'; did you mean '%s'?", key, near);
+			r = err_set(
+				e, -ENOENT, "unknown key '%.100s'; did you mean '%s'?", key, near);
 		else
-			r = err_set(e, -ENOENT, "unknown key '%.100s'; 'rocewatch config explain' without key lists all", key);
+			r = err_set(e, -ENOENT,
+				"unknown key '%.100s'; 'rocewatch config explain' without key "
+				"lists all",
+				key);
 	}
 	free(x.names);
 	return r;

@@ -11,14 +11,27 @@
 #include "config/schema.h"
 
 static const char *const role_names[] = {"leaf", "spine", "superspine", "other"};
-static const char *const congestion_names[] = {"dcqcn", "pfc_only", "ecn_only", "rtt_cc", "receiver_driven"};
+static const char *const congestion_names[] = {
+	"dcqcn", "pfc_only", "ecn_only", "rtt_cc", "receiver_driven"};
 static const char *const lb_names[] = {"static", "flowlet", "packet", "adaptive", "pinned"};
 
-const char *device_role_name(enum device_role r) { return (size_t)r < rw_countof(role_names) ? role_names[r] : "?"; }
-const char *congestion_policy_name(enum congestion_policy p) { return (size_t)p < rw_countof(congestion_names) ? congestion_names[p] : "?"; }
-const char *lb_policy_name(enum lb_policy p) { return (size_t)p < rw_countof(lb_names) ? lb_names[p] : "?"; }
+const char *device_role_name(enum device_role r)
+{
+	return (size_t)r < rw_countof(role_names) ? role_names[r] : "?";
+}
+const char *congestion_policy_name(enum congestion_policy p)
+{
+	return (size_t)p < rw_countof(congestion_names) ? congestion_names[p] : "?";
+}
+const char *lb_policy_name(enum lb_policy p)
+{
+	return (size_t)p < rw_countof(lb_names) ? lb_names[p] : "?";
+}
 
-static bool digit(char c) { return c >= '0' && c <= '9'; }
+static bool digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
 
 int name_compare(const char *a, const char *b)
 {
@@ -103,7 +116,7 @@ uint64_t fabric_host_gpus(const struct fabric *f, const char *host)
 	return n;
 }
 
-/* --- building --- */
+/* ---- building ------------------------------------------------------------ */
 
 struct fabric_port *fabric_port_add(struct fabric_device *d, struct arena *a, const char *name)
 {
@@ -112,7 +125,8 @@ struct fabric_port *fabric_port_add(struct fabric_device *d, struct arena *a, co
 			return d->ports[i];
 	/* Room doubles at powers of two; the count says when. */
 	if ((d->n_ports & (d->n_ports - 1)) == 0) {
-		struct fabric_port **v = arena_array(a, struct fabric_port *, d->n_ports ? d->n_ports * 2 : 1);
+		struct fabric_port **v =
+			arena_array(a, struct fabric_port *, d->n_ports ? d->n_ports * 2 : 1);
 		if (d->n_ports)
 			memcpy(v, d->ports, d->n_ports * sizeof(*v));
 		d->ports = v;
@@ -128,17 +142,20 @@ struct fabric_port *fabric_port_add(struct fabric_device *d, struct arena *a, co
 
 static int compare_devices(const void *a, const void *b)
 {
-	return name_compare((*(struct fabric_device *const *)a)->name, (*(struct fabric_device *const *)b)->name);
+	return name_compare((*(struct fabric_device *const *)a)->name,
+		(*(struct fabric_device *const *)b)->name);
 }
 
 static int compare_ports(const void *a, const void *b)
 {
-	return name_compare((*(struct fabric_port *const *)a)->name, (*(struct fabric_port *const *)b)->name);
+	return name_compare(
+		(*(struct fabric_port *const *)a)->name, (*(struct fabric_port *const *)b)->name);
 }
 
 static int compare_groups(const void *a, const void *b)
 {
-	return name_compare(((const struct fabric_group *)a)->id, ((const struct fabric_group *)b)->id);
+	return name_compare(
+		((const struct fabric_group *)a)->id, ((const struct fabric_group *)b)->id);
 }
 
 void fabric_sort(struct fabric *f)
@@ -147,7 +164,8 @@ void fabric_sort(struct fabric *f)
 		qsort(f->devices, f->n_devices, sizeof(*f->devices), compare_devices);
 	for (size_t i = 0; i < f->n_devices; i++)
 		if (f->devices[i]->n_ports)
-			qsort(f->devices[i]->ports, f->devices[i]->n_ports, sizeof(*f->devices[i]->ports), compare_ports);
+			qsort(f->devices[i]->ports, f->devices[i]->n_ports,
+				sizeof(*f->devices[i]->ports), compare_ports);
 	uint32_t n = 0;
 	for (size_t i = 0; i < f->n_devices; i++) {
 		f->devices[i]->index = (uint32_t)i;
@@ -156,7 +174,7 @@ void fabric_sort(struct fabric *f)
 	}
 }
 
-/* --- groups --- */
+/* ---- groups -------------------------------------------------------------- */
 
 /* Does @p stand for a LAG whose ports are known? Its ports speak for it then. */
 static bool is_aggregate(const struct fabric_port *p)
@@ -181,7 +199,8 @@ static bool towards_next_tier(const struct fabric_port *p)
 	if (!p->peer)
 		return false;
 	enum device_role here = p->device->role, there = p->peer->device->role;
-	return (here == ROLE_LEAF && there == ROLE_SPINE) || (here == ROLE_SPINE && there == ROLE_SUPERSPINE);
+	return (here == ROLE_LEAF && there == ROLE_SPINE) ||
+		(here == ROLE_SPINE && there == ROLE_SUPERSPINE);
 }
 
 /* The ports of a device that lead to another one, a LAG once: what groups choose from. */
@@ -192,9 +211,9 @@ struct candidates {
 
 /* Which of them belong to a group. */
 struct wanted {
-	const char *rail;                 /* of the uplinks; NULL = those without rail */
+	const char *rail; /* of the uplinks; NULL = those without rail */
 	const struct fabric_device *peer; /* else those to this device */
-	const char *lag;                  /* else the ports of this LAG */
+	const char *lag; /* else the ports of this LAG */
 };
 
 static bool belongs(const struct wanted *w, const struct fabric_port *p)
@@ -219,7 +238,8 @@ static bool same_members(const struct fabric_group *a, const struct fabric_group
 void fabric_group_add(struct fabric_device *d, struct arena *a, const struct fabric_group *g)
 {
 	if ((d->n_groups & (d->n_groups - 1)) == 0) {
-		struct fabric_group *v = arena_array(a, struct fabric_group, d->n_groups ? d->n_groups * 2 : 1);
+		struct fabric_group *v =
+			arena_array(a, struct fabric_group, d->n_groups ? d->n_groups * 2 : 1);
 		if (d->n_groups)
 			memcpy(v, d->groups, d->n_groups * sizeof(*v));
 		d->groups = v;
@@ -228,11 +248,13 @@ void fabric_group_add(struct fabric_device *d, struct arena *a, const struct fab
 }
 
 /*
- * Adds the group when it has a choice to make: two members or more. A given group of that id wins. Where all uplinks go to one
- * device, "to:<device>" would be the same group again and each of its incidents would be told twice, so it is left out; so is a
- * derived group that was given under another name.
+ * Adds the group when it has a choice to make: two members or more. A given group of that id wins.
+ * Where all uplinks go to one device, "to:<device>" would be the same group again and each of its
+ * incidents would be told twice, so it is left out; so is a derived group that was given under
+ * another name.
  */
-static void derive(struct fabric_device *d, struct arena *a, const struct candidates *from, const char *id, const struct wanted *w)
+static void derive(struct fabric_device *d, struct arena *a, const struct candidates *from,
+	const char *id, const struct wanted *w)
 {
 	struct fabric_group g = {.id = id, .device = d, .lb = d->lb};
 	size_t n = 0;
@@ -277,7 +299,8 @@ static void derive_for(struct fabric_device *d, struct arena *a)
 	for (size_t i = 0; i < linked.n; i++) {
 		const struct wanted w = {.rail = linked.v[i]->rail};
 		if (towards_next_tier(linked.v[i]) && first_with_rail(&linked, i))
-			derive(d, a, &linked, w.rail ? arena_printf(a, "uplinks@%s", w.rail) : "uplinks", &w);
+			derive(d, a, &linked,
+				w.rail ? arena_printf(a, "uplinks@%s", w.rail) : "uplinks", &w);
 	}
 	for (size_t i = 0; i < linked.n; i++) {
 		const struct wanted w = {.peer = linked.v[i]->peer->device};
@@ -294,8 +317,9 @@ static void derive_for(struct fabric_device *d, struct arena *a)
 }
 
 /*
- * Ports share a destination set when they lead to the same plane of the next tier: all of them in a fabric without rails,
- * those of one rail otherwise. Links that are down or missing do not split a group: that is what the group is there to show.
+ * Ports share a destination set when they lead to the same plane of the next tier: all of them in a
+ * fabric without rails, those of one rail otherwise. Links that are down or missing do not split a
+ * group: that is what the group is there to show.
  */
 void fabric_derive_groups(struct fabric *f, struct arena *a)
 {

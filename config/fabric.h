@@ -1,6 +1,6 @@
 /*
- * fabric - the immutable graph: devices, ports, links, ECMP groups, jobs, intent. Built once per configuration, in its arena;
- * shared read-only by everyone until the configuration is dropped.
+ * fabric - the immutable graph: devices, ports, links, ECMP groups, jobs, intent. Built once per
+ * configuration, in its arena; shared read-only by everyone until the configuration is dropped.
  */
 #ifndef RW_CONFIG_FABRIC_H
 #define RW_CONFIG_FABRIC_H
@@ -18,57 +18,63 @@ const char *congestion_policy_name(enum congestion_policy p);
 const char *lb_policy_name(enum lb_policy p);
 
 struct fabric_port {
-	const char *name;            /* native name */
+	const char *name; /* native name */
 	struct fabric_device *device;
-	const char *alias;           /* "" unknown */
+	const char *alias; /* "" unknown */
 	/* the other end; exactly one of peer and host is set on a linked port */
 	struct fabric_port *peer;
 	const char *host, *host_nic; /* host:NAME[:NIC]; nic "" */
-	uint64_t speed_bps;          /* declared; 0 = read from the device */
-	uint64_t cable_mm;           /* 0 = unknown */
-	const char *lag;             /* LAG this port is a member of, or NULL */
-	const char *rail;            /* plane, or NULL */
-	bool discovered;             /* the link was heard by LLDP, not declared */
-	uint32_t index;              /* dense over all ports of the fabric, device by device */
+	uint64_t speed_bps; /* declared; 0 = read from the device */
+	uint64_t cable_mm; /* 0 = unknown */
+	const char *lag; /* LAG this port is a member of, or NULL */
+	const char *rail; /* plane, or NULL */
+	bool discovered; /* the link was heard by LLDP, not declared */
+	uint32_t index; /* dense over all ports of the fabric, device by device */
 };
 
 struct fabric_group { /* an ECMP group, see metrics.md */
-	const char *id;              /* "uplinks", "to:spine1", "lag:po1"; with rails "uplinks@rail0" */
+	/* "uplinks", "to:spine1", "lag:po1"; with rails "uplinks@rail0" */
+	const char *id;
 	struct fabric_device *device;
 	/*
-	 * In natural order. A LAG is one member, represented by its first port (natural order); its other ports are those of the device
-	 * with the same .lag. Only in the group "lag:<name>" itself each port stands for itself.
+	 * In natural order. A LAG is one member, represented by its first port (natural order); its
+	 * other ports are those of the device with the same .lag. Only in the group "lag:<name>"
+	 * itself each port stands for itself.
 	 */
 	struct fabric_port **members;
 	size_t n_members;
-	bool given;                  /* from the configuration, not derived from the graph */
+	bool given; /* from the configuration, not derived from the graph */
 	enum lb_policy lb;
 };
 
 struct fabric_device {
 	const char *name;
 	enum device_role role;
-	const char *rail;            /* plane of a spine, or NULL */
-	struct fabric_port **ports;  /* those that are linked or named, sorted by natural name order */
+	const char *rail; /* plane of a spine, or NULL */
+	/* those that are linked or named, sorted by natural name order */
+	struct fabric_port **ports;
 	size_t n_ports;
 	struct fabric_group *groups;
 	size_t n_groups;
 	enum lb_policy lb;
-	uint32_t index;              /* position in the fabric's devices */
+	uint32_t index; /* position in the fabric's devices */
 };
 
 struct fabric_job {
 	const char *name;
 	uint64_t gpus;
 	const char *hosts; /* glob */
-	int64_t step_ns;   /* length of a healthy step, as declared; 0 = unknown: then nothing is told in milliseconds */
+	/* length of a healthy step, as declared; 0 = unknown: then nothing is told in milliseconds
+	 */
+	int64_t step_ns;
 };
 
 struct fabric_threshold { /* declared thresholds: what no protocol can read back */
 	const char *devices, *ports; /* globs */
 	int priority;
 	/* sizes: 0 = not given; pmax, alpha: NAN = not given */
-	uint64_t kmin_bytes, kmax_bytes, headroom_bytes, xoff_level_bytes, xon_level_bytes, xon_offset_bytes, cell_bytes, pool_bytes;
+	uint64_t kmin_bytes, kmax_bytes, headroom_bytes, xoff_level_bytes, xon_level_bytes,
+		xon_offset_bytes, cell_bytes, pool_bytes;
 	double pmax, alpha;
 	int line;
 };
@@ -77,23 +83,28 @@ struct fabric {
 	const char *name;
 	struct fabric_device **devices; /* sorted by name, natural order */
 	size_t n_devices;
-	struct fabric_job *jobs; size_t n_jobs;
-	struct fabric_threshold *thresholds; size_t n_thresholds;
-	uint8_t lossless_mask;   /* bit n = priority n */
+	struct fabric_job *jobs;
+	size_t n_jobs;
+	struct fabric_threshold *thresholds;
+	size_t n_thresholds;
+	uint8_t lossless_mask; /* bit n = priority n */
 	uint64_t lossless_mtu_bytes;
 	enum congestion_policy congestion;
 	enum lb_policy lb;
 	double usd_per_gpu_hour;
-	bool has_cost;           /* a price or jobs were given */
-	bool discover;           /* links: discover, or links that were discovered */
-	uint64_t id;             /* hash of .name: seeds incident ids */
+	bool has_cost; /* a price or jobs were given */
+	bool discover; /* links: discover, or links that were discovered */
+	uint64_t id; /* hash of .name: seeds incident ids */
 };
 
-const struct fabric_device *fabric_device(const struct fabric *f, const char *name);   /* NULL if absent */
-const struct fabric_port *fabric_port(const struct fabric_device *d, const char *name); /* native name or alias */
+/* NULL if absent */
+const struct fabric_device *fabric_device(const struct fabric *f, const char *name);
+/* native name or alias */
+const struct fabric_port *fabric_port(const struct fabric_device *d, const char *name);
 const struct fabric_group *fabric_group(const struct fabric_device *d, const char *id);
-uint64_t fabric_gpus(const struct fabric *f);                  /* all jobs */
-uint64_t fabric_host_gpus(const struct fabric *f, const char *host); /* of the jobs whose glob matches, 0 = none */
+uint64_t fabric_gpus(const struct fabric *f); /* all jobs */
+/* of the jobs whose glob matches, 0 = none */
+uint64_t fabric_host_gpus(const struct fabric *f, const char *host);
 
 /* natural order: Ethernet2 before Ethernet10 */
 int name_compare(const char *a, const char *b);

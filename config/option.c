@@ -33,21 +33,42 @@ static int read_bool(const struct option *o, const char *s, union value *v, stru
 	v->b = s[0] == 't';
 	return 0;
 }
-static int read_int(const struct option *o, const char *s, union value *v, struct err *e) { return unit_int(s, &v->i, e); }
-static int read_double(const struct option *o, const char *s, union value *v, struct err *e) { return unit_double(s, &v->d, e); }
+static int read_int(const struct option *o, const char *s, union value *v, struct err *e)
+{
+	return unit_int(s, &v->i, e);
+}
+static int read_double(const struct option *o, const char *s, union value *v, struct err *e)
+{
+	return unit_double(s, &v->d, e);
+}
 static int read_ratio(const struct option *o, const char *s, union value *v, struct err *e)
 {
 	int r = unit_ratio(s, &v->d, e);
-	/* "warn: 20" where 20% is meant would be a limit that nothing ever reaches; a row that counts in percent takes no such number. */
+	/* "warn: 20" where 20% is meant would be a limit that nothing ever reaches; a row that
+	 * counts in percent takes no such number. */
 	bool percent = !o->max || strchr(o->max, '%');
 	if (r == 0 && percent && v->d > 1 && !strpbrk(s, "%/"))
-		return err_set(e, -EINVAL, "read '%.64s', which is %.6g %%; expected a ratio such as 20%%, 0.2 or 1/8", s, v->d * 100);
+		return err_set(e, -EINVAL,
+			"read '%.64s', which is %.6g %%; expected a ratio such as 20%%, 0.2 or 1/8",
+			s, v->d * 100);
 	return r;
 }
-static int read_duration(const struct option *o, const char *s, union value *v, struct err *e) { return unit_duration(s, &v->i, e); }
-static int read_size(const struct option *o, const char *s, union value *v, struct err *e) { return unit_size(s, &v->u, e); }
-static int read_bitrate(const struct option *o, const char *s, union value *v, struct err *e) { return unit_bitrate(s, &v->u, e); }
-static int read_length(const struct option *o, const char *s, union value *v, struct err *e) { return unit_length(s, &v->u, e); }
+static int read_duration(const struct option *o, const char *s, union value *v, struct err *e)
+{
+	return unit_duration(s, &v->i, e);
+}
+static int read_size(const struct option *o, const char *s, union value *v, struct err *e)
+{
+	return unit_size(s, &v->u, e);
+}
+static int read_bitrate(const struct option *o, const char *s, union value *v, struct err *e)
+{
+	return unit_bitrate(s, &v->u, e);
+}
+static int read_length(const struct option *o, const char *s, union value *v, struct err *e)
+{
+	return unit_length(s, &v->u, e);
+}
 static int read_string(const struct option *o, const char *s, union value *v, struct err *e)
 {
 	v->s = s;
@@ -62,17 +83,31 @@ static int read_enum(const struct option *o, const char *s, union value *v, stru
 			v->e = (int)n;
 			return 0;
 		}
-		str_addf(&all, "%s%s", n == 0 ? "" : o->choices[n + 1] ? ", " : " or ", o->choices[n]);
+		str_addf(&all, "%s%s",
+			n == 0                      ? ""
+				: o->choices[n + 1] ? ", "
+						    : " or ",
+			o->choices[n]);
 	}
 	const char *near = str_nearest(s, o->choices, n);
 	if (near)
-		return err_set(e, -EINVAL, "read '%.64s', expected %s; did you mean '%s'?", s, all.s, near);
+		return err_set(e, -EINVAL, "read '%.64s', expected %s; did you mean '%s'?", s,
+			all.s, near);
 	return err_set(e, -EINVAL, "read '%.64s', expected %s", s, all.s);
 }
 
-static int compare_i(union value a, union value b) { return a.i < b.i ? -1 : a.i > b.i; }
-static int compare_u(union value a, union value b) { return a.u < b.u ? -1 : a.u > b.u; }
-static int compare_d(union value a, union value b) { return a.d < b.d ? -1 : a.d > b.d; }
+static int compare_i(union value a, union value b)
+{
+	return a.i < b.i ? -1 : a.i > b.i;
+}
+static int compare_u(union value a, union value b)
+{
+	return a.u < b.u ? -1 : a.u > b.u;
+}
+static int compare_d(union value a, union value b)
+{
+	return a.d < b.d ? -1 : a.d > b.d;
+}
 
 /* Shortest decimal that reads back as the same double. No exponent: the reader takes none. */
 static void shortest_double(char *buf, size_t size, double d)
@@ -83,12 +118,22 @@ static void shortest_double(char *buf, size_t size, double d)
 			return;
 	}
 }
-static void text_bool(const struct option *o, union value v, char *buf, size_t size) { snprintf(buf, size, "%s", v.b ? "true" : "false"); }
-static void text_int(const struct option *o, union value v, char *buf, size_t size) { snprintf(buf, size, "%" PRId64, v.i); }
-static void text_double(const struct option *o, union value v, char *buf, size_t size) { shortest_double(buf, size, v.d); }
+static void text_bool(const struct option *o, union value v, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s", v.b ? "true" : "false");
+}
+static void text_int(const struct option *o, union value v, char *buf, size_t size)
+{
+	snprintf(buf, size, "%" PRId64, v.i);
+}
+static void text_double(const struct option *o, union value v, char *buf, size_t size)
+{
+	shortest_double(buf, size, v.d);
+}
 static void text_ratio(const struct option *o, union value v, char *buf, size_t size)
 {
-	/* Percent where it reads back as the same double ("20%"), the plain ratio where it does not ("0.333..."). */
+	/* Percent where it reads back as the same double ("20%"), the plain ratio where it does not
+	 * ("0.333..."). */
 	for (int digits = 0; digits <= 4; digits++) {
 		double back;
 		snprintf(buf, size, "%.*f%%", digits, v.d * 100);
@@ -108,17 +153,33 @@ static void text_ratio(const struct option *o, union value v, char *buf, size_t 
 	}
 	snprintf(buf, size, "%.9f%%", v.d * 100);
 }
-static void text_duration(const struct option *o, union value v, char *buf, size_t size) { unit_duration_text(buf, size, v.i); }
-static void text_size(const struct option *o, union value v, char *buf, size_t size) { unit_size_text(buf, size, v.u); }
-static void text_bitrate(const struct option *o, union value v, char *buf, size_t size) { unit_bitrate_text(buf, size, v.u); }
-static void text_length(const struct option *o, union value v, char *buf, size_t size) { unit_length_text(buf, size, v.u); }
-static void text_enum(const struct option *o, union value v, char *buf, size_t size) { snprintf(buf, size, "%s", o->choices[v.e]); }
+static void text_duration(const struct option *o, union value v, char *buf, size_t size)
+{
+	unit_duration_text(buf, size, v.i);
+}
+static void text_size(const struct option *o, union value v, char *buf, size_t size)
+{
+	unit_size_text(buf, size, v.u);
+}
+static void text_bitrate(const struct option *o, union value v, char *buf, size_t size)
+{
+	unit_bitrate_text(buf, size, v.u);
+}
+static void text_length(const struct option *o, union value v, char *buf, size_t size)
+{
+	unit_length_text(buf, size, v.u);
+}
+static void text_enum(const struct option *o, union value v, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s", o->choices[v.e]);
+}
 
 static const struct {
 	size_t size; /* in the options struct */
 	int (*read)(const struct option *o, const char *s, union value *v, struct err *e);
 	int (*compare)(union value a, union value b); /* NULL = has no range */
-	void (*text)(const struct option *o, union value v, char *buf, size_t size); /* NULL: OPT_STRING */
+	/* NULL: OPT_STRING */
+	void (*text)(const struct option *o, union value v, char *buf, size_t size);
 } types[] = {
 	[OPT_BOOL] = {sizeof(bool), read_bool, NULL, text_bool},
 	[OPT_INT] = {sizeof(int64_t), read_int, compare_i, text_int},
@@ -152,9 +213,11 @@ static int check_range(const struct option *o, const char *text, union value v, 
 	if (!low && !high)
 		return 0;
 	if (o->min && o->max)
-		return err_set(e, -ERANGE, "read '%.64s', expected a value from %s to %s", text, o->min, o->max);
+		return err_set(e, -ERANGE, "read '%.64s', expected a value from %s to %s", text,
+			o->min, o->max);
 	if (low)
-		return err_set(e, -ERANGE, "read '%.64s', expected a value of at least %s", text, o->min);
+		return err_set(
+			e, -ERANGE, "read '%.64s', expected a value of at least %s", text, o->min);
 	return err_set(e, -ERANGE, "read '%.64s', expected a value of at most %s", text, o->max);
 }
 
@@ -185,7 +248,8 @@ void options_defaults(const struct option_table *t, struct arena *a, void *base)
 		else if (o->type != OPT_STRING)
 			err_set(&e, -EINVAL, "has no default");
 		if (e.code) {
-			fprintf(stderr, "rocewatch: option %s.%s.%s: %s\n", t->section, t->name, o->name, e.text);
+			fprintf(stderr, "rocewatch: option %s.%s.%s: %s\n", t->section, t->name,
+				o->name, e.text);
 			abort();
 		}
 	}

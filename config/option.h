@@ -1,7 +1,7 @@
 /*
- * option - a setting is a table row: name, type, unit, range, default as text, and a sentence that helps someone choose.
- * Help, "config explain", the manual and the checks are all made from the row. Modules (analyzers) own their tables;
- * config only walks them.
+ * option - a setting is a table row: name, type, unit, range, default as text, and a sentence that
+ * helps someone choose. Help, "config explain", the manual and the checks are all made from the
+ * row. Modules (analyzers) own their tables; config only walks them.
  */
 #ifndef RW_CONFIG_OPTION_H
 #define RW_CONFIG_OPTION_H
@@ -11,23 +11,23 @@
 struct err;
 
 enum option_type {
-	OPT_BOOL,     /* bool: true | false */
-	OPT_INT,      /* int64_t */
-	OPT_DOUBLE,   /* double */
-	OPT_RATIO,    /* double: 20% or 0.2 */
+	OPT_BOOL, /* bool: true | false */
+	OPT_INT, /* int64_t */
+	OPT_DOUBLE, /* double */
+	OPT_RATIO, /* double: 20% or 0.2 */
 	OPT_DURATION, /* int64_t ns */
-	OPT_SIZE,     /* uint64_t bytes */
-	OPT_BITRATE,  /* uint64_t bit/s */
-	OPT_LENGTH,   /* uint64_t mm */
-	OPT_STRING,   /* const char *, in the configuration's arena */
-	OPT_ENUM,     /* int: index into choices */
+	OPT_SIZE, /* uint64_t bytes */
+	OPT_BITRATE, /* uint64_t bit/s */
+	OPT_LENGTH, /* uint64_t mm */
+	OPT_STRING, /* const char *, in the configuration's arena */
+	OPT_ENUM, /* int: index into choices */
 };
 
 struct option {
 	const char *name;
 	enum option_type type;
-	size_t offset;       /* into the module's options struct */
-	const char *def;     /* default, as one would write it */
+	size_t offset; /* into the module's options struct */
+	const char *def; /* default, as one would write it */
 	const char *min, *max; /* as one would write them; NULL = unbounded */
 	const char *const *choices; /* OPT_ENUM, NULL-terminated */
 	const char *doc;
@@ -42,10 +42,13 @@ struct option_table { /* one module: "analyzers.ecmp_imbalance" */
 };
 
 struct arena;
-/* options_defaults - fill @base (size bytes) from the rows. Aborts on a wrong table (our mistake). */
+/* options_defaults - fill @base (size bytes) from the rows. Aborts on a wrong table (our mistake).
+ */
 void options_defaults(const struct option_table *t, struct arena *a, void *base);
-/* option_set - parse @text into @base; range-checked. 0, -EINVAL or -ERANGE; @e says what was read and expected, without place. */
-int option_set(const struct option *o, struct arena *a, void *base, const char *text, struct err *e);
+/* option_set - parse @text into @base; range-checked. 0, -EINVAL or -ERANGE; @e says what was read
+ * and expected, without place. */
+int option_set(
+	const struct option *o, struct arena *a, void *base, const char *text, struct err *e);
 const struct option *option_find(const struct option_table *t, const char *name);
 /* option_text - the value as one would write it. */
 char *option_text(const struct option *o, struct arena *a, const void *base);

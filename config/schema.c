@@ -1,4 +1,5 @@
-/* schema - the rows (see schema.h). The only place that knows the keys, their types, units, ranges, defaults and prose. */
+/* schema - the rows (see schema.h). The only place that knows the keys, their types, units, ranges,
+ * defaults and prose. */
 #include "config/schema.h"
 
 #include <arpa/inet.h>
@@ -9,28 +10,69 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 
-#define VALUE(T, member, key, opt_type, def_, min_, max_, doc_, ...) \
-	{.kind = FIELD_VALUE, .option = {.name = key, .type = opt_type, .offset = offsetof(struct T, member), .def = def_, .min = min_, .max = max_, .doc = doc_}, __VA_ARGS__}
-#define TEXT(T, member, key, doc_, ...) VALUE(T, member, key, OPT_STRING, NULL, NULL, NULL, doc_, __VA_ARGS__)
-#define CHOICE(T, member, key, names, def_, doc_, ...) \
-	{.kind = FIELD_VALUE, .option = {.name = key, .type = OPT_ENUM, .offset = offsetof(struct T, member), .def = def_, .choices = names, .doc = doc_}, __VA_ARGS__}
-#define SECTION(T, member, key, s) \
-	{.kind = FIELD_SECTION, .option = {.name = key, .offset = offsetof(struct T, member)}, .section = &s}
-#define SECTIONS(kind_, T, member, key, s, ...) \
-	{.kind = kind_, .option = {.name = key, .offset = offsetof(struct T, member)}, .section = &s, __VA_ARGS__}
-#define REFUSED(key, instead) {.kind = FIELD_REFUSED, .option = {.name = key, .doc = instead}}
-#define TABLE(name, T, rows, doc_) \
-	static const struct section name = {.size = sizeof(struct T), .fields = rows, .n_fields = rw_countof(rows), .doc = doc_}
+#define VALUE(T, member, key, opt_type, def_, min_, max_, doc_, ...)                               \
+	{                                                                                          \
+		.kind = FIELD_VALUE,                                                               \
+		.option = {.name = key,                                                            \
+			.type = opt_type,                                                          \
+			.offset = offsetof(struct T, member),                                      \
+			.def = def_,                                                               \
+			.min = min_,                                                               \
+			.max = max_,                                                               \
+			.doc = doc_},                                                              \
+		__VA_ARGS__                                                                        \
+	}
+#define TEXT(T, member, key, doc_, ...)                                                            \
+	VALUE(T, member, key, OPT_STRING, NULL, NULL, NULL, doc_, __VA_ARGS__)
+#define CHOICE(T, member, key, names, def_, doc_, ...)                                             \
+	{                                                                                          \
+		.kind = FIELD_VALUE,                                                               \
+		.option = {.name = key,                                                            \
+			.type = OPT_ENUM,                                                          \
+			.offset = offsetof(struct T, member),                                      \
+			.def = def_,                                                               \
+			.choices = names,                                                          \
+			.doc = doc_},                                                              \
+		__VA_ARGS__                                                                        \
+	}
+#define SECTION(T, member, key, s)                                                                 \
+	{                                                                                          \
+		.kind = FIELD_SECTION,                                                             \
+		.option = {.name = key, .offset = offsetof(struct T, member)}, .section = &s       \
+	}
+#define SECTIONS(kind_, T, member, key, s, ...)                                                    \
+	{                                                                                          \
+		.kind = kind_, .option = {.name = key, .offset = offsetof(struct T, member)},      \
+		.section = &s, __VA_ARGS__                                                         \
+	}
+#define REFUSED(key, instead)                                                                      \
+	{                                                                                          \
+		.kind = FIELD_REFUSED, .option = {.name = key, .doc = instead }                    \
+	}
+#define TABLE(name, T, rows, doc_)                                                                 \
+	static const struct section name = {.size = sizeof(struct T),                              \
+		.fields = rows,                                                                    \
+		.n_fields = rw_countof(rows),                                                      \
+		.doc = doc_}
 
 /* A secret is three keys, of which one may be given. */
-#define SECRET(T, member, key, what) \
-	TEXT(T, member.file, key "_file", what ": a file whose first line it is, mode 0600. Read when it is needed, not before.", .check = check_text), \
-	TEXT(T, member.env, key "_env", what ": the name of an environment variable of the agent.", .check = check_name), \
-	TEXT(T, member.credential, key "_credential", what ": the name of a systemd credential (LoadCredential= in the unit).", .check = check_name)
-#define NEVER_INLINE(key) \
-	REFUSED(key, "a secret is never written into the configuration; use '" key "_file: PATH', '" key "_env: VARIABLE' or '" key "_credential: NAME'")
+#define SECRET(T, member, key, what)                                                               \
+	TEXT(T, member.file, key "_file",                                                          \
+		what                                                                               \
+		": a file whose first line it is, mode 0600. Read when it is needed, not before.", \
+		.check = check_text),                                                              \
+		TEXT(T, member.env, key "_env",                                                    \
+			what ": the name of an environment variable of the agent.",                \
+			.check = check_name),                                                      \
+		TEXT(T, member.credential, key "_credential",                                      \
+			what ": the name of a systemd credential (LoadCredential= in the unit).",  \
+			.check = check_name)
+#define NEVER_INLINE(key)                                                                          \
+	REFUSED(key,                                                                               \
+		"a secret is never written into the configuration; use '" key                      \
+		"_file: PATH', '" key "_env: VARIABLE' or '" key "_credential: NAME'")
 
-/* --- additional checks of texts --- */
+/* ---- additional checks of texts ------------------------------------------ */
 
 static int check_name(const char *s, struct err *e)
 {
@@ -44,7 +86,8 @@ static int check_name(const char *s, struct err *e)
 static int check_device_name(const char *s, struct err *e)
 {
 	if (strcmp(s, "host") == 0)
-		return err_set(e, -EINVAL, "read 'host', expected another name: 'host:NAME' in links means a server");
+		return err_set(e, -EINVAL,
+			"read 'host', expected another name: 'host:NAME' in links means a server");
 	return check_name(s, e);
 }
 
@@ -57,7 +100,9 @@ static int check_text(const char *s, struct err *e)
 		return err_set(e, -EINVAL, "read '%.32s...', expected at most 255 characters", s);
 	for (const unsigned char *p = (const unsigned char *)s; *p; p++)
 		if (*p < 0x20 || *p == 0x7f)
-			return err_set(e, -EINVAL, "read a text with a control character in it, expected one line of plain text");
+			return err_set(e, -EINVAL,
+				"read a text with a control character in it, expected one line of "
+				"plain text");
 	return 0;
 }
 
@@ -77,25 +122,29 @@ static int check_listen(const char *s, struct err *e)
 	if (r == 0)
 		r = address_split(NULL, s, 0, &host, &port, e);
 	if (r == 0 && port == 0)
-		r = err_set(e, -EINVAL, "read '%.64s', expected ADDRESS:PORT such as \"127.0.0.1:9421\"", s);
+		r = err_set(e, -EINVAL,
+			"read '%.64s', expected ADDRESS:PORT such as \"127.0.0.1:9421\"", s);
 	return r;
 }
 
 /* Traps are taken on an address that somebody chose: never on all of them by default. */
 static int check_trap_listen(const char *s, struct err *e)
 {
-	static const char expected[] = "expected an address of this machine and a port, such as \"127.0.0.1:1162\" or \"[2001:db8::5]:162\"";
+	static const char expected[] = "expected an address of this machine and a port, such as "
+				       "\"127.0.0.1:1162\" or \"[2001:db8::5]:162\"";
 	unsigned char raw[16] = {0}, none[16] = {0};
 	char host[64];
 	size_t n = *s == '[' ? strcspn(s, "]") - 1 : strcspn(s, ":");
 	int r = check_listen(s, e);
 	if (r < 0)
 		return r;
-	snprintf(host, sizeof(host), "%.*s", (int)(n < sizeof(host) ? n : 0), *s == '[' ? s + 1 : s);
+	snprintf(
+		host, sizeof(host), "%.*s", (int)(n < sizeof(host) ? n : 0), *s == '[' ? s + 1 : s);
 	if (inet_pton(AF_INET, host, raw) != 1 && inet_pton(AF_INET6, host, raw) != 1)
 		return err_set(e, -EINVAL, "read '%.64s', %s", s, expected);
 	if (memcmp(raw, none, sizeof(raw)) == 0)
-		return err_set(e, -EINVAL, "read '%.64s', which is every address of this machine; %s", s, expected);
+		return err_set(e, -EINVAL,
+			"read '%.64s', which is every address of this machine; %s", s, expected);
 	return 0;
 }
 
@@ -104,24 +153,31 @@ static int check_ip(const char *s, struct err *e)
 	unsigned char raw[16];
 	if (inet_pton(AF_INET, s, raw) == 1 || inet_pton(AF_INET6, s, raw) == 1)
 		return 0;
-	return err_set(e, -EINVAL, "read '%.64s', expected an IPv4 or IPv6 address of this machine", s);
+	return err_set(
+		e, -EINVAL, "read '%.64s', expected an IPv4 or IPv6 address of this machine", s);
 }
 
-/* "scheme://user:password@host" would put a secret into files, listings and the database. The text is not repeated. */
+/* "scheme://user:password@host" would put a secret into files, listings and the database. The text
+ * is not repeated. */
 static int check_no_login(const char *s, struct err *e)
 {
 	int r = check_text(s, e);
 	const char *authority = strstr(s, "://");
 	if (r == 0 && authority && authority[3 + strcspn(authority + 3, "/?#@")] == '@')
-		r = err_set(e, -EINVAL, "read a URL with a log-in ('...@') in it, expected one without: secrets are never written into the configuration");
+		r = err_set(e, -EINVAL,
+			"read a URL with a log-in ('...@') in it, expected one without: secrets "
+			"are never written into the configuration");
 	return r;
 }
 
 static int check_url(const char *s, struct err *e)
 {
 	int r = check_no_login(s, e);
-	if (r == 0 && ((strncmp(s, "http://", 7) != 0 && strncmp(s, "https://", 8) != 0) || strlen(s) < 9))
-		r = err_set(e, -EINVAL, "read '%.64s', expected a URL such as \"http://127.0.0.1:9093\"", s);
+	if (r == 0 &&
+		((strncmp(s, "http://", 7) != 0 && strncmp(s, "https://", 8) != 0) ||
+			strlen(s) < 9))
+		r = err_set(e, -EINVAL,
+			"read '%.64s', expected a URL such as \"http://127.0.0.1:9093\"", s);
 	return r;
 }
 
@@ -129,7 +185,10 @@ static int check_interface(const char *s, struct err *e)
 {
 	int r = check_text(s, e);
 	if (r == 0 && (strlen(s) > 15 || strpbrk(s, "/ :")))
-		r = err_set(e, -EINVAL, "read '%.64s', expected the name of a network interface (at most 15 characters)", s);
+		r = err_set(e, -EINVAL,
+			"read '%.64s', expected the name of a network interface (at most 15 "
+			"characters)",
+			s);
 	return r;
 }
 
@@ -138,7 +197,8 @@ static int check_endpoint(const char *s, struct err *e)
 	const char *device, *port;
 	int r = check_text(s, e);
 	if (r == 0 && !endpoint_split(NULL, s, &device, &port))
-		r = err_set(e, -EINVAL, "read '%.64s', expected \"DEVICE:PORT\" or \"host:NAME[:NIC]\"", s);
+		r = err_set(e, -EINVAL,
+			"read '%.64s', expected \"DEVICE:PORT\" or \"host:NAME[:NIC]\"", s);
 	return r;
 }
 
@@ -149,39 +209,56 @@ static int check_priority(const char *s, struct err *e)
 	return 0;
 }
 
-/* --- choices; the order is the order of the enums they become --- */
+/* ---- choices; the order is the order of the enums they become ------------ */
 
 static const char *const versions[] = {"1", "2c", "3", NULL};
-static const char *const auths[] = {"none", "md5", "sha1", "sha224", "sha256", "sha384", "sha512", NULL};
+static const char *const auths[] = {
+	"none", "md5", "sha1", "sha224", "sha256", "sha384", "sha512", NULL};
 static const char *const privs[] = {"none", "des", "aes128", "aes192", "aes256", NULL};
 static const char *const roles[] = {"leaf", "spine", "superspine", "other", NULL};
-static const char *const congestions[] = {"dcqcn", "pfc_only", "ecn_only", "rtt_cc", "receiver_driven", NULL};
+static const char *const congestions[] = {
+	"dcqcn", "pfc_only", "ecn_only", "rtt_cc", "receiver_driven", NULL};
 static const char *const balancings[] = {"static", "flowlet", "packet", "adaptive", "pinned", NULL};
 static const char *const directions[] = {"in", "out", "both", NULL};
 static const char *const link_sources[] = {"declared", "discovered", NULL};
 
-/* --- sections, inner ones first --- */
+/* ---- sections, inner ones first ------------------------------------------ */
 
 static const struct field snmp_credential_rows[] = {
-	CHOICE(tree_snmp_credential, version, "version", versions, NULL, "SNMP version.", .flags = FIELD_REQUIRED),
+	CHOICE(tree_snmp_credential, version, "version", versions, NULL, "SNMP version.",
+		.flags = FIELD_REQUIRED),
 	SECRET(tree_snmp_credential, community, "community", "Community of versions 1 and 2c"),
 	NEVER_INLINE("community"),
-	TEXT(tree_snmp_credential, user, "user", "User name (securityName) of version 3.", .check = check_text),
+	TEXT(tree_snmp_credential, user, "user", "User name (securityName) of version 3.",
+		.check = check_text),
 	TEXT(tree_snmp_credential, context, "context", "Context name of version 3."),
-	CHOICE(tree_snmp_credential, auth, "auth", auths, NULL, "Authentication protocol of version 3, none when not given. sha256 where the switch can."),
+	CHOICE(tree_snmp_credential, auth, "auth", auths, NULL,
+		"Authentication protocol of version 3, none when not given. sha256 where the "
+		"switch can."),
 	SECRET(tree_snmp_credential, auth_secret, "auth", "Pass phrase of authentication"),
-	CHOICE(tree_snmp_credential, priv, "priv", privs, NULL, "Encryption of version 3, none when not given. aes128 where the switch can."),
+	CHOICE(tree_snmp_credential, priv, "priv", privs, NULL,
+		"Encryption of version 3, none when not given. aes128 where the switch can."),
 	SECRET(tree_snmp_credential, priv_secret, "priv", "Pass phrase of encryption"),
 };
-TABLE(snmp_credential_section, tree_snmp_credential, snmp_credential_rows, "How to log in by SNMP.");
+TABLE(snmp_credential_section, tree_snmp_credential, snmp_credential_rows,
+	"How to log in by SNMP.");
 
 static const struct field tls_rows[] = {
-	TEXT(tree_tls, ca, "ca", "File with the certificates of the authorities that sign the switches' certificates.", .check = check_text),
-	TEXT(tree_tls, cert, "cert", "File with our own certificate, for switches that ask for one.", .check = check_text),
+	TEXT(tree_tls, ca, "ca",
+		"File with the certificates of the authorities that sign the switches' "
+		"certificates.",
+		.check = check_text),
+	TEXT(tree_tls, cert, "cert",
+		"File with our own certificate, for switches that ask for one.",
+		.check = check_text),
 	TEXT(tree_tls, key, "key", "File with the private key of cert.", .check = check_text),
-	TEXT(tree_tls, server_name, "server_name", "Name to expect in the switch's certificate when it is not the address.", .check = check_text),
-	VALUE(tree_tls, off, "off", OPT_BOOL, "false", NULL, NULL, "No TLS at all: user name and password cross the network readable."),
-	VALUE(tree_tls, skip_verify, "skip_verify", OPT_BOOL, "false", NULL, NULL, "Do not check the switch's certificate: anyone in between can pose as it."),
+	TEXT(tree_tls, server_name, "server_name",
+		"Name to expect in the switch's certificate when it is not the address.",
+		.check = check_text),
+	VALUE(tree_tls, off, "off", OPT_BOOL, "false", NULL, NULL,
+		"No TLS at all: user name and password cross the network readable."),
+	VALUE(tree_tls, skip_verify, "skip_verify", OPT_BOOL, "false", NULL, NULL,
+		"Do not check the switch's certificate: anyone in between can pose as it."),
 };
 TABLE(tls_section, tree_tls, tls_rows, "Encryption of gNMI.");
 
@@ -189,106 +266,188 @@ static const struct field gnmi_credential_rows[] = {
 	TEXT(tree_gnmi_credential, username, "username", "User name.", .check = check_text),
 	SECRET(tree_gnmi_credential, password, "password", "Password"),
 	NEVER_INLINE("password"),
-	SECRET(tree_gnmi_credential, token, "token", "Bearer token, instead of user name and password"),
+	SECRET(tree_gnmi_credential, token, "token",
+		"Bearer token, instead of user name and password"),
 	NEVER_INLINE("token"),
 	SECTION(tree_gnmi_credential, tls, "tls", tls_section),
 };
-TABLE(gnmi_credential_section, tree_gnmi_credential, gnmi_credential_rows, "How to log in by gNMI.");
+TABLE(gnmi_credential_section, tree_gnmi_credential, gnmi_credential_rows,
+	"How to log in by gNMI.");
 
 static const struct field credential_rows[] = {
 	SECTION(tree_credential, snmp, "snmp", snmp_credential_section),
 	SECTION(tree_credential, gnmi, "gnmi", gnmi_credential_section),
 };
 TABLE(credential_section, tree_credential, credential_rows,
-	"Named ways to log in, for 'credentials:' of devices. Secrets are only ever named: a file, an environment variable or a systemd credential.");
+	"Named ways to log in, for 'credentials:' of devices. Secrets are only ever named: a file, "
+	"an environment variable or a systemd credential.");
 
 static const struct field snmp_rows[] = {
-	TEXT(tree_snmp, address, "address", "\"HOST\", \"HOST:PORT\" or \"[IPv6]:PORT\"; the port is 161 when not given.", .check = check_address),
-	TEXT(tree_snmp, credentials, "credentials", "A name from 'credentials:' that has an snmp section.", .check = check_name),
-	VALUE(tree_snmp, interval_ns, "interval", OPT_DURATION, NULL, "100ms", "1h", "Time between polls of the fast counters; defaults.interval when not given."),
-	VALUE(tree_snmp, slow_interval_ns, "slow_interval", OPT_DURATION, NULL, "1s", "24h", "Time between polls of configuration and neighbours; defaults.slow_interval when not given."),
-	VALUE(tree_snmp, timeout_ns, "timeout", OPT_DURATION, NULL, "10ms", "5m", "How long one request may stay unanswered; defaults.timeout when not given."),
-	VALUE(tree_snmp, deadline_ns, "deadline", OPT_DURATION, NULL, "10ms", "1h", "How long one whole poll of the device may take before it is given up; the interval when not given."),
-	VALUE(tree_snmp, retries, "retries", OPT_INT, "1", "0", "10", "How often an unanswered request is sent again."),
-	VALUE(tree_snmp, max_varbinds_s, "max_varbinds_s", OPT_INT, "0", "0", "1000000", "At most this many values per second are asked of the device, to spare its CPU; 0 = no limit."),
+	TEXT(tree_snmp, address, "address",
+		"\"HOST\", \"HOST:PORT\" or \"[IPv6]:PORT\"; the port is 161 when not given.",
+		.check = check_address),
+	TEXT(tree_snmp, credentials, "credentials",
+		"A name from 'credentials:' that has an snmp section.", .check = check_name),
+	VALUE(tree_snmp, interval_ns, "interval", OPT_DURATION, NULL, "100ms", "1h",
+		"Time between polls of the fast counters; defaults.interval when not given."),
+	VALUE(tree_snmp, slow_interval_ns, "slow_interval", OPT_DURATION, NULL, "1s", "24h",
+		"Time between polls of configuration and neighbours; defaults.slow_interval when "
+		"not given."),
+	VALUE(tree_snmp, timeout_ns, "timeout", OPT_DURATION, NULL, "10ms", "5m",
+		"How long one request may stay unanswered; defaults.timeout when not given."),
+	VALUE(tree_snmp, deadline_ns, "deadline", OPT_DURATION, NULL, "10ms", "1h",
+		"How long one whole poll of the device may take before it is given up; the "
+		"interval when not given."),
+	VALUE(tree_snmp, retries, "retries", OPT_INT, "1", "0", "10",
+		"How often an unanswered request is sent again."),
+	VALUE(tree_snmp, max_varbinds_s, "max_varbinds_s", OPT_INT, "0", "0", "1000000",
+		"At most this many values per second are asked of the device, to spare its CPU; 0 "
+		"= no limit."),
 	TEXT(tree_snmp, source, "source", "Local address to ask from.", .check = check_ip),
-	TEXT(tree_snmp, netns, "netns", "Network namespace (ip-netns name) to ask from.", .check = check_name),
+	TEXT(tree_snmp, netns, "netns", "Network namespace (ip-netns name) to ask from.",
+		.check = check_name),
 };
 TABLE(snmp_section, tree_snmp, snmp_rows, "Poll this device by SNMP.");
 
 static const char *const gnmi_encodings[] = {"auto", "proto", "json_ietf", "json", "ascii", NULL};
 static const struct field gnmi_rows[] = {
-	TEXT(tree_gnmi, address, "address", "\"HOST\", \"HOST:PORT\" or \"[IPv6]:PORT\"; the port is 9339 when not given.", .check = check_address),
-	TEXT(tree_gnmi, credentials, "credentials", "A name from 'credentials:' that has a gnmi section.", .check = check_name),
-	VALUE(tree_gnmi, interval_ns, "interval", OPT_DURATION, NULL, "100ms", "1h", "Sample interval asked for; defaults.interval when not given."),
-	VALUE(tree_gnmi, slow_interval_ns, "slow_interval", OPT_DURATION, NULL, "1s", "24h", "Time between readings of configuration and names; defaults.slow_interval when not given."),
-	VALUE(tree_gnmi, timeout_ns, "timeout", OPT_DURATION, "10s", "100ms", "5m", "How long making a connection, and the first data of a subscription, may take."),
-	CHOICE(tree_gnmi, encoding, "encoding", gnmi_encodings, "auto", "How values are encoded; auto = what the profile prefers of what the device offers."),
-	VALUE(tree_gnmi, max_message, "max_message", OPT_SIZE, "32MiB", "64KiB", "64MiB", "The largest message that is accepted from the device."),
+	TEXT(tree_gnmi, address, "address",
+		"\"HOST\", \"HOST:PORT\" or \"[IPv6]:PORT\"; the port is 9339 when not given.",
+		.check = check_address),
+	TEXT(tree_gnmi, credentials, "credentials",
+		"A name from 'credentials:' that has a gnmi section.", .check = check_name),
+	VALUE(tree_gnmi, interval_ns, "interval", OPT_DURATION, NULL, "100ms", "1h",
+		"Sample interval asked for; defaults.interval when not given."),
+	VALUE(tree_gnmi, slow_interval_ns, "slow_interval", OPT_DURATION, NULL, "1s", "24h",
+		"Time between readings of configuration and names; defaults.slow_interval when not "
+		"given."),
+	VALUE(tree_gnmi, timeout_ns, "timeout", OPT_DURATION, "10s", "100ms", "5m",
+		"How long making a connection, and the first data of a subscription, may take."),
+	CHOICE(tree_gnmi, encoding, "encoding", gnmi_encodings, "auto",
+		"How values are encoded; auto = what the profile prefers of what the device "
+		"offers."),
+	VALUE(tree_gnmi, max_message, "max_message", OPT_SIZE, "32MiB", "64KiB", "64MiB",
+		"The largest message that is accepted from the device."),
 };
 TABLE(gnmi_section, tree_gnmi, gnmi_rows, "Subscribe to this device by gNMI.");
 
 static const struct field device_rows[] = {
-	TEXT(tree_device, name, "name", "Name of the device everywhere in rocewatch. A differing sysName is reported.", .flags = FIELD_REQUIRED, .check = check_device_name),
-	CHOICE(tree_device, role, "role", roles, "other", "Place in the fabric. ECMP groups are derived from leaf to spine and spine to superspine."),
-	TEXT(tree_device, rail, "rail", "Rail (plane) of a spine: uplinks to it form the group uplinks@RAIL.", .check = check_name),
-	TEXT(tree_device, profile, "profile", "What to collect and how (rocewatch profile list); defaults.profile when not given.", .check = check_name),
-	CHOICE(tree_device, lb, "load_balancing", balancings, NULL, "How this device spreads load over equal paths; policy.load_balancing when not given."),
+	TEXT(tree_device, name, "name",
+		"Name of the device everywhere in rocewatch. A differing sysName is reported.",
+		.flags = FIELD_REQUIRED, .check = check_device_name),
+	CHOICE(tree_device, role, "role", roles, "other",
+		"Place in the fabric. ECMP groups are derived from leaf to spine and spine to "
+		"superspine."),
+	TEXT(tree_device, rail, "rail",
+		"Rail (plane) of a spine: uplinks to it form the group uplinks@RAIL.",
+		.check = check_name),
+	TEXT(tree_device, profile, "profile",
+		"What to collect and how (rocewatch profile list); defaults.profile when not "
+		"given.",
+		.check = check_name),
+	CHOICE(tree_device, lb, "load_balancing", balancings, NULL,
+		"How this device spreads load over equal paths; policy.load_balancing when not "
+		"given."),
 	SECTION(tree_device, snmp, "snmp", snmp_section),
 	SECTION(tree_device, gnmi, "gnmi", gnmi_section),
 };
 TABLE(device_section, tree_device, device_rows, "The switches.");
 
 static const struct field link_rows[] = {
-	TEXT(tree_link, a, "a", "One end: \"DEVICE:PORT\" (native port name), or \"host:NAME[:NIC]\".", .flags = FIELD_REQUIRED, .check = check_endpoint),
-	TEXT(tree_link, b, "b", "The other end, in the same form.", .flags = FIELD_REQUIRED, .check = check_endpoint),
-	VALUE(tree_link, cable_mm, "cable", OPT_LENGTH, NULL, "1cm", "100km", "Length of the cable (m = metres): headroom is computed from it."),
-	VALUE(tree_link, speed_bps, "speed", OPT_BITRATE, NULL, "1M", "10T", "Speed the link should have; read from the device when not given, and a difference is reported."),
-	TEXT(tree_link, rail, "rail", "Rail (plane) this link belongs to; the rail of the spine when not given.", .check = check_name),
-	CHOICE(tree_link, source, "source", link_sources, NULL, "Where the link comes from: written by a person, or heard by LLDP (links: discover) and then kept by the agent."),
+	TEXT(tree_link, a, "a",
+		"One end: \"DEVICE:PORT\" (native port name), or \"host:NAME[:NIC]\".",
+		.flags = FIELD_REQUIRED, .check = check_endpoint),
+	TEXT(tree_link, b, "b", "The other end, in the same form.", .flags = FIELD_REQUIRED,
+		.check = check_endpoint),
+	VALUE(tree_link, cable_mm, "cable", OPT_LENGTH, NULL, "1cm", "100km",
+		"Length of the cable (m = metres): headroom is computed from it."),
+	VALUE(tree_link, speed_bps, "speed", OPT_BITRATE, NULL, "1M", "10T",
+		"Speed the link should have; read from the device when not given, and a difference "
+		"is reported."),
+	TEXT(tree_link, rail, "rail",
+		"Rail (plane) this link belongs to; the rail of the spine when not given.",
+		.check = check_name),
+	CHOICE(tree_link, source, "source", link_sources, NULL,
+		"Where the link comes from: written by a person, or heard by LLDP (links: "
+		"discover) and then kept by the agent."),
 };
-TABLE(link_section, tree_link, link_rows, "The cables: a list, or the word 'discover' to take them from the switches (LLDP).");
+TABLE(link_section, tree_link, link_rows,
+	"The cables: a list, or the word 'discover' to take them from the switches (LLDP).");
 
 static const struct field group_rows[] = {
-	TEXT(tree_group, device, "device", "The device whose ports these are.", .flags = FIELD_REQUIRED, .check = check_device_name),
-	TEXT(tree_group, group, "group", "Name of the group; a derived group of that name (uplinks, to:DEVICE) is replaced.", .flags = FIELD_REQUIRED, .check = check_text),
-	{.kind = FIELD_VALUES, .option = {.name = "ports", .type = OPT_STRING, .offset = offsetof(struct tree_group, ports),
-		.doc = "Its members: native port names; one name for a LAG."}, .flags = FIELD_REQUIRED, .check = check_text},
-	CHOICE(tree_group, lb, "load_balancing", balancings, NULL, "How load is spread over this group; the device's when not given."),
+	TEXT(tree_group, device, "device", "The device whose ports these are.",
+		.flags = FIELD_REQUIRED, .check = check_device_name),
+	TEXT(tree_group, group, "group",
+		"Name of the group; a derived group of that name (uplinks, to:DEVICE) is replaced.",
+		.flags = FIELD_REQUIRED, .check = check_text),
+	{.kind = FIELD_VALUES,
+		.option = {.name = "ports",
+			.type = OPT_STRING,
+			.offset = offsetof(struct tree_group, ports),
+			.doc = "Its members: native port names; one name for a LAG."},
+		.flags = FIELD_REQUIRED,
+		.check = check_text},
+	CHOICE(tree_group, lb, "load_balancing", balancings, NULL,
+		"How load is spread over this group; the device's when not given."),
 };
-TABLE(group_section, tree_group, group_rows, "ECMP groups that cannot be derived from roles and links.");
+TABLE(group_section, tree_group, group_rows,
+	"ECMP groups that cannot be derived from roles and links.");
 
 static const struct field lag_rows[] = {
-	TEXT(tree_lag, device, "device", "The device whose ports these are.", .flags = FIELD_REQUIRED, .check = check_device_name),
-	TEXT(tree_lag, name, "name", "Name of the aggregate interface.", .flags = FIELD_REQUIRED, .check = check_text),
-	{.kind = FIELD_VALUES, .option = {.name = "ports", .type = OPT_STRING, .offset = offsetof(struct tree_lag, ports),
-		.doc = "Its member ports."}, .flags = FIELD_REQUIRED, .check = check_text},
+	TEXT(tree_lag, device, "device", "The device whose ports these are.",
+		.flags = FIELD_REQUIRED, .check = check_device_name),
+	TEXT(tree_lag, name, "name", "Name of the aggregate interface.", .flags = FIELD_REQUIRED,
+		.check = check_text),
+	{.kind = FIELD_VALUES,
+		.option = {.name = "ports",
+			.type = OPT_STRING,
+			.offset = offsetof(struct tree_lag, ports),
+			.doc = "Its member ports."},
+		.flags = FIELD_REQUIRED,
+		.check = check_text},
 };
-TABLE(lag_section, tree_lag, lag_rows, "Link aggregates: one member of an ECMP group, and a group lag:NAME of their own.");
+TABLE(lag_section, tree_lag, lag_rows,
+	"Link aggregates: one member of an ECMP group, and a group lag:NAME of their own.");
 
 static const struct field lossless_rows[] = {
-	{.kind = FIELD_VALUES, .option = {.name = "priorities", .type = OPT_STRING, .offset = offsetof(struct tree_lossless, priorities), .def = "3",
-		.doc = "802.1p priorities that must not lose packets."}, .check = check_priority},
-	VALUE(tree_lossless, mtu_bytes, "mtu", OPT_SIZE, NULL, "64B", "65535B", "Largest frame of these priorities."),
+	{.kind = FIELD_VALUES,
+		.option = {.name = "priorities",
+			.type = OPT_STRING,
+			.offset = offsetof(struct tree_lossless, priorities),
+			.def = "3",
+			.doc = "802.1p priorities that must not lose packets."},
+		.check = check_priority},
+	VALUE(tree_lossless, mtu_bytes, "mtu", OPT_SIZE, NULL, "64B", "65535B",
+		"Largest frame of these priorities."),
 };
 TABLE(lossless_section, tree_lossless, lossless_rows, "Which traffic is lossless.");
 
 static const struct field policy_rows[] = {
-	CHOICE(tree_policy, congestion, "congestion", congestions, "dcqcn", "What slows the senders down. A site that does without ECN is not paged for it."),
-	CHOICE(tree_policy, lb, "load_balancing", balancings, "static", "How switches spread load over equal paths; only static hashing has a chance baseline."),
+	CHOICE(tree_policy, congestion, "congestion", congestions, "dcqcn",
+		"What slows the senders down. A site that does without ECN is not paged for it."),
+	CHOICE(tree_policy, lb, "load_balancing", balancings, "static",
+		"How switches spread load over equal paths; only static hashing has a chance "
+		"baseline."),
 };
 TABLE(policy_section, tree_policy, policy_rows, "What the site means to do.");
 
-#define THRESHOLD(member, key, doc_) VALUE(tree_threshold, member, key, OPT_SIZE, NULL, NULL, "1TiB", doc_)
+#define THRESHOLD(member, key, doc_)                                                               \
+	VALUE(tree_threshold, member, key, OPT_SIZE, NULL, NULL, "1TiB", doc_)
 static const struct field threshold_rows[] = {
-	VALUE(tree_threshold, devices, "devices", OPT_STRING, "*", NULL, NULL, "Device names, with * and ?.", .check = check_text),
-	VALUE(tree_threshold, ports, "ports", OPT_STRING, "*", NULL, NULL, "Port names, with * and ?.", .check = check_text),
-	VALUE(tree_threshold, priority, "priority", OPT_INT, NULL, "0", "7", "802.1p priority.", .flags = FIELD_REQUIRED),
+	VALUE(tree_threshold, devices, "devices", OPT_STRING, "*", NULL, NULL,
+		"Device names, with * and ?.", .check = check_text),
+	VALUE(tree_threshold, ports, "ports", OPT_STRING, "*", NULL, NULL,
+		"Port names, with * and ?.", .check = check_text),
+	VALUE(tree_threshold, priority, "priority", OPT_INT, NULL, "0", "7", "802.1p priority.",
+		.flags = FIELD_REQUIRED),
 	THRESHOLD(kmin, "kmin", "ECN: queue length from which packets are marked."),
 	THRESHOLD(kmax, "kmax", "ECN: queue length from which every packet is marked."),
-	VALUE(tree_threshold, pmax, "pmax", OPT_RATIO, NULL, "0%", "100%", "ECN: share of packets marked just below kmax."),
-	VALUE(tree_threshold, alpha, "alpha", OPT_RATIO, NULL, "0", "1024", "Dynamic threshold of the priority group: share of the free pool, such as 1/8."),
-	THRESHOLD(headroom, "headroom", "Bytes accepted after XOFF was sent (what is still in flight)."),
+	VALUE(tree_threshold, pmax, "pmax", OPT_RATIO, NULL, "0%", "100%",
+		"ECN: share of packets marked just below kmax."),
+	VALUE(tree_threshold, alpha, "alpha", OPT_RATIO, NULL, "0", "1024",
+		"Dynamic threshold of the priority group: share of the free pool, such as 1/8."),
+	THRESHOLD(headroom, "headroom",
+		"Bytes accepted after XOFF was sent (what is still in flight)."),
 	THRESHOLD(xoff_level, "xoff_level", "Fill level at which XOFF is sent (static platforms)."),
 	THRESHOLD(xon_level, "xon_level", "Fill level at which sending resumes."),
 	THRESHOLD(xon_offset, "xon_offset", "Sending resumes this far below the limit."),
@@ -296,100 +455,159 @@ static const struct field threshold_rows[] = {
 	THRESHOLD(pool, "pool", "Size of the shared buffer pool."),
 };
 TABLE(threshold_section, tree_threshold, threshold_rows,
-	"Buffer and ECN thresholds where no protocol can read them back. What a device reports wins; a difference is reported.");
+	"Buffer and ECN thresholds where no protocol can read them back. What a device reports "
+	"wins; a difference is reported.");
 
 static const struct field capture_rows[] = {
-	TEXT(tree_capture, name, "name", "Name of the capture.", .flags = FIELD_REQUIRED, .check = check_name),
-	TEXT(tree_capture, interface, "interface", "Network interface to capture from: a mirror port, an ERSPAN device, a host's NIC.", .check = check_interface),
-	TEXT(tree_capture, listen, "listen", "ADDRESS:PORT to receive sFlow on, instead of an interface.", .check = check_listen),
-	TEXT(tree_capture, netns, "netns", "Network namespace (ip-netns name) of the interface.", .check = check_name),
-	TEXT(tree_capture, port, "port", "The switch port it mirrors, \"DEVICE:PORT\": its flows are then told apart per ECMP member.", .check = check_endpoint),
-	CHOICE(tree_capture, direction, "direction", directions, "both", "Which packets of the interface: in = received by it, out = sent by it."),
-	VALUE(tree_capture, sampling, "sampling", OPT_INT, "1", "1", "10000000", "One packet in N reaches us: all counts are estimates then."),
-	VALUE(tree_capture, snaplen, "snaplen", OPT_SIZE, "128B", "64B", "65535B", "Bytes kept of each packet; 128B holds all headers."),
-	VALUE(tree_capture, buffer, "buffer", OPT_SIZE, "8MiB", "64KiB", "2GiB", "Kernel ring buffer; raise it when the doctor reports lost packets."),
-	VALUE(tree_capture, interval_ns, "interval", OPT_DURATION, "10s", "100ms", "1h", "How often flow totals are written."),
+	TEXT(tree_capture, name, "name", "Name of the capture.", .flags = FIELD_REQUIRED,
+		.check = check_name),
+	TEXT(tree_capture, interface, "interface",
+		"Network interface to capture from: a mirror port, an ERSPAN device, a host's NIC.",
+		.check = check_interface),
+	TEXT(tree_capture, listen, "listen",
+		"ADDRESS:PORT to receive sFlow on, instead of an interface.",
+		.check = check_listen),
+	TEXT(tree_capture, netns, "netns", "Network namespace (ip-netns name) of the interface.",
+		.check = check_name),
+	TEXT(tree_capture, port, "port",
+		"The switch port it mirrors, \"DEVICE:PORT\": its flows are then told apart per "
+		"ECMP member.",
+		.check = check_endpoint),
+	CHOICE(tree_capture, direction, "direction", directions, "both",
+		"Which packets of the interface: in = received by it, out = sent by it."),
+	VALUE(tree_capture, sampling, "sampling", OPT_INT, "1", "1", "10000000",
+		"One packet in N reaches us: all counts are estimates then."),
+	VALUE(tree_capture, snaplen, "snaplen", OPT_SIZE, "128B", "64B", "65535B",
+		"Bytes kept of each packet; 128B holds all headers."),
+	VALUE(tree_capture, buffer, "buffer", OPT_SIZE, "8MiB", "64KiB", "2GiB",
+		"Kernel ring buffer; raise it when the doctor reports lost packets."),
+	VALUE(tree_capture, interval_ns, "interval", OPT_DURATION, "10s", "100ms", "1h",
+		"How often flow totals are written."),
 };
 TABLE(capture_section, tree_capture, capture_rows, "Where packets come from.");
 
 static const struct field job_rows[] = {
-	TEXT(tree_job, name, "name", "Name of the job.", .flags = FIELD_REQUIRED, .check = check_text),
-	VALUE(tree_job, gpus, "gpus", OPT_INT, NULL, "1", "10000000", "GPUs it runs on.", .flags = FIELD_REQUIRED),
-	VALUE(tree_job, hosts, "hosts", OPT_STRING, "*", NULL, NULL, "Names of its hosts, with * and ?.", .check = check_text),
-	VALUE(tree_job, step_ns, "step", OPT_DURATION, "0s", "0s", "1h", "How long a step takes when all is well; with it losses are told in time per step as well, not only as shares. "
+	TEXT(tree_job, name, "name", "Name of the job.", .flags = FIELD_REQUIRED,
+		.check = check_text),
+	VALUE(tree_job, gpus, "gpus", OPT_INT, NULL, "1", "10000000", "GPUs it runs on.",
+		.flags = FIELD_REQUIRED),
+	VALUE(tree_job, hosts, "hosts", OPT_STRING, "*", NULL, NULL,
+		"Names of its hosts, with * and ?.", .check = check_text),
+	VALUE(tree_job, step_ns, "step", OPT_DURATION, "0s", "0s", "1h",
+		"How long a step takes when all is well; with it losses are told in time per step "
+		"as well, not only as shares. "
 		"0s = not known."),
 };
 TABLE(job_section, tree_job, job_rows, "What runs where, for cost and blame.");
 
 static const struct field cost_rows[] = {
-	VALUE(tree_cost, usd_per_gpu_hour, "usd_per_gpu_hour", OPT_DOUBLE, NULL, "0", "100000", "Price of one GPU for one hour, US dollars. Incidents are priced with it."),
+	VALUE(tree_cost, usd_per_gpu_hour, "usd_per_gpu_hour", OPT_DOUBLE, NULL, "0", "100000",
+		"Price of one GPU for one hour, US dollars. Incidents are priced with it."),
 };
 TABLE(cost_section, tree_cost, cost_rows, "What waiting costs.");
 
 static const struct field retention_rows[] = {
-	VALUE(tree_retention, raw_ns, "raw", OPT_DURATION, "7d", "1m", "10y", "How long samples are kept as they came."),
-	VALUE(tree_retention, minute_ns, "minute", OPT_DURATION, "90d", "1m", "20y", "How long minutes are kept."),
-	VALUE(tree_retention, hour_ns, "hour", OPT_DURATION, "2y", "1m", "50y", "How long hours are kept."),
+	VALUE(tree_retention, raw_ns, "raw", OPT_DURATION, "7d", "1m", "10y",
+		"How long samples are kept as they came."),
+	VALUE(tree_retention, minute_ns, "minute", OPT_DURATION, "90d", "1m", "20y",
+		"How long minutes are kept."),
+	VALUE(tree_retention, hour_ns, "hour", OPT_DURATION, "2y", "1m", "50y",
+		"How long hours are kept."),
 };
 TABLE(retention_section, tree_retention, retention_rows, "How long history is kept.");
 
 static const struct field store_rows[] = {
-	VALUE(tree_store, path, "path", OPT_STRING, "/var/lib/rocewatch/rocewatch.db", NULL, NULL, "Database file, or clickhouse://HOST:PORT/DATABASE.", .check = check_no_login),
-	VALUE(tree_store, quota_bytes, "quota", OPT_SIZE, "40GB", "1MB", "1000TB", "The oldest raw samples go when the database grows past this."),
+	VALUE(tree_store, path, "path", OPT_STRING, "/var/lib/rocewatch/rocewatch.db", NULL, NULL,
+		"Database file, or clickhouse://HOST:PORT/DATABASE.", .check = check_no_login),
+	VALUE(tree_store, quota_bytes, "quota", OPT_SIZE, "40GB", "1MB", "1000TB",
+		"The oldest raw samples go when the database grows past this."),
 	SECTION(tree_store, retention, "retention", retention_section),
 };
 TABLE(store_section, tree_store, store_rows, "Where history is kept.");
 
 static const struct field defaults_rows[] = {
-	VALUE(tree_defaults, interval_ns, "interval", OPT_DURATION, "10s", "100ms", "1h", "Time between polls of the fast counters."),
-	VALUE(tree_defaults, slow_interval_ns, "slow_interval", OPT_DURATION, "5m", "1s", "24h", "Time between polls of configuration and neighbours."),
-	VALUE(tree_defaults, timeout_ns, "timeout", OPT_DURATION, "2s", "10ms", "5m", "How long one request may stay unanswered."),
-	VALUE(tree_defaults, profile, "profile", OPT_STRING, "auto", NULL, NULL, "Profile of devices that name none; auto = by what the device says it is.", .check = check_name),
+	VALUE(tree_defaults, interval_ns, "interval", OPT_DURATION, "10s", "100ms", "1h",
+		"Time between polls of the fast counters."),
+	VALUE(tree_defaults, slow_interval_ns, "slow_interval", OPT_DURATION, "5m", "1s", "24h",
+		"Time between polls of configuration and neighbours."),
+	VALUE(tree_defaults, timeout_ns, "timeout", OPT_DURATION, "2s", "10ms", "5m",
+		"How long one request may stay unanswered."),
+	VALUE(tree_defaults, profile, "profile", OPT_STRING, "auto", NULL, NULL,
+		"Profile of devices that name none; auto = by what the device says it is.",
+		.check = check_name),
 };
 TABLE(defaults_section, tree_defaults, defaults_rows, "For devices that do not say otherwise.");
 
 static const struct field http_rows[] = {
-	TEXT(tree_http, listen, "listen", "ADDRESS:PORT of metrics and dashboard. No address outside this machine unless a proxy guards it.", .flags = FIELD_REQUIRED, .check = check_listen),
+	TEXT(tree_http, listen, "listen",
+		"ADDRESS:PORT of metrics and dashboard. No address outside this machine unless a "
+		"proxy guards it.",
+		.flags = FIELD_REQUIRED, .check = check_listen),
 };
 TABLE(http_section, tree_http, http_rows, "The agent's HTTP door.");
 
 static const struct field traps_rows[] = {
-	TEXT(tree_traps, listen, "listen", "ADDRESS:PORT to take traps and informs on: an address of this machine, not all of them. Ports below 1024 need a right "
-		"that the agent does not keep; send to 1162, or redirect 162.", .flags = FIELD_REQUIRED, .check = check_trap_listen),
-	{.kind = FIELD_VALUES, .option = {.name = "credentials", .type = OPT_STRING, .offset = offsetof(struct tree_traps, credentials),
-		.doc = "Names from 'credentials:' whose communities and SNMPv3 users are accepted in traps; others are dropped and counted."},
-		.flags = FIELD_REQUIRED, .check = check_name},
+	TEXT(tree_traps, listen, "listen",
+		"ADDRESS:PORT to take traps and informs on: an address of this machine, not all of "
+		"them. Ports below 1024 need a right "
+		"that the agent does not keep; send to 1162, or redirect 162.",
+		.flags = FIELD_REQUIRED, .check = check_trap_listen),
+	{.kind = FIELD_VALUES,
+		.option = {.name = "credentials",
+			.type = OPT_STRING,
+			.offset = offsetof(struct tree_traps, credentials),
+			.doc = "Names from 'credentials:' whose communities and SNMPv3 users are "
+			       "accepted in traps; others are dropped and counted."},
+		.flags = FIELD_REQUIRED,
+		.check = check_name},
 };
 TABLE(traps_section, tree_traps, traps_rows,
-	"Receive SNMP traps and informs of the devices above (linkDown, restarts, PFC notifications); each becomes an event. Off when not given.");
+	"Receive SNMP traps and informs of the devices above (linkDown, restarts, PFC "
+	"notifications); each becomes an event. Off when not given.");
 
 static const struct field alertmanager_rows[] = {
-	TEXT(tree_alertmanager, url, "url", "Where alerts are sent (/api/v2/alerts is added).", .flags = FIELD_REQUIRED, .check = check_url),
+	TEXT(tree_alertmanager, url, "url", "Where alerts are sent (/api/v2/alerts is added).",
+		.flags = FIELD_REQUIRED, .check = check_url),
 };
 TABLE(alertmanager_section, tree_alertmanager, alertmanager_rows, "A Prometheus Alertmanager.");
 
-static const struct field alerts_rows[] = {SECTION(tree_alerts, alertmanager, "alertmanager", alertmanager_section)};
+static const struct field alerts_rows[] = {
+	SECTION(tree_alerts, alertmanager, "alertmanager", alertmanager_section)};
 TABLE(alerts_section, tree_alerts, alerts_rows, "Who is told.");
 
 static const struct field tuning_name_rows[] = {
-	VALUE(tree_tuning_name, devices, "devices", OPT_STRING, "*", NULL, NULL, "Device names, with * and ?.", .check = check_text),
-	TEXT(tree_tuning_name, object, "object", "What is named, as the profile of the device calls it: wred_profile, buffer_profile, qos_profile, mmu_profile, queuing_out, "
-		"queuing_in, congestion_profile, pfc_profile, drop_profile, cnp_profile.", .flags = FIELD_REQUIRED, .check = check_name),
-	TEXT(tree_tuning_name, name, "name", "Its name on these devices.", .flags = FIELD_REQUIRED, .check = check_name),
+	VALUE(tree_tuning_name, devices, "devices", OPT_STRING, "*", NULL, NULL,
+		"Device names, with * and ?.", .check = check_text),
+	TEXT(tree_tuning_name, object, "object",
+		"What is named, as the profile of the device calls it: wred_profile, "
+		"buffer_profile, qos_profile, mmu_profile, queuing_out, "
+		"queuing_in, congestion_profile, pfc_profile, drop_profile, cnp_profile.",
+		.flags = FIELD_REQUIRED, .check = check_name),
+	TEXT(tree_tuning_name, name, "name", "Its name on these devices.", .flags = FIELD_REQUIRED,
+		.check = check_name),
 };
-TABLE(tuning_name_section, tree_tuning_name, tuning_name_rows, "What a site calls the objects that hold thresholds; the first entry that fits a device counts.");
+TABLE(tuning_name_section, tree_tuning_name, tuning_name_rows,
+	"What a site calls the objects that hold thresholds; the first entry that fits a device "
+	"counts.");
 
 static const struct field tuning_rows[] = {
-	VALUE(tree_tuning, min_evidence_ns, "min_evidence", OPT_DURATION, "1h", "10s", "365d", "No threshold change is advised on less history than this."),
-	VALUE(tree_tuning, min_coverage, "min_coverage", OPT_RATIO, "95%", "0%", "100%", "Share of that history that must be there."),
-	VALUE(tree_tuning, base_rtt_ns, "base_rtt", OPT_DURATION, "10us", "100ns", "10ms", "Round trip through the idle fabric, host to host: what the bandwidth-delay product is made of (two tiers: 8 to 12 us)."),
-	VALUE(tree_tuning, max_pmax, "max_pmax", OPT_RATIO, "20%", "1%", "100%", "No higher marking probability is advised."),
+	VALUE(tree_tuning, min_evidence_ns, "min_evidence", OPT_DURATION, "1h", "10s", "365d",
+		"No threshold change is advised on less history than this."),
+	VALUE(tree_tuning, min_coverage, "min_coverage", OPT_RATIO, "95%", "0%", "100%",
+		"Share of that history that must be there."),
+	VALUE(tree_tuning, base_rtt_ns, "base_rtt", OPT_DURATION, "10us", "100ns", "10ms",
+		"Round trip through the idle fabric, host to host: what the bandwidth-delay "
+		"product is made of (two tiers: 8 to 12 us)."),
+	VALUE(tree_tuning, max_pmax, "max_pmax", OPT_RATIO, "20%", "1%", "100%",
+		"No higher marking probability is advised."),
 	SECTIONS(FIELD_SECTIONS, tree_tuning, names, "names", tuning_name_section),
 };
 TABLE(tuning_section, tree_tuning, tuning_rows, "When thresholds are advised.");
 
 static const struct field root_rows[] = {
-	VALUE(config_tree, fabric, "fabric", OPT_STRING, "fabric", NULL, NULL, "Name of the fabric; incident numbers are made from it, so do not change it.", .check = check_name),
+	VALUE(config_tree, fabric, "fabric", OPT_STRING, "fabric", NULL, NULL,
+		"Name of the fabric; incident numbers are made from it, so do not change it.",
+		.check = check_name),
 	SECTION(config_tree, store, "store", store_section),
 	SECTIONS(FIELD_NAMED, config_tree, credentials, "credentials", credential_section),
 	SECTION(config_tree, defaults, "defaults", defaults_section),
@@ -403,17 +621,28 @@ static const struct field root_rows[] = {
 	SECTIONS(FIELD_SECTIONS, config_tree, captures, "capture", capture_section),
 	SECTIONS(FIELD_SECTIONS, config_tree, jobs, "jobs", job_section),
 	SECTION(config_tree, cost, "cost", cost_section),
-	{.kind = FIELD_MODULES, .option = {.name = "analyzers", .doc = "Options of the analyzers, by name."}},
+	{.kind = FIELD_MODULES,
+		.option = {.name = "analyzers", .doc = "Options of the analyzers, by name."}},
 	SECTION(config_tree, tuning, "tuning", tuning_section),
 	SECTION(config_tree, http, "http", http_section),
 	SECTION(config_tree, traps, "traps", traps_section),
 	SECTION(config_tree, alerts, "alerts", alerts_section),
-	TEXT(config_tree, socket, "socket", "Socket for commands to the running agent; the store's path with .sock when not given.", .check = check_text),
-	TEXT(config_tree, user, "user", "User to become after the start; the agent stays who it is when not given.", .check = check_name),
-	TEXT(config_tree, profile_dir, "profile_dir", "Directory with the site's own profiles, which win over built-in ones.", .check = check_text),
+	TEXT(config_tree, socket, "socket",
+		"Socket for commands to the running agent; the store's path with .sock when not "
+		"given.",
+		.check = check_text),
+	TEXT(config_tree, user, "user",
+		"User to become after the start; the agent stays who it is when not given.",
+		.check = check_name),
+	TEXT(config_tree, profile_dir, "profile_dir",
+		"Directory with the site's own profiles, which win over built-in ones.",
+		.check = check_text),
 };
 const struct section schema_root = {
-	.size = sizeof(struct config_tree), .fields = root_rows, .n_fields = rw_countof(root_rows), .doc = "The configuration of rocewatch.",
+	.size = sizeof(struct config_tree),
+	.fields = root_rows,
+	.n_fields = rw_countof(root_rows),
+	.doc = "The configuration of rocewatch.",
 };
 
 const struct field *schema_find(const struct section *s, const char *name)
@@ -427,9 +656,16 @@ const struct field *schema_find(const struct section *s, const char *name)
 char *schema_type_text(const struct field *f, char *buf, size_t size)
 {
 	static const char *const names[] = {
-		[OPT_BOOL] = "true or false", [OPT_INT] = "whole number", [OPT_DOUBLE] = "number", [OPT_RATIO] = "ratio such as 20% or 1/8",
-		[OPT_DURATION] = "duration such as 10s", [OPT_SIZE] = "size such as 88064B", [OPT_BITRATE] = "bit rate such as 400G",
-		[OPT_LENGTH] = "length such as 30m", [OPT_STRING] = "text", [OPT_ENUM] = "one of",
+		[OPT_BOOL] = "true or false",
+		[OPT_INT] = "whole number",
+		[OPT_DOUBLE] = "number",
+		[OPT_RATIO] = "ratio such as 20% or 1/8",
+		[OPT_DURATION] = "duration such as 10s",
+		[OPT_SIZE] = "size such as 88064B",
+		[OPT_BITRATE] = "bit rate such as 400G",
+		[OPT_LENGTH] = "length such as 30m",
+		[OPT_STRING] = "text",
+		[OPT_ENUM] = "one of",
 	};
 	switch (f->kind) {
 	case FIELD_VALUE:

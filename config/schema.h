@@ -1,9 +1,11 @@
 /*
- * schema - what rocewatch.yaml may hold, as tables of rows; inside of the config room only. Reading, checking, printing
- * and "config explain" all walk these rows, so a key is one row here and one member in a tree_* struct.
+ * schema - what rocewatch.yaml may hold, as tables of rows; inside of the config room only.
+ * Reading, checking, printing and "config explain" all walk these rows, so a key is one row here
+ * and one member in a tree_* struct.
  *
- * The tree_* structs are the file as read: one per section, with the yaml node it came from, so that later checks
- * (does this credential exist?) can name the place. config_build.c turns them into the structs of config.h and fabric.h.
+ * The tree_* structs are the file as read: one per section, with the yaml node it came from, so
+ * that later checks (does this credential exist?) can name the place. config_build.c turns them
+ * into the structs of config.h and fabric.h.
  */
 #ifndef RW_CONFIG_SCHEMA_H
 #define RW_CONFIG_SCHEMA_H
@@ -17,14 +19,15 @@
 struct arena;
 
 enum field_kind {
-	FIELD_VALUE,    /* one value, read by .option */
-	FIELD_VALUES,   /* a list of values: struct tree_values */
-	FIELD_SECTION,  /* keys of .section: a pointer to its struct, NULL when not given */
+	FIELD_VALUE, /* one value, read by .option */
+	FIELD_VALUES, /* a list of values: struct tree_values */
+	FIELD_SECTION, /* keys of .section: a pointer to its struct, NULL when not given */
 	FIELD_SECTIONS, /* a list of .section: struct tree_list */
-	FIELD_NAMED,    /* name -> .section: struct tree_list, the name in the first member after .node */
-	FIELD_LINKS,    /* as FIELD_SECTIONS, or the word "discover" */
-	FIELD_MODULES,  /* module name -> options from its own table */
-	FIELD_REFUSED,  /* never allowed; .option.doc says what to write instead */
+	/* name -> .section: struct tree_list, the name in the first member after .node */
+	FIELD_NAMED,
+	FIELD_LINKS, /* as FIELD_SECTIONS, or the word "discover" */
+	FIELD_MODULES, /* module name -> options from its own table */
+	FIELD_REFUSED, /* never allowed; .option.doc says what to write instead */
 };
 
 enum field_flags { FIELD_REQUIRED = 1 };
@@ -47,19 +50,30 @@ struct section {
 extern const struct section schema_root;
 
 const struct field *schema_find(const struct section *s, const char *name);
-/* schema_type_text - "duration", "one of leaf, spine", "list of sections": for people. Returns @buf. */
+/* schema_type_text - "duration", "one of leaf, spine", "list of sections": for people. Returns
+ * @buf. */
 char *schema_type_text(const struct field *f, char *buf, size_t size);
-/* schema_unset - is this value not given and without default? 0 for numbers, NAN for ratios, NULL for texts, -1 for choices. */
+/* schema_unset - is this value not given and without default? 0 for numbers, NAN for ratios, NULL
+ * for texts, -1 for choices. */
 bool schema_unset(const struct option *o, const void *base);
 
-/* --- the file as read --- */
+/* ---- the file as read ---------------------------------------------------- */
 
-struct tree_values { const char **v; const struct yaml_node **at; size_t n; };
-struct tree_list { void **v; size_t n; }; /* of pointers to tree_* structs */
+struct tree_values {
+	const char **v;
+	const struct yaml_node **at;
+	size_t n;
+};
+struct tree_list {
+	void **v;
+	size_t n;
+}; /* of pointers to tree_* structs */
 
 #define TREE_NODE const struct yaml_node *node /* first in every tree_* struct */
 
-struct tree_secret { const char *file, *env, *credential; };
+struct tree_secret {
+	const char *file, *env, *credential;
+};
 struct tree_snmp_credential {
 	TREE_NODE;
 	int version;
@@ -67,9 +81,23 @@ struct tree_snmp_credential {
 	const char *user, *context;
 	int auth, priv;
 };
-struct tree_tls { TREE_NODE; const char *ca, *cert, *key, *server_name; bool off, skip_verify; };
-struct tree_gnmi_credential { TREE_NODE; const char *username; struct tree_secret password, token; struct tree_tls *tls; };
-struct tree_credential { TREE_NODE; const char *name; struct tree_snmp_credential *snmp; struct tree_gnmi_credential *gnmi; };
+struct tree_tls {
+	TREE_NODE;
+	const char *ca, *cert, *key, *server_name;
+	bool off, skip_verify;
+};
+struct tree_gnmi_credential {
+	TREE_NODE;
+	const char *username;
+	struct tree_secret password, token;
+	struct tree_tls *tls;
+};
+struct tree_credential {
+	TREE_NODE;
+	const char *name;
+	struct tree_snmp_credential *snmp;
+	struct tree_gnmi_credential *gnmi;
+};
 
 struct tree_snmp {
 	TREE_NODE;
@@ -90,12 +118,33 @@ struct tree_device {
 	struct tree_snmp *snmp;
 	struct tree_gnmi *gnmi;
 };
-struct tree_link { TREE_NODE; const char *a, *b, *rail; uint64_t cable_mm, speed_bps; int source; /* enum link_source; -1 = declared */ };
+struct tree_link {
+	TREE_NODE;
+	const char *a, *b, *rail;
+	uint64_t cable_mm, speed_bps;
+	int source; /* enum link_source; -1 = declared */
+};
 enum link_source { LINK_DECLARED, LINK_DISCOVERED };
-struct tree_group { TREE_NODE; const char *device, *group; struct tree_values ports; int lb; };
-struct tree_lag { TREE_NODE; const char *device, *name; struct tree_values ports; };
-struct tree_lossless { TREE_NODE; struct tree_values priorities; uint64_t mtu_bytes; };
-struct tree_policy { TREE_NODE; int congestion, lb; };
+struct tree_group {
+	TREE_NODE;
+	const char *device, *group;
+	struct tree_values ports;
+	int lb;
+};
+struct tree_lag {
+	TREE_NODE;
+	const char *device, *name;
+	struct tree_values ports;
+};
+struct tree_lossless {
+	TREE_NODE;
+	struct tree_values priorities;
+	uint64_t mtu_bytes;
+};
+struct tree_policy {
+	TREE_NODE;
+	int congestion, lb;
+};
 struct tree_threshold {
 	TREE_NODE;
 	const char *devices, *ports;
@@ -110,17 +159,59 @@ struct tree_capture {
 	int64_t sampling, interval_ns;
 	uint64_t snaplen, buffer;
 };
-struct tree_job { TREE_NODE; const char *name, *hosts; int64_t gpus, step_ns; };
-struct tree_cost { TREE_NODE; double usd_per_gpu_hour; };
-struct tree_retention { TREE_NODE; int64_t raw_ns, minute_ns, hour_ns; };
-struct tree_store { TREE_NODE; const char *path; uint64_t quota_bytes; struct tree_retention *retention; };
-struct tree_defaults { TREE_NODE; int64_t interval_ns, slow_interval_ns, timeout_ns; const char *profile; };
-struct tree_http { TREE_NODE; const char *listen; };
-struct tree_traps { TREE_NODE; const char *listen; struct tree_values credentials; };
-struct tree_alertmanager { TREE_NODE; const char *url; };
-struct tree_alerts { TREE_NODE; struct tree_alertmanager *alertmanager; };
-struct tree_tuning_name { TREE_NODE; const char *devices, *object, *name; };
-struct tree_tuning { TREE_NODE; int64_t min_evidence_ns; double min_coverage; int64_t base_rtt_ns; double max_pmax; struct tree_list names; };
+struct tree_job {
+	TREE_NODE;
+	const char *name, *hosts;
+	int64_t gpus, step_ns;
+};
+struct tree_cost {
+	TREE_NODE;
+	double usd_per_gpu_hour;
+};
+struct tree_retention {
+	TREE_NODE;
+	int64_t raw_ns, minute_ns, hour_ns;
+};
+struct tree_store {
+	TREE_NODE;
+	const char *path;
+	uint64_t quota_bytes;
+	struct tree_retention *retention;
+};
+struct tree_defaults {
+	TREE_NODE;
+	int64_t interval_ns, slow_interval_ns, timeout_ns;
+	const char *profile;
+};
+struct tree_http {
+	TREE_NODE;
+	const char *listen;
+};
+struct tree_traps {
+	TREE_NODE;
+	const char *listen;
+	struct tree_values credentials;
+};
+struct tree_alertmanager {
+	TREE_NODE;
+	const char *url;
+};
+struct tree_alerts {
+	TREE_NODE;
+	struct tree_alertmanager *alertmanager;
+};
+struct tree_tuning_name {
+	TREE_NODE;
+	const char *devices, *object, *name;
+};
+struct tree_tuning {
+	TREE_NODE;
+	int64_t min_evidence_ns;
+	double min_coverage;
+	int64_t base_rtt_ns;
+	double max_pmax;
+	struct tree_list names;
+};
 
 struct config_tree { /* the root */
 	TREE_NODE;
@@ -138,7 +229,7 @@ struct config_tree { /* the root */
 	struct tree_tuning *tuning;
 };
 
-/* --- between the files of this room --- */
+/* ---- between the files of this room -------------------------------------- */
 
 struct build { /* while one configuration is made */
 	struct config *c;
@@ -148,29 +239,40 @@ struct build { /* while one configuration is made */
 	const struct yaml_node *root;
 };
 
-/* build_error - a mistake at a node (NULL: no place); build_warn - something that will work, but hardly as meant. */
-void build_error(struct build *b, const struct yaml_node *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-void build_warn(struct build *b, const struct yaml_node *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* build_at - the node of a key in a section, else the section itself: where a later check points to. */
+/* build_error - a mistake at a node (NULL: no place); build_warn - something that will work, but
+ * hardly as meant. */
+void build_error(struct build *b, const struct yaml_node *at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void build_warn(struct build *b, const struct yaml_node *at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* build_at - the node of a key in a section, else the section itself: where a later check points
+ * to. */
 const struct yaml_node *build_at(const struct yaml_node *section, const char *key);
 
-/* schema_read - fill @base (zeroed) from @node, which may be NULL for "not given": defaults alone. */
-void schema_read(struct build *b, const struct section *s, const struct yaml_node *node, void *base);
+/* schema_read - fill @base (zeroed) from @node, which may be NULL for "not given": defaults alone.
+ */
+void schema_read(
+	struct build *b, const struct section *s, const struct yaml_node *node, void *base);
 
-/* build_config - credentials, devices, captures and the rest of struct config; build_fabric - the graph, before it. */
+/* build_config - credentials, devices, captures and the rest of struct config; build_fabric - the
+ * graph, before it. */
 void build_config(struct build *b);
 void build_fabric(struct build *b);
 void build_links(struct build *b); /* links, lags, ecmp into the fabric whose devices are known */
 /* build_scalars - what config_set may change later: policy, cost, lossless. */
 void build_scalars(struct config *c);
 /* endpoint_split - "leaf1:et-0/0/0:1" at the first ':'. false when there is no text on one side. */
-bool endpoint_split(struct arena *a, const char *text, const char **ret_device, const char **ret_port);
-/* address_split - "host", "host:port", "[v6]:port" or a bare IPv6 address. 0, -EINVAL; @e says what was expected. */
-int address_split(struct arena *a, const char *text, uint16_t default_port, const char **ret_host, uint16_t *ret_port, struct err *e);
+bool endpoint_split(
+	struct arena *a, const char *text, const char **ret_device, const char **ret_port);
+/* address_split - "host", "host:port", "[v6]:port" or a bare IPv6 address. 0, -EINVAL; @e says what
+ * was expected. */
+int address_split(struct arena *a, const char *text, uint16_t default_port, const char **ret_host,
+	uint16_t *ret_port, struct err *e);
 
 /* fabric_derive_groups - ECMP groups of the finished graph beside the given ones. */
 void fabric_derive_groups(struct fabric *f, struct arena *a);
-struct fabric_port *fabric_port_add(struct fabric_device *d, struct arena *a, const char *name); /* finds or adds */
+/* finds or adds */
+struct fabric_port *fabric_port_add(struct fabric_device *d, struct arena *a, const char *name);
 void fabric_group_add(struct fabric_device *d, struct arena *a, const struct fabric_group *g);
 void fabric_sort(struct fabric *f); /* devices and ports in natural order; once, before groups */
 

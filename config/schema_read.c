@@ -1,4 +1,5 @@
-/* schema_read - a yaml tree into tree_* structs by the rows of schema.c; every mistake with its place and the remedy. */
+/* schema_read - a yaml tree into tree_* structs by the rows of schema.c; every mistake with its
+ * place and the remedy. */
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
@@ -11,11 +12,12 @@
 #include "agent/base/str.h"
 #include "config/schema.h"
 
-/* More is kept than is told, since they are sorted before the first ones are taken; a hostile file has a million. */
+/* More is kept than is told, since they are sorted before the first ones are taken; a hostile file
+ * has a million. */
 enum { MAX_COLLECTED = 1000, MAX_VALUES = 4096 };
 
-__attribute__((format(printf, 4, 0)))
-static void add(struct build *b, struct err_list *l, const struct yaml_node *at, const char *fmt, va_list ap)
+__attribute__((format(printf, 4, 0))) static void add(struct build *b, struct err_list *l,
+	const struct yaml_node *at, const char *fmt, va_list ap)
 {
 	struct err e = {0};
 	char text[sizeof(e.text)];
@@ -51,7 +53,8 @@ const struct yaml_node *build_at(const struct yaml_node *section, const char *ke
 }
 
 /* An unknown key, with the nearest one that would have been right. */
-static void unknown_key(struct build *b, const struct yaml_item *i, const char *what, const char *const *names, size_t n)
+static void unknown_key(struct build *b, const struct yaml_item *i, const char *what,
+	const char *const *names, size_t n)
 {
 	const struct yaml_node at = {.line = i->line, .col = i->col};
 	const char *near = str_nearest(i->key, names, n);
@@ -62,7 +65,8 @@ static void unknown_key(struct build *b, const struct yaml_item *i, const char *
 	rw_cleanup(str_done) struct str all = {0};
 	for (size_t k = 0; k < n; k++)
 		str_addf(&all, "%s%s", k == 0 ? "" : ", ", names[k]);
-	build_error(b, &at, "unknown %s '%.64s', expected one of: %.500s", what, i->key, all.s ? all.s : "(none here)");
+	build_error(b, &at, "unknown %s '%.64s', expected one of: %.500s", what, i->key,
+		all.s ? all.s : "(none here)");
 }
 
 static void unknown_field(struct build *b, const struct section *s, const struct yaml_item *i)
@@ -77,16 +81,19 @@ static void unknown_field(struct build *b, const struct section *s, const struct
 }
 
 /* The text of a node, or an error that says what is expected instead. */
-static const char *text_of(struct build *b, const struct yaml_node *n, const char *key, const struct field *f)
+static const char *text_of(
+	struct build *b, const struct yaml_node *n, const char *key, const struct field *f)
 {
 	char what[100], type[128];
 	if (n->kind == YAML_TEXT)
 		return n->text;
-	build_error(b, n, "%s: read %s, expected %s", key, yaml_what(n, what, sizeof(what)), schema_type_text(f, type, sizeof(type)));
+	build_error(b, n, "%s: read %s, expected %s", key, yaml_what(n, what, sizeof(what)),
+		schema_type_text(f, type, sizeof(type)));
 	return NULL;
 }
 
-static void read_value(struct build *b, const struct field *f, const struct yaml_node *n, void *base)
+static void read_value(
+	struct build *b, const struct field *f, const struct yaml_node *n, void *base)
 {
 	const char *text = text_of(b, n, f->option.name, f);
 	struct err e = {0};
@@ -99,16 +106,19 @@ static void read_value(struct build *b, const struct field *f, const struct yaml
 		build_error(b, n, "%s: %s", f->option.name, e.text);
 }
 
-static void read_values(struct build *b, const struct field *f, const struct yaml_node *n, void *base)
+static void read_values(
+	struct build *b, const struct field *f, const struct yaml_node *n, void *base)
 {
 	struct tree_values *v = (void *)((char *)base + f->option.offset);
 	char what[100];
 	if (n->kind != YAML_LIST) {
-		build_error(b, n, "%s: read %s, expected a list such as [A, B]", f->option.name, yaml_what(n, what, sizeof(what)));
+		build_error(b, n, "%s: read %s, expected a list such as [A, B]", f->option.name,
+			yaml_what(n, what, sizeof(what)));
 		return;
 	}
 	if (n->n > MAX_VALUES) {
-		build_error(b, n, "%s: read %zu entries, expected at most %d", f->option.name, n->n, MAX_VALUES);
+		build_error(b, n, "%s: read %zu entries, expected at most %d", f->option.name, n->n,
+			MAX_VALUES);
 		return;
 	}
 	v->n = 0;
@@ -126,7 +136,10 @@ static void read_values(struct build *b, const struct field *f, const struct yam
 		}
 		for (size_t k = 0; k < v->n; k++)
 			if (strcmp(v->v[k], text) == 0) {
-				build_error(b, item, "%s: '%.64s' is already in this list (line %d); remove one of them", f->option.name, text, v->at[k]->line);
+				build_error(b, item,
+					"%s: '%.64s' is already in this list (line %d); remove one "
+					"of them",
+					f->option.name, text, v->at[k]->line);
 				text = NULL;
 				break;
 			}
@@ -136,15 +149,18 @@ static void read_values(struct build *b, const struct field *f, const struct yam
 		v->at[v->n++] = item;
 	}
 	if (n->n == 0)
-		build_error(b, n, "%s: read an empty list, expected at least one entry", f->option.name);
+		build_error(b, n, "%s: read an empty list, expected at least one entry",
+			f->option.name);
 }
 
-static void read_section(struct build *b, const struct field *f, const struct yaml_node *n, void *base)
+static void read_section(
+	struct build *b, const struct field *f, const struct yaml_node *n, void *base)
 {
 	void **slot = (void *)((char *)base + f->option.offset);
 	char what[100];
 	if (n->kind != YAML_MAP) {
-		build_error(b, n, "%s: read %s, expected a section such as { %s: ... }", f->option.name, yaml_what(n, what, sizeof(what)),
+		build_error(b, n, "%s: read %s, expected a section such as { %s: ... }",
+			f->option.name, yaml_what(n, what, sizeof(what)),
 			f->section->fields[0].option.name);
 		return;
 	}
@@ -153,7 +169,8 @@ static void read_section(struct build *b, const struct field *f, const struct ya
 }
 
 /* FIELD_SECTIONS, FIELD_LINKS and FIELD_NAMED */
-static void read_sections(struct build *b, const struct field *f, const struct yaml_node *n, void *base)
+static void read_sections(
+	struct build *b, const struct field *f, const struct yaml_node *n, void *base)
 {
 	struct tree_list *l = (void *)((char *)base + f->option.offset);
 	bool named = f->kind == FIELD_NAMED;
@@ -164,32 +181,40 @@ static void read_sections(struct build *b, const struct field *f, const struct y
 		return;
 	}
 	if (n->kind != (named ? YAML_MAP : YAML_LIST)) {
-		build_error(b, n, "%s: read %s, expected %s", f->option.name, yaml_what(n, what, sizeof(what)),
-			named ? "names, each with a section" : f->kind == FIELD_LINKS ? "a list of sections ('- { a: ..., b: ... }') or the word discover"
-			: "a list of sections ('- { ... }' lines)");
+		build_error(b, n, "%s: read %s, expected %s", f->option.name,
+			yaml_what(n, what, sizeof(what)),
+			named ? "names, each with a section"
+				: f->kind == FIELD_LINKS
+				? "a list of sections ('- { a: ..., b: ... }') or the word discover"
+				: "a list of sections ('- { ... }' lines)");
 		return;
 	}
 	l->v = arena_array(b->c->arena, void *, n->n + 1);
 	for (size_t i = 0; i < n->n; i++) {
 		const struct yaml_node *item = n->items[i].value;
 		if (item->kind != YAML_MAP) {
-			build_error(b, item, "%s: read %s, expected a section such as { %s: ... }", named ? n->items[i].key : f->option.name,
-				yaml_what(item, what, sizeof(what)), f->section->fields[0].option.name);
+			build_error(b, item, "%s: read %s, expected a section such as { %s: ... }",
+				named ? n->items[i].key : f->option.name,
+				yaml_what(item, what, sizeof(what)),
+				f->section->fields[0].option.name);
 			continue;
 		}
 		char *p = arena_alloc(b->c->arena, f->section->size);
 		schema_read(b, f->section, item, p);
 		if (named)
-			*(const char **)(void *)(p + sizeof(const struct yaml_node *)) = n->items[i].key;
+			*(const char **)(void *)(p + sizeof(const struct yaml_node *)) =
+				n->items[i].key;
 		l->v[l->n++] = p;
 	}
 }
 
-static void read_module(struct build *b, const struct option_table *t, const struct yaml_node *n, void *base)
+static void read_module(
+	struct build *b, const struct option_table *t, const struct yaml_node *n, void *base)
 {
 	char what[100];
 	if (n->kind != YAML_MAP) {
-		build_error(b, n, "%s: read %s, expected a section of options", t->name, yaml_what(n, what, sizeof(what)));
+		build_error(b, n, "%s: read %s, expected a section of options", t->name,
+			yaml_what(n, what, sizeof(what)));
 		return;
 	}
 	for (size_t i = 0; i < n->n; i++) {
@@ -209,13 +234,15 @@ static void read_module(struct build *b, const struct option_table *t, const str
 }
 
 /* Sections of module options, here "analyzers". */
-static void read_modules(struct build *b, const struct field *f, const struct yaml_node *n, void *base)
+static void read_modules(
+	struct build *b, const struct field *f, const struct yaml_node *n, void *base)
 {
 	const char *section = f->option.name;
 	struct config *c = b->c;
 	char what[100];
 	if (n->kind != YAML_MAP) {
-		build_error(b, n, "%s: read %s, expected names, each with a section", section, yaml_what(n, what, sizeof(what)));
+		build_error(b, n, "%s: read %s, expected names, each with a section", section,
+			yaml_what(n, what, sizeof(what)));
 		return;
 	}
 	for (size_t i = 0; i < n->n; i++) {
@@ -231,7 +258,9 @@ static void read_modules(struct build *b, const struct field *f, const struct ya
 				read_module(b, c->tables[k], n->items[i].value, c->options[k]);
 		}
 		if (!found)
-			unknown_key(b, &n->items[i], strcmp(section, "analyzers") == 0 ? "analyzer" : "module", names, n_names);
+			unknown_key(b, &n->items[i],
+				strcmp(section, "analyzers") == 0 ? "analyzer" : "module", names,
+				n_names);
 	}
 }
 
@@ -240,7 +269,8 @@ static void refuse(struct build *b, const struct field *f, const struct yaml_nod
 	build_error(b, n, "%s: %s", f->option.name, f->option.doc);
 }
 
-static void (*const readers[])(struct build *b, const struct field *f, const struct yaml_node *n, void *base) = {
+static void (*const readers[])(
+	struct build *b, const struct field *f, const struct yaml_node *n, void *base) = {
 	[FIELD_VALUE] = read_value,
 	[FIELD_VALUES] = read_values,
 	[FIELD_SECTION] = read_section,
@@ -290,11 +320,14 @@ void schema_read(struct build *b, const struct section *s, const struct yaml_nod
 		if (!f)
 			unknown_field(b, s, item);
 		else if (item->value->kind == YAML_NULL)
-			build_error(b, item->value, "%s: has no value; give one or remove the key", item->key);
+			build_error(b, item->value, "%s: has no value; give one or remove the key",
+				item->key);
 		else
 			readers[f->kind](b, f, item->value, base);
 	}
 	for (size_t i = 0; i < s->n_fields; i++)
-		if ((s->fields[i].flags & FIELD_REQUIRED) && !yaml_get(node, s->fields[i].option.name))
-			build_error(b, node, "the key '%s' is missing here: %s", s->fields[i].option.name, s->fields[i].option.doc);
+		if ((s->fields[i].flags & FIELD_REQUIRED) &&
+			!yaml_get(node, s->fields[i].option.name))
+			build_error(b, node, "the key '%s' is missing here: %s",
+				s->fields[i].option.name, s->fields[i].option.doc);
 }

@@ -1,4 +1,5 @@
-/* secret - read a secret when it is needed (see config.h). Neither messages nor the log ever hold its content. */
+/* secret - read a secret when it is needed (see config.h). Neither messages nor the log ever hold
+ * its content. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,21 +18,30 @@ static int strip_and_check(char *text, size_t n, const char *kind, const char *n
 	if (n > 0 && text[n - 1] == '\r')
 		text[--n] = '\0';
 	if (n == 0)
-		return err_set(e, -EINVAL, "%s '%s' is empty, expected the secret in its first line", kind, name);
+		return err_set(e, -EINVAL,
+			"%s '%s' is empty, expected the secret in its first line", kind, name);
 	if (strlen(text) != n)
-		return err_set(e, -EINVAL, "%s '%s' has a NUL byte in it, expected a line of text", kind, name);
+		return err_set(e, -EINVAL, "%s '%s' has a NUL byte in it, expected a line of text",
+			kind, name);
 	return 0;
 }
 
-static int from_file(const char *path, const char *kind, const char *name, char **ret, struct err *e)
+static int from_file(
+	const char *path, const char *kind, const char *name, char **ret, struct err *e)
 {
 	char *text = NULL;
 	size_t n = 0;
 	int r = str_read_file(path, SECRET_MAX_BYTES, &text, &n, e);
 	if (r == -ENOENT)
-		return err_set(e, r, "%s '%s' does not exist; create it with mode 0600, owned by the user the agent runs as", kind, name);
+		return err_set(e, r,
+			"%s '%s' does not exist; create it with mode 0600, owned by the user the "
+			"agent runs as",
+			kind, name);
 	if (r == -EACCES || r == -EPERM)
-		return err_set(e, -EACCES, "%s '%s' may not be read by this user; give it to the user the agent runs as", kind, name);
+		return err_set(e, -EACCES,
+			"%s '%s' may not be read by this user; give it to the user the agent runs "
+			"as",
+			kind, name);
 	if (r < 0)
 		return r;
 	r = strip_and_check(text, n, kind, name, e);
@@ -48,7 +58,9 @@ static int from_env(const char *name, char **ret, struct err *e)
 {
 	const char *value = getenv(name);
 	if (!value)
-		return err_set(e, -ENOENT, "environment variable '%s' is not set; set it for the agent or use a file", name);
+		return err_set(e, -ENOENT,
+			"environment variable '%s' is not set; set it for the agent or use a file",
+			name);
 	char *text = rw_strdup(value);
 	int r = strip_and_check(text, strlen(text), "environment variable", name, e);
 	if (r < 0) {
@@ -63,7 +75,10 @@ static int from_credential(const char *name, char **ret, struct err *e)
 {
 	const char *dir = getenv("CREDENTIALS_DIRECTORY");
 	if (!dir)
-		return err_set(e, -ENOENT, "systemd credential '%s' cannot be read: $CREDENTIALS_DIRECTORY is not set; run the agent as a unit with LoadCredential=%s:FILE", name, name);
+		return err_set(e, -ENOENT,
+			"systemd credential '%s' cannot be read: $CREDENTIALS_DIRECTORY is not "
+			"set; run the agent as a unit with LoadCredential=%s:FILE",
+			name, name);
 	rw_cleanup(str_done) struct str path = {0};
 	str_addf(&path, "%s/%s", dir, name);
 	return from_file(path.s, "systemd credential", name, ret, e);

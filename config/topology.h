@@ -1,8 +1,10 @@
 /*
- * topology - from what neighbours say of each other (LLDP) to links, and from links to what is odd about them.
+ * topology - from what neighbours say of each other (LLDP) to links, and from links to what is odd
+ * about them.
  *
- * Pure: the collector brings the observations, this file matches them. Both ends of a link usually speak; what they say is
- * folded into one link, and where they disagree that is said, never guessed away. Memory is the caller's arena.
+ * Pure: the collector brings the observations, this file matches them. Both ends of a link usually
+ * speak; what they say is folded into one link, and where they disagree that is said, never guessed
+ * away. Memory is the caller's arena.
  */
 #ifndef RW_CONFIG_TOPOLOGY_H
 #define RW_CONFIG_TOPOLOGY_H
@@ -15,31 +17,49 @@
 struct arena;
 
 /* LLDP id subtypes, IEEE 802.1AB: a MAC address is 4 for a chassis and 3 for a port. */
-enum lldp_chassis { LLDP_CHASSIS_COMPONENT = 1, LLDP_CHASSIS_IFALIAS, LLDP_CHASSIS_PORT, LLDP_CHASSIS_MAC, LLDP_CHASSIS_ADDRESS,
-	LLDP_CHASSIS_IFNAME, LLDP_CHASSIS_LOCAL };
-enum lldp_port { LLDP_PORT_IFALIAS = 1, LLDP_PORT_COMPONENT, LLDP_PORT_MAC, LLDP_PORT_ADDRESS, LLDP_PORT_IFNAME, LLDP_PORT_CIRCUIT, LLDP_PORT_LOCAL };
+enum lldp_chassis {
+	LLDP_CHASSIS_COMPONENT = 1,
+	LLDP_CHASSIS_IFALIAS,
+	LLDP_CHASSIS_PORT,
+	LLDP_CHASSIS_MAC,
+	LLDP_CHASSIS_ADDRESS,
+	LLDP_CHASSIS_IFNAME,
+	LLDP_CHASSIS_LOCAL
+};
+enum lldp_port {
+	LLDP_PORT_IFALIAS = 1,
+	LLDP_PORT_COMPONENT,
+	LLDP_PORT_MAC,
+	LLDP_PORT_ADDRESS,
+	LLDP_PORT_IFNAME,
+	LLDP_PORT_CIRCUIT,
+	LLDP_PORT_LOCAL
+};
 
-/* lldp_id_text - a chassis or port id as people write it: MAC "aa:bb:cc:dd:ee:ff", IPv4/IPv6 (the first octet is the IANA
- * address family), else the octets as text with what is not printable escaped. @chassis tells which subtype numbering. */
+/* lldp_id_text - a chassis or port id as people write it: MAC "aa:bb:cc:dd:ee:ff", IPv4/IPv6 (the
+ * first octet is the IANA address family), else the octets as text with what is not printable
+ * escaped. @chassis tells which subtype numbering. */
 #define LLDP_ID_TEXT_MAX 256
-char *lldp_id_text(char buf[LLDP_ID_TEXT_MAX], bool chassis, int subtype, const uint8_t *id, size_t n);
+char *lldp_id_text(
+	char buf[LLDP_ID_TEXT_MAX], bool chassis, int subtype, const uint8_t *id, size_t n);
 
 struct topology_port { /* a port as its own device describes it */
 	const char *name, *alias, *descr; /* "" unknown */
-	const char *mac;                  /* "aa:bb:.." or "" */
+	const char *mac; /* "aa:bb:.." or "" */
 	uint32_t ifindex;
-	uint64_t speed_bps, mtu_bytes;    /* 0 unknown */
+	uint64_t speed_bps, mtu_bytes; /* 0 unknown */
 };
 struct topology_device {
-	const char *name;    /* configured */
-	const char *sysname; /* as the device says, "" unknown; a domain is ignored when comparing */
+	const char *name; /* configured */
+	/* as the device says, "" unknown; a domain is ignored when comparing */
+	const char *sysname;
 	const char *chassis; /* lldp_id_text of its own chassis id, "" unknown */
 	struct topology_port *ports;
 	size_t n_ports;
 };
 struct topology_neighbor { /* what a device heard on one of its ports */
 	const char *device, *port; /* ours, configured and native names */
-	const char *sysname;       /* theirs, "" = not sent */
+	const char *sysname; /* theirs, "" = not sent */
 	int chassis_subtype, port_subtype;
 	const char *chassis, *port_id, *port_descr; /* lldp_id_text forms */
 };
@@ -47,23 +67,27 @@ struct topology_neighbor { /* what a device heard on one of its ports */
 struct topology_link {
 	const char *a_device, *a_port;
 	const char *b_device, *b_port; /* b_device NULL: a host */
-	const char *host, *nic;        /* of a host; nic "" */
-	bool confirmed;                /* both ends said it; hosts that do not speak of us are not expected to */
-	bool a_said, b_said;           /* which ends */
-	bool anonymous;                /* a host that sent no system name: .host is its chassis id */
-	const char *problem;           /* NULL, or what the two ends disagree about */
+	const char *host, *nic; /* of a host; nic "" */
+	/* both ends said it; hosts that do not speak of us are not expected to */
+	bool confirmed;
+	bool a_said, b_said; /* which ends */
+	/* a host that sent no system name: .host is its chassis id */
+	bool anonymous;
+	const char *problem; /* NULL, or what the two ends disagree about */
 };
 
 /*
- * topology_links - @devices with their ports, @heard in any order. Links are ordered by (a_device, a_port) in natural order, the
- * end that sorts first is a. A neighbour that is no known device becomes a host: its name is the system name, else the chassis id (which
- * yields to a name on the same port: NICs speak too). Of a device without ports the neighbour's own word for its port is taken.
- * Returns the number of links.
+ * topology_links - @devices with their ports, @heard in any order. Links are ordered by (a_device,
+ * a_port) in natural order, the end that sorts first is a. A neighbour that is no known device
+ * becomes a host: its name is the system name, else the chassis id (which yields to a name on the
+ * same port: NICs speak too). Of a device without ports the neighbour's own word for its port is
+ * taken. Returns the number of links.
  */
-size_t topology_links(struct arena *a, const struct topology_device *devices, size_t n_devices, const struct topology_neighbor *heard,
-	size_t n_heard, struct topology_link **ret);
+size_t topology_links(struct arena *a, const struct topology_device *devices, size_t n_devices,
+	const struct topology_neighbor *heard, size_t n_heard, struct topology_link **ret);
 
-/* topology_print - the links as the `links:` list of a configuration; those with a problem as comments. */
+/* topology_print - the links as the `links:` list of a configuration; those with a problem as
+ * comments. */
 void topology_print(FILE *out, const struct topology_link *links, size_t n);
 
 #endif

@@ -1,4 +1,5 @@
-/* yaml - see yaml.h. Events, not documents: libyaml's own loader resolves aliases and drops the places of keys. */
+/* yaml - see yaml.h. Events, not documents: libyaml's own loader resolves aliases and drops the
+ * places of keys. */
 #include "config/yaml.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@ struct level { /* one open list or map */
 	struct yaml_node *node;
 	size_t cap;
 	struct yaml_item key; /* waiting for its value; key.key NULL = none */
-	struct smap *seen;    /* key -> index, once a map is wide */
+	struct smap *seen; /* key -> index, once a map is wide */
 };
 
 struct reader {
@@ -32,14 +33,15 @@ struct reader {
 	size_t n_mistakes;
 };
 
-/* Below this width a scan is quicker than a hash, above it a scan would be quadratic in a hostile file. */
+/* Below this width a scan is quicker than a hash, above it a scan would be quadratic in a hostile
+ * file. */
 enum { WIDE_MAP = 16 };
 enum { MAX_MISTAKES = 100 };
 
 static const struct yaml_node null_node = {.kind = YAML_NULL};
 
-__attribute__((format(printf, 4, 5)))
-static int mistake(struct reader *r, int line, int col, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static int mistake(
+	struct reader *r, int line, int col, const char *fmt, ...)
 {
 	char text[sizeof(((struct err *)0)->text)];
 	va_list ap;
@@ -53,10 +55,17 @@ static int mistake(struct reader *r, int line, int col, const char *fmt, ...)
 	return -EINVAL;
 }
 
-static int at_line(const yaml_mark_t *m) { return (int)m->line + 1; }
-static int at_col(const yaml_mark_t *m) { return (int)m->column + 1; }
+static int at_line(const yaml_mark_t *m)
+{
+	return (int)m->line + 1;
+}
+static int at_col(const yaml_mark_t *m)
+{
+	return (int)m->column + 1;
+}
 
-/* Does line @line (1-based) have a tab in its indentation? libyaml's own message for this teaches nobody. */
+/* Does line @line (1-based) have a tab in its indentation? libyaml's own message for this teaches
+ * nobody. */
 static bool tab_indented(const struct reader *r, int line, int *ret_col)
 {
 	const char *p = r->text, *end = r->text + r->n_text;
@@ -91,20 +100,29 @@ static int syntax_error(struct reader *r)
 				line++;
 				start = r->text + i + 1;
 			}
-		return mistake(r, line, (int)(r->text + offset - start) + 1, "not a text file in UTF-8: %s", problem);
+		return mistake(r, line, (int)(r->text + offset - start) + 1,
+			"not a text file in UTF-8: %s", problem);
 	}
 	if (p->error == YAML_MEMORY_ERROR)
 		return mistake(r, 0, 0, "not enough memory to read it");
 	if (tab_indented(r, line, &tab_col))
-		return mistake(r, line, tab_col, "read a tab in the indentation, expected spaces: YAML does not allow tabs there");
+		return mistake(r, line, tab_col,
+			"read a tab in the indentation, expected spaces: YAML does not allow tabs "
+			"there");
 	if (strstr(problem, "mapping values are not allowed"))
-		return mistake(r, line, col, "not YAML: a second ': ' in this line, or a wrong indentation; put a text with ': ' in quotes");
+		return mistake(r, line, col,
+			"not YAML: a second ': ' in this line, or a wrong indentation; put a text "
+			"with ': ' in quotes");
 	if (strstr(problem, "could not find expected ':'"))
-		return mistake(r, line, col, "not YAML: expected 'key: value'; a ':' is missing here or in the line before");
+		return mistake(r, line, col,
+			"not YAML: expected 'key: value'; a ':' is missing here or in the line "
+			"before");
 	if (strstr(problem, "did not find expected"))
-		return mistake(r, line, col, "not YAML: %s%s%s; check the indentation, brackets and quotes above", problem,
-			p->context ? " " : "", p->context ? p->context : "");
-	return mistake(r, line, col, "not YAML: %s%s%s", problem, p->context ? " " : "", p->context ? p->context : "");
+		return mistake(r, line, col,
+			"not YAML: %s%s%s; check the indentation, brackets and quotes above",
+			problem, p->context ? " " : "", p->context ? p->context : "");
+	return mistake(r, line, col, "not YAML: %s%s%s", problem, p->context ? " " : "",
+		p->context ? p->context : "");
 }
 
 static bool is_null(const yaml_event_t *ev)
@@ -137,7 +155,8 @@ static void push_item(struct reader *r, struct level *l, struct yaml_item item)
 {
 	struct yaml_node *n = l->node;
 	if (n->n >= l->cap) {
-		/* The old array stays in the arena: doubling bounds the waste to the size of the result. */
+		/* The old array stays in the arena: doubling bounds the waste to the size of the
+		 * result. */
 		l->cap = l->cap ? l->cap * 2 : 8;
 		struct yaml_item *v = arena_array(r->arena, struct yaml_item, l->cap);
 		if (n->n)
@@ -170,9 +189,11 @@ static int attach(struct reader *r, struct yaml_node *n)
 	}
 	if (!l->key.key) { /* this node is a key */
 		if (n->kind != YAML_TEXT)
-			return mistake(r, n->line, n->col, "expected a key (plain text) before the ':'");
+			return mistake(
+				r, n->line, n->col, "expected a key (plain text) before the ':'");
 		if (strcmp(n->text, "<<") == 0 && !n->quoted)
-			return mistake(r, n->line, n->col, "merge keys ('<<') are not supported; write the values out");
+			return mistake(r, n->line, n->col,
+				"merge keys ('<<') are not supported; write the values out");
 		l->key = (struct yaml_item){.key = n->text, .line = n->line, .col = n->col};
 		return 0;
 	}
@@ -181,7 +202,9 @@ static int attach(struct reader *r, struct yaml_node *n)
 	item.value = n;
 	const struct yaml_item *first = find_seen(l, item.key);
 	if (first)
-		mistake(r, item.line, item.col, "key '%.64s' is already given in line %d; remove one of them", item.key, first->line);
+		mistake(r, item.line, item.col,
+			"key '%.64s' is already given in line %d; remove one of them", item.key,
+			first->line);
 	else
 		push_item(r, l, item);
 	return 0;
@@ -210,18 +233,25 @@ static int take_scalar(struct reader *r, const yaml_event_t *ev)
 	struct yaml_node *n = node_new(r, ev, is_null(ev) ? YAML_NULL : YAML_TEXT);
 	if (strlen((const char *)ev->data.scalar.value) != ev->data.scalar.length)
 		return mistake(r, n->line, n->col, "a text with a NUL character in it");
-	n->text = arena_strndup(r->arena, (const char *)ev->data.scalar.value, ev->data.scalar.length);
+	n->text = arena_strndup(
+		r->arena, (const char *)ev->data.scalar.value, ev->data.scalar.length);
 	n->quoted = ev->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
 	return attach(r, n);
 }
 
-static int refuse_extras(struct reader *r, const yaml_event_t *ev, const yaml_char_t *anchor, const yaml_char_t *tag)
+static int refuse_extras(
+	struct reader *r, const yaml_event_t *ev, const yaml_char_t *anchor, const yaml_char_t *tag)
 {
 	int line = at_line(&ev->start_mark), col = at_col(&ev->start_mark);
 	if (anchor)
-		return mistake(r, line, col, "anchors ('&%.64s') are not supported; write the value out where it is needed", (const char *)anchor);
+		return mistake(r, line, col,
+			"anchors ('&%.64s') are not supported; write the value out where it is "
+			"needed",
+			(const char *)anchor);
 	if (tag)
-		return mistake(r, line, col, "tags ('%.64s') are not supported; the field's type is known", (const char *)tag);
+		return mistake(r, line, col,
+			"tags ('%.64s') are not supported; the field's type is known",
+			(const char *)tag);
 	return 0;
 }
 
@@ -230,16 +260,20 @@ static int take_event(struct reader *r, const yaml_event_t *ev)
 {
 	int err = 0;
 	if (++r->n_nodes > YAML_MAX_NODES)
-		return mistake(r, at_line(&ev->start_mark), at_col(&ev->start_mark), "more than %d values in one file", YAML_MAX_NODES);
+		return mistake(r, at_line(&ev->start_mark), at_col(&ev->start_mark),
+			"more than %d values in one file", YAML_MAX_NODES);
 
 	switch (ev->type) {
 	case YAML_DOCUMENT_START_EVENT:
 		if (r->root)
-			err = mistake(r, at_line(&ev->start_mark), at_col(&ev->start_mark), "a second document ('---'); expected one per file");
+			err = mistake(r, at_line(&ev->start_mark), at_col(&ev->start_mark),
+				"a second document ('---'); expected one per file");
 		break;
 	case YAML_ALIAS_EVENT:
 		err = mistake(r, at_line(&ev->start_mark), at_col(&ev->start_mark),
-			"aliases ('*%.64s') are not supported; write the value out where it is needed", (const char *)ev->data.alias.anchor);
+			"aliases ('*%.64s') are not supported; write the value out where it is "
+			"needed",
+			(const char *)ev->data.alias.anchor);
 		break;
 	case YAML_SCALAR_EVENT:
 		err = refuse_extras(r, ev, ev->data.scalar.anchor, ev->data.scalar.tag);
@@ -247,35 +281,35 @@ static int take_event(struct reader *r, const yaml_event_t *ev)
 			err = take_scalar(r, ev);
 		break;
 	case YAML_SEQUENCE_START_EVENT:
-		err = refuse_extras(r, ev, ev->data.sequence_start.anchor, ev->data.sequence_start.tag);
+		err = refuse_extras(
+			r, ev, ev->data.sequence_start.anchor, ev->data.sequence_start.tag);
 		if (err == 0)
 			err = open_level(r, ev, YAML_LIST);
 		break;
 	case YAML_MAPPING_START_EVENT:
-		err = refuse_extras(r, ev, ev->data.mapping_start.anchor, ev->data.mapping_start.tag);
+		err = refuse_extras(
+			r, ev, ev->data.mapping_start.anchor, ev->data.mapping_start.tag);
 		if (err == 0)
 			err = open_level(r, ev, YAML_MAP);
 		break;
 	case YAML_SEQUENCE_END_EVENT:
-	case YAML_MAPPING_END_EVENT:
-		close_level(r);
-		break;
-	case YAML_STREAM_END_EVENT:
-		return 0;
-	default:
-		break;
+	case YAML_MAPPING_END_EVENT: close_level(r); break;
+	case YAML_STREAM_END_EVENT: return 0;
+	default: break;
 	}
 	return err < 0 ? err : 1;
 }
 
-int yaml_read(const char *text, size_t n, const char *name, struct arena *a, const struct yaml_node **ret, struct err_list *errors)
+int yaml_read(const char *text, size_t n, const char *name, struct arena *a,
+	const struct yaml_node **ret, struct err_list *errors)
 {
 	struct reader r = {.name = name, .text = text, .n_text = n, .arena = a, .errors = errors};
 	int err;
 
 	*ret = NULL;
 	if (n > YAML_MAX_BYTES)
-		return mistake(&r, 0, 0, "is larger than the %d MiB a configuration may have", YAML_MAX_BYTES / 1024 / 1024);
+		return mistake(&r, 0, 0, "is larger than the %d MiB a configuration may have",
+			YAML_MAX_BYTES / 1024 / 1024);
 	if (!yaml_parser_initialize(&r.parser))
 		return mistake(&r, 0, 0, "not enough memory to read it");
 	yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, n);

@@ -13,11 +13,14 @@
 _Static_assert((int)GNMI_POLL == GNMI__SUBSCRIPTION_LIST__MODE__POLL, "the wire's number");
 _Static_assert((int)GNMI_SAMPLE == GNMI__SUBSCRIPTION_MODE__SAMPLE, "the wire's number");
 _Static_assert((int)GNMI_ENC_JSON_IETF == GNMI__ENCODING__JSON_IETF, "the wire's number");
-_Static_assert((int)GNMI_OPERATIONAL == GNMI__GET_REQUEST__DATA_TYPE__OPERATIONAL, "the wire's number");
+_Static_assert(
+	(int)GNMI_OPERATIONAL == GNMI__GET_REQUEST__DATA_TYPE__OPERATIONAL, "the wire's number");
 
 const char *gnmi_encoding_name(unsigned encoding)
 {
-	const ProtobufCEnumValue *v = encoding <= GNMI_ENC_JSON_IETF ? protobuf_c_enum_descriptor_get_value(&gnmi__encoding__descriptor, (int)encoding) : NULL;
+	const ProtobufCEnumValue *v = encoding <= GNMI_ENC_JSON_IETF
+		? protobuf_c_enum_descriptor_get_value(&gnmi__encoding__descriptor, (int)encoding)
+		: NULL;
 	return v ? v->name : "unknown";
 }
 
@@ -46,11 +49,15 @@ static void pool_free(void *data, void *memory)
 }
 
 /* unpack - NULL and *ret_r -EBADMSG or -EMSGSIZE. The message lives in @a. */
-static void *unpack(const ProtobufCMessageDescriptor *type, const void *p, size_t n, struct arena *a, int *ret_r)
+static void *unpack(const ProtobufCMessageDescriptor *type, const void *p, size_t n,
+	struct arena *a, int *ret_r)
 {
-	size_t limit = n > GNMI_UNPACK_MAX / GNMI_UNPACK_FACTOR ? GNMI_UNPACK_MAX : GNMI_UNPACK_FLOOR + GNMI_UNPACK_FACTOR * n;
+	size_t limit = n > GNMI_UNPACK_MAX / GNMI_UNPACK_FACTOR
+		? GNMI_UNPACK_MAX
+		: GNMI_UNPACK_FLOOR + GNMI_UNPACK_FACTOR * n;
 	struct pool pool = {.arena = a, .left = limit};
-	pool.allocator = (ProtobufCAllocator){.alloc = pool_alloc, .free = pool_free, .allocator_data = &pool};
+	pool.allocator = (ProtobufCAllocator){
+		.alloc = pool_alloc, .free = pool_free, .allocator_data = &pool};
 	if (n > GNMI_MESSAGE_MAX) {
 		*ret_r = -EMSGSIZE;
 		return NULL;
@@ -60,7 +67,8 @@ static void *unpack(const ProtobufCMessageDescriptor *type, const void *p, size_
 	return m;
 }
 
-static void *unpack_counted(const ProtobufCMessageDescriptor *type, const void *p, size_t n, const struct gnmi_decode *d, struct arena *a, int *ret_r)
+static void *unpack_counted(const ProtobufCMessageDescriptor *type, const void *p, size_t n,
+	const struct gnmi_decode *d, struct arena *a, int *ret_r)
 {
 	void *m = unpack(type, p, n, a, ret_r);
 	d->counts->messages++;
@@ -72,7 +80,7 @@ static void *unpack_counted(const ProtobufCMessageDescriptor *type, const void *
 	return m;
 }
 
-/* ---- requests ---- */
+/* ---- requests ------------------------------------------------------------ */
 
 static void pack(const ProtobufCMessage *m, struct arena *a, struct gnmi_bytes *ret)
 {
@@ -97,7 +105,8 @@ static int path_encode(const char *text, struct arena *a, Gnmi__Path **ret, stru
 {
 	struct gnmi_elem *elems;
 	size_t n;
-	int r = gnmi_path_parse(said(text) ? text : "", said(text) ? strlen(text) : 0, a, &elems, &n, e);
+	int r = gnmi_path_parse(
+		said(text) ? text : "", said(text) ? strlen(text) : 0, a, &elems, &n, e);
 	if (r < 0)
 		return r;
 	Gnmi__Path *path = arena_new_of(a, Gnmi__Path);
@@ -111,7 +120,8 @@ static int path_encode(const char *text, struct arena *a, Gnmi__Path **ret, stru
 		to->key = arena_array(a, Gnmi__PathElem__KeyEntry *, from->n_keys);
 		for (; to->n_key < from->n_keys; to->n_key++) {
 			const struct gnmi_key *key = &from->keys[to->n_key];
-			Gnmi__PathElem__KeyEntry *entry = to->key[to->n_key] = arena_new_of(a, Gnmi__PathElem__KeyEntry);
+			Gnmi__PathElem__KeyEntry *entry = to->key[to->n_key] =
+				arena_new_of(a, Gnmi__PathElem__KeyEntry);
 			gnmi__path_elem__key_entry__init(entry);
 			entry->key = string_of(a, key->name, key->name_n);
 			entry->value = string_of(a, key->value, key->value_n);
@@ -122,7 +132,8 @@ static int path_encode(const char *text, struct arena *a, Gnmi__Path **ret, stru
 }
 
 /* *ret is NULL when there is nothing to say. */
-static int prefix_encode(const struct gnmi_where *w, struct arena *a, Gnmi__Path **ret, struct err *e)
+static int prefix_encode(
+	const struct gnmi_where *w, struct arena *a, Gnmi__Path **ret, struct err *e)
 {
 	bool origin = said(w->origin) && !w->origin_in_paths;
 	*ret = NULL;
@@ -138,7 +149,8 @@ static int prefix_encode(const struct gnmi_where *w, struct arena *a, Gnmi__Path
 	return 0;
 }
 
-static int path_at(const struct gnmi_where *w, const char *text, struct arena *a, Gnmi__Path **ret, struct err *e)
+static int path_at(const struct gnmi_where *w, const char *text, struct arena *a, Gnmi__Path **ret,
+	struct err *e)
 {
 	int r = path_encode(text, a, ret, e);
 	if (r == 0 && w->origin_in_paths && said(w->origin))
@@ -146,7 +158,8 @@ static int path_at(const struct gnmi_where *w, const char *text, struct arena *a
 	return r;
 }
 
-int gnmi_encode_subscribe(const struct gnmi_subscribe *s, struct arena *a, struct gnmi_bytes *ret, struct err *e)
+int gnmi_encode_subscribe(
+	const struct gnmi_subscribe *s, struct arena *a, struct gnmi_bytes *ret, struct err *e)
 {
 	Gnmi__SubscribeRequest request;
 	Gnmi__SubscriptionList list;
@@ -162,7 +175,8 @@ int gnmi_encode_subscribe(const struct gnmi_subscribe *s, struct arena *a, struc
 	list.subscription = arena_array(a, Gnmi__Subscription *, s->n);
 	for (; list.n_subscription < s->n; list.n_subscription++) {
 		const struct gnmi_subscription *from = &s->v[list.n_subscription];
-		Gnmi__Subscription *to = list.subscription[list.n_subscription] = arena_new_of(a, Gnmi__Subscription);
+		Gnmi__Subscription *to = list.subscription[list.n_subscription] =
+			arena_new_of(a, Gnmi__Subscription);
 		gnmi__subscription__init(to);
 		if ((r = path_at(&s->where, from->path, a, &to->path, e)) < 0)
 			return r;
@@ -186,7 +200,8 @@ void gnmi_encode_poll(struct arena *a, struct gnmi_bytes *ret)
 	pack(&request.base, a, ret);
 }
 
-int gnmi_encode_get(const struct gnmi_get *g, struct arena *a, struct gnmi_bytes *ret, struct err *e)
+int gnmi_encode_get(
+	const struct gnmi_get *g, struct arena *a, struct gnmi_bytes *ret, struct err *e)
 {
 	Gnmi__GetRequest request;
 	gnmi__get_request__init(&request);
@@ -197,7 +212,8 @@ int gnmi_encode_get(const struct gnmi_get *g, struct arena *a, struct gnmi_bytes
 		return r;
 	request.path = arena_array(a, Gnmi__Path *, g->n);
 	for (; request.n_path < g->n; request.n_path++)
-		if ((r = path_at(&g->where, g->paths[request.n_path], a, &request.path[request.n_path], e)) < 0)
+		if ((r = path_at(&g->where, g->paths[request.n_path], a,
+			     &request.path[request.n_path], e)) < 0)
 			return r;
 	pack(&request.base, a, ret);
 	return 0;
@@ -210,16 +226,18 @@ void gnmi_encode_capabilities(struct arena *a, struct gnmi_bytes *ret)
 	pack(&request.base, a, ret);
 }
 
-/* ---- paths ---- */
+/* ---- paths --------------------------------------------------------------- */
 
-/* One string of the deprecated form: a name, or "name[key=value]". What does not parse is a name that looks strange. */
+/* One string of the deprecated form: a name, or "name[key=value]". What does not parse is a name
+ * that looks strange. */
 static bool element_add(struct gnmi_path *at, const char *text, bool plain_names, struct arena *a)
 {
 	struct gnmi_elem whole = {.name = text, .name_n = strlen(text)}, *v = &whole;
 	size_t n = 1;
 	if (whole.name_n > GNMI_PATH_MAX)
 		return false;
-	if (!strchr(text, '[') || gnmi_path_parse(text, whole.name_n, a, &v, &n, NULL) < 0 || n != 1)
+	if (!strchr(text, '[') || gnmi_path_parse(text, whole.name_n, a, &v, &n, NULL) < 0 ||
+		n != 1)
 		v = &whole;
 	return gnmi_path_add(at, v->name, v->name_n, v->keys, v->n_keys, plain_names);
 }
@@ -237,7 +255,8 @@ static bool elem_add(struct gnmi_path *at, const Gnmi__PathElem *elem, bool plai
 }
 
 /* Adds a Path (NULL is an empty one). False, with @at as it was, when it may not be. */
-static bool path_add(struct gnmi_path *at, const Gnmi__Path *path, bool plain_names, struct arena *a)
+static bool path_add(
+	struct gnmi_path *at, const Gnmi__Path *path, bool plain_names, struct arena *a)
 {
 	const size_t n = at->n;
 	const unsigned elems = at->elems;
@@ -253,8 +272,8 @@ static bool path_add(struct gnmi_path *at, const Gnmi__Path *path, bool plain_na
 	return ok;
 }
 
-int gnmi_decode_path(const void *p, size_t n, bool plain_names, struct arena *scratch, struct gnmi_path *at, const char **ret_origin,
-	const char **ret_target)
+int gnmi_decode_path(const void *p, size_t n, bool plain_names, struct arena *scratch,
+	struct gnmi_path *at, const char **ret_origin, const char **ret_target)
 {
 	int r;
 	const Gnmi__Path *path = unpack(&gnmi__path__descriptor, p, n, scratch, &r);
@@ -267,14 +286,15 @@ int gnmi_decode_path(const void *p, size_t n, bool plain_names, struct arena *sc
 	return path_add(at, path, plain_names, scratch) ? 0 : -ERANGE;
 }
 
-/* ---- values ---- */
+/* ---- values -------------------------------------------------------------- */
 
 struct delivery {
 	const struct gnmi_decode *d;
 	struct gnmi_update *u;
 };
 
-static void deliver(const struct gnmi_decode *d, struct gnmi_update *u, const struct gnmi_path *at, const struct gnmi_value *v)
+static void deliver(const struct gnmi_decode *d, struct gnmi_update *u, const struct gnmi_path *at,
+	const struct gnmi_value *v)
 {
 	u->path = gnmi_path_text(at);
 	u->path_n = gnmi_path_length(at);
@@ -290,7 +310,8 @@ static void deliver_leaf(void *arg, const struct gnmi_path *at, const struct gnm
 	deliver(to->d, to->u, at, v);
 }
 
-void gnmi_deliver_json(const struct gnmi_decode *d, struct gnmi_update *u, struct gnmi_path *at, const void *p, size_t n, struct arena *scratch)
+void gnmi_deliver_json(const struct gnmi_decode *d, struct gnmi_update *u, struct gnmi_path *at,
+	const void *p, size_t n, struct arena *scratch)
 {
 	struct delivery to = {d, u};
 	if (gnmi_json_flatten(p, n, at, d, scratch, deliver_leaf, &to) < 0)
@@ -349,13 +370,12 @@ static bool scalar_value(const Gnmi__TypedValue *from, struct gnmi_value *v)
 	case GNMI__TYPED_VALUE__VALUE_PROTO_BYTES:
 		text_value(v, GNMI_PROTO, &from->proto_bytes);
 		return true;
-	default:
-		return false;
+	default: return false;
 	}
 }
 
-static void deliver_value(const struct gnmi_decode *d, struct gnmi_update *u, struct gnmi_path *at, const Gnmi__TypedValue *from, bool in_list,
-	struct arena *scratch)
+static void deliver_value(const struct gnmi_decode *d, struct gnmi_update *u, struct gnmi_path *at,
+	const Gnmi__TypedValue *from, bool in_list, struct arena *scratch)
 {
 	struct gnmi_value v;
 	if (scalar_value(from, &v)) {
@@ -367,20 +387,22 @@ static void deliver_value(const struct gnmi_decode *d, struct gnmi_update *u, st
 		gnmi_deliver_json(d, u, at, from->json_val.data, from->json_val.len, scratch);
 		return;
 	case GNMI__TYPED_VALUE__VALUE_JSON_IETF_VAL:
-		gnmi_deliver_json(d, u, at, from->json_ietf_val.data, from->json_ietf_val.len, scratch);
+		gnmi_deliver_json(
+			d, u, at, from->json_ietf_val.data, from->json_ietf_val.len, scratch);
 		return;
 	case GNMI__TYPED_VALUE__VALUE_LEAFLIST_VAL:
 		if (in_list)
 			d->counts->bad_lists++;
 		else
-			gnmi_deliver_list(d, u, at, from->leaflist_val.data, from->leaflist_val.len, scratch);
+			gnmi_deliver_list(
+				d, u, at, from->leaflist_val.data, from->leaflist_val.len, scratch);
 		return;
-	default:
-		d->counts->no_value++;
+	default: d->counts->no_value++;
 	}
 }
 
-void gnmi_deliver_list(const struct gnmi_decode *d, struct gnmi_update *u, struct gnmi_path *at, const void *p, size_t n, struct arena *scratch)
+void gnmi_deliver_list(const struct gnmi_decode *d, struct gnmi_update *u, struct gnmi_path *at,
+	const void *p, size_t n, struct arena *scratch)
 {
 	const size_t was = at->n;
 	const unsigned elems = at->elems;
@@ -400,10 +422,14 @@ void gnmi_deliver_list(const struct gnmi_decode *d, struct gnmi_update *u, struc
 }
 
 /* How values were sent before TypedValue. */
-static void deliver_old_value(const struct gnmi_decode *d, struct gnmi_update *u, struct gnmi_path *at, const Gnmi__Value *from, struct arena *scratch)
+static void deliver_old_value(const struct gnmi_decode *d, struct gnmi_update *u,
+	struct gnmi_path *at, const Gnmi__Value *from, struct arena *scratch)
 {
-	static const int kinds[] = {[GNMI_ENC_JSON] = -1, [GNMI_ENC_BYTES] = GNMI_BYTES, [GNMI_ENC_PROTO] = GNMI_PROTO,
-		[GNMI_ENC_ASCII] = GNMI_ASCII, [GNMI_ENC_JSON_IETF] = -1};
+	static const int kinds[] = {[GNMI_ENC_JSON] = -1,
+		[GNMI_ENC_BYTES] = GNMI_BYTES,
+		[GNMI_ENC_PROTO] = GNMI_PROTO,
+		[GNMI_ENC_ASCII] = GNMI_ASCII,
+		[GNMI_ENC_JSON_IETF] = -1};
 	struct gnmi_value v = {0};
 	if ((unsigned)from->type >= rw_countof(kinds)) {
 		d->counts->no_value++;
@@ -415,9 +441,10 @@ static void deliver_old_value(const struct gnmi_decode *d, struct gnmi_update *u
 	}
 }
 
-/* ---- responses ---- */
+/* ---- responses ----------------------------------------------------------- */
 
-static void deliver_delete(const struct gnmi_decode *d, struct gnmi_update *u, const struct gnmi_path *at)
+static void deliver_delete(
+	const struct gnmi_decode *d, struct gnmi_update *u, const struct gnmi_path *at)
 {
 	u->op = GNMI_DELETE;
 	u->path = gnmi_path_text(at);
@@ -426,7 +453,8 @@ static void deliver_delete(const struct gnmi_decode *d, struct gnmi_update *u, c
 	d->fn(d->arg, u);
 }
 
-static void notification(const Gnmi__Notification *from, const struct gnmi_update *like, const struct gnmi_decode *d, struct arena *scratch)
+static void notification(const Gnmi__Notification *from, const struct gnmi_update *like,
+	const struct gnmi_decode *d, struct arena *scratch)
 {
 	struct gnmi_update u = *like;
 	const char *origin = from->prefix ? from->prefix->origin : "";
@@ -482,7 +510,11 @@ static void notification(const Gnmi__Notification *from, const struct gnmi_updat
 
 static struct gnmi_update update_like(GnmiExt__Extension **v, size_t n)
 {
-	struct gnmi_update u = {.path_id = GNMI_PATH_NONE, .target = "", .origin = "", .path = "", .value = {.p = ""}};
+	struct gnmi_update u = {.path_id = GNMI_PATH_NONE,
+		.target = "",
+		.origin = "",
+		.path = "",
+		.value = {.p = ""}};
 	for (size_t i = 0; i < n; i++) {
 		if (v[i]->ext_case != GNMI_EXT__EXTENSION__EXT_REGISTERED_EXT)
 			continue;
@@ -494,19 +526,23 @@ static struct gnmi_update update_like(GnmiExt__Extension **v, size_t n)
 	return u;
 }
 
-static void deliver_error(const Gnmi__Error *from, struct gnmi_update *u, const struct gnmi_decode *d)
+static void deliver_error(
+	const Gnmi__Error *from, struct gnmi_update *u, const struct gnmi_decode *d)
 {
 	u->op = GNMI_ERROR;
 	u->code = from->code;
-	u->value = (struct gnmi_value){.kind = GNMI_STRING, .p = from->message, .n = strlen(from->message)};
+	u->value = (struct gnmi_value){
+		.kind = GNMI_STRING, .p = from->message, .n = strlen(from->message)};
 	d->counts->errors++;
 	d->fn(d->arg, u);
 }
 
-int gnmi_decode_subscribe(const void *p, size_t n, const struct gnmi_decode *d, struct arena *scratch)
+int gnmi_decode_subscribe(
+	const void *p, size_t n, const struct gnmi_decode *d, struct arena *scratch)
 {
 	int r;
-	const Gnmi__SubscribeResponse *m = unpack_counted(&gnmi__subscribe_response__descriptor, p, n, d, scratch, &r);
+	const Gnmi__SubscribeResponse *m =
+		unpack_counted(&gnmi__subscribe_response__descriptor, p, n, d, scratch, &r);
 	if (!m)
 		return r;
 	struct gnmi_update u = update_like(m->extension, m->n_extension);
@@ -524,11 +560,8 @@ int gnmi_decode_subscribe(const void *p, size_t n, const struct gnmi_decode *d, 
 		d->counts->syncs++;
 		d->fn(d->arg, &u);
 		break;
-	case GNMI__SUBSCRIBE_RESPONSE__RESPONSE_ERROR:
-		deliver_error(m->error, &u, d);
-		break;
-	default:
-		d->counts->empty++;
+	case GNMI__SUBSCRIBE_RESPONSE__RESPONSE_ERROR: deliver_error(m->error, &u, d); break;
+	default: d->counts->empty++;
 	}
 	return 0;
 }
@@ -536,7 +569,8 @@ int gnmi_decode_subscribe(const void *p, size_t n, const struct gnmi_decode *d, 
 int gnmi_decode_get(const void *p, size_t n, const struct gnmi_decode *d, struct arena *scratch)
 {
 	int r;
-	const Gnmi__GetResponse *m = unpack_counted(&gnmi__get_response__descriptor, p, n, d, scratch, &r);
+	const Gnmi__GetResponse *m =
+		unpack_counted(&gnmi__get_response__descriptor, p, n, d, scratch, &r);
 	if (!m)
 		return r;
 	struct gnmi_update u = update_like(m->extension, m->n_extension);
@@ -549,10 +583,12 @@ int gnmi_decode_get(const void *p, size_t n, const struct gnmi_decode *d, struct
 	return 0;
 }
 
-int gnmi_decode_capabilities(const void *p, size_t n, struct arena *a, struct gnmi_capabilities *ret)
+int gnmi_decode_capabilities(
+	const void *p, size_t n, struct arena *a, struct gnmi_capabilities *ret)
 {
 	int r;
-	const Gnmi__CapabilityResponse *m = unpack(&gnmi__capability_response__descriptor, p, n, a, &r);
+	const Gnmi__CapabilityResponse *m =
+		unpack(&gnmi__capability_response__descriptor, p, n, a, &r);
 	if (!m)
 		return r;
 	struct gnmi_model *models = arena_array(a, struct gnmi_model, m->n_supported_models);
@@ -563,7 +599,10 @@ int gnmi_decode_capabilities(const void *p, size_t n, struct arena *a, struct gn
 	}
 	for (size_t i = 0; i < m->n_supported_encodings; i++)
 		encodings[i] = (unsigned)m->supported_encodings[i];
-	*ret = (struct gnmi_capabilities){.version = m->gnmi_version, .encodings = encodings, .n_encodings = m->n_supported_encodings, .models = models,
+	*ret = (struct gnmi_capabilities){.version = m->gnmi_version,
+		.encodings = encodings,
+		.n_encodings = m->n_supported_encodings,
+		.models = models,
 		.n_models = m->n_supported_models};
 	return 0;
 }

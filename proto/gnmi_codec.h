@@ -1,12 +1,15 @@
 /*
- * gnmi_codec - gNMI messages, both ways. The only user of protobuf-c, whose types do not leave gnmi_codec.c.
+ * gnmi_codec - gNMI messages, both ways. The only user of protobuf-c, whose types do not leave
+ * gnmi_codec.c.
  *
- * Encoding takes what a collector knows (paths as text) and gives bytes in an arena. Fields that are empty or that some servers trip
- * over are left out altogether: an empty prefix, qos, use_models, allow_aggregation, updates_only.
+ * Encoding takes what a collector knows (paths as text) and gives bytes in an arena. Fields that
+ * are empty or that some servers trip over are left out altogether: an empty prefix, qos,
+ * use_models, allow_aggregation, updates_only.
  *
- * Decoding is complete rather than fast: all kinds of values, the deprecated forms (Path.element, Update.value, Error), prefix and path
- * joined, unknown fields ignored. A message is delivered whole or, when it is not protobuf, not at all. It is the reference that
- * gnmi_walk.h is held to, and what that falls back to.
+ * Decoding is complete rather than fast: all kinds of values, the deprecated forms (Path.element,
+ * Update.value, Error), prefix and path joined, unknown fields ignored. A message is delivered
+ * whole or, when it is not protobuf, not at all. It is the reference that gnmi_walk.h is held to,
+ * and what that falls back to.
  */
 #ifndef RW_PROTO_GNMI_CODEC_H
 #define RW_PROTO_GNMI_CODEC_H
@@ -20,7 +23,13 @@ struct arena;
 /* The numbers of these enumerations are those on the wire. */
 enum gnmi_mode { GNMI_STREAM, GNMI_ONCE, GNMI_POLL };
 enum gnmi_sub_mode { GNMI_TARGET_DEFINED, GNMI_ON_CHANGE, GNMI_SAMPLE };
-enum gnmi_encoding { GNMI_ENC_JSON, GNMI_ENC_BYTES, GNMI_ENC_PROTO, GNMI_ENC_ASCII, GNMI_ENC_JSON_IETF };
+enum gnmi_encoding {
+	GNMI_ENC_JSON,
+	GNMI_ENC_BYTES,
+	GNMI_ENC_PROTO,
+	GNMI_ENC_ASCII,
+	GNMI_ENC_JSON_IETF
+};
 enum gnmi_data_type { GNMI_ALL, GNMI_CONFIG, GNMI_STATE, GNMI_OPERATIONAL };
 
 const char *gnmi_encoding_name(unsigned encoding); /* "JSON_IETF"; "unknown" */
@@ -30,26 +39,32 @@ const char *gnmi_encoding_name(unsigned encoding); /* "JSON_IETF"; "unknown" */
 #define GNMI_METHOD_GET "/gnmi.gNMI/Get"
 #define GNMI_METHOD_SUBSCRIBE "/gnmi.gNMI/Subscribe"
 
-/* ---- requests. The bytes live in @a. 0, or -EINVAL with @e (may be NULL) filled: a path that is none. ---- */
+/* ---- requests. The bytes live in @a. 0, or -EINVAL with @e (may be NULL) filled: a path that is
+ * none. ---- */
 
 struct gnmi_bytes {
 	const uint8_t *p;
 	size_t n;
 };
 
-/* Where a request looks. All may be NULL or "": then no prefix is sent, as an empty one is refused by some. */
+/* Where a request looks. All may be NULL or "": then no prefix is sent, as an empty one is refused
+ * by some. */
 struct gnmi_where {
 	const char *target;
 	const char *origin;
 	const char *prefix;
-	bool origin_in_paths; /* the origin goes into each path instead of the prefix: some servers compare the two and refuse */
+	/* the origin goes into each path instead of the prefix: some servers compare the two and
+	 * refuse */
+	bool origin_in_paths;
 };
 
 struct gnmi_subscription {
 	const char *path;
-	enum gnmi_sub_mode mode; /* say SAMPLE or ON_CHANGE: TARGET_DEFINED, the protocol's default, is fatal on some servers */
-	uint64_t sample_ns;      /* SAMPLE; 0 = as fast as the server can, on some an error */
-	uint64_t heartbeat_ns;   /* 0 = none */
+	/* say SAMPLE or ON_CHANGE: TARGET_DEFINED, the protocol's default, is fatal on some servers
+	 */
+	enum gnmi_sub_mode mode;
+	uint64_t sample_ns; /* SAMPLE; 0 = as fast as the server can, on some an error */
+	uint64_t heartbeat_ns; /* 0 = none */
 	bool suppress_redundant;
 };
 
@@ -60,7 +75,8 @@ struct gnmi_subscribe {
 	const struct gnmi_subscription *v;
 	size_t n;
 };
-int gnmi_encode_subscribe(const struct gnmi_subscribe *s, struct arena *a, struct gnmi_bytes *ret, struct err *e);
+int gnmi_encode_subscribe(
+	const struct gnmi_subscribe *s, struct arena *a, struct gnmi_bytes *ret, struct err *e);
 
 /* gnmi_encode_poll - the next round of a POLL subscription. */
 void gnmi_encode_poll(struct arena *a, struct gnmi_bytes *ret);
@@ -72,23 +88,27 @@ struct gnmi_get {
 	const char *const *paths;
 	size_t n;
 };
-int gnmi_encode_get(const struct gnmi_get *g, struct arena *a, struct gnmi_bytes *ret, struct err *e);
+int gnmi_encode_get(
+	const struct gnmi_get *g, struct arena *a, struct gnmi_bytes *ret, struct err *e);
 
-void gnmi_encode_capabilities(struct arena *a, struct gnmi_bytes *ret); /* no bytes at all, and that is a message */
+/* no bytes at all, and that is a message */
+void gnmi_encode_capabilities(struct arena *a, struct gnmi_bytes *ret);
 
-/* ---- responses ---- */
+/* ---- responses ----------------------------------------------------------- */
 
 /*
  * gnmi_decode_subscribe - one SubscribeResponse.
  * gnmi_decode_get       - one GetResponse; notifications in order, no GNMI_SYNC.
  *
  * @d        how, and where to; d->counts is counted into
- * @scratch  holds the unpacked message (about 7 times its size); the caller resets it when it likes, best after each message
+ * @scratch  holds the unpacked message (about 7 times its size); the caller resets it when it
+ * likes, best after each message
  *
- * Returns 0 (also when the message said nothing), -EBADMSG when it is no such message, -EMSGSIZE when it is over a limit. Either of
- * these means that nothing was delivered.
+ * Returns 0 (also when the message said nothing), -EBADMSG when it is no such message, -EMSGSIZE
+ * when it is over a limit. Either of these means that nothing was delivered.
  */
-int gnmi_decode_subscribe(const void *p, size_t n, const struct gnmi_decode *d, struct arena *scratch);
+int gnmi_decode_subscribe(
+	const void *p, size_t n, const struct gnmi_decode *d, struct arena *scratch);
 int gnmi_decode_get(const void *p, size_t n, const struct gnmi_decode *d, struct arena *scratch);
 
 struct gnmi_model {
@@ -102,23 +122,29 @@ struct gnmi_capabilities {
 	size_t n_models;
 };
 /* gnmi_decode_capabilities - all of *ret lives in @a. 0, -EBADMSG or -EMSGSIZE. */
-int gnmi_decode_capabilities(const void *p, size_t n, struct arena *a, struct gnmi_capabilities *ret);
+int gnmi_decode_capabilities(
+	const void *p, size_t n, struct arena *a, struct gnmi_capabilities *ret);
 bool gnmi_capabilities_has(const struct gnmi_capabilities *c, enum gnmi_encoding encoding);
 
-/* ---- pieces of the stream, for gnmi_walk.c ---- */
+/* ---- pieces of the stream, for gnmi_walk.c ------------------------------- */
 
 /*
- * gnmi_decode_path - bytes of a Path message added to @at (prefix first, then path, each with one call). *ret_origin and *ret_target
- * are set, in @scratch, where the message has them, and left alone where not.
+ * gnmi_decode_path - bytes of a Path message added to @at (prefix first, then path, each with one
+ * call). *ret_origin and *ret_target are set, in @scratch, where the message has them, and left
+ * alone where not.
  *
- * Returns 0, -EBADMSG (no Path), or -ERANGE: a Path, but one that may not be (counts->bad_paths is the caller's to count).
+ * Returns 0, -EBADMSG (no Path), or -ERANGE: a Path, but one that may not be (counts->bad_paths is
+ * the caller's to count).
  */
-int gnmi_decode_path(const void *p, size_t n, bool plain_names, struct arena *scratch, struct gnmi_path *at, const char **ret_origin,
-	const char **ret_target);
+int gnmi_decode_path(const void *p, size_t n, bool plain_names, struct arena *scratch,
+	struct gnmi_path *at, const char **ret_origin, const char **ret_target);
 
-/* gnmi_deliver_* - deliver a value that is not a leaf, at @at, as updates like @u (whose path and value are filled in here and
- * which are counted): JSON flattened, the elements of a leaf-list (the bytes of a ScalarArray) one by one. */
-void gnmi_deliver_json(const struct gnmi_decode *d, struct gnmi_update *u, struct gnmi_path *at, const void *p, size_t n, struct arena *scratch);
-void gnmi_deliver_list(const struct gnmi_decode *d, struct gnmi_update *u, struct gnmi_path *at, const void *p, size_t n, struct arena *scratch);
+/* gnmi_deliver_* - deliver a value that is not a leaf, at @at, as updates like @u (whose path and
+ * value are filled in here and which are counted): JSON flattened, the elements of a leaf-list (the
+ * bytes of a ScalarArray) one by one. */
+void gnmi_deliver_json(const struct gnmi_decode *d, struct gnmi_update *u, struct gnmi_path *at,
+	const void *p, size_t n, struct arena *scratch);
+void gnmi_deliver_list(const struct gnmi_decode *d, struct gnmi_update *u, struct gnmi_path *at,
+	const void *p, size_t n, struct arena *scratch);
 
 #endif

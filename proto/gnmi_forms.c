@@ -69,23 +69,28 @@ static const void *text_keep(struct gnmi_forms *m, const void *p, size_t n)
 	return copy;
 }
 
-/* ---- names: (origin, path) -> id ---- */
+/* ---- names: (origin, path) -> id ----------------------------------------- */
 
-static bool name_is(const struct gnmi_name *v, const char *origin, size_t origin_n, const char *path, size_t n)
+static bool name_is(
+	const struct gnmi_name *v, const char *origin, size_t origin_n, const char *path, size_t n)
 {
-	return v->path_n == n && v->origin_n == origin_n && memcmp(v->path, path, n) == 0 && memcmp(v->origin, origin, origin_n) == 0;
+	return v->path_n == n && v->origin_n == origin_n && memcmp(v->path, path, n) == 0 &&
+		memcmp(v->origin, origin, origin_n) == 0;
 }
 
-static uint32_t name_add(struct gnmi_forms *m, uint64_t h, const char *origin, size_t origin_n, const char *path, size_t n)
+static uint32_t name_add(struct gnmi_forms *m, uint64_t h, const char *origin, size_t origin_n,
+	const char *path, size_t n)
 {
-	if (m->stats->paths == GNMI_WALK_PATHS_MAX || m->stats->text_bytes + n + origin_n + 2 > GNMI_WALK_TEXT_MAX)
+	if (m->stats->paths == GNMI_WALK_PATHS_MAX ||
+		m->stats->text_bytes + n + origin_n + 2 > GNMI_WALK_TEXT_MAX)
 		return NONE;
 	if (table_grow(&m->name_table))
 		for (uint32_t i = 0; i < m->stats->paths; i++)
 			table_put(&m->name_table, m->names[i].hash, i);
 	rw_grow(m->names, m->stats->paths, m->names_cap);
 	struct gnmi_name *v = &m->names[m->stats->paths];
-	*v = (struct gnmi_name){.hash = h, .path_n = (uint32_t)n, .origin_n = (uint32_t)origin_n, .follower = NONE};
+	*v = (struct gnmi_name){
+		.hash = h, .path_n = (uint32_t)n, .origin_n = (uint32_t)origin_n, .follower = NONE};
 	v->origin = text_keep(m, origin, origin_n);
 	v->path = text_keep(m, path, n);
 	table_put(&m->name_table, h, m->stats->paths);
@@ -108,7 +113,8 @@ uint32_t gnmi_forms_name(struct gnmi_forms *m, const char *origin, const char *p
 			}
 			if (slot == NONE)
 				break;
-			if (m->names[slot].hash == h && name_is(&m->names[slot], origin, origin_n, path, n)) {
+			if (m->names[slot].hash == h &&
+				name_is(&m->names[slot], origin, origin_n, path, n)) {
 				id = slot;
 				break;
 			}
@@ -124,15 +130,17 @@ uint32_t gnmi_forms_name(struct gnmi_forms *m, const char *origin, const char *p
 	return id;
 }
 
-/* ---- forms: raw bytes -> id ---- */
+/* ---- forms: raw bytes -> id ---------------------------------------------- */
 
 static bool form_is(const struct gnmi_form *f, uint32_t prefix, const uint8_t *p, size_t n)
 {
 	return f->prefix == prefix && f->raw_n == n && memcmp(f->raw, p, n) == 0;
 }
 
-/* What a form means, by the codec. False when that is not to be had: the message is then the codec's. */
-static bool form_learn(struct gnmi_forms *m, struct gnmi_form *f, const uint8_t *p, size_t n, struct arena *scratch)
+/* What a form means, by the codec. False when that is not to be had: the message is then the
+ * codec's. */
+static bool form_learn(struct gnmi_forms *m, struct gnmi_form *f, const uint8_t *p, size_t n,
+	struct arena *scratch)
 {
 	struct gnmi_path at;
 	const char *origin = "", *target = "";
@@ -140,7 +148,8 @@ static bool form_learn(struct gnmi_forms *m, struct gnmi_form *f, const uint8_t 
 	gnmi_path_init(&at);
 	if (f->prefix != NONE) {
 		const struct gnmi_form *prefix = &m->forms[f->prefix];
-		r = gnmi_decode_path(prefix->raw, prefix->raw_n, m->plain_names, scratch, &at, &origin, &target);
+		r = gnmi_decode_path(
+			prefix->raw, prefix->raw_n, m->plain_names, scratch, &at, &origin, &target);
 	}
 	if (r == 0)
 		r = gnmi_decode_path(p, n, m->plain_names, scratch, &at, &origin, &target);
@@ -154,7 +163,9 @@ static bool form_learn(struct gnmi_forms *m, struct gnmi_form *f, const uint8_t 
 		f->id = NONE; /* remembered as what may not be */
 		return true;
 	}
-	if (r < 0 || (f->id = gnmi_forms_name(m, origin, gnmi_path_text(&at), gnmi_path_length(&at))) == NONE)
+	if (r < 0 ||
+		(f->id = gnmi_forms_name(m, origin, gnmi_path_text(&at), gnmi_path_length(&at))) ==
+			NONE)
 		return false;
 	f->origin = m->names[f->id].origin;
 	f->path = m->names[f->id].path;
@@ -163,10 +174,12 @@ static bool form_learn(struct gnmi_forms *m, struct gnmi_form *f, const uint8_t 
 	return true;
 }
 
-static uint32_t form_add(struct gnmi_forms *m, uint64_t h, uint32_t prefix, const uint8_t *p, size_t n, struct arena *scratch)
+static uint32_t form_add(struct gnmi_forms *m, uint64_t h, uint32_t prefix, const uint8_t *p,
+	size_t n, struct arena *scratch)
 {
 	struct gnmi_form f = {.hash = h, .raw_n = (uint32_t)n, .prefix = prefix, .follower = NONE};
-	if (n > GNMI_WALK_RAW_MAX || m->stats->forms == GNMI_WALK_FORMS_MAX || m->stats->text_bytes + n > GNMI_WALK_TEXT_MAX) {
+	if (n > GNMI_WALK_RAW_MAX || m->stats->forms == GNMI_WALK_FORMS_MAX ||
+		m->stats->text_bytes + n > GNMI_WALK_TEXT_MAX) {
 		m->stats->refused++;
 		return NONE;
 	}
@@ -184,7 +197,8 @@ static uint32_t form_add(struct gnmi_forms *m, uint64_t h, uint32_t prefix, cons
 }
 
 /* form_find - NONE when the message must go to the codec. */
-static uint32_t form_find(struct gnmi_forms *m, uint32_t prefix, const uint8_t *p, size_t n, struct arena *scratch)
+static uint32_t form_find(
+	struct gnmi_forms *m, uint32_t prefix, const uint8_t *p, size_t n, struct arena *scratch)
 {
 	uint64_t h = hash(p, n, prefix);
 	const struct gnmi_table *t = &m->form_table;
@@ -204,7 +218,8 @@ static uint32_t form_find(struct gnmi_forms *m, uint32_t prefix, const uint8_t *
 	return form_add(m, h, prefix, p, n, scratch);
 }
 
-uint32_t gnmi_forms_path(struct gnmi_forms *m, uint32_t prefix, const uint8_t *p, size_t n, struct arena *scratch)
+uint32_t gnmi_forms_path(
+	struct gnmi_forms *m, uint32_t prefix, const uint8_t *p, size_t n, struct arena *scratch)
 {
 	uint32_t f = m->last_form == NONE ? NONE : m->forms[m->last_form].follower;
 	if (f != NONE && form_is(&m->forms[f], prefix, p, n)) {
@@ -230,7 +245,7 @@ uint32_t gnmi_forms_prefix(struct gnmi_forms *m, const uint8_t *p, size_t n, str
 	return f;
 }
 
-/* ---- life ---- */
+/* ---- life ---------------------------------------------------------------- */
 
 static void forget(struct gnmi_forms *m)
 {

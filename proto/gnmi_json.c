@@ -1,4 +1,5 @@
-/* gnmi_json - see gnmi_json.h. First check() over the whole text; what comes after may then trust every byte. */
+/* gnmi_json - see gnmi_json.h. First check() over the whole text; what comes after may then trust
+ * every byte. */
 #include "proto/gnmi_json.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@ static void blanks(struct text *t)
 		t->p++;
 }
 
-/* ---- is it JSON ---- */
+/* ---- is it JSON ---------------------------------------------------------- */
 
 static int hex4(const char *p)
 {
@@ -64,8 +65,16 @@ static bool check_escape(struct text *t)
 static bool check_utf8(struct text *t)
 {
 	unsigned char c = (unsigned char)*t->p++;
-	unsigned char low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80, high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
-	int more = c >= 0xc2 && c <= 0xdf ? 1 : c >= 0xe0 && c <= 0xef ? 2 : c >= 0xf0 && c <= 0xf4 ? 3 : 0;
+	unsigned char low = c == 0xe0 ? 0xa0
+		: c == 0xf0           ? 0x90
+				      : 0x80,
+		      high = c == 0xed ? 0x9f
+		: c == 0xf4            ? 0x8f
+				       : 0xbf;
+	int more = c >= 0xc2 && c <= 0xdf ? 1
+		: c >= 0xe0 && c <= 0xef  ? 2
+		: c >= 0xf0 && c <= 0xf4  ? 3
+					  : 0;
 	if (more == 0 || t->end - t->p < more)
 		return false;
 	for (; more > 0; more--, low = 0x80, high = 0xbf) {
@@ -76,8 +85,9 @@ static bool check_utf8(struct text *t)
 	return true;
 }
 
-/* Over bytes that a string holds as they are, eight at a time: ASCII, no control character, neither quote nor backslash. A byte with its
- * top bit set in one of these words is one of the others (or comes after one), and is then looked at alone. */
+/* Over bytes that a string holds as they are, eight at a time: ASCII, no control character, neither
+ * quote nor backslash. A byte with its top bit set in one of these words is one of the others (or
+ * comes after one), and is then looked at alone. */
 static void plain_run(struct text *t)
 {
 	const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
@@ -189,24 +199,17 @@ static bool check(struct text *t, unsigned depth)
 	if (t->p == t->end)
 		return false;
 	switch (*t->p) {
-	case '{':
-		return check_members(t, '}', depth);
-	case '[':
-		return check_members(t, ']', depth);
-	case '"':
-		return check_string(t);
-	case 't':
-		return check_word(t, "true", 4);
-	case 'f':
-		return check_word(t, "false", 5);
-	case 'n':
-		return check_word(t, "null", 4);
-	default:
-		return (*t->p == '-' || is_digit(*t->p)) && check_number(t);
+	case '{': return check_members(t, '}', depth);
+	case '[': return check_members(t, ']', depth);
+	case '"': return check_string(t);
+	case 't': return check_word(t, "true", 4);
+	case 'f': return check_word(t, "false", 5);
+	case 'n': return check_word(t, "null", 4);
+	default: return (*t->p == '-' || is_digit(*t->p)) && check_number(t);
 	}
 }
 
-/* ---- what it says; from here on the text is known to be JSON ---- */
+/* ---- what it says; from here on the text is known to be JSON ------------- */
 
 struct flat {
 	struct text t;
@@ -289,7 +292,8 @@ static struct gnmi_value number_read(struct flat *f)
 	for (; f->t.p < f->t.end; f->t.p++) {
 		char c = *f->t.p;
 		if (is_digit(c)) {
-			over |= __builtin_mul_overflow(v, (uint64_t)10, &v) || __builtin_add_overflow(v, (uint64_t)(c - '0'), &v);
+			over |= __builtin_mul_overflow(v, (uint64_t)10, &v) ||
+				__builtin_add_overflow(v, (uint64_t)(c - '0'), &v);
 			continue;
 		}
 		if (c != '.' && c != 'e' && c != 'E' && c != '+' && c != '-')
@@ -324,11 +328,8 @@ static struct gnmi_value scalar_read(struct flat *f)
 		v.b = *f->t.p == 't';
 		f->t.p += v.b ? 4 : 5;
 		return v;
-	case 'n':
-		f->t.p += 4;
-		return v;
-	default:
-		return number_read(f);
+	case 'n': f->t.p += 4; return v;
+	default: return number_read(f);
 	}
 }
 
@@ -363,7 +364,8 @@ static void skip(struct text *t)
 	} while (depth > 0);
 }
 
-/* Steps to the next member of an object or an array, and over the brackets at both ends. False after the last. */
+/* Steps to the next member of an object or an array, and over the brackets at both ends. False
+ * after the last. */
 static bool next(struct text *t, bool *first)
 {
 	if (*first)
@@ -389,8 +391,10 @@ static void colon(struct text *t)
 	blanks(t);
 }
 
-/* The keys of the entry at @t, an object, in the order of @list. False when one is missing or is no leaf. */
-static bool keys_find(struct flat *f, const struct gnmi_list *list, struct gnmi_key *keys, size_t *ret_n)
+/* The keys of the entry at @t, an object, in the order of @list. False when one is missing or is no
+ * leaf. */
+static bool keys_find(
+	struct flat *f, const struct gnmi_list *list, struct gnmi_key *keys, size_t *ret_n)
 {
 	struct text was = f->t;
 	size_t wanted = 0, found = 0;
@@ -403,7 +407,9 @@ static bool keys_find(struct flat *f, const struct gnmi_list *list, struct gnmi_
 		const char *name = string_read(f, &n);
 		size_t bare = f->d->plain_names ? 0 : gnmi_name_skip(name, n);
 		colon(&f->t);
-		while (i < wanted && (have[i] || strlen(list->keys[i]) != n - bare || memcmp(list->keys[i], name + bare, n - bare) != 0))
+		while (i < wanted &&
+			(have[i] || strlen(list->keys[i]) != n - bare ||
+				memcmp(list->keys[i], name + bare, n - bare) != 0))
 			i++;
 		if (i == wanted || *f->t.p == '{' || *f->t.p == '[') {
 			skip(&f->t);
@@ -435,7 +441,8 @@ static const struct gnmi_list *list_find(const struct gnmi_decode *d, const char
 
 static void flatten(struct flat *f);
 
-/* The name of the path's last element, without its keys; as it is written there, which for names of lists is as it is. */
+/* The name of the path's last element, without its keys; as it is written there, which for names of
+ * lists is as it is. */
 static const char *last_name(const struct gnmi_path *at, size_t *ret_n)
 {
 	size_t from = at->n;
@@ -467,7 +474,8 @@ static void array(struct flat *f)
 	size_t name_n, index = 0;
 	const char *name = last_name(f->at, &name_n);
 	/* A path that ends in keys is an entry already: arrays in it have no names. */
-	const struct gnmi_list *list = n > 0 && f->at->s[n - 1] != ']' ? list_find(f->d, name, name_n) : NULL;
+	const struct gnmi_list *list =
+		n > 0 && f->at->s[n - 1] != ']' ? list_find(f->d, name, name_n) : NULL;
 
 	if (next(&f->t, &first) && *f->t.p == 'n') {
 		f->t.p += 4;
@@ -483,7 +491,8 @@ static void array(struct flat *f)
 		struct gnmi_key keys[GNMI_JSON_LIST_KEYS_MAX];
 		size_t n_keys = 0;
 		bool by_key = list && *f->t.p == '{' && keys_find(f, list, keys, &n_keys);
-		if (by_key ? gnmi_path_add_keys(f->at, keys, n_keys) : gnmi_path_add_index(f->at, index)) {
+		if (by_key ? gnmi_path_add_keys(f->at, keys, n_keys)
+			   : gnmi_path_add_index(f->at, index)) {
 			flatten(f);
 		} else {
 			f->d->counts->bad_paths++;
@@ -526,11 +535,13 @@ static void flatten(struct flat *f)
 	}
 }
 
-int gnmi_json_flatten(const void *p, size_t n, struct gnmi_path *at, const struct gnmi_decode *d, struct arena *a, gnmi_leaf_fn *fn, void *arg)
+int gnmi_json_flatten(const void *p, size_t n, struct gnmi_path *at, const struct gnmi_decode *d,
+	struct arena *a, gnmi_leaf_fn *fn, void *arg)
 {
 	if (n == 0)
 		return -EBADMSG;
-	struct flat f = {.t = {p, (const char *)p + n}, .at = at, .d = d, .a = a, .fn = fn, .arg = arg};
+	struct flat f = {
+		.t = {p, (const char *)p + n}, .at = at, .d = d, .a = a, .fn = fn, .arg = arg};
 	struct text t = f.t;
 	if (!check(&t, 0))
 		return -EBADMSG;

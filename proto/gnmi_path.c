@@ -46,7 +46,8 @@ size_t gnmi_name_skip(const char *name, size_t n)
 	return is_identifier(name, skip - 1) && is_identifier(name + skip, n - skip) ? skip : 0;
 }
 
-/* The length of the well-formed UTF-8 sequence of more than one byte at @s, or 0 (Unicode 15, table 3-7). C1 controls are refused. */
+/* The length of the well-formed UTF-8 sequence of more than one byte at @s, or 0 (Unicode 15, table
+ * 3-7). C1 controls are refused. */
 static size_t utf8_length(const unsigned char *s, size_t n)
 {
 	if (s[0] >= 0xc2 && s[0] <= 0xdf)
@@ -57,19 +58,30 @@ static size_t utf8_length(const unsigned char *s, size_t n)
 	}
 	if (s[0] >= 0xf0 && s[0] <= 0xf4) {
 		unsigned char low = s[0] == 0xf0 ? 0x90 : 0x80, high = s[0] == 0xf4 ? 0x8f : 0xbf;
-		return n >= 4 && s[1] >= low && s[1] <= high && (s[2] & 0xc0) == 0x80 && (s[3] & 0xc0) == 0x80 ? 4 : 0;
+		return n >= 4 && s[1] >= low && s[1] <= high && (s[2] & 0xc0) == 0x80 &&
+				(s[3] & 0xc0) == 0x80
+			? 4
+			: 0;
 	}
 	return 0;
 }
 
-/* What a byte is in a path: may not stand there, begins more than one byte, or needs a backslash in these places. */
+/* What a byte is in a path: may not stand there, begins more than one byte, or needs a backslash in
+ * these places. */
 enum { IN_NAME = 1, IN_KEY = 2, IN_VALUE = 4, CONTROL = 8, HIGH = 16 };
 static const unsigned char class_of[256] = {
-	[0 ... 0x1f] = CONTROL, [0x7f] = CONTROL, [0x80 ... 0xff] = HIGH,
-	['/'] = IN_NAME, ['['] = IN_NAME, ['='] = IN_KEY, [']'] = IN_KEY | IN_VALUE, ['\\'] = IN_NAME | IN_KEY | IN_VALUE,
+	[0 ... 0x1f] = CONTROL,
+	[0x7f] = CONTROL,
+	[0x80 ... 0xff] = HIGH,
+	['/'] = IN_NAME,
+	['['] = IN_NAME,
+	['='] = IN_KEY,
+	[']'] = IN_KEY | IN_VALUE,
+	['\\'] = IN_NAME | IN_KEY | IN_VALUE,
 };
 
-/* Appends @text with a backslash where @place asks for one. False when it does not fit or may not stand in a path. */
+/* Appends @text with a backslash where @place asks for one. False when it does not fit or may not
+ * stand in a path. */
 static bool put(struct gnmi_path *p, const char *text, size_t n, unsigned place)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -114,7 +126,8 @@ static int key_order(const struct gnmi_key *a, const struct gnmi_key *b)
 	return r ? r : (a->name_n > b->name_n) - (a->name_n < b->name_n);
 }
 
-/* @keys sorted (an insertion sort: stable, and there is rarely more than one) and put down, each name once. */
+/* @keys sorted (an insertion sort: stable, and there is rarely more than one) and put down, each
+ * name once. */
 static bool put_keys(struct gnmi_path *p, struct gnmi_key *keys, size_t n)
 {
 	if (n > GNMI_PATH_KEYS_MAX)
@@ -128,17 +141,20 @@ static bool put_keys(struct gnmi_path *p, struct gnmi_key *keys, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (i + 1 < n && key_order(&keys[i], &keys[i + 1]) == 0)
 			continue;
-		if (keys[i].name_n == 0 || !put_char(p, '[') || !put(p, keys[i].name, keys[i].name_n, IN_KEY) || !put_char(p, '=') ||
-		    !put(p, keys[i].value, keys[i].value_n, IN_VALUE) || !put_char(p, ']'))
+		if (keys[i].name_n == 0 || !put_char(p, '[') ||
+			!put(p, keys[i].name, keys[i].name_n, IN_KEY) || !put_char(p, '=') ||
+			!put(p, keys[i].value, keys[i].value_n, IN_VALUE) || !put_char(p, ']'))
 			return false;
 	}
 	return true;
 }
 
-static bool put_elem(struct gnmi_path *p, const char *name, size_t n, struct gnmi_key *keys, size_t n_keys, bool plain_names)
+static bool put_elem(struct gnmi_path *p, const char *name, size_t n, struct gnmi_key *keys,
+	size_t n_keys, bool plain_names)
 {
 	size_t skip = plain_names ? 0 : gnmi_name_skip(name, n);
-	if (p->elems >= GNMI_PATH_ELEMS_MAX || n == 0 || !put_char(p, '/') || !put(p, name + skip, n - skip, IN_NAME))
+	if (p->elems >= GNMI_PATH_ELEMS_MAX || n == 0 || !put_char(p, '/') ||
+		!put(p, name + skip, n - skip, IN_NAME))
 		return false;
 	for (size_t i = 0; i < n_keys && !plain_names; i++) {
 		skip = gnmi_name_skip(keys[i].name, keys[i].name_n);
@@ -148,7 +164,8 @@ static bool put_elem(struct gnmi_path *p, const char *name, size_t n, struct gnm
 	return put_keys(p, keys, n_keys);
 }
 
-bool gnmi_path_add(struct gnmi_path *p, const char *name, size_t n, struct gnmi_key *keys, size_t n_keys, bool plain_names)
+bool gnmi_path_add(struct gnmi_path *p, const char *name, size_t n, struct gnmi_key *keys,
+	size_t n_keys, bool plain_names)
 {
 	const size_t was = p->n;
 	const unsigned elems = p->elems;
@@ -180,7 +197,7 @@ bool gnmi_path_add_index(struct gnmi_path *p, size_t index)
 	return gnmi_path_add_keys(p, &key, 1);
 }
 
-/* ---- the other way ---- */
+/* ---- the other way ------------------------------------------------------- */
 
 struct reader {
 	const char *p, *end;
@@ -231,14 +248,16 @@ static bool keys_read(struct reader *r, struct gnmi_elem *elem, const char **ret
 	return true;
 }
 
-int gnmi_path_parse(const char *text, size_t n, struct arena *a, struct gnmi_elem **ret, size_t *ret_n, struct err *e)
+int gnmi_path_parse(const char *text, size_t n, struct arena *a, struct gnmi_elem **ret,
+	size_t *ret_n, struct err *e)
 {
 	struct reader r = {.p = text, .end = text + n, .a = a};
 	const char *expected = NULL;
 	size_t n_elems = 0;
 
 	if (n > GNMI_PATH_MAX)
-		return err_set(e, -EINVAL, "read a gNMI path of %zu bytes, expected %u at most", n, GNMI_PATH_MAX);
+		return err_set(e, -EINVAL, "read a gNMI path of %zu bytes, expected %u at most", n,
+			GNMI_PATH_MAX);
 	struct gnmi_elem *elems = arena_array(a, struct gnmi_elem, GNMI_PATH_ELEMS_MAX);
 	if (r.p < r.end && *r.p == '/')
 		r.p++;
@@ -255,7 +274,10 @@ int gnmi_path_parse(const char *text, size_t n, struct arena *a, struct gnmi_ele
 			r.p++;
 	}
 	if (expected)
-		return err_set(e, -EINVAL, "read gNMI path \"%.*s\", expected %s (as in /interfaces/interface[name=*]/state; a backslash before / in names, ] in values)",
+		return err_set(e, -EINVAL,
+			"read gNMI path \"%.*s\", expected %s (as in "
+			"/interfaces/interface[name=*]/state; a backslash before / in names, ] in "
+			"values)",
 			(int)(n < 200 ? n : 200), text, expected);
 	*ret = elems;
 	*ret_n = n_elems;

@@ -21,7 +21,8 @@ static int u64_from_text(const char *p, size_t n, uint64_t *ret)
 		i++;
 	size_t first = i;
 	for (; i < n && p[i] >= '0' && p[i] <= '9'; i++) {
-		if (__builtin_mul_overflow(v, (uint64_t)10, &v) || __builtin_add_overflow(v, (uint64_t)(p[i] - '0'), &v))
+		if (__builtin_mul_overflow(v, (uint64_t)10, &v) ||
+			__builtin_add_overflow(v, (uint64_t)(p[i] - '0'), &v))
 			over = true;
 	}
 	if (i == first)
@@ -58,36 +59,30 @@ static int u64_from_decimal(int64_t digits, uint32_t scale, uint64_t *ret)
 int gnmi_value_u64(const struct gnmi_value *v, uint64_t *ret)
 {
 	switch (v->kind) {
-	case GNMI_UINT:
-		*ret = v->u;
-		return 0;
+	case GNMI_UINT: *ret = v->u; return 0;
 	case GNMI_INT:
 		if (v->i < 0)
 			return -ERANGE;
 		*ret = (uint64_t)v->i;
 		return 0;
-	case GNMI_BOOL:
-		*ret = v->b;
-		return 0;
+	case GNMI_BOOL: *ret = v->b; return 0;
 	case GNMI_DOUBLE:
 		if (!(v->d >= 0 && v->d < 0x1p64) || v->d != floor(v->d)) /* also refuses NAN */
 			return -ERANGE;
 		*ret = (uint64_t)v->d;
 		return 0;
-	case GNMI_DECIMAL:
-		return u64_from_decimal(v->i, v->scale, ret);
+	case GNMI_DECIMAL: return u64_from_decimal(v->i, v->scale, ret);
 	case GNMI_STRING:
-	case GNMI_ASCII:
-		return u64_from_text(v->p, v->n, ret);
-	default:
-		return -EINVAL;
+	case GNMI_ASCII: return u64_from_text(v->p, v->n, ret);
+	default: return -EINVAL;
 	}
 }
 
 static int double_from_text(const char *p, size_t n, double *ret)
 {
 	char text[NUMBER_TEXT_MAX], *end;
-	/* Only what a number looks like reaches strtod, which would also take blanks, hexadecimal and "infinity". */
+	/* Only what a number looks like reaches strtod, which would also take blanks, hexadecimal
+	 * and "infinity". */
 	if (n == 0 || n >= sizeof(text))
 		return -EINVAL;
 	memcpy(text, p, n);
@@ -106,15 +101,9 @@ static int double_from_text(const char *p, size_t n, double *ret)
 int gnmi_value_double(const struct gnmi_value *v, double *ret)
 {
 	switch (v->kind) {
-	case GNMI_UINT:
-		*ret = (double)v->u;
-		return 0;
-	case GNMI_INT:
-		*ret = (double)v->i;
-		return 0;
-	case GNMI_BOOL:
-		*ret = v->b;
-		return 0;
+	case GNMI_UINT: *ret = (double)v->u; return 0;
+	case GNMI_INT: *ret = (double)v->i; return 0;
+	case GNMI_BOOL: *ret = v->b; return 0;
 	case GNMI_DOUBLE:
 		if (!isfinite(v->d))
 			return -ERANGE;
@@ -126,10 +115,8 @@ int gnmi_value_double(const struct gnmi_value *v, double *ret)
 		return 0;
 	}
 	case GNMI_STRING:
-	case GNMI_ASCII:
-		return double_from_text(v->p, v->n, ret);
-	default:
-		return -EINVAL;
+	case GNMI_ASCII: return double_from_text(v->p, v->n, ret);
+	default: return -EINVAL;
 	}
 }
 
@@ -159,30 +146,18 @@ char *gnmi_value_text(const struct gnmi_value *v, char *buf, size_t size)
 	if (size == 0)
 		return buf;
 	switch (v->kind) {
-	case GNMI_NULL:
-		snprintf(buf, size, "null");
-		return buf;
-	case GNMI_INT:
-		snprintf(buf, size, "%" PRId64, v->i);
-		return buf;
-	case GNMI_UINT:
-		snprintf(buf, size, "%" PRIu64, v->u);
-		return buf;
-	case GNMI_BOOL:
-		snprintf(buf, size, "%s", v->b ? "true" : "false");
-		return buf;
-	case GNMI_DOUBLE:
-		snprintf(buf, size, "%.17g", v->d);
-		return buf;
+	case GNMI_NULL: snprintf(buf, size, "null"); return buf;
+	case GNMI_INT: snprintf(buf, size, "%" PRId64, v->i); return buf;
+	case GNMI_UINT: snprintf(buf, size, "%" PRIu64, v->u); return buf;
+	case GNMI_BOOL: snprintf(buf, size, "%s", v->b ? "true" : "false"); return buf;
+	case GNMI_DOUBLE: snprintf(buf, size, "%.17g", v->d); return buf;
 	case GNMI_DECIMAL:
 		snprintf(buf, size, "%" PRId64 "/10^%" PRIu32, v->i, v->scale);
 		return buf;
 	case GNMI_STRING:
-	case GNMI_ASCII:
-		return text_of_text(v, buf, size);
+	case GNMI_ASCII: return text_of_text(v, buf, size);
 	case GNMI_BYTES:
-	case GNMI_PROTO:
-		return text_of_bytes(v, buf, size);
+	case GNMI_PROTO: return text_of_bytes(v, buf, size);
 	}
 	buf[0] = '\0';
 	return buf;
@@ -190,7 +165,8 @@ char *gnmi_value_text(const struct gnmi_value *v, char *buf, size_t size)
 
 enum gnmi_clock gnmi_clock(int64_t raw, int64_t *ret_ns)
 {
-	/* 2015 to 2100. In any unit but its own such a number is an instant of 1970 or one after 2100. */
+	/* 2015 to 2100. In any unit but its own such a number is an instant of 1970 or one after
+	 * 2100. */
 	const int64_t first_s = 1420070400, last_s = 4102444800;
 	static const int64_t per_s[] = {1, 1000, 1000000};
 

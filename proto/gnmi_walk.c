@@ -1,4 +1,5 @@
-/* gnmi_walk - see gnmi_walk.h. Field numbers and wire types as in gnmi.proto; a tag is (number << 3) + type, one byte each here. */
+/* gnmi_walk - see gnmi_walk.h. Field numbers and wire types as in gnmi.proto; a tag is (number <<
+ * 3) + type, one byte each here. */
 #include "proto/gnmi_walk.h"
 
 #include <errno.h>
@@ -26,10 +27,10 @@ struct records {
 };
 
 struct gnmi_walk {
-	struct gnmi_decode out;  /* the caller's */
+	struct gnmi_decode out; /* the caller's */
 	struct gnmi_decode back; /* for the codec: the same, but paths get their ids on the way */
 	struct gnmi_forms paths;
-	struct arena *scratch;   /* of one message */
+	struct arena *scratch; /* of one message */
 	struct records updates, deletes;
 	struct gnmi_walk_stats stats;
 };
@@ -49,7 +50,8 @@ static void name_and_deliver(void *arg, const struct gnmi_update *from)
 	w->out.fn(w->out.arg, &u);
 }
 
-/* ---- the wire. Each reader steps over what it read; false means "not a shape known here", and nothing else is then looked at. ---- */
+/* ---- the wire. Each reader steps over what it read; false means "not a shape known here", and
+ * nothing else is then looked at. ---- */
 
 struct wire {
 	const uint8_t *p, *end;
@@ -111,10 +113,18 @@ enum { VARINT = 0, FIXED64 = 1, CHUNK = 2, FIXED32 = 5 };
 static const struct {
 	uint8_t wire, known, how, kind;
 } values[16] = {
-	[1] = {CHUNK, 1, LEAF, GNMI_STRING}, [2] = {VARINT, 1, LEAF, GNMI_INT}, [3] = {VARINT, 1, LEAF, GNMI_UINT},
-	[4] = {VARINT, 1, LEAF, GNMI_BOOL}, [5] = {CHUNK, 1, LEAF, GNMI_BYTES}, [6] = {FIXED32, 1, LEAF, GNMI_DOUBLE},
-	[7] = {CHUNK, 1, LEAF, GNMI_DECIMAL}, [8] = {CHUNK, 1, LIST, GNMI_NULL}, [10] = {CHUNK, 1, JSON, GNMI_NULL},
-	[11] = {CHUNK, 1, JSON, GNMI_NULL}, [12] = {CHUNK, 1, LEAF, GNMI_ASCII}, [13] = {CHUNK, 1, LEAF, GNMI_PROTO},
+	[1] = {CHUNK, 1, LEAF, GNMI_STRING},
+	[2] = {VARINT, 1, LEAF, GNMI_INT},
+	[3] = {VARINT, 1, LEAF, GNMI_UINT},
+	[4] = {VARINT, 1, LEAF, GNMI_BOOL},
+	[5] = {CHUNK, 1, LEAF, GNMI_BYTES},
+	[6] = {FIXED32, 1, LEAF, GNMI_DOUBLE},
+	[7] = {CHUNK, 1, LEAF, GNMI_DECIMAL},
+	[8] = {CHUNK, 1, LIST, GNMI_NULL},
+	[10] = {CHUNK, 1, JSON, GNMI_NULL},
+	[11] = {CHUNK, 1, JSON, GNMI_NULL},
+	[12] = {CHUNK, 1, LEAF, GNMI_ASCII},
+	[13] = {CHUNK, 1, LEAF, GNMI_PROTO},
 	[14] = {FIXED64, 1, LEAF, GNMI_DOUBLE},
 };
 
@@ -173,12 +183,9 @@ static bool typed_value(struct wire s, struct record *r)
 	r->how = values[tag >> 3].how;
 	r->value.kind = values[tag >> 3].kind;
 	switch (tag & 7) {
-	case VARINT:
-		return number(&s, &r->value) && s.p == s.end;
-	case FIXED32:
-		return fixed(&s, 4, &r->value) && s.p == s.end;
-	case FIXED64:
-		return fixed(&s, 8, &r->value) && s.p == s.end;
+	case VARINT: return number(&s, &r->value) && s.p == s.end;
+	case FIXED32: return fixed(&s, 4, &r->value) && s.p == s.end;
+	case FIXED64: return fixed(&s, 8, &r->value) && s.p == s.end;
 	}
 	if (!chunk(&s, &text) || s.p != s.end)
 		return false;
@@ -200,7 +207,8 @@ static struct record *record_add(struct records *l)
 	return &l->v[l->n++];
 }
 
-/* One message with a whole device in it does not keep its room for ever: there are hundreds of streams. */
+/* One message with a whole device in it does not keep its room for ever: there are hundreds of
+ * streams. */
 static void records_trim(struct records *l)
 {
 	if (l->cap <= GNMI_WALK_RECORDS_KEPT)
@@ -241,7 +249,8 @@ static bool delete_path(struct gnmi_walk *w, struct wire s, uint32_t prefix)
 }
 
 /* Timestamp, prefix, updates, deletes, each in this order where it is there. */
-static bool notification(struct gnmi_walk *w, struct wire s, int64_t *ret_time, uint32_t *ret_prefix)
+static bool notification(
+	struct gnmi_walk *w, struct wire s, int64_t *ret_time, uint32_t *ret_prefix)
 {
 	struct wire part = {s.p, s.p};
 	uint64_t time = 0;
@@ -282,7 +291,7 @@ static bool extension(struct wire s, struct gnmi_update *u)
 	return registered.p == registered.end;
 }
 
-/* ---- delivery: nothing can fail from here on ---- */
+/* ---- delivery: nothing can fail from here on ----------------------------- */
 
 /* False: a path that may not be. */
 static bool update_at(struct gnmi_update *u, const struct gnmi_form *f)
@@ -297,13 +306,15 @@ static bool update_at(struct gnmi_update *u, const struct gnmi_form *f)
 }
 
 /* JSON and lists: leaves below the path of @f. The codec writes into @like. */
-static void deliver_below(struct gnmi_walk *w, const struct gnmi_update *like, const struct gnmi_form *f, const struct record *r)
+static void deliver_below(struct gnmi_walk *w, const struct gnmi_update *like,
+	const struct gnmi_form *f, const struct record *r)
 {
 	struct gnmi_update u = *like;
 	struct gnmi_path at;
 	memcpy(at.s, f->path, f->path_n);
 	gnmi_path_cut(&at, f->path_n, f->elems);
-	(r->how == JSON ? gnmi_deliver_json : gnmi_deliver_list)(&w->back, &u, &at, r->value.p, r->value.n, w->scratch);
+	(r->how == JSON ? gnmi_deliver_json : gnmi_deliver_list)(
+		&w->back, &u, &at, r->value.p, r->value.n, w->scratch);
 }
 
 static void deliver(struct gnmi_walk *w, struct gnmi_update *u, int64_t time, uint32_t prefix)
@@ -352,7 +363,11 @@ static void deliver(struct gnmi_walk *w, struct gnmi_update *u, int64_t time, ui
 static bool walk(struct gnmi_walk *w, struct wire s)
 {
 	struct gnmi_counts *c = w->out.counts;
-	struct gnmi_update u = {.path_id = GNMI_PATH_NONE, .target = "", .origin = "", .path = "", .value = {.p = ""}};
+	struct gnmi_update u = {.path_id = GNMI_PATH_NONE,
+		.target = "",
+		.origin = "",
+		.path = "",
+		.value = {.p = ""}};
 	struct wire body, ext;
 	const size_t n = wire_n(&s);
 	uint32_t prefix;
@@ -370,7 +385,8 @@ static bool walk(struct gnmi_walk *w, struct wire s)
 		w->out.fn(w->out.arg, &u);
 		return true;
 	}
-	/* The extension may be on either side: Go writes the members of a oneof after everything else. */
+	/* The extension may be on either side: Go writes the members of a oneof after everything
+	 * else. */
 	if (tagged(&s, 0x2a) && (!chunk(&s, &ext) || !extension(ext, &u)))
 		return false;
 	if (!tagged(&s, 0x0a) || !chunk(&s, &body))
@@ -400,7 +416,7 @@ int gnmi_walk_message(struct gnmi_walk *w, const void *p, size_t n)
 	return r;
 }
 
-/* ---- life ---- */
+/* ---- life ---------------------------------------------------------------- */
 
 struct gnmi_walk *gnmi_walk_new(const struct gnmi_decode *d)
 {

@@ -1,48 +1,60 @@
 /*
- * gnmi_walk - SubscribeResponses, fast: the same updates as gnmi_decode_subscribe(), read straight from the wire.
+ * gnmi_walk - SubscribeResponses, fast: the same updates as gnmi_decode_subscribe(), read straight
+ * from the wire.
  *
- * A stream repeats itself. What costs is not the numbers but the paths, which come as text in pieces, thousands of times the same. So
- * the walker remembers, for the raw bytes of a prefix and a path, what the codec once made of them, and compares bytes: a hash finds the
- * candidate, memcmp decides. Mostly not even the hash is needed, because the path that followed this one last time follows it again.
- * Servers may write one path in several ways (the order of keys is theirs); each way is a form, and forms of one path share its id.
+ * A stream repeats itself. What costs is not the numbers but the paths, which come as text in
+ * pieces, thousands of times the same. So the walker remembers, for the raw bytes of a prefix and a
+ * path, what the codec once made of them, and compares bytes: a hash finds the candidate, memcmp
+ * decides. Mostly not even the hash is needed, because the path that followed this one last time
+ * follows it again. Servers may write one path in several ways (the order of keys is theirs); each
+ * way is a form, and forms of one path share its id.
  *
- * It knows the shapes that servers send and no others. At anything else in a message - an unknown field, a field twice, one out of
- * order, a number longer than it must be, a deprecated form - it gives the whole message to the codec before anything was
- * delivered, and counts a fallback. That is what makes the two agree: tests/fuzz/fuzz_gnmi_walk.c.
+ * It knows the shapes that servers send and no others. At anything else in a message - an unknown
+ * field, a field twice, one out of order, a number longer than it must be, a deprecated form - it
+ * gives the whole message to the codec before anything was delivered, and counts a fallback. That
+ * is what makes the two agree: tests/fuzz/fuzz_gnmi_walk.c.
  *
- *   message -> records (all fields checked, all paths resolved) -> deletes, then updates -> callback
+ *   message -> records (all fields checked, all paths resolved) -> deletes, then updates ->
+ *       callback
  *        \-> codec, when in doubt
  *
- * Instructions per update, until a counter is in its table (callgrind, gcc 12 -O2, x86-64; tests/bench/bench_gnmi_codec.sh):
+ * Instructions per update, until a counter is in its table (callgrind, gcc 12 -O2, x86-64;
+ * tests/bench/bench_gnmi_codec.sh):
  *
  *                                            walker    codec
  *     100 updates in a notification             410    9,722
  *     one update in a notification              901   11,288
  *     a leaf of a table sent as JSON          1,768    2,395
  *
- * One walker per stream and thread. Not re-entrant. Memory: about 300 bytes per path, within the limits below.
+ * One walker per stream and thread. Not re-entrant. Memory: about 300 bytes per path, within the
+ * limits below.
  */
 #ifndef RW_PROTO_GNMI_WALK_H
 #define RW_PROTO_GNMI_WALK_H
 
 #include "proto/gnmi.h"
 
-#define GNMI_WALK_PATHS_MAX (1u << 18)       /* ids; a chassis with everything subscribed needs about 1 << 17 */
-#define GNMI_WALK_FORMS_MAX (1u << 19)       /* ways to write them, prefixes included */
-#define GNMI_WALK_TEXT_MAX (128u << 20)      /* bytes of both */
-#define GNMI_WALK_RAW_MAX (4u << 10)         /* bytes of one Path message that are remembered */
-#define GNMI_WALK_RECORDS_MAX (1u << 16)     /* updates and deletes of one message that the walker takes; more go to the codec */
-#define GNMI_WALK_PROBES_MAX 64u             /* looked at for one hash: a server that makes hashes collide only slows itself */
-#define GNMI_WALK_RECORDS_KEPT (1u << 10)    /* room for so many stays between messages */
+#define GNMI_WALK_PATHS_MAX                                                                        \
+	(1u << 18) /* ids; a chassis with everything subscribed needs about 1 << 17 */
+#define GNMI_WALK_FORMS_MAX (1u << 19) /* ways to write them, prefixes included */
+#define GNMI_WALK_TEXT_MAX (128u << 20) /* bytes of both */
+#define GNMI_WALK_RAW_MAX (4u << 10) /* bytes of one Path message that are remembered */
+#define GNMI_WALK_RECORDS_MAX                                                                      \
+	(1u << 16) /* updates and deletes of one message that the walker takes; more go to the     \
+		      codec */
+#define GNMI_WALK_PROBES_MAX                                                                       \
+	64u /* looked at for one hash: a server that makes hashes collide only slows itself */
+#define GNMI_WALK_RECORDS_KEPT (1u << 10) /* room for so many stays between messages */
 
 struct gnmi_walk;
 
 struct gnmi_walk_stats {
-	uint64_t walked, fallbacks;       /* messages */
+	uint64_t walked, fallbacks; /* messages */
 	uint64_t followed, found, learnt; /* paths: as last time, by hash, new */
-	uint64_t refused;                 /* times a path was not remembered because a limit was reached. Without an id it is delivered with
-	                                   * GNMI_PATH_NONE; without a form its messages go to the codec */
-	uint32_t paths, forms;            /* held now */
+	uint64_t refused; /* times a path was not remembered because a limit was reached. Without an
+			   * id it is delivered with GNMI_PATH_NONE; without a form its messages go
+			   * to the codec */
+	uint32_t paths, forms; /* held now */
 	uint64_t text_bytes;
 };
 
@@ -50,12 +62,15 @@ struct gnmi_walk_stats {
 struct gnmi_walk *gnmi_walk_new(const struct gnmi_decode *d);
 void gnmi_walk_free(struct gnmi_walk *w); /* NULL is fine */
 
-/* gnmi_walk_message - one SubscribeResponse. Returns and counts as gnmi_decode_subscribe(). @p is needed during the call only. */
+/* gnmi_walk_message - one SubscribeResponse. Returns and counts as gnmi_decode_subscribe(). @p is
+ * needed during the call only. */
 int gnmi_walk_message(struct gnmi_walk *w, const void *p, size_t n);
 
-/* gnmi_walk_reset - forgets all paths; ids begin at 0 again. For a new connection, or when .refused grows. Not from the callback. */
+/* gnmi_walk_reset - forgets all paths; ids begin at 0 again. For a new connection, or when .refused
+ * grows. Not from the callback. */
 void gnmi_walk_reset(struct gnmi_walk *w);
 
-const struct gnmi_walk_stats *gnmi_walk_stats(const struct gnmi_walk *w); /* lent until the next call */
+/* lent until the next call */
+const struct gnmi_walk_stats *gnmi_walk_stats(const struct gnmi_walk *w);
 
 #endif

@@ -1,4 +1,5 @@
-/* alloc - the one place that decides what happens when a small allocation fails: say so and abort. */
+/* alloc - the one place that decides what happens when a small allocation fails: say so and abort.
+ */
 #include "agent/base/cleanup.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /*
- * arena - see arena.h. A chain of blocks; large wishes get a block of their own. Memory of a turn goes from page to page of fresh zeroes only once:
- * a reset keeps the blocks for the next turn, which asks for about the same in about the same order, and gives back what two turns did not use.
+ * arena - see arena.h. A chain of blocks; large wishes get a block of their own. Memory of a turn
+ * goes from page to page of fresh zeroes only once: a reset keeps the blocks for the next turn,
+ * which asks for about the same in about the same order, and gives back what two turns did not use.
  */
 #include "agent/base/arena.h"
 
@@ -12,7 +13,8 @@
 
 #include "agent/base/cleanup.h"
 
-/* What was given up by a reset is not read any more: AddressSanitizer is told, as it would know of freed memory. */
+/* What was given up by a reset is not read any more: AddressSanitizer is told, as it would know of
+ * freed memory. */
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -30,9 +32,10 @@
 #endif
 
 enum {
-	BLOCK_LEAST_BYTES = 1024,  /* the first one: there are thousands of arenas that hold little */
-	BLOCK_BYTES = 16 * 1024,   /* blocks double up to that */
-	BLOCK_MOST = 1024 * 1024,  /* and are an eighth of all that is there up to that */
+	/* the first one: there are thousands of arenas that hold little */
+	BLOCK_LEAST_BYTES = 1024,
+	BLOCK_BYTES = 16 * 1024, /* blocks double up to that */
+	BLOCK_MOST = 1024 * 1024, /* and are an eighth of all that is there up to that */
 	SPARE_LOOKS = 16,
 };
 
@@ -43,9 +46,9 @@ struct block {
 };
 
 struct arena {
-	struct block *last;  /* NULL: nothing was asked of it yet */
+	struct block *last; /* NULL: nothing was asked of it yet */
 	struct block *spare; /* zeroed; in the order they were used */
-	size_t bytes;        /* of the chain */
+	size_t bytes; /* of the chain */
 };
 
 static struct block *block_new(size_t size)
@@ -131,7 +134,9 @@ static struct block *block_for(struct arena *a, size_t size)
 	if (a->last && a->last->size < BLOCK_BYTES / 2)
 		usual = 2 * a->last->size;
 	else if (a->last)
-		usual = a->bytes / 8 < BLOCK_BYTES ? BLOCK_BYTES : a->bytes / 8 > BLOCK_MOST ? BLOCK_MOST : a->bytes / 8;
+		usual = a->bytes / 8 < BLOCK_BYTES  ? BLOCK_BYTES
+			: a->bytes / 8 > BLOCK_MOST ? BLOCK_MOST
+						    : a->bytes / 8;
 	return block_new(size > usual ? size : usual);
 }
 

@@ -1,6 +1,7 @@
 /*
- * arena - memory that is dropped whole. Configuration and turn lifetimes are arenas; nothing in one is freed alone.
- * Not thread-safe: an arena belongs to one thread. Allocation never returns NULL (see rw_calloc).
+ * arena - memory that is dropped whole. Configuration and turn lifetimes are arenas; nothing in one
+ * is freed alone. Not thread-safe: an arena belongs to one thread. Allocation never returns NULL
+ * (see rw_calloc).
  */
 #ifndef RW_BASE_ARENA_H
 #define RW_BASE_ARENA_H
@@ -9,9 +10,10 @@
 
 struct arena;
 struct arena *arena_new(void);
-void arena_free(struct arena *a);       /* NULL is fine */
-void arena_freep(struct arena **a);     /* for rw_cleanup() */
-void arena_reset(struct arena *a);      /* keeps its memory for the next turn, but for what two turns did not use */
+void arena_free(struct arena *a); /* NULL is fine */
+void arena_freep(struct arena **a); /* for rw_cleanup() */
+/* keeps its memory for the next turn, but for what two turns did not use */
+void arena_reset(struct arena *a);
 void *arena_alloc(struct arena *a, size_t size); /* zeroed, aligned for any type */
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_strndup(struct arena *a, const char *s, size_t n);

@@ -1,6 +1,6 @@
 /*
- * bytes - a reader over foreign bytes that cannot pass the end. A read past the end sets .bad, returns 0
- * and stays bad: parse first, ask bytes_ok() once. Network byte order.
+ * bytes - a reader over foreign bytes that cannot pass the end. A read past the end sets .bad,
+ * returns 0 and stays bad: parse first, ask bytes_ok() once. Network byte order.
  */
 #ifndef RW_BASE_BYTES_H
 #define RW_BASE_BYTES_H
@@ -19,8 +19,14 @@ static inline struct bytes bytes_of(const void *p, size_t n)
 {
 	return (struct bytes){.p = p, .end = (const uint8_t *)p + n, .bad = false};
 }
-static inline bool bytes_ok(const struct bytes *b) { return !b->bad; }
-static inline size_t bytes_left(const struct bytes *b) { return b->bad ? 0 : (size_t)(b->end - b->p); }
+static inline bool bytes_ok(const struct bytes *b)
+{
+	return !b->bad;
+}
+static inline size_t bytes_left(const struct bytes *b)
+{
+	return b->bad ? 0 : (size_t)(b->end - b->p);
+}
 
 /* bytes_take - borrow @n bytes and step over them, or NULL (and bad) when fewer are left. */
 static inline const uint8_t *bytes_take(struct bytes *b, size_t n)
@@ -33,7 +39,10 @@ static inline const uint8_t *bytes_take(struct bytes *b, size_t n)
 	b->p += n;
 	return p;
 }
-static inline bool bytes_skip(struct bytes *b, size_t n) { return bytes_take(b, n) != NULL; }
+static inline bool bytes_skip(struct bytes *b, size_t n)
+{
+	return bytes_take(b, n) != NULL;
+}
 static inline uint8_t bytes_u8(struct bytes *b)
 {
 	const uint8_t *p = bytes_take(b, 1);
@@ -52,7 +61,8 @@ static inline uint32_t bytes_be24(struct bytes *b)
 static inline uint32_t bytes_be32(struct bytes *b)
 {
 	const uint8_t *p = bytes_take(b, 4);
-	return p ? ((uint32_t)p[0] << 24) | ((uint32_t)p[1] << 16) | ((uint32_t)p[2] << 8) | p[3] : 0;
+	return p ? ((uint32_t)p[0] << 24) | ((uint32_t)p[1] << 16) | ((uint32_t)p[2] << 8) | p[3]
+		 : 0;
 }
 
 #endif

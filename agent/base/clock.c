@@ -1,4 +1,5 @@
-/* clock - see clock.h. Calendar arithmetic is our own: timegm() and strptime() depend on the locale and the C library. */
+/* clock - see clock.h. Calendar arithmetic is our own: timegm() and strptime() depend on the locale
+ * and the C library. */
 #include "agent/base/clock.h"
 
 #include <ctype.h>
@@ -32,7 +33,8 @@ static int64_t floor_div(int64_t a, int64_t b)
 	return a / b - (a % b < 0);
 }
 
-/* Days since 1970-01-01 of a date of the proleptic Gregorian calendar. Source: Howard Hinnant, chrono-compatible date algorithms. */
+/* Days since 1970-01-01 of a date of the proleptic Gregorian calendar. Source: Howard Hinnant,
+ * chrono-compatible date algorithms. */
 static int64_t days_from_civil(int64_t y, int m, int d)
 {
 	y -= m <= 2;
@@ -62,12 +64,13 @@ char *wall_format(char buf[WALL_TEXT_MAX], wall_t t, int frac)
 	int sod = (int)(s - days * 86400), month, day;
 
 	civil_from_days(days, &year, &month, &day);
-	int n = snprintf(buf, WALL_TEXT_MAX, "%04lld-%02d-%02dT%02d:%02d:%02d", (long long)year, month, day,
-		sod / 3600, sod / 60 % 60, sod % 60);
+	int n = snprintf(buf, WALL_TEXT_MAX, "%04lld-%02d-%02dT%02d:%02d:%02d", (long long)year,
+		month, day, sod / 3600, sod / 60 % 60, sod % 60);
 	if (frac > 0) {
 		char digits[16];
 		snprintf(digits, sizeof(digits), "%09lld", (long long)ns);
-		n += snprintf(buf + n, WALL_TEXT_MAX - (size_t)n, ".%.*s", frac > 9 ? 9 : frac, digits);
+		n += snprintf(
+			buf + n, WALL_TEXT_MAX - (size_t)n, ".%.*s", frac > 9 ? 9 : frac, digits);
 	}
 	snprintf(buf + n, WALL_TEXT_MAX - (size_t)n, "Z");
 	return buf;
@@ -134,13 +137,15 @@ static int parse_absolute(const char *p, wall_t *ret)
 	int y, mo, d, h = 0, mi = 0, s = 0, offset = 0;
 	int64_t frac = 0;
 
-	if (!take_number(&p, 4, &y) || !take_char(&p, "-") || !take_number(&p, 2, &mo) || !take_char(&p, "-") || !take_number(&p, 2, &d))
+	if (!take_number(&p, 4, &y) || !take_char(&p, "-") || !take_number(&p, 2, &mo) ||
+		!take_char(&p, "-") || !take_number(&p, 2, &d))
 		return -EINVAL;
 	/* ns since 1970 in 64 bits ends in April 2262. */
 	if (y < 1970 || y > 2261 || mo < 1 || mo > 12 || d < 1 || d > days_in_month(y, mo))
 		return -EINVAL;
 	if (*p) {
-		if (!take_char(&p, "Tt ") || !take_number(&p, 2, &h) || !take_char(&p, ":") || !take_number(&p, 2, &mi))
+		if (!take_char(&p, "Tt ") || !take_number(&p, 2, &h) || !take_char(&p, ":") ||
+			!take_number(&p, 2, &mi))
 			return -EINVAL;
 		if (take_char(&p, ":")) {
 			if (!take_number(&p, 2, &s))
@@ -156,7 +161,8 @@ static int parse_absolute(const char *p, wall_t *ret)
 	/* A leap second (60) is the first of the next minute: POSIX time has no room for it. */
 	if (h > 23 || mi > 59 || s > 60)
 		return -EINVAL;
-	ret->ns = (days_from_civil(y, mo, d) * 86400 + h * 3600 + mi * 60 + s - offset) * NS_PER_S + frac;
+	ret->ns = (days_from_civil(y, mo, d) * 86400 + h * 3600 + mi * 60 + s - offset) * NS_PER_S +
+		frac;
 	return 0;
 }
 
@@ -170,9 +176,11 @@ int wall_parse(const char *text, wall_t now, wall_t *ret)
 		*ret = now;
 		return 0;
 	}
-	/* A duration has a unit, a date has a dash after four digits: neither can be read as the other. */
+	/* A duration has a unit, a date has a dash after four digits: neither can be read as the
+	 * other. */
 	if (unit_duration(text, &before, NULL) == 0) {
-		/* Recorded cases begin at 1970: "1h" before their end may lie before it, which is just an empty stretch. */
+		/* Recorded cases begin at 1970: "1h" before their end may lie before it, which is
+		 * just an empty stretch. */
 		int64_t t;
 		if (before < 0 || __builtin_sub_overflow(now.ns, before, &t))
 			return -EINVAL;
@@ -202,20 +210,27 @@ char *duration_format(char *buf, size_t size, int64_t ns)
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (v < (uint64_t)units[i].ns)
 			continue;
-		uint64_t major = v / (uint64_t)units[i].ns, minor = v % (uint64_t)units[i].ns / (uint64_t)units[i].minor_ns;
-		snprintf(buf, size, "%s%llu%s%02llu%s", sign, (unsigned long long)major, units[i].name, (unsigned long long)minor, units[i].minor);
+		uint64_t major = v / (uint64_t)units[i].ns,
+			 minor = v % (uint64_t)units[i].ns / (uint64_t)units[i].minor_ns;
+		snprintf(buf, size, "%s%llu%s%02llu%s", sign, (unsigned long long)major,
+			units[i].name, (unsigned long long)minor, units[i].minor);
 		return buf;
 	}
-	/* Below ten seconds a tenth says something; rounding never goes up: "59s" is not yet a minute. */
-	if (v >= 10 * (uint64_t)NS_PER_S || (v >= (uint64_t)NS_PER_S && v % (uint64_t)NS_PER_S < 100 * (uint64_t)NS_PER_MS))
+	/* Below ten seconds a tenth says something; rounding never goes up: "59s" is not yet a
+	 * minute. */
+	if (v >= 10 * (uint64_t)NS_PER_S ||
+		(v >= (uint64_t)NS_PER_S && v % (uint64_t)NS_PER_S < 100 * (uint64_t)NS_PER_MS))
 		snprintf(buf, size, "%s%llus", sign, (unsigned long long)(v / (uint64_t)NS_PER_S));
 	else if (v >= (uint64_t)NS_PER_S)
-		snprintf(buf, size, "%s%llu.%llus", sign, (unsigned long long)(v / (uint64_t)NS_PER_S),
+		snprintf(buf, size, "%s%llu.%llus", sign,
+			(unsigned long long)(v / (uint64_t)NS_PER_S),
 			(unsigned long long)(v % (uint64_t)NS_PER_S / (uint64_t)(100 * NS_PER_MS)));
 	else if (v >= (uint64_t)NS_PER_MS)
-		snprintf(buf, size, "%s%llums", sign, (unsigned long long)(v / (uint64_t)NS_PER_MS));
+		snprintf(
+			buf, size, "%s%llums", sign, (unsigned long long)(v / (uint64_t)NS_PER_MS));
 	else if (v >= (uint64_t)NS_PER_US)
-		snprintf(buf, size, "%s%lluus", sign, (unsigned long long)(v / (uint64_t)NS_PER_US));
+		snprintf(
+			buf, size, "%s%lluus", sign, (unsigned long long)(v / (uint64_t)NS_PER_US));
 	else
 		snprintf(buf, size, "%s%lluns", sign, (unsigned long long)v);
 	return buf;

@@ -1,6 +1,6 @@
 /*
- * clock - the wall clock labels data, the monotonic clock decides when. Two types, so that neither is
- * passed for the other. Nothing below agent/ reads a clock: "now" is an argument.
+ * clock - the wall clock labels data, the monotonic clock decides when. Two types, so that neither
+ * is passed for the other. Nothing below agent/ reads a clock: "now" is an argument.
  */
 #ifndef RW_BASE_CLOCK_H
 #define RW_BASE_CLOCK_H
@@ -12,16 +12,20 @@
 #define NS_PER_MS 1000000LL
 #define NS_PER_S 1000000000LL
 
-typedef struct { int64_t ns; } mono_t; /* CLOCK_MONOTONIC */
-typedef struct { int64_t ns; } wall_t; /* ns since 1970-01-01T00:00:00Z (CLOCK_REALTIME) */
+typedef struct {
+	int64_t ns;
+} mono_t; /* CLOCK_MONOTONIC */
+typedef struct {
+	int64_t ns;
+} wall_t; /* ns since 1970-01-01T00:00:00Z (CLOCK_REALTIME) */
 
 mono_t mono_now(void);
 wall_t wall_now(void);
 
 /*
  * wall_format - RFC 3339 UTC. @frac digits after the second, 0..9.
- * wall_parse  - RFC 3339, "YYYY-MM-DD HH:MM[:SS[.frac]]", with Z, +hh:mm or no offset (= UTC), or relative
- *               to @now ("15m", "24h", "7d" = that long before now; "now"). 0 or -EINVAL.
+ * wall_parse  - RFC 3339, "YYYY-MM-DD HH:MM[:SS[.frac]]", with Z, +hh:mm or no offset (= UTC), or
+ * relative to @now ("15m", "24h", "7d" = that long before now; "now"). 0 or -EINVAL.
  */
 #define WALL_TEXT_MAX 40
 char *wall_format(char buf[WALL_TEXT_MAX], wall_t t, int frac);

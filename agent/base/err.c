@@ -7,12 +7,13 @@
 
 #include "agent/base/cleanup.h"
 
-__attribute__((format(printf, 6, 0)))
-static void fill(struct err *e, int code, const char *file, int line, int col, const char *fmt, va_list ap)
+__attribute__((format(printf, 6, 0))) static void fill(
+	struct err *e, int code, const char *file, int line, int col, const char *fmt, va_list ap)
 {
 	if (!e)
 		return;
-	/* The arguments may point into @e itself (a caller that wraps the text), so the new text is made beside it. */
+	/* The arguments may point into @e itself (a caller that wraps the text), so the new text is
+	 * made beside it. */
 	char text[sizeof(e->text)], name[sizeof(e->file)];
 	vsnprintf(text, sizeof(text), fmt, ap);
 	snprintf(name, sizeof(name), "%s", file ? file : "");

@@ -51,7 +51,8 @@ static void put(struct line *l, const char *s)
 	l->n += n;
 }
 
-/* Text from outside (a device name, a server's message) must not end the line, nor move the cursor of a terminal. */
+/* Text from outside (a device name, a server's message) must not end the line, nor move the cursor
+ * of a terminal. */
 static void put_clean(struct line *l, const char *s, bool quoted)
 {
 	for (; *s && l->n + 3 < sizeof(l->s); s++) {
@@ -72,8 +73,8 @@ static bool is_bare(const char *s)
 	return true;
 }
 
-__attribute__((format(printf, 3, 0)))
-static void log_line(enum log_level level, const char *where, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static void log_line(
+	enum log_level level, const char *where, const char *fmt, va_list ap)
 {
 	if ((int)level < atomic_load(&min_level))
 		return;
@@ -112,7 +113,8 @@ static void log_line(enum log_level level, const char *where, const char *fmt, v
 	if (l.n > sizeof(l.s) - 1)
 		l.n = sizeof(l.s) - 1;
 	l.s[l.n++] = '\n';
-	/* One write per line keeps the lines of two threads apart. A log that cannot be written has nobody to tell. */
+	/* One write per line keeps the lines of two threads apart. A log that cannot be written has
+	 * nobody to tell. */
 	ssize_t ignored = write(STDERR_FILENO, l.s, l.n);
 	(void)ignored;
 }
@@ -128,7 +130,8 @@ void log_event(enum log_level level, const char *where, const char *fmt, ...)
 #define GAP_FIRST_NS (10 * NS_PER_S)
 #define GAP_MAX_NS (3600 * NS_PER_S)
 
-bool complain(struct complaint *c, mono_t now, enum log_level level, const char *where, const char *fmt, ...)
+bool complain(struct complaint *c, mono_t now, enum log_level level, const char *where,
+	const char *fmt, ...)
 {
 	if (c->total == 0)
 		c->began_ns = now.ns;
@@ -146,8 +149,10 @@ bool complain(struct complaint *c, mono_t now, enum log_level level, const char 
 	if (c->total == 1)
 		log_event(level, where, "%s", text);
 	else
-		log_event(level, where, "%s (%" PRIu64 " times since the last message, %" PRIu64 " in %s)", text, c->since_last,
-			c->total, duration_format(for_how_long, sizeof(for_how_long), now.ns - c->began_ns));
+		log_event(level, where,
+			"%s (%" PRIu64 " times since the last message, %" PRIu64 " in %s)", text,
+			c->since_last, c->total,
+			duration_format(for_how_long, sizeof(for_how_long), now.ns - c->began_ns));
 	c->since_last = 0;
 	c->gap_ns = c->gap_ns == 0 ? GAP_FIRST_NS : c->gap_ns * 2;
 	if (c->gap_ns > GAP_MAX_NS)
@@ -162,6 +167,7 @@ void complaint_over(struct complaint *c, mono_t now, const char *where, const ch
 		return;
 	char for_how_long[32];
 	log_event(LOG_INFO_, where, "%s after %s, %" PRIu64 " failure%s", what,
-		duration_format(for_how_long, sizeof(for_how_long), now.ns - c->began_ns), c->total, c->total == 1 ? "" : "s");
+		duration_format(for_how_long, sizeof(for_how_long), now.ns - c->began_ns), c->total,
+		c->total == 1 ? "" : "s");
 	*c = (struct complaint){0};
 }

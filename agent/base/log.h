@@ -18,15 +18,17 @@ void log_set_plain(bool key_value); /* default: key_value unless stderr is a ter
 /*
  * log_event - @where names the subject ("leaf1", "store"); @fmt is a sentence for people.
  */
-void log_event(enum log_level level, const char *where, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void log_event(enum log_level level, const char *where, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 #define log_debug(where, ...) log_event(LOG_DEBUG_, where, __VA_ARGS__)
 #define log_info(where, ...) log_event(LOG_INFO_, where, __VA_ARGS__)
 #define log_warn(where, ...) log_event(LOG_WARN_, where, __VA_ARGS__)
 #define log_error(where, ...) log_event(LOG_ERROR_, where, __VA_ARGS__)
 
 /*
- * complaint - a failure that repeats is told with growing gaps (first at once, then after 10 s, 20 s, ... up to 1 h),
- * each time with how often it happened since, and once more when it is over. Embed one, zeroed, per thing.
+ * complaint - a failure that repeats is told with growing gaps (first at once, then after 10 s, 20
+ * s, ... up to 1 h), each time with how often it happened since, and once more when it is over.
+ * Embed one, zeroed, per thing.
  */
 struct complaint {
 	int64_t next_ns, gap_ns; /* monotonic */
@@ -34,8 +36,8 @@ struct complaint {
 	int64_t began_ns;
 };
 /* Returns true when a line was written. */
-bool complain(struct complaint *c, mono_t now, enum log_level level, const char *where, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
+bool complain(struct complaint *c, mono_t now, enum log_level level, const char *where,
+	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* "leaf1: answers again after 42 s, 21 failures" when there was something to end. */
 void complaint_over(struct complaint *c, mono_t now, const char *where, const char *what);
 

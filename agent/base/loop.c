@@ -1,9 +1,10 @@
 /*
  * loop - see loop.h; the only file that includes uv.h.
  *
- * The order of one turn (libuv's): timers that are due, pending callbacks, poll for fds, signals, mailboxes and
- * finished work, then the close callbacks, where freed handles release their memory. A handle that is freed is
- * stopped at once (its callback never runs again) and released in that last step, so a callback may free its own.
+ * The order of one turn (libuv's): timers that are due, pending callbacks, poll for fds, signals,
+ * mailboxes and finished work, then the close callbacks, where freed handles release their memory.
+ * A handle that is freed is stopped at once (its callback never runs again) and released in that
+ * last step, so a callback may free its own.
  */
 #include "agent/base/loop.h"
 
@@ -83,7 +84,8 @@ void loop_stop(struct loop *l)
 
 mono_t loop_now(struct loop *l)
 {
-	/* uv_now() is CLOCK_MONOTONIC in ms, the same clock as mono_now(), as of the start of the turn. */
+	/* uv_now() is CLOCK_MONOTONIC in ms, the same clock as mono_now(), as of the start of the
+	 * turn. */
 	return (mono_t){(int64_t)uv_now(&l->uv) * NS_PER_MS};
 }
 
@@ -134,7 +136,8 @@ static void on_fd(uv_poll_t *h, int status, int events)
 {
 	struct loop_fd *f = (struct loop_fd *)h;
 	int mine = (events & UV_READABLE ? LOOP_READ : 0) | (events & UV_WRITABLE ? LOOP_WRITE : 0);
-	/* An error condition is reported as everything asked for: the read or write that follows gets the errno. */
+	/* An error condition is reported as everything asked for: the read or write that follows
+	 * gets the errno. */
 	f->fn(f->arg, status < 0 ? f->events : mine);
 }
 
@@ -158,7 +161,9 @@ void loop_fd_events(struct loop_fd *f, int events)
 		uv_poll_stop(&f->uv);
 		return;
 	}
-	uv_poll_start(&f->uv, (events & LOOP_READ ? UV_READABLE : 0) | (events & LOOP_WRITE ? UV_WRITABLE : 0), on_fd);
+	uv_poll_start(&f->uv,
+		(events & LOOP_READ ? UV_READABLE : 0) | (events & LOOP_WRITE ? UV_WRITABLE : 0),
+		on_fd);
 }
 
 void loop_fd_free(struct loop_fd *f)

@@ -1,7 +1,8 @@
 /*
- * loop - the one door to libuv. One loop thread owns all state; callbacks run on it, must not block, and may
- * free their own handle (freeing is two steps inside: stop now, release at the end of the turn).
- * Everything here is for the loop thread only, except loop_work's @work function and mailbox_post().
+ * loop - the one door to libuv. One loop thread owns all state; callbacks run on it, must not
+ * block, and may free their own handle (freeing is two steps inside: stop now, release at the end
+ * of the turn). Everything here is for the loop thread only, except loop_work's @work function and
+ * mailbox_post().
  */
 #ifndef RW_BASE_LOOP_H
 #define RW_BASE_LOOP_H
@@ -16,19 +17,22 @@ struct loop_fd;
 struct loop_signal;
 
 int loop_new(struct loop **ret);
-void loop_free(struct loop *l); /* all handles must have been freed; runs the last turn that releases them */
-int loop_run(struct loop *l);   /* until loop_stop() or nothing is left */
+/* all handles must have been freed; runs the last turn that releases them */
+void loop_free(struct loop *l);
+int loop_run(struct loop *l); /* until loop_stop() or nothing is left */
 void loop_stop(struct loop *l);
 mono_t loop_now(struct loop *l); /* the turn's time, CLOCK_MONOTONIC */
 
 /* Timers fire at or after the time, ms grain, never early by more than 1 ms. Created stopped. */
 typedef void loop_timer_fn(void *arg);
 struct loop_timer *loop_timer_new(struct loop *l, loop_timer_fn *fn, void *arg);
-void loop_timer_start(struct loop_timer *t, int64_t delay_ns, int64_t repeat_ns); /* repeat 0 = once; restarts */
+/* repeat 0 = once; restarts */
+void loop_timer_start(struct loop_timer *t, int64_t delay_ns, int64_t repeat_ns);
 void loop_timer_stop(struct loop_timer *t);
 void loop_timer_free(struct loop_timer *t); /* NULL is fine */
 
-/* File descriptors. The fd stays the caller's and must outlive the handle. NULL when this fd cannot be waited for (a regular file). */
+/* File descriptors. The fd stays the caller's and must outlive the handle. NULL when this fd cannot
+ * be waited for (a regular file). */
 enum { LOOP_READ = 1, LOOP_WRITE = 2 };
 typedef void loop_fd_fn(void *arg, int events);
 struct loop_fd *loop_fd_new(struct loop *l, int fd, int events, loop_fd_fn *fn, void *arg);
@@ -39,7 +43,8 @@ typedef void loop_signal_fn(void *arg, int signum); /* NULL from _new: no such s
 struct loop_signal *loop_signal_new(struct loop *l, int signum, loop_signal_fn *fn, void *arg);
 void loop_signal_free(struct loop_signal *s);
 
-/* Run @work on a pool thread (name resolution, SNMPv3 key work), then @done on the loop. @arg is owned by the pair. */
+/* Run @work on a pool thread (name resolution, SNMPv3 key work), then @done on the loop. @arg is
+ * owned by the pair. */
 typedef void loop_work_fn(void *arg);
 int loop_work(struct loop *l, loop_work_fn *work, loop_work_fn *done, void *arg);
 
@@ -47,7 +52,9 @@ int loop_work(struct loop *l, loop_work_fn *work, loop_work_fn *done, void *arg)
 struct mailbox;
 typedef void mailbox_fn(void *arg, void *message);
 struct mailbox *mailbox_new(struct loop *l, uint32_t capacity, mailbox_fn *fn, void *arg);
-bool mailbox_post(struct mailbox *m, void *message); /* any thread; false when full: the sender keeps the message and counts */
-void mailbox_free(struct mailbox *m); /* loop thread, once no sender is left; undelivered messages are handed to @fn first */
+/* any thread; false when full: the sender keeps the message and counts */
+bool mailbox_post(struct mailbox *m, void *message);
+/* loop thread, once no sender is left; undelivered messages are handed to @fn first */
+void mailbox_free(struct mailbox *m);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * map - see map.h. Linear probing, load at most 1/2 counting graves; two words and a state byte per slot.
- * FNV-1a: Fowler, Noll, Vo (draft-eastlake-fnv); its low bits are weak for short keys, so the finalizer of
- * MurmurHash3 (fmix64) follows.
+ * map - see map.h. Linear probing, load at most 1/2 counting graves; two words and a state byte per
+ * slot. FNV-1a: Fowler, Noll, Vo (draft-eastlake-fnv); its low bits are weak for short keys, so the
+ * finalizer of MurmurHash3 (fmix64) follows.
  */
 #include "agent/base/map.h"
 
@@ -46,8 +46,8 @@ struct slot {
 
 struct map {
 	struct slot *v;
-	size_t cap;    /* a power of two, 0 before the first put */
-	size_t n;      /* used */
+	size_t cap; /* a power of two, 0 before the first put */
+	size_t n; /* used */
 	size_t filled; /* used and graves */
 };
 
@@ -149,7 +149,8 @@ void map_clear(struct map *m)
 	m->n = m->filled = 0;
 }
 
-/* Byte keys: entries in a growing array, and a table of entry numbers + 1 (0 = free). Nothing is ever deleted. */
+/* Byte keys: entries in a growing array, and a table of entry numbers + 1 (0 = free). Nothing is
+ * ever deleted. */
 struct entry {
 	uint64_t hash, value;
 	size_t n;

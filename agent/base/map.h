@@ -1,6 +1,6 @@
 /*
- * map - open-addressing hash map from u64 or from bytes to a u64 value; and the one hash function of the house.
- * Single-threaded. Never shrinks. Keys of the byte flavour are copied in.
+ * map - open-addressing hash map from u64 or from bytes to a u64 value; and the one hash function
+ * of the house. Single-threaded. Never shrinks. Keys of the byte flavour are copied in.
  */
 #ifndef RW_BASE_MAP_H
 #define RW_BASE_MAP_H
@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* FNV-1a 64 with a final mix; stable across machines and releases: ids depend on it. Chain with @seed (0 to start). */
+/* FNV-1a 64 with a final mix; stable across machines and releases: ids depend on it. Chain with
+ * @seed (0 to start). */
 uint64_t hash_bytes(const void *p, size_t n, uint64_t seed);
 uint64_t hash_u64(uint64_t v);
 

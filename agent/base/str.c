@@ -70,7 +70,8 @@ bool str_glob(const char *pattern, const char *s)
 	return !pattern || fnmatch(pattern, s, 0) == 0;
 }
 
-enum { NEAREST_MAX = 64 }; /* longer names are compared by their first 64 bytes; no name of ours is longer */
+/* longer names are compared by their first 64 bytes; no name of ours is longer */
+enum { NEAREST_MAX = 64 };
 
 static size_t edit_distance(const char *a, const char *b)
 {
@@ -139,7 +140,8 @@ int str_read_file(const char *path, size_t max, char **ret, size_t *ret_n, struc
 		if (n == 0)
 			break;
 		if (b.n > max)
-			return err_at(e, -EFBIG, path, 0, 0, "is larger than the %zu bytes allowed here", max);
+			return err_at(e, -EFBIG, path, 0, 0,
+				"is larger than the %zu bytes allowed here", max);
 	}
 	*ret = rw_take(b.s);
 	if (ret_n)

@@ -1,4 +1,5 @@
-/* str - the few string helpers everyone needs: growing buffer, glob, nearest name, numbers with units. */
+/* str - the few string helpers everyone needs: growing buffer, glob, nearest name, numbers with
+ * units. */
 #ifndef RW_BASE_STR_H
 #define RW_BASE_STR_H
 
@@ -18,31 +19,39 @@ void str_add(struct str *b, const char *s);
 void str_addn(struct str *b, const char *s, size_t n);
 void str_addf(struct str *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-static inline bool str_eq(const char *a, const char *b) { return a == b || (a && b && __builtin_strcmp(a, b) == 0); }
+static inline bool str_eq(const char *a, const char *b)
+{
+	return a == b || (a && b && __builtin_strcmp(a, b) == 0);
+}
 
-/* str_glob - fnmatch-style * ? [..], case-sensitive; '/' is an ordinary character. NULL pattern matches all. */
+/* str_glob - fnmatch-style * ? [..], case-sensitive; '/' is an ordinary character. NULL pattern
+ * matches all. */
 bool str_glob(const char *pattern, const char *s);
 
-/* str_nearest - the candidate with the smallest edit distance, or NULL when none is near (distance > 2 and > len/3). */
+/* str_nearest - the candidate with the smallest edit distance, or NULL when none is near (distance
+ * > 2 and > len/3). */
 const char *str_nearest(const char *s, const char *const *candidates, size_t n);
 
-/* Binary file contents, NUL-terminated, at most @max bytes (-EFBIG). Caller frees. 0 or negative errno, @e filled. */
+/* Binary file contents, NUL-terminated, at most @max bytes (-EFBIG). Caller frees. 0 or negative
+ * errno, @e filled. */
 int str_read_file(const char *path, size_t max, char **ret, size_t *ret_n, struct err *e);
 
 /*
- * Numbers with a unit. The unit is required; the family decides ("m" is minutes in a duration, metres in a length).
- *   duration: ns us ms s m h d w y   -> ns         size: B KB MB GB TB KiB MiB GiB TiB -> bytes
- *   bitrate:  bps kbps Mbps, or M G T as in 400G -> bit/s (10^n)     length: m km cm -> millimetres
- *   ratio:    20% or 0.2 or 1/8      -> double
- * Fractions ("1.5h") are fine where the result is exact to 1 unit. 0, -EINVAL (syntax, no or unknown unit) or -ERANGE.
- * @e (may be NULL) gets "read '10k', expected a size such as 88064B or 400KB"; its place is the caller's to fill.
+ * Numbers with a unit. The unit is required; the family decides ("m" is minutes in a duration,
+ * metres in a length). duration: ns us ms s m h d w y   -> ns         size: B KB MB GB TB KiB MiB
+ * GiB TiB -> bytes bitrate:  bps kbps Mbps, or M G T as in 400G -> bit/s (10^n)     length: m km cm
+ * -> millimetres ratio:    20% or 0.2 or 1/8      -> double Fractions ("1.5h") are fine where the
+ * result is exact to 1 unit. 0, -EINVAL (syntax, no or unknown unit) or -ERANGE.
+ * @e (may be NULL) gets "read '10k', expected a size such as 88064B or 400KB"; its place is the
+ * caller's to fill.
  */
 int unit_duration(const char *s, int64_t *ret_ns, struct err *e);
 int unit_size(const char *s, uint64_t *ret_bytes, struct err *e);
 int unit_bitrate(const char *s, uint64_t *ret_bps, struct err *e);
 int unit_length(const char *s, uint64_t *ret_mm, struct err *e);
 int unit_ratio(const char *s, double *ret, struct err *e);
-int unit_int(const char *s, int64_t *ret, struct err *e);   /* decimal only: no 010, no 1e6, no 10k */
+/* decimal only: no 010, no 1e6, no 10k */
+int unit_int(const char *s, int64_t *ret, struct err *e);
 int unit_double(const char *s, double *ret, struct err *e); /* plain decimal */
 
 /* The other way, shortest exact form: "10s", "400G", "88064B", "30m". */

@@ -1,6 +1,7 @@
 /*
- * unit - numbers with a unit (see str.h). Values are exact: the digits are read as an integer and a power of ten,
- * never as a double, so that "0.1s" is 100000000 ns and "1.0000001ms" is refused rather than rounded.
+ * unit - numbers with a unit (see str.h). Values are exact: the digits are read as an integer and a
+ * power of ten, never as a double, so that "0.1s" is 100000000 ns and "1.0000001ms" is refused
+ * rather than rounded.
  */
 #include "agent/base/str.h"
 
@@ -26,22 +27,48 @@ struct family {
 };
 
 static const struct unit duration_units[] = {
-	{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000},
-	{"d", 86400000000000}, {"w", 604800000000000}, {"y", 31536000000000000}, {NULL, 0},
+	{"ns", 1},
+	{"us", 1000},
+	{"ms", 1000000},
+	{"s", 1000000000},
+	{"m", 60000000000},
+	{"h", 3600000000000},
+	{"d", 86400000000000},
+	{"w", 604800000000000},
+	{"y", 31536000000000000},
+	{NULL, 0},
 };
 static const struct unit size_units[] = {
-	{"B", 1}, {"KB", 1000}, {"KiB", 1024}, {"MB", 1000000}, {"MiB", 1048576}, {"GB", 1000000000}, {"GiB", 1073741824},
-	{"TB", 1000000000000}, {"TiB", 1099511627776}, {NULL, 0},
+	{"B", 1},
+	{"KB", 1000},
+	{"KiB", 1024},
+	{"MB", 1000000},
+	{"MiB", 1048576},
+	{"GB", 1000000000},
+	{"GiB", 1073741824},
+	{"TB", 1000000000000},
+	{"TiB", 1099511627776},
+	{NULL, 0},
 };
 static const struct unit bitrate_units[] = {
-	{"bps", 1}, {"kbps", 1000}, {"Mbps", 1000000}, {"M", 1000000}, {"Gbps", 1000000000}, {"G", 1000000000},
-	{"Tbps", 1000000000000}, {"T", 1000000000000}, {NULL, 0},
+	{"bps", 1},
+	{"kbps", 1000},
+	{"Mbps", 1000000},
+	{"M", 1000000},
+	{"Gbps", 1000000000},
+	{"G", 1000000000},
+	{"Tbps", 1000000000000},
+	{"T", 1000000000000},
+	{NULL, 0},
 };
-static const struct unit length_units[] = {{"mm", 1}, {"cm", 10}, {"m", 1000}, {"km", 1000000}, {NULL, 0}};
+static const struct unit length_units[] = {
+	{"mm", 1}, {"cm", 10}, {"m", 1000}, {"km", 1000000}, {NULL, 0}};
 
-static const struct family duration_family = {"a duration such as 10s or 200us", duration_units, true};
+static const struct family duration_family = {
+	"a duration such as 10s or 200us", duration_units, true};
 static const struct family size_family = {"a size such as 88064B or 400KB", size_units, false};
-static const struct family bitrate_family = {"a bit rate such as 400G or 100Mbps", bitrate_units, false};
+static const struct family bitrate_family = {
+	"a bit rate such as 400G or 100Mbps", bitrate_units, false};
 static const struct family length_family = {"a length such as 40m", length_units, false};
 
 static int refuse(struct err *e, int code, const char *s, const char *expected)
@@ -50,10 +77,12 @@ static int refuse(struct err *e, int code, const char *s, const char *expected)
 }
 
 /*
- * A plain decimal: digits with at most one point and a digit on each side of it, no leading zero ("010" is octal to
- * some), no exponent. *ret_digits * 10^-*ret_scale. Returns the rest, or NULL. *ret_overflow when it does not fit.
+ * A plain decimal: digits with at most one point and a digit on each side of it, no leading zero
+ * ("010" is octal to some), no exponent. *ret_digits * 10^-*ret_scale. Returns the rest, or NULL.
+ * *ret_overflow when it does not fit.
  */
-static const char *take_decimal(const char *s, uint64_t *ret_digits, unsigned *ret_scale, bool *ret_overflow)
+static const char *take_decimal(
+	const char *s, uint64_t *ret_digits, unsigned *ret_scale, bool *ret_overflow)
 {
 	uint64_t v = 0;
 	unsigned scale = 0;
@@ -68,7 +97,8 @@ static const char *take_decimal(const char *s, uint64_t *ret_digits, unsigned *r
 		}
 		if (!isdigit((unsigned char)*s))
 			break;
-		overflow |= __builtin_mul_overflow(v, (uint64_t)10, &v) || __builtin_add_overflow(v, (uint64_t)(*s - '0'), &v);
+		overflow |= __builtin_mul_overflow(v, (uint64_t)10, &v) ||
+			__builtin_add_overflow(v, (uint64_t)(*s - '0'), &v);
 		scale += point;
 	}
 	while (scale > 0 && !overflow && v % 10 == 0) {
@@ -82,7 +112,8 @@ static const char *take_decimal(const char *s, uint64_t *ret_digits, unsigned *r
 }
 
 /* Magnitude and sign of @s in the base unit of @f. */
-static int parse(const char *s, const struct family *f, bool *ret_negative, uint64_t *ret, struct err *e)
+static int parse(
+	const char *s, const struct family *f, bool *ret_negative, uint64_t *ret, struct err *e)
 {
 	uint64_t digits;
 	unsigned scale;
@@ -110,7 +141,9 @@ static int parse(const char *s, const struct family *f, bool *ret_negative, uint
 	unsigned __int128 v = (unsigned __int128)digits * u->factor;
 	for (; scale > 0; scale--) {
 		if (v % 10 != 0)
-			return err_set(e, -EINVAL, "read '%.64s', which is not a whole number of %s", s, f->units[0].name);
+			return err_set(e, -EINVAL,
+				"read '%.64s', which is not a whole number of %s", s,
+				f->units[0].name);
 		v /= 10;
 	}
 	if (v > UINT64_MAX)
@@ -153,7 +186,8 @@ int unit_length(const char *s, uint64_t *ret_mm, struct err *e)
 	return parse_unsigned(s, &length_family, ret_mm, e);
 }
 
-/* A plain decimal as a double; *ret_rest is what follows it. strtod rounds correctly where digits / 10^n would not. */
+/* A plain decimal as a double; *ret_rest is what follows it. strtod rounds correctly where digits /
+ * 10^n would not. */
 static bool take_double(const char *s, double *ret, const char **ret_rest)
 {
 	uint64_t digits;
@@ -227,7 +261,8 @@ int unit_double(const char *s, double *ret, struct err *e)
 }
 
 /* The largest unit of @names (largest first) that divides @v exactly. */
-static char *format(char *buf, size_t size, const char *sign, uint64_t v, const struct unit *largest_first)
+static char *format(
+	char *buf, size_t size, const char *sign, uint64_t v, const struct unit *largest_first)
 {
 	const struct unit *u = largest_first;
 	while (u[1].name && (v == 0 || v % u->factor != 0))
@@ -239,8 +274,9 @@ static char *format(char *buf, size_t size, const char *sign, uint64_t v, const 
 char *unit_duration_text(char *buf, size_t size, int64_t ns)
 {
 	/* Years are no unit to print: "1y" hides whether it has 365 days. */
-	static const struct unit u[] = {{"w", 604800000000000}, {"d", 86400000000000}, {"h", 3600000000000}, {"m", 60000000000},
-		{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}, {NULL, 0}};
+	static const struct unit u[] = {{"w", 604800000000000}, {"d", 86400000000000},
+		{"h", 3600000000000}, {"m", 60000000000}, {"s", 1000000000}, {"ms", 1000000},
+		{"us", 1000}, {"ns", 1}, {NULL, 0}};
 	if (ns == 0) {
 		snprintf(buf, size, "0s");
 		return buf;
@@ -250,20 +286,24 @@ char *unit_duration_text(char *buf, size_t size, int64_t ns)
 
 char *unit_size_text(char *buf, size_t size, uint64_t bytes)
 {
-	/* Thresholds are compared with what a switch prints, in bytes: only round powers are shortened. */
-	static const struct unit u[] = {{"TB", 1000000000000}, {"GB", 1000000000}, {"MB", 1000000}, {"TiB", 1099511627776},
-		{"GiB", 1073741824}, {"MiB", 1048576}, {"KB", 1000}, {"B", 1}, {NULL, 0}};
+	/* Thresholds are compared with what a switch prints, in bytes: only round powers are
+	 * shortened. */
+	static const struct unit u[] = {{"TB", 1000000000000}, {"GB", 1000000000}, {"MB", 1000000},
+		{"TiB", 1099511627776}, {"GiB", 1073741824}, {"MiB", 1048576}, {"KB", 1000},
+		{"B", 1}, {NULL, 0}};
 	return format(buf, size, "", bytes, u);
 }
 
 char *unit_bitrate_text(char *buf, size_t size, uint64_t bps)
 {
-	static const struct unit u[] = {{"T", 1000000000000}, {"G", 1000000000}, {"M", 1000000}, {"kbps", 1000}, {"bps", 1}, {NULL, 0}};
+	static const struct unit u[] = {{"T", 1000000000000}, {"G", 1000000000}, {"M", 1000000},
+		{"kbps", 1000}, {"bps", 1}, {NULL, 0}};
 	return format(buf, size, "", bps, u);
 }
 
 char *unit_length_text(char *buf, size_t size, uint64_t mm)
 {
-	static const struct unit u[] = {{"km", 1000000}, {"m", 1000}, {"cm", 10}, {"mm", 1}, {NULL, 0}};
+	static const struct unit u[] = {
+		{"km", 1000000}, {"m", 1000}, {"cm", 10}, {"mm", 1}, {NULL, 0}};
 	return format(buf, size, "", mm, u);
 }

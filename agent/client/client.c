@@ -1,4 +1,5 @@
-/* context - see command.h: which database, which configuration, what time it is, and which stretch of time is asked for. */
+/* context - see command.h: which database, which configuration, what time it is, and which stretch
+ * of time is asked for. */
 #include "agent/command/command.h"
 
 #include <errno.h>
@@ -20,7 +21,8 @@
 #include "db/store/store.h"
 
 #define AROUND_SPAN_NS (15 * 60 * NS_PER_S)
-/* An agent that has just been started makes its database: it takes a tenth of a second, on a slow disk some. */
+/* An agent that has just been started makes its database: it takes a tenth of a second, on a slow
+ * disk some. */
 #define READY_WAIT_NS (3 * NS_PER_S)
 #define READY_STEP_MS 50
 enum { MAX_TABLES = 256 };
@@ -44,8 +46,9 @@ static int first_of(const struct err_list *l, int code, struct err *e)
 	const struct err *first = &l->v[0];
 	if (l->n == 1)
 		return err_at(e, code, first->file, first->line, first->col, "%s", first->text);
-	return err_at(e, code, first->file, first->line, first->col, "%s (and %zu more: 'rocewatch config check' lists them)",
-		first->text, l->n - 1 + l->more);
+	return err_at(e, code, first->file, first->line, first->col,
+		"%s (and %zu more: 'rocewatch config check' lists them)", first->text,
+		l->n - 1 + l->more);
 }
 
 static int read_file(struct context *x, const char *path, struct err *e)
@@ -55,7 +58,8 @@ static int read_file(struct context *x, const char *path, struct err *e)
 	const struct option_table *const *tables = module_tables(&n);
 
 	int r = config_load(path, CONFIG_FULL, tables, n, &x->config, &errors);
-	/* Whatever is wrong with it, to the caller it is a configuration that cannot be used: exit 2. */
+	/* Whatever is wrong with it, to the caller it is a configuration that cannot be used:
+	 * exit 2. */
 	return r < 0 ? first_of(&errors, -EINVAL, e) : 0;
 }
 
@@ -66,7 +70,8 @@ static bool holds_data(struct context *x)
 	return series_db_range(x->db, &first_ns, &last_ns, &ignored) == 0;
 }
 
-/* The configuration that was in force at the end of the stretch, as the agent or the replay stored it. */
+/* The configuration that was in force at the end of the stretch, as the agent or the replay stored
+ * it. */
 static int read_stored(struct context *x, struct err *e)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
@@ -76,12 +81,16 @@ static int read_stored(struct context *x, struct err *e)
 
 	int r = series_db_fabric(x->db, x->to_ns, &yaml, e);
 	if (r == -ENODATA && x->agent_alive && !holds_data(x))
-		return err_at(e, -EAGAIN, x->db_path, 0, 0, "is not ready: the agent that writes it has just been started; try again in a moment");
+		return err_at(e, -EAGAIN, x->db_path, 0, 0,
+			"is not ready: the agent that writes it has just been started; try again "
+			"in a moment");
 	if (r == -ENODATA)
-		return err_at(e, -EINVAL, x->db_path, 0, 0, "holds no configuration yet; name one with -c FILE");
+		return err_at(e, -EINVAL, x->db_path, 0, 0,
+			"holds no configuration yet; name one with -c FILE");
 	if (r < 0)
 		return r;
-	r = config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE, tables, n, &x->config, &errors);
+	r = config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE, tables,
+		n, &x->config, &errors);
 	return r < 0 ? first_of(&errors, -EINVAL, e) : 0;
 }
 
@@ -103,7 +112,8 @@ int config_recall(struct config **c, struct series_db *db, int64_t at_ns, struct
 	if (r < 0)
 		return r;
 	/* What an older version stored may not be right for this one: then nothing is known. */
-	if (config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE, tables, n, &stored, &errors) < 0)
+	if (config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE, tables,
+		    n, &stored, &errors) < 0)
 		return 0;
 	n = config_discovered(stored, a, &links);
 	config_free(stored);
@@ -122,26 +132,34 @@ static int read_config(struct context *x, const struct globals *g, struct err *e
 	bool missing = access(g->config_path, F_OK) < 0 && errno == ENOENT;
 
 	if (missing && g->config_named)
-		return err_at(e, -EINVAL, g->config_path, 0, 0, "there is no such configuration file");
-	/* With --db and no -c the database's own configuration is meant: the site's file describes another fabric. */
+		return err_at(
+			e, -EINVAL, g->config_path, 0, 0, "there is no such configuration file");
+	/* With --db and no -c the database's own configuration is meant: the site's file describes
+	 * another fabric. */
 	if (g->db && !g->config_given)
 		return 0;
 	if (missing)
-		return err_at(e, -EINVAL, g->config_path, 0, 0, "there is no configuration; name one with -c FILE, or a database with --db FILE");
+		return err_at(e, -EINVAL, g->config_path, 0, 0,
+			"there is no configuration; name one with -c FILE, or a database with --db "
+			"FILE");
 	return read_file(x, g->config_path, e);
 }
 
-static int read_time(const char *option, const char *text, int64_t now_ns, int64_t *ret_ns, struct err *e)
+static int read_time(
+	const char *option, const char *text, int64_t now_ns, int64_t *ret_ns, struct err *e)
 {
 	wall_t t;
 	if (wall_parse(text, (wall_t){now_ns}, &t) < 0)
-		return err_set(e, -EINVAL, "%s: read '%.64s', expected a time such as 2026-11-21T03:00:00Z, '2026-11-21 03:00', or 24h for a day ago",
+		return err_set(e, -EINVAL,
+			"%s: read '%.64s', expected a time such as 2026-11-21T03:00:00Z, "
+			"'2026-11-21 03:00', or 24h for a day ago",
 			option, text);
 	*ret_ns = t.ns;
 	return 0;
 }
 
-static int read_range(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e)
+static int read_range(
+	struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e)
 {
 	int64_t span_ns = AROUND_SPAN_NS, middle_ns = 0;
 
@@ -149,17 +167,21 @@ static int read_range(struct context *x, const struct globals *g, int64_t defaul
 		return err_set(e, -EINVAL, "--span goes with --around");
 	if (g->around) {
 		if (g->since || g->until)
-			return err_set(e, -EINVAL, "--around goes with --span, not with --since or --until");
+			return err_set(e, -EINVAL,
+				"--around goes with --span, not with --since or --until");
 		struct err why;
 		if (g->span && unit_duration(g->span, &span_ns, &why) < 0)
 			return err_set(e, -EINVAL, "--span: %s", why.text);
 		if (span_ns <= 0)
-			return err_set(e, -EINVAL, "--span: read '%.64s', expected a duration above zero", g->span);
+			return err_set(e, -EINVAL,
+				"--span: read '%.64s', expected a duration above zero", g->span);
 		int r = read_time("--around", g->around, x->now_ns, &middle_ns, e);
 		if (r < 0)
 			return r;
-		if (__builtin_sub_overflow(middle_ns, span_ns, &x->from_ns) || __builtin_add_overflow(middle_ns, span_ns, &x->to_ns))
-			return err_set(e, -EINVAL, "--span: read '%.64s', which is too long", g->span);
+		if (__builtin_sub_overflow(middle_ns, span_ns, &x->from_ns) ||
+			__builtin_add_overflow(middle_ns, span_ns, &x->to_ns))
+			return err_set(
+				e, -EINVAL, "--span: read '%.64s', which is too long", g->span);
 		return 0;
 	}
 	x->to_ns = x->now_ns;
@@ -176,8 +198,10 @@ static int read_range(struct context *x, const struct globals *g, int64_t defaul
 	}
 	if (x->from_ns >= x->to_ns) {
 		char from[WALL_TEXT_MAX], to[WALL_TEXT_MAX];
-		return err_set(e, -EINVAL, "the stretch asked for is empty: it begins at %s and ends at %s",
-			wall_format(from, (wall_t){x->from_ns}, 0), wall_format(to, (wall_t){x->to_ns}, 0));
+		return err_set(e, -EINVAL,
+			"the stretch asked for is empty: it begins at %s and ends at %s",
+			wall_format(from, (wall_t){x->from_ns}, 0),
+			wall_format(to, (wall_t){x->to_ns}, 0));
 	}
 	return 0;
 }
@@ -194,16 +218,26 @@ static int open_store(struct context *x, struct err *e)
 	bool made = false;
 	int r = series_db_open(x->db_path, &x->db, e);
 	if (r == 0)
-		r = series_db_sql(x->db, "SELECT count(*) FROM sqlite_master WHERE type='view' AND name='devices'", take_made, &made, e);
+		r = series_db_sql(x->db,
+			"SELECT count(*) FROM sqlite_master WHERE type='view' AND name='devices'",
+			take_made, &made, e);
 	int pid = store_writer_pid(x->db_path);
 	x->agent_alive = pid > 0;
 	if (r == 0 && made)
 		return 0;
 	if (pid == 0)
-		return r < 0 ? r : err_set(e, -EIO, "%s was not made to its end; start 'rocewatch agent' once to complete it", x->db_path);
+		return r < 0 ? r
+			     : err_set(e, -EIO,
+				       "%s was not made to its end; start 'rocewatch agent' once "
+				       "to complete it",
+				       x->db_path);
 	if (r < 0 && r != -ENOENT)
-		return r == -EINVAL ? -EAGAIN : r; /* still empty, most likely; the words are right in any case */
-	return err_set(e, -EAGAIN, "%s is not ready: an agent (pid %d) has just begun to make it; try again in a moment", x->db_path, pid);
+		/* still empty, most likely; the words are right in any case */
+		return r == -EINVAL ? -EAGAIN : r;
+	return err_set(e, -EAGAIN,
+		"%s is not ready: an agent (pid %d) has just begun to make it; try again in a "
+		"moment",
+		x->db_path, pid);
 }
 
 /* The database's own configuration, where it may be missing. */
@@ -212,12 +246,14 @@ static int read_stored_if_right(struct context *x, const struct globals *g)
 	struct err why = {0};
 	if (read_stored(x, &why) == 0 || g->quiet)
 		return 0;
-	err_at(&why, why.code, why.file, why.line, why.col, "warning: %s; going on without it", *why.text ? why.text : "no configuration");
+	err_at(&why, why.code, why.file, why.line, why.col, "warning: %s; going on without it",
+		*why.text ? why.text : "no configuration");
 	err_print(stderr, &why);
 	return 0;
 }
 
-static int context_try(struct context *x, const struct globals *g, int64_t default_span_ns, bool data_only, struct err *e)
+static int context_try(struct context *x, const struct globals *g, int64_t default_span_ns,
+	bool data_only, struct err *e)
 {
 	int64_t first_ns, last_ns;
 
@@ -227,7 +263,8 @@ static int context_try(struct context *x, const struct globals *g, int64_t defau
 		goto fail;
 	x->db_path = g->db ? g->db : x->config->store.path;
 	if (!x->db_path) {
-		r = err_at(e, -EINVAL, g->config_path, 0, 0, "names no store.path; name a database with --db FILE");
+		r = err_at(e, -EINVAL, g->config_path, 0, 0,
+			"names no store.path; name a database with --db FILE");
 		goto fail;
 	}
 	r = open_store(x, e);
@@ -263,7 +300,8 @@ int context_ask(const struct context *x, json_t *request, json_t **ret, struct e
 	rw_cleanup(str_done) struct str usual = {0};
 	str_addf(&usual, "%s.sock", x->db_path);
 	/* with --db the database in hand is meant, whatever the configuration says of sockets */
-	const bool same = x->config && str_eq(x->config->store.path, x->db_path) && x->config->socket_path;
+	const bool same =
+		x->config && str_eq(x->config->store.path, x->db_path) && x->config->socket_path;
 	int rc = control_call(same ? x->config->socket_path : usual.s, request, ret, e);
 	json_decref(request);
 	if (rc == 0 && !json_is_true(json_object_get(*ret, "ok"))) {
@@ -275,7 +313,8 @@ int context_ask(const struct context *x, json_t *request, json_t **ret, struct e
 	return rc;
 }
 
-static int unknown_word(const struct command *c, const char *word, const struct subcommand *rows, size_t n)
+static int unknown_word(
+	const struct command *c, const char *word, const struct subcommand *rows, size_t n)
 {
 	rw_cleanup(str_done) struct str all = {0};
 	const char **names = rw_calloc(n + 1, sizeof(*names));
@@ -285,10 +324,12 @@ static int unknown_word(const struct command *c, const char *word, const struct 
 	}
 	const char *near = str_nearest(word, names, n);
 	free(names);
-	return usage_error(c, "read '%.64s', expected %s%s%s%s", word, all.s, near ? "; perhaps '" : "", near ? near : "", near ? "'" : "");
+	return usage_error(c, "read '%.64s', expected %s%s%s%s", word, all.s,
+		near ? "; perhaps '" : "", near ? near : "", near ? "'" : "");
 }
 
-int command_words(const struct command *c, struct command_args *a, const struct subcommand *rows, size_t n, int64_t span_ns, int refused_exit)
+int command_words(const struct command *c, struct command_args *a, const struct subcommand *rows,
+	size_t n, int64_t span_ns, int refused_exit)
 {
 	const char *word = a->argc > 0 ? a->argv[0] : "list";
 	const struct subcommand *r = rows;
@@ -325,7 +366,8 @@ int file_write(const char *path, int (*write)(FILE *out, void *arg), void *arg, 
 {
 	rw_cleanup(str_done) struct str tmp = {0};
 	struct stat st;
-	/* A device, a pipe or a link is written to, never replaced: "--out /dev/stdout" as root would take the link away from everyone. */
+	/* A device, a pipe or a link is written to, never replaced: "--out /dev/stdout" as root
+	 * would take the link away from everyone. */
 	bool direct = lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
 	if (direct)
 		str_add(&tmp, path);
@@ -349,7 +391,8 @@ int file_write(const char *path, int (*write)(FILE *out, void *arg), void *arg, 
 	return 0;
 }
 
-static int context_wait(struct context *x, const struct globals *g, int64_t default_span_ns, bool data_only, struct err *e)
+static int context_wait(struct context *x, const struct globals *g, int64_t default_span_ns,
+	bool data_only, struct err *e)
 {
 	const mono_t begin = mono_now();
 	for (;;) {
@@ -365,7 +408,8 @@ int context_open(struct context *x, const struct globals *g, int64_t default_spa
 	return context_wait(x, g, default_span_ns, false, e);
 }
 
-int context_open_data(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e)
+int context_open_data(
+	struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e)
 {
 	return context_wait(x, g, default_span_ns, true, e);
 }
@@ -378,8 +422,8 @@ void context_done(struct context *x)
 	*x = (struct context){0};
 }
 
-int command_answer(const struct command *c, struct command_args *a, json_t *(*make)(struct context *x, struct err *e), const struct view *v,
-	json_t **ret_doc)
+int command_answer(const struct command *c, struct command_args *a,
+	json_t *(*make)(struct context *x, struct err *e), const struct view *v, json_t **ret_doc)
 {
 	struct context x;
 	struct err e = {0};
@@ -399,7 +443,8 @@ int command_answer(const struct command *c, struct command_args *a, json_t *(*ma
 		err_print(stderr, &e);
 		return EXIT_FAILED;
 	}
-	r = report_print(stdout, doc, v, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS);
+	r = report_print(
+		stdout, doc, v, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS);
 	if (ret_doc)
 		*ret_doc = doc;
 	else

@@ -1,4 +1,5 @@
-/* control - see control.h. The clients are people with a shell: few, short-lived, and not to be trusted with memory. */
+/* control - see control.h. The clients are people with a shell: few, short-lived, and not to be
+ * trusted with memory. */
 #include "agent/client/control.h"
 
 #include <errno.h>
@@ -72,11 +73,13 @@ static void client_close(struct client *c)
 static void client_flush(struct client *c)
 {
 	while (c->sent < c->out.n) {
-		ssize_t n = send(c->fd, c->out.s + c->sent, c->out.n - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t n = send(
+			c->fd, c->out.s + c->sent, c->out.n - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN) {
-			loop_fd_events(c->io, LOOP_WRITE); /* no further request before this reply is read */
+			/* no further request before this reply is read */
+			loop_fd_events(c->io, LOOP_WRITE);
 			return;
 		}
 		if (n < 0) {
@@ -107,7 +110,9 @@ static void client_request(struct client *c, const char *line, size_t n)
 	json_error_t why;
 	json_t *request = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
 	if (!json_is_object(request))
-		client_reply(c, control_error("expected a JSON object in one line: %s", request ? "read another value" : why.text));
+		client_reply(c,
+			control_error("expected a JSON object in one line: %s",
+				request ? "read another value" : why.text));
 	else
 		client_reply(c, c->control->fn(c->control->arg, c->who, request));
 	json_decref(request);
@@ -124,7 +129,8 @@ static void client_lines(struct client *c)
 		memmove(c->line, newline + 1, c->n);
 	}
 	if (c->n == CONTROL_LINE_MAX) {
-		client_reply(c, control_error("expected a line of at most %d bytes", CONTROL_LINE_MAX - 1));
+		client_reply(c,
+			control_error("expected a line of at most %d bytes", CONTROL_LINE_MAX - 1));
 		c->closing = true;
 	}
 	if (c->n == 0) {
@@ -190,7 +196,8 @@ static void on_accept(void *arg, int events)
 		struct client *c = &control->clients[k];
 		if (c->fd >= 0)
 			continue;
-		*c = (struct client){.control = control, .fd = fd, .active = loop_now(control->loop)};
+		*c = (struct client){
+			.control = control, .fd = fd, .active = loop_now(control->loop)};
 		name_peer(c);
 		c->io = loop_fd_new(control->loop, fd, LOOP_READ, on_client, c);
 		return;
@@ -203,7 +210,9 @@ static int address(const char *path, struct sockaddr_un *ret, struct err *e)
 {
 	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
 	if (strlen(path) >= sizeof(ret->sun_path))
-		return err_at(e, -ENAMETOOLONG, path, 0, 0, "socket path of %zu bytes, expected at most %zu", strlen(path), sizeof(ret->sun_path) - 1);
+		return err_at(e, -ENAMETOOLONG, path, 0, 0,
+			"socket path of %zu bytes, expected at most %zu", strlen(path),
+			sizeof(ret->sun_path) - 1);
 	strcpy(ret->sun_path, path);
 	return 0;
 }
@@ -215,20 +224,25 @@ static int clear_stale(const struct sockaddr_un *a, struct err *e)
 	if (lstat(a->sun_path, &st) < 0)
 		return 0;
 	if (!S_ISSOCK(st.st_mode))
-		return err_at(e, -EEXIST, a->sun_path, 0, 0, "is in the way of the agent's socket and is not a socket");
+		return err_at(e, -EEXIST, a->sun_path, 0, 0,
+			"is in the way of the agent's socket and is not a socket");
 	rw_cleanup(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return err_set(e, -errno, "socket: %s", strerror(errno));
 	if (connect(fd, (const struct sockaddr *)a, sizeof(*a)) == 0 || errno == EAGAIN)
-		return err_at(e, -EADDRINUSE, a->sun_path, 0, 0, "another agent listens on this socket");
+		return err_at(
+			e, -EADDRINUSE, a->sun_path, 0, 0, "another agent listens on this socket");
 	if (errno != ECONNREFUSED)
-		return err_at(e, -errno, a->sun_path, 0, 0, "socket is there and cannot be asked: %s", strerror(errno));
+		return err_at(e, -errno, a->sun_path, 0, 0,
+			"socket is there and cannot be asked: %s", strerror(errno));
 	if (unlink(a->sun_path) < 0)
-		return err_at(e, -errno, a->sun_path, 0, 0, "left-over socket cannot be removed: %s", strerror(errno));
+		return err_at(e, -errno, a->sun_path, 0, 0,
+			"left-over socket cannot be removed: %s", strerror(errno));
 	return 0;
 }
 
-int control_new(struct loop *l, const char *path, control_fn *fn, void *arg, struct control **ret, struct err *e)
+int control_new(struct loop *l, const char *path, control_fn *fn, void *arg, struct control **ret,
+	struct err *e)
 {
 	struct sockaddr_un a;
 	int rc = address(path, &a, e);
@@ -251,7 +265,8 @@ int control_new(struct loop *l, const char *path, control_fn *fn, void *arg, str
 	}
 	struct group *group = getgrnam(GROUP);
 	if (group)
-		(void)!lchown(path, (uid_t)-1, group->gr_gid); /* without the right to: only our own user may ask */
+		/* without the right to: only our own user may ask */
+		(void)!lchown(path, (uid_t)-1, group->gr_gid);
 
 	struct control *c = rw_calloc(1, sizeof(*c));
 	c->loop = l;
@@ -291,7 +306,7 @@ void control_free(struct control *c)
 	free(c);
 }
 
-/* --- the other side --------------------------------------------------------------------------------------------------- */
+/* ---- the other side ------------------------------------------------------ */
 
 /* Wait for @events until the deadline. */
 static int wait_for(int fd, short events, int64_t deadline_ns)
@@ -362,7 +377,8 @@ int control_call(const char *path, const json_t *request, json_t **ret, struct e
 	if (fd < 0)
 		return err_set(e, -errno, "socket: %s", strerror(errno));
 	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0)
-		return err_at(e, -errno, path, 0, 0, "agent cannot be reached: %s", strerror(errno));
+		return err_at(
+			e, -errno, path, 0, 0, "agent cannot be reached: %s", strerror(errno));
 	rw_cleanup(freep) char *text = json_dumps(request, JSON_COMPACT);
 	rw_cleanup(str_done) struct str out = {0}, in = {0};
 	str_addf(&out, "%s\n", text ? text : "{}");
@@ -374,7 +390,8 @@ int control_call(const char *path, const json_t *request, json_t **ret, struct e
 	json_t *reply = json_loadb(in.s ? in.s : "", in.n, 0, NULL);
 	if (!json_is_object(reply)) {
 		json_decref(reply);
-		return err_at(e, -EPROTO, path, 0, 0, "agent gave an answer that is no JSON object");
+		return err_at(
+			e, -EPROTO, path, 0, 0, "agent gave an answer that is no JSON object");
 	}
 	*ret = reply;
 	return 0;

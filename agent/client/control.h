@@ -1,12 +1,15 @@
 /*
- * control - the agent's socket: JSON lines, one request, one reply; mode 0660, group rocewatch where it exists. Who asks is what the
- * kernel says (SO_PEERCRED), never what the request says.
+ * control - the agent's socket: JSON lines, one request, one reply; mode 0660, group rocewatch
+ * where it exists. Who asks is what the kernel says (SO_PEERCRED), never what the request says.
  *
- *      {"cmd": "ack", "id": "k3v7q2ab", "note": "looking into it"}   -> {"ok": true, "incident": {...}}
+ *      {"cmd": "ack", "id": "k3v7q2ab", "note": "looking into it"}   -> {"ok": true,
+ *          "incident": {...}}
  *      {"cmd": "status"}                                            -> {"ok": true, ...}
- *      anything else                                                -> {"ok": false, "error": "..."}
+ *      anything else                                                -> {"ok": false, "error":
+ *          "..."}
  *
- * Bounded: CONTROL_CLIENTS_MAX clients, lines of CONTROL_LINE_MAX bytes, CONTROL_IDLE_NS without a whole request. Loop thread.
+ * Bounded: CONTROL_CLIENTS_MAX clients, lines of CONTROL_LINE_MAX bytes, CONTROL_IDLE_NS without a
+ * whole request. Loop thread.
  */
 #ifndef RW_AGENT_CONTROL_H
 #define RW_AGENT_CONTROL_H
@@ -15,25 +18,31 @@
 #include "agent/base/clock.h"
 
 #define CONTROL_CLIENTS_MAX 16
-#define CONTROL_LINE_MAX (512 * 1024) /* a review sheet with its texts for every vendor; memory is taken as a line grows */
+#define CONTROL_LINE_MAX                                                                           \
+	(512 * 1024) /* a review sheet with its texts for every vendor; memory is taken as a line  \
+			grows */
 #define CONTROL_IDLE_NS (30 * NS_PER_S)
 
 struct err;
 struct loop;
 struct control;
 
-/* @request is a JSON object, lent; @who is the user's name or "uid N". Returns the reply, a new reference. */
+/* @request is a JSON object, lent; @who is the user's name or "uid N". Returns the reply, a new
+ * reference. */
 typedef json_t *control_fn(void *arg, const char *who, const json_t *request);
 json_t *control_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* control_new - listen. A socket file that nobody listens on is removed first. 0, -EADDRINUSE (someone does), or negative errno; @e. */
-int control_new(struct loop *l, const char *path, control_fn *fn, void *arg, struct control **ret, struct err *e);
+/* control_new - listen. A socket file that nobody listens on is removed first. 0, -EADDRINUSE
+ * (someone does), or negative errno; @e. */
+int control_new(struct loop *l, const char *path, control_fn *fn, void *arg, struct control **ret,
+	struct err *e);
 void control_tick(struct control *c); /* each second: drop idle clients */
 void control_free(struct control *c); /* removes the socket file; NULL is fine */
 
 /*
- * control_call - the other side, for commands: send one request and wait at most 5 s for the reply (a new reference).
- * 0, -ENOENT or -ECONNREFUSED (no agent), -EACCES, -ETIMEDOUT, -EPROTO; @e filled.
+ * control_call - the other side, for commands: send one request and wait at most 5 s for the reply
+ * (a new reference). 0, -ENOENT or -ECONNREFUSED (no agent), -EACCES, -ETIMEDOUT, -EPROTO; @e
+ * filled.
  */
 int control_call(const char *path, const json_t *request, json_t **ret, struct err *e);
 

@@ -1,4 +1,5 @@
-/* threshold - see the header. Source: monitoring-plugins development guidelines, "Threshold and Ranges" and "Performance data". */
+/* threshold - see the header. Source: monitoring-plugins development guidelines, "Threshold and
+ * Ranges" and "Performance data". */
 #include "agent/command/check_range.h"
 
 #include <errno.h>
@@ -43,7 +44,9 @@ int threshold_parse(const char *text, struct threshold *ret, struct err *e)
 			r = number(colon + 1, strlen(colon + 1), &t.high);
 	}
 	if (r < 0 || t.low > t.high)
-		return err_set(e, -EINVAL, "read '%.64s', expected a range such as 0.2 (up to), 0.2: (at least), 0.1:0.2 or @0:5 (alert inside), low end first",
+		return err_set(e, -EINVAL,
+			"read '%.64s', expected a range such as 0.2 (up to), 0.2: (at least), "
+			"0.1:0.2 or @0:5 (alert inside), low end first",
 			text);
 	*ret = t;
 	return 0;

@@ -9,18 +9,19 @@ struct err;
 
 /*
  * A range names what is in order; what lies outside alerts:
- *   "0.2" = 0..0.2   "0.2:" = 0.2 and above   "~:0.2" = up to 0.2   "0.1:0.2" between   "@0.1:0.2" = alert inside, ends included
- * Numbers may be written as a percentage: "20%" = 0.2.
+ *   "0.2" = 0..0.2   "0.2:" = 0.2 and above   "~:0.2" = up to 0.2   "0.1:0.2" between   "@0.1:0.2"
+ * = alert inside, ends included Numbers may be written as a percentage: "20%" = 0.2.
  */
 struct threshold {
 	double low, high; /* -INFINITY / INFINITY where open */
-	bool inside;      /* '@' */
+	bool inside; /* '@' */
 	bool set;
 };
 
 /* 0, or -EINVAL with what was read and what was expected. */
 int threshold_parse(const char *text, struct threshold *ret, struct err *e);
-bool threshold_alerts(const struct threshold *t, double value); /* false when not set or @value is NAN */
+/* false when not set or @value is NAN */
+bool threshold_alerts(const struct threshold *t, double value);
 /* The range as perfdata wants it: "0.2", "0.1:0.2", "@0:5"; "" when not set. */
 #define THRESHOLD_TEXT_MAX 64
 char *threshold_text(char buf[THRESHOLD_TEXT_MAX], const struct threshold *t);

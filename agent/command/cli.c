@@ -1,6 +1,7 @@
 /*
- * cli - from the command line to a command's run(), and help made from the rows. The contract: global options stand before or
- * after the command; help and version on stdout with exit 0; a usage error names what was read and the nearest name that exists.
+ * cli - from the command line to a command's run(), and help made from the rows. The contract:
+ * global options stand before or after the command; help and version on stdout with exit 0; a usage
+ * error names what was read and the nearest name that exists.
  */
 #include "agent/command/command.h"
 
@@ -19,17 +20,36 @@
 #define DEFAULT_CONFIG "/etc/rocewatch/rocewatch.yaml"
 
 /* Values getopt_long() returns for long options: above any letter. */
-enum { G_CONFIG = 0x100, G_DB, G_FORMAT, G_SINCE, G_UNTIL, G_AROUND, G_SPAN, G_NO_HEADER, G_COLOR, G_VERBOSE, G_QUIET, G_VERSION, G_HELP,
-	COMMAND_OPTION = 0x200 };
+enum {
+	G_CONFIG = 0x100,
+	G_DB,
+	G_FORMAT,
+	G_SINCE,
+	G_UNTIL,
+	G_AROUND,
+	G_SPAN,
+	G_NO_HEADER,
+	G_COLOR,
+	G_VERBOSE,
+	G_QUIET,
+	G_VERSION,
+	G_HELP,
+	COMMAND_OPTION = 0x200
+};
 
 static const struct {
 	struct command_option o;
 	int value;
 } globals[] = {
-	{{"config", 'c', "FILE", "configuration (default: $ROCEWATCH_CONFIG, else " DEFAULT_CONFIG ")"}, G_CONFIG},
+	{{"config", 'c', "FILE",
+		 "configuration (default: $ROCEWATCH_CONFIG, else " DEFAULT_CONFIG ")"},
+		G_CONFIG},
 	{{"db", 0, "FILE", "database to read or write instead of the configuration's store"}, G_DB},
 	{{"format", 0, "FORMAT", "table, csv, json, jsonl, html or md"}, G_FORMAT},
-	{{"since", 0, "TIME", "from this time on: RFC 3339, YYYY-MM-DD HH:MM, or back from now: 15m, 24h, 7d (UTC unless an offset is given)"}, G_SINCE},
+	{{"since", 0, "TIME",
+		 "from this time on: RFC 3339, YYYY-MM-DD HH:MM, or back from now: 15m, 24h, 7d "
+		 "(UTC unless an offset is given)"},
+		G_SINCE},
 	{{"until", 0, "TIME", "up to this time"}, G_UNTIL},
 	{{"around", 0, "TIME", "this time, and 15 minutes before and after it"}, G_AROUND},
 	{{"span", 0, "DURATION", "with --around: this much before and after it"}, G_SPAN},
@@ -43,7 +63,8 @@ static const struct {
 
 enum { MAX_OPTIONS = 64 };
 
-/* What getopt_long() wants, made from the rows; a command's own option hides a global one of the same name or letter. */
+/* What getopt_long() wants, made from the rows; a command's own option hides a global one of the
+ * same name or letter. */
 struct options {
 	struct option longs[MAX_OPTIONS + 1];
 	const struct command_option *rows[MAX_OPTIONS];
@@ -63,13 +84,15 @@ static void options_add(struct options *o, const struct command_option *row, int
 		abort();
 	o->rows[o->n] = row;
 	o->values[o->n] = value;
-	o->longs[o->n++] = (struct option){row->name, row->arg ? required_argument : no_argument, NULL, value};
+	o->longs[o->n++] =
+		(struct option){row->name, row->arg ? required_argument : no_argument, NULL, value};
 	if (row->letter && !strchr(o->letters, row->letter))
 		strcat(o->letters, letter);
 }
 
-/* The letters begin with "+:": '+' stops at the first word that is no option, where the command stands, and is stepped over
- * once the command is known; ':' tells a missing value from an unknown option. */
+/* The letters begin with "+:": '+' stops at the first word that is no option, where the command
+ * stands, and is stepped over once the command is known; ':' tells a missing value from an unknown
+ * option. */
 static void options_fill(struct options *o, const struct command *c)
 {
 	*o = (struct options){.letters = "+:"};
@@ -87,11 +110,12 @@ static int value_of_letter(const struct options *o, int letter)
 	return letter;
 }
 
-/* --- help -------------------------------------------------------------------------------------------------------------- */
+/* ---- help ---------------------------------------------------------------- */
 
 enum { HELP_WIDTH = 100 };
 
-/* A newline in a help text counts where a sentence or a paragraph ends; elsewhere it is the source's line that was full. */
+/* A newline in a help text counts where a sentence or a paragraph ends; elsewhere it is the
+ * source's line that was full. */
 static bool is_break(const char *text, const char *newline)
 {
 	return newline == text || strchr(".:\n", newline[-1]) || newline[1] == '\n' || !newline[1];
@@ -143,9 +167,11 @@ static void print_option(FILE *out, const struct command_option *o)
 {
 	char left[128];
 	if (o->letter)
-		snprintf(left, sizeof(left), "-%c, --%s%s%s", o->letter, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+		snprintf(left, sizeof(left), "-%c, --%s%s%s", o->letter, o->name, o->arg ? " " : "",
+			o->arg ? o->arg : "");
 	else
-		snprintf(left, sizeof(left), "    --%s%s%s", o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+		snprintf(left, sizeof(left), "    --%s%s%s", o->name, o->arg ? " " : "",
+			o->arg ? o->arg : "");
 	print_row(out, left, o->doc, 30);
 }
 
@@ -158,20 +184,25 @@ static void print_global_options(FILE *out)
 
 static void print_help(FILE *out, const struct command *const *table)
 {
-	fputs("rocewatch - watches RoCEv2 fabrics: names the link, the host and the flows that make training wait.\n\n"
-	      "Usage: rocewatch [OPTIONS] COMMAND [ARGUMENTS]\n\nCommands:\n", out);
+	fputs("rocewatch - watches RoCEv2 fabrics: names the link, the host and the flows that "
+	      "make training wait.\n\n"
+	      "Usage: rocewatch [OPTIONS] COMMAND [ARGUMENTS]\n\nCommands:\n",
+		out);
 	for (const struct command *const *c = table; *c; c++)
 		print_row(out, (*c)->name, (*c)->summary, 14);
 	print_global_options(out);
-	fputs("\n'rocewatch COMMAND --help' tells more. Exit codes: 0 done, 1 failed, 2 bad usage or configuration;\n"
-	      "checks: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.\n", out);
+	fputs("\n'rocewatch COMMAND --help' tells more. Exit codes: 0 done, 1 failed, 2 bad usage "
+	      "or configuration;\n"
+	      "checks: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.\n",
+		out);
 }
 
 static void print_command_help(FILE *out, const struct command *c)
 {
 	fprintf(out, "rocewatch %s - ", c->name);
 	print_wrapped(out, c->summary, 0, strlen(c->name) + 13);
-	fprintf(out, "\nUsage: rocewatch %s%s%s [OPTIONS]\n", c->name, c->args && *c->args ? " " : "", c->args ? c->args : "");
+	fprintf(out, "\nUsage: rocewatch %s%s%s [OPTIONS]\n", c->name,
+		c->args && *c->args ? " " : "", c->args ? c->args : "");
 	if (c->options && c->options->name)
 		fputs("\nOptions:\n", out);
 	for (const struct command_option *o = c->options; o && o->name; o++)
@@ -183,7 +214,7 @@ static void print_command_help(FILE *out, const struct command *c)
 	print_global_options(out);
 }
 
-/* --- reading ----------------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 static int usage_code(const struct command *c)
 {
@@ -222,10 +253,12 @@ static int refuse_option(const struct command *c, const struct options *o, const
 		names[i] = o->rows[i]->name;
 	for (size_t i = 0, n = 0; i < o->n && n < 2; i++)
 		if (strncmp(names[i], read, strlen(read)) == 0 && ++n == 2)
-			return usage_error(c, "read '--%s', which could be more than one option", read);
+			return usage_error(
+				c, "read '--%s', which could be more than one option", read);
 	const char *near = str_nearest(read, names, o->n);
 	if (near)
-		return usage_error(c, "read '--%s', which is no option here; did you mean '--%s'?", read, near);
+		return usage_error(c, "read '--%s', which is no option here; did you mean '--%s'?",
+			read, near);
 	return usage_error(c, "read '--%s', which is no option here", read);
 }
 
@@ -242,7 +275,10 @@ static int take_global(struct globals *g, const struct command *c, int value, co
 	case G_DB: g->db = arg; break;
 	case G_FORMAT:
 		if (report_format_parse(arg, &g->format) < 0) {
-			usage_error(c, "--format: read '%.64s', expected table, csv, json, jsonl, html or md", arg);
+			usage_error(c,
+				"--format: read '%.64s', expected table, csv, json, jsonl, html or "
+				"md",
+				arg);
 			return -EINVAL;
 		}
 		g->format_given = true;
@@ -284,7 +320,8 @@ static int refuse_command(const struct command *const *table, const char *word)
 		names[n] = table[n]->name;
 	const char *near = str_nearest(word, names, n);
 	if (near)
-		return usage_error(NULL, "read '%.64s', which is no command; did you mean '%s'?", word, near);
+		return usage_error(
+			NULL, "read '%.64s', which is no command; did you mean '%s'?", word, near);
 	return usage_error(NULL, "read '%.64s', which is no command", word);
 }
 
@@ -296,13 +333,16 @@ static int finish(int code)
 	if (fflush(stdout) == 0 && !failed)
 		return code;
 	/* Of an error that an earlier write met, only the fact is left. */
-	fprintf(stderr, "rocewatch: cannot write the output%s%s\n", errno ? ": " : "", errno ? strerror(errno) : "");
+	fprintf(stderr, "rocewatch: cannot write the output%s%s\n", errno ? ": " : "",
+		errno ? strerror(errno) : "");
 	return code == EXIT_OK ? EXIT_FAILED : code;
 }
 
-/* Reads options up to the first other word (no command yet) or all of them. Returns -1 to go on, else the exit code. */
-static int read_options(struct globals *g, const struct command *c, const struct command *const *table, int argc, char **argv,
-	struct command_args *a, size_t *n_set)
+/* Reads options up to the first other word (no command yet) or all of them. Returns -1 to go on,
+ * else the exit code. */
+static int read_options(struct globals *g, const struct command *c,
+	const struct command *const *table, int argc, char **argv, struct command_args *a,
+	size_t *n_set)
 {
 	struct options o;
 	options_fill(&o, c);
@@ -345,7 +385,8 @@ static int read_options(struct globals *g, const struct command *c, const struct
 	}
 }
 
-/* A command that has --check and is given it is a check: what goes wrong then is UNKNOWN, usage errors too. */
+/* A command that has --check and is given it is a check: what goes wrong then is UNKNOWN, usage
+ * errors too. */
 static bool is_check(const struct command *c, int argc, char **argv)
 {
 	bool has = false, given = false;

@@ -7,7 +7,8 @@
 #include "agent/base/str.h"
 
 static const struct command_option options[] = {
-	{"for", 0, "DURATION", "stop by itself after this long, such as 10m (default: run until SIGTERM)"},
+	{"for", 0, "DURATION",
+		"stop by itself after this long, such as 10m (default: run until SIGTERM)"},
 	{0},
 };
 
@@ -21,9 +22,11 @@ static int run(struct command_args *args)
 	struct config *config = NULL;
 	struct err e = {0};
 	if (args->argc > 0)
-		return usage_error(&command_agent, "read '%s', expected no arguments", args->argv[0]);
+		return usage_error(
+			&command_agent, "read '%s', expected no arguments", args->argv[0]);
 	if (for_text && (unit_duration(for_text, &o.for_ns, &e) != 0 || o.for_ns <= 0))
-		return usage_error(&command_agent, "--for: %s", *e.text ? e.text : "expected a duration above zero, such as 10m");
+		return usage_error(&command_agent, "--for: %s",
+			*e.text ? e.text : "expected a duration above zero, such as 10m");
 
 	if (agent_config(&o, &config, &errors) != 0) {
 		for (size_t k = 0; k < errors.n; k++)
@@ -44,9 +47,12 @@ const struct command command_agent = {
 	.name = "agent",
 	.args = "",
 	.summary = "collect, store and analyze, in the foreground",
-	.help = "SIGHUP reads the configuration again: it is checked first, and only what differs is applied; a broken one is refused whole.\n"
-		"SIGTERM and SIGINT stop in order. Tells systemd about readiness and life (NOTIFY_SOCKET, WATCHDOG_USEC).\n"
-		"Exit: 0 stopped as asked, 1 could not start (another agent writes the database, ...), 2 bad usage or configuration.",
+	.help = "SIGHUP reads the configuration again: it is checked first, and only what differs "
+		"is applied; a broken one is refused whole.\n"
+		"SIGTERM and SIGINT stop in order. Tells systemd about readiness and life "
+		"(NOTIFY_SOCKET, WATCHDOG_USEC).\n"
+		"Exit: 0 stopped as asked, 1 could not start (another agent writes the database, "
+		"...), 2 bad usage or configuration.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = run,

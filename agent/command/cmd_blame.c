@@ -1,4 +1,5 @@
-/* cmd_blame - "rocewatch blame HOST|PORT": what is held against a host or a port, and what it only suffers from. */
+/* cmd_blame - "rocewatch blame HOST|PORT": what is held against a host or a port, and what it only
+ * suffers from. */
 #include "agent/command/command.h"
 
 #include <errno.h>
@@ -13,11 +14,12 @@
 
 extern const struct command command_blame;
 
-/* --- who is meant ------------------------------------------------------------------------------------------------------- */
+/* ---- who is meant -------------------------------------------------------- */
 
-/* A host with all its ports, or one port of a switch: "leaf1:Ethernet49", by native name or alias. */
+/* A host with all its ports, or one port of a switch: "leaf1:Ethernet49", by native name or alias.
+ */
 struct entity_meant {
-	const char *host;                 /* NULL for a port towards a switch */
+	const char *host; /* NULL for a port towards a switch */
 	const struct fabric_port **ports; /* on switches */
 	size_t n, cap;
 };
@@ -47,7 +49,8 @@ static int find_port(const struct fabric *f, const char *word, struct entity_mea
 static int find_host(const struct fabric *f, const char *word, struct entity_meant *m)
 {
 	const bool as_in_links = strncmp(word, "host:", 5) == 0;
-	const char *name = as_in_links ? word + 5 : word, *nic = as_in_links ? strchr(name, ':') : NULL;
+	const char *name = as_in_links ? word + 5 : word,
+		   *nic = as_in_links ? strchr(name, ':') : NULL;
 	rw_cleanup(freep) char *host = nic ? strndup(name, (size_t)(nic - name)) : strdup(name);
 	for (size_t k = 0; k < f->n_devices; k++)
 		for (size_t i = 0; i < f->devices[k]->n_ports; i++) {
@@ -72,15 +75,18 @@ static int no_such(const struct fabric *f, const char *word, struct err *e)
 			}
 	const char *near = n ? str_nearest(word, names, n) : NULL;
 	free(names);
-	return err_set(e, -ENOENT, "read '%.64s', expected a host of the fabric's links or a port such as leaf1:Ethernet49%s%s%s", word,
-		near ? "; perhaps '" : "", near ? near : "", near ? "'" : "");
+	return err_set(e, -ENOENT,
+		"read '%.64s', expected a host of the fabric's links or a port such as "
+		"leaf1:Ethernet49%s%s%s",
+		word, near ? "; perhaps '" : "", near ? near : "", near ? "'" : "");
 }
 
-/* --- what is said of it --------------------------------------------------------------------------------------------------- */
+/* ---- what is said of it -------------------------------------------------- */
 
 static bool is_port(const struct fabric_port *p, const char *device, const char *port)
 {
-	return p && str_eq(p->device->name, device) && (str_eq(p->name, port) || str_eq(p->alias, port));
+	return p && str_eq(p->device->name, device) &&
+		(str_eq(p->name, port) || str_eq(p->alias, port));
 }
 
 /* A link is blamed by either of its ends. */
@@ -95,7 +101,8 @@ static bool names_port(const struct entity_meant *m, const char *device, const c
 static bool is_subject(const struct entity_meant *m, const json_t *incident)
 {
 	const json_t *s = json_object_get(incident, "subject");
-	return (m->host && str_eq(doc_word(s, "host"), m->host)) || names_port(m, doc_word(s, "device"), doc_word(s, "port")) ||
+	return (m->host && str_eq(doc_word(s, "host"), m->host)) ||
+		names_port(m, doc_word(s, "device"), doc_word(s, "port")) ||
 		names_port(m, doc_word(s, "device"), doc_word(s, "member"));
 }
 
@@ -104,9 +111,10 @@ static const char *role_in(const struct entity_meant *m, const json_t *incident)
 {
 	const json_t *role;
 	size_t k;
-	json_array_foreach(json_object_get(incident, "roles"), k, role) {
+	json_array_foreach (json_object_get(incident, "roles"), k, role) {
 		const char *entity = doc_word(role, "entity");
-		const char *host = strncmp(entity, "host:", 5) == 0 ? entity + 5 : entity, *colon = strchr(entity, ':');
+		const char *host = strncmp(entity, "host:", 5) == 0 ? entity + 5 : entity,
+			   *colon = strchr(entity, ':');
 		if (m->host && str_eq(host, m->host))
 			return doc_word(role, "role");
 		if (colon) {
@@ -126,7 +134,8 @@ static json_t *ports_json(const struct entity_meant *m)
 		json_t *o = json_object();
 		json_object_set_new(o, "device", json_string(p->device->name));
 		json_object_set_new(o, "port", json_string(p->name));
-		json_object_set_new(o, "nic", p->host && *p->host_nic ? json_string(p->host_nic) : json_null());
+		json_object_set_new(
+			o, "nic", p->host && *p->host_nic ? json_string(p->host_nic) : json_null());
 		json_object_set_new(o, "rail", p->rail ? json_string(p->rail) : json_null());
 		json_array_append_new(a, o);
 	}
@@ -142,11 +151,12 @@ static json_t *jobs_json(const struct fabric *f, const struct entity_meant *m)
 	return a;
 }
 
-static json_t *document(const struct fabric *f, const struct entity_meant *m, const char *word, const json_t *stored)
+static json_t *document(const struct fabric *f, const struct entity_meant *m, const char *word,
+	const json_t *stored)
 {
 	json_t *doc = json_object(), *against = json_array(), *suffers = json_array(), *incident;
 	size_t k;
-	json_array_foreach(stored, k, incident) {
+	json_array_foreach (stored, k, incident) {
 		const char *role = role_in(m, incident);
 		if (is_subject(m, incident) || str_eq(role, "culprit")) {
 			json_array_append_new(against, incident_public(incident));
@@ -165,44 +175,56 @@ static json_t *document(const struct fabric *f, const struct entity_meant *m, co
 	return doc;
 }
 
-/* --- the card ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the card ------------------------------------------------------------ */
 
 #define PORTS_SHOWN 8
 
 static void print_card(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {
-	const json_t *ports = json_object_get(doc, "ports"), *jobs = json_object_get(doc, "jobs"), *o;
-	const json_t *against = json_object_get(doc, "incidents"), *suffers = json_object_get(doc, "victim_of");
+	const json_t *ports = json_object_get(doc, "ports"), *jobs = json_object_get(doc, "jobs"),
+		     *o;
+	const json_t *against = json_object_get(doc, "incidents"),
+		     *suffers = json_object_get(doc, "victim_of");
 	size_t k;
 	fprintf(out, "%s", doc_word(doc, "entity"));
-	if (json_is_string(json_object_get(doc, "host")) && !str_eq(doc_word(doc, "host"), doc_word(doc, "entity")))
+	if (json_is_string(json_object_get(doc, "host")) &&
+		!str_eq(doc_word(doc, "host"), doc_word(doc, "entity")))
 		fprintf(out, "  (%s)", doc_word(doc, "host"));
 	fprintf(out, "  at ");
-	json_array_foreach(ports, k, o)
+	json_array_foreach (ports, k, o)
 		if (k < PORTS_SHOWN)
-			fprintf(out, "%s%s:%s", k ? ", " : "", doc_word(o, "device"), doc_word(o, "port"));
+			fprintf(out, "%s%s:%s", k ? ", " : "", doc_word(o, "device"),
+				doc_word(o, "port"));
 	if (json_array_size(ports) > PORTS_SHOWN)
 		fprintf(out, " and %zu more", json_array_size(ports) - PORTS_SHOWN);
-	json_array_foreach(jobs, k, o)
+	json_array_foreach (jobs, k, o)
 		fprintf(out, "%s%s", k ? ", " : "  job ", json_string_value(o));
 	fputc('\n', out);
 	if (json_array_size(against) == 0)
 		fprintf(out, "nothing is held against it\n");
-	json_array_foreach(against, k, o) {
+	json_array_foreach (against, k, o) {
 		fputc('\n', out);
 		if (k == 0)
 			incident_card_view.text(out, o, &incident_card_view, color, header);
 		else
-			fprintf(out, "also %s  %s  %s  %s: %s\n", doc_word(o, "id"), doc_word(o, "severity"), doc_word(o, "state"), doc_word(o, "cause"), doc_word(o, "summary"));
+			fprintf(out, "also %s  %s  %s  %s: %s\n", doc_word(o, "id"),
+				doc_word(o, "severity"), doc_word(o, "state"), doc_word(o, "cause"),
+				doc_word(o, "summary"));
 	}
-	json_array_foreach(suffers, k, o)
-		fprintf(out, "%s%s of %s  %s  %s at %s: %s\n", k ? "" : "\n", str_eq(doc_word(o, "role"), "direct_victim") ? "direct victim" : "indirect victim", doc_word(o, "id"),
-			doc_word(o, "severity"), doc_word(o, "cause"), doc_word(o, "where"), doc_word(o, "summary"));
+	json_array_foreach (suffers, k, o)
+		fprintf(out, "%s%s of %s  %s  %s at %s: %s\n", k ? "" : "\n",
+			str_eq(doc_word(o, "role"), "direct_victim") ? "direct victim"
+								     : "indirect victim",
+			doc_word(o, "id"), doc_word(o, "severity"), doc_word(o, "cause"),
+			doc_word(o, "where"), doc_word(o, "summary"));
 }
 
-static const struct view blame_view = {.title = "Blame", .rows = "incidents", .text = print_card, .empty = "nothing is held against it"};
+static const struct view blame_view = {.title = "Blame",
+	.rows = "incidents",
+	.text = print_card,
+	.empty = "nothing is held against it"};
 
-/* --- the command --------------------------------------------------------------------------------------------------------------- */
+/* ---- the command --------------------------------------------------------- */
 
 static int blame(struct context *x, const struct command_args *a, struct err *e)
 {
@@ -219,7 +241,8 @@ static int blame(struct context *x, const struct command_args *a, struct err *e)
 		view.columns = incident_list_view.columns;
 		view.n_columns = incident_list_view.n_columns;
 		json_t *doc = document(x->config->fabric, &m, word, stored);
-		rc = report_print(stdout, doc, &view, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS);
+		rc = report_print(stdout, doc, &view, a->g->format, !a->g->no_header,
+			a->g->color == COLOR_ALWAYS);
 		if (rc != 0)
 			err_set(e, rc, "the result could not be written: %s", strerror(-rc));
 		json_decref(doc);
@@ -253,7 +276,9 @@ const struct command command_blame = {
 	.name = "blame",
 	.args = "HOST|PORT",
 	.summary = "what is held against a host or port, with its evidence",
-	.help = "HOST is its name, or as in links host:NAME[:NIC]; PORT as DEVICE:PORT. All incidents of it are looked at, or those of --since, --until and --around. The worst is "
+	.help = "HOST is its name, or as in links host:NAME[:NIC]; PORT as DEVICE:PORT. All "
+		"incidents of it are looked at, or those of --since, --until and --around. The "
+		"worst is "
 		"shown whole; what it only suffers from is listed last.",
 	.usage_exit = EXIT_USAGE,
 	.run = run,

@@ -1,4 +1,5 @@
-/* cmd_calc - the closed formulas for a person at a keyboard: what goes in, what comes out, each with its unit. */
+/* cmd_calc - the closed formulas for a person at a keyboard: what goes in, what comes out, each
+ * with its unit. */
 #include "agent/command/command.h"
 
 #include <errno.h>
@@ -9,24 +10,60 @@
 #include "agent/base/str.h"
 #include "analyzers/measure/formulas.h"
 
-enum input { IN_MODEL, IN_SPEED, IN_CABLE, IN_MTU, IN_LOSSLESS_MTU, IN_CELL, IN_SMALL, IN_SHP, IN_LANES, IN_GEARBOX, IN_MACSEC, IN_AMPLIFICATION,
-	IN_POOL, IN_USED, IN_ALPHA, IN_INGRESS, IN_PORTS, IN_PRIORITIES, IN_HEADROOM, IN_RTT, IN_KMIN, IN_KMAX, IN_QUANTA, IN_FRAMES, IN_GPUS, IN_SIZE,
-	IN_TIME, IN_COMPUTE, IN_NETWORK, IN_STEPS, IN_PRICE, IN_FRACTION, IN_COUNT };
+enum input {
+	IN_MODEL,
+	IN_SPEED,
+	IN_CABLE,
+	IN_MTU,
+	IN_LOSSLESS_MTU,
+	IN_CELL,
+	IN_SMALL,
+	IN_SHP,
+	IN_LANES,
+	IN_GEARBOX,
+	IN_MACSEC,
+	IN_AMPLIFICATION,
+	IN_POOL,
+	IN_USED,
+	IN_ALPHA,
+	IN_INGRESS,
+	IN_PORTS,
+	IN_PRIORITIES,
+	IN_HEADROOM,
+	IN_RTT,
+	IN_KMIN,
+	IN_KMAX,
+	IN_QUANTA,
+	IN_FRAMES,
+	IN_GPUS,
+	IN_SIZE,
+	IN_TIME,
+	IN_COMPUTE,
+	IN_NETWORK,
+	IN_STEPS,
+	IN_PRICE,
+	IN_FRACTION,
+	IN_COUNT
+};
 enum family { F_WORD, F_FLAG, F_SIZE, F_BITRATE, F_LENGTH, F_DURATION, F_RATIO, F_NUMBER };
 
 static const struct command_option options[] = {
-	[IN_MODEL] = {"model", 0, "NAME", "headroom: spectrum (SONiC's dynamic model of 2026), spectrum-2021 (its static tables), generic (physics)"},
+	[IN_MODEL] = {"model", 0, "NAME",
+		"headroom: spectrum (SONiC's dynamic model of 2026), spectrum-2021 (its static "
+		"tables), generic (physics)"},
 	[IN_SPEED] = {"speed", 0, "RATE", "link speed, 400G"},
 	[IN_CABLE] = {"cable", 0, "LENGTH", "cable length, 40m"},
 	[IN_MTU] = {"mtu", 0, "SIZE", "largest frame of any class on the port, 9216B"},
-	[IN_LOSSLESS_MTU] = {"lossless-mtu", 0, "SIZE", "largest frame of the lossless class, 1024B"},
+	[IN_LOSSLESS_MTU] = {"lossless-mtu", 0, "SIZE",
+		"largest frame of the lossless class, 1024B"},
 	[IN_CELL] = {"cell", 0, "SIZE", "buffer cell of the ASIC, 192B"},
 	[IN_SMALL] = {"small-packets", 0, "RATIO", "share of minimum-size packets by count, 100%"},
 	[IN_SHP] = {"shp", 0, NULL, "a shared headroom pool is configured"},
 	[IN_LANES] = {"lanes", 0, "N", "serdes lanes of the port"},
 	[IN_GEARBOX] = {"gearbox", 0, "TIME", "gearbox latency per direction, 400ns"},
 	[IN_MACSEC] = {"macsec", 0, "TIME", "MACsec PHY latency per direction (generic)"},
-	[IN_AMPLIFICATION] = {"amplification", 0, "N", "buffer bytes per packet byte, where the ASIC's is known (generic)"},
+	[IN_AMPLIFICATION] = {"amplification", 0, "N",
+		"buffer bytes per packet byte, where the ASIC's is known (generic)"},
 	[IN_POOL] = {"pool", 0, "SIZE", "shared buffer the queue draws from (one slice), 64MB"},
 	[IN_USED] = {"used", 0, "SIZE", "of the pool taken by others"},
 	[IN_ALPHA] = {"alpha", 0, "RATIO", "dynamic threshold: 1/8, 1, 8"},
@@ -50,11 +87,37 @@ static const struct command_option options[] = {
 	[IN_COUNT] = {0},
 };
 static const enum family families[IN_COUNT] = {
-	[IN_MODEL] = F_WORD, [IN_SPEED] = F_BITRATE, [IN_CABLE] = F_LENGTH, [IN_MTU] = F_SIZE, [IN_LOSSLESS_MTU] = F_SIZE, [IN_CELL] = F_SIZE, [IN_SMALL] = F_RATIO,
-	[IN_SHP] = F_FLAG, [IN_LANES] = F_NUMBER, [IN_GEARBOX] = F_DURATION, [IN_MACSEC] = F_DURATION, [IN_AMPLIFICATION] = F_NUMBER, [IN_POOL] = F_SIZE,
-	[IN_USED] = F_SIZE, [IN_ALPHA] = F_RATIO, [IN_INGRESS] = F_NUMBER, [IN_PORTS] = F_NUMBER, [IN_PRIORITIES] = F_NUMBER, [IN_HEADROOM] = F_SIZE,
-	[IN_RTT] = F_DURATION, [IN_KMIN] = F_SIZE, [IN_KMAX] = F_SIZE, [IN_QUANTA] = F_NUMBER, [IN_FRAMES] = F_NUMBER, [IN_GPUS] = F_NUMBER,
-	[IN_SIZE] = F_SIZE, [IN_TIME] = F_DURATION, [IN_COMPUTE] = F_DURATION, [IN_NETWORK] = F_DURATION, [IN_STEPS] = F_NUMBER, [IN_PRICE] = F_NUMBER,
+	[IN_MODEL] = F_WORD,
+	[IN_SPEED] = F_BITRATE,
+	[IN_CABLE] = F_LENGTH,
+	[IN_MTU] = F_SIZE,
+	[IN_LOSSLESS_MTU] = F_SIZE,
+	[IN_CELL] = F_SIZE,
+	[IN_SMALL] = F_RATIO,
+	[IN_SHP] = F_FLAG,
+	[IN_LANES] = F_NUMBER,
+	[IN_GEARBOX] = F_DURATION,
+	[IN_MACSEC] = F_DURATION,
+	[IN_AMPLIFICATION] = F_NUMBER,
+	[IN_POOL] = F_SIZE,
+	[IN_USED] = F_SIZE,
+	[IN_ALPHA] = F_RATIO,
+	[IN_INGRESS] = F_NUMBER,
+	[IN_PORTS] = F_NUMBER,
+	[IN_PRIORITIES] = F_NUMBER,
+	[IN_HEADROOM] = F_SIZE,
+	[IN_RTT] = F_DURATION,
+	[IN_KMIN] = F_SIZE,
+	[IN_KMAX] = F_SIZE,
+	[IN_QUANTA] = F_NUMBER,
+	[IN_FRAMES] = F_NUMBER,
+	[IN_GPUS] = F_NUMBER,
+	[IN_SIZE] = F_SIZE,
+	[IN_TIME] = F_DURATION,
+	[IN_COMPUTE] = F_DURATION,
+	[IN_NETWORK] = F_DURATION,
+	[IN_STEPS] = F_NUMBER,
+	[IN_PRICE] = F_NUMBER,
 	[IN_FRACTION] = F_RATIO,
 };
 
@@ -69,30 +132,47 @@ static void set(json_t *doc, const char *key, double v)
 }
 static void set_whole(json_t *doc, const char *key, double v)
 {
-	json_object_set_new(doc, key, isfinite(v) ? json_integer((json_int_t)llround(v)) : json_null());
+	json_object_set_new(
+		doc, key, isfinite(v) ? json_integer((json_int_t)llround(v)) : json_null());
 }
 
 static int calc_headroom(const struct inputs *in, json_t *doc, struct err *e)
 {
-	static const char *const models[] = {[HEADROOM_SPECTRUM] = "spectrum", [HEADROOM_SPECTRUM_2021] = "spectrum-2021", [HEADROOM_GENERIC] = "generic"};
+	static const char *const models[] = {[HEADROOM_SPECTRUM] = "spectrum",
+		[HEADROOM_SPECTRUM_2021] = "spectrum-2021",
+		[HEADROOM_GENERIC] = "generic"};
 	unsigned m = 0;
 	while (m < rw_countof(models) && strcmp(models[m], in->model) != 0)
 		m++;
 	if (m == rw_countof(models)) {
 		const char *near = str_nearest(in->model, models, rw_countof(models));
-		return err_set(e, -EINVAL, "--model: read '%.32s', expected spectrum, spectrum-2021 or generic%s%s%s", in->model, near ? "; did you mean '" : "",
-			near ? near : "", near ? "'?" : "");
+		return err_set(e, -EINVAL,
+			"--model: read '%.32s', expected spectrum, spectrum-2021 or generic%s%s%s",
+			in->model, near ? "; did you mean '" : "", near ? near : "",
+			near ? "'?" : "");
 	}
-	const struct headroom_in h_in = {.model = (enum headroom_model)m, .speed_bps = (uint64_t)in->v[IN_SPEED], .cable_mm = (uint64_t)llround(in->v[IN_CABLE] * 1e3),
-		.mtu_bytes = (uint64_t)in->v[IN_MTU], .lossless_mtu_bytes = (uint64_t)in->v[IN_LOSSLESS_MTU], .cell_bytes = (uint64_t)in->v[IN_CELL],
-		.small_ratio = in->v[IN_SMALL], .gearbox_ns = (uint64_t)in->v[IN_GEARBOX], .macsec_ns = (uint64_t)in->v[IN_MACSEC], .lanes = (unsigned)in->v[IN_LANES],
-		.shared_pool = in->v[IN_SHP] > 0, .amplification = in->v[IN_AMPLIFICATION]};
+	const struct headroom_in h_in = {.model = (enum headroom_model)m,
+		.speed_bps = (uint64_t)in->v[IN_SPEED],
+		.cable_mm = (uint64_t)llround(in->v[IN_CABLE] * 1e3),
+		.mtu_bytes = (uint64_t)in->v[IN_MTU],
+		.lossless_mtu_bytes = (uint64_t)in->v[IN_LOSSLESS_MTU],
+		.cell_bytes = (uint64_t)in->v[IN_CELL],
+		.small_ratio = in->v[IN_SMALL],
+		.gearbox_ns = (uint64_t)in->v[IN_GEARBOX],
+		.macsec_ns = (uint64_t)in->v[IN_MACSEC],
+		.lanes = (unsigned)in->v[IN_LANES],
+		.shared_pool = in->v[IN_SHP] > 0,
+		.amplification = in->v[IN_AMPLIFICATION]};
 	struct headroom h;
 	const int r = headroom_calc(&h_in, &h);
 	if (r == -ENOTSUP)
-		return err_set(e, -EINVAL, "--speed: no published pause response time for this speed; known: 100M 1G 10G 25G 40G 50G 100G 200G 400G 800G");
+		return err_set(e, -EINVAL,
+			"--speed: no published pause response time for this speed; known: 100M 1G "
+			"10G 25G 40G 50G 100G 200G 400G 800G");
 	if (r < 0)
-		return err_set(e, -EINVAL, "speed, MTUs and cell must be above 0 and the share of small packets within 0..100%%");
+		return err_set(e, -EINVAL,
+			"speed, MTUs and cell must be above 0 and the share of small packets "
+			"within 0..100%%");
 	set_whole(doc, "xoff_bytes", (double)h.xoff_bytes);
 	set_whole(doc, "xon_bytes", (double)h.xon_bytes);
 	set_whole(doc, "size_bytes", (double)h.size_bytes);
@@ -115,8 +195,9 @@ static int calc_headroom(const struct inputs *in, json_t *doc, struct err *e)
 static int calc_ecn(const struct inputs *in, json_t *doc, struct err *e)
 {
 	struct ecn_bounds b;
-	ecn_bounds(in->v[IN_POOL], in->v[IN_USED], in->v[IN_ALPHA], in->v[IN_INGRESS], (uint64_t)in->v[IN_SPEED], in->v[IN_RTT], in->v[IN_LOSSLESS_MTU],
-		in->v[IN_KMIN], in->v[IN_KMAX], &b);
+	ecn_bounds(in->v[IN_POOL], in->v[IN_USED], in->v[IN_ALPHA], in->v[IN_INGRESS],
+		(uint64_t)in->v[IN_SPEED], in->v[IN_RTT], in->v[IN_LOSSLESS_MTU], in->v[IN_KMIN],
+		in->v[IN_KMAX], &b);
 	set_whole(doc, "bdp_bytes", b.bdp_bytes);
 	set_whole(doc, "q_pfc_bytes", b.q_pfc_bytes);
 	set_whole(doc, "q_pfc_one_ingress_bytes", b.q_pfc_one_bytes);
@@ -124,11 +205,19 @@ static int calc_ecn(const struct inputs *in, json_t *doc, struct err *e)
 	set_whole(doc, "kmin_highest_bytes", b.hi_bytes);
 	json_object_set_new(doc, "ecn_can_act_before_pfc", json_boolean(b.ok));
 	const bool guarantee = in->v[IN_PORTS] > 0;
-	set_whole(doc, "kmin_guarantee_bytes", guarantee ? ecn_kmin_guarantee_bytes(in->v[IN_POOL], in->v[IN_ALPHA], in->v[IN_PORTS], in->v[IN_PRIORITIES], in->v[IN_HEADROOM]) : NAN);
-	json_object_set_new(doc, "kmin_acts_before_pfc", in->v[IN_KMIN] > 0 ? json_boolean(b.kmin_below_pfc) : json_null());
-	json_object_set_new(doc, "kmax_acts_before_pfc", in->v[IN_KMAX] > 0 ? json_boolean(b.kmax_below_pfc) : json_null());
-	return in->v[IN_POOL] > in->v[IN_USED] && in->v[IN_ALPHA] > 0 && in->v[IN_INGRESS] >= 1 ? 0 :
-		err_set(e, -EINVAL, "the pool must be larger than --used, --alpha above 0 and --ingress at least 1");
+	set_whole(doc, "kmin_guarantee_bytes",
+		guarantee ? ecn_kmin_guarantee_bytes(in->v[IN_POOL], in->v[IN_ALPHA],
+				    in->v[IN_PORTS], in->v[IN_PRIORITIES], in->v[IN_HEADROOM])
+			  : NAN);
+	json_object_set_new(doc, "kmin_acts_before_pfc",
+		in->v[IN_KMIN] > 0 ? json_boolean(b.kmin_below_pfc) : json_null());
+	json_object_set_new(doc, "kmax_acts_before_pfc",
+		in->v[IN_KMAX] > 0 ? json_boolean(b.kmax_below_pfc) : json_null());
+	return in->v[IN_POOL] > in->v[IN_USED] && in->v[IN_ALPHA] > 0 && in->v[IN_INGRESS] >= 1
+		? 0
+		: err_set(e, -EINVAL,
+			  "the pool must be larger than --used, --alpha above 0 and --ingress at "
+			  "least 1");
 }
 
 static int calc_pause(const struct inputs *in, json_t *doc, struct err *e)
@@ -136,10 +225,12 @@ static int calc_pause(const struct inputs *in, json_t *doc, struct err *e)
 	if (!(in->v[IN_QUANTA] >= 0 && in->v[IN_QUANTA] <= 65535) || in->v[IN_FRAMES] < 0)
 		return err_set(e, -EINVAL, "--quanta is 0..65535, --frames at least 0");
 	set(doc, "quantum_ns", pause_time_ns((uint64_t)in->v[IN_SPEED], 1));
-	set(doc, "pause_per_frame_ns", pause_time_ns((uint64_t)in->v[IN_SPEED], (unsigned)in->v[IN_QUANTA]));
+	set(doc, "pause_per_frame_ns",
+		pause_time_ns((uint64_t)in->v[IN_SPEED], (unsigned)in->v[IN_QUANTA]));
 	set(doc, "longest_per_frame_ns", pause_time_ns((uint64_t)in->v[IN_SPEED], 65535));
 	/* Frames are no duration: an XON may end a pause at once. Only the upper bound follows. */
-	set(doc, "paused_at_most_ratio", pause_duty_bound((uint64_t)in->v[IN_SPEED], in->v[IN_FRAMES]));
+	set(doc, "paused_at_most_ratio",
+		pause_duty_bound((uint64_t)in->v[IN_SPEED], in->v[IN_FRAMES]));
 	return 0;
 }
 
@@ -147,11 +238,13 @@ static int calc_allreduce(const struct inputs *in, json_t *doc, struct err *e)
 {
 	if (in->v[IN_GPUS] < 2)
 		return err_set(e, -EINVAL, "--gpus must be at least 2");
-	const double link_bytes_s = in->v[IN_SPEED] / 8, ring = allreduce_ring_bytes(in->v[IN_GPUS], in->v[IN_SIZE]);
+	const double link_bytes_s = in->v[IN_SPEED] / 8,
+		     ring = allreduce_ring_bytes(in->v[IN_GPUS], in->v[IN_SIZE]);
 	set_whole(doc, "ring_bytes_per_gpu", ring);
 	set(doc, "ideal_time_s", link_bytes_s > 0 ? ring / link_bytes_s : NAN);
 	const double seconds = in->v[IN_TIME] / 1e9;
-	const double bus = seconds > 0 ? allreduce_bus_bytes_s(in->v[IN_GPUS], in->v[IN_SIZE], seconds) : NAN;
+	const double bus =
+		seconds > 0 ? allreduce_bus_bytes_s(in->v[IN_GPUS], in->v[IN_SIZE], seconds) : NAN;
 	set(doc, "algorithm_bytes_per_s", seconds > 0 ? in->v[IN_SIZE] / seconds : NAN);
 	set(doc, "bus_bytes_per_s", bus);
 	set(doc, "bus_share_of_link_ratio", link_bytes_s > 0 ? bus / link_bytes_s : NAN);
@@ -167,7 +260,10 @@ static int calc_bottleneck(const struct inputs *in, json_t *doc, struct err *e)
 	set(doc, "step_s", (c + n) / 1e9);
 	set(doc, "gpu_utilization_ratio", utilization);
 	set(doc, "training_s", in->v[IN_STEPS] > 0 ? in->v[IN_STEPS] * (c + n) / 1e9 : NAN);
-	json_object_set_new(doc, "verdict", json_string(n > 10 * c ? "severely network-bound" : n > c ? "network-bound" : "compute-bound"));
+	json_object_set_new(doc, "verdict",
+		json_string(n > 10 * c  ? "severely network-bound"
+				: n > c ? "network-bound"
+					: "compute-bound"));
 	return 0;
 }
 
@@ -193,14 +289,24 @@ struct calculator {
 	int (*run)(const struct inputs *in, json_t *doc, struct err *e);
 };
 static const struct calculator calculators[] = {
-	{"headroom", {{IN_MODEL, "spectrum"}, {IN_SPEED}, {IN_CABLE}, {IN_MTU, "9216B"}, {IN_LOSSLESS_MTU, "1024B"}, {IN_CELL}, {IN_SMALL, "50%"}, {IN_SHP, ""},
-		{IN_LANES, "4"}, {IN_GEARBOX, "0ns"}, {IN_MACSEC, "0ns"}, {IN_AMPLIFICATION, "0"}, {IN_COUNT}}, calc_headroom},
-	{"ecn", {{IN_POOL}, {IN_ALPHA}, {IN_SPEED}, {IN_RTT, "10us"}, {IN_INGRESS, "2"}, {IN_USED, "0B"}, {IN_LOSSLESS_MTU, "4200B"}, {IN_KMIN, "0B"}, {IN_KMAX, "0B"},
-		{IN_PORTS, "0"}, {IN_PRIORITIES, "1"}, {IN_HEADROOM, "0B"}, {IN_COUNT}}, calc_ecn},
+	{"headroom",
+		{{IN_MODEL, "spectrum"}, {IN_SPEED}, {IN_CABLE}, {IN_MTU, "9216B"},
+			{IN_LOSSLESS_MTU, "1024B"}, {IN_CELL}, {IN_SMALL, "50%"}, {IN_SHP, ""},
+			{IN_LANES, "4"}, {IN_GEARBOX, "0ns"}, {IN_MACSEC, "0ns"},
+			{IN_AMPLIFICATION, "0"}, {IN_COUNT}},
+		calc_headroom},
+	{"ecn",
+		{{IN_POOL}, {IN_ALPHA}, {IN_SPEED}, {IN_RTT, "10us"}, {IN_INGRESS, "2"},
+			{IN_USED, "0B"}, {IN_LOSSLESS_MTU, "4200B"}, {IN_KMIN, "0B"},
+			{IN_KMAX, "0B"}, {IN_PORTS, "0"}, {IN_PRIORITIES, "1"}, {IN_HEADROOM, "0B"},
+			{IN_COUNT}},
+		calc_ecn},
 	{"pause", {{IN_SPEED}, {IN_QUANTA, "65535"}, {IN_FRAMES, "0"}, {IN_COUNT}}, calc_pause},
-	{"allreduce", {{IN_GPUS}, {IN_SIZE}, {IN_SPEED, "0G"}, {IN_TIME, "0s"}, {IN_COUNT}}, calc_allreduce},
+	{"allreduce", {{IN_GPUS}, {IN_SIZE}, {IN_SPEED, "0G"}, {IN_TIME, "0s"}, {IN_COUNT}},
+		calc_allreduce},
 	{"bottleneck", {{IN_COMPUTE}, {IN_NETWORK}, {IN_STEPS, "0"}, {IN_COUNT}}, calc_bottleneck},
-	{"cost", {{IN_GPUS}, {IN_PRICE, "30"}, {IN_FRACTION, "100%"}, {IN_TIME, "0s"}, {IN_COUNT}}, calc_cost},
+	{"cost", {{IN_GPUS}, {IN_PRICE, "30"}, {IN_FRACTION, "100%"}, {IN_TIME, "0s"}, {IN_COUNT}},
+		calc_cost},
 };
 
 static int read_input(enum input i, const char *text, struct inputs *in, struct err *e)
@@ -211,10 +317,22 @@ static int read_input(enum input i, const char *text, struct inputs *in, struct 
 	switch (families[i]) {
 	case F_WORD: in->model = text; return 0;
 	case F_FLAG: in->v[i] = 1; return 0;
-	case F_SIZE: r = unit_size(text, &u, e); in->v[i] = (double)u; break;
-	case F_BITRATE: r = unit_bitrate(text, &u, e); in->v[i] = (double)u; break;
-	case F_LENGTH: r = unit_length(text, &u, e); in->v[i] = (double)u / 1e3; break;
-	case F_DURATION: r = unit_duration(text, &n, e); in->v[i] = (double)n; break;
+	case F_SIZE:
+		r = unit_size(text, &u, e);
+		in->v[i] = (double)u;
+		break;
+	case F_BITRATE:
+		r = unit_bitrate(text, &u, e);
+		in->v[i] = (double)u;
+		break;
+	case F_LENGTH:
+		r = unit_length(text, &u, e);
+		in->v[i] = (double)u / 1e3;
+		break;
+	case F_DURATION:
+		r = unit_duration(text, &n, e);
+		in->v[i] = (double)n;
+		break;
 	case F_RATIO: r = unit_ratio(text, &in->v[i], e); break;
 	case F_NUMBER: r = unit_double(text, &in->v[i], e); break;
 	}
@@ -229,7 +347,7 @@ static void print_text(FILE *out, const json_t *doc, const struct view *v, bool 
 {
 	const char *key;
 	json_t *value;
-	json_object_foreach((json_t *)doc, key, value) {
+	json_object_foreach ((json_t *)doc, key, value) {
 		if (json_is_object(value)) {
 			fprintf(out, "%s:\n", key);
 			print_text(out, value, v, color, header);
@@ -249,19 +367,26 @@ static void add_rows(json_t *rows, const char *prefix, const json_t *doc)
 {
 	const char *key;
 	json_t *value;
-	json_object_foreach((json_t *)doc, key, value) {
+	json_object_foreach ((json_t *)doc, key, value) {
 		char name[80];
 		snprintf(name, sizeof(name), "%s%s%s", prefix, *prefix ? "." : "", key);
 		if (json_is_object(value))
 			add_rows(rows, name, value);
 		else
-			json_array_append_new(rows, json_pack("{s:s, s:O}", "name", name, "value", value));
+			json_array_append_new(
+				rows, json_pack("{s:s, s:O}", "name", name, "value", value));
 	}
 }
 
-static const struct column columns[] = {{"name", "name", COL_TEXT, false}, {"value", "value", COL_NUMBER, true}};
+static const struct column columns[] = {
+	{"name", "name", COL_TEXT, false}, {"value", "value", COL_NUMBER, true}};
 static const struct view view = {
-	.title = "calc", .rows = "rows", .columns = columns, .n_columns = rw_countof(columns), .text = print_text, .empty = "nothing computed",
+	.title = "calc",
+	.rows = "rows",
+	.columns = columns,
+	.n_columns = rw_countof(columns),
+	.text = print_text,
+	.empty = "nothing computed",
 };
 
 static int print(const json_t *doc, const struct globals *g)
@@ -269,12 +394,14 @@ static int print(const json_t *doc, const struct globals *g)
 	if (g->format == FORMAT_TABLE || g->format == FORMAT_JSON || g->format == FORMAT_JSONL) {
 		struct view whole = view;
 		whole.rows = NULL;
-		return report_print(stdout, doc, &whole, g->format, !g->no_header, g->color == COLOR_ALWAYS);
+		return report_print(
+			stdout, doc, &whole, g->format, !g->no_header, g->color == COLOR_ALWAYS);
 	}
 	json_t *rows = json_array();
 	add_rows(rows, "", doc);
 	json_t *table = json_pack("{s:o}", "rows", rows);
-	int r = report_print(stdout, table, &view, g->format, !g->no_header, g->color == COLOR_ALWAYS);
+	int r = report_print(
+		stdout, table, &view, g->format, !g->no_header, g->color == COLOR_ALWAYS);
 	json_decref(table);
 	return r;
 }
@@ -284,13 +411,18 @@ extern const struct command command_calc;
 static int run(struct command_args *a)
 {
 	if (a->argc != 1)
-		return usage_error(&command_calc, "expected one calculator: headroom, ecn, pause, allreduce, bottleneck or cost");
+		return usage_error(&command_calc,
+			"expected one calculator: headroom, ecn, pause, allreduce, bottleneck or "
+			"cost");
 	const struct calculator *c = NULL;
 	for (size_t i = 0; i < rw_countof(calculators); i++)
 		if (strcmp(calculators[i].name, a->argv[0]) == 0)
 			c = &calculators[i];
 	if (!c)
-		return usage_error(&command_calc, "read '%.32s', expected headroom, ecn, pause, allreduce, bottleneck or cost", a->argv[0]);
+		return usage_error(&command_calc,
+			"read '%.32s', expected headroom, ecn, pause, allreduce, bottleneck or "
+			"cost",
+			a->argv[0]);
 
 	struct inputs in = {0};
 	struct err e = {0};
@@ -299,13 +431,17 @@ static int run(struct command_args *a)
 		takes[g->in] = true;
 		const char *text = a->opt[g->in] ? a->opt[g->in] : g->def;
 		if (!text)
-			return usage_error(&command_calc, "%s needs --%s %s (%s)", c->name, options[g->in].name, options[g->in].arg, options[g->in].doc);
-		if (families[g->in] == F_FLAG ? a->opt[g->in] && read_input(g->in, text, &in, &e) < 0 : read_input(g->in, text, &in, &e) < 0)
+			return usage_error(&command_calc, "%s needs --%s %s (%s)", c->name,
+				options[g->in].name, options[g->in].arg, options[g->in].doc);
+		if (families[g->in] == F_FLAG
+				? a->opt[g->in] && read_input(g->in, text, &in, &e) < 0
+				: read_input(g->in, text, &in, &e) < 0)
 			return usage_error(&command_calc, "%s", e.text);
 	}
 	for (int i = 0; i < IN_COUNT; i++)
 		if (a->opt[i] && !takes[i])
-			return usage_error(&command_calc, "%s does not take --%s", c->name, options[i].name);
+			return usage_error(
+				&command_calc, "%s does not take --%s", c->name, options[i].name);
 
 	json_t *doc = json_object();
 	int exit_code = EXIT_OK;
@@ -321,10 +457,14 @@ const struct command command_calc = {
 	.name = "calc",
 	.args = "headroom|ecn|pause|allreduce|bottleneck|cost",
 	.summary = "the formulas of headroom, ECN, pause, collectives and cost, with units",
-	.help = "headroom: bytes a priority group must hold after XOFF was sent (SONiC's \"xoff\"), from --speed --cable --cell and the MTUs.\n\n"
-		"ecn: between which depths Kmin can act before PFC, from --pool --alpha --speed (one slice of the buffer, not the chip's).\n\n"
-		"pause: time of a pause frame at --speed. allreduce: bytes and bus bandwidth from --gpus --size. bottleneck: from --compute --network. "
-		"cost: from --gpus, --price per GPU-hour and the --fraction of --time that is lost.",
+	.help = "headroom: bytes a priority group must hold after XOFF was sent (SONiC's "
+		"\"xoff\"), from --speed --cable --cell and the MTUs.\n\n"
+		"ecn: between which depths Kmin can act before PFC, from --pool --alpha --speed "
+		"(one slice of the buffer, not the chip's).\n\n"
+		"pause: time of a pause frame at --speed. allreduce: bytes and bus bandwidth from "
+		"--gpus --size. bottleneck: from --compute --network. "
+		"cost: from --gpus, --price per GPU-hour and the --fraction of --time that is "
+		"lost.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = run,

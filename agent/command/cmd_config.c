@@ -1,5 +1,6 @@
 /*
- * cmd_config - what is in the configuration, whether it is right, and what a key means. Reads files only: no database, no agent.
+ * cmd_config - what is in the configuration, whether it is right, and what a key means. Reads files
+ * only: no database, no agent.
  */
 #include "agent/command/command.h"
 
@@ -36,7 +37,9 @@ static const char *file_of(struct command_args *a)
 {
 	const char *path = a->argc > 1 ? a->argv[1] : a->g->config_path;
 	if (a->argc == 1 && !a->g->config_named && access(path, F_OK) < 0 && errno == ENOENT) {
-		fprintf(stderr, "%s: there is no configuration; name one: rocewatch config %s FILE\n", path, a->argv[0]);
+		fprintf(stderr,
+			"%s: there is no configuration; name one: rocewatch config %s FILE\n", path,
+			a->argv[0]);
 		return NULL;
 	}
 	return path;
@@ -47,13 +50,18 @@ static json_t *mistakes_json(const struct err_list *l)
 	json_t *v = json_array();
 	for (size_t i = 0; i < l->n; i++) {
 		const struct err *e = &l->v[i];
-		json_t *line = e->line ? json_integer(e->line) : json_null(), *column = e->col ? json_integer(e->col) : json_null();
-		json_array_append_new(v, json_pack("{s:s, s:o, s:o, s:s}", "file", e->file, "line", line, "column", column, "text", e->text));
+		json_t *line = e->line ? json_integer(e->line) : json_null(),
+		       *column = e->col ? json_integer(e->col) : json_null();
+		json_array_append_new(v,
+			json_pack("{s:s, s:o, s:o, s:s}", "file", e->file, "line", line, "column",
+				column, "text", e->text));
 	}
 	return v;
 }
 
-struct counts { size_t links, ports, groups; };
+struct counts {
+	size_t links, ports, groups;
+};
 
 static struct counts count(const struct fabric *f)
 {
@@ -64,7 +72,8 @@ static struct counts count(const struct fabric *f)
 		n.groups += d->n_groups;
 		for (size_t k = 0; k < d->n_ports; k++) {
 			const struct fabric_port *p = d->ports[k];
-			/* A cable between switches is seen from both ends; members of a LAG share the LAG's. */
+			/* A cable between switches is seen from both ends; members of a LAG share
+			 * the LAG's. */
 			if (p->host || (p->peer && p->peer->peer != p) || (p->peer && p < p->peer))
 				n.links++;
 		}
@@ -73,16 +82,19 @@ static struct counts count(const struct fabric *f)
 }
 
 /* "errors" are the first ones; how many more there are says "more_errors". */
-static void print_json(const char *path, const struct config *c, const struct err_list *errors, const struct err_list *warnings)
+static void print_json(const char *path, const struct config *c, const struct err_list *errors,
+	const struct err_list *warnings)
 {
-	json_t *doc = json_pack("{s:s, s:b, s:o, s:o}", "file", path, "ok", errors->n == 0, "errors", mistakes_json(errors), "warnings",
-		mistakes_json(warnings));
+	json_t *doc = json_pack("{s:s, s:b, s:o, s:o}", "file", path, "ok", errors->n == 0,
+		"errors", mistakes_json(errors), "warnings", mistakes_json(warnings));
 	json_object_set_new(doc, "more_errors", json_integer((json_int_t)errors->more));
 	if (c) {
 		struct counts n = count(c->fabric);
 		json_object_set_new(doc, "fabric", json_string(c->fabric->name));
 		json_object_set_new(doc, "devices", json_integer((json_int_t)c->n_devices));
-		json_object_set_new(doc, "links", c->fabric->discover ? json_string("discover") : json_integer((json_int_t)n.links));
+		json_object_set_new(doc, "links",
+			c->fabric->discover ? json_string("discover")
+					    : json_integer((json_int_t)n.links));
 		json_object_set_new(doc, "ports", json_integer((json_int_t)n.ports));
 		json_object_set_new(doc, "groups", json_integer((json_int_t)n.groups));
 		json_object_set_new(doc, "captures", json_integer((json_int_t)c->n_captures));
@@ -93,7 +105,10 @@ static void print_json(const char *path, const struct config *c, const struct er
 	json_decref(doc);
 }
 
-static const char *plural(size_t n) { return n == 1 ? "" : "s"; }
+static const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
 
 static void print_ok(const char *path, const struct config *c, size_t n_warnings)
 {
@@ -103,7 +118,8 @@ static void print_ok(const char *path, const struct config *c, size_t n_warnings
 		printf("links by discovery");
 	else
 		printf("%zu link%s", n.links, plural(n.links));
-	printf(", %zu ECMP group%s, %zu capture%s", n.groups, plural(n.groups), c->n_captures, plural(c->n_captures));
+	printf(", %zu ECMP group%s, %zu capture%s", n.groups, plural(n.groups), c->n_captures,
+		plural(c->n_captures));
 	if (c->fabric->n_jobs)
 		printf(", %zu job%s", c->fabric->n_jobs, plural(c->fabric->n_jobs));
 	if (n_warnings)
@@ -123,7 +139,8 @@ static void print_mistakes(const char *path, const struct err_list *l)
 	for (size_t i = 0; i < l->n; i++)
 		err_print(stderr, &l->v[i]);
 	if (l->more)
-		fprintf(stderr, "%s: and %zu more mistakes; these are the first %zu\n", path, l->more, l->n);
+		fprintf(stderr, "%s: and %zu more mistakes; these are the first %zu\n", path,
+			l->more, l->n);
 }
 
 static int run_check(struct command_args *a)
@@ -174,9 +191,14 @@ static json_t *derived_json(const struct fabric *f)
 			json_t *members = json_array();
 			for (size_t m = 0; m < g->n_members; m++) {
 				const struct fabric_port *p = g->members[m];
-				json_array_append_new(members, json_string(p->lag && strncmp(g->id, "lag:", 4) != 0 ? p->lag : p->name));
+				json_array_append_new(members,
+					json_string(p->lag && strncmp(g->id, "lag:", 4) != 0
+							? p->lag
+							: p->name));
 			}
-			json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "device", d->name, "group", g->id, "members", members));
+			json_array_append_new(list,
+				json_pack("{s:s, s:s, s:o}", "device", d->name, "group", g->id,
+					"members", members));
 		}
 	}
 	return list;
@@ -187,22 +209,23 @@ static void show_yaml(const struct config *c, const json_t *groups)
 	size_t i, k;
 	json_t *g, *m;
 	config_print(c, stdout);
-	json_array_foreach(groups, i, g) {
-		printf("# derived: %s %s:", json_string_value(json_object_get(g, "device")), json_string_value(json_object_get(g, "group")));
-		json_array_foreach(json_object_get(g, "members"), k, m)
+	json_array_foreach (groups, i, g) {
+		printf("# derived: %s %s:", json_string_value(json_object_get(g, "device")),
+			json_string_value(json_object_get(g, "group")));
+		json_array_foreach (json_object_get(g, "members"), k, m)
 			printf(" %s", json_string_value(m));
 		putchar('\n');
 	}
 }
 
-/* As any converter of YAML would have it: true, false and whole numbers are such, everything else is text with its unit. */
+/* As any converter of YAML would have it: true, false and whole numbers are such, everything else
+ * is text with its unit. */
 static json_t *json_of(const struct yaml_node *n)
 {
 	json_t *v;
 	int64_t number;
 	switch (n->kind) {
-	case YAML_NULL:
-		return json_null();
+	case YAML_NULL: return json_null();
 	case YAML_TEXT:
 		if (!n->quoted && (strcmp(n->text, "true") == 0 || strcmp(n->text, "false") == 0))
 			return json_boolean(n->text[0] == 't');
@@ -230,9 +253,12 @@ static int show_json(const struct config *c, json_t *groups)
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	rw_cleanup(freep) char *text = config_text(c);
 	const struct yaml_node *root = NULL;
-	if (!text || yaml_read(text, strlen(text), c->path, a, &root, &errors) < 0 || root->kind != YAML_MAP) {
-		/* config_text() writes what config_load() accepts, unless the defaults made it too long */
-		fprintf(stderr, "%s: cannot be shown as JSON: %s\n", c->path, errors.n ? errors.v[0].text : "it is no map of keys");
+	if (!text || yaml_read(text, strlen(text), c->path, a, &root, &errors) < 0 ||
+		root->kind != YAML_MAP) {
+		/* config_text() writes what config_load() accepts, unless the defaults made it too
+		 * long */
+		fprintf(stderr, "%s: cannot be shown as JSON: %s\n", c->path,
+			errors.n ? errors.v[0].text : "it is no map of keys");
 		return EXIT_FAILED;
 	}
 	json_t *doc = json_of(root);
@@ -305,10 +331,13 @@ static int run_import(struct command_args *a)
 	struct profiles *profiles = NULL;
 	int rc = 0;
 	if (a->argc < 3)
-		return usage_error(&command_config, "import: expected what to import and the file: import sonic FILE");
+		return usage_error(&command_config,
+			"import: expected what to import and the file: import sonic FILE");
 	if (strcmp(a->argv[1], "sonic") != 0)
-		return usage_error(&command_config, "import: read '%s', expected sonic", a->argv[1]);
-	profiles_load(NULL, &profiles, &errors); /* for the sizes of cells; without them the rest stands */
+		return usage_error(
+			&command_config, "import: read '%s', expected sonic", a->argv[1]);
+	/* for the sizes of cells; without them the rest stands */
+	profiles_load(NULL, &profiles, &errors);
 	struct import_set *set = import_new(profiles);
 	for (int i = 2; i < a->argc; i++)
 		if (import_one(a, set, a->argv[i]) < 0)
@@ -324,7 +353,8 @@ static const struct {
 	const char *name;
 	int (*run)(struct command_args *a);
 	bool json; /* beside text */
-} verbs[] = {{"check", run_check, true}, {"show", run_show, true}, {"explain", run_explain, false}, {"import", run_import, false}};
+} verbs[] = {{"check", run_check, true}, {"show", run_show, true}, {"explain", run_explain, false},
+	{"import", run_import, false}};
 
 /* What is asked for in a form that is not there must not come in another one. */
 static int run_verb(size_t i, struct command_args *a)
@@ -345,24 +375,33 @@ static int run(struct command_args *a)
 	for (size_t i = 0; i < rw_countof(verbs); i++)
 		if (strcmp(verbs[i].name, a->argv[0]) == 0)
 			return run_verb(i, a);
-	return usage_error(&command_config, "unknown '%s', expected check, show, explain or import", a->argv[0]);
+	return usage_error(&command_config, "unknown '%s', expected check, show, explain or import",
+		a->argv[0]);
 }
 
 static const struct command_option options[] = {
-	{"case", 0, NULL, "read FILE as the fabric.yaml of a recorded case: devices need no address"},
+	{"case", 0, NULL,
+		"read FILE as the fabric.yaml of a recorded case: devices need no address"},
 	{NULL},
 };
 
 const struct command command_config = {
 	.name = "config",
 	.args = "check [FILE]|show [FILE]|explain [KEY]|import sonic FILE...",
-	.summary = "check the configuration, print the effective one, explain its keys, take one from switches",
-	.help = "check reads FILE (default: the configuration in force) and prints one line, or every mistake as file:line:column: what was\n"
-		"read, what was expected (exit 2). Files it refers to, such as secrets, must exist. --format json lists the same.\n"
-		"show prints what is in force with all defaults, as YAML that can be loaded again; secrets appear as their reference only. --format json\n"
-		"prints the same keys and values, and the ECMP groups that follow from the links in derived_groups.\n"
-		"explain prints type, unit, range, default and meaning of a key, of all keys below a section, or of all.\n"
-		"import sonic reads the config_db.json of one or more switches and prints a configuration with their links and the thresholds of their lossless "
+	.summary = "check the configuration, print the effective one, explain its keys, take one "
+		   "from switches",
+	.help = "check reads FILE (default: the configuration in force) and prints one line, or "
+		"every mistake as file:line:column: what was\n"
+		"read, what was expected (exit 2). Files it refers to, such as secrets, must "
+		"exist. --format json lists the same.\n"
+		"show prints what is in force with all defaults, as YAML that can be loaded again; "
+		"secrets appear as their reference only. --format json\n"
+		"prints the same keys and values, and the ECMP groups that follow from the links "
+		"in derived_groups.\n"
+		"explain prints type, unit, range, default and meaning of a key, of all keys below "
+		"a section, or of all.\n"
+		"import sonic reads the config_db.json of one or more switches and prints a "
+		"configuration with their links and the thresholds of their lossless "
 		"priorities; what it cannot use it says on stderr.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,

@@ -26,9 +26,10 @@ static const struct command_option options[] = {
 
 extern const struct command command_db;
 
-/* --- which file ------------------------------------------------------------------------------------------------------------ */
+/* ---- which file ---------------------------------------------------------- */
 
-/* With --db no configuration is read: looking after a file must work when its configuration does not. Caller frees. */
+/* With --db no configuration is read: looking after a file must work when its configuration does
+ * not. Caller frees. */
 static int db_path(const struct globals *g, char **ret, struct err *e)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
@@ -44,26 +45,44 @@ static int db_path(const struct globals *g, char **ret, struct err *e)
 	if (r < 0 && errors.n > 0)
 		*e = errors.v[0];
 	if (r < 0)
-		return errors.n > 0 ? -EINVAL : err_set(e, -EINVAL, "cannot read %s: %s; name a database with --db FILE", g->config_path, strerror(-r));
+		return errors.n > 0
+			? -EINVAL
+			: err_set(e, -EINVAL, "cannot read %s: %s; name a database with --db FILE",
+				  g->config_path, strerror(-r));
 	if (c->store.path) {
 		*ret = rw_strdup(c->store.path);
 		r = 0;
 	} else {
-		r = err_set(e, -EINVAL, "%s names no store.path; name a database with --db FILE", g->config_path);
+		r = err_set(e, -EINVAL, "%s names no store.path; name a database with --db FILE",
+			g->config_path);
 	}
 	config_free(c);
 	return r;
 }
 
-/* --- stat --------------------------------------------------------------------------------------------------------------------- */
+/* ---- stat ---------------------------------------------------------------- */
 
 static void print_stat(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {
-	static const struct { const char *key, *title; } lines[] = {
-		{"path", "file"}, {"schema_version", "schema version"}, {"file_bytes", "size, bytes"}, {"wal_bytes", "write-ahead log, bytes"},
-		{"free_bytes", "free inside, bytes"}, {"writer_pid", "written by pid"}, {"from", "first sample"}, {"to", "last sample"},
-		{"entities", "entities"}, {"rows", "rows"}, {"samples", "samples"}, {"flows", "flows"}, {"findings", "findings"},
-		{"incidents", "incidents"}, {"events", "events"}, {"integrity", "integrity"},
+	static const struct {
+		const char *key, *title;
+	} lines[] = {
+		{"path", "file"},
+		{"schema_version", "schema version"},
+		{"file_bytes", "size, bytes"},
+		{"wal_bytes", "write-ahead log, bytes"},
+		{"free_bytes", "free inside, bytes"},
+		{"writer_pid", "written by pid"},
+		{"from", "first sample"},
+		{"to", "last sample"},
+		{"entities", "entities"},
+		{"rows", "rows"},
+		{"samples", "samples"},
+		{"flows", "flows"},
+		{"findings", "findings"},
+		{"incidents", "incidents"},
+		{"events", "events"},
+		{"integrity", "integrity"},
 	};
 
 	for (size_t i = 0; i < rw_countof(lines); i++) {
@@ -71,7 +90,8 @@ static void print_stat(FILE *out, const json_t *doc, const struct view *v, bool 
 		if (json_is_string(j))
 			fprintf(out, "%-24s %s\n", lines[i].title, json_string_value(j));
 		else if (json_is_integer(j))
-			fprintf(out, "%-24s %" JSON_INTEGER_FORMAT "\n", lines[i].title, json_integer_value(j));
+			fprintf(out, "%-24s %" JSON_INTEGER_FORMAT "\n", lines[i].title,
+				json_integer_value(j));
 		else
 			fprintf(out, "%-24s -\n", lines[i].title);
 	}
@@ -79,21 +99,30 @@ static void print_stat(FILE *out, const json_t *doc, const struct view *v, bool 
 	size_t k;
 	if (header && json_array_size(metrics) > 0)
 		fprintf(out, "\n%-32s %16s\n", "METRIC", "SAMPLES");
-	json_array_foreach(metrics, k, m)
-		fprintf(out, "%-32s %16" JSON_INTEGER_FORMAT "\n", json_string_value(json_object_get(m, "metric")),
+	json_array_foreach (metrics, k, m)
+		fprintf(out, "%-32s %16" JSON_INTEGER_FORMAT "\n",
+			json_string_value(json_object_get(m, "metric")),
 			json_integer_value(json_object_get(m, "samples")));
 }
 
-static const struct column stat_columns[] = {{"metric", "metric", COL_TEXT, false}, {"samples", "samples", COL_INT, true}};
+static const struct column stat_columns[] = {
+	{"metric", "metric", COL_TEXT, false}, {"samples", "samples", COL_INT, true}};
 static const struct view stat_view = {
-	.title = "Database", .rows = "metrics", .columns = stat_columns, .n_columns = rw_countof(stat_columns), .text = print_stat, .empty = "no samples",
+	.title = "Database",
+	.rows = "metrics",
+	.columns = stat_columns,
+	.n_columns = rw_countof(stat_columns),
+	.text = print_stat,
+	.empty = "no samples",
 };
 
 static json_t *time_or_null(const struct db_stat *s, int64_t t_ns)
 {
 	char buf[WALL_TEXT_MAX];
 
-	return s->samples ? json_string(wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9)) : json_null();
+	return s->samples
+		? json_string(wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9))
+		: json_null();
 }
 
 static int run_stat(const struct command_args *a, const char *path, struct err *e)
@@ -106,22 +135,31 @@ static int run_stat(const struct command_args *a, const char *path, struct err *
 	json_t *metrics = json_array();
 	for (unsigned m = 0; m < METRIC_COUNT; m++)
 		if (s.by_metric[m] > 0)
-			json_array_append_new(metrics, json_pack("{s:s, s:I}", "metric", metric_info(m)->name, "samples", (json_int_t)s.by_metric[m]));
-	json_t *doc = json_pack("{s:o, s:i, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:o}",
-		"path", json_string_or_null(path), "schema_version", s.schema_version, "file_bytes", (json_int_t)s.file_bytes,
-		"wal_bytes", (json_int_t)s.wal_bytes, "free_bytes", (json_int_t)s.free_bytes,
-		"writer_pid", s.writer_pid ? json_integer(s.writer_pid) : json_null(), "from", time_or_null(&s, s.first_ns), "to", time_or_null(&s, s.last_ns),
-		"entities", (json_int_t)s.entities, "rows", (json_int_t)s.rows, "samples", (json_int_t)s.samples, "flows", (json_int_t)s.flows,
-		"findings", (json_int_t)s.findings, "incidents", (json_int_t)s.incidents, "events", (json_int_t)s.events, "integrity", s.check,
-		"metrics", metrics);
-	r = report_print(stdout, doc, &stat_view, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS);
+			json_array_append_new(metrics,
+				json_pack("{s:s, s:I}", "metric", metric_info(m)->name, "samples",
+					(json_int_t)s.by_metric[m]));
+	json_t *doc = json_pack("{s:o, s:i, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, "
+				"s:I, s:I, s:s, s:o}",
+		"path", json_string_or_null(path), "schema_version", s.schema_version, "file_bytes",
+		(json_int_t)s.file_bytes, "wal_bytes", (json_int_t)s.wal_bytes, "free_bytes",
+		(json_int_t)s.free_bytes, "writer_pid",
+		s.writer_pid ? json_integer(s.writer_pid) : json_null(), "from",
+		time_or_null(&s, s.first_ns), "to", time_or_null(&s, s.last_ns), "entities",
+		(json_int_t)s.entities, "rows", (json_int_t)s.rows, "samples",
+		(json_int_t)s.samples, "flows", (json_int_t)s.flows, "findings",
+		(json_int_t)s.findings, "incidents", (json_int_t)s.incidents, "events",
+		(json_int_t)s.events, "integrity", s.check, "metrics", metrics);
+	r = report_print(stdout, doc, &stat_view, a->g->format, !a->g->no_header,
+		a->g->color == COLOR_ALWAYS);
 	json_decref(doc);
 	if (r == 0 && !str_eq(s.check, "ok"))
-		return err_set(e, -EBADMSG, "%s is damaged: %s; put a copy made by 'rocewatch db backup' in its place", path, s.check);
+		return err_set(e, -EBADMSG,
+			"%s is damaged: %s; put a copy made by 'rocewatch db backup' in its place",
+			path, s.check);
 	return r < 0 ? err_set(e, r, "the result could not be written") : 0;
 }
 
-/* --- backup, vacuum ------------------------------------------------------------------------------------------------------------ */
+/* ---- backup, vacuum ------------------------------------------------------ */
 
 static int run_backup(const struct command_args *a, const char *path, struct err *e)
 {
@@ -139,20 +177,25 @@ static int run_vacuum(const struct command_args *a, const char *path, struct err
 	stat(path, &before);
 	int r = db_vacuum(path, e);
 	if (r == 0 && !a->g->quiet && stat(path, &after) == 0)
-		fprintf(stderr, "%s: %lld bytes, before %lld\n", path, (long long)after.st_size, (long long)before.st_size);
+		fprintf(stderr, "%s: %lld bytes, before %lld\n", path, (long long)after.st_size,
+			(long long)before.st_size);
 	return r;
 }
 
-/* --- export -------------------------------------------------------------------------------------------------------------------- */
+/* ---- export -------------------------------------------------------------- */
 
-static int export_time(const char *option, const char *text, int64_t now_ns, int64_t *ret, struct err *e)
+static int export_time(
+	const char *option, const char *text, int64_t now_ns, int64_t *ret, struct err *e)
 {
 	wall_t t;
 
 	if (!text)
 		return 0;
 	if (wall_parse(text, (wall_t){now_ns}, &t) < 0)
-		return err_set(e, -EINVAL, "%s: read '%.64s', expected a time such as 2026-11-21T03:00:00Z, or 24h for a day ago", option, text);
+		return err_set(e, -EINVAL,
+			"%s: read '%.64s', expected a time such as 2026-11-21T03:00:00Z, or 24h "
+			"for a day ago",
+			option, text);
 	*ret = t.ns;
 	return 0;
 }
@@ -177,14 +220,16 @@ static int run_export(const struct command_args *a, const char *path, struct err
 	if (r == 0)
 		r = export_time("--until", a->g->until, last, &filter.to_ns, e);
 	if (r == 0)
-		r = case_export(d, dir, command_opt(&command_db, a, "force") ? CASE_OVERWRITE : CASE_NEW, &filter, &samples, e);
+		r = case_export(d, dir,
+			command_opt(&command_db, a, "force") ? CASE_OVERWRITE : CASE_NEW, &filter,
+			&samples, e);
 	series_db_close(d);
 	if (r == 0 && !a->g->quiet)
 		fprintf(stderr, "%" PRIu64 " samples written to %s\n", samples, dir);
 	return r;
 }
 
-/* --- the command ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the command --------------------------------------------------------- */
 
 static const struct {
 	const char *name, *argument; /* NULL = none */
@@ -208,7 +253,9 @@ static int run(struct command_args *a)
 		if (!str_eq(word, subcommands[i].name))
 			continue;
 		if (a->argc != (subcommands[i].argument ? 2 : 1))
-			return usage_error(&command_db, subcommands[i].argument ? "%s: expected %s" : "%s takes no %s", word,
+			return usage_error(&command_db,
+				subcommands[i].argument ? "%s: expected %s" : "%s takes no %s",
+				word,
 				subcommands[i].argument ? subcommands[i].argument : "argument");
 		int r = db_path(a->g, &path, &e);
 		if (r < 0) {
@@ -221,16 +268,19 @@ static int run(struct command_args *a)
 		return r < 0 ? EXIT_FAILED : EXIT_OK;
 	}
 	const char *near = *word ? str_nearest(word, names, rw_countof(names)) : NULL;
-	return usage_error(&command_db, "read '%.64s', expected stat, backup FILE, vacuum or export DIR%s%s%s", word, near ? "; perhaps '" : "",
-		near ? near : "", near ? "'" : "");
+	return usage_error(&command_db,
+		"read '%.64s', expected stat, backup FILE, vacuum or export DIR%s%s%s", word,
+		near ? "; perhaps '" : "", near ? near : "", near ? "'" : "");
 }
 
 const struct command command_db = {
 	.name = "db",
 	.args = "stat|backup FILE|vacuum|export DIR",
 	.summary = "the store: what is in it, copies, recorded cases",
-	.help = "stat counts samples and checks the file. backup makes a consistent copy while the agent goes on. vacuum needs the file alone. export writes "
-		"fabric.yaml and samples.tsv, which 'rocewatch replay --from DIR' reads; --since and --until choose a part. Flows seen by captures are not in an "
+	.help = "stat counts samples and checks the file. backup makes a consistent copy while the "
+		"agent goes on. vacuum needs the file alone. export writes "
+		"fabric.yaml and samples.tsv, which 'rocewatch replay --from DIR' reads; --since "
+		"and --until choose a part. Flows seen by captures are not in an "
 		"export: they are replayed from the database.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,

@@ -21,8 +21,25 @@ static const struct column target_columns[] = {
 	{"notes", "NOTES", COL_TEXT, false},
 };
 static const struct column csv_columns[] = {
-	{"name"}, {"protocol"}, {"address"}, {"status"}, {"state"}, {"reason"}, {"age_s"}, {"interval_s"}, {"poll_p50_s"}, {"poll_p95_s"}, {"values_per_s"},
-	{"varbinds_per_s"}, {"polls"}, {"missed_polls"}, {"suspect_readings"}, {"timeouts"}, {"errors"}, {"max_repetitions"}, {"do"},
+	{"name"},
+	{"protocol"},
+	{"address"},
+	{"status"},
+	{"state"},
+	{"reason"},
+	{"age_s"},
+	{"interval_s"},
+	{"poll_p50_s"},
+	{"poll_p95_s"},
+	{"values_per_s"},
+	{"varbinds_per_s"},
+	{"polls"},
+	{"missed_polls"},
+	{"suspect_readings"},
+	{"timeouts"},
+	{"errors"},
+	{"max_repetitions"},
+	{"do"},
 };
 static const struct column capture_columns[] = {
 	{"name", "CAPTURE", COL_TEXT, false},
@@ -36,10 +53,16 @@ static const struct column capture_columns[] = {
 	{"notes", "NOTES", COL_TEXT, false},
 };
 static const struct view target_view = {
-	.rows = "targets", .columns = target_columns, .n_columns = rw_countof(target_columns), .empty = "no targets",
+	.rows = "targets",
+	.columns = target_columns,
+	.n_columns = rw_countof(target_columns),
+	.empty = "no targets",
 };
 static const struct view capture_view = {
-	.rows = "captures", .columns = capture_columns, .n_columns = rw_countof(capture_columns), .empty = "no captures",
+	.rows = "captures",
+	.columns = capture_columns,
+	.n_columns = rw_countof(capture_columns),
+	.empty = "no captures",
 };
 
 static double number(const json_t *o, const char *key, double scale)
@@ -62,14 +85,24 @@ static void print_age(FILE *out, const json_t *o, const char *key, const char *n
 {
 	char text[32];
 	const json_t *v = json_object_get(o, key);
-	fprintf(out, "   %s %s", name, json_is_number(v) ? duration_format(text, sizeof(text), (int64_t)(json_number_value(v) * 1e9)) : "-");
+	fprintf(out, "   %s %s", name,
+		json_is_number(v)
+			? duration_format(text, sizeof(text), (int64_t)(json_number_value(v) * 1e9))
+			: "-");
 }
 
 static void print_quality(FILE *out, const json_t *q)
 {
-	static const struct { const char *key, *name; } counts[] = {
-		{"samples", "samples"}, {"suspect_samples", "suspect"}, {"late_samples", "late"}, {"duplicate_samples", "duplicate"},
-		{"restart_samples", "after a restart"}, {"refused_samples", "refused"}, {"failed_windows", "windows not analysed"},
+	static const struct {
+		const char *key, *name;
+	} counts[] = {
+		{"samples", "samples"},
+		{"suspect_samples", "suspect"},
+		{"late_samples", "late"},
+		{"duplicate_samples", "duplicate"},
+		{"restart_samples", "after a restart"},
+		{"refused_samples", "refused"},
+		{"failed_windows", "windows not analysed"},
 	};
 	fputs("DATA QUALITY", out);
 	for (size_t i = 0; i < rw_countof(counts); i++)
@@ -79,13 +112,22 @@ static void print_quality(FILE *out, const json_t *q)
 
 static void print_traps(FILE *out, const json_t *t)
 {
-	static const struct { const char *key, *name; } counts[] = {
-		{"received", "received"}, {"events", "events"}, {"informs", "informs"}, {"unknown_sender", "unknown sender"},
-		{"wrong_credential", "wrong credential"}, {"malformed", "malformed"}, {"limited", "over the limit"}, {"unknown_trap", "without meaning to us"},
+	static const struct {
+		const char *key, *name;
+	} counts[] = {
+		{"received", "received"},
+		{"events", "events"},
+		{"informs", "informs"},
+		{"unknown_sender", "unknown sender"},
+		{"wrong_credential", "wrong credential"},
+		{"malformed", "malformed"},
+		{"limited", "over the limit"},
+		{"unknown_trap", "without meaning to us"},
 	};
 	if (!json_is_object(t))
 		return;
-	fprintf(out, "TRAPS        %s", json_is_true(json_object_get(t, "open")) ? "listening" : "NOT RECEIVED");
+	fprintf(out, "TRAPS        %s",
+		json_is_true(json_object_get(t, "open")) ? "listening" : "NOT RECEIVED");
 	for (size_t i = 0; i < rw_countof(counts); i++)
 		print_count(out, t, counts[i].key, counts[i].name);
 	fputc('\n', out);
@@ -96,11 +138,13 @@ static void print_store(FILE *out, const json_t *s, const json_t *p)
 	const json_t *dropped = json_object_get(p, "dropped");
 	fprintf(out, "STORE       ");
 	print_age(out, s, "span_s", "holds");
-	fprintf(out, "   %.1f MB   WAL %.1f MB", number(s, "size_bytes", 1e6), number(s, "wal_bytes", 1e6));
+	fprintf(out, "   %.1f MB   WAL %.1f MB", number(s, "size_bytes", 1e6),
+		number(s, "wal_bytes", 1e6));
 	print_age(out, s, "last_commit_age_s", "last commit");
 	print_count(out, s, "pending_samples", "pending");
 	print_count(out, s, "failed_commits", "failed commits");
-	fprintf(out, "   disk %.0f %% free   %s\n", 100 * number(s, "disk_free_ratio", 1), json_is_null(json_object_get(s, "writer_pid")) ? "no writer" : "writer alive");
+	fprintf(out, "   disk %.0f %% free   %s\n", 100 * number(s, "disk_free_ratio", 1),
+		json_is_null(json_object_get(s, "writer_pid")) ? "no writer" : "writer alive");
 	fprintf(out, "PROCESS     ");
 	print_age(out, p, "up_s", "up");
 	if (json_is_number(json_object_get(p, "rss_bytes")))
@@ -124,10 +168,14 @@ static void print_todo(FILE *out, const json_t *todo, bool color)
 		return;
 	}
 	fputs("\nTO DO\n", out);
-	json_array_foreach(todo, i, t) {
-		bool critical = strcmp(json_string_value(json_object_get(t, "severity")), "critical") == 0;
-		fprintf(out, "%s%-8s%s  %s: %s\n          -> %s\n", color ? (critical ? "\033[31m" : "\033[33m") : "", critical ? "CRITICAL" : "WARNING",
-			color ? "\033[0m" : "", json_string_value(json_object_get(t, "subject")), json_string_value(json_object_get(t, "what")),
+	json_array_foreach (todo, i, t) {
+		bool critical =
+			strcmp(json_string_value(json_object_get(t, "severity")), "critical") == 0;
+		fprintf(out, "%s%-8s%s  %s: %s\n          -> %s\n",
+			color ? (critical ? "\033[31m" : "\033[33m") : "",
+			critical ? "CRITICAL" : "WARNING", color ? "\033[0m" : "",
+			json_string_value(json_object_get(t, "subject")),
+			json_string_value(json_object_get(t, "what")),
 			json_string_value(json_object_get(t, "do")));
 	}
 }
@@ -147,7 +195,12 @@ static void print_text(FILE *out, const json_t *doc, const struct view *v, bool 
 }
 
 static const struct view view = {
-	.title = "Collection", .rows = "targets", .columns = csv_columns, .n_columns = rw_countof(csv_columns), .text = print_text, .empty = "no targets",
+	.title = "Collection",
+	.rows = "targets",
+	.columns = csv_columns,
+	.n_columns = rw_countof(csv_columns),
+	.text = print_text,
+	.empty = "no targets",
 };
 
 extern const struct command command_doctor;
@@ -165,11 +218,16 @@ static int run(struct command_args *a)
 const struct command command_doctor = {
 	.name = "doctor",
 	.args = "",
-	.summary = "each target, capture and the store: age, loss, slowness, data quality, and what to do about it",
-	.help = "Exit code: 0 when nothing needs doing, 1 when something does (or the doctor failed), 2 for bad usage or configuration.\n\n"
-		"ASKED/S is the load put on a device: values asked of it each second, whatever became of them. MAX-REP is how much of a table one answer may "
-		"hold; it is halved when large answers get lost. MISSED are polls that should have been and were not.\n\n"
-		"A capture that saw 0 RoCE packets is never a sign of health: STANDS FOR is what it caught times its sampling, PORT CARRIED what the counters of the port "
+	.summary = "each target, capture and the store: age, loss, slowness, data quality, and "
+		   "what to do about it",
+	.help = "Exit code: 0 when nothing needs doing, 1 when something does (or the doctor "
+		"failed), 2 for bad usage or configuration.\n\n"
+		"ASKED/S is the load put on a device: values asked of it each second, whatever "
+		"became of them. MAX-REP is how much of a table one answer may "
+		"hold; it is halved when large answers get lost. MISSED are polls that should have "
+		"been and were not.\n\n"
+		"A capture that saw 0 RoCE packets is never a sign of health: STANDS FOR is what "
+		"it caught times its sampling, PORT CARRIED what the counters of the port "
 		"it mirrors say, both over five minutes.",
 	.run = run,
 };

@@ -16,11 +16,13 @@
 
 static const struct command_option options[] = {
 	{"device", 0, "GLOB", "only groups of these devices"},
-	{"group", 0, "ID", "only this group: uplinks, to:DEVICE, lag:NAME, a glob of them, or DEVICE/GROUP"},
+	{"group", 0, "ID",
+		"only this group: uplinks, to:DEVICE, lag:NAME, a glob of them, or DEVICE/GROUP"},
 	{NULL, 0, NULL, NULL},
 };
 
-/* Each look: a word, the document it makes of the report's (NULL: that one as it is), and how it prints. */
+/* Each look: a word, the document it makes of the report's (NULL: that one as it is), and how it
+ * prints. */
 static const struct look {
 	const char *name;
 	json_t *(*make)(const json_t *doc);
@@ -48,12 +50,15 @@ static int run(struct command_args *a)
 		}
 		const char *near = look ? NULL : str_nearest(a->argv[0], names, rw_countof(looks));
 		if (!look)
-			return usage_error(c, "read '%.64s', expected groups, heatmap or collisions%s%s", a->argv[0], near ? "; did you mean " : "", near ? near : "");
+			return usage_error(c,
+				"read '%.64s', expected groups, heatmap or collisions%s%s",
+				a->argv[0], near ? "; did you mean " : "", near ? near : "");
 	}
 	if (a->argc == 2 && !device)
 		device = a->argv[1]; /* "ecmp collisions leaf1" */
 	else if (a->argc > 1)
-		return usage_error(c, "read '%.64s', which is one word too many", a->argv[a->argc - 1]);
+		return usage_error(
+			c, "read '%.64s', which is one word too many", a->argv[a->argc - 1]);
 
 	struct err e = {0};
 	struct context x;
@@ -72,7 +77,8 @@ static int run(struct command_args *a)
 	} else {
 		json_t *doc = spine_imbalance_json(report, x.config->fabric, h.from_ns, h.to_ns);
 		json_t *own = look->make ? look->make(doc) : json_incref(doc);
-		if (report_print(stdout, own, look->view, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS) < 0)
+		if (report_print(stdout, own, look->view, a->g->format, !a->g->no_header,
+			    a->g->color == COLOR_ALWAYS) < 0)
 			code = EXIT_FAILED;
 		json_decref(own);
 		json_decref(doc);
@@ -85,9 +91,12 @@ static int run(struct command_args *a)
 const struct command command_ecmp = {
 	.name = "ecmp",
 	.args = "[groups|heatmap|collisions] [DEVICE]",
-	.summary = "imbalance of ECMP groups against hash chance; leaf x spine matrix; flows that share a member",
-	.help = "Imbalance is max/mean - 1 over the members of a group, weighed by capacity, in busy windows (analyzers.ecmp_imbalance has the "
-		"window and the load floor). Chance is what a uniform hash of the observed number of effective flows does; without captured packets it "
+	.summary = "imbalance of ECMP groups against hash chance; leaf x spine matrix; flows that "
+		   "share a member",
+	.help = "Imbalance is max/mean - 1 over the members of a group, weighed by capacity, in "
+		"busy windows (analyzers.ecmp_imbalance has the "
+		"window and the load floor). Chance is what a uniform hash of the observed number "
+		"of effective flows does; without captured packets it "
 		"is unknown. The default stretch is the last 15 minutes.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,

@@ -1,4 +1,5 @@
-/* cmd_incident - "rocewatch incident": what was found, as a list, a card, a timeline, and taken note of. */
+/* cmd_incident - "rocewatch incident": what was found, as a list, a card, a timeline, and taken
+ * note of. */
 #include "agent/command/command.h"
 
 #include <errno.h>
@@ -18,7 +19,9 @@
 
 static const struct command_option options[] = {
 	{"note", 0, "TEXT", "with ack and close: why, or what is being done"},
-	{"out", 0, "DIR", "with export: write the samples around the incident as a recorded case, for replay"},
+	{"out", 0, "DIR",
+		"with export: write the samples around the incident as a recorded case, for "
+		"replay"},
 	{0},
 };
 
@@ -32,7 +35,8 @@ static bool id_is_plain(const char *id)
 
 static int print(const struct command_args *a, json_t *doc, const struct view *v, struct err *e)
 {
-	int rc = report_print(stdout, doc, v, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS);
+	int rc = report_print(
+		stdout, doc, v, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS);
 	return rc == 0 ? 0 : err_set(e, rc, "the result could not be written: %s", strerror(-rc));
 }
 
@@ -44,7 +48,7 @@ static int run_list(struct context *x, const struct command_args *a, struct err 
 		json_decref(shown);
 		return -EIO;
 	}
-	json_array_foreach(stored, k, o)
+	json_array_foreach (stored, k, o)
 		json_array_append_new(shown, incident_public(o));
 	json_decref(stored);
 	json_t *doc = json_pack("{s:o}", "incidents", shown);
@@ -57,7 +61,10 @@ static int run_list(struct context *x, const struct command_args *a, struct err 
 static json_t *find_one(struct context *x, const struct globals *g, const char *id, struct err *e)
 {
 	if (!id_is_plain(id)) {
-		err_set(e, -ENOENT, "read '%.40s', expected an incident's id, 8 letters (a-z, 2-7); 'rocewatch incident list' names them", id);
+		err_set(e, -ENOENT,
+			"read '%.40s', expected an incident's id, 8 letters (a-z, 2-7); 'rocewatch "
+			"incident list' names them",
+			id);
 		return NULL;
 	}
 	json_t *found = incidents_load(x, g, id, e), *one = NULL;
@@ -66,14 +73,17 @@ static json_t *find_one(struct context *x, const struct globals *g, const char *
 	if (json_array_size(found) == 1)
 		one = json_incref(json_array_get(found, 0));
 	else if (json_array_size(found) == 0)
-		err_set(e, -ENOENT, "there is no incident '%s'; 'rocewatch incident list' names them", id);
+		err_set(e, -ENOENT,
+			"there is no incident '%s'; 'rocewatch incident list' names them", id);
 	else
-		err_set(e, -ENOENT, "'%s' is the beginning of %zu incidents; give more letters", id, json_array_size(found));
+		err_set(e, -ENOENT, "'%s' is the beginning of %zu incidents; give more letters", id,
+			json_array_size(found));
 	json_decref(found);
 	return one;
 }
 
-static int run_one(struct context *x, const struct command_args *a, const struct view *v, struct err *e)
+static int run_one(
+	struct context *x, const struct command_args *a, const struct view *v, struct err *e)
 {
 	json_t *o = find_one(x, a->g, a->argv[1], e);
 	if (!o)
@@ -85,7 +95,10 @@ static int run_one(struct context *x, const struct command_args *a, const struct
 	return rc;
 }
 
-static int run_show(struct context *x, const struct command_args *a, struct err *e) { return run_one(x, a, &incident_card_view, e); }
+static int run_show(struct context *x, const struct command_args *a, struct err *e)
+{
+	return run_one(x, a, &incident_card_view, e);
+}
 
 static int run_timeline(struct context *x, const struct command_args *a, struct err *e)
 {
@@ -93,8 +106,8 @@ static int run_timeline(struct context *x, const struct command_args *a, struct 
 	if (!o)
 		return e->code ? e->code : -EIO;
 	json_t *lines = json_object_get(o, "timeline");
-	json_t *doc = json_pack("{s:O, s:O, s:o}", "id", json_object_get(o, "id"), "cause", json_object_get(o, "cause"), "timeline",
-		lines ? json_incref(lines) : json_array());
+	json_t *doc = json_pack("{s:O, s:O, s:o}", "id", json_object_get(o, "id"), "cause",
+		json_object_get(o, "cause"), "timeline", lines ? json_incref(lines) : json_array());
 	int rc = print(a, doc, &incident_timeline_view, e);
 	json_decref(doc);
 	json_decref(o);
@@ -104,11 +117,13 @@ static int run_timeline(struct context *x, const struct command_args *a, struct 
 #define EXPORT_BEFORE_NS (15 * 60 * NS_PER_S) /* what was normal before it */
 #define EXPORT_AFTER_NS (5 * 60 * NS_PER_S)
 
-/* --out DIR: the stretch it happened in, as a recorded case. What was folded into it and its verdict come out again when it is replayed. */
+/* --out DIR: the stretch it happened in, as a recorded case. What was folded into it and its
+ * verdict come out again when it is replayed. */
 static int export_case(struct context *x, const json_t *o, const char *dir, struct err *e)
 {
 	const json_t *progress = json_object_get(o, "progress");
-	const int64_t first_ns = json_integer_value(json_object_get(progress, "first_ns")), closed_ns = json_integer_value(json_object_get(progress, "closed_ns"));
+	const int64_t first_ns = json_integer_value(json_object_get(progress, "first_ns")),
+		      closed_ns = json_integer_value(json_object_get(progress, "closed_ns"));
 	struct series_filter filter = {.priority = -2};
 	uint64_t samples;
 	int rc = series_db_range(x->db, &filter.from_ns, &filter.to_ns, e);
@@ -116,15 +131,18 @@ static int export_case(struct context *x, const json_t *o, const char *dir, stru
 		return rc;
 	if (first_ns - EXPORT_BEFORE_NS > filter.from_ns)
 		filter.from_ns = first_ns - EXPORT_BEFORE_NS;
-	if (str_eq(json_string_value(json_object_get(o, "state")), "closed") && closed_ns + EXPORT_AFTER_NS < filter.to_ns)
+	if (str_eq(json_string_value(json_object_get(o, "state")), "closed") &&
+		closed_ns + EXPORT_AFTER_NS < filter.to_ns)
 		filter.to_ns = closed_ns + EXPORT_AFTER_NS;
 	rc = case_export(x->db, dir, CASE_NEW, &filter, &samples, e);
 	if (rc == 0)
-		fprintf(stderr, "%llu samples written to %s; rocewatch replay --from %s\n", (unsigned long long)samples, dir, dir);
+		fprintf(stderr, "%llu samples written to %s; rocewatch replay --from %s\n",
+			(unsigned long long)samples, dir, dir);
 	return rc;
 }
 
-/* Everything about one incident: itself and the configuration it was judged by in one document, or its samples as a case. */
+/* Everything about one incident: itself and the configuration it was judged by in one document, or
+ * its samples as a case. */
 static int run_export(struct context *x, const struct command_args *a, struct err *e)
 {
 	const char *dir = command_opt(&command_incident, a, "out");
@@ -137,19 +155,24 @@ static int run_export(struct context *x, const struct command_args *a, struct er
 		return r;
 	}
 	rw_cleanup(freep) char *yaml = config_text(x->config);
-	json_t *doc = json_pack("{s:o, s:s?, s:s?}", "incident", incident_public(o), "configuration", yaml, "database", x->db_path);
+	json_t *doc = json_pack("{s:o, s:s?, s:s?}", "incident", incident_public(o),
+		"configuration", yaml, "database", x->db_path);
 	json_decref(o);
-	int rc = doc ? report_print(stdout, doc, &incident_card_view, FORMAT_JSON, true, false) : -EIO;
+	int rc = doc ? report_print(stdout, doc, &incident_card_view, FORMAT_JSON, true, false)
+		     : -EIO;
 	json_decref(doc);
 	return rc == 0 ? 0 : err_set(e, rc, "the result could not be written: %s", strerror(-rc));
 }
 
-/* --- acts -------------------------------------------------------------------------------------------------------------------- */
+/* ---- acts ---------------------------------------------------------------- */
 
-static int act_by_agent(const struct context *x, const char *act, const char *id, const char *text, struct err *e)
+static int act_by_agent(
+	const struct context *x, const char *act, const char *id, const char *text, struct err *e)
 {
-	json_t *request = json_pack("{s:s, s:s, s:s?}", "cmd", act, "id", id, "note", text), *reply = NULL;
-	const int rc = request ? context_ask(x, request, &reply, e) : err_set(e, -EINVAL, "expected text in UTF-8");
+	json_t *request = json_pack("{s:s, s:s, s:s?}", "cmd", act, "id", id, "note", text),
+	       *reply = NULL;
+	const int rc = request ? context_ask(x, request, &reply, e)
+			       : err_set(e, -EINVAL, "expected text in UTF-8");
 	json_decref(reply);
 	return rc;
 }
@@ -161,7 +184,8 @@ static int restore(struct ledger *l, const json_t *incident)
 }
 
 /* No agent: this command is the writer for a moment. @other: the incident to merge into, NULL. */
-static int act_by_hand(const struct context *x, const json_t *incident, const json_t *other, enum incident_act act, const char *text, struct err *e)
+static int act_by_hand(const struct context *x, const json_t *incident, const json_t *other,
+	enum incident_act act, const char *text, struct err *e)
 {
 	struct store_options o = {.path = x->db_path, .replay = true};
 	struct entities *entities = entities_new();
@@ -177,8 +201,10 @@ static int act_by_hand(const struct context *x, const json_t *incident, const js
 		if (rc != 0) {
 			err_set(e, rc, "the stored incident cannot be read: %s", strerror(-rc));
 		} else {
-			rc = ledger_act(l, json_string_value(json_object_get(incident, "id")), act, who, text, wall_now().ns);
-			rc = rc != 0 ? err_set(e, rc, "%s", incident_act_error(rc)) : store_flush(store, e);
+			rc = ledger_act(l, json_string_value(json_object_get(incident, "id")), act,
+				who, text, wall_now().ns);
+			rc = rc != 0 ? err_set(e, rc, "%s", incident_act_error(rc))
+				     : store_flush(store, e);
 		}
 		ledger_free(l);
 		store_close(store);
@@ -189,7 +215,8 @@ static int act_by_hand(const struct context *x, const json_t *incident, const js
 
 static int run_act(struct context *x, const struct command_args *a, struct err *e)
 {
-	const char *note = command_opt(&command_incident, a, "note"), *text = a->argc > 2 ? a->argv[2] : note;
+	const char *note = command_opt(&command_incident, a, "note"),
+		   *text = a->argc > 2 ? a->argv[2] : note;
 	enum incident_act act = ACT_ACK;
 	incident_act_parse(a->argv[0], &act);
 	json_t *o = find_one(x, a->g, a->argv[1], e), *other = NULL;
@@ -202,8 +229,10 @@ static int run_act(struct context *x, const struct command_args *a, struct err *
 		return e->code ? e->code : -EIO;
 	}
 	const char *id = json_string_value(json_object_get(o, "id"));
-	int rc = other && json_equal(other, o) ? err_set(e, -EINVAL, "%s", incident_act_error(-EINVAL))
-		: store_writer_pid(x->db_path) > 0 ? act_by_agent(x, a->argv[0], id, text, e) : act_by_hand(x, o, other, act, text, e);
+	int rc = other && json_equal(other, o)
+		? err_set(e, -EINVAL, "%s", incident_act_error(-EINVAL))
+		: store_writer_pid(x->db_path) > 0 ? act_by_agent(x, a->argv[0], id, text, e)
+						   : act_by_hand(x, o, other, act, text, e);
 	if (rc == 0 && !a->g->quiet)
 		printf("%s: %s\n", id, a->argv[0]);
 	json_decref(o);
@@ -211,7 +240,7 @@ static int run_act(struct context *x, const struct command_args *a, struct err *
 	return rc;
 }
 
-/* --- the command ------------------------------------------------------------------------------------------------------------ */
+/* ---- the command --------------------------------------------------------- */
 
 #define ONE_ID "one incident's id"
 #define ID_AND_MORE "an incident's id and one more word (a text in quotes, or another id)"
@@ -230,16 +259,21 @@ static const struct subcommand subcommands[] = {
 
 static int run(struct command_args *a)
 {
-	return command_words(&command_incident, a, subcommands, rw_countof(subcommands), 24 * 3600 * NS_PER_S, EXIT_FAILED);
+	return command_words(&command_incident, a, subcommands, rw_countof(subcommands),
+		24 * 3600 * NS_PER_S, EXIT_FAILED);
 }
 
 const struct command command_incident = {
 	.name = "incident",
-	.args = "list|show ID|timeline ID|export ID|ack ID|assign ID WHO|note ID TEXT|close ID|merge ID INTO",
+	.args = "list|show ID|timeline ID|export ID|ack ID|assign ID WHO|note ID TEXT|close "
+		"ID|merge ID INTO",
 	.summary = "incidents with their evidence, worst first",
-	.help = "list without --since, --until or --around shows all that were ever opened. An id may be shortened while it stays unambiguous.\n\n"
-		"ack, assign, note, close and merge go through the agent's socket, which knows who asks; with no agent running they are written directly. What is "
-		"closed while it goes on opens again under another id. A merged incident stays, as part of the other.",
+	.help = "list without --since, --until or --around shows all that were ever opened. An id "
+		"may be shortened while it stays unambiguous.\n\n"
+		"ack, assign, note, close and merge go through the agent's socket, which knows who "
+		"asks; with no agent running they are written directly. What is "
+		"closed while it goes on opens again under another id. A merged incident stays, as "
+		"part of the other.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = run,

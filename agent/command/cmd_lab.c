@@ -1,6 +1,7 @@
 /*
- * cmd_lab - hands over to rocewatch-lab, the simulated fabric: an executable of its own, because nothing of it belongs into the
- * product. This process becomes it; its options, output and exit code are then its own.
+ * cmd_lab - hands over to rocewatch-lab, the simulated fabric: an executable of its own, because
+ * nothing of it belongs into the product. This process becomes it; its options, output and exit
+ * code are then its own.
  */
 #include "agent/command/command.h"
 
@@ -18,12 +19,21 @@ static const struct command_option options[] = {
 	{"at", 0, "DUR", "run: the fault begins after this; 20s"},
 	{"out", 0, "DIR", "record: where to write the case"},
 	{"seed", 0, "N", "run, record: places and sizes of what goes wrong are drawn by it; 1"},
-	{"interval", 0, "DUR", "record: time between samples; 10s. run: between polls, in the configuration it writes; 1s"},
+	{"interval", 0, "DUR",
+		"record: time between samples; 10s. run: between polls, in the configuration it "
+		"writes; 1s"},
 	{"for", 0, "DUR", "record: length; the scenario's own. run: stop by itself after this"},
-	{"face", 0, "FACE", "record: full, sonic-snmp, nxos-snmp, cumulus-snmp, sonic-gnmi, cumulus-gnmi or openconfig-gnmi: only what such a switch answers; full. run: nxos, cumulus, eos or sonic by SNMP, or one of the three by gNMI; nxos, or eos where ECN marks decide"},
+	{"face", 0, "FACE",
+		"record: full, sonic-snmp, nxos-snmp, cumulus-snmp, sonic-gnmi, cumulus-gnmi or "
+		"openconfig-gnmi: only what such a switch answers; full. run: nxos, cumulus, eos "
+		"or sonic by SNMP, or one of the three by gNMI; nxos, or eos where ECN marks "
+		"decide"},
 	{"tls", 0, NULL, "run: gNMI over TLS"},
-	{"set", 0, "KEY=VALUE[,...]", "record: with these thresholds instead of the scenario's; leaf2:kmin=200KB is of one switch, leaf*/hosts:alpha=1/4 of ports to hosts"},
-	{"set-at", 0, "DUR", "record: the thresholds of --set hold from then on, not from the start"},
+	{"set", 0, "KEY=VALUE[,...]",
+		"record: with these thresholds instead of the scenario's; leaf2:kmin=200KB is of "
+		"one switch, leaf*/hosts:alpha=1/4 of ports to hosts"},
+	{"set-at", 0, "DUR",
+		"record: the thresholds of --set hold from then on, not from the start"},
 	{"senders", 0, "+N", "record: N more senders wherever several meet already"},
 	{"load", 0, "FACTOR", "record: times the bytes of an exchange"},
 	{"perturb", 0, "N", "record: another fabric of the same kind, drawn by N"},
@@ -44,7 +54,8 @@ static bool find_lab(char *path, size_t size)
 	self[n] = '\0';
 	*strrchr(self, '/') = '\0';
 	for (size_t i = 0; i < rw_countof(places); i++)
-		if (snprintf(path, size, "%s%s/rocewatch-lab", self, places[i]) < (int)size && access(path, X_OK) == 0)
+		if (snprintf(path, size, "%s%s/rocewatch-lab", self, places[i]) < (int)size &&
+			access(path, X_OK) == 0)
 			return true;
 	return false;
 }
@@ -55,11 +66,15 @@ static int run(struct command_args *a)
 	char names[rw_countof(options)][24];
 	size_t n = 1;
 	if (a->argc < 1 || a->argc > 2) {
-		fprintf(stderr, "rocewatch lab: expected list, run SCENARIO, set KEY=VALUE, show or record SCENARIO; see rocewatch lab --help\n");
+		fprintf(stderr,
+			"rocewatch lab: expected list, run SCENARIO, set KEY=VALUE, show or record "
+			"SCENARIO; see rocewatch lab --help\n");
 		return EXIT_USAGE;
 	}
 	if (!find_lab(path, sizeof(path))) {
-		fprintf(stderr, "rocewatch lab: rocewatch-lab is not installed: it was looked for beside rocewatch and in ../libexec/rocewatch; it is built with the tests "
+		fprintf(stderr,
+			"rocewatch lab: rocewatch-lab is not installed: it was looked for beside "
+			"rocewatch and in ../libexec/rocewatch; it is built with the tests "
 			"(-DRW_TESTS=ON)\n");
 		return EXIT_FAILED;
 	}
@@ -81,10 +96,19 @@ static int run(struct command_args *a)
 }
 
 const struct command command_lab = {
-	.name = "lab", .args = "list|run SCENARIO|set KEY=VALUE|show|record SCENARIO", .summary = "a simulated fabric to try everything on without switches",
-	.help = "`list` names the scenarios. `run` serves one live: every switch is an SNMP agent on an address of 127/8 (snmpd must be installed), DIR/rocewatch.yaml "
-		"is ready for `agent`, DIR/truth.json says what is wrong. `set` changes thresholds of the running lab (kmin, kmax, pmax, alpha, headroom, xon_offset): "
-		"the exchange is simulated again and the counters follow; also fault=on|off and clock=hold|run. `show` tells its state. `record` writes one as a case (samples.tsv, fabric.yaml, and truth.json with what is really wrong) that "
-		"`rocewatch replay --from DIR` reads. The simulation is an executable of its own, rocewatch-lab, found beside rocewatch or in ../libexec/rocewatch.",
-	.options = options, .usage_exit = EXIT_USAGE, .run = run,
+	.name = "lab",
+	.args = "list|run SCENARIO|set KEY=VALUE|show|record SCENARIO",
+	.summary = "a simulated fabric to try everything on without switches",
+	.help = "`list` names the scenarios. `run` serves one live: every switch is an SNMP agent "
+		"on an address of 127/8 (snmpd must be installed), DIR/rocewatch.yaml "
+		"is ready for `agent`, DIR/truth.json says what is wrong. `set` changes thresholds "
+		"of the running lab (kmin, kmax, pmax, alpha, headroom, xon_offset): "
+		"the exchange is simulated again and the counters follow; also fault=on|off and "
+		"clock=hold|run. `show` tells its state. `record` writes one as a case "
+		"(samples.tsv, fabric.yaml, and truth.json with what is really wrong) that "
+		"`rocewatch replay --from DIR` reads. The simulation is an executable of its own, "
+		"rocewatch-lab, found beside rocewatch or in ../libexec/rocewatch.",
+	.options = options,
+	.usage_exit = EXIT_USAGE,
+	.run = run,
 };

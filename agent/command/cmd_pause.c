@@ -1,6 +1,7 @@
 /*
- * cmd_pause - "rocewatch pause [tree|ports]": who pauses whom. One window over the stretch asked for, seen by the analyzers' own pause_graph: what the
- * command shows is what they judge, over another length of time.
+ * cmd_pause - "rocewatch pause [tree|ports]": who pauses whom. One window over the stretch asked
+ * for, seen by the analyzers' own pause_graph: what the command shows is what they judge, over
+ * another length of time.
  */
 #include "agent/command/command.h"
 
@@ -21,8 +22,13 @@
 #include "config/config.h"
 
 #define DEFAULT_SPAN_NS (60 * NS_PER_S)
-enum { TREES_SHOWN = 5, TAIL = 4 /* part of the stretch, its end, in which a ring is looked for */ };
-#define SMALL_SHARE 0.05 /* of a tree's pressure: causes below it are noise of the sharing out, unless they are hosts seen to pause */
+enum {
+	TREES_SHOWN = 5,
+	TAIL = 4 /* part of the stretch, its end, in which a ring is looked for */
+};
+#define SMALL_SHARE                                                                                \
+	0.05 /* of a tree's pressure: causes below it are noise of the sharing out, unless they    \
+		are hosts seen to pause */
 
 extern const struct command command_pause;
 
@@ -36,47 +42,59 @@ static const struct command_option options[] = {
 };
 
 struct asked {
-	int priority;          /* PRIO_NONE: all */
-	const char *incident;  /* its id, NULL */
+	int priority; /* PRIO_NONE: all */
+	const char *incident; /* its id, NULL */
 	const char *device, *port;
 	bool all;
 };
 
-/* --- values -------------------------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
-static const char *edge_confidence(const struct pause_edge *e) { return !e->measured ? "low" : e->one_end || e->quality != QUALITY_EXACT ? "med" : "high"; }
+static const char *edge_confidence(const struct pause_edge *e)
+{
+	return !e->measured ? "low" : e->one_end || e->quality != QUALITY_EXACT ? "med" : "high";
+}
 
 static const char *worse(const char *a, const char *b)
 {
-	return str_eq(a, "low") || str_eq(b, "low") ? "low" : str_eq(a, "med") || str_eq(b, "med") ? "med" : "high";
+	return str_eq(a, "low") || str_eq(b, "low")    ? "low"
+		: str_eq(a, "med") || str_eq(b, "med") ? "med"
+						       : "high";
 }
 
 static const char *peer_name(const struct port_seen *p, struct arena *a)
 {
 	const struct fabric_port *port = p->port;
-	return port->peer ? arena_printf(a, "%s:%s", port->peer->device->name, port->peer->name) : port->host;
+	return port->peer ? arena_printf(a, "%s:%s", port->peer->device->name, port->peer->name)
+			  : port->host;
 }
 
-static const char *by_name(const struct pause_edge *e) { return e->by ? e->by->port->device->name : e->host ? e->host : "undeclared neighbour"; }
+static const char *by_name(const struct pause_edge *e)
+{
+	return e->by ? e->by->port->device->name : e->host ? e->host : "undeclared neighbour";
+}
 
-/* --- tree ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- tree ---------------------------------------------------------------- */
 
 /* Parallel links between two neighbours, or all hosts of one switch: a line of the tree. */
 struct line {
 	const struct pause_edge **edges;
 	size_t n;
 	const struct fabric_device *waits; /* NULL: hosts */
-	const struct fabric_device *by;    /* NULL: the root's host */
+	const struct fabric_device *by; /* NULL: the root's host */
 	bool told;
 };
 
-static const struct fabric_device *device_of(const struct port_seen *p) { return p ? p->port->device : NULL; }
+static const struct fabric_device *device_of(const struct port_seen *p)
+{
+	return p ? p->port->device : NULL;
+}
 
 struct drawing {
 	struct arena *a;
 	struct line *lines;
 	size_t n;
-	bool *open;     /* [device]: its inputs have been drawn */
+	bool *open; /* [device]: its inputs have been drawn */
 	const char *root;
 	json_t *edges;
 };
@@ -93,7 +111,8 @@ static void add_edge(struct drawing *d, const struct pause_edge *e)
 		l->by = device_of(e->by);
 	}
 	if ((l->n & (l->n - 1)) == 0) { /* doubled at powers of two */
-		const struct pause_edge **wider = arena_array(d->a, const struct pause_edge *, l->n ? 2 * l->n : 1);
+		const struct pause_edge **wider =
+			arena_array(d->a, const struct pause_edge *, l->n ? 2 * l->n : 1);
 		if (l->n)
 			memcpy(wider, l->edges, l->n * sizeof(*wider));
 		l->edges = wider;
@@ -113,7 +132,10 @@ static json_t *line_json(const struct drawing *d, const struct line *l, int dept
 			most = e;
 		least = fmin(least, edge_level(e));
 		confidence = worse(confidence, edge_confidence(e));
-		json_array_append_new(ports, json_string(e->at ? e->at->port->name : e->host ? e->host : e->by->port->name));
+		json_array_append_new(ports,
+			json_string(e->at         ? e->at->port->name
+					: e->host ? e->host
+						  : e->by->port->name));
 	}
 	json_object_set_new(o, "root", json_string(d->root));
 	json_object_set_new(o, "depth", json_integer(depth));
@@ -149,7 +171,10 @@ static void draw(struct drawing *d, const struct fabric_device *by, int depth)
 static json_t *tree_json(const struct pause_root *r, const struct pause_graph *g, struct arena *a)
 {
 	const size_t n = r->n_direct + r->n_indirect;
-	struct drawing d = {.a = a, .lines = arena_array(a, struct line, n + 1), .open = arena_array(a, bool, g->observed->n_devices + 1), .edges = json_array(),
+	struct drawing d = {.a = a,
+		.lines = arena_array(a, struct line, n + 1),
+		.open = arena_array(a, bool, g->observed->n_devices + 1),
+		.edges = json_array(),
 		.root = r->host ? r->host : tell_port(r->port, a)};
 	for (size_t i = 0; i < n; i++)
 		add_edge(&d, i < r->n_direct ? r->direct[i] : r->indirect[i - r->n_direct]);
@@ -168,11 +193,15 @@ static json_t *tree_json(const struct pause_root *r, const struct pause_graph *g
 	json_object_set_new(o, "level_lo_ratio", json_number_or_null(r->level_lo));
 	json_object_set_new(o, "level_hi_ratio", json_number_or_null(r->level_hi));
 	json_object_set_new(o, "measured", json_boolean(r->measured));
-	json_object_set_new(o, "utilization_ratio", json_number_or_null(r->port->out_known ? r->port->out.utilization_ratio : NAN));
+	json_object_set_new(o, "utilization_ratio",
+		json_number_or_null(r->port->out_known ? r->port->out.utilization_ratio : NAN));
 	json_object_set_new(o, "share_ratio", json_number_or_null(r->share));
 	json_object_set_new(o, "next_share_ratio", json_number_or_null(r->next_share));
 	json_object_set_new(o, "clear", json_boolean(r->clear));
-	json_object_set_new(o, "confidence", json_string(!r->clear ? "low" : r->origin == ORIGIN_HOST && r->measured ? "high" : "med"));
+	json_object_set_new(o, "confidence",
+		json_string(!r->clear                                     ? "low"
+				: r->origin == ORIGIN_HOST && r->measured ? "high"
+									  : "med"));
 	json_object_set_new(o, "level", json_sprintf("L%d", pause_ladder(r)));
 	json_object_set_new(o, "switches", json_integer((json_int_t)r->n_switches));
 	json_object_set_new(o, "hosts", json_integer((json_int_t)r->n_hosts));
@@ -204,8 +233,11 @@ static json_t *sum_json(const struct observed *o, int priority, const size_t *of
 	bool known = false;
 	double sum = 0;
 	for (size_t i = 0; i < o->n_lanes; i++)
-		for (size_t k = 0; k < n && o->lanes[i]->lossless && (priority == PRIO_NONE || o->lanes[i]->priority == priority); k++) {
-			const struct amount *c = (const struct amount *)((const char *)o->lanes[i] + offsets[k]);
+		for (size_t k = 0; k < n && o->lanes[i]->lossless &&
+			(priority == PRIO_NONE || o->lanes[i]->priority == priority);
+			k++) {
+			const struct amount *c =
+				(const struct amount *)((const char *)o->lanes[i] + offsets[k]);
 			known |= c->known;
 			sum += c->known ? c->value : 0;
 		}
@@ -220,9 +252,11 @@ static bool any_cycle(const struct pause_graph *g, int priority)
 	return false;
 }
 
-static json_t *make_tree(const struct pause_graph *g, const struct pause_graph *tail, const struct asked *q, struct arena *a)
+static json_t *make_tree(const struct pause_graph *g, const struct pause_graph *tail,
+	const struct asked *q, struct arena *a)
 {
-	static const size_t drops[] = {offsetof(struct lane_seen, pg_drops), offsetof(struct lane_seen, drops)};
+	static const size_t drops[] = {
+		offsetof(struct lane_seen, pg_drops), offsetof(struct lane_seen, drops)};
 	static const size_t dogs[] = {offsetof(struct lane_seen, storms)};
 	json_t *doc = json_object(), *trees = json_array(), *rows = json_array();
 	size_t waiting = 0;
@@ -231,10 +265,15 @@ static json_t *make_tree(const struct pause_graph *g, const struct pause_graph *
 		waiting += q->priority == PRIO_NONE || g->edges[i].priority == q->priority;
 	for (int c = 0; c < OBSERVED_PRIORITIES; c++)
 		unresolved += q->priority == PRIO_NONE || c == q->priority ? g->unresolved[c] : 0;
-	for (int clear = 1; clear >= 0; clear--) /* what is sure first; the rest only when nothing is */
+	/* what is sure first; the rest only when nothing is */
+	for (int clear = 1; clear >= 0; clear--)
 		for (size_t i = 0; i < g->n_roots && json_array_size(trees) < TREES_SHOWN; i++) {
 			const struct pause_root *r = &g->roots[i];
-			if ((q->priority != PRIO_NONE && r->priority != q->priority) || r->clear != clear || (!clear && (json_array_size(trees) || any_cycle(tail, q->priority) || r->share < SMALL_SHARE)))
+			if ((q->priority != PRIO_NONE && r->priority != q->priority) ||
+				r->clear != clear ||
+				(!clear &&
+					(json_array_size(trees) || any_cycle(tail, q->priority) ||
+						r->share < SMALL_SHARE)))
 				continue;
 			json_array_append_new(trees, tree_json(r, g, a));
 		}
@@ -247,18 +286,26 @@ static json_t *make_tree(const struct pause_graph *g, const struct pause_graph *
 	json_object_set_new(doc, "rows", rows);
 	json_object_set_new(doc, "waiting", json_integer((json_int_t)waiting));
 	json_object_set_new(doc, "unresolved", json_real(unresolved));
-	/* some switches count what they drop at egress only: that nothing was lost there says nothing of the ingress */
-	json_t *ingress = sum_json(g->observed, q->priority, &drops[0], 1), *egress = sum_json(g->observed, q->priority, &drops[1], 1);
+	/* some switches count what they drop at egress only: that nothing was lost there says
+	 * nothing of the ingress */
+	json_t *ingress = sum_json(g->observed, q->priority, &drops[0], 1),
+	       *egress = sum_json(g->observed, q->priority, &drops[1], 1);
 	const bool none = json_is_null(ingress) && json_is_null(egress);
-	json_object_set_new(doc, "drops_not_counted", none ? json_null() : json_is_null(ingress) ? json_string("ingress") : json_is_null(egress) ? json_string("egress") : json_null());
+	json_object_set_new(doc, "drops_not_counted",
+		none                            ? json_null()
+			: json_is_null(ingress) ? json_string("ingress")
+			: json_is_null(egress)  ? json_string("egress")
+						: json_null());
 	json_decref(ingress);
 	json_decref(egress);
-	json_object_set_new(doc, "lossless_drops", sum_json(g->observed, q->priority, drops, rw_countof(drops)));
-	json_object_set_new(doc, "watchdog_events", sum_json(g->observed, q->priority, dogs, rw_countof(dogs)));
+	json_object_set_new(doc, "lossless_drops",
+		sum_json(g->observed, q->priority, drops, rw_countof(drops)));
+	json_object_set_new(
+		doc, "watchdog_events", sum_json(g->observed, q->priority, dogs, rw_countof(dogs)));
 	return doc;
 }
 
-/* --- ports ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- ports --------------------------------------------------------------- */
 
 static void put_share(json_t *o, const char *way, const struct pause_share *s)
 {
@@ -270,16 +317,24 @@ static void put_share(json_t *o, const char *way, const struct pause_share *s)
 	snprintf(key, sizeof(key), "%s_measured", way);
 	json_object_set_new(o, key, isnan(s->hi) ? json_null() : json_boolean(s->measured));
 	snprintf(key, sizeof(key), "%s_quality", way);
-	json_object_set_new(o, key, isnan(s->hi) ? json_null() : json_string(s->measured ? "time" : "frames"));
+	json_object_set_new(
+		o, key, isnan(s->hi) ? json_null() : json_string(s->measured ? "time" : "frames"));
 }
 
-static json_t *frames_json(const struct amount *a) { return a->known ? json_integer((json_int_t)a->value) : json_null(); }
+static json_t *frames_json(const struct amount *a)
+{
+	return a->known ? json_integer((json_int_t)a->value) : json_null();
+}
 
-static double strongest(const struct lane_seen *l) { return fmax(fmax(l->rx_pause.hi, l->tx_pause.hi), -1); }
+static double strongest(const struct lane_seen *l)
+{
+	return fmax(fmax(l->rx_pause.hi, l->tx_pause.hi), -1);
+}
 
 static int by_strength(const void *x, const void *y)
 {
-	const struct lane_seen *a = *(const struct lane_seen *const *)x, *b = *(const struct lane_seen *const *)y;
+	const struct lane_seen *a = *(const struct lane_seen *const *)x,
+			       *b = *(const struct lane_seen *const *)y;
 	const double d = strongest(b) - strongest(a);
 	if (d != 0)
 		return d > 0 ? 1 : -1;
@@ -288,10 +343,12 @@ static int by_strength(const void *x, const void *y)
 
 static bool is_asked(const struct asked *q, const struct fabric_port *p)
 {
-	return str_glob(q->device, p->device->name) && (str_glob(q->port, p->name) || (p->alias[0] && str_glob(q->port, p->alias)));
+	return str_glob(q->device, p->device->name) &&
+		(str_glob(q->port, p->name) || (p->alias[0] && str_glob(q->port, p->alias)));
 }
 
-static json_t *make_ports(const struct pause_graph *g, const struct pause_graph *tail, const struct asked *q, struct arena *a)
+static json_t *make_ports(const struct pause_graph *g, const struct pause_graph *tail,
+	const struct asked *q, struct arena *a)
 {
 	const struct observed *o = g->observed;
 	const struct lane_seen **v = arena_array(a, const struct lane_seen *, o->n_lanes + 1);
@@ -299,7 +356,8 @@ static json_t *make_ports(const struct pause_graph *g, const struct pause_graph 
 	bool observable = false;
 	for (size_t i = 0; i < o->n_lanes; i++) {
 		const struct lane_seen *l = o->lanes[i];
-		if ((q->priority != PRIO_NONE && l->priority != q->priority) || !is_asked(q, l->port->port))
+		if ((q->priority != PRIO_NONE && l->priority != q->priority) ||
+			!is_asked(q, l->port->port))
 			continue;
 		observable |= l->rx_pause.alive || l->tx_pause.alive || l->pfc_enabled > 0;
 		if (q->all || strongest(l) > 0)
@@ -325,11 +383,12 @@ static json_t *make_ports(const struct pause_graph *g, const struct pause_graph 
 	return doc;
 }
 
-/* --- the command --------------------------------------------------------------------------------------------------------------------- */
+/* ---- the command --------------------------------------------------------- */
 
 static const struct look {
 	const char *name;
-	json_t *(*make)(const struct pause_graph *g, const struct pause_graph *tail, const struct asked *q, struct arena *a);
+	json_t *(*make)(const struct pause_graph *g, const struct pause_graph *tail,
+		const struct asked *q, struct arena *a);
 	const struct view *view;
 } looks[] = {
 	{"tree", make_tree, &pause_tree_view},
@@ -347,18 +406,28 @@ static int time_of(const json_t *o, const char *key, int64_t *ret_ns)
 }
 
 /* The window an incident was judged by is that of its evidence. */
-static int take_incident(struct context *x, const struct globals *g, const char *id, struct asked *q, struct arena *a, struct err *e)
+static int take_incident(struct context *x, const struct globals *g, const char *id,
+	struct asked *q, struct arena *a, struct err *e)
 {
-	if (strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != strlen(id) || !id[0]) /* it goes into a query */
-		return err_set(e, -EINVAL, "read '%.40s', expected an incident's id, 8 letters (a-z, 2-7); 'rocewatch incident list' names them", id);
+	/* it goes into a query */
+	if (strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ234567") !=
+			strlen(id) ||
+		!id[0])
+		return err_set(e, -EINVAL,
+			"read '%.40s', expected an incident's id, 8 letters (a-z, 2-7); 'rocewatch "
+			"incident list' names them",
+			id);
 	json_t *found = incidents_load(x, g, id, e);
 	if (!found)
 		return e->code ? e->code : -EIO;
-	const json_t *i = json_array_get(found, 0), *first = json_array_get(json_object_get(i, "evidence"), 0);
+	const json_t *i = json_array_get(found, 0),
+		     *first = json_array_get(json_object_get(i, "evidence"), 0);
 	const json_t *priority = json_object_get(json_object_get(i, "subject"), "priority");
 	int r = 0;
 	if (json_array_size(found) != 1)
-		r = err_set(e, -ENOENT, "%s '%.40s'; 'rocewatch incident list' names them", json_array_size(found) ? "several incidents begin with" : "no incident", id);
+		r = err_set(e, -ENOENT, "%s '%.40s'; 'rocewatch incident list' names them",
+			json_array_size(found) ? "several incidents begin with" : "no incident",
+			id);
 	else if (time_of(first, "from", &x->from_ns) < 0 || time_of(first, "to", &x->to_ns) < 0)
 		r = err_set(e, -ENODATA, "incident %.40s holds no evidence that says when", id);
 	if (r == 0) {
@@ -370,9 +439,11 @@ static int take_incident(struct context *x, const struct globals *g, const char 
 	return r;
 }
 
-static int graph_of(struct context *x, int64_t from_ns, struct arena *turn, const struct pause_graph **ret, struct err *e)
+static int graph_of(struct context *x, int64_t from_ns, struct arena *turn,
+	const struct pause_graph **ret, struct err *e)
 {
-	const struct window_spec spec = {.metrics = observe_metrics, .n_metrics = observe_n_metrics};
+	const struct window_spec spec = {
+		.metrics = observe_metrics, .n_metrics = observe_n_metrics};
 	struct window *w = arena_new_of(turn, struct window);
 	const int r = window_from_db(x->db, turn, &spec, from_ns, x->to_ns, w, e);
 	if (r < 0)
@@ -395,16 +466,20 @@ static bool is_any_port(const struct fabric *f, const struct observed *o, const 
 	return false;
 }
 
-/* A ring that closed on the way has moved something in the stretch as a whole: it is looked for at its end as well. */
-static int answer(struct context *x, const struct look *look, const struct asked *q, struct command_args *a, struct arena *turn, struct err *e)
+/* A ring that closed on the way has moved something in the stretch as a whole: it is looked for at
+ * its end as well. */
+static int answer(struct context *x, const struct look *look, const struct asked *q,
+	struct command_args *a, struct arena *turn, struct err *e)
 {
 	const struct pause_graph *g, *tail;
 	int r = graph_of(x, x->from_ns, turn, &g, e);
 	if (r < 0)
 		return r;
 	if ((q->device || q->port) && !is_any_port(x->config->fabric, g->observed, q))
-		return err_set(e, -EINVAL, "no port of the fabric matches device '%.64s', port '%.64s' ('rocewatch topology show' lists them)", q->device ? q->device : "*",
-			q->port ? q->port : "*");
+		return err_set(e, -EINVAL,
+			"no port of the fabric matches device '%.64s', port '%.64s' ('rocewatch "
+			"topology show' lists them)",
+			q->device ? q->device : "*", q->port ? q->port : "*");
 	tail = g;
 	if (look->make == make_tree && !any_cycle(g, q->priority))
 		r = graph_of(x, x->to_ns - (x->to_ns - x->from_ns) / TAIL, turn, &tail, e);
@@ -413,7 +488,8 @@ static int answer(struct context *x, const struct look *look, const struct asked
 	json_t *doc = look->make(g, tail, q, turn);
 	json_object_set_new(doc, "from", json_time(x->from_ns));
 	json_object_set_new(doc, "to", json_time(x->to_ns));
-	r = report_print(stdout, doc, look->view, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS);
+	r = report_print(stdout, doc, look->view, a->g->format, !a->g->no_header,
+		a->g->color == COLOR_ALWAYS);
 	json_decref(doc);
 	return r;
 }
@@ -428,11 +504,17 @@ static int run(struct command_args *a)
 		return usage_error(c, "read '%.64s', expected tree or ports", a->argv[0]);
 	if (a->argc > 1)
 		return usage_error(c, "read '%.64s', which is one word too many", a->argv[1]);
-	struct asked q = {.priority = PRIO_NONE, .device = command_opt(c, a, "device"), .port = command_opt(c, a, "port"), .all = command_opt(c, a, "all")};
-	const char *priority = command_opt(c, a, "priority"), *incident = command_opt(c, a, "incident");
+	struct asked q = {.priority = PRIO_NONE,
+		.device = command_opt(c, a, "device"),
+		.port = command_opt(c, a, "port"),
+		.all = command_opt(c, a, "all")};
+	const char *priority = command_opt(c, a, "priority"),
+		   *incident = command_opt(c, a, "incident");
 	struct err e = {0};
 	int64_t number;
-	if (priority && (unit_int(priority, &number, &e) < 0 || number < 0 || number >= OBSERVED_PRIORITIES))
+	if (priority &&
+		(unit_int(priority, &number, &e) < 0 || number < 0 ||
+			number >= OBSERVED_PRIORITIES))
 		return usage_error(c, "read --priority '%.64s', expected 0 to 7", priority);
 	if (priority)
 		q.priority = (int)number;
@@ -454,9 +536,12 @@ static int run(struct command_args *a)
 const struct command command_pause = {
 	.name = "pause",
 	.args = "[tree|ports]",
-	.summary = "who pauses whom: the tree of waiting with its root; pause time per port and priority",
-	.help = "tree: where pressure begins (a host that pauses its port, or a queue that is full), and who waits because of it. ports: pause time per port and "
-		"priority, in both directions. Time measured by the switch is shown as it is; what follows from frames is a bound, from 0 to the longest they "
+	.summary = "who pauses whom: the tree of waiting with its root; pause time per port and "
+		   "priority",
+	.help = "tree: where pressure begins (a host that pauses its port, or a queue that is "
+		"full), and who waits because of it. ports: pause time per port and "
+		"priority, in both directions. Time measured by the switch is shown as it is; what "
+		"follows from frames is a bound, from 0 to the longest they "
 		"can last. The default stretch is the last minute.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,

@@ -1,6 +1,7 @@
 /*
- * cmd_pcap - "rocewatch pcap FILE..." and "rocewatch pcap -i IFACE": what RoCEv2 did in a capture. Needs no configuration and no
- * database. The document is made first (metrics.md, `pcap`), the text report is one way to print it.
+ * cmd_pcap - "rocewatch pcap FILE..." and "rocewatch pcap -i IFACE": what RoCEv2 did in a capture.
+ * Needs no configuration and no database. The document is made first (metrics.md, `pcap`), the text
+ * report is one way to print it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,7 +32,8 @@ static struct analysis *analysis_new(void)
 {
 	struct analysis *a = rw_calloc(1, sizeof(*a));
 	uint64_t seed = 0;
-	const void *random = (const void *)getauxval(AT_RANDOM); /* a file must not be able to aim at one hash slot */
+	/* a file must not be able to aim at one hash slot */
+	const void *random = (const void *)getauxval(AT_RANDOM);
 	if (random)
 		memcpy(&seed, random, sizeof(seed));
 	a->flows = flow_table_new(FLOW_TABLE_FILE_LIMIT, 1, seed);
@@ -54,7 +56,7 @@ static void analysis_packet(void *arg, const struct roce_packet *p, int64_t t_ns
 		flow_table_add(a->flows, p, t_ns);
 }
 
-/* --- the document -------------------------------------------------------------------------------------------------- */
+/* ---- the document -------------------------------------------------------- */
 
 static void put(json_t *o, const char *key, uint64_t v)
 {
@@ -82,14 +84,15 @@ static json_t *json_ecn(const struct roce_count *c)
 }
 
 /*
- * Wilson score interval, 95 %, of @k in @n. Wilson, J. Am. Stat. Assoc. 22 (1927). Takes packets for independent, which marks
- * in a burst are not: the true interval is wider.
+ * Wilson score interval, 95 %, of @k in @n. Wilson, J. Am. Stat. Assoc. 22 (1927). Takes packets
+ * for independent, which marks in a burst are not: the true interval is wider.
  */
 static json_t *json_share(uint64_t k, uint64_t n)
 {
 	json_t *o = json_object();
 	double z = 1.959964, p = n ? (double)k / (double)n : NAN, d = 1 + z * z / (double)n;
-	double middle = (p + z * z / (2 * (double)n)) / d, half = z / d * sqrt(p * (1 - p) / (double)n + z * z / (4 * (double)n * (double)n));
+	double middle = (p + z * z / (2 * (double)n)) / d,
+	       half = z / d * sqrt(p * (1 - p) / (double)n + z * z / (4 * (double)n * (double)n));
 	json_object_set_new(o, "ratio", json_number_or_null(p));
 	json_object_set_new(o, "low_ratio", json_number_or_null(n ? fmax(0, middle - half) : NAN));
 	json_object_set_new(o, "high_ratio", json_number_or_null(n ? fmin(1, middle + half) : NAN));
@@ -103,7 +106,9 @@ static json_t *json_naks(const struct roce_count *c)
 	for (unsigned i = 0; i < 32; i++)
 		if (c->nak_code[i]) {
 			const char *text = aeth_nak_text((uint8_t)i);
-			put(o, text, c->nak_code[i] + (uint64_t)json_integer_value(json_object_get(o, text)));
+			put(o, text,
+				c->nak_code[i] +
+					(uint64_t)json_integer_value(json_object_get(o, text)));
 		}
 	return o;
 }
@@ -144,7 +149,8 @@ static json_t *json_qp(const struct flow *f)
 	put(o, "ce", f->ce);
 	put(o, "cnp", f->cnp_sent);
 	/* beyond the contract */
-	json_object_set_new(o, "src_port", f->source_ports == 1 ? json_integer(f->key.src_port) : json_null());
+	json_object_set_new(
+		o, "src_port", f->source_ports == 1 ? json_integer(f->key.src_port) : json_null());
 	put(o, "source_ports", f->source_ports);
 	put(o, "missing", f->psn.missing);
 	put(o, "reordered", f->psn.reordered);
@@ -212,12 +218,16 @@ static json_t *analysis_json(struct analysis *a, const char *file)
 	/* beyond the contract */
 	json_object_set_new(o, "from", c->packets ? json_time(c->first_ns) : json_null());
 	json_object_set_new(o, "to", c->packets ? json_time(c->last_ns) : json_null());
-	json_object_set_new(o, "duration_s", json_real(c->packets ? (double)(c->last_ns - c->first_ns) / 1e9 : 0));
+	json_object_set_new(o, "duration_s",
+		json_real(c->packets ? (double)(c->last_ns - c->first_ns) / 1e9 : 0));
 	put(o, "octets", c->octets);
 	put(o, "roce_octets", c->roce_octets);
 	put(o, "flows", s.flows);
-	json_object_set_new(o, "n_eff", json_number_or_null(s.sum_sq_octets > 0 ? flow_n_eff(s.sum_octets, s.sum_sq_octets) : NAN));
-	json_object_set_new(o, "ce_share", json_share(c->ecn[ECN_CE], c->ecn[ECN_CE] + c->ecn[ECN_ECT0] + c->ecn[ECN_ECT1]));
+	json_object_set_new(o, "n_eff",
+		json_number_or_null(
+			s.sum_sq_octets > 0 ? flow_n_eff(s.sum_octets, s.sum_sq_octets) : NAN));
+	json_object_set_new(o, "ce_share",
+		json_share(c->ecn[ECN_CE], c->ecn[ECN_CE] + c->ecn[ECN_ECT0] + c->ecn[ECN_ECT1]));
 	json_object_set_new(o, "nak_codes", json_naks(c));
 	json_object_set_new(o, "pfc", json_pfc(c));
 	put(o, "gaps", s.psn.gaps);
@@ -230,9 +240,12 @@ static json_t *analysis_json(struct analysis *a, const char *file)
 	return o;
 }
 
-/* --- text ---------------------------------------------------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------- */
 
-static uint64_t get(const json_t *o, const char *key) { return (uint64_t)json_integer_value(json_object_get(o, key)); }
+static uint64_t get(const json_t *o, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(o, key));
+}
 static const char *get_text(const json_t *o, const char *key)
 {
 	const char *s = json_string_value(json_object_get(o, key));
@@ -277,12 +290,12 @@ static void text_counts(FILE *out, const char *label, const json_t *o)
 		uint64_t best = 0;
 		const char *key;
 		json_t *v;
-		json_object_foreach((json_t *)o, key, v) {
+		json_object_foreach ((json_t *)o, key, v) {
 			uint64_t x = (uint64_t)json_integer_value(v);
 			if (x < last && x > best)
 				best = x;
 		}
-		json_object_foreach((json_t *)o, key, v)
+		json_object_foreach ((json_t *)o, key, v)
 			if ((uint64_t)json_integer_value(v) == best) {
 				char buf[NUMBER_MAX];
 				fprintf(out, "%s%s %s", done++ ? ", " : "", key, number(buf, best));
@@ -295,11 +308,16 @@ static void text_counts(FILE *out, const char *label, const json_t *o)
 static void text_entropy(FILE *out, const json_t *d)
 {
 	double n_eff = json_real_value(json_object_get(d, "n_eff"));
-	fprintf(out, "  entropy  %" PRIu64 " five-tuples on %" PRIu64 " UDP source ports spread like %.1f equal flows", get(d, "five_tuples"),
-		get(d, "udp_source_ports"), n_eff);
+	fprintf(out,
+		"  entropy  %" PRIu64 " five-tuples on %" PRIu64
+		" UDP source ports spread like %.1f equal flows",
+		get(d, "five_tuples"), get(d, "udp_source_ports"), n_eff);
 	struct chance two, eight;
 	if (chance_baseline(2, n_eff, &two) == 0 && chance_baseline(8, n_eff, &eight) == 0)
-		fprintf(out, ": by chance alone the fullest of 2 uplinks carries %.0f %% more than the mean; of 8 uplinks, %.0f %%", two.mean * 100, eight.mean * 100);
+		fprintf(out,
+			": by chance alone the fullest of 2 uplinks carries %.0f %% more than the "
+			"mean; of 8 uplinks, %.0f %%",
+			two.mean * 100, eight.mean * 100);
 	fputc('\n', out);
 }
 
@@ -309,12 +327,17 @@ static void text_ecn(FILE *out, const json_t *d)
 	char a[NUMBER_MAX], b[NUMBER_MAX], c[NUMBER_MAX];
 	fprintf(out, "  ecn      ");
 	if (get(share, "n"))
-		fprintf(out, "CE on %.2f %% of %s ECN-capable packets (95 %%: %.2f..%.2f %%), ", json_real_value(json_object_get(share, "ratio")) * 100,
-			number(a, get(share, "n")), json_real_value(json_object_get(share, "low_ratio")) * 100,
+		fprintf(out, "CE on %.2f %% of %s ECN-capable packets (95 %%: %.2f..%.2f %%), ",
+			json_real_value(json_object_get(share, "ratio")) * 100,
+			number(a, get(share, "n")),
+			json_real_value(json_object_get(share, "low_ratio")) * 100,
 			json_real_value(json_object_get(share, "high_ratio")) * 100);
-	fprintf(out, "not ECN-capable %s, CNPs %s\n", number(b, get(ecn, "not_ect")), number(c, get(d, "cnp")));
+	fprintf(out, "not ECN-capable %s, CNPs %s\n", number(b, get(ecn, "not_ect")),
+		number(c, get(d, "cnp")));
 	if (get(ecn, "ce") && !get(d, "cnp"))
-		fprintf(out, "           marks but no CNP here: they return the other way, or the receiver sends none\n");
+		fprintf(out,
+			"           marks but no CNP here: they return the other way, or the "
+			"receiver sends none\n");
 }
 
 /* Which side of the capture point lost it follows from what was seen of the sequence. */
@@ -323,28 +346,40 @@ static const char *loss_story(const json_t *q)
 	if (get(q, "gaps") && get(q, "retransmits"))
 		return "lost before this point, and sent again";
 	if (get(q, "gaps"))
-		return get(q, "reordered") ? "out of order" : "missing here and not sent again: lost by the capture, or an unreliable transport";
+		return get(q, "reordered") ? "out of order"
+					   : "missing here and not sent again: lost by the "
+					     "capture, or an unreliable transport";
 	if (get(q, "retransmits"))
-		return get(q, "nak_returned") ? "lost beyond this point: nothing was missing here" : "sent again without a gap here: loss beyond "
-			"this point, or an acknowledgement that was lost or late";
+		return get(q, "nak_returned")
+			? "lost beyond this point: nothing was missing here"
+			: "sent again without a gap here: loss beyond "
+			  "this point, or an acknowledgement that was lost or late";
 	return get(q, "nak_returned") ? "refused by the receiver" : "";
 }
 
 static void text_loss(FILE *out, const json_t *d)
 {
 	char a[NUMBER_MAX], b[NUMBER_MAX], c[NUMBER_MAX], e[NUMBER_MAX], f[NUMBER_MAX];
-	fprintf(out, "  sequence %s gaps (%s PSNs missing), %s retransmitted, %s duplicates, %s reordered", number(a, get(d, "gaps")),
-		number(b, get(d, "missing")), number(c, get(d, "retransmits")), number(e, get(d, "duplicates")), number(f, get(d, "reordered")));
-	fprintf(out, "; %s NAKs, %s RNR NAKs\n", number(a, get(d, "nak")), number(b, get(d, "rnr_nak")));
+	fprintf(out,
+		"  sequence %s gaps (%s PSNs missing), %s retransmitted, %s duplicates, %s "
+		"reordered",
+		number(a, get(d, "gaps")), number(b, get(d, "missing")),
+		number(c, get(d, "retransmits")), number(e, get(d, "duplicates")),
+		number(f, get(d, "reordered")));
+	fprintf(out, "; %s NAKs, %s RNR NAKs\n", number(a, get(d, "nak")),
+		number(b, get(d, "rnr_nak")));
 	text_counts(out, "naks", json_object_get(d, "nak_codes"));
 	size_t i, shown = 0;
 	json_t *q;
-	json_array_foreach(json_object_get(d, "qps"), i, q) {
+	json_array_foreach (json_object_get(d, "qps"), i, q) {
 		const char *story = loss_story(q);
 		if (!*story || shown++ >= TEXT_STORIES)
 			continue;
-		fprintf(out, "           %s -> %s QP 0x%06x: %" PRIu64 " gaps, %" PRIu64 " retransmitted, %" PRIu64 " NAKs: %s\n", get_text(q, "src"),
-			get_text(q, "dst"), (unsigned)get(q, "dst_qp"), get(q, "gaps"), get(q, "retransmits"), get(q, "nak_returned"), story);
+		fprintf(out,
+			"           %s -> %s QP 0x%06x: %" PRIu64 " gaps, %" PRIu64
+			" retransmitted, %" PRIu64 " NAKs: %s\n",
+			get_text(q, "src"), get_text(q, "dst"), (unsigned)get(q, "dst_qp"),
+			get(q, "gaps"), get(q, "retransmits"), get(q, "nak_returned"), story);
 	}
 	if (shown > TEXT_STORIES)
 		fprintf(out, "           and %zu more queue pairs\n", shown - TEXT_STORIES);
@@ -354,11 +389,13 @@ static void text_pfc(FILE *out, const json_t *d)
 {
 	if (get(d, "pfc_frames") + get(d, "pause_frames") == 0)
 		return;
-	fprintf(out, "  pause    %" PRIu64 " PFC frames, %" PRIu64 " 802.3x pause frames", get(d, "pfc_frames"), get(d, "pause_frames"));
+	fprintf(out, "  pause    %" PRIu64 " PFC frames, %" PRIu64 " 802.3x pause frames",
+		get(d, "pfc_frames"), get(d, "pause_frames"));
 	size_t i;
 	json_t *p;
-	json_array_foreach(json_object_get(d, "pfc"), i, p)
-		fprintf(out, "; priority %" PRIu64 ": %" PRIu64 " stop, %" PRIu64 " go", get(p, "priority"), get(p, "xoff"), get(p, "xon"));
+	json_array_foreach (json_object_get(d, "pfc"), i, p)
+		fprintf(out, "; priority %" PRIu64 ": %" PRIu64 " stop, %" PRIu64 " go",
+			get(p, "priority"), get(p, "xoff"), get(p, "xon"));
 	fputc('\n', out);
 }
 
@@ -368,18 +405,20 @@ static void text_qps(FILE *out, const json_t *d, bool header)
 	size_t i, n = json_array_size(rows);
 	json_t *q;
 	int wide = 15; /* IPv4; wider when something is */
-	json_array_foreach((json_t *)rows, i, q) {
+	json_array_foreach ((json_t *)rows, i, q) {
 		if (i >= TEXT_QPS)
 			break;
 		int a = (int)strlen(get_text(q, "src")), b = (int)strlen(get_text(q, "dst"));
 		wide = a > wide ? a : b > wide ? b : wide;
 	}
 	if (header)
-		fprintf(out, "\n  %-*s %-*s %-8s %6s %10s %14s %8s %8s %5s %6s %6s %5s %5s %13s\n", wide, "SOURCE", wide, "DESTINATION", "DST QP", "SPORT",
-			"PACKETS", "OCTETS", "PSN", "..", "GAPS", "RETR", "CE", "CNP", "NAK", "PEAK IN 1 ms");
-	json_array_foreach((json_t *)rows, i, q) {
+		fprintf(out, "\n  %-*s %-*s %-8s %6s %10s %14s %8s %8s %5s %6s %6s %5s %5s %13s\n",
+			wide, "SOURCE", wide, "DESTINATION", "DST QP", "SPORT", "PACKETS", "OCTETS",
+			"PSN", "..", "GAPS", "RETR", "CE", "CNP", "NAK", "PEAK IN 1 ms");
+	json_array_foreach ((json_t *)rows, i, q) {
 		if (i >= TEXT_QPS) {
-			fprintf(out, "  and %zu more queue pairs (--format json or csv has all)\n", n - TEXT_QPS);
+			fprintf(out, "  and %zu more queue pairs (--format json or csv has all)\n",
+				n - TEXT_QPS);
 			break;
 		}
 		char port[16], packets[NUMBER_MAX], octets[NUMBER_MAX];
@@ -387,10 +426,14 @@ static void text_qps(FILE *out, const json_t *d, bool header)
 			snprintf(port, sizeof(port), "%" PRIu64, get(q, "src_port"));
 		else
 			snprintf(port, sizeof(port), "x%" PRIu64, get(q, "source_ports"));
-		fprintf(out, "  %-*s %-*s 0x%06x %6s %10s %14s %8" PRIu64 " %8" PRIu64 " %5" PRIu64 " %6" PRIu64 " %6" PRIu64 " %5" PRIu64 " %5" PRIu64 " ",
-			wide, get_text(q, "src"), wide, get_text(q, "dst"), (unsigned)get(q, "dst_qp"), port, number(packets, get(q, "packets")),
-			number(octets, get(q, "octets")), get(q, "psn_first"), get(q, "psn_last"), get(q, "gaps"), get(q, "retransmits"),
-			get(q, "ce"), get(q, "cnp_returned"), get(q, "nak_returned"));
+		fprintf(out,
+			"  %-*s %-*s 0x%06x %6s %10s %14s %8" PRIu64 " %8" PRIu64 " %5" PRIu64
+			" %6" PRIu64 " %6" PRIu64 " %5" PRIu64 " %5" PRIu64 " ",
+			wide, get_text(q, "src"), wide, get_text(q, "dst"),
+			(unsigned)get(q, "dst_qp"), port, number(packets, get(q, "packets")),
+			number(octets, get(q, "octets")), get(q, "psn_first"), get(q, "psn_last"),
+			get(q, "gaps"), get(q, "retransmits"), get(q, "ce"), get(q, "cnp_returned"),
+			get(q, "nak_returned"));
 		text_rate(out, 6, get(q, "burst_bps"));
 		fputc('\n', out);
 	}
@@ -399,13 +442,17 @@ static void text_qps(FILE *out, const json_t *d, bool header)
 static void text_capture(FILE *out, const json_t *d, bool header)
 {
 	char a[NUMBER_MAX], b[NUMBER_MAX], c[NUMBER_MAX], e[NUMBER_MAX];
-	fprintf(out, "%s: %s packets, %s octets in %.6f s from %s; RoCEv2 %s, RoCEv1 %s\n", get_text(d, "file"), number(a, get(d, "packets")),
-		number(b, get(d, "octets")), json_real_value(json_object_get(d, "duration_s")), get_text(d, "from"),
+	fprintf(out, "%s: %s packets, %s octets in %.6f s from %s; RoCEv2 %s, RoCEv1 %s\n",
+		get_text(d, "file"), number(a, get(d, "packets")), number(b, get(d, "octets")),
+		json_real_value(json_object_get(d, "duration_s")), get_text(d, "from"),
 		number(c, get(d, "roce_packets")), number(e, get(d, "rocev1_packets")));
 	text_pfc(out, d);
 	if (get(d, "roce_packets") == 0) {
-		fprintf(out, "  No RoCEv2 in it. That is no sign of health: a capture on a switch's CPU port does not see what the ASIC forwards (use a "
-			"mirror port, ERSPAN or sFlow), and a host's ordinary interface does not see what its RDMA NIC offloads.\n");
+		fprintf(out,
+			"  No RoCEv2 in it. That is no sign of health: a capture on a switch's CPU "
+			"port does not see what the ASIC forwards (use a "
+			"mirror port, ERSPAN or sFlow), and a host's ordinary interface does not "
+			"see what its RDMA NIC offloads.\n");
 		text_counts(out, "errors", json_object_get(d, "errors"));
 		return;
 	}
@@ -414,7 +461,8 @@ static void text_capture(FILE *out, const json_t *d, bool header)
 	text_ecn(out, d);
 	text_loss(out, d);
 	const json_t *icrc = json_object_get(d, "icrc");
-	fprintf(out, "  icrc     %s ok, %s bad, %s unchecked (cut short)\n", number(a, get(icrc, "ok")), number(b, get(icrc, "bad")),
+	fprintf(out, "  icrc     %s ok, %s bad, %s unchecked (cut short)\n",
+		number(a, get(icrc, "ok")), number(b, get(icrc, "bad")),
 		number(c, get(icrc, "unchecked")));
 	fprintf(out, "  peak     ");
 	text_rate(out, 0, get(d, "burst_bps"));
@@ -432,7 +480,7 @@ static void text(FILE *out, const json_t *doc, const struct view *v, bool color,
 	}
 	size_t i;
 	json_t *d;
-	json_array_foreach((json_t *)captures, i, d) {
+	json_array_foreach ((json_t *)captures, i, d) {
 		if (i)
 			fputc('\n', out);
 		text_capture(out, d, header);
@@ -440,14 +488,34 @@ static void text(FILE *out, const json_t *doc, const struct view *v, bool color,
 }
 
 static const struct column columns[] = {
-	{"file", NULL, COL_TEXT}, {"src", NULL, COL_TEXT}, {"dst", NULL, COL_TEXT}, {"dst_qp", NULL, COL_INT}, {"packets", NULL, COL_INT},
-	{"octets", NULL, COL_INT}, {"psn_first", NULL, COL_INT}, {"psn_last", NULL, COL_INT}, {"gaps", NULL, COL_INT},
-	{"duplicates", NULL, COL_INT}, {"retransmits", NULL, COL_INT}, {"ce", NULL, COL_INT}, {"cnp", NULL, COL_INT},
-	{"src_port", NULL, COL_INT}, {"missing", NULL, COL_INT}, {"reordered", NULL, COL_INT}, {"nak", NULL, COL_INT},
-	{"rnr_nak", NULL, COL_INT}, {"cnp_returned", NULL, COL_INT}, {"nak_returned", NULL, COL_INT}, {"burst_bps", NULL, COL_INT},
+	{"file", NULL, COL_TEXT},
+	{"src", NULL, COL_TEXT},
+	{"dst", NULL, COL_TEXT},
+	{"dst_qp", NULL, COL_INT},
+	{"packets", NULL, COL_INT},
+	{"octets", NULL, COL_INT},
+	{"psn_first", NULL, COL_INT},
+	{"psn_last", NULL, COL_INT},
+	{"gaps", NULL, COL_INT},
+	{"duplicates", NULL, COL_INT},
+	{"retransmits", NULL, COL_INT},
+	{"ce", NULL, COL_INT},
+	{"cnp", NULL, COL_INT},
+	{"src_port", NULL, COL_INT},
+	{"missing", NULL, COL_INT},
+	{"reordered", NULL, COL_INT},
+	{"nak", NULL, COL_INT},
+	{"rnr_nak", NULL, COL_INT},
+	{"cnp_returned", NULL, COL_INT},
+	{"nak_returned", NULL, COL_INT},
+	{"burst_bps", NULL, COL_INT},
 };
-static const struct view view = {.title = "RoCEv2 in captures", .rows = "qps", .columns = columns, .n_columns = rw_countof(columns),
-	.text = text, .empty = "no RoCEv2 packets"};
+static const struct view view = {.title = "RoCEv2 in captures",
+	.rows = "qps",
+	.columns = columns,
+	.n_columns = rw_countof(columns),
+	.text = text,
+	.empty = "no RoCEv2 packets"};
 
 /* Row formats want one flat list: the queue pairs of all captures, each with its file. */
 static json_t *flat(const json_t *doc)
@@ -457,7 +525,7 @@ static json_t *flat(const json_t *doc)
 	size_t i, k, n = captures ? json_array_size(captures) : 1;
 	for (i = 0; i < n; i++) {
 		d = captures ? json_array_get(captures, i) : (json_t *)doc;
-		json_array_foreach(json_object_get(d, "qps"), k, q) {
+		json_array_foreach (json_object_get(d, "qps"), k, q) {
 			json_t *row = json_copy(q);
 			json_object_set(row, "file", json_object_get(d, "file"));
 			json_array_append_new(rows, row);
@@ -479,22 +547,28 @@ static int print(const struct globals *g, const json_t *doc)
 	return rc;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
-static void readerp(struct pcap_reader **r) { pcap_reader_free(*r); }
+static void readerp(struct pcap_reader **r)
+{
+	pcap_reader_free(*r);
+}
 
 static void complain_file(const char *file, const struct err *e)
 {
-	fprintf(stderr, "rocewatch: %s: %s\n", strcmp(file, "-") == 0 ? "standard input" : file, e->text);
+	fprintf(stderr, "rocewatch: %s: %s\n", strcmp(file, "-") == 0 ? "standard input" : file,
+		e->text);
 }
 
-/* The report of one file: NULL when it is no capture. *ret_rc becomes negative when not everything could be read. */
+/* The report of one file: NULL when it is no capture. *ret_rc becomes negative when not everything
+ * could be read. */
 static json_t *read_file(const char *file, int *ret_rc)
 {
 	struct err e = {0};
 	rw_cleanup(readerp) struct pcap_reader *r = NULL;
 	int rc = pcap_reader_open(file, &r, &e);
-	/* A file that ends within its header is a truncated one like others: the report of nothing. */
+	/* A file that ends within its header is a truncated one like others: the report of nothing.
+	 */
 	bool headless = rc == -EBADMSG;
 	if (rc < 0 && !headless) {
 		complain_file(file, &e);
@@ -512,7 +586,11 @@ static json_t *read_file(const char *file, int *ret_rc)
 	if (rc < 0) {
 		complain_file(file, &e);
 		*ret_rc = rc;
-		put(json_object_get(d, "errors"), rc == -ENODATA || headless ? "truncated_file" : rc == -EBADMSG ? "damaged_file" : "read_failed", 1);
+		put(json_object_get(d, "errors"),
+			rc == -ENODATA || headless ? "truncated_file"
+				: rc == -EBADMSG   ? "damaged_file"
+						   : "read_failed",
+			1);
 	}
 	return d;
 }
@@ -553,7 +631,8 @@ static int run_interface(const char *interface, int64_t for_ns, const struct glo
 	sigaction(SIGINT, &sa, &old_int);
 	sigaction(SIGTERM, &sa, &old_term);
 	if (!for_ns && !g->quiet && isatty(STDERR_FILENO))
-		fprintf(stderr, "capturing on %s; Ctrl-C ends it and prints the report\n", interface);
+		fprintf(stderr, "capturing on %s; Ctrl-C ends it and prints the report\n",
+			interface);
 	struct pcap_watch_stats stats = {0};
 	struct err e = {0};
 	int rc = pcap_watch(interface, for_ns, &stopped, analysis_packet, a, &stats, &e);
@@ -574,13 +653,14 @@ static int run_interface(const char *interface, int64_t for_ns, const struct glo
 	return rc < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
-/* --- the command --------------------------------------------------------------------------------------------------- */
+/* ---- the command --------------------------------------------------------- */
 
 extern const struct command command_pcap;
 
 static int run(struct command_args *a)
 {
-	const char *interface = command_opt(&command_pcap, a, "interface"), *text_for = command_opt(&command_pcap, a, "for");
+	const char *interface = command_opt(&command_pcap, a, "interface"),
+		   *text_for = command_opt(&command_pcap, a, "for");
 	int64_t for_ns = 0;
 	struct err e = {0};
 	if (interface && a->argc > 0)
@@ -590,12 +670,14 @@ static int run(struct command_args *a)
 	if (!interface && text_for)
 		return usage_error(&command_pcap, "--for belongs to -i; a file is read to its end");
 	if (text_for && (unit_duration(text_for, &for_ns, &e) < 0 || for_ns <= 0))
-		return usage_error(&command_pcap, "--for: %s", e.text[0] ? e.text : "the duration must be positive");
+		return usage_error(&command_pcap, "--for: %s",
+			e.text[0] ? e.text : "the duration must be positive");
 	return interface ? run_interface(interface, for_ns, a->g) : run_files(a);
 }
 
 static const struct command_option options[] = {
-	{"interface", 'i', "IFACE", "capture live on this interface instead of reading files (needs CAP_NET_RAW)"},
+	{"interface", 'i', "IFACE",
+		"capture live on this interface instead of reading files (needs CAP_NET_RAW)"},
 	{"for", 0, "DUR", "with -i: stop after this long, e.g. 10s; else at Ctrl-C"},
 	{NULL},
 };
@@ -603,14 +685,19 @@ static const struct command_option options[] = {
 const struct command command_pcap = {
 	.name = "pcap",
 	.args = "FILE...|-i IFACE [--for DUR]",
-	.summary = "what RoCEv2 did in captures: opcodes, queue pairs, PSN gaps, NAKs, CE, CNPs, PFC, source-port entropy",
-	.help =
-		"Reads pcap and pcapng; \"-\" is standard input. A truncated or damaged file is reported as far as it could be read, with exit\n"
-		"code 1. Live captures see only RoCE, PFC and pause frames, cut to 192 bytes (ICRC stays unchecked).\n"
+	.summary = "what RoCEv2 did in captures: opcodes, queue pairs, PSN gaps, NAKs, CE, CNPs, "
+		   "PFC, source-port entropy",
+	.help = "Reads pcap and pcapng; \"-\" is standard input. A truncated or damaged file is "
+		"reported as far as it could be read, with exit\n"
+		"code 1. Live captures see only RoCE, PFC and pause frames, cut to 192 bytes (ICRC "
+		"stays unchecked).\n"
 		"\n"
-		"A queue pair row is one direction: source, destination, destination QP. gaps: forward jumps of the PSN; retransmits: the PSN\n"
-		"went back and packets came again; reordered: missing packets that came late; duplicates: a packet right after itself.\n"
-		"cnp, nak: packets in this direction; cnp_returned, nak_returned: what the receiver said of this direction.\n"
+		"A queue pair row is one direction: source, destination, destination QP. gaps: "
+		"forward jumps of the PSN; retransmits: the PSN\n"
+		"went back and packets came again; reordered: missing packets that came late; "
+		"duplicates: a packet right after itself.\n"
+		"cnp, nak: packets in this direction; cnp_returned, nak_returned: what the "
+		"receiver said of this direction.\n"
 		"csv, html and md list the queue pairs. Octets are Ethernet frames without FCS.\n",
 	.options = options,
 	.usage_exit = EXIT_USAGE,

@@ -1,4 +1,5 @@
-/* cmd_profile - what the profiles collect, and what a live device really answers, column by column. */
+/* cmd_profile - what the profiles collect, and what a live device really answers, column by column.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -25,9 +26,13 @@
 static const struct command_option options[] = {
 	{"community-file", 0, "FILE", "test ADDRESS: the file with the SNMP v2c community"},
 	{"credentials", 0, "NAME", "test ADDRESS: credentials of this name in the configuration"},
-	{"profile", 0, "NAME", "test: this profile instead of the one the device's description chooses"},
-	{"protocol", 0, "PROTOCOL", "test: snmp or gnmi; of a device with both, SNMP when not said"},
-	{"for", 0, "DURATION", "test: time between the first and the last reading, to see what moves (default 10s)"},
+	{"profile", 0, "NAME",
+		"test: this profile instead of the one the device's description chooses"},
+	{"protocol", 0, "PROTOCOL",
+		"test: snmp or gnmi; of a device with both, SNMP when not said"},
+	{"for", 0, "DURATION",
+		"test: time between the first and the last reading, to see what moves (default "
+		"10s)"},
 	{"timeout", 0, "DURATION", "test ADDRESS: wait this long for an answer (default 2s)"},
 	{NULL, 0, NULL, NULL},
 };
@@ -41,7 +46,9 @@ static const char *cadence_name(enum profile_cadence c)
 
 static int print(const struct globals *g, const json_t *doc, const struct view *v)
 {
-	return report_print(stdout, doc, v, g->format, !g->no_header, g->color == COLOR_ALWAYS) < 0 ? EXIT_FAILED : EXIT_OK;
+	return report_print(stdout, doc, v, g->format, !g->no_header, g->color == COLOR_ALWAYS) < 0
+		? EXIT_FAILED
+		: EXIT_OK;
 }
 
 /* config_get - the configuration, if there is one or one was asked for. */
@@ -68,7 +75,7 @@ static int profiles_get_all(const struct config *c, struct profiles **ret)
 	return rc;
 }
 
-/* --- list and show ------------------------------------------------------------------------------------------------------- */
+/* ---- list and show ------------------------------------------------------- */
 
 static json_t *matches_json(const struct profile *p)
 {
@@ -76,9 +83,11 @@ static json_t *matches_json(const struct profile *p)
 	for (size_t i = 0; i < p->n_matches; i++) {
 		char oid[PROFILE_OID_MAX * 11] = "";
 		for (size_t k = 0; k < p->matches[i].n_object_id; k++)
-			snprintf(oid + strlen(oid), sizeof(oid) - strlen(oid), k ? ".%u" : "%u", p->matches[i].object_id[k]);
-		json_array_append_new(list, json_pack("{s:o, s:o}", "object_id", json_string_or_null(*oid ? oid : NULL), "descr",
-			json_string_or_null(p->matches[i].descr)));
+			snprintf(oid + strlen(oid), sizeof(oid) - strlen(oid), k ? ".%u" : "%u",
+				p->matches[i].object_id[k]);
+		json_array_append_new(list,
+			json_pack("{s:o, s:o}", "object_id", json_string_or_null(*oid ? oid : NULL),
+				"descr", json_string_or_null(p->matches[i].descr)));
 	}
 	return list;
 }
@@ -113,15 +122,19 @@ static json_t *profile_json(const struct profile *p)
 		json_array_append_new(protocols, json_string("snmp"));
 	if (p->gnmi)
 		json_array_append_new(protocols, json_string("gnmi"));
-	return json_pack("{s:s, s:o, s:s, s:i, s:o, s:o}", "name", p->name, "protocols", protocols, "doc", p->doc, "tables", (int)p->n_tables, "metrics",
-		metrics_json(p), "match", matches_json(p));
+	return json_pack("{s:s, s:o, s:s, s:i, s:o, s:o}", "name", p->name, "protocols", protocols,
+		"doc", p->doc, "tables", (int)p->n_tables, "metrics", metrics_json(p), "match",
+		matches_json(p));
 }
 
 static const struct column list_columns[] = {
-	{"name", "PROFILE", COL_TEXT, false}, {"protocols[]", "PROTOCOLS", COL_TEXT, false}, {"tables", "TABLES", COL_INT, true},
+	{"name", "PROFILE", COL_TEXT, false},
+	{"protocols[]", "PROTOCOLS", COL_TEXT, false},
+	{"tables", "TABLES", COL_INT, true},
 	{"doc", "WHAT", COL_TEXT, false},
 };
-static const struct view list_view = {"profiles", "profiles", list_columns, rw_countof(list_columns), NULL, "no profiles"};
+static const struct view list_view = {
+	"profiles", "profiles", list_columns, rw_countof(list_columns), NULL, "no profiles"};
 
 static int run_list(const struct globals *g, const struct profiles *profiles)
 {
@@ -141,9 +154,14 @@ static json_t *table_rows(const struct profile_table *t)
 		const struct profile_value *v = &t->values[k];
 		char oid[PROFILE_OID_MAX * 11] = "";
 		for (size_t i = 0; i < t->columns[v->column].n; i++)
-			snprintf(oid + strlen(oid), sizeof(oid) - strlen(oid), i ? ".%u" : "%u", t->columns[v->column].v[i]);
-		json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:s, s:b, s:s}", "table", t->name, "cadence", cadence_name(t->cadence), "oid", oid, "value",
-			v->metric >= 0 ? metric_info((unsigned)v->metric)->name : profile_attribute_name(v->attribute), "fallback", v->fallback, "doc", v->doc));
+			snprintf(oid + strlen(oid), sizeof(oid) - strlen(oid), i ? ".%u" : "%u",
+				t->columns[v->column].v[i]);
+		json_array_append_new(rows,
+			json_pack("{s:s, s:s, s:s, s:s, s:b, s:s}", "table", t->name, "cadence",
+				cadence_name(t->cadence), "oid", oid, "value",
+				v->metric >= 0 ? metric_info((unsigned)v->metric)->name
+					       : profile_attribute_name(v->attribute),
+				"fallback", v->fallback, "doc", v->doc));
 	}
 	return rows;
 }
@@ -154,9 +172,13 @@ static json_t *stream_rows(const struct profile_gnmi_stream *s)
 	json_t *rows = json_array();
 	for (size_t k = 0; k < s->n_values; k++) {
 		const struct profile_gnmi_value *v = &s->values[k];
-		json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:s, s:b, s:s}", "table", s->name, "cadence", s->slow ? "slow" : "fast", "oid", v->path,
-			"value", v->metric >= 0 ? metric_info((unsigned)v->metric)->name : v->refers ? v->refers : attributes[v->attribute], "fallback", v->fallback,
-			"doc", v->doc));
+		json_array_append_new(rows,
+			json_pack("{s:s, s:s, s:s, s:s, s:b, s:s}", "table", s->name, "cadence",
+				s->slow ? "slow" : "fast", "oid", v->path, "value",
+				v->metric >= 0      ? metric_info((unsigned)v->metric)->name
+					: v->refers ? v->refers
+						    : attributes[v->attribute],
+				"fallback", v->fallback, "doc", v->doc));
 	}
 	return rows;
 }
@@ -167,22 +189,29 @@ static void show_text(FILE *out, const json_t *doc, const struct view *v, bool c
 }
 
 static const struct column show_columns[] = {
-	{"table", "TABLE", COL_TEXT, false}, {"cadence", "CADENCE", COL_TEXT, false}, {"oid", "OID OR PATH", COL_TEXT, false},
-	{"value", "VALUE", COL_TEXT, false}, {"doc", "WHAT", COL_TEXT, false},
+	{"table", "TABLE", COL_TEXT, false},
+	{"cadence", "CADENCE", COL_TEXT, false},
+	{"oid", "OID OR PATH", COL_TEXT, false},
+	{"value", "VALUE", COL_TEXT, false},
+	{"doc", "WHAT", COL_TEXT, false},
 };
-static const struct view show_view = {"profile", "columns", show_columns, rw_countof(show_columns), show_text, "no columns"};
+static const struct view show_view = {
+	"profile", "columns", show_columns, rw_countof(show_columns), show_text, "no columns"};
 
 static int run_show(const struct globals *g, const struct profiles *profiles, const char *name)
 {
 	const struct profile *p = profiles_get(profiles, name);
 	if (!p) {
 		const char *names[256];
-		size_t n = profiles_count(profiles) < rw_countof(names) ? profiles_count(profiles) : rw_countof(names);
+		size_t n = profiles_count(profiles) < rw_countof(names) ? profiles_count(profiles)
+									: rw_countof(names);
 		for (size_t i = 0; i < n; i++)
 			names[i] = profiles_at(profiles, i)->name;
 		const char *near = str_nearest(name, names, n);
-		return near ? usage_error(&command_profile, "no profile '%s', did you mean '%s'?", name, near)
-			: usage_error(&command_profile, "no profile '%s'; 'rocewatch profile list' names them", name);
+		return near ? usage_error(&command_profile, "no profile '%s', did you mean '%s'?",
+				      name, near)
+			    : usage_error(&command_profile,
+				      "no profile '%s'; 'rocewatch profile list' names them", name);
 	}
 	json_t *doc = profile_json(p), *columns = json_array(), *quirks = json_array();
 	for (size_t i = 0; i < p->n_tables; i++) {
@@ -196,8 +225,9 @@ static int run_show(const struct globals *g, const struct profiles *profiles, co
 		json_decref(rows);
 	}
 	for (size_t i = 0; i < p->n_quirks; i++)
-		json_array_append_new(quirks, json_pack("{s:s, s:s, s:s}", "name", p->quirks[i].name, "doc", p->quirks[i].doc, "evidence",
-			p->quirks[i].evidence));
+		json_array_append_new(quirks,
+			json_pack("{s:s, s:s, s:s}", "name", p->quirks[i].name, "doc",
+				p->quirks[i].doc, "evidence", p->quirks[i].evidence));
 	json_object_set_new(doc, "columns", columns);
 	json_object_set_new(doc, "quirks", quirks);
 	json_object_set_new(doc, "extends", json_string_or_null(p->extends));
@@ -208,7 +238,7 @@ static int run_show(const struct globals *g, const struct profiles *profiles, co
 	return rc;
 }
 
-/* --- test ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- test ---------------------------------------------------------------- */
 
 struct test {
 	struct loop *loop;
@@ -219,9 +249,9 @@ struct test {
 	int64_t run_ns;
 	json_t *columns, *implausible; /* owned */
 	json_t *identity;
-	struct smap *speeds;           /* port -> bit/s */
-	struct map *first;             /* (entity, metric) -> index into samples */
-	struct sample_list samples;    /* first readings */
+	struct smap *speeds; /* port -> bit/s */
+	struct map *first; /* (entity, metric) -> index into samples */
+	struct sample_list samples; /* first readings */
 	size_t n_samples, moved;
 	uint64_t polls;
 	bool failed;
@@ -245,17 +275,23 @@ static const char *column_verdict(const struct snmp_column_view *v)
 static void column_add(void *arg, const struct snmp_column_view *v)
 {
 	struct test *t = arg;
-	json_array_append_new(t->columns, json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:s}", "table", v->table, "cadence",
-		v->slow ? "slow" : "fast", "oid", v->oid, "value", v->what, "verdict", column_verdict(v), "rows", (json_int_t)v->rows, "zero",
-		(json_int_t)v->zero, "wrong_type", (json_int_t)v->wrong_type, "type", json_string_or_null(*v->type ? v->type : NULL), "doc", v->doc));
+	json_array_append_new(t->columns,
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:s}", "table", v->table,
+			"cadence", v->slow ? "slow" : "fast", "oid", v->oid, "value", v->what,
+			"verdict", column_verdict(v), "rows", (json_int_t)v->rows, "zero",
+			(json_int_t)v->zero, "wrong_type", (json_int_t)v->wrong_type, "type",
+			json_string_or_null(*v->type ? v->type : NULL), "doc", v->doc));
 }
 
 static void implausible(struct test *t, const struct sample *s, const char *why, double value)
 {
 	const struct entity *e = entity_get(t->entities, s->entity);
 	if (json_array_size(t->implausible) < 100)
-		json_array_append_new(t->implausible, json_pack("{s:s, s:s, s:o, s:s, s:f}", "metric", metric_info(s->metric)->name, "port", e->port, "priority",
-			e->priority == PRIO_NONE ? json_null() : json_integer(e->priority), "why", why, "value", value));
+		json_array_append_new(t->implausible,
+			json_pack("{s:s, s:s, s:o, s:s, s:f}", "metric",
+				metric_info(s->metric)->name, "port", e->port, "priority",
+				e->priority == PRIO_NONE ? json_null() : json_integer(e->priority),
+				"why", why, "value", value));
 }
 
 /* judge - two readings of one counter. */
@@ -268,19 +304,25 @@ static void judge(struct test *t, const struct sample *a, const struct sample *b
 		t->moved++;
 	if (b->flags & SF_RESTART)
 		return;
-	double seconds = (double)(b->t_ns - a->t_ns) / NS_PER_S, per_s = (double)(b->value - a->value) / seconds;
+	double seconds = (double)(b->t_ns - a->t_ns) / NS_PER_S,
+	       per_s = (double)(b->value - a->value) / seconds;
 	if (b->value < a->value) {
 		if (!(b->flags & SF_WRAP32))
-			implausible(t, b, "went back without a restart", (double)a->value - (double)b->value);
+			implausible(t, b, "went back without a restart",
+				(double)a->value - (double)b->value);
 		return;
 	}
 	uint64_t speed = 0;
 	const struct entity *e = entity_get(t->entities, b->entity);
-	if ((b->metric == M_PORT_IN_OCTETS || b->metric == M_PORT_OUT_OCTETS || b->metric == M_QUEUE_OUT_OCTETS) &&
-		smap_get(t->speeds, e->port, strlen(e->port), &speed) && speed && per_s * 8 > (double)speed * LINE_RATE_MARGIN)
+	if ((b->metric == M_PORT_IN_OCTETS || b->metric == M_PORT_OUT_OCTETS ||
+		    b->metric == M_QUEUE_OUT_OCTETS) &&
+		smap_get(t->speeds, e->port, strlen(e->port), &speed) && speed &&
+		per_s * 8 > (double)speed * LINE_RATE_MARGIN)
 		implausible(t, b, "faster than the line, bit/s", per_s * 8);
-	if ((b->metric == M_PFC_RX_PAUSE_NS || b->metric == M_PFC_TX_PAUSE_NS) && per_s > (double)NS_PER_S * LINE_RATE_MARGIN)
-		implausible(t, b, "paused longer than the time between the readings, ns per s", per_s);
+	if ((b->metric == M_PFC_RX_PAUSE_NS || b->metric == M_PFC_TX_PAUSE_NS) &&
+		per_s > (double)NS_PER_S * LINE_RATE_MARGIN)
+		implausible(
+			t, b, "paused longer than the time between the readings, ns per s", per_s);
 }
 
 static void on_samples(void *arg, const struct sample *v, size_t n)
@@ -317,14 +359,17 @@ static void on_target(void *arg, const struct target *state)
 		loop_stop(t->loop);
 }
 
-static void on_device(void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
+static void on_device(
+	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
 {
 	struct test *t = arg;
 	json_decref(t->identity);
-	t->identity = json_pack("{s:s, s:s, s:s}", "profile", profile, "sysname", sysname, "descr", descr);
+	t->identity = json_pack(
+		"{s:s, s:s, s:s}", "profile", profile, "sysname", sysname, "descr", descr);
 }
 
-static void on_port(void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
+static void on_port(
+	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
 {
 	struct test *t = arg;
 	smap_put(t->speeds, port, strlen(port), speed_bps);
@@ -334,7 +379,8 @@ static void on_flows(void *arg, const struct flow_sample *v, size_t n)
 {
 }
 
-static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text)
+static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
+	const char *port, const char *text)
 {
 }
 
@@ -344,42 +390,64 @@ static void test_text(FILE *out, const json_t *doc, const struct view *v, bool c
 	const char *table = "";
 	size_t i;
 	json_t *row;
-	fprintf(out, "%s  profile %s  sysName %s\n%s\n", json_string_value(json_object_get(doc, "address")),
-		json_string_value(json_object_get(identity, "profile")), json_string_value(json_object_get(identity, "sysname")),
+	fprintf(out, "%s  profile %s  sysName %s\n%s\n",
+		json_string_value(json_object_get(doc, "address")),
+		json_string_value(json_object_get(identity, "profile")),
+		json_string_value(json_object_get(identity, "sysname")),
 		json_string_value(json_object_get(identity, "descr")));
-	json_array_foreach(json_object_get(doc, "columns"), i, row) {
+	json_array_foreach (json_object_get(doc, "columns"), i, row) {
 		const char *name = json_string_value(json_object_get(row, "table"));
 		if (strcmp(name, table) != 0)
-			fprintf(out, "\n%s (%s)\n", name, json_string_value(json_object_get(row, "cadence")));
+			fprintf(out, "\n%s (%s)\n", name,
+				json_string_value(json_object_get(row, "cadence")));
 		table = name;
-		fprintf(out, "  %-10s %5lld rows  %-26s %-12s %s\n", json_string_value(json_object_get(row, "verdict")),
-			(long long)json_integer_value(json_object_get(row, "rows")), json_string_value(json_object_get(row, "value")),
-			json_is_string(json_object_get(row, "type")) ? json_string_value(json_object_get(row, "type")) : "-",
+		fprintf(out, "  %-10s %5lld rows  %-26s %-12s %s\n",
+			json_string_value(json_object_get(row, "verdict")),
+			(long long)json_integer_value(json_object_get(row, "rows")),
+			json_string_value(json_object_get(row, "value")),
+			json_is_string(json_object_get(row, "type"))
+				? json_string_value(json_object_get(row, "type"))
+				: "-",
 			json_string_value(json_object_get(row, "doc")));
 	}
-	fprintf(out, "\n%lld values per poll in %.3f s; %lld counters moved between the two readings\n",
-		(long long)json_integer_value(json_object_get(doc, "values")), json_number_value(json_object_get(doc, "poll_s")),
+	fprintf(out,
+		"\n%lld values per poll in %.3f s; %lld counters moved between the two readings\n",
+		(long long)json_integer_value(json_object_get(doc, "values")),
+		json_number_value(json_object_get(doc, "poll_s")),
 		(long long)json_integer_value(json_object_get(doc, "moved")));
-	json_array_foreach(json_object_get(doc, "implausible"), i, row)
-		fprintf(out, "IMPLAUSIBLE  %s %s: %s (%g)\n", json_string_value(json_object_get(row, "port")),
-			json_string_value(json_object_get(row, "metric")), json_string_value(json_object_get(row, "why")),
+	json_array_foreach (json_object_get(doc, "implausible"), i, row)
+		fprintf(out, "IMPLAUSIBLE  %s %s: %s (%g)\n",
+			json_string_value(json_object_get(row, "port")),
+			json_string_value(json_object_get(row, "metric")),
+			json_string_value(json_object_get(row, "why")),
 			json_number_value(json_object_get(row, "value")));
-	fprintf(out, "A counter that is all zero proves nothing until the feature behind it is on, or it has moved.\n");
+	fprintf(out,
+		"A counter that is all zero proves nothing until the feature behind it is on, or "
+		"it has moved.\n");
 }
 
 static const struct column test_columns[] = {
-	{"table", "TABLE", COL_TEXT, false}, {"verdict", "VERDICT", COL_TEXT, false}, {"rows", "ROWS", COL_INT, true},
-	{"value", "VALUE", COL_TEXT, false}, {"type", "TYPE", COL_TEXT, false}, {"oid", "OID", COL_TEXT, false}, {"doc", "WHAT", COL_TEXT, false},
+	{"table", "TABLE", COL_TEXT, false},
+	{"verdict", "VERDICT", COL_TEXT, false},
+	{"rows", "ROWS", COL_INT, true},
+	{"value", "VALUE", COL_TEXT, false},
+	{"type", "TYPE", COL_TEXT, false},
+	{"oid", "OID", COL_TEXT, false},
+	{"doc", "WHAT", COL_TEXT, false},
 };
-static const struct view test_view = {"profile test", "columns", test_columns, rw_countof(test_columns), test_text, "no columns"};
+static const struct view test_view = {
+	"profile test", "columns", test_columns, rw_countof(test_columns), test_text, "no columns"};
 
 static int test_report(const struct globals *g, struct test *t)
 {
 	double p50, p95;
 	target_poll_quantiles(snmp_target_state(t->target), &p50, &p95);
-	json_t *doc = json_pack("{s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:o, s:i}", "target", t->device, "address", snmp_target_state(t->target)->address,
-		"device", t->identity, "columns", t->columns, "implausible", t->implausible, "values", (json_int_t)(t->n_samples / 2), "moved",
-		(json_int_t)t->moved, "poll_s", json_number_or_null(p50), "max_repetitions", (int)snmp_target_max_repetitions(t->target));
+	json_t *doc = json_pack("{s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:o, s:i}", "target",
+		t->device, "address", snmp_target_state(t->target)->address, "device", t->identity,
+		"columns", t->columns, "implausible", t->implausible, "values",
+		(json_int_t)(t->n_samples / 2), "moved", (json_int_t)t->moved, "poll_s",
+		json_number_or_null(p50), "max_repetitions",
+		(int)snmp_target_max_repetitions(t->target));
 	int rc = print(g, doc, &test_view);
 	json_decref(doc);
 	return rc;
@@ -394,7 +462,8 @@ static void on_limit(void *arg)
 }
 
 /* test_run - poll @device twice and report. */
-static int test_run(const struct globals *g, const struct config_device *device, const struct config *config, int64_t run_ns)
+static int test_run(const struct globals *g, const struct config_device *device,
+	const struct config *config, int64_t run_ns)
 {
 	struct test t = {.device = device->name, .run_ns = run_ns};
 	struct sink sink = {&t, on_samples, on_flows, on_target, on_device, on_port, on_event};
@@ -462,7 +531,8 @@ static bool address_read(const char *text, char *buf, size_t size, uint16_t *ret
 }
 
 /* run_test_gnmi - a configured device, as it is configured. */
-static int run_test_gnmi(struct command_args *a, const struct config *config, const struct config_device *configured, int64_t run_ns)
+static int run_test_gnmi(struct command_args *a, const struct config *config,
+	const struct config_device *configured, int64_t run_ns)
 {
 	struct config_device device = *configured;
 	struct config_gnmi gnmi = *device.gnmi;
@@ -479,35 +549,44 @@ static int run_test_gnmi(struct command_args *a, const struct config *config, co
 static int run_test(struct command_args *a, const struct config *config, const char *target)
 {
 	const struct command *c = &command_profile;
-	const char *file = command_opt(c, a, "community-file"), *name = command_opt(c, a, "credentials"), *text,
-		*protocol = command_opt(c, a, "protocol");
+	const char *file = command_opt(c, a, "community-file"),
+		   *name = command_opt(c, a, "credentials"), *text,
+		   *protocol = command_opt(c, a, "protocol");
 	int64_t run_ns = TEST_SECONDS * NS_PER_S, timeout_ns = 2 * NS_PER_S;
 	char host[256];
-	if (((text = command_opt(c, a, "for")) && (unit_duration(text, &run_ns, NULL) < 0 || run_ns < NS_PER_S / 10)) ||
-		((text = command_opt(c, a, "timeout")) && (unit_duration(text, &timeout_ns, NULL) < 0 || timeout_ns < NS_PER_MS)))
+	if (((text = command_opt(c, a, "for")) &&
+		    (unit_duration(text, &run_ns, NULL) < 0 || run_ns < NS_PER_S / 10)) ||
+		((text = command_opt(c, a, "timeout")) &&
+			(unit_duration(text, &timeout_ns, NULL) < 0 || timeout_ns < NS_PER_MS)))
 		return usage_error(c, "read '%s', expected a duration such as 10s", text);
 
 	if (protocol && strcmp(protocol, "snmp") != 0 && strcmp(protocol, "gnmi") != 0)
 		return usage_error(c, "read '%s', expected snmp or gnmi", protocol);
 
 	struct config none = {0};
-	struct config_snmp_credential community = {.version = 2, .community = {SECRET_FILE, file, 0, 0}};
+	struct config_snmp_credential community = {
+		.version = 2, .community = {SECRET_FILE, file, 0, 0}};
 	struct config_credential given = {.name = "command line", .snmp = &community};
 	struct config_snmp snmp = {.timeout_ns = timeout_ns, .retries = 2};
 	struct config_device device = {.name = target, .profile = "auto", .snmp = &snmp};
 	for (size_t i = 0; config && i < config->n_devices; i++)
 		if (strcmp(config->devices[i].name, target) == 0) {
-			if (config->devices[i].gnmi && (str_eq(protocol, "gnmi") || (!protocol && !config->devices[i].snmp)))
+			if (config->devices[i].gnmi &&
+				(str_eq(protocol, "gnmi") ||
+					(!protocol && !config->devices[i].snmp)))
 				return run_test_gnmi(a, config, &config->devices[i], run_ns);
 			if (!config->devices[i].snmp || str_eq(protocol, "gnmi"))
-				return usage_error(c, "device %s is not asked over %s", target, protocol ? protocol : "SNMP");
+				return usage_error(c, "device %s is not asked over %s", target,
+					protocol ? protocol : "SNMP");
 			device = config->devices[i];
 			snmp = *device.snmp;
 			device.snmp = &snmp;
 		}
 	if (!snmp.address) {
 		if (!address_read(target, host, sizeof(host), &snmp.port))
-			return usage_error(c, "read '%s', expected a configured device or ADDRESS[:PORT]", target);
+			return usage_error(c,
+				"read '%s', expected a configured device or ADDRESS[:PORT]",
+				target);
 		snmp.address = host;
 	}
 	if (file)
@@ -518,8 +597,13 @@ static int run_test(struct command_args *a, const struct config *config, const c
 	if (name && (!snmp.credential || strcmp(snmp.credential->name, name) != 0))
 		return usage_error(c, "no credentials '%s' in the configuration", name);
 	if (!snmp.credential || !snmp.credential->snmp)
-		return usage_error(c, protocol && strcmp(protocol, "gnmi") == 0 ? "'%s' is not a configured device: over gNMI, configured devices are tested"
-			: "'%s' is not a configured device: give --community-file FILE or --credentials NAME", target);
+		return usage_error(c,
+			protocol && strcmp(protocol, "gnmi") == 0
+				? "'%s' is not a configured device: over gNMI, configured devices "
+				  "are tested"
+				: "'%s' is not a configured device: give --community-file FILE or "
+				  "--credentials NAME",
+			target);
 	if ((text = command_opt(c, a, "profile")))
 		device.profile = text;
 	snmp.interval_ns = run_ns;
@@ -531,7 +615,7 @@ static int run_test(struct command_args *a, const struct config *config, const c
 	return test_run(a->g, &device, config ? config : &none, run_ns);
 }
 
-/* --- the command ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the command --------------------------------------------------------- */
 
 static int run(struct command_args *a)
 {
@@ -540,14 +624,21 @@ static int run(struct command_args *a)
 	struct profiles *profiles = NULL;
 	bool list = str_eq(verb, "list"), show = str_eq(verb, "show"), test = str_eq(verb, "test");
 	if (!list && !show && !test)
-		return usage_error(&command_profile, verb ? "read '%s', expected list, show NAME or test TARGET" : "%s", verb ? verb : "expected list, show NAME or test TARGET");
+		return usage_error(&command_profile,
+			verb ? "read '%s', expected list, show NAME or test TARGET" : "%s",
+			verb ? verb : "expected list, show NAME or test TARGET");
 	if (a->argc != (list ? 1 : 2))
-		return usage_error(&command_profile, list ? "'list' takes no argument" : show ? "expected the name of one profile" : "expected one target");
+		return usage_error(&command_profile,
+			list           ? "'list' takes no argument"
+				: show ? "expected the name of one profile"
+				       : "expected one target");
 	int rc = config_get(a->g, false, &config) < 0 ? EXIT_USAGE : EXIT_OK;
 	if (rc == EXIT_OK && profiles_get_all(config, &profiles) < 0)
 		rc = EXIT_USAGE;
 	if (rc == EXIT_OK)
-		rc = list ? run_list(a->g, profiles) : show ? run_show(a->g, profiles, a->argv[1]) : run_test(a, config, a->argv[1]);
+		rc = list      ? run_list(a->g, profiles)
+			: show ? run_show(a->g, profiles, a->argv[1])
+			       : run_test(a, config, a->argv[1]);
 	profiles_free(profiles);
 	config_free(config);
 	return rc;
@@ -557,8 +648,10 @@ const struct command command_profile = {
 	.name = "profile",
 	.args = "list|show NAME|test TARGET",
 	.summary = "what each profile collects; try one on a live device",
-	.help = "A profile maps what a kind of switch answers to canonical metrics. 'test' polls a device twice and says column by column\n"
-		"what answers, what is empty and what looks implausible; over gNMI it subscribes and does the same path by path. TARGET is a\n"
+	.help = "A profile maps what a kind of switch answers to canonical metrics. 'test' polls a "
+		"device twice and says column by column\n"
+		"what answers, what is empty and what looks implausible; over gNMI it subscribes "
+		"and does the same path by path. TARGET is a\n"
 		"configured device, or (SNMP) ADDRESS[:PORT] together with\n"
 		"--community-file or --credentials.\n"
 		"\n"

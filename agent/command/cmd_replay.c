@@ -1,7 +1,9 @@
 /*
- * cmd_replay - "rocewatch replay": the analyzers over history or a recorded case again, through the very pipeline of the agent.
+ * cmd_replay - "rocewatch replay": the analyzers over history or a recorded case again, through the
+ * very pipeline of the agent.
  *
- * Everything is read and checked before OUT.db is made, and OUT.db is removed again when anything fails: never a half-applied case.
+ * Everything is read and checked before OUT.db is made, and OUT.db is removed again when anything
+ * fails: never a half-applied case.
  */
 #include "agent/command/command.h"
 
@@ -25,10 +27,15 @@
 #include "db/store/store.h"
 
 static const struct command_option options[] = {
-	{"from", 0, "SOURCE", "a database, a folder with fabric.yaml and samples.tsv, or a samples.tsv (default: the configured store)"},
-	{"fabric", 0, "FILE", "the fabric and options to judge by (default: fabric.yaml beside the samples, or what the database holds)"},
+	{"from", 0, "SOURCE",
+		"a database, a folder with fabric.yaml and samples.tsv, or a samples.tsv (default: "
+		"the configured store)"},
+	{"fabric", 0, "FILE",
+		"the fabric and options to judge by (default: fabric.yaml beside the samples, or "
+		"what the database holds)"},
 	{"db", 0, "OUT.db", "keep samples, flows, findings and incidents in this new database"},
-	{"set", 0, "KEY=VALUE", "another setting, such as analyzers.ecmp_imbalance.warn=30% (may be repeated)"},
+	{"set", 0, "KEY=VALUE",
+		"another setting, such as analyzers.ecmp_imbalance.warn=30% (may be repeated)"},
 	{0},
 };
 
@@ -38,8 +45,9 @@ struct replay {
 	const struct globals *g;
 	const char *from, *fabric, *out;
 	bool from_db;
-	char *samples_path, *fabric_path, *dir; /* dir: where captures are looked for, NULL = nowhere */
-	int64_t from_ns, to_ns;                 /* --since, --until; 0 = all */
+	/* dir: where captures are looked for, NULL = nowhere */
+	char *samples_path, *fabric_path, *dir;
+	int64_t from_ns, to_ns; /* --since, --until; 0 = all */
 	struct config *config;
 	struct series_db *db;
 	struct entities *entities;
@@ -54,14 +62,16 @@ struct replay {
 
 #define AROUND_SPAN_NS (15 * 60 * NS_PER_S) /* as for every command (context.c) */
 
-/* --- what to read ---------------------------------------------------------------------------------------------------------- */
+/* ---- what to read -------------------------------------------------------- */
 
 static bool is_sqlite(const char *path)
 {
-	static const char magic[16] = "SQLite format 3"; /* with its NUL: sqlite.org/fileformat.html section 1.3 */
+	/* with its NUL: sqlite.org/fileformat.html section 1.3 */
+	static const char magic[16] = "SQLite format 3";
 	char head[16];
 	rw_cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) && memcmp(head, magic, sizeof(magic)) == 0;
+	return fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
+		memcmp(head, magic, sizeof(magic)) == 0;
 }
 
 static char *joined(const char *dir, const char *name)
@@ -84,7 +94,8 @@ static int find_source(struct replay *r, struct err *e)
 		return 0;
 	} else {
 		char *slash = strrchr(r->from, '/');
-		r->dir = slash ? strndup(r->from, slash == r->from ? 1 : (size_t)(slash - r->from)) : rw_strdup(".");
+		r->dir = slash ? strndup(r->from, slash == r->from ? 1 : (size_t)(slash - r->from))
+			       : rw_strdup(".");
 		r->samples_path = rw_strdup(r->from);
 	}
 	r->fabric_path = joined(r->dir, "fabric.yaml");
@@ -100,7 +111,8 @@ static int print_errors(const struct err_list *errors, struct err *e)
 	return -EINVAL;
 }
 
-/* The configuration to judge by: --fabric, else -c, else what lies beside the samples or in the database. */
+/* The configuration to judge by: --fabric, else -c, else what lies beside the samples or in the
+ * database. */
 static int read_config(struct replay *r, struct err *e)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
@@ -112,7 +124,8 @@ static int read_config(struct replay *r, struct err *e)
 	if (r->fabric || (!r->g->config_named && !r->from_db)) {
 		const char *path = r->fabric ? r->fabric : r->fabric_path;
 		if (access(path, F_OK) < 0)
-			return err_at(e, -EINVAL, path, 0, 0, "the fabric of the case is not there; name it with --fabric FILE");
+			return err_at(e, -EINVAL, path, 0, 0,
+				"the fabric of the case is not there; name it with --fabric FILE");
 		rc = config_load(path, CONFIG_CASE, tables, n, &r->config, &errors);
 	} else if (r->g->config_named) {
 		rc = config_load(r->g->config_path, CONFIG_FULL, tables, n, &r->config, &errors);
@@ -120,10 +133,12 @@ static int read_config(struct replay *r, struct err *e)
 		rw_cleanup(freep) char *yaml = NULL;
 		rc = series_db_fabric(r->db, r->to_ns ? r->to_ns : INT64_MAX, &yaml, e);
 		if (rc == -ENODATA)
-			return err_at(e, -EINVAL, r->from, 0, 0, "holds no configuration; name one with --fabric FILE");
+			return err_at(e, -EINVAL, r->from, 0, 0,
+				"holds no configuration; name one with --fabric FILE");
 		if (rc != 0)
 			return rc;
-		rc = config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE, tables, n, &r->config, &errors);
+		rc = config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE,
+			tables, n, &r->config, &errors);
 	}
 	return rc == 0 ? 0 : print_errors(&errors, e);
 }
@@ -133,7 +148,10 @@ static int apply_sets(struct replay *r, const char *const *set, struct err *e)
 	for (; set && *set; set++) {
 		const char *equals = strchr(*set, '=');
 		if (!equals)
-			return err_set(e, -EINVAL, "--set: read '%.100s', expected KEY=VALUE such as analyzers.ecmp_imbalance.warn=30%%", *set);
+			return err_set(e, -EINVAL,
+				"--set: read '%.100s', expected KEY=VALUE such as "
+				"analyzers.ecmp_imbalance.warn=30%%",
+				*set);
 		rw_cleanup(freep) char *key = strndup(*set, (size_t)(equals - *set));
 		struct err why = {0};
 		if (config_set(r->config, key, equals + 1, &why) != 0)
@@ -148,21 +166,31 @@ static int parse_around(struct replay *r, int64_t newest_ns, struct err *e)
 	struct err why = {0};
 	wall_t t;
 	if (r->g->since || r->g->until)
-		return err_set(e, -EINVAL, "--around goes with --span, not with --since or --until");
+		return err_set(
+			e, -EINVAL, "--around goes with --span, not with --since or --until");
 	if (r->g->span && unit_duration(r->g->span, &span_ns, &why) < 0)
 		return err_set(e, -EINVAL, "--span: %s", why.text);
 	if (wall_parse(r->g->around, (wall_t){newest_ns}, &t) != 0)
-		return err_set(e, -EINVAL, "--around: read '%.60s', expected a time such as 2026-11-21T03:00:00Z or 24h", r->g->around);
-	if (span_ns <= 0 || __builtin_sub_overflow(t.ns, span_ns, &r->from_ns) || __builtin_add_overflow(t.ns, span_ns, &r->to_ns))
-		return err_set(e, -EINVAL, "--span: read '%.60s', expected a duration such as 10m", r->g->span);
+		return err_set(e, -EINVAL,
+			"--around: read '%.60s', expected a time such as 2026-11-21T03:00:00Z or "
+			"24h",
+			r->g->around);
+	if (span_ns <= 0 || __builtin_sub_overflow(t.ns, span_ns, &r->from_ns) ||
+		__builtin_add_overflow(t.ns, span_ns, &r->to_ns))
+		return err_set(e, -EINVAL, "--span: read '%.60s', expected a duration such as 10m",
+			r->g->span);
 	r->usage = false;
 	return 0;
 }
 
 static int parse_times(struct replay *r, int64_t newest_ns, struct err *e)
 {
-	const struct { const char *option, *text; int64_t *ret; } times[] = {
-		{"--since", r->g->since, &r->from_ns}, {"--until", r->g->until, &r->to_ns},
+	const struct {
+		const char *option, *text;
+		int64_t *ret;
+	} times[] = {
+		{"--since", r->g->since, &r->from_ns},
+		{"--until", r->g->until, &r->to_ns},
 	};
 	r->usage = true;
 	if (r->g->span && !r->g->around)
@@ -174,7 +202,10 @@ static int parse_times(struct replay *r, int64_t newest_ns, struct err *e)
 		if (!times[k].text)
 			continue;
 		if (wall_parse(times[k].text, (wall_t){newest_ns}, &t) != 0)
-			return err_set(e, -EINVAL, "%s: read '%.60s', expected a time such as 2026-11-21T03:00:00Z or 24h", times[k].option, times[k].text);
+			return err_set(e, -EINVAL,
+				"%s: read '%.60s', expected a time such as 2026-11-21T03:00:00Z or "
+				"24h",
+				times[k].option, times[k].text);
 		*times[k].ret = t.ns;
 	}
 	if (r->from_ns && r->to_ns && r->from_ns >= r->to_ns)
@@ -204,13 +235,18 @@ static bool anything_polled(const struct config *c)
 	return false;
 }
 
-/* Samples of a device that the fabric does not have are kept and judged by nobody: most likely one of the two is misspelt. */
+/* Samples of a device that the fabric does not have are kept and judged by nobody: most likely one
+ * of the two is misspelt. */
 static void warn_unknown_devices(const struct replay *r)
 {
 	for (uint32_t id = 1; id <= entities_count(r->entities) && !r->g->quiet; id++) {
 		const struct entity *e = entity_get(r->entities, id);
-		if (e && !*e->port && e->priority == PRIO_NONE && !fabric_device(r->config->fabric, e->device))
-			fprintf(stderr, "%s: warning: samples of device '%s', which the fabric does not have: they are not judged\n", r->samples_path, e->device);
+		if (e && !*e->port && e->priority == PRIO_NONE &&
+			!fabric_device(r->config->fabric, e->device))
+			fprintf(stderr,
+				"%s: warning: samples of device '%s', which the fabric does not "
+				"have: they are not judged\n",
+				r->samples_path, e->device);
 	}
 }
 
@@ -226,25 +262,28 @@ static int read_case(struct replay *r, struct err *e)
 	if (rc != 0)
 		return rc;
 	cut(r);
-	/* a case says how often it was sampled by its samples; the database keeps it with the configuration */
+	/* a case says how often it was sampled by its samples; the database keeps it with the
+	 * configuration */
 	int64_t interval_ns = replay_interval(r->samples.v, r->samples.n);
 	if (interval_ns > 0 && !anything_polled(r->config)) {
 		char text[32];
-		rc = config_set(r->config, "defaults.interval", unit_duration_text(text, sizeof(text), interval_ns), e);
+		rc = config_set(r->config, "defaults.interval",
+			unit_duration_text(text, sizeof(text), interval_ns), e);
 		if (rc != 0)
 			return rc;
 	}
 	return replay_captures(r->dir, r->config, r->entities, &r->flows, e);
 }
 
-/* --- running --------------------------------------------------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------- */
 
 static int open_out(struct replay *r, struct err *e)
 {
 	if (!r->out)
 		return 0;
 	if (access(r->out, F_OK) == 0)
-		return err_at(e, -EEXIST, r->out, 0, 0, "exists already; replay writes a new database only");
+		return err_at(e, -EEXIST, r->out, 0, 0,
+			"exists already; replay writes a new database only");
 	struct store_options o = {.path = r->out, .replay = true};
 	int rc = store_open(&o, r->entities, &r->store, e);
 	r->out_made = rc == 0 || rc != -EBUSY;
@@ -257,7 +296,8 @@ static int run_pipeline(struct replay *r, struct err *e)
 	if (r->from_db) {
 		int rc = series_db_range(r->db, &begin_ns, &last_ns, e);
 		if (rc != 0)
-			return rc == -ENODATA ? err_at(e, rc, r->from, 0, 0, "holds no samples") : rc;
+			return rc == -ENODATA ? err_at(e, rc, r->from, 0, 0, "holds no samples")
+					      : rc;
 		if (r->from_ns > begin_ns)
 			begin_ns = r->from_ns;
 	} else if (r->samples.n) {
@@ -275,7 +315,8 @@ static int run_pipeline(struct replay *r, struct err *e)
 		int agreed = tune_records_expect(r->db, r->pipeline, e);
 		if (agreed != 0)
 			return agreed;
-		struct history_range range = {.from_ns = r->from_ns ? r->from_ns : INT64_MIN, .to_ns = r->to_ns};
+		struct history_range range = {
+			.from_ns = r->from_ns ? r->from_ns : INT64_MIN, .to_ns = r->to_ns};
 		int rc = history_feed(r->db, r->entities, r->pipeline, &range, &r->seen, e);
 		if (rc != 0)
 			return rc;
@@ -302,8 +343,10 @@ static json_t *document(const struct replay *r)
 		json_array_append_new(incidents, incident_public(v[k]->json));
 	bool any = r->seen.samples > 0;
 	/* time 0 is a time here: recorded cases begin at 1970-01-01T00:00:00Z */
-	json_object_set_new(doc, "from", any ? json_string(wall_format(from, (wall_t){r->seen.first_ns}, 3)) : json_null());
-	json_object_set_new(doc, "to", any ? json_string(wall_format(to, (wall_t){r->seen.last_ns}, 3)) : json_null());
+	json_object_set_new(doc, "from",
+		any ? json_string(wall_format(from, (wall_t){r->seen.first_ns}, 3)) : json_null());
+	json_object_set_new(doc, "to",
+		any ? json_string(wall_format(to, (wall_t){r->seen.last_ns}, 3)) : json_null());
 	json_object_set_new(doc, "samples", json_integer((json_int_t)r->seen.samples));
 	json_object_set_new(doc, "late", json_integer((json_int_t)n->late));
 	json_object_set_new(doc, "duplicates", json_integer((json_int_t)n->duplicates));
@@ -317,10 +360,12 @@ static json_t *document(const struct replay *r)
 
 static void print_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {
-	const char *from = json_string_value(json_object_get(doc, "from")), *to = json_string_value(json_object_get(doc, "to"));
+	const char *from = json_string_value(json_object_get(doc, "from")),
+		   *to = json_string_value(json_object_get(doc, "to"));
 	if (header && from && to)
-		fprintf(out, "%.19sZ to %.19sZ: %lld samples, %lld windows, incidents: %zu\n\n", from, to,
-			(long long)json_integer_value(json_object_get(doc, "samples")), (long long)json_integer_value(json_object_get(doc, "windows")),
+		fprintf(out, "%.19sZ to %.19sZ: %lld samples, %lld windows, incidents: %zu\n\n",
+			from, to, (long long)json_integer_value(json_object_get(doc, "samples")),
+			(long long)json_integer_value(json_object_get(doc, "windows")),
 			json_array_size(json_object_get(doc, "incidents")));
 	report_print(out, doc, &incident_list_view, FORMAT_TABLE, header, color);
 }
@@ -360,12 +405,14 @@ static int replay(struct replay *r, const struct command_args *a, int *ret_exit,
 		rw_cleanup(err_list_done) struct err_list errors = {0};
 		size_t n;
 		const struct option_table *const *tables = module_tables(&n);
-		if (config_load(r->g->config_path, CONFIG_FULL, tables, n, &r->config, &errors) != 0)
+		if (config_load(r->g->config_path, CONFIG_FULL, tables, n, &r->config, &errors) !=
+			0)
 			return print_errors(&errors, e);
 		r->from = r->config->store.path;
 	}
 	if (!r->from)
-		return err_set(e, -EINVAL, "expected --from with a database, a folder or a samples.tsv");
+		return err_set(
+			e, -EINVAL, "expected --from with a database, a folder or a samples.tsv");
 	*ret_exit = EXIT_FAILED;
 	int rc = find_source(r, e);
 	if (rc == 0 && r->from_db)
@@ -404,15 +451,19 @@ static int replay(struct replay *r, const struct command_args *a, int *ret_exit,
 
 static int run(struct command_args *a)
 {
-	static const struct view view = {.title = "Replay", .rows = "incidents", .text = print_text};
-	struct replay r = {.g = a->g, .from = command_opt(&command_replay, a, "from"), .fabric = command_opt(&command_replay, a, "fabric")};
+	static const struct view view = {
+		.title = "Replay", .rows = "incidents", .text = print_text};
+	struct replay r = {.g = a->g,
+		.from = command_opt(&command_replay, a, "from"),
+		.fabric = command_opt(&command_replay, a, "fabric")};
 	struct err e = {0};
 	int exit_code;
 	r.out = command_opt(&command_replay, a, "db");
 	if (!r.out)
 		r.out = a->g->db;
 	if (a->argc > 1 || (a->argc == 1 && r.from))
-		return usage_error(&command_replay, "read '%.64s', expected one source", a->argv[a->argc - 1]);
+		return usage_error(
+			&command_replay, "read '%.64s', expected one source", a->argv[a->argc - 1]);
 	if (a->argc == 1)
 		r.from = a->argv[0];
 
@@ -423,7 +474,8 @@ static int run(struct command_args *a)
 		v.n_columns = incident_list_view.n_columns;
 		v.empty = incident_list_view.empty;
 		json_t *doc = document(&r);
-		rc = report_print(stdout, doc, &v, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS);
+		rc = report_print(stdout, doc, &v, a->g->format, !a->g->no_header,
+			a->g->color == COLOR_ALWAYS);
 		json_decref(doc);
 		if (rc != 0)
 			err_set(&e, rc, "the result could not be written: %s", strerror(-rc));
@@ -441,10 +493,14 @@ const struct command command_replay = {
 	.name = "replay",
 	.args = "[--from DB|DIR|samples.tsv]",
 	.summary = "run the analyzers over history or a recorded case again",
-	.help = "Live and replay are the same code: what was recorded gives the incidents that were raised. With --set one sees what other settings "
-		"would have given. With --db every other command can be asked with --db OUT.db and no configuration file.\n\n"
-		"A case is a folder with fabric.yaml and samples.tsv (time_s device port priority metric value [flags [window_s]], separated by tabs), and "
-		"optionally capture.yaml with capture-NAME.pcap. A line that is not clear refuses the whole case.",
+	.help = "Live and replay are the same code: what was recorded gives the incidents that "
+		"were raised. With --set one sees what other settings "
+		"would have given. With --db every other command can be asked with --db OUT.db and "
+		"no configuration file.\n\n"
+		"A case is a folder with fabric.yaml and samples.tsv (time_s device port priority "
+		"metric value [flags [window_s]], separated by tabs), and "
+		"optionally capture.yaml with capture-NAME.pcap. A line that is not clear refuses "
+		"the whole case.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = run,

@@ -1,7 +1,6 @@
 /* cmd_status - the state of the fabric, once: who answers, how old the data is, what is open. */
 #include "agent/command/command.h"
 
-
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/reports/status.h"
@@ -19,8 +18,22 @@ static const struct column device_columns[] = {
 	{"reason", "REASON", COL_TEXT, false},
 };
 static const struct column csv_columns[] = {
-	{"name"}, {"up"}, {"status"}, {"reason"}, {"age_s"}, {"protocol"}, {"address"}, {"state"}, {"interval_s"}, {"poll_p50_s"}, {"poll_p95_s"}, {"polls"},
-	{"timeouts"}, {"errors"}, {"device"}, {"port"},
+	{"name"},
+	{"up"},
+	{"status"},
+	{"reason"},
+	{"age_s"},
+	{"protocol"},
+	{"address"},
+	{"state"},
+	{"interval_s"},
+	{"poll_p50_s"},
+	{"poll_p95_s"},
+	{"polls"},
+	{"timeouts"},
+	{"errors"},
+	{"device"},
+	{"port"},
 };
 static const struct column incident_columns[] = {
 	{"id", "INCIDENT", COL_TEXT, false},
@@ -31,10 +44,16 @@ static const struct column incident_columns[] = {
 	{"summary", "SUMMARY", COL_TEXT, false},
 };
 static const struct view device_view = {
-	.rows = "devices", .columns = device_columns, .n_columns = rw_countof(device_columns), .empty = "no devices",
+	.rows = "devices",
+	.columns = device_columns,
+	.n_columns = rw_countof(device_columns),
+	.empty = "no devices",
 };
 static const struct view incident_view = {
-	.rows = "incidents", .columns = incident_columns, .n_columns = rw_countof(incident_columns), .empty = "no open incidents",
+	.rows = "incidents",
+	.columns = incident_columns,
+	.n_columns = rw_countof(incident_columns),
+	.empty = "no open incidents",
 };
 
 static long long count_of(const json_t *quality, const char *key)
@@ -48,12 +67,19 @@ static void print_text(FILE *out, const json_t *doc, const struct view *v, bool 
 
 	if (header) {
 		const char *time = json_string_value(json_object_get(doc, "time"));
-		fprintf(out, "%s   %.19s%s   %s\n", json_string_value(json_object_get(doc, "fabric")), time ? time : "-", time ? "Z" : "",
-			json_is_true(json_object_get(q, "agent_running")) ? "agent running" : "no agent running: as of the newest sample");
-		long long captures = count_of(q, "captures_up") + count_of(q, "captures_down") + count_of(q, "captures_unknown");
-		fprintf(out, "up %lld   down %lld   unknown %lld   ", count_of(q, "up"), count_of(q, "down"), count_of(q, "unknown"));
+		fprintf(out, "%s   %.19s%s   %s\n",
+			json_string_value(json_object_get(doc, "fabric")), time ? time : "-",
+			time ? "Z" : "",
+			json_is_true(json_object_get(q, "agent_running"))
+				? "agent running"
+				: "no agent running: as of the newest sample");
+		long long captures = count_of(q, "captures_up") + count_of(q, "captures_down") +
+			count_of(q, "captures_unknown");
+		fprintf(out, "up %lld   down %lld   unknown %lld   ", count_of(q, "up"),
+			count_of(q, "down"), count_of(q, "unknown"));
 		if (captures > 0)
-			fprintf(out, "captures %lld/%lld up   ", count_of(q, "captures_up"), captures);
+			fprintf(out, "captures %lld/%lld up   ", count_of(q, "captures_up"),
+				captures);
 		fprintf(out, "open incidents %lld\n\n", count_of(doc, "open_incidents"));
 	}
 	report_print(out, doc, &device_view, FORMAT_TABLE, header, color);
@@ -64,7 +90,12 @@ static void print_text(FILE *out, const json_t *doc, const struct view *v, bool 
 }
 
 static const struct view view = {
-	.title = "Fabric status", .rows = "devices", .columns = csv_columns, .n_columns = rw_countof(csv_columns), .text = print_text, .empty = "no devices",
+	.title = "Fabric status",
+	.rows = "devices",
+	.columns = csv_columns,
+	.n_columns = rw_countof(csv_columns),
+	.text = print_text,
+	.empty = "no devices",
 };
 
 extern const struct command command_status;
@@ -78,9 +109,12 @@ const struct command command_status = {
 	.name = "status",
 	.args = "",
 	.summary = "who answers, how old the data is, which incidents are open",
-	.help = "A device is up while it is polled and answers, down when it is polled and does not, and unknown in every other case: silent for more "
-		"than three intervals, not polled, or no agent running. Unknown is never shown as up. Captures (protocol pcap) have a row each, by their own "
-		"names, and are counted apart.\n\nA database that no agent writes is judged as of its "
+	.help = "A device is up while it is polled and answers, down when it is polled and does "
+		"not, and unknown in every other case: silent for more "
+		"than three intervals, not polled, or no agent running. Unknown is never shown as "
+		"up. Captures (protocol pcap) have a row each, by their own "
+		"names, and are counted apart.\n\nA database that no agent writes is judged as of "
+		"its "
 		"newest sample.",
 	.run = run,
 };

@@ -1,4 +1,5 @@
-/* steps - training rhythm: throughput of each job in stretches of one level, change points, and the step where samples are fine enough. */
+/* steps - training rhythm: throughput of each job in stretches of one level, change points, and the
+ * step where samples are fine enough. */
 #include "agent/command/command.h"
 
 #include <errno.h>
@@ -18,12 +19,12 @@
 #include "db/model/metric.h"
 
 #define DEFAULT_SPAN_NS (3600 * NS_PER_S)
-#define BLOCKS_MAX 2048      /* of the whole stretch */
-#define BLOCKS_AT_ONCE 64    /* read from the database in one piece */
-#define SLICES 600           /* the newest ones, for the step */
+#define BLOCKS_MAX 2048 /* of the whole stretch */
+#define BLOCKS_AT_ONCE 64 /* read from the database in one piece */
+#define SLICES 600 /* the newest ones, for the step */
 #define LEVELS_MAX 32
 #define SPACING_SPAN_NS (300 * NS_PER_S) /* looked at for the time between samples */
-#define LEAST 0.03           /* as the analyzer's warn */
+#define LEAST 0.03 /* as the analyzer's warn */
 
 static const struct command_option options[] = {
 	{"job", 0, "GLOB", "only these jobs"},
@@ -34,7 +35,7 @@ struct job_history {
 	const struct fabric_job *job;
 	bool by_uplinks;
 	size_t n_ports, n_seen;
-	double *rate;          /* of all blocks; NAN not seen */
+	double *rate; /* of all blocks; NAN not seen */
 };
 
 struct history_of_jobs {
@@ -72,8 +73,10 @@ static int bounds(struct context *x, struct history_of_jobs *h, int64_t *ret_to,
 	int r = series_db_range(x->db, &first_ns, &last_ns, e);
 	if (r < 0)
 		return r;
-	const int64_t window_ns = analyzer_window(a, config_options(x->config, "analyzers", "steps"), x->config->defaults.interval_ns);
-	const int64_t from = x->from_ns > first_ns ? x->from_ns : first_ns, to = x->to_ns < last_ns ? x->to_ns : last_ns;
+	const int64_t window_ns = analyzer_window(a,
+		config_options(x->config, "analyzers", "steps"), x->config->defaults.interval_ns);
+	const int64_t from = x->from_ns > first_ns ? x->from_ns : first_ns,
+		      to = x->to_ns < last_ns ? x->to_ns : last_ns;
 	const int64_t span = to > from ? to - from : 0;
 	h->block_ns = window_ns * (1 + span / window_ns / BLOCKS_MAX);
 	*ret_to = to / h->block_ns * h->block_ns;
@@ -85,16 +88,19 @@ static int bounds(struct context *x, struct history_of_jobs *h, int64_t *ret_to,
 static int collect(struct context *x, struct history_of_jobs *h, int64_t *ret_to, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	const struct window_spec spec = {.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
+	const struct window_spec spec = {
+		.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
 	int r = bounds(x, h, ret_to, e);
 	for (size_t at = 0; r == 0 && at < h->n_blocks; at += BLOCKS_AT_ONCE) {
-		const size_t n = h->n_blocks - at < BLOCKS_AT_ONCE ? h->n_blocks - at : BLOCKS_AT_ONCE;
+		const size_t n =
+			h->n_blocks - at < BLOCKS_AT_ONCE ? h->n_blocks - at : BLOCKS_AT_ONCE;
 		const int64_t from = h->from_ns + (int64_t)at * h->block_ns;
 		struct window w;
 		struct throughput *t;
 		arena_reset(a);
 		r = window_from_db(x->db, a, &spec, from, from + (int64_t)n * h->block_ns, &w, e);
-		const size_t n_jobs = r == 0 ? throughput_of(x->config->fabric, &w, h->block_ns, a, &t) : 0;
+		const size_t n_jobs =
+			r == 0 ? throughput_of(x->config->fabric, &w, h->block_ns, a, &t) : 0;
 		for (size_t k = 0; k < n_jobs; k++) {
 			struct job_history *j = job_of(h, &t[k]);
 			memcpy(j->rate + at, t[k].rate.rate, n * sizeof(double));
@@ -124,10 +130,12 @@ static int64_t spacing_of(const struct window *w)
 }
 
 /* The step, from the newest samples at their own spacing. */
-static int find_step(struct context *x, const struct fabric_job *job, int64_t to_ns, struct period *p, int64_t *ret_sample, struct err *e)
+static int find_step(struct context *x, const struct fabric_job *job, int64_t to_ns,
+	struct period *p, int64_t *ret_sample, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	const struct window_spec spec = {.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
+	const struct window_spec spec = {
+		.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
 	struct window w;
 	*p = (struct period){.duty_ratio = NAN, .confidence_ratio = NAN};
 	int r = window_from_db(x->db, a, &spec, to_ns - SPACING_SPAN_NS, to_ns, &w, e);
@@ -144,9 +152,13 @@ static int find_step(struct context *x, const struct fabric_job *job, int64_t to
 	return 0;
 }
 
-static json_t *seconds(int64_t ns) { return ns > 0 ? json_real((double)ns / (double)NS_PER_S) : json_null(); }
+static json_t *seconds(int64_t ns)
+{
+	return ns > 0 ? json_real((double)ns / (double)NS_PER_S) : json_null();
+}
 
-static void add_levels(json_t *levels, const struct history_of_jobs *h, const struct job_history *j, const double *v, const size_t *at, size_t busy, int64_t step_ns)
+static void add_levels(json_t *levels, const struct history_of_jobs *h, const struct job_history *j,
+	const double *v, const size_t *at, size_t busy, int64_t step_ns)
 {
 	struct segment s[LEVELS_MAX];
 	const size_t n = rhythm_segments(v, busy, LEAST, s, LEVELS_MAX);
@@ -157,19 +169,27 @@ static void add_levels(json_t *levels, const struct history_of_jobs *h, const st
 		const double mean = s[k].level.mean, loss = 1 - mean / best;
 		json_t *o = json_object();
 		json_object_set_new(o, "job", json_string_or_null(j->job ? j->job->name : NULL));
-		json_object_set_new(o, "from", json_time(h->from_ns + (int64_t)at[s[k].from] * h->block_ns));
-		json_object_set_new(o, "to", json_time(h->from_ns + (int64_t)(at[s[k].to - 1] + 1) * h->block_ns));
+		json_object_set_new(
+			o, "from", json_time(h->from_ns + (int64_t)at[s[k].from] * h->block_ns));
+		json_object_set_new(o, "to",
+			json_time(h->from_ns + (int64_t)(at[s[k].to - 1] + 1) * h->block_ns));
 		json_object_set_new(o, "octets_per_s", json_number_or_null(mean));
-		json_object_set_new(o, "error_ratio", json_number_or_null(2 * s[k].level.se / mean));
-		json_object_set_new(o, "change_ratio", json_number_or_null(k ? mean / s[k - 1].level.mean - 1 : NAN));
+		json_object_set_new(
+			o, "error_ratio", json_number_or_null(2 * s[k].level.se / mean));
+		json_object_set_new(o, "change_ratio",
+			json_number_or_null(k ? mean / s[k - 1].level.mean - 1 : NAN));
 		json_object_set_new(o, "loss_ratio", json_number_or_null(loss));
 		json_object_set_new(o, "stretch_ratio", json_number_or_null(best / mean));
-		json_object_set_new(o, "step_s", json_number_or_null(step_ns > 0 ? (double)step_ns / (double)NS_PER_S * best / mean : NAN));
+		json_object_set_new(o, "step_s",
+			json_number_or_null(step_ns > 0
+					? (double)step_ns / (double)NS_PER_S * best / mean
+					: NAN));
 		json_array_append_new(levels, o);
 	}
 }
 
-static int add_job(struct context *x, const struct history_of_jobs *h, const struct job_history *j, int64_t to_ns, json_t *jobs, json_t *levels, struct err *e)
+static int add_job(struct context *x, const struct history_of_jobs *h, const struct job_history *j,
+	int64_t to_ns, json_t *jobs, json_t *levels, struct err *e)
 {
 	double *v = rw_calloc(h->n_blocks + 1, sizeof(*v));
 	size_t *at = rw_calloc(h->n_blocks + 1, sizeof(*at)), seen = 0;
@@ -182,12 +202,15 @@ static int add_job(struct context *x, const struct history_of_jobs *h, const str
 		seen += !isnan(j->rate[k]);
 	json_t *o = json_object();
 	json_object_set_new(o, "job", json_string_or_null(j->job ? j->job->name : NULL));
-	json_object_set_new(o, "gpus", j->job ? json_integer((json_int_t)j->job->gpus) : json_null());
+	json_object_set_new(
+		o, "gpus", j->job ? json_integer((json_int_t)j->job->gpus) : json_null());
 	json_object_set_new(o, "ports", json_integer((json_int_t)j->n_ports));
 	json_object_set_new(o, "ports_seen", json_integer((json_int_t)j->n_seen));
-	json_object_set_new(o, "measured_at", json_string(j->by_uplinks ? "leaf uplinks" : "host ports"));
+	json_object_set_new(
+		o, "measured_at", json_string(j->by_uplinks ? "leaf uplinks" : "host ports"));
 	json_object_set_new(o, "block_s", seconds(h->block_ns));
-	json_object_set_new(o, "coverage_ratio", json_number_or_null(h->n_blocks ? (double)seen / (double)h->n_blocks : NAN));
+	json_object_set_new(o, "coverage_ratio",
+		json_number_or_null(h->n_blocks ? (double)seen / (double)h->n_blocks : NAN));
 	json_object_set_new(o, "octets_per_s", json_number_or_null(now.mean));
 	json_object_set_new(o, "step_declared_s", seconds(j->job ? j->job->step_ns : 0));
 	json_object_set_new(o, "step_s", seconds(p.period_ns));
@@ -195,7 +218,8 @@ static int add_job(struct context *x, const struct history_of_jobs *h, const str
 	json_object_set_new(o, "duty_ratio", json_number_or_null(p.duty_ratio));
 	json_object_set_new(o, "rhythm_confidence_ratio", json_number_or_null(p.confidence_ratio));
 	json_object_set_new(o, "sample_s", seconds(sample_ns));
-	json_object_set_new(o, "idle_s", json_real((double)(seen - busy) * (double)h->block_ns / (double)NS_PER_S));
+	json_object_set_new(o, "idle_s",
+		json_real((double)(seen - busy) * (double)h->block_ns / (double)NS_PER_S));
 	json_array_append_new(jobs, o);
 	add_levels(levels, h, j, v, at, busy, j->job ? j->job->step_ns : 0);
 	free(v);
@@ -212,7 +236,8 @@ static int run(struct command_args *a)
 	struct err e = {0};
 	struct context x;
 	if (a->argc > 0)
-		return usage_error(c, "read '%.64s', expected no argument; jobs are chosen by --job", a->argv[0]);
+		return usage_error(c,
+			"read '%.64s', expected no argument; jobs are chosen by --job", a->argv[0]);
 	int r = context_open(&x, a->g, DEFAULT_SPAN_NS, &e);
 	if (r < 0) {
 		err_print(stderr, &e);
@@ -233,7 +258,8 @@ static int run(struct command_args *a)
 	if (r < 0) {
 		err_print(stderr, &e);
 		code = EXIT_FAILED;
-	} else if (report_print(stdout, doc, &steps_view, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS) < 0) {
+	} else if (report_print(stdout, doc, &steps_view, a->g->format, !a->g->no_header,
+			   a->g->color == COLOR_ALWAYS) < 0) {
 		code = EXIT_FAILED;
 	}
 	json_decref(doc);
@@ -244,10 +270,14 @@ static int run(struct command_args *a)
 
 const struct command command_steps = {
 	.name = "steps",
-	.summary = "training rhythm: throughput of each job, its change points, and the step where samples are fine enough",
-	.help = "Every step of a synchronous job moves the same bytes, so a rate that falls by the share x means that x of the wall time is lost and steps take "
-		"1/(1 - x) times as long. Levels are told with their change points; idle time (checkpoints, starts) is no part of them. How long a step is "
-		"can be seen only with two samples in it; jobs[].step declares it, and then levels are told as step times too. The default stretch is the last hour.",
+	.summary = "training rhythm: throughput of each job, its change points, and the step where "
+		   "samples are fine enough",
+	.help = "Every step of a synchronous job moves the same bytes, so a rate that falls by the "
+		"share x means that x of the wall time is lost and steps take "
+		"1/(1 - x) times as long. Levels are told with their change points; idle time "
+		"(checkpoints, starts) is no part of them. How long a step is "
+		"can be seen only with two samples in it; jobs[].step declares it, and then levels "
+		"are told as step times too. The default stretch is the last hour.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = run,

@@ -1,4 +1,5 @@
-/* cmd_tune - "rocewatch tune": threshold changes as reviewable sheets, who decided what, and the proof afterwards. rocewatch never logs in to a switch. */
+/* cmd_tune - "rocewatch tune": threshold changes as reviewable sheets, who decided what, and the
+ * proof afterwards. rocewatch never logs in to a switch. */
 #include "agent/command/command.h"
 
 #include <errno.h>
@@ -28,31 +29,45 @@ static const struct command_option options[] = {
 	{"uplinks", 0, "PEER", "with review: only sheets that touch a link to this switch"},
 	{"allow-reduce", 0, NULL, "with review: headroom may be advised down"},
 	{"no-record", 0, NULL, "with review: print only, do not note the proposals in the ledger"},
-	{"vendor", 0, "NAME", "with render: sonic, eos, nxos, nvue or junos; default: the switch's own words"},
+	{"vendor", 0, "NAME",
+		"with render: sonic, eos, nxos, nvue or junos; default: the switch's own words"},
 	{"undo", 0, NULL, "with render: the way back"},
 	{"why", 0, "TEXT", "with reject (wanted), accept: the reason"},
 	{"at", 0, "TIME", "with applied: when it was put in force; default: now"},
-	{"match", 0, "job|load|none", "with verify: windows of the same job at the same phase, of the same load, or all busy ones; default: job"},
-	{"before", 0, "DURATION", "with verify: how much of the time before; default: as far back as the sheet looked, at least 1h, at most 24h, and no further than its values of before were in force"},
+	{"match", 0, "job|load|none",
+		"with verify: windows of the same job at the same phase, of the same load, or all "
+		"busy ones; default: job"},
+	{"before", 0, "DURATION",
+		"with verify: how much of the time before; default: as far back as the sheet "
+		"looked, at least 1h, at most 24h, and no further than its values of before were "
+		"in force"},
 	{"after", 0, "DURATION", "with verify: how much of the time since; default: at most 24h"},
-	{"set", 0, "KNOB=VALUE", "with whatif: a threshold, such as kmin=400KB, alpha=1/8, pmax=10%; may be repeated"},
+	{"set", 0, "KNOB=VALUE",
+		"with whatif: a threshold, such as kmin=400KB, alpha=1/8, pmax=10%; may be "
+		"repeated"},
 	{0},
 };
 
 extern const struct command command_tune;
 
-static const char *opt(const struct command_args *a, const char *name) { return command_opt(&command_tune, a, name); }
+static const char *opt(const struct command_args *a, const char *name)
+{
+	return command_opt(&command_tune, a, name);
+}
 
-/* --- printing ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- printing ------------------------------------------------------------ */
 
 typedef int print_fn(FILE *out, const json_t *doc, const struct tune_page *p);
 
-static int print(const struct command_args *a, const json_t *doc, const struct view *v, print_fn *pretty, struct err *e)
+static int print(const struct command_args *a, const json_t *doc, const struct view *v,
+	print_fn *pretty, struct err *e)
 {
 	const enum report_format f = a->g->format;
-	const struct tune_page p = {.format = f, .width = tune_width(stdout), .color = a->g->color == COLOR_ALWAYS};
+	const struct tune_page p = {
+		.format = f, .width = tune_width(stdout), .color = a->g->color == COLOR_ALWAYS};
 	const bool laid_out = pretty && (f == FORMAT_TABLE || f == FORMAT_MD || f == FORMAT_HTML);
-	const int rc = laid_out ? pretty(stdout, doc, &p) : report_print(stdout, doc, v, f, !a->g->no_header, p.color);
+	const int rc = laid_out ? pretty(stdout, doc, &p)
+				: report_print(stdout, doc, v, f, !a->g->no_header, p.color);
 	return rc == 0 ? 0 : err_set(e, rc, "the result could not be written: %s", strerror(-rc));
 }
 
@@ -63,14 +78,18 @@ static void add_change_text(json_t *sheet)
 	const json_t *c;
 	size_t k;
 	str_add(&b, "");
-	json_array_foreach(json_object_get(sheet, "changes"), k, c)
-		str_addf(&b, "%s%s %.6g -> %.6g", k ? ", " : "", doc_word(c, "knob"), doc_number(c, "current"), doc_number(c, "proposed"));
+	json_array_foreach (json_object_get(sheet, "changes"), k, c)
+		str_addf(&b, "%s%s %.6g -> %.6g", k ? ", " : "", doc_word(c, "knob"),
+			doc_number(c, "current"), doc_number(c, "proposed"));
 	json_object_set_new(sheet, "change", json_string(b.s));
 }
 
-/* --- what was recorded ------------------------------------------------------------------------------------------------------------------ */
+/* ---- what was recorded --------------------------------------------------- */
 
-static void free_ledger(struct tune_ledger **l) { tune_ledger_free(*l); }
+static void free_ledger(struct tune_ledger **l)
+{
+	tune_ledger_free(*l);
+}
 
 static int load(struct context *x, struct tune_ledger **ret, struct err *e)
 {
@@ -78,14 +97,16 @@ static int load(struct context *x, struct tune_ledger **ret, struct err *e)
 	return tune_records_load(x->db, *ret, e);
 }
 
-/* As the switches say now: an accepted sheet whose values were read back is applied, whether anyone noted it or not. */
+/* As the switches say now: an accepted sheet whose values were read back is applied, whether anyone
+ * noted it or not. */
 static int look(struct context *x, struct tune_ledger *l, struct err *e)
 {
 	const struct tune_record *const *v;
 	const size_t n = tune_ledger_records(l, &v);
 	int64_t from = INT64_MAX;
 	for (size_t k = 0; k < n; k++)
-		if (v[k]->state != TUNE_REJECTED && v[k]->state != TUNE_EXPIRED && v[k]->state != TUNE_UNDONE && v[k]->to_ns < from)
+		if (v[k]->state != TUNE_REJECTED && v[k]->state != TUNE_EXPIRED &&
+			v[k]->state != TUNE_UNDONE && v[k]->to_ns < from)
 			from = v[k]->to_ns;
 	if (from >= x->now_ns)
 		return 0;
@@ -108,7 +129,8 @@ static int load_now(struct context *x, struct tune_ledger **ret, struct err *e)
 
 static int newest_first(const void *a, const void *b)
 {
-	const struct tune_record *x = *(const struct tune_record *const *)a, *y = *(const struct tune_record *const *)b;
+	const struct tune_record *x = *(const struct tune_record *const *)a,
+				 *y = *(const struct tune_record *const *)b;
 	return x->made_ns != y->made_ns ? (x->made_ns < y->made_ns ? 1 : -1) : strcmp(x->id, y->id);
 }
 
@@ -166,7 +188,8 @@ static int run_render(struct context *x, const struct command_args *a, struct er
 	for (size_t k = 0; k < rw_countof(vendors); k++)
 		known = known || str_eq(vendor, vendors[k]);
 	if (!known)
-		return err_set(e, -EINVAL, "--vendor: read '%.40s', expected sonic, eos, nxos, nvue or junos", vendor);
+		return err_set(e, -EINVAL,
+			"--vendor: read '%.40s', expected sonic, eos, nxos, nvue or junos", vendor);
 	int rc = load(x, &l, e);
 	const struct tune_record *r = rc == 0 ? tune_find(l, a->argv[1], e) : NULL;
 	if (!r)
@@ -175,7 +198,9 @@ static int run_render(struct context *x, const struct command_args *a, struct er
 	if (rc != 0)
 		return rc;
 	if (a->g->format == FORMAT_JSON) {
-		json_t *doc = json_pack("{s:s, s:s, s:b, s:s}", "id", r->id, "device", opt(a, "device") ? opt(a, "device") : r->device, "undo", opt(a, "undo") != NULL, "text", text);
+		json_t *doc = json_pack("{s:s, s:s, s:b, s:s}", "id", r->id, "device",
+			opt(a, "device") ? opt(a, "device") : r->device, "undo",
+			opt(a, "undo") != NULL, "text", text);
 		rc = print(a, doc, &tune_list_view, NULL, e);
 		json_decref(doc);
 		return rc;
@@ -184,16 +209,22 @@ static int run_render(struct context *x, const struct command_args *a, struct er
 	return 0;
 }
 
-/* --- review ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- review -------------------------------------------------------------- */
 
 static int read_filter(const struct command_args *a, struct tune_filter *f, struct err *e)
 {
 	int64_t priority = PRIO_NONE;
 	struct err why = {0};
-	*f = (struct tune_filter){.device = a->argc > 1 ? a->argv[1] : opt(a, "device"), .port = opt(a, "port"), .uplinks = opt(a, "uplinks"), .priority = PRIO_NONE,
+	*f = (struct tune_filter){.device = a->argc > 1 ? a->argv[1] : opt(a, "device"),
+		.port = opt(a, "port"),
+		.uplinks = opt(a, "uplinks"),
+		.priority = PRIO_NONE,
 		.allow_reduce = opt(a, "allow-reduce") != NULL};
-	if (opt(a, "priority") && (unit_int(opt(a, "priority"), &priority, &why) != 0 || priority < 0 || priority > 7))
-		return err_set(e, -EINVAL, "--priority: read '%.20s', expected 0 to 7", opt(a, "priority"));
+	if (opt(a, "priority") &&
+		(unit_int(opt(a, "priority"), &priority, &why) != 0 || priority < 0 ||
+			priority > 7))
+		return err_set(e, -EINVAL, "--priority: read '%.20s', expected 0 to 7",
+			opt(a, "priority"));
 	f->priority = (int)priority;
 	return 0;
 }
@@ -209,8 +240,12 @@ static int check_device(const struct fabric *f, const char *option, const char *
 	}
 	const char *near = found ? NULL : str_nearest(glob, names, f->n_devices);
 	free(names);
-	return found ? 0 : err_set(e, -EINVAL, "%s: no switch is named '%.100s'%s%s%s; 'rocewatch topology show' names them", option, glob, near ? "; perhaps '" : "", near ? near : "",
-		near ? "'" : "");
+	return found ? 0
+		     : err_set(e, -EINVAL,
+			       "%s: no switch is named '%.100s'%s%s%s; 'rocewatch topology show' "
+			       "names them",
+			       option, glob, near ? "; perhaps '" : "", near ? near : "",
+			       near ? "'" : "");
 }
 
 static int check_filter(const struct fabric *f, const struct tune_filter *w, struct err *e)
@@ -223,9 +258,11 @@ static int check_filter(const struct fabric *f, const struct tune_filter *w, str
 	for (size_t i = 0; i < f->n_devices; i++)
 		for (size_t k = 0; k < f->devices[i]->n_ports; k++)
 			if ((!w->device || str_glob(w->device, f->devices[i]->name)) &&
-				(str_glob(w->port, f->devices[i]->ports[k]->name) || str_glob(w->port, f->devices[i]->ports[k]->alias)))
+				(str_glob(w->port, f->devices[i]->ports[k]->name) ||
+					str_glob(w->port, f->devices[i]->ports[k]->alias)))
 				return 0;
-	return err_set(e, -EINVAL, "--port: no port%s%s is named '%.100s'", w->device ? " of " : "", w->device ? w->device : "", w->port);
+	return err_set(e, -EINVAL, "--port: no port%s%s is named '%.100s'", w->device ? " of " : "",
+		w->device ? w->device : "", w->port);
 }
 
 static int run_review(struct context *x, const struct command_args *a, struct err *e)
@@ -245,9 +282,12 @@ static int run_review(struct context *x, const struct command_args *a, struct er
 	if (rc != 0)
 		return rc;
 	if (!opt(a, "no-record") && tune_propose_all(x, sheets, &why) != 0 && !a->g->quiet)
-		fprintf(stderr, "warning: the proposals were not recorded (%s%s%s); 'tune accept' will look again\n", why.file[0] ? why.file : "", why.file[0] ? ": " : "", why.text);
+		fprintf(stderr,
+			"warning: the proposals were not recorded (%s%s%s); 'tune accept' will "
+			"look again\n",
+			why.file[0] ? why.file : "", why.file[0] ? ": " : "", why.text);
 	json_t *shown = json_array();
-	json_array_foreach(sheets, k, s) {
+	json_array_foreach (sheets, k, s) {
 		json_t *copy = tune_public(s);
 		if (a->g->format == FORMAT_CSV)
 			add_change_text(copy);
@@ -260,9 +300,10 @@ static int run_review(struct context *x, const struct command_args *a, struct er
 	return rc;
 }
 
-/* --- acts -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- acts ---------------------------------------------------------------- */
 
-/* A sheet that could not be recorded when it was made: looked for again in what the same stretch says now, and proposed. */
+/* A sheet that could not be recorded when it was made: looked for again in what the same stretch
+ * says now, and proposed. */
 static int propose_again(struct context *x, const char *id, char ret_id[9], struct err *e)
 {
 	const struct tune_filter all = {.priority = PRIO_NONE};
@@ -273,7 +314,7 @@ static int propose_again(struct context *x, const char *id, char ret_id[9], stru
 	if (load(x, &l, &ignored) != 0 || tune_sheets(x, &all, l, &sheets, &ignored) != 0)
 		return e->code;
 	json_t *one = json_array();
-	json_array_foreach(sheets, k, s)
+	json_array_foreach (sheets, k, s)
 		if (str_eq(doc_word(s, "id"), id) && str_eq(doc_word(s, "advice"), "change"))
 			json_array_append(one, s);
 	int rc = e->code;
@@ -294,11 +335,17 @@ static int run_act(struct context *x, const struct command_args *a, struct err *
 	const char *word = a->argv[0];
 	char id[9] = "";
 	wall_t at;
-	in.act = str_eq(word, "accept") ? TUNE_ACCEPT : str_eq(word, "reject") ? TUNE_REJECT : TUNE_APPLY;
+	in.act = str_eq(word, "accept")  ? TUNE_ACCEPT
+		: str_eq(word, "reject") ? TUNE_REJECT
+					 : TUNE_APPLY;
 	if (in.act == TUNE_REJECT && (!in.text || !*in.text))
-		return err_set(e, -EINVAL, "reject: expected --why TEXT: the next shift wants to know");
+		return err_set(
+			e, -EINVAL, "reject: expected --why TEXT: the next shift wants to know");
 	if (opt(a, "at") && wall_parse(opt(a, "at"), (wall_t){x->now_ns}, &at) != 0)
-		return err_set(e, -EINVAL, "--at: read '%.60s', expected a time such as 2026-11-21T03:00:00Z, or 10m for ten minutes ago", opt(a, "at"));
+		return err_set(e, -EINVAL,
+			"--at: read '%.60s', expected a time such as 2026-11-21T03:00:00Z, or 10m "
+			"for ten minutes ago",
+			opt(a, "at"));
 	if (opt(a, "at"))
 		in.at_ns = at.ns;
 	int rc = load(x, &l, e);
@@ -311,11 +358,14 @@ static int run_act(struct context *x, const struct command_args *a, struct err *
 		return e->code;
 	rc = tune_do(x, id, &in, e);
 	if (rc == 0 && !a->g->quiet)
-		printf("%s: %s\n", id, in.act == TUNE_ACCEPT ? "accepted" : in.act == TUNE_REJECT ? "rejected" : "applied");
+		printf("%s: %s\n", id,
+			in.act == TUNE_ACCEPT           ? "accepted"
+				: in.act == TUNE_REJECT ? "rejected"
+							: "applied");
 	return rc;
 }
 
-/* --- verify ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- verify -------------------------------------------------------------- */
 
 static int read_span(const struct command_args *a, const char *name, int64_t *ret, struct err *e)
 {
@@ -323,17 +373,22 @@ static int read_span(const struct command_args *a, const char *name, int64_t *re
 	if (!opt(a, name))
 		return 0;
 	if (unit_duration(opt(a, name), ret, &why) != 0 || *ret <= 0)
-		return err_set(e, -EINVAL, "--%s: read '%.40s', expected a duration such as 2h", name, opt(a, name));
+		return err_set(e, -EINVAL, "--%s: read '%.40s', expected a duration such as 2h",
+			name, opt(a, name));
 	return 0;
 }
 
-static int record_result(struct context *x, const struct tune_record *r, int64_t applied_ns, json_t *doc, struct err *e)
+static int record_result(struct context *x, const struct tune_record *r, int64_t applied_ns,
+	json_t *doc, struct err *e)
 {
-	const struct tune_act_in apply = {.act = TUNE_APPLY, .text = "read back", .t_ns = x->now_ns, .at_ns = applied_ns};
+	const struct tune_act_in apply = {
+		.act = TUNE_APPLY, .text = "read back", .t_ns = x->now_ns, .at_ns = applied_ns};
 	const struct tune_act_in verify = {.act = TUNE_VERIFY, .t_ns = x->now_ns, .result = doc};
 	int rc = 0;
-	if (r->state == TUNE_ACCEPTED && store_writer_pid(x->db_path) > 0 && tune_do(x, r->id, &apply, e) != 0)
-		*e = (struct err){0}; /* the agent has seen it by itself meanwhile, or says why not when the result is told */
+	if (r->state == TUNE_ACCEPTED && store_writer_pid(x->db_path) > 0 &&
+		tune_do(x, r->id, &apply, e) != 0)
+		*e = (struct err){0}; /* the agent has seen it by itself meanwhile, or says why not
+					 when the result is told */
 	rc = tune_do(x, r->id, &verify, e);
 	return rc;
 }
@@ -345,7 +400,8 @@ static int run_verify(struct context *x, const struct command_args *a, struct er
 	struct tune_verify_ask ask = {.match = VERIFY_JOB};
 	json_t *doc = NULL;
 	if (opt(a, "match") && verify_match_parse(opt(a, "match"), &ask.match) != 0)
-		return err_set(e, -EINVAL, "--match: read '%.20s', expected job, load or none", opt(a, "match"));
+		return err_set(e, -EINVAL, "--match: read '%.20s', expected job, load or none",
+			opt(a, "match"));
 	int rc = read_span(a, "before", &ask.before_ns, e);
 	if (rc == 0)
 		rc = read_span(a, "after", &ask.after_ns, e);
@@ -370,7 +426,7 @@ static int run_verify(struct context *x, const struct command_args *a, struct er
 	return rc;
 }
 
-/* --- the command -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the command --------------------------------------------------------- */
 
 #define NO_MORE "no arguments"
 #define ONE_ID "one sheet's id"
@@ -389,20 +445,32 @@ static const struct subcommand subcommands[] = {
 
 static int run(struct command_args *a)
 {
-	return command_words(&command_tune, a, subcommands, rw_countof(subcommands), DEFAULT_SPAN_NS, EXIT_USAGE);
+	return command_words(&command_tune, a, subcommands, rw_countof(subcommands),
+		DEFAULT_SPAN_NS, EXIT_USAGE);
 }
 
 const struct command command_tune = {
 	.name = "tune",
-	.args = "review [DEVICE]|list|show ID|render ID|accept ID|reject ID|applied ID|verify ID|whatif",
-	.summary = "threshold changes: the review sheet, vendor syntax, the decision ledger, and the proof afterwards",
-	.help = "review looks at the last 24 hours of the database, or at --since/--until, and gives sheets: what to change, from what to what, why, what it costs, what it is expected to "
-		"do, how to apply and how to undo it; or what to fix first, or what to collect. Its proposals are noted in the ledger.\n\n"
-		"rocewatch changes nothing on a switch. When an accepted sheet's values are read back it counts as applied by itself; 'applied' tells it where thresholds cannot be read. "
-		"verify compares matched windows before and after and says keep, roll_back or inconclusive, with 95 % intervals. "
-		"Until then the agent watches: lossless drops or longer steps open incident tuning_regression.\n\n"
-		"accept, reject, applied and the result of verify go through the agent's socket, which knows who asks; with no agent running they are written directly. Ids may be "
-		"shortened while they stay unambiguous. A sheet expires after 72 hours, or when what it rests on changes.",
+	.args = "review [DEVICE]|list|show ID|render ID|accept ID|reject ID|applied ID|verify "
+		"ID|whatif",
+	.summary = "threshold changes: the review sheet, vendor syntax, the decision ledger, and "
+		   "the proof afterwards",
+	.help = "review looks at the last 24 hours of the database, or at --since/--until, and "
+		"gives sheets: what to change, from what to what, why, what it costs, what it is "
+		"expected to "
+		"do, how to apply and how to undo it; or what to fix first, or what to collect. "
+		"Its proposals are noted in the ledger.\n\n"
+		"rocewatch changes nothing on a switch. When an accepted sheet's values are read "
+		"back it counts as applied by itself; 'applied' tells it where thresholds cannot "
+		"be read. "
+		"verify compares matched windows before and after and says keep, roll_back or "
+		"inconclusive, with 95 % intervals. "
+		"Until then the agent watches: lossless drops or longer steps open incident "
+		"tuning_regression.\n\n"
+		"accept, reject, applied and the result of verify go through the agent's socket, "
+		"which knows who asks; with no agent running they are written directly. Ids may be "
+		"shortened while they stay unambiguous. A sheet expires after 72 hours, or when "
+		"what it rests on changes.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = run,

@@ -1,4 +1,5 @@
-/* tune_whatif - "rocewatch tune whatif": what other thresholds would do, by the queue model calibrated on the stretch asked for. */
+/* tune_whatif - "rocewatch tune whatif": what other thresholds would do, by the queue model
+ * calibrated on the stretch asked for. */
 #include "agent/tuning/tune_review.h"
 
 #include <errno.h>
@@ -22,22 +23,14 @@ extern const struct command command_tune;
 static double *setting_of(struct whatif_settings *s, enum tune_knob k)
 {
 	switch (k) {
-	case KNOB_ALPHA:
-		return &s->alpha;
-	case KNOB_HEADROOM:
-		return &s->headroom_bytes;
-	case KNOB_XOFF_LEVEL:
-		return &s->xoff_level_bytes;
-	case KNOB_XON_OFFSET:
-		return &s->xon_offset_bytes;
-	case KNOB_KMIN:
-		return &s->kmin_bytes;
-	case KNOB_KMAX:
-		return &s->kmax_bytes;
-	case KNOB_PMAX:
-		return &s->pmax;
-	default:
-		return NULL;
+	case KNOB_ALPHA: return &s->alpha;
+	case KNOB_HEADROOM: return &s->headroom_bytes;
+	case KNOB_XOFF_LEVEL: return &s->xoff_level_bytes;
+	case KNOB_XON_OFFSET: return &s->xon_offset_bytes;
+	case KNOB_KMIN: return &s->kmin_bytes;
+	case KNOB_KMAX: return &s->kmax_bytes;
+	case KNOB_PMAX: return &s->pmax;
+	default: return NULL;
 	}
 }
 
@@ -51,28 +44,40 @@ static int read_value(enum tune_knob k, const char *text, double *ret, struct er
 		*ret = (double)bytes;
 		return 0;
 	}
-	if (unit_ratio(text, ret, &why) == 0 || (k == KNOB_ALPHA && unit_double(text, ret, NULL) == 0))
-		return *ret > 0 ? 0 : err_set(e, -EINVAL, "--set %s: read '%.40s', expected more than 0", tune_knob_name(k), text);
+	if (unit_ratio(text, ret, &why) == 0 ||
+		(k == KNOB_ALPHA && unit_double(text, ret, NULL) == 0))
+		return *ret > 0
+			? 0
+			: err_set(e, -EINVAL, "--set %s: read '%.40s', expected more than 0",
+				  tune_knob_name(k), text);
 	return err_set(e, -EINVAL, "--set %s: %s", tune_knob_name(k), why.text);
 }
 
-static int read_sets(const char *const *set, struct whatif_settings *to, unsigned *ret_knobs, struct err *e)
+static int read_sets(
+	const char *const *set, struct whatif_settings *to, unsigned *ret_knobs, struct err *e)
 {
 	*to = (struct whatif_settings){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 	*ret_knobs = 0;
 	for (; set && *set; set++) {
 		const char *equals = strchr(*set, '=');
-		rw_cleanup(freep) char *word = equals ? strndup(*set, (size_t)(equals - *set)) : NULL;
+		rw_cleanup(freep) char *word =
+			equals ? strndup(*set, (size_t)(equals - *set)) : NULL;
 		enum tune_knob k;
 		double *at = word && tune_knob_parse(word, &k) == 0 ? setting_of(to, k) : NULL;
 		if (!at)
-			return err_set(e, -EINVAL, "--set: read '%.60s', expected alpha, headroom, xoff_level, xon_offset, kmin, kmax or pmax and a value, such as kmin=400KB", *set);
+			return err_set(e, -EINVAL,
+				"--set: read '%.60s', expected alpha, headroom, xoff_level, "
+				"xon_offset, kmin, kmax or pmax and a value, such as kmin=400KB",
+				*set);
 		const int rc = read_value(k, equals + 1, at, e);
 		if (rc != 0)
 			return rc;
 		*ret_knobs |= 1u << k;
 	}
-	return *ret_knobs ? 0 : err_set(e, -EINVAL, "whatif: expected at least one --set KNOB=VALUE, such as --set kmin=400KB");
+	return *ret_knobs ? 0
+			  : err_set(e, -EINVAL,
+				    "whatif: expected at least one --set KNOB=VALUE, such as --set "
+				    "kmin=400KB");
 }
 
 static json_t *changes_of(struct tune_effect *t, unsigned knobs)
@@ -80,9 +85,15 @@ static json_t *changes_of(struct tune_effect *t, unsigned knobs)
 	json_t *changes = json_array();
 	for (int k = 0; k < TUNE_KNOBS; k++)
 		if (knobs & 1u << k)
-			json_array_append_new(changes, json_pack("{s:s, s:o, s:o, s:n, s:s, s:s}", "knob", tune_knob_name((enum tune_knob)k), "current",
-				json_number_or_null(*setting_of(&t->queue.now, (enum tune_knob)k)), "proposed", json_number_or_null(*setting_of(&t->to, (enum tune_knob)k)),
-				"programmed", "unit", tune_knob_unit((enum tune_knob)k), "why", ""));
+			json_array_append_new(changes,
+				json_pack("{s:s, s:o, s:o, s:n, s:s, s:s}", "knob",
+					tune_knob_name((enum tune_knob)k), "current",
+					json_number_or_null(
+						*setting_of(&t->queue.now, (enum tune_knob)k)),
+					"proposed",
+					json_number_or_null(*setting_of(&t->to, (enum tune_knob)k)),
+					"programmed", "unit", tune_knob_unit((enum tune_knob)k),
+					"why", ""));
 	return changes;
 }
 
@@ -90,13 +101,19 @@ static json_t *document(struct tune_effect *t, unsigned knobs)
 {
 	json_t *expected = json_array(), *notes = json_array();
 	for (size_t k = 0; k < t->n_expected; k++)
-		json_array_append_new(expected, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "metric", t->expected[k].metric, "now", json_number_or_null(t->expected[k].now),
-			"likely", json_number_or_null(t->expected[k].likely),
-			"low", json_number_or_null(t->expected[k].low), "high", json_number_or_null(t->expected[k].high), "unit", json_string_or_null(t->expected[k].unit)));
+		json_array_append_new(expected,
+			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "metric", t->expected[k].metric,
+				"now", json_number_or_null(t->expected[k].now), "likely",
+				json_number_or_null(t->expected[k].likely), "low",
+				json_number_or_null(t->expected[k].low), "high",
+				json_number_or_null(t->expected[k].high), "unit",
+				json_string_or_null(t->expected[k].unit)));
 	for (size_t k = 0; k < t->n_notes; k++)
 		json_array_append_new(notes, json_string_or_null(t->notes[k]));
-	return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "device", t->lane->port->device->name, "port", t->lane->port->name, "priority", t->lane->priority,
-		"changes", changes_of(t, knobs), "expected", expected, "q_pfc_bytes", json_number_or_null(t->model.q_pfc_bytes), "residual_ratio",
+	return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "device",
+		t->lane->port->device->name, "port", t->lane->port->name, "priority",
+		t->lane->priority, "changes", changes_of(t, knobs), "expected", expected,
+		"q_pfc_bytes", json_number_or_null(t->model.q_pfc_bytes), "residual_ratio",
 		json_number_or_null(t->model.residual), "notes", notes);
 }
 
@@ -112,20 +129,28 @@ static int only_priority(const struct fabric *f)
 static int show(const struct command_args *a, const json_t *doc, struct err *e)
 {
 	const enum report_format f = a->g->format;
-	const struct tune_page p = {.format = f, .width = tune_width(stdout), .color = a->g->color == COLOR_ALWAYS};
+	const struct tune_page p = {
+		.format = f, .width = tune_width(stdout), .color = a->g->color == COLOR_ALWAYS};
 	const bool laid_out = f == FORMAT_TABLE || f == FORMAT_MD || f == FORMAT_HTML;
-	const int rc = laid_out ? tune_whatif_print(stdout, doc, &p) : report_print(stdout, doc, &tune_whatif_view, f, !a->g->no_header, p.color);
+	const int rc = laid_out
+		? tune_whatif_print(stdout, doc, &p)
+		: report_print(stdout, doc, &tune_whatif_view, f, !a->g->no_header, p.color);
 	return rc == 0 ? 0 : err_set(e, rc, "the result could not be written: %s", strerror(-rc));
 }
 
-static void free_profiles(struct profiles **p) { profiles_free(*p); }
+static void free_profiles(struct profiles **p)
+{
+	profiles_free(*p);
+}
 
 int tune_whatif_run(struct context *x, const struct command_args *a, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *arena = arena_new();
 	rw_cleanup(free_profiles) struct profiles *profiles = NULL;
 	rw_cleanup(err_list_done) struct err_list errors = {0};
-	const char *device = command_opt(&command_tune, a, "device"), *port = command_opt(&command_tune, a, "port"), *word = command_opt(&command_tune, a, "priority");
+	const char *device = command_opt(&command_tune, a, "device"),
+		   *port = command_opt(&command_tune, a, "port"),
+		   *word = command_opt(&command_tune, a, "priority");
 	int64_t priority = only_priority(x->config->fabric);
 	struct whatif_settings to;
 	struct tune_history h;
@@ -137,16 +162,20 @@ int tune_whatif_run(struct context *x, const struct command_args *a, struct err 
 	if (word && (unit_int(word, &priority, &why) != 0 || priority < 0 || priority > 7))
 		return err_set(e, -EINVAL, "--priority: read '%.20s', expected 0 to 7", word);
 	if (priority == PRIO_NONE)
-		return err_set(e, -EINVAL, "whatif: expected --priority N: the fabric has several lossless ones");
+		return err_set(e, -EINVAL,
+			"whatif: expected --priority N: the fabric has several lossless ones");
 	int rc = read_sets(a->set, &to, &knobs, e);
 	if (rc == 0 && profiles_load(x->config->profile_dir, &profiles, &errors) != 0)
-		rc = err_set(e, -EINVAL, "%s", errors.n ? errors.v[0].text : "the profiles cannot be read");
+		rc = err_set(e, -EINVAL, "%s",
+			errors.n ? errors.v[0].text : "the profiles cannot be read");
 	if (rc == 0)
 		rc = tune_history_read(x, profiles, x->from_ns, x->to_ns, arena, &h, e);
 	if (rc != 0)
 		return rc;
-	const struct tune_options options = {.min_evidence_ns = x->config->tuning.min_evidence_ns, .min_coverage = x->config->tuning.min_coverage,
-		.rtt_ns = x->config->tuning.base_rtt_ns, .max_pmax = x->config->tuning.max_pmax};
+	const struct tune_options options = {.min_evidence_ns = x->config->tuning.min_evidence_ns,
+		.min_coverage = x->config->tuning.min_coverage,
+		.rtt_ns = x->config->tuning.base_rtt_ns,
+		.max_pmax = x->config->tuning.max_pmax};
 	rc = tune_whatif(h.evidence, device, port, (int)priority, &to, &options, arena, &effect, e);
 	if (rc != 0)
 		return rc;

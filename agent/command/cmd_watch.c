@@ -1,6 +1,7 @@
 /*
- * cmd_watch - one screen for the operations room: what is wrong, where, since when. A frame is a document like any other; the
- * screen is that document printed again every two seconds. Only what is measured is shown: a signal nobody collects says so.
+ * cmd_watch - one screen for the operations room: what is wrong, where, since when. A frame is a
+ * document like any other; the screen is that document printed again every two seconds. Only what
+ * is measured is shown: a signal nobody collects says so.
  */
 #include "agent/command/command.h"
 
@@ -26,7 +27,8 @@
 
 enum { REFRESH_MS = 2000, TOP_UPLINKS = 8, BAR_WIDTH = 20 };
 
-/* Counters summed over the fabric; scope of a priority counts lossless priorities only where the loss is what matters. */
+/* Counters summed over the fabric; scope of a priority counts lossless priorities only where the
+ * loss is what matters. */
 static const struct signal {
 	const char *name, *unit, *meaning;
 	uint16_t metrics[4];
@@ -34,12 +36,17 @@ static const struct signal {
 	bool lossless_only;
 	bool bad; /* anything above zero is worth a look */
 } signals[] = {
-	{"pause frames sent", "frames/s", "we paused the neighbour", {M_PFC_TX_FRAMES, M_PORT_OUT_PAUSE_FRAMES}, 2, false, false},
-	{"pause frames received", "frames/s", "the neighbour paused us", {M_PFC_RX_FRAMES, M_PORT_IN_PAUSE_FRAMES}, 2, false, false},
-	{"ECN-marked packets", "packets/s", "queues that marked CE", {M_QUEUE_ECN_MARKED}, 1, false, false},
+	{"pause frames sent", "frames/s", "we paused the neighbour",
+		{M_PFC_TX_FRAMES, M_PORT_OUT_PAUSE_FRAMES}, 2, false, false},
+	{"pause frames received", "frames/s", "the neighbour paused us",
+		{M_PFC_RX_FRAMES, M_PORT_IN_PAUSE_FRAMES}, 2, false, false},
+	{"ECN-marked packets", "packets/s", "queues that marked CE", {M_QUEUE_ECN_MARKED}, 1, false,
+		false},
 	{"lossless drops", "frames/s", "must be zero", {M_PG_DROPS, M_QUEUE_DROPS}, 2, true, true},
-	{"discards", "frames/s", "good frames dropped, any class", {M_PORT_IN_DISCARDS, M_PORT_OUT_DISCARDS}, 2, false, true},
-	{"frames with errors", "frames/s", "bad frames received or not sent", {M_PORT_IN_ERRORS, M_PORT_OUT_ERRORS, M_PORT_FCS_ERRORS}, 3, false, true},
+	{"discards", "frames/s", "good frames dropped, any class",
+		{M_PORT_IN_DISCARDS, M_PORT_OUT_DISCARDS}, 2, false, true},
+	{"frames with errors", "frames/s", "bad frames received or not sent",
+		{M_PORT_IN_ERRORS, M_PORT_OUT_ERRORS, M_PORT_FCS_ERRORS}, 3, false, true},
 };
 
 struct frame {
@@ -71,7 +78,8 @@ static json_t *signal_json(const struct frame *f, const struct signal *s)
 	for (size_t i = 0; i < f->w.n_series; i++) {
 		const struct series *run = &f->w.series[i];
 		double rate;
-		if (!counts(f, s, run) || series_rate(run, f->w.from_ns, f->w.to_ns, 0, &rate, NULL) < 0)
+		if (!counts(f, s, run) ||
+			series_rate(run, f->w.from_ns, f->w.to_ns, 0, &rate, NULL) < 0)
 			continue;
 		n++;
 		sum += rate;
@@ -83,14 +91,18 @@ static json_t *signal_json(const struct frame *f, const struct signal *s)
 	if (n == 0)
 		snprintf(text, sizeof(text), "not collected");
 	else if (where && where->priority >= 0)
-		snprintf(text, sizeof(text), "%s %s p%d (%s)", where->device, where->port, where->priority, s->meaning);
+		snprintf(text, sizeof(text), "%s %s p%d (%s)", where->device, where->port,
+			where->priority, s->meaning);
 	else if (where)
 		snprintf(text, sizeof(text), "%s %s (%s)", where->device, where->port, s->meaning);
 	json_t *j = json_object();
 	json_object_set_new(j, "signal", json_string(s->name));
 	json_object_set_new(j, "value", n ? json_number_or_null(sum) : json_null());
 	json_object_set_new(j, "unit", json_string(s->unit));
-	json_object_set_new(j, "state", json_string(n == 0 ? "unknown" : sum > 0 && s->bad ? "warning" : "ok"));
+	json_object_set_new(j, "state",
+		json_string(n == 0                  ? "unknown"
+				: sum > 0 && s->bad ? "warning"
+						    : "ok"));
 	json_object_set_new(j, "where", json_string_or_null(text[0] ? text : NULL));
 	return j;
 }
@@ -103,7 +115,8 @@ static json_t *imbalance_json(const struct ecmp_measure *m, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		unknown += m[i].verdict == ECMP_UNKNOWN;
-		if (m[i].verdict == ECMP_IDLE || m[i].verdict == ECMP_UNKNOWN || isnan(m[i].imbalance_ratio))
+		if (m[i].verdict == ECMP_IDLE || m[i].verdict == ECMP_UNKNOWN ||
+			isnan(m[i].imbalance_ratio))
 			continue;
 		judged++;
 		if (!worst || m[i].imbalance_ratio > worst->imbalance_ratio)
@@ -113,17 +126,24 @@ static json_t *imbalance_json(const struct ecmp_measure *m, size_t n)
 	json_object_set_new(j, "signal", json_string("ECMP max/mean-1, worst"));
 	json_object_set_new(j, "value", json_number_or_null(worst ? worst->imbalance_ratio : NAN));
 	json_object_set_new(j, "unit", json_string("ratio"));
-	json_object_set_new(j, "state", json_string(worst ? worst->verdict > ECMP_WITHIN_CHANCE ? "warning" : "ok" : unknown ? "unknown" : "idle"));
+	json_object_set_new(j, "state",
+		json_string(worst         ? worst->verdict > ECMP_WITHIN_CHANCE ? "warning" : "ok"
+				: unknown ? "unknown"
+					  : "idle"));
 	if (worst && worst->hot < worst->n_members) {
 		const struct ecmp_member *hot = &worst->members[worst->hot];
-		int at = snprintf(text, sizeof(text), "%s %s, most on %s%s%s: %s", worst->device, worst->group, hot->port, *hot->peer ? " to " : "", hot->peer,
+		int at = snprintf(text, sizeof(text), "%s %s, most on %s%s%s: %s", worst->device,
+			worst->group, hot->port, *hot->peer ? " to " : "", hot->peer,
 			ecmp_verdict_name(worst->verdict));
 		if (at > 0 && (size_t)at < sizeof(text) && isfinite(worst->expected_p95_ratio))
-			snprintf(text + at, sizeof(text) - (size_t)at, " (chance p95 %.0f %%)", worst->expected_p95_ratio * 100);
+			snprintf(text + at, sizeof(text) - (size_t)at, " (chance p95 %.0f %%)",
+				worst->expected_p95_ratio * 100);
 		else if (at > 0 && (size_t)at < sizeof(text))
-			snprintf(text + at, sizeof(text) - (size_t)at, " (chance unknown: %s)", worst->flows_note ? worst->flows_note : "no packets");
+			snprintf(text + at, sizeof(text) - (size_t)at, " (chance unknown: %s)",
+				worst->flows_note ? worst->flows_note : "no packets");
 	} else {
-		snprintf(text, sizeof(text), "%zu of %zu groups busy%s", judged, n, unknown ? ", data missing" : "");
+		snprintf(text, sizeof(text), "%zu of %zu groups busy%s", judged, n,
+			unknown ? ", data missing" : "");
 	}
 	json_object_set_new(j, "where", json_string_or_null(text));
 	return j;
@@ -146,8 +166,9 @@ static bool is_listed(const json_t *list, const struct uplink *u)
 {
 	const json_t *o;
 	size_t k;
-	json_array_foreach(list, k, o)
-		if (str_eq(json_string_value(json_object_get(o, "device")), u->group->device) && str_eq(json_string_value(json_object_get(o, "port")), u->member->port))
+	json_array_foreach (list, k, o)
+		if (str_eq(json_string_value(json_object_get(o, "device")), u->group->device) &&
+			str_eq(json_string_value(json_object_get(o, "port")), u->member->port))
 			return true;
 	return false;
 }
@@ -172,14 +193,16 @@ static json_t *uplinks_json(struct frame *f, const struct ecmp_measure *m, size_
 		json_object_set_new(j, "device", json_string_or_null(v[i].group->device));
 		json_object_set_new(j, "port", json_string_or_null(v[i].member->port));
 		json_object_set_new(j, "peer", json_string_or_null(v[i].member->peer));
-		json_object_set_new(j, "utilization_ratio", json_number_or_null(v[i].member->utilization_ratio));
+		json_object_set_new(j, "utilization_ratio",
+			json_number_or_null(v[i].member->utilization_ratio));
 		json_array_append_new(list, j);
 	}
 	return list;
 }
 
 /* A ratio of the analyzer's options; @fallback when it has no such row. */
-static double ratio_option(const struct analyzer *a, const void *options, const char *name, double fallback)
+static double ratio_option(
+	const struct analyzer *a, const void *options, const char *name, double fallback)
 {
 	const struct option *o = a && options ? option_find(&a->options, name) : NULL;
 	if (!o || o->type != OPT_RATIO)
@@ -224,7 +247,10 @@ static int read_window(struct frame *f, struct err *e)
 	return window_from_db(f->x->db, f->arena, &spec, f->w.from_ns, f->w.to_ns, &f->w, e);
 }
 
-static long long number_of(const json_t *o, const char *key) { return (long long)json_integer_value(json_object_get(o, key)); }
+static long long number_of(const json_t *o, const char *key)
+{
+	return (long long)json_integer_value(json_object_get(o, key));
+}
 
 /* The one word at the top: the worst of what is open, and never better than what is known. */
 static const char *overall(const json_t *doc)
@@ -233,7 +259,7 @@ static const char *overall(const json_t *doc)
 	json_t *list = json_object_get(doc, "incidents"), *i;
 	size_t k, warnings = 0;
 
-	json_array_foreach(list, k, i) {
+	json_array_foreach (list, k, i) {
 		if (str_eq(json_string_value(json_object_get(i, "severity")), "critical"))
 			return "critical";
 		warnings++;
@@ -262,13 +288,14 @@ static json_t *frame_document(struct context *x, struct err *e)
 	for (size_t i = 0; i < rw_countof(signals); i++)
 		json_array_append_new(list, signal_json(&f, &signals[i]));
 	json_object_set_new(doc, "state", json_string(overall(doc)));
-	json_object_set_new(doc, "window", json_pack("{s:o,s:o}", "from", json_time(f.w.from_ns), "to", json_time(f.w.to_ns)));
+	json_object_set_new(doc, "window",
+		json_pack("{s:o,s:o}", "from", json_time(f.w.from_ns), "to", json_time(f.w.to_ns)));
 	json_object_set_new(doc, "signals", list);
 	json_object_set_new(doc, "uplinks", uplinks_json(&f, m, n));
 	return doc;
 }
 
-/* --- the screen -------------------------------------------------------------------------------------------------------- */
+/* ---- the screen ---------------------------------------------------------- */
 
 static const char *text_of(const json_t *o, const char *key)
 {
@@ -285,7 +312,10 @@ static const char *time_of(const json_t *o, const char *key)
 
 static void put_state(FILE *out, const char *state, bool color)
 {
-	static const struct { const char *state, *code; } codes[] = {{"critical", "\033[1;31m"}, {"warning", "\033[1;33m"}, {"unknown", "\033[35m"}, {"down", "\033[1;31m"}};
+	static const struct {
+		const char *state, *code;
+	} codes[] = {{"critical", "\033[1;31m"}, {"warning", "\033[1;33m"}, {"unknown", "\033[35m"},
+		{"down", "\033[1;31m"}};
 	for (size_t i = 0; color && i < rw_countof(codes); i++)
 		if (str_eq(state, codes[i].state)) {
 			fprintf(out, "%s%-9s\033[0m", codes[i].code, state);
@@ -300,7 +330,8 @@ static void put_clean(FILE *out, const char *s)
 		fputc((unsigned char)*s < 0x20 || *s == 0x7f ? ' ' : *s, out);
 }
 
-static void print_screen(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void print_screen(
+	FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {
 	const json_t *q = json_object_get(doc, "data_quality");
 	json_t *devices = json_object_get(doc, "devices"), *row;
@@ -311,18 +342,26 @@ static void print_screen(FILE *out, const json_t *doc, const struct view *v, boo
 		fprintf(out, "rocewatch  ");
 		put_clean(out, text_of(doc, "fabric"));
 		fprintf(out, "   %.10s %.8sZ   %s   ", text_of(doc, "time"), time_of(doc, "time"),
-			json_is_true(json_object_get(q, "agent_running")) ? "agent running" : "no agent running: as of the newest sample");
+			json_is_true(json_object_get(q, "agent_running"))
+				? "agent running"
+				: "no agent running: as of the newest sample");
 		put_state(out, text_of(doc, "state"), color);
 		fputc('\n', out);
 	}
 	const json_t *oldest = json_object_get(q, "oldest_device_age_s");
-	fprintf(out, "devices %lld/%lld up", number_of(q, "up"), number_of(q, "up") + number_of(q, "down") + number_of(q, "unknown"));
-	long long captures = number_of(q, "captures_up") + number_of(q, "captures_down") + number_of(q, "captures_unknown");
+	fprintf(out, "devices %lld/%lld up", number_of(q, "up"),
+		number_of(q, "up") + number_of(q, "down") + number_of(q, "unknown"));
+	long long captures = number_of(q, "captures_up") + number_of(q, "captures_down") +
+		number_of(q, "captures_unknown");
 	if (captures > 0)
 		fprintf(out, "   captures %lld/%lld up", number_of(q, "captures_up"), captures);
-	fprintf(out, "   oldest data %s", json_is_number(oldest) ? duration_format(age, sizeof(age), (int64_t)(json_number_value(oldest) * 1e9)) : "-");
-	fprintf(out, "   open incidents %lld\n", (long long)json_integer_value(json_object_get(doc, "open_incidents")));
-	json_array_foreach(devices, i, row) {
+	fprintf(out, "   oldest data %s",
+		json_is_number(oldest) ? duration_format(age, sizeof(age),
+						 (int64_t)(json_number_value(oldest) * 1e9))
+				       : "-");
+	fprintf(out, "   open incidents %lld\n",
+		(long long)json_integer_value(json_object_get(doc, "open_incidents")));
+	json_array_foreach (devices, i, row) {
 		if (str_eq(text_of(row, "status"), "up"))
 			continue;
 		fprintf(out, "  ");
@@ -334,8 +373,9 @@ static void print_screen(FILE *out, const json_t *doc, const struct view *v, boo
 	}
 
 	const json_t *w = json_object_get(doc, "window");
-	fprintf(out, "\n%-24s %-18s %-9s%s   (window %.8s - %.8sZ)\n", "GOLDEN SIGNAL", "NOW", "STATE", "WHERE", time_of(w, "from"), time_of(w, "to"));
-	json_array_foreach(json_object_get(doc, "signals"), i, row) {
+	fprintf(out, "\n%-24s %-18s %-9s%s   (window %.8s - %.8sZ)\n", "GOLDEN SIGNAL", "NOW",
+		"STATE", "WHERE", time_of(w, "from"), time_of(w, "to"));
+	json_array_foreach (json_object_get(doc, "signals"), i, row) {
 		const json_t *value = json_object_get(row, "value");
 		rw_cleanup(str_done) struct str now = {0};
 		if (json_is_number(value) && str_eq(text_of(row, "unit"), "ratio"))
@@ -351,14 +391,16 @@ static void print_screen(FILE *out, const json_t *doc, const struct view *v, boo
 	}
 
 	fprintf(out, "\nTOP LOADED UPLINKS (%% of line)\n");
-	json_array_foreach(json_object_get(doc, "uplinks"), i, row) {
+	json_array_foreach (json_object_get(doc, "uplinks"), i, row) {
 		double u = json_number_value(json_object_get(row, "utilization_ratio"));
 		int filled = (int)lrint((u > 1 ? 1 : u) * BAR_WIDTH);
 		char name[128];
-		snprintf(name, sizeof(name), "%s %s > %s", text_of(row, "device"), text_of(row, "port"), text_of(row, "peer"));
+		snprintf(name, sizeof(name), "%s %s > %s", text_of(row, "device"),
+			text_of(row, "port"), text_of(row, "peer"));
 		fprintf(out, "  ");
 		put_clean(out, name);
-		fprintf(out, "%*s %5.1f ", strlen(name) < 40 ? (int)(40 - strlen(name)) : 0, "", u * 100);
+		fprintf(out, "%*s %5.1f ", strlen(name) < 40 ? (int)(40 - strlen(name)) : 0, "",
+			u * 100);
 		for (int b = 0; b < BAR_WIDTH; b++)
 			fputc(b < filled ? '#' : '-', out);
 		fputc('\n', out);
@@ -369,7 +411,7 @@ static void print_screen(FILE *out, const json_t *doc, const struct view *v, boo
 
 	fprintf(out, "\nINCIDENTS\n");
 	shown = 0;
-	json_array_foreach(json_object_get(doc, "incidents"), i, row) {
+	json_array_foreach (json_object_get(doc, "incidents"), i, row) {
 		fprintf(out, "  %s ", text_of(row, "id"));
 		put_state(out, text_of(row, "severity"), color);
 		fprintf(out, "since %.10s %.8sZ  ", text_of(row, "opened"), time_of(row, "opened"));
@@ -381,9 +423,14 @@ static void print_screen(FILE *out, const json_t *doc, const struct view *v, boo
 		fprintf(out, "  none open\n");
 }
 
-static const struct column signal_columns[] = {{"signal"}, {"value"}, {"unit"}, {"state"}, {"where"}};
+static const struct column signal_columns[] = {
+	{"signal"}, {"value"}, {"unit"}, {"state"}, {"where"}};
 static const struct view view = {
-	.title = "rocewatch", .rows = "signals", .columns = signal_columns, .n_columns = rw_countof(signal_columns), .text = print_screen,
+	.title = "rocewatch",
+	.rows = "signals",
+	.columns = signal_columns,
+	.n_columns = rw_countof(signal_columns),
+	.text = print_screen,
 };
 
 static volatile sig_atomic_t interrupted;
@@ -409,7 +456,8 @@ static int show_frame(const struct globals *g, bool clear)
 		fflush(stdout);
 		err_print(stderr, &e);
 	} else {
-		if (report_print(stdout, doc, &view, g->format, !g->no_header, g->color == COLOR_ALWAYS) < 0)
+		if (report_print(stdout, doc, &view, g->format, !g->no_header,
+			    g->color == COLOR_ALWAYS) < 0)
 			interrupted = 1;
 		json_decref(doc);
 	}
@@ -421,7 +469,8 @@ static int show_frame(const struct globals *g, bool clear)
 static int run(struct command_args *a)
 {
 	if (a->argc > 0)
-		return usage_error(&command_watch, "read '%.64s', expected no argument", a->argv[0]);
+		return usage_error(
+			&command_watch, "read '%.64s', expected no argument", a->argv[0]);
 	if (command_opt(&command_watch, a, "once"))
 		return show_frame(a->g, false);
 
@@ -448,7 +497,8 @@ static int run(struct command_args *a)
 			fflush(stdout);
 		}
 		char key;
-		if (poll(&in, 1, REFRESH_MS) > 0 && (read(STDIN_FILENO, &key, 1) <= 0 || key == 'q'))
+		if (poll(&in, 1, REFRESH_MS) > 0 &&
+			(read(STDIN_FILENO, &key, 1) <= 0 || key == 'q'))
 			break;
 	}
 	if (keys)
@@ -460,8 +510,12 @@ const struct command command_watch = {
 	.name = "watch",
 	.args = "",
 	.summary = "the screen for the operations room, refreshed every 2 s",
-	.help = "Shows devices that do not answer, the golden signals of the newest closed window, the most loaded uplinks and the open incidents. "
-		"A signal that no device delivers is shown as unknown, not as zero. q or Ctrl-C ends it.",
-	.options = (const struct command_option[]){{"once", 0, NULL, "print one frame as text and end"}, {NULL}},
+	.help = "Shows devices that do not answer, the golden signals of the newest closed window, "
+		"the most loaded uplinks and the open incidents. "
+		"A signal that no device delivers is shown as unknown, not as zero. q or Ctrl-C "
+		"ends it.",
+	.options =
+		(const struct command_option[]){
+			{"once", 0, NULL, "print one frame as text and end"}, {NULL}},
 	.run = run,
 };

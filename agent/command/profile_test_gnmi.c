@@ -22,7 +22,7 @@ struct test {
 	int64_t run_ns;
 	json_t *leaves, *implausible, *identity; /* owned */
 	struct map *first; /* (entity, metric) -> index into v */
-	struct sample *v;  /* first readings */
+	struct sample *v; /* first readings */
 	bool *moved;
 	size_t n, cap, cap_moved, n_moved, n_samples;
 	bool up, failed;
@@ -33,8 +33,11 @@ static void implausible(struct test *t, const struct sample *s, const char *why)
 {
 	const struct entity *e = entity_get(t->entities, s->entity);
 	if (json_array_size(t->implausible) < IMPLAUSIBLE_MAX)
-		json_array_append_new(t->implausible, json_pack("{s:s, s:s, s:o, s:s, s:f}", "metric", metric_info(s->metric)->name, "port", e->port, "priority",
-			e->priority == PRIO_NONE ? json_null() : json_integer(e->priority), "why", why, "value", sample_number(s->metric, s->value)));
+		json_array_append_new(t->implausible,
+			json_pack("{s:s, s:s, s:o, s:s, s:f}", "metric",
+				metric_info(s->metric)->name, "port", e->port, "priority",
+				e->priority == PRIO_NONE ? json_null() : json_integer(e->priority),
+				"why", why, "value", sample_number(s->metric, s->value)));
 }
 
 static void judge(struct test *t, size_t at, const struct sample *s)
@@ -81,17 +84,30 @@ static void on_target(void *arg, const struct target *state)
 	}
 }
 
-static void on_device(void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
+static void on_device(
+	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
 {
 	struct test *t = arg;
 	json_decref(t->identity);
-	t->identity = json_pack("{s:s, s:s, s:s}", "profile", profile, "sysname", sysname, "descr", descr);
+	t->identity = json_pack(
+		"{s:s, s:s, s:s}", "profile", profile, "sysname", sysname, "descr", descr);
 }
 
-static void on_port(void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps) { }
-static void on_flows(void *arg, const struct flow_sample *v, size_t n) { }
-static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text) { }
-static void on_end(void *arg) { loop_stop(((struct test *)arg)->loop); }
+static void on_port(
+	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
+{
+}
+static void on_flows(void *arg, const struct flow_sample *v, size_t n)
+{
+}
+static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
+	const char *port, const char *text)
+{
+}
+static void on_end(void *arg)
+{
+	loop_stop(((struct test *)arg)->loop);
+}
 
 static void on_limit(void *arg)
 {
@@ -101,7 +117,7 @@ static void on_limit(void *arg)
 	loop_stop(t->loop);
 }
 
-/* --- what is told ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- what is told -------------------------------------------------------- */
 
 static const char *verdict(const struct gnmi_leaf *l)
 {
@@ -115,10 +131,14 @@ static const char *verdict(const struct gnmi_leaf *l)
 static void leaf_add(void *arg, const struct gnmi_leaf *l)
 {
 	struct test *t = arg;
-	json_array_append_new(t->leaves, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:s, s:o}", "table", l->stream, "cadence",
-		l->slow ? "slow" : "fast", "how", l->how, "path", l->path, "value", l->what, "verdict", verdict(l), "rows", (json_int_t)l->paths, "zero",
-		(json_int_t)l->zero, "wrong_type", (json_int_t)l->wrong_type, "type", json_string_or_null(*l->type ? l->type : NULL), "doc", l->doc, "trouble",
-		json_string_or_null(*l->trouble ? l->trouble : NULL)));
+	json_array_append_new(t->leaves,
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:s, s:o}", "table",
+			l->stream, "cadence", l->slow ? "slow" : "fast", "how", l->how, "path",
+			l->path, "value", l->what, "verdict", verdict(l), "rows",
+			(json_int_t)l->paths, "zero", (json_int_t)l->zero, "wrong_type",
+			(json_int_t)l->wrong_type, "type",
+			json_string_or_null(*l->type ? l->type : NULL), "doc", l->doc, "trouble",
+			json_string_or_null(*l->trouble ? l->trouble : NULL)));
 }
 
 static void print_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
@@ -127,28 +147,46 @@ static void print_text(FILE *out, const json_t *doc, const struct view *v, bool 
 	const char *table = "";
 	size_t i;
 	json_t *row;
-	fprintf(out, "%s  profile %s\n%s\n", doc_word(doc, "address"), doc_word(identity, "profile"), doc_word(identity, "descr"));
-	json_array_foreach(json_object_get(doc, "columns"), i, row) {
+	fprintf(out, "%s  profile %s\n%s\n", doc_word(doc, "address"),
+		doc_word(identity, "profile"), doc_word(identity, "descr"));
+	json_array_foreach (json_object_get(doc, "columns"), i, row) {
 		const char *name = doc_word(row, "table");
 		if (strcmp(name, table) != 0)
-			fprintf(out, "\n%s (%s, %s)%s%s\n", name, doc_word(row, "cadence"), doc_word(row, "how"), *doc_word(row, "trouble") ? "  " : "", doc_word(row, "trouble"));
+			fprintf(out, "\n%s (%s, %s)%s%s\n", name, doc_word(row, "cadence"),
+				doc_word(row, "how"), *doc_word(row, "trouble") ? "  " : "",
+				doc_word(row, "trouble"));
 		table = name;
-		fprintf(out, "  %-10s %5lld paths  %-26s %-8s %s\n", doc_word(row, "verdict"), (long long)json_integer_value(json_object_get(row, "rows")),
-			doc_word(row, "value"), *doc_word(row, "type") ? doc_word(row, "type") : "-", doc_word(row, "path"));
+		fprintf(out, "  %-10s %5lld paths  %-26s %-8s %s\n", doc_word(row, "verdict"),
+			(long long)json_integer_value(json_object_get(row, "rows")),
+			doc_word(row, "value"),
+			*doc_word(row, "type") ? doc_word(row, "type") : "-",
+			doc_word(row, "path"));
 	}
-	fprintf(out, "\n%lld series, %lld values; %lld counters moved\n", (long long)json_integer_value(json_object_get(doc, "series")),
-		(long long)json_integer_value(json_object_get(doc, "values")), (long long)json_integer_value(json_object_get(doc, "moved")));
-	json_array_foreach(json_object_get(doc, "implausible"), i, row)
-		fprintf(out, "IMPLAUSIBLE  %s %s: %s (%g)\n", doc_word(row, "port"), doc_word(row, "metric"), doc_word(row, "why"),
+	fprintf(out, "\n%lld series, %lld values; %lld counters moved\n",
+		(long long)json_integer_value(json_object_get(doc, "series")),
+		(long long)json_integer_value(json_object_get(doc, "values")),
+		(long long)json_integer_value(json_object_get(doc, "moved")));
+	json_array_foreach (json_object_get(doc, "implausible"), i, row)
+		fprintf(out, "IMPLAUSIBLE  %s %s: %s (%g)\n", doc_word(row, "port"),
+			doc_word(row, "metric"), doc_word(row, "why"),
 			json_number_value(json_object_get(row, "value")));
-	fprintf(out, "A counter that is all zero proves nothing until the feature behind it is on, or it has moved.\n");
+	fprintf(out,
+		"A counter that is all zero proves nothing until the feature behind it is on, or "
+		"it has moved.\n");
 }
 
 static const struct column columns[] = {
-	{"table", "STREAM", COL_TEXT, false}, {"how", "HOW", COL_TEXT, false}, {"verdict", "VERDICT", COL_TEXT, false}, {"rows", "PATHS", COL_INT, true},
-	{"value", "VALUE", COL_TEXT, false}, {"type", "TYPE", COL_TEXT, false}, {"path", "PATH", COL_TEXT, false}, {"doc", "WHAT", COL_TEXT, false},
+	{"table", "STREAM", COL_TEXT, false},
+	{"how", "HOW", COL_TEXT, false},
+	{"verdict", "VERDICT", COL_TEXT, false},
+	{"rows", "PATHS", COL_INT, true},
+	{"value", "VALUE", COL_TEXT, false},
+	{"type", "TYPE", COL_TEXT, false},
+	{"path", "PATH", COL_TEXT, false},
+	{"doc", "WHAT", COL_TEXT, false},
 };
-static const struct view view = {"profile test", "columns", columns, rw_countof(columns), print_text, "no leaves"};
+static const struct view view = {
+	"profile test", "columns", columns, rw_countof(columns), print_text, "no leaves"};
 
 static int tell(const struct globals *g, struct test *t, const struct config_device *device)
 {
@@ -157,16 +195,22 @@ static int tell(const struct globals *g, struct test *t, const struct config_dev
 	const struct gnmi_target_counts n = gnmi_target_counts(t->target);
 	target_poll_quantiles(state, &p50, &p95);
 	gnmi_target_leaves(t->target, leaf_add, t);
-	json_t *doc = json_pack("{s:s, s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:I, s:o, s:I, s:I}", "target", device->name, "protocol", "gnmi", "address",
-		state->address, "device", t->identity, "columns", t->leaves, "implausible", t->implausible, "values", (json_int_t)t->n_samples, "series",
-		(json_int_t)t->n, "moved", (json_int_t)t->n_moved, "poll_s", json_number_or_null(p50), "messages", (json_int_t)n.messages, "refused",
-		(json_int_t)n.refused);
-	int rc = report_print(stdout, doc, &view, g->format, !g->no_header, g->color == COLOR_ALWAYS) < 0 ? EXIT_FAILED : EXIT_OK;
+	json_t *doc = json_pack("{s:s, s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:I, s:o, s:I, s:I}",
+		"target", device->name, "protocol", "gnmi", "address", state->address, "device",
+		t->identity, "columns", t->leaves, "implausible", t->implausible, "values",
+		(json_int_t)t->n_samples, "series", (json_int_t)t->n, "moved",
+		(json_int_t)t->n_moved, "poll_s", json_number_or_null(p50), "messages",
+		(json_int_t)n.messages, "refused", (json_int_t)n.refused);
+	int rc = report_print(
+			 stdout, doc, &view, g->format, !g->no_header, g->color == COLOR_ALWAYS) < 0
+		? EXIT_FAILED
+		: EXIT_OK;
 	json_decref(doc);
 	return rc;
 }
 
-int profile_test_gnmi(const struct globals *g, const struct config_device *device, const struct config *config, int64_t run_ns)
+int profile_test_gnmi(const struct globals *g, const struct config_device *device,
+	const struct config *config, int64_t run_ns)
 {
 	struct test t = {.run_ns = run_ns};
 	struct sink sink = {&t, on_samples, on_flows, on_target, on_device, on_port, on_event};

@@ -15,7 +15,8 @@ static const char *time_text(char buf[WALL_TEXT_MAX], int64_t t_ns)
 	return wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9);
 }
 
-/* Shortest of 15 to 17 digits that reads back as the same number; JSON has no infinity, nor has csv. */
+/* Shortest of 15 to 17 digits that reads back as the same number; JSON has no infinity, nor has
+ * csv. */
 static const char *number_text(char *buf, size_t size, double v)
 {
 	for (int digits = 15; digits <= 17; digits++) {
@@ -52,15 +53,10 @@ static void csv_text(FILE *f, const char *s)
 static const char *value_text(const struct query_row *r, char *buf, size_t size)
 {
 	switch (r->kind) {
-	case VALUE_U64:
-		snprintf(buf, size, "%llu", (unsigned long long)r->u64);
-		return buf;
-	case VALUE_F64:
-		return number_text(buf, size, r->f64);
-	case VALUE_TEXT:
-		return r->text;
-	case VALUE_NONE:
-		break;
+	case VALUE_U64: snprintf(buf, size, "%llu", (unsigned long long)r->u64); return buf;
+	case VALUE_F64: return number_text(buf, size, r->f64);
+	case VALUE_TEXT: return r->text;
+	case VALUE_NONE: break;
 	}
 	return NULL;
 }
@@ -72,7 +68,8 @@ static void json_flags(FILE *f, unsigned flags)
 
 	sample_flags_text(text, flags);
 	fputc('[', f);
-	for (char *save = NULL, *name = strtok_r(text, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
+	for (char *save = NULL, *name = strtok_r(text, ",", &save); name;
+		name = strtok_r(NULL, ",", &save)) {
 		fprintf(f, "%s\"%s\"", sep, name);
 		sep = ",";
 	}
@@ -106,7 +103,8 @@ void query_out_begin(struct query_out *o)
 	else if (o->format == FORMAT_CSV && o->header)
 		puts("time,device,port,priority,metric,value,flags");
 	else if (o->format == FORMAT_TABLE && o->header)
-		printf("%-24s %-16s %-16s %4s  %-24s %20s  %s\n", "TIME", "DEVICE", "PORT", "PRIO", "METRIC", "VALUE", "FLAGS");
+		printf("%-24s %-16s %-16s %4s  %-24s %20s  %s\n", "TIME", "DEVICE", "PORT", "PRIO",
+			"METRIC", "VALUE", "FLAGS");
 }
 
 /* 0, or -EIO: nobody reads any more, or the disk is full. */
@@ -139,8 +137,10 @@ int query_out_row(struct query_out *o, const struct query_row *r)
 		putchar('\n');
 		break;
 	default:
-		printf("%-24s %-16s %-16s %4s  %-24s %20s  %s\n", time, r->entity->device, *r->entity->port ? r->entity->port : "-", *prio ? prio : "-",
-			metric_info(r->metric)->name, value ? value : "-", sample_flags_text(flags, r->flags));
+		printf("%-24s %-16s %-16s %4s  %-24s %20s  %s\n", time, r->entity->device,
+			*r->entity->port ? r->entity->port : "-", *prio ? prio : "-",
+			metric_info(r->metric)->name, value ? value : "-",
+			sample_flags_text(flags, r->flags));
 		break;
 	}
 	o->rows++;
@@ -154,7 +154,7 @@ int query_out_end(struct query_out *o)
 	return fflush(stdout) != 0 || ferror(stdout) ? -EIO : 0;
 }
 
-/* --- rows of SQL ------------------------------------------------------------------------------------------------------------- */
+/* ---- rows of SQL --------------------------------------------------------- */
 
 /* Numbers come from SQLite as text; what reads as a JSON number is one. */
 static bool is_number(const char *s)

@@ -1,4 +1,5 @@
-/* query_out - the rows of "rocewatch query" to stdout as they come: table, csv, JSON, one JSON object a line. */
+/* query_out - the rows of "rocewatch query" to stdout as they come: table, csv, JSON, one JSON
+ * object a line. */
 #ifndef RW_AGENT_QUERY_OUT_H
 #define RW_AGENT_QUERY_OUT_H
 
@@ -29,7 +30,8 @@ void query_out_begin(struct query_out *o);
 int query_out_row(struct query_out *o, const struct query_row *r);
 int query_out_end(struct query_out *o);
 
-/* The same for rows of any shape, as row_fn of series_db_sql_named(); @arg is a struct query_out. Instead of begin come the names. */
+/* The same for rows of any shape, as row_fn of series_db_sql_named(); @arg is a struct query_out.
+ * Instead of begin come the names. */
 int query_out_sql_names(void *arg, int n, char *const *values, char *const *names);
 int query_out_sql_row(void *arg, int n, char *const *values, char *const *names);
 

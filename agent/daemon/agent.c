@@ -32,10 +32,13 @@
 #include "db/store/store.h"
 
 #define TICK_NS NS_PER_S
-#define RETRY_NS (30 * NS_PER_S)         /* for what could not be opened at all */
-#define FORGET_NS (24 * 3600 * NS_PER_S) /* closed incidents stay in memory that long; the database keeps them */
+#define RETRY_NS (30 * NS_PER_S) /* for what could not be opened at all */
+#define FORGET_NS                                                                                  \
+	(24 * 3600 *                                                                               \
+		NS_PER_S) /* closed incidents stay in memory that long; the database keeps them */
 
-/* One thing that collects: a device over one protocol, or a capture. One of .snmp, .gnmi and .capture is used; all NULL = could not be opened. */
+/* One thing that collects: a device over one protocol, or a capture. One of .snmp, .gnmi and
+ * .capture is used; all NULL = could not be opened. */
 struct source {
 	char *name;
 	enum { SOURCE_OF_SNMP, SOURCE_OF_GNMI, SOURCE_OF_CAPTURE } kind;
@@ -43,8 +46,8 @@ struct source {
 	struct gnmi_target *gnmi;
 	struct capture *capture;
 	mono_t retry;
-	struct target down;   /* shown while it is not open */
-	bool wanted;          /* by the configuration being applied */
+	struct target down; /* shown while it is not open */
+	bool wanted; /* by the configuration being applied */
 	struct health_source health;
 };
 
@@ -76,17 +79,19 @@ struct agent {
 	uint32_t reloads;
 };
 
-/* --- configuration ----------------------------------------------------------------------------------------------------- */
+/* ---- configuration ------------------------------------------------------- */
 
 static void log_errors(enum log_level level, const struct err_list *l)
 {
 	for (size_t k = 0; k < l->n; k++)
-		log_event(level, "config", "%s:%d:%d: %s", l->v[k].file, l->v[k].line, l->v[k].col, l->v[k].text);
+		log_event(level, "config", "%s:%d:%d: %s", l->v[k].file, l->v[k].line, l->v[k].col,
+			l->v[k].text);
 	if (l->more)
 		log_event(level, "config", "and %zu more", l->more);
 }
 
-/* What the agent starts in spite of, each with its place: a missing secret or profile stops one target, not the others. */
+/* What the agent starts in spite of, each with its place: a missing secret or profile stops one
+ * target, not the others. */
 static void warn_of(const struct config *c)
 {
 	rw_cleanup(err_list_done) struct err_list found = {0};
@@ -117,7 +122,7 @@ int agent_config(const struct agent_options *o, struct config **ret, struct err_
 	return 0;
 }
 
-/* --- sources ----------------------------------------------------------------------------------------------------------- */
+/* ---- sources ------------------------------------------------------------- */
 
 static const struct config_device *device_of(const struct config *c, const char *name)
 {
@@ -139,11 +144,15 @@ static const struct config_capture *capture_of(const struct config *c, const cha
 
 static const char *source_protocol(const struct source *s)
 {
-	static const char *const names[] = {[SOURCE_OF_SNMP] = "snmp", [SOURCE_OF_GNMI] = "gnmi", [SOURCE_OF_CAPTURE] = "pcap"};
+	static const char *const names[] = {
+		[SOURCE_OF_SNMP] = "snmp", [SOURCE_OF_GNMI] = "gnmi", [SOURCE_OF_CAPTURE] = "pcap"};
 	return names[s->kind];
 }
 
-static bool source_is_open(const struct source *s) { return s->snmp || s->gnmi || s->capture; }
+static bool source_is_open(const struct source *s)
+{
+	return s->snmp || s->gnmi || s->capture;
+}
 
 /* Open, or say why not, show it as down, and come back later. */
 static void source_open(struct agent *a, struct source *s)
@@ -174,7 +183,8 @@ static void source_open(struct agent *a, struct source *s)
 	s->down.device = s->name;
 	s->down.protocol = source_protocol(s);
 	s->down.address = address;
-	target_change(&s->down, TARGET_BACKOFF, mono_now(), wall_now(), *e.text ? e.text : strerror(-rc));
+	target_change(
+		&s->down, TARGET_BACKOFF, mono_now(), wall_now(), *e.text ? e.text : strerror(-rc));
 	sink->target(sink->arg, &s->down);
 	s->down.address = ""; /* borrowed from a configuration that may go */
 	s->retry = (mono_t){mono_now().ns + RETRY_NS};
@@ -216,7 +226,7 @@ static struct source *source_add(struct agent *a, const char *name, int kind)
 	return s;
 }
 
-/* --- applying a configuration: the first one and every reload ---------------------------------------------------------------- */
+/* ---- applying a configuration: the first one and every reload ------------ */
 
 struct difference {
 	unsigned added, removed, changed, unchanged;
@@ -282,7 +292,7 @@ static void apply_sources(struct agent *a, struct difference *diff)
 	a->n_sources = n;
 }
 
-/* --- traps --------------------------------------------------------------------------------------------------------------------- */
+/* ---- traps --------------------------------------------------------------- */
 
 /* "192.0.2.1" is the host of "192.0.2.1:161", "2001:db8::1" that of "[2001:db8::1]:161". */
 static bool is_host_of(const char *peer, const char *host)
@@ -312,12 +322,14 @@ static struct snmp_target *find_target(void *arg, const char *host, size_t *ret_
 static void traps_open(struct agent *a)
 {
 	struct err e = {0};
-	int rc = trap_receiver_new(a->loop, a->config->traps, pipeline_sink(a->pipeline), find_target, a, &a->traps, &e);
+	int rc = trap_receiver_new(a->loop, a->config->traps, pipeline_sink(a->pipeline),
+		find_target, a, &a->traps, &e);
 	if (rc == 0) {
 		complaint_over(&a->traps_down, mono_now(), "traps", "received again");
 		return;
 	}
-	complain(&a->traps_down, mono_now(), LOG_WARN_, "traps", "none are received: %s", *e.text ? e.text : strerror(-rc));
+	complain(&a->traps_down, mono_now(), LOG_WARN_, "traps", "none are received: %s",
+		*e.text ? e.text : strerror(-rc));
 	a->traps_retry = (mono_t){mono_now().ns + RETRY_NS};
 }
 
@@ -344,18 +356,22 @@ static void record_config(struct agent *a)
 
 static void warn_fixed(const struct config *was, const struct config *is)
 {
-	const struct { const char *key, *was, *is; } fixed[] = {
+	const struct {
+		const char *key, *was, *is;
+	} fixed[] = {
 		{"store.path", was->store.path, is->store.path},
 		{"the agent's socket", was->socket_path, is->socket_path},
 		{"user", was->user, is->user},
 	};
 	for (size_t k = 0; k < rw_countof(fixed); k++) {
 		if (!str_eq(fixed[k].was, fixed[k].is))
-			log_warn("agent", "reload: %s changed; that needs a restart, keeping %s", fixed[k].key, fixed[k].was ? fixed[k].was : "none");
+			log_warn("agent", "reload: %s changed; that needs a restart, keeping %s",
+				fixed[k].key, fixed[k].was ? fixed[k].was : "none");
 	}
 }
 
-/* From now on @fresh: as a difference, so that what did not change keeps its sessions and its cadence. */
+/* From now on @fresh: as a difference, so that what did not change keeps its sessions and its
+ * cadence. */
 static void adopt(struct agent *a, struct config *fresh, struct difference *diff)
 {
 	struct config *old = a->config;
@@ -371,15 +387,18 @@ static void adopt(struct agent *a, struct config *fresh, struct difference *diff
 	config_free(old);
 }
 
-/* --- links: discover -------------------------------------------------------------------------------------------------------- */
+/* ---- links: discover ----------------------------------------------------- */
 
 static bool discovery_waits(void *arg, const char *device)
 {
-	const struct source *s = source_find(arg, device, SOURCE_OF_SNMP), *g = source_find(arg, device, SOURCE_OF_GNMI);
-	return (s && s->snmp && snmp_target_state(s->snmp)->state != TARGET_BACKOFF) || (g && g->gnmi && gnmi_target_state(g->gnmi)->state != TARGET_BACKOFF);
+	const struct source *s = source_find(arg, device, SOURCE_OF_SNMP),
+			    *g = source_find(arg, device, SOURCE_OF_GNMI);
+	return (s && s->snmp && snmp_target_state(s->snmp)->state != TARGET_BACKOFF) ||
+		(g && g->gnmi && gnmi_target_state(g->gnmi)->state != TARGET_BACKOFF);
 }
 
-static void discovery_peer(void *arg, const char *device, const char *port, const char *peer_device, const char *peer_port)
+static void discovery_peer(void *arg, const char *device, const char *port, const char *peer_device,
+	const char *peer_port)
 {
 	struct agent *a = arg;
 	pipeline_peer(a->pipeline, device, port, peer_device, peer_port, wall_now().ns);
@@ -390,17 +409,20 @@ static void discovery_dispute(void *arg, const char *device, const char *text, b
 	struct agent *a = arg;
 	rw_cleanup(str_done) struct str b = {0};
 	str_addf(&b, "LLDP: %s%s", text, over ? " (no more)" : "");
-	log_event(over ? LOG_INFO_ : LOG_WARN_, device, "%s%s", b.s, over ? "" : "; rocewatch topology check lists what disagrees");
+	log_event(over ? LOG_INFO_ : LOG_WARN_, device, "%s%s", b.s,
+		over ? "" : "; rocewatch topology check lists what disagrees");
 	store_event(a->store, wall_now().ns, "topology", NULL, "", b.s);
 }
 
-static void on_neighbors(void *arg, const struct topology_device *self, const struct topology_neighbor *heard, size_t n)
+static void on_neighbors(void *arg, const struct topology_device *self,
+	const struct topology_neighbor *heard, size_t n)
 {
 	struct agent *a = arg;
 	discovery_hear(a->discovery, self, heard, n, mono_now());
 }
 
-/* @c with the links that are believed, where it wants them discovered; else, and when they would not fit, @c itself. */
+/* @c with the links that are believed, where it wants them discovered; else, and when they would
+ * not fit, @c itself. */
 static struct config *with_discovered(struct agent *a, struct config *c)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
@@ -442,7 +464,8 @@ static void discover(struct agent *a)
 	store_event(a->store, wall_now().ns, "topology", NULL, "", b.s);
 }
 
-/* Links that were known before this process began: the groups are there from the first window on. */
+/* Links that were known before this process began: the groups are there from the first window on.
+ */
 static void recall_links(struct agent *a)
 {
 	struct series_db *db;
@@ -455,7 +478,9 @@ static void recall_links(struct agent *a)
 		series_db_close(db);
 	}
 	if (rc != 0)
-		log_warn("topology", "links known before could not be read, they have to be discovered anew: %s", e.text);
+		log_warn("topology",
+			"links known before could not be read, they have to be discovered anew: %s",
+			e.text);
 	size_t n = config_discovered(a->config, arena, &links);
 	discovery_know(a->discovery, links, n);
 	arena_free(arena);
@@ -467,12 +492,14 @@ static void reload(struct agent *a)
 	struct config *fresh = NULL;
 	struct difference diff = {0};
 	char reloading[64]; /* with the time, as Type=notify-reload wants it */
-	snprintf(reloading, sizeof(reloading), "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)(mono_now().ns / NS_PER_US));
+	snprintf(reloading, sizeof(reloading), "RELOADING=1\nMONOTONIC_USEC=%lld",
+		(long long)(mono_now().ns / NS_PER_US));
 	notify_send(&a->notify, reloading);
 	if (agent_config(a->options, &fresh, &errors) != 0) {
 		log_errors(LOG_ERROR_, &errors);
-		log_error("agent", "reload refused: %zu mistake%s in %s; the running configuration stays", errors.n + errors.more, errors.n == 1 ? "" : "s",
-			a->options->config_path);
+		log_error("agent",
+			"reload refused: %zu mistake%s in %s; the running configuration stays",
+			errors.n + errors.more, errors.n == 1 ? "" : "s", a->options->config_path);
 		notify_send(&a->notify, "READY=1");
 		return;
 	}
@@ -484,18 +511,20 @@ static void reload(struct agent *a)
 	adopt(a, linked, &diff);
 	discovery_reconsider(a->discovery);
 	a->reloads++;
-	log_info("agent", "reload: %u added, %u removed, %u changed, %u unchanged", diff.added, diff.removed, diff.changed, diff.unchanged);
+	log_info("agent", "reload: %u added, %u removed, %u changed, %u unchanged", diff.added,
+		diff.removed, diff.changed, diff.unchanged);
 	notify_send(&a->notify, "READY=1");
 }
 
-/* --- what happens on the loop ------------------------------------------------------------------------------------------------ */
+/* ---- what happens on the loop -------------------------------------------- */
 
 static void on_incident(void *arg, const struct incident *i, enum incident_state from)
 {
 	struct agent *a = arg;
 	if (i->note)
-		log_event(i->state == INCIDENT_OPEN ? LOG_WARN_ : LOG_INFO_, "incident", "%s %s (%s -> %s): %s", i->id, i->cause,
-			incident_state_name(from), incident_state_name(i->state), i->note);
+		log_event(i->state == INCIDENT_OPEN ? LOG_WARN_ : LOG_INFO_, "incident",
+			"%s %s (%s -> %s): %s", i->id, i->cause, incident_state_name(from),
+			incident_state_name(i->state), i->note);
 	incident_store(a->store, i, from);
 }
 
@@ -504,14 +533,18 @@ static void watch_store(struct agent *a)
 	struct store_stats s;
 	store_stats(a->store, &s);
 	if (s.dropped > a->dropped_before)
-		complain(&a->dropped, mono_now(), LOG_ERROR_, "store", "%llu samples were dropped because they could not be written",
+		complain(&a->dropped, mono_now(), LOG_ERROR_, "store",
+			"%llu samples were dropped because they could not be written",
 			(unsigned long long)s.dropped);
 	a->dropped_before = s.dropped;
 }
 
 static const struct target *source_state(const struct source *s)
 {
-	return s->snmp ? snmp_target_state(s->snmp) : s->gnmi ? gnmi_target_state(s->gnmi) : s->capture ? capture_state(s->capture) : &s->down;
+	return s->snmp       ? snmp_target_state(s->snmp)
+		: s->gnmi    ? gnmi_target_state(s->gnmi)
+		: s->capture ? capture_state(s->capture)
+			     : &s->down;
 }
 
 static void tell_health(struct agent *a)
@@ -521,7 +554,8 @@ static void tell_health(struct agent *a)
 	for (size_t k = 0; k < a->n_sources; k++) {
 		struct source *s = a->sources[k];
 		if (source_is_open(s))
-			health_target(a->health, &s->health, s->name, source_state(s), s->snmp ? snmp_target_max_repetitions(s->snmp) : 0);
+			health_target(a->health, &s->health, s->name, source_state(s),
+				s->snmp ? snmp_target_max_repetitions(s->snmp) : 0);
 		if (s->gnmi)
 			health_gnmi(a->health, s->name, gnmi_target_counts(s->gnmi));
 		if (s->capture)
@@ -557,8 +591,14 @@ static void on_tick(void *arg)
 	}
 }
 
-static void on_watchdog(void *arg) { notify_send(&((struct agent *)arg)->notify, "WATCHDOG=1"); }
-static void on_hup(void *arg, int signum) { reload(arg); }
+static void on_watchdog(void *arg)
+{
+	notify_send(&((struct agent *)arg)->notify, "WATCHDOG=1");
+}
+static void on_hup(void *arg, int signum)
+{
+	reload(arg);
+}
 
 static void on_stop(void *arg, int signum)
 {
@@ -574,11 +614,12 @@ static void on_end(void *arg)
 	loop_stop(a->loop);
 }
 
-/* --- the socket's requests --------------------------------------------------------------------------------------------------- */
+/* ---- the socket's requests ----------------------------------------------- */
 
 static json_t *request_act(struct agent *a, const char *who, const json_t *request)
 {
-	const char *cmd = json_string_value(json_object_get(request, "cmd")), *id = json_string_value(json_object_get(request, "id"));
+	const char *cmd = json_string_value(json_object_get(request, "cmd")),
+		   *id = json_string_value(json_object_get(request, "id"));
 	const char *text = json_string_value(json_object_get(request, "note"));
 	enum incident_act act;
 	if (!id || incident_act_parse(cmd, &act) != 0)
@@ -602,17 +643,22 @@ static json_t *request_status(struct agent *a, const char *who, const json_t *re
 	for (size_t k = 0; k < a->n_sources; k++) {
 		const struct source *x = a->sources[k];
 		const struct target *t = source_state(x);
-		json_array_append_new(targets, json_pack("{s:s, s:s, s:s, s:s, s:I}", "name", x->name, "protocol", source_protocol(x),
-			"state", target_state_name(t->state), "reason", t->reason, "polls", (json_int_t)t->polls));
+		json_array_append_new(targets,
+			json_pack("{s:s, s:s, s:s, s:s, s:I}", "name", x->name, "protocol",
+				source_protocol(x), "state", target_state_name(t->state), "reason",
+				t->reason, "polls", (json_int_t)t->polls));
 	}
-	return json_pack("{s:b, s:s, s:i, s:s, s:s, s:i, s:i, s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:{s:I, s:I, s:I, s:I, s:I}}",
-		"ok", 1, "version", RW_VERSION, "pid", (int)getpid(), "fabric", a->config->fabric->name, "store", a->config->store.path,
-		"open_incidents", (int)open, "reloads", (int)a->reloads, "targets", targets,
-		"data_quality", "samples", (json_int_t)n->samples, "late", (json_int_t)n->late, "duplicates", (json_int_t)n->duplicates,
-		"refused", (json_int_t)n->refused, "windows", (json_int_t)n->windows, "findings", (json_int_t)n->findings,
-		"late_flows", (json_int_t)n->late_flows,
-		"writer", "commits", (json_int_t)s.commits, "samples", (json_int_t)s.samples, "dropped", (json_int_t)s.dropped,
-		"errors", (json_int_t)s.errors, "pending", (json_int_t)s.pending);
+	return json_pack("{s:b, s:s, s:i, s:s, s:s, s:i, s:i, s:o, s:{s:I, s:I, s:I, s:I, s:I, "
+			 "s:I, s:I}, s:{s:I, s:I, s:I, s:I, s:I}}",
+		"ok", 1, "version", RW_VERSION, "pid", (int)getpid(), "fabric",
+		a->config->fabric->name, "store", a->config->store.path, "open_incidents",
+		(int)open, "reloads", (int)a->reloads, "targets", targets, "data_quality",
+		"samples", (json_int_t)n->samples, "late", (json_int_t)n->late, "duplicates",
+		(json_int_t)n->duplicates, "refused", (json_int_t)n->refused, "windows",
+		(json_int_t)n->windows, "findings", (json_int_t)n->findings, "late_flows",
+		(json_int_t)n->late_flows, "writer", "commits", (json_int_t)s.commits, "samples",
+		(json_int_t)s.samples, "dropped", (json_int_t)s.dropped, "errors",
+		(json_int_t)s.errors, "pending", (json_int_t)s.pending);
 }
 
 static const struct {
@@ -634,11 +680,15 @@ static json_t *on_request(void *arg, const char *who, const json_t *request)
 		if (str_eq(requests[k].cmd, cmd))
 			return requests[k].fn(arg, who, request);
 	}
-	json_t *reply = cmd ? tune_live_request(((struct agent *)arg)->tuning, who, request, wall_now().ns) : NULL;
-	return reply ? reply : control_error("expected \"cmd\": \"ack\", \"assign\", \"note\", \"close\", \"merge\", \"status\" or one of \"tune_...\"");
+	json_t *reply = cmd
+		? tune_live_request(((struct agent *)arg)->tuning, who, request, wall_now().ns)
+		: NULL;
+	return reply ? reply
+		     : control_error("expected \"cmd\": \"ack\", \"assign\", \"note\", \"close\", "
+				     "\"merge\", \"status\" or one of \"tune_...\"");
 }
 
-/* --- start and stop ------------------------------------------------------------------------------------------------------------ */
+/* ---- start and stop ------------------------------------------------------ */
 
 static bool prefers_snmp(void *arg, const char *device, unsigned metric)
 {
@@ -649,12 +699,19 @@ static bool prefers_snmp(void *arg, const char *device, unsigned metric)
 static int start_store(struct agent *a, struct err *e)
 {
 	const struct config_store *s = &a->config->store;
-	struct store_options o = {.path = s->path, .quota_bytes = s->quota_bytes, .raw_ns = s->raw_ns, .minute_ns = s->minute_ns, .hour_ns = s->hour_ns};
+	struct store_options o = {.path = s->path,
+		.quota_bytes = s->quota_bytes,
+		.raw_ns = s->raw_ns,
+		.minute_ns = s->minute_ns,
+		.hour_ns = s->hour_ns};
 	a->entities = entities_new();
 	int rc = store_open(&o, a->entities, &a->store, e);
 	if (rc != 0)
 		return rc;
-	const struct discovery_events events = {.arg = a, .waits = discovery_waits, .peer = discovery_peer, .dispute = discovery_dispute};
+	const struct discovery_events events = {.arg = a,
+		.waits = discovery_waits,
+		.peer = discovery_peer,
+		.dispute = discovery_dispute};
 	a->discovery = discovery_new(&events, mono_now());
 	recall_links(a);
 	a->ledger = ledger_new(a->config->fabric, on_incident, a);
@@ -665,8 +722,12 @@ static int start_store(struct agent *a, struct err *e)
 	struct err why = {0};
 	a->tuning = tune_live_new(a->store, a->pipeline, a->ledger, a->config);
 	if (tune_live_resume(a->tuning, a->config->store.path, &why) != 0)
-		log_warn("agent", "recommendations could not be read; they stay in the database as they are: %s", why.text);
-	if (history_resume(a->config->store.path, a->entities, a->config, a->pipeline, a->ledger, &why) != 0)
+		log_warn("agent",
+			"recommendations could not be read; they stay in the database as they are: "
+			"%s",
+			why.text);
+	if (history_resume(a->config->store.path, a->entities, a->config, a->pipeline, a->ledger,
+		    &why) != 0)
 		log_warn("agent", "history could not be read, starting afresh: %s", why.text);
 	pipeline_advance(a->pipeline, wall_now().ns);
 	record_config(a);
@@ -679,7 +740,8 @@ static void start_socket(struct agent *a)
 	if (!a->config->socket_path)
 		return;
 	if (control_new(a->loop, a->config->socket_path, on_request, a, &a->control, &e) != 0)
-		log_warn("agent", "no socket, so 'incident ack' cannot reach us: %s: %s", e.file, e.text);
+		log_warn("agent", "no socket, so 'incident ack' cannot reach us: %s: %s", e.file,
+			e.text);
 }
 
 static void start_timers(struct agent *a)
@@ -748,7 +810,8 @@ static void stop(struct agent *a)
 	if (a->store) {
 		struct err e = {0};
 		if (store_flush(a->store, &e) != 0)
-			log_error("store", "not everything could be written at the end: %s", e.text);
+			log_error(
+				"store", "not everything could be written at the end: %s", e.text);
 		store_close(a->store);
 	}
 	tune_live_free(a->tuning);

@@ -4,7 +4,8 @@
  *      start: store -> history -> captures -> targets -> socket -> rights given up -> READY
  *      stop:  targets -> captures -> windows that ended -> socket -> store
  *
- * A target or capture that cannot be opened is shown as down with its reason and tried again; it never stops the agent.
+ * A target or capture that cannot be opened is shown as down with its reason and tried again; it
+ * never stops the agent.
  */
 #ifndef RW_AGENT_AGENT_H
 #define RW_AGENT_AGENT_H
@@ -16,14 +17,16 @@ struct config;
 
 struct agent_options {
 	const char *config_path;
-	const char *db;  /* overrides the configuration's store, NULL */
-	int64_t for_ns;  /* stop by itself after this long; 0 = never */
+	const char *db; /* overrides the configuration's store, NULL */
+	int64_t for_ns; /* stop by itself after this long; 0 = never */
 };
 
-/* agent_config - read the configuration as the agent will use it. 0, or negative errno with @errors filled. */
+/* agent_config - read the configuration as the agent will use it. 0, or negative errno with @errors
+ * filled. */
 int agent_config(const struct agent_options *o, struct config **ret, struct err_list *errors);
 
-/* agent_run - until SIGTERM, SIGINT or the time is over. @config is taken over. 0, or negative errno: it did not start, @e says why. */
+/* agent_run - until SIGTERM, SIGINT or the time is over. @config is taken over. 0, or negative
+ * errno: it did not start, @e says why. */
 int agent_run(const struct agent_options *o, struct config *config, struct err *e);
 
 #endif

@@ -1,4 +1,5 @@
-/* discovery - see discovery.h. Owns what each device said last, the links believed, and the disputes told. */
+/* discovery - see discovery.h. Owns what each device said last, the links believed, and the
+ * disputes told. */
 #include "agent/daemon/discovery.h"
 
 #include <stdio.h>
@@ -10,7 +11,9 @@
 #include "agent/base/str.h"
 
 #define QUIET_NS (2 * NS_PER_S)
-#define PATIENCE_NS (15 * NS_PER_S) /* neighbours that come and go all the time must not put it off for ever */
+#define PATIENCE_NS                                                                                \
+	(15 * NS_PER_S) /* neighbours that come and go all the time must not put it off for ever   \
+			 */
 #define SLOW_POLLS 3
 #define REPORTS_TO_REPLACE 2
 
@@ -30,9 +33,9 @@ struct believed {
 
 struct candidate { /* a link that would replace another on one voice */
 	char *key;
-	char *device;   /* whose voice */
+	char *device; /* whose voice */
 	uint32_t since; /* its report count when it was heard first */
-	bool seen;      /* in this evaluation */
+	bool seen; /* in this evaluation */
 };
 
 struct dispute {
@@ -52,7 +55,7 @@ struct discovery {
 	size_t n_candidates, cap_candidates;
 	struct dispute *disputes;
 	size_t n_disputes, cap_disputes;
-	struct smap *peers;       /* "device\0port" -> hash of the peer told */
+	struct smap *peers; /* "device\0port" -> hash of the peer told */
 	mono_t began, changed, first_changed;
 	bool ready, dirty;
 };
@@ -60,7 +63,8 @@ struct discovery {
 struct discovery *discovery_new(const struct discovery_events *events, mono_t now)
 {
 	struct discovery *d = rw_calloc(1, sizeof(*d));
-	*d = (struct discovery){.events = *events, .began = now, .by_name = smap_new(), .peers = smap_new()};
+	*d = (struct discovery){
+		.events = *events, .began = now, .by_name = smap_new(), .peers = smap_new()};
 	return d;
 }
 
@@ -100,7 +104,7 @@ void discovery_free(struct discovery *d)
 	free(d);
 }
 
-/* --- what is heard ----------------------------------------------------------------------------------------------------------- */
+/* ---- what is heard ------------------------------------------------------- */
 
 static uint64_t mix(uint64_t h, const char *s)
 {
@@ -108,7 +112,8 @@ static uint64_t mix(uint64_t h, const char *s)
 }
 
 /* Everything that decides which links follow; speeds and counters of ports do not. */
-static uint64_t digest_of(const struct topology_device *self, const struct topology_neighbor *heard, size_t n)
+static uint64_t digest_of(
+	const struct topology_device *self, const struct topology_neighbor *heard, size_t n)
 {
 	uint64_t h = mix(mix(0, self->sysname), self->chassis);
 	for (size_t i = 0; i < self->n_ports; i++) {
@@ -117,7 +122,9 @@ static uint64_t digest_of(const struct topology_device *self, const struct topol
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct topology_neighbor *x = &heard[i];
-		h = mix(mix(mix(mix(mix(h, x->port), x->sysname), x->chassis), x->port_id), x->port_descr) + (uint64_t)x->port_subtype;
+		h = mix(mix(mix(mix(mix(h, x->port), x->sysname), x->chassis), x->port_id),
+			    x->port_descr) +
+			(uint64_t)x->port_subtype;
 	}
 	return h ? h : 1; /* 0 = nothing said yet */
 }
@@ -138,11 +145,15 @@ static const char *text(struct arena *a, const char *s)
 	return arena_strdup(a, s ? s : "");
 }
 
-static void report_fill(struct report *r, const struct topology_device *self, const struct topology_neighbor *heard, size_t n)
+static void report_fill(struct report *r, const struct topology_device *self,
+	const struct topology_neighbor *heard, size_t n)
 {
 	struct arena *a = r->arena;
 	arena_reset(a);
-	r->self = (struct topology_device){.name = r->name, .sysname = text(a, self->sysname), .chassis = text(a, self->chassis), .n_ports = self->n_ports};
+	r->self = (struct topology_device){.name = r->name,
+		.sysname = text(a, self->sysname),
+		.chassis = text(a, self->chassis),
+		.n_ports = self->n_ports};
 	r->self.ports = arena_array(a, struct topology_port, self->n_ports + 1);
 	for (size_t i = 0; i < self->n_ports; i++) {
 		const struct topology_port *p = &self->ports[i];
@@ -155,9 +166,14 @@ static void report_fill(struct report *r, const struct topology_device *self, co
 	r->heard = arena_array(a, struct topology_neighbor, n + 1);
 	r->n = n;
 	for (size_t i = 0; i < n; i++)
-		r->heard[i] = (struct topology_neighbor){.device = r->name, .port = text(a, heard[i].port), .sysname = text(a, heard[i].sysname),
-			.chassis_subtype = heard[i].chassis_subtype, .port_subtype = heard[i].port_subtype, .chassis = text(a, heard[i].chassis),
-			.port_id = text(a, heard[i].port_id), .port_descr = text(a, heard[i].port_descr)};
+		r->heard[i] = (struct topology_neighbor){.device = r->name,
+			.port = text(a, heard[i].port),
+			.sysname = text(a, heard[i].sysname),
+			.chassis_subtype = heard[i].chassis_subtype,
+			.port_subtype = heard[i].port_subtype,
+			.chassis = text(a, heard[i].chassis),
+			.port_id = text(a, heard[i].port_id),
+			.port_descr = text(a, heard[i].port_descr)};
 }
 
 void discovery_reconsider(struct discovery *d)
@@ -166,7 +182,8 @@ void discovery_reconsider(struct discovery *d)
 	d->changed = d->first_changed = (mono_t){0};
 }
 
-void discovery_hear(struct discovery *d, const struct topology_device *self, const struct topology_neighbor *heard, size_t n, mono_t now)
+void discovery_hear(struct discovery *d, const struct topology_device *self,
+	const struct topology_neighbor *heard, size_t n, mono_t now)
 {
 	struct report *r = report_of(d, self->name);
 	uint64_t digest = digest_of(self, heard, n);
@@ -185,7 +202,7 @@ void discovery_hear(struct discovery *d, const struct topology_device *self, con
 	d->changed = now;
 }
 
-/* --- what is believed -------------------------------------------------------------------------------------------------------- */
+/* ---- what is believed ---------------------------------------------------- */
 
 static void believe(struct discovery *d, const char *a, const char *b)
 {
@@ -202,7 +219,8 @@ static void forget(struct discovery *d, size_t i)
 
 static bool same_link(const struct believed *l, const char *a, const char *b)
 {
-	return (strcmp(l->a, a) == 0 && strcmp(l->b, b) == 0) || (strcmp(l->a, b) == 0 && strcmp(l->b, a) == 0);
+	return (strcmp(l->a, a) == 0 && strcmp(l->b, b) == 0) ||
+		(strcmp(l->a, b) == 0 && strcmp(l->b, a) == 0);
 }
 
 static int link_order(const void *a, const void *b)
@@ -265,7 +283,10 @@ static bool heard_again(struct discovery *d, const char *key, const char *device
 		return r->count - c->since + 1 >= REPORTS_TO_REPLACE;
 	}
 	rw_grow(d->candidates, d->n_candidates, d->cap_candidates);
-	d->candidates[d->n_candidates++] = (struct candidate){.key = rw_strdup(key), .device = rw_strdup(device), .since = r->count, .seen = true};
+	d->candidates[d->n_candidates++] = (struct candidate){.key = rw_strdup(key),
+		.device = rw_strdup(device),
+		.since = r->count,
+		.seen = true};
 	return false;
 }
 
@@ -313,14 +334,17 @@ static bool merge(struct discovery *d, struct arena *a, const struct topology_li
 			continue;
 		struct ends e = ends_of(a, l);
 		uint64_t at[2];
-		bool has_a = smap_get(ports, e.a, strlen(e.a), &at[0]), has_b = l->b_device && smap_get(ports, e.b, strlen(e.b), &at[1]);
+		bool has_a = smap_get(ports, e.a, strlen(e.a), &at[0]),
+		     has_b = l->b_device && smap_get(ports, e.b, strlen(e.b), &at[1]);
 		if (has_a && same_link(&d->links[at[0]], e.a, e.b))
 			continue;
 		if (has_a || has_b) {
 			bool both = l->b_device && l->confirmed;
 			if (l->anonymous)
 				continue;
-			if (!both && !heard_again(d, arena_printf(a, "%s %s", e.a, e.b), l->a_said ? l->a_device : l->b_device))
+			if (!both &&
+				!heard_again(d, arena_printf(a, "%s %s", e.a, e.b),
+					l->a_said ? l->a_device : l->b_device))
 				continue;
 			if (has_a)
 				gone[at[0]] = true;
@@ -343,15 +367,17 @@ static bool merge(struct discovery *d, struct arena *a, const struct topology_li
 	return changed || n_add > 0;
 }
 
-/* --- what is told ------------------------------------------------------------------------------------------------------------ */
+/* ---- what is told -------------------------------------------------------- */
 
-static void tell_peer(struct discovery *d, struct smap *round, const char *device, const char *port, const char *peer_device, const char *peer_port)
+static void tell_peer(struct discovery *d, struct smap *round, const char *device, const char *port,
+	const char *peer_device, const char *peer_port)
 {
 	rw_cleanup(str_done) struct str key = {0};
 	uint64_t hash = mix(mix(0, peer_device), peer_port), known;
 	str_addn(&key, device, strlen(device) + 1);
 	str_add(&key, port);
-	if (smap_get(round, key.s, key.n, &known)) /* two neighbours on one port: the first one counts */
+	/* two neighbours on one port: the first one counts */
+	if (smap_get(round, key.s, key.n, &known))
 		return;
 	smap_put(round, key.s, key.n, 1);
 	if (smap_get(d->peers, key.s, key.n, &known) && known == hash)
@@ -360,19 +386,21 @@ static void tell_peer(struct discovery *d, struct smap *round, const char *devic
 	d->events.peer(d->events.arg, device, port, peer_device, peer_port);
 }
 
-static void tell_peers(struct discovery *d, struct arena *a, const struct topology_link *links, size_t n)
+static void tell_peers(
+	struct discovery *d, struct arena *a, const struct topology_link *links, size_t n)
 {
 	struct smap *round = smap_new();
 	for (size_t i = 0; i < 2 * n; i++) {
 		const struct topology_link *l = &links[i % n];
-		/* What stands undisputed first: an old neighbour may be remembered for minutes beside the new one. A MAC address says less than
-		 * any name known for the port. */
+		/* What stands undisputed first: an old neighbour may be remembered for minutes
+		 * beside the new one. A MAC address says less than any name known for the port. */
 		if (l->anonymous || !l->problem != (i < n))
 			continue;
 		if (l->a_said && l->b_device)
 			tell_peer(d, round, l->a_device, l->a_port, l->b_device, l->b_port);
 		if (l->a_said && !l->b_device)
-			tell_peer(d, round, l->a_device, l->a_port, arena_printf(a, "host:%s", l->host), l->nic);
+			tell_peer(d, round, l->a_device, l->a_port,
+				arena_printf(a, "host:%s", l->host), l->nic);
 		if (l->b_said)
 			tell_peer(d, round, l->b_device, l->b_port, l->a_device, l->a_port);
 	}
@@ -388,7 +416,8 @@ static void dispute(struct discovery *d, const char *device, const char *what)
 		}
 	}
 	rw_grow(d->disputes, d->n_disputes, d->cap_disputes);
-	d->disputes[d->n_disputes++] = (struct dispute){.device = rw_strdup(device), .text = rw_strdup(what), .seen = true};
+	d->disputes[d->n_disputes++] = (struct dispute){
+		.device = rw_strdup(device), .text = rw_strdup(what), .seen = true};
 	d->events.dispute(d->events.arg, device, what, false);
 }
 
@@ -409,40 +438,51 @@ static void disputes_sweep(struct discovery *d)
 	d->n_disputes = n;
 }
 
-/* Where @port of the declared fabric leads, as text; NULL when nothing is declared. A host's NIC is not compared: people name rails. */
+/* Where @port of the declared fabric leads, as text; NULL when nothing is declared. A host's NIC is
+ * not compared: people name rails. */
 static const char *declared_end(struct arena *a, const struct fabric_port *p)
 {
 	if (!p || p->discovered || (!p->peer && !p->host))
 		return NULL;
-	return p->peer ? arena_printf(a, "%s:%s", p->peer->device->name, p->peer->name) : arena_printf(a, "host:%s", p->host);
+	return p->peer ? arena_printf(a, "%s:%s", p->peer->device->name, p->peer->name)
+		       : arena_printf(a, "host:%s", p->host);
 }
 
-static void hold_against(struct discovery *d, struct arena *a, const struct config *c, const char *device, const char *port, const char *heard)
+static void hold_against(struct discovery *d, struct arena *a, const struct config *c,
+	const char *device, const char *port, const char *heard)
 {
 	const struct fabric_device *dev = fabric_device(c->fabric, device);
 	const char *declared = declared_end(a, dev ? fabric_port(dev, port) : NULL);
 	if (declared && strcmp(declared, heard) != 0)
-		dispute(d, device, arena_printf(a, "%s:%s is declared to lead to %s, but hears %s", device, port, declared, heard));
+		dispute(d, device,
+			arena_printf(a, "%s:%s is declared to lead to %s, but hears %s", device,
+				port, declared, heard));
 }
 
-static void tell_disputes(struct discovery *d, struct arena *a, const struct config *c, const struct topology_link *links, size_t n)
+static void tell_disputes(struct discovery *d, struct arena *a, const struct config *c,
+	const struct topology_link *links, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct topology_link *l = &links[i];
 		if (l->problem)
-			dispute(d, l->a_device, arena_printf(a, "%s:%s to %s%s%s: %s", l->a_device, l->a_port, l->b_device ? l->b_device : "host:",
-				l->b_device ? ":" : "", l->b_device ? l->b_port : l->host, l->problem));
+			dispute(d, l->a_device,
+				arena_printf(a, "%s:%s to %s%s%s: %s", l->a_device, l->a_port,
+					l->b_device ? l->b_device : "host:", l->b_device ? ":" : "",
+					l->b_device ? l->b_port : l->host, l->problem));
 		if (l->anonymous)
 			continue; /* a MAC address is no contradiction to a declared name */
 		if (l->a_said)
-			hold_against(d, a, c, l->a_device, l->a_port, l->b_device ? arena_printf(a, "%s:%s", l->b_device, l->b_port) : arena_printf(a, "host:%s", l->host));
+			hold_against(d, a, c, l->a_device, l->a_port,
+				l->b_device ? arena_printf(a, "%s:%s", l->b_device, l->b_port)
+					    : arena_printf(a, "host:%s", l->host));
 		if (l->b_said)
-			hold_against(d, a, c, l->b_device, l->b_port, arena_printf(a, "%s:%s", l->a_device, l->a_port));
+			hold_against(d, a, c, l->b_device, l->b_port,
+				arena_printf(a, "%s:%s", l->a_device, l->a_port));
 	}
 	disputes_sweep(d);
 }
 
-/* --- evaluation -------------------------------------------------------------------------------------------------------------- */
+/* ---- evaluation ---------------------------------------------------------- */
 
 static bool all_answered(const struct discovery *d, const struct config *c, mono_t now)
 {

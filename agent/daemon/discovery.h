@@ -1,19 +1,20 @@
 /*
- * discovery - which links are believed, from what the devices hear (LLDP). Pure of clock and I/O: time is an argument, everything else is
- * told by events.
+ * discovery - which links are believed, from what the devices hear (LLDP). Pure of clock and I/O:
+ * time is an argument, everything else is told by events.
  *
- *      WAITING --every device answered or is down, or three slow polls passed--> SETTLED <--+
- *                                                                                   |       | links believed
- *                                                             something new was heard       |
- *                                                                                   v       |
- *                                                              CHANGED --2 s quiet, at most 15 s-->
+ *      WAITING --every device answered or is down, or three slow polls passed--> SETTLED
+ *      SETTLED --something new was heard--> CHANGED --2 s quiet, at most 15 s--> SETTLED
  *
- * A link that was believed stays believed while nobody speaks of its ports: a cable that is down, a device that is silent or an agent without
- * LLDP must not change an ECMP group, for that a member is missing is what the group is there to show. It goes only when one of its ports
- * has another neighbour: at once when both ends of the new link say so, else (a host, or a device that does not speak) when the same was
- * heard in two reports. A neighbour without a name never replaces one.
+ * On each arrival in SETTLED the links are published.
  *
- * Links are believed whether or not the configuration wants them; where it declares links, what is heard is only held against them.
+ * A link that was believed stays believed while nobody speaks of its ports: a cable that is down, a
+ * device that is silent or an agent without LLDP must not change an ECMP group, for that a member
+ * is missing is what the group is there to show. It goes only when one of its ports has another
+ * neighbour: at once when both ends of the new link say so, else (a host, or a device that does not
+ * speak) when the same was heard in two reports. A neighbour without a name never replaces one.
+ *
+ * Links are believed whether or not the configuration wants them; where it declares links, what is
+ * heard is only held against them.
  */
 #ifndef RW_AGENT_DISCOVERY_H
 #define RW_AGENT_DISCOVERY_H
@@ -26,10 +27,14 @@
 
 struct discovery_events {
 	void *arg;
-	bool (*waits)(void *arg, const char *device); /* may this device still answer? False: it is down, or nobody polls it */
-	/* What a port heard, told again only when it changes. @peer_device "host:NAME" for hosts. */
-	void (*peer)(void *arg, const char *device, const char *port, const char *peer_device, const char *peer_port);
-	/* What is heard contradicts itself or the declared links: once when it begins, once when it is @over. */
+	/* may this device still answer? False: it is down, or nobody polls it */
+	bool (*waits)(void *arg, const char *device);
+	/* What a port heard, told again only when it changes. @peer_device "host:NAME" for hosts.
+	 */
+	void (*peer)(void *arg, const char *device, const char *port, const char *peer_device,
+		const char *peer_port);
+	/* What is heard contradicts itself or the declared links: once when it begins, once when it
+	 * is @over. */
 	void (*dispute)(void *arg, const char *device, const char *text, bool over);
 };
 
@@ -40,12 +45,15 @@ void discovery_free(struct discovery *d); /* NULL is fine */
 /* discovery_know - links that were believed before this process began. Copied. */
 void discovery_know(struct discovery *d, const struct config_link *links, size_t n);
 /* discovery_hear - the newest word of a device, replacing the one before. Copied. */
-void discovery_hear(struct discovery *d, const struct topology_device *self, const struct topology_neighbor *heard, size_t n, mono_t now);
-/* discovery_settle - once a second, and after a reload. True when other links are believed than before. */
+void discovery_hear(struct discovery *d, const struct topology_device *self,
+	const struct topology_neighbor *heard, size_t n, mono_t now);
+/* discovery_settle - once a second, and after a reload. True when other links are believed than
+ * before. */
 bool discovery_settle(struct discovery *d, const struct config *c, mono_t now);
 /* discovery_reconsider - the configuration changed: judge again at the next settle. */
 void discovery_reconsider(struct discovery *d);
-/* discovery_links - those believed, in natural order; lent until the next call of another function. */
+/* discovery_links - those believed, in natural order; lent until the next call of another function.
+ */
 size_t discovery_links(const struct discovery *d, const struct config_link **ret);
 
 #endif

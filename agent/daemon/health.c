@@ -15,7 +15,8 @@
 #include "db/store/store.h"
 
 #define RATE_SPAN_NS (60 * NS_PER_S)
-#define RATE_LEAST_NS (5 * NS_PER_S) /* over less than this, one poll more or less is the whole rate */
+#define RATE_LEAST_NS                                                                              \
+	(5 * NS_PER_S) /* over less than this, one poll more or less is the whole rate */
 
 struct health {
 	struct arena *texts;
@@ -58,7 +59,8 @@ void health_free(struct health *h)
 	free(h);
 }
 
-static void add(struct health *h, const char *unit, double value, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+static void add(struct health *h, const char *unit, double value, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 static void add(struct health *h, const char *unit, double value, const char *fmt, ...)
 {
 	char key[512];
@@ -67,7 +69,8 @@ static void add(struct health *h, const char *unit, double value, const char *fm
 	vsnprintf(key, sizeof(key), fmt, ap);
 	va_end(ap);
 	rw_grow(h->v, h->n, h->cap);
-	h->v[h->n++] = (struct store_health){.key = arena_strdup(h->texts, key), .unit = unit, .value = value};
+	h->v[h->n++] = (struct store_health){
+		.key = arena_strdup(h->texts, key), .unit = unit, .value = value};
 }
 
 /* Resident memory, statm(5) field 2. NAN where the kernel does not tell. */
@@ -91,32 +94,56 @@ void health_begin(struct health *h, mono_t now)
 
 void health_pipeline(struct health *h, const struct pipeline_counters *n)
 {
-	const struct { const char *name; uint64_t value; } rows[] = {
-		{"samples", n->samples}, {"late", n->late}, {"duplicates", n->duplicates}, {"refused", n->refused}, {"restarts", n->restarts},
-		{"suspects", n->suspects}, {"flows", n->flows}, {"late_flows", n->late_flows}, {"windows", n->windows}, {"findings", n->findings},
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{"samples", n->samples},
+		{"late", n->late},
+		{"duplicates", n->duplicates},
+		{"refused", n->refused},
+		{"restarts", n->restarts},
+		{"suspects", n->suspects},
+		{"flows", n->flows},
+		{"late_flows", n->late_flows},
+		{"windows", n->windows},
+		{"findings", n->findings},
 		{"failed", n->failed},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
 		add(h, "", (double)rows[i].value, "pipeline/%s", rows[i].name);
 }
 
-void health_target(struct health *h, struct health_source *past, const char *name, const struct target *t, unsigned max_repetitions)
+void health_target(struct health *h, struct health_source *past, const char *name,
+	const struct target *t, unsigned max_repetitions)
 {
-	add(h, "1/s", health_rate(&past->values, h->now, t->values), "target/%s/%s/values_per_s", name, t->protocol);
-	add(h, "1/s", health_rate(&past->varbinds, h->now, t->varbinds), "target/%s/%s/varbinds_per_s", name, t->protocol);
+	add(h, "1/s", health_rate(&past->values, h->now, t->values), "target/%s/%s/values_per_s",
+		name, t->protocol);
+	add(h, "1/s", health_rate(&past->varbinds, h->now, t->varbinds),
+		"target/%s/%s/varbinds_per_s", name, t->protocol);
 	add(h, "", (double)t->missed, "target/%s/%s/missed", name, t->protocol);
 	add(h, "", (double)t->suspects, "target/%s/%s/suspects", name, t->protocol);
 	if (t->interval_ns > 0)
-		add(h, "s", (double)t->interval_ns / 1e9, "target/%s/%s/interval_s", name, t->protocol);
+		add(h, "s", (double)t->interval_ns / 1e9, "target/%s/%s/interval_s", name,
+			t->protocol);
 	if (max_repetitions)
 		add(h, "", max_repetitions, "target/%s/%s/max_repetitions", name, t->protocol);
 }
 
 void health_gnmi(struct health *h, const char *name, struct gnmi_target_counts n)
 {
-	const struct { const char *name; uint64_t value; } rows[] = {
-		{"messages", n.messages}, {"bytes", n.bytes}, {"updates", n.updates}, {"refused", n.refused}, {"odd_times", n.odd_times}, {"stale", n.stale},
-		{"reconnects", n.reconnects}, {"stalls", n.stalls},
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{"messages", n.messages},
+		{"bytes", n.bytes},
+		{"updates", n.updates},
+		{"refused", n.refused},
+		{"odd_times", n.odd_times},
+		{"stale", n.stale},
+		{"reconnects", n.reconnects},
+		{"stalls", n.stalls},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
 		add(h, "", (double)rows[i].value, "gnmi/%s/%s", name, rows[i].name);
@@ -135,10 +162,20 @@ void health_traps(struct health *h, const struct trap_counters *n)
 {
 	static const struct trap_counters none;
 	const struct trap_counters *c = n ? n : &none;
-	const struct { const char *name; uint64_t value; } rows[] = {
-		{"open", n != NULL}, {"received", c->received}, {"events", c->events}, {"informs", c->informs}, {"repeated", c->repeated},
-		{"unknown_sender", c->unknown_sender}, {"wrong_credential", c->wrong_credential}, {"malformed", c->malformed},
-		{"unknown_trap", c->unknown_trap}, {"limited", c->limited},
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{"open", n != NULL},
+		{"received", c->received},
+		{"events", c->events},
+		{"informs", c->informs},
+		{"repeated", c->repeated},
+		{"unknown_sender", c->unknown_sender},
+		{"wrong_credential", c->wrong_credential},
+		{"malformed", c->malformed},
+		{"unknown_trap", c->unknown_trap},
+		{"limited", c->limited},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
 		add(h, "", (double)rows[i].value, "traps/%s", rows[i].name);
@@ -148,8 +185,16 @@ void health_commit(struct health *h, struct store *store, int64_t now_ns)
 {
 	struct store_stats s;
 	store_stats(store, &s);
-	const struct { const char *name; uint64_t value; } rows[] = {
-		{"commits", s.commits}, {"samples", s.samples}, {"dropped", s.dropped}, {"errors", s.errors}, {"pending", s.pending}, {"wal_bytes", s.wal_bytes},
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{"commits", s.commits},
+		{"samples", s.samples},
+		{"dropped", s.dropped},
+		{"errors", s.errors},
+		{"pending", s.pending},
+		{"wal_bytes", s.wal_bytes},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
 		add(h, "", (double)rows[i].value, "store/%s", rows[i].name);

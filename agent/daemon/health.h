@@ -1,14 +1,18 @@
 /*
- * health - what the agent alone knows of itself, gathered on the loop every few seconds and written as one snapshot (store_health), so
- * that "doctor" reads it from the database like everything else. Keys:
+ * health - what the agent alone knows of itself, gathered on the loop every few seconds and written
+ * as one snapshot (store_health), so that "doctor" reads it from the database like everything else.
+ * Keys:
  *
  *   process/   rss_bytes, started_s (wall clock)
- *   pipeline/  samples late duplicates refused restarts suspects flows late_flows windows findings failed
+ *   pipeline/  samples late duplicates refused restarts suspects flows late_flows windows
+ *              findings failed
  *   store/     commits samples dropped errors pending wal_bytes last_commit_s (wall clock)
  *   target/NAME/PROTOCOL/  interval_s values_per_s varbinds_per_s missed suspects max_repetitions
- *   gnmi/NAME/             messages bytes updates refused odd_times stale reconnects stalls skew_s
+ *   gnmi/NAME/             messages bytes updates refused odd_times stale reconnects stalls
+ *                          skew_s
  *   capture/NAME/          frames roce bad kernel_drops
- *   traps/                 open received events informs repeated unknown_sender wrong_credential malformed unknown_trap limited
+ *   traps/                 open received events informs repeated unknown_sender
+ *                          wrong_credential malformed unknown_trap limited
  *
  * Loop thread.
  */
@@ -26,9 +30,13 @@ struct store;
 
 #define HEALTH_EVERY_NS (5 * NS_PER_S)
 
-/* health_rate - how fast a growing count grew over the last one to two minutes; embed one, zeroed, per count. */
+/* health_rate - how fast a growing count grew over the last one to two minutes; embed one, zeroed,
+ * per count. */
 struct health_rate {
-	struct { int64_t t_ns; uint64_t count; } now, before; /* monotonic */
+	struct {
+		int64_t t_ns;
+		uint64_t count;
+	} now, before; /* monotonic */
 };
 /* Per second; NAN before there is anything to divide by. A count that went back begins anew. */
 double health_rate(struct health_rate *r, mono_t now, uint64_t count);
@@ -44,10 +52,12 @@ void health_free(struct health *h); /* NULL is fine */
 void health_begin(struct health *h, mono_t now);
 void health_pipeline(struct health *h, const struct pipeline_counters *n);
 /* @max_repetitions 0 = has none. @name as in the configuration. */
-void health_target(struct health *h, struct health_source *past, const char *name, const struct target *t, unsigned max_repetitions);
+void health_target(struct health *h, struct health_source *past, const char *name,
+	const struct target *t, unsigned max_repetitions);
 void health_gnmi(struct health *h, const char *name, struct gnmi_target_counts n);
 void health_capture(struct health *h, const char *name, const struct capture_counts *n);
-void health_traps(struct health *h, const struct trap_counters *n); /* NULL = wanted, but the receiver could not be opened */
+/* NULL = wanted, but the receiver could not be opened */
+void health_traps(struct health *h, const struct trap_counters *n);
 void health_commit(struct health *h, struct store *store, int64_t now_ns);
 
 #endif

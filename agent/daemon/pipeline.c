@@ -1,6 +1,7 @@
 /*
- * pipeline - the arrows. Owns the memory of recent samples, the windows under way and what each series was last seen with.
- * Loop thread only; time comes from the loop's tick or from the samples (the monotonic clock only paces a complaint).
+ * pipeline - the arrows. Owns the memory of recent samples, the windows under way and what each
+ * series was last seen with. Loop thread only; time comes from the loop's tick or from the samples
+ * (the monotonic clock only paces a complaint).
  */
 #include "agent/daemon/pipeline.h"
 
@@ -28,7 +29,7 @@ struct lane { /* one analyzer and its windows */
 	const void *options;
 	int64_t window_ns, past_ns;
 	int64_t next_end_ns; /* end of the window under way */
-	bool begun;          /* its first window was closed: .next_end_ns is fixed */
+	bool begun; /* its first window was closed: .next_end_ns is fixed */
 };
 
 struct run { /* what a series was last seen with */
@@ -47,13 +48,15 @@ struct pipeline {
 	struct ledger *ledger;
 	struct sink sink;
 	struct series_memory *memory;
-	struct arena *turn;      /* one analyzer's findings */
-	struct look {            /* the window analyzers of one length share; made anew for each end */
+	struct arena *turn; /* one analyzer's findings */
+	/* the window analyzers of one length share; made anew for each end */
+	struct look {
 		struct arena *arena;
 		int64_t from_ns, to_ns;
 		bool made;
 		struct window window;
-		struct window past;  /* the newest longer look; .past_ns says how long, 0 = none made */
+		/* the newest longer look; .past_ns says how long, 0 = none made */
+		struct window past;
 		int64_t past_ns;
 		struct analyzer_shared shared;
 	} look;
@@ -72,8 +75,8 @@ struct pipeline {
 
 	bool begun;
 	int64_t first_ns, newest_ns; /* of what may be analysed */
-	int64_t closed_ns;           /* latest end of a closed window */
-	int64_t now_ns;              /* of the last advance */
+	int64_t closed_ns; /* latest end of a closed window */
+	int64_t now_ns; /* of the last advance */
 	int64_t trimmed_ns;
 
 	bool priming;
@@ -87,13 +90,14 @@ struct pipeline {
 	struct smap *peer_index; /* "device\0port" -> index into peers */
 	struct peer *peers;
 	size_t n_peers, cap_peers;
-	void (*neighbors)(void *arg, const struct topology_device *self, const struct topology_neighbor *heard, size_t n);
+	void (*neighbors)(void *arg, const struct topology_device *self,
+		const struct topology_neighbor *heard, size_t n);
 	void *neighbors_arg;
 	struct complaint refusal;
 	struct pipeline_counters counters;
 };
 
-/* --- configuration ---------------------------------------------------------------------------------------------------- */
+/* ---- configuration ------------------------------------------------------- */
 
 static int64_t config_interval(const struct config *c)
 {
@@ -110,7 +114,10 @@ static int64_t config_interval(const struct config *c)
 	return longest > 0 ? longest : 10 * NS_PER_S;
 }
 
-static int64_t ceil_to(int64_t t, int64_t step) { return (t + step - 1) / step * step; }
+static int64_t ceil_to(int64_t t, int64_t step)
+{
+	return (t + step - 1) / step * step;
+}
 
 static void configure(struct pipeline *p, const struct config *c)
 {
@@ -123,7 +130,8 @@ static void configure(struct pipeline *p, const struct config *c)
 		assert(options); /* module_tables() lists every analyzer */
 		const int64_t window_ns = analyzer_window(lane->analyzer, options, p->interval_ns);
 		if (lane->begun && window_ns != lane->window_ns)
-			lane->next_end_ns = ceil_to(lane->next_end_ns - lane->window_ns, window_ns) + window_ns;
+			lane->next_end_ns =
+				ceil_to(lane->next_end_ns - lane->window_ns, window_ns) + window_ns;
 		lane->options = options;
 		lane->window_ns = window_ns;
 		lane->past_ns = analyzer_past(lane->analyzer, options, p->interval_ns);
@@ -134,8 +142,12 @@ static void configure(struct pipeline *p, const struct config *c)
 	}
 }
 
-/* The longest window, the interval it waits after its end, and two more for a loop that was held up. */
-static int64_t keep_ns(const struct pipeline *p) { return p->longest_ns + 3 * p->interval_ns; }
+/* The longest window, the interval it waits after its end, and two more for a loop that was held
+ * up. */
+static int64_t keep_ns(const struct pipeline *p)
+{
+	return p->longest_ns + 3 * p->interval_ns;
+}
 
 /* What analyzers look back at stays longer: the metrics of their past, no others. */
 static void keep_past(struct pipeline *p)
@@ -145,7 +157,8 @@ static void keep_past(struct pipeline *p)
 		const struct window_spec *past = &p->lanes[k].analyzer->past;
 		const int64_t wanted = p->lanes[k].past_ns + 3 * p->interval_ns;
 		for (size_t m = 0; m < past->n_metrics; m++)
-			keep[past->metrics[m]] = wanted > keep[past->metrics[m]] ? wanted : keep[past->metrics[m]];
+			keep[past->metrics[m]] =
+				wanted > keep[past->metrics[m]] ? wanted : keep[past->metrics[m]];
 	}
 	p->n_past_metrics = 0;
 	for (uint16_t m = 0; m < METRIC_COUNT; m++) {
@@ -167,7 +180,7 @@ static void want(struct pipeline *p, const struct window_spec *spec)
 	}
 }
 
-/* --- intake ------------------------------------------------------------------------------------------------------------ */
+/* ---- intake -------------------------------------------------------------- */
 
 static struct run *run_of(struct pipeline *p, const struct sample *s)
 {
@@ -175,7 +188,8 @@ static struct run *run_of(struct pipeline *p, const struct sample *s)
 	uint32_t at = series_index_at(p->run_index, s->entity, s->metric, &fresh);
 	if (fresh) {
 		rw_grow(p->runs, p->n_runs, p->cap_runs);
-		p->runs[p->n_runs++] = (struct run){.newest_ns = INT64_MIN, .source = SOURCE_UNKNOWN};
+		p->runs[p->n_runs++] =
+			(struct run){.newest_ns = INT64_MIN, .source = SOURCE_UNKNOWN};
 	}
 	return &p->runs[at];
 }
@@ -197,12 +211,14 @@ static bool scope_fits(struct pipeline *p, const struct sample *s)
 		return true;
 	p->counters.refused++;
 	const struct metric_info *m = metric_info(s->metric);
-	complain(&p->refusal, mono_now(), LOG_WARN_, e ? e->device : "pipeline", "%s of port '%s' priority %d refused, expected %s",
-		m ? m->name : "a metric", e ? e->port : "?", e ? e->priority : PRIO_NONE, expected);
+	complain(&p->refusal, mono_now(), LOG_WARN_, e ? e->device : "pipeline",
+		"%s of port '%s' priority %d refused, expected %s", m ? m->name : "a metric",
+		e ? e->port : "?", e ? e->priority : PRIO_NONE, expected);
 	return false;
 }
 
-/* Decide about one sample; true when it is to be stored (as @s then stands). What may be analysed is in memory then. */
+/* Decide about one sample; true when it is to be stored (as @s then stands). What may be analysed
+ * is in memory then. */
 static bool accept(struct pipeline *p, struct sample *s)
 {
 	if (!scope_fits(p, s))
@@ -287,18 +303,20 @@ static void on_flows(void *arg, const struct flow_sample *v, size_t n)
 		store_flows(p->store, v + from, n - from);
 }
 
-/* --- windows ------------------------------------------------------------------------------------------------------------ */
+/* ---- windows ------------------------------------------------------------- */
 
 static int64_t first_end(const struct pipeline *p, const struct lane *lane)
 {
-	/* a first sample on a boundary begins the window after it: for the one before it would be the only sample */
+	/* a first sample on a boundary begins the window after it: for the one before it would be
+	 * the only sample */
 	int64_t from = p->first_ns / lane->window_ns * lane->window_ns;
 	if (from < p->prime_from_ns)
 		from = ceil_to(p->prime_from_ns, lane->window_ns);
 	return from + lane->window_ns;
 }
 
-/* The lane whose window ends first; lanes are sorted by name, which decides when two end together. NULL before the first sample. */
+/* The lane whose window ends first; lanes are sorted by name, which decides when two end together.
+ * NULL before the first sample. */
 static struct lane *next_lane(struct pipeline *p)
 {
 	struct lane *best = NULL;
@@ -306,7 +324,8 @@ static struct lane *next_lane(struct pipeline *p)
 		return NULL;
 	for (size_t k = 0; k < p->n_lanes; k++) {
 		struct lane *lane = &p->lanes[k];
-		if (!lane->begun) /* until its first window closed, an older sample may still come in */
+		/* until its first window closed, an older sample may still come in */
+		if (!lane->begun)
 			lane->next_end_ns = first_end(p, lane);
 		if (!best || lane->next_end_ns < best->next_end_ns)
 			best = lane;
@@ -329,17 +348,30 @@ static void keep_finding(struct pipeline *p, const struct finding *f)
 		return;
 	if (f->verdict != FINDING_OVER && f->verdict != FINDING_UNKNOWN)
 		return;
-	store_finding(p->store, &(struct store_finding){
-		.from_ns = f->from_ns, .to_ns = f->to_ns, .analyzer = f->analyzer, .cause = f->cause,
-		.verdict = finding_verdict_name(f->verdict), .severity = severity_name(f->severity),
-		.device = f->device, .port = f->port, .group = f->group, .host = f->host, .summary = f->summary,
-		.priority = f->priority, .value = f->value, .warn = f->warn, .confidence = f->confidence_ratio,
-	});
+	store_finding(p->store,
+		&(struct store_finding){
+			.from_ns = f->from_ns,
+			.to_ns = f->to_ns,
+			.analyzer = f->analyzer,
+			.cause = f->cause,
+			.verdict = finding_verdict_name(f->verdict),
+			.severity = severity_name(f->severity),
+			.device = f->device,
+			.port = f->port,
+			.group = f->group,
+			.host = f->host,
+			.summary = f->summary,
+			.priority = f->priority,
+			.value = f->value,
+			.warn = f->warn,
+			.confidence = f->confidence_ratio,
+		});
 	if (f->event && f->verdict == FINDING_OVER)
 		store_device_event(p->store, f->event_ns, f->event, f->device, f->port, f->summary);
 }
 
-/* The window (from, to] with all that the analyzers of this length read: filled once, and observed once, for all of them. */
+/* The window (from, to] with all that the analyzers of this length read: filled once, and observed
+ * once, for all of them. */
 static int look_at(struct pipeline *p, int64_t from_ns, int64_t to_ns)
 {
 	struct look *k = &p->look;
@@ -365,7 +397,8 @@ static int look_at(struct pipeline *p, int64_t from_ns, int64_t to_ns)
 	return rc;
 }
 
-/* The longer look of analyzers that go back as far as this one; after look_at(), which makes room for it. */
+/* The longer look of analyzers that go back as far as this one; after look_at(), which makes room
+ * for it. */
 static int look_back(struct pipeline *p, const struct lane *lane)
 {
 	struct look *k = &p->look;
@@ -374,11 +407,14 @@ static int look_back(struct pipeline *p, const struct lane *lane)
 	uint16_t metrics[METRIC_COUNT];
 	bool wanted[METRIC_COUNT] = {false};
 	for (size_t i = 0; i < p->n_lanes; i++)
-		for (size_t m = 0; p->lanes[i].past_ns == lane->past_ns && m < p->lanes[i].analyzer->past.n_metrics; m++)
+		for (size_t m = 0; p->lanes[i].past_ns == lane->past_ns &&
+			m < p->lanes[i].analyzer->past.n_metrics;
+			m++)
 			wanted[p->lanes[i].analyzer->past.metrics[m]] = true;
 	const struct window_spec spec = analyzer_spec(wanted, metrics);
 	k->past_ns = lane->past_ns;
-	return window_from_memory(p->memory, k->arena, &spec, k->to_ns - lane->past_ns, k->to_ns, &k->past);
+	return window_from_memory(
+		p->memory, k->arena, &spec, k->to_ns - lane->past_ns, k->to_ns, &k->past);
 }
 
 static void run_window(struct pipeline *p, const struct lane *lane)
@@ -389,8 +425,14 @@ static void run_window(struct pipeline *p, const struct lane *lane)
 	int rc = look_at(p, from, to);
 	if (rc == 0 && !window_has_data(&p->look.window))
 		return;
-	struct analyzer_in in = {.fabric = p->config->fabric, .window = &p->look.window, .options = lane->options, .interval_ns = p->interval_ns,
-		.arena = p->turn, .shared = &p->look.shared, .expected = p->expected, .n_expected = p->n_expected};
+	struct analyzer_in in = {.fabric = p->config->fabric,
+		.window = &p->look.window,
+		.options = lane->options,
+		.interval_ns = p->interval_ns,
+		.arena = p->turn,
+		.shared = &p->look.shared,
+		.expected = p->expected,
+		.n_expected = p->n_expected};
 	if (rc == 0 && lane->past_ns > 0) {
 		rc = look_back(p, lane);
 		in.past = &p->look.past;
@@ -400,7 +442,9 @@ static void run_window(struct pipeline *p, const struct lane *lane)
 	p->counters.windows++;
 	if (rc != 0) {
 		p->counters.failed++;
-		log_error(lane->analyzer->name, "window that ended at %lld s could not be analysed: %s", (long long)(to / NS_PER_S), strerror(-rc));
+		log_error(lane->analyzer->name,
+			"window that ended at %lld s could not be analysed: %s",
+			(long long)(to / NS_PER_S), strerror(-rc));
 		return;
 	}
 	p->counters.findings += found.n;
@@ -421,7 +465,8 @@ static void close_window(struct pipeline *p, struct lane *lane)
 	lane->next_end_ns += lane->window_ns;
 }
 
-/* Nothing newer than the window's beginning is known: this window and all that follow up to @limit_ns are empty. */
+/* Nothing newer than the window's beginning is known: this window and all that follow up to
+ * @limit_ns are empty. */
 static void skip_windows(struct pipeline *p, struct lane *lane, int64_t limit_ns)
 {
 	int64_t last = limit_ns / lane->window_ns * lane->window_ns;
@@ -477,14 +522,16 @@ void pipeline_expect(struct pipeline *p, const struct expected_change *v, size_t
 	}
 }
 
-int pipeline_window(struct pipeline *p, struct arena *a, const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret)
+int pipeline_window(struct pipeline *p, struct arena *a, const struct window_spec *spec,
+	int64_t from_ns, int64_t to_ns, struct window *ret)
 {
 	return window_from_memory(p->memory, a, spec, from_ns, to_ns, ret);
 }
 
-/* --- replay and priming ------------------------------------------------------------------------------------------------- */
+/* ---- replay and priming -------------------------------------------------- */
 
-void pipeline_feed(struct pipeline *p, const struct sample *v, size_t n, const struct flow_sample *flows, size_t n_flows)
+void pipeline_feed(struct pipeline *p, const struct sample *v, size_t n,
+	const struct flow_sample *flows, size_t n_flows)
 {
 	size_t k = 0, f = 0;
 	while (k < n || f < n_flows) {
@@ -527,7 +574,8 @@ int64_t pipeline_horizon(const struct pipeline *p)
 		int64_t hold = HOLD_UNKNOWN;
 		if (o && o->type == OPT_INT)
 			memcpy(&hold, (const char *)lane->options + o->offset, sizeof(hold));
-		int64_t wanted = (hold + 3) * lane->window_ns; /* the ledger looks at hold + 2 windows */
+		/* the ledger looks at hold + 2 windows */
+		int64_t wanted = (hold + 3) * lane->window_ns;
 		longest = wanted > longest ? wanted : longest;
 	}
 	return longest;
@@ -546,7 +594,7 @@ size_t pipeline_metrics(const struct pipeline *p, const uint16_t **ret)
 	return p->n_metrics;
 }
 
-/* --- what else collectors tell ------------------------------------------------------------------------------------------- */
+/* ---- what else collectors tell ------------------------------------------- */
 
 static void on_target(void *arg, const struct target *t)
 {
@@ -555,13 +603,19 @@ static void on_target(void *arg, const struct target *t)
 		target_table_take(p->targets, p->store, t, p->now_ns);
 }
 
-static void on_device(void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
+static void on_device(
+	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
 {
 	struct pipeline *p = arg;
 	const struct fabric_device *d = fabric_device(p->config->fabric, device);
 	if (p->store)
-		store_device(p->store, &(struct store_device){.name = device, .role = d ? device_role_name(d->role) : NULL, .profile = profile,
-			.sysname = sysname, .descr = descr, .t_ns = p->now_ns});
+		store_device(p->store,
+			&(struct store_device){.name = device,
+				.role = d ? device_role_name(d->role) : NULL,
+				.profile = profile,
+				.sysname = sysname,
+				.descr = descr,
+				.t_ns = p->now_ns});
 }
 
 static struct peer *peer_of(struct pipeline *p, const char *device, const char *port, bool make)
@@ -580,11 +634,16 @@ static struct peer *peer_of(struct pipeline *p, const char *device, const char *
 	return &p->peers[p->n_peers++];
 }
 
-static void keep_port(struct pipeline *p, const char *device, const char *port, const char *alias, uint64_t speed_bps, int64_t t_ns)
+static void keep_port(struct pipeline *p, const char *device, const char *port, const char *alias,
+	uint64_t speed_bps, int64_t t_ns)
 {
 	const struct fabric_device *d = fabric_device(p->config->fabric, device);
 	const struct fabric_port *known = d ? fabric_port(d, port) : NULL;
-	struct store_port row = {.device = device, .port = port, .alias = alias, .speed_bps = speed_bps, .t_ns = t_ns};
+	struct store_port row = {.device = device,
+		.port = port,
+		.alias = alias,
+		.speed_bps = speed_bps,
+		.t_ns = t_ns};
 	char host[256];
 	const struct peer *heard = peer_of(p, device, port, false);
 	if (heard) {
@@ -601,14 +660,16 @@ static void keep_port(struct pipeline *p, const char *device, const char *port, 
 	store_port(p->store, &row);
 }
 
-static void on_port(void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
+static void on_port(
+	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
 {
 	struct pipeline *p = arg;
 	if (p->store)
 		keep_port(p, device, port, alias, speed_bps, p->now_ns);
 }
 
-void pipeline_peer(struct pipeline *p, const char *device, const char *port, const char *peer_device, const char *peer_port, int64_t t_ns)
+void pipeline_peer(struct pipeline *p, const char *device, const char *port,
+	const char *peer_device, const char *peer_port, int64_t t_ns)
 {
 	struct peer *heard = peer_of(p, device, port, true);
 	free(heard->device);
@@ -619,39 +680,48 @@ void pipeline_peer(struct pipeline *p, const char *device, const char *port, con
 		keep_port(p, device, port, NULL, 0, t_ns);
 }
 
-static void on_neighbors(void *arg, const struct topology_device *self, const struct topology_neighbor *heard, size_t n)
+static void on_neighbors(void *arg, const struct topology_device *self,
+	const struct topology_neighbor *heard, size_t n)
 {
 	struct pipeline *p = arg;
 	p->neighbors(p->neighbors_arg, self, heard, n);
 }
 
-void pipeline_listen(struct pipeline *p, void (*neighbors)(void *arg, const struct topology_device *self, const struct topology_neighbor *heard,
-	size_t n), void *arg)
+void pipeline_listen(struct pipeline *p,
+	void (*neighbors)(void *arg, const struct topology_device *self,
+		const struct topology_neighbor *heard, size_t n),
+	void *arg)
 {
 	p->neighbors = neighbors;
 	p->neighbors_arg = arg;
 	p->sink.neighbors = neighbors ? on_neighbors : NULL;
 }
 
-static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text)
+static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
+	const char *port, const char *text)
 {
 	struct pipeline *p = arg;
 	if (p->store)
-		store_device_event(p->store, t_ns, kind, device, port && *port ? port : NULL, text ? text : "");
+		store_device_event(p->store, t_ns, kind, device, port && *port ? port : NULL,
+			text ? text : "");
 }
 
 void pipeline_announce(struct pipeline *p, int64_t t_ns)
 {
 	const struct fabric *f = p->config->fabric;
 	if (t_ns > p->now_ns)
-		p->now_ns = t_ns; /* what is heard before the first advance is not older than this */
+		/* what is heard before the first advance is not older than this */
+		p->now_ns = t_ns;
 	if (!p->store)
 		return;
 	for (size_t k = 0; k < f->n_devices; k++) {
 		const struct fabric_device *d = f->devices[k];
-		store_device(p->store, &(struct store_device){.name = d->name, .role = device_role_name(d->role), .t_ns = t_ns});
+		store_device(p->store,
+			&(struct store_device){
+				.name = d->name, .role = device_role_name(d->role), .t_ns = t_ns});
 		for (size_t n = 0; n < d->n_ports; n++)
-			keep_port(p, d->name, d->ports[n]->name, d->ports[n]->alias, d->ports[n]->speed_bps, t_ns);
+			keep_port(p, d->name, d->ports[n]->name, d->ports[n]->alias,
+				d->ports[n]->speed_bps, t_ns);
 	}
 }
 
@@ -660,24 +730,41 @@ void incident_store(void *store, const struct incident *i, enum incident_state f
 	if (!store)
 		return;
 	rw_cleanup(freep) char *json = json_dumps(i->json, JSON_COMPACT);
-	store_incident(store, &(struct store_incident){
-		.id = i->id, .cause = i->cause, .severity = severity_name(i->severity), .state = incident_state_name(i->state),
-		.device = i->device, .port = i->port, .group = i->group, .host = i->host, .summary = i->summary, .json = json,
-		.priority = i->priority, .opened_ns = i->opened_ns, .closed_ns = i->closed_ns, .updated_ns = i->updated_ns,
-		.usd_per_hour = i->usd_per_hour, .usd_total = i->usd_total, .confidence = i->confidence_ratio, .acked_by = i->acked_by,
-	});
+	store_incident(store,
+		&(struct store_incident){
+			.id = i->id,
+			.cause = i->cause,
+			.severity = severity_name(i->severity),
+			.state = incident_state_name(i->state),
+			.device = i->device,
+			.port = i->port,
+			.group = i->group,
+			.host = i->host,
+			.summary = i->summary,
+			.json = json,
+			.priority = i->priority,
+			.opened_ns = i->opened_ns,
+			.closed_ns = i->closed_ns,
+			.updated_ns = i->updated_ns,
+			.usd_per_hour = i->usd_per_hour,
+			.usd_total = i->usd_total,
+			.confidence = i->confidence_ratio,
+			.acked_by = i->acked_by,
+		});
 	if (i->note)
 		store_event(store, i->note_ns, "incident", i->id, "", i->note);
 }
 
-/* --- life ---------------------------------------------------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------- */
 
 static int lane_compare(const void *a, const void *b)
 {
-	return strcmp(((const struct lane *)a)->analyzer->name, ((const struct lane *)b)->analyzer->name);
+	return strcmp(
+		((const struct lane *)a)->analyzer->name, ((const struct lane *)b)->analyzer->name);
 }
 
-struct pipeline *pipeline_new(const struct config *c, struct entities *entities, struct store *store, struct ledger *ledger)
+struct pipeline *pipeline_new(const struct config *c, struct entities *entities,
+	struct store *store, struct ledger *ledger)
 {
 	struct pipeline *p = rw_calloc(1, sizeof(*p));
 	p->entities = entities;
@@ -690,8 +777,13 @@ struct pipeline *pipeline_new(const struct config *c, struct entities *entities,
 	p->run_index = series_index_new();
 	p->peer_index = smap_new();
 	p->targets = target_table_new();
-	p->sink = (struct sink){.arg = p, .samples = on_samples, .flows = on_flows, .target = on_target, .device = on_device,
-		.port = on_port, .event = on_event};
+	p->sink = (struct sink){.arg = p,
+		.samples = on_samples,
+		.flows = on_flows,
+		.target = on_target,
+		.device = on_device,
+		.port = on_port,
+		.event = on_event};
 	while (analyzers[p->n_lanes])
 		p->n_lanes++;
 	p->lanes = rw_calloc(p->n_lanes + 1, sizeof(*p->lanes));
@@ -700,7 +792,9 @@ struct pipeline *pipeline_new(const struct config *c, struct entities *entities,
 		want(p, &analyzers[k]->spec);
 		want(p, &analyzers[k]->past);
 		if (analyzers[k]->observes)
-			want(p, &(struct window_spec){.metrics = observe_metrics, .n_metrics = observe_n_metrics});
+			want(p,
+				&(struct window_spec){.metrics = observe_metrics,
+					.n_metrics = observe_n_metrics});
 	}
 	qsort(p->lanes, p->n_lanes, sizeof(*p->lanes), lane_compare);
 	configure(p, c);
@@ -738,5 +832,11 @@ void pipeline_reload(struct pipeline *p, const struct config *c)
 	keep_past(p);
 }
 
-const struct sink *pipeline_sink(struct pipeline *p) { return &p->sink; }
-const struct pipeline_counters *pipeline_counters(const struct pipeline *p) { return &p->counters; }
+const struct sink *pipeline_sink(struct pipeline *p)
+{
+	return &p->sink;
+}
+const struct pipeline_counters *pipeline_counters(const struct pipeline *p)
+{
+	return &p->counters;
+}

@@ -1,18 +1,24 @@
 /*
- * pipeline - draws all the arrows: samples -> store and memory -> windows -> analyzers -> findings -> ledger -> store.
- * The same code runs live (time from the loop) and in replay (time from the samples).
+ * pipeline - draws all the arrows: samples -> store and memory -> windows -> analyzers -> findings
+ * -> ledger -> store. The same code runs live (time from the loop) and in replay (time from the
+ * samples).
  *
- * Windows are aligned to multiples of the analyzer's window in sample time (k*W, (k+1)*W] and close one interval after their end;
- * the interval is the largest poll interval of the configured devices (defaults.interval when none is polled).
- * Findings are ordered (window, analyzer, subject).
+ * Windows are aligned to multiples of the analyzer's window in sample time (k*W, (k+1)*W] and close
+ * one interval after their end; the interval is the largest poll interval of the configured devices
+ * (defaults.interval when none is polled). Findings are ordered (window, analyzer, subject).
  *
  * What keeps live and replay equal:
- *   - a sample that is not newer than its series' newest is a duplicate: counted, neither stored nor analysed;
- *   - a sample older than a closed window is stored flagged late and never analysed, by replay neither;
- *   - flow intervals that end inside a closed window are not stored, since a flow row has no flag to say so;
- *   - the first window is the one that holds the oldest sample; a window in which nothing at all arrived is not analysed (that every
+ *   - a sample that is not newer than its series' newest is a duplicate: counted, neither
+ *       stored nor analysed;
+ *   - a sample older than a closed window is stored flagged late and never analysed, by replay
+ *       neither;
+ *   - flow intervals that end inside a closed window are not stored, since a flow row has no
+ *       flag to say so;
+ *   - the first window is the one that holds the oldest sample; a window in which nothing at
+ *       all arrived is not analysed (that every
  *     target is silent is told by the targets' state), so a gap of days costs nothing;
- *   - at the end of a run (SIGTERM, end of the recording) windows that ended by the newest sample are closed.
+ *   - at the end of a run (SIGTERM, end of the recording) windows that ended by the newest
+ *       sample are closed.
  */
 #ifndef RW_AGENT_PIPELINE_H
 #define RW_AGENT_PIPELINE_H
@@ -27,42 +33,58 @@ struct pipeline;
 
 struct pipeline_counters {
 	uint64_t samples, late, duplicates, windows, findings;
-	uint64_t refused;     /* metric and subject do not fit, or unknown ids */
+	uint64_t refused; /* metric and subject do not fit, or unknown ids */
 	uint64_t flows, late_flows;
-	uint64_t failed;      /* analyzer runs that ended with an error */
-	uint64_t restarts, suspects; /* samples after which no difference is drawn; that are not plausible */
+	uint64_t failed; /* analyzer runs that ended with an error */
+	/* samples after which no difference is drawn; that are not plausible */
+	uint64_t restarts, suspects;
 };
 
 /* @store may be NULL (replay without --db). Config, entities, store and ledger are lent. */
-struct pipeline *pipeline_new(const struct config *c, struct entities *entities, struct store *store, struct ledger *ledger);
+struct pipeline *pipeline_new(const struct config *c, struct entities *entities,
+	struct store *store, struct ledger *ledger);
 void pipeline_free(struct pipeline *p);
-/* Windows under way go on with the new options; a changed window length begins where the last closed window ended. */
+/* Windows under way go on with the new options; a changed window length begins where the last
+ * closed window ended. */
 void pipeline_reload(struct pipeline *p, const struct config *c);
 const struct sink *pipeline_sink(struct pipeline *p); /* for collectors */
-void pipeline_advance(struct pipeline *p, int64_t now_ns); /* close the windows that are due; live: each second, replay: by samples */
+/* close the windows that are due; live: each second, replay: by samples */
+void pipeline_advance(struct pipeline *p, int64_t now_ns);
 void pipeline_finish(struct pipeline *p); /* close every window that ended by the newest sample */
 const struct pipeline_counters *pipeline_counters(const struct pipeline *p);
 
-/* pipeline_expect - settings that may change, since somebody agreed to it: those of before are forgotten. Copied. */
+/* pipeline_expect - settings that may change, since somebody agreed to it: those of before are
+ * forgotten. Copied. */
 void pipeline_expect(struct pipeline *p, const struct expected_change *v, size_t n);
-/* pipeline_window - what memory holds of (from, to], with each series' last sample before; for who watches beside the analyzers. 0 or negative errno. */
-int pipeline_window(struct pipeline *p, struct arena *a, const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret);
+/* pipeline_window - what memory holds of (from, to], with each series' last sample before; for who
+ * watches beside the analyzers. 0 or negative errno. */
+int pipeline_window(struct pipeline *p, struct arena *a, const struct window_spec *spec,
+	int64_t from_ns, int64_t to_ns, struct window *ret);
 
-/* pipeline_listen - who wants to know what devices hear of each other; before any collector has the sink. */
-void pipeline_listen(struct pipeline *p, void (*neighbors)(void *arg, const struct topology_device *self, const struct topology_neighbor *heard,
-	size_t n), void *arg);
-/* pipeline_peer - what a port hears at its other end (@peer_device "host:NAME" for hosts): a dated attribute that wins over what is declared. */
-void pipeline_peer(struct pipeline *p, const char *device, const char *port, const char *peer_device, const char *peer_port, int64_t t_ns);
+/* pipeline_listen - who wants to know what devices hear of each other; before any collector has the
+ * sink. */
+void pipeline_listen(struct pipeline *p,
+	void (*neighbors)(void *arg, const struct topology_device *self,
+		const struct topology_neighbor *heard, size_t n),
+	void *arg);
+/* pipeline_peer - what a port hears at its other end (@peer_device "host:NAME" for hosts): a dated
+ * attribute that wins over what is declared. */
+void pipeline_peer(struct pipeline *p, const char *device, const char *port,
+	const char *peer_device, const char *peer_port, int64_t t_ns);
 
-/* What the fabric says of its devices and ports, as dated attributes for the store. At start and after a reload. */
+/* What the fabric says of its devices and ports, as dated attributes for the store. At start and
+ * after a reload. */
 void pipeline_announce(struct pipeline *p, int64_t t_ns);
 
-/* pipeline_feed - replay: samples in time order and flows in order of their end, merged through the windows. May be called slice by slice. */
-void pipeline_feed(struct pipeline *p, const struct sample *v, size_t n, const struct flow_sample *flows, size_t n_flows);
+/* pipeline_feed - replay: samples in time order and flows in order of their end, merged through the
+ * windows. May be called slice by slice. */
+void pipeline_feed(struct pipeline *p, const struct sample *v, size_t n,
+	const struct flow_sample *flows, size_t n_flows);
 
 /*
- * Priming: samples from the database run through the windows again without being stored a second time, so that a restarted agent
- * has its anchors, its windows under way and its pending stories. Between begin and end feed as in replay.
+ * Priming: samples from the database run through the windows again without being stored a second
+ * time, so that a restarted agent has its anchors, its windows under way and its pending stories.
+ * Between begin and end feed as in replay.
  *
  * @from_ns   no window that begins earlier is analysed (what was read before is for anchors only)
  * @known_ns  findings of windows that ended by then are in the store already
@@ -71,7 +93,8 @@ void pipeline_prime_begin(struct pipeline *p, int64_t from_ns, int64_t known_ns)
 void pipeline_prime_end(struct pipeline *p);
 /* How far back priming wants windows, ns: those an incident can be pending for, and one more. */
 int64_t pipeline_horizon(const struct pipeline *p);
-/* How far before the first of these windows the analyzers look back, ns, and at which metrics (lent): priming wants those as well. */
+/* How far before the first of these windows the analyzers look back, ns, and at which metrics
+ * (lent): priming wants those as well. */
 int64_t pipeline_past(const struct pipeline *p, const uint16_t **ret, size_t *ret_n);
 /* The metrics the analyzers read: all that priming needs. Lent. */
 size_t pipeline_metrics(const struct pipeline *p, const uint16_t **ret);

@@ -20,11 +20,15 @@
 
 #define DEFAULT_USER "rocewatch"
 #define FILES_ENOUGH 65536 /* as in the systemd unit */
-#define FILES_PER_DEVICE 3 /* its socket, and a second one when it is also asked by another protocol or in a namespace */
-#define FILES_OWN 64       /* store, log, control socket and its clients */
+#define FILES_PER_DEVICE                                                                           \
+	3 /* its socket, and a second one when it is also asked by another protocol or in a        \
+	     namespace */
+#define FILES_OWN 64 /* store, log, control socket and its clients */
 
-/* What getting ready needs beside what is kept: to open files in foreign directories, hand them over, and change the user. */
-static const unsigned ready_caps[] = {CAP_DAC_OVERRIDE, CAP_CHOWN, CAP_FOWNER, CAP_SETUID, CAP_SETGID, CAP_SETPCAP};
+/* What getting ready needs beside what is kept: to open files in foreign directories, hand them
+ * over, and change the user. */
+static const unsigned ready_caps[] = {
+	CAP_DAC_OVERRIDE, CAP_CHOWN, CAP_FOWNER, CAP_SETUID, CAP_SETGID, CAP_SETPCAP};
 
 static const char *const store_suffixes[] = {"", "-wal", "-shm", ".lock"};
 
@@ -81,7 +85,8 @@ static void select_caps(const unsigned *a, size_t n_a, const unsigned *b, size_t
 	}
 }
 
-/* Who to become: NULL when nobody, as we are not root or there is no such user. -ENOENT, -EPERM when the one asked for cannot be. */
+/* Who to become: NULL when nobody, as we are not root or there is no such user. -ENOENT, -EPERM
+ * when the one asked for cannot be. */
 static int next_user(const struct config *c, const struct passwd **ret, struct err *e)
 {
 	const char *wanted = c->user ? c->user : DEFAULT_USER;
@@ -89,15 +94,21 @@ static int next_user(const struct config *c, const struct passwd **ret, struct e
 	const struct passwd *pw = geteuid() == 0 || c->user ? getpwnam(wanted) : NULL;
 	if (geteuid() == 0) {
 		if (!pw && c->user)
-			return err_set(e, -ENOENT, "user '%s' does not exist; create it, or remove 'user' from the configuration", wanted);
+			return err_set(e, -ENOENT,
+				"user '%s' does not exist; create it, or remove 'user' from the "
+				"configuration",
+				wanted);
 		*ret = pw && pw->pw_uid != 0 ? pw : NULL;
 	} else if (c->user && (!pw || pw->pw_uid != geteuid())) {
-		return err_set(e, -EPERM, "cannot become user '%s': only root can; start as root or as that user", wanted);
+		return err_set(e, -EPERM,
+			"cannot become user '%s': only root can; start as root or as that user",
+			wanted);
 	}
 	return 0;
 }
 
-/* By the effective rights of now; true for what is not there, since whoever opens it will say so better. */
+/* By the effective rights of now; true for what is not there, since whoever opens it will say so
+ * better. */
 static bool may(const char *path, int mode)
 {
 	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 || errno != EACCES;
@@ -133,7 +144,8 @@ static const char *foreign_file(const struct config *c, struct str *name)
 	return NULL;
 }
 
-/* Is there a file of ours that we could not use without CAP_DAC_OVERRIDE? Asked with the capability lowered for the moment. */
+/* Is there a file of ours that we could not use without CAP_DAC_OVERRIDE? Asked with the capability
+ * lowered for the moment. */
 static bool needs_override(const struct config *c)
 {
 	rw_cleanup(str_done) struct str name = {0};
@@ -148,8 +160,11 @@ static bool needs_override(const struct config *c)
 		capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, search);
 	capng_apply(CAPNG_SELECT_CAPS);
 	if (foreign)
-		log_warn("privilege", "%s belongs to somebody else, so the right to pass over file modes is kept; give it to root, or name its owner as "
-			"'user' in the configuration", foreign);
+		log_warn("privilege",
+			"%s belongs to somebody else, so the right to pass over file modes is "
+			"kept; give it to root, or name its owner as "
+			"'user' in the configuration",
+			foreign);
 	return foreign != NULL;
 }
 
@@ -173,7 +188,8 @@ int privilege_begin(const struct config *c, struct err *e)
 	return 0;
 }
 
-/* The store's files and the socket go to the user who will write them; what already has another owner than root stays as it is. */
+/* The store's files and the socket go to the user who will write them; what already has another
+ * owner than root stays as it is. */
 static void hand_over(const char *path, const char *suffix, uid_t uid, gid_t gid)
 {
 	rw_cleanup(str_done) struct str name = {0};
@@ -181,11 +197,13 @@ static void hand_over(const char *path, const char *suffix, uid_t uid, gid_t gid
 	str_addf(&name, "%s%s", path, suffix);
 	/* by descriptor, so that the file that was looked at is the file that is given away */
 	rw_cleanup(closep) int fd = open(name.s, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != 0 || !(S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode)))
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != 0 ||
+		!(S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode)))
 		return;
 	/* the socket's group is who may speak to us: it stays */
 	if (fchownat(fd, "", uid, S_ISSOCK(st.st_mode) ? (gid_t)-1 : gid, AT_EMPTY_PATH) < 0)
-		log_warn("privilege", "%s cannot be given to the agent's user: %s", name.s, strerror(errno));
+		log_warn("privilege", "%s cannot be given to the agent's user: %s", name.s,
+			strerror(errno));
 }
 
 static int become(const struct config *c, const struct passwd *pw, struct err *e)
@@ -195,7 +213,8 @@ static int become(const struct config *c, const struct passwd *pw, struct err *e
 	if (c->socket_path)
 		hand_over(c->socket_path, "", pw->pw_uid, pw->pw_gid);
 	if (capng_change_id((int)pw->pw_uid, (int)pw->pw_gid, CAPNG_INIT_SUPP_GRP) != 0)
-		return err_set(e, -EPERM, "cannot become user %s: %s", pw->pw_name, strerror(errno));
+		return err_set(
+			e, -EPERM, "cannot become user %s: %s", pw->pw_name, strerror(errno));
 	return 0;
 }
 
@@ -215,16 +234,21 @@ void privilege_files(const struct config *c)
 	rlim_t wanted = FILES_OWN + FILES_PER_DEVICE * c->n_devices + c->n_captures;
 	if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
 		return;
-	rlim_t most = rl.rlim_max > FILES_ENOUGH && wanted < FILES_ENOUGH ? FILES_ENOUGH : rl.rlim_max;
+	rlim_t most =
+		rl.rlim_max > FILES_ENOUGH && wanted < FILES_ENOUGH ? FILES_ENOUGH : rl.rlim_max;
 	if (rl.rlim_cur < most) {
 		rl.rlim_cur = most;
 		if (setrlimit(RLIMIT_NOFILE, &rl) < 0)
-			log_warn("privilege", "cannot raise the limit of open files: %s", strerror(errno));
+			log_warn("privilege", "cannot raise the limit of open files: %s",
+				strerror(errno));
 		getrlimit(RLIMIT_NOFILE, &rl);
 	}
 	if (rl.rlim_cur < wanted)
-		log_warn("privilege", "at most %llu files may be open, %zu devices can need %llu: some will not be polled. Raise the hard limit "
-			"(ulimit -Hn, or LimitNOFILE= in the unit)", (unsigned long long)rl.rlim_cur, c->n_devices, (unsigned long long)wanted);
+		log_warn("privilege",
+			"at most %llu files may be open, %zu devices can need %llu: some will not "
+			"be polled. Raise the hard limit "
+			"(ulimit -Hn, or LimitNOFILE= in the unit)",
+			(unsigned long long)rl.rlim_cur, c->n_devices, (unsigned long long)wanted);
 }
 
 int privilege_drop(const struct config *c, struct err *e)
@@ -243,13 +267,17 @@ int privilege_drop(const struct config *c, struct err *e)
 		rc = become(c, pw, e);
 		if (rc != 0)
 			return rc;
-		/* store files in a directory the user cannot write would fail at the first checkpoint: say it now */
+		/* store files in a directory the user cannot write would fail at the first
+		 * checkpoint: say it now */
 		rw_cleanup(freep) char *dir = rw_strdup(c->store.path);
 		char *slash = strrchr(dir, '/');
 		if (slash && slash > dir) {
 			*slash = '\0';
 			if (access(dir, W_OK) < 0)
-				log_warn("privilege", "%s cannot be written by user %s; give it to that user (chown %s %s)", dir, pw->pw_name, pw->pw_name, dir);
+				log_warn("privilege",
+					"%s cannot be written by user %s; give it to that user "
+					"(chown %s %s)",
+					dir, pw->pw_name, pw->pw_name, dir);
 		}
 	}
 	struct passwd *self = getpwuid(geteuid());

@@ -11,7 +11,7 @@
 #include "agent/base/str.h"
 #include "db/model/metric.h"
 
-#define CHUNK 65536                      /* samples fed at once: 2 MiB */
+#define CHUNK 65536 /* samples fed at once: 2 MiB */
 #define FLOW_INTERVAL_MAX (3600 * NS_PER_S) /* longest flow interval that is looked for */
 
 struct reader {
@@ -24,7 +24,7 @@ struct reader {
 	size_t n;
 	struct flow_sample *flows;
 	size_t n_flows, cap_flows;
-	uint32_t *known;      /* their entity id -> ours, 0 = not asked yet */
+	uint32_t *known; /* their entity id -> ours, 0 = not asked yet */
 	size_t n_known;
 	int64_t flows_after_ns, flows_until_ns; /* ends of flow intervals wanted: (after, until] */
 	struct history_seen seen;
@@ -66,7 +66,9 @@ static int flush(struct reader *r, int64_t until_ns)
 {
 	r->flows_until_ns = until_ns;
 	r->n_flows = 0;
-	int64_t from = r->flows_after_ns > INT64_MIN + FLOW_INTERVAL_MAX ? r->flows_after_ns - FLOW_INTERVAL_MAX : INT64_MIN;
+	int64_t from = r->flows_after_ns > INT64_MIN + FLOW_INTERVAL_MAX
+		? r->flows_after_ns - FLOW_INTERVAL_MAX
+		: INT64_MIN;
 	int rc = series_db_each_flow(r->db, from, until_ns, take_flow, r, r->e);
 	if (rc != 0)
 		return rc;
@@ -82,7 +84,8 @@ static int take_sample(void *arg, const struct sample *s)
 {
 	struct reader *r = arg;
 	struct sample mine = *s;
-	/* a chunk ends between two instants, so that flows that end at one are not split from its samples */
+	/* a chunk ends between two instants, so that flows that end at one are not split from its
+	 * samples */
 	if (r->n >= CHUNK && s->t_ns > r->v[r->n - 1].t_ns) {
 		int rc = flush(r, r->v[r->n - 1].t_ns);
 		if (rc != 0)
@@ -101,12 +104,19 @@ static int take_sample(void *arg, const struct sample *s)
 	return 0;
 }
 
-int history_feed(struct series_db *db, struct entities *entities, struct pipeline *p, const struct history_range *range,
-	struct history_seen *ret, struct err *e)
+int history_feed(struct series_db *db, struct entities *entities, struct pipeline *p,
+	const struct history_range *range, struct history_seen *ret, struct err *e)
 {
-	struct reader r = {.db = db, .theirs = series_db_entities(db), .ours = entities, .pipeline = p, .e = e};
-	struct series_filter filter = {.priority = -2, .metrics = range->metrics, .n_metrics = range->n_metrics,
-		.from_ns = range->from_ns, .to_ns = range->to_ns};
+	struct reader r = {.db = db,
+		.theirs = series_db_entities(db),
+		.ours = entities,
+		.pipeline = p,
+		.e = e};
+	struct series_filter filter = {.priority = -2,
+		.metrics = range->metrics,
+		.n_metrics = range->n_metrics,
+		.from_ns = range->from_ns,
+		.to_ns = range->to_ns};
 	r.flows_after_ns = range->from_ns == INT64_MIN ? INT64_MIN : range->from_ns - 1;
 	int rc = series_db_each(db, &filter, take_sample, &r, e);
 	if (rc == 0)
@@ -119,7 +129,7 @@ int history_feed(struct series_db *db, struct entities *entities, struct pipelin
 	return rc;
 }
 
-/* --- resuming ----------------------------------------------------------------------------------------------------------- */
+/* ---- resuming ------------------------------------------------------------ */
 
 struct restore {
 	struct ledger *ledger;
@@ -132,7 +142,8 @@ static int take_incident(void *arg, int n, char *const *values, char *const *nam
 	if (n == 1 && values[0] && ledger_restore(r->ledger, values[0]) == 0)
 		r->n++;
 	else
-		log_warn("ledger", "a stored incident cannot be read; it stays in the database as it is");
+		log_warn("ledger",
+			"a stored incident cannot be read; it stays in the database as it is");
 	return 0;
 }
 
@@ -143,9 +154,13 @@ static int take_number(void *arg, int n, char *const *values, char *const *names
 	return 0;
 }
 
-static void close_db(struct series_db **db) { series_db_close(*db); }
+static void close_db(struct series_db **db)
+{
+	series_db_close(*db);
+}
 
-int history_resume(const char *path, struct entities *entities, const struct config *c, struct pipeline *p, struct ledger *l, struct err *e)
+int history_resume(const char *path, struct entities *entities, const struct config *c,
+	struct pipeline *p, struct ledger *l, struct err *e)
 {
 	rw_cleanup(close_db) struct series_db *db = NULL;
 	int64_t first_ns, last_ns, known_ns = INT64_MIN;
@@ -159,29 +174,37 @@ int history_resume(const char *path, struct entities *entities, const struct con
 		return rc;
 
 	int64_t from_ns = last_ns - pipeline_horizon(p);
-	/* states are polled slowly: far enough back that each has a value when the first window begins */
+	/* states are polled slowly: far enough back that each has a value when the first window
+	 * begins */
 	int64_t lead_ns = c->defaults.slow_interval_ns + 2 * c->defaults.interval_ns;
 	rw_cleanup(str_done) struct str sql = {0};
 	struct restore restored = {.ledger = l};
-	str_addf(&sql, "SELECT json FROM incidents WHERE state <> 'closed' OR updated_ns > %lld ORDER BY opened_ns, id", (long long)from_ns);
+	str_addf(&sql,
+		"SELECT json FROM incidents WHERE state <> 'closed' OR updated_ns > %lld ORDER BY "
+		"opened_ns, id",
+		(long long)from_ns);
 	rc = series_db_sql(db, sql.s, take_incident, &restored, e);
 	if (rc == 0)
-		rc = series_db_sql(db, "SELECT max(to_ns) FROM findings", take_number, &known_ns, e);
+		rc = series_db_sql(
+			db, "SELECT max(to_ns) FROM findings", take_number, &known_ns, e);
 	if (rc != 0)
 		return rc;
 
-	struct history_range range = {.from_ns = from_ns - lead_ns, .to_ns = last_ns}, past = {.to_ns = range.from_ns - 1};
+	struct history_range range = {.from_ns = from_ns - lead_ns, .to_ns = last_ns},
+			     past = {.to_ns = range.from_ns - 1};
 	range.n_metrics = pipeline_metrics(p, &range.metrics);
 	past.from_ns = from_ns - pipeline_past(p, &past.metrics, &past.n_metrics) - lead_ns;
 	pipeline_prime_begin(p, from_ns > first_ns ? from_ns : 0, known_ns);
 	struct history_seen seen = {0};
-	/* what analyzers look back at, of the time before: a few metrics only, since it is a long time */
+	/* what analyzers look back at, of the time before: a few metrics only, since it is a long
+	 * time */
 	if (past.n_metrics)
 		rc = history_feed(db, entities, p, &past, NULL, e);
 	if (rc == 0)
 		rc = history_feed(db, entities, p, &range, &seen, e);
 	pipeline_prime_end(p);
 	if (rc == 0)
-		log_info("agent", "resumed from %s: %llu samples, %zu incidents", path, (unsigned long long)seen.samples, restored.n);
+		log_info("agent", "resumed from %s: %llu samples, %zu incidents", path,
+			(unsigned long long)seen.samples, restored.n);
 	return rc;
 }

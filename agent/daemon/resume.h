@@ -1,6 +1,7 @@
 /*
- * history - from the database back into the pipeline: what a restarted agent and a replay have in common.
- * Subjects and texts are translated by name, since the database read and the entities in use may number them differently.
+ * history - from the database back into the pipeline: what a restarted agent and a replay have in
+ * common. Subjects and texts are translated by name, since the database read and the entities in
+ * use may number them differently.
  */
 #ifndef RW_AGENT_HISTORY_H
 #define RW_AGENT_HISTORY_H
@@ -13,7 +14,7 @@
 struct err;
 
 struct history_range {
-	int64_t from_ns, to_ns;  /* samples in [from, to], flow intervals that end in it */
+	int64_t from_ns, to_ns; /* samples in [from, to], flow intervals that end in it */
 	const uint16_t *metrics; /* NULL with n_metrics 0 = all */
 	size_t n_metrics;
 };
@@ -23,14 +24,17 @@ struct history_seen {
 	int64_t first_ns, last_ns; /* valid when .samples > 0 */
 };
 
-/* history_feed - all of @range through pipeline_feed(), in chunks. @ret (may be NULL) says what there was. 0 or negative errno, @e filled. */
-int history_feed(struct series_db *db, struct entities *entities, struct pipeline *p, const struct history_range *range,
-	struct history_seen *ret, struct err *e);
+/* history_feed - all of @range through pipeline_feed(), in chunks. @ret (may be NULL) says what
+ * there was. 0 or negative errno, @e filled. */
+int history_feed(struct series_db *db, struct entities *entities, struct pipeline *p,
+	const struct history_range *range, struct history_seen *ret, struct err *e);
 
 /*
- * history_resume - at the agent's start: open incidents go on, and the last windows are analysed again so that anchors, windows under
- * way and pending stories are there. An empty database is fine. 0 or negative errno, @e filled; then the agent starts afresh.
+ * history_resume - at the agent's start: open incidents go on, and the last windows are analysed
+ * again so that anchors, windows under way and pending stories are there. An empty database is
+ * fine. 0 or negative errno, @e filled; then the agent starts afresh.
  */
-int history_resume(const char *path, struct entities *entities, const struct config *c, struct pipeline *p, struct ledger *l, struct err *e);
+int history_resume(const char *path, struct entities *entities, const struct config *c,
+	struct pipeline *p, struct ledger *l, struct err *e);
 
 #endif

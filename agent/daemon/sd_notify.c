@@ -13,14 +13,17 @@
 
 void notify_take(struct notify *n)
 {
-	const char *path = getenv("NOTIFY_SOCKET"), *watchdog = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+	const char *path = getenv("NOTIFY_SOCKET"), *watchdog = getenv("WATCHDOG_USEC"),
+		   *pid = getenv("WATCHDOG_PID");
 	int64_t usec;
 	memset(n, 0, sizeof(*n));
 	if (path && (path[0] == '/' || path[0] == '@') && path[1] && strlen(path) < sizeof(n->path))
 		strcpy(n->path, path);
 	bool for_us = !pid || atol(pid) == (long)getpid();
-	if (*n->path && watchdog && for_us && unit_int(watchdog, &usec, NULL) == 0 && usec > 0 && usec < INT64_MAX / NS_PER_US)
-		n->watchdog_ns = usec * NS_PER_US / 2; /* twice as often as asked for, as the manual advises */
+	if (*n->path && watchdog && for_us && unit_int(watchdog, &usec, NULL) == 0 && usec > 0 &&
+		usec < INT64_MAX / NS_PER_US)
+		/* twice as often as asked for, as the manual advises */
+		n->watchdog_ns = usec * NS_PER_US / 2;
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("WATCHDOG_USEC");
 	unsetenv("WATCHDOG_PID");

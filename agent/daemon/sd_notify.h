@@ -1,16 +1,19 @@
-/* notify - what systemd wants to hear (sd_notify(3)), without its library: one datagram to $NOTIFY_SOCKET. Loop thread. */
+/* notify - what systemd wants to hear (sd_notify(3)), without its library: one datagram to
+ * $NOTIFY_SOCKET. Loop thread. */
 #ifndef RW_AGENT_NOTIFY_H
 #define RW_AGENT_NOTIFY_H
 
 #include <stdint.h>
 
-/* notify_take - remember $NOTIFY_SOCKET and the watchdog's variables, and remove them from the environment. */
+/* notify_take - remember $NOTIFY_SOCKET and the watchdog's variables, and remove them from the
+ * environment. */
 struct notify {
-	char path[108];         /* "" = nobody listens */
-	int64_t watchdog_ns;    /* how often to say that we live; 0 = not wanted */
+	char path[108]; /* "" = nobody listens */
+	int64_t watchdog_ns; /* how often to say that we live; 0 = not wanted */
 };
 void notify_take(struct notify *n);
-/* notify_send - @text is lines such as "READY=1". Failure is not worth a word: systemd will notice by itself. */
+/* notify_send - @text is lines such as "READY=1". Failure is not worth a word: systemd will notice
+ * by itself. */
 void notify_send(const struct notify *n, const char *text);
 
 #endif

@@ -18,11 +18,11 @@ struct side_sink {
 	struct sink sink;
 	struct device_sides *of;
 	enum side side;
-	bool asked;          /* there is such a target */
+	bool asked; /* there is such a target */
 	bool up;
-	bool heard;          /* neighbours, when it was last told of them */
-	int64_t until_ns;    /* while down: what it gave is still its own until then (UTC) */
-	struct map *gave;    /* (entity, metric) it gave */
+	bool heard; /* neighbours, when it was last told of them */
+	int64_t until_ns; /* while down: what it gave is still its own until then (UTC) */
+	struct map *gave; /* (entity, metric) it gave */
 };
 
 struct device_sides {
@@ -41,7 +41,8 @@ struct source_choice {
 	uint64_t left;
 };
 
-struct source_choice *source_choice_new(const struct sink *to, bool (*prefers_snmp)(void *arg, const char *device, unsigned metric), void *arg)
+struct source_choice *source_choice_new(const struct sink *to,
+	bool (*prefers_snmp)(void *arg, const char *device, unsigned metric), void *arg)
 {
 	struct source_choice *c = rw_calloc(1, sizeof(*c));
 	*c = (struct source_choice){.to = *to, .prefers_snmp = prefers_snmp, .arg = arg};
@@ -62,9 +63,12 @@ void source_choice_free(struct source_choice *c)
 	free(c);
 }
 
-uint64_t source_choice_left(const struct source_choice *c) { return c->left; }
+uint64_t source_choice_left(const struct source_choice *c)
+{
+	return c->left;
+}
 
-/* --- samples -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- samples ------------------------------------------------------------- */
 
 /* other_has - does this series come from the other source at the moment? */
 static bool other_has(const struct side_sink *s, const struct sample *x)
@@ -99,14 +103,15 @@ static void on_samples(void *arg, const struct sample *v, size_t n)
 		c->to.samples(c->to.arg, v + from, n - from);
 }
 
-/* --- the rest ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the rest ------------------------------------------------------------ */
 
 static void on_target(void *arg, const struct target *t)
 {
 	struct side_sink *s = arg;
 	struct source_choice *c = s->of->choice;
 	if (s->up && t->state != TARGET_UP)
-		s->until_ns = wall_now().ns + GRACE_INTERVALS * (t->interval_ns > 0 ? t->interval_ns : 10 * NS_PER_S);
+		s->until_ns = wall_now().ns +
+			GRACE_INTERVALS * (t->interval_ns > 0 ? t->interval_ns : 10 * NS_PER_S);
 	s->up = t->state == TARGET_UP;
 	c->to.target(c->to.arg, t);
 }
@@ -117,35 +122,42 @@ static void on_flows(void *arg, const struct flow_sample *v, size_t n)
 	s->of->choice->to.flows(s->of->choice->to.arg, v, n);
 }
 
-static void on_device(void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
+static void on_device(
+	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
 {
 	struct side_sink *s = arg;
 	struct source_choice *c = s->of->choice;
 	for (unsigned m = 0; s->side == SIDE_GNMI && m < METRIC_COUNT; m++)
 		s->of->prefers_snmp[m] = c->prefers_snmp(c->arg, device, m);
-	if (s->side == SIDE_SNMP || !s->of->side[SIDE_SNMP].asked) /* SNMP knows the device's name and description */
+	/* SNMP knows the device's name and description */
+	if (s->side == SIDE_SNMP || !s->of->side[SIDE_SNMP].asked)
 		c->to.device(c->to.arg, device, profile, sysname, descr);
 }
 
-static void on_port(void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
+static void on_port(
+	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
 {
 	const struct side_sink *s = arg;
 	if (s->side == SIDE_SNMP || !s->of->side[SIDE_SNMP].up)
 		s->of->choice->to.port(s->of->choice->to.arg, device, port, alias, speed_bps);
 }
 
-static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text)
+static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
+	const char *port, const char *text)
 {
 	const struct side_sink *s = arg;
 	s->of->choice->to.event(s->of->choice->to.arg, t_ns, kind, device, port, text);
 }
 
-static void on_neighbors(void *arg, const struct topology_device *self, const struct topology_neighbor *heard, size_t n)
+static void on_neighbors(void *arg, const struct topology_device *self,
+	const struct topology_neighbor *heard, size_t n)
 {
 	struct side_sink *s = arg;
 	s->heard = n > 0;
-	/* SNMP tells more of the ports (MAC address, description, index); where its agent knows no LLDP, gNMI is all there is */
-	if (s->side == SIDE_GNMI ? s->of->side[SIDE_SNMP].heard : n == 0 && s->of->side[SIDE_GNMI].heard)
+	/* SNMP tells more of the ports (MAC address, description, index); where its agent knows no
+	 * LLDP, gNMI is all there is */
+	if (s->side == SIDE_GNMI ? s->of->side[SIDE_SNMP].heard
+				 : n == 0 && s->of->side[SIDE_GNMI].heard)
 		return;
 	s->of->choice->to.neighbors(s->of->choice->to.arg, self, heard, n);
 }
@@ -160,8 +172,11 @@ static struct device_sides *sides_of(struct source_choice *c, const char *device
 	d->name = rw_strdup(device);
 	for (int k = 0; k < SIDES; k++) {
 		struct side_sink *s = &d->side[k];
-		*s = (struct side_sink){.of = d, .side = (enum side)k, .gave = map_new(), .sink = {s, on_samples, on_flows, on_target, on_device, on_port, on_event,
-			c->to.neighbors ? on_neighbors : NULL}};
+		*s = (struct side_sink){.of = d,
+			.side = (enum side)k,
+			.gave = map_new(),
+			.sink = {s, on_samples, on_flows, on_target, on_device, on_port, on_event,
+				c->to.neighbors ? on_neighbors : NULL}};
 	}
 	rw_grow(c->v, c->n, c->cap);
 	c->v[c->n++] = d;
@@ -170,10 +185,12 @@ static struct device_sides *sides_of(struct source_choice *c, const char *device
 
 static struct side_sink *side_of(struct source_choice *c, const char *device, const char *protocol)
 {
-	return &sides_of(c, device)->side[str_eq(protocol, side_names[SIDE_GNMI]) ? SIDE_GNMI : SIDE_SNMP];
+	return &sides_of(c, device)
+			->side[str_eq(protocol, side_names[SIDE_GNMI]) ? SIDE_GNMI : SIDE_SNMP];
 }
 
-const struct sink *source_choice_sink(struct source_choice *c, const char *device, const char *protocol)
+const struct sink *source_choice_sink(
+	struct source_choice *c, const char *device, const char *protocol)
 {
 	struct side_sink *s = side_of(c, device, protocol);
 	s->asked = true;

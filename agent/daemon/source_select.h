@@ -1,8 +1,10 @@
 /*
- * source_choice - where a device is asked over SNMP and gNMI, each series comes from one of them: the better one, and while that is silent
- * the other. gNMI is the better one, except for metrics that the profile leaves to SNMP ("prefer_snmp"). A series changes its source
- * only when the better one gives it for the first time, when its target has been down for three of its intervals, and when it is
- * back: each change costs the pipeline a rate. Devices with one protocol pass through untouched.
+ * source_choice - where a device is asked over SNMP and gNMI, each series comes from one of them:
+ * the better one, and while that is silent the other. gNMI is the better one, except for metrics
+ * that the profile leaves to SNMP ("prefer_snmp"). A series changes its source only when the better
+ * one gives it for the first time, when its target has been down for three of its intervals, and
+ * when it is back: each change costs the pipeline a rate. Devices with one protocol pass through
+ * untouched.
  *
  * Stands between targets and the pipeline's sink. Loop thread.
  */
@@ -13,12 +15,15 @@
 
 struct source_choice;
 
-/* @prefers_snmp: the profile rule of a device, asked when its gNMI target tells its profile. @to is copied. */
-struct source_choice *source_choice_new(const struct sink *to, bool (*prefers_snmp)(void *arg, const char *device, unsigned metric), void *arg);
+/* @prefers_snmp: the profile rule of a device, asked when its gNMI target tells its profile. @to is
+ * copied. */
+struct source_choice *source_choice_new(const struct sink *to,
+	bool (*prefers_snmp)(void *arg, const char *device, unsigned metric), void *arg);
 void source_choice_free(struct source_choice *c); /* the targets first; NULL is fine */
 
 /* source_choice_sink - for the target of @device over "snmp" or "gnmi". Lives as long as @c. */
-const struct sink *source_choice_sink(struct source_choice *c, const char *device, const char *protocol);
+const struct sink *source_choice_sink(
+	struct source_choice *c, const char *device, const char *protocol);
 /* source_choice_gone - that target was taken away: the other one is alone now. */
 void source_choice_gone(struct source_choice *c, const char *device, const char *protocol);
 

@@ -1,4 +1,5 @@
-/* target_table - rows by (device, protocol); rows of removed targets stay, clean and unused: there are as many as targets ever configured. */
+/* target_table - rows by (device, protocol); rows of removed targets stay, clean and unused: there
+ * are as many as targets ever configured. */
 #include "agent/daemon/target_status.h"
 
 #include <math.h>
@@ -80,10 +81,12 @@ static void write_row(struct target_table *t, struct row *r, struct store *store
 	r->written_ns = now_ns;
 }
 
-void target_table_take(struct target_table *t, struct store *store, const struct target *target, int64_t now_ns)
+void target_table_take(
+	struct target_table *t, struct store *store, const struct target *target, int64_t now_ns)
 {
 	struct row *r = row_of(t, target->device, target->protocol);
-	bool changed = !r->written || r->state != target->state || strcmp(r->reason, target->reason) != 0;
+	bool changed =
+		!r->written || r->state != target->state || strcmp(r->reason, target->reason) != 0;
 	if (!str_eq(r->address, target->address)) {
 		free(r->address);
 		r->address = target->address ? rw_strdup(target->address) : NULL;

@@ -1,6 +1,6 @@
 /*
- * target_table - how targets are, on the way to the store: a change of state at once, statistics at most once a second per target.
- * Loop thread; reads no clock.
+ * target_table - how targets are, on the way to the store: a change of state at once, statistics at
+ * most once a second per target. Loop thread; reads no clock.
  */
 #ifndef RW_AGENT_TARGET_TABLE_H
 #define RW_AGENT_TARGET_TABLE_H
@@ -13,7 +13,8 @@ struct target_table;
 struct target_table *target_table_new(void);
 void target_table_free(struct target_table *t);
 /* @target is copied. */
-void target_table_take(struct target_table *t, struct store *store, const struct target *target, int64_t now_ns);
+void target_table_take(
+	struct target_table *t, struct store *store, const struct target *target, int64_t now_ns);
 /* Write what is due. */
 void target_table_flush(struct target_table *t, struct store *store, int64_t now_ns);
 

@@ -15,7 +15,7 @@
 #include "analyzers/tune/tune_verify.h"
 #include "db/store/store.h"
 
-#define BLOCKS 60           /* of throughput, before and after */
+#define BLOCKS 60 /* of throughput, before and after */
 #define BLOCKS_LEAST 20
 #define MEMORY_NS (3600 * NS_PER_S) /* as far as read-back looks into memory, which holds less */
 
@@ -28,15 +28,27 @@ struct tune_live {
 	int64_t next_ns;
 };
 
-/* --- keeping ------------------------------------------------------------------------------------------------------------------- */
+/* ---- keeping ------------------------------------------------------------- */
 
 void tune_record_store(void *store, const struct tune_record *r, enum tune_state from)
 {
 	rw_cleanup(freep) char *json = json_dumps(r->json, JSON_COMPACT);
-	store_recommendation(store, &(struct store_recommendation){.id = r->id, .incident_id = json_string_value(json_object_get(r->json, "incident")), .device = r->device,
-		.port = r->n_ports == 1 ? r->ports[0] : NULL, .state = tune_state_name(r->state), .advice = doc_word(r->json, "advice"), .summary = r->summary, .json = json,
-		.diagnosis = r->diagnosis, .who = r->who && *r->who ? r->who : NULL, .priority = r->priority, .t_ns = r->made_ns, .from_ns = r->from_ns, .to_ns = r->to_ns,
-		.updated_ns = r->updated_ns});
+	store_recommendation(store,
+		&(struct store_recommendation){.id = r->id,
+			.incident_id = json_string_value(json_object_get(r->json, "incident")),
+			.device = r->device,
+			.port = r->n_ports == 1 ? r->ports[0] : NULL,
+			.state = tune_state_name(r->state),
+			.advice = doc_word(r->json, "advice"),
+			.summary = r->summary,
+			.json = json,
+			.diagnosis = r->diagnosis,
+			.who = r->who && *r->who ? r->who : NULL,
+			.priority = r->priority,
+			.t_ns = r->made_ns,
+			.from_ns = r->from_ns,
+			.to_ns = r->to_ns,
+			.updated_ns = r->updated_ns});
 	if (r->note)
 		store_event(store, r->note_ns, "tuning", NULL, r->who, r->note);
 }
@@ -44,13 +56,17 @@ void tune_record_store(void *store, const struct tune_record *r, enum tune_state
 static int take_record(void *arg, int n, char *const *values, char *const *names)
 {
 	if (n == 1 && values[0] && tune_ledger_restore(arg, values[0]) == -EINVAL)
-		log_warn("tuning", "a stored recommendation cannot be read; it stays in the database as it is");
+		log_warn("tuning",
+			"a stored recommendation cannot be read; it stays in the database as it "
+			"is");
 	return 0;
 }
 
 int tune_records_load(struct series_db *db, struct tune_ledger *l, struct err *e)
 {
-	return series_db_sql(db, "SELECT json FROM recommendations WHERE json IS NOT NULL ORDER BY t_ns, id", take_record, l, e);
+	return series_db_sql(db,
+		"SELECT json FROM recommendations WHERE json IS NOT NULL ORDER BY t_ns, id",
+		take_record, l, e);
 }
 
 static void expect(struct tune_ledger *l, struct pipeline *p)
@@ -81,17 +97,25 @@ static void on_change(void *arg, const struct tune_record *r, enum tune_state fr
 		expect(t->ledger, t->pipeline);
 }
 
-/* --- is it to be taken back? ------------------------------------------------------------------------------------------------------ */
+/* ---- is it to be taken back? --------------------------------------------- */
 
-static json_t *progress(const struct tune_record *r) { return json_object_get(r->json, "progress"); }
-static bool is_due(const struct tune_record *r) { return json_is_object(json_object_get(progress(r), "rollback")); }
+static json_t *progress(const struct tune_record *r)
+{
+	return json_object_get(r->json, "progress");
+}
+static bool is_due(const struct tune_record *r)
+{
+	return json_is_object(json_object_get(progress(r), "rollback"));
+}
 
 static const uint16_t drop_metrics[] = {M_PG_DROPS, M_QUEUE_DROPS};
 
 /* Lossless packets the changed switch dropped at the sheet's priority in (from, to]. */
-static double drops_of(struct tune_live *t, const struct tune_record *r, int64_t from_ns, int64_t to_ns, struct arena *a, const char **ret_where)
+static double drops_of(struct tune_live *t, const struct tune_record *r, int64_t from_ns,
+	int64_t to_ns, struct arena *a, const char **ret_where)
 {
-	const struct window_spec spec = {.metrics = drop_metrics, .n_metrics = rw_countof(drop_metrics)};
+	const struct window_spec spec = {
+		.metrics = drop_metrics, .n_metrics = rw_countof(drop_metrics)};
 	struct window w;
 	double sum = 0;
 	if (from_ns >= to_ns || pipeline_window(t->pipeline, a, &spec, from_ns, to_ns, &w) != 0)
@@ -99,7 +123,9 @@ static double drops_of(struct tune_live *t, const struct tune_record *r, int64_t
 	for (size_t k = 0; k < w.n_series; k++) {
 		const struct entity *e = entity_get(w.entities, w.series[k].entity);
 		struct increase inc;
-		if (!e || e->priority != r->priority || !str_eq(e->device, r->device) || series_increase(&w.series[k], from_ns, to_ns, 0, &inc) != 0 || inc.value == 0)
+		if (!e || e->priority != r->priority || !str_eq(e->device, r->device) ||
+			series_increase(&w.series[k], from_ns, to_ns, 0, &inc) != 0 ||
+			inc.value == 0)
 			continue;
 		sum += (double)inc.value;
 		*ret_where = arena_strdup(a, e->port);
@@ -108,22 +134,29 @@ static double drops_of(struct tune_live *t, const struct tune_record *r, int64_t
 }
 
 /* How fast each job got on in (from, to]: [{job, mean, se, n}]. */
-static json_t *rates_of(struct tune_live *t, int64_t from_ns, int64_t to_ns, int64_t block_ns, struct arena *a)
+static json_t *rates_of(
+	struct tune_live *t, int64_t from_ns, int64_t to_ns, int64_t block_ns, struct arena *a)
 {
-	const struct window_spec spec = {.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
+	const struct window_spec spec = {
+		.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
 	struct window w;
 	struct throughput *v;
 	json_t *rates = json_array();
-	if (to_ns - from_ns < block_ns || pipeline_window(t->pipeline, a, &spec, from_ns, to_ns, &w) != 0)
+	if (to_ns - from_ns < block_ns ||
+		pipeline_window(t->pipeline, a, &spec, from_ns, to_ns, &w) != 0)
 		return rates;
 	const size_t n = throughput_of(t->config->fabric, &w, block_ns, a, &v);
 	for (size_t k = 0; k < n; k++) {
 		double *busy = arena_array(a, double, v[k].rate.n + 1);
 		size_t *at = arena_array(a, size_t, v[k].rate.n + 1);
-		const struct level level = rhythm_level(busy, rhythm_busy(v[k].rate.rate, v[k].rate.n, busy, at));
+		const struct level level =
+			rhythm_level(busy, rhythm_busy(v[k].rate.rate, v[k].rate.n, busy, at));
 		if (level.n)
-			json_array_append_new(rates, json_pack("{s:s, s:f, s:f, s:I}", "job", v[k].job ? v[k].job->name : "", "mean", level.mean, "se",
-				isfinite(level.se) ? level.se : 0.0, "n", (json_int_t)level.n));
+			json_array_append_new(rates,
+				json_pack("{s:s, s:f, s:f, s:I}", "job",
+					v[k].job ? v[k].job->name : "", "mean", level.mean, "se",
+					isfinite(level.se) ? level.se : 0.0, "n",
+					(json_int_t)level.n));
 	}
 	return rates;
 }
@@ -133,14 +166,21 @@ static const char *slower(const json_t *before, const json_t *after, struct aren
 {
 	size_t k, m;
 	const json_t *b, *f;
-	json_array_foreach(after, k, f) {
-		json_array_foreach(before, m, b) {
-			if (!str_eq(doc_word(b, "job"), doc_word(f, "job")) || doc_number(b, "n") < BLOCKS_LEAST || doc_number(f, "n") < BLOCKS_LEAST)
+	json_array_foreach (after, k, f) {
+		json_array_foreach (before, m, b) {
+			if (!str_eq(doc_word(b, "job"), doc_word(f, "job")) ||
+				doc_number(b, "n") < BLOCKS_LEAST ||
+				doc_number(f, "n") < BLOCKS_LEAST)
 				continue;
-			const double was = doc_number(b, "mean"), is = doc_number(f, "mean"), longer = was / is - 1;
-			const double t = (was - is) / sqrt(doc_number(b, "se") * doc_number(b, "se") + doc_number(f, "se") * doc_number(f, "se"));
+			const double was = doc_number(b, "mean"), is = doc_number(f, "mean"),
+				     longer = was / is - 1;
+			const double t = (was - is) /
+				sqrt(doc_number(b, "se") * doc_number(b, "se") +
+					doc_number(f, "se") * doc_number(f, "se"));
 			if (longer > VERIFY_STEP_LIMIT && t > RHYTHM_SURE)
-				return arena_printf(a, "steps%s%s take %.1f %% longer than before", *doc_word(f, "job") ? " of " : "", doc_word(f, "job"), 100 * longer);
+				return arena_printf(a, "steps%s%s take %.1f %% longer than before",
+					*doc_word(f, "job") ? " of " : "", doc_word(f, "job"),
+					100 * longer);
 		}
 	}
 	return NULL;
@@ -148,48 +188,78 @@ static const char *slower(const json_t *before, const json_t *after, struct aren
 
 static int64_t block_of(const struct tune_live *t)
 {
-	return analyzer_window(analyzer_by_name("steps"), config_options(t->config, "analyzers", "steps"), t->config->defaults.interval_ns);
+	return analyzer_window(analyzer_by_name("steps"),
+		config_options(t->config, "analyzers", "steps"), t->config->defaults.interval_ns);
 }
 
-static const char *why_back(struct tune_live *t, const struct tune_record *r, int64_t now_ns, struct arena *a)
+static const char *why_back(
+	struct tune_live *t, const struct tune_record *r, int64_t now_ns, struct arena *a)
 {
-	const int64_t looked = json_integer_value(json_object_get(progress(r), "looked_ns")), from = looked > r->applied_ns ? looked : r->applied_ns, block = block_of(t);
+	const int64_t looked = json_integer_value(json_object_get(progress(r), "looked_ns")),
+		      from = looked > r->applied_ns ? looked : r->applied_ns, block = block_of(t);
 	const char *where = "";
 	const double drops = drops_of(t, r, from, now_ns, a, &where);
 	json_object_set_new(progress(r), "looked_ns", json_integer(now_ns));
 	if (drops > 0)
-		return arena_printf(a, "%.0f lossless drops on %s %s since it was applied", drops, r->device, where);
+		return arena_printf(a, "%.0f lossless drops on %s %s since it was applied", drops,
+			r->device, where);
 	if (!json_is_array(json_object_get(progress(r), "rates")))
-		json_object_set_new(progress(r), "rates", rates_of(t, r->applied_ns - BLOCKS * block, r->applied_ns, block, a));
+		json_object_set_new(progress(r), "rates",
+			rates_of(t, r->applied_ns - BLOCKS * block, r->applied_ns, block, a));
 	const int64_t blocks = (now_ns - r->applied_ns) / block;
 	if (blocks < BLOCKS_LEAST)
 		return NULL;
-	json_t *after = rates_of(t, now_ns - (blocks < BLOCKS ? blocks : BLOCKS) * block, now_ns, block, a);
+	json_t *after =
+		rates_of(t, now_ns - (blocks < BLOCKS ? blocks : BLOCKS) * block, now_ns, block, a);
 	const char *why = slower(json_object_get(progress(r), "rates"), after, a);
 	json_decref(after);
 	return why;
 }
 
-static void tell_incident(struct tune_live *t, const struct tune_record *r, bool over, int64_t now_ns, struct arena *a)
+static void tell_incident(struct tune_live *t, const struct tune_record *r, bool over,
+	int64_t now_ns, struct arena *a)
 {
 	const char *why = doc_word(json_object_get(progress(r), "rollback"), "why");
-	struct next_step undo = {.text = arena_printf(a, "rocewatch tune render %s --undo, and put the old values back", r->id), .risk = "as the sheet says: at a job boundary unless it is hitless"};
-	const char *rests[] = {"drop counters of the changed switch and the job's throughput, before and since"};
-	const struct finding f = {.analyzer = "tuning", .cause = "tuning_regression", .verdict = over ? FINDING_OVER : FINDING_UNDER, .severity = SEV_CRITICAL, .device = r->device,
-		.priority = r->priority, .from_ns = now_ns - TUNE_LOOK_NS, .to_ns = now_ns, .hold = 1, .next_steps = &undo, .n_next_steps = 1, .confidence_inputs = rests,
-		.n_confidence_inputs = 1, .summary = arena_printf(a, "change %s (%s) did harm: %s; take it back", r->id, r->summary, why), .confidence_ratio = 0.9, .coverage_ratio = NAN,
-		.loss_ratio = NAN, .explained_ratio = NAN, .value = 1, .warn = 1};
+	struct next_step undo = {
+		.text = arena_printf(
+			a, "rocewatch tune render %s --undo, and put the old values back", r->id),
+		.risk = "as the sheet says: at a job boundary unless it is hitless"};
+	const char *rests[] = {
+		"drop counters of the changed switch and the job's throughput, before and since"};
+	const struct finding f = {.analyzer = "tuning",
+		.cause = "tuning_regression",
+		.verdict = over ? FINDING_OVER : FINDING_UNDER,
+		.severity = SEV_CRITICAL,
+		.device = r->device,
+		.priority = r->priority,
+		.from_ns = now_ns - TUNE_LOOK_NS,
+		.to_ns = now_ns,
+		.hold = 1,
+		.next_steps = &undo,
+		.n_next_steps = 1,
+		.confidence_inputs = rests,
+		.n_confidence_inputs = 1,
+		.summary = arena_printf(
+			a, "change %s (%s) did harm: %s; take it back", r->id, r->summary, why),
+		.confidence_ratio = 0.9,
+		.coverage_ratio = NAN,
+		.loss_ratio = NAN,
+		.explained_ratio = NAN,
+		.value = 1,
+		.warn = 1};
 	ledger_take(t->incidents, &f);
 }
 
 static void watch_one(struct tune_live *t, const struct tune_record *r, int64_t now_ns)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	const bool settled = r->state != TUNE_APPLIED && !(r->state == TUNE_VERIFIED && str_eq(r->verdict, "roll_back"));
+	const bool settled = r->state != TUNE_APPLIED &&
+		!(r->state == TUNE_VERIFIED && str_eq(r->verdict, "roll_back"));
 	if (is_due(r)) {
 		tell_incident(t, r, !settled, now_ns, a);
 		if (settled)
-			tune_ledger_note(t->ledger, r->id, NULL, NULL, now_ns, "rollback", json_null());
+			tune_ledger_note(
+				t->ledger, r->id, NULL, NULL, now_ns, "rollback", json_null());
 		return;
 	}
 	if (r->state != TUNE_APPLIED)
@@ -197,13 +267,15 @@ static void watch_one(struct tune_live *t, const struct tune_record *r, int64_t 
 	const char *why = why_back(t, r, now_ns, a);
 	if (!why)
 		return;
-	json_object_set_new(r->json, "rollback_due", json_pack("{s:o, s:s}", "time", json_time(now_ns), "why", why));
+	json_object_set_new(r->json, "rollback_due",
+		json_pack("{s:o, s:s}", "time", json_time(now_ns), "why", why));
 	log_warn("tuning", "%s is to be taken back: %s", r->id, why);
-	tune_ledger_note(t->ledger, r->id, "rollback_due", why, now_ns, "rollback", json_pack("{s:s}", "why", why));
+	tune_ledger_note(t->ledger, r->id, "rollback_due", why, now_ns, "rollback",
+		json_pack("{s:s}", "why", why));
 	tell_incident(t, r, true, now_ns, a);
 }
 
-/* --- on the loop -------------------------------------------------------------------------------------------------------------------- */
+/* ---- on the loop --------------------------------------------------------- */
 
 void tune_live_tick(struct tune_live *t, int64_t now_ns)
 {
@@ -223,7 +295,8 @@ void tune_live_tick(struct tune_live *t, int64_t now_ns)
 		watch_one(t, v[k], now_ns);
 }
 
-struct tune_live *tune_live_new(struct store *s, struct pipeline *p, struct ledger *incidents, const struct config *c)
+struct tune_live *tune_live_new(
+	struct store *s, struct pipeline *p, struct ledger *incidents, const struct config *c)
 {
 	struct tune_live *t = rw_calloc(1, sizeof(*t));
 	t->store = s;
@@ -241,7 +314,10 @@ void tune_live_free(struct tune_live *t)
 	free(t);
 }
 
-void tune_live_reload(struct tune_live *t, const struct config *c) { t->config = c; }
+void tune_live_reload(struct tune_live *t, const struct config *c)
+{
+	t->config = c;
+}
 
 int tune_live_resume(struct tune_live *t, const char *path, struct err *e)
 {
@@ -258,24 +334,32 @@ int tune_live_resume(struct tune_live *t, const char *path, struct err *e)
 static json_t *reply_of(struct tune_live *t, const char *id)
 {
 	const struct tune_record *r = tune_ledger_find(t->ledger, id);
-	return r ? json_pack("{s:b, s:s, s:s}", "ok", 1, "id", r->id, "state", tune_state_name(r->state)) : control_error("there is no such sheet");
+	return r ? json_pack("{s:b, s:s, s:s}", "ok", 1, "id", r->id, "state",
+			   tune_state_name(r->state))
+		 : control_error("there is no such sheet");
 }
 
-static json_t *request_propose(struct tune_live *t, const char *who, const json_t *request, int64_t now_ns)
+static json_t *request_propose(
+	struct tune_live *t, const char *who, const json_t *request, int64_t now_ns)
 {
 	const json_t *sheet = json_object_get(request, "sheet");
 	const int rc = tune_ledger_propose(t->ledger, sheet, who, now_ns);
 	if (rc == -ENOSPC)
 		return control_error("there are too many sheets in the ledger");
 	if (rc != 0 && rc != -EALREADY)
-		return control_error("expected a sheet of advice \"change\", as 'tune review --format json' prints it");
+		return control_error("expected a sheet of advice \"change\", as 'tune review "
+				     "--format json' prints it");
 	return reply_of(t, doc_word(sheet, "id"));
 }
 
-json_t *tune_live_request(struct tune_live *t, const char *who, const json_t *request, int64_t now_ns)
+json_t *tune_live_request(
+	struct tune_live *t, const char *who, const json_t *request, int64_t now_ns)
 {
 	const char *cmd = doc_word(request, "cmd"), *id = doc_word(request, "id");
-	struct tune_act_in in = {.who = who, .text = json_string_value(json_object_get(request, "note")), .t_ns = now_ns, .at_ns = now_ns,
+	struct tune_act_in in = {.who = who,
+		.text = json_string_value(json_object_get(request, "note")),
+		.t_ns = now_ns,
+		.at_ns = now_ns,
 		.result = json_object_get(request, "result")};
 	if (str_eq(cmd, "tune_propose"))
 		return request_propose(t, who, request, now_ns);
@@ -285,5 +369,7 @@ json_t *tune_live_request(struct tune_live *t, const char *who, const json_t *re
 		in.at_ns = json_integer_value(json_object_get(request, "at_ns"));
 	const int rc = tune_ledger_act(t->ledger, id, &in);
 	const struct tune_record *r = tune_ledger_find(t->ledger, id);
-	return rc == 0 ? reply_of(t, id) : control_error("%.20s: %s", id, tune_act_error(rc, r ? r->state : TUNE_PROPOSED));
+	return rc == 0
+		? reply_of(t, id)
+		: control_error("%.20s: %s", id, tune_act_error(rc, r ? r->state : TUNE_PROPOSED));
 }

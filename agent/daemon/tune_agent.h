@@ -1,7 +1,9 @@
 /*
- * tune_live - the recommendations of a running agent: kept through restarts, acted on through its socket, moved on by what switches say, and watched
- * once they are applied: a lossless drop on the switch that was changed, or steps that surely take longer than before, is a reason to take the change
- * back, told at once as incident tuning_regression (tuning facts, d.2 rule 10). Loop thread; the commands use tune_record_store() alone.
+ * tune_live - the recommendations of a running agent: kept through restarts, acted on through its
+ * socket, moved on by what switches say, and watched once they are applied: a lossless drop on the
+ * switch that was changed, or steps that surely take longer than before, is a reason to take the
+ * change back, told at once as incident tuning_regression (tuning facts, d.2 rule 10). Loop thread;
+ * the commands use tune_record_store() alone.
  */
 #ifndef RW_AGENT_TUNE_LIVE_H
 #define RW_AGENT_TUNE_LIVE_H
@@ -17,15 +19,20 @@ struct series_db;
 struct store;
 struct tune_live;
 
-struct tune_live *tune_live_new(struct store *s, struct pipeline *p, struct ledger *incidents, const struct config *c);
+struct tune_live *tune_live_new(
+	struct store *s, struct pipeline *p, struct ledger *incidents, const struct config *c);
 void tune_live_free(struct tune_live *t); /* NULL is fine */
-/* tune_live_resume - what the database holds goes on. Before history is fed: what was agreed to is then no drift. 0 or negative errno, @e. */
+/* tune_live_resume - what the database holds goes on. Before history is fed: what was agreed to is
+ * then no drift. 0 or negative errno, @e. */
 int tune_live_resume(struct tune_live *t, const char *path, struct err *e);
 void tune_live_reload(struct tune_live *t, const struct config *c);
-void tune_live_tick(struct tune_live *t, int64_t now_ns); /* each second; looks every TUNE_LOOK_NS */
+/* each second; looks every TUNE_LOOK_NS */
+void tune_live_tick(struct tune_live *t, int64_t now_ns);
 #define TUNE_LOOK_NS (5 * NS_PER_S)
-/* tune_live_request - the reply, a new reference; NULL: the request is none of ours ("tune_propose", and the words of tune_act_parse). */
-json_t *tune_live_request(struct tune_live *t, const char *who, const json_t *request, int64_t now_ns);
+/* tune_live_request - the reply, a new reference; NULL: the request is none of ours
+ * ("tune_propose", and the words of tune_act_parse). */
+json_t *tune_live_request(
+	struct tune_live *t, const char *who, const json_t *request, int64_t now_ns);
 
 /* tune_record_store - a tune_ledger_fn; @store is a struct store. */
 void tune_record_store(void *store, const struct tune_record *r, enum tune_state from);

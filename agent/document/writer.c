@@ -1,4 +1,5 @@
-/* report - see report.h. JSON is the document as it is; csv, html, md and table walk the view's columns over its rows. */
+/* report - see report.h. JSON is the document as it is; csv, html, md and table walk the view's
+ * columns over its rows. */
 #include "agent/document/writer.h"
 
 #include <errno.h>
@@ -13,7 +14,12 @@
 #include "agent/base/str.h"
 
 static const char *const format_names[] = {
-	[FORMAT_TABLE] = "table", [FORMAT_CSV] = "csv", [FORMAT_JSON] = "json", [FORMAT_JSONL] = "jsonl", [FORMAT_HTML] = "html", [FORMAT_MD] = "md",
+	[FORMAT_TABLE] = "table",
+	[FORMAT_CSV] = "csv",
+	[FORMAT_JSON] = "json",
+	[FORMAT_JSONL] = "jsonl",
+	[FORMAT_HTML] = "html",
+	[FORMAT_MD] = "md",
 };
 
 int report_format_parse(const char *s, enum report_format *ret)
@@ -46,7 +52,8 @@ json_t *json_number_or_null(double v)
 json_t *json_string_or_null(const char *s)
 {
 	json_t *j = s ? json_string(s) : json_null();
-	/* Bytes that are no UTF-8 come from devices: the text is shown without them rather than lost. */
+	/* Bytes that are no UTF-8 come from devices: the text is shown without them rather than
+	 * lost. */
 	if (j)
 		return j;
 	rw_cleanup(str_done) struct str b = {0};
@@ -62,7 +69,7 @@ json_t *json_time(int64_t t_ns)
 	return json_string(wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9));
 }
 
-/* --- cells ------------------------------------------------------------------------------------------------------------- */
+/* ---- cells --------------------------------------------------------------- */
 
 /* Shortest of 15, 16 or 17 digits that reads back as the same number. */
 static void add_exact(struct str *b, double v)
@@ -111,12 +118,19 @@ static void add_time(struct str *b, double s)
 	size_t i = 0;
 	for (; s != 0 && fabs(s) < 1 && i + 1 < rw_countof(words); i++)
 		s *= 1000;
-	str_addf(b, "%.*f%s", s == rint(s) ? 0 : fabs(s) < 9.995 ? 2 : fabs(s) < 99.95 ? 1 : 0, s, words[i]);
+	str_addf(b, "%.*f%s",
+		s == rint(s)              ? 0
+			: fabs(s) < 9.995 ? 2
+			: fabs(s) < 99.95 ? 1
+					  : 0,
+		s, words[i]);
 }
 
 void str_add_quantity(struct str *b, double v, const char *unit)
 {
-	static const struct { const char *unit, *shown; } scaled[] = {{"bytes", "B"}, {"bytes/s", "B/s"}, {"bit/s", "bit/s"}};
+	static const struct {
+		const char *unit, *shown;
+	} scaled[] = {{"bytes", "B"}, {"bytes/s", "B/s"}, {"bit/s", "bit/s"}};
 	const size_t n = strlen(unit);
 	if (str_eq(unit, "ratio")) {
 		str_addf(b, "%.3g %%", v * 100);
@@ -153,7 +167,8 @@ static void add_pretty(struct str *b, const json_t *v, enum column_kind kind)
 		str_add(b, json_is_true(v) ? "yes" : "no");
 		return;
 	}
-	if (kind == COL_TIME && json_is_string(v) && wall_parse(json_string_value(v), (wall_t){0}, &t) == 0) {
+	if (kind == COL_TIME && json_is_string(v) &&
+		wall_parse(json_string_value(v), (wall_t){0}, &t) == 0) {
 		wall_format(text, t, 0);
 		text[10] = ' ';
 		str_add(b, text);
@@ -170,7 +185,9 @@ static void add_pretty(struct str *b, const json_t *v, enum column_kind kind)
 	case COL_BYTES: add_scaled(b, d, "B"); break;
 	case COL_USD: str_addf(b, "$%.2f", d); break;
 	case COL_DURATION_S:
-		str_add(b, fabs(d) < 9e9 ? duration_format(text, sizeof(text), (int64_t)(d * 1e9)) : "> 200y");
+		str_add(b,
+			fabs(d) < 9e9 ? duration_format(text, sizeof(text), (int64_t)(d * 1e9))
+				      : "> 200y");
 		break;
 	case COL_QP:
 		if (d >= 0 && d <= 0xffffff)
@@ -228,14 +245,16 @@ static void add_cell(struct str *b, const json_t *row, const struct column *c, b
 		str_add(b, "-");
 }
 
-/* Text of devices (names, aliases, messages) must not end a line or steer a terminal: C0, DEL and C1 become a space. */
+/* Text of devices (names, aliases, messages) must not end a line or steer a terminal: C0, DEL and
+ * C1 become a space. */
 static void tame(struct str *b)
 {
 	for (size_t i = 0; i < b->n; i++) {
 		unsigned char c = (unsigned char)b->s[i];
 		if (c < 0x20 || c == 0x7f)
 			b->s[i] = ' ';
-		if (c == 0xc2 && (unsigned char)b->s[i + 1] >= 0x80 && (unsigned char)b->s[i + 1] < 0xa0)
+		if (c == 0xc2 && (unsigned char)b->s[i + 1] >= 0x80 &&
+			(unsigned char)b->s[i + 1] < 0xa0)
 			b->s[i] = b->s[i + 1] = ' ';
 	}
 }
@@ -269,7 +288,7 @@ static const json_t *row_at(const json_t *doc, const struct view *v, size_t i)
 	return v->rows ? json_array_get(json_object_get(doc, v->rows), i) : doc;
 }
 
-/* --- writers ----------------------------------------------------------------------------------------------------------- */
+/* ---- writers ------------------------------------------------------------- */
 
 static void print_table(FILE *out, const json_t *doc, const struct view *v, bool header, bool color)
 {
@@ -295,7 +314,8 @@ static void print_table(FILE *out, const json_t *doc, const struct view *v, bool
 		if (r == 0 && color)
 			fputs("\033[1m", out);
 		for (size_t c = 0; c < v->n_columns; c++) {
-			const char *s = r == 0 ? header_of(&v->columns[c]) : cells[(r - 1) * v->n_columns + c].s;
+			const char *s = r == 0 ? header_of(&v->columns[c])
+					       : cells[(r - 1) * v->n_columns + c].s;
 			int pad = (int)(widths[c] - width_of(s));
 			bool last = c + 1 == v->n_columns;
 			if (is_right(&v->columns[c]))
@@ -311,7 +331,8 @@ static void print_table(FILE *out, const json_t *doc, const struct view *v, bool
 	free(widths);
 }
 
-/* RFC 4180: CRLF is its line end, but every tool on this side of the fence reads and expects LF, as do we. */
+/* RFC 4180: CRLF is its line end, but every tool on this side of the fence reads and expects LF, as
+ * do we. */
 static void print_csv_field(FILE *out, const char *s)
 {
 	if (!strpbrk(s, ",\"\r\n")) {
@@ -331,9 +352,11 @@ static void print_csv(FILE *out, const json_t *doc, const struct view *v, bool h
 {
 	size_t n = n_rows(doc, v);
 	for (size_t c = 0; header && c < v->n_columns; c++) {
-		/* Keys, not headings: they carry the unit and do not change with the layout. "hosts[]" is read as hosts. */
+		/* Keys, not headings: they carry the unit and do not change with the layout.
+		 * "hosts[]" is read as hosts. */
 		char key[64];
-		snprintf(key, sizeof(key), "%.*s", (int)strcspn(v->columns[c].key, "["), v->columns[c].key);
+		snprintf(key, sizeof(key), "%.*s", (int)strcspn(v->columns[c].key, "["),
+			v->columns[c].key);
 		fputs(c ? "," : "", out);
 		print_csv_field(out, key);
 	}
@@ -371,16 +394,20 @@ static void print_html(FILE *out, const json_t *doc, const struct view *v, bool 
 	const char *title = v->title ? v->title : "rocewatch";
 
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>", out);
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+		out);
 	print_html_text(out, title);
 	fputs("</title>\n<style>\n"
-	      "body { font: 15px/1.4 system-ui, sans-serif; margin: 2em; color: #1c1c1c; background: #fff }\n"
+	      "body { font: 15px/1.4 system-ui, sans-serif; margin: 2em; color: #1c1c1c; "
+	      "background: #fff }\n"
 	      "table { border-collapse: collapse }\n"
 	      "th, td { padding: .3em .8em; border-bottom: 1px solid #ccc; text-align: left }\n"
 	      "th { border-bottom: 2px solid #555 }\n"
 	      ".r { text-align: right; font-variant-numeric: tabular-nums }\n"
-	      "@media (prefers-color-scheme: dark) { body { color: #e6e6e6; background: #161616 } th, td { border-color: #444 } }\n"
-	      "</style>\n</head>\n<body>\n<h1>", out);
+	      "@media (prefers-color-scheme: dark) { body { color: #e6e6e6; background: #161616 } "
+	      "th, td { border-color: #444 } }\n"
+	      "</style>\n</head>\n<body>\n<h1>",
+		out);
 	print_html_text(out, title);
 	fputs("</h1>\n", out);
 	if (n == 0) {
@@ -394,10 +421,12 @@ static void print_html(FILE *out, const json_t *doc, const struct view *v, bool 
 			for (size_t c = 0; c < v->n_columns; c++) {
 				rw_cleanup(str_done) struct str cell = {0};
 				if (r > 0) {
-					add_cell(&cell, row_at(doc, v, r - 1), &v->columns[c], true);
+					add_cell(
+						&cell, row_at(doc, v, r - 1), &v->columns[c], true);
 					tame(&cell);
 				}
-				fprintf(out, "<%s%s>", r ? "td" : "th", is_right(&v->columns[c]) ? " class=\"r\"" : "");
+				fprintf(out, "<%s%s>", r ? "td" : "th",
+					is_right(&v->columns[c]) ? " class=\"r\"" : "");
 				print_html_text(out, r ? cell.s : header_of(&v->columns[c]));
 				fputs(r ? "</td>" : "</th>", out);
 			}
@@ -408,7 +437,8 @@ static void print_html(FILE *out, const json_t *doc, const struct view *v, bool 
 	fputs("</body>\n</html>\n", out);
 }
 
-/* GitHub-flavoured tables: a pipe ends a cell, and the characters of markup would be read as markup. */
+/* GitHub-flavoured tables: a pipe ends a cell, and the characters of markup would be read as
+ * markup. */
 static void print_md_text(FILE *out, const char *s)
 {
 	for (; *s; s++) {
@@ -432,7 +462,8 @@ static void print_md(FILE *out, const json_t *doc, const struct view *v, bool he
 		fputc('\n', out);
 		return;
 	}
-	for (size_t c = 0; c < v->n_columns; c++) { /* a table without this line is not one: --no-header drops the title only */
+	/* a table without this line is not one: --no-header drops the title only */
+	for (size_t c = 0; c < v->n_columns; c++) {
 		fputs("| ", out);
 		print_md_text(out, header_of(&v->columns[c]));
 		fputc(' ', out);
@@ -465,7 +496,8 @@ static void print_jsonl(FILE *out, const json_t *doc, const struct view *v)
 	}
 }
 
-int report_print(FILE *out, const json_t *doc, const struct view *v, enum report_format f, bool header, bool color)
+int report_print(FILE *out, const json_t *doc, const struct view *v, enum report_format f,
+	bool header, bool color)
 {
 	switch (f) {
 	case FORMAT_JSON:

@@ -47,9 +47,7 @@ static void put_value(struct tsv *t, const struct sample *s)
 	char buf[40];
 
 	switch (metric_info(s->metric)->type) {
-	case TYPE_U64:
-		fprintf(t->f, "%" PRIu64, s->value);
-		break;
+	case TYPE_U64: fprintf(t->f, "%" PRIu64, s->value); break;
 	case TYPE_F64:
 		for (int digits = 15; digits <= 17; digits++) {
 			snprintf(buf, sizeof(buf), "%.*g", digits, sample_f64(s->value));
@@ -58,9 +56,7 @@ static void put_value(struct tsv *t, const struct sample *s)
 		}
 		fputs(buf, t->f);
 		break;
-	case TYPE_TEXT:
-		put_text(t->f, entities_text_get(t->entities, s->value));
-		break;
+	case TYPE_TEXT: put_text(t->f, entities_text_get(t->entities, s->value)); break;
 	}
 }
 
@@ -108,7 +104,9 @@ static int finish(FILE *f, const char *dir, const char *name, int r, struct err 
 	int failed = ferror(f);
 
 	if (fclose(f) != 0 || failed)
-		return r < 0 ? r : err_set(e, -EIO, "cannot write %s/%s: %s", dir, name, strerror(errno ? errno : EIO));
+		return r < 0 ? r
+			     : err_set(e, -EIO, "cannot write %s/%s: %s", dir, name,
+				       strerror(errno ? errno : EIO));
 	return r;
 }
 
@@ -118,7 +116,9 @@ static int export_fabric(struct series_db *d, const char *dir, int64_t at_ns, st
 	int r = series_db_fabric(d, at_ns, &yaml, e);
 
 	if (r < 0)
-		return r == -ENODATA ? err_set(e, r, "the database holds no configuration, and a case needs one") : r;
+		return r == -ENODATA
+			? err_set(e, r, "the database holds no configuration, and a case needs one")
+			: r;
 	FILE *f = create(dir, "fabric.yaml", e);
 	if (!f)
 		return e->code;
@@ -126,7 +126,8 @@ static int export_fabric(struct series_db *d, const char *dir, int64_t at_ns, st
 	return finish(f, dir, "fabric.yaml", 0, e);
 }
 
-/* States are told when they change: those in force when the stretch begins were told before it, and belong to the case. */
+/* States are told when they change: those in force when the stretch begins were told before it, and
+ * belong to the case. */
 struct states {
 	struct sample *v;
 	size_t n, cap;
@@ -158,7 +159,8 @@ static int by_time(const void *a, const void *b)
 	return by_series(a, b);
 }
 
-static int put_states(struct tsv *t, struct series_db *d, const struct series_filter *filter, struct err *e)
+static int put_states(
+	struct tsv *t, struct series_db *d, const struct series_filter *filter, struct err *e)
 {
 	uint16_t metrics[METRIC_COUNT];
 	struct series_filter before = *filter;
@@ -175,7 +177,8 @@ static int put_states(struct tsv *t, struct series_db *d, const struct series_fi
 	if (k.n)
 		qsort(k.v, k.n, sizeof(*k.v), by_series);
 	for (size_t i = 0; i < k.n; i++)
-		if (i + 1 == k.n || k.v[i + 1].entity != k.v[i].entity || k.v[i + 1].metric != k.v[i].metric)
+		if (i + 1 == k.n || k.v[i + 1].entity != k.v[i].entity ||
+			k.v[i + 1].metric != k.v[i].metric)
 			k.v[last++] = k.v[i];
 	if (last)
 		qsort(k.v, last, sizeof(*k.v), by_time);
@@ -185,7 +188,8 @@ static int put_states(struct tsv *t, struct series_db *d, const struct series_fi
 	return r;
 }
 
-static int export_samples(struct series_db *d, const char *dir, const struct series_filter *filter, uint64_t *ret_samples, struct err *e)
+static int export_samples(struct series_db *d, const char *dir, const struct series_filter *filter,
+	uint64_t *ret_samples, struct err *e)
 {
 	struct tsv t = {.f = create(dir, "samples.tsv", e), .entities = series_db_entities(d)};
 
@@ -200,11 +204,16 @@ static int export_samples(struct series_db *d, const char *dir, const struct ser
 	return r;
 }
 
-int case_export(struct series_db *d, const char *dir, enum case_dir how, const struct series_filter *filter, uint64_t *ret_samples, struct err *e)
+int case_export(struct series_db *d, const char *dir, enum case_dir how,
+	const struct series_filter *filter, uint64_t *ret_samples, struct err *e)
 {
 	*ret_samples = 0;
 	if (mkdir(dir, 0750) < 0 && !(errno == EEXIST && how == CASE_OVERWRITE))
-		return err_set(e, -errno, errno == EEXIST ? "%s is there already; name a new directory (db export overwrites it with --force)" : "cannot create %s: %m", dir);
+		return err_set(e, -errno,
+			errno == EEXIST ? "%s is there already; name a new directory (db export "
+					  "overwrites it with --force)"
+					: "cannot create %s: %m",
+			dir);
 	const int r = export_fabric(d, dir, filter->to_ns, e);
 	return r == 0 ? export_samples(d, dir, filter, ret_samples, e) : r;
 }

@@ -1,4 +1,5 @@
-/* case_export - a stretch of history as a recorded case (metrics.md): fabric.yaml and samples.tsv, for replay. Flows stay in the database. */
+/* case_export - a stretch of history as a recorded case (metrics.md): fabric.yaml and samples.tsv,
+ * for replay. Flows stay in the database. */
 #ifndef RW_AGENT_CASE_EXPORT_H
 #define RW_AGENT_CASE_EXPORT_H
 
@@ -10,9 +11,11 @@ struct err;
 enum case_dir { CASE_NEW, CASE_OVERWRITE };
 
 /*
- * Writes @dir (made with mode 0750; -EEXIST when it is there and @how is CASE_NEW) with the samples @filter lets through, and the states that were
- * in force at its from_ns. *@ret_samples counts lines. 0 or negative errno with words in @e.
+ * Writes @dir (made with mode 0750; -EEXIST when it is there and @how is CASE_NEW) with the samples
+ * @filter lets through, and the states that were in force at its from_ns. *@ret_samples counts
+ * lines. 0 or negative errno with words in @e.
  */
-int case_export(struct series_db *d, const char *dir, enum case_dir how, const struct series_filter *filter, uint64_t *ret_samples, struct err *e);
+int case_export(struct series_db *d, const char *dir, enum case_dir how,
+	const struct series_filter *filter, uint64_t *ret_samples, struct err *e);
 
 #endif

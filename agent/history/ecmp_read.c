@@ -1,4 +1,5 @@
-/* ecmp_history - see the header. History is read some windows at a time: one query each would cost more than the measuring. */
+/* ecmp_history - see the header. History is read some windows at a time: one query each would cost
+ * more than the measuring. */
 #include "agent/history/ecmp_read.h"
 
 #include <errno.h>
@@ -65,20 +66,27 @@ static int bounds(struct context *x, int64_t interval_ns, struct ecmp_history *h
 	return 0;
 }
 
-int ecmp_history_each(struct context *x, ecmp_history_fn *fn, void *arg, struct ecmp_history *ret, struct err *e)
+int ecmp_history_each(
+	struct context *x, ecmp_history_fn *fn, void *arg, struct ecmp_history *ret, struct err *e)
 {
-	struct ecmp_history h = {.options = config_options(x->config, "analyzers", "ecmp_imbalance")};
+	struct ecmp_history h = {
+		.options = config_options(x->config, "analyzers", "ecmp_imbalance")};
 	if (!h.options)
-		return err_set(e, -EINVAL, "the configuration has no options for analyzers.ecmp_imbalance");
+		return err_set(e, -EINVAL,
+			"the configuration has no options for analyzers.ecmp_imbalance");
 	int64_t interval_ns = interval_of(x->config);
 	int r = bounds(x, interval_ns, &h, e);
 	if (r < 0)
 		return r;
-	const struct ecmp_params p = {.warn = h.options->warn, .load_floor = h.options->load_floor,
-		.min_coverage = h.options->min_coverage, .interval_ns = interval_ns};
-	const struct window_spec spec = {.metrics = ecmp_metrics, .n_metrics = ecmp_n_metrics, .flows = true};
+	const struct ecmp_params p = {.warn = h.options->warn,
+		.load_floor = h.options->load_floor,
+		.min_coverage = h.options->min_coverage,
+		.interval_ns = interval_ns};
+	const struct window_spec spec = {
+		.metrics = ecmp_metrics, .n_metrics = ecmp_n_metrics, .flows = true};
 	rw_cleanup(arena_freep) struct arena *chunk_arena = arena_new(), *turn = arena_new();
-	for (int64_t from = h.from_ns; from < h.to_ns; from += WINDOWS_AT_ONCE * h.options->window_ns) {
+	for (int64_t from = h.from_ns; from < h.to_ns;
+		from += WINDOWS_AT_ONCE * h.options->window_ns) {
 		int64_t to = from + WINDOWS_AT_ONCE * h.options->window_ns;
 		if (to > h.to_ns)
 			to = h.to_ns;
@@ -105,7 +113,7 @@ int ecmp_history_each(struct context *x, ecmp_history_fn *fn, void *arg, struct 
 	return 0;
 }
 
-/* --- collected for the report -------------------------------------------------------------------------------------- */
+/* ---- collected for the report -------------------------------------------- */
 
 #define FLOWS_WANTED 16
 
@@ -127,7 +135,8 @@ static bool wanted(const struct collect *c, const char *device, const char *grou
 	return str_glob(c->group, both.s);
 }
 
-/* A device that is configured to be polled and is not heard of is missing; one that is only drawn in the fabric is not. */
+/* A device that is configured to be polled and is not heard of is missing; one that is only drawn
+ * in the fabric is not. */
 static bool expected(const struct collect *c, const struct ecmp_measure *m)
 {
 	if (m->observed)
@@ -138,13 +147,16 @@ static bool expected(const struct collect *c, const struct ecmp_measure *m)
 	return false;
 }
 
-static int collect_window(void *arg, const struct window *w, const struct ecmp_measure *m, size_t n, struct arena *turn)
+static int collect_window(void *arg, const struct window *w, const struct ecmp_measure *m, size_t n,
+	struct arena *turn)
 {
 	struct collect *c = arg;
 	for (size_t i = 0; i < n; i++) {
-		if (!wanted(c, m[i].device, m[i].group) || !expected(c, &m[i]) || !spine_imbalance_add(c->report, &m[i]))
+		if (!wanted(c, m[i].device, m[i].group) || !expected(c, &m[i]) ||
+			!spine_imbalance_add(c->report, &m[i]))
 			continue;
-		const struct fabric_group *g = fabric_group(fabric_device(c->fabric, m[i].device), m[i].group);
+		const struct fabric_group *g =
+			fabric_group(fabric_device(c->fabric, m[i].device), m[i].group);
 		struct finding_flow *flows;
 		size_t n_flows = ecmp_flows(g, m[i].hot, w, turn, FLOWS_WANTED, &flows);
 		spine_imbalance_flows(c->report, flows, n_flows);
@@ -157,22 +169,30 @@ static bool any_wanted(const struct collect *c)
 	for (size_t d = 0; d < c->fabric->n_devices; d++)
 		for (size_t i = 0; i < c->fabric->devices[d]->n_groups; i++)
 			if (c->fabric->devices[d]->groups[i].n_members >= 2 &&
-				wanted(c, c->fabric->devices[d]->name, c->fabric->devices[d]->groups[i].id))
+				wanted(c, c->fabric->devices[d]->name,
+					c->fabric->devices[d]->groups[i].id))
 				return true;
 	return false;
 }
 
-int ecmp_history_collect(struct context *x, const char *device, const char *group, struct spine_imbalance **ret, struct ecmp_history *ret_h,
-	struct err *e)
+int ecmp_history_collect(struct context *x, const char *device, const char *group,
+	struct spine_imbalance **ret, struct ecmp_history *ret_h, struct err *e)
 {
-	struct collect c = {.config = x->config, .fabric = x->config->fabric, .device = device, .group = group};
+	struct collect c = {
+		.config = x->config, .fabric = x->config->fabric, .device = device, .group = group};
 	const struct ecmp_options *o = config_options(x->config, "analyzers", "ecmp_imbalance");
 	if (!o)
-		return err_set(e, -EINVAL, "the configuration has no options for analyzers.ecmp_imbalance");
+		return err_set(e, -EINVAL,
+			"the configuration has no options for analyzers.ecmp_imbalance");
 	if ((device || group) && !any_wanted(&c))
-		return err_set(e, -EINVAL, "no ECMP group of two members or more matches device '%.64s', group '%.64s' ('rocewatch ecmp groups' lists them)",
+		return err_set(e, -EINVAL,
+			"no ECMP group of two members or more matches device '%.64s', group "
+			"'%.64s' ('rocewatch ecmp groups' lists them)",
 			device ? device : "*", group ? group : "*");
-	const struct spine_options so = {.warn = o->warn, .load_floor = o->load_floor, .hold = (uint32_t)o->hold, .window_ns = o->window_ns};
+	const struct spine_options so = {.warn = o->warn,
+		.load_floor = o->load_floor,
+		.hold = (uint32_t)o->hold,
+		.window_ns = o->window_ns};
 	rw_cleanup(spine_imbalance_freep) struct spine_imbalance *report = spine_imbalance_new(&so);
 	c.report = report;
 	int r = ecmp_history_each(x, collect_window, &c, ret_h, e);

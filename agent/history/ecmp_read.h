@@ -1,6 +1,6 @@
 /*
- * ecmp_history - the ECMP groups of the fabric, measured over the windows of a stretch of history, with the analyzer's own
- * measuring and options: what a report says is what the analyzer saw.
+ * ecmp_history - the ECMP groups of the fabric, measured over the windows of a stretch of history,
+ * with the analyzer's own measuring and options: what a report says is what the analyzer saw.
  */
 #ifndef RW_AGENT_ECMP_HISTORY_H
 #define RW_AGENT_ECMP_HISTORY_H
@@ -19,18 +19,22 @@ struct err;
 
 struct ecmp_history {
 	const struct ecmp_options *options;
-	int64_t from_ns, to_ns;  /* the whole windows looked at; equal when there is none */
+	int64_t from_ns, to_ns; /* the whole windows looked at; equal when there is none */
 	size_t windows;
 };
 
-/* Called once per window, in order; everything is lent until it returns. Non-zero stops and is returned. */
-typedef int ecmp_history_fn(void *arg, const struct window *w, const struct ecmp_measure *m, size_t n, struct arena *turn);
+/* Called once per window, in order; everything is lent until it returns. Non-zero stops and is
+ * returned. */
+typedef int ecmp_history_fn(void *arg, const struct window *w, const struct ecmp_measure *m,
+	size_t n, struct arena *turn);
 
 /*
- * The windows lie at multiples of the analyzer's window inside the context's stretch, from the first that is whole in the database to
- * the last that is over (one interval before now while an agent writes, so that its last samples are in).
+ * The windows lie at multiples of the analyzer's window inside the context's stretch, from the
+ * first that is whole in the database to the last that is over (one interval before now while an
+ * agent writes, so that its last samples are in).
  */
-int ecmp_history_each(struct context *x, ecmp_history_fn *fn, void *arg, struct ecmp_history *ret, struct err *e);
+int ecmp_history_each(
+	struct context *x, ecmp_history_fn *fn, void *arg, struct ecmp_history *ret, struct err *e);
 
 /*
  * ecmp_history_collect - the groups of the stretch as the report wants them.
@@ -38,9 +42,10 @@ int ecmp_history_each(struct context *x, ecmp_history_fn *fn, void *arg, struct 
  * @device  glob of devices, NULL = all
  * @group   glob of group ids, or of "DEVICE/GROUP"; NULL = all
  *
- * 0; -EINVAL (@e filled) when no group of two members or more matches: a mistyped name must not read as "nothing wrong".
+ * 0; -EINVAL (@e filled) when no group of two members or more matches: a mistyped name must not
+ * read as "nothing wrong".
  */
-int ecmp_history_collect(struct context *x, const char *device, const char *group, struct spine_imbalance **ret, struct ecmp_history *ret_h,
-	struct err *e);
+int ecmp_history_collect(struct context *x, const char *device, const char *group,
+	struct spine_imbalance **ret, struct ecmp_history *ret_h, struct err *e);
 
 #endif

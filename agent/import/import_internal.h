@@ -17,29 +17,33 @@ struct import_row { /* thresholds of one lossless priority of one port; 0 or NAN
 	double pmax, alpha;
 };
 struct import_port {
-	const char *name, *alias;    /* alias "" unknown */
+	const char *name, *alias; /* alias "" unknown */
 	uint64_t speed_bps;
-	unsigned cable_m;            /* 0 unknown */
+	unsigned cable_m; /* 0 unknown */
 	const char *peer, *peer_port; /* NULL: nobody is known there; port "" unknown */
 	struct import_row rows[IMPORT_PRIORITIES];
 };
 struct import_device {
 	const char *name, *type, *address, *sku; /* "" unknown */
-	bool own;                    /* its file was read; else a neighbour spoke of it */
+	bool own; /* its file was read; else a neighbour spoke of it */
 	bool host;
-	struct import_port *ports; size_t n_ports, cap_ports;
-	uint64_t cell_bytes;         /* 0 unknown */
+	struct import_port *ports;
+	size_t n_ports, cap_ports;
+	uint64_t cell_bytes; /* 0 unknown */
 };
 struct import_set {
 	struct arena *arena;
 	const struct profiles *profiles;
-	struct import_device **devices; size_t n_devices, cap_devices;
-	unsigned lossless;           /* bits */
-	uint64_t lossless_mtu;       /* 0 unknown */
-	const char **files; size_t n_files, cap_files;
+	struct import_device **devices;
+	size_t n_devices, cap_devices;
+	unsigned lossless; /* bits */
+	uint64_t lossless_mtu; /* 0 unknown */
+	const char **files;
+	size_t n_files, cap_files;
 };
 
 struct import_device *import_device(struct import_set *s, const char *name); /* made when new */
-struct import_port *import_port(struct import_set *s, struct import_device *d, const char *name, bool make);
+struct import_port *import_port(
+	struct import_set *s, struct import_device *d, const char *name, bool make);
 
 #endif

@@ -1,4 +1,5 @@
-/* import_print - what was imported as YAML: devices, links, what is lossless, thresholds. Stands alone, so that `config check` takes it as it is. */
+/* import_print - what was imported as YAML: devices, links, what is lossless, thresholds. Stands
+ * alone, so that `config check` takes it as it is. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include "agent/base/str.h"
 #include "agent/import/import_internal.h"
 
-/* --- roles ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- roles --------------------------------------------------------------- */
 
 /* rank - the tier that a device's type names, from below; -1 unknown. */
 static int rank(const char *type)
@@ -42,25 +43,28 @@ static bool above_leaf(const struct import_set *s, const struct import_device *d
 {
 	for (size_t i = 0; i < s->n_devices; i++)
 		for (size_t k = 0; k < s->devices[i]->n_ports; k++)
-			if (peer_of(s, &s->devices[i]->ports[k]) == d && has_hosts(s, s->devices[i]))
+			if (peer_of(s, &s->devices[i]->ports[k]) == d &&
+				has_hosts(s, s->devices[i]))
 				return true;
 	return false;
 }
 
-/* role - hosts make a leaf; else the types, counted from the lowest there is: their names for tiers begin with ToR, ours with leaf. */
+/* role - hosts make a leaf; else the types, counted from the lowest there is: their names for tiers
+ * begin with ToR, ours with leaf. */
 static const char *role(const struct import_set *s, const struct import_device *d)
 {
 	static const char *const roles[] = {"leaf", "spine", "superspine"};
 	int lowest = 9, own = rank(d->type);
 	for (size_t i = 0; i < s->n_devices; i++)
-		if (!s->devices[i]->host && rank(s->devices[i]->type) >= 0 && rank(s->devices[i]->type) < lowest)
+		if (!s->devices[i]->host && rank(s->devices[i]->type) >= 0 &&
+			rank(s->devices[i]->type) < lowest)
 			lowest = rank(s->devices[i]->type);
 	if (has_hosts(s, d))
 		return "leaf";
 	return own >= 0 ? roles[own - lowest] : above_leaf(s, d) ? "spine" : "other";
 }
 
-/* --- devices and links ---------------------------------------------------------------------------------------------------------- */
+/* ---- devices and links --------------------------------------------------- */
 
 static void devices_print(const struct import_set *s, FILE *out)
 {
@@ -72,9 +76,15 @@ static void devices_print(const struct import_set *s, FILE *out)
 		const struct import_device *d = s->devices[i];
 		if (d->host)
 			continue;
-		fprintf(out, "  - { name: \"%s\", role: %s, snmp: { address: \"%s\", credentials: imported }%s }", d->name, role(s, d), *d->address ? d->address : d->name,
+		fprintf(out,
+			"  - { name: \"%s\", role: %s, snmp: { address: \"%s\", credentials: "
+			"imported }%s }",
+			d->name, role(s, d), *d->address ? d->address : d->name,
 			d->own ? ", profile: sonic" : "");
-		fprintf(out, "%s%s\n", d->own ? *d->sku ? "  # " : "" : "  # a neighbour; its own file was not read", d->own && strpbrk(d->sku, "\r\n") == NULL ? d->sku : "");
+		fprintf(out, "%s%s\n",
+			d->own ? *d->sku ? "  # " : ""
+			       : "  # a neighbour; its own file was not read",
+			d->own && strpbrk(d->sku, "\r\n") == NULL ? d->sku : "");
 	}
 }
 
@@ -90,18 +100,31 @@ static const char *resolve(const struct import_device *d, const char *port)
 	return port;
 }
 
-struct link { const char *a, *a_port, *b, *b_port; bool host; unsigned cable_m; uint64_t speed_bps; };
+struct link {
+	const char *a, *a_port, *b, *b_port;
+	bool host;
+	unsigned cable_m;
+	uint64_t speed_bps;
+};
 
-static bool same_end(const char *a, const char *a_port, const char *b, const char *b_port) { return strcmp(a, b) == 0 && strcmp(a_port, b_port) == 0; }
+static bool same_end(const char *a, const char *a_port, const char *b, const char *b_port)
+{
+	return strcmp(a, b) == 0 && strcmp(a_port, b_port) == 0;
+}
 
-/* clash - why a link cannot stand beside the others: it is one of them told from the other end, or a port would have two cables. */
+/* clash - why a link cannot stand beside the others: it is one of them told from the other end, or
+ * a port would have two cables. */
 static const char *clash(const struct link *v, size_t n, const struct link *l)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (same_end(v[i].a, v[i].a_port, l->b, l->b_port) && same_end(v[i].b, v[i].b_port, l->a, l->a_port))
+		if (same_end(v[i].a, v[i].a_port, l->b, l->b_port) &&
+			same_end(v[i].b, v[i].b_port, l->a, l->a_port))
 			return "";
-		if (same_end(v[i].a, v[i].a_port, l->a, l->a_port) || same_end(v[i].a, v[i].a_port, l->b, l->b_port) ||
-		    (!v[i].host && (same_end(v[i].b, v[i].b_port, l->a, l->a_port) || same_end(v[i].b, v[i].b_port, l->b, l->b_port))))
+		if (same_end(v[i].a, v[i].a_port, l->a, l->a_port) ||
+			same_end(v[i].a, v[i].a_port, l->b, l->b_port) ||
+			(!v[i].host &&
+				(same_end(v[i].b, v[i].b_port, l->a, l->a_port) ||
+					same_end(v[i].b, v[i].b_port, l->b, l->b_port))))
 			return "a port of it is used by a link above; one of the two is wrong";
 	}
 	return NULL;
@@ -110,7 +133,8 @@ static const char *clash(const struct link *v, size_t n, const struct link *l)
 static void link_print(const struct link *l, const char *why, FILE *out)
 {
 	char text[32];
-	fprintf(out, "%s  - { a: \"%s:%s\", b: \"%s%s%s%s\"", why ? "#" : "", l->a, l->a_port, l->host ? "host:" : "", l->b, *l->b_port ? ":" : "", l->b_port);
+	fprintf(out, "%s  - { a: \"%s:%s\", b: \"%s%s%s%s\"", why ? "#" : "", l->a, l->a_port,
+		l->host ? "host:" : "", l->b, *l->b_port ? ":" : "", l->b_port);
 	if (l->speed_bps)
 		fprintf(out, ", speed: %s", unit_bitrate_text(text, sizeof(text), l->speed_bps));
 	if (l->cable_m)
@@ -125,17 +149,25 @@ static void links_print(const struct import_set *s, FILE *out)
 	bool cables = false;
 	for (size_t i = 0; i < s->n_devices; i++)
 		for (size_t k = 0; k < s->devices[i]->n_ports; k++)
-			cables = cables || (s->devices[i]->ports[k].peer && s->devices[i]->ports[k].cable_m);
+			cables = cables ||
+				(s->devices[i]->ports[k].peer && s->devices[i]->ports[k].cable_m);
 	if (cables)
-		fputs("# Cables are as long as the switch is told they are (CABLE_LENGTH): correct them where that is not so.\n", out);
+		fputs("# Cables are as long as the switch is told they are (CABLE_LENGTH): correct "
+		      "them where that is not so.\n",
+			out);
 	for (size_t i = 0; i < s->n_devices; i++)
 		for (size_t k = 0; k < s->devices[i]->n_ports; k++) {
 			const struct import_port *p = &s->devices[i]->ports[k];
 			const struct import_device *peer = peer_of(s, p);
 			if (!peer)
 				continue;
-			struct link l = {.a = s->devices[i]->name, .a_port = p->name, .b = peer->name, .b_port = resolve(peer, p->peer_port), .host = peer->host,
-				.cable_m = p->cable_m, .speed_bps = p->speed_bps};
+			struct link l = {.a = s->devices[i]->name,
+				.a_port = p->name,
+				.b = peer->name,
+				.b_port = resolve(peer, p->peer_port),
+				.host = peer->host,
+				.cable_m = p->cable_m,
+				.speed_bps = p->speed_bps};
 			const char *why = clash(v, n, &l);
 			if (!why && !l.host && !*l.b_port)
 				why = "the port at the other end is not known";
@@ -155,19 +187,26 @@ static void links_print(const struct import_set *s, FILE *out)
 		fputs("links: []\n", out);
 }
 
-/* --- thresholds ----------------------------------------------------------------------------------------------------------------- */
+/* ---- thresholds ---------------------------------------------------------- */
 
-static bool same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+static bool same(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
 
 static bool row_same(const struct import_row *a, const struct import_row *b)
 {
-	return a->lossless == b->lossless && a->kmin == b->kmin && a->kmax == b->kmax && a->headroom == b->headroom && a->xon_level == b->xon_level &&
-	       a->xon_offset == b->xon_offset && a->pool == b->pool && same(a->pmax, b->pmax) && same(a->alpha, b->alpha);
+	return a->lossless == b->lossless && a->kmin == b->kmin && a->kmax == b->kmax &&
+		a->headroom == b->headroom && a->xon_level == b->xon_level &&
+		a->xon_offset == b->xon_offset && a->pool == b->pool && same(a->pmax, b->pmax) &&
+		same(a->alpha, b->alpha);
 }
 
 static bool row_empty(const struct import_row *r)
 {
-	return !r->lossless || (!r->kmin && !r->kmax && !r->headroom && !r->xon_level && !r->xon_offset && !r->pool && isnan(r->pmax) && isnan(r->alpha));
+	return !r->lossless ||
+		(!r->kmin && !r->kmax && !r->headroom && !r->xon_level && !r->xon_offset &&
+			!r->pool && isnan(r->pmax) && isnan(r->alpha));
 }
 
 static void size_print(FILE *out, const char *key, uint64_t bytes)
@@ -176,7 +215,8 @@ static void size_print(FILE *out, const char *key, uint64_t bytes)
 		fprintf(out, ", %s: %" PRIu64 "B", key, bytes);
 }
 
-static void row_print(const struct import_device *d, const char *port, unsigned priority, const struct import_row *r, FILE *out)
+static void row_print(const struct import_device *d, const char *port, unsigned priority,
+	const struct import_row *r, FILE *out)
 {
 	fprintf(out, "  - { devices: \"%s\", ports: \"%s\", priority: %u", d->name, port, priority);
 	size_print(out, "kmin", r->kmin);
@@ -184,7 +224,8 @@ static void row_print(const struct import_device *d, const char *port, unsigned 
 	if (!isnan(r->pmax))
 		fprintf(out, ", pmax: %.0f%%", r->pmax * 100);
 	if (!isnan(r->alpha))
-		fprintf(out, r->alpha < 1 ? ", alpha: 1/%.0f" : ", alpha: %.0f", r->alpha < 1 ? 1 / r->alpha : r->alpha);
+		fprintf(out, r->alpha < 1 ? ", alpha: 1/%.0f" : ", alpha: %.0f",
+			r->alpha < 1 ? 1 / r->alpha : r->alpha);
 	size_print(out, "headroom", r->headroom);
 	size_print(out, "xon_level", r->xon_level);
 	size_print(out, "xon_offset", r->xon_offset);
@@ -193,8 +234,10 @@ static void row_print(const struct import_device *d, const char *port, unsigned 
 	fputs(" }\n", out);
 }
 
-/* priority_rows - one row for all ports where all have the same, else one per port. Returns how many. */
-static size_t priority_rows(const struct import_device *d, unsigned priority, size_t before, FILE *out)
+/* priority_rows - one row for all ports where all have the same, else one per port. Returns how
+ * many. */
+static size_t priority_rows(
+	const struct import_device *d, unsigned priority, size_t before, FILE *out)
 {
 	bool alike = d->n_ports > 0;
 	size_t n = 0;
@@ -228,12 +271,14 @@ static void lossless_print(const struct import_set *s, FILE *out)
 
 static int by_name(const void *a, const void *b)
 {
-	return name_compare((*(const struct import_device *const *)a)->name, (*(const struct import_device *const *)b)->name);
+	return name_compare((*(const struct import_device *const *)a)->name,
+		(*(const struct import_device *const *)b)->name);
 }
 
 static int by_port(const void *a, const void *b)
 {
-	return name_compare(((const struct import_port *)a)->name, ((const struct import_port *)b)->name);
+	return name_compare(
+		((const struct import_port *)a)->name, ((const struct import_port *)b)->name);
 }
 
 void import_print(struct import_set *s, FILE *out)
@@ -243,9 +288,12 @@ void import_print(struct import_set *s, FILE *out)
 		qsort(s->devices, s->n_devices, sizeof(*s->devices), by_name);
 	for (size_t i = 0; i < s->n_devices; i++)
 		if (s->devices[i]->n_ports)
-			qsort(s->devices[i]->ports, s->devices[i]->n_ports, sizeof(*s->devices[i]->ports), by_port);
+			qsort(s->devices[i]->ports, s->devices[i]->n_ports,
+				sizeof(*s->devices[i]->ports), by_port);
 	fputs("# Addresses, roles and credentials are a beginning: look through them.\n"
-	      "credentials:\n  imported: { snmp: { version: 2c, community_env: ROCEWATCH_COMMUNITY } }\n", out);
+	      "credentials:\n  imported: { snmp: { version: 2c, community_env: ROCEWATCH_COMMUNITY "
+	      "} }\n",
+		out);
 	devices_print(s, out);
 	links_print(s, out);
 	lossless_print(s, out);

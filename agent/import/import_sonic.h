@@ -1,12 +1,16 @@
 /*
- * import_sonic - a switch's config_db.json as a configuration of ours: its links, and the thresholds that its lossless priorities have.
+ * import_sonic - a switch's config_db.json as a configuration of ours: its links, and the
+ * thresholds that its lossless priorities have.
  *
- * What is taken (CONFIG_DB, sonic-yang-models): DEVICE_METADATA and MGMT_INTERFACE (name, role, address), PORT (speeds, aliases), DEVICE_NEIGHBOR and
- * DEVICE_NEIGHBOR_METADATA (who is on the other end), CABLE_LENGTH, PORT_QOS_MAP pfc_enable (what is lossless), QUEUE and WRED_PROFILE (ECN), BUFFER_PG,
- * BUFFER_PROFILE and BUFFER_POOL. "xoff" there is our headroom: bytes after XOFF; dynamic_th n is alpha = 2^n.
+ * What is taken (CONFIG_DB, sonic-yang-models): DEVICE_METADATA and MGMT_INTERFACE (name, role,
+ * address), PORT (speeds, aliases), DEVICE_NEIGHBOR and DEVICE_NEIGHBOR_METADATA (who is on the
+ * other end), CABLE_LENGTH, PORT_QOS_MAP pfc_enable (what is lossless), QUEUE and WRED_PROFILE
+ * (ECN), BUFFER_PG, BUFFER_PROFILE and BUFFER_POOL. "xoff" there is our headroom: bytes after XOFF;
+ * dynamic_th n is alpha = 2^n.
  *
- * Several files of one fabric make one configuration: a link that both ends tell is one link. What refers to something that is not in the file (profiles that
- * the dynamic buffer model generates) is a warning and not a threshold; what is malformed is an error with its table, key and line.
+ * Several files of one fabric make one configuration: a link that both ends tell is one link. What
+ * refers to something that is not in the file (profiles that the dynamic buffer model generates) is
+ * a warning and not a threshold; what is malformed is an error with its table, key and line.
  *
  * Everything lives in the set's arena; one thread.
  */
@@ -25,10 +29,12 @@ struct profiles;
 struct import_set;
 
 struct import_set *import_new(const struct profiles *p); /* lent: cell sizes by what a device is */
-void import_free(struct import_set *s);                  /* NULL is fine */
+void import_free(struct import_set *s); /* NULL is fine */
 
-/* import_sonic - one file. 0, or -EINVAL with at least one error; then nothing of it should be printed. */
-int import_sonic(struct import_set *s, const char *text, size_t n, const char *file, struct err_list *errors, struct err_list *warnings);
+/* import_sonic - one file. 0, or -EINVAL with at least one error; then nothing of it should be
+ * printed. */
+int import_sonic(struct import_set *s, const char *text, size_t n, const char *file,
+	struct err_list *errors, struct err_list *warnings);
 
 /* import_print - a configuration that `config check` accepts. */
 void import_print(struct import_set *s, FILE *out);

@@ -1,6 +1,7 @@
 /*
- * explain - see the header. Rows are read from the first column: a fault of the wire or of a device explains what it does to load and queues;
- * a host that stops the fabric explains the pressure in the tree above it; and every named cause explains what was only seen to be slow.
+ * explain - see the header. Rows are read from the first column: a fault of the wire or of a device
+ * explains what it does to load and queues; a host that stops the fabric explains the pressure in
+ * the tree above it; and every named cause explains what was only seen to be slow.
  */
 #include "agent/incident/correlate.h"
 
@@ -9,14 +10,20 @@
 #include "agent/base/str.h"
 
 enum near {
-	NEAR_LINK = 1,    /* the same port, or the other end of its link */
-	NEAR_DEVICE = 2,  /* the same device, or the device at the other end of the port */
-	NEAR_GROUP = 4,   /* the port is a member of the group, seen from either end; a whole device is in it by what its members lead to */
-	NEAR_HOST = 8,    /* the same host */
-	NEAR_TREE = 16,   /* it is named among the roles of the other */
+	NEAR_LINK = 1, /* the same port, or the other end of its link */
+	NEAR_DEVICE = 2, /* the same device, or the device at the other end of the port */
+	/* the port is a member of the group, seen from either end; a whole device is in it by what
+	   its members lead to */
+	NEAR_GROUP = 4,
+	NEAR_HOST = 8, /* the same host */
+	NEAR_TREE = 16, /* it is named among the roles of the other */
 	NEAR_FABRIC = 32, /* anywhere */
-	NEAR_BEYOND = 128, /* the other is about a group of a tier further from the hosts: what arrives there was spread before */
-	NEAR_WIDER = 64,  /* both are about groups of one device, and the cause's holds all members of the other's and more */
+	/* the other is about a group of a tier further from the hosts: what arrives there was
+	   spread before */
+	NEAR_BEYOND = 128,
+	/* both are about groups of one device, and the cause's holds all members of the other's and
+	   more */
+	NEAR_WIDER = 64,
 };
 
 #define LOAD "uplink_overload", "oversubscription"
@@ -32,26 +39,34 @@ static const struct row {
 	unsigned near;
 	const char *others[OTHERS_MAX];
 } rows[] = {
-	{"device_down", NEAR_DEVICE | NEAR_GROUP, {"telemetry_gap", "link_flap", "link_errors", "link_slow", "missing_rail", "missing_route", "path_asymmetry", "remote_capacity", LOAD, UNEVEN,
-		"config_drift"}},
+	{"device_down", NEAR_DEVICE | NEAR_GROUP,
+		{"telemetry_gap", "link_flap", "link_errors", "link_slow", "missing_rail",
+			"missing_route", "path_asymmetry", "remote_capacity", LOAD, UNEVEN,
+			"config_drift"}},
 	{"device_down", NEAR_FABRIC, {VAGUE, SLOW}},
 	{"telemetry_gap", NEAR_DEVICE, {"baseline_drift"}},
-	{"link_slow", NEAR_LINK | NEAR_GROUP | NEAR_HOST, {LOAD, UNEVEN, "path_asymmetry", "remote_capacity", PRESSURE, SLOW, "missing_route"}},
+	{"link_slow", NEAR_LINK | NEAR_GROUP | NEAR_HOST,
+		{LOAD, UNEVEN, "path_asymmetry", "remote_capacity", PRESSURE, SLOW,
+			"missing_route"}},
 	{"link_slow", NEAR_FABRIC, {VAGUE}},
 	{"link_errors", NEAR_LINK | NEAR_HOST, {LOSS, "optic_degrading", SLOW, "missing_route"}},
 	{"link_errors", NEAR_FABRIC, {VAGUE}},
-	{"link_flap", NEAR_LINK | NEAR_GROUP | NEAR_HOST, {"link_errors", "optic_degrading", "path_asymmetry", UNEVEN, LOSS, SLOW, "missing_rail", "missing_route"}},
+	{"link_flap", NEAR_LINK | NEAR_GROUP | NEAR_HOST,
+		{"link_errors", "optic_degrading", "path_asymmetry", UNEVEN, LOSS, SLOW,
+			"missing_rail", "missing_route"}},
 	{"missing_rail", NEAR_HOST | NEAR_LINK, {SLOW, "cross_rail", "incast"}},
 	{"missing_rail", NEAR_FABRIC, {VAGUE}},
 	{"mtu_mismatch", NEAR_LINK | NEAR_HOST, {LOSS, "link_errors", SLOW}},
 	{"mtu_mismatch", NEAR_LINK | NEAR_DEVICE, {"config_drift"}},
-	{"dscp_mismatch", NEAR_DEVICE | NEAR_LINK, {"class_leak", "pfc_wrong_priority", "pfc_mismatch", "config_drift", LOSS}},
+	{"dscp_mismatch", NEAR_DEVICE | NEAR_LINK,
+		{"class_leak", "pfc_wrong_priority", "pfc_mismatch", "config_drift", LOSS}},
 	{"pfc_wrong_priority", NEAR_LINK | NEAR_HOST, {"pfc_mismatch", "class_leak"}},
 	{"pfc_mismatch", NEAR_LINK | NEAR_DEVICE, {LOSS, "config_drift"}},
 	{"xon_close", NEAR_FABRIC, {"config_drift"}},
 	{"pfc_wrong_priority", NEAR_DEVICE, {"config_drift"}},
 	{"config_drift", NEAR_LINK | NEAR_DEVICE, {"baseline_drift"}},
-	{"path_asymmetry", NEAR_GROUP | NEAR_DEVICE, {"remote_capacity", UNEVEN, LOAD, "missing_route", "incast", "ecn_late"}},
+	{"path_asymmetry", NEAR_GROUP | NEAR_DEVICE,
+		{"remote_capacity", UNEVEN, LOAD, "missing_route", "incast", "ecn_late"}},
 	{"path_asymmetry", NEAR_FABRIC, {VAGUE}},
 	{"missing_route", NEAR_GROUP | NEAR_LINK | NEAR_DEVICE, {UNEVEN, LOAD, "path_asymmetry"}},
 	{"remote_capacity", NEAR_DEVICE | NEAR_GROUP, {UNEVEN, PRESSURE}},
@@ -72,9 +87,12 @@ static const struct row {
 	{"unlucky_placement", NEAR_GROUP, {PRESSURE}},
 	{"ecmp_imbalance", NEAR_FABRIC, {VAGUE, SLOW}},
 	{"ecmp_low_entropy", NEAR_FABRIC, {VAGUE, SLOW}},
-	{"pfc_deadlock", NEAR_FABRIC, {"slow_receiver", "pfc_storm", "pfc_watchdog", PRESSURE, "dcqcn_off", "ecn_off", VAGUE, SLOW, "missing_route", "missing_rail", "path_asymmetry"}},
+	{"pfc_deadlock", NEAR_FABRIC,
+		{"slow_receiver", "pfc_storm", "pfc_watchdog", PRESSURE, "dcqcn_off", "ecn_off",
+			VAGUE, SLOW, "missing_route", "missing_rail", "path_asymmetry"}},
 	{"pfc_storm", NEAR_HOST | NEAR_LINK, {"pfc_watchdog", "missing_rail", LOSS}},
-	{"pfc_storm", NEAR_HOST | NEAR_LINK | NEAR_TREE, {"slow_receiver", PRESSURE, "dcqcn_off", "ecn_off", "missing_route"}},
+	{"pfc_storm", NEAR_HOST | NEAR_LINK | NEAR_TREE,
+		{"slow_receiver", PRESSURE, "dcqcn_off", "ecn_off", "missing_route"}},
 	{"pfc_storm", NEAR_FABRIC, {VAGUE, SLOW, "missing_rail"}},
 	{"slow_receiver", NEAR_HOST | NEAR_LINK | NEAR_TREE, {PRESSURE, "dcqcn_off", "ecn_off"}},
 	{"slow_receiver", NEAR_FABRIC, {VAGUE, SLOW}},
@@ -91,13 +109,14 @@ static const struct row {
 	{"incast", NEAR_FABRIC, {VAGUE, SLOW}},
 	{"uplink_overload", NEAR_FABRIC, {VAGUE}},
 	{"slow_storage", NEAR_FABRIC, {VAGUE, SLOW}},
-	{"unknown", NEAR_FABRIC, {VAGUE}}, /* pressure without an origin, and a job that became slower: one thing that is not known */
+	/* pressure without an origin, and a job that became slower: one thing that is not known */
+	{"unknown", NEAR_FABRIC, {VAGUE}},
 	{"host_slow", NEAR_FABRIC, {VAGUE}},
 	{"host_slow", NEAR_HOST, {"straggler"}},
 	{"straggler", NEAR_FABRIC, {VAGUE}},
 };
 
-/* --- how near ----------------------------------------------------------------------------------------------------------- */
+/* ---- how near ------------------------------------------------------------ */
 
 static const struct fabric_port *port_of(const struct fabric *f, const struct incident *i)
 {
@@ -116,13 +135,16 @@ static bool same_device(const struct fabric *f, const struct incident *a, const 
 	if (a->device && str_eq(a->device, b->device))
 		return true;
 	const struct fabric_port *p = port_of(f, a), *q = port_of(f, b);
-	return (p && p->peer && str_eq(p->peer->device->name, b->device)) || (q && q->peer && str_eq(q->peer->device->name, a->device));
+	return (p && p->peer && str_eq(p->peer->device->name, b->device)) ||
+		(q && q->peer && str_eq(q->peer->device->name, a->device));
 }
 
 static bool holds(const struct fabric_group *g, const struct fabric_port *p)
 {
 	for (size_t i = 0; i < g->n_members; i++)
-		if (same_link(g->members[i], p) || (p->lag && g->members[i]->device == p->device && str_eq(g->members[i]->lag, p->lag)))
+		if (same_link(g->members[i], p) ||
+			(p->lag && g->members[i]->device == p->device &&
+				str_eq(g->members[i]->lag, p->lag)))
 			return true;
 	return false;
 }
@@ -135,23 +157,31 @@ static bool has_link_to(const struct fabric_device *d, const struct fabric_devic
 	return false;
 }
 
-/* Does the group's device lose a path of that tier with @d, or does it serve one nearer to the hosts that does, and so receives what others spread anew? */
+/* Does the group's device lose a path of that tier with @d, or does it serve one nearer to the
+ * hosts that does, and so receives what others spread anew? */
 static bool leads_to(const struct fabric_group *g, const struct fabric_device *d)
 {
 	for (size_t i = 0; i < g->n_members; i++) {
-		const struct fabric_device *near = g->members[i]->device, *far = g->members[i]->peer ? g->members[i]->peer->device : NULL;
-		if (far && ((far->role == d->role && has_link_to(near, d)) || (far->role < d->role && has_link_to(far, d))))
+		const struct fabric_device *near = g->members[i]->device,
+					   *far = g->members[i]->peer ? g->members[i]->peer->device
+								      : NULL;
+		if (far &&
+			((far->role == d->role && has_link_to(near, d)) ||
+				(far->role < d->role && has_link_to(far, d))))
 			return true;
 	}
 	return false;
 }
 
-/* Are the ports of both in one ECMP group: that of a story about a group, or any group of the port's device? */
+/* Are the ports of both in one ECMP group: that of a story about a group, or any group of the
+ * port's device? */
 static bool same_group(const struct fabric *f, const struct incident *a, const struct incident *b)
 {
 	const struct fabric_port *p = port_of(f, a), *q = port_of(f, b);
-	const struct fabric_device *d = a->device ? fabric_device(f, a->device) : NULL, *e = b->device ? fabric_device(f, b->device) : NULL;
-	const struct fabric_group *g = d && a->group ? fabric_group(d, a->group) : NULL, *h = e && b->group ? fabric_group(e, b->group) : NULL;
+	const struct fabric_device *d = a->device ? fabric_device(f, a->device) : NULL,
+				   *e = b->device ? fabric_device(f, b->device) : NULL;
+	const struct fabric_group *g = d && a->group ? fabric_group(d, a->group) : NULL,
+				  *h = e && b->group ? fabric_group(e, b->group) : NULL;
 	if (g && h) {
 		for (size_t i = 0; i < h->n_members; i++)
 			if (holds(g, h->members[i]))
@@ -174,8 +204,10 @@ static bool same_group(const struct fabric *f, const struct incident *a, const s
 
 static bool wider_group(const struct fabric *f, const struct incident *a, const struct incident *b)
 {
-	const struct fabric_device *d = a->device && str_eq(a->device, b->device) ? fabric_device(f, a->device) : NULL;
-	const struct fabric_group *g = d && a->group ? fabric_group(d, a->group) : NULL, *h = d && b->group ? fabric_group(d, b->group) : NULL;
+	const struct fabric_device *d =
+		a->device && str_eq(a->device, b->device) ? fabric_device(f, a->device) : NULL;
+	const struct fabric_group *g = d && a->group ? fabric_group(d, a->group) : NULL,
+				  *h = d && b->group ? fabric_group(d, b->group) : NULL;
 	if (!g || !h || g->n_members <= h->n_members)
 		return false;
 	for (size_t i = 0; i < h->n_members; i++)
@@ -186,7 +218,8 @@ static bool wider_group(const struct fabric *f, const struct incident *a, const 
 
 static bool beyond(const struct fabric *f, const struct incident *a, const struct incident *b)
 {
-	const struct fabric_device *d = a->device ? fabric_device(f, a->device) : NULL, *e = b->device ? fabric_device(f, b->device) : NULL;
+	const struct fabric_device *d = a->device ? fabric_device(f, a->device) : NULL,
+				   *e = b->device ? fabric_device(f, b->device) : NULL;
 	return d && e && b->group && d->role < e->role && e->role != ROLE_OTHER;
 }
 
@@ -197,32 +230,43 @@ static bool in_tree(const struct incident *a, const struct incident *b)
 	char port[256];
 	snprintf(port, sizeof(port), "%s:%s", b->device ? b->device : "", b->port ? b->port : "");
 	for (size_t i = 0; i < json_array_size(roles); i++) {
-		const char *entity = json_string_value(json_object_get(json_array_get(roles, i), "entity"));
+		const char *entity =
+			json_string_value(json_object_get(json_array_get(roles, i), "entity"));
 		if (!entity)
 			continue;
-		if ((b->port && str_eq(entity, port)) || (b->device && !b->port && str_eq(entity, b->device)))
+		if ((b->port && str_eq(entity, port)) ||
+			(b->device && !b->port && str_eq(entity, b->device)))
 			return true;
-		if (b->host && (str_eq(entity, b->host) || (strncmp(entity, "host:", 5) == 0 && str_eq(entity + 5, b->host))))
+		if (b->host &&
+			(str_eq(entity, b->host) ||
+				(strncmp(entity, "host:", 5) == 0 && str_eq(entity + 5, b->host))))
 			return true;
 	}
 	return false;
 }
 
-static bool near_enough(const struct fabric *f, unsigned near, const struct incident *a, const struct incident *b)
+static bool near_enough(
+	const struct fabric *f, unsigned near, const struct incident *a, const struct incident *b)
 {
-	return (near & NEAR_FABRIC) || ((near & NEAR_HOST) && a->host && str_eq(a->host, b->host)) ||
-		((near & NEAR_LINK) && same_link(port_of(f, a), port_of(f, b))) || ((near & NEAR_DEVICE) && same_device(f, a, b)) ||
-		((near & NEAR_GROUP) && same_group(f, a, b)) || ((near & NEAR_TREE) && in_tree(a, b)) ||
-		((near & NEAR_WIDER) && wider_group(f, a, b)) || ((near & NEAR_BEYOND) && beyond(f, a, b));
+	return (near & NEAR_FABRIC) ||
+		((near & NEAR_HOST) && a->host && str_eq(a->host, b->host)) ||
+		((near & NEAR_LINK) && same_link(port_of(f, a), port_of(f, b))) ||
+		((near & NEAR_DEVICE) && same_device(f, a, b)) ||
+		((near & NEAR_GROUP) && same_group(f, a, b)) ||
+		((near & NEAR_TREE) && in_tree(a, b)) ||
+		((near & NEAR_WIDER) && wider_group(f, a, b)) ||
+		((near & NEAR_BEYOND) && beyond(f, a, b));
 }
 
-bool explains(const struct fabric *f, const struct incident *cause_of_it, const struct incident *other)
+bool explains(
+	const struct fabric *f, const struct incident *cause_of_it, const struct incident *other)
 {
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		if (!str_eq(rows[i].cause, cause_of_it->cause))
 			continue;
 		for (size_t k = 0; k < OTHERS_MAX && rows[i].others[k]; k++)
-			if (str_eq(rows[i].others[k], other->cause) && near_enough(f, rows[i].near, cause_of_it, other))
+			if (str_eq(rows[i].others[k], other->cause) &&
+				near_enough(f, rows[i].near, cause_of_it, other))
 				return true;
 	}
 	return false;

@@ -1,6 +1,6 @@
 /*
- * explain - which incident is only the shadow of another: one fault, one story. Pure; a table says which cause brings which other about, and
- * how near the two must be. For the ledger only.
+ * explain - which incident is only the shadow of another: one fault, one story. Pure; a table says
+ * which cause brings which other about, and how near the two must be. For the ledger only.
  */
 #ifndef RW_AGENT_EXPLAIN_H
 #define RW_AGENT_EXPLAIN_H
@@ -8,7 +8,9 @@
 #include <stdbool.h>
 #include "agent/incident/ledger.h"
 
-/* explains - would @cause_of_it, were it true, bring @other about? Never both ways for two of different causes; of the same cause the ledger decides who speaks. */
-bool explains(const struct fabric *f, const struct incident *cause_of_it, const struct incident *other);
+/* explains - would @cause_of_it, were it true, bring @other about? Never both ways for two of
+ * different causes; of the same cause the ledger decides who speaks. */
+bool explains(
+	const struct fabric *f, const struct incident *cause_of_it, const struct incident *other);
 
 #endif

@@ -10,12 +10,15 @@
 #include "agent/document/writer.h"
 #include "analyzers/measure/rhythm.h"
 
-#define BLOCKS_MIN 3     /* on a side, for a mean */
-#define REACH_MIN 4      /* blocks around the first window over where its change point is looked for */
-#define FALL_MIN 0.01    /* of throughput: less is not told from noise, whatever its error says */
-#define ERRORS 2.0       /* standard errors */
+#define BLOCKS_MIN 3 /* on a side, for a mean */
+#define REACH_MIN 4 /* blocks around the first window over where its change point is looked for */
+#define FALL_MIN 0.01 /* of throughput: less is not told from noise, whatever its error says */
+#define ERRORS 2.0 /* standard errors */
 
-struct cost cost_new(void) { return (struct cost){.to_ns = INT64_MIN, .claim_ratio = NAN}; }
+struct cost cost_new(void)
+{
+	return (struct cost){.to_ns = INT64_MIN, .claim_ratio = NAN};
+}
 
 void cost_done(struct cost *c)
 {
@@ -27,7 +30,8 @@ void cost_done(struct cost *c)
 
 bool cost_possible(const char *cause)
 {
-	static const char *const harmless[] = {"telemetry_gap", "config_drift", "optic_degrading", "baseline_drift"};
+	static const char *const harmless[] = {
+		"telemetry_gap", "config_drift", "optic_degrading", "baseline_drift"};
 	for (size_t k = 0; k < rw_countof(harmless); k++)
 		if (str_eq(cause, harmless[k]))
 			return false;
@@ -41,13 +45,18 @@ static struct cost_job *job_of(struct cost *c, const char *job)
 			return &c->v[k];
 	rw_grow(c->v, c->n, c->cap);
 	struct cost_job *j = &c->v[c->n++];
-	*j = (struct cost_job){.job = job ? rw_strdup(job) : NULL, .base = NAN, .now = NAN, .loss_ratio = NAN, .error_ratio = NAN};
+	*j = (struct cost_job){.job = job ? rw_strdup(job) : NULL,
+		.base = NAN,
+		.now = NAN,
+		.loss_ratio = NAN,
+		.error_ratio = NAN};
 	return j;
 }
 
-/* --- measuring ---------------------------------------------------------------------------------------------------------- */
+/* ---- measuring ----------------------------------------------------------- */
 
-/* What throughput allows a claim to be: all of it when nothing is known, its error when it did not fall. */
+/* What throughput allows a claim to be: all of it when nothing is known, its error when it did not
+ * fall. */
 static double allowed(const struct cost *c, double claim)
 {
 	double limit = INFINITY;
@@ -90,14 +99,18 @@ struct sides {
 
 static struct sides sides_of(const struct cost *c, const struct job_rate *r, int64_t first_ns)
 {
-	struct sides s = {.v = rw_calloc(r->n + 1, sizeof(*s.v)), .at = rw_calloc(r->n + 1, sizeof(*s.at))};
+	struct sides s = {
+		.v = rw_calloc(r->n + 1, sizeof(*s.v)), .at = rw_calloc(r->n + 1, sizeof(*s.at))};
 	s.n = rhythm_busy(r->rate, r->n, s.v, s.at);
-	const size_t first = block_at(r, first_ns), window = r->block_ns > 0 ? (size_t)(c->window_ns / r->block_ns) : 0;
+	const size_t first = block_at(r, first_ns),
+		     window = r->block_ns > 0 ? (size_t)(c->window_ns / r->block_ns) : 0;
 	const size_t reach = 2 * window > REACH_MIN ? 2 * window : REACH_MIN;
 	while (s.onset < s.n && s.at[s.onset] < first)
 		s.onset++;
 	struct change found;
-	if (rhythm_change(s.v, s.n, s.onset > reach ? s.onset - reach : 0, s.onset + reach, &found) && found.t >= RHYTHM_SURE && found.after < found.before) {
+	if (rhythm_change(
+		    s.v, s.n, s.onset > reach ? s.onset - reach : 0, s.onset + reach, &found) &&
+		found.t >= RHYTHM_SURE && found.after < found.before) {
 		s.onset = found.at;
 		s.sure = true;
 	}
@@ -112,24 +125,31 @@ struct cost_job *cost_measure(struct cost *c, const struct job_rate *r, int64_t 
 	struct cost_job *j = job_of(c, r->job);
 	j->by_uplinks = r->by_uplinks;
 	struct sides s = sides_of(c, r, first_ns);
-	/* while enough of the past lies before the onset it is measured anew: later blocks tell the change point better */
+	/* while enough of the past lies before the onset it is measured anew: later blocks tell the
+	 * change point better */
 	if (first_ns - r->from_ns > (to_ns - r->from_ns) / 2 || isnan(j->base)) {
-		const struct level before = rhythm_level(s.v, s.onset > BLOCKS_MIN ? s.onset - 1 : s.onset); /* the block before the change may hold some of it */
+		/* the block before the change may hold some of it */
+		const struct level before =
+			rhythm_level(s.v, s.onset > BLOCKS_MIN ? s.onset - 1 : s.onset);
 		if (before.n >= BLOCKS_MIN) {
 			j->base = before.mean;
 			j->error_ratio = ERRORS * before.se / before.mean;
 			j->at_onset = s.sure;
-			j->onset_ns = s.onset < s.n ? r->from_ns + (int64_t)s.at[s.onset] * r->block_ns : first_ns;
+			j->onset_ns = s.onset < s.n
+				? r->from_ns + (int64_t)s.at[s.onset] * r->block_ns
+				: first_ns;
 		}
 	}
 	const size_t since = block_at(r, j->onset_ns);
-	/* all blocks, idle ones too: what stands still may be stopped; the level leaves out what does not fit the rest */
+	/* all blocks, idle ones too: what stands still may be stopped; the level leaves out what
+	 * does not fit the rest */
 	const struct level after = rhythm_level(r->rate + since, r->n - since);
 	if (!isnan(j->base) && after.n > 0) {
 		const double error = after.n >= BLOCKS_MIN ? ERRORS * after.se / j->base : NAN;
 		j->now = after.mean;
 		j->loss_ratio = fmin(fmax(1 - after.mean / j->base, 0), 1);
-		j->fell = j->loss_ratio > FALL_MIN && j->loss_ratio > hypot(error, j->error_ratio); /* an error that is not known proves nothing */
+		/* an error that is not known proves nothing */
+		j->fell = j->loss_ratio > FALL_MIN && j->loss_ratio > hypot(error, j->error_ratio);
 	}
 	free(s.v);
 	free(s.at);
@@ -152,7 +172,7 @@ void cost_count(struct cost_job *j, const struct job_rate *r, double share, bool
 	j->counting = true;
 }
 
-/* --- telling ------------------------------------------------------------------------------------------------------------ */
+/* ---- telling ------------------------------------------------------------- */
 
 static double gpus_of(const struct fabric *f, const char *job)
 {
@@ -174,7 +194,10 @@ static double explained(const struct cost *c, bool explains)
 		const struct cost_job *j = &c->v[k];
 		if (!j->fell || !(j->share_ratio > 0))
 			continue;
-		const double part = !explains ? 0 : j->at_onset ? j->share_ratio : c->claim_ratio > 0 ? fmin(1, c->claim_ratio / j->loss_ratio) : NAN;
+		const double part = !explains ? 0
+			: j->at_onset         ? j->share_ratio
+			: c->claim_ratio > 0  ? fmin(1, c->claim_ratio / j->loss_ratio)
+					      : NAN;
 		if (!isnan(part))
 			best = fmax(isnan(best) ? 0 : best, part);
 	}
@@ -184,14 +207,16 @@ static double explained(const struct cost *c, bool explains)
 struct cost_sum cost_sum(const struct cost *c, const struct fabric *f, uint64_t gpus, bool explains)
 {
 	const double price = f->usd_per_gpu_hour;
-	struct cost_sum r = {.usd_per_hour = NAN, .usd_total = NAN, .explained_ratio = explained(c, explains)};
+	struct cost_sum r = {
+		.usd_per_hour = NAN, .usd_total = NAN, .explained_ratio = explained(c, explains)};
 	for (size_t k = 0; k < c->n; k++) {
 		const struct cost_job *j = &c->v[k];
 		const double n = gpus_of(f, j->job);
 		if (!j->fell || !(n > 0) || !(price > 0))
 			continue;
 		const double lost_s = fmax(0, j->time_s - j->octets / j->base);
-		r.usd_per_hour = (isnan(r.usd_per_hour) ? 0 : r.usd_per_hour) + priced(n, price, 3600 * j->loss_ratio * j->share_ratio);
+		r.usd_per_hour = (isnan(r.usd_per_hour) ? 0 : r.usd_per_hour) +
+			priced(n, price, 3600 * j->loss_ratio * j->share_ratio);
 		r.usd_total = (isnan(r.usd_total) ? 0 : r.usd_total) + priced(n, price, lost_s);
 	}
 	if (isnan(r.usd_total) && !isnan(c->claim_ratio)) {
@@ -213,32 +238,45 @@ json_t *cost_loss_json(const struct cost *c, const struct fabric *f)
 		const double now_s = j->fell ? step_s / (1 - j->loss_ratio) : step_s;
 		json_t *o = json_object();
 		json_object_set_new(o, "job", json_string_or_null(j->job));
-		json_object_set_new(o, "measured_at", json_string_or_null(j->by_uplinks ? "leaf uplinks" : "host ports"));
+		json_object_set_new(o, "measured_at",
+			json_string_or_null(j->by_uplinks ? "leaf uplinks" : "host ports"));
 		json_object_set_new(o, "since", j->fell ? json_time(j->onset_ns) : json_null());
 		json_object_set_new(o, "octets_per_s_before", json_number_or_null(j->base));
 		json_object_set_new(o, "octets_per_s", json_number_or_null(j->now));
-		json_object_set_new(o, "loss_ratio", json_number_or_null(isnan(j->loss_ratio) || j->fell ? j->loss_ratio : 0));
+		json_object_set_new(o, "loss_ratio",
+			json_number_or_null(isnan(j->loss_ratio) || j->fell ? j->loss_ratio : 0));
 		json_object_set_new(o, "error_ratio", json_number_or_null(j->error_ratio));
-		json_object_set_new(o, "share_ratio", json_number_or_null(j->fell ? j->share_ratio : NAN));
+		json_object_set_new(
+			o, "share_ratio", json_number_or_null(j->fell ? j->share_ratio : NAN));
 		json_object_set_new(o, "step_before_s", json_number_or_null(step_s));
-		json_object_set_new(o, "step_s", json_number_or_null(isfinite(now_s) ? now_s : NAN));
+		json_object_set_new(
+			o, "step_s", json_number_or_null(isfinite(now_s) ? now_s : NAN));
 		json_array_append_new(a, o);
 	}
 	return a;
 }
 
-/* --- keeping ------------------------------------------------------------------------------------------------------------- */
+/* ---- keeping ------------------------------------------------------------- */
 
 static const struct number {
 	const char *key;
 	size_t offset;
 } numbers[] = {
-	{"base", offsetof(struct cost_job, base)}, {"now", offsetof(struct cost_job, now)}, {"loss_ratio", offsetof(struct cost_job, loss_ratio)},
-	{"error_ratio", offsetof(struct cost_job, error_ratio)}, {"share_ratio", offsetof(struct cost_job, share_ratio)}, {"time_s", offsetof(struct cost_job, time_s)},
-	{"octets", offsetof(struct cost_job, octets)}, {"late_time_s", offsetof(struct cost_job, late_time_s)}, {"late_octets", offsetof(struct cost_job, late_octets)},
+	{"base", offsetof(struct cost_job, base)},
+	{"now", offsetof(struct cost_job, now)},
+	{"loss_ratio", offsetof(struct cost_job, loss_ratio)},
+	{"error_ratio", offsetof(struct cost_job, error_ratio)},
+	{"share_ratio", offsetof(struct cost_job, share_ratio)},
+	{"time_s", offsetof(struct cost_job, time_s)},
+	{"octets", offsetof(struct cost_job, octets)},
+	{"late_time_s", offsetof(struct cost_job, late_time_s)},
+	{"late_octets", offsetof(struct cost_job, late_octets)},
 };
 
-static double *number_at(struct cost_job *j, size_t k) { return (double *)((char *)j + numbers[k].offset); }
+static double *number_at(struct cost_job *j, size_t k)
+{
+	return (double *)((char *)j + numbers[k].offset);
+}
 
 json_t *cost_json(const struct cost *c)
 {
@@ -256,7 +294,8 @@ json_t *cost_json(const struct cost *c)
 		json_object_set_new(j, "by_uplinks", json_boolean(c->v[k].by_uplinks));
 		json_object_set_new(j, "counting", json_boolean(c->v[k].counting));
 		for (size_t i = 0; i < rw_countof(numbers); i++)
-			json_object_set_new(j, numbers[i].key, json_number_or_null(*number_at(&c->v[k], i)));
+			json_object_set_new(
+				j, numbers[i].key, json_number_or_null(*number_at(&c->v[k], i)));
 		json_array_append_new(jobs, j);
 	}
 	json_object_set_new(o, "jobs", jobs);
@@ -274,7 +313,7 @@ struct cost cost_parse(const json_t *o)
 	c.claim_ratio = doc_number(o, "claim_ratio");
 	c.claimed_s = doc_number(o, "claimed_s");
 	c.window_ns = json_integer_value(json_object_get(o, "window_ns"));
-	json_array_foreach(jobs, k, j) {
+	json_array_foreach (jobs, k, j) {
 		struct cost_job *mine = job_of(&c, json_string_value(json_object_get(j, "job")));
 		mine->onset_ns = json_integer_value(json_object_get(j, "onset_ns"));
 		mine->fell = json_is_true(json_object_get(j, "fell"));

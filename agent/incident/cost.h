@@ -1,21 +1,26 @@
 /*
- * cost - what an incident costs: the wall time its jobs lost since its onset, measured by their throughput, times GPUs times the price. Pure: time and
- * rates come with the windows; the state is part of the incident's JSON, so a restart goes on where it was.
+ * cost - what an incident costs: the wall time its jobs lost since its onset, measured by their
+ * throughput, times GPUs times the price. Pure: time and rates come with the windows; the state is
+ * part of the incident's JSON, so a restart goes on where it was.
  *
- *   lost     1 - rate/base, rate and base being mean octets per second since and before the onset (analyzers/measure/rhythm.h says why that is wall time)
- *   onset    the first window over, or the change point of throughput next to it, where there is one
- *   base     measured anew while half of the past still lies before the onset; then it is kept, for as long as the incident lasts
- *   counted  windows up to the newest one that was over; what came after it counts only when the next one is over again
- *   shared   where several incidents hurt the same job at the same time, each has a part of the loss: by what each claims itself (the findings'
- *            loss_ratio) when all do, else equal parts. A job's loss is never counted twice.
+ *   lost     1 - rate/base, rate and base being mean octets per second since and before the onset
+ * (analyzers/measure/rhythm.h says why that is wall time) onset    the first window over, or the
+ * change point of throughput next to it, where there is one base     measured anew while half of
+ * the past still lies before the onset; then it is kept, for as long as the incident lasts counted
+ * windows up to the newest one that was over; what came after it counts only when the next one is
+ * over again shared   where several incidents hurt the same job at the same time, each has a part
+ * of the loss: by what each claims itself (the findings' loss_ratio) when all do, else equal parts.
+ * A job's loss is never counted twice.
  *
- * Not measured, and what the findings claim is taken instead: no throughput is known, or none before the onset (a recording that begins in the middle
- * of it), or what leaf uplinks carry stands for it and shows nothing. Where the hosts' throughput is known and did not fall, the claim counts up to
- * its error only. Nothing is counted for what cannot
- * slow a job (a silent collector, a drift of settings) and for what is told as harmless (severity info, without a claim).
+ * Not measured, and what the findings claim is taken instead: no throughput is known, or none
+ * before the onset (a recording that begins in the middle of it), or what leaf uplinks carry stands
+ * for it and shows nothing. Where the hosts' throughput is known and did not fall, the claim counts
+ * up to its error only. Nothing is counted for what cannot slow a job (a silent collector, a drift
+ * of settings) and for what is told as harmless (severity info, without a claim).
  *
- * Explained: 1 when throughput fell at the onset and no other incident shares it; a part when some do; else what the findings claim over what was
- * lost. A drop nobody explains ("unknown", of the analyzer steps) explains nothing.
+ * Explained: 1 when throughput fell at the onset and no other incident shares it; a part when some
+ * do; else what the findings claim over what was lost. A drop nobody explains ("unknown", of the
+ * analyzer steps) explains nothing.
  */
 #ifndef RW_AGENT_COST_H
 #define RW_AGENT_COST_H
@@ -28,27 +33,28 @@
 #include "db/model/finding.h"
 
 struct cost_job { /* of one incident */
-	char *job;               /* NULL: no job is configured */
+	char *job; /* NULL: no job is configured */
 	int64_t onset_ns;
-	double base, now;        /* octets per second; NAN unknown */
-	double loss_ratio;       /* of wall time, all of the job's; NAN unknown */
-	double error_ratio;      /* two standard errors of it */
-	double share_ratio;      /* of that loss that is this incident's */
-	bool fell;               /* throughput is lower since the onset, beyond its error */
-	bool at_onset;           /* and there is a change point next to the onset */
-	bool by_uplinks;         /* measured at the leaves' uplinks, for no host's port is counted */
-	bool counting;           /* the time since the onset is counted */
-	double time_s, octets;   /* counted: time weighed by the share, and what moved in it */
+	double base, now; /* octets per second; NAN unknown */
+	double loss_ratio; /* of wall time, all of the job's; NAN unknown */
+	double error_ratio; /* two standard errors of it */
+	double share_ratio; /* of that loss that is this incident's */
+	bool fell; /* throughput is lower since the onset, beyond its error */
+	bool at_onset; /* and there is a change point next to the onset */
+	/* measured at the leaves' uplinks, for no host's port is counted */
+	bool by_uplinks;
+	bool counting; /* the time since the onset is counted */
+	double time_s, octets; /* counted: time weighed by the share, and what moved in it */
 	double late_time_s, late_octets; /* since the newest window over */
 };
 
 struct cost {
 	struct cost_job *v;
 	size_t n, cap;
-	int64_t to_ns;           /* rates are accounted up to here; INT64_MIN none */
-	double claim_ratio;      /* of the newest finding; NAN none */
-	double claimed_s;        /* time lost by the claims, up to what throughput allows */
-	int64_t window_ns;       /* of the findings */
+	int64_t to_ns; /* rates are accounted up to here; INT64_MIN none */
+	double claim_ratio; /* of the newest finding; NAN none */
+	double claimed_s; /* time lost by the claims, up to what throughput allows */
+	int64_t window_ns; /* of the findings */
 };
 
 struct cost cost_new(void);
@@ -58,11 +64,13 @@ void cost_done(struct cost *c);
 void cost_over(struct cost *c, const struct finding *f);
 
 /*
- * cost_measure - throughput of @r's job before and after @first_ns, the incident's first window over. To be followed by cost_count() once
- * every incident of the job has been measured; the caller moves .to_ns on when all jobs are. NULL when @r is not newer than that.
+ * cost_measure - throughput of @r's job before and after @first_ns, the incident's first window
+ * over. To be followed by cost_count() once every incident of the job has been measured; the caller
+ * moves .to_ns on when all jobs are. NULL when @r is not newer than that.
  */
 struct cost_job *cost_measure(struct cost *c, const struct job_rate *r, int64_t first_ns);
-/* cost_count - this window's loss, the first time all since the onset: @share of it. @stalled: a job that moves nothing has not ended, it is stopped by this incident. */
+/* cost_count - this window's loss, the first time all since the onset: @share of it. @stalled: a
+ * job that moves nothing has not ended, it is stopped by this incident. */
 void cost_count(struct cost_job *j, const struct job_rate *r, double share, bool stalled);
 
 /* Can it slow a job at all? */
@@ -72,11 +80,13 @@ struct cost_sum {
 	double usd_per_hour, usd_total, explained_ratio; /* NAN unknown */
 };
 /* cost_sum - @gpus: of all jobs concerned, for claims; @explains: the incident names a reason. */
-struct cost_sum cost_sum(const struct cost *c, const struct fabric *f, uint64_t gpus, bool explains);
+struct cost_sum cost_sum(
+	const struct cost *c, const struct fabric *f, uint64_t gpus, bool explains);
 
-/* Per job what was measured, for the incident's "loss"; steps in time where the job's step is declared. */
+/* Per job what was measured, for the incident's "loss"; steps in time where the job's step is
+ * declared. */
 json_t *cost_loss_json(const struct cost *c, const struct fabric *f);
-json_t *cost_json(const struct cost *c);          /* the state, for "progress" */
-struct cost cost_parse(const json_t *o);          /* of anything else than cost_json(): as new */
+json_t *cost_json(const struct cost *c); /* the state, for "progress" */
+struct cost cost_parse(const json_t *o); /* of anything else than cost_json(): as new */
 
 #endif

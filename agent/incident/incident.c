@@ -1,8 +1,9 @@
 /*
  * incident - what an incident says, in the JSON form of the contract. Owns nothing; pure.
  *
- * The JSON object is kept with the story and changed in place, so that a document is complete at any time and a restart can go on
- * from the stored text alone: what the state machine needs beside the contract's fields is in "progress".
+ * The JSON object is kept with the story and changed in place, so that a document is complete at
+ * any time and a restart can go on from the stored text alone: what the state machine needs beside
+ * the contract's fields is in "progress".
  */
 #include "agent/incident/incident.h"
 
@@ -35,7 +36,11 @@ const char *incident_state_name(enum incident_state s)
 }
 
 static const char *const act_names[] = {
-	[ACT_ACK] = "ack", [ACT_ASSIGN] = "assign", [ACT_NOTE] = "note", [ACT_CLOSE] = "close", [ACT_MERGE] = "merge",
+	[ACT_ACK] = "ack",
+	[ACT_ASSIGN] = "assign",
+	[ACT_NOTE] = "note",
+	[ACT_CLOSE] = "close",
+	[ACT_MERGE] = "merge",
 };
 
 int incident_act_parse(const char *word, enum incident_act *ret)
@@ -52,12 +57,9 @@ int incident_act_parse(const char *word, enum incident_act *ret)
 const char *incident_act_error(int error)
 {
 	switch (-error) {
-	case ENOENT:
-		return "there is no such incident";
-	case EALREADY:
-		return "it is closed already";
-	case EINVAL:
-		return "expected a text, or another incident to merge into";
+	case ENOENT: return "there is no such incident";
+	case EALREADY: return "it is closed already";
+	case EINVAL: return "expected a text, or another incident to merge into";
 	}
 	return strerror(-error);
 }
@@ -66,10 +68,12 @@ int incident_compare(const struct incident *a, const struct incident *b)
 {
 	if (a->severity != b->severity)
 		return a->severity > b->severity ? -1 : 1;
-	double ua = isnan(a->usd_per_hour) ? -1 : a->usd_per_hour, ub = isnan(b->usd_per_hour) ? -1 : b->usd_per_hour;
+	double ua = isnan(a->usd_per_hour) ? -1 : a->usd_per_hour,
+	       ub = isnan(b->usd_per_hour) ? -1 : b->usd_per_hour;
 	if (ua != ub)
 		return ua > ub ? -1 : 1;
-	double ca = isnan(a->confidence_ratio) ? -1 : a->confidence_ratio, cb = isnan(b->confidence_ratio) ? -1 : b->confidence_ratio;
+	double ca = isnan(a->confidence_ratio) ? -1 : a->confidence_ratio,
+	       cb = isnan(b->confidence_ratio) ? -1 : b->confidence_ratio;
 	if (ca != cb)
 		return ca > cb ? -1 : 1;
 	if (a->opened_ns != b->opened_ns)
@@ -88,7 +92,8 @@ static struct story *story_blank(void)
 {
 	struct story *s = rw_calloc(1, sizeof(*s));
 	s->i.priority = PRIO_NONE;
-	s->i.usd_per_hour = s->i.usd_total = s->i.confidence_ratio = s->i.explained_ratio = s->i.coverage_ratio = NAN;
+	s->i.usd_per_hour = s->i.usd_total = s->i.confidence_ratio = s->i.explained_ratio =
+		s->i.coverage_ratio = NAN;
 	s->i.value = s->i.warn = NAN;
 	s->strength = -INFINITY;
 	s->hold = 1;
@@ -96,12 +101,15 @@ static struct story *story_blank(void)
 	return s;
 }
 
-/* All fields of the contract, in the order in which a person reads them; each is null until it is known. */
+/* All fields of the contract, in the order in which a person reads them; each is null until it is
+ * known. */
 static json_t *skeleton(void)
 {
-	static const char *const keys[] = {"id", "cause", "severity", "state", "summary", "first", "opened", "closed", "subject", "roles",
-		"confidence_ratio", "confidence_inputs", "value", "warn", "windows", "evidence", "coverage_ratio", "jobs", "gpus_affected",
-		"usd_per_hour", "usd_total", "explained_ratio", "loss", "ruled_out", "changed_before", "next_steps", "parent", "also", "acked_by", "ack_note"};
+	static const char *const keys[] = {"id", "cause", "severity", "state", "summary", "first",
+		"opened", "closed", "subject", "roles", "confidence_ratio", "confidence_inputs",
+		"value", "warn", "windows", "evidence", "coverage_ratio", "jobs", "gpus_affected",
+		"usd_per_hour", "usd_total", "explained_ratio", "loss", "ruled_out",
+		"changed_before", "next_steps", "parent", "also", "acked_by", "ack_note"};
 	json_t *o = json_object();
 	for (size_t k = 0; k < rw_countof(keys); k++)
 		json_object_set_new(o, keys[k], json_null());
@@ -129,8 +137,8 @@ void story_free(struct story *s)
 {
 	if (!s)
 		return;
-	const char **owned[] = {&s->i.analyzer, &s->i.cause, &s->i.device, &s->i.port, &s->i.host, &s->i.group, &s->i.member,
-		&s->i.summary, &s->i.acked_by, &s->i.parent, &s->i.note};
+	const char **owned[] = {&s->i.analyzer, &s->i.cause, &s->i.device, &s->i.port, &s->i.host,
+		&s->i.group, &s->i.member, &s->i.summary, &s->i.acked_by, &s->i.parent, &s->i.note};
 	for (size_t k = 0; k < rw_countof(owned); k++)
 		story_set(owned[k], NULL);
 	free(s->candidate);
@@ -142,12 +150,14 @@ void story_free(struct story *s)
 static void hash_part(uint64_t *h, const char *s)
 {
 	const char *text = s ? s : "";
-	*h = hash_bytes(text, strlen(text) + 1, *h); /* with the NUL, so that parts do not run into each other */
+	*h = hash_bytes(text, strlen(text) + 1,
+		*h); /* with the NUL, so that parts do not run into each other */
 }
 
 void story_name(struct story *s, const struct fabric *f)
 {
-	static const char base32[] = "abcdefghijklmnopqrstuvwxyz234567"; /* RFC 4648 section 6, in lower case */
+	/* RFC 4648 section 6, in lower case */
+	static const char base32[] = "abcdefghijklmnopqrstuvwxyz234567";
 	uint8_t opened[8];
 	for (int k = 0; k < 8; k++)
 		opened[k] = (uint8_t)((uint64_t)s->i.opened_ns >> (8 * k));
@@ -193,7 +203,8 @@ static json_t *flows_json(const struct finding *f)
 		json_object_set_new(o, "port", json_string_or_null(w->port));
 		json_object_set_new(o, "packets", json_integer((json_int_t)w->packets));
 		json_object_set_new(o, "octets", json_integer((json_int_t)w->octets));
-		json_object_set_new(o, "burst_bps", w->burst_bps ? json_integer((json_int_t)w->burst_bps) : json_null());
+		json_object_set_new(o, "burst_bps",
+			w->burst_bps ? json_integer((json_int_t)w->burst_bps) : json_null());
 		json_array_append_new(a, o);
 	}
 	return a;
@@ -272,14 +283,16 @@ void story_describe(struct story *s, const struct finding *f)
 	s->described = true;
 	json_object_set_new(o, "subject", subject_json(s, f));
 	json_object_set_new(o, "roles", roles_json(f));
-	json_object_set_new(o, "confidence_inputs", strings_json(f->confidence_inputs, f->n_confidence_inputs));
+	json_object_set_new(
+		o, "confidence_inputs", strings_json(f->confidence_inputs, f->n_confidence_inputs));
 	json_object_set_new(o, "evidence", evidence_json(f));
 	json_object_set_new(o, "ruled_out", strings_json(f->ruled_out, f->n_ruled_out));
 	json_object_set_new(o, "next_steps", steps_json(f));
 }
 
 /* Does the glob match a host linked to @d (to any device when NULL)? */
-static bool job_has_host(const struct fabric *f, const struct fabric_job *j, const struct fabric_device *d)
+static bool job_has_host(
+	const struct fabric *f, const struct fabric_job *j, const struct fabric_device *d)
 {
 	for (size_t k = 0; k < f->n_devices; k++) {
 		if (d && f->devices[k] != d)
@@ -303,9 +316,10 @@ static bool device_has_hosts(const struct fabric_device *d)
 }
 
 /*
- * Who waits: a step ends when its slowest rank is done, so all GPUs of a job wait for one bad path of it. A job is concerned
- * when a host of it is the subject or is linked to the subject's device. Where that cannot be told (a switch without hosts, such as
- * a spine; a job whose hosts are not among the links) it counts as concerned.
+ * Who waits: a step ends when its slowest rank is done, so all GPUs of a job wait for one bad path
+ * of it. A job is concerned when a host of it is the subject or is linked to the subject's device.
+ * Where that cannot be told (a switch without hosts, such as a spine; a job whose hosts are not
+ * among the links) it counts as concerned.
  */
 static bool job_concerned(const struct fabric *f, const struct fabric_job *j, const struct story *s)
 {
@@ -332,7 +346,8 @@ void story_impact(struct story *s, const struct fabric *f)
 		json_array_append_new(jobs, json_string_or_null(f->jobs[k].name));
 	}
 	json_object_set_new(s->i.json, "jobs", jobs);
-	json_object_set_new(s->i.json, "gpus_affected", json_integer((json_int_t)s->i.gpus_affected));
+	json_object_set_new(
+		s->i.json, "gpus_affected", json_integer((json_int_t)s->i.gpus_affected));
 }
 
 bool story_concerns(const struct story *s, const struct fabric *f, const char *job)
@@ -346,7 +361,8 @@ bool story_concerns(const struct story *s, const struct fabric *f, const char *j
 void story_price(struct story *s, const struct fabric *f)
 {
 	/* that a job is slower is no reason why, nor is pause whose origin is not known */
-	const struct cost_sum sum = cost_sum(&s->cost, f, s->i.gpus_affected, !str_eq(s->i.cause, "unknown"));
+	const struct cost_sum sum =
+		cost_sum(&s->cost, f, s->i.gpus_affected, !str_eq(s->i.cause, "unknown"));
 	s->i.usd_per_hour = sum.usd_per_hour;
 	s->i.usd_total = sum.usd_total;
 	if (!isnan(sum.explained_ratio))
@@ -372,7 +388,7 @@ bool story_also(struct story *s, const struct story *other)
 		bool same = true;
 		const char *key;
 		json_t *value;
-		json_object_foreach(o, key, value)
+		json_object_foreach (o, key, value)
 			same = same && json_equal(value, json_object_get(known, key));
 		if (same) {
 			json_decref(o);
@@ -399,7 +415,8 @@ static json_t *progress_json(const struct story *s)
 	json_object_set_new(o, "over", json_integer(s->i.over));
 	json_object_set_new(o, "under", json_integer(s->i.under));
 	json_object_set_new(o, "hold", json_integer(s->hold));
-	json_object_set_new(o, "strength", json_number_or_null(isinf(s->strength) ? NAN : s->strength));
+	json_object_set_new(
+		o, "strength", json_number_or_null(isinf(s->strength) ? NAN : s->strength));
 	json_object_set_new(o, "candidate", json_string_or_null(s->candidate));
 	json_object_set_new(o, "candidate_windows", json_integer(s->candidate_windows));
 	json_object_set_new(o, "recent", json_integer((json_int_t)s->recent));
@@ -415,8 +432,10 @@ void story_refresh(struct story *s)
 	json_object_set_new(o, "severity", json_string_or_null(severity_name(s->i.severity)));
 	json_object_set_new(o, "state", json_string_or_null(incident_state_name(s->i.state)));
 	json_object_set_new(o, "first", json_time(s->i.first_ns));
-	json_object_set_new(o, "opened", s->i.state == INCIDENT_PENDING ? json_null() : json_time(s->i.opened_ns));
-	json_object_set_new(o, "closed", s->i.state == INCIDENT_CLOSED ? json_time(s->i.closed_ns) : json_null());
+	json_object_set_new(o, "opened",
+		s->i.state == INCIDENT_PENDING ? json_null() : json_time(s->i.opened_ns));
+	json_object_set_new(o, "closed",
+		s->i.state == INCIDENT_CLOSED ? json_time(s->i.closed_ns) : json_null());
 	json_object_set_new(o, "summary", json_string_or_null(s->i.summary));
 	json_object_set_new(o, "confidence_ratio", json_number_or_null(s->i.confidence_ratio));
 	json_object_set_new(o, "coverage_ratio", json_number_or_null(s->i.coverage_ratio));
@@ -454,7 +473,7 @@ void story_note(struct story *s, int64_t t_ns, const char *fmt, ...)
 		json_array_remove(timeline, TIMELINE_FIRST);
 }
 
-/* --- reading it back ------------------------------------------------------------------------------------------------- */
+/* ---- reading it back ----------------------------------------------------- */
 
 static int named(const char *name, const char *(*fn)(int), int n)
 {
@@ -464,21 +483,35 @@ static int named(const char *name, const char *(*fn)(int), int n)
 	}
 	return -1;
 }
-static const char *state_of(int k) { return incident_state_name((enum incident_state)k); }
-static const char *severity_of(int k) { return severity_name((enum severity)k); }
+static const char *state_of(int k)
+{
+	return incident_state_name((enum incident_state)k);
+}
+static const char *severity_of(int k)
+{
+	return severity_name((enum severity)k);
+}
 
-static int64_t integer_of(const json_t *o, const char *key) { return json_integer_value(json_object_get(o, key)); }
-static const char *string_of(const json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
+static int64_t integer_of(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+static const char *string_of(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key));
+}
 
 struct story *story_parse(const char *text)
 {
 	json_t *o = json_loads(text, 0, NULL);
-	const json_t *progress = json_object_get(o, "progress"), *subject = json_object_get(o, "subject");
+	const json_t *progress = json_object_get(o, "progress"),
+		     *subject = json_object_get(o, "subject");
 	const char *id = string_of(o, "id");
 	int state = named(string_of(o, "state"), state_of, INCIDENT_CLOSED + 1);
 	int severity = named(string_of(o, "severity"), severity_of, SEV_CRITICAL + 1);
-	if (!json_is_object(progress) || !json_is_object(subject) || !id || strlen(id) != 8 || state <= INCIDENT_PENDING ||
-		severity < 0 || !string_of(o, "cause") || !string_of(progress, "analyzer")) {
+	if (!json_is_object(progress) || !json_is_object(subject) || !id || strlen(id) != 8 ||
+		state <= INCIDENT_PENDING || severity < 0 || !string_of(o, "cause") ||
+		!string_of(progress, "analyzer")) {
 		json_decref(o);
 		return NULL;
 	}

@@ -1,9 +1,11 @@
 /*
- * ledger - the incidents' state machine (drawn in ledger.h). Owns every story: those still pending, those open, and those closed
- * that were not forgotten yet. Findings come in, told changes go out; nothing here reads a clock or a disk.
+ * ledger - the incidents' state machine (drawn in ledger.h). Owns every story: those still pending,
+ * those open, and those closed that were not forgotten yet. Findings come in, told changes go out;
+ * nothing here reads a clock or a disk.
  *
- * A story is found by its key, (analyzer, device, port, priority, host, group). The map keeps one slot per key for ever (keys are
- * bounded by the fabric); the slot says which of the stories, if any, is under way.
+ * A story is found by its key, (analyzer, device, port, priority, host, group). The map keeps one
+ * slot per key for ever (keys are bounded by the fabric); the slot says which of the stories, if
+ * any, is under way.
  */
 #include "agent/incident/ledger.h"
 
@@ -20,26 +22,33 @@
 #include "agent/incident/correlate.h"
 #include "agent/incident/incident.h"
 
-#define RECENT_MAX 62    /* windows remembered as bits */
+#define RECENT_MAX 62 /* windows remembered as bits */
 #define FAR_LESS_SURE 0.3 /* of confidence: such a story does not explain another */
 #define CHANGE_NS (30 * 60 * NS_PER_S)
-#define LESS_SURE 0.1 /* of confidence: a larger difference means that evidence is missing which was there before */
+#define LESS_SURE                                                                                  \
+	0.1 /* of confidence: a larger difference means that evidence is missing which was there   \
+	       before */
 
 struct slot {
 	struct story *story; /* under way, NULL when none is */
-	int64_t seen_ns;     /* end of the newest window that counted: after a restart windows are seen again */
+	/* end of the newest window that counted: after a restart windows are seen again */
+	int64_t seen_ns;
 };
 
 struct ledger {
 	const struct fabric *fabric;
 	ledger_fn *changed;
 	void *arg;
-	struct smap *keys;       /* key -> index into slots */
+	struct smap *keys; /* key -> index into slots */
 	struct slot *slots;
 	size_t n_slots, cap_slots;
-	struct watched { char *analyzer; uint32_t n; } *watched; /* stories under way of each analyzer that ever had one */
+	/* stories under way of each analyzer that ever had one */
+	struct watched {
+		char *analyzer;
+		uint32_t n;
+	} * watched;
 	size_t n_watched, cap_watched;
-	struct story **told;     /* all that reached OPEN, in order of opening; owned */
+	struct story **told; /* all that reached OPEN, in order of opening; owned */
 	size_t n_told, cap_told;
 	const struct incident **sorted;
 	size_t cap_sorted;
@@ -75,10 +84,10 @@ void ledger_free(struct ledger *l)
 	free(l);
 }
 
-/* --- finding the story ------------------------------------------------------------------------------------------------ */
+/* ---- finding the story --------------------------------------------------- */
 
-static struct slot *slot_of(struct ledger *l, const char *analyzer, const char *device, const char *port, int priority,
-	const char *host, const char *group)
+static struct slot *slot_of(struct ledger *l, const char *analyzer, const char *device,
+	const char *port, int priority, const char *host, const char *group)
 {
 	const char *parts[] = {analyzer, device, port, host, group};
 	rw_cleanup(str_done) struct str key = {0};
@@ -131,7 +140,7 @@ static void add_told(struct ledger *l, struct story *s)
 	l->told[l->n_told++] = s;
 }
 
-/* --- telling ---------------------------------------------------------------------------------------------------------- */
+/* ---- telling ------------------------------------------------------------- */
 
 static void tell(struct ledger *l, struct story *s, enum incident_state from)
 {
@@ -141,7 +150,8 @@ static void tell(struct ledger *l, struct story *s, enum incident_state from)
 	story_set(&s->i.note, NULL);
 }
 
-/* What was changed, or happened to a device, in the half hour before a story began: a person asks for that first. */
+/* What was changed, or happened to a device, in the half hour before a story began: a person asks
+ * for that first. */
 static void gather_changes(struct ledger *l, struct story *s)
 {
 	static const char *const causes[] = {"config_drift", "device_down", "link_flap"};
@@ -151,16 +161,20 @@ static void gather_changes(struct ledger *l, struct story *s)
 		bool is_change = false;
 		for (size_t c = 0; c < rw_countof(causes); c++)
 			is_change |= str_eq(i->cause, causes[c]);
-		if (i == &s->i || !is_change || i->first_ns > s->i.first_ns || i->first_ns < s->i.first_ns - CHANGE_NS)
+		if (i == &s->i || !is_change || i->first_ns > s->i.first_ns ||
+			i->first_ns < s->i.first_ns - CHANGE_NS)
 			continue;
 		char t[WALL_TEXT_MAX];
-		json_array_append_new(changes, json_sprintf("%s %s: %s", wall_format(t, (wall_t){i->first_ns}, 0), i->id, i->summary ? i->summary : i->cause));
+		json_array_append_new(changes,
+			json_sprintf("%s %s: %s", wall_format(t, (wall_t){i->first_ns}, 0), i->id,
+				i->summary ? i->summary : i->cause));
 	}
 	json_object_set_new(s->i.json, "changed_before", changes);
 }
 
 /* The only place that changes .state. @note says why, for the timeline. */
-static void change(struct ledger *l, struct story *s, enum incident_state to, int64_t t_ns, const char *note)
+static void change(
+	struct ledger *l, struct story *s, enum incident_state to, int64_t t_ns, const char *note)
 {
 	enum incident_state from = s->i.state;
 	assert(from != to && from != INCIDENT_CLOSED);
@@ -175,20 +189,15 @@ static void change(struct ledger *l, struct story *s, enum incident_state to, in
 			add_told(l, s);
 		}
 		break;
-	case INCIDENT_CLEARING:
-		s->i.over = 0;
-		break;
-	case INCIDENT_CLOSED:
-		s->i.closed_ns = t_ns;
-		break;
-	case INCIDENT_PENDING:
-		break;
+	case INCIDENT_CLEARING: s->i.over = 0; break;
+	case INCIDENT_CLOSED: s->i.closed_ns = t_ns; break;
+	case INCIDENT_PENDING: break;
 	}
 	story_note(s, t_ns, "%s: %s", incident_state_name(to), note);
 	tell(l, s, from);
 }
 
-/* --- one finding ------------------------------------------------------------------------------------------------------ */
+/* ---- one finding --------------------------------------------------------- */
 
 static double strength_of(const struct finding *f)
 {
@@ -197,8 +206,8 @@ static double strength_of(const struct finding *f)
 }
 
 /*
- * Should the story now say what this finding says? The rule for another cause is in ledger.h. Fills the note when the
- * cause changed.
+ * Should the story now say what this finding says? The rule for another cause is in ledger.h. Fills
+ * the note when the cause changed.
  */
 static bool judge_cause(struct story *s, const struct finding *f)
 {
@@ -206,7 +215,8 @@ static bool judge_cause(struct story *s, const struct finding *f)
 		free(s->candidate);
 		s->candidate = NULL;
 		s->candidate_windows = 0;
-		return strength_of(f) >= s->strength && !(f->confidence_ratio < s->i.confidence_ratio - LESS_SURE);
+		return strength_of(f) >= s->strength &&
+			!(f->confidence_ratio < s->i.confidence_ratio - LESS_SURE);
 	}
 	if (!str_eq(s->candidate, f->cause)) {
 		free(s->candidate);
@@ -215,7 +225,8 @@ static bool judge_cause(struct story *s, const struct finding *f)
 	}
 	s->candidate_windows++;
 	/* an unknown confidence on either side does not hold it up */
-	bool as_sure = !(f->confidence_ratio < s->i.confidence_ratio), clearly_less = f->confidence_ratio < s->i.confidence_ratio - LESS_SURE;
+	bool as_sure = !(f->confidence_ratio < s->i.confidence_ratio),
+	     clearly_less = f->confidence_ratio < s->i.confidence_ratio - LESS_SURE;
 	if (clearly_less || (!as_sure && s->candidate_windows < s->hold))
 		return false;
 	if (s->i.state != INCIDENT_PENDING)
@@ -227,7 +238,7 @@ static bool judge_cause(struct story *s, const struct finding *f)
 	return true;
 }
 
-/* --- one fault, one story ---------------------------------------------------------------------------------------------- */
+/* ---- one fault, one story ------------------------------------------------ */
 
 /* How many of the latest judged windows decide about opening. */
 static uint32_t span_of(const struct story *s)
@@ -251,31 +262,38 @@ static bool speaks_first(const struct incident *a, const struct incident *b)
 		return true;
 	if (a->first_ns != b->first_ns)
 		return a->first_ns < b->first_ns;
-	return name_compare(a->device ? a->device : "", b->device ? b->device : "") <= 0; /* of one device: the table alone decides */
+	/* of one device: the table alone decides */
+	return name_compare(a->device ? a->device : "", b->device ? b->device : "") <= 0;
 }
 
 static bool could_explain(const struct ledger *l, const struct story *by, const struct story *s)
 {
-	return by && by != s && !str_eq(by->i.parent, s->i.id) && speaks_first(&by->i, &s->i) && !(by->i.confidence_ratio < s->i.confidence_ratio - FAR_LESS_SURE) &&
+	return by && by != s && !str_eq(by->i.parent, s->i.id) && speaks_first(&by->i, &s->i) &&
+		!(by->i.confidence_ratio < s->i.confidence_ratio - FAR_LESS_SURE) &&
 		explains(l->fabric, &by->i, &s->i);
 }
 
-/* The story that explains this one: an open one before a pending one, the older before the younger. NULL: it stands for itself. */
+/* The story that explains this one: an open one before a pending one, the older before the younger.
+ * NULL: it stands for itself. */
 static struct story *explanation(const struct ledger *l, const struct story *s)
 {
 	struct story *best = NULL;
 	for (size_t k = 0; k < l->n_slots; k++) {
 		struct story *by = l->slots[k].story;
-		if (!could_explain(l, by, s) || (by->i.state == INCIDENT_PENDING && recently(by) == 0))
+		if (!could_explain(l, by, s) ||
+			(by->i.state == INCIDENT_PENDING && recently(by) == 0))
 			continue;
-		const bool open = by->i.state != INCIDENT_PENDING, best_open = best && best->i.state != INCIDENT_PENDING;
-		if (!best || open > best_open || (open == best_open && by->i.first_ns < best->i.first_ns))
+		const bool open = by->i.state != INCIDENT_PENDING,
+			   best_open = best && best->i.state != INCIDENT_PENDING;
+		if (!best || open > best_open ||
+			(open == best_open && by->i.first_ns < best->i.first_ns))
 			best = by;
 	}
 	return best;
 }
 
-/* May it open now? No while something open explains it (that one tells of it) or something pending may yet do so. */
+/* May it open now? No while something open explains it (that one tells of it) or something pending
+ * may yet do so. */
 static bool stands_alone(struct ledger *l, struct story *s, int64_t t_ns)
 {
 	struct story *by = explanation(l, s);
@@ -300,9 +318,11 @@ static void adopt(struct ledger *l, struct story *s, int64_t t_ns)
 	if (!by || by->i.state == INCIDENT_PENDING)
 		return;
 	story_set(&s->i.parent, by->i.parent ? by->i.parent : by->i.id);
-	story_note(s, t_ns, "explained by %s: %s", by->i.id, by->i.summary ? by->i.summary : by->i.cause);
+	story_note(s, t_ns, "explained by %s: %s", by->i.id,
+		by->i.summary ? by->i.summary : by->i.cause);
 	if (story_also(by, s)) {
-		story_note(by, t_ns, "explains %s: %s", s->i.id, s->i.summary ? s->i.summary : s->i.cause);
+		story_note(by, t_ns, "explains %s: %s", s->i.id,
+			s->i.summary ? s->i.summary : s->i.cause);
 		tell(l, by, by->i.state);
 	}
 }
@@ -338,27 +358,29 @@ static void take_over(struct ledger *l, struct slot *slot, const struct finding 
 		if (recently(s) < s->hold || !stands_alone(l, s, f->to_ns))
 			return;
 		if (s->hold == 1) {
-			change(l, s, INCIDENT_OPEN, f->to_ns, s->i.summary ? s->i.summary : s->i.cause);
+			change(l, s, INCIDENT_OPEN, f->to_ns,
+				s->i.summary ? s->i.summary : s->i.cause);
 		} else {
 			char note[640];
 			if (s->i.over >= s->hold)
-				snprintf(note, sizeof(note), "%" PRIu32 " windows in a row: %s", s->i.over, s->i.summary ? s->i.summary : s->i.cause);
+				snprintf(note, sizeof(note), "%" PRIu32 " windows in a row: %s",
+					s->i.over, s->i.summary ? s->i.summary : s->i.cause);
 			else
-				snprintf(note, sizeof(note), "%" PRIu32 " of the last %" PRIu32 " windows: %s", recently(s), span_of(s), s->i.summary ? s->i.summary : s->i.cause);
+				snprintf(note, sizeof(note),
+					"%" PRIu32 " of the last %" PRIu32 " windows: %s",
+					recently(s), span_of(s),
+					s->i.summary ? s->i.summary : s->i.cause);
 			change(l, s, INCIDENT_OPEN, f->to_ns, note);
 		}
 		return;
-	case INCIDENT_CLEARING:
-		change(l, s, INCIDENT_OPEN, f->to_ns, "it is back");
-		return;
+	case INCIDENT_CLEARING: change(l, s, INCIDENT_OPEN, f->to_ns, "it is back"); return;
 	case INCIDENT_OPEN:
 		if (risen)
 			story_note(s, f->to_ns, "severity: %s", severity_name(s->i.severity));
 		adopt(l, s, f->to_ns);
 		tell(l, s, INCIDENT_OPEN);
 		return;
-	case INCIDENT_CLOSED:
-		break;
+	case INCIDENT_CLOSED: break;
 	}
 	assert(!"a closed story keeps no slot");
 }
@@ -384,7 +406,8 @@ static void take_under(struct ledger *l, struct slot *slot, const struct finding
 	else if (s->i.under < s->hold)
 		tell(l, s, INCIDENT_CLEARING);
 	if (s->i.under >= s->hold) {
-		change(l, s, INCIDENT_CLOSED, f->to_ns, "gone for as many windows as it took to open");
+		change(l, s, INCIDENT_CLOSED, f->to_ns,
+			"gone for as many windows as it took to open");
 		slot_end(l, slot);
 	}
 }
@@ -393,11 +416,13 @@ void ledger_take(struct ledger *l, const struct finding *f)
 {
 	if (f->verdict != FINDING_OVER && f->verdict != FINDING_UNDER)
 		return;
-	/* Most of what is told is that nothing is there, of a subject that has no story: hundreds of thousands a window in a large fabric. */
+	/* Most of what is told is that nothing is there, of a subject that has no story: hundreds
+	 * of thousands a window in a large fabric. */
 	const struct watched *w = f->verdict == FINDING_UNDER ? watched_of(l, f->analyzer) : NULL;
 	if (f->verdict == FINDING_UNDER && (!w || w->n == 0))
 		return;
-	struct slot *slot = slot_of(l, f->analyzer, f->device, f->port, f->priority, f->host, f->group);
+	struct slot *slot =
+		slot_of(l, f->analyzer, f->device, f->port, f->priority, f->host, f->group);
 	if (f->to_ns <= slot->seen_ns)
 		return;
 	slot->seen_ns = f->to_ns;
@@ -407,7 +432,7 @@ void ledger_take(struct ledger *l, const struct finding *f)
 		take_under(l, slot, f);
 }
 
-/* --- what it costs ------------------------------------------------------------------------------------------------------ */
+/* ---- what it costs ------------------------------------------------------- */
 
 /* One that hurts a job now: its loss is shared among these. */
 struct claimant {
@@ -417,24 +442,29 @@ struct claimant {
 
 static bool claims(const struct story *s)
 {
-	return (s->i.state == INCIDENT_OPEN || (s->i.state == INCIDENT_PENDING && recently(s) > 0)) && !s->i.parent && !s->folded[0] &&
-		cost_possible(s->i.cause) && (s->i.severity > SEV_INFO || s->cost.claim_ratio > 0);
+	return (s->i.state == INCIDENT_OPEN ||
+		       (s->i.state == INCIDENT_PENDING && recently(s) > 0)) &&
+		!s->i.parent && !s->folded[0] && cost_possible(s->i.cause) &&
+		(s->i.severity > SEV_INFO || s->cost.claim_ratio > 0);
 }
 
 /* It says that something is slow, not why: what a story with a reason claims is not its own. */
 static bool is_symptom(const struct story *s)
 {
-	return str_eq(s->i.cause, "unknown") || str_eq(s->i.cause, "straggler") || str_eq(s->i.cause, "host_slow");
+	return str_eq(s->i.cause, "unknown") || str_eq(s->i.cause, "straggler") ||
+		str_eq(s->i.cause, "host_slow");
 }
 
-/* By what each claims itself when all do, else alike. Where throughput did not fall there is nothing to share. */
+/* By what each claims itself when all do, else alike. Where throughput did not fall there is
+ * nothing to share. */
 static double share_of(const struct claimant *v, size_t n, const struct claimant *one)
 {
 	double sum = 0;
 	size_t others = 0;
 	bool all = true, reason = false;
 	for (size_t k = 0; k < n; k++)
-		reason = reason || (v[k].job->fell && claims(v[k].story) && !is_symptom(v[k].story));
+		reason =
+			reason || (v[k].job->fell && claims(v[k].story) && !is_symptom(v[k].story));
 	if (reason && is_symptom(one->story))
 		return 0;
 	for (size_t k = 0; k < n; k++) {
@@ -445,7 +475,9 @@ static double share_of(const struct claimant *v, size_t n, const struct claimant
 		sum += v[k].story->cost.claim_ratio;
 	}
 	if (!claims(one->story))
-		return one->story->i.state == INCIDENT_CLEARING && !isnan(one->job->share_ratio) ? one->job->share_ratio : 0;
+		return one->story->i.state == INCIDENT_CLEARING && !isnan(one->job->share_ratio)
+			? one->job->share_ratio
+			: 0;
 	if (!one->job->fell || others == 0)
 		return 1;
 	return all ? one->story->cost.claim_ratio / sum : 1.0 / (double)(others + 1);
@@ -457,13 +489,15 @@ static void take_rate(struct ledger *l, const struct job_rate *r)
 	size_t n = 0;
 	for (size_t k = 0; k < l->n_slots; k++) {
 		struct story *s = l->slots[k].story;
-		if (!s || s->folded[0] || !cost_possible(s->i.cause) || !story_concerns(s, l->fabric, r->job))
+		if (!s || s->folded[0] || !cost_possible(s->i.cause) ||
+			!story_concerns(s, l->fabric, r->job))
 			continue;
 		v[n] = (struct claimant){s, cost_measure(&s->cost, r, s->i.first_ns)};
 		n += v[n].job != NULL;
 	}
 	for (size_t k = 0; k < n; k++)
-		cost_count(v[k].job, r, share_of(v, n, &v[k]), v[k].story->i.severity == SEV_CRITICAL);
+		cost_count(
+			v[k].job, r, share_of(v, n, &v[k]), v[k].story->i.severity == SEV_CRITICAL);
 	free(v);
 }
 
@@ -479,11 +513,12 @@ void ledger_rates(struct ledger *l, const struct job_rate *v, size_t n)
 	}
 }
 
-/* --- asking ----------------------------------------------------------------------------------------------------------- */
+/* ---- asking -------------------------------------------------------------- */
 
 static int sorted_compare(const void *a, const void *b)
 {
-	return incident_compare(*(const struct incident *const *)a, *(const struct incident *const *)b);
+	return incident_compare(
+		*(const struct incident *const *)a, *(const struct incident *const *)b);
 }
 
 size_t ledger_incidents(const struct ledger *l, const struct incident ***ret)
@@ -516,30 +551,35 @@ const struct incident *ledger_find(const struct ledger *l, const char *id)
 	return s ? &s->i : NULL;
 }
 
-/* --- what people do ---------------------------------------------------------------------------------------------------- */
+/* ---- what people do ------------------------------------------------------ */
 
-static int act_ack(struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
+static int act_ack(
+	struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
 {
 	story_set(&s->i.acked_by, who);
 	json_object_set_new(s->i.json, "ack_note", text && *text ? json_string(text) : json_null());
-	story_note(s, t_ns, text && *text ? "acknowledged by %s: %s" : "acknowledged by %s", who, text);
+	story_note(s, t_ns, text && *text ? "acknowledged by %s: %s" : "acknowledged by %s", who,
+		text);
 	return 0;
 }
 
-static int act_assign(struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
+static int act_assign(
+	struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
 {
 	json_object_set_new(s->i.json, "assigned_to", json_string(text));
 	story_note(s, t_ns, "assigned to %s by %s", text, who);
 	return 0;
 }
 
-static int act_note(struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
+static int act_note(
+	struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
 {
 	story_note(s, t_ns, "%s: %s", who, text);
 	return 0;
 }
 
-static int act_close(struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
+static int act_close(
+	struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
 {
 	char note[640];
 	if (s->i.state == INCIDENT_CLOSED)
@@ -552,7 +592,8 @@ static int act_close(struct ledger *l, struct story *s, const char *who, const c
 	return 0;
 }
 
-static int act_merge(struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
+static int act_merge(
+	struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
 {
 	struct story *into = find(l, text);
 	if (!into)
@@ -567,13 +608,18 @@ static int act_merge(struct ledger *l, struct story *s, const char *who, const c
 	return 0;
 }
 
-int ledger_act(struct ledger *l, const char *id, enum incident_act act, const char *who, const char *text, int64_t t_ns)
+int ledger_act(struct ledger *l, const char *id, enum incident_act act, const char *who,
+	const char *text, int64_t t_ns)
 {
 	static const struct {
-		int (*fn)(struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns);
+		int (*fn)(struct ledger *l, struct story *s, const char *who, const char *text,
+			int64_t t_ns);
 		bool needs_text;
 	} acts[] = {
-		[ACT_ACK] = {act_ack, false}, [ACT_ASSIGN] = {act_assign, true}, [ACT_NOTE] = {act_note, true}, [ACT_CLOSE] = {act_close, false},
+		[ACT_ACK] = {act_ack, false},
+		[ACT_ASSIGN] = {act_assign, true},
+		[ACT_NOTE] = {act_note, true},
+		[ACT_CLOSE] = {act_close, false},
 		[ACT_MERGE] = {act_merge, true},
 	};
 	struct story *s = find(l, id);
@@ -588,7 +634,7 @@ int ledger_act(struct ledger *l, const char *id, enum incident_act act, const ch
 	return r;
 }
 
-/* --- starting, reloading, forgetting ---------------------------------------------------------------------------------- */
+/* ---- starting, reloading, forgetting ------------------------------------- */
 
 static void drop_orphans(struct ledger *l)
 {
@@ -600,7 +646,8 @@ static void drop_orphans(struct ledger *l)
 		if (s->i.state == INCIDENT_PENDING)
 			story_free(s);
 		else
-			change(l, s, INCIDENT_CLOSED, s->i.updated_ns, "its device is no longer configured");
+			change(l, s, INCIDENT_CLOSED, s->i.updated_ns,
+				"its device is no longer configured");
 	}
 }
 
@@ -615,7 +662,8 @@ int ledger_restore(struct ledger *l, const char *json)
 	struct story *s = story_parse(json);
 	if (!s)
 		return -EINVAL;
-	struct slot *slot = slot_of(l, s->i.analyzer, s->i.device, s->i.port, s->i.priority, s->i.host, s->i.group);
+	struct slot *slot = slot_of(
+		l, s->i.analyzer, s->i.device, s->i.port, s->i.priority, s->i.host, s->i.group);
 	if (find(l, s->i.id) || (s->i.state != INCIDENT_CLOSED && slot->story)) {
 		story_free(s);
 		return -EEXIST;

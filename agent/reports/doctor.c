@@ -1,6 +1,7 @@
 /*
- * doctor - see the header. Each part reads, says what it found, and adds to the list of things to do. A count that only grows is judged
- * as a share of what it is a part of, so that one bad hour does not need attention for ever.
+ * doctor - see the header. Each part reads, says what it found, and adds to the list of things to
+ * do. A count that only grows is judged as a share of what it is a part of, so that one bad hour
+ * does not need attention for ever.
  */
 #include "agent/reports/doctor.h"
 
@@ -20,67 +21,97 @@
 #include "db/series/series.h"
 #include "db/store/store.h"
 
-#define SILENT_NS (60 * NS_PER_S)     /* an agent writes its health each 5 s */
+#define SILENT_NS (60 * NS_PER_S) /* an agent writes its health each 5 s */
 #define EXPECT_NS (5 * 60 * NS_PER_S) /* what a capture should have seen is asked for this long */
-#define SLOW_SHARE 0.5                /* of the interval, that a poll may take */
-#define LOST_SHARE 0.05               /* of polls, that may have met a timeout */
+#define SLOW_SHARE 0.5 /* of the interval, that a poll may take */
+#define LOST_SHARE 0.05 /* of polls, that may have met a timeout */
 #define MISSED_SHARE 0.01
-#define DATA_SHARE 0.001              /* of samples, that may be suspect, late or refused */
+#define DATA_SHARE 0.001 /* of samples, that may be suspect, late or refused */
 #define DUPLICATE_SHARE 0.01
 #define DISK_WARN 0.10
 #define DISK_CRITICAL 0.03
 #define WAL_WARN_BYTES 268435456.0
-#define READ_LAG_S 3                  /* statistics are written once a second and committed within one */
-#define REPETITIONS_FULL 25           /* what polling begins with */
+#define READ_LAG_S 3 /* statistics are written once a second and committed within one */
+#define REPETITIONS_FULL 25 /* what polling begins with */
 
 struct doctor {
 	struct context *x;
-	json_t *health;   /* key -> number */
+	json_t *health; /* key -> number */
 	int64_t health_ns; /* 0 = the agent never said anything */
 	json_t *doc, *critical, *warning;
 };
 
-/* --- what to do ---------------------------------------------------------------------------------------------------------------- */
+/* ---- what to do ---------------------------------------------------------- */
 
 /* The collectors' reasons say what they saw; this is the next step. The first row that fits. */
-static const struct { const char *protocol, *in_reason, *remedy; } remedies[] = {
-	{"snmp", "connection refused", "start the SNMP agent on the device, or correct the port in snmp.address"},
-	{"snmp", "engine discovery", "check that the device is reachable, speaks SNMPv3 and lets this host ask (access list, firewall)"},
-	{"snmp", "SNMPv3 user", "compare user, auth and priv of its credentials with the user on the device; the secret files are read again at each try"},
-	{"snmp", "security level", "give the credentials the auth and priv that the device asks of this user"},
+static const struct {
+	const char *protocol, *in_reason, *remedy;
+} remedies[] = {
+	{"snmp", "connection refused",
+		"start the SNMP agent on the device, or correct the port in snmp.address"},
+	{"snmp", "engine discovery",
+		"check that the device is reachable, speaks SNMPv3 and lets this host ask (access "
+		"list, firewall)"},
+	{"snmp", "SNMPv3 user",
+		"compare user, auth and priv of its credentials with the user on the device; the "
+		"secret files are read again at each try"},
+	{"snmp", "security level",
+		"give the credentials the auth and priv that the device asks of this user"},
 	{"snmp", "time window", "check for two devices with one engine id"},
 	{"snmp", "another engine", "check for two devices that share this address"},
-	{"snmp", "wrong community", "correct the community in its file (it is read again at each try), or allow this host for it in the device's access list"},
+	{"snmp", "wrong community",
+		"correct the community in its file (it is read again at each try), or allow this "
+		"host for it in the device's access list"},
 	{"snmp", "later than", "raise snmp.timeout"},
-	{"snmp", "no answer", "ping it; compare the community with the device's; check its access list for this host"},
-	{"snmp", "deadline", "raise snmp.deadline or snmp.interval, or poll less: 'rocewatch profile test' shows which tables are long"},
+	{"snmp", "no answer",
+		"ping it; compare the community with the device's; check its access list for this "
+		"host"},
+	{"snmp", "deadline",
+		"raise snmp.deadline or snmp.interval, or poll less: 'rocewatch profile test' "
+		"shows which tables are long"},
 	{"snmp", "finds nothing", "widen the view of this community or user on the device"},
 	{"snmp", "resolve", "correct the name in snmp.address, or the name server of this machine"},
 	{"snmp", "route", "check route and firewall towards it, and snmp.source"},
 	{"snmp", "cannot read", "make the secret's file readable for the agent's user"},
-	{"gnmi", "connection refused", "start the gNMI server on the device, or correct the port in gnmi.address"},
-	{"gnmi", "wrong CA", "give the CA that signed the device's certificate as tls.ca; it is read again at each try"},
-	{"gnmi", "not trusted", "give the CA that signed the device's certificate as tls.ca; it is read again at each try"},
-	{"gnmi", "expired", "renew the certificate on the device, and check the clocks of both sides"},
-	{"gnmi", "wrong name", "set tls.server_name to a name in the certificate, or correct gnmi.address"},
-	{"gnmi", "client certificate", "give tls.cert and tls.key, signed by a CA the device trusts"},
+	{"gnmi", "connection refused",
+		"start the gNMI server on the device, or correct the port in gnmi.address"},
+	{"gnmi", "wrong CA",
+		"give the CA that signed the device's certificate as tls.ca; it is read again at "
+		"each try"},
+	{"gnmi", "not trusted",
+		"give the CA that signed the device's certificate as tls.ca; it is read again at "
+		"each try"},
+	{"gnmi", "expired",
+		"renew the certificate on the device, and check the clocks of both sides"},
+	{"gnmi", "wrong name",
+		"set tls.server_name to a name in the certificate, or correct gnmi.address"},
+	{"gnmi", "client certificate",
+		"give tls.cert and tls.key, signed by a CA the device trusts"},
 	{"gnmi", "speaks no TLS", "correct the port in gnmi.address, or set tls.off"},
 	{"gnmi", "it wants TLS", "remove tls.off, or correct the port in gnmi.address"},
-	{"gnmi", "wrong password", "correct username and the password's file; it is read again at each try"},
+	{"gnmi", "wrong password",
+		"correct username and the password's file; it is read again at each try"},
 	{"gnmi", "token is refused", "renew the token in its file; it is read again at each try"},
 	{"gnmi", "log-in", "add username and password_file to the credentials"},
 	{"gnmi", "not allowed", "give this user read access on the device"},
-	{"gnmi", "wrong encoding", "set gnmi.encoding to one the device offers: 'rocewatch profile test' shows them"},
-	{"gnmi", "unknown there", "name the profile of this device and release: 'rocewatch profile test' shows what it answers"},
+	{"gnmi", "wrong encoding",
+		"set gnmi.encoding to one the device offers: 'rocewatch profile test' shows them"},
+	{"gnmi", "unknown there",
+		"name the profile of this device and release: 'rocewatch profile test' shows what "
+		"it answers"},
 	{"gnmi", "max_message", "raise gnmi.max_message"},
-	{"gnmi", "no answer", "ping it; check the route, the firewall and the port in gnmi.address"},
-	{"gnmi", "sent nothing", "raise gnmi.timeout if the device is slow; see whether its server hangs"},
-	{"gnmi", "resolved", "correct the name in gnmi.address, or the name server of this machine"},
+	{"gnmi", "no answer",
+		"ping it; check the route, the firewall and the port in gnmi.address"},
+	{"gnmi", "sent nothing",
+		"raise gnmi.timeout if the device is slow; see whether its server hangs"},
+	{"gnmi", "resolved",
+		"correct the name in gnmi.address, or the name server of this machine"},
 	{"gnmi", "route", "check route and firewall towards it"},
 	{"pcap", "no such interface", "correct capture.interface, or create the interface"},
 	{"pcap", "is gone", "bring the interface back; the capture goes on by itself"},
 	{"pcap", "is down", "ip link set the interface up; the capture goes on by itself"},
-	{"pcap", "CAP_NET_RAW", "give the agent CAP_NET_RAW (the unit file does when a capture is configured)"},
+	{"pcap", "CAP_NET_RAW",
+		"give the agent CAP_NET_RAW (the unit file does when a capture is configured)"},
 	{"pcap", "", "see the agent's log"},
 	{NULL, "", "see the agent's log, and try: rocewatch profile test"},
 };
@@ -88,13 +119,17 @@ static const struct { const char *protocol, *in_reason, *remedy; } remedies[] = 
 const char *doctor_remedy(const char *protocol, const char *reason)
 {
 	size_t i = 0;
-	while (remedies[i].protocol && (!str_eq(remedies[i].protocol, protocol) || !strstr(reason ? reason : "", remedies[i].in_reason)))
+	while (remedies[i].protocol &&
+		(!str_eq(remedies[i].protocol, protocol) ||
+			!strstr(reason ? reason : "", remedies[i].in_reason)))
 		i++;
 	return remedies[i].remedy;
 }
 
-static void todo(struct doctor *d, bool critical, const char *subject, const char *remedy, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-static void todo(struct doctor *d, bool critical, const char *subject, const char *remedy, const char *fmt, ...)
+static void todo(struct doctor *d, bool critical, const char *subject, const char *remedy,
+	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+static void todo(struct doctor *d, bool critical, const char *subject, const char *remedy,
+	const char *fmt, ...)
 {
 	rw_cleanup(freep) char *what = NULL;
 	va_list ap;
@@ -111,7 +146,7 @@ static void todo(struct doctor *d, bool critical, const char *subject, const cha
 	json_array_append_new(critical ? d->critical : d->warning, t);
 }
 
-/* --- what the agent said --------------------------------------------------------------------------------------------------------- */
+/* ---- what the agent said ------------------------------------------------- */
 
 static int take_health(void *arg, int n, char *const *v, char *const *names)
 {
@@ -132,13 +167,15 @@ static int take_flag(void *arg, int n, char *const *v, char *const *names)
 static int read_health(struct doctor *d, struct err *e)
 {
 	bool there = false; /* not in a file that only older versions wrote */
-	int r = series_db_sql(d->x->db, "SELECT 1 FROM sqlite_master WHERE name='health'", take_flag, &there, e);
+	int r = series_db_sql(
+		d->x->db, "SELECT 1 FROM sqlite_master WHERE name='health'", take_flag, &there, e);
 	if (r < 0 || !there)
 		return r;
 	return series_db_sql(d->x->db, "SELECT key, value, t_ns FROM health", take_health, d, e);
 }
 
-static double said(const struct doctor *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static double said(const struct doctor *d, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 static double said(const struct doctor *d, const char *fmt, ...)
 {
 	char key[512];
@@ -153,51 +190,76 @@ static double said(const struct doctor *d, const char *fmt, ...)
 static json_t *time_or_null(bool known, int64_t t_ns)
 {
 	char buf[WALL_TEXT_MAX];
-	return known ? json_string(wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9)) : json_null();
+	return known ? json_string(wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9))
+		     : json_null();
 }
 
 /* To one decimal: a rate over a minute is not known better. */
-static json_t *rate_or_null(double v) { return json_number_or_null(round(10 * v) / 10); }
-static json_t *count_or_null(double v) { return isfinite(v) ? json_integer((json_int_t)v) : json_null(); }
+static json_t *rate_or_null(double v)
+{
+	return json_number_or_null(round(10 * v) / 10);
+}
+static json_t *count_or_null(double v)
+{
+	return isfinite(v) ? json_integer((json_int_t)v) : json_null();
+}
 static double number(const json_t *o, const char *key)
 {
 	const json_t *v = json_object_get(o, key);
 	return json_is_number(v) ? json_number_value(v) : NAN;
 }
-static const char *text(const json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
+static const char *text(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key));
+}
 
-/* --- targets --------------------------------------------------------------------------------------------------------------------- */
+/* ---- targets ------------------------------------------------------------- */
 
 struct target_facts {
 	const char *name, *protocol, *status, *reason;
 	double age_s, p95_s, interval_s, polls, timeouts, missed, repetitions, suspects;
 };
 
-/* judge_streams - of a target that delivers by itself: what is lost and late shows in its streams, not in polls. */
+/* judge_streams - of a target that delivers by itself: what is lost and late shows in its streams,
+ * not in polls. */
 static void judge_streams(struct doctor *d, const struct target_facts *t, struct str *notes)
 {
-	const double stale = said(d, "gnmi/%s/stale", t->name), refused = said(d, "gnmi/%s/refused", t->name), skew_s = said(d, "gnmi/%s/skew_s", t->name),
-		stalls = said(d, "gnmi/%s/stalls", t->name);
+	const double stale = said(d, "gnmi/%s/stale", t->name),
+		     refused = said(d, "gnmi/%s/refused", t->name),
+		     skew_s = said(d, "gnmi/%s/skew_s", t->name),
+		     stalls = said(d, "gnmi/%s/stalls", t->name);
 	if (t->suspects > 0)
-		str_addf(notes, "%s%.0f readings cannot be true: above line rate, or a pause longer than the time", notes->n ? "; " : "", t->suspects);
+		str_addf(notes,
+			"%s%.0f readings cannot be true: above line rate, or a pause longer than "
+			"the time",
+			notes->n ? "; " : "", t->suspects);
 	if (stale > 0)
-		str_addf(notes, "%s%.0f times a stream went silent and was asked for anew", notes->n ? "; " : "", stale);
+		str_addf(notes, "%s%.0f times a stream went silent and was asked for anew",
+			notes->n ? "; " : "", stale);
 	if (stalls > 0)
-		str_addf(notes, "%s%.0f times it sent faster than we read", notes->n ? "; " : "", stalls);
+		str_addf(notes, "%s%.0f times it sent faster than we read", notes->n ? "; " : "",
+			stalls);
 	if (refused > 0)
-		todo(d, false, t->name, "see which paths have the verdict 'wrong type': rocewatch profile test", "%.0f messages or values were not what they should be", refused);
+		todo(d, false, t->name,
+			"see which paths have the verdict 'wrong type': rocewatch profile test",
+			"%.0f messages or values were not what they should be", refused);
 	if (fabs(skew_s) > 0)
-		todo(d, false, t->name, "set its clock (NTP): until then values are stamped with the time of their arrival", "its clock is %.0f s %s ours", fabs(skew_s),
+		todo(d, false, t->name,
+			"set its clock (NTP): until then values are stamped with the time of their "
+			"arrival",
+			"its clock is %.0f s %s ours", fabs(skew_s),
 			skew_s > 0 ? "behind" : "ahead of");
 }
 
 static void judge_target(struct doctor *d, const struct target_facts *t, struct str *notes)
 {
 	if (str_eq(t->status, "down"))
-		todo(d, true, t->name, doctor_remedy(t->protocol, t->reason), "%s down: %s", t->protocol, t->reason ? t->reason : "does not answer");
+		todo(d, true, t->name, doctor_remedy(t->protocol, t->reason), "%s down: %s",
+			t->protocol, t->reason ? t->reason : "does not answer");
 	else if (!str_eq(t->status, "up") && d->x->agent_alive && t->protocol)
-		todo(d, false, t->name, "wait for the next poll; when it stays so, see the agent's log", "%s %s: %s", t->protocol, t->status,
-			t->reason ? t->reason : "");
+		todo(d, false, t->name,
+			"wait for the next poll; when it stays so, see the agent's log",
+			"%s %s: %s", t->protocol, t->status, t->reason ? t->reason : "");
 	if (t->reason)
 		str_add(notes, t->reason);
 	if (!str_eq(t->status, "up"))
@@ -207,34 +269,53 @@ static void judge_target(struct doctor *d, const struct target_facts *t, struct 
 		return;
 	}
 	if (t->p95_s > SLOW_SHARE * t->interval_s) {
-		str_addf(notes, "%sslow: p95 %.1f s of an interval of %.0f s", notes->n ? "; " : "", t->p95_s, t->interval_s);
-		todo(d, false, t->name, "raise snmp.interval, or leave out long tables: 'rocewatch profile test' shows them",
-			"slow: a poll takes %.1f s (p95), the interval is %.0f s", t->p95_s, t->interval_s);
+		str_addf(notes, "%sslow: p95 %.1f s of an interval of %.0f s", notes->n ? "; " : "",
+			t->p95_s, t->interval_s);
+		todo(d, false, t->name,
+			"raise snmp.interval, or leave out long tables: 'rocewatch profile test' "
+			"shows them",
+			"slow: a poll takes %.1f s (p95), the interval is %.0f s", t->p95_s,
+			t->interval_s);
 	}
 	if (t->repetitions < REPETITIONS_FULL)
-		str_addf(notes, "%slarge answers get lost: max-repetitions %d -> %.0f", notes->n ? "; " : "", REPETITIONS_FULL, t->repetitions);
+		str_addf(notes, "%slarge answers get lost: max-repetitions %d -> %.0f",
+			notes->n ? "; " : "", REPETITIONS_FULL, t->repetitions);
 	if (t->suspects > 0)
-		str_addf(notes, "%s%.0f readings cannot be true: above line rate, or a pause longer than the time", notes->n ? "; " : "", t->suspects);
+		str_addf(notes,
+			"%s%.0f readings cannot be true: above line rate, or a pause longer than "
+			"the time",
+			notes->n ? "; " : "", t->suspects);
 	if (t->timeouts > LOST_SHARE * t->polls && t->polls >= 20)
-		todo(d, false, t->name, "look for loss on the management network, or raise snmp.timeout", "%.0f requests of %.0f polls were not answered in time",
-			t->timeouts, t->polls);
+		todo(d, false, t->name,
+			"look for loss on the management network, or raise snmp.timeout",
+			"%.0f requests of %.0f polls were not answered in time", t->timeouts,
+			t->polls);
 	if (t->missed >= 3 && t->missed > MISSED_SHARE * (t->polls + t->missed))
-		todo(d, false, t->name, "see the agent's log for when it was away", "%.0f polls are missing beside the %.0f that were", t->missed, t->polls);
+		todo(d, false, t->name, "see the agent's log for when it was away",
+			"%.0f polls are missing beside the %.0f that were", t->missed, t->polls);
 }
 
 static void add_target(struct doctor *d, json_t *to, const json_t *device)
 {
 	rw_cleanup(str_done) struct str notes = {0};
-	struct target_facts t = {.name = text(device, "name"), .protocol = text(device, "protocol"), .status = text(device, "status"),
-		.reason = text(device, "reason"), .age_s = number(device, "age_s"), .p95_s = number(device, "poll_p95_s"),
-		.polls = number(device, "polls"), .timeouts = number(device, "timeouts")};
+	struct target_facts t = {.name = text(device, "name"),
+		.protocol = text(device, "protocol"),
+		.status = text(device, "status"),
+		.reason = text(device, "reason"),
+		.age_s = number(device, "age_s"),
+		.p95_s = number(device, "poll_p95_s"),
+		.polls = number(device, "polls"),
+		.timeouts = number(device, "timeouts")};
 	const char *protocol = t.protocol ? t.protocol : "-";
 	t.interval_s = said(d, "target/%s/%s/interval_s", t.name, protocol);
 	if (!isfinite(t.interval_s))
 		t.interval_s = number(device, "interval_s");
 	t.missed = said(d, "target/%s/%s/missed", t.name, protocol);
-	/* and those that should have been since then, or ever; what is read here is some seconds old */
-	double since_s = isfinite(t.age_s) ? t.age_s : (double)d->x->now_ns / 1e9 - said(d, "process/started_s");
+	/* and those that should have been since then, or ever; what is read here is some seconds
+	 * old */
+	double since_s = isfinite(t.age_s)
+		? t.age_s
+		: (double)d->x->now_ns / 1e9 - said(d, "process/started_s");
 	if (isfinite(t.missed) && since_s - READ_LAG_S > 2 * t.interval_s)
 		t.missed += floor((since_s - READ_LAG_S) / t.interval_s) - 1;
 	t.repetitions = said(d, "target/%s/%s/max_repetitions", t.name, protocol);
@@ -242,20 +323,24 @@ static void add_target(struct doctor *d, json_t *to, const json_t *device)
 	judge_target(d, &t, &notes);
 
 	json_t *row = json_object();
-	static const char *const same[] = {"name", "protocol", "address", "status", "state", "reason", "age_s", "poll_p50_s", "poll_p95_s", "polls",
-		"timeouts", "errors"};
+	static const char *const same[] = {"name", "protocol", "address", "status", "state",
+		"reason", "age_s", "poll_p50_s", "poll_p95_s", "polls", "timeouts", "errors"};
 	for (size_t i = 0; i < rw_countof(same); i++) {
 		json_t *v = json_object_get(device, same[i]);
 		json_object_set_new(row, same[i], v ? json_incref(v) : json_null());
 	}
 	json_object_set_new(row, "interval_s", json_number_or_null(t.interval_s));
-	json_object_set_new(row, "values_per_s", rate_or_null(said(d, "target/%s/%s/values_per_s", t.name, protocol)));
-	json_object_set_new(row, "varbinds_per_s", rate_or_null(said(d, "target/%s/%s/varbinds_per_s", t.name, protocol)));
+	json_object_set_new(row, "values_per_s",
+		rate_or_null(said(d, "target/%s/%s/values_per_s", t.name, protocol)));
+	json_object_set_new(row, "varbinds_per_s",
+		rate_or_null(said(d, "target/%s/%s/varbinds_per_s", t.name, protocol)));
 	json_object_set_new(row, "missed_polls", count_or_null(t.missed));
 	json_object_set_new(row, "suspect_readings", count_or_null(t.suspects));
 	json_object_set_new(row, "max_repetitions", count_or_null(t.repetitions));
 	json_object_set_new(row, "notes", json_string_or_null(notes.n ? notes.s : NULL));
-	json_object_set_new(row, "do", str_eq(t.status, "down") ? json_string(doctor_remedy(t.protocol, t.reason)) : json_null());
+	json_object_set_new(row, "do",
+		str_eq(t.status, "down") ? json_string(doctor_remedy(t.protocol, t.reason))
+					 : json_null());
 	json_array_append_new(to, row);
 }
 
@@ -267,31 +352,40 @@ static int targets(struct doctor *d, struct err *e)
 		json_decref(list);
 		return -EIO;
 	}
-	json_array_foreach(json_object_get(status, "devices"), i, device)
+	json_array_foreach (json_object_get(status, "devices"), i, device)
 		add_target(d, list, device);
 	json_object_set_new(d->doc, "targets", list);
 	json_decref(status);
 	return 0;
 }
 
-/* --- data quality ---------------------------------------------------------------------------------------------------------------- */
+/* ---- data quality -------------------------------------------------------- */
 
 static const struct {
 	const char *key, *name, *of;
 	double share; /* of @of, above which somebody should look; INFINITY = told only */
 	const char *what, *remedy;
 } qualities[] = {
-	{"pipeline/suspects", "suspect_samples", "pipeline/samples", DATA_SHARE, "values are not plausible (above line rate, pause longer than the interval)",
-		"see which: rocewatch query sql \"SELECT device, port, metric, count(*) FROM samples WHERE flags LIKE '%suspect%' GROUP BY 1, 2, 3\""},
-	{"pipeline/late", "late_samples", "pipeline/samples", DATA_SHARE, "values came after their window was judged",
-		"compare the clock of this machine with a time server, and look for slow targets above"},
-	{"pipeline/duplicates", "duplicate_samples", "pipeline/samples", DUPLICATE_SHARE, "values were not newer than the ones before",
+	{"pipeline/suspects", "suspect_samples", "pipeline/samples", DATA_SHARE,
+		"values are not plausible (above line rate, pause longer than the interval)",
+		"see which: rocewatch query sql \"SELECT device, port, metric, count(*) FROM "
+		"samples WHERE flags LIKE '%suspect%' GROUP BY 1, 2, 3\""},
+	{"pipeline/late", "late_samples", "pipeline/samples", DATA_SHARE,
+		"values came after their window was judged",
+		"compare the clock of this machine with a time server, and look for slow targets "
+		"above"},
+	{"pipeline/duplicates", "duplicate_samples", "pipeline/samples", DUPLICATE_SHARE,
+		"values were not newer than the ones before",
 		"look for one device configured twice, or a clock that was set back"},
 	{"pipeline/restarts", "restart_samples", NULL, INFINITY, NULL, NULL},
-	{"pipeline/refused", "refused_samples", "pipeline/samples", DATA_SHARE, "values do not fit what they are about", "correct the site's profile that makes them"},
-	{"pipeline/late_flows", "late_flows", "pipeline/flows", LOST_SHARE, "flow rows came after their window was judged",
+	{"pipeline/refused", "refused_samples", "pipeline/samples", DATA_SHARE,
+		"values do not fit what they are about",
+		"correct the site's profile that makes them"},
+	{"pipeline/late_flows", "late_flows", "pipeline/flows", LOST_SHARE,
+		"flow rows came after their window was judged",
 		"choose a capture interval below the analyzers' window"},
-	{"pipeline/failed", "failed_windows", "pipeline/windows", 0, "windows could not be analysed", "see the agent's log"},
+	{"pipeline/failed", "failed_windows", "pipeline/windows", 0,
+		"windows could not be analysed", "see the agent's log"},
 };
 
 static void data_quality(struct doctor *d)
@@ -299,15 +393,17 @@ static void data_quality(struct doctor *d)
 	json_t *q = json_object();
 	json_object_set_new(q, "samples", count_or_null(said(d, "pipeline/samples")));
 	for (size_t i = 0; i < rw_countof(qualities); i++) {
-		double n = said(d, "%s", qualities[i].key), of = qualities[i].of ? said(d, "%s", qualities[i].of) : NAN;
+		double n = said(d, "%s", qualities[i].key),
+		       of = qualities[i].of ? said(d, "%s", qualities[i].of) : NAN;
 		json_object_set_new(q, qualities[i].name, count_or_null(n));
 		if (n > 0 && n > qualities[i].share * of)
-			todo(d, false, "data", qualities[i].remedy, "%.0f %s", n, qualities[i].what);
+			todo(d, false, "data", qualities[i].remedy, "%.0f %s", n,
+				qualities[i].what);
 	}
 	json_object_set_new(d->doc, "data_quality", q);
 }
 
-/* --- captures -------------------------------------------------------------------------------------------------------------------- */
+/* ---- captures ------------------------------------------------------------ */
 
 static void add_quoted(struct str *sql, const char *s)
 {
@@ -318,7 +414,9 @@ static void add_quoted(struct str *sql, const char *s)
 }
 
 struct expectation {
-	double captured, counted; /* octets: captured times sampling, and by the port's counters over the same stretch; NAN unknown */
+	/* octets: captured times sampling, and by the port's counters over the same stretch; NAN
+	 * unknown */
+	double captured, counted;
 };
 
 static int take_expectation(void *arg, int n, char *const *v, char *const *names)
@@ -329,7 +427,8 @@ static int take_expectation(void *arg, int n, char *const *v, char *const *names
 	return 0;
 }
 
-/* The counters of the mirrored port count every frame, the capture RoCE alone: more is impossible, much less needs a reason. */
+/* The counters of the mirrored port count every frame, the capture RoCE alone: more is impossible,
+ * much less needs a reason. */
 static struct expectation expect(struct doctor *d, const struct config_capture *c)
 {
 	struct expectation ret = {NAN, NAN};
@@ -341,9 +440,13 @@ static struct expectation expect(struct doctor *d, const struct config_capture *
 	add_quoted(&where, c->device);
 	str_add(&where, " AND port=");
 	add_quoted(&where, c->port);
-	str_addf(&sql, "SELECT (SELECT sum(octets*sampling) FROM flows WHERE %s AND total=1 AND to_ns>%lld), (SELECT sum(rate*interval_s) FROM rates WHERE %s"
-		" AND t_ns>%lld AND metric IN (%s%s%s))", where.s, (long long)from, where.s, (long long)from,
-		str_eq(c->direction, "out") ? "" : "'port.in_octets'", str_eq(c->direction, "both") ? "," : "",
+	str_addf(&sql,
+		"SELECT (SELECT sum(octets*sampling) FROM flows WHERE %s AND total=1 AND "
+		"to_ns>%lld), (SELECT sum(rate*interval_s) FROM rates WHERE %s"
+		" AND t_ns>%lld AND metric IN (%s%s%s))",
+		where.s, (long long)from, where.s, (long long)from,
+		str_eq(c->direction, "out") ? "" : "'port.in_octets'",
+		str_eq(c->direction, "both") ? "," : "",
 		str_eq(c->direction, "in") ? "" : "'port.out_octets'");
 	struct err ignored;
 	if (series_db_sql(d->x->db, sql.s, take_expectation, &ret, &ignored) < 0)
@@ -352,14 +455,19 @@ static struct expectation expect(struct doctor *d, const struct config_capture *
 }
 
 static const char no_roce[] =
-	"a switch's CPU port never sees RoCE that the ASIC forwards: mirror the port (SPAN, ERSPAN) to a machine, send sFlow to one, or capture on a host "
-	"that can (rdma sniffing device); check that the mirror session is up and UDP 4791 is in it";
+	"a switch's CPU port never sees RoCE that the ASIC forwards: mirror the port (SPAN, "
+	"ERSPAN) to a machine, send sFlow to one, or capture on a host "
+	"that can (rdma sniffing device); check that the mirror session is up and UDP 4791 is in "
+	"it";
 
-static void judge_capture(struct doctor *d, const struct config_capture *c, double frames, double roce, double drops, const struct expectation *x, struct str *notes)
+static void judge_capture(struct doctor *d, const struct config_capture *c, double frames,
+	double roce, double drops, const struct expectation *x, struct str *notes)
 {
 	if (drops > 0) {
 		str_addf(notes, "kernel dropped %.0f; ", drops);
-		todo(d, false, c->name, "raise capture.buffer, sample, or mirror less to it", "the kernel dropped %.0f frames of %.0f: PSN gaps of those intervals are unknown",
+		todo(d, false, c->name, "raise capture.buffer, sample, or mirror less to it",
+			"the kernel dropped %.0f frames of %.0f: PSN gaps of those intervals are "
+			"unknown",
 			drops, frames);
 	}
 	if (roce == 0) {
@@ -369,8 +477,9 @@ static void judge_capture(struct doctor *d, const struct config_capture *c, doub
 	if (x->captured > 0 && x->counted > 0)
 		str_addf(notes, "%.0f %% of the port's octets; ", 100 * x->captured / x->counted);
 	if (x->captured > 1.5 * x->counted && x->counted > 0)
-		todo(d, false, c->name, "correct capture.sampling, or capture.port", "it stands for %.1f times what the counters of %s %s carried", x->captured / x->counted,
-			c->device, c->port);
+		todo(d, false, c->name, "correct capture.sampling, or capture.port",
+			"it stands for %.1f times what the counters of %s %s carried",
+			x->captured / x->counted, c->device, c->port);
 	if (notes->n >= 2)
 		notes->s[notes->n -= 2] = '\0';
 }
@@ -378,22 +487,28 @@ static void judge_capture(struct doctor *d, const struct config_capture *c, doub
 static void add_capture(struct doctor *d, json_t *to, const struct config_capture *c)
 {
 	rw_cleanup(str_done) struct str notes = {0};
-	double frames = said(d, "capture/%s/frames", c->name), roce = said(d, "capture/%s/roce", c->name),
-		drops = said(d, "capture/%s/kernel_drops", c->name);
+	double frames = said(d, "capture/%s/frames", c->name),
+	       roce = said(d, "capture/%s/roce", c->name),
+	       drops = said(d, "capture/%s/kernel_drops", c->name);
 	struct expectation x = expect(d, c);
 	if (isfinite(frames))
 		judge_capture(d, c, frames, roce, drops, &x, &notes);
 	json_t *row = json_object();
 	json_object_set_new(row, "name", json_string_or_null(c->name));
-	json_object_set_new(row, "interface", json_string_or_null(c->interface ? c->interface : c->listen));
+	json_object_set_new(
+		row, "interface", json_string_or_null(c->interface ? c->interface : c->listen));
 	json_object_set_new(row, "sampling", json_integer((json_int_t)c->sampling));
 	json_object_set_new(row, "frames", count_or_null(frames));
 	json_object_set_new(row, "roce_packets", count_or_null(roce));
-	json_object_set_new(row, "unreadable_frames", count_or_null(said(d, "capture/%s/bad", c->name)));
+	json_object_set_new(
+		row, "unreadable_frames", count_or_null(said(d, "capture/%s/bad", c->name)));
 	json_object_set_new(row, "kernel_drops", count_or_null(drops));
 	json_object_set_new(row, "captured_bytes", count_or_null(x.captured));
 	json_object_set_new(row, "expected_bytes", count_or_null(x.counted));
-	json_object_set_new(row, "notes", json_string_or_null(notes.n ? notes.s : isfinite(frames) ? NULL : "not open"));
+	json_object_set_new(row, "notes",
+		json_string_or_null(notes.n        ? notes.s
+				: isfinite(frames) ? NULL
+						   : "not open"));
 	json_array_append_new(to, row);
 }
 
@@ -405,19 +520,26 @@ static void captures(struct doctor *d)
 	json_object_set_new(d->doc, "captures", list);
 }
 
-/* --- traps ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- traps --------------------------------------------------------------- */
 
-static const struct { const char *name, *what, *remedy; } trap_drops[] = {
+static const struct {
+	const char *name, *what, *remedy;
+} trap_drops[] = {
 	{"unknown_sender", "traps came from addresses of no device, or of several: dropped",
-		"set the trap source of the devices to the address they are polled at; the agent's log names them"},
-	{"wrong_credential", "traps had a community or user that is not accepted: dropped", "name their credentials in traps.credentials, or correct the devices"},
-	{"malformed", "messages on the trap port were no traps", "look for what else sends there; the agent's log names it"},
-	{"limited", "traps were dropped unread because one sender sent too many", "look at that device: the agent's log names it"},
+		"set the trap source of the devices to the address they are polled at; the agent's "
+		"log names them"},
+	{"wrong_credential", "traps had a community or user that is not accepted: dropped",
+		"name their credentials in traps.credentials, or correct the devices"},
+	{"malformed", "messages on the trap port were no traps",
+		"look for what else sends there; the agent's log names it"},
+	{"limited", "traps were dropped unread because one sender sent too many",
+		"look at that device: the agent's log names it"},
 };
 
 static void traps(struct doctor *d)
 {
-	static const char *const names[] = {"received", "events", "informs", "repeated", "unknown_trap", "unknown_sender", "wrong_credential", "malformed", "limited"};
+	static const char *const names[] = {"received", "events", "informs", "repeated",
+		"unknown_trap", "unknown_sender", "wrong_credential", "malformed", "limited"};
 	if (!isfinite(said(d, "traps/open"))) {
 		json_object_set_new(d->doc, "traps", json_null());
 		return;
@@ -428,13 +550,17 @@ static void traps(struct doctor *d)
 		json_object_set_new(t, names[i], count_or_null(said(d, "traps/%s", names[i])));
 	json_object_set_new(d->doc, "traps", t);
 	if (!(said(d, "traps/open") > 0))
-		todo(d, true, "traps", "see the agent's log for why the port cannot be opened; correct traps.listen", "no traps are received");
+		todo(d, true, "traps",
+			"see the agent's log for why the port cannot be opened; correct "
+			"traps.listen",
+			"no traps are received");
 	for (size_t i = 0; i < rw_countof(trap_drops); i++)
 		if (said(d, "traps/%s", trap_drops[i].name) > 0)
-			todo(d, false, "traps", trap_drops[i].remedy, "%.0f %s", said(d, "traps/%s", trap_drops[i].name), trap_drops[i].what);
+			todo(d, false, "traps", trap_drops[i].remedy, "%.0f %s",
+				said(d, "traps/%s", trap_drops[i].name), trap_drops[i].what);
 }
 
-/* --- store and process ----------------------------------------------------------------------------------------------------------- */
+/* ---- store and process --------------------------------------------------- */
 
 static double size_of(const char *path, const char *suffix)
 {
@@ -447,14 +573,18 @@ static double size_of(const char *path, const char *suffix)
 static void judge_disk(struct doctor *d, double free_ratio, double free_bytes)
 {
 	if (free_ratio < DISK_WARN)
-		todo(d, free_ratio < DISK_CRITICAL, "store", "free some, or lower store.quota or store.retention: a full disk loses samples",
-			"the disk of %s has %.1f %% left (%.1f GB)", d->x->db_path, 100 * free_ratio, free_bytes / 1e9);
+		todo(d, free_ratio < DISK_CRITICAL, "store",
+			"free some, or lower store.quota or store.retention: a full disk loses "
+			"samples",
+			"the disk of %s has %.1f %% left (%.1f GB)", d->x->db_path,
+			100 * free_ratio, free_bytes / 1e9);
 }
 
 static int store(struct doctor *d, struct err *e)
 {
 	int64_t first = 0, last = 0;
-	double wal = size_of(d->x->db_path, "-wal"), free_ratio = NAN, free_bytes = NAN, commit_s = said(d, "store/last_commit_s");
+	double wal = size_of(d->x->db_path, "-wal"), free_ratio = NAN, free_bytes = NAN,
+	       commit_s = said(d, "store/last_commit_s");
 	double dropped = said(d, "store/dropped"), errors = said(d, "store/errors");
 	struct statvfs v;
 	int r = series_db_range(d->x->db, &first, &last, e);
@@ -466,11 +596,15 @@ static int store(struct doctor *d, struct err *e)
 	}
 	judge_disk(d, free_ratio, free_bytes);
 	if (wal > WAL_WARN_BYTES)
-		todo(d, false, "store", "end long-running queries on it", "the write-ahead log has grown to %.0f MB: somebody reads an old snapshot", wal / 1e6);
+		todo(d, false, "store", "end long-running queries on it",
+			"the write-ahead log has grown to %.0f MB: somebody reads an old snapshot",
+			wal / 1e6);
 	if (dropped > 0)
-		todo(d, true, "store", "see the agent's log for why the disk refused", "%.0f samples were dropped because they could not be written", dropped);
+		todo(d, true, "store", "see the agent's log for why the disk refused",
+			"%.0f samples were dropped because they could not be written", dropped);
 	if (errors > 0)
-		todo(d, false, "store", "see the agent's log", "%.0f commits failed and were tried again", errors);
+		todo(d, false, "store", "see the agent's log",
+			"%.0f commits failed and were tried again", errors);
 
 	int pid = store_writer_pid(d->x->db_path);
 	json_t *s = json_object();
@@ -478,12 +612,18 @@ static int store(struct doctor *d, struct err *e)
 	json_object_set_new(s, "writer_pid", pid > 0 ? json_integer(pid) : json_null());
 	json_object_set_new(s, "from", time_or_null(r == 0, first));
 	json_object_set_new(s, "to", time_or_null(r == 0, last));
-	json_object_set_new(s, "span_s", json_number_or_null(r == 0 ? (double)(last - first) / 1e9 : NAN));
+	json_object_set_new(
+		s, "span_s", json_number_or_null(r == 0 ? (double)(last - first) / 1e9 : NAN));
 	json_object_set_new(s, "size_bytes", count_or_null(size_of(d->x->db_path, "")));
 	json_object_set_new(s, "wal_bytes", count_or_null(isfinite(wal) ? wal : 0));
-	/* What was read here was committed after it came about: the newest of it is the newest commit we know of. */
-	commit_s = fmax(commit_s, fmax(d->health_ns ? (double)d->health_ns / 1e9 : NAN, r == 0 ? (double)last / 1e9 : NAN));
-	json_object_set_new(s, "last_commit_age_s", json_number_or_null(d->x->agent_alive ? fmax(0, (double)d->x->now_ns / 1e9 - commit_s) : NAN));
+	/* What was read here was committed after it came about: the newest of it is the newest
+	 * commit we know of. */
+	commit_s = fmax(commit_s,
+		fmax(d->health_ns ? (double)d->health_ns / 1e9 : NAN,
+			r == 0 ? (double)last / 1e9 : NAN));
+	json_object_set_new(s, "last_commit_age_s",
+		json_number_or_null(
+			d->x->agent_alive ? fmax(0, (double)d->x->now_ns / 1e9 - commit_s) : NAN));
 	json_object_set_new(s, "pending_samples", count_or_null(said(d, "store/pending")));
 	json_object_set_new(s, "dropped_samples", count_or_null(dropped));
 	json_object_set_new(s, "failed_commits", count_or_null(errors));
@@ -498,16 +638,25 @@ static void process(struct doctor *d)
 	double started = said(d, "process/started_s");
 	int64_t silent = d->x->now_ns - d->health_ns;
 	if (!d->x->agent_alive)
-		todo(d, true, "agent", "start it: systemctl start rocewatch, or rocewatch agent -c FILE", "no agent is running: nothing is collected");
+		todo(d, true, "agent",
+			"start it: systemctl start rocewatch, or rocewatch agent -c FILE",
+			"no agent is running: nothing is collected");
 	else if (d->health_ns == 0 || silent > SILENT_NS)
-		todo(d, true, "agent", "see its log: the disk may refuse, or its loop hang", "the agent (pid %d) has written nothing about itself for a minute",
+		todo(d, true, "agent", "see its log: the disk may refuse, or its loop hang",
+			"the agent (pid %d) has written nothing about itself for a minute",
 			store_writer_pid(d->x->db_path));
 	json_t *p = json_object(), *dropped = json_object();
-	json_object_set_new(p, "rss_bytes", d->x->agent_alive ? count_or_null(said(d, "process/rss_bytes")) : json_null());
-	json_object_set_new(p, "up_s", json_number_or_null(d->x->agent_alive ? (double)d->x->now_ns / 1e9 - started : NAN));
-	json_object_set_new(dropped, "pipeline_refused", count_or_null(said(d, "pipeline/refused")));
-	json_object_set_new(dropped, "pipeline_duplicates", count_or_null(said(d, "pipeline/duplicates")));
-	json_object_set_new(dropped, "pipeline_late_flows", count_or_null(said(d, "pipeline/late_flows")));
+	json_object_set_new(p, "rss_bytes",
+		d->x->agent_alive ? count_or_null(said(d, "process/rss_bytes")) : json_null());
+	json_object_set_new(p, "up_s",
+		json_number_or_null(
+			d->x->agent_alive ? (double)d->x->now_ns / 1e9 - started : NAN));
+	json_object_set_new(
+		dropped, "pipeline_refused", count_or_null(said(d, "pipeline/refused")));
+	json_object_set_new(
+		dropped, "pipeline_duplicates", count_or_null(said(d, "pipeline/duplicates")));
+	json_object_set_new(
+		dropped, "pipeline_late_flows", count_or_null(said(d, "pipeline/late_flows")));
 	json_object_set_new(dropped, "store_queue", count_or_null(said(d, "store/dropped")));
 	json_object_set_new(p, "dropped", dropped);
 	json_object_set_new(d->doc, "process", p);
@@ -515,7 +664,11 @@ static void process(struct doctor *d)
 
 json_t *doctor_document(struct context *x, struct err *e)
 {
-	struct doctor d = {.x = x, .health = json_object(), .doc = json_object(), .critical = json_array(), .warning = json_array()};
+	struct doctor d = {.x = x,
+		.health = json_object(),
+		.doc = json_object(),
+		.critical = json_array(),
+		.warning = json_array()};
 	json_object_set_new(d.doc, "fabric", json_string_or_null(x->config->fabric->name));
 	json_object_set_new(d.doc, "time", time_or_null(true, x->now_ns));
 	json_object_set_new(d.doc, "agent_running", json_boolean(x->agent_alive));

@@ -1,6 +1,7 @@
 /*
- * doctor - how the collection itself is doing, as one document: every target, data quality, captures, store and process, and what is to
- * be done. From the database, what the agent says of itself (agent/daemon/health.h), the configuration and the file system.
+ * doctor - how the collection itself is doing, as one document: every target, data quality,
+ * captures, store and process, and what is to be done. From the database, what the agent says of
+ * itself (agent/daemon/health.h), the configuration and the file system.
  */
 #ifndef RW_AGENT_DOCTOR_H
 #define RW_AGENT_DOCTOR_H
@@ -9,13 +10,15 @@
 #include "agent/command/command.h"
 
 /*
- * doctor_document - {fabric, time, agent_running, targets: [...], data_quality, captures: [...], store, process, traps, todo: [{severity,
- * subject, what, do}]}; todo is empty when nothing needs doing, worst first else. What is not known is null, never 0.
- * NULL on failure with @e filled; the caller owns the result.
+ * doctor_document - {fabric, time, agent_running, targets: [...], data_quality, captures: [...],
+ * store, process, traps, todo: [{severity, subject, what, do}]}; todo is empty when nothing needs
+ * doing, worst first else. What is not known is null, never 0. NULL on failure with @e filled; the
+ * caller owns the result.
  */
 json_t *doctor_document(struct context *x, struct err *e);
 
-/* doctor_remedy - what to do about a target that is down for this reason; the row for reasons nobody foresaw when none fits. */
+/* doctor_remedy - what to do about a target that is down for this reason; the row for reasons
+ * nobody foresaw when none fits. */
 const char *doctor_remedy(const char *protocol, const char *reason);
 
 #endif

@@ -1,4 +1,5 @@
-/* ecmp_views - see the header. Documents are made from the report's document: one measuring, several looks. */
+/* ecmp_views - see the header. Documents are made from the report's document: one measuring,
+ * several looks. */
 #include "agent/reports/ecmp_views.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 #include "agent/base/str.h"
 #include "agent/reports/spine_text.h"
 
-/* --- groups -------------------------------------------------------------------------------------------------------- */
+/* ---- groups -------------------------------------------------------------- */
 
 static const struct column group_columns[] = {
 	{"device", NULL, COL_TEXT, false},
@@ -27,7 +28,8 @@ static const struct column group_columns[] = {
 	{"verdict", NULL, COL_TEXT, false},
 };
 
-#define NO_GROUPS "no ECMP group of two members or more, or no complete window in this stretch of time"
+#define NO_GROUPS                                                                                  \
+	"no ECMP group of two members or more, or no complete window in this stretch of time"
 
 const struct view ecmp_groups_view = {
 	.title = "ECMP groups",
@@ -43,7 +45,7 @@ static void copy(json_t *to, const json_t *from, const char *key)
 	json_object_set(to, key, v ? v : json_null());
 }
 
-/* --- heat map ------------------------------------------------------------------------------------------------------ */
+/* ---- heat map ------------------------------------------------------------ */
 
 static bool is_tier(const char *group)
 {
@@ -66,7 +68,8 @@ static json_t *cell_of(json_t *cells, const char *peer)
 	return c;
 }
 
-/* Sums of the links per neighbour; the fold's imbalance is over neighbours, weighed by the capacity towards them. */
+/* Sums of the links per neighbour; the fold's imbalance is over neighbours, weighed by the capacity
+ * towards them. */
 static void fold(const json_t *group, json_t *cells, double *ret_mean, double *ret_imbalance)
 {
 	const json_t *members = json_object_get(group, "members");
@@ -77,11 +80,13 @@ static void fold(const json_t *group, json_t *cells, double *ret_mean, double *r
 		const json_t *m = json_array_get(members, i);
 		json_t *c = cell_of(cells, doc_text(m, "peer"));
 		double r = doc_number(m, "rate_bps"), s = doc_number(m, "speed_bps");
-		json_object_set_new(c, "links", json_integer(json_integer_value(json_object_get(c, "links")) + 1));
+		json_object_set_new(c, "links",
+			json_integer(json_integer_value(json_object_get(c, "links")) + 1));
 		if (isnan(r) || isnan(s))
 			continue;
 		json_object_set_new(c, "rate_bps", json_real(doc_number(c, "rate_bps") + r));
-		json_object_set_new(c, "speed_bps", json_integer((json_int_t)(doc_number(c, "speed_bps") + s)));
+		json_object_set_new(
+			c, "speed_bps", json_integer((json_int_t)(doc_number(c, "speed_bps") + s)));
 		rate += r;
 		speed += s;
 	}
@@ -102,15 +107,19 @@ static void fold(const json_t *group, json_t *cells, double *ret_mean, double *r
 	*ret_mean = rate / speed;
 	if (rate > 0)
 		*ret_imbalance = max / *ret_mean - 1;
-	if (hot && str_eq(doc_text(group, "verdict"), "even") == 0 && json_is_true(json_object_get(group, "out_of_limits")))
+	if (hot && str_eq(doc_text(group, "verdict"), "even") == 0 &&
+		json_is_true(json_object_get(group, "out_of_limits")))
 		json_object_set_new(hot, "hot", json_true());
 }
 
 json_t *ecmp_heatmap_json(const json_t *doc)
 {
-	static const char *const kept[] = {"device", "group", "verdict", "flows_estimate", "expected_by_chance_ratio", "expected_p95_ratio",
-		"windows", "windows_over", "windows_idle", "windows_unknown", "persistent_member", "over_since", "static_hash"};
-	static const char *const top[] = {"from", "to", "fabric", "warn_ratio", "busy_ratio", "coverage_ratio", "window_s", "verdict"};
+	static const char *const kept[] = {"device", "group", "verdict", "flows_estimate",
+		"expected_by_chance_ratio", "expected_p95_ratio", "windows", "windows_over",
+		"windows_idle", "windows_unknown", "persistent_member", "over_since",
+		"static_hash"};
+	static const char *const top[] = {"from", "to", "fabric", "warn_ratio", "busy_ratio",
+		"coverage_ratio", "window_s", "verdict"};
 	json_t *out = json_object(), *rows = json_array(), *peers = json_array();
 	for (size_t i = 0; i < rw_countof(top); i++)
 		copy(out, doc, top[i]);
@@ -133,7 +142,8 @@ json_t *ecmp_heatmap_json(const json_t *doc)
 			const char *peer = doc_text(json_array_get(cells, k), "peer");
 			bool known = false;
 			for (size_t j = 0; j < json_array_size(peers); j++)
-				known = known || str_eq(json_string_value(json_array_get(peers, j)), peer);
+				known = known ||
+					str_eq(json_string_value(json_array_get(peers, j)), peer);
 			if (!known)
 				json_array_append_new(peers, json_string(peer));
 		}
@@ -155,7 +165,8 @@ static const json_t *find_cell(const json_t *row, const char *peer)
 /* A block per eighth of the line, so that the pattern shows before the figures are read. */
 static const char *shade(double ratio)
 {
-	static const char *const blocks[] = {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
+	static const char *const blocks[] = {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585",
+		"\u2586", "\u2587", "\u2588"};
 	int i = isnan(ratio) ? 0 : (int)(ratio * 8 + 0.5);
 	return blocks[i < 0 ? 0 : i > 8 ? 8 : i];
 }
@@ -163,17 +174,25 @@ static const char *shade(double ratio)
 static void heatmap_head(FILE *out, const json_t *doc, const json_t *peers, bool color, int width)
 {
 	char busy[16], warn[16];
-	fprintf(out, "%sLEAF -> SPINE%s, %% of line, busy windows only (%s of %g s windows), %.10s %.5sZ - %.10s %.5sZ, limit %s (max/mean-1 of the links)\n",
-		color ? "\033[1m" : "", color ? "\033[0m" : "", doc_pct(busy, sizeof(busy), doc_number(doc, "busy_ratio")), doc_number(doc, "window_s"),
-		doc_text(doc, "from"), doc_text(doc, "from") + (strlen(doc_text(doc, "from")) > 11 ? 11 : 0), doc_text(doc, "to"),
-		doc_text(doc, "to") + (strlen(doc_text(doc, "to")) > 11 ? 11 : 0), doc_pct(warn, sizeof(warn), doc_number(doc, "warn_ratio")));
+	fprintf(out,
+		"%sLEAF -> SPINE%s, %% of line, busy windows only (%s of %g s windows), %.10s "
+		"%.5sZ - %.10s %.5sZ, limit %s (max/mean-1 of the links)\n",
+		color ? "\033[1m" : "", color ? "\033[0m" : "",
+		doc_pct(busy, sizeof(busy), doc_number(doc, "busy_ratio")),
+		doc_number(doc, "window_s"), doc_text(doc, "from"),
+		doc_text(doc, "from") + (strlen(doc_text(doc, "from")) > 11 ? 11 : 0),
+		doc_text(doc, "to"),
+		doc_text(doc, "to") + (strlen(doc_text(doc, "to")) > 11 ? 11 : 0),
+		doc_pct(warn, sizeof(warn), doc_number(doc, "warn_ratio")));
 	fprintf(out, "%-20s", "");
 	for (size_t i = 0; i < json_array_size(peers); i++)
 		fprintf(out, " %*s", width, json_string_value(json_array_get(peers, i)));
-	fprintf(out, " %8s %8s %8s  %-15s %s\n", "mean", "spines", "links", "chance mean/p95", "verdict");
+	fprintf(out, " %8s %8s %8s  %-15s %s\n", "mean", "spines", "links", "chance mean/p95",
+		"verdict");
 }
 
-static void heatmap_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void heatmap_text(
+	FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {
 	const json_t *rows = json_object_get(doc, "rows"), *peers = json_object_get(doc, "peers");
 	int width = 9;
@@ -190,29 +209,43 @@ static void heatmap_text(FILE *out, const json_t *doc, const struct view *v, boo
 	for (size_t r = 0; r < json_array_size(rows); r++) {
 		const json_t *row = json_array_get(rows, r);
 		char name[64], mean[16], spines[16], links[16], chance[16], p95[16], both[40];
-		snprintf(name, sizeof(name), "%s%s%s", doc_text(row, "device"), str_eq(doc_text(row, "group"), "uplinks") ? "" : " ",
+		snprintf(name, sizeof(name), "%s%s%s", doc_text(row, "device"),
+			str_eq(doc_text(row, "group"), "uplinks") ? "" : " ",
 			str_eq(doc_text(row, "group"), "uplinks") ? "" : doc_text(row, "group"));
 		fprintf(out, "%-20s", name);
 		for (size_t i = 0; i < json_array_size(peers); i++) {
-			const json_t *c = find_cell(row, json_string_value(json_array_get(peers, i)));
+			const json_t *c =
+				find_cell(row, json_string_value(json_array_get(peers, i)));
 			double u = c ? doc_number(c, "utilization_ratio") : NAN;
 			bool hot = c && json_is_true(json_object_get(c, "hot"));
 			if (!c || isnan(u))
 				fprintf(out, " %*s", width, c ? "?" : ".");
 			else
-				fprintf(out, " %*s%s%s%5.1f%s%s", width - 8 > 0 ? width - 8 : 0, "", shade(u), hot && color ? "\033[1;31m" : "", 100 * u, hot ? "!!" : "  ",
-					hot && color ? "\033[0m" : "");
+				fprintf(out, " %*s%s%s%5.1f%s%s", width - 8 > 0 ? width - 8 : 0, "",
+					shade(u), hot && color ? "\033[1;31m" : "", 100 * u,
+					hot ? "!!" : "  ", hot && color ? "\033[0m" : "");
 		}
-		snprintf(both, sizeof(both), "%s / %s", doc_pct(chance, sizeof(chance), doc_number(row, "expected_by_chance_ratio")),
+		snprintf(both, sizeof(both), "%s / %s",
+			doc_pct(chance, sizeof(chance),
+				doc_number(row, "expected_by_chance_ratio")),
 			doc_pct(p95, sizeof(p95), doc_number(row, "expected_p95_ratio")));
-		fprintf(out, " %8s %8s %8s  %-15s %s", doc_pct(mean, sizeof(mean), doc_number(row, "utilization_ratio")),
-			doc_pct(spines, sizeof(spines), doc_number(row, "imbalance_ratio")), doc_pct(links, sizeof(links), doc_number(row, "link_imbalance_ratio")), both,
-			doc_text(row, "verdict"));
+		fprintf(out, " %8s %8s %8s  %-15s %s",
+			doc_pct(mean, sizeof(mean), doc_number(row, "utilization_ratio")),
+			doc_pct(spines, sizeof(spines), doc_number(row, "imbalance_ratio")),
+			doc_pct(links, sizeof(links), doc_number(row, "link_imbalance_ratio")),
+			both, doc_text(row, "verdict"));
 		json_int_t over = json_integer_value(json_object_get(row, "windows_over"));
 		if (over)
-			fprintf(out, ", %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " windows%s%s", over, json_integer_value(json_object_get(row, "windows")),
-				json_is_string(json_object_get(row, "persistent_member")) ? ", hot: " : "",
-				json_is_string(json_object_get(row, "persistent_member")) ? doc_text(row, "persistent_member") : "");
+			fprintf(out,
+				", %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
+				" windows%s%s",
+				over, json_integer_value(json_object_get(row, "windows")),
+				json_is_string(json_object_get(row, "persistent_member"))
+					? ", hot: "
+					: "",
+				json_is_string(json_object_get(row, "persistent_member"))
+					? doc_text(row, "persistent_member")
+					: "");
 		fputc('\n', out);
 	}
 }
@@ -237,19 +270,21 @@ const struct view ecmp_heatmap_view = {
 	.empty = NO_GROUPS,
 };
 
-/* --- collisions ---------------------------------------------------------------------------------------------------- */
+/* ---- collisions ---------------------------------------------------------- */
 
 json_t *ecmp_collisions_json(const json_t *doc)
 {
-	static const char *const kept[] = {"device", "group", "verdict", "worst_ratio", "worst_at", "expected_by_chance_ratio", "expected_p999_ratio",
-		"flows_estimate", "flows_note", "packets", "sampling", "windows", "windows_over", "static_hash", "out_of_limits"};
+	static const char *const kept[] = {"device", "group", "verdict", "worst_ratio", "worst_at",
+		"expected_by_chance_ratio", "expected_p999_ratio", "flows_estimate", "flows_note",
+		"packets", "sampling", "windows", "windows_over", "static_hash", "out_of_limits"};
 	static const char *const top[] = {"from", "to", "fabric", "verdict", "warn_ratio"};
 	json_t *out = json_object(), *groups = json_array(), *flat = json_array();
 	for (size_t i = 0; i < rw_countof(top); i++)
 		copy(out, doc, top[i]);
 	const json_t *all = json_object_get(doc, "groups");
 	for (size_t i = 0; i < json_array_size(all); i++) {
-		const json_t *g = json_array_get(all, i), *flows = json_object_get(g, "flows"), *members = json_object_get(g, "members");
+		const json_t *g = json_array_get(all, i), *flows = json_object_get(g, "flows"),
+			     *members = json_object_get(g, "members");
 		if (!json_is_string(json_object_get(g, "hot_member")))
 			continue;
 		json_t *o = json_object();
@@ -258,7 +293,8 @@ json_t *ecmp_collisions_json(const json_t *doc)
 		json_object_set(o, "member", json_object_get(g, "hot_member"));
 		json_object_set_new(o, "peer", json_null());
 		for (size_t k = 0; k < json_array_size(members); k++)
-			if (str_eq(doc_text(json_array_get(members, k), "port"), doc_text(g, "hot_member"))) {
+			if (str_eq(doc_text(json_array_get(members, k), "port"),
+				    doc_text(g, "hot_member"))) {
 				copy(o, json_array_get(members, k), "peer");
 				copy(o, json_array_get(members, k), "speed_bps");
 				copy(o, json_array_get(members, k), "utilization_ratio");
@@ -274,23 +310,33 @@ json_t *ecmp_collisions_json(const json_t *doc)
 	return out;
 }
 
-static void collisions_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void collisions_text(
+	FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {
 	const json_t *groups = json_object_get(doc, "groups");
 	size_t shown = 0, n = json_array_size(groups);
-	for (size_t pass = 0; pass < 2 && !shown; pass++) /* those out of limits; without any, what there is */
+	/* those out of limits; without any, what there is */
+	for (size_t pass = 0; pass < 2 && !shown; pass++)
 		for (size_t i = 0; i < n; i++) {
-			const json_t *g = json_array_get(groups, i), *flows = json_object_get(g, "flows");
+			const json_t *g = json_array_get(groups, i),
+				     *flows = json_object_get(g, "flows");
 			if (!pass && !json_is_true(json_object_get(g, "out_of_limits")))
 				continue;
 			char worst[16], chance[16];
 			const char *peer = json_string_value(json_object_get(g, "peer"));
-			fprintf(out, "%s%sCOLLISIONS%s %s %s  %s%s%s  max/mean-1 %s (chance p99.9 %s)  %s\n", shown++ ? "\n" : "", color ? "\033[1m" : "",
-				color ? "\033[0m" : "", doc_text(g, "device"), doc_text(g, "group"), doc_text(g, "member"), peer ? " -> " : "", peer ? peer : "",
-				doc_pct(worst, sizeof(worst), doc_number(g, "worst_ratio")), doc_pct(chance, sizeof(chance), doc_number(g, "expected_p999_ratio")),
+			fprintf(out,
+				"%s%sCOLLISIONS%s %s %s  %s%s%s  max/mean-1 %s (chance p99.9 %s)  "
+				"%s\n",
+				shown++ ? "\n" : "", color ? "\033[1m" : "", color ? "\033[0m" : "",
+				doc_text(g, "device"), doc_text(g, "group"), doc_text(g, "member"),
+				peer ? " -> " : "", peer ? peer : "",
+				doc_pct(worst, sizeof(worst), doc_number(g, "worst_ratio")),
+				doc_pct(chance, sizeof(chance),
+					doc_number(g, "expected_p999_ratio")),
 				doc_text(g, "verdict"));
 			doc_packets_line(out, g, "  ");
-			if (!json_array_size(flows) && json_integer_value(json_object_get(g, "packets")))
+			if (!json_array_size(flows) &&
+				json_integer_value(json_object_get(g, "packets")))
 				fprintf(out, "  none of them left by this member\n");
 			for (size_t k = 0; k < json_array_size(flows); k++)
 				doc_flow_line(out, json_array_get(flows, k), "  ");
@@ -319,5 +365,6 @@ const struct view ecmp_collisions_view = {
 	.columns = flow_columns,
 	.n_columns = rw_countof(flow_columns),
 	.text = collisions_text,
-	.empty = "no busy window, so no member to look at (which flows share one is known from captured packets only)",
+	.empty = "no busy window, so no member to look at (which flows share one is known from "
+		 "captured packets only)",
 };

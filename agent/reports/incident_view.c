@@ -13,12 +13,14 @@
 
 #define ROLES_SHOWN 8
 
-/* Where, in one word: "leaf1:Ethernet49", "node-047 (leaf1:Ethernet47 and 7 more)" is for the card; here the nearest to the root. */
+/* Where, in one word: "leaf1:Ethernet49", "node-047 (leaf1:Ethernet47 and 7 more)" is for the card;
+ * here the nearest to the root. */
 static char *where_of(const json_t *incident)
 {
 	const json_t *subject = json_object_get(incident, "subject");
-	const char *device = doc_word(subject, "device"), *port = doc_word(subject, "port"), *host = doc_word(subject, "host"), *group = doc_word(subject, "group"),
-		*member = doc_word(subject, "member");
+	const char *device = doc_word(subject, "device"), *port = doc_word(subject, "port"),
+		   *host = doc_word(subject, "host"), *group = doc_word(subject, "group"),
+		   *member = doc_word(subject, "member");
 	struct str w = {0};
 	str_add(&w, "");
 	if (*host)
@@ -42,7 +44,7 @@ json_t *incident_public(const json_t *incident)
 	return o;
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------- */
 
 static enum severity severity_of(const json_t *o)
 {
@@ -64,7 +66,8 @@ static int worst_first(const void *a, const void *b)
 		i[k].confidence_ratio = doc_number(v[k], "confidence_ratio");
 		snprintf(i[k].id, sizeof(i[k].id), "%s", doc_word(v[k], "id"));
 	}
-	int opened = strcmp(doc_word(x, "opened"), doc_word(y, "opened")); /* RFC 3339 in UTC sorts as text */
+	/* RFC 3339 in UTC sorts as text */
+	int opened = strcmp(doc_word(x, "opened"), doc_word(y, "opened"));
 	i[0].opened_ns = opened;
 	return incident_compare(&i[0], &i[1]);
 }
@@ -81,7 +84,7 @@ void incidents_sort(json_t *incidents)
 		json_array_append_new(incidents, v[k]);
 }
 
-/* --- from the database ---------------------------------------------------------------------------------------------------- */
+/* ---- from the database --------------------------------------------------- */
 
 static int take_json(void *arg, int n, char *const *values, char *const *names)
 {
@@ -97,11 +100,14 @@ json_t *incidents_load(struct context *x, const struct globals *g, const char *i
 {
 	rw_cleanup(str_done) struct str sql = {0};
 	json_t *v = json_array();
-	str_add(&sql, "SELECT json FROM incidents WHERE opened_ns IS NOT NULL AND json IS NOT NULL");
+	str_add(&sql,
+		"SELECT json FROM incidents WHERE opened_ns IS NOT NULL AND json IS NOT NULL");
 	if (id)
 		str_addf(&sql, " AND lower(id) LIKE lower('%s%%')", id);
 	else if (g->since || g->until || g->around)
-		str_addf(&sql, " AND opened_ns <= %lld AND (closed_ns IS NULL OR closed_ns >= %lld)", (long long)x->to_ns, (long long)x->from_ns);
+		str_addf(&sql,
+			" AND opened_ns <= %lld AND (closed_ns IS NULL OR closed_ns >= %lld)",
+			(long long)x->to_ns, (long long)x->from_ns);
 	if (series_db_sql(x->db, sql.s, take_json, v, e) != 0) {
 		json_decref(v);
 		return NULL;
@@ -110,25 +116,34 @@ json_t *incidents_load(struct context *x, const struct globals *g, const char *i
 	return v;
 }
 
-/* --- the card ------------------------------------------------------------------------------------------------------------ */
+/* ---- the card ------------------------------------------------------------ */
 
 static void put_when(FILE *out, const json_t *o)
 {
-	const char *opened = doc_word(o, "opened"), *closed = doc_word(o, "closed"), *first = doc_word(o, "first");
-	fprintf(out, "when        %s %s %.19sZ", doc_word(o, "state"), *closed ? "from" : "since", *first ? first : opened);
+	const char *opened = doc_word(o, "opened"), *closed = doc_word(o, "closed"),
+		   *first = doc_word(o, "first");
+	fprintf(out, "when        %s %s %.19sZ", doc_word(o, "state"), *closed ? "from" : "since",
+		*first ? first : opened);
 	if (*closed)
 		fprintf(out, " to %.19sZ", closed);
 	fprintf(out, ", raised %.19sZ", opened);
 	const json_t *windows = json_object_get(o, "windows");
 	if (json_is_integer(windows))
-		fprintf(out, ", in %lld window%s", (long long)json_integer_value(windows), json_integer_value(windows) == 1 ? "" : "s");
+		fprintf(out, ", in %lld window%s", (long long)json_integer_value(windows),
+			json_integer_value(windows) == 1 ? "" : "s");
 	fputc('\n', out);
 }
 
 static void put_where(FILE *out, const json_t *o)
 {
-	static const struct { const char *key, *word; } parts[] = {
-		{"device", ""}, {"port", "port "}, {"group", "group "}, {"member", "member "}, {"host", "host "},
+	static const struct {
+		const char *key, *word;
+	} parts[] = {
+		{"device", ""},
+		{"port", "port "},
+		{"group", "group "},
+		{"member", "member "},
+		{"host", "host "},
 	};
 	const json_t *subject = json_object_get(o, "subject");
 	const char *before = "where       ";
@@ -139,7 +154,8 @@ static void put_where(FILE *out, const json_t *o)
 		before = ", ";
 	}
 	if (json_is_integer(json_object_get(subject, "priority")))
-		fprintf(out, "%spriority %lld", before, (long long)json_integer_value(json_object_get(subject, "priority")));
+		fprintf(out, "%spriority %lld", before,
+			(long long)json_integer_value(json_object_get(subject, "priority")));
 	fputc('\n', out);
 }
 
@@ -149,21 +165,28 @@ static void put_cost(FILE *out, const json_t *o)
 	long long gpus = (long long)json_integer_value(json_object_get(o, "gpus_affected"));
 	fprintf(out, "cost        ");
 	if (isnan(per_hour))
-		fprintf(out, "unknown%s\n", gpus ? "" : " (no job is configured for this subject, or no price)");
+		fprintf(out, "unknown%s\n",
+			gpus ? "" : " (no job is configured for this subject, or no price)");
 	else
-		fprintf(out, "$%.2f/h, $%.2f so far (%lld GPUs wait)\n", per_hour, isnan(total) ? 0 : total, gpus);
+		fprintf(out, "$%.2f/h, $%.2f so far (%lld GPUs wait)\n", per_hour,
+			isnan(total) ? 0 : total, gpus);
 }
 
-/* What a job lost since the onset: as a share of wall time, and per step where the length of a step is declared. */
+/* What a job lost since the onset: as a share of wall time, and per step where the length of a step
+ * is declared. */
 static void put_loss(FILE *out, const json_t *o, double explained)
 {
-	const double lost = doc_number(o, "loss_ratio"), before = doc_number(o, "step_before_s"), now = doc_number(o, "step_s");
+	const double lost = doc_number(o, "loss_ratio"), before = doc_number(o, "step_before_s"),
+		     now = doc_number(o, "step_s");
 	if (!(lost > 0))
 		return;
-	fprintf(out, "lost        %.1f %% of wall time of %s since %s, measured at %s", 100 * lost, *doc_word(o, "job") ? doc_word(o, "job") : "all hosts", doc_word(o, "since"),
+	fprintf(out, "lost        %.1f %% of wall time of %s since %s, measured at %s", 100 * lost,
+		*doc_word(o, "job") ? doc_word(o, "job") : "all hosts", doc_word(o, "since"),
 		doc_word(o, "measured_at"));
 	if (!isnan(before) && !isnan(now))
-		fprintf(out, "; %.3g of %.3g ms per step are explained", 1e3 * (now - before) * (isnan(explained) ? 0 : explained), 1e3 * (now - before));
+		fprintf(out, "; %.3g of %.3g ms per step are explained",
+			1e3 * (now - before) * (isnan(explained) ? 0 : explained),
+			1e3 * (now - before));
 	fputc('\n', out);
 }
 
@@ -174,24 +197,30 @@ static void put_explained(FILE *out, const json_t *doc)
 	const json_t *also = json_object_get(doc, "also"), *o;
 	size_t k;
 	if (!isnan(explained))
-		fprintf(out, "explains    %.0f %% of the slowdown that was measured\n", 100 * explained);
-	json_array_foreach(json_object_get(doc, "loss"), k, o)
+		fprintf(out, "explains    %.0f %% of the slowdown that was measured\n",
+			100 * explained);
+	json_array_foreach (json_object_get(doc, "loss"), k, o)
 		put_loss(out, o, explained);
-	json_array_foreach(also, k, o)
-		fprintf(out, "%-12s%s\n", k ? "" : "also", *doc_word(o, "summary") ? doc_word(o, "summary") : doc_word(o, "cause"));
+	json_array_foreach (also, k, o)
+		fprintf(out, "%-12s%s\n", k ? "" : "also",
+			*doc_word(o, "summary") ? doc_word(o, "summary") : doc_word(o, "cause"));
 	if (*doc_word(doc, "parent"))
 		fprintf(out, "part of     %s\n", doc_word(doc, "parent"));
 }
 
 static void put_roles(FILE *out, const json_t *roles)
 {
-	static const struct { const char *role, *word; } kinds[] = {
-		{"culprit", "who"}, {"direct_victim", "waits"}, {"indirect_victim", "behind them"},
+	static const struct {
+		const char *role, *word;
+	} kinds[] = {
+		{"culprit", "who"},
+		{"direct_victim", "waits"},
+		{"indirect_victim", "behind them"},
 	};
 	for (size_t k = 0; k < rw_countof(kinds); k++) {
 		size_t i, n = 0;
 		const json_t *role;
-		json_array_foreach(roles, i, role) {
+		json_array_foreach (roles, i, role) {
 			if (!str_eq(doc_word(role, "role"), kinds[k].role))
 				continue;
 			if (n++ == 0)
@@ -215,8 +244,9 @@ static void put_list(FILE *out, const char *head, const json_t *list)
 {
 	size_t k;
 	const json_t *v;
-	json_array_foreach(list, k, v) {
-		fprintf(out, "%-12s%s\n", k ? "" : head, json_is_string(v) ? json_string_value(v) : doc_word(v, "text"));
+	json_array_foreach (list, k, v) {
+		fprintf(out, "%-12s%s\n", k ? "" : head,
+			json_is_string(v) ? json_string_value(v) : doc_word(v, "text"));
 		if (*doc_word(v, "risk"))
 			fprintf(out, "%-12s  risk: %s\n", "", doc_word(v, "risk"));
 	}
@@ -232,7 +262,10 @@ static const struct column evidence_columns[] = {
 	{"to", "TO", COL_TIME, false},
 };
 static const struct view evidence_view = {
-	.rows = "evidence", .columns = evidence_columns, .n_columns = rw_countof(evidence_columns), .empty = "no evidence kept",
+	.rows = "evidence",
+	.columns = evidence_columns,
+	.n_columns = rw_countof(evidence_columns),
+	.empty = "no evidence kept",
 };
 static const struct column flow_columns[] = {
 	{"src", "FLOW FROM", COL_TEXT, false},
@@ -244,14 +277,17 @@ static const struct column flow_columns[] = {
 	{"burst_bps", "IN BURSTS", COL_BPS, true},
 };
 static const struct view flow_view = {
-	.rows = "flows", .columns = flow_columns, .n_columns = rw_countof(flow_columns), .empty = "no flows seen",
+	.rows = "flows",
+	.columns = flow_columns,
+	.n_columns = rw_countof(flow_columns),
+	.empty = "no flows seen",
 };
 
 static void put_evidence(FILE *out, const json_t *doc, bool color, bool header)
 {
 	json_t *shown = json_deep_copy(json_object_get(doc, "evidence")), *row;
 	size_t k;
-	json_array_foreach(shown, k, row) {
+	json_array_foreach (shown, k, row) {
 		rw_cleanup(str_done) struct str text = {0};
 		const json_t *value = json_object_get(row, "value");
 		if (json_is_number(value))
@@ -268,9 +304,12 @@ static void put_evidence(FILE *out, const json_t *doc, bool color, bool header)
 static void print_card(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {
 	const json_t *subject = json_object_get(doc, "subject");
-	double confidence = doc_number(doc, "confidence_ratio"), coverage = doc_number(doc, "coverage_ratio");
-	fprintf(out, "INCIDENT %s  %s  %s\n", doc_word(doc, "id"), doc_word(doc, "severity"), doc_word(doc, "cause"));
-	fprintf(out, "what        %s\n", *doc_word(doc, "summary") ? doc_word(doc, "summary") : doc_word(doc, "cause"));
+	double confidence = doc_number(doc, "confidence_ratio"),
+	       coverage = doc_number(doc, "coverage_ratio");
+	fprintf(out, "INCIDENT %s  %s  %s\n", doc_word(doc, "id"), doc_word(doc, "severity"),
+		doc_word(doc, "cause"));
+	fprintf(out, "what        %s\n",
+		*doc_word(doc, "summary") ? doc_word(doc, "summary") : doc_word(doc, "cause"));
 	put_where(out, doc);
 	put_when(out, doc);
 	fprintf(out, "confidence  %s", confidence_word(confidence));
@@ -284,7 +323,8 @@ static void print_card(FILE *out, const json_t *doc, const struct view *v, bool 
 	put_explained(out, doc);
 	put_roles(out, json_object_get(doc, "roles"));
 	if (*doc_word(doc, "acked_by"))
-		fprintf(out, "%-12s%s%s%s\n", "acked by", doc_word(doc, "acked_by"), *doc_word(doc, "ack_note") ? ": " : "", doc_word(doc, "ack_note"));
+		fprintf(out, "%-12s%s%s%s\n", "acked by", doc_word(doc, "acked_by"),
+			*doc_word(doc, "ack_note") ? ": " : "", doc_word(doc, "ack_note"));
 	if (*doc_word(doc, "assigned_to"))
 		fprintf(out, "%-12s%s\n", "owner", doc_word(doc, "assigned_to"));
 	put_list(out, "changed", json_object_get(doc, "changed_before"));
@@ -298,7 +338,7 @@ static void print_card(FILE *out, const json_t *doc, const struct view *v, bool 
 	}
 }
 
-/* --- views ----------------------------------------------------------------------------------------------------------------- */
+/* ---- views --------------------------------------------------------------- */
 
 static const struct column list_columns[] = {
 	{"id", "ID", COL_TEXT, false},
@@ -313,7 +353,11 @@ static const struct column list_columns[] = {
 	{"summary", "SUMMARY", COL_TEXT, false},
 };
 const struct view incident_list_view = {
-	.title = "Incidents", .rows = "incidents", .columns = list_columns, .n_columns = rw_countof(list_columns), .empty = "no incidents",
+	.title = "Incidents",
+	.rows = "incidents",
+	.columns = list_columns,
+	.n_columns = rw_countof(list_columns),
+	.empty = "no incidents",
 };
 
 static const struct column timeline_columns[] = {
@@ -321,9 +365,17 @@ static const struct column timeline_columns[] = {
 	{"text", "EVENT", COL_TEXT, false},
 };
 const struct view incident_timeline_view = {
-	.title = "Timeline", .rows = "timeline", .columns = timeline_columns, .n_columns = rw_countof(timeline_columns), .empty = "nothing recorded",
+	.title = "Timeline",
+	.rows = "timeline",
+	.columns = timeline_columns,
+	.n_columns = rw_countof(timeline_columns),
+	.empty = "nothing recorded",
 };
 
 const struct view incident_card_view = {
-	.title = "Incident", .rows = NULL, .columns = list_columns, .n_columns = rw_countof(list_columns), .text = print_card,
+	.title = "Incident",
+	.rows = NULL,
+	.columns = list_columns,
+	.n_columns = rw_countof(list_columns),
+	.text = print_card,
 };

@@ -1,4 +1,5 @@
-/* incident_view - how incidents are shown to people: the list, the card, the timeline. From their JSON form alone. */
+/* incident_view - how incidents are shown to people: the list, the card, the timeline. From their
+ * JSON form alone. */
 #ifndef RW_AGENT_INCIDENT_VIEW_H
 #define RW_AGENT_INCIDENT_VIEW_H
 
@@ -6,23 +7,25 @@
 #include <stdio.h>
 #include "agent/document/writer.h"
 
-extern const struct view incident_list_view;     /* rows "incidents" */
+extern const struct view incident_list_view; /* rows "incidents" */
 extern const struct view incident_timeline_view; /* rows "timeline" */
-extern const struct view incident_card_view;     /* the document is one incident */
+extern const struct view incident_card_view; /* the document is one incident */
 
 struct context;
 struct err;
 struct globals;
 /*
- * incidents_load - those that overlap the stretch asked for (all that were ever opened, when none was), or those whose id begins with @id, worst
- * first, as they are stored. A new reference; NULL with @e filled.
+ * incidents_load - those that overlap the stretch asked for (all that were ever opened, when none
+ * was), or those whose id begins with @id, worst first, as they are stored. A new reference; NULL
+ * with @e filled.
  */
 json_t *incidents_load(struct context *x, const struct globals *g, const char *id, struct err *e);
 
 /* incident_public - a copy without what only the agent needs; a new reference. */
 json_t *incident_public(const json_t *incident);
 
-/* incidents_sort - worst first, in place: severity, then money per hour, then confidence, then the older, then id. */
+/* incidents_sort - worst first, in place: severity, then money per hour, then confidence, then the
+ * older, then id. */
 void incidents_sort(json_t *incidents);
 
 #endif

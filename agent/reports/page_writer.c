@@ -7,7 +7,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-
 #define LABEL 13
 #define WIDTH_MIN 80
 #define WIDTH_MAX 120
@@ -29,7 +28,8 @@ static size_t columns_of(const char *s, size_t bytes)
 	return n;
 }
 
-/* @n bytes, control characters as blanks, and what a page would take for a tag or a table written out. */
+/* @n bytes, control characters as blanks, and what a page would take for a tag or a table written
+ * out. */
 static void put(FILE *out, const struct tune_page *p, const char *s, size_t n)
 {
 	for (size_t k = 0; k < n; k++) {
@@ -38,14 +38,18 @@ static void put(FILE *out, const struct tune_page *p, const char *s, size_t n)
 			fputc(' ', out);
 		else if (p->format == FORMAT_HTML && (c == '<' || c == '>' || c == '&'))
 			fputs(c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;", out);
-		else if (p->format == FORMAT_MD && (c == '|' || c == '*' || c == '_' || c == '<' || c == '`'))
+		else if (p->format == FORMAT_MD &&
+			(c == '|' || c == '*' || c == '_' || c == '<' || c == '`'))
 			fprintf(out, "\\%c", c);
 		else
 			fputc(c, out);
 	}
 }
 
-static void put_all(FILE *out, const struct tune_page *p, const char *s) { put(out, p, s, strlen(s)); }
+static void put_all(FILE *out, const struct tune_page *p, const char *s)
+{
+	put(out, p, s, strlen(s));
+}
 
 /* Words from column @at on, further lines from column @indent on. */
 static void put_wrapped(FILE *out, const struct tune_page *p, const char *text, size_t indent)
@@ -76,14 +80,26 @@ static void put_wrapped(FILE *out, const struct tune_page *p, const char *text, 
 
 void page_begin(FILE *out, const struct tune_page *p, const char *title)
 {
-	static const char head[] = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>";
-	static const char style[] = "</title><style>\n"
-		"body{font:15px/1.45 system-ui,sans-serif;color:#1a1d21;background:#fff;max-width:70em;margin:2em auto;padding:0 1em}\n"
-		"h2{font-size:1.15em;border-top:3px solid #1a1d21;padding-top:.6em;margin-top:2.2em}\n"
-		"dl{display:grid;grid-template-columns:9em 1fr;gap:.2em 1em;margin:.6em 0}dt{color:#5b6570}dd{margin:0}\n"
-		"table{border-collapse:collapse;margin:.8em 0;width:100%}th,td{text-align:left;vertical-align:top;padding:.3em .8em .3em 0;border-bottom:1px solid #d6dbe0}\n"
-		"th{color:#5b6570;font-weight:600}pre{background:#f3f5f7;padding:.8em;overflow-x:auto;font-size:13px;line-height:1.35}\n"
-		"@media (prefers-color-scheme:dark){body{color:#e3e6ea;background:#15181c}h2{border-color:#e3e6ea}dt,th{color:#9aa5b1}td,th{border-color:#333a42}pre{background:#1f242a}}\n"
+	static const char head[] =
+		"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
+		"name=\"viewport\" content=\"width=device-width\"><title>";
+	static const char style[] =
+		"</title><style>\n"
+		"body{font:15px/1.45 "
+		"system-ui,sans-serif;color:#1a1d21;background:#fff;max-width:70em;margin:2em "
+		"auto;padding:0 1em}\n"
+		"h2{font-size:1.15em;border-top:3px solid "
+		"#1a1d21;padding-top:.6em;margin-top:2.2em}\n"
+		"dl{display:grid;grid-template-columns:9em 1fr;gap:.2em 1em;margin:.6em "
+		"0}dt{color:#5b6570}dd{margin:0}\n"
+		"table{border-collapse:collapse;margin:.8em "
+		"0;width:100%}th,td{text-align:left;vertical-align:top;padding:.3em .8em .3em "
+		"0;border-bottom:1px solid #d6dbe0}\n"
+		"th{color:#5b6570;font-weight:600}pre{background:#f3f5f7;padding:.8em;overflow-x:"
+		"auto;font-size:13px;line-height:1.35}\n"
+		"@media "
+		"(prefers-color-scheme:dark){body{color:#e3e6ea;background:#15181c}h2{border-color:"
+		"#e3e6ea}dt,th{color:#9aa5b1}td,th{border-color:#333a42}pre{background:#1f242a}}\n"
 		"</style></head><body>\n";
 	if (p->format != FORMAT_HTML)
 		return;
@@ -150,13 +166,16 @@ void page_linef(FILE *out, const struct tune_page *p, const char *label, const c
 	page_line(out, p, label, text);
 }
 
-static void table_text(FILE *out, const struct tune_page *p, const char *const *headers, size_t n, const struct page_row *rows, size_t n_rows)
+static void table_text(FILE *out, const struct tune_page *p, const char *const *headers, size_t n,
+	const struct page_row *rows, size_t n_rows)
 {
 	size_t width[PAGE_CELLS] = {0};
 	for (size_t c = 0; c < n; c++) {
 		width[c] = columns_of(headers[c], strlen(headers[c]));
 		for (size_t r = 0; r < n_rows; r++) {
-			const size_t w = rows[r].cell[c] ? columns_of(rows[r].cell[c], strlen(rows[r].cell[c])) : 0;
+			const size_t w = rows[r].cell[c]
+				? columns_of(rows[r].cell[c], strlen(rows[r].cell[c]))
+				: 0;
 			width[c] = w > width[c] ? w : width[c];
 		}
 	}
@@ -171,14 +190,16 @@ static void table_text(FILE *out, const struct tune_page *p, const char *const *
 				break;
 			}
 			put_all(out, p, cell);
-			fprintf(out, "%*s", (int)(width[c] - columns_of(cell, strlen(cell)) + 2), "");
+			fprintf(out, "%*s", (int)(width[c] - columns_of(cell, strlen(cell)) + 2),
+				"");
 			at += width[c] + 2;
 		}
 		fputs(r == 0 && p->color ? "\033[0m" : "", out);
 	}
 }
 
-static void cells(FILE *out, const struct tune_page *p, const char *const *v, size_t n, const char *before, const char *after)
+static void cells(FILE *out, const struct tune_page *p, const char *const *v, size_t n,
+	const char *before, const char *after)
 {
 	for (size_t c = 0; c < n; c++) {
 		fputs(before, out);
@@ -187,7 +208,8 @@ static void cells(FILE *out, const struct tune_page *p, const char *const *v, si
 	}
 }
 
-void page_table(FILE *out, const struct tune_page *p, const char *const *headers, size_t n, const struct page_row *rows, size_t n_rows)
+void page_table(FILE *out, const struct tune_page *p, const char *const *headers, size_t n,
+	const struct page_row *rows, size_t n_rows)
 {
 	if (n_rows == 0)
 		return;
@@ -223,7 +245,8 @@ void page_code(FILE *out, const struct tune_page *p, const char *label, const ch
 		return;
 	page_line(out, p, label, p->format == FORMAT_TABLE ? NULL : " ");
 	fputs(p->format == FORMAT_HTML ? "<pre>" : p->format == FORMAT_MD ? "\n```\n" : "", out);
-	const struct tune_page raw = {.format = p->format == FORMAT_MD ? FORMAT_TABLE : p->format, .width = p->width};
+	const struct tune_page raw = {
+		.format = p->format == FORMAT_MD ? FORMAT_TABLE : p->format, .width = p->width};
 	bool first = true;
 	for (const char *s = text; *s;) {
 		const size_t n = strcspn(s, "\n");

@@ -1,4 +1,5 @@
-/* pause_views - see the header. Directions are spelled out: rx is "the neighbour paused us", tx "we paused the neighbour" (product facts, 1.1). */
+/* pause_views - see the header. Directions are spelled out: rx is "the neighbour paused us", tx "we
+ * paused the neighbour" (product facts, 1.1). */
 #include "agent/reports/pause_views.h"
 
 #include <math.h>
@@ -9,8 +10,14 @@
 #include "agent/base/str.h"
 #include "agent/reports/spine_text.h"
 
-static bool truth(const json_t *o, const char *key) { return json_is_true(json_object_get(o, key)); }
-static long long count(const json_t *o, const char *key) { return (long long)json_integer_value(json_object_get(o, key)); }
+static bool truth(const json_t *o, const char *key)
+{
+	return json_is_true(json_object_get(o, key));
+}
+static long long count(const json_t *o, const char *key)
+{
+	return (long long)json_integer_value(json_object_get(o, key));
+}
 
 /* Pause as ms a second: what people compare; a bound is printed as one. */
 static const char *level(char *buf, size_t size, double lo, double hi, bool measured)
@@ -20,13 +27,18 @@ static const char *level(char *buf, size_t size, double lo, double hi, bool meas
 	else if (measured)
 		snprintf(buf, size, lo < 0.01 ? "%.1f ms/s" : "%.0f ms/s", 1000 * lo);
 	else
-		snprintf(buf, size, hi < 0.01 ? "<= %.1f ms/s (from frames)" : "<= %.0f ms/s (from frames)", 1000 * hi);
+		snprintf(buf, size,
+			hi < 0.01 ? "<= %.1f ms/s (from frames)" : "<= %.0f ms/s (from frames)",
+			1000 * hi);
 	return buf;
 }
 
-static const char *clock_part(const char *time) { return strlen(time) > 11 ? time + 11 : time; }
+static const char *clock_part(const char *time)
+{
+	return strlen(time) > 11 ? time + 11 : time;
+}
 
-/* --- tree -------------------------------------------------------------------------------------------------------------------- */
+/* ---- tree ---------------------------------------------------------------- */
 
 /* "Ethernet49", "Ethernet49 +15": all of them only in the other formats. */
 static void ports_text(struct str *b, const json_t *edge)
@@ -46,11 +58,13 @@ static void edge_line(FILE *out, const json_t *e)
 	for (long long d = 0; d < count(e, "depth"); d++)
 		str_add(&line, d ? " |  " : " ");
 	const json_t *victims = json_object_get(e, "victims");
-	const double lo = doc_number(e, "lo_ratio"), hi = doc_number(e, "hi_ratio"), from = doc_number(e, "least_ratio");
+	const double lo = doc_number(e, "lo_ratio"), hi = doc_number(e, "hi_ratio"),
+		     from = doc_number(e, "least_ratio");
 	level(most, sizeof(most), lo, hi, truth(e, "measured"));
 	if (json_is_integer(victims)) {
 		const long long n = (long long)json_integer_value(victims);
-		str_addf(&line, "+- %lld host%s <-- %s", n, n == 1 ? "" : "s", doc_text(e, "paused_by"));
+		str_addf(&line, "+- %lld host%s <-- %s", n, n == 1 ? "" : "s",
+			doc_text(e, "paused_by"));
 	} else {
 		str_addf(&line, "+- %s", doc_text(e, "waits"));
 		ports_text(&line, e);
@@ -59,7 +73,8 @@ static void edge_line(FILE *out, const json_t *e)
 	fprintf(out, "%-52s %s ", line.s, json_is_integer(victims) ? "tx" : "rx");
 	if (from < 0.9 * (truth(e, "measured") ? lo : hi))
 		fprintf(out, "%s .. ", level(least, sizeof(least), from, from, true));
-	fprintf(out, "%s%s  %s\n", most, json_is_integer(victims) ? "  victims" : "", doc_text(e, "confidence"));
+	fprintf(out, "%s%s  %s\n", most, json_is_integer(victims) ? "  victims" : "",
+		doc_text(e, "confidence"));
 }
 
 static void root_lines(FILE *out, const json_t *t)
@@ -69,51 +84,82 @@ static void root_lines(FILE *out, const json_t *t)
 	char most[48], at[32] = "load of its port unknown";
 	if (!isnan(load))
 		snprintf(at, sizeof(at), "its port at %.0f %% util", 100 * load);
-	fprintf(out, "ROOT %s %s:%s, priority %lld", host ? doc_text(t, "host") : "queue of", doc_text(t, "device"), doc_text(t, "port"), count(t, "priority"));
+	fprintf(out, "ROOT %s %s:%s, priority %lld", host ? doc_text(t, "host") : "queue of",
+		doc_text(t, "device"), doc_text(t, "port"), count(t, "priority"));
 	if (host)
-		fprintf(out, " (its NIC paused us %s, %s)", level(most, sizeof(most), doc_number(t, "level_lo_ratio"), doc_number(t, "level_hi_ratio"), truth(t, "measured")), at);
+		fprintf(out, " (its NIC paused us %s, %s)",
+			level(most, sizeof(most), doc_number(t, "level_lo_ratio"),
+				doc_number(t, "level_hi_ratio"), truth(t, "measured")),
+			at);
 	else
-		fprintf(out, "%s%s (bytes pile up here, it is not paused as much itself; %s)", json_is_null(json_object_get(t, "host")) ? "" : " to ",
+		fprintf(out, "%s%s (bytes pile up here, it is not paused as much itself; %s)",
+			json_is_null(json_object_get(t, "host")) ? "" : " to ",
 			json_is_null(json_object_get(t, "host")) ? "" : doc_text(t, "host"), at);
 	fprintf(out, "  conf %s\n", doc_text(t, "confidence"));
 	const json_t *edges = json_object_get(t, "edges");
 	for (size_t i = 0; i < json_array_size(edges); i++)
 		edge_line(out, json_array_get(edges, i));
-	fprintf(out, "LEVEL %s, %lld switch%s and %lld host%s wait; %.0f %% of the pressure of this tree%s\n", doc_text(t, "level"), count(t, "switches"),
-		count(t, "switches") == 1 ? "" : "es", count(t, "hosts"), count(t, "hosts") == 1 ? "" : "s", 100 * doc_number(t, "share_ratio"),
+	fprintf(out,
+		"LEVEL %s, %lld switch%s and %lld host%s wait; %.0f %% of the pressure of this "
+		"tree%s\n",
+		doc_text(t, "level"), count(t, "switches"), count(t, "switches") == 1 ? "" : "es",
+		count(t, "hosts"), count(t, "hosts") == 1 ? "" : "s",
+		100 * doc_number(t, "share_ratio"),
 		truth(t, "clear") ? "" : ", next cause too near: not accepted as the origin");
 	if (host) {
-		const double paused = truth(t, "measured") ? doc_number(t, "level_lo_ratio") : doc_number(t, "level_hi_ratio");
-		fprintf(out, "CONTAIN drain %s or shut %s:%s (shutting one rail port usually aborts the whole job); the PFC watchdog %s (%s%.0f %% paused, needs > 99 %% and no traffic)\n",
-			json_is_null(json_object_get(t, "host")) ? "what is behind it" : doc_text(t, "host"), doc_text(t, "device"), doc_text(t, "port"),
-			paused > 0.99 && load < 0.001 ? "would fire if it is on" : "would not fire", truth(t, "measured") ? "" : "at most ", 100 * paused);
+		const double paused = truth(t, "measured") ? doc_number(t, "level_lo_ratio")
+							   : doc_number(t, "level_hi_ratio");
+		fprintf(out,
+			"CONTAIN drain %s or shut %s:%s (shutting one rail port usually aborts the "
+			"whole job); the PFC watchdog %s (%s%.0f %% paused, needs > 99 %% and no "
+			"traffic)\n",
+			json_is_null(json_object_get(t, "host")) ? "what is behind it"
+								 : doc_text(t, "host"),
+			doc_text(t, "device"), doc_text(t, "port"),
+			paused > 0.99 && load < 0.001 ? "would fire if it is on" : "would not fire",
+			truth(t, "measured") ? "" : "at most ", 100 * paused);
 	}
 	fputc('\n', out);
 }
 
-#define UNSEEN "no pause counter of this stretch has ever moved, and no setting says that PFC is on: nothing can be said"
+#define UNSEEN                                                                                     \
+	"no pause counter of this stretch has ever moved, and no setting says that PFC is on: "    \
+	"nothing can be said"
 
 static void tree_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {
-	const json_t *trees = json_object_get(doc, "trees"), *cycles = json_object_get(doc, "cycles");
+	const json_t *trees = json_object_get(doc, "trees"),
+		     *cycles = json_object_get(doc, "cycles");
 	if (header)
-		fprintf(out, "%sWAIT-FOR TREE%s  %s%s%.10s %s - %s  \"X <-- Y\": X is paused by Y, ms of pause a second\n", color ? "\033[1m" : "", color ? "\033[0m" : "",
-			json_is_null(json_object_get(doc, "incident")) ? "" : doc_text(doc, "incident"), json_is_null(json_object_get(doc, "incident")) ? "" : "  ",
-			doc_text(doc, "from"), clock_part(doc_text(doc, "from")), clock_part(doc_text(doc, "to")));
+		fprintf(out,
+			"%sWAIT-FOR TREE%s  %s%s%.10s %s - %s  \"X <-- Y\": X is paused by Y, ms "
+			"of pause a second\n",
+			color ? "\033[1m" : "", color ? "\033[0m" : "",
+			json_is_null(json_object_get(doc, "incident")) ? ""
+								       : doc_text(doc, "incident"),
+			json_is_null(json_object_get(doc, "incident")) ? "" : "  ",
+			doc_text(doc, "from"), clock_part(doc_text(doc, "from")),
+			clock_part(doc_text(doc, "to")));
 	for (size_t i = 0; i < json_array_size(trees); i++)
 		root_lines(out, json_array_get(trees, i));
 	if (!json_array_size(trees) && !json_array_size(cycles))
-		fprintf(out, "%s\n", !truth(doc, "observable") ? UNSEEN
-			: count(doc, "waiting") ? "no origin found for what waits" : v->empty);
+		fprintf(out, "%s\n",
+			!truth(doc, "observable")       ? UNSEEN
+				: count(doc, "waiting") ? "no origin found for what waits"
+							: v->empty);
 	for (size_t i = 0; i < json_array_size(cycles); i++) {
 		const json_t *c = json_array_get(cycles, i), *ports = json_object_get(c, "ports");
 		fprintf(out, "CYCLE priority %lld: ", count(c, "priority"));
 		for (size_t k = 0; k < json_array_size(ports); k++)
 			fprintf(out, "%s > ", json_string_value(json_array_get(ports, k)));
-		fprintf(out, "%s: %s\n", json_string_value(json_array_get(ports, 0)), truth(c, "still") ? "nothing moves, a deadlock" : "whether anything moves is not counted everywhere");
+		fprintf(out, "%s: %s\n", json_string_value(json_array_get(ports, 0)),
+			truth(c, "still") ? "nothing moves, a deadlock"
+					  : "whether anything moves is not counted everywhere");
 	}
-	fprintf(out, "CYCLE CHECK  %s in %lld edges", json_array_size(cycles) ? "a ring" : "no cycle", count(doc, "waiting"));
-	const json_t *drops = json_object_get(doc, "lossless_drops"), *dog = json_object_get(doc, "watchdog_events");
+	fprintf(out, "CYCLE CHECK  %s in %lld edges",
+		json_array_size(cycles) ? "a ring" : "no cycle", count(doc, "waiting"));
+	const json_t *drops = json_object_get(doc, "lossless_drops"),
+		     *dog = json_object_get(doc, "watchdog_events");
 	fprintf(out, "; lossless drops: %s", json_is_null(drops) ? "not counted" : "");
 	if (!json_is_null(drops))
 		fprintf(out, "%lld", (long long)json_integer_value(drops));
@@ -147,7 +193,7 @@ const struct view pause_tree_view = {
 	.empty = "nobody is paused in this stretch",
 };
 
-/* --- ports ------------------------------------------------------------------------------------------------------------------- */
+/* ---- ports --------------------------------------------------------------- */
 
 static const struct column port_columns[] = {
 	{"device", NULL, COL_TEXT, false},
@@ -163,7 +209,10 @@ static const struct column port_columns[] = {
 	{"rx_frames", "PFC frames received", COL_INT, true},
 	{"tx_frames", "sent", COL_INT, true},
 };
-static const struct view port_rows = {.rows = "ports", .columns = port_columns, .n_columns = rw_countof(port_columns), .empty = "no port is paused or pauses in this stretch"};
+static const struct view port_rows = {.rows = "ports",
+	.columns = port_columns,
+	.n_columns = rw_countof(port_columns),
+	.empty = "no port is paused or pauses in this stretch"};
 
 static void pause_table(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {

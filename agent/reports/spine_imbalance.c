@@ -1,8 +1,10 @@
 /*
- * spine_imbalance - the sums behind the report, and its document. How it prints as text is spine_text.c.
+ * spine_imbalance - the sums behind the report, and its document. How it prints as text is
+ * spine_text.c.
  *
- * A group's imbalance is that of its members' mean rates over the busy windows, weighed by capacity (ecmp_measure has the formula
- * for one window). Only busy windows count: idle ones say nothing, unknown ones are told beside.
+ * A group's imbalance is that of its members' mean rates over the busy windows, weighed by capacity
+ * (ecmp_measure has the formula for one window). Only busy windows count: idle ones say nothing,
+ * unknown ones are told beside.
  */
 #include "agent/reports/spine_imbalance.h"
 
@@ -21,9 +23,9 @@
 struct member_sum {
 	const char *port, *peer;
 	uint64_t octets, speed_bps;
-	double rate_sum;       /* bit/s, over the windows it was up in */
+	double rate_sum; /* bit/s, over the windows it was up in */
 	uint64_t up, hot_over; /* windows */
-	enum ecmp_link link;   /* in the newest window */
+	enum ecmp_link link; /* in the newest window */
 };
 
 struct group_sum {
@@ -51,8 +53,9 @@ struct spine_imbalance {
 	struct spine_options o;
 	struct group_sum *groups;
 	size_t n_groups, cap, cursor, last;
-	int64_t window_ns;      /* start of the window being added */
-	double window_loss_s, loss_s; /* what waiting cost, s: the worst group of each window, for all wait for the slowest */
+	int64_t window_ns; /* start of the window being added */
+	/* what waiting cost, s: the worst group of each window, for all wait for the slowest */
+	double window_loss_s, loss_s;
 	bool speeds_known;
 };
 
@@ -84,12 +87,14 @@ void spine_imbalance_freep(struct spine_imbalance **s)
 	spine_imbalance_free(*s);
 }
 
-/* Each window brings the groups in the same order, so the next one is nearly always the one after the last. */
+/* Each window brings the groups in the same order, so the next one is nearly always the one after
+ * the last. */
 static struct group_sum *group_of(struct spine_imbalance *s, const struct ecmp_measure *m)
 {
 	for (size_t i = 0; i < s->n_groups; i++) {
 		size_t k = (s->cursor + i) % s->n_groups;
-		if (str_eq(s->groups[k].device, m->device) && str_eq(s->groups[k].group, m->group)) {
+		if (str_eq(s->groups[k].device, m->device) &&
+			str_eq(s->groups[k].group, m->group)) {
 			s->cursor = k + 1;
 			s->last = k;
 			return &s->groups[k];
@@ -97,11 +102,16 @@ static struct group_sum *group_of(struct spine_imbalance *s, const struct ecmp_m
 	}
 	rw_grow(s->groups, s->n_groups, s->cap);
 	struct group_sum *g = &s->groups[s->n_groups];
-	*g = (struct group_sum){.device = m->device, .group = m->group, .n_members = m->n_members, .worst = NAN, .sustained = NAN};
+	*g = (struct group_sum){.device = m->device,
+		.group = m->group,
+		.n_members = m->n_members,
+		.worst = NAN,
+		.sustained = NAN};
 	g->members = rw_calloc(m->n_members, sizeof(*g->members));
 	g->ring = rw_calloc(s->o.hold, sizeof(*g->ring));
 	for (size_t i = 0; i < m->n_members; i++)
-		g->members[i] = (struct member_sum){.port = m->members[i].port, .peer = m->members[i].peer ? m->members[i].peer : ""};
+		g->members[i] = (struct member_sum){.port = m->members[i].port,
+			.peer = m->members[i].peer ? m->members[i].peer : ""};
 	s->last = s->n_groups++;
 	s->cursor = s->n_groups;
 	return g;
@@ -221,7 +231,7 @@ void spine_imbalance_flows(struct spine_imbalance *s, const struct finding_flow 
 		memcpy(g->flows, flows, g->n_flows * sizeof(*flows));
 }
 
-/* --- what the sums say --------------------------------------------------------------------------------------------- */
+/* ---- what the sums say --------------------------------------------------- */
 
 struct spread {
 	double imbalance, max_minus_min, cov, jain, weight, rate;
@@ -264,12 +274,15 @@ static struct spread spread_of(const struct group_sum *g)
 	return r;
 }
 
-static bool out_of_limits(const struct spine_imbalance *s, const struct group_sum *g, const struct spread *p)
+static bool out_of_limits(
+	const struct spine_imbalance *s, const struct group_sum *g, const struct spread *p)
 {
-	return g->over > 0 && (p->imbalance > s->o.warn || (g->sustained > s->o.warn && g->windows >= s->o.hold));
+	return g->over > 0 &&
+		(p->imbalance > s->o.warn || (g->sustained > s->o.warn && g->windows >= s->o.hold));
 }
 
-static const char *verdict_of(const struct spine_imbalance *s, const struct group_sum *g, const struct spread *p)
+static const char *verdict_of(
+	const struct spine_imbalance *s, const struct group_sum *g, const struct spread *p)
 {
 	if (!g->windows)
 		return ecmp_verdict_name(g->unknown ? ECMP_UNKNOWN : ECMP_IDLE);
@@ -290,13 +303,16 @@ static const struct member_sum *persistent_of(const struct group_sum *g)
 	return NULL;
 }
 
-/* The neighbour whose links are hot in as many windows, when the place moves among several links to it. */
+/* The neighbour whose links are hot in as many windows, when the place moves among several links to
+ * it. */
 static const char *persistent_peer_of(const struct group_sum *g)
 {
 	for (size_t i = 0; i < g->n_members && g->over; i++) {
 		uint64_t hot = 0;
 		for (size_t k = 0; k < g->n_members; k++)
-			hot += str_eq(g->members[k].peer, g->members[i].peer) ? g->members[k].hot_over : 0;
+			hot += str_eq(g->members[k].peer, g->members[i].peer)
+				? g->members[k].hot_over
+				: 0;
 		if (*g->members[i].peer && (double)hot >= PERSISTENT_SHARE * (double)g->over)
 			return g->members[i].peer;
 	}
@@ -315,19 +331,26 @@ void spine_imbalance_group(const struct spine_imbalance *s, size_t i, struct spi
 	if (!hot && g->windows)
 		hot = &g->members[g->worst_hot];
 	*ret = (struct spine_group){
-		.device = g->device, .group = g->group, .member = hot ? hot->port : NULL, .peer = hot ? hot->peer : NULL,
+		.device = g->device,
+		.group = g->group,
+		.member = hot ? hot->port : NULL,
+		.peer = hot ? hot->peer : NULL,
 		.imbalance_ratio = spread_of(g).imbalance,
 		.sustained_ratio = g->sustained,
 		.expected_ratio = g->n_chance ? g->expected_sum / (double)g->n_chance : NAN,
 		.expected_p999_ratio = g->n_chance ? g->p999_sum / (double)g->n_chance : NAN,
 		.flows = g->n_flows_known ? g->flows_sum / (double)g->n_flows_known : NAN,
-		.windows = g->windows, .over = g->over, .idle = g->idle, .unknown = g->unknown, .unknown_last = g->unknown_last,
+		.windows = g->windows,
+		.over = g->over,
+		.idle = g->idle,
+		.unknown = g->unknown,
+		.unknown_last = g->unknown_last,
 	};
 	for (size_t k = 0; k < g->n_members; k++)
 		ret->n_down += g->members[k].link == ECMP_LINK_DOWN;
 }
 
-/* --- document ------------------------------------------------------------------------------------------------------ */
+/* ---- document ------------------------------------------------------------ */
 
 static double mean_or_nan(double sum, uint64_t n)
 {
@@ -341,19 +364,25 @@ static json_t *count(uint64_t v)
 
 static json_t *members_json(const struct group_sum *g, const struct spread *p)
 {
-	static const char *const links[] = {[ECMP_LINK_UP] = "up", [ECMP_LINK_DOWN] = "down", [ECMP_LINK_ABSENT] = "no data"};
+	static const char *const links[] = {
+		[ECMP_LINK_UP] = "up", [ECMP_LINK_DOWN] = "down", [ECMP_LINK_ABSENT] = "no data"};
 	json_t *a = json_array();
 	for (size_t i = 0; i < g->n_members; i++) {
 		const struct member_sum *m = &g->members[i];
 		double rate = m->up ? rate_of(m) : NAN, weight = weight_of(g, m);
 		json_t *o = json_object();
 		json_object_set_new(o, "port", json_string_or_null(m->port));
-		json_object_set_new(o, "peer", json_string_or_null(m->peer && *m->peer ? m->peer : NULL));
-		json_object_set_new(o, "utilization_ratio", json_number_or_null(m->speed_bps ? rate / (double)m->speed_bps : NAN));
+		json_object_set_new(
+			o, "peer", json_string_or_null(m->peer && *m->peer ? m->peer : NULL));
+		json_object_set_new(o, "utilization_ratio",
+			json_number_or_null(m->speed_bps ? rate / (double)m->speed_bps : NAN));
 		json_object_set_new(o, "octets", m->up ? count(m->octets) : json_null());
 		json_object_set_new(o, "rate_bps", json_number_or_null(rate));
-		json_object_set_new(o, "speed_bps", m->speed_bps ? count(m->speed_bps) : json_null());
-		json_object_set_new(o, "share_ratio", json_number_or_null(weight > 0 ? rate * p->weight / (p->rate * weight) : NAN));
+		json_object_set_new(
+			o, "speed_bps", m->speed_bps ? count(m->speed_bps) : json_null());
+		json_object_set_new(o, "share_ratio",
+			json_number_or_null(
+				weight > 0 ? rate * p->weight / (p->rate * weight) : NAN));
 		json_object_set_new(o, "windows_hot", count(m->hot_over));
 		json_object_set_new(o, "link", json_string(links[m->link]));
 		json_array_append_new(a, o);
@@ -377,7 +406,8 @@ static json_t *flows_json(const struct group_sum *g)
 		json_object_set_new(o, "dst_qp", count(f->dst_qp));
 		json_object_set_new(o, "packets", count(f->packets));
 		json_object_set_new(o, "octets", count(f->octets));
-		json_object_set_new(o, "burst_bps", f->burst_bps ? count(f->burst_bps) : json_null());
+		json_object_set_new(
+			o, "burst_bps", f->burst_bps ? count(f->burst_bps) : json_null());
 		json_array_append_new(a, o);
 	}
 	return a;
@@ -390,14 +420,18 @@ static double usd_per_hour(const struct fabric *f)
 	return gpus && f->usd_per_gpu_hour > 0 ? (double)gpus * f->usd_per_gpu_hour : NAN;
 }
 
-static json_t *group_json(const struct spine_imbalance *s, const struct group_sum *g, const struct fabric *f)
+static json_t *group_json(
+	const struct spine_imbalance *s, const struct group_sum *g, const struct fabric *f)
 {
 	struct spread p = spread_of(g);
 	const struct member_sum *hot = persistent_of(g);
 	size_t n_down = 0;
 	for (size_t i = 0; i < g->n_members; i++)
 		n_down += g->members[i].link == ECMP_LINK_DOWN;
-	const struct { const char *key; json_t *v; } fields[] = {
+	const struct {
+		const char *key;
+		json_t *v;
+	} fields[] = {
 		{"device", json_string_or_null(g->device)},
 		{"group", json_string_or_null(g->group)},
 		{"members", members_json(g, &p)},
@@ -405,16 +439,23 @@ static json_t *group_json(const struct spine_imbalance *s, const struct group_su
 		{"imbalance_max_minus_min_ratio", json_number_or_null(p.max_minus_min)},
 		{"cov_ratio", json_number_or_null(p.cov)},
 		{"jain_ratio", json_number_or_null(p.jain)},
-		{"utilization_ratio", json_number_or_null(g->windows && !g->equal_weights ? g->load_sum / (double)g->windows : NAN)},
-		{"expected_by_chance_ratio", json_number_or_null(mean_or_nan(g->expected_sum, g->n_chance))},
+		{"utilization_ratio",
+			json_number_or_null(g->windows && !g->equal_weights
+					? g->load_sum / (double)g->windows
+					: NAN)},
+		{"expected_by_chance_ratio",
+			json_number_or_null(mean_or_nan(g->expected_sum, g->n_chance))},
 		{"expected_p95_ratio", json_number_or_null(mean_or_nan(g->p95_sum, g->n_chance))},
 		{"expected_p999_ratio", json_number_or_null(mean_or_nan(g->p999_sum, g->n_chance))},
-		{"flows_estimate", json_number_or_null(mean_or_nan(g->flows_sum, g->n_flows_known))},
+		{"flows_estimate",
+			json_number_or_null(mean_or_nan(g->flows_sum, g->n_flows_known))},
 		{"flows_note", json_string_or_null(g->n_flows_known ? NULL : g->flows_note)},
 		{"persistent_member", json_string_or_null(hot ? hot->port : NULL)},
-		{"persistent_ratio", json_number_or_null(hot ? (double)hot->hot_over / (double)g->over : NAN)},
+		{"persistent_ratio",
+			json_number_or_null(hot ? (double)hot->hot_over / (double)g->over : NAN)},
 		{"persistent_peer", json_string_or_null(persistent_peer_of(g))},
-		{"hot_member", json_string_or_null(g->windows ? g->members[g->worst_hot].port : NULL)},
+		{"hot_member",
+			json_string_or_null(g->windows ? g->members[g->worst_hot].port : NULL)},
 		{"windows", count(g->windows)},
 		{"windows_over", count(g->over)},
 		{"windows_idle", count(g->idle)},
@@ -429,8 +470,12 @@ static json_t *group_json(const struct spine_imbalance *s, const struct group_su
 		{"static_hash", g->windows ? json_boolean(g->hashed) : json_null()},
 		{"out_of_limits", json_boolean(out_of_limits(s, g, &p))},
 		{"verdict", json_string(verdict_of(s, g, &p))},
-		{"wait_s", json_number_or_null(g->windows && g->equal_weights ? NAN : g->loss_sum_s)},
-		{"usd", json_number_or_null(g->windows && g->equal_weights ? NAN : g->loss_sum_s / 3600 * usd_per_hour(f))},
+		{"wait_s",
+			json_number_or_null(g->windows && g->equal_weights ? NAN : g->loss_sum_s)},
+		{"usd",
+			json_number_or_null(g->windows && g->equal_weights
+					? NAN
+					: g->loss_sum_s / 3600 * usd_per_hour(f))},
 		{"packets", count(g->packets)},
 		{"sampling", g->sampling ? count(g->sampling) : json_null()},
 		{"flows", flows_json(g)},
@@ -469,13 +514,16 @@ static json_t *summary_json(const struct spine_imbalance *s)
 	if (over)
 		return json_sprintf("%zu of %zu %s out of limits", over, s->n_groups, only);
 	if (unknown)
-		return json_sprintf("unknown: no data of %zu of %zu %s", unknown, s->n_groups, only);
+		return json_sprintf(
+			"unknown: no data of %zu of %zu %s", unknown, s->n_groups, only);
 	if (!busy)
 		return json_string("idle, 0 busy windows");
-	return json_sprintf("%zu of %zu %s even%s", busy, s->n_groups, only, busy < s->n_groups ? ", the rest idle" : "");
+	return json_sprintf("%zu of %zu %s even%s", busy, s->n_groups, only,
+		busy < s->n_groups ? ", the rest idle" : "");
 }
 
-json_t *spine_imbalance_json(const struct spine_imbalance *s, const struct fabric *f, int64_t from_ns, int64_t to_ns)
+json_t *spine_imbalance_json(
+	const struct spine_imbalance *s, const struct fabric *f, int64_t from_ns, int64_t to_ns)
 {
 	double usd = usd_per_hour(f);
 	json_t *groups = json_array();
@@ -499,13 +547,17 @@ json_t *spine_imbalance_json(const struct spine_imbalance *s, const struct fabri
 	json_object_set_new(doc, "load_floor_ratio", json_real(s->o.load_floor));
 	json_object_set_new(doc, "window_s", json_real((double)s->o.window_ns / (double)NS_PER_S));
 	json_object_set_new(doc, "hold", count(s->o.hold));
-	json_object_set_new(doc, "busy_ratio", json_number_or_null(mean_or_nan((double)busy, windows)));
-	json_object_set_new(doc, "coverage_ratio", json_number_or_null(mean_or_nan(coverage, n_covered)));
+	json_object_set_new(
+		doc, "busy_ratio", json_number_or_null(mean_or_nan((double)busy, windows)));
+	json_object_set_new(
+		doc, "coverage_ratio", json_number_or_null(mean_or_nan(coverage, n_covered)));
 	json_object_set_new(doc, "groups", groups);
 	json_object_set_new(doc, "wait_s", json_number_or_null(s->speeds_known ? s->loss_s : NAN));
 	json_object_set_new(doc, "gpus", count(fabric_gpus(f)));
-	json_object_set_new(doc, "usd_per_gpu_hour", json_number_or_null(f->usd_per_gpu_hour > 0 ? f->usd_per_gpu_hour : NAN));
-	json_object_set_new(doc, "usd_total", json_number_or_null(s->speeds_known || !busy ? s->loss_s / 3600 * usd : NAN));
+	json_object_set_new(doc, "usd_per_gpu_hour",
+		json_number_or_null(f->usd_per_gpu_hour > 0 ? f->usd_per_gpu_hour : NAN));
+	json_object_set_new(doc, "usd_total",
+		json_number_or_null(s->speeds_known || !busy ? s->loss_s / 3600 * usd : NAN));
 	return doc;
 }
 
@@ -535,5 +587,6 @@ const struct view spine_imbalance_view = {
 	.columns = columns,
 	.n_columns = rw_countof(columns),
 	.text = spine_text,
-	.empty = "no ECMP group of two members or more, or no complete window in this stretch of time",
+	.empty = "no ECMP group of two members or more, or no complete window in this stretch of "
+		 "time",
 };

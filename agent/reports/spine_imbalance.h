@@ -1,6 +1,7 @@
 /*
- * spine_imbalance - ECMP groups over a stretch of time: fed one window's measures at a time, told as a document (metrics.md) and
- * as text. Knows no database and no analyzer. Names in the measures must outlive the report (they are the fabric's).
+ * spine_imbalance - ECMP groups over a stretch of time: fed one window's measures at a time, told
+ * as a document (metrics.md) and as text. Knows no database and no analyzer. Names in the measures
+ * must outlive the report (they are the fabric's).
  */
 #ifndef RW_REPORTS_SPINE_IMBALANCE_H
 #define RW_REPORTS_SPINE_IMBALANCE_H
@@ -24,15 +25,18 @@ struct spine_imbalance *spine_imbalance_new(const struct spine_options *o);
 void spine_imbalance_free(struct spine_imbalance *s);
 void spine_imbalance_freep(struct spine_imbalance **s);
 
-/* One group in one window; windows in order. Returns true when this is the group's most uneven busy window so far: then the flows
- * of its hot member are worth handing over. */
+/* One group in one window; windows in order. Returns true when this is the group's most uneven busy
+ * window so far: then the flows of its hot member are worth handing over. */
 bool spine_imbalance_add(struct spine_imbalance *s, const struct ecmp_measure *m);
-void spine_imbalance_flows(struct spine_imbalance *s, const struct finding_flow *flows, size_t n); /* of the group just added; copied */
+/* of the group just added; copied */
+void spine_imbalance_flows(struct spine_imbalance *s, const struct finding_flow *flows, size_t n);
 
-/* How even one group was. imbalance_ratio is that of the busy windows together; sustained_ratio the highest that held for
- * `hold` busy windows in a row (all of them, when there are fewer): what an incident would have opened on. NAN without busy windows. */
+/* How even one group was. imbalance_ratio is that of the busy windows together; sustained_ratio the
+ * highest that held for `hold` busy windows in a row (all of them, when there are fewer): what an
+ * incident would have opened on. NAN without busy windows. */
 struct spine_group {
-	const char *device, *group, *member, *peer; /* member: persistent, else hot in the worst window; NULL */
+	/* member: persistent, else hot in the worst window; NULL */
+	const char *device, *group, *member, *peer;
 	double imbalance_ratio, sustained_ratio, expected_ratio, expected_p999_ratio, flows;
 	uint64_t windows, over, idle, unknown;
 	uint32_t unknown_last; /* windows without data at the end */
@@ -42,7 +46,8 @@ size_t spine_imbalance_groups(const struct spine_imbalance *s);
 void spine_imbalance_group(const struct spine_imbalance *s, size_t i, struct spine_group *ret);
 
 /* The document of `report spine-imbalance`; the caller owns it. */
-json_t *spine_imbalance_json(const struct spine_imbalance *s, const struct fabric *f, int64_t from_ns, int64_t to_ns);
+json_t *spine_imbalance_json(
+	const struct spine_imbalance *s, const struct fabric *f, int64_t from_ns, int64_t to_ns);
 extern const struct view spine_imbalance_view;
 
 #endif

@@ -1,4 +1,5 @@
-/* spine_text - see the header. Reads the document only, so that it prints the same from a file as from a database. */
+/* spine_text - see the header. Reads the document only, so that it prints the same from a file as
+ * from a database. */
 #include "agent/reports/spine_text.h"
 
 #include <math.h>
@@ -57,29 +58,41 @@ void doc_flow_line(FILE *out, const json_t *f, const char *indent)
 {
 	double burst = doc_number(f, "burst_bps");
 	const char *unit;
-	fprintf(out, "%s%s > %s  sport %" JSON_INTEGER_FORMAT "  QP 0x%06llx  ", indent, doc_text(f, "src"), doc_text(f, "dst"),
-		json_integer_value(json_object_get(f, "src_port")), (unsigned long long)json_integer_value(json_object_get(f, "dst_qp")));
+	fprintf(out, "%s%s > %s  sport %" JSON_INTEGER_FORMAT "  QP 0x%06llx  ", indent,
+		doc_text(f, "src"), doc_text(f, "dst"),
+		json_integer_value(json_object_get(f, "src_port")),
+		(unsigned long long)json_integer_value(json_object_get(f, "dst_qp")));
 	if (isnan(burst))
 		fprintf(out, "in-burst rate unknown");
 	else {
 		burst = rate_text(burst, &unit);
 		fprintf(out, "%.3g %s in bursts", burst, unit);
 	}
-	fprintf(out, "  %" JSON_INTEGER_FORMAT " packets\n", json_integer_value(json_object_get(f, "packets")));
+	fprintf(out, "  %" JSON_INTEGER_FORMAT " packets\n",
+		json_integer_value(json_object_get(f, "packets")));
 }
 
 void doc_packets_line(FILE *out, const json_t *g, const char *indent)
 {
-	json_int_t n = json_integer_value(json_object_get(g, "packets")), sampling = json_integer_value(json_object_get(g, "sampling"));
+	json_int_t n = json_integer_value(json_object_get(g, "packets")),
+		   sampling = json_integer_value(json_object_get(g, "sampling"));
 	if (!n)
-		fprintf(out, "%sno RoCE packets were captured at its members: which flows share them is not known\n", indent);
+		fprintf(out,
+			"%sno RoCE packets were captured at its members: which flows share them is "
+			"not known\n",
+			indent);
 	else if (sampling > 1)
-		fprintf(out, "%sobserved, n = %" JSON_INTEGER_FORMAT " packets, 1 in %" JSON_INTEGER_FORMAT " sampled\n", indent, n, sampling);
+		fprintf(out,
+			"%sobserved, n = %" JSON_INTEGER_FORMAT
+			" packets, 1 in %" JSON_INTEGER_FORMAT " sampled\n",
+			indent, n, sampling);
 	else
-		fprintf(out, "%sobserved, n = %" JSON_INTEGER_FORMAT " packets, every one seen\n", indent, n);
+		fprintf(out, "%sobserved, n = %" JSON_INTEGER_FORMAT " packets, every one seen\n",
+			indent, n);
 }
 
-/* "2026-11-21T03:14:22.000Z" -> "03:14:22Z"; the date stays when the stretch is longer than a day. */
+/* "2026-11-21T03:14:22.000Z" -> "03:14:22Z"; the date stays when the stretch is longer than a day.
+ */
 static char *clock_text(char *buf, size_t size, const json_t *doc, const char *time)
 {
 	const char *from = doc_text(doc, "from"), *to = doc_text(doc, "to");
@@ -95,13 +108,21 @@ static char *clock_text(char *buf, size_t size, const json_t *doc, const char *t
 static void head(FILE *out, const json_t *doc, bool color, bool any_over)
 {
 	const json_t *tiers = json_object_get(doc, "tiers");
-	json_int_t leaves = json_integer_value(json_object_get(tiers, "leaves")), spines = json_integer_value(json_object_get(tiers, "spines"));
-	const char *on = !color ? "" : any_over ? "\033[1;31m" : "\033[1m", *off = color ? "\033[0m" : "";
-	fprintf(out, "%sSPINE IMBALANCE%s  %s  %.10s %.5sZ - %.10s %.5sZ  %" JSON_INTEGER_FORMAT " %s x %" JSON_INTEGER_FORMAT " %s  VERDICT: %s%s%s\n",
-		color ? "\033[1m" : "", off, doc_text(doc, "fabric"), doc_text(doc, "from"), doc_text(doc, "from") + (strlen(doc_text(doc, "from")) > 11 ? 11 : 0),
-		doc_text(doc, "to"), doc_text(doc, "to") + (strlen(doc_text(doc, "to")) > 11 ? 11 : 0),
-		leaves, leaves == 1 ? "leaf" : "leaves", spines, spines == 1 ? "spine" : "spines",
-		on, doc_text(doc, "verdict"), off);
+	json_int_t leaves = json_integer_value(json_object_get(tiers, "leaves")),
+		   spines = json_integer_value(json_object_get(tiers, "spines"));
+	const char *on = !color ? ""
+		: any_over      ? "\033[1;31m"
+				: "\033[1m",
+		   *off = color ? "\033[0m" : "";
+	fprintf(out,
+		"%sSPINE IMBALANCE%s  %s  %.10s %.5sZ - %.10s %.5sZ  %" JSON_INTEGER_FORMAT
+		" %s x %" JSON_INTEGER_FORMAT " %s  VERDICT: %s%s%s\n",
+		color ? "\033[1m" : "", off, doc_text(doc, "fabric"), doc_text(doc, "from"),
+		doc_text(doc, "from") + (strlen(doc_text(doc, "from")) > 11 ? 11 : 0),
+		doc_text(doc, "to"),
+		doc_text(doc, "to") + (strlen(doc_text(doc, "to")) > 11 ? 11 : 0), leaves,
+		leaves == 1 ? "leaf" : "leaves", spines, spines == 1 ? "spine" : "spines", on,
+		doc_text(doc, "verdict"), off);
 }
 
 static const char *action_of(const json_t *g)
@@ -125,12 +146,20 @@ static void row(FILE *out, const json_t *doc, const json_t *g)
 	else if (peer)
 		snprintf(persistent, sizeof(persistent), "%s (several links)", peer);
 	else
-		snprintf(persistent, sizeof(persistent), "%s", json_integer_value(json_object_get(g, "windows_over")) ? "none (moves)" : "-");
-	fprintf(out, "%-24s %7" JSON_INTEGER_FORMAT " %7" JSON_INTEGER_FORMAT "  %7s  %-17s %10s  %6s/%-6s  %-28s %-17s %s\n", name,
-		json_integer_value(json_object_get(g, "windows")), json_integer_value(json_object_get(g, "windows_over")),
-		doc_pct(worst, sizeof(worst), doc_number(g, "worst_ratio")), clock_text(when, sizeof(when), doc, doc_text(g, "worst_at")),
-		doc_pct(mean, sizeof(mean), doc_number(g, "imbalance_ratio")), doc_pct(chance, sizeof(chance), doc_number(g, "expected_by_chance_ratio")),
-		doc_pct(p95, sizeof(p95), doc_number(g, "expected_p95_ratio")), persistent, doc_text(g, "verdict"), action_of(g));
+		snprintf(persistent, sizeof(persistent), "%s",
+			json_integer_value(json_object_get(g, "windows_over")) ? "none (moves)"
+									       : "-");
+	fprintf(out,
+		"%-24s %7" JSON_INTEGER_FORMAT " %7" JSON_INTEGER_FORMAT
+		"  %7s  %-17s %10s  %6s/%-6s  %-28s %-17s %s\n",
+		name, json_integer_value(json_object_get(g, "windows")),
+		json_integer_value(json_object_get(g, "windows_over")),
+		doc_pct(worst, sizeof(worst), doc_number(g, "worst_ratio")),
+		clock_text(when, sizeof(when), doc, doc_text(g, "worst_at")),
+		doc_pct(mean, sizeof(mean), doc_number(g, "imbalance_ratio")),
+		doc_pct(chance, sizeof(chance), doc_number(g, "expected_by_chance_ratio")),
+		doc_pct(p95, sizeof(p95), doc_number(g, "expected_p95_ratio")), persistent,
+		doc_text(g, "verdict"), action_of(g));
 }
 
 #define ROWS_IN_FULL 16
@@ -148,11 +177,13 @@ static void print_rows(FILE *out, const json_t *doc, const json_t *groups)
 			continue;
 		}
 		rest++;
-		worst = fmax(worst, isnan(doc_number(g, "worst_ratio")) ? -1 : doc_number(g, "worst_ratio"));
+		worst = fmax(worst,
+			isnan(doc_number(g, "worst_ratio")) ? -1 : doc_number(g, "worst_ratio"));
 	}
 	char text[16];
 	if (rest)
-		fprintf(out, "other %zu: even or idle, worst window %s\n", rest, doc_pct(text, sizeof(text), worst < 0 ? NAN : worst));
+		fprintf(out, "other %zu: even or idle, worst window %s\n", rest,
+			doc_pct(text, sizeof(text), worst < 0 ? NAN : worst));
 }
 
 #define MEMBERS_IN_FULL 8
@@ -182,7 +213,8 @@ static void peers_load(FILE *out, const json_t *members)
 		if (seen)
 			continue;
 		char low[16], high[16];
-		fprintf(out, "%s%s %s..%s of line (%zu links)", any ? ", " : "", peer, doc_pct(low, sizeof(low), max < 0 ? NAN : min),
+		fprintf(out, "%s%s %s..%s of line (%zu links)", any ? ", " : "", peer,
+			doc_pct(low, sizeof(low), max < 0 ? NAN : min),
 			doc_pct(high, sizeof(high), max < 0 ? NAN : max), links);
 		any = true;
 	}
@@ -202,13 +234,16 @@ static void members_line(FILE *out, const json_t *g, const char *hot)
 		char util[16];
 		const char *link = doc_text(m, "link");
 		double ratio = doc_number(m, "utilization_ratio");
-		if (isnan(ratio) && str_eq(link, "up")) { /* no speed: the share of the group's mean */
+		/* no speed: the share of the group's mean */
+		if (isnan(ratio) && str_eq(link, "up")) {
 			ratio = doc_number(m, "share_ratio");
 			fprintf(out, "%s%s %.2f x mean", i ? ", " : "", doc_text(m, "port"), ratio);
 			continue;
 		}
-		fprintf(out, "%s%s%s %s%s", i ? ", " : "", doc_text(m, "port"), str_eq(doc_text(m, "port"), hot) ? "*" : "",
-			str_eq(link, "up") ? doc_pct(util, sizeof(util), ratio) : link, str_eq(link, "up") ? " of line" : "");
+		fprintf(out, "%s%s%s %s%s", i ? ", " : "", doc_text(m, "port"),
+			str_eq(doc_text(m, "port"), hot) ? "*" : "",
+			str_eq(link, "up") ? doc_pct(util, sizeof(util), ratio) : link,
+			str_eq(link, "up") ? " of line" : "");
 	}
 	fprintf(out, " (busy windows)\n");
 }
@@ -219,17 +254,26 @@ static void chance_line(FILE *out, const json_t *g)
 	double flows = doc_number(g, "flows_estimate");
 	fprintf(out, "  chance ");
 	if (json_is_false(json_object_get(g, "static_hash"))) {
-		fprintf(out, "no baseline: this group is not spread by a static hash, near even is expected\n");
+		fprintf(out,
+			"no baseline: this group is not spread by a static hash, near even is "
+			"expected\n");
 		return;
 	}
 	if (isnan(flows) || isnan(doc_number(g, "expected_by_chance_ratio"))) {
-		fprintf(out, "unknown: %s; luck and a faulty hash cannot be told apart without packets\n",
-			json_is_string(json_object_get(g, "flows_note")) ? doc_text(g, "flows_note") : "no packets");
+		fprintf(out,
+			"unknown: %s; luck and a faulty hash cannot be told apart without "
+			"packets\n",
+			json_is_string(json_object_get(g, "flows_note")) ? doc_text(g, "flows_note")
+									 : "no packets");
 		return;
 	}
-	fprintf(out, "%s against mean %s, p95 %s, p99.9 %s of a uniform hash of %.3g effective flows: %s\n",
-		doc_pct(now, sizeof(now), doc_number(g, "worst_ratio")), doc_pct(mean, sizeof(mean), doc_number(g, "expected_by_chance_ratio")),
-		doc_pct(p95, sizeof(p95), doc_number(g, "expected_p95_ratio")), doc_pct(p999, sizeof(p999), doc_number(g, "expected_p999_ratio")), flows,
+	fprintf(out,
+		"%s against mean %s, p95 %s, p99.9 %s of a uniform hash of %.3g effective flows: "
+		"%s\n",
+		doc_pct(now, sizeof(now), doc_number(g, "worst_ratio")),
+		doc_pct(mean, sizeof(mean), doc_number(g, "expected_by_chance_ratio")),
+		doc_pct(p95, sizeof(p95), doc_number(g, "expected_p95_ratio")),
+		doc_pct(p999, sizeof(p999), doc_number(g, "expected_p999_ratio")), flows,
 		doc_text(g, "verdict"));
 }
 
@@ -239,17 +283,27 @@ static void detail(FILE *out, const json_t *doc, const json_t *g)
 	const char *persistent = json_string_value(json_object_get(g, "persistent_member"));
 	const char *hot = persistent ? persistent : doc_text(g, "hot_member");
 	json_int_t over = json_integer_value(json_object_get(g, "windows_over"));
-	fprintf(out, "\n%s %s: %s is hot", doc_text(g, "device"), doc_text(g, "group"), doc_member(who, sizeof(who), g, hot));
+	fprintf(out, "\n%s %s: %s is hot", doc_text(g, "device"), doc_text(g, "group"),
+		doc_member(who, sizeof(who), g, hot));
 	if (persistent)
-		fprintf(out, " in %s of %" JSON_INTEGER_FORMAT " windows over", doc_pct(share, sizeof(share), doc_number(g, "persistent_ratio")), over);
+		fprintf(out, " in %s of %" JSON_INTEGER_FORMAT " windows over",
+			doc_pct(share, sizeof(share), doc_number(g, "persistent_ratio")), over);
 	else if (json_is_string(json_object_get(g, "persistent_peer")))
-		fprintf(out, " in the worst of %" JSON_INTEGER_FORMAT " windows over; always a link to %s", over, doc_text(g, "persistent_peer"));
+		fprintf(out,
+			" in the worst of %" JSON_INTEGER_FORMAT
+			" windows over; always a link to %s",
+			over, doc_text(g, "persistent_peer"));
 	else
-		fprintf(out, " in the worst of %" JSON_INTEGER_FORMAT " windows over; the place moves", over);
-	fprintf(out, ", %s %s\n", json_is_true(json_object_get(g, "over_now")) ? "since" : "last seen from", clock_text(since, sizeof(since), doc, doc_text(g, "over_since")));
+		fprintf(out,
+			" in the worst of %" JSON_INTEGER_FORMAT " windows over; the place moves",
+			over);
+	fprintf(out, ", %s %s\n",
+		json_is_true(json_object_get(g, "over_now")) ? "since" : "last seen from",
+		clock_text(since, sizeof(since), doc, doc_text(g, "over_since")));
 	members_line(out, g, hot);
 	chance_line(out, g);
-	fprintf(out, "  also   (max-min)/mean %s, CoV %s, Jain %.3f\n", doc_pct(spread, sizeof(spread), doc_number(g, "imbalance_max_minus_min_ratio")),
+	fprintf(out, "  also   (max-min)/mean %s, CoV %s, Jain %.3f\n",
+		doc_pct(spread, sizeof(spread), doc_number(g, "imbalance_max_minus_min_ratio")),
 		doc_pct(cov, sizeof(cov), doc_number(g, "cov_ratio")), doc_number(g, "jain_ratio"));
 	const json_t *flows = json_object_get(g, "flows");
 	if (json_array_size(flows)) {
@@ -257,10 +311,14 @@ static void detail(FILE *out, const json_t *doc, const json_t *g)
 		for (size_t i = 0; i < json_array_size(flows) && i < 4; i++)
 			doc_flow_line(out, json_array_get(flows, i), "         ");
 		if (json_array_size(flows) > 4)
-			fprintf(out, "         and more: rocewatch ecmp collisions --device %s --group %s\n", doc_text(g, "device"), doc_text(g, "group"));
+			fprintf(out,
+				"         and more: rocewatch ecmp collisions --device %s --group "
+				"%s\n",
+				doc_text(g, "device"), doc_text(g, "group"));
 	}
 	if (!isnan(doc_number(g, "usd")))
-		fprintf(out, "  cost   waiting for it: %.3g s, ~ $%.2f\n", doc_number(g, "wait_s"), doc_number(g, "usd"));
+		fprintf(out, "  cost   waiting for it: %.3g s, ~ $%.2f\n", doc_number(g, "wait_s"),
+			doc_number(g, "usd"));
 }
 
 static void paths_line(FILE *out, const json_t *doc)
@@ -268,13 +326,16 @@ static void paths_line(FILE *out, const json_t *doc)
 	const json_t *groups = json_object_get(doc, "groups");
 	bool any = false;
 	for (size_t i = 0; i < json_array_size(groups); i++) {
-		const json_t *g = json_array_get(groups, i), *members = json_object_get(g, "members");
+		const json_t *g = json_array_get(groups, i),
+			     *members = json_object_get(g, "members");
 		for (size_t k = 0; k < json_array_size(members); k++) {
 			const json_t *m = json_array_get(members, k);
 			if (str_eq(doc_text(m, "link"), "up"))
 				continue;
-			fprintf(out, "%s %s %s %s: %s%s", any ? ";" : "paths:", doc_text(g, "device"), doc_text(g, "group"), doc_text(m, "port"),
-				doc_text(m, "link"), str_eq(doc_text(m, "link"), "down") ? " (missing path)" : "");
+			fprintf(out, "%s %s %s %s: %s%s",
+				any ? ";" : "paths:", doc_text(g, "device"), doc_text(g, "group"),
+				doc_text(m, "port"), doc_text(m, "link"),
+				str_eq(doc_text(m, "link"), "down") ? " (missing path)" : "");
 			any = true;
 		}
 	}
@@ -303,20 +364,30 @@ void spine_text(FILE *out, const json_t *doc, const struct view *v, bool color, 
 	char title[16], floor[16], busy[16], coverage[16];
 	snprintf(title, sizeof(title), "> %.3g %%", 100 * doc_number(doc, "warn_ratio"));
 	if (header)
-		fprintf(out, "%-24s %7s %7s  %7s  %-17s %10s  %6s/%-6s  %-28s %s\n", "group", "windows", title, "worst", "when", "max/mean-1", "chance",
-			"p95", "persistent member", "verdict");
+		fprintf(out, "%-24s %7s %7s  %7s  %-17s %10s  %6s/%-6s  %-28s %s\n", "group",
+			"windows", title, "worst", "when", "max/mean-1", "chance", "p95",
+			"persistent member", "verdict");
 	print_rows(out, doc, groups);
-	fprintf(out, "windows of %g s; those with mean load at or below %s of line are idle; busy %s; coverage %s\n", doc_number(doc, "window_s"),
-		doc_pct(floor, sizeof(floor), doc_number(doc, "load_floor_ratio")), doc_pct(busy, sizeof(busy), doc_number(doc, "busy_ratio")),
+	fprintf(out,
+		"windows of %g s; those with mean load at or below %s of line are idle; busy %s; "
+		"coverage %s\n",
+		doc_number(doc, "window_s"),
+		doc_pct(floor, sizeof(floor), doc_number(doc, "load_floor_ratio")),
+		doc_pct(busy, sizeof(busy), doc_number(doc, "busy_ratio")),
 		doc_pct(coverage, sizeof(coverage), doc_number(doc, "coverage_ratio")));
 	paths_line(out, doc);
 	for (size_t i = 0; i < n; i++)
 		if (json_is_true(json_object_get(json_array_get(groups, i), "out_of_limits")))
 			detail(out, doc, json_array_get(groups, i));
 	if (over && !isnan(doc_number(doc, "usd_total")))
-		fprintf(out, "\ncost: %.3g s of waiting, ~ $%.2f (%" JSON_INTEGER_FORMAT " GPU at $%g/h; at most, if the exchange is bound by these links)\n",
-			doc_number(doc, "wait_s"), doc_number(doc, "usd_total"), json_integer_value(json_object_get(doc, "gpus")), doc_number(doc, "usd_per_gpu_hour"));
+		fprintf(out,
+			"\ncost: %.3g s of waiting, ~ $%.2f (%" JSON_INTEGER_FORMAT
+			" GPU at $%g/h; at most, if the exchange is bound by these links)\n",
+			doc_number(doc, "wait_s"), doc_number(doc, "usd_total"),
+			json_integer_value(json_object_get(doc, "gpus")),
+			doc_number(doc, "usd_per_gpu_hour"));
 	if (worst)
-		fprintf(out, "%snext: rocewatch ecmp collisions --device %s --group %s\n", isnan(doc_number(doc, "usd_total")) ? "\n" : "", doc_text(worst, "device"),
+		fprintf(out, "%snext: rocewatch ecmp collisions --device %s --group %s\n",
+			isnan(doc_number(doc, "usd_total")) ? "\n" : "", doc_text(worst, "device"),
 			doc_text(worst, "group"));
 }

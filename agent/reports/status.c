@@ -1,6 +1,7 @@
 /*
- * status - see status.h. Stale is not OK: a target says "up" only as long as somebody asks it and it answers. The rows come from
- * the documented views, so that what is shown here can be asked of the database with any tool.
+ * status - see status.h. Stale is not OK: a target says "up" only as long as somebody asks it and
+ * it answers. The rows come from the documented views, so that what is shown here can be asked of
+ * the database with any tool.
  */
 #include "agent/reports/status.h"
 
@@ -15,7 +16,8 @@
 #include "config/config.h"
 #include "db/series/series.h"
 
-/* A target that missed three polls in a row is no longer known to be up; one lost answer is no news. */
+/* A target that missed three polls in a row is no longer known to be up; one lost answer is no
+ * news. */
 enum { STALE_INTERVALS = 3 };
 /* How far back a recorded case is searched for a device's newest sample. */
 #define RECORDED_SEARCH_NS (15 * 60 * NS_PER_S)
@@ -24,8 +26,8 @@ enum { STALE_INTERVALS = 3 };
 struct row {
 	char *device, *protocol, *address, *state, *reason; /* NULL = unknown */
 	bool up, polled;
-	int64_t last_ns, interval_ns;   /* last 0 = never */
-	int64_t newest_ns, before_ns;   /* of its samples, for recorded cases */
+	int64_t last_ns, interval_ns; /* last 0 = never */
+	int64_t newest_ns, before_ns; /* of its samples, for recorded cases */
 	double p50_s, p95_s;
 	int64_t polls, timeouts, errors;
 };
@@ -60,7 +62,10 @@ static struct row *row_add(struct gathering *g, const char *device)
 }
 
 /* A capture goes by its own name, which may be a device's too. */
-static bool is_capture(const struct row *r) { return str_eq(r->protocol, "pcap"); }
+static bool is_capture(const struct row *r)
+{
+	return str_eq(r->protocol, "pcap");
+}
 
 static struct row *row_find(struct gathering *g, const char *device)
 {
@@ -143,9 +148,11 @@ static int take_sample(void *arg, const struct sample *s)
 /* How often the device is asked over @protocol, as configured. */
 static int64_t interval_of(const struct config *c, const char *device, const char *protocol)
 {
-	int64_t fallback = c->defaults.interval_ns > 0 ? c->defaults.interval_ns : INTERVAL_DEFAULT_NS;
+	int64_t fallback =
+		c->defaults.interval_ns > 0 ? c->defaults.interval_ns : INTERVAL_DEFAULT_NS;
 
-	const struct config_capture *capture = str_eq(protocol, "pcap") ? capture_find(c, device) : NULL;
+	const struct config_capture *capture =
+		str_eq(protocol, "pcap") ? capture_find(c, device) : NULL;
 	if (capture)
 		return capture->interval_ns > 0 ? capture->interval_ns : fallback;
 	for (size_t i = 0; i < c->n_devices; i++) {
@@ -167,7 +174,8 @@ static int take_interval(void *arg, int n, char *const *v, char *const *names)
 	char key[512];
 	for (size_t i = 0; n >= 2 && v[0] && v[1] && i < g->n; i++) {
 		struct row *r = &g->v[i];
-		snprintf(key, sizeof(key), "target/%s/%s/interval_s", r->device, r->protocol ? r->protocol : "");
+		snprintf(key, sizeof(key), "target/%s/%s/interval_s", r->device,
+			r->protocol ? r->protocol : "");
 		int64_t told_ns = str_eq(key, v[0]) ? (int64_t)(strtod(v[1], NULL) * NS_PER_S) : 0;
 		if (told_ns > r->interval_ns)
 			r->interval_ns = told_ns;
@@ -191,8 +199,11 @@ static int gather(struct gathering *g, struct err *e)
 	struct context *x = g->x;
 	const struct fabric *f = x->config->fabric;
 
-	int r = series_db_sql(x->db, "SELECT device, protocol, address, state, up, reason, last_success, poll_p50_s, poll_p95_s, polls, timeouts,"
-		" errors FROM devices WHERE protocol IS NOT NULL ORDER BY device, protocol", take_target, g, e);
+	int r = series_db_sql(x->db,
+		"SELECT device, protocol, address, state, up, reason, last_success, poll_p50_s, "
+		"poll_p95_s, polls, timeouts,"
+		" errors FROM devices WHERE protocol IS NOT NULL ORDER BY device, protocol",
+		take_target, g, e);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < f->n_devices; i++)
@@ -201,22 +212,30 @@ static int gather(struct gathering *g, struct err *e)
 	for (size_t i = 0; i < g->n; i++)
 		g->v[i].interval_ns = interval_of(x->config, g->v[i].device, g->v[i].protocol);
 	if (x->agent_alive) { /* then the database is of this version and has the table */
-		r = series_db_sql(x->db, "SELECT key, value FROM health WHERE key GLOB 'target/*/interval_s'", take_interval, g, e);
+		r = series_db_sql(x->db,
+			"SELECT key, value FROM health WHERE key GLOB 'target/*/interval_s'",
+			take_interval, g, e);
 		if (r < 0)
 			return r;
 	}
 
 	if (!x->agent_alive) {
-		const struct series_filter newest = {.priority = -2, .from_ns = x->now_ns - RECORDED_SEARCH_NS, .to_ns = x->now_ns};
+		const struct series_filter newest = {.priority = -2,
+			.from_ns = x->now_ns - RECORDED_SEARCH_NS,
+			.to_ns = x->now_ns};
 		r = series_db_each(x->db, &newest, take_sample, g, e);
 		if (r < 0)
 			return r;
 	}
 	if (g->n > 0)
 		qsort(g->v, g->n, sizeof(*g->v), compare_rows);
-	return series_db_sql(x->db, "SELECT id, cause, severity, state, opened, device, port, ecmp_group AS \"group\", host, summary, acked_by FROM incidents"
-		" WHERE state IN ('open','clearing') ORDER BY CASE severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END,"
-		" usd_per_hour DESC, confidence_ratio DESC, id", take_incident, g->incidents, e);
+	return series_db_sql(x->db,
+		"SELECT id, cause, severity, state, opened, device, port, ecmp_group AS \"group\", "
+		"host, summary, acked_by FROM incidents"
+		" WHERE state IN ('open','clearing') ORDER BY CASE severity WHEN 'critical' THEN 0 "
+		"WHEN 'warning' THEN 1 ELSE 2 END,"
+		" usd_per_hour DESC, confidence_ratio DESC, id",
+		take_incident, g->incidents, e);
 }
 
 enum known { DOWN, UP, UNKNOWN };
@@ -234,12 +253,14 @@ static const char *unasked(const struct config *c, const char *device)
 }
 
 /* What may be said of a target, and why not more; *ret_age_ns -1 = it never answered. */
-static enum known judge(const struct context *x, const struct row *r, struct str *why, int64_t *ret_age_ns)
+static enum known judge(
+	const struct context *x, const struct row *r, struct str *why, int64_t *ret_age_ns)
 {
 	char age[32], limit[32], when[WALL_TEXT_MAX];
 	int64_t last = r->polled ? r->last_ns : r->newest_ns, interval = r->interval_ns;
 
-	/* A recorded case knows no interval: what lies between its newest two samples is the best there is. */
+	/* A recorded case knows no interval: what lies between its newest two samples is the best
+	 * there is. */
 	if (!r->polled && r->before_ns && r->newest_ns - r->before_ns > interval)
 		interval = r->newest_ns - r->before_ns;
 	*ret_age_ns = last ? x->now_ns - last : -1;
@@ -254,7 +275,8 @@ static enum known judge(const struct context *x, const struct row *r, struct str
 			str_addf(why, "; last answer %s", wall_format(when, (wall_t){last}, 0));
 		return UNKNOWN;
 	}
-	if (r->polled && !r->up && (r->polls || r->timeouts || r->errors || str_eq(r->state, "backoff"))) {
+	if (r->polled && !r->up &&
+		(r->polls || r->timeouts || r->errors || str_eq(r->state, "backoff"))) {
 		str_add(why, r->reason ? r->reason : "does not answer");
 		return DOWN;
 	}
@@ -263,11 +285,14 @@ static enum known judge(const struct context *x, const struct row *r, struct str
 		return UNKNOWN;
 	}
 	if (!last) {
-		str_add(why, x->agent_alive ? unasked(x->config, r->device) : "no sample of it in the last 15m00s");
+		str_add(why,
+			x->agent_alive ? unasked(x->config, r->device)
+				       : "no sample of it in the last 15m00s");
 		return UNKNOWN;
 	}
 	if (*ret_age_ns > STALE_INTERVALS * interval) {
-		str_addf(why, "silent for %s, more than %d intervals (%s)", age, STALE_INTERVALS, limit);
+		str_addf(why, "silent for %s, more than %d intervals (%s)", age, STALE_INTERVALS,
+			limit);
 		return UNKNOWN;
 	}
 	return UP;
@@ -285,8 +310,12 @@ static json_t *device_json(const struct context *x, const struct row *r, enum kn
 	json_object_set_new(d, "up", k == UNKNOWN ? json_null() : json_boolean(k == UP));
 	json_object_set_new(d, "status", json_string(words[k]));
 	json_object_set_new(d, "reason", json_string_or_null(why.s));
-	json_object_set_new(d, "age_s", json_number_or_null(age_ns < 0 ? NAN : (double)(age_ns / NS_PER_MS) / 1e3));
-	json_object_set_new(d, "protocol", json_string_or_null(r->polled ? r->protocol : r->newest_ns ? "replay" : NULL));
+	json_object_set_new(d, "age_s",
+		json_number_or_null(age_ns < 0 ? NAN : (double)(age_ns / NS_PER_MS) / 1e3));
+	json_object_set_new(d, "protocol",
+		json_string_or_null(r->polled  ? r->protocol
+				: r->newest_ns ? "replay"
+					       : NULL));
 	json_object_set_new(d, "address", json_string_or_null(r->address));
 	if (is_capture(r)) {
 		const struct config_capture *c = capture_find(x->config, r->device);
@@ -305,7 +334,8 @@ static json_t *device_json(const struct context *x, const struct row *r, enum kn
 }
 
 /* Rows of one device follow each other: it is as well known as by the best of them. */
-static void count_device(size_t count[3], const struct row *r, const struct row *before, enum known k, enum known *best)
+static void count_device(size_t count[3], const struct row *r, const struct row *before,
+	enum known k, enum known *best)
 {
 	static const int rank[] = {[UNKNOWN] = 0, [DOWN] = 1, [UP] = 2};
 	bool first = !before || !str_eq(before->device, r->device);
@@ -353,19 +383,23 @@ json_t *status_document(struct context *x, struct err *e)
 		timeouts += g.v[i].timeouts;
 		errors += g.v[i].errors;
 	}
-	/* A timeout is an unanswered request; a poll is many: the ratio says how lossy the way to the devices is, not how much data is missing. */
+	/* A timeout is an unanswered request; a poll is many: the ratio says how lossy the way to
+	 * the devices is, not how much data is missing. */
 	json_t *quality = json_object();
 	json_object_set_new(quality, "agent_running", json_boolean(x->agent_alive));
 	json_object_set_new(quality, "first_sample", r == 0 ? json_time(first_ns) : json_null());
 	json_object_set_new(quality, "newest_sample", r == 0 ? json_time(last_ns) : json_null());
-	json_object_set_new(quality, "newest_sample_age_s", json_number_or_null(r == 0 ? (double)((x->now_ns - last_ns) / NS_PER_MS) / 1e3 : NAN));
+	json_object_set_new(quality, "newest_sample_age_s",
+		json_number_or_null(
+			r == 0 ? (double)((x->now_ns - last_ns) / NS_PER_MS) / 1e3 : NAN));
 	json_object_set_new(quality, "oldest_device_age_s", json_number_or_null(oldest_s));
 	json_object_set_new(quality, "up", json_integer((json_int_t)count[UP]));
 	json_object_set_new(quality, "down", json_integer((json_int_t)count[DOWN]));
 	json_object_set_new(quality, "unknown", json_integer((json_int_t)count[UNKNOWN]));
 	json_object_set_new(quality, "captures_up", json_integer((json_int_t)captures[UP]));
 	json_object_set_new(quality, "captures_down", json_integer((json_int_t)captures[DOWN]));
-	json_object_set_new(quality, "captures_unknown", json_integer((json_int_t)captures[UNKNOWN]));
+	json_object_set_new(
+		quality, "captures_unknown", json_integer((json_int_t)captures[UNKNOWN]));
 	json_object_set_new(quality, "polls", json_integer(polls));
 	json_object_set_new(quality, "timeouts", json_integer(timeouts));
 	json_object_set_new(quality, "errors", json_integer(errors));
@@ -374,7 +408,8 @@ json_t *status_document(struct context *x, struct err *e)
 	json_object_set_new(doc, "fabric", json_string_or_null(x->config->fabric->name));
 	json_object_set_new(doc, "time", json_time(x->now_ns));
 	json_object_set_new(doc, "devices", devices);
-	json_object_set_new(doc, "open_incidents", json_integer((json_int_t)json_array_size(g.incidents)));
+	json_object_set_new(
+		doc, "open_incidents", json_integer((json_int_t)json_array_size(g.incidents)));
 	json_object_set(doc, "incidents", g.incidents);
 	json_object_set_new(doc, "data_quality", quality);
 	return doc;

@@ -1,4 +1,5 @@
-/* status - the state of the fabric as one document (metrics.md, "status"), made from the database and the configuration. */
+/* status - the state of the fabric as one document (metrics.md, "status"), made from the database
+ * and the configuration. */
 #ifndef RW_AGENT_STATUS_H
 #define RW_AGENT_STATUS_H
 
@@ -6,12 +7,15 @@
 #include "agent/command/command.h"
 
 /*
- * status_document - {fabric, time, devices: [{name, up, reason, age_s, protocol, ...}], open_incidents, incidents: [...], data_quality}.
+ * status_document - {fabric, time, devices: [{name, up, reason, age_s, protocol, ...}],
+ * open_incidents, incidents: [...], data_quality}.
  *
- * up is true, false, or null where it is not known: the target is silent for more than three intervals, or nobody polls it. A
- * device that is polled by two protocols has two rows. Captures have rows of their own, behind the devices: protocol "pcap", the capture's
- * name, and in "device" and "port" what it stands for. "status" says the same as a word. In data_quality up, down and unknown count devices,
- * by the best of their rows; captures_up, captures_down and captures_unknown the captures. NULL on failure with @e filled; the caller owns the result.
+ * up is true, false, or null where it is not known: the target is silent for more than three
+ * intervals, or nobody polls it. A device that is polled by two protocols has two rows. Captures
+ * have rows of their own, behind the devices: protocol "pcap", the capture's name, and in "device"
+ * and "port" what it stands for. "status" says the same as a word. In data_quality up, down and
+ * unknown count devices, by the best of their rows; captures_up, captures_down and captures_unknown
+ * the captures. NULL on failure with @e filled; the caller owns the result.
  */
 json_t *status_document(struct context *x, struct err *e);
 

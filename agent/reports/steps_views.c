@@ -27,10 +27,17 @@ static void print_rhythm(FILE *out, const json_t *j)
 {
 	const double step = doc_number(j, "step_s"), declared = doc_number(j, "step_declared_s");
 	if (!isnan(step))
-		fprintf(out, "step        %.4g s, exchange %.3g s, duty %.0f %%, confidence %.2f (autocorrelation)\n", step, doc_number(j, "exchange_s"), 100 * doc_number(j, "duty_ratio"),
+		fprintf(out,
+			"step        %.4g s, exchange %.3g s, duty %.0f %%, confidence %.2f "
+			"(autocorrelation)\n",
+			step, doc_number(j, "exchange_s"), 100 * doc_number(j, "duty_ratio"),
 			doc_number(j, "rhythm_confidence_ratio"));
 	else
-		fprintf(out, isnan(doc_number(j, "sample_s")) ? "step        not seen: too few samples\n" : "step        not seen: it is shorter than two samples, %.3g s apart, or the job never idles\n",
+		fprintf(out,
+			isnan(doc_number(j, "sample_s"))
+				? "step        not seen: too few samples\n"
+				: "step        not seen: it is shorter than two samples, %.3g s "
+				  "apart, or the job never idles\n",
 			doc_number(j, "sample_s"));
 	if (!isnan(declared))
 		fprintf(out, "            declared %.4g s when all is well\n", declared);
@@ -38,42 +45,54 @@ static void print_rhythm(FILE *out, const json_t *j)
 
 static void print_level(FILE *out, const json_t *l, double best, const char *from, bool first)
 {
-	const double rate = doc_number(l, "octets_per_s"), change = doc_number(l, "change_ratio"), step = doc_number(l, "step_s");
+	const double rate = doc_number(l, "octets_per_s"), change = doc_number(l, "change_ratio"),
+		     step = doc_number(l, "step_s");
 	fprintf(out, "%s%7.4g GB/s |", first ? "moves       " : "            ", rate / 1e9);
 	print_bar(out, rate / best);
-	fprintf(out, "| %s - %s", clock_of(doc_text(l, "from"), from), clock_of(doc_text(l, "to"), from));
+	fprintf(out, "| %s - %s", clock_of(doc_text(l, "from"), from),
+		clock_of(doc_text(l, "to"), from));
 	if (!isnan(step))
 		fprintf(out, "  step %.4g s", step);
 	if (!isnan(change))
-		fprintf(out, "  change point %+.1f %%: steps take %.3g times as long", 100 * change, 1 / (1 + change));
+		fprintf(out, "  change point %+.1f %%: steps take %.3g times as long", 100 * change,
+			1 / (1 + change));
 	fputc('\n', out);
 }
 
 static void steps_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {
-	const json_t *jobs = json_object_get(doc, "jobs"), *levels = json_object_get(doc, "levels"), *j, *l;
+	const json_t *jobs = json_object_get(doc, "jobs"), *levels = json_object_get(doc, "levels"),
+		     *j, *l;
 	const char *from = doc_text(doc, "from");
 	size_t i, k;
-	json_array_foreach(jobs, i, j) {
+	json_array_foreach (jobs, i, j) {
 		double best = 0;
 		bool first = true;
-		fprintf(out, "%sJOB %s", i ? "\n" : "", doc_text(j, "job") ? doc_text(j, "job") : "(none is configured: all hosts)");
+		fprintf(out, "%sJOB %s", i ? "\n" : "",
+			doc_text(j, "job") ? doc_text(j, "job")
+					   : "(none is configured: all hosts)");
 		if (json_integer_value(json_object_get(j, "gpus")))
-			fprintf(out, "   %lld GPUs", json_integer_value(json_object_get(j, "gpus")));
-		fprintf(out, "   %lld of %lld %s   blocks of %.3g s   coverage %.1f %%\n", json_integer_value(json_object_get(j, "ports_seen")), json_integer_value(json_object_get(j, "ports")),
-			doc_text(j, "measured_at"), doc_number(j, "block_s"), 100 * doc_number(j, "coverage_ratio"));
+			fprintf(out, "   %lld GPUs",
+				json_integer_value(json_object_get(j, "gpus")));
+		fprintf(out, "   %lld of %lld %s   blocks of %.3g s   coverage %.1f %%\n",
+			json_integer_value(json_object_get(j, "ports_seen")),
+			json_integer_value(json_object_get(j, "ports")), doc_text(j, "measured_at"),
+			doc_number(j, "block_s"), 100 * doc_number(j, "coverage_ratio"));
 		print_rhythm(out, j);
-		json_array_foreach(levels, k, l)
+		json_array_foreach (levels, k, l)
 			if (str_eq(doc_text(l, "job"), doc_text(j, "job")))
 				best = fmax(best, doc_number(l, "octets_per_s"));
-		json_array_foreach(levels, k, l) {
+		json_array_foreach (levels, k, l) {
 			if (!str_eq(doc_text(l, "job"), doc_text(j, "job")))
 				continue;
 			print_level(out, l, best, from, first);
 			first = false;
 		}
 		if (doc_number(j, "idle_s") > 0)
-			fprintf(out, "idle        %.4g s: starts, ends, checkpoints; no part of the levels\n", doc_number(j, "idle_s"));
+			fprintf(out,
+				"idle        %.4g s: starts, ends, checkpoints; no part of the "
+				"levels\n",
+				doc_number(j, "idle_s"));
 	}
 	if (!json_array_size(jobs))
 		fprintf(out, "%s\n", v->empty);
@@ -96,5 +115,6 @@ const struct view steps_view = {
 	.columns = columns,
 	.n_columns = rw_countof(columns),
 	.text = steps_text,
-	.empty = "no octets of a host-facing port or of a leaf's uplink in this stretch: nothing to measure a job by",
+	.empty = "no octets of a host-facing port or of a leaf's uplink in this stretch: nothing "
+		 "to measure a job by",
 };

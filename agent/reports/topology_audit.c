@@ -1,4 +1,5 @@
-/* topology_audit - what is odd about the graph and its links. Each check is one function that adds findings; none guesses what is not known. */
+/* topology_audit - what is odd about the graph and its links. Each check is one function that adds
+ * findings; none guesses what is not known. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,8 @@
 #include "agent/base/str.h"
 #include "agent/reports/topology_views.h"
 
-#define OVERSUBSCRIBED 1.05 /* hosts' capacity over the uplinks'; rounding of speeds is no finding */
+#define OVERSUBSCRIBED                                                                             \
+	1.05 /* hosts' capacity over the uplinks'; rounding of speeds is no finding */
 #define MTU_HEADER_BYTES 22 /* Ethernet header, VLAN tag, FCS: some devices count them */
 #define TEXT_MAX 32
 
@@ -23,23 +25,26 @@ struct audit {
 	size_t (*reached)[ROLE_OTHER + 1], of_role[ROLE_OTHER + 1], usual;
 };
 
-/* --- telling ----------------------------------------------------------------------------------------------------------------- */
+/* ---- telling ------------------------------------------------------------- */
 
 struct where {
 	const char *device, *port, *peer;
 };
 
-static void tell(struct audit *a, int severity, const char *kind, struct where w, const char *remedy, const char *fmt, ...)
-	__attribute__((format(printf, 6, 7)));
-static void tell(struct audit *a, int severity, const char *kind, struct where w, const char *remedy, const char *fmt, ...)
+static void tell(struct audit *a, int severity, const char *kind, struct where w,
+	const char *remedy, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+static void tell(struct audit *a, int severity, const char *kind, struct where w,
+	const char *remedy, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	json_array_append_new(a->findings[severity], json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s}", "severity", severities[severity], "kind", kind,
-		"device", w.device, "port", json_string_or_null(w.port), "peer", json_string_or_null(w.peer), "text", text, "remedy", remedy));
+	json_array_append_new(a->findings[severity],
+		json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s}", "severity", severities[severity],
+			"kind", kind, "device", w.device, "port", json_string_or_null(w.port),
+			"peer", json_string_or_null(w.peer), "text", text, "remedy", remedy));
 }
 
 static char *rate(char buf[TEXT_MAX], uint64_t bps)
@@ -64,55 +69,78 @@ static uint64_t speed_of(const struct audit *a, const struct fabric_port *p)
 
 static bool is_uplink(const struct fabric_port *p)
 {
-	return p->peer && ((p->device->role == ROLE_LEAF && p->peer->device->role == ROLE_SPINE) ||
-		(p->device->role == ROLE_SPINE && p->peer->device->role == ROLE_SUPERSPINE));
+	return p->peer &&
+		((p->device->role == ROLE_LEAF && p->peer->device->role == ROLE_SPINE) ||
+			(p->device->role == ROLE_SPINE &&
+				p->peer->device->role == ROLE_SUPERSPINE));
 }
 
-/* --- one link ---------------------------------------------------------------------------------------------------------------- */
+/* ---- one link ------------------------------------------------------------ */
 
-static void check_state(struct audit *a, const struct fabric_port *p, const struct port_facts *x, const struct port_facts *y, struct where w)
+static void check_state(struct audit *a, const struct fabric_port *p, const struct port_facts *x,
+	const struct port_facts *y, struct where w)
 {
 	if (x->up == 0 || y->up == 0)
-		tell(a, WARNING, "link_down", w, "look at cable, optics and the port's admin state at both ends", "%s is down", x->up == 0 && y->up == 0 ?
-			"the link" : x->up == 0 ? "this end" : "the other end");
+		tell(a, WARNING, "link_down", w,
+			"look at cable, optics and the port's admin state at both ends",
+			"%s is down",
+			x->up == 0 && y->up == 0 ? "the link"
+				: x->up == 0     ? "this end"
+						 : "the other end");
 	if (p->speed_bps && x->speed_bps && p->speed_bps != x->speed_bps) {
 		char is[TEXT_MAX], want[TEXT_MAX];
-		tell(a, WARNING, "speed_declared", w, "correct 'speed' of the link in the configuration, or find out why it runs at another one (breakout, "
-			"autonegotiation, optics)", "runs at %s, declared is %s", rate(is, x->speed_bps), rate(want, p->speed_bps));
+		tell(a, WARNING, "speed_declared", w,
+			"correct 'speed' of the link in the configuration, or find out why it runs "
+			"at another one (breakout, "
+			"autonegotiation, optics)",
+			"runs at %s, declared is %s", rate(is, x->speed_bps),
+			rate(want, p->speed_bps));
 	}
 }
 
-static void check_speed(struct audit *a, const struct port_facts *x, const struct port_facts *y, struct where w)
+static void check_speed(
+	struct audit *a, const struct port_facts *x, const struct port_facts *y, struct where w)
 {
 	char one[TEXT_MAX], two[TEXT_MAX];
 	if (!x->speed_bps || !y->speed_bps)
 		return;
 	a->speed_known++;
 	if (x->speed_bps != y->speed_bps)
-		tell(a, CRITICAL, "speed_mismatch", w, "set both ends to the same speed and FEC, or check that these two ports are one link",
-			"%s here, %s at the other end", rate(one, x->speed_bps), rate(two, y->speed_bps));
+		tell(a, CRITICAL, "speed_mismatch", w,
+			"set both ends to the same speed and FEC, or check that these two ports "
+			"are one link",
+			"%s here, %s at the other end", rate(one, x->speed_bps),
+			rate(two, y->speed_bps));
 }
 
-static void check_mtu(struct audit *a, const struct port_facts *x, const struct port_facts *y, struct where w)
+static void check_mtu(
+	struct audit *a, const struct port_facts *x, const struct port_facts *y, struct where w)
 {
 	if (!x->mtu_bytes || !y->mtu_bytes)
 		return;
 	a->mtu_known++;
-	uint64_t low = x->mtu_bytes < y->mtu_bytes ? x->mtu_bytes : y->mtu_bytes, high = x->mtu_bytes + y->mtu_bytes - low;
+	uint64_t low = x->mtu_bytes < y->mtu_bytes ? x->mtu_bytes : y->mtu_bytes,
+		 high = x->mtu_bytes + y->mtu_bytes - low;
 	if (low == high)
 		return;
 	bool header = high - low <= MTU_HEADER_BYTES;
-	tell(a, header ? INFO : CRITICAL, "mtu_mismatch", w, header ? "vendors count the Ethernet header differently: compare the largest frame each end takes"
-		: "set the larger MTU at both ends: frames above the smaller one are dropped without a word", "MTU %llu bytes here, %llu at the other end",
-		(unsigned long long)x->mtu_bytes, (unsigned long long)y->mtu_bytes);
+	tell(a, header ? INFO : CRITICAL, "mtu_mismatch", w,
+		header ? "vendors count the Ethernet header differently: compare the largest frame "
+			 "each end takes"
+		       : "set the larger MTU at both ends: frames above the smaller one are "
+			 "dropped without a word",
+		"MTU %llu bytes here, %llu at the other end", (unsigned long long)x->mtu_bytes,
+		(unsigned long long)y->mtu_bytes);
 }
 
 /* The RoCE MTU is of the payload's packet: a port's must be larger. */
 static void check_lossless_mtu(struct audit *a, const struct port_facts *x, struct where w)
 {
 	if (x->mtu_bytes && a->f->lossless_mtu_bytes && x->mtu_bytes < a->f->lossless_mtu_bytes)
-		tell(a, CRITICAL, "mtu_small", w, "raise the port's MTU, or correct lossless.mtu", "MTU %llu bytes is below lossless.mtu, %llu",
-			(unsigned long long)x->mtu_bytes, (unsigned long long)a->f->lossless_mtu_bytes);
+		tell(a, CRITICAL, "mtu_small", w, "raise the port's MTU, or correct lossless.mtu",
+			"MTU %llu bytes is below lossless.mtu, %llu",
+			(unsigned long long)x->mtu_bytes,
+			(unsigned long long)a->f->lossless_mtu_bytes);
 }
 
 static const char *priorities(char buf[TEXT_MAX], unsigned mask)
@@ -124,7 +152,8 @@ static const char *priorities(char buf[TEXT_MAX], unsigned mask)
 	return n ? buf : "none";
 }
 
-static void check_pfc(struct audit *a, const struct port_facts *x, const struct port_facts *y, struct where w)
+static void check_pfc(
+	struct audit *a, const struct port_facts *x, const struct port_facts *y, struct where w)
 {
 	unsigned both = x->pfc_known & y->pfc_known, differ = (x->pfc_on ^ y->pfc_on) & both;
 	char one[TEXT_MAX], two[TEXT_MAX];
@@ -132,17 +161,23 @@ static void check_pfc(struct audit *a, const struct port_facts *x, const struct 
 		return;
 	a->pfc_known++;
 	if (differ)
-		tell(a, CRITICAL, "pfc_mismatch", w, "enable PFC for the same priorities at both ends: an end without it ignores pause and overruns its neighbour",
-			"PFC is on for priorities %s here, for %s at the other end", priorities(one, x->pfc_on & both), priorities(two, y->pfc_on & both));
+		tell(a, CRITICAL, "pfc_mismatch", w,
+			"enable PFC for the same priorities at both ends: an end without it "
+			"ignores pause and overruns its neighbour",
+			"PFC is on for priorities %s here, for %s at the other end",
+			priorities(one, x->pfc_on & both), priorities(two, y->pfc_on & both));
 	unsigned off = a->f->lossless_mask & both & ~(unsigned)x->pfc_on & ~(unsigned)y->pfc_on;
 	if (off)
-		tell(a, WARNING, "pfc_off", w, "enable PFC for them, or correct lossless.priorities", "PFC is off at both ends for the lossless priorities %s",
+		tell(a, WARNING, "pfc_off", w,
+			"enable PFC for them, or correct lossless.priorities",
+			"PFC is off at both ends for the lossless priorities %s",
 			priorities(one, off));
 }
 
 static void check_link(struct audit *a, const struct fabric_port *p)
 {
-	struct port_facts x = facts_of(a, p), y = p->peer ? facts_of(a, p->peer) : (struct port_facts){.up = -1};
+	struct port_facts x = facts_of(a, p),
+			  y = p->peer ? facts_of(a, p->peer) : (struct port_facts){.up = -1};
 	rw_cleanup(str_done) struct str peer = {0};
 	if (p->peer)
 		str_addf(&peer, "%s:%s", p->peer->device->name, p->peer->name);
@@ -159,13 +194,16 @@ static void check_link(struct audit *a, const struct fabric_port *p)
 	check_pfc(a, &x, &y, w);
 }
 
-/* --- what is heard ----------------------------------------------------------------------------------------------------------- */
+/* ---- what is heard ------------------------------------------------------- */
 
 static bool heard_is(const struct port_facts *x, const struct fabric_port *p)
 {
 	if (p->peer)
-		return str_eq(x->heard_device, p->peer->device->name) && str_eq(x->heard_port, p->peer->name);
-	return p->host && strncmp(x->heard_device, "host:", 5) == 0 && strcmp(x->heard_device + 5, p->host) == 0; /* NICs have many names */
+		return str_eq(x->heard_device, p->peer->device->name) &&
+			str_eq(x->heard_port, p->peer->name);
+	/* NICs have many names */
+	return p->host && strncmp(x->heard_device, "host:", 5) == 0 &&
+		strcmp(x->heard_device + 5, p->host) == 0;
 }
 
 static void check_heard(struct audit *a, const struct fabric_port *p)
@@ -174,16 +212,23 @@ static void check_heard(struct audit *a, const struct fabric_port *p)
 	rw_cleanup(str_done) struct str heard = {0};
 	if (!x.heard_device || !*x.heard_device)
 		return;
-	str_addf(&heard, "%s%s%s", x.heard_device, x.heard_port && *x.heard_port ? ":" : "", x.heard_port ? x.heard_port : "");
+	str_addf(&heard, "%s%s%s", x.heard_device, x.heard_port && *x.heard_port ? ":" : "",
+		x.heard_port ? x.heard_port : "");
 	struct where w = {p->device->name, p->name, heard.s};
 	if ((p->peer || p->host) && !heard_is(&x, p))
-		tell(a, WARNING, "lldp_mismatch", w, p->discovered ? "two devices disagree about this cable: look at it, or wait until both have spoken"
-			: "correct the link in the configuration, or the cabling", "LLDP hears %s, the %s link leads to %s%s%s", heard.s,
-			p->discovered ? "known" : "declared", p->peer ? p->peer->device->name : "host:", p->peer ? ":" : "", p->peer ? p->peer->name : p->host);
+		tell(a, WARNING, "lldp_mismatch", w,
+			p->discovered ? "two devices disagree about this cable: look at it, or "
+					"wait until both have spoken"
+				      : "correct the link in the configuration, or the cabling",
+			"LLDP hears %s, the %s link leads to %s%s%s", heard.s,
+			p->discovered ? "known" : "declared",
+			p->peer ? p->peer->device->name : "host:", p->peer ? ":" : "",
+			p->peer ? p->peer->name : p->host);
 }
 
 /* Hosts that are not declared are no finding: a list of links may be of the fabric alone. */
-static void check_undeclared(void *arg, const char *device, const char *port, const struct port_facts *x)
+static void check_undeclared(
+	void *arg, const char *device, const char *port, const struct port_facts *x)
 {
 	struct audit *a = arg;
 	const struct fabric_device *d = fabric_device(a->f, device);
@@ -192,8 +237,10 @@ static void check_undeclared(void *arg, const char *device, const char *port, co
 	if (!d || (p && (p->peer || p->host)) || strncmp(x->heard_device, "host:", 5) == 0)
 		return;
 	str_addf(&heard, "%s:%s", x->heard_device, x->heard_port);
-	tell(a, WARNING, "link_undeclared", (struct where){device, port, heard.s}, "add the link to the configuration (rocewatch topology discover prints "
-		"it): without it the port is in no ECMP group", "LLDP hears %s, but no link is known here", heard.s);
+	tell(a, WARNING, "link_undeclared", (struct where){device, port, heard.s},
+		"add the link to the configuration (rocewatch topology discover prints "
+		"it): without it the port is in no ECMP group",
+		"LLDP hears %s, but no link is known here", heard.s);
 }
 
 static bool same_system(const char *a, const char *b)
@@ -206,11 +253,12 @@ static void check_name(struct audit *a, const struct fabric_device *d)
 {
 	const char *sysname = a->facts->sysname(a->facts->arg, d->name);
 	if (sysname && *sysname && !same_system(sysname, d->name))
-		tell(a, WARNING, "sysname", (struct where){d->name, NULL, NULL}, "check that the address is the right device's, or give both the same name",
+		tell(a, WARNING, "sysname", (struct where){d->name, NULL, NULL},
+			"check that the address is the right device's, or give both the same name",
 			"the device calls itself %.200s", sysname);
 }
 
-/* --- groups and leaves ------------------------------------------------------------------------------------------------------- */
+/* ---- groups and leaves --------------------------------------------------- */
 
 static void check_group(struct audit *a, const struct fabric_group *g)
 {
@@ -231,8 +279,11 @@ static void check_group(struct audit *a, const struct fabric_group *g)
 	}
 	char one[TEXT_MAX], two[TEXT_MAX];
 	if (low && slow != fast)
-		tell(a, WARNING, "group_speed", (struct where){g->device->name, low->name, NULL}, "ECMP gives each member the same share: bring all members of the "
-			"group to one speed, or weigh them", "group %s: %s runs at %s, %s at %s", g->id, low->name, rate(one, slow), high->name, rate(two, fast));
+		tell(a, WARNING, "group_speed", (struct where){g->device->name, low->name, NULL},
+			"ECMP gives each member the same share: bring all members of the "
+			"group to one speed, or weigh them",
+			"group %s: %s runs at %s, %s at %s", g->id, low->name, rate(one, slow),
+			high->name, rate(two, fast));
 }
 
 static size_t uplinks_of(const struct fabric_device *d)
@@ -280,8 +331,10 @@ static void reached_count(struct audit *a)
 	for (size_t i = 0; i < f->n_devices; i++) {
 		a->of_role[f->devices[i]->role]++;
 		for (size_t k = 0; k < f->n_devices; k++)
-			if (f->devices[k]->role > f->devices[i]->role && f->devices[k]->role < ROLE_OTHER)
-				a->reached[k][f->devices[i]->role] += links_between(f->devices[i], f->devices[k]) > 0;
+			if (f->devices[k]->role > f->devices[i]->role &&
+				f->devices[k]->role < ROLE_OTHER)
+				a->reached[k][f->devices[i]->role] +=
+					links_between(f->devices[i], f->devices[k]) > 0;
 	}
 }
 
@@ -295,8 +348,11 @@ static void check_reach(struct audit *a, const struct fabric_device *d)
 			continue;
 		size_t kin = a->of_role[d->role] - 1, reach = a->reached[i][d->role];
 		if (reach * 2 > kin)
-			tell(a, WARNING, "missing_member", (struct where){d->name, NULL, up->name}, "connect it, or check that the neighbour is heard (LLDP) or declared",
-				"no link to %s, which %zu of %zu others have", up->name, reach, kin);
+			tell(a, WARNING, "missing_member", (struct where){d->name, NULL, up->name},
+				"connect it, or check that the neighbour is heard (LLDP) or "
+				"declared",
+				"no link to %s, which %zu of %zu others have", up->name, reach,
+				kin);
 	}
 }
 
@@ -321,15 +377,22 @@ static void check_leaf(struct audit *a, const struct fabric_device *d)
 	double ratio = known && hosts && uplinks ? (double)hosts / (double)uplinks : 0;
 	char one[TEXT_MAX], two[TEXT_MAX];
 	if (ratio > OVERSUBSCRIBED)
-		tell(a, WARNING, "oversubscription", (struct where){d->name, NULL, NULL}, "add uplinks, or accept that all hosts together cannot send at line rate "
-			"over the spines", "hosts can send %s into uplinks of %s: %.2f : 1", rate(one, hosts), rate(two, uplinks), ratio);
+		tell(a, WARNING, "oversubscription", (struct where){d->name, NULL, NULL},
+			"add uplinks, or accept that all hosts together cannot send at line rate "
+			"over the spines",
+			"hosts can send %s into uplinks of %s: %.2f : 1", rate(one, hosts),
+			rate(two, uplinks), ratio);
 	if (n < usual)
-		tell(a, WARNING, "ecmp_width", (struct where){d->name, NULL, NULL}, "find the missing uplinks: the others of this tier have them",
+		tell(a, WARNING, "ecmp_width", (struct where){d->name, NULL, NULL},
+			"find the missing uplinks: the others of this tier have them",
 			"%zu uplinks, most %ss have %zu", n, device_role_name(d->role), usual);
-	json_array_append_new(a->leaves, json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I}", "device", d->name, "host_bps",
-		hosts ? json_integer((json_int_t)hosts) : json_null(), "uplink_bps", uplinks ? json_integer((json_int_t)uplinks) : json_null(),
-		"oversubscription_ratio", ratio > 0 ? json_real(ratio) : json_null(), "uplinks", (json_int_t)n, "uplinks_up", (json_int_t)up, "uplinks_usual",
-		(json_int_t)usual));
+	json_array_append_new(a->leaves,
+		json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I}", "device", d->name, "host_bps",
+			hosts ? json_integer((json_int_t)hosts) : json_null(), "uplink_bps",
+			uplinks ? json_integer((json_int_t)uplinks) : json_null(),
+			"oversubscription_ratio", ratio > 0 ? json_real(ratio) : json_null(),
+			"uplinks", (json_int_t)n, "uplinks_up", (json_int_t)up, "uplinks_usual",
+			(json_int_t)usual));
 }
 
 static void check_device(struct audit *a, const struct fabric_device *d)
@@ -339,17 +402,25 @@ static void check_device(struct audit *a, const struct fabric_device *d)
 	for (size_t i = 0; i < d->n_ports; i++) {
 		const struct fabric_port *p = d->ports[i];
 		links += p->peer || p->host;
-		/* each link once; a member of a LAG whose link is its aggregate's has a peer that does not point back */
-		if (p->host || (p->peer && (p->peer->peer != p || name_compare(d->name, p->peer->device->name) < 0 ||
-			(d == p->peer->device && name_compare(p->name, p->peer->name) < 0))))
+		/* each link once; a member of a LAG whose link is its aggregate's has a peer that
+		 * does not point back */
+		if (p->host ||
+			(p->peer &&
+				(p->peer->peer != p ||
+					name_compare(d->name, p->peer->device->name) < 0 ||
+					(d == p->peer->device &&
+						name_compare(p->name, p->peer->name) < 0))))
 			check_link(a, p);
 		check_heard(a, p);
 	}
 	for (size_t i = 0; i < d->n_groups; i++)
 		check_group(a, &d->groups[i]);
 	if (!links)
-		tell(a, WARNING, "no_links", (struct where){d->name, NULL, NULL}, a->f->discover ? "is LLDP on there, and does the device answer? rocewatch doctor"
-			: "declare its links, or write 'links: discover'", "no link of this device is known");
+		tell(a, WARNING, "no_links", (struct where){d->name, NULL, NULL},
+			a->f->discover
+				? "is LLDP on there, and does the device answer? rocewatch doctor"
+				: "declare its links, or write 'links: discover'",
+			"no link of this device is known");
 	if (d->role == ROLE_LEAF)
 		check_leaf(a, d);
 	if (d->role == ROLE_LEAF || d->role == ROLE_SPINE)
@@ -358,7 +429,8 @@ static void check_device(struct audit *a, const struct fabric_device *d)
 
 json_t *topology_check_json(const struct fabric *f, const struct topology_facts *facts)
 {
-	struct audit a = {.f = f, .facts = facts, .leaves = json_array(), .usual = usual_uplinks(f)};
+	struct audit a = {
+		.f = f, .facts = facts, .leaves = json_array(), .usual = usual_uplinks(f)};
 	json_t *all = json_array();
 	for (int s = 0; s < SEVERITIES; s++)
 		a.findings[s] = json_array();
@@ -371,41 +443,62 @@ json_t *topology_check_json(const struct fabric *f, const struct topology_facts 
 		json_array_extend(all, a.findings[s]);
 		json_decref(a.findings[s]);
 	}
-	return json_pack("{s:s, s:o, s:o, s:{s:i, s:i, s:i, s:i}}", "fabric", f->name, "findings", all, "leaves", a.leaves, "checked", "links", (int)a.links,
-		"speed", (int)a.speed_known, "mtu", (int)a.mtu_known, "pfc", (int)a.pfc_known);
+	return json_pack("{s:s, s:o, s:o, s:{s:i, s:i, s:i, s:i}}", "fabric", f->name, "findings",
+		all, "leaves", a.leaves, "checked", "links", (int)a.links, "speed",
+		(int)a.speed_known, "mtu", (int)a.mtu_known, "pfc", (int)a.pfc_known);
 }
 
-/* --- as text ----------------------------------------------------------------------------------------------------------------- */
+/* ---- as text ------------------------------------------------------------- */
 
 static void check_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {
 	static const struct column leaf_columns[] = {
-		{"device", "LEAF", COL_TEXT, false}, {"host_bps", "TO HOSTS", COL_BPS, true}, {"uplink_bps", "UPLINKS", COL_BPS, true},
-		{"oversubscription_ratio", "RATIO", COL_NUMBER, true}, {"uplinks", "WIDTH", COL_INT, true}, {"uplinks_up", "UP", COL_INT, true},
+		{"device", "LEAF", COL_TEXT, false},
+		{"host_bps", "TO HOSTS", COL_BPS, true},
+		{"uplink_bps", "UPLINKS", COL_BPS, true},
+		{"oversubscription_ratio", "RATIO", COL_NUMBER, true},
+		{"uplinks", "WIDTH", COL_INT, true},
+		{"uplinks_up", "UP", COL_INT, true},
 		{"uplinks_usual", "USUAL", COL_INT, true},
 	};
-	static const struct view leaf_view = {NULL, "leaves", leaf_columns, rw_countof(leaf_columns), NULL, "no leaves"};
-	const json_t *findings = json_object_get(doc, "findings"), *checked = json_object_get(doc, "checked");
+	static const struct view leaf_view = {
+		NULL, "leaves", leaf_columns, rw_countof(leaf_columns), NULL, "no leaves"};
+	const json_t *findings = json_object_get(doc, "findings"),
+		     *checked = json_object_get(doc, "checked");
 	size_t i;
 	json_t *x;
-	json_array_foreach(findings, i, x) {
-		const char *port = json_string_value(json_object_get(x, "port")), *peer = json_string_value(json_object_get(x, "peer"));
-		fprintf(out, "%-8s  %s%s%s%s%s: %s (%s)\n          %s\n", json_string_value(json_object_get(x, "severity")),
-			json_string_value(json_object_get(x, "device")), port ? ":" : "", port ? port : "", peer ? " - " : "", peer ? peer : "",
-			json_string_value(json_object_get(x, "text")), json_string_value(json_object_get(x, "kind")),
+	json_array_foreach (findings, i, x) {
+		const char *port = json_string_value(json_object_get(x, "port")),
+			   *peer = json_string_value(json_object_get(x, "peer"));
+		fprintf(out, "%-8s  %s%s%s%s%s: %s (%s)\n          %s\n",
+			json_string_value(json_object_get(x, "severity")),
+			json_string_value(json_object_get(x, "device")), port ? ":" : "",
+			port ? port : "", peer ? " - " : "", peer ? peer : "",
+			json_string_value(json_object_get(x, "text")),
+			json_string_value(json_object_get(x, "kind")),
 			json_string_value(json_object_get(x, "remedy")));
 	}
 	if (!header)
 		return;
-	fprintf(out, "%s%zu findings. Of %lld links both ends were known: speed %lld, MTU %lld, PFC %lld. What is not known is neither right nor wrong.\n\n",
-		json_array_size(findings) ? "\n" : "", json_array_size(findings), (long long)json_integer_value(json_object_get(checked, "links")),
-		(long long)json_integer_value(json_object_get(checked, "speed")), (long long)json_integer_value(json_object_get(checked, "mtu")),
+	fprintf(out,
+		"%s%zu findings. Of %lld links both ends were known: speed %lld, MTU %lld, PFC "
+		"%lld. What is not known is neither right nor wrong.\n\n",
+		json_array_size(findings) ? "\n" : "", json_array_size(findings),
+		(long long)json_integer_value(json_object_get(checked, "links")),
+		(long long)json_integer_value(json_object_get(checked, "speed")),
+		(long long)json_integer_value(json_object_get(checked, "mtu")),
 		(long long)json_integer_value(json_object_get(checked, "pfc")));
 	report_print(out, doc, &leaf_view, FORMAT_TABLE, header, color);
 }
 
 static const struct column check_columns[] = {
-	{"severity", "SEVERITY", COL_TEXT, false}, {"kind", "KIND", COL_TEXT, false}, {"device", "DEVICE", COL_TEXT, false},
-	{"port", "PORT", COL_TEXT, false}, {"peer", "PEER", COL_TEXT, false}, {"text", "WHAT", COL_TEXT, false}, {"remedy", "REMEDY", COL_TEXT, false},
+	{"severity", "SEVERITY", COL_TEXT, false},
+	{"kind", "KIND", COL_TEXT, false},
+	{"device", "DEVICE", COL_TEXT, false},
+	{"port", "PORT", COL_TEXT, false},
+	{"peer", "PEER", COL_TEXT, false},
+	{"text", "WHAT", COL_TEXT, false},
+	{"remedy", "REMEDY", COL_TEXT, false},
 };
-const struct view topology_check_view = {"topology check", "findings", check_columns, rw_countof(check_columns), check_text, "nothing found"};
+const struct view topology_check_view = {"topology check", "findings", check_columns,
+	rw_countof(check_columns), check_text, "nothing found"};

@@ -1,4 +1,5 @@
-/* topology_views - the graph: each link once, devices by tier, and who reaches whom over how many links. */
+/* topology_views - the graph: each link once, devices by tier, and who reaches whom over how many
+ * links. */
 #include "agent/reports/topology_views.h"
 
 #include <string.h>
@@ -11,7 +12,8 @@
 
 static int tier_of(const struct fabric_device *d)
 {
-	static const int tiers[] = {[ROLE_LEAF] = 1, [ROLE_SPINE] = 2, [ROLE_SUPERSPINE] = 3, [ROLE_OTHER] = 0};
+	static const int tiers[] = {
+		[ROLE_LEAF] = 1, [ROLE_SPINE] = 2, [ROLE_SUPERSPINE] = 3, [ROLE_OTHER] = 0};
 	return tiers[d->role];
 }
 
@@ -46,9 +48,11 @@ static json_t *link_json(const struct fabric_port *p, const struct topology_fact
 		str_addf(&peer, "host:%s", p->host);
 	uint64_t speed = a.speed_bps ? a.speed_bps : b.speed_bps ? b.speed_bps : p->speed_bps;
 	const char *peer_port = p->peer ? p->peer->name : *p->host_nic ? p->host_nic : NULL;
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s}", "device", p->device->name, "port", p->name, "peer", peer.s, "peer_port",
-		json_string_or_null(peer_port), "speed_bps", speed ? json_integer((json_int_t)speed) : json_null(), "state",
-		state_of(&a, p->peer ? &b : NULL), "source", p->discovered ? "discovered" : "declared");
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s}", "device", p->device->name, "port",
+		p->name, "peer", peer.s, "peer_port", json_string_or_null(peer_port), "speed_bps",
+		speed ? json_integer((json_int_t)speed) : json_null(), "state",
+		state_of(&a, p->peer ? &b : NULL), "source",
+		p->discovered ? "discovered" : "declared");
 }
 
 static json_t *device_json(const struct fabric_device *d)
@@ -61,9 +65,11 @@ static json_t *device_json(const struct fabric_device *d)
 		json_t *members = json_array();
 		for (size_t k = 0; k < d->groups[i].n_members; k++)
 			json_array_append_new(members, json_string(d->groups[i].members[k]->name));
-		json_array_append_new(groups, json_pack("{s:s, s:o}", "id", d->groups[i].id, "members", members));
+		json_array_append_new(
+			groups, json_pack("{s:s, s:o}", "id", d->groups[i].id, "members", members));
 	}
-	return json_pack("{s:s, s:s, s:i, s:I, s:o}", "name", d->name, "role", device_role_name(d->role), "tier", tier_of(d), "links", links, "groups", groups);
+	return json_pack("{s:s, s:s, s:i, s:I, s:o}", "name", d->name, "role",
+		device_role_name(d->role), "tier", tier_of(d), "links", links, "groups", groups);
 }
 
 json_t *topology_show_json(const struct fabric *f, const struct topology_facts *facts)
@@ -76,10 +82,11 @@ json_t *topology_show_json(const struct fabric *f, const struct topology_facts *
 			if (shown_from(d->ports[k]))
 				json_array_append_new(links, link_json(d->ports[k], facts));
 	}
-	return json_pack("{s:s, s:b, s:o, s:o}", "fabric", f->name, "discover", f->discover, "devices", devices, "links", links);
+	return json_pack("{s:s, s:b, s:o, s:o}", "fabric", f->name, "discover", f->discover,
+		"devices", devices, "links", links);
 }
 
-/* --- as text ----------------------------------------------------------------------------------------------------------------- */
+/* ---- as text ------------------------------------------------------------- */
 
 static void print_tiers(FILE *out, const json_t *devices)
 {
@@ -87,7 +94,7 @@ static void print_tiers(FILE *out, const json_t *devices)
 	for (size_t r = 0; r < rw_countof(roles); r++) {
 		size_t i, n = 0, width = 0;
 		json_t *d;
-		json_array_foreach(devices, i, d) {
+		json_array_foreach (devices, i, d) {
 			const char *name = doc_word(d, "name");
 			if (strcmp(doc_word(d, "role"), roles[r]) != 0)
 				continue;
@@ -103,14 +110,16 @@ static void print_tiers(FILE *out, const json_t *devices)
 	}
 }
 
-/* Devices that have links to the next tier, and those they lead to: "2" links, "1/2" of them up, "." none. */
+/* Devices that have links to the next tier, and those they lead to: "2" links, "1/2" of them up,
+ * "." none. */
 static void print_matrix(FILE *out, const json_t *doc)
 {
-	const json_t *devices = json_object_get(doc, "devices"), *links = json_object_get(doc, "links");
+	const json_t *devices = json_object_get(doc, "devices"),
+		     *links = json_object_get(doc, "links");
 	const char *upper[MATRIX_COLUMNS];
 	size_t n_upper = 0, rows = 0, i, k, dropped = 0;
 	json_t *d, *l;
-	json_array_foreach(links, k, l) {
+	json_array_foreach (links, k, l) {
 		const char *peer = doc_word(l, "peer");
 		size_t at = 0;
 		while (at < n_upper && strcmp(upper[at], peer) != 0)
@@ -131,10 +140,10 @@ static void print_matrix(FILE *out, const json_t *doc)
 	for (size_t c = 0; c < n_upper; c++)
 		fprintf(out, " %8.8s", upper[c]);
 	fputs(dropped ? " ...\n" : "\n", out);
-	json_array_foreach(devices, i, d) {
+	json_array_foreach (devices, i, d) {
 		unsigned total[MATRIX_COLUMNS] = {0}, up[MATRIX_COLUMNS] = {0}, hosts = 0, any = 0;
 		const char *name = doc_word(d, "name");
-		json_array_foreach(links, k, l) {
+		json_array_foreach (links, k, l) {
 			if (strcmp(doc_word(l, "device"), name) != 0)
 				continue;
 			hosts += strncmp(doc_word(l, "peer"), "host:", 5) == 0;
@@ -156,7 +165,8 @@ static void print_matrix(FILE *out, const json_t *doc)
 		for (size_t c = 0; c < n_upper; c++) {
 			char cell[32] = ".";
 			if (total[c])
-				snprintf(cell, sizeof(cell), up[c] == total[c] ? "%u" : "%u/%u", up[c], total[c]);
+				snprintf(cell, sizeof(cell), up[c] == total[c] ? "%u" : "%u/%u",
+					up[c], total[c]);
 			fprintf(out, " %8s", cell);
 		}
 		if (hosts)
@@ -167,10 +177,12 @@ static void print_matrix(FILE *out, const json_t *doc)
 
 static void show_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
 {
-	const json_t *devices = json_object_get(doc, "devices"), *links = json_object_get(doc, "links");
+	const json_t *devices = json_object_get(doc, "devices"),
+		     *links = json_object_get(doc, "links");
 	struct view table = *v;
 	if (header) {
-		fprintf(out, "%s: %zu devices, %zu links%s\n", doc_word(doc, "fabric"), json_array_size(devices), json_array_size(links),
+		fprintf(out, "%s: %zu devices, %zu links%s\n", doc_word(doc, "fabric"),
+			json_array_size(devices), json_array_size(links),
 			json_is_true(json_object_get(doc, "discover")) ? " (links: discover)" : "");
 		print_tiers(out, devices);
 		print_matrix(out, doc);
@@ -181,9 +193,13 @@ static void show_text(FILE *out, const json_t *doc, const struct view *v, bool c
 }
 
 static const struct column show_columns[] = {
-	{"device", "DEVICE", COL_TEXT, false}, {"port", "PORT", COL_TEXT, false}, {"peer", "PEER", COL_TEXT, false},
-	{"peer_port", "PEER PORT", COL_TEXT, false}, {"speed_bps", "SPEED", COL_BPS, true}, {"state", "STATE", COL_TEXT, false},
+	{"device", "DEVICE", COL_TEXT, false},
+	{"port", "PORT", COL_TEXT, false},
+	{"peer", "PEER", COL_TEXT, false},
+	{"peer_port", "PEER PORT", COL_TEXT, false},
+	{"speed_bps", "SPEED", COL_BPS, true},
+	{"state", "STATE", COL_TEXT, false},
 	{"source", "SOURCE", COL_TEXT, false},
 };
-const struct view topology_show_view = {"topology", "links", show_columns, rw_countof(show_columns), show_text,
-	"no links: declare them, or write 'links: discover' and run the agent"};
+const struct view topology_show_view = {"topology", "links", show_columns, rw_countof(show_columns),
+	show_text, "no links: declare them, or write 'links: discover' and run the agent"};

@@ -1,5 +1,6 @@
 /*
- * topology_views - the graph as a document, and its audit. Pure: the fabric says what should be, the facts what the devices answered last.
+ * topology_views - the graph as a document, and its audit. Pure: the fabric says what should be,
+ * the facts what the devices answered last.
  */
 #ifndef RW_REPORTS_TOPOLOGY_VIEWS_H
 #define RW_REPORTS_TOPOLOGY_VIEWS_H
@@ -10,32 +11,39 @@
 #include "config/fabric.h"
 
 struct port_facts { /* what is known of a port now */
-	int up;               /* 1, 0; -1 unknown */
-	uint64_t speed_bps;   /* 0 unknown */
-	uint64_t mtu_bytes;   /* 0 unknown */
+	int up; /* 1, 0; -1 unknown */
+	uint64_t speed_bps; /* 0 unknown */
+	uint64_t mtu_bytes; /* 0 unknown */
 	uint8_t pfc_known, pfc_on; /* bit n = priority n */
-	const char *heard_device, *heard_port; /* its neighbour by LLDP; "host:NAME" and NIC for hosts; NULL nothing */
+	/* its neighbour by LLDP; "host:NAME" and NIC for hosts; NULL nothing */
+	const char *heard_device, *heard_port;
 };
 
-struct topology_facts { /* answers are lent until the facts go; both may say that nothing is known */
+/* answers are lent until the facts go; both may say that nothing is known */
+struct topology_facts {
 	void *arg;
 	struct port_facts (*port)(void *arg, const char *device, const char *port);
 	const char *(*sysname)(void *arg, const char *device); /* NULL unknown */
 	/* Every port that has a neighbour, in any order. */
-	void (*each_heard)(void *arg, void (*fn)(void *to, const char *device, const char *port, const struct port_facts *x), void *to);
+	void (*each_heard)(void *arg,
+		void (*fn)(
+			void *to, const char *device, const char *port, const struct port_facts *x),
+		void *to);
 };
 
 /*
- * topology_show_json - {fabric, devices: [{name, role, tier, links, groups: [{id, members}]}], links: [{device, port, peer, peer_port, speed_bps,
- * state: up|down|unknown, source: declared|discovered}]}; each link once, from its lower tier. peer is "host:NAME" for hosts.
+ * topology_show_json - {fabric, devices: [{name, role, tier, links, groups: [{id, members}]}],
+ * links: [{device, port, peer, peer_port, speed_bps, state: up|down|unknown, source:
+ * declared|discovered}]}; each link once, from its lower tier. peer is "host:NAME" for hosts.
  */
 json_t *topology_show_json(const struct fabric *f, const struct topology_facts *facts);
 extern const struct view topology_show_view;
 
 /*
- * topology_check_json - {fabric, findings: [{severity, kind, device, port, peer, text, remedy}], leaves: [{device, host_bps, uplink_bps,
- * oversubscription_ratio, uplinks, uplinks_usual}], checked: {links, speed, mtu, pfc}}, worst first. checked counts the links whose both
- * ends were known: what is not known is neither right nor wrong.
+ * topology_check_json - {fabric, findings: [{severity, kind, device, port, peer, text, remedy}],
+ * leaves: [{device, host_bps, uplink_bps, oversubscription_ratio, uplinks, uplinks_usual}],
+ * checked: {links, speed, mtu, pfc}}, worst first. checked counts the links whose both ends were
+ * known: what is not known is neither right nor wrong.
  */
 json_t *topology_check_json(const struct fabric *f, const struct topology_facts *facts);
 extern const struct view topology_check_view;

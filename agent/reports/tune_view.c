@@ -14,9 +14,12 @@
 #define AFFECTED_SHOWN 6
 #define EVIDENCE_SHOWN 8
 
-/* --- words and numbers ------------------------------------------------------------------------------------------------------------- */
+/* ---- words and numbers --------------------------------------------------- */
 
-static const json_t *get(const json_t *o, const char *key) { return json_object_get(o, key); }
+static const json_t *get(const json_t *o, const char *key)
+{
+	return json_object_get(o, key);
+}
 
 /* "2026-11-21T03:14:22.123Z" -> "2026-11-21 03:14:22Z" */
 static const char *when(char buf[32], const json_t *o, const char *key)
@@ -40,7 +43,8 @@ static void add_alpha(struct str *b, double v)
 {
 	const double n = log2(v);
 	if (v > 0 && fabs(n - round(n)) < 1e-6)
-		str_addf(b, n < 0 ? "1/%.0f (dynamic_th %.0f)" : "%.0f (dynamic_th %.0f)", exp2(fabs(n)), n);
+		str_addf(b, n < 0 ? "1/%.0f (dynamic_th %.0f)" : "%.0f (dynamic_th %.0f)",
+			exp2(fabs(n)), n);
 	else
 		str_addf(b, "%.4g", v);
 }
@@ -55,7 +59,8 @@ static void add_value(struct str *b, double v, const char *unit, bool exact)
 	} else if (exact && str_eq(unit, "bytes")) {
 		str_addf(b, "%.0f B", v);
 		if (v >= 10240)
-			str_addf(b, v >= 1048576 ? " (%.4g MiB)" : " (%.4g KiB)", v / (v >= 1048576 ? 1048576 : 1024));
+			str_addf(b, v >= 1048576 ? " (%.4g MiB)" : " (%.4g KiB)",
+				v / (v >= 1048576 ? 1048576 : 1024));
 	} else if (exact) {
 		str_addf(b, "%.6g", v);
 	} else {
@@ -91,16 +96,25 @@ static void rows_free(struct page_row *rows, size_t n)
 }
 
 /* What the number is of: alpha has no unit of its own. */
-static const char *unit_of(const char *name, const char *unit) { return strstr(name, "alpha") && !strstr(name, "exp") ? "alpha" : unit; }
+static const char *unit_of(const char *name, const char *unit)
+{
+	return strstr(name, "alpha") && !strstr(name, "exp") ? "alpha" : unit;
+}
 
-static const char *confidence(double ratio) { return isnan(ratio) ? "unknown" : ratio >= 0.75 ? "high" : ratio >= 0.5 ? "medium" : "low"; }
+static const char *confidence(double ratio)
+{
+	return isnan(ratio) ? "unknown" : ratio >= 0.75 ? "high" : ratio >= 0.5 ? "medium" : "low";
+}
 
 /* The first @most of an array of words, and how many more there are. */
 static void add_words(struct str *b, const json_t *array, size_t most)
 {
 	const size_t n = json_array_size(array);
 	for (size_t k = 0; k < n && k < most; k++)
-		str_addf(b, "%s%s", k ? ", " : "", json_string_value(json_array_get(array, k)) ? json_string_value(json_array_get(array, k)) : "?");
+		str_addf(b, "%s%s", k ? ", " : "",
+			json_string_value(json_array_get(array, k))
+				? json_string_value(json_array_get(array, k))
+				: "?");
 	if (n > most)
 		str_addf(b, " and %zu more", n - most);
 }
@@ -117,7 +131,7 @@ static void add_place(struct str *b, const json_t *s)
 		str_addf(b, ", priority %lld", (long long)json_integer_value(get(s, "priority")));
 }
 
-/* --- a sheet -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- a sheet ------------------------------------------------------------- */
 
 static void put_head(FILE *out, const struct tune_page *p, const json_t *s)
 {
@@ -128,7 +142,8 @@ static void put_head(FILE *out, const struct tune_page *p, const json_t *s)
 	upper(advice);
 	upper(state);
 	add_place(&place, s);
-	page_heading(out, p, "TUNING REVIEW  %s  %s  %s%s%s", doc_word(s, "id"), place.s, advice, *state ? "  " : "", state);
+	page_heading(out, p, "TUNING REVIEW  %s  %s  %s%s%s", doc_word(s, "id"), place.s, advice,
+		*state ? "  " : "", state);
 	page_line(out, p, "summary", doc_word(s, "summary"));
 	page_line(out, p, "diagnosis", doc_word(s, "diagnosis"));
 	if (json_array_size(get(s, "ports")) > 1) {
@@ -136,15 +151,21 @@ static void put_head(FILE *out, const struct tune_page *p, const json_t *s)
 		page_line(out, p, "ports", ports.s);
 	}
 	const json_t *platform = get(s, "platform");
-	if (json_is_object(platform) && (*doc_word(platform, "name") || !*doc_word(platform, "syntax")))
-		page_linef(out, p, "platform", "%s%s%s", *doc_word(platform, "name") ? doc_word(platform, "name") : "not known what it is",
+	if (json_is_object(platform) &&
+		(*doc_word(platform, "name") || !*doc_word(platform, "syntax")))
+		page_linef(out, p, "platform", "%s%s%s",
+			*doc_word(platform, "name") ? doc_word(platform, "name")
+						    : "not known what it is",
 			*doc_word(platform, "version") ? ", " : "", doc_word(platform, "version"));
 	else if (json_is_object(platform))
-		page_linef(out, p, "platform", "%s by its profile; its ASIC is not known", doc_word(platform, "syntax"));
-	page_linef(out, p, "evidence", "%s - %s, coverage %.1f %%, confidence %s (%.2f)", when(from, s, "from"), when(to, s, "to"), 100 * doc_number(s, "coverage_ratio"),
+		page_linef(out, p, "platform", "%s by its profile; its ASIC is not known",
+			doc_word(platform, "syntax"));
+	page_linef(out, p, "evidence", "%s - %s, coverage %.1f %%, confidence %s (%.2f)",
+		when(from, s, "from"), when(to, s, "to"), 100 * doc_number(s, "coverage_ratio"),
 		confidence(doc_number(s, "confidence_ratio")), doc_number(s, "confidence_ratio"));
 	if (str_eq(doc_word(s, "advice"), "change"))
-		page_linef(out, p, "prepared", "%s, expires %s", when(made, s, "made"), when(expires, s, "expires"));
+		page_linef(out, p, "prepared", "%s, expires %s", when(made, s, "made"),
+			when(expires, s, "expires"));
 	page_line(out, p, "blocked by", doc_word(s, "blocked_by"));
 }
 
@@ -155,24 +176,28 @@ static void put_changes(FILE *out, const struct tune_page *p, const json_t *s)
 	const size_t n = json_array_size(changes);
 	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
 	size_t k;
-	json_array_foreach(changes, k, c) {
+	json_array_foreach (changes, k, c) {
 		const char *unit = unit_of(doc_word(c, "knob"), doc_word(c, "unit"));
-		rows[k] = (struct page_row){{rw_strdup(doc_word(c, "knob")), value_text(doc_number(c, "current"), unit, true), value_text(doc_number(c, "proposed"), unit, true),
+		rows[k] = (struct page_row){{rw_strdup(doc_word(c, "knob")),
+			value_text(doc_number(c, "current"), unit, true),
+			value_text(doc_number(c, "proposed"), unit, true),
 			value_text(doc_number(c, "programmed"), unit, true)}};
 	}
 	page_table(out, p, headers, rw_countof(headers), rows, n);
 	rows_free(rows, n);
 	bool any = !isnan(doc_number(s, "buffer_cost_bytes"));
-	json_array_foreach(changes, k, c)
+	json_array_foreach (changes, k, c)
 		any = any || *doc_word(c, "why");
 	if (n && any)
 		page_gap(out, p);
-	json_array_foreach(changes, k, c)
+	json_array_foreach (changes, k, c)
 		if (*doc_word(c, "why"))
-			page_linef(out, p, k ? "" : "why", "%s: %s%s%s%s", doc_word(c, "knob"), doc_word(c, "why"), *doc_word(c, "source") ? " [" : "", doc_word(c, "source"),
-				*doc_word(c, "source") ? "]" : "");
+			page_linef(out, p, k ? "" : "why", "%s: %s%s%s%s", doc_word(c, "knob"),
+				doc_word(c, "why"), *doc_word(c, "source") ? " [" : "",
+				doc_word(c, "source"), *doc_word(c, "source") ? "]" : "");
 	if (n && !isnan(doc_number(s, "buffer_cost_bytes"))) {
-		rw_cleanup(freep) char *cost = value_text(doc_number(s, "buffer_cost_bytes"), "bytes", true);
+		rw_cleanup(freep) char *cost =
+			value_text(doc_number(s, "buffer_cost_bytes"), "bytes", true);
 		page_linef(out, p, "buffer cost", "%s of the shared pool", cost);
 	}
 }
@@ -181,17 +206,24 @@ static void put_evidence(FILE *out, const struct tune_page *p, const json_t *s)
 {
 	static const char *const headers[] = {"MEASURED", "VALUE", "QUALITY", "WHERE"};
 	const json_t *evidence = get(s, "evidence"), *e;
-	const size_t n = json_array_size(evidence) < EVIDENCE_SHOWN ? json_array_size(evidence) : EVIDENCE_SHOWN;
+	const size_t n = json_array_size(evidence) < EVIDENCE_SHOWN ? json_array_size(evidence)
+								    : EVIDENCE_SHOWN;
 	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
 	size_t k;
-	json_array_foreach(evidence, k, e) {
+	json_array_foreach (evidence, k, e) {
 		if (k == n)
 			break;
 		struct str where = {0};
-		str_addf(&where, "%s%s%s", doc_word(e, "device"), *doc_word(e, "port") ? ":" : "", doc_word(e, "port"));
-		if (json_is_integer(get(e, "priority")) && !json_equal(get(e, "priority"), get(s, "priority")))
-			str_addf(&where, " priority %lld", (long long)json_integer_value(get(e, "priority")));
-		rows[k] = (struct page_row){{rw_strdup(doc_word(e, "metric")), value_text(doc_number(e, "value"), unit_of(doc_word(e, "metric"), doc_word(e, "unit")), false), rw_strdup(doc_word(e, "quality")), where.s}};
+		str_addf(&where, "%s%s%s", doc_word(e, "device"), *doc_word(e, "port") ? ":" : "",
+			doc_word(e, "port"));
+		if (json_is_integer(get(e, "priority")) &&
+			!json_equal(get(e, "priority"), get(s, "priority")))
+			str_addf(&where, " priority %lld",
+				(long long)json_integer_value(get(e, "priority")));
+		rows[k] = (struct page_row){{rw_strdup(doc_word(e, "metric")),
+			value_text(doc_number(e, "value"),
+				unit_of(doc_word(e, "metric"), doc_word(e, "unit")), false),
+			rw_strdup(doc_word(e, "quality")), where.s}};
 	}
 	page_table(out, p, headers, rw_countof(headers), rows, n);
 	rows_free(rows, n);
@@ -204,9 +236,11 @@ static void put_expected(FILE *out, const struct tune_page *p, const json_t *s)
 	const size_t n = json_array_size(expected);
 	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
 	size_t k;
-	json_array_foreach(expected, k, e)
-		rows[k] = (struct page_row){{rw_strdup(doc_word(e, "metric")), value_text(doc_number(e, "now"), doc_word(e, "unit"), false),
-			range_text(doc_number(e, "low"), doc_number(e, "high"), doc_word(e, "unit"))}};
+	json_array_foreach (expected, k, e)
+		rows[k] = (struct page_row){{rw_strdup(doc_word(e, "metric")),
+			value_text(doc_number(e, "now"), doc_word(e, "unit"), false),
+			range_text(
+				doc_number(e, "low"), doc_number(e, "high"), doc_word(e, "unit"))}};
 	page_table(out, p, headers, rw_countof(headers), rows, n);
 	rows_free(rows, n);
 }
@@ -218,10 +252,13 @@ static void put_checks(FILE *out, const struct tune_page *p, const json_t *s)
 	const size_t n = json_array_size(checks);
 	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
 	size_t k;
-	json_array_foreach(checks, k, c) {
+	json_array_foreach (checks, k, c) {
 		const char *unit = doc_word(c, "unit");
-		rows[k] = (struct page_row){{rw_strdup(json_is_true(get(c, "ok")) ? "yes" : "NO"), value_text(doc_number(c, "before"), unit, false),
-			value_text(doc_number(c, "after"), unit, false), value_text(doc_number(c, "limit"), unit, false), rw_strdup(doc_word(c, "text"))}};
+		rows[k] = (struct page_row){{rw_strdup(json_is_true(get(c, "ok")) ? "yes" : "NO"),
+			value_text(doc_number(c, "before"), unit, false),
+			value_text(doc_number(c, "after"), unit, false),
+			value_text(doc_number(c, "limit"), unit, false),
+			rw_strdup(doc_word(c, "text"))}};
 	}
 	page_table(out, p, headers, rw_countof(headers), rows, n);
 	rows_free(rows, n);
@@ -236,13 +273,18 @@ static void put_affected(FILE *out, const struct tune_page *p, const json_t *s)
 	for (size_t k = 0; k < n;) {
 		const json_t *o = json_array_get(affected, k);
 		size_t m = k;
-		while (m < n && str_eq(doc_word(json_array_get(affected, m), "object"), doc_word(o, "object")) && str_eq(doc_word(json_array_get(affected, m), "device"), doc_word(o, "device")))
+		while (m < n &&
+			str_eq(doc_word(json_array_get(affected, m), "object"),
+				doc_word(o, "object")) &&
+			str_eq(doc_word(json_array_get(affected, m), "device"),
+				doc_word(o, "device")))
 			m++;
 		if (shown++ == AFFECTED_SHOWN) {
 			str_addf(&b, " and %zu more", n - k);
 			break;
 		}
-		str_addf(&b, "%s%s%s%s", k ? "; " : "", doc_word(o, "object"), *doc_word(o, "object") ? " on " : "", doc_word(o, "device"));
+		str_addf(&b, "%s%s%s%s", k ? "; " : "", doc_word(o, "object"),
+			*doc_word(o, "object") ? " on " : "", doc_word(o, "device"));
 		if (m - k > 1)
 			str_addf(&b, ", %zu ports", m - k);
 		else if (*doc_word(o, "port"))
@@ -256,12 +298,13 @@ static void put_lines(FILE *out, const struct tune_page *p, const char *label, c
 {
 	const json_t *o;
 	size_t k;
-	json_array_foreach(array, k, o)
+	json_array_foreach (array, k, o)
 		page_line(out, p, k ? "" : label, json_string_value(o));
 }
 
 /* In the switch's own words; where it is not known what it is, in SONiC's, for orientation. */
-static void put_words(FILE *out, const struct tune_page *p, const json_t *s, const char *label, const char *key)
+static void put_words(
+	FILE *out, const struct tune_page *p, const json_t *s, const char *label, const char *key)
 {
 	const char *own = doc_word(get(s, "platform"), "syntax");
 	const char *vendor = *own ? own : "sonic";
@@ -270,7 +313,10 @@ static void put_words(FILE *out, const struct tune_page *p, const json_t *s, con
 		page_gap(out, p);
 		page_code(out, p, label, json_string_value(cli));
 	} else if (json_is_object(get(s, key)) && json_array_size(get(s, "changes"))) {
-		page_linef(out, p, label, "cannot be written in the words of %s: see tune render --vendor, and \"render_notes\" of the json", vendor);
+		page_linef(out, p, label,
+			"cannot be written in the words of %s: see tune render --vendor, and "
+			"\"render_notes\" of the json",
+			vendor);
 	}
 }
 
@@ -281,8 +327,9 @@ static void put_history(FILE *out, const struct tune_page *p, const json_t *s)
 	size_t k;
 	if (json_array_size(history))
 		page_gap(out, p);
-	json_array_foreach(history, k, h)
-		page_linef(out, p, k ? "" : "history", "%s  %s%s%s%s%s", when(t, h, "time"), doc_word(h, "event"), *doc_word(h, "who") ? " by " : "", doc_word(h, "who"),
+	json_array_foreach (history, k, h)
+		page_linef(out, p, k ? "" : "history", "%s  %s%s%s%s%s", when(t, h, "time"),
+			doc_word(h, "event"), *doc_word(h, "who") ? " by " : "", doc_word(h, "who"),
 			*doc_word(h, "text") ? ": " : "", doc_word(h, "text"));
 }
 
@@ -303,7 +350,8 @@ static void put_change_rest(FILE *out, const struct tune_page *p, const json_t *
 	rw_cleanup(str_done) struct str rest = {0};
 	const char *state = doc_word(s, "state");
 	put_affected(out, p, s);
-	page_linef(out, p, "disruption", "%s%s", doc_word(s, "disruption"), json_is_true(get(s, "job_boundary")) ? ": at a job boundary only" : "");
+	page_linef(out, p, "disruption", "%s%s", doc_word(s, "disruption"),
+		json_is_true(get(s, "job_boundary")) ? ": at a job boundary only" : "");
 	str_addf(&rest, "%s", doc_word(s, "device"));
 	if (json_array_size(get(s, "rest"))) {
 		str_add(&rest, "; when it is verified: ");
@@ -320,14 +368,18 @@ static void put_change_rest(FILE *out, const struct tune_page *p, const json_t *
 	put_verification(out, p, s);
 	put_history(out, p, s);
 	if (!*state || str_eq(state, "proposed"))
-		page_linef(out, p, "approve", "____  change window: ____   rocewatch tune accept %s; verify with: rocewatch tune verify %s", doc_word(s, "id"), doc_word(s, "id"));
+		page_linef(out, p, "approve",
+			"____  change window: ____   rocewatch tune accept %s; verify with: "
+			"rocewatch tune verify %s",
+			doc_word(s, "id"), doc_word(s, "id"));
 	else if (str_eq(state, "accepted") || str_eq(state, "applied"))
 		page_linef(out, p, "then", "rocewatch tune verify %s", doc_word(s, "id"));
 }
 
 static void put_sheet(FILE *out, const struct tune_page *p, const json_t *s)
 {
-	const bool change = str_eq(doc_word(s, "advice"), "change") || json_array_size(get(s, "changes"));
+	const bool change =
+		str_eq(doc_word(s, "advice"), "change") || json_array_size(get(s, "changes"));
 	put_head(out, p, s);
 	put_changes(out, p, s);
 	put_evidence(out, p, s);
@@ -342,7 +394,10 @@ static void put_sheet(FILE *out, const struct tune_page *p, const json_t *s)
 	put_lines(out, p, "rests on", get(s, "confidence_inputs"));
 }
 
-static int done(FILE *out) { return ferror(out) ? -EIO : 0; }
+static int done(FILE *out)
+{
+	return ferror(out) ? -EIO : 0;
+}
 
 int tune_sheets_print(FILE *out, const json_t *doc, const struct tune_page *p)
 {
@@ -351,7 +406,7 @@ int tune_sheets_print(FILE *out, const json_t *doc, const struct tune_page *p)
 	page_begin(out, p, "rocewatch tuning review");
 	if (!json_array_size(sheets))
 		page_line(out, p, "", "no sheet: nothing in this stretch asks for a change");
-	json_array_foreach(sheets, k, s) {
+	json_array_foreach (sheets, k, s) {
 		if (k)
 			page_gap(out, p);
 		put_sheet(out, p, s);
@@ -360,7 +415,7 @@ int tune_sheets_print(FILE *out, const json_t *doc, const struct tune_page *p)
 	return done(out);
 }
 
-/* --- verification --------------------------------------------------------------------------------------------------------------------- */
+/* ---- verification -------------------------------------------------------- */
 
 static char *delta_text(double v, const char *unit)
 {
@@ -394,16 +449,20 @@ static void put_effects(FILE *out, const struct tune_page *p, const json_t *doc)
 	const size_t n = json_array_size(effects);
 	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
 	size_t k;
-	json_array_foreach(effects, k, e) {
+	json_array_foreach (effects, k, e) {
 		const char *unit = doc_word(e, "unit");
-		rw_cleanup(freep) char *low = delta_text(doc_number(e, "low"), unit), *high = delta_text(doc_number(e, "high"), unit);
+		rw_cleanup(freep) char *low = delta_text(doc_number(e, "low"), unit),
+				       *high = delta_text(doc_number(e, "high"), unit);
 		struct str ci = {0};
 		if (isnan(doc_number(e, "low")))
 			str_add(&ci, "-");
 		else
 			str_addf(&ci, "[%s, %s]", low, high);
-		rows[k] = (struct page_row){{rw_strdup(doc_word(e, "metric")), level_text(doc_number(e, "before"), unit), level_text(doc_number(e, "after"), unit),
-			delta_text(doc_number(e, "delta"), unit), ci.s, rw_strdup(doc_word(e, "told"))}};
+		rows[k] = (struct page_row){{rw_strdup(doc_word(e, "metric")),
+			level_text(doc_number(e, "before"), unit),
+			level_text(doc_number(e, "after"), unit),
+			delta_text(doc_number(e, "delta"), unit), ci.s,
+			rw_strdup(doc_word(e, "told"))}};
 	}
 	page_table(out, p, headers, rw_countof(headers), rows, n);
 	rows_free(rows, n);
@@ -413,11 +472,13 @@ static void put_side(FILE *out, const struct tune_page *p, const json_t *doc, co
 {
 	const json_t *side = get(doc, key);
 	char from[32], to[32];
-	page_linef(out, p, key, "%s - %s, %lld windows matched, %.10g lossless drops", when(from, side, "from"), when(to, side, "to"),
+	page_linef(out, p, key, "%s - %s, %lld windows matched, %.10g lossless drops",
+		when(from, side, "from"), when(to, side, "to"),
 		(long long)json_integer_value(get(side, "windows")), doc_number(side, "drops"));
 }
 
-static void put_ports(FILE *out, const struct tune_page *p, const json_t *doc, const char *label, const char *key)
+static void put_ports(
+	FILE *out, const struct tune_page *p, const json_t *doc, const char *label, const char *key)
 {
 	rw_cleanup(str_done) struct str b = {0};
 	if (!json_array_size(get(doc, key)))
@@ -433,28 +494,36 @@ int tune_verify_print(FILE *out, const json_t *doc, const struct tune_page *p)
 	snprintf(verdict, sizeof(verdict), "%s", doc_word(doc, "verdict"));
 	upper(verdict);
 	page_begin(out, p, "rocewatch tuning verification");
-	page_heading(out, p, "TUNING VERIFY  %s  %s: %s", doc_word(doc, "id"), verdict, doc_word(doc, "why"));
-	page_linef(out, p, "matched by", "%s, windows of %.3g s; pause: %s", doc_word(doc, "match"), doc_number(doc, "window_s"), doc_word(doc, "pause_quality"));
+	page_heading(out, p, "TUNING VERIFY  %s  %s: %s", doc_word(doc, "id"), verdict,
+		doc_word(doc, "why"));
+	page_linef(out, p, "matched by", "%s, windows of %.3g s; pause: %s", doc_word(doc, "match"),
+		doc_number(doc, "window_s"), doc_word(doc, "pause_quality"));
 	put_side(out, p, doc, "before");
 	put_side(out, p, doc, "after");
-	page_linef(out, p, "left out", "%lld idle, %lld disturbed (restarts, gaps, other incidents), %lld of other work", (long long)json_integer_value(get(left, "idle")),
-		(long long)json_integer_value(get(left, "disturbed")), (long long)json_integer_value(get(left, "unmatched")));
+	page_linef(out, p, "left out",
+		"%lld idle, %lld disturbed (restarts, gaps, other incidents), %lld of other work",
+		(long long)json_integer_value(get(left, "idle")),
+		(long long)json_integer_value(get(left, "disturbed")),
+		(long long)json_integer_value(get(left, "unmatched")));
 	put_effects(out, p, doc);
 	page_gap(out, p);
 	put_ports(out, p, doc, "worse at", "ports_worse");
 	put_ports(out, p, doc, "better at", "ports_better");
-	page_line(out, p, "judged by", "J = step time + 0.5 x pause + 99th percentile of step time, each against before; never by pause alone, and no new lossless drop");
+	page_line(out, p, "judged by",
+		"J = step time + 0.5 x pause + 99th percentile of step time, each against before; "
+		"never by pause alone, and no new lossless drop");
 	page_line(out, p, "recorded", doc_word(doc, "recorded"));
 	page_end(out, p);
 	return done(out);
 }
 
-/* --- what-if --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- what-if ------------------------------------------------------------- */
 
 int tune_whatif_print(FILE *out, const json_t *doc, const struct tune_page *p)
 {
 	page_begin(out, p, "rocewatch what-if");
-	page_heading(out, p, "WHAT IF  %s%s%s, priority %lld", doc_word(doc, "device"), *doc_word(doc, "port") ? ":" : "", doc_word(doc, "port"),
+	page_heading(out, p, "WHAT IF  %s%s%s, priority %lld", doc_word(doc, "device"),
+		*doc_word(doc, "port") ? ":" : "", doc_word(doc, "port"),
 		(long long)json_integer_value(get(doc, "priority")));
 	put_changes(out, p, doc);
 	put_expected(out, p, doc);
@@ -464,23 +533,50 @@ int tune_whatif_print(FILE *out, const json_t *doc, const struct tune_page *p)
 	return done(out);
 }
 
-/* --- views: csv, and the list ------------------------------------------------------------------------------------------------------------ */
+/* ---- views: csv, and the list -------------------------------------------- */
 
 static const struct column list_columns[] = {
-	{"id", NULL, COL_TEXT, false}, {"state", NULL, COL_TEXT, false}, {"advice", NULL, COL_TEXT, false}, {"device", NULL, COL_TEXT, false},
-	{"port_group", "ports", COL_TEXT, false}, {"priority", "prio", COL_INT, true}, {"diagnosis", NULL, COL_TEXT, false}, {"change", NULL, COL_TEXT, false},
-	{"confidence_ratio", "confidence", COL_NUMBER, true}, {"made", NULL, COL_TIME, false}, {"verdict", NULL, COL_TEXT, false},
+	{"id", NULL, COL_TEXT, false},
+	{"state", NULL, COL_TEXT, false},
+	{"advice", NULL, COL_TEXT, false},
+	{"device", NULL, COL_TEXT, false},
+	{"port_group", "ports", COL_TEXT, false},
+	{"priority", "prio", COL_INT, true},
+	{"diagnosis", NULL, COL_TEXT, false},
+	{"change", NULL, COL_TEXT, false},
+	{"confidence_ratio", "confidence", COL_NUMBER, true},
+	{"made", NULL, COL_TIME, false},
+	{"verdict", NULL, COL_TEXT, false},
 };
-const struct view tune_list_view = {.title = "Threshold recommendations", .rows = "sheets", .columns = list_columns, .n_columns = rw_countof(list_columns),
+const struct view tune_list_view = {.title = "Threshold recommendations",
+	.rows = "sheets",
+	.columns = list_columns,
+	.n_columns = rw_countof(list_columns),
 	.empty = "no recommendation is recorded; 'rocewatch tune review' makes them"};
 
 static const struct column effect_columns[] = {
-	{"metric", NULL, COL_TEXT, false}, {"unit", NULL, COL_TEXT, false}, {"before", NULL, COL_NUMBER, true}, {"after", NULL, COL_NUMBER, true},
-	{"delta", NULL, COL_NUMBER, true}, {"low", NULL, COL_NUMBER, true}, {"high", NULL, COL_NUMBER, true}, {"told", NULL, COL_TEXT, false},
+	{"metric", NULL, COL_TEXT, false},
+	{"unit", NULL, COL_TEXT, false},
+	{"before", NULL, COL_NUMBER, true},
+	{"after", NULL, COL_NUMBER, true},
+	{"delta", NULL, COL_NUMBER, true},
+	{"low", NULL, COL_NUMBER, true},
+	{"high", NULL, COL_NUMBER, true},
+	{"told", NULL, COL_TEXT, false},
 };
-const struct view tune_verify_view = {.title = "Verification", .rows = "effects", .columns = effect_columns, .n_columns = rw_countof(effect_columns)};
+const struct view tune_verify_view = {.title = "Verification",
+	.rows = "effects",
+	.columns = effect_columns,
+	.n_columns = rw_countof(effect_columns)};
 
 static const struct column whatif_columns[] = {
-	{"metric", NULL, COL_TEXT, false}, {"unit", NULL, COL_TEXT, false}, {"now", NULL, COL_NUMBER, true}, {"low", NULL, COL_NUMBER, true}, {"high", NULL, COL_NUMBER, true},
+	{"metric", NULL, COL_TEXT, false},
+	{"unit", NULL, COL_TEXT, false},
+	{"now", NULL, COL_NUMBER, true},
+	{"low", NULL, COL_NUMBER, true},
+	{"high", NULL, COL_NUMBER, true},
 };
-const struct view tune_whatif_view = {.title = "What if", .rows = "expected", .columns = whatif_columns, .n_columns = rw_countof(whatif_columns)};
+const struct view tune_whatif_view = {.title = "What if",
+	.rows = "expected",
+	.columns = whatif_columns,
+	.n_columns = rw_countof(whatif_columns)};

@@ -25,17 +25,22 @@ const struct tune_record *tune_find(const struct tune_ledger *l, const char *id,
 	if (many == 1)
 		return found;
 	if (many == 0)
-		err_set(e, -ENOENT, "there is no sheet '%.40s'; 'rocewatch tune list' names those that were recorded, 'tune review' makes them", id);
+		err_set(e, -ENOENT,
+			"there is no sheet '%.40s'; 'rocewatch tune list' names those that were "
+			"recorded, 'tune review' makes them",
+			id);
 	else
-		err_set(e, -EINVAL, "'%.40s' is the beginning of %zu sheets; give more letters", id, many);
+		err_set(e, -EINVAL, "'%.40s' is the beginning of %zu sheets; give more letters", id,
+			many);
 	return NULL;
 }
 
-/* --- through the agent ------------------------------------------------------------------------------------------------------------------- */
+/* ---- through the agent --------------------------------------------------- */
 
 static int propose_by_agent(const struct context *x, json_t *sheet, struct err *e)
 {
-	json_t *request = json_pack("{s:s, s:O}", "cmd", "tune_propose", "sheet", sheet), *reply = NULL;
+	json_t *request = json_pack("{s:s, s:O}", "cmd", "tune_propose", "sheet", sheet),
+	       *reply = NULL;
 	const int rc = context_ask(x, request, &reply, e);
 	if (rc == 0)
 		json_object_set(sheet, "state", json_object_get(reply, "state"));
@@ -43,17 +48,24 @@ static int propose_by_agent(const struct context *x, json_t *sheet, struct err *
 	return rc;
 }
 
-static int do_by_agent(const struct context *x, const char *id, const struct tune_act_in *in, struct err *e)
+static int do_by_agent(
+	const struct context *x, const char *id, const struct tune_act_in *in, struct err *e)
 {
-	static const char *const words[] = {[TUNE_ACCEPT] = "tune_accept", [TUNE_REJECT] = "tune_reject", [TUNE_APPLY] = "tune_applied", [TUNE_VERIFY] = "tune_verified"};
-	json_t *request = json_pack("{s:s, s:s, s:s?, s:I, s:O?}", "cmd", words[in->act], "id", id, "note", in->text, "at_ns", (json_int_t)in->at_ns, "result",
-		(json_t *)in->result), *reply = NULL;
-	const int rc = request ? context_ask(x, request, &reply, e) : err_set(e, -EINVAL, "expected text in UTF-8");
+	static const char *const words[] = {[TUNE_ACCEPT] = "tune_accept",
+		[TUNE_REJECT] = "tune_reject",
+		[TUNE_APPLY] = "tune_applied",
+		[TUNE_VERIFY] = "tune_verified"};
+	json_t *request = json_pack("{s:s, s:s, s:s?, s:I, s:O?}", "cmd", words[in->act], "id", id,
+		       "note", in->text, "at_ns", (json_int_t)in->at_ns, "result",
+		       (json_t *)in->result),
+	       *reply = NULL;
+	const int rc = request ? context_ask(x, request, &reply, e)
+			       : err_set(e, -EINVAL, "expected text in UTF-8");
 	json_decref(reply);
 	return rc;
 }
 
-/* --- by hand -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- by hand ------------------------------------------------------------- */
 
 typedef int hand_fn(struct context *x, struct tune_ledger *l, void *arg, struct err *e);
 
@@ -83,7 +95,7 @@ static int propose_hand(struct context *x, struct tune_ledger *l, void *arg, str
 	char who[64];
 	size_t k;
 	context_own_name(who, sizeof(who));
-	json_array_foreach(sheets, k, s) {
+	json_array_foreach (sheets, k, s) {
 		const char *id = json_string_value(json_object_get(s, "id"));
 		const int rc = tune_ledger_propose(l, s, who, x->now_ns);
 		const struct tune_record *r = tune_ledger_find(l, id);
@@ -93,7 +105,10 @@ static int propose_hand(struct context *x, struct tune_ledger *l, void *arg, str
 	return 0;
 }
 
-struct hand_act { const char *id; struct tune_act_in in; };
+struct hand_act {
+	const char *id;
+	struct tune_act_in in;
+};
 
 static int do_hand(struct context *x, struct tune_ledger *l, void *arg, struct err *e)
 {
@@ -112,16 +127,18 @@ static int do_hand(struct context *x, struct tune_ledger *l, void *arg, struct e
 	rc = tune_ledger_act(l, h->id, &h->in);
 	if (rc == -EALREADY && h->in.act == TUNE_APPLY)
 		rc = 0; /* it was read back already */
-	return rc == 0 ? 0 : err_set(e, rc, "%s: %s", h->id, tune_act_error(rc, r ? r->state : TUNE_PROPOSED));
+	return rc == 0
+		? 0
+		: err_set(e, rc, "%s: %s", h->id, tune_act_error(rc, r ? r->state : TUNE_PROPOSED));
 }
 
-/* --- either ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- either -------------------------------------------------------------- */
 
 static json_t *only_changes(json_t *sheets)
 {
 	json_t *v = json_array(), *s;
 	size_t k;
-	json_array_foreach(sheets, k, s)
+	json_array_foreach (sheets, k, s)
 		if (str_eq(doc_word(s, "advice"), "change"))
 			json_array_append(v, s);
 	return v;
@@ -135,7 +152,7 @@ int tune_propose_all(struct context *x, json_t *sheets, struct err *e)
 	if (json_array_size(changes) && store_writer_pid(x->db_path) <= 0)
 		rc = by_hand(x, propose_hand, changes, e);
 	else
-		json_array_foreach(changes, k, s)
+		json_array_foreach (changes, k, s)
 			if (rc == 0)
 				rc = propose_by_agent(x, s, e);
 	json_decref(changes);

@@ -1,6 +1,7 @@
 /*
- * tune_json - a review sheet and a verification as documents, in the contract's shape (metrics.md, "tune review"), and back again as far as a rendering
- * needs it. "progress" holds what the ledger needs beside the contract's fields; tune_public() leaves it out. New references.
+ * tune_json - a review sheet and a verification as documents, in the contract's shape (metrics.md,
+ * "tune review"), and back again as far as a rendering needs it. "progress" holds what the ledger
+ * needs beside the contract's fields; tune_public() leaves it out. New references.
  */
 #ifndef RW_AGENT_TUNE_JSON_H
 #define RW_AGENT_TUNE_JSON_H
@@ -12,10 +13,12 @@
 struct arena;
 
 /* @render, @undo, @notes: of the canary, taken; NULL: null. */
-json_t *tune_sheet_json(const struct tune_sheet *s, const struct tune_platform *platform, json_t *render, json_t *undo, json_t *notes);
+json_t *tune_sheet_json(const struct tune_sheet *s, const struct tune_platform *platform,
+	json_t *render, json_t *undo, json_t *notes);
 /* tune_public - a copy without what only the ledger needs. */
 json_t *tune_public(const json_t *sheet);
-/* tune_sheet_parse - what a rendering reads of a stored sheet: id, place, changes, disruption. In @a; strings are borrowed from @o. 0 or -EINVAL. */
+/* tune_sheet_parse - what a rendering reads of a stored sheet: id, place, changes, disruption. In
+ * @a; strings are borrowed from @o. 0 or -EINVAL. */
 int tune_sheet_parse(const json_t *o, struct arena *a, struct tune_sheet *ret);
 
 struct tune_verified { /* what was compared with what */

@@ -15,10 +15,18 @@
 #define RECORDS_MAX 4096 /* proposals of years; more is a client gone wrong */
 
 static const char *const state_names[TUNE_STATES] = {
-	[TUNE_PROPOSED] = "proposed", [TUNE_ACCEPTED] = "accepted", [TUNE_REJECTED] = "rejected", [TUNE_APPLIED] = "applied",
-	[TUNE_VERIFIED] = "verified", [TUNE_EXPIRED] = "expired", [TUNE_UNDONE] = "undone",
+	[TUNE_PROPOSED] = "proposed",
+	[TUNE_ACCEPTED] = "accepted",
+	[TUNE_REJECTED] = "rejected",
+	[TUNE_APPLIED] = "applied",
+	[TUNE_VERIFIED] = "verified",
+	[TUNE_EXPIRED] = "expired",
+	[TUNE_UNDONE] = "undone",
 };
-const char *tune_state_name(enum tune_state s) { return (unsigned)s < TUNE_STATES ? state_names[s] : "unknown"; }
+const char *tune_state_name(enum tune_state s)
+{
+	return (unsigned)s < TUNE_STATES ? state_names[s] : "unknown";
+}
 
 struct tune_ledger {
 	struct tune_record **v;
@@ -56,10 +64,16 @@ void tune_ledger_free(struct tune_ledger *l)
 	free(l);
 }
 
-/* --- from and to JSON -------------------------------------------------------------------------------------------------------- */
+/* ---- from and to JSON ---------------------------------------------------- */
 
-static json_t *progress_of(const struct tune_record *r) { return json_object_get(r->json, "progress"); }
-static int64_t progress_get(const struct tune_record *r, const char *key) { return json_integer_value(json_object_get(progress_of(r), key)); }
+static json_t *progress_of(const struct tune_record *r)
+{
+	return json_object_get(r->json, "progress");
+}
+static int64_t progress_get(const struct tune_record *r, const char *key)
+{
+	return json_integer_value(json_object_get(progress_of(r), key));
+}
 
 static size_t names_of(const json_t *array, const char ***ret)
 {
@@ -67,7 +81,7 @@ static size_t names_of(const json_t *array, const char ***ret)
 	const char **v = rw_calloc(n + 1, sizeof(*v));
 	size_t m = 0, k;
 	const json_t *o;
-	json_array_foreach(array, k, o)
+	json_array_foreach (array, k, o)
 		if (json_is_string(o))
 			v[m++] = json_string_value(o);
 	*ret = v;
@@ -79,7 +93,7 @@ static int take_steps(struct tune_record *r)
 	const json_t *changes = json_object_get(r->json, "changes"), *o;
 	size_t k;
 	r->steps = rw_calloc(json_array_size(changes) + 1, sizeof(*r->steps));
-	json_array_foreach(changes, k, o) {
+	json_array_foreach (changes, k, o) {
 		struct tune_step *s = &r->steps[r->n_steps];
 		if (tune_knob_parse(doc_word(o, "knob"), &s->knob) != 0)
 			return -EINVAL;
@@ -126,7 +140,8 @@ static struct tune_record *record_new(json_t *json)
 	r->priority = (int)json_integer_value(json_object_get(json, "priority"));
 	r->n_ports = names_of(json_object_get(json, "ports"), &r->ports);
 	r->n_rest = names_of(json_object_get(json, "rest"), &r->rest);
-	if (!known || strlen(id) != sizeof(r->id) - 1 || !r->device || !json_is_object(progress_of(r)) || take_steps(r) != 0) {
+	if (!known || strlen(id) != sizeof(r->id) - 1 || !r->device ||
+		!json_is_object(progress_of(r)) || take_steps(r) != 0) {
 		record_free(r);
 		return NULL;
 	}
@@ -167,7 +182,10 @@ static struct tune_record *find(const struct tune_ledger *l, const char *id)
 	return NULL;
 }
 
-const struct tune_record *tune_ledger_find(const struct tune_ledger *l, const char *id) { return find(l, id); }
+const struct tune_record *tune_ledger_find(const struct tune_ledger *l, const char *id)
+{
+	return find(l, id);
+}
 
 size_t tune_ledger_records(const struct tune_ledger *l, const struct tune_record *const **ret)
 {
@@ -175,9 +193,10 @@ size_t tune_ledger_records(const struct tune_ledger *l, const struct tune_record
 	return l->n;
 }
 
-/* --- one function changes a record ------------------------------------------------------------------------------------------- */
+/* ---- one function changes a record --------------------------------------- */
 
-static void add_history(struct tune_record *r, const char *event, const char *who, const char *text, int64_t t_ns)
+static void add_history(
+	struct tune_record *r, const char *event, const char *who, const char *text, int64_t t_ns)
 {
 	json_t *history = json_object_get(r->json, "history");
 	if (!json_is_array(history)) {
@@ -186,22 +205,30 @@ static void add_history(struct tune_record *r, const char *event, const char *wh
 	}
 	if (json_array_size(history) >= HISTORY_MAX)
 		json_array_remove(history, HISTORY_MAX / 2); /* the beginning and the newest stay */
-	json_array_append_new(history, json_pack("{s:o, s:s, s:s, s:s}", "time", json_time(t_ns), "event", event, "who", who ? who : "", "text", text ? text : ""));
+	json_array_append_new(history,
+		json_pack("{s:o, s:s, s:s, s:s}", "time", json_time(t_ns), "event", event, "who",
+			who ? who : "", "text", text ? text : ""));
 }
 
 /* @event is the word in the history; @who NULL: rocewatch saw it by itself. */
-static void move(struct tune_ledger *l, struct tune_record *r, enum tune_state to, const char *event, const char *who, const char *text, int64_t t_ns)
+static void move(struct tune_ledger *l, struct tune_record *r, enum tune_state to,
+	const char *event, const char *who, const char *text, int64_t t_ns)
 {
-	static const struct { const char *time, *progress, *by; } stamps[TUNE_STATES] = {
-		[TUNE_ACCEPTED] = {"accepted", "accepted_ns", "accepted_by"}, [TUNE_REJECTED] = {"rejected", "rejected_ns", "rejected_by"},
-		[TUNE_APPLIED] = {"applied", NULL, "applied_by"}, [TUNE_VERIFIED] = {"verified", "verified_ns", "verified_by"},
+	static const struct {
+		const char *time, *progress, *by;
+	} stamps[TUNE_STATES] = {
+		[TUNE_ACCEPTED] = {"accepted", "accepted_ns", "accepted_by"},
+		[TUNE_REJECTED] = {"rejected", "rejected_ns", "rejected_by"},
+		[TUNE_APPLIED] = {"applied", NULL, "applied_by"},
+		[TUNE_VERIFIED] = {"verified", "verified_ns", "verified_by"},
 	};
 	const enum tune_state from = r->state;
 	json_object_set_new(r->json, "state", json_string(tune_state_name(to)));
 	if (to != from && stamps[to].time) {
 		if (stamps[to].progress) {
 			json_object_set_new(r->json, stamps[to].time, json_time(t_ns));
-			json_object_set_new(progress_of(r), stamps[to].progress, json_integer(t_ns));
+			json_object_set_new(
+				progress_of(r), stamps[to].progress, json_integer(t_ns));
 		}
 		json_object_set_new(r->json, stamps[to].by, json_string_or_null(who));
 	}
@@ -219,7 +246,8 @@ static void move(struct tune_ledger *l, struct tune_record *r, enum tune_state t
 	r->note = r->who = NULL;
 }
 
-void tune_ledger_note(struct tune_ledger *l, const char *id, const char *event, const char *text, int64_t t_ns, const char *key, json_t *value)
+void tune_ledger_note(struct tune_ledger *l, const char *id, const char *event, const char *text,
+	int64_t t_ns, const char *key, json_t *value)
 {
 	struct tune_record *r = find(l, id);
 	if (!r) {
@@ -234,11 +262,12 @@ void tune_ledger_note(struct tune_ledger *l, const char *id, const char *event, 
 		l->changed(l->arg, r, r->state);
 }
 
-/* --- proposing ---------------------------------------------------------------------------------------------------------------- */
+/* ---- proposing ----------------------------------------------------------- */
 
 static bool same_place(const struct tune_record *a, const struct tune_record *b)
 {
-	return a->priority == b->priority && str_eq(a->device, b->device) && str_eq(a->diagnosis, b->diagnosis);
+	return a->priority == b->priority && str_eq(a->device, b->device) &&
+		str_eq(a->diagnosis, b->diagnosis);
 }
 
 static void supersede(struct tune_ledger *l, const struct tune_record *by, int64_t t_ns)
@@ -282,9 +311,12 @@ int tune_ledger_propose(struct tune_ledger *l, const json_t *sheet, const char *
 	return 0;
 }
 
-/* --- acts ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- acts ---------------------------------------------------------------- */
 
-static const char *const act_words[] = {[TUNE_ACCEPT] = "tune_accept", [TUNE_REJECT] = "tune_reject", [TUNE_APPLY] = "tune_applied", [TUNE_VERIFY] = "tune_verified"};
+static const char *const act_words[] = {[TUNE_ACCEPT] = "tune_accept",
+	[TUNE_REJECT] = "tune_reject",
+	[TUNE_APPLY] = "tune_applied",
+	[TUNE_VERIFY] = "tune_verified"};
 
 int tune_act_parse(const char *word, enum tune_act *ret)
 {
@@ -299,17 +331,18 @@ int tune_act_parse(const char *word, enum tune_act *ret)
 
 const char *tune_act_error(int error, enum tune_state state)
 {
-	static const char *const is[TUNE_STATES] = {"it is only proposed: accept it first", "it is accepted, and its values were not read back yet; 'tune applied' tells that it is in force",
-		"it was rejected", "it is in force already", "it is verified already", "it expired; 'tune review' looks anew", "it was undone; 'tune review' looks anew"};
+	static const char *const is[TUNE_STATES] = {"it is only proposed: accept it first",
+		"it is accepted, and its values were not read back yet; 'tune applied' tells that "
+		"it is in force",
+		"it was rejected", "it is in force already", "it is verified already",
+		"it expired; 'tune review' looks anew", "it was undone; 'tune review' looks anew"};
 	switch (-error) {
-	case ENOENT:
-		return "there is no such sheet; 'rocewatch tune list' names them";
+	case ENOENT: return "there is no such sheet; 'rocewatch tune list' names them";
 	case EINVAL:
 		return "expected a reason (--why), a result, or a time that is not in the future";
 	case ESTALE:
 	case EPERM:
-	case EALREADY:
-		return is[state];
+	case EALREADY: return is[state];
 	}
 	return strerror(-error);
 }
@@ -318,16 +351,22 @@ const char *tune_act_error(int error, enum tune_state state)
 static int allowed(const struct tune_record *r, enum tune_act act)
 {
 	static const unsigned from[] = {
-		[TUNE_ACCEPT] = 1u << TUNE_PROPOSED, [TUNE_REJECT] = 1u << TUNE_PROPOSED | 1u << TUNE_ACCEPTED, [TUNE_APPLY] = 1u << TUNE_PROPOSED | 1u << TUNE_ACCEPTED,
+		[TUNE_ACCEPT] = 1u << TUNE_PROPOSED,
+		[TUNE_REJECT] = 1u << TUNE_PROPOSED | 1u << TUNE_ACCEPTED,
+		[TUNE_APPLY] = 1u << TUNE_PROPOSED | 1u << TUNE_ACCEPTED,
 		[TUNE_VERIFY] = 1u << TUNE_APPLIED | 1u << TUNE_VERIFIED,
 	};
-	static const enum tune_state to[] = {[TUNE_ACCEPT] = TUNE_ACCEPTED, [TUNE_REJECT] = TUNE_REJECTED, [TUNE_APPLY] = TUNE_APPLIED, [TUNE_VERIFY] = TUNE_VERIFIED};
+	static const enum tune_state to[] = {[TUNE_ACCEPT] = TUNE_ACCEPTED,
+		[TUNE_REJECT] = TUNE_REJECTED,
+		[TUNE_APPLY] = TUNE_APPLIED,
+		[TUNE_VERIFY] = TUNE_VERIFIED};
 	if (from[act] & 1u << r->state)
 		return 0;
 	return r->state == to[act] ? -EALREADY : r->state == TUNE_EXPIRED ? -ESTALE : -EPERM;
 }
 
-static void set_applied(struct tune_ledger *l, struct tune_record *r, const char *who, const char *text, int64_t at_ns, int64_t t_ns)
+static void set_applied(struct tune_ledger *l, struct tune_record *r, const char *who,
+	const char *text, int64_t at_ns, int64_t t_ns)
 {
 	json_object_set_new(r->json, "applied", json_time(at_ns));
 	json_object_set_new(progress_of(r), "applied_ns", json_integer(at_ns));
@@ -339,7 +378,8 @@ static void set_verified(struct tune_ledger *l, struct tune_record *r, const str
 	rw_cleanup(str_done) struct str text = {0};
 	const bool proven = !str_eq(doc_word(in->result, "verdict"), "inconclusive");
 	str_addf(&text, "%s: %s", doc_word(in->result, "verdict"), doc_word(in->result, "why"));
-	if (!proven && r->state == TUNE_VERIFIED) { /* less data, asked later: what was proven stays so */
+	/* less data, asked later: what was proven stays so */
+	if (!proven && r->state == TUNE_VERIFIED) {
 		move(l, r, TUNE_VERIFIED, "verified", in->who, text.s, in->t_ns);
 		return;
 	}
@@ -359,9 +399,7 @@ int tune_ledger_act(struct tune_ledger *l, const char *id, const struct tune_act
 	if (rc != 0)
 		return rc;
 	switch (in->act) {
-	case TUNE_ACCEPT:
-		move(l, r, TUNE_ACCEPTED, "accepted", in->who, in->text, in->t_ns);
-		break;
+	case TUNE_ACCEPT: move(l, r, TUNE_ACCEPTED, "accepted", in->who, in->text, in->t_ns); break;
 	case TUNE_REJECT:
 		if (!in->text || !*in->text)
 			return -EINVAL;
@@ -384,13 +422,23 @@ int tune_ledger_act(struct tune_ledger *l, const char *id, const struct tune_act
 	return 0;
 }
 
-/* --- what switches say ----------------------------------------------------------------------------------------------------------- */
+/* ---- what switches say --------------------------------------------------- */
 
 static const uint16_t knob_metrics[TUNE_KNOBS] = {
-	[KNOB_HEADROOM] = M_CFG_PG_HEADROOM, [KNOB_XOFF_LEVEL] = M_CFG_PG_XOFF_LEVEL, [KNOB_XON_LEVEL] = M_CFG_PG_XON_LEVEL, [KNOB_XON_OFFSET] = M_CFG_PG_XON_OFFSET,
-	[KNOB_ALPHA] = M_CFG_PG_ALPHA_EXP, [KNOB_KMIN] = M_CFG_ECN_KMIN, [KNOB_KMAX] = M_CFG_ECN_KMAX, [KNOB_PMAX] = M_CFG_ECN_PMAX, [KNOB_WEIGHT] = M_CFG_ECN_WEIGHT,
+	[KNOB_HEADROOM] = M_CFG_PG_HEADROOM,
+	[KNOB_XOFF_LEVEL] = M_CFG_PG_XOFF_LEVEL,
+	[KNOB_XON_LEVEL] = M_CFG_PG_XON_LEVEL,
+	[KNOB_XON_OFFSET] = M_CFG_PG_XON_OFFSET,
+	[KNOB_ALPHA] = M_CFG_PG_ALPHA_EXP,
+	[KNOB_KMIN] = M_CFG_ECN_KMIN,
+	[KNOB_KMAX] = M_CFG_ECN_KMAX,
+	[KNOB_PMAX] = M_CFG_ECN_PMAX,
+	[KNOB_WEIGHT] = M_CFG_ECN_WEIGHT,
 };
-unsigned tune_knob_metric(enum tune_knob k) { return knob_metrics[k]; }
+unsigned tune_knob_metric(enum tune_knob k)
+{
+	return knob_metrics[k];
+}
 size_t tune_metrics(const uint16_t **ret)
 {
 	*ret = knob_metrics;
@@ -414,7 +462,10 @@ bool tune_same(double value, double wanted, double other)
 	return fabs(value - wanted) <= within;
 }
 
-static bool is_proposed(const struct tune_step *s, double v) { return tune_same(v, s->proposed, s->current) || tune_same(v, s->programmed, s->current); }
+static bool is_proposed(const struct tune_step *s, double v)
+{
+	return tune_same(v, s->proposed, s->current) || tune_same(v, s->programmed, s->current);
+}
 
 static bool concerns(const struct tune_record *r, const struct entity *e)
 {
@@ -426,19 +477,27 @@ static bool concerns(const struct tune_record *r, const struct entity *e)
 	return r->n_ports == 0;
 }
 
-static bool is_reading(const struct series *s, uint32_t i, int64_t to_ns) { return s->t_ns[i] <= to_ns && !(s->flags[i] & (SF_DECLARED | SF_LATE | SF_SUSPECT)); }
+static bool is_reading(const struct series *s, uint32_t i, int64_t to_ns)
+{
+	return s->t_ns[i] <= to_ns && !(s->flags[i] & (SF_DECLARED | SF_LATE | SF_SUSPECT));
+}
 
-struct look { unsigned proposed, current, other; int64_t since_ns[2], before_ns[2]; /* of proposed, of current */ };
+struct look {
+	unsigned proposed, current, other;
+	int64_t since_ns[2], before_ns[2]; /* of proposed, of current */
+};
 
 /* When the last run of values that are @want began, and the last reading before it. */
-static void run_of(const struct tune_step *step, const struct series *s, int64_t to_ns, bool proposed, int64_t *since, int64_t *before)
+static void run_of(const struct tune_step *step, const struct series *s, int64_t to_ns,
+	bool proposed, int64_t *since, int64_t *before)
 {
 	int64_t began = INT64_MIN, last_other = INT64_MIN;
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (!is_reading(s, i, to_ns))
 			continue;
 		const double v = tune_value(step->knob, s->value[i]);
-		const bool is = proposed ? is_proposed(step, v) : tune_same(v, step->current, step->proposed);
+		const bool is = proposed ? is_proposed(step, v)
+					 : tune_same(v, step->current, step->proposed);
 		if (!is) {
 			last_other = s->t_ns[i];
 			began = INT64_MIN;
@@ -450,7 +509,8 @@ static void run_of(const struct tune_step *step, const struct series *s, int64_t
 	*before = last_other > *before ? last_other : *before;
 }
 
-static void look_at(const struct tune_step *step, const struct series *s, const struct entity *e, int64_t to_ns, struct arena *a, struct look *k, struct tune_read *ret)
+static void look_at(const struct tune_step *step, const struct series *s, const struct entity *e,
+	int64_t to_ns, struct arena *a, struct look *k, struct tune_read *ret)
 {
 	double now = NAN;
 	for (uint32_t i = 0; i < s->n; i++)
@@ -458,24 +518,30 @@ static void look_at(const struct tune_step *step, const struct series *s, const 
 			now = tune_value(step->knob, s->value[i]);
 	if (isnan(now))
 		return;
-	const bool proposed = is_proposed(step, now), current = tune_same(now, step->current, step->proposed);
+	const bool proposed = is_proposed(step, now),
+		   current = tune_same(now, step->current, step->proposed);
 	k->proposed += proposed;
 	k->current += current && !proposed;
 	if (!proposed && !current && !k->other++)
-		ret->text = arena_printf(a, "%s of %s %s is %.10g %s, neither the %.10g it was nor the %.10g proposed", tune_knob_name(step->knob), e->device, e->port, now,
+		ret->text = arena_printf(a,
+			"%s of %s %s is %.10g %s, neither the %.10g it was nor the %.10g proposed",
+			tune_knob_name(step->knob), e->device, e->port, now,
 			tune_knob_unit(step->knob), step->current, step->proposed);
 	run_of(step, s, to_ns, true, &k->since_ns[0], &k->before_ns[0]);
 	run_of(step, s, to_ns, false, &k->since_ns[1], &k->before_ns[1]);
 }
 
-void tune_read_back(const struct tune_record *r, const struct window *w, struct arena *a, struct tune_read *ret)
+void tune_read_back(
+	const struct tune_record *r, const struct window *w, struct arena *a, struct tune_read *ret)
 {
 	struct look k = {.since_ns = {INT64_MIN, INT64_MIN}, .before_ns = {INT64_MIN, INT64_MIN}};
 	*ret = (struct tune_read){.since_ns = INT64_MIN, .before_ns = INT64_MIN};
 	for (size_t i = 0; i < w->n_series; i++) {
 		const struct series *s = &w->series[i];
 		for (size_t step = 0; step < r->n_steps; step++) {
-			const struct entity *e = s->metric == r->steps[step].metric ? entity_get(w->entities, s->entity) : NULL;
+			const struct entity *e = s->metric == r->steps[step].metric
+				? entity_get(w->entities, s->entity)
+				: NULL;
 			if (concerns(r, e))
 				look_at(&r->steps[step], s, e, w->to_ns, a, &k, ret);
 		}
@@ -492,31 +558,37 @@ void tune_read_back(const struct tune_record *r, const struct window *w, struct 
 	}
 }
 
-static void look_open(struct tune_ledger *l, struct tune_record *r, const struct tune_read *read, int64_t t_ns)
+static void look_open(
+	struct tune_ledger *l, struct tune_record *r, const struct tune_read *read, int64_t t_ns)
 {
 	if (read->reading == TUNE_READ_PROPOSED && r->state == TUNE_ACCEPTED)
 		set_applied(l, r, NULL, "the proposed values were read back", read->since_ns, t_ns);
 	else if (read->reading == TUNE_READ_PROPOSED)
-		move(l, r, TUNE_EXPIRED, "expired", NULL, "its values were set without having been accepted", t_ns);
+		move(l, r, TUNE_EXPIRED, "expired", NULL,
+			"its values were set without having been accepted", t_ns);
 	else if (read->reading == TUNE_READ_OTHER)
 		move(l, r, TUNE_EXPIRED, "expired", NULL, read->text, t_ns);
 	else if (t_ns > r->expires_ns)
 		move(l, r, TUNE_EXPIRED, "expired", NULL, "72 h have gone by", t_ns);
 }
 
-static void look_record(struct tune_ledger *l, struct tune_record *r, const struct window *w, int64_t t_ns)
+static void look_record(
+	struct tune_ledger *l, struct tune_record *r, const struct window *w, int64_t t_ns)
 {
 	rw_cleanup(arena_freep) struct arena *a = NULL;
 	struct tune_read read;
-	if (r->state != TUNE_PROPOSED && r->state != TUNE_ACCEPTED && r->state != TUNE_APPLIED && r->state != TUNE_VERIFIED)
+	if (r->state != TUNE_PROPOSED && r->state != TUNE_ACCEPTED && r->state != TUNE_APPLIED &&
+		r->state != TUNE_VERIFIED)
 		return;
 	a = arena_new();
 	tune_read_back(r, w, a, &read);
 	if (r->state == TUNE_PROPOSED || r->state == TUNE_ACCEPTED)
 		look_open(l, r, &read, t_ns);
 	else if (read.reading == TUNE_READ_CURRENT && read.since_ns > r->applied_ns)
-		move(l, r, TUNE_UNDONE, "undone", NULL, "the values of before were read back", t_ns);
-	else if (read.reading == TUNE_READ_OTHER && r->state == TUNE_APPLIED) /* there is nothing left to verify */
+		move(l, r, TUNE_UNDONE, "undone", NULL, "the values of before were read back",
+			t_ns);
+	else if (read.reading == TUNE_READ_OTHER &&
+		r->state == TUNE_APPLIED) /* there is nothing left to verify */
 		move(l, r, TUNE_UNDONE, "undone", NULL, read.text, t_ns);
 }
 
@@ -526,24 +598,31 @@ void tune_ledger_look(struct tune_ledger *l, const struct window *w, int64_t t_n
 		look_record(l, l->v[k], w, t_ns);
 }
 
-void tune_ledger_look_one(struct tune_ledger *l, const char *id, const struct window *w, int64_t t_ns)
+void tune_ledger_look_one(
+	struct tune_ledger *l, const char *id, const struct window *w, int64_t t_ns)
 {
 	struct tune_record *r = find(l, id);
 	if (r)
 		look_record(l, r, w, t_ns);
 }
 
-/* --- what was agreed to ----------------------------------------------------------------------------------------------------------- */
+/* ---- what was agreed to -------------------------------------------------- */
 
-static void expect(struct expected_change *v, size_t *n, const struct tune_record *r, const char *device, const struct tune_step *s, double value)
+static void expect(struct expected_change *v, size_t *n, const struct tune_record *r,
+	const char *device, const struct tune_step *s, double value)
 {
 	if (!isfinite(value))
 		return;
-	v[(*n)++] = (struct expected_change){.device = device, .priority = r->priority, .metric = (uint16_t)s->metric, .from_ns = r->accepted_ns,
-		.until_ns = r->state == TUNE_UNDONE ? r->updated_ns : INT64_MAX, .value = s->knob == KNOB_ALPHA ? log2(value) : value};
+	v[(*n)++] = (struct expected_change){.device = device,
+		.priority = r->priority,
+		.metric = (uint16_t)s->metric,
+		.from_ns = r->accepted_ns,
+		.until_ns = r->state == TUNE_UNDONE ? r->updated_ns : INT64_MAX,
+		.value = s->knob == KNOB_ALPHA ? log2(value) : value};
 }
 
-size_t tune_ledger_expected(const struct tune_ledger *l, struct arena *a, struct expected_change **ret)
+size_t tune_ledger_expected(
+	const struct tune_ledger *l, struct arena *a, struct expected_change **ret)
 {
 	size_t n = 0, room = 0;
 	for (size_t k = 0; k < l->n; k++)
@@ -551,7 +630,8 @@ size_t tune_ledger_expected(const struct tune_ledger *l, struct arena *a, struct
 	*ret = arena_array(a, struct expected_change, room + 1);
 	for (size_t k = 0; k < l->n; k++) {
 		const struct tune_record *r = l->v[k];
-		if (r->state != TUNE_ACCEPTED && r->state != TUNE_APPLIED && r->state != TUNE_VERIFIED && r->state != TUNE_UNDONE)
+		if (r->state != TUNE_ACCEPTED && r->state != TUNE_APPLIED &&
+			r->state != TUNE_VERIFIED && r->state != TUNE_UNDONE)
 			continue;
 		for (size_t d = 0; d <= r->n_rest; d++) {
 			for (size_t s = 0; s < r->n_steps; s++) {
@@ -559,7 +639,8 @@ size_t tune_ledger_expected(const struct tune_ledger *l, struct arena *a, struct
 				expect(*ret, &n, r, device, &r->steps[s], r->steps[s].proposed);
 				expect(*ret, &n, r, device, &r->steps[s], r->steps[s].programmed);
 				if (r->state != TUNE_ACCEPTED) /* and back again */
-					expect(*ret, &n, r, device, &r->steps[s], r->steps[s].current);
+					expect(*ret, &n, r, device, &r->steps[s],
+						r->steps[s].current);
 			}
 		}
 	}

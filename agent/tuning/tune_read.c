@@ -17,20 +17,21 @@
 #include "config/profile/profile.h"
 #include "db/model/metric.h"
 
-#define SAMPLES_AT_ONCE 1000000    /* aimed at: some 25 MB */
+#define SAMPLES_AT_ONCE 1000000 /* aimed at: some 25 MB */
 #define CHUNK_MAX 64
 #define SPACING_SPAN_NS (300 * NS_PER_S)
 #define SLICES 600
 #define STEPS_A_WINDOW 3
-#define SENDS 0.01                 /* of line rate: a host that takes part */
-#define SENDS_BPS 10e6             /* where the line rate is not known */
-#define HEARD 0.9                  /* of the ports that count for load */
-#define MARKS_LEAST 1000           /* packets a share of marked ones takes (tuning facts, e) */
+#define SENDS 0.01 /* of line rate: a host that takes part */
+#define SENDS_BPS 10e6 /* where the line rate is not known */
+#define HEARD 0.9 /* of the ports that count for load */
+#define MARKS_LEAST 1000 /* packets a share of marked ones takes (tuning facts, e) */
 
 /* Beside what observe() reads. */
-static const uint16_t more_metrics[] = {M_CFG_POOL_SLICES, M_CFG_SHP_RATIO, M_CFG_CABLE, M_CFG_ECN_WEIGHT};
+static const uint16_t more_metrics[] = {
+	M_CFG_POOL_SLICES, M_CFG_SHP_RATIO, M_CFG_CABLE, M_CFG_ECN_WEIGHT};
 
-/* --- windows, in chunks ------------------------------------------------------------------------------------------------------------ */
+/* ---- windows, in chunks -------------------------------------------------- */
 
 typedef void window_fn(void *arg, const struct observed *o);
 
@@ -42,20 +43,26 @@ static size_t samples_in(const struct window *w)
 	return n;
 }
 
-static void judge_chunk(struct context *x, const struct window *chunk, int64_t window_ns, int64_t interval_ns, struct arena *turn, window_fn *fn, void *arg)
+static void judge_chunk(struct context *x, const struct window *chunk, int64_t window_ns,
+	int64_t interval_ns, struct arena *turn, window_fn *fn, void *arg)
 {
 	for (int64_t t = chunk->from_ns; t < chunk->to_ns; t += window_ns) {
 		struct window w = *chunk;
 		w.from_ns = t;
 		w.to_ns = t + window_ns;
 		arena_reset(turn);
-		const struct analyzer_in in = {.fabric = x->config->fabric, .window = &w, .interval_ns = interval_ns, .arena = turn};
+		const struct analyzer_in in = {.fabric = x->config->fabric,
+			.window = &w,
+			.interval_ns = interval_ns,
+			.arena = turn};
 		fn(arg, observe(&in));
 	}
 }
 
-/* Each window of (from, to], both multiples of @window_ns. How many are read at once follows from what the last chunk held. */
-static int each_window(struct context *x, int64_t from_ns, int64_t to_ns, int64_t window_ns, int64_t interval_ns, window_fn *fn, void *arg, struct err *e)
+/* Each window of (from, to], both multiples of @window_ns. How many are read at once follows from
+ * what the last chunk held. */
+static int each_window(struct context *x, int64_t from_ns, int64_t to_ns, int64_t window_ns,
+	int64_t interval_ns, window_fn *fn, void *arg, struct err *e)
 {
 	uint16_t metrics[METRIC_COUNT];
 	size_t n = 0, at_once = 1;
@@ -67,14 +74,18 @@ static int each_window(struct context *x, int64_t from_ns, int64_t to_ns, int64_
 	rw_cleanup(arena_freep) struct arena *chunk_arena = arena_new(), *turn = arena_new();
 	for (int64_t from = from_ns, to; from < to_ns; from = to) {
 		struct window chunk;
-		to = from + (int64_t)at_once * window_ns < to_ns ? from + (int64_t)at_once * window_ns : to_ns;
+		to = from + (int64_t)at_once * window_ns < to_ns
+			? from + (int64_t)at_once * window_ns
+			: to_ns;
 		arena_reset(chunk_arena);
 		const int rc = window_from_db(x->db, chunk_arena, &spec, from, to, &chunk, e);
 		if (rc != 0)
 			return rc;
 		judge_chunk(x, &chunk, window_ns, interval_ns, turn, fn, arg);
 		const size_t each = samples_in(&chunk) / (size_t)((to - from) / window_ns) + 1;
-		at_once = SAMPLES_AT_ONCE / each < 1 ? 1 : SAMPLES_AT_ONCE / each > CHUNK_MAX ? CHUNK_MAX : SAMPLES_AT_ONCE / each;
+		at_once = SAMPLES_AT_ONCE / each < 1         ? 1
+			: SAMPLES_AT_ONCE / each > CHUNK_MAX ? CHUNK_MAX
+							     : SAMPLES_AT_ONCE / each;
 	}
 	return 0;
 }
@@ -86,13 +97,15 @@ static int64_t floor_to(int64_t t, int64_t step)
 }
 
 /* The part of [from, to] with samples, in whole windows: (*from, *to]. -ENODATA: none. */
-static int bounds(struct context *x, int64_t window_ns, int64_t *from_ns, int64_t *to_ns, struct err *e)
+static int bounds(
+	struct context *x, int64_t window_ns, int64_t *from_ns, int64_t *to_ns, struct err *e)
 {
 	int64_t first_ns, last_ns;
 	const int rc = series_db_range(x->db, &first_ns, &last_ns, e);
 	if (rc != 0)
 		return rc;
-	const int64_t from = *from_ns > first_ns ? *from_ns : first_ns, to = *to_ns < last_ns ? *to_ns : last_ns;
+	const int64_t from = *from_ns > first_ns ? *from_ns : first_ns,
+		      to = *to_ns < last_ns ? *to_ns : last_ns;
 	*from_ns = floor_to(from + window_ns - 1, window_ns);
 	*to_ns = floor_to(to, window_ns);
 	return *from_ns < *to_ns ? 0 : -ENODATA;
@@ -103,7 +116,9 @@ static int64_t configured_interval(const struct config *c)
 	int64_t longest = 0;
 	for (size_t k = 0; k < c->n_devices; k++) {
 		const struct config_device *d = &c->devices[k];
-		const int64_t own = d->gnmi ? d->gnmi->interval_ns : d->snmp ? d->snmp->interval_ns : 0;
+		const int64_t own = d->gnmi ? d->gnmi->interval_ns
+			: d->snmp           ? d->snmp->interval_ns
+					    : 0;
 		longest = own > longest ? own : longest;
 	}
 	return longest ? longest : c->defaults.interval_ns;
@@ -130,14 +145,24 @@ int64_t tune_history_interval(struct context *x, int64_t to_ns)
 		longest = median > longest ? median : longest;
 	}
 	/* polls are late by a little: whole tenths of a second */
-	return longest > 0 ? (int64_t)(ceil(longest / 1e8 - 0.5) > 1 ? ceil(longest / 1e8 - 0.5) : 1) * (NS_PER_S / 10) : configured_interval(x->config);
+	return longest > 0
+		? (int64_t)(ceil(longest / 1e8 - 0.5) > 1 ? ceil(longest / 1e8 - 0.5) : 1) *
+			(NS_PER_S / 10)
+		: configured_interval(x->config);
 }
 
-/* --- incidents and platforms ---------------------------------------------------------------------------------------------------------- */
+/* ---- incidents and platforms --------------------------------------------- */
 
-struct incidents { struct tune_incident *v; size_t n, cap; struct arena *arena; };
+struct incidents {
+	struct tune_incident *v;
+	size_t n, cap;
+	struct arena *arena;
+};
 
-static const char *text_or_null(struct arena *a, const char *s) { return s && *s ? arena_strdup(a, s) : NULL; }
+static const char *text_or_null(struct arena *a, const char *s)
+{
+	return s && *s ? arena_strdup(a, s) : NULL;
+}
 
 static int take_incident(void *arg, int n, char *const *v, char *const *names)
 {
@@ -146,9 +171,15 @@ static int take_incident(void *arg, int n, char *const *v, char *const *names)
 		return 0;
 	rw_grow(l->v, l->n, l->cap);
 	struct tune_incident *i = &l->v[l->n++];
-	*i = (struct tune_incident){.id = arena_strdup(l->arena, v[0]), .cause = arena_strdup(l->arena, v[1]), .device = text_or_null(l->arena, v[2]),
-		.port = text_or_null(l->arena, v[3]), .host = text_or_null(l->arena, v[4]), .group = text_or_null(l->arena, v[5]),
-		.priority = v[6] ? atoi(v[6]) : PRIO_NONE, .opened_ns = v[8] ? strtoll(v[8], NULL, 10) : 0, .closed_ns = v[9] ? strtoll(v[9], NULL, 10) : 0,
+	*i = (struct tune_incident){.id = arena_strdup(l->arena, v[0]),
+		.cause = arena_strdup(l->arena, v[1]),
+		.device = text_or_null(l->arena, v[2]),
+		.port = text_or_null(l->arena, v[3]),
+		.host = text_or_null(l->arena, v[4]),
+		.group = text_or_null(l->arena, v[5]),
+		.priority = v[6] ? atoi(v[6]) : PRIO_NONE,
+		.opened_ns = v[8] ? strtoll(v[8], NULL, 10) : 0,
+		.closed_ns = v[9] ? strtoll(v[9], NULL, 10) : 0,
 		.confidence_ratio = v[10] ? strtod(v[10], NULL) : NAN};
 	for (int s = SEV_INFO; v[7] && s <= SEV_CRITICAL; s++)
 		if (str_eq(severity_name((enum severity)s), v[7]))
@@ -156,12 +187,17 @@ static int take_incident(void *arg, int n, char *const *v, char *const *names)
 	return 0;
 }
 
-int tune_history_incidents(struct context *x, int64_t from_ns, int64_t to_ns, struct arena *a, struct tune_incident **ret, size_t *ret_n, struct err *e)
+int tune_history_incidents(struct context *x, int64_t from_ns, int64_t to_ns, struct arena *a,
+	struct tune_incident **ret, size_t *ret_n, struct err *e)
 {
 	rw_cleanup(str_done) struct str sql = {0};
 	struct incidents l = {.arena = a};
-	str_addf(&sql, "SELECT id, cause, device, port, host, ecmp_group, priority, severity, opened_ns, closed_ns, confidence_ratio FROM incidents"
-		" WHERE opened_ns IS NOT NULL AND opened_ns<=%lld AND (closed_ns IS NULL OR closed_ns>=%lld) ORDER BY opened_ns, id", (long long)to_ns, (long long)from_ns);
+	str_addf(&sql,
+		"SELECT id, cause, device, port, host, ecmp_group, priority, severity, opened_ns, "
+		"closed_ns, confidence_ratio FROM incidents"
+		" WHERE opened_ns IS NOT NULL AND opened_ns<=%lld AND (closed_ns IS NULL OR "
+		"closed_ns>=%lld) ORDER BY opened_ns, id",
+		(long long)to_ns, (long long)from_ns);
 	const int rc = series_db_sql(x->db, sql.s, take_incident, &l, e);
 	*ret = arena_array(a, struct tune_incident, l.n + 1);
 	if (l.n)
@@ -174,12 +210,18 @@ int tune_history_incidents(struct context *x, int64_t from_ns, int64_t to_ns, st
 	return rc;
 }
 
-struct attributes { struct context *x; const struct profiles *profiles; struct tune_history *h; struct arena *arena; };
+struct attributes {
+	struct context *x;
+	const struct profiles *profiles;
+	struct tune_history *h;
+	struct arena *arena;
+};
 
 static int take_device(void *arg, int n, char *const *v, char *const *names)
 {
 	struct attributes *t = arg;
-	const struct fabric_device *d = n >= 3 && v[0] ? fabric_device(t->x->config->fabric, v[0]) : NULL;
+	const struct fabric_device *d =
+		n >= 3 && v[0] ? fabric_device(t->x->config->fabric, v[0]) : NULL;
 	if (!d)
 		return 0;
 	if (v[1] && *v[1] && !str_eq(v[1], "auto"))
@@ -189,7 +231,8 @@ static int take_device(void *arg, int n, char *const *v, char *const *names)
 	return 0;
 }
 
-static int read_platforms(struct context *x, const struct profiles *profiles, int64_t to_ns, struct arena *a, struct tune_history *h, struct err *e)
+static int read_platforms(struct context *x, const struct profiles *profiles, int64_t to_ns,
+	struct arena *a, struct tune_history *h, struct err *e)
 {
 	const struct config *c = x->config;
 	const size_t n = c->fabric->n_devices;
@@ -198,26 +241,38 @@ static int read_platforms(struct context *x, const struct profiles *profiles, in
 	h->platforms = arena_array(a, struct tune_platform, n + 1);
 	h->profiles = arena_array(a, const struct profile *, n + 1);
 	h->descriptions = arena_array(a, const char *, n + 1);
-	/* attributes are dated by the wall clock of the agent, those of a recorded case by its samples: the newest not after the stretch, else the oldest */
-	str_addf(&sql, "SELECT device, profile, descr FROM device_attr a WHERE t_ns=coalesce((SELECT max(t_ns) FROM device_attr WHERE device=a.device AND t_ns<=%lld),"
-		" (SELECT min(t_ns) FROM device_attr WHERE device=a.device))", (long long)to_ns);
+	/* attributes are dated by the wall clock of the agent, those of a recorded case by its
+	 * samples: the newest not after the stretch, else the oldest */
+	str_addf(&sql,
+		"SELECT device, profile, descr FROM device_attr a WHERE t_ns=coalesce((SELECT "
+		"max(t_ns) FROM device_attr WHERE device=a.device AND t_ns<=%lld),"
+		" (SELECT min(t_ns) FROM device_attr WHERE device=a.device))",
+		(long long)to_ns);
 	const int rc = series_db_sql(x->db, sql.s, take_device, &t, e);
 	if (rc != 0)
 		return rc;
 	for (size_t k = 0; k < c->n_devices; k++)
 		if (c->devices[k].profile && !str_eq(c->devices[k].profile, "auto"))
-			h->profiles[c->devices[k].device->index] = profiles_get(profiles, c->devices[k].profile);
+			h->profiles[c->devices[k].device->index] =
+				profiles_get(profiles, c->devices[k].profile);
 	for (size_t k = 0; k < n; k++)
-		h->platforms[k] = (struct tune_platform){.profile = h->profiles[k] ? h->profiles[k]->tune : NULL, .name = h->descriptions[k],
-			.asic = h->descriptions[k] ? profiles_asic(profiles, h->descriptions[k]) : NULL};
+		h->platforms[k] = (struct tune_platform){
+			.profile = h->profiles[k] ? h->profiles[k]->tune : NULL,
+			.name = h->descriptions[k],
+			.asic = h->descriptions[k] ? profiles_asic(profiles, h->descriptions[k])
+						   : NULL};
 	return 0;
 }
 
-/* --- evidence ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- evidence ------------------------------------------------------------ */
 
-static void fold(void *arg, const struct observed *o) { tune_fold_add(arg, o); }
+static void fold(void *arg, const struct observed *o)
+{
+	tune_fold_add(arg, o);
+}
 
-int tune_history_read(struct context *x, const struct profiles *profiles, int64_t from_ns, int64_t to_ns, struct arena *a, struct tune_history *ret, struct err *e)
+int tune_history_read(struct context *x, const struct profiles *profiles, int64_t from_ns,
+	int64_t to_ns, struct arena *a, struct tune_history *ret, struct err *e)
 {
 	*ret = (struct tune_history){.from_ns = from_ns, .to_ns = to_ns};
 	ret->interval_ns = tune_history_interval(x, to_ns);
@@ -225,12 +280,16 @@ int tune_history_read(struct context *x, const struct profiles *profiles, int64_
 	int64_t first_ns, last_ns;
 	int rc = series_db_range(x->db, &first_ns, &last_ns, e);
 	if (rc == 0) {
-		const int64_t span = (to_ns < last_ns ? to_ns : last_ns) - (from_ns > first_ns ? from_ns : first_ns);
+		const int64_t span = (to_ns < last_ns ? to_ns : last_ns) -
+			(from_ns > first_ns ? from_ns : first_ns);
 		ret->window_ns *= 1 + (span > 0 ? span / ret->window_ns / TUNE_WINDOWS_MAX : 0);
 		rc = bounds(x, ret->window_ns, &ret->from_ns, &ret->to_ns, e);
 	}
 	if (rc == -ENODATA)
-		return err_set(e, rc, "there is less than one window (%lld s) of samples in the stretch asked for", (long long)(ret->window_ns / NS_PER_S));
+		return err_set(e, rc,
+			"there is less than one window (%lld s) of samples in the stretch asked "
+			"for",
+			(long long)(ret->window_ns / NS_PER_S));
 	if (rc != 0)
 		return rc;
 	struct tune_fold *f = tune_fold_new(x->config->fabric, ret->window_ns, ret->interval_ns, a);
@@ -240,7 +299,8 @@ int tune_history_read(struct context *x, const struct profiles *profiles, int64_
 	if (rc == -ENODATA)
 		return err_set(e, rc, "there are no samples in the stretch asked for");
 	if (rc == 0)
-		rc = tune_history_incidents(x, ret->from_ns, ret->to_ns, a, &ret->incidents, &ret->n_incidents, e);
+		rc = tune_history_incidents(
+			x, ret->from_ns, ret->to_ns, a, &ret->incidents, &ret->n_incidents, e);
 	if (rc == 0)
 		rc = read_platforms(x, profiles, ret->to_ns, a, ret, e);
 	return rc;
@@ -254,17 +314,23 @@ void tune_history_past(const struct tune_ledger *l, struct arena *a, struct tune
 	h->n_past = 0;
 	h->past = past;
 	for (size_t k = 0; k < n; k++) {
-		if (v[k]->applied_ns == 0 || (v[k]->state != TUNE_APPLIED && v[k]->state != TUNE_VERIFIED && v[k]->state != TUNE_UNDONE))
+		if (v[k]->applied_ns == 0 ||
+			(v[k]->state != TUNE_APPLIED && v[k]->state != TUNE_VERIFIED &&
+				v[k]->state != TUNE_UNDONE))
 			continue;
 		struct tune_past *p = &past[h->n_past++];
-		*p = (struct tune_past){.id = v[k]->id, .device = v[k]->device, .diagnosis = v[k]->diagnosis, .priority = v[k]->priority, .applied_ns = v[k]->applied_ns,
+		*p = (struct tune_past){.id = v[k]->id,
+			.device = v[k]->device,
+			.diagnosis = v[k]->diagnosis,
+			.priority = v[k]->priority,
+			.applied_ns = v[k]->applied_ns,
 			.verified = v[k]->state != TUNE_APPLIED};
 		for (size_t s = 0; s < v[k]->n_steps; s++)
 			p->knobs |= 1u << v[k]->steps[s].knob;
 	}
 }
 
-/* --- comparison ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- comparison ---------------------------------------------------------- */
 
 struct compare {
 	struct tune_comparison *out;
@@ -272,14 +338,17 @@ struct compare {
 	const struct fabric_device *device;
 	int priority;
 	const struct fabric_port **ports; /* of .device, in the order of the comparison's */
-	bool uplinks;                     /* no host's port is linked: leaf uplinks stand for them */
+	/* no host's port is linked: leaf uplinks stand for them */
+	bool uplinks;
 	struct arena *arena;
 	size_t cap;
 };
 
 static bool counts_for_load(const struct compare *c, const struct fabric_port *p)
 {
-	return c->uplinks ? p->device->role == ROLE_LEAF && p->peer && p->peer->device->role != ROLE_LEAF : p->host != NULL;
+	return c->uplinks
+		? p->device->role == ROLE_LEAF && p->peer && p->peer->device->role != ROLE_LEAF
+		: p->host != NULL;
 }
 
 static void add_load(const struct compare *c, const struct observed *o, struct verify_window *w)
@@ -298,7 +367,9 @@ static void add_load(const struct compare *c, const struct observed *o, struct v
 		if (p->in_known) {
 			in_heard++;
 			in += p->in.rate_bps / 8;
-			w->senders += p->in.rate_bps > (p->in.capacity_bps ? SENDS * (double)p->in.capacity_bps : SENDS_BPS);
+			w->senders += p->in.rate_bps >
+				(p->in.capacity_bps ? SENDS * (double)p->in.capacity_bps
+						    : SENDS_BPS);
 		}
 	}
 	const size_t heard = out_heard >= in_heard ? out_heard : in_heard;
@@ -306,7 +377,10 @@ static void add_load(const struct compare *c, const struct observed *o, struct v
 		w->load = (out_heard >= in_heard ? out : in) / (double)heard * (double)n;
 }
 
-static double pause_of(const struct lane_seen *l) { return l && l->lossless ? l->tx_pause.hi : NAN; }
+static double pause_of(const struct lane_seen *l)
+{
+	return l && l->lossless ? l->tx_pause.hi : NAN;
+}
 
 static void add_queues(const struct compare *c, const struct observed *o, struct verify_window *w)
 {
@@ -315,7 +389,8 @@ static void add_queues(const struct compare *c, const struct observed *o, struct
 	size_t n = 0, n_frames = 0;
 	bool drops_known = false;
 	for (size_t k = 0; k < c->out->n_ports; k++) {
-		const struct lane_seen *l = observed_lane(observed_port(o, c->ports[k]), c->priority);
+		const struct lane_seen *l =
+			observed_lane(observed_port(o, c->ports[k]), c->priority);
 		const double x = pause_of(l), rate = l ? amount_rate(&l->tx_frames) : NAN;
 		pause[k] = (float)(l && !l->tx_pause.measured && !isnan(rate) ? rate : x);
 		w->pause_bound |= !isnan(x) && !l->tx_pause.measured;
@@ -352,7 +427,8 @@ static void compare_window(void *arg, const struct observed *o)
 	struct compare *c = arg;
 	struct tune_comparison *out = c->out;
 	if (out->n_windows == c->cap) {
-		struct verify_window *v = arena_array(c->arena, struct verify_window, c->cap ? c->cap * 2 : 256);
+		struct verify_window *v =
+			arena_array(c->arena, struct verify_window, c->cap ? c->cap * 2 : 256);
 		if (out->n_windows)
 			memcpy(v, out->windows, out->n_windows * sizeof(*v));
 		out->windows = v;
@@ -360,7 +436,8 @@ static void compare_window(void *arg, const struct observed *o)
 	}
 	struct verify_window *w = &out->windows[out->n_windows++];
 	const struct device_seen *d = &o->devices[c->device->index];
-	*w = (struct verify_window){.from_ns = o->from_ns, .to_ns = o->to_ns, .load = NAN, .frames = NAN};
+	*w = (struct verify_window){
+		.from_ns = o->from_ns, .to_ns = o->to_ns, .load = NAN, .frames = NAN};
 	add_load(c, o, w);
 	add_queues(c, o, w);
 	w->spoiled = d->n_series == 0 || d->restarted || isnan(w->load);
@@ -376,27 +453,36 @@ static void find_busy(struct tune_comparison *c, struct arena *a)
 			load[n++] = c->windows[k].load;
 	const double usual = quantile_of(load, n, 0.9);
 	for (size_t k = 0; k < c->n_windows; k++)
-		c->windows[k].busy = c->windows[k].load > 0 && c->windows[k].load >= RHYTHM_IDLE * usual;
+		c->windows[k].busy =
+			c->windows[k].load > 0 && c->windows[k].load >= RHYTHM_IDLE * usual;
 }
 
-/* What thresholds bring about by themselves: it is what is compared, not what disturbs the comparison. */
+/* What thresholds bring about by themselves: it is what is compared, not what disturbs the
+ * comparison. */
 static bool is_effect(const struct tune_incident *i, const char *diagnosis)
 {
-	static const char *const causes[] = {"ecn_late", "ecn_early", "ecn_off", "incast", "headroom_small", "xon_close", "lossless_loss", "pool_exhausted", "uplink_overload",
-		"oversubscription", "storage_receiver", "config_drift", "baseline_drift", "unknown", "tuning_regression"};
+	static const char *const causes[] = {"ecn_late", "ecn_early", "ecn_off", "incast",
+		"headroom_small", "xon_close", "lossless_loss", "pool_exhausted", "uplink_overload",
+		"oversubscription", "storage_receiver", "config_drift", "baseline_drift", "unknown",
+		"tuning_regression"};
 	for (size_t k = 0; k < rw_countof(causes); k++)
 		if (str_eq(i->cause, causes[k]))
 			return true;
 	return i->severity == SEV_INFO || str_eq(i->cause, diagnosis);
 }
 
-static void spoil(struct tune_comparison *c, const struct tune_incident *v, size_t n, const char *diagnosis)
+static void spoil(
+	struct tune_comparison *c, const struct tune_incident *v, size_t n, const char *diagnosis)
 {
-	const int64_t from = c->n_windows ? c->windows[0].from_ns : 0, to = c->n_windows ? c->windows[c->n_windows - 1].to_ns : 0;
+	const int64_t from = c->n_windows ? c->windows[0].from_ns : 0,
+		      to = c->n_windows ? c->windows[c->n_windows - 1].to_ns : 0;
 	for (size_t i = 0; i < n; i++) {
-		const bool always = v[i].opened_ns <= from && (v[i].closed_ns == 0 || v[i].closed_ns >= to); /* both sides have it alike */
+		/* both sides have it alike */
+		const bool always =
+			v[i].opened_ns <= from && (v[i].closed_ns == 0 || v[i].closed_ns >= to);
 		for (size_t k = 0; !always && !is_effect(&v[i], diagnosis) && k < c->n_windows; k++)
-			c->windows[k].spoiled |= v[i].opened_ns < c->windows[k].to_ns && (v[i].closed_ns == 0 || v[i].closed_ns > c->windows[k].from_ns);
+			c->windows[k].spoiled |= v[i].opened_ns < c->windows[k].to_ns &&
+				(v[i].closed_ns == 0 || v[i].closed_ns > c->windows[k].from_ns);
 	}
 }
 
@@ -412,7 +498,8 @@ static void choose_ports(struct compare *c)
 		if (hosts && !d->ports[k]->host)
 			continue;
 		c->ports[c->out->n_ports] = d->ports[k];
-		c->out->ports[c->out->n_ports++] = arena_printf(c->arena, "%s:%s", d->name, d->ports[k]->name);
+		c->out->ports[c->out->n_ports++] =
+			arena_printf(c->arena, "%s:%s", d->name, d->ports[k]->name);
 	}
 	c->uplinks = true;
 	for (size_t i = 0; i < c->fabric->n_devices; i++)
@@ -424,7 +511,8 @@ static void choose_ports(struct compare *c)
 static int64_t step_of(struct context *x, int64_t to_ns, int64_t interval_ns)
 {
 	const struct fabric *f = x->config->fabric;
-	const struct window_spec spec = {.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
+	const struct window_spec spec = {
+		.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
 	int64_t step = 0;
 	for (size_t k = 0; k < f->n_jobs; k++)
 		step = f->jobs[k].step_ns > step ? f->jobs[k].step_ns : step;
@@ -432,17 +520,24 @@ static int64_t step_of(struct context *x, int64_t to_ns, int64_t interval_ns)
 	struct err ignored = {0};
 	struct window w;
 	struct period p = {0};
-	if (step > 0 || window_from_db(x->db, a, &spec, to_ns - SLICES * interval_ns, to_ns, &w, &ignored) != 0)
+	if (step > 0 ||
+		window_from_db(
+			x->db, a, &spec, to_ns - SLICES * interval_ns, to_ns, &w, &ignored) != 0)
 		return step;
 	double *v = arena_array(a, double, SLICES);
 	throughput_slices(f, NULL, &w, interval_ns, v, SLICES);
 	return rhythm_period(v, SLICES, interval_ns, &p) ? p.period_ns : 0;
 }
 
-int tune_history_compare(struct context *x, const struct tune_record *r, int64_t from_ns, int64_t to_ns, int64_t window_ns, struct arena *a,
-	struct tune_comparison *ret, struct err *e)
+int tune_history_compare(struct context *x, const struct tune_record *r, int64_t from_ns,
+	int64_t to_ns, int64_t window_ns, struct arena *a, struct tune_comparison *ret,
+	struct err *e)
 {
-	struct compare c = {.out = ret, .fabric = x->config->fabric, .device = fabric_device(x->config->fabric, r->device), .priority = r->priority, .arena = a};
+	struct compare c = {.out = ret,
+		.fabric = x->config->fabric,
+		.device = fabric_device(x->config->fabric, r->device),
+		.priority = r->priority,
+		.arena = a};
 	const int64_t interval_ns = tune_history_interval(x, to_ns);
 	struct tune_incident *incidents;
 	size_t n;
@@ -450,17 +545,23 @@ int tune_history_compare(struct context *x, const struct tune_record *r, int64_t
 	if (!c.device)
 		return err_set(e, -ENOENT, "the fabric has no switch '%s' any more", r->device);
 	if (ret->window_ns <= 0) {
-		const int64_t steps = STEPS_A_WINDOW * step_of(x, to_ns, interval_ns), least = interval_ns > NS_PER_S ? interval_ns : NS_PER_S;
-		ret->window_ns = steps > least ? (steps + interval_ns - 1) / interval_ns * interval_ns : least;
+		const int64_t steps = STEPS_A_WINDOW * step_of(x, to_ns, interval_ns),
+			      least = interval_ns > NS_PER_S ? interval_ns : NS_PER_S;
+		ret->window_ns = steps > least
+			? (steps + interval_ns - 1) / interval_ns * interval_ns
+			: least;
 		const int64_t span = to_ns - from_ns;
 		ret->window_ns *= 1 + span / ret->window_ns / TUNE_WINDOWS_MAX;
 	}
 	choose_ports(&c);
 	int rc = bounds(x, ret->window_ns, &from_ns, &to_ns, e);
 	if (rc == -ENODATA)
-		return err_set(e, rc, "there is less than one window (%lld s) of samples around the change", (long long)(ret->window_ns / NS_PER_S));
+		return err_set(e, rc,
+			"there is less than one window (%lld s) of samples around the change",
+			(long long)(ret->window_ns / NS_PER_S));
 	if (rc == 0)
-		rc = each_window(x, from_ns, to_ns, ret->window_ns, interval_ns, compare_window, &c, e);
+		rc = each_window(
+			x, from_ns, to_ns, ret->window_ns, interval_ns, compare_window, &c, e);
 	if (rc == 0)
 		rc = tune_history_incidents(x, from_ns, to_ns, a, &incidents, &n, e);
 	if (rc != 0)
@@ -470,7 +571,8 @@ int tune_history_compare(struct context *x, const struct tune_record *r, int64_t
 	return 0;
 }
 
-int tune_history_read_range(struct context *x, const struct tune_record *r, int64_t from_ns, int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e)
+int tune_history_read_range(struct context *x, const struct tune_record *r, int64_t from_ns,
+	int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e)
 {
 	const uint16_t *metrics;
 	const size_t n_metrics = tune_metrics(&metrics);
@@ -482,7 +584,8 @@ int tune_history_read_range(struct context *x, const struct tune_record *r, int6
 	return rc;
 }
 
-int tune_history_read_back(struct context *x, const struct tune_record *r, int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e)
+int tune_history_read_back(struct context *x, const struct tune_record *r, int64_t to_ns,
+	struct arena *a, struct tune_read *ret, struct err *e)
 {
 	return tune_history_read_range(x, r, r->to_ns, to_ns, a, ret, e);
 }

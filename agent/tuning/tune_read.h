@@ -1,11 +1,13 @@
 /*
- * tune_history - a stretch of the database as what threshold tuning looks at: windows, measured as the detectors measure them, folded into evidence; and
- * single windows for the comparison before and after a change. Read some windows at a time, so that a week need not be in memory. The same history
- * gives the same answer, whether an agent wrote it or a replay.
+ * tune_history - a stretch of the database as what threshold tuning looks at: windows, measured as
+ * the detectors measure them, folded into evidence; and single windows for the comparison before
+ * and after a change. Read some windows at a time, so that a week need not be in memory. The same
+ * history gives the same answer, whether an agent wrote it or a replay.
  *
- * Windows are max(5 s, 3 intervals) long as the detectors' are, longer where the stretch would have more than TUNE_WINDOWS_MAX of them; those of a
- * comparison are as short as the polls allow (an interval, at least 1 s): it needs many, and blocks of them take care of what they share.
- * Memory: the arena.
+ * Windows are max(5 s, 3 intervals) long as the detectors' are, longer where the stretch would have
+ * more than TUNE_WINDOWS_MAX of them; those of a comparison are as short as the polls allow (an
+ * interval, at least 1 s): it needs many, and blocks of them take care of what they share. Memory:
+ * the arena.
  */
 #ifndef RW_AGENT_TUNE_HISTORY_H
 #define RW_AGENT_TUNE_HISTORY_H
@@ -24,41 +26,55 @@ struct profiles;
 
 struct tune_history {
 	const struct tune_evidence *evidence;
-	struct tune_platform *platforms;   /* [fabric_device.index] */
-	const struct profile **profiles;   /* the same; NULL: not known */
-	const char **descriptions;         /* what each says it is; NULL */
-	struct tune_incident *incidents; size_t n_incidents;
-	struct tune_past *past; size_t n_past;
+	struct tune_platform *platforms; /* [fabric_device.index] */
+	const struct profile **profiles; /* the same; NULL: not known */
+	const char **descriptions; /* what each says it is; NULL */
+	struct tune_incident *incidents;
+	size_t n_incidents;
+	struct tune_past *past;
+	size_t n_past;
 	int64_t from_ns, to_ns, window_ns, interval_ns;
 };
 
-/* tune_history_read - [from, to] as far as there are samples, all of it but .past, which is the ledger's. -ENODATA: there are none. */
-int tune_history_read(struct context *x, const struct profiles *profiles, int64_t from_ns, int64_t to_ns, struct arena *a, struct tune_history *ret, struct err *e);
+/* tune_history_read - [from, to] as far as there are samples, all of it but .past, which is the
+ * ledger's. -ENODATA: there are none. */
+int tune_history_read(struct context *x, const struct profiles *profiles, int64_t from_ns,
+	int64_t to_ns, struct arena *a, struct tune_history *ret, struct err *e);
 
 /* tune_history_past - sheets of @l that were applied, for the rules. */
 void tune_history_past(const struct tune_ledger *l, struct arena *a, struct tune_history *h);
 
 /* tune_history_incidents - those of the stretch that reached open. */
-int tune_history_incidents(struct context *x, int64_t from_ns, int64_t to_ns, struct arena *a, struct tune_incident **ret, size_t *ret_n, struct err *e);
+int tune_history_incidents(struct context *x, int64_t from_ns, int64_t to_ns, struct arena *a,
+	struct tune_incident **ret, size_t *ret_n, struct err *e);
 
 struct tune_comparison {
-	struct verify_window *windows; size_t n_windows; /* in order of time */
-	const char **ports; size_t n_ports;              /* "leaf1:Ethernet0": what .ports of each window counts */
+	struct verify_window *windows;
+	size_t n_windows; /* in order of time */
+	/* "leaf1:Ethernet0": what .ports of each window counts */
+	const char **ports;
+	size_t n_ports;
 	int64_t window_ns;
 };
 /*
- * tune_history_compare - windows of [from, to] as they concern the sheet: pause, marks and drops of its switch at its priority, load and senders of the
- * fabric. Spoiled: restarts, a silent switch, and incidents but those the sheet is about (its diagnosis, symptoms of congestion, the change itself).
+ * tune_history_compare - windows of [from, to] as they concern the sheet: pause, marks and drops of
+ * its switch at its priority, load and senders of the fabric. Spoiled: restarts, a silent switch,
+ * and incidents but those the sheet is about (its diagnosis, symptoms of congestion, the change
+ * itself).
  */
-int tune_history_compare(struct context *x, const struct tune_record *r, int64_t from_ns, int64_t to_ns, int64_t window_ns, struct arena *a,
-	struct tune_comparison *ret, struct err *e);
+int tune_history_compare(struct context *x, const struct tune_record *r, int64_t from_ns,
+	int64_t to_ns, int64_t window_ns, struct arena *a, struct tune_comparison *ret,
+	struct err *e);
 
 /* tune_history_interval - time between samples: as the newest ones show it, else as configured. */
 int64_t tune_history_interval(struct context *x, int64_t to_ns);
 
-/* tune_history_read_back - when the sheet's values came into force, by what was read in its evidence's end .. @to_ns. */
-int tune_history_read_back(struct context *x, const struct tune_record *r, int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e);
+/* tune_history_read_back - when the sheet's values came into force, by what was read in its
+ * evidence's end .. @to_ns. */
+int tune_history_read_back(struct context *x, const struct tune_record *r, int64_t to_ns,
+	struct arena *a, struct tune_read *ret, struct err *e);
 /* tune_history_read_range - the same of (from, to]. */
-int tune_history_read_range(struct context *x, const struct tune_record *r, int64_t from_ns, int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e);
+int tune_history_read_range(struct context *x, const struct tune_record *r, int64_t from_ns,
+	int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * tune_sheets - from the database to sheets, renderings, verifications and what-if answers: what "rocewatch tune" prints, as documents. Reads only.
+ * tune_sheets - from the database to sheets, renderings, verifications and what-if answers: what
+ * "rocewatch tune" prints, as documents. Reads only.
  */
 #ifndef RW_AGENT_TUNE_SHEETS_H
 #define RW_AGENT_TUNE_SHEETS_H
@@ -19,19 +20,25 @@ struct tune_filter { /* NULL and PRIO_NONE: all */
 	int priority;
 	bool allow_reduce;
 };
-/* tune_sheets - the review of @x's stretch, as records (with "progress"), those of @f; a new reference. @l: what was decided before. 0 or negative errno, @e. */
-int tune_sheets(struct context *x, const struct tune_filter *f, const struct tune_ledger *l, json_t **ret, struct err *e);
+/* tune_sheets - the review of @x's stretch, as records (with "progress"), those of @f; a new
+ * reference. @l: what was decided before. 0 or negative errno, @e. */
+int tune_sheets(struct context *x, const struct tune_filter *f, const struct tune_ledger *l,
+	json_t **ret, struct err *e);
 
-/* tune_render - what to type on @device (NULL: the canary), in the words of @vendor (NULL: its own). In @a. */
-int tune_render(struct context *x, const struct tune_record *r, const char *device, const char *vendor, bool undo, struct arena *a, const char **ret, struct err *e);
+/* tune_render - what to type on @device (NULL: the canary), in the words of @vendor (NULL: its
+ * own). In @a. */
+int tune_render(struct context *x, const struct tune_record *r, const char *device,
+	const char *vendor, bool undo, struct arena *a, const char **ret, struct err *e);
 
 struct tune_verify_ask {
 	enum verify_match match;
 	int64_t before_ns, after_ns; /* 0: as much as there is, at most a day */
-	int64_t applied_ns;          /* set: when the change came into force */
+	int64_t applied_ns; /* set: when the change came into force */
 };
-/* tune_verify_record - before and after the change. -ENODATA: it is not in force as far as anything tells. */
-int tune_verify_record(struct context *x, const struct tune_record *r, struct tune_verify_ask *ask, struct arena *a, json_t **ret, struct err *e);
+/* tune_verify_record - before and after the change. -ENODATA: it is not in force as far as anything
+ * tells. */
+int tune_verify_record(struct context *x, const struct tune_record *r, struct tune_verify_ask *ask,
+	struct arena *a, json_t **ret, struct err *e);
 
 /* tune_whatif_run - the subcommand. */
 int tune_whatif_run(struct context *x, const struct command_args *a, struct err *e);

@@ -18,11 +18,11 @@ struct fill {
 	const struct tune_asic *asic;
 	struct render_plan *plan;
 	double from[TUNE_KNOBS], to[TUNE_KNOBS]; /* NAN unknown; equal where nothing changes */
-	double written[TUNE_KNOBS];              /* .to in the vendor's unit */
-	unsigned changed;                        /* bits */
-	double limit;                            /* of the queue, bytes; NAN unknown */
+	double written[TUNE_KNOBS]; /* .to in the vendor's unit */
+	unsigned changed; /* bits */
+	double limit; /* of the queue, bytes; NAN unknown */
 	const struct render_port *port;
-	bool in_name, optional;                  /* inside of a name, of [ ] */
+	bool in_name, optional; /* inside of a name, of [ ] */
 };
 
 static void add(struct arena *a, const char ***v, size_t *n, const char *text)
@@ -37,11 +37,17 @@ static void add(struct arena *a, const char ***v, size_t *n, const char *text)
 	*v = grown;
 }
 
-static void missing(struct fill *f, const char *text) { add(f->c->arena, &f->plan->missing, &f->plan->n_missing, text); }
+static void missing(struct fill *f, const char *text)
+{
+	add(f->c->arena, &f->plan->missing, &f->plan->n_missing, text);
+}
 
-/* --- words ------------------------------------------------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------- */
 
-static bool is(const char *w, size_t n, const char *word) { return strlen(word) == n && memcmp(w, word, n) == 0; }
+static bool is(const char *w, size_t n, const char *word)
+{
+	return strlen(word) == n && memcmp(w, word, n) == 0;
+}
 
 static bool expand(struct fill *f, const char *text, struct str *out);
 
@@ -53,16 +59,23 @@ static bool number(struct str *out, double v)
 	return true;
 }
 
-static void check(struct fill *f, const char *text) { add(f->c->arena, &f->plan->check, &f->plan->n_check, text); }
+static void check(struct fill *f, const char *text)
+{
+	add(f->c->arena, &f->plan->check, &f->plan->n_check, text);
+}
 
-/* unknown_text - of a value that stays what it is and is not known exactly: to be taken from the configuration. */
+/* unknown_text - of a value that stays what it is and is not known exactly: to be taken from the
+ * configuration. */
 static void unknown_text(struct fill *f, enum tune_knob k, struct str *out)
 {
 	str_add(out, "<");
 	for (const char *c = tune_knob_name(k); *c; c++)
 		str_addf(out, "%c", *c == '_' ? '_' : *c & ~0x20);
 	str_add(out, ">");
-	check(f, arena_printf(f->c->arena, "%s: does not change; put in the number that is configured", tune_knob_name(k)));
+	check(f,
+		arena_printf(f->c->arena,
+			"%s: does not change; put in the number that is configured",
+			tune_knob_name(k)));
 }
 
 /* of_queue - the knob is written in percent of what the queue may hold. */
@@ -71,16 +84,24 @@ static bool of_queue(const struct fill *f, enum tune_knob k)
 	return f->p->tune->knobs[k].unit == TUNE_PERCENT && strcmp(tune_knob_unit(k), "bytes") == 0;
 }
 
-/* percent_text - of a level whose percent is not known here: what a queue may hold is not, or is less by pool and alpha of the priority group. */
+/* percent_text - of a level whose percent is not known here: what a queue may hold is not, or is
+ * less by pool and alpha of the priority group. */
 static void percent_text(struct fill *f, enum tune_knob k, struct str *out)
 {
 	str_add(out, "<");
 	for (const char *c = tune_knob_name(k); *c; c++)
 		str_addf(out, "%c", *c & ~0x20);
 	str_add(out, "-PERCENT>");
-	check(f, arena_printf(f->c->arena, "%s: put in what %.0f bytes are in percent of what this queue may hold%s", tune_knob_name(k), f->to[k],
-		f->c->queue_limit_bytes > 0 ? arena_printf(f->c->arena, ", which has to be more than the %.0f bytes that pool and alpha give", f->c->queue_limit_bytes) :
-			"; neither pool and alpha nor the queue's own limit are known here"));
+	check(f,
+		arena_printf(f->c->arena,
+			"%s: put in what %.0f bytes are in percent of what this queue may hold%s",
+			tune_knob_name(k), f->to[k],
+			f->c->queue_limit_bytes > 0 ? arena_printf(f->c->arena,
+							      ", which has to be more than the "
+							      "%.0f bytes that pool and alpha give",
+							      f->c->queue_limit_bytes)
+						    : "; neither pool and alpha nor the queue's "
+						      "own limit are known here"));
 }
 
 static bool knob_text(struct fill *f, enum tune_knob k, struct str *out)
@@ -103,7 +124,10 @@ static bool knob_text(struct fill *f, enum tune_knob k, struct str *out)
 }
 
 /* cable_of - the length a step sets: the true one to apply, the configured one to undo. */
-static double cable_of(const struct fill *f, const struct render_port *p) { return f->undo ? p->cable_now_m : p->cable_m; }
+static double cable_of(const struct fill *f, const struct render_port *p)
+{
+	return f->undo ? p->cable_now_m : p->cable_m;
+}
 
 static double cable_max(const struct fill *f)
 {
@@ -135,7 +159,8 @@ static bool word_text(struct fill *f, const char *w, size_t n, struct str *out)
 		return true;
 	}
 	if (is(w, n, "speed_mbps"))
-		return f->port->speed_bps > 0 && number(out, (double)(f->port->speed_bps / 1000000));
+		return f->port->speed_bps > 0 &&
+			number(out, (double)(f->port->speed_bps / 1000000));
 	if (is(w, n, "cable_m"))
 		return number(out, ceil(cable_of(f, f->port)));
 	if (is(w, n, "cable_now_m"))
@@ -143,7 +168,8 @@ static bool word_text(struct fill *f, const char *w, size_t n, struct str *out)
 	return false;
 }
 
-/* name_text - what an object is called here: as told, else the standard, whose unknown parts stand in it as <WORDS>. */
+/* name_text - what an object is called here: as told, else the standard, whose unknown parts stand
+ * in it as <WORDS>. */
 static bool name_text(struct fill *f, const char *w, size_t n, struct str *out)
 {
 	const struct profile_tune *t = f->p->tune;
@@ -160,8 +186,13 @@ static bool name_text(struct fill *f, const char *w, size_t n, struct str *out)
 		expand(f, t->names[i].standard, &name);
 		f->in_name = false;
 		str_add(out, name.s);
-		check(f, arena_printf(f->c->arena, "%s %s: %s, '%s' tells it", t->names[i].name, name.s,
-			t->names[i].placeholder || strchr(name.s, '<') ? "a placeholder to be replaced" : "the standard name, not read back", t->names[i].check));
+		check(f,
+			arena_printf(f->c->arena, "%s %s: %s, '%s' tells it", t->names[i].name,
+				name.s,
+				t->names[i].placeholder || strchr(name.s, '<')
+					? "a placeholder to be replaced"
+					: "the standard name, not read back",
+				t->names[i].check));
 		return true;
 	}
 	return false;
@@ -175,18 +206,25 @@ static void optional_text(struct fill *f, const char *text, struct str *out)
 	if (expand(f, text, &part) && part.n)
 		str_add(out, part.s);
 	else
-		check(f, arena_printf(f->c->arena, "%.*s: is not known and left out; if one is configured, put it in as it is", (int)strcspn(text + strcspn(text, "{") + 1, "}"),
-			text + strcspn(text, "{") + 1));
+		check(f,
+			arena_printf(f->c->arena,
+				"%.*s: is not known and left out; if one is configured, put it in "
+				"as it is",
+				(int)strcspn(text + strcspn(text, "{") + 1, "}"),
+				text + strcspn(text, "{") + 1));
 	f->optional = false;
 }
 
-/* expand - false when a word outside of [ ] is not known; in names, unknown words stand as <WORDS>. */
+/* expand - false when a word outside of [ ] is not known; in names, unknown words stand as <WORDS>.
+ */
 static bool expand(struct fill *f, const char *text, struct str *out)
 {
 	for (const char *p = text; *p;) {
 		if (*p == '[') {
 			const char *end = strchr(p, ']');
-			optional_text(f, arena_strndup(f->c->arena, p + 1, (size_t)(end ? end - p - 1 : 0)), out);
+			optional_text(f,
+				arena_strndup(f->c->arena, p + 1, (size_t)(end ? end - p - 1 : 0)),
+				out);
 			p = end ? end + 1 : p + 1;
 		} else if (*p == '{') {
 			size_t n = strcspn(p + 1, "}");
@@ -195,7 +233,8 @@ static bool expand(struct fill *f, const char *text, struct str *out)
 					return false;
 				str_add(out, "<");
 				for (size_t i = 0; i < n; i++)
-					str_addf(out, "%c", p[1 + i] == '_' ? '_' : p[1 + i] & ~0x20);
+					str_addf(out, "%c",
+						p[1 + i] == '_' ? '_' : p[1 + i] & ~0x20);
 				str_add(out, ">");
 			}
 			p += n + 2;
@@ -208,27 +247,37 @@ static bool expand(struct fill *f, const char *text, struct str *out)
 	return true;
 }
 
-/* --- values ------------------------------------------------------------------------------------------------------------------ */
+/* ---- values -------------------------------------------------------------- */
 
 static double cell_of(const struct fill *f)
 {
-	return f->c->cell_bytes > 0 ? f->c->cell_bytes : f->asic && f->asic->cell_bytes > 0 ? f->asic->cell_bytes : NAN;
+	return f->c->cell_bytes > 0                  ? f->c->cell_bytes
+		: f->asic && f->asic->cell_bytes > 0 ? f->asic->cell_bytes
+						     : NAN;
 }
 
 /* exact - @value as this vendor writes it, if it can without rounding. */
-static double exact(const struct tune_knob_rule *r, enum tune_knob k, double value, double cell, double limit)
+static double exact(
+	const struct tune_knob_rule *r, enum tune_knob k, double value, double cell, double limit)
 {
 	struct tune_knob_rule fine = *r;
 	fine.by_cell = false;
 	if (r->unit == TUNE_BYTES)
 		fine.step = 1;
 	double written = tune_knob_write(&fine, k, value, cell, limit, TUNE_NEAREST);
-	return fabs(tune_knob_value(r, k, written, cell, limit) - value) <= 1e-9 * fmax(1, fabs(value)) ? written : NAN;
+	return fabs(tune_knob_value(r, k, written, cell, limit) - value) <=
+			1e-9 * fmax(1, fabs(value))
+		? written
+		: NAN;
 }
 
-static bool sets_cable(const struct tune_template *t) { return t->when == TUNE_BY_CABLE; }
+static bool sets_cable(const struct tune_template *t)
+{
+	return t->when == TUNE_BY_CABLE;
+}
 
-/* one_length_right - all ports share the length that a step sets, and it is the right one already. */
+/* one_length_right - all ports share the length that a step sets, and it is the right one already.
+ */
 static bool one_length_right(const struct render_ctx *c, const struct tune_template *t)
 {
 	double is = NAN, now = NAN;
@@ -239,7 +288,8 @@ static bool one_length_right(const struct render_ctx *c, const struct tune_templ
 	return t->text && strstr(t->text, "{cable_max_m}") && is == now;
 }
 
-/* by_cable - whether headroom changes because the lengths configured are not those of the cables. All have to be known: else it could not be undone. */
+/* by_cable - whether headroom changes because the lengths configured are not those of the cables.
+ * All have to be known: else it could not be undone. */
 static bool by_cable(const struct render_ctx *c)
 {
 	bool differ = false;
@@ -264,17 +314,20 @@ static void values_take(struct fill *f)
 	}
 }
 
-/* limit_of - what the queue may hold; NAN where a level in force or proposed is above it: then it is not this queue's. */
+/* limit_of - what the queue may hold; NAN where a level in force or proposed is above it: then it
+ * is not this queue's. */
 static double limit_of(const struct fill *f)
 {
 	static const enum tune_knob levels[] = {KNOB_KMIN, KNOB_KMAX};
 	for (size_t i = 0; i < rw_countof(levels); i++)
-		if (f->from[levels[i]] > f->c->queue_limit_bytes || f->to[levels[i]] > f->c->queue_limit_bytes)
+		if (f->from[levels[i]] > f->c->queue_limit_bytes ||
+			f->to[levels[i]] > f->c->queue_limit_bytes)
 			return NAN;
 	return f->c->queue_limit_bytes;
 }
 
-/* values_write - the numbers. Changes are rounded as the vendor does (undo: never); what does not change is written as it is. */
+/* values_write - the numbers. Changes are rounded as the vendor does (undo: never); what does not
+ * change is written as it is. */
 static void values_write(struct fill *f)
 {
 	double cell = cell_of(f), limit = f->limit = limit_of(f);
@@ -284,12 +337,14 @@ static void values_write(struct fill *f)
 		f->written[k] = NAN;
 		if (isnan(f->to[k]) || !r->settable)
 			continue;
-		if ((f->changed & 1u << k) && f->undo) { /* what is taken back is what was written */
+		/* what is taken back is what was written */
+		if ((f->changed & 1u << k) && f->undo) {
 			double rounded = tune_knob_round(r, knob, f->from[k], cell, limit);
 			f->from[k] = isnan(rounded) && of_queue(f, knob) ? f->from[k] : rounded;
 		}
 		if ((f->changed & 1u << k) && !f->undo) {
-			f->written[k] = tune_knob_write(r, knob, f->to[k], cell, limit, tune_knob_safe(knob));
+			f->written[k] = tune_knob_write(
+				r, knob, f->to[k], cell, limit, tune_knob_safe(knob));
 			if (!isnan(f->written[k]))
 				f->to[k] = tune_knob_value(r, knob, f->written[k], cell, limit);
 		} else {
@@ -298,33 +353,46 @@ static void values_write(struct fill *f)
 	}
 }
 
-/* --- order ------------------------------------------------------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------- */
 
-/* rank - d.2 rule 6, and that what a group may take shrinks before what it needs: lower comes first. */
+/* rank - d.2 rule 6, and that what a group may take shrinks before what it needs: lower comes
+ * first. */
 static int rank(const struct fill *f, enum tune_knob k)
 {
-	static const struct { int up, down; } ranks[TUNE_KNOBS] = {
-		[KNOB_HEADROOM] = {0, 12}, [KNOB_XOFF_LEVEL] = {1, 2}, [KNOB_XON_LEVEL] = {2, 1}, [KNOB_XON_OFFSET] = {3, 3}, [KNOB_ALPHA] = {4, 11},
-		[KNOB_KMAX] = {5, 7},      [KNOB_KMIN] = {6, 6},       [KNOB_PMAX] = {8, 8},      [KNOB_WEIGHT] = {9, 9},
+	static const struct {
+		int up, down;
+	} ranks[TUNE_KNOBS] = {
+		[KNOB_HEADROOM] = {0, 12},
+		[KNOB_XOFF_LEVEL] = {1, 2},
+		[KNOB_XON_LEVEL] = {2, 1},
+		[KNOB_XON_OFFSET] = {3, 3},
+		[KNOB_ALPHA] = {4, 11},
+		[KNOB_KMAX] = {5, 7},
+		[KNOB_KMIN] = {6, 6},
+		[KNOB_PMAX] = {8, 8},
+		[KNOB_WEIGHT] = {9, 9},
 	};
 	return f->to[k] > f->from[k] ? ranks[k].up : ranks[k].down;
 }
 
-/* --- steps ------------------------------------------------------------------------------------------------------------------- */
+/* ---- steps --------------------------------------------------------------- */
 
-static const struct tune_template *template_of(const struct fill *f, const struct tune_form *form, enum tune_knob k)
+static const struct tune_template *template_of(
+	const struct fill *f, const struct tune_form *form, enum tune_knob k)
 {
 	bool cable = by_cable(f->c);
 	for (size_t i = 0; i < form->n_steps; i++) {
 		const struct tune_template *t = &form->steps[i];
 		bool when = t->when == TUNE_ALWAYS || (t->when == TUNE_BY_CABLE) == cable;
-		if ((t->sets & 1u << k) && when && !(t->size_apart && f->asic && f->asic->size_holds_headroom))
+		if ((t->sets & 1u << k) && when &&
+			!(t->size_apart && f->asic && f->asic->size_holds_headroom))
 			return t;
 	}
 	return NULL;
 }
 
-static const char *why_no_template(const struct fill *f, const struct tune_form *form, enum tune_knob k)
+static const char *why_no_template(
+	const struct fill *f, const struct tune_form *form, enum tune_knob k)
 {
 	const struct tune_template *t = NULL;
 	for (size_t i = 0; i < form->n_steps && !t; i++)
@@ -333,19 +401,24 @@ static const char *why_no_template(const struct fill *f, const struct tune_form 
 	if (!t)
 		return "has no words in this form";
 	if (t->size_apart || !sets_cable(t))
-		return "on this ASIC the size of the group has to follow it, which is not read back: use the other form";
-	return "is set by cable length here, and that needs the true length of these cables ('cable' of the links) and the length that is configured, and that they differ";
+		return "on this ASIC the size of the group has to follow it, which is not read "
+		       "back: use the other form";
+	return "is set by cable length here, and that needs the true length of these cables "
+	       "('cable' of the links) and the length that is configured, and that they differ";
 }
 
 static const char *why_no_number(const struct fill *f, enum tune_knob k)
 {
 	const struct tune_knob_rule *r = &f->p->tune->knobs[k];
 	if (r->unit == TUNE_CELLS && isnan(cell_of(f)))
-		return "is written in cells of the buffer, whose size is not known (declare cell in 'thresholds')";
-	return f->undo ? "the value of before cannot be written exactly" : "the value is out of the range that can be written";
+		return "is written in cells of the buffer, whose size is not known (declare cell "
+		       "in 'thresholds')";
+	return f->undo ? "the value of before cannot be written exactly"
+		       : "the value is out of the range that can be written";
 }
 
-/* place - of a knob's step in the order: that of the first knob it brings into force, for headroom decides over xon, and xoff over xon. */
+/* place - of a knob's step in the order: that of the first knob it brings into force, for headroom
+ * decides over xon, and xoff over xon. */
 static int place(const struct fill *f, const struct tune_form *form, enum tune_knob k)
 {
 	const struct tune_template *t = template_of(f, form, k);
@@ -355,14 +428,16 @@ static int place(const struct fill *f, const struct tune_form *form, enum tune_k
 	return rank(f, k);
 }
 
-static size_t order(const struct fill *f, const struct tune_form *form, enum tune_knob ret[TUNE_KNOBS])
+static size_t order(
+	const struct fill *f, const struct tune_form *form, enum tune_knob ret[TUNE_KNOBS])
 {
 	size_t n = 0;
 	for (unsigned k = 0; k < TUNE_KNOBS; k++) {
 		if (!(f->changed & 1u << k))
 			continue;
 		size_t at = n++;
-		for (; at > 0 && place(f, form, ret[at - 1]) > place(f, form, (enum tune_knob)k); at--)
+		for (; at > 0 && place(f, form, ret[at - 1]) > place(f, form, (enum tune_knob)k);
+			at--)
 			ret[at] = ret[at - 1];
 		ret[at] = (enum tune_knob)k;
 	}
@@ -370,24 +445,30 @@ static size_t order(const struct fill *f, const struct tune_form *form, enum tun
 }
 
 /* cannot_write - why a changed knob cannot be written, or NULL. */
-static const char *cannot_write(const struct fill *f, const struct tune_form *form, enum tune_knob k)
+static const char *cannot_write(
+	const struct fill *f, const struct tune_form *form, enum tune_knob k)
 {
 	const struct tune_knob_rule *r = &f->p->tune->knobs[k];
 	const struct tune_template *t;
 	if (!r->settable)
 		return r->cannot ? r->cannot : "nothing is known of it";
 	if (!tune_rule_applies(r, f->c->description))
-		return "its words hold for certain platforms only, and this device is not known to be one of them";
+		return "its words hold for certain platforms only, and this device is not known to "
+		       "be one of them";
 	if (isnan(f->from[k]) || isnan(f->to[k]))
 		return "the value in force is not known, so there would be no way back";
 	if (!(t = template_of(f, form, k)))
 		return why_no_template(f, form, k);
 	if (one_length_right(f->c, t))
-		return "one cable length holds for all these ports here, and the longest is configured already";
-	if (!sets_cable(t) && isnan(f->written[k]) && !(f->undo && t->undo) && !(t->undo && of_queue(f, k)))
+		return "one cable length holds for all these ports here, and the longest is "
+		       "configured already";
+	if (!sets_cable(t) && isnan(f->written[k]) && !(f->undo && t->undo) &&
+		!(t->undo && of_queue(f, k)))
 		return why_no_number(f, k);
-	if (!f->undo && !sets_cable(t) && !t->undo && isnan(exact(r, k, f->from[k], cell_of(f), f->limit)))
-		return "the value in force cannot be written exactly in this unit, so there would be no way back";
+	if (!f->undo && !sets_cable(t) && !t->undo &&
+		isnan(exact(r, k, f->from[k], cell_of(f), f->limit)))
+		return "the value in force cannot be written exactly in this unit, so there would "
+		       "be no way back";
 	return NULL;
 }
 
@@ -397,11 +478,15 @@ static const char *unknown_words(const struct fill *f)
 	rw_cleanup(str_done) struct str out = {0};
 	for (unsigned k = 0; k < TUNE_KNOBS; k++)
 		if ((f->t->sets & 1u << k) && isnan(f->written[k]))
-			str_addf(&out, "%s%s", out.n ? ", " : "", tune_knob_name((enum tune_knob)k));
-	return arena_printf(f->c->arena, "needs values that are not known (%s): declare them in 'thresholds'", out.n ? out.s : "ports, speeds or cables");
+			str_addf(
+				&out, "%s%s", out.n ? ", " : "", tune_knob_name((enum tune_knob)k));
+	return arena_printf(f->c->arena,
+		"needs values that are not known (%s): declare them in 'thresholds'",
+		out.n ? out.s : "ports, speeds or cables");
 }
 
-/* rolls_back - undo, where the values of before cannot be written exactly and there is another way back. */
+/* rolls_back - undo, where the values of before cannot be written exactly and there is another way
+ * back. */
 static bool rolls_back(const struct fill *f)
 {
 	bool exact = true;
@@ -419,7 +504,8 @@ static bool text_step(struct fill *f, struct str *out)
 	for (size_t i = 0; i < ports; i++) {
 		rw_cleanup(str_done) struct str one = {0};
 		f->port = f->c->n_ports ? &f->c->ports[i] : NULL;
-		if (f->port && sets_cable(f->t) && strstr(f->t->text, "{cable_m}") && ceil(f->port->cable_m) == ceil(f->port->cable_now_m))
+		if (f->port && sets_cable(f->t) && strstr(f->t->text, "{cable_m}") &&
+			ceil(f->port->cable_m) == ceil(f->port->cable_now_m))
 			continue; /* is right already */
 		if (!expand(f, rollback ? f->t->undo : f->t->text, &one))
 			return false;
@@ -450,7 +536,8 @@ static bool json_step(struct fill *f, struct str *out)
 	for (size_t i = 0; i < ports && ok; i++) {
 		rw_cleanup(str_done) struct str key = {0};
 		f->port = f->c->n_ports ? &f->c->ports[i] : NULL;
-		if (f->port && sets_cable(f->t) && ceil(f->port->cable_m) == ceil(f->port->cable_now_m))
+		if (f->port && sets_cable(f->t) &&
+			ceil(f->port->cable_m) == ceil(f->port->cable_now_m))
 			continue;
 		ok = expand(f, f->t->key, &key);
 		json_t *row = ok ? json_object_get(table, key.s) : NULL;
@@ -460,7 +547,8 @@ static bool json_step(struct fill *f, struct str *out)
 			rw_cleanup(str_done) struct str field = {0}, value = {0};
 			if (!field_changed(f, f->t->fields[k].value))
 				continue;
-			ok = expand(f, f->t->fields[k].field, &field) && expand(f, f->t->fields[k].value, &value);
+			ok = expand(f, f->t->fields[k].field, &field) &&
+				expand(f, f->t->fields[k].value, &value);
 			if (ok)
 				json_object_set_new(row, field.s, json_string(value.s));
 		}
@@ -482,7 +570,11 @@ static void objects_add(struct fill *f)
 		const struct tune_knob_rule *r = &f->p->tune->knobs[k];
 		if (f->t->sets & f->changed & 1u << k)
 			add(f->c->arena, &f->plan->objects, &f->plan->n_objects,
-				r->shared ? arena_printf(f->c->arena, "%s: everything bound to it changes, the sheet lists what", r->object) : r->object);
+				r->shared ? arena_printf(f->c->arena,
+						    "%s: everything bound to it changes, the sheet "
+						    "lists what",
+						    r->object)
+					  : r->object);
 	}
 }
 
@@ -491,14 +583,19 @@ static bool step_add(struct fill *f, double state[TUNE_KNOBS])
 {
 	struct render_plan *plan = f->plan;
 	rw_cleanup(str_done) struct str text = {0};
-	struct render_step *s = plan->form->commit && plan->n_steps ? &plan->steps[0] : &plan->steps[plan->n_steps];
+	struct render_step *s =
+		plan->form->commit && plan->n_steps ? &plan->steps[0] : &plan->steps[plan->n_steps];
 	if (!(plan->form->json ? json_step(f, &text) : text_step(f, &text)))
 		return false;
 	if (s == &plan->steps[plan->n_steps])
 		plan->n_steps++;
-	s->text = s->text ? arena_printf(f->c->arena, "%s\n%s", s->text, text.s) : arena_strdup(f->c->arena, text.s);
+	s->text = s->text ? arena_printf(f->c->arena, "%s\n%s", s->text, text.s)
+			  : arena_strdup(f->c->arena, text.s);
 	if (!rolls_back(f))
-		s->note = s->note && f->t->note ? arena_printf(f->c->arena, "%s; %s", s->note, f->t->note) : f->t->note ? f->t->note : s->note;
+		s->note = s->note && f->t->note
+			? arena_printf(f->c->arena, "%s; %s", s->note, f->t->note)
+			: f->t->note ? f->t->note
+				     : s->note;
 	s->sets |= f->t->sets & f->changed;
 	objects_add(f);
 	for (unsigned k = 0; k < TUNE_KNOBS; k++)
@@ -511,12 +608,14 @@ static bool step_add(struct fill *f, double state[TUNE_KNOBS])
 	return true;
 }
 
-/* one_template - JSON documents are not a sequence: what needs more than one object in order is not written so. */
+/* one_template - JSON documents are not a sequence: what needs more than one object in order is not
+ * written so. */
 static bool one_template(const struct fill *f, const struct tune_form *form)
 {
 	const struct tune_template *first = NULL;
 	for (unsigned k = 0; k < TUNE_KNOBS; k++) {
-		const struct tune_template *t = f->changed & 1u << k ? template_of(f, form, (enum tune_knob)k) : NULL;
+		const struct tune_template *t =
+			f->changed & 1u << k ? template_of(f, form, (enum tune_knob)k) : NULL;
 		if (t && first && t != first)
 			return false;
 		first = t ? t : first;
@@ -527,26 +626,39 @@ static bool one_template(const struct fill *f, const struct tune_form *form)
 static bool same_level(const struct fill *f)
 {
 	double lo = f->written[KNOB_KMIN], hi = f->written[KNOB_KMAX];
-	return (f->changed & (1u << KNOB_KMIN | 1u << KNOB_KMAX)) && !isnan(lo) && !isnan(hi) && lo >= hi && f->from[KNOB_KMIN] != f->from[KNOB_KMAX];
+	return (f->changed & (1u << KNOB_KMIN | 1u << KNOB_KMAX)) && !isnan(lo) && !isnan(hi) &&
+		lo >= hi && f->from[KNOB_KMIN] != f->from[KNOB_KMAX];
 }
 
-/* not_writable - a knob of the step at hand that cannot be written, or TUNE_KNOBS: a step is done as a whole or not at all. */
-static unsigned not_writable(const struct fill *f, const struct fill *other, const struct tune_form *form, unsigned sets)
+/* not_writable - a knob of the step at hand that cannot be written, or TUNE_KNOBS: a step is done
+ * as a whole or not at all. */
+static unsigned not_writable(
+	const struct fill *f, const struct fill *other, const struct tune_form *form, unsigned sets)
 {
 	for (unsigned k = 0; k < TUNE_KNOBS; k++)
-		if ((sets & f->changed & 1u << k) && (cannot_write(f, form, (enum tune_knob)k) || cannot_write(other, form, (enum tune_knob)k)))
+		if ((sets & f->changed & 1u << k) &&
+			(cannot_write(f, form, (enum tune_knob)k) ||
+				cannot_write(other, form, (enum tune_knob)k)))
 			return k;
 	return TUNE_KNOBS;
 }
 
-/* why_not - a changed knob stays what it is, or NULL. @other is the way in the other direction: what cannot be done there is not done here. */
-static const char *why_not(struct fill *f, const struct fill *other, const struct tune_form *form, enum tune_knob k)
+/* why_not - a changed knob stays what it is, or NULL. @other is the way in the other direction:
+ * what cannot be done there is not done here. */
+static const char *why_not(
+	struct fill *f, const struct fill *other, const struct tune_form *form, enum tune_knob k)
 {
 	const char *why = cannot_write(f, form, k);
 	if (!why && !(why = cannot_write(other, form, k))) {
-		unsigned sets = template_of(f, form, k)->sets, marking = 1u << KNOB_KMIN | 1u << KNOB_KMAX; /* neither moves past the other */
-		unsigned with = not_writable(f, other, form, sets & marking ? sets | marking : sets);
-		why = with < TUNE_KNOBS ? arena_printf(f->c->arena, "is written together with %s, which cannot be", tune_knob_name((enum tune_knob)with)) : NULL;
+		/* neither moves past the other */
+		unsigned sets = template_of(f, form, k)->sets,
+			 marking = 1u << KNOB_KMIN | 1u << KNOB_KMAX;
+		unsigned with =
+			not_writable(f, other, form, sets & marking ? sets | marking : sets);
+		why = with < TUNE_KNOBS
+			? arena_printf(f->c->arena, "is written together with %s, which cannot be",
+				  tune_knob_name((enum tune_knob)with))
+			: NULL;
 	}
 	return why;
 }
@@ -571,10 +683,12 @@ static void steps_make(struct fill *f, const struct fill *other, const struct tu
 			done |= f->t->sets;
 		}
 		if (why)
-			missing(f, arena_printf(f->c->arena, "%s: %s", tune_knob_name(todo[i]), why));
+			missing(f,
+				arena_printf(f->c->arena, "%s: %s", tune_knob_name(todo[i]), why));
 	}
 	if (form->commit && f->plan->n_steps)
-		f->plan->steps[0].text = arena_printf(f->c->arena, "%s\n%s", f->plan->steps[0].text, form->commit);
+		f->plan->steps[0].text =
+			arena_printf(f->c->arena, "%s\n%s", f->plan->steps[0].text, form->commit);
 }
 
 static void fill_init(struct fill *f, bool undo)
@@ -584,17 +698,26 @@ static void fill_init(struct fill *f, bool undo)
 	values_write(f);
 }
 
-int render_plan(const struct tune_sheet *s, const struct render_ctx *c, const struct profile *p, const struct tune_form *form, bool undo,
-	struct render_plan *ret)
+int render_plan(const struct tune_sheet *s, const struct render_ctx *c, const struct profile *p,
+	const struct tune_form *form, bool undo, struct render_plan *ret)
 {
 	struct render_ctx ctx = *c;
-	struct fill f = {.sheet = s, .c = &ctx, .p = p, .plan = ret, .asic = profiles_asic(c->profiles, c->description)}, other = f;
-	*ret = (struct render_plan){.profile = p, .form = form, .undo = undo, .native = c->platform && c->platform == p};
+	struct fill f = {.sheet = s,
+			    .c = &ctx,
+			    .p = p,
+			    .plan = ret,
+			    .asic = profiles_asic(c->profiles, c->description)},
+		    other = f;
+	*ret = (struct render_plan){.profile = p,
+		.form = form,
+		.undo = undo,
+		.native = c->platform && c->platform == p};
 	ret->steps = arena_array(c->arena, struct render_step, TUNE_KNOBS);
 	if (!ctx.n_ports && s->n_ports) {
 		struct render_port *ports = arena_array(c->arena, struct render_port, s->n_ports);
 		for (size_t i = 0; i < s->n_ports; i++)
-			ports[i] = (struct render_port){.name = s->ports[i], .cable_m = NAN, .cable_now_m = NAN};
+			ports[i] = (struct render_port){
+				.name = s->ports[i], .cable_m = NAN, .cable_now_m = NAN};
 		ctx.ports = ports;
 		ctx.n_ports = s->n_ports;
 	}
@@ -605,7 +728,8 @@ int render_plan(const struct tune_sheet *s, const struct render_ctx *c, const st
 	else if (same_level(&f) || same_level(&other))
 		missing(&f, "kmin, kmax: in this vendor's unit they would fall on one level");
 	else if (form->json && !one_template(&f, form))
-		missing(&f, "several objects have to change one after the other: use the other form");
+		missing(&f,
+			"several objects have to change one after the other: use the other form");
 	else
 		steps_make(&f, &other, form);
 	return ret->n_steps ? 0 : -ENOTSUP;

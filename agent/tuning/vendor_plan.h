@@ -1,15 +1,18 @@
 /*
- * render - a recommended change in the words of every vendor: what to type, in which order, and how to undo it. The words are data
- * (config/profile/profile_tune.h); this file orders the steps, rounds, fills the templates, and says what cannot be written rather than inventing it.
+ * render - a recommended change in the words of every vendor: what to type, in which order, and how
+ * to undo it. The words are data (config/profile/profile_tune.h); this file orders the steps,
+ * rounds, fills the templates, and says what cannot be written rather than inventing it.
  *
- * A plan is a sequence of steps that is safe after each of them (tuning facts, d.2 rule 6): Kmin goes down before Kmax and up after it, headroom grows before
- * alpha and shrinks after it, xoff rises before xon. What a switch takes over at once is one step. Apply rounds to the safe side as the vendor
- * rounds; undo writes the values read back exactly, or says that it cannot.
+ * A plan is a sequence of steps that is safe after each of them (tuning facts, d.2 rule 6): Kmin
+ * goes down before Kmax and up after it, headroom grows before alpha and shrinks after it, xoff
+ * rises before xon. What a switch takes over at once is one step. Apply rounds to the safe side as
+ * the vendor rounds; undo writes the values read back exactly, or says that it cannot.
  *
- * A vendor is rendered when it can express at least one of the changes; what it cannot is a comment line. No plan does without its undo: what could
- * not be taken back is not rendered.
+ * A vendor is rendered when it can express at least one of the changes; what it cannot is a comment
+ * line. No plan does without its undo: what could not be taken back is not rendered.
  *
- * Units: house units (bytes, ratios) in .after; text in the vendor's. Memory: the caller's arena; json_t are new references.
+ * Units: house units (bytes, ratios) in .after; text in the vendor's. Memory: the caller's arena;
+ * json_t are new references.
  */
 #ifndef RW_AGENT_RENDER_H
 #define RW_AGENT_RENDER_H
@@ -27,66 +30,87 @@ struct config;
 
 struct render_port {
 	const char *name;
-	uint64_t speed_bps;           /* 0 unknown */
-	double cable_m;               /* its true length, from the configuration; NAN */
-	double cable_now_m;           /* as the switch is configured (cfg.cable_m); NAN */
+	uint64_t speed_bps; /* 0 unknown */
+	double cable_m; /* its true length, from the configuration; NAN */
+	double cable_now_m; /* as the switch is configured (cfg.cable_m); NAN */
 };
-struct render_name { const char *name, *value; }; /* of an object: tune_name.name, such as "wred_profile", and what it is called here */
+/* of an object: tune_name.name, such as "wred_profile", and what it is called here */
+struct render_name {
+	const char *name, *value;
+};
 
 struct render_ctx {
-	const struct profiles *profiles;   /* all that have words are rendered */
-	const struct profile *platform;    /* of the device; NULL: not known what it is */
-	const char *description;           /* what the device says it is (sysDescr); NULL */
-	const char *device;                /* NULL: the sheet's, the canary */
-	const struct render_port *ports; size_t n_ports; /* none: the sheet's, of which only the names are known */
-	int queue;                         /* egress queue of the priority; negative: the priority's number */
-	double in_force[TUNE_KNOBS];       /* values of the knobs that the sheet does not change; NAN unknown */
-	double cell_bytes;                 /* NAN or 0: by the description, else unknown */
-	double queue_limit_bytes;          /* what a queue may hold (fill levels are percent of it): alpha B / (1 + alpha); NAN */
-	const struct render_name *names; size_t n_names;
+	const struct profiles *profiles; /* all that have words are rendered */
+	const struct profile *platform; /* of the device; NULL: not known what it is */
+	const char *description; /* what the device says it is (sysDescr); NULL */
+	const char *device; /* NULL: the sheet's, the canary */
+	/* none: the sheet's, of which only the names are known */
+	const struct render_port *ports;
+	size_t n_ports;
+	/* egress queue of the priority; negative: the priority's number */
+	int queue;
+	/* values of the knobs that the sheet does not change; NAN unknown */
+	double in_force[TUNE_KNOBS];
+	double cell_bytes; /* NAN or 0: by the description, else unknown */
+	/* what a queue may hold (fill levels are percent of it): alpha B / (1 + alpha); NAN */
+	double queue_limit_bytes;
+	const struct render_name *names;
+	size_t n_names;
 	struct arena *arena;
 };
 
 struct render_step {
-	const char *text;                  /* one or more lines, in the vendor's words */
-	const char *note;                  /* NULL */
-	double after[TUNE_KNOBS];          /* in force when it is done; NAN unknown */
-	unsigned sets;                     /* bits 1 << enum tune_knob, of what it changed */
+	const char *text; /* one or more lines, in the vendor's words */
+	const char *note; /* NULL */
+	double after[TUNE_KNOBS]; /* in force when it is done; NAN unknown */
+	unsigned sets; /* bits 1 << enum tune_knob, of what it changed */
 };
 struct render_plan {
 	const struct profile *profile;
 	const struct tune_form *form;
-	bool undo, native;                 /* native: the device's own words */
-	struct render_step *steps; size_t n_steps;
-	const char **missing; size_t n_missing; /* sentences: changes it cannot express, and why */
-	const char **check; size_t n_check;     /* names that have to be checked or replaced first */
-	const char **objects; size_t n_objects; /* what it touches */
-	enum tune_disruption disruption;        /* worst of its steps; unknown counts as worse than hitless */
+	bool undo, native; /* native: the device's own words */
+	struct render_step *steps;
+	size_t n_steps;
+	const char **missing;
+	size_t n_missing; /* sentences: changes it cannot express, and why */
+	/* names that have to be checked or replaced first */
+	const char **check;
+	size_t n_check;
+	const char **objects;
+	size_t n_objects; /* what it touches */
+	/* worst of its steps; unknown counts as worse than hitless */
+	enum tune_disruption disruption;
 };
 
 /* render_names - what the configuration calls the objects of @device ('tuning: names'), into @c. */
 void render_names(struct render_ctx *c, const struct config *config, const char *device);
 
 /* render_plan - 0, or -ENOTSUP: nothing of it can be written in this form; .missing says why. */
-int render_plan(const struct tune_sheet *s, const struct render_ctx *c, const struct profile *p, const struct tune_form *form, bool undo,
-	struct render_plan *ret);
+int render_plan(const struct tune_sheet *s, const struct render_ctx *c, const struct profile *p,
+	const struct tune_form *form, bool undo, struct render_plan *ret);
 
-/* render_text - a plan with its header: device, objects, disruption, canary, what to check; then the steps. In the arena. */
-const char *render_text(const struct tune_sheet *s, const struct render_ctx *c, const struct render_plan *p);
+/* render_text - a plan with its header: device, objects, disruption, canary, what to check; then
+ * the steps. In the arena. */
+const char *render_text(
+	const struct tune_sheet *s, const struct render_ctx *c, const struct render_plan *p);
 
 /*
- * render_apply, render_undo - {sonic: {cli, config_db}, eos, nxos, nvue, junos}: text with its header, except config_db, which is the JSON document
- * itself. null where that vendor cannot express it.
+ * render_apply, render_undo - {sonic: {cli, config_db}, eos, nxos, nvue, junos}: text with its
+ * header, except config_db, which is the JSON document itself. null where that vendor cannot
+ * express it.
  */
 json_t *render_apply(const struct tune_sheet *s, const struct render_ctx *c);
 json_t *render_undo(const struct tune_sheet *s, const struct render_ctx *c);
-/* render_notes - {sonic: [sentences], ...}: what is not in the renderings, and why; empty lists where all is. "native": the device's own, or null. */
+/* render_notes - {sonic: [sentences], ...}: what is not in the renderings, and why; empty lists
+ * where all is. "native": the device's own, or null. */
 json_t *render_notes(const struct tune_sheet *s, const struct render_ctx *c);
 
 /*
- * render_device - what to type on one device, all forms: in the words of @syntax; with @syntax NULL in its own, or, where it is not known what it is,
- * in those of all vendors, for orientation. In the arena. -ENOTSUP: nothing of it can be written, and the text says why.
+ * render_device - what to type on one device, all forms: in the words of @syntax; with @syntax NULL
+ * in its own, or, where it is not known what it is, in those of all vendors, for orientation. In
+ * the arena. -ENOTSUP: nothing of it can be written, and the text says why.
  */
-int render_device(const struct tune_sheet *s, const struct render_ctx *c, const char *syntax, bool undo, const char **ret);
+int render_device(const struct tune_sheet *s, const struct render_ctx *c, const char *syntax,
+	bool undo, const char **ret);
 
 #endif

@@ -1,10 +1,14 @@
 /*
- * baseline - pause or marks of a queue that have grown against its own past, though no rule has a limit for it: told as information.
+ * baseline - pause or marks of a queue that have grown against its own past, though no rule has a
+ * limit for it: told as information.
  *
- * The past is cut into twelve parts. Over: the newest three parts all lie above every earlier one, and their median lies above the median of the
- * earlier ones by more than RARE robust deviations (1.4826 x median absolute deviation of the differences between neighbours, over the root of two: the
- * standard deviation of normal noise, whatever the trend) and by more than what matters at all. Judged are the shares of time we paused the neighbour, and it us, and the share of packets marked CE, of lossless priorities.
- * Bounds made from frames are no measure of a drift and are left out. What a named cause explains is folded into its story by the ledger.
+ * The past is cut into twelve parts. Over: the newest three parts all lie above every earlier one,
+ * and their median lies above the median of the earlier ones by more than RARE robust deviations
+ * (1.4826 x median absolute deviation of the differences between neighbours, over the root of two:
+ * the standard deviation of normal noise, whatever the trend) and by more than what matters at all.
+ * Judged are the shares of time we paused the neighbour, and it us, and the share of packets marked
+ * CE, of lossless priorities. Bounds made from frames are no measure of a drift and are left out.
+ * What a named cause explains is folded into its story by the ledger.
  */
 #include <math.h>
 #include <stddef.h>
@@ -21,10 +25,10 @@
 
 #define PARTS 12
 #define NEWEST 3
-#define EARLIER_MIN 6       /* known parts of the earlier nine */
+#define EARLIER_MIN 6 /* known parts of the earlier nine */
 #define RARE 6.0
 #define NORMAL 1.4826
-#define PACKETS_MIN 1000    /* fewer say nothing of a share */
+#define PACKETS_MIN 1000 /* fewer say nothing of a share */
 
 struct baseline_options {
 	double pause, marks;
@@ -32,33 +36,43 @@ struct baseline_options {
 };
 
 static const struct option rows[] = {
-	{"pause", OPT_RATIO, offsetof(struct baseline_options, pause), "0.5%", "0%", "100%", NULL, "growth of the share of time paused that is worth telling"},
-	{"marks", OPT_RATIO, offsetof(struct baseline_options, marks), "2%", "0%", "100%", NULL, "growth of the share of packets marked CE that is worth telling"},
-	{"window", OPT_DURATION, offsetof(struct baseline_options, window_ns), "0s", "0s", "1h", NULL,
-		"how often it is looked at; 0 = three sampling intervals, at least 5 s"},
+	{"pause", OPT_RATIO, offsetof(struct baseline_options, pause), "0.5%", "0%", "100%", NULL,
+		"growth of the share of time paused that is worth telling"},
+	{"marks", OPT_RATIO, offsetof(struct baseline_options, marks), "2%", "0%", "100%", NULL,
+		"growth of the share of packets marked CE that is worth telling"},
+	{"window", OPT_DURATION, offsetof(struct baseline_options, window_ns), "0s", "0s", "1h",
+		NULL, "how often it is looked at; 0 = three sampling intervals, at least 5 s"},
 	{"past", OPT_DURATION, offsetof(struct baseline_options, past_ns), "0s", "0s", "7d", NULL,
-		"how long the past is that a queue is compared with, kept in memory for every queue; 0 = sixty windows, at least 10 minutes"},
-	{"hold", OPT_INT, offsetof(struct baseline_options, hold), "5", "1", "10000", NULL, "windows above, of the last hold + 2, before an incident opens"},
+		"how long the past is that a queue is compared with, kept in memory for every "
+		"queue; 0 = sixty windows, at least 10 minutes"},
+	{"hold", OPT_INT, offsetof(struct baseline_options, hold), "5", "1", "10000", NULL,
+		"windows above, of the last hold + 2, before an incident opens"},
 };
 
-static const uint16_t past_metrics[] = {M_PFC_TX_PAUSE_NS, M_PFC_RX_PAUSE_NS, M_QUEUE_ECN_MARKED, M_QUEUE_OUT_PACKETS};
+static const uint16_t past_metrics[] = {
+	M_PFC_TX_PAUSE_NS, M_PFC_RX_PAUSE_NS, M_QUEUE_ECN_MARKED, M_QUEUE_OUT_PACKETS};
 
 static const struct signal { /* numerator over time, or over @over */
 	const char *name, *what;
 	uint16_t metric;
-	uint16_t over;          /* METRIC_COUNT: over the time watched, ns */
-	size_t floor;           /* of the option */
+	uint16_t over; /* METRIC_COUNT: over the time watched, ns */
+	size_t floor; /* of the option */
 } signals[] = {
-	{"pfc.tx_pause_ratio", "time we pause the neighbour", M_PFC_TX_PAUSE_NS, METRIC_COUNT, offsetof(struct baseline_options, pause)},
-	{"pfc.rx_pause_ratio", "time the neighbour pauses us", M_PFC_RX_PAUSE_NS, METRIC_COUNT, offsetof(struct baseline_options, pause)},
-	{"queue.ce_ratio", "share of packets marked CE", M_QUEUE_ECN_MARKED, M_QUEUE_OUT_PACKETS, offsetof(struct baseline_options, marks)},
+	{"pfc.tx_pause_ratio", "time we pause the neighbour", M_PFC_TX_PAUSE_NS, METRIC_COUNT,
+		offsetof(struct baseline_options, pause)},
+	{"pfc.rx_pause_ratio", "time the neighbour pauses us", M_PFC_RX_PAUSE_NS, METRIC_COUNT,
+		offsetof(struct baseline_options, pause)},
+	{"queue.ce_ratio", "share of packets marked CE", M_QUEUE_ECN_MARKED, M_QUEUE_OUT_PACKETS,
+		offsetof(struct baseline_options, marks)},
 };
 
 /* The share of @n over time, or over @d, in (from, to]; NAN when too little is known. */
-static double part_of(const struct series *n, const struct series *d, int64_t from_ns, int64_t to_ns)
+static double part_of(
+	const struct series *n, const struct series *d, int64_t from_ns, int64_t to_ns)
 {
 	struct increase num, den;
-	if (series_increase(n, from_ns, to_ns, 0, &num) < 0 || num.covered_ns < (to_ns - from_ns) / 2)
+	if (series_increase(n, from_ns, to_ns, 0, &num) < 0 ||
+		num.covered_ns < (to_ns - from_ns) / 2)
 		return NAN;
 	if (!d)
 		return (double)num.value / (double)num.covered_ns;
@@ -73,7 +87,8 @@ struct drift {
 	bool known;
 };
 
-/* Noise, by the differences of neighbours about their median, so that a steady growth is not taken for noise. */
+/* Noise, by the differences of neighbours about their median, so that a steady growth is not taken
+ * for noise. */
 static double spread_of(double *steps, size_t n)
 {
 	const double usual = quantile_of(steps, n, 0.5);
@@ -88,11 +103,14 @@ static struct drift drift_of(const struct window *past, uint32_t entity, const s
 	double earlier[PARTS], newest[NEWEST], steps[PARTS];
 	size_t n = 0, m = 0;
 	struct drift d = {.newest_low = INFINITY, .earlier_high = -INFINITY};
-	const struct series *num = window_series(past, entity, s->metric), *den = s->over == METRIC_COUNT ? NULL : window_series(past, entity, s->over);
+	const struct series *num = window_series(past, entity, s->metric),
+			    *den = s->over == METRIC_COUNT ? NULL
+							   : window_series(past, entity, s->over);
 	if (!num || (s->over != METRIC_COUNT && !den))
 		return d;
 	for (unsigned k = 0; k < PARTS; k++) {
-		const double v = part_of(num, den, past->from_ns + k * length, past->from_ns + (k + 1) * length);
+		const double v = part_of(
+			num, den, past->from_ns + k * length, past->from_ns + (k + 1) * length);
 		if (isnan(v))
 			continue;
 		if (k >= PARTS - NEWEST) {
@@ -121,13 +139,15 @@ static void judge(const struct analyzer_in *in, const struct lane_seen *l, struc
 	struct drift most = {0};
 	double most_by = 0;
 	bool known = false;
-	const uint32_t entity = l->port->lane_entity[l->priority]; /* of the same entities as the window's */
+	/* of the same entities as the window's */
+	const uint32_t entity = l->port->lane_entity[l->priority];
 	for (size_t k = 0; entity != ENTITY_NONE && k < rw_countof(signals); k++) {
 		double floor;
 		memcpy(&floor, (const char *)o + signals[k].floor, sizeof(floor));
 		const struct drift d = drift_of(in->past, entity, &signals[k]);
 		known = known || d.known;
-		const double limit = fmax(floor, RARE * d.spread), by = d.known && limit > 0 ? (d.now - d.before) / limit : 0;
+		const double limit = fmax(floor, RARE * d.spread),
+			     by = d.known && limit > 0 ? (d.now - d.before) / limit : 0;
 		if (by > 1 && d.newest_low > d.earlier_high && by > most_by) {
 			worst = &signals[k];
 			most = d;
@@ -136,7 +156,8 @@ static void judge(const struct analyzer_in *in, const struct lane_seen *l, struc
 	}
 	if (!known)
 		return;
-	struct tell t = tell_new(out, in, "baseline", worst ? FINDING_OVER : FINDING_UNDER, o->hold);
+	struct tell t =
+		tell_new(out, in, "baseline", worst ? FINDING_OVER : FINDING_UNDER, o->hold);
 	tell_subject(&t, l->port);
 	t.f->priority = l->priority;
 	t.f->cause = "baseline_drift";
@@ -148,12 +169,20 @@ static void judge(const struct analyzer_in *in, const struct lane_seen *l, struc
 	t.f->warn = 1;
 	t.f->confidence_ratio = 0.5;
 	t.f->coverage_ratio = observed_coverage(l->port);
-	t.f->summary = arena_printf(in->arena, "%s priority %d, towards %s: %s has grown from %.2f %% to %.2f %%, which no rule has a limit for", tell_port(l->port, in->arena),
-		l->priority, tell_far(l->port, in->arena), worst->what, 100 * most.before, 100 * most.now);
+	t.f->summary = arena_printf(in->arena,
+		"%s priority %d, towards %s: %s has grown from %.2f %% to %.2f %%, which no rule "
+		"has a limit for",
+		tell_port(l->port, in->arena), l->priority, tell_far(l->port, in->arena),
+		worst->what, 100 * most.before, 100 * most.now);
 	tell_evidence(&t, worst->name, l->port, l->priority, most.now, "ratio", QUALITY_EXACT);
-	tell_rests_on(&t, "the newest quarter of %.0f s against the rest of it, whose parts vary by %.3f %% (robust deviation)", (double)(in->past->to_ns - in->past->from_ns) / 1e9,
-		100 * most.spread);
-	tell_step(&t, "see what changed: rocewatch steps (the job), config_history in the database (settings), incident timeline (others)", "none: read only");
+	tell_rests_on(&t,
+		"the newest quarter of %.0f s against the rest of it, whose parts vary by %.3f %% "
+		"(robust deviation)",
+		(double)(in->past->to_ns - in->past->from_ns) / 1e9, 100 * most.spread);
+	tell_step(&t,
+		"see what changed: rocewatch steps (the job), config_history in the database "
+		"(settings), incident timeline (others)",
+		"none: read only");
 }
 
 static int run(const struct analyzer_in *in, struct finding_list *out)
@@ -168,7 +197,8 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 const struct analyzer analyzer_baseline = {
 	.name = "baseline",
 	.doc = "pause and marks that have grown against their own past, below every rule's limit",
-	.options = {"analyzers", "baseline", sizeof(struct baseline_options), rows, rw_countof(rows), "growth of pause and marks against their own past"},
+	.options = {"analyzers", "baseline", sizeof(struct baseline_options), rows,
+		rw_countof(rows), "growth of pause and marks against their own past"},
 	.window_offset = offsetof(struct baseline_options, window_ns),
 	.observes = true,
 	.past_offset = offsetof(struct baseline_options, past_ns),

@@ -1,17 +1,23 @@
 /*
- * congestion - queues that fill where nothing is broken on the wire: who sends too much, or which setting lets it come to PFC.
+ * congestion - queues that fill where nothing is broken on the wire: who sends too much, or which
+ * setting lets it come to PFC.
  *
- * Judged per lossless priority, in this order; what an earlier step explains, a later one does not tell again:
- *     1  switches: ECN off, late or early, XON too close to XOFF. The same on most switches under pressure is one story of the fabric.
- *     2  NICs, where captures at their ports show it: data that is not ECT, CE that is not answered by CNPs.
- *     3  hosts: one that is paused far more than all others although marking works does not slow down.
+ * Judged per lossless priority, in this order; what an earlier step explains, a later one does not
+ * tell again: 1  switches: ECN off, late or early, XON too close to XOFF. The same on most switches
+ *        under pressure is one story of the fabric.
+ *     2  NICs, where captures at their ports show it: data that is not ECT, CE that is not
+ *        answered by CNPs.
+ *     3  hosts: one that is paused far more than all others although marking works does not
+ *        slow down.
  *     4  leaves: uplinks that are narrower than what the hosts can send.
- *     5  queues: the roots of the pause graph (incast at a host, an overloaded uplink), and receivers that only mark.
- * A root that is a host belongs to pause_storm. The signatures are a table (congestion_signs.c), the words another (congestion_tell.c).
- * Sources: tuning facts b.4, c.2, c.4, d (rows 3-5, 7, 11, 13 and "Views"), e.
+ *     5  queues: the roots of the pause graph (incast at a host, an overloaded uplink), and
+ *        receivers that only mark.
+ * A root that is a host belongs to pause_storm. The signatures are a table (congestion_signs.c),
+ * the words another (congestion_tell.c). Sources: tuning facts b.4, c.2, c.4, d (rows 3-5, 7, 11,
+ * 13 and "Views"), e.
  *
- * Where the site does without ECN or DCQCN by policy, only what that policy leaves is judged, and pause is normal (info at most).
- * cnp_starved stands apart: drops in the queue that carries CNPs.
+ * Where the site does without ECN or DCQCN by policy, only what that policy leaves is judged, and
+ * pause is normal (info at most). cnp_starved stands apart: drops in the queue that carries CNPs.
  */
 #include "analyzers/detect/congestion.h"
 
@@ -25,45 +31,59 @@
 #include "analyzers/finding_build.h"
 #include "db/model/entity.h"
 
-enum { RECEIVERS_TOLD = 8 }; /* of receivers that show the same at once: that is how the job exchanges, and a few stand for all */
-enum { CNP_PRIORITY = 6 }; /* where nothing else is told: the default of NICs and of the vendors' RoCE profiles */
+/* of receivers that show the same at once: that is how the job exchanges, and a few stand for all
+ */
+enum { RECEIVERS_TOLD = 8 };
+/* where nothing else is told: the default of NICs and of the vendors' RoCE profiles */
+enum { CNP_PRIORITY = 6 };
 
 static const struct option rows[] = {
-	{"pause", OPT_RATIO, offsetof(struct congestion_options, pause), "0.1%", "0.001%", "100%", NULL,
-		"share of time a host has to be paused before congestion is looked for; ten times that where only frames are counted"},
-	{"marks", OPT_RATIO, offsetof(struct congestion_options, marks), "5%", "0.01%", "100%", NULL,
+	{"pause", OPT_RATIO, offsetof(struct congestion_options, pause), "0.1%", "0.001%", "100%",
+		NULL,
+		"share of time a host has to be paused before congestion is looked for; ten times "
+		"that where only frames are counted"},
+	{"marks", OPT_RATIO, offsetof(struct congestion_options, marks), "5%", "0.01%", "100%",
+		NULL,
 		"share of a queue's packets that are marked from which it counts as congested"},
-	{"marks_few", OPT_RATIO, offsetof(struct congestion_options, marks_few), "0.1%", "0%", "100%", NULL,
-		"share of packets marked below which ECN is said to be silent; pause with silent ECN is ECN too late, or off"},
-	{"singled_out", OPT_DOUBLE, offsetof(struct congestion_options, singled_out), "5", "1.5", "1000", NULL,
-		"how many times as paused as the median of the other hosts one has to be to be suspected of not slowing down"},
-	{"rtt", OPT_DURATION, offsetof(struct congestion_options, rtt_ns), "10us", "1us", "1ms", NULL,
-		"base round trip between two hosts, hosts included: with the speed it gives the bandwidth-delay product below which Kmin is too early"},
-	{"window", OPT_DURATION, offsetof(struct congestion_options, window_ns), "0s", "0s", "1h", NULL,
-		"time one measurement spans; 0 = three intervals, at least 5 s"},
+	{"marks_few", OPT_RATIO, offsetof(struct congestion_options, marks_few), "0.1%", "0%",
+		"100%", NULL,
+		"share of packets marked below which ECN is said to be silent; pause with silent "
+		"ECN is ECN too late, or off"},
+	{"singled_out", OPT_DOUBLE, offsetof(struct congestion_options, singled_out), "5", "1.5",
+		"1000", NULL,
+		"how many times as paused as the median of the other hosts one has to be to be "
+		"suspected of not slowing down"},
+	{"rtt", OPT_DURATION, offsetof(struct congestion_options, rtt_ns), "10us", "1us", "1ms",
+		NULL,
+		"base round trip between two hosts, hosts included: with the speed it gives the "
+		"bandwidth-delay product below which Kmin is too early"},
+	{"window", OPT_DURATION, offsetof(struct congestion_options, window_ns), "0s", "0s", "1h",
+		NULL, "time one measurement spans; 0 = three intervals, at least 5 s"},
 	{"hold", OPT_INT, offsetof(struct congestion_options, hold), "3", "1", "10000", NULL,
 		"windows that have to show it, among the last hold + 2, before an incident opens"},
 };
 
-/* --- step 1: switches -------------------------------------------------------------------------------------------------------- */
+/* ---- step 1: switches ---------------------------------------------------- */
 
 struct verdicts {
-	struct suspect *switches;   /* [fabric_device.index] */
-	bool ecn_fabric;            /* a setting explains pressure everywhere */
-	bool host;                  /* a host explains the queues */
-	bool *told_port;            /* [fabric_port.index]: its story was told */
+	struct suspect *switches; /* [fabric_device.index] */
+	bool ecn_fabric; /* a setting explains pressure everywhere */
+	bool host; /* a host explains the queues */
+	bool *told_port; /* [fabric_port.index]: its story was told */
 	bool *told_device;
-	bool *told_group;           /* [fabric_port.index of the group's first member] */
+	bool *told_group; /* [fabric_port.index of the group's first member] */
 	bool told_fabric;
 };
 
-/* What belongs to most switches is one story of the fabric: by their settings, or by what is seen of those under pressure. */
+/* What belongs to most switches is one story of the fabric: by their settings, or by what is seen
+ * of those under pressure. */
 static const struct setting {
 	const char *cause;
 	uint32_t sign; /* that tells it from settings alone; 0: none does */
 } settings[] = {{"ecn_off", SET_OFF}, {"ecn_late", LATE}, {"ecn_early", EARLY}, {"xon_close", 0}};
 
-static bool is_everywhere(const struct congestion *c, const struct suspect *v, const struct setting *of, size_t *ret_n)
+static bool is_everywhere(const struct congestion *c, const struct suspect *v,
+	const struct setting *of, size_t *ret_n)
 {
 	size_t set = 0, known = 0, same = 0, judged = 0;
 	for (size_t i = 0; i < c->o->n_devices; i++) {
@@ -78,7 +98,8 @@ static bool is_everywhere(const struct congestion *c, const struct suspect *v, c
 	return by_settings || (same > 1 && 3 * same >= 2 * judged);
 }
 
-static void judge_setting(const struct congestion *c, const struct congestion_options *o, const struct setting *of, struct verdicts *v, struct finding_list *out)
+static void judge_setting(const struct congestion *c, const struct congestion_options *o,
+	const struct setting *of, struct verdicts *v, struct finding_list *out)
 {
 	size_t n;
 	const bool everywhere = is_everywhere(c, v->switches, of, &n);
@@ -87,7 +108,8 @@ static void judge_setting(const struct congestion *c, const struct congestion_op
 		const struct suspect *s = &v->switches[i];
 		if (!s->is || !str_eq(s->is->cause, of->cause))
 			continue;
-		if (!worst || (worst->is->harmless && !s->is->harmless) || c->devices[i].pressure > c->devices[worst->device->device->index].pressure)
+		if (!worst || (worst->is->harmless && !s->is->harmless) ||
+			c->devices[i].pressure > c->devices[worst->device->device->index].pressure)
 			worst = s;
 		if (!everywhere) {
 			congestion_tell(c, o, s, 1, out);
@@ -101,7 +123,8 @@ static void judge_setting(const struct congestion *c, const struct congestion_op
 	}
 }
 
-static void judge_switches(const struct congestion *c, const struct congestion_options *o, struct verdicts *v, struct finding_list *out)
+static void judge_switches(const struct congestion *c, const struct congestion_options *o,
+	struct verdicts *v, struct finding_list *out)
 {
 	for (size_t i = 0; i < c->o->n_devices; i++)
 		suspect_switch(c, o, &c->o->devices[i], &v->switches[i]);
@@ -109,12 +132,15 @@ static void judge_switches(const struct congestion *c, const struct congestion_o
 		judge_setting(c, o, &settings[k], v, out);
 }
 
-/* --- step 2: NICs, where captures show them ------------------------------------------------------------------------------------- */
+/* ---- step 2: NICs, where captures show them ------------------------------ */
 
-static void judge_nics(const struct congestion *c, const struct congestion_options *o, struct verdicts *v, struct finding_list *out)
+static void judge_nics(const struct congestion *c, const struct congestion_options *o,
+	struct verdicts *v, struct finding_list *out)
 {
 	for (size_t i = 0; c->in->window->n_flows && i < c->o->n_fabric_ports; i++) {
-		const struct lane_seen *l = c->o->ports[i].port->host ? observed_lane(&c->o->ports[i], c->priority) : NULL;
+		const struct lane_seen *l = c->o->ports[i].port->host
+			? observed_lane(&c->o->ports[i], c->priority)
+			: NULL;
 		struct suspect s;
 		if (!l)
 			continue;
@@ -126,15 +152,17 @@ static void judge_nics(const struct congestion *c, const struct congestion_optio
 	}
 }
 
-/* --- step 3: hosts -------------------------------------------------------------------------------------------------------------- */
+/* ---- step 3: hosts ------------------------------------------------------- */
 
 static bool is_setting(const struct verdicts *v, const struct device_seen *d)
 {
 	const struct signature *is = v->switches[d->device->index].is;
-	return is && !is->harmless && v->told_device[d->device->index] && !str_eq(is->cause, "xon_close");
+	return is && !is->harmless && v->told_device[d->device->index] &&
+		!str_eq(is->cause, "xon_close");
 }
 
-static void judge_hosts(const struct congestion *c, const struct congestion_options *o, struct verdicts *v, struct finding_list *out)
+static void judge_hosts(const struct congestion *c, const struct congestion_options *o,
+	struct verdicts *v, struct finding_list *out)
 {
 	if (v->ecn_fabric)
 		return;
@@ -151,15 +179,17 @@ static void judge_hosts(const struct congestion *c, const struct congestion_opti
 	}
 }
 
-/* --- step 4: leaves ---------------------------------------------------------------------------------------------------------------- */
+/* ---- step 4: leaves ------------------------------------------------------ */
 
-static void judge_groups(const struct congestion *c, const struct congestion_options *o, struct verdicts *v, struct finding_list *out)
+static void judge_groups(const struct congestion *c, const struct congestion_options *o,
+	struct verdicts *v, struct finding_list *out)
 {
 	for (size_t i = 0; i < c->o->n_devices; i++) {
 		const struct fabric_device *d = c->o->devices[i].device;
 		for (size_t k = 0; k < d->n_groups; k++) {
 			const struct fabric_group *g = &d->groups[k];
-			if (d->role != ROLE_LEAF || strncmp(g->id, "uplinks", 7) != 0 || !g->n_members || g->members[0]->index >= c->o->n_fabric_ports)
+			if (d->role != ROLE_LEAF || strncmp(g->id, "uplinks", 7) != 0 ||
+				!g->n_members || g->members[0]->index >= c->o->n_fabric_ports)
 				continue;
 			struct suspect s;
 			suspect_group(c, o, g, &s);
@@ -173,15 +203,16 @@ static void judge_groups(const struct congestion *c, const struct congestion_opt
 	}
 }
 
-/* --- step 5: queues ---------------------------------------------------------------------------------------------------------------- */
+/* ---- step 5: queues ------------------------------------------------------ */
 
 struct crowd {
 	struct suspect *v;
 	size_t n, receivers; /* queues; hosts they lead to */
 };
 
-static void suspect_add(const struct congestion *c, const struct congestion_options *o, const struct port_seen *p, const struct pause_root *root,
-	const struct verdicts *v, struct crowd *crowd)
+static void suspect_add(const struct congestion *c, const struct congestion_options *o,
+	const struct port_seen *p, const struct pause_root *root, const struct verdicts *v,
+	struct crowd *crowd)
 {
 	const struct lane_seen *l = observed_lane(p, c->priority);
 	struct suspect *s = &crowd->v[crowd->n];
@@ -193,22 +224,26 @@ static void suspect_add(const struct congestion *c, const struct congestion_opti
 	v->told_port[p->port->index] = true;
 	bool known = !p->port->host || crowd->receivers >= RECEIVERS_TOLD;
 	for (size_t i = 0; i < crowd->n && !known; i++)
-		known = str_eq(crowd->v[i].lane->port->port->host, p->port->host); /* another of its rails */
+		/* another of its rails */
+		known = str_eq(crowd->v[i].lane->port->port->host, p->port->host);
 	crowd->receivers += !known;
 	crowd->n++;
 }
 
-static void judge_queues(const struct congestion *c, const struct congestion_options *o, struct verdicts *v, struct finding_list *out)
+static void judge_queues(const struct congestion *c, const struct congestion_options *o,
+	struct verdicts *v, struct finding_list *out)
 {
 	if (v->ecn_fabric || v->host)
 		return;
-	struct crowd crowd = {.v = arena_array(c->in->arena, struct suspect, c->o->n_fabric_ports + 1)};
+	struct crowd crowd = {
+		.v = arena_array(c->in->arena, struct suspect, c->o->n_fabric_ports + 1)};
 	for (size_t i = 0; i < c->graph->n_roots; i++) {
 		const struct pause_root *r = &c->graph->roots[i];
 		if (r->origin == ORIGIN_QUEUE && r->clear && r->priority == c->priority)
 			suspect_add(c, o, r->port, r, v, &crowd);
 	}
-	for (size_t i = 0; i < c->o->n_fabric_ports; i++) { /* where nobody is paused the marks tell */
+	/* where nobody is paused the marks tell */
+	for (size_t i = 0; i < c->o->n_fabric_ports; i++) {
 		const struct port_seen *p = &c->o->ports[i];
 		const struct lane_seen *l = observed_lane(p, c->priority);
 		if (!l || c->devices[p->port->device->index].inputs)
@@ -225,9 +260,10 @@ static void judge_queues(const struct congestion *c, const struct congestion_opt
 	}
 }
 
-/* --- what was looked for and is not there --------------------------------------------------------------------------------------------- */
+/* ---- what was looked for and is not there -------------------------------- */
 
-static struct finding *add_under(const struct congestion *c, const struct congestion_options *o, struct finding_list *out)
+static struct finding *add_under(
+	const struct congestion *c, const struct congestion_options *o, struct finding_list *out)
 {
 	struct tell t = tell_new(out, c->in, "congestion", FINDING_UNDER, o->hold);
 	t.f->priority = c->priority;
@@ -235,14 +271,17 @@ static struct finding *add_under(const struct congestion *c, const struct conges
 	return t.f;
 }
 
-/* A switch that never paused and never marked cannot have had a story; packets may have told one. */
+/* A switch that never paused and never marked cannot have had a story; packets may have told one.
+ */
 static bool has_counted(const struct congestion *c, const struct device_seen *d)
 {
 	if (c->in->window->n_flows)
 		return true;
 	for (size_t k = 0; k < d->n_ports; k++) {
 		const struct lane_seen *l = observed_lane(&d->ports[k], c->priority);
-		if (l && (l->tx_pause.alive || l->rx_pause.alive || l->marked.alive || l->ecn_enabled == 0))
+		if (l &&
+			(l->tx_pause.alive || l->rx_pause.alive || l->marked.alive ||
+				l->ecn_enabled == 0))
 			return true;
 	}
 	return false;
@@ -256,8 +295,8 @@ static bool is_judged(const struct congestion *c, const struct port_seen *p)
 }
 
 /* In the order of subjects: the switch, its groups, its ports. */
-static void tell_calm_switch(const struct congestion *c, const struct congestion_options *o, const struct device_seen *d, const struct verdicts *v,
-	struct finding_list *out)
+static void tell_calm_switch(const struct congestion *c, const struct congestion_options *o,
+	const struct device_seen *d, const struct verdicts *v, struct finding_list *out)
 {
 	if (!v->told_device[d->device->index] && !v->told_fabric) {
 		struct finding *f = add_under(c, o, out);
@@ -266,7 +305,8 @@ static void tell_calm_switch(const struct congestion *c, const struct congestion
 	}
 	for (size_t k = 0; k < d->device->n_groups; k++) {
 		const struct fabric_group *g = &d->device->groups[k];
-		if (d->device->role != ROLE_LEAF || strncmp(g->id, "uplinks", 7) != 0 || !g->n_members || v->told_group[g->members[0]->index])
+		if (d->device->role != ROLE_LEAF || strncmp(g->id, "uplinks", 7) != 0 ||
+			!g->n_members || v->told_group[g->members[0]->index])
 			continue;
 		struct finding *f = add_under(c, o, out);
 		f->device = d->device->name;
@@ -284,8 +324,10 @@ static void tell_calm_switch(const struct congestion *c, const struct congestion
 	}
 }
 
-/* Subjects that may have an open story: ports, groups, switches and the fabric whose pause is known. */
-static void tell_absent(const struct congestion *c, const struct congestion_options *o, const struct verdicts *v, struct finding_list *out)
+/* Subjects that may have an open story: ports, groups, switches and the fabric whose pause is
+ * known. */
+static void tell_absent(const struct congestion *c, const struct congestion_options *o,
+	const struct verdicts *v, struct finding_list *out)
 {
 	bool *judged = arena_array(c->in->arena, bool, c->o->n_devices + 1), any = false;
 	for (size_t i = 0; i < c->o->n_devices; i++) {
@@ -301,20 +343,24 @@ static void tell_absent(const struct congestion *c, const struct congestion_opti
 			tell_calm_switch(c, o, &c->o->devices[i], v, out);
 }
 
-/* --- CNPs -------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- CNPs ---------------------------------------------------------------- */
 
-/* The queue CNPs leave by: read back, else the usual one; -1 when that is a lossless one, which lossless_loss judges. */
+/* The queue CNPs leave by: read back, else the usual one; -1 when that is a lossless one, which
+ * lossless_loss judges. */
 static int cnp_queue(const struct analyzer_in *in, const struct port_seen *p)
 {
 	uint64_t v;
 	int queue = CNP_PRIORITY;
-	const struct series *s = p->entity == ENTITY_NONE ? NULL : window_series(in->window, p->entity, M_CFG_CNP_QUEUE);
+	const struct series *s = p->entity == ENTITY_NONE
+		? NULL
+		: window_series(in->window, p->entity, M_CFG_CNP_QUEUE);
 	if (s && series_state(s, in->window->to_ns, INT64_MAX, &v) == 0 && v < OBSERVED_PRIORITIES)
 		queue = (int)v;
 	return in->fabric->lossless_mask >> queue & 1 ? -1 : queue;
 }
 
-static void tell_starved(const struct analyzer_in *in, const struct congestion_options *o, const struct port_seen *p, const struct lane_seen *l, struct finding_list *out)
+static void tell_starved(const struct analyzer_in *in, const struct congestion_options *o,
+	const struct port_seen *p, const struct lane_seen *l, struct finding_list *out)
 {
 	struct tell t = tell_new(out, in, "congestion", FINDING_OVER, o->hold);
 	tell_subject(&t, p);
@@ -325,42 +371,57 @@ static void tell_starved(const struct analyzer_in *in, const struct congestion_o
 	t.f->warn = 1;
 	t.f->confidence_ratio = 0.6;
 	t.f->coverage_ratio = observed_coverage(p);
-	t.f->summary = arena_printf(t.a, "%s drops in the queue that carries CNPs (priority %d, %.0f packets): senders are not told to slow down", tell_port(p, t.a), l->priority,
-		l->drops.value);
+	t.f->summary = arena_printf(t.a,
+		"%s drops in the queue that carries CNPs (priority %d, %.0f packets): senders are "
+		"not told to slow down",
+		tell_port(p, t.a), l->priority, l->drops.value);
 	tell_amount(&t, "queue.drops", p, l->priority, &l->drops, "packets");
 	tell_amount(&t, "queue.out_packets", p, l->priority, &l->out_packets, "packets");
-	tell_rests_on(&t, "drops of the queue; that CNPs are among them follows from its being the CNP queue");
+	tell_rests_on(&t,
+		"drops of the queue; that CNPs are among them follows from its being the CNP "
+		"queue");
 	tell_role(&t, "culprit", "%s", tell_port(p, t.a));
-	tell_step(&t, "give the CNP queue strict priority, and see what else uses it", "low; on some platforms a scheduler change flushes queues");
+	tell_step(&t, "give the CNP queue strict priority, and see what else uses it",
+		"low; on some platforms a scheduler change flushes queues");
 	tell_step(&t, "leave Kmin as it is", "none");
 }
 
 /*
- * Of each port the drops of its CNP queue, if that has ever dropped anything: [fabric_port.index], NULL. The window's series come sorted by metric;
- * they are gone through once, without looking names up.
+ * Of each port the drops of its CNP queue, if that has ever dropped anything: [fabric_port.index],
+ * NULL. The window's series come sorted by metric; they are gone through once, without looking
+ * names up.
  */
 static const struct series **cnp_drops(const struct analyzer_in *in, const struct observed *seen)
 {
 	const struct window *w = in->window;
 	const uint32_t n = entities_count(w->entities);
-	const struct series **ret = arena_array(in->arena, const struct series *, seen->n_fabric_ports + 1);
+	const struct series **ret =
+		arena_array(in->arena, const struct series *, seen->n_fabric_ports + 1);
 	uint32_t *port_of = arena_array(in->arena, uint32_t, n + 1);
 	for (size_t i = 0; i < seen->n_fabric_ports; i++)
 		if (seen->ports[i].entity != ENTITY_NONE)
 			port_of[seen->ports[i].entity] = (uint32_t)i + 1;
 	const size_t settings_at = window_metric(w, M_CFG_CNP_QUEUE);
-	const bool told = settings_at < w->n_series && w->series[settings_at].metric == M_CFG_CNP_QUEUE;
-	for (size_t i = window_metric(w, M_QUEUE_DROPS); i < w->n_series && w->series[i].metric == M_QUEUE_DROPS; i++) {
+	const bool told =
+		settings_at < w->n_series && w->series[settings_at].metric == M_CFG_CNP_QUEUE;
+	for (size_t i = window_metric(w, M_QUEUE_DROPS);
+		i < w->n_series && w->series[i].metric == M_QUEUE_DROPS; i++) {
 		const struct series *s = &w->series[i];
-		const struct entity *e = s->n && s->value[s->n - 1] > 0 ? entity_get(w->entities, s->entity) : NULL;
-		const uint32_t port = e && (told ? e->priority >= 0 : e->priority == CNP_PRIORITY) && e->parent <= n ? port_of[e->parent] : 0;
+		const struct entity *e =
+			s->n && s->value[s->n - 1] > 0 ? entity_get(w->entities, s->entity) : NULL;
+		const uint32_t port = e &&
+				(told ? e->priority >= 0 : e->priority == CNP_PRIORITY) &&
+				e->parent <= n
+			? port_of[e->parent]
+			: 0;
 		if (port && e->priority == cnp_queue(in, &seen->ports[port - 1]))
 			ret[port - 1] = s;
 	}
 	return ret;
 }
 
-static void judge_cnps(const struct analyzer_in *in, const struct congestion_options *o, struct finding_list *over, struct finding_list *under)
+static void judge_cnps(const struct analyzer_in *in, const struct congestion_options *o,
+	struct finding_list *over, struct finding_list *under)
 {
 	const struct observed *seen = observe(in);
 	if (in->fabric->congestion != CC_DCQCN)
@@ -376,19 +437,21 @@ static void judge_cnps(const struct analyzer_in *in, const struct congestion_opt
 			tell_starved(in, o, p, l, over);
 			continue;
 		}
-		struct tell t = tell_new(under, in, "congestion", FINDING_UNDER, o->hold); /* it has dropped before */
+		/* it has dropped before */
+		struct tell t = tell_new(under, in, "congestion", FINDING_UNDER, o->hold);
 		tell_subject(&t, p);
 		t.f->priority = queue;
 		t.f->cause = "cnp_starved";
 	}
 }
 
-/* --- the analyzer ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the analyzer -------------------------------------------------------- */
 
 static int by_subject(const void *a, const void *b)
 {
 	const struct finding *x = a, *y = b;
-	const char *const left[] = {x->device, x->port, x->host, x->group}, *const right[] = {y->device, y->port, y->host, y->group};
+	const char *const left[] = {x->device, x->port, x->host, x->group},
+			  *const right[] = {y->device, y->port, y->host, y->group};
 	for (size_t i = 0; i < rw_countof(left); i++) {
 		const int c = name_compare(left[i] ? left[i] : "", right[i] ? right[i] : "");
 		if (c)
@@ -444,8 +507,10 @@ static void append(struct finding_list *out, const struct finding *v, size_t n)
 	out->n += n;
 }
 
-/* What is not there is told in order already, and is much the longer list: the few that are there are put in their places. */
-static void merge(const struct finding_list *few, const struct finding_list *many, struct arena *a, struct finding_list *out)
+/* What is not there is told in order already, and is much the longer list: the few that are there
+ * are put in their places. */
+static void merge(const struct finding_list *few, const struct finding_list *many, struct arena *a,
+	struct finding_list *out)
 {
 	size_t k = 0;
 	if (few->n == 0 && out->n == 0) {
@@ -473,8 +538,11 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 			continue;
 		congestion_measure(in, priority, o->pause, &c);
 		const size_t n = c.o->n_fabric_ports + 1;
-		struct verdicts v = {.switches = arena_array(in->arena, struct suspect, c.o->n_devices + 1), .told_port = arena_array(in->arena, bool, n),
-			.told_device = arena_array(in->arena, bool, c.o->n_devices + 1), .told_group = arena_array(in->arena, bool, n)};
+		struct verdicts v = {
+			.switches = arena_array(in->arena, struct suspect, c.o->n_devices + 1),
+			.told_port = arena_array(in->arena, bool, n),
+			.told_device = arena_array(in->arena, bool, c.o->n_devices + 1),
+			.told_group = arena_array(in->arena, bool, n)};
 		judge_switches(&c, o, &v, &over);
 		judge_nics(&c, o, &v, &over);
 		judge_hosts(&c, o, &v, &over);
@@ -495,9 +563,10 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 
 const struct analyzer analyzer_congestion = {
 	.name = "congestion",
-	.doc = "queues that fill: incast, narrow or hot uplinks, ECN off, late or early, hosts that do not slow down",
-	.options = {"analyzers", "congestion", sizeof(struct congestion_options), rows, rw_countof(rows),
-		"who fills the queues, and which setting lets it come to pause"},
+	.doc = "queues that fill: incast, narrow or hot uplinks, ECN off, late or early, hosts "
+	       "that do not slow down",
+	.options = {"analyzers", "congestion", sizeof(struct congestion_options), rows,
+		rw_countof(rows), "who fills the queues, and which setting lets it come to pause"},
 	.window_offset = offsetof(struct congestion_options, window_ns),
 	.spec = {.metrics = (const uint16_t[]){M_CFG_CNP_QUEUE}, .n_metrics = 1, .flows = true},
 	.observes = true,

@@ -1,7 +1,9 @@
 /*
- * congestion - signs and signatures: what congestion.c reads off a subject, and the table that turns it into a cause. Shown here for its tests.
+ * congestion - signs and signatures: what congestion.c reads off a subject, and the table that
+ * turns it into a cause. Shown here for its tests.
  *
- * A sign is yes, no or not known; a signature asks for some and excludes others. Rows are tried in order, the first that fits names the cause.
+ * A sign is yes, no or not known; a signature asks for some and excludes others. Rows are tried in
+ * order, the first that fits names the cause.
  */
 #ifndef RW_ANALYZERS_CONGESTION_H
 #define RW_ANALYZERS_CONGESTION_H
@@ -14,49 +16,54 @@
 #include "analyzers/measure/ecn_order.h"
 
 struct congestion_options {
-	double pause;            /* share of time from which a host's pause counts */
+	double pause; /* share of time from which a host's pause counts */
 	double marks, marks_few; /* share of packets: many, next to none */
-	double singled_out;      /* times the median of the other hosts */
-	int64_t rtt_ns;          /* base round trip, for the bandwidth-delay product */
+	double singled_out; /* times the median of the other hosts */
+	int64_t rtt_ns; /* base round trip, for the bandwidth-delay product */
 	int64_t window_ns, hold;
 };
 
 enum suspect_kind { SUSPECT_SWITCH, SUSPECT_NIC, SUSPECT_HOST, SUSPECT_GROUP, SUSPECT_QUEUE };
 
 enum sign {
-	SINGLED = 1 << 0,       /* a host: far more paused than the others */
-	AHEAD = 1 << 1,         /* ... and than every other input of its leaf */
-	ALL_RAILS = 1 << 2,     /* ... on all of several rails */
-	MARKING = 1 << 3,       /* packets are marked in the window */
-	MANY_MARKS = 1 << 4,    /* a large share of them */
-	FEW_MARKS = 1 << 5,     /* next to none */
-	MARKS_ALIVE = 1 << 6,   /* the counter has moved, or settings say that marking is on */
-	SET_OFF = 1 << 7,       /* settings say that marking is off */
-	OTHERS_MARK = 1 << 8,   /* other switches do mark */
-	PAUSES = 1 << 9,        /* we pause inputs of the switch */
+	SINGLED = 1 << 0, /* a host: far more paused than the others */
+	AHEAD = 1 << 1, /* ... and than every other input of its leaf */
+	ALL_RAILS = 1 << 2, /* ... on all of several rails */
+	MARKING = 1 << 3, /* packets are marked in the window */
+	MANY_MARKS = 1 << 4, /* a large share of them */
+	FEW_MARKS = 1 << 5, /* next to none */
+	MARKS_ALIVE = 1 << 6, /* the counter has moved, or settings say that marking is on */
+	SET_OFF = 1 << 7, /* settings say that marking is off */
+	OTHERS_MARK = 1 << 8, /* other switches do mark */
+	PAUSES = 1 << 9, /* we pause inputs of the switch */
 	HOSTS_PAUSED = 1 << 10, /* ... hosts */
-	LATE = 1 << 11,         /* settings: Kmin lies above half of q_PFC */
-	EARLY = 1 << 12,        /* settings: Kmin lies below one bandwidth-delay product */
-	SHALLOW = 1 << 13,      /* the queue never got as deep as one */
-	TO_HOST = 1 << 14,      /* the queue leads to a host */
+	LATE = 1 << 11, /* settings: Kmin lies above half of q_PFC */
+	EARLY = 1 << 12, /* settings: Kmin lies below one bandwidth-delay product */
+	SHALLOW = 1 << 13, /* the queue never got as deep as one */
+	TO_HOST = 1 << 14, /* the queue leads to a host */
 	SEVERAL_INPUTS = 1 << 15, /* two inputs at least are paused for it */
-	FULL = 1 << 16,         /* its port, or the group, runs near line rate over the window */
-	SLOWER = 1 << 17,       /* its port, or that of a receiver, runs below its peers */
-	SKEWED = 1 << 18,       /* its group is uneven */
+	FULL = 1 << 16, /* its port, or the group, runs near line rate over the window */
+	SLOWER = 1 << 17, /* its port, or that of a receiver, runs below its peers */
+	SKEWED = 1 << 18, /* its group is uneven */
 	GROUP_MARKED = 1 << 19, /* most members of its group mark */
-	NARROW = 1 << 20,       /* the hosts of the leaf can send more than its uplinks */
+	NARROW = 1 << 20, /* the hosts of the leaf can send more than its uplinks */
 	SHORT_PAUSES = 1 << 21, /* pauses end before their effect is back */
-	FROM_HOST = 1 << 22,    /* a host that pauses the fabric explains it */
-	WIDESPREAD = 1 << 23,   /* most of the busy queues are like this one */
-	BUSY = 1 << 24,         /* a queue: far more load than its peers have; a leaf: most of its hosts are paused */
-	POLICY = 1 << 25,       /* the site means to use ECN */
-	HOT = 1 << 26,          /* the group: busier and more marked than the hosts' ports of its leaf */
-	HELD = 1 << 27,         /* ... its neighbours make it wait: the pressure comes from further on */
-	CNP_REACHES = 1 << 28,  /* packets: CNPs are delivered to the host */
-	NO_ECT = 1 << 29,       /* packets: the host sends data that is not ECT */
-	NO_CNP = 1 << 30,       /* packets: the host gets CE and sends no CNP */
+	FROM_HOST = 1 << 22, /* a host that pauses the fabric explains it */
+	WIDESPREAD = 1 << 23, /* most of the busy queues are like this one */
+	/* a queue: far more load than its peers have; a leaf: most of its hosts are paused */
+	BUSY = 1 << 24,
+	POLICY = 1 << 25, /* the site means to use ECN */
+	/* the group: busier and more marked than the hosts' ports of its leaf */
+	HOT = 1 << 26,
+	/* ... its neighbours make it wait: the pressure comes from further on */
+	HELD = 1 << 27,
+	CNP_REACHES = 1 << 28, /* packets: CNPs are delivered to the host */
+	NO_ECT = 1 << 29, /* packets: the host sends data that is not ECT */
+	NO_CNP = 1 << 30, /* packets: the host gets CE and sends no CNP */
 };
-struct signs { uint32_t known, yes; };
+struct signs {
+	uint32_t known, yes;
+};
 /* The last word counts. */
 static inline void sign_set(struct signs *s, enum sign what, bool yes)
 {
@@ -67,11 +74,12 @@ static inline void sign_set(struct signs *s, enum sign what, bool yes)
 struct signature {
 	enum suspect_kind kind;
 	const char *cause;
-	uint32_t yes;      /* all of these are known to be so */
-	uint32_t no;       /* all of these are known not to be so */
-	uint32_t not_yes;  /* none of these is known to be so */
+	uint32_t yes; /* all of these are known to be so */
+	uint32_t no; /* all of these are known not to be so */
+	uint32_t not_yes; /* none of these is known to be so */
 	double confidence;
-	bool harmless;     /* at most info: nothing waits, or the share of time is not known to be lost */
+	/* at most info: nothing waits, or the share of time is not known to be lost */
+	bool harmless;
 	const char *rests_on; /* what the row's confidence comes from */
 };
 /* The first row that fits, NULL. */
@@ -81,28 +89,36 @@ const struct signature *signature_match(enum suspect_kind kind, const struct sig
 struct suspect {
 	enum suspect_kind kind;
 	const struct device_seen *device;
-	const struct lane_seen *lane;     /* switch: the input it pauses most, NULL when none */
-	const struct paused_host *host;   /* hosts only */
+	const struct lane_seen *lane; /* switch: the input it pauses most, NULL when none */
+	const struct paused_host *host; /* hosts only */
 	struct host_packets packets;
 	bool captured;
-	const struct pause_root *root;    /* queue: how clear it is; NULL when found by its marks alone */
+	/* queue: how clear it is; NULL when found by its marks alone */
+	const struct pause_root *root;
 	struct group_load group;
-	size_t alike;                     /* queues: receivers that show the same at once */
+	size_t alike; /* queues: receivers that show the same at once */
 	struct marks marks;
-	double q_pfc_bytes, bdp_bytes, episode_ns, episodes_per_s, episode_limit_ns; /* NAN when there is none */
+	/* NAN when there is none */
+	double q_pfc_bytes, bdp_bytes, episode_ns, episodes_per_s, episode_limit_ns;
 	struct signs signs;
-	const struct signature *is;       /* NULL: nothing of the kind */
+	const struct signature *is; /* NULL: nothing of the kind */
 };
-void suspect_switch(const struct congestion *c, const struct congestion_options *o, const struct device_seen *d, struct suspect *ret);
-void suspect_host(const struct congestion *c, const struct congestion_options *o, const struct paused_host *h, struct suspect *ret);
+void suspect_switch(const struct congestion *c, const struct congestion_options *o,
+	const struct device_seen *d, struct suspect *ret);
+void suspect_host(const struct congestion *c, const struct congestion_options *o,
+	const struct paused_host *h, struct suspect *ret);
 /* A host's NIC as captures at its port show it; @l is the lane of that port. */
-void suspect_nic(const struct congestion *c, const struct congestion_options *o, const struct lane_seen *l, struct suspect *ret);
-void suspect_group(const struct congestion *c, const struct congestion_options *o, const struct fabric_group *g, struct suspect *ret);
-void suspect_queue(const struct congestion *c, const struct congestion_options *o, const struct lane_seen *l, const struct pause_root *root,
-	struct suspect *ret);
+void suspect_nic(const struct congestion *c, const struct congestion_options *o,
+	const struct lane_seen *l, struct suspect *ret);
+void suspect_group(const struct congestion *c, const struct congestion_options *o,
+	const struct fabric_group *g, struct suspect *ret);
+void suspect_queue(const struct congestion *c, const struct congestion_options *o,
+	const struct lane_seen *l, const struct pause_root *root, struct suspect *ret);
 
-/* congestion_tell.c: the finding of a suspect that has a signature. @n_merged > 1: the same on so many switches, the subject is the fabric. */
+/* congestion_tell.c: the finding of a suspect that has a signature. @n_merged > 1: the same on so
+ * many switches, the subject is the fabric. */
 struct finding_list;
-void congestion_tell(const struct congestion *c, const struct congestion_options *o, const struct suspect *s, size_t n_merged, struct finding_list *out);
+void congestion_tell(const struct congestion *c, const struct congestion_options *o,
+	const struct suspect *s, size_t n_merged, struct finding_list *out);
 
 #endif

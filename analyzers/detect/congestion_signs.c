@@ -1,4 +1,5 @@
-/* congestion_signs - which signs a suspect shows, and the table of signatures they are matched against. */
+/* congestion_signs - which signs a suspect shows, and the table of signatures they are matched
+ * against. */
 #include "analyzers/detect/congestion.h"
 
 #include <math.h>
@@ -7,77 +8,141 @@
 #include "agent/base/str.h"
 #include "analyzers/measure/formulas.h"
 
-#define Z_OUTLIER 3.5        /* tuning facts d, row 7: modified z-score */
-#define SINGLED_MAX 2        /* more hosts than that are a crowd: an incast, not a fault of theirs */
-#define OTHERS_MIN 2         /* host-facing ports to compare with */
-#define RAILS_APART 4        /* planes that agree */
-#define SKEW 0.2             /* imbalance: product facts 1.3 */
-#define NARROW_RATIO 1.05    /* capacity of hosts over uplinks: tuning facts c, 1:1 wanted */
-#define LINE 0.85            /* utilisation of a window that is line rate, whatever the rhythm */
-#define TIMES_PEERS 2.0      /* load, against the median of its peers, that singles a receiver out */
-#define BUSIER 1.3           /* times the load of the hosts' ports */
-#define MARKED 0.01          /* of what an uplink sent: it is congested */
-#define EPISODES_MIN 100.0   /* pauses a second */
-#define HYSTERESIS_MTUS 1.5  /* tuning facts a.5: XOFF and XON at least two frames apart; frames are a little shorter than the MTU that is declared */
+#define Z_OUTLIER 3.5 /* tuning facts d, row 7: modified z-score */
+#define SINGLED_MAX 2 /* more hosts than that are a crowd: an incast, not a fault of theirs */
+#define OTHERS_MIN 2 /* host-facing ports to compare with */
+#define RAILS_APART 4 /* planes that agree */
+#define SKEW 0.2 /* imbalance: product facts 1.3 */
+#define NARROW_RATIO 1.05 /* capacity of hosts over uplinks: tuning facts c, 1:1 wanted */
+#define LINE 0.85 /* utilisation of a window that is line rate, whatever the rhythm */
+#define TIMES_PEERS 2.0 /* load, against the median of its peers, that singles a receiver out */
+#define BUSIER 1.3 /* times the load of the hosts' ports */
+#define MARKED 0.01 /* of what an uplink sent: it is congested */
+#define EPISODES_MIN 100.0 /* pauses a second */
+#define HYSTERESIS_MTUS                                                                            \
+	1.5 /* tuning facts a.5: XOFF and XON at least two frames apart; frames are a little       \
+	       shorter than the MTU that is declared */
 
 /*
- * Order matters: settings that are off or out of order come before what follows from them; a host that is singled out before the queues it
- * fills; a leaf that is too narrow before its uplinks. Sources: tuning facts d, rows 1-13 and "Views"; b.4; c.4.
+ * Order matters: settings that are off or out of order come before what follows from them; a host
+ * that is singled out before the queues it fills; a leaf that is too narrow before its uplinks.
+ * Sources: tuning facts d, rows 1-13 and "Views"; b.4; c.4.
  */
 static const struct signature signatures[] = {
 	/* ECN absent or too late, on a switch (row 3) */
-	{SUSPECT_SWITCH, "ecn_off", POLICY | PAUSES | SET_OFF, 0, MARKING, 0.9, false, "settings: marking is disabled on queues of this priority"},
-	{SUSPECT_SWITCH, "ecn_off", POLICY | SET_OFF, 0, MARKING | PAUSES, 0.8, true, "settings: marking is disabled; no pause yet"},
-	{SUSPECT_SWITCH, "ecn_late", POLICY | PAUSES | FEW_MARKS | LATE, 0, FROM_HOST, 0.85, false, "settings put Kmin above half of the depth at which PFC fires, and next to nothing is marked"},
-	{SUSPECT_SWITCH, "ecn_late", POLICY | PAUSES | LATE, 0, MARKING | FROM_HOST, 0.6, false, "settings put Kmin above half of the depth at which PFC fires; marks are not observable"},
-	{SUSPECT_SWITCH, "ecn_off", POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | OTHERS_MARK, MARKS_ALIVE, FROM_HOST | LATE, 0.7, false, "its mark counters never moved, those of other switches do"},
-	{SUSPECT_SWITCH, "ecn_off", POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | OTHERS_MARK, 0, FROM_HOST | LATE | SINGLED, 0.6, false, "its marks stand still while it pauses, those of other switches do not"},
-	{SUSPECT_SWITCH, "ecn_late", POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | MARKS_ALIVE, 0, FROM_HOST | SINGLED | SLOWER, 0.55, false, "pause without marks where marks have been counted before or are enabled"},
-	{SUSPECT_SWITCH, "ecn_off", POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS, MARKS_ALIVE | OTHERS_MARK, FROM_HOST | SINGLED | SLOWER, 0.4, false, "pause, and no mark counter has ever moved: off, or not counted on this platform"},
+	{SUSPECT_SWITCH, "ecn_off", POLICY | PAUSES | SET_OFF, 0, MARKING, 0.9, false,
+		"settings: marking is disabled on queues of this priority"},
+	{SUSPECT_SWITCH, "ecn_off", POLICY | SET_OFF, 0, MARKING | PAUSES, 0.8, true,
+		"settings: marking is disabled; no pause yet"},
+	{SUSPECT_SWITCH, "ecn_late", POLICY | PAUSES | FEW_MARKS | LATE, 0, FROM_HOST, 0.85, false,
+		"settings put Kmin above half of the depth at which PFC fires, and next to nothing "
+		"is marked"},
+	{SUSPECT_SWITCH, "ecn_late", POLICY | PAUSES | LATE, 0, MARKING | FROM_HOST, 0.6, false,
+		"settings put Kmin above half of the depth at which PFC fires; marks are not "
+		"observable"},
+	{SUSPECT_SWITCH, "ecn_off", POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | OTHERS_MARK,
+		MARKS_ALIVE, FROM_HOST | LATE, 0.7, false,
+		"its mark counters never moved, those of other switches do"},
+	{SUSPECT_SWITCH, "ecn_off", POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | OTHERS_MARK, 0,
+		FROM_HOST | LATE | SINGLED, 0.6, false,
+		"its marks stand still while it pauses, those of other switches do not"},
+	{SUSPECT_SWITCH, "ecn_late", POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | MARKS_ALIVE, 0,
+		FROM_HOST | SINGLED | SLOWER, 0.55, false,
+		"pause without marks where marks have been counted before or are enabled"},
+	{SUSPECT_SWITCH, "ecn_off", POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS,
+		MARKS_ALIVE | OTHERS_MARK, FROM_HOST | SINGLED | SLOWER, 0.4, false,
+		"pause, and no mark counter has ever moved: off, or not counted on this platform"},
 	/* ECN too early (row 5) */
-	{SUSPECT_SWITCH, "ecn_early", POLICY | MANY_MARKS | WIDESPREAD | EARLY, PAUSES, FROM_HOST, 0.7, false, "settings put Kmin below one bandwidth-delay product, most busy queues mark, nobody is paused"},
-	{SUSPECT_SWITCH, "ecn_early", POLICY | MANY_MARKS | WIDESPREAD | SHALLOW, PAUSES, FROM_HOST, 0.5, false, "most busy queues mark although none ever held one bandwidth-delay product"},
+	{SUSPECT_SWITCH, "ecn_early", POLICY | MANY_MARKS | WIDESPREAD | EARLY, PAUSES, FROM_HOST,
+		0.7, false,
+		"settings put Kmin below one bandwidth-delay product, most busy queues mark, "
+		"nobody is paused"},
+	{SUSPECT_SWITCH, "ecn_early", POLICY | MANY_MARKS | WIDESPREAD | SHALLOW, PAUSES, FROM_HOST,
+		0.5, false,
+		"most busy queues mark although none ever held one bandwidth-delay product"},
 	/* XON too close (row 11) */
-	{SUSPECT_SWITCH, "xon_close", PAUSES | SHORT_PAUSES, 0, FROM_HOST, 0.55, false, "pauses end before their effect is back: transitions and pause time"},
+	{SUSPECT_SWITCH, "xon_close", PAUSES | SHORT_PAUSES, 0, FROM_HOST, 0.55, false,
+		"pauses end before their effect is back: transitions and pause time"},
 
-	/* a NIC that does not take part, seen in packets (product facts 1.5: the chain has more links than the reaction) */
-	{SUSPECT_NIC, "ect_missing", POLICY | NO_ECT, 0, 0, 0.85, false, "its data packets are not ECT: no switch can mark them"},
-	{SUSPECT_NIC, "np_off", POLICY | NO_CNP, 0, 0, 0.8, false, "CE is delivered to it and it sends no CNP: all its senders stay fast"},
+	/* a NIC that does not take part, seen in packets (product facts 1.5: the chain has more
+	   links than the reaction) */
+	{SUSPECT_NIC, "ect_missing", POLICY | NO_ECT, 0, 0, 0.85, false,
+		"its data packets are not ECT: no switch can mark them"},
+	{SUSPECT_NIC, "np_off", POLICY | NO_CNP, 0, 0, 0.8, false,
+		"CE is delivered to it and it sends no CNP: all its senders stay fast"},
 
 	/* one host that does not slow down (row 7) */
-	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD | MARKING | CNP_REACHES, 0, FROM_HOST, 0.9, false, "one host is paused, others are not, and captures show that CNPs reach it"},
-	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD | ALL_RAILS | MARKING, 0, FROM_HOST, 0.8, false, "one host is paused on all its rails, others are not, and marking works"},
-	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD | MARKING, 0, FROM_HOST | SLOWER | SKEWED, 0.7, false, "one host is paused, others are not, and marking works"},
-	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD | ALL_RAILS, 0, FROM_HOST | FEW_MARKS, 0.5, false, "one host is paused on all its rails, others are not; marks are not observable"},
-	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD, 0, FROM_HOST | SLOWER | SKEWED | FEW_MARKS, 0.4, false, "one host is paused, others are not; marks are not observable"},
+	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD | MARKING | CNP_REACHES, 0, FROM_HOST,
+		0.9, false,
+		"one host is paused, others are not, and captures show that CNPs reach it"},
+	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD | ALL_RAILS | MARKING, 0, FROM_HOST,
+		0.8, false,
+		"one host is paused on all its rails, others are not, and marking works"},
+	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD | MARKING, 0,
+		FROM_HOST | SLOWER | SKEWED, 0.7, false,
+		"one host is paused, others are not, and marking works"},
+	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD | ALL_RAILS, 0, FROM_HOST | FEW_MARKS,
+		0.5, false,
+		"one host is paused on all its rails, others are not; marks are not observable"},
+	{SUSPECT_HOST, "dcqcn_off", POLICY | SINGLED | AHEAD, 0,
+		FROM_HOST | SLOWER | SKEWED | FEW_MARKS, 0.4, false,
+		"one host is paused, others are not; marks are not observable"},
 
 	/* the uplinks of a leaf */
-	{SUSPECT_GROUP, "oversubscription", NARROW | HOT | GROUP_MARKED | HOSTS_PAUSED, 0, SKEWED | SLOWER | HELD | FROM_HOST, 0.8, false, "hosts can send more than the uplinks carry; these mark, and hosts are paused"},
-	{SUSPECT_GROUP, "oversubscription", NARROW | HOT | GROUP_MARKED | MANY_MARKS, 0, SKEWED | SLOWER | HELD | FROM_HOST, 0.7, false, "hosts can send more than the uplinks carry; these mark a large share of what they send"},
-	{SUSPECT_GROUP, "oversubscription", NARROW | HOT | HOSTS_PAUSED | BUSY, 0, SKEWED | SLOWER | HELD | FROM_HOST | MARKING | FEW_MARKS | SINGLED, 0.5, false, "hosts can send more than the uplinks carry, most of the leaf's hosts are paused, and the spines do not pause the uplinks; marks are not observable"},
-	{SUSPECT_GROUP, "oversubscription", NARROW | HOT | FULL, 0, SKEWED | SLOWER | HELD | FROM_HOST | FEW_MARKS, 0.5, false, "hosts can send more than the uplinks carry, and all of these run at line rate over the window"},
+	{SUSPECT_GROUP, "oversubscription", NARROW | HOT | GROUP_MARKED | HOSTS_PAUSED, 0,
+		SKEWED | SLOWER | HELD | FROM_HOST, 0.8, false,
+		"hosts can send more than the uplinks carry; these mark, and hosts are paused"},
+	{SUSPECT_GROUP, "oversubscription", NARROW | HOT | GROUP_MARKED | MANY_MARKS, 0,
+		SKEWED | SLOWER | HELD | FROM_HOST, 0.7, false,
+		"hosts can send more than the uplinks carry; these mark a large share of what they "
+		"send"},
+	{SUSPECT_GROUP, "oversubscription", NARROW | HOT | HOSTS_PAUSED | BUSY, 0,
+		SKEWED | SLOWER | HELD | FROM_HOST | MARKING | FEW_MARKS | SINGLED, 0.5, false,
+		"hosts can send more than the uplinks carry, most of the leaf's hosts are paused, "
+		"and the spines do not pause the uplinks; marks are not observable"},
+	{SUSPECT_GROUP, "oversubscription", NARROW | HOT | FULL, 0,
+		SKEWED | SLOWER | HELD | FROM_HOST | FEW_MARKS, 0.5, false,
+		"hosts can send more than the uplinks carry, and all of these run at line rate "
+		"over the window"},
 
 	/* one egress queue (row 4; root QUEUE of the pause graph) */
-	{SUSPECT_QUEUE, "incast", TO_HOST | SEVERAL_INPUTS | MANY_MARKS | BUSY, 0, FROM_HOST | SLOWER, 0.8, false, "several inputs are paused for one receiver's queue, which is busier than its peers and marks"},
-	{SUSPECT_QUEUE, "incast", TO_HOST | SEVERAL_INPUTS | MANY_MARKS, 0, FROM_HOST | SLOWER, 0.65, false, "several inputs are paused for one receiver's queue, and it marks a large share"},
-	{SUSPECT_QUEUE, "incast", TO_HOST | SEVERAL_INPUTS | BUSY, 0, FROM_HOST | SLOWER | FEW_MARKS | SINGLED, 0.5, false, "several inputs are paused for one receiver's queue, which is busier than its peers; marks are not observable"},
-	{SUSPECT_QUEUE, "incast", TO_HOST | MANY_MARKS | BUSY, PAUSES, FROM_HOST | SLOWER, 0.6, true, "one receiver's queue is busier than its peers and marks; nobody is paused for it"},
-	{SUSPECT_QUEUE, "uplink_overload", SEVERAL_INPUTS | MANY_MARKS, TO_HOST | SKEWED, FROM_HOST | SLOWER | NARROW, 0.55, false, "inputs are paused for one uplink, which marks, in an even group"},
-	{SUSPECT_QUEUE, "uplink_overload", SEVERAL_INPUTS | FULL, TO_HOST | SKEWED, FROM_HOST | SLOWER | NARROW | FEW_MARKS, 0.5, false, "inputs are paused for one uplink at line rate, in an even group"},
-	{SUSPECT_QUEUE, "uplink_overload", FULL | MANY_MARKS, TO_HOST | SKEWED, FROM_HOST | SLOWER | NARROW, 0.5, false, "one uplink in an even group runs at line rate over the window and marks"},
+	{SUSPECT_QUEUE, "incast", TO_HOST | SEVERAL_INPUTS | MANY_MARKS | BUSY, 0,
+		FROM_HOST | SLOWER, 0.8, false,
+		"several inputs are paused for one receiver's queue, which is busier than its "
+		"peers and marks"},
+	{SUSPECT_QUEUE, "incast", TO_HOST | SEVERAL_INPUTS | MANY_MARKS, 0, FROM_HOST | SLOWER,
+		0.65, false,
+		"several inputs are paused for one receiver's queue, and it marks a large share"},
+	{SUSPECT_QUEUE, "incast", TO_HOST | SEVERAL_INPUTS | BUSY, 0,
+		FROM_HOST | SLOWER | FEW_MARKS | SINGLED, 0.5, false,
+		"several inputs are paused for one receiver's queue, which is busier than its "
+		"peers; marks are not observable"},
+	{SUSPECT_QUEUE, "incast", TO_HOST | MANY_MARKS | BUSY, PAUSES, FROM_HOST | SLOWER, 0.6,
+		true,
+		"one receiver's queue is busier than its peers and marks; nobody is paused for it"},
+	{SUSPECT_QUEUE, "uplink_overload", SEVERAL_INPUTS | MANY_MARKS, TO_HOST | SKEWED,
+		FROM_HOST | SLOWER | NARROW, 0.55, false,
+		"inputs are paused for one uplink, which marks, in an even group"},
+	{SUSPECT_QUEUE, "uplink_overload", SEVERAL_INPUTS | FULL, TO_HOST | SKEWED,
+		FROM_HOST | SLOWER | NARROW | FEW_MARKS, 0.5, false,
+		"inputs are paused for one uplink at line rate, in an even group"},
+	{SUSPECT_QUEUE, "uplink_overload", FULL | MANY_MARKS, TO_HOST | SKEWED,
+		FROM_HOST | SLOWER | NARROW, 0.5, false,
+		"one uplink in an even group runs at line rate over the window and marks"},
 };
 
 const struct signature *signature_match(enum suspect_kind kind, const struct signs *s)
 {
 	for (size_t i = 0; i < rw_countof(signatures); i++) {
 		const struct signature *r = &signatures[i];
-		if (r->kind == kind && (s->yes & r->yes) == r->yes && (s->known & ~s->yes & r->no) == r->no && !(s->yes & r->not_yes))
+		if (r->kind == kind && (s->yes & r->yes) == r->yes &&
+			(s->known & ~s->yes & r->no) == r->no && !(s->yes & r->not_yes))
 			return r;
 	}
 	return NULL;
 }
 
-/* --- signs several kinds share ------------------------------------------------------------------------------------------- */
+/* ---- signs several kinds share ------------------------------------------- */
 
 static void sign_marks(struct signs *s, const struct marks *m, const struct congestion_options *o)
 {
@@ -91,7 +156,8 @@ static void sign_marks(struct signs *s, const struct marks *m, const struct cong
 		sign_set(s, MARKS_ALIVE, m->alive || m->on > m->off);
 }
 
-/* Hosts are paused, but one or two of them far more than all others: settings of switches do not choose among hosts. */
+/* Hosts are paused, but one or two of them far more than all others: settings of switches do not
+ * choose among hosts. */
 static bool is_one_host(const struct congestion *c, const struct congestion_options *o)
 {
 	if (!c->n_hosts || c->n_singled > SINGLED_MAX || c->n_others < OTHERS_MIN)
@@ -100,18 +166,22 @@ static bool is_one_host(const struct congestion *c, const struct congestion_opti
 	return level >= o->singled_out * c->median && level - c->median > Z_OUTLIER * c->spread;
 }
 
-static void sign_common(struct signs *s, const struct congestion *c, const struct congestion_options *o)
+static void sign_common(
+	struct signs *s, const struct congestion *c, const struct congestion_options *o)
 {
 	if (c->n_known)
 		sign_set(s, SINGLED, is_one_host(c, o));
-	sign_set(s, FROM_HOST, c->host_root_share >= 0.4); /* tuning facts c.2: a root is accepted from there */
+	/* tuning facts c.2: a root is accepted from there */
+	sign_set(s, FROM_HOST, c->host_root_share >= 0.4);
 	sign_set(s, SLOWER, c->slow_host);
-	sign_set(s, POLICY, c->o->fabric->congestion == CC_DCQCN || c->o->fabric->congestion == CC_ECN_ONLY);
+	sign_set(s, POLICY,
+		c->o->fabric->congestion == CC_DCQCN || c->o->fabric->congestion == CC_ECN_ONLY);
 }
 
-/* --- a switch -------------------------------------------------------------------------------------------------------------- */
+/* ---- a switch ------------------------------------------------------------ */
 
-/* Ports that may feed one queue at once: those whose priority groups held something, or all when that is not told. */
+/* Ports that may feed one queue at once: those whose priority groups held something, or all when
+ * that is not told. */
 static unsigned inputs_of(const struct congestion *c, const struct device_seen *d)
 {
 	unsigned known = 0, held = 0;
@@ -124,10 +194,16 @@ static unsigned inputs_of(const struct congestion *c, const struct device_seen *
 	return n > 1 ? n : 1;
 }
 
-/* Order of Kmin and PFC by settings: that of the queue whose Kmin is lowest, since one that marks in time is enough. */
-static enum ecn_order order_of(const struct congestion *c, const struct device_seen *d, double *ret_q_pfc)
+/* Order of Kmin and PFC by settings: that of the queue whose Kmin is lowest, since one that marks
+ * in time is enough. */
+static enum ecn_order order_of(
+	const struct congestion *c, const struct device_seen *d, double *ret_q_pfc)
 {
-	struct ecn_order_in in = {.pool_bytes = d->pool_bytes, .alpha = NAN, .xoff_level_bytes = NAN, .kmin_bytes = NAN, .inputs = inputs_of(c, d)};
+	struct ecn_order_in in = {.pool_bytes = d->pool_bytes,
+		.alpha = NAN,
+		.xoff_level_bytes = NAN,
+		.kmin_bytes = NAN,
+		.inputs = inputs_of(c, d)};
 	for (size_t i = 0; i < d->n_ports; i++) {
 		const struct lane_seen *l = observed_lane(&d->ports[i], c->priority);
 		if (!l)
@@ -144,7 +220,8 @@ struct queues { /* of a switch, that sent something */
 	double bdp;
 };
 
-static void look_at_queues(const struct congestion *c, const struct congestion_options *o, const struct device_seen *d, struct queues *q)
+static void look_at_queues(const struct congestion *c, const struct congestion_options *o,
+	const struct device_seen *d, struct queues *q)
 {
 	q->bdp = NAN;
 	for (size_t i = 0; i < d->n_ports; i++) {
@@ -152,7 +229,9 @@ static void look_at_queues(const struct congestion *c, const struct congestion_o
 		if (!l)
 			continue;
 		const struct marks m = lane_marks(l, (double)c->o->fabric->lossless_mtu_bytes);
-		const double bdp = d->ports[i].out.capacity_bps ? bdp_bytes(d->ports[i].out.capacity_bps, (double)o->rtt_ns) : NAN;
+		const double bdp = d->ports[i].out.capacity_bps
+			? bdp_bytes(d->ports[i].out.capacity_bps, (double)o->rtt_ns)
+			: NAN;
 		if (!m.known)
 			continue;
 		q->busy++;
@@ -167,32 +246,46 @@ static void look_at_queues(const struct congestion *c, const struct congestion_o
 	}
 }
 
-/* Mean length of a pause, and what it takes for XOFF and XON to act over that link: cable there and back, the peer's response, a frame each. */
+/* Mean length of a pause, and what it takes for XOFF and XON to act over that link: cable there and
+ * back, the peer's response, a frame each. */
 static void episodes_of(const struct congestion *c, struct suspect *s)
 {
 	const struct lane_seen *l = s->lane;
 	s->episode_ns = s->episode_limit_ns = NAN;
 	if (!l || !l->tx_pause.measured || !l->port->out.capacity_bps)
 		return;
-	const double bytes_ns = (double)l->port->out.capacity_bps / 8e9, mtu = (double)c->o->fabric->lossless_mtu_bytes;
-	const double link_ns = 2 * (double)l->port->port->cable_mm / 1e3 / CABLE_SPEED_M_S * 1e9 + (double)pause_response_bytes(l->port->out.capacity_bps) / bytes_ns +
+	const double bytes_ns = (double)l->port->out.capacity_bps / 8e9,
+		     mtu = (double)c->o->fabric->lossless_mtu_bytes;
+	const double link_ns = 2 * (double)l->port->port->cable_mm / 1e3 / CABLE_SPEED_M_S * 1e9 +
+		(double)pause_response_bytes(l->port->out.capacity_bps) / bytes_ns +
 		2 * mtu / bytes_ns;
 	const double apart = !isnan(l->xon_offset) ? l->xon_offset : l->xoff_level - l->xon_level;
 	/* where pauses are not counted: one takes two frames at least, XOFF and XON */
-	const double episodes = l->tx_transitions.known ? l->tx_transitions.value : l->tx_frames.known && !isnan(apart) ? l->tx_frames.value / 2 : 0;
+	const double episodes = l->tx_transitions.known ? l->tx_transitions.value
+		: l->tx_frames.known && !isnan(apart)   ? l->tx_frames.value / 2
+							: 0;
 	if (episodes <= 0)
 		return;
 	s->episode_ns = l->tx_pause_ns.value / episodes;
-	/* settings that leave enough room between XOFF and XON exonerate them; too little confirms what is seen; unknown ones ask for a plain case */
-	s->episode_limit_ns = isnan(apart) ? link_ns / 2 : apart < HYSTERESIS_MTUS * mtu ? 4 * link_ns : 0;
+	/* settings that leave enough room between XOFF and XON exonerate them; too little confirms
+	 * what is seen; unknown ones ask for a plain case */
+	s->episode_limit_ns = isnan(apart)      ? link_ns / 2
+		: apart < HYSTERESIS_MTUS * mtu ? 4 * link_ns
+						: 0;
 	s->episodes_per_s = episodes * 1e9 / (double)l->tx_pause_ns.covered_ns;
-	sign_set(&s->signs, SHORT_PAUSES, s->episodes_per_s > EPISODES_MIN && s->episode_ns < s->episode_limit_ns);
+	sign_set(&s->signs, SHORT_PAUSES,
+		s->episodes_per_s > EPISODES_MIN && s->episode_ns < s->episode_limit_ns);
 }
 
-void suspect_switch(const struct congestion *c, const struct congestion_options *o, const struct device_seen *d, struct suspect *ret)
+void suspect_switch(const struct congestion *c, const struct congestion_options *o,
+	const struct device_seen *d, struct suspect *ret)
 {
 	const struct device_load *load = &c->devices[d->device->index];
-	*ret = (struct suspect){.kind = SUSPECT_SWITCH, .device = d, .lane = load->loudest, .marks = load->marks, .q_pfc_bytes = NAN};
+	*ret = (struct suspect){.kind = SUSPECT_SWITCH,
+		.device = d,
+		.lane = load->loudest,
+		.marks = load->marks,
+		.q_pfc_bytes = NAN};
 	struct signs *s = &ret->signs;
 	sign_common(s, c, o);
 	sign_marks(s, &load->marks, o);
@@ -200,9 +293,13 @@ void suspect_switch(const struct congestion *c, const struct congestion_options 
 	sign_set(s, HOSTS_PAUSED, load->hosts > 0 || (load->inputs > 0 && c->n_hosts > 0));
 	if (load->marks.on || load->marks.off)
 		sign_set(s, SET_OFF, load->marks.off > load->marks.on);
-	/* where settings say that marking is on here, what others mark proves nothing: their queues may simply be longer */
+	/* where settings say that marking is on here, what others mark proves nothing: their queues
+	 * may simply be longer */
 	if (c->all.known && !(load->marks.on > load->marks.off))
-		sign_set(s, OTHERS_MARK, c->all.marked - load->marks.marked >= o->marks_few * (c->all.packets - load->marks.packets) && c->all.marked > load->marks.marked);
+		sign_set(s, OTHERS_MARK,
+			c->all.marked - load->marks.marked >=
+					o->marks_few * (c->all.packets - load->marks.packets) &&
+				c->all.marked > load->marks.marked);
 	const enum ecn_order order = order_of(c, d, &ret->q_pfc_bytes);
 	if (order != ECN_ORDER_UNKNOWN)
 		sign_set(s, LATE, order != ECN_FIRST);
@@ -221,11 +318,11 @@ void suspect_switch(const struct congestion *c, const struct congestion_options 
 	ret->is = signature_match(SUSPECT_SWITCH, s);
 }
 
-/* --- a host ---------------------------------------------------------------------------------------------------------------- */
+/* ---- a host -------------------------------------------------------------- */
 
 /*
- * Is an uplink of the host's leaf crowded because paths are uneven or missing? Then the path chose the host, not its NIC. Not known where the
- * leaf's groups are not.
+ * Is an uplink of the host's leaf crowded because paths are uneven or missing? Then the path chose
+ * the host, not its NIC. Not known where the leaf's groups are not.
  */
 static void sign_collision(const struct congestion *c, const struct device_seen *d, struct signs *s)
 {
@@ -237,47 +334,67 @@ static void sign_collision(const struct congestion *c, const struct device_seen 
 			continue;
 		const struct marks m = lane_marks(l, (double)c->o->fabric->lossless_mtu_bytes);
 		const bool crowded = marks_ratio(&m) >= MARKED || p->out.utilization_ratio > LINE;
-		sign_set(s, SKEWED, s->yes & SKEWED || (crowded && (g.imbalance > SKEW || g.live < g.members)));
+		sign_set(s, SKEWED,
+			s->yes & SKEWED || (crowded && (g.imbalance > SKEW || g.live < g.members)));
 	}
 }
 
 static void sign_packets(const struct congestion *c, const struct lane_seen *l, struct suspect *s)
 {
 	s->captured = host_packets(c->in->window, l->port, &s->packets);
-	const struct { enum sign sign; int says; } said[] = {{CNP_REACHES, packets_cnp_reaches(&s->packets)}, {NO_ECT, packets_lack_ect(&s->packets)},
-		{NO_CNP, packets_lack_cnp(&s->packets)}};
+	const struct {
+		enum sign sign;
+		int says;
+	} said[] = {{CNP_REACHES, packets_cnp_reaches(&s->packets)},
+		{NO_ECT, packets_lack_ect(&s->packets)}, {NO_CNP, packets_lack_cnp(&s->packets)}};
 	for (size_t i = 0; s->captured && i < rw_countof(said); i++)
 		if (said[i].says >= 0)
 			sign_set(&s->signs, said[i].sign, said[i].says > 0);
 }
 
-void suspect_nic(const struct congestion *c, const struct congestion_options *o, const struct lane_seen *l, struct suspect *ret)
+void suspect_nic(const struct congestion *c, const struct congestion_options *o,
+	const struct lane_seen *l, struct suspect *ret)
 {
-	*ret = (struct suspect){.kind = SUSPECT_NIC, .device = l->port->device, .lane = l, .q_pfc_bytes = NAN, .bdp_bytes = NAN, .episode_ns = NAN};
+	*ret = (struct suspect){.kind = SUSPECT_NIC,
+		.device = l->port->device,
+		.lane = l,
+		.q_pfc_bytes = NAN,
+		.bdp_bytes = NAN,
+		.episode_ns = NAN};
 	sign_common(&ret->signs, c, o);
 	sign_packets(c, l, ret);
 	ret->is = signature_match(SUSPECT_NIC, &ret->signs);
 }
 
 /*
- * Ahead of every other input of its leaf; or the most paused of all hosts, twice as much as the next, on each of several rails: planes that share
- * nothing but the host, so what one uplink of one of them happens to carry does not matter (product facts, 4.3: PauseHostAllRails).
+ * Ahead of every other input of its leaf; or the most paused of all hosts, twice as much as the
+ * next, on each of several rails: planes that share nothing but the host, so what one uplink of one
+ * of them happens to carry does not matter (product facts, 4.3: PauseHostAllRails).
  */
 static bool is_ahead(const struct congestion *c, const struct paused_host *h)
 {
 	if (h->level >= 2 * h->at_leaf)
 		return true;
-	return h == &c->hosts[0] && h->rails >= RAILS_APART && h->rails_paused == h->rails && h->level > h->at_leaf && (c->n_hosts < 2 || h->level >= 2 * c->hosts[1].level);
+	return h == &c->hosts[0] && h->rails >= RAILS_APART && h->rails_paused == h->rails &&
+		h->level > h->at_leaf && (c->n_hosts < 2 || h->level >= 2 * c->hosts[1].level);
 }
 
-void suspect_host(const struct congestion *c, const struct congestion_options *o, const struct paused_host *h, struct suspect *ret)
+void suspect_host(const struct congestion *c, const struct congestion_options *o,
+	const struct paused_host *h, struct suspect *ret)
 {
-	*ret = (struct suspect){.kind = SUSPECT_HOST, .device = h->lane->port->device, .lane = h->lane, .host = h, .marks = c->all, .q_pfc_bytes = NAN, .bdp_bytes = NAN,
+	*ret = (struct suspect){.kind = SUSPECT_HOST,
+		.device = h->lane->port->device,
+		.lane = h->lane,
+		.host = h,
+		.marks = c->all,
+		.q_pfc_bytes = NAN,
+		.bdp_bytes = NAN,
 		.episode_ns = NAN};
 	struct signs *s = &ret->signs;
 	sign_common(s, c, o);
 	sign_marks(s, &c->all, o);
-	if (!c->all.alive && !c->all.on) /* a counter that never moved says nothing of what is marked */
+	/* a counter that never moved says nothing of what is marked */
+	if (!c->all.alive && !c->all.on)
 		s->yes &= ~(uint32_t)FEW_MARKS;
 	sign_set(s, FROM_HOST, h->explained);
 	sign_set(s, AHEAD, is_ahead(c, h));
@@ -287,15 +404,17 @@ void suspect_host(const struct congestion *c, const struct congestion_options *o
 	ret->is = signature_match(SUSPECT_HOST, s);
 }
 
-/* --- the uplinks of a leaf --------------------------------------------------------------------------------------------------- */
+/* ---- the uplinks of a leaf ----------------------------------------------- */
 
 struct side { /* the ports of a leaf that face hosts, or a group of its uplinks */
 	struct marks marks;
-	double load, rx;  /* mean utilisation, towards the fabric for hosts; strongest pause by the neighbour */
+	/* mean utilisation, towards the fabric for hosts; strongest pause by the neighbour */
+	double load, rx;
 	unsigned n, known;
 };
 
-static void side_add(const struct congestion *c, const struct port_seen *p, const struct port_rate *rate, bool rate_known, struct side *s)
+static void side_add(const struct congestion *c, const struct port_seen *p,
+	const struct port_rate *rate, bool rate_known, struct side *s)
 {
 	const struct lane_seen *l = observed_lane(p, c->priority);
 	s->n++;
@@ -311,21 +430,28 @@ static void side_add(const struct congestion *c, const struct port_seen *p, cons
 	s->rx = isnan(rx) ? s->rx : fmax(s->rx, rx);
 }
 
-/* Uplinks are where it piles up: busier than the hosts' ports, or at line rate; and, where both mark, the ones that mark most. */
+/* Uplinks are where it piles up: busier than the hosts' ports, or at line rate; and, where both
+ * mark, the ones that mark most. */
 static bool is_hot(const struct side *up, const struct side *hosts)
 {
 	if (!up->known)
 		return false;
-	const double load = up->load / up->known, below = hosts->known ? hosts->load / hosts->known : NAN;
+	const double load = up->load / up->known,
+		     below = hosts->known ? hosts->load / hosts->known : NAN;
 	const double marked = marks_ratio(&up->marks), beside = marks_ratio(&hosts->marks);
 	return (load >= LINE || load >= BUSIER * below) && !(beside * 2 > marked);
 }
 
-void suspect_group(const struct congestion *c, const struct congestion_options *o, const struct fabric_group *g, struct suspect *ret)
+void suspect_group(const struct congestion *c, const struct congestion_options *o,
+	const struct fabric_group *g, struct suspect *ret)
 {
 	const struct port_seen *p = observed_port(c->o, g->members[0]);
 	const struct device_load *load = &c->devices[g->device->index];
-	*ret = (struct suspect){.kind = SUSPECT_GROUP, .device = p->device, .q_pfc_bytes = NAN, .bdp_bytes = NAN, .episode_ns = NAN};
+	*ret = (struct suspect){.kind = SUSPECT_GROUP,
+		.device = p->device,
+		.q_pfc_bytes = NAN,
+		.bdp_bytes = NAN,
+		.episode_ns = NAN};
 	struct signs *s = &ret->signs;
 	group_measure(c, p, &ret->group);
 	struct side up = {0}, hosts = {0};
@@ -336,7 +462,8 @@ void suspect_group(const struct congestion *c, const struct congestion_options *
 	for (size_t i = 0; i < p->device->n_ports; i++) {
 		const struct port_seen *h = &p->device->ports[i];
 		if (h->port->host)
-			side_add(c, h, h->in_known ? &h->in : &h->out, h->in_known || h->out_known, &hosts);
+			side_add(c, h, h->in_known ? &h->in : &h->out, h->in_known || h->out_known,
+				&hosts);
 	}
 	ret->marks = up.marks;
 	sign_common(s, c, o);
@@ -357,9 +484,10 @@ void suspect_group(const struct congestion *c, const struct congestion_options *
 	ret->is = signature_match(SUSPECT_GROUP, s);
 }
 
-/* --- an egress queue ------------------------------------------------------------------------------------------------------- */
+/* ---- an egress queue ----------------------------------------------------- */
 
-/* Load of a port against the median of those that lead to the same kind of neighbour on its switch. */
+/* Load of a port against the median of those that lead to the same kind of neighbour on its switch.
+ */
 static bool is_busy(const struct port_seen *p)
 {
 	const struct device_seen *d = p->device;
@@ -377,12 +505,18 @@ static bool is_busy(const struct port_seen *p)
 	return n && 2 * below > n;
 }
 
-void suspect_queue(const struct congestion *c, const struct congestion_options *o, const struct lane_seen *l, const struct pause_root *root,
-	struct suspect *ret)
+void suspect_queue(const struct congestion *c, const struct congestion_options *o,
+	const struct lane_seen *l, const struct pause_root *root, struct suspect *ret)
 {
 	const struct port_seen *p = l->port;
 	const struct device_load *load = &c->devices[p->port->device->index];
-	*ret = (struct suspect){.kind = SUSPECT_QUEUE, .device = p->device, .lane = l, .root = root, .q_pfc_bytes = NAN, .bdp_bytes = NAN, .episode_ns = NAN,
+	*ret = (struct suspect){.kind = SUSPECT_QUEUE,
+		.device = p->device,
+		.lane = l,
+		.root = root,
+		.q_pfc_bytes = NAN,
+		.bdp_bytes = NAN,
+		.episode_ns = NAN,
 		.marks = lane_marks(l, (double)c->o->fabric->lossless_mtu_bytes)};
 	struct signs *s = &ret->signs;
 	sign_common(s, c, o);
@@ -396,7 +530,8 @@ void suspect_queue(const struct congestion *c, const struct congestion_options *
 		sign_set(s, FULL, p->out.utilization_ratio >= LINE);
 	sign_set(s, BUSY, is_busy(p));
 	const double rx = rx_level(l);
-	if (rx >= c->floor && rx >= load->level) /* it waits for its own neighbour: the pressure is not its own */
+	/* it waits for its own neighbour: the pressure is not its own */
+	if (rx >= c->floor && rx >= load->level)
 		sign_set(s, FROM_HOST, true);
 	if (group_measure(c, p, &ret->group)) {
 		if (!isnan(ret->group.imbalance))

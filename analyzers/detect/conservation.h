@@ -1,4 +1,5 @@
-/* conservation - the parts of the analyzer: what enters and leaves, by class (conservation.c) and by path (conservation_paths.c). Pure. */
+/* conservation - the parts of the analyzer: what enters and leaves, by class (conservation.c) and
+ * by path (conservation_paths.c). Pure. */
 #ifndef RW_ANALYZERS_CONSERVATION_H
 #define RW_ANALYZERS_CONSERVATION_H
 
@@ -17,11 +18,16 @@ struct conservation_in {
 	const struct conservation_options *options;
 };
 
-/* conservation_finding - with what all findings of it have in common; cause as given, texts empty. */
-struct tell conservation_finding(const struct conservation_in *c, const char *cause, enum finding_verdict v, struct finding_list *out);
+/* conservation_finding - with what all findings of it have in common; cause as given, texts empty.
+ */
+struct tell conservation_finding(const struct conservation_in *c, const char *cause,
+	enum finding_verdict v, struct finding_list *out);
 
-void conservation_routes(const struct conservation_in *c, struct finding_list *out);     /* missing_route */
-void conservation_capacity(const struct conservation_in *c, struct finding_list *out);   /* remote_capacity */
-void conservation_cross_rail(const struct conservation_in *c, struct finding_list *out); /* cross_rail */
+/* missing_route */
+void conservation_routes(const struct conservation_in *c, struct finding_list *out);
+/* remote_capacity */
+void conservation_capacity(const struct conservation_in *c, struct finding_list *out);
+/* cross_rail */
+void conservation_cross_rail(const struct conservation_in *c, struct finding_list *out);
 
 #endif

@@ -1,16 +1,21 @@
 /*
- * conservation_paths - what is sent against the paths there are: missing_route, remote_capacity, cross_rail. See conservation.h.
+ * conservation_paths - what is sent against the paths there are: missing_route, remote_capacity,
+ * cross_rail. See conservation.h.
  *
- * missing_route. A link of a group that is up and carries nothing in one direction while its siblings are busy. Chance leaves links empty as
- * well: of n flows over m links one stays empty with a probability of at most m (1 - 1/m)^n. n is not known; it follows from how uneven the
- * others are, CoV = sqrt((m-1)/n) (tuning facts, c.3), and where they are quite even from the number of hosts that are busy. Told where that
- * probability is below CHANCE, or below CHANCE_USED where the link did carry traffic before: its counter says so.
+ * missing_route. A link of a group that is up and carries nothing in one direction while its
+ * siblings are busy. Chance leaves links empty as well: of n flows over m links one stays empty
+ * with a probability of at most m (1 - 1/m)^n. n is not known; it follows from how uneven the
+ * others are, CoV = sqrt((m-1)/n) (tuning facts, c.3), and where they are quite even from the
+ * number of hosts that are busy. Told where that probability is below CHANCE, or below CHANCE_USED
+ * where the link did carry traffic before: its counter says so.
  *
- * remote_capacity. A spine with less live capacity to a leaf than others have to it, which is nevertheless sent its full share: its links to that leaf
- * are fuller than those of the other spines. (The leaf's own group with a link down is path_asymmetry.)
+ * remote_capacity. A spine with less live capacity to a leaf than others have to it, which is
+ * nevertheless sent its full share: its links to that leaf are fuller than those of the other
+ * spines. (The leaf's own group with a link down is path_asymmetry.)
  *
- * cross_rail. Where each leaf serves one rail, bytes that a spine takes from the leaves of a rail and does not give back to them went to another
- * rail. What rails exchange evenly cancels out, so it is a lower bound; with one leaf to a rail all of its uplinks' bytes are.
+ * cross_rail. Where each leaf serves one rail, bytes that a spine takes from the leaves of a rail
+ * and does not give back to them went to another rail. What rails exchange evenly cancels out, so
+ * it is a lower bound; with one leaf to a rail all of its uplinks' bytes are.
  */
 #include <math.h>
 #include <string.h>
@@ -22,13 +27,13 @@
 #define CHANCE 1e-3
 #define CHANCE_USED 0.05
 #define CHANCE_LEAST 1e-9 /* nothing is surer than that from a spread */
-#define EMPTY_SHARE 0.01  /* of what the siblings carry: routing protocols and LLDP are less */
-#define EVEN 0.02         /* CoV below which the spread tells nothing of the number of flows */
-#define USED_SHARE 0.05   /* of the siblings' counters: the link was in use before */
-#define FULLER 1.15       /* remote_capacity: load against that of the other spines */
-#define LESS 0.9          /* ... with less than this of their capacity */
+#define EMPTY_SHARE 0.01 /* of what the siblings carry: routing protocols and LLDP are less */
+#define EVEN 0.02 /* CoV below which the spread tells nothing of the number of flows */
+#define USED_SHARE 0.05 /* of the siblings' counters: the link was in use before */
+#define FULLER 1.15 /* remote_capacity: load against that of the other spines */
+#define LESS 0.9 /* ... with less than this of their capacity */
 
-/* --- missing_route ------------------------------------------------------------------------------------------------------- */
+/* ---- missing_route ------------------------------------------------------- */
 
 static double sent_load(const struct port_seen *p, bool out)
 {
@@ -40,17 +45,22 @@ static double sent_load(const struct port_seen *p, bool out)
 
 static double raw_octets(const struct conservation_in *c, const struct port_seen *p, bool out)
 {
-	const struct series *s = p->entity == ENTITY_NONE ? NULL : window_series(c->in->window, p->entity, out ? M_PORT_OUT_OCTETS : M_PORT_IN_OCTETS);
+	const struct series *s = p->entity == ENTITY_NONE
+		? NULL
+		: window_series(
+			  c->in->window, p->entity, out ? M_PORT_OUT_OCTETS : M_PORT_IN_OCTETS);
 	return s && s->n ? (double)s->value[s->n - 1] : NAN;
 }
 
-/* Hosts that are busy now, each has a flow at least: of each device, and of all of them at the end. */
+/* Hosts that are busy now, each has a flow at least: of each device, and of all of them at the end.
+ */
 static const size_t *busy_hosts(const struct conservation_in *c)
 {
 	size_t *n = arena_array(c->in->arena, size_t, c->o->n_devices + 1);
 	for (size_t i = 0; i < c->links->n; i++) {
 		const struct link *l = &c->links->v[i];
-		const bool busy = l->kind == LINK_HOST && port_load(l->near) >= c->options->load_floor;
+		const bool busy =
+			l->kind == LINK_HOST && port_load(l->near) >= c->options->load_floor;
 		n[l->near->port->device->index] += busy;
 		n[c->o->n_devices] += busy;
 	}
@@ -62,7 +72,8 @@ struct siblings { /* of one member of a group, in one direction */
 	size_t n;
 };
 
-static struct siblings siblings_of(const struct conservation_in *c, const struct fabric_group *g, size_t self, bool out)
+static struct siblings siblings_of(
+	const struct conservation_in *c, const struct fabric_group *g, size_t self, bool out)
 {
 	struct siblings s = {.mean = NAN, .cov = NAN};
 	double sum = 0, square = 0;
@@ -77,13 +88,15 @@ static struct siblings siblings_of(const struct conservation_in *c, const struct
 	}
 	if (s.n) {
 		s.mean = sum / (double)s.n;
-		s.cov = s.mean > 0 ? sqrt(fmax(0, square / (double)s.n - s.mean * s.mean)) / s.mean : NAN;
+		s.cov = s.mean > 0 ? sqrt(fmax(0, square / (double)s.n - s.mean * s.mean)) / s.mean
+				   : NAN;
 	}
 	return s;
 }
 
 /* The mean counter of those siblings. */
-static double raw_of_siblings(const struct conservation_in *c, const struct fabric_group *g, size_t self, bool out)
+static double raw_of_siblings(
+	const struct conservation_in *c, const struct fabric_group *g, size_t self, bool out)
 {
 	double raw = 0;
 	size_t n = 0;
@@ -100,7 +113,9 @@ static double raw_of_siblings(const struct conservation_in *c, const struct fabr
 /* How likely is it that chance leaves one of the links empty? */
 static double chance_of_empty(const struct siblings *s, size_t hosts)
 {
-	const double m = (double)s->n + 1, flows = s->n > 1 && s->cov > EVEN ? ((double)s->n - 1) / (s->cov * s->cov) : (double)hosts;
+	const double m = (double)s->n + 1,
+		     flows = s->n > 1 && s->cov > EVEN ? ((double)s->n - 1) / (s->cov * s->cov)
+						       : (double)hosts;
 	return fmax(CHANCE_LEAST, fmin(1, m * pow(1 - 1 / m, flows)));
 }
 
@@ -109,20 +124,26 @@ struct empty {
 	bool used;
 };
 
-static bool carries_nothing(const struct conservation_in *c, const struct fabric_group *g, size_t self, bool out, size_t hosts, struct empty *ret)
+static bool carries_nothing(const struct conservation_in *c, const struct fabric_group *g,
+	size_t self, bool out, size_t hosts, struct empty *ret)
 {
 	const struct port_seen *p = observed_port(c->o, g->members[self]);
 	const double load = sent_load(p, out);
 	const struct siblings s = siblings_of(c, g, self, out);
-	if (!s.n || s.mean < c->options->load_floor || !(load < EMPTY_SHARE * s.mean) || p->out.coverage_ratio < 0.5)
+	if (!s.n || s.mean < c->options->load_floor || !(load < EMPTY_SHARE * s.mean) ||
+		p->out.coverage_ratio < 0.5)
 		return false;
-	*ret = (struct empty){.chance = chance_of_empty(&s, hosts), .like = s.mean, .used = raw_octets(c, p, out) > USED_SHARE * raw_of_siblings(c, g, self, out)};
+	*ret = (struct empty){.chance = chance_of_empty(&s, hosts),
+		.like = s.mean,
+		.used = raw_octets(c, p, out) > USED_SHARE * raw_of_siblings(c, g, self, out)};
 	return ret->chance < (ret->used ? CHANCE_USED : CHANCE);
 }
 
-static void tell_route(const struct conservation_in *c, const struct port_seen *p, const struct empty e[2], const bool over[2], struct finding_list *out)
+static void tell_route(const struct conservation_in *c, const struct port_seen *p,
+	const struct empty e[2], const bool over[2], struct finding_list *out)
 {
-	struct tell t = conservation_finding(c, "missing_route", over[0] || over[1] ? FINDING_OVER : FINDING_UNDER, out);
+	struct tell t = conservation_finding(
+		c, "missing_route", over[0] || over[1] ? FINDING_OVER : FINDING_UNDER, out);
 	tell_subject(&t, p);
 	if (!over[0] && !over[1])
 		return;
@@ -133,21 +154,39 @@ static void tell_route(const struct conservation_in *c, const struct port_seen *
 	t.f->severity = worst->like > 0.8 ? SEV_CRITICAL : SEV_WARNING;
 	t.f->confidence_ratio = worst->used ? 0.85 : 0.75;
 	t.f->coverage_ratio = p->out.coverage_ratio;
-	t.f->summary = arena_printf(t.a, "%s to %s is up and carries nothing %s, while the other links of its group are at %.0f %%: no route leads over it", here, far,
-		over[0] && over[1] ? "either way" : over[1] ? "out" : "in", 100 * worst->like);
-	tell_evidence(&t, "port.utilization_ratio", p, PRIO_NONE, sent_load(p, true), "ratio", p->out.quality);
-	tell_evidence(&t, "port.in_utilization_ratio", p, PRIO_NONE, sent_load(p, false), "ratio", p->in.quality);
-	tell_evidence(&t, "port.group_utilization_ratio", p, PRIO_NONE, worst->like, "ratio", QUALITY_EXACT);
-	tell_evidence(&t, "port.empty_by_chance_ratio", p, PRIO_NONE, worst->chance, "ratio", QUALITY_ESTIMATED);
-	tell_rests_on(&t, "octets of all links of the group; the number of flows is estimated from their spread");
+	t.f->summary = arena_printf(t.a,
+		"%s to %s is up and carries nothing %s, while the other links of its group are at "
+		"%.0f %%: no route leads over it",
+		here, far,
+		over[0] && over[1] ? "either way"
+			: over[1]  ? "out"
+				   : "in",
+		100 * worst->like);
+	tell_evidence(&t, "port.utilization_ratio", p, PRIO_NONE, sent_load(p, true), "ratio",
+		p->out.quality);
+	tell_evidence(&t, "port.in_utilization_ratio", p, PRIO_NONE, sent_load(p, false), "ratio",
+		p->in.quality);
+	tell_evidence(&t, "port.group_utilization_ratio", p, PRIO_NONE, worst->like, "ratio",
+		QUALITY_EXACT);
+	tell_evidence(&t, "port.empty_by_chance_ratio", p, PRIO_NONE, worst->chance, "ratio",
+		QUALITY_ESTIMATED);
+	tell_rests_on(&t,
+		"octets of all links of the group; the number of flows is estimated from their "
+		"spread");
 	if (worst->used)
 		tell_rests_on(&t, "its counter shows that it carried traffic before");
-	tell_ruled_out(&t, "luck of few flows: it leaves a link empty with a probability of %.1g", worst->chance);
+	tell_ruled_out(&t, "luck of few flows: it leaves a link empty with a probability of %.1g",
+		worst->chance);
 	if (p->oper_up == 1)
 		tell_ruled_out(&t, "a link that is down: it is up");
-	tell_role(&t, "culprit", "%s", over[1] ? p->port->device->name : p->port->peer->device->name);
-	tell_step(&t, over[1] ? "on this switch: is the next hop over this link in the ECMP group (routing table and hardware), is its BGP session up?" :
-		"on the switch at the other end: is the next hop over this link in its ECMP group, does this one announce its prefixes there?", "none: read only");
+	tell_role(
+		&t, "culprit", "%s", over[1] ? p->port->device->name : p->port->peer->device->name);
+	tell_step(&t,
+		over[1] ? "on this switch: is the next hop over this link in the ECMP group "
+			  "(routing table and hardware), is its BGP session up?"
+			: "on the switch at the other end: is the next hop over this link in its "
+			  "ECMP group, does this one announce its prefixes there?",
+		"none: read only");
 	tell_step(&t, "was it drained on purpose? then say so (event add)", "none");
 }
 
@@ -158,7 +197,8 @@ static const struct fabric_group *group_of(const struct fabric_port *p, size_t *
 	for (size_t i = 0; i < p->device->n_groups; i++) {
 		const struct fabric_group *g = &p->device->groups[i];
 		for (size_t k = 0; k < g->n_members; k++)
-			if (g->members[k] == p && (!best || g->n_members > best->n_members) && strncmp(g->id, "lag:", 4) != 0) {
+			if (g->members[k] == p && (!best || g->n_members > best->n_members) &&
+				strncmp(g->id, "lag:", 4) != 0) {
 				best = g;
 				*ret_self = k;
 			}
@@ -170,12 +210,17 @@ void conservation_routes(const struct conservation_in *c, struct finding_list *o
 {
 	const size_t *busy = busy_hosts(c);
 	for (size_t d = 0; d < c->o->n_devices; d++) {
-		const size_t hosts = busy[c->o->devices[d].device->role == ROLE_LEAF ? d : c->o->n_devices];
+		const size_t hosts =
+			busy[c->o->devices[d].device->role == ROLE_LEAF ? d : c->o->n_devices];
 		for (size_t i = 0; i < c->o->devices[d].n_ports; i++) {
 			const struct port_seen *p = &c->o->devices[d].ports[i];
 			size_t self = 0;
-			/* told at the end nearer to the hosts: there both directions of the link are seen among their siblings */
-			const struct fabric_group *g = p->port->peer && p->port->peer->device->role > p->port->device->role ? group_of(p->port, &self) : NULL;
+			/* told at the end nearer to the hosts: there both directions of the link
+			 * are seen among their siblings */
+			const struct fabric_group *g =
+				p->port->peer && p->port->peer->device->role > p->port->device->role
+				? group_of(p->port, &self)
+				: NULL;
 			if (!g || p->port->lag || isnan(sent_load(p, true)))
 				continue; /* of a LAG, one port may be empty while the LAG is not */
 			struct empty e[2];
@@ -187,7 +232,7 @@ void conservation_routes(const struct conservation_in *c, struct finding_list *o
 	}
 }
 
-/* --- remote_capacity ----------------------------------------------------------------------------------------------------- */
+/* ---- remote_capacity ----------------------------------------------------- */
 
 struct cell { /* what one spine has to one leaf */
 	const struct device_seen *spine;
@@ -197,7 +242,8 @@ struct cell { /* what one spine has to one leaf */
 	bool known;
 };
 
-static struct cell cell_of(const struct conservation_in *c, const struct device_seen *spine, const struct fabric_device *leaf)
+static struct cell cell_of(const struct conservation_in *c, const struct device_seen *spine,
+	const struct fabric_device *leaf)
 {
 	struct cell k = {.spine = spine, .known = true};
 	for (size_t i = 0; i < spine->n_ports; i++) {
@@ -217,32 +263,43 @@ static struct cell cell_of(const struct conservation_in *c, const struct device_
 	return k;
 }
 
-static bool congested(const struct conservation_in *c, const struct device_seen *spine, const struct fabric_device *leaf)
+static bool congested(const struct conservation_in *c, const struct device_seen *spine,
+	const struct fabric_device *leaf)
 {
 	for (size_t i = 0; i < spine->n_ports; i++) {
 		const struct port_seen *p = &spine->ports[i];
-		for (int prio = 0; p->port->peer && p->port->peer->device == leaf && prio < OBSERVED_PRIORITIES; prio++)
-			if (p->lanes[prio] && (p->lanes[prio]->marked.value > 0 || p->lanes[prio]->rx_pause.lo > 0 || p->lanes[prio]->drops.value > 0))
+		for (int prio = 0; p->port->peer && p->port->peer->device == leaf &&
+			prio < OBSERVED_PRIORITIES;
+			prio++)
+			if (p->lanes[prio] &&
+				(p->lanes[prio]->marked.value > 0 ||
+					p->lanes[prio]->rx_pause.lo > 0 ||
+					p->lanes[prio]->drops.value > 0))
 				return true;
 	}
 	return false;
 }
 
 /* "to:<leaf>"; NULL. */
-static const struct fabric_group *group_towards(const struct fabric_device *spine, const struct fabric_device *leaf)
+static const struct fabric_group *group_towards(
+	const struct fabric_device *spine, const struct fabric_device *leaf)
 {
 	for (size_t i = 0; i < spine->n_groups; i++)
-		if (strncmp(spine->groups[i].id, "to:", 3) == 0 && strcmp(spine->groups[i].id + 3, leaf->name) == 0)
+		if (strncmp(spine->groups[i].id, "to:", 3) == 0 &&
+			strcmp(spine->groups[i].id + 3, leaf->name) == 0)
 			return &spine->groups[i];
 	return NULL;
 }
 
-static void tell_capacity(const struct conservation_in *c, const struct device_seen *spine, const struct fabric_device *leaf, const struct cell *own, double capacity_bps,
-	double load, struct finding_list *out)
+static void tell_capacity(const struct conservation_in *c, const struct device_seen *spine,
+	const struct fabric_device *leaf, const struct cell *own, double capacity_bps, double load,
+	struct finding_list *out)
 {
 	const double own_load = own->rate_bps / own->capacity_bps;
-	const bool over = own->capacity_bps < LESS * capacity_bps && own_load >= c->options->load_floor && own_load > FULLER * load;
-	struct tell t = conservation_finding(c, "remote_capacity", over ? FINDING_OVER : FINDING_UNDER, out);
+	const bool over = own->capacity_bps < LESS * capacity_bps &&
+		own_load >= c->options->load_floor && own_load > FULLER * load;
+	struct tell t = conservation_finding(
+		c, "remote_capacity", over ? FINDING_OVER : FINDING_UNDER, out);
 	const struct fabric_group *group = group_towards(spine->device, leaf);
 	t.f->device = spine->device->name;
 	if (group)
@@ -255,24 +312,36 @@ static void tell_capacity(const struct conservation_in *c, const struct device_s
 	t.f->warn = FULLER - 1;
 	t.f->severity = congested(c, spine, leaf) ? SEV_WARNING : SEV_INFO;
 	t.f->confidence_ratio = 0.8;
-	t.f->summary = arena_printf(t.a, "%s has %s to %s (%zu of %zu links), other spines have %s; it is sent its full share for that leaf, and its links there are at %.0f %% against %.0f %%",
-		spine->device->name, tell_speed(own->capacity_bps, t.a), leaf->name, own->live, own->links, tell_speed(capacity_bps, t.a), 100 * own_load, 100 * load);
-	tell_evidence_device(&t, "path.capacity_bps", spine->device->name, own->capacity_bps, "bit/s", QUALITY_EXACT);
-	tell_evidence_device(&t, "path.capacity_of_others_bps", spine->device->name, capacity_bps, "bit/s", QUALITY_EXACT);
-	tell_evidence_device(&t, "path.utilization_ratio", spine->device->name, own_load, "ratio", QUALITY_EXACT);
-	tell_evidence_device(&t, "path.utilization_of_others_ratio", spine->device->name, load, "ratio", QUALITY_EXACT);
+	t.f->summary = arena_printf(t.a,
+		"%s has %s to %s (%zu of %zu links), other spines have %s; it is sent its full "
+		"share for that leaf, and its links there are at %.0f %% against %.0f %%",
+		spine->device->name, tell_speed(own->capacity_bps, t.a), leaf->name, own->live,
+		own->links, tell_speed(capacity_bps, t.a), 100 * own_load, 100 * load);
+	tell_evidence_device(&t, "path.capacity_bps", spine->device->name, own->capacity_bps,
+		"bit/s", QUALITY_EXACT);
+	tell_evidence_device(&t, "path.capacity_of_others_bps", spine->device->name, capacity_bps,
+		"bit/s", QUALITY_EXACT);
+	tell_evidence_device(&t, "path.utilization_ratio", spine->device->name, own_load, "ratio",
+		QUALITY_EXACT);
+	tell_evidence_device(&t, "path.utilization_of_others_ratio", spine->device->name, load,
+		"ratio", QUALITY_EXACT);
 	tell_rests_on(&t, "octets and state of the links of every spine to %s", leaf->name);
 	tell_role(&t, "culprit", "%s", spine->device->name);
 	tell_role(&t, "direct_victim", "%s", leaf->name);
-	tell_step(&t, "repair the missing links; until then let the other leaves weigh this spine less for that leaf (weighted ECMP, or drain the spine)", "flows move while it is changed");
+	tell_step(&t,
+		"repair the missing links; until then let the other leaves weigh this spine less "
+		"for that leaf (weighted ECMP, or drain the spine)",
+		"flows move while it is changed");
 }
 
 /* The spines a leaf has links to, in the order of the fabric, that have some capacity to it. */
-static size_t cells_of(const struct conservation_in *c, const struct fabric_device *leaf, struct cell *cells)
+static size_t cells_of(
+	const struct conservation_in *c, const struct fabric_device *leaf, struct cell *cells)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < leaf->n_ports; i++) {
-		const struct fabric_device *peer = leaf->ports[i]->peer ? leaf->ports[i]->peer->device : NULL;
+		const struct fabric_device *peer =
+			leaf->ports[i]->peer ? leaf->ports[i]->peer->device : NULL;
 		size_t at = n;
 		if (!peer || peer->role != ROLE_SPINE)
 			continue;
@@ -292,7 +361,8 @@ static size_t cells_of(const struct conservation_in *c, const struct fabric_devi
 void conservation_capacity(const struct conservation_in *c, struct finding_list *out)
 {
 	const size_t n_devices = c->o->n_devices;
-	double *capacity = arena_array(c->in->arena, double, n_devices + 1), *load = arena_array(c->in->arena, double, n_devices + 1);
+	double *capacity = arena_array(c->in->arena, double, n_devices + 1),
+	       *load = arena_array(c->in->arena, double, n_devices + 1);
 	struct cell *cells = arena_array(c->in->arena, struct cell, n_devices + 1);
 	for (size_t l = 0; l < n_devices; l++) {
 		const struct fabric_device *leaf = c->o->devices[l].device;
@@ -302,17 +372,20 @@ void conservation_capacity(const struct conservation_in *c, struct finding_list 
 			most = fmax(most, cells[s].capacity_bps);
 		for (size_t s = 0; s < n && n > 1; s++) {
 			size_t others = 0;
-			for (size_t k = 0; k < n && cells[s].capacity_bps < LESS * most; k++) /* else it has not less than the median of the others either */
+			/* else it has not less than the median of the others either */
+			for (size_t k = 0; k < n && cells[s].capacity_bps < LESS * most; k++)
 				if (k != s) {
 					capacity[others] = cells[k].capacity_bps;
 					load[others++] = cells[k].rate_bps / cells[k].capacity_bps;
 				}
-			tell_capacity(c, cells[s].spine, leaf, &cells[s], quantile_of(capacity, others, 0.5), quantile_of(load, others, 0.5), out);
+			tell_capacity(c, cells[s].spine, leaf, &cells[s],
+				quantile_of(capacity, others, 0.5), quantile_of(load, others, 0.5),
+				out);
 		}
 	}
 }
 
-/* --- cross_rail ---------------------------------------------------------------------------------------------------------- */
+/* ---- cross_rail ---------------------------------------------------------- */
 
 /* The rail a leaf serves: the one NIC name all its hosts are linked by. NULL: none, or several. */
 static const char *rail_of(const struct fabric_device *leaf)
@@ -346,8 +419,10 @@ static size_t rail_index(struct rails *r, const char *name)
 	return i;
 }
 
-/* Bytes a second that change rails in one spine, at least; NAN where a port to a leaf is not known. */
-static double crossing(const struct conservation_in *c, struct rails *r, const char *const *leaf_rail, const struct device_seen *spine)
+/* Bytes a second that change rails in one spine, at least; NAN where a port to a leaf is not known.
+ */
+static double crossing(const struct conservation_in *c, struct rails *r,
+	const char *const *leaf_rail, const struct device_seen *spine)
 {
 	memset(r->in, 0, sizeof(double) * r->n);
 	memset(r->out, 0, sizeof(double) * r->n);
@@ -374,7 +449,9 @@ void conservation_cross_rail(const struct conservation_in *c, struct finding_lis
 {
 	const size_t n = c->o->n_devices;
 	const char **leaf_rail = arena_array(c->in->arena, const char *, n + 1);
-	struct rails r = {.name = arena_array(c->in->arena, const char *, n + 1), .in = arena_array(c->in->arena, double, n + 1), .out = arena_array(c->in->arena, double, n + 1),
+	struct rails r = {.name = arena_array(c->in->arena, const char *, n + 1),
+		.in = arena_array(c->in->arena, double, n + 1),
+		.out = arena_array(c->in->arena, double, n + 1),
 		.leaves = arena_array(c->in->arena, size_t, n + 1)};
 	double hosts = 0, capacity = 0, crossed = 0;
 	memset(r.leaves, 0, sizeof(size_t) * (n + 1));
@@ -399,16 +476,26 @@ void conservation_cross_rail(const struct conservation_in *c, struct finding_lis
 		return;
 	const double share = crossed / hosts;
 	const bool over = share > c->options->cross_rail;
-	struct tell t = conservation_finding(c, "cross_rail", over ? FINDING_OVER : FINDING_UNDER, out);
+	struct tell t =
+		conservation_finding(c, "cross_rail", over ? FINDING_OVER : FINDING_UNDER, out);
 	if (!over)
 		return;
 	t.f->severity = SEV_INFO;
 	t.f->value = share;
 	t.f->warn = c->options->cross_rail;
 	t.f->confidence_ratio = 0.7;
-	t.f->summary = arena_printf(t.a, "%.0f %% or more of what the hosts send changes rails in the spines: on %zu rails traffic should stay on its own", 100 * share, r.n);
-	tell_evidence_device(&t, "rail.crossing_bps", NULL, crossed * 8, "bit/s", QUALITY_ESTIMATED);
+	t.f->summary = arena_printf(t.a,
+		"%.0f %% or more of what the hosts send changes rails in the spines: on %zu rails "
+		"traffic should stay on its own",
+		100 * share, r.n);
+	tell_evidence_device(
+		&t, "rail.crossing_bps", NULL, crossed * 8, "bit/s", QUALITY_ESTIMATED);
 	tell_evidence_device(&t, "rail.hosts_bps", NULL, hosts * 8, "bit/s", QUALITY_EXACT);
-	tell_rests_on(&t, "bytes that spines take from the leaves of a rail and do not give back to them: a lower bound");
-	tell_step(&t, "let the collective stay on its rail (NCCL_CROSS_NIC=0, PXN on) and check the order of NICs and ranks", "takes a job restart");
+	tell_rests_on(&t,
+		"bytes that spines take from the leaves of a rail and do not give back to them: a "
+		"lower bound");
+	tell_step(&t,
+		"let the collective stay on its rail (NCCL_CROSS_NIC=0, PXN on) and check the "
+		"order of NICs and ranks",
+		"takes a job restart");
 }

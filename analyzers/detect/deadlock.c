@@ -1,10 +1,11 @@
 /*
- * deadlock - switches that wait for one another in a ring: each pauses the one before it because the next one pauses it, and nothing moves until
- * somebody breaks the ring. pause_graph finds the rings; here is what makes one a deadlock, and what to do.
+ * deadlock - switches that wait for one another in a ring: each pauses the one before it because
+ * the next one pauses it, and nothing moves until somebody breaks the ring. pause_graph finds the
+ * rings; here is what makes one a deadlock, and what to do.
  *
- * A ring that also waits for a host that pauses all the time may be no more than its storm: pause_storm tells it, not this.
- * Sources: tuning facts c.2 and d row 10; training facts 3 (a cycle in the pause graph whose ports move no bytes); product 4.3 (a cycle in
- * three windows: suspicion).
+ * A ring that also waits for a host that pauses all the time may be no more than its storm:
+ * pause_storm tells it, not this. Sources: tuning facts c.2 and d row 10; training facts 3 (a cycle
+ * in the pause graph whose ports move no bytes); product 4.3 (a cycle in three windows: suspicion).
  */
 #include <string.h>
 
@@ -20,9 +21,10 @@ struct deadlock_options {
 	int64_t window_ns, hold;
 };
 static const struct option rows[] = {
-	{"window", OPT_DURATION, offsetof(struct deadlock_options, window_ns), "0s", "0s", "1h", NULL,
-		"time one look spans; 0 = three poll intervals, at least 5 s"},
-	{"hold", OPT_INT, offsetof(struct deadlock_options, hold), "3", "1", "10000", NULL, "windows, of the last hold + 2, that must show it"},
+	{"window", OPT_DURATION, offsetof(struct deadlock_options, window_ns), "0s", "0s", "1h",
+		NULL, "time one look spans; 0 = three poll intervals, at least 5 s"},
+	{"hold", OPT_INT, offsetof(struct deadlock_options, hold), "3", "1", "10000", NULL,
+		"windows, of the last hold + 2, that must show it"},
 };
 
 static bool in_ring(const struct pause_cycle *c, const struct pause_edge *e)
@@ -47,13 +49,16 @@ struct victims {
 	size_t n_direct, n_indirect, n_hosts;
 };
 
-static struct victims victims_of(const struct pause_graph *g, const struct observed *o, const struct pause_cycle *c, struct arena *a)
+static struct victims victims_of(const struct pause_graph *g, const struct observed *o,
+	const struct pause_cycle *c, struct arena *a)
 {
-	struct victims v = {.direct = arena_array(a, const struct pause_edge *, g->n_edges + 1), .indirect = arena_array(a, const struct pause_edge *, g->n_edges + 1)};
+	struct victims v = {.direct = arena_array(a, const struct pause_edge *, g->n_edges + 1),
+		.indirect = arena_array(a, const struct pause_edge *, g->n_edges + 1)};
 	const bool *mine = ring_devices(o, c, a);
 	for (size_t i = 0; i < g->n_edges; i++) {
 		const struct pause_edge *e = &g->edges[i];
-		if (e->priority != c->priority || e->tree != c->edges[0]->tree || !e->by || edge_level(e) < WAITS || in_ring(c, e))
+		if (e->priority != c->priority || e->tree != c->edges[0]->tree || !e->by ||
+			edge_level(e) < WAITS || in_ring(c, e))
 			continue;
 		if (mine[e->by->device->device->index])
 			v.direct[v.n_direct++] = e;
@@ -72,16 +77,21 @@ static const char *ring_text(const struct pause_cycle *c, struct arena *a)
 	return arena_printf(a, "%s%s", text, c->edges[0]->at->port->device->name);
 }
 
-/* Does a switch of the ring send up again what came down to it? That is the route which should not be. "" if no tier says so. */
+/* Does a switch of the ring send up again what came down to it? That is the route which should not
+ * be. "" if no tier says so. */
 static const char *turns_text(const struct pause_cycle *c, struct arena *a)
 {
 	const char *text = "";
 	for (size_t i = 0; i < c->n; i++) {
-		const struct fabric_port *in = c->edges[i]->by->port, *out = c->edges[(i + 1) % c->n]->at->port;
-		const bool from_above = in->peer && in->device->role < in->peer->device->role && in->peer->device->role != ROLE_OTHER;
-		const bool to_above = out->peer && out->device->role < out->peer->device->role && out->peer->device->role != ROLE_OTHER;
+		const struct fabric_port *in = c->edges[i]->by->port,
+					 *out = c->edges[(i + 1) % c->n]->at->port;
+		const bool from_above = in->peer && in->device->role < in->peer->device->role &&
+			in->peer->device->role != ROLE_OTHER;
+		const bool to_above = out->peer && out->device->role < out->peer->device->role &&
+			out->peer->device->role != ROLE_OTHER;
 		if (from_above && to_above)
-			text = arena_printf(a, "%s%s%s", text, text[0] ? ", " : "", in->device->name);
+			text = arena_printf(
+				a, "%s%s%s", text, text[0] ? ", " : "", in->device->name);
 	}
 	return text;
 }
@@ -89,7 +99,8 @@ static const char *turns_text(const struct pause_cycle *c, struct arena *a)
 static double confidence_of(const struct pause_cycle *c, struct tell *t)
 {
 	double sure = 0.95;
-	tell_rests_on(t, "%zu queues in a ring are %s all the time", c->n, c->measured ? "paused (measured)" : "told to pause (frames) often enough to stand");
+	tell_rests_on(t, "%zu queues in a ring are %s all the time", c->n,
+		c->measured ? "paused (measured)" : "told to pause (frames) often enough to stand");
 	if (!c->measured)
 		sure -= 0.12;
 	if (c->still)
@@ -99,12 +110,15 @@ static double confidence_of(const struct pause_cycle *c, struct tell *t)
 		sure -= 0.25;
 	}
 	if (c->n == 2) {
-		tell_rests_on(t, "two switches only: a loop of routes between them, or two faults beyond them");
+		tell_rests_on(t,
+			"two switches only: a loop of routes between them, or two faults beyond "
+			"them");
 		sure -= 0.2;
 	}
 	for (size_t i = 0; i < c->n; i++)
 		if (!c->edges[i]->at->device->n_series) {
-			tell_rests_on(t, "%s is not asked: its part is told by its neighbours", c->edges[i]->at->port->device->name);
+			tell_rests_on(t, "%s is not asked: its part is told by its neighbours",
+				c->edges[i]->at->port->device->name);
 			sure -= 0.1;
 		}
 	return fmax(0.3, sure);
@@ -112,21 +126,27 @@ static double confidence_of(const struct pause_cycle *c, struct tell *t)
 
 static void show_evidence(const struct pause_cycle *c, struct tell *t)
 {
-	tell_evidence_device(t, "pause.ring_ports", c->edges[0]->at->port->device->name, (double)c->n, "ports", QUALITY_EXACT);
-	tell_evidence_device(t, "pause.ring_queued_bytes", c->edges[0]->at->port->device->name, c->queued_bytes, "bytes", QUALITY_EXACT);
+	tell_evidence_device(t, "pause.ring_ports", c->edges[0]->at->port->device->name,
+		(double)c->n, "ports", QUALITY_EXACT);
+	tell_evidence_device(t, "pause.ring_queued_bytes", c->edges[0]->at->port->device->name,
+		c->queued_bytes, "bytes", QUALITY_EXACT);
 	for (size_t i = 0; i < c->n; i++) {
 		const struct pause_edge *e = c->edges[i];
 		const struct lane_seen *l = observed_lane(e->at, c->priority);
-		tell_evidence(t, e->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", e->at, c->priority, edge_level(e), "ratio", e->quality);
-		tell_evidence(t, "queue.out_octets", e->at, c->priority, e->at->class_octets[c->priority], "bytes", QUALITY_EXACT);
+		tell_evidence(t, e->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi",
+			e->at, c->priority, edge_level(e), "ratio", e->quality);
+		tell_evidence(t, "queue.out_octets", e->at, c->priority,
+			e->at->class_octets[c->priority], "bytes", QUALITY_EXACT);
 		if (l)
-			tell_evidence(t, "queue.watermark_bytes", e->at, c->priority, l->queue_peak, "bytes", QUALITY_EXACT);
+			tell_evidence(t, "queue.watermark_bytes", e->at, c->priority, l->queue_peak,
+				"bytes", QUALITY_EXACT);
 		if (l && l->storms.alive)
 			tell_amount(t, "pfcwd.storms", e->at, c->priority, &l->storms, "events");
 	}
 }
 
-static void tell_ring(const struct analyzer_in *in, const struct pause_cycle *c, struct finding_list *out)
+static void tell_ring(
+	const struct analyzer_in *in, const struct pause_cycle *c, struct finding_list *out)
 {
 	const struct deadlock_options *o = in->options;
 	struct tell t = tell_new(out, in, "deadlock", FINDING_OVER, o->hold);
@@ -140,8 +160,12 @@ static void tell_ring(const struct analyzer_in *in, const struct pause_cycle *c,
 	t.f->severity = SEV_CRITICAL;
 	t.f->coverage_ratio = observed_coverage(c->edges[0]->at);
 	t.f->loss_ratio = 1;
-	t.f->summary = arena_printf(t.a, "PFC deadlock, priority %d: %s wait for one another in a ring and move nothing%s", c->priority, ring_text(c, t.a),
-		v.n_hosts ? arena_printf(t.a, "; %zu host%s with them", v.n_hosts, v.n_hosts == 1 ? " waits" : "s wait") : "");
+	t.f->summary = arena_printf(t.a,
+		"PFC deadlock, priority %d: %s wait for one another in a ring and move nothing%s",
+		c->priority, ring_text(c, t.a),
+		v.n_hosts ? arena_printf(t.a, "; %zu host%s with them", v.n_hosts,
+				    v.n_hosts == 1 ? " waits" : "s wait")
+			  : "");
 	for (size_t i = 0; i < c->n; i++)
 		least = fmin(least, edge_level(c->edges[i]));
 	t.f->value = least;
@@ -149,35 +173,56 @@ static void tell_ring(const struct analyzer_in *in, const struct pause_cycle *c,
 	t.f->confidence_ratio = confidence_of(c, &t);
 	show_evidence(c, &t);
 	if (turns[0])
-		tell_rests_on(&t, "what comes down goes up again at %s: a route that should not be", turns);
-	tell_ruled_out(&t, "a PFC storm: none of the ring waits for a host that pauses all the time");
+		tell_rests_on(&t, "what comes down goes up again at %s: a route that should not be",
+			turns);
+	tell_ruled_out(
+		&t, "a PFC storm: none of the ring waits for a host that pauses all the time");
 	pause_tell_roles(&t, "culprit", c->edges, c->n);
 	pause_tell_roles(&t, "direct_victim", v.direct, v.n_direct);
 	pause_tell_roles(&t, "indirect_victim", v.indirect, v.n_indirect);
-	tell_step(&t, "page a human: it does not end by itself, not even when the senders stop", "none");
-	tell_step(&t, turns[0] ? arena_printf(t.a, "find the routes that turn at %s, and the failed links they go around; withdraw them", turns)
-			: "compare the routes along the ring: one of them leads back; withdraw it", "traffic of these routes moves or stops");
-	tell_step(&t, "the PFC watchdog with action drop breaks the ring: see that it is on at every port of it", "it drops lossless packets: senders go back and send again, some time out");
-	tell_step(&t, arena_printf(t.a, "or shut one link of the ring, %s", tell_port(c->edges[0]->at, t.a)), "what is queued is lost; jobs whose connections time out abort");
+	tell_step(&t, "page a human: it does not end by itself, not even when the senders stop",
+		"none");
+	tell_step(&t,
+		turns[0] ? arena_printf(t.a,
+				   "find the routes that turn at %s, and the failed links they go "
+				   "around; withdraw them",
+				   turns)
+			 : "compare the routes along the ring: one of them leads back; withdraw it",
+		"traffic of these routes moves or stops");
+	tell_step(&t,
+		"the PFC watchdog with action drop breaks the ring: see that it is on at every "
+		"port of it",
+		"it drops lossless packets: senders go back and send again, some time out");
+	tell_step(&t,
+		arena_printf(
+			t.a, "or shut one link of the ring, %s", tell_port(c->edges[0]->at, t.a)),
+		"what is queued is lost; jobs whose connections time out abort");
 }
 
-/* A story may be open for any port between switches that was ever paused; those that stand still are left alone, the ring may only look different. */
-static void tell_free(const struct analyzer_in *in, const struct pause_graph *g, struct finding_list *out)
+/* A story may be open for any port between switches that was ever paused; those that stand still
+ * are left alone, the ring may only look different. */
+static void tell_free(
+	const struct analyzer_in *in, const struct pause_graph *g, struct finding_list *out)
 {
 	const struct deadlock_options *opt = in->options;
 	const struct observed *o = g->observed;
-	bool *stands = arena_array(in->arena, bool, o->n_ports * OBSERVED_PRIORITIES + 1);
+	bool *stands = arena_array(in->arena, bool, o->n_ports *OBSERVED_PRIORITIES + 1);
 	for (size_t i = 0; i < g->n_edges; i++)
 		if (g->edges[i].at && edge_level(&g->edges[i]) >= WAITS)
-			stands[(size_t)(g->edges[i].at - o->ports) * OBSERVED_PRIORITIES + (size_t)g->edges[i].priority] = true;
+			stands[(size_t)(g->edges[i].at - o->ports) * OBSERVED_PRIORITIES +
+				(size_t)g->edges[i].priority] = true;
 	for (size_t i = 0; i < o->n_lanes; i++) {
 		const struct lane_seen *l = o->lanes[i];
 		const struct port_seen *peer = observed_peer(o, l->port);
 		const struct lane_seen *far = peer ? observed_lane(peer, l->priority) : NULL;
-		if (!peer || stands[(size_t)(l->port - o->ports) * OBSERVED_PRIORITIES + (size_t)l->priority] || !(l->rx_pause.alive || (far && far->tx_pause.alive)))
+		if (!peer ||
+			stands[(size_t)(l->port - o->ports) * OBSERVED_PRIORITIES +
+				(size_t)l->priority] ||
+			!(l->rx_pause.alive || (far && far->tx_pause.alive)))
 			continue;
 		const bool known = !isnan(l->rx_pause.hi) || (far && !isnan(far->tx_pause.hi));
-		struct tell t = tell_new(out, in, "deadlock", known ? FINDING_UNDER : FINDING_UNKNOWN, opt->hold);
+		struct tell t = tell_new(
+			out, in, "deadlock", known ? FINDING_UNDER : FINDING_UNKNOWN, opt->hold);
 		tell_subject(&t, l->port);
 		t.f->priority = l->priority;
 		t.f->cause = "pfc_deadlock";
@@ -199,7 +244,8 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 const struct analyzer analyzer_deadlock = {
 	.name = "deadlock",
 	.doc = "rings of switches that pause one another and move nothing",
-	.options = {"analyzers", "deadlock", sizeof(struct deadlock_options), rows, rw_countof(rows), "PFC deadlocks"},
+	.options = {"analyzers", "deadlock", sizeof(struct deadlock_options), rows,
+		rw_countof(rows), "PFC deadlocks"},
 	.window_offset = offsetof(struct deadlock_options, window_ns),
 	.observes = true,
 	.run = run,

@@ -1,19 +1,28 @@
 /*
- * ecmp_imbalance - is the load of each ECMP group even, and if not: a fault, or the luck of few flows?
+ * ecmp_imbalance - is the load of each ECMP group even, and if not: a fault, or the luck of few
+ * flows?
  *
  * One finding per group and window. What is over:
  *     imbalance = max/mean - 1 above `warn` in a busy window (ecmp_measure.h has the formulas).
  * Impact decides the severity:
- *     critical  imbalance above `critical`, and the hot member is near line rate (its packets reach NEAR_LINE of it within some
- *               1 ms; without packets: its mean over the window does), or it drops or its packets carry CE
- *     info      it is no busier than the busiest host-facing port (ecmp_harm.h): the exchange does not wait for it; or packets show that even its highest 1 ms stays below FAR_FROM_LINE of line rate, and nothing drops or is marked:
+ *     critical  imbalance above `critical`, and the hot member is near line rate (its packets
+ *               reach NEAR_LINE of it within some
+ *               1 ms; without packets: its mean over the window does), or it drops or its
+ *                   packets carry CE
+ *     info      it is no busier than the busiest host-facing port (ecmp_harm.h): the exchange
+ *               does not wait for it; or packets show that even its highest 1 ms stays below
+ *               FAR_FROM_LINE of line rate, and nothing drops or is marked:
  *               nobody waits for it
- *     warning   otherwise; a window's mean says nothing of bursts, so without packets it stays a warning
+ *     warning   otherwise; a window's mean says nothing of bursts, so without packets it stays
+ *               a warning
  * Chance decides the cause and the remedy:
- *     ecmp_imbalance      above what chance allows for the flows there are; or the flows are not known (lower confidence); or the
+ *     ecmp_imbalance      above what chance allows for the flows there are; or the flows are
+ *                         not known (lower confidence); or the
  *                         group is not hashed statically, where even is expected
- *     ecmp_low_entropy    chance explains it, with fewer than 4 effective flows per member: more flows are the remedy
- *     unlucky_placement   chance explains it although there are enough flows: another placement is the remedy
+ *     ecmp_low_entropy    chance explains it, with fewer than 4 effective flows per member:
+ *                         more flows are the remedy
+ *     unlucky_placement   chance explains it although there are enough flows: another placement
+ *                         is the remedy
  */
 #include "analyzers/detect/ecmp_imbalance.h"
 
@@ -35,17 +44,27 @@
 
 static const struct option rows[] = {
 	{"warn", OPT_RATIO, offsetof(struct ecmp_options, warn), "20%", "1%", "10000%", NULL,
-		"imbalance (max/mean - 1 over the members of a group) above which a busy window counts against the group"},
-	{"critical", OPT_RATIO, offsetof(struct ecmp_options, critical), "50%", "1%", "10000%", NULL,
-		"imbalance above which the incident is critical, if the hot member is also near line rate, drops, or is marked"},
-	{"load_floor", OPT_RATIO, offsetof(struct ecmp_options, load_floor), "5%", "0%", "100%", NULL,
-		"mean utilisation of a group at or below which a window is idle: neither for nor against"},
-	{"window", OPT_DURATION, offsetof(struct ecmp_options, window_ns), "60s", "100ms", "1h", NULL,
-		"time one measurement spans; several training steps, so that a burst cut by its edge does not show as imbalance"},
+		"imbalance (max/mean - 1 over the members of a group) above which a busy window "
+		"counts against the group"},
+	{"critical", OPT_RATIO, offsetof(struct ecmp_options, critical), "50%", "1%", "10000%",
+		NULL,
+		"imbalance above which the incident is critical, if the hot member is also near "
+		"line rate, drops, or is marked"},
+	{"load_floor", OPT_RATIO, offsetof(struct ecmp_options, load_floor), "5%", "0%", "100%",
+		NULL,
+		"mean utilisation of a group at or below which a window is idle: neither for nor "
+		"against"},
+	{"window", OPT_DURATION, offsetof(struct ecmp_options, window_ns), "60s", "100ms", "1h",
+		NULL,
+		"time one measurement spans; several training steps, so that a burst cut by its "
+		"edge does not show as imbalance"},
 	{"hold", OPT_INT, offsetof(struct ecmp_options, hold), "5", "1", "10000", NULL,
-		"busy windows in a row above the threshold before an incident opens; idle windows between them do not count"},
-	{"min_coverage", OPT_RATIO, offsetof(struct ecmp_options, min_coverage), "75%", "0%", "100%", NULL,
-		"share of a window's samples a member must have to be judged; with fewer the group is unknown, never even"},
+		"busy windows in a row above the threshold before an incident opens; idle windows "
+		"between them do not count"},
+	{"min_coverage", OPT_RATIO, offsetof(struct ecmp_options, min_coverage), "75%", "0%",
+		"100%", NULL,
+		"share of a window's samples a member must have to be judged; with fewer the group "
+		"is unknown, never even"},
 };
 
 static double hot_load(const struct ecmp_measure *m)
@@ -54,11 +73,13 @@ static double hot_load(const struct ecmp_measure *m)
 	return isnan(hot->burst_ratio) ? hot->utilization_ratio : hot->burst_ratio;
 }
 
-static enum severity severity_of(const struct ecmp_measure *m, const struct ecmp_options *o, const struct ecmp_harm *harm)
+static enum severity severity_of(
+	const struct ecmp_measure *m, const struct ecmp_options *o, const struct ecmp_harm *harm)
 {
 	const struct ecmp_member *hot = &m->members[m->hot];
 	bool hurt = hot->discards > 0 || hot->ce_packets > 0 || harm->level == ECMP_HARM_SEEN;
-	if (harm->level == ECMP_HARM_NONE && !hot->discards && !(hot->utilization_ratio > NEAR_LINE))
+	if (harm->level == ECMP_HARM_NONE && !hot->discards &&
+		!(hot->utilization_ratio > NEAR_LINE))
 		return SEV_INFO;
 	if (m->imbalance_ratio > o->critical && (hurt || hot_load(m) > NEAR_LINE))
 		return SEV_CRITICAL;
@@ -70,17 +91,14 @@ static enum severity severity_of(const struct ecmp_measure *m, const struct ecmp
 static const char *cause_of(const struct ecmp_measure *m)
 {
 	switch (m->verdict) {
-	case ECMP_LOW_ENTROPY:
-		return "ecmp_low_entropy";
+	case ECMP_LOW_ENTROPY: return "ecmp_low_entropy";
 	case ECMP_UNLUCKY:
-	case ECMP_WITHIN_CHANCE:
-		return "unlucky_placement";
-	default:
-		return "ecmp_imbalance";
+	case ECMP_WITHIN_CHANCE: return "unlucky_placement";
+	default: return "ecmp_imbalance";
 	}
 }
 
-/* --- words --------------------------------------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------- */
 
 struct words {
 	struct arena *a;
@@ -107,7 +125,8 @@ static const char *members_with(const struct ecmp_measure *m, enum ecmp_link lin
 	size_t n = 0;
 	for (size_t i = 0; i < m->n_members; i++)
 		if (m->members[i].link == link && ++n <= 6)
-			list = arena_printf(a, "%s%s%s", list, n > 1 ? ", " : "", m->members[i].port);
+			list = arena_printf(
+				a, "%s%s%s", list, n > 1 ? ", " : "", m->members[i].port);
 	return n > 6 ? arena_printf(a, "%s and %zu more", list, n - 6) : list;
 }
 
@@ -122,35 +141,45 @@ static const char *chance_text(const struct ecmp_measure *m, struct arena *a)
 		return "the group is not spread by a static hash, so near even is expected";
 	if (isnan(m->n_eff))
 		return "luck and a faulty hash cannot be told apart without packets";
-	const char *flows = arena_printf(a, "%.3g effective flows on %zu members (chance: mean %.0f %%, p95 %.0f %%, %s)", m->n_eff, m->n_live,
-		100 * m->expected_ratio, 100 * m->expected_p95_ratio, p_text(m->chance_p, a));
+	const char *flows = arena_printf(a,
+		"%.3g effective flows on %zu members (chance: mean %.0f %%, p95 %.0f %%, %s)",
+		m->n_eff, m->n_live, 100 * m->expected_ratio, 100 * m->expected_p95_ratio,
+		p_text(m->chance_p, a));
 	switch (m->verdict) {
 	case ECMP_LOW_ENTROPY:
 		return arena_printf(a, "within what chance does with only %s", flows);
 	case ECMP_UNLUCKY:
-	case ECMP_WITHIN_CHANCE:
-		return arena_printf(a, "within what chance does with %s", flows);
-	default:
-		return arena_printf(a, "more than chance does with %s", flows);
+	case ECMP_WITHIN_CHANCE: return arena_printf(a, "within what chance does with %s", flows);
+	default: return arena_printf(a, "more than chance does with %s", flows);
 	}
 }
 
-static const char *summary_of(const struct ecmp_measure *m, const struct ecmp_options *o, struct arena *a)
+static const char *summary_of(
+	const struct ecmp_measure *m, const struct ecmp_options *o, struct arena *a)
 {
 	const struct ecmp_member *hot = &m->members[m->hot];
 	switch (m->verdict) {
 	case ECMP_UNKNOWN:
-		return arena_printf(a, "%s %s: not judged, no usable samples of %s (%zu of %zu members known)", m->device, m->group,
-			members_with(m, ECMP_LINK_ABSENT, a), m->n_known, m->n_members);
+		return arena_printf(a,
+			"%s %s: not judged, no usable samples of %s (%zu of %zu members known)",
+			m->device, m->group, members_with(m, ECMP_LINK_ABSENT, a), m->n_known,
+			m->n_members);
 	case ECMP_IDLE:
 		if (m->n_live < 2)
-			return arena_printf(a, "%s %s: %zu of %zu members is up, nothing to balance", m->device, m->group, m->n_live, m->n_members);
-		return arena_printf(a, "%s %s: idle, mean load at or below %.3g %%", m->device, m->group, 100 * o->load_floor);
+			return arena_printf(a,
+				"%s %s: %zu of %zu members is up, nothing to balance", m->device,
+				m->group, m->n_live, m->n_members);
+		return arena_printf(a, "%s %s: idle, mean load at or below %.3g %%", m->device,
+			m->group, 100 * o->load_floor);
 	case ECMP_EVEN:
-		return arena_printf(a, "%s %s: even, max/mean-1 is %.1f %%", m->device, m->group, 100 * m->imbalance_ratio);
+		return arena_printf(a, "%s %s: even, max/mean-1 is %.1f %%", m->device, m->group,
+			100 * m->imbalance_ratio);
 	default:
-		return arena_printf(a, "%s %s: %s%s%s carries %.2f times its fair share (max/mean-1 %.0f %%, threshold %.0f %%); %s", m->device,
-			m->group, hot->port, hot->peer[0] ? " to " : "", hot->peer, hot->share_ratio, 100 * m->imbalance_ratio, 100 * o->warn,
+		return arena_printf(a,
+			"%s %s: %s%s%s carries %.2f times its fair share (max/mean-1 %.0f %%, "
+			"threshold %.0f %%); %s",
+			m->device, m->group, hot->port, hot->peer[0] ? " to " : "", hot->peer,
+			hot->share_ratio, 100 * m->imbalance_ratio, 100 * o->warn,
 			chance_text(m, a));
 	}
 }
@@ -185,15 +214,25 @@ static void rule_out(struct finding *f, const struct ecmp_measure *m, struct are
 	const struct ecmp_member *hot = &m->members[m->hot];
 	bool read;
 	if (same_speed(m, &read) && read)
-		say(&w, arena_printf(a, "speed mismatch: all %zu members run at %s", m->n_live, speed_text(hot->speed_bps, a)));
+		say(&w,
+			arena_printf(a, "speed mismatch: all %zu members run at %s", m->n_live,
+				speed_text(hot->speed_bps, a)));
 	if (!m->n_down && !m->n_absent)
-		say(&w, arena_printf(a, "missing path: none of the %zu members is down", m->n_members));
+		say(&w,
+			arena_printf(
+				a, "missing path: none of the %zu members is down", m->n_members));
 	if (m->verdict == ECMP_SKEWED && m->hashed && !isnan(m->n_eff))
-		say(&w, arena_printf(a, "hash luck: chance stays below %.0f %% (%s for one group)", 100 * m->chance_limit_ratio, p_text(m->chance_p, a)));
+		say(&w,
+			arena_printf(a, "hash luck: chance stays below %.0f %% (%s for one group)",
+				100 * m->chance_limit_ratio, p_text(m->chance_p, a)));
 	if (m->verdict != ECMP_SKEWED)
-		say(&w, arena_printf(a, "faulty hash: not needed to explain this (%s)", p_text(m->chance_p, a)));
+		say(&w,
+			arena_printf(a, "faulty hash: not needed to explain this (%s)",
+				p_text(m->chance_p, a)));
 	if (hot->discards_known && !hot->discards)
-		say(&w, arena_printf(a, "loss at the hot member: %s dropped nothing at its egress", hot->port));
+		say(&w,
+			arena_printf(a, "loss at the hot member: %s dropped nothing at its egress",
+				hot->port));
 	f->ruled_out = w.v;
 	f->n_ruled_out = w.n;
 }
@@ -204,7 +243,8 @@ static const char *tuples_text(const struct ecmp_measure *m, struct arena *a)
 	const char *more = m->tuples_more ? " or more" : "";
 	if (m->flows == m->tuples)
 		return arena_printf(a, "%u%s 5-tuples", m->tuples, more);
-	return arena_printf(a, "%u flows (5-tuple and QP) on %u%s 5-tuples", m->flows, m->tuples, more);
+	return arena_printf(
+		a, "%u flows (5-tuple and QP) on %u%s 5-tuples", m->flows, m->tuples, more);
 }
 
 static double confidence_of(struct finding *f, const struct ecmp_measure *m, struct arena *a)
@@ -212,27 +252,40 @@ static double confidence_of(struct finding *f, const struct ecmp_measure *m, str
 	struct words w = {.a = a};
 	const struct ecmp_member *hot = &m->members[m->hot];
 	double c;
-	say(&w, arena_printf(a, "octets of %zu of %zu members, coverage %.1f %%", m->n_known, m->n_members, 100 * m->coverage_ratio));
+	say(&w,
+		arena_printf(a, "octets of %zu of %zu members, coverage %.1f %%", m->n_known,
+			m->n_members, 100 * m->coverage_ratio));
 	if (!m->hashed) {
 		c = 0.8;
 		say(&w, "policy.load_balancing: not a static hash, so there is no chance baseline");
 	} else if (isnan(m->n_eff)) {
 		c = 0.5;
-		say(&w, arena_printf(a, "flows unknown: %s; luck and a faulty hash cannot be told apart without packets",
-			m->flows_note ? m->flows_note : "no packets"));
+		say(&w,
+			arena_printf(a,
+				"flows unknown: %s; luck and a faulty hash cannot be told apart "
+				"without packets",
+				m->flows_note ? m->flows_note : "no packets"));
 	} else {
 		c = m->verdict != ECMP_SKEWED ? 0.75 : m->n_eff > 8 * (double)m->n_live ? 0.9 : 0.8;
 		if (m->sampling > 1) {
 			c *= 0.9;
-			say(&w, arena_printf(a, "%llu packets sampled 1 in %u: %.3g effective flows", (unsigned long long)m->packets, m->sampling, m->n_eff));
+			say(&w,
+				arena_printf(a,
+					"%llu packets sampled 1 in %u: %.3g effective flows",
+					(unsigned long long)m->packets, m->sampling, m->n_eff));
 		} else {
-			say(&w, arena_printf(a, "%llu packets, every one seen: %s, %.3g effective flows", (unsigned long long)m->packets, tuples_text(m, a),
-				m->n_eff));
+			say(&w,
+				arena_printf(a,
+					"%llu packets, every one seen: %s, %.3g effective flows",
+					(unsigned long long)m->packets, tuples_text(m, a),
+					m->n_eff));
 		}
 		say(&w, "one placement: windows with the same flows are one sample of chance");
 	}
 	if (m->equal_weights)
-		say(&w, "members weigh alike: a link speed is neither declared nor read; idle is judged as if links ran at 1G");
+		say(&w,
+			"members weigh alike: a link speed is neither declared nor read; idle is "
+			"judged as if links ran at 1G");
 	bool read;
 	if (!m->equal_weights && same_speed(m, &read) && !read)
 		say(&w, "link speeds are declared, not read from the device");
@@ -240,54 +293,86 @@ static double confidence_of(struct finding *f, const struct ecmp_measure *m, str
 		say(&w, "in-burst rate unknown: severity rests on the window's mean");
 	if (hot->quality == QUALITY_ESTIMATED) {
 		c *= 0.9;
-		say(&w, "octets of the hot member estimated: its counter is refreshed more slowly than it is polled");
+		say(&w,
+			"octets of the hot member estimated: its counter is refreshed more slowly "
+			"than it is polled");
 	} else if (hot->quality == QUALITY_SUSPECT) {
 		c *= 0.5;
-		say(&w, "octets of the hot member suspect: its rate exceeds 1.02 times the line rate");
+		say(&w,
+			"octets of the hot member suspect: its rate exceeds 1.02 times the line "
+			"rate");
 	}
 	f->confidence_inputs = w.v;
 	f->n_confidence_inputs = w.n;
 	return c * fmin(1, isnan(m->coverage_ratio) ? 1 : m->coverage_ratio);
 }
 
-/* --- what to do ---------------------------------------------------------------------------------------------------- */
+/* ---- what to do ---------------------------------------------------------- */
 
 static const struct step {
 	const char *cause;
 	bool hashed, packets; /* shown only where these hold */
 	struct next_step step;
 } steps[] = {
-	{"ecmp_imbalance", false, false, {"check first: rocewatch ecmp collisions (which flows share the hot member), and that every next hop is "
-		"installed (a route with fewer next hops looks the same)", "none: read only"}},
-	{"ecmp_imbalance", true, false, {"check the hash: its fields must include the UDP source port, and its seed must differ between tiers; change one "
-		"switch, at a job boundary", "all flows of the switch move; reordering while they do"}},
-	{"ecmp_imbalance", true, false, {"raise source-port entropy at the senders: more QPs per connection (NCCL_IB_QPS_PER_CONNECTION=4 with "
-		"NCCL_IB_SPLIT_DATA_ON_QPS=1), a source port per QP", "more QP state in the NICs; takes a job restart"}},
-	{"ecmp_imbalance", true, false, {"where the platform has it: dynamic load balancing (flowlets) on the group", "reordering; receivers must tolerate it"}},
-	{"ecmp_low_entropy", true, true, {"more flows: raise QPs per connection (NCCL_IB_QPS_PER_CONNECTION=4 with NCCL_IB_SPLIT_DATA_ON_QPS=1), a source "
-		"port per QP", "more QP state in the NICs; takes a job restart"}},
-	{"ecmp_low_entropy", true, true, {"hash on the destination QP as well, where the platform can", "all flows of the switch move; reordering while they do"}},
-	{"ecmp_low_entropy", true, true, {"where the platform has it: dynamic load balancing (flowlets), or pin the flows", "reordering; receivers must tolerate it"}},
-	{"unlucky_placement", true, true, {"place the flows anew: change source ports or rank order at the next job start; no change on the switch is called "
-		"for", "takes a job restart; the next placement is random too"}},
-	{"unlucky_placement", true, true, {"raise QPs per connection: chance shrinks with the root of the flows", "more QP state in the NICs; takes a job restart"}},
+	{"ecmp_imbalance", false, false,
+		{"check first: rocewatch ecmp collisions (which flows share the hot member), and "
+		 "that every next hop is "
+		 "installed (a route with fewer next hops looks the same)",
+			"none: read only"}},
+	{"ecmp_imbalance", true, false,
+		{"check the hash: its fields must include the UDP source port, and its seed must "
+		 "differ between tiers; change one "
+		 "switch, at a job boundary",
+			"all flows of the switch move; reordering while they do"}},
+	{"ecmp_imbalance", true, false,
+		{"raise source-port entropy at the senders: more QPs per connection "
+		 "(NCCL_IB_QPS_PER_CONNECTION=4 with "
+		 "NCCL_IB_SPLIT_DATA_ON_QPS=1), a source port per QP",
+			"more QP state in the NICs; takes a job restart"}},
+	{"ecmp_imbalance", true, false,
+		{"where the platform has it: dynamic load balancing (flowlets) on the group",
+			"reordering; receivers must tolerate it"}},
+	{"ecmp_low_entropy", true, true,
+		{"more flows: raise QPs per connection (NCCL_IB_QPS_PER_CONNECTION=4 with "
+		 "NCCL_IB_SPLIT_DATA_ON_QPS=1), a source "
+		 "port per QP",
+			"more QP state in the NICs; takes a job restart"}},
+	{"ecmp_low_entropy", true, true,
+		{"hash on the destination QP as well, where the platform can",
+			"all flows of the switch move; reordering while they do"}},
+	{"ecmp_low_entropy", true, true,
+		{"where the platform has it: dynamic load balancing (flowlets), or pin the flows",
+			"reordering; receivers must tolerate it"}},
+	{"unlucky_placement", true, true,
+		{"place the flows anew: change source ports or rank order at the next job start; "
+		 "no change on the switch is called "
+		 "for",
+			"takes a job restart; the next placement is random too"}},
+	{"unlucky_placement", true, true,
+		{"raise QPs per connection: chance shrinks with the root of the flows",
+			"more QP state in the NICs; takes a job restart"}},
 };
 
 static void advise(struct finding *f, const struct ecmp_measure *m, struct arena *a)
 {
 	f->next_steps = arena_array(a, struct next_step, rw_countof(steps) + 1);
 	for (size_t i = 0; i < rw_countof(steps); i++)
-		if (str_eq(steps[i].cause, f->cause) && (m->hashed || !steps[i].hashed) && (!steps[i].packets || !isnan(m->n_eff)))
+		if (str_eq(steps[i].cause, f->cause) && (m->hashed || !steps[i].hashed) &&
+			(!steps[i].packets || !isnan(m->n_eff)))
 			f->next_steps[f->n_next_steps++] = steps[i].step;
 	if (m->hashed && isnan(m->n_eff))
-		f->next_steps[f->n_next_steps++] = (struct next_step){
-			"capture at the members of the group (mirror, sFlow or the interface itself) to tell luck from a faulty hash", "none: read only"};
+		f->next_steps[f->n_next_steps++] =
+			(struct next_step){"capture at the members of the group (mirror, sFlow or "
+					   "the interface itself) to tell luck from a faulty hash",
+				"none: read only"};
 	if (!m->hashed)
 		f->next_steps[f->n_next_steps++] = (struct next_step){
-			"check that the balancing named in policy.load_balancing is active on these ports, and that pinned paths cover all members", "none: read only"};
+			"check that the balancing named in policy.load_balancing is active on "
+			"these ports, and that pinned paths cover all members",
+			"none: read only"};
 }
 
-/* --- evidence ------------------------------------------------------------------------------------------------------ */
+/* ---- evidence ------------------------------------------------------------ */
 
 struct proof {
 	struct finding *f;
@@ -295,13 +380,21 @@ struct proof {
 	size_t cap;
 };
 
-static void prove(struct proof *p, const char *metric, const struct ecmp_member *e, double value, const char *unit, enum quality q)
+static void prove(struct proof *p, const char *metric, const struct ecmp_member *e, double value,
+	const char *unit, enum quality q)
 {
 	if (isnan(value) || p->f->n_evidence >= p->cap)
 		return;
 	p->f->evidence[p->f->n_evidence++] = (struct evidence){
-		.metric = metric, .device = p->m->device, .port = e ? e->port : NULL, .priority = PRIO_NONE,
-		.from_ns = p->m->from_ns, .to_ns = p->m->to_ns, .value = value, .unit = unit, .quality = q,
+		.metric = metric,
+		.device = p->m->device,
+		.port = e ? e->port : NULL,
+		.priority = PRIO_NONE,
+		.from_ns = p->m->from_ns,
+		.to_ns = p->m->to_ns,
+		.value = value,
+		.unit = unit,
+		.quality = q,
 	};
 }
 
@@ -325,11 +418,14 @@ static void show_evidence(struct finding *f, const struct ecmp_measure *m, struc
 	prove(&p, "ecmp.chance_limit_ratio", NULL, m->chance_limit_ratio, "ratio", flow_q);
 	prove(&p, "ecmp.chance_probability", NULL, m->chance_p, "ratio", flow_q);
 	if (m->verdict != ECMP_IDLE && m->verdict != ECMP_UNKNOWN) {
-		prove(&p, "port.burst_utilization_ratio", hot, hot->burst_ratio, "ratio", QUALITY_EXACT);
+		prove(&p, "port.burst_utilization_ratio", hot, hot->burst_ratio, "ratio",
+			QUALITY_EXACT);
 		if (hot->discards_known)
-			prove(&p, "port.out_discards", hot, (double)hot->discards, "frames", QUALITY_EXACT);
+			prove(&p, "port.out_discards", hot, (double)hot->discards, "frames",
+				QUALITY_EXACT);
 		if (hot->packets)
-			prove(&p, "flow.ce_packets", hot, (double)hot->ce_packets, "packets", flow_q);
+			prove(&p, "flow.ce_packets", hot, (double)hot->ce_packets, "packets",
+				flow_q);
 	}
 	for (size_t i = 0; i < m->n_members; i++) {
 		const struct ecmp_member *e = &m->members[i];
@@ -341,7 +437,8 @@ static void show_evidence(struct finding *f, const struct ecmp_measure *m, struc
 	for (size_t i = 0; i < m->n_members; i++) {
 		const struct ecmp_member *e = &m->members[i];
 		if (e->link == ECMP_LINK_UP && (m->n_members <= MEMBERS_SHOWN || i == m->hot))
-			prove(&p, "port.utilization_ratio", e, e->utilization_ratio, "ratio", e->quality);
+			prove(&p, "port.utilization_ratio", e, e->utilization_ratio, "ratio",
+				e->quality);
 	}
 }
 
@@ -349,12 +446,13 @@ static void show_evidence(struct finding *f, const struct ecmp_measure *m, struc
 static const char *with_paths(const char *summary, const struct ecmp_measure *m, struct arena *a)
 {
 	if (m->n_down && m->n_live >= 2 && m->verdict != ECMP_IDLE)
-		summary = arena_printf(a, "%s; missing path: %s is down, judged over the other %zu", summary, members_with(m, ECMP_LINK_DOWN, a),
-			m->n_live);
+		summary = arena_printf(a, "%s; missing path: %s is down, judged over the other %zu",
+			summary, members_with(m, ECMP_LINK_DOWN, a), m->n_live);
 	return summary;
 }
 
-static void finding_of(const struct analyzer_in *in, const struct fabric_group *g, const struct ecmp_measure *m, double edge_ratio, struct finding_list *out)
+static void finding_of(const struct analyzer_in *in, const struct fabric_group *g,
+	const struct ecmp_measure *m, double edge_ratio, struct finding_list *out)
 {
 	const struct ecmp_options *o = in->options;
 	struct arena *a = in->arena;
@@ -372,12 +470,14 @@ static void finding_of(const struct analyzer_in *in, const struct fabric_group *
 	f->severity = SEV_INFO;
 	f->verdict = m->verdict == ECMP_IDLE ? FINDING_IDLE
 		: m->verdict == ECMP_UNKNOWN ? FINDING_UNKNOWN
-		: m->verdict == ECMP_EVEN ? FINDING_UNDER : FINDING_OVER;
+		: m->verdict == ECMP_EVEN    ? FINDING_UNDER
+					     : FINDING_OVER;
 	f->summary = with_paths(summary_of(m, o, a), m, a);
 	show_evidence(f, m, a);
 	if (f->verdict != FINDING_OVER)
 		return;
-	const struct ecmp_harm measured = ecmp_harm(observe(in), g, m, edge_ratio), *harm = &measured;
+	const struct ecmp_harm measured = ecmp_harm(observe(in), g, m, edge_ratio),
+			       *harm = &measured;
 	f->severity = severity_of(m, o, harm);
 	f->member = m->members[m->hot].port;
 	f->loss_ratio = harm->loss_ratio;
@@ -386,19 +486,24 @@ static void finding_of(const struct analyzer_in *in, const struct fabric_group *
 	rule_out(f, m, a);
 	advise(f, m, a);
 	f->roles = arena_new_of(a, struct finding_role);
-	f->roles[0] = (struct finding_role){arena_printf(a, "%s:%s", m->device, f->member), "culprit"};
+	f->roles[0] =
+		(struct finding_role){arena_printf(a, "%s:%s", m->device, f->member), "culprit"};
 	f->n_roles = 1;
 }
 
 static int run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct ecmp_options *o = in->options;
-	struct ecmp_params p = {.warn = o->warn, .load_floor = o->load_floor, .min_coverage = o->min_coverage, .interval_ns = in->interval_ns};
+	struct ecmp_params p = {.warn = o->warn,
+		.load_floor = o->load_floor,
+		.min_coverage = o->min_coverage,
+		.interval_ns = in->interval_ns};
 	struct ecmp_measure *m;
 	size_t n = ecmp_measure_all(in->fabric, in->window, &p, in->arena, &m);
 	const double edge_ratio = ecmp_edge(observe(in));
 	for (size_t i = 0; i < n; i++) {
-		if (!m[i].observed) /* nobody polls it: that is the fabric's business, not a finding in each window */
+		/* nobody polls it: that is the fabric's business, not a finding in each window */
+		if (!m[i].observed)
 			continue;
 		const struct fabric_device *d = fabric_device(in->fabric, m[i].device);
 		finding_of(in, fabric_group(d, m[i].group), &m[i], edge_ratio, out);
@@ -408,11 +513,14 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 
 const struct analyzer analyzer_ecmp_imbalance = {
 	.name = "ecmp_imbalance",
-	.doc = "uneven load over the members of an ECMP group, told apart from the luck of few flows",
-	.options = {"analyzers", "ecmp_imbalance", sizeof(struct ecmp_options), rows, rw_countof(rows),
-		"imbalance of ECMP groups against the chance of a uniform hash"},
+	.doc = "uneven load over the members of an ECMP group, told apart from the luck of few "
+	       "flows",
+	.options = {"analyzers", "ecmp_imbalance", sizeof(struct ecmp_options), rows,
+		rw_countof(rows), "imbalance of ECMP groups against the chance of a uniform hash"},
 	.window_offset = offsetof(struct ecmp_options, window_ns),
-	.spec = {.metrics = (const uint16_t[]){M_PORT_OUT_OCTETS, M_PORT_OUT_DISCARDS, M_PORT_SPEED_BPS, M_PORT_OPER_UP}, .n_metrics = 4,
+	.spec = {.metrics = (const uint16_t[]){M_PORT_OUT_OCTETS, M_PORT_OUT_DISCARDS,
+			 M_PORT_SPEED_BPS, M_PORT_OPER_UP},
+		.n_metrics = 4,
 		.flows = true},
 	.observes = true,
 	.run = run,

@@ -1,4 +1,5 @@
-/* ecmp_imbalance - options of the analyzer, for commands that measure history with the same thresholds. */
+/* ecmp_imbalance - options of the analyzer, for commands that measure history with the same
+ * thresholds. */
 #ifndef RW_ANALYZERS_ECMP_IMBALANCE_H
 #define RW_ANALYZERS_ECMP_IMBALANCE_H
 

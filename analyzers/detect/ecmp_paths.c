@@ -1,11 +1,15 @@
 /*
  * ecmp_paths - is the set of paths whole, and does each stage of hashing choose for itself?
  *
- *   path_asymmetry     members of an ECMP group are without a link while others carry its traffic: told at the end nearer the hosts, once per
+ *   path_asymmetry     members of an ECMP group are without a link while others carry its
+ *                      traffic: told at the end nearer the hosts, once per
  *                      link, for the widest group it belongs to
- *   ecmp_polarization  the second stage of hashing (the groups of spines) leaves members idle in many groups at once while the first stage
- *                      (the leaves' uplinks) is even. Both stages then hash alike: what arrives by one link has one value of the hash.
- *                      Source: tuning facts, c.3: given the inbound link, about 1 - 1/m of a group's links have less than a tenth of the mean.
+ *   ecmp_polarization  the second stage of hashing (the groups of spines) leaves members idle
+ *                      in many groups at once while the first stage
+ *                      (the leaves' uplinks) is even. Both stages then hash alike: what arrives
+ *                          by one link has one value of the hash.
+ *                      Source: tuning facts, c.3: given the inbound link, about 1 - 1/m of a
+ *                          group's links have less than a tenth of the mean.
  */
 #include "analyzers/analyzer.h"
 
@@ -17,10 +21,10 @@
 #include "agent/base/str.h"
 #include "analyzers/measure/observe.h"
 
-#define IDLE_SHARE 0.1       /* of the mean: such a member is not chosen */
-#define POLARIZED_GROUPS 3   /* at least so many groups show it together */
-#define POLARIZED_SHARE 0.5  /* of the busy groups of the second stage */
-#define EVEN_AGAINST 0.5     /* the first stage is that much more even than the second */
+#define IDLE_SHARE 0.1 /* of the mean: such a member is not chosen */
+#define POLARIZED_GROUPS 3 /* at least so many groups show it together */
+#define POLARIZED_SHARE 0.5 /* of the busy groups of the second stage */
+#define EVEN_AGAINST 0.5 /* the first stage is that much more even than the second */
 #define MEMBERS_SHOWN 8
 
 struct paths_options {
@@ -29,15 +33,20 @@ struct paths_options {
 };
 
 static const struct option rows[] = {
-	{"load_floor", OPT_RATIO, offsetof(struct paths_options, load_floor), "2%", "0%", "100%", NULL,
-		"mean utilisation of a group at or below which it is idle: a missing path is then only an info, and its hashing is not judged"},
-	{"window", OPT_DURATION, offsetof(struct paths_options, window_ns), "0s", "0s", "1h", NULL, "time one look spans; 0 = three intervals, at least 5 s"},
-	{"hold", OPT_INT, offsetof(struct paths_options, hold), "3", "1", "10000", NULL, "windows in which it must be seen before an incident opens"},
+	{"load_floor", OPT_RATIO, offsetof(struct paths_options, load_floor), "2%", "0%", "100%",
+		NULL,
+		"mean utilisation of a group at or below which it is idle: a missing path is then "
+		"only an info, and its hashing is not judged"},
+	{"window", OPT_DURATION, offsetof(struct paths_options, window_ns), "0s", "0s", "1h", NULL,
+		"time one look spans; 0 = three intervals, at least 5 s"},
+	{"hold", OPT_INT, offsetof(struct paths_options, hold), "3", "1", "10000", NULL,
+		"windows in which it must be seen before an incident opens"},
 };
 
 static int rank_of(const struct fabric_device *d)
 {
-	static const int rank[] = {[ROLE_LEAF] = 0, [ROLE_SPINE] = 1, [ROLE_SUPERSPINE] = 2, [ROLE_OTHER] = 0};
+	static const int rank[] = {
+		[ROLE_LEAF] = 0, [ROLE_SPINE] = 1, [ROLE_SUPERSPINE] = 2, [ROLE_OTHER] = 0};
 	return rank[d->role];
 }
 
@@ -75,14 +84,16 @@ static bool peer_tells(const struct fabric_port *p)
 	return false;
 }
 
-/* --- missing paths ------------------------------------------------------------------------------------------------------- */
+/* ---- missing paths ------------------------------------------------------- */
 
 static double oper_of(const struct observed *o, const struct fabric_port *p)
 {
 	const struct port_seen *here = observed_port(o, p), *there = observed_port(o, p->peer);
 	double up = here ? here->oper_up : NAN;
 	/* one end that says down is enough; each may be the one that is polled */
-	return there && !isnan(there->oper_up) ? (isnan(up) ? there->oper_up : fmin(up, there->oper_up)) : up;
+	return there && !isnan(there->oper_up)
+		? (isnan(up) ? there->oper_up : fmin(up, there->oper_up))
+		: up;
 }
 
 struct paths {
@@ -116,7 +127,8 @@ static struct paths paths_of(const struct observed *o, const struct fabric_group
 	return r;
 }
 
-static void missing_path(const struct analyzer_in *in, const struct observed *o, const struct paths *p, struct finding_list *out)
+static void missing_path(const struct analyzer_in *in, const struct observed *o,
+	const struct paths *p, struct finding_list *out)
 {
 	const struct paths_options *options = in->options;
 	struct arena *a = in->arena;
@@ -144,28 +156,56 @@ static void missing_path(const struct analyzer_in *in, const struct observed *o,
 	f->roles = arena_array(a, struct finding_role, shown);
 	for (size_t i = 0; i < shown; i++) {
 		const struct fabric_port *d = p->down[i];
-		list = arena_printf(a, "%s%s%s%s%s%s", list, i ? ", " : "", d->name, d->peer ? " (to " : "", d->peer ? d->peer->device->name : "", d->peer ? ")" : "");
-		f->evidence[f->n_evidence++] = (struct evidence){.metric = "port.oper_up", .device = f->device, .port = d->name, .priority = PRIO_NONE,
-			.from_ns = o->from_ns, .to_ns = o->to_ns, .value = 0, .unit = "-", .quality = QUALITY_EXACT};
-		f->roles[f->n_roles++] = (struct finding_role){arena_printf(a, "%s:%s", f->device, d->name), "culprit"};
+		list = arena_printf(a, "%s%s%s%s%s%s", list, i ? ", " : "", d->name,
+			d->peer ? " (to " : "", d->peer ? d->peer->device->name : "",
+			d->peer ? ")" : "");
+		f->evidence[f->n_evidence++] = (struct evidence){.metric = "port.oper_up",
+			.device = f->device,
+			.port = d->name,
+			.priority = PRIO_NONE,
+			.from_ns = o->from_ns,
+			.to_ns = o->to_ns,
+			.value = 0,
+			.unit = "-",
+			.quality = QUALITY_EXACT};
+		f->roles[f->n_roles++] = (struct finding_role){
+			arena_printf(a, "%s:%s", f->device, d->name), "culprit"};
 	}
 	if (!isnan(p->load))
-		f->evidence[f->n_evidence++] = (struct evidence){.metric = "ecmp.load_ratio", .device = f->device, .priority = PRIO_NONE, .from_ns = o->from_ns,
-			.to_ns = o->to_ns, .value = p->load, .unit = "ratio", .quality = QUALITY_EXACT};
-	f->summary = arena_printf(a, "%s %s: %zu of %zu paths %s down: %s%s; the rest carries its share%s", f->device, f->group, p->n_down, p->group->n_members,
-		p->n_down == 1 ? "is" : "are", list, p->n_down > shown ? " and more" : "",
-		idle ? " (idle now)" : isnan(p->load) ? "" : arena_printf(a, " (mean load %.0f %%)", 100 * p->load));
+		f->evidence[f->n_evidence++] = (struct evidence){.metric = "ecmp.load_ratio",
+			.device = f->device,
+			.priority = PRIO_NONE,
+			.from_ns = o->from_ns,
+			.to_ns = o->to_ns,
+			.value = p->load,
+			.unit = "ratio",
+			.quality = QUALITY_EXACT};
+	f->summary = arena_printf(a,
+		"%s %s: %zu of %zu paths %s down: %s%s; the rest carries its share%s", f->device,
+		f->group, p->n_down, p->group->n_members, p->n_down == 1 ? "is" : "are", list,
+		p->n_down > shown ? " and more" : "",
+		idle                     ? " (idle now)"
+			: isnan(p->load) ? ""
+					 : arena_printf(a, " (mean load %.0f %%)", 100 * p->load));
 	f->confidence_inputs = arena_array(a, const char *, 1);
-	f->confidence_inputs[f->n_confidence_inputs++] = arena_printf(a, "link state of %zu of %zu members read", p->group->n_members - p->n_unknown,
-		p->group->n_members);
+	f->confidence_inputs[f->n_confidence_inputs++] =
+		arena_printf(a, "link state of %zu of %zu members read",
+			p->group->n_members - p->n_unknown, p->group->n_members);
 	f->next_steps = arena_array(a, struct next_step, 2);
-	f->next_steps[f->n_next_steps++] = (struct next_step){arena_printf(a, "look at both ends of %s: optic, cable, admin state, FEC mode; replace or re-seat",
-		f->roles[0].entity), "the link is down already"};
-	f->next_steps[f->n_next_steps++] = (struct next_step){"until it is back, drain the same number of links of the other leaves towards that spine, or take the "
-		"spine out of the group, when the spine's remaining links are hot", "takes capacity from all; at a job boundary"};
+	f->next_steps[f->n_next_steps++] =
+		(struct next_step){arena_printf(a,
+					   "look at both ends of %s: optic, cable, admin state, "
+					   "FEC mode; replace or re-seat",
+					   f->roles[0].entity),
+			"the link is down already"};
+	f->next_steps[f->n_next_steps++] = (struct next_step){
+		"until it is back, drain the same number of links of the other leaves towards that "
+		"spine, or take the "
+		"spine out of the group, when the spine's remaining links are hot",
+		"takes capacity from all; at a job boundary"};
 }
 
-/* --- polarisation -------------------------------------------------------------------------------------------------------- */
+/* ---- polarisation -------------------------------------------------------- */
 
 struct stage { /* one busy group */
 	const struct fabric_group *group;
@@ -174,7 +214,8 @@ struct stage { /* one busy group */
 	bool polarized;
 };
 
-static bool stage_of(const struct observed *o, const struct fabric_group *g, double load_floor, struct stage *ret)
+static bool stage_of(const struct observed *o, const struct fabric_group *g, double load_floor,
+	struct stage *ret)
 {
 	double sum = 0, max = 0;
 	size_t n = 0;
@@ -210,14 +251,15 @@ struct hashing { /* what both stages look like, fabric-wide */
 };
 
 /* Calls @fn for each busy, hashed group; @second: 1 for groups of spines. */
-static void each_stage(const struct observed *o, const struct fabric_device *d, double load_floor, void (*fn)(void *arg, const struct stage *s, int second),
-	void *arg)
+static void each_stage(const struct observed *o, const struct fabric_device *d, double load_floor,
+	void (*fn)(void *arg, const struct stage *s, int second), void *arg)
 {
 	const int second = rank_of(d) > 0;
 	for (size_t k = 0; k < d->n_groups; k++) {
 		const struct fabric_group *g = &d->groups[k];
 		struct stage s;
-		if (g->lb == LB_STATIC && g->n_members >= 2 && (second || !contained(g)) && stage_of(o, g, load_floor, &s))
+		if (g->lb == LB_STATIC && g->n_members >= 2 && (second || !contained(g)) &&
+			stage_of(o, g, load_floor, &s))
 			fn(arg, &s, second);
 	}
 }
@@ -235,7 +277,8 @@ static struct hashing hashing_of(const struct observed *o, double load_floor)
 	struct hashing h = {0};
 	for (size_t i = 0; i < o->n_devices; i++)
 		each_stage(o, o->fabric->devices[i], load_floor, add_stage, &h);
-	h.over = h.n[0] > 0 && h.polarized >= POLARIZED_GROUPS && (double)h.polarized >= POLARIZED_SHARE * (double)h.n[1] &&
+	h.over = h.n[0] > 0 && h.polarized >= POLARIZED_GROUPS &&
+		(double)h.polarized >= POLARIZED_SHARE * (double)h.n[1] &&
 		h.imbalance[0] / (double)h.n[0] < EVEN_AGAINST * h.imbalance[1] / (double)h.n[1];
 	return h;
 }
@@ -256,7 +299,8 @@ static void add_group(void *arg, const struct stage *s, int second)
 		d->worst = *s;
 }
 
-static void polarization(const struct analyzer_in *in, const struct observed *o, const struct fabric_device *d, const struct hashing *h, struct finding_list *out)
+static void polarization(const struct analyzer_in *in, const struct observed *o,
+	const struct fabric_device *d, const struct hashing *h, struct finding_list *out)
 {
 	const struct paths_options *options = in->options;
 	struct spine spine = {0};
@@ -280,12 +324,22 @@ static void polarization(const struct analyzer_in *in, const struct observed *o,
 		return;
 	f->severity = SEV_WARNING;
 	f->confidence_ratio = h->n[1] >= 2 * POLARIZED_GROUPS ? 0.85 : 0.7;
-	f->summary = arena_printf(a, "%s hashes like the tier before it: %zu of its %zu busy groups leave links idle (%zu of %zu links; worst %s, max/mean-1 %.0f %%), "
-		"while the leaves' uplinks are even (%.0f %%)", d->name, spine.polarized, spine.busy, spine.idle, spine.members, spine.worst.group->id,
-		100 * spine.worst.imbalance, 100 * h->imbalance[0] / (double)h->n[0]);
-	const struct evidence base = {.priority = PRIO_NONE, .from_ns = o->from_ns, .to_ns = o->to_ns, .unit = "ratio", .quality = QUALITY_EXACT};
-	static const char *const names[] = {"ecmp.first_stage_imbalance_ratio", "ecmp.second_stage_imbalance_ratio", "ecmp.imbalance_ratio"};
-	const double values[] = {h->imbalance[0] / (double)h->n[0], h->imbalance[1] / (double)h->n[1], spine.worst.imbalance};
+	f->summary = arena_printf(a,
+		"%s hashes like the tier before it: %zu of its %zu busy groups leave links idle "
+		"(%zu of %zu links; worst %s, max/mean-1 %.0f %%), "
+		"while the leaves' uplinks are even (%.0f %%)",
+		d->name, spine.polarized, spine.busy, spine.idle, spine.members,
+		spine.worst.group->id, 100 * spine.worst.imbalance,
+		100 * h->imbalance[0] / (double)h->n[0]);
+	const struct evidence base = {.priority = PRIO_NONE,
+		.from_ns = o->from_ns,
+		.to_ns = o->to_ns,
+		.unit = "ratio",
+		.quality = QUALITY_EXACT};
+	static const char *const names[] = {"ecmp.first_stage_imbalance_ratio",
+		"ecmp.second_stage_imbalance_ratio", "ecmp.imbalance_ratio"};
+	const double values[] = {h->imbalance[0] / (double)h->n[0],
+		h->imbalance[1] / (double)h->n[1], spine.worst.imbalance};
 	f->evidence = arena_array(a, struct evidence, rw_countof(names));
 	for (size_t i = 0; i < rw_countof(names); i++) {
 		f->evidence[i] = base;
@@ -297,12 +351,18 @@ static void polarization(const struct analyzer_in *in, const struct observed *o,
 	f->roles = arena_new_of(a, struct finding_role);
 	f->roles[f->n_roles++] = (struct finding_role){d->name, "culprit"};
 	f->confidence_inputs = arena_array(a, const char *, 2);
-	f->confidence_inputs[f->n_confidence_inputs++] = arena_printf(a, "octets of %zu groups of the second stage and %zu of the first", h->n[1], h->n[0]);
-	f->confidence_inputs[f->n_confidence_inputs++] = "from counters alone: the flows of both stages were not compared";
+	f->confidence_inputs[f->n_confidence_inputs++] = arena_printf(a,
+		"octets of %zu groups of the second stage and %zu of the first", h->n[1], h->n[0]);
+	f->confidence_inputs[f->n_confidence_inputs++] =
+		"from counters alone: the flows of both stages were not compared";
 	f->next_steps = arena_array(a, struct next_step, 2);
-	f->next_steps[f->n_next_steps++] = (struct next_step){"give each tier its own hash seed, or another hash function", "all flows of the changed tier move; reordering while "
-		"they do; at a job boundary"};
-	f->next_steps[f->n_next_steps++] = (struct next_step){"hash the destination QP as well on one of the tiers, where the platform can", "as above"};
+	f->next_steps[f->n_next_steps++] =
+		(struct next_step){"give each tier its own hash seed, or another hash function",
+			"all flows of the changed tier move; reordering while "
+			"they do; at a job boundary"};
+	f->next_steps[f->n_next_steps++] = (struct next_step){
+		"hash the destination QP as well on one of the tiers, where the platform can",
+		"as above"};
 }
 
 static int run(const struct analyzer_in *in, struct finding_list *out)
@@ -327,8 +387,10 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 
 const struct analyzer analyzer_ecmp_paths = {
 	.name = "ecmp_paths",
-	.doc = "paths that are missing from ECMP groups, and stages of hashing that repeat one another",
-	.options = {"analyzers", "ecmp_paths", sizeof(struct paths_options), rows, rw_countof(rows), "missing paths and polarised hashing of ECMP groups"},
+	.doc = "paths that are missing from ECMP groups, and stages of hashing that repeat one "
+	       "another",
+	.options = {"analyzers", "ecmp_paths", sizeof(struct paths_options), rows, rw_countof(rows),
+		"missing paths and polarised hashing of ECMP groups"},
 	.window_offset = offsetof(struct paths_options, window_ns),
 	.observes = true,
 	.run = run,

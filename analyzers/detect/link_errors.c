@@ -1,10 +1,13 @@
 /*
- * link_errors - frames damaged on the wire: bad FCS, receive errors, codewords beyond repair; counted by the end that received them.
- * Source: tuning facts, c.4 (a bad cable: receive errors on both ends of one link, drops without watermark) and d row 8.
+ * link_errors - frames damaged on the wire: bad FCS, receive errors, codewords beyond repair;
+ * counted by the end that received them. Source: tuning facts, c.4 (a bad cable: receive errors on
+ * both ends of one link, drops without watermark) and d row 8.
  *
- * Enough is `errors` a second and at least ERRORS_MIN in the window, and LIKE_FACTOR times what links like it show: what all of them count is
- * how the platform counts. Symbol errors are ordinary before FEC, so alone they count only far above their like. Where the neighbour says it
- * sent the frames damaged (port.out_errors: a cut-through switch passes them on), the fault is upstream and this link is not blamed.
+ * Enough is `errors` a second and at least ERRORS_MIN in the window, and LIKE_FACTOR times what
+ * links like it show: what all of them count is how the platform counts. Symbol errors are ordinary
+ * before FEC, so alone they count only far above their like. Where the neighbour says it sent the
+ * frames damaged (port.out_errors: a cut-through switch passes them on), the fault is upstream and
+ * this link is not blamed.
  */
 #include <math.h>
 
@@ -17,18 +20,26 @@
 #define SYMBOL_FACTOR 100
 #define SYMBOL_ALONE 100.0 /* a second, where nothing is like it */
 
-static double per_second(const struct amount *a) { return a->known ? amount_rate(a) : NAN; }
+static double per_second(const struct amount *a)
+{
+	return a->known ? amount_rate(a) : NAN;
+}
 
-/* Frames (or codewords) lost a second; the counters overlap, so the largest stands for all. NAN when none is known. */
+/* Frames (or codewords) lost a second; the counters overlap, so the largest stands for all. NAN
+ * when none is known. */
 static double bad_rate(const struct port_seen *p)
 {
-	return fmax(fmax(per_second(&p->fcs_errors), per_second(&p->in_errors)), per_second(&p->fec_uncorrectable));
+	return fmax(fmax(per_second(&p->fcs_errors), per_second(&p->in_errors)),
+		per_second(&p->fec_uncorrectable));
 }
 static double bad_count(const struct port_seen *p)
 {
 	return fmax(fmax(p->fcs_errors.value, p->in_errors.value), p->fec_uncorrectable.value);
 }
-static double symbol_rate(const struct port_seen *p) { return per_second(&p->symbol_errors); }
+static double symbol_rate(const struct port_seen *p)
+{
+	return per_second(&p->symbol_errors);
+}
 
 /* Share of the frames that came in; NAN without a packet counter. */
 static double bad_share(const struct port_seen *p)
@@ -39,13 +50,16 @@ static double bad_share(const struct port_seen *p)
 
 static bool oversized(const struct link *l, const struct port_seen *p)
 {
-	return l->far && l->near->mtu_bytes != l->far->mtu_bytes && !isnan(l->near->mtu_bytes + l->far->mtu_bytes) && p->fcs_errors.known && !p->fcs_errors.value;
+	return l->far && l->near->mtu_bytes != l->far->mtu_bytes &&
+		!isnan(l->near->mtu_bytes + l->far->mtu_bytes) && p->fcs_errors.known &&
+		!p->fcs_errors.value;
 }
 
 static bool passed_on(const struct link *l, const struct port_seen *p)
 {
 	const struct port_seen *sender = p == l->near ? l->far : l->near;
-	return sender && sender->out_errors.known && sender->out_errors.value >= bad_count(p) / 2 && sender->out_errors.value > 0;
+	return sender && sender->out_errors.known && sender->out_errors.value >= bad_count(p) / 2 &&
+		sender->out_errors.value > 0;
 }
 
 static bool find(const struct link_test_in *in, struct link_fault *ret)
@@ -57,10 +71,13 @@ static bool find(const struct link_test_in *in, struct link_fault *ret)
 			continue;
 		double rate = bad_rate(p), like = link_median(in->links, in->link, bad_rate, 2);
 		bool symbols = false;
-		if (!(rate >= in->o->errors_per_s && bad_count(p) >= ERRORS_MIN && !(rate < LIKE_FACTOR * like))) {
+		if (!(rate >= in->o->errors_per_s && bad_count(p) >= ERRORS_MIN &&
+			    !(rate < LIKE_FACTOR * like))) {
 			rate = symbol_rate(p);
 			like = link_median(in->links, in->link, symbol_rate, 2);
-			symbols = rate >= (isnan(like) ? SYMBOL_ALONE : fmax(in->o->errors_per_s * LIKE_FACTOR, SYMBOL_FACTOR * like));
+			symbols = rate >= (isnan(like) ? SYMBOL_ALONE
+						       : fmax(in->o->errors_per_s * LIKE_FACTOR,
+								 SYMBOL_FACTOR * like));
 			if (!symbols)
 				continue;
 		}
@@ -68,8 +85,19 @@ static bool find(const struct link_test_in *in, struct link_fault *ret)
 			continue;
 		worst = rate;
 		const double share = symbols ? NAN : bad_share(p);
-		*ret = (struct link_fault){.cause = "link_errors", .at = p, .own = rate, .like = like, .detail = symbols, .value = rate, .warn = in->o->errors_per_s,
-			.severity = symbols ? (like == 0 ? SEV_WARNING : SEV_INFO) : share >= in->o->errors_critical ? SEV_CRITICAL : SEV_WARNING, .confidence = symbols ? (like == 0 ? 0.7 : 0.5) : isnan(like) ? 0.85 : 0.95};
+		*ret = (struct link_fault){.cause = "link_errors",
+			.at = p,
+			.own = rate,
+			.like = like,
+			.detail = symbols,
+			.value = rate,
+			.warn = in->o->errors_per_s,
+			.severity = symbols ? (like == 0 ? SEV_WARNING : SEV_INFO)
+				: share >= in->o->errors_critical ? SEV_CRITICAL
+								  : SEV_WARNING,
+			.confidence = symbols ? (like == 0 ? 0.7 : 0.5)
+				: isnan(like) ? 0.85
+					      : 0.95};
 	}
 	return worst > 0;
 }
@@ -88,30 +116,49 @@ static void describe(const struct link_test_in *in, const struct link_fault *f, 
 	const double share = bad_share(f->at);
 	const char *sender = sender_of(l, f->at, t->a);
 	if (f->detail)
-		t->f->summary = arena_printf(t->a, "%s sees %.3g symbol errors a second from %s, links like it %.3g", tell_port(f->at, t->a), f->own, sender, f->like);
+		t->f->summary = arena_printf(t->a,
+			"%s sees %.3g symbol errors a second from %s, links like it %.3g",
+			tell_port(f->at, t->a), f->own, sender, f->like);
 	else
-		t->f->summary = arena_printf(t->a, "%s receives %.3g damaged frames a second from %s%s%s; suspect the %s", tell_port(f->at, t->a), f->own, sender,
-			isnan(share) ? "" : arena_printf(t->a, " (%.2g of all)", share), both ? ", and the other end as well" : "",
-			both ? "cable" : arena_printf(t->a, "transmitter or optic of %s, or the fibre to %s", sender, tell_port(f->at, t->a)));
+		t->f->summary = arena_printf(t->a,
+			"%s receives %.3g damaged frames a second from %s%s%s; suspect the %s",
+			tell_port(f->at, t->a), f->own, sender,
+			isnan(share) ? "" : arena_printf(t->a, " (%.2g of all)", share),
+			both ? ", and the other end as well" : "",
+			both ? "cable"
+			     : arena_printf(t->a, "transmitter or optic of %s, or the fibre to %s",
+				       sender, tell_port(f->at, t->a)));
 	for (int e = 0; e < 2; e++) {
 		const struct port_seen *p = link_end(l, e);
 		if (!p)
 			continue;
 		tell_amount(t, "port.fcs_errors", p, PRIO_NONE, &p->fcs_errors, "frames");
 		tell_amount(t, "port.in_errors", p, PRIO_NONE, &p->in_errors, "frames");
-		tell_amount(t, "port.fec_uncorrectable", p, PRIO_NONE, &p->fec_uncorrectable, "codewords");
+		tell_amount(t, "port.fec_uncorrectable", p, PRIO_NONE, &p->fec_uncorrectable,
+			"codewords");
 		tell_amount(t, "port.symbol_errors", p, PRIO_NONE, &p->symbol_errors, "symbols");
-		tell_evidence(t, "port.pre_fec_ber", p, PRIO_NONE, p->pre_fec_ber, "ratio", QUALITY_EXACT);
-		tell_evidence(t, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm", QUALITY_EXACT);
+		tell_evidence(t, "port.pre_fec_ber", p, PRIO_NONE, p->pre_fec_ber, "ratio",
+			QUALITY_EXACT);
+		tell_evidence(t, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
+			QUALITY_EXACT);
 	}
 	tell_evidence(t, "port.bad_frame_ratio", f->at, PRIO_NONE, share, "ratio", QUALITY_EXACT);
-	tell_rests_on(t, "error counters of the receiving end%s", isnan(f->like) ? "; too few links like it to compare with" : " against links of the same kind");
+	tell_rests_on(t, "error counters of the receiving end%s",
+		isnan(f->like) ? "; too few links like it to compare with"
+			       : " against links of the same kind");
 	if (f->at->in_discards.known && !f->at->in_discards.value)
-		tell_ruled_out(t, "congestion: %s discarded nothing, the frames came in damaged", tell_port(f->at, t->a));
+		tell_ruled_out(t, "congestion: %s discarded nothing, the frames came in damaged",
+			tell_port(f->at, t->a));
 	tell_role(t, "culprit", "%s", sender);
 	tell_role(t, "direct_victim", "%s", tell_port(f->at, t->a));
-	tell_step(t, "drain the link (cost it out of the group) and look at its optic: receive power, pre-FEC errors, dirt", "less capacity while it is out");
-	tell_step(t, "clean or replace the cable or the optic of the sending end first, then of the receiving end", "the link goes down while it is done");
+	tell_step(t,
+		"drain the link (cost it out of the group) and look at its optic: receive power, "
+		"pre-FEC errors, dirt",
+		"less capacity while it is out");
+	tell_step(t,
+		"clean or replace the cable or the optic of the sending end first, then of the "
+		"receiving end",
+		"the link goes down while it is done");
 	tell_step(t, "change no threshold: damaged frames are not congestion", "none");
 }
 

@@ -1,9 +1,12 @@
 /*
- * link_flap - links that go down and come back, again and again. Each time the flows on them stall for a timeout and every group hashes anew.
+ * link_flap - links that go down and come back, again and again. Each time the flows on them stall
+ * for a timeout and every group hashes anew.
  *
- * Transitions of a link in a window: the most that any of its ends counts (port.flaps) or shows (changes of port.oper_up, a lower bound: what
- * happened between two polls is not seen). One interruption is two of them, and by itself no story: it takes two windows of the last three, or
- * `burst` transitions in one. A switch that restarts takes all its links with it: that is told of the switch, not of its links.
+ * Transitions of a link in a window: the most that any of its ends counts (port.flaps) or shows
+ * (changes of port.oper_up, a lower bound: what happened between two polls is not seen). One
+ * interruption is two of them, and by itself no story: it takes two windows of the last three, or
+ * `burst` transitions in one. A switch that restarts takes all its links with it: that is told of
+ * the switch, not of its links.
  */
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
@@ -15,18 +18,25 @@ struct link_flap_options {
 };
 
 static const struct option rows[] = {
-	{"transitions", OPT_INT, offsetof(struct link_flap_options, transitions), "2", "1", "1000000", NULL, "transitions of a link (one down and up is two) from which a window counts"},
-	{"burst", OPT_INT, offsetof(struct link_flap_options, burst), "6", "1", "1000000", NULL, "transitions in one window that are told at once"},
-	{"window", OPT_DURATION, offsetof(struct link_flap_options, window_ns), "30s", "1s", "1h", NULL, "time one look spans; longer than a link takes to come back"},
-	{"hold", OPT_INT, offsetof(struct link_flap_options, hold), "2", "1", "10000", NULL, "windows, of the last hold + 2 (2: of the last 3), that must show it"},
+	{"transitions", OPT_INT, offsetof(struct link_flap_options, transitions), "2", "1",
+		"1000000", NULL,
+		"transitions of a link (one down and up is two) from which a window counts"},
+	{"burst", OPT_INT, offsetof(struct link_flap_options, burst), "6", "1", "1000000", NULL,
+		"transitions in one window that are told at once"},
+	{"window", OPT_DURATION, offsetof(struct link_flap_options, window_ns), "30s", "1s", "1h",
+		NULL, "time one look spans; longer than a link takes to come back"},
+	{"hold", OPT_INT, offsetof(struct link_flap_options, hold), "2", "1", "10000", NULL,
+		"windows, of the last hold + 2 (2: of the last 3), that must show it"},
 };
 
 static double changes_of(const struct window *w, const struct port_seen *p)
 {
-	const struct series *s = p->entity == ENTITY_NONE ? NULL : window_series(w, p->entity, M_PORT_OPER_UP);
+	const struct series *s =
+		p->entity == ENTITY_NONE ? NULL : window_series(w, p->entity, M_PORT_OPER_UP);
 	unsigned n = 0;
 	for (uint32_t i = 1; s && i < s->n && s->t_ns[i] <= w->to_ns; i++)
-		n += s->t_ns[i] > w->from_ns && !s->value[i] != !s->value[i - 1] && !(s->flags[i] & (SF_LATE | SF_RESTART));
+		n += s->t_ns[i] > w->from_ns && !s->value[i] != !s->value[i - 1] &&
+			!(s->flags[i] & (SF_LATE | SF_RESTART));
 	return n;
 }
 
@@ -49,7 +59,9 @@ static bool whole_switch(const struct links *links, const double *n, const struc
 	size_t known = 0, moved = 0;
 	for (size_t i = 0; d && i < links->n; i++) {
 		const struct link *l = &links->v[i];
-		if (isnan(n[i]) || (l->near->port->device != d && !(l->near->port->peer && l->near->port->peer->device == d)))
+		if (isnan(n[i]) ||
+			(l->near->port->device != d &&
+				!(l->near->port->peer && l->near->port->peer->device == d)))
 			continue;
 		known++;
 		moved += n[i] > 0;
@@ -59,30 +71,46 @@ static bool whole_switch(const struct links *links, const double *n, const struc
 
 static bool switch_away(const struct links *links, const double *n, const struct link *l)
 {
-	if (l->near->device->restarted || (l->far && (l->far->device->restarted || (l->far->entity != ENTITY_NONE && !l->far->device->n_series))))
+	if (l->near->device->restarted ||
+		(l->far &&
+			(l->far->device->restarted ||
+				(l->far->entity != ENTITY_NONE && !l->far->device->n_series))))
 		return true;
-	return whole_switch(links, n, l->near->port->device) || whole_switch(links, n, l->near->port->peer ? l->near->port->peer->device : NULL);
+	return whole_switch(links, n, l->near->port->device) ||
+		whole_switch(links, n, l->near->port->peer ? l->near->port->peer->device : NULL);
 }
 
 static void describe(struct tell *t, const struct link *l, double n, double seconds)
 {
-	t->f->summary = arena_printf(t->a, "%s to %s went down and up: %.0f transitions in %.0f s", tell_port(l->near, t->a), tell_far(l->near, t->a), n, seconds);
+	t->f->summary = arena_printf(t->a, "%s to %s went down and up: %.0f transitions in %.0f s",
+		tell_port(l->near, t->a), tell_far(l->near, t->a), n, seconds);
 	for (int e = 0; e < 2; e++) {
 		const struct port_seen *p = link_end(l, e);
 		if (!p)
 			continue;
 		tell_amount(t, "port.flaps", p, PRIO_NONE, &p->flaps, "events");
 		tell_evidence(t, "port.oper_up", p, PRIO_NONE, p->oper_up, "-", QUALITY_EXACT);
-		tell_evidence(t, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm", QUALITY_EXACT);
-		tell_evidence(t, "port.pre_fec_ber", p, PRIO_NONE, p->pre_fec_ber, "ratio", QUALITY_EXACT);
+		tell_evidence(t, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
+			QUALITY_EXACT);
+		tell_evidence(t, "port.pre_fec_ber", p, PRIO_NONE, p->pre_fec_ber, "ratio",
+			QUALITY_EXACT);
 	}
-	tell_rests_on(t, l->near->flaps.known || (l->far && l->far->flaps.known) ? "transitions counted by the device" : "changes of state between polls: there may be more");
+	tell_rests_on(t,
+		l->near->flaps.known || (l->far && l->far->flaps.known)
+			? "transitions counted by the device"
+			: "changes of state between polls: there may be more");
 	tell_ruled_out(t, "a restart of the switch: its other links stay up");
 	if (l->kind == LINK_HOST)
 		tell_role(t, "direct_victim", "%s", l->near->port->host);
 	tell_role(t, "culprit", "%s", tell_port(l->near, t->a));
-	tell_step(t, "take the link out of service until its cable or optic is replaced: a link that is down costs less than one that comes and goes", "less capacity while it is out");
-	tell_step(t, "compare the times with the logs of both ends (local or remote fault, FEC lock, NIC resets)", "none: read only");
+	tell_step(t,
+		"take the link out of service until its cable or optic is replaced: a link that is "
+		"down costs less than one that comes and goes",
+		"less capacity while it is out");
+	tell_step(t,
+		"compare the times with the logs of both ends (local or remote fault, FEC lock, "
+		"NIC resets)",
+		"none: read only");
 }
 
 static int run(const struct analyzer_in *in, struct finding_list *out)
@@ -100,7 +128,11 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 		if (isnan(n[i]))
 			continue;
 		const bool over = n[i] >= least && !switch_away(links, n, l);
-		struct tell t = tell_new(out, in, "link_flap", over ? FINDING_OVER : l->answered ? FINDING_UNDER : FINDING_UNKNOWN, n[i] >= (double)o->burst ? 1 : o->hold);
+		struct tell t = tell_new(out, in, "link_flap",
+			over                  ? FINDING_OVER
+				: l->answered ? FINDING_UNDER
+					      : FINDING_UNKNOWN,
+			n[i] >= (double)o->burst ? 1 : o->hold);
 		tell_subject(&t, l->near);
 		t.f->cause = "link_flap";
 		t.f->severity = SEV_WARNING;
@@ -109,7 +141,8 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 		t.f->confidence_ratio = 0.9;
 		t.f->summary = "";
 		if (over)
-			describe(&t, l, n[i], (double)(in->window->to_ns - in->window->from_ns) / 1e9);
+			describe(&t, l, n[i],
+				(double)(in->window->to_ns - in->window->from_ns) / 1e9);
 	}
 	return 0;
 }
@@ -117,7 +150,8 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 const struct analyzer analyzer_link_flap = {
 	.name = "link_flap",
 	.doc = "links that go down and come back again and again",
-	.options = {"analyzers", "link_flap", sizeof(struct link_flap_options), rows, rw_countof(rows), "links that come and go"},
+	.options = {"analyzers", "link_flap", sizeof(struct link_flap_options), rows,
+		rw_countof(rows), "links that come and go"},
 	.window_offset = offsetof(struct link_flap_options, window_ns),
 	.observes = true,
 	.run = run,

@@ -1,6 +1,6 @@
 /*
- * link_health - links that are slow, lossy or failing, and hosts that miss one of theirs. One finding per link and window, at its near end
- * (links.h); the tests stand in files of their own.
+ * link_health - links that are slow, lossy or failing, and hosts that miss one of theirs. One
+ * finding per link and window, at its near end (links.h); the tests stand in files of their own.
  */
 #include "analyzers/detect/link_health.h"
 
@@ -11,24 +11,32 @@
 
 static const struct option rows[] = {
 	{"busy", OPT_RATIO, offsetof(struct link_health_options, busy), "3%", "0.1%", "100%", NULL,
-		"mean utilisation from which a host's port counts as busy, when another's silence is judged by it"},
-	{"errors", OPT_DOUBLE, offsetof(struct link_health_options, errors_per_s), "0.05", "0.0001", "1000000", NULL,
-		"damaged frames a second from which a link is bad; each one makes a sender go back and send again"},
-	{"errors_critical", OPT_RATIO, offsetof(struct link_health_options, errors_critical), "0.001%", "0%", "100%", NULL,
+		"mean utilisation from which a host's port counts as busy, when another's silence "
+		"is judged by it"},
+	{"errors", OPT_DOUBLE, offsetof(struct link_health_options, errors_per_s), "0.05", "0.0001",
+		"1000000", NULL,
+		"damaged frames a second from which a link is bad; each one makes a sender go back "
+		"and send again"},
+	{"errors_critical", OPT_RATIO, offsetof(struct link_health_options, errors_critical),
+		"0.001%", "0%", "100%", NULL,
 		"share of received frames that are damaged, from which the job feels it"},
-	{"ber", OPT_DOUBLE, offsetof(struct link_health_options, ber), "0.00001", "0.000000000001", "1", NULL,
-		"bit error ratio before FEC from which a link has lost its margin"},
-	{"rx_power_drop", OPT_DOUBLE, offsetof(struct link_health_options, rx_power_drop_db), "3", "0.5", "30", NULL,
+	{"ber", OPT_DOUBLE, offsetof(struct link_health_options, ber), "0.00001", "0.000000000001",
+		"1", NULL, "bit error ratio before FEC from which a link has lost its margin"},
+	{"rx_power_drop", OPT_DOUBLE, offsetof(struct link_health_options, rx_power_drop_db), "3",
+		"0.5", "30", NULL,
 		"dB of received light below the median of links of the same kind"},
-	{"rx_power_min", OPT_DOUBLE, offsetof(struct link_health_options, rx_power_min_dbm), "-10", "-40", "10", NULL,
+	{"rx_power_min", OPT_DOUBLE, offsetof(struct link_health_options, rx_power_min_dbm), "-10",
+		"-40", "10", NULL,
 		"dBm of received light that is too little where there is no link to compare with"},
-	{"window", OPT_DURATION, offsetof(struct link_health_options, window_ns), "0s", "0s", "1h", NULL,
-		"time one look spans; 0 = three poll intervals, at least 5 s"},
-	{"hold", OPT_INT, offsetof(struct link_health_options, hold), "3", "1", "10000", NULL, "windows, of the last hold + 2, that must show it"},
+	{"window", OPT_DURATION, offsetof(struct link_health_options, window_ns), "0s", "0s", "1h",
+		NULL, "time one look spans; 0 = three poll intervals, at least 5 s"},
+	{"hold", OPT_INT, offsetof(struct link_health_options, hold), "3", "1", "10000", NULL,
+		"windows, of the last hold + 2, that must show it"},
 };
 
 /* The first that finds something tells it. */
-static const struct link_test *const tests[] = {&link_test_missing_rail, &link_test_slow, &link_test_errors, &link_test_optic};
+static const struct link_test *const tests[] = {
+	&link_test_missing_rail, &link_test_slow, &link_test_errors, &link_test_optic};
 
 static void judge(const struct link_test_in *in, struct finding_list *out)
 {
@@ -37,7 +45,11 @@ static void judge(const struct link_test_in *in, struct finding_list *out)
 	for (size_t i = 0; i < rw_countof(tests) && !found; i++)
 		if (tests[i]->find(in, &fault))
 			found = tests[i];
-	struct tell t = tell_new(out, in->in, "link_health", found ? FINDING_OVER : in->link->answered ? FINDING_UNDER : FINDING_UNKNOWN, in->o->hold);
+	struct tell t = tell_new(out, in->in, "link_health",
+		found                        ? FINDING_OVER
+			: in->link->answered ? FINDING_UNDER
+					     : FINDING_UNKNOWN,
+		in->o->hold);
 	tell_subject(&t, in->link->near);
 	t.f->coverage_ratio = observed_coverage(in->link->near);
 	t.f->cause = "link_errors";
@@ -61,7 +73,8 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 		const struct link *l = &links->v[i];
 		if (l->near->entity == ENTITY_NONE && (!l->far || l->far->entity == ENTITY_NONE))
 			continue; /* nobody polls it */
-		judge(&(struct link_test_in){.in = in, .links = links, .link = l, .o = in->options}, out);
+		judge(&(struct link_test_in){.in = in, .links = links, .link = l, .o = in->options},
+			out);
 	}
 	return 0;
 }
@@ -69,7 +82,8 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 const struct analyzer analyzer_link_health = {
 	.name = "link_health",
 	.doc = "links that are slow, lossy or about to fail, and hosts that miss one of theirs",
-	.options = {"analyzers", "link_health", sizeof(struct link_health_options), rows, rw_countof(rows), "speed, errors, optics and silence of links"},
+	.options = {"analyzers", "link_health", sizeof(struct link_health_options), rows,
+		rw_countof(rows), "speed, errors, optics and silence of links"},
 	.window_offset = offsetof(struct link_health_options, window_ns),
 	.observes = true,
 	.run = run,

@@ -1,8 +1,9 @@
 /*
  * link_health - the parts of the analyzer: one test a file, told of one link in one window. Pure.
  *
- * A link has one story at a time: the first test of the table (link_health.c) that finds something tells it. The others of that window are
- * left out, since a link that is down or slow shows in all of them.
+ * A link has one story at a time: the first test of the table (link_health.c) that finds something
+ * tells it. The others of that window are left out, since a link that is down or slow shows in all
+ * of them.
  */
 #ifndef RW_ANALYZERS_LINK_HEALTH_H
 #define RW_ANALYZERS_LINK_HEALTH_H
@@ -27,16 +28,18 @@ struct link_fault { /* what a test found */
 	enum severity severity;
 	double value, warn, confidence;
 	const struct port_seen *at; /* the end where it shows */
-	double own, like;           /* the number at that end, and of its like; NAN unknown */
-	int detail;                 /* of the test */
+	double own, like; /* the number at that end, and of its like; NAN unknown */
+	int detail; /* of the test */
 	uint64_t count;
-	bool state;                 /* it rests on states the device tells: no need to hold it as long as what is counted */
+	/* it rests on states the device tells: no need to hold it as long as what is counted */
+	bool state;
 };
 
 struct link_test {
 	bool (*find)(const struct link_test_in *in, struct link_fault *ret);
 	void (*describe)(const struct link_test_in *in, const struct link_fault *f, struct tell *t);
 };
-extern const struct link_test link_test_missing_rail, link_test_slow, link_test_errors, link_test_optic;
+extern const struct link_test link_test_missing_rail, link_test_slow, link_test_errors,
+	link_test_optic;
 
 #endif

@@ -1,10 +1,12 @@
 /*
- * link_optic - an optic or cable that goes bad, while FEC still repairs what it does: bit errors before FEC, and received light.
+ * link_optic - an optic or cable that goes bad, while FEC still repairs what it does: bit errors
+ * before FEC, and received light.
  *
- * Bit error ratio: as the device states it, else at least one bit error for each corrected codeword (a lower bound). RS(544,514) repairs up to
- * about 2.4e-4 (IEEE 802.3bs), so above `ber` (1e-5) a link has lost its margin, unless links like it run as badly (copper does); a ratio two
- * decades above its like and above BER_FLOOR is on its way there.
- * Light: `rx_power_drop` below the median of its like, or below `rx_power_min` where there is nothing to compare with.
+ * Bit error ratio: as the device states it, else at least one bit error for each corrected codeword
+ * (a lower bound). RS(544,514) repairs up to about 2.4e-4 (IEEE 802.3bs), so above `ber` (1e-5) a
+ * link has lost its margin, unless links like it run as badly (copper does); a ratio two decades
+ * above its like and above BER_FLOOR is on its way there. Light: `rx_power_drop` below the median
+ * of its like, or below `rx_power_min` where there is nothing to compare with.
  */
 #include <math.h>
 
@@ -13,11 +15,13 @@
 
 #define BER_FLOOR 1e-6
 #define BER_FLOOR_COUNTED 1e-7 /* where corrected codewords stand for bit errors: a lower bound */
-#define SPEED_BPS 4e11         /* where a link's speed is not known: compared with its like, it does not matter much */
-#define BER_LOST 5e-5     /* a decade under what FEC can repair: told whatever its like do */
+#define SPEED_BPS                                                                                  \
+	4e11 /* where a link's speed is not known: compared with its like, it does not matter much \
+	      */
+#define BER_LOST 5e-5 /* a decade under what FEC can repair: told whatever its like do */
 #define BER_FACTOR 100
 #define LIKE_FACTOR 10
-#define NO_LIGHT_DBM -38  /* what devices say of a dark fibre: that is a link that is down */
+#define NO_LIGHT_DBM -38 /* what devices say of a dark fibre: that is a link that is down */
 
 enum { SHOWS_BER, SHOWS_LIGHT };
 
@@ -26,14 +30,20 @@ static double ber_of(const struct port_seen *p)
 	if (!isnan(p->pre_fec_ber))
 		return p->pre_fec_ber;
 	const double speed_bps = (double)(p->in.read_bps ? p->in.read_bps : p->in.declared_bps);
-	return p->fec_corrected.known && p->fec_corrected.alive ? amount_rate(&p->fec_corrected) / (speed_bps > 0 ? speed_bps : SPEED_BPS) : NAN;
+	return p->fec_corrected.known && p->fec_corrected.alive
+		? amount_rate(&p->fec_corrected) / (speed_bps > 0 ? speed_bps : SPEED_BPS)
+		: NAN;
 }
 
-static double light_of(const struct port_seen *p) { return p->rx_power_dbm > NO_LIGHT_DBM && !port_is_down(p) ? p->rx_power_dbm : NAN; }
+static double light_of(const struct port_seen *p)
+{
+	return p->rx_power_dbm > NO_LIGHT_DBM && !port_is_down(p) ? p->rx_power_dbm : NAN;
+}
 
 static bool bad_ber(double ber, double like, bool counted, const struct link_health_options *o)
 {
-	return ber >= fmax(BER_LOST, o->ber) || (ber >= o->ber && !(ber < LIKE_FACTOR * like)) || (ber >= (counted ? BER_FLOOR_COUNTED : BER_FLOOR) && ber >= BER_FACTOR * like);
+	return ber >= fmax(BER_LOST, o->ber) || (ber >= o->ber && !(ber < LIKE_FACTOR * like)) ||
+		(ber >= (counted ? BER_FLOOR_COUNTED : BER_FLOOR) && ber >= BER_FACTOR * like);
 }
 
 static bool bad_light(double dbm, double like, const struct link_health_options *o)
@@ -48,16 +58,31 @@ static bool find(const struct link_test_in *in, struct link_fault *ret)
 		const struct port_seen *p = link_end(in->link, e);
 		if (!p || port_is_down(p))
 			continue;
-		const double ber = ber_of(p), ber_like = link_median(in->links, in->link, ber_of, 2);
-		const double light = light_of(p), light_like = link_median(in->links, in->link, light_of, 2);
-		const bool errs = bad_ber(ber, ber_like, isnan(p->pre_fec_ber), in->o), dark = bad_light(light, light_like, in->o);
-		const double strength = errs ? ber / in->o->ber : dark ? (isnan(light_like) ? in->o->rx_power_min_dbm - light : light_like - light) / 1e3 : 0;
+		const double ber = ber_of(p),
+			     ber_like = link_median(in->links, in->link, ber_of, 2);
+		const double light = light_of(p),
+			     light_like = link_median(in->links, in->link, light_of, 2);
+		const bool errs = bad_ber(ber, ber_like, isnan(p->pre_fec_ber), in->o),
+			   dark = bad_light(light, light_like, in->o);
+		const double strength = errs ? ber / in->o->ber
+			: dark               ? (isnan(light_like) ? in->o->rx_power_min_dbm - light
+								  : light_like - light) /
+				1e3
+			       : 0;
 		if (strength <= worst)
 			continue;
 		worst = strength;
-		*ret = (struct link_fault){.cause = "optic_degrading", .at = p, .detail = errs ? SHOWS_BER : SHOWS_LIGHT, .own = errs ? ber : light,
-			.like = errs ? ber_like : light_like, .value = errs ? ber : light, .warn = errs ? in->o->ber : NAN,
-			.severity = errs && (dark || ber >= in->o->ber) ? SEV_WARNING : SEV_INFO, .confidence = errs && dark ? 0.9 : errs ? 0.8 : 0.6};
+		*ret = (struct link_fault){.cause = "optic_degrading",
+			.at = p,
+			.detail = errs ? SHOWS_BER : SHOWS_LIGHT,
+			.own = errs ? ber : light,
+			.like = errs ? ber_like : light_like,
+			.value = errs ? ber : light,
+			.warn = errs ? in->o->ber : NAN,
+			.severity = errs && (dark || ber >= in->o->ber) ? SEV_WARNING : SEV_INFO,
+			.confidence = errs && dark ? 0.9
+				: errs             ? 0.8
+						   : 0.6};
 	}
 	return worst > 0;
 }
@@ -66,31 +91,49 @@ static void describe(const struct link_test_in *in, const struct link_fault *f, 
 {
 	const struct link *l = in->link;
 	const struct port_seen *other = f->at == l->near ? l->far : l->near;
-	const char *at = tell_port(f->at, t->a), *from = other ? tell_port(other, t->a) : tell_far(f->at, t->a);
-	const char *like = isnan(f->like) ? "" : f->detail == SHOWS_BER ? arena_printf(t->a, ", links like it at %.1e", f->like) :
-		arena_printf(t->a, ", links like it %.1f dBm", f->like);
+	const char *at = tell_port(f->at, t->a),
+		   *from = other ? tell_port(other, t->a) : tell_far(f->at, t->a);
+	const char *like = isnan(f->like) ? ""
+		: f->detail == SHOWS_BER  ? arena_printf(t->a, ", links like it at %.1e", f->like)
+					  : arena_printf(t->a, ", links like it %.1f dBm", f->like);
 	if (f->detail == SHOWS_BER)
-		t->f->summary = arena_printf(t->a, "%s repairs bit errors at %.1e from %s%s: its optic or cable is going bad; no frame is lost yet", at, f->own, from, like);
+		t->f->summary = arena_printf(t->a,
+			"%s repairs bit errors at %.1e from %s%s: its optic or cable is going bad; "
+			"no frame is lost yet",
+			at, f->own, from, like);
 	else
-		t->f->summary = arena_printf(t->a, "%s receives %.1f dBm from %s%s: too little light", at, f->own, from, like);
+		t->f->summary = arena_printf(t->a,
+			"%s receives %.1f dBm from %s%s: too little light", at, f->own, from, like);
 	for (int e = 0; e < 2; e++) {
 		const struct port_seen *p = link_end(l, e);
 		if (!p)
 			continue;
-		tell_evidence(t, "port.pre_fec_ber", p, PRIO_NONE, ber_of(p), "ratio", isnan(p->pre_fec_ber) ? QUALITY_ESTIMATED : QUALITY_EXACT);
-		tell_evidence(t, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm", QUALITY_EXACT);
-		tell_evidence(t, "optic.tx_power_dbm", p, PRIO_NONE, p->tx_power_dbm, "dBm", QUALITY_EXACT);
-		tell_evidence(t, "optic.temperature_c", p, PRIO_NONE, p->temperature_c, "C", QUALITY_EXACT);
+		tell_evidence(t, "port.pre_fec_ber", p, PRIO_NONE, ber_of(p), "ratio",
+			isnan(p->pre_fec_ber) ? QUALITY_ESTIMATED : QUALITY_EXACT);
+		tell_evidence(t, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
+			QUALITY_EXACT);
+		tell_evidence(t, "optic.tx_power_dbm", p, PRIO_NONE, p->tx_power_dbm, "dBm",
+			QUALITY_EXACT);
+		tell_evidence(t, "optic.temperature_c", p, PRIO_NONE, p->temperature_c, "C",
+			QUALITY_EXACT);
 		tell_amount(t, "port.fec_corrected", p, PRIO_NONE, &p->fec_corrected, "codewords");
 	}
 	if (f->detail == SHOWS_BER && isnan(f->at->pre_fec_ber))
 		tell_rests_on(t, "corrected codewords stand for bit errors: a lower bound");
-	tell_rests_on(t, isnan(f->like) ? "nothing like it to compare with: an absolute limit" : "compared with the median of links of the same kind");
+	tell_rests_on(t,
+		isnan(f->like) ? "nothing like it to compare with: an absolute limit"
+			       : "compared with the median of links of the same kind");
 	tell_ruled_out(t, "loss: no damaged frame was counted");
 	tell_role(t, "culprit", "%s", from);
-	tell_step(t, "clean the connectors, then replace the optic of the sending end at the next job boundary, before frames are lost", "the link goes down while it is done");
+	tell_step(t,
+		"clean the connectors, then replace the optic of the sending end at the next job "
+		"boundary, before frames are lost",
+		"the link goes down while it is done");
 	if (other && !isnan(other->tx_power_dbm))
-		tell_step(t, "compare its sent with the received power: a loss beyond the budget is fibre or dirt, low sent power is the laser", "none: read only");
+		tell_step(t,
+			"compare its sent with the received power: a loss beyond the budget is "
+			"fibre or dirt, low sent power is the laser",
+			"none: read only");
 }
 
 const struct link_test link_test_optic = {find, describe};

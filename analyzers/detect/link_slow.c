@@ -1,10 +1,13 @@
 /*
- * link_slow - a link that came up below its class: below the declared speed, else below what most of its siblings run at.
- * Source: training facts, 3 (a link at 100G instead of 400G costs a quarter of the throughput); tuning facts, d row 12 (align to the majority).
+ * link_slow - a link that came up below its class: below the declared speed, else below what most
+ * of its siblings run at. Source: training facts, 3 (a link at 100G instead of 400G costs a quarter
+ * of the throughput); tuning facts, d row 12 (align to the majority).
  *
- * Declared intent wins: a port that runs at its declared speed is not judged by others. Siblings of an uplink are the uplinks of the same
- * switch to the same tier, then those of the tier; of a host's link the other host links of the switch, then those of the fabric. More than
- * half of them must agree on a higher speed. One sibling alone can only say that the two differ: lower confidence, uplinks only.
+ * Declared intent wins: a port that runs at its declared speed is not judged by others. Siblings of
+ * an uplink are the uplinks of the same switch to the same tier, then those of the tier; of a
+ * host's link the other host links of the switch, then those of the fabric. More than half of them
+ * must agree on a higher speed. One sibling alone can only say that the two differ: lower
+ * confidence, uplinks only.
  */
 #include <math.h>
 
@@ -12,8 +15,10 @@
 #include "agent/base/str.h"
 #include "analyzers/detect/link_health.h"
 
-#define HOT 0.8       /* utilisation above which the link is the bottleneck now; */
-#define HOT_BURST 0.25 /* or this much, where its like have less than HOT_FACTOR of it: it is full while they wait for it */
+#define HOT 0.8 /* utilisation above which the link is the bottleneck now; */
+#define HOT_BURST                                                                                  \
+	0.25 /* or this much, where its like have less than HOT_FACTOR of it: it is full while     \
+		they wait for it */
 #define HOT_FACTOR 1.5
 
 enum { REF_NONE, REF_DECLARED, REF_SIBLINGS, REF_PAIR };
@@ -25,10 +30,13 @@ static uint64_t link_speed(const struct link *l)
 	return near && far ? (near < far ? near : far) : near ? near : far;
 }
 
-static bool link_down(const struct link *l) { return port_is_down(l->near) || (l->far && port_is_down(l->far)); }
+static bool link_down(const struct link *l)
+{
+	return port_is_down(l->near) || (l->far && port_is_down(l->far));
+}
 
 struct vote {
-	size_t n;       /* siblings with a known speed */
+	size_t n; /* siblings with a known speed */
 	uint64_t speed; /* the one most of them have */
 	size_t agree;
 };
@@ -38,11 +46,16 @@ enum { SPEEDS_MAX = 16 }; /* distinct ones among the links of one kind; more are
 /* Over a run of links: how many of those like @of run at which speed. */
 static struct vote vote_of(const struct link *of, const struct link *v, size_t n)
 {
-	struct { uint64_t speed; size_t n; } seen[SPEEDS_MAX];
+	struct {
+		uint64_t speed;
+		size_t n;
+	} seen[SPEEDS_MAX];
 	size_t n_seen = 0;
 	struct vote r = {0};
 	for (size_t i = 0; i < n; i++) {
-		const uint64_t speed = &v[i] != of && link_alike(of, &v[i]) && !link_down(&v[i]) ? link_speed(&v[i]) : 0;
+		const uint64_t speed = &v[i] != of && link_alike(of, &v[i]) && !link_down(&v[i])
+			? link_speed(&v[i])
+			: 0;
 		if (!speed)
 			continue;
 		r.n++;
@@ -78,11 +91,14 @@ static double hottest(const struct link *l, uint64_t speed)
 
 static bool bottleneck(const struct link_test_in *in, double hot)
 {
-	return hot > HOT || (hot > HOT_BURST && hot > HOT_FACTOR * link_median(in->links, in->link, port_load, 2));
+	return hot > HOT ||
+		(hot > HOT_BURST &&
+			hot > HOT_FACTOR * link_median(in->links, in->link, port_load, 2));
 }
 
 /* What it should run at, and who says so. */
-static uint64_t reference(const struct link_test_in *in, uint64_t own, int *ret_who, struct vote *ret_vote)
+static uint64_t reference(
+	const struct link_test_in *in, uint64_t own, int *ret_who, struct vote *ret_vote)
 {
 	const uint64_t declared = in->link->near->port->speed_bps;
 	*ret_who = REF_DECLARED;
@@ -110,31 +126,55 @@ static bool find(const struct link_test_in *in, struct link_fault *ret)
 	const uint64_t should = reference(in, own, &who, &vote);
 	if (own >= should)
 		return false;
-	*ret = (struct link_fault){.cause = "link_slow", .at = in->link->near, .own = (double)own, .like = (double)should, .detail = who, .count = vote.n, .state = true,
-		.value = 1 - (double)own / (double)should, .warn = 0.01, .severity = bottleneck(in, hottest(in->link, own)) ? SEV_CRITICAL : SEV_WARNING,
-		.confidence = who == REF_DECLARED ? 0.95 : who == REF_PAIR ? 0.6 : vote.n >= 3 ? 0.9 : 0.8};
+	*ret = (struct link_fault){.cause = "link_slow",
+		.at = in->link->near,
+		.own = (double)own,
+		.like = (double)should,
+		.detail = who,
+		.count = vote.n,
+		.state = true,
+		.value = 1 - (double)own / (double)should,
+		.warn = 0.01,
+		.severity = bottleneck(in, hottest(in->link, own)) ? SEV_CRITICAL : SEV_WARNING,
+		.confidence = who == REF_DECLARED ? 0.95
+			: who == REF_PAIR         ? 0.6
+			: vote.n >= 3             ? 0.9
+						  : 0.8};
 	return true;
 }
 
 static void describe(const struct link_test_in *in, const struct link_fault *f, struct tell *t)
 {
-	static const char *const who[] = {[REF_DECLARED] = "the speed declared for it", [REF_SIBLINGS] = "what its siblings run at", [REF_PAIR] = "what the other link runs at"};
+	static const char *const who[] = {[REF_DECLARED] = "the speed declared for it",
+		[REF_SIBLINGS] = "what its siblings run at",
+		[REF_PAIR] = "what the other link runs at"};
 	const double hot = hottest(in->link, (uint64_t)f->own);
-	t->f->summary = arena_printf(t->a, "%s to %s runs at %s, %s is %s%s", tell_port(f->at, t->a), tell_far(f->at, t->a), tell_speed(f->own, t->a), who[f->detail],
-		tell_speed(f->like, t->a), bottleneck(in, hot) ? "; what crosses it waits for it" : "");
+	t->f->summary = arena_printf(t->a, "%s to %s runs at %s, %s is %s%s",
+		tell_port(f->at, t->a), tell_far(f->at, t->a), tell_speed(f->own, t->a),
+		who[f->detail], tell_speed(f->like, t->a),
+		bottleneck(in, hot) ? "; what crosses it waits for it" : "");
 	for (int e = 0; e < 2; e++) {
 		const struct port_seen *p = link_end(in->link, e);
 		if (p && p->out.read_bps)
-			tell_evidence(t, "port.speed_bps", p, PRIO_NONE, (double)p->out.read_bps, "bit/s", QUALITY_EXACT);
+			tell_evidence(t, "port.speed_bps", p, PRIO_NONE, (double)p->out.read_bps,
+				"bit/s", QUALITY_EXACT);
 	}
 	tell_evidence(t, "port.utilization_ratio", f->at, PRIO_NONE, hot, "ratio", QUALITY_EXACT);
 	if (f->detail == REF_DECLARED)
 		tell_rests_on(t, "speed read from the device against the speed declared in links");
 	else
-		tell_rests_on(t, "speed read from the device against %llu links of the same kind; none is declared", (unsigned long long)f->count);
-	tell_role(t, "culprit", "%s", in->link->near->port->host ? in->link->near->port->host : tell_port(f->at, t->a));
-	tell_step(t, "compare speed, FEC and breakout settings of both ends, and whether auto-negotiation is on", "none: read only");
-	tell_step(t, "re-seat or replace the cable or optic; drain the link first", "the link goes down while it is done");
+		tell_rests_on(t,
+			"speed read from the device against %llu links of the same kind; none is "
+			"declared",
+			(unsigned long long)f->count);
+	tell_role(t, "culprit", "%s",
+		in->link->near->port->host ? in->link->near->port->host : tell_port(f->at, t->a));
+	tell_step(t,
+		"compare speed, FEC and breakout settings of both ends, and whether "
+		"auto-negotiation is on",
+		"none: read only");
+	tell_step(t, "re-seat or replace the cable or optic; drain the link first",
+		"the link goes down while it is done");
 }
 
 const struct link_test link_test_slow = {find, describe};

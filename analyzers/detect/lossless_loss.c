@@ -1,15 +1,19 @@
 /*
- * lossless_loss - frames lost in a class that must not lose any: one story per switch and priority (its port, when only one loses).
+ * lossless_loss - frames lost in a class that must not lose any: one story per switch and priority
+ * (its port, when only one loses).
  *
- *     headroom_small  ingress drops although pause was sent, with headroom used up (or not told); or, before anything is lost, headroom filled to
+ *     headroom_small  ingress drops although pause was sent, with headroom used up (or not
+ *                     told); or, before anything is lost, headroom filled to
  *                     90 % of its size while pause was sent
  *     pool_exhausted  drops while the shared pool was full
- *     lossless_loss   drops that neither explains; and, where no counter of the class is served, frames discarded on a port that was sending pause
- * What damaged frames, or a watchdog, took away is not told here (link_errors, pfc_watchdog). Where the neighbour does not obey our pause, the
- * headroom is not to blame, and the confidence says so.
+ *     lossless_loss   drops that neither explains; and, where no counter of the class is
+ *                     served, frames discarded on a port that was sending pause
+ * What damaged frames, or a watchdog, took away is not told here (link_errors, pfc_watchdog). Where
+ * the neighbour does not obey our pause, the headroom is not to blame, and the confidence says so.
  *
- * Any loss in a lossless class is critical and told after one window: a gap starts a go-back-N run (training facts 3).
- * Source: tuning facts d, row 1; a.1; alert LosslessDrop of the product facts, 4.3.
+ * Any loss in a lossless class is critical and told after one window: a gap starts a go-back-N run
+ * (training facts 3). Source: tuning facts d, row 1; a.1; alert LosslessDrop of the product
+ * facts, 4.3.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,10 +26,12 @@
 #include "analyzers/measure/observe.h"
 #include "analyzers/finding_build.h"
 
-#define HEADROOM_FULL 0.9   /* of its size: row 1 */
+#define HEADROOM_FULL 0.9 /* of its size: row 1 */
 #define POOL_FULL 0.95
-#define DISCARDS_MIN 100.0  /* of a port, in a window, before they are taken for loss of the class */
-#define ERRORS_PART 0.1     /* damaged frames beside drops: from this share the wire is asked first */
+#define DISCARDS_MIN                                                                               \
+	100.0 /* of a port, in a window, before they are taken for loss of the class               \
+	       */
+#define ERRORS_PART 0.1 /* damaged frames beside drops: from this share the wire is asked first */
 
 struct loss_options {
 	double headroom;
@@ -34,37 +40,50 @@ struct loss_options {
 
 static const struct option rows[] = {
 	{"headroom", OPT_RATIO, offsetof(struct loss_options, headroom), "90%", "10%", "100%", NULL,
-		"share of the headroom's size that its peak may reach while pause is sent, before the size is called too small"},
+		"share of the headroom's size that its peak may reach while pause is sent, before "
+		"the size is called too small"},
 	{"window", OPT_DURATION, offsetof(struct loss_options, window_ns), "0s", "0s", "1h", NULL,
 		"time one measurement spans; 0 = three intervals, at least 5 s"},
 	{"hold", OPT_INT, offsetof(struct loss_options, hold), "1", "1", "10000", NULL,
-		"windows with loss before an incident opens; loss that only threatens (headroom nearly full) takes three"},
+		"windows with loss before an incident opens; loss that only threatens (headroom "
+		"nearly full) takes three"},
 };
 
-/* --- what one lane says ------------------------------------------------------------------------------------------------------- */
+/* ---- what one lane says -------------------------------------------------- */
 
 struct loss { /* of a switch and priority */
 	double ingress, egress, discards;
 	const struct lane_seen *worst; /* most frames lost; else the fullest headroom */
-	unsigned lanes, near;          /* that lose; whose headroom is nearly full */
+	unsigned lanes, near; /* that lose; whose headroom is nearly full */
 	bool headroom_full, headroom_known, paused, obeyed;
-	bool alive;                    /* a counter of loss has ever moved here, or headroom is told */
-	bool fresh, stale;             /* some port moved; some queue's counters stand although its port moved: not refreshed yet */
-	double fill;                   /* highest headroom peak over its size; NAN */
+	/* a counter of loss has ever moved here, or headroom is told */
+	bool alive;
+	/* some port moved; some queue's counters stand although its port moved: not refreshed yet
+	 */
+	bool fresh, stale;
+	double fill; /* highest headroom peak over its size; NAN */
 };
 
-static double value_of(const struct amount *a) { return a->known ? a->value : 0; }
+static double value_of(const struct amount *a)
+{
+	return a->known ? a->value : 0;
+}
 
-static bool sends_pause(const struct lane_seen *l) { return l->tx_pause.hi > 0 || value_of(&l->tx_frames) > 0; }
+static bool sends_pause(const struct lane_seen *l)
+{
+	return l->tx_pause.hi > 0 || value_of(&l->tx_frames) > 0;
+}
 
-/* The neighbour counts no pause although we sent some: it does not take part. A neighbour that is not observed is believed to. */
+/* The neighbour counts no pause although we sent some: it does not take part. A neighbour that is
+ * not observed is believed to. */
 static bool is_obeyed(const struct observed *o, const struct lane_seen *l)
 {
 	const struct port_seen *peer = observed_peer(o, l->port);
 	const struct lane_seen *x = peer ? observed_lane(peer, l->priority) : NULL;
 	if (x && x->pfc_enabled == 0)
 		return false;
-	return !(x && x->rx_frames.known && x->rx_frames.value == 0 && value_of(&l->tx_frames) > 0 && x->rx_frames.covered_ns >= l->tx_frames.covered_ns);
+	return !(x && x->rx_frames.known && x->rx_frames.value == 0 &&
+		value_of(&l->tx_frames) > 0 && x->rx_frames.covered_ns >= l->tx_frames.covered_ns);
 }
 
 static bool is_damaged(const struct port_seen *p, double lost)
@@ -73,18 +92,27 @@ static bool is_damaged(const struct port_seen *p, double lost)
 	return errors > 0 && errors >= ERRORS_PART * lost;
 }
 
-static double fill_of(const struct lane_seen *l) { return l->headroom > 0 ? l->headroom_peak / l->headroom : NAN; }
+static double fill_of(const struct lane_seen *l)
+{
+	return l->headroom > 0 ? l->headroom_peak / l->headroom : NAN;
+}
 
 static bool may_have_lost(const struct lane_seen *l)
 {
-	return l->pg_drops.alive || l->drops.alive || l->port->in_discards.alive || !isnan(fill_of(l));
+	return l->pg_drops.alive || l->drops.alive || l->port->in_discards.alive ||
+		!isnan(fill_of(l));
 }
 
-static void take_lane(const struct observed *o, const struct loss_options *opt, const struct lane_seen *l, struct loss *s, double *best)
+static void take_lane(const struct observed *o, const struct loss_options *opt,
+	const struct lane_seen *l, struct loss *s, double *best)
 {
 	const struct port_seen *p = l->port;
-	const double ingress = value_of(&l->pg_drops), egress = fmax(0, value_of(&l->drops) - value_of(&l->storm_drops));
-	const double discards = !l->pg_drops.known && sends_pause(l) && value_of(&p->in_discards) >= DISCARDS_MIN ? p->in_discards.value : 0;
+	const double ingress = value_of(&l->pg_drops),
+		     egress = fmax(0, value_of(&l->drops) - value_of(&l->storm_drops));
+	const double discards =
+		!l->pg_drops.known && sends_pause(l) && value_of(&p->in_discards) >= DISCARDS_MIN
+		? p->in_discards.value
+		: 0;
 	const double lost = ingress + egress + discards, fill = fill_of(l);
 	s->alive |= may_have_lost(l);
 	s->fresh |= p->in_known && p->in.octets > 0;
@@ -105,36 +133,59 @@ static void take_lane(const struct observed *o, const struct loss_options *opt, 
 	s->egress += egress;
 	s->discards += discards;
 	s->fill = fmax(s->fill, fill);
-	const double weight = lost > 0 ? 1 + lost : fill; /* a fill may exceed 1 by rounding, never 1 + a frame */
+	/* a fill may exceed 1 by rounding, never 1 + a frame */
+	const double weight = lost > 0 ? 1 + lost : fill;
 	if (!s->worst || weight > *best) {
 		*best = weight;
 		s->worst = l;
 	}
 }
 
-/* --- the cause ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the cause ----------------------------------------------------------- */
 
-enum { LOST = 1, INGRESS = 2, PAUSED = 4, FULL = 8, FILL_KNOWN = 16, POOL = 32, OBEYED = 64, DISCARDS_ONLY = 128 };
+enum {
+	LOST = 1,
+	INGRESS = 2,
+	PAUSED = 4,
+	FULL = 8,
+	FILL_KNOWN = 16,
+	POOL = 32,
+	OBEYED = 64,
+	DISCARDS_ONLY = 128
+};
 static const struct cause {
 	unsigned yes, no;
 	const char *cause;
 	double confidence;
 	const char *rests_on;
 } causes[] = {
-	{0, LOST, "headroom_small", 0.7, "headroom nearly full while pause was sent; nothing lost yet"},
-	{LOST | INGRESS | PAUSED | FULL | OBEYED, 0, "headroom_small", 0.9, "ingress drops with pause sent and the headroom used up"},
-	{LOST | DISCARDS_ONLY | PAUSED | FULL | OBEYED, 0, "headroom_small", 0.6, "frames discarded on ports that were sending pause, with their headroom used up; not counted per class"},
-	{LOST | INGRESS | POOL, FULL, "pool_exhausted", 0.75, "drops while the shared pool was full"},
-	{LOST | INGRESS | PAUSED | OBEYED, FILL_KNOWN, "headroom_small", 0.75, "ingress drops although pause was sent; use of headroom is not told"},
-	{LOST | DISCARDS_ONLY, 0, "lossless_loss", 0.5, "frames discarded on ports that were sending pause; the class is not told by this agent"},
-	{LOST | INGRESS | PAUSED, OBEYED, "lossless_loss", 0.4, "ingress drops; the neighbour counts none of the pause we sent: headroom cannot help against that"},
-	{LOST, 0, "lossless_loss", 0.6, "drops of the class; neither its headroom nor the pool was seen to be full"},
+	{0, LOST, "headroom_small", 0.7,
+		"headroom nearly full while pause was sent; nothing lost yet"},
+	{LOST | INGRESS | PAUSED | FULL | OBEYED, 0, "headroom_small", 0.9,
+		"ingress drops with pause sent and the headroom used up"},
+	{LOST | DISCARDS_ONLY | PAUSED | FULL | OBEYED, 0, "headroom_small", 0.6,
+		"frames discarded on ports that were sending pause, with their headroom used up; "
+		"not counted per class"},
+	{LOST | INGRESS | POOL, FULL, "pool_exhausted", 0.75,
+		"drops while the shared pool was full"},
+	{LOST | INGRESS | PAUSED | OBEYED, FILL_KNOWN, "headroom_small", 0.75,
+		"ingress drops although pause was sent; use of headroom is not told"},
+	{LOST | DISCARDS_ONLY, 0, "lossless_loss", 0.5,
+		"frames discarded on ports that were sending pause; the class is not told by this "
+		"agent"},
+	{LOST | INGRESS | PAUSED, OBEYED, "lossless_loss", 0.4,
+		"ingress drops; the neighbour counts none of the pause we sent: headroom cannot "
+		"help against that"},
+	{LOST, 0, "lossless_loss", 0.6,
+		"drops of the class; neither its headroom nor the pool was seen to be full"},
 };
 
 static const struct cause *cause_of(const struct loss *s, const struct device_seen *d)
 {
-	const unsigned is = (s->lanes ? LOST : 0) | (s->ingress > 0 ? INGRESS : 0) | (s->paused ? PAUSED : 0) | (s->headroom_full ? FULL : 0) |
-		(s->headroom_known ? FILL_KNOWN : 0) | (d->pool_peak >= POOL_FULL * d->pool_bytes ? POOL : 0) | (s->obeyed ? OBEYED : 0) |
+	const unsigned is = (s->lanes ? LOST : 0) | (s->ingress > 0 ? INGRESS : 0) |
+		(s->paused ? PAUSED : 0) | (s->headroom_full ? FULL : 0) |
+		(s->headroom_known ? FILL_KNOWN : 0) |
+		(d->pool_peak >= POOL_FULL * d->pool_bytes ? POOL : 0) | (s->obeyed ? OBEYED : 0) |
 		(s->discards > 0 && s->ingress + s->egress <= 0 ? DISCARDS_ONLY : 0);
 	for (size_t i = 0; i < rw_countof(causes); i++)
 		if ((is & causes[i].yes) == causes[i].yes && !(is & causes[i].no))
@@ -142,43 +193,66 @@ static const struct cause *cause_of(const struct loss *s, const struct device_se
 	return NULL;
 }
 
-/* --- words ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- words --------------------------------------------------------------- */
 
 static const struct {
 	const char *cause;
 	struct next_step steps[3];
 } advice[] = {
-	{"headroom_small", {
-		{"check cable length, MTU and speed that the buffer profile was made for; calc headroom and tune review give the size", "none: read only"},
-		{"set the headroom to the computed size, or step up to 1.25 times its peak", "medium: takes room from the shared pool; job boundary where the platform is not hitless"},
-		{"do not lower alpha or Kmin first", "none"}}},
-	{"pool_exhausted", {
-		{"find out what else fills the pool: lossy classes, mirror sessions, headroom that is over-reserved", "none: read only"},
-		{"lower what the lossy classes may take, or the number of lossless priorities", "medium: shared by all queues of the switch"}}},
-	{"lossless_loss", {
-		{"check that PFC is enabled for the class at both ends of the link, and that both use the same priority", "none: read only"},
-		{"read drops by reason on the switch: route, ACL and MTU drops are no matter of buffers", "none: read only"}}},
+	{"headroom_small",
+		{{"check cable length, MTU and speed that the buffer profile was made for; calc "
+		  "headroom and tune review give the size",
+			 "none: read only"},
+			{"set the headroom to the computed size, or step up to 1.25 times its peak",
+				"medium: takes room from the shared pool; job boundary where the "
+				"platform is not hitless"},
+			{"do not lower alpha or Kmin first", "none"}}},
+	{"pool_exhausted",
+		{{"find out what else fills the pool: lossy classes, mirror sessions, headroom "
+		  "that is over-reserved",
+			 "none: read only"},
+			{"lower what the lossy classes may take, or the number of lossless "
+			 "priorities",
+				"medium: shared by all queues of the switch"}}},
+	{"lossless_loss",
+		{{"check that PFC is enabled for the class at both ends of the link, and that both "
+		  "use the same priority",
+			 "none: read only"},
+			{"read drops by reason on the switch: route, ACL and MTU drops are no "
+			 "matter of buffers",
+				"none: read only"}}},
 };
 
 static void advise(struct tell *t, const char *cause)
 {
 	for (size_t i = 0; i < rw_countof(advice); i++)
-		for (size_t k = 0; str_eq(advice[i].cause, cause) && k < rw_countof(advice[i].steps) && advice[i].steps[k].text; k++)
+		for (size_t k = 0; str_eq(advice[i].cause, cause) &&
+			k < rw_countof(advice[i].steps) && advice[i].steps[k].text;
+			k++)
 			tell_step(t, advice[i].steps[k].text, advice[i].steps[k].risk);
 }
 
 static const char *say(const struct loss *s, const struct cause *why, int priority, struct arena *a)
 {
-	const char *port = tell_port(s->worst->port, a), *device = s->worst->port->port->device->name;
+	const char *port = tell_port(s->worst->port, a),
+		   *device = s->worst->port->port->device->name;
 	if (!s->lanes)
-		return arena_printf(a, "%s: headroom of priority %d filled to %.0f %% while we paused %s", port, priority, 100 * s->fill, tell_far(s->worst->port, a));
+		return arena_printf(a,
+			"%s: headroom of priority %d filled to %.0f %% while we paused %s", port,
+			priority, 100 * s->fill, tell_far(s->worst->port, a));
 	const double lost = s->ingress + s->egress + s->discards;
-	const char *what = s->discards > 0 ? arena_printf(a, "%.0f frames, all classes counted together (priority %d is lossless)", lost, priority)
+	const char *what = s->discards > 0
+		? arena_printf(a,
+			  "%.0f frames, all classes counted together (priority %d is lossless)",
+			  lost, priority)
 		: arena_printf(a, "%.0f lossless frames (priority %d)", lost, priority);
-	const char *where = s->lanes > 1 ? arena_printf(a, "%s lost %s at %u ports, most at %s", device, what, s->lanes, s->worst->port->port->name)
+	const char *where = s->lanes > 1
+		? arena_printf(a, "%s lost %s at %u ports, most at %s", device, what, s->lanes,
+			  s->worst->port->port->name)
 		: arena_printf(a, "%s lost %s", port, what);
 	if (str_eq(why->cause, "headroom_small"))
-		return arena_printf(a, "%s although it paused its neighbours: the headroom is too small", where);
+		return arena_printf(a,
+			"%s although it paused its neighbours: the headroom is too small", where);
 	if (str_eq(why->cause, "pool_exhausted"))
 		return arena_printf(a, "%s while its shared pool was full", where);
 	return where;
@@ -188,16 +262,25 @@ static void prove(struct tell *t, const struct device_seen *d, const struct loss
 {
 	const struct lane_seen *l = s->worst;
 	const struct port_seen *p = l->port;
-	const struct { const char *metric; const struct amount *a; } amounts[] = {{"pg.drops", &l->pg_drops}, {"queue.drops", &l->drops}, {"pfc.tx_frames", &l->tx_frames}};
+	const struct {
+		const char *metric;
+		const struct amount *a;
+	} amounts[] = {{"pg.drops", &l->pg_drops}, {"queue.drops", &l->drops},
+		{"pfc.tx_frames", &l->tx_frames}};
 	for (size_t i = 0; i < rw_countof(amounts); i++)
 		tell_amount(t, amounts[i].metric, p, l->priority, amounts[i].a, "frames");
 	tell_amount(t, "port.in_discards", p, PRIO_NONE, &p->in_discards, "frames");
 	if (l->tx_pause.measured)
-		tell_evidence(t, "pfc.tx_pause_ns", p, l->priority, l->tx_pause_ns.value, "ns", l->tx_pause.quality);
-	tell_evidence(t, "pg.headroom_watermark_bytes", p, l->priority, l->headroom_peak, "bytes", QUALITY_EXACT);
-	tell_evidence(t, "cfg.pg_headroom_bytes", p, l->priority, l->headroom, "bytes", l->headroom_declared ? QUALITY_ESTIMATED : QUALITY_EXACT);
-	tell_evidence_device(t, "pool.watermark_bytes", d->device->name, d->pool_peak, "bytes", QUALITY_EXACT);
-	tell_evidence_device(t, "cfg.buffer_pool_bytes", d->device->name, d->pool_bytes, "bytes", QUALITY_EXACT);
+		tell_evidence(t, "pfc.tx_pause_ns", p, l->priority, l->tx_pause_ns.value, "ns",
+			l->tx_pause.quality);
+	tell_evidence(t, "pg.headroom_watermark_bytes", p, l->priority, l->headroom_peak, "bytes",
+		QUALITY_EXACT);
+	tell_evidence(t, "cfg.pg_headroom_bytes", p, l->priority, l->headroom, "bytes",
+		l->headroom_declared ? QUALITY_ESTIMATED : QUALITY_EXACT);
+	tell_evidence_device(
+		t, "pool.watermark_bytes", d->device->name, d->pool_peak, "bytes", QUALITY_EXACT);
+	tell_evidence_device(
+		t, "cfg.buffer_pool_bytes", d->device->name, d->pool_bytes, "bytes", QUALITY_EXACT);
 }
 
 static void rule_out(struct tell *t, const struct device_seen *d, const struct loss *s)
@@ -208,39 +291,50 @@ static void rule_out(struct tell *t, const struct device_seen *d, const struct l
 	if (s->worst->storms.known && s->worst->storms.value == 0)
 		tell_ruled_out(t, "PFC watchdog: it dropped nothing");
 	if (d->pool_peak < POOL_FULL * d->pool_bytes)
-		tell_ruled_out(t, "shared pool: it peaked at %.0f %%", 100 * d->pool_peak / d->pool_bytes);
+		tell_ruled_out(
+			t, "shared pool: it peaked at %.0f %%", 100 * d->pool_peak / d->pool_bytes);
 }
 
-/* --- the analyzer -------------------------------------------------------------------------------------------------------------------- */
+/* ---- the analyzer -------------------------------------------------------- */
 
-static void tell_over(const struct analyzer_in *in, const struct device_seen *d, int priority, const struct loss *s, struct finding_list *out)
+static void tell_over(const struct analyzer_in *in, const struct device_seen *d, int priority,
+	const struct loss *s, struct finding_list *out)
 {
 	const struct loss_options *o = in->options;
 	const struct cause *why = cause_of(s, d);
-	struct tell t = tell_new(out, in, "lossless_loss", FINDING_OVER, s->lanes ? o->hold : o->hold > 3 ? o->hold : 3);
+	struct tell t = tell_new(out, in, "lossless_loss", FINDING_OVER,
+		s->lanes              ? o->hold
+			: o->hold > 3 ? o->hold
+				      : 3);
 	if (s->lanes + s->near == 1)
 		tell_subject(&t, s->worst->port);
 	t.f->device = d->device->name;
 	t.f->priority = priority;
 	t.f->cause = why->cause;
-	t.f->severity = s->lanes ? (s->ingress + s->egress > 0 ? SEV_CRITICAL : SEV_WARNING) : SEV_WARNING;
+	t.f->severity =
+		s->lanes ? (s->ingress + s->egress > 0 ? SEV_CRITICAL : SEV_WARNING) : SEV_WARNING;
 	t.f->value = s->lanes ? s->ingress + s->egress + s->discards : s->fill;
 	t.f->warn = s->lanes ? 1 : o->headroom;
 	t.f->coverage_ratio = observed_coverage(s->worst->port);
-	t.f->confidence_ratio = why->confidence * (s->worst->headroom_declared && s->fill > 0 ? 0.9 : 1);
+	t.f->confidence_ratio =
+		why->confidence * (s->worst->headroom_declared && s->fill > 0 ? 0.9 : 1);
 	tell_rests_on(&t, "%s", why->rests_on);
 	if (s->worst->headroom_declared && s->fill > 0)
-		tell_rests_on(&t, "the size of the headroom is declared in the configuration, not read back from the device");
+		tell_rests_on(&t,
+			"the size of the headroom is declared in the configuration, not read back "
+			"from the device");
 	t.f->summary = say(s, why, priority, t.a);
 	prove(&t, d, s);
 	rule_out(&t, d, s);
-	tell_role(&t, "culprit", "%s", t.f->port ? tell_port(s->worst->port, t.a) : d->device->name);
+	tell_role(
+		&t, "culprit", "%s", t.f->port ? tell_port(s->worst->port, t.a) : d->device->name);
 	if (s->worst->port->port->host)
 		tell_role(&t, "direct_victim", "%s", s->worst->port->port->host);
 	advise(&t, why->cause);
 }
 
-static void add_under(const struct analyzer_in *in, const struct device_seen *d, const struct port_seen *p, int priority, struct finding_list *out)
+static void add_under(const struct analyzer_in *in, const struct device_seen *d,
+	const struct port_seen *p, int priority, struct finding_list *out)
 {
 	const struct loss_options *o = in->options;
 	struct tell t = tell_new(out, in, "lossless_loss", FINDING_UNDER, o->hold);
@@ -251,7 +345,8 @@ static void add_under(const struct analyzer_in *in, const struct device_seen *d,
 	t.f->cause = "lossless_loss";
 }
 
-static void judge(const struct analyzer_in *in, const struct observed *o, const struct device_seen *d, int priority, struct finding_list *out)
+static void judge(const struct analyzer_in *in, const struct observed *o,
+	const struct device_seen *d, int priority, struct finding_list *out)
 {
 	struct loss s = {.fill = NAN};
 	double best = 0;
@@ -260,10 +355,12 @@ static void judge(const struct analyzer_in *in, const struct observed *o, const 
 		if (l)
 			take_lane(o, in->options, l, &s, &best);
 	}
-	const bool over = s.lanes + s.near > 0, one = s.lanes + s.near == 1, absent = s.alive && s.fresh && !s.stale;
+	const bool over = s.lanes + s.near > 0, one = s.lanes + s.near == 1,
+		   absent = s.alive && s.fresh && !s.stale;
 	if (over && !one)
 		tell_over(in, d, priority, &s, out);
-	else if (absent) /* else nothing was ever lost, or nothing is known: no story is to be closed */
+	else if (absent) /* else nothing was ever lost, or nothing is known: no story is to be
+			    closed */
 		add_under(in, d, NULL, priority, out);
 	for (size_t i = 0; i < d->n_ports; i++) {
 		const struct lane_seen *l = observed_lane(&d->ports[i], priority);
@@ -287,7 +384,8 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 const struct analyzer analyzer_lossless_loss = {
 	.name = "lossless_loss",
 	.doc = "frames lost in a lossless class, and headroom that is about to lose some",
-	.options = {"analyzers", "lossless_loss", sizeof(struct loss_options), rows, rw_countof(rows), "loss in lossless classes, and headroom that is used up"},
+	.options = {"analyzers", "lossless_loss", sizeof(struct loss_options), rows,
+		rw_countof(rows), "loss in lossless classes, and headroom that is used up"},
 	.window_offset = offsetof(struct loss_options, window_ns),
 	.observes = true,
 	.run = run,

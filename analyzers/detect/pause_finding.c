@@ -8,10 +8,12 @@
 
 const char *pause_share_text(double lo, double hi, bool measured, struct arena *a)
 {
-	return measured ? arena_printf(a, "%.1f %% of the time", 100 * lo) : arena_printf(a, "at most %.1f %% of the time (from frames)", 100 * hi);
+	return measured ? arena_printf(a, "%.1f %% of the time", 100 * lo)
+			: arena_printf(a, "at most %.1f %% of the time (from frames)", 100 * hi);
 }
 
-/* Lists are short and the tree's edges come switch by switch: looking back is cheap, and bounded by TOLD_ROLES. */
+/* Lists are short and the tree's edges come switch by switch: looking back is cheap, and bounded by
+ * TOLD_ROLES. */
 static bool told_before(const struct tell *t, const char *entity)
 {
 	for (size_t i = t->f->n_roles; i-- > 0;)
@@ -20,13 +22,17 @@ static bool told_before(const struct tell *t, const char *entity)
 	return false;
 }
 
-void pause_tell_roles(struct tell *t, const char *role, const struct pause_edge *const *edges, size_t n)
+void pause_tell_roles(
+	struct tell *t, const char *role, const struct pause_edge *const *edges, size_t n)
 {
 	size_t told = 0;
-	for (int switches = 1; switches >= 0; switches--) /* the first to be cut off are hosts and ports, never switches */
+	/* the first to be cut off are hosts and ports, never switches */
+	for (int switches = 1; switches >= 0; switches--)
 		for (size_t i = 0; i < n && told < TOLD_ROLES; i++) {
 			const struct pause_edge *e = edges[i];
-			const char *entity = switches ? (e->at ? e->at->port->device->name : NULL) : e->at ? tell_port(e->at, t->a) : e->host;
+			const char *entity = switches ? (e->at ? e->at->port->device->name : NULL)
+				: e->at               ? tell_port(e->at, t->a)
+						      : e->host;
 			if (!entity || told_before(t, entity))
 				continue;
 			tell_role(t, role, "%s", entity);
@@ -41,14 +47,18 @@ int pause_ladder(const struct pause_root *r)
 
 static const char *count_text(size_t n, const char *one, struct arena *a)
 {
-	return arena_printf(a, n == 1 ? "%zu %s" : "%zu %s%s", n, one, str_eq(one, "other switch") ? "es" : "s");
+	return arena_printf(a, n == 1 ? "%zu %s" : "%zu %s%s", n, one,
+		str_eq(one, "other switch") ? "es" : "s");
 }
 
 const char *pause_spread_text(const struct pause_root *r, struct arena *a)
 {
-	const size_t switches = r && r->n_switches > 1 ? r->n_switches - 1 : 0, hosts = r ? r->n_hosts : 0;
+	const size_t switches = r && r->n_switches > 1 ? r->n_switches - 1 : 0,
+		     hosts = r ? r->n_hosts : 0;
 	if (!switches && !hosts)
 		return "";
-	return arena_printf(a, "; because of it %s%s%s wait%s (L%d)", switches ? count_text(switches, "other switch", a) : "", switches && hosts ? " and " : "",
-		hosts ? count_text(hosts, "host", a) : "", switches + hosts == 1 ? "s" : "", pause_ladder(r));
+	return arena_printf(a, "; because of it %s%s%s wait%s (L%d)",
+		switches ? count_text(switches, "other switch", a) : "",
+		switches && hosts ? " and " : "", hosts ? count_text(hosts, "host", a) : "",
+		switches + hosts == 1 ? "s" : "", pause_ladder(r));
 }

@@ -1,4 +1,5 @@
-/* pause_tell - pause in words: shares of time with their worth, and who waits, as roles. Texts live in the arena of the finding. */
+/* pause_tell - pause in words: shares of time with their worth, and who waits, as roles. Texts live
+ * in the arena of the finding. */
 #ifndef RW_ANALYZERS_PAUSE_TELL_H
 #define RW_ANALYZERS_PAUSE_TELL_H
 
@@ -11,9 +12,11 @@ enum { TOLD_ROLES = 128 }; /* of each kind; the summary counts them all */
 const char *pause_share_text(double lo, double hi, bool measured, struct arena *a);
 
 /* Who waits: switches by name and by port, hosts by name, each once. */
-void pause_tell_roles(struct tell *t, const char *role, const struct pause_edge *const *edges, size_t n);
+void pause_tell_roles(
+	struct tell *t, const char *role, const struct pause_edge *const *edges, size_t n);
 
-/* How far a tree has come: L1 the port alone, L2 its switch makes others wait, L3 at least three switches wait. */
+/* How far a tree has come: L1 the port alone, L2 its switch makes others wait, L3 at least three
+ * switches wait. */
 int pause_ladder(const struct pause_root *r);
 
 /* "; because of it 3 switches and 8 hosts wait (L3)", "" when nobody else does. */

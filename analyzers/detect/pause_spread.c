@@ -1,8 +1,10 @@
 /*
- * pause_spread - pause between switches whose origin cannot be told: the cause is unknown, and what it would take to know is said.
+ * pause_spread - pause between switches whose origin cannot be told: the cause is unknown, and what
+ * it would take to know is said.
  *
- * Where pause_graph accepts a root (tuning facts, c.2: at least 40 % of the pressure and three times the next), somebody else tells it: a host
- * pause_storm, a queue congestion, a ring deadlock. What is left is diffuse: told once per priority, for all such trees together.
+ * Where pause_graph accepts a root (tuning facts, c.2: at least 40 % of the pressure and three
+ * times the next), somebody else tells it: a host pause_storm, a queue congestion, a ring deadlock.
+ * What is left is diffuse: told once per priority, for all such trees together.
  */
 #include <string.h>
 
@@ -12,10 +14,12 @@
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/pause_finding.h"
 
-#define BOUND_TIMES 5     /* a bound counts at so many times the warning: most frames are taken back long before they expire */
+#define BOUND_TIMES                                                                                \
+	5 /* a bound counts at so many times the warning: most frames are taken back long before   \
+	     they expire */
 #define PFC_ONLY_TIMES 10 /* without congestion control pause is the brake, and ordinary */
-#define MUCH 5            /* times the warning: product facts 4.3, PauseTime, 5 % of the time */
-#define WIDE 3            /* switches that wait, from which it is more than a remark: the ladder's L3 */
+#define MUCH 5 /* times the warning: product facts 4.3, PauseTime, 5 % of the time */
+#define WIDE 3 /* switches that wait, from which it is more than a remark: the ladder's L3 */
 enum { ROOTS_TOLD = 3 };
 
 struct pause_spread_options {
@@ -24,10 +28,12 @@ struct pause_spread_options {
 };
 static const struct option rows[] = {
 	{"warn", OPT_RATIO, offsetof(struct pause_spread_options, warn), "1%", "0%", "100%", NULL,
-		"share of time that a switch pauses another, from which pressure without a clear origin is told"},
-	{"window", OPT_DURATION, offsetof(struct pause_spread_options, window_ns), "0s", "0s", "1h", NULL,
-		"time one look spans; 0 = three poll intervals, at least 5 s"},
-	{"hold", OPT_INT, offsetof(struct pause_spread_options, hold), "3", "1", "10000", NULL, "windows, of the last hold + 2, that must show it"},
+		"share of time that a switch pauses another, from which pressure without a clear "
+		"origin is told"},
+	{"window", OPT_DURATION, offsetof(struct pause_spread_options, window_ns), "0s", "0s", "1h",
+		NULL, "time one look spans; 0 = three poll intervals, at least 5 s"},
+	{"hold", OPT_INT, offsetof(struct pause_spread_options, hold), "3", "1", "10000", NULL,
+		"windows, of the last hold + 2, that must show it"},
 };
 
 struct diffuse { /* of one priority */
@@ -36,15 +42,20 @@ struct diffuse { /* of one priority */
 	const struct pause_graph *g;
 	int priority;
 	double warn;
-	bool *origin_known;             /* [tree] */
+	bool *origin_known; /* [tree] */
 	const struct pause_edge *worst; /* NULL: nothing above the warning */
-	const struct pause_edge **edges; size_t n; /* between switches, above the warning, in trees of unknown origin */
+	/* between switches, above the warning, in trees of unknown origin */
+	const struct pause_edge **edges;
+	size_t n;
 	size_t n_switches, n_hosts;
 	double pressure;
-	bool measured, judged;          /* judged: some pause counter of the priority is known */
+	bool measured, judged; /* judged: some pause counter of the priority is known */
 };
 
-static double warn_for(const struct diffuse *d, bool measured) { return fmin(0.95, d->warn * (measured ? 1 : BOUND_TIMES)); }
+static double warn_for(const struct diffuse *d, bool measured)
+{
+	return fmin(0.95, d->warn * (measured ? 1 : BOUND_TIMES));
+}
 
 static void known_origins(struct diffuse *d)
 {
@@ -62,7 +73,8 @@ static void gather(struct diffuse *d)
 	d->edges = arena_array(d->in->arena, const struct pause_edge *, d->g->n_edges + 1);
 	for (size_t i = 0; i < d->g->n_edges; i++) {
 		const struct pause_edge *e = &d->g->edges[i];
-		if (e->priority != d->priority || !e->by || d->origin_known[e->tree] || edge_level(e) < warn_for(d, e->measured))
+		if (e->priority != d->priority || !e->by || d->origin_known[e->tree] ||
+			edge_level(e) < warn_for(d, e->measured))
 			continue;
 		if (!e->at) {
 			d->n_hosts++;
@@ -70,16 +82,20 @@ static void gather(struct diffuse *d)
 		}
 		d->edges[d->n++] = e;
 		d->pressure += edge_level(e);
-		if (!d->worst || (e->measured ? 2 : 0) + edge_level(e) > (d->worst->measured ? 2 : 0) + edge_level(d->worst))
+		if (!d->worst ||
+			(e->measured ? 2 : 0) + edge_level(e) >
+				(d->worst->measured ? 2 : 0) + edge_level(d->worst))
 			d->worst = e;
 		d->n_switches += !seen[e->at->device->device->index];
 		seen[e->at->device->device->index] = true;
 	}
 	d->measured = d->worst && d->worst->measured;
 	for (size_t i = 0; i < d->o->n_lanes && !d->judged; i++)
-		d->judged = d->o->lanes[i]->priority == d->priority && d->o->lanes[i]->rx_pause.alive && !isnan(d->o->lanes[i]->rx_pause.hi);
+		d->judged = d->o->lanes[i]->priority == d->priority &&
+			d->o->lanes[i]->rx_pause.alive && !isnan(d->o->lanes[i]->rx_pause.hi);
 	for (size_t i = 0; i < d->o->n_lanes && !d->judged; i++)
-		d->judged = d->o->lanes[i]->priority == d->priority && d->o->lanes[i]->tx_pause.alive && !isnan(d->o->lanes[i]->tx_pause.hi);
+		d->judged = d->o->lanes[i]->priority == d->priority &&
+			d->o->lanes[i]->tx_pause.alive && !isnan(d->o->lanes[i]->tx_pause.hi);
 }
 
 /* What would have told the queues of these switches apart. */
@@ -87,22 +103,31 @@ static void say_missing(const struct diffuse *d, struct tell *t)
 {
 	size_t peaks = 0, marks = 0, lanes = 0, silent = 0;
 	for (size_t i = 0; i < d->n; i++) {
-		const struct lane_seen *l = d->edges[i]->by ? observed_lane(d->edges[i]->by, d->priority) : NULL;
+		const struct lane_seen *l =
+			d->edges[i]->by ? observed_lane(d->edges[i]->by, d->priority) : NULL;
 		lanes += l != NULL;
 		peaks += l && !isnan(l->queue_peak);
 		marks += l && l->marked.known && l->marked.alive;
 		silent += !d->edges[i]->by->device->n_series;
 	}
 	if (silent)
-		tell_rests_on(t, "missing: %zu of the pausing ports are on switches that do not answer", silent);
+		tell_rests_on(t,
+			"missing: %zu of the pausing ports are on switches that do not answer",
+			silent);
 	if (!d->measured)
-		tell_rests_on(t, "missing: pause time; frames bound it, they do not tell which pause is long");
+		tell_rests_on(t,
+			"missing: pause time; frames bound it, they do not tell which pause is "
+			"long");
 	if (peaks < lanes)
-		tell_rests_on(t, "missing: watermarks of egress queues, which would tell where the bytes stood");
+		tell_rests_on(t,
+			"missing: watermarks of egress queues, which would tell where the bytes "
+			"stood");
 	if (marks < lanes)
 		tell_rests_on(t, "missing: ECN marks per queue");
 	if (peaks == lanes && marks == lanes && !silent)
-		tell_rests_on(t, "nothing is missing: several queues share the pressure, none holds 40 %% of it and three times the next");
+		tell_rests_on(t,
+			"nothing is missing: several queues share the pressure, none holds 40 %% "
+			"of it and three times the next");
 }
 
 static void tell_candidates(const struct diffuse *d, struct tell *t)
@@ -112,7 +137,10 @@ static void tell_candidates(const struct diffuse *d, struct tell *t)
 		const struct pause_root *r = &d->g->roots[i];
 		if (r->priority != d->priority || d->origin_known[r->tree])
 			continue;
-		tell_evidence(t, r->origin == ORIGIN_HOST ? "pause.host_share_ratio" : "pause.queue_share_ratio", r->port, d->priority, r->share, "ratio", QUALITY_ESTIMATED);
+		tell_evidence(t,
+			r->origin == ORIGIN_HOST ? "pause.host_share_ratio"
+						 : "pause.queue_share_ratio",
+			r->port, d->priority, r->share, "ratio", QUALITY_ESTIMATED);
 		told++;
 	}
 }
@@ -130,7 +158,11 @@ static bool hosts_are_seen(const struct diffuse *d)
 static void tell_diffuse(const struct diffuse *d, struct finding_list *out)
 {
 	const struct pause_spread_options *o = d->in->options;
-	struct tell t = tell_new(out, d->in, "pause_spread", d->worst ? FINDING_OVER : d->judged ? FINDING_UNDER : FINDING_UNKNOWN, o->hold);
+	struct tell t = tell_new(out, d->in, "pause_spread",
+		d->worst            ? FINDING_OVER
+			: d->judged ? FINDING_UNDER
+				    : FINDING_UNKNOWN,
+		o->hold);
 	t.f->priority = d->priority;
 	t.f->cause = "unknown";
 	t.f->summary = "";
@@ -139,16 +171,26 @@ static void tell_diffuse(const struct diffuse *d, struct finding_list *out)
 	const struct pause_edge *e = d->worst;
 	t.f->value = edge_level(e);
 	t.f->warn = warn_for(d, e->measured);
-	/* pause between switches alone weighs less than that of hosts (tuning facts, d, "Views"): bursts to storage do it for a while and nobody is at
-	 * fault. A bound from frames may be hundreds of times what was paused. */
-	t.f->severity = d->n_switches >= WIDE && e->measured && t.f->value >= MUCH * t.f->warn && d->in->fabric->congestion != CC_PFC_ONLY ? SEV_WARNING : SEV_INFO;
-	t.f->confidence_ratio = d->measured ? 0.5 : 0.3; /* that there is pressure is sure; that nobody in particular causes it is not */
+	/* pause between switches alone weighs less than that of hosts (tuning facts, d, "Views"):
+	 * bursts to storage do it for a while and nobody is at fault. A bound from frames may be
+	 * hundreds of times what was paused. */
+	t.f->severity = d->n_switches >= WIDE && e->measured && t.f->value >= MUCH * t.f->warn &&
+			d->in->fabric->congestion != CC_PFC_ONLY
+		? SEV_WARNING
+		: SEV_INFO;
+	/* that there is pressure is sure; that nobody in particular causes it is not */
+	t.f->confidence_ratio = d->measured ? 0.5 : 0.3;
 	t.f->coverage_ratio = observed_coverage(e->at);
-	t.f->summary = arena_printf(t.a, "switches pause one another, priority %d, and no port stands out as the origin: worst %s, paused by %s %s; %zu switch%s and %zu host%s wait",
-		d->priority, tell_port(e->at, t.a), tell_port(e->by, t.a), pause_share_text(e->lo, e->hi, e->measured, t.a), d->n_switches, d->n_switches == 1 ? "" : "es", d->n_hosts,
-		d->n_hosts == 1 ? "" : "s");
-	tell_evidence(&t, e->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", e->at, d->priority, edge_level(e), "ratio", e->quality);
-	tell_evidence_device(&t, "pause.unresolved_port_windows", e->by->port->device->name, d->g->unresolved[d->priority], "ports", QUALITY_ESTIMATED);
+	t.f->summary = arena_printf(t.a,
+		"switches pause one another, priority %d, and no port stands out as the origin: "
+		"worst %s, paused by %s %s; %zu switch%s and %zu host%s wait",
+		d->priority, tell_port(e->at, t.a), tell_port(e->by, t.a),
+		pause_share_text(e->lo, e->hi, e->measured, t.a), d->n_switches,
+		d->n_switches == 1 ? "" : "es", d->n_hosts, d->n_hosts == 1 ? "" : "s");
+	tell_evidence(&t, e->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", e->at,
+		d->priority, edge_level(e), "ratio", e->quality);
+	tell_evidence_device(&t, "pause.unresolved_port_windows", e->by->port->device->name,
+		d->g->unresolved[d->priority], "ports", QUALITY_ESTIMATED);
 	tell_candidates(d, &t);
 	say_missing(d, &t);
 	if (hosts_are_seen(d))
@@ -156,7 +198,10 @@ static void tell_diffuse(const struct diffuse *d, struct finding_list *out)
 	if (!d->g->n_cycles)
 		tell_ruled_out(&t, "deadlock: no ring among %zu ports that wait", d->g->n_edges);
 	pause_tell_roles(&t, "indirect_victim", d->edges, d->n);
-	tell_step(&t, "pause tree shows who waits for whom; collect watermarks and ECN marks per queue of the switches that pause", "none: read only");
+	tell_step(&t,
+		"pause tree shows who waits for whom; collect watermarks and ECN marks per queue "
+		"of the switches that pause",
+		"none: read only");
 }
 
 static int run(const struct analyzer_in *in, struct finding_list *out)
@@ -166,7 +211,8 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 	for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
 		if (!(in->fabric->lossless_mask >> c & 1))
 			continue;
-		struct diffuse d = {.in = in, .o = g->observed, .g = g, .priority = c, .warn = o->warn};
+		struct diffuse d = {
+			.in = in, .o = g->observed, .g = g, .priority = c, .warn = o->warn};
 		d.warn *= in->fabric->congestion == CC_PFC_ONLY ? PFC_ONLY_TIMES : 1;
 		d.origin_known = arena_array(in->arena, bool, d.o->n_devices + 1);
 		known_origins(&d);
@@ -180,7 +226,8 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 const struct analyzer analyzer_pause_spread = {
 	.name = "pause_spread",
 	.doc = "pause between switches whose origin cannot be told",
-	.options = {"analyzers", "pause_spread", sizeof(struct pause_spread_options), rows, rw_countof(rows), "pause between switches"},
+	.options = {"analyzers", "pause_spread", sizeof(struct pause_spread_options), rows,
+		rw_countof(rows), "pause between switches"},
 	.window_offset = offsetof(struct pause_spread_options, window_ns),
 	.observes = true,
 	.run = run,

@@ -1,12 +1,16 @@
 /*
- * pause_storm - hosts that pause the fabric. "<host> paused us": PFC received on a port that faces a host is its NIC saying that it cannot take more.
+ * pause_storm - hosts that pause the fabric. "<host> paused us": PFC received on a port that faces
+ * a host is its NIC saying that it cannot take more.
  *
- *     slow_receiver  below `storm` of the time    pfc_storm  at or above it    pfc_watchdog  the switch has begun to throw away what waits
+ *     slow_receiver  below `storm` of the time    pfc_storm  at or above it    pfc_watchdog  the
+ * switch has begun to throw away what waits
  *
- * One symptom by degree. Time measured by the switch decides; where only frames are counted their bound opens a warning ("duration unknown"),
- * and a storm only if nothing leaves the queue either. How far it spreads (pause_graph) makes it worse: L1 the port, L2 its switch pauses others, L3
- * three switches wait. A host without DCQCN is one that *we* pause: not told here. A host that pauses several of its rails is one story.
- * Sources: product facts 1.1, 1.2; tuning facts c.4 (75 % of the time at that port only, egress below line rate) and d row 6; c.1 for the storm rule.
+ * One symptom by degree. Time measured by the switch decides; where only frames are counted their
+ * bound opens a warning ("duration unknown"), and a storm only if nothing leaves the queue either.
+ * How far it spreads (pause_graph) makes it worse: L1 the port, L2 its switch pauses others, L3
+ * three switches wait. A host without DCQCN is one that *we* pause: not told here. A host that
+ * pauses several of its rails is one story. Sources: product facts 1.1, 1.2; tuning facts c.4 (75 %
+ * of the time at that port only, egress below line rate) and d row 6; c.1 for the storm rule.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +21,9 @@
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/pause_finding.h"
 
-#define SAME_STRENGTH 0.5 /* of the strongest: such a rail may speak for its host, so that the speaker does not change with every window */
+#define SAME_STRENGTH                                                                              \
+	0.5 /* of the strongest: such a rail may speak for its host, so that the speaker does not  \
+	       change with every window */
 #define LINE_RATE 0.95
 #define MOVES_NOTHING 0.0001 /* utilisation; a port's own protocols */
 enum { RAILS_TOLD = 8, QUIET_MIN = 3 /* ports of other hosts, for their quiet to say something */ };
@@ -27,21 +33,26 @@ struct pause_storm_options {
 	int64_t window_ns, hold;
 };
 static const struct option rows[] = {
-	{"warn", OPT_RATIO, offsetof(struct pause_storm_options, warn), "1%", "0%", "100%", NULL, "share of time that a host pauses its port, from which it is told"},
-	{"critical", OPT_RATIO, offsetof(struct pause_storm_options, critical), "5%", "0%", "100%", NULL,
-		"share, measured, from which the job feels it; a bound from frames warns from here"},
-	{"storm", OPT_RATIO, offsetof(struct pause_storm_options, storm), "90%", "10%", "100%", NULL, "share from which a slow receiver is called a storm"},
-	{"window", OPT_DURATION, offsetof(struct pause_storm_options, window_ns), "0s", "0s", "1h", NULL,
-		"time one look spans; 0 = three poll intervals, at least 5 s"},
-	{"hold", OPT_INT, offsetof(struct pause_storm_options, hold), "3", "1", "10000", NULL, "windows, of the last hold + 2, that must show it"},
+	{"warn", OPT_RATIO, offsetof(struct pause_storm_options, warn), "1%", "0%", "100%", NULL,
+		"share of time that a host pauses its port, from which it is told"},
+	{"critical", OPT_RATIO, offsetof(struct pause_storm_options, critical), "5%", "0%", "100%",
+		NULL,
+		"share, measured, from which the job feels it; a bound from frames warns from "
+		"here"},
+	{"storm", OPT_RATIO, offsetof(struct pause_storm_options, storm), "90%", "10%", "100%",
+		NULL, "share from which a slow receiver is called a storm"},
+	{"window", OPT_DURATION, offsetof(struct pause_storm_options, window_ns), "0s", "0s", "1h",
+		NULL, "time one look spans; 0 = three poll intervals, at least 5 s"},
+	{"hold", OPT_INT, offsetof(struct pause_storm_options, hold), "3", "1", "10000", NULL,
+		"windows, of the last hold + 2, that must show it"},
 };
 
-/* --- what each port says ---------------------------------------------------------------------------------------------------- */
+/* ---- what each port says ------------------------------------------------- */
 
 struct pauser { /* a host at one of its ports */
 	const struct port_seen *port;
 	const struct lane_seen *lane; /* NULL: link-level pause (802.3x), of all classes */
-	const char *host;             /* "" when nothing is declared there */
+	const char *host; /* "" when nothing is declared there */
 	double lo, hi;
 	bool measured;
 	enum quality quality;
@@ -51,15 +62,25 @@ struct storm {
 	const struct pause_storm_options *o;
 	const struct observed *seen;
 	const struct pause_graph *graph;
-	struct pauser *over; size_t n_over, cap_over;
-	size_t n_judged, n_quiet;  /* host-facing lanes; those that are paused for less than a tenth of the warning */
+	struct pauser *over;
+	size_t n_over, cap_over;
+	/* host-facing lanes; those that are paused for less than a tenth of the warning */
+	size_t n_judged, n_quiet;
 	/* made when there is a story to tell */
-	const char **hosts; size_t n_hosts; /* of every port that faces one, sorted */
-	uint32_t *root_at, *next_root;      /* [port], [root]: the roots that are hosts at a port, + 1 */
+	const char **hosts;
+	size_t n_hosts; /* of every port that faces one, sorted */
+	/* [port], [root]: the roots that are hosts at a port, + 1 */
+	uint32_t *root_at, *next_root;
 };
 
-static double level_of(const struct pauser *p) { return p->measured ? p->lo : p->hi; }
-static int priority_of(const struct pauser *p) { return p->lane ? p->lane->priority : PRIO_NONE; }
+static double level_of(const struct pauser *p)
+{
+	return p->measured ? p->lo : p->hi;
+}
+static int priority_of(const struct pauser *p)
+{
+	return p->lane ? p->lane->priority : PRIO_NONE;
+}
 
 static bool nothing_moves(const struct storm *s, const struct pauser *p)
 {
@@ -68,21 +89,31 @@ static bool nothing_moves(const struct storm *s, const struct pauser *p)
 	return p->port->out_known && p->port->out.utilization_ratio < MOVES_NOTHING;
 }
 
-static bool watchdog_acts(const struct lane_seen *l) { return l && ((l->storms.known && l->storms.value > 0) || (l->storm_drops.known && l->storm_drops.value > 0)); }
-static bool watchdog_drops(const struct lane_seen *l) { return l && l->storm_drops.known && l->storm_drops.value > 0; }
+static bool watchdog_acts(const struct lane_seen *l)
+{
+	return l &&
+		((l->storms.known && l->storms.value > 0) ||
+			(l->storm_drops.known && l->storm_drops.value > 0));
+}
+static bool watchdog_drops(const struct lane_seen *l)
+{
+	return l && l->storm_drops.known && l->storm_drops.value > 0;
+}
 
 static bool is_storm(const struct storm *s, const struct pauser *p)
 {
 	return level_of(p) >= s->o->storm && (p->measured || nothing_moves(s, p));
 }
 
-/* A port that no neighbour is declared for: on a leaf it is taken for a host's, with less confidence; between switches the neighbour's own ports tell. */
+/* A port that no neighbour is declared for: on a leaf it is taken for a host's, with less
+ * confidence; between switches the neighbour's own ports tell. */
 static bool faces_host(const struct port_seen *p)
 {
 	return p->port->host || (!p->port->peer && p->port->device->role == ROLE_LEAF);
 }
 
-static struct finding *say(const struct storm *s, struct finding_list *out, const struct pauser *p, enum finding_verdict v)
+static struct finding *say(const struct storm *s, struct finding_list *out, const struct pauser *p,
+	enum finding_verdict v)
 {
 	struct tell t = tell_new(out, s->in, "pause_storm", v, s->o->hold);
 	tell_subject(&t, p->port);
@@ -109,11 +140,17 @@ static void add_over(struct storm *s, const struct pauser *p)
 
 static void judge_lane(struct storm *s, const struct lane_seen *l, struct finding_list *out)
 {
-	struct pauser p = {.port = l->port, .lane = l, .host = l->port->port->host ? l->port->port->host : "", .lo = l->rx_pause.lo, .hi = l->rx_pause.hi,
-		.measured = l->rx_pause.measured, .quality = l->rx_pause.quality};
+	struct pauser p = {.port = l->port,
+		.lane = l,
+		.host = l->port->port->host ? l->port->port->host : "",
+		.lo = l->rx_pause.lo,
+		.hi = l->rx_pause.hi,
+		.measured = l->rx_pause.measured,
+		.quality = l->rx_pause.quality};
 	if (isnan(p.hi) && watchdog_acts(l)) {
 		p.lo = 0;
-		p.hi = 1; /* all it says is that the queue stood for as long as the watchdog waits */
+		/* all it says is that the queue stood for as long as the watchdog waits */
+		p.hi = 1;
 		p.quality = QUALITY_UNKNOWN;
 	}
 	if (isnan(p.hi)) {
@@ -128,7 +165,8 @@ static void judge_lane(struct storm *s, const struct lane_seen *l, struct findin
 		say(s, out, &p, p.hi < s->o->warn || p.measured ? FINDING_UNDER : FINDING_IDLE);
 }
 
-/* Link-level pause stands for all classes, and only where no PFC counter lives at the port: some switches count PFC frames here too. */
+/* Link-level pause stands for all classes, and only where no PFC counter lives at the port: some
+ * switches count PFC frames here too. */
 static bool link_pause(const struct storm *s, const struct port_seen *p, struct pauser *ret)
 {
 	if (!p->in_pause.known || !(p->in_pause.value > 0))
@@ -137,7 +175,10 @@ static bool link_pause(const struct storm *s, const struct port_seen *p, struct 
 		if (p->lanes[c] && (p->lanes[c]->rx_pause.alive || p->lanes[c]->rx_frames.alive))
 			return false;
 	const double hold_ns = pause_frame_max_ns(p->out.capacity_bps);
-	*ret = (struct pauser){.port = p, .host = p->port->host ? p->port->host : "", .lo = 0, .hi = fmin(1, amount_rate(&p->in_pause) * hold_ns / 1e9),
+	*ret = (struct pauser){.port = p,
+		.host = p->port->host ? p->port->host : "",
+		.lo = 0,
+		.hi = fmin(1, amount_rate(&p->in_pause) * hold_ns / 1e9),
 		.quality = QUALITY_ESTIMATED};
 	return ret->hi >= s->o->critical;
 }
@@ -150,14 +191,15 @@ static void judge_ports(struct storm *s, struct finding_list *out)
 		if (!faces_host(p))
 			continue;
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-			if (p->lanes[c] && (p->lanes[c]->lossless || !s->seen->fabric->lossless_mask))
+			if (p->lanes[c] &&
+				(p->lanes[c]->lossless || !s->seen->fabric->lossless_mask))
 				judge_lane(s, p->lanes[c], out);
 		if (link_pause(s, p, &plain))
 			add_over(s, &plain);
 	}
 }
 
-/* --- a host's story ----------------------------------------------------------------------------------------------------------- */
+/* ---- a host's story ------------------------------------------------------ */
 
 static int by_host(const void *x, const void *y)
 {
@@ -170,7 +212,10 @@ static int by_host(const void *x, const void *y)
 	return priority_of(a) - priority_of(b);
 }
 
-static int by_name(const void *x, const void *y) { return strcmp(*(const char *const *)x, *(const char *const *)y); }
+static int by_name(const void *x, const void *y)
+{
+	return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
 
 /* Looked up once for all stories: a fabric where every host pauses has as many stories as hosts. */
 static void prepare(struct storm *s)
@@ -193,7 +238,8 @@ static void prepare(struct storm *s)
 	}
 }
 
-static const struct pause_root *root_of(const struct storm *s, const struct port_seen *p, int priority)
+static const struct pause_root *root_of(
+	const struct storm *s, const struct port_seen *p, int priority)
 {
 	for (uint32_t i = s->root_at[p - s->seen->ports]; i; i = s->next_root[i - 1])
 		if (s->graph->roots[i - 1].priority == priority)
@@ -217,12 +263,13 @@ static size_t rails_of(const struct storm *s, const char *host)
 
 struct story {
 	const struct storm *s;
-	const struct pauser *v; size_t n; /* the host's ports that are paused */
-	const struct pauser *top;         /* the one it is told of */
-	const struct pause_root *root;    /* NULL: nothing hangs on it that the graph has drawn */
-	size_t rails;                     /* ports that face the host */
+	const struct pauser *v;
+	size_t n; /* the host's ports that are paused */
+	const struct pauser *top; /* the one it is told of */
+	const struct pause_root *root; /* NULL: nothing hangs on it that the graph has drawn */
+	size_t rails; /* ports that face the host */
 	bool storm, drops;
-	double load;                      /* utilisation of that port; NAN unknown */
+	double load; /* utilisation of that port; NAN unknown */
 };
 
 static struct story story_of(const struct storm *s, const struct pauser *v, size_t n)
@@ -232,11 +279,13 @@ static struct story story_of(const struct storm *s, const struct pauser *v, size
 	for (size_t i = 1; i < n; i++)
 		max = level_of(&v[i]) > level_of(max) ? &v[i] : max;
 	for (size_t i = 0; i < n && !y.top; i++)
-		if (level_of(&v[i]) >= SAME_STRENGTH * level_of(max) && v[i].measured == max->measured)
+		if (level_of(&v[i]) >= SAME_STRENGTH * level_of(max) &&
+			v[i].measured == max->measured)
 			y.top = &v[i];
 	for (size_t i = 0; i < n; i++) {
 		y.storm |= is_storm(s, &v[i]);
-		y.drops |= watchdog_drops(v[i].lane) || (watchdog_acts(v[i].lane) && v[i].quality == QUALITY_UNKNOWN);
+		y.drops |= watchdog_drops(v[i].lane) ||
+			(watchdog_acts(v[i].lane) && v[i].quality == QUALITY_UNKNOWN);
 	}
 	y.root = y.top->lane ? root_of(s, y.top->port, y.top->lane->priority) : NULL;
 	y.load = y.top->port->out_known ? y.top->port->out.utilization_ratio : NAN;
@@ -248,15 +297,17 @@ static double sum_of(const struct story *y, size_t offset)
 {
 	double sum = 0;
 	for (size_t i = 0; i < y->n; i++) {
-		const struct amount *a = y->v[i].lane ? (const struct amount *)((const char *)y->v[i].lane + offset) : NULL;
+		const struct amount *a = y->v[i].lane
+			? (const struct amount *)((const char *)y->v[i].lane + offset)
+			: NULL;
 		sum += a && a->known ? a->value : 0;
 	}
 	return sum;
 }
 
 /*
- * Loss, storms and a measured level that the job feels are critical; so is a tree of three switches. A bound alone never is, nor what may be a
- * switch that nobody declared.
+ * Loss, storms and a measured level that the job feels are critical; so is a tree of three
+ * switches. A bound alone never is, nor what may be a switch that nobody declared.
  */
 static enum severity severity_of(const struct story *y)
 {
@@ -264,7 +315,8 @@ static enum severity severity_of(const struct story *y)
 		return SEV_CRITICAL;
 	if (!y->top->measured || !y->top->host[0])
 		return SEV_WARNING;
-	return y->top->lo >= y->s->o->critical || pause_ladder(y->root) >= 3 ? SEV_CRITICAL : SEV_WARNING;
+	return y->top->lo >= y->s->o->critical || pause_ladder(y->root) >= 3 ? SEV_CRITICAL
+									     : SEV_WARNING;
 }
 
 static double confidence_of(const struct story *y, struct tell *t)
@@ -275,11 +327,16 @@ static double confidence_of(const struct story *y, struct tell *t)
 	if (p->quality == QUALITY_UNKNOWN)
 		tell_rests_on(t, "the watchdog's counters: pause itself is not counted there");
 	else if (p->measured)
-		tell_rests_on(t, "pause time measured by the switch%s", p->quality == QUALITY_EXACT ? "" : ", over intervals that its agent blurs");
+		tell_rests_on(t, "pause time measured by the switch%s",
+			p->quality == QUALITY_EXACT ? "" : ", over intervals that its agent blurs");
 	else
-		tell_rests_on(t, "frames only: each holds the port for 0 to %.1f us, so the time is a bound", pause_frame_max_ns(p->port->out.capacity_bps) / 1000);
+		tell_rests_on(t,
+			"frames only: each holds the port for 0 to %.1f us, so the time is a bound",
+			pause_frame_max_ns(p->port->out.capacity_bps) / 1000);
 	if (!p->lane) {
-		tell_rests_on(t, "link-level pause (802.3x), which stops all classes: PFC is not counted on that port");
+		tell_rests_on(t,
+			"link-level pause (802.3x), which stops all classes: PFC is not counted on "
+			"that port");
 		c -= 0.1;
 	}
 	if (s->n_judged > QUIET_MIN && s->n_quiet >= s->n_judged - y->n) {
@@ -290,11 +347,16 @@ static double confidence_of(const struct story *y, struct tell *t)
 		tell_rests_on(t, "its port runs at %.0f %% of line rate", 100 * y->load);
 		c += 0.02;
 	} else if (y->load >= LINE_RATE && level_of(p) > 1.1 - y->load) {
-		tell_rests_on(t, "its port runs at %.0f %% of line rate, which pause does not allow: one of the counters is wrong", 100 * y->load);
+		tell_rests_on(t,
+			"its port runs at %.0f %% of line rate, which pause does not allow: one of "
+			"the counters is wrong",
+			100 * y->load);
 		c -= 0.3;
 	}
 	if (!p->host[0]) {
-		tell_rests_on(t, "no link is declared there: that a host is at the other end is taken from the role of the switch");
+		tell_rests_on(t,
+			"no link is declared there: that a host is at the other end is taken from "
+			"the role of the switch");
 		c -= 0.25;
 	}
 	if (p->quality == QUALITY_SUSPECT || t->f->coverage_ratio < 0.7) {
@@ -309,9 +371,12 @@ static void show_evidence(const struct story *y, struct tell *t)
 	for (size_t i = 0; i < y->n && i < RAILS_TOLD; i++) {
 		const struct pauser *p = &y->v[i];
 		const int c = priority_of(p);
-		tell_evidence(t, p->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", p->port, c, p->quality == QUALITY_UNKNOWN ? NAN : level_of(p), "ratio", p->quality);
+		tell_evidence(t, p->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi",
+			p->port, c, p->quality == QUALITY_UNKNOWN ? NAN : level_of(p), "ratio",
+			p->quality);
 		if (!p->lane) {
-			tell_amount(t, "port.in_pause_frames", p->port, PRIO_NONE, &p->port->in_pause, "frames");
+			tell_amount(t, "port.in_pause_frames", p->port, PRIO_NONE,
+				&p->port->in_pause, "frames");
 			continue;
 		}
 		tell_amount(t, "pfc.rx_pause_ns", p->port, c, &p->lane->rx_pause_ns, "ns");
@@ -324,59 +389,93 @@ static void show_evidence(const struct story *y, struct tell *t)
 			tell_amount(t, "pfcwd.drops", p->port, c, &p->lane->storm_drops, "frames");
 		if (p->lane->drops.alive)
 			tell_amount(t, "queue.drops", p->port, c, &p->lane->drops, "packets");
-		tell_evidence(t, "queue.watermark_bytes", p->port, c, p->lane->queue_peak, "bytes", QUALITY_EXACT);
-		tell_evidence(t, "port.utilization_ratio", p->port, PRIO_NONE, p->port->out_known ? p->port->out.utilization_ratio : NAN, "ratio", p->port->out.quality);
+		tell_evidence(t, "queue.watermark_bytes", p->port, c, p->lane->queue_peak, "bytes",
+			QUALITY_EXACT);
+		tell_evidence(t, "port.utilization_ratio", p->port, PRIO_NONE,
+			p->port->out_known ? p->port->out.utilization_ratio : NAN, "ratio",
+			p->port->out.quality);
 	}
 	if (!y->root)
 		return;
 	const char *device = y->top->port->port->device->name;
-	tell_evidence_device(t, "pause.tree_share_ratio", device, y->root->share, "ratio", y->root->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
-	tell_evidence_device(t, "pause.tree_switches", device, (double)y->root->n_switches, "switches", QUALITY_EXACT);
-	tell_evidence_device(t, "pause.tree_hosts", device, (double)y->root->n_hosts, "hosts", QUALITY_EXACT);
+	tell_evidence_device(t, "pause.tree_share_ratio", device, y->root->share, "ratio",
+		y->root->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
+	tell_evidence_device(t, "pause.tree_switches", device, (double)y->root->n_switches,
+		"switches", QUALITY_EXACT);
+	tell_evidence_device(
+		t, "pause.tree_hosts", device, (double)y->root->n_hosts, "hosts", QUALITY_EXACT);
 }
 
 static void rule_out(const struct story *y, struct tell *t)
 {
 	const struct lane_seen *l = y->top->lane;
 	if (y->load < LINE_RATE)
-		tell_ruled_out(t, "incast: a queue that many senders fill drains at line rate, this one at %.0f %%", 100 * y->load);
+		tell_ruled_out(t,
+			"incast: a queue that many senders fill drains at line rate, this one at "
+			"%.0f %%",
+			100 * y->load);
 	if (l && l->tx_pause.alive && l->tx_pause.hi < level_of(y->top) / 10)
-		tell_ruled_out(t, "congestion control off on this host: we would pause it, and hardly do (%s)", pause_share_text(l->tx_pause.lo, l->tx_pause.hi, l->tx_pause.measured, t->a));
-	if (y->top->port->fcs_errors.known && y->top->port->fcs_errors.value == 0 && y->top->port->fcs_errors.alive)
+		tell_ruled_out(t,
+			"congestion control off on this host: we would pause it, and hardly do "
+			"(%s)",
+			pause_share_text(
+				l->tx_pause.lo, l->tx_pause.hi, l->tx_pause.measured, t->a));
+	if (y->top->port->fcs_errors.known && y->top->port->fcs_errors.value == 0 &&
+		y->top->port->fcs_errors.alive)
 		tell_ruled_out(t, "bad cable: no damaged frame on that port");
 	if (!y->s->graph->n_cycles)
-		tell_ruled_out(t, "deadlock: no ring among %zu ports that wait", y->s->graph->n_edges);
+		tell_ruled_out(
+			t, "deadlock: no ring among %zu ports that wait", y->s->graph->n_edges);
 }
 
 static void next_steps(const struct story *y, struct tell *t)
 {
-	tell_step(t, "on the host: out_of_buffer and rx_discards_phy of the NIC, its PCIe width and speed, firmware, huge pages and MTT; no threshold of a switch helps here", "none: read only");
+	tell_step(t,
+		"on the host: out_of_buffer and rx_discards_phy of the NIC, its PCIe width and "
+		"speed, firmware, huge pages and MTT; no threshold of a switch helps here",
+		"none: read only");
 	if (y->storm)
-		tell_step(t, "stop the host's traffic and reset the NIC or reboot the host", "aborts the job that runs on it");
-	tell_step(t, "contain: drain the host, or shut its port", "shutting one rail port usually aborts the whole job");
+		tell_step(t, "stop the host's traffic and reset the NIC or reboot the host",
+			"aborts the job that runs on it");
+	tell_step(t, "contain: drain the host, or shut its port",
+		"shutting one rail port usually aborts the whole job");
 	if (y->drops)
-		tell_step(t, "leave the watchdog on: it keeps the rest of the fabric alive", "it throws lossless packets away while it acts");
+		tell_step(t, "leave the watchdog on: it keeps the rest of the fabric alive",
+			"it throws lossless packets away while it acts");
 	else
-		tell_step(t, "see that the PFC watchdog is on (it acts only on a queue that is paused all the time and moves nothing)", "when it acts it drops lossless packets");
+		tell_step(t,
+			"see that the PFC watchdog is on (it acts only on a queue that is paused "
+			"all the time and moves nothing)",
+			"when it acts it drops lossless packets");
 }
 
 static const char *summary_of(const struct story *y, struct arena *a)
 {
 	const struct pauser *p = y->top;
-	const char *who = p->host[0] ? p->host : "an undeclared neighbour", *port = tell_port(p->port, a);
+	const char *who = p->host[0] ? p->host : "an undeclared neighbour",
+		   *port = tell_port(p->port, a);
 	const char *queue = p->lane ? arena_printf(a, "%s p%d", port, p->lane->priority) : port;
-	const char *rails = y->n > 1 && y->rails > 1 ? arena_printf(a, " (on %zu of %zu rails)", y->n, y->rails) : "";
+	const char *rails = y->n > 1 && y->rails > 1
+		? arena_printf(a, " (on %zu of %zu rails)", y->n, y->rails)
+		: "";
 	const char *spread = pause_spread_text(y->root, a);
 	if (p->quality == QUALITY_UNKNOWN)
-		return arena_printf(a, "the PFC watchdog cut %s off: %s stood still%s", who, queue, rails);
+		return arena_printf(
+			a, "the PFC watchdog cut %s off: %s stood still%s", who, queue, rails);
 	const char *how = pause_share_text(p->lo, p->hi, p->measured, a);
-	const char *rate = isnan(y->load) ? "" : arena_printf(a, ", at %.0f %% of line rate", 100 * y->load);
+	const char *rate =
+		isnan(y->load) ? "" : arena_printf(a, ", at %.0f %% of line rate", 100 * y->load);
 	if (y->drops)
-		return arena_printf(a, "%s paused us: %s waits %s%s, and the PFC watchdog throws away what is for it%s", who, queue, how, rails, spread);
-	return arena_printf(a, "%s paused us%s: %s waits %s%s%s%s", who, y->storm ? " and takes nothing" : "", queue, how, rate, rails, spread);
+		return arena_printf(a,
+			"%s paused us: %s waits %s%s, and the PFC watchdog throws away what is for "
+			"it%s",
+			who, queue, how, rails, spread);
+	return arena_printf(a, "%s paused us%s: %s waits %s%s%s%s", who,
+		y->storm ? " and takes nothing" : "", queue, how, rate, rails, spread);
 }
 
-static void tell_story(const struct storm *s, const struct pauser *v, size_t n, struct finding_list *out)
+static void tell_story(
+	const struct storm *s, const struct pauser *v, size_t n, struct finding_list *out)
 {
 	const struct story y = story_of(s, v, n);
 	say(s, out, y.top, FINDING_OVER);
@@ -389,7 +488,10 @@ static void tell_story(const struct storm *s, const struct pauser *v, size_t n, 
 		t.f->loss_ratio = 1; /* nobody's collective ends while one host takes nothing */
 	show_evidence(&y, &t);
 	if (sum_of(&y, offsetof(struct lane_seen, storms)) > 1)
-		tell_rests_on(&t, "the watchdog came and went %.0f times in the window: one story, not as many", sum_of(&y, offsetof(struct lane_seen, storms)));
+		tell_rests_on(&t,
+			"the watchdog came and went %.0f times in the window: one story, not as "
+			"many",
+			sum_of(&y, offsetof(struct lane_seen, storms)));
 	rule_out(&y, &t);
 	tell_role(&t, "culprit", "%s", y.top->host[0] ? y.top->host : tell_port(y.top->port, t.a));
 	if (y.root) {
@@ -409,7 +511,9 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 		qsort(s.over, s.n_over, sizeof(*s.over), by_host);
 	}
 	for (size_t i = 0, k; i < s.n_over; i = k) {
-		for (k = i + 1; k < s.n_over && s.over[i].host[0] && str_eq(s.over[k].host, s.over[i].host); k++)
+		for (k = i + 1;
+			k < s.n_over && s.over[i].host[0] && str_eq(s.over[k].host, s.over[i].host);
+			k++)
 			;
 		tell_story(&s, &s.over[i], k - i, out);
 	}
@@ -418,8 +522,10 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 
 const struct analyzer analyzer_pause_storm = {
 	.name = "pause_storm",
-	.doc = "hosts that pause the fabric: slow receivers, PFC storms, and what the PFC watchdog does about them",
-	.options = {"analyzers", "pause_storm", sizeof(struct pause_storm_options), rows, rw_countof(rows), "pause received from hosts"},
+	.doc = "hosts that pause the fabric: slow receivers, PFC storms, and what the PFC watchdog "
+	       "does about them",
+	.options = {"analyzers", "pause_storm", sizeof(struct pause_storm_options), rows,
+		rw_countof(rows), "pause received from hosts"},
 	.window_offset = offsetof(struct pause_storm_options, window_ns),
 	.observes = true,
 	.run = run,

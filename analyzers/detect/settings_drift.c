@@ -1,13 +1,17 @@
 /*
- * settings_drift - cause config_drift: a setting that changed, or that is not what the configuration file declares (thresholds:). Information, not alarm: it belongs
- * in the timeline of whatever follows. Who changed it is not seen from here.
+ * settings_drift - cause config_drift: a setting that changed, or that is not what the
+ * configuration file declares (thresholds:). Information, not alarm: it belongs in the timeline of
+ * whatever follows. Who changed it is not seen from here.
  *
- * Windows are longer than those of the analyzers that see harm, and where windows end together names decide who speaks first: so a change that
- * hurts is told as part of that story (agent/incident/correlate.h).
+ * Windows are longer than those of the analyzers that see harm, and where windows end together
+ * names decide who speaks first: so a change that hurts is told as part of that story
+ * (agent/incident/correlate.h).
  *
- * Told once per switch, at the port where it is one port only. A change is an event: it is over in the next window. A difference from what is
- * declared lasts as long as it does. Headroom and XOFF levels are left out of that comparison: they follow the cable of each port, which a
- * declaration for many ports cannot. What most switches show alike is told once, of the fabric: a roll-out, or a file that is out of date.
+ * Told once per switch, at the port where it is one port only. A change is an event: it is over in
+ * the next window. A difference from what is declared lasts as long as it does. Headroom and XOFF
+ * levels are left out of that comparison: they follow the cable of each port, which a declaration
+ * for many ports cannot. What most switches show alike is told once, of the fabric: a roll-out, or
+ * a file that is out of date.
  */
 #include <math.h>
 #include <string.h>
@@ -17,7 +21,9 @@
 #include "agent/base/str.h"
 #include "analyzers/finding_build.h"
 
-#define ROUNDING 0.02 /* thresholds are programmed in cells and steps of probability: less than this is the same */
+#define ROUNDING                                                                                   \
+	0.02 /* thresholds are programmed in cells and steps of probability: less than this is the \
+		same */
 #define ALPHA_ROUNDING 0.1
 #define SHOWN_MAX 8
 
@@ -25,21 +31,27 @@ struct settings_drift_options {
 	int64_t window_ns, hold;
 };
 static const struct option rows[] = {
-	{"window", OPT_DURATION, offsetof(struct settings_drift_options, window_ns), "30s", "1s", "1h", NULL, "time one look spans: long enough for what a change brings about to be told first, and the change beside it"},
+	{"window", OPT_DURATION, offsetof(struct settings_drift_options, window_ns), "30s", "1s",
+		"1h", NULL,
+		"time one look spans: long enough for what a change brings about to be told first, "
+		"and the change beside it"},
 	{"hold", OPT_INT, offsetof(struct settings_drift_options, hold), "2", "1", "10000", NULL,
-		"windows, of the last hold + 2 (2: of the last 3), that must show a difference from what is declared; a change is told at once"},
+		"windows, of the last hold + 2 (2: of the last 3), that must show a difference "
+		"from what is declared; a change is told at once"},
 };
 
-static const uint16_t watched[] = {M_PORT_MTU_BYTES, M_CFG_PFC_ENABLED, M_CFG_PG_ALPHA_EXP, M_CFG_PG_HEADROOM, M_CFG_PG_XOFF_LEVEL, M_CFG_PG_XON_LEVEL, M_CFG_PG_XON_OFFSET,
-	M_CFG_ECN_ENABLED, M_CFG_ECN_KMIN, M_CFG_ECN_KMAX, M_CFG_ECN_PMAX, M_CFG_ECN_WEIGHT, M_CFG_PRIO_TO_PG, M_CFG_PRIO_TO_QUEUE, M_CFG_DSCP_TO_PRIO, M_CFG_TRUST,
-	M_CFG_CNP_QUEUE, M_CFG_HASH_FIELDS, M_CFG_HASH_SEED, M_CFG_LB_MODE, M_CFG_PFCWD_DETECT, M_CFG_PFCWD_RESTORE, M_CFG_PFCWD_ACTION, M_CFG_CELL, M_CFG_POOL,
-	M_CFG_POOL_SLICES, M_CFG_SHP_RATIO};
+static const uint16_t watched[] = {M_PORT_MTU_BYTES, M_CFG_PFC_ENABLED, M_CFG_PG_ALPHA_EXP,
+	M_CFG_PG_HEADROOM, M_CFG_PG_XOFF_LEVEL, M_CFG_PG_XON_LEVEL, M_CFG_PG_XON_OFFSET,
+	M_CFG_ECN_ENABLED, M_CFG_ECN_KMIN, M_CFG_ECN_KMAX, M_CFG_ECN_PMAX, M_CFG_ECN_WEIGHT,
+	M_CFG_PRIO_TO_PG, M_CFG_PRIO_TO_QUEUE, M_CFG_DSCP_TO_PRIO, M_CFG_TRUST, M_CFG_CNP_QUEUE,
+	M_CFG_HASH_FIELDS, M_CFG_HASH_SEED, M_CFG_LB_MODE, M_CFG_PFCWD_DETECT, M_CFG_PFCWD_RESTORE,
+	M_CFG_PFCWD_ACTION, M_CFG_CELL, M_CFG_POOL, M_CFG_POOL_SLICES, M_CFG_SHP_RATIO};
 
 struct change { /* of one setting of one entity, or its difference from what is declared */
 	const struct entity *entity;
 	unsigned metric;
-	bool declared;        /* .from is what is declared */
-	uint64_t from, to;    /* as stored; .declared: doubles below */
+	bool declared; /* .from is what is declared */
+	uint64_t from, to; /* as stored; .declared: doubles below */
 	double expected, own;
 	int64_t t_ns;
 };
@@ -47,7 +59,7 @@ struct change { /* of one setting of one entity, or its difference from what is 
 struct drift { /* of one switch */
 	struct change *v;
 	size_t n, n_events, cap;
-	bool known;           /* some watched setting of it was ever read */
+	bool known; /* some watched setting of it was ever read */
 };
 
 static void push(struct drift *d, struct arena *a, struct change c)
@@ -64,27 +76,40 @@ static void push(struct drift *d, struct arena *a, struct change c)
 	d->n_events += !c.declared;
 }
 
-/* --- what changed in the window ------------------------------------------------------------------------------------------ */
+/* ---- what changed in the window ------------------------------------------ */
 
-/* Somebody agreed to it: an accepted tuning sheet has this value. That it was applied is told of the sheet. */
-static bool agreed(const struct analyzer_in *in, const struct entity *e, unsigned metric, double value, int64_t t_ns)
+/* Somebody agreed to it: an accepted tuning sheet has this value. That it was applied is told of
+ * the sheet. */
+static bool agreed(const struct analyzer_in *in, const struct entity *e, unsigned metric,
+	double value, int64_t t_ns)
 {
 	for (size_t i = 0; i < in->n_expected; i++) {
 		const struct expected_change *x = &in->expected[i];
-		if (x->metric == metric && x->priority == e->priority && t_ns >= x->from_ns && t_ns <= x->until_ns && str_eq(x->device, e->device) &&
-			fabs(value - x->value) <= fmax(ROUNDING * fabs(x->value), metric == M_CFG_PG_ALPHA_EXP ? ALPHA_ROUNDING : 0))
+		if (x->metric == metric && x->priority == e->priority && t_ns >= x->from_ns &&
+			t_ns <= x->until_ns && str_eq(x->device, e->device) &&
+			fabs(value - x->value) <=
+				fmax(ROUNDING * fabs(x->value),
+					metric == M_CFG_PG_ALPHA_EXP ? ALPHA_ROUNDING : 0))
 			return true;
 	}
 	return false;
 }
 
-static void changes_of(const struct analyzer_in *in, const struct series *s, struct drift *d, const struct entity *e)
+static void changes_of(const struct analyzer_in *in, const struct series *s, struct drift *d,
+	const struct entity *e)
 {
 	d->known = d->known || s->n > 0;
 	for (uint32_t i = 1; i < s->n && s->t_ns[i] <= in->window->to_ns; i++)
-		if (s->t_ns[i] > in->window->from_ns && s->value[i] != s->value[i - 1] && !((s->flags[i] | s->flags[i - 1]) & (SF_DECLARED | SF_LATE | SF_SUSPECT)) &&
-			!agreed(in, e, s->metric, sample_number(s->metric, s->value[i]), s->t_ns[i]))
-			push(d, in->arena, (struct change){.entity = e, .metric = s->metric, .from = s->value[i - 1], .to = s->value[i], .t_ns = s->t_ns[i]});
+		if (s->t_ns[i] > in->window->from_ns && s->value[i] != s->value[i - 1] &&
+			!((s->flags[i] | s->flags[i - 1]) & (SF_DECLARED | SF_LATE | SF_SUSPECT)) &&
+			!agreed(in, e, s->metric, sample_number(s->metric, s->value[i]),
+				s->t_ns[i]))
+			push(d, in->arena,
+				(struct change){.entity = e,
+					.metric = s->metric,
+					.from = s->value[i - 1],
+					.to = s->value[i],
+					.t_ns = s->t_ns[i]});
 }
 
 static void find_changes(const struct analyzer_in *in, struct drift *drifts)
@@ -94,40 +119,53 @@ static void find_changes(const struct analyzer_in *in, struct drift *drifts)
 		wanted[watched[i]] = true;
 	for (size_t i = 0; i < in->window->n_series; i++) {
 		const struct series *s = &in->window->series[i];
-		const struct entity *e = wanted[s->metric] ? entity_get(in->window->entities, s->entity) : NULL;
+		const struct entity *e =
+			wanted[s->metric] ? entity_get(in->window->entities, s->entity) : NULL;
 		const struct fabric_device *d = e ? fabric_device(in->fabric, e->device) : NULL;
 		if (d)
 			changes_of(in, s, &drifts[d->index], e);
 	}
 }
 
-/* --- what is not as declared --------------------------------------------------------------------------------------------- */
+/* ---- what is not as declared --------------------------------------------- */
 
 static double stored(const struct window *w, uint32_t entity, unsigned metric)
 {
 	const struct series *s = window_series(w, entity, metric);
 	const uint32_t end = s ? series_after(s, w->to_ns) : 0;
-	return end && !(s->flags[end - 1] & SF_DECLARED) ? sample_number(metric, s->value[end - 1]) : NAN;
+	return end && !(s->flags[end - 1] & SF_DECLARED) ? sample_number(metric, s->value[end - 1])
+							 : NAN;
 }
 
-static const struct fabric_threshold *declared_for(const struct fabric *f, const struct fabric_port *p, int priority)
+static const struct fabric_threshold *declared_for(
+	const struct fabric *f, const struct fabric_port *p, int priority)
 {
 	for (size_t i = 0; i < f->n_thresholds; i++) {
 		const struct fabric_threshold *t = &f->thresholds[i];
-		if (t->priority == priority && str_glob(t->devices, p->device->name) && (str_glob(t->ports, p->name) || (p->alias[0] && str_glob(t->ports, p->alias))))
+		if (t->priority == priority && str_glob(t->devices, p->device->name) &&
+			(str_glob(t->ports, p->name) ||
+				(p->alias[0] && str_glob(t->ports, p->alias))))
 			return t;
 	}
 	return NULL;
 }
 
-static void compare(const struct analyzer_in *in, uint32_t entity, unsigned metric, double expected, double own, double slack, struct drift *d)
+static void compare(const struct analyzer_in *in, uint32_t entity, unsigned metric, double expected,
+	double own, double slack, struct drift *d)
 {
-	if (isnan(own) || isnan(expected) || expected <= 0 || fabs(own - expected) <= slack * expected)
+	if (isnan(own) || isnan(expected) || expected <= 0 ||
+		fabs(own - expected) <= slack * expected)
 		return;
-	if (agreed(in, entity_get(in->window->entities, entity), metric, metric == M_CFG_PG_ALPHA_EXP ? log2(own) : own, in->window->to_ns))
+	if (agreed(in, entity_get(in->window->entities, entity), metric,
+		    metric == M_CFG_PG_ALPHA_EXP ? log2(own) : own, in->window->to_ns))
 		return;
-	push(d, in->arena, (struct change){.entity = entity_get(in->window->entities, entity), .metric = metric, .declared = true, .expected = expected, .own = own,
-		.t_ns = in->window->to_ns});
+	push(d, in->arena,
+		(struct change){.entity = entity_get(in->window->entities, entity),
+			.metric = metric,
+			.declared = true,
+			.expected = expected,
+			.own = own,
+			.t_ns = in->window->to_ns});
 }
 
 static void find_undeclared(const struct analyzer_in *in, struct drift *drifts)
@@ -138,17 +176,27 @@ static void find_undeclared(const struct analyzer_in *in, struct drift *drifts)
 			for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++) {
 				const struct fabric_port *p = f->devices[i]->ports[k];
 				const struct fabric_threshold *t = declared_for(f, p, priority);
-				const uint32_t e = t ? entities_find(in->window->entities, p->device->name, p->name, priority) : ENTITY_NONE;
+				const uint32_t e = t ? entities_find(in->window->entities,
+							       p->device->name, p->name, priority)
+						     : ENTITY_NONE;
 				if (e == ENTITY_NONE)
 					continue;
-				compare(in, e, M_CFG_ECN_KMIN, (double)t->kmin_bytes, stored(in->window, e, M_CFG_ECN_KMIN), ROUNDING, &drifts[i]);
-				compare(in, e, M_CFG_ECN_KMAX, (double)t->kmax_bytes, stored(in->window, e, M_CFG_ECN_KMAX), ROUNDING, &drifts[i]);
-				compare(in, e, M_CFG_ECN_PMAX, t->pmax, stored(in->window, e, M_CFG_ECN_PMAX), ALPHA_ROUNDING, &drifts[i]);
-				compare(in, e, M_CFG_PG_ALPHA_EXP, t->alpha, exp2(stored(in->window, e, M_CFG_PG_ALPHA_EXP)), ALPHA_ROUNDING, &drifts[i]);
+				compare(in, e, M_CFG_ECN_KMIN, (double)t->kmin_bytes,
+					stored(in->window, e, M_CFG_ECN_KMIN), ROUNDING,
+					&drifts[i]);
+				compare(in, e, M_CFG_ECN_KMAX, (double)t->kmax_bytes,
+					stored(in->window, e, M_CFG_ECN_KMAX), ROUNDING,
+					&drifts[i]);
+				compare(in, e, M_CFG_ECN_PMAX, t->pmax,
+					stored(in->window, e, M_CFG_ECN_PMAX), ALPHA_ROUNDING,
+					&drifts[i]);
+				compare(in, e, M_CFG_PG_ALPHA_EXP, t->alpha,
+					exp2(stored(in->window, e, M_CFG_PG_ALPHA_EXP)),
+					ALPHA_ROUNDING, &drifts[i]);
 			}
 }
 
-/* --- telling ------------------------------------------------------------------------------------------------------------- */
+/* ---- telling ------------------------------------------------------------- */
 
 static const char *value_text(const struct analyzer_in *in, const struct change *c, bool after)
 {
@@ -156,7 +204,8 @@ static const char *value_text(const struct analyzer_in *in, const struct change 
 	if (c->declared)
 		return arena_printf(in->arena, "%.6g", after ? c->own : c->expected);
 	if (m->type == TYPE_TEXT)
-		return arena_printf(in->arena, "\"%.60s\"", entities_text_get(in->window->entities, after ? c->to : c->from));
+		return arena_printf(in->arena, "\"%.60s\"",
+			entities_text_get(in->window->entities, after ? c->to : c->from));
 	return arena_printf(in->arena, "%.10g", sample_number(c->metric, after ? c->to : c->from));
 }
 
@@ -176,7 +225,8 @@ static size_t ports_of(const struct drift *d, unsigned metric)
 	for (size_t i = 0; i < d->n; i++) {
 		bool first = d->v[i].metric == metric;
 		for (size_t k = 0; first && k < i; k++)
-			first = d->v[k].metric != metric || !str_eq(d->v[k].entity->port, d->v[i].entity->port);
+			first = d->v[k].metric != metric ||
+				!str_eq(d->v[k].entity->port, d->v[i].entity->port);
 		n += first;
 	}
 	return n;
@@ -194,8 +244,11 @@ static const char *list_of(const struct analyzer_in *in, const struct drift *d)
 		if (!first)
 			continue;
 		const size_t ports = ports_of(d, d->v[i].metric);
-		list = arena_printf(in->arena, "%s%s%s %s %s, %s %s%s", list, shown ? "; " : "", metric_info(d->v[i].metric)->name, d->v[i].declared ? "is" : "was",
-			value_text(in, &d->v[i], d->v[i].declared), d->v[i].declared ? "declared" : "now", value_text(in, &d->v[i], !d->v[i].declared),
+		list = arena_printf(in->arena, "%s%s%s %s %s, %s %s%s", list, shown ? "; " : "",
+			metric_info(d->v[i].metric)->name, d->v[i].declared ? "is" : "was",
+			value_text(in, &d->v[i], d->v[i].declared),
+			d->v[i].declared ? "declared" : "now",
+			value_text(in, &d->v[i], !d->v[i].declared),
 			ports > 1 ? arena_printf(in->arena, " (%zu ports)", ports) : "");
 		shown++;
 	}
@@ -211,35 +264,47 @@ static int64_t first_change(const struct drift *d)
 	return first;
 }
 
-static void describe(const struct analyzer_in *in, const struct drift *d, const char *device, struct tell *t)
+static void describe(
+	const struct analyzer_in *in, const struct drift *d, const char *device, struct tell *t)
 {
-	t->f->summary = arena_printf(t->a, "%s: %s; who did it is not known", device, list_of(in, d));
+	t->f->summary =
+		arena_printf(t->a, "%s: %s; who did it is not known", device, list_of(in, d));
 	for (size_t i = 0; i < d->n && i < SHOWN_MAX; i++) {
 		const struct change *c = &d->v[i];
 		const struct metric_info *m = metric_info(c->metric);
 		if (m->type == TYPE_TEXT)
 			continue;
 		struct fabric_device dev = {.name = c->entity->device};
-		struct fabric_port port = {.name = c->entity->port[0] ? c->entity->port : NULL, .device = &dev};
-		tell_evidence(t, m->name, &(struct port_seen){.port = &port}, c->entity->priority, c->declared ? c->own : sample_number(c->metric, c->to), m->unit, QUALITY_EXACT);
+		struct fabric_port port = {
+			.name = c->entity->port[0] ? c->entity->port : NULL, .device = &dev};
+		tell_evidence(t, m->name, &(struct port_seen){.port = &port}, c->entity->priority,
+			c->declared ? c->own : sample_number(c->metric, c->to), m->unit,
+			QUALITY_EXACT);
 	}
-	tell_rests_on(t, d->n_events ? "the value read back before and after" : "the value read back, against thresholds: in the configuration file");
+	tell_rests_on(t,
+		d->n_events ? "the value read back before and after"
+			    : "the value read back, against thresholds: in the configuration file");
 	if (d->n_events) {
 		t->f->event = "config_drift";
 		t->f->event_ns = first_change(d);
 	}
 	tell_role(t, "culprit", "%s", device);
-	tell_step(t, "was it meant? then update thresholds: and note the change (event add); else put the old value back", "the setting's own; thresholds at a job boundary");
+	tell_step(t,
+		"was it meant? then update thresholds: and note the change (event add); else put "
+		"the old value back",
+		"the setting's own; thresholds at a job boundary");
 }
 
-static void tell_device(const struct analyzer_in *in, const struct fabric_device *dev, const struct drift *d, struct finding_list *out)
+static void tell_device(const struct analyzer_in *in, const struct fabric_device *dev,
+	const struct drift *d, struct finding_list *out)
 {
 	const struct settings_drift_options *o = in->options;
 	const char *port = d->n ? only_port(dev, d) : NULL;
 	for (size_t i = 0; i <= dev->n_ports; i++) { /* the switch, then its ports */
 		const char *here = i ? dev->ports[i - 1]->name : NULL;
 		const bool over = d->n && str_eq(here, port);
-		struct tell t = tell_new(out, in, "settings_drift", over ? FINDING_OVER : FINDING_UNDER, d->n_events ? 1 : o->hold);
+		struct tell t = tell_new(out, in, "settings_drift",
+			over ? FINDING_OVER : FINDING_UNDER, d->n_events ? 1 : o->hold);
 		t.f->device = dev->name;
 		t.f->port = here;
 		t.f->cause = "config_drift";
@@ -258,16 +323,21 @@ static bool same_settings(const struct drift *a, const struct drift *b)
 	for (size_t i = 0; i < a->n; i++) {
 		bool found = false;
 		for (size_t k = 0; k < b->n && !found; k++)
-			found = a->v[i].metric == b->v[k].metric && a->v[i].declared == b->v[k].declared;
+			found = a->v[i].metric == b->v[k].metric &&
+				a->v[i].declared == b->v[k].declared;
 		if (!found)
 			return false;
 	}
 	return true;
 }
 
-static bool alike(const struct drift *a, const struct drift *b) { return a->n && b->n && same_settings(a, b) && same_settings(b, a); }
+static bool alike(const struct drift *a, const struct drift *b)
+{
+	return a->n && b->n && same_settings(a, b) && same_settings(b, a);
+}
 
-/* Do most switches show the same? Then it is of the fabric: @ret gets what one of them shows, and theirs is emptied. Returns how many. */
+/* Do most switches show the same? Then it is of the fabric: @ret gets what one of them shows, and
+ * theirs is emptied. Returns how many. */
 static size_t take_common(const struct fabric *f, struct drift *drifts, struct drift *ret)
 {
 	size_t known = 0, agree = 0;
@@ -298,21 +368,26 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 	for (size_t i = 0; i < f->n_devices; i++)
 		if (drifts[i].known)
 			tell_device(in, f->devices[i], &drifts[i], out);
-	struct tell t = tell_new(out, in, "settings_drift", common ? FINDING_OVER : FINDING_UNDER, old.n_events ? 1 : o->hold);
+	struct tell t = tell_new(out, in, "settings_drift", common ? FINDING_OVER : FINDING_UNDER,
+		old.n_events ? 1 : o->hold);
 	t.f->cause = "config_drift";
 	t.f->summary = "";
 	t.f->severity = SEV_INFO;
 	t.f->value = t.f->warn = 1;
 	t.f->confidence_ratio = old.n_events ? 0.95 : 0.8;
 	if (common)
-		describe(in, &old, arena_printf(in->arena, "%zu switches%s", common, old.n_events ? "" : " (is the configuration file out of date?)"), &t);
+		describe(in, &old,
+			arena_printf(in->arena, "%zu switches%s", common,
+				old.n_events ? "" : " (is the configuration file out of date?)"),
+			&t);
 	return 0;
 }
 
 const struct analyzer analyzer_settings_drift = {
 	.name = "settings_drift",
 	.doc = "settings that changed, or are not what the configuration declares",
-	.options = {"analyzers", "settings_drift", sizeof(struct settings_drift_options), rows, rw_countof(rows), "changes of settings"},
+	.options = {"analyzers", "settings_drift", sizeof(struct settings_drift_options), rows,
+		rw_countof(rows), "changes of settings"},
 	.window_offset = offsetof(struct settings_drift_options, window_ns),
 	.spec = {.metrics = watched, .n_metrics = rw_countof(watched)},
 	.run = run,

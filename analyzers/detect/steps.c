@@ -1,20 +1,26 @@
 /*
  * steps - did a training job become slower, and can the network be the reason?
  *
- * One finding per job and window, over the job's throughput in the past (rhythm.h): a change point to a lower level, larger than `warn`, that lasts
- * to this window, is over. What explains it is for others to say, so the cause is `unknown`, and the ledger folds this finding into the story that
+ * One finding per job and window, over the job's throughput in the past (rhythm.h): a change point
+ * to a lower level, larger than `warn`, that lasts to this window, is over. What explains it is for
+ * others to say, so the cause is `unknown`, and the ledger folds this finding into the story that
  * explains it. What is added here:
  *
- *   network exonerated       pause, CE marks, drops and uplink skew are all observable, alive (counted once, or switched on), covered to 99 %, and silent:
- *                            the cause is `straggler` then, a host that is late (or all of them), which no counter of a switch tells apart
+ *   network exonerated       pause, CE marks, drops and uplink skew are all observable, alive
+ *                            (counted once, or switched on), covered to 99 %, and silent:
+ *                            the cause is `straggler` then, a host that is late (or all of
+ *                                them), which no counter of a switch tells apart
  *   nothing seen, not proven otherwise, with what was missing or not silent
  *
- *   slow_storage             the exchanges are as before, but checkpoints take longer for the same bytes (storage_phase.h)
+ *   slow_storage             the exchanges are as before, but checkpoints take longer for the
+ *                            same bytes (storage_phase.h)
  *
- * Idle blocks (a checkpoint, a start, the end) are no change: they are left out, and a job that is idle now is not judged. A level above the one before
- * is good news: under. Once the change lies further back than the past, nothing can be told of it here; the incident keeps what it measured.
+ * Idle blocks (a checkpoint, a start, the end) are no change: they are left out, and a job that is
+ * idle now is not judged. A level above the one before is good news: under. Once the change lies
+ * further back than the past, nothing can be told of it here; the incident keeps what it measured.
  *
- * The job's rates go to the ledger with the findings: what an incident costs is measured by them (agent/incident/cost.h).
+ * The job's rates go to the ledger with the findings: what an incident costs is measured by them
+ * (agent/incident/cost.h).
  */
 #include <math.h>
 #include <stddef.h>
@@ -30,16 +36,18 @@
 #include "analyzers/finding_build.h"
 #include "db/model/entity.h"
 
-#define SILENT_PAUSE 0.001  /* share of time; tuning facts, section d: stop at 0.1 % */
-#define SILENT_MARKS 0.001  /* marked over sent */
-#define EVEN 0.2            /* imbalance below the warning of ecmp_imbalance */
+#define SILENT_PAUSE 0.001 /* share of time; tuning facts, section d: stop at 0.1 % */
+#define SILENT_MARKS 0.001 /* marked over sent */
+#define EVEN 0.2 /* imbalance below the warning of ecmp_imbalance */
 #define COVERED 0.99
-#define BLOCKS_MIN 8        /* busy ones, before there is something to compare */
-#define LEVEL_MIN 5         /* busy ones, before they are a level: a checkpoint that two or three blocks cut in part is none */
+#define BLOCKS_MIN 8 /* busy ones, before there is something to compare */
+#define LEVEL_MIN                                                                                  \
+	5 /* busy ones, before they are a level: a checkpoint that two or three blocks cut in part \
+	     is none */
 #define SEGMENTS_MAX 16
-#define LOSS_STORAGE 0.02   /* of wall time: a warning */
+#define LOSS_STORAGE 0.02 /* of wall time: a warning */
 #define RECEIVERS_TOLD 8
-#define LOSS_LARGE 0.1      /* of wall time: a warning; less is told as information */
+#define LOSS_LARGE 0.1 /* of wall time: a warning; less is told as information */
 
 struct steps_options {
 	double warn;
@@ -48,20 +56,24 @@ struct steps_options {
 
 static const struct option rows[] = {
 	{"warn", OPT_RATIO, offsetof(struct steps_options, warn), "3%", "1%", "100%", NULL,
-		"change of a job's throughput that counts; smaller ones drown in the steps a window cuts in two"},
+		"change of a job's throughput that counts; smaller ones drown in the steps a "
+		"window cuts in two"},
 	{"window", OPT_DURATION, offsetof(struct steps_options, window_ns), "0s", "0s", "1h", NULL,
-		"time one measurement spans, several steps; 0 = three sampling intervals, at least 5 s"},
+		"time one measurement spans, several steps; 0 = three sampling intervals, at least "
+		"5 s"},
 	{"past", OPT_DURATION, offsetof(struct steps_options, past_ns), "0s", "0s", "7d", NULL,
-		"how far back throughput is compared; kept in memory for every port; 0 = sixty windows, at least 10 minutes"},
-	{"hold", OPT_INT, offsetof(struct steps_options, hold), "3", "1", "10000", NULL, "windows above the threshold, of the last hold + 2, before an incident opens"},
+		"how far back throughput is compared; kept in memory for every port; 0 = sixty "
+		"windows, at least 10 minutes"},
+	{"hold", OPT_INT, offsetof(struct steps_options, hold), "3", "1", "10000", NULL,
+		"windows above the threshold, of the last hold + 2, before an incident opens"},
 };
 
-/* --- can the network be the reason? ------------------------------------------------------------------------------------- */
+/* ---- can the network be the reason? -------------------------------------- */
 
 struct sight { /* of one kind of signal, over all ports that count */
 	const char *name;
-	size_t asked, seen;  /* places where it should be; where it is observable and alive */
-	double worst;        /* NAN none */
+	size_t asked, seen; /* places where it should be; where it is observable and alive */
+	double worst; /* NAN none */
 	double limit;
 };
 
@@ -79,11 +91,17 @@ static void saw(struct sight *s, bool observable, double value)
 static void look_at_lane(const struct lane_seen *l, struct sight *s)
 {
 	const bool pfc_on = l->pfc_enabled > 0, ecn_on = l->ecn_enabled > 0;
-	saw(&s[SIGHT_PAUSE], !isnan(l->rx_pause.hi) && (l->rx_pause.alive || pfc_on), l->rx_pause.hi);
-	saw(&s[SIGHT_PAUSE], !isnan(l->tx_pause.hi) && (l->tx_pause.alive || pfc_on), l->tx_pause.hi);
+	saw(&s[SIGHT_PAUSE], !isnan(l->rx_pause.hi) && (l->rx_pause.alive || pfc_on),
+		l->rx_pause.hi);
+	saw(&s[SIGHT_PAUSE], !isnan(l->tx_pause.hi) && (l->tx_pause.alive || pfc_on),
+		l->tx_pause.hi);
 	const bool marks = l->marked.known && (l->marked.alive || ecn_on);
-	saw(&s[SIGHT_MARKS], marks, marks && l->out_packets.known && l->out_packets.value > 0 ? l->marked.value / l->out_packets.value : l->marked.value > 0);
-	saw(&s[SIGHT_DROPS], l->drops.known || l->pg_drops.known, l->drops.value + l->pg_drops.value);
+	saw(&s[SIGHT_MARKS], marks,
+		marks && l->out_packets.known && l->out_packets.value > 0
+			? l->marked.value / l->out_packets.value
+			: l->marked.value > 0);
+	saw(&s[SIGHT_DROPS], l->drops.known || l->pg_drops.known,
+		l->drops.value + l->pg_drops.value);
 }
 
 static void look_at_group(const struct observed *o, const struct fabric_group *g, struct sight *s)
@@ -97,13 +115,17 @@ static void look_at_group(const struct observed *o, const struct fabric_group *g
 		top = known ? fmax(top, p->out.rate_bps) : top;
 	}
 	if (g->n_members > 1)
-		saw(&s[SIGHT_SKEW], known, known && sum > 0 ? top * (double)g->n_members / sum - 1 : 0);
+		saw(&s[SIGHT_SKEW], known,
+			known && sum > 0 ? top * (double)g->n_members / sum - 1 : 0);
 }
 
 static void look_around(const struct observed *o, struct sight *s)
 {
 	static const struct sight blank[SIGHT_COUNT] = {
-		{"pause", 0, 0, NAN, SILENT_PAUSE}, {"CE marks", 0, 0, NAN, SILENT_MARKS}, {"drops", 0, 0, NAN, 0}, {"uplink skew", 0, 0, NAN, EVEN},
+		{"pause", 0, 0, NAN, SILENT_PAUSE},
+		{"CE marks", 0, 0, NAN, SILENT_MARKS},
+		{"drops", 0, 0, NAN, 0},
+		{"uplink skew", 0, 0, NAN, EVEN},
 		{"missing samples", 0, 0, NAN, 1 - COVERED},
 	};
 	for (size_t i = 0; i < SIGHT_COUNT; i++)
@@ -140,26 +162,33 @@ static enum network exonerate(struct tell *t, const struct observed *o)
 	for (size_t i = 0; i < SIGHT_COUNT; i++) {
 		if (s[i].asked == 0 && i == SIGHT_SKEW)
 			continue; /* no group whose members could differ */
-		const bool loud = s[i].worst > s[i].limit, unseen = s[i].asked == 0 || s[i].seen < s[i].asked;
+		const bool loud = s[i].worst > s[i].limit,
+			   unseen = s[i].asked == 0 || s[i].seen < s[i].asked;
 		if (loud) {
-			tell_rests_on(t, "not silent: %s up to %.3g (limit %.3g)", s[i].name, s[i].worst, s[i].limit);
-			silent &= i == SIGHT_COVERAGE; /* samples that are missing are no sign of anything */
+			tell_rests_on(t, "not silent: %s up to %.3g (limit %.3g)", s[i].name,
+				s[i].worst, s[i].limit);
+			/* samples that are missing are no sign of anything */
+			silent &= i == SIGHT_COVERAGE;
 		}
 		if (unseen)
-			tell_rests_on(t, "not proven: %s not observable, or never seen to count, at %zu of %zu places", s[i].name, s[i].asked - s[i].seen, s[i].asked);
+			tell_rests_on(t,
+				"not proven: %s not observable, or never seen to count, at %zu of "
+				"%zu places",
+				s[i].name, s[i].asked - s[i].seen, s[i].asked);
 		if (!loud && !unseen)
-			tell_ruled_out(t, "%s: observable at all %zu places, at most %.3g", s[i].name, s[i].asked, s[i].worst);
+			tell_ruled_out(t, "%s: observable at all %zu places, at most %.3g",
+				s[i].name, s[i].asked, s[i].worst);
 		proven &= !loud && !unseen;
 	}
 	return !silent ? NETWORK_NOT_SILENT : proven ? NETWORK_CLEARED : NETWORK_NOT_PROVEN;
 }
 
-/* --- one job -------------------------------------------------------------------------------------------------------------- */
+/* ---- one job ------------------------------------------------------------- */
 
 struct pace {
-	size_t n;                /* busy blocks */
-	struct level base, now;  /* the best earlier level; that of now */
-	int64_t since_ns;        /* when it changed */
+	size_t n; /* busy blocks */
+	struct level base, now; /* the best earlier level; that of now */
+	int64_t since_ns; /* when it changed */
 	bool idle, changed;
 };
 
@@ -169,7 +198,9 @@ static struct pace pace_of(const struct throughput *t, double least, struct aren
 	double *v = arena_array(a, double, r->n + 1);
 	size_t *at = arena_array(a, size_t, r->n + 1);
 	struct segment s[SEGMENTS_MAX];
-	struct pace p = {.n = rhythm_busy(r->rate, r->n, v, at), .base = {.mean = NAN}, .now = {.mean = NAN}};
+	struct pace p = {.n = rhythm_busy(r->rate, r->n, v, at),
+		.base = {.mean = NAN},
+		.now = {.mean = NAN}};
 	p.idle = p.n == 0 || (at[p.n - 1] + 2 < r->n && !isnan(r->rate[r->n - 1]));
 	if (p.n < BLOCKS_MIN)
 		return p;
@@ -193,16 +224,25 @@ static const char *subject_of(const struct throughput *t, struct arena *a)
 static void advise(struct tell *t, enum network network)
 {
 	if (network == NETWORK_NOT_SILENT)
-		tell_step(t, "look first at what is not silent above: rocewatch incident list, rocewatch pause, rocewatch ecmp", "none: read only");
+		tell_step(t,
+			"look first at what is not silent above: rocewatch incident list, "
+			"rocewatch pause, rocewatch ecmp",
+			"none: read only");
 	else if (network == NETWORK_CLEARED)
-		tell_step(t, "look at the hosts: storage, input pipeline, GPU clocks and the slowest rank; rocewatch steps shows when it began", "none: read only");
+		tell_step(t,
+			"look at the hosts: storage, input pipeline, GPU clocks and the slowest "
+			"rank; rocewatch steps shows when it began",
+			"none: read only");
 	else
-		tell_step(t, "close what is missing above (an interface that tells pause time, CE marks and drops); until then the network is neither guilty nor cleared",
+		tell_step(t,
+			"close what is missing above (an interface that tells pause time, CE marks "
+			"and drops); until then the network is neither guilty nor cleared",
 			"none: read only");
 	tell_step(t, "rocewatch steps --since 1h", "none: read only");
 }
 
-/* Checkpoints that take longer for the same bytes, where the exchanges between them are as they were. */
+/* Checkpoints that take longer for the same bytes, where the exchanges between them are as they
+ * were. */
 static void tell_storage(const struct storage_phases *s, const struct throughput *t, struct tell *f)
 {
 	const char *who = t->job ? t->job->name : "the job";
@@ -210,34 +250,58 @@ static void tell_storage(const struct storage_phases *s, const struct throughput
 	f->f->severity = s->lost_ratio >= LOSS_STORAGE ? SEV_WARNING : SEV_INFO;
 	f->f->value = f->f->loss_ratio = s->lost_ratio;
 	f->f->confidence_ratio = 0.75 * fmin(1, isnan(t->coverage_ratio) ? 0 : t->coverage_ratio);
-	f->f->summary = arena_printf(f->a, "%s waits longer for storage: its checkpoints take %.3g s instead of %.3g s for the same bytes, %.1f %% of its time; the exchanges between "
-		"them are as before", who, s->after_s, s->before_s, 100 * s->lost_ratio);
-	tell_rests_on(f, "%zu checkpoints before and %zu since, each a stretch without exchange in which %zu of %zu ports take what the others send", s->n_before, s->n_after,
-		s->n_receivers, s->n_hosts);
-	tell_ruled_out(f, "the network: the same bytes went the same way in %.3g s before; what pauses or marks in these stretches is told of itself", s->before_s);
-	tell_ruled_out(f, "a larger checkpoint: %.3g instead of %.3g bytes", s->octets_after, s->octets_before);
-	tell_evidence_device(f, "job.checkpoint_s.before", NULL, s->before_s, "s", QUALITY_ESTIMATED);
+	f->f->summary = arena_printf(f->a,
+		"%s waits longer for storage: its checkpoints take %.3g s instead of %.3g s for "
+		"the same bytes, %.1f %% of its time; the exchanges between "
+		"them are as before",
+		who, s->after_s, s->before_s, 100 * s->lost_ratio);
+	tell_rests_on(f,
+		"%zu checkpoints before and %zu since, each a stretch without exchange in which "
+		"%zu of %zu ports take what the others send",
+		s->n_before, s->n_after, s->n_receivers, s->n_hosts);
+	tell_ruled_out(f,
+		"the network: the same bytes went the same way in %.3g s before; what pauses or "
+		"marks in these stretches is told of itself",
+		s->before_s);
+	tell_ruled_out(f, "a larger checkpoint: %.3g instead of %.3g bytes", s->octets_after,
+		s->octets_before);
+	tell_evidence_device(
+		f, "job.checkpoint_s.before", NULL, s->before_s, "s", QUALITY_ESTIMATED);
 	tell_evidence_device(f, "job.checkpoint_s", NULL, s->after_s, "s", QUALITY_ESTIMATED);
-	tell_evidence_device(f, "job.checkpoint_octets", NULL, s->octets_after, "bytes", QUALITY_ESTIMATED);
-	tell_evidence_device(f, "job.slower_for_s", NULL, (double)(f->f->to_ns - s->since_ns) / 1e9, "s", QUALITY_ESTIMATED);
+	tell_evidence_device(
+		f, "job.checkpoint_octets", NULL, s->octets_after, "bytes", QUALITY_ESTIMATED);
+	tell_evidence_device(f, "job.slower_for_s", NULL, (double)(f->f->to_ns - s->since_ns) / 1e9,
+		"s", QUALITY_ESTIMATED);
 	for (size_t i = 0; i < s->n_receivers && i < RECEIVERS_TOLD; i++)
 		tell_role(f, "culprit", "host:%s", s->receivers[i]->host);
-	tell_step(f, "ask whoever runs the storage about its write latency since then, at the receivers named", "none: read only");
-	tell_step(f, "rocewatch pause --since 1h: does a receiver pause its port in these stretches?", "none: read only");
+	tell_step(f,
+		"ask whoever runs the storage about its write latency since then, at the receivers "
+		"named",
+		"none: read only");
+	tell_step(f,
+		"rocewatch pause --since 1h: does a receiver pause its port in these stretches?",
+		"none: read only");
 }
 
-static void judge(const struct analyzer_in *in, const struct throughput *t, struct finding_list *out)
+static void judge(
+	const struct analyzer_in *in, const struct throughput *t, struct finding_list *out)
 {
 	const struct steps_options *o = in->options;
 	struct arena *a = in->arena;
 	const struct pace p = pace_of(t, o->warn, a);
 	const double lost = p.changed ? 1 - p.now.mean / p.base.mean : 0;
 	const bool slower = p.changed && lost > o->warn;
-	/* the level of now may be older than what is remembered: nothing is known of the one before it, so nothing is closed by it */
+	/* the level of now may be older than what is remembered: nothing is known of the one before
+	 * it, so nothing is closed by it */
 	const bool better = p.changed && !slower;
 	struct storage_phases storage;
-	const bool waits = !p.idle && !slower && storage_slower(in->fabric, t, in->past, a, &storage);
-	struct tell f = tell_new(out, in, "steps", slower || waits ? FINDING_OVER : p.idle || !better ? FINDING_IDLE : FINDING_UNDER, o->hold);
+	const bool waits =
+		!p.idle && !slower && storage_slower(in->fabric, t, in->past, a, &storage);
+	struct tell f = tell_new(out, in, "steps",
+		slower || waits             ? FINDING_OVER
+			: p.idle || !better ? FINDING_IDLE
+					    : FINDING_UNDER,
+		o->hold);
 	f.f->cause = "unknown";
 	f.f->group = subject_of(t, a);
 	f.f->coverage_ratio = t->coverage_ratio;
@@ -261,22 +325,31 @@ static void judge(const struct analyzer_in *in, const struct throughput *t, stru
 	f.f->severity = lost >= LOSS_LARGE && !proven ? SEV_WARNING : SEV_INFO;
 	f.f->loss_ratio = lost;
 	f.f->explained_ratio = 0;
-	f.f->summary = arena_printf(a, "%s moves %.1f %% fewer bytes per second than before: steps take %.3g times as long; %s", who, 100 * lost, 1 / (1 - lost),
-		words[network]);
-	f.f->confidence_ratio = (proven ? 0.8 : 0.4) * fmin(1, isnan(t->coverage_ratio) ? 0 : t->coverage_ratio);
-	tell_rests_on(&f, "%s of %zu of %zu ports, %zu busy blocks of %.0f s", t->rate.by_uplinks ? "leaf uplinks, for no host's port is counted: octets" : "host-facing octets", t->n_seen,
-		t->n_ports, p.n, (double)t->rate.block_ns / 1e9);
-	tell_rests_on(&f, "every step moves the same bytes: a job that entered another phase looks the same");
-	tell_evidence_device(&f, "job.octets_per_s.before", NULL, p.base.mean, "bytes/s", QUALITY_EXACT);
+	f.f->summary = arena_printf(a,
+		"%s moves %.1f %% fewer bytes per second than before: steps take %.3g times as "
+		"long; %s",
+		who, 100 * lost, 1 / (1 - lost), words[network]);
+	f.f->confidence_ratio =
+		(proven ? 0.8 : 0.4) * fmin(1, isnan(t->coverage_ratio) ? 0 : t->coverage_ratio);
+	tell_rests_on(&f, "%s of %zu of %zu ports, %zu busy blocks of %.0f s",
+		t->rate.by_uplinks ? "leaf uplinks, for no host's port is counted: octets"
+				   : "host-facing octets",
+		t->n_seen, t->n_ports, p.n, (double)t->rate.block_ns / 1e9);
+	tell_rests_on(&f,
+		"every step moves the same bytes: a job that entered another phase looks the same");
+	tell_evidence_device(
+		&f, "job.octets_per_s.before", NULL, p.base.mean, "bytes/s", QUALITY_EXACT);
 	tell_evidence_device(&f, "job.octets_per_s", NULL, p.now.mean, "bytes/s", QUALITY_EXACT);
-	tell_evidence_device(&f, "job.slower_for_s", NULL, (double)(f.f->to_ns - p.since_ns) / 1e9, "s", QUALITY_ESTIMATED);
+	tell_evidence_device(&f, "job.slower_for_s", NULL, (double)(f.f->to_ns - p.since_ns) / 1e9,
+		"s", QUALITY_ESTIMATED);
 	advise(&f, network);
 }
 
 static int run(const struct analyzer_in *in, struct finding_list *out)
 {
 	struct throughput *t;
-	const size_t n = throughput_of(in->fabric, in->past, in->window->to_ns - in->window->from_ns, in->arena, &t);
+	const size_t n = throughput_of(
+		in->fabric, in->past, in->window->to_ns - in->window->from_ns, in->arena, &t);
 	struct job_rate *jobs = arena_array(in->arena, struct job_rate, n + 1);
 	for (size_t i = 0; i < n; i++) {
 		judge(in, &t[i], out);
@@ -289,8 +362,10 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 
 const struct analyzer analyzer_steps = {
 	.name = "steps",
-	.doc = "throughput of each training job: change points, and whether the network can be the reason",
-	.options = {"analyzers", "steps", sizeof(struct steps_options), rows, rw_countof(rows), "throughput of training jobs and its changes"},
+	.doc = "throughput of each training job: change points, and whether the network can be the "
+	       "reason",
+	.options = {"analyzers", "steps", sizeof(struct steps_options), rows, rw_countof(rows),
+		"throughput of training jobs and its changes"},
 	.window_offset = offsetof(struct steps_options, window_ns),
 	.observes = true,
 	.past_offset = offsetof(struct steps_options, past_ns),

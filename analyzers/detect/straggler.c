@@ -1,14 +1,20 @@
 /*
- * straggler - a host of a job that moves less than the others, with nothing in the network that would hold it back.
+ * straggler - a host of a job that moves less than the others, with nothing in the network that
+ * would hold it back.
  *
- * In bulk-synchronous training every host moves the same bytes per step, so over a window they are alike, and one below `below` of the median
- * (training-facts.md, section 2: the 90 % rule of bus bandwidth) is told as host_slow, "host-side suspect". Only where the comparison means
- * something:
- *   - the job is uniform: the others lie close to their median (else hosts have different work, and none is a straggler),
- *   - the host is busy (a silent one is missing, for link_health to tell) and did no less before: a host that has always moved less has another role,
- *   - no congestion at its ports: no pause either way beyond 0.1 % (a bound that may be more counts as pause), no drops, no errors, the speed of the
- *     others. Where pause is not told by the switch, or nothing is known of the time before, it is information, not a warning.
- * A rank that is late in every step while all move the same per step does not show here: it takes samples of a part of a step.
+ * In bulk-synchronous training every host moves the same bytes per step, so over a window they are
+ * alike, and one below `below` of the median (training-facts.md, section 2: the 90 % rule of bus
+ * bandwidth) is told as host_slow, "host-side suspect". Only where the comparison means something:
+ *   - the job is uniform: the others lie close to their median (else hosts have different work,
+ *       and none is a straggler),
+ *   - the host is busy (a silent one is missing, for link_health to tell) and did no less
+ *       before: a host that has always moved less has another role,
+ *   - no congestion at its ports: no pause either way beyond 0.1 % (a bound that may be more
+ *       counts as pause), no drops, no errors, the speed of the
+ *     others. Where pause is not told by the switch, or nothing is known of the time before, it
+ *         is information, not a warning.
+ * A rank that is late in every step while all move the same per step does not show here: it takes
+ * samples of a part of a step.
  */
 #include <math.h>
 #include <stddef.h>
@@ -27,12 +33,14 @@
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 
-#define HOSTS_MIN 4        /* of a job, for a median of the others */
-#define UNIFORM 0.05       /* median distance from the median, of it: above, hosts have different work */
+#define HOSTS_MIN 4 /* of a job, for a median of the others */
+#define UNIFORM                                                                                    \
+	0.05 /* median distance from the median, of it: above, hosts have different work           \
+	      */
 #define PAUSED 0.001
-#define SILENT 0.02        /* of the median: missing, not slow */
-#define OTHER_ROLE 0.95    /* of its part in the past: it was always so */
-#define QUARTERS 4         /* the past is compared by quarters */
+#define SILENT 0.02 /* of the median: missing, not slow */
+#define OTHER_ROLE 0.95 /* of its part in the past: it was always so */
+#define QUARTERS 4 /* the past is compared by quarters */
 
 struct straggler_options {
 	double below;
@@ -42,35 +50,41 @@ struct straggler_options {
 static const struct option rows[] = {
 	{"below", OPT_RATIO, offsetof(struct straggler_options, below), "90%", "1%", "100%", NULL,
 		"share of the median of the job's hosts below which a host is suspected"},
-	{"window", OPT_DURATION, offsetof(struct straggler_options, window_ns), "0s", "0s", "1h", NULL,
-		"time one measurement spans; 0 = three sampling intervals, at least 5 s"},
+	{"window", OPT_DURATION, offsetof(struct straggler_options, window_ns), "0s", "0s", "1h",
+		NULL, "time one measurement spans; 0 = three sampling intervals, at least 5 s"},
 	{"past", OPT_DURATION, offsetof(struct straggler_options, past_ns), "0s", "0s", "7d", NULL,
-		"how far back a host is compared with itself; kept in memory for every port; 0 = sixty windows, at least 10 minutes"},
-	{"hold", OPT_INT, offsetof(struct straggler_options, hold), "5", "1", "10000", NULL, "windows below, of the last hold + 2, before an incident opens"},
+		"how far back a host is compared with itself; kept in memory for every port; 0 = "
+		"sixty windows, at least 10 minutes"},
+	{"hold", OPT_INT, offsetof(struct straggler_options, hold), "5", "1", "10000", NULL,
+		"windows below, of the last hold + 2, before an incident opens"},
 };
 
 struct host {
 	const char *name;
 	const struct port_seen *port; /* its least busy one */
-	double rate, part;            /* octets per second over its ports; over the median of the job */
-	double slowest;               /* of its ports, octets per second */
-	uint64_t capacity_bps;        /* of its slowest link */
+	/* octets per second over its ports; over the median of the job */
+	double rate, part;
+	double slowest; /* of its ports, octets per second */
+	uint64_t capacity_bps; /* of its slowest link */
 	size_t ports, unheard;
-	bool hindered;                /* something in the network holds it back */
-	bool unseen;                  /* ... or may: pause is not told at one of its ports */
+	bool hindered; /* something in the network holds it back */
+	bool unseen; /* ... or may: pause is not told at one of its ports */
 };
 
 /* Does anything in the network explain that the port moves less? */
 static void look_for_reason(struct host *h, const struct port_seen *p)
 {
 	bool known = false;
-	h->hindered = h->hindered || p->in_errors.value + p->fcs_errors.value + p->fec_uncorrectable.value > 0 || p->oper_up == 0;
+	h->hindered = h->hindered ||
+		p->in_errors.value + p->fcs_errors.value + p->fec_uncorrectable.value > 0 ||
+		p->oper_up == 0;
 	for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
 		const struct lane_seen *l = p->lanes[c];
 		if (!l)
 			continue;
 		known = known || (!isnan(l->rx_pause.hi) && !isnan(l->tx_pause.hi));
-		if (l->rx_pause.hi > PAUSED || l->tx_pause.hi > PAUSED || l->drops.value + l->pg_drops.value > 0)
+		if (l->rx_pause.hi > PAUSED || l->tx_pause.hi > PAUSED ||
+			l->drops.value + l->pg_drops.value > 0)
 			h->hindered = true;
 	}
 	h->unseen = h->unseen || !known;
@@ -104,7 +118,8 @@ static size_t hosts_of(const struct observed *o, const struct fabric_job *job, s
 		const double rate = (p->out.rate_bps + p->in.rate_bps) / 8;
 		h->rate += rate;
 		look_for_reason(h, p);
-		if (p->out.capacity_bps && (!h->capacity_bps || p->out.capacity_bps < h->capacity_bps))
+		if (p->out.capacity_bps &&
+			(!h->capacity_bps || p->out.capacity_bps < h->capacity_bps))
 			h->capacity_bps = p->out.capacity_bps;
 		if (rate < h->slowest) {
 			h->slowest = rate;
@@ -138,28 +153,36 @@ static bool compare(struct host *v, size_t n, struct arena *a)
 	return quantile_of(away, heard, 0.5) < UNIFORM;
 }
 
-/* --- itself, before ------------------------------------------------------------------------------------------------------ */
+/* ---- itself, before ------------------------------------------------------ */
 
 /* Octets of the port's counter in a quarter of the past; NAN unknown. */
-static double past_octets(const struct window *past, const struct port_seen *p, unsigned metric, unsigned quarter)
+static double past_octets(
+	const struct window *past, const struct port_seen *p, unsigned metric, unsigned quarter)
 {
-	const struct series *s = p->entity == ENTITY_NONE ? NULL : window_series(past, p->entity, metric);
-	const int64_t length = (past->to_ns - past->from_ns) / QUARTERS, from = past->from_ns + quarter * length;
+	const struct series *s =
+		p->entity == ENTITY_NONE ? NULL : window_series(past, p->entity, metric);
+	const int64_t length = (past->to_ns - past->from_ns) / QUARTERS,
+		      from = past->from_ns + quarter * length;
 	struct increase inc;
-	if (!s || series_increase(s, from, from + length, 0, &inc) < 0 || inc.covered_ns < length / 2)
+	if (!s || series_increase(s, from, from + length, 0, &inc) < 0 ||
+		inc.covered_ns < length / 2)
 		return NAN;
 	return (double)inc.value / (double)inc.covered_ns;
 }
 
-/* The best part of the median the host's port ever moved in a quarter of the past; NAN when nothing is known of it. */
-static double best_part(const struct window *past, const struct observed *o, const struct host *h, const struct host *v, size_t n, struct arena *a)
+/* The best part of the median the host's port ever moved in a quarter of the past; NAN when nothing
+ * is known of it. */
+static double best_part(const struct window *past, const struct observed *o, const struct host *h,
+	const struct host *v, size_t n, struct arena *a)
 {
 	double best = NAN, *all = arena_array(a, double, n + 1);
 	for (unsigned q = 0; q < QUARTERS; q++) {
 		size_t seen = 0;
 		double own = NAN;
 		for (size_t i = 0; i < n; i++) {
-			const double r = v[i].port ? past_octets(past, v[i].port, M_PORT_OUT_OCTETS, q) : NAN;
+			const double r = v[i].port
+				? past_octets(past, v[i].port, M_PORT_OUT_OCTETS, q)
+				: NAN;
 			if (isnan(r))
 				continue;
 			all[seen++] = r;
@@ -172,9 +195,10 @@ static double best_part(const struct window *past, const struct observed *o, con
 	return best;
 }
 
-/* --- telling -------------------------------------------------------------------------------------------------------------- */
+/* ---- telling ------------------------------------------------------------- */
 
-static void tell_slow(const struct analyzer_in *in, const struct host *h, size_t n, double before, const char *job, struct finding_list *out)
+static void tell_slow(const struct analyzer_in *in, const struct host *h, size_t n, double before,
+	const char *job, struct finding_list *out)
 {
 	const struct straggler_options *o = in->options;
 	struct tell t = tell_new(out, in, "straggler", FINDING_OVER, o->hold);
@@ -184,36 +208,55 @@ static void tell_slow(const struct analyzer_in *in, const struct host *h, size_t
 	t.f->value = 1 / h->part;
 	t.f->warn = 1 / o->below;
 	t.f->coverage_ratio = observed_coverage(h->port);
-	t.f->confidence_ratio = (before > 0 ? 0.65 : 0.45) * (h->unseen ? 0.6 : 1) * fmin(1, isnan(t.f->coverage_ratio) ? 0 : t.f->coverage_ratio);
-	t.f->summary = arena_printf(in->arena, "%s moves %.0f %% of what the other hosts of %s move, and nothing in the network holds it back: host-side suspect", h->name,
-		100 * h->part, job);
-	tell_evidence(&t, "host.rate_ratio", h->port, PRIO_NONE, h->part, "ratio", h->port->out.quality);
-	tell_evidence(&t, "port.out_octets", h->port, PRIO_NONE, (double)h->port->out.octets, "bytes", h->port->out.quality);
-	tell_rests_on(&t, "octets of %zu ports of the host against the median of %zu hosts, which lie within %.0f %% of it", h->ports, n, 100 * UNIFORM);
+	t.f->confidence_ratio = (before > 0 ? 0.65 : 0.45) * (h->unseen ? 0.6 : 1) *
+		fmin(1, isnan(t.f->coverage_ratio) ? 0 : t.f->coverage_ratio);
+	t.f->summary = arena_printf(in->arena,
+		"%s moves %.0f %% of what the other hosts of %s move, and nothing in the network "
+		"holds it back: host-side suspect",
+		h->name, 100 * h->part, job);
+	tell_evidence(
+		&t, "host.rate_ratio", h->port, PRIO_NONE, h->part, "ratio", h->port->out.quality);
+	tell_evidence(&t, "port.out_octets", h->port, PRIO_NONE, (double)h->port->out.octets,
+		"bytes", h->port->out.quality);
+	tell_rests_on(&t,
+		"octets of %zu ports of the host against the median of %zu hosts, which lie within "
+		"%.0f %% of it",
+		h->ports, n, 100 * UNIFORM);
 	if (before > 0)
 		tell_rests_on(&t, "it moved %.0f %% of the median before", 100 * before);
 	else
-		tell_rests_on(&t, "nothing is known of the time before: it may always have had less to do");
+		tell_rests_on(&t,
+			"nothing is known of the time before: it may always have had less to do");
 	if (h->unseen)
-		tell_rests_on(&t, "not proven: its switch does not tell pause, which may hold it back");
+		tell_rests_on(
+			&t, "not proven: its switch does not tell pause, which may hold it back");
 	else
 		tell_ruled_out(&t, "pause at its ports: below %.1f %% of the time", 100 * PAUSED);
-	tell_ruled_out(&t, "errors, drops and link speed at its ports: none that are counted, none, as the others");
+	tell_ruled_out(&t,
+		"errors, drops and link speed at its ports: none that are counted, none, as the "
+		"others");
 	tell_role(&t, "culprit", "%s", h->name);
-	tell_step(&t, "on the host: GPU clocks and temperature, PCIe width, NUMA placement, nvidia-peermem, storage; compare with rocewatch import nccl-tests", "none: read only");
+	tell_step(&t,
+		"on the host: GPU clocks and temperature, PCIe width, NUMA placement, "
+		"nvidia-peermem, storage; compare with rocewatch import nccl-tests",
+		"none: read only");
 }
 
-static void tell_fine(const struct analyzer_in *in, const struct host *h, enum finding_verdict verdict, struct finding_list *out)
+static void tell_fine(const struct analyzer_in *in, const struct host *h,
+	enum finding_verdict verdict, struct finding_list *out)
 {
-	struct tell t = tell_new(out, in, "straggler", verdict, ((const struct straggler_options *)in->options)->hold);
+	struct tell t = tell_new(out, in, "straggler", verdict,
+		((const struct straggler_options *)in->options)->hold);
 	tell_subject(&t, h->port);
 	t.f->cause = "host_slow";
 	t.f->value = 1 / h->part;
 	t.f->warn = 1 / ((const struct straggler_options *)in->options)->below;
-	t.f->summary = verdict == FINDING_UNDER ? "moves as much as the others" : "another reason stands nearer";
+	t.f->summary = verdict == FINDING_UNDER ? "moves as much as the others"
+						: "another reason stands nearer";
 }
 
-static void judge_job(const struct analyzer_in *in, const struct observed *o, const struct fabric_job *job, struct finding_list *out)
+static void judge_job(const struct analyzer_in *in, const struct observed *o,
+	const struct fabric_job *job, struct finding_list *out)
 {
 	const struct straggler_options *opt = in->options;
 	struct host *v = arena_array(in->arena, struct host, o->n_fabric_ports + 1);
@@ -248,8 +291,10 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 
 const struct analyzer analyzer_straggler = {
 	.name = "straggler",
-	.doc = "a host that moves less than the others of its job, with nothing in the network to hold it back",
-	.options = {"analyzers", "straggler", sizeof(struct straggler_options), rows, rw_countof(rows), "hosts that move less than the others of their job"},
+	.doc = "a host that moves less than the others of its job, with nothing in the network to "
+	       "hold it back",
+	.options = {"analyzers", "straggler", sizeof(struct straggler_options), rows,
+		rw_countof(rows), "hosts that move less than the others of their job"},
 	.window_offset = offsetof(struct straggler_options, window_ns),
 	.observes = true,
 	.past_offset = offsetof(struct straggler_options, past_ns),

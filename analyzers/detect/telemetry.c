@@ -1,14 +1,19 @@
 /*
- * telemetry - switches that stopped answering: are they down, or is it only that we do not see? One finding per switch and window.
+ * telemetry - switches that stopped answering: are they down, or is it only that we do not see? One
+ * finding per switch and window.
  *
- *     device_down    nothing was heard of it, and most links that its neighbours have to it are down
- *     telemetry_gap  nothing was heard of it although its links are up (or nobody can tell); or polls are missing; or part of what it used to
+ *     device_down    nothing was heard of it, and most links that its neighbours have to it are
+ *                    down
+ *     telemetry_gap  nothing was heard of it although its links are up (or nobody can tell); or
+ *                    polls are missing; or part of what it used to
  *                    answer is
  *
- * Source: tuning facts, e (missing polls are data: mark as gaps, never interpolate); product facts, 1.7 (stale is not OK).
+ * Source: tuning facts, e (missing polls are data: mark as gaps, never interpolate); product
+ * facts, 1.7 (stale is not OK).
  *
- * Silence is judged by the switch's own rhythm: LATE_POLLS of its polls and at least LATE_NS, since some switches are asked less often than others
- * and a window need not show how often. Where the neighbours say that the links are down, no sample in the window is enough. Counters that begin
+ * Silence is judged by the switch's own rhythm: LATE_POLLS of its polls and at least LATE_NS, since
+ * some switches are asked less often than others and a window need not show how often. Where the
+ * neighbours say that the links are down, no sample in the window is enough. Counters that begin
  * again say it restarted; by itself that is no finding, somebody may have cleared them.
  */
 #include <math.h>
@@ -22,8 +27,8 @@
 #include "analyzers/finding_build.h"
 
 #define LATE_POLLS 3.5
-#define LATE_NS (35 * NS_PER_S)       /* a poll every 30 s, and some jitter */
-#define PART_NS (120 * NS_PER_S)      /* slow tables are asked every minute or so */
+#define LATE_NS (35 * NS_PER_S) /* a poll every 30 s, and some jitter */
+#define PART_NS (120 * NS_PER_S) /* slow tables are asked every minute or so */
 #define PART_SHARE 0.25
 #define HOSTS_SHOWN 8
 
@@ -31,9 +36,11 @@ struct telemetry_options {
 	int64_t window_ns, hold;
 };
 static const struct option rows[] = {
-	{"window", OPT_DURATION, offsetof(struct telemetry_options, window_ns), "0s", "0s", "1h", NULL, "time one look spans; 0 = three poll intervals, at least 5 s"},
+	{"window", OPT_DURATION, offsetof(struct telemetry_options, window_ns), "0s", "0s", "1h",
+		NULL, "time one look spans; 0 = three poll intervals, at least 5 s"},
 	{"hold", OPT_INT, offsetof(struct telemetry_options, hold), "2", "1", "10000", NULL,
-		"windows, of the last hold + 2 (2: of the last 3), that must show a switch down; a gap has lasted long enough when it is seen"},
+		"windows, of the last hold + 2 (2: of the last 3), that must show a switch down; a "
+		"gap has lasted long enough when it is seen"},
 };
 
 enum state { STATE_FINE, STATE_NEVER, STATE_SILENT, STATE_HOLE, STATE_PART };
@@ -42,20 +49,22 @@ struct heard { /* of one switch */
 	const struct device_seen *d;
 	const struct series *densest; /* the series with the most samples in the window */
 	size_t n_densest;
-	int64_t newest_ns;            /* INT64_MIN: never heard */
-	size_t counters, stale;       /* counter series that were ever there; those that stopped long before the others */
+	int64_t newest_ns; /* INT64_MIN: never heard */
+	/* counter series that were ever there; those that stopped long before the others */
+	size_t counters, stale;
 	unsigned stale_metric;
 	bool restarted;
 	/* what its neighbours say of the links to it */
 	size_t links_up, links_down;
-	bool carries;                 /* a neighbour still received from it after its last sample */
+	bool carries; /* a neighbour still received from it after its last sample */
 	enum state state;
 	int64_t cadence_ns, silence_ns;
 };
 
 static void hear_series(struct heard *h, const struct series *s, const struct window *w)
 {
-	const uint32_t end = s->n && s->t_ns[s->n - 1] <= w->to_ns ? s->n : series_after(s, w->to_ns);
+	const uint32_t end =
+		s->n && s->t_ns[s->n - 1] <= w->to_ns ? s->n : series_after(s, w->to_ns);
 	const size_t n = end - series_after(s, w->from_ns);
 	if (!end)
 		return;
@@ -79,7 +88,9 @@ static void hear_series(struct heard *h, const struct series *s, const struct wi
 static void hear(const struct analyzer_in *in, const struct observed *o, struct heard *v)
 {
 	for (size_t i = 0; i < o->n_devices; i++)
-		v[i] = (struct heard){.d = &o->devices[i], .newest_ns = INT64_MIN, .restarted = o->devices[i].restarted};
+		v[i] = (struct heard){.d = &o->devices[i],
+			.newest_ns = INT64_MIN,
+			.restarted = o->devices[i].restarted};
 	for (size_t i = 0; i < in->window->n_series; i++) {
 		const struct series *s = &in->window->series[i];
 		window_fetch(in->window, i);
@@ -95,13 +106,15 @@ static int by_length(const void *a, const void *b)
 }
 
 /* Time between polls as the window shows it, 0 when it does not; and the longest of them. */
-static int64_t rhythm(const struct heard *h, const struct window *w, struct arena *a, int64_t *ret_longest_ns)
+static int64_t rhythm(
+	const struct heard *h, const struct window *w, struct arena *a, int64_t *ret_longest_ns)
 {
 	*ret_longest_ns = 0;
 	if (!h->densest)
 		return 0;
 	const struct series *s = h->densest;
-	const uint32_t from = series_after(s, w->from_ns), end = series_after(s, w->to_ns), first = from ? from : 1;
+	const uint32_t from = series_after(s, w->from_ns), end = series_after(s, w->to_ns),
+		       first = from ? from : 1;
 	int64_t *v = arena_array(a, int64_t, end + 1);
 	size_t n = 0;
 	for (uint32_t i = first; i < end; i++)
@@ -129,13 +142,20 @@ static void ask_neighbours(const struct analyzer_in *in, const struct observed *
 		h->links_down += far->oper_up == 0;
 		if (far->oper_up == 0)
 			continue;
-		const struct series *s = far->entity == ENTITY_NONE ? NULL : window_series(in->window, far->entity, M_PORT_IN_OCTETS);
-		const uint32_t end = s ? series_after(s, o->to_ns) : 0, then = s ? series_after(s, h->newest_ns + h->cadence_ns) : 0;
-		h->carries = h->carries || (end > 0 && then < end && s->value[end - 1] > s->value[then]);
+		const struct series *s = far->entity == ENTITY_NONE
+			? NULL
+			: window_series(in->window, far->entity, M_PORT_IN_OCTETS);
+		const uint32_t end = s ? series_after(s, o->to_ns) : 0,
+			       then = s ? series_after(s, h->newest_ns + h->cadence_ns) : 0;
+		h->carries =
+			h->carries || (end > 0 && then < end && s->value[end - 1] > s->value[then]);
 	}
 }
 
-static bool links_say_down(const struct heard *h) { return h->links_down && h->links_down >= h->links_up && !h->carries; }
+static bool links_say_down(const struct heard *h)
+{
+	return h->links_down && h->links_down >= h->links_up && !h->carries;
+}
 
 static void judge(const struct analyzer_in *in, const struct observed *o, struct heard *h)
 {
@@ -154,7 +174,8 @@ static void judge(const struct analyzer_in *in, const struct observed *o, struct
 		h->state = STATE_SILENT;
 	else if (longest_ns > late_after(h->cadence_ns))
 		h->state = STATE_HOLE;
-	else if (h->silence_ns < PART_NS / 4 && (double)h->stale > PART_SHARE * (double)h->counters && h->stale < h->counters)
+	else if (h->silence_ns < PART_NS / 4 &&
+		(double)h->stale > PART_SHARE * (double)h->counters && h->stale < h->counters)
 		h->state = STATE_PART;
 	if (h->state == STATE_HOLE)
 		h->silence_ns = longest_ns;
@@ -165,7 +186,7 @@ static bool is_down(const struct heard *h)
 	return h->state == STATE_NEVER || (h->state == STATE_SILENT && links_say_down(h));
 }
 
-/* --- telling ------------------------------------------------------------------------------------------------------------- */
+/* ---- telling ------------------------------------------------------------- */
 
 static const char *says(const struct heard *h, struct arena *a)
 {
@@ -173,17 +194,29 @@ static const char *says(const struct heard *h, struct arena *a)
 	const double silence_s = (double)h->silence_ns / 1e9;
 	switch (h->state) {
 	case STATE_NEVER:
-		return arena_printf(a, "%s was never heard of, and all %zu links that its neighbours have to it are down", name, h->links_down);
+		return arena_printf(a,
+			"%s was never heard of, and all %zu links that its neighbours have to it "
+			"are down",
+			name, h->links_down);
 	case STATE_SILENT:
 		if (is_down(h))
-			return arena_printf(a, "%s is down: silent for %.0f s, and %zu of %zu links that its neighbours have to it are down", name, silence_s, h->links_down,
-				h->links_down + h->links_up);
-		return arena_printf(a, "%s has been silent for %.0f s; %s", name, silence_s, h->carries ? "its links still carry traffic, so only its telemetry is lost" :
-			h->links_up ? "its links are up" : "nobody can tell whether it is up");
+			return arena_printf(a,
+				"%s is down: silent for %.0f s, and %zu of %zu links that its "
+				"neighbours have to it are down",
+				name, silence_s, h->links_down, h->links_down + h->links_up);
+		return arena_printf(a, "%s has been silent for %.0f s; %s", name, silence_s,
+			h->carries ? "its links still carry traffic, so only its telemetry is lost"
+				: h->links_up ? "its links are up"
+					      : "nobody can tell whether it is up");
 	case STATE_HOLE:
-		return arena_printf(a, "%s: no samples for %.0f s (usually every %.3g s)%s", name, silence_s, (double)h->cadence_ns / 1e9, h->restarted ? "; it restarted meanwhile" : "");
+		return arena_printf(a, "%s: no samples for %.0f s (usually every %.3g s)%s", name,
+			silence_s, (double)h->cadence_ns / 1e9,
+			h->restarted ? "; it restarted meanwhile" : "");
 	default:
-		return arena_printf(a, "%s no longer answers part of what it did: %zu of %zu counters, among them %s", name, h->stale, h->counters, metric_info(h->stale_metric)->name);
+		return arena_printf(a,
+			"%s no longer answers part of what it did: %zu of %zu counters, among them "
+			"%s",
+			name, h->stale, h->counters, metric_info(h->stale_metric)->name);
 	}
 }
 
@@ -203,21 +236,39 @@ static void describe(const struct heard *h, struct tell *t)
 	const char *name = h->d->device->name;
 	t->f->cause = down ? "device_down" : "telemetry_gap";
 	t->f->severity = down ? SEV_CRITICAL : h->state == STATE_SILENT ? SEV_WARNING : SEV_INFO;
-	t->f->confidence_ratio = h->state == STATE_NEVER ? 0.6 : down ? (h->links_up ? 0.8 : 0.95) : h->state == STATE_SILENT ? (h->links_up ? 0.9 : 0.5) : 0.9;
+	t->f->confidence_ratio = h->state == STATE_NEVER ? 0.6
+		: down                                   ? (h->links_up ? 0.8 : 0.95)
+		: h->state == STATE_SILENT               ? (h->links_up ? 0.9 : 0.5)
+							 : 0.9;
 	t->f->summary = says(h, t->a);
-	tell_evidence_device(t, "telemetry.silence_s", name, h->state == STATE_NEVER ? NAN : (double)h->silence_ns / 1e9, "s", QUALITY_EXACT);
-	tell_evidence_device(t, "telemetry.links_down", name, (double)h->links_down, "links", QUALITY_EXACT);
-	tell_evidence_device(t, "telemetry.links_up", name, (double)h->links_up, "links", QUALITY_EXACT);
-	tell_rests_on(t, "times of its samples%s", h->links_up + h->links_down ? ", and what its neighbours say of the links to it" : "; no neighbour says anything of the links to it");
+	tell_evidence_device(t, "telemetry.silence_s", name,
+		h->state == STATE_NEVER ? NAN : (double)h->silence_ns / 1e9, "s", QUALITY_EXACT);
+	tell_evidence_device(
+		t, "telemetry.links_down", name, (double)h->links_down, "links", QUALITY_EXACT);
+	tell_evidence_device(
+		t, "telemetry.links_up", name, (double)h->links_up, "links", QUALITY_EXACT);
+	tell_rests_on(t, "times of its samples%s",
+		h->links_up + h->links_down ? ", and what its neighbours say of the links to it"
+					    : "; no neighbour says anything of the links to it");
 	if (down) {
 		tell_role(t, "culprit", "%s", name);
 		tell_hosts(h, t);
-		tell_step(t, "look at its console and power; its neighbours' logs tell when each link went", "none: read only");
-		tell_step(t, "keep it out of routing until its counters and settings are back as they were", "less capacity meanwhile");
+		tell_step(t,
+			"look at its console and power; its neighbours' logs tell when each link "
+			"went",
+			"none: read only");
+		tell_step(t,
+			"keep it out of routing until its counters and settings are back as they "
+			"were",
+			"less capacity meanwhile");
 	} else {
 		if (h->carries || h->links_up)
-			tell_ruled_out(t, "device_down: %s", h->carries ? "traffic still comes from it" : "its links are up");
-		tell_step(t, "rocewatch doctor: can the target be reached, does it answer, is its agent overloaded?", "none: read only");
+			tell_ruled_out(t, "device_down: %s",
+				h->carries ? "traffic still comes from it" : "its links are up");
+		tell_step(t,
+			"rocewatch doctor: can the target be reached, does it answer, is its agent "
+			"overloaded?",
+			"none: read only");
 	}
 }
 
@@ -232,7 +283,9 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 		judge(in, seen, h);
 		if (h->state == STATE_FINE && h->newest_ns == INT64_MIN)
 			continue; /* nobody polls it */
-		struct tell t = tell_new(out, in, "telemetry", h->state ? FINDING_OVER : FINDING_UNDER, is_down(h) || h->state == STATE_PART ? o->hold : 1);
+		struct tell t =
+			tell_new(out, in, "telemetry", h->state ? FINDING_OVER : FINDING_UNDER,
+				is_down(h) || h->state == STATE_PART ? o->hold : 1);
 		t.f->device = h->d->device->name;
 		t.f->cause = "telemetry_gap";
 		t.f->summary = "";
@@ -247,7 +300,8 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 const struct analyzer analyzer_telemetry = {
 	.name = "telemetry",
 	.doc = "switches that stopped answering: down, or only not seen",
-	.options = {"analyzers", "telemetry", sizeof(struct telemetry_options), rows, rw_countof(rows), "silence of switches"},
+	.options = {"analyzers", "telemetry", sizeof(struct telemetry_options), rows,
+		rw_countof(rows), "silence of switches"},
 	.window_offset = offsetof(struct telemetry_options, window_ns),
 	.observes = true,
 	.run = run,

@@ -1,16 +1,20 @@
 /*
- * chance - the exact distribution of the fullest of m members under a uniform hash of n equal flows.
+ * chance - the exact distribution of the fullest of m members under a uniform hash of n equal
+ * flows.
  *
- * The counts of a multinomial are independent Poisson counts, given their sum. So with X_1..X_m Poisson(n/m), each cut at k:
+ * The counts of a multinomial are independent Poisson counts, given their sum. So with X_1..X_m
+ * Poisson(n/m), each cut at k:
  *
  *     P(max <= k) = P(all X_i <= k, sum X_i = n) / P(Poisson(n) = n)
  *
- * (Levin, "A representation for multinomial cumulative distribution functions", Annals of Statistics 9, 1981.) Where the paper
- * approximates the sum's density, we invert its characteristic function with a discrete Fourier sum: a sum over integers is
- * recovered exactly from N equidistant points when N exceeds its range, and up to the Poisson tail beyond n + N otherwise.
+ * (Levin, "A representation for multinomial cumulative distribution functions", Annals of
+ * Statistics 9, 1981.) Where the paper approximates the sum's density, we invert its characteristic
+ * function with a discrete Fourier sum: a sum over integers is recovered exactly from N equidistant
+ * points when N exceeds its range, and up to the Poisson tail beyond n + N otherwise.
  *
- * Above LAMBDA_MAX flows per member the distribution of (max - n/m) / sqrt(n/m) has all but settled; it is taken from there.
- * What that leaves out is the skewness that is still shrinking: under 0.6 percentage points of imbalance, on the high side.
+ * Above LAMBDA_MAX flows per member the distribution of (max - n/m) / sqrt(n/m) has all but
+ * settled; it is taken from there. What that leaves out is the skewness that is still shrinking:
+ * under 0.6 percentage points of imbalance, on the high side.
  */
 #include "analyzers/measure/chance.h"
 
@@ -27,10 +31,10 @@
 
 struct spread { /* of the fullest member's count, for whole n */
 	size_t m;
-	double n;         /* as asked */
-	double used_n;    /* as computed: n, or LAMBDA_MAX * m */
-	uint64_t k0;      /* below it the probability is 0: ceil(n/m) */
-	double *cdf;      /* cdf[i] = P(max <= k0 + i) */
+	double n; /* as asked */
+	double used_n; /* as computed: n, or LAMBDA_MAX * m */
+	uint64_t k0; /* below it the probability is 0: ceil(n/m) */
+	double *cdf; /* cdf[i] = P(max <= k0 + i) */
 	size_t n_cdf;
 };
 
@@ -49,8 +53,9 @@ static double complex power(double complex base, size_t exponent)
 }
 
 /*
- * spread_make - fill @s for a whole @n >= 1. One pass over j builds the cut Poisson's characteristic function at every Fourier
- * point; from k0 on, each step yields one value of the distribution.
+ * spread_make - fill @s for a whole @n >= 1. One pass over j builds the cut Poisson's
+ * characteristic function at every Fourier point; from k0 on, each step yields one value of the
+ * distribution.
  */
 static void spread_make(struct spread *s, size_t m, double n)
 {
@@ -105,7 +110,8 @@ static void spread_make(struct spread *s, size_t m, double n)
 	}
 }
 
-/* Imbalance that a fullest count of @k stands for; scaled when the spread was computed for fewer flows. */
+/* Imbalance that a fullest count of @k stands for; scaled when the spread was computed for fewer
+ * flows. */
 static double spread_imbalance(const struct spread *s, double k)
 {
 	double lambda = s->used_n / (double)s->m;
@@ -150,18 +156,16 @@ enum ask { ASK_MEAN, ASK_QUANTILE, ASK_TAIL };
 static double spread_ask(const struct spread *s, enum ask ask, double arg)
 {
 	switch (ask) {
-	case ASK_MEAN:
-		return spread_mean(s);
-	case ASK_QUANTILE:
-		return spread_quantile(s, arg);
-	case ASK_TAIL:
-		return spread_tail(s, arg);
+	case ASK_MEAN: return spread_mean(s);
+	case ASK_QUANTILE: return spread_quantile(s, arg);
+	case ASK_TAIL: return spread_tail(s, arg);
 	}
 	return NAN;
 }
 
 /* Answer every question about (members, flows) from one or two spreads; @n questions. */
-static int chance_ask(size_t members, double flows, size_t n, const enum ask *ask, const double *arg, double *ret)
+static int chance_ask(
+	size_t members, double flows, size_t n, const enum ask *ask, const double *arg, double *ret)
 {
 	if (!in_domain(members, flows))
 		return -EDOM;

@@ -1,8 +1,10 @@
 /*
- * chance - how uneven a uniform hash is by luck alone: n equal flows thrown into m members of equal capacity.
+ * chance - how uneven a uniform hash is by luck alone: n equal flows thrown into m members of equal
+ * capacity.
  *
- * The measure is that of ecmp_imbalance: max/mean - 1. Everything is exact for whole n (see chance.c), deterministic, and pure.
- * A fractional n (an effective number of flows) is interpolated between its neighbours.
+ * The measure is that of ecmp_imbalance: max/mean - 1. Everything is exact for whole n (see
+ * chance.c), deterministic, and pure. A fractional n (an effective number of flows) is interpolated
+ * between its neighbours.
  */
 #ifndef RW_ANALYZERS_CHANCE_H
 #define RW_ANALYZERS_CHANCE_H
@@ -10,21 +12,24 @@
 #include <stddef.h>
 
 struct chance {
-	double mean;      /* expected max/mean - 1 */
+	double mean; /* expected max/mean - 1 */
 	double p95, p999; /* exceeded in 5 % and in 0.1 % of placements */
 };
 
-/* chance_baseline - 0, or -EDOM when @members is 0 or above CHANCE_MEMBERS_MAX or @flows is not a number >= 1. */
+/* chance_baseline - 0, or -EDOM when @members is 0 or above CHANCE_MEMBERS_MAX or @flows is not a
+ * number >= 1. */
 #define CHANCE_MEMBERS_MAX 1024
 int chance_baseline(size_t members, double flows, struct chance *ret);
 
-/* chance_quantile - the imbalance that chance stays at or below with probability @q (0 < q < 1). NAN out of domain. */
+/* chance_quantile - the imbalance that chance stays at or below with probability @q (0 < q < 1).
+ * NAN out of domain. */
 double chance_quantile(size_t members, double flows, double q);
 
 /* chance_tail - probability of an imbalance of @imbalance or more. 0..1; NAN out of domain. */
 double chance_tail(size_t members, double flows, double imbalance);
 
-/* chance_cov - coefficient of variation of the members' loads: sqrt((m-1)/n). Source: variance of a multinomial count. */
+/* chance_cov - coefficient of variation of the members' loads: sqrt((m-1)/n). Source: variance of a
+ * multinomial count. */
 double chance_cov(size_t members, double flows);
 
 /* chance_used - members that get at least one flow, expected: m (1 - (1 - 1/m)^n). */

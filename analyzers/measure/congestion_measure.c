@@ -9,45 +9,66 @@
 #include "agent/base/str.h"
 #include "db/model/entity.h"
 
-#define PACKETS_MIN 1000.0  /* fewer prove nothing of a ratio: tuning facts, section e */
-#define OCTETS_MIN 1e7      /* a port that sent as much must have counted packets */
-#define BOUND_FACTOR 10     /* a bound from frames is some ten times what was paused at least (measured in simulation: 10 to 50) */
-#define SINGLED_OUT 3       /* hosts within this factor of the strongest are one group */
-#define MAD_SCALE 1.4826    /* of a normal distribution */
-#define LOADED 0.3          /* utilisation from which a slow port is a bottleneck */
+#define PACKETS_MIN 1000.0 /* fewer prove nothing of a ratio: tuning facts, section e */
+#define OCTETS_MIN 1e7 /* a port that sent as much must have counted packets */
+#define BOUND_FACTOR                                                                               \
+	10 /* a bound from frames is some ten times what was paused at least (measured in          \
+	      simulation: 10 to 50) */
+#define SINGLED_OUT 3 /* hosts within this factor of the strongest are one group */
+#define MAD_SCALE 1.4826 /* of a normal distribution */
+#define LOADED 0.3 /* utilisation from which a slow port is a bottleneck */
 
-/* --- one lane ----------------------------------------------------------------------------------------------------------- */
+/* ---- one lane ------------------------------------------------------------ */
 
 double pause_level(const struct pause_share *p, const struct amount *frames, double speed_bps)
 {
 	if (p->measured || isnan(p->hi))
 		return p->lo;
 	const double hold_ns = speed_bps > 0 ? pause_frame_max_ns((uint64_t)speed_bps) : NAN;
-	return frames->known && !isnan(hold_ns) ? fmax(p->hi, frames->value * hold_ns / (double)frames->covered_ns) : p->hi;
+	return frames->known && !isnan(hold_ns)
+		? fmax(p->hi, frames->value * hold_ns / (double)frames->covered_ns)
+		: p->hi;
 }
 
-static double speed_of(const struct port_seen *p) { return (double)p->out.capacity_bps; }
-double tx_level(const struct lane_seen *l) { return pause_level(&l->tx_pause, &l->tx_frames, speed_of(l->port)); }
-double rx_level(const struct lane_seen *l) { return pause_level(&l->rx_pause, &l->rx_frames, speed_of(l->port)); }
+static double speed_of(const struct port_seen *p)
+{
+	return (double)p->out.capacity_bps;
+}
+double tx_level(const struct lane_seen *l)
+{
+	return pause_level(&l->tx_pause, &l->tx_frames, speed_of(l->port));
+}
+double rx_level(const struct lane_seen *l)
+{
+	return pause_level(&l->rx_pause, &l->rx_frames, speed_of(l->port));
+}
 
-bool level_counts(const struct congestion *c, double level, bool measured) { return level >= (measured ? c->floor : c->floor * BOUND_FACTOR); }
+bool level_counts(const struct congestion *c, double level, bool measured)
+{
+	return level >= (measured ? c->floor : c->floor * BOUND_FACTOR);
+}
 
-/* What a queue's marks are a share of: its own packets; else those of its port; else its bytes in packets of the largest size. */
+/* What a queue's marks are a share of: its own packets; else those of its port; else its bytes in
+ * packets of the largest size. */
 static double packets_of(const struct lane_seen *l, double lossless_mtu)
 {
 	if (l->out_packets.known)
 		return l->out_packets.value;
 	if (l->port->out_packets.known)
 		return l->port->out_packets.value;
-	const double octets = l->out_octets.known ? l->out_octets.value : l->port->out_known ? (double)l->port->out.octets : NAN;
+	const double octets = l->out_octets.known ? l->out_octets.value
+		: l->port->out_known              ? (double)l->port->out.octets
+						  : NAN;
 	return lossless_mtu > 0 ? octets / lossless_mtu : NAN;
 }
 
 struct marks lane_marks(const struct lane_seen *l, double lossless_mtu)
 {
-	struct marks m = {.alive = l->marked.alive, .on = l->ecn_enabled > 0, .off = l->ecn_enabled == 0};
+	struct marks m = {
+		.alive = l->marked.alive, .on = l->ecn_enabled > 0, .off = l->ecn_enabled == 0};
 	const double packets = packets_of(l, lossless_mtu);
-	m.stale = l->out_packets.known && l->out_packets.value == 0 && l->marked.value == 0 && l->port->out_known && (double)l->port->out.octets > OCTETS_MIN;
+	m.stale = l->out_packets.known && l->out_packets.value == 0 && l->marked.value == 0 &&
+		l->port->out_known && (double)l->port->out.octets > OCTETS_MIN;
 	if (l->marked.known && packets >= PACKETS_MIN) {
 		m.known = true;
 		m.marked = fmin(l->marked.value, packets);
@@ -77,7 +98,7 @@ bool port_slower(const struct congestion *c, const struct port_seen *p)
 	return p->port->host && speed > 0 && speed < c->host_capacity_bps;
 }
 
-/* --- hosts -------------------------------------------------------------------------------------------------------------- */
+/* ---- hosts --------------------------------------------------------------- */
 
 struct rail { /* a host-facing port whose neighbour we pause */
 	const struct lane_seen *lane;
@@ -90,7 +111,9 @@ static int by_host(const void *a, const void *b)
 	const int c = strcmp(x->lane->port->port->host, y->lane->port->port->host);
 	if (c)
 		return c;
-	return x->lane->port->port->index < y->lane->port->port->index ? -1 : x->lane->port->port->index > y->lane->port->port->index;
+	return x->lane->port->port->index < y->lane->port->port->index
+		? -1
+		: x->lane->port->port->index > y->lane->port->port->index;
 }
 
 static int by_level(const void *a, const void *b)
@@ -110,7 +133,8 @@ static bool is_explained(const struct congestion *c, const char *host)
 		if (str_eq(r->host, host))
 			return true;
 		for (size_t k = 0; k < r->n_direct + r->n_indirect; k++) {
-			const struct pause_edge *e = k < r->n_direct ? r->direct[k] : r->indirect[k - r->n_direct];
+			const struct pause_edge *e =
+				k < r->n_direct ? r->direct[k] : r->indirect[k - r->n_direct];
 			if (!e->at && str_eq(e->host, host))
 				return true;
 		}
@@ -132,7 +156,8 @@ static double strongest_other_input(const struct congestion *c, const struct lan
 	double best = 0;
 	for (size_t i = 0; i < d->n_ports; i++) {
 		const struct lane_seen *x = observed_lane(&d->ports[i], c->priority);
-		if (x && !str_eq(d->ports[i].port->host, l->port->port->host) && !is_singled(c, d->ports[i].port->host))
+		if (x && !str_eq(d->ports[i].port->host, l->port->port->host) &&
+			!is_singled(c, d->ports[i].port->host))
 			best = fmax(best, tx_level(x)); /* fmax() passes NAN over */
 	}
 	return best;
@@ -157,7 +182,9 @@ static void gather_hosts(struct congestion *c, struct rail *v, size_t n)
 	c->hosts = arena_array(c->in->arena, struct paused_host, n + 1);
 	for (size_t i = 0, end; i < n; i = end) {
 		struct paused_host *h = &c->hosts[c->n_hosts++];
-		for (end = i; end < n && str_eq(v[end].lane->port->port->host, v[i].lane->port->port->host); end++)
+		for (end = i; end < n &&
+			str_eq(v[end].lane->port->port->host, v[i].lane->port->port->host);
+			end++)
 			h->level = fmax(h->level, v[end].level);
 		h->host = v[i].lane->port->port->host;
 		h->measured = true;
@@ -169,7 +196,8 @@ static void gather_hosts(struct congestion *c, struct rail *v, size_t n)
 		}
 	}
 	qsort(c->hosts, c->n_hosts, sizeof(*c->hosts), by_level);
-	while (c->n_singled < c->n_hosts && c->hosts[c->n_singled].level * SINGLED_OUT >= c->hosts[0].level)
+	while (c->n_singled < c->n_hosts &&
+		c->hosts[c->n_singled].level * SINGLED_OUT >= c->hosts[0].level)
 		c->n_singled++;
 	for (size_t i = 0; i < c->n_hosts && i < HOSTS_NAMED; i++) {
 		c->hosts[i].at_leaf = strongest_other_input(c, c->hosts[i].lane);
@@ -240,11 +268,12 @@ static void host_speed(struct congestion *c)
 	c->host_capacity_bps = v[n / 2];
 	for (size_t i = 0; i < c->o->n_fabric_ports; i++) {
 		const struct port_seen *p = &c->o->ports[i];
-		c->slow_host |= p->port->host && port_slower(c, p) && p->out_known && p->out.utilization_ratio > LOADED;
+		c->slow_host |= p->port->host && port_slower(c, p) && p->out_known &&
+			p->out.utilization_ratio > LOADED;
 	}
 }
 
-/* --- switches ------------------------------------------------------------------------------------------------------------- */
+/* ---- switches ------------------------------------------------------------ */
 
 static void survey_device(struct congestion *c, const struct device_seen *d)
 {
@@ -271,22 +300,28 @@ static void survey_device(struct congestion *c, const struct device_seen *d)
 	marks_add(&c->all, &load->marks);
 }
 
-void congestion_measure(const struct analyzer_in *in, int priority, double floor, struct congestion *ret)
+void congestion_measure(
+	const struct analyzer_in *in, int priority, double floor, struct congestion *ret)
 {
-	*ret = (struct congestion){.in = in, .o = observe(in), .graph = pause_graph(in), .priority = priority, .floor = floor};
+	*ret = (struct congestion){.in = in,
+		.o = observe(in),
+		.graph = pause_graph(in),
+		.priority = priority,
+		.floor = floor};
 	ret->devices = arena_array(in->arena, struct device_load, ret->o->n_devices + 1);
 	for (size_t i = 0; i < ret->o->n_devices; i++)
 		survey_device(ret, &ret->o->devices[i]);
 	for (size_t i = 0; i < ret->graph->n_roots; i++) {
 		const struct pause_root *r = &ret->graph->roots[i];
-		if (r->origin == ORIGIN_HOST && r->clear && r->priority == priority && ret->graph->pressure[priority] > 0)
+		if (r->origin == ORIGIN_HOST && r->clear && r->priority == priority &&
+			ret->graph->pressure[priority] > 0)
 			ret->host_root_share += r->pressure / ret->graph->pressure[priority];
 	}
 	host_speed(ret);
 	survey_hosts(ret);
 }
 
-/* --- groups --------------------------------------------------------------------------------------------------------------- */
+/* ---- groups -------------------------------------------------------------- */
 
 static double capacity_ratio(const struct congestion *c, const struct device_seen *d)
 {
@@ -311,7 +346,8 @@ static bool is_silent(const struct congestion *c, const struct port_seen *p)
 	return peer && peer->entity != ENTITY_NONE && peer->device->n_series == 0;
 }
 
-static void group_sum(const struct congestion *c, const struct fabric_group *g, struct group_load *ret)
+static void group_sum(
+	const struct congestion *c, const struct fabric_group *g, struct group_load *ret)
 {
 	double sum = 0, max = 0;
 	unsigned n = 0;
@@ -322,14 +358,17 @@ static void group_sum(const struct congestion *c, const struct fabric_group *g, 
 		if (!p || p->oper_up == 0 || is_silent(c, p))
 			continue;
 		ret->live++;
-		ret->slower += p->out.read_bps && p->out.declared_bps && p->out.read_bps < p->out.declared_bps;
+		ret->slower += p->out.read_bps && p->out.declared_bps &&
+			p->out.read_bps < p->out.declared_bps;
 		if (l) {
-			const struct marks m = lane_marks(l, (double)c->o->fabric->lossless_mtu_bytes);
+			const struct marks m =
+				lane_marks(l, (double)c->o->fabric->lossless_mtu_bytes);
 			ret->marked += marks_ratio(&m) >= 0.01;
 		}
 		if (!p->out_known)
 			continue;
-		const double load = isnan(p->out.utilization_ratio) ? p->out.rate_bps : p->out.utilization_ratio;
+		const double load = isnan(p->out.utilization_ratio) ? p->out.rate_bps
+								    : p->out.utilization_ratio;
 		sum += load;
 		max = fmax(max, load);
 		n++;
@@ -343,14 +382,17 @@ static void group_sum(const struct congestion *c, const struct fabric_group *g, 
 
 bool group_measure(const struct congestion *c, const struct port_seen *p, struct group_load *ret)
 {
-	*ret = (struct group_load){.mean = NAN, .max = NAN, .imbalance = NAN, .oversubscription = NAN};
+	*ret = (struct group_load){
+		.mean = NAN, .max = NAN, .imbalance = NAN, .oversubscription = NAN};
 	const struct fabric_device *d = p->port->device;
 	for (size_t i = 0; i < d->n_groups; i++) {
 		const struct fabric_group *g = &d->groups[i];
-		if (strncmp(g->id, "lag:", 4) == 0 || (ret->group && ret->group->n_members >= g->n_members))
+		if (strncmp(g->id, "lag:", 4) == 0 ||
+			(ret->group && ret->group->n_members >= g->n_members))
 			continue;
 		for (size_t k = 0; k < g->n_members; k++)
-			if (g->members[k] == p->port || (p->port->lag && str_eq(g->members[k]->lag, p->port->lag)))
+			if (g->members[k] == p->port ||
+				(p->port->lag && str_eq(g->members[k]->lag, p->port->lag)))
 				ret->group = g;
 	}
 	if (!ret->group)

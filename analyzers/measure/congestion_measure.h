@@ -1,9 +1,11 @@
 /*
- * congestion_measure - what one window says of the pressure in a lossless priority: who is paused by us, what is marked, which settings stand
- * behind it. Numbers only; congestion.c judges them. Pure, in the arena of the window's findings.
+ * congestion_measure - what one window says of the pressure in a lossless priority: who is paused
+ * by us, what is marked, which settings stand behind it. Numbers only; congestion.c judges them.
+ * Pure, in the arena of the window's findings.
  *
- * A level is a share of time, 0..1, that we pause the neighbour of a port: measured, or, where only frames are counted, their upper bound
- * without its ceiling of 1, so that two ports can still be compared (product facts 1.2: never a duration).
+ * A level is a share of time, 0..1, that we pause the neighbour of a port: measured, or, where only
+ * frames are counted, their upper bound without its ceiling of 1, so that two ports can still be
+ * compared (product facts 1.2: never a duration).
  */
 #ifndef RW_ANALYZERS_CONGESTION_MEASURE_H
 #define RW_ANALYZERS_CONGESTION_MEASURE_H
@@ -15,35 +17,45 @@
 #include "analyzers/measure/observe.h"
 #include "analyzers/measure/pause_graph.h"
 
-struct marks { /* of a queue, a switch or the fabric: over the union of its intervals, never a mean of ratios */
+/* of a queue, a switch or the fabric: over the union of its intervals, never a mean of ratios */
+struct marks {
 	double marked, packets;
-	bool known;       /* marks and at least 1,000 packets were counted in the window */
-	bool alive;       /* the counter has ever moved */
-	bool stale;       /* bytes left the port, yet the queue's counters stand: the agent has not refreshed them */
+	bool known; /* marks and at least 1,000 packets were counted in the window */
+	bool alive; /* the counter has ever moved */
+	/* bytes left the port, yet the queue's counters stand: the agent has not refreshed them */
+	bool stale;
 	unsigned on, off; /* queues whose settings say that marking is enabled, disabled */
 };
-static inline double marks_ratio(const struct marks *m) { return m->known ? m->marked / m->packets : NAN; }
+static inline double marks_ratio(const struct marks *m)
+{
+	return m->known ? m->marked / m->packets : NAN;
+}
 
 struct device_load {
 	struct marks marks;
-	unsigned inputs, hosts;        /* ports whose neighbour we pause above the floor; those among them that are hosts */
-	double level;                  /* of the strongest of them */
-	double pressure;               /* sum of the levels, each at most 1 */
+	/* ports whose neighbour we pause above the floor; those among them that are hosts */
+	unsigned inputs, hosts;
+	double level; /* of the strongest of them */
+	double pressure; /* sum of the levels, each at most 1 */
 	const struct lane_seen *loudest;
 };
 
-enum { HOSTS_NAMED = 8 }; /* of the most paused hosts so many are looked at closely; more alike are a crowd */
+/* of the most paused hosts so many are looked at closely; more alike are a crowd */
+enum { HOSTS_NAMED = 8 };
 
 struct paused_host {
 	const char *host;
-	const struct lane_seen *lane;  /* the first of its rails that is about as paused as its most paused one: stays the same from window to window */
-	double level;                  /* of the strongest rail */
+	/* the first of its rails that is about as paused as its most paused one: stays the same
+	 * from window to window */
+	const struct lane_seen *lane;
+	double level; /* of the strongest rail */
 	bool measured;
-	unsigned rails_paused;         /* of its ports, at a third of the level at least */
+	unsigned rails_paused; /* of its ports, at a third of the level at least */
 	/* the first HOSTS_NAMED only */
-	unsigned rails;                /* ports that face it */
-	double at_leaf;                /* strongest level among the other inputs of that leaf, but for hosts singled out with it */
-	bool explained;                /* a host that pauses the fabric stands behind it */
+	unsigned rails; /* ports that face it */
+	/* strongest level among the other inputs of that leaf, but for hosts singled out with it */
+	double at_leaf;
+	bool explained; /* a host that pauses the fabric stands behind it */
 };
 
 struct congestion {
@@ -51,28 +63,34 @@ struct congestion {
 	const struct observed *o;
 	const struct pause_graph *graph;
 	int priority;
-	double floor;                  /* of a level that counts, measured; a bound counts at ten times it */
-	struct device_load *devices;   /* [fabric_device.index] */
+	/* of a level that counts, measured; a bound counts at ten times it */
+	double floor;
+	struct device_load *devices; /* [fabric_device.index] */
 	struct marks all;
-	struct paused_host *hosts;     /* paused above the floor; strongest first */
+	struct paused_host *hosts; /* paused above the floor; strongest first */
 	size_t n_hosts;
-	double *others, median, spread; /* host-facing ports of hosts not singled out: their median and scaled MAD */
-	size_t n_others, n_singled;    /* the first of hosts[] are this many, all within a third of the strongest */
+	/* host-facing ports of hosts not singled out: their median and scaled MAD */
+	double *others, median, spread;
+	/* the first of hosts[] are this many, all within a third of the strongest */
+	size_t n_others, n_singled;
 	double others_max;
-	size_t n_known;                /* host-facing ports whose pause is known */
-	bool measured;                 /* every host-facing level is measured */
-	double switch_level;           /* strongest level between switches */
-	double host_capacity_bps;      /* what most host-facing ports run at; 0 = not known */
-	double host_root_share;        /* of all pressure, that hosts cause (pause_graph) */
-	bool slow_host;                /* a loaded host-facing port runs below its peers: whoever sends there is paused for it */
+	size_t n_known; /* host-facing ports whose pause is known */
+	bool measured; /* every host-facing level is measured */
+	double switch_level; /* strongest level between switches */
+	double host_capacity_bps; /* what most host-facing ports run at; 0 = not known */
+	double host_root_share; /* of all pressure, that hosts cause (pause_graph) */
+	/* a loaded host-facing port runs below its peers: whoever sends there is paused for it */
+	bool slow_host;
 };
 
 /* @floor: share of time. */
-void congestion_measure(const struct analyzer_in *in, int priority, double floor, struct congestion *ret);
+void congestion_measure(
+	const struct analyzer_in *in, int priority, double floor, struct congestion *ret);
 
 struct marks lane_marks(const struct lane_seen *l, double lossless_mtu);
 void marks_add(struct marks *sum, const struct marks *m);
-double pause_level(const struct pause_share *p, const struct amount *frames, double speed_bps); /* NAN unknown */
+/* NAN unknown */
+double pause_level(const struct pause_share *p, const struct amount *frames, double speed_bps);
 double tx_level(const struct lane_seen *l); /* we pause the neighbour */
 double rx_level(const struct lane_seen *l); /* the neighbour pauses us */
 bool level_counts(const struct congestion *c, double level, bool measured);
@@ -81,10 +99,12 @@ bool port_slower(const struct congestion *c, const struct port_seen *p);
 /* The widest ECMP group a port is a member of, NULL; and what its live members say together. */
 struct group_load {
 	const struct fabric_group *group;
-	unsigned members, live, marked, slower; /* marked: 1 % at least of what it sent; slower: below the speed that was declared */
-	double mean, max;                       /* utilisation; NAN unknown */
-	double imbalance;                       /* max/mean - 1; NAN unknown */
-	double oversubscription;                /* capacity of the hosts of its leaf over that of its live members; NAN unknown */
+	/* marked: 1 % at least of what it sent; slower: below the speed that was declared */
+	unsigned members, live, marked, slower;
+	double mean, max; /* utilisation; NAN unknown */
+	double imbalance; /* max/mean - 1; NAN unknown */
+	/* capacity of the hosts of its leaf over that of its live members; NAN unknown */
+	double oversubscription;
 };
 bool group_measure(const struct congestion *c, const struct port_seen *p, struct group_load *ret);
 

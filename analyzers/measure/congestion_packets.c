@@ -6,13 +6,16 @@
 #include "db/model/entity.h"
 #include "db/model/flow.h"
 
-#define DATA_MIN 1000.0    /* packets before a share of them means something: tuning facts, section e */
-#define DATA_OCTETS 500.0  /* mean size from which a host sends data, not only acknowledgements */
+#define DATA_MIN                                                                                   \
+	1000.0 /* packets before a share of them means something: tuning facts, section e */
+#define DATA_OCTETS 500.0 /* mean size from which a host sends data, not only acknowledgements */
 #define ECT_FEW 0.1
 #define CE_MIN 100.0
-#define CE_PER_CNP 600.0   /* 4,096-byte packets of one flow at 400G in the 50 us between its CNPs */
+#define CE_PER_CNP                                                                                 \
+	600.0 /* 4,096-byte packets of one flow at 400G in the 50 us between its CNPs              \
+	       */
 #define CNP_EXPECTED 10.0
-#define CNP_MIN 10.0       /* that prove a stream: product facts 1.5 asks for a minimum count */
+#define CNP_MIN 10.0 /* that prove a stream: product facts 1.5 asks for a minimum count */
 
 static size_t rows_begin(const struct window *w, uint32_t entity)
 {
@@ -32,7 +35,8 @@ bool host_packets(const struct window *w, const struct port_seen *p, struct host
 	memset(ret, 0, sizeof(*ret));
 	if (!w->n_flows || p->entity == ENTITY_NONE)
 		return false;
-	for (size_t i = rows_begin(w, p->entity); i < w->n_flows && w->flows[i].entity == p->entity; i++) {
+	for (size_t i = rows_begin(w, p->entity); i < w->n_flows && w->flows[i].entity == p->entity;
+		i++) {
 		const struct flow_sample *f = &w->flows[i];
 		if (!f->total)
 			continue;
@@ -63,7 +67,9 @@ int packets_lack_ect(const struct host_packets *h)
 
 int packets_lack_cnp(const struct host_packets *h)
 {
-	if (!h->from_known || !h->to_known || h->to_ce < (h->sampled ? CE_PER_CNP * CNP_EXPECTED : CE_MIN) || h->from_packets < CE_MIN)
+	if (!h->from_known || !h->to_known ||
+		h->to_ce < (h->sampled ? CE_PER_CNP * CNP_EXPECTED : CE_MIN) ||
+		h->from_packets < CE_MIN)
 		return -1;
 	return h->from_cnp == 0;
 }

@@ -1,7 +1,7 @@
 /* ecmp_harm - see the header. */
 #include "analyzers/measure/ecmp_harm.h"
 
-#define BUSIER 1.05      /* than the edge: less is noise of the counters */
+#define BUSIER 1.05 /* than the edge: less is noise of the counters */
 #define HARM_MARKS 0.005 /* share of packets */
 #define HARM_PAUSE 0.001 /* share of time */
 
@@ -28,7 +28,8 @@ static void queue_of(const struct port_seen *p, double *marks, double *pause)
 		const struct lane_seen *l = observed_lane(p, c);
 		if (!l || !l->lossless)
 			continue;
-		if (l->marked.known && l->marked.alive && l->out_packets.known && l->out_packets.value > 0)
+		if (l->marked.known && l->marked.alive && l->out_packets.known &&
+			l->out_packets.value > 0)
 			*marks = fmax(*marks, l->marked.value / l->out_packets.value);
 		if (l->rx_pause.alive)
 			*pause = fmax(*pause, l->rx_pause.hi);
@@ -37,17 +38,24 @@ static void queue_of(const struct port_seen *p, double *marks, double *pause)
 
 static enum ecmp_harm_level level_of(const struct ecmp_harm *h, double hot, double others)
 {
-	const bool waits = h->pause_ratio > HARM_PAUSE || (h->marks_ratio > HARM_MARKS && !(h->marks_ratio <= 2 * others));
+	const bool waits = h->pause_ratio > HARM_PAUSE ||
+		(h->marks_ratio > HARM_MARKS && !(h->marks_ratio <= 2 * others));
 	if (!isnan(h->edge_ratio) && !isnan(hot))
-		return hot <= BUSIER * h->edge_ratio ? ECMP_HARM_NONE : waits ? ECMP_HARM_SEEN : ECMP_HARM_UNKNOWN;
+		return hot <= BUSIER * h->edge_ratio ? ECMP_HARM_NONE
+			: waits                      ? ECMP_HARM_SEEN
+						     : ECMP_HARM_UNKNOWN;
 	if (waits)
 		return ECMP_HARM_SEEN;
 	return isnan(h->marks_ratio) ? ECMP_HARM_UNKNOWN : ECMP_HARM_NONE;
 }
 
-struct ecmp_harm ecmp_harm(const struct observed *o, const struct fabric_group *g, const struct ecmp_measure *m, double edge_ratio)
+struct ecmp_harm ecmp_harm(const struct observed *o, const struct fabric_group *g,
+	const struct ecmp_measure *m, double edge_ratio)
 {
-	struct ecmp_harm h = {.edge_ratio = edge_ratio, .marks_ratio = NAN, .pause_ratio = NAN, .loss_ratio = NAN};
+	struct ecmp_harm h = {.edge_ratio = edge_ratio,
+		.marks_ratio = NAN,
+		.pause_ratio = NAN,
+		.loss_ratio = NAN};
 	double others = 0;
 	size_t n = 0;
 	for (size_t i = 0; i < g->n_members; i++) {
@@ -64,6 +72,7 @@ struct ecmp_harm ecmp_harm(const struct observed *o, const struct fabric_group *
 	const double hot = m->members[m->hot].utilization_ratio;
 	h.level = level_of(&h, hot, n ? others / (double)n : NAN);
 	if (!isnan(hot))
-		h.loss_ratio = fmin(fmax(hot - fmax(m->load_ratio, isnan(edge_ratio) ? 0 : edge_ratio), 0), 1);
+		h.loss_ratio = fmin(
+			fmax(hot - fmax(m->load_ratio, isnan(edge_ratio) ? 0 : edge_ratio), 0), 1);
 	return h;
 }

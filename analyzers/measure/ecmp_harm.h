@@ -1,4 +1,5 @@
-/* ecmp_harm - does anyone wait because a member of an ECMP group carries more than the others? Pure. */
+/* ecmp_harm - does anyone wait because a member of an ECMP group carries more than the others?
+ * Pure. */
 #ifndef RW_ANALYZERS_ECMP_HARM_H
 #define RW_ANALYZERS_ECMP_HARM_H
 
@@ -6,22 +7,27 @@
 #include "db/model/ecmp.h"
 
 /*
- * A synchronous exchange ends when its slowest path ends, so what counts is the busiest link for its capacity, wherever it is. The hot member
- * lengthens the exchange only when it is busier, over whole windows, than the busiest host-facing port (own derivation from
- * step_time = compute + max(exchange over all paths), training facts, 1). Where no host-facing port is polled, its queue's marks and the next
- * switch's pause must do.
+ * A synchronous exchange ends when its slowest path ends, so what counts is the busiest link for
+ * its capacity, wherever it is. The hot member lengthens the exchange only when it is busier, over
+ * whole windows, than the busiest host-facing port (own derivation from step_time = compute +
+ * max(exchange over all paths), training facts, 1). Where no host-facing port is polled, its
+ * queue's marks and the next switch's pause must do.
  */
 enum ecmp_harm_level { ECMP_HARM_UNKNOWN, ECMP_HARM_NONE, ECMP_HARM_SEEN };
 struct ecmp_harm {
 	enum ecmp_harm_level level;
-	double edge_ratio;   /* utilisation of the busiest host-facing port; NAN unknown */
-	double marks_ratio;  /* of the hot member's lossless packets; NAN unknown */
-	double pause_ratio;  /* share of the window the next switch paused it, upper end; NAN unknown */
-	double loss_ratio;   /* share of wall time that waits for the hot member beyond everything else; NAN unknown */
+	double edge_ratio; /* utilisation of the busiest host-facing port; NAN unknown */
+	double marks_ratio; /* of the hot member's lossless packets; NAN unknown */
+	/* share of the window the next switch paused it, upper end; NAN unknown */
+	double pause_ratio;
+	/* share of wall time that waits for the hot member beyond everything else; NAN unknown */
+	double loss_ratio;
 };
 
-/* ecmp_edge - utilisation of the busiest host-facing port, the same for all groups of a window; NAN when none is known. */
+/* ecmp_edge - utilisation of the busiest host-facing port, the same for all groups of a window; NAN
+ * when none is known. */
 double ecmp_edge(const struct observed *o);
-struct ecmp_harm ecmp_harm(const struct observed *o, const struct fabric_group *g, const struct ecmp_measure *m, double edge_ratio);
+struct ecmp_harm ecmp_harm(const struct observed *o, const struct fabric_group *g,
+	const struct ecmp_measure *m, double edge_ratio);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * ecmp_measure - loads and their spread, and the verdict. The packets' half (n_eff, flows) is ecmp_packets.c.
+ * ecmp_measure - loads and their spread, and the verdict. The packets' half (n_eff, flows) is
+ * ecmp_packets.c.
  */
 #include "analyzers/measure/ecmp_measure.h"
 
@@ -14,17 +15,21 @@
 #include "analyzers/measure/port_rate.h"
 #include "db/model/metric.h"
 
-const uint16_t ecmp_metrics[] = {M_PORT_OUT_OCTETS, M_PORT_OUT_DISCARDS, M_PORT_SPEED_BPS, M_PORT_OPER_UP};
+const uint16_t ecmp_metrics[] = {
+	M_PORT_OUT_OCTETS, M_PORT_OUT_DISCARDS, M_PORT_SPEED_BPS, M_PORT_OPER_UP};
 const size_t ecmp_n_metrics = rw_countof(ecmp_metrics);
 
 /* A placement rarer than this by luck, over all groups judged, is not called luck. */
 #define CHANCE_LEVEL 0.001
-/* Fewer effective flows per member than this cannot fill the members evenly: the remedy is more flows. */
+/* Fewer effective flows per member than this cannot fill the members evenly: the remedy is more
+ * flows. */
 #define FLOWS_PER_MEMBER 4
-/* With no capacity known, idle is told from busy as if members ran at 1 Gb/s, the slowest a fabric link plausibly is. */
+/* With no capacity known, idle is told from busy as if members ran at 1 Gb/s, the slowest a fabric
+ * link plausibly is. */
 #define FLOOR_BPS 1e9
 
-size_t ecmp_member_ports(const struct fabric_group *g, size_t index, struct arena *a, const struct fabric_port ***ret)
+size_t ecmp_member_ports(const struct fabric_group *g, size_t index, struct arena *a,
+	const struct fabric_port ***ret)
 {
 	const struct fabric_port *port = g->members[index];
 	const struct fabric_device *d = g->device;
@@ -42,7 +47,8 @@ size_t ecmp_member_ports(const struct fabric_group *g, size_t index, struct aren
 static uint64_t discards_of(const struct window *w, const struct fabric_port *port, bool *ret_known)
 {
 	uint32_t entity = entities_find(w->entities, port->device->name, port->name, PRIO_NONE);
-	const struct series *s = entity == ENTITY_NONE ? NULL : window_series(w, entity, M_PORT_OUT_DISCARDS);
+	const struct series *s =
+		entity == ENTITY_NONE ? NULL : window_series(w, entity, M_PORT_OUT_DISCARDS);
 	struct increase inc;
 	if (!s || series_increase(s, w->from_ns, w->to_ns, 0, &inc) < 0)
 		return 0;
@@ -51,15 +57,17 @@ static uint64_t discards_of(const struct window *w, const struct fabric_port *po
 }
 
 /* A member is a port, or a LAG as the sum of its ports; one missing port leaves the LAG unknown. */
-static void measure_member(const struct fabric_group *g, size_t index, const struct window *w, const struct ecmp_params *p,
-	struct arena *a, struct ecmp_member *m)
+static void measure_member(const struct fabric_group *g, size_t index, const struct window *w,
+	const struct ecmp_params *p, struct arena *a, struct ecmp_member *m)
 {
 	const struct fabric_port **ports;
 	size_t n = ecmp_member_ports(g, index, a, &ports), n_down = 0;
 	const struct fabric_port *first = ports[0];
 	*m = (struct ecmp_member){
 		.port = n > 1 ? first->lag : first->name,
-		.peer = first->peer ? first->peer->device->name : first->host ? first->host : "",
+		.peer = first->peer   ? first->peer->device->name
+			: first->host ? first->host
+				      : "",
 		.rate_bps = 0,
 		.utilization_ratio = NAN,
 		.share_ratio = NAN,
@@ -139,15 +147,26 @@ static bool measure_spread(struct ecmp_measure *m)
 	return true;
 }
 
-void ecmp_measure(const struct fabric_group *g, const struct window *w, const struct ecmp_params *p, struct arena *a,
-	struct ecmp_measure *m)
+void ecmp_measure(const struct fabric_group *g, const struct window *w, const struct ecmp_params *p,
+	struct arena *a, struct ecmp_measure *m)
 {
 	*m = (struct ecmp_measure){
-		.device = g->device->name, .group = g->id, .from_ns = w->from_ns, .to_ns = w->to_ns,
+		.device = g->device->name,
+		.group = g->id,
+		.from_ns = w->from_ns,
+		.to_ns = w->to_ns,
 		.n_members = g->n_members,
-		.imbalance_ratio = NAN, .max_minus_min_ratio = NAN, .cov_ratio = NAN, .jain_ratio = NAN, .load_ratio = NAN,
-		.n_eff = NAN, .expected_ratio = NAN, .expected_p95_ratio = NAN, .expected_p999_ratio = NAN,
-		.chance_p = NAN, .chance_limit_ratio = NAN,
+		.imbalance_ratio = NAN,
+		.max_minus_min_ratio = NAN,
+		.cov_ratio = NAN,
+		.jain_ratio = NAN,
+		.load_ratio = NAN,
+		.n_eff = NAN,
+		.expected_ratio = NAN,
+		.expected_p95_ratio = NAN,
+		.expected_p999_ratio = NAN,
+		.chance_p = NAN,
+		.chance_limit_ratio = NAN,
 		.hashed = g->lb == LB_STATIC,
 		.verdict = ECMP_EVEN,
 	};
@@ -156,7 +175,9 @@ void ecmp_measure(const struct fabric_group *g, const struct window *w, const st
 	for (size_t i = 0; i < g->n_members; i++) {
 		struct ecmp_member *e = &m->members[i];
 		measure_member(g, i, w, p, a, e);
-		m->observed = m->observed || entities_find(w->entities, g->device->name, g->members[i]->name, PRIO_NONE) != ENTITY_NONE ||
+		m->observed = m->observed ||
+			entities_find(w->entities, g->device->name, g->members[i]->name,
+				PRIO_NONE) != ENTITY_NONE ||
 			e->link != ECMP_LINK_ABSENT;
 		m->n_down += e->link == ECMP_LINK_DOWN;
 		m->n_absent += e->link == ECMP_LINK_ABSENT;
@@ -168,14 +189,16 @@ void ecmp_measure(const struct fabric_group *g, const struct window *w, const st
 			rate += e->rate_bps;
 		}
 	}
-	m->coverage_ratio = m->n_members > m->n_down ? coverage / (double)(m->n_members - m->n_down) : NAN;
+	m->coverage_ratio =
+		m->n_members > m->n_down ? coverage / (double)(m->n_members - m->n_down) : NAN;
 	ecmp_packets(g, w, a, m);
 	if (m->n_absent) {
 		m->verdict = ECMP_UNKNOWN;
 		return;
 	}
 	bool sent = m->n_live > 0 && measure_spread(m);
-	bool busy = m->equal_weights ? rate / (double)m->n_live > p->load_floor * FLOOR_BPS : m->load_ratio > p->load_floor;
+	bool busy = m->equal_weights ? rate / (double)m->n_live > p->load_floor * FLOOR_BPS
+				     : m->load_ratio > p->load_floor;
 	if (m->n_live < 2 || !sent || !busy)
 		m->verdict = ECMP_IDLE;
 }
@@ -189,7 +212,8 @@ static void judge_chance(struct ecmp_measure *m, size_t n_judged)
 	m->expected_ratio = c.mean;
 	m->expected_p95_ratio = c.p95;
 	m->expected_p999_ratio = c.p999;
-	m->chance_limit_ratio = chance_quantile(m->n_live, m->n_eff, 1 - CHANCE_LEVEL / (double)(n_judged ? n_judged : 1));
+	m->chance_limit_ratio = chance_quantile(
+		m->n_live, m->n_eff, 1 - CHANCE_LEVEL / (double)(n_judged ? n_judged : 1));
 	m->chance_p = chance_tail(m->n_live, m->n_eff, m->imbalance_ratio);
 }
 
@@ -210,8 +234,8 @@ void ecmp_judge(struct ecmp_measure *m, const struct ecmp_params *p, size_t n_ju
 		m->verdict = ECMP_WITHIN_CHANCE;
 }
 
-size_t ecmp_measure_all(const struct fabric *f, const struct window *w, const struct ecmp_params *p, struct arena *a,
-	struct ecmp_measure **ret)
+size_t ecmp_measure_all(const struct fabric *f, const struct window *w, const struct ecmp_params *p,
+	struct arena *a, struct ecmp_measure **ret)
 {
 	size_t n = 0, n_judged = 0;
 	for (size_t d = 0; d < f->n_devices; d++)
@@ -223,7 +247,8 @@ size_t ecmp_measure_all(const struct fabric *f, const struct window *w, const st
 		for (size_t i = 0; i < f->devices[d]->n_groups; i++)
 			if (f->devices[d]->groups[i].n_members >= 2) {
 				ecmp_measure(&f->devices[d]->groups[i], w, p, a, &v[n]);
-				n_judged += v[n].verdict == ECMP_EVEN && v[n].hashed && !isnan(v[n].n_eff);
+				n_judged += v[n].verdict == ECMP_EVEN && v[n].hashed &&
+					!isnan(v[n].n_eff);
 				n++;
 			}
 	for (size_t i = 0; i < n; i++)

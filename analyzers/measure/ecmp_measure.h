@@ -1,6 +1,7 @@
 /*
- * ecmp_measure - what an ECMP group did in a window, and what to call it. Pure; shared by the analyzer and by the commands that
- * measure history. Results live in the arena, names are borrowed from the fabric.
+ * ecmp_measure - what an ECMP group did in a window, and what to call it. Pure; shared by the
+ * analyzer and by the commands that measure history. Results live in the arena, names are borrowed
+ * from the fabric.
  */
 #ifndef RW_ANALYZERS_ECMP_MEASURE_H
 #define RW_ANALYZERS_ECMP_MEASURE_H
@@ -15,8 +16,8 @@
 struct arena;
 
 struct ecmp_params {
-	double warn;         /* imbalance above which a group is uneven */
-	double load_floor;   /* mean utilisation at or below which a window is idle */
+	double warn; /* imbalance above which a group is uneven */
+	double load_floor; /* mean utilisation at or below which a window is idle */
 	double min_coverage; /* share of the window's samples a member needs to be known */
 	int64_t interval_ns; /* usual time between samples */
 };
@@ -26,38 +27,44 @@ extern const uint16_t ecmp_metrics[];
 extern const size_t ecmp_n_metrics;
 
 /*
- * Measure one group: loads, imbalance, effective flows; the verdict only as far as IDLE and UNKNOWN go (else EVEN).
+ * Measure one group: loads, imbalance, effective flows; the verdict only as far as IDLE and UNKNOWN
+ * go (else EVEN).
  *
- * Load of a member = octets per second of covered time, over its capacity; where any capacity is unknown all members weigh alike.
- * share_i = load_i / mean load, weighed by capacity; imbalance = max share - 1, spread = max - min share,
- * CoV = sqrt(sum c_i (share_i - 1)^2 / sum c_i), Jain = 1 / (1 + CoV^2): Jain's (sum x)^2 / (m sum x^2) when weights are equal.
+ * Load of a member = octets per second of covered time, over its capacity; where any capacity is
+ * unknown all members weigh alike. share_i = load_i / mean load, weighed by capacity; imbalance =
+ * max share - 1, spread = max - min share, CoV = sqrt(sum c_i (share_i - 1)^2 / sum c_i), Jain = 1
+ * / (1 + CoV^2): Jain's (sum x)^2 / (m sum x^2) when weights are equal.
  *
- * n_eff = (sum w)^2 / sum w^2 over the 5-tuples sent by the members. From stored flow rows only: a 5-tuple among an interval's top
- * flows is followed through the window; the rest is known per interval by its sum of squares, and taken as the same flows
- * throughout. That errs towards few flows, so towards luck. In sampled captures each sum of squares is freed of the sampling's
- * own share (E[n(n-1)] = square of the expectation). Unknown, with the reason, when a loaded member was not captured, when the
- * packets account for less than half of the octets, or when samples are fewer than ECMP_PACKETS_MIN.
+ * n_eff = (sum w)^2 / sum w^2 over the 5-tuples sent by the members. From stored flow rows only: a
+ * 5-tuple among an interval's top flows is followed through the window; the rest is known per
+ * interval by its sum of squares, and taken as the same flows throughout. That errs towards few
+ * flows, so towards luck. In sampled captures each sum of squares is freed of the sampling's own
+ * share (E[n(n-1)] = square of the expectation). Unknown, with the reason, when a loaded member was
+ * not captured, when the packets account for less than half of the octets, or when samples are
+ * fewer than ECMP_PACKETS_MIN.
  */
 #define ECMP_PACKETS_MIN 100
 #define ECMP_CAPTURED_MIN 0.5
-void ecmp_measure(const struct fabric_group *g, const struct window *w, const struct ecmp_params *p, struct arena *a,
-	struct ecmp_measure *ret);
+void ecmp_measure(const struct fabric_group *g, const struct window *w, const struct ecmp_params *p,
+	struct arena *a, struct ecmp_measure *ret);
 
 /*
- * ecmp_judge - the verdict of a measured group. @n_judged: groups looked at together in this window; the limit of chance is
- * that of one in 1,000 such looks (Bonferroni), so that a fabric of many groups does not find a fault each minute.
+ * ecmp_judge - the verdict of a measured group. @n_judged: groups looked at together in this
+ * window; the limit of chance is that of one in 1,000 such looks (Bonferroni), so that a fabric of
+ * many groups does not find a fault each minute.
  */
 void ecmp_judge(struct ecmp_measure *m, const struct ecmp_params *p, size_t n_judged);
 
-/* ecmp_measure_all - every group of two or more members, ordered by device and group, measured and judged. */
-size_t ecmp_measure_all(const struct fabric *f, const struct window *w, const struct ecmp_params *p, struct arena *a,
-	struct ecmp_measure **ret);
+/* ecmp_measure_all - every group of two or more members, ordered by device and group, measured and
+ * judged. */
+size_t ecmp_measure_all(const struct fabric *f, const struct window *w, const struct ecmp_params *p,
+	struct arena *a, struct ecmp_measure **ret);
 
 /*
- * ecmp_flows - the flows seen leaving member @index of the group in the window, most octets first, at most @max. Counts as seen
- * (not scaled by the sampling). Returns how many.
+ * ecmp_flows - the flows seen leaving member @index of the group in the window, most octets first,
+ * at most @max. Counts as seen (not scaled by the sampling). Returns how many.
  */
-size_t ecmp_flows(const struct fabric_group *g, size_t index, const struct window *w, struct arena *a, size_t max,
-	struct finding_flow **ret);
+size_t ecmp_flows(const struct fabric_group *g, size_t index, const struct window *w,
+	struct arena *a, size_t max, struct finding_flow **ret);
 
 #endif

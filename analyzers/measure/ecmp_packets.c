@@ -8,7 +8,8 @@
 
 #include "agent/base/arena.h"
 
-/* A member with less than this share of the mean load may have sent no RoCE at all: no rows of it are not a missing capture. */
+/* A member with less than this share of the mean load may have sent no RoCE at all: no rows of it
+ * are not a missing capture. */
 #define LOADED_SHARE 0.1
 
 /* One 5-tuple in one interval of one member; octets scaled by the sampling. */
@@ -95,11 +96,13 @@ struct packet_sum { /* over the group */
 };
 
 /*
- * One interval of one port: its total row and the top flows that follow it. Adds the top 5-tuples to the list, and returns the root
- * of the squares of what is left, which the caller adds up over the intervals (Minkowski: exact for the same flows throughout).
+ * One interval of one port: its total row and the top flows that follow it. Adds the top 5-tuples
+ * to the list, and returns the root of the squares of what is left, which the caller adds up over
+ * the intervals (Minkowski: exact for the same flows throughout).
  * @ret_flows: 5-tuples with their QPs, as the total row counts them.
  */
-static double interval_add(const struct flow_sample *v, size_t n, struct arena *a, struct packet_sum *sum, uint32_t *ret_flows)
+static double interval_add(const struct flow_sample *v, size_t n, struct arena *a,
+	struct packet_sum *sum, uint32_t *ret_flows)
 {
 	double octets = 0, packets = 0, sq = -1, top_octets = 0, top_sq = 0;
 	uint32_t flows = 0;
@@ -118,7 +121,8 @@ static double interval_add(const struct flow_sample *v, size_t n, struct arena *
 			continue;
 		}
 		named++;
-		top[n_top++] = (struct tuple){.key = key_of_tuple(&v[i].key), .octets = (double)v[i].octets};
+		top[n_top++] = (struct tuple){
+			.key = key_of_tuple(&v[i].key), .octets = (double)v[i].octets};
 	}
 	n_top = tuples_merge(top, n_top);
 	for (size_t i = 0; i < n_top; i++) {
@@ -141,7 +145,8 @@ static double interval_add(const struct flow_sample *v, size_t n, struct arena *
 			l->v = grown;
 			l->cap = cap;
 		}
-		l->v[l->n++] = (struct tuple){.key = top[i].key, .octets = top[i].octets * scale, .grain = grain * scale};
+		l->v[l->n++] = (struct tuple){
+			.key = top[i].key, .octets = top[i].octets * scale, .grain = grain * scale};
 	}
 	sum->octets += octets * scale;
 	sum->packets += (uint64_t)packets;
@@ -160,19 +165,22 @@ struct member_packets {
 	bool any;
 };
 
-static void member_add(const struct fabric_group *g, size_t index, const struct window *w, struct arena *a, struct ecmp_member *e,
-	struct packet_sum *sum, struct member_packets *ret)
+static void member_add(const struct fabric_group *g, size_t index, const struct window *w,
+	struct arena *a, struct ecmp_member *e, struct packet_sum *sum, struct member_packets *ret)
 {
 	const struct fabric_port **ports;
 	size_t n_ports = ecmp_member_ports(g, index, a, &ports);
 	uint64_t burst_bps = 0;
 	for (size_t p = 0; p < n_ports; p++) {
-		uint32_t entity = entities_find(w->entities, ports[p]->device->name, ports[p]->name, PRIO_NONE);
+		uint32_t entity = entities_find(
+			w->entities, ports[p]->device->name, ports[p]->name, PRIO_NONE);
 		double rest = 0, captured_ns = 0;
 		size_t i = entity == ENTITY_NONE ? w->n_flows : flows_begin(w, entity);
 		while (i < w->n_flows && w->flows[i].entity == entity) {
 			size_t end = i, here = 0;
-			for (; end < w->n_flows && w->flows[end].entity == entity && w->flows[end].from_ns == w->flows[i].from_ns; end++) {
+			for (; end < w->n_flows && w->flows[end].entity == entity &&
+				w->flows[end].from_ns == w->flows[i].from_ns;
+				end++) {
 				const struct flow_sample *f = &w->flows[end];
 				if (!leaves_port(f))
 					continue;
@@ -201,7 +209,8 @@ static void member_add(const struct fabric_group *g, size_t index, const struct 
 		e->burst_ratio = (double)burst_bps / (double)e->speed_bps;
 }
 
-void ecmp_packets(const struct fabric_group *g, const struct window *w, struct arena *a, struct ecmp_measure *m)
+void ecmp_packets(const struct fabric_group *g, const struct window *w, struct arena *a,
+	struct ecmp_measure *m)
 {
 	struct packet_sum sum = {0};
 	double expected_octets = 0, mean_rate = 0;
@@ -229,25 +238,31 @@ void ecmp_packets(const struct fabric_group *g, const struct window *w, struct a
 	size_t n = tuples_merge(sum.tuples.v, sum.tuples.n);
 	double sq = sum.rest_sq;
 	for (size_t i = 0; i < n; i++)
-		sq += fmax(0, sum.tuples.v[i].octets * (sum.tuples.v[i].octets - sum.tuples.v[i].grain));
+		sq += fmax(0,
+			sum.tuples.v[i].octets * (sum.tuples.v[i].octets - sum.tuples.v[i].grain));
 	m->tuples = (uint32_t)n;
 	m->tuples_more = sum.unnamed;
 	m->flows = (uint32_t)(flows > n ? flows : n);
 	m->packets = sum.packets;
 	m->sampling = sum.sampling ? sum.sampling : 1;
 	if (n_loaded_captured < n_loaded)
-		m->flows_note = arena_printf(a, "packets were captured at %zu of %zu loaded members only", n_loaded_captured, n_loaded);
+		m->flows_note =
+			arena_printf(a, "packets were captured at %zu of %zu loaded members only",
+				n_loaded_captured, n_loaded);
 	else if (m->sampling > 1 && sum.packets < ECMP_PACKETS_MIN)
-		m->flows_note = arena_printf(a, "only %llu packets were sampled (1 in %u)", (unsigned long long)sum.packets, m->sampling);
+		m->flows_note = arena_printf(a, "only %llu packets were sampled (1 in %u)",
+			(unsigned long long)sum.packets, m->sampling);
 	else if (sum.octets < ECMP_CAPTURED_MIN * expected_octets)
-		m->flows_note = arena_printf(a, "the captured RoCE packets account for %.0f %% of the octets only", 100 * sum.octets / expected_octets);
+		m->flows_note = arena_printf(a,
+			"the captured RoCE packets account for %.0f %% of the octets only",
+			100 * sum.octets / expected_octets);
 	else if (!(sq > 0))
 		m->flows_note = "too few samples for each flow to tell how many flows there are";
 	else
 		m->n_eff = fmax(1, sum.octets * sum.octets / sq);
 }
 
-/* --- the flows of one member --------------------------------------------------------------------------------------- */
+/* ---- the flows of one member --------------------------------------------- */
 
 struct seen {
 	struct flow_key key;
@@ -270,8 +285,8 @@ static int seen_by_octets(const void *a, const void *b)
 	return seen_by_key(a, b);
 }
 
-size_t ecmp_flows(const struct fabric_group *g, size_t index, const struct window *w, struct arena *a, size_t max,
-	struct finding_flow **ret)
+size_t ecmp_flows(const struct fabric_group *g, size_t index, const struct window *w,
+	struct arena *a, size_t max, struct finding_flow **ret)
 {
 	const struct fabric_port **ports;
 	size_t n_ports = ecmp_member_ports(g, index, a, &ports), n = 0, cap = 0;
@@ -279,10 +294,12 @@ size_t ecmp_flows(const struct fabric_group *g, size_t index, const struct windo
 	for (size_t pass = 0; pass < 2; pass++) {
 		struct seen *v = pass ? arena_array(a, struct seen, cap ? cap : 1) : NULL;
 		for (size_t p = 0; p < n_ports; p++) {
-			uint32_t entity = entities_find(w->entities, ports[p]->device->name, ports[p]->name, PRIO_NONE);
+			uint32_t entity = entities_find(
+				w->entities, ports[p]->device->name, ports[p]->name, PRIO_NONE);
 			if (entity == ENTITY_NONE)
 				continue;
-			for (size_t i = flows_begin(w, entity); i < w->n_flows && w->flows[i].entity == entity; i++) {
+			for (size_t i = flows_begin(w, entity);
+				i < w->n_flows && w->flows[i].entity == entity; i++) {
 				const struct flow_sample *f = &w->flows[i];
 				if (f->total || !leaves_port(f))
 					continue;
@@ -290,8 +307,11 @@ size_t ecmp_flows(const struct fabric_group *g, size_t index, const struct windo
 					cap++;
 					continue;
 				}
-				v[n++] = (struct seen){.key = f->key, .packets = f->packets, .octets = f->octets,
-					.burst_bps = f->burst_bps, .port = ports[p]};
+				v[n++] = (struct seen){.key = f->key,
+					.packets = f->packets,
+					.octets = f->octets,
+					.burst_bps = f->burst_bps,
+					.port = ports[p]};
 			}
 		}
 		if (!pass || !n)
@@ -315,9 +335,15 @@ size_t ecmp_flows(const struct fabric_group *g, size_t index, const struct windo
 		for (size_t i = 0; i < n; i++) {
 			struct finding_flow *o = &(*ret)[i];
 			int family = v[i].key.family == 6 ? AF_INET6 : AF_INET;
-			*o = (struct finding_flow){.src_port = v[i].key.src_port, .dst_qp = v[i].key.dst_qp, .device = g->device->name,
-				.port = v[i].port->name, .packets = v[i].packets, .octets = v[i].octets, .burst_bps = v[i].burst_bps};
-			if (!inet_ntop(family, v[i].key.src, o->src, sizeof(o->src)) || !inet_ntop(family, v[i].key.dst, o->dst, sizeof(o->dst)))
+			*o = (struct finding_flow){.src_port = v[i].key.src_port,
+				.dst_qp = v[i].key.dst_qp,
+				.device = g->device->name,
+				.port = v[i].port->name,
+				.packets = v[i].packets,
+				.octets = v[i].octets,
+				.burst_bps = v[i].burst_bps};
+			if (!inet_ntop(family, v[i].key.src, o->src, sizeof(o->src)) ||
+				!inet_ntop(family, v[i].key.dst, o->dst, sizeof(o->dst)))
 				o->src[0] = o->dst[0] = '\0';
 		}
 	}

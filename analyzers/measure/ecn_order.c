@@ -20,5 +20,7 @@ enum ecn_order ecn_order(const struct ecn_order_in *in, double *ret_q_pfc_bytes)
 		return ECN_ORDER_UNKNOWN;
 	if (ret_q_pfc_bytes)
 		*ret_q_pfc_bytes = q_pfc;
-	return in->kmin_bytes >= q_pfc ? PFC_FIRST : in->kmin_bytes > ROOM * q_pfc ? ECN_TIGHT : ECN_FIRST;
+	return in->kmin_bytes >= q_pfc          ? PFC_FIRST
+		: in->kmin_bytes > ROOM * q_pfc ? ECN_TIGHT
+						: ECN_FIRST;
 }

@@ -12,8 +12,16 @@ static const struct {
 	uint64_t speed_bps;
 	unsigned quanta;
 } response_quanta[] = {
-	{100000000ull, 1}, {1000000000ull, 2}, {10000000000ull, 67}, {25000000000ull, 80}, {40000000000ull, 118}, {50000000000ull, 147},
-	{100000000000ull, 394}, {200000000000ull, 453}, {400000000000ull, 905}, {800000000000ull, 905},
+	{100000000ull, 1},
+	{1000000000ull, 2},
+	{10000000000ull, 67},
+	{25000000000ull, 80},
+	{40000000000ull, 118},
+	{50000000000ull, 147},
+	{100000000000ull, 394},
+	{200000000000ull, 453},
+	{400000000000ull, 905},
+	{800000000000ull, 905},
 };
 
 uint64_t pause_response_bytes(uint64_t speed_bps)
@@ -29,13 +37,15 @@ static double ceil_kib(double bytes)
 	return ceil(bytes / 1024) * 1024;
 }
 
-/* Buffer a 64-byte-and-a-bit packet takes over its length: a packet just over a cell needs two ([HLD], "worst case factor"). */
+/* Buffer a 64-byte-and-a-bit packet takes over its length: a packet just over a cell needs two
+ * ([HLD], "worst case factor"). */
 static double worst_cell_factor(double cell)
 {
 	return cell > 128 ? cell / 64 : 2 * cell / (1 + cell);
 }
 
-/* [swss] constants of the ASIC table: mac/phy 0.8 KiB, pipeline latency 19 KiB; Spectrum-6 (256 B cells) 42 KiB. */
+/* [swss] constants of the ASIC table: mac/phy 0.8 KiB, pipeline latency 19 KiB; Spectrum-6 (256 B
+ * cells) 42 KiB. */
 #define MAC_PHY_BYTES (0.8 * 1024)
 #define PEER_RESPONSE_2021_BYTES (3.8 * 1024)
 #define ON_TILE_NS 120.0
@@ -43,38 +53,46 @@ static double worst_cell_factor(double cell)
 static int headroom_spectrum(const struct headroom_in *in, struct headroom *h)
 {
 	const bool now = in->model == HEADROOM_SPECTRUM;
-	const double mbps = (double)in->speed_bps / 1e6, cell = (double)in->cell_bytes, lossless = (double)in->lossless_mtu_bytes;
+	const double mbps = (double)in->speed_bps / 1e6, cell = (double)in->cell_bytes,
+		     lossless = (double)in->lossless_mtu_bytes;
 	const bool eight = in->lanes == 8;
 	h->terms.mtu = (double)in->mtu_bytes;
 	h->terms.lossless_mtu = lossless;
-	h->terms.cable = 2 * ((double)in->cable_mm / 1e3) * mbps * 1e9 / CABLE_SPEED_M_S / (8 * 1000);
+	h->terms.cable =
+		2 * ((double)in->cable_mm / 1e3) * mbps * 1e9 / CABLE_SPEED_M_S / (8 * 1000);
 	/* The script divides by 1024 now, by 1000 in the tables of 2021: reproduced as they are. */
 	h->terms.gearbox = 2 * mbps * (double)in->gearbox_ns / (8 * (now ? 1024 : 1000));
 	h->terms.mac_phy = MAC_PHY_BYTES;
-	h->terms.peer_response = now ? (double)pause_response_bytes(in->speed_bps) : PEER_RESPONSE_2021_BYTES;
+	h->terms.peer_response =
+		now ? (double)pause_response_bytes(in->speed_bps) : PEER_RESPONSE_2021_BYTES;
 	if (h->terms.peer_response <= 0)
 		return -ENOTSUP;
 	/* Spectrum-4 and -5 are the generations with 192 byte cells. */
 	h->terms.on_tile = now && in->cell_bytes == 192 ? mbps / 1000 * ON_TILE_NS / 8 : 0;
-	const double propagation = h->terms.mtu + h->terms.cable + h->terms.gearbox + h->terms.mac_phy + h->terms.peer_response + h->terms.on_tile;
+	const double propagation = h->terms.mtu + h->terms.cable + h->terms.gearbox +
+		h->terms.mac_phy + h->terms.peer_response + h->terms.on_tile;
 
 	double worst = worst_cell_factor(cell), small = in->small_ratio * 100;
 	if (now) {
 		worst = ceil(worst);
-		small = 100 * 64 / ((small * 64 + (100 - small) * lossless) / 100); /* "by bytes", as the script has it */
+		/* "by bytes", as the script has it */
+		small = 100 * 64 / ((small * 64 + (100 - small) * lossless) / 100);
 	}
 	h->terms.amplification = (100 - small + small * worst) / 100;
 	double xoff = ceil_kib(lossless + propagation * h->terms.amplification);
 	if (now && in->cell_bytes == 256)
 		xoff += 18432;
-	if (now && !in->shared_pool && in->small_ratio < 1 && xoff + 2048 < ceil_kib(lossless + propagation * worst))
+	if (now && !in->shared_pool && in->small_ratio < 1 &&
+		xoff + 2048 < ceil_kib(lossless + propagation * worst))
 		xoff += 2048;
 	const double pipeline = (in->cell_bytes == 256 ? 42 : 19) * 1024.0;
 	/* The 400G rows with 8 lanes of the 2021 tables hold 37 KiB, not 2 x 19. */
 	const double xon = ceil_kib(!eight ? pipeline : now ? pipeline * 2 : 37888);
 	h->xoff_bytes = (uint64_t)xoff;
 	h->xon_bytes = (uint64_t)xon;
-	h->size_bytes = (uint64_t)(in->shared_pool ? xon : ceil_kib(xoff + xon + (eight ? (double)in->mtu_bytes : 0)));
+	h->size_bytes = (uint64_t)(in->shared_pool
+			? xon
+			: ceil_kib(xoff + xon + (eight ? (double)in->mtu_bytes : 0)));
 	return 0;
 }
 
@@ -84,7 +102,8 @@ static int headroom_generic(const struct headroom_in *in, struct headroom *h)
 	h->terms.mtu = (double)in->mtu_bytes;
 	h->terms.lossless_mtu = (double)in->lossless_mtu_bytes;
 	h->terms.pause_frame = 84; /* 64 B and the 20 B of preamble and gap */
-	h->terms.cable = 2 * ((double)in->cable_mm / 1e3) / CABLE_SPEED_M_S * (double)in->speed_bps / 8;
+	h->terms.cable =
+		2 * ((double)in->cable_mm / 1e3) / CABLE_SPEED_M_S * (double)in->speed_bps / 8;
 	h->terms.gearbox = 2 * bytes_ns * (double)in->gearbox_ns;
 	h->terms.macsec = 2 * bytes_ns * (double)in->macsec_ns;
 	h->terms.mac_phy = MAC_PHY_BYTES;
@@ -93,16 +112,20 @@ static int headroom_generic(const struct headroom_in *in, struct headroom *h)
 		return -ENOTSUP;
 	double amplification = in->amplification;
 	if (amplification <= 0) {
-		/* By bytes, as in [swss]; the rest fills its cells to the last, half a cell lost on average. */
-		const double small = in->small_ratio * 64 / (in->small_ratio * 64 + (1 - in->small_ratio) * h->terms.lossless_mtu);
-		const double large = ceil(h->terms.lossless_mtu / cell) * cell / h->terms.lossless_mtu;
+		/* By bytes, as in [swss]; the rest fills its cells to the last, half a cell lost on
+		 * average. */
+		const double small = in->small_ratio * 64 /
+			(in->small_ratio * 64 + (1 - in->small_ratio) * h->terms.lossless_mtu);
+		const double large =
+			ceil(h->terms.lossless_mtu / cell) * cell / h->terms.lossless_mtu;
 		amplification = small * worst_cell_factor(cell) + (1 - small) * large;
 	}
 	h->terms.amplification = amplification < 1 ? 1 : amplification;
-	const double sum = h->terms.mtu + h->terms.pause_frame + h->terms.cable + h->terms.gearbox + h->terms.macsec + h->terms.mac_phy +
-		h->terms.peer_response + h->terms.lossless_mtu;
+	const double sum = h->terms.mtu + h->terms.pause_frame + h->terms.cable + h->terms.gearbox +
+		h->terms.macsec + h->terms.mac_phy + h->terms.peer_response + h->terms.lossless_mtu;
 	h->xoff_bytes = (uint64_t)(ceil(sum * h->terms.amplification / cell) * cell);
-	/* Hysteresis of two lossless packets, in cells: resume any closer and the port flaps (DCQCN, section 4: two MTU). */
+	/* Hysteresis of two lossless packets, in cells: resume any closer and the port flaps
+	 * (DCQCN, section 4: two MTU). */
 	h->xon_bytes = (uint64_t)(ceil(2 * h->terms.lossless_mtu / cell) * cell);
 	h->size_bytes = in->shared_pool ? h->xon_bytes : h->xoff_bytes + h->xon_bytes;
 	return 0;
@@ -111,9 +134,11 @@ static int headroom_generic(const struct headroom_in *in, struct headroom *h)
 int headroom_calc(const struct headroom_in *in, struct headroom *ret)
 {
 	*ret = (struct headroom){0};
-	if (!in->speed_bps || !in->mtu_bytes || !in->lossless_mtu_bytes || !in->cell_bytes || !(in->small_ratio >= 0 && in->small_ratio <= 1))
+	if (!in->speed_bps || !in->mtu_bytes || !in->lossless_mtu_bytes || !in->cell_bytes ||
+		!(in->small_ratio >= 0 && in->small_ratio <= 1))
 		return -EDOM;
-	return in->model == HEADROOM_GENERIC ? headroom_generic(in, ret) : headroom_spectrum(in, ret);
+	return in->model == HEADROOM_GENERIC ? headroom_generic(in, ret)
+					     : headroom_spectrum(in, ret);
 }
 
 double pause_time_ns(uint64_t speed_bps, unsigned quanta)
@@ -141,12 +166,15 @@ double alpha_of_exponent(int dynamic_th)
 	return exp2(dynamic_th);
 }
 
-double ecn_kmin_guarantee_bytes(double pool_bytes, double alpha, double n_ports, double p_priorities, double headroom_bytes)
+double ecn_kmin_guarantee_bytes(
+	double pool_bytes, double alpha, double n_ports, double p_priorities, double headroom_bytes)
 {
-	return alpha * (pool_bytes - p_priorities * n_ports * headroom_bytes) / (n_ports * (1 + p_priorities * alpha));
+	return alpha * (pool_bytes - p_priorities * n_ports * headroom_bytes) /
+		(n_ports * (1 + p_priorities * alpha));
 }
 
-double pfc_static_level_bytes(double pool_bytes, double n_ports, double p_priorities, double headroom_bytes)
+double pfc_static_level_bytes(
+	double pool_bytes, double n_ports, double p_priorities, double headroom_bytes)
 {
 	return (pool_bytes - p_priorities * n_ports * headroom_bytes) / (p_priorities * n_ports);
 }
@@ -156,13 +184,15 @@ double bdp_bytes(uint64_t speed_bps, double rtt_ns)
 	return (double)speed_bps * rtt_ns / 8e9;
 }
 
-void ecn_bounds(double pool_bytes, double used_bytes, double alpha, double k, uint64_t speed_bps, double rtt_ns, double mtu_bytes, double kmin_bytes,
-	double kmax_bytes, struct ecn_bounds *ret)
+void ecn_bounds(double pool_bytes, double used_bytes, double alpha, double k, uint64_t speed_bps,
+	double rtt_ns, double mtu_bytes, double kmin_bytes, double kmax_bytes,
+	struct ecn_bounds *ret)
 {
 	ret->bdp_bytes = bdp_bytes(speed_bps, rtt_ns);
 	ret->q_pfc_bytes = dt_pfc_queue_bytes(pool_bytes, used_bytes, alpha, k);
 	ret->q_pfc_one_bytes = dt_limit_bytes(pool_bytes, alpha, 1);
-	/* Below one BDP a single CNP empties the link; above half the PFC point the reaction comes too late (derived; measured in simulation). */
+	/* Below one BDP a single CNP empties the link; above half the PFC point the reaction comes
+	 * too late (derived; measured in simulation). */
 	ret->lo_bytes = fmax(ret->bdp_bytes, 4 * mtu_bytes);
 	ret->hi_bytes = 0.5 * ret->q_pfc_bytes;
 	ret->ok = ret->lo_bytes <= ret->hi_bytes;

@@ -1,10 +1,12 @@
 /*
- * formulas - every closed formula once, with unit, range and source. Pure arithmetic: no tables of vendors beyond published
- * constants, no state. Bytes are bytes, rates bit/s, times ns, lengths mm; a ratio is 0..1.
+ * formulas - every closed formula once, with unit, range and source. Pure arithmetic: no tables of
+ * vendors beyond published constants, no state. Bytes are bytes, rates bit/s, times ns, lengths mm;
+ * a ratio is 0..1.
  *
  * Sources: [swss] sonic-net/sonic-swss cfgmgr/buffer_headroom_mellanox.lua at e6b0c5b5; [HLD] SONiC
- * doc/qos/dynamically-headroom-calculation.md; [802.3] IEEE 802.3 31B.3.7 (pause response); [DCQCN] Zhu et al., SIGCOMM 2015, section 4;
- * [DT] Choudhury and Hahne, dynamic queue length thresholds; "derived" where the arithmetic is our own.
+ * doc/qos/dynamically-headroom-calculation.md; [802.3] IEEE 802.3 31B.3.7 (pause response); [DCQCN]
+ * Zhu et al., SIGCOMM 2015, section 4; [DT] Choudhury and Hahne, dynamic queue length thresholds;
+ * "derived" where the arithmetic is our own.
  */
 #ifndef RW_ANALYZERS_FORMULAS_H
 #define RW_ANALYZERS_FORMULAS_H
@@ -16,54 +18,70 @@
 #define CABLE_SPEED_M_S 1.98e8
 
 /*
- * pause_response_bytes - what the peer may still send after it got XOFF: the pause quanta of [swss] (from 802.3 31B.3.7) x 64 B.
- * 0 when the speed is not in the published table (0.1 1 10 25 40 50 100 200 400 800 G). 800G repeats 400G's number there: a
- * placeholder, so it may err low in time.
+ * pause_response_bytes - what the peer may still send after it got XOFF: the pause quanta of [swss]
+ * (from 802.3 31B.3.7) x 64 B. 0 when the speed is not in the published table (0.1 1 10 25 40 50
+ * 100 200 400 800 G). 800G repeats 400G's number there: a placeholder, so it may err low in time.
  */
 uint64_t pause_response_bytes(uint64_t speed_bps);
 
 enum headroom_model {
-	HEADROOM_SPECTRUM,      /* [swss] as of 2026: quanta table, ceiled worst cell factor, small packets by bytes, on-tile latency */
+	/* [swss] as of 2026: quanta table, ceiled worst cell factor, small packets by bytes,
+	   on-tile latency */
+	HEADROOM_SPECTRUM,
 	HEADROOM_SPECTRUM_2021, /* [HLD]: the static tables shipped for Spectrum-1..3 */
-	HEADROOM_GENERIC,       /* physics (section a.1 of the SONiC and Cisco texts): for orientation, no vendor's number */
+	/* physics (section a.1 of the SONiC and Cisco texts): for orientation, no vendor's number
+	 */
+	HEADROOM_GENERIC,
 };
 struct headroom_in {
 	enum headroom_model model;
 	uint64_t speed_bps, cable_mm;
-	uint64_t mtu_bytes;          /* largest frame of any class on the port */
+	uint64_t mtu_bytes; /* largest frame of any class on the port */
 	uint64_t lossless_mtu_bytes; /* largest frame of the lossless class at the sender */
 	uint64_t cell_bytes;
-	double small_ratio;          /* share of minimum-size packets, by count */
+	double small_ratio; /* share of minimum-size packets, by count */
 	uint64_t gearbox_ns, macsec_ns; /* per direction; 0 = none */
-	unsigned lanes;              /* 8: the port has two pipelines (800G on Spectrum-4) */
-	bool shared_pool;            /* shared headroom pool: nothing is reserved per priority group beyond xon */
-	double amplification;        /* generic: bytes of buffer per byte of packet; 0 = from cell and small_ratio */
+	unsigned lanes; /* 8: the port has two pipelines (800G on Spectrum-4) */
+	/* shared headroom pool: nothing is reserved per priority group beyond xon */
+	bool shared_pool;
+	/* generic: bytes of buffer per byte of packet; 0 = from cell and small_ratio */
+	double amplification;
 };
 struct headroom {
 	uint64_t xoff_bytes; /* usable after XOFF was sent; "xoff" is SONiC's word for it */
 	uint64_t xon_bytes, size_bytes;
-	struct { double mtu, lossless_mtu, cable, gearbox, macsec, mac_phy, peer_response, on_tile, pause_frame, amplification; } terms;
+	struct {
+		double mtu, lossless_mtu, cable, gearbox, macsec, mac_phy, peer_response, on_tile,
+			pause_frame, amplification;
+	} terms;
 };
-/* 0, -EDOM (a needed input is zero or out of range), -ENOTSUP (the speed has no published response time). */
+/* 0, -EDOM (a needed input is zero or out of range), -ENOTSUP (the speed has no published response
+ * time). */
 int headroom_calc(const struct headroom_in *in, struct headroom *ret);
 
 /* One pause frame holds a port for quanta x 512 bit times (802.3 31B.2). ns. */
 double pause_time_ns(uint64_t speed_bps, unsigned quanta);
-/* Largest share of time that @frames_per_s frames of the longest quanta (65,535) can hold a port: a bound, at most 1. */
+/* Largest share of time that @frames_per_s frames of the longest quanta (65,535) can hold a port: a
+ * bound, at most 1. */
 double pause_duty_bound(uint64_t speed_bps, double frames_per_s);
 
-/* [DT] the limit of one queue is alpha x what is free. Fill level at which n equal owners settle; what one hog can take is n = 1. */
+/* [DT] the limit of one queue is alpha x what is free. Fill level at which n equal owners settle;
+ * what one hog can take is n = 1. */
 double dt_limit_bytes(double pool_bytes, double alpha, double n_owners);
-/* dt_pfc_queue_bytes - depth of an egress queue fed evenly by @k ingress groups when their XOFF fires, with @used bytes of the pool
- * taken by others: k a (B-u) / (1 + k a). Derived from [DT]; held against packet simulation within 5 %. */
+/* dt_pfc_queue_bytes - depth of an egress queue fed evenly by @k ingress groups when their XOFF
+ * fires, with @used bytes of the pool taken by others: k a (B-u) / (1 + k a). Derived from [DT];
+ * held against packet simulation within 5 %. */
 double dt_pfc_queue_bytes(double pool_bytes, double used_bytes, double alpha, double k);
 double alpha_of_exponent(int dynamic_th); /* SAI dynamic_th n: 2^n */
 
-/* [DCQCN] (4), generalised to p lossless priorities and SAI alpha (derived): highest Kmin that marks before PFC even when one
- * ingress feeds all n ports: a (B - p n H) / (n (1 + p a)). Negative: not possible. */
-double ecn_kmin_guarantee_bytes(double pool_bytes, double alpha, double n_ports, double p_priorities, double headroom_bytes);
+/* [DCQCN] (4), generalised to p lossless priorities and SAI alpha (derived): highest Kmin that
+ * marks before PFC even when one ingress feeds all n ports: a (B - p n H) / (n (1 + p a)).
+ * Negative: not possible. */
+double ecn_kmin_guarantee_bytes(double pool_bytes, double alpha, double n_ports,
+	double p_priorities, double headroom_bytes);
 /* [DCQCN] (2): highest static XOFF level, (B - 8 n H) / (8 n) for 8 priorities in general p. */
-double pfc_static_level_bytes(double pool_bytes, double n_ports, double p_priorities, double headroom_bytes);
+double pfc_static_level_bytes(
+	double pool_bytes, double n_ports, double p_priorities, double headroom_bytes);
 double bdp_bytes(uint64_t speed_bps, double rtt_ns);
 
 /* Where Kmin and Kmax may be, for a queue with this PFC point. ok = there is room: lo <= hi. */
@@ -71,10 +89,12 @@ struct ecn_bounds {
 	double bdp_bytes, q_pfc_bytes, q_pfc_one_bytes, lo_bytes, hi_bytes;
 	bool ok, kmin_below_pfc, kmax_below_pfc;
 };
-void ecn_bounds(double pool_bytes, double used_bytes, double alpha, double k, uint64_t speed_bps, double rtt_ns, double mtu_bytes, double kmin_bytes,
-	double kmax_bytes, struct ecn_bounds *ret);
+void ecn_bounds(double pool_bytes, double used_bytes, double alpha, double k, uint64_t speed_bps,
+	double rtt_ns, double mtu_bytes, double kmin_bytes, double kmax_bytes,
+	struct ecn_bounds *ret);
 
-/* Collectives: ring AllReduce moves 2 (N-1)/N x size per GPU; bus bandwidth as nccl-tests defines it, algorithm bandwidth x 2 (N-1)/N. */
+/* Collectives: ring AllReduce moves 2 (N-1)/N x size per GPU; bus bandwidth as nccl-tests defines
+ * it, algorithm bandwidth x 2 (N-1)/N. */
 double allreduce_ring_bytes(double gpus, double bytes);
 double allreduce_bus_bytes_s(double gpus, double bytes, double seconds);
 /* Money: GPUs x price per GPU-hour x hours. */

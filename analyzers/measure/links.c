@@ -30,7 +30,8 @@ static bool is_near(const struct fabric_port *p)
 
 static uint16_t tiers_of(const struct fabric_port *p, enum link_kind kind)
 {
-	return (uint16_t)(kind << 8 | (kind == LINK_SWITCH ? p->device->role << 4 | p->peer->device->role : 0));
+	return (uint16_t)(kind << 8 |
+		(kind == LINK_SWITCH ? p->device->role << 4 | p->peer->device->role : 0));
 }
 
 static int by_host(const void *a, const void *b)
@@ -42,13 +43,20 @@ static int by_host(const void *a, const void *b)
 
 void links_find(const struct observed *o, struct arena *a, struct links *ret)
 {
-	*ret = (struct links){.o = o, .a = a, .v = arena_array(a, struct link, o->n_ports + 1), .by_host = arena_array(a, const struct link *, o->n_ports + 1)};
+	*ret = (struct links){.o = o,
+		.a = a,
+		.v = arena_array(a, struct link, o->n_ports + 1),
+		.by_host = arena_array(a, const struct link *, o->n_ports + 1)};
 	for (size_t i = 0; i < o->n_ports; i++) {
 		const struct port_seen *p = &o->ports[i];
 		if (!is_near(p->port))
 			continue;
 		struct link *l = &ret->v[ret->n++];
-		*l = (struct link){.near = p, .far = observed_peer(o, p), .kind = p->port->host ? LINK_HOST : p->port->peer ? LINK_SWITCH : LINK_LOOSE};
+		*l = (struct link){.near = p,
+			.far = observed_peer(o, p),
+			.kind = p->port->host   ? LINK_HOST
+				: p->port->peer ? LINK_SWITCH
+						: LINK_LOOSE};
 		l->answered = p->device->n_series > 0 || (l->far && l->far->device->n_series > 0);
 		l->tiers = tiers_of(p->port, l->kind);
 		if (l->kind == LINK_HOST)
@@ -99,7 +107,8 @@ size_t links_of_host(const struct links *l, const char *host, const struct link 
 
 double port_load(const struct port_seen *p)
 {
-	const double rate = fmax(p->out_known ? p->out.rate_bps : NAN, p->in_known ? p->in.rate_bps : NAN);
+	const double rate =
+		fmax(p->out_known ? p->out.rate_bps : NAN, p->in_known ? p->in.rate_bps : NAN);
 	return rate / (p->out.capacity_bps ? (double)p->out.capacity_bps : FLOOR_BPS);
 }
 
@@ -115,7 +124,10 @@ static const struct link_values *values_of(struct links *l, uint16_t tiers, port
 		if (k->measure == measure && k->tiers == tiers)
 			return k;
 	struct link_values *k = arena_new_of(l->a, struct link_values);
-	*k = (struct link_values){.next = l->values, .measure = measure, .tiers = tiers, .v = arena_array(l->a, double, 2 * l->n + 1)};
+	*k = (struct link_values){.next = l->values,
+		.measure = measure,
+		.tiers = tiers,
+		.v = arena_array(l->a, double, 2 * l->n + 1)};
 	for (size_t i = 0; i < l->n; i++)
 		for (int e = 0; e < 2 && l->v[i].tiers == tiers; e++) {
 			const struct port_seen *p = link_end(&l->v[i], e);
@@ -144,11 +156,14 @@ double link_median(struct links *l, const struct link *of, port_measure *measure
 	if (own[1] < own[0])
 		own[0] = own[1], own[1] = measure(of->near);
 	for (int e = 0; e < 2; e++) {
-		const double *at = isnan(own[e]) ? NULL : bsearch(&own[e], k->v, k->n, sizeof(*k->v), by_value);
+		const double *at = isnan(own[e])
+			? NULL
+			: bsearch(&own[e], k->v, k->n, sizeof(*k->v), by_value);
 		if (!at)
 			continue;
 		const size_t found = (size_t)(at - k->v);
-		if (n_skip && found == skip[0]) { /* both ends measure the same: any two of the equal ones */
+		/* both ends measure the same: any two of the equal ones */
+		if (n_skip && found == skip[0]) {
 			const bool above = found + 1 < k->n && k->v[found + 1] == own[e];
 			skip[0] = above ? found : found - 1;
 			skip[n_skip++] = above ? found + 1 : found;

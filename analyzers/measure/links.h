@@ -1,8 +1,10 @@
 /*
- * links - the fabric's links as a window shows them: two ends, what kind, and what their like do. Pure; lives in the arena of the window.
+ * links - the fabric's links as a window shows them: two ends, what kind, and what their like do.
+ * Pure; lives in the arena of the window.
  *
- * A link is told of at one of its ends, always the same: the switch port that faces a host, else the end nearer to the hosts (leaf before
- * spine), else the first in the fabric's order. That end is "near".
+ * A link is told of at one of its ends, always the same: the switch port that faces a host, else
+ * the end nearer to the hosts (leaf before spine), else the first in the fabric's order. That end
+ * is "near".
  */
 #ifndef RW_ANALYZERS_LINKS_H
 #define RW_ANALYZERS_LINKS_H
@@ -16,8 +18,9 @@ enum link_kind { LINK_HOST, LINK_SWITCH, LINK_LOOSE /* a port whose neighbour is
 struct link {
 	const struct port_seen *near, *far; /* far: NULL for hosts and loose ports */
 	enum link_kind kind;
-	bool answered;                      /* a device at one of its ends was heard in this window */
-	uint16_t tiers;                     /* which tiers it joins: links alike have the same */
+	/* a device at one of its ends was heard in this window */
+	bool answered;
+	uint16_t tiers; /* which tiers it joins: links alike have the same */
 };
 
 typedef double port_measure(const struct port_seen *p); /* NAN unknown */
@@ -29,30 +32,44 @@ struct links { /* in the order of their near ends: those of a device lie togethe
 	size_t n;
 	const struct link **by_host; /* the host links, by host, then in order */
 	size_t n_by_host;
-	struct link_values *values;  /* what link_median() has sorted so far */
+	struct link_values *values; /* what link_median() has sorted so far */
 };
 
 void links_find(const struct observed *o, struct arena *a, struct links *ret);
-/* links_seen - those of the window; found once when the caller shares it (in->shared). Never NULL. */
+/* links_seen - those of the window; found once when the caller shares it (in->shared). Never NULL.
+ */
 struct links *links_seen(const struct analyzer_in *in);
 
-/* Do they join the same tiers: host to leaf, or leaf to spine? Their speeds, errors and optics compare. */
-static inline bool link_alike(const struct link *a, const struct link *b) { return a->tiers == b->tiers; }
+/* Do they join the same tiers: host to leaf, or leaf to spine? Their speeds, errors and optics
+ * compare. */
+static inline bool link_alike(const struct link *a, const struct link *b)
+{
+	return a->tiers == b->tiers;
+}
 
-/* The links whose near end is on the same switch; the links of the same host. A run within .v or .by_host. */
+/* The links whose near end is on the same switch; the links of the same host. A run within .v or
+ * .by_host. */
 size_t links_of_device(const struct links *l, const struct link *of, const struct link **ret);
 size_t links_of_host(const struct links *l, const char *host, const struct link *const **ret);
 
 /* End 0 is near, 1 far; NULL where there is no switch port. */
-static inline const struct port_seen *link_end(const struct link *l, int end) { return end ? l->far : l->near; }
+static inline const struct port_seen *link_end(const struct link *l, int end)
+{
+	return end ? l->far : l->near;
+}
 
 /* Is the port known to be down? Unknown is not down. */
-static inline bool port_is_down(const struct port_seen *p) { return p->oper_up == 0; }
+static inline bool port_is_down(const struct port_seen *p)
+{
+	return p->oper_up == 0;
+}
 
-/* port_load - the busier direction of a port, share of its speed, 0..1. Without a speed, of 1 Gb/s: enough to tell idle from busy. NAN unknown. */
+/* port_load - the busier direction of a port, share of its speed, 0..1. Without a speed, of 1 Gb/s:
+ * enough to tell idle from busy. NAN unknown. */
 double port_load(const struct port_seen *p);
 
-/* link_median - of what @measure says of the ends of all links like @of, without @of itself; NAN when that is less than @least values. */
+/* link_median - of what @measure says of the ends of all links like @of, without @of itself; NAN
+ * when that is less than @least values. */
 double link_median(struct links *l, const struct link *of, port_measure *measure, size_t least);
 
 #endif

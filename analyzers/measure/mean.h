@@ -4,7 +4,10 @@
 
 #include <math.h>
 
-struct mean { double sum; unsigned n; };
+struct mean {
+	double sum;
+	unsigned n;
+};
 static inline void mean_add(struct mean *m, double v)
 {
 	if (isnan(v))
@@ -12,6 +15,9 @@ static inline void mean_add(struct mean *m, double v)
 	m->sum += v;
 	m->n++;
 }
-static inline double mean_of(const struct mean *m) { return m->n ? m->sum / m->n : NAN; }
+static inline double mean_of(const struct mean *m)
+{
+	return m->n ? m->sum / m->n : NAN;
+}
 
 #endif

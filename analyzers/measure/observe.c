@@ -1,4 +1,5 @@
-/* observe - see the header. One pass over the window's series, which come sorted by metric, then entity: tables say where each goes. */
+/* observe - see the header. One pass over the window's series, which come sorted by metric, then
+ * entity: tables say where each goes. */
 #include "analyzers/measure/observe.h"
 
 #include <string.h>
@@ -24,9 +25,14 @@ struct row {
 	uint16_t metric;
 	uint8_t place, gate;
 	uint16_t offset;
-	bool tells; /* movement (or a state that is not 0) makes a priority outside the lossless class worth a lane */
+	/* movement (or a state that is not 0) makes a priority outside the lossless class worth a
+	 * lane */
+	bool tells;
 };
-#define L(m, f, p, g, t) {M_##m, p, g, offsetof(struct lane_seen, f), t}
+#define L(m, f, p, g, t)                                                                           \
+	{                                                                                          \
+		M_##m, p, g, offsetof(struct lane_seen, f), t                                      \
+	}
 static const struct row lane_rows[] = {
 	L(PFC_RX_FRAMES, rx_frames, PLACE_COUNTER, GATE_FRAMES, true),
 	L(PFC_TX_FRAMES, tx_frames, PLACE_COUNTER, GATE_FRAMES, true),
@@ -60,7 +66,10 @@ static const struct row lane_rows[] = {
 	L(CFG_ECN_KMAX, kmax, PLACE_STATE, 0, false),
 	L(CFG_ECN_PMAX, pmax, PLACE_STATE, 0, false),
 };
-#define P(m, f, p, g) {M_##m, p, g, offsetof(struct port_seen, f), false}
+#define P(m, f, p, g)                                                                              \
+	{                                                                                          \
+		M_##m, p, g, offsetof(struct port_seen, f), false                                  \
+	}
 static const struct row port_rows[] = {
 	{M_PORT_IN_OCTETS, PLACE_OTHER, 0, 0, false},
 	{M_PORT_OUT_OCTETS, PLACE_OTHER, 0, 0, false},
@@ -86,8 +95,12 @@ static const struct row port_rows[] = {
 	P(OPTIC_TEMPERATURE, temperature_c, PLACE_STATE, 0),
 	P(CFG_CABLE, cable_m, PLACE_STATE, 0),
 };
-#define D(m, f, p) {M_##m, p, 0, offsetof(struct device_seen, f), false}
-static const struct row device_rows[] = { /* of the switch or of a pool in it: the largest value counts */
+#define D(m, f, p)                                                                                 \
+	{                                                                                          \
+		M_##m, p, 0, offsetof(struct device_seen, f), false                                \
+	}
+/* of the switch or of a pool in it: the largest value counts */
+static const struct row device_rows[] = {
 	D(POOL_WATERMARK, pool_peak, PLACE_PEAK),
 	D(CFG_POOL, pool_bytes, PLACE_STATE),
 	D(CFG_CELL, cell_bytes, PLACE_STATE),
@@ -99,15 +112,20 @@ static const struct row device_rows[] = { /* of the switch or of a pool in it: t
 #undef D
 
 /* The union of the tables' first columns; a unit test holds them equal. */
-const uint16_t observe_metrics[] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS, M_PORT_SPEED_BPS, M_PORT_IN_PACKETS, M_PORT_OUT_PACKETS, M_PORT_IN_ERRORS,
-	M_PORT_OUT_ERRORS, M_PORT_IN_DISCARDS, M_PORT_OUT_DISCARDS, M_PORT_FCS_ERRORS, M_PORT_SYMBOL_ERRORS, M_PORT_FEC_CORRECTED, M_PORT_FEC_UNCORRECTABLE,
-	M_PORT_IN_PAUSE_FRAMES, M_PORT_OUT_PAUSE_FRAMES, M_PORT_FLAPS, M_PORT_OPER_UP, M_PORT_MTU_BYTES, M_PORT_PRE_FEC_BER, M_OPTIC_RX_POWER, M_OPTIC_TX_POWER,
-	M_OPTIC_TEMPERATURE, M_PFC_RX_FRAMES, M_PFC_TX_FRAMES, M_PFC_RX_PAUSE_NS, M_PFC_TX_PAUSE_NS, M_PFC_RX_PAUSE_NS_HI, M_PFC_TX_PAUSE_NS_HI,
-	M_PFC_RX_TRANSITIONS, M_PFC_TX_TRANSITIONS, M_PFCWD_STORMS, M_PFCWD_RESTORES, M_PFCWD_DROPS, M_PG_DROPS, M_PG_SHARED_WATERMARK, M_PG_HEADROOM_WATERMARK,
-	M_QUEUE_OUT_OCTETS, M_QUEUE_OUT_PACKETS, M_QUEUE_DROPS, M_QUEUE_WRED_DROPS, M_QUEUE_ECN_MARKED, M_QUEUE_DEPTH, M_QUEUE_WATERMARK, M_CFG_PFC_ENABLED,
-	M_CFG_PG_ALPHA_EXP, M_CFG_PG_HEADROOM, M_CFG_PG_XOFF_LEVEL, M_CFG_PG_XON_LEVEL, M_CFG_PG_XON_OFFSET, M_CFG_ECN_ENABLED, M_CFG_ECN_KMIN, M_CFG_ECN_KMAX,
-	M_CFG_ECN_PMAX, M_POOL_WATERMARK, M_CFG_POOL, M_CFG_CELL, M_CFG_POOL_SLICES,
-	M_CFG_SHP_RATIO, M_CFG_CABLE};
+const uint16_t observe_metrics[] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS, M_PORT_SPEED_BPS,
+	M_PORT_IN_PACKETS, M_PORT_OUT_PACKETS, M_PORT_IN_ERRORS, M_PORT_OUT_ERRORS,
+	M_PORT_IN_DISCARDS, M_PORT_OUT_DISCARDS, M_PORT_FCS_ERRORS, M_PORT_SYMBOL_ERRORS,
+	M_PORT_FEC_CORRECTED, M_PORT_FEC_UNCORRECTABLE, M_PORT_IN_PAUSE_FRAMES,
+	M_PORT_OUT_PAUSE_FRAMES, M_PORT_FLAPS, M_PORT_OPER_UP, M_PORT_MTU_BYTES, M_PORT_PRE_FEC_BER,
+	M_OPTIC_RX_POWER, M_OPTIC_TX_POWER, M_OPTIC_TEMPERATURE, M_PFC_RX_FRAMES, M_PFC_TX_FRAMES,
+	M_PFC_RX_PAUSE_NS, M_PFC_TX_PAUSE_NS, M_PFC_RX_PAUSE_NS_HI, M_PFC_TX_PAUSE_NS_HI,
+	M_PFC_RX_TRANSITIONS, M_PFC_TX_TRANSITIONS, M_PFCWD_STORMS, M_PFCWD_RESTORES, M_PFCWD_DROPS,
+	M_PG_DROPS, M_PG_SHARED_WATERMARK, M_PG_HEADROOM_WATERMARK, M_QUEUE_OUT_OCTETS,
+	M_QUEUE_OUT_PACKETS, M_QUEUE_DROPS, M_QUEUE_WRED_DROPS, M_QUEUE_ECN_MARKED, M_QUEUE_DEPTH,
+	M_QUEUE_WATERMARK, M_CFG_PFC_ENABLED, M_CFG_PG_ALPHA_EXP, M_CFG_PG_HEADROOM,
+	M_CFG_PG_XOFF_LEVEL, M_CFG_PG_XON_LEVEL, M_CFG_PG_XON_OFFSET, M_CFG_ECN_ENABLED,
+	M_CFG_ECN_KMIN, M_CFG_ECN_KMAX, M_CFG_ECN_PMAX, M_POOL_WATERMARK, M_CFG_POOL, M_CFG_CELL,
+	M_CFG_POOL_SLICES, M_CFG_SHP_RATIO, M_CFG_CABLE};
 const size_t observe_n_metrics = rw_countof(observe_metrics);
 
 double pause_frame_max_ns(uint64_t speed_bps)
@@ -115,19 +133,15 @@ double pause_frame_max_ns(uint64_t speed_bps)
 	return speed_bps ? QUANTA_MAX * QUANTUM_BITS * 1e9 / (double)speed_bps : NAN;
 }
 
-/* --- values ----------------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 static double gate_rate(enum gate g, uint64_t speed_bps)
 {
 	switch (g) {
-	case GATE_TIME:
-		return PORT_RATE_PLAUSIBLE * 1e9;
-	case GATE_FRAMES:
-		return PORT_RATE_PLAUSIBLE * (double)speed_bps / FRAME_MIN_BITS;
-	case GATE_OCTETS:
-		return PORT_RATE_PLAUSIBLE * (double)speed_bps / 8;
-	case GATE_NONE:
-		break;
+	case GATE_TIME: return PORT_RATE_PLAUSIBLE * 1e9;
+	case GATE_FRAMES: return PORT_RATE_PLAUSIBLE * (double)speed_bps / FRAME_MIN_BITS;
+	case GATE_OCTETS: return PORT_RATE_PLAUSIBLE * (double)speed_bps / 8;
+	case GATE_NONE: break;
 	}
 	return 0;
 }
@@ -136,13 +150,18 @@ static struct amount amount_of(const struct series *s, const struct window *w, d
 {
 	struct increase inc, all;
 	int r = series_increase(s, w->from_ns, w->to_ns, max_rate, &inc);
-	if (inc.suspects && max_rate > 0 && series_increase(s, w->from_ns, w->to_ns, 0, &all) == 0) {
-		/* a cached counter jumps by more than its window: the run as a whole is believed, and marked */
+	if (inc.suspects && max_rate > 0 &&
+		series_increase(s, w->from_ns, w->to_ns, 0, &all) == 0) {
+		/* a cached counter jumps by more than its window: the run as a whole is believed,
+		 * and marked */
 		all.quality = QUALITY_ESTIMATED;
 		inc = all;
 		r = 0;
 	}
-	struct amount a = {.known = r == 0, .restarted = inc.resets > 0, .quality = inc.quality, .alive = s->n && (s->value[s->n - 1] || s->value[0])};
+	struct amount a = {.known = r == 0,
+		.restarted = inc.resets > 0,
+		.quality = inc.quality,
+		.alive = s->n && (s->value[s->n - 1] || s->value[0])};
 	if (a.known) {
 		a.value = (double)inc.value;
 		a.covered_ns = inc.covered_ns;
@@ -178,31 +197,27 @@ static double state_value(const struct series *s, const struct window *w)
 	return series_state(s, w->to_ns, STATE_AGE_NS, &v) == 0 ? sample_number(s->metric, v) : NAN;
 }
 
-static void put(char *base, const struct row *r, const struct series *s, const struct window *w, uint64_t speed_bps)
+static void put(char *base, const struct row *r, const struct series *s, const struct window *w,
+	uint64_t speed_bps)
 {
 	double *number = (double *)(base + r->offset);
 	switch ((enum place)r->place) {
 	case PLACE_COUNTER:
-		*(struct amount *)(base + r->offset) = amount_of(s, w, gate_rate((enum gate)r->gate, speed_bps));
+		*(struct amount *)(base + r->offset) =
+			amount_of(s, w, gate_rate((enum gate)r->gate, speed_bps));
 		break;
-	case PLACE_PEAK:
-		*number = fmax(*number, peak_of(s, w));
-		break;
-	case PLACE_MEAN:
-		*number = mean_of(s, w);
-		break;
+	case PLACE_PEAK: *number = fmax(*number, peak_of(s, w)); break;
+	case PLACE_MEAN: *number = mean_of(s, w); break;
 	case PLACE_STATE:
-		*number = fmax(*number, state_value(s, w)); /* for pools the largest; else there is one */
+		*number = fmax(
+			*number, state_value(s, w)); /* for pools the largest; else there is one */
 		break;
-	case PLACE_EXP2:
-		*number = exp2(state_value(s, w));
-		break;
-	case PLACE_OTHER:
-		break;
+	case PLACE_EXP2: *number = exp2(state_value(s, w)); break;
+	case PLACE_OTHER: break;
 	}
 }
 
-/* --- finding the place ------------------------------------------------------------------------------------------------- */
+/* ---- finding the place --------------------------------------------------- */
 
 struct maker {
 	const struct analyzer_in *in;
@@ -210,26 +225,29 @@ struct maker {
 	struct arena *a;
 	struct observed *o;
 	const struct row *rows[METRIC_COUNT];
-	uint32_t *port_of;   /* [entity id]: index of its port + 1; 0 = none */
+	uint32_t *port_of; /* [entity id]: index of its port + 1; 0 = none */
 	uint32_t *device_of; /* [entity id]: index of its device + 1 */
 	int8_t *priority_of; /* [entity id]: -1 when it is not a priority of a port */
 	uint32_t n_entities;
 	size_t cap_ports;
 	struct rate_series { /* [port]: what its rates are made of */
 		const struct series *in, *out, *speed, *up;
-	} *rates;
+	} * rates;
 };
 
-static void blank_lane(struct lane_seen *l, const struct port_seen *p, int priority, const struct fabric *f)
+static void blank_lane(
+	struct lane_seen *l, const struct port_seen *p, int priority, const struct fabric *f)
 {
 	const double none = NAN;
-	*l = (struct lane_seen){.port = p, .priority = priority, .lossless = f->lossless_mask >> priority & 1};
+	*l = (struct lane_seen){
+		.port = p, .priority = priority, .lossless = f->lossless_mask >> priority & 1};
 	for (size_t i = 0; i < rw_countof(lane_rows); i++)
 		if (lane_rows[i].place != PLACE_COUNTER)
 			memcpy((char *)l + lane_rows[i].offset, &none, sizeof(none));
 }
 
-static void blank_port(struct port_seen *p, const struct fabric_port *port, const struct device_seen *d)
+static void blank_port(
+	struct port_seen *p, const struct fabric_port *port, const struct device_seen *d)
 {
 	const double none = NAN;
 	*p = (struct port_seen){.port = port, .device = d};
@@ -249,15 +267,23 @@ static void place_fabric(struct maker *m)
 	for (size_t i = 0; i < f->n_devices; i++) {
 		const struct fabric_device *d = f->devices[i];
 		struct device_seen *seen = &o->devices[i];
-		*seen = (struct device_seen){.device = d, .ports = &o->ports[n], .n_ports = d->n_ports, .newest_ns = INT64_MIN, .pool_bytes = NAN, .pool_peak = NAN,
-			.cell_bytes = NAN, .pool_slices = NAN, .shp_ratio = NAN};
+		*seen = (struct device_seen){.device = d,
+			.ports = &o->ports[n],
+			.n_ports = d->n_ports,
+			.newest_ns = INT64_MIN,
+			.pool_bytes = NAN,
+			.pool_peak = NAN,
+			.cell_bytes = NAN,
+			.pool_slices = NAN,
+			.shp_ratio = NAN};
 		const uint32_t id = entities_find(e, d->name, NULL, PRIO_NONE);
 		if (id != ENTITY_NONE)
 			m->device_of[id] = (uint32_t)i + 1;
 		for (size_t k = 0; k < d->n_ports; k++, n++) {
 			blank_port(&o->ports[n], d->ports[k], seen);
 			o->ports[n].in_fabric = true;
-			o->ports[n].entity = entities_find(e, d->name, d->ports[k]->name, PRIO_NONE);
+			o->ports[n].entity =
+				entities_find(e, d->name, d->ports[k]->name, PRIO_NONE);
 			if (o->ports[n].entity == ENTITY_NONE)
 				continue;
 			m->port_of[o->ports[n].entity] = (uint32_t)n + 1;
@@ -267,7 +293,8 @@ static void place_fabric(struct maker *m)
 	o->n_ports = o->n_fabric_ports = n;
 }
 
-/* Is the port entity that of a buffer pool, or of a queue no priority is known for? Neither is a port. */
+/* Is the port entity that of a buffer pool, or of a queue no priority is known for? Neither is a
+ * port. */
 static bool is_port(const struct entity *e)
 {
 	return e->port[0] && strncmp(e->port, "pool:", 5) != 0 && !strchr(e->port, '#');
@@ -291,7 +318,8 @@ static void place_stranger(struct maker *m, const struct entity *e, uint32_t dev
 	m->port_of[e->id] = (uint32_t)++o->n_ports;
 }
 
-/* Which device and port each entity of the window belongs to. Parents come before children: ids are given in that order. */
+/* Which device and port each entity of the window belongs to. Parents come before children: ids are
+ * given in that order. */
 static void place_entities(struct maker *m)
 {
 	for (uint32_t id = 1; id <= m->n_entities; id++) {
@@ -301,7 +329,9 @@ static void place_entities(struct maker *m)
 		if (!e || e->parent == ENTITY_NONE || e->parent >= id || !m->device_of[e->parent])
 			continue;
 		m->device_of[id] = m->device_of[e->parent];
-		m->priority_of[id] = e->priority >= 0 && e->priority < OBSERVED_PRIORITIES ? (int8_t)e->priority : -1;
+		m->priority_of[id] = e->priority >= 0 && e->priority < OBSERVED_PRIORITIES
+			? (int8_t)e->priority
+			: -1;
 		if (e->priority == PRIO_NONE && is_port(e))
 			place_stranger(m, e, m->device_of[id] - 1);
 		else if ((m->port_of[id] = m->port_of[e->parent]) && m->priority_of[id] >= 0)
@@ -341,8 +371,11 @@ static void make_lanes(struct maker *m)
 		const struct row *r = m->rows[s->metric];
 		if (r && r->tells)
 			window_fetch(m->w, i);
-		const int priority = r && s->entity <= m->n_entities ? m->priority_of[s->entity] : -1;
-		if (priority < 0 || !(m->in->fabric->lossless_mask >> priority & 1 || (r->tells && tells(s, m->w, r))))
+		const int priority =
+			r && s->entity <= m->n_entities ? m->priority_of[s->entity] : -1;
+		if (priority < 0 ||
+			!(m->in->fabric->lossless_mask >> priority & 1 ||
+				(r->tells && tells(s, m->w, r))))
 			continue;
 		struct port_seen *p = port_at(m, s->entity);
 		if (p && !p->lanes[priority])
@@ -360,14 +393,16 @@ static void hear(struct device_seen *d, const struct series *s, const struct win
 	d->newest_ns = s->t_ns[end - 1] > d->newest_ns ? s->t_ns[end - 1] : d->newest_ns;
 }
 
-static void fill_lane(struct maker *m, struct port_seen *p, int priority, const struct row *r, const struct series *s)
+static void fill_lane(struct maker *m, struct port_seen *p, int priority, const struct row *r,
+	const struct series *s)
 {
 	const uint64_t speed_bps = p->out.read_bps ? p->out.read_bps : p->port->speed_bps;
 	struct lane_seen *l = p->lanes[priority];
 	if (l)
 		put((char *)l, r, s, m->w, speed_bps);
 	if (s->metric == M_QUEUE_OUT_OCTETS) {
-		const struct amount octets = l ? l->out_octets : amount_of(s, m->w, gate_rate(GATE_OCTETS, speed_bps));
+		const struct amount octets =
+			l ? l->out_octets : amount_of(s, m->w, gate_rate(GATE_OCTETS, speed_bps));
 		p->class_octets[priority] = octets.known ? octets.value : NAN;
 	}
 }
@@ -389,7 +424,8 @@ static void fill(struct maker *m)
 		if (p && priority >= 0)
 			fill_lane(m, p, priority, r, s);
 		else if (p)
-			put((char *)p, r, s, m->w, p->out.read_bps ? p->out.read_bps : p->port->speed_bps);
+			put((char *)p, r, s, m->w,
+				p->out.read_bps ? p->out.read_bps : p->port->speed_bps);
 		else if (metric_info(s->metric)->scope == SCOPE_DEVICE)
 			put((char *)d, r, s, m->w, 0);
 	}
@@ -397,38 +433,56 @@ static void fill(struct maker *m)
 
 static void rates(struct maker *m)
 {
-	static const struct { uint16_t metric, offset; } columns[] = {
-		{M_PORT_IN_OCTETS, offsetof(struct rate_series, in)}, {M_PORT_OUT_OCTETS, offsetof(struct rate_series, out)},
-		{M_PORT_SPEED_BPS, offsetof(struct rate_series, speed)}, {M_PORT_OPER_UP, offsetof(struct rate_series, up)},
+	static const struct {
+		uint16_t metric, offset;
+	} columns[] = {
+		{M_PORT_IN_OCTETS, offsetof(struct rate_series, in)},
+		{M_PORT_OUT_OCTETS, offsetof(struct rate_series, out)},
+		{M_PORT_SPEED_BPS, offsetof(struct rate_series, speed)},
+		{M_PORT_OPER_UP, offsetof(struct rate_series, up)},
 	};
 	for (size_t k = 0; k < rw_countof(columns); k++)
-		for (size_t i = window_metric(m->w, columns[k].metric); i < m->w->n_series && m->w->series[i].metric == columns[k].metric; i++) {
+		for (size_t i = window_metric(m->w, columns[k].metric);
+			i < m->w->n_series && m->w->series[i].metric == columns[k].metric; i++) {
 			const struct series *s = &m->w->series[i];
 			if (s->entity <= m->n_entities && m->port_of[s->entity])
-				memcpy((char *)&m->rates[m->port_of[s->entity] - 1] + columns[k].offset, &s, sizeof(s));
+				memcpy((char *)&m->rates[m->port_of[s->entity] - 1] +
+						columns[k].offset,
+					&s, sizeof(s));
 		}
 	for (size_t i = 0; i < m->o->n_ports; i++) {
 		struct port_seen *p = &m->o->ports[i];
 		const struct rate_series *v = &m->rates[i];
-		p->out_known = port_rate_of(m->w, p->port, v->out, v->speed, v->up, m->in->interval_ns, &p->out) == 0;
-		p->in_known = port_rate_of(m->w, p->port, v->in, v->speed, v->up, m->in->interval_ns, &p->in) == 0;
+		p->out_known = port_rate_of(m->w, p->port, v->out, v->speed, v->up,
+				       m->in->interval_ns, &p->out) == 0;
+		p->in_known = port_rate_of(m->w, p->port, v->in, v->speed, v->up,
+				      m->in->interval_ns, &p->in) == 0;
 	}
 }
 
-/* --- what follows from it ------------------------------------------------------------------------------------------------ */
+/* ---- what follows from it ------------------------------------------------ */
 
-static struct pause_share share_of(const struct amount *measured, const struct amount *bound, const struct amount *frames, uint64_t speed_bps)
+static struct pause_share share_of(const struct amount *measured, const struct amount *bound,
+	const struct amount *frames, uint64_t speed_bps)
 {
-	struct pause_share r = {.lo = NAN, .hi = NAN, .quality = QUALITY_UNKNOWN, .alive = measured->alive || bound->alive || frames->alive};
+	struct pause_share r = {.lo = NAN,
+		.hi = NAN,
+		.quality = QUALITY_UNKNOWN,
+		.alive = measured->alive || bound->alive || frames->alive};
 	const double hold_ns = pause_frame_max_ns(speed_bps);
 	/* a duration that stands still while frames count is not measured on this platform */
-	if (measured->known && (measured->value > 0 || !(frames->known && frames->value > 0 && !measured->alive))) {
+	if (measured->known &&
+		(measured->value > 0 ||
+			!(frames->known && frames->value > 0 && !measured->alive))) {
 		r.lo = r.hi = fmin(1, measured->value / (double)measured->covered_ns);
 		r.measured = true;
 		r.quality = measured->quality;
 	} else if (bound->known || (frames->known && !isnan(hold_ns))) {
-		/* a bound was cut to the interval it was read in; frames that an agent hands out in lumps belong to longer ones */
-		const double time = fmax(bound->known ? bound->value / (double)bound->covered_ns : NAN, frames->known ? frames->value * hold_ns / (double)frames->covered_ns : NAN);
+		/* a bound was cut to the interval it was read in; frames that an agent hands out in
+		 * lumps belong to longer ones */
+		const double time = fmax(
+			bound->known ? bound->value / (double)bound->covered_ns : NAN,
+			frames->known ? frames->value * hold_ns / (double)frames->covered_ns : NAN);
 		r.lo = 0;
 		r.hi = fmin(1, time);
 		r.quality = QUALITY_ESTIMATED;
@@ -448,26 +502,34 @@ static void take_declared(double *value, double declared, bool *mark)
 	*value = declared;
 	*mark = true;
 }
-static double bytes_or_none(uint64_t v) { return v ? (double)v : NAN; }
+static double bytes_or_none(uint64_t v)
+{
+	return v ? (double)v : NAN;
+}
 
-/* Thresholds from the configuration file stand where no protocol reads them back; the first that matches wins. */
+/* Thresholds from the configuration file stand where no protocol reads them back; the first that
+ * matches wins. */
 static void declare(struct lane_seen *l, const struct fabric *f)
 {
 	const struct fabric_port *p = l->port->port;
 	for (size_t i = 0; i < f->n_thresholds; i++) {
 		const struct fabric_threshold *t = &f->thresholds[i];
-		if (t->priority != l->priority || !str_glob(t->devices, p->device->name) || !(str_glob(t->ports, p->name) || (p->alias[0] && str_glob(t->ports, p->alias))))
+		if (t->priority != l->priority || !str_glob(t->devices, p->device->name) ||
+			!(str_glob(t->ports, p->name) ||
+				(p->alias[0] && str_glob(t->ports, p->alias))))
 			continue;
 		take_declared(&l->kmin, bytes_or_none(t->kmin_bytes), &l->declared);
 		take_declared(&l->kmax, bytes_or_none(t->kmax_bytes), &l->declared);
 		take_declared(&l->pmax, t->pmax, &l->declared);
 		take_declared(&l->alpha, t->alpha, &l->declared);
-		take_declared(&l->headroom, bytes_or_none(t->headroom_bytes), &l->headroom_declared);
+		take_declared(
+			&l->headroom, bytes_or_none(t->headroom_bytes), &l->headroom_declared);
 		take_declared(&l->xoff_level, bytes_or_none(t->xoff_level_bytes), &l->declared);
 		take_declared(&l->xon_level, bytes_or_none(t->xon_level_bytes), &l->declared);
 		take_declared(&l->xon_offset, bytes_or_none(t->xon_offset_bytes), &l->declared);
 		l->declared |= l->headroom_declared;
-		struct device_seen *d = (struct device_seen *)l->port->device; /* ours until observe() returns */
+		/* ours until observe() returns */
+		struct device_seen *d = (struct device_seen *)l->port->device;
 		bool mark = false;
 		take_declared(&d->pool_bytes, bytes_or_none(t->pool_bytes), &mark);
 		take_declared(&d->cell_bytes, bytes_or_none(t->cell_bytes), &mark);
@@ -481,13 +543,16 @@ static void finish(struct maker *m)
 	size_t n = 0;
 	for (size_t i = 0; i < o->n_ports; i++) {
 		struct port_seen *p = &o->ports[i];
-		((struct device_seen *)p->device)->restarted |= p->in_packets.restarted || p->out_packets.restarted;
+		((struct device_seen *)p->device)->restarted |=
+			p->in_packets.restarted || p->out_packets.restarted;
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
 			struct lane_seen *l = p->lanes[c];
 			if (!l)
 				continue;
-			l->rx_pause = share_of(&l->rx_pause_ns, &l->rx_pause_ns_hi, &l->rx_frames, speed_of(p));
-			l->tx_pause = share_of(&l->tx_pause_ns, &l->tx_pause_ns_hi, &l->tx_frames, speed_of(p));
+			l->rx_pause = share_of(
+				&l->rx_pause_ns, &l->rx_pause_ns_hi, &l->rx_frames, speed_of(p));
+			l->tx_pause = share_of(
+				&l->tx_pause_ns, &l->tx_pause_ns_hi, &l->tx_frames, speed_of(p));
 			declare(l, o->fabric);
 			o->lanes[n++] = l;
 		}
@@ -523,8 +588,13 @@ static const struct observed *make(const struct analyzer_in *in, struct arena *a
 	m.rates = arena_array(a, struct rate_series, m.cap_ports + 1);
 	memset(m.rates, 0, (m.cap_ports + 1) * sizeof(*m.rates));
 	m.o = arena_new_of(a, struct observed);
-	*m.o = (struct observed){.from_ns = in->window->from_ns, .to_ns = in->window->to_ns, .interval_ns = in->interval_ns, .fabric = f, .window = in->window,
-		.devices = arena_array(a, struct device_seen, f->n_devices + 1), .n_devices = f->n_devices,
+	*m.o = (struct observed){.from_ns = in->window->from_ns,
+		.to_ns = in->window->to_ns,
+		.interval_ns = in->interval_ns,
+		.fabric = f,
+		.window = in->window,
+		.devices = arena_array(a, struct device_seen, f->n_devices + 1),
+		.n_devices = f->n_devices,
 		.ports = arena_array(a, struct port_seen, m.cap_ports + 1)};
 	m.o->device_of = m.device_of;
 	m.o->port_of = m.port_of;

@@ -1,10 +1,12 @@
 /*
- * observe - what one window says of every port, queue and switch: counters as amounts, pause as shares of time, watermarks, states.
- * Measured once per window and read by all analyzers, so that each counter is judged (wraps, resets, plausibility) in one place.
- * Pure; lives in the arena it was made in, names are borrowed from the fabric and the entities.
+ * observe - what one window says of every port, queue and switch: counters as amounts, pause as
+ * shares of time, watermarks, states. Measured once per window and read by all analyzers, so that
+ * each counter is judged (wraps, resets, plausibility) in one place. Pure; lives in the arena it
+ * was made in, names are borrowed from the fabric and the entities.
  *
- * Missing is not zero: an amount says whether there were samples, whether the counter moved in this window, and whether it has ever
- * moved (a counter that stands at 0 and never moved may not be implemented: "alive" is false, and it proves nothing).
+ * Missing is not zero: an amount says whether there were samples, whether the counter moved in this
+ * window, and whether it has ever moved (a counter that stands at 0 and never moved may not be
+ * implemented: "alive" is false, and it proves nothing).
  */
 #ifndef RW_ANALYZERS_OBSERVE_H
 #define RW_ANALYZERS_OBSERVE_H
@@ -26,94 +28,112 @@ struct analyzer_in;
 enum { OBSERVED_PRIORITIES = 8 };
 
 struct amount { /* growth of a counter in the window */
-	double value;        /* 0 when unknown */
-	int64_t covered_ns;  /* time it was watched; the divisor for a rate */
-	bool known;          /* there is at least one valid interval */
-	bool alive;          /* the raw counter was above 0 at some sample: it counts */
-	bool restarted;      /* a restart, reset or discontinuity lies in the window */
+	double value; /* 0 when unknown */
+	int64_t covered_ns; /* time it was watched; the divisor for a rate */
+	bool known; /* there is at least one valid interval */
+	bool alive; /* the raw counter was above 0 at some sample: it counts */
+	bool restarted; /* a restart, reset or discontinuity lies in the window */
 	enum quality quality;
 };
 /* Per second of watched time; NAN when unknown. */
-static inline double amount_rate(const struct amount *a) { return a->known ? a->value * 1e9 / (double)a->covered_ns : NAN; }
+static inline double amount_rate(const struct amount *a)
+{
+	return a->known ? a->value * 1e9 / (double)a->covered_ns : NAN;
+}
 
 /*
- * Pause in one direction at one (port, priority): share of the watched time, 0..1, within [lo, hi]. Measured by the device: lo = hi. From
- * frames or from a bound the collector made: lo = 0. Both NAN when nothing is known. RX: the neighbour paused us; TX: we paused it.
+ * Pause in one direction at one (port, priority): share of the watched time, 0..1, within [lo, hi].
+ * Measured by the device: lo = hi. From frames or from a bound the collector made: lo = 0. Both NAN
+ * when nothing is known. RX: the neighbour paused us; TX: we paused it.
  */
 struct pause_share {
 	double lo, hi;
 	bool measured;
-	bool alive;           /* some counter of this direction has ever moved */
+	bool alive; /* some counter of this direction has ever moved */
 	enum quality quality;
 };
 
 struct lane_seen { /* one priority of a port: ingress priority group and egress queue */
 	const struct port_seen *port;
 	int priority;
-	bool lossless;                  /* by the fabric's intent */
+	bool lossless; /* by the fabric's intent */
 	struct pause_share rx_pause, tx_pause;
-	struct amount rx_pause_ns, tx_pause_ns, rx_pause_ns_hi, tx_pause_ns_hi; /* what the shares are made of */
+	/* what the shares are made of */
+	struct amount rx_pause_ns, tx_pause_ns, rx_pause_ns_hi, tx_pause_ns_hi;
 	struct amount rx_frames, tx_frames, rx_transitions, tx_transitions;
 	struct amount pg_drops, out_octets, out_packets, drops, wred_drops, marked;
 	struct amount storms, restores, storm_drops;
 	/* peaks in the window, bytes; NAN unknown */
 	double pg_peak, headroom_peak, queue_peak, depth_mean;
 	/* configuration: read back, else declared (then .declared); NAN unknown */
-	double pfc_enabled, alpha, headroom, xoff_level, xon_level, xon_offset, ecn_enabled, kmin, kmax, pmax;
-	bool declared;                  /* at least one of them comes from the configuration file */
-	bool headroom_declared;         /* .headroom does */
+	double pfc_enabled, alpha, headroom, xoff_level, xon_level, xon_offset, ecn_enabled, kmin,
+		kmax, pmax;
+	bool declared; /* at least one of them comes from the configuration file */
+	bool headroom_declared; /* .headroom does */
 };
 
 struct port_seen {
-	const struct fabric_port *port; /* of the fabric, or one made for a port the fabric does not name (no peer, no host) */
+	/* of the fabric, or one made for a port the fabric does not name (no peer, no host) */
+	const struct fabric_port *port;
 	const struct device_seen *device;
-	uint32_t entity;                /* ENTITY_NONE: no sample of it ever */
+	uint32_t entity; /* ENTITY_NONE: no sample of it ever */
 	bool in_fabric;
 	struct port_rate in, out;
 	bool out_known, in_known;
-	struct amount in_packets, out_packets, in_errors, out_errors, in_discards, out_discards, fcs_errors, symbol_errors,
-		fec_corrected, fec_uncorrectable, in_pause, out_pause, flaps;
-	double oper_up, mtu_bytes, pre_fec_ber, rx_power_dbm, tx_power_dbm, temperature_c, cable_m; /* newest; NAN unknown */
-	uint32_t lane_entity[OBSERVED_PRIORITIES];    /* ENTITY_NONE: no sample of it ever */
-	struct lane_seen *lanes[OBSERVED_PRIORITIES]; /* NULL: nothing of interest is known of that priority */
-	double class_octets[OBSERVED_PRIORITIES];     /* sent by each priority's queue in the window; NAN unknown */
+	struct amount in_packets, out_packets, in_errors, out_errors, in_discards, out_discards,
+		fcs_errors, symbol_errors, fec_corrected, fec_uncorrectable, in_pause, out_pause,
+		flaps;
+	/* newest; NAN unknown */
+	double oper_up, mtu_bytes, pre_fec_ber, rx_power_dbm, tx_power_dbm, temperature_c, cable_m;
+	uint32_t lane_entity[OBSERVED_PRIORITIES]; /* ENTITY_NONE: no sample of it ever */
+	/* NULL: nothing of interest is known of that priority */
+	struct lane_seen *lanes[OBSERVED_PRIORITIES];
+	/* sent by each priority's queue in the window; NAN unknown */
+	double class_octets[OBSERVED_PRIORITIES];
 };
 
 struct device_seen {
 	const struct fabric_device *device;
-	struct port_seen *ports;        /* those of the fabric, in its order */
+	struct port_seen *ports; /* those of the fabric, in its order */
 	size_t n_ports;
-	size_t n_series;                /* with a sample inside the window; 0 = silent */
-	int64_t newest_ns;              /* newest sample, INT64_MIN none */
-	bool restarted;                 /* restart flags in the window */
-	double pool_bytes, pool_peak;   /* the largest pool; NAN unknown */
+	size_t n_series; /* with a sample inside the window; 0 = silent */
+	int64_t newest_ns; /* newest sample, INT64_MIN none */
+	bool restarted; /* restart flags in the window */
+	double pool_bytes, pool_peak; /* the largest pool; NAN unknown */
 	double cell_bytes;
-	double pool_slices, shp_ratio;  /* NAN unknown */
+	double pool_slices, shp_ratio; /* NAN unknown */
 };
 
 struct observed {
 	int64_t from_ns, to_ns, interval_ns;
 	const struct fabric *fabric;
 	const struct window *window;
-	struct device_seen *devices;    /* in the fabric's order: [fabric_device.index] */
+	struct device_seen *devices; /* in the fabric's order: [fabric_device.index] */
 	size_t n_devices;
-	struct port_seen *ports;        /* fabric ports first: [fabric_port.index]; then ports the fabric does not name */
+	/* fabric ports first: [fabric_port.index]; then ports the fabric does not name */
+	struct port_seen *ports;
 	size_t n_ports, n_fabric_ports;
-	struct lane_seen **lanes;       /* all of them, by port, then priority */
+	struct lane_seen **lanes; /* all of them, by port, then priority */
 	size_t n_lanes;
-	const uint32_t *device_of, *port_of; /* [entity id <= n_entities]: index + 1 of its device and of its port (for priorities too); 0 = none */
+	/* [entity id <= n_entities]: index + 1 of its device and of its port (for priorities too);
+	 * 0 = none */
+	const uint32_t *device_of, *port_of;
 	uint32_t n_entities;
 };
 
-/* observe - the observation of in->window; made at most once per window when the caller shares it (in->shared). Never NULL. */
+/* observe - the observation of in->window; made at most once per window when the caller shares it
+ * (in->shared). Never NULL. */
 const struct observed *observe(const struct analyzer_in *in);
 
-/* Metrics it reads. An analyzer that observes says so in its struct (.observes); its spec names only what it reads beside. */
+/* Metrics it reads. An analyzer that observes says so in its struct (.observes); its spec names
+ * only what it reads beside. */
 extern const uint16_t observe_metrics[];
 extern const size_t observe_n_metrics;
 
-const struct port_seen *observed_port(const struct observed *o, const struct fabric_port *p); /* p may be NULL: NULL */
-const struct port_seen *observed_peer(const struct observed *o, const struct port_seen *p);   /* switch port at the other end, NULL */
+/* p may be NULL: NULL */
+const struct port_seen *observed_port(const struct observed *o, const struct fabric_port *p);
+/* switch port at the other end, NULL */
+const struct port_seen *observed_peer(const struct observed *o, const struct port_seen *p);
 /* The lane at @port of @priority, NULL when nothing is known of it. */
 const struct lane_seen *observed_lane(const struct port_seen *port, int priority);
 
@@ -123,7 +143,8 @@ static inline double observed_coverage(const struct port_seen *p)
 	return p->out_known ? p->out.coverage_ratio : p->in_known ? p->in.coverage_ratio : NAN;
 }
 
-/* Longest time one PFC frame can hold a port, ns: 65,535 quanta of 512 bit times (IEEE 802.3 annex 31B; 802.1Qbb). NAN without speed. */
+/* Longest time one PFC frame can hold a port, ns: 65,535 quanta of 512 bit times (IEEE 802.3 annex
+ * 31B; 802.1Qbb). NAN without speed. */
 double pause_frame_max_ns(uint64_t speed_bps);
 
 #endif

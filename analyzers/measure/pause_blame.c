@@ -1,9 +1,11 @@
 /*
- * pause_blame - see pause_graph.h: load goes from each edge towards whoever fills the buffer behind it, and comes to rest at roots.
+ * pause_blame - see pause_graph.h: load goes from each edge towards whoever fills the buffer behind
+ * it, and comes to rest at roots.
  *
- * The rule is that of the tuning facts (c.2): the load of an input is shared out over the egress queues of that switch; an egress that is paused
- * itself passes on min(1, its pause / the pause it causes), the rest is its own. Load moves one switch a pass, PASSES times: a path through
- * a fabric of three tiers takes six. What still moves then goes round in a ring, and stays unresolved.
+ * The rule is that of the tuning facts (c.2): the load of an input is shared out over the egress
+ * queues of that switch; an egress that is paused itself passes on min(1, its pause / the pause it
+ * causes), the rest is its own. Load moves one switch a pass, PASSES times: a path through a fabric
+ * of three tiers takes six. What still moves then goes round in a ring, and stays unresolved.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,36 +14,48 @@
 #include "agent/base/str.h"
 #include "analyzers/measure/pause_internal.h"
 
-#define ACCEPT_SHARE 0.4  /* tuning facts, c.2 */
+#define ACCEPT_SHARE 0.4 /* tuning facts, c.2 */
 #define ACCEPT_TIMES 3.0
-#define SEEN_MEASURED 0.01 /* of the window a host pauses its port, from which that is believed without a share; c.2: eps 1 % */
+#define SEEN_MEASURED                                                                              \
+	0.01 /* of the window a host pauses its port, from which that is believed without a share; \
+		c.2: eps 1 % */
 #define SEEN_BOUND 0.1
 #define SMALLEST_SHARE 0.005 /* queues below it are not worth a root */
-#define WAITS 0.001        /* of the window, from which somebody is said to wait: tuning facts, d (hosts' pause below 0.1 % is not chased) */
-#define MARKS_MIN 0.01     /* share of packets marked, from which marks tell queues apart */
-#define PACKETS_MIN 1000   /* tuning facts, e: ratios of fewer packets say nothing */
-#define FULL 0.9           /* utilisation of a window that leaves no doubt that bytes wait */
-#define ABOVE_USUAL 1.2    /* times the median watermark or load of a switch's ports, from which one stands out */
+#define WAITS                                                                                      \
+	0.001 /* of the window, from which somebody is said to wait: tuning facts, d (hosts' pause \
+		 below 0.1 % is not chased) */
+#define MARKS_MIN 0.01 /* share of packets marked, from which marks tell queues apart */
+#define PACKETS_MIN 1000 /* tuning facts, e: ratios of fewer packets say nothing */
+#define FULL 0.9 /* utilisation of a window that leaves no doubt that bytes wait */
+#define ABOVE_USUAL                                                                                \
+	1.2 /* times the median watermark or load of a switch's ports, from which one stands out   \
+	     */
 enum { PASSES = 8, USUAL_MIN = 4 /* ports, for a median to mean anything */ };
 
 struct blame {
 	const struct pause_net *net;
-	double *weight;          /* [port]: what its queue is worth as an explanation */
-	double *load, *next;     /* [edge] */
-	double *host, *queue;    /* [port]: load that came to rest */
-	double *own;             /* [port]: per unit of weight, what must not go out there: what came in there (scratch) */
-	double *sent[2], *peer;  /* [device]: the same of all ports to a neighbour, by from below or above; weight towards it (scratch) */
-	int *comp;               /* [device]: union-find */
-	double *comp_sum;        /* [device]: pressure of the tree */
+	double *weight; /* [port]: what its queue is worth as an explanation */
+	double *load, *next; /* [edge] */
+	double *host, *queue; /* [port]: load that came to rest */
+	/* [port]: per unit of weight, what must not go out there: what came in there (scratch) */
+	double *own;
+	/* [device]: the same of all ports to a neighbour, by from below or above; weight towards it
+	 * (scratch) */
+	double *sent[2], *peer;
+	int *comp; /* [device]: union-find */
+	double *comp_sum; /* [device]: pressure of the tree */
 	double unresolved;
-	double *sort;            /* scratch for medians */
+	double *sort; /* scratch for medians */
 };
 
-/* --- what the egress queues of a switch tell ---------------------------------------------------------------------------- */
+/* ---- what the egress queues of a switch tell ----------------------------- */
 
 static double lane_marks_ratio(const struct lane_seen *l)
 {
-	return l && l->marked.known && l->marked.alive && l->out_packets.known && l->out_packets.value >= PACKETS_MIN ? l->marked.value / l->out_packets.value : NAN;
+	return l && l->marked.known && l->marked.alive && l->out_packets.known &&
+			l->out_packets.value >= PACKETS_MIN
+		? l->marked.value / l->out_packets.value
+		: NAN;
 }
 
 static double edge_at_weight(const struct pause_net *net, const struct port_seen *p)
@@ -56,12 +70,9 @@ static double told(const struct pause_net *net, const struct port_seen *p, enum 
 {
 	const struct lane_seen *l = observed_lane(p, net->priority);
 	switch (what) {
-	case TELLS_PEAK:
-		return l ? l->queue_peak : NAN;
-	case TELLS_MARKS:
-		return lane_marks_ratio(l);
-	case TELLS_LOAD:
-		return p->out_known ? p->out.utilization_ratio : NAN;
+	case TELLS_PEAK: return l ? l->queue_peak : NAN;
+	case TELLS_MARKS: return lane_marks_ratio(l);
+	case TELLS_LOAD: return p->out_known ? p->out.utilization_ratio : NAN;
 	}
 	return NAN;
 }
@@ -95,12 +106,15 @@ static double outstanding(const struct spread *s, double v)
 }
 
 /*
- * Watermarks say where bytes were. Without them: a port that is paused holds what it may not send; one that is not holds bytes where it marks, or
- * is full. @most: the strongest pause among the inputs, the yardstick for both.
+ * Watermarks say where bytes were. Without them: a port that is paused holds what it may not send;
+ * one that is not holds bytes where it marks, or is full. @most: the strongest pause among the
+ * inputs, the yardstick for both.
  */
 static void weigh_ports(struct blame *b, const struct device_seen *d, double most)
 {
-	const struct spread peaks = spread_of(b, d, TELLS_PEAK), marks = spread_of(b, d, TELLS_MARKS), load = spread_of(b, d, TELLS_LOAD);
+	const struct spread peaks = spread_of(b, d, TELLS_PEAK),
+			    marks = spread_of(b, d, TELLS_MARKS),
+			    load = spread_of(b, d, TELLS_LOAD);
 	double sum = 0;
 	for (size_t i = 0; i < d->n_ports; i++) {
 		const struct port_seen *p = &d->ports[i];
@@ -114,17 +128,25 @@ static void weigh_ports(struct blame *b, const struct device_seen *d, double mos
 		else if (peaks.n)
 			*w = fmin(1, paused / most);
 		else
-			*w = fmax(paused / most, marks.max >= MARKS_MIN ? outstanding(&marks, told(b->net, p, TELLS_MARKS)) : full >= FULL ? 1 : 0);
+			*w = fmax(paused / most,
+				marks.max >= MARKS_MIN
+					? outstanding(&marks, told(b->net, p, TELLS_MARKS))
+					: full >= FULL ? 1
+						       : 0);
 		sum += *w;
 	}
-	for (size_t i = 0; sum <= 0 && i < d->n_ports; i++) /* nothing waits, marks or is full: at least a load far above the others' */
-		if (load.n >= USUAL_MIN && load.max > ABOVE_USUAL * load.median && d->ports[i].oper_up != 0)
-			b->weight[port_index(b->net->o, &d->ports[i])] = outstanding(&load, told(b->net, &d->ports[i], TELLS_LOAD));
+	/* nothing waits, marks or is full: at least a load far above the others' */
+	for (size_t i = 0; sum <= 0 && i < d->n_ports; i++)
+		if (load.n >= USUAL_MIN && load.max > ABOVE_USUAL * load.median &&
+			d->ports[i].oper_up != 0)
+			b->weight[port_index(b->net->o, &d->ports[i])] =
+				outstanding(&load, told(b->net, &d->ports[i], TELLS_LOAD));
 }
 
-/* --- load moves ---------------------------------------------------------------------------------------------------------- */
+/* ---- load moves ---------------------------------------------------------- */
 
-/* Ports of a switch that may carry load away: those of the fabric, and any other that is paused. Strangers are few. */
+/* Ports of a switch that may carry load away: those of the fabric, and any other that is paused.
+ * Strangers are few. */
 struct outs {
 	const struct blame *b;
 	const struct device_seen *d;
@@ -136,7 +158,8 @@ static const struct port_seen *next_out(struct outs *o)
 		return &o->d->ports[o->i++];
 	const struct pause_net *net = o->b->net;
 	const size_t device = o->d->device->index;
-	for (size_t k = net->from.start[device] + (o->i - o->d->n_ports); k < net->from.start[device + 1]; k++) {
+	for (size_t k = net->from.start[device] + (o->i - o->d->n_ports);
+		k < net->from.start[device + 1]; k++) {
 		o->i++;
 		const struct port_seen *at = net->edges[net->from.ids[k]].at;
 		if (!at->in_fabric)
@@ -145,10 +168,13 @@ static const struct port_seen *next_out(struct outs *o)
 	return NULL;
 }
 
-static int peer_device(const struct port_seen *p) { return p->port->peer ? (int)p->port->peer->device->index : NO_DEVICE; }
+static int peer_device(const struct port_seen *p)
+{
+	return p->port->peer ? (int)p->port->peer->device->index : NO_DEVICE;
+}
 
 struct turn { /* of one switch: load that came in, per unit of weight it can go to */
-	double coef[2];     /* from below and from above */
+	double coef[2]; /* from below and from above */
 	double load, paused; /* sum, and sum of load x pause: for the mean pause of what came in */
 };
 
@@ -163,7 +189,9 @@ static struct turn take_in(struct blame *b, size_t device, double all, double do
 		if (load <= 0)
 			continue;
 		const int peer = peer_device(by), above = leads_up(by);
-		const double back = peer == NO_DEVICE ? b->weight[port_index(net->o, by)] : above ? 0 : b->peer[peer];
+		const double back = peer == NO_DEVICE ? b->weight[port_index(net->o, by)]
+			: above                       ? 0
+						      : b->peer[peer];
 		const double room = (above ? down : all) - back;
 		if (room <= 1e-9) {
 			b->unresolved += load;
@@ -217,10 +245,13 @@ static void pass_device(struct blame *b, const struct device_seen *d)
 	for (struct outs o = {b, d, 0}; (p = next_out(&o));) {
 		b->own[port_index(b->net->o, p)] = 0;
 		if (peer_device(p) != NO_DEVICE)
-			b->peer[peer_device(p)] = b->sent[0][peer_device(p)] = b->sent[1][peer_device(p)] = 0;
+			b->peer[peer_device(p)] = b->sent[0][peer_device(p)] =
+				b->sent[1][peer_device(p)] = 0;
 	}
-	for (uint32_t k = b->net->to.start[d->device->index]; k < b->net->to.start[d->device->index + 1]; k++)
-		b->own[port_index(b->net->o, b->net->edges[b->net->to.ids[k]].by)] = 0; /* a stranger's */
+	for (uint32_t k = b->net->to.start[d->device->index];
+		k < b->net->to.start[d->device->index + 1]; k++)
+		/* a stranger's */
+		b->own[port_index(b->net->o, b->net->edges[b->net->to.ids[k]].by)] = 0;
 }
 
 static bool has_load(const struct blame *b, size_t device)
@@ -253,7 +284,7 @@ static void move(struct blame *b)
 		b->unresolved += b->load[i];
 }
 
-/* --- trees that hang together --------------------------------------------------------------------------------------------- */
+/* ---- trees that hang together -------------------------------------------- */
 
 static int find(int *comp, int d)
 {
@@ -303,13 +334,14 @@ static double start(struct blame *b)
 	return sum;
 }
 
-/* --- roots ------------------------------------------------------------------------------------------------------------------ */
+/* ---- roots --------------------------------------------------------------- */
 
 /* Roots that are one cause: by tree and by what they have in common. */
 struct joint {
 	int comp;
-	const char *host;  /* NULL: */
-	size_t what;       /* switch the ports are on (up) or lead to (down); behind the switches: ports */
+	const char *host; /* NULL: */
+	/* switch the ports are on (up) or lead to (down); behind the switches: ports */
+	size_t what;
 	struct pause_root *root;
 };
 
@@ -318,7 +350,9 @@ static struct joint joint_of(struct blame *b, struct pause_root *r)
 	struct joint j = {.comp = find(b->comp, device_of(r->port)), .host = r->host, .root = r};
 	const struct fabric_port *peer = r->port->port->peer;
 	if (!r->host)
-		j.what = !peer ? b->net->o->n_devices + port_index(b->net->o, r->port) : leads_up(r->port) ? r->port->port->device->index : peer->device->index;
+		j.what = !peer              ? b->net->o->n_devices + port_index(b->net->o, r->port)
+			: leads_up(r->port) ? r->port->port->device->index
+					    : peer->device->index;
 	return j;
 }
 
@@ -336,7 +370,8 @@ static int joint_compare(const void *x, const void *y)
 
 static bool seen_directly(const struct pause_root *r)
 {
-	return r->origin == ORIGIN_HOST && (r->measured ? r->level_lo >= SEEN_MEASURED : r->level_hi >= SEEN_BOUND);
+	return r->origin == ORIGIN_HOST &&
+		(r->measured ? r->level_lo >= SEEN_MEASURED : r->level_hi >= SEEN_BOUND);
 }
 
 /* Shares of one tree's causes against one another: @v[0..n) is a tree, sorted by cause. */
@@ -364,18 +399,28 @@ static void accept(const struct joint *v, size_t n)
 		struct pause_root *r = v[i].root;
 		const bool leads = i >= lead && i < lead_end;
 		r->next_share = leads ? second : best;
-		r->clear = seen_directly(r) || (leads && r->joint_share >= ACCEPT_SHARE && r->joint_share >= ACCEPT_TIMES * second && r->share * ACCEPT_TIMES >= most);
+		r->clear = seen_directly(r) ||
+			(leads && r->joint_share >= ACCEPT_SHARE &&
+				r->joint_share >= ACCEPT_TIMES * second &&
+				r->share * ACCEPT_TIMES >= most);
 	}
 }
 
-static void add_root(struct blame *b, const struct port_seen *p, enum pause_origin origin, double pressure, struct pause_root **v, size_t *n, size_t *cap)
+static void add_root(struct blame *b, const struct port_seen *p, enum pause_origin origin,
+	double pressure, struct pause_root **v, size_t *n, size_t *cap)
 {
 	const struct pause_net *net = b->net;
 	const double tree = b->comp_sum[find(b->comp, device_of(p))];
 	const uint32_t e = net->edge_at[port_index(net->o, p)];
-	struct pause_root r = {.origin = origin, .port = p, .host = p->port->host, .priority = net->priority, .pressure = pressure,
+	struct pause_root r = {.origin = origin,
+		.port = p,
+		.host = p->port->host,
+		.priority = net->priority,
+		.pressure = pressure,
 		.tree = (uint32_t)find(b->comp, device_of(p)),
-		.share = tree > 0 ? fmin(1, pressure / tree) : 0, .level_lo = NAN, .level_hi = NAN};
+		.share = tree > 0 ? fmin(1, pressure / tree) : 0,
+		.level_lo = NAN,
+		.level_hi = NAN};
 	if (e) {
 		r.level_lo = net->edges[e - 1].lo;
 		r.level_hi = net->edges[e - 1].hi;
@@ -410,9 +455,11 @@ static void roots_of(struct blame *b, struct pause_root **v, size_t *n, size_t *
 	}
 }
 
-/* --- who waits ---------------------------------------------------------------------------------------------------------------- */
+/* ---- who waits ----------------------------------------------------------- */
 
-struct scanned { /* a switch is looked through once for outputs to one neighbour, once more for another: then nothing is left out */
+/* a switch is looked through once for outputs to one neighbour, once more for another: then nothing
+ * is left out */
+struct scanned {
 	int32_t neighbour[2]; /* [leads up]: + 1 */
 	bool all[2], counted;
 };
@@ -430,14 +477,18 @@ static void waiting_for(struct tree *t, const struct port_seen *out)
 {
 	const int d = device_of(out), up = leads_up(out);
 	struct scanned *s = &t->scanned[d];
-	const int32_t neighbour = 1 + (peer_device(out) != NO_DEVICE ? peer_device(out) : (int32_t)(t->net->o->n_devices + port_index(t->net->o, out)));
+	const int32_t neighbour = 1 +
+		(peer_device(out) != NO_DEVICE
+				? peer_device(out)
+				: (int32_t)(t->net->o->n_devices + port_index(t->net->o, out)));
 	if (s->all[up] || s->neighbour[up] == neighbour)
 		return;
 	s->all[up] = s->neighbour[up] != 0;
 	s->neighbour[up] = neighbour;
 	for (uint32_t k = t->net->to.start[d]; k < t->net->to.start[d + 1]; k++) {
 		const uint32_t id = t->net->to.ids[k];
-		if (t->edge_seen[id] || edge_level(&t->net->edges[id]) < WAITS || !can_pass(t->net->edges[id].by, out))
+		if (t->edge_seen[id] || edge_level(&t->net->edges[id]) < WAITS ||
+			!can_pass(t->net->edges[id].by, out))
 			continue;
 		t->edge_seen[id] = true;
 		t->queue[t->tail++] = id;
@@ -470,7 +521,8 @@ static void draw(struct tree *t, struct pause_root *r)
 	t->head = t->tail = 0;
 	if (own && r->origin == ORIGIN_HOST) {
 		t->edge_seen[own - 1] = true;
-		t->queue[t->tail++] = own - 1; /* the switch itself waits for the host: the first to be told */
+		/* the switch itself waits for the host: the first to be told */
+		t->queue[t->tail++] = own - 1;
 		t->head = 1;
 	}
 	waiting_for(t, r->port);
@@ -491,7 +543,8 @@ static void draw(struct tree *t, struct pause_root *r)
 
 static int by_pressure(const void *x, const void *y)
 {
-	const struct pause_root *a = *(struct pause_root *const *)x, *b = *(struct pause_root *const *)y;
+	const struct pause_root *a = *(struct pause_root *const *)x,
+				*b = *(struct pause_root *const *)y;
 	if (a->pressure != b->pressure)
 		return a->pressure > b->pressure ? -1 : 1;
 	return a < b ? -1 : a > b; /* one array, in the order of ports */
@@ -500,7 +553,9 @@ static int by_pressure(const void *x, const void *y)
 static void draw_trees(const struct pause_net *net, struct pause_root *v, size_t n)
 {
 	struct pause_root **order = arena_array(net->a, struct pause_root *, n + 1);
-	struct tree t = {.net = net, .edge_seen = arena_array(net->a, bool, net->n_edges), .scanned = arena_array(net->a, struct scanned, net->o->n_devices),
+	struct tree t = {.net = net,
+		.edge_seen = arena_array(net->a, bool, net->n_edges),
+		.scanned = arena_array(net->a, struct scanned, net->o->n_devices),
 		.queue = arena_array(net->a, uint32_t, net->n_edges)};
 	for (size_t i = 0; i < n; i++)
 		order[i] = &v[i];
@@ -509,14 +564,23 @@ static void draw_trees(const struct pause_net *net, struct pause_root *v, size_t
 		draw(&t, order[i]);
 }
 
-void pause_blame(const struct pause_net *net, struct pause_root **v, size_t *n, size_t *cap, double *ret_pressure, double *ret_unresolved)
+void pause_blame(const struct pause_net *net, struct pause_root **v, size_t *n, size_t *cap,
+	double *ret_pressure, double *ret_unresolved)
 {
 	const size_t ports = net->o->n_ports + 1, devices = net->o->n_devices + 1, first = *n;
 	struct arena *a = net->a;
-	struct blame b = {.net = net, .weight = arena_array(a, double, ports), .load = arena_array(a, double, net->n_edges), .next = arena_array(a, double, net->n_edges),
-		.host = arena_array(a, double, ports), .queue = arena_array(a, double, ports), .own = arena_array(a, double, ports),
-		.sent = {arena_array(a, double, devices), arena_array(a, double, devices)}, .peer = arena_array(a, double, devices), .comp = arena_array(a, int, devices),
-		.comp_sum = arena_array(a, double, devices), .sort = arena_array(a, double, ports)};
+	struct blame b = {.net = net,
+		.weight = arena_array(a, double, ports),
+		.load = arena_array(a, double, net->n_edges),
+		.next = arena_array(a, double, net->n_edges),
+		.host = arena_array(a, double, ports),
+		.queue = arena_array(a, double, ports),
+		.own = arena_array(a, double, ports),
+		.sent = {arena_array(a, double, devices), arena_array(a, double, devices)},
+		.peer = arena_array(a, double, devices),
+		.comp = arena_array(a, int, devices),
+		.comp_sum = arena_array(a, double, devices),
+		.sort = arena_array(a, double, ports)};
 	*ret_pressure = start(&b);
 	move(&b);
 	roots_of(&b, v, n, cap);

@@ -1,6 +1,7 @@
 /*
- * pause_internal - what the files of pause_graph share: edges are gathered (pause_graph.c), their load is traced to its roots and the trees above
- * them are drawn (pause_blame.c), rings are looked for (pause_cycle.c).
+ * pause_internal - what the files of pause_graph share: edges are gathered (pause_graph.c), their
+ * load is traced to its roots and the trees above them are drawn (pause_blame.c), rings are looked
+ * for (pause_cycle.c).
  */
 #ifndef RW_ANALYZERS_PAUSE_INTERNAL_H
 #define RW_ANALYZERS_PAUSE_INTERNAL_H
@@ -9,7 +10,8 @@
 
 enum { NO_DEVICE = -1 };
 
-/* The edges of one priority, and which of them leave from and lead to each switch: ids[start[d]] .. ids[start[d + 1] - 1]. */
+/* The edges of one priority, and which of them leave from and lead to each switch: ids[start[d]] ..
+ * ids[start[d + 1] - 1]. */
 struct pause_list {
 	uint32_t *ids, *start;
 };
@@ -18,26 +20,29 @@ struct pause_net {
 	struct arena *a;
 	int priority;
 	struct pause_edge *edges;
-	struct pause_list from, to;     /* by the switch of .at, of .by */
-	uint32_t *edge_at;              /* [port]: edge whose .at it is, + 1 */
-	size_t n_edges;                 /* all of .edges; those of other priorities are in no list */
+	struct pause_list from, to; /* by the switch of .at, of .by */
+	uint32_t *edge_at; /* [port]: edge whose .at it is, + 1 */
+	/* all of .edges; those of other priorities are in no list */
+	size_t n_edges;
 };
 
-static inline int device_of(const struct port_seen *p) { return p ? (int)p->device->device->index : NO_DEVICE; }
-static inline size_t port_index(const struct observed *o, const struct port_seen *p) { return (size_t)(p - o->ports); }
+static inline int device_of(const struct port_seen *p)
+{
+	return p ? (int)p->device->device->index : NO_DEVICE;
+}
+static inline size_t port_index(const struct observed *o, const struct port_seen *p)
+{
+	return (size_t)(p - o->ports);
+}
 
 /* Which tier a switch stands in; -1 is not known. */
 static inline int tier_of(const struct fabric_device *d)
 {
 	switch (d->role) {
-	case ROLE_LEAF:
-		return 0;
-	case ROLE_SPINE:
-		return 1;
-	case ROLE_SUPERSPINE:
-		return 2;
-	case ROLE_OTHER:
-		break;
+	case ROLE_LEAF: return 0;
+	case ROLE_SPINE: return 1;
+	case ROLE_SUPERSPINE: return 2;
+	case ROLE_OTHER: break;
 	}
 	return -1;
 }
@@ -46,34 +51,40 @@ static inline int tier_of(const struct fabric_device *d)
 static inline bool leads_up(const struct port_seen *p)
 {
 	const struct fabric_port *peer = p->port->peer;
-	return peer && tier_of(p->port->device) >= 0 && tier_of(peer->device) > tier_of(p->port->device);
+	return peer && tier_of(p->port->device) >= 0 &&
+		tier_of(peer->device) > tier_of(p->port->device);
 }
 
 /*
- * May what came in at @in have gone out at @out, a port of the same switch? Not back to where it came from; and what came from an upper tier
- * goes down: routes in a tree of tiers have no valley (a ring of waiting ports is what happens where they do; pause_cycle.c asks without this).
+ * May what came in at @in have gone out at @out, a port of the same switch? Not back to where it
+ * came from; and what came from an upper tier goes down: routes in a tree of tiers have no valley
+ * (a ring of waiting ports is what happens where they do; pause_cycle.c asks without this).
  */
 static inline bool can_pass(const struct port_seen *in, const struct port_seen *out)
 {
-	if (in == out || (in->port->peer && out->port->peer && in->port->peer->device == out->port->peer->device))
+	if (in == out ||
+		(in->port->peer && out->port->peer &&
+			in->port->peer->device == out->port->peer->device))
 		return false;
 	return !(leads_up(in) && leads_up(out));
 }
 
-/* Add the roots of the net's priority to @v (room for all), and say how much pressure there is and how much leads nowhere. */
-void pause_blame(const struct pause_net *net, struct pause_root **v, size_t *n, size_t *cap, double *ret_pressure, double *ret_unresolved);
+/* Add the roots of the net's priority to @v (room for all), and say how much pressure there is and
+ * how much leads nowhere. */
+void pause_blame(const struct pause_net *net, struct pause_root **v, size_t *n, size_t *cap,
+	double *ret_pressure, double *ret_unresolved);
 void pause_cycles(const struct pause_net *net, struct pause_cycle **v, size_t *n, size_t *cap);
 
 /* Room for one more in a list that lives in an arena. */
-#define arena_grow(a, v, n, cap) \
-	do { \
-		if ((n) == (cap)) { \
-			(cap) = (cap) ? 2 * (cap) : 16; \
-			__typeof__(v) wider_ = arena_array((a), __typeof__(*(v)), (cap)); \
-			if (n) \
-				memcpy(wider_, (v), (n) * sizeof(*(v))); \
-			(v) = wider_; \
-		} \
+#define arena_grow(a, v, n, cap)                                                                   \
+	do {                                                                                       \
+		if ((n) == (cap)) {                                                                \
+			(cap) = (cap) ? 2 * (cap) : 16;                                            \
+			__typeof__(v) wider_ = arena_array((a), __typeof__(*(v)), (cap));          \
+			if (n)                                                                     \
+				memcpy(wider_, (v), (n) * sizeof(*(v)));                           \
+			(v) = wider_;                                                              \
+		}                                                                                  \
 	} while (0)
 
 #endif

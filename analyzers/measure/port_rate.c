@@ -22,7 +22,8 @@ static uint64_t state_of(const struct series *s, const struct window *w, uint64_
 
 static double increase_rate(const struct increase *i)
 {
-	return i->covered_ns > 0 ? (double)i->value * 8 * (double)NS_PER_S / (double)i->covered_ns : 0;
+	return i->covered_ns > 0 ? (double)i->value * 8 * (double)NS_PER_S / (double)i->covered_ns
+				 : 0;
 }
 
 /* A handful of values, mostly in order: a library sort costs more than it saves. */
@@ -37,10 +38,11 @@ static void sort_sizes(int64_t *v, size_t n)
 }
 
 /*
- * The time between samples as this series shows it: the median, so that gaps do not count for much. From few samples it is no less
- * than what is usual. 0 = not known.
+ * The time between samples as this series shows it: the median, so that gaps do not count for much.
+ * From few samples it is no less than what is usual. 0 = not known.
  */
-static int64_t spacing_of(const struct series *s, const struct window *w, int64_t interval_ns, int64_t *ret_last_ns)
+static int64_t spacing_of(
+	const struct series *s, const struct window *w, int64_t interval_ns, int64_t *ret_last_ns)
 {
 	int64_t v[SPACINGS_MAX];
 	size_t n = 0;
@@ -57,21 +59,24 @@ static int64_t spacing_of(const struct series *s, const struct window *w, int64_
 	return n < 3 && median < interval_ns ? interval_ns : median;
 }
 
-/* Share of the window that has its samples. The piece after the last one is not missing while the next is not due. */
+/* Share of the window that has its samples. The piece after the last one is not missing while the
+ * next is not due. */
 static double coverage_of(const struct series *s, const struct window *w, int64_t interval_ns)
 {
 	int64_t length_ns = w->to_ns - w->from_ns, last_ns;
 	int64_t spacing_ns = spacing_of(s, w, interval_ns, &last_ns);
 	double gap_ns = GAP_INTERVALS * (double)spacing_ns;
 	gap_ns = fmin(gap_ns, fmax(1.5 * (double)length_ns, GAP_INTERVALS * (double)interval_ns));
-	double covered = series_coverage(s, w->from_ns, w->to_ns, spacing_ns > 0 ? (int64_t)gap_ns : length_ns);
+	double covered = series_coverage(
+		s, w->from_ns, w->to_ns, spacing_ns > 0 ? (int64_t)gap_ns : length_ns);
 	if (last_ns > w->from_ns && w->to_ns - last_ns <= spacing_ns)
 		covered += (double)(w->to_ns - last_ns) / (double)length_ns;
 	return fmin(1, covered);
 }
 
 /* The plausibility gate: widen, or label suspect; see the header. */
-static int plausible_increase(const struct series *s, const struct window *w, double line_bps, struct increase *ret, enum quality *ret_q)
+static int plausible_increase(const struct series *s, const struct window *w, double line_bps,
+	struct increase *ret, enum quality *ret_q)
 {
 	double gate = line_bps * PORT_RATE_PLAUSIBLE / 8;
 	struct increase gated, all;
@@ -90,7 +95,8 @@ static int plausible_increase(const struct series *s, const struct window *w, do
 	return 0;
 }
 
-int port_rate_of(const struct window *w, const struct fabric_port *port, const struct series *octets, const struct series *speed, const struct series *up,
+int port_rate_of(const struct window *w, const struct fabric_port *port,
+	const struct series *octets, const struct series *speed, const struct series *up,
 	int64_t interval_ns, struct port_rate *ret)
 {
 	*ret = (struct port_rate){
@@ -109,7 +115,8 @@ int port_rate_of(const struct window *w, const struct fabric_port *port, const s
 		return -ENODATA;
 	ret->coverage_ratio = coverage_of(octets, w, interval_ns);
 
-	/* The gate asks for the line rate, not the capacity: a port that runs faster than declared is a finding of its own. */
+	/* The gate asks for the line rate, not the capacity: a port that runs faster than declared
+	 * is a finding of its own. */
 	double line_bps = (double)(ret->read_bps ? ret->read_bps : ret->declared_bps);
 	struct increase inc;
 	int r = plausible_increase(octets, w, line_bps, &inc, &ret->quality);
@@ -123,11 +130,14 @@ int port_rate_of(const struct window *w, const struct fabric_port *port, const s
 	return 0;
 }
 
-int port_rate(const struct window *w, const struct fabric_port *port, unsigned metric, int64_t interval_ns, struct port_rate *ret)
+int port_rate(const struct window *w, const struct fabric_port *port, unsigned metric,
+	int64_t interval_ns, struct port_rate *ret)
 {
-	const uint32_t entity = entities_find(w->entities, port->device->name, port->name, PRIO_NONE);
+	const uint32_t entity =
+		entities_find(w->entities, port->device->name, port->name, PRIO_NONE);
 	if (entity == ENTITY_NONE)
 		return port_rate_of(w, port, NULL, NULL, NULL, interval_ns, ret);
-	return port_rate_of(w, port, window_series(w, entity, metric), window_series(w, entity, M_PORT_SPEED_BPS), window_series(w, entity, M_PORT_OPER_UP), interval_ns,
-		ret);
+	return port_rate_of(w, port, window_series(w, entity, metric),
+		window_series(w, entity, M_PORT_SPEED_BPS),
+		window_series(w, entity, M_PORT_OPER_UP), interval_ns, ret);
 }

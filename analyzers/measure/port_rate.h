@@ -1,6 +1,7 @@
 /*
- * port_rate - what one port sent in a window, against what it can send: the rate every load-judging analyzer starts from.
- * Pure. Counter arithmetic (wraps, resets, restarts) is db/series'; here is what a rate is worth, and the capacity.
+ * port_rate - what one port sent in a window, against what it can send: the rate every load-judging
+ * analyzer starts from. Pure. Counter arithmetic (wraps, resets, restarts) is db/series'; here is
+ * what a rate is worth, and the capacity.
  */
 #ifndef RW_ANALYZERS_PORT_RATE_H
 #define RW_ANALYZERS_PORT_RATE_H
@@ -16,14 +17,15 @@
 #define PORT_RATE_PLAUSIBLE 1.02
 
 struct port_rate {
-	uint64_t octets;             /* in the intervals that count */
-	int64_t covered_ns;          /* the time those intervals span: the divisor */
+	uint64_t octets; /* in the intervals that count */
+	int64_t covered_ns; /* the time those intervals span: the divisor */
 	double rate_bps;
-	uint64_t declared_bps;       /* from the configuration, 0 = not given */
-	uint64_t read_bps;           /* from the device, 0 = not known */
-	uint64_t capacity_bps;       /* the smaller of the two where both are known; 0 = neither */
-	double utilization_ratio;    /* NAN when the capacity is unknown */
-	double coverage_ratio;       /* share of the window with samples no further apart than they should be */
+	uint64_t declared_bps; /* from the configuration, 0 = not given */
+	uint64_t read_bps; /* from the device, 0 = not known */
+	uint64_t capacity_bps; /* the smaller of the two where both are known; 0 = neither */
+	double utilization_ratio; /* NAN when the capacity is unknown */
+	/* share of the window with samples no further apart than they should be */
+	double coverage_ratio;
 	enum quality quality;
 	enum { PORT_OPER_UNKNOWN, PORT_OPER_UP, PORT_OPER_DOWN } oper;
 };
@@ -32,18 +34,23 @@ struct port_rate {
  * port_rate - rate of an octet counter of @port over the window.
  *
  * @metric       M_PORT_OUT_OCTETS or M_PORT_IN_OCTETS
- * @interval_ns  usual time between samples, 0 = unknown; where the series itself shows another spacing, that counts
+ * @interval_ns  usual time between samples, 0 = unknown; where the series itself shows another
+ * spacing, that counts
  *
- * Intervals above PORT_RATE_PLAUSIBLE x line rate usually come from an agent that refreshes its counters more slowly than it is
- * asked: then the average over the whole run is plausible, and is taken, marked estimated. Where even that is not, the plausible
- * intervals are taken (all, if none is) and marked suspect: a hot link is never thrown away.
+ * Intervals above PORT_RATE_PLAUSIBLE x line rate usually come from an agent that refreshes its
+ * counters more slowly than it is asked: then the average over the whole run is plausible, and is
+ * taken, marked estimated. Where even that is not, the plausible intervals are taken (all, if none
+ * is) and marked suspect: a hot link is never thrown away.
  *
  * 0, or -ENODATA (speeds, coverage and .oper are filled all the same, as far as known).
  */
-int port_rate(const struct window *w, const struct fabric_port *port, unsigned metric, int64_t interval_ns, struct port_rate *ret);
+int port_rate(const struct window *w, const struct fabric_port *port, unsigned metric,
+	int64_t interval_ns, struct port_rate *ret);
 
-/* port_rate_of - the same for whoever has the series at hand: octets, speed, link state; each may be NULL. */
-int port_rate_of(const struct window *w, const struct fabric_port *port, const struct series *octets, const struct series *speed, const struct series *up,
+/* port_rate_of - the same for whoever has the series at hand: octets, speed, link state; each may
+ * be NULL. */
+int port_rate_of(const struct window *w, const struct fabric_port *port,
+	const struct series *octets, const struct series *speed, const struct series *up,
 	int64_t interval_ns, struct port_rate *ret);
 
 #endif

@@ -13,24 +13,24 @@
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 
-#define BLOCK_SEEN 0.5     /* of a block's length must be spanned by samples for a rate */
-#define PORTS_SEEN 0.5     /* of the usual load must be heard, for the rest to be stood in for */
-#define PORTS_FEW 5        /* fewer: nobody can tell who does as most do */
-#define SIDE_MIN 3         /* values on either side of a change */
-#define SPREAD_MIN 0.003   /* of the level: less scatter than this is chance, not precision */
-#define PEAK_MIN 0.3       /* autocorrelation below which there is no period */
-#define NEARLY 0.85        /* of the best peak: as good */
-#define LOW_PART 0.25      /* of the busy slices: what idle ones may hold */
-#define SLICES_PER_STEP 2  /* at least */
+#define BLOCK_SEEN 0.5 /* of a block's length must be spanned by samples for a rate */
+#define PORTS_SEEN 0.5 /* of the usual load must be heard, for the rest to be stood in for */
+#define PORTS_FEW 5 /* fewer: nobody can tell who does as most do */
+#define SIDE_MIN 3 /* values on either side of a change */
+#define SPREAD_MIN 0.003 /* of the level: less scatter than this is chance, not precision */
+#define PEAK_MIN 0.3 /* autocorrelation below which there is no period */
+#define NEARLY 0.85 /* of the best peak: as good */
+#define LOW_PART 0.25 /* of the busy slices: what idle ones may hold */
+#define SLICES_PER_STEP 2 /* at least */
 
 const uint16_t throughput_metrics[] = {M_PORT_OUT_OCTETS, M_PORT_IN_OCTETS};
 const size_t throughput_n_metrics = rw_countof(throughput_metrics);
 
-/* --- throughput ------------------------------------------------------------------------------------------------------- */
+/* ---- throughput ---------------------------------------------------------- */
 
 struct tap { /* one port's counter */
 	const struct series *s;
-	double gate;  /* octets per second that are plausible; 0 = unknown */
+	double gate; /* octets per second that are plausible; 0 = unknown */
 	double usual; /* its level over the blocks it is heard in */
 };
 
@@ -46,7 +46,8 @@ static bool belongs(const struct fabric_port *p, const struct fabric_job *job, b
 	return p->host && (!job || !job->hosts || !*job->hosts || str_glob(job->hosts, p->host));
 }
 
-static struct taps taps_of(const struct fabric *f, const struct fabric_job *job, const struct window *w, bool uplinks, unsigned metric, struct arena *a)
+static struct taps taps_of(const struct fabric *f, const struct fabric_job *job,
+	const struct window *w, bool uplinks, unsigned metric, struct arena *a)
 {
 	struct taps t = {0};
 	size_t max = 0;
@@ -59,17 +60,22 @@ static struct taps taps_of(const struct fabric *f, const struct fabric_job *job,
 			if (!belongs(p, job, uplinks))
 				continue;
 			t.n_ports++;
-			const uint32_t entity = entities_find(w->entities, p->device->name, p->name, PRIO_NONE);
-			const struct series *s = entity == ENTITY_NONE ? NULL : window_series(w, entity, metric);
+			const uint32_t entity =
+				entities_find(w->entities, p->device->name, p->name, PRIO_NONE);
+			const struct series *s =
+				entity == ENTITY_NONE ? NULL : window_series(w, entity, metric);
 			if (s && s->n > 1)
-				t.v[t.n++] = (struct tap){.s = s, .gate = PORT_RATE_PLAUSIBLE * (double)p->speed_bps / 8};
+				t.v[t.n++] = (struct tap){.s = s,
+					.gate = PORT_RATE_PLAUSIBLE * (double)p->speed_bps / 8};
 		}
 	}
 	return t;
 }
 
-/* What reaches the hosts; where nobody counts that, what they send; where no host's port is counted at all, what goes up from the leaves. */
-static struct taps best_taps(const struct fabric *f, const struct fabric_job *job, const struct window *w, bool *ret_uplinks, struct arena *a)
+/* What reaches the hosts; where nobody counts that, what they send; where no host's port is counted
+ * at all, what goes up from the leaves. */
+static struct taps best_taps(const struct fabric *f, const struct fabric_job *job,
+	const struct window *w, bool *ret_uplinks, struct arena *a)
 {
 	struct taps t = {0};
 	const bool alone = !job || f->n_jobs == 1; /* uplinks carry all jobs */
@@ -88,16 +94,19 @@ static struct taps best_taps(const struct fabric *f, const struct fabric_job *jo
 static double tap_rate(const struct tap *t, int64_t from_ns, int64_t to_ns)
 {
 	struct increase inc;
-	if (series_increase(t->s, from_ns, to_ns, t->gate, &inc) < 0 || (double)inc.covered_ns < BLOCK_SEEN * (double)(to_ns - from_ns))
+	if (series_increase(t->s, from_ns, to_ns, t->gate, &inc) < 0 ||
+		(double)inc.covered_ns < BLOCK_SEEN * (double)(to_ns - from_ns))
 		return NAN;
 	return (double)inc.value * (double)NS_PER_S / (double)inc.covered_ns;
 }
 
 /*
- * One block: how much of its usual each port moves, on average over the ports that do as most do. One that moves nothing, or something else,
- * while the others go on has left the job, or is a finding of its own: the steps are no longer for it. NAN when too little is heard.
+ * One block: how much of its usual each port moves, on average over the ports that do as most do.
+ * One that moves nothing, or something else, while the others go on has left the job, or is a
+ * finding of its own: the steps are no longer for it. NAN when too little is heard.
  */
-static double block_rate(const struct taps *t, const double *each, size_t n, size_t k, double usual, double *share)
+static double block_rate(
+	const struct taps *t, const double *each, size_t n, size_t k, double usual, double *share)
 {
 	double heard = 0, sum = 0, weight = 0;
 	size_t seen = 0;
@@ -122,12 +131,15 @@ static double block_rate(const struct taps *t, const double *each, size_t n, siz
 }
 
 /* One block after the other; a port that is not heard counts with its usual share. */
-static void sum_blocks(struct taps *t, int64_t from_ns, int64_t block_ns, double *rate, size_t n, struct arena *a)
+static void sum_blocks(
+	struct taps *t, int64_t from_ns, int64_t block_ns, double *rate, size_t n, struct arena *a)
 {
-	double *each = arena_array(a, double, t->n * n + 1), *share = arena_array(a, double, t->n + 1), usual = 0;
+	double *each = arena_array(a, double, t->n *n + 1),
+	       *share = arena_array(a, double, t->n + 1), usual = 0;
 	for (size_t i = 0; i < t->n; i++) {
 		for (size_t k = 0; k < n; k++)
-			each[i * n + k] = tap_rate(&t->v[i], from_ns + (int64_t)k * block_ns, from_ns + (int64_t)(k + 1) * block_ns);
+			each[i * n + k] = tap_rate(&t->v[i], from_ns + (int64_t)k * block_ns,
+				from_ns + (int64_t)(k + 1) * block_ns);
 		const struct level l = rhythm_level(each + i * n, n);
 		t->v[i].usual = l.n ? l.mean : 0;
 		usual += t->v[i].usual;
@@ -146,9 +158,11 @@ static double coverage_of(const double *rate, size_t n)
 	return first < n ? (double)seen / (double)(n - first) : NAN;
 }
 
-size_t throughput_of(const struct fabric *f, const struct window *w, int64_t block_ns, struct arena *a, struct throughput **ret)
+size_t throughput_of(const struct fabric *f, const struct window *w, int64_t block_ns,
+	struct arena *a, struct throughput **ret)
 {
-	const size_t n_blocks = (size_t)((w->to_ns - w->from_ns) / block_ns), n_jobs = f->n_jobs ? f->n_jobs : 1;
+	const size_t n_blocks = (size_t)((w->to_ns - w->from_ns) / block_ns),
+		     n_jobs = f->n_jobs ? f->n_jobs : 1;
 	size_t n = 0;
 	*ret = arena_array(a, struct throughput, n_jobs);
 	for (size_t j = 0; j < n_jobs; j++) {
@@ -161,14 +175,23 @@ size_t throughput_of(const struct fabric *f, const struct window *w, int64_t blo
 		const int64_t from_ns = w->to_ns - (int64_t)n_blocks * block_ns;
 		sum_blocks(&t, from_ns, block_ns, rate, n_blocks, a);
 		(*ret)[n++] = (struct throughput){
-			.rate = {.job = job ? job->name : NULL, .from_ns = from_ns, .block_ns = block_ns, .rate = rate, .n = n_blocks, .by_uplinks = by_uplinks},
-			.job = job, .n_ports = t.n_ports, .n_seen = t.n, .coverage_ratio = coverage_of(rate, n_blocks),
+			.rate = {.job = job ? job->name : NULL,
+				.from_ns = from_ns,
+				.block_ns = block_ns,
+				.rate = rate,
+				.n = n_blocks,
+				.by_uplinks = by_uplinks},
+			.job = job,
+			.n_ports = t.n_ports,
+			.n_seen = t.n,
+			.coverage_ratio = coverage_of(rate, n_blocks),
 		};
 	}
 	return n;
 }
 
-void throughput_slices(const struct fabric *f, const struct fabric_job *job, const struct window *w, int64_t slice_ns, double *ret, size_t n)
+void throughput_slices(const struct fabric *f, const struct fabric_job *job, const struct window *w,
+	int64_t slice_ns, double *ret, size_t n)
 {
 	struct arena *a = arena_new();
 	bool by_uplinks;
@@ -181,7 +204,7 @@ void throughput_slices(const struct fabric *f, const struct fabric_job *job, con
 	arena_free(a);
 }
 
-/* --- levels ------------------------------------------------------------------------------------------------------------- */
+/* ---- levels -------------------------------------------------------------- */
 
 static double median_of(const double *v, size_t n)
 {
@@ -217,16 +240,23 @@ struct level rhythm_level(const double *v, size_t n)
 	return l;
 }
 
-static bool is_idle(double v, double high) { return !isnan(v) && !(v > RHYTHM_IDLE * high); }
+static bool is_idle(double v, double high)
+{
+	return !isnan(v) && !(v > RHYTHM_IDLE * high);
+}
 
-/* Busy blocks; with @apart not those next to idle ones, which may be idle for a part of their time. */
-static size_t pick_busy(const double *v, size_t n, double high, bool apart, double *ret, size_t *ret_at)
+/* Busy blocks; with @apart not those next to idle ones, which may be idle for a part of their time.
+ */
+static size_t pick_busy(
+	const double *v, size_t n, double high, bool apart, double *ret, size_t *ret_at)
 {
 	size_t busy = 0;
 	for (size_t k = 0; k < n; k++) {
 		if (isnan(v[k]) || is_idle(v[k], high))
 			continue;
-		if (apart && ((k > 0 && is_idle(v[k - 1], high)) || (k + 1 < n && is_idle(v[k + 1], high))))
+		if (apart &&
+			((k > 0 && is_idle(v[k - 1], high)) ||
+				(k + 1 < n && is_idle(v[k + 1], high))))
 			continue;
 		ret[busy] = v[k];
 		ret_at[busy++] = k;
@@ -243,11 +273,13 @@ size_t rhythm_busy(const double *v, size_t n, double *ret, size_t *ret_at)
 			sorted[seen++] = v[k];
 	const double high = quantile_of(sorted, seen, 0.75);
 	free(sorted);
-	const size_t all = pick_busy(v, n, high, false, ret, ret_at), apart = pick_busy(v, n, high, true, ret, ret_at);
-	return 2 * apart >= all ? apart : pick_busy(v, n, high, false, ret, ret_at); /* a job that idles all the time */
+	const size_t all = pick_busy(v, n, high, false, ret, ret_at),
+		     apart = pick_busy(v, n, high, true, ret, ret_at);
+	/* a job that idles all the time */
+	return 2 * apart >= all ? apart : pick_busy(v, n, high, false, ret, ret_at);
 }
 
-/* --- change points ------------------------------------------------------------------------------------------------------ */
+/* ---- change points ------------------------------------------------------- */
 
 struct sums {
 	double s, q;
@@ -264,11 +296,15 @@ static struct sums sums_of(const double *v, size_t n)
 	return r;
 }
 
-static double scatter(const struct sums *x) { return fmax(0, x->q - x->s * x->s / (double)x->n); }
+static double scatter(const struct sums *x)
+{
+	return fmax(0, x->q - x->s * x->s / (double)x->n);
+}
 
 bool rhythm_change(const double *v, size_t n, size_t lo, size_t hi, struct change *ret)
 {
-	const size_t first = lo > SIDE_MIN ? lo : SIDE_MIN, last = n >= SIDE_MIN && hi > n - SIDE_MIN ? n - SIDE_MIN : hi;
+	const size_t first = lo > SIDE_MIN ? lo : SIDE_MIN,
+		     last = n >= SIDE_MIN && hi > n - SIDE_MIN ? n - SIDE_MIN : hi;
 	if (n < 2 * SIDE_MIN || first > last)
 		return false;
 	*ret = (struct change){.t = -1};
@@ -280,22 +316,28 @@ bool rhythm_change(const double *v, size_t n, size_t lo, size_t hi, struct chang
 		left.n = k;
 		const struct sums right = {.s = all.s - left.s, .q = all.q - left.q, .n = n - k};
 		const double before = left.s / (double)k, after = right.s / (double)right.n;
-		const double sd = fmax(sqrt((scatter(&left) + scatter(&right)) / (double)(n - 2)), SPREAD_MIN * fmax(before, after));
-		const double t = sd > 0 ? fabs(after - before) / (sd * sqrt(1.0 / (double)k + 1.0 / (double)right.n)) : 0;
+		const double sd = fmax(sqrt((scatter(&left) + scatter(&right)) / (double)(n - 2)),
+			SPREAD_MIN * fmax(before, after));
+		const double t = sd > 0 ? fabs(after - before) /
+				(sd * sqrt(1.0 / (double)k + 1.0 / (double)right.n))
+					: 0;
 		if (t > ret->t)
 			*ret = (struct change){.at = k, .before = before, .after = after, .t = t};
 	}
 	return true;
 }
 
-static size_t split(const double *v, size_t from, size_t to, double least, struct segment *ret, size_t max)
+static size_t split(
+	const double *v, size_t from, size_t to, double least, struct segment *ret, size_t max)
 {
 	struct change c;
-	if (max > 1 && rhythm_change(v + from, to - from, 0, to - from, &c) && c.t >= RHYTHM_SURE && fabs(c.after - c.before) > least * fmax(c.before, c.after)) {
+	if (max > 1 && rhythm_change(v + from, to - from, 0, to - from, &c) && c.t >= RHYTHM_SURE &&
+		fabs(c.after - c.before) > least * fmax(c.before, c.after)) {
 		const size_t n = split(v, from, from + c.at, least, ret, max - 1);
 		return n + split(v, from + c.at, to, least, ret + n, max - n);
 	}
-	ret[0] = (struct segment){.from = from, .to = to, .level = rhythm_level(v + from, to - from)};
+	ret[0] = (struct segment){
+		.from = from, .to = to, .level = rhythm_level(v + from, to - from)};
 	return 1;
 }
 
@@ -304,7 +346,7 @@ size_t rhythm_segments(const double *v, size_t n, double least, struct segment *
 	return n && max ? split(v, 0, n, least, ret, max) : 0;
 }
 
-/* --- the step ------------------------------------------------------------------------------------------------------------ */
+/* ---- the step ------------------------------------------------------------ */
 
 /* Autocorrelation at @lag of what is known of @v; NAN when too little is. */
 static double correlation(const double *v, size_t n, size_t lag, double mean, double variance)
@@ -320,7 +362,8 @@ static double correlation(const double *v, size_t n, size_t lag, double mean, do
 	return pairs >= 8 && variance > 0 ? sum / (double)pairs / variance : NAN;
 }
 
-/* The peak next to @lag with a parabola through its neighbours: a step is rarely a whole number of slices. */
+/* The peak next to @lag with a parabola through its neighbours: a step is rarely a whole number of
+ * slices. */
 static double peak_at(const double *r, size_t n, size_t lag)
 {
 	if (lag == 0 || lag + 1 >= n)
@@ -329,16 +372,22 @@ static double peak_at(const double *r, size_t n, size_t lag)
 	return bend < 0 ? (double)lag + 0.5 * (r[lag - 1] - r[lag + 1]) / bend : (double)lag;
 }
 
-static bool is_peak(const double *r, size_t n, size_t lag) { return lag > 0 && lag + 1 < n && r[lag] >= r[lag - 1] && r[lag] > r[lag + 1]; }
+static bool is_peak(const double *r, size_t n, size_t lag)
+{
+	return lag > 0 && lag + 1 < n && r[lag] >= r[lag - 1] && r[lag] > r[lag + 1];
+}
 
-/* Many steps on, the same peak tells the step more exactly: follow it from multiple to multiple as long as it is one. */
+/* Many steps on, the same peak tells the step more exactly: follow it from multiple to multiple as
+ * long as it is one. */
 static double refine(const double *r, size_t n, double lag)
 {
 	double best = lag;
 	for (size_t m = 2; (double)m * best + 2 < (double)n; m++) {
-		const size_t about = (size_t)llround((double)m * best), reach = (size_t)(best / 4) + 1;
+		const size_t about = (size_t)llround((double)m * best),
+			     reach = (size_t)(best / 4) + 1;
 		size_t top = 0;
-		for (size_t k = about > reach ? about - reach : 1; k <= about + reach && k + 1 < n; k++)
+		for (size_t k = about > reach ? about - reach : 1; k <= about + reach && k + 1 < n;
+			k++)
 			if (is_peak(r, n, k) && (!top || r[k] > r[top]))
 				top = k;
 		if (!top || r[top] < PEAK_MIN)
@@ -349,8 +398,8 @@ static double refine(const double *r, size_t n, double lag)
 }
 
 /*
- * Is there an idle part between exchanges? Slices longer than a step hold some of every exchange, and what looks like a rhythm then is the beat of the
- * step with the polls.
+ * Is there an idle part between exchanges? Slices longer than a step hold some of every exchange,
+ * and what looks like a rhythm then is the beat of the step with the polls.
  */
 static bool breathes(const double *v, size_t n)
 {
@@ -365,8 +414,9 @@ static bool breathes(const double *v, size_t n)
 }
 
 /*
- * Where the step lies between two slices (450 ms in slices of 100), only its multiples fall on one. So parts of @lag are tried: all multiples of
- * a part must correlate nearly as well, less what is lost by being off the slice.
+ * Where the step lies between two slices (450 ms in slices of 100), only its multiples fall on one.
+ * So parts of @lag are tried: all multiples of a part must correlate nearly as well, less what is
+ * lost by being off the slice.
  */
 static double smallest_part(const double *r, size_t n, double lag)
 {

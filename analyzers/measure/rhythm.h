@@ -1,14 +1,18 @@
 /*
- * rhythm - how fast a training job gets on, as its switches see it: throughput block by block, levels, change points, and the step period
- * where the samples are fine enough. Pure; results live in the arena they were made in.
+ * rhythm - how fast a training job gets on, as its switches see it: throughput block by block,
+ * levels, change points, and the step period where the samples are fine enough. Pure; results live
+ * in the arena they were made in.
  *
- * In bulk-synchronous training every step moves the same bytes (training-facts.md, section 1), so bytes per second are steps per second times
- * a constant nobody has to know: a rate that falls by the share x means steps that last 1/(1 - x) times as long, and x of the wall time is lost,
- * x = 1 - rate/base = (step - base_step)/step. (28 ms more in a step of 422 ms: 6.2 %.) It errs where the job changes what it moves per step
- * (another phase, evaluation): a change of rate is evidence of a slowdown only with a reason beside it.
+ * In bulk-synchronous training every step moves the same bytes (training-facts.md, section 1), so
+ * bytes per second are steps per second times a constant nobody has to know: a rate that falls by
+ * the share x means steps that last 1/(1 - x) times as long, and x of the wall time is lost, x = 1
+ * - rate/base = (step - base_step)/step. (28 ms more in a step of 422 ms: 6.2 %.) It errs where the
+ * job changes what it moves per step (another phase, evaluation): a change of rate is evidence of a
+ * slowdown only with a reason beside it.
  *
- * One block holds a number of steps plus or minus one, so a single block says little; means over many do, and their error shrinks with
- * the number of blocks, not with its root, since what one block misses the next one has.
+ * One block holds a number of steps plus or minus one, so a single block says little; means over
+ * many do, and their error shrinks with the number of blocks, not with its root, since what one
+ * block misses the next one has.
  */
 #ifndef RW_ANALYZERS_RHYTHM_H
 #define RW_ANALYZERS_RHYTHM_H
@@ -23,51 +27,59 @@
 
 struct arena;
 
-/* --- throughput ------------------------------------------------------------------------------------------------------- */
+/* ---- throughput ---------------------------------------------------------- */
 
 struct throughput {
-	struct job_rate rate;   /* db/model/finding.h */
+	struct job_rate rate; /* db/model/finding.h */
 	const struct fabric_job *job; /* NULL: no job is configured, all hosts count as one */
 	size_t n_ports, n_seen; /* ports of the job's hosts; those with samples */
-	double coverage_ratio;  /* blocks with a value over all since the first sample */
+	double coverage_ratio; /* blocks with a value over all since the first sample */
 };
 
 /*
- * throughput_of - one per configured job (its hosts globs; jobs without hosts that are linked are left out), or one over all hosts.
+ * throughput_of - one per configured job (its hosts globs; jobs without hosts that are linked are
+ * left out), or one over all hosts.
  *
- * A port that is silent in a block is stood in for by its usual share of the others, as long as ports with half of the usual load are
- * heard; else the block is NAN. Ports that move less than half or more than one and a half times their usual while most do not are left out: a
- * host that leaves the job does not slow it down. Blocks are (to - n block, to], aligned to the window's end.
+ * A port that is silent in a block is stood in for by its usual share of the others, as long as
+ * ports with half of the usual load are heard; else the block is NAN. Ports that move less than
+ * half or more than one and a half times their usual while most do not are left out: a host that
+ * leaves the job does not slow it down. Blocks are (to - n block, to], aligned to the window's end.
  */
-size_t throughput_of(const struct fabric *f, const struct window *w, int64_t block_ns, struct arena *a, struct throughput **ret);
+size_t throughput_of(const struct fabric *f, const struct window *w, int64_t block_ns,
+	struct arena *a, struct throughput **ret);
 
 /* Metrics it reads: what memory keeps of the past. */
 extern const uint16_t throughput_metrics[];
 extern const size_t throughput_n_metrics;
 
-/* --- levels and change points ------------------------------------------------------------------------------------------ */
+/* ---- levels and change points -------------------------------------------- */
 
-/* A block below this share of what the job usually does is idle: the job pauses, saves, starts or ends. */
+/* A block below this share of what the job usually does is idle: the job pauses, saves, starts or
+ * ends. */
 #define RHYTHM_IDLE 0.2
 
 struct level {
-	double mean, se; /* of the blocks within half and one and a half times their median; NAN, NAN when n is 0 */
+	/* of the blocks within half and one and a half times their median; NAN, NAN when n is 0 */
+	double mean, se;
 	size_t n;
 };
-/* rhythm_level - the mean of @v[0..n), NAN left out. Not the median: blocks are whole numbers of steps, and so would it be. */
+/* rhythm_level - the mean of @v[0..n), NAN left out. Not the median: blocks are whole numbers of
+ * steps, and so would it be. */
 struct level rhythm_level(const double *v, size_t n);
 
 struct change {
-	size_t at;             /* first value of the new level */
-	double before, after;  /* means on both sides */
-	double t;              /* |difference| in standard errors (pooled) */
+	size_t at; /* first value of the new level */
+	double before, after; /* means on both sides */
+	double t; /* |difference| in standard errors (pooled) */
 };
 /*
- * rhythm_change - where @v[0..n) (no NAN) most probably changed its level, at a position in [lo, hi]. False when there are less than three
- * values on either side. It always finds something: judge .t (RHYTHM_SURE) and the size.
+ * rhythm_change - where @v[0..n) (no NAN) most probably changed its level, at a position in [lo,
+ * hi]. False when there are less than three values on either side. It always finds something: judge
+ * .t (RHYTHM_SURE) and the size.
  */
 bool rhythm_change(const double *v, size_t n, size_t lo, size_t hi, struct change *ret);
-/* Standard errors that count as change: looked at anew in every window, at every position, for months. */
+/* Standard errors that count as change: looked at anew in every window, at every position, for
+ * months. */
 #define RHYTHM_SURE 6.0
 
 struct segment {
@@ -75,30 +87,35 @@ struct segment {
 	struct level level;
 };
 /*
- * rhythm_segments - stretches of one level each, by splitting in two as long as a split is sure and larger than @least (share of the larger).
+ * rhythm_segments - stretches of one level each, by splitting in two as long as a split is sure and
+ * larger than @least (share of the larger).
  * @busy[k] says which block value k is; idle and unseen blocks are left out before. At most @max.
  */
 size_t rhythm_segments(const double *v, size_t n, double least, struct segment *ret, size_t max);
 
-/* rhythm_busy - blocks that are seen and neither idle nor, unless most are, next to an idle one: values and their positions, into arrays of @n. Returns how many. */
+/* rhythm_busy - blocks that are seen and neither idle nor, unless most are, next to an idle one:
+ * values and their positions, into arrays of @n. Returns how many. */
 size_t rhythm_busy(const double *v, size_t n, double *ret, size_t *ret_at);
 
-/* --- the step ---------------------------------------------------------------------------------------------------------- */
+/* ---- the step ------------------------------------------------------------ */
 
 struct period {
-	int64_t period_ns;      /* 0 = no period is seen */
-	int64_t exchange_ns;    /* time the fabric is busy in it */
+	int64_t period_ns; /* 0 = no period is seen */
+	int64_t exchange_ns; /* time the fabric is busy in it */
 	double duty_ratio, confidence_ratio; /* confidence: the autocorrelation at that lag */
 };
 /*
- * rhythm_period - the step, by autocorrelation of @v, amounts in equal slices of @slice_ns. False (and .period_ns 0) when there is none (jobs that never
- * idle, or whose slices are longer than a step), and when
- * the slices are too coarse: it takes two a step to see one, so at 1..30 s polls steps below 2..60 s stay unknown. A harmonic is not taken for the
- * step: the shortest lag counts that is nearly as good as the best.
+ * rhythm_period - the step, by autocorrelation of @v, amounts in equal slices of @slice_ns. False
+ * (and .period_ns 0) when there is none (jobs that never idle, or whose slices are longer than a
+ * step), and when the slices are too coarse: it takes two a step to see one, so at 1..30 s polls
+ * steps below 2..60 s stay unknown. A harmonic is not taken for the step: the shortest lag counts
+ * that is nearly as good as the best.
  */
 bool rhythm_period(const double *v, size_t n, int64_t slice_ns, struct period *ret);
 
-/* Octets of @w in slices of @slice_ns, summed over the job's ports; NAN where a port is not heard. For rhythm_period(). @ret holds n. */
-void throughput_slices(const struct fabric *f, const struct fabric_job *job, const struct window *w, int64_t slice_ns, double *ret, size_t n);
+/* Octets of @w in slices of @slice_ns, summed over the job's ports; NAN where a port is not heard.
+ * For rhythm_period(). @ret holds n. */
+void throughput_slices(const struct fabric *f, const struct fabric_job *job, const struct window *w,
+	int64_t slice_ns, double *ret, size_t n);
 
 #endif

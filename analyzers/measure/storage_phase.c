@@ -11,25 +11,31 @@
 #include "analyzers/measure/port_rate.h"
 #include "db/model/metric.h"
 
-#define LACKING 0.05     /* of the usual rate, before a block belongs to a stretch, or ... */
-#define SCATTERED 4.0    /* ... this many times what blocks scatter upwards of their median: steps that blocks cut in two are no stretch */
-#define LONGER 1.4       /* medians of the lengths */
-#define APART 1.15       /* the shortest of the later ones over the longest of the earlier ones */
+#define LACKING 0.05 /* of the usual rate, before a block belongs to a stretch, or ... */
+#define SCATTERED                                                                                  \
+	4.0 /* ... this many times what blocks scatter upwards of their median: steps that blocks  \
+	       cut in two are no stretch */
+#define LONGER 1.4 /* medians of the lengths */
+#define APART 1.15 /* the shortest of the later ones over the longest of the earlier ones */
 #define SIDES_MIN 2
 #define FEW_RECEIVERS (1.0 / 3) /* of the ports */
-#define MOST_OCTETS 0.8  /* of what arrives beyond the exchange */
-#define RECEIVES 0.1     /* of the largest receiver's part: takes part */
-#define SAME_LEAST 0.7   /* octets after over before */
+#define MOST_OCTETS 0.8 /* of what arrives beyond the exchange */
+#define RECEIVES 0.1 /* of the largest receiver's part: takes part */
+#define SAME_LEAST 0.7 /* octets after over before */
 #define SAME_MOST 1.4
-#define EXCESS_LEAST 0.2 /* of what a port usually gets in that time: more than what cutting blocks brings about */
+#define EXCESS_LEAST                                                                               \
+	0.2 /* of what a port usually gets in that time: more than what cutting blocks brings      \
+	       about */
 
 struct stretch {
 	int64_t from_ns, to_ns;
 	double lost_s;
 };
 
-/* Whole stretches: one that is still going on, began before the past, or touches a time that was not seen, has no length. */
-static size_t stretches_of(const struct job_rate *r, double usual, double scatter, struct stretch *ret)
+/* Whole stretches: one that is still going on, began before the past, or touches a time that was
+ * not seen, has no length. */
+static size_t stretches_of(
+	const struct job_rate *r, double usual, double scatter, struct stretch *ret)
 {
 	const double block_s = (double)r->block_ns / (double)NS_PER_S;
 	const double least = fmax(LACKING, SCATTERED * scatter);
@@ -43,7 +49,8 @@ static size_t stretches_of(const struct job_rate *r, double usual, double scatte
 			whole = false;
 		} else if (lacks > least) {
 			if (!open)
-				s = (struct stretch){.from_ns = r->from_ns + (int64_t)k * r->block_ns};
+				s = (struct stretch){
+					.from_ns = r->from_ns + (int64_t)k * r->block_ns};
 			whole = whole || !open;
 			open = true;
 			s.lost_s += fmin(lacks, 1) * block_s;
@@ -75,7 +82,8 @@ static size_t split_of(const struct stretch *s, size_t n, struct arena *a)
 			longest = i < at ? fmax(longest, s[i].lost_s) : longest;
 			shortest = i < at ? shortest : fmin(shortest, s[i].lost_s);
 		}
-		if (shortest >= APART * longest && median_of(s + at, n - at, a) >= LONGER * median_of(s, at, a))
+		if (shortest >= APART * longest &&
+			median_of(s + at, n - at, a) >= LONGER * median_of(s, at, a))
 			return at;
 	}
 	return 0;
@@ -89,13 +97,18 @@ struct taker {
 static int more_first(const void *x, const void *y)
 {
 	const struct taker *a = x, *b = y;
-	return a->octets != b->octets ? (a->octets < b->octets) - (a->octets > b->octets) : (a->port->index > b->port->index) - (a->port->index < b->port->index);
+	return a->octets != b->octets
+		? (a->octets < b->octets) - (a->octets > b->octets)
+		: (a->port->index > b->port->index) - (a->port->index < b->port->index);
 }
 
-static double octets_of(const struct series *s, const struct fabric_port *p, int64_t from_ns, int64_t to_ns)
+static double octets_of(
+	const struct series *s, const struct fabric_port *p, int64_t from_ns, int64_t to_ns)
 {
 	struct increase inc;
-	if (to_ns <= from_ns || series_increase(s, from_ns, to_ns, PORT_RATE_PLAUSIBLE * (double)p->speed_bps / 8, &inc) < 0)
+	if (to_ns <= from_ns ||
+		series_increase(s, from_ns, to_ns, PORT_RATE_PLAUSIBLE * (double)p->speed_bps / 8,
+			&inc) < 0)
 		return NAN;
 	return (double)inc.value;
 }
@@ -108,14 +121,17 @@ static bool of_job(const struct fabric_port *p, const struct fabric_job *job)
 struct taking {
 	struct taker *v;
 	size_t n, n_receivers;
-	double octets;  /* of the receivers */
+	double octets; /* of the receivers */
 };
 
-/* Who took what in a stretch, beyond what the exchange brings in the time that is left of it; @busy is a stretch of exchange alone. False: no few receivers. */
-static bool taking_of(const struct fabric *f, const struct fabric_job *job, const struct window *past, const struct stretch *s, const struct stretch *busy,
+/* Who took what in a stretch, beyond what the exchange brings in the time that is left of it; @busy
+ * is a stretch of exchange alone. False: no few receivers. */
+static bool taking_of(const struct fabric *f, const struct fabric_job *job,
+	const struct window *past, const struct stretch *s, const struct stretch *busy,
 	struct arena *a, struct taking *ret)
 {
-	const double part = ((double)(s->to_ns - s->from_ns) / 1e9 - s->lost_s) / ((double)(busy->to_ns - busy->from_ns) / 1e9);
+	const double part = ((double)(s->to_ns - s->from_ns) / 1e9 - s->lost_s) /
+		((double)(busy->to_ns - busy->from_ns) / 1e9);
 	double all = 0;
 	size_t max = 0;
 	for (size_t d = 0; d < f->n_devices; d++)
@@ -124,11 +140,17 @@ static bool taking_of(const struct fabric *f, const struct fabric_job *job, cons
 	for (size_t d = 0; d < f->n_devices; d++) {
 		for (size_t k = 0; k < f->devices[d]->n_ports; k++) {
 			const struct fabric_port *p = f->devices[d]->ports[k];
-			const uint32_t entity = of_job(p, job) ? entities_find(past->entities, p->device->name, p->name, PRIO_NONE) : ENTITY_NONE;
-			const struct series *series = entity == ENTITY_NONE ? NULL : window_series(past, entity, M_PORT_OUT_OCTETS);
+			const uint32_t entity = of_job(p, job)
+				? entities_find(past->entities, p->device->name, p->name, PRIO_NONE)
+				: ENTITY_NONE;
+			const struct series *series = entity == ENTITY_NONE
+				? NULL
+				: window_series(past, entity, M_PORT_OUT_OCTETS);
 			if (!series)
 				continue;
-			const double usual = part * octets_of(series, p, busy->from_ns, busy->to_ns), octets = octets_of(series, p, s->from_ns, s->to_ns) - usual;
+			const double usual = part *
+				octets_of(series, p, busy->from_ns, busy->to_ns),
+				     octets = octets_of(series, p, s->from_ns, s->to_ns) - usual;
 			if (isnan(octets))
 				continue;
 			ret->v[ret->n++] = (struct taker){.port = p, .octets = octets};
@@ -136,30 +158,46 @@ static bool taking_of(const struct fabric *f, const struct fabric_job *job, cons
 		}
 	}
 	qsort(ret->v, ret->n, sizeof(*ret->v), more_first);
-	while (ret->n_receivers < ret->n && ret->v[ret->n_receivers].octets > 0 && ret->v[ret->n_receivers].octets >= RECEIVES * ret->v[0].octets)
+	while (ret->n_receivers < ret->n && ret->v[ret->n_receivers].octets > 0 &&
+		ret->v[ret->n_receivers].octets >= RECEIVES * ret->v[0].octets)
 		ret->octets += ret->v[ret->n_receivers++].octets;
-	return ret->n_receivers && (double)ret->n_receivers <= FEW_RECEIVERS * (double)ret->n && ret->octets >= MOST_OCTETS * all;
+	return ret->n_receivers && (double)ret->n_receivers <= FEW_RECEIVERS * (double)ret->n &&
+		ret->octets >= MOST_OCTETS * all;
 }
 
-bool storage_slower(const struct fabric *f, const struct throughput *t, const struct window *past, struct arena *a, struct storage_phases *ret)
+bool storage_slower(const struct fabric *f, const struct throughput *t, const struct window *past,
+	struct arena *a, struct storage_phases *ret)
 {
 	const struct job_rate *r = &t->rate;
 	double *v = arena_array(a, double, r->n + 1);
 	size_t *at = arena_array(a, size_t, r->n + 1);
 	struct stretch *s = arena_array(a, struct stretch, r->n + 1);
 	const size_t busy = rhythm_busy(r->rate, r->n, v, at);
-	const double usual = quantile_of(v, busy, 0.5), scatter = (quantile_of(v, busy, 0.84) - usual) / usual; /* one standard deviation; below it lie the stretches */
-	const size_t n = usual > 0 ? stretches_of(r, usual, scatter, s) : 0, split = split_of(s, n, a);
+	/* one standard deviation; below it lie the stretches */
+	const double usual = quantile_of(v, busy, 0.5),
+		     scatter = (quantile_of(v, busy, 0.84) - usual) / usual;
+	const size_t n = usual > 0 ? stretches_of(r, usual, scatter, s) : 0,
+		     split = split_of(s, n, a);
 	if (!split || r->by_uplinks)
 		return false;
 	struct taking before, after;
 	const struct stretch between = {.from_ns = s[n - 2].to_ns, .to_ns = s[n - 1].from_ns};
-	if (!taking_of(f, t->job, past, &s[split - 1], &between, a, &before) || !taking_of(f, t->job, past, &s[n - 1], &between, a, &after) ||
-		after.octets < SAME_LEAST * before.octets || after.octets > SAME_MOST * before.octets)
+	if (!taking_of(f, t->job, past, &s[split - 1], &between, a, &before) ||
+		!taking_of(f, t->job, past, &s[n - 1], &between, a, &after) ||
+		after.octets < SAME_LEAST * before.octets ||
+		after.octets > SAME_MOST * before.octets)
 		return false;
-	*ret = (struct storage_phases){.n_before = split, .n_after = n - split, .before_s = median_of(s, split, a), .after_s = median_of(s + split, n - split, a),
-		.octets_before = before.octets, .octets_after = after.octets, .since_ns = s[split].from_ns, .n_receivers = after.n_receivers, .n_hosts = after.n};
-	ret->lost_ratio = (ret->after_s - ret->before_s) / ((double)(s[n - 1].to_ns - s[n - 2].to_ns) / 1e9);
+	*ret = (struct storage_phases){.n_before = split,
+		.n_after = n - split,
+		.before_s = median_of(s, split, a),
+		.after_s = median_of(s + split, n - split, a),
+		.octets_before = before.octets,
+		.octets_after = after.octets,
+		.since_ns = s[split].from_ns,
+		.n_receivers = after.n_receivers,
+		.n_hosts = after.n};
+	ret->lost_ratio =
+		(ret->after_s - ret->before_s) / ((double)(s[n - 1].to_ns - s[n - 2].to_ns) / 1e9);
 	ret->receivers = arena_array(a, const struct fabric_port *, after.n_receivers);
 	for (size_t i = 0; i < after.n_receivers; i++)
 		ret->receivers[i] = after.v[i].port;

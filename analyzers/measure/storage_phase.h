@@ -1,9 +1,11 @@
 /*
- * storage_phase - stretches in which a job does not exchange but many of its hosts send to a few: checkpoints. Do they take longer than before for
- * the same bytes? Then what takes them is slow; the network has shown, on the same paths, that it can carry them faster. Pure.
+ * storage_phase - stretches in which a job does not exchange but many of its hosts send to a few:
+ * checkpoints. Do they take longer than before for the same bytes? Then what takes them is slow;
+ * the network has shown, on the same paths, that it can carry them faster. Pure.
  *
- * The length of a stretch is the time of exchange that it costs, the sum of what its blocks lack of the usual rate: so that blocks need not
- * be shorter than it. Source: training facts, 1 and 4 (checkpoints; slow storage is no fault of the network).
+ * The length of a stretch is the time of exchange that it costs, the sum of what its blocks lack of
+ * the usual rate: so that blocks need not be shorter than it. Source: training facts, 1 and 4
+ * (checkpoints; slow storage is no fault of the network).
  */
 #ifndef RW_ANALYZERS_STORAGE_PHASE_H
 #define RW_ANALYZERS_STORAGE_PHASE_H
@@ -19,19 +21,23 @@
 struct arena;
 
 struct storage_phases {
-	size_t n_before, n_after;             /* whole ones on either side of the change, at least two each */
-	double before_s, after_s;             /* medians of their lengths */
-	double octets_before, octets_after;   /* what the receivers got beyond their share of the exchange, in the last of each side */
-	double lost_ratio;                    /* share of wall time by which they are longer */
-	int64_t since_ns;                     /* start of the first longer one */
+	/* whole ones on either side of the change, at least two each */
+	size_t n_before, n_after;
+	double before_s, after_s; /* medians of their lengths */
+	/* what the receivers got beyond their share of the exchange, in the last of each side */
+	double octets_before, octets_after;
+	double lost_ratio; /* share of wall time by which they are longer */
+	int64_t since_ns; /* start of the first longer one */
 	const struct fabric_port **receivers; /* ports of those that take, most first */
-	size_t n_receivers, n_hosts;          /* n_hosts: ports of the job that were looked at */
+	size_t n_receivers, n_hosts; /* n_hosts: ports of the job that were looked at */
 };
 
 /*
- * storage_slower - true when the later stretches are clearly longer, a few receivers take nearly all that is sent in them, and that is about as much as
- * before. @past holds M_PORT_OUT_OCTETS of the time @t tells of. Lives in @a.
+ * storage_slower - true when the later stretches are clearly longer, a few receivers take nearly
+ * all that is sent in them, and that is about as much as before. @past holds M_PORT_OUT_OCTETS of
+ * the time @t tells of. Lives in @a.
  */
-bool storage_slower(const struct fabric *f, const struct throughput *t, const struct window *past, struct arena *a, struct storage_phases *ret);
+bool storage_slower(const struct fabric *f, const struct throughput *t, const struct window *past,
+	struct arena *a, struct storage_phases *ret);
 
 #endif

@@ -1,4 +1,5 @@
-/* tune - see the header: from diagnosis, dose and gate to sheets, in an order that is the same each time. */
+/* tune - see the header: from diagnosis, dose and gate to sheets, in an order that is the same each
+ * time. */
 #include "analyzers/tune/tune.h"
 
 #include <errno.h>
@@ -45,35 +46,54 @@ static struct tune_sheet *sheet_add(struct review *r)
 	return &l->v[l->n++];
 }
 
-/* --- one sheet per tier, priority, diagnosis and queue profile --------------------------------------------------------------------- */
+/* ---- one sheet per tier, priority, diagnosis and queue profile ----------- */
 
-static bool same_number(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+static bool same_number(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
 static bool same_pool(const struct tune_place *a, const struct tune_place *b)
 {
-	return same_number(a->device->pool_bytes, b->device->pool_bytes) && same_number(a->device->pool_slices, b->device->pool_slices);
+	return same_number(a->device->pool_bytes, b->device->pool_bytes) &&
+		same_number(a->device->pool_slices, b->device->pool_slices);
 }
 
 /* Families that change the queue profile of a tier: one of them at a time. */
-static bool of_tier(enum tune_family f) { return f == FAMILY_ALPHA_THEN_ECN || f == FAMILY_ALPHA_OR_ECN || f == FAMILY_KMAX || f == FAMILY_ECN_UP || f == FAMILY_XON; }
+static bool of_tier(enum tune_family f)
+{
+	return f == FAMILY_ALPHA_THEN_ECN || f == FAMILY_ALPHA_OR_ECN || f == FAMILY_KMAX ||
+		f == FAMILY_ECN_UP || f == FAMILY_XON;
+}
 
 static bool same_headroom(const struct entry *a, const struct entry *b)
 {
 	const struct tune_plan *x = &a->plan, *y = &b->plan;
-	return x->n_changes == y->n_changes && (!x->n_changes || x->changes[0].proposed == y->changes[0].proposed) && !x->like->port->host == !y->like->port->host &&
-		x->like->port->cable_mm == y->like->port->cable_mm && tune_speed(x->place->device, x->like->port) == tune_speed(y->place->device, y->like->port);
+	return x->n_changes == y->n_changes &&
+		(!x->n_changes || x->changes[0].proposed == y->changes[0].proposed) &&
+		!x->like->port->host == !y->like->port->host &&
+		x->like->port->cable_mm == y->like->port->cable_mm &&
+		tune_speed(x->place->device, x->like->port) ==
+		tune_speed(y->place->device, y->like->port);
 }
 
 /*
- * The same sheet tells of both. Headroom is a matter of a port and its cable: the same sheet only where these and the dose are the same. A queue profile
- * that is to be changed gets one change, that of the switch where it is worst, whatever the diagnosis is elsewhere.
+ * The same sheet tells of both. Headroom is a matter of a port and its cable: the same sheet only
+ * where these and the dose are the same. A queue profile that is to be changed gets one change,
+ * that of the switch where it is worst, whatever the diagnosis is elsewhere.
  */
 static bool alike(const struct entry *a, const struct entry *b)
 {
 	const enum tune_family f = a->plan.rule->family, g = b->plan.rule->family;
-	if (a->plan.place->device->device->role != b->plan.place->device->device->role || a->plan.place->priority != b->plan.place->priority ||
-		a->verdict.advice != b->verdict.advice || (f == FAMILY_HEADROOM && !same_headroom(a, b)) || !same_pool(a->plan.place, b->plan.place) || !tune_same_profile(f, a->plan.like, b->plan.like))
+	if (a->plan.place->device->device->role != b->plan.place->device->device->role ||
+		a->plan.place->priority != b->plan.place->priority ||
+		a->verdict.advice != b->verdict.advice ||
+		(f == FAMILY_HEADROOM && !same_headroom(a, b)) ||
+		!same_pool(a->plan.place, b->plan.place) ||
+		!tune_same_profile(f, a->plan.like, b->plan.like))
 		return false;
-	return (of_tier(f) && of_tier(g) && a->verdict.advice == ADVICE_CHANGE && tune_same_profile(g, a->plan.like, b->plan.like)) || (f == g && str_eq(a->plan.rule->cause, b->plan.rule->cause));
+	return (of_tier(f) && of_tier(g) && a->verdict.advice == ADVICE_CHANGE &&
+		       tune_same_profile(g, a->plan.like, b->plan.like)) ||
+		(f == g && str_eq(a->plan.rule->cause, b->plan.rule->cause));
 }
 
 static double badness(const struct entry *e)
@@ -82,14 +102,19 @@ static double badness(const struct entry *e)
 	return e->plan.rule->row == 5 ? p->marks : p->paused ? p->paused->tx_pause_busy : 0;
 }
 
-/* Switches of the tier that have the same queue profile, whether or not they show anything yet: different thresholds in one tier are unfair. */
+/* Switches of the tier that have the same queue profile, whether or not they show anything yet:
+ * different thresholds in one tier are unfair. */
 static bool follows(const struct review *r, const struct entry *canary, const struct tune_place *p)
 {
 	const struct tune_place *at = canary->plan.place;
-	if (p == at || p->priority != at->priority || p->device->device->role != at->device->device->role || !same_pool(p, at))
+	if (p == at || p->priority != at->priority ||
+		p->device->device->role != at->device->device->role || !same_pool(p, at))
 		return false;
 	for (size_t i = 0; i < r->n; i++)
-		if (r->v[i].plan.place == p && (r->v[i].verdict.advice == ADVICE_CHANGE || r->v[i].verdict.advice == ADVICE_BLOCKED) && !alike(canary, &r->v[i]))
+		if (r->v[i].plan.place == p &&
+			(r->v[i].verdict.advice == ADVICE_CHANGE ||
+				r->v[i].verdict.advice == ADVICE_BLOCKED) &&
+			!alike(canary, &r->v[i]))
 			return false; /* it has a story of its own */
 	const struct tune_lane *any = tune_next_lane(p, NULL);
 	for (const struct tune_lane *l = any; l; l = tune_next_lane(p, l))
@@ -98,13 +123,17 @@ static bool follows(const struct review *r, const struct entry *canary, const st
 	return false;
 }
 
-/* What the same buffers lack elsewhere too: the dose follows from cable and speed, so ports of the same kind and size need it alike. */
+/* What the same buffers lack elsewhere too: the dose follows from cable and speed, so ports of the
+ * same kind and size need it alike. */
 static bool lacks(const struct entry *canary, const struct tune_place *p)
 {
 	const struct tune_plan *t = &canary->plan;
 	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));)
-		if (tune_same_profile(FAMILY_HEADROOM, l, t->like) && !l->port->host == !t->like->port->host && l->port->cable_mm && l->port->cable_mm == t->like->port->cable_mm &&
-			tune_speed(p->device, l->port) == tune_speed(t->place->device, t->like->port))
+		if (tune_same_profile(FAMILY_HEADROOM, l, t->like) &&
+			!l->port->host == !t->like->port->host && l->port->cable_mm &&
+			l->port->cable_mm == t->like->port->cable_mm &&
+			tune_speed(p->device, l->port) ==
+				tune_speed(t->place->device, t->like->port))
 			return true;
 	return false;
 }
@@ -114,20 +143,27 @@ static void headroom_first(struct review *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		const struct tune_plan *h = &r->v[i].plan;
-		for (size_t k = 0; h->rule->family == FAMILY_HEADROOM && r->v[i].verdict.advice == ADVICE_CHANGE && k < r->n; k++) {
+		for (size_t k = 0; h->rule->family == FAMILY_HEADROOM &&
+			r->v[i].verdict.advice == ADVICE_CHANGE && k < r->n;
+			k++) {
 			struct entry *e = &r->v[k];
-			if (!of_tier(e->plan.rule->family) || e->verdict.advice != ADVICE_CHANGE || e->plan.place->priority != h->place->priority ||
-				e->plan.place->device->device->role != h->place->device->device->role)
+			if (!of_tier(e->plan.rule->family) || e->verdict.advice != ADVICE_CHANGE ||
+				e->plan.place->priority != h->place->priority ||
+				e->plan.place->device->device->role !=
+					h->place->device->device->role)
 				continue;
 			e->verdict.advice = ADVICE_BLOCKED;
-			e->verdict.blocked_by = arena_printf(r->c.in->arena, "headroom of %s, which comes first", h->place->device->device->name);
+			e->verdict.blocked_by =
+				arena_printf(r->c.in->arena, "headroom of %s, which comes first",
+					h->place->device->device->name);
 		}
 	}
 }
 
 static void make_sheet(struct review *r, struct entry *canary)
 {
-	const struct tune_place **rest = arena_array(r->c.in->arena, const struct tune_place *, r->c.n_places + 1);
+	const struct tune_place **rest =
+		arena_array(r->c.in->arena, const struct tune_place *, r->c.n_places + 1);
 	const enum tune_family f = canary->plan.rule->family;
 	size_t n = 0;
 	for (size_t i = 0; i < r->n; i++) {
@@ -139,11 +175,15 @@ static void make_sheet(struct review *r, struct entry *canary)
 			rest[n++] = e->plan.place;
 	}
 	for (size_t i = 0; canary->verdict.advice == ADVICE_CHANGE && i < r->c.n_places; i++)
-		if (follows(r, canary, &r->c.places[i]) && (f != FAMILY_HEADROOM || lacks(canary, &r->c.places[i])))
+		if (follows(r, canary, &r->c.places[i]) &&
+			(f != FAMILY_HEADROOM || lacks(canary, &r->c.places[i])))
 			rest[n++] = &r->c.places[i];
 	for (size_t i = 0; canary->verdict.advice == ADVICE_CHANGE && i < r->n; i++)
 		for (size_t k = 0; k < n; k++) /* it follows: no need to watch it for the same */
-			r->v[i].taken = r->v[i].taken || (r->v[i].plan.place == rest[k] && r->v[i].verdict.advice == ADVICE_WATCH && str_eq(r->v[i].plan.rule->cause, canary->plan.rule->cause));
+			r->v[i].taken = r->v[i].taken ||
+				(r->v[i].plan.place == rest[k] &&
+					r->v[i].verdict.advice == ADVICE_WATCH &&
+					str_eq(r->v[i].plan.rule->cause, canary->plan.rule->cause));
 	canary->taken = true;
 	sheet_of_plan(&canary->plan, &canary->verdict, rest, n, sheet_add(r));
 }
@@ -155,13 +195,14 @@ static void make_sheets(struct review *r)
 			continue;
 		struct entry *worst = &r->v[i];
 		for (size_t k = i + 1; k < r->n; k++)
-			if (!r->v[k].taken && alike(&r->v[i], &r->v[k]) && badness(&r->v[k]) > badness(worst))
+			if (!r->v[k].taken && alike(&r->v[i], &r->v[k]) &&
+				badness(&r->v[k]) > badness(worst))
 				worst = &r->v[k];
 		make_sheet(r, worst);
 	}
 }
 
-/* --- what else there is to say ------------------------------------------------------------------------------------------------------- */
+/* ---- what else there is to say ------------------------------------------- */
 
 static bool fault_of_row(const struct tune_case *c, const struct tune_place *p)
 {
@@ -176,7 +217,10 @@ static void judge_places(struct review *r)
 	for (size_t i = 0; i < r->c.n_places; i++) {
 		const struct tune_place *p = &r->c.places[i];
 		/* where pause is the site's congestion control, pause alone is no story; loss is */
-		if (!p->is || (r->c.in->fabric->congestion != CC_DCQCN && p->is->family != FAMILY_HEADROOM && p->is->family != FAMILY_XON && !(p->signs.yes & T_LOST)))
+		if (!p->is ||
+			(r->c.in->fabric->congestion != CC_DCQCN &&
+				p->is->family != FAMILY_HEADROOM && p->is->family != FAMILY_XON &&
+				!(p->signs.yes & T_LOST)))
 			continue;
 		if (p->is->family == FAMILY_NONE && p->is->certain) {
 			if (!fault_of_row(&r->c, p))
@@ -201,7 +245,11 @@ static bool spoken_of(const struct tune_list *l, int priority)
 
 static int rank(enum tune_advice a)
 {
-	static const int ranks[] = {[ADVICE_CHANGE] = 0, [ADVICE_FIX_FIRST] = 1, [ADVICE_BLOCKED] = 2, [ADVICE_WATCH] = 3, [ADVICE_NONE] = 4};
+	static const int ranks[] = {[ADVICE_CHANGE] = 0,
+		[ADVICE_FIX_FIRST] = 1,
+		[ADVICE_BLOCKED] = 2,
+		[ADVICE_WATCH] = 3,
+		[ADVICE_NONE] = 4};
 	return ranks[a];
 }
 
@@ -213,7 +261,9 @@ static int by_urgency(const void *a, const void *b)
 	if (x->confidence_ratio != y->confidence_ratio)
 		return x->confidence_ratio > y->confidence_ratio ? -1 : 1;
 	const int d = name_compare(x->device ? x->device : "", y->device ? y->device : "");
-	return d ? d : x->priority != y->priority ? x->priority - y->priority : strcmp(x->id, y->id);
+	return d                             ? d
+		: x->priority != y->priority ? x->priority - y->priority
+					     : strcmp(x->id, y->id);
 }
 
 int tune_review(const struct tune_in *in, struct tune_list *out)

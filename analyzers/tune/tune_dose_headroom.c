@@ -1,10 +1,13 @@
 /*
- * tune_dose_headroom - rows 1 and 2 of the decision table: how much a priority group has to hold after XOFF.
+ * tune_dose_headroom - rows 1 and 2 of the decision table: how much a priority group has to hold
+ * after XOFF.
  *
- * The formula counts only for ASICs whose published tables it reproduces, and with a cable length from the inventory; elsewhere what the device has, or
- * what its peers have on the same kind of link without losing anything, is the floor, and a step is a quarter more than was used (d.2 rule 1). A peak
- * that reached the size of the headroom is censored: the true need is unknown. Headroom comes out of the shared pool, so every queue of the switch is
- * judged again after the change (rule 3).
+ * The formula counts only for ASICs whose published tables it reproduces, and with a cable length
+ * from the inventory; elsewhere what the device has, or what its peers have on the same kind of
+ * link without losing anything, is the floor, and a step is a quarter more than was used (d.2 rule
+ * 1). A peak that reached the size of the headroom is censored: the true need is unknown. Headroom
+ * comes out of the shared pool, so every queue of the switch is judged again after the change (rule
+ * 3).
  */
 #include <math.h>
 
@@ -14,16 +17,20 @@
 #include "analyzers/measure/formulas.h"
 #include "analyzers/tune/tune_dose_internal.h"
 
-#define STEP 1.25         /* d, row 1 */
-#define SPARE 1.5         /* d, row 2 */
-#define POOL_TAKE 0.2     /* of the pool, where its peak is not known */
-#define MTU_MOST 9216.0   /* of all classes, where the port does not tell */
+#define STEP 1.25 /* d, row 1 */
+#define SPARE 1.5 /* d, row 2 */
+#define POOL_TAKE 0.2 /* of the pool, where its peak is not known */
+#define MTU_MOST 9216.0 /* of all classes, where the port does not tell */
 
-static const char cable_unknown[] = "length of the cable: `cable:` of the link in the configuration (inventory, DAC or AOC label); LLDP does not carry it, and an optic tells its reach, not its length";
+static const char cable_unknown[] =
+	"length of the cable: `cable:` of the link in the configuration (inventory, DAC or AOC "
+	"label); LLDP does not carry it, and an optic tells its reach, not its length";
 
-static bool alike(const struct tune_device *d, const struct tune_lane *l, const struct tune_device *d2, const struct tune_lane *m)
+static bool alike(const struct tune_device *d, const struct tune_lane *l,
+	const struct tune_device *d2, const struct tune_lane *m)
 {
-	return d->device->role == d2->device->role && !l->port->host == !m->port->host && l->priority == m->priority && l->port->cable_mm == m->port->cable_mm &&
+	return d->device->role == d2->device->role && !l->port->host == !m->port->host &&
+		l->priority == m->priority && l->port->cable_mm == m->port->cable_mm &&
 		tune_speed(d, l->port) == tune_speed(d2, m->port);
 }
 
@@ -35,50 +42,73 @@ static double of_peers(const struct tune_plan *t)
 	for (size_t i = 0; t->like->port->cable_mm && i < e->n_devices; i++)
 		for (size_t k = 0; k < e->devices[i].n_lanes; k++) {
 			const struct tune_lane *l = &e->devices[i].lanes[k];
-			if (!l->lost_windows && !l->full_windows && l->tx_windows && alike(t->place->device, t->like, &e->devices[i], l) && l->headroom_bytes > t->like->headroom_bytes)
+			if (!l->lost_windows && !l->full_windows && l->tx_windows &&
+				alike(t->place->device, t->like, &e->devices[i], l) &&
+				l->headroom_bytes > t->like->headroom_bytes)
 				best = fmax(best, l->headroom_bytes);
 		}
 	return best;
 }
 
-static double formula(const struct tune_plan *t, enum headroom_model model, double cell_bytes, double amplification)
+static double formula(const struct tune_plan *t, enum headroom_model model, double cell_bytes,
+	double amplification)
 {
 	const struct tune_port *port = tune_port_at(t->place->device, t->like->port);
 	const double speed = tune_speed(t->place->device, t->like->port);
 	if (!t->like->port->cable_mm || !(speed > 0))
 		return NAN;
-	const struct headroom_in in = {.model = model, .speed_bps = (uint64_t)speed, .cable_mm = t->like->port->cable_mm,
-		.mtu_bytes = (uint64_t)fmax(MTU_MOST, port ? port->mtu_bytes : NAN), .lossless_mtu_bytes = t->c->in->fabric->lossless_mtu_bytes,
-		.cell_bytes = (uint64_t)cell_bytes, .small_ratio = 1, .lanes = speed >= 800e9 ? 8 : 4, .amplification = amplification};
+	const struct headroom_in in = {.model = model,
+		.speed_bps = (uint64_t)speed,
+		.cable_mm = t->like->port->cable_mm,
+		.mtu_bytes = (uint64_t)fmax(MTU_MOST, port ? port->mtu_bytes : NAN),
+		.lossless_mtu_bytes = t->c->in->fabric->lossless_mtu_bytes,
+		.cell_bytes = (uint64_t)cell_bytes,
+		.small_ratio = 1,
+		.lanes = speed >= 800e9 ? 8 : 4,
+		.amplification = amplification};
 	struct headroom h;
 	return headroom_calc(&in, &h) == 0 ? (double)h.xoff_bytes : NAN;
 }
 
-/* The vendor's own number; NAN: not an ASIC whose tables the formula reproduces, or the cable is not known. */
+/* The vendor's own number; NAN: not an ASIC whose tables the formula reproduces, or the cable is
+ * not known. */
 static double calculated(const struct tune_plan *t)
 {
 	const struct tune_asic *asic = t->platform->asic;
 	if (!asic || asic->headroom == TUNE_HEADROOM_NONE)
 		return NAN;
-	return formula(t, asic->headroom == TUNE_HEADROOM_SPECTRUM ? HEADROOM_SPECTRUM : HEADROOM_SPECTRUM_2021, asic->cell_bytes, 0);
+	return formula(t,
+		asic->headroom == TUNE_HEADROOM_SPECTRUM ? HEADROOM_SPECTRUM
+							 : HEADROOM_SPECTRUM_2021,
+		asic->cell_bytes, 0);
 }
 
 /*
- * What arrives after XOFF was sent, by physics alone: frames on the wire both ways, those that cannot be stopped, the peer's response. No buffer of any
- * make needs less, so where frames are lost, or a peak at the full size hides the need, it is no use to ask for less; as a measure of what could be given
- * back it does not count.
+ * What arrives after XOFF was sent, by physics alone: frames on the wire both ways, those that
+ * cannot be stopped, the peer's response. No buffer of any make needs less, so where frames are
+ * lost, or a peak at the full size hides the need, it is no use to ask for less; as a measure of
+ * what could be given back it does not count.
  */
-static double in_flight(const struct tune_plan *t) { return formula(t, HEADROOM_GENERIC, 1, 1); }
-
-/* Ports of one speed and cable have one profile: what is too small at one of them is too small at all. */
-static bool of_kind(const struct tune_plan *t, const struct tune_lane *l)
+static double in_flight(const struct tune_plan *t)
 {
-	return tune_same_profile(FAMILY_HEADROOM, l, t->like) && alike(t->place->device, l, t->place->device, t->like);
+	return formula(t, HEADROOM_GENERIC, 1, 1);
 }
 
-static bool of_size(const struct tune_plan *t, const struct tune_lane *l) { return tune_same_profile(FAMILY_HEADROOM, l, t->like); }
+/* Ports of one speed and cable have one profile: what is too small at one of them is too small at
+ * all. */
+static bool of_kind(const struct tune_plan *t, const struct tune_lane *l)
+{
+	return tune_same_profile(FAMILY_HEADROOM, l, t->like) &&
+		alike(t->place->device, l, t->place->device, t->like);
+}
 
-/* Of the bound object: all groups of the switch that have this profile, where it is shared or not known to be anyone's own. */
+static bool of_size(const struct tune_plan *t, const struct tune_lane *l)
+{
+	return tune_same_profile(FAMILY_HEADROOM, l, t->like);
+}
+
+/* Of the bound object: all groups of the switch that have this profile, where it is shared or not
+ * known to be anyone's own. */
 static size_t bound(const struct tune_plan *t)
 {
 	size_t n = 0;
@@ -91,13 +121,17 @@ static size_t bound(const struct tune_plan *t)
 	return n;
 }
 
-/* The order of ECN and PFC of every queue of the switch, with what is left of the pool. False: one would be turned over. */
+/* The order of ECN and PFC of every queue of the switch, with what is left of the pool. False: one
+ * would be turned over. */
 static bool order_holds(const struct tune_plan *t, double left)
 {
 	const struct tune_device *d = t->place->device;
 	for (size_t i = 0; i < d->n_lanes; i++) {
 		const struct tune_lane *l = &d->lanes[i];
-		struct ecn_order_in in = {.pool_bytes = t->place->pool_bytes, .alpha = l->alpha, .xoff_level_bytes = NAN, .kmin_bytes = l->kmin,
+		struct ecn_order_in in = {.pool_bytes = t->place->pool_bytes,
+			.alpha = l->alpha,
+			.xoff_level_bytes = NAN,
+			.kmin_bytes = l->kmin,
 			.inputs = (unsigned)fmax(1, fmin(l->inputs, t->place->inputs))};
 		const enum ecn_order before = ecn_order(&in, NULL);
 		in.pool_bytes = left;
@@ -115,19 +149,28 @@ static void couple(struct tune_plan *t, double more)
 	t->cost_bytes = cost;
 	if (!(b > 0))
 		return;
-	const double limit = d->pool.windows ? b : POOL_TAKE * b, need = d->pool.windows ? d->pool.max * b / d->pool_bytes + cost : cost;
-	plan_check(t, d->pool.windows ? "peak of the shared pool and what the headroom takes" : "what the headroom takes of the shared pool", need - cost, need, limit, "bytes", need <= limit);
+	const double limit = d->pool.windows ? b : POOL_TAKE * b,
+		     need = d->pool.windows ? d->pool.max * b / d->pool_bytes + cost : cost;
+	plan_check(t,
+		d->pool.windows ? "peak of the shared pool and what the headroom takes"
+				: "what the headroom takes of the shared pool",
+		need - cost, need, limit, "bytes", need <= limit);
 	if (t->like->alpha > 0) {
-		const double k = fmax(1, t->place->inputs), before = dt_pfc_queue_bytes(b, 0, t->like->alpha, k);
+		const double k = fmax(1, t->place->inputs),
+			     before = dt_pfc_queue_bytes(b, 0, t->like->alpha, k);
 		t->q_pfc = left > 0 ? dt_pfc_queue_bytes(left, 0, t->like->alpha, k) : 0;
-		plan_check(t, "depth of the queue at which PFC fires, q_PFC", before, t->q_pfc, NAN, "bytes", true);
+		plan_check(t, "depth of the queue at which PFC fires, q_PFC", before, t->q_pfc, NAN,
+			"bytes", true);
 		if (!isnan(t->like->kmin))
-			plan_check(t, "Kmin at most half of q_PFC", t->like->kmin, t->like->kmin, t->q_pfc / 2, "bytes", t->like->kmin <= t->q_pfc / 2);
+			plan_check(t, "Kmin at most half of q_PFC", t->like->kmin, t->like->kmin,
+				t->q_pfc / 2, "bytes", t->like->kmin <= t->q_pfc / 2);
 	}
 	if (need > limit || left <= 0)
-		t->refused = arena_printf(t->c->in->arena, "the shared pool cannot give %.0f bytes", cost);
+		t->refused = arena_printf(
+			t->c->in->arena, "the shared pool cannot give %.0f bytes", cost);
 	else if (!order_holds(t, left))
-		t->refused = "with what is left of the shared pool PFC would fire before ECN at a queue of this switch: lower Kmin first";
+		t->refused = "with what is left of the shared pool PFC would fire before ECN at a "
+			     "queue of this switch: lower Kmin first";
 }
 
 static bool may_size(struct tune_plan *t)
@@ -135,7 +178,8 @@ static bool may_size(struct tune_plan *t)
 	if (isnan(t->like->headroom_bytes))
 		plan_missing(t, KNOB_HEADROOM);
 	if (t->place->device->shp_ratio > 0)
-		t->refused = "the headroom of this switch is a shared pool: raise the shared headroom pool, not a group's own";
+		t->refused = "the headroom of this switch is a shared pool: raise the shared "
+			     "headroom pool, not a group's own";
 	return !t->refused && !t->n_collect;
 }
 
@@ -145,22 +189,35 @@ void plan_more_headroom(struct tune_plan *t)
 	plan_lanes(t, of_kind);
 	if (!may_size(t)) {
 		if (t->refused)
-			plan_next(t, "raise the size of the shared headroom pool (SONiC: config buffer shared-headroom-pool size), or lower its over-subscription ratio");
+			plan_next(t,
+				"raise the size of the shared headroom pool (SONiC: config buffer "
+				"shared-headroom-pool size), or lower its over-subscription ratio");
 		return;
 	}
 	/* censored, or lost although the peak was not told: what was used is at least all of it */
-	const double used = l->headroom.windows && !l->headroom.censored && !l->lost_windows ? l->headroom.max : l->headroom_bytes;
-	const double calc = calculated(t), peers = of_peers(t), step = STEP * used, physics = l->lost_windows || l->headroom.censored ? in_flight(t) : NAN;
+	const double used = l->headroom.windows && !l->headroom.censored && !l->lost_windows
+		? l->headroom.max
+		: l->headroom_bytes;
+	const double calc = calculated(t), peers = of_peers(t), step = STEP * used,
+		     physics = l->lost_windows || l->headroom.censored ? in_flight(t) : NAN;
 	if (!l->port->cable_mm)
 		plan_next(t, cable_unknown);
 	const double proposed = fmax(fmax(step, calc), fmax(peers, physics));
-	const char *why = proposed == calc ? "the calculated value for this cable, MTU and speed" : proposed == peers ? "what ports of the same speed and cable have elsewhere without loss"
-		: proposed == physics ? "what is in flight on this cable when pause is sent, and until it is obeyed"
-		: l->headroom.censored || l->lost_windows ? "a quarter more than all of it: the true need is unknown" : "a quarter more than was used";
-	if (proposed > l->headroom_bytes && plan_change(t, KNOB_HEADROOM, l->headroom_bytes, proposed, proposed, why, "tuning facts d, row 1; a.1; d.2 rule 1"))
+	const char *why = proposed == calc ? "the calculated value for this cable, MTU and speed"
+		: proposed == peers
+		? "what ports of the same speed and cable have elsewhere without loss"
+		: proposed == physics
+		? "what is in flight on this cable when pause is sent, and until it is obeyed"
+		: l->headroom.censored || l->lost_windows
+		? "a quarter more than all of it: the true need is unknown"
+		: "a quarter more than was used";
+	if (proposed > l->headroom_bytes &&
+		plan_change(t, KNOB_HEADROOM, l->headroom_bytes, proposed, proposed, why,
+			"tuning facts d, row 1; a.1; d.2 rule 1"))
 		couple(t, t->changes[0].proposed - l->headroom_bytes);
 	if (!isnan(calc))
-		plan_check(t, "headroom at least the calculated value", l->headroom_bytes, t->n_changes ? t->changes[0].proposed : l->headroom_bytes, calc, "bytes",
+		plan_check(t, "headroom at least the calculated value", l->headroom_bytes,
+			t->n_changes ? t->changes[0].proposed : l->headroom_bytes, calc, "bytes",
 			(t->n_changes ? t->changes[0].proposed : l->headroom_bytes) >= calc);
 }
 
@@ -176,7 +233,8 @@ void plan_less_headroom(struct tune_plan *t)
 		if (!t->lanes[i]->port->cable_mm)
 			plan_collect(t, cable_unknown);
 		if (t->lanes[i]->headroom.censored)
-			t->refused = "a peak reached the size of the headroom: what it needs is unknown";
+			t->refused =
+				"a peak reached the size of the headroom: what it needs is unknown";
 	}
 	/* the longest cable of the profile decides */
 	for (size_t i = 0; i < t->n_lanes; i++)
@@ -184,12 +242,19 @@ void plan_less_headroom(struct tune_plan *t)
 			t->like = t->lanes[i];
 	const double calc = calculated(t);
 	if (isnan(calc))
-		plan_collect(t, "a vendor's table for this ASIC: the formula does not reproduce it, so that the device's own value is the floor");
+		plan_collect(t,
+			"a vendor's table for this ASIC: the formula does not reproduce it, so "
+			"that the device's own value is the floor");
 	if (!t->c->in->options.allow_reduce)
-		plan_collect(t, "a person's word that headroom may be reduced: run the review with --allow-reduce");
+		plan_collect(t,
+			"a person's word that headroom may be reduced: run the review with "
+			"--allow-reduce");
 	const double proposed = fmax(calc, SPARE * used);
 	if (!t->refused && !t->n_collect && proposed < l->headroom_bytes &&
-		plan_change(t, KNOB_HEADROOM, l->headroom_bytes, proposed, proposed, "one and a half times what was used in a week, not below the calculated value", "tuning facts d, row 2; d.2 rule 1") &&
+		plan_change(t, KNOB_HEADROOM, l->headroom_bytes, proposed, proposed,
+			"one and a half times what was used in a week, not below the calculated "
+			"value",
+			"tuning facts d, row 2; d.2 rule 1") &&
 		t->changes[0].proposed < l->headroom_bytes)
 		t->cost_bytes = (t->changes[0].proposed - l->headroom_bytes) * (double)bound(t);
 }

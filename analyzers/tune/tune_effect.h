@@ -1,12 +1,15 @@
 /*
- * tune_effect - what other thresholds are expected to do, told in the words of a sheet: the queue model (whatif.h), calibrated from one queue's evidence.
+ * tune_effect - what other thresholds are expected to do, told in the words of a sheet: the queue
+ * model (whatif.h), calibrated from one queue's evidence.
  *
- * The queue: the one at @port, or the one of the device that is fullest where nothing says which. Its load comes from its own evidence; pause is that of
- * the priority groups that feed it, so of the ports of the same switch that were paused most.
+ * The queue: the one at @port, or the one of the device that is fullest where nothing says which.
+ * Its load comes from its own evidence; pause is that of the priority groups that feed it, so of
+ * the ports of the same switch that were paused most.
  *
- * Metrics of the expectations, canonical where there is one: pfc.tx_pause_ns (ratio of time, hosts of the switch), queue.ecn_marked (ratio of packets),
- * pg.drops (frames/s), queue.watermark_bytes, pg.headroom_watermark_bytes (bytes), and step_time (ratio of now: 1.02 = 2 % longer). Every one is a
- * range, [low, high], with what is measured now; one that cannot be told is left out.
+ * Metrics of the expectations, canonical where there is one: pfc.tx_pause_ns (ratio of time, hosts
+ * of the switch), queue.ecn_marked (ratio of packets), pg.drops (frames/s), queue.watermark_bytes,
+ * pg.headroom_watermark_bytes (bytes), and step_time (ratio of now: 1.02 = 2 % longer). Every one
+ * is a range, [low, high], with what is measured now; one that cannot be told is left out.
  *
  * Pure; results live in the arena. Bytes, ratios, ns.
  */
@@ -24,22 +27,29 @@ struct arena;
 struct err;
 
 struct tune_effect {
-	const struct tune_lane *lane;     /* the queue it was calibrated on */
-	struct whatif_queue queue;        /* what the model was told of it; .now: thresholds in force */
+	const struct tune_lane *lane; /* the queue it was calibrated on */
+	/* what the model was told of it; .now: thresholds in force */
+	struct whatif_queue queue;
 	struct whatif_settings to;
-	struct whatif_result model;       /* of that queue */
-	struct tune_expect *expected; size_t n_expected; /* of the switch, as a sheet tells them */
-	const char **notes; size_t n_notes; /* what the ranges rest on, and what could not be told */
+	struct whatif_result model; /* of that queue */
+	struct tune_expect *expected;
+	size_t n_expected; /* of the switch, as a sheet tells them */
+	/* what the ranges rest on, and what could not be told */
+	const char **notes;
+	size_t n_notes;
 };
 
 /*
- * tune_whatif - @port NULL: the fullest queue of @device. @to: NAN = as it is. 0; -ENOENT: no such device, port or lossless priority; -ENODATA: there is not
- * enough to calibrate the model by; -EDOM: a value is out of range. @err says what is missing.
+ * tune_whatif - @port NULL: the fullest queue of @device. @to: NAN = as it is. 0; -ENOENT: no such
+ * device, port or lossless priority; -ENODATA: there is not enough to calibrate the model by;
+ * -EDOM: a value is out of range. @err says what is missing.
  */
-int tune_whatif(const struct tune_evidence *e, const char *device, const char *port, int priority, const struct whatif_settings *to,
-	const struct tune_options *options, struct arena *a, struct tune_effect *ret, struct err *err);
+int tune_whatif(const struct tune_evidence *e, const char *device, const char *port, int priority,
+	const struct whatif_settings *to, const struct tune_options *options, struct arena *a,
+	struct tune_effect *ret, struct err *err);
 
-/* tune_expected - fills .expected of a sheet from its device, ports, priority and changes; or .not_expected, where nothing can be told. */
+/* tune_expected - fills .expected of a sheet from its device, ports, priority and changes; or
+ * .not_expected, where nothing can be told. */
 void tune_expected(const struct tune_in *in, struct tune_sheet *sheet);
 
 #endif

@@ -11,44 +11,64 @@
 #include "analyzers/measure/rhythm.h"
 #include "db/model/entity.h"
 
-#define PAUSED_RATIO 0.001   /* of a window: decision table, D_pause */
+#define PAUSED_RATIO 0.001 /* of a window: decision table, D_pause */
 #define PAUSED_US_RATIO 0.01 /* the same table, slow receiver */
 #define MARKED_RATIO 0.05
-#define FULL_RATIO 0.9       /* of headroom */
+#define FULL_RATIO 0.9 /* of headroom */
 #define FILLED_BYTES 16384.0 /* a priority group with less is only passing packets on */
-#define FILLED_RATIO 0.5     /* of the fullest one */
+#define FILLED_RATIO 0.5 /* of the fullest one */
 #define HALF_OCTAVE(r) (2 * log2(r))
 
-/* --- what is kept of each lane --------------------------------------------------------------------------------------------- */
+/* ---- what is kept of each lane ------------------------------------------- */
 
 const struct tune_setting tune_settings[SETTINGS] = {
-	{M_CFG_PFC_ENABLED, offsetof(struct lane_seen, pfc_enabled), offsetof(struct tune_lane, pfc_enabled)},
+	{M_CFG_PFC_ENABLED, offsetof(struct lane_seen, pfc_enabled),
+		offsetof(struct tune_lane, pfc_enabled)},
 	{M_CFG_PG_ALPHA_EXP, offsetof(struct lane_seen, alpha), offsetof(struct tune_lane, alpha)},
-	{M_CFG_PG_HEADROOM, offsetof(struct lane_seen, headroom), offsetof(struct tune_lane, headroom_bytes)},
-	{M_CFG_PG_XOFF_LEVEL, offsetof(struct lane_seen, xoff_level), offsetof(struct tune_lane, xoff_level)},
-	{M_CFG_PG_XON_LEVEL, offsetof(struct lane_seen, xon_level), offsetof(struct tune_lane, xon_level)},
-	{M_CFG_PG_XON_OFFSET, offsetof(struct lane_seen, xon_offset), offsetof(struct tune_lane, xon_offset)},
-	{M_CFG_ECN_ENABLED, offsetof(struct lane_seen, ecn_enabled), offsetof(struct tune_lane, ecn_enabled)},
+	{M_CFG_PG_HEADROOM, offsetof(struct lane_seen, headroom),
+		offsetof(struct tune_lane, headroom_bytes)},
+	{M_CFG_PG_XOFF_LEVEL, offsetof(struct lane_seen, xoff_level),
+		offsetof(struct tune_lane, xoff_level)},
+	{M_CFG_PG_XON_LEVEL, offsetof(struct lane_seen, xon_level),
+		offsetof(struct tune_lane, xon_level)},
+	{M_CFG_PG_XON_OFFSET, offsetof(struct lane_seen, xon_offset),
+		offsetof(struct tune_lane, xon_offset)},
+	{M_CFG_ECN_ENABLED, offsetof(struct lane_seen, ecn_enabled),
+		offsetof(struct tune_lane, ecn_enabled)},
 	{M_CFG_ECN_KMIN, offsetof(struct lane_seen, kmin), offsetof(struct tune_lane, kmin)},
 	{M_CFG_ECN_KMAX, offsetof(struct lane_seen, kmax), offsetof(struct tune_lane, kmax)},
 	{M_CFG_ECN_PMAX, offsetof(struct lane_seen, pmax), offsetof(struct tune_lane, pmax)},
 };
 
-struct tune_fold *tune_fold_new(const struct fabric *f, int64_t window_ns, int64_t interval_ns, struct arena *a)
+struct tune_fold *tune_fold_new(
+	const struct fabric *f, int64_t window_ns, int64_t interval_ns, struct arena *a)
 {
 	struct tune_fold *t = arena_new_of(a, struct tune_fold);
-	*t = (struct tune_fold){.fabric = f, .window_ns = window_ns, .interval_ns = interval_ns, .arena = a, .devices = arena_array(a, struct device_fold, f->n_devices + 1)};
+	*t = (struct tune_fold){.fabric = f,
+		.window_ns = window_ns,
+		.interval_ns = interval_ns,
+		.arena = a,
+		.devices = arena_array(a, struct device_fold, f->n_devices + 1)};
 	for (size_t i = 0; i < f->n_devices; i++)
-		t->devices[i] = (struct device_fold){.device = f->devices[i], .pool = peak_fold_new(a), .pool_bytes = NAN, .pool_slices = NAN, .shp_ratio = NAN,
-			.cell_bytes = NAN, .since_ns = INT64_MIN, .lanes = arena_array(a, struct lane_fold *, f->devices[i]->n_ports * OBSERVED_PRIORITIES + 1),
+		t->devices[i] = (struct device_fold){.device = f->devices[i],
+			.pool = peak_fold_new(a),
+			.pool_bytes = NAN,
+			.pool_slices = NAN,
+			.shp_ratio = NAN,
+			.cell_bytes = NAN,
+			.since_ns = INT64_MIN,
+			.lanes = arena_array(a, struct lane_fold *,
+				f->devices[i]->n_ports * OBSERVED_PRIORITIES + 1),
 			.ports = arena_array(a, struct port_fold, f->devices[i]->n_ports + 1)};
 	for (size_t i = 0; i < f->n_devices; i++)
 		for (size_t k = 0; k < f->devices[i]->n_ports; k++)
-			t->devices[i].ports[k].speed_bps = t->devices[i].ports[k].mtu_bytes = t->devices[i].ports[k].cable_m = NAN;
+			t->devices[i].ports[k].speed_bps = t->devices[i].ports[k].mtu_bytes =
+				t->devices[i].ports[k].cable_m = NAN;
 	return t;
 }
 
-static struct lane_fold *lane_at(struct tune_fold *t, struct device_fold *d, size_t port, int priority)
+static struct lane_fold *lane_at(
+	struct tune_fold *t, struct device_fold *d, size_t port, int priority)
 {
 	struct lane_fold **at = &d->lanes[port * OBSERVED_PRIORITIES + (size_t)priority];
 	if (*at)
@@ -84,7 +104,7 @@ static void forget(struct device_fold *d, int64_t now_ns)
 	d->since_ns = now_ns;
 }
 
-/* --- settings -------------------------------------------------------------------------------------------------------------- */
+/* ---- settings ------------------------------------------------------------ */
 
 static double number_at(const void *base, size_t offset)
 {
@@ -93,10 +113,15 @@ static double number_at(const void *base, size_t offset)
 	return v;
 }
 
-static bool moved(double before, double now) { return !isnan(before) && !isnan(now) && fabs(now - before) > 1e-9 * fmax(fabs(before), fabs(now)); }
+static bool moved(double before, double now)
+{
+	return !isnan(before) && !isnan(now) &&
+		fabs(now - before) > 1e-9 * fmax(fabs(before), fabs(now));
+}
 
 /* The newest sample of a state that a device told. */
-static bool newest_read(const struct window *w, uint32_t entity, unsigned metric, int64_t *ret_ns, double *ret)
+static bool newest_read(
+	const struct window *w, uint32_t entity, unsigned metric, int64_t *ret_ns, double *ret)
 {
 	const struct series *s = window_series(w, entity, metric);
 	for (uint32_t i = s ? series_after(s, w->to_ns) : 0; i > 0; i--)
@@ -108,11 +133,13 @@ static bool newest_read(const struct window *w, uint32_t entity, unsigned metric
 	return false;
 }
 
-static bool read_settings(struct lane_fold *l, const struct lane_seen *seen, const struct observed *o)
+static bool read_settings(
+	struct lane_fold *l, const struct lane_seen *seen, const struct observed *o)
 {
 	const struct window *w = o->window;
 	const struct device_seen *d = seen->port->device;
-	const uint32_t entity = entities_find(w->entities, l->port->device->name, l->port->name, l->priority);
+	const uint32_t entity =
+		entities_find(w->entities, l->port->device->name, l->port->name, l->priority);
 	bool any = false;
 	l->declared = seen->declared;
 	for (size_t i = 0; i < SETTINGS; i++) {
@@ -120,7 +147,8 @@ static bool read_settings(struct lane_fold *l, const struct lane_seen *seen, con
 		int64_t t_ns;
 		double v;
 		l->in_force[i] = number_at(seen, tune_settings[i].seen);
-		if (entity == ENTITY_NONE || !newest_read(w, entity, tune_settings[i].metric, &t_ns, &v))
+		if (entity == ENTITY_NONE ||
+			!newest_read(w, entity, tune_settings[i].metric, &t_ns, &v))
 			continue;
 		if (moved(r->value, v)) {
 			any = true;
@@ -138,8 +166,11 @@ static bool read_settings(struct lane_fold *l, const struct lane_seen *seen, con
 
 static bool read_device(struct device_fold *f, const struct device_seen *d)
 {
-	const struct { double now; double *kept; } v[] = {{d->pool_bytes, &f->pool_bytes}, {d->pool_slices, &f->pool_slices}, {d->shp_ratio, &f->shp_ratio},
-		{d->cell_bytes, &f->cell_bytes}};
+	const struct {
+		double now;
+		double *kept;
+	} v[] = {{d->pool_bytes, &f->pool_bytes}, {d->pool_slices, &f->pool_slices},
+		{d->shp_ratio, &f->shp_ratio}, {d->cell_bytes, &f->cell_bytes}};
 	bool any = false;
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
 		any |= moved(*v[i].kept, v[i].now);
@@ -149,11 +180,15 @@ static bool read_device(struct device_fold *f, const struct device_seen *d)
 	return any;
 }
 
-/* --- counters -------------------------------------------------------------------------------------------------------------- */
+/* ---- counters ------------------------------------------------------------ */
 
-static double watched_ns(const struct amount *measured, const struct amount *bound, const struct amount *frames)
+static double watched_ns(
+	const struct amount *measured, const struct amount *bound, const struct amount *frames)
 {
-	return (double)(measured->known ? measured->covered_ns : bound->known ? bound->covered_ns : frames->known ? frames->covered_ns : 0);
+	return (double)(measured->known ? measured->covered_ns
+			: bound->known  ? bound->covered_ns
+			: frames->known ? frames->covered_ns
+					: 0);
 }
 
 static double add_pause(struct pause_sum *p, const struct pause_share *s, double ns)
@@ -182,14 +217,16 @@ static void add_drops(struct lane_sums *s, const struct lane_seen *l)
 	add_amount(&l->drops, &s->drops, &s->drops_told, s);
 	add_amount(&l->pg_drops, &s->pg_drops, &s->pg_drops_told, s);
 	add_amount(&l->wred_drops, &s->wred_drops, &s->wred_told, s);
-	const int64_t a = l->drops.known ? l->drops.covered_ns : 0, b = l->pg_drops.known ? l->pg_drops.covered_ns : 0;
+	const int64_t a = l->drops.known ? l->drops.covered_ns : 0,
+		      b = l->pg_drops.known ? l->pg_drops.covered_ns : 0;
 	s->drops_watched_ns += a > b ? a : b;
 }
 
 static void add_marks(struct lane_sums *s, const struct lane_seen *l)
 {
 	s->marks_alive = s->marks_alive || l->marked.alive;
-	const struct amount *packets = l->out_packets.known ? &l->out_packets : &l->port->out_packets;
+	const struct amount *packets =
+		l->out_packets.known ? &l->out_packets : &l->port->out_packets;
 	if (!l->marked.known || !packets->known)
 		return;
 	s->marks_told = true;
@@ -207,12 +244,15 @@ static void add_episodes(struct lane_sums *s, const struct lane_seen *l)
 		s->transition_pause_ns += l->tx_pause_ns.value;
 }
 
-static void add_peak(struct peak_fold *p, const struct window *w, uint32_t entity, unsigned metric, double size)
+static void add_peak(
+	struct peak_fold *p, const struct window *w, uint32_t entity, unsigned metric, double size)
 {
 	const struct series *s = entity == ENTITY_NONE ? NULL : window_series(w, entity, metric);
-	for (uint32_t i = s ? series_after(s, w->from_ns) : 0; s && i < s->n && s->t_ns[i] <= w->to_ns; i++)
+	for (uint32_t i = s ? series_after(s, w->from_ns) : 0;
+		s && i < s->n && s->t_ns[i] <= w->to_ns; i++)
 		if (!(s->flags[i] & (SF_LATE | SF_SUSPECT)))
-			peak_fold_add(p, s->t_ns[i], sample_number(metric, s->value[i]), s->window_ms[i], size);
+			peak_fold_add(p, s->t_ns[i], sample_number(metric, s->value[i]),
+				s->window_ms[i], size);
 }
 
 static unsigned load_bin(double octets_s)
@@ -225,7 +265,8 @@ static unsigned load_bin(double octets_s)
 	return at < LOAD_BINS - 1 ? (unsigned)at : LOAD_BINS - 1;
 }
 
-/* Lowest bin that counts as busy: a fifth of what is usual. LOAD_BINS: none does. 0: load is not told, so nothing says idle. */
+/* Lowest bin that counts as busy: a fifth of what is usual. LOAD_BINS: none does. 0: load is not
+ * told, so nothing says idle. */
 unsigned tune_busy_from(const unsigned *loads)
 {
 	unsigned top = 0, n = 0, seen = 0;
@@ -244,7 +285,8 @@ unsigned tune_busy_from(const unsigned *loads)
 	return from < 2 ? 2 : (unsigned)ceil(from);
 }
 
-static void add_load(struct load_sum *b, double tx_ns, double tx_watched, double rx_ns, double rx_watched, const struct port_seen *p)
+static void add_load(struct load_sum *b, double tx_ns, double tx_watched, double rx_ns,
+	double rx_watched, const struct port_seen *p)
 {
 	b->windows++;
 	b->tx_ns += tx_ns;
@@ -279,26 +321,33 @@ static void add_port(struct port_fold *f, const struct port_seen *p, unsigned bi
 		if (p->lanes[c])
 			total(&f->storms, &p->lanes[c]->storms);
 	total(&f->in_octets, &(struct amount){.known = p->in_known, .value = (double)p->in.octets});
-	total(&f->out_octets, &(struct amount){.known = p->out_known, .value = (double)p->out.octets});
+	total(&f->out_octets,
+		&(struct amount){.known = p->out_known, .value = (double)p->out.octets});
 	f->speed_bps = p->out.read_bps ? (double)p->out.read_bps : f->speed_bps;
 	f->mtu_bytes = isnan(p->mtu_bytes) ? f->mtu_bytes : p->mtu_bytes;
 	f->cable_m = isnan(p->cable_m) ? f->cable_m : p->cable_m;
 	add_load(&f->loads[bin], 0, 0, 0, 0, p);
 }
 
-/* --- one window of one switch ---------------------------------------------------------------------------------------------- */
+/* ---- one window of one switch -------------------------------------------- */
 
 struct device_window {
 	unsigned bin, k;
 	bool busy, marks_told, marked;
 };
 
-static void shift(uint8_t *bits, bool newest) { *bits = (uint8_t)(*bits << 1 | newest); }
+static void shift(uint8_t *bits, bool newest)
+{
+	*bits = (uint8_t)(*bits << 1 | newest);
+}
 
-static void add_recent(struct lane_sums *s, const struct lane_seen *l, const struct device_window *dw)
+static void add_recent(
+	struct lane_sums *s, const struct lane_seen *l, const struct device_window *dw)
 {
 	const struct amount *sent = l->out_packets.known ? &l->out_packets : &l->port->out_packets;
-	const bool tx = l->tx_pause.hi > PAUSED_RATIO, lost = l->pg_drops.known && l->pg_drops.value > 0, full = l->headroom_peak >= FULL_RATIO * l->headroom;
+	const bool tx = l->tx_pause.hi > PAUSED_RATIO,
+		   lost = l->pg_drops.known && l->pg_drops.value > 0,
+		   full = l->headroom_peak >= FULL_RATIO * l->headroom;
 	s->lost_windows += lost;
 	s->full_windows += full;
 	if (!dw->busy)
@@ -307,16 +356,20 @@ static void add_recent(struct lane_sums *s, const struct lane_seen *l, const str
 	shift(&s->recent_tx, tx);
 	shift(&s->recent_rx, l->rx_pause.hi > PAUSED_US_RATIO);
 	shift(&s->recent_unmarked, tx && dw->marks_told && !dw->marked);
-	shift(&s->recent_marks, l->marked.known && sent->known && l->marked.value > MARKED_RATIO * sent->value);
+	shift(&s->recent_marks,
+		l->marked.known && sent->known && l->marked.value > MARKED_RATIO * sent->value);
 	shift(&s->recent_lost, lost);
 	shift(&s->recent_full, full);
 }
 
-static void add_lane(struct device_fold *d, struct lane_fold *f, const struct lane_seen *l, const struct device_window *dw, const struct observed *o)
+static void add_lane(struct device_fold *d, struct lane_fold *f, const struct lane_seen *l,
+	const struct device_window *dw, const struct observed *o)
 {
 	struct lane_sums *s = &f->sums;
-	const double tx_watched = watched_ns(&l->tx_pause_ns, &l->tx_pause_ns_hi, &l->tx_frames), rx_watched = watched_ns(&l->rx_pause_ns, &l->rx_pause_ns_hi, &l->rx_frames);
-	const double tx_ns = add_pause(&s->tx, &l->tx_pause, tx_watched), rx_ns = add_pause(&s->rx, &l->rx_pause, rx_watched);
+	const double tx_watched = watched_ns(&l->tx_pause_ns, &l->tx_pause_ns_hi, &l->tx_frames),
+		     rx_watched = watched_ns(&l->rx_pause_ns, &l->rx_pause_ns_hi, &l->rx_frames);
+	const double tx_ns = add_pause(&s->tx, &l->tx_pause, tx_watched),
+		     rx_ns = add_pause(&s->rx, &l->rx_pause, rx_watched);
 	s->windows++;
 	if (l->tx_pause.hi > PAUSED_RATIO) {
 		s->tx_windows++;
@@ -328,7 +381,8 @@ static void add_lane(struct device_fold *d, struct lane_fold *f, const struct la
 	add_marks(s, l);
 	add_episodes(s, l);
 	add_load(&s->loads[dw->bin], tx_ns, tx_watched, rx_ns, rx_watched, l->port);
-	const uint32_t entity = entities_find(o->window->entities, f->port->device->name, f->port->name, f->priority);
+	const uint32_t entity = entities_find(
+		o->window->entities, f->port->device->name, f->port->name, f->priority);
 	add_peak(f->queue, o->window, entity, M_QUEUE_WATERMARK, d->pool_bytes);
 	add_peak(f->pg, o->window, entity, M_PG_SHARED_WATERMARK, d->pool_bytes);
 	add_peak(f->headroom, o->window, entity, M_PG_HEADROOM_WATERMARK, l->headroom);
@@ -362,7 +416,8 @@ static struct device_window look(const struct device_seen *d, unsigned bin)
 	}
 	for (size_t i = 0; i < d->n_ports && fullest >= FILLED_BYTES; i++)
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-			filled += d->ports[i].lanes[c] && d->ports[i].lanes[c]->lossless && d->ports[i].lanes[c]->pg_peak >= FILLED_RATIO * fullest;
+			filled += d->ports[i].lanes[c] && d->ports[i].lanes[c]->lossless &&
+				d->ports[i].lanes[c]->pg_peak >= FILLED_RATIO * fullest;
 	r.k = filled > paused ? filled : paused;
 	return r;
 }
@@ -383,22 +438,27 @@ static void hear(struct device_fold *f, const struct device_seen *d)
 /* Pools of a device are ports of their own among the entities; the fullest counts. */
 static void add_pools(struct tune_fold *t, const struct observed *o)
 {
-	for (size_t i = window_metric(o->window, M_POOL_WATERMARK); i < o->window->n_series && o->window->series[i].metric == M_POOL_WATERMARK; i++) {
+	for (size_t i = window_metric(o->window, M_POOL_WATERMARK);
+		i < o->window->n_series && o->window->series[i].metric == M_POOL_WATERMARK; i++) {
 		const uint32_t entity = o->window->series[i].entity;
-		struct device_fold *d = entity <= o->n_entities && o->device_of[entity] ? &t->devices[o->device_of[entity] - 1] : NULL;
+		struct device_fold *d = entity <= o->n_entities && o->device_of[entity]
+			? &t->devices[o->device_of[entity] - 1]
+			: NULL;
 		if (d && d->since_ns < o->to_ns)
 			add_peak(d->pool, o->window, entity, M_POOL_WATERMARK, d->pool_bytes);
 	}
 }
 
-static void add_device(struct tune_fold *t, struct device_fold *f, const struct device_seen *d, const struct observed *o)
+static void add_device(struct tune_fold *t, struct device_fold *f, const struct device_seen *d,
+	const struct observed *o)
 {
 	hear(f, d);
 	bool changed = read_device(f, d);
 	for (size_t i = 0; i < d->n_ports; i++)
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++)
 			if (d->ports[i].lanes[c] && d->ports[i].lanes[c]->lossless)
-				changed |= read_settings(lane_at(t, f, i, c), d->ports[i].lanes[c], o);
+				changed |=
+					read_settings(lane_at(t, f, i, c), d->ports[i].lanes[c], o);
 	if (f->since_ns == INT64_MIN)
 		f->since_ns = o->from_ns;
 	const unsigned bin = load_bin(load_of(d));
@@ -421,7 +481,7 @@ static void add_device(struct tune_fold *t, struct device_fold *f, const struct 
 				add_lane(f, lane_at(t, f, i, c), d->ports[i].lanes[c], &dw, o);
 }
 
-/* --- one window of the fabric ---------------------------------------------------------------------------------------------- */
+/* ---- one window of the fabric -------------------------------------------- */
 
 static void add_window(struct tune_fold *t, const struct observed *o)
 {
@@ -435,7 +495,8 @@ static void add_window(struct tune_fold *t, const struct observed *o)
 	}
 	for (size_t i = 0; i < o->n_lanes; i++) {
 		const struct lane_seen *l = o->lanes[i];
-		const struct amount *sent = l->out_packets.known ? &l->out_packets : &l->port->out_packets;
+		const struct amount *sent =
+			l->out_packets.known ? &l->out_packets : &l->port->out_packets;
 		if (!l->lossless || !l->port->in_fabric)
 			continue;
 		mean_add(&pause, l->port->port->host ? l->tx_pause.hi : NAN);
@@ -454,8 +515,12 @@ static void add_window(struct tune_fold *t, const struct observed *o)
 		t->windows = v;
 	}
 	const struct mean *load = to_hosts.n ? &to_hosts : &out;
-	t->windows[t->n_windows++] = (struct tune_window){.from_ns = o->from_ns, .to_ns = o->to_ns, .host_pause = (float)mean_of(&pause),
-		.marks = packets > 0 ? (float)(marked / packets) : NAN, .drops = drops.n ? (float)drops.sum : NAN, .load = load->n ? (float)load->sum : NAN};
+	t->windows[t->n_windows++] = (struct tune_window){.from_ns = o->from_ns,
+		.to_ns = o->to_ns,
+		.host_pause = (float)mean_of(&pause),
+		.marks = packets > 0 ? (float)(marked / packets) : NAN,
+		.drops = drops.n ? (float)drops.sum : NAN,
+		.load = load->n ? (float)load->sum : NAN};
 }
 
 void tune_fold_add(struct tune_fold *t, const struct observed *o)

@@ -1,6 +1,7 @@
 /*
- * tune_evidence_fold - what tune_evidence.c keeps while windows come in, and tune_evidence_sum.c makes the evidence of. For these two.
- * Units as in tune_evidence.h; lives in the arena of the fold.
+ * tune_evidence_fold - what tune_evidence.c keeps while windows come in, and tune_evidence_sum.c
+ * makes the evidence of. For these two. Units as in tune_evidence.h; lives in the arena of the
+ * fold.
  */
 #ifndef RW_ANALYZERS_TUNE_EVIDENCE_FOLD_H
 #define RW_ANALYZERS_TUNE_EVIDENCE_FOLD_H
@@ -18,7 +19,7 @@ enum {
 };
 
 #define USUAL_QUANTILE 0.9
-#define SEEN_RATIO 0.05      /* of the highest load: windows below are not asked what is usual */
+#define SEEN_RATIO 0.05 /* of the highest load: windows below are not asked what is usual */
 
 /* Where a setting stands in what is observed and in what is told. */
 struct tune_setting {
@@ -27,9 +28,9 @@ struct tune_setting {
 extern const struct tune_setting tune_settings[SETTINGS];
 
 struct read_back {
-	double value;     /* as read; NAN not read */
-	int64_t t_ns;     /* newest sample */
-	bool carried;     /* its device has been heard ever since */
+	double value; /* as read; NAN not read */
+	int64_t t_ns; /* newest sample */
+	bool carried; /* its device has been heard ever since */
 };
 
 struct load_sum { /* of the windows with one load */
@@ -65,8 +66,14 @@ struct lane_fold {
 	unsigned setting_changes;
 };
 
-struct total { double sum; bool told; };
-static inline double total_of(const struct total *t) { return t->told ? t->sum : NAN; }
+struct total {
+	double sum;
+	bool told;
+};
+static inline double total_of(const struct total *t)
+{
+	return t->told ? t->sum : NAN;
+}
 struct port_fold {
 	struct total damaged, in_errors, flaps, storms, in_octets, out_octets;
 	unsigned error_windows, down_windows;

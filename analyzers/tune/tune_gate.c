@@ -27,12 +27,16 @@ static void collect(struct gate_in *g, const char *what)
 		g->ret->collect[g->ret->n_collect++] = what;
 }
 
-/* --- 8: never ------------------------------------------------------------------------------------------------------------------- */
+/* ---- 8: never ------------------------------------------------------------ */
 
 static const char *policy(struct gate_in *g)
 {
 	const enum congestion_policy cc = g->in->fabric->congestion;
-	return cc == CC_DCQCN ? NULL : arena_printf(g->a, "policy: congestion is %s, and thresholds are advised for dcqcn only", congestion_policy_name(cc));
+	return cc == CC_DCQCN
+		? NULL
+		: arena_printf(g->a,
+			  "policy: congestion is %s, and thresholds are advised for dcqcn only",
+			  congestion_policy_name(cc));
 }
 
 /* Last line of defence: whatever a dose came to, these are never written. */
@@ -41,17 +45,21 @@ static const char *never(struct gate_in *g)
 	for (size_t i = 0; i < g->t->n_changes; i++) {
 		const struct tune_change *c = &g->t->changes[i];
 		if (!(c->proposed > 0) || isinf(c->proposed))
-			return arena_printf(g->a, "%s would become %g: never", tune_knob_name(c->knob), c->proposed);
+			return arena_printf(g->a, "%s would become %g: never",
+				tune_knob_name(c->knob), c->proposed);
 	}
 	return NULL;
 }
 
-/* --- 2: what the platform is, and what was read of it ------------------------------------------------------------------------------ */
+/* ---- 2: what the platform is, and what was read of it -------------------- */
 
 static const char *voq(struct gate_in *g)
 {
 	const struct tune_platform *is = g->t->platform;
-	return (is->profile && is->profile->voq) || (is->asic && is->asic->voq) ? "virtual output queues: the dynamic-threshold arithmetic does not hold for this chip" : NULL;
+	return (is->profile && is->profile->voq) || (is->asic && is->asic->voq)
+		? "virtual output queues: the dynamic-threshold arithmetic does not hold for this "
+		  "chip"
+		: NULL;
 }
 
 static const char *read_back(struct gate_in *g)
@@ -59,24 +67,32 @@ static const char *read_back(struct gate_in *g)
 	const struct tune_lane *l = g->t->like;
 	for (size_t i = 0; i < g->t->n_changes; i++)
 		if (isnan(g->t->changes[i].current)) {
-			collect(g, "the value in force: read-back by gNMI or SNMP, or `thresholds:` in the configuration");
+			collect(g,
+				"the value in force: read-back by gNMI or SNMP, or `thresholds:` "
+				"in the configuration");
 			return "a value that would change is not known";
 		}
 	/* all of it from the configuration: lowers the confidence only */
 	if (l->read_ns ? g->in->now_ns - l->read_ns <= TUNE_READ_NS : l->declared)
 		return NULL;
 	collect(g, "a fresh read-back: is the collector of this switch up? `rocewatch doctor`");
-	return l->read_ns ? arena_printf(g->a, "thresholds were read back %.0f h ago, more than 24", (double)(g->in->now_ns - l->read_ns) / 3600e9) : "thresholds were never read back";
+	return l->read_ns ? arena_printf(g->a, "thresholds were read back %.0f h ago, more than 24",
+				    (double)(g->in->now_ns - l->read_ns) / 3600e9)
+			  : "thresholds were never read back";
 }
 
-/* --- 7: not now ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- 7: not now ---------------------------------------------------------- */
 
 static const char *incident(struct gate_in *g)
 {
 	for (size_t i = 0; i < g->t->c->n_faults; i++) {
 		const struct tune_fault *f = &g->t->c->faults[i];
 		if (tune_fault_touches(g->t->c, f, g->p))
-			return f->id ? f->id : arena_printf(g->a, "%s at %s", f->cause, f->host ? f->host : f->device ? f->device : "the fabric");
+			return f->id ? f->id
+				     : arena_printf(g->a, "%s at %s", f->cause,
+					       f->host             ? f->host
+						       : f->device ? f->device
+								   : "the fabric");
 	}
 	return NULL;
 }
@@ -86,29 +102,38 @@ static const char *unrest(struct gate_in *g)
 	const struct tune_device *d = g->p->device;
 	for (size_t i = 0; i < d->n_ports; i++) {
 		if (d->ports[i].storms > 0)
-			return arena_printf(g->a, "the PFC watchdog fired at %s:%s in this range", d->device->name, d->ports[i].port->name);
+			return arena_printf(g->a, "the PFC watchdog fired at %s:%s in this range",
+				d->device->name, d->ports[i].port->name);
 		if (d->ports[i].flaps > 0)
-			return arena_printf(g->a, "%s:%s went down and up in this range", d->device->name, d->ports[i].port->name);
+			return arena_printf(g->a, "%s:%s went down and up in this range",
+				d->device->name, d->ports[i].port->name);
 	}
-	return d->restarts ? arena_printf(g->a, "%s restarted in this range (upgrade, reload or reset of counters): review a range after it", d->device->name) : NULL;
+	return d->restarts ? arena_printf(g->a,
+				     "%s restarted in this range (upgrade, reload or reset of "
+				     "counters): review a range after it",
+				     d->device->name)
+			   : NULL;
 }
 
 static const char *coverage(struct gate_in *g)
 {
-	const double least = g->in->options.min_coverage, here = fmin(g->p->device->coverage_ratio, g->in->evidence->coverage_ratio);
+	const double least = g->in->options.min_coverage,
+		     here = fmin(g->p->device->coverage_ratio, g->in->evidence->coverage_ratio);
 	if (here >= least)
 		return NULL;
 	collect(g, "samples without gaps: `rocewatch doctor` tells which targets are late");
-	return arena_printf(g->a, "%.1f %% of the samples are there, %.0f %% are needed", 100 * here, 100 * least);
+	return arena_printf(g->a, "%.1f %% of the samples are there, %.0f %% are needed",
+		100 * here, 100 * least);
 }
 
-/* --- 0: bounds of the decision table ------------------------------------------------------------------------------------------------------ */
+/* ---- 0: bounds of the decision table ------------------------------------- */
 
 static const char *past(struct gate_in *g)
 {
 	for (size_t i = 0; i < g->in->n_past; i++) {
 		const struct tune_past *q = &g->in->past[i];
-		const bool same = str_eq(q->device, g->p->device->device->name) && (q->priority < 0 || q->priority == g->p->priority);
+		const bool same = str_eq(q->device, g->p->device->device->name) &&
+			(q->priority < 0 || q->priority == g->p->priority);
 		if (same && !q->verified && g->in->now_ns - q->applied_ns < TUNE_READ_NS)
 			return q->id;
 	}
@@ -117,13 +142,21 @@ static const char *past(struct gate_in *g)
 
 static const char *history(struct gate_in *g)
 {
-	const int64_t since = g->p->device->since_ns > g->in->evidence->from_ns ? g->p->device->since_ns : g->in->evidence->from_ns;
+	const int64_t since = g->p->device->since_ns > g->in->evidence->from_ns
+		? g->p->device->since_ns
+		: g->in->evidence->from_ns;
 	const int64_t have = g->in->evidence->to_ns - since, least = g->in->options.min_evidence_ns;
 	char b[24];
 	if (have >= least)
 		return NULL;
-	collect(g, arena_printf(g->a, "more history under these thresholds: review again with %s of it, or lower tuning.min_evidence", unit_duration_text(b, sizeof(b), least)));
-	return arena_printf(g->a, "%.0f min of history under the thresholds in force, %s are needed", (double)have / 60e9, unit_duration_text(b, sizeof(b), least));
+	collect(g,
+		arena_printf(g->a,
+			"more history under these thresholds: review again with %s of it, or lower "
+			"tuning.min_evidence",
+			unit_duration_text(b, sizeof(b), least)));
+	return arena_printf(g->a,
+		"%.0f min of history under the thresholds in force, %s are needed",
+		(double)have / 60e9, unit_duration_text(b, sizeof(b), least));
 }
 
 static bool is_told(const struct gate_in *g)
@@ -138,8 +171,11 @@ static const char *agreeing(struct gate_in *g)
 {
 	if (g->p->agreeing >= TUNE_NEEDED || is_told(g))
 		return NULL;
-	collect(g, arena_printf(g->a, "more windows: the signature has to hold in %d of the last %d", TUNE_NEEDED, TUNE_OF));
-	return arena_printf(g->a, "the signature held in %u of the last %d windows", g->p->agreeing, TUNE_OF);
+	collect(g,
+		arena_printf(g->a, "more windows: the signature has to hold in %d of the last %d",
+			TUNE_NEEDED, TUNE_OF));
+	return arena_printf(
+		g->a, "the signature held in %u of the last %d windows", g->p->agreeing, TUNE_OF);
 }
 
 static const char *missing(struct gate_in *g)
@@ -154,19 +190,33 @@ static void ask_for_more(struct gate_in *g)
 {
 	const struct tune_lane *l = g->t->like;
 	if (isnan(l->kmin) || isnan(l->kmax))
-		collect(g, "Kmin and Kmax in force: read-back by gNMI (WRED_PROFILE), or `thresholds:` in the configuration");
+		collect(g,
+			"Kmin and Kmax in force: read-back by gNMI (WRED_PROFILE), or "
+			"`thresholds:` in the configuration");
 	if (isnan(l->alpha) && isnan(l->xoff_level))
-		collect(g, "dynamic threshold (alpha) in force: read-back by gNMI (BUFFER_PROFILE), or `thresholds:` in the configuration");
+		collect(g,
+			"dynamic threshold (alpha) in force: read-back by gNMI (BUFFER_PROFILE), "
+			"or `thresholds:` in the configuration");
 	if (!(g->p->device->pool_bytes > 0))
-		collect(g, "size of the shared pool: read-back by gNMI (BUFFER_POOL), or `thresholds:` (pool) in the configuration");
+		collect(g,
+			"size of the shared pool: read-back by gNMI (BUFFER_POOL), or "
+			"`thresholds:` (pool) in the configuration");
 	if (!(g->p->signs.known & T_NO_MARKS))
-		collect(g, "ECN marks per queue: `sudo counterpoll wredqueue enable` (SONiC), `random-detect ecn count` (EOS)");
+		collect(g,
+			"ECN marks per queue: `sudo counterpoll wredqueue enable` (SONiC), "
+			"`random-detect ecn count` (EOS)");
 	if (!l->queue.windows)
-		collect(g, "queue watermarks: `sudo counterpoll watermark enable` (SONiC), or the queue depth counters of the platform");
+		collect(g,
+			"queue watermarks: `sudo counterpoll watermark enable` (SONiC), or the "
+			"queue depth counters of the platform");
 	if (!g->p->measured)
-		collect(g, "pause time: frames give only an upper bound; read pfc.tx_pause_ns where the platform has it");
+		collect(g,
+			"pause time: frames give only an upper bound; read pfc.tx_pause_ns where "
+			"the platform has it");
 	if (!g->ret->n_collect)
-		collect(g, "a capture at the port we pause most: are its packets ECT, and do CNPs come back?");
+		collect(g,
+			"a capture at the port we pause most: are its packets ECT, and do CNPs "
+			"come back?");
 }
 
 static const char *uncertain(struct gate_in *g)
@@ -177,7 +227,10 @@ static const char *uncertain(struct gate_in *g)
 	return g->t->rule->rests_on;
 }
 
-static const char *refused(struct gate_in *g) { return g->t->refused; }
+static const char *refused(struct gate_in *g)
+{
+	return g->t->refused;
+}
 
 static const struct gate {
 	int rule;
@@ -201,7 +254,8 @@ static const struct gate {
 
 void tune_gate(const struct tune_plan *t, struct tune_verdict *ret)
 {
-	struct gate_in g = {.t = t, .in = t->c->in, .p = t->place, .a = t->c->in->arena, .ret = ret};
+	struct gate_in g = {
+		.t = t, .in = t->c->in, .p = t->place, .a = t->c->in->arena, .ret = ret};
 	*ret = (struct tune_verdict){.advice = ADVICE_CHANGE, .rule = -1};
 	for (size_t i = 0; i < rw_countof(gates) && ret->advice != ADVICE_BLOCKED; i++) {
 		const char *why = gates[i].holds(&g);
@@ -224,7 +278,7 @@ void tune_gate_doubt(const struct tune_plan *t, struct tune_verdict *v)
 	ask_for_more(&g);
 }
 
-/* --- what a sheet rests on ------------------------------------------------------------------------------------------------------------------- */
+/* ---- what a sheet rests on ----------------------------------------------- */
 
 static uint64_t mix_numbers(uint64_t h, const double *v, size_t n)
 {
@@ -234,7 +288,10 @@ static uint64_t mix_numbers(uint64_t h, const double *v, size_t n)
 	}
 	return h;
 }
-static uint64_t mix_text(uint64_t h, const char *s) { return s ? hash_bytes(s, strlen(s), h) : hash_u64(h); }
+static uint64_t mix_text(uint64_t h, const char *s)
+{
+	return s ? hash_bytes(s, strlen(s), h) : hash_u64(h);
+}
 
 uint64_t tune_basis(const struct tune_in *in)
 {
@@ -245,10 +302,13 @@ uint64_t tune_basis(const struct tune_in *in)
 		const double sizes[] = {d->pool_bytes, d->pool_slices, d->shp_ratio, d->cell_bytes};
 		h = mix_numbers(mix_text(h, d->device->name), sizes, rw_countof(sizes));
 		if (in->platforms)
-			h = mix_text(mix_text(h, in->platforms[d->device->index].name), in->platforms[d->device->index].version);
+			h = mix_text(mix_text(h, in->platforms[d->device->index].name),
+				in->platforms[d->device->index].version);
 		for (size_t k = 0; k < d->n_lanes; k++) {
 			const struct tune_lane *l = &d->lanes[k];
-			const double set[] = {l->pfc_enabled, l->alpha, l->headroom_bytes, l->xoff_level, l->xon_level, l->xon_offset, l->ecn_enabled, l->kmin, l->kmax, l->pmax};
+			const double set[] = {l->pfc_enabled, l->alpha, l->headroom_bytes,
+				l->xoff_level, l->xon_level, l->xon_offset, l->ecn_enabled, l->kmin,
+				l->kmax, l->pmax};
 			h = mix_numbers(mix_text(h, l->port->name), set, rw_countof(set));
 			h = mix_text(h, l->port->peer ? l->port->peer->name : l->port->host);
 			h = hash_bytes(&l->port->cable_mm, sizeof(l->port->cable_mm), h);

@@ -8,14 +8,17 @@
 #include "agent/base/clock.h"
 
 enum {
-	CLASSES = 4,      /* lengths of windows told apart: a device changes its own once or twice */
+	/* lengths of windows told apart: a device changes its own once or twice */
+	CLASSES = 4,
 	PER_OCTAVE = 16,
 	BINS = 24 * PER_OCTAVE + 1, /* from 64 bytes to 1 GB; below and above count at the edges */
 };
 #define FIRST_BYTES 64.0
 #define CENSORED_RATIO 0.98
 #define QUANTILE 0.99
-#define SAME_WINDOW 0.9   /* polls of a device's timer come with jitter: nearer than this share of the window is the same window */
+#define SAME_WINDOW                                                                                \
+	0.9 /* polls of a device's timer come with jitter: nearer than this share of the window is \
+	       the same window */
 
 struct peak_class {
 	uint32_t window_ms;
@@ -55,7 +58,10 @@ static unsigned bin_of(double bytes)
 	const double at = ceil(log2(bytes / FIRST_BYTES) * PER_OCTAVE);
 	return at >= BINS - 1 ? BINS - 1 : (unsigned)at;
 }
-static double bin_bytes(unsigned bin) { return FIRST_BYTES * exp2((double)bin / PER_OCTAVE); }
+static double bin_bytes(unsigned bin)
+{
+	return FIRST_BYTES * exp2((double)bin / PER_OCTAVE);
+}
 
 static struct peak_class *class_of(struct peak_fold *p, uint32_t window_ms)
 {
@@ -78,7 +84,8 @@ static bool is_new_window(const struct peak_class *c, int64_t t_ns, double bytes
 		return true;
 	if (!c->window_ms)
 		return bytes != c->last;
-	return t_ns - c->counted_ns >= (int64_t)(SAME_WINDOW * c->window_ms * NS_PER_MS) || bytes < c->last;
+	return t_ns - c->counted_ns >= (int64_t)(SAME_WINDOW * c->window_ms * NS_PER_MS) ||
+		bytes < c->last;
 }
 
 void peak_fold_add(struct peak_fold *p, int64_t t_ns, double bytes, uint32_t window_ms, double size)
@@ -115,8 +122,10 @@ struct tune_peak peak_fold_done(const struct peak_fold *p)
 	struct tune_peak r = {.max = NAN, .p99 = NAN};
 	const struct peak_class *best = NULL;
 	for (size_t i = 0; p && i < CLASSES && p->classes[i]; i++)
-		if (p->classes[i]->windows && (!best || p->classes[i]->windows > best->windows ||
-			(p->classes[i]->windows == best->windows && p->classes[i]->window_ms > best->window_ms)))
+		if (p->classes[i]->windows &&
+			(!best || p->classes[i]->windows > best->windows ||
+				(p->classes[i]->windows == best->windows &&
+					p->classes[i]->window_ms > best->window_ms)))
 			best = p->classes[i];
 	if (!best)
 		return r;

@@ -1,12 +1,16 @@
 /*
- * tune_rules - diagnosis before dose: which signs the evidence shows at one lossless priority of one switch, the decision table they are matched
- * against, and what has to be mended before any threshold is touched. Pure; lives in the arena of tune_in.
+ * tune_rules - diagnosis before dose: which signs the evidence shows at one lossless priority of
+ * one switch, the decision table they are matched against, and what has to be mended before any
+ * threshold is touched. Pure; lives in the arena of tune_in.
  *
- * A sign is yes, no or not known; a row asks for some and excludes others, and the first that fits names the diagnosis. Pause between switches moves
- * on, so switches that pause one another form one pause tree: what holds the tree up (a host that pauses us, a ring, a damaged link) explains the pause
- * of all of it, and the thresholds of the queue where it begins are judged, not those of the switches that only pass it on.
+ * A sign is yes, no or not known; a row asks for some and excludes others, and the first that fits
+ * names the diagnosis. Pause between switches moves on, so switches that pause one another form one
+ * pause tree: what holds the tree up (a host that pauses us, a ring, a damaged link) explains the
+ * pause of all of it, and the thresholds of the queue where it begins are judged, not those of the
+ * switches that only pass it on.
  *
- * Source: tuning facts d (rows 1-13, preconditions, "Views"), b.4, a.5, c.4. Directions: tx pause = we paused the neighbour.
+ * Source: tuning facts d (rows 1-13, preconditions, "Views"), b.4, a.5, c.4. Directions: tx pause =
+ * we paused the neighbour.
  */
 #ifndef RW_ANALYZERS_TUNE_RULES_H
 #define RW_ANALYZERS_TUNE_RULES_H
@@ -14,34 +18,51 @@
 #include "analyzers/tune/tune.h"
 #include "analyzers/tune/tune_evidence.h"
 
-enum tune_family { FAMILY_NONE, FAMILY_HEADROOM, FAMILY_LESS_HEADROOM, FAMILY_ALPHA_THEN_ECN, FAMILY_ALPHA_OR_ECN, FAMILY_KMAX,
-	FAMILY_ECN_UP, FAMILY_XON };
+enum tune_family {
+	FAMILY_NONE,
+	FAMILY_HEADROOM,
+	FAMILY_LESS_HEADROOM,
+	FAMILY_ALPHA_THEN_ECN,
+	FAMILY_ALPHA_OR_ECN,
+	FAMILY_KMAX,
+	FAMILY_ECN_UP,
+	FAMILY_XON
+};
 
 enum tune_sign {
-	T_HOSTS_PAUSED = 1 << 0,  /* we pause hosts in this tree: above 0.1 % in 3 of the last 5 busy windows, and over the range or in all 5 */
-	T_PAUSES = 1 << 1,        /* this switch pauses neighbours */
-	T_PASSED_ON = 1 << 2,     /* ... because switches further on pause it */
-	T_NO_MARKS = 1 << 3,      /* next to nothing is marked while we pause */
-	T_MANY_MARKS = 1 << 4,    /* the queue that marks most marks more than 5 % of what it sends, in 3 of the last 5 */
-	T_WIDESPREAD = 1 << 5,    /* ... and so do most of the busy queues */
-	T_TO_HOST = 1 << 6,       /* ... and it leads to a host, which does not pause it */
-	T_LATE = 1 << 7,          /* settings: Kmin above half of the depth at which PFC fires */
-	T_PFC_FIRST = 1 << 8,     /* settings: Kmin at or above that depth */
-	T_EARLY = 1 << 9,         /* settings: Kmin below one bandwidth-delay product */
-	T_LOST = 1 << 10,         /* frames of the priority were lost at ingress although we paused the sender */
-	T_FULL = 1 << 11,         /* headroom was used by 90 % or more */
-	T_POOL_FULL = 1 << 12,    /* the shared pool was full */
-	T_SHORT = 1 << 13,        /* pauses end within two round trips of the link */
-	T_CLOSE = 1 << 14,        /* settings: less than two lossless packets between XOFF and XON */
-	T_IDLE_ROOM = 1 << 15,    /* headroom peaks below a quarter of its size at all ports, for a week */
-	T_FROM_HOST = 1 << 16,    /* a host pauses the tree */
-	T_TOLD = 1 << 17,         /* an open incident names the row's cause here */
-	T_FLAT = 1 << 19,         /* settings: Kmax above the depth at which PFC fires: marks are too few before that */
-	T_FAR_EARLY = 1 << 18,    /* settings: Kmin below a quarter of one bandwidth-delay product */
+	/* we pause hosts in this tree: above 0.1 % in 3 of the last 5 busy windows, and over the
+	   range or in all 5 */
+	T_HOSTS_PAUSED = 1 << 0,
+	T_PAUSES = 1 << 1, /* this switch pauses neighbours */
+	T_PASSED_ON = 1 << 2, /* ... because switches further on pause it */
+	T_NO_MARKS = 1 << 3, /* next to nothing is marked while we pause */
+	/* the queue that marks most marks more than 5 % of what it sends, in 3 of the last 5 */
+	T_MANY_MARKS = 1 << 4,
+	T_WIDESPREAD = 1 << 5, /* ... and so do most of the busy queues */
+	T_TO_HOST = 1 << 6, /* ... and it leads to a host, which does not pause it */
+	T_LATE = 1 << 7, /* settings: Kmin above half of the depth at which PFC fires */
+	T_PFC_FIRST = 1 << 8, /* settings: Kmin at or above that depth */
+	T_EARLY = 1 << 9, /* settings: Kmin below one bandwidth-delay product */
+	/* frames of the priority were lost at ingress although we paused the sender */
+	T_LOST = 1 << 10,
+	T_FULL = 1 << 11, /* headroom was used by 90 % or more */
+	T_POOL_FULL = 1 << 12, /* the shared pool was full */
+	T_SHORT = 1 << 13, /* pauses end within two round trips of the link */
+	/* settings: less than two lossless packets between XOFF and XON */
+	T_CLOSE = 1 << 14,
+	/* headroom peaks below a quarter of its size at all ports, for a week */
+	T_IDLE_ROOM = 1 << 15,
+	T_FROM_HOST = 1 << 16, /* a host pauses the tree */
+	T_TOLD = 1 << 17, /* an open incident names the row's cause here */
+	/* settings: Kmax above the depth at which PFC fires: marks are too few before that */
+	T_FLAT = 1 << 19,
+	/* settings: Kmin below a quarter of one bandwidth-delay product */
+	T_FAR_EARLY = 1 << 18,
 };
 struct tune_signs {
 	uint32_t known, yes;
-	const char *told[4]; /* causes that open incidents name here; T_TOLD is of the row that is tried */
+	/* causes that open incidents name here; T_TOLD is of the row that is tried */
+	const char *told[4];
 	size_t n_told;
 };
 static inline void tune_sign_set(struct tune_signs *s, uint32_t what, bool yes)
@@ -51,61 +72,75 @@ static inline void tune_sign_set(struct tune_signs *s, uint32_t what, bool yes)
 }
 
 struct tune_rule {
-	int row;              /* of the decision table; 0: of ours, where the table says nothing */
-	const char *cause;    /* NULL: nothing is wrong, look no further */
-	uint32_t yes;         /* all of these are known to be so */
-	uint32_t no;          /* all of these are known not to be so */
-	uint32_t not_yes;     /* none of these is known to be so */
+	int row; /* of the decision table; 0: of ours, where the table says nothing */
+	const char *cause; /* NULL: nothing is wrong, look no further */
+	uint32_t yes; /* all of these are known to be so */
+	uint32_t no; /* all of these are known not to be so */
+	uint32_t not_yes; /* none of these is known to be so */
 	enum tune_family family;
 	double confidence;
-	bool certain;         /* false: the settings that would prove it are not known: watch, with what to collect */
+	/* false: the settings that would prove it are not known: watch, with what to collect */
+	bool certain;
 	const char *rests_on, *do_not, *risk;
 };
 
 struct tune_place { /* one lossless priority of one switch */
 	const struct tune_device *device;
 	int priority;
-	unsigned tree;                     /* places of one priority whose switches pause one another have the same */
+	/* places of one priority whose switches pause one another have the same */
+	unsigned tree;
 	struct tune_signs signs;
-	const struct tune_lane *paused;    /* the neighbour we pause most, hosts first; NULL */
-	const struct tune_lane *hot;       /* the queue that marks most, else the deepest: where the pressure is; NULL */
-	const struct tune_lane *short_of;  /* the priority group that lost most, or whose headroom was fullest; NULL */
-	const struct tune_lane *flapping;  /* the one that pauses and resumes most often; NULL */
-	double host_pause;                 /* largest share of time we paused a host of the tree, busy windows, upper bound; NAN */
-	bool measured;                     /* ... by the device, not a bound from frames */
-	double marks;                      /* of .hot; NAN */
-	/* depth at which PFC fires, by the settings; where watermarks say that it fires earlier, by these. NAN unknown */
-	double pool_bytes;                 /* what one slice shares; halved where slicing is not known */
+	const struct tune_lane *paused; /* the neighbour we pause most, hosts first; NULL */
+	/* the queue that marks most, else the deepest: where the pressure is; NULL */
+	const struct tune_lane *hot;
+	/* the priority group that lost most, or whose headroom was fullest; NULL */
+	const struct tune_lane *short_of;
+	const struct tune_lane *flapping; /* the one that pauses and resumes most often; NULL */
+	/* largest share of time we paused a host of the tree, busy windows, upper bound; NAN */
+	double host_pause;
+	bool measured; /* ... by the device, not a bound from frames */
+	double marks; /* of .hot; NAN */
+	/* depth at which PFC fires, by the settings; where watermarks say that it fires earlier, by
+	 * these. NAN unknown */
+	/* what one slice shares; halved where slicing is not known */
+	double pool_bytes;
 	bool slices_unknown, by_watermark;
-	double inputs, q_pfc, q_pfc_model, residual; /* residual: |watermark - model| / model; NAN nothing to compare */
-	double speed_bps, bdp;             /* of the fastest port with the priority; NAN */
-	unsigned agreeing;                 /* of the newest five windows, those in which the symptom stands */
-	const struct tune_rule *is;        /* NULL: nothing of the table */
+	/* residual: |watermark - model| / model; NAN nothing to compare */
+	double inputs, q_pfc, q_pfc_model, residual;
+	double speed_bps, bdp; /* of the fastest port with the priority; NAN */
+	/* of the newest five windows, those in which the symptom stands */
+	unsigned agreeing;
+	const struct tune_rule *is; /* NULL: nothing of the table */
 };
 
-/* What has to be mended first: rows 6-10, 12 and 13, from incidents, and from evidence where none was raised. */
+/* What has to be mended first: rows 6-10, 12 and 13, from incidents, and from evidence where none
+ * was raised. */
 struct tune_fault {
 	int row;
-	const char *cause, *device, *port, *host, *id; /* id: of the incident, NULL: seen in the evidence only */
-	int priority;                      /* PRIO_NONE: all */
-	bool everywhere;                   /* its place is not told: it may touch any pause tree */
+	/* id: of the incident, NULL: seen in the evidence only */
+	const char *cause, *device, *port, *host, *id;
+	int priority; /* PRIO_NONE: all */
+	bool everywhere; /* its place is not told: it may touch any pause tree */
 	double confidence;
 	const char *summary;
 	const char *steps[4];
 	size_t n_steps;
-	struct evidence proof;             /* .metric NULL: the incident's own */
+	struct evidence proof; /* .metric NULL: the incident's own */
 };
 
 struct tune_case { /* all that is known, sorted out */
 	const struct tune_in *in;
-	struct tune_place *places; size_t n_places;   /* by priority, then in the fabric's order */
-	struct tune_fault *faults; size_t n_faults;   /* incidents first */
+	struct tune_place *places;
+	size_t n_places; /* by priority, then in the fabric's order */
+	struct tune_fault *faults;
+	size_t n_faults; /* incidents first */
 };
 
 void tune_diagnose(const struct tune_in *in, struct tune_case *ret);
 
 /* Does @f touch the pause tree of @p: is it on a switch of it, or could it be anywhere? */
-bool tune_fault_touches(const struct tune_case *c, const struct tune_fault *f, const struct tune_place *p);
+bool tune_fault_touches(
+	const struct tune_case *c, const struct tune_fault *f, const struct tune_place *p);
 
 /* For tests and for the manual: the row that fits, NULL. */
 const struct tune_rule *tune_rule_match(const struct tune_signs *s);

@@ -1,11 +1,13 @@
-/* tune_sheet - a plan and its verdict, a fault, or the good news, as a sheet a person can read. Inner header of tune. */
+/* tune_sheet - a plan and its verdict, a fault, or the good news, as a sheet a person can read.
+ * Inner header of tune. */
 #ifndef RW_ANALYZERS_TUNE_SHEET_H
 #define RW_ANALYZERS_TUNE_SHEET_H
 
 #include "analyzers/tune/tune_gate.h"
 
 /* @rest: places that follow the canary. */
-void sheet_of_plan(const struct tune_plan *t, const struct tune_verdict *v, const struct tune_place **rest, size_t n_rest, struct tune_sheet *ret);
+void sheet_of_plan(const struct tune_plan *t, const struct tune_verdict *v,
+	const struct tune_place **rest, size_t n_rest, struct tune_sheet *ret);
 void sheet_of_fault(const struct tune_case *c, const struct tune_fault *f, struct tune_sheet *ret);
 /* A row of the table that names what to mend and no knob. */
 void sheet_of_rule(const struct tune_case *c, const struct tune_place *p, struct tune_sheet *ret);

@@ -1,8 +1,9 @@
 /*
- * tune_signs - what the evidence shows at every lossless priority of every switch: pause trees, where the pressure begins, at which depth PFC fires
- * there, and the signs of the decision table.
+ * tune_signs - what the evidence shows at every lossless priority of every switch: pause trees,
+ * where the pressure begins, at which depth PFC fires there, and the signs of the decision table.
  *
- * Whether Kmin is late is judged by the largest pool it could be (so that order is never called wrong without need), and doses by the smallest.
+ * Whether Kmin is late is judged by the largest pool it could be (so that order is never called
+ * wrong without need), and doses by the smallest.
  */
 #include <math.h>
 #include <string.h>
@@ -13,42 +14,58 @@
 #include "analyzers/measure/formulas.h"
 #include "analyzers/tune/tune_signs.h"
 
-#define PAUSED 0.001          /* share of time: tuning facts d, row 3 and the stop rule */
-#define PAUSED_BOUND 0.01     /* ten times that where only frames are counted: an upper bound */
-#define HOST_PAUSES 0.01      /* d, row 6 */
+#define PAUSED 0.001 /* share of time: tuning facts d, row 3 and the stop rule */
+#define PAUSED_BOUND 0.01 /* ten times that where only frames are counted: an upper bound */
+#define HOST_PAUSES 0.01 /* d, row 6 */
 #define HOST_PAUSES_BOUND 0.1
 #define MARKS_FEW 0.001
-#define MARKS_MANY 0.05       /* d, rows 4 and 5 */
-#define PASSED_ON 0.5         /* of what it pauses itself: less, and it adds pressure of its own */
-#define FULL 0.98             /* of the pool */
-#define ROOM 0.5              /* b.4: Kmin at or below half of q_PFC */
-#define FLAT 1.15             /* times the depth at which PFC fires, which is known to 15 %: below it is no reason to turn Kmax again */
-#define SETTLED 0.85          /* of the computed depth: the model is good to 15 % (d, confidence) */
-#define FAR_EARLY 0.25        /* of one bandwidth-delay product; measured in b.3: the exchange takes half as long again, or twice */
-#define EPISODES_MIN 100.0    /* a second */
-#define HYSTERESIS_MTUS 1.5   /* a.5 asks for two frames; frames are a little shorter than the MTU that is declared */
-#define IDLE_ROOM 0.25        /* d, row 2 */
+#define MARKS_MANY 0.05 /* d, rows 4 and 5 */
+#define PASSED_ON 0.5 /* of what it pauses itself: less, and it adds pressure of its own */
+#define FULL 0.98 /* of the pool */
+#define ROOM 0.5 /* b.4: Kmin at or below half of q_PFC */
+#define FLAT                                                                                       \
+	1.15 /* times the depth at which PFC fires, which is known to 15 %: below it is no reason  \
+		to turn Kmax again */
+#define SETTLED 0.85 /* of the computed depth: the model is good to 15 % (d, confidence) */
+#define FAR_EARLY                                                                                  \
+	0.25 /* of one bandwidth-delay product; measured in b.3: the exchange takes half as long   \
+		again, or twice */
+#define EPISODES_MIN 100.0 /* a second */
+#define HYSTERESIS_MTUS                                                                            \
+	1.5 /* a.5 asks for two frames; frames are a little shorter than the MTU that is declared  \
+	     */
+#define IDLE_ROOM 0.25 /* d, row 2 */
 #define WEEK_NS (7LL * 86400 * NS_PER_S)
 
-/* --- pause, in one direction at one lane ---------------------------------------------------------------------------------------- */
+/* ---- pause, in one direction at one lane --------------------------------- */
 
 static bool stands(const struct tune_lane *l, uint8_t recent, double busy, double bound)
 {
 	return tune_recent(l, recent) >= TUNE_NEEDED && (l->pause_measured || busy >= bound);
 }
-static bool pauses(const struct tune_lane *l) { return stands(l, l->recent_tx, l->tx_pause_busy, PAUSED_BOUND); }
-/* Beyond where one stops (d): over the range, or in each of the newest windows. A burst now and then, such as a checkpoint, is neither. */
-static bool matters(const struct tune_lane *l) { return pauses(l) && (l->tx_pause_busy >= PAUSED || tune_recent(l, l->recent_tx) == TUNE_OF); }
+static bool pauses(const struct tune_lane *l)
+{
+	return stands(l, l->recent_tx, l->tx_pause_busy, PAUSED_BOUND);
+}
+/* Beyond where one stops (d): over the range, or in each of the newest windows. A burst now and
+ * then, such as a checkpoint, is neither. */
+static bool matters(const struct tune_lane *l)
+{
+	return pauses(l) && (l->tx_pause_busy >= PAUSED || tune_recent(l, l->recent_tx) == TUNE_OF);
+}
 bool tune_paused_by_host(const struct tune_lane *l)
 {
-	return l->port->host && stands(l, l->recent_rx, l->rx_pause_busy, HOST_PAUSES_BOUND) && l->rx_pause_busy >= HOST_PAUSES;
+	return l->port->host && stands(l, l->recent_rx, l->rx_pause_busy, HOST_PAUSES_BOUND) &&
+		l->rx_pause_busy >= HOST_PAUSES;
 }
 
-/* --- trees: switches that pause one another ---------------------------------------------------------------------------------- */
+/* ---- trees: switches that pause one another ------------------------------ */
 
 static bool carries_pause(const struct tune_lane *l)
 {
-	return l && (l->tx_pause_hi > PAUSED || l->rx_pause_hi > PAUSED || tune_recent(l, (uint8_t)(l->recent_tx | l->recent_rx)));
+	return l &&
+		(l->tx_pause_hi > PAUSED || l->rx_pause_hi > PAUSED ||
+			tune_recent(l, (uint8_t)(l->recent_tx | l->recent_rx)));
 }
 
 static void join(struct tune_place *v, size_t n, unsigned from, unsigned to)
@@ -70,13 +87,15 @@ static void grow_trees(struct tune_place *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&v[i], l));) {
-			const struct tune_place *far = l->port->peer && carries_pause(l) ? place_of(v, n, l->port->peer->device) : NULL;
+			const struct tune_place *far = l->port->peer && carries_pause(l)
+				? place_of(v, n, l->port->peer->device)
+				: NULL;
 			if (far && far->tree != v[i].tree)
 				join(v, n, far->tree, v[i].tree);
 		}
 }
 
-/* --- where the pressure is ------------------------------------------------------------------------------------------------------ */
+/* ---- where the pressure is ----------------------------------------------- */
 
 static void find_lanes(struct tune_place *p)
 {
@@ -130,10 +149,13 @@ static double highest(const struct tune_place *p, size_t offset)
 	return best;
 }
 
-/* Depth at which PFC fires, by the settings, with @pool_bytes; k inputs need not be whole: they are not equally full. NAN unknown. */
+/* Depth at which PFC fires, by the settings, with @pool_bytes; k inputs need not be whole: they are
+ * not equally full. NAN unknown. */
 static double model_q_pfc(const struct tune_place *p, double pool_bytes)
 {
-	const double alpha = highest(p, offsetof(struct tune_lane, alpha)), level = highest(p, offsetof(struct tune_lane, xoff_level)), k = fmax(1, p->inputs);
+	const double alpha = highest(p, offsetof(struct tune_lane, alpha)),
+		     level = highest(p, offsetof(struct tune_lane, xoff_level)),
+		     k = fmax(1, p->inputs);
 	if (alpha > 0 && pool_bytes > 0)
 		return dt_pfc_queue_bytes(pool_bytes, 0, alpha, k);
 	return level > 0 ? k * level : NAN;
@@ -142,15 +164,21 @@ static double model_q_pfc(const struct tune_place *p, double pool_bytes)
 static void find_depths(struct tune_place *p, bool pausing)
 {
 	const struct tune_device *d = p->device;
-	p->inputs = p->hot && p->hot->inputs >= 1 ? p->hot->inputs : d->inputs_typical ? d->inputs_typical : NAN;
+	p->inputs = p->hot && p->hot->inputs >= 1 ? p->hot->inputs
+		: d->inputs_typical               ? d->inputs_typical
+						  : NAN;
 	const bool told = d->pool_slices >= 1;
-	const double most = model_q_pfc(p, told ? d->pool_bytes / d->pool_slices : d->pool_bytes), deep = pausing ? deepest_queue(p) : NAN;
+	const double most = model_q_pfc(p, told ? d->pool_bytes / d->pool_slices : d->pool_bytes),
+		     deep = pausing ? deepest_queue(p) : NAN;
 	/* a queue that went as deep as the whole pool allows settles it: there is one slice */
 	p->slices_unknown = !told && d->pool_bytes > 0 && !(deepest_queue(p) >= SETTLED * most);
-	p->pool_bytes = told ? d->pool_bytes / d->pool_slices : p->slices_unknown ? d->pool_bytes / 2 : d->pool_bytes;
+	p->pool_bytes = told        ? d->pool_bytes / d->pool_slices
+		: p->slices_unknown ? d->pool_bytes / 2
+				    : d->pool_bytes;
 	p->q_pfc = p->q_pfc_model = model_q_pfc(p, p->pool_bytes);
 	p->residual = isnan(deep) ? NAN : fabs(deep - most) / most;
-	/* PFC fired while no queue was deeper than this: it fires no later, whatever the model says */
+	/* PFC fired while no queue was deeper than this: it fires no later, whatever the model says
+	 */
 	if (deep > 0 && !(deep >= p->q_pfc)) {
 		p->q_pfc = deep;
 		p->by_watermark = true;
@@ -159,7 +187,10 @@ static void find_depths(struct tune_place *p, bool pausing)
 	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));)
 		p->speed_bps = fmax(p->speed_bps, tune_speed(d, l->port));
 
-	const double fires = deep > 0 ? fmin(most, deep) : most, kmin = p->hot && !isnan(p->hot->kmin) ? p->hot->kmin : highest(p, offsetof(struct tune_lane, kmin));
+	const double fires = deep > 0 ? fmin(most, deep) : most,
+		     kmin = p->hot && !isnan(p->hot->kmin)
+		? p->hot->kmin
+		: highest(p, offsetof(struct tune_lane, kmin));
 	if (!isnan(fires) && !isnan(kmin)) {
 		tune_sign_set(&p->signs, T_LATE, kmin > ROOM * fires);
 		tune_sign_set(&p->signs, T_PFC_FIRST, kmin >= fires);
@@ -168,7 +199,7 @@ static void find_depths(struct tune_place *p, bool pausing)
 		tune_sign_set(&p->signs, T_FLAT, p->hot->kmax > FLAT * fires);
 }
 
-/* --- signs ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- signs --------------------------------------------------------------- */
 
 static void sign_pause(struct tune_place *p)
 {
@@ -201,10 +232,12 @@ static void sign_marks(struct tune_place *p)
 	if (!counts || !p->hot)
 		return;
 	const bool many = tune_recent(p->hot, p->hot->recent_marks) >= TUNE_NEEDED;
-	tune_sign_set(&p->signs, T_NO_MARKS, !many && (p->marks < MARKS_FEW || (paused && 2 * unmarked > paused)));
+	tune_sign_set(&p->signs, T_NO_MARKS,
+		!many && (p->marks < MARKS_FEW || (paused && 2 * unmarked > paused)));
 	tune_sign_set(&p->signs, T_MANY_MARKS, many);
 	tune_sign_set(&p->signs, T_WIDESPREAD, 2 * marking > busy);
-	tune_sign_set(&p->signs, T_TO_HOST, p->hot->port->host && tune_recent(p->hot, p->hot->recent_rx) < TUNE_NEEDED);
+	tune_sign_set(&p->signs, T_TO_HOST,
+		p->hot->port->host && tune_recent(p->hot, p->hot->recent_rx) < TUNE_NEEDED);
 }
 
 static void sign_early(struct tune_place *p, int64_t rtt_ns)
@@ -230,19 +263,29 @@ static void sign_loss(struct tune_place *p, double mtu)
 		tune_sign_set(&p->signs, T_LOST, l && l->lost_windows && l->tx_windows);
 	if (told && l && l->headroom.windows)
 		/* a frame that does not fit any more is lost before the last byte is used */
-		tune_sign_set(&p->signs, T_FULL, (l->full_windows || (l->lost_windows && l->headroom.max > l->headroom_bytes - mtu)) && l->tx_windows && !l->headroom.standing);
+		tune_sign_set(&p->signs, T_FULL,
+			(l->full_windows ||
+				(l->lost_windows && l->headroom.max > l->headroom_bytes - mtu)) &&
+				l->tx_windows && !l->headroom.standing);
 	if (p->device->pool.windows && p->device->pool_bytes > 0)
-		tune_sign_set(&p->signs, T_POOL_FULL, p->device->pool.max >= FULL * p->device->pool_bytes && !p->device->pool.standing);
+		tune_sign_set(&p->signs, T_POOL_FULL,
+			p->device->pool.max >= FULL * p->device->pool_bytes &&
+				!p->device->pool.standing);
 }
 
-/* What it takes for XOFF and XON to act over a link: the cable there and back, the peer's response, a frame each (as in congestion_signs.c). */
+/* What it takes for XOFF and XON to act over a link: the cable there and back, the peer's response,
+ * a frame each (as in congestion_signs.c). */
 static double link_round_ns(const struct tune_place *p, const struct tune_lane *l, double mtu)
 {
 	const double speed = tune_speed(p->device, l->port), bytes_ns = speed / 8e9;
-	return 2 * (double)l->port->cable_mm / 1e3 / CABLE_SPEED_M_S * 1e9 + (double)pause_response_bytes((uint64_t)speed) / bytes_ns + 2 * mtu / bytes_ns;
+	return 2 * (double)l->port->cable_mm / 1e3 / CABLE_SPEED_M_S * 1e9 +
+		(double)pause_response_bytes((uint64_t)speed) / bytes_ns + 2 * mtu / bytes_ns;
 }
 
-double tune_hysteresis(const struct tune_lane *l) { return !isnan(l->xon_offset) ? l->xon_offset : l->xoff_level - l->xon_level; }
+double tune_hysteresis(const struct tune_lane *l)
+{
+	return !isnan(l->xon_offset) ? l->xon_offset : l->xoff_level - l->xon_level;
+}
 
 static void sign_xon(struct tune_place *p, double mtu)
 {
@@ -253,7 +296,9 @@ static void sign_xon(struct tune_place *p, double mtu)
 	if (!isnan(apart))
 		tune_sign_set(&p->signs, T_CLOSE, apart < HYSTERESIS_MTUS * mtu);
 	/* settings that leave room exonerate them; without settings the case has to be plain */
-	const double limit_ns = isnan(apart) ? round_ns / 2 : apart < HYSTERESIS_MTUS * mtu ? 2 * round_ns : 0;
+	const double limit_ns = isnan(apart)    ? round_ns / 2
+		: apart < HYSTERESIS_MTUS * mtu ? 2 * round_ns
+						: 0;
 	tune_sign_set(&p->signs, T_SHORT, pauses(l) && l->episode_ns < limit_ns);
 }
 
@@ -262,7 +307,8 @@ static void sign_idle_room(struct tune_place *p, int64_t range_ns)
 	bool idle = range_ns >= WEEK_NS, any = false;
 	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));) {
 		any = true;
-		idle = idle && l->headroom.windows && !l->headroom.censored && l->headroom.max < IDLE_ROOM * l->headroom_bytes;
+		idle = idle && l->headroom.windows && !l->headroom.censored &&
+			l->headroom.max < IDLE_ROOM * l->headroom_bytes;
 	}
 	tune_sign_set(&p->signs, T_IDLE_ROOM, any && idle);
 }
@@ -270,20 +316,24 @@ static void sign_idle_room(struct tune_place *p, int64_t range_ns)
 static void sign_told(struct tune_place *p, const struct tune_in *in)
 {
 	struct tune_signs *s = &p->signs;
-	for (size_t i = 0; i < in->n_incidents && s->n_told < sizeof(s->told) / sizeof(*s->told); i++) {
+	for (size_t i = 0; i < in->n_incidents && s->n_told < sizeof(s->told) / sizeof(*s->told);
+		i++) {
 		const struct tune_incident *t = &in->incidents[i];
-		if (!t->closed_ns && (t->priority < 0 || t->priority == p->priority) && (!t->device || str_eq(t->device, p->device->device->name)))
+		if (!t->closed_ns && (t->priority < 0 || t->priority == p->priority) &&
+			(!t->device || str_eq(t->device, p->device->device->name)))
 			s->told[s->n_told++] = t->cause;
 	}
 }
 
-/* --- the whole tree --------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole tree ------------------------------------------------------ */
 
-/* A queue to a host that fills as far as PFC lets it, and that nobody pauses: pressure begins there, however much pause is only a bound. */
+/* A queue to a host that fills as far as PFC lets it, and that nobody pauses: pressure begins
+ * there, however much pause is only a bound. */
 static bool presses(const struct tune_place *p)
 {
 	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));)
-		if (l->port->host && l->queue.max >= ROOM * p->q_pfc_model && tune_recent(l, l->recent_rx) < TUNE_NEEDED)
+		if (l->port->host && l->queue.max >= ROOM * p->q_pfc_model &&
+			tune_recent(l, l->recent_rx) < TUNE_NEEDED)
 			return true;
 	return false;
 }
@@ -302,9 +352,11 @@ static void root_by_depth(struct tune_place *v, size_t n, unsigned tree)
 static void sign_tree(struct tune_place *v, size_t n, unsigned tree)
 {
 	double worst = NAN;
-	bool paused = false, known = false, from_host = false, measured = true, root = false, bounds = false;
+	bool paused = false, known = false, from_host = false, measured = true, root = false,
+	     bounds = false;
 	for (size_t i = 0; i < n; i++)
-		for (const struct tune_lane *l = NULL; v[i].tree == tree && (l = tune_next_lane(&v[i], l));) {
+		for (const struct tune_lane *l = NULL;
+			v[i].tree == tree && (l = tune_next_lane(&v[i], l));) {
 			from_host = from_host || tune_paused_by_host(l);
 			bounds = bounds || (!l->pause_measured && pauses(l));
 			if (!l->port->host || isnan(l->tx_pause_hi))
@@ -338,7 +390,9 @@ static unsigned agreeing(const struct tune_place *p)
 {
 	unsigned most = 0;
 	if (p->is && p->is->family == FAMILY_HEADROOM)
-		return p->short_of->lost_windows > p->short_of->full_windows ? p->short_of->lost_windows : p->short_of->full_windows;
+		return p->short_of->lost_windows > p->short_of->full_windows
+			? p->short_of->lost_windows
+			: p->short_of->full_windows;
 	if (p->is && p->is->row == 5)
 		return tune_recent(p->hot, p->hot->recent_marks);
 	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));) {
@@ -353,7 +407,11 @@ void tune_signs_of(const struct tune_in *in, int priority, struct tune_place *v,
 	const double mtu = (double)in->fabric->lossless_mtu_bytes;
 	const struct tune_evidence *e = in->evidence;
 	for (size_t i = 0; i < n; i++)
-		v[i] = (struct tune_place){.device = &e->devices[i], .priority = priority, .tree = (unsigned)i, .host_pause = NAN, .marks = NAN};
+		v[i] = (struct tune_place){.device = &e->devices[i],
+			.priority = priority,
+			.tree = (unsigned)i,
+			.host_pause = NAN,
+			.marks = NAN};
 	grow_trees(v, n);
 	for (size_t i = 0; i < n; i++) {
 		struct tune_place *p = &v[i];

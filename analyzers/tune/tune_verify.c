@@ -12,23 +12,32 @@
 #include "db/series/series.h"
 
 #define BLOCK 10
-#define BLOCKS_LEAST 4       /* blocks are shorter where there are few windows */
+#define BLOCKS_LEAST 4 /* blocks are shorter where there are few windows */
 #define DRAWS 1000
-#define TAIL_LEAST 100       /* windows a 99th percentile takes */
-#define DROPS_LEAST 10       /* drops before, that their end can be told from luck */
+#define TAIL_LEAST 100 /* windows a 99th percentile takes */
+#define DROPS_LEAST 10 /* drops before, that their end can be told from luck */
 #define BINS 10
-#define NEAR_LOW 0.5         /* as rhythm.h: within half and one and a half times the usual */
+#define NEAR_LOW 0.5 /* as rhythm.h: within half and one and a half times the usual */
 #define NEAR_HIGH 1.5
 #define SENDERS_NEAR 0.1
-#define PAUSE_LEAST 0.001    /* host pause below 0.1 % of time is nothing to win or lose (tuning facts, d) */
-#define PAUSE_FALL 0.2       /* of what there was: a fall that matters */
+#define PAUSE_LEAST                                                                                \
+	0.001 /* host pause below 0.1 % of time is nothing to win or lose (tuning facts, d) */
+#define PAUSE_FALL 0.2 /* of what there was: a fall that matters */
 #define J_PAUSE 0.5
 
-static const char *const match_names[] = {[VERIFY_JOB] = "job", [VERIFY_LOAD] = "load", [VERIFY_NONE] = "none"};
-static const char *const verdict_names[] = {[VERIFY_KEEP] = "keep", [VERIFY_ROLL_BACK] = "roll_back", [VERIFY_INCONCLUSIVE] = "inconclusive"};
+static const char *const match_names[] = {
+	[VERIFY_JOB] = "job", [VERIFY_LOAD] = "load", [VERIFY_NONE] = "none"};
+static const char *const verdict_names[] = {[VERIFY_KEEP] = "keep",
+	[VERIFY_ROLL_BACK] = "roll_back",
+	[VERIFY_INCONCLUSIVE] = "inconclusive"};
 static const char *const effect_names[][2] = {
-	[VERIFY_PAUSE] = {"pause", "ratio"}, [VERIFY_FRAMES] = {"pause_frames", "frames/s"}, [VERIFY_MARKS] = {"marks", "ratio"}, [VERIFY_DROPS] = {"drops", "packets/s"},
-	[VERIFY_STEP] = {"step_time", "of before"}, [VERIFY_TAIL] = {"step_time_p99", "of before"}, [VERIFY_J] = {"j", "-"},
+	[VERIFY_PAUSE] = {"pause", "ratio"},
+	[VERIFY_FRAMES] = {"pause_frames", "frames/s"},
+	[VERIFY_MARKS] = {"marks", "ratio"},
+	[VERIFY_DROPS] = {"drops", "packets/s"},
+	[VERIFY_STEP] = {"step_time", "of before"},
+	[VERIFY_TAIL] = {"step_time_p99", "of before"},
+	[VERIFY_J] = {"j", "-"},
 };
 
 int verify_match_parse(const char *word, enum verify_match *ret)
@@ -42,10 +51,16 @@ int verify_match_parse(const char *word, enum verify_match *ret)
 	return -EINVAL;
 }
 
-const char *verify_match_name(enum verify_match m) { return match_names[m]; }
-const char *verify_verdict_name(enum verify_verdict v) { return verdict_names[v]; }
+const char *verify_match_name(enum verify_match m)
+{
+	return match_names[m];
+}
+const char *verify_verdict_name(enum verify_verdict v)
+{
+	return verdict_names[v];
+}
 
-/* --- which windows ------------------------------------------------------------------------------------------------------- */
+/* ---- which windows ------------------------------------------------------- */
 
 struct side { /* windows in order of time */
 	const struct verify_window **v; /* matched */
@@ -72,7 +87,8 @@ static double median_senders(const struct side *s, struct arena *a)
 	return quantile_of(senders, s->n_all, 0.5);
 }
 
-static void usable(const struct verify_window *v, size_t n, struct side *s, struct verify_result *r, struct arena *a)
+static void usable(const struct verify_window *v, size_t n, struct side *s, struct verify_result *r,
+	struct arena *a)
 {
 	s->all = arena_array(a, const struct verify_window *, n + 1);
 	s->v = arena_array(a, const struct verify_window *, n + 1);
@@ -111,7 +127,8 @@ static void thin(struct side *s, size_t *have, const size_t *want, const double 
 	size_t seen[BINS] = {0};
 	for (size_t k = 0; k < s->n_all; k++) {
 		const size_t bin = bin_of(s->all[k]->load, edges), at = seen[bin]++;
-		if (isfinite(s->all[k]->load) && (at + 1) * want[bin] / have[bin] > at * want[bin] / have[bin])
+		if (isfinite(s->all[k]->load) &&
+			(at + 1) * want[bin] / have[bin] > at * want[bin] / have[bin])
 			s->v[s->n++] = s->all[k];
 	}
 }
@@ -136,7 +153,8 @@ static void match_load(struct side *before, struct side *after, struct arena *a)
 		thin(sides[i], have[i], want, edges);
 }
 
-static void match_windows(const struct verify_in *in, struct side *before, struct side *after, struct verify_result *r)
+static void match_windows(const struct verify_in *in, struct side *before, struct side *after,
+	struct verify_result *r)
 {
 	usable(in->before, in->n_before, before, r, in->arena);
 	usable(in->after, in->n_after, after, r, in->arena);
@@ -161,13 +179,18 @@ static void match_windows(const struct verify_in *in, struct side *before, struc
 	r->n_unmatched = before->n_all - before->n + after->n_all - after->n;
 }
 
-/* --- block bootstrap ------------------------------------------------------------------------------------------------------- */
+/* ---- block bootstrap ----------------------------------------------------- */
 
 enum { V_PAUSE, V_FRAMES, V_MARKS, V_DROPS, V_LOAD, VALUES }; /* of a window */
 
-struct sums { double mean[VALUES]; double slow; /* rate of the slowest hundredth: the tail of step times */ };
+struct sums {
+	double mean[VALUES];
+	double slow; /* rate of the slowest hundredth: the tail of step times */
+};
 
-struct column { /* one side's windows, value by value; rates in an order of their own where all busy windows tell them */
+/* one side's windows, value by value; rates in an order of their own where all busy windows tell
+ * them */
+struct column {
 	double *v[VALUES];
 	size_t n[VALUES], block[VALUES];
 	double *scratch;
@@ -183,16 +206,11 @@ static double value_of(const struct verify_window *w, int value)
 {
 	const double seconds = (double)(w->to_ns - w->from_ns) / 1e9;
 	switch (value) {
-	case V_PAUSE:
-		return w->pause;
-	case V_FRAMES:
-		return w->frames;
-	case V_MARKS:
-		return w->marks;
-	case V_DROPS:
-		return w->drops / seconds;
-	default:
-		return w->load;
+	case V_PAUSE: return w->pause;
+	case V_FRAMES: return w->frames;
+	case V_MARKS: return w->marks;
+	case V_DROPS: return w->drops / seconds;
+	default: return w->load;
 	}
 }
 
@@ -201,7 +219,8 @@ static void columns_of(const struct side *s, bool all_loads, struct arena *a, st
 	for (int i = 0; i < VALUES; i++) {
 		const bool all = i == V_LOAD && all_loads;
 		const size_t n = all ? s->n_all : s->n;
-		const struct verify_window *const *v = (const struct verify_window *const *)(all ? s->all : s->v);
+		const struct verify_window *const *v =
+			(const struct verify_window *const *)(all ? s->all : s->v);
 		c->v[i] = arena_array(a, double, n + 1);
 		for (size_t k = 0; k < n; k++) {
 			const double x = value_of(v[k], i);
@@ -213,7 +232,8 @@ static void columns_of(const struct side *s, bool all_loads, struct arena *a, st
 	c->scratch = arena_array(a, double, s->n_all + s->n + 1);
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014): a fixed sequence, so that the same history gives the same words. */
+/* splitmix64 (Steele, Lea, Flood 2014): a fixed sequence, so that the same history gives the same
+ * words. */
 static uint64_t draw(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -222,7 +242,8 @@ static uint64_t draw(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
-/* The smallest values met so far, ascending: enough of them for a low percentile, without sorting all of a drawn sample. */
+/* The smallest values met so far, ascending: enough of them for a low percentile, without sorting
+ * all of a drawn sample. */
 static void keep_low(double *low, size_t *n, size_t room, double x)
 {
 	if (*n == room && x >= low[room - 1])
@@ -233,7 +254,8 @@ static void keep_low(double *low, size_t *n, size_t room, double x)
 	low[at] = x;
 }
 
-/* The mean of @c's value @i, and for rates the first percentile; drawn anew block by block with @state, as they are with NULL. */
+/* The mean of @c's value @i, and for rates the first percentile; drawn anew block by block with
+ * @state, as they are with NULL. */
 static double mean_of(const struct column *c, int i, uint64_t *state, double *ret_slow)
 {
 	const size_t n = c->n[i], block = c->block[i], room = n / 100 + 2;
@@ -252,7 +274,9 @@ static double mean_of(const struct column *c, int i, uint64_t *state, double *re
 	}
 	if (ret_slow && n >= TAIL_LEAST) {
 		const double place = 0.01 * (double)(n - 1), whole = floor(place);
-		*ret_slow = c->scratch[(size_t)whole] + (place - whole) * (c->scratch[(size_t)whole + 1] - c->scratch[(size_t)whole]);
+		*ret_slow = c->scratch[(size_t)whole] +
+			(place - whole) *
+				(c->scratch[(size_t)whole + 1] - c->scratch[(size_t)whole]);
 	}
 	return sum / (double)n;
 }
@@ -265,7 +289,8 @@ static struct sums sums_of(const struct column *c, uint64_t *state)
 	return s;
 }
 
-static void effects_of(const struct sums *b, const struct sums *a, bool pause_bound, double delta[VERIFY_EFFECTS])
+static void effects_of(
+	const struct sums *b, const struct sums *a, bool pause_bound, double delta[VERIFY_EFFECTS])
 {
 	delta[VERIFY_FRAMES] = a->mean[V_FRAMES] - b->mean[V_FRAMES];
 	delta[VERIFY_PAUSE] = a->mean[V_PAUSE] - b->mean[V_PAUSE];
@@ -273,22 +298,32 @@ static void effects_of(const struct sums *b, const struct sums *a, bool pause_bo
 	delta[VERIFY_DROPS] = a->mean[V_DROPS] - b->mean[V_DROPS];
 	delta[VERIFY_STEP] = b->mean[V_LOAD] / a->mean[V_LOAD] - 1;
 	delta[VERIFY_TAIL] = b->slow / a->slow - 1;
-	delta[VERIFY_J] = delta[VERIFY_STEP] + (isnan(delta[VERIFY_TAIL]) ? 0 : delta[VERIFY_TAIL]) + J_PAUSE * (isnan(delta[VERIFY_PAUSE]) || pause_bound ? 0 : delta[VERIFY_PAUSE]);
+	delta[VERIFY_J] = delta[VERIFY_STEP] +
+		(isnan(delta[VERIFY_TAIL]) ? 0 : delta[VERIFY_TAIL]) +
+		J_PAUSE * (isnan(delta[VERIFY_PAUSE]) || pause_bound ? 0 : delta[VERIFY_PAUSE]);
 }
 
-/* Student's 97.5 % point over the normal one, and the variance a mean of few blocks hides. Hill's expansion in 1/df; at 4 degrees 1 % low. */
+/* Student's 97.5 % point over the normal one, and the variance a mean of few blocks hides. Hill's
+ * expansion in 1/df; at 4 degrees 1 % low. */
 static double widening(size_t blocks_before, size_t blocks_after)
 {
-	const double few = (double)(blocks_before < blocks_after ? blocks_before : blocks_after), df = (double)(blocks_before + blocks_after) - 2;
+	const double few = (double)(blocks_before < blocks_after ? blocks_before : blocks_after),
+		     df = (double)(blocks_before + blocks_after) - 2;
 	if (few < 2 || df < 2)
 		return NAN;
 	return (1.96 + 2.37 / df + 2.82 / (df * df)) / 1.96 * sqrt(few / (few - 1));
 }
 
-static void intervals(const struct column *before, const struct column *after, bool pause_bound, struct verify_effect *e, struct arena *a)
+static void intervals(const struct column *before, const struct column *after, bool pause_bound,
+	struct verify_effect *e, struct arena *a)
 {
-	static const int rests_on[VERIFY_EFFECTS] = {[VERIFY_PAUSE] = V_PAUSE, [VERIFY_FRAMES] = V_FRAMES, [VERIFY_MARKS] = V_MARKS, [VERIFY_DROPS] = V_DROPS,
-		[VERIFY_STEP] = V_LOAD, [VERIFY_TAIL] = V_LOAD, [VERIFY_J] = V_LOAD};
+	static const int rests_on[VERIFY_EFFECTS] = {[VERIFY_PAUSE] = V_PAUSE,
+		[VERIFY_FRAMES] = V_FRAMES,
+		[VERIFY_MARKS] = V_MARKS,
+		[VERIFY_DROPS] = V_DROPS,
+		[VERIFY_STEP] = V_LOAD,
+		[VERIFY_TAIL] = V_LOAD,
+		[VERIFY_J] = V_LOAD};
 	double *drawn[VERIFY_EFFECTS], delta[VERIFY_EFFECTS];
 	uint64_t state = 0x726f636577617463u; /* fixed */
 	for (int i = 0; i < VERIFY_EFFECTS; i++)
@@ -301,7 +336,8 @@ static void intervals(const struct column *before, const struct column *after, b
 	}
 	for (int i = 0; i < VERIFY_EFFECTS; i++) {
 		const int on = rests_on[i];
-		const double wider = widening(before->n[on] / before->block[on], after->n[on] / after->block[on]);
+		const double wider = widening(
+			before->n[on] / before->block[on], after->n[on] / after->block[on]);
 		e[i].low = e[i].high = NAN;
 		if (!isfinite(e[i].delta))
 			continue;
@@ -310,7 +346,7 @@ static void intervals(const struct column *before, const struct column *after, b
 	}
 }
 
-/* --- ports ------------------------------------------------------------------------------------------------------------------ */
+/* ---- ports --------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -354,7 +390,8 @@ double verify_discoveries(double *p, size_t n, double q)
 	return limit;
 }
 
-/* Means of one port over blocks of neighbouring windows, which may be alike; blocks themselves hardly are. */
+/* Means of one port over blocks of neighbouring windows, which may be alike; blocks themselves
+ * hardly are. */
 static size_t block_means(const struct side *s, size_t port, double *ret)
 {
 	const size_t block = block_of(s->n);
@@ -383,11 +420,15 @@ static double mean(const double *v, size_t n)
 	return n ? sum / (double)n : NAN;
 }
 
-static void test_ports(const struct verify_in *in, const struct side *before, const struct side *after, struct verify_result *r)
+static void test_ports(const struct verify_in *in, const struct side *before,
+	const struct side *after, struct verify_result *r)
 {
 	const size_t room = before->n + after->n + 2;
-	double *b = arena_array(in->arena, double, room), *a = arena_array(in->arena, double, room), *scratch = arena_array(in->arena, double, room);
-	double *p = arena_array(in->arena, double, in->n_ports + 1), *sorted = arena_array(in->arena, double, in->n_ports + 1), *moved = arena_array(in->arena, double, in->n_ports + 1);
+	double *b = arena_array(in->arena, double, room), *a = arena_array(in->arena, double, room),
+	       *scratch = arena_array(in->arena, double, room);
+	double *p = arena_array(in->arena, double, in->n_ports + 1),
+	       *sorted = arena_array(in->arena, double, in->n_ports + 1),
+	       *moved = arena_array(in->arena, double, in->n_ports + 1);
 	r->ports_worse = arena_array(in->arena, size_t, in->n_ports + 1);
 	r->ports_better = arena_array(in->arena, size_t, in->n_ports + 1);
 	for (size_t k = 0; k < in->n_ports; k++) {
@@ -409,7 +450,7 @@ static void test_ports(const struct verify_in *in, const struct side *before, co
 	}
 }
 
-/* --- verdict ------------------------------------------------------------------------------------------------------------------ */
+/* ---- verdict ------------------------------------------------------------- */
 
 /* Drops are counted in every window that was heard: one is one too many, whatever the job did. */
 static double drops_of(const struct verify_window *v, size_t n)
@@ -429,14 +470,23 @@ static double seconds_of(const struct verify_window *v, size_t n)
 	return s;
 }
 
-struct judged { bool worse, better; };
+struct judged {
+	bool worse, better;
+};
 
 static struct judged judge(const struct verify_effect *e, double least)
 {
-	return (struct judged){.worse = e->low > 0 && e->delta > least, .better = e->high < 0 && e->delta < -least};
+	return (struct judged){.worse = e->low > 0 && e->delta > least,
+		.better = e->high < 0 && e->delta < -least};
 }
 
-static void tell(struct verify_effect *e, struct judged j) { e->told = isnan(e->low) ? "not known" : j.worse ? "worse" : j.better ? "better" : "no change seen"; }
+static void tell(struct verify_effect *e, struct judged j)
+{
+	e->told = isnan(e->low) ? "not known"
+		: j.worse       ? "worse"
+		: j.better      ? "better"
+				: "no change seen";
+}
 
 static void say(struct verify_result *r, enum verify_verdict v, const char *why)
 {
@@ -448,41 +498,68 @@ static void decide(const struct verify_in *in, struct verify_result *r)
 {
 	struct verify_effect *e = r->effects;
 	const double least = fmax(PAUSE_LEAST, PAUSE_FALL * e[VERIFY_PAUSE].before);
-	const struct judged pause_time = judge(&e[VERIFY_PAUSE], isnan(least) ? PAUSE_LEAST : least), frames = judge(&e[VERIFY_FRAMES], PAUSE_FALL * e[VERIFY_FRAMES].before),
-		pause = r->pause_bound && !isnan(e[VERIFY_FRAMES].low) ? frames : pause_time,
-		tail = judge(&e[VERIFY_TAIL], VERIFY_STEP_NOISE), j = judge(&e[VERIFY_J], VERIFY_STEP_NOISE);
-	struct judged drops = judge(&e[VERIFY_DROPS], 0), step = judge(&e[VERIFY_STEP], VERIFY_STEP_LIMIT);
-	step.better = step.better && e[VERIFY_STEP].delta < -VERIFY_STEP_NOISE; /* careful one way: harm is believed sooner than gain */
-	const double before_s = seconds_of(in->before, in->n_before), after_s = seconds_of(in->after, in->n_after);
+	const struct judged pause_time =
+				    judge(&e[VERIFY_PAUSE], isnan(least) ? PAUSE_LEAST : least),
+			    frames = judge(&e[VERIFY_FRAMES], PAUSE_FALL * e[VERIFY_FRAMES].before),
+			    pause = r->pause_bound && !isnan(e[VERIFY_FRAMES].low) ? frames
+										   : pause_time,
+			    tail = judge(&e[VERIFY_TAIL], VERIFY_STEP_NOISE),
+			    j = judge(&e[VERIFY_J], VERIFY_STEP_NOISE);
+	struct judged drops = judge(&e[VERIFY_DROPS], 0),
+		      step = judge(&e[VERIFY_STEP], VERIFY_STEP_LIMIT);
+	/* careful one way: harm is believed sooner than gain */
+	step.better = step.better && e[VERIFY_STEP].delta < -VERIFY_STEP_NOISE;
+	const double before_s = seconds_of(in->before, in->n_before),
+		     after_s = seconds_of(in->after, in->n_after);
 	const bool fresh = r->drops_after > 0 && !(r->drops_before > 0);
-	const bool gone = r->drops_after == 0 && r->drops_before > 0 && r->drops_before / before_s * after_s >= DROPS_LEAST;
+	const bool gone = r->drops_after == 0 && r->drops_before > 0 &&
+		r->drops_before / before_s * after_s >= DROPS_LEAST;
 	drops.better = drops.better && r->drops_before >= DROPS_LEAST;
 	tell(&e[VERIFY_PAUSE], pause_time);
 	tell(&e[VERIFY_FRAMES], frames);
 	e[VERIFY_MARKS].told = "";
-	tell(&e[VERIFY_DROPS], (struct judged){.worse = drops.worse || fresh, .better = drops.better || gone});
+	tell(&e[VERIFY_DROPS],
+		(struct judged){.worse = drops.worse || fresh, .better = drops.better || gone});
 	tell(&e[VERIFY_STEP], step);
 	tell(&e[VERIFY_TAIL], tail);
 	tell(&e[VERIFY_J], j);
 	if (fresh)
-		say(r, VERIFY_ROLL_BACK, arena_printf(in->arena, "%.0f lossless drops since, none before", r->drops_after));
+		say(r, VERIFY_ROLL_BACK,
+			arena_printf(in->arena, "%.0f lossless drops since, none before",
+				r->drops_after));
 	else if (r->n_before < VERIFY_WINDOWS_MIN || r->n_after < VERIFY_WINDOWS_MIN)
-		say(r, VERIFY_INCONCLUSIVE, arena_printf(in->arena, "%zu matched windows before and %zu after, expected at least %d of each", r->n_before, r->n_after, VERIFY_WINDOWS_MIN));
+		say(r, VERIFY_INCONCLUSIVE,
+			arena_printf(in->arena,
+				"%zu matched windows before and %zu after, expected at least %d of "
+				"each",
+				r->n_before, r->n_after, VERIFY_WINDOWS_MIN));
 	else if (drops.worse)
 		say(r, VERIFY_ROLL_BACK, "more lossless drops than before");
 	else if (step.worse)
-		say(r, VERIFY_ROLL_BACK, arena_printf(in->arena, "steps take %.1f %% longer", 100 * e[VERIFY_STEP].delta));
+		say(r, VERIFY_ROLL_BACK,
+			arena_printf(in->arena, "steps take %.1f %% longer",
+				100 * e[VERIFY_STEP].delta));
 	else if (j.worse)
 		say(r, VERIFY_ROLL_BACK, "step time, its tail and pause together are worse (J)");
 	else if (isnan(e[VERIFY_STEP].high))
-		say(r, VERIFY_INCONCLUSIVE, "how fast the job gets on is not seen, and pause alone proves nothing");
+		say(r, VERIFY_INCONCLUSIVE,
+			"how fast the job gets on is not seen, and pause alone proves nothing");
 	else if (!pause.better && !drops.better && !gone && !step.better)
-		say(r, VERIFY_INCONCLUSIVE, pause.worse ? "pause rose, step time did not follow" : "no effect is seen that exceeds chance");
+		say(r, VERIFY_INCONCLUSIVE,
+			pause.worse ? "pause rose, step time did not follow"
+				    : "no effect is seen that exceeds chance");
 	else if (e[VERIFY_STEP].high > VERIFY_STEP_NOISE && !step.better)
-		say(r, VERIFY_INCONCLUSIVE, arena_printf(in->arena, "%s, but steps may take up to %.1f %% longer; more windows will tell", pause.better ? "pause fell" : "drops fell",
-			100 * e[VERIFY_STEP].high));
+		say(r, VERIFY_INCONCLUSIVE,
+			arena_printf(in->arena,
+				"%s, but steps may take up to %.1f %% longer; more windows will "
+				"tell",
+				pause.better ? "pause fell" : "drops fell",
+				100 * e[VERIFY_STEP].high));
 	else
-		say(r, VERIFY_KEEP, gone || drops.better ? "drops fell, and steps take no longer" : step.better ? "steps take less time" : "pause fell, and steps take no longer");
+		say(r, VERIFY_KEEP,
+			gone || drops.better  ? "drops fell, and steps take no longer"
+				: step.better ? "steps take less time"
+					      : "pause fell, and steps take no longer");
 }
 
 void tune_verify(const struct verify_in *in, struct verify_result *ret)
@@ -499,8 +576,15 @@ void tune_verify(const struct verify_in *in, struct verify_result *ret)
 	double delta[VERIFY_EFFECTS];
 	effects_of(&was, &is, ret->pause_bound, delta);
 	for (int i = 0; i < VERIFY_EFFECTS; i++)
-		ret->effects[i] = (struct verify_effect){.metric = effect_names[i][0], .unit = effect_names[i][1], .before = NAN, .after = NAN, .delta = delta[i]};
-	static const int values[] = {[VERIFY_PAUSE] = V_PAUSE, [VERIFY_FRAMES] = V_FRAMES, [VERIFY_MARKS] = V_MARKS, [VERIFY_DROPS] = V_DROPS};
+		ret->effects[i] = (struct verify_effect){.metric = effect_names[i][0],
+			.unit = effect_names[i][1],
+			.before = NAN,
+			.after = NAN,
+			.delta = delta[i]};
+	static const int values[] = {[VERIFY_PAUSE] = V_PAUSE,
+		[VERIFY_FRAMES] = V_FRAMES,
+		[VERIFY_MARKS] = V_MARKS,
+		[VERIFY_DROPS] = V_DROPS};
 	for (size_t i = 0; i < rw_countof(values); i++) {
 		ret->effects[i].before = was.mean[values[i]];
 		ret->effects[i].after = is.mean[values[i]];

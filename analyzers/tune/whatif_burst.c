@@ -4,18 +4,24 @@
 #include "analyzers/tune/whatif_internal.h"
 
 enum {
-	LAG_MAX = 64,      /* steps of a round trip that are remembered */
-	STEPS_MAX = 700,  /* what is left then goes on as its last third did */
-	ROUNDS = 2,        /* bursts until what one takes over from the other has settled */
+	LAG_MAX = 64, /* steps of a round trip that are remembered */
+	STEPS_MAX = 700, /* what is left then goes on as its last third did */
+	ROUNDS = 2, /* bursts until what one takes over from the other has settled */
 };
 #define STEPS_PER_RTT 4.0
 #define STEPS_PER_BURST 200.0
-#define AVERAGE_FRESH 0.5 /* average of marking of a sender that has not been heard of lately: between new (1) and long unmarked (0) */
+#define AVERAGE_FRESH                                                                              \
+	0.5 /* average of marking of a sender that has not been heard of lately: between new (1)   \
+	       and long unmarked (0) */
 #define RATE_LEAST 0.001
 
-struct senders { double rate, target, average; }; /* shares of line rate; 0..1 */
+struct senders {
+	double rate, target, average;
+}; /* shares of line rate; 0..1 */
 
-struct sums { double ns, paused_ns, served, marked, episodes; };
+struct sums {
+	double ns, paused_ns, served, marked, episodes;
+};
 
 static double mark(const struct burst_in *in, double queue)
 {
@@ -24,12 +30,15 @@ static double mark(const struct burst_in *in, double queue)
 	return queue >= in->kmax ? 1 : in->pmax * (queue - in->kmin) / (in->kmax - in->kmin);
 }
 
-/* DCQCN in expectation over flows that all have the same state. @marked: share of packets; @packets: a flow sends in a CNP interval. */
+/* DCQCN in expectation over flows that all have the same state. @marked: share of packets;
+ * @packets: a flow sends in a CNP interval. */
 static void react(struct senders *s, const double *p, double marked, double packets, double dt)
 {
-	const double clean = marked > 0 ? exp(-marked * packets) : 1; /* a whole CNP interval without a mark; and a whole timer: */
+	/* a whole CNP interval without a mark; and a whole timer: */
+	const double clean = marked > 0 ? exp(-marked * packets) : 1;
 	const double free_run = marked > 0 ? exp(-marked * packets * p[TIMER_NS] / p[CNP_NS]) : 1;
-	const double cut = fmin(1, (1 - clean) * dt / p[CNP_NS]), back = fmin(1, free_run * dt / p[TIMER_NS]);
+	const double cut = fmin(1, (1 - clean) * dt / p[CNP_NS]),
+		     back = fmin(1, free_run * dt / p[TIMER_NS]);
 	s->average += (1 - clean - s->average) * fmin(1, dt / p[AVERAGE_NS]);
 	s->target += cut * (s->rate - s->target) + back * p[STEP];
 	s->target = fmin(1, s->target);
@@ -37,13 +46,18 @@ static void react(struct senders *s, const double *p, double marked, double pack
 	s->rate = fmin(1, fmax(RATE_LEAST, s->rate));
 }
 
-/* One step of the queue while @arriving (of the queue's own rate) comes in; returns what left, in bytes. */
-static double flow(const struct burst_in *in, double arriving, double *queue, double dt, struct sums *sums)
+/* One step of the queue while @arriving (of the queue's own rate) comes in; returns what left, in
+ * bytes. */
+static double flow(
+	const struct burst_in *in, double arriving, double *queue, double dt, struct sums *sums)
 {
 	double q = *queue + (arriving - 1) * in->speed * dt;
 	if (q >= in->q_pfc && arriving > 1) {
-		/* held there: senders are stopped for the share of time in which nobody's packets fit */
-		const double full = fmin(1, (q - in->q_pfc) / ((arriving - 1) * in->speed * dt)), up = in->xon_gap / ((arriving - 1) * in->speed), down = in->xon_gap / in->speed;
+		/* held there: senders are stopped for the share of time in which nobody's packets
+		 * fit */
+		const double full = fmin(1, (q - in->q_pfc) / ((arriving - 1) * in->speed * dt)),
+			     up = in->xon_gap / ((arriving - 1) * in->speed),
+			     down = in->xon_gap / in->speed;
 		sums->paused_ns += full * dt * (1 - 1 / arriving);
 		sums->episodes += full * dt / (up + down);
 		q = in->q_pfc;
@@ -55,18 +69,22 @@ static double flow(const struct burst_in *in, double arriving, double *queue, do
 
 static struct sums minus(struct sums a, struct sums b)
 {
-	return (struct sums){a.ns - b.ns, a.paused_ns - b.paused_ns, a.served - b.served, a.marked - b.marked, a.episodes - b.episodes};
+	return (struct sums){a.ns - b.ns, a.paused_ns - b.paused_ns, a.served - b.served,
+		a.marked - b.marked, a.episodes - b.episodes};
 }
 
 static struct whatif_burst one_burst(const struct burst_in *in, const double *p, struct senders *s)
 {
-	const double volume = p[BURST_NS] * in->speed, dt = fmax(in->rtt_ns / STEPS_PER_RTT, p[BURST_NS] / STEPS_PER_BURST);
+	const double volume = p[BURST_NS] * in->speed,
+		     dt = fmax(in->rtt_ns / STEPS_PER_RTT, p[BURST_NS] / STEPS_PER_BURST);
 	const unsigned lag = (unsigned)fmin(LAG_MAX - 1, fmax(1, round(in->rtt_ns / dt)));
 	double seen[LAG_MAX] = {0}, queue = 0, peak = 0, sent = 0;
 	struct sums sums = {0}, before = {0};
 	for (unsigned i = 0; i < STEPS_MAX && sums.served < volume; i++) {
 		const double arriving = sent < volume ? s->rate * in->overload : 0;
-		const double p_now = mark(in, queue), left = fmin(flow(in, arriving, &queue, dt, &sums), volume - sums.served);
+		const double p_now = mark(in, queue),
+			     left = fmin(
+				     flow(in, arriving, &queue, dt, &sums), volume - sums.served);
 		sums.served += left;
 		sent = sums.served + queue;
 		sums.marked += p_now * left;
@@ -82,11 +100,16 @@ static struct whatif_burst one_burst(const struct burst_in *in, const double *p,
 	if (sums.served < volume) {
 		const struct sums last = minus(sums, before);
 		const double times = (volume - sums.served) / fmax(last.served, volume * 1e-9);
-		sums = (struct sums){sums.ns + times * last.ns, sums.paused_ns + times * last.paused_ns, volume, sums.marked + times * last.marked,
-			sums.episodes + times * last.episodes};
+		sums = (struct sums){sums.ns + times * last.ns,
+			sums.paused_ns + times * last.paused_ns, volume,
+			sums.marked + times * last.marked, sums.episodes + times * last.episodes};
 	}
-	return (struct whatif_burst){.length_ns = sums.ns, .pause = sums.paused_ns / sums.ns, .marks = sums.marked / volume, .peak = peak,
-		.throughput = p[BURST_NS] / sums.ns, .episodes_per_ns = sums.episodes / sums.ns};
+	return (struct whatif_burst){.length_ns = sums.ns,
+		.pause = sums.paused_ns / sums.ns,
+		.marks = sums.marked / volume,
+		.peak = peak,
+		.throughput = p[BURST_NS] / sums.ns,
+		.episodes_per_ns = sums.episodes / sums.ns};
 }
 
 struct whatif_burst whatif_run(const struct burst_in *in, const double p[WHATIF_PARAMS])

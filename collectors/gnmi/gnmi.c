@@ -1,4 +1,5 @@
-/* gnmi - the life of a target (see gnmi.h): secrets, Capabilities, the choice of the profile, which stream when, and the API. */
+/* gnmi - the life of a target (see gnmi.h): secrets, Capabilities, the choice of the profile, which
+ * stream when, and the API. */
 #include "collectors/gnmi/gnmi_target.h"
 
 #include <assert.h>
@@ -20,11 +21,16 @@
 #define BACKOFF_MIN_NS (200 * NS_PER_MS)
 #define PROBE_NS (3 * NS_PER_S)
 
-static const unsigned encodings_usual[] = {GNMI_ENC_PROTO, GNMI_ENC_JSON_IETF, GNMI_ENC_JSON, GNMI_ENC_ASCII};
+static const unsigned encodings_usual[] = {
+	GNMI_ENC_PROTO, GNMI_ENC_JSON_IETF, GNMI_ENC_JSON, GNMI_ENC_ASCII};
 
-static void target_lost(struct gnmi_target *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void target_lost(struct gnmi_target *t, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
-static const struct config_gnmi_credential *credential(const struct gnmi_target *t) { return t->device->gnmi->credential->gnmi; }
+static const struct config_gnmi_credential *credential(const struct gnmi_target *t)
+{
+	return t->device->gnmi->credential->gnmi;
+}
 
 int64_t gnmi_target_jittered(struct gnmi_target *t, int64_t ns)
 {
@@ -34,10 +40,10 @@ int64_t gnmi_target_jittered(struct gnmi_target *t, int64_t ns)
 	return ns - ns / 10 + (int64_t)(t->random % 1024) * (ns / 5) / 1024;
 }
 
-/* --- secrets ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- secrets ------------------------------------------------------------- */
 
-/* secrets_renew - at each try, so that a new one needs no reload. Where a file cannot be read any more (rights were given up after
- * the start) what we have goes on. */
+/* secrets_renew - at each try, so that a new one needs no reload. Where a file cannot be read any
+ * more (rights were given up after the start) what we have goes on. */
 static int secrets_renew(struct gnmi_target *t, struct err *e)
 {
 	struct gnmi_secrets now = {0};
@@ -52,19 +58,27 @@ static int secrets_renew(struct gnmi_target *t, struct err *e)
 	return rc;
 }
 
-/* --- connections -------------------------------------------------------------------------------------------------------------------- */
+/* ---- connections --------------------------------------------------------- */
 
 int gnmi_target_channel(struct gnmi_target *t, struct grpc_io_channel **ret, struct err *e)
 {
 	const struct config_gnmi *g = t->device->gnmi;
 	const struct config_gnmi_credential *c = credential(t);
-	const struct grpc_io_options o = {.host = g->address, .port = g->port, .tls = !c->tls_off, .ca = t->secrets.ca, .cert = t->secrets.cert,
-		.key = t->secrets.key, .server_name = c->tls_server_name, .skip_verify = c->tls_skip_verify, .max_message = (uint32_t)g->max_message,
+	const struct grpc_io_options o = {.host = g->address,
+		.port = g->port,
+		.tls = !c->tls_off,
+		.ca = t->secrets.ca,
+		.cert = t->secrets.cert,
+		.key = t->secrets.key,
+		.server_name = c->tls_server_name,
+		.skip_verify = c->tls_skip_verify,
+		.max_message = (uint32_t)g->max_message,
 		.connect_ns = g->timeout_ns};
 	return grpc_io_connect(t->io, &o, ret, e);
 }
 
-int gnmi_target_call(struct gnmi_target *t, struct grpc_io_channel *c, const char *method, struct gnmi_bytes request, bool unary, int64_t deadline_ns,
+int gnmi_target_call(struct gnmi_target *t, struct grpc_io_channel *c, const char *method,
+	struct gnmi_bytes request, bool unary, int64_t deadline_ns,
 	const struct grpc_io_events *events, void *arg, struct grpc_io_call **ret, struct err *e)
 {
 	struct grpc_io_metadata metadata[3];
@@ -80,16 +94,22 @@ int gnmi_target_call(struct gnmi_target *t, struct grpc_io_channel *c, const cha
 		snprintf(bearer, size, "Bearer %s", t->secrets.token);
 		metadata[n++] = (struct grpc_io_metadata){"authorization", bearer};
 	}
-	const struct grpc_io_request r = {.method = method, .metadata = metadata, .n_metadata = n, .p = request.p, .n = request.n, .half_close = unary,
+	const struct grpc_io_request r = {.method = method,
+		.metadata = metadata,
+		.n_metadata = n,
+		.p = request.p,
+		.n = request.n,
+		.half_close = unary,
 		.deadline_ns = deadline_ns};
 	return grpc_io_call_new(c, &r, events, arg, ret, e);
 }
 
-/* --- what the pipeline is told ------------------------------------------------------------------------------------------------------- */
+/* ---- what the pipeline is told ------------------------------------------- */
 
 static void told(struct gnmi_target *t)
 {
-	t->state.suspects = t->decoder ? gnmi_decode_stats(t->decoder)->suspects : t->state.suspects;
+	t->state.suspects =
+		t->decoder ? gnmi_decode_stats(t->decoder)->suspects : t->state.suspects;
 	t->sink.target(t->sink.arg, &t->state);
 }
 
@@ -111,15 +131,18 @@ void gnmi_target_deliver(struct gnmi_target *t, struct sample_list *samples)
 void gnmi_target_neighbors(struct gnmi_target *t)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	struct topology_device self = {.name = t->name, .sysname = gnmi_decode_sysname(t->decoder), .chassis = ""};
+	struct topology_device self = {
+		.name = t->name, .sysname = gnmi_decode_sysname(t->decoder), .chassis = ""};
 	struct topology_neighbor *heard = NULL;
 	if (!t->sink.neighbors)
 		return;
-	const size_t n = gnmi_decode_hears(t->decoder) ? gnmi_decode_neighbors(t->decoder, a, &self, &heard) : 0;
+	const size_t n = gnmi_decode_hears(t->decoder)
+		? gnmi_decode_neighbors(t->decoder, a, &self, &heard)
+		: 0;
 	t->sink.neighbors(t->sink.arg, &self, heard, n);
 }
 
-/* --- failure ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- failure ------------------------------------------------------------- */
 
 static void session_end(struct gnmi_target *t)
 {
@@ -145,7 +168,8 @@ static void target_lost(struct gnmi_target *t, const char *fmt, ...)
 	va_end(ap);
 	session_end(t);
 	t->failures++;
-	int64_t gap = t->device->gnmi->interval_ns * (t->failures < BACKOFF_INTERVALS ? (int64_t)t->failures : BACKOFF_INTERVALS);
+	int64_t gap = t->device->gnmi->interval_ns *
+		(t->failures < BACKOFF_INTERVALS ? (int64_t)t->failures : BACKOFF_INTERVALS);
 	gap = gap > BACKOFF_MAX_NS ? BACKOFF_MAX_NS : gap < BACKOFF_MIN_NS ? BACKOFF_MIN_NS : gap;
 	loop_timer_start(t->timer, gnmi_target_jittered(t, gap), 0);
 	target_change(&t->state, TARGET_BACKOFF, loop_now(t->loop), wall_now(), reason);
@@ -181,22 +205,36 @@ static void probe_done(void *arg)
 	char reason[GNMI_REASON_MAX];
 	if (x->t) {
 		x->t->probe = NULL;
-		gnmi_reason_probed(x->t, &x->p, &(struct grpc_io_status){x->status_code, x->status_text}, reason);
+		gnmi_reason_probed(x->t, &x->p,
+			&(struct grpc_io_status){x->status_code, x->status_text}, reason);
 		target_lost(x->t, "%s", reason);
 	}
 	probe_free(x);
 }
 
-static char *copy_of(const char *s) { return s ? rw_strdup(s) : NULL; }
+static char *copy_of(const char *s)
+{
+	return s ? rw_strdup(s) : NULL;
+}
 
 static bool probe_start(struct gnmi_target *t, const struct grpc_io_status *s)
 {
 	struct probe *x = rw_calloc(1, sizeof(*x));
-	*x = (struct probe){.t = t, .host = rw_strdup(t->device->gnmi->address), .server_name = copy_of(credential(t)->tls_server_name),
-		.status_text = rw_strdup(s->text), .status_code = s->code,
-		.copies = {.ca = copy_of(t->secrets.ca), .cert = copy_of(t->secrets.cert), .key = copy_of(t->secrets.key)}};
-	x->p = (struct tls_probe){.host = x->host, .port = t->device->gnmi->port, .ca = x->copies.ca, .cert = x->copies.cert, .key = x->copies.key,
-		.server_name = x->server_name, .timeout_ns = PROBE_NS};
+	*x = (struct probe){.t = t,
+		.host = rw_strdup(t->device->gnmi->address),
+		.server_name = copy_of(credential(t)->tls_server_name),
+		.status_text = rw_strdup(s->text),
+		.status_code = s->code,
+		.copies = {.ca = copy_of(t->secrets.ca),
+			.cert = copy_of(t->secrets.cert),
+			.key = copy_of(t->secrets.key)}};
+	x->p = (struct tls_probe){.host = x->host,
+		.port = t->device->gnmi->port,
+		.ca = x->copies.ca,
+		.cert = x->copies.cert,
+		.key = x->copies.key,
+		.server_name = x->server_name,
+		.timeout_ns = PROBE_NS};
 	if (loop_work(t->loop, probe_work, probe_done, x) < 0) {
 		probe_free(x);
 		return false;
@@ -206,7 +244,8 @@ static bool probe_start(struct gnmi_target *t, const struct grpc_io_status *s)
 }
 
 /* target_lost_by - how a call ended, in words; TLS gets a closer look first. */
-static void target_lost_by(struct gnmi_target *t, const struct gnmi_stream *stream, const struct grpc_io_status *s)
+static void target_lost_by(
+	struct gnmi_target *t, const struct gnmi_stream *stream, const struct grpc_io_status *s)
 {
 	char reason[GNMI_REASON_MAX];
 	t->state.errors++;
@@ -221,7 +260,7 @@ static void target_lost_by(struct gnmi_target *t, const struct gnmi_stream *stre
 	target_lost(t, "%s", stream && *stream->trouble ? stream->trouble : reason);
 }
 
-/* --- streams -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- streams ------------------------------------------------------------- */
 
 static void streams_free(struct gnmi_target *t)
 {
@@ -238,7 +277,8 @@ static uint64_t cell_bytes(const struct gnmi_target *t)
 {
 	const struct fabric *f = t->config->fabric;
 	for (size_t i = 0; f && i < f->n_thresholds; i++)
-		if (f->thresholds[i].cell_bytes && str_glob(f->thresholds[i].devices, t->device->name))
+		if (f->thresholds[i].cell_bytes &&
+			str_glob(f->thresholds[i].devices, t->device->name))
 			return f->thresholds[i].cell_bytes;
 	return 0;
 }
@@ -273,7 +313,8 @@ static void fast_start(struct gnmi_target *t)
 	for (size_t i = 0; i < t->n_streams; i++)
 		any = any || !t->streams[i]->p->slow;
 	if (!any)
-		target_lost(t, "%s: profile %s has no stream of counters", t->address, t->profile->name);
+		target_lost(t, "%s: profile %s has no stream of counters", t->address,
+			t->profile->name);
 	for (size_t i = 0; i < t->n_streams && t->state.state != TARGET_BACKOFF; i++)
 		if (!t->streams[i]->p->slow)
 			gnmi_stream_start(t->streams[i]);
@@ -303,7 +344,9 @@ static void on_slow(void *arg)
 static bool fast_live(const struct gnmi_target *t)
 {
 	for (size_t i = 0; i < t->n_streams; i++)
-		if (!t->streams[i]->p->slow && (t->streams[i]->state == STREAM_LIVE || t->streams[i]->state == STREAM_OPENING))
+		if (!t->streams[i]->p->slow &&
+			(t->streams[i]->state == STREAM_LIVE ||
+				t->streams[i]->state == STREAM_OPENING))
 			return true;
 	return false;
 }
@@ -328,10 +371,12 @@ static void target_up(struct gnmi_target *t)
 	loop_timer_start(t->timer, t->device->gnmi->interval_ns, t->device->gnmi->interval_ns);
 }
 
-void gnmi_target_stream_changed(struct gnmi_target *t, struct gnmi_stream *s, const struct grpc_io_status *why)
+void gnmi_target_stream_changed(
+	struct gnmi_target *t, struct gnmi_stream *s, const struct grpc_io_status *why)
 {
 	if (s->p->slow) {
-		if (why && !gnmi_reason_is_request(why) && why->code != GRPC_IO_DEADLINE_EXCEEDED && t->slow_first) {
+		if (why && !gnmi_reason_is_request(why) && why->code != GRPC_IO_DEADLINE_EXCEEDED &&
+			t->slow_first) {
 			target_lost_by(t, s, why); /* not the stream: the device */
 			return;
 		}
@@ -339,7 +384,8 @@ void gnmi_target_stream_changed(struct gnmi_target *t, struct gnmi_stream *s, co
 			gnmi_stream_stop(s);
 		if (why && gnmi_feed_hears(s->feed))
 			gnmi_target_neighbors(t); /* it has no LLDP, which is an answer */
-		if (s->state == STREAM_REST && t->slow_at < t->n_streams && t->streams[t->slow_at] == s)
+		if (s->state == STREAM_REST && t->slow_at < t->n_streams &&
+			t->streams[t->slow_at] == s)
 			slow_next(t, t->slow_at + 1);
 		return;
 	}
@@ -349,7 +395,7 @@ void gnmi_target_stream_changed(struct gnmi_target *t, struct gnmi_stream *s, co
 		target_lost_by(t, s, why);
 }
 
-/* --- Capabilities ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- Capabilities -------------------------------------------------------- */
 
 static void encodings_choose(struct gnmi_target *t, const struct gnmi_capabilities *c)
 {
@@ -362,11 +408,13 @@ static void encodings_choose(struct gnmi_target *t, const struct gnmi_capabiliti
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		if (!c || c->n_encodings == 0 || gnmi_capabilities_has(c, (enum gnmi_encoding)wanted[i]))
+		if (!c || c->n_encodings == 0 ||
+			gnmi_capabilities_has(c, (enum gnmi_encoding)wanted[i]))
 			t->encodings[t->n_encodings++] = wanted[i];
 }
 
-static const struct profile *profile_choose(const struct gnmi_target *t, const struct gnmi_capabilities *c, struct arena *a)
+static const struct profile *profile_choose(
+	const struct gnmi_target *t, const struct gnmi_capabilities *c, struct arena *a)
 {
 	const char *wanted = t->device->profile;
 	if (wanted && !str_eq(wanted, "auto"))
@@ -384,7 +432,8 @@ static const char *offers(const struct gnmi_capabilities *c, char buf[80])
 	size_t n = 0;
 	buf[0] = '\0';
 	for (size_t i = 0; c && i < c->n_encodings && n < 60; i++)
-		n += (size_t)snprintf(buf + n, 80 - n, "%s%s", n ? ", " : "", gnmi_encoding_name(c->encodings[i]));
+		n += (size_t)snprintf(buf + n, 80 - n, "%s%s", n ? ", " : "",
+			gnmi_encoding_name(c->encodings[i]));
 	return buf;
 }
 
@@ -395,7 +444,10 @@ static void session_begin(struct gnmi_target *t, const struct gnmi_capabilities 
 	char list[80];
 	const struct profile *p = profile_choose(t, c, a);
 	if (!p || !p->gnmi) {
-		target_lost(t, "%s: no profile fits this device: name one with 'profile:' (rocewatch profile list)", t->address);
+		target_lost(t,
+			"%s: no profile fits this device: name one with 'profile:' (rocewatch "
+			"profile list)",
+			t->address);
 		return;
 	}
 	if (profile_use(t, p, &e) < 0) {
@@ -404,13 +456,18 @@ static void session_begin(struct gnmi_target *t, const struct gnmi_capabilities 
 	}
 	encodings_choose(t, c);
 	if (t->n_encodings == 0) {
-		target_lost(t, "%s: the device offers the encodings %s, and profile %s reads none of them: set gnmi.encoding", t->address, offers(c, list), p->name);
+		target_lost(t,
+			"%s: the device offers the encodings %s, and profile %s reads none of "
+			"them: set gnmi.encoding",
+			t->address, offers(c, list), p->name);
 		return;
 	}
 	if (c)
-		snprintf(t->descr, sizeof(t->descr), "gNMI %.20s, %zu models, encoding %s", c->version, c->n_models, gnmi_encoding_name(t->encodings[0]));
+		snprintf(t->descr, sizeof(t->descr), "gNMI %.20s, %zu models, encoding %s",
+			c->version, c->n_models, gnmi_encoding_name(t->encodings[0]));
 	else
-		snprintf(t->descr, sizeof(t->descr), "gNMI without Capabilities, encoding %s", gnmi_encoding_name(t->encodings[0]));
+		snprintf(t->descr, sizeof(t->descr), "gNMI without Capabilities, encoding %s",
+			gnmi_encoding_name(t->encodings[0]));
 	t->sink.device(t->sink.arg, t->name, p->name, gnmi_decode_sysname(t->decoder), t->descr);
 	t->slow_first = true;
 	slow_next(t, 0);
@@ -436,7 +493,8 @@ static void capabilities_done(void *arg, const struct grpc_io_status *s)
 	struct gnmi_target *t = arg;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct gnmi_capabilities c;
-	bool known = s->code == GRPC_IO_OK && t->answer.p && gnmi_decode_capabilities(t->answer.p, t->answer.n, a, &c) == 0;
+	bool known = s->code == GRPC_IO_OK && t->answer.p &&
+		gnmi_decode_capabilities(t->answer.p, t->answer.n, a, &c) == 0;
 	if (s->code != GRPC_IO_OK && s->code != GRPC_IO_UNIMPLEMENTED) {
 		target_lost_by(t, NULL, s);
 		return;
@@ -445,14 +503,18 @@ static void capabilities_done(void *arg, const struct grpc_io_status *s)
 	session_begin(t, known ? &c : NULL);
 }
 
-static const struct grpc_io_events capabilities_events = {.started = capabilities_started, .message = capabilities_message, .done = capabilities_done};
+static const struct grpc_io_events capabilities_events = {.started = capabilities_started,
+	.message = capabilities_message,
+	.done = capabilities_done};
 
 static void on_deadline(void *arg)
 {
 	struct gnmi_target *t = arg;
 	t->state.timeouts++;
-	target_lost(t, "%s: no answer within %.1f s: ping it; check the route, the firewall and the port in gnmi.address", t->address,
-		(double)t->device->gnmi->timeout_ns / 1e9);
+	target_lost(t,
+		"%s: no answer within %.1f s: ping it; check the route, the firewall and the port "
+		"in gnmi.address",
+		t->address, (double)t->device->gnmi->timeout_ns / 1e9);
 }
 
 static void session_start(struct gnmi_target *t)
@@ -469,7 +531,8 @@ static void session_start(struct gnmi_target *t)
 		rc = gnmi_target_channel(t, &t->channel, &e);
 	gnmi_encode_capabilities(a, &request);
 	if (rc == 0)
-		rc = gnmi_target_call(t, t->channel, GNMI_METHOD_CAPABILITIES, request, true, 0, &capabilities_events, t, &t->call, &e);
+		rc = gnmi_target_call(t, t->channel, GNMI_METHOD_CAPABILITIES, request, true, 0,
+			&capabilities_events, t, &t->call, &e);
 	if (rc < 0) {
 		t->state.errors++;
 		target_lost(t, *e.file ? "%s: %s" : "%s%s", *e.file ? e.file : "", e.text);
@@ -477,7 +540,8 @@ static void session_start(struct gnmi_target *t)
 	}
 	if (t->failures == 0)
 		gnmi_secrets_expiry(t);
-	loop_timer_start(t->deadline, t->device->gnmi->timeout_ns + NS_PER_S, 0); /* gRPC's own limit of a connection comes first, with a reason */
+	/* gRPC's own limit of a connection comes first, with a reason */
+	loop_timer_start(t->deadline, t->device->gnmi->timeout_ns + NS_PER_S, 0);
 }
 
 static void on_timer(void *arg)
@@ -489,26 +553,37 @@ static void on_timer(void *arg)
 		session_start(t);
 }
 
-/* --- new, same, update, free ------------------------------------------------------------------------------------------------------------ */
+/* ---- new, same, update, free --------------------------------------------- */
 
 static bool profile_known(const struct gnmi_target *t, struct err *e)
 {
 	const char *wanted = t->device->profile;
-	const struct profile *p = wanted && !str_eq(wanted, "auto") ? profiles_get(t->set->profiles, wanted) : NULL;
+	const struct profile *p =
+		wanted && !str_eq(wanted, "auto") ? profiles_get(t->set->profiles, wanted) : NULL;
 	if (!wanted || str_eq(wanted, "auto") || (p && p->gnmi))
 		return true;
-	err_set(e, -ENOENT, p ? "device %s: profile '%s' has no gNMI streams" : "device %s: no profile '%s'. Those there are: rocewatch profile list", t->name, wanted);
+	err_set(e, -ENOENT,
+		p ? "device %s: profile '%s' has no gNMI streams"
+		  : "device %s: no profile '%s'. Those there are: rocewatch profile list",
+		t->name, wanted);
 	return false;
 }
 
-int gnmi_target_new(struct loop *l, struct entities *entities, const struct config_device *device, const struct config *config,
-	const struct sink *sink, struct gnmi_target **ret, struct err *e)
+int gnmi_target_new(struct loop *l, struct entities *entities, const struct config_device *device,
+	const struct config *config, const struct sink *sink, struct gnmi_target **ret,
+	struct err *e)
 {
 	assert(device->gnmi);
 	struct gnmi_target *t = rw_calloc(1, sizeof(*t));
 	char address[300];
-	snprintf(address, sizeof(address), strchr(device->gnmi->address, ':') ? "[%s]:%u" : "%s:%u", device->gnmi->address, device->gnmi->port);
-	*t = (struct gnmi_target){.loop = l, .entities = entities, .sink = *sink, .device = device, .config = config, .name = rw_strdup(device->name),
+	snprintf(address, sizeof(address), strchr(device->gnmi->address, ':') ? "[%s]:%u" : "%s:%u",
+		device->gnmi->address, device->gnmi->port);
+	*t = (struct gnmi_target){.loop = l,
+		.entities = entities,
+		.sink = *sink,
+		.device = device,
+		.config = config,
+		.name = rw_strdup(device->name),
 		.address = rw_strdup(address)};
 	t->state.device = t->name;
 	t->state.protocol = "gnmi";
@@ -524,9 +599,12 @@ int gnmi_target_new(struct loop *l, struct entities *entities, const struct conf
 		return -EINVAL;
 	}
 	if (credential(t)->tls_skip_verify && !credential(t)->tls_off)
-		log_warn(t->name, "gnmi: tls.skip_verify: anyone in between can pose as %s", t->address);
-	gnmi_secrets_read(credential(t), &t->secrets, &t->secrets_error); /* now, while we may; what may heal is told by the first try */
-	int64_t spread = device->gnmi->interval_ns < NS_PER_S ? device->gnmi->interval_ns : NS_PER_S;
+		log_warn(t->name, "gnmi: tls.skip_verify: anyone in between can pose as %s",
+			t->address);
+	/* now, while we may; what may heal is told by the first try */
+	gnmi_secrets_read(credential(t), &t->secrets, &t->secrets_error);
+	int64_t spread =
+		device->gnmi->interval_ns < NS_PER_S ? device->gnmi->interval_ns : NS_PER_S;
 	loop_timer_start(t->timer, (int64_t)(t->random % 1024) * spread / 1024, 0);
 	*ret = t;
 	return 0;
@@ -537,26 +615,35 @@ static bool secret_same(const struct config_secret *a, const struct config_secre
 	return a->from == b->from && str_eq(a->name, b->name);
 }
 
-bool gnmi_target_same(const struct gnmi_target *t, const struct config_device *device, const struct config *config)
+bool gnmi_target_same(const struct gnmi_target *t, const struct config_device *device,
+	const struct config *config)
 {
 	const struct config_gnmi *a = t->device->gnmi, *b = device->gnmi;
 	if (!b)
 		return false;
 	const struct config_gnmi_credential *ca = a->credential->gnmi, *cb = b->credential->gnmi;
 	const struct gnmi_target other = {.device = device, .config = config};
-	return str_eq(t->device->name, device->name) && str_eq(t->device->profile, device->profile) && profile_set_same(t->set, t->config, config) &&
-		cell_bytes(t) == cell_bytes(&other) && str_eq(a->address, b->address) && a->port == b->port && a->interval_ns == b->interval_ns &&
-		a->slow_interval_ns == b->slow_interval_ns && a->timeout_ns == b->timeout_ns && a->encoding == b->encoding && a->max_message == b->max_message &&
-		str_eq(ca->username, cb->username) && secret_same(&ca->password, &cb->password) && secret_same(&ca->token, &cb->token) &&
-		str_eq(ca->tls_ca, cb->tls_ca) && str_eq(ca->tls_cert, cb->tls_cert) && str_eq(ca->tls_key, cb->tls_key) &&
-		str_eq(ca->tls_server_name, cb->tls_server_name) && ca->tls_off == cb->tls_off && ca->tls_skip_verify == cb->tls_skip_verify;
+	return str_eq(t->device->name, device->name) &&
+		str_eq(t->device->profile, device->profile) &&
+		profile_set_same(t->set, t->config, config) &&
+		cell_bytes(t) == cell_bytes(&other) && str_eq(a->address, b->address) &&
+		a->port == b->port && a->interval_ns == b->interval_ns &&
+		a->slow_interval_ns == b->slow_interval_ns && a->timeout_ns == b->timeout_ns &&
+		a->encoding == b->encoding && a->max_message == b->max_message &&
+		str_eq(ca->username, cb->username) && secret_same(&ca->password, &cb->password) &&
+		secret_same(&ca->token, &cb->token) && str_eq(ca->tls_ca, cb->tls_ca) &&
+		str_eq(ca->tls_cert, cb->tls_cert) && str_eq(ca->tls_key, cb->tls_key) &&
+		str_eq(ca->tls_server_name, cb->tls_server_name) && ca->tls_off == cb->tls_off &&
+		ca->tls_skip_verify == cb->tls_skip_verify;
 }
 
-void gnmi_target_update(struct gnmi_target *t, const struct config_device *device, const struct config *config)
+void gnmi_target_update(
+	struct gnmi_target *t, const struct config_device *device, const struct config *config)
 {
 	t->device = device;
 	t->config = config;
-	t->set->config = config; /* equal, as gnmi_target_same() found: and the old one's address may be used again */
+	/* equal, as gnmi_target_same() found: and the old one's address may be used again */
+	t->set->config = config;
 }
 
 void gnmi_target_free(struct gnmi_target *t)
@@ -592,16 +679,30 @@ bool gnmi_target_prefers_snmp(const struct gnmi_target *t, unsigned metric)
 	return false;
 }
 
-/* --- views ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- views --------------------------------------------------------------- */
 
-struct leaves { const struct gnmi_stream *s; gnmi_leaf_fn *fn; void *arg; };
+struct leaves {
+	const struct gnmi_stream *s;
+	gnmi_leaf_fn *fn;
+	void *arg;
+};
 
 static void leaf_view(void *arg, const struct gnmi_leaf_view *v)
 {
 	const struct leaves *l = arg;
-	l->fn(l->arg, &(struct gnmi_leaf){.stream = l->s->p->name, .how = profile_gnmi_how_name(l->s->p->hows[l->s->how]), .path = v->path,
-		.what = v->metric >= 0 ? metric_info((unsigned)v->metric)->name : v->what, .doc = v->doc, .type = v->type, .trouble = l->s->trouble,
-		.slow = l->s->p->slow, .fallback = v->fallback, .paths = v->paths, .zero = v->zero, .wrong_type = v->wrong_type});
+	l->fn(l->arg,
+		&(struct gnmi_leaf){.stream = l->s->p->name,
+			.how = profile_gnmi_how_name(l->s->p->hows[l->s->how]),
+			.path = v->path,
+			.what = v->metric >= 0 ? metric_info((unsigned)v->metric)->name : v->what,
+			.doc = v->doc,
+			.type = v->type,
+			.trouble = l->s->trouble,
+			.slow = l->s->p->slow,
+			.fallback = v->fallback,
+			.paths = v->paths,
+			.zero = v->zero,
+			.wrong_type = v->wrong_type});
 }
 
 void gnmi_target_leaves(const struct gnmi_target *t, gnmi_leaf_fn *fn, void *arg)
@@ -621,7 +722,8 @@ struct gnmi_target_counts gnmi_target_counts(const struct gnmi_target *t)
 		n.messages += c->messages;
 		n.bytes += c->bytes;
 		n.updates += c->updates;
-		n.refused += c->bad_messages + c->large_messages + c->bad_paths + c->bad_json + c->bad_lists;
+		n.refused += c->bad_messages + c->large_messages + c->bad_paths + c->bad_json +
+			c->bad_lists;
 		n.odd_times += s->time.odd;
 		n.stale += s->n_stale;
 		n.reconnects += s->n_reconnects;

@@ -1,13 +1,15 @@
 /*
- * gnmi - one device over gNMI: Capabilities, then the streams of its profile, on the loop. Wire in grpc_io.c, bytes in proto/, meaning in
- * gnmi_decode.c and the profile.
+ * gnmi - one device over gNMI: Capabilities, then the streams of its profile, on the loop. Wire in
+ * grpc_io.c, bytes in proto/, meaning in gnmi_decode.c and the profile.
  *
- *   start --> Capabilities (encodings; models choose the profile) --> slow streams, one after the other --> fast streams --> UP
+ *   start --> Capabilities (encodings; models choose the profile)
+ *         --> slow streams, one after the other --> fast streams --> UP
  *
- * A stream is one Subscribe on a connection of its own: some servers end one subscription when another begins on the same
- * connection. It lives by itself: what is refused by one does not touch the others, and it falls back (once, poll, get: as the profile
- * says) when its way is not served or goes stale. The target is UP while at least one fast stream delivers; when the last one is lost
- * everything begins again, for the device may have come back as another.
+ * A stream is one Subscribe on a connection of its own: some servers end one subscription when
+ * another begins on the same connection. It lives by itself: what is refused by one does not touch
+ * the others, and it falls back (once, poll, get: as the profile says) when its way is not served
+ * or goes stale. The target is UP while at least one fast stream delivers; when the last one is
+ * lost everything begins again, for the device may have come back as another.
  */
 #ifndef RW_COLLECTORS_GNMI_H
 #define RW_COLLECTORS_GNMI_H
@@ -19,22 +21,30 @@ struct loop;
 struct gnmi_target;
 struct err;
 
-/* As snmp_target_new() and its companions (collectors/snmp/snmp.h): what may heal leaves the target in BACKOFF with the reason. No thread
- * is started before the loop runs, so that rights can be given up in between; files are read now, while we may. */
-int gnmi_target_new(struct loop *l, struct entities *entities, const struct config_device *device, const struct config *config,
-	const struct sink *sink, struct gnmi_target **ret, struct err *e);
-bool gnmi_target_same(const struct gnmi_target *t, const struct config_device *device, const struct config *config);
-void gnmi_target_update(struct gnmi_target *t, const struct config_device *device, const struct config *config);
+/* As snmp_target_new() and its companions (collectors/snmp/snmp.h): what may heal leaves the target
+ * in BACKOFF with the reason. No thread is started before the loop runs, so that rights can be
+ * given up in between; files are read now, while we may. */
+int gnmi_target_new(struct loop *l, struct entities *entities, const struct config_device *device,
+	const struct config *config, const struct sink *sink, struct gnmi_target **ret,
+	struct err *e);
+bool gnmi_target_same(const struct gnmi_target *t, const struct config_device *device,
+	const struct config *config);
+void gnmi_target_update(
+	struct gnmi_target *t, const struct config_device *device, const struct config *config);
 void gnmi_target_free(struct gnmi_target *t); /* NULL is fine */
 const struct target *gnmi_target_state(const struct gnmi_target *t);
 
-/* gnmi_target_prefers_snmp - by its profile, is SNMP the better source of this metric? False before the profile is known. */
+/* gnmi_target_prefers_snmp - by its profile, is SNMP the better source of this metric? False before
+ * the profile is known. */
 bool gnmi_target_prefers_snmp(const struct gnmi_target *t, unsigned metric);
 
-/* For "profile test": what each leaf of the profile brought since its stream began. Lent for the call. */
+/* For "profile test": what each leaf of the profile brought since its stream began. Lent for the
+ * call. */
 struct gnmi_leaf {
-	const char *stream, *how, *path, *what, *doc, *type; /* how: stream, once, ...; what: metric, attribute or object */
-	const char *trouble;                                 /* why the stream does not deliver, "" */
+	/* how: stream, once, ...; what: metric, attribute or object */
+	const char *stream, *how, *path, *what, *doc, *type;
+	/* why the stream does not deliver, "" */
+	const char *trouble;
 	bool slow, fallback;
 	size_t paths, zero, wrong_type;
 };
@@ -44,12 +54,13 @@ void gnmi_target_leaves(const struct gnmi_target *t, gnmi_leaf_fn *fn, void *arg
 /* What the streams of a target went through, since it was made. */
 struct gnmi_target_counts {
 	uint64_t messages, bytes, updates;
-	uint64_t refused;   /* messages, paths, values that are not what they should be */
+	uint64_t refused; /* messages, paths, values that are not what they should be */
 	uint64_t odd_times; /* notifications whose time was not used */
-	uint64_t stale;     /* streams that went silent */
+	uint64_t stale; /* streams that went silent */
 	uint64_t reconnects;
-	uint64_t stalls;    /* times we were slower than the device */
-	double skew_s;      /* how far its clock is behind ours, where that is why its times are not used; else 0 */
+	uint64_t stalls; /* times we were slower than the device */
+	/* how far its clock is behind ours, where that is why its times are not used; else 0 */
+	double skew_s;
 };
 struct gnmi_target_counts gnmi_target_counts(const struct gnmi_target *t);
 

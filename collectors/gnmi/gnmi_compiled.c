@@ -35,7 +35,8 @@ static bool shares(const struct profile_gnmi_stream *s, size_t i)
 	return false;
 }
 
-const struct gnmi_compiled *gnmi_compiled_get(struct gnmi_compiled_set *s, const struct profile_gnmi_stream *stream, struct err *e)
+const struct gnmi_compiled *gnmi_compiled_get(
+	struct gnmi_compiled_set *s, const struct profile_gnmi_stream *stream, struct err *e)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i]->stream == stream)

@@ -1,6 +1,6 @@
 /*
- * gnmi_compiled - the patterns of a stream of a profile, made once for all targets that use it: hundreds of switches of one kind share them.
- * Read only once made. Loop thread.
+ * gnmi_compiled - the patterns of a stream of a profile, made once for all targets that use it:
+ * hundreds of switches of one kind share them. Read only once made. Loop thread.
  */
 #ifndef RW_COLLECTORS_GNMI_COMPILED_H
 #define RW_COLLECTORS_GNMI_COMPILED_H
@@ -13,17 +13,20 @@
 struct gnmi_compiled {
 	const struct profile_gnmi_stream *stream;
 	struct gnmi_pattern **patterns; /* of each value */
-	bool *shared;                   /* another value speaks of the same metric: perhaps of the same thing */
+	/* another value speaks of the same metric: perhaps of the same thing */
+	bool *shared;
 	struct gnmi_list lists[GNMI_LISTS_MAX]; /* whose keys the patterns name */
 	size_t n_lists;
-	bool hears;                     /* LLDP */
+	bool hears; /* LLDP */
 };
 
 struct gnmi_compiled_set;
 struct gnmi_compiled_set *gnmi_compiled_set_new(void);
 void gnmi_compiled_set_free(struct gnmi_compiled_set *s); /* NULL is fine */
 
-/* gnmi_compiled_get - of @stream, which is lent for the life of the set. NULL with @e for a pattern that is no path. */
-const struct gnmi_compiled *gnmi_compiled_get(struct gnmi_compiled_set *s, const struct profile_gnmi_stream *stream, struct err *e);
+/* gnmi_compiled_get - of @stream, which is lent for the life of the set. NULL with @e for a pattern
+ * that is no path. */
+const struct gnmi_compiled *gnmi_compiled_get(
+	struct gnmi_compiled_set *s, const struct profile_gnmi_stream *stream, struct err *e);
 
 #endif

@@ -10,7 +10,8 @@
 
 const char *gnmi_convert_kind_name(enum gnmi_kind kind)
 {
-	static const char *const names[] = {"null", "int", "uint", "bool", "double", "decimal", "string", "ascii", "bytes", "proto"};
+	static const char *const names[] = {"null", "int", "uint", "bool", "double", "decimal",
+		"string", "ascii", "bytes", "proto"};
 	return (size_t)kind < rw_countof(names) ? names[kind] : "?";
 }
 
@@ -19,7 +20,8 @@ static bool is_text(const struct gnmi_value *v)
 	return v->kind == GNMI_STRING || v->kind == GNMI_ASCII;
 }
 
-/* without_module - "openconfig-if-ethernet:SPEED_100GB" is "SPEED_100GB": identities come with the module before them. */
+/* without_module - "openconfig-if-ethernet:SPEED_100GB" is "SPEED_100GB": identities come with the
+ * module before them. */
 static struct gnmi_value without_module(const struct gnmi_value *v)
 {
 	struct gnmi_value r = *v;
@@ -31,12 +33,15 @@ static struct gnmi_value without_module(const struct gnmi_value *v)
 	return r;
 }
 
-static enum gnmi_convert word_of(const struct profile_gnmi_value *v, const struct gnmi_value *value, uint64_t *ret)
+static enum gnmi_convert word_of(
+	const struct profile_gnmi_value *v, const struct gnmi_value *value, uint64_t *ret)
 {
 	char text[TEXT_MAX];
 	struct gnmi_value bare = without_module(value);
 	if (value->kind == GNMI_BOOL)
-		bare = (struct gnmi_value){.kind = GNMI_STRING, .p = value->b ? "true" : "false", .n = value->b ? 4 : 5};
+		bare = (struct gnmi_value){.kind = GNMI_STRING,
+			.p = value->b ? "true" : "false",
+			.n = value->b ? 4 : 5};
 	gnmi_value_text(&bare, text, sizeof(text));
 	for (size_t i = 0; i < v->n_words; i++)
 		if (strcmp(v->words[i].word, text) == 0)
@@ -67,7 +72,8 @@ static enum gnmi_convert priorities_of(const struct gnmi_value *value, uint64_t 
 static bool unread(const struct profile_gnmi_value *v, const struct gnmi_value *value)
 {
 	for (size_t i = 0; is_text(value) && i < v->n_unread; i++)
-		if (strlen(v->unread[i]) == value->n && memcmp(v->unread[i], value->p, value->n) == 0)
+		if (strlen(v->unread[i]) == value->n &&
+			memcmp(v->unread[i], value->p, value->n) == 0)
 			return true;
 	return false;
 }
@@ -80,15 +86,16 @@ static bool ignored(const struct profile_gnmi_value *v, uint64_t u)
 	return false;
 }
 
-enum gnmi_convert gnmi_convert_number(const struct profile_gnmi_value *v, const struct gnmi_value *value, uint64_t *ret)
+enum gnmi_convert gnmi_convert_number(
+	const struct profile_gnmi_value *v, const struct gnmi_value *value, uint64_t *ret)
 {
 	if (v->n_words || v->has_otherwise)
 		return word_of(v, value, ret);
 	return gnmi_value_u64(value, ret) < 0 ? GNMI_CONVERT_WRONG : GNMI_CONVERT_OK;
 }
 
-enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *v, const struct gnmi_value *value, struct entities *texts, uint64_t cell_bytes,
-	struct gnmi_converted *ret)
+enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *v, const struct gnmi_value *value,
+	struct entities *texts, uint64_t cell_bytes, struct gnmi_converted *ret)
 {
 	const struct metric_info *m = metric_info((unsigned)v->metric);
 	const uint64_t cells = v->cells ? cell_bytes : 1;

@@ -1,4 +1,5 @@
-/* gnmi_decode - see the header. Cells are in gnmi_cells.c, the conversion of values in gnmi_convert.c. */
+/* gnmi_decode - see the header. Cells are in gnmi_cells.c, the conversion of values in
+ * gnmi_convert.c. */
 #include "collectors/gnmi/gnmi_series.h"
 
 #include <assert.h>
@@ -11,14 +12,21 @@
 #include "agent/base/str.h"
 #include "db/model/metric.h"
 
-/* --- the decoder ----------------------------------------------------------------------------------------------------------------- */
+/* ---- the decoder --------------------------------------------------------- */
 
-struct gnmi_decoder *gnmi_decoder_new(struct entities *entities, const char *device, const struct profile *profile, struct gnmi_compiled_set *compiled,
-	uint64_t cell_bytes)
+struct gnmi_decoder *gnmi_decoder_new(struct entities *entities, const char *device,
+	const struct profile *profile, struct gnmi_compiled_set *compiled, uint64_t cell_bytes)
 {
 	struct gnmi_decoder *d = rw_calloc(1, sizeof(*d));
-	*d = (struct gnmi_decoder){.entities = entities, .device = rw_strdup(device), .profile = profile, .compiled = compiled, .cell_bytes = cell_bytes ? cell_bytes :
-		profile->cell_bytes, .cell_assumed = cell_bytes != 0, .by_name = smap_new(), .by_alias = smap_new(), .sysname = rw_strdup("")};
+	*d = (struct gnmi_decoder){.entities = entities,
+		.device = rw_strdup(device),
+		.profile = profile,
+		.compiled = compiled,
+		.cell_bytes = cell_bytes ? cell_bytes : profile->cell_bytes,
+		.cell_assumed = cell_bytes != 0,
+		.by_name = smap_new(),
+		.by_alias = smap_new(),
+		.sysname = rw_strdup("")};
 	return d;
 }
 
@@ -40,9 +48,18 @@ void gnmi_decoder_free(struct gnmi_decoder *d)
 	free(d);
 }
 
-size_t gnmi_decode_port_count(const struct gnmi_decoder *d) { return d->n_ports; }
-const char *gnmi_decode_sysname(const struct gnmi_decoder *d) { return d->sysname; }
-const struct gnmi_decode_stats *gnmi_decode_stats(const struct gnmi_decoder *d) { return &d->stats; }
+size_t gnmi_decode_port_count(const struct gnmi_decoder *d)
+{
+	return d->n_ports;
+}
+const char *gnmi_decode_sysname(const struct gnmi_decoder *d)
+{
+	return d->sysname;
+}
+const struct gnmi_decode_stats *gnmi_decode_stats(const struct gnmi_decoder *d)
+{
+	return &d->stats;
+}
 
 const struct gnmi_port *gnmi_decode_port(const struct gnmi_decoder *d, size_t i)
 {
@@ -57,7 +74,10 @@ void gnmi_decode_ports_told(struct gnmi_decoder *d)
 	d->ports_changed = false;
 }
 
-bool gnmi_decode_ports_changed(const struct gnmi_decoder *d) { return d->ports_changed; }
+bool gnmi_decode_ports_changed(const struct gnmi_decoder *d)
+{
+	return d->ports_changed;
+}
 
 void gnmi_port_changed(struct gnmi_decoder *d, struct port *p)
 {
@@ -66,14 +86,17 @@ void gnmi_port_changed(struct gnmi_decoder *d, struct port *p)
 }
 
 /* port_name - as the fabric has it. */
-static const char *port_name(const struct gnmi_decoder *d, struct gnmi_text text, char name[NAME_MAX_BYTES])
+static const char *port_name(
+	const struct gnmi_decoder *d, struct gnmi_text text, char name[NAME_MAX_BYTES])
 {
 	const struct profile_gnmi *g = d->profile->gnmi;
 	snprintf(name, NAME_MAX_BYTES, "%.*s", (int)text.n, text.p);
 	for (size_t i = 0; i < g->n_port_prefix; i++) {
 		size_t k = strlen(g->port_prefix[i].there);
-		if (text.n > k && memcmp(text.p, g->port_prefix[i].there, k) == 0 && text.p[k] >= '0' && text.p[k] <= '9') {
-			snprintf(name, NAME_MAX_BYTES, "%s%.*s", g->port_prefix[i].here, (int)(text.n - k), text.p + k);
+		if (text.n > k && memcmp(text.p, g->port_prefix[i].there, k) == 0 &&
+			text.p[k] >= '0' && text.p[k] <= '9') {
+			snprintf(name, NAME_MAX_BYTES, "%s%.*s", g->port_prefix[i].here,
+				(int)(text.n - k), text.p + k);
 			break;
 		}
 	}
@@ -130,36 +153,58 @@ static void alias_take(struct gnmi_decoder *d, uint32_t port, const struct gnmi_
 	d->names_epoch++;
 }
 
-/* --- neighbours ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- neighbours ---------------------------------------------------------- */
 
-static bool is_lldp(enum profile_gnmi_attribute a) { return a >= GNMI_ATTRIBUTE_CHASSIS; }
-bool gnmi_decode_hears(const struct gnmi_decoder *d) { return d->lldp != NULL; }
-bool gnmi_feed_hears(const struct gnmi_feed *f) { return f->compiled->hears; }
+static bool is_lldp(enum profile_gnmi_attribute a)
+{
+	return a >= GNMI_ATTRIBUTE_CHASSIS;
+}
+bool gnmi_decode_hears(const struct gnmi_decoder *d)
+{
+	return d->lldp != NULL;
+}
+bool gnmi_feed_hears(const struct gnmi_feed *f)
+{
+	return f->compiled->hears;
+}
 
-size_t gnmi_decode_neighbors(const struct gnmi_decoder *d, struct arena *a, struct topology_device *ret_self, struct topology_neighbor **ret_heard)
+size_t gnmi_decode_neighbors(const struct gnmi_decoder *d, struct arena *a,
+	struct topology_device *ret_self, struct topology_neighbor **ret_heard)
 {
 	struct topology_port *ports = arena_array(a, struct topology_port, d->n_ports + 1);
 	for (size_t i = 0; i < d->n_ports; i++)
-		ports[i] = (struct topology_port){.name = arena_strdup(a, d->ports[i].name), .alias = arena_strdup(a, d->ports[i].alias), .descr = "", .mac = "",
+		ports[i] = (struct topology_port){.name = arena_strdup(a, d->ports[i].name),
+			.alias = arena_strdup(a, d->ports[i].alias),
+			.descr = "",
+			.mac = "",
 			.speed_bps = d->ports[i].seen.speed_bps};
-	return gnmi_lldp_result(d->lldp, a, d->device, d->sysname, ports, d->n_ports, ret_self, ret_heard);
+	return gnmi_lldp_result(
+		d->lldp, a, d->device, d->sysname, ports, d->n_ports, ret_self, ret_heard);
 }
 
-/* --- feeds ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- feeds --------------------------------------------------------------- */
 
-struct gnmi_feed *gnmi_feed_new(struct gnmi_decoder *d, const struct profile_gnmi_stream *stream, struct err *e)
+struct gnmi_feed *gnmi_feed_new(
+	struct gnmi_decoder *d, const struct profile_gnmi_stream *stream, struct err *e)
 {
 	const struct gnmi_compiled *c = gnmi_compiled_get(d->compiled, stream, e);
 	if (!c)
 		return NULL;
 	struct gnmi_feed *f = rw_calloc(1, sizeof(*f));
-	*f = (struct gnmi_feed){.d = d, .stream = stream, .compiled = c, .by_path = smap_new(), .cells = map_new(), .n_leaves = stream->n_values};
+	*f = (struct gnmi_feed){.d = d,
+		.stream = stream,
+		.compiled = c,
+		.by_path = smap_new(),
+		.cells = map_new(),
+		.n_leaves = stream->n_values};
 	f->leaves = rw_calloc(f->n_leaves + 1, sizeof(*f->leaves));
 	for (size_t i = 0; i < f->n_leaves; i++)
-		f->leaves[i] = (struct leaf){.v = &stream->values[i], .shared = c->shared[i], .type = ""};
+		f->leaves[i] =
+			(struct leaf){.v = &stream->values[i], .shared = c->shared[i], .type = ""};
 	if (c->hears && !d->lldp)
 		d->lldp = gnmi_lldp_new();
-	f->decode = (struct gnmi_decode){.plain_names = stream->plain_names, .lists = c->lists, .n_lists = c->n_lists};
+	f->decode = (struct gnmi_decode){
+		.plain_names = stream->plain_names, .lists = c->lists, .n_lists = c->n_lists};
 	return f;
 }
 
@@ -195,7 +240,8 @@ const struct gnmi_decode *gnmi_feed_decode(const struct gnmi_feed *f)
 	return &f->decode;
 }
 
-/* What paths mean is found anew: numbers of paths begin anew, or names of ports changed. Cells stay: a counter goes on. */
+/* What paths mean is found anew: numbers of paths begin anew, or names of ports changed. Cells
+ * stay: a counter goes on. */
 static void slots_clear(struct gnmi_feed *f)
 {
 	if (f->n_slots)
@@ -222,66 +268,89 @@ void gnmi_feed_begin(struct gnmi_feed *f)
 		gnmi_lldp_clear(f->d->lldp);
 }
 
-/* --- what a path means -------------------------------------------------------------------------------------------------------------------- */
+/* ---- what a path means --------------------------------------------------- */
 
 static void part_add(struct gnmi_feed *f, const struct leaf *leaf, uint32_t cell)
 {
 	if (cell == NO_CELL)
 		return;
 	rw_grow(f->parts, f->n_parts, f->cap_parts);
-	f->parts[f->n_parts] = (struct part){.cell = cell, .next = f->v[cell].first_part, .leaf = leaf};
+	f->parts[f->n_parts] =
+		(struct part){.cell = cell, .next = f->v[cell].first_part, .leaf = leaf};
 	f->v[cell].several = f->v[cell].first_part != NO_CELL;
 	f->v[cell].first_part = (uint32_t)f->n_parts++;
 }
 
 /* parts_at - a part for every thing the place stands for. */
-static void parts_at(struct gnmi_feed *f, const struct leaf *leaf, uint32_t port, const struct gnmi_place *at)
+static void parts_at(
+	struct gnmi_feed *f, const struct leaf *leaf, uint32_t port, const struct gnmi_place *at)
 {
 	const struct profile_gnmi_value *v = leaf->v;
 	char queue[NAME_MAX_BYTES];
 	if (v->priorities) {
 		for (int i = 0; i < 8; i++)
-			part_add(f, leaf, gnmi_cell_of(f, gnmi_cell_entity(f, port, v->metric, i, NULL, at->pool), v->metric, port));
+			part_add(f, leaf,
+				gnmi_cell_of(f,
+					gnmi_cell_entity(f, port, v->metric, i, NULL, at->pool),
+					v->metric, port));
 		return;
 	}
 	if (at->number == GNMI_NUMBER_NONE || v->priority != PRIO_NONE) {
-		part_add(f, leaf, gnmi_cell_of(f, gnmi_cell_entity(f, port, v->metric, v->priority, NULL, at->pool), v->metric, port));
+		part_add(f, leaf,
+			gnmi_cell_of(f,
+				gnmi_cell_entity(f, port, v->metric, v->priority, NULL, at->pool),
+				v->metric, port));
 		return;
 	}
 	if (at->queue_name.p) {
 		snprintf(queue, sizeof(queue), "%.*s", (int)at->queue_name.n, at->queue_name.p);
-		part_add(f, leaf, gnmi_cell_of(f, gnmi_cell_entity(f, port, v->metric, PRIO_NONE, queue, at->pool), v->metric, port));
+		part_add(f, leaf,
+			gnmi_cell_of(f,
+				gnmi_cell_entity(f, port, v->metric, PRIO_NONE, queue, at->pool),
+				v->metric, port));
 		return;
 	}
 	for (unsigned n = 0; n < 64; n++) {
 		if (!(at->numbers >> n & 1))
 			continue;
 		snprintf(queue, sizeof(queue), "%u", n);
-		int priority = at->number == GNMI_NUMBER_PRIORITY ? (int)n : profile_priority(f->d->profile, n);
-		part_add(f, leaf, gnmi_cell_of(f, gnmi_cell_entity(f, port, v->metric, priority, queue, at->pool), v->metric, port));
+		int priority = at->number == GNMI_NUMBER_PRIORITY
+			? (int)n
+			: profile_priority(f->d->profile, n);
+		part_add(f, leaf,
+			gnmi_cell_of(f,
+				gnmi_cell_entity(f, port, v->metric, priority, queue, at->pool),
+				v->metric, port));
 	}
 }
 
 static uint32_t bind(struct gnmi_feed *f, struct leaf *leaf, const struct gnmi_place *at)
 {
 	struct binding b = {.leaf = leaf, .port = NO_CELL};
-	const bool heard = is_lldp(leaf->v->attribute); /* also on ports for management, which are none of the fabric */
+	/* also on ports for management, which are none of the fabric */
+	const bool heard = is_lldp(leaf->v->attribute);
 	if (at->port.p)
-		b.port = heard && !f->makes_ports ? port_known(f->d, at->port, at->alias) : port_of(f->d, at->port, at->alias);
+		b.port = heard && !f->makes_ports ? port_known(f->d, at->port, at->alias)
+						  : port_of(f->d, at->port, at->alias);
 	if (at->port.p && b.port == NO_CELL)
 		return BINDING_NONE;
 	leaf->paths++;
 	if (heard && b.port != NO_CELL)
-		b.first = gnmi_lldp_of(f->d->lldp, b.port, at->name.p ? at->name.p : "", at->name.n);
+		b.first =
+			gnmi_lldp_of(f->d->lldp, b.port, at->name.p ? at->name.p : "", at->name.n);
 	if (leaf->v->refers) { /* the value will be its object's name */
 		rw_grow(f->refs, f->n_refs, f->cap_refs);
-		f->refs[f->n_refs] = (struct ref){.kind = leaf->v->refers, .port = b.port, .number = at->number, .numbers = at->numbers};
+		f->refs[f->n_refs] = (struct ref){.kind = leaf->v->refers,
+			.port = b.port,
+			.number = at->number,
+			.numbers = at->numbers};
 		b.first = (uint32_t)f->n_refs++;
 	} else if (leaf->v->of) {
 		rw_grow(f->properties, f->n_properties, f->cap_properties);
 		char name[NAME_MAX_BYTES];
 		snprintf(name, sizeof(name), "%.*s", (int)at->name.n, at->name.p);
-		f->properties[f->n_properties] = (struct property){.leaf = leaf, .name = rw_strdup(name)};
+		f->properties[f->n_properties] =
+			(struct property){.leaf = leaf, .name = rw_strdup(name)};
 		b.first = (uint32_t)f->n_properties++;
 	} else if (leaf->v->metric >= 0) {
 		b.first = (uint32_t)f->n_parts;
@@ -336,7 +405,7 @@ static uint32_t binding_of(struct gnmi_feed *f, const struct gnmi_update *u)
 	return b;
 }
 
-/* --- updates ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- updates ------------------------------------------------------------- */
 
 static void attribute_take(struct gnmi_feed *f, const struct binding *b, const struct gnmi_value *v)
 {
@@ -344,8 +413,10 @@ static void attribute_take(struct gnmi_feed *f, const struct binding *b, const s
 	char text[NAME_MAX_BYTES];
 	uint64_t boot, number = 0;
 	if (is_lldp(b->leaf->v->attribute)) {
-		gnmi_convert_number(b->leaf->v, v, &number); /* 0, no kind that is known, is as good as none */
-		gnmi_lldp_take(d->lldp, b->first, b->leaf->v->attribute, gnmi_value_text(v, text, sizeof(text)), number);
+		/* 0, no kind that is known, is as good as none */
+		gnmi_convert_number(b->leaf->v, v, &number);
+		gnmi_lldp_take(d->lldp, b->first, b->leaf->v->attribute,
+			gnmi_value_text(v, text, sizeof(text)), number);
 		return;
 	}
 	switch (b->leaf->v->attribute) {
@@ -367,22 +438,24 @@ static void attribute_take(struct gnmi_feed *f, const struct binding *b, const s
 		d->boot = boot;
 		d->has_boot = true;
 		break;
-	default:
-		break;
+	default: break;
 	}
 }
 
-static void metric_take(struct gnmi_feed *f, struct binding *b, const struct gnmi_update *u, int64_t t_ns, struct sample_list *out)
+static void metric_take(struct gnmi_feed *f, struct binding *b, const struct gnmi_update *u,
+	int64_t t_ns, struct sample_list *out)
 {
 	struct gnmi_converted value;
-	enum gnmi_convert rc = gnmi_convert(b->leaf->v, &u->value, f->d->entities, f->d->cell_bytes, &value);
+	enum gnmi_convert rc =
+		gnmi_convert(b->leaf->v, &u->value, f->d->entities, f->d->cell_bytes, &value);
 	value.estimated = b->leaf->v->cells && f->d->cell_assumed;
 	b->wrong = rc == GNMI_CONVERT_WRONG;
 	if (rc != GNMI_CONVERT_OK) {
 		f->d->stats.wrong_types += b->wrong;
 		return;
 	}
-	b->zero = metric_info((unsigned)b->leaf->v->metric)->type == TYPE_F64 ? value.d == 0 : value.u == 0;
+	b->zero = metric_info((unsigned)b->leaf->v->metric)->type == TYPE_F64 ? value.d == 0
+									      : value.u == 0;
 	if (b->leaf->v->of) {
 		f->properties[b->first].value = value;
 		f->properties[b->first].has = true;
@@ -402,9 +475,11 @@ static void metric_take(struct gnmi_feed *f, struct binding *b, const struct gnm
 	}
 }
 
-void gnmi_feed_update(struct gnmi_feed *f, const struct gnmi_update *u, int64_t t_ns, struct sample_list *out)
+void gnmi_feed_update(
+	struct gnmi_feed *f, const struct gnmi_update *u, int64_t t_ns, struct sample_list *out)
 {
-	if (f->names_epoch != f->d->names_epoch && !f->stream->slow) /* a slow stream brings the names itself */
+	/* a slow stream brings the names itself */
+	if (f->names_epoch != f->d->names_epoch && !f->stream->slow)
 		slots_clear(f);
 	uint32_t at = binding_of(f, u);
 	if (at == BINDING_NONE)
@@ -430,13 +505,15 @@ static bool property_wanted(const struct gnmi_feed *f, const struct property *p)
 		return false;
 	for (size_t i = 0; p->leaf->v->fallback && i < f->n_properties; i++) {
 		const struct property *o = &f->properties[i];
-		if (o->has && !o->leaf->v->fallback && o->leaf->v->metric == p->leaf->v->metric && strcmp(o->name, p->name) == 0)
+		if (o->has && !o->leaf->v->fallback && o->leaf->v->metric == p->leaf->v->metric &&
+			strcmp(o->name, p->name) == 0)
 			return false;
 	}
 	return true;
 }
 
-static void object_emit(struct gnmi_feed *f, const struct ref *r, const struct property *p, int64_t t_ns, struct sample_list *out)
+static void object_emit(struct gnmi_feed *f, const struct ref *r, const struct property *p,
+	int64_t t_ns, struct sample_list *out)
 {
 	const struct gnmi_text none = {0};
 	for (unsigned n = 0; n < 64; n++) {
@@ -444,8 +521,11 @@ static void object_emit(struct gnmi_feed *f, const struct ref *r, const struct p
 		if (r->number != GNMI_NUMBER_NONE ? !(r->numbers >> n & 1) : n > 0)
 			continue;
 		snprintf(queue, sizeof(queue), "%u", n);
-		int priority = r->number == GNMI_NUMBER_NONE ? PRIO_NONE : r->number == GNMI_NUMBER_PRIORITY ? (int)n : profile_priority(f->d->profile, n);
-		uint32_t entity = gnmi_cell_entity(f, r->port, p->leaf->v->metric, priority, r->number == GNMI_NUMBER_NONE ? NULL : queue, none);
+		int priority = r->number == GNMI_NUMBER_NONE ? PRIO_NONE
+			: r->number == GNMI_NUMBER_PRIORITY  ? (int)n
+							     : profile_priority(f->d->profile, n);
+		uint32_t entity = gnmi_cell_entity(f, r->port, p->leaf->v->metric, priority,
+			r->number == GNMI_NUMBER_NONE ? NULL : queue, none);
 		uint32_t cell = gnmi_cell_of(f, entity, p->leaf->v->metric, r->port);
 		if (cell != NO_CELL)
 			gnmi_emit(f, &f->v[cell], &p->value, 0, t_ns, false, out);
@@ -463,8 +543,9 @@ void gnmi_feed_round(struct gnmi_feed *f, int64_t t_ns, struct sample_list *out)
 	f->n_pending = 0;
 	for (size_t i = 0; i < f->n_refs; i++)
 		for (size_t k = 0; f->refs[i].name && k < f->n_properties; k++)
-			if (str_eq(f->refs[i].kind, f->properties[k].leaf->v->of) && strcmp(f->refs[i].name, f->properties[k].name) == 0 &&
-			    property_wanted(f, &f->properties[k]))
+			if (str_eq(f->refs[i].kind, f->properties[k].leaf->v->of) &&
+				strcmp(f->refs[i].name, f->properties[k].name) == 0 &&
+				property_wanted(f, &f->properties[k]))
 				object_emit(f, &f->refs[i], &f->properties[k], t_ns, out);
 }
 
@@ -472,8 +553,14 @@ void gnmi_feed_leaves(const struct gnmi_feed *f, gnmi_leaf_view_fn *fn, void *ar
 {
 	for (size_t i = 0; i < f->n_leaves; i++) {
 		const struct leaf *l = &f->leaves[i];
-		struct gnmi_leaf_view v = {.path = l->v->path, .doc = l->v->doc, .type = l->type, .metric = l->v->metric, .fallback = l->v->fallback,
-			.paths = l->paths, .what = l->v->refers ? l->v->refers : profile_gnmi_attribute_name(l->v->attribute)};
+		struct gnmi_leaf_view v = {.path = l->v->path,
+			.doc = l->v->doc,
+			.type = l->type,
+			.metric = l->v->metric,
+			.fallback = l->v->fallback,
+			.paths = l->paths,
+			.what = l->v->refers ? l->v->refers
+					     : profile_gnmi_attribute_name(l->v->attribute)};
 		for (size_t k = 0; k < f->n_bindings; k++) {
 			if (f->bindings[k].leaf != l)
 				continue;

@@ -49,7 +49,8 @@ void gnmi_lldp_clear(struct gnmi_lldp *l)
 uint32_t gnmi_lldp_of(struct gnmi_lldp *l, uint32_t port, const char *id, size_t n)
 {
 	for (size_t i = l->n; i-- > 0;) /* leaves of one neighbour come together */
-		if (l->v[i].port == port && strlen(l->v[i].id) == n && memcmp(l->v[i].id, id, n) == 0)
+		if (l->v[i].port == port && strlen(l->v[i].id) == n &&
+			memcmp(l->v[i].id, id, n) == 0)
 			return (uint32_t)i;
 	if (l->n == GNMI_LLDP_NEIGHBORS_MAX)
 		return GNMI_LLDP_NONE;
@@ -58,20 +59,23 @@ uint32_t gnmi_lldp_of(struct gnmi_lldp *l, uint32_t port, const char *id, size_t
 	return (uint32_t)l->n++;
 }
 
-/* A MAC address in the form that lldp_id_text() gives: lower case, with colons; everything else as it is. */
+/* A MAC address in the form that lldp_id_text() gives: lower case, with colons; everything else as
+ * it is. */
 static const char *id_text(struct arena *a, const char *text)
 {
 	size_t n = strlen(text);
 	bool mac = n == 17;
 	for (size_t i = 0; i < n && mac; i++)
-		mac = i % 3 == 2 ? text[i] == ':' || text[i] == '-' : isxdigit((unsigned char)text[i]) != 0;
+		mac = i % 3 == 2 ? text[i] == ':' || text[i] == '-'
+				 : isxdigit((unsigned char)text[i]) != 0;
 	char *copy = arena_strdup(a, text);
 	for (size_t i = 0; i < n && mac; i++)
 		copy[i] = i % 3 == 2 ? ':' : (char)tolower((unsigned char)copy[i]);
 	return copy;
 }
 
-void gnmi_lldp_take(struct gnmi_lldp *l, uint32_t at, enum profile_gnmi_attribute which, const char *text, uint64_t number)
+void gnmi_lldp_take(struct gnmi_lldp *l, uint32_t at, enum profile_gnmi_attribute which,
+	const char *text, uint64_t number)
 {
 	if (which == GNMI_ATTRIBUTE_CHASSIS) {
 		l->chassis = id_text(l->arena, text);
@@ -81,31 +85,54 @@ void gnmi_lldp_take(struct gnmi_lldp *l, uint32_t at, enum profile_gnmi_attribut
 		return;
 	struct heard *h = &l->v[at];
 	switch (which) {
-	case GNMI_ATTRIBUTE_NEIGHBOR_SYSNAME: h->text[TEXT_SYSNAME] = arena_strdup(l->arena, text); break;
-	case GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS: h->text[TEXT_CHASSIS] = id_text(l->arena, text); break;
+	case GNMI_ATTRIBUTE_NEIGHBOR_SYSNAME:
+		h->text[TEXT_SYSNAME] = arena_strdup(l->arena, text);
+		break;
+	case GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS:
+		h->text[TEXT_CHASSIS] = id_text(l->arena, text);
+		break;
 	case GNMI_ATTRIBUTE_NEIGHBOR_PORT: h->text[TEXT_PORT] = id_text(l->arena, text); break;
-	case GNMI_ATTRIBUTE_NEIGHBOR_DESCR: h->text[TEXT_DESCR] = arena_strdup(l->arena, text); break;
-	case GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS_KIND: h->chassis_kind = number <= LLDP_CHASSIS_LOCAL ? (int)number : 0; break;
-	case GNMI_ATTRIBUTE_NEIGHBOR_PORT_KIND: h->port_kind = number <= LLDP_PORT_LOCAL ? (int)number : 0; break;
+	case GNMI_ATTRIBUTE_NEIGHBOR_DESCR:
+		h->text[TEXT_DESCR] = arena_strdup(l->arena, text);
+		break;
+	case GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS_KIND:
+		h->chassis_kind = number <= LLDP_CHASSIS_LOCAL ? (int)number : 0;
+		break;
+	case GNMI_ATTRIBUTE_NEIGHBOR_PORT_KIND:
+		h->port_kind = number <= LLDP_PORT_LOCAL ? (int)number : 0;
+		break;
 	default: break;
 	}
 }
 
-static const char *said(struct arena *a, const struct heard *h, enum text which) { return h->text[which] ? arena_strdup(a, h->text[which]) : ""; }
+static const char *said(struct arena *a, const struct heard *h, enum text which)
+{
+	return h->text[which] ? arena_strdup(a, h->text[which]) : "";
+}
 
-size_t gnmi_lldp_result(const struct gnmi_lldp *l, struct arena *a, const char *device, const char *sysname, struct topology_port *ports, size_t n_ports,
+size_t gnmi_lldp_result(const struct gnmi_lldp *l, struct arena *a, const char *device,
+	const char *sysname, struct topology_port *ports, size_t n_ports,
 	struct topology_device *ret_self, struct topology_neighbor **ret_heard)
 {
 	size_t n = 0;
-	*ret_self = (struct topology_device){.name = arena_strdup(a, device), .sysname = arena_strdup(a, sysname), .chassis = arena_strdup(a, l->chassis),
-		.ports = ports, .n_ports = n_ports};
+	*ret_self = (struct topology_device){.name = arena_strdup(a, device),
+		.sysname = arena_strdup(a, sysname),
+		.chassis = arena_strdup(a, l->chassis),
+		.ports = ports,
+		.n_ports = n_ports};
 	*ret_heard = arena_array(a, struct topology_neighbor, l->n + 1);
 	for (size_t i = 0; i < l->n; i++) {
 		const struct heard *h = &l->v[i];
-		if (h->port >= n_ports || (!h->text[TEXT_SYSNAME] && !h->text[TEXT_CHASSIS] && !h->text[TEXT_PORT]))
+		if (h->port >= n_ports ||
+			(!h->text[TEXT_SYSNAME] && !h->text[TEXT_CHASSIS] && !h->text[TEXT_PORT]))
 			continue;
-		(*ret_heard)[n++] = (struct topology_neighbor){.device = ret_self->name, .port = ports[h->port].name, .sysname = said(a, h, TEXT_SYSNAME),
-			.chassis_subtype = h->chassis_kind, .port_subtype = h->port_kind, .chassis = said(a, h, TEXT_CHASSIS), .port_id = said(a, h, TEXT_PORT),
+		(*ret_heard)[n++] = (struct topology_neighbor){.device = ret_self->name,
+			.port = ports[h->port].name,
+			.sysname = said(a, h, TEXT_SYSNAME),
+			.chassis_subtype = h->chassis_kind,
+			.port_subtype = h->port_kind,
+			.chassis = said(a, h, TEXT_CHASSIS),
+			.port_id = said(a, h, TEXT_PORT),
 			.port_descr = said(a, h, TEXT_DESCR)};
 	}
 	return n;

@@ -1,4 +1,5 @@
-/* gnmi_match - see the header. Names and values of keys are small texts: the search with backtracking is short. */
+/* gnmi_match - see the header. Names and values of keys are small texts: the search with
+ * backtracking is short. */
 #include "collectors/gnmi/gnmi_match.h"
 
 #include <ctype.h>
@@ -8,13 +9,15 @@
 #include "agent/base/cleanup.h"
 
 enum part { PART_PORT, PART_ALIAS, PART_PRIORITY, PART_QUEUE, PART_GROUP, PART_POOL, PART_NAME };
-static const char *const part_names[] = {"port", "alias", "priority", "queue", "group", "pool", "name"};
+static const char *const part_names[] = {
+	"port", "alias", "priority", "queue", "group", "pool", "name"};
 
 enum token_kind { TOKEN_TEXT, TOKEN_ANY, TOKEN_PART };
 struct token {
 	enum token_kind kind;
 	enum part part;
-	const char *p; size_t n; /* TEXT */
+	const char *p;
+	size_t n; /* TEXT */
 };
 struct glob {
 	struct token *v;
@@ -22,7 +25,11 @@ struct glob {
 };
 struct elem {
 	struct glob name;
-	struct { const char *name; size_t n; struct glob value; } keys[GNMI_JSON_LIST_KEYS_MAX];
+	struct {
+		const char *name;
+		size_t n;
+		struct glob value;
+	} keys[GNMI_JSON_LIST_KEYS_MAX];
 	size_t n_keys;
 	const char *text; /* of its name */
 };
@@ -31,7 +38,7 @@ struct gnmi_pattern {
 	size_t n;
 };
 
-/* --- compiling ----------------------------------------------------------------------------------------------------------------- */
+/* ---- compiling ----------------------------------------------------------- */
 
 static bool part_of(const char *p, size_t n, enum part *ret)
 {
@@ -55,7 +62,8 @@ static struct glob glob_of(const char *p, size_t n, struct arena *a)
 		else if (i < n && p[i] != '*')
 			continue;
 		if (i > from)
-			g.v[g.n++] = (struct token){.kind = TOKEN_TEXT, .p = p + from, .n = i - from};
+			g.v[g.n++] =
+				(struct token){.kind = TOKEN_TEXT, .p = p + from, .n = i - from};
 		if (i < n)
 			g.v[g.n++] = t;
 		i = t.kind == TOKEN_PART ? (size_t)(close - p) : i;
@@ -66,7 +74,8 @@ static struct glob glob_of(const char *p, size_t n, struct arena *a)
 
 struct gnmi_pattern *gnmi_pattern_new(const char *path, struct arena *a, struct err *e)
 {
-	rw_cleanup(arena_freep) struct arena *parsed = arena_new(); /* has room for the longest path there may be */
+	/* has room for the longest path there may be */
+	rw_cleanup(arena_freep) struct arena *parsed = arena_new();
 	struct gnmi_elem *elems;
 	struct gnmi_pattern *p = arena_new_of(a, struct gnmi_pattern);
 	if (gnmi_path_parse(path, strlen(path), parsed, &elems, &p->n, e) < 0)
@@ -77,9 +86,12 @@ struct gnmi_pattern *gnmi_pattern_new(const char *path, struct arena *a, struct 
 		to->text = arena_strndup(a, elems[i].name, elems[i].name_n);
 		to->name = glob_of(to->text, elems[i].name_n, a);
 		for (size_t k = 0; k < elems[i].n_keys && k < rw_countof(to->keys); k++) {
-			to->keys[k].name = arena_strndup(a, elems[i].keys[k].name, elems[i].keys[k].name_n);
+			to->keys[k].name =
+				arena_strndup(a, elems[i].keys[k].name, elems[i].keys[k].name_n);
 			to->keys[k].n = elems[i].keys[k].name_n;
-			to->keys[k].value = glob_of(arena_strndup(a, elems[i].keys[k].value, elems[i].keys[k].value_n), elems[i].keys[k].value_n, a);
+			to->keys[k].value = glob_of(
+				arena_strndup(a, elems[i].keys[k].value, elems[i].keys[k].value_n),
+				elems[i].keys[k].value_n, a);
 			to->n_keys++;
 		}
 	}
@@ -102,7 +114,7 @@ void gnmi_pattern_lists(const struct gnmi_pattern *p, struct gnmi_list *v, size_
 	}
 }
 
-/* --- matching -------------------------------------------------------------------------------------------------------------------- */
+/* ---- matching ------------------------------------------------------------ */
 
 /* numbers_of - "3", "3-4", "0,3-4", each below 64. */
 static bool numbers_of(const char *p, size_t n, uint64_t *ret)
@@ -170,14 +182,11 @@ static bool part_take(struct gnmi_place *at, enum part part, const char *p, size
 		at->port = text;
 		at->alias = part == PART_ALIAS;
 		return true;
-	case PART_POOL:
-		at->pool = text;
-		return true;
-	case PART_NAME:
-		at->name = text;
-		return true;
+	case PART_POOL: at->pool = text; return true;
+	case PART_NAME: at->name = text; return true;
 	case PART_PRIORITY:
-		return numbers_of(p, n, &numbers) && numbers < 256 && number_take(at, GNMI_NUMBER_PRIORITY, numbers);
+		return numbers_of(p, n, &numbers) && numbers < 256 &&
+			number_take(at, GNMI_NUMBER_PRIORITY, numbers);
 	case PART_GROUP:
 		return numbers_of(p, n, &numbers) && number_take(at, GNMI_NUMBER_GROUP, numbers);
 	case PART_QUEUE:
@@ -190,17 +199,21 @@ static bool part_take(struct gnmi_place *at, enum part part, const char *p, size
 	return false;
 }
 
-static bool glob_match(const struct token *v, size_t n_v, const char *p, size_t n, struct gnmi_place *at, bool alone)
+static bool glob_match(const struct token *v, size_t n_v, const char *p, size_t n,
+	struct gnmi_place *at, bool alone)
 {
 	if (n_v == 0)
 		return n == 0;
 	if (v->kind == TOKEN_TEXT)
-		return n >= v->n && memcmp(p, v->p, v->n) == 0 && glob_match(v + 1, n_v - 1, p + v->n, n - v->n, at, false);
-	for (size_t take = n + 1; take-- > 0;) { /* the longest first: a port's name may hold what comes after it */
+		return n >= v->n && memcmp(p, v->p, v->n) == 0 &&
+			glob_match(v + 1, n_v - 1, p + v->n, n - v->n, at, false);
+	/* the longest first: a port's name may hold what comes after it */
+	for (size_t take = n + 1; take-- > 0;) {
 		struct gnmi_place was = *at;
 		if (n_v == 1 && take < n)
 			return false;
-		if ((v->kind == TOKEN_ANY || part_take(at, v->part, p, take, alone)) && glob_match(v + 1, n_v - 1, p + take, n - take, at, false))
+		if ((v->kind == TOKEN_ANY || part_take(at, v->part, p, take, alone)) &&
+			glob_match(v + 1, n_v - 1, p + take, n - take, at, false))
 			return true;
 		*at = was;
 	}
@@ -209,20 +222,27 @@ static bool glob_match(const struct token *v, size_t n_v, const char *p, size_t 
 
 static bool elem_match(const struct elem *want, const struct gnmi_elem *have, struct gnmi_place *at)
 {
-	if (!glob_match(want->name.v, want->name.n, have->name, have->name_n, at, want->name.n == 1))
+	if (!glob_match(
+		    want->name.v, want->name.n, have->name, have->name_n, at, want->name.n == 1))
 		return false;
 	for (size_t i = 0; i < want->n_keys; i++) {
 		size_t k = 0;
-		while (k < have->n_keys && !(have->keys[k].name_n == want->keys[i].n && memcmp(have->keys[k].name, want->keys[i].name, want->keys[i].n) == 0))
+		while (k < have->n_keys &&
+			!(have->keys[k].name_n == want->keys[i].n &&
+				memcmp(have->keys[k].name, want->keys[i].name, want->keys[i].n) ==
+					0))
 			k++;
-		if (k == have->n_keys || !glob_match(want->keys[i].value.v, want->keys[i].value.n, have->keys[k].value, have->keys[k].value_n, at,
-					    want->keys[i].value.n == 1))
+		if (k == have->n_keys ||
+			!glob_match(want->keys[i].value.v, want->keys[i].value.n,
+				have->keys[k].value, have->keys[k].value_n, at,
+				want->keys[i].value.n == 1))
 			return false;
 	}
 	return true;
 }
 
-bool gnmi_pattern_match(const struct gnmi_pattern *p, const struct gnmi_elem *elems, size_t n, struct gnmi_place *ret)
+bool gnmi_pattern_match(const struct gnmi_pattern *p, const struct gnmi_elem *elems, size_t n,
+	struct gnmi_place *ret)
 {
 	*ret = (struct gnmi_place){0};
 	if (n != p->n)

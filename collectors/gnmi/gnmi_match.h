@@ -1,9 +1,11 @@
 /*
- * gnmi_match - pure: a profile's pattern of a path against a path, and the place it tells. Notation in config/profile/profile_gnmi.h; {alias} is
- * a port by the name that people see, where servers answer with that one.
+ * gnmi_match - pure: a profile's pattern of a path against a path, and the place it tells. Notation
+ * in config/profile/profile_gnmi.h; {alias} is a port by the name that people see, where servers
+ * answer with that one.
  *
- * Numbers may be ranges and lists ("3-4", "0,3"), below 64. {queue} alone in its place also reads what servers put before the
- * number (UC3, q-3, tc3); another name of a queue is kept as it is, in .queue_name.
+ * Numbers may be ranges and lists ("3-4", "0,3"), below 64. {queue} alone in its place also reads
+ * what servers put before the number (UC3, q-3, tc3); another name of a queue is kept as it is, in
+ * .queue_name.
  */
 #ifndef RW_COLLECTORS_GNMI_MATCH_H
 #define RW_COLLECTORS_GNMI_MATCH_H
@@ -13,22 +15,27 @@
 struct arena;
 struct gnmi_pattern;
 
-struct gnmi_text { const char *p; size_t n; }; /* p NULL: not in the pattern */
+struct gnmi_text {
+	const char *p;
+	size_t n;
+}; /* p NULL: not in the pattern */
 
 enum gnmi_number { GNMI_NUMBER_NONE, GNMI_NUMBER_PRIORITY, GNMI_NUMBER_QUEUE, GNMI_NUMBER_GROUP };
 
 struct gnmi_place {
 	struct gnmi_text port, pool, name, queue_name; /* into the path that was given */
-	bool alias;               /* .port is an alias */
+	bool alias; /* .port is an alias */
 	enum gnmi_number number;
-	uint64_t numbers;         /* bit n: number n */
+	uint64_t numbers; /* bit n: number n */
 };
 
 /* gnmi_pattern_new - NULL, with @e, when @path is none. Lives in @a. */
 struct gnmi_pattern *gnmi_pattern_new(const char *path, struct arena *a, struct err *e);
-/* gnmi_pattern_lists - the lists whose keys the pattern names, added to @v at *n, each list once, up to @max. */
+/* gnmi_pattern_lists - the lists whose keys the pattern names, added to @v at *n, each list once,
+ * up to @max. */
 void gnmi_pattern_lists(const struct gnmi_pattern *p, struct gnmi_list *v, size_t *n, size_t max);
 
-bool gnmi_pattern_match(const struct gnmi_pattern *p, const struct gnmi_elem *elems, size_t n, struct gnmi_place *ret);
+bool gnmi_pattern_match(const struct gnmi_pattern *p, const struct gnmi_elem *elems, size_t n,
+	struct gnmi_place *ret);
 
 #endif

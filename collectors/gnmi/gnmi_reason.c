@@ -1,6 +1,7 @@
 /*
- * gnmi_reason - how a call ended, in words for the person who can mend it. gRPC tells the reason of a failed connection only as
- * text; what that says was read from libgrpc 1.51's answers in each of these cases (tests/unit/collectors/gnmi/test_gnmi_reason.c provokes them).
+ * gnmi_reason - how a call ended, in words for the person who can mend it. gRPC tells the reason of
+ * a failed connection only as text; what that says was read from libgrpc 1.51's answers in each of
+ * these cases (tests/unit/collectors/gnmi/test_gnmi_reason.c provokes them).
  */
 #include "collectors/gnmi/gnmi_target.h"
 
@@ -14,7 +15,8 @@
 
 #define WORDS_MAX 110 /* of a server's text that are shown */
 
-static void say(char buf[GNMI_REASON_MAX], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(char buf[GNMI_REASON_MAX], const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 static void say(char buf[GNMI_REASON_MAX], const char *fmt, ...)
 {
 	va_list ap;
@@ -45,14 +47,17 @@ static void words_of(const struct gnmi_target *t, const char *text, char buf[WOR
 
 bool gnmi_reason_is_request(const struct grpc_io_status *s)
 {
-	return s->code == GRPC_IO_INVALID_ARGUMENT || s->code == GRPC_IO_NOT_FOUND || s->code == GRPC_IO_UNIMPLEMENTED;
+	return s->code == GRPC_IO_INVALID_ARGUMENT || s->code == GRPC_IO_NOT_FOUND ||
+		s->code == GRPC_IO_UNIMPLEMENTED;
 }
 
 bool gnmi_reason_is_tls(const struct gnmi_target *t, const struct grpc_io_status *s)
 {
-	static const char *const signs[] = {"handshake failed", "Ssl handshake", "peer certificate", "Peer name", "Hostname Verification", "Socket closed",
-		"Connection reset", "Endpoint read failed", "Cannot check peer"};
-	if (s->code != GRPC_IO_UNAVAILABLE || t->device->gnmi->credential->gnmi->tls_off || t->device->gnmi->credential->gnmi->tls_skip_verify)
+	static const char *const signs[] = {"handshake failed", "Ssl handshake", "peer certificate",
+		"Peer name", "Hostname Verification", "Socket closed", "Connection reset",
+		"Endpoint read failed", "Cannot check peer"};
+	if (s->code != GRPC_IO_UNAVAILABLE || t->device->gnmi->credential->gnmi->tls_off ||
+		t->device->gnmi->credential->gnmi->tls_skip_verify)
 		return false;
 	for (size_t i = 0; i < rw_countof(signs); i++)
 		if (strstr(s->text, signs[i]))
@@ -61,24 +66,47 @@ bool gnmi_reason_is_tls(const struct gnmi_target *t, const struct grpc_io_status
 }
 
 /* How gRPC words what the network did; the first that fits. */
-static const struct { const char *sign, *words; } network[] = {
-	{"Connection refused", "connection refused: the host is there, but no gNMI server listens on this port. Start it, or correct gnmi.address"},
-	{"DNS resolution failed", "the name cannot be resolved: correct gnmi.address, or the name server of this machine"},
+static const struct {
+	const char *sign, *words;
+} network[] = {
+	{"Connection refused",
+		"connection refused: the host is there, but no gNMI server listens on this port. "
+		"Start it, or correct gnmi.address"},
+	{"DNS resolution failed",
+		"the name cannot be resolved: correct gnmi.address, or the name server of this "
+		"machine"},
 	{"Network is unreachable", "network unreachable: check the route and the firewall"},
 	{"No route to host", "no route to host: check that it is up, the route and the firewall"},
-	{"wrong version number", "something listens there, but speaks no TLS: correct the port in gnmi.address, or set tls.off if the server has none"},
-	{"certificate verify failed", "its certificate is not trusted: give the CA that signed it as tls.ca"},
-	{"is not in peer certificate", "its certificate is made out to another name: set tls.server_name to that, or correct gnmi.address"},
-	{"too_many_pings", "the server found our keep-alive pings too many and hung up; it is tried again, slower"},
-	{"GOAWAY received", "the server sent us away (GOAWAY): it restarts, or finds our pings too many; it is tried again, slower"},
-	{"Failed to connect to remote host: Timeout", "no answer: ping it; check the route and the firewall"},
-	{"connection attempt timed out", "no answer in the time allowed: ping it; check the route, the firewall, and gnmi.timeout"},
-	{"Handshake read failed", "connections are taken, but no answer comes to the TLS handshake: correct the port in gnmi.address; see whether the server hangs"},
-	{"FD Shutdown", "no answer in the time allowed: ping it; check the firewall, and gnmi.timeout"},
-	{"Timeout occurred", "no answer in the time allowed: ping it; check the firewall, and gnmi.timeout"},
+	{"wrong version number",
+		"something listens there, but speaks no TLS: correct the port in gnmi.address, or "
+		"set tls.off if the server has none"},
+	{"certificate verify failed",
+		"its certificate is not trusted: give the CA that signed it as tls.ca"},
+	{"is not in peer certificate",
+		"its certificate is made out to another name: set tls.server_name to that, or "
+		"correct gnmi.address"},
+	{"too_many_pings",
+		"the server found our keep-alive pings too many and hung up; it is tried again, "
+		"slower"},
+	{"GOAWAY received",
+		"the server sent us away (GOAWAY): it restarts, or finds our pings too many; it is "
+		"tried again, slower"},
+	{"Failed to connect to remote host: Timeout",
+		"no answer: ping it; check the route and the firewall"},
+	{"connection attempt timed out",
+		"no answer in the time allowed: ping it; check the route, the firewall, and "
+		"gnmi.timeout"},
+	{"Handshake read failed",
+		"connections are taken, but no answer comes to the TLS handshake: correct the port "
+		"in gnmi.address; see whether the server hangs"},
+	{"FD Shutdown",
+		"no answer in the time allowed: ping it; check the firewall, and gnmi.timeout"},
+	{"Timeout occurred",
+		"no answer in the time allowed: ping it; check the firewall, and gnmi.timeout"},
 };
 
-static void unavailable(const struct gnmi_target *t, const struct grpc_io_status *s, char buf[GNMI_REASON_MAX])
+static void unavailable(
+	const struct gnmi_target *t, const struct grpc_io_status *s, char buf[GNMI_REASON_MAX])
 {
 	const struct config_gnmi_credential *c = t->device->gnmi->credential->gnmi;
 	char words[WORDS_MAX];
@@ -88,75 +116,113 @@ static void unavailable(const struct gnmi_target *t, const struct grpc_io_status
 			return;
 		}
 	}
-	if (strstr(s->text, "failed to connect") && (strstr(s->text, "Socket closed") || strstr(s->text, "Connection reset") || strstr(s->text, "Endpoint read failed"))) {
-		say(buf, c->tls_off ? "%s: the server hangs up at once: it wants TLS. Remove tls.off, or correct the port"
-			: "%s: the server hangs up during the TLS handshake: it may want a client certificate (tls.cert, tls.key)", t->address);
+	if (strstr(s->text, "failed to connect") &&
+		(strstr(s->text, "Socket closed") || strstr(s->text, "Connection reset") ||
+			strstr(s->text, "Endpoint read failed"))) {
+		say(buf,
+			c->tls_off ? "%s: the server hangs up at once: it wants TLS. Remove "
+				     "tls.off, or correct the port"
+				   : "%s: the server hangs up during the TLS handshake: it may "
+				     "want a client certificate (tls.cert, tls.key)",
+			t->address);
 		return;
 	}
 	words_of(t, s->text, words);
 	say(buf, "%s: the connection was lost: %s", t->address, words);
 }
 
-static void unauthenticated(const struct gnmi_target *t, const char *words, char buf[GNMI_REASON_MAX])
+static void unauthenticated(
+	const struct gnmi_target *t, const char *words, char buf[GNMI_REASON_MAX])
 {
 	const struct config_gnmi_credential *c = t->device->gnmi->credential->gnmi;
 	if (c->token.from != SECRET_NONE)
-		say(buf, "%s: the token is refused ('%s'): renew the file of token_file; it is read again at each try", t->address, words);
+		say(buf,
+			"%s: the token is refused ('%s'): renew the file of token_file; it is read "
+			"again at each try",
+			t->address, words);
 	else if (c->username)
-		say(buf, "%s: wrong password, or no user %s there ('%s'): correct them; the file is read again at each try", t->address, c->username, words);
+		say(buf,
+			"%s: wrong password, or no user %s there ('%s'): correct them; the file is "
+			"read again at each try",
+			t->address, c->username, words);
 	else
-		say(buf, "%s: it asks for a log-in ('%s'): add username and password_file to the credentials", t->address, words);
+		say(buf,
+			"%s: it asks for a log-in ('%s'): add username and password_file to the "
+			"credentials",
+			t->address, words);
 }
 
-void gnmi_reason(const struct gnmi_target *t, const struct gnmi_stream *stream, const struct grpc_io_status *s, char buf[GNMI_REASON_MAX])
+void gnmi_reason(const struct gnmi_target *t, const struct gnmi_stream *stream,
+	const struct grpc_io_status *s, char buf[GNMI_REASON_MAX])
 {
 	const char *what = stream ? stream->p->name : "Capabilities";
 	char words[WORDS_MAX];
 	words_of(t, s->text, words);
 	switch (s->code) {
-	case GRPC_IO_UNAVAILABLE:
-		unavailable(t, s, buf);
-		break;
-	case GRPC_IO_UNAUTHENTICATED:
-		unauthenticated(t, words, buf);
-		break;
+	case GRPC_IO_UNAVAILABLE: unavailable(t, s, buf); break;
+	case GRPC_IO_UNAUTHENTICATED: unauthenticated(t, words, buf); break;
 	case GRPC_IO_PERMISSION_DENIED:
-		say(buf, "%s: not allowed to read %s ('%s'): give this user read access on the device", t->address, what, words);
+		say(buf,
+			"%s: not allowed to read %s ('%s'): give this user read access on the "
+			"device",
+			t->address, what, words);
 		break;
 	case GRPC_IO_NOT_FOUND:
-		say(buf, "%s: stream %s asks for a path that is unknown there ('%s'): another profile may fit this image", t->address, what, words);
+		say(buf,
+			"%s: stream %s asks for a path that is unknown there ('%s'): another "
+			"profile may fit this image",
+			t->address, what, words);
 		break;
 	case GRPC_IO_INVALID_ARGUMENT:
-		say(buf, strcasestr(s->text, "encoding") ? "%s: wrong encoding for stream %s ('%s'): set gnmi.encoding to one the device offers"
-			: "%s: the device refuses stream %s: '%s'", t->address, what, words);
+		say(buf,
+			strcasestr(s->text, "encoding")
+				? "%s: wrong encoding for stream %s ('%s'): set gnmi.encoding to "
+				  "one the device offers"
+				: "%s: the device refuses stream %s: '%s'",
+			t->address, what, words);
 		break;
 	case GRPC_IO_UNIMPLEMENTED:
 		say(buf, "%s: the device does not serve stream %s: '%s'", t->address, what, words);
 		break;
 	case GRPC_IO_RESOURCE_EXHAUSTED:
-		say(buf, strstr(s->text, "larger than max") ? "%s: stream %s sends messages larger than gnmi.max_message: raise it ('%s')"
-			: "%s: the device has no room for stream %s: '%s'", t->address, what, words);
+		say(buf,
+			strstr(s->text, "larger than max")
+				? "%s: stream %s sends messages larger than gnmi.max_message: "
+				  "raise it ('%s')"
+				: "%s: the device has no room for stream %s: '%s'",
+			t->address, what, words);
 		break;
 	case GRPC_IO_DEADLINE_EXCEEDED:
-		say(buf, "%s: %s: no answer in the time allowed: the host may be down, a firewall in between, or the device slow (gnmi.timeout)", t->address, what);
+		say(buf,
+			"%s: %s: no answer in the time allowed: the host may be down, a firewall "
+			"in between, or the device slow (gnmi.timeout)",
+			t->address, what);
 		break;
 	case GRPC_IO_OK:
 		say(buf, "%s: the device ended stream %s without a reason", t->address, what);
 		break;
 	default:
-		say(buf, "%s: stream %s ended: %s: '%s'", t->address, what, grpc_io_code_name(s->code), words);
+		say(buf, "%s: stream %s ended: %s: '%s'", t->address, what,
+			grpc_io_code_name(s->code), words);
 	}
 }
 
-void gnmi_reason_probed(const struct gnmi_target *t, const struct tls_probe *p, const struct grpc_io_status *s, char buf[GNMI_REASON_MAX])
+void gnmi_reason_probed(const struct gnmi_target *t, const struct tls_probe *p,
+	const struct grpc_io_status *s, char buf[GNMI_REASON_MAX])
 {
 	static const char *const remedies[] = {
-		[TLS_EXPIRED] = "renew it on the device (and check both clocks)", [TLS_NOT_YET_VALID] = "check the clocks of both sides",
-		[TLS_UNKNOWN_CA] = "wrong CA: give that one as tls.ca", [TLS_WRONG_NAME] = "wrong name: set tls.server_name, or correct gnmi.address",
-		[TLS_WANTS_CERTIFICATE] = "give tls.cert and tls.key, signed by a CA it trusts", [TLS_OTHER] = "see tls.ca, tls.cert and tls.key",
+		[TLS_EXPIRED] = "renew it on the device (and check both clocks)",
+		[TLS_NOT_YET_VALID] = "check the clocks of both sides",
+		[TLS_UNKNOWN_CA] = "wrong CA: give that one as tls.ca",
+		[TLS_WRONG_NAME] = "wrong name: set tls.server_name, or correct gnmi.address",
+		[TLS_WANTS_CERTIFICATE] = "give tls.cert and tls.key, signed by a CA it trusts",
+		[TLS_OTHER] = "see tls.ca, tls.cert and tls.key",
 	};
 	if (p->finding == TLS_NOT_SPOKEN)
-		say(buf, "%s: something listens there, but speaks no TLS: correct the port in gnmi.address, or set tls.off if the server has none", t->address);
+		say(buf,
+			"%s: something listens there, but speaks no TLS: correct the port in "
+			"gnmi.address, or set tls.off if the server has none",
+			t->address);
 	else if (p->finding == TLS_FINE || p->finding == TLS_UNREACHABLE || !*p->text)
 		gnmi_reason(t, NULL, s, buf);
 	else

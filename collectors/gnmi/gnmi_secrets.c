@@ -1,4 +1,5 @@
-/* gnmi_secrets - what a target logs in with: read from files when needed, wiped when done; and certificates that end soon. */
+/* gnmi_secrets - what a target logs in with: read from files when needed, wiped when done; and
+ * certificates that end soon. */
 #include "collectors/gnmi/gnmi_target.h"
 
 #include <errno.h>
@@ -10,7 +11,8 @@
 #define EXPIRY_WARN_S (14 * 24 * 3600)
 #define PEM_MAX (1u << 20)
 
-static const char *const system_roots[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
+static const char *const system_roots[] = {"/etc/ssl/certs/ca-certificates.crt",
+	"/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
 
 void gnmi_secret_wipe(char **s)
 {
@@ -40,10 +42,13 @@ static int roots_read(char **ret, struct err *e)
 	for (size_t i = 0; i < rw_countof(system_roots); i++)
 		if (pem_read(system_roots[i], ret, NULL) == 0)
 			return 0;
-	return err_set(e, -ENOENT, "no tls.ca is given and this machine has no list of CAs (package ca-certificates): give the CA of the device as tls.ca");
+	return err_set(e, -ENOENT,
+		"no tls.ca is given and this machine has no list of CAs (package ca-certificates): "
+		"give the CA of the device as tls.ca");
 }
 
-int gnmi_secrets_read(const struct config_gnmi_credential *c, struct gnmi_secrets *ret, struct err *e)
+int gnmi_secrets_read(
+	const struct config_gnmi_credential *c, struct gnmi_secrets *ret, struct err *e)
 {
 	int rc = c->password.from != SECRET_NONE ? secret_read(&c->password, &ret->password, e) : 0;
 	if (rc == 0 && c->token.from != SECRET_NONE)
@@ -55,23 +60,30 @@ int gnmi_secrets_read(const struct config_gnmi_credential *c, struct gnmi_secret
 	if (rc == 0 && !c->tls_off)
 		rc = pem_read(c->tls_key, &ret->key, e);
 	if (rc == 0 && ret->cert && tls_probe_pair(ret->cert, ret->key) < 0)
-		rc = err_set(e, -EINVAL, "tls.cert and tls.key do not belong together, or are no PEM: %s, %s", c->tls_cert, c->tls_key);
+		rc = err_set(e, -EINVAL,
+			"tls.cert and tls.key do not belong together, or are no PEM: %s, %s",
+			c->tls_cert, c->tls_key);
 	return rc;
 }
 
 void gnmi_target_certificate(struct gnmi_target *t, const char *pem)
 {
 	int64_t until, left;
-	if (t->expiry_told || tls_probe_expiry(pem, &until) < 0 || (left = until - wall_now().ns / NS_PER_S) > EXPIRY_WARN_S)
+	if (t->expiry_told || tls_probe_expiry(pem, &until) < 0 ||
+		(left = until - wall_now().ns / NS_PER_S) > EXPIRY_WARN_S)
 		return;
 	t->expiry_told = true;
-	log_warn(t->name, "gnmi: the certificate of %s ends in %.1f days: renew it on the device", t->address, (double)left / 86400);
+	log_warn(t->name, "gnmi: the certificate of %s ends in %.1f days: renew it on the device",
+		t->address, (double)left / 86400);
 }
 
 void gnmi_secrets_expiry(const struct gnmi_target *t)
 {
 	int64_t until, left;
-	if (!t->secrets.cert || tls_probe_expiry(t->secrets.cert, &until) < 0 || (left = until - wall_now().ns / NS_PER_S) > EXPIRY_WARN_S)
+	if (!t->secrets.cert || tls_probe_expiry(t->secrets.cert, &until) < 0 ||
+		(left = until - wall_now().ns / NS_PER_S) > EXPIRY_WARN_S)
 		return;
-	log_warn(t->name, "gnmi: our client certificate %s %s: renew it", t->device->gnmi->credential->gnmi->tls_cert, left > 0 ? "ends within 14 days" : "has expired");
+	log_warn(t->name, "gnmi: our client certificate %s %s: renew it",
+		t->device->gnmi->credential->gnmi->tls_cert,
+		left > 0 ? "ends within 14 days" : "has expired");
 }

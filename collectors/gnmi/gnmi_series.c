@@ -8,7 +8,8 @@
 #include "agent/base/map.h"
 #include "db/model/metric.h"
 
-uint32_t gnmi_cell_entity(struct gnmi_feed *f, uint32_t port, int metric, int priority, const char *queue, struct gnmi_text pool)
+uint32_t gnmi_cell_entity(struct gnmi_feed *f, uint32_t port, int metric, int priority,
+	const char *queue, struct gnmi_text pool)
 {
 	struct gnmi_decoder *d = f->d;
 	char name[NAME_MAX_BYTES + 80];
@@ -20,7 +21,8 @@ uint32_t gnmi_cell_entity(struct gnmi_feed *f, uint32_t port, int metric, int pr
 		return entities_intern(d->entities, d->device, d->ports[port].name, PRIO_NONE);
 	if (priority != PRIO_NONE || !queue)
 		return entities_intern(d->entities, d->device, d->ports[port].name, priority);
-	snprintf(name, sizeof(name), "%s#q%s", d->ports[port].name, queue); /* unmapped, never dropped silently */
+	/* unmapped, never dropped silently */
+	snprintf(name, sizeof(name), "%s#q%s", d->ports[port].name, queue);
 	return entities_intern(d->entities, d->device, name, PRIO_NONE);
 }
 
@@ -34,7 +36,11 @@ uint32_t gnmi_cell_of(struct gnmi_feed *f, uint32_t entity, int metric, uint32_t
 		return NO_CELL;
 	}
 	rw_grow(f->v, f->n_cells, f->cap_cells);
-	f->v[f->n_cells] = (struct cell){.entity = entity, .metric = (uint16_t)metric, .port = port, .epoch = f->d->epoch, .first_part = NO_CELL};
+	f->v[f->n_cells] = (struct cell){.entity = entity,
+		.metric = (uint16_t)metric,
+		.port = port,
+		.epoch = f->d->epoch,
+		.first_part = NO_CELL};
 	map_put(f->cells, key, f->n_cells);
 	return (uint32_t)f->n_cells++;
 }
@@ -46,16 +52,17 @@ static double bound_of(const struct gnmi_decoder *d, const struct cell *c)
 	case M_PORT_IN_OCTETS:
 	case M_PORT_OUT_OCTETS:
 	case M_QUEUE_OUT_OCTETS:
-		return c->port != NO_CELL && d->ports[c->port].seen.speed_bps >= LINE_LEAST_BPS ? (double)d->ports[c->port].seen.speed_bps / 8 : 0;
+		return c->port != NO_CELL && d->ports[c->port].seen.speed_bps >= LINE_LEAST_BPS
+			? (double)d->ports[c->port].seen.speed_bps / 8
+			: 0;
 	case M_PFC_RX_PAUSE_NS:
-	case M_PFC_TX_PAUSE_NS:
-		return 1e9;
-	default:
-		return 0;
+	case M_PFC_TX_PAUSE_NS: return 1e9;
+	default: return 0;
 	}
 }
 
-static unsigned gate(struct gnmi_decoder *d, struct cell *c, int64_t t_ns, uint64_t value, unsigned flags)
+static unsigned gate(
+	struct gnmi_decoder *d, struct cell *c, int64_t t_ns, uint64_t value, unsigned flags)
 {
 	double bound = bound_of(d, c);
 	if (bound <= 0)
@@ -72,13 +79,15 @@ static unsigned gate(struct gnmi_decoder *d, struct cell *c, int64_t t_ns, uint6
 
 static void speed_note(struct gnmi_decoder *d, const struct cell *c, uint64_t bps)
 {
-	if (c->metric != M_PORT_SPEED_BPS || c->port == NO_CELL || d->ports[c->port].seen.speed_bps == bps)
+	if (c->metric != M_PORT_SPEED_BPS || c->port == NO_CELL ||
+		d->ports[c->port].seen.speed_bps == bps)
 		return;
 	d->ports[c->port].seen.speed_bps = bps;
 	gnmi_port_changed(d, &d->ports[c->port]);
 }
 
-void gnmi_emit(struct gnmi_feed *f, struct cell *c, const struct gnmi_converted *value, uint32_t window_ms, int64_t t_ns, bool remade, struct sample_list *out)
+void gnmi_emit(struct gnmi_feed *f, struct cell *c, const struct gnmi_converted *value,
+	uint32_t window_ms, int64_t t_ns, bool remade, struct sample_list *out)
 {
 	struct gnmi_decoder *d = f->d;
 	const struct metric_info *m = metric_info(c->metric);
@@ -92,11 +101,16 @@ void gnmi_emit(struct gnmi_feed *f, struct cell *c, const struct gnmi_converted 
 	c->epoch = d->epoch;
 	speed_note(d, c, bits);
 	rw_grow(out->v, out->n, out->cap);
-	out->v[out->n++] = (struct sample){.t_ns = t_ns, .value = bits, .entity = c->entity, .metric = c->metric, .flags = (uint16_t)flags,
-		.source = SOURCE_GNMI, .window_ms = window_ms};
+	out->v[out->n++] = (struct sample){.t_ns = t_ns,
+		.value = bits,
+		.entity = c->entity,
+		.metric = c->metric,
+		.flags = (uint16_t)flags,
+		.source = SOURCE_GNMI,
+		.window_ms = window_ms};
 }
 
-/* --- cells of several parts ------------------------------------------------------------------------------------------------------------ */
+/* ---- cells of several parts ---------------------------------------------- */
 
 void gnmi_cell_emit(struct gnmi_feed *f, struct cell *c, int64_t t_ns, struct sample_list *out)
 {
@@ -115,7 +129,10 @@ void gnmi_cell_emit(struct gnmi_feed *f, struct cell *c, int64_t t_ns, struct sa
 		window_ms = x->leaf->v->window_ms;
 		const enum profile_fold fold = x->leaf->v->fold;
 		if (metric_info(c->metric)->type == TYPE_F64)
-			sum.d = seen == 1 ? x->d : fold == FOLD_MIN ? fmin(sum.d, x->d) : fold == FOLD_MAX ? fmax(sum.d, x->d) : sum.d + x->d;
+			sum.d = seen == 1          ? x->d
+				: fold == FOLD_MIN ? fmin(sum.d, x->d)
+				: fold == FOLD_MAX ? fmax(sum.d, x->d)
+						   : sum.d + x->d;
 		else
 			sum.u += x->u;
 	}
@@ -134,7 +151,8 @@ static void cell_later(struct gnmi_feed *f, uint32_t cell)
 	f->pending[f->n_pending++] = cell;
 }
 
-void gnmi_part_take(struct gnmi_feed *f, uint32_t index, const struct gnmi_converted *value, int64_t t_ns, struct sample_list *out)
+void gnmi_part_take(struct gnmi_feed *f, uint32_t index, const struct gnmi_converted *value,
+	int64_t t_ns, struct sample_list *out)
 {
 	struct part *p = &f->parts[index];
 	struct cell *c = &f->v[p->cell];

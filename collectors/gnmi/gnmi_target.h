@@ -1,5 +1,6 @@
 /*
- * gnmi_target - one device over gNMI; inside of gnmi.c (its life), gnmi_stream.c (one subscription) and gnmi_reason.c (failures in words).
+ * gnmi_target - one device over gNMI; inside of gnmi.c (its life), gnmi_stream.c (one subscription)
+ * and gnmi_reason.c (failures in words).
  */
 #ifndef RW_COLLECTORS_GNMI_TARGET_H
 #define RW_COLLECTORS_GNMI_TARGET_H
@@ -42,15 +43,20 @@ struct gnmi_stream {
 	struct grpc_io_call *call;
 	struct loop_timer *timer;
 	enum stream_state state;
-	size_t how;                 /* index into p->hows */
-	uint32_t left_out;          /* optional subscriptions the device refuses */
-	unsigned encoding;          /* index into the target's list */
-	unsigned failures, stale;   /* in a row */
-	bool synced, again, asked;  /* this call; again: the round is over, the next is due by the timer; asked: a Poll was sent */
-	bool looks_again;           /* the timer came late, and what waited to be read is read first */
-	int64_t period_ns;          /* the shortest of its sample intervals */
-	mono_t due, opened, last_update, try_first; /* due: of the timer. try_first: when to go back to the first way; 0 = now in it */
-	int64_t arrived_ns, round_t_ns; /* of the newest message: arrival, and the time its values were taken at */
+	size_t how; /* index into p->hows */
+	uint32_t left_out; /* optional subscriptions the device refuses */
+	unsigned encoding; /* index into the target's list */
+	unsigned failures, stale; /* in a row */
+	/* this call; again: the round is over, the next is due by the timer; asked: a Poll was sent
+	 */
+	bool synced, again, asked;
+	/* the timer came late, and what waited to be read is read first */
+	bool looks_again;
+	int64_t period_ns; /* the shortest of its sample intervals */
+	/* due: of the timer. try_first: when to go back to the first way; 0 = now in it */
+	mono_t due, opened, last_update, try_first;
+	/* of the newest message: arrival, and the time its values were taken at */
+	int64_t arrived_ns, round_t_ns;
 	struct sample_list samples;
 	char trouble[GNMI_REASON_MAX];
 	struct complaint complaint;
@@ -71,61 +77,74 @@ struct gnmi_target {
 	struct gnmi_stream **streams;
 	size_t n_streams;
 	struct gnmi_secrets secrets;
-	struct err secrets_error;      /* why they could not be read */
+	struct err secrets_error; /* why they could not be read */
 	struct grpc_io *io;
 	struct grpc_io_channel *channel; /* of Capabilities */
 	struct grpc_io_call *call;
-	struct gnmi_bytes answer;      /* Capabilities, kept until the call is over */
-	struct loop_timer *timer;      /* next try; while UP: the account of each interval */
-	struct loop_timer *deadline;   /* of Capabilities */
-	struct loop_timer *slow;       /* next round of the slow streams */
-	size_t slow_at;                /* which is under way; n_streams = none */
-	bool slow_first;               /* the fast ones wait for it */
-	unsigned encodings[5];         /* in the order they will be tried */
+	struct gnmi_bytes answer; /* Capabilities, kept until the call is over */
+	struct loop_timer *timer; /* next try; while UP: the account of each interval */
+	struct loop_timer *deadline; /* of Capabilities */
+	struct loop_timer *slow; /* next round of the slow streams */
+	size_t slow_at; /* which is under way; n_streams = none */
+	bool slow_first; /* the fast ones wait for it */
+	unsigned encodings[5]; /* in the order they will be tried */
 	size_t n_encodings;
 	unsigned failures;
 	uint64_t random;
-	struct probe *probe;           /* under way */
+	struct probe *probe; /* under way */
 	uint64_t values_before;
-	double lag_s;                  /* from the device's stamp to here, of the newest notification */
+	/* from the device's stamp to here, of the newest notification */
+	double lag_s;
 	char descr[160];
 	bool expiry_told;
 };
 
-/* --- gnmi.c --- */
+/* ---- gnmi.c -------------------------------------------------------------- */
 int64_t gnmi_target_jittered(struct gnmi_target *t, int64_t ns);
-/* gnmi_target_channel - a new connection to the device, by its credentials. 0 or negative errno with @e. */
+/* gnmi_target_channel - a new connection to the device, by its credentials. 0 or negative errno
+ * with @e. */
 int gnmi_target_channel(struct gnmi_target *t, struct grpc_io_channel **ret, struct err *e);
 /* gnmi_target_call - a call with the credentials. */
-int gnmi_target_call(struct gnmi_target *t, struct grpc_io_channel *c, const char *method, struct gnmi_bytes request, bool unary, int64_t deadline_ns,
+int gnmi_target_call(struct gnmi_target *t, struct grpc_io_channel *c, const char *method,
+	struct gnmi_bytes request, bool unary, int64_t deadline_ns,
 	const struct grpc_io_events *events, void *arg, struct grpc_io_call **ret, struct err *e);
 /* gnmi_target_deliver - samples to the pipeline, and ports that changed. */
 void gnmi_target_deliver(struct gnmi_target *t, struct sample_list *samples);
-/* gnmi_target_neighbors - whom the device heard, to who wants to know; nobody where it has no LLDP. */
+/* gnmi_target_neighbors - whom the device heard, to who wants to know; nobody where it has no LLDP.
+ */
 void gnmi_target_neighbors(struct gnmi_target *t);
-/* gnmi_target_stream_changed - a stream became LIVE, WAITING or REFUSED, or ended its round. May start others, or end the target's session. */
-void gnmi_target_stream_changed(struct gnmi_target *t, struct gnmi_stream *s, const struct grpc_io_status *why);
+/* gnmi_target_stream_changed - a stream became LIVE, WAITING or REFUSED, or ended its round. May
+ * start others, or end the target's session. */
+void gnmi_target_stream_changed(
+	struct gnmi_target *t, struct gnmi_stream *s, const struct grpc_io_status *why);
 
-/* --- gnmi_secrets.c --- */
-int gnmi_secrets_read(const struct config_gnmi_credential *c, struct gnmi_secrets *ret, struct err *e); /* 0 or negative errno */
+/* ---- gnmi_secrets.c ------------------------------------------------------ */
+/* 0 or negative errno */
+int gnmi_secrets_read(
+	const struct config_gnmi_credential *c, struct gnmi_secrets *ret, struct err *e);
 void gnmi_secrets_done(struct gnmi_secrets *s);
 void gnmi_secret_wipe(char **s);
-/* gnmi_target_certificate - what the server showed: warn when it ends soon. gnmi_secrets_expiry - the same of our own. */
+/* gnmi_target_certificate - what the server showed: warn when it ends soon. gnmi_secrets_expiry -
+ * the same of our own. */
 void gnmi_target_certificate(struct gnmi_target *t, const char *pem);
 void gnmi_secrets_expiry(const struct gnmi_target *t);
 
-/* --- gnmi_stream.c --- */
-struct gnmi_stream *gnmi_stream_new(struct gnmi_target *t, const struct profile_gnmi_stream *p, struct err *e);
+/* ---- gnmi_stream.c ------------------------------------------------------- */
+struct gnmi_stream *gnmi_stream_new(
+	struct gnmi_target *t, const struct profile_gnmi_stream *p, struct err *e);
 void gnmi_stream_free(struct gnmi_stream *s);
 void gnmi_stream_start(struct gnmi_stream *s); /* from any state: anew */
-void gnmi_stream_stop(struct gnmi_stream *s);  /* REST */
+void gnmi_stream_stop(struct gnmi_stream *s); /* REST */
 
-/* --- gnmi_reason.c --- */
+/* ---- gnmi_reason.c ------------------------------------------------------- */
 
-/* gnmi_reason - a sentence with the remedy for how a call ended. @stream NULL: Capabilities. Never holds a secret. */
-void gnmi_reason(const struct gnmi_target *t, const struct gnmi_stream *stream, const struct grpc_io_status *s, char buf[GNMI_REASON_MAX]);
+/* gnmi_reason - a sentence with the remedy for how a call ended. @stream NULL: Capabilities. Never
+ * holds a secret. */
+void gnmi_reason(const struct gnmi_target *t, const struct gnmi_stream *stream,
+	const struct grpc_io_status *s, char buf[GNMI_REASON_MAX]);
 /* gnmi_reason_probed - the same, when a handshake of our own told more. */
-void gnmi_reason_probed(const struct gnmi_target *t, const struct tls_probe *p, const struct grpc_io_status *s, char buf[GNMI_REASON_MAX]);
+void gnmi_reason_probed(const struct gnmi_target *t, const struct tls_probe *p,
+	const struct grpc_io_status *s, char buf[GNMI_REASON_MAX]);
 /* gnmi_reason_is_tls - might a handshake of our own tell more? */
 bool gnmi_reason_is_tls(const struct gnmi_target *t, const struct grpc_io_status *s);
 /* gnmi_reason_is_request - the server refuses what is asked, not us: another way may do. */

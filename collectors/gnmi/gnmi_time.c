@@ -9,7 +9,8 @@
 
 static void lag_note(struct gnmi_time *t, int64_t lag, int64_t arrival_ns)
 {
-	int64_t length = 2 * t->interval_ns > PERIOD_LEAST_NS ? 2 * t->interval_ns : PERIOD_LEAST_NS;
+	int64_t length =
+		2 * t->interval_ns > PERIOD_LEAST_NS ? 2 * t->interval_ns : PERIOD_LEAST_NS;
 	if (arrival_ns - t->period_ns >= length || arrival_ns < t->period_ns) {
 		t->has_before = t->has_least && t->period_ns != 0;
 		t->before_ns = t->least_ns;
@@ -31,12 +32,14 @@ int64_t gnmi_time_take(struct gnmi_time *t, const struct gnmi_update *u, int64_t
 	lag_note(t, lag, arrival_ns);
 	if (lag < -AHEAD_NS)
 		t->ahead_until_ns = arrival_ns + AHEAD_FOR_NS;
-	const bool ahead = arrival_ns < t->ahead_until_ns, behind = t->has_before && t->before_ns > old && t->least_ns > old;
+	const bool ahead = arrival_ns < t->ahead_until_ns,
+		   behind = t->has_before && t->before_ns > old && t->least_ns > old;
 	t->skew_ns = ahead && lag < 0 ? lag : behind ? t->least_ns : ahead ? t->skew_ns : 0;
 	if (!ahead && !behind && lag <= old)
 		return u->t_ns;
 	t->odd++;
-	if (u->t_ns != t->stamp_ns || arrival_ns < t->stands_ns || arrival_ns - t->stands_ns > t->interval_ns / 2) {
+	if (u->t_ns != t->stamp_ns || arrival_ns < t->stands_ns ||
+		arrival_ns - t->stands_ns > t->interval_ns / 2) {
 		t->stamp_ns = u->t_ns;
 		t->stands_ns = arrival_ns;
 	}

@@ -1,9 +1,10 @@
 /*
  * grpc_io - see the header.
  *
- * Life of a call: it is counted (.refs) once for the loop, once for each operation that gRPC has under way, and once while it is in the
- * mailbox. gRPC's thread pushes what happened onto .head, a list without lock (one pusher, one taker who takes all), and wakes the
- * loop when .woken was not set. Who drops the last reference, on either thread, destroys the call.
+ * Life of a call: it is counted (.refs) once for the loop, once for each operation that gRPC has
+ * under way, and once while it is in the mailbox. gRPC's thread pushes what happened onto .head, a
+ * list without lock (one pusher, one taker who takes all), and wakes the loop when .woken was not
+ * set. Who drops the last reference, on either thread, destroys the call.
  */
 #include "collectors/gnmi/grpc_io.h"
 
@@ -26,10 +27,13 @@
 #include "agent/base/log.h"
 #include "agent/base/loop.h"
 
-#define LOOKAHEAD_BYTES (32 << 10) /* HTTP/2 window of a stream: what may be on the way before the loop has read it */
-#define READ_BYTES (4 << 10)     /* buffers of one read from the socket: a message keeps those it came in */
+#define LOOKAHEAD_BYTES                                                                            \
+	(32 << 10) /* HTTP/2 window of a stream: what may be on the way before the loop has read   \
+		      it */
+#define READ_BYTES                                                                                 \
+	(4 << 10) /* buffers of one read from the socket: a message keeps those it came in */
 #define READ_MAX_BYTES (32 << 10)
-#define EVENT_BYTES 64            /* what an event costs beside its bytes */
+#define EVENT_BYTES 64 /* what an event costs beside its bytes */
 
 struct grpc_io {
 	struct loop *loop;
@@ -38,10 +42,12 @@ struct grpc_io {
 	pthread_t thread;
 	struct mailbox *mailbox;
 	atomic_uint calls;
-	/* Counts batches. gRPC's queue orders the loop before the thread anyway, but the thread sanitizer does not see into it: this it does
+	/* Counts batches. gRPC's queue orders the loop before the thread anyway, but the thread
+	 * sanitizer does not see into it: this it does
 	 * (TSAN_OPTIONS=ignore_noninstrumented_modules=1). */
 	atomic_uint handed;
-	/* gRPC aborts when an operation is started on a queue that was shut down: who ends it waits until nobody is about to start one. */
+	/* gRPC aborts when an operation is started on a queue that was shut down: who ends it waits
+	 * until nobody is about to start one. */
 	atomic_bool closing;
 	atomic_uint starting;
 };
@@ -56,7 +62,7 @@ struct event {
 	struct event *next;
 	enum event_kind kind;
 	grpc_byte_buffer *bytes; /* MESSAGE */
-	char *pem;               /* STARTED */
+	char *pem; /* STARTED */
 };
 
 enum op_kind { OP_SEND, OP_STARTED, OP_MESSAGE, OP_STATUS };
@@ -69,7 +75,7 @@ struct grpc_io_call {
 	struct grpc_io *io;
 	grpc_call *call;
 	struct op send, started, message, status; /* tags */
-	atomic_uint refs, ops;   /* ops: messages and status under way */
+	atomic_uint refs, ops; /* ops: messages and status under way */
 	atomic_bool sending, over, told, paused, woken;
 	_Atomic(struct event *) head;
 	atomic_size_t held;
@@ -89,13 +95,14 @@ struct grpc_io_call {
 	bool closed, unread; /* unread: messages were given since .idle */
 };
 
-/* --- small things ----------------------------------------------------------------------------------------------------------- */
+/* ---- small things -------------------------------------------------------- */
 
 const char *grpc_io_code_name(int code)
 {
-	static const char *const names[] = {"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
-		"PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE",
-		"DATA_LOSS", "UNAUTHENTICATED"};
+	static const char *const names[] = {"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT",
+		"DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
+		"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE",
+		"UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"};
 	return code >= 0 && (size_t)code < rw_countof(names) ? names[code] : "unknown status";
 }
 
@@ -134,7 +141,7 @@ static void call_unref(struct grpc_io_call *c)
 	free(c);
 }
 
-/* --- gRPC's thread ------------------------------------------------------------------------------------------------------------ */
+/* ---- gRPC's thread ------------------------------------------------------- */
 
 static void push(struct grpc_io_call *c, struct event e)
 {
@@ -151,10 +158,12 @@ static void push(struct grpc_io_call *c, struct event e)
 	(void)posted;
 }
 
-/* One operation is over; the status is told when it was the last, so that it comes after every message. */
+/* One operation is over; the status is told when it was the last, so that it comes after every
+ * message. */
 static void op_over(struct grpc_io_call *c)
 {
-	if (atomic_fetch_sub(&c->ops, 1) == 1 && atomic_load(&c->over) && !atomic_exchange(&c->told, true))
+	if (atomic_fetch_sub(&c->ops, 1) == 1 && atomic_load(&c->over) &&
+		!atomic_exchange(&c->told, true))
 		push(c, (struct event){.kind = EVENT_DONE});
 }
 
@@ -167,7 +176,8 @@ static void message_start(struct grpc_io_call *c)
 	atomic_fetch_add(&c->ops, 1);
 	atomic_fetch_add(&c->io->handed, 1);
 	atomic_fetch_add(&c->io->starting, 1);
-	bool started = !atomic_load(&c->io->closing) && grpc_call_start_batch(c->call, &op, 1, &c->message, NULL) == GRPC_CALL_OK;
+	bool started = !atomic_load(&c->io->closing) &&
+		grpc_call_start_batch(c->call, &op, 1, &c->message, NULL) == GRPC_CALL_OK;
 	atomic_fetch_sub(&c->io->starting, 1);
 	if (!started) {
 		op_over(c);
@@ -195,7 +205,8 @@ static void on_message(struct grpc_io_call *c, bool success)
 	}
 	atomic_fetch_add(&c->n_stalls, 1);
 	atomic_store(&c->paused, true);
-	if (atomic_load(&c->held) < GRPC_IO_HELD_MAX && atomic_exchange(&c->paused, false)) /* the loop was faster */
+	/* the loop was faster */
+	if (atomic_load(&c->held) < GRPC_IO_HELD_MAX && atomic_exchange(&c->paused, false))
 		message_start(c);
 }
 
@@ -204,7 +215,8 @@ static void on_started(struct grpc_io_call *c, bool success)
 	struct event e = {.kind = EVENT_STARTED};
 	grpc_auth_context *auth = success ? grpc_call_auth_context(c->call) : NULL;
 	if (auth) {
-		grpc_auth_property_iterator i = grpc_auth_context_find_properties_by_name(auth, GRPC_X509_PEM_CERT_PROPERTY_NAME);
+		grpc_auth_property_iterator i = grpc_auth_context_find_properties_by_name(
+			auth, GRPC_X509_PEM_CERT_PROPERTY_NAME);
 		const grpc_auth_property *p = grpc_auth_property_iterator_next(&i);
 		if (p) {
 			e.pem = rw_calloc(1, p->value_length + 1);
@@ -220,12 +232,8 @@ static void op_done(struct op *op, bool success)
 {
 	struct grpc_io_call *c = op->call;
 	switch (op->kind) {
-	case OP_SEND:
-		atomic_store(&c->sending, false);
-		break;
-	case OP_STARTED:
-		on_started(c, success);
-		break;
+	case OP_SEND: atomic_store(&c->sending, false); break;
+	case OP_STARTED: on_started(c, success); break;
 	case OP_MESSAGE:
 		on_message(c, success);
 		op_over(c);
@@ -242,7 +250,8 @@ static void *run(void *arg)
 {
 	struct grpc_io *io = arg;
 	for (;;) {
-		grpc_event e = grpc_completion_queue_next(io->queue, gpr_inf_future(GPR_CLOCK_REALTIME), NULL);
+		grpc_event e = grpc_completion_queue_next(
+			io->queue, gpr_inf_future(GPR_CLOCK_REALTIME), NULL);
 		if (e.type == GRPC_QUEUE_SHUTDOWN)
 			return NULL;
 		(void)atomic_load(&io->handed);
@@ -251,12 +260,14 @@ static void *run(void *arg)
 	}
 }
 
-/* --- the loop ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the loop ------------------------------------------------------------ */
 
 static void message_give(struct grpc_io_call *c, grpc_byte_buffer *bytes)
 {
 	size_t n = grpc_byte_buffer_length(bytes);
-	if (c->events->message && bytes->type == GRPC_BB_RAW && bytes->data.raw.compression == GRPC_COMPRESS_NONE && bytes->data.raw.slice_buffer.count == 1) {
+	if (c->events->message && bytes->type == GRPC_BB_RAW &&
+		bytes->data.raw.compression == GRPC_COMPRESS_NONE &&
+		bytes->data.raw.slice_buffer.count == 1) {
 		grpc_slice *s = &bytes->data.raw.slice_buffer.slices[0]; /* one piece: no copy */
 		c->events->message(c->arg, GRPC_SLICE_START_PTR(*s), GRPC_SLICE_LENGTH(*s));
 	} else if (c->events->message) {
@@ -275,7 +286,8 @@ static void done_give(struct grpc_io_call *c)
 {
 	if (!c->events->done)
 		return;
-	rw_cleanup(freep) char *text = grpc_slice_to_c_string(c->details); /* malloc underneath; gpr_free is free */
+	/* malloc underneath; gpr_free is free */
+	rw_cleanup(freep) char *text = grpc_slice_to_c_string(c->details);
 	c->events->done(c->arg, &(struct grpc_io_status){.code = (int)c->code, .text = text});
 }
 
@@ -291,9 +303,7 @@ static void event_give(struct grpc_io_call *c, struct event *e)
 			c->unread = true;
 			message_give(c, e->bytes);
 			break;
-		case EVENT_DONE:
-			done_give(c);
-			break;
+		case EVENT_DONE: done_give(c); break;
 		}
 	}
 	event_free(e);
@@ -325,12 +335,13 @@ static void on_mail(void *arg, void *message)
 		event_give(c, e);
 	}
 	idle_give(c);
-	if (!c->closed && atomic_load(&c->held) < GRPC_IO_HELD_MAX && atomic_exchange(&c->paused, false))
+	if (!c->closed && atomic_load(&c->held) < GRPC_IO_HELD_MAX &&
+		atomic_exchange(&c->paused, false))
 		message_start(c);
 	call_unref(c);
 }
 
-/* --- life -------------------------------------------------------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------- */
 
 static struct grpc_io *only; /* gRPC is process-wide, and so is this */
 
@@ -357,7 +368,8 @@ struct grpc_io *grpc_io_get(struct loop *l)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	struct grpc_io *io = rw_calloc(1, sizeof(*io));
 	gpr_set_log_function(on_library_log);
-	mallopt(M_ARENA_MAX, 2); /* gRPC's threads come and go: a heap for each would keep what it once held */
+	/* gRPC's threads come and go: a heap for each would keep what it once held */
+	mallopt(M_ARENA_MAX, 2);
 	grpc_init();
 	io->loop = l;
 	io->users = 1;
@@ -370,7 +382,8 @@ struct grpc_io *grpc_io_get(struct loop *l)
 		return io;
 	}
 	grpc_completion_queue_shutdown(io->queue);
-	while (grpc_completion_queue_next(io->queue, gpr_inf_future(GPR_CLOCK_REALTIME), NULL).type != GRPC_QUEUE_SHUTDOWN)
+	while (grpc_completion_queue_next(io->queue, gpr_inf_future(GPR_CLOCK_REALTIME), NULL)
+			.type != GRPC_QUEUE_SHUTDOWN)
 		;
 	io_free(io);
 	return NULL;
@@ -384,12 +397,13 @@ void grpc_io_put(struct grpc_io *io)
 	atomic_store(&io->closing, true);
 	while (atomic_load(&io->starting) > 0)
 		sched_yield();
-	grpc_completion_queue_shutdown(io->queue); /* what is under way was cancelled and comes out first */
+	/* what is under way was cancelled and comes out first */
+	grpc_completion_queue_shutdown(io->queue);
 	pthread_join(io->thread, NULL);
 	io_free(io);
 }
 
-/* --- channels ------------------------------------------------------------------------------------------------------------------ */
+/* ---- channels ------------------------------------------------------------ */
 
 static bool is_pem(const char *text, const char *of)
 {
@@ -407,7 +421,8 @@ static grpc_channel_credentials *credentials_unverified(const struct grpc_io_opt
 	if (o->cert) {
 		grpc_tls_identity_pairs *pair = grpc_tls_identity_pairs_create();
 		grpc_tls_identity_pairs_add_pair(pair, o->key, o->cert);
-		grpc_tls_certificate_provider *p = grpc_tls_certificate_provider_static_data_create(NULL, pair);
+		grpc_tls_certificate_provider *p =
+			grpc_tls_certificate_provider_static_data_create(NULL, pair);
 		grpc_tls_credentials_options_set_certificate_provider(t, p);
 		grpc_tls_credentials_options_watch_identity_key_cert_pairs(t);
 		grpc_tls_certificate_provider_release(p);
@@ -430,20 +445,25 @@ static grpc_arg arg_int(const char *key, int value)
 	return (grpc_arg){.type = GRPC_ARG_INTEGER, .key = (char *)key, .value.integer = value};
 }
 
-int grpc_io_connect(struct grpc_io *io, const struct grpc_io_options *o, struct grpc_io_channel **ret, struct err *e)
+int grpc_io_connect(struct grpc_io *io, const struct grpc_io_options *o,
+	struct grpc_io_channel **ret, struct err *e)
 {
 	char target[320];
 	int connect_ms = (int)(o->connect_ns / NS_PER_MS);
 	if (o->tls && !o->skip_verify && !is_pem(o->ca, "CERTIFICATE"))
-		return err_set(e, -EINVAL, "the CA file holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)");
+		return err_set(e, -EINVAL,
+			"the CA file holds no certificate in PEM form (-----BEGIN "
+			"CERTIFICATE-----)");
 	if (o->tls && o->cert && !is_pem(o->cert, "CERTIFICATE"))
 		return err_set(e, -EINVAL, "the file of tls.cert holds no certificate in PEM form");
 	if (o->tls && o->cert && !is_pem(o->key, "PRIVATE KEY"))
 		return err_set(e, -EINVAL, "the file of tls.key holds no private key in PEM form");
-	snprintf(target, sizeof(target), strchr(o->host, ':') ? "dns:///[%s]:%u" : "dns:///%s:%u", o->host, o->port);
+	snprintf(target, sizeof(target), strchr(o->host, ':') ? "dns:///[%s]:%u" : "dns:///%s:%u",
+		o->host, o->port);
 	grpc_arg args[20];
 	size_t n = 0;
-	args[n++] = arg_int(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1); /* else two channels to one target share a connection */
+	/* else two channels to one target share a connection */
+	args[n++] = arg_int(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
 	args[n++] = arg_int(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)o->max_message);
 	args[n++] = arg_int(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
 	args[n++] = arg_int(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
@@ -455,18 +475,26 @@ int grpc_io_connect(struct grpc_io *io, const struct grpc_io_options *o, struct 
 	args[n++] = arg_int(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, READ_MAX_BYTES);
 	args[n++] = arg_int(GRPC_ARG_KEEPALIVE_TIME_MS, GRPC_IO_KEEPALIVE_S * 1000);
 	args[n++] = arg_int(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000);
-	args[n++] = arg_int(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, connect_ms); /* how long a connection may take */
+	/* how long a connection may take */
+	args[n++] = arg_int(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, connect_ms);
 	args[n++] = arg_int(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, connect_ms);
 	args[n++] = arg_int(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, connect_ms);
-	args[n++] = (grpc_arg){.type = GRPC_ARG_STRING, .key = (char *)GRPC_ARG_PRIMARY_USER_AGENT_STRING, .value.string = (char *)"rocewatch/" RW_VERSION};
+	args[n++] = (grpc_arg){.type = GRPC_ARG_STRING,
+		.key = (char *)GRPC_ARG_PRIMARY_USER_AGENT_STRING,
+		.value.string = (char *)"rocewatch/" RW_VERSION};
 	if (o->tls && o->server_name)
-		args[n++] = (grpc_arg){.type = GRPC_ARG_STRING, .key = (char *)GRPC_SSL_TARGET_NAME_OVERRIDE_ARG, .value.string = (char *)o->server_name};
+		args[n++] = (grpc_arg){.type = GRPC_ARG_STRING,
+			.key = (char *)GRPC_SSL_TARGET_NAME_OVERRIDE_ARG,
+			.value.string = (char *)o->server_name};
 	const grpc_channel_args list = {n, args};
 	grpc_channel_credentials *credentials = credentials_of(o);
 	if (!credentials)
-		return err_set(e, -EINVAL, "the certificate and the key of tls.cert and tls.key cannot be used together");
+		return err_set(e, -EINVAL,
+			"the certificate and the key of tls.cert and tls.key cannot be used "
+			"together");
 	struct grpc_io_channel *c = rw_calloc(1, sizeof(*c));
-	*c = (struct grpc_io_channel){.io = io, .channel = grpc_channel_create(target, credentials, &list)};
+	*c = (struct grpc_io_channel){
+		.io = io, .channel = grpc_channel_create(target, credentials, &list)};
 	grpc_channel_credentials_release(credentials);
 	*ret = c;
 	return 0;
@@ -480,7 +508,7 @@ void grpc_io_close(struct grpc_io_channel *c)
 	free(c);
 }
 
-/* --- calls --------------------------------------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
 static bool metadata_copy(struct grpc_io_call *c, const struct grpc_io_request *r, struct err *e)
 {
@@ -489,8 +517,12 @@ static bool metadata_copy(struct grpc_io_call *c, const struct grpc_io_request *
 		grpc_metadata *m = &c->metadata[c->n_metadata++];
 		m->key = grpc_slice_from_copied_string(r->metadata[i].key);
 		m->value = grpc_slice_from_copied_string(r->metadata[i].value);
-		if (!grpc_header_key_is_legal(m->key) || !grpc_header_nonbin_value_is_legal(m->value)) {
-			err_set(e, -EINVAL, "the %s has a character that gRPC cannot carry: printable ASCII only", r->metadata[i].key);
+		if (!grpc_header_key_is_legal(m->key) ||
+			!grpc_header_nonbin_value_is_legal(m->value)) {
+			err_set(e, -EINVAL,
+				"the %s has a character that gRPC cannot carry: printable ASCII "
+				"only",
+				r->metadata[i].key);
 			return false;
 		}
 	}
@@ -518,11 +550,13 @@ static void batch(struct grpc_io_call *c, const grpc_op *ops, size_t n, struct o
 static void call_start(struct grpc_io_call *c, const struct grpc_io_request *r)
 {
 	grpc_byte_buffer *bytes = bytes_of_copy(r->p, r->n);
-	grpc_op first[3] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}, {.op = GRPC_OP_SEND_MESSAGE}, {.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT}};
+	grpc_op first[3] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}, {.op = GRPC_OP_SEND_MESSAGE},
+		{.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT}};
 	first[0].data.send_initial_metadata.count = c->n_metadata;
 	first[0].data.send_initial_metadata.metadata = c->metadata;
 	first[1].data.send_message.send_message = bytes;
-	grpc_op status = {.op = GRPC_OP_RECV_STATUS_ON_CLIENT}, started = {.op = GRPC_OP_RECV_INITIAL_METADATA};
+	grpc_op status = {.op = GRPC_OP_RECV_STATUS_ON_CLIENT},
+		started = {.op = GRPC_OP_RECV_INITIAL_METADATA};
 	status.data.recv_status_on_client.trailing_metadata = &c->trailing;
 	status.data.recv_status_on_client.status = &c->code;
 	status.data.recv_status_on_client.status_details = &c->details;
@@ -536,8 +570,8 @@ static void call_start(struct grpc_io_call *c, const struct grpc_io_request *r)
 	grpc_byte_buffer_destroy(bytes);
 }
 
-int grpc_io_call_new(struct grpc_io_channel *channel, const struct grpc_io_request *r, const struct grpc_io_events *events, void *arg,
-	struct grpc_io_call **ret, struct err *e)
+int grpc_io_call_new(struct grpc_io_channel *channel, const struct grpc_io_request *r,
+	const struct grpc_io_events *events, void *arg, struct grpc_io_call **ret, struct err *e)
 {
 	struct grpc_io *io = channel->io;
 	struct grpc_io_call *c = rw_calloc(1, sizeof(*c));
@@ -561,10 +595,13 @@ int grpc_io_call_new(struct grpc_io_channel *channel, const struct grpc_io_reque
 		call_unref(c);
 		return rc;
 	}
-	gpr_timespec deadline = r->deadline_ns > 0 ? gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(r->deadline_ns, GPR_TIMESPAN))
+	gpr_timespec deadline = r->deadline_ns > 0
+		? gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+			  gpr_time_from_nanos(r->deadline_ns, GPR_TIMESPAN))
 		: gpr_inf_future(GPR_CLOCK_MONOTONIC);
 	grpc_slice method = grpc_slice_from_copied_string(r->method);
-	c->call = grpc_channel_create_call(channel->channel, NULL, GRPC_PROPAGATE_DEFAULTS, io->queue, method, NULL, deadline, NULL);
+	c->call = grpc_channel_create_call(channel->channel, NULL, GRPC_PROPAGATE_DEFAULTS,
+		io->queue, method, NULL, deadline, NULL);
 	grpc_slice_unref(method);
 	call_start(c, r);
 	*ret = c;
@@ -598,5 +635,7 @@ void grpc_io_call_free(struct grpc_io_call *c)
 struct grpc_io_counts grpc_io_call_counts(const struct grpc_io_call *c)
 {
 	struct grpc_io_call *m = (struct grpc_io_call *)c;
-	return (struct grpc_io_counts){.messages = atomic_load(&m->n_messages), .bytes = atomic_load(&m->n_bytes), .stalls = atomic_load(&m->n_stalls)};
+	return (struct grpc_io_counts){.messages = atomic_load(&m->n_messages),
+		.bytes = atomic_load(&m->n_bytes),
+		.stalls = atomic_load(&m->n_stalls)};
 }

@@ -18,11 +18,26 @@
 
 #define NS_PER_MS_ 1000000LL
 
-static void bio_freep(BIO **b) { BIO_free(*b); }
-static void x509_freep(X509 **x) { X509_free(*x); }
-static void ssl_freep(SSL **s) { SSL_free(*s); }
-static void ctx_freep(SSL_CTX **c) { SSL_CTX_free(*c); }
-static void key_freep(EVP_PKEY **k) { EVP_PKEY_free(*k); }
+static void bio_freep(BIO **b)
+{
+	BIO_free(*b);
+}
+static void x509_freep(X509 **x)
+{
+	X509_free(*x);
+}
+static void ssl_freep(SSL **s)
+{
+	SSL_free(*s);
+}
+static void ctx_freep(SSL_CTX **c)
+{
+	SSL_CTX_free(*c);
+}
+static void key_freep(EVP_PKEY **k)
+{
+	EVP_PKEY_free(*k);
+}
 
 static X509 *certificate_of(const char *pem)
 {
@@ -33,7 +48,8 @@ static X509 *certificate_of(const char *pem)
 static EVP_PKEY *key_of(const char *pem)
 {
 	rw_cleanup(bio_freep) BIO *b = BIO_new_mem_buf(pem, -1);
-	return b ? PEM_read_bio_PrivateKey(b, NULL, NULL, (void *)"") : NULL; /* "": never ask a terminal */
+	/* "": never ask a terminal */
+	return b ? PEM_read_bio_PrivateKey(b, NULL, NULL, (void *)"") : NULL;
 }
 
 static int64_t seconds_of(const ASN1_TIME *t)
@@ -58,7 +74,7 @@ int tls_probe_pair(const char *cert, const char *key)
 	return x && k && X509_check_private_key(x, k) == 1 ? 0 : -EINVAL;
 }
 
-/* --- words ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- words --------------------------------------------------------------- */
 
 static void day_text(char buf[32], const ASN1_TIME *t)
 {
@@ -86,12 +102,15 @@ static void names_text(char *buf, size_t size, X509 *x)
 		int length;
 		if (g->type == GEN_DNS)
 			text = (const char *)ASN1_STRING_get0_data(g->d.dNSName);
-		else if (g->type == GEN_IPADD && (g->d.iPAddress->length == 4 || g->d.iPAddress->length == 16))
-			inet_ntop(g->d.iPAddress->length == 4 ? AF_INET : AF_INET6, ASN1_STRING_get0_data(g->d.iPAddress), address, sizeof(address));
+		else if (g->type == GEN_IPADD &&
+			(g->d.iPAddress->length == 4 || g->d.iPAddress->length == 16))
+			inet_ntop(g->d.iPAddress->length == 4 ? AF_INET : AF_INET6,
+				ASN1_STRING_get0_data(g->d.iPAddress), address, sizeof(address));
 		else
 			continue;
 		length = (int)(size - n - 1);
-		n += (size_t)snprintf(buf + n, size - n, "%s%.*s", n ? ", " : "", length < 100 ? length : 100, text);
+		n += (size_t)snprintf(buf + n, size - n, "%s%.*s", n ? ", " : "",
+			length < 100 ? length : 100, text);
 		n = n < size ? n : size - 1;
 	}
 	GENERAL_NAMES_free(names);
@@ -112,23 +131,26 @@ static void verdict(struct tls_probe *p, SSL *ssl)
 	names_text(names, sizeof(names), x);
 	common_name(issuer, sizeof(issuer), X509_get_issuer_name(x));
 	switch (rc) {
-	case X509_V_OK:
-		p->finding = TLS_FINE;
-		break;
+	case X509_V_OK: p->finding = TLS_FINE; break;
 	case X509_V_ERR_CERT_HAS_EXPIRED:
 		p->finding = TLS_EXPIRED;
 		day_text(day, X509_get0_notAfter(x));
-		snprintf(p->text, sizeof(p->text), "its certificate (%s), or the one that signed it, expired: it was valid until %s", names, day);
+		snprintf(p->text, sizeof(p->text),
+			"its certificate (%s), or the one that signed it, expired: it was valid "
+			"until %s",
+			names, day);
 		break;
 	case X509_V_ERR_CERT_NOT_YET_VALID:
 		p->finding = TLS_NOT_YET_VALID;
 		day_text(day, X509_get0_notBefore(x));
-		snprintf(p->text, sizeof(p->text), "its certificate (%s) is not valid before %s", names, day);
+		snprintf(p->text, sizeof(p->text), "its certificate (%s) is not valid before %s",
+			names, day);
 		break;
 	case X509_V_ERR_HOSTNAME_MISMATCH:
 	case X509_V_ERR_IP_ADDRESS_MISMATCH:
 		p->finding = TLS_WRONG_NAME;
-		snprintf(p->text, sizeof(p->text), "its certificate is made out to %s, not to %s", names, p->server_name ? p->server_name : p->host);
+		snprintf(p->text, sizeof(p->text), "its certificate is made out to %s, not to %s",
+			names, p->server_name ? p->server_name : p->host);
 		break;
 	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
 	case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
@@ -136,15 +158,19 @@ static void verdict(struct tls_probe *p, SSL *ssl)
 	case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
 	case X509_V_ERR_CERT_SIGNATURE_FAILURE:
 		p->finding = TLS_UNKNOWN_CA;
-		snprintf(p->text, sizeof(p->text), "its certificate (%s) was issued by '%s', which is not among the CAs trusted here", names, issuer);
+		snprintf(p->text, sizeof(p->text),
+			"its certificate (%s) was issued by '%s', which is not among the CAs "
+			"trusted here",
+			names, issuer);
 		break;
 	default:
 		p->finding = TLS_OTHER;
-		snprintf(p->text, sizeof(p->text), "its certificate (%s) is refused: %s", names, X509_verify_cert_error_string(rc));
+		snprintf(p->text, sizeof(p->text), "its certificate (%s) is refused: %s", names,
+			X509_verify_cert_error_string(rc));
 	}
 }
 
-/* --- the handshake ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the handshake ------------------------------------------------------- */
 
 /* connect_within - a connected socket with time limits, or -1. */
 static int connect_within(const struct tls_probe *p)
@@ -161,7 +187,9 @@ static int connect_within(const struct tls_probe *p)
 		int wrong = 0;
 		socklen_t n = sizeof(wrong);
 		if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) < 0 &&
-		    (errno != EINPROGRESS || poll(&w, 1, timeout_ms) != 1 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &wrong, &n) < 0 || wrong != 0)) {
+			(errno != EINPROGRESS || poll(&w, 1, timeout_ms) != 1 ||
+				getsockopt(fd, SOL_SOCKET, SO_ERROR, &wrong, &n) < 0 ||
+				wrong != 0)) {
 			close(fd);
 			fd = -1;
 		}
@@ -184,7 +212,8 @@ static void trust(SSL_CTX *ctx, const char *pem)
 	ERR_clear_error();
 }
 
-/* shake - until the handshake and, in TLS 1.3, the server's judgement of our certificate: that comes with the first bytes. */
+/* shake - until the handshake and, in TLS 1.3, the server's judgement of our certificate: that
+ * comes with the first bytes. */
 static int shake(SSL *ssl, int fd, int timeout_ms)
 {
 	char byte;
@@ -195,7 +224,8 @@ static int shake(SSL *ssl, int fd, int timeout_ms)
 		if (rc == 1)
 			continue;
 		int want = SSL_get_error(ssl, rc);
-		struct pollfd w = {.fd = fd, .events = want == SSL_ERROR_WANT_WRITE ? POLLOUT : POLLIN};
+		struct pollfd w = {
+			.fd = fd, .events = want == SSL_ERROR_WANT_WRITE ? POLLOUT : POLLIN};
 		if (want != SSL_ERROR_WANT_READ && want != SSL_ERROR_WANT_WRITE)
 			return done ? 1 : -1;
 		if (poll(&w, 1, timeout_ms) != 1)
@@ -213,7 +243,9 @@ void tls_probe(struct tls_probe *p)
 	rw_cleanup(key_freep) EVP_PKEY *key = p->key ? key_of(p->key) : NULL;
 	const char *name = p->server_name ? p->server_name : p->host;
 	unsigned char address[16];
-	bool asked = false, is_address = inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
+	bool asked = false,
+	     is_address = inet_pton(AF_INET, name, address) == 1 ||
+		inet_pton(AF_INET6, name, address) == 1;
 	p->finding = fd < 0 ? TLS_UNREACHABLE : TLS_OTHER;
 	p->text[0] = '\0';
 	if (fd < 0 || !ssl)
@@ -238,9 +270,12 @@ void tls_probe(struct tls_probe *p)
 		p->finding = TLS_NOT_SPOKEN;
 	else if (rc >= 0)
 		verdict(p, ssl);
-	if ((rc < 0 || p->finding == TLS_FINE) && (asked || rc > 0) && p->finding != TLS_NOT_SPOKEN) {
+	if ((rc < 0 || p->finding == TLS_FINE) && (asked || rc > 0) &&
+		p->finding != TLS_NOT_SPOKEN) {
 		p->finding = TLS_WANTS_CERTIFICATE;
-		snprintf(p->text, sizeof(p->text), own ? "it does not accept our client certificate" : "it asks for a client certificate");
+		snprintf(p->text, sizeof(p->text),
+			own ? "it does not accept our client certificate"
+			    : "it asks for a client certificate");
 	}
 	ERR_clear_error();
 }

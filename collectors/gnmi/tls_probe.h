@@ -1,6 +1,7 @@
 /*
- * tls_probe - what is wrong with a TLS server, in more words than gRPC has: one handshake of our own, and what it showed. The only file
- * that includes OpenSSL. Blocking: tls_probe() runs on a pool thread (loop_work).
+ * tls_probe - what is wrong with a TLS server, in more words than gRPC has: one handshake of our
+ * own, and what it showed. The only file that includes OpenSSL. Blocking: tls_probe() runs on a
+ * pool thread (loop_work).
  */
 #ifndef RW_COLLECTORS_TLS_PROBE_H
 #define RW_COLLECTORS_TLS_PROBE_H
@@ -11,10 +12,11 @@
 #define TLS_PROBE_TEXT_MAX 400
 
 enum tls_finding {
-	TLS_FINE,          /* nothing wrong: the fault came and went, or is not in TLS */
+	TLS_FINE, /* nothing wrong: the fault came and went, or is not in TLS */
 	TLS_UNREACHABLE,
-	TLS_NOT_SPOKEN,    /* something listens, but speaks no TLS */
-	TLS_EXPIRED, TLS_NOT_YET_VALID,
+	TLS_NOT_SPOKEN, /* something listens, but speaks no TLS */
+	TLS_EXPIRED,
+	TLS_NOT_YET_VALID,
 	TLS_UNKNOWN_CA,
 	TLS_WRONG_NAME,
 	TLS_WANTS_CERTIFICATE, /* of the client, and got none or one it does not accept */
@@ -22,17 +24,20 @@ enum tls_finding {
 };
 
 struct tls_probe { /* in: all copied pointers are lent for the call. out: below */
-	const char *host; uint16_t port;
+	const char *host;
+	uint16_t port;
 	const char *ca, *cert, *key; /* PEM texts; NULL */
-	const char *server_name;     /* NULL: host */
+	const char *server_name; /* NULL: host */
 	int64_t timeout_ns;
 	enum tls_finding finding;
-	char text[TLS_PROBE_TEXT_MAX]; /* a clause: "its certificate expired on 2026-11-20 (issued by ...)" */
+	/* a clause: "its certificate expired on 2026-11-20 (issued by ...)" */
+	char text[TLS_PROBE_TEXT_MAX];
 };
 
 void tls_probe(struct tls_probe *p);
 
-/* tls_probe_expiry - end of validity of the first certificate of a PEM text, seconds since 1970. 0, or -EINVAL. */
+/* tls_probe_expiry - end of validity of the first certificate of a PEM text, seconds since 1970. 0,
+ * or -EINVAL. */
 int tls_probe_expiry(const char *pem, int64_t *ret_s);
 /* tls_probe_pair - 0 when the key belongs to the certificate, else -EINVAL. */
 int tls_probe_pair(const char *cert, const char *key);

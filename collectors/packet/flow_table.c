@@ -1,8 +1,9 @@
 /*
  * flow_table - see flow_table.h.
  *
- * Four open-addressing indices (flows, queue pairs, 5-tuples, address pairs) over arrays, keys compared in the arrays. Flow records are
- * allocated in one growing array; indices hold position + 1. Linear probing at half load: one miss is one cache line or two.
+ * Four open-addressing indices (flows, queue pairs, 5-tuples, address pairs) over arrays, keys
+ * compared in the arrays. Flow records are allocated in one growing array; indices hold position
+ * + 1. Linear probing at half load: one miss is one cache line or two.
  */
 #include "collectors/packet/flow_table.h"
 
@@ -10,9 +11,9 @@
 
 #include "agent/base/cleanup.h"
 
-#define PSN_WINDOW 65536      /* how far behind a flow's newest PSN an acknowledgement may point */
+#define PSN_WINDOW 65536 /* how far behind a flow's newest PSN an acknowledgement may point */
 #define READ_MTU_MIN 256
-#define PAIR_WALK_MAX 4096    /* flows of a pair looked at to attribute one packet */
+#define PAIR_WALK_MAX 4096 /* flows of a pair looked at to attribute one packet */
 #define PEER_TRIES_MAX 64
 #define NONE UINT32_MAX
 
@@ -24,19 +25,24 @@ struct index {
 struct qp { /* one direction */
 	struct psn_track request, response;
 	uint32_t pair, dst_qp;
-	uint32_t pair_next;      /* next of the same pair */
-	uint32_t flow;           /* of the newest request, else of the newest packet */
-	uint32_t peer;           /* queue pair that ACKs and CNPs sent to this one speak of; NONE = not settled */
+	uint32_t pair_next; /* next of the same pair */
+	uint32_t flow; /* of the newest request, else of the newest packet */
+	/* queue pair that ACKs and CNPs sent to this one speak of; NONE = not settled */
+	uint32_t peer;
 	uint32_t psn_first, psn_last;
 	uint16_t peer_tries;
-	uint8_t psn_rank;        /* what psn_first and _last are of: 3 requests, 2 responses, 1 other, 0 nothing yet */
+	/* what psn_first and _last are of: 3 requests, 2 responses, 1 other, 0 nothing yet */
+	uint8_t psn_rank;
 };
 
-struct tuple { struct flow_key key; uint64_t octets; };
+struct tuple {
+	struct flow_key key;
+	uint64_t octets;
+};
 struct pair {
 	uint8_t family, src[16], dst[16];
-	uint32_t first;          /* queue pair, NONE */
-	uint32_t reverse;        /* pair, NONE */
+	uint32_t first; /* queue pair, NONE */
+	uint32_t reverse; /* pair, NONE */
 };
 
 struct flow_table {
@@ -48,11 +54,12 @@ struct flow_table {
 	struct index by_flow, by_qp, by_tuple, by_pair;
 	uint32_t limit, sampling;
 	uint64_t seed;
-	struct flow_totals refused; /* counts of packets that have no flow; and .unattributed, which no flow can hold */
+	/* counts of packets that have no flow; and .unattributed, which no flow can hold */
+	struct flow_totals refused;
 	uint64_t bin, bin_octets, burst_octets;
 };
 
-/* --- index --------------------------------------------------------------------------------------------------------- */
+/* ---- index --------------------------------------------------------------- */
 
 static void index_clear(struct index *x, uint32_t slots)
 {
@@ -75,11 +82,13 @@ static void index_put(struct index *x, uint64_t hash, uint32_t position)
 
 static uint64_t mix(uint64_t a, uint64_t b) /* folded 64x64 multiplication */
 {
-	unsigned __int128 m = (unsigned __int128)(a ^ 0x9E3779B97F4A7C15ull) * (b ^ 0xD1B54A32D192ED03ull);
+	unsigned __int128 m =
+		(unsigned __int128)(a ^ 0x9E3779B97F4A7C15ull) * (b ^ 0xD1B54A32D192ED03ull);
 	return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
-static uint64_t hash_pair(const struct flow_table *t, unsigned family, const uint8_t *src, const uint8_t *dst)
+static uint64_t hash_pair(
+	const struct flow_table *t, unsigned family, const uint8_t *src, const uint8_t *dst)
 {
 	uint64_t w[4];
 	memcpy(w, src, 16);
@@ -88,24 +97,32 @@ static uint64_t hash_pair(const struct flow_table *t, unsigned family, const uin
 	return family == 4 ? h : mix(h ^ w[1], w[3] ^ t->seed);
 }
 
-static uint64_t hash_tuple(uint64_t pair_hash, unsigned src_port) { return mix(pair_hash, src_port + 1); }
+static uint64_t hash_tuple(uint64_t pair_hash, unsigned src_port)
+{
+	return mix(pair_hash, src_port + 1);
+}
 static uint64_t hash_flow(uint64_t pair_hash, unsigned src_port, uint32_t dst_qp)
 {
 	return mix(pair_hash, (uint64_t)dst_qp << 16 | src_port);
 }
-static uint64_t hash_qp(uint64_t pair_hash, uint32_t dst_qp) { return mix(pair_hash, (uint64_t)dst_qp << 16 | 1ull << 40); }
+static uint64_t hash_qp(uint64_t pair_hash, uint32_t dst_qp)
+{
+	return mix(pair_hash, (uint64_t)dst_qp << 16 | 1ull << 40);
+}
 
-static bool same_pair(unsigned family, const uint8_t *src, const uint8_t *dst, unsigned f, const uint8_t *s, const uint8_t *d)
+static bool same_pair(unsigned family, const uint8_t *src, const uint8_t *dst, unsigned f,
+	const uint8_t *s, const uint8_t *d)
 {
 	return family == f && memcmp(src, s, 16) == 0 && memcmp(dst, d, 16) == 0;
 }
 
 static bool same_tuple(const struct flow_key *a, const struct flow_key *b)
 {
-	return a->src_port == b->src_port && same_pair(a->family, a->src, a->dst, b->family, b->src, b->dst);
+	return a->src_port == b->src_port &&
+		same_pair(a->family, a->src, a->dst, b->family, b->src, b->dst);
 }
 
-/* --- life ---------------------------------------------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------- */
 
 struct flow_table *flow_table_new(uint32_t limit, uint32_t sampling, uint64_t seed)
 {
@@ -135,7 +152,10 @@ void flow_table_free(struct flow_table *t)
 	free(t);
 }
 
-static uint64_t key_hash(const struct flow_table *t, const struct flow_key *k) { return hash_pair(t, k->family, k->src, k->dst); }
+static uint64_t key_hash(const struct flow_table *t, const struct flow_key *k)
+{
+	return hash_pair(t, k->family, k->src, k->dst);
+}
 
 static uint32_t slots_for(uint32_t n)
 {
@@ -171,19 +191,23 @@ static void reindex_tuples(struct flow_table *t)
 {
 	index_clear(&t->by_tuple, slots_for(t->n_tuples + t->n_tuples / 2 + 1));
 	for (uint32_t i = 0; i < t->n_tuples; i++)
-		index_put(&t->by_tuple, hash_tuple(key_hash(t, &t->tuples[i].key), t->tuples[i].key.src_port), i);
+		index_put(&t->by_tuple,
+			hash_tuple(key_hash(t, &t->tuples[i].key), t->tuples[i].key.src_port), i);
 }
 
 static void reindex_pairs(struct flow_table *t)
 {
 	index_clear(&t->by_pair, slots_for(t->n_pairs + t->n_pairs / 2 + 1));
 	for (uint32_t i = 0; i < t->n_pairs; i++)
-		index_put(&t->by_pair, hash_pair(t, t->pairs[i].family, t->pairs[i].src, t->pairs[i].dst), i);
+		index_put(&t->by_pair,
+			hash_pair(t, t->pairs[i].family, t->pairs[i].src, t->pairs[i].dst), i);
 }
 
-static uint32_t pair_find(const struct flow_table *t, unsigned family, const uint8_t *src, const uint8_t *dst, uint64_t hash)
+static uint32_t pair_find(const struct flow_table *t, unsigned family, const uint8_t *src,
+	const uint8_t *dst, uint64_t hash)
 {
-	for (uint32_t i = (uint32_t)hash & t->by_pair.mask; t->by_pair.slot[i]; i = (i + 1) & t->by_pair.mask) {
+	for (uint32_t i = (uint32_t)hash & t->by_pair.mask; t->by_pair.slot[i];
+		i = (i + 1) & t->by_pair.mask) {
 		const struct pair *p = &t->pairs[t->by_pair.slot[i] - 1];
 		if (same_pair(family, src, dst, p->family, p->src, p->dst))
 			return t->by_pair.slot[i] - 1;
@@ -202,7 +226,8 @@ static uint32_t pair_get(struct flow_table *t, const struct flow_key *k, uint64_
 	*p = (struct pair){.family = k->family, .first = NONE};
 	memcpy(p->src, k->src, 16);
 	memcpy(p->dst, k->dst, 16);
-	p->reverse = pair_find(t, k->family, k->dst, k->src, hash_pair(t, k->family, k->dst, k->src));
+	p->reverse =
+		pair_find(t, k->family, k->dst, k->src, hash_pair(t, k->family, k->dst, k->src));
 	if (p->reverse != NONE)
 		t->pairs[p->reverse].reverse = at;
 	if (t->n_pairs * 2 > t->by_pair.mask)
@@ -215,7 +240,8 @@ static uint32_t pair_get(struct flow_table *t, const struct flow_key *k, uint64_
 static uint32_t tuple_get(struct flow_table *t, const struct flow_key *k, uint64_t pair_hash)
 {
 	uint64_t hash = hash_tuple(pair_hash, k->src_port);
-	for (uint32_t i = (uint32_t)hash & t->by_tuple.mask; t->by_tuple.slot[i]; i = (i + 1) & t->by_tuple.mask)
+	for (uint32_t i = (uint32_t)hash & t->by_tuple.mask; t->by_tuple.slot[i];
+		i = (i + 1) & t->by_tuple.mask)
 		if (same_tuple(&t->tuples[t->by_tuple.slot[i] - 1].key, k))
 			return t->by_tuple.slot[i] - 1;
 	rw_grow(t->tuples, t->n_tuples, t->cap_tuples);
@@ -233,14 +259,19 @@ static uint32_t qp_get(struct flow_table *t, const struct flow_key *k, uint64_t 
 {
 	uint64_t hash = hash_qp(pair_hash, k->dst_qp);
 	uint32_t pair = pair_get(t, k, pair_hash);
-	for (uint32_t i = (uint32_t)hash & t->by_qp.mask; t->by_qp.slot[i]; i = (i + 1) & t->by_qp.mask) {
+	for (uint32_t i = (uint32_t)hash & t->by_qp.mask; t->by_qp.slot[i];
+		i = (i + 1) & t->by_qp.mask) {
 		const struct qp *q = &t->qps[t->by_qp.slot[i] - 1];
 		if (q->pair == pair && q->dst_qp == k->dst_qp)
 			return t->by_qp.slot[i] - 1;
 	}
 	rw_grow(t->qps, t->n_qps, t->cap_qps);
 	uint32_t at = t->n_qps++;
-	t->qps[at] = (struct qp){.pair = pair, .dst_qp = k->dst_qp, .pair_next = t->pairs[pair].first, .flow = NONE, .peer = NONE};
+	t->qps[at] = (struct qp){.pair = pair,
+		.dst_qp = k->dst_qp,
+		.pair_next = t->pairs[pair].first,
+		.flow = NONE,
+		.peer = NONE};
 	t->pairs[pair].first = at;
 	if (t->n_qps * 2 > t->by_qp.mask)
 		reindex_qps(t);
@@ -252,10 +283,13 @@ static uint32_t qp_get(struct flow_table *t, const struct flow_key *k, uint64_t 
 /* Find or add; NONE when the table is full. */
 static uint32_t flow_get(struct flow_table *t, const struct roce_packet *p)
 {
-	uint64_t pair_hash = hash_pair(t, p->family, p->src, p->dst), hash = hash_flow(pair_hash, p->src_port, p->dst_qp);
-	for (uint32_t i = (uint32_t)hash & t->by_flow.mask; t->by_flow.slot[i]; i = (i + 1) & t->by_flow.mask) {
+	uint64_t pair_hash = hash_pair(t, p->family, p->src, p->dst),
+		 hash = hash_flow(pair_hash, p->src_port, p->dst_qp);
+	for (uint32_t i = (uint32_t)hash & t->by_flow.mask; t->by_flow.slot[i];
+		i = (i + 1) & t->by_flow.mask) {
 		const struct flow_key *k = &t->flows[t->by_flow.slot[i] - 1].key;
-		if (k->dst_qp == p->dst_qp && k->src_port == p->src_port && same_pair(p->family, p->src, p->dst, k->family, k->src, k->dst))
+		if (k->dst_qp == p->dst_qp && k->src_port == p->src_port &&
+			same_pair(p->family, p->src, p->dst, k->family, k->src, k->dst))
 			return t->by_flow.slot[i] - 1;
 	}
 	if (t->n_flows >= t->limit)
@@ -263,7 +297,8 @@ static uint32_t flow_get(struct flow_table *t, const struct roce_packet *p)
 	rw_grow(t->flows, t->n_flows, t->cap_flows);
 	uint32_t at = t->n_flows++;
 	struct flow *f = &t->flows[at];
-	*f = (struct flow){.key = {.family = p->family, .src_port = p->src_port, .dst_qp = p->dst_qp}};
+	*f = (struct flow){
+		.key = {.family = p->family, .src_port = p->src_port, .dst_qp = p->dst_qp}};
 	memcpy(f->key.src, p->src, 16);
 	memcpy(f->key.dst, p->dst, 16);
 	f->tuple = tuple_get(t, &f->key, pair_hash);
@@ -275,7 +310,7 @@ static uint32_t flow_get(struct flow_table *t, const struct roce_packet *p)
 	return at;
 }
 
-/* --- PSN ----------------------------------------------------------------------------------------------------------- */
+/* ---- PSN ----------------------------------------------------------------- */
 
 static void psn_range(struct qp *q, uint32_t psn, uint8_t rank)
 {
@@ -292,7 +327,9 @@ static void psn_packet(struct flow_table *t, uint32_t at, const struct roce_pack
 	struct flow *f = &t->flows[at];
 	struct qp *q = &t->qps[f->qp];
 	enum roce_role role = roce_opcode_role(p->opcode);
-	uint8_t rank = role == ROLE_REQUEST ? 3 : role == ROLE_RESPONSE || role == ROLE_RESPONSE_FIRST ? 2 : 1;
+	uint8_t rank = role == ROLE_REQUEST                            ? 3
+		: role == ROLE_RESPONSE || role == ROLE_RESPONSE_FIRST ? 2
+								       : 1;
 	if (rank == 3 || q->psn_rank < 3)
 		q->flow = at;
 	psn_range(q, p->psn, rank);
@@ -308,9 +345,10 @@ static void psn_packet(struct flow_table *t, uint32_t at, const struct roce_pack
 	}
 }
 
-/* --- attribution --------------------------------------------------------------------------------------------------- */
+/* ---- attribution --------------------------------------------------------- */
 
-/* The queue pair that @p, a packet of flow @f, speaks of; NONE when not clear. See flow_table.h for the rule. */
+/* The queue pair that @p, a packet of flow @f, speaks of; NONE when not clear. See flow_table.h for
+ * the rule. */
 static uint32_t peer_of(struct flow_table *t, const struct flow *f, const struct roce_packet *p)
 {
 	struct qp *q = &t->qps[f->qp];
@@ -321,7 +359,8 @@ static uint32_t peer_of(struct flow_table *t, const struct flow *f, const struct
 		return NONE;
 	uint32_t only = NONE, same_port = NONE, holds = NONE;
 	unsigned n = 0, n_port = 0, n_holds = 0, walked = 0;
-	for (uint32_t i = t->pairs[reverse].first; i != NONE && walked <= PAIR_WALK_MAX; i = t->qps[i].pair_next, walked++) {
+	for (uint32_t i = t->pairs[reverse].first; i != NONE && walked <= PAIR_WALK_MAX;
+		i = t->qps[i].pair_next, walked++) {
 		const struct qp *g = &t->qps[i];
 		if (g->psn_rank < 3)
 			continue;
@@ -331,8 +370,11 @@ static uint32_t peer_of(struct flow_table *t, const struct flow *f, const struct
 			n_port++;
 			same_port = i;
 		}
-		int32_t back = psn_distance(g->psn_last, p->psn), known = psn_distance(g->psn_last, g->psn_first);
-		if (p->has_aeth && back >= -1 && back < PSN_WINDOW && (known < 0 || back <= known)) { /* < 0: round the circle */
+		int32_t back = psn_distance(g->psn_last, p->psn),
+			known = psn_distance(g->psn_last, g->psn_first);
+		/* < 0: round the circle */
+		if (p->has_aeth && back >= -1 && back < PSN_WINDOW &&
+			(known < 0 || back <= known)) {
 			n_holds++;
 			holds = i;
 		}
@@ -341,7 +383,8 @@ static uint32_t peer_of(struct flow_table *t, const struct flow *f, const struct
 		q->peer_tries++;
 	if (walked > PAIR_WALK_MAX)
 		return NONE;
-	/* Being the only one so far settles nothing for later: another of the pair may be about to show itself. */
+	/* Being the only one so far settles nothing for later: another of the pair may be about to
+	 * show itself. */
 	if (n == 1)
 		return only;
 	q->peer = n_port == 1 ? same_port : n_holds == 1 ? holds : NONE;
@@ -357,7 +400,8 @@ static void attribute(struct flow_table *t, uint32_t at, const struct roce_packe
 	f->rnr_nak_sent += rnr;
 	if (!cnp && !p->has_aeth)
 		return;
-	uint32_t peer = peer_of(t, f, p); /* for ordinary ACKs too: they teach which QPs belong together */
+	/* for ordinary ACKs too: they teach which QPs belong together */
+	uint32_t peer = peer_of(t, f, p);
 	if (!cnp && !nak && !rnr)
 		return;
 	if (peer == NONE) {
@@ -370,10 +414,11 @@ static void attribute(struct flow_table *t, uint32_t at, const struct roce_packe
 	f->rnr_nak_about += rnr;
 }
 
-/* --- packets ------------------------------------------------------------------------------------------------------- */
+/* ---- packets ------------------------------------------------------------- */
 
 /* Aligned bins: a burst that straddles two is seen as its larger part, at worst half. */
-static void burst_add(uint64_t *bin, uint64_t *bin_octets, uint64_t *most, int64_t t_ns, uint32_t octets)
+static void burst_add(
+	uint64_t *bin, uint64_t *bin_octets, uint64_t *most, int64_t t_ns, uint32_t octets)
 {
 	uint64_t now = (uint64_t)t_ns / 1000000;
 	if (now != *bin) {
@@ -417,7 +462,7 @@ void flow_table_add(struct flow_table *t, const struct roce_packet *p, int64_t t
 		attribute(t, at, p);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------- */
 
 void flow_table_totals(struct flow_table *t, struct flow_totals *ret)
 {
@@ -471,8 +516,10 @@ static int compare_key(const struct flow_key *a, const struct flow_key *b)
 
 static int compare_flows(const void *pa, const void *pb)
 {
-	const struct flow *a = *(const struct flow *const *)pa, *b = *(const struct flow *const *)pb;
-	return a->octets != b->octets ? (a->octets < b->octets ? 1 : -1) : compare_key(&a->key, &b->key);
+	const struct flow *a = *(const struct flow *const *)pa,
+			  *b = *(const struct flow *const *)pb;
+	return a->octets != b->octets ? (a->octets < b->octets ? 1 : -1)
+				      : compare_key(&a->key, &b->key);
 }
 
 const struct flow **flow_table_top(const struct flow_table *t, size_t max, size_t *ret_n)
@@ -503,15 +550,28 @@ static void qp_sum(struct flow *s, const struct flow *f)
 	if (f->burst_octets > s->burst_octets)
 		s->burst_octets = f->burst_octets;
 	static const size_t sums[] = {
-		offsetof(struct flow, packets), offsetof(struct flow, octets), offsetof(struct flow, payload_bytes), offsetof(struct flow, ce),
-		offsetof(struct flow, ect), offsetof(struct flow, not_ect), offsetof(struct flow, cnp_sent), offsetof(struct flow, nak_sent),
-		offsetof(struct flow, rnr_nak_sent), offsetof(struct flow, cnp_about), offsetof(struct flow, nak_about),
-		offsetof(struct flow, rnr_nak_about), offsetof(struct flow, psn.gaps), offsetof(struct flow, psn.missing),
-		offsetof(struct flow, psn.duplicates), offsetof(struct flow, psn.retransmits), offsetof(struct flow, psn.reordered),
+		offsetof(struct flow, packets),
+		offsetof(struct flow, octets),
+		offsetof(struct flow, payload_bytes),
+		offsetof(struct flow, ce),
+		offsetof(struct flow, ect),
+		offsetof(struct flow, not_ect),
+		offsetof(struct flow, cnp_sent),
+		offsetof(struct flow, nak_sent),
+		offsetof(struct flow, rnr_nak_sent),
+		offsetof(struct flow, cnp_about),
+		offsetof(struct flow, nak_about),
+		offsetof(struct flow, rnr_nak_about),
+		offsetof(struct flow, psn.gaps),
+		offsetof(struct flow, psn.missing),
+		offsetof(struct flow, psn.duplicates),
+		offsetof(struct flow, psn.retransmits),
+		offsetof(struct flow, psn.reordered),
 		offsetof(struct flow, psn.restarts),
 	};
 	for (size_t i = 0; i < rw_countof(sums); i++)
-		*(uint64_t *)(void *)((char *)s + sums[i]) += *(const uint64_t *)(const void *)((const char *)f + sums[i]);
+		*(uint64_t *)(void *)((char *)s + sums[i]) +=
+			*(const uint64_t *)(const void *)((const char *)f + sums[i]);
 }
 
 static int compare_qps(const void *pa, const void *pb)
@@ -532,7 +592,8 @@ struct flow *flow_table_qps(const struct flow_table *t, size_t *ret_n)
 			continue;
 		v[i].psn_first = t->qps[i].psn_first;
 		v[i].psn_last = t->qps[i].psn_last;
-		v[i].psn.reordered += t->qps[i].request.late + t->qps[i].response.late; /* the end came before the verdict */
+		/* the end came before the verdict */
+		v[i].psn.reordered += t->qps[i].request.late + t->qps[i].response.late;
 		v[n++] = v[i];
 	}
 	qsort(v, n, sizeof(*v), compare_qps);
@@ -540,12 +601,16 @@ struct flow *flow_table_qps(const struct flow_table *t, size_t *ret_n)
 	return v;
 }
 
-size_t flow_table_samples(struct flow_table *t, int64_t from_ns, int64_t to_ns, uint32_t entity, enum flow_dir dir, bool psn_known,
-	struct flow_sample ret[FLOW_TOP + 1])
+size_t flow_table_samples(struct flow_table *t, int64_t from_ns, int64_t to_ns, uint32_t entity,
+	enum flow_dir dir, bool psn_known, struct flow_sample ret[FLOW_TOP + 1])
 {
 	struct flow_totals s;
 	flow_table_totals(t, &s);
-	struct flow_sample common = {.from_ns = from_ns, .to_ns = to_ns, .entity = entity, .sampling = t->sampling, .dir = (uint8_t)dir};
+	struct flow_sample common = {.from_ns = from_ns,
+		.to_ns = to_ns,
+		.entity = entity,
+		.sampling = t->sampling,
+		.dir = (uint8_t)dir};
 	bool every = t->sampling == 1, psn = every && psn_known;
 	uint64_t per_s = every ? 8000 : 0; /* octets in a millisecond -> bit/s */
 	ret[0] = common;
@@ -583,7 +648,8 @@ size_t flow_table_samples(struct flow_table *t, int64_t from_ns, int64_t to_ns, 
 	return n + 1;
 }
 
-/* What stays of a queue pair: where its sequences stand. The peer is learned again, since numbers change. */
+/* What stays of a queue pair: where its sequences stand. The peer is learned again, since numbers
+ * change. */
 static void qp_carry(struct qp *to, const struct qp *from, uint32_t flow)
 {
 	to->request = from->request;
@@ -615,7 +681,8 @@ void flow_table_next(struct flow_table *t)
 		uint64_t hash = key_hash(t, &kept.key);
 		kept.tuple = tuple_get(t, &kept.key, hash);
 		kept.qp = qp_get(t, &kept.key, hash);
-		/* Of a queue pair with several flows the one of the newest request stays its flow, if it stays. */
+		/* Of a queue pair with several flows the one of the newest request stays its flow,
+		 * if it stays. */
 		if (t->qps[kept.qp].flow == NONE || q->flow == i)
 			qp_carry(&t->qps[kept.qp], q, n);
 		t->flows[n++] = kept;

@@ -1,4 +1,5 @@
-/* icrc - see icrc.h. Table-driven CRC-32, eight bytes a step ("slicing-by-8", Kounavis and Berry, 2008). */
+/* icrc - see icrc.h. Table-driven CRC-32, eight bytes a step ("slicing-by-8", Kounavis and Berry,
+ * 2008). */
 #include "collectors/packet/icrc.h"
 
 #include <errno.h>
@@ -6,11 +7,19 @@
 
 #define CRC32_POLY 0xEDB88320u /* IEEE 802.3, reflected */
 
-enum { IP4_BYTES = 20, IP6_BYTES = 40, UDP_BYTES = 8, BTH_BYTES = 12, LRH_BYTES = 8, PROTO_UDP = 17 };
+enum {
+	IP4_BYTES = 20,
+	IP6_BYTES = 40,
+	UDP_BYTES = 8,
+	BTH_BYTES = 12,
+	LRH_BYTES = 8,
+	PROTO_UDP = 17
+};
 
 static uint32_t table[8][256];
 
-/* Filled before main(), so that no thread can meet a half-made table and no packet pays for a check. */
+/* Filled before main(), so that no thread can meet a half-made table and no packet pays for a
+ * check. */
 __attribute__((constructor)) static void crc32_tables(void)
 {
 	for (uint32_t i = 0; i < 256; i++) {
@@ -35,8 +44,9 @@ uint32_t crc32_ieee(uint32_t crc, const void *data, size_t n)
 	uint32_t c = ~crc;
 	for (; n >= 8; n -= 8, p += 8) {
 		uint32_t lo = le32(p) ^ c, hi = le32(p + 4);
-		c = table[7][lo & 0xff] ^ table[6][lo >> 8 & 0xff] ^ table[5][lo >> 16 & 0xff] ^ table[4][lo >> 24] ^
-			table[3][hi & 0xff] ^ table[2][hi >> 8 & 0xff] ^ table[1][hi >> 16 & 0xff] ^ table[0][hi >> 24];
+		c = table[7][lo & 0xff] ^ table[6][lo >> 8 & 0xff] ^ table[5][lo >> 16 & 0xff] ^
+			table[4][lo >> 24] ^ table[3][hi & 0xff] ^ table[2][hi >> 8 & 0xff] ^
+			table[1][hi >> 16 & 0xff] ^ table[0][hi >> 24];
 	}
 	while (n--)
 		c = table[0][(c ^ *p++) & 0xff] ^ (c >> 8);
@@ -57,18 +67,18 @@ int icrc_compute(const uint8_t *ip, size_t n, uint32_t *ret)
 	uint8_t *h = head + LRH_BYTES;
 	memcpy(h, ip, head_bytes);
 	if (h[0] == 0x45 && h[9] == PROTO_UDP) {
-		h[1] = 0xff;            /* TOS */
-		h[8] = 0xff;            /* TTL */
-		h[10] = h[11] = 0xff;   /* header checksum */
+		h[1] = 0xff; /* TOS */
+		h[8] = 0xff; /* TTL */
+		h[10] = h[11] = 0xff; /* header checksum */
 	} else if (h[0] >> 4 == 6 && h[6] == PROTO_UDP) {
-		h[0] |= 0x0f;           /* traffic class and flow label: all but the version */
+		h[0] |= 0x0f; /* traffic class and flow label: all but the version */
 		h[1] = h[2] = h[3] = 0xff;
-		h[7] = 0xff;            /* hop limit */
+		h[7] = 0xff; /* hop limit */
 	} else {
 		return -EINVAL;
 	}
-	h[ip_bytes + 6] = h[ip_bytes + 7] = 0xff;   /* UDP checksum */
-	h[ip_bytes + UDP_BYTES + 4] = 0xff;         /* BTH: FECN, BECN, reserved */
+	h[ip_bytes + 6] = h[ip_bytes + 7] = 0xff; /* UDP checksum */
+	h[ip_bytes + UDP_BYTES + 4] = 0xff; /* BTH: FECN, BECN, reserved */
 
 	uint32_t crc = crc32_ieee(0, head, LRH_BYTES + head_bytes);
 	*ret = crc32_ieee(crc, ip + head_bytes, n - head_bytes);

@@ -1,6 +1,6 @@
 /*
- * icrc - the invariant CRC that ends every RoCEv2 packet: CRC-32 (IEEE 802.3) over the packet from the IP header on, with the fields
- * a router may change set to ones. Pure.
+ * icrc - the invariant CRC that ends every RoCEv2 packet: CRC-32 (IEEE 802.3) over the packet from
+ * the IP header on, with the fields a router may change set to ones. Pure.
  */
 #ifndef RW_COLLECTORS_ICRC_H
 #define RW_COLLECTORS_ICRC_H
@@ -16,16 +16,18 @@ uint32_t crc32_ieee(uint32_t crc, const void *p, size_t n);
 /*
  * icrc_compute - the ICRC a RoCEv2 packet must carry.
  *
- * @ip  first byte of the IP header (IPv4 without options, or IPv6 without extension headers, followed by UDP and BTH)
+ * @ip  first byte of the IP header (IPv4 without options, or IPv6 without extension headers,
+ * followed by UDP and BTH)
  * @n   bytes from there up to, not including, the ICRC itself
  *
- * On the wire the result stands least significant byte first (icrc_put, icrc_get). 0, or -EINVAL when the bytes are not of that
- * form: the specification defines no other.
+ * On the wire the result stands least significant byte first (icrc_put, icrc_get). 0, or -EINVAL
+ * when the bytes are not of that form: the specification defines no other.
  *
- * Source: InfiniBand Architecture Specification volume 1, "Invariant CRC" (section 7.8.1), and annex A17 (RoCEv2): eight bytes of
- * ones stand for the absent LRH; IPv4 TOS, TTL and header checksum, or IPv6 traffic class, flow label and hop limit, the UDP
- * checksum and the BTH byte with FECN, BECN and reserved bits are taken as ones. Checked in the tests against packets of
- * public origin.
+ * Source: InfiniBand Architecture Specification volume 1, "Invariant CRC" (section 7.8.1), and
+ * annex A17 (RoCEv2): eight bytes of ones stand for the absent LRH; IPv4 TOS, TTL and header
+ * checksum, or IPv6 traffic class, flow label and hop limit, the UDP checksum and the BTH byte with
+ * FECN, BECN and reserved bits are taken as ones. Checked in the tests against packets of public
+ * origin.
  */
 int icrc_compute(const uint8_t *ip, size_t n, uint32_t *ret);
 

@@ -20,34 +20,36 @@
 
 #define RETRY_MIN (1 * NS_PER_S)
 #define RETRY_MAX (15 * NS_PER_S)
-#define TICK (200 * NS_PER_MS)     /* how often the clock is compared with the end of the interval */
-#define GRACE (300 * NS_PER_MS)    /* the kernel hands blocks over at most BLOCK_MS late */
-#define SKIP_INTERVALS 16          /* a clock that jumps further ahead does not leave empty intervals behind */
+#define TICK (200 * NS_PER_MS) /* how often the clock is compared with the end of the interval */
+#define GRACE (300 * NS_PER_MS) /* the kernel hands blocks over at most BLOCK_MS late */
+#define SKIP_INTERVALS                                                                             \
+	16 /* a clock that jumps further ahead does not leave empty intervals behind */
 enum { BLOCK_MS = 100, PACKETS_PER_TURN = 4096, BUFFER_MAX = 1 << 30, SNAPLEN_WATCH = 192 };
 
 struct capture {
 	struct loop *loop;
-	struct arena *arena;          /* the copied configuration */
+	struct arena *arena; /* the copied configuration */
 	struct config_capture config;
 	struct sink sink;
 	struct target target;
 	uint32_t entity;
 	enum flow_dir dir;
-	pcap_t *handle;               /* kept while BACKOFF: without privileges it can be revived, but not opened again */
+	/* kept while BACKOFF: without privileges it can be revived, but not opened again */
+	pcap_t *handle;
 	enum roce_link link;
-	int ifindex;                  /* of what the handle is bound to */
-	struct loop_fd *fd;           /* NULL unless UP */
+	int ifindex; /* of what the handle is bound to */
+	struct loop_fd *fd; /* NULL unless UP */
 	struct loop_timer *tick;
-	int64_t retry_ns;             /* pause before the next try */
+	int64_t retry_ns; /* pause before the next try */
 	mono_t next_try;
 	struct flow_table *flows;
-	int64_t from_ns, to_ns;       /* interval under way, wall clock */
-	uint32_t drops;               /* the handle's count at the last look */
+	int64_t from_ns, to_ns; /* interval under way, wall clock */
+	uint32_t drops; /* the handle's count at the last look */
 	struct complaint drops_complaint;
 	struct capture_counts counts;
 };
 
-/* --- opening ------------------------------------------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 /* netns_enter - 0 and the fd of the namespace we came from in *ret_back, -1 when @name is NULL. */
 static int netns_enter(const char *name, int *ret_back, struct err *e)
@@ -59,15 +61,17 @@ static int netns_enter(const char *name, int *ret_back, struct err *e)
 	snprintf(path, sizeof(path), "%s%s", strchr(name, '/') ? "" : "/run/netns/", name);
 	rw_cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return err_set(e, errno == ENOENT ? -ENODEV : -errno, "network namespace %s: %s", name, strerror(errno));
+		return err_set(e, errno == ENOENT ? -ENODEV : -errno, "network namespace %s: %s",
+			name, strerror(errno));
 	int back = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 	if (back < 0)
-		return err_set(e, -errno, "cannot note our own network namespace: %s", strerror(errno));
+		return err_set(
+			e, -errno, "cannot note our own network namespace: %s", strerror(errno));
 	if (setns(fd, CLONE_NEWNET)) {
 		int code = -errno;
 		close(back);
-		return err_set(e, code, "cannot enter network namespace %s: %s%s", name, strerror(-code),
-			code == -EPERM ? " (needs CAP_SYS_ADMIN)" : "");
+		return err_set(e, code, "cannot enter network namespace %s: %s%s", name,
+			strerror(-code), code == -EPERM ? " (needs CAP_SYS_ADMIN)" : "");
 	}
 	*ret_back = back;
 	return 0;
@@ -79,7 +83,8 @@ static void netns_leave(int back)
 		return;
 	/* In the wrong namespace every later socket would quietly be wrong. */
 	if (setns(back, CLONE_NEWNET)) {
-		log_error("pcap", "cannot return to the agent's network namespace: %s", strerror(errno));
+		log_error("pcap", "cannot return to the agent's network namespace: %s",
+			strerror(errno));
 		abort();
 	}
 	close(back);
@@ -87,16 +92,21 @@ static void netns_leave(int back)
 
 static int activate_error(int rc, pcap_t *p, const char *interface, struct err *e)
 {
-	static const struct { int pcap, code; const char *text; } known[] = {
+	static const struct {
+		int pcap, code;
+		const char *text;
+	} known[] = {
 		{PCAP_ERROR_NO_SUCH_DEVICE, -ENODEV, "no such interface"},
 		{PCAP_ERROR_IFACE_NOT_UP, -ENETDOWN, "the interface is down"},
 		{PCAP_ERROR_PERM_DENIED, -EPERM, "not permitted (needs CAP_NET_RAW)"},
-		{PCAP_ERROR_PROMISC_PERM_DENIED, -EPERM, "promiscuous mode not permitted (needs CAP_NET_RAW)"},
+		{PCAP_ERROR_PROMISC_PERM_DENIED, -EPERM,
+			"promiscuous mode not permitted (needs CAP_NET_RAW)"},
 	};
 	for (size_t i = 0; i < rw_countof(known); i++)
 		if (known[i].pcap == rc)
 			return err_set(e, known[i].code, "%s: %s", interface, known[i].text);
-	return err_set(e, -EIO, "%s: %s", interface, *pcap_geterr(p) ? pcap_geterr(p) : pcap_statustostr(rc));
+	return err_set(e, -EIO, "%s: %s", interface,
+		*pcap_geterr(p) ? pcap_geterr(p) : pcap_statustostr(rc));
 }
 
 static void pcap_closep(pcap_t **p)
@@ -106,7 +116,8 @@ static void pcap_closep(pcap_t **p)
 }
 
 /* In the namespace we are in. */
-static int open_here(const char *interface, uint32_t snaplen, uint64_t buffer_bytes, pcap_direction_t direction, pcap_t **ret, struct err *e)
+static int open_here(const char *interface, uint32_t snaplen, uint64_t buffer_bytes,
+	pcap_direction_t direction, pcap_t **ret, struct err *e)
 {
 	char text[PCAP_ERRBUF_SIZE] = "";
 	rw_cleanup(pcap_closep) pcap_t *p = pcap_create(interface, text);
@@ -117,12 +128,14 @@ static int open_here(const char *interface, uint32_t snaplen, uint64_t buffer_by
 	pcap_set_timeout(p, BLOCK_MS);
 	pcap_set_tstamp_precision(p, PCAP_TSTAMP_PRECISION_NANO);
 	if (buffer_bytes)
-		pcap_set_buffer_size(p, (int)(buffer_bytes < BUFFER_MAX ? buffer_bytes : BUFFER_MAX));
+		pcap_set_buffer_size(
+			p, (int)(buffer_bytes < BUFFER_MAX ? buffer_bytes : BUFFER_MAX));
 	int rc = pcap_activate(p);
 	if (rc < 0)
 		return activate_error(rc, p, interface, e);
 	if (link_of_dlt((uint32_t)pcap_datalink(p)) == LINK_UNSUPPORTED)
-		return err_set(e, -ENOTSUP, "%s: link type %s is not read", interface, pcap_datalink_val_to_description_or_dlt(pcap_datalink(p)));
+		return err_set(e, -ENOTSUP, "%s: link type %s is not read", interface,
+			pcap_datalink_val_to_description_or_dlt(pcap_datalink(p)));
 	struct bpf_program program;
 	/* A raw IP interface (tun) has no ethertypes to ask for. */
 	const char *filter = pcap_datalink(p) == DLT_EN10MB ? PCAP_FILTER : "udp port 4791";
@@ -133,28 +146,33 @@ static int open_here(const char *interface, uint32_t snaplen, uint64_t buffer_by
 	if (rc || pcap_setnonblock(p, 1, text))
 		return err_set(e, -EIO, "%s: %s", interface, rc ? pcap_geterr(p) : text);
 	if (direction != PCAP_D_INOUT && pcap_setdirection(p, direction))
-		return err_set(e, -ENOTSUP, "%s: capturing one direction only: %s", interface, pcap_geterr(p));
+		return err_set(e, -ENOTSUP, "%s: capturing one direction only: %s", interface,
+			pcap_geterr(p));
 	*ret = rw_take(p);
 	return 0;
 }
 
 static int open_handle(const struct config_capture *c, pcap_t **ret, struct err *e)
 {
-	pcap_direction_t direction = str_eq(c->direction, "in") ? PCAP_D_IN : str_eq(c->direction, "out") ? PCAP_D_OUT : PCAP_D_INOUT;
+	pcap_direction_t direction = str_eq(c->direction, "in") ? PCAP_D_IN
+		: str_eq(c->direction, "out")                   ? PCAP_D_OUT
+								: PCAP_D_INOUT;
 	int back, rc = netns_enter(c->netns, &back, e);
 	if (rc < 0)
 		return rc;
-	rc = open_here(c->interface, c->snaplen ? c->snaplen : 128, c->buffer_bytes, direction, ret, e);
+	rc = open_here(
+		c->interface, c->snaplen ? c->snaplen : 128, c->buffer_bytes, direction, ret, e);
 	netns_leave(back);
 	return rc;
 }
 
 static int64_t header_ns(const struct pcap_pkthdr *h)
 {
-	return (int64_t)h->ts.tv_sec * NS_PER_S + h->ts.tv_usec; /* nanosecond precision was asked for: libpcap scales */
+	/* nanosecond precision was asked for: libpcap scales */
+	return (int64_t)h->ts.tv_sec * NS_PER_S + h->ts.tv_usec;
 }
 
-/* --- intervals ----------------------------------------------------------------------------------------------------- */
+/* ---- intervals ----------------------------------------------------------- */
 
 static void interval_begin(struct capture *c, int64_t now_ns)
 {
@@ -162,7 +180,8 @@ static void interval_begin(struct capture *c, int64_t now_ns)
 	c->to_ns = (now_ns / c->config.interval_ns + 1) * c->config.interval_ns;
 }
 
-/* Kernel drops since the last look: our own blindness, which must not be told as the network's loss. */
+/* Kernel drops since the last look: our own blindness, which must not be told as the network's
+ * loss. */
 static uint32_t drops_since(struct capture *c)
 {
 	struct pcap_stat s;
@@ -182,15 +201,22 @@ static void interval_end(struct capture *c, int64_t end_ns)
 	if (dropped) {
 		char text[160];
 		c->target.errors++;
-		snprintf(text, sizeof(text), "the kernel dropped %u packets of capture %s: PSN gaps of this interval are unknown; raise its buffer "
-			"or lower its load", dropped, c->config.name);
-		if (complain(&c->drops_complaint, begin, LOG_WARN_, c->config.name, "%s", text) && c->sink.event)
-			c->sink.event(c->sink.arg, end_ns, "capture_drops", c->config.device, c->config.port, text);
+		snprintf(text, sizeof(text),
+			"the kernel dropped %u packets of capture %s: PSN gaps of this interval "
+			"are unknown; raise its buffer "
+			"or lower its load",
+			dropped, c->config.name);
+		if (complain(&c->drops_complaint, begin, LOG_WARN_, c->config.name, "%s", text) &&
+			c->sink.event)
+			c->sink.event(c->sink.arg, end_ns, "capture_drops", c->config.device,
+				c->config.port, text);
 	} else {
-		complaint_over(&c->drops_complaint, begin, c->config.name, "no more dropped packets");
+		complaint_over(
+			&c->drops_complaint, begin, c->config.name, "no more dropped packets");
 	}
 	if (end_ns > c->from_ns) {
-		size_t n = flow_table_samples(c->flows, c->from_ns, end_ns, c->entity, c->dir, dropped == 0, rows);
+		size_t n = flow_table_samples(
+			c->flows, c->from_ns, end_ns, c->entity, c->dir, dropped == 0, rows);
 		c->target.values += n;
 		if (c->sink.flows)
 			c->sink.flows(c->sink.arg, rows, n);
@@ -204,8 +230,10 @@ static void interval_end(struct capture *c, int64_t end_ns)
 /* Close what is over at @t_ns. */
 static void interval_advance(struct capture *c, int64_t t_ns)
 {
-	if (t_ns < c->from_ns - c->config.interval_ns || t_ns - c->to_ns > SKIP_INTERVALS * c->config.interval_ns) {
-		interval_end(c, c->to_ns); /* the clock was set: what was counted stays labelled with the old time */
+	if (t_ns < c->from_ns - c->config.interval_ns ||
+		t_ns - c->to_ns > SKIP_INTERVALS * c->config.interval_ns) {
+		/* the clock was set: what was counted stays labelled with the old time */
+		interval_end(c, c->to_ns);
 		interval_begin(c, t_ns);
 		return;
 	}
@@ -216,7 +244,7 @@ static void interval_advance(struct capture *c, int64_t t_ns)
 	}
 }
 
-/* --- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------- */
 
 static void capture_changed(struct capture *c, enum target_state to, const char *reason)
 {
@@ -245,7 +273,8 @@ static void on_packet(u_char *arg, const struct pcap_pkthdr *h, const u_char *by
 static void capture_lost(struct capture *c, const char *why)
 {
 	char reason[160];
-	snprintf(reason, sizeof(reason), "%s: %s; waiting for it to come back", c->config.interface, why);
+	snprintf(reason, sizeof(reason), "%s: %s; waiting for it to come back", c->config.interface,
+		why);
 	loop_fd_free(c->fd);
 	c->fd = NULL;
 	c->target.errors++;
@@ -264,8 +293,9 @@ static void capture_read(struct capture *c)
 }
 
 /*
- * What is wrong with the interface, or NULL. libpcap does not always tell: a socket whose interface went down, or was replaced by another
- * of the same name, is only silent. The ioctls act in the socket's namespace and need no privilege.
+ * What is wrong with the interface, or NULL. libpcap does not always tell: a socket whose interface
+ * went down, or was replaced by another of the same name, is only silent. The ioctls act in the
+ * socket's namespace and need no privilege.
  */
 static const char *interface_fault(const struct capture *c, int *ret_ifindex)
 {
@@ -299,14 +329,16 @@ static int capture_watch(struct capture *c)
 	return 0;
 }
 
-/* An old handle lives again when its interface is up: the kernel re-attaches the socket by itself. */
+/* An old handle lives again when its interface is up: the kernel re-attaches the socket by itself.
+ */
 static bool capture_revive(struct capture *c)
 {
 	int ifindex;
 	if (!c->handle || interface_fault(c, &ifindex) || ifindex != c->ifindex)
 		return false;
 	interval_begin(c, wall_now().ns); /* for packets that wait in the ring */
-	return pcap_dispatch(c->handle, PACKETS_PER_TURN, on_packet, (u_char *)c) >= 0 && capture_watch(c) == 0;
+	return pcap_dispatch(c->handle, PACKETS_PER_TURN, on_packet, (u_char *)c) >= 0 &&
+		capture_watch(c) == 0;
 }
 
 /* 0 when the capture is UP. Otherwise it is in BACKOFF, and the error is returned, too. */
@@ -346,30 +378,36 @@ static void on_tick(void *arg)
 			capture_try(c, NULL);
 		return;
 	}
-	/* Also when the descriptor did not become readable: the end of an interval must not wait for a full block. */
+	/* Also when the descriptor did not become readable: the end of an interval must not wait
+	 * for a full block. */
 	capture_read(c);
 	int ifindex = c->ifindex;
 	const char *fault = c->fd ? interface_fault(c, &ifindex) : NULL;
 	if (c->fd && (fault || ifindex != c->ifindex))
 		capture_lost(c, fault ? fault : "the interface was replaced by another");
 	if (c->fd)
-		interval_advance(c, wall_now().ns - GRACE > c->from_ns ? wall_now().ns - GRACE : c->from_ns);
+		interval_advance(
+			c, wall_now().ns - GRACE > c->from_ns ? wall_now().ns - GRACE : c->from_ns);
 }
 
-/* --- door ---------------------------------------------------------------------------------------------------------- */
+/* ---- door ---------------------------------------------------------------- */
 
 static const char *copy(struct arena *a, const char *s)
 {
 	return s ? arena_strdup(a, s) : NULL;
 }
 
-int capture_open(struct loop *l, struct entities *entities, const struct config_capture *config, const struct sink *sink,
-	struct capture **ret, struct err *e)
+int capture_open(struct loop *l, struct entities *entities, const struct config_capture *config,
+	const struct sink *sink, struct capture **ret, struct err *e)
 {
 	if (!config->interface)
-		return err_set(e, -ENOTSUP, "capture %s: only captures of an interface are possible in this version, not 'listen'", config->name);
+		return err_set(e, -ENOTSUP,
+			"capture %s: only captures of an interface are possible in this version, "
+			"not 'listen'",
+			config->name);
 	if (config->interval_ns <= 0)
-		return err_set(e, -EINVAL, "capture %s: the interval must be positive", config->name);
+		return err_set(
+			e, -EINVAL, "capture %s: the interval must be positive", config->name);
 	struct capture *c = rw_calloc(1, sizeof(*c));
 	struct arena *a = c->arena = arena_new();
 	c->loop = l;
@@ -382,15 +420,21 @@ int capture_open(struct loop *l, struct entities *entities, const struct config_
 	c->config.device = copy(a, config->device);
 	c->config.port = copy(a, config->port);
 	c->config.direction = copy(a, config->direction);
-	c->dir = str_eq(config->direction, "in") ? FLOW_DIR_IN : str_eq(config->direction, "out") ? FLOW_DIR_OUT : FLOW_DIR_UNKNOWN;
+	c->dir = str_eq(config->direction, "in")   ? FLOW_DIR_IN
+		: str_eq(config->direction, "out") ? FLOW_DIR_OUT
+						   : FLOW_DIR_UNKNOWN;
 	c->entity = entities_intern(entities, c->config.device ? c->config.device : c->config.name,
 		c->config.port ? c->config.port : c->config.interface, PRIO_NONE);
-	c->target.device = c->config.name; /* its own, not the mirrored device's: several captures may stand for one */
+	/* its own, not the mirrored device's: several captures may stand for one */
+	c->target.device = c->config.name;
 	c->target.protocol = "pcap";
-	c->target.address = c->config.netns ? arena_printf(a, "%s@%s", c->config.interface, c->config.netns) : c->config.interface;
+	c->target.address = c->config.netns
+		? arena_printf(a, "%s@%s", c->config.interface, c->config.netns)
+		: c->config.interface;
 	c->retry_ns = RETRY_MIN;
 	uint64_t seed = 0;
-	const void *random = (const void *)getauxval(AT_RANDOM); /* 16 bytes the kernel gives each process: hash order is not to be foreseen */
+	/* 16 bytes the kernel gives each process: hash order is not to be foreseen */
+	const void *random = (const void *)getauxval(AT_RANDOM);
 	if (random)
 		memcpy(&seed, random, sizeof(seed));
 	c->flows = flow_table_new(FLOW_TABLE_LIMIT, config->sampling, seed);
@@ -400,7 +444,8 @@ int capture_open(struct loop *l, struct entities *entities, const struct config_
 	int rc = capture_try(c, &why);
 	if (rc < 0 && rc != -ENODEV && rc != -ENETDOWN) {
 		capture_free(c);
-		return err_set(e, rc, "capture %s: %s", config->name ? config->name : config->interface, why.text);
+		return err_set(e, rc, "capture %s: %s",
+			config->name ? config->name : config->interface, why.text);
 	}
 	loop_timer_start(c->tick, TICK, TICK);
 	*ret = c;
@@ -410,9 +455,12 @@ int capture_open(struct loop *l, struct entities *entities, const struct config_
 bool capture_same(const struct capture *c, const struct config_capture *b)
 {
 	const struct config_capture *a = &c->config;
-	return str_eq(a->name, b->name ? b->name : b->interface) && str_eq(a->interface, b->interface) && str_eq(a->listen, b->listen) &&
-		str_eq(a->netns, b->netns) && str_eq(a->device, b->device) && str_eq(a->port, b->port) && str_eq(a->direction, b->direction) &&
-		a->sampling == b->sampling && a->snaplen == b->snaplen && a->buffer_bytes == b->buffer_bytes && a->interval_ns == b->interval_ns;
+	return str_eq(a->name, b->name ? b->name : b->interface) &&
+		str_eq(a->interface, b->interface) && str_eq(a->listen, b->listen) &&
+		str_eq(a->netns, b->netns) && str_eq(a->device, b->device) &&
+		str_eq(a->port, b->port) && str_eq(a->direction, b->direction) &&
+		a->sampling == b->sampling && a->snaplen == b->snaplen &&
+		a->buffer_bytes == b->buffer_bytes && a->interval_ns == b->interval_ns;
 }
 
 void capture_update(struct capture *c, const struct config_capture *config)
@@ -425,7 +473,8 @@ void capture_free(struct capture *c)
 	if (!c)
 		return;
 	if (c->fd) {
-		/* What the ring holds belongs to the interval. Once through is enough: new packets are not waited for. */
+		/* What the ring holds belongs to the interval. Once through is enough: new packets
+		 * are not waited for. */
 		pcap_dispatch(c->handle, PACKETS_PER_TURN, on_packet, (u_char *)c);
 		int64_t now = wall_now().ns;
 		interval_end(c, now < c->to_ns ? now : c->to_ns);
@@ -449,7 +498,7 @@ const struct capture_counts *capture_counts(const struct capture *c)
 	return &c->counts;
 }
 
-/* --- the foreground ------------------------------------------------------------------------------------------------ */
+/* ---- the foreground ------------------------------------------------------ */
 
 struct watch {
 	pcap_packet_fn *fn;
@@ -465,8 +514,8 @@ static void on_watched(u_char *arg, const struct pcap_pkthdr *h, const u_char *b
 	w->fn(w->arg, &p, header_ns(h));
 }
 
-int pcap_watch(const char *interface, int64_t for_ns, const volatile sig_atomic_t *stop, pcap_packet_fn *fn, void *arg,
-	struct pcap_watch_stats *ret, struct err *e)
+int pcap_watch(const char *interface, int64_t for_ns, const volatile sig_atomic_t *stop,
+	pcap_packet_fn *fn, void *arg, struct pcap_watch_stats *ret, struct err *e)
 {
 	rw_cleanup(pcap_closep) pcap_t *p = NULL;
 	int rc = open_here(interface, SNAPLEN_WATCH, 0, PCAP_D_INOUT, &p, e);
@@ -480,7 +529,8 @@ int pcap_watch(const char *interface, int64_t for_ns, const volatile sig_atomic_
 		if (pcap_dispatch(p, PACKETS_PER_TURN, on_watched, (u_char *)&w) < 0)
 			return err_set(e, -EIO, "%s: %s", interface, pcap_geterr(p));
 	}
-	while (pcap_dispatch(p, PACKETS_PER_TURN, on_watched, (u_char *)&w) == PACKETS_PER_TURN && !*stop)
+	while (pcap_dispatch(p, PACKETS_PER_TURN, on_watched, (u_char *)&w) == PACKETS_PER_TURN &&
+		!*stop)
 		;
 	struct pcap_stat s;
 	*ret = (struct pcap_watch_stats){.kernel_drops = pcap_stats(p, &s) == 0 ? s.ps_drop : 0};

@@ -1,8 +1,9 @@
 /*
  * pcap_file - see pcap_file.h.
  *
- * Bytes come through a window: need(n) makes n contiguous bytes available at r->at, refilling from the file. read(2) in 1 MiB steps and
- * not mmap: a file that shrinks while it is read would kill a mapping with SIGBUS, and pipes work too.
+ * Bytes come through a window: need(n) makes n contiguous bytes available at r->at, refilling from
+ * the file. read(2) in 1 MiB steps and not mmap: a file that shrinks while it is read would kill a
+ * mapping with SIGBUS, and pipes work too.
  */
 #include "collectors/packet/pcap_file.h"
 
@@ -18,23 +19,30 @@
 
 enum { MAGIC_US = 0xa1b2c3d4, MAGIC_NS = 0xa1b23c4d, MAGIC_KUZNETZOV = 0xa1b2cd34 };
 enum { PCAP_HEAD = 24, PCAP_RECORD_HEAD = 16, NG_BLOCK_HEAD = 8, NG_BLOCK_MIN = 12 };
-enum { NG_SECTION = 0x0a0d0d0a, NG_MAGIC = 0x1a2b3c4d, NG_INTERFACE = 1, NG_PACKET = 2, NG_SIMPLE = 3, NG_ENHANCED = 6 };
+enum {
+	NG_SECTION = 0x0a0d0d0a,
+	NG_MAGIC = 0x1a2b3c4d,
+	NG_INTERFACE = 1,
+	NG_PACKET = 2,
+	NG_SIMPLE = 3,
+	NG_ENHANCED = 6
+};
 enum { OPT_END = 0, OPT_TSRESOL = 9, OPT_TSOFFSET = 14 };
 
 struct interface {
 	enum roce_link link;
-	uint32_t snaplen;      /* 0 = no limit */
-	uint8_t resolution;    /* as in the option: 10^-n, or 2^-n with bit 7 set */
+	uint32_t snaplen; /* 0 = no limit */
+	uint8_t resolution; /* as in the option: 10^-n, or 2^-n with bit 7 set */
 	uint8_t fcs_bytes;
 	int64_t offset_s;
 };
 
 struct pcap_reader {
-	int fd;                /* -1: memory */
-	uint8_t *buf;          /* owned; NULL: memory */
+	int fd; /* -1: memory */
+	uint8_t *buf; /* owned; NULL: memory */
 	size_t cap;
 	const uint8_t *at, *end;
-	uint64_t offset;       /* of .at in the file */
+	uint64_t offset; /* of .at in the file */
 	bool eof, ng, swapped, over;
 	struct interface *interfaces; /* pcap: one */
 	size_t n_interfaces, cap_interfaces;
@@ -54,7 +62,8 @@ static uint16_t u16(const struct pcap_reader *r, const uint8_t *p)
 	return r->swapped ? __builtin_bswap16(v) : v;
 }
 
-/* need - @n bytes at r->at: 1; 0 when the file ends before (r->end - r->at bytes are left); negative errno. */
+/* need - @n bytes at r->at: 1; 0 when the file ends before (r->end - r->at bytes are left);
+ * negative errno. */
 static int need(struct pcap_reader *r, size_t n)
 {
 	size_t have = (size_t)(r->end - r->at);
@@ -95,7 +104,8 @@ static void step(struct pcap_reader *r, size_t n)
 static int damaged(struct pcap_reader *r, struct err *e, const char *what)
 {
 	r->over = true;
-	return err_set(e, -EBADMSG, "damaged at byte %llu: %s; what came before was read", (unsigned long long)r->offset, what);
+	return err_set(e, -EBADMSG, "damaged at byte %llu: %s; what came before was read",
+		(unsigned long long)r->offset, what);
 }
 
 /* The file ended inside something: @got is need()'s answer. */
@@ -103,16 +113,20 @@ static int cut(struct pcap_reader *r, int got, struct err *e)
 {
 	r->over = true;
 	if (got < 0)
-		return err_set(e, got, "cannot read on at byte %llu: %s", (unsigned long long)r->offset, strerror(-got));
-	return err_set(e, -ENODATA, "truncated: the file ends within the record at byte %llu; what came before was read",
+		return err_set(e, got, "cannot read on at byte %llu: %s",
+			(unsigned long long)r->offset, strerror(-got));
+	return err_set(e, -ENODATA,
+		"truncated: the file ends within the record at byte %llu; what came before was "
+		"read",
 		(unsigned long long)r->offset);
 }
 
-/* --- time ---------------------------------------------------------------------------------------------------------- */
+/* ---- time ---------------------------------------------------------------- */
 
 static int64_t clamp_ns(__int128 ns)
 {
-	return ns > INT64_MAX ? INT64_MAX : ns < 0 ? 0 : (int64_t)ns; /* before 1970: no capture was taken then */
+	/* before 1970: no capture was taken then */
+	return ns > INT64_MAX ? INT64_MAX : ns < 0 ? 0 : (int64_t)ns;
 }
 
 static int64_t ticks_ns(const struct interface *i, uint64_t ticks)
@@ -132,12 +146,13 @@ static int64_t ticks_ns(const struct interface *i, uint64_t ticks)
 	return clamp_ns(t + (__int128)i->offset_s * 1000000000);
 }
 
-/* --- pcap ---------------------------------------------------------------------------------------------------------- */
+/* ---- pcap ---------------------------------------------------------------- */
 
 static void interface_add(struct pcap_reader *r, uint32_t linktype, uint32_t snaplen)
 {
 	rw_grow(r->interfaces, r->n_interfaces, r->cap_interfaces);
-	r->interfaces[r->n_interfaces++] = (struct interface){.link = link_of_dlt(linktype), .snaplen = snaplen, .resolution = 6};
+	r->interfaces[r->n_interfaces++] = (struct interface){
+		.link = link_of_dlt(linktype), .snaplen = snaplen, .resolution = 6};
 }
 
 static void pcap_begin(struct pcap_reader *r, uint32_t magic)
@@ -172,7 +187,8 @@ static int pcap_next(struct pcap_reader *r, struct pcap_record *ret, struct err 
 	if (got <= 0)
 		return cut(r, got, e);
 	const struct interface *i = &r->interfaces[0];
-	uint32_t s = u32(r, r->at), fraction = u32(r, r->at + 4), n = u32(r, r->at + 8), wire = u32(r, r->at + 12);
+	uint32_t s = u32(r, r->at), fraction = u32(r, r->at + 4), n = u32(r, r->at + 8),
+		 wire = u32(r, r->at + 12);
 	if (n > PCAP_RECORD_MAX)
 		return damaged(r, e, "a record claims more bytes than any packet has");
 	got = need(r, PCAP_RECORD_HEAD + (size_t)n);
@@ -187,7 +203,7 @@ static int pcap_next(struct pcap_reader *r, struct pcap_record *ret, struct err 
 	return 1;
 }
 
-/* --- pcapng -------------------------------------------------------------------------------------------------------- */
+/* ---- pcapng -------------------------------------------------------------- */
 
 static int ng_section(struct pcap_reader *r, const uint8_t *body, size_t n, struct err *e)
 {
@@ -225,12 +241,15 @@ static int ng_interface(struct pcap_reader *r, const uint8_t *body, size_t n, st
 }
 
 /* 1: a record. */
-static int ng_packet(struct pcap_reader *r, uint32_t type, const uint8_t *body, size_t n, struct pcap_record *ret, struct err *e)
+static int ng_packet(struct pcap_reader *r, uint32_t type, const uint8_t *body, size_t n,
+	struct pcap_record *ret, struct err *e)
 {
 	size_t head = type == NG_SIMPLE ? 4 : 20;
 	if (n < head)
 		return damaged(r, e, "packet block too short");
-	uint32_t interface = type == NG_SIMPLE ? 0 : type == NG_PACKET ? u16(r, body) : u32(r, body);
+	uint32_t interface = type == NG_SIMPLE ? 0
+		: type == NG_PACKET            ? u16(r, body)
+					       : u32(r, body);
 	if (interface >= r->n_interfaces)
 		return damaged(r, e, "packet of an interface that was not described");
 	const struct interface *i = &r->interfaces[interface];
@@ -250,7 +269,8 @@ static int ng_packet(struct pcap_reader *r, uint32_t type, const uint8_t *body, 
 	return 1;
 }
 
-static int ng_block(struct pcap_reader *r, uint32_t type, const uint8_t *body, size_t n, struct pcap_record *ret, struct err *e)
+static int ng_block(struct pcap_reader *r, uint32_t type, const uint8_t *body, size_t n,
+	struct pcap_record *ret, struct err *e)
 {
 	if (type == NG_SECTION)
 		return ng_section(r, body, n, e);
@@ -273,7 +293,8 @@ static int ng_next(struct pcap_reader *r, struct pcap_record *ret, struct err *e
 			return cut(r, got, e);
 		uint32_t type;
 		memcpy(&type, r->at, 4);
-		if (type == NG_SECTION) { /* the same in both byte orders; what follows says which */
+		/* the same in both byte orders; what follows says which */
+		if (type == NG_SECTION) {
 			uint32_t magic;
 			memcpy(&magic, r->at + 8, 4);
 			if (magic != NG_MAGIC && magic != __builtin_bswap32(NG_MAGIC))
@@ -298,7 +319,7 @@ static int ng_next(struct pcap_reader *r, struct pcap_record *ret, struct err *e
 	}
 }
 
-/* --- door ---------------------------------------------------------------------------------------------------------- */
+/* ---- door ---------------------------------------------------------------- */
 
 static int begin(struct pcap_reader *r, struct err *e)
 {
@@ -318,14 +339,20 @@ static int begin(struct pcap_reader *r, struct err *e)
 	if (r->swapped)
 		magic = __builtin_bswap32(magic);
 	if (magic == MAGIC_KUZNETZOV || magic == __builtin_bswap32(MAGIC_KUZNETZOV))
-		return err_set(e, -EINVAL, "a patched pcap format of the 1990s, which is not read; convert it with: editcap -F pcap IN OUT");
-	if ((magic & 0xffff) == 0x8b1f || magic == 0xfd2fb528 || magic == 0x587a37fd || (magic & 0xffffff) == 0x685a42)
-		return err_set(e, -EINVAL, "a compressed file; decompress it first (\"zcat FILE | rocewatch pcap -\" works, too)");
+		return err_set(e, -EINVAL,
+			"a patched pcap format of the 1990s, which is not read; convert it with: "
+			"editcap -F pcap IN OUT");
+	if ((magic & 0xffff) == 0x8b1f || magic == 0xfd2fb528 || magic == 0x587a37fd ||
+		(magic & 0xffffff) == 0x685a42)
+		return err_set(e, -EINVAL,
+			"a compressed file; decompress it first (\"zcat FILE | rocewatch pcap -\" "
+			"works, too)");
 	if (magic != MAGIC_US && magic != MAGIC_NS)
 		return err_set(e, -EINVAL, "not a capture file (expected pcap or pcapng)");
 	got = need(r, PCAP_HEAD);
 	if (got <= 0)
-		return err_set(e, got < 0 ? got : -EBADMSG, "truncated: the file ends within its header");
+		return err_set(
+			e, got < 0 ? got : -EBADMSG, "truncated: the file ends within its header");
 	if (u16(r, r->at + 4) != 2)
 		return err_set(e, -EINVAL, "pcap of version %u, expected 2", u16(r, r->at + 4));
 	pcap_begin(r, magic);

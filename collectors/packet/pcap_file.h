@@ -1,8 +1,9 @@
 /*
- * pcap_file - reads capture files, pcap and pcapng, record by record. Our own reader and not libpcap's: it takes pcapng with
- * interfaces of different link types, keeps everything readable before a damage, is fuzzed without a file, and takes half the time.
- * Bounded: a record larger than PCAP_RECORD_MAX or a block larger than PCAP_BLOCK_MAX is damage.
- * Formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
+ * pcap_file - reads capture files, pcap and pcapng, record by record. Our own reader and not
+ * libpcap's: it takes pcapng with interfaces of different link types, keeps everything readable
+ * before a damage, is fuzzed without a file, and takes half the time. Bounded: a record larger than
+ * PCAP_RECORD_MAX or a block larger than PCAP_BLOCK_MAX is damage. Formats: draft-ietf-opsawg-pcap,
+ * draft-ietf-opsawg-pcapng.
  */
 #ifndef RW_COLLECTORS_PCAP_FILE_H
 #define RW_COLLECTORS_PCAP_FILE_H
@@ -13,7 +14,7 @@
 
 #include "collectors/packet/roce_parse.h"
 
-#define PCAP_RECORD_MAX 262144u      /* as libpcap's MAXIMUM_SNAPLEN */
+#define PCAP_RECORD_MAX 262144u /* as libpcap's MAXIMUM_SNAPLEN */
 #define PCAP_BLOCK_MAX (16u << 20)
 #define PCAP_INTERFACES_MAX 4096u
 
@@ -22,15 +23,16 @@ struct pcap_reader;
 
 /* Owner of the last record's bytes is the reader, until the next call. */
 struct pcap_record {
-	int64_t t_ns;        /* UTC; 0 where the file has none */
+	int64_t t_ns; /* UTC; 0 where the file has none */
 	const uint8_t *p;
-	uint32_t n, wire;    /* captured; on the wire, without FCS where the file says there is one */
+	/* captured; on the wire, without FCS where the file says there is one */
+	uint32_t n, wire;
 	enum roce_link link;
 };
 
 /*
- * pcap_reader_open   - "-" is standard input. 0; -ENOENT, -EACCES, -EISDIR, -ENODATA (empty), -EBADMSG (ends within its header), -EINVAL (not a
- *                      capture), @e says it in words.
+ * pcap_reader_open   - "-" is standard input. 0; -ENOENT, -EACCES, -EISDIR, -ENODATA (empty),
+ * -EBADMSG (ends within its header), -EINVAL (not a capture), @e says it in words.
  * pcap_reader_memory - over bytes that stay the caller's.
  */
 int pcap_reader_open(const char *path, struct pcap_reader **ret, struct err *e);
@@ -39,8 +41,9 @@ void pcap_reader_free(struct pcap_reader *r); /* NULL is fine */
 
 /*
  * pcap_reader_next - 1: *ret is the next record; 0: the end.
- * -ENODATA: the file ends within a record (truncated). -EBADMSG: damaged from here on. Negative errno of a failed read.
- * After a negative answer there is nothing more; what came before stands. @e says it in words, with the byte offset.
+ * -ENODATA: the file ends within a record (truncated). -EBADMSG: damaged from here on. Negative
+ * errno of a failed read. After a negative answer there is nothing more; what came before stands.
+ * @e says it in words, with the byte offset.
  */
 int pcap_reader_next(struct pcap_reader *r, struct pcap_record *ret, struct err *e);
 

@@ -3,7 +3,8 @@
 
 void psn_anchor(struct psn_track *s, uint32_t psn)
 {
-	*s = (struct psn_track){.seen = 1, .next = (psn + 1) & PSN_MASK, .last = psn, .valid = true};
+	*s = (struct psn_track){
+		.seen = 1, .next = (psn + 1) & PSN_MASK, .last = psn, .valid = true};
 }
 
 static void psn_behind(struct psn_track *s, struct psn_counts *c, uint32_t psn, int32_t back)
@@ -18,7 +19,8 @@ static void psn_behind(struct psn_track *s, struct psn_counts *c, uint32_t psn, 
 	if (psn == s->last && seen) {
 		c->duplicates++;
 	} else if (seen) {
-		c->retransmits += 1 + s->late; /* missing ones before it in this run were sent again, too */
+		/* missing ones before it in this run were sent again, too */
+		c->retransmits += 1 + s->late;
 		s->late = 0;
 	} else {
 		s->late++;

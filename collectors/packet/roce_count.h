@@ -5,20 +5,22 @@
 #include "collectors/packet/roce_parse.h"
 
 struct roce_count {
-	uint64_t packets, octets;            /* every frame */
-	uint64_t roce_packets, roce_octets;  /* RoCEv2 */
+	uint64_t packets, octets; /* every frame */
+	uint64_t roce_packets, roce_octets; /* RoCEv2 */
 	uint64_t rocev1_packets, pfc_frames, pause_frames;
 	uint64_t by_opcode[256];
-	uint64_t ecn[4];                     /* RoCEv2, by the ECN field */
+	uint64_t ecn[4]; /* RoCEv2, by the ECN field */
 	uint64_t cnp, nak, rnr_nak;
 	uint64_t nak_code[32];
-	uint64_t icrc[3];                    /* by enum icrc_verdict */
+	uint64_t icrc[3]; /* by enum icrc_verdict */
 	uint64_t errors[ROCE_ERROR_COUNT];
-	uint64_t pfc_xoff[8], pfc_xon[8];    /* frames that stop / release the class */
-	uint64_t pfc_quanta[8];              /* requested, summed; an upper bound of the time, since a later frame replaces an earlier */
-	int64_t first_ns, last_ns;           /* wall time of the earliest and latest frame; valid when packets > 0 */
-	uint8_t udp_port_seen[65536 / 8];    /* source ports of RoCEv2 */
-	uint32_t udp_source_ports;           /* distinct ones */
+	uint64_t pfc_xoff[8], pfc_xon[8]; /* frames that stop / release the class */
+	/* requested, summed; an upper bound of the time, since a later frame replaces an earlier */
+	uint64_t pfc_quanta[8];
+	/* wall time of the earliest and latest frame; valid when packets > 0 */
+	int64_t first_ns, last_ns;
+	uint8_t udp_port_seen[65536 / 8]; /* source ports of RoCEv2 */
+	uint32_t udp_source_ports; /* distinct ones */
 };
 
 void roce_count_add(struct roce_count *c, const struct roce_packet *p, int64_t t_ns);

@@ -1,4 +1,5 @@
-/* roce_parse - see roce_parse.h. The decoders follow the order of the headers on the wire, bottom of the file first. */
+/* roce_parse - see roce_parse.h. The decoders follow the order of the headers on the wire, bottom
+ * of the file first. */
 #include "collectors/packet/roce_parse.h"
 
 #include <errno.h>
@@ -10,15 +11,32 @@
 #include "collectors/packet/icrc.h"
 
 enum {
-	ETH_BYTES = 14, SLL_BYTES = 16, SLL2_BYTES = 20, NULL_BYTES = 4,
-	IP4_BYTES = 20, IP6_BYTES = 40, UDP_BYTES = 8, BTH_BYTES = 12,
-	TYPE_IP4 = 0x0800, TYPE_IP6 = 0x86dd, TYPE_ROCEV1 = 0x8915, TYPE_MAC_CONTROL = 0x8808,
-	TYPE_VLAN = 0x8100, TYPE_QINQ = 0x88a8, TYPE_QINQ_OLD = 0x9100,
-	MAC_PAUSE = 0x0001, MAC_PFC = 0x0101,
-	PROTO_HOP = 0, PROTO_UDP = 17, PROTO_ROUTING = 43, PROTO_FRAGMENT = 44, PROTO_AUTH = 51, PROTO_OPTIONS = 60,
+	ETH_BYTES = 14,
+	SLL_BYTES = 16,
+	SLL2_BYTES = 20,
+	NULL_BYTES = 4,
+	IP4_BYTES = 20,
+	IP6_BYTES = 40,
+	UDP_BYTES = 8,
+	BTH_BYTES = 12,
+	TYPE_IP4 = 0x0800,
+	TYPE_IP6 = 0x86dd,
+	TYPE_ROCEV1 = 0x8915,
+	TYPE_MAC_CONTROL = 0x8808,
+	TYPE_VLAN = 0x8100,
+	TYPE_QINQ = 0x88a8,
+	TYPE_QINQ_OLD = 0x9100,
+	MAC_PAUSE = 0x0001,
+	MAC_PFC = 0x0101,
+	PROTO_HOP = 0,
+	PROTO_UDP = 17,
+	PROTO_ROUTING = 43,
+	PROTO_FRAGMENT = 44,
+	PROTO_AUTH = 51,
+	PROTO_OPTIONS = 60,
 };
 
-/* --- opcodes ------------------------------------------------------------------------------------------------------- */
+/* ---- opcodes ------------------------------------------------------------- */
 
 /* Extension headers, in the order in which they follow the BTH. */
 enum { X_RETH = 1, X_ATOMIC = 2, X_AETH = 4, X_ATOMIC_ACK = 8, X_IMM = 16, X_IETH = 32 };
@@ -58,9 +76,9 @@ static const struct operation operations[32] = {
 
 struct transport { /* high three bits of the opcode */
 	const char *name;
-	uint32_t defined;             /* bit n: operation n exists */
-	uint8_t any_bytes;            /* extension header on every packet (RDETH) */
-	uint8_t request_bytes;        /* and on requests (DETH, XRCETH) */
+	uint32_t defined; /* bit n: operation n exists */
+	uint8_t any_bytes; /* extension header on every packet (RDETH) */
+	uint8_t request_bytes; /* and on requests (DETH, XRCETH) */
 };
 
 static const struct transport transports[8] = {
@@ -81,7 +99,8 @@ char *roce_opcode_text(char buf[ROCE_OPCODE_TEXT_MAX], uint8_t opcode)
 	if (opcode == ROCE_OPCODE_CNP)
 		snprintf(buf, ROCE_OPCODE_TEXT_MAX, "CNP");
 	else if (opcode_defined(opcode))
-		snprintf(buf, ROCE_OPCODE_TEXT_MAX, "%s_%s", transports[opcode >> 5].name, operations[opcode & 31].name);
+		snprintf(buf, ROCE_OPCODE_TEXT_MAX, "%s_%s", transports[opcode >> 5].name,
+			operations[opcode & 31].name);
 	else
 		snprintf(buf, ROCE_OPCODE_TEXT_MAX, "0x%02x", opcode);
 	return buf;
@@ -94,8 +113,8 @@ enum roce_role roce_opcode_role(uint8_t opcode)
 
 const char *aeth_nak_text(uint8_t syndrome)
 {
-	static const char *const text[] = {"PSN sequence error", "invalid request", "remote access error", "remote operational error",
-		"invalid RD request"};
+	static const char *const text[] = {"PSN sequence error", "invalid request",
+		"remote access error", "remote operational error", "invalid RD request"};
 	unsigned code = syndrome & 31;
 	return code < rw_countof(text) ? text[code] : "reserved code";
 }
@@ -103,10 +122,18 @@ const char *aeth_nak_text(uint8_t syndrome)
 const char *roce_error_name(enum roce_error e)
 {
 	static const char *const names[ROCE_ERROR_COUNT] = {
-		[ROCE_OK] = "ok", [ROCE_UNSUPPORTED_LINK] = "unsupported_link_type", [ROCE_CUT_BY_SNAPLEN] = "cut_by_snaplen",
-		[ROCE_SHORT_PACKET] = "short_packet", [ROCE_VLAN_DEPTH] = "vlan_depth", [ROCE_IP_HEADER] = "bad_ip_header",
-		[ROCE_IP_LENGTH] = "bad_ip_length", [ROCE_IP_FRAGMENT] = "ip_fragment", [ROCE_IP6_EXTENSIONS] = "ipv6_extensions",
-		[ROCE_UDP_LENGTH] = "bad_udp_length", [ROCE_BTH_SHORT] = "short_roce", [ROCE_BTH_VERSION] = "bad_bth_version",
+		[ROCE_OK] = "ok",
+		[ROCE_UNSUPPORTED_LINK] = "unsupported_link_type",
+		[ROCE_CUT_BY_SNAPLEN] = "cut_by_snaplen",
+		[ROCE_SHORT_PACKET] = "short_packet",
+		[ROCE_VLAN_DEPTH] = "vlan_depth",
+		[ROCE_IP_HEADER] = "bad_ip_header",
+		[ROCE_IP_LENGTH] = "bad_ip_length",
+		[ROCE_IP_FRAGMENT] = "ip_fragment",
+		[ROCE_IP6_EXTENSIONS] = "ipv6_extensions",
+		[ROCE_UDP_LENGTH] = "bad_udp_length",
+		[ROCE_BTH_SHORT] = "short_roce",
+		[ROCE_BTH_VERSION] = "bad_bth_version",
 		[ROCE_MAC_CONTROL] = "bad_mac_control",
 	};
 	return (unsigned)e < ROCE_ERROR_COUNT ? names[e] : "unknown";
@@ -114,9 +141,20 @@ const char *roce_error_name(enum roce_error e)
 
 enum roce_link link_of_dlt(uint32_t linktype)
 {
-	static const struct { uint32_t dlt; enum roce_link link; } known[] = {
-		{0, LINK_NULL}, {108, LINK_NULL}, {1, LINK_ETHERNET}, {12, LINK_RAW_IP}, {14, LINK_RAW_IP}, {101, LINK_RAW_IP},
-		{228, LINK_RAW_IP}, {229, LINK_RAW_IP}, {113, LINK_SLL}, {276, LINK_SLL2},
+	static const struct {
+		uint32_t dlt;
+		enum roce_link link;
+	} known[] = {
+		{0, LINK_NULL},
+		{108, LINK_NULL},
+		{1, LINK_ETHERNET},
+		{12, LINK_RAW_IP},
+		{14, LINK_RAW_IP},
+		{101, LINK_RAW_IP},
+		{228, LINK_RAW_IP},
+		{229, LINK_RAW_IP},
+		{113, LINK_SLL},
+		{276, LINK_SLL2},
 	};
 	for (size_t i = 0; i < rw_countof(known); i++)
 		if (known[i].dlt == linktype)
@@ -124,15 +162,16 @@ enum roce_link link_of_dlt(uint32_t linktype)
 	return LINK_UNSUPPORTED;
 }
 
-/* --- decoders ------------------------------------------------------------------------------------------------------ */
+/* ---- decoders ------------------------------------------------------------ */
 
 struct frame {
 	struct bytes b;
-	bool cut;            /* fewer bytes captured than were on the wire */
+	bool cut; /* fewer bytes captured than were on the wire */
 	unsigned flags;
-	const uint8_t *ip;   /* IP header, for ICRC */
-	bool icrc_form;      /* no IPv4 options, no IPv6 extension headers, not a fragment: ICRC is defined */
-	size_t wire_left;    /* bytes of the packet from here on, as the last length field said */
+	const uint8_t *ip; /* IP header, for ICRC */
+	/* no IPv4 options, no IPv6 extension headers, not a fragment: ICRC is defined */
+	bool icrc_form;
+	size_t wire_left; /* bytes of the packet from here on, as the last length field said */
 };
 
 static void bad(struct roce_packet *p, enum roce_error e)
@@ -166,7 +205,8 @@ static void parse_extensions(struct frame *f, struct roce_packet *p, size_t body
 		p->has_aeth = bytes_ok(&f->b);
 		n += 4;
 	}
-	n += (o->extensions & X_ATOMIC ? 28u : 0) + (o->extensions & X_ATOMIC_ACK ? 8u : 0) + (o->extensions & (X_IMM | X_IETH) ? 4u : 0);
+	n += (o->extensions & X_ATOMIC ? 28u : 0) + (o->extensions & X_ATOMIC_ACK ? 8u : 0) +
+		(o->extensions & (X_IMM | X_IETH) ? 4u : 0);
 	p->payload_bytes = body > n + p->pad ? (uint32_t)(body - n - p->pad) : 0;
 }
 
@@ -229,7 +269,8 @@ static void parse_udp(struct frame *f, struct roce_packet *p)
 	parse_bth(f, p, udp, udp_bytes);
 }
 
-/* Shorten the reader to the packet: what follows is Ethernet padding. A captured part stays as it is. */
+/* Shorten the reader to the packet: what follows is Ethernet padding. A captured part stays as it
+ * is. */
 static void limit(struct frame *f, const uint8_t *start, size_t total)
 {
 	if ((size_t)(f->b.end - start) > total)
@@ -291,7 +332,8 @@ static void parse_ip6(struct frame *f, struct roce_packet *p)
 		return;
 	}
 	if (payload == 0)
-		payload = f->wire_left > IP6_BYTES ? f->wire_left - IP6_BYTES : 0; /* as above, or a jumbogram */
+		/* as above, or a jumbogram */
+		payload = f->wire_left > IP6_BYTES ? f->wire_left - IP6_BYTES : 0;
 	if (payload + IP6_BYTES > f->wire_left) {
 		bad(p, ROCE_IP_LENGTH);
 		return;
@@ -309,7 +351,8 @@ static void parse_ip6(struct frame *f, struct roce_packet *p)
 
 	uint8_t next = h[6];
 	for (int i = 0; next != PROTO_UDP; i++) {
-		if (next != PROTO_HOP && next != PROTO_ROUTING && next != PROTO_FRAGMENT && next != PROTO_AUTH && next != PROTO_OPTIONS)
+		if (next != PROTO_HOP && next != PROTO_ROUTING && next != PROTO_FRAGMENT &&
+			next != PROTO_AUTH && next != PROTO_OPTIONS)
 			return;
 		if (i == IP6_EXTENSIONS_MAX) {
 			bad(p, ROCE_IP6_EXTENSIONS);
@@ -320,8 +363,11 @@ static void parse_ip6(struct frame *f, struct roce_packet *p)
 			ran_out(f, p);
 			return;
 		}
-		/* length in units of 8 octets beyond the first 8; AH counts 4-octet units minus 2 (RFC 4302); fragment: fixed */
-		size_t size = next == PROTO_FRAGMENT ? 8 : next == PROTO_AUTH ? ((size_t)x[1] + 2) * 4 : ((size_t)x[1] + 1) * 8;
+		/* length in units of 8 octets beyond the first 8; AH counts 4-octet units minus 2
+		 * (RFC 4302); fragment: fixed */
+		size_t size = next == PROTO_FRAGMENT ? 8
+			: next == PROTO_AUTH         ? ((size_t)x[1] + 2) * 4
+						     : ((size_t)x[1] + 1) * 8;
 		if (size < 8 || size > f->wire_left) {
 			bad(p, ROCE_IP_LENGTH);
 			return;
@@ -399,11 +445,18 @@ static void parse_raw(struct frame *f, struct roce_packet *p)
 		bad(p, ROCE_IP_HEADER);
 }
 
-void roce_parse(enum roce_link link, const uint8_t *bytes, size_t n, size_t wire, unsigned flags, struct roce_packet *ret)
+void roce_parse(enum roce_link link, const uint8_t *bytes, size_t n, size_t wire, unsigned flags,
+	struct roce_packet *ret)
 {
 	/* Where the protocol number stands in each link header; -1: none, the IP version tells. */
-	static const struct { size_t header; int type_at; } links[] = {
-		[LINK_ETHERNET] = {ETH_BYTES, 12}, [LINK_RAW_IP] = {0, -1}, [LINK_SLL] = {SLL_BYTES, 14}, [LINK_SLL2] = {SLL2_BYTES, 0},
+	static const struct {
+		size_t header;
+		int type_at;
+	} links[] = {
+		[LINK_ETHERNET] = {ETH_BYTES, 12},
+		[LINK_RAW_IP] = {0, -1},
+		[LINK_SLL] = {SLL_BYTES, 14},
+		[LINK_SLL2] = {SLL2_BYTES, 0},
 		[LINK_NULL] = {NULL_BYTES, -1},
 	};
 	*ret = (struct roce_packet){.kind = PACKET_OTHER};
@@ -426,5 +479,6 @@ void roce_parse(enum roce_link link, const uint8_t *bytes, size_t n, size_t wire
 	if (links[link].type_at < 0)
 		parse_raw(&f, ret);
 	else
-		parse_type(&f, ret, (unsigned)h[links[link].type_at] << 8 | h[links[link].type_at + 1]);
+		parse_type(&f, ret,
+			(unsigned)h[links[link].type_at] << 8 | h[links[link].type_at + 1]);
 }

@@ -1,6 +1,7 @@
 /*
- * roce_parse - one captured frame to what rocewatch wants to know of it. Pure: bytes in, value out; nothing is kept or allocated.
- * Every size comes from the wire and none is believed: reading goes through bytes.h.
+ * roce_parse - one captured frame to what rocewatch wants to know of it. Pure: bytes in, value out;
+ * nothing is kept or allocated. Every size comes from the wire and none is believed: reading goes
+ * through bytes.h.
  */
 #ifndef RW_COLLECTORS_ROCE_PARSE_H
 #define RW_COLLECTORS_ROCE_PARSE_H
@@ -12,33 +13,37 @@
 #define ROCE_UDP_PORT 4791
 #define ROCE_OPCODE_CNP 0x81 /* annex A17.9.3 of the InfiniBand specification */
 
-/* How a captured frame begins. Values are our own; link_of_dlt() translates the numbers of capture files. */
+/* How a captured frame begins. Values are our own; link_of_dlt() translates the numbers of capture
+ * files. */
 enum roce_link { LINK_UNSUPPORTED, LINK_ETHERNET, LINK_RAW_IP, LINK_SLL, LINK_SLL2, LINK_NULL };
 enum roce_link link_of_dlt(uint32_t linktype);
 
 enum roce_kind {
-	PACKET_OTHER,  /* understood, not ours */
-	PACKET_ROCE,   /* RoCEv2 */
+	PACKET_OTHER, /* understood, not ours */
+	PACKET_ROCE, /* RoCEv2 */
 	PACKET_ROCEV1, /* ethertype 0x8915: counted, not read */
-	PACKET_PFC,    /* 802.1Qbb, MAC control opcode 0x0101 */
-	PACKET_PAUSE,  /* 802.3x, MAC control opcode 0x0001 */
-	PACKET_BAD,    /* .error says why */
+	PACKET_PFC, /* 802.1Qbb, MAC control opcode 0x0101 */
+	PACKET_PAUSE, /* 802.3x, MAC control opcode 0x0001 */
+	PACKET_BAD, /* .error says why */
 };
 
 enum roce_error {
 	ROCE_OK,
-	ROCE_UNSUPPORTED_LINK,    /* link type that is not read */
-	ROCE_CUT_BY_SNAPLEN,      /* the capture ends within the headers, the packet did not */
-	ROCE_SHORT_PACKET,        /* the packet itself ends within its headers */
-	ROCE_VLAN_DEPTH,          /* more tags than VLAN_TAGS_MAX */
-	ROCE_IP_HEADER,           /* version or header length impossible */
-	ROCE_IP_LENGTH,           /* total length shorter than the header or longer than the frame */
-	ROCE_IP_FRAGMENT,         /* a later fragment of UDP: no header to read; RoCEv2 is never fragmented by its sender */
-	ROCE_IP6_EXTENSIONS,      /* more extension headers than IP6_EXTENSIONS_MAX */
-	ROCE_UDP_LENGTH,          /* UDP length shorter than its header or longer than the IP payload */
-	ROCE_BTH_SHORT,           /* UDP payload on port 4791 too short for BTH and ICRC */
-	ROCE_BTH_VERSION,         /* transport header version is not 0: not RoCEv2, or broken */
-	ROCE_MAC_CONTROL,         /* PFC or pause frame too short for its fields */
+	ROCE_UNSUPPORTED_LINK, /* link type that is not read */
+	ROCE_CUT_BY_SNAPLEN, /* the capture ends within the headers, the packet did not */
+	ROCE_SHORT_PACKET, /* the packet itself ends within its headers */
+	ROCE_VLAN_DEPTH, /* more tags than VLAN_TAGS_MAX */
+	ROCE_IP_HEADER, /* version or header length impossible */
+	/* total length shorter than the header or longer than the frame */
+	ROCE_IP_LENGTH,
+	/* a later fragment of UDP: no header to read; RoCEv2 is never fragmented by its sender */
+	ROCE_IP_FRAGMENT,
+	ROCE_IP6_EXTENSIONS, /* more extension headers than IP6_EXTENSIONS_MAX */
+	/* UDP length shorter than its header or longer than the IP payload */
+	ROCE_UDP_LENGTH,
+	ROCE_BTH_SHORT, /* UDP payload on port 4791 too short for BTH and ICRC */
+	ROCE_BTH_VERSION, /* transport header version is not 0: not RoCEv2, or broken */
+	ROCE_MAC_CONTROL, /* PFC or pause frame too short for its fields */
 	ROCE_ERROR_COUNT,
 };
 const char *roce_error_name(enum roce_error e); /* "cut_by_snaplen": keys of the JSON report */
@@ -59,13 +64,15 @@ enum roce_role { ROLE_REQUEST, ROLE_RESPONSE_FIRST, ROLE_RESPONSE, ROLE_ACK, ROL
 struct roce_packet {
 	enum roce_kind kind;
 	enum roce_error error;
-	uint32_t octets;       /* Ethernet frame on the wire without FCS; other link types: as if it had an Ethernet header */
+	/* Ethernet frame on the wire without FCS; other link types: as if it had an Ethernet header
+	 */
+	uint32_t octets;
 
-	uint8_t family;        /* 4, 6; 0 = no IP header reached */
+	uint8_t family; /* 4, 6; 0 = no IP header reached */
 	uint8_t src[16], dst[16]; /* IPv4 in the first four bytes, the rest 0 */
 	uint8_t ecn, dscp, ttl;
-	uint8_t n_vlan, pcp;   /* tags; priority of the outermost */
-	uint16_t vlan;         /* id of the outermost */
+	uint8_t n_vlan, pcp; /* tags; priority of the outermost */
+	uint16_t vlan; /* id of the outermost */
 	uint16_t src_port;
 
 	/* BTH */
@@ -74,8 +81,8 @@ struct roce_packet {
 	bool has_reth, has_aeth;
 	uint16_t p_key;
 	uint32_t dst_qp, psn;
-	uint32_t reth_bytes;   /* DMA length of the RETH */
-	uint8_t syndrome;      /* AETH */
+	uint32_t reth_bytes; /* DMA length of the RETH */
+	uint8_t syndrome; /* AETH */
 	uint32_t msn;
 	uint32_t payload_bytes; /* after extension headers, without pad and ICRC */
 	enum icrc_verdict icrc;
@@ -96,17 +103,32 @@ enum { ROCE_CHECK_ICRC = 1 };
  * @flags     ROCE_CHECK_ICRC: verify ICRC when the whole packet is there (costs a CRC over it)
  *
  * Always fills *ret; kind PACKET_BAD says that it could not be understood.
- * Sources: IEEE 802.1Q, 802.3 annex 31B and 31D (pause, PFC), RFC 791, 8200, 768; InfiniBand Architecture Specification vol. 1,
- * chapter 9 (BTH, extension headers) and annex A17 (RoCEv2); tcpdump.org link-type list (SLL, SLL2).
+ * Sources: IEEE 802.1Q, 802.3 annex 31B and 31D (pause, PFC), RFC 791, 8200, 768; InfiniBand
+ * Architecture Specification vol. 1, chapter 9 (BTH, extension headers) and annex A17 (RoCEv2);
+ * tcpdump.org link-type list (SLL, SLL2).
  */
-void roce_parse(enum roce_link link, const uint8_t *p, size_t n, size_t wire, unsigned flags, struct roce_packet *ret);
+void roce_parse(enum roce_link link, const uint8_t *p, size_t n, size_t wire, unsigned flags,
+	struct roce_packet *ret);
 
-static inline enum aeth_kind aeth_kind(uint8_t syndrome) { return (enum aeth_kind)(syndrome >> 5 & 3); }
-static inline bool roce_is_cnp(const struct roce_packet *p) { return p->kind == PACKET_ROCE && p->opcode == ROCE_OPCODE_CNP; }
-static inline bool roce_is_nak(const struct roce_packet *p) { return p->has_aeth && aeth_kind(p->syndrome) == AETH_NAK; }
-static inline bool roce_is_rnr_nak(const struct roce_packet *p) { return p->has_aeth && aeth_kind(p->syndrome) == AETH_RNR_NAK; }
+static inline enum aeth_kind aeth_kind(uint8_t syndrome)
+{
+	return (enum aeth_kind)(syndrome >> 5 & 3);
+}
+static inline bool roce_is_cnp(const struct roce_packet *p)
+{
+	return p->kind == PACKET_ROCE && p->opcode == ROCE_OPCODE_CNP;
+}
+static inline bool roce_is_nak(const struct roce_packet *p)
+{
+	return p->has_aeth && aeth_kind(p->syndrome) == AETH_NAK;
+}
+static inline bool roce_is_rnr_nak(const struct roce_packet *p)
+{
+	return p->has_aeth && aeth_kind(p->syndrome) == AETH_RNR_NAK;
+}
 
-/* Name as in the InfiniBand specification ("RC_RDMA_WRITE_ONLY"), or "0x9f" for an opcode it does not define. */
+/* Name as in the InfiniBand specification ("RC_RDMA_WRITE_ONLY"), or "0x9f" for an opcode it does
+ * not define. */
 #define ROCE_OPCODE_TEXT_MAX 48
 char *roce_opcode_text(char buf[ROCE_OPCODE_TEXT_MAX], uint8_t opcode);
 enum roce_role roce_opcode_role(uint8_t opcode);

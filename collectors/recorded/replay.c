@@ -1,6 +1,7 @@
 /*
- * replay - recorded samples, read strictly: a case that is half understood would be replayed to wrong findings, so the first line
- * that is not clear refuses the whole file. Pure but for the file it reads.
+ * replay - recorded samples, read strictly: a case that is half understood would be replayed to
+ * wrong findings, so the first line that is not clear refuses the whole file. Pure but for the file
+ * it reads.
  */
 #include "collectors/recorded/replay.h"
 
@@ -15,7 +16,17 @@
 #include "agent/base/str.h"
 #include "db/model/metric.h"
 
-enum column { COL_TIME, COL_DEVICE, COL_PORT, COL_PRIORITY, COL_METRIC, COL_VALUE, COL_FLAGS, COL_WINDOW, COL_COUNT };
+enum column {
+	COL_TIME,
+	COL_DEVICE,
+	COL_PORT,
+	COL_PRIORITY,
+	COL_METRIC,
+	COL_VALUE,
+	COL_FLAGS,
+	COL_WINDOW,
+	COL_COUNT
+};
 #define COLUMNS_NEEDED 6
 
 struct field {
@@ -36,17 +47,24 @@ struct reader {
 /* How much of a foreign text is quoted back. */
 #define QUOTE(f) (int)((f)->n > 60 ? 60 : (f)->n), (f)->s
 
-static bool field_is(const struct field *f, const char *text) { return f->n == strlen(text) && memcmp(f->s, text, f->n) == 0; }
-static bool field_none(const struct field *f) { return f->n == 0 || field_is(f, "-"); }
+static bool field_is(const struct field *f, const char *text)
+{
+	return f->n == strlen(text) && memcmp(f->s, text, f->n) == 0;
+}
+static bool field_none(const struct field *f)
+{
+	return f->n == 0 || field_is(f, "-");
+}
 
 static int refuse(struct reader *r, const struct field *f, const char *what, const char *expected)
 {
-	return err_at(r->e, -EINVAL, r->name, r->line, f->col, "read %s '%.*s', expected %s", what, QUOTE(f), expected);
+	return err_at(r->e, -EINVAL, r->name, r->line, f->col, "read %s '%.*s', expected %s", what,
+		QUOTE(f), expected);
 }
 
 /*
- * Decimal seconds to ns without going through a double, which has no room for ns since 1970. Digits past the ninth are
- * refused unless zero: they would be lost silently.
+ * Decimal seconds to ns without going through a double, which has no room for ns since 1970. Digits
+ * past the ninth are refused unless zero: they would be lost silently.
  */
 static bool parse_seconds(const struct field *f, int64_t *ret_ns)
 {
@@ -82,7 +100,8 @@ static bool parse_u64(const struct field *f, uint64_t *ret)
 		return false;
 	for (size_t k = 0; k < f->n; k++) {
 		unsigned digit = (unsigned)(f->s[k] - '0');
-		if (digit > 9 || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, digit, &v))
+		if (digit > 9 || __builtin_mul_overflow(v, 10, &v) ||
+			__builtin_add_overflow(v, digit, &v))
 			return false;
 	}
 	*ret = v;
@@ -114,7 +133,8 @@ static bool parse_whole(const struct field *f, uint64_t *ret)
 	return true;
 }
 
-static int parse_value(struct reader *r, const struct field *f, const struct metric_info *m, uint64_t *ret)
+static int parse_value(
+	struct reader *r, const struct field *f, const struct metric_info *m, uint64_t *ret)
 {
 	char expected[160], text[REPLAY_NAME_MAX + 1];
 	double d;
@@ -142,7 +162,8 @@ static int parse_value(struct reader *r, const struct field *f, const struct met
 	return refuse(r, f, "value", "a value");
 }
 
-static int parse_name(struct reader *r, const struct field *f, const char *what, char ret[REPLAY_NAME_MAX + 1])
+static int parse_name(
+	struct reader *r, const struct field *f, const char *what, char ret[REPLAY_NAME_MAX + 1])
 {
 	if (f->n > REPLAY_NAME_MAX)
 		return refuse(r, f, what, "a name of at most 255 bytes");
@@ -168,8 +189,9 @@ static int parse_metric(struct reader *r, const struct field *f, unsigned *ret)
 	for (unsigned k = 0; k < METRIC_COUNT; k++)
 		names[k] = metric_info(k)->name;
 	const char *near = str_nearest(name, names, METRIC_COUNT);
-	snprintf(expected, sizeof(expected), "a canonical metric%s%s%s", near ? ", perhaps '" : " such as port.out_octets",
-		near ? near : "", near ? "'" : "");
+	snprintf(expected, sizeof(expected), "a canonical metric%s%s%s",
+		near ? ", perhaps '" : " such as port.out_octets", near ? near : "",
+		near ? "'" : "");
 	return refuse(r, f, "metric", expected);
 }
 
@@ -179,19 +201,25 @@ const char *sample_scope_error(unsigned metric, const struct entity *entity)
 	if (!m)
 		return "a canonical metric";
 	bool has_port = *entity->port, pool = strncmp(entity->port, "pool:", 5) == 0;
-	bool has_priority = entity->priority != PRIO_NONE || strchr(entity->port, '#') != NULL; /* "port#qN": a queue without a class */
+	/* "port#qN": a queue without a class */
+	bool has_priority = entity->priority != PRIO_NONE || strchr(entity->port, '#') != NULL;
 	switch (m->scope) {
 	case SCOPE_PRIO:
-		return has_port && !pool && has_priority ? NULL : "a port and a priority, as this metric is of both";
+		return has_port && !pool && has_priority
+			? NULL
+			: "a port and a priority, as this metric is of both";
 	case SCOPE_PORT:
 		if (has_priority || pool)
 			return "a port and no priority, as this metric is of a port";
-		return has_port || m->kind == METRIC_STATE ? NULL : "a port, as this metric is of a port";
+		return has_port || m->kind == METRIC_STATE ? NULL
+							   : "a port, as this metric is of a port";
 	case SCOPE_DEVICE:
 		if (has_priority)
 			return "no priority, as this metric is of a device";
 		/* a setting of the device may be given for one port; a measurement may not */
-		return !has_port || pool || m->kind == METRIC_STATE ? NULL : "no port, as this metric is of a device";
+		return !has_port || pool || m->kind == METRIC_STATE
+			? NULL
+			: "no port, as this metric is of a device";
 	}
 	return "a canonical metric";
 }
@@ -200,7 +228,8 @@ const char *sample_scope_error(unsigned metric, const struct entity *entity)
 static int parse_fields(struct reader *r, const struct field *f, size_t n)
 {
 	struct sample s = {.source = SOURCE_REPLAY};
-	char device[REPLAY_NAME_MAX + 1], port[REPLAY_NAME_MAX + 1] = "", flags_text[SAMPLE_FLAGS_TEXT_MAX];
+	char device[REPLAY_NAME_MAX + 1], port[REPLAY_NAME_MAX + 1] = "",
+								 flags_text[SAMPLE_FLAGS_TEXT_MAX];
 	unsigned metric = 0, flags = 0;
 	int priority = PRIO_NONE, rc;
 
@@ -216,7 +245,8 @@ static int parse_fields(struct reader *r, const struct field *f, size_t n)
 	if (rc != 0)
 		return rc;
 	if (!field_none(&f[COL_PRIORITY])) {
-		if (f[COL_PRIORITY].n != 1 || f[COL_PRIORITY].s[0] < '0' || f[COL_PRIORITY].s[0] > '7')
+		if (f[COL_PRIORITY].n != 1 || f[COL_PRIORITY].s[0] < '0' ||
+			f[COL_PRIORITY].s[0] > '7')
 			return refuse(r, &f[COL_PRIORITY], "priority", "0 to 7, or - for none");
 		priority = f[COL_PRIORITY].s[0] - '0';
 	}
@@ -224,24 +254,30 @@ static int parse_fields(struct reader *r, const struct field *f, size_t n)
 	const char *expected = sample_scope_error(metric, &probe);
 	if (expected) {
 		struct field place = f[*port ? COL_PRIORITY : COL_PORT];
-		return err_at(r->e, -EINVAL, r->name, r->line, place.col, "read port '%.*s' and priority '%.*s' for %s, expected %s",
-			QUOTE(&f[COL_PORT]), QUOTE(&f[COL_PRIORITY]), metric_info(metric)->name, expected);
+		return err_at(r->e, -EINVAL, r->name, r->line, place.col,
+			"read port '%.*s' and priority '%.*s' for %s, expected %s",
+			QUOTE(&f[COL_PORT]), QUOTE(&f[COL_PRIORITY]), metric_info(metric)->name,
+			expected);
 	}
 	rc = parse_value(r, &f[COL_VALUE], metric_info(metric), &s.value);
 	if (rc != 0)
 		return rc;
 	if (n > COL_FLAGS && !field_none(&f[COL_FLAGS])) {
 		if (f[COL_FLAGS].n >= sizeof(flags_text))
-			return refuse(r, &f[COL_FLAGS], "flags", "flags such as restart,wrap32, or -");
+			return refuse(
+				r, &f[COL_FLAGS], "flags", "flags such as restart,wrap32, or -");
 		memcpy(flags_text, f[COL_FLAGS].s, f[COL_FLAGS].n);
 		flags_text[f[COL_FLAGS].n] = '\0';
 		if (sample_flags_parse(flags_text, &flags) != 0)
-			return refuse(r, &f[COL_FLAGS], "flags", "some of restart,wrap32,estimated,suspect,late,declared, or -");
+			return refuse(r, &f[COL_FLAGS], "flags",
+				"some of restart,wrap32,estimated,suspect,late,declared, or -");
 	}
 	if (n > COL_WINDOW && !field_none(&f[COL_WINDOW])) {
 		int64_t window_ns;
-		if (!parse_seconds(&f[COL_WINDOW], &window_ns) || window_ns / NS_PER_MS > UINT32_MAX)
-			return refuse(r, &f[COL_WINDOW], "window_s", "seconds such as 60, at most 49 days");
+		if (!parse_seconds(&f[COL_WINDOW], &window_ns) ||
+			window_ns / NS_PER_MS > UINT32_MAX)
+			return refuse(r, &f[COL_WINDOW], "window_s",
+				"seconds such as 60, at most 49 days");
 		s.window_ms = (uint32_t)(window_ns / NS_PER_MS);
 	}
 	s.entity = entities_intern(r->entities, device, port, priority);
@@ -260,7 +296,8 @@ static int parse_line(struct reader *r, const char *s, size_t n)
 	if (n > 0 && s[n - 1] == '\r')
 		n--;
 	if (n > REPLAY_LINE_MAX)
-		return err_at(r->e, -EINVAL, r->name, r->line, 1, "read a line of %zu bytes, expected at most %d", n, REPLAY_LINE_MAX);
+		return err_at(r->e, -EINVAL, r->name, r->line, 1,
+			"read a line of %zu bytes, expected at most %d", n, REPLAY_LINE_MAX);
 	if (n == 0 || s[0] == '#' || strspn(s, " \t") >= n)
 		return 0;
 	if (memchr(s, '\0', n))
@@ -270,16 +307,20 @@ static int parse_line(struct reader *r, const char *s, size_t n)
 		const char *tab = memchr(begin, '\t', (size_t)(end - begin));
 		const char *stop = tab ? tab : end;
 		if (count == COL_COUNT)
-			return err_at(r->e, -EINVAL, r->name, r->line, (int)(begin - s) + 1, "read more than %d columns, expected time_s device "
-				"port priority metric value [flags [window_s]] separated by tabs", COL_COUNT);
+			return err_at(r->e, -EINVAL, r->name, r->line, (int)(begin - s) + 1,
+				"read more than %d columns, expected time_s device "
+				"port priority metric value [flags [window_s]] separated by tabs",
+				COL_COUNT);
 		f[count++] = (struct field){begin, (size_t)(stop - begin), (int)(begin - s) + 1};
 		if (!tab)
 			break;
 		begin = tab + 1;
 	}
 	if (count < COLUMNS_NEEDED)
-		return err_at(r->e, -EINVAL, r->name, r->line, 1, "read %zu column%s, expected at least %d: time_s device port priority "
-			"metric value, separated by tabs", count, count == 1 ? "" : "s", COLUMNS_NEEDED);
+		return err_at(r->e, -EINVAL, r->name, r->line, 1,
+			"read %zu column%s, expected at least %d: time_s device port priority "
+			"metric value, separated by tabs",
+			count, count == 1 ? "" : "s", COLUMNS_NEEDED);
 	if (!r->seen_data && field_is(&f[COL_TIME], "time_s"))
 		return 0;
 	r->seen_data = true;
@@ -310,7 +351,8 @@ static int finish(struct sample_list *out, int rc)
 	return rc;
 }
 
-int replay_parse(const char *text, size_t n, const char *name, struct entities *entities, struct sample_list *out, struct err *e)
+int replay_parse(const char *text, size_t n, const char *name, struct entities *entities,
+	struct sample_list *out, struct err *e)
 {
 	struct reader r = {.name = name, .entities = entities, .out = out, .e = e};
 	const char *p = text, *end = text + n;
@@ -325,7 +367,8 @@ int replay_parse(const char *text, size_t n, const char *name, struct entities *
 			return finish(out, -ENOMEM);
 		if (strlen(line) < length) {
 			r.line++;
-			rc = err_at(e, -EINVAL, name, r.line, (int)strlen(line) + 1, "read a NUL byte, expected text");
+			rc = err_at(e, -EINVAL, name, r.line, (int)strlen(line) + 1,
+				"read a NUL byte, expected text");
 		} else {
 			rc = parse_line(&r, line, length);
 		}
@@ -355,11 +398,12 @@ int replay_read(const char *path, struct entities *entities, struct sample_list 
 			return finish(out, rc);
 	}
 	if (ferror(f))
-		rc = err_at(e, errno ? -errno : -EIO, path, r.line + 1, 0, "cannot be read: %s", strerror(errno ? errno : EIO));
+		rc = err_at(e, errno ? -errno : -EIO, path, r.line + 1, 0, "cannot be read: %s",
+			strerror(errno ? errno : EIO));
 	return finish(out, rc);
 }
 
-/* --- cadence ---------------------------------------------------------------------------------------------------------- */
+/* ---- cadence ------------------------------------------------------------- */
 
 #define GAPS_PER_SERIES 64 /* enough for a median; bounds the work */
 

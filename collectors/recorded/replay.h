@@ -1,12 +1,16 @@
 /*
- * replay - a pure reader of recorded cases: samples.tsv to samples. No fabric, no pipeline, no clock.
+ * replay - a pure reader of recorded cases: samples.tsv to samples. No fabric, no pipeline, no
+ * clock.
  *
- * A case is a folder with fabric.yaml and samples.tsv (metrics.md), optionally captures; a line of samples.tsv is
+ * A case is a folder with fabric.yaml and samples.tsv (metrics.md), optionally captures; a line of
+ * samples.tsv is
  *
- *      time_s <TAB> device <TAB> port <TAB> priority <TAB> metric <TAB> value [<TAB> flags [<TAB> window_s]]
+ *      time_s <TAB> device <TAB> port <TAB> priority <TAB> metric <TAB> value [<TAB> flags
+ *          [<TAB> window_s]]
  *
- * with "-" for no port, no priority, no flags; "#" begins a comment line; a first line that names the columns is skipped. Times
- * are decimal seconds, read exactly to the nanosecond; counters are exact u64.
+ * with "-" for no port, no priority, no flags; "#" begins a comment line; a first line that names
+ * the columns is skipped. Times are decimal seconds, read exactly to the nanosecond; counters are
+ * exact u64.
  */
 #ifndef RW_COLLECTORS_REPLAY_H
 #define RW_COLLECTORS_REPLAY_H
@@ -19,24 +23,29 @@
 struct err;
 
 #define REPLAY_LINE_MAX 4096 /* bytes, without the newline */
-#define REPLAY_NAME_MAX 255  /* device, port and text values */
+#define REPLAY_NAME_MAX 255 /* device, port and text values */
 
 /*
- * replay_read - read a whole file. Samples are appended to @out sorted by (time, entity, metric), whatever the order of the lines;
- * entities and texts are interned. On failure @out is emptied. Caller frees out->v.
- * 0, -EINVAL with @e at file:line:column (what was read, what was expected), or the errno of reading.
- * replay_parse - the same from memory; @name stands for the file in messages.
+ * replay_read - read a whole file. Samples are appended to @out sorted by (time, entity, metric),
+ * whatever the order of the lines; entities and texts are interned. On failure @out is emptied.
+ * Caller frees out->v. 0, -EINVAL with @e at file:line:column (what was read, what was expected),
+ * or the errno of reading. replay_parse - the same from memory; @name stands for the file in
+ * messages.
  */
-int replay_read(const char *path, struct entities *entities, struct sample_list *out, struct err *e);
-int replay_parse(const char *text, size_t n, const char *name, struct entities *entities, struct sample_list *out, struct err *e);
+int replay_read(
+	const char *path, struct entities *entities, struct sample_list *out, struct err *e);
+int replay_parse(const char *text, size_t n, const char *name, struct entities *entities,
+	struct sample_list *out, struct err *e);
 
 /*
- * replay_interval - the usual time between the samples of a counter: the median over series of their median gap, ns. What a recorded case
- * was polled with, since its fabric.yaml need not say. @v sorted by time. 0 when no counter has two samples.
+ * replay_interval - the usual time between the samples of a counter: the median over series of
+ * their median gap, ns. What a recorded case was polled with, since its fabric.yaml need not say.
+ * @v sorted by time. 0 when no counter has two samples.
  */
 int64_t replay_interval(const struct sample *v, size_t n);
 
-/* sample_scope_error - why @metric cannot be said of @entity, as a phrase of what was expected; NULL when it can. Static. */
+/* sample_scope_error - why @metric cannot be said of @entity, as a phrase of what was expected;
+ * NULL when it can. Static. */
 const char *sample_scope_error(unsigned metric, const struct entity *entity);
 
 #endif

@@ -1,4 +1,5 @@
-/* replay_capture - see replay_capture.h. Intervals are aligned to multiples of their length, as those of a live capture. */
+/* replay_capture - see replay_capture.h. Intervals are aligned to multiples of their length, as
+ * those of a live capture. */
 #include "collectors/recorded/replay_capture.h"
 
 #include <errno.h>
@@ -17,15 +18,25 @@
 #define YAML_MAX (1u << 20)
 #define INTERVALS_MAX 1000000 /* of one case; beyond, only those with packets have rows */
 
-static void free_config(struct config **c) { config_free(*c); }
-static void free_reader(struct pcap_reader **r) { pcap_reader_free(*r); }
-static void free_table(struct flow_table **t) { flow_table_free(*t); }
+static void free_config(struct config **c)
+{
+	config_free(*c);
+}
+static void free_reader(struct pcap_reader **r)
+{
+	pcap_reader_free(*r);
+}
+static void free_table(struct flow_table **t)
+{
+	flow_table_free(*t);
+}
 
 /*
- * capture.yaml is read by the configuration's own schema, so that its mistakes are told as everywhere; the devices it may name are
- * added behind it, which leaves its line numbers alone.
+ * capture.yaml is read by the configuration's own schema, so that its mistakes are told as
+ * everywhere; the devices it may name are added behind it, which leaves its line numbers alone.
  */
-static int read_yaml(const char *dir, const struct config *config, struct config **ret, struct err *e)
+static int read_yaml(
+	const char *dir, const struct config *config, struct config **ret, struct err *e)
 {
 	rw_cleanup(str_done) struct str path = {0}, text = {0};
 	rw_cleanup(freep) char *yaml = NULL;
@@ -40,14 +51,17 @@ static int read_yaml(const char *dir, const struct config *config, struct config
 	str_addn(&text, yaml, n);
 	str_addf(&text, "\nfabric: %s\ndevices:\n", config->fabric->name);
 	for (size_t k = 0; k < config->fabric->n_devices; k++)
-		str_addf(&text, "  - { name: \"%s\", role: %s }\n", config->fabric->devices[k]->name, device_role_name(config->fabric->devices[k]->role));
+		str_addf(&text, "  - { name: \"%s\", role: %s }\n",
+			config->fabric->devices[k]->name,
+			device_role_name(config->fabric->devices[k]->role));
 	rc = config_parse(text.s, text.n, path.s, CONFIG_CASE, NULL, 0, ret, &errors);
 	if (rc != 0 && errors.n > 0)
 		*e = errors.v[0];
 	return rc;
 }
 
-static int open_packets(const char *dir, const char *name, struct pcap_reader **ret, struct str *path, struct err *e)
+static int open_packets(const char *dir, const char *name, struct pcap_reader **ret,
+	struct str *path, struct err *e)
 {
 	static const char *const suffixes[] = {"pcap", "pcapng"};
 	for (size_t k = 0; k < rw_countof(suffixes); k++) {
@@ -57,17 +71,24 @@ static int open_packets(const char *dir, const char *name, struct pcap_reader **
 		if (access(path->s, F_OK) == 0)
 			return pcap_reader_open(path->s, ret, e);
 	}
-	return err_at(e, -ENOENT, path->s, 0, 0, "capture '%s' of capture.yaml is not there, as .pcap or .pcapng", name);
+	return err_at(e, -ENOENT, path->s, 0, 0,
+		"capture '%s' of capture.yaml is not there, as .pcap or .pcapng", name);
 }
 
 static enum flow_dir direction_of(const char *text)
 {
-	return str_eq(text, "in") ? FLOW_DIR_IN : str_eq(text, "out") ? FLOW_DIR_OUT : FLOW_DIR_UNKNOWN;
+	return str_eq(text, "in")     ? FLOW_DIR_IN
+		: str_eq(text, "out") ? FLOW_DIR_OUT
+				      : FLOW_DIR_UNKNOWN;
 }
 
-static int64_t interval_end(int64_t t_ns, int64_t interval_ns) { return (t_ns / interval_ns + 1) * interval_ns; }
+static int64_t interval_end(int64_t t_ns, int64_t interval_ns)
+{
+	return (t_ns / interval_ns + 1) * interval_ns;
+}
 
-static void take_rows(struct flow_list *out, struct flow_table *t, int64_t from_ns, int64_t to_ns, uint32_t entity, enum flow_dir dir)
+static void take_rows(struct flow_list *out, struct flow_table *t, int64_t from_ns, int64_t to_ns,
+	uint32_t entity, enum flow_dir dir)
 {
 	struct flow_sample rows[FLOW_TOP + 1];
 	size_t n = flow_table_samples(t, from_ns, to_ns, entity, dir, true, rows);
@@ -93,7 +114,8 @@ static void span_take(struct span *s, int64_t t_ns)
 	s->any = true;
 }
 
-static int read_span(const char *dir, const struct config_capture *c, struct span *span, struct err *e)
+static int read_span(
+	const char *dir, const struct config_capture *c, struct span *span, struct err *e)
 {
 	rw_cleanup(str_done) struct str path = {0};
 	rw_cleanup(free_reader) struct pcap_reader *reader = NULL;
@@ -107,11 +129,12 @@ static int read_span(const char *dir, const struct config_capture *c, struct spa
 }
 
 /*
- * Intervals in which this capture saw nothing have a row of totals too, as they have live: "no packets on this member" is what an
- * analyzer needs to know. Only while the captures ran: before and after, nothing is known.
+ * Intervals in which this capture saw nothing have a row of totals too, as they have live: "no
+ * packets on this member" is what an analyzer needs to know. Only while the captures ran: before
+ * and after, nothing is known.
  */
-static int read_packets(const char *dir, const struct config_capture *c, const struct span *span, struct entities *entities,
-	struct flow_list *out, struct err *e)
+static int read_packets(const char *dir, const struct config_capture *c, const struct span *span,
+	struct entities *entities, struct flow_list *out, struct err *e)
 {
 	rw_cleanup(str_done) struct str path = {0};
 	rw_cleanup(free_reader) struct pcap_reader *reader = NULL;
@@ -121,16 +144,20 @@ static int read_packets(const char *dir, const struct config_capture *c, const s
 	if (rc != 0 || !span->any)
 		return rc;
 	enum flow_dir dir_seen = direction_of(c->direction);
-	uint32_t entity = entities_intern(entities, c->device ? c->device : "capture", c->port ? c->port : c->name, PRIO_NONE);
+	uint32_t entity = entities_intern(entities, c->device ? c->device : "capture",
+		c->port ? c->port : c->name, PRIO_NONE);
 	bool fill = (span->last_ns - span->first_ns) / c->interval_ns < INTERVALS_MAX;
 	int64_t to_ns = interval_end(span->first_ns, c->interval_ns);
-	/* the same seed every time: else two replays of one case could refuse different flows when the table is full */
-	table = flow_table_new(FLOW_TABLE_LIMIT, c->sampling, hash_bytes(c->name, strlen(c->name), 0));
+	/* the same seed every time: else two replays of one case could refuse different flows when
+	 * the table is full */
+	table = flow_table_new(
+		FLOW_TABLE_LIMIT, c->sampling, hash_bytes(c->name, strlen(c->name), 0));
 	while ((rc = pcap_reader_next(reader, &record, e)) == 1) {
 		struct roce_packet packet;
 		while (record.t_ns >= to_ns) {
 			take_rows(out, table, to_ns - c->interval_ns, to_ns, entity, dir_seen);
-			to_ns = fill ? to_ns + c->interval_ns : interval_end(record.t_ns, c->interval_ns);
+			to_ns = fill ? to_ns + c->interval_ns
+				     : interval_end(record.t_ns, c->interval_ns);
 		}
 		roce_parse(record.link, record.p, record.n, record.wire, 0, &packet);
 		if (packet.kind == PACKET_ROCE)
@@ -146,7 +173,8 @@ static int read_packets(const char *dir, const struct config_capture *c, const s
 	return 0;
 }
 
-int replay_captures(const char *dir, const struct config *config, struct entities *entities, struct flow_list *out, struct err *e)
+int replay_captures(const char *dir, const struct config *config, struct entities *entities,
+	struct flow_list *out, struct err *e)
 {
 	rw_cleanup(free_config) struct config *captures = NULL;
 	struct span span = {0};

@@ -1,8 +1,10 @@
 /*
- * replay_capture - the captures of a recorded case, as the flow rows a live capture would have given.
+ * replay_capture - the captures of a recorded case, as the flow rows a live capture would have
+ * given.
  *
- * capture.yaml has the `capture:` list of the configuration (name, interface, port, direction, sampling, interval); the packets of the
- * capture NAME lie beside it in capture-NAME.pcap or capture-NAME.pcapng.
+ * capture.yaml has the `capture:` list of the configuration (name, interface, port, direction,
+ * sampling, interval); the packets of the capture NAME lie beside it in capture-NAME.pcap or
+ * capture-NAME.pcapng.
  */
 #ifndef RW_COLLECTORS_REPLAY_CAPTURE_H
 #define RW_COLLECTORS_REPLAY_CAPTURE_H
@@ -20,9 +22,12 @@ struct flow_list {
 };
 
 /*
- * replay_captures - flows of all captures of the case in @dir, appended to @out in order of their end. No capture.yaml: none.
- * @config: the fabric the captures' ports belong to. Caller frees out->v. 0, or negative errno with @e filled.
+ * replay_captures - flows of all captures of the case in @dir, appended to @out in order of their
+ * end. No capture.yaml: none.
+ * @config: the fabric the captures' ports belong to. Caller frees out->v. 0, or negative errno with
+ * @e filled.
  */
-int replay_captures(const char *dir, const struct config *config, struct entities *entities, struct flow_list *out, struct err *e);
+int replay_captures(const char *dir, const struct config *config, struct entities *entities,
+	struct flow_list *out, struct err *e);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * snmp - the life of one polled device: sessions, failures in words, and the API. Its polls are in snmp_poll.c.
+ * snmp - the life of one polled device: sessions, failures in words, and the API. Its polls are in
+ * snmp_poll.c.
  */
 #include "collectors/snmp/snmp_target.h"
 
@@ -17,16 +18,17 @@
 #include "db/model/metric.h"
 
 #define REPETITIONS_FIRST 25
-#define BACKOFF_INTERVALS 3          /* a short outage must not become a long one */
+#define BACKOFF_INTERVALS 3 /* a short outage must not become a long one */
 
 void snmp_init(void)
 {
 	snmp_io_init();
 }
 
-/* --- small things ----------------------------------------------------------------------------------------------------------- */
+/* ---- small things -------------------------------------------------------- */
 
-/* jittered - @ns +- 10 %, so that a thousand targets do not poll in step. xorshift64: nobody attacks this. */
+/* jittered - @ns +- 10 %, so that a thousand targets do not poll in step. xorshift64: nobody
+ * attacks this. */
 int64_t snmp_target_jittered(struct snmp_target *t, int64_t ns)
 {
 	t->random ^= t->random << 13;
@@ -37,14 +39,16 @@ int64_t snmp_target_jittered(struct snmp_target *t, int64_t ns)
 
 int64_t snmp_target_interval(const struct snmp_target *t)
 {
-	int64_t floor_ns = t->profile ? t->profile->min_interval_ns : 0, ns = t->device->snmp->interval_ns;
+	int64_t floor_ns = t->profile ? t->profile->min_interval_ns : 0,
+		ns = t->device->snmp->interval_ns;
 	return ns > floor_ns ? ns : floor_ns;
 }
 
 uint64_t snmp_target_cell_bytes(const struct config_device *device, const struct config *config)
 {
 	const struct fabric *f = config->fabric;
-	for (size_t i = 0; f && i < f->n_thresholds; i++) /* a cell is the ASIC's: whatever port or priority the row is about */
+	/* a cell is the ASIC's: whatever port or priority the row is about */
+	for (size_t i = 0; f && i < f->n_thresholds; i++)
 		if (f->thresholds[i].cell_bytes && str_glob(f->thresholds[i].devices, device->name))
 			return f->thresholds[i].cell_bytes;
 	return 0;
@@ -55,7 +59,7 @@ void snmp_target_told(struct snmp_target *t)
 	t->sink.target(t->sink.arg, &t->state);
 }
 
-/* --- failure ---------------------------------------------------------------------------------------------------------------- */
+/* ---- failure ------------------------------------------------------------- */
 
 static void on_timer(void *arg);
 
@@ -71,7 +75,8 @@ void snmp_target_lost(struct snmp_target *t, const char *fmt, ...)
 	loop_timer_stop(t->pace);
 	t->phase = PHASE_NONE;
 	t->failures++;
-	int64_t gap = snmp_target_interval(t) * (t->failures < BACKOFF_INTERVALS ? (int64_t)t->failures : BACKOFF_INTERVALS);
+	int64_t gap = snmp_target_interval(t) *
+		(t->failures < BACKOFF_INTERVALS ? (int64_t)t->failures : BACKOFF_INTERVALS);
 	loop_timer_start(t->timer, snmp_target_jittered(t, gap), 0);
 	target_change(&t->state, TARGET_BACKOFF, loop_now(t->loop), wall_now(), reason);
 	snmp_target_told(t);
@@ -81,17 +86,29 @@ void snmp_target_lost(struct snmp_target *t, const char *fmt, ...)
 static void lost_by_report(struct snmp_target *t, enum snmp_report report)
 {
 	static const char *const words[] = {
-		[REPORT_OTHER] = "the SNMPv3 engine refuses requests of user %s without a reason we know",
-		[REPORT_SECURITY_LEVEL] = "user %s may not use this security level there: check auth and priv in the credentials and on the agent",
-		[REPORT_TIME_WINDOW] = "requests of user %s are outside of the engine's time window: two agents with one engine id, or a clock that jumps",
-		[REPORT_USER] = "the agent knows no SNMPv3 user %s: check the name, and that it was created for this engine",
-		[REPORT_ENGINE] = "wrong engine: another engine than the one discovered answers user %s; it is discovered anew. If this comes back, two agents share the address",
-		[REPORT_DIGEST] = "wrong auth password or auth protocol for SNMPv3 user %s: correct auth_file or auth; the file is read again at each try",
-		[REPORT_DECRYPTION] = "wrong priv password or priv protocol for SNMPv3 user %s: correct priv_file or priv; the file is read again at each try",
+		[REPORT_OTHER] =
+			"the SNMPv3 engine refuses requests of user %s without a reason we know",
+		[REPORT_SECURITY_LEVEL] = "user %s may not use this security level there: check "
+					  "auth and priv in the credentials and on the agent",
+		[REPORT_TIME_WINDOW] =
+			"requests of user %s are outside of the engine's time window: two agents "
+			"with one engine id, or a clock that jumps",
+		[REPORT_USER] = "the agent knows no SNMPv3 user %s: check the name, and that it "
+				"was created for this engine",
+		[REPORT_ENGINE] =
+			"wrong engine: another engine than the one discovered answers user %s; it "
+			"is discovered anew. If this comes back, two agents share the address",
+		[REPORT_DIGEST] = "wrong auth password or auth protocol for SNMPv3 user %s: "
+				  "correct auth_file or auth; the file is read again at each try",
+		[REPORT_DECRYPTION] =
+			"wrong priv password or priv protocol for SNMPv3 user %s: correct "
+			"priv_file or priv; the file is read again at each try",
 	};
 	char text[sizeof(t->state.reason)];
-	const char *user = t->device->snmp->credential->snmp->user, *at = strstr(words[report], "%s");
-	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - words[report]), words[report], user ? user : "", at + 2);
+	const char *user = t->device->snmp->credential->snmp->user,
+		   *at = strstr(words[report], "%s");
+	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - words[report]), words[report],
+		user ? user : "", at + 2);
 	snmp_target_lost(t, "%s: %s", snmp_io_peer(t->io), text);
 }
 
@@ -104,25 +121,40 @@ static void lost_by_error(struct snmp_target *t, const struct snmp_answer *a)
 	const struct config_snmp_credential *c = t->device->snmp->credential->snmp;
 	t->state.errors++;
 	if (a->error_status == PDU_AUTHORIZATION || a->error_status == PDU_NO_ACCESS)
-		snmp_target_lost(t, "%s: the agent does not allow %s%s to read: its access control wants another view, context or security level",
-			snmp_io_peer(t->io), c->version == 3 ? "user " : "this community", c->version == 3 ? c->user : "");
+		snmp_target_lost(t,
+			"%s: the agent does not allow %s%s to read: its access control wants "
+			"another view, context or security level",
+			snmp_io_peer(t->io), c->version == 3 ? "user " : "this community",
+			c->version == 3 ? c->user : "");
 	else
-		snmp_target_lost(t, "%s: the agent answers with error %d to the most common request (sysUpTime)", snmp_io_peer(t->io), a->error_status);
+		snmp_target_lost(t,
+			"%s: the agent answers with error %d to the most common request "
+			"(sysUpTime)",
+			snmp_io_peer(t->io), a->error_status);
 }
 
-/* lost_by_silence - SNMP v1/v2c looks the same for a silent host and a wrong community; snmp_io has asked one question more. */
+/* lost_by_silence - SNMP v1/v2c looks the same for a silent host and a wrong community; snmp_io has
+ * asked one question more. */
 static void lost_by_silence(struct snmp_target *t, enum snmp_silence silence, const char *timeout)
 {
 	const char *peer = snmp_io_peer(t->io);
 	int tries = t->device->snmp->retries + 1;
 	if (silence == SILENCE_AGENT)
-		snmp_target_lost(t, "%s: wrong community: an agent is there (it answers SNMPv3's discovery), but not to this community. Correct the "
-			"community file, or the agent's access list", peer);
+		snmp_target_lost(t,
+			"%s: wrong community: an agent is there (it answers SNMPv3's discovery), "
+			"but not to this community. Correct the "
+			"community file, or the agent's access list",
+			peer);
 	else if (silence == SILENCE_LATE)
-		snmp_target_lost(t, "%s: answers come later than %d tries of %s: raise snmp.timeout", peer, tries, timeout);
+		snmp_target_lost(t,
+			"%s: answers come later than %d tries of %s: raise snmp.timeout", peer,
+			tries, timeout);
 	else
-		snmp_target_lost(t, "%s: no answer, %d tries of %s: ping it. If it is there, an access list is in the way, or the community is wrong and "
-			"the agent speaks no SNMPv3", peer, tries, timeout);
+		snmp_target_lost(t,
+			"%s: no answer, %d tries of %s: ping it. If it is there, an access list is "
+			"in the way, or the community is wrong and "
+			"the agent speaks no SNMPv3",
+			peer, tries, timeout);
 }
 
 void snmp_target_lost_by(struct snmp_target *t, const struct snmp_answer *a)
@@ -132,47 +164,65 @@ void snmp_target_lost_by(struct snmp_target *t, const struct snmp_answer *a)
 	int tries = t->device->snmp->retries + 1;
 	char timeout[32];
 	switch (a->status) {
-	case SNMP_IO_OK:
-		lost_by_error(t, a);
-		break;
+	case SNMP_IO_OK: lost_by_error(t, a); break;
 	case SNMP_IO_TIMEOUT:
 		t->state.timeouts++;
 		unit_duration_text(timeout, sizeof(timeout), t->device->snmp->timeout_ns);
 		if (t->phase != PHASE_IDENT && a->silence == SILENCE_AGENT)
-			snmp_target_lost(t, "%s: the engine is there, but requests of user %s stay unanswered since now: see on the agent whether the user, its keys or "
-				"its access changed", peer, c->user);
+			snmp_target_lost(t,
+				"%s: the engine is there, but requests of user %s stay unanswered "
+				"since now: see on the agent whether the user, its keys or "
+				"its access changed",
+				peer, c->user);
 		else if (t->phase != PHASE_IDENT)
-			snmp_target_lost(t, "%s: no answer any more, %d tries of %s: the agent, the host or the way to it is gone", peer, tries, timeout);
+			snmp_target_lost(t,
+				"%s: no answer any more, %d tries of %s: the agent, the host or "
+				"the way to it is gone",
+				peer, tries, timeout);
 		else if (c->version != 3)
 			lost_by_silence(t, a->silence, timeout);
 		else if (c->context && *c->context)
-			snmp_target_lost(t, "%s: the engine was found, but requests of user %s stay unanswered: agents drop a context they do not have ('%s')%s without "
-				"a word", peer, c->user, c->context, c->priv ? ", and a wrong priv password or priv protocol," : "");
+			snmp_target_lost(t,
+				"%s: the engine was found, but requests of user %s stay "
+				"unanswered: agents drop a context they do not have ('%s')%s "
+				"without "
+				"a word",
+				peer, c->user, c->context,
+				c->priv ? ", and a wrong priv password or priv protocol," : "");
 		else if (c->priv)
-			snmp_target_lost(t, "%s: the engine was found, but requests of user %s stay unanswered: agents drop a wrong priv password or priv protocol without "
-				"a word", peer, c->user);
+			snmp_target_lost(t,
+				"%s: the engine was found, but requests of user %s stay "
+				"unanswered: agents drop a wrong priv password or priv protocol "
+				"without "
+				"a word",
+				peer, c->user);
 		else
-			snmp_target_lost(t, "%s: the engine was found, but requests of user %s stay unanswered: packets get lost, or an access list is in the way", peer, c->user);
+			snmp_target_lost(t,
+				"%s: the engine was found, but requests of user %s stay "
+				"unanswered: packets get lost, or an access list is in the way",
+				peer, c->user);
 		break;
 	case SNMP_IO_REFUSED:
 		t->state.errors++;
-		snmp_target_lost(t, "%s: connection refused: the host is there, but no SNMP agent listens on this port. Start it, or correct snmp.address", peer);
+		snmp_target_lost(t,
+			"%s: connection refused: the host is there, but no SNMP agent listens on "
+			"this port. Start it, or correct snmp.address",
+			peer);
 		break;
 	case SNMP_IO_UNREACHABLE:
 		t->state.errors++;
-		snmp_target_lost(t, "%s: %s: check the route, the firewall and snmp.source", peer, a->detail);
+		snmp_target_lost(t, "%s: %s: check the route, the firewall and snmp.source", peer,
+			a->detail);
 		break;
 	case SNMP_IO_REPORT:
 		t->state.errors++;
 		lost_by_report(t, a->report);
 		break;
-	default:
-		t->state.errors++;
-		snmp_target_lost(t, "%s: %s", peer, a->detail);
+	default: t->state.errors++; snmp_target_lost(t, "%s: %s", peer, a->detail);
 	}
 }
 
-/* --- session ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- session ------------------------------------------------------------- */
 
 static void on_ready(void *arg, int rc, const char *why)
 {
@@ -208,14 +258,26 @@ static int io_open(struct snmp_target *t, struct err *e)
 		rc = secret_read(&c->priv_secret, &priv, e);
 	if (rc < 0)
 		return rc;
-	struct snmp_io_options o = {.host = s->address, .port = s->port, .source = s->source, .netns = s->netns, .version = c->version,
-		.community = community, .user = c->user, .context = c->context, .auth = c->auth, .auth_password = auth, .priv = c->priv,
-		.priv_password = priv, .timeout_ns = s->timeout_ns, .retries = s->retries};
+	struct snmp_io_options o = {.host = s->address,
+		.port = s->port,
+		.source = s->source,
+		.netns = s->netns,
+		.version = c->version,
+		.community = community,
+		.user = c->user,
+		.context = c->context,
+		.auth = c->auth,
+		.auth_password = auth,
+		.priv = c->priv,
+		.priv_password = priv,
+		.timeout_ns = s->timeout_ns,
+		.retries = s->retries};
 	return snmp_io_new(t->loop, &o, &io_events, t, &t->io, e);
 }
 
-/* io_renew - the secret is read each time, so that a new one needs no reload. Where it cannot be read any more (rights were given up
- * after the start) the one we have goes on; and a socket in another namespace cannot be made again. */
+/* io_renew - the secret is read each time, so that a new one needs no reload. Where it cannot be
+ * read any more (rights were given up after the start) the one we have goes on; and a socket in
+ * another namespace cannot be made again. */
 static int io_renew(struct snmp_target *t, struct err *e)
 {
 	struct snmp_io *old = t->io;
@@ -259,30 +321,41 @@ static void on_timer(void *arg)
 		session_start(t);
 }
 
-/* --- new, same, update, free ---------------------------------------------------------------------------------------------------------- */
+/* ---- new, same, update, free --------------------------------------------- */
 
 static bool profile_known(const struct snmp_target *t, struct err *e)
 {
 	const char *wanted = t->device->profile;
-	const struct profile *p = wanted && !str_eq(wanted, "auto") ? profiles_get(t->set->profiles, wanted) : NULL;
+	const struct profile *p =
+		wanted && !str_eq(wanted, "auto") ? profiles_get(t->set->profiles, wanted) : NULL;
 	if (!wanted || str_eq(wanted, "auto") || (p && p->snmp))
 		return true;
 	if (p)
 		err_set(e, -ENOENT, "device %s: profile '%s' has no SNMP tables", t->name, wanted);
 	else
-		err_set(e, -ENOENT, "device %s: no profile '%s'. Those there are: rocewatch profile list", t->name, wanted);
+		err_set(e, -ENOENT,
+			"device %s: no profile '%s'. Those there are: rocewatch profile list",
+			t->name, wanted);
 	return false;
 }
 
-int snmp_target_new(struct loop *l, struct entities *entities, const struct config_device *device, const struct config *config,
-	const struct sink *sink, struct snmp_target **ret, struct err *e)
+int snmp_target_new(struct loop *l, struct entities *entities, const struct config_device *device,
+	const struct config *config, const struct sink *sink, struct snmp_target **ret,
+	struct err *e)
 {
 	assert(device->snmp);
 	struct snmp_target *t = rw_calloc(1, sizeof(*t));
 	char address[300];
-	snprintf(address, sizeof(address), strchr(device->snmp->address, ':') ? "[%s]:%u" : "%s:%u", device->snmp->address, device->snmp->port);
-	*t = (struct snmp_target){.loop = l, .entities = entities, .sink = *sink, .device = device, .config = config,
-		.name = rw_strdup(device->name), .address = rw_strdup(address), .repetitions = REPETITIONS_FIRST};
+	snprintf(address, sizeof(address), strchr(device->snmp->address, ':') ? "[%s]:%u" : "%s:%u",
+		device->snmp->address, device->snmp->port);
+	*t = (struct snmp_target){.loop = l,
+		.entities = entities,
+		.sink = *sink,
+		.device = device,
+		.config = config,
+		.name = rw_strdup(device->name),
+		.address = rw_strdup(address),
+		.repetitions = REPETITIONS_FIRST};
 	t->state.device = t->name;
 	t->state.protocol = "snmp";
 	t->state.address = t->address;
@@ -295,7 +368,9 @@ int snmp_target_new(struct loop *l, struct entities *entities, const struct conf
 	t->set = profile_set_get(config, e);
 	if (!t->set || !profile_known(t, e))
 		rc = -EINVAL;
-	if (rc == 0) { /* now, while we may read the secret and enter the namespace; what may heal is told by the first try */
+	/* now, while we may read the secret and enter the namespace; what may heal is told by the
+	 * first try */
+	if (rc == 0) {
 		int opened = io_open(t, device->snmp->netns ? e : NULL);
 		rc = device->snmp->netns ? opened : 0;
 	}
@@ -303,7 +378,8 @@ int snmp_target_new(struct loop *l, struct entities *entities, const struct conf
 		snmp_target_free(t);
 		return rc;
 	}
-	int64_t spread = device->snmp->interval_ns < NS_PER_S ? device->snmp->interval_ns : NS_PER_S;
+	int64_t spread =
+		device->snmp->interval_ns < NS_PER_S ? device->snmp->interval_ns : NS_PER_S;
 	loop_timer_start(t->timer, (int64_t)(t->random % 1024) * spread / 1024, 0);
 	*ret = t;
 	return 0;
@@ -314,27 +390,36 @@ static bool secret_same(const struct config_secret *a, const struct config_secre
 	return a->from == b->from && str_eq(a->name, b->name);
 }
 
-bool snmp_target_same(const struct snmp_target *t, const struct config_device *device, const struct config *config)
+bool snmp_target_same(const struct snmp_target *t, const struct config_device *device,
+	const struct config *config)
 {
 	const struct config_snmp *a = t->device->snmp, *b = device->snmp;
 	if (!b)
 		return false;
 	const struct config_snmp_credential *ca = a->credential->snmp, *cb = b->credential->snmp;
-	return str_eq(t->device->name, device->name) && str_eq(t->device->profile, device->profile) &&
-		profile_set_same(t->set, t->config, config) && snmp_target_cell_bytes(t->device, t->config) == snmp_target_cell_bytes(device, config) && str_eq(a->address, b->address) && a->port == b->port &&
-		a->interval_ns == b->interval_ns && a->slow_interval_ns == b->slow_interval_ns && a->timeout_ns == b->timeout_ns &&
-		a->deadline_ns == b->deadline_ns && a->retries == b->retries && a->max_varbinds_s == b->max_varbinds_s &&
-		str_eq(a->source, b->source) && str_eq(a->netns, b->netns) && ca->version == cb->version &&
-		secret_same(&ca->community, &cb->community) && str_eq(ca->user, cb->user) && str_eq(ca->context, cb->context) &&
-		ca->auth == cb->auth && secret_same(&ca->auth_secret, &cb->auth_secret) && ca->priv == cb->priv &&
-		secret_same(&ca->priv_secret, &cb->priv_secret);
+	return str_eq(t->device->name, device->name) &&
+		str_eq(t->device->profile, device->profile) &&
+		profile_set_same(t->set, t->config, config) &&
+		snmp_target_cell_bytes(t->device, t->config) ==
+		snmp_target_cell_bytes(device, config) &&
+		str_eq(a->address, b->address) && a->port == b->port &&
+		a->interval_ns == b->interval_ns && a->slow_interval_ns == b->slow_interval_ns &&
+		a->timeout_ns == b->timeout_ns && a->deadline_ns == b->deadline_ns &&
+		a->retries == b->retries && a->max_varbinds_s == b->max_varbinds_s &&
+		str_eq(a->source, b->source) && str_eq(a->netns, b->netns) &&
+		ca->version == cb->version && secret_same(&ca->community, &cb->community) &&
+		str_eq(ca->user, cb->user) && str_eq(ca->context, cb->context) &&
+		ca->auth == cb->auth && secret_same(&ca->auth_secret, &cb->auth_secret) &&
+		ca->priv == cb->priv && secret_same(&ca->priv_secret, &cb->priv_secret);
 }
 
-void snmp_target_update(struct snmp_target *t, const struct config_device *device, const struct config *config)
+void snmp_target_update(
+	struct snmp_target *t, const struct config_device *device, const struct config *config)
 {
 	t->device = device;
 	t->config = config;
-	t->set->config = config; /* equal, as snmp_target_same() found: and the old one's address may be used again */
+	/* equal, as snmp_target_same() found: and the old one's address may be used again */
+	t->set->config = config;
 }
 
 void snmp_target_free(struct snmp_target *t)
@@ -368,17 +453,26 @@ void snmp_target_columns(const struct snmp_target *t, snmp_column_fn *fn, void *
 			const struct profile_value *v = &w->table->values[k];
 			char oid[SNMP_OID_MAX * 11];
 			const struct profile_oid *c = &w->table->columns[v->column];
-			bool text = v->attribute != ATTRIBUTE_NONE && v->attribute != ATTRIBUTE_DISCONTINUITY;
-			struct snmp_column_view view = {.table = w->table->name, .oid = snmp_oid_text(oid, sizeof(oid), (struct snmp_oid){c->v, c->n}),
-				.what = v->metric >= 0 ? metric_info((unsigned)v->metric)->name : profile_attribute_name(v->attribute), .doc = v->doc,
-				.slow = w->table->cadence == CADENCE_SLOW, .fallback = v->fallback, .type = ""};
+			bool text = v->attribute != ATTRIBUTE_NONE &&
+				v->attribute != ATTRIBUTE_DISCONTINUITY;
+			struct snmp_column_view view = {.table = w->table->name,
+				.oid = snmp_oid_text(
+					oid, sizeof(oid), (struct snmp_oid){c->v, c->n}),
+				.what = v->metric >= 0 ? metric_info((unsigned)v->metric)->name
+						       : profile_attribute_name(v->attribute),
+				.doc = v->doc,
+				.slow = w->table->cadence == CADENCE_SLOW,
+				.fallback = v->fallback,
+				.type = ""};
 			for (size_t row = 0; row < snmp_rows_count(w->rows); row++) {
-				const struct snmp_cell *cell = snmp_rows_cell(w->rows, row, v->column);
+				const struct snmp_cell *cell =
+					snmp_rows_cell(w->rows, row, v->column);
 				if (!cell)
 					continue;
 				if (view.rows++ == 0)
 					view.type = snmp_type_name(cell->type);
-				view.wrong_type += text ? cell->type != SNMP_STRING : !snmp_type_is_number(cell->type);
+				view.wrong_type += text ? cell->type != SNMP_STRING
+							: !snmp_type_is_number(cell->type);
 				view.zero += snmp_type_is_number(cell->type) && cell->u == 0;
 			}
 			fn(arg, &view);
@@ -395,14 +489,15 @@ int64_t snmp_target_refresh_ns(const struct snmp_target *t)
 {
 	int64_t longest = 0;
 	for (size_t i = 0; i < t->n_walks; i++)
-		longest = t->walks[i].refresh.period_ns > longest ? t->walks[i].refresh.period_ns : longest;
+		longest = t->walks[i].refresh.period_ns > longest ? t->walks[i].refresh.period_ns
+								  : longest;
 	return longest;
 }
 
-/* --- for traps -------------------------------------------------------------------------------------------------------------------- */
+/* ---- for traps ----------------------------------------------------------- */
 
 #define LOOK_AFTER_NS (200 * NS_PER_MS) /* more traps may follow */
-#define LOOK_GAP_NS (2 * NS_PER_S)      /* a storm of traps does not become a storm of polls */
+#define LOOK_GAP_NS (2 * NS_PER_S) /* a storm of traps does not become a storm of polls */
 
 const struct profile *snmp_target_profile_data(const struct snmp_target *t)
 {
@@ -427,6 +522,7 @@ const char *snmp_target_port_name(const struct snmp_target *t, uint32_t ifindex)
 void snmp_target_look(struct snmp_target *t)
 {
 	t->next_slow_ns = 0;
-	if (t->state.state == TARGET_UP && t->phase == PHASE_NONE && loop_now(t->loop).ns - t->poll_began.ns >= LOOK_GAP_NS)
+	if (t->state.state == TARGET_UP && t->phase == PHASE_NONE &&
+		loop_now(t->loop).ns - t->poll_began.ns >= LOOK_GAP_NS)
 		loop_timer_start(t->timer, LOOK_AFTER_NS, 0);
 }

@@ -16,7 +16,8 @@
 #define NAME_MAX_BYTES 96
 #define PRIORITIES 8
 #define CELL_MAX_BYTES 65536
-#define LINE_LEAST_BPS 100000000 /* agents say 10 Mb/s of what has no line: loopback, bridges, tunnels */
+#define LINE_LEAST_BPS                                                                             \
+	100000000 /* agents say 10 Mb/s of what has no line: loopback, bridges, tunnels */
 
 struct port {
 	struct snmp_port seen; /* what the outside may look at; name and alias are owned */
@@ -25,7 +26,8 @@ struct port {
 	uint32_t priority[PRIORITIES]; /* entities, 0 = not yet interned */
 	uint64_t discontinuity;
 	bool has_discontinuity, discontinued; /* discontinued: in this poll */
-	bool fresh;                    /* new in this poll: its first counters have no predecessor */
+	/* new in this poll: its first counters have no predecessor */
+	bool fresh;
 };
 
 struct draft { /* a port as the names say it, before the new map is made */
@@ -40,18 +42,18 @@ struct pending { /* one metric of one entity, while a row (or table) is read */
 	const struct port *port;
 	uint64_t sum;
 	double fsum;
-	uint64_t mask;   /* contributors */
+	uint64_t mask; /* contributors */
 	unsigned needed; /* how many contributors a difference needs; 0 = any */
 	bool wrap32, fallback, estimated;
 };
 
-/* The sums of the table that is being read. One for all decoders (loop thread): it is in use only inside of snmp_decode_table(), and a
- * thousand devices need not keep one each. */
+/* The sums of the table that is being read. One for all decoders (loop thread): it is in use only
+ * inside of snmp_decode_table(), and a thousand devices need not keep one each. */
 static struct {
 	struct pending *v;
 	size_t n, cap;
 	struct map *at; /* (entity, metric) -> position in v, for tables that add rows up */
-	unsigned refs;  /* decoders */
+	unsigned refs; /* decoders */
 } sums;
 
 struct snmp_decoder {
@@ -67,18 +69,25 @@ struct snmp_decoder {
 	struct draft *drafts;
 	size_t n_drafts, cap_drafts;
 	struct map *made_of; /* (entity, metric) -> contributors last time */
-	int64_t t_ns;          /* of the poll, 0 = not said */
-	struct map *gate_at;   /* (entity, metric) -> position in gates, for counters that have a bound */
+	int64_t t_ns; /* of the poll, 0 = not said */
+	/* (entity, metric) -> position in gates, for counters that have a bound */
+	struct map *gate_at;
 	struct snmp_gate *gates;
 	size_t n_gates, cap_gates;
 	struct snmp_decode_stats stats;
 };
 
-struct snmp_decoder *snmp_decoder_new(struct entities *entities, const char *device, const struct profile *profile)
+struct snmp_decoder *snmp_decoder_new(
+	struct entities *entities, const char *device, const struct profile *profile)
 {
 	struct snmp_decoder *d = rw_calloc(1, sizeof(*d));
-	*d = (struct snmp_decoder){.entities = entities, .profile = profile, .device = rw_strdup(device), .cell_bytes = profile->cell_bytes,
-		.by_index = map_new(), .made_of = map_new(), .gate_at = map_new()};
+	*d = (struct snmp_decoder){.entities = entities,
+		.profile = profile,
+		.device = rw_strdup(device),
+		.cell_bytes = profile->cell_bytes,
+		.by_index = map_new(),
+		.made_of = map_new(),
+		.gate_at = map_new()};
 	if (sums.refs++ == 0)
 		sums.at = map_new();
 	return d;
@@ -147,15 +156,18 @@ void snmp_decode_cell(struct snmp_decoder *d, struct sample_list *out)
 	if (!d->cell_told)
 		return;
 	rw_grow(out->v, out->n, out->cap);
-	out->v[out->n++] = (struct sample){.value = d->cell_bytes, .entity = entities_intern(d->entities, d->device, NULL, PRIO_NONE),
-		.metric = M_CFG_CELL, .source = SOURCE_SNMP};
+	out->v[out->n++] = (struct sample){.value = d->cell_bytes,
+		.entity = entities_intern(d->entities, d->device, NULL, PRIO_NONE),
+		.metric = M_CFG_CELL,
+		.source = SOURCE_SNMP};
 }
 
-/* --- names -------------------------------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------- */
 
 static struct draft *draft_of(struct snmp_decoder *d, uint32_t ifindex)
 {
-	for (size_t i = d->n_drafts; i-- > 0;) /* tables come in index order: the one wanted is near the end, or the first of a new pass */
+	/* tables come in index order: the one wanted is near the end, or the first of a new pass */
+	for (size_t i = d->n_drafts; i-- > 0;)
 		if (d->drafts[i].ifindex == ifindex)
 			return &d->drafts[i];
 		else if (d->drafts[i].ifindex < ifindex && i == d->n_drafts - 1)
@@ -173,7 +185,8 @@ static bool value_usable(const struct profile_value *v, uint64_t raw)
 	return true;
 }
 
-void snmp_decode_names(struct snmp_decoder *d, const struct profile_table *t, const struct snmp_rows *r)
+void snmp_decode_names(
+	struct snmp_decoder *d, const struct profile_table *t, const struct snmp_rows *r)
 {
 	if (t->n_parts != 1 || t->parts[0] != PART_PORT)
 		return;
@@ -185,14 +198,17 @@ void snmp_decode_names(struct snmp_decoder *d, const struct profile_table *t, co
 		for (size_t i = 0; i < t->n_values; i++) {
 			const struct profile_value *v = &t->values[i];
 			const struct snmp_cell *c = snmp_rows_cell(r, row, v->column);
-			bool text = v->attribute == ATTRIBUTE_PORT_NAME || v->attribute == ATTRIBUTE_PORT_DESCR || v->attribute == ATTRIBUTE_PORT_ALIAS;
+			bool text = v->attribute == ATTRIBUTE_PORT_NAME ||
+				v->attribute == ATTRIBUTE_PORT_DESCR ||
+				v->attribute == ATTRIBUTE_PORT_ALIAS;
 			bool speed = v->metric == M_PORT_SPEED_BPS;
 			if (!c || !(text || speed))
 				continue;
 			if (!draft)
 				draft = draft_of(d, index.v[0]);
 			if (speed) {
-				if (snmp_type_is_number(c->type) && value_usable(v, c->u) && !(v->fallback && draft->speed_bps))
+				if (snmp_type_is_number(c->type) && value_usable(v, c->u) &&
+					!(v->fallback && draft->speed_bps))
 					draft->speed_bps = c->u * v->mul / v->div;
 				continue;
 			}
@@ -201,15 +217,19 @@ void snmp_decode_names(struct snmp_decoder *d, const struct profile_table *t, co
 			char clean[NAME_MAX_BYTES];
 			if (!p || !*snmp_text_clean(clean, sizeof(clean), p, n))
 				continue;
-			char **slot = v->attribute == ATTRIBUTE_PORT_NAME ? &draft->name : v->attribute == ATTRIBUTE_PORT_DESCR ? &draft->descr : &draft->alias;
+			char **slot = v->attribute == ATTRIBUTE_PORT_NAME ? &draft->name
+				: v->attribute == ATTRIBUTE_PORT_DESCR    ? &draft->descr
+									  : &draft->alias;
 			free(*slot);
 			*slot = rw_strdup(clean);
 		}
 	}
 }
 
-/* draft_name - native name by the profile's rule, else ifName, ifDescr, the index. @ret_alias: what else it is called. */
-static const char *draft_name(const struct snmp_decoder *d, const struct draft *f, char buf[NAME_MAX_BYTES], const char **ret_alias)
+/* draft_name - native name by the profile's rule, else ifName, ifDescr, the index. @ret_alias: what
+ * else it is called. */
+static const char *draft_name(const struct snmp_decoder *d, const struct draft *f,
+	char buf[NAME_MAX_BYTES], const char **ret_alias)
 {
 	*ret_alias = f->alias ? f->alias : "";
 	if (profile_port_name_of(d->profile, f->ifindex, buf, NAME_MAX_BYTES)) {
@@ -239,7 +259,8 @@ static struct port *port_find(const struct snmp_decoder *d, uint32_t ifindex)
 }
 
 /* port_take - the port of this index in the new map: the old one if it still has the name. */
-static struct port *port_take(struct snmp_decoder *d, const struct draft *f, const char *name, const char *alias)
+static struct port *port_take(
+	struct snmp_decoder *d, const struct draft *f, const char *name, const char *alias)
 {
 	uint64_t at;
 	struct port *p = map_get(d->by_index, f->ifindex, &at) ? d->ports[at] : NULL;
@@ -255,7 +276,10 @@ static struct port *port_take(struct snmp_decoder *d, const struct draft *f, con
 	bool changed = text_set(&p->name, name);
 	changed = text_set(&p->alias, alias) || changed;
 	changed = p->seen.speed_bps != f->speed_bps || changed;
-	p->seen = (struct snmp_port){.ifindex = f->ifindex, .name = p->name, .alias = p->alias, .speed_bps = f->speed_bps,
+	p->seen = (struct snmp_port){.ifindex = f->ifindex,
+		.name = p->name,
+		.alias = p->alias,
+		.speed_bps = f->speed_bps,
 		.changed = p->seen.changed || changed};
 	return p;
 }
@@ -269,7 +293,8 @@ bool snmp_decode_ports(struct snmp_decoder *d)
 		char buf[NAME_MAX_BYTES], unique[NAME_MAX_BYTES + 16];
 		const char *alias, *name = draft_name(d, &d->drafts[i], buf, &alias);
 		uint64_t taken;
-		if (smap_get(names, name, strlen(name), &taken)) { /* two ports of one name: the index tells them apart */
+		/* two ports of one name: the index tells them apart */
+		if (smap_get(names, name, strlen(name), &taken)) {
 			snprintf(unique, sizeof(unique), "%s@%u", name, d->drafts[i].ifindex);
 			name = unique;
 		}
@@ -308,17 +333,18 @@ void snmp_decode_ports_told(struct snmp_decoder *d)
 		d->ports[i]->seen.changed = false;
 }
 
-/* --- values ------------------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 struct place { /* what the index of a row says */
 	struct port *port;
-	int priority;  /* PRIO_NONE = none in the index, or unmapped */
+	int priority; /* PRIO_NONE = none in the index, or unmapped */
 	int64_t queue; /* -1 = none; the unmapped one when priority is PRIO_NONE */
 	int64_t pool;
 };
 
 /* index_of - the parts of a row's index, by the table's rule. False when the row is not for us. */
-static bool index_of(struct snmp_decoder *d, const struct profile_table *t, struct snmp_oid row, uint32_t parts[PROFILE_PARTS_MAX])
+static bool index_of(struct snmp_decoder *d, const struct profile_table *t, struct snmp_oid row,
+	uint32_t parts[PROFILE_PARTS_MAX])
 {
 	if (row.n != (t->decimal_by[0] ? 1 : t->n_parts)) {
 		d->stats.bad_indexes++;
@@ -339,7 +365,8 @@ static bool index_of(struct snmp_decoder *d, const struct profile_table *t, stru
 }
 
 /* place_of - what the index says. False when the row is not for us. */
-static bool place_of(struct snmp_decoder *d, const struct profile_table *t, const uint32_t *index, struct place *ret)
+static bool place_of(struct snmp_decoder *d, const struct profile_table *t, const uint32_t *index,
+	struct place *ret)
 {
 	*ret = (struct place){.priority = PRIO_NONE, .queue = -1, .pool = -1};
 	for (size_t i = 0; i < t->n_parts; i++) {
@@ -361,20 +388,19 @@ static bool place_of(struct snmp_decoder *d, const struct profile_table *t, cons
 		case PART_GROUP:
 			if (t->parts[i] == PART_QUEUE && arc < t->first_queue)
 				return false; /* "0 = the sum of all" and the like */
-			ret->queue = t->parts[i] == PART_QUEUE ? (int64_t)arc - t->first_queue : (int64_t)arc;
+			ret->queue = t->parts[i] == PART_QUEUE ? (int64_t)arc - t->first_queue
+							       : (int64_t)arc;
 			ret->priority = profile_priority(d->profile, (uint32_t)ret->queue);
 			break;
-		case PART_POOL:
-			ret->pool = arc;
-			break;
-		case PART_OTHER:
-			break;
+		case PART_POOL: ret->pool = arc; break;
+		case PART_OTHER: break;
 		}
 	}
 	return true;
 }
 
-static uint32_t place_entity(struct snmp_decoder *d, const struct place *at, const struct profile_value *v)
+static uint32_t place_entity(
+	struct snmp_decoder *d, const struct place *at, const struct profile_value *v)
 {
 	char name[NAME_MAX_BYTES + 32];
 	int priority = v->priority != PRIO_NONE ? v->priority : at->priority;
@@ -394,11 +420,13 @@ static uint32_t place_entity(struct snmp_decoder *d, const struct place *at, con
 	}
 	if (at->queue < 0)
 		return at->port->entity;
-	snprintf(name, sizeof(name), "%s#q%lld", at->port->name, (long long)at->queue); /* unmapped, never dropped silently */
+	/* unmapped, never dropped silently */
+	snprintf(name, sizeof(name), "%s#q%lld", at->port->name, (long long)at->queue);
 	return entities_intern(d->entities, d->device, name, PRIO_NONE);
 }
 
-static bool value_applies(const struct profile_table *t, const struct profile_value *v, const uint32_t *index, const struct snmp_rows *r, size_t row)
+static bool value_applies(const struct profile_table *t, const struct profile_value *v,
+	const uint32_t *index, const struct snmp_rows *r, size_t row)
 {
 	for (size_t i = 0; i < t->n_parts; i++)
 		if (v->where[i] != PROFILE_ANY && index[i] != (uint64_t)v->where[i])
@@ -414,8 +442,10 @@ static uint64_t pending_key(uint32_t entity, int metric)
 	return (uint64_t)entity << 16 | (uint16_t)metric;
 }
 
-/* pending_of - the sum under way for this metric of this thing; @from: where those of the current row begin. */
-static struct pending *pending_of(struct snmp_decoder *d, const struct profile_table *t, uint32_t entity, int metric, size_t from)
+/* pending_of - the sum under way for this metric of this thing; @from: where those of the current
+ * row begin. */
+static struct pending *pending_of(struct snmp_decoder *d, const struct profile_table *t,
+	uint32_t entity, int metric, size_t from)
 {
 	uint64_t at;
 	if (t->sums_rows) {
@@ -432,8 +462,9 @@ static struct pending *pending_of(struct snmp_decoder *d, const struct profile_t
 	return &sums.v[sums.n++];
 }
 
-static void value_take(struct snmp_decoder *d, const struct profile_table *t, const struct profile_value *v, const struct snmp_cell *c,
-	const struct place *at, size_t from)
+static void value_take(struct snmp_decoder *d, const struct profile_table *t,
+	const struct profile_value *v, const struct snmp_cell *c, const struct place *at,
+	size_t from)
 {
 	if (!snmp_type_is_number(c->type)) {
 		d->stats.wrong_types++;
@@ -448,22 +479,29 @@ static void value_take(struct snmp_decoder *d, const struct profile_table *t, co
 	uint64_t cells = v->cells ? d->cell_bytes : 1;
 	uint64_t value = raw * cells * v->mul / v->div;
 	p->sum = v->subtract ? p->sum - value : p->sum + value;
-	double f = (double)(c->type == SNMP_INTEGER ? (double)(int64_t)raw : (double)raw) * (double)cells * (double)v->mul / (double)v->div;
+	double f = (double)(c->type == SNMP_INTEGER ? (double)(int64_t)raw : (double)raw) *
+		(double)cells * (double)v->mul / (double)v->div;
 	p->fsum += v->subtract ? -f : f;
 	p->mask |= (uint64_t)1 << v->bit;
 	p->port = at->port;
 	p->fallback = v->fallback;
 	p->estimated = p->estimated || (v->cells && d->cell_assumed);
 	/* a scaled 32-bit counter does not wrap at 2^32 any more: then a decrease is a reset */
-	p->wrap32 = p->wrap32 || (v->mul == 1 && v->div == 1 && !v->cells && (v->width == 32 || (v->width == 0 && c->type == SNMP_COUNTER32)));
+	p->wrap32 = p->wrap32 ||
+		(v->mul == 1 && v->div == 1 && !v->cells &&
+			(v->width == 32 || (v->width == 0 && c->type == SNMP_COUNTER32)));
 	p->needed = v->needed;
 }
 
-static void sensor_take(struct snmp_decoder *d, const struct profile_table *t, const struct profile_value *v, const struct snmp_rows *r, size_t row,
+static void sensor_take(struct snmp_decoder *d, const struct profile_table *t,
+	const struct profile_value *v, const struct snmp_rows *r, size_t row,
 	const struct place *at, size_t from)
 {
 	struct snmp_sensor s = {.value = snmp_rows_cell(r, row, v->column)};
-	const struct snmp_cell **const to[] = {[SENSOR_TYPE] = &s.type, [SENSOR_SCALE] = &s.scale, [SENSOR_PRECISION] = &s.precision, [SENSOR_STATUS] = &s.status};
+	const struct snmp_cell **const to[] = {[SENSOR_TYPE] = &s.type,
+		[SENSOR_SCALE] = &s.scale,
+		[SENSOR_PRECISION] = &s.precision,
+		[SENSOR_STATUS] = &s.status};
 	bool bound, power = strcmp(metric_info((unsigned)v->metric)->unit, "dBm") == 0;
 	double f;
 	for (size_t i = 0; i < PROFILE_SENSOR_COLUMNS; i++)
@@ -475,7 +513,8 @@ static void sensor_take(struct snmp_decoder *d, const struct profile_table *t, c
 		return;
 	struct pending *p = pending_of(d, t, place_entity(d, at, v), v->metric, from);
 	bool first = p->mask == 0;
-	if (!first && ((v->fold == FOLD_MIN && f >= p->fsum) || (v->fold == FOLD_MAX && f <= p->fsum)))
+	if (!first &&
+		((v->fold == FOLD_MIN && f >= p->fsum) || (v->fold == FOLD_MAX && f <= p->fsum)))
 		return;
 	p->fsum = first || v->fold != FOLD_SUM ? f : p->fsum + f;
 	p->mask |= (uint64_t)1 << v->bit;
@@ -483,7 +522,8 @@ static void sensor_take(struct snmp_decoder *d, const struct profile_table *t, c
 	p->estimated = power && bound;
 }
 
-static void attribute_take(struct snmp_decoder *d, const struct profile_value *v, const struct snmp_cell *c, struct port *p)
+static void attribute_take(struct snmp_decoder *d, const struct profile_value *v,
+	const struct snmp_cell *c, struct port *p)
 {
 	if (v->attribute != ATTRIBUTE_DISCONTINUITY || !p || !snmp_type_is_number(c->type))
 		return;
@@ -507,16 +547,17 @@ static double bound_of(const struct pending *p)
 	case M_PORT_IN_OCTETS:
 	case M_PORT_OUT_OCTETS:
 	case M_QUEUE_OUT_OCTETS:
-		return p->port && p->port->seen.speed_bps >= LINE_LEAST_BPS ? (double)p->port->seen.speed_bps / 8 : 0;
+		return p->port && p->port->seen.speed_bps >= LINE_LEAST_BPS
+			? (double)p->port->seen.speed_bps / 8
+			: 0;
 	case M_PFC_RX_PAUSE_NS:
-	case M_PFC_TX_PAUSE_NS:
-		return NS_PER_S;
-	default:
-		return 0;
+	case M_PFC_TX_PAUSE_NS: return NS_PER_S;
+	default: return 0;
 	}
 }
 
-static unsigned gate(struct snmp_decoder *d, const struct pending *p, uint64_t value, unsigned flags)
+static unsigned gate(
+	struct snmp_decoder *d, const struct pending *p, uint64_t value, unsigned flags)
 {
 	uint64_t at, key = pending_key(p->entity, p->metric);
 	double bound = d->t_ns ? bound_of(p) : 0;
@@ -543,18 +584,25 @@ static void pending_flush(struct snmp_decoder *d, bool restart, struct sample_li
 		unsigned flags = p->estimated ? SF_ESTIMATED : 0;
 		if (m->kind == METRIC_COUNTER) {
 			uint64_t before;
-			bool known = map_get(d->made_of, pending_key(p->entity, p->metric), &before);
+			bool known =
+				map_get(d->made_of, pending_key(p->entity, p->metric), &before);
 			if (!known || before != p->mask)
 				map_put(d->made_of, pending_key(p->entity, p->metric), p->mask);
-			if (restart || (p->port && (p->port->discontinued || p->port->fresh)) || (known && before != p->mask))
+			if (restart || (p->port && (p->port->discontinued || p->port->fresh)) ||
+				(known && before != p->mask))
 				flags |= SF_RESTART;
 			if (p->wrap32)
 				flags |= SF_WRAP32;
 		}
-		uint64_t value = m->type == TYPE_F64 ? sample_of_f64(p->fsum) : p->wrap32 ? (uint32_t)p->sum : p->sum;
+		uint64_t value = m->type == TYPE_F64 ? sample_of_f64(p->fsum)
+			: p->wrap32                  ? (uint32_t)p->sum
+						     : p->sum;
 		flags = m->kind == METRIC_COUNTER ? gate(d, p, value, flags) : flags;
 		rw_grow(out->v, out->n, out->cap);
-		out->v[out->n++] = (struct sample){.value = value, .entity = p->entity, .metric = (uint16_t)p->metric, .flags = (uint16_t)flags,
+		out->v[out->n++] = (struct sample){.value = value,
+			.entity = p->entity,
+			.metric = (uint16_t)p->metric,
+			.flags = (uint16_t)flags,
 			.source = SOURCE_SNMP};
 	}
 }
@@ -565,7 +613,8 @@ void snmp_decode_begin(struct snmp_decoder *d)
 		d->ports[i]->discontinued = d->ports[i]->fresh = false;
 }
 
-void snmp_decode_table(struct snmp_decoder *d, const struct profile_table *t, const struct snmp_rows *r, bool restart, struct sample_list *out)
+void snmp_decode_table(struct snmp_decoder *d, const struct profile_table *t,
+	const struct snmp_rows *r, bool restart, struct sample_list *out)
 {
 	sums.n = 0;
 	map_clear(sums.at);
@@ -606,7 +655,8 @@ size_t snmp_decode_needed(const struct profile_table *t, const struct snmp_rows 
 			for (size_t k = 0; k < t->n_values && !better; k++) {
 				const struct profile_value *o = &t->values[k];
 				const struct snmp_cell *oc = snmp_rows_cell(r, row, o->column);
-				better = !o->fallback && o->metric == v->metric && oc && value_usable(o, oc->u);
+				better = !o->fallback && o->metric == v->metric && oc &&
+					value_usable(o, oc->u);
 			}
 			needed = c && value_usable(v, c->u) && !better;
 		}

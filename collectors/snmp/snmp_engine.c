@@ -1,4 +1,5 @@
-/* snmp_engine - see the header. BER of just the fields that are needed (ITU-T X.690), through bytes.h. */
+/* snmp_engine - see the header. BER of just the fields that are needed (ITU-T X.690), through
+ * bytes.h. */
 #include "collectors/snmp/snmp_engine.h"
 
 #include <errno.h>
@@ -10,21 +11,21 @@ enum { BER_INTEGER = 0x02, BER_STRING = 0x04, BER_SEQUENCE = 0x30 };
 size_t snmp_engine_probe(uint8_t buf[SNMP_PROBE_MAX], uint32_t msg_id)
 {
 	static const uint8_t message[] = {
-		0x30, 62,                   /* SNMPv3Message */
-		0x02, 1, 3,                 /* msgVersion */
-		0x30, 17,                   /* msgGlobalData */
-		0x02, 4, 0, 0, 0, 0,        /* msgID, at 9 */
-		0x02, 3, 0x00, 0xff, 0xe3,  /* msgMaxSize 65507 */
-		0x04, 1, 0x04,              /* msgFlags: reportable, noAuthNoPriv */
-		0x02, 1, 3,                 /* msgSecurityModel USM */
-		0x04, 16, 0x30, 14,         /* UsmSecurityParameters: all empty or zero */
-		0x04, 0, 0x02, 1, 0, 0x02, 1, 0, 0x04, 0, 0x04, 0, 0x04, 0,
-		0x30, 20,                   /* ScopedPDU */
-		0x04, 0, 0x04, 0,           /* contextEngineID, contextName */
-		0xa0, 14,                   /* GetRequest */
-		0x02, 4, 0, 0, 0, 0,        /* request-id, at 52 */
-		0x02, 1, 0, 0x02, 1, 0,     /* error-status, error-index */
-		0x30, 0,                    /* no variables */
+		0x30, 62, /* SNMPv3Message */
+		0x02, 1, 3, /* msgVersion */
+		0x30, 17, /* msgGlobalData */
+		0x02, 4, 0, 0, 0, 0, /* msgID, at 9 */
+		0x02, 3, 0x00, 0xff, 0xe3, /* msgMaxSize 65507 */
+		0x04, 1, 0x04, /* msgFlags: reportable, noAuthNoPriv */
+		0x02, 1, 3, /* msgSecurityModel USM */
+		0x04, 16, 0x30, 14, /* UsmSecurityParameters: all empty or zero */
+		0x04, 0, 0x02, 1, 0, 0x02, 1, 0, 0x04, 0, 0x04, 0, 0x04, 0, 0x30,
+		20, /* ScopedPDU */
+		0x04, 0, 0x04, 0, /* contextEngineID, contextName */
+		0xa0, 14, /* GetRequest */
+		0x02, 4, 0, 0, 0, 0, /* request-id, at 52 */
+		0x02, 1, 0, 0x02, 1, 0, /* error-status, error-index */
+		0x30, 0, /* no variables */
 	};
 	_Static_assert(sizeof(message) == 64 && sizeof(message) <= SNMP_PROBE_MAX, "lengths above");
 	memcpy(buf, message, sizeof(message));
@@ -76,7 +77,8 @@ int snmp_engine_answer(const uint8_t *p, size_t n, uint32_t msg_id, struct snmp_
 		return -EBADMSG;
 	struct bytes global = element(&message, BER_SEQUENCE);
 	uint32_t id = unsigned_of(&global);
-	struct bytes security = element(&message, BER_STRING), usm = element(&security, BER_SEQUENCE), engine = element(&usm, BER_STRING);
+	struct bytes security = element(&message, BER_STRING),
+		     usm = element(&security, BER_SEQUENCE), engine = element(&usm, BER_STRING);
 	uint32_t boots = unsigned_of(&usm), time = unsigned_of(&usm);
 	if (!bytes_ok(&global) || !bytes_ok(&usm) || !bytes_ok(&engine))
 		return -EBADMSG;
@@ -92,24 +94,29 @@ int snmp_engine_answer(const uint8_t *p, size_t n, uint32_t msg_id, struct snmp_
 
 int snmp_engine_version(const uint8_t *p, size_t n)
 {
-	static const int versions[] = {[0] = 1, [1] = 2, [3] = 3}; /* msgVersion counts from 0, and left 2 out */
+	/* msgVersion counts from 0, and left 2 out */
+	static const int versions[] = {[0] = 1, [1] = 2, [3] = 3};
 	struct bytes b = bytes_of(p, n), message = element(&b, BER_SEQUENCE);
 	uint32_t version = unsigned_of(&message);
-	return bytes_ok(&message) && version < sizeof(versions) / sizeof(versions[0]) ? versions[version] : 0;
+	return bytes_ok(&message) && version < sizeof(versions) / sizeof(versions[0])
+		? versions[version]
+		: 0;
 }
 
-int snmp_engine_sender(const uint8_t *p, size_t n, struct snmp_engine *ret, char user[SNMP_ENGINE_USER_MAX])
+int snmp_engine_sender(
+	const uint8_t *p, size_t n, struct snmp_engine *ret, char user[SNMP_ENGINE_USER_MAX])
 {
 	struct bytes b = bytes_of(p, n), message = element(&b, BER_SEQUENCE);
 	if (unsigned_of(&message) != 3 || !bytes_ok(&message))
 		return -EBADMSG;
 	element(&message, BER_SEQUENCE); /* msgGlobalData */
-	struct bytes security = element(&message, BER_STRING), usm = element(&security, BER_SEQUENCE), engine = element(&usm, BER_STRING);
+	struct bytes security = element(&message, BER_STRING),
+		     usm = element(&security, BER_SEQUENCE), engine = element(&usm, BER_STRING);
 	uint32_t boots = unsigned_of(&usm), time = unsigned_of(&usm);
 	struct bytes name = element(&usm, BER_STRING);
 	size_t n_id = bytes_left(&engine), n_name = bytes_left(&name);
-	if (!bytes_ok(&message) || !bytes_ok(&usm) || !bytes_ok(&engine) || !bytes_ok(&name) || n_id > SNMP_ENGINE_ID_MAX ||
-		n_name >= SNMP_ENGINE_USER_MAX)
+	if (!bytes_ok(&message) || !bytes_ok(&usm) || !bytes_ok(&engine) || !bytes_ok(&name) ||
+		n_id > SNMP_ENGINE_ID_MAX || n_name >= SNMP_ENGINE_USER_MAX)
 		return -EBADMSG;
 	*ret = (struct snmp_engine){.n_id = n_id, .boots = boots, .time = time};
 	if (n_id)

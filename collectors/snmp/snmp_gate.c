@@ -25,7 +25,8 @@ static bool believable(double moved, double seconds, double max_per_s)
 	return moved <= max_per_s * GATE_MARGIN * seconds;
 }
 
-/* plausible - this change together with the two before it; with fewer known, the first may have been read from a cache of any age. */
+/* plausible - this change together with the two before it; with fewer known, the first may have
+ * been read from a cache of any age. */
 static bool plausible(const struct snmp_gate *g, double moved, double seconds, double max_per_s)
 {
 	uint32_t before = g->n < GATE_REFRESHES ? g->n : GATE_REFRESHES - 1;
@@ -51,7 +52,8 @@ static void believe(struct snmp_gate *g, int64_t t_ns, uint64_t value, double mo
 	g->doubt_t_ns = 0;
 }
 
-unsigned snmp_gate_take(struct snmp_gate *g, int64_t t_ns, uint64_t value, unsigned flags, double max_per_s)
+unsigned snmp_gate_take(
+	struct snmp_gate *g, int64_t t_ns, uint64_t value, unsigned flags, double max_per_s)
 {
 	int64_t newest = g->doubt_t_ns ? g->doubt_t_ns : g->t_ns;
 	uint64_t moved;
@@ -64,18 +66,21 @@ unsigned snmp_gate_take(struct snmp_gate *g, int64_t t_ns, uint64_t value, unsig
 	if (!g->doubt_t_ns && value == g->value)
 		return flags; /* idle, or the agent's cache: the rate is taken between changes */
 	double seconds = (double)(t_ns - g->t_ns) / NS;
-	bool on_track = growth(g->value, value, flags, &moved) && plausible(g, (double)moved, seconds, max_per_s);
+	bool on_track = growth(g->value, value, flags, &moved) &&
+		plausible(g, (double)moved, seconds, max_per_s);
 	if (on_track) {
 		believe(g, t_ns, value, (double)moved, seconds);
 		return flags;
 	}
 	double since_doubt = (double)(t_ns - g->doubt_t_ns) / NS;
-	if (g->doubt_t_ns && growth(g->doubt_value, value, flags, &moved) && believable((double)moved, since_doubt, max_per_s)) {
+	if (g->doubt_t_ns && growth(g->doubt_value, value, flags, &moved) &&
+		believable((double)moved, since_doubt, max_per_s)) {
 		begin(g, t_ns, value); /* it goes on from where it jumped to */
 		return flags | SF_RESTART;
 	}
 	if (value < g->value && !g->doubt_t_ns) {
-		begin(g, t_ns, value); /* a counter that was cleared; in 32 bits, one that cannot have wrapped so soon */
+		/* a counter that was cleared; in 32 bits, one that cannot have wrapped so soon */
+		begin(g, t_ns, value);
 		return flags | SF_RESTART;
 	}
 	g->doubt_t_ns = t_ns;

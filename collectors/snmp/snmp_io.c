@@ -20,7 +20,8 @@
 #include "collectors/snmp/snmp_library.h"
 #include "collectors/snmp/snmp_socket.h"
 
-/* The library compares with a strict "expired before now": asking a little later saves a second round. */
+/* The library compares with a strict "expired before now": asking a little later saves a second
+ * round. */
 #define TIMER_SLACK_NS (3 * NS_PER_MS)
 
 struct snmp_io {
@@ -42,7 +43,8 @@ struct snmp_io {
 	void *session; /* the library's, NULL = not started */
 	netsnmp_large_fd_set set;
 
-	/* engine discovery: v3 before there is a session; later to learn whether, and as whom, an agent is there at all */
+	/* engine discovery: v3 before there is a session; later to learn whether, and as whom, an
+	 * agent is there at all */
 	bool probing;
 	bool heard; /* anything was answered in this session */
 	uint32_t probe_id;
@@ -50,14 +52,14 @@ struct snmp_io {
 	struct snmp_engine engine;
 
 	bool busy, dead; /* dead: the session has seen an error it cannot be trusted after */
-	int depth;       /* inside the library or a callback */
-	bool freed;      /* freed while inside: released on the way out */
+	int depth; /* inside the library or a callback */
+	bool freed; /* freed while inside: released on the way out */
 	int failed_errno; /* what the socket said, 0 = nothing */
 
 	struct snmp_scratch scratch;
 };
 
-/* --- library set-up ------------------------------------------------------------------------------------------------- */
+/* ---- library set-up ------------------------------------------------------ */
 
 void snmp_io_init(void)
 {
@@ -74,14 +76,15 @@ void snmp_io_init(void)
 	init_snmp("rocewatch");
 }
 
-/* --- answers ---------------------------------------------------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------- */
 
 static void io_release(struct snmp_io *io);
 static void probe_read(struct snmp_io *io);
 static void probe_timer(struct snmp_io *io);
 static void probe_begin(struct snmp_io *io);
 
-/* Every way into the library or out to the owner is between enter and leave: the owner may free the io anywhere in between. */
+/* Every way into the library or out to the owner is between enter and leave: the owner may free the
+ * io anywhere in between. */
 static void io_enter(struct snmp_io *io)
 {
 	io->depth++;
@@ -110,7 +113,9 @@ static void io_answer(struct snmp_io *io, const struct snmp_answer *a)
 
 static void io_failed(struct snmp_io *io, int error)
 {
-	struct snmp_answer a = {.status = error == ECONNREFUSED ? SNMP_IO_REFUSED : SNMP_IO_UNREACHABLE, .error_number = error,
+	struct snmp_answer a = {
+		.status = error == ECONNREFUSED ? SNMP_IO_REFUSED : SNMP_IO_UNREACHABLE,
+		.error_number = error,
 		.detail = strerror(error)};
 	io_answer(io, &a);
 }
@@ -121,7 +126,8 @@ static void report_of(struct snmp_answer *a)
 	static const uint32_t usm_stats[] = {1, 3, 6, 1, 6, 3, 15, 1, 1};
 	struct snmp_oid root = {usm_stats, rw_countof(usm_stats)};
 	a->status = SNMP_IO_REPORT;
-	if (a->n > 0 && snmp_oid_under(a->v[0].oid, root) && a->v[0].oid.n > root.n && a->v[0].oid.v[root.n] <= REPORT_DECRYPTION)
+	if (a->n > 0 && snmp_oid_under(a->v[0].oid, root) && a->v[0].oid.n > root.n &&
+		a->v[0].oid.v[root.n] <= REPORT_DECRYPTION)
 		a->report = (enum snmp_report)a->v[0].oid.v[root.n];
 }
 
@@ -149,8 +155,7 @@ static int on_library(int op, netsnmp_session *session, int reqid, netsnmp_pdu *
 		}
 		a.status = SNMP_IO_TIMEOUT;
 		break;
-	case NETSNMP_CALLBACK_OP_RESEND:
-		return 1;
+	case NETSNMP_CALLBACK_OP_RESEND: return 1;
 	default:
 		if (io->failed_errno) {
 			io_failed(io, io->failed_errno);
@@ -199,7 +204,7 @@ static void on_timer(void *arg)
 	io_leave(io);
 }
 
-/* --- sessions ------------------------------------------------------------------------------------------------------------- */
+/* ---- sessions ------------------------------------------------------------ */
 
 static void session_close(struct snmp_io *io)
 {
@@ -224,10 +229,12 @@ static void ready_tell(struct snmp_io *io, int rc, const char *why)
 	io_leave(io);
 }
 
-/* user_forget - the library keeps the first keys it saw for (engine, user): others must replace them. */
+/* user_forget - the library keeps the first keys it saw for (engine, user): others must replace
+ * them. */
 static void user_forget(const netsnmp_session *s)
 {
-	struct usmUser *u = usm_get_user(s->securityEngineID, s->securityEngineIDLen, s->securityName);
+	struct usmUser *u =
+		usm_get_user(s->securityEngineID, s->securityEngineIDLen, s->securityName);
 	if (!u)
 		return;
 	usm_remove_user(u);
@@ -236,8 +243,8 @@ static void user_forget(const netsnmp_session *s)
 
 static void session_v3(struct snmp_io *io, netsnmp_session *s)
 {
-	snmp_session_user(s, io->user, io->auth, io->priv, snmp_key_value(io->auth_key), snmp_key_value(io->priv_key),
-		io->engine.id, io->engine.n_id);
+	snmp_session_user(s, io->user, io->auth, io->priv, snmp_key_value(io->auth_key),
+		snmp_key_value(io->priv_key), io->engine.id, io->engine.n_id);
 	s->contextName = io->context;
 	s->contextNameLen = strlen(io->context);
 	s->flags |= SNMP_FLAGS_DONT_PROBE; /* it would wait for the answer */
@@ -245,7 +252,8 @@ static void session_v3(struct snmp_io *io, netsnmp_session *s)
 
 static int session_open(struct snmp_io *io, struct err *e)
 {
-	static const long versions[] = {[1] = SNMP_VERSION_1, [2] = SNMP_VERSION_2c, [3] = SNMP_VERSION_3};
+	static const long versions[] = {
+		[1] = SNMP_VERSION_1, [2] = SNMP_VERSION_2c, [3] = SNMP_VERSION_3};
 	netsnmp_session s;
 	snmp_sess_init(&s);
 	s.version = versions[io->version];
@@ -260,14 +268,19 @@ static int session_open(struct snmp_io *io, struct err *e)
 	s.timeout = (long)(io->timeout_ns / NS_PER_US);
 	s.callback = on_library;
 	s.callback_magic = io;
-	io->session = snmp_sess_add(&s, snmp_transport_new(io->fd, &io->failed_errno), NULL, NULL); /* copies what it needs */
+	/* copies what it needs */
+	io->session = snmp_sess_add(&s, snmp_transport_new(io->fd, &io->failed_errno), NULL, NULL);
 	bool ok = io->session != NULL;
 	if (ok && io->version == 3) {
-		ok = usm_create_user_from_session(snmp_sess_session(io->session)) == SNMPERR_SUCCESS;
-		set_enginetime(io->engine.id, (u_int)io->engine.n_id, io->engine.boots, io->engine.time, TRUE);
+		ok = usm_create_user_from_session(snmp_sess_session(io->session)) ==
+			SNMPERR_SUCCESS;
+		set_enginetime(io->engine.id, (u_int)io->engine.n_id, io->engine.boots,
+			io->engine.time, TRUE);
 	}
 	explicit_bzero(&s, sizeof(s));
-	return ok ? 0 : err_set(e, -EINVAL, "the SNMP library refused the session: %s", snmp_api_errstring(snmp_errno));
+	return ok ? 0
+		  : err_set(e, -EINVAL, "the SNMP library refused the session: %s",
+			    snmp_api_errstring(snmp_errno));
 }
 
 static int watch(struct snmp_io *io, struct err *e)
@@ -279,7 +292,7 @@ static int watch(struct snmp_io *io, struct err *e)
 	return io->watch ? 0 : err_set(e, -ENOMEM, "cannot watch the socket");
 }
 
-/* --- v3: engine discovery ----------------------------------------------------------------------------------------------------- */
+/* ---- v3: engine discovery ------------------------------------------------ */
 
 static void probe_send(struct snmp_io *io)
 {
@@ -287,7 +300,8 @@ static void probe_send(struct snmp_io *io)
 	size_t n = snmp_engine_probe(message, io->probe_id);
 	io->probes++;
 	/* A failed send is like a lost one; a refusal is heard by the read. */
-	if (send(io->fd, message, n, MSG_DONTWAIT) < 0 && errno == ECONNREFUSED && send(io->fd, message, n, MSG_DONTWAIT) < 0)
+	if (send(io->fd, message, n, MSG_DONTWAIT) < 0 && errno == ECONNREFUSED &&
+		send(io->fd, message, n, MSG_DONTWAIT) < 0)
 		io->failed_errno = errno;
 	loop_timer_start(io->timer, io->timeout_ns, 0);
 }
@@ -296,7 +310,9 @@ static void probe_begin(struct snmp_io *io)
 {
 	io->probing = true;
 	io->probes = 0;
-	io->probe_id = (uint32_t)hash_u64((uint64_t)loop_now(io->loop).ns ^ (uint64_t)(uintptr_t)io) & 0x3fffffff;
+	io->probe_id =
+		(uint32_t)hash_u64((uint64_t)loop_now(io->loop).ns ^ (uint64_t)(uintptr_t)io) &
+		0x3fffffff;
 	io->probe_id |= 1;
 	probe_send(io);
 }
@@ -315,13 +331,17 @@ static void silence_read(struct snmp_io *io, const uint8_t *p, size_t n)
 {
 	struct snmp_engine now;
 	int rc = snmp_engine_answer(p, n, io->probe_id, &now);
-	bool same = rc == 0 && now.n_id == io->engine.n_id && memcmp(now.id, io->engine.id, now.n_id) == 0;
+	bool same = rc == 0 && now.n_id == io->engine.n_id &&
+		memcmp(now.id, io->engine.id, now.n_id) == 0;
 	if (io->version == 3 && rc == 0 && !same)
-		silence_tell(io, (struct snmp_answer){.status = SNMP_IO_REPORT, .report = REPORT_ENGINE});
+		silence_tell(io,
+			(struct snmp_answer){.status = SNMP_IO_REPORT, .report = REPORT_ENGINE});
 	else if (rc == 0 || rc == -EPROTO)
-		silence_tell(io, (struct snmp_answer){.status = SNMP_IO_TIMEOUT, .silence = SILENCE_AGENT});
+		silence_tell(io,
+			(struct snmp_answer){.status = SNMP_IO_TIMEOUT, .silence = SILENCE_AGENT});
 	else if (rc == -EBADMSG && io->version != 3) /* what the request waited for */
-		silence_tell(io, (struct snmp_answer){.status = SNMP_IO_TIMEOUT, .silence = SILENCE_LATE});
+		silence_tell(io,
+			(struct snmp_answer){.status = SNMP_IO_TIMEOUT, .silence = SILENCE_LATE});
 }
 
 static void probe_timer(struct snmp_io *io)
@@ -335,8 +355,11 @@ static void probe_timer(struct snmp_io *io)
 		return;
 	}
 	char why[256], each[32];
-	snprintf(why, sizeof(why), "%s: no answer to the SNMPv3 engine discovery, %d tries of %s. It needs no user and no password: the host is silent, "
-		"or does not speak SNMPv3, or an access list is in the way", snmp_socket_peer(io->socket), io->probes,
+	snprintf(why, sizeof(why),
+		"%s: no answer to the SNMPv3 engine discovery, %d tries of %s. It needs no user "
+		"and no password: the host is silent, "
+		"or does not speak SNMPv3, or an access list is in the way",
+		snmp_socket_peer(io->socket), io->probes,
 		unit_duration_text(each, sizeof(each), io->timeout_ns));
 	ready_tell(io, -ETIMEDOUT, why);
 }
@@ -359,8 +382,12 @@ static void probe_read(struct snmp_io *io)
 		return;
 	}
 	if (failed) {
-		snprintf(why, sizeof(why), errno == ECONNREFUSED ? "%s: connection refused: the host is there, but no SNMP agent listens on this port. "
-			"Start it, or correct snmp.address%.0s" : "%s: %s", snmp_socket_peer(io->socket), strerror(errno));
+		snprintf(why, sizeof(why),
+			errno == ECONNREFUSED ? "%s: connection refused: the host is there, but no "
+						"SNMP agent listens on this port. "
+						"Start it, or correct snmp.address%.0s"
+					      : "%s: %s",
+			snmp_socket_peer(io->socket), strerror(errno));
 		ready_tell(io, -errno, why);
 		return;
 	}
@@ -368,7 +395,10 @@ static void probe_read(struct snmp_io *io)
 		return;
 	int rc = snmp_engine_answer(buf, (size_t)n, io->probe_id, &io->engine);
 	if (rc == -EPROTO) {
-		snprintf(why, sizeof(why), "%s: answers the SNMPv3 engine discovery without an engine id: its SNMPv3 is not set up", snmp_socket_peer(io->socket));
+		snprintf(why, sizeof(why),
+			"%s: answers the SNMPv3 engine discovery without an engine id: its SNMPv3 "
+			"is not set up",
+			snmp_socket_peer(io->socket));
 		ready_tell(io, rc, why);
 	}
 	if (rc < 0)
@@ -383,14 +413,17 @@ static void probe_read(struct snmp_io *io)
 static void v3_continue(void *arg)
 {
 	struct snmp_io *io = arg;
-	bool auth = snmp_key_ready(io->auth_key, io->loop), priv = snmp_key_ready(io->priv_key, io->loop);
+	bool auth = snmp_key_ready(io->auth_key, io->loop),
+	     priv = snmp_key_ready(io->priv_key, io->loop);
 	struct err e = {0};
 	if (!auth || !priv) {
 		snmp_key_wait(&io->key_waiter);
 		return;
 	}
 	if (snmp_key_error(io->auth_key) < 0 || snmp_key_error(io->priv_key) < 0) {
-		ready_tell(io, -EINVAL, "the SNMPv3 password cannot be made into a key: this library lacks the protocol");
+		ready_tell(io, -EINVAL,
+			"the SNMPv3 password cannot be made into a key: this library lacks the "
+			"protocol");
 		return;
 	}
 	int rc = watch(io, &e);
@@ -401,7 +434,7 @@ static void v3_continue(void *arg)
 	probe_begin(io);
 }
 
-/* --- start ---------------------------------------------------------------------------------------------------------------- */
+/* ---- start --------------------------------------------------------------- */
 
 /* connected - 0 = ready, -EINPROGRESS = v3 goes on by itself. */
 static int connected(struct snmp_io *io, struct err *e)
@@ -447,18 +480,23 @@ int snmp_io_start(struct snmp_io *io, struct err *e)
 	return rc;
 }
 
-/* --- new, free, send ------------------------------------------------------------------------------------------------------ */
+/* ---- new, free, send ----------------------------------------------------- */
 
 static int v3_options(struct snmp_io *io, const struct snmp_io_options *o, struct err *e)
 {
-	struct { const char *what, *password; bool wanted; struct snmp_key **to; } rows[] = {
+	struct {
+		const char *what, *password;
+		bool wanted;
+		struct snmp_key **to;
+	} rows[] = {
 		{"auth", o->auth_password, o->auth != SNMP_AUTH_NONE, &io->auth_key},
 		{"priv", o->priv_password, o->priv != SNMP_PRIV_NONE, &io->priv_key},
 	};
 	if (!o->user || !*o->user)
 		return err_set(e, -EINVAL, "SNMPv3 needs a user");
 	if (o->priv && !o->auth)
-		return err_set(e, -EINVAL, "SNMPv3 has no privacy without authentication: give auth too");
+		return err_set(
+			e, -EINVAL, "SNMPv3 has no privacy without authentication: give auth too");
 	io->user = rw_strdup(o->user);
 	io->auth = o->auth;
 	io->priv = o->priv;
@@ -466,20 +504,29 @@ static int v3_options(struct snmp_io *io, const struct snmp_io_options *o, struc
 		if (!rows[i].wanted)
 			continue;
 		if (!rows[i].password || strlen(rows[i].password) < USM_LENGTH_P_MIN)
-			return err_set(e, -EINVAL, "the %s password of SNMPv3 user %s is shorter than %d characters (RFC 3414)", rows[i].what, o->user,
-				USM_LENGTH_P_MIN);
+			return err_set(e, -EINVAL,
+				"the %s password of SNMPv3 user %s is shorter than %d characters "
+				"(RFC 3414)",
+				rows[i].what, o->user, USM_LENGTH_P_MIN);
 		*rows[i].to = snmp_key_get(o->auth, rows[i].password);
 	}
 	return 0;
 }
 
-int snmp_io_new(struct loop *l, const struct snmp_io_options *o, const struct snmp_io_events *events, void *arg, struct snmp_io **ret,
-	struct err *e)
+int snmp_io_new(struct loop *l, const struct snmp_io_options *o,
+	const struct snmp_io_events *events, void *arg, struct snmp_io **ret, struct err *e)
 {
 	assert(o->version >= 1 && o->version <= 3);
 	struct snmp_io *io = rw_calloc(1, sizeof(*io));
-	*io = (struct snmp_io){.loop = l, .events = *events, .arg = arg, .version = o->version, .retries = o->retries, .timeout_ns = o->timeout_ns,
-		.community = rw_strdup(o->community ? o->community : ""), .context = rw_strdup(o->context ? o->context : ""), .fd = -1};
+	*io = (struct snmp_io){.loop = l,
+		.events = *events,
+		.arg = arg,
+		.version = o->version,
+		.retries = o->retries,
+		.timeout_ns = o->timeout_ns,
+		.community = rw_strdup(o->community ? o->community : ""),
+		.context = rw_strdup(o->context ? o->context : ""),
+		.fd = -1};
 	netsnmp_large_fd_set_init(&io->set, 64);
 	NETSNMP_LARGE_FD_ZERO(&io->set);
 	io->timer = loop_timer_new(l, on_timer, io);
@@ -487,7 +534,8 @@ int snmp_io_new(struct loop *l, const struct snmp_io_options *o, const struct sn
 	io->begin = loop_timer_new(l, v3_continue, io);
 	int rc = o->version == 3 ? v3_options(io, o, e) : 0;
 	if (rc == 0)
-		rc = snmp_socket_new(l, o->host, o->port, o->source, o->netns, on_connected, io, &io->socket, e);
+		rc = snmp_socket_new(
+			l, o->host, o->port, o->source, o->netns, on_connected, io, &io->socket, e);
 	if (rc < 0) {
 		io_release(io);
 		return rc;
@@ -528,9 +576,12 @@ void snmp_io_free(struct snmp_io *io)
 		io_release(io);
 }
 
-static const int commands[] = {[SNMP_GET] = SNMP_MSG_GET, [SNMP_GETNEXT] = SNMP_MSG_GETNEXT, [SNMP_GETBULK] = SNMP_MSG_GETBULK};
+static const int commands[] = {[SNMP_GET] = SNMP_MSG_GET,
+	[SNMP_GETNEXT] = SNMP_MSG_GETNEXT,
+	[SNMP_GETBULK] = SNMP_MSG_GETBULK};
 
-int snmp_io_send(struct snmp_io *io, enum snmp_request what, const struct snmp_oid *oids, size_t n, int non_repeaters, int max_repetitions)
+int snmp_io_send(struct snmp_io *io, enum snmp_request what, const struct snmp_oid *oids, size_t n,
+	int non_repeaters, int max_repetitions)
 {
 	if (!io->session || io->dead)
 		return -ENOTCONN;

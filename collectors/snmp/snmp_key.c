@@ -12,12 +12,12 @@
 struct snmp_key {
 	struct snmp_key *next;
 	enum snmp_auth auth; /* the hash */
-	char *password;      /* wiped when the key is there */
+	char *password; /* wiped when the key is there */
 	uint64_t fingerprint;
 	bool busy, ready;
 	struct snmp_ku ku;
 	int rc;
-	unsigned refs;       /* those who got it, and the work under way */
+	unsigned refs; /* those who got it, and the work under way */
 };
 
 static struct snmp_key *keys;
@@ -47,7 +47,8 @@ void snmp_key_put(struct snmp_key *k)
 
 struct snmp_key *snmp_key_get(enum snmp_auth auth, const char *password)
 {
-	static uint64_t seed; /* the list must not tell which of two passwords is which across runs */
+	/* the list must not tell which of two passwords is which across runs */
+	static uint64_t seed;
 	if (!seed)
 		seed = (uint64_t)wall_now().ns | 1;
 	uint64_t fingerprint = hash_bytes(password, strlen(password), seed);
@@ -57,7 +58,11 @@ struct snmp_key *snmp_key_get(enum snmp_auth auth, const char *password)
 			return k;
 		}
 	struct snmp_key *k = rw_calloc(1, sizeof(*k));
-	*k = (struct snmp_key){.next = keys, .auth = auth, .password = rw_strdup(password), .fingerprint = fingerprint, .refs = 1};
+	*k = (struct snmp_key){.next = keys,
+		.auth = auth,
+		.password = rw_strdup(password),
+		.fingerprint = fingerprint,
+		.refs = 1};
 	keys = k;
 	return k;
 }
@@ -74,7 +79,8 @@ static void key_done(void *arg)
 	k->busy = false;
 	k->ready = true;
 	password_wipe(k);
-	/* From the head, one at a time: a waiter may free itself or another one. Who waits for another key gets back into the list. */
+	/* From the head, one at a time: a waiter may free itself or another one. Who waits for
+	 * another key gets back into the list. */
 	telling = waiters;
 	waiters = NULL;
 	while (telling) {

@@ -1,6 +1,7 @@
 /*
- * snmp_key - SNMPv3 passwords made into keys (RFC 3414 A.2: a megabyte is hashed), on a pool thread, once for all agents a password
- * is used with. Two users of one password share the work; the password is wiped when the key is there. Loop thread only.
+ * snmp_key - SNMPv3 passwords made into keys (RFC 3414 A.2: a megabyte is hashed), on a pool
+ * thread, once for all agents a password is used with. Two users of one password share the work;
+ * the password is wiped when the key is there. Loop thread only.
  */
 #ifndef RW_COLLECTORS_SNMP_KEY_H
 #define RW_COLLECTORS_SNMP_KEY_H
@@ -16,13 +17,16 @@ struct snmp_key;
 struct snmp_key *snmp_key_get(enum snmp_auth auth, const char *password);
 void snmp_key_put(struct snmp_key *k); /* NULL is fine */
 
-/* snmp_key_ready - true when there is nothing to wait for (or no key: NULL); else the work is under way. */
+/* snmp_key_ready - true when there is nothing to wait for (or no key: NULL); else the work is under
+ * way. */
 bool snmp_key_ready(struct snmp_key *k, struct loop *l);
-/* snmp_key_value - of a ready key, lent; NULL for no key, and when it could not be made: then snmp_key_error() is not 0. */
+/* snmp_key_value - of a ready key, lent; NULL for no key, and when it could not be made: then
+ * snmp_key_error() is not 0. */
 const struct snmp_ku *snmp_key_value(const struct snmp_key *k);
 int snmp_key_error(const struct snmp_key *k);
 
-struct snmp_key_waiter { /* .done is called each time a key got ready, whichever it was: ask again, and wait again */
+/* .done is called each time a key got ready, whichever it was: ask again, and wait again */
+struct snmp_key_waiter {
 	void (*done)(void *arg);
 	void *arg;
 	struct snmp_key_waiter *next;

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include "agent/base/cleanup.h"
 
-/* --- varbinds ------------------------------------------------------------------------------------------------------- */
+/* ---- varbinds ------------------------------------------------------------ */
 
 static void arcs_of(uint32_t *to, const oid *from, size_t n)
 {
@@ -41,7 +41,8 @@ static void value_of(struct snmp_varbind *v, const netsnmp_variable_list *var, u
 		break;
 	case ASN_COUNTER64:
 		v->type = SNMP_COUNTER64;
-		v->number = (uint64_t)(uint32_t)var->val.counter64->high << 32 | (uint32_t)var->val.counter64->low;
+		v->number = (uint64_t)(uint32_t)var->val.counter64->high << 32 |
+			(uint32_t)var->val.counter64->low;
 		break;
 	case ASN_OCTET_STR:
 	case ASN_IPADDRESS:
@@ -54,20 +55,11 @@ static void value_of(struct snmp_varbind *v, const netsnmp_variable_list *var, u
 		v->object = (struct snmp_oid){arcs, var->val_len / sizeof(oid)};
 		arcs_of(arcs, var->val.objid, v->object.n);
 		break;
-	case ASN_NULL:
-		v->type = SNMP_NULL_VALUE;
-		break;
-	case SNMP_NOSUCHOBJECT:
-		v->type = SNMP_NO_SUCH_OBJECT;
-		break;
-	case SNMP_NOSUCHINSTANCE:
-		v->type = SNMP_NO_SUCH_INSTANCE;
-		break;
-	case SNMP_ENDOFMIBVIEW:
-		v->type = SNMP_END_OF_MIB;
-		break;
-	default:
-		v->type = SNMP_OTHER;
+	case ASN_NULL: v->type = SNMP_NULL_VALUE; break;
+	case SNMP_NOSUCHOBJECT: v->type = SNMP_NO_SUCH_OBJECT; break;
+	case SNMP_NOSUCHINSTANCE: v->type = SNMP_NO_SUCH_INSTANCE; break;
+	case SNMP_ENDOFMIBVIEW: v->type = SNMP_END_OF_MIB; break;
+	default: v->type = SNMP_OTHER;
 	}
 }
 
@@ -75,7 +67,8 @@ size_t snmp_scratch_fill(struct snmp_scratch *s, const struct snmp_pdu *pdu)
 {
 	size_t n = 0, n_arcs = 0;
 	for (const netsnmp_variable_list *v = pdu->variables; v; v = v->next_variable, n++)
-		n_arcs += v->name_length + (v->type == ASN_OBJECT_ID ? v->val_len / sizeof(oid) : 0);
+		n_arcs +=
+			v->name_length + (v->type == ASN_OBJECT_ID ? v->val_len / sizeof(oid) : 0);
 	if (n > s->cap_v) {
 		s->cap_v = n * 2;
 		s->v = rw_realloc(s->v, s->cap_v * sizeof(*s->v));
@@ -104,7 +97,7 @@ void snmp_scratch_done(struct snmp_scratch *s)
 	*s = (struct snmp_scratch){0};
 }
 
-/* --- the transport: plain send and recv on a connected socket ------------------------------------------------------------ */
+/* ---- the transport: plain send and recv on a connected socket ------------ */
 
 #define DATAGRAM_MAX 65507
 
@@ -127,10 +120,12 @@ static int transport_recv(netsnmp_transport *t, void *buf, int size, void **opaq
 	return -1;
 }
 
-static int transport_send(netsnmp_transport *t, const void *buf, int size, void **opaque, int *opaque_n)
+static int transport_send(
+	netsnmp_transport *t, const void *buf, int size, void **opaque, int *opaque_n)
 {
 	ssize_t n = send(t->sock, buf, (size_t)size, MSG_DONTWAIT);
-	if (n < 0 && errno == ECONNREFUSED) /* the answer to an earlier datagram, told now: this one was not sent */
+	/* the answer to an earlier datagram, told now: this one was not sent */
+	if (n < 0 && errno == ECONNREFUSED)
 		n = send(t->sock, buf, (size_t)size, MSG_DONTWAIT);
 	if (n < 0)
 		failed(t, errno);
@@ -166,41 +161,49 @@ struct netsnmp_transport_s *snmp_transport_new(int fd, int *failed_errno)
 	return t;
 }
 
-/* --- users of SNMPv3 -------------------------------------------------------------------------------------------------- */
+/* ---- users of SNMPv3 ----------------------------------------------------- */
 
 _Static_assert(SNMP_KU_MAX >= USM_AUTH_KU_LEN, "room for the longest key");
 
 static const struct {
 	oid *oid;
 	size_t n;
-} auth_protocols[] = {
-	[SNMP_AUTH_NONE] = {NULL, 0},
-	[SNMP_AUTH_MD5] = {usmHMACMD5AuthProtocol, 10},
-	[SNMP_AUTH_SHA1] = {usmHMACSHA1AuthProtocol, 10},
-	[SNMP_AUTH_SHA224] = {usmHMAC128SHA224AuthProtocol, 10},
-	[SNMP_AUTH_SHA256] = {usmHMAC192SHA256AuthProtocol, 10},
-	[SNMP_AUTH_SHA384] = {usmHMAC256SHA384AuthProtocol, 10},
-	[SNMP_AUTH_SHA512] = {usmHMAC384SHA512AuthProtocol, 10},
-}, priv_protocols[] = {
-	[SNMP_PRIV_NONE] = {NULL, 0},
-	[SNMP_PRIV_DES] = {usmDESPrivProtocol, 10},
-	[SNMP_PRIV_AES128] = {usmAESPrivProtocol, 10},
-	[SNMP_PRIV_AES192] = {usmAES192PrivProtocol, 9},
-	[SNMP_PRIV_AES256] = {usmAES256PrivProtocol, 9},
+} auth_protocols[] =
+	{
+		[SNMP_AUTH_NONE] = {NULL, 0},
+		[SNMP_AUTH_MD5] = {usmHMACMD5AuthProtocol, 10},
+		[SNMP_AUTH_SHA1] = {usmHMACSHA1AuthProtocol, 10},
+		[SNMP_AUTH_SHA224] = {usmHMAC128SHA224AuthProtocol, 10},
+		[SNMP_AUTH_SHA256] = {usmHMAC192SHA256AuthProtocol, 10},
+		[SNMP_AUTH_SHA384] = {usmHMAC256SHA384AuthProtocol, 10},
+		[SNMP_AUTH_SHA512] = {usmHMAC384SHA512AuthProtocol, 10},
+},
+  priv_protocols[] = {
+	  [SNMP_PRIV_NONE] = {NULL, 0},
+	  [SNMP_PRIV_DES] = {usmDESPrivProtocol, 10},
+	  [SNMP_PRIV_AES128] = {usmAESPrivProtocol, 10},
+	  [SNMP_PRIV_AES192] = {usmAES192PrivProtocol, 9},
+	  [SNMP_PRIV_AES256] = {usmAES256PrivProtocol, 9},
 };
 
 int snmp_ku_make(enum snmp_auth auth, const char *password, struct snmp_ku *ret)
 {
 	ret->n = USM_AUTH_KU_LEN;
-	return generate_Ku(auth_protocols[auth].oid, (u_int)auth_protocols[auth].n, (const u_char *)password, strlen(password), ret->v, &ret->n) ==
-		SNMPERR_SUCCESS ? 0 : -EINVAL;
+	return generate_Ku(auth_protocols[auth].oid, (u_int)auth_protocols[auth].n,
+		       (const u_char *)password, strlen(password), ret->v,
+		       &ret->n) == SNMPERR_SUCCESS
+		? 0
+		: -EINVAL;
 }
 
-void snmp_session_user(struct snmp_session *s, char *user, enum snmp_auth auth, enum snmp_priv priv, const struct snmp_ku *auth_key,
-	const struct snmp_ku *priv_key, uint8_t *engine, size_t n_engine)
+void snmp_session_user(struct snmp_session *s, char *user, enum snmp_auth auth, enum snmp_priv priv,
+	const struct snmp_ku *auth_key, const struct snmp_ku *priv_key, uint8_t *engine,
+	size_t n_engine)
 {
 	s->securityModel = USM_SEC_MODEL_NUMBER;
-	s->securityLevel = priv ? SNMP_SEC_LEVEL_AUTHPRIV : auth ? SNMP_SEC_LEVEL_AUTHNOPRIV : SNMP_SEC_LEVEL_NOAUTH;
+	s->securityLevel = priv ? SNMP_SEC_LEVEL_AUTHPRIV
+		: auth          ? SNMP_SEC_LEVEL_AUTHNOPRIV
+				: SNMP_SEC_LEVEL_NOAUTH;
 	s->securityName = user;
 	s->securityNameLen = strlen(user);
 	s->securityEngineID = engine;

@@ -1,6 +1,7 @@
 /*
- * snmp_library - what snmp_io.c (sessions to agents) and snmp_trap_io.c (traps) share of net-snmp: a PDU in our own words, and users of
- * SNMPv3. Inside of these three files only; its types are named here, never shown.
+ * snmp_library - what snmp_io.c (sessions to agents) and snmp_trap_io.c (traps) share of net-snmp:
+ * a PDU in our own words, and users of SNMPv3. Inside of these three files only; its types are
+ * named here, never shown.
  */
 #ifndef RW_COLLECTORS_SNMP_LIBRARY_H
 #define RW_COLLECTORS_SNMP_LIBRARY_H
@@ -19,24 +20,30 @@ struct snmp_scratch { /* zeroed to begin with; grows to the largest PDU */
 	uint32_t *arcs;
 	size_t cap_v, cap_arcs;
 };
-/* snmp_scratch_fill - the varbinds of @pdu into s->v; strings stay in the library's PDU. Returns how many. */
+/* snmp_scratch_fill - the varbinds of @pdu into s->v; strings stay in the library's PDU. Returns
+ * how many. */
 size_t snmp_scratch_fill(struct snmp_scratch *s, const struct snmp_pdu *pdu);
 void snmp_scratch_done(struct snmp_scratch *s);
 
-/* snmp_transport_new - the library's way over a connected UDP socket, which stays its owner's; what the socket says is put into
+/* snmp_transport_new - the library's way over a connected UDP socket, which stays its owner's; what
+ * the socket says is put into
  * @failed_errno, which must live as long. Owned by the session it is given to. */
 struct netsnmp_transport_s *snmp_transport_new(int fd, int *failed_errno);
 
 #define SNMP_KU_MAX 64
-struct snmp_ku { /* a password made into a key (RFC 3414 A.2: a megabyte is hashed), not yet of one engine; wipe after use */
+/* a password made into a key (RFC 3414 A.2: a megabyte is hashed), not yet of one engine; wipe
+ * after use */
+struct snmp_ku {
 	uint8_t v[SNMP_KU_MAX];
 	size_t n;
 };
 /* snmp_ku_make - 0, or -EINVAL: the library lacks the protocol. Any thread; milliseconds. */
 int snmp_ku_make(enum snmp_auth auth, const char *password, struct snmp_ku *ret);
 
-/* snmp_session_user - who speaks in @s; everything is lent until the library has copied the session. Keys may be NULL. */
-void snmp_session_user(struct snmp_session *s, char *user, enum snmp_auth auth, enum snmp_priv priv, const struct snmp_ku *auth_key,
-	const struct snmp_ku *priv_key, uint8_t *engine, size_t n_engine);
+/* snmp_session_user - who speaks in @s; everything is lent until the library has copied the
+ * session. Keys may be NULL. */
+void snmp_session_user(struct snmp_session *s, char *user, enum snmp_auth auth, enum snmp_priv priv,
+	const struct snmp_ku *auth_key, const struct snmp_ku *priv_key, uint8_t *engine,
+	size_t n_engine);
 
 #endif

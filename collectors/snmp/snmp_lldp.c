@@ -1,4 +1,5 @@
-/* snmp_lldp - see the header. OIDs: LLDP-MIB 1.0.8802.1.1.2.1 (IEEE 802.1AB-2005), IF-MIB (RFC 2863). */
+/* snmp_lldp - see the header. OIDs: LLDP-MIB 1.0.8802.1.1.2.1 (IEEE 802.1AB-2005), IF-MIB (RFC
+ * 2863). */
 #include "collectors/snmp/snmp_lldp.h"
 
 #include <stdlib.h>
@@ -19,21 +20,42 @@ enum table { TABLE_SELF, TABLE_INTERFACES, TABLE_PORTS, TABLE_NEIGHBORS, TABLES 
 enum { SELF_CHASSIS_SUBTYPE, SELF_CHASSIS, SELF_SYSNAME };
 enum { IF_NAME, IF_DESCR, IF_ALIAS, IF_PHYS, IF_MTU };
 enum { PORT_SUBTYPE, PORT_ID, PORT_DESCR };
-enum { REM_CHASSIS_SUBTYPE, REM_CHASSIS, REM_PORT_SUBTYPE, REM_PORT_ID, REM_PORT_DESCR, REM_SYSNAME };
+enum {
+	REM_CHASSIS_SUBTYPE,
+	REM_CHASSIS,
+	REM_PORT_SUBTYPE,
+	REM_PORT_ID,
+	REM_PORT_DESCR,
+	REM_SYSNAME
+};
 enum { INDEX_MARK, INDEX_PORT, INDEX_REM, INDEX_PARTS };
 
 #define COLUMNS_MAX 6
 #define ARCS_MAX 12
 static const struct {
-	uint32_t arcs[COLUMNS_MAX][ARCS_MAX]; /* end at 0: no column's OID has one after the first arcs */
+	/* end at 0: no column's OID has one after the first arcs */
+	uint32_t arcs[COLUMNS_MAX][ARCS_MAX];
 	size_t n;
 } tables[TABLES] = {
-	[TABLE_SELF] = {{{1, 0, 8802, 1, 1, 2, 1, 3, 1}, {1, 0, 8802, 1, 1, 2, 1, 3, 2}, {1, 0, 8802, 1, 1, 2, 1, 3, 3}}, 3},
-	[TABLE_INTERFACES] = {{{1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1}, {1, 3, 6, 1, 2, 1, 2, 2, 1, 2}, {1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 18},
-		{1, 3, 6, 1, 2, 1, 2, 2, 1, 6}, {1, 3, 6, 1, 2, 1, 2, 2, 1, 4}}, 5},
-	[TABLE_PORTS] = {{{1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 2}, {1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 3}, {1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 4}}, 3},
-	[TABLE_NEIGHBORS] = {{{1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 4}, {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 5}, {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 6},
-		{1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 7}, {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 8}, {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 9}}, 6},
+	[TABLE_SELF] = {{{1, 0, 8802, 1, 1, 2, 1, 3, 1}, {1, 0, 8802, 1, 1, 2, 1, 3, 2},
+				{1, 0, 8802, 1, 1, 2, 1, 3, 3}},
+		3},
+	[TABLE_INTERFACES] = {{{1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1}, {1, 3, 6, 1, 2, 1, 2, 2, 1, 2},
+				      {1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 18},
+				      {1, 3, 6, 1, 2, 1, 2, 2, 1, 6},
+				      {1, 3, 6, 1, 2, 1, 2, 2, 1, 4}},
+		5},
+	[TABLE_PORTS] = {{{1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 2},
+				 {1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 3},
+				 {1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 4}},
+		3},
+	[TABLE_NEIGHBORS] = {{{1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 4},
+				     {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 5},
+				     {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 6},
+				     {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 7},
+				     {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 8},
+				     {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 9}},
+		6},
 };
 
 struct snmp_lldp {
@@ -55,7 +77,8 @@ struct snmp_lldp *snmp_lldp_new(void)
 	for (size_t t = 0; t < TABLES; t++) {
 		struct snmp_oid columns[COLUMNS_MAX];
 		for (size_t i = 0; i < tables[t].n; i++)
-			columns[i] = (struct snmp_oid){tables[t].arcs[i], arcs_of(tables[t].arcs[i])};
+			columns[i] =
+				(struct snmp_oid){tables[t].arcs[i], arcs_of(tables[t].arcs[i])};
 		l->rows[t] = snmp_rows_new(columns, tables[t].n);
 		snmp_rows_begin(l->rows[t], NULL);
 	}
@@ -94,7 +117,8 @@ static uint64_t neighbor_key(struct snmp_oid index)
 	return (uint64_t)index.v[INDEX_PORT] << 32 | index.v[INDEX_REM];
 }
 
-/* going_round - a TimeFilter taken at its word repeats every row for every mark up to now: when rows come again, nothing new follows. */
+/* going_round - a TimeFilter taken at its word repeats every row for every mark up to now: when
+ * rows come again, nothing new follows. */
 static bool going_round(const struct snmp_rows *r)
 {
 	size_t n = snmp_rows_count(r);
@@ -122,7 +146,8 @@ void snmp_lldp_take(struct snmp_lldp *l, const struct snmp_varbind *v, size_t n)
 		return;
 	}
 	size_t after = snmp_rows_count(r);
-	/* looked at when the rows pass a power of two: the looking costs as much as the walk, not its square */
+	/* looked at when the rows pass a power of two: the looking costs as much as the walk, not
+	 * its square */
 	bool look = l->at == TABLE_NEIGHBORS && after > before && (before ^ after) > before;
 	if (after > 4 * SNMP_LLDP_NEIGHBORS_MAX || (look && going_round(r)))
 		l->at++;
@@ -140,7 +165,7 @@ void snmp_lldp_skip(struct snmp_lldp *l)
 		l->at++;
 }
 
-/* --- reading cells ----------------------------------------------------------------------------------------------------------- */
+/* ---- reading cells ------------------------------------------------------- */
 
 static int cell_number(const struct snmp_rows *r, size_t row, size_t column)
 {
@@ -148,7 +173,8 @@ static int cell_number(const struct snmp_rows *r, size_t row, size_t column)
 	return c && snmp_type_is_number(c->type) && c->u <= 255 ? (int)c->u : 0;
 }
 
-static const uint8_t *cell_bytes(const struct snmp_rows *r, size_t row, size_t column, size_t *ret_n)
+static const uint8_t *cell_bytes(
+	const struct snmp_rows *r, size_t row, size_t column, size_t *ret_n)
 {
 	const struct snmp_cell *c = snmp_rows_cell(r, row, column);
 	*ret_n = 0;
@@ -163,7 +189,8 @@ static const char *cell_text(const struct snmp_rows *r, struct arena *a, size_t 
 	return p && *snmp_text_clean(buf, sizeof(buf), p, n) ? arena_strdup(a, buf) : "";
 }
 
-static const char *cell_id(const struct snmp_rows *r, struct arena *a, size_t row, size_t column, bool chassis, int subtype)
+static const char *cell_id(const struct snmp_rows *r, struct arena *a, size_t row, size_t column,
+	bool chassis, int subtype)
 {
 	char buf[LLDP_ID_TEXT_MAX];
 	size_t n;
@@ -171,7 +198,7 @@ static const char *cell_id(const struct snmp_rows *r, struct arena *a, size_t ro
 	return p && *lldp_id_text(buf, chassis, subtype, p, n) ? arena_strdup(a, buf) : "";
 }
 
-/* --- from the local port number to a port ------------------------------------------------------------------------------------ */
+/* ---- from the local port number to a port -------------------------------- */
 
 struct interface { /* a row of IF-MIB */
 	uint32_t ifindex;
@@ -195,16 +222,22 @@ static struct interfaces interfaces_read(const struct snmp_lldp *l, struct arena
 		size_t n_mac;
 		cell_bytes(r, row, IF_PHYS, &n_mac);
 		const struct snmp_cell *mtu = snmp_rows_cell(r, row, IF_MTU);
-		ret.v[ret.n++] = (struct interface){.ifindex = index.v[0], .name = cell_text(r, a, row, IF_NAME), .descr = cell_text(r, a, row, IF_DESCR),
-			.alias = cell_text(r, a, row, IF_ALIAS), .mac = n_mac == 6 ? cell_id(r, a, row, IF_PHYS, false, LLDP_PORT_MAC) : "",
-			.mtu_bytes = mtu && snmp_type_is_number(mtu->type) && mtu->u <= INT32_MAX ? mtu->u : 0};
+		ret.v[ret.n++] = (struct interface){.ifindex = index.v[0],
+			.name = cell_text(r, a, row, IF_NAME),
+			.descr = cell_text(r, a, row, IF_DESCR),
+			.alias = cell_text(r, a, row, IF_ALIAS),
+			.mac = n_mac == 6 ? cell_id(r, a, row, IF_PHYS, false, LLDP_PORT_MAC) : "",
+			.mtu_bytes = mtu && snmp_type_is_number(mtu->type) && mtu->u <= INT32_MAX
+				? mtu->u
+				: 0};
 	}
 	return ret;
 }
 
 enum key { BY_NAME, BY_ALIAS, BY_DESCR, BY_MAC, BY_NUMBER, BY_END };
 
-/* What to compare the id of a local port with, best first. counter-map.md 1.10, after the subtypes' meaning in IEEE 802.1AB. */
+/* What to compare the id of a local port with, best first. counter-map.md 1.10, after the subtypes'
+ * meaning in IEEE 802.1AB. */
 static const enum key keys_of[][5] = {
 	[0] = {BY_END},
 	[LLDP_PORT_IFALIAS] = {BY_NAME, BY_ALIAS, BY_DESCR, BY_NUMBER, BY_END},
@@ -218,7 +251,10 @@ static const enum key keys_of[][5] = {
 
 static bool interface_is(const struct interface *i, enum key key, const char *id)
 {
-	const char *const texts[] = {[BY_NAME] = i->name, [BY_ALIAS] = i->alias, [BY_DESCR] = i->descr, [BY_MAC] = i->mac};
+	const char *const texts[] = {[BY_NAME] = i->name,
+		[BY_ALIAS] = i->alias,
+		[BY_DESCR] = i->descr,
+		[BY_MAC] = i->mac};
 	char number[16];
 	if (key == BY_NUMBER) {
 		snprintf(number, sizeof(number), "%u", i->ifindex);
@@ -227,8 +263,10 @@ static bool interface_is(const struct interface *i, enum key key, const char *id
 	return *texts[key] && strcmp(texts[key], id) == 0;
 }
 
-/* Of several with one id (a MAC address shared by all ports, a description used twice) only the one with the port's own number counts. */
-static uint32_t interface_by(const struct interfaces *all, const enum key *keys, const char *id, uint32_t number)
+/* Of several with one id (a MAC address shared by all ports, a description used twice) only the one
+ * with the port's own number counts. */
+static uint32_t interface_by(
+	const struct interfaces *all, const enum key *keys, const char *id, uint32_t number)
 {
 	for (; *id && *keys != BY_END; keys++) {
 		uint32_t found = 0;
@@ -248,7 +286,8 @@ static uint32_t interface_by(const struct interfaces *all, const enum key *keys,
 }
 
 /* local_ports - lldpLocPortNum -> ifIndex, by the ids of the local port table. */
-static void local_ports(const struct snmp_lldp *l, struct arena *a, const struct interfaces *all, struct map *ret)
+static void local_ports(
+	const struct snmp_lldp *l, struct arena *a, const struct interfaces *all, struct map *ret)
 {
 	static const enum key by_descr[] = {BY_NAME, BY_DESCR, BY_ALIAS, BY_END};
 	const struct snmp_rows *r = l->rows[TABLE_PORTS];
@@ -258,20 +297,23 @@ static void local_ports(const struct snmp_lldp *l, struct arena *a, const struct
 			continue;
 		int subtype = cell_number(r, row, PORT_SUBTYPE);
 		bool mac = subtype == LLDP_PORT_MAC;
-		const char *id = mac ? cell_id(r, a, row, PORT_ID, false, subtype) : cell_text(r, a, row, PORT_ID);
+		const char *id = mac ? cell_id(r, a, row, PORT_ID, false, subtype)
+				     : cell_text(r, a, row, PORT_ID);
 		uint32_t number = index.v[0];
-		uint32_t ifindex = interface_by(all, keys_of[(size_t)subtype < rw_countof(keys_of) ? subtype : 0], id, number);
+		uint32_t ifindex = interface_by(all,
+			keys_of[(size_t)subtype < rw_countof(keys_of) ? subtype : 0], id, number);
 		if (!ifindex)
-			ifindex = interface_by(all, by_descr, cell_text(r, a, row, PORT_DESCR), number);
+			ifindex = interface_by(
+				all, by_descr, cell_text(r, a, row, PORT_DESCR), number);
 		if (ifindex)
 			map_put(ret, number, ifindex);
 	}
 }
 
-/* --- the result ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the result ---------------------------------------------------------- */
 
-static void self_fill(const struct snmp_lldp *l, struct arena *a, const struct interfaces *all, const struct topology_port *ports, size_t n_ports,
-	struct topology_device *self)
+static void self_fill(const struct snmp_lldp *l, struct arena *a, const struct interfaces *all,
+	const struct topology_port *ports, size_t n_ports, struct topology_device *self)
 {
 	const struct snmp_rows *r = l->rows[TABLE_SELF];
 	struct map *by_index = map_new();
@@ -280,7 +322,8 @@ static void self_fill(const struct snmp_lldp *l, struct arena *a, const struct i
 	for (size_t row = 0; row < snmp_rows_count(r); row++) { /* scalars: the one row is .0 */
 		if (snmp_rows_index(r, row).n != 1 || snmp_rows_index(r, row).v[0] != 0)
 			continue;
-		self->chassis = cell_id(r, a, row, SELF_CHASSIS, true, cell_number(r, row, SELF_CHASSIS_SUBTYPE));
+		self->chassis = cell_id(
+			r, a, row, SELF_CHASSIS, true, cell_number(r, row, SELF_CHASSIS_SUBTYPE));
 		if (!*self->sysname)
 			self->sysname = cell_text(r, a, row, SELF_SYSNAME);
 	}
@@ -290,18 +333,28 @@ static void self_fill(const struct snmp_lldp *l, struct arena *a, const struct i
 	self->n_ports = n_ports;
 	for (size_t i = 0; i < n_ports; i++) {
 		const struct interface none = {.name = "", .descr = "", .alias = "", .mac = ""};
-		const struct interface *f = map_get(by_index, ports[i].ifindex, &at) ? &all->v[at] : &none;
-		const char *alias = ports[i].alias && *ports[i].alias ? arena_strdup(a, ports[i].alias) : f->alias;
-		/* a port that goes by another name than ifName has that as its alias: neighbours may send either */
+		const struct interface *f =
+			map_get(by_index, ports[i].ifindex, &at) ? &all->v[at] : &none;
+		const char *alias = ports[i].alias && *ports[i].alias
+			? arena_strdup(a, ports[i].alias)
+			: f->alias;
+		/* a port that goes by another name than ifName has that as its alias: neighbours
+		 * may send either */
 		if (*f->name && strcmp(f->name, ports[i].name) != 0)
 			alias = f->name;
-		self->ports[i] = (struct topology_port){.name = arena_strdup(a, ports[i].name), .alias = alias, .descr = f->descr, .mac = f->mac,
-			.ifindex = ports[i].ifindex, .speed_bps = ports[i].speed_bps, .mtu_bytes = ports[i].mtu_bytes ? ports[i].mtu_bytes : f->mtu_bytes};
+		self->ports[i] = (struct topology_port){.name = arena_strdup(a, ports[i].name),
+			.alias = alias,
+			.descr = f->descr,
+			.mac = f->mac,
+			.ifindex = ports[i].ifindex,
+			.speed_bps = ports[i].speed_bps,
+			.mtu_bytes = ports[i].mtu_bytes ? ports[i].mtu_bytes : f->mtu_bytes};
 	}
 	map_free(by_index);
 }
 
-/* newest_rows - of each (port, index) the row with the largest mark. Rows are in index order, so the later one has it. */
+/* newest_rows - of each (port, index) the row with the largest mark. Rows are in index order, so
+ * the later one has it. */
 static size_t newest_rows(const struct snmp_rows *r, struct arena *a, size_t **ret)
 {
 	struct map *newest = map_new();
@@ -326,8 +379,9 @@ static size_t newest_rows(const struct snmp_rows *r, struct arena *a, size_t **r
 	return n;
 }
 
-size_t snmp_lldp_result(const struct snmp_lldp *l, struct arena *a, const char *device, const char *sysname, const struct topology_port *ports,
-	size_t n_ports, struct topology_device *ret_self, struct topology_neighbor **ret_heard)
+size_t snmp_lldp_result(const struct snmp_lldp *l, struct arena *a, const char *device,
+	const char *sysname, const struct topology_port *ports, size_t n_ports,
+	struct topology_device *ret_self, struct topology_neighbor **ret_heard)
 {
 	const struct snmp_rows *r = l->rows[TABLE_NEIGHBORS];
 	struct interfaces all = interfaces_read(l, a);
@@ -335,7 +389,8 @@ size_t snmp_lldp_result(const struct snmp_lldp *l, struct arena *a, const char *
 	size_t *rows, n = 0, n_rows = newest_rows(r, a, &rows);
 	uint64_t at;
 
-	*ret_self = (struct topology_device){.name = arena_strdup(a, device), .sysname = arena_strdup(a, sysname)};
+	*ret_self = (struct topology_device){
+		.name = arena_strdup(a, device), .sysname = arena_strdup(a, sysname)};
 	self_fill(l, a, &all, ports, n_ports, ret_self);
 	local_ports(l, a, &all, ifindex_of);
 	for (size_t i = 0; i < n_ports; i++)
@@ -347,10 +402,15 @@ size_t snmp_lldp_result(const struct snmp_lldp *l, struct arena *a, const char *
 		map_get(ifindex_of, ifindex, &ifindex);
 		if (!map_get(port_of, ifindex, &at))
 			continue;
-		int chassis = cell_number(r, row, REM_CHASSIS_SUBTYPE), port = cell_number(r, row, REM_PORT_SUBTYPE);
-		(*ret_heard)[n++] = (struct topology_neighbor){.device = ret_self->name, .port = ret_self->ports[at].name,
-			.sysname = cell_text(r, a, row, REM_SYSNAME), .chassis_subtype = chassis, .port_subtype = port,
-			.chassis = cell_id(r, a, row, REM_CHASSIS, true, chassis), .port_id = cell_id(r, a, row, REM_PORT_ID, false, port),
+		int chassis = cell_number(r, row, REM_CHASSIS_SUBTYPE),
+		    port = cell_number(r, row, REM_PORT_SUBTYPE);
+		(*ret_heard)[n++] = (struct topology_neighbor){.device = ret_self->name,
+			.port = ret_self->ports[at].name,
+			.sysname = cell_text(r, a, row, REM_SYSNAME),
+			.chassis_subtype = chassis,
+			.port_subtype = port,
+			.chassis = cell_id(r, a, row, REM_CHASSIS, true, chassis),
+			.port_id = cell_id(r, a, row, REM_PORT_ID, false, port),
 			.port_descr = cell_text(r, a, row, REM_PORT_DESCR)};
 	}
 	map_free(ifindex_of);

@@ -1,12 +1,17 @@
 /*
  * snmp_poll - the polls of one device.
  *
- * A session begins with one GET (who are you: sysObjectID, sysDescr, sysName) that chooses the profile. A poll is
- *   1. HEAD: GET sysUpTime, ifNumber, ifTableLastChange. Small, so that silence here means silence and not a lost big answer.
- *   2. neighbours and the slow tables, when they are due or the head says that the interfaces changed;
- *   3. the fast tables; sysUpTime rides along in each request, so a restart in the middle is seen;
+ * A session begins with one GET (who are you: sysObjectID, sysDescr, sysName) that chooses the
+ * profile. A poll is
+ *   1. HEAD: GET sysUpTime, ifNumber, ifTableLastChange. Small, so that silence here means
+ *       silence and not a lost big answer.
+ *   2. neighbours and the slow tables, when they are due or the head says that the interfaces
+ *       changed;
+ *   3. the fast tables; sysUpTime rides along in each request, so a restart in the middle is
+ *       seen;
  *   4. the rows of all tables become samples with one time: the middle of step 3.
- * One request is in flight at a time. Nothing blocks; every wait has a timer; a poll that passes its deadline is dropped.
+ * One request is in flight at a time. Nothing blocks; every wait has a timer; a poll that passes
+ * its deadline is dropped.
  */
 #include "collectors/snmp/snmp_target.h"
 
@@ -21,11 +26,14 @@
 #include "db/model/metric.h"
 
 #define COLUMNS_PER_REQUEST 16
-#define VARBINDS_PER_REQUEST 120     /* about 3 kB: two fragments at 1500 bytes */
-#define NARROW_COLUMNS 2             /* so few columns take twice the repetitions: the answer is still a small one */
-#define NAMES_AGAIN_NS (60 * NS_PER_S) /* at most this often for rows about ports without a name */
+#define VARBINDS_PER_REQUEST 120 /* about 3 kB: two fragments at 1500 bytes */
+#define NARROW_COLUMNS                                                                             \
+	2 /* so few columns take twice the repetitions: the answer is still a small one */
+#define NAMES_AGAIN_NS                                                                             \
+	(60 * NS_PER_S) /* at most this often for rows about ports without a name                  \
+			 */
 #define UPTIME_SLACK_NS (10 * NS_PER_S) /* agents cache and round sysUpTime */
-#define TICK_NS (10 * NS_PER_MS)     /* TimeTicks */
+#define TICK_NS (10 * NS_PER_MS) /* TimeTicks */
 #define TEXT_MAX 256
 
 static const uint32_t sys_descr[] = {1, 3, 6, 1, 2, 1, 1, 1, 0};
@@ -44,7 +52,9 @@ static int64_t deadline_of(const struct snmp_target *t)
 
 static const char *table_name(const struct snmp_target *t)
 {
-	return t->phase == PHASE_LLDP ? "lldp" : t->walk < t->n_walks ? t->walks[t->walk].table->name : "-";
+	return t->phase == PHASE_LLDP  ? "lldp"
+		: t->walk < t->n_walks ? t->walks[t->walk].table->name
+				       : "-";
 }
 
 void snmp_poll_profile_free(struct snmp_target *t)
@@ -75,16 +85,18 @@ static void profile_set(struct snmp_target *t, const struct profile *p)
 		struct snmp_oid columns[PROFILE_COLUMNS_MAX];
 		for (size_t k = 0; k < table->n_columns; k++)
 			columns[k] = (struct snmp_oid){table->columns[k].v, table->columns[k].n};
-		t->walks[i] = (struct walk){.table = table, .rows = snmp_rows_new(columns, table->n_columns),
+		t->walks[i] = (struct walk){.table = table,
+			.rows = snmp_rows_new(columns, table->n_columns),
 			.want = rw_calloc(table->n_columns, sizeof(bool))};
 	}
 	t->next_slow_ns = 0;
 	t->unknown_ports = 0;
 }
 
-/* --- requests ---------------------------------------------------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
-static void request(struct snmp_target *t, enum snmp_request what, const struct snmp_oid *oids, size_t n, int non_repeaters, int repetitions)
+static void request(struct snmp_target *t, enum snmp_request what, const struct snmp_oid *oids,
+	size_t n, int non_repeaters, int repetitions)
 {
 	int rc = snmp_io_send(t->io, what, oids, n, non_repeaters, repetitions);
 	if (rc < 0) {
@@ -95,7 +107,8 @@ static void request(struct snmp_target *t, enum snmp_request what, const struct 
 
 void snmp_poll_identify(struct snmp_target *t)
 {
-	const struct snmp_oid oids[] = {OID(sys_uptime), OID(sys_object_id), OID(sys_descr), OID(sys_name)};
+	const struct snmp_oid oids[] = {
+		OID(sys_uptime), OID(sys_object_id), OID(sys_descr), OID(sys_name)};
 	t->phase = PHASE_IDENT;
 	request(t, SNMP_GET, oids, rw_countof(oids), 0, 0);
 }
@@ -104,12 +117,15 @@ static void ask_head(struct snmp_target *t)
 {
 	struct snmp_oid oids[5] = {OID(sys_uptime), OID(if_number)};
 	size_t n = 2;
-	if (t->device->snmp->credential->snmp->version != 1) { /* in v1 one missing object spoils the whole answer */
+	/* in v1 one missing object spoils the whole answer */
+	if (t->device->snmp->credential->snmp->version != 1) {
 		oids[n++] = OID(if_table_last_change);
 		if (t->sink.neighbors)
-			oids[n++] = (struct snmp_oid){snmp_lldp_last_change, snmp_lldp_last_change_n};
+			oids[n++] =
+				(struct snmp_oid){snmp_lldp_last_change, snmp_lldp_last_change_n};
 		if (t->profile->cell_oid.n)
-			oids[n++] = (struct snmp_oid){t->profile->cell_oid.v, t->profile->cell_oid.n};
+			oids[n++] =
+				(struct snmp_oid){t->profile->cell_oid.v, t->profile->cell_oid.n};
 	}
 	t->phase = PHASE_HEAD;
 	request(t, SNMP_GET, oids, n, 0, 0);
@@ -127,7 +143,8 @@ static void rows_ask(struct snmp_target *t, struct snmp_oid *oids, size_t n)
 	bool v1 = t->device->snmp->credential->snmp->version == 1;
 	oids[0] = OID(sys_uptime);
 	oids[0].n--; /* GETNEXT of sysUpTime without its instance */
-	request(t, v1 ? SNMP_GETNEXT : SNMP_GETBULK, oids, n + 1, 1, (int)(repetitions ? repetitions : 1));
+	request(t, v1 ? SNMP_GETNEXT : SNMP_GETBULK, oids, n + 1, 1,
+		(int)(repetitions ? repetitions : 1));
 }
 
 /* walk_ask - the next wanted table of this phase, or the next phase, or the end. */
@@ -187,7 +204,7 @@ static void walk_paced(struct snmp_target *t, size_t varbinds)
 		walk_ask(t);
 }
 
-/* --- poll ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- poll ---------------------------------------------------------------- */
 
 void snmp_poll_deadline(void *arg)
 {
@@ -196,7 +213,9 @@ void snmp_poll_deadline(void *arg)
 	t->state.timeouts++;
 	if (t->repetitions > 1 && t->phase > PHASE_HEAD)
 		t->repetitions /= 2;
-	snmp_target_lost(t, "%s: answers, but a poll takes longer than its deadline of %s (at table %s): raise snmp.deadline or interval, or poll less",
+	snmp_target_lost(t,
+		"%s: answers, but a poll takes longer than its deadline of %s (at table %s): raise "
+		"snmp.deadline or interval, or poll less",
 		snmp_io_peer(t->io), unit_duration_text(took, sizeof(took), deadline_of(t)),
 		table_name(t));
 }
@@ -211,8 +230,8 @@ void snmp_poll_begin(struct snmp_target *t)
 	ask_head(t);
 }
 
-/* uptime_take - every answer carries it. A restart is a clock that went back, or that is behind where it should be by now; a TimeTicks
- * counter that wrapped after 497 days is neither. */
+/* uptime_take - every answer carries it. A restart is a clock that went back, or that is behind
+ * where it should be by now; a TimeTicks counter that wrapped after 497 days is neither. */
 static void uptime_take(struct snmp_target *t, uint32_t ticks)
 {
 	mono_t now = loop_now(t->loop);
@@ -232,7 +251,8 @@ static void uptime_take(struct snmp_target *t, uint32_t ticks)
 
 static void head_take(struct snmp_target *t, const struct snmp_answer *a)
 {
-	uint64_t interfaces = t->interfaces, changed = t->table_changed, neighbors_changed = t->neighbors_changed;
+	uint64_t interfaces = t->interfaces, changed = t->table_changed,
+		 neighbors_changed = t->neighbors_changed;
 	for (size_t i = 0; i < a->n; i++) {
 		const struct snmp_varbind *v = &a->v[i];
 		if (!snmp_type_is_number(v->type))
@@ -243,14 +263,17 @@ static void head_take(struct snmp_target *t, const struct snmp_answer *a)
 			interfaces = v->number;
 		else if (snmp_oid_order(v->oid, OID(if_table_last_change)) == 0)
 			changed = v->number;
-		else if (snmp_oid_order(v->oid, (struct snmp_oid){snmp_lldp_last_change, snmp_lldp_last_change_n}) == 0)
+		else if (snmp_oid_order(v->oid,
+				 (struct snmp_oid){
+					 snmp_lldp_last_change, snmp_lldp_last_change_n}) == 0)
 			neighbors_changed = v->number;
 		else if (t->profile->cell_oid.n)
 			snmp_decode_cell_told(t->decoder, v->number);
 	}
 	int64_t now = loop_now(t->loop).ns;
 	uint64_t unknown = snmp_decode_stats(t->decoder)->unknown_ports;
-	t->slow = now >= t->next_slow_ns || interfaces != t->interfaces || changed != t->table_changed || t->restarted ||
+	t->slow = now >= t->next_slow_ns || interfaces != t->interfaces ||
+		changed != t->table_changed || t->restarted ||
 		(unknown != t->unknown_ports && now >= t->names_read_ns + NAMES_AGAIN_NS);
 	t->interfaces = interfaces;
 	t->table_changed = changed;
@@ -287,15 +310,20 @@ static void ports_tell(struct snmp_target *t)
 static bool walk_news(struct snmp_target *t, struct walk *w)
 {
 	int64_t before = w->refresh.period_ns;
-	bool news = snmp_refresh_take(&w->refresh, snmp_rows_digest(w->rows), t->poll_began.ns, snmp_target_interval(t));
+	bool news = snmp_refresh_take(
+		&w->refresh, snmp_rows_digest(w->rows), t->poll_began.ns, snmp_target_interval(t));
 	char every[32];
 	if (before == 0 && w->refresh.period_ns != 0)
-		log_info(t->name, "snmp: the agent refreshes table %s about every %s only: readings in between are not used", w->table->name,
+		log_info(t->name,
+			"snmp: the agent refreshes table %s about every %s only: readings in "
+			"between are not used",
+			w->table->name,
 			duration_format(every, sizeof(every), w->refresh.period_ns));
 	return news || t->slow || t->restarted;
 }
 
-/* decode - all tables of this poll, which took place at @t_ns, into t->samples. False when no table had a row. */
+/* decode - all tables of this poll, which took place at @t_ns, into t->samples. False when no table
+ * had a row. */
 static bool decode(struct snmp_target *t, int64_t t_ns)
 {
 	bool rows = false;
@@ -309,12 +337,14 @@ static bool decode(struct snmp_target *t, int64_t t_ns)
 		if (snmp_decode_ports(t->decoder))
 			ports_tell(t);
 		t->names_read_ns = t->poll_began.ns;
-		t->next_slow_ns = t->poll_began.ns + snmp_target_jittered(t, t->device->snmp->slow_interval_ns);
+		t->next_slow_ns = t->poll_began.ns +
+			snmp_target_jittered(t, t->device->snmp->slow_interval_ns);
 	}
 	for (int cadence = CADENCE_FAST; cadence <= CADENCE_SLOW; cadence++)
 		for (size_t i = 0; i < t->n_walks; i++) {
 			struct walk *w = &t->walks[i];
-			if ((int)w->table->cadence != cadence || w->n_want == 0 || (cadence == CADENCE_SLOW && !t->slow))
+			if ((int)w->table->cadence != cadence || w->n_want == 0 ||
+				(cadence == CADENCE_SLOW && !t->slow))
 				continue;
 			rows = rows || snmp_rows_count(w->rows) > 0;
 			if (cadence == CADENCE_FAST && !walk_news(t, w))
@@ -339,9 +369,13 @@ static void neighbors_tell(struct snmp_target *t)
 	struct topology_neighbor *heard;
 	for (size_t i = 0; i < n; i++) {
 		const struct snmp_port *p = snmp_decode_port(t->decoder, i);
-		ports[i] = (struct topology_port){.name = p->name, .alias = p->alias, .ifindex = p->ifindex, .speed_bps = p->speed_bps};
+		ports[i] = (struct topology_port){.name = p->name,
+			.alias = p->alias,
+			.ifindex = p->ifindex,
+			.speed_bps = p->speed_bps};
 	}
-	size_t n_heard = snmp_lldp_result(t->lldp, a, t->name, t->sysname ? t->sysname : "", ports, n, &self, &heard);
+	size_t n_heard = snmp_lldp_result(
+		t->lldp, a, t->name, t->sysname ? t->sysname : "", ports, n, &self, &heard);
 	t->sink.neighbors(t->sink.arg, &self, heard, n_heard);
 }
 
@@ -367,14 +401,19 @@ static void poll_finish(struct snmp_target *t)
 	bool rows = decode(t, t_ns);
 	t->state.suspects = snmp_decode_stats(t->decoder)->suspects;
 	if (t->restarted && t->sink.event)
-		t->sink.event(t->sink.arg, wall.ns, "device_restart", t->name, NULL, "sysUpTime went back: the agent or the device restarted");
+		t->sink.event(t->sink.arg, wall.ns, "device_restart", t->name, NULL,
+			"sysUpTime went back: the agent or the device restarted");
 	if (!rows) {
 		t->state.errors++;
 		if (t->trouble)
-			snmp_target_lost(t, "%s: answers, but its tables cannot be read: the last answer had in it %s. Restart or update the agent",
+			snmp_target_lost(t,
+				"%s: answers, but its tables cannot be read: the last answer had "
+				"in it %s. Restart or update the agent",
 				snmp_io_peer(t->io), t->trouble);
 		else
-			snmp_target_lost(t, "%s: answers, but the profile '%s' finds nothing there: the agent's view may hide the tables. Try: rocewatch profile test %s",
+			snmp_target_lost(t,
+				"%s: answers, but the profile '%s' finds nothing there: the "
+				"agent's view may hide the tables. Try: rocewatch profile test %s",
 				snmp_io_peer(t->io), t->profile->name, t->name);
 		return;
 	}
@@ -403,7 +442,8 @@ static void ident_take(struct snmp_target *t, const struct snmp_answer *a)
 			snmp_text_clean(name, sizeof(name), v->bytes, v->n_bytes);
 	}
 	const char *wanted = t->device->profile;
-	const struct profile *p = wanted && !str_eq(wanted, "auto") ? profiles_get(t->set->profiles, wanted)
+	const struct profile *p = wanted && !str_eq(wanted, "auto")
+		? profiles_get(t->set->profiles, wanted)
 		: profiles_match(t->set->profiles, object.v, object.n, descr);
 	assert(p); /* a named one was looked up by snmp_target_new, and generic always matches */
 	profile_set(t, p);
@@ -414,7 +454,7 @@ static void ident_take(struct snmp_target *t, const struct snmp_answer *a)
 	snmp_poll_begin(t);
 }
 
-/* --- answers ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------- */
 
 /* RFC 3416 section 3 */
 enum { PDU_TOO_BIG = 1, PDU_NO_SUCH_NAME = 2, PDU_GEN_ERR = 5 };
@@ -430,7 +470,8 @@ static const char *refusal(int error_status)
 	}
 }
 
-/* walk_error - the agent refused a request of a table: smaller, or without the column it names, or without this table. */
+/* walk_error - the agent refused a request of a table: smaller, or without the column it names, or
+ * without this table. */
 static void walk_error(struct snmp_target *t, struct walk *w, const struct snmp_answer *a)
 {
 	if (a->error_status == PDU_TOO_BIG && t->repetitions > 1) {
@@ -438,7 +479,8 @@ static void walk_error(struct snmp_target *t, struct walk *w, const struct snmp_
 		return;
 	}
 	t->trouble = refusal(a->error_status);
-	if (a->error_index >= 2 && snmp_rows_refuse(w->rows, (size_t)a->error_index - 2)) /* 1 is sysUpTime */
+	/* 1 is sysUpTime */
+	if (a->error_index >= 2 && snmp_rows_refuse(w->rows, (size_t)a->error_index - 2))
 		return;
 	t->state.errors++;
 	w->done = true;
@@ -451,7 +493,8 @@ static void lldp_take(struct snmp_target *t, const struct snmp_answer *a)
 	else if (a->error_status == PDU_NO_SUCH_NAME && a->error_index >= 2)
 		snmp_lldp_refuse(t->lldp, (size_t)a->error_index - 2);
 	else if (a->error_status != 0)
-		snmp_lldp_skip(t->lldp); /* of all tables the least needed: the poll goes on without it */
+		/* of all tables the least needed: the poll goes on without it */
+		snmp_lldp_skip(t->lldp);
 	else
 		snmp_lldp_take(t->lldp, a->v + 1, a->n ? a->n - 1 : 0);
 	walk_paced(t, a->n);
@@ -469,11 +512,13 @@ static void walk_take(struct snmp_target *t, const struct snmp_answer *a)
 		walk_paced(t, a->n);
 		return;
 	}
-	if (a->n > 0 && snmp_type_is_number(a->v[0].type) && snmp_oid_order(a->v[0].oid, OID(sys_uptime)) == 0)
+	if (a->n > 0 && snmp_type_is_number(a->v[0].type) &&
+		snmp_oid_order(a->v[0].oid, OID(sys_uptime)) == 0)
 		uptime_take(t, (uint32_t)a->v[0].number);
 	if (a->n == 0 || !snmp_rows_take(w->rows, a->v + 1, a->n - 1)) {
 		t->state.errors++;
-		t->trouble = a->n == 0 ? "nothing" : "objects that were not asked for, or the same ones again";
+		t->trouble = a->n == 0 ? "nothing"
+				       : "objects that were not asked for, or the same ones again";
 		w->done = true; /* an answer that brings nothing would be asked for ever */
 	}
 	walk_paced(t, a->n);
@@ -489,7 +534,9 @@ void snmp_poll_answer(void *arg, const struct snmp_answer *a)
 		/* it answered the head just now: the big answer is what gets lost */
 		t->state.timeouts++;
 		t->repetitions /= 2;
-		log_info(t->name, "snmp: no answer to a request of table %s: max-repetitions now %u", table_name(t), t->repetitions);
+		log_info(t->name,
+			"snmp: no answer to a request of table %s: max-repetitions now %u",
+			table_name(t), t->repetitions);
 		walk_ask(t);
 		return;
 	}
@@ -498,14 +545,8 @@ void snmp_poll_answer(void *arg, const struct snmp_answer *a)
 		return;
 	}
 	switch (t->phase) {
-	case PHASE_IDENT:
-		ident_take(t, a);
-		break;
-	case PHASE_HEAD:
-		head_take(t, a);
-		break;
-	default:
-		walk_take(t, a);
+	case PHASE_IDENT: ident_take(t, a); break;
+	case PHASE_HEAD: head_take(t, a); break;
+	default: walk_take(t, a);
 	}
 }
-

@@ -1,7 +1,8 @@
 /* snmp_refresh - see the header. */
 #include "collectors/snmp/snmp_refresh.h"
 
-/* learn - regular gaps of more than one poll are a cache; one gap of a single poll shows that there is none. Gaps are known to one poll. */
+/* learn - regular gaps of more than one poll are a cache; one gap of a single poll shows that there
+ * is none. Gaps are known to one poll. */
 static void learn(struct snmp_refresh *r, int64_t interval_ns)
 {
 	int64_t min = r->gaps[0], max = r->gaps[0], tolerance = interval_ns + interval_ns / 2;
@@ -26,7 +27,8 @@ bool snmp_refresh_take(struct snmp_refresh *r, uint64_t digest, int64_t now_ns, 
 		return true;
 	}
 	/* one poll late is not idle yet: periods are known to one poll, and polls have jitter */
-	if (r->period_ns == 0 || now_ns - r->changed_ns >= r->period_ns + interval_ns + interval_ns / 2)
+	if (r->period_ns == 0 ||
+		now_ns - r->changed_ns >= r->period_ns + interval_ns + interval_ns / 2)
 		return true;
 	r->repeated++;
 	return false;

@@ -1,6 +1,7 @@
 /*
- * snmp_rows - see the header. Rows are a sorted array of (key, slot); the usual answer walks all columns in step, so the row a
- * column needs next is nearly always the one after its last: a hint per column makes the join one comparison.
+ * snmp_rows - see the header. Rows are a sorted array of (key, slot); the usual answer walks all
+ * columns in step, so the row a column needs next is nearly always the one after its last: a hint
+ * per column makes the join one comparison.
  */
 #include "collectors/snmp/snmp_rows.h"
 
@@ -17,7 +18,7 @@ struct column {
 	size_t n_root;
 	uint32_t last[SNMP_OID_MAX]; /* the OID answered last, or the root */
 	size_t n_last;
-	uint32_t hint;  /* position of the row touched last */
+	uint32_t hint; /* position of the row touched last */
 	uint32_t count; /* rows that have this column */
 	bool over;
 };
@@ -45,10 +46,20 @@ struct snmp_rows {
 };
 
 static const char *const type_names[] = {
-	[SNMP_NONE] = "absent", [SNMP_INTEGER] = "INTEGER", [SNMP_GAUGE32] = "Gauge32", [SNMP_COUNTER32] = "Counter32",
-	[SNMP_COUNTER64] = "Counter64", [SNMP_TICKS] = "TimeTicks", [SNMP_STRING] = "OCTET STRING", [SNMP_OBJECT_ID] = "OBJECT IDENTIFIER",
-	[SNMP_ADDRESS] = "IpAddress", [SNMP_NULL_VALUE] = "NULL", [SNMP_NO_SUCH_OBJECT] = "noSuchObject",
-	[SNMP_NO_SUCH_INSTANCE] = "noSuchInstance", [SNMP_END_OF_MIB] = "endOfMibView", [SNMP_OTHER] = "other",
+	[SNMP_NONE] = "absent",
+	[SNMP_INTEGER] = "INTEGER",
+	[SNMP_GAUGE32] = "Gauge32",
+	[SNMP_COUNTER32] = "Counter32",
+	[SNMP_COUNTER64] = "Counter64",
+	[SNMP_TICKS] = "TimeTicks",
+	[SNMP_STRING] = "OCTET STRING",
+	[SNMP_OBJECT_ID] = "OBJECT IDENTIFIER",
+	[SNMP_ADDRESS] = "IpAddress",
+	[SNMP_NULL_VALUE] = "NULL",
+	[SNMP_NO_SUCH_OBJECT] = "noSuchObject",
+	[SNMP_NO_SUCH_INSTANCE] = "noSuchInstance",
+	[SNMP_END_OF_MIB] = "endOfMibView",
+	[SNMP_OTHER] = "other",
 };
 
 const char *snmp_type_name(enum snmp_type t)
@@ -72,7 +83,8 @@ int snmp_oid_order(struct snmp_oid a, struct snmp_oid b)
 
 bool snmp_oid_under(struct snmp_oid oid, struct snmp_oid root)
 {
-	return oid.n >= root.n && (root.n == 0 || memcmp(oid.v, root.v, root.n * sizeof(*root.v)) == 0);
+	return oid.n >= root.n &&
+		(root.n == 0 || memcmp(oid.v, root.v, root.n * sizeof(*root.v)) == 0);
 }
 
 int snmp_oid_parse(const char *text, uint32_t *ret, size_t max)
@@ -169,7 +181,8 @@ static struct snmp_oid row_key(const struct snmp_rows *r, size_t row)
 /* row_place - where @key is or would be: first position whose key is not below it. */
 static size_t row_place(const struct snmp_rows *r, struct snmp_oid key, size_t hint)
 {
-	for (size_t i = hint; i < hint + 2 && i < r->n_rows; i++) { /* in step: this row or the next */
+	/* in step: this row or the next */
+	for (size_t i = hint; i < hint + 2 && i < r->n_rows; i++) {
 		int c = snmp_oid_order(row_key(r, i), key);
 		if (c == 0 || (c > 0 && i > hint))
 			return i;
@@ -208,7 +221,8 @@ static bool row_at(struct snmp_rows *r, struct snmp_oid key, size_t hint, size_t
 		r->keys = rw_realloc(r->keys, r->cap_keys * sizeof(*r->keys));
 	}
 	memmove(r->rows + at + 1, r->rows + at, (r->n_rows - at) * sizeof(*r->rows));
-	r->rows[at] = (struct row){.key = (uint32_t)r->n_keys, .n_key = (uint16_t)key.n, .slot = (uint32_t)r->n_rows};
+	r->rows[at] = (struct row){
+		.key = (uint32_t)r->n_keys, .n_key = (uint16_t)key.n, .slot = (uint32_t)r->n_rows};
 	memcpy(r->keys + r->n_keys, key.v, key.n * sizeof(*key.v));
 	memset(r->cells + r->n_rows * r->n_columns, 0, r->n_columns * sizeof(*r->cells));
 	r->n_keys += key.n;
@@ -231,7 +245,8 @@ static struct snmp_cell cell_of(struct snmp_rows *r, const struct snmp_varbind *
 	}
 	if (v->n_bytes)
 		memcpy(r->bytes + r->n_bytes, v->bytes, v->n_bytes);
-	struct snmp_cell c = {.type = (uint8_t)v->type, .u = (uint64_t)r->n_bytes << 32 | v->n_bytes};
+	struct snmp_cell c = {
+		.type = (uint8_t)v->type, .u = (uint64_t)r->n_bytes << 32 | v->n_bytes};
 	r->n_bytes += v->n_bytes;
 	return c;
 }
@@ -242,7 +257,8 @@ static bool column_take(struct snmp_rows *r, size_t i, const struct snmp_varbind
 	struct column *c = &r->columns[i];
 	struct snmp_oid root = {c->root, c->n_root}, last = {c->last, c->n_last};
 	/* 1. the end: endOfMibView, or the agent went on to the next column or table */
-	if (v->type == SNMP_END_OF_MIB || v->oid.n > SNMP_OID_MAX || v->oid.n <= c->n_root || !snmp_oid_under(v->oid, root)) {
+	if (v->type == SNMP_END_OF_MIB || v->oid.n > SNMP_OID_MAX || v->oid.n <= c->n_root ||
+		!snmp_oid_under(v->oid, root)) {
 		if (v->type != SNMP_END_OF_MIB && snmp_oid_order(v->oid, last) <= 0)
 			r->stats.non_increasing++;
 		c->over = true;
@@ -256,8 +272,10 @@ static bool column_take(struct snmp_rows *r, size_t i, const struct snmp_varbind
 	}
 	memcpy(c->last, v->oid.v, v->oid.n * sizeof(*c->last));
 	c->n_last = v->oid.n;
-	/* 3. a hole: the row went away between two requests, or this value is missing on this platform */
-	if (v->type == SNMP_NO_SUCH_OBJECT || v->type == SNMP_NO_SUCH_INSTANCE || v->type == SNMP_NULL_VALUE || v->type == SNMP_NONE) {
+	/* 3. a hole: the row went away between two requests, or this value is missing on this
+	 * platform */
+	if (v->type == SNMP_NO_SUCH_OBJECT || v->type == SNMP_NO_SUCH_INSTANCE ||
+		v->type == SNMP_NULL_VALUE || v->type == SNMP_NONE) {
 		r->stats.no_value++;
 		return true;
 	}

@@ -1,10 +1,12 @@
 /*
- * snmp_rows - pure: the answers to GETBULK (or GETNEXT) over several columns become rows, joined by index. Also home of the
- * few structs of a PDU that cross the wall to snmp_io.c, so that nobody else sees the library's.
+ * snmp_rows - pure: the answers to GETBULK (or GETNEXT) over several columns become rows, joined by
+ * index. Also home of the few structs of a PDU that cross the wall to snmp_io.c, so that nobody
+ * else sees the library's.
  *
- * The wire is not trusted: columns end at different indexes, rows appear or vanish between two requests, agents repeat
- * themselves, answer with the wrong column, cut an answer short or put a string where a counter belongs. Each of these costs at
- * most the column it happens in and is counted; nothing here fails, logs or allocates per value.
+ * The wire is not trusted: columns end at different indexes, rows appear or vanish between two
+ * requests, agents repeat themselves, answer with the wrong column, cut an answer short or put a
+ * string where a counter belongs. Each of these costs at most the column it happens in and is
+ * counted; nothing here fails, logs or allocates per value.
  */
 #ifndef RW_COLLECTORS_SNMP_ROWS_H
 #define RW_COLLECTORS_SNMP_ROWS_H
@@ -13,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SNMP_OID_MAX 128      /* arcs; RFC 2578 section 3.5 */
-#define SNMP_ROWS_MAX 262144  /* rows of one table: more is refused and counted */
+#define SNMP_OID_MAX 128 /* arcs; RFC 2578 section 3.5 */
+#define SNMP_ROWS_MAX 262144 /* rows of one table: more is refused and counted */
 #define SNMP_BYTES_MAX (4u << 20) /* string bytes of one table */
 
 struct snmp_oid { /* arcs are lent */
@@ -24,8 +26,19 @@ struct snmp_oid { /* arcs are lent */
 
 enum snmp_type {
 	SNMP_NONE, /* absent */
-	SNMP_INTEGER, SNMP_GAUGE32, SNMP_COUNTER32, SNMP_COUNTER64, SNMP_TICKS, SNMP_STRING, SNMP_OBJECT_ID, SNMP_ADDRESS, SNMP_NULL_VALUE,
-	SNMP_NO_SUCH_OBJECT, SNMP_NO_SUCH_INSTANCE, SNMP_END_OF_MIB, SNMP_OTHER,
+	SNMP_INTEGER,
+	SNMP_GAUGE32,
+	SNMP_COUNTER32,
+	SNMP_COUNTER64,
+	SNMP_TICKS,
+	SNMP_STRING,
+	SNMP_OBJECT_ID,
+	SNMP_ADDRESS,
+	SNMP_NULL_VALUE,
+	SNMP_NO_SUCH_OBJECT,
+	SNMP_NO_SUCH_INSTANCE,
+	SNMP_END_OF_MIB,
+	SNMP_OTHER,
 };
 const char *snmp_type_name(enum snmp_type t); /* as in the SMI: "Counter64" */
 bool snmp_type_is_number(enum snmp_type t);
@@ -33,7 +46,7 @@ bool snmp_type_is_number(enum snmp_type t);
 struct snmp_varbind { /* everything lent for the call it is passed in */
 	struct snmp_oid oid;
 	enum snmp_type type;
-	uint64_t number;      /* INTEGER: two's complement of the signed value */
+	uint64_t number; /* INTEGER: two's complement of the signed value */
 	const uint8_t *bytes; /* STRING, ADDRESS */
 	size_t n_bytes;
 	struct snmp_oid object; /* OBJECT_ID */
@@ -48,15 +61,15 @@ char *snmp_oid_text(char *buf, size_t size, struct snmp_oid o);
 
 struct snmp_cell {
 	uint8_t type; /* enum snmp_type; SNMP_NONE = this row has no such column */
-	uint64_t u;   /* number, or for strings offset << 32 | length: use snmp_rows_bytes() */
+	uint64_t u; /* number, or for strings offset << 32 | length: use snmp_rows_bytes() */
 };
 
 struct snmp_rows_stats { /* of the walk under way */
 	uint32_t varbinds, requests;
 	uint32_t non_increasing; /* columns stopped because an OID did not grow */
-	uint32_t no_value;       /* noSuchObject, noSuchInstance, NULL inside a column */
-	uint32_t overflow;       /* rows or bytes refused by a limit */
-	uint32_t stalled;        /* answers that brought nothing */
+	uint32_t no_value; /* noSuchObject, noSuchInstance, NULL inside a column */
+	uint32_t overflow; /* rows or bytes refused by a limit */
+	uint32_t stalled; /* answers that brought nothing */
 };
 
 struct snmp_rows;
@@ -65,24 +78,29 @@ struct snmp_rows;
 struct snmp_rows *snmp_rows_new(const struct snmp_oid *columns, size_t n);
 void snmp_rows_free(struct snmp_rows *r); /* NULL is fine */
 
-/* snmp_rows_begin - forget all rows and start at the top. @want[i] false leaves column i out of this walk; NULL = all. */
+/* snmp_rows_begin - forget all rows and start at the top. @want[i] false leaves column i out of
+ * this walk; NULL = all. */
 void snmp_rows_begin(struct snmp_rows *r, const bool *want);
-/* snmp_rows_next - what to ask now: at most @max OIDs, lent until the next call on @r. 0 = the walk is over. */
+/* snmp_rows_next - what to ask now: at most @max OIDs, lent until the next call on @r. 0 = the walk
+ * is over. */
 size_t snmp_rows_next(struct snmp_rows *r, struct snmp_oid *ret, size_t max);
-/* snmp_rows_take - the answer to the last snmp_rows_next(), any number of repetitions, whole or cut.
- * False when it brought nothing at all: asking the same again would not end. */
+/* snmp_rows_take - the answer to the last snmp_rows_next(), any number of repetitions, whole or
+ * cut. False when it brought nothing at all: asking the same again would not end. */
 bool snmp_rows_take(struct snmp_rows *r, const struct snmp_varbind *v, size_t n);
-/* snmp_rows_refuse - the agent refused OID @i (0-based) of the last request (SNMPv1 noSuchName): that column is over. False when there
- * was no such OID. */
+/* snmp_rows_refuse - the agent refused OID @i (0-based) of the last request (SNMPv1 noSuchName):
+ * that column is over. False when there was no such OID. */
 bool snmp_rows_refuse(struct snmp_rows *r, size_t i);
 
-/* Reading; rows are in index order. Pointers are lent until the next snmp_rows_begin() or _take(). */
+/* Reading; rows are in index order. Pointers are lent until the next snmp_rows_begin() or _take().
+ */
 size_t snmp_rows_count(const struct snmp_rows *r);
 struct snmp_oid snmp_rows_index(const struct snmp_rows *r, size_t row);
-const struct snmp_cell *snmp_rows_cell(const struct snmp_rows *r, size_t row, size_t column); /* NULL when absent */
+/* NULL when absent */
+const struct snmp_cell *snmp_rows_cell(const struct snmp_rows *r, size_t row, size_t column);
 const uint8_t *snmp_rows_bytes(const struct snmp_rows *r, const struct snmp_cell *c, size_t *ret_n);
 size_t snmp_rows_column_count(const struct snmp_rows *r, size_t column); /* rows that have it */
-/* snmp_rows_digest - of all numbers but times: equal for two readings between which nothing moved. */
+/* snmp_rows_digest - of all numbers but times: equal for two readings between which nothing moved.
+ */
 uint64_t snmp_rows_digest(const struct snmp_rows *r);
 const struct snmp_rows_stats *snmp_rows_stats(const struct snmp_rows *r);
 

@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <math.h>
 
-/* RFC 3433 section 2: EntitySensorDataType, EntitySensorDataScale, EntitySensorPrecision, EntitySensorValue, EntitySensorStatus */
+/* RFC 3433 section 2: EntitySensorDataType, EntitySensorDataScale, EntitySensorPrecision,
+ * EntitySensorValue, EntitySensorStatus */
 enum { TYPE_WATTS = 6, TYPE_CELSIUS = 8, SCALE_UNITS = 9, SCALE_LAST = 17, STATUS_OK = 1 };
 #define VALUE_RANGE 1000000000 /* at either end: over- or underflow, not a value */
 
@@ -20,8 +21,10 @@ static bool number(const struct snmp_cell *c, int64_t min, int64_t max, int64_t 
 static int sensor_read(const struct snmp_sensor *s, int64_t type, double *ret, double *ret_digit)
 {
 	int64_t is, scale, precision, status, value;
-	if (!number(s->type, 1, INT32_MAX, &is) || !number(s->scale, 1, SCALE_LAST, &scale) || !number(s->precision, -8, 9, &precision) ||
-		!number(s->status, STATUS_OK, STATUS_OK, &status) || !number(s->value, 1 - VALUE_RANGE, VALUE_RANGE - 1, &value))
+	if (!number(s->type, 1, INT32_MAX, &is) || !number(s->scale, 1, SCALE_LAST, &scale) ||
+		!number(s->precision, -8, 9, &precision) ||
+		!number(s->status, STATUS_OK, STATUS_OK, &status) ||
+		!number(s->value, 1 - VALUE_RANGE, VALUE_RANGE - 1, &value))
 		return -ENODATA;
 	if (is != type)
 		return -EPROTOTYPE;

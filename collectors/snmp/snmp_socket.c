@@ -19,7 +19,8 @@
 enum { FAMILY_V4, FAMILY_V6, FAMILIES };
 static const int families[FAMILIES] = {AF_INET, AF_INET6};
 
-struct resolve { /* one name resolution on the pool; outlives the socket if that is freed meanwhile */
+/* one name resolution on the pool; outlives the socket if that is freed meanwhile */
+struct resolve {
 	struct snmp_socket *socket; /* NULL: nobody waits any more */
 	char *host;
 	uint16_t port;
@@ -36,8 +37,8 @@ struct snmp_socket {
 	uint16_t port;
 	struct sockaddr_storage source;
 	socklen_t n_source; /* 0 = any */
-	int fds[FAMILIES];  /* -1 = not made */
-	int fd;             /* the connected one, or -1 */
+	int fds[FAMILIES]; /* -1 = not made */
+	int fd; /* the connected one, or -1 */
 	struct resolve *resolving;
 	char peer[NI_MAXHOST + 16];
 };
@@ -66,7 +67,8 @@ static void netns_leave(int back)
 {
 	/* In the wrong namespace every later socket would quietly be wrong. */
 	if (setns(back, CLONE_NEWNET) < 0) {
-		log_error("snmp", "cannot return to the agent's network namespace: %s", strerror(errno));
+		log_error("snmp", "cannot return to the agent's network namespace: %s",
+			strerror(errno));
 		abort();
 	}
 	close(back);
@@ -79,11 +81,14 @@ static int socket_make(struct snmp_socket *s, int which, struct err *e)
 	int fd = socket(families[which], SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return err_set(e, -errno, "cannot make a UDP socket: %s", strerror(errno));
-	if (s->n_source && s->source.ss_family == families[which] && bind(fd, (struct sockaddr *)&s->source, s->n_source) < 0) {
+	if (s->n_source && s->source.ss_family == families[which] &&
+		bind(fd, (struct sockaddr *)&s->source, s->n_source) < 0) {
 		int rc = -errno;
 		close(fd);
-		return err_set(e, rc, "cannot use the source address: %s. It must be an address of this machine%s", strerror(-rc),
-			s->netns ? " in that network namespace" : "");
+		return err_set(e, rc,
+			"cannot use the source address: %s. It must be an address of this "
+			"machine%s",
+			strerror(-rc), s->netns ? " in that network namespace" : "");
 	}
 	s->fds[which] = fd;
 	return 0;
@@ -105,11 +110,14 @@ static int sockets_make_in_netns(struct snmp_socket *s, struct err *e)
 	return rc;
 }
 
-static int connected(struct snmp_socket *s, const struct sockaddr_storage *addr, socklen_t n, struct err *e)
+static int connected(
+	struct snmp_socket *s, const struct sockaddr_storage *addr, socklen_t n, struct err *e)
 {
 	int which = addr->ss_family == AF_INET6 ? FAMILY_V6 : FAMILY_V4;
 	if (s->n_source && s->source.ss_family != addr->ss_family)
-		return err_set(e, -EINVAL, "the source address and the device's address are of different families (IPv4, IPv6)");
+		return err_set(e, -EINVAL,
+			"the source address and the device's address are of different families "
+			"(IPv4, IPv6)");
 	int rc = socket_make(s, which, e);
 	if (rc < 0)
 		return rc;
@@ -118,7 +126,8 @@ static int connected(struct snmp_socket *s, const struct sockaddr_storage *addr,
 	s->fd = s->fds[which];
 	int error;
 	socklen_t n_error = sizeof(error);
-	getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &n_error); /* forget what belongs to the connection before */
+	/* forget what belongs to the connection before */
+	getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &n_error);
 
 	char host[NI_MAXHOST] = "?";
 	getnameinfo((const struct sockaddr *)addr, n, host, sizeof(host), NULL, 0, NI_NUMERICHOST);
@@ -126,11 +135,13 @@ static int connected(struct snmp_socket *s, const struct sockaddr_storage *addr,
 	return 0;
 }
 
-static int lookup(const char *host, uint16_t port, int flags, struct sockaddr_storage *ret, socklen_t *ret_n)
+static int lookup(
+	const char *host, uint16_t port, int flags, struct sockaddr_storage *ret, socklen_t *ret_n)
 {
 	char service[8];
 	snprintf(service, sizeof(service), "%u", port);
-	struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = flags | AI_NUMERICSERV}, *list = NULL;
+	struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = flags | AI_NUMERICSERV},
+			*list = NULL;
 	int rc = getaddrinfo(host, service, &hints, &list);
 	if (rc != 0)
 		return rc;
@@ -153,8 +164,9 @@ static void resolve_done(void *arg)
 	if (s) {
 		struct err e = {0};
 		s->resolving = NULL;
-		int rc = r->rc ? err_set(&e, -EHOSTUNREACH, "cannot resolve %s: %s", r->host, gai_strerror(r->rc))
-			: connected(s, &r->addr, r->n_addr, &e);
+		int rc = r->rc ? err_set(&e, -EHOSTUNREACH, "cannot resolve %s: %s", r->host,
+					 gai_strerror(r->rc))
+			       : connected(s, &r->addr, r->n_addr, &e);
 		s->ready(s->arg, rc, e.text); /* may free the socket */
 	}
 	free(r->host);
@@ -182,16 +194,25 @@ int snmp_socket_connect(struct snmp_socket *s, struct err *e)
 	return -EINPROGRESS;
 }
 
-int snmp_socket_new(struct loop *l, const char *host, uint16_t port, const char *source, const char *netns, snmp_socket_ready_fn *ready,
-	void *arg, struct snmp_socket **ret, struct err *e)
+int snmp_socket_new(struct loop *l, const char *host, uint16_t port, const char *source,
+	const char *netns, snmp_socket_ready_fn *ready, void *arg, struct snmp_socket **ret,
+	struct err *e)
 {
 	struct snmp_socket *s = rw_calloc(1, sizeof(*s));
-	*s = (struct snmp_socket){.loop = l, .ready = ready, .arg = arg, .host = rw_strdup(host), .port = port,
-		.netns = netns ? rw_strdup(netns) : NULL, .fds = {-1, -1}, .fd = -1};
+	*s = (struct snmp_socket){.loop = l,
+		.ready = ready,
+		.arg = arg,
+		.host = rw_strdup(host),
+		.port = port,
+		.netns = netns ? rw_strdup(netns) : NULL,
+		.fds = {-1, -1},
+		.fd = -1};
 	snprintf(s->peer, sizeof(s->peer), "%s", host);
 	int rc = 0;
 	if (source && lookup(source, 0, AI_NUMERICHOST, &s->source, &s->n_source) != 0)
-		rc = err_set(e, -EINVAL, "read source '%s', expected an IPv4 or IPv6 address of this machine", source);
+		rc = err_set(e, -EINVAL,
+			"read source '%s', expected an IPv4 or IPv6 address of this machine",
+			source);
 	if (rc == 0 && netns)
 		rc = sockets_make_in_netns(s, e);
 	if (rc < 0) {

@@ -1,7 +1,8 @@
 /*
- * snmp_socket - a connected UDP socket to one agent: a connected one hears "port unreachable". Bound to a source address and made
- * in a network namespace where asked; names are resolved on a pool thread. The socket outlives its connections: another namespace
- * cannot be entered again once rights were given up. Loop thread only.
+ * snmp_socket - a connected UDP socket to one agent: a connected one hears "port unreachable".
+ * Bound to a source address and made in a network namespace where asked; names are resolved on a
+ * pool thread. The socket outlives its connections: another namespace cannot be entered again once
+ * rights were given up. Loop thread only.
  */
 #ifndef RW_COLLECTORS_SNMP_SOCKET_H
 #define RW_COLLECTORS_SNMP_SOCKET_H
@@ -12,17 +13,21 @@ struct err;
 struct loop;
 struct snmp_socket;
 
-/* @ready tells how a connect that returned -EINPROGRESS ended: 0, or negative errno with a sentence. */
+/* @ready tells how a connect that returned -EINPROGRESS ended: 0, or negative errno with a
+ * sentence. */
 typedef void snmp_socket_ready_fn(void *arg, int rc, const char *why);
 
 /* @source NULL = any, @netns a name under /run/netns or a path, NULL = ours. Strings are copied.
  * 0, or negative errno with @e (bad source address, no such namespace, no right to enter it). */
-int snmp_socket_new(struct loop *l, const char *host, uint16_t port, const char *source, const char *netns, snmp_socket_ready_fn *ready,
-	void *arg, struct snmp_socket **ret, struct err *e);
+int snmp_socket_new(struct loop *l, const char *host, uint16_t port, const char *source,
+	const char *netns, snmp_socket_ready_fn *ready, void *arg, struct snmp_socket **ret,
+	struct err *e);
 void snmp_socket_free(struct snmp_socket *s); /* NULL is fine */
-/* snmp_socket_connect - (again) to the address the host has now. 0, -EINPROGRESS (@ready follows), or negative errno with @e. */
+/* snmp_socket_connect - (again) to the address the host has now. 0, -EINPROGRESS (@ready follows),
+ * or negative errno with @e. */
 int snmp_socket_connect(struct snmp_socket *s, struct err *e);
 int snmp_socket_fd(const struct snmp_socket *s); /* -1 = not connected */
-const char *snmp_socket_peer(const struct snmp_socket *s); /* "192.0.2.1:161"; the host before it is known */
+/* "192.0.2.1:161"; the host before it is known */
+const char *snmp_socket_peer(const struct snmp_socket *s);
 
 #endif

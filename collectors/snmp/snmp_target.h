@@ -1,5 +1,6 @@
 /*
- * snmp_target - one device that is polled; inside of snmp.c (its life: sessions, failures, the API) and snmp_poll.c (its polls).
+ * snmp_target - one device that is polled; inside of snmp.c (its life: sessions, failures, the API)
+ * and snmp_poll.c (its polls).
  */
 #ifndef RW_COLLECTORS_SNMP_TARGET_H
 #define RW_COLLECTORS_SNMP_TARGET_H
@@ -39,55 +40,61 @@ struct snmp_target {
 	size_t n_walks;
 
 	struct snmp_io *io;
-	struct loop_timer *timer;    /* next poll or next try */
+	struct loop_timer *timer; /* next poll or next try */
 	struct loop_timer *deadline; /* of the poll under way */
-	struct loop_timer *pace;     /* max_varbinds_s */
+	struct loop_timer *pace; /* max_varbinds_s */
 	uint64_t random;
 	unsigned repetitions;
-	unsigned failures;           /* in a row */
+	unsigned failures; /* in a row */
 	int64_t pace_until_ns;
 
 	enum phase phase;
-	size_t walk;                 /* index of the one under way */
-	bool slow;                   /* this poll reads the slow tables */
-	bool restarted;              /* seen in this poll */
+	size_t walk; /* index of the one under way */
+	bool slow; /* this poll reads the slow tables */
+	bool restarted; /* seen in this poll */
 	mono_t poll_began;
 	wall_t fast_began;
-	const char *trouble;         /* what the last bad answer about a table had in it; NULL = none in this poll */
+	/* what the last bad answer about a table had in it; NULL = none in this poll */
+	const char *trouble;
 	int64_t next_slow_ns, names_read_ns; /* mono; 0 = at once */
 	bool has_uptime;
-	uint32_t uptime;             /* ticks, at uptime_at */
+	uint32_t uptime; /* ticks, at uptime_at */
 	mono_t uptime_at;
 	uint64_t interfaces, table_changed, unknown_ports;
 	struct sample_list samples;
 
 	struct snmp_lldp *lldp;
-	bool neighbors;              /* this poll reads them */
-	uint64_t neighbors_changed;  /* lldpStatsRemTablesLastChangeTime */
+	bool neighbors; /* this poll reads them */
+	uint64_t neighbors_changed; /* lldpStatsRemTablesLastChangeTime */
 	char *sysname;
 };
 
-/* --- snmp.c --- */
+/* ---- snmp.c -------------------------------------------------------------- */
 
-/* snmp_target_lost - this session is over; try again after a pause that grows to three intervals and no further. */
-void snmp_target_lost(struct snmp_target *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* snmp_target_lost_by - because of this answer, or of this error in it; in words, with the remedy. */
+/* snmp_target_lost - this session is over; try again after a pause that grows to three intervals
+ * and no further. */
+void snmp_target_lost(struct snmp_target *t, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* snmp_target_lost_by - because of this answer, or of this error in it; in words, with the remedy.
+ */
 void snmp_target_lost_by(struct snmp_target *t, const struct snmp_answer *a);
 void snmp_target_told(struct snmp_target *t);
 /* @ns +- 10 %, so that a thousand targets do not poll in step. */
 int64_t snmp_target_jittered(struct snmp_target *t, int64_t ns);
 /* The configured interval, or the profile's least one when that is longer. */
 int64_t snmp_target_interval(const struct snmp_target *t);
-/* The size of a buffer cell that the configuration declares for this device (thresholds[].cell), 0 = none. */
+/* The size of a buffer cell that the configuration declares for this device (thresholds[].cell), 0
+ * = none. */
 uint64_t snmp_target_cell_bytes(const struct config_device *device, const struct config *config);
 
-/* --- snmp_poll.c --- */
+/* ---- snmp_poll.c --------------------------------------------------------- */
 
-void snmp_poll_identify(struct snmp_target *t); /* the first request of a session; a poll follows by itself */
+/* the first request of a session; a poll follows by itself */
+void snmp_poll_identify(struct snmp_target *t);
 void snmp_poll_begin(struct snmp_target *t);
 void snmp_poll_answer(void *arg, const struct snmp_answer *a); /* snmp_io_events.answer */
 void snmp_poll_deadline(void *arg); /* timer: the poll took too long */
-void snmp_poll_pace(void *arg);     /* timer: max_varbinds_s allows the next request */
+void snmp_poll_pace(void *arg); /* timer: max_varbinds_s allows the next request */
 void snmp_poll_profile_free(struct snmp_target *t); /* walks and decoder */
 
 #endif

@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* snmp_text_clean - @n bytes as one line of valid UTF-8: control characters become blanks, foreign bytes '?', ends are trimmed. */
+/* snmp_text_clean - @n bytes as one line of valid UTF-8: control characters become blanks, foreign
+ * bytes '?', ends are trimmed. */
 char *snmp_text_clean(char *buf, size_t size, const uint8_t *p, size_t n);
 
 #endif

@@ -18,14 +18,19 @@ static const uint32_t if_entry[] = {1, 3, 6, 1, 2, 1, 2, 2, 1};
 static const uint32_t if_x_entry[] = {1, 3, 6, 1, 2, 1, 31, 1, 1, 1};
 enum { IF_INDEX = 1, IF_DESCR = 2, IF_ADMIN = 7, IF_OPER = 8, IFX_NAME = 1 };
 
-/* snmpTraps (RFC 3418 section 2, RFC 2863 section 6), by their last arc. authenticationFailure, 5, says nothing about the fabric. */
+/* snmpTraps (RFC 3418 section 2, RFC 2863 section 6), by their last arc. authenticationFailure, 5,
+ * says nothing about the fabric. */
 static const struct {
 	uint32_t arc;
 	const char *kind, *text;
 	bool about_port, look;
 } standard[] = {
-	{1, "cold_start", "coldStart: the device or its agent restarted, its configuration may have changed", false, true},
-	{2, "warm_start", "warmStart: the device or its agent restarted with the configuration it had", false, true},
+	{1, "cold_start",
+		"coldStart: the device or its agent restarted, its configuration may have changed",
+		false, true},
+	{2, "warm_start",
+		"warmStart: the device or its agent restarted with the configuration it had", false,
+		true},
 	{3, "link_down", "linkDown", true, true},
 	{4, "link_up", "linkUp", true, true},
 };
@@ -34,7 +39,8 @@ bool snmp_trap_oid(const struct snmp_trap_pdu *p, uint32_t buf[SNMP_OID_MAX], st
 {
 	if (p->version != 1) {
 		for (size_t i = 0; i < p->n; i++)
-			if (p->v[i].type == SNMP_OBJECT_ID && snmp_oid_order(p->v[i].oid, OID(trap_oid)) == 0) {
+			if (p->v[i].type == SNMP_OBJECT_ID &&
+				snmp_oid_order(p->v[i].oid, OID(trap_oid)) == 0) {
 				*ret = p->v[i].object;
 				return ret->n > 0;
 			}
@@ -42,7 +48,8 @@ bool snmp_trap_oid(const struct snmp_trap_pdu *p, uint32_t buf[SNMP_OID_MAX], st
 	}
 	bool is_generic = p->generic >= 0 && p->generic <= 5;
 	struct snmp_oid root = is_generic ? OID(snmp_traps) : p->enterprise;
-	if ((!is_generic && p->generic != 6) || p->specific < 0 || p->specific > UINT32_MAX || root.n == 0 || root.n + 2 > SNMP_OID_MAX)
+	if ((!is_generic && p->generic != 6) || p->specific < 0 || p->specific > UINT32_MAX ||
+		root.n == 0 || root.n + 2 > SNMP_OID_MAX)
 		return false;
 	memcpy(buf, root.v, root.n * sizeof(*buf));
 	size_t n = root.n;
@@ -56,12 +63,15 @@ bool snmp_trap_oid(const struct snmp_trap_pdu *p, uint32_t buf[SNMP_OID_MAX], st
 	return true;
 }
 
-/* below - the varbind that lies under @root (and @column of it, 0 = any); its instance is what follows. NULL if there is none. */
-static const struct snmp_varbind *below(const struct snmp_trap_pdu *p, struct snmp_oid root, uint32_t column)
+/* below - the varbind that lies under @root (and @column of it, 0 = any); its instance is what
+ * follows. NULL if there is none. */
+static const struct snmp_varbind *below(
+	const struct snmp_trap_pdu *p, struct snmp_oid root, uint32_t column)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		struct snmp_oid o = p->v[i].oid;
-		if (o.n > root.n && snmp_oid_under(o, root) && (column == 0 || o.v[root.n] == column))
+		if (o.n > root.n && snmp_oid_under(o, root) &&
+			(column == 0 || o.v[root.n] == column))
 			return &p->v[i];
 	}
 	return NULL;
@@ -103,7 +113,8 @@ static bool name_from(const struct snmp_varbind *v, char *buf, size_t size)
 	return *buf != '\0';
 }
 
-static void port_name(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s, uint32_t ifindex, char *buf, size_t size)
+static void port_name(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s,
+	uint32_t ifindex, char *buf, size_t size)
 {
 	const char *ours = ifindex && s->port_name ? s->port_name(s->arg, ifindex) : NULL;
 	*buf = '\0';
@@ -113,7 +124,8 @@ static void port_name(const struct snmp_trap_pdu *p, const struct snmp_trap_send
 		name_from(below(p, OID(if_entry), IF_DESCR), buf, size);
 }
 
-static void text_add(struct snmp_trap_event *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void text_add(struct snmp_trap_event *e, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 static void text_add(struct snmp_trap_event *e, const char *fmt, ...)
 {
 	size_t n = strlen(e->text);
@@ -123,7 +135,8 @@ static void text_add(struct snmp_trap_event *e, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void port_take(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s, const struct where *w, struct snmp_trap_event *e)
+static void port_take(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s,
+	const struct where *w, struct snmp_trap_event *e)
 {
 	port_name(p, s, w->ifindex, e->port, sizeof(e->port));
 	if (!*e->port && w->ifindex)
@@ -132,19 +145,26 @@ static void port_take(const struct snmp_trap_pdu *p, const struct snmp_trap_send
 		text_add(e, ", without saying which port");
 }
 
-/* The states a linkDown brings (RFC 2863): administratively down is somebody's wish, not a fault. */
+/* The states a linkDown brings (RFC 2863): administratively down is somebody's wish, not a fault.
+ */
 static void states_add(const struct snmp_trap_pdu *p, struct snmp_trap_event *e)
 {
-	static const char *const words[] = {"?", "up", "down", "testing", "unknown", "dormant", "notPresent", "lowerLayerDown"};
-	static const struct { uint32_t column; const char *name; } states[] = {{IF_ADMIN, "administratively"}, {IF_OPER, "operationally"}};
+	static const char *const words[] = {
+		"?", "up", "down", "testing", "unknown", "dormant", "notPresent", "lowerLayerDown"};
+	static const struct {
+		uint32_t column;
+		const char *name;
+	} states[] = {{IF_ADMIN, "administratively"}, {IF_OPER, "operationally"}};
 	for (size_t i = 0; i < rw_countof(states); i++) {
 		const struct snmp_varbind *v = below(p, OID(if_entry), states[i].column);
-		if (v && snmp_type_is_number(v->type) && v->number > 0 && v->number < rw_countof(words))
+		if (v && snmp_type_is_number(v->type) && v->number > 0 &&
+			v->number < rw_countof(words))
 			text_add(e, ", %s %s", states[i].name, words[v->number]);
 	}
 }
 
-static bool standard_read(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s, struct snmp_oid oid, struct snmp_trap_event *ret)
+static bool standard_read(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s,
+	struct snmp_oid oid, struct snmp_trap_event *ret)
 {
 	if (oid.n != rw_countof(snmp_traps) + 1 || !snmp_oid_under(oid, OID(snmp_traps)))
 		return false;
@@ -166,7 +186,8 @@ static bool standard_read(const struct snmp_trap_pdu *p, const struct snmp_trap_
 }
 
 /* What the instance of the profile's column says of the place. */
-static void instance_read(const struct profile_trap *t, const struct snmp_varbind *v, struct where *w)
+static void instance_read(
+	const struct profile_trap *t, const struct snmp_varbind *v, struct where *w)
 {
 	for (size_t i = 0; i < t->n_parts && t->at.n + i < v->oid.n; i++) {
 		uint32_t arc = v->oid.v[t->at.n + i];
@@ -179,11 +200,12 @@ static void instance_read(const struct profile_trap *t, const struct snmp_varbin
 	}
 }
 
-static void profile_read_trap(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s, const struct profile_trap *t,
-	struct snmp_trap_event *ret)
+static void profile_read_trap(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s,
+	const struct profile_trap *t, struct snmp_trap_event *ret)
 {
 	struct where w = {.priority = -1, .queue = -1};
-	const struct snmp_varbind *at = t->at.n ? below(p, (struct snmp_oid){t->at.v, t->at.n}, 0) : NULL;
+	const struct snmp_varbind *at =
+		t->at.n ? below(p, (struct snmp_oid){t->at.v, t->at.n}, 0) : NULL;
 	snprintf(ret->kind, sizeof(ret->kind), "%s", t->kind);
 	snprintf(ret->text, sizeof(ret->text), "%s", t->doc);
 	ifindex_of(p, &w.ifindex);
@@ -200,7 +222,8 @@ static void profile_read_trap(const struct snmp_trap_pdu *p, const struct snmp_t
 		text_add(ret, ", queue %d", w.queue);
 }
 
-int snmp_trap_read(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s, struct snmp_trap_event *ret)
+int snmp_trap_read(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s,
+	struct snmp_trap_event *ret)
 {
 	uint32_t buf[SNMP_OID_MAX];
 	struct snmp_oid oid;

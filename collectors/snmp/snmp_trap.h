@@ -1,7 +1,9 @@
 /*
- * snmp_trap - pure: from a notification (trap or inform of SNMPv1, v2c or v3) to an event. What every switch sends (link down and up,
- * cold and warm start) is known here; what one kind of switch sends is known by its profile (config/profile/profile.h, "traps"). The sender
- * is not trusted with names: a port is called what we call it, by its ifIndex; only where that is unknown, what the trap calls it.
+ * snmp_trap - pure: from a notification (trap or inform of SNMPv1, v2c or v3) to an event. What
+ * every switch sends (link down and up, cold and warm start) is known here; what one kind of switch
+ * sends is known by its profile (config/profile/profile.h, "traps"). The sender is not trusted with
+ * names: a port is called what we call it, by its ifIndex; only where that is unknown, what the
+ * trap calls it.
  */
 #ifndef RW_COLLECTORS_SNMP_TRAP_H
 #define RW_COLLECTORS_SNMP_TRAP_H
@@ -18,30 +20,36 @@ struct snmp_trap_pdu { /* as it came; everything lent */
 	struct snmp_oid enterprise; /* this and the next three: v1 only (RFC 1157 section 4.1.6) */
 	int64_t generic, specific;
 	uint8_t agent_addr[4];
-	const struct snmp_varbind *v; /* of v2c and v3 with sysUpTime.0 and snmpTrapOID.0 before them */
+	/* of v2c and v3 with sysUpTime.0 and snmpTrapOID.0 before them */
+	const struct snmp_varbind *v;
 	size_t n;
 };
 
 struct snmp_trap_sender {
-	const struct profile *profile; /* NULL = unknown: then only what every switch sends is understood */
+	/* NULL = unknown: then only what every switch sends is understood */
+	const struct profile *profile;
 	const char *(*port_name)(void *arg, uint32_t ifindex); /* NULL = not known */
 	void *arg;
 };
 
 struct snmp_trap_event {
-	char kind[32];   /* "link_down", "link_up", "cold_start", "warm_start", or the profile's */
-	char port[64];   /* "" = the device itself, or a port nobody can name (then .text has its ifIndex) */
+	char kind[32]; /* "link_down", "link_up", "cold_start", "warm_start", or the profile's */
+	/* "" = the device itself, or a port nobody can name (then .text has its ifIndex) */
+	char port[64];
 	char text[256];
-	bool look;       /* states or names there may have changed: poll soon */
+	bool look; /* states or names there may have changed: poll soon */
 };
 
 /*
- * snmp_trap_oid - which notification it is: snmpTrapOID, for v1 as RFC 3584 section 3.1 makes it. False when the message has none.
+ * snmp_trap_oid - which notification it is: snmpTrapOID, for v1 as RFC 3584 section 3.1 makes it.
+ * False when the message has none.
  * @buf holds the arcs where they have to be made.
  */
 bool snmp_trap_oid(const struct snmp_trap_pdu *p, uint32_t buf[SNMP_OID_MAX], struct snmp_oid *ret);
 
-/* snmp_trap_read - 0, -EBADMSG (no notification in it), or -ENOENT (one that we have no meaning for). */
-int snmp_trap_read(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s, struct snmp_trap_event *ret);
+/* snmp_trap_read - 0, -EBADMSG (no notification in it), or -ENOENT (one that we have no meaning
+ * for). */
+int snmp_trap_read(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s,
+	struct snmp_trap_event *ret);
 
 #endif

@@ -22,8 +22,8 @@
 #include "collectors/snmp/snmp_library.h"
 
 #define DATAGRAM_MAX 65507
-#define DATAGRAMS_PER_TURN 64    /* the loop has other things to do */
-#define ENGINES_MAX 1024         /* users made for engines we heard of */
+#define DATAGRAMS_PER_TURN 64 /* the loop has other things to do */
+#define ENGINES_MAX 1024 /* users made for engines we heard of */
 #define RECEIVE_BUFFER (1 << 20) /* a burst of some thousand traps waits in the kernel */
 
 struct credential {
@@ -55,10 +55,10 @@ struct snmp_trap_io {
 	socklen_t n_from;
 	char host[NI_MAXHOST];
 	bool proven; /* it was a notification, and community or user were right */
-	bool told;   /* it was refused, and that was told */
+	bool told; /* it was refused, and that was told */
 };
 
-/* --- the transport: one datagram, as it was handed in -------------------------------------------------------------------- */
+/* ---- the transport: one datagram, as it was handed in -------------------- */
 
 static struct snmp_trap_io *io_of(netsnmp_transport *t)
 {
@@ -79,8 +79,10 @@ static int transport_recv(netsnmp_transport *t, void *buf, int size, void **opaq
 	return (int)io->n;
 }
 
-/* Answers go to where the message came from: acknowledgements, and reports that let a sender of v3 informs discover our engine. */
-static int transport_send(netsnmp_transport *t, const void *buf, int size, void **opaque, int *opaque_n)
+/* Answers go to where the message came from: acknowledgements, and reports that let a sender of v3
+ * informs discover our engine. */
+static int transport_send(
+	netsnmp_transport *t, const void *buf, int size, void **opaque, int *opaque_n)
 {
 	if (!opaque || !*opaque)
 		return -1;
@@ -116,14 +118,15 @@ static netsnmp_transport *transport_new(struct snmp_trap_io *io)
 	return t;
 }
 
-/* --- who may ------------------------------------------------------------------------------------------------------------- */
+/* ---- who may ------------------------------------------------------------- */
 
 /* A community is good for v1 and v2c alike: devices send what they send. */
 static bool community_known(const struct snmp_trap_io *io, const netsnmp_pdu *pdu)
 {
 	for (size_t i = 0; i < io->n_credentials; i++) {
 		const struct credential *c = &io->credentials[i];
-		if (c->version != 3 && pdu->community_len == strlen(c->community) && memcmp(pdu->community, c->community, pdu->community_len) == 0)
+		if (c->version != 3 && pdu->community_len == strlen(c->community) &&
+			memcmp(pdu->community, c->community, pdu->community_len) == 0)
 			return true;
 	}
 	return false;
@@ -137,13 +140,19 @@ static const struct credential *user_find(const struct snmp_trap_io *io, const c
 	return NULL;
 }
 
-/* The library checks the keys; that a user with keys did not speak without them is ours to check. */
+/* The library checks the keys; that a user with keys did not speak without them is ours to check.
+ */
 static bool user_known(const struct snmp_trap_io *io, const netsnmp_pdu *pdu)
 {
 	char name[256];
-	snprintf(name, sizeof(name), "%.*s", (int)(pdu->securityNameLen < sizeof(name) ? pdu->securityNameLen : 0), pdu->securityName ? pdu->securityName : "");
+	snprintf(name, sizeof(name), "%.*s",
+		(int)(pdu->securityNameLen < sizeof(name) ? pdu->securityNameLen : 0),
+		pdu->securityName ? pdu->securityName : "");
 	const struct credential *c = user_find(io, name);
-	int least = !c ? 0 : c->priv ? SNMP_SEC_LEVEL_AUTHPRIV : c->auth ? SNMP_SEC_LEVEL_AUTHNOPRIV : SNMP_SEC_LEVEL_NOAUTH;
+	int least = !c    ? 0
+		: c->priv ? SNMP_SEC_LEVEL_AUTHPRIV
+		: c->auth ? SNMP_SEC_LEVEL_AUTHNOPRIV
+			  : SNMP_SEC_LEVEL_NOAUTH;
 	return c && pdu->securityLevel >= least;
 }
 
@@ -152,7 +161,8 @@ static bool user_add(const struct credential *c, uint8_t *engine, size_t n_engin
 	netsnmp_session s;
 	snmp_sess_init(&s);
 	s.version = SNMP_VERSION_3;
-	snmp_session_user(&s, c->user, c->auth, c->priv, c->auth ? &c->auth_key : NULL, c->priv ? &c->priv_key : NULL, engine, n_engine);
+	snmp_session_user(&s, c->user, c->auth, c->priv, c->auth ? &c->auth_key : NULL,
+		c->priv ? &c->priv_key : NULL, engine, n_engine);
 	bool ok = usm_create_user_from_session(&s) == SNMPERR_SUCCESS;
 	explicit_bzero(&s, sizeof(s));
 	return ok;
@@ -167,7 +177,7 @@ static void user_remove(const struct snmp_engine *engine, const char *user)
 	usm_free_user(u);
 }
 
-/* --- messages --------------------------------------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 static void acknowledge(struct snmp_trap_io *io, netsnmp_pdu *pdu)
 {
@@ -188,7 +198,8 @@ static int on_library(int op, netsnmp_session *session, int reqid, netsnmp_pdu *
 		return 1;
 	bool v1 = pdu->command == SNMP_MSG_TRAP, inform = pdu->command == SNMP_MSG_INFORM;
 	if (!v1 && !inform && pdu->command != SNMP_MSG_TRAP2)
-		return 1; /* a request, to us? or the library's way to say that a v3 message proved nothing */
+		/* a request, to us? or the library's way to say that a v3 message proved nothing */
+		return 1;
 	bool v3 = pdu->version == SNMP_VERSION_3;
 	io->told = v3 ? !user_known(io, pdu) : !community_known(io, pdu);
 	if (io->told) {
@@ -224,15 +235,17 @@ static void feed(struct snmp_trap_io *io)
 }
 
 /*
- * A v3 message is for a user of an engine. One from an engine not heard of before gets its keys now; they stay only when the message
- * was good, so that forged ones leave nothing behind.
+ * A v3 message is for a user of an engine. One from an engine not heard of before gets its keys
+ * now; they stay only when the message was good, so that forged ones leave nothing behind.
  */
 static void feed_v3(struct snmp_trap_io *io, const struct snmp_engine *engine, const char *user)
 {
 	const struct credential *c = user_find(io, user);
-	bool discovery = engine->n_id == 0 || (engine->boots == 0 && engine->time == 0); /* of our engine, by a sender of informs */
+	/* of our engine, by a sender of informs */
+	bool discovery = engine->n_id == 0 || (engine->boots == 0 && engine->time == 0);
 	bool fresh = c && engine->n_id > 0 && !usm_get_user(engine->id, engine->n_id, user);
-	if (fresh && (io->n_engines >= ENGINES_MAX || !user_add(c, (uint8_t *)engine->id, engine->n_id)))
+	if (fresh &&
+		(io->n_engines >= ENGINES_MAX || !user_add(c, (uint8_t *)engine->id, engine->n_id)))
 		fresh = false;
 	feed(io);
 	if (fresh && !io->proven)
@@ -246,7 +259,8 @@ static void take(struct snmp_trap_io *io)
 {
 	struct snmp_engine engine = {0};
 	char user[SNMP_ENGINE_USER_MAX];
-	if (getnameinfo((struct sockaddr *)&io->from, io->n_from, io->host, sizeof(io->host), NULL, 0, NI_NUMERICHOST) != 0)
+	if (getnameinfo((struct sockaddr *)&io->from, io->n_from, io->host, sizeof(io->host), NULL,
+		    0, NI_NUMERICHOST) != 0)
 		return;
 	int version = snmp_engine_version(io->buf, io->n);
 	if (!io->events.datagram(io->arg, io->host, version))
@@ -265,7 +279,8 @@ static void on_readable(void *arg, int events)
 	struct snmp_trap_io *io = arg;
 	for (int i = 0; i < DATAGRAMS_PER_TURN; i++) {
 		io->n_from = sizeof(io->from);
-		ssize_t n = recvfrom(io->fd, io->buf, sizeof(io->buf), MSG_DONTWAIT, (struct sockaddr *)&io->from, &io->n_from);
+		ssize_t n = recvfrom(io->fd, io->buf, sizeof(io->buf), MSG_DONTWAIT,
+			(struct sockaddr *)&io->from, &io->n_from);
 		if (n < 0)
 			return;
 		io->n = (size_t)n;
@@ -274,11 +289,13 @@ static void on_readable(void *arg, int events)
 	}
 }
 
-/* --- new and free ------------------------------------------------------------------------------------------------------------- */
+/* ---- new and free -------------------------------------------------------- */
 
 static int listen_on(struct snmp_trap_io *io, const char *address, uint16_t port, struct err *e)
 {
-	struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_PASSIVE, .ai_socktype = SOCK_DGRAM}, *found = NULL;
+	struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_PASSIVE,
+				.ai_socktype = SOCK_DGRAM},
+			*found = NULL;
 	char service[8];
 	int size = RECEIVE_BUFFER, yes = 1;
 	snprintf(service, sizeof(service), "%u", port);
@@ -290,32 +307,50 @@ static int listen_on(struct snmp_trap_io *io, const char *address, uint16_t port
 	if (rc == 0 && found->ai_family == AF_INET6)
 		setsockopt(io->fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes));
 	if (rc == 0)
-		setsockopt(io->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)); /* as much of it as the kernel allows */
+		/* as much of it as the kernel allows */
+		setsockopt(io->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 	if (rc == 0 && bind(io->fd, found->ai_addr, found->ai_addrlen) < 0)
 		rc = -errno;
 	freeaddrinfo(found);
 	if (rc < 0)
-		return err_set(e, rc, "traps: cannot listen on %s port %u: %s%s", address, port, strerror(-rc), rc == -EACCES ?
-			" (ports below 1024 need a right that the agent does not keep: use 1162, or redirect 162 to it)" : rc == -EADDRNOTAVAIL ?
-			" (it must be an address of this machine)" : "");
+		return err_set(e, rc, "traps: cannot listen on %s port %u: %s%s", address, port,
+			strerror(-rc),
+			rc == -EACCES ? " (ports below 1024 need a right that the agent does not "
+					"keep: use 1162, or redirect 162 to it)"
+				: rc == -EADDRNOTAVAIL ? " (it must be an address of this machine)"
+						       : "");
 	return 0;
 }
 
-static int credential_take(struct credential *to, const struct snmp_trap_credential *c, struct err *e)
+static int credential_take(
+	struct credential *to, const struct snmp_trap_credential *c, struct err *e)
 {
-	const struct { const char *what, *password; bool wanted; struct snmp_ku *key; } keys[] = {
-		{"auth", c->auth_password, c->version == 3 && c->auth, &to->auth_key}, {"priv", c->priv_password, c->version == 3 && c->priv, &to->priv_key},
+	const struct {
+		const char *what, *password;
+		bool wanted;
+		struct snmp_ku *key;
+	} keys[] = {
+		{"auth", c->auth_password, c->version == 3 && c->auth, &to->auth_key},
+		{"priv", c->priv_password, c->version == 3 && c->priv, &to->priv_key},
 	};
-	*to = (struct credential){.version = c->version, .community = rw_strdup(c->community ? c->community : ""), .user = rw_strdup(c->user ? c->user : ""),
-		.auth = c->auth, .priv = c->priv};
+	*to = (struct credential){.version = c->version,
+		.community = rw_strdup(c->community ? c->community : ""),
+		.user = rw_strdup(c->user ? c->user : ""),
+		.auth = c->auth,
+		.priv = c->priv};
 	for (size_t i = 0; i < rw_countof(keys); i++) {
 		if (!keys[i].wanted)
 			continue;
 		if (!keys[i].password || strlen(keys[i].password) < USM_LENGTH_P_MIN)
-			return err_set(e, -EINVAL, "traps: the %s password of SNMPv3 user %s is shorter than %d characters (RFC 3414)", keys[i].what, to->user,
-				USM_LENGTH_P_MIN);
-		if (snmp_ku_make(c->auth, keys[i].password, keys[i].key) < 0) /* milliseconds, once per credential and start */
-			return err_set(e, -EINVAL, "traps: the %s password of SNMPv3 user %s cannot be made into a key: this library lacks the protocol",
+			return err_set(e, -EINVAL,
+				"traps: the %s password of SNMPv3 user %s is shorter than %d "
+				"characters (RFC 3414)",
+				keys[i].what, to->user, USM_LENGTH_P_MIN);
+		/* milliseconds, once per credential and start */
+		if (snmp_ku_make(c->auth, keys[i].password, keys[i].key) < 0)
+			return err_set(e, -EINVAL,
+				"traps: the %s password of SNMPv3 user %s cannot be made into a "
+				"key: this library lacks the protocol",
 				keys[i].what, to->user);
 	}
 	return 0;
@@ -327,7 +362,8 @@ static void own_users(struct snmp_trap_io *io)
 	uint8_t id[SNMP_ENGINE_ID_MAX];
 	size_t n = snmpv3_get_engineID(id, sizeof(id));
 	for (size_t i = 0; n > 0 && i < io->n_credentials; i++)
-		if (io->credentials[i].version == 3 && !usm_get_user(id, n, io->credentials[i].user))
+		if (io->credentials[i].version == 3 &&
+			!usm_get_user(id, n, io->credentials[i].user))
 			user_add(&io->credentials[i], id, n);
 }
 
@@ -340,10 +376,13 @@ static int session_open(struct snmp_trap_io *io, struct err *e)
 	s.callback = on_library;
 	s.callback_magic = io;
 	io->session = snmp_sess_add(&s, transport_new(io), NULL, NULL);
-	return io->session ? 0 : err_set(e, -EINVAL, "traps: the SNMP library refused the session: %s", snmp_api_errstring(snmp_errno));
+	return io->session ? 0
+			   : err_set(e, -EINVAL, "traps: the SNMP library refused the session: %s",
+				     snmp_api_errstring(snmp_errno));
 }
 
-/* Without any handler the library writes to stderr whatever it thinks of forged messages: a log that strangers can fill. */
+/* Without any handler the library writes to stderr whatever it thinks of forged messages: a log
+ * that strangers can fill. */
 static void library_quiet(void)
 {
 	static bool done;
@@ -352,8 +391,9 @@ static void library_quiet(void)
 	done = true;
 }
 
-int snmp_trap_io_new(struct loop *l, const char *address, uint16_t port, const struct snmp_trap_credential *v, size_t n,
-	const struct snmp_trap_io_events *events, void *arg, struct snmp_trap_io **ret, struct err *e)
+int snmp_trap_io_new(struct loop *l, const char *address, uint16_t port,
+	const struct snmp_trap_credential *v, size_t n, const struct snmp_trap_io_events *events,
+	void *arg, struct snmp_trap_io **ret, struct err *e)
 {
 	struct snmp_trap_io *io = rw_calloc(1, sizeof(*io));
 	io->loop = l;

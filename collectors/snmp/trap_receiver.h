@@ -1,10 +1,12 @@
 /*
- * trap_receiver - traps and informs of configured devices become events (sink.event), in the words of snmp_trap. Off unless 'traps:' is
- * configured. A trap tells that something happened, never what is: a linkDown also makes the target look by itself, soon.
+ * trap_receiver - traps and informs of configured devices become events (sink.event), in the words
+ * of snmp_trap. Off unless 'traps:' is configured. A trap tells that something happened, never what
+ * is: a linkDown also makes the target look by itself, soon.
  *
- * A sender is known by its address: that of exactly one polled device (or the agent address in a v1 trap). Nobody else's traps are
- * stored, under no guessed name; they are counted and complained about with growing gaps. Per sender at most BURST at once and RATE a
- * second are read, so that a storm costs neither the loop nor the database. Loop thread.
+ * A sender is known by its address: that of exactly one polled device (or the agent address in a v1
+ * trap). Nobody else's traps are stored, under no guessed name; they are counted and complained
+ * about with growing gaps. Per sender at most BURST at once and RATE a second are read, so that a
+ * storm costs neither the loop nor the database. Loop thread.
  */
 #ifndef RW_COLLECTORS_TRAP_RECEIVER_H
 #define RW_COLLECTORS_TRAP_RECEIVER_H
@@ -18,19 +20,22 @@ struct loop;
 struct snmp_target;
 struct trap_receiver;
 
-/* The one target whose device has this address (numeric); NULL when none or several have: *ret_n says how many. */
+/* The one target whose device has this address (numeric); NULL when none or several have: *ret_n
+ * says how many. */
 typedef struct snmp_target *trap_find_fn(void *arg, const char *host, size_t *ret_n);
 
 struct trap_counters {
-	uint64_t received, events, informs; /* datagrams; what became events; informs that were acknowledged */
-	uint64_t repeated;       /* informs sent again, whose acknowledgement was lost */
+	/* datagrams; what became events; informs that were acknowledged */
+	uint64_t received, events, informs;
+	uint64_t repeated; /* informs sent again, whose acknowledgement was lost */
 	uint64_t unknown_sender, wrong_credential, malformed, unknown_trap; /* not used, and why */
-	uint64_t limited;        /* dropped by the rate limit, unread */
+	uint64_t limited; /* dropped by the rate limit, unread */
 };
 
-/* Secrets are read now. 0, or negative errno with @e: the caller says so and tries again. @find and the sink are lent. */
-int trap_receiver_new(struct loop *l, const struct config_traps *c, const struct sink *sink, trap_find_fn *find, void *arg,
-	struct trap_receiver **ret, struct err *e);
+/* Secrets are read now. 0, or negative errno with @e: the caller says so and tries again. @find and
+ * the sink are lent. */
+int trap_receiver_new(struct loop *l, const struct config_traps *c, const struct sink *sink,
+	trap_find_fn *find, void *arg, struct trap_receiver **ret, struct err *e);
 void trap_receiver_free(struct trap_receiver *r); /* NULL is fine */
 const struct trap_counters *trap_receiver_counters(const struct trap_receiver *r);
 /* config_traps_same - would a receiver of @b be the same as one of @a? Either may be NULL. */

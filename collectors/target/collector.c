@@ -7,7 +7,10 @@
 #include "agent/base/cleanup.h"
 
 static const char *const state_names[] = {
-	[TARGET_IDLE] = "idle", [TARGET_STARTING] = "starting", [TARGET_UP] = "up", [TARGET_BACKOFF] = "backoff",
+	[TARGET_IDLE] = "idle",
+	[TARGET_STARTING] = "starting",
+	[TARGET_UP] = "up",
+	[TARGET_BACKOFF] = "backoff",
 };
 
 const char *target_state_name(enum target_state s)
@@ -15,7 +18,8 @@ const char *target_state_name(enum target_state s)
 	return (size_t)s < rw_countof(state_names) ? state_names[s] : "?";
 }
 
-void target_change(struct target *t, enum target_state to, mono_t mono, wall_t wall, const char *reason)
+void target_change(
+	struct target *t, enum target_state to, mono_t mono, wall_t wall, const char *reason)
 {
 	enum target_state from = t->state;
 	bool was_up = from == TARGET_UP, is_up = to == TARGET_UP;
@@ -31,14 +35,16 @@ void target_change(struct target *t, enum target_state to, mono_t mono, wall_t w
 		snprintf(t->reason, sizeof(t->reason), "%s", reason);
 
 	if (to == TARGET_BACKOFF) {
-		complain(&t->complaint, mono, LOG_WARN_, where, "%s: %s -> %s: %s", t->protocol, target_state_name(from), target_state_name(to),
-			t->reason);
+		complain(&t->complaint, mono, LOG_WARN_, where, "%s: %s -> %s: %s", t->protocol,
+			target_state_name(from), target_state_name(to), t->reason);
 	} else if (is_up && t->complaint.total > 0) {
 		char what[64];
-		snprintf(what, sizeof(what), "%s: %s -> up: answers again", t->protocol, target_state_name(from));
+		snprintf(what, sizeof(what), "%s: %s -> up: answers again", t->protocol,
+			target_state_name(from));
 		complaint_over(&t->complaint, mono, where, what);
 	} else if (from != to) {
-		log_event(is_up ? LOG_INFO_ : LOG_DEBUG_, where, "%s: %s -> %s%s%s", t->protocol, target_state_name(from), target_state_name(to),
+		log_event(is_up ? LOG_INFO_ : LOG_DEBUG_, where, "%s: %s -> %s%s%s", t->protocol,
+			target_state_name(from), target_state_name(to),
 			reason && *reason ? ": " : "", reason ? reason : "");
 	}
 }
@@ -49,7 +55,9 @@ void target_polled(struct target *t, double seconds, wall_t wall)
 	t->n_poll++;
 	t->polls++;
 	if (t->interval_ns > 0 && t->last_success.ns > 0 && wall.ns > t->last_success.ns) {
-		uint64_t intervals = (uint64_t)((wall.ns - t->last_success.ns + t->interval_ns / 2) / t->interval_ns);
+		uint64_t intervals =
+			(uint64_t)((wall.ns - t->last_success.ns + t->interval_ns / 2) /
+				t->interval_ns);
 		t->missed += intervals > 1 ? intervals - 1 : 0;
 	}
 	t->last_success = wall;

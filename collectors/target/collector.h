@@ -1,6 +1,6 @@
 /*
- * collector - from the world to samples. A target is one device over one protocol; its life is this machine, changed in one
- * function (target_change) that logs old, new and reason:
+ * collector - from the world to samples. A target is one device over one protocol; its life is this
+ * machine, changed in one function (target_change) that logs old, new and reason:
  *
  *      IDLE --start--> STARTING --first full answer--> UP
  *                        |  ^                           |
@@ -8,8 +8,8 @@
  *                        v                   |          |
  *                      BACKOFF <-------------+----------+
  *
- * Retries are capped at about three poll intervals: a short outage must not become a long one. One target never delays another.
- * Everything runs on the loop thread.
+ * Retries are capped at about three poll intervals: a short outage must not become a long one. One
+ * target never delays another. Everything runs on the loop thread.
  */
 #ifndef RW_COLLECTORS_COLLECTOR_H
 #define RW_COLLECTORS_COLLECTOR_H
@@ -26,18 +26,25 @@
 enum target_state { TARGET_IDLE, TARGET_STARTING, TARGET_UP, TARGET_BACKOFF };
 const char *target_state_name(enum target_state s);
 
-/* What a collector tells the rest of the house; implemented by the pipeline. Arrays are lent for the call. */
+/* What a collector tells the rest of the house; implemented by the pipeline. Arrays are lent for
+ * the call. */
 struct target;
 struct sink {
 	void *arg;
 	void (*samples)(void *arg, const struct sample *v, size_t n);
 	void (*flows)(void *arg, const struct flow_sample *v, size_t n);
-	void (*target)(void *arg, const struct target *t); /* state or statistics changed; at most about once a poll */
-	void (*device)(void *arg, const char *device, const char *profile, const char *sysname, const char *descr);
-	void (*port)(void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps);
-	void (*event)(void *arg, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text);
-	/* What a device says of itself and all it heard, replacing what it said before. May be NULL: then nobody asks. */
-	void (*neighbors)(void *arg, const struct topology_device *self, const struct topology_neighbor *heard, size_t n);
+	/* state or statistics changed; at most about once a poll */
+	void (*target)(void *arg, const struct target *t);
+	void (*device)(void *arg, const char *device, const char *profile, const char *sysname,
+		const char *descr);
+	void (*port)(void *arg, const char *device, const char *port, const char *alias,
+		uint64_t speed_bps);
+	void (*event)(void *arg, int64_t t_ns, const char *kind, const char *device,
+		const char *port, const char *text);
+	/* What a device says of itself and all it heard, replacing what it said before. May be
+	 * NULL: then nobody asks. */
+	void (*neighbors)(void *arg, const struct topology_device *self,
+		const struct topology_neighbor *heard, size_t n);
 };
 
 #define TARGET_POLL_HISTORY 64
@@ -47,16 +54,21 @@ struct target {
 	char reason[200]; /* why it is not up; a sentence with the remedy */
 	wall_t since, last_success;
 	uint64_t polls, timeouts, errors, values;
-	uint64_t varbinds;     /* values asked of the device, whatever became of them: the load put on it */
-	uint64_t missed;       /* polls that should have been between two successful ones; what is missing since the last is its age */
-	uint64_t suspects;     /* readings of counters that cannot be true: kept, flagged, no rate is taken from them */
-	int64_t interval_ns;   /* how often it is asked; 0 = not said: nothing is missed */
+	/* values asked of the device, whatever became of them: the load put on it */
+	uint64_t varbinds;
+	/* polls that should have been between two successful ones; what is missing since the last
+	 * is its age */
+	uint64_t missed;
+	/* readings of counters that cannot be true: kept, flagged, no rate is taken from them */
+	uint64_t suspects;
+	int64_t interval_ns; /* how often it is asked; 0 = not said: nothing is missed */
 	float poll_s[TARGET_POLL_HISTORY]; /* ring of the last poll durations, seconds */
-	uint32_t n_poll;                   /* ever */
+	uint32_t n_poll; /* ever */
 	struct complaint complaint;
 };
 /* target_change - the only place that changes .state. */
-void target_change(struct target *t, enum target_state to, mono_t mono, wall_t wall, const char *reason);
+void target_change(
+	struct target *t, enum target_state to, mono_t mono, wall_t wall, const char *reason);
 void target_polled(struct target *t, double seconds, wall_t wall); /* one successful poll */
 /* p50 and p95 over the ring; NAN when empty. */
 void target_poll_quantiles(const struct target *t, double *ret_p50, double *ret_p95);

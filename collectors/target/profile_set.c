@@ -50,7 +50,8 @@ static bool texts_same(const struct profiles *a, const struct profiles *b)
 	return true;
 }
 
-bool profile_set_same(const struct profile_set *s, const struct config *before, const struct config *config)
+bool profile_set_same(
+	const struct profile_set *s, const struct config *before, const struct config *config)
 {
 	if (!before->profile_dir && !config->profile_dir)
 		return true;

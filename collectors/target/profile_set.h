@@ -1,4 +1,5 @@
-/* profile_set - the profiles of a configuration, loaded once for all of its targets. Loop thread. */
+/* profile_set - the profiles of a configuration, loaded once for all of its targets. Loop thread.
+ */
 #ifndef RW_COLLECTORS_PROFILE_SET_H
 #define RW_COLLECTORS_PROFILE_SET_H
 
@@ -9,7 +10,8 @@ struct gnmi_compiled_set;
 struct profile_set {
 	const struct config *config;
 	struct profiles *profiles;
-	struct gnmi_compiled_set *compiled; /* of these profiles; NULL before the first gNMI target */
+	/* of these profiles; NULL before the first gNMI target */
+	struct gnmi_compiled_set *compiled;
 	size_t refs;
 };
 
@@ -17,6 +19,7 @@ struct profile_set {
 struct profile_set *profile_set_get(const struct config *config, struct err *e);
 void profile_set_put(struct profile_set *s); /* NULL is fine */
 /* profile_set_same - would a target of @config find the profiles of @s, used under @before? */
-bool profile_set_same(const struct profile_set *s, const struct config *before, const struct config *config);
+bool profile_set_same(
+	const struct profile_set *s, const struct config *before, const struct config *config);
 
 #endif

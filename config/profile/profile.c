@@ -1,4 +1,5 @@
-/* profile - the set of profiles: built-in and site files, "extends" followed once, and the choice for a device. */
+/* profile - the set of profiles: built-in and site files, "extends" followed once, and the choice
+ * for a device. */
 #include "config/profile/profile.h"
 
 #include <assert.h>
@@ -51,7 +52,8 @@ static void set_add(struct profiles *p, const struct profile_draft *d)
 	p->drafts[p->n++] = *d;
 }
 
-static int set_read(struct profiles *p, const char *text, size_t n, const char *file, struct err_list *errors)
+static int set_read(
+	struct profiles *p, const char *text, size_t n, const char *file, struct err_list *errors)
 {
 	struct profile_draft d;
 	int rc = profile_read(text, n, file, p->arena, &d, errors);
@@ -60,7 +62,8 @@ static int set_read(struct profiles *p, const char *text, size_t n, const char *
 	return rc;
 }
 
-static int wrong(struct err_list *errors, const char *file, int line, int col, const char *before, const char *what, const char *after)
+static int wrong(struct err_list *errors, const char *file, int line, int col, const char *before,
+	const char *what, const char *after)
 {
 	struct err e = {0};
 	err_at(&e, -EINVAL, file, line, col, "%s'%s'%s", before, what, after);
@@ -79,7 +82,8 @@ static bool left_out(const struct profile_draft *d, const struct profile_table *
 	return false;
 }
 
-/* extend - one level: what @d does not say is taken from its base, tables of the base come first. */
+/* extend - one level: what @d does not say is taken from its base, tables of the base come first.
+ */
 static int extend(struct profiles *set, struct profile_draft *d, struct err_list *errors)
 {
 	struct profile *p = d->profile;
@@ -97,9 +101,12 @@ static int extend(struct profiles *set, struct profile_draft *d, struct err_list
 		for (size_t k = 0; k < base->n_tables; k++)
 			found = found || strcmp(base->tables[k]->name, d->without[i]) == 0;
 		if (!found)
-			return wrong(errors, p->file, d->without_lines[i], 0, "read ", d->without[i], ", expected a table of the profile this one extends");
+			return wrong(errors, p->file, d->without_lines[i], 0, "read ",
+				d->without[i],
+				", expected a table of the profile this one extends");
 	}
-	struct profile_table **tables = arena_array(set->arena, struct profile_table *, base->n_tables + p->n_tables + 1);
+	struct profile_table **tables =
+		arena_array(set->arena, struct profile_table *, base->n_tables + p->n_tables + 1);
 	size_t n = 0;
 	for (size_t i = 0; i < base->n_tables; i++)
 		if (!left_out(d, base->tables[i]))
@@ -119,7 +126,8 @@ static int extend(struct profiles *set, struct profile_draft *d, struct err_list
 static int extend_gnmi(struct profiles *set, struct profile *p, struct err_list *errors)
 {
 	struct err e = {0};
-	if (!p->gnmi || !p->gnmi->extends || profile_gnmi_extend(p, profiles_get(set, p->gnmi->extends), set->arena, &e) == 0)
+	if (!p->gnmi || !p->gnmi->extends ||
+		profile_gnmi_extend(p, profiles_get(set, p->gnmi->extends), set->arena, &e) == 0)
 		return 0;
 	err_list_add(errors, &e);
 	return -EINVAL;
@@ -128,16 +136,20 @@ static int extend_gnmi(struct profiles *set, struct profile *p, struct err_list 
 static int by_name(const void *a, const void *b)
 {
 	const struct profile_draft *x = a, *y = b;
-	bool gx = strcmp(x->profile->name, GENERIC) == 0, gy = strcmp(y->profile->name, GENERIC) == 0;
+	bool gx = strcmp(x->profile->name, GENERIC) == 0,
+	     gy = strcmp(y->profile->name, GENERIC) == 0;
 	return gx != gy ? (gx ? -1 : 1) : strcmp(x->profile->name, y->profile->name);
 }
 
-/* set_finish - follow "extends". The built-in ones are finished before site files are read: a site's "generic" does not change them. */
+/* set_finish - follow "extends". The built-in ones are finished before site files are read: a
+ * site's "generic" does not change them. */
 static int set_finish(struct profiles *p, struct err_list *errors)
 {
 	int rc = 0;
 	for (size_t i = 0; i < p->n; i++)
-		if (!p->drafts[i].extended && (extend(p, &p->drafts[i], errors) < 0 || extend_gnmi(p, p->drafts[i].profile, errors) < 0))
+		if (!p->drafts[i].extended &&
+			(extend(p, &p->drafts[i], errors) < 0 ||
+				extend_gnmi(p, p->drafts[i].profile, errors) < 0))
 			rc = -EINVAL;
 	for (size_t i = 0; i < p->n; i++)
 		p->drafts[i].extended = true;
@@ -166,7 +178,8 @@ static int read_site(struct profiles *p, const char *dir, struct err_list *error
 	int rc = 0, n = scandir(dir, &list, is_profile_file, alphasort);
 	if (n < 0) {
 		struct err e = {0};
-		err_set(&e, -errno, "cannot read the profile directory %s: %s", dir, strerror(errno));
+		err_set(&e, -errno, "cannot read the profile directory %s: %s", dir,
+			strerror(errno));
 		err_list_add(errors, &e);
 		return -EINVAL;
 	}
@@ -204,7 +217,8 @@ int profiles_load(const char *site_dir, struct profiles **ret, struct err_list *
 	return 0;
 }
 
-int profiles_parse(const char *text, size_t n, const char *file, struct profiles **ret, struct err_list *errors)
+int profiles_parse(const char *text, size_t n, const char *file, struct profiles **ret,
+	struct err_list *errors)
 {
 	struct profiles *p = set_new();
 	int rc = read_builtin(p, errors);
@@ -239,17 +253,22 @@ const struct profile *profiles_get(const struct profiles *p, const char *name)
 	return NULL;
 }
 
-/* match_weight - 0 = does not fit. A description weighs more than any object id, both together most. */
-static size_t match_weight(const struct profile_match *m, const uint32_t *object_id, size_t n, const char *descr)
+/* match_weight - 0 = does not fit. A description weighs more than any object id, both together
+ * most. */
+static size_t match_weight(
+	const struct profile_match *m, const uint32_t *object_id, size_t n, const char *descr)
 {
-	if (m->n_object_id && (n < m->n_object_id || memcmp(object_id, m->object_id, m->n_object_id * sizeof(*object_id)) != 0))
+	if (m->n_object_id &&
+		(n < m->n_object_id ||
+			memcmp(object_id, m->object_id, m->n_object_id * sizeof(*object_id)) != 0))
 		return 0;
 	if (m->descr && !str_glob(m->descr, descr))
 		return 0;
 	return m->n_object_id + (m->descr ? 1000 : 0);
 }
 
-const struct profile *profiles_match(const struct profiles *p, const uint32_t *object_id, size_t n, const char *descr)
+const struct profile *profiles_match(
+	const struct profiles *p, const uint32_t *object_id, size_t n, const char *descr)
 {
 	const struct profile *best = profiles_get(p, GENERIC);
 	size_t weight = 0;
@@ -266,7 +285,8 @@ const struct profile *profiles_match(const struct profiles *p, const uint32_t *o
 	return best;
 }
 
-const struct profile *profiles_match_models(const struct profiles *p, const char *const *models, size_t n)
+const struct profile *profiles_match_models(
+	const struct profiles *p, const char *const *models, size_t n)
 {
 	const struct profile *best = profiles_get(p, "openconfig");
 	size_t weight = 0;
@@ -299,7 +319,8 @@ bool profile_port_name_of(const struct profile *p, uint32_t ifindex, char *buf, 
 		if (ifindex < r->first || ifindex > r->last)
 			continue;
 		const char *at = strstr(r->name, "{n}");
-		snprintf(buf, size, "%.*s%u%s", (int)(at - r->name), r->name, ifindex - r->subtract, at + 3);
+		snprintf(buf, size, "%.*s%u%s", (int)(at - r->name), r->name, ifindex - r->subtract,
+			at + 3);
 		return true;
 	}
 	return false;

@@ -1,49 +1,59 @@
 /*
- * profile - what a kind of switch answers and what it means, as data: which table, which column, which part of the index is the
- * port, the priority or the queue, in what unit, and which of its habits need care. A vendor is one YAML file under
- * config/profiles/; the files are compiled into the binary, and a site directory may replace or add to them by name.
+ * profile - what a kind of switch answers and what it means, as data: which table, which column,
+ * which part of the index is the port, the priority or the queue, in what unit, and which of its
+ * habits need care. A vendor is one YAML file under config/profiles/; the files are compiled into
+ * the binary, and a site directory may replace or add to them by name.
  *
  *   name: eos                          doc: one line
- *   match: [{ object_id: 1.3.6.1.4.1.30065.1, descr: "Arista*" }]   # entries are alternatives, what one entry says must all hold
- *   extends: generic                   # its SNMP tables and settings come first
- *   tc_map: { 0: 0, 5: 3 }             # queue or traffic class -> 802.1p priority; absent = identity, unmapped = port#qN
- *   cell_bytes: 254                    # or cell_oid: an object that tells it
- *   quirks: [{ name: ..., doc: ..., evidence: ... }]   # evidence is required: where this was read or seen
- *   snmp:
- *     min_interval: 5s                 # polling faster brings nothing new
- *     refresh: 5s                      # how old an answer may be: the agent's own cache
- *     without: [etherlike]             # tables of the extended profile this one does not use
- *     port_names: [{ first: 1, last: 999, subtract: 1, name: "Ethernet{n}" }]   # native names from ifIndex, where ifName is an alias
+ *   match: [{ object_id: 1.3.6.1.4.1.30065.1, descr: "Arista*" }]   # entries are alternatives,
+ * what # one entry says must all hold extends: generic                   # its SNMP tables and
+ * settings come first tc_map: { 0: 0, 5: 3 }             # queue or traffic class -> 802.1p
+ * priority; absent = # identity, unmapped = port#qN cell_bytes: 254                    # or
+ * cell_oid: an object that tells it quirks: [{ name: ..., doc: ..., evidence: ... }]   # evidence
+ * is required: where this was # read or seen snmp: min_interval: 5s                 # polling
+ * faster brings nothing new refresh: 5s                      # how old an answer may be: the
+ * agent's own cache without: [etherlike]             # tables of the extended profile this one does
+ * not use port_names: [{ first: 1, last: 999, subtract: 1, name: "Ethernet{n}" }]   # native names
+ *         from ifIndex, where ifName is an alias
  *     tables:
  *       - name: pfc
  *         cadence: fast                # or slow (names, configuration)
  *         oid: 1.3.6.1.4.1.30065.3.11.1.1.1
- *         index: [port, priority]      # parts: port priority queue group pool, or any word, to be fixed by "where" or summed over
+ *         index: [port, priority]      # parts: port priority queue group pool, or any word, to
+ *                                      # be fixed by "where" or summed over
  *         first_queue: 1               # number of the first queue in the index, 0 if absent
  *         columns:
  *           - { column: 4, metric: pfc.rx_frames, doc: "Indications: PFC received" }
  *
- * A column: "column" is relative to the table's oid, "oid" absolute. One of "metric" and "attribute" (port_name, port_descr,
- * port_alias, discontinuity). Optional: where {part: n}, priority (constant), unit (ns us ms s ticks = 10 ms, Mbps, cells, kB, KiB),
- * divide (by), equals (the value is 1 when the raw one equals this, else 0), ignore [raw values that mean "not there"], when {column, equals}
- * (valid only in rows where that holds), subtract, fallback (used in rows where no other column gave the metric), width (32 when
- * the device counts in 32 bits but does not say so), fold (min or max of the rows that speak of one thing, such as lanes, instead of
- * their sum), sensor (the table is laid out as entPhySensorTable, RFC 3433: the value comes with its type, scale, precision and
- * status in columns 1, 2, 3 and 5; watts become dBm). Columns that name the same metric of the same thing are added up.
+ * A column: "column" is relative to the table's oid, "oid" absolute. One of "metric" and
+ * "attribute" (port_name, port_descr, port_alias, discontinuity). Optional: where {part: n},
+ * priority (constant), unit (ns us ms s ticks = 10 ms, Mbps, cells, kB, KiB), divide (by), equals
+ * (the value is 1 when the raw one equals this, else 0), ignore [raw values that mean "not there"],
+ * when {column, equals} (valid only in rows where that holds), subtract, fallback (used in rows
+ * where no other column gave the metric), width (32 when the device counts in 32 bits but does not
+ * say so), fold (min or max of the rows that speak of one thing, such as lanes, instead of their
+ * sum), sensor (the table is laid out as entPhySensorTable, RFC 3433: the value comes with its
+ * type, scale, precision and status in columns 1, 2, 3 and 5; watts become dBm). Columns that name
+ * the same metric of the same thing are added up.
  *
- * A table whose index is one number that holds several says so: "decimal: { base: 1000000000, by: [100, 10, 1] }" beside
- * "index: [port, kind, lane]" reads 1000000531 as port 5, kind 3, lane 1; rows below the base are of another kind of thing.
+ * A table whose index is one number that holds several says so: "decimal: { base: 1000000000, by:
+ * [100, 10, 1] }" beside "index: [port, kind, lane]" reads 1000000531 as port 5, kind 3, lane 1;
+ * rows below the base are of another kind of thing.
  *
- * What it answers by gNMI stands in "gnmi", beside "snmp": config/profile/profile_gnmi.h; how its thresholds are written, in "tuning": config/profile/profile_tune.h.
+ * What it answers by gNMI stands in "gnmi", beside "snmp": config/profile/profile_gnmi.h; how its
+ * thresholds are written, in "tuning": config/profile/profile_tune.h.
  *
- * Notifications that only this kind of switch sends stand in "traps", beside the tables; without evidence none is accepted:
+ * Notifications that only this kind of switch sends stand in "traps", beside the tables; without
+ * evidence none is accepted:
  *
  *     traps:
  *       - oid: 1.3.6.1.4.1.33049.8.1.0.7   # snmpTrapOID; a v1 trap is enterprise.0.specific
  *         kind: pfc_state                  # or pfc_storm, pfc_restore: the kind of the event
  *         doc: words of the event
- *         at: 1.3.6.1.4.1.33049.8.1.1.3.1.5   # an object it carries: its instance says where, its value what
- *         index: [port]                    # parts of that instance: port priority queue, or any word
+ *         at: 1.3.6.1.4.1.33049.8.1.1.3.1.5   # an object it carries: its instance says where,
+ *                                             # its value what
+ *         index: [port]                    # parts of that instance: port priority queue, or
+ *                                          # any word
  *         states: { 1: enabled, 2: disabled } # words for that value
  *         evidence: where this was read or seen
  */
@@ -57,11 +67,11 @@
 #include "config/profile/profile_fold.h"
 
 #define PROFILE_PARTS_MAX 8
-#define PROFILE_OID_MAX 64   /* arcs of a column */
+#define PROFILE_OID_MAX 64 /* arcs of a column */
 #define PROFILE_COLUMNS_MAX 64 /* of a table */
 #define PROFILE_IGNORE_MAX 4
 #define PROFILE_TC_MAX 64
-#define PROFILE_TRAP_STATES 8  /* words for the values of a notification's object */
+#define PROFILE_TRAP_STATES 8 /* words for the values of a notification's object */
 #define PROFILE_ANY (-1)
 
 struct profile_oid {
@@ -71,32 +81,43 @@ struct profile_oid {
 
 enum profile_cadence { CADENCE_FAST, CADENCE_SLOW };
 enum profile_part { PART_PORT, PART_PRIORITY, PART_QUEUE, PART_GROUP, PART_POOL, PART_OTHER };
-enum profile_attribute { ATTRIBUTE_NONE, ATTRIBUTE_PORT_NAME, ATTRIBUTE_PORT_DESCR, ATTRIBUTE_PORT_ALIAS, ATTRIBUTE_DISCONTINUITY };
+enum profile_attribute {
+	ATTRIBUTE_NONE,
+	ATTRIBUTE_PORT_NAME,
+	ATTRIBUTE_PORT_DESCR,
+	ATTRIBUTE_PORT_ALIAS,
+	ATTRIBUTE_DISCONTINUITY
+};
 
 const char *profile_attribute_name(enum profile_attribute a); /* "port_name" */
 
 enum { SENSOR_TYPE, SENSOR_SCALE, SENSOR_PRECISION, SENSOR_STATUS, PROFILE_SENSOR_COLUMNS };
 
 struct profile_value { /* one meaning of one column */
-	size_t column;       /* into the table's columns */
+	size_t column; /* into the table's columns */
 	enum profile_attribute attribute;
-	int metric;          /* enum metric; -1 = an attribute */
-	const char *doc;     /* "" */
+	int metric; /* enum metric; -1 = an attribute */
+	const char *doc; /* "" */
 	int64_t where[PROFILE_PARTS_MAX]; /* PROFILE_ANY, or what this index part must be */
-	int priority;        /* constant, or PRIO_NONE: from the index */
-	uint64_t mul, div;   /* value = raw * mul / div */
-	bool cells;          /* and times the cell size */
-	bool has_equals; uint64_t equals;
-	uint64_t ignore[PROFILE_IGNORE_MAX]; size_t n_ignore;
-	int when_column;     /* into columns, -1 = always valid */
+	int priority; /* constant, or PRIO_NONE: from the index */
+	uint64_t mul, div; /* value = raw * mul / div */
+	bool cells; /* and times the cell size */
+	bool has_equals;
+	uint64_t equals;
+	uint64_t ignore[PROFILE_IGNORE_MAX];
+	size_t n_ignore;
+	int when_column; /* into columns, -1 = always valid */
 	uint64_t when_equals;
 	bool subtract, fallback;
 	enum profile_fold fold;
-	bool sensor;         /* its type, scale, precision and status are in .sensor_columns */
+	bool sensor; /* its type, scale, precision and status are in .sensor_columns */
 	size_t sensor_columns[PROFILE_SENSOR_COLUMNS];
-	unsigned needed;     /* part of a difference: how many columns it takes; 0 = any number adds up */
-	unsigned width;      /* 0 = as the wire says, else 32 or 64 */
-	uint64_t bit;        /* its place among the contributors to its metric in this table; 0 when it is the only one */
+	/* part of a difference: how many columns it takes; 0 = any number adds up */
+	unsigned needed;
+	unsigned width; /* 0 = as the wire says, else 32 or 64 */
+	/* its place among the contributors to its metric in this table; 0 when it is the only one
+	 */
+	uint64_t bit;
 };
 
 struct profile_table {
@@ -107,9 +128,10 @@ struct profile_table {
 	enum profile_part parts[PROFILE_PARTS_MAX];
 	const char *part_names[PROFILE_PARTS_MAX];
 	size_t n_parts;
-	uint32_t decimal_base, decimal_by[PROFILE_PARTS_MAX]; /* the parts are in one number of the index; by[0] 0 = each has its own */
+	/* the parts are in one number of the index; by[0] 0 = each has its own */
+	uint32_t decimal_base, decimal_by[PROFILE_PARTS_MAX];
 	unsigned first_queue;
-	bool sums_rows;      /* several rows may speak of one thing: add them up */
+	bool sums_rows; /* several rows may speak of one thing: add them up */
 	struct profile_value *values; /* fallbacks last */
 	size_t n_values;
 	int line;
@@ -127,60 +149,84 @@ struct profile_quirk {
 struct profile_trap {
 	struct profile_oid oid;
 	const char *kind, *doc, *evidence;
-	bool about_port;          /* "port" is a part of the index */
-	struct profile_oid at;    /* n 0 = none */
-	enum profile_part parts[PROFILE_PARTS_MAX]; size_t n_parts;
-	struct { uint64_t value; const char *word; } states[PROFILE_TRAP_STATES]; size_t n_states;
+	bool about_port; /* "port" is a part of the index */
+	struct profile_oid at; /* n 0 = none */
+	enum profile_part parts[PROFILE_PARTS_MAX];
+	size_t n_parts;
+	struct {
+		uint64_t value;
+		const char *word;
+	} states[PROFILE_TRAP_STATES];
+	size_t n_states;
 };
 
 struct profile_match {
-	uint32_t *object_id; size_t n_object_id; /* subtree; 0 = not asked */
+	uint32_t *object_id;
+	size_t n_object_id; /* subtree; 0 = not asked */
 	const char *descr; /* glob; NULL = not asked */
 };
 
 struct profile {
 	const char *name, *doc, *file, *extends; /* file: as in messages; extends NULL */
-	struct profile_match *matches; size_t n_matches;
-	struct profile_quirk *quirks; size_t n_quirks;
+	struct profile_match *matches;
+	size_t n_matches;
+	struct profile_quirk *quirks;
+	size_t n_quirks;
 	bool has_tc_map;
 	int8_t tc_map[PROFILE_TC_MAX]; /* PRIO_NONE = unmapped */
-	uint64_t cell_bytes;           /* 0 = unknown */
-	struct profile_oid cell_oid;   /* n 0 = none */
+	uint64_t cell_bytes; /* 0 = unknown */
+	struct profile_oid cell_oid; /* n 0 = none */
 	int64_t min_interval_ns, refresh_ns; /* 0 = not said */
-	struct profile_port_name *port_names; size_t n_port_names;
-	struct profile_table **tables; size_t n_tables; /* own and inherited */
-	struct profile_trap *traps; size_t n_traps;
-	bool snmp;                     /* has SNMP tables */
-	struct profile_gnmi *gnmi;     /* config/profile/profile_gnmi.h; NULL = is not asked by gNMI */
-	struct profile_tune *tune;     /* config/profile/profile_tune.h; NULL = nothing is known of its thresholds */
-	struct tune_asic *asics; size_t n_asics;
-	const char *text;              /* the file */
+	struct profile_port_name *port_names;
+	size_t n_port_names;
+	struct profile_table **tables;
+	size_t n_tables; /* own and inherited */
+	struct profile_trap *traps;
+	size_t n_traps;
+	bool snmp; /* has SNMP tables */
+	/* config/profile/profile_gnmi.h; NULL = is not asked by gNMI */
+	struct profile_gnmi *gnmi;
+	/* config/profile/profile_tune.h; NULL = nothing is known of its thresholds */
+	struct profile_tune *tune;
+	struct tune_asic *asics;
+	size_t n_asics;
+	const char *text; /* the file */
 };
 
 struct profiles;
 
-/* profiles_load - the built-in ones, then *.yaml of @site_dir (NULL = none), which replace by name. Mistakes of all files are added to
+/* profiles_load - the built-in ones, then *.yaml of @site_dir (NULL = none), which replace by name.
+ * Mistakes of all files are added to
  * @errors (file:line:column). 0, or -EINVAL with nothing built. */
 int profiles_load(const char *site_dir, struct profiles **ret, struct err_list *errors);
-/* profiles_parse - one text, for tests and fuzzing; "extends" is looked up among the built-in ones. */
-int profiles_parse(const char *text, size_t n, const char *file, struct profiles **ret, struct err_list *errors);
+/* profiles_parse - one text, for tests and fuzzing; "extends" is looked up among the built-in ones.
+ */
+int profiles_parse(const char *text, size_t n, const char *file, struct profiles **ret,
+	struct err_list *errors);
 void profiles_free(struct profiles *p); /* NULL is fine */
 
 size_t profiles_count(const struct profiles *p);
-const struct profile *profiles_at(const struct profiles *p, size_t i); /* generic first, then by name */
+/* generic first, then by name */
+const struct profile *profiles_at(const struct profiles *p, size_t i);
 const struct profile *profiles_get(const struct profiles *p, const char *name); /* NULL if absent */
 
-/* profiles_match - the profile for a device that says this of itself: a description that fits beats an object id (SONiC answers with
- * net-snmp's), a longer object id beats a shorter one; "generic" when none fits. */
-const struct profile *profiles_match(const struct profiles *p, const uint32_t *object_id, size_t n, const char *descr);
+/* profiles_match - the profile for a device that says this of itself: a description that fits beats
+ * an object id (SONiC answers with net-snmp's), a longer object id beats a shorter one; "generic"
+ * when none fits. */
+const struct profile *profiles_match(
+	const struct profiles *p, const uint32_t *object_id, size_t n, const char *descr);
 
-/* profiles_match_models - the profile with a gNMI half that most of its "models" globs speak for, counted over what the device's
- * Capabilities list; "openconfig" when none does. NULL only when there is no such profile. */
-const struct profile *profiles_match_models(const struct profiles *p, const char *const *models, size_t n);
+/* profiles_match_models - the profile with a gNMI half that most of its "models" globs speak for,
+ * counted over what the device's Capabilities list; "openconfig" when none does. NULL only when
+ * there is no such profile. */
+const struct profile *profiles_match_models(
+	const struct profiles *p, const char *const *models, size_t n);
 
-/* profile_priority - of a queue, traffic class or priority group: 0..7, or PRIO_NONE when unmapped. */
+/* profile_priority - of a queue, traffic class or priority group: 0..7, or PRIO_NONE when unmapped.
+ */
 int profile_priority(const struct profile *p, uint32_t queue);
-/* profile_port_name - the native name of @ifindex by the profile's rule into @buf, or false when it has none. */
+/* profile_port_name - the native name of @ifindex by the profile's rule into @buf, or false when it
+ * has none. */
 bool profile_port_name_of(const struct profile *p, uint32_t ifindex, char *buf, size_t size);
 
 #endif

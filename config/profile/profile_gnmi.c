@@ -1,4 +1,5 @@
-/* profile_gnmi - reads the gNMI half of a profile (see the header). Patterns are compiled by who matches them: collectors/gnmi/gnmi_match.c. */
+/* profile_gnmi - reads the gNMI half of a profile (see the header). Patterns are compiled by who
+ * matches them: collectors/gnmi/gnmi_match.c. */
 #include "config/profile/profile_gnmi.h"
 
 #include <errno.h>
@@ -11,12 +12,26 @@
 #include "db/model/metric.h"
 
 static const char *const hows[] = {"stream", "once", "poll", "get"};
-static const char *const attributes[] = {"", "port_alias", "boot_time", "sysname", "chassis", "neighbor_sysname", "neighbor_chassis", "neighbor_chassis_kind", "neighbor_port",
+static const char *const attributes[] = {"", "port_alias", "boot_time", "sysname", "chassis",
+	"neighbor_sysname", "neighbor_chassis", "neighbor_chassis_kind", "neighbor_port",
 	"neighbor_port_kind", "neighbor_descr"};
-static const struct { const char *name; unsigned number; } encodings[] = {{"json", 0}, {"proto", 2}, {"ascii", 3}, {"json_ietf", 4}};
-static const struct { const char *name; uint64_t mul; bool cells; } units[] = {
-	{"ns", 1, false}, {"us", 1000, false}, {"ms", 1000000, false}, {"s", 1000000000, false}, {"Mbps", 1000000, false},
-	{"kB", 1000, false}, {"KiB", 1024, false}, {"cells", 1, true},
+static const struct {
+	const char *name;
+	unsigned number;
+} encodings[] = {{"json", 0}, {"proto", 2}, {"ascii", 3}, {"json_ietf", 4}};
+static const struct {
+	const char *name;
+	uint64_t mul;
+	bool cells;
+} units[] = {
+	{"ns", 1, false},
+	{"us", 1000, false},
+	{"ms", 1000000, false},
+	{"s", 1000000000, false},
+	{"Mbps", 1000000, false},
+	{"kB", 1000, false},
+	{"KiB", 1024, false},
+	{"cells", 1, true},
 };
 static const char *const parts[] = {"port", "alias", "priority", "queue", "group", "pool", "name"};
 
@@ -31,7 +46,8 @@ const char *profile_gnmi_attribute_name(enum profile_gnmi_attribute a)
 }
 
 /* index_of - of @n's text in @names, or -1 with a mistake reported. */
-static int index_of(struct reader *r, const struct yaml_node *n, const char *const *names, size_t n_names, const char *expected)
+static int index_of(struct reader *r, const struct yaml_node *n, const char *const *names,
+	size_t n_names, const char *expected)
 {
 	for (size_t i = 0; i < n_names; i++)
 		if (n->kind == YAML_TEXT && *n->text && strcmp(n->text, names[i]) == 0)
@@ -40,7 +56,8 @@ static int index_of(struct reader *r, const struct yaml_node *n, const char *con
 	return -1;
 }
 
-static const char *copy(struct reader *r, const struct yaml_node *map, const char *key, bool required)
+static const char *copy(
+	struct reader *r, const struct yaml_node *map, const char *key, bool required)
 {
 	const char *s = reader_text(r, map, key, required);
 	return s ? arena_strdup(r->a, s) : NULL;
@@ -57,7 +74,8 @@ static int64_t duration_of(struct reader *r, const struct yaml_node *map, const 
 }
 
 /* list_of - a list of at most @max texts, or NULL. */
-static const struct yaml_node *list_of(struct reader *r, const struct yaml_node *map, const char *key, size_t max, const char *expected)
+static const struct yaml_node *list_of(struct reader *r, const struct yaml_node *map,
+	const char *key, size_t max, const char *expected)
 {
 	const struct yaml_node *l = reader_value(map, key);
 	if (l && (l->kind != YAML_LIST || l->n > max)) {
@@ -67,7 +85,8 @@ static const struct yaml_node *list_of(struct reader *r, const struct yaml_node 
 	return l;
 }
 
-static const char **texts_read(struct reader *r, const struct yaml_node *map, const char *key, size_t max, size_t *ret_n)
+static const char **texts_read(
+	struct reader *r, const struct yaml_node *map, const char *key, size_t max, size_t *ret_n)
 {
 	const struct yaml_node *l = list_of(r, map, key, max, "a list of names");
 	const char **v = arena_array(r->a, const char *, l ? l->n + 1 : 1);
@@ -80,19 +99,24 @@ static const char **texts_read(struct reader *r, const struct yaml_node *map, co
 	return v;
 }
 
-/* --- leaves ---------------------------------------------------------------------------------------------------------------- */
+/* ---- leaves -------------------------------------------------------------- */
 
 /* pattern_check - every {word} is one we know and closed. */
 static void pattern_check(struct reader *r, const struct yaml_node *at, const char *path)
 {
 	if (*path != '/')
-		reader_wrong(r, at->line, at->col, "read path '%.80s', expected one that begins with '/'", path);
+		reader_wrong(r, at->line, at->col,
+			"read path '%.80s', expected one that begins with '/'", path);
 	for (const char *p = path; (p = strchr(p, '{')); p++) {
 		bool known = false;
 		for (size_t i = 0; i < rw_countof(parts) && !known; i++)
-			known = strncmp(p + 1, parts[i], strlen(parts[i])) == 0 && p[1 + strlen(parts[i])] == '}';
+			known = strncmp(p + 1, parts[i], strlen(parts[i])) == 0 &&
+				p[1 + strlen(parts[i])] == '}';
 		if (!known)
-			reader_wrong(r, at->line, at->col, "read '%.20s' in a path, expected one of {port} {alias} {priority} {queue} {group} {pool} {name}", p);
+			reader_wrong(r, at->line, at->col,
+				"read '%.20s' in a path, expected one of {port} {alias} {priority} "
+				"{queue} {group} {pool} {name}",
+				p);
 	}
 }
 
@@ -103,7 +127,8 @@ static void words_read(struct reader *r, const struct yaml_node *n, struct profi
 	if (!words)
 		return;
 	if (words->kind != YAML_MAP || words->n > PROFILE_GNMI_WORDS_MAX) {
-		reader_wrong_node(r, words, "at most 16 words and their numbers, such as { UP: 1, DOWN: 0 }");
+		reader_wrong_node(
+			r, words, "at most 16 words and their numbers, such as { UP: 1, DOWN: 0 }");
 		return;
 	}
 	for (size_t i = 0; i < words->n; i++) {
@@ -136,15 +161,19 @@ static void scale_read(struct reader *r, const struct yaml_node *n, struct profi
 
 static void meaning_read(struct reader *r, const struct yaml_node *n, struct profile_gnmi_value *v)
 {
-	const struct yaml_node *metric = reader_value(n, "metric"), *attribute = reader_value(n, "attribute"), *refers = reader_value(n, "refers");
+	const struct yaml_node *metric = reader_value(n, "metric"),
+			       *attribute = reader_value(n, "attribute"),
+			       *refers = reader_value(n, "refers");
 	v->metric = -1;
 	if (!!metric + !!attribute + !!refers != 1) {
-		reader_wrong(r, n->line, n->col, "expected one of 'metric', 'attribute' and 'refers'");
+		reader_wrong(
+			r, n->line, n->col, "expected one of 'metric', 'attribute' and 'refers'");
 		return;
 	}
 	v->refers = copy(r, n, "refers", false);
 	if (attribute) {
-		int i = index_of(r, attribute, attributes, rw_countof(attributes), "port_alias, boot_time, sysname, chassis or one of neighbor_...");
+		int i = index_of(r, attribute, attributes, rw_countof(attributes),
+			"port_alias, boot_time, sysname, chassis or one of neighbor_...");
 		v->attribute = i > 0 ? (enum profile_gnmi_attribute)i : GNMI_ATTRIBUTE_NONE;
 	}
 	if (metric && metric->kind == YAML_TEXT)
@@ -153,14 +182,17 @@ static void meaning_read(struct reader *r, const struct yaml_node *n, struct pro
 		reader_wrong_node(r, metric, "the name of a metric; docs/metrics.md lists them");
 }
 
-static void leaf_read(struct reader *r, struct profile_gnmi_stream *s, const char *at, const struct yaml_node *n)
+static void leaf_read(
+	struct reader *r, struct profile_gnmi_stream *s, const char *at, const struct yaml_node *n)
 {
 	struct profile_gnmi_value *v = &s->values[s->n_values];
 	const struct yaml_node *list, *ignore;
 	const char *path;
 	uint64_t u;
-	if (!KEYS(r, n, "a leaf", "path", "metric", "attribute", "refers", "of", "unit", "divide", "words", "otherwise", "suffix", "list", "ignore",
-		    "fallback", "fold", "unread", "window", "priority", "doc") || !(path = reader_text(r, n, "path", true)))
+	if (!KEYS(r, n, "a leaf", "path", "metric", "attribute", "refers", "of", "unit", "divide",
+		    "words", "otherwise", "suffix", "list", "ignore", "fallback", "fold", "unread",
+		    "window", "priority", "doc") ||
+		!(path = reader_text(r, n, "path", true)))
 		return;
 	*v = (struct profile_gnmi_value){.priority = PRIO_NONE, .line = n->line};
 	v->path = *at ? arena_printf(r->a, "%s/%s", at, path) : arena_strdup(r->a, path);
@@ -171,7 +203,8 @@ static void leaf_read(struct reader *r, struct profile_gnmi_stream *s, const cha
 	words_read(r, n, v);
 	v->of = copy(r, n, "of", false);
 	if ((v->of || v->refers) && !strstr(v->path, v->of ? "{name}" : "{"))
-		reader_wrong(r, n->line, n->col, "a leaf with '%s' needs %s in its path", v->of ? "of" : "refers", v->of ? "{name}" : "a place, such as {port}");
+		reader_wrong(r, n->line, n->col, "a leaf with '%s' needs %s in its path",
+			v->of ? "of" : "refers", v->of ? "{name}" : "a place, such as {port}");
 	v->suffix = copy(r, n, "suffix", false);
 	v->fallback = reader_bool(r, n, "fallback");
 	v->fold = reader_fold(r, n, v->metric);
@@ -184,7 +217,8 @@ static void leaf_read(struct reader *r, struct profile_gnmi_stream *s, const cha
 		v->priority = (int)u;
 	ignore = list_of(r, n, "ignore", PROFILE_GNMI_IGNORE_MAX, "a list of at most 4 numbers");
 	for (size_t i = 0; ignore && i < ignore->n; i++)
-		if (reader_number_at(r, ignore->items[i].value, UINT64_MAX, &v->ignore[v->n_ignore]))
+		if (reader_number_at(
+			    r, ignore->items[i].value, UINT64_MAX, &v->ignore[v->n_ignore]))
 			v->n_ignore++;
 	v->unread = texts_read(r, n, "unread", 8, &v->n_unread);
 	s->n_values++;
@@ -192,7 +226,8 @@ static void leaf_read(struct reader *r, struct profile_gnmi_stream *s, const cha
 
 static void values_read(struct reader *r, struct profile_gnmi_stream *s, const struct yaml_node *n)
 {
-	const struct yaml_node *groups = list_of(r, n, "values", PROFILE_GNMI_VALUES_MAX, "a list of { at: PATH, leaves: [...] }");
+	const struct yaml_node *groups = list_of(
+		r, n, "values", PROFILE_GNMI_VALUES_MAX, "a list of { at: PATH, leaves: [...] }");
 	s->values = arena_array(r->a, struct profile_gnmi_value, PROFILE_GNMI_VALUES_MAX + 1);
 	if (!groups) {
 		reader_wrong(r, n->line, n->col, "'values' is missing here");
@@ -203,10 +238,13 @@ static void values_read(struct reader *r, struct profile_gnmi_stream *s, const s
 		if (!KEYS(r, g, "a group of values", "at", "leaves"))
 			continue;
 		const char *at = reader_text(r, g, "at", true);
-		const struct yaml_node *leaves = list_of(r, g, "leaves", PROFILE_GNMI_VALUES_MAX, "a list of leaves");
+		const struct yaml_node *leaves =
+			list_of(r, g, "leaves", PROFILE_GNMI_VALUES_MAX, "a list of leaves");
 		for (size_t k = 0; at && leaves && k < leaves->n; k++) {
 			if (s->n_values == PROFILE_GNMI_VALUES_MAX) {
-				reader_wrong(r, leaves->line, leaves->col, "more than %d leaves in stream '%s'", PROFILE_GNMI_VALUES_MAX, s->name);
+				reader_wrong(r, leaves->line, leaves->col,
+					"more than %d leaves in stream '%s'",
+					PROFILE_GNMI_VALUES_MAX, s->name);
 				return;
 			}
 			leaf_read(r, s, at, leaves->items[k].value);
@@ -214,12 +252,15 @@ static void values_read(struct reader *r, struct profile_gnmi_stream *s, const s
 	}
 }
 
-/* --- streams ----------------------------------------------------------------------------------------------------------------- */
+/* ---- streams ------------------------------------------------------------- */
 
-static void subscriptions_read(struct reader *r, struct profile_gnmi_stream *s, const struct yaml_node *n)
+static void subscriptions_read(
+	struct reader *r, struct profile_gnmi_stream *s, const struct yaml_node *n)
 {
 	static const char *const modes[] = {"sample", "on_change"};
-	const struct yaml_node *l = list_of(r, n, "subscribe", PROFILE_GNMI_SUBSCRIPTIONS_MAX, "a list of at most 32 subscriptions"), *mode;
+	const struct yaml_node *l = list_of(r, n, "subscribe", PROFILE_GNMI_SUBSCRIPTIONS_MAX,
+				       "a list of at most 32 subscriptions"),
+			       *mode;
 	if (!l || l->n == 0) {
 		reader_wrong(r, n->line, n->col, "'subscribe' is missing here");
 		return;
@@ -228,10 +269,12 @@ static void subscriptions_read(struct reader *r, struct profile_gnmi_stream *s, 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct yaml_node *m = l->items[i].value;
 		struct profile_gnmi_subscription *to = &s->subscriptions[s->n_subscriptions];
-		if (!KEYS(r, m, "a subscription", "path", "mode", "min_interval", "optional") || !(to->path = copy(r, m, "path", true)))
+		if (!KEYS(r, m, "a subscription", "path", "mode", "min_interval", "optional") ||
+			!(to->path = copy(r, m, "path", true)))
 			continue;
 		pattern_check(r, m, to->path);
-		to->on_change = (mode = reader_value(m, "mode")) && index_of(r, mode, modes, 2, "sample or on_change") == 1;
+		to->on_change = (mode = reader_value(m, "mode")) &&
+			index_of(r, mode, modes, 2, "sample or on_change") == 1;
 		to->min_interval_ns = duration_of(r, m, "min_interval");
 		to->optional = reader_bool(r, m, "optional");
 		s->n_subscriptions++;
@@ -244,22 +287,30 @@ static struct profile_gnmi_stream *stream_read(struct reader *r, const struct ya
 	struct profile_gnmi_stream *s = arena_new_of(r->a, struct profile_gnmi_stream);
 	const struct yaml_node *v, *l;
 	const char *text;
-	if (!KEYS(r, n, "a stream", "name", "doc", "target", "origin", "plain_names", "cadence", "how", "fallback", "subscribe", "values") ||
-	    !(s->name = copy(r, n, "name", true)))
+	if (!KEYS(r, n, "a stream", "name", "doc", "target", "origin", "plain_names", "cadence",
+		    "how", "fallback", "subscribe", "values") ||
+		!(s->name = copy(r, n, "name", true)))
 		return NULL;
 	s->line = n->line;
 	s->doc = (text = copy(r, n, "doc", false)) ? text : "";
 	s->target = (text = copy(r, n, "target", false)) ? text : "";
 	s->origin = (text = copy(r, n, "origin", false)) ? text : "";
 	s->plain_names = reader_bool(r, n, "plain_names");
-	s->slow = (v = reader_value(n, "cadence")) && index_of(r, v, cadences, 2, "fast or slow") == 1;
-	int how = (v = reader_value(n, "how")) ? index_of(r, v, hows, rw_countof(hows), "one of stream once poll get") : 0;
-	s->hows[s->n_hows++] = how >= 0 && v ? (enum profile_gnmi_how)how : s->slow ? HOW_ONCE : HOW_STREAM;
+	s->slow = (v = reader_value(n, "cadence")) &&
+		index_of(r, v, cadences, 2, "fast or slow") == 1;
+	int how = (v = reader_value(n, "how"))
+		? index_of(r, v, hows, rw_countof(hows), "one of stream once poll get")
+		: 0;
+	s->hows[s->n_hows++] = how >= 0 && v ? (enum profile_gnmi_how)how
+		: s->slow                    ? HOW_ONCE
+					     : HOW_STREAM;
 	if (s->slow && s->hows[0] == HOW_STREAM)
-		reader_wrong_node(r, v, "once, poll or get: a slow stream is asked every slow_interval");
+		reader_wrong_node(
+			r, v, "once, poll or get: a slow stream is asked every slow_interval");
 	l = list_of(r, n, "fallback", PROFILE_GNMI_HOWS_MAX - 1, "a list of once, poll or get");
 	for (size_t i = 0; l && i < l->n; i++)
-		if ((how = index_of(r, l->items[i].value, hows, rw_countof(hows), "one of stream once poll get")) >= 0)
+		if ((how = index_of(r, l->items[i].value, hows, rw_countof(hows),
+			     "one of stream once poll get")) >= 0)
 			s->hows[s->n_hows++] = (enum profile_gnmi_how)how;
 	subscriptions_read(r, s, n);
 	values_read(r, s, n);
@@ -268,13 +319,17 @@ static struct profile_gnmi_stream *stream_read(struct reader *r, const struct ya
 
 static void encodings_read(struct reader *r, const struct yaml_node *n, struct profile_gnmi *g)
 {
-	const struct yaml_node *l = list_of(r, n, "encodings", rw_countof(g->encodings), "a list of proto, json_ietf, json, ascii");
+	const struct yaml_node *l = list_of(r, n, "encodings", rw_countof(g->encodings),
+		"a list of proto, json_ietf, json, ascii");
 	for (size_t i = 0; l && i < l->n; i++) {
 		size_t k = 0;
-		while (k < rw_countof(encodings) && !(l->items[i].value->kind == YAML_TEXT && strcmp(l->items[i].value->text, encodings[k].name) == 0))
+		while (k < rw_countof(encodings) &&
+			!(l->items[i].value->kind == YAML_TEXT &&
+				strcmp(l->items[i].value->text, encodings[k].name) == 0))
 			k++;
 		if (k == rw_countof(encodings))
-			reader_wrong_node(r, l->items[i].value, "one of proto, json_ietf, json, ascii");
+			reader_wrong_node(
+				r, l->items[i].value, "one of proto, json_ietf, json, ascii");
 		else
 			g->encodings[g->n_encodings++] = encodings[k].number;
 	}
@@ -295,7 +350,8 @@ static void port_prefix_read(struct reader *r, const struct yaml_node *n, struct
 			continue;
 		}
 		g->port_prefix[g->n_port_prefix].there = arena_strdup(r->a, m->items[i].key);
-		g->port_prefix[g->n_port_prefix++].here = arena_strdup(r->a, m->items[i].value->text);
+		g->port_prefix[g->n_port_prefix++].here =
+			arena_strdup(r->a, m->items[i].value->text);
 	}
 }
 
@@ -315,7 +371,9 @@ static void prefer_snmp_read(struct reader *r, const struct yaml_node *n, struct
 
 void profile_gnmi_read(struct reader *r, const struct yaml_node *n)
 {
-	if (!n || !KEYS(r, n, "'gnmi'", "models", "encodings", "extends", "without", "port_prefix", "prefer_snmp", "streams"))
+	if (!n ||
+		!KEYS(r, n, "'gnmi'", "models", "encodings", "extends", "without", "port_prefix",
+			"prefer_snmp", "streams"))
 		return;
 	struct profile_gnmi *g = arena_new_of(r->a, struct profile_gnmi);
 	g->models = texts_read(r, n, "models", 64, &g->n_models);
@@ -331,7 +389,9 @@ void profile_gnmi_read(struct reader *r, const struct yaml_node *n)
 		struct profile_gnmi_stream *s = stream_read(r, streams->items[i].value);
 		for (size_t k = 0; s && k < g->n_streams; k++)
 			if (strcmp(g->streams[k]->name, s->name) == 0)
-				reader_wrong(r, s->line, 0, "stream '%s' twice; the first is in line %d", s->name, g->streams[k]->line);
+				reader_wrong(r, s->line, 0,
+					"stream '%s' twice; the first is in line %d", s->name,
+					g->streams[k]->line);
 		if (s)
 			g->streams[g->n_streams++] = s;
 	}
@@ -349,12 +409,17 @@ static bool left_out(const struct profile_gnmi *g, const char *name)
 	return false;
 }
 
-int profile_gnmi_extend(struct profile *p, const struct profile *base, struct arena *a, struct err *e)
+int profile_gnmi_extend(
+	struct profile *p, const struct profile *base, struct arena *a, struct err *e)
 {
 	struct profile_gnmi *g = p->gnmi;
 	if (!base || !base->gnmi || base->gnmi->extends)
-		return err_at(e, -EINVAL, p->file, g->extends_line, 0, "read '%s', expected the name of a profile with a gnmi section that does not itself extend another", g->extends);
-	struct profile_gnmi_stream **streams = arena_array(a, struct profile_gnmi_stream *, g->n_streams + base->gnmi->n_streams + 1);
+		return err_at(e, -EINVAL, p->file, g->extends_line, 0,
+			"read '%s', expected the name of a profile with a gnmi section that does "
+			"not itself extend another",
+			g->extends);
+	struct profile_gnmi_stream **streams = arena_array(
+		a, struct profile_gnmi_stream *, g->n_streams + base->gnmi->n_streams + 1);
 	size_t n = 0;
 	for (size_t i = 0; i < base->gnmi->n_streams; i++)
 		if (!left_out(g, base->gnmi->streams[i]->name))

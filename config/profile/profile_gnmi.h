@@ -2,37 +2,51 @@
  * profile_gnmi - the gNMI half of a profile: what to subscribe to, and what the answers mean.
  *
  *   gnmi:
- *     models: [nvidia-*]                 # globs of model names in Capabilities that tell this kind of switch; "profile: auto" goes by them
- *     encodings: [proto, json_ietf]      # in order of preference; proto json_ietf json ascii when not said
- *     extends: openconfig                # the streams of that profile come first; one of the same name here replaces it
+ *     models: [nvidia-*]                 # globs of model names in Capabilities that tell this
+ *                                        # kind of switch; "profile: auto" goes by them
+ *     encodings: [proto, json_ietf]      # in order of preference; proto json_ietf json ascii
+ *                                        # when not said
+ *     extends: openconfig                # the streams of that profile come first; one of the
+ *                                        # same name here replaces it
  *     without: [qos]                     # streams of it that are not used
- *     port_prefix: { eth: Ethernet }     # how a port's name begins there, and how it begins in the fabric
- *     prefer_snmp: [pfcwd.storms]        # where SNMP answers too, it is the better source of these metrics
+ *     port_prefix: { eth: Ethernet }     # how a port's name begins there, and how it begins in
+ *                                        # the fabric
+ *     prefer_snmp: [pfcwd.storms]        # where SNMP answers too, it is the better source of
+ *                                        # these metrics
  *     streams:
  *       - name: counters                 # one Subscribe call, on a connection of its own
  *         target: COUNTERS_DB            # prefix.target and .origin
  *         origin: openconfig
- *         plain_names: true              # names are table keys: "a:b" is one name, not module a's b
- *         cadence: fast                  # slow: names and configuration, before the fast ones and every slow_interval
+ *         plain_names: true              # names are table keys: "a:b" is one name, not module
+ *                                        # a's b
+ *         cadence: fast                  # slow: names and configuration, before the fast ones
+ *                                        # and every slow_interval
  *         how: stream                    # stream once poll get
- *         fallback: [once]               # what else, in this order, when that is not served or goes stale; none when not said
+ *         fallback: [once]               # what else, in this order, when that is not served or
+ *                                        # goes stale; none when not said
  *         subscribe:
- *           - { path: /interfaces/interface[name=*]/state/counters, mode: sample, min_interval: 1s, optional: true }
+ *           - { path: /interfaces/interface[name=*]/state/counters, mode: sample, min_interval:
+ *               1s, optional: true }
  *         values:
  *           - at: /interfaces/interface[name={port}]/state/counters
  *             leaves:
  *               - { path: in-octets, metric: port.in_octets, doc: "..." }
  *
- * A path in "values" is a pattern of what comes back. In names and in values of keys, * stands for anything and {word} for a part
- * of the place: {port}, {alias} (of a port), {priority}, {queue}, {group} (numbers, or ranges such as 3-4), {pool}, {name} (of an object, see "of").
+ * A path in "values" is a pattern of what comes back. In names and in values of keys, * stands for
+ * anything and {word} for a part of the place: {port}, {alias} (of a port), {priority}, {queue},
+ * {group} (numbers, or ranges such as 3-4), {pool}, {name} (of an object, see "of").
  *
- * A leaf has one of: "metric", "attribute" (port_alias, boot_time, sysname; LLDP: chassis of the device, and neighbor_sysname, neighbor_chassis, neighbor_port,
- * neighbor_descr, and the kinds of ids neighbor_chassis_kind, neighbor_port_kind, by "words" or as numbers, of the neighbour {name} on {port}), or "refers: KIND" (its value is the name of an object
- * of that kind, which holds for this place). Leaves "of: KIND" are about the object {name}, and hold for all places that refer to it.
- * Further: unit and divide (as in SNMP), words { UP: 1, DOWN: 0 } with otherwise (for all other words), suffix (text behind the number),
- * list: priorities ("3,4": 1 for these, 0 for the others), ignore [numbers that mean "not there"], fallback (only where no other leaf gave
- * the metric of this thing), window (of a watermark), priority (constant), unread [words that mean that there is no value: "N/A"]. Leaves that name
- * one metric of one thing are added up, or the least or the most of them counts (fold: min, max).
+ * A leaf has one of: "metric", "attribute" (port_alias, boot_time, sysname; LLDP: chassis of the
+ * device, and neighbor_sysname, neighbor_chassis, neighbor_port, neighbor_descr, and the kinds of
+ * ids neighbor_chassis_kind, neighbor_port_kind, by "words" or as numbers, of the neighbour {name}
+ * on {port}), or "refers: KIND" (its value is the name of an object of that kind, which holds for
+ * this place). Leaves "of: KIND" are about the object {name}, and hold for all places that refer to
+ * it. Further: unit and divide (as in SNMP), words { UP: 1, DOWN: 0 } with otherwise (for all other
+ * words), suffix (text behind the number), list: priorities ("3,4": 1 for these, 0 for the others),
+ * ignore [numbers that mean "not there"], fallback (only where no other leaf gave the metric of
+ * this thing), window (of a watermark), priority (constant), unread [words that mean that there is
+ * no value: "N/A"]. Leaves that name one metric of one thing are added up, or the least or the most
+ * of them counts (fold: min, max).
  */
 #ifndef RW_CONFIG_PROFILE_GNMI_H
 #define RW_CONFIG_PROFILE_GNMI_H
@@ -51,11 +65,22 @@
 enum profile_gnmi_how { HOW_STREAM, HOW_ONCE, HOW_POLL, HOW_GET };
 const char *profile_gnmi_how_name(enum profile_gnmi_how how); /* "stream" */
 
-enum profile_gnmi_attribute { GNMI_ATTRIBUTE_NONE, GNMI_ATTRIBUTE_PORT_ALIAS, GNMI_ATTRIBUTE_BOOT_TIME, GNMI_ATTRIBUTE_SYSNAME, GNMI_ATTRIBUTE_CHASSIS,
+enum profile_gnmi_attribute {
+	GNMI_ATTRIBUTE_NONE,
+	GNMI_ATTRIBUTE_PORT_ALIAS,
+	GNMI_ATTRIBUTE_BOOT_TIME,
+	GNMI_ATTRIBUTE_SYSNAME,
+	GNMI_ATTRIBUTE_CHASSIS,
 	/* of LLDP; in this order: from here on of a neighbour */
-	GNMI_ATTRIBUTE_NEIGHBOR_SYSNAME, GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS, GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS_KIND, GNMI_ATTRIBUTE_NEIGHBOR_PORT,
-	GNMI_ATTRIBUTE_NEIGHBOR_PORT_KIND, GNMI_ATTRIBUTE_NEIGHBOR_DESCR };
-const char *profile_gnmi_attribute_name(enum profile_gnmi_attribute a); /* "port_alias"; "" for none */
+	GNMI_ATTRIBUTE_NEIGHBOR_SYSNAME,
+	GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS,
+	GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS_KIND,
+	GNMI_ATTRIBUTE_NEIGHBOR_PORT,
+	GNMI_ATTRIBUTE_NEIGHBOR_PORT_KIND,
+	GNMI_ATTRIBUTE_NEIGHBOR_DESCR
+};
+/* "port_alias"; "" for none */
+const char *profile_gnmi_attribute_name(enum profile_gnmi_attribute a);
 
 struct profile_gnmi_subscription {
 	const char *path;
@@ -64,42 +89,63 @@ struct profile_gnmi_subscription {
 };
 
 struct profile_gnmi_value {
-	const char *path, *doc;  /* whole pattern */
-	int metric;              /* -1: .attribute or .refers */
+	const char *path, *doc; /* whole pattern */
+	int metric; /* -1: .attribute or .refers */
 	enum profile_gnmi_attribute attribute;
 	const char *refers, *of; /* kinds of objects, or NULL */
 	uint64_t mul, div;
-	bool cells;              /* and times the size of a cell */
-	struct { const char *word; uint64_t value; } words[PROFILE_GNMI_WORDS_MAX]; size_t n_words;
-	bool has_otherwise; uint64_t otherwise;
-	const char *suffix;      /* NULL */
-	bool priorities;         /* a list of priorities */
+	bool cells; /* and times the size of a cell */
+	struct {
+		const char *word;
+		uint64_t value;
+	} words[PROFILE_GNMI_WORDS_MAX];
+	size_t n_words;
+	bool has_otherwise;
+	uint64_t otherwise;
+	const char *suffix; /* NULL */
+	bool priorities; /* a list of priorities */
 	bool fallback;
 	enum profile_fold fold;
-	uint64_t ignore[PROFILE_GNMI_IGNORE_MAX]; size_t n_ignore;
-	const char **unread; size_t n_unread;
+	uint64_t ignore[PROFILE_GNMI_IGNORE_MAX];
+	size_t n_ignore;
+	const char **unread;
+	size_t n_unread;
 	uint32_t window_ms;
-	int priority;            /* PRIO_NONE: from the path */
+	int priority; /* PRIO_NONE: from the path */
 	int line;
 };
 
 struct profile_gnmi_stream {
 	const char *name, *doc, *target, *origin; /* "" */
 	bool plain_names, slow;
-	enum profile_gnmi_how hows[PROFILE_GNMI_HOWS_MAX]; size_t n_hows; /* the first is "how", then the fallbacks */
-	struct profile_gnmi_subscription *subscriptions; size_t n_subscriptions;
-	struct profile_gnmi_value *values; size_t n_values;
+	/* the first is "how", then the fallbacks */
+	enum profile_gnmi_how hows[PROFILE_GNMI_HOWS_MAX];
+	size_t n_hows;
+	struct profile_gnmi_subscription *subscriptions;
+	size_t n_subscriptions;
+	struct profile_gnmi_value *values;
+	size_t n_values;
 	int line;
 };
 
 struct profile_gnmi {
-	const char **models; size_t n_models;
-	unsigned encodings[4]; size_t n_encodings; /* numbers of the protocol; none = all, in the usual order */
-	struct { const char *there, *here; } port_prefix[4]; size_t n_port_prefix;
-	uint16_t *prefer_snmp; size_t n_prefer_snmp; /* metrics */
-	struct profile_gnmi_stream **streams; size_t n_streams; /* own and inherited */
-	const char *extends; int extends_line; /* NULL */
-	const char **without; size_t n_without;
+	const char **models;
+	size_t n_models;
+	/* numbers of the protocol; none = all, in the usual order */
+	unsigned encodings[4];
+	size_t n_encodings;
+	struct {
+		const char *there, *here;
+	} port_prefix[4];
+	size_t n_port_prefix;
+	uint16_t *prefer_snmp;
+	size_t n_prefer_snmp; /* metrics */
+	struct profile_gnmi_stream **streams;
+	size_t n_streams; /* own and inherited */
+	const char *extends;
+	int extends_line; /* NULL */
+	const char **without;
+	size_t n_without;
 };
 
 #endif

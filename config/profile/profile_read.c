@@ -1,4 +1,5 @@
-/* profile_read - see the header. Every mistake is reported with its place; unknown keys come with the nearest known one. */
+/* profile_read - see the header. Every mistake is reported with its place; unknown keys come with
+ * the nearest known one. */
 #include "config/profile/profile_reader.h"
 
 #include <errno.h>
@@ -25,11 +26,13 @@ void reader_wrong(struct reader *r, int line, int col, const char *fmt, ...)
 void reader_wrong_node(struct reader *r, const struct yaml_node *n, const char *expected)
 {
 	char what[128];
-	reader_wrong(r, n->line, n->col, "read %s, expected %s", yaml_what(n, what, sizeof(what)), expected);
+	reader_wrong(r, n->line, n->col, "read %s, expected %s", yaml_what(n, what, sizeof(what)),
+		expected);
 }
 
 /* keys_check - @n must be a section whose keys are all in @known. */
-bool reader_keys(struct reader *r, const struct yaml_node *n, const char *const *known, size_t n_known, const char *what)
+bool reader_keys(struct reader *r, const struct yaml_node *n, const char *const *known,
+	size_t n_known, const char *what)
 {
 	if (n->kind != YAML_MAP) {
 		reader_wrong_node(r, n, what);
@@ -43,7 +46,9 @@ bool reader_keys(struct reader *r, const struct yaml_node *n, const char *const 
 		if (found)
 			continue;
 		const char *near = str_nearest(n->items[i].key, known, n_known);
-		reader_wrong(r, n->items[i].line, n->items[i].col, near ? "unknown key '%s' in %s, did you mean '%s'?" : "unknown key '%s' in %s%s",
+		reader_wrong(r, n->items[i].line, n->items[i].col,
+			near ? "unknown key '%s' in %s, did you mean '%s'?"
+			     : "unknown key '%s' in %s%s",
 			n->items[i].key, what, near ? near : "");
 		ok = false;
 	}
@@ -56,7 +61,8 @@ const struct yaml_node *reader_value(const struct yaml_node *map, const char *ke
 	return i ? i->value : NULL;
 }
 
-const char *reader_text(struct reader *r, const struct yaml_node *map, const char *key, bool required)
+const char *reader_text(
+	struct reader *r, const struct yaml_node *map, const char *key, bool required)
 {
 	const struct yaml_node *v = reader_value(map, key);
 	if (!v) {
@@ -77,7 +83,8 @@ bool reader_number_at(struct reader *r, const struct yaml_node *v, uint64_t max,
 	uint64_t u = 0;
 	bool ok = *t != '\0' && (t[0] != '0' || t[1] == '\0');
 	for (; ok && *t; t++)
-		ok = *t >= '0' && *t <= '9' && u <= (max - (uint64_t)(*t - '0')) / 10 && ((u = u * 10 + (uint64_t)(*t - '0')), true);
+		ok = *t >= '0' && *t <= '9' && u <= (max - (uint64_t)(*t - '0')) / 10 &&
+			((u = u * 10 + (uint64_t)(*t - '0')), true);
 	if (!ok || u > max) {
 		char expected[64];
 		snprintf(expected, sizeof(expected), "a whole number from 0 to %" PRIu64, max);
@@ -88,7 +95,8 @@ bool reader_number_at(struct reader *r, const struct yaml_node *v, uint64_t max,
 	return true;
 }
 
-bool reader_number(struct reader *r, const struct yaml_node *map, const char *key, uint64_t max, uint64_t *ret)
+bool reader_number(
+	struct reader *r, const struct yaml_node *map, const char *key, uint64_t max, uint64_t *ret)
 {
 	const struct yaml_node *v = reader_value(map, key);
 	return v && reader_number_at(r, v, max, ret);
@@ -99,7 +107,8 @@ bool reader_bool(struct reader *r, const struct yaml_node *map, const char *key)
 	const struct yaml_node *v = reader_value(map, key);
 	if (!v)
 		return false;
-	if (v->kind != YAML_TEXT || (strcmp(v->text, "true") != 0 && strcmp(v->text, "false") != 0)) {
+	if (v->kind != YAML_TEXT ||
+		(strcmp(v->text, "true") != 0 && strcmp(v->text, "false") != 0)) {
 		reader_wrong_node(r, v, "true or false");
 		return false;
 	}
@@ -157,7 +166,7 @@ enum profile_part reader_part(const char *word)
 	return PART_OTHER;
 }
 
-/* --- the rest ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the rest ------------------------------------------------------------ */
 
 static void matches_read(struct reader *r, const struct yaml_node *n)
 {
@@ -177,7 +186,8 @@ static void matches_read(struct reader *r, const struct yaml_node *n)
 			continue;
 		if (m->n == 0)
 			reader_wrong(r, m->line, m->col, "expected 'object_id', 'descr' or both");
-		if (reader_value(m, "object_id") && reader_oid(r, reader_value(m, "object_id"), &oid)) {
+		if (reader_value(m, "object_id") &&
+			reader_oid(r, reader_value(m, "object_id"), &oid)) {
 			to->object_id = arena_array(r->a, uint32_t, oid.n);
 			memcpy(to->object_id, oid.v, oid.n * sizeof(uint32_t));
 			to->n_object_id = oid.n;
@@ -201,12 +211,19 @@ static void quirks_read(struct reader *r, const struct yaml_node *n)
 		const struct yaml_node *q = n->items[i].value;
 		if (!KEYS(r, q, "a quirk", "name", "doc", "evidence"))
 			continue;
-		const char *name = reader_text(r, q, "name", true), *doc = reader_text(r, q, "doc", true), *evidence = reader_value(q, "evidence") ?
-			reader_text(r, q, "evidence", true) : NULL;
+		const char *name = reader_text(r, q, "name", true),
+			   *doc = reader_text(r, q, "doc", true),
+			   *evidence = reader_value(q, "evidence")
+			? reader_text(r, q, "evidence", true)
+			: NULL;
 		if (!reader_value(q, "evidence"))
-			reader_wrong(r, q->line, q->col, "a quirk without 'evidence': say where this was read or seen (source file, document, device and release)");
+			reader_wrong(r, q->line, q->col,
+				"a quirk without 'evidence': say where this was read or seen "
+				"(source file, document, device and release)");
 		if (name && doc && evidence)
-			r->p->quirks[r->p->n_quirks++] = (struct profile_quirk){arena_strdup(r->a, name), arena_strdup(r->a, doc), arena_strdup(r->a, evidence)};
+			r->p->quirks[r->p->n_quirks++] =
+				(struct profile_quirk){arena_strdup(r->a, name),
+					arena_strdup(r->a, doc), arena_strdup(r->a, evidence)};
 	}
 }
 
@@ -223,8 +240,12 @@ static void tc_map_read(struct reader *r, const struct yaml_node *n)
 	r->p->has_tc_map = true;
 	for (size_t i = 0; i < n->n; i++) {
 		uint64_t queue, priority;
-		struct yaml_node key = {.kind = YAML_TEXT, .line = n->items[i].line, .col = n->items[i].col, .text = n->items[i].key};
-		if (reader_number_at(r, &key, PROFILE_TC_MAX - 1, &queue) && reader_number_at(r, n->items[i].value, 7, &priority))
+		struct yaml_node key = {.kind = YAML_TEXT,
+			.line = n->items[i].line,
+			.col = n->items[i].col,
+			.text = n->items[i].key};
+		if (reader_number_at(r, &key, PROFILE_TC_MAX - 1, &queue) &&
+			reader_number_at(r, n->items[i].value, 7, &priority))
 			r->p->tc_map[queue] = (int8_t)priority;
 	}
 }
@@ -234,7 +255,9 @@ static void port_names_read(struct reader *r, const struct yaml_node *n)
 	if (!n)
 		return;
 	if (n->kind != YAML_LIST) {
-		reader_wrong_node(r, n, "a list such as [{ first: 1, last: 999, subtract: 1, name: \"Ethernet{n}\" }]");
+		reader_wrong_node(r, n,
+			"a list such as [{ first: 1, last: 999, subtract: 1, name: \"Ethernet{n}\" "
+			"}]");
 		return;
 	}
 	r->p->port_names = arena_array(r->a, struct profile_port_name, n->n ? n->n : 1);
@@ -245,13 +268,17 @@ static void port_names_read(struct reader *r, const struct yaml_node *n)
 			continue;
 		const char *name = reader_text(r, m, "name", true);
 		reader_number(r, m, "subtract", UINT32_MAX, &subtract);
-		if (!reader_number(r, m, "first", UINT32_MAX, &first) || !reader_number(r, m, "last", UINT32_MAX, &last) || !name)
-			reader_wrong(r, m->line, m->col, "expected first, last and name (with {n} for the number)");
+		if (!reader_number(r, m, "first", UINT32_MAX, &first) ||
+			!reader_number(r, m, "last", UINT32_MAX, &last) || !name)
+			reader_wrong(r, m->line, m->col,
+				"expected first, last and name (with {n} for the number)");
 		else if (first > last || subtract > first || !strstr(name, "{n}"))
-			reader_wrong(r, m->line, m->col, "expected first <= last, subtract <= first, and {n} in the name");
+			reader_wrong(r, m->line, m->col,
+				"expected first <= last, subtract <= first, and {n} in the name");
 		else
-			r->p->port_names[r->p->n_port_names++] = (struct profile_port_name){(uint32_t)first, (uint32_t)last, (uint32_t)subtract,
-				arena_strdup(r->a, name)};
+			r->p->port_names[r->p->n_port_names++] =
+				(struct profile_port_name){(uint32_t)first, (uint32_t)last,
+					(uint32_t)subtract, arena_strdup(r->a, name)};
 	}
 }
 
@@ -271,13 +298,16 @@ static void without_read(struct reader *r, const struct yaml_node *n)
 			continue;
 		}
 		r->draft->without_lines[r->draft->n_without] = n->items[i].value->line;
-		r->draft->without[r->draft->n_without++] = arena_strdup(r->a, n->items[i].value->text);
+		r->draft->without[r->draft->n_without++] =
+			arena_strdup(r->a, n->items[i].value->text);
 	}
 }
 
 static void snmp_read(struct reader *r, const struct yaml_node *n)
 {
-	if (!n || !KEYS(r, n, "'snmp'", "min_interval", "refresh", "without", "port_names", "tables", "traps"))
+	if (!n ||
+		!KEYS(r, n, "'snmp'", "min_interval", "refresh", "without", "port_names", "tables",
+			"traps"))
 		return;
 	profile_traps_read(r, reader_value(n, "traps"));
 	r->p->snmp = true;
@@ -297,24 +327,33 @@ static void snmp_read(struct reader *r, const struct yaml_node *n)
 		struct profile_table *t = profile_table_read(r, tables->items[i].value);
 		for (size_t k = 0; t && k < r->p->n_tables; k++)
 			if (strcmp(r->p->tables[k]->name, t->name) == 0)
-				reader_wrong(r, t->line, 0, "table '%s' twice; the first is in line %d", t->name, r->p->tables[k]->line);
+				reader_wrong(r, t->line, 0,
+					"table '%s' twice; the first is in line %d", t->name,
+					r->p->tables[k]->line);
 		if (t)
 			r->p->tables[r->p->n_tables++] = t;
 	}
 }
 
-int profile_read(const char *text, size_t n, const char *file, struct arena *a, struct profile_draft *ret, struct err_list *errors)
+int profile_read(const char *text, size_t n, const char *file, struct arena *a,
+	struct profile_draft *ret, struct err_list *errors)
 {
 	const struct yaml_node *root;
 	struct profile *p = arena_new_of(a, struct profile);
-	struct reader r = {.a = a, .file = arena_strdup(a, file), .errors = errors, .n_before = errors->n, .p = p, .draft = ret};
+	struct reader r = {.a = a,
+		.file = arena_strdup(a, file),
+		.errors = errors,
+		.n_before = errors->n,
+		.p = p,
+		.draft = ret};
 	const char *s;
 	*ret = (struct profile_draft){.profile = p};
 	p->file = r.file;
 	p->text = arena_strndup(a, text, n);
 	if (yaml_read(text, n, file, a, &root, errors) < 0)
 		return -EINVAL;
-	if (!KEYS(&r, root, "a profile", "name", "doc", "match", "extends", "tc_map", "cell_bytes", "cell_oid", "quirks", "snmp", "gnmi", "tuning"))
+	if (!KEYS(&r, root, "a profile", "name", "doc", "match", "extends", "tc_map", "cell_bytes",
+		    "cell_oid", "quirks", "snmp", "gnmi", "tuning"))
 		return -EINVAL;
 	p->name = (s = reader_text(&r, root, "name", true)) ? arena_strdup(a, s) : "";
 	p->doc = (s = reader_text(&r, root, "doc", true)) ? arena_strdup(a, s) : "";

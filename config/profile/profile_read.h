@@ -6,7 +6,8 @@
 
 struct arena;
 
-/* The compiled-in files (generated from config/profiles/ when the program is built); name NULL ends the list. */
+/* The compiled-in files (generated from config/profiles/ when the program is built); name NULL ends
+ * the list. */
 struct profile_text {
 	const char *file;
 	const char *text;
@@ -25,9 +26,12 @@ struct profile_draft { /* a profile before its "extends" was followed */
 };
 
 /* profile_read - 0, or -EINVAL with errors added. Everything lives in @a. */
-int profile_read(const char *text, size_t n, const char *file, struct arena *a, struct profile_draft *ret, struct err_list *errors);
+int profile_read(const char *text, size_t n, const char *file, struct arena *a,
+	struct profile_draft *ret, struct err_list *errors);
 
-/* profile_gnmi_extend - p->gnmi takes the streams of @base (NULL = there is none of that name) it does not replace. 0 or -EINVAL. */
-int profile_gnmi_extend(struct profile *p, const struct profile *base, struct arena *a, struct err *e);
+/* profile_gnmi_extend - p->gnmi takes the streams of @base (NULL = there is none of that name) it
+ * does not replace. 0 or -EINVAL. */
+int profile_gnmi_extend(
+	struct profile *p, const struct profile *base, struct arena *a, struct err *e);
 
 #endif

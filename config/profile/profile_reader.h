@@ -1,6 +1,6 @@
 /*
- * profile_reader - what the files that read a profile share: the place of each mistake, and small values. Inside of profile_read.c,
- * profile_table.c, profile_trap.c and profile_gnmi.c only.
+ * profile_reader - what the files that read a profile share: the place of each mistake, and small
+ * values. Inside of profile_read.c, profile_table.c, profile_trap.c and profile_gnmi.c only.
  */
 #ifndef RW_CONFIG_PROFILE_READER_H
 #define RW_CONFIG_PROFILE_READER_H
@@ -19,22 +19,31 @@ struct reader {
 	struct profile_draft *draft;
 };
 
-void reader_wrong(struct reader *r, int line, int col, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void reader_wrong(struct reader *r, int line, int col, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 void reader_wrong_node(struct reader *r, const struct yaml_node *n, const char *expected);
 
-/* KEYS - must be a section whose keys are all in the list; what is unknown is reported with the nearest known one. */
-bool reader_keys(struct reader *r, const struct yaml_node *n, const char *const *known, size_t n_known, const char *what);
-#define KEYS(r, n, what, ...) reader_keys((r), (n), (const char *const[]){__VA_ARGS__}, rw_countof(((const char *const[]){__VA_ARGS__})), (what))
+/* KEYS - must be a section whose keys are all in the list; what is unknown is reported with the
+ * nearest known one. */
+bool reader_keys(struct reader *r, const struct yaml_node *n, const char *const *known,
+	size_t n_known, const char *what);
+#define KEYS(r, n, what, ...)                                                                      \
+	reader_keys((r), (n), (const char *const[]){__VA_ARGS__},                                  \
+		rw_countof(((const char *const[]){__VA_ARGS__})), (what))
 
-/* Values of a section; a wrong one is reported. reader_value, reader_text: NULL when absent. number, oid: false when absent or wrong. */
+/* Values of a section; a wrong one is reported. reader_value, reader_text: NULL when absent.
+ * number, oid: false when absent or wrong. */
 const struct yaml_node *reader_value(const struct yaml_node *map, const char *key);
-const char *reader_text(struct reader *r, const struct yaml_node *map, const char *key, bool required);
+const char *reader_text(
+	struct reader *r, const struct yaml_node *map, const char *key, bool required);
 bool reader_number_at(struct reader *r, const struct yaml_node *v, uint64_t max, uint64_t *ret);
-bool reader_number(struct reader *r, const struct yaml_node *map, const char *key, uint64_t max, uint64_t *ret);
+bool reader_number(struct reader *r, const struct yaml_node *map, const char *key, uint64_t max,
+	uint64_t *ret);
 bool reader_bool(struct reader *r, const struct yaml_node *map, const char *key);
 bool reader_oid(struct reader *r, const struct yaml_node *v, struct profile_oid *ret);
 
-/* reader_fold - the key "fold", of a metric (-1: none) that is neither a counter nor a whole number; FOLD_SUM when it is not there. */
+/* reader_fold - the key "fold", of a metric (-1: none) that is neither a counter nor a whole
+ * number; FOLD_SUM when it is not there. */
 enum profile_fold reader_fold(struct reader *r, const struct yaml_node *n, int metric);
 
 /* reader_part - what a word in an index stands for. */

@@ -8,11 +8,14 @@
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 
-/* --- the columns of a table ------------------------------------------------------------------------------------------------ */
+/* ---- the columns of a table ---------------------------------------------- */
 
 static const char *const attribute_names[] = {
-	[ATTRIBUTE_NONE] = "", [ATTRIBUTE_PORT_NAME] = "port_name", [ATTRIBUTE_PORT_DESCR] = "port_descr",
-	[ATTRIBUTE_PORT_ALIAS] = "port_alias", [ATTRIBUTE_DISCONTINUITY] = "discontinuity",
+	[ATTRIBUTE_NONE] = "",
+	[ATTRIBUTE_PORT_NAME] = "port_name",
+	[ATTRIBUTE_PORT_DESCR] = "port_descr",
+	[ATTRIBUTE_PORT_ALIAS] = "port_alias",
+	[ATTRIBUTE_DISCONTINUITY] = "discontinuity",
 };
 
 const char *profile_attribute_name(enum profile_attribute a)
@@ -25,20 +28,30 @@ static const struct unit {
 	uint64_t mul;
 	bool cells;
 } units[] = {
-	{"ns", 1, false}, {"us", 1000, false}, {"ms", 1000000, false}, {"ticks", 10000000, false}, {"s", 1000000000, false},
-	{"Mbps", 1000000, false}, {"kB", 1000, false}, {"KiB", 1024, false}, {"cells", 1, true},
+	{"ns", 1, false},
+	{"us", 1000, false},
+	{"ms", 1000000, false},
+	{"ticks", 10000000, false},
+	{"s", 1000000000, false},
+	{"Mbps", 1000000, false},
+	{"kB", 1000, false},
+	{"KiB", 1024, false},
+	{"cells", 1, true},
 };
 
 /* table_column - position of an OID among the table's columns, added if new. */
-static bool table_column(struct reader *r, struct profile_table *t, struct profile_oid oid, const struct yaml_node *at, size_t *ret)
+static bool table_column(struct reader *r, struct profile_table *t, struct profile_oid oid,
+	const struct yaml_node *at, size_t *ret)
 {
 	for (size_t i = 0; i < t->n_columns; i++)
-		if (t->columns[i].n == oid.n && memcmp(t->columns[i].v, oid.v, oid.n * sizeof(*oid.v)) == 0) {
+		if (t->columns[i].n == oid.n &&
+			memcmp(t->columns[i].v, oid.v, oid.n * sizeof(*oid.v)) == 0) {
 			*ret = i;
 			return true;
 		}
 	if (t->n_columns == PROFILE_COLUMNS_MAX) {
-		reader_wrong(r, at->line, at->col, "more than %d columns in table '%s': split it", PROFILE_COLUMNS_MAX, t->name);
+		reader_wrong(r, at->line, at->col, "more than %d columns in table '%s': split it",
+			PROFILE_COLUMNS_MAX, t->name);
 		return false;
 	}
 	t->columns[t->n_columns] = oid;
@@ -47,13 +60,16 @@ static bool table_column(struct reader *r, struct profile_table *t, struct profi
 }
 
 /* column_oid - "column: 6" below the table's oid, or "oid: 1.3..." */
-static bool column_oid(struct reader *r, struct profile_table *t, struct profile_oid base, const struct yaml_node *n, size_t *ret)
+static bool column_oid(struct reader *r, struct profile_table *t, struct profile_oid base,
+	const struct yaml_node *n, size_t *ret)
 {
-	const struct yaml_node *relative = reader_value(n, "column"), *absolute = reader_value(n, "oid");
+	const struct yaml_node *relative = reader_value(n, "column"),
+			       *absolute = reader_value(n, "oid");
 	struct profile_oid oid;
 	uint64_t arc;
 	if (!relative == !absolute) {
-		reader_wrong(r, n->line, n->col, "expected either 'column' (below the table's oid) or 'oid'");
+		reader_wrong(r, n->line, n->col,
+			"expected either 'column' (below the table's oid) or 'oid'");
 		return false;
 	}
 	if (absolute)
@@ -61,7 +77,8 @@ static bool column_oid(struct reader *r, struct profile_table *t, struct profile
 	if (!reader_number_at(r, relative, UINT32_MAX, &arc))
 		return false;
 	if (base.n == 0 || base.n + 1 > PROFILE_OID_MAX) {
-		reader_wrong(r, relative->line, relative->col, "'column' needs the 'oid' of the table");
+		reader_wrong(
+			r, relative->line, relative->col, "'column' needs the 'oid' of the table");
 		return false;
 	}
 	uint32_t *v = arena_array(r->a, uint32_t, base.n + 1);
@@ -70,7 +87,8 @@ static bool column_oid(struct reader *r, struct profile_table *t, struct profile
 	return table_column(r, t, (struct profile_oid){v, base.n + 1}, n, ret);
 }
 
-static void column_where(struct reader *r, const struct profile_table *t, const struct yaml_node *n, struct profile_value *v)
+static void column_where(struct reader *r, const struct profile_table *t, const struct yaml_node *n,
+	struct profile_value *v)
 {
 	const struct yaml_node *where = reader_value(n, "where");
 	for (size_t i = 0; i < PROFILE_PARTS_MAX; i++)
@@ -78,7 +96,8 @@ static void column_where(struct reader *r, const struct profile_table *t, const 
 	if (!where)
 		return;
 	if (where->kind != YAML_MAP) {
-		reader_wrong_node(r, where, "parts of the index and their values, such as { direction: 2 }");
+		reader_wrong_node(
+			r, where, "parts of the index and their values, such as { direction: 2 }");
 		return;
 	}
 	for (size_t i = 0; i < where->n; i++) {
@@ -87,7 +106,8 @@ static void column_where(struct reader *r, const struct profile_table *t, const 
 		while (part < t->n_parts && strcmp(t->part_names[part], where->items[i].key) != 0)
 			part++;
 		if (part == t->n_parts)
-			reader_wrong(r, where->items[i].line, where->items[i].col, "'%s' is not a part of this table's index", where->items[i].key);
+			reader_wrong(r, where->items[i].line, where->items[i].col,
+				"'%s' is not a part of this table's index", where->items[i].key);
 		else if (reader_number_at(r, where->items[i].value, UINT32_MAX, &u))
 			v->where[part] = (int64_t)u;
 	}
@@ -100,7 +120,8 @@ static void column_unit(struct reader *r, const struct yaml_node *n, struct prof
 	v->mul = v->div = 1;
 	if (unit) {
 		size_t i = 0;
-		while (i < rw_countof(units) && !(unit->kind == YAML_TEXT && strcmp(units[i].name, unit->text) == 0))
+		while (i < rw_countof(units) &&
+			!(unit->kind == YAML_TEXT && strcmp(units[i].name, unit->text) == 0))
 			i++;
 		if (i == rw_countof(units)) {
 			reader_wrong_node(r, unit, "one of ns us ms ticks s Mbps kB KiB cells");
@@ -123,7 +144,8 @@ static void column_ignore(struct reader *r, const struct yaml_node *n, struct pr
 	if (!list)
 		return;
 	if (list->kind != YAML_LIST || list->n > PROFILE_IGNORE_MAX) {
-		reader_wrong_node(r, list, "a list of at most 4 raw values that mean \"not there\"");
+		reader_wrong_node(
+			r, list, "a list of at most 4 raw values that mean \"not there\"");
 		return;
 	}
 	for (size_t i = 0; i < list->n; i++)
@@ -131,12 +153,14 @@ static void column_ignore(struct reader *r, const struct yaml_node *n, struct pr
 			v->n_ignore++;
 }
 
-static void column_when(struct reader *r, struct profile_table *t, struct profile_oid base, const struct yaml_node *n, struct profile_value *v)
+static void column_when(struct reader *r, struct profile_table *t, struct profile_oid base,
+	const struct yaml_node *n, struct profile_value *v)
 {
 	const struct yaml_node *when = reader_value(n, "when");
 	size_t column;
 	v->when_column = -1;
-	if (!when || !KEYS(r, when, "'when'", "column", "oid", "equals") || !column_oid(r, t, base, when, &column))
+	if (!when || !KEYS(r, when, "'when'", "column", "oid", "equals") ||
+		!column_oid(r, t, base, when, &column))
 		return;
 	if (!reader_value(when, "equals"))
 		reader_wrong(r, when->line, when->col, "'equals' is missing here");
@@ -147,7 +171,8 @@ static void column_when(struct reader *r, struct profile_table *t, struct profil
 /* column_meaning - metric or attribute. */
 static bool column_meaning(struct reader *r, const struct yaml_node *n, struct profile_value *v)
 {
-	const struct yaml_node *metric = reader_value(n, "metric"), *attribute = reader_value(n, "attribute");
+	const struct yaml_node *metric = reader_value(n, "metric"),
+			       *attribute = reader_value(n, "attribute");
 	v->metric = -1;
 	if (!metric == !attribute) {
 		reader_wrong(r, n->line, n->col, "expected either 'metric' or 'attribute'");
@@ -155,10 +180,12 @@ static bool column_meaning(struct reader *r, const struct yaml_node *n, struct p
 	}
 	if (attribute) {
 		for (size_t i = 1; i < rw_countof(attribute_names); i++)
-			if (attribute->kind == YAML_TEXT && strcmp(attribute->text, attribute_names[i]) == 0)
+			if (attribute->kind == YAML_TEXT &&
+				strcmp(attribute->text, attribute_names[i]) == 0)
 				v->attribute = (enum profile_attribute)i;
 		if (v->attribute == ATTRIBUTE_NONE)
-			reader_wrong_node(r, attribute, "one of port_name port_descr port_alias discontinuity");
+			reader_wrong_node(r, attribute,
+				"one of port_name port_descr port_alias discontinuity");
 		return v->attribute != ATTRIBUTE_NONE;
 	}
 	v->metric = metric->kind == YAML_TEXT ? metric_by_name(metric->text) : -1;
@@ -166,9 +193,14 @@ static bool column_meaning(struct reader *r, const struct yaml_node *n, struct p
 		const char *names[METRIC_COUNT];
 		for (unsigned i = 0; i < METRIC_COUNT; i++)
 			names[i] = metric_info(i)->name;
-		const char *near = metric->kind == YAML_TEXT ? str_nearest(metric->text, names, METRIC_COUNT) : NULL;
+		const char *near = metric->kind == YAML_TEXT
+			? str_nearest(metric->text, names, METRIC_COUNT)
+			: NULL;
 		char expected[128];
-		snprintf(expected, sizeof(expected), near ? "a metric: did you mean '%s'?" : "a metric (rocewatch query --list names them)%s", near ? near : "");
+		snprintf(expected, sizeof(expected),
+			near ? "a metric: did you mean '%s'?"
+			     : "a metric (rocewatch query --list names them)%s",
+			near ? near : "");
 		reader_wrong_node(r, metric, expected);
 		return false;
 	}
@@ -190,39 +222,49 @@ enum profile_fold reader_fold(struct reader *r, const struct yaml_node *n, int m
 		if (fold->kind == YAML_TEXT && strcmp(fold->text, words[i]) == 0)
 			ret = (enum profile_fold)i;
 	if (ret == FOLD_SUM || metric < 0 || metric_info((unsigned)metric)->type != TYPE_F64)
-		reader_wrong_node(r, fold, "min or max, of a metric that is no counter and no whole number");
+		reader_wrong_node(
+			r, fold, "min or max, of a metric that is no counter and no whole number");
 	return ret;
 }
 
-/* column_sensor - the columns beside the value (RFC 3433 section 2): entPhySensorType 1, Scale 2, Precision 3, OperStatus 5. */
-static void column_sensor(struct reader *r, struct profile_table *t, struct profile_oid base, const struct yaml_node *n, struct profile_value *v)
+/* column_sensor - the columns beside the value (RFC 3433 section 2): entPhySensorType 1, Scale 2,
+ * Precision 3, OperStatus 5. */
+static void column_sensor(struct reader *r, struct profile_table *t, struct profile_oid base,
+	const struct yaml_node *n, struct profile_value *v)
 {
-	static const uint32_t arcs[] = {[SENSOR_TYPE] = 1, [SENSOR_SCALE] = 2, [SENSOR_PRECISION] = 3, [SENSOR_STATUS] = 5};
+	static const uint32_t arcs[] = {
+		[SENSOR_TYPE] = 1, [SENSOR_SCALE] = 2, [SENSOR_PRECISION] = 3, [SENSOR_STATUS] = 5};
 	const char *unit = v->metric >= 0 ? metric_info((unsigned)v->metric)->unit : "";
 	if (!reader_bool(r, n, "sensor"))
 		return;
-	if (base.n == 0 || base.n + 1 > PROFILE_OID_MAX || (strcmp(unit, "dBm") != 0 && strcmp(unit, "C") != 0)) {
-		reader_wrong_node(r, reader_value(n, "sensor"), "a metric in dBm or C, in a table with an 'oid'");
+	if (base.n == 0 || base.n + 1 > PROFILE_OID_MAX ||
+		(strcmp(unit, "dBm") != 0 && strcmp(unit, "C") != 0)) {
+		reader_wrong_node(r, reader_value(n, "sensor"),
+			"a metric in dBm or C, in a table with an 'oid'");
 		return;
 	}
 	for (size_t i = 0; i < PROFILE_SENSOR_COLUMNS; i++) {
 		uint32_t *oid = arena_array(r->a, uint32_t, base.n + 1);
 		memcpy(oid, base.v, base.n * sizeof(*oid));
 		oid[base.n] = arcs[i];
-		if (!table_column(r, t, (struct profile_oid){oid, base.n + 1}, n, &v->sensor_columns[i]))
+		if (!table_column(
+			    r, t, (struct profile_oid){oid, base.n + 1}, n, &v->sensor_columns[i]))
 			return;
 	}
 	v->sensor = true;
 }
 
-static void column_read(struct reader *r, struct profile_table *t, struct profile_oid base, const struct yaml_node *n)
+static void column_read(struct reader *r, struct profile_table *t, struct profile_oid base,
+	const struct yaml_node *n)
 {
 	struct profile_value *v = &t->values[t->n_values];
 	const char *doc;
 	uint64_t u;
 	*v = (struct profile_value){.priority = PRIO_NONE, .doc = ""};
-	if (!KEYS(r, n, "a column", "column", "oid", "metric", "attribute", "where", "priority", "unit", "divide", "equals", "ignore", "when", "subtract",
-		    "fallback", "width", "fold", "sensor", "doc") || !column_oid(r, t, base, n, &v->column) || !column_meaning(r, n, v))
+	if (!KEYS(r, n, "a column", "column", "oid", "metric", "attribute", "where", "priority",
+		    "unit", "divide", "equals", "ignore", "when", "subtract", "fallback", "width",
+		    "fold", "sensor", "doc") ||
+		!column_oid(r, t, base, n, &v->column) || !column_meaning(r, n, v))
 		return;
 	column_where(r, t, n, v);
 	column_unit(r, n, v);
@@ -245,24 +287,27 @@ static void column_read(struct reader *r, struct profile_table *t, struct profil
 	t->n_values++;
 }
 
-/* --- a table ------------------------------------------------------------------------------------------------------------------ */
+/* ---- a table ------------------------------------------------------------- */
 
 static void table_index(struct reader *r, struct profile_table *t, const struct yaml_node *n)
 {
 	const struct yaml_node *index = reader_value(n, "index");
 	if (!index || index->kind != YAML_LIST || index->n == 0 || index->n > PROFILE_PARTS_MAX) {
-		reader_wrong_node(r, index ? index : n, "an 'index' such as [port, priority], of at most 8 parts");
+		reader_wrong_node(r, index ? index : n,
+			"an 'index' such as [port, priority], of at most 8 parts");
 		return;
 	}
 	for (size_t i = 0; i < index->n; i++) {
 		const struct yaml_node *part = index->items[i].value;
 		if (part->kind != YAML_TEXT || !*part->text) {
-			reader_wrong_node(r, part, "port, priority, queue, group, pool, or a word of your own");
+			reader_wrong_node(r, part,
+				"port, priority, queue, group, pool, or a word of your own");
 			return;
 		}
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(t->part_names[k], part->text) == 0)
-				reader_wrong(r, part->line, part->col, "'%s' twice in one index", part->text);
+				reader_wrong(r, part->line, part->col, "'%s' twice in one index",
+					part->text);
 		t->part_names[i] = arena_strdup(r->a, part->text);
 		t->parts[i] = reader_part(part->text);
 		t->n_parts = i + 1;
@@ -280,14 +325,16 @@ static void table_decimal(struct reader *r, struct profile_table *t, const struc
 		t->decimal_base = (uint32_t)u;
 	by = reader_value(decimal, "by");
 	if (!by || by->kind != YAML_LIST || by->n == 0 || by->n != t->n_parts) {
-		reader_wrong_node(r, by ? by : decimal, "'by': one divisor for each part of the index, such as [100, 10, 1]");
+		reader_wrong_node(r, by ? by : decimal,
+			"'by': one divisor for each part of the index, such as [100, 10, 1]");
 		return;
 	}
 	for (size_t i = 0; i < by->n; i++, last = u) {
 		if (!reader_number_at(r, by->items[i].value, UINT32_MAX, &u))
 			return;
 		if (u == 0 || u >= last) {
-			reader_wrong_node(r, by->items[i].value, "a divisor from 1, smaller than the one before it");
+			reader_wrong_node(r, by->items[i].value,
+				"a divisor from 1, smaller than the one before it");
 			t->decimal_by[0] = 0;
 			return;
 		}
@@ -303,7 +350,8 @@ static int fallback_order(const void *a, const void *b)
 	return (x->bit > y->bit) - (x->bit < y->bit);
 }
 
-/* table_finish - what follows from the columns: who comes last, who adds up, which rows are added. */
+/* table_finish - what follows from the columns: who comes last, who adds up, which rows are added.
+ */
 static void table_finish(struct profile_table *t)
 {
 	for (size_t i = 0; i < t->n_values; i++)
@@ -315,16 +363,20 @@ static void table_finish(struct profile_table *t)
 		unsigned n = 0;
 		bool difference = false;
 		for (size_t k = 0; k < t->n_values; k++)
-			if (t->values[k].metric == t->values[i].metric && t->values[i].metric >= 0 && !t->values[k].fallback) {
+			if (t->values[k].metric == t->values[i].metric &&
+				t->values[i].metric >= 0 && !t->values[k].fallback) {
 				n++;
 				difference = difference || t->values[k].subtract;
 			}
-		t->values[i].needed = difference ? n : 0; /* half a difference would be a wrong value, not a part of one */
+		/* half a difference would be a wrong value, not a part of one */
+		t->values[i].needed = difference ? n : 0;
 	}
 	for (size_t i = 0; i < t->n_values && !t->sums_rows; i++)
 		for (size_t p = 0; p < t->n_parts; p++)
-			/* a part nobody fixed: rows that differ only there are one thing. Two queues may share a priority, too. */
-			if (t->values[i].where[p] == PROFILE_ANY && (t->parts[p] == PART_OTHER || t->parts[p] == PART_QUEUE))
+			/* a part nobody fixed: rows that differ only there are one thing. Two
+			 * queues may share a priority, too. */
+			if (t->values[i].where[p] == PROFILE_ANY &&
+				(t->parts[p] == PART_OTHER || t->parts[p] == PART_QUEUE))
 				t->sums_rows = true;
 	bool differ = false;
 	for (size_t i = 1; i < t->n_values; i++)
@@ -341,7 +393,8 @@ struct profile_table *profile_table_read(struct reader *r, const struct yaml_nod
 	struct profile_oid base = {0};
 	uint64_t u;
 	const char *text;
-	if (!KEYS(r, n, "a table", "name", "doc", "cadence", "oid", "index", "decimal", "first_queue", "columns"))
+	if (!KEYS(r, n, "a table", "name", "doc", "cadence", "oid", "index", "decimal",
+		    "first_queue", "columns"))
 		return NULL;
 	t->line = n->line;
 	if (!(text = reader_text(r, n, "name", true)))
@@ -360,7 +413,8 @@ struct profile_table *profile_table_read(struct reader *r, const struct yaml_nod
 	table_index(r, t, n);
 	table_decimal(r, t, n);
 	const struct yaml_node *columns = reader_value(n, "columns");
-	if (!columns || columns->kind != YAML_LIST || columns->n == 0 || columns->n > PROFILE_COLUMNS_MAX) {
+	if (!columns || columns->kind != YAML_LIST || columns->n == 0 ||
+		columns->n > PROFILE_COLUMNS_MAX) {
 		reader_wrong_node(r, columns ? columns : n, "'columns': a list of 1 to 64 columns");
 		return NULL;
 	}

@@ -8,8 +8,11 @@ static void trap_index_read(struct reader *r, const struct yaml_node *n, struct 
 	const struct yaml_node *index = reader_value(n, "index");
 	if (!index)
 		return;
-	if (index->kind != YAML_LIST || index->n == 0 || index->n > PROFILE_PARTS_MAX || t->at.n == 0) {
-		reader_wrong_node(r, index, "a list of at most 8 parts such as [port, priority], of the instance of 'at'");
+	if (index->kind != YAML_LIST || index->n == 0 || index->n > PROFILE_PARTS_MAX ||
+		t->at.n == 0) {
+		reader_wrong_node(r, index,
+			"a list of at most 8 parts such as [port, priority], of the instance of "
+			"'at'");
 		return;
 	}
 	for (size_t i = 0; i < index->n; i++) {
@@ -26,12 +29,15 @@ static void trap_states_read(struct reader *r, const struct yaml_node *n, struct
 	if (!states)
 		return;
 	if (states->kind != YAML_MAP || states->n > PROFILE_TRAP_STATES || t->at.n == 0) {
-		reader_wrong_node(r, states, "at most 8 values of 'at' and their words, such as { 1: enabled, 2: disabled }");
+		reader_wrong_node(r, states,
+			"at most 8 values of 'at' and their words, such as { 1: enabled, 2: "
+			"disabled }");
 		return;
 	}
 	for (size_t i = 0; i < states->n; i++) {
 		const struct yaml_item *item = &states->items[i];
-		const struct yaml_node key = {.kind = YAML_TEXT, .line = item->line, .col = item->col, .text = item->key};
+		const struct yaml_node key = {
+			.kind = YAML_TEXT, .line = item->line, .col = item->col, .text = item->key};
 		if (item->value->kind != YAML_TEXT || !*item->value->text)
 			reader_wrong_node(r, item->value, "a word");
 		else if (reader_number_at(r, &key, UINT32_MAX, &t->states[t->n_states].value))
@@ -44,19 +50,24 @@ static bool trap_read(struct reader *r, const struct yaml_node *n, struct profil
 	static const char *const kinds[] = {"pfc_storm", "pfc_restore", "pfc_state"};
 	if (!KEYS(r, n, "a trap", "oid", "kind", "doc", "at", "index", "states", "evidence"))
 		return false;
-	const char *kind = reader_text(r, n, "kind", true), *doc = reader_text(r, n, "doc", true), *evidence = reader_value(n, "evidence") ?
-		reader_text(r, n, "evidence", true) : NULL;
+	const char *kind = reader_text(r, n, "kind", true), *doc = reader_text(r, n, "doc", true),
+		   *evidence =
+			   reader_value(n, "evidence") ? reader_text(r, n, "evidence", true) : NULL;
 	if (!reader_value(n, "evidence"))
-		reader_wrong(r, n->line, n->col, "a trap without 'evidence': say where this was read or seen (MIB and revision, device and release)");
+		reader_wrong(r, n->line, n->col,
+			"a trap without 'evidence': say where this was read or seen (MIB and "
+			"revision, device and release)");
 	if (!reader_value(n, "oid"))
 		reader_wrong(r, n->line, n->col, "'oid' is missing here");
-	if (!kind || !doc || !evidence || !reader_value(n, "oid") || !reader_oid(r, reader_value(n, "oid"), &t->oid))
+	if (!kind || !doc || !evidence || !reader_value(n, "oid") ||
+		!reader_oid(r, reader_value(n, "oid"), &t->oid))
 		return false;
 	for (size_t i = 0; i < rw_countof(kinds); i++)
 		if (strcmp(kind, kinds[i]) == 0)
 			t->kind = kinds[i];
 	if (!t->kind) {
-		reader_wrong_node(r, reader_value(n, "kind"), "one of pfc_storm pfc_restore pfc_state");
+		reader_wrong_node(
+			r, reader_value(n, "kind"), "one of pfc_storm pfc_restore pfc_state");
 		return false;
 	}
 	if (reader_value(n, "at") && !reader_oid(r, reader_value(n, "at"), &t->at))

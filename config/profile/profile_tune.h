@@ -1,48 +1,75 @@
 /*
- * profile_tune - the tuning half of a profile: which thresholds this kind of switch has, how it rounds them, and how they are written in
- * its own words. Data only; the engine that fills the templates is agent/tuning/vendor_plan.h, what is recommended is analyzers/tune/tune.h.
+ * profile_tune - the tuning half of a profile: which thresholds this kind of switch has, how it
+ * rounds them, and how they are written in its own words. Data only; the engine that fills the
+ * templates is agent/tuning/vendor_plan.h, what is recommended is analyzers/tune/tune.h.
  *
  *   tuning:
- *     syntax: sonic                      # whose words the templates are; absent: there are no words
- *     voq: false                         # VOQ/HBM chips: the dynamic-threshold arithmetic does not hold, no advice (tuning facts, d.2 rule 2)
+ *     syntax: sonic                      # whose words the templates are; absent: there are no
+ *                                        # words
+ *     voq: false                         # VOQ/HBM chips: the dynamic-threshold arithmetic does
+ *                                        # not hold, no advice (tuning facts, d.2 rule 2)
  *     comment: "#"                       # what begins a comment in its words
  *     knobs:
- *       - knob: kmin                     # headroom xoff_level xon_level xon_offset alpha kmin kmax pmax weight
- *         object: WRED_PROFILE           # what has to be changed: everything bound to it changes (blast radius)
+ *       - knob: kmin                     # headroom xoff_level xon_level xon_offset alpha kmin
+ *                                        # kmax pmax weight
+ *         object: WRED_PROFILE           # what has to be changed: everything bound to it
+ *                                        # changes (blast radius)
  *         shared: true                   # the object is bound to more than one port or queue
- *         unit: bytes                    # as written: bytes kbytes cells percent exponent fraction number
- *         step: 1024                     # of the unit; what is written is a multiple of it. Not said: 1
- *         by_cell: true                  # and a multiple of the buffer cell, where its size is known
+ *         unit: bytes                    # as written: bytes kbytes cells percent exponent
+ *                                        # fraction number
+ *         step: 1024                     # of the unit; what is written is a multiple of it.
+ *                                        # Not said: 1
+ *         by_cell: true                  # and a multiple of the buffer cell, where its size is
+ *                                        # known
  *         min: 0                         # of the unit; not said: nothing is published
  *         max: 2147483647
- *         disruption: hitless            # hitless queue_flush port_flap daemon_reload reboot unknown (= assume drops)
- *         platforms: ["*7060DX4*"]       # only where the device says that it is one of these; not said: all
+ *         disruption: hitless            # hitless queue_flush port_flap daemon_reload reboot
+ *                                        # unknown (= assume drops)
+ *         platforms: ["*7060DX4*"]       # only where the device says that it is one of these;
+ *                                        # not said: all
  *         evidence: where this was read  # required
- *     cannot:                            # knobs it has no verified words for, and why: said instead of invented syntax
+ *     cannot:                            # knobs it has no verified words for, and why: said
+ *                                        # instead of invented syntax
  *       - { knob: alpha, why: "..." }
- *     asics:                             # what a device's description of itself tells of its buffer; looked up among all profiles
- *       - { name: Spectrum-4, platforms: ["*SN5600*"], cell: 192, headroom: spectrum, size_holds_headroom: true, source: "..." }
- *     names:                             # of objects in its words: what the device or the configuration tells, else the standard name
+ *     asics:                             # what a device's description of itself tells of its
+ *                                        # buffer; looked up among all profiles
+ *       - { name: Spectrum-4, platforms: ["*SN5600*"], cell: 192, headroom: spectrum,
+ *           size_holds_headroom: true, source: "..." }
+ *     names:                             # of objects in its words: what the device or the
+ *                                        # configuration tells, else the standard name
  *       - { name: wred_profile, standard: AZURE_LOSSLESS, check: sudo ecnconfig -l }
- *     forms:                             # the same change in several dialects: the first is what is shown
+ *     forms:                             # the same change in several dialects: the first is
+ *                                        # what is shown
  *       - name: cli
  *         commit: nv config apply          # all steps are one transaction, which this ends
  *         steps:                         # each is one thing to do after which values hold
  *           - sets: [kmin, kmax]         # these come into force together
- *             when: cable                # only where headroom is set by cable length; no_cable: only where it is not; not said: both
- *             needs: size_apart          # only where a group's size does not hold its headroom (or the ASIC is not known)
+ *             when: cable                # only where headroom is set by cable length;
+ *                                        # no_cable: only where it is not; not said: both
+ *             needs: size_apart          # only where a group's size does not hold its headroom
+ *                                        # (or the ASIC is not known)
  *             note: "..."                # what to mind, as a comment
- *             object: "..."              # what it touches, where that is another object than the knob's, and not shared
- *             text: "..."                # {knob}, {name} and the words below; [ weight {weight}] is left out where a value in it is not known;
- *                                        # other values that do not change and are not known stand as <PMAX>, to be replaced
- *             undo: "..."                # instead of text, where the value of before cannot be written exactly
- *       - name: config_db                # a form is text, or JSON documents {table: {key: {field: value}}}; of fields those with a changed knob
+ *             object: "..."              # what it touches, where that is another object than
+ *                                        # the knob's, and not shared
+ *             text: "..."                # {knob}, {name} and the words below; [ weight
+ *                                        # {weight}] is left out where a value in it is not
+ *                                        # known;
+ *                                        # other values that do not change and are not known
+ *                                            stand as <PMAX>, to be replaced
+ *             undo: "..."                # instead of text, where the value of before cannot be
+ *                                        # written exactly
+ *       - name: config_db                # a form is text, or JSON documents {table: {key:
+ *                                        # {field: value}}}; of fields those with a changed
+ *                                        # knob
  *         use: save as change.json, then ...   # how it is put to work, where it is not typed
  *         steps:
- *           - { sets: [...], table: WRED_PROFILE, key: "{wred_profile}", fields: { green_min_threshold: "{kmin}" } }
+ *           - { sets: [...], table: WRED_PROFILE, key: "{wred_profile}", fields: {
+ *               green_min_threshold: "{kmin}" } }
  *
- * Words: {port} {queue} {priority} {speed_mbps}; {cable_m} (length that the step sets) and {cable_max_m} (longest over the ports), {cable_now_m} (as
- * configured before); {buffer_bytes} (headroom and xoff level together). A text is written once for every port, and the same text only once.
+ * Words: {port} {queue} {priority} {speed_mbps}; {cable_m} (length that the step sets) and
+ * {cable_max_m} (longest over the ports), {cable_now_m} (as configured before); {buffer_bytes}
+ * (headroom and xoff level together). A text is written once for every port, and the same text only
+ * once.
  *
  * Units in the house: bytes; ratios (alpha as 2^n, pmax 0..1); weight is a plain number.
  */
@@ -55,99 +82,148 @@
 
 struct profiles;
 
-enum tune_knob { KNOB_HEADROOM, KNOB_XOFF_LEVEL, KNOB_XON_LEVEL, KNOB_XON_OFFSET, KNOB_ALPHA, KNOB_KMIN, KNOB_KMAX, KNOB_PMAX, KNOB_WEIGHT, TUNE_KNOBS };
-const char *tune_knob_name(enum tune_knob k);  /* "kmin" */
-const char *tune_knob_unit(enum tune_knob k);  /* of values in the house: "bytes", "ratio" (alpha, pmax), "-" (weight) */
+enum tune_knob {
+	KNOB_HEADROOM,
+	KNOB_XOFF_LEVEL,
+	KNOB_XON_LEVEL,
+	KNOB_XON_OFFSET,
+	KNOB_ALPHA,
+	KNOB_KMIN,
+	KNOB_KMAX,
+	KNOB_PMAX,
+	KNOB_WEIGHT,
+	TUNE_KNOBS
+};
+const char *tune_knob_name(enum tune_knob k); /* "kmin" */
+/* of values in the house: "bytes", "ratio" (alpha, pmax), "-" (weight) */
+const char *tune_knob_unit(enum tune_knob k);
 int tune_knob_parse(const char *word, enum tune_knob *ret); /* -EINVAL */
 
-enum tune_disruption { DISRUPTION_HITLESS, DISRUPTION_QUEUE_FLUSH, DISRUPTION_PORT_FLAP, DISRUPTION_DAEMON_RELOAD, DISRUPTION_REBOOT, DISRUPTION_UNKNOWN };
+enum tune_disruption {
+	DISRUPTION_HITLESS,
+	DISRUPTION_QUEUE_FLUSH,
+	DISRUPTION_PORT_FLAP,
+	DISRUPTION_DAEMON_RELOAD,
+	DISRUPTION_REBOOT,
+	DISRUPTION_UNKNOWN
+};
 const char *tune_disruption_name(enum tune_disruption d);
 
-enum tune_unit { TUNE_BYTES, TUNE_KBYTES, TUNE_CELLS, TUNE_PERCENT, TUNE_EXPONENT, TUNE_FRACTION, TUNE_NUMBER };
+enum tune_unit {
+	TUNE_BYTES,
+	TUNE_KBYTES,
+	TUNE_CELLS,
+	TUNE_PERCENT,
+	TUNE_EXPONENT,
+	TUNE_FRACTION,
+	TUNE_NUMBER
+};
 enum tune_round { TUNE_DOWN, TUNE_NEAREST, TUNE_UP };
 
 struct tune_knob_rule {
-	bool settable;              /* this kind of switch lets one change it */
-	const char *object;         /* name of the kind of object, "WRED_PROFILE" */
+	bool settable; /* this kind of switch lets one change it */
+	const char *object; /* name of the kind of object, "WRED_PROFILE" */
 	bool shared;
 	enum tune_unit unit;
-	double step, min, max;      /* in .unit; min, max: -+INFINITY when nothing is published */
+	double step, min, max; /* in .unit; min, max: -+INFINITY when nothing is published */
 	bool by_cell;
 	enum tune_disruption disruption;
-	const char **platforms; size_t n_platforms; /* globs; 0 = all */
+	const char **platforms;
+	size_t n_platforms; /* globs; 0 = all */
 	const char *evidence;
-	const char *cannot;         /* not settable: why, NULL when nothing was said */
+	const char *cannot; /* not settable: why, NULL when nothing was said */
 };
 
-enum tune_headroom { TUNE_HEADROOM_NONE, TUNE_HEADROOM_SPECTRUM, TUNE_HEADROOM_SPECTRUM_2021 }; /* the formula whose published tables an ASIC has */
+/* the formula whose published tables an ASIC has */
+enum tune_headroom { TUNE_HEADROOM_NONE, TUNE_HEADROOM_SPECTRUM, TUNE_HEADROOM_SPECTRUM_2021 };
 
 struct tune_asic {
 	const char *name;
-	const char **platforms; size_t n_platforms; /* globs of what a device says it is */
-	double cell_bytes;          /* 0 unknown */
-	double ecn_cells;           /* cells that ECN thresholds are rounded up to together, 1 */
+	const char **platforms;
+	size_t n_platforms; /* globs of what a device says it is */
+	double cell_bytes; /* 0 unknown */
+	double ecn_cells; /* cells that ECN thresholds are rounded up to together, 1 */
 	enum tune_headroom headroom;
-	bool size_holds_headroom;   /* a group's reserved size has to be xon + headroom where headroom is not shared */
+	/* a group's reserved size has to be xon + headroom where headroom is not shared */
+	bool size_holds_headroom;
 	bool voq;
-	unsigned slices;            /* parts the buffer is made of; 0 unknown */
+	unsigned slices; /* parts the buffer is made of; 0 unknown */
 	const char *source;
 };
 
 struct tune_name { /* of an object in the vendor's words */
 	const char *name, *standard; /* standard: may hold {speed_mbps} and {cable_m} */
-	const char *check;           /* the command that tells it */
-	bool placeholder;            /* there is no standard: what stands there has to be replaced */
+	const char *check; /* the command that tells it */
+	/* there is no standard: what stands there has to be replaced */
+	bool placeholder;
 };
 
 #define TUNE_FIELDS_MAX 24
 enum tune_when { TUNE_ALWAYS, TUNE_BY_CABLE, TUNE_NOT_BY_CABLE };
 struct tune_template { /* one step */
-	unsigned sets;               /* bits 1 << enum tune_knob */
+	unsigned sets; /* bits 1 << enum tune_knob */
 	enum tune_when when;
 	bool size_apart;
-	const char *note, *object;   /* NULL */
-	const char *text, *undo;     /* text NULL: JSON; undo NULL: the text does */
-	const char *table, *key;     /* JSON */
-	struct { const char *field, *value; } fields[TUNE_FIELDS_MAX]; size_t n_fields;
+	const char *note, *object; /* NULL */
+	const char *text, *undo; /* text NULL: JSON; undo NULL: the text does */
+	const char *table, *key; /* JSON */
+	struct {
+		const char *field, *value;
+	} fields[TUNE_FIELDS_MAX];
+	size_t n_fields;
 	int line;
 };
 struct tune_form {
-	const char *name, *commit;   /* commit NULL: each step comes into force at once */
-	const char *use;             /* how the text is put to work, NULL: it is typed */
+	const char *name, *commit; /* commit NULL: each step comes into force at once */
+	const char *use; /* how the text is put to work, NULL: it is typed */
 	bool json;
-	struct tune_template *steps; size_t n_steps;
+	struct tune_template *steps;
+	size_t n_steps;
 };
 
 struct profile_tune {
-	const char *syntax;         /* "sonic"; NULL: has no words */
-	const char *comment;        /* "#" */
+	const char *syntax; /* "sonic"; NULL: has no words */
+	const char *comment; /* "#" */
 	bool voq;
 	struct tune_knob_rule knobs[TUNE_KNOBS];
-	struct tune_name *names; size_t n_names;
-	struct tune_form *forms; size_t n_forms;
-	const char *notes[8]; size_t n_notes; /* sentences for every rendering */
+	struct tune_name *names;
+	size_t n_names;
+	struct tune_form *forms;
+	size_t n_forms;
+	const char *notes[8];
+	size_t n_notes; /* sentences for every rendering */
 };
 
-/* tune_rule_applies - whether the rule holds for a device that says this of itself (NULL: not known what it is). */
+/* tune_rule_applies - whether the rule holds for a device that says this of itself (NULL: not known
+ * what it is). */
 bool tune_rule_applies(const struct tune_knob_rule *r, const char *platform);
 
-/* tune_knob_safe - the side to round a value of @k to: never above a limit that must not be exceeded (Kmin, Kmax, alpha, xoff and xon level),
- * never below a need (headroom, xon offset). */
+/* tune_knob_safe - the side to round a value of @k to: never above a limit that must not be
+ * exceeded (Kmin, Kmax, alpha, xoff and xon level), never below a need (headroom, xon offset). */
 enum tune_round tune_knob_safe(enum tune_knob k);
 
 /*
- * tune_knob_write - the number that is written for @value (house units). NAN: not settable, the unit is cells and @cell_bytes is not known (NAN or 0), or
- * what results is out of the published range. A percent that is a share of a queue's limit (unit percent on a knob in bytes) needs @limit_bytes.
+ * tune_knob_write - the number that is written for @value (house units). NAN: not settable, the
+ * unit is cells and @cell_bytes is not known (NAN or 0), or what results is out of the published
+ * range. A percent that is a share of a queue's limit (unit percent on a knob in bytes) needs
+ * @limit_bytes.
  */
-double tune_knob_write(const struct tune_knob_rule *r, enum tune_knob k, double value, double cell_bytes, double limit_bytes, enum tune_round how);
+double tune_knob_write(const struct tune_knob_rule *r, enum tune_knob k, double value,
+	double cell_bytes, double limit_bytes, enum tune_round how);
 /* tune_knob_value - the other way: what a written number means. */
-double tune_knob_value(const struct tune_knob_rule *r, enum tune_knob k, double written, double cell_bytes, double limit_bytes);
-/* tune_knob_round - what is in force after @value was written, rounded to the safe side. NAN as above. */
-double tune_knob_round(const struct tune_knob_rule *r, enum tune_knob k, double value, double cell_bytes, double limit_bytes);
-/* tune_knob_programmed - what the ASIC makes of @value: whole cells, rounded up. NAN: the cell is not known, or the knob does not count bytes. */
-double tune_knob_programmed(enum tune_knob k, double value, double cell_bytes, const struct tune_asic *asic);
+double tune_knob_value(const struct tune_knob_rule *r, enum tune_knob k, double written,
+	double cell_bytes, double limit_bytes);
+/* tune_knob_round - what is in force after @value was written, rounded to the safe side. NAN as
+ * above. */
+double tune_knob_round(const struct tune_knob_rule *r, enum tune_knob k, double value,
+	double cell_bytes, double limit_bytes);
+/* tune_knob_programmed - what the ASIC makes of @value: whole cells, rounded up. NAN: the cell is
+ * not known, or the knob does not count bytes. */
+double tune_knob_programmed(
+	enum tune_knob k, double value, double cell_bytes, const struct tune_asic *asic);
 
-/* profiles_asic - of a device that says this of itself, from the tables of all profiles; NULL: not known. */
+/* profiles_asic - of a device that says this of itself, from the tables of all profiles; NULL: not
+ * known. */
 const struct tune_asic *profiles_asic(const struct profiles *p, const char *platform);
 
 #endif

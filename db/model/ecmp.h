@@ -1,4 +1,5 @@
-/* ecmp - what one ECMP group did in one window: a noun, measured by analyzers/ecmp_measure, read by reports. */
+/* ecmp - what one ECMP group did in one window: a noun, measured by analyzers/ecmp_measure, read by
+ * reports. */
 #ifndef RW_DB_ECMP_H
 #define RW_DB_ECMP_H
 
@@ -7,26 +8,41 @@
 #include <stdint.h>
 #include "db/model/finding.h"
 
-enum ecmp_verdict { ECMP_IDLE, ECMP_UNKNOWN, ECMP_EVEN, ECMP_WITHIN_CHANCE, ECMP_UNLUCKY, ECMP_LOW_ENTROPY, ECMP_SKEWED };
-const char *ecmp_verdict_name(enum ecmp_verdict v); /* "idle" "unknown" "even" "within chance" "unlucky placement" "low entropy" "skewed" */
+enum ecmp_verdict {
+	ECMP_IDLE,
+	ECMP_UNKNOWN,
+	ECMP_EVEN,
+	ECMP_WITHIN_CHANCE,
+	ECMP_UNLUCKY,
+	ECMP_LOW_ENTROPY,
+	ECMP_SKEWED
+};
+/* "idle" "unknown" "even" "within chance" "unlucky placement" "low entropy" "skewed" */
+const char *ecmp_verdict_name(enum ecmp_verdict v);
 
-enum ecmp_link { ECMP_LINK_UP, ECMP_LINK_DOWN, ECMP_LINK_ABSENT }; /* absent: no usable sample in the window */
+/* absent: no usable sample in the window */
+enum ecmp_link { ECMP_LINK_UP, ECMP_LINK_DOWN, ECMP_LINK_ABSENT };
 
 struct ecmp_member {
-	const char *port, *peer;     /* borrowed from the fabric; peer is the neighbouring device or host, "" unknown */
-	uint64_t octets;             /* sent in the window */
-	uint64_t speed_bps;          /* 0 unknown; the smaller of declared and read where both are known */
-	double utilization_ratio;    /* NAN unknown */
+	/* borrowed from the fabric; peer is the neighbouring device or host, "" unknown */
+	const char *port, *peer;
+	uint64_t octets; /* sent in the window */
+	/* 0 unknown; the smaller of declared and read where both are known */
+	uint64_t speed_bps;
+	double utilization_ratio; /* NAN unknown */
 	enum quality quality;
 	uint64_t declared_bps, read_bps; /* 0 unknown */
-	double rate_bps;             /* over the time the samples cover; NAN unknown */
-	double share_ratio;          /* load over the mean of the group, weighed by capacity: 1 = its fair share; NAN not judged */
+	double rate_bps; /* over the time the samples cover; NAN unknown */
+	/* load over the mean of the group, weighed by capacity: 1 = its fair share; NAN not judged
+	 */
+	double share_ratio;
 	double coverage_ratio;
-	double burst_ratio;          /* highest 1 ms rate of its packets over its capacity; NAN without an unsampled capture */
-	uint64_t discards;           /* frames dropped at its egress in the window */
-	bool discards_known;         /* the device counts them */
-	uint64_t ce_packets;         /* captured packets that carried CE, as seen */
-	uint64_t packets;            /* captured RoCE packets, as seen */
+	/* highest 1 ms rate of its packets over its capacity; NAN without an unsampled capture */
+	double burst_ratio;
+	uint64_t discards; /* frames dropped at its egress in the window */
+	bool discards_known; /* the device counts them */
+	uint64_t ce_packets; /* captured packets that carried CE, as seen */
+	uint64_t packets; /* captured RoCE packets, as seen */
 	enum ecmp_link link;
 };
 
@@ -35,27 +51,35 @@ struct ecmp_measure {
 	int64_t from_ns, to_ns;
 	struct ecmp_member *members;
 	size_t n_members, n_known;
-	size_t hot;                  /* index of the member with the most load for its capacity */
-	double imbalance_ratio;      /* max/mean - 1 over members weighed by capacity; NAN unknown */
+	size_t hot; /* index of the member with the most load for its capacity */
+	/* max/mean - 1 over members weighed by capacity; NAN unknown */
+	double imbalance_ratio;
 	double max_minus_min_ratio, cov_ratio, jain_ratio;
-	double load_ratio;           /* mean utilisation */
-	double n_eff;                /* NAN: no packets */
-	uint32_t tuples;             /* 5-tuples seen, what the hash sees; 0 = no packets */
-	bool tuples_more;            /* at least so many: an interval had more flows than it kept by name */
-	uint32_t flows;              /* 5-tuples with destination QP; lower bound */
-	double expected_ratio, expected_p95_ratio, expected_p999_ratio; /* hash chance for n_eff; NAN unknown */
+	double load_ratio; /* mean utilisation */
+	double n_eff; /* NAN: no packets */
+	uint32_t tuples; /* 5-tuples seen, what the hash sees; 0 = no packets */
+	/* at least so many: an interval had more flows than it kept by name */
+	bool tuples_more;
+	uint32_t flows; /* 5-tuples with destination QP; lower bound */
+	/* hash chance for n_eff; NAN unknown */
+	double expected_ratio, expected_p95_ratio, expected_p999_ratio;
 	double coverage_ratio;
 	enum ecmp_verdict verdict;
-	bool hashed;                 /* a static hash spreads it: only then is there a chance baseline */
-	bool observed;               /* a member was ever heard of; false for devices that are declared and never polled */
-	bool equal_weights;          /* a capacity is unknown: members count alike */
-	size_t n_down, n_absent;     /* members without a link, without samples */
-	size_t n_live;               /* members the imbalance is taken over */
-	uint32_t sampling;           /* highest one-in-N of the captures used, 0 = none */
-	uint64_t packets;            /* captured packets behind n_eff, as seen */
-	double chance_p;             /* probability of such an imbalance, or more, by chance alone; NAN unknown */
-	double chance_limit_ratio;   /* imbalance that chance exceeds once in 1,000 group windows, corrected for the groups judged; NAN */
-	const char *flows_note;      /* why n_eff is unknown, or NULL; static or in the arena */
+	/* a static hash spreads it: only then is there a chance baseline */
+	bool hashed;
+	/* a member was ever heard of; false for devices that are declared and never polled */
+	bool observed;
+	bool equal_weights; /* a capacity is unknown: members count alike */
+	size_t n_down, n_absent; /* members without a link, without samples */
+	size_t n_live; /* members the imbalance is taken over */
+	uint32_t sampling; /* highest one-in-N of the captures used, 0 = none */
+	uint64_t packets; /* captured packets behind n_eff, as seen */
+	/* probability of such an imbalance, or more, by chance alone; NAN unknown */
+	double chance_p;
+	/* imbalance that chance exceeds once in 1,000 group windows, corrected for the groups
+	 * judged; NAN */
+	double chance_limit_ratio;
+	const char *flows_note; /* why n_eff is unknown, or NULL; static or in the arena */
 };
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * entity - the intern tables. Ids index an array; names are found by hashing (device, port, priority) with separators
- * that cannot occur in names. Structs live in the arena, so entity_get() pointers stay valid while the array grows.
+ * entity - the intern tables. Ids index an array; names are found by hashing (device, port,
+ * priority) with separators that cannot occur in names. Structs live in the arena, so entity_get()
+ * pointers stay valid while the array grows.
  */
 #include "db/model/entity.h"
 
@@ -60,7 +61,8 @@ static const char *name_intern(struct entities *t, const char *s)
 	return copy;
 }
 
-/* The key of by_name: both names with their terminators, then the priority. Short ones stay on the stack. */
+/* The key of by_name: both names with their terminators, then the priority. Short ones stay on the
+ * stack. */
 struct name_key {
 	char small[256];
 	char *p;
@@ -96,7 +98,8 @@ static uint32_t find(const struct entities *t, const char *device, const char *p
 	return (uint32_t)id;
 }
 
-/* put - enter @id under its names; the slot is free. Parents are looked up, not made: entities_load() may meet them later. */
+/* put - enter @id under its names; the slot is free. Parents are looked up, not made:
+ * entities_load() may meet them later. */
 static void put(struct entities *t, uint32_t id, const char *device, const char *port, int priority)
 {
 	struct entity *e = arena_new_of(t->arena, struct entity);
@@ -152,14 +155,17 @@ uint32_t entities_count(const struct entities *t)
 }
 
 /*
- * A file's ids are trusted only so far: an id far beyond what the file can hold would make us allocate without limit.
- * 16 M entities are two thousand switches with every priority of every port.
+ * A file's ids are trusted only so far: an id far beyond what the file can hold would make us
+ * allocate without limit. 16 M entities are two thousand switches with every priority of every
+ * port.
  */
 #define ENTITY_ID_MAX (1u << 24)
 
-int entities_load(struct entities *t, uint32_t id, const char *device, const char *port, int priority)
+int entities_load(
+	struct entities *t, uint32_t id, const char *device, const char *port, int priority)
 {
-	if (id == ENTITY_NONE || id > ENTITY_ID_MAX || !device || priority < INT16_MIN || priority > INT16_MAX)
+	if (id == ENTITY_NONE || id > ENTITY_ID_MAX || !device || priority < INT16_MIN ||
+		priority > INT16_MAX)
 		return -EINVAL;
 	if (!port)
 		port = "";
@@ -170,13 +176,17 @@ int entities_load(struct entities *t, uint32_t id, const char *device, const cha
 	if (have != ENTITY_NONE || at)
 		return -EEXIST;
 	put(t, id, device, port, priority);
-	/* Children that came before their parent are adopted. Files are written parents first, so this is rare and may be slow. */
+	/* Children that came before their parent are adopted. Files are written parents first, so
+	 * this is rare and may be slow. */
 	if (id != t->n && priority == PRIO_NONE) {
 		for (uint32_t i = 0; i < t->n; i++) {
 			struct entity *e = t->v[i];
-			if (e && e->parent == ENTITY_NONE && e->id != id && e->device == t->v[id - 1]->device)
-				e->parent = e->priority != PRIO_NONE ? find(t, e->device, e->port, PRIO_NONE)
-					: *e->port ? find(t, e->device, "", PRIO_NONE) : ENTITY_NONE;
+			if (e && e->parent == ENTITY_NONE && e->id != id &&
+				e->device == t->v[id - 1]->device)
+				e->parent = e->priority != PRIO_NONE
+					? find(t, e->device, e->port, PRIO_NONE)
+					: *e->port ? find(t, e->device, "", PRIO_NONE)
+						   : ENTITY_NONE;
 		}
 	}
 	return 0;

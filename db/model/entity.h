@@ -1,8 +1,9 @@
 /*
- * entity - what a sample is about: a device, a port of it, a priority (or unmapped queue, or pool) of that; interned to u32.
- * Ids are dense from 1 and are the ids in the database: the store loads them first, new ones follow. Never reused.
- * Text states (cfg.trust ...) are interned in the same table's string half.
- * Owned by the loop thread. The store's thread gets what it needs with each batch.
+ * entity - what a sample is about: a device, a port of it, a priority (or unmapped queue, or pool)
+ * of that; interned to u32. Ids are dense from 1 and are the ids in the database: the store loads
+ * them first, new ones follow. Never reused. Text states (cfg.trust ...) are interned in the same
+ * table's string half. Owned by the loop thread. The store's thread gets what it needs with each
+ * batch.
  */
 #ifndef RW_DB_ENTITY_H
 #define RW_DB_ENTITY_H
@@ -15,23 +16,31 @@
 struct entity {
 	uint32_t id;
 	const char *device; /* interned, process lifetime */
-	const char *port;   /* "" = the device itself; "pool:NAME" = a buffer pool of the device; "port#qN" = an unmapped queue */
-	int16_t priority;   /* 0..7 or PRIO_NONE */
-	uint32_t parent;    /* priority -> port -> device -> ENTITY_NONE */
+	/* "" = the device itself; "pool:NAME" = a buffer pool of the device; "port#qN" = an
+	 * unmapped queue */
+	const char *port;
+	int16_t priority; /* 0..7 or PRIO_NONE */
+	uint32_t parent; /* priority -> port -> device -> ENTITY_NONE */
 };
 
 struct entities;
 struct entities *entities_new(void);
 void entities_free(struct entities *t);
 
-/* entities_intern - find or add; parents are added first. @port NULL or "" and @priority PRIO_NONE name the device. */
+/* entities_intern - find or add; parents are added first. @port NULL or "" and @priority PRIO_NONE
+ * name the device. */
 uint32_t entities_intern(struct entities *t, const char *device, const char *port, int priority);
-uint32_t entities_find(const struct entities *t, const char *device, const char *port, int priority); /* ENTITY_NONE if absent */
-const struct entity *entity_get(const struct entities *t, uint32_t id); /* NULL if absent; lent until entities_free() */
+/* ENTITY_NONE if absent */
+uint32_t entities_find(
+	const struct entities *t, const char *device, const char *port, int priority);
+/* NULL if absent; lent until entities_free() */
+const struct entity *entity_get(const struct entities *t, uint32_t id);
 uint32_t entities_count(const struct entities *t); /* ids are 1..count */
 
-/* entities_load - for the store: add with the id it has in the database. -EEXIST when the id or name is taken by another. */
-int entities_load(struct entities *t, uint32_t id, const char *device, const char *port, int priority);
+/* entities_load - for the store: add with the id it has in the database. -EEXIST when the id or
+ * name is taken by another. */
+int entities_load(
+	struct entities *t, uint32_t id, const char *device, const char *port, int priority);
 
 /* Text values. Id 0 = "". */
 uint64_t entities_text(struct entities *t, const char *text);

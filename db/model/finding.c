@@ -4,16 +4,28 @@
 #include "agent/base/cleanup.h"
 #include "db/model/ecmp.h"
 
-static const char *const severity_names[] = {[SEV_INFO] = "info", [SEV_WARNING] = "warning", [SEV_CRITICAL] = "critical"};
+static const char *const severity_names[] = {
+	[SEV_INFO] = "info", [SEV_WARNING] = "warning", [SEV_CRITICAL] = "critical"};
 static const char *const verdict_names[] = {
-	[FINDING_OVER] = "over", [FINDING_UNDER] = "under", [FINDING_IDLE] = "idle", [FINDING_UNKNOWN] = "unknown",
+	[FINDING_OVER] = "over",
+	[FINDING_UNDER] = "under",
+	[FINDING_IDLE] = "idle",
+	[FINDING_UNKNOWN] = "unknown",
 };
 static const char *const quality_names[] = {
-	[QUALITY_EXACT] = "exact", [QUALITY_ESTIMATED] = "estimated", [QUALITY_SUSPECT] = "suspect", [QUALITY_UNKNOWN] = "unknown",
+	[QUALITY_EXACT] = "exact",
+	[QUALITY_ESTIMATED] = "estimated",
+	[QUALITY_SUSPECT] = "suspect",
+	[QUALITY_UNKNOWN] = "unknown",
 };
 static const char *const ecmp_names[] = {
-	[ECMP_IDLE] = "idle", [ECMP_UNKNOWN] = "unknown", [ECMP_EVEN] = "even", [ECMP_WITHIN_CHANCE] = "within chance",
-	[ECMP_UNLUCKY] = "unlucky placement", [ECMP_LOW_ENTROPY] = "low entropy", [ECMP_SKEWED] = "skewed",
+	[ECMP_IDLE] = "idle",
+	[ECMP_UNKNOWN] = "unknown",
+	[ECMP_EVEN] = "even",
+	[ECMP_WITHIN_CHANCE] = "within chance",
+	[ECMP_UNLUCKY] = "unlucky placement",
+	[ECMP_LOW_ENTROPY] = "low entropy",
+	[ECMP_SKEWED] = "skewed",
 };
 
 static const char *name_at(const char *const *names, size_t n, unsigned i)

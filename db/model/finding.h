@@ -1,6 +1,6 @@
 /*
- * finding - what an analyzer says of one subject in one window; and the words it may use. A noun: made in an arena by an
- * analyzer, read by the ledger, the store and the reports.
+ * finding - what an analyzer says of one subject in one window; and the words it may use. A noun:
+ * made in an arena by an analyzer, read by the ledger, the store and the reports.
  */
 #ifndef RW_DB_FINDING_H
 #define RW_DB_FINDING_H
@@ -13,8 +13,9 @@
 enum severity { SEV_INFO, SEV_WARNING, SEV_CRITICAL };
 const char *severity_name(enum severity s);
 
-/* OVER: the condition holds in this window. UNDER: it was looked for and is not there. IDLE: nothing to judge (below the load
- * floor): neither for nor against. UNKNOWN: data is missing; freezes an incident, never closes it. */
+/* OVER: the condition holds in this window. UNDER: it was looked for and is not there. IDLE:
+ * nothing to judge (below the load floor): neither for nor against. UNKNOWN: data is missing;
+ * freezes an incident, never closes it. */
 enum finding_verdict { FINDING_OVER, FINDING_UNDER, FINDING_IDLE, FINDING_UNKNOWN };
 const char *finding_verdict_name(enum finding_verdict v);
 
@@ -24,7 +25,7 @@ const char *quality_name(enum quality q);
 struct evidence {
 	const char *metric; /* canonical name, or a derived one ("ecmp.imbalance_ratio") */
 	const char *device, *port; /* may be NULL */
-	int priority;              /* PRIO_NONE */
+	int priority; /* PRIO_NONE */
 	int64_t from_ns, to_ns;
 	double value;
 	const char *unit;
@@ -52,37 +53,54 @@ struct finding {
 	enum finding_verdict verdict;
 	enum severity severity;
 	int64_t from_ns, to_ns;
-	/* subject: NULL / PRIO_NONE where it does not apply. (analyzer, device, port, priority, host, group) identifies the story. */
+	/* subject: NULL / PRIO_NONE where it does not apply. (analyzer, device, port, priority,
+	 * host, group) identifies the story. */
 	const char *device, *port, *host, *group;
 	int priority;
-	uint32_t hold;           /* OVER windows in a row (IDLE ones skipped) before the incident opens, >= 1 */
-	const char *member;      /* hot member port of a group */
-	struct finding_flow *flows; size_t n_flows;
-	struct finding_role *roles; size_t n_roles;
-	struct evidence *evidence; size_t n_evidence;
-	const char **confidence_inputs; size_t n_confidence_inputs;
-	const char **ruled_out; size_t n_ruled_out;
-	struct next_step *next_steps; size_t n_next_steps;
-	const char *summary;     /* one sentence */
+	/* OVER windows in a row (IDLE ones skipped) before the incident opens, >= 1 */
+	uint32_t hold;
+	const char *member; /* hot member port of a group */
+	struct finding_flow *flows;
+	size_t n_flows;
+	struct finding_role *roles;
+	size_t n_roles;
+	struct evidence *evidence;
+	size_t n_evidence;
+	const char **confidence_inputs;
+	size_t n_confidence_inputs;
+	const char **ruled_out;
+	size_t n_ruled_out;
+	struct next_step *next_steps;
+	size_t n_next_steps;
+	const char *summary; /* one sentence */
 	double confidence_ratio; /* 0..1 */
-	double coverage_ratio;   /* share of the expected samples that were there */
-	double loss_ratio;       /* share of wall time the waiting costs (1 = all of it); NAN unknown */
-	double explained_ratio;  /* NAN unknown */
-	double value, warn;      /* the headline number and its threshold, e.g. imbalance and 0.20 */
-	const char *event;       /* it tells of something that happened at .event_ns, with the summary for its text: a line among the events of this kind; NULL */
+	double coverage_ratio; /* share of the expected samples that were there */
+	/* share of wall time the waiting costs (1 = all of it); NAN unknown */
+	double loss_ratio;
+	double explained_ratio; /* NAN unknown */
+	/* the headline number and its threshold, e.g. imbalance and 0.20 */
+	double value, warn;
+	/* it tells of something that happened at .event_ns, with the summary for its text: a line
+	 * among the events of this kind; NULL */
+	const char *event;
 	int64_t event_ns;
 };
 
 /*
- * What a training job moved, block by block, oldest first: told beside the findings, for what waiting costs (agent/incident/cost.h). In
- * bulk-synchronous training every step moves the same bytes, so this is steps per second but for a factor.
+ * What a training job moved, block by block, oldest first: told beside the findings, for what
+ * waiting costs (agent/incident/cost.h). In bulk-synchronous training every step moves the same
+ * bytes, so this is steps per second but for a factor.
  */
 struct job_rate {
-	const char *job;     /* NULL: no job is configured, all hosts */
-	int64_t from_ns, block_ns; /* block k is (from + k block, from + (k + 1) block]; the last one is the window that was judged */
-	const double *rate;  /* octets per second; NAN not seen */
+	const char *job; /* NULL: no job is configured, all hosts */
+	/* block k is (from + k block, from + (k + 1) block]; the last one is the window that was
+	 * judged */
+	int64_t from_ns, block_ns;
+	const double *rate; /* octets per second; NAN not seen */
 	size_t n;
-	bool by_uplinks;     /* no host's port is counted: leaf uplinks stand for them; a fall of these shows, that they did not fall proves little */
+	/* no host's port is counted: leaf uplinks stand for them; a fall of these shows, that they
+	 * did not fall proves little */
+	bool by_uplinks;
 };
 
 struct finding_list { /* in the turn arena */

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#define ORDER(x, y) \
-	do { \
-		if ((x) != (y)) \
-			return (x) < (y) ? -1 : 1; \
+#define ORDER(x, y)                                                                                \
+	do {                                                                                       \
+		if ((x) != (y))                                                                    \
+			return (x) < (y) ? -1 : 1;                                                 \
 	} while (0)
 
 int flow_order(const void *a, const void *b)

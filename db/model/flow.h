@@ -1,6 +1,7 @@
 /*
- * flow - what a capture saw of one RoCEv2 flow at one port in one interval. History keeps, per interval and port, the top 64
- * flows by octets and a row of totals; packet-based findings follow from these alone, so replay equals live.
+ * flow - what a capture saw of one RoCEv2 flow at one port in one interval. History keeps, per
+ * interval and port, the top 64 flows by octets and a row of totals; packet-based findings follow
+ * from these alone, so replay equals live.
  */
 #ifndef RW_DB_FLOW_H
 #define RW_DB_FLOW_H
@@ -12,28 +13,35 @@
 enum flow_dir { FLOW_DIR_UNKNOWN, FLOW_DIR_IN, FLOW_DIR_OUT }; /* seen from the port */
 
 struct flow_key {
-	uint8_t family;      /* 4 or 6 */
+	uint8_t family; /* 4 or 6 */
 	uint8_t src[16], dst[16];
-	uint16_t src_port;   /* UDP; the destination is 4791 */
-	uint32_t dst_qp;     /* 24 bit */
+	uint16_t src_port; /* UDP; the destination is 4791 */
+	uint32_t dst_qp; /* 24 bit */
 };
 
 struct flow_sample {
 	int64_t from_ns, to_ns; /* interval, [from, to) */
-	uint32_t entity;        /* port the capture stands for */
-	uint32_t sampling;      /* 1 = every packet, 4000 = one in 4000; counts below are as seen, not scaled */
-	uint8_t dir;            /* enum flow_dir */
-	bool total;             /* the row of totals: key unset, .flows = distinct keys seen (exact up to the table's bound) */
+	uint32_t entity; /* port the capture stands for */
+	/* 1 = every packet, 4000 = one in 4000; counts below are as seen, not scaled */
+	uint32_t sampling;
+	uint8_t dir; /* enum flow_dir */
+	/* the row of totals: key unset, .flows = distinct keys seen (exact up to the table's bound)
+	 */
+	bool total;
 	struct flow_key key;
-	uint64_t packets, octets;   /* octets: Ethernet frame lengths on the wire, without FCS */
+	uint64_t packets, octets; /* octets: Ethernet frame lengths on the wire, without FCS */
 	uint64_t ce, ect, cnp, nak, retransmits, psn_gaps;
-	uint64_t burst_bps;         /* highest rate over any 1 ms of the interval; 0 = unknown (sampled) */
+	/* highest rate over any 1 ms of the interval; 0 = unknown (sampled) */
+	uint64_t burst_bps;
 	uint32_t flows;
-	double sum_sq_octets;       /* totals: sum of squared octets per 5-tuple over all flows seen, for n_eff = (sum w)^2 / sum w^2 */
+	/* totals: sum of squared octets per 5-tuple over all flows seen, for n_eff = (sum w)^2 /
+	 * sum w^2 */
+	double sum_sq_octets;
 };
 
-/* For qsort of struct flow_sample. flow_order: by entity, from, total first, octets desc, the rest: total, so equal flows come in one order
- * whoever sorts them. flow_end_order: by end first, as they arrive live. */
+/* For qsort of struct flow_sample. flow_order: by entity, from, total first, octets desc, the rest:
+ * total, so equal flows come in one order whoever sorts them. flow_end_order: by end first, as they
+ * arrive live. */
 int flow_order(const void *a, const void *b);
 int flow_end_order(const void *a, const void *b);
 

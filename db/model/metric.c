@@ -1,13 +1,19 @@
-/* metric - the table of canonical metrics, printed from metric.def, and names for its words. Static data only. */
+/* metric - the table of canonical metrics, printed from metric.def, and names for its words. Static
+ * data only. */
 #include "db/model/metric.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#define METRIC(sym, metric_name, metric_unit, metric_kind_, metric_scope_, metric_type_, metric_help) \
-	[M_##sym] = { \
-		.name = metric_name, .unit = metric_unit, .kind = METRIC_##metric_kind_, .scope = SCOPE_##metric_scope_, \
-		.type = TYPE_##metric_type_, .help = metric_help, \
+#define METRIC(                                                                                    \
+	sym, metric_name, metric_unit, metric_kind_, metric_scope_, metric_type_, metric_help)     \
+	[M_##sym] = {                                                                              \
+		.name = metric_name,                                                               \
+		.unit = metric_unit,                                                               \
+		.kind = METRIC_##metric_kind_,                                                     \
+		.scope = SCOPE_##metric_scope_,                                                    \
+		.type = TYPE_##metric_type_,                                                       \
+		.help = metric_help,                                                               \
 	},
 static const struct metric_info infos[METRIC_COUNT] = {
 #include "db/model/metric.def"
@@ -15,16 +21,21 @@ static const struct metric_info infos[METRIC_COUNT] = {
 #undef METRIC
 
 static const char *const kind_names[] = {
-	[METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge", [METRIC_STATE] = "state", [METRIC_WATERMARK] = "watermark",
+	[METRIC_COUNTER] = "counter",
+	[METRIC_GAUGE] = "gauge",
+	[METRIC_STATE] = "state",
+	[METRIC_WATERMARK] = "watermark",
 };
-static const char *const scope_names[] = {[SCOPE_PORT] = "port", [SCOPE_PRIO] = "priority", [SCOPE_DEVICE] = "device"};
+static const char *const scope_names[] = {
+	[SCOPE_PORT] = "port", [SCOPE_PRIO] = "priority", [SCOPE_DEVICE] = "device"};
 
 const struct metric_info *metric_info(unsigned m)
 {
 	return m < METRIC_COUNT ? &infos[m] : NULL;
 }
 
-/* Called while reading files and arguments, never per sample: a scan of some eighty names is enough. */
+/* Called while reading files and arguments, never per sample: a scan of some eighty names is
+ * enough. */
 int metric_by_name(const char *name)
 {
 	if (!name)
@@ -42,5 +53,6 @@ const char *metric_kind_name(enum metric_kind k)
 
 const char *metric_scope_name(enum metric_scope s)
 {
-	return (unsigned)s < sizeof(scope_names) / sizeof(scope_names[0]) ? scope_names[s] : "unknown";
+	return (unsigned)s < sizeof(scope_names) / sizeof(scope_names[0]) ? scope_names[s]
+									  : "unknown";
 }

@@ -1,4 +1,5 @@
-/* metric - the canonical metrics, printed from metric.def. Ids are for memory only; names are what is stored. */
+/* metric - the canonical metrics, printed from metric.def. Ids are for memory only; names are what
+ * is stored. */
 #ifndef RW_DB_METRIC_H
 #define RW_DB_METRIC_H
 

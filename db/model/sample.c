@@ -10,12 +10,20 @@ static const struct {
 	unsigned flag;
 	const char *name;
 } names[] = {
-	{SF_RESTART, "restart"}, {SF_WRAP32, "wrap32"}, {SF_ESTIMATED, "estimated"},
-	{SF_SUSPECT, "suspect"}, {SF_LATE, "late"}, {SF_DECLARED, "declared"},
+	{SF_RESTART, "restart"},
+	{SF_WRAP32, "wrap32"},
+	{SF_ESTIMATED, "estimated"},
+	{SF_SUSPECT, "suspect"},
+	{SF_LATE, "late"},
+	{SF_DECLARED, "declared"},
 };
 
 static const char *const source_names[] = {
-	[SOURCE_UNKNOWN] = "", [SOURCE_SNMP] = "snmp", [SOURCE_GNMI] = "gnmi", [SOURCE_PCAP] = "pcap", [SOURCE_REPLAY] = "replay",
+	[SOURCE_UNKNOWN] = "",
+	[SOURCE_SNMP] = "snmp",
+	[SOURCE_GNMI] = "gnmi",
+	[SOURCE_PCAP] = "pcap",
+	[SOURCE_REPLAY] = "replay",
 	[SOURCE_CONFIG] = "config",
 };
 
@@ -33,7 +41,8 @@ char *sample_flags_text(char buf[SAMPLE_FLAGS_TEXT_MAX], unsigned flags)
 		if (!(flags & names[i].flag))
 			continue;
 		/* All names joined are 47 characters: they fit. */
-		n += (size_t)snprintf(buf + n, SAMPLE_FLAGS_TEXT_MAX - n, "%s%s", n ? "," : "", names[i].name);
+		n += (size_t)snprintf(
+			buf + n, SAMPLE_FLAGS_TEXT_MAX - n, "%s%s", n ? "," : "", names[i].name);
 	}
 	return buf;
 }

@@ -1,4 +1,5 @@
-/* sample - one value of one metric of one entity, at the instant the device took it. 32 bytes, no pointers. */
+/* sample - one value of one metric of one entity, at the instant the device took it. 32 bytes, no
+ * pointers. */
 #ifndef RW_DB_SAMPLE_H
 #define RW_DB_SAMPLE_H
 
@@ -8,19 +9,27 @@
 
 /* What the value is worth. Stored as a set; samples.tsv writes the names joined by ','. */
 enum sample_flag {
-	SF_RESTART = 1 << 0,   /* no delta to the sample before: device restart, reset, source change */
-	SF_WRAP32 = 1 << 1,    /* the device counts in 32 bits: a decrease may be one wrap */
+	/* no delta to the sample before: device restart, reset, source change */
+	SF_RESTART = 1 << 0,
+	SF_WRAP32 = 1 << 1, /* the device counts in 32 bits: a decrease may be one wrap */
 	SF_ESTIMATED = 1 << 2, /* computed from something else (a bound, a conversion) */
-	SF_SUSPECT = 1 << 3,   /* failed a plausibility gate */
-	SF_LATE = 1 << 4,      /* came after its window had been analysed: kept, never analysed */
-	SF_DECLARED = 1 << 5,  /* from the configuration file, not read from a device */
+	SF_SUSPECT = 1 << 3, /* failed a plausibility gate */
+	SF_LATE = 1 << 4, /* came after its window had been analysed: kept, never analysed */
+	SF_DECLARED = 1 << 5, /* from the configuration file, not read from a device */
 };
 
-enum sample_source { SOURCE_UNKNOWN, SOURCE_SNMP, SOURCE_GNMI, SOURCE_PCAP, SOURCE_REPLAY, SOURCE_CONFIG };
+enum sample_source {
+	SOURCE_UNKNOWN,
+	SOURCE_SNMP,
+	SOURCE_GNMI,
+	SOURCE_PCAP,
+	SOURCE_REPLAY,
+	SOURCE_CONFIG
+};
 
 struct sample {
-	int64_t t_ns;       /* UTC, when the device sampled */
-	uint64_t value;     /* bits: u64, double or text id, as the metric's type says */
+	int64_t t_ns; /* UTC, when the device sampled */
+	uint64_t value; /* bits: u64, double or text id, as the metric's type says */
 	uint32_t entity;
 	uint32_t window_ms; /* watermarks: the window the device kept the maximum over; else 0 */
 	uint16_t metric;
@@ -29,8 +38,18 @@ struct sample {
 	uint16_t pad;
 };
 
-static inline uint64_t sample_of_f64(double d) { uint64_t u; memcpy(&u, &d, sizeof(u)); return u; }
-static inline double sample_f64(uint64_t u) { double d; memcpy(&d, &u, sizeof(d)); return d; }
+static inline uint64_t sample_of_f64(double d)
+{
+	uint64_t u;
+	memcpy(&u, &d, sizeof(u));
+	return u;
+}
+static inline double sample_f64(uint64_t u)
+{
+	double d;
+	memcpy(&d, &u, sizeof(d));
+	return d;
+}
 
 /* "snmp", "gnmi", ...; "" for SOURCE_UNKNOWN, NULL when there is no such source. */
 const char *sample_source_name(unsigned source);

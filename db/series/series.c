@@ -2,11 +2,15 @@
  * series - what runs of samples mean; pure. The only place that knows wraps, resets and gaps.
  *
  * Rules of an interval between two samples a -> b of a counter (series_increase):
- *   1. Late samples do not exist. Suspect ones are stepped over and counted; a restart flag on one still breaks the run.
+ *   1. Late samples do not exist. Suspect ones are stepped over and counted; a restart flag on
+ *       one still breaks the run.
  *   2. A restart flag on b: no delta. (The flag says what lies between it and the sample before.)
- *   3. b < a: one 32-bit wrap when both samples carry wrap32, both values fit 32 bits, and the delta is believable: within the gate, or
- *      without a gate less than half of the range (a reset to near zero from a low value would need more than half). Else a reset.
- *   4. A delta above the gate: no delta; the time the gate looks at is the time since the counter last moved (see gate_time()).
+ *   3. b < a: one 32-bit wrap when both samples carry wrap32, both values fit 32 bits, and the
+ *       delta is believable: within the gate, or
+ *      without a gate less than half of the range (a reset to near zero from a low value would
+ *          need more than half). Else a reset.
+ *   4. A delta above the gate: no delta; the time the gate looks at is the time since the
+ *       counter last moved (see gate_time()).
  * What has no delta is not covered. Nothing is interpolated to the window's edges.
  */
 #include "db/series/series.h"
@@ -68,11 +72,13 @@ const struct series *window_series(const struct window *w, uint32_t entity, unsi
 }
 
 /*
- * A switch that refreshes its counters every few seconds answers the same value several times and then jumps by all of it at
- * once: the jump's rate is over the time since the last move, not since the last answer. For the first move of a run that
- * time is not known (the anchor may itself have been old), so the time until the next move stands for it.
+ * A switch that refreshes its counters every few seconds answers the same value several times and
+ * then jumps by all of it at once: the jump's rate is over the time since the last move, not since
+ * the last answer. For the first move of a run that time is not known (the anchor may itself have
+ * been old), so the time until the next move stands for it.
  */
-static int64_t gate_time(const struct series *s, uint32_t i, uint32_t end, int64_t moved_ns, bool first_move)
+static int64_t gate_time(
+	const struct series *s, uint32_t i, uint32_t end, int64_t moved_ns, bool first_move)
 {
 	int64_t back = s->t_ns[i] - moved_ns, ahead = 0;
 
@@ -96,10 +102,12 @@ static bool believable(uint64_t delta, int64_t ns, double max_rate_per_s)
 }
 
 /*
- * Nearly every run of a healthy fabric: no flag, never backwards, no interval above the gate even over its own time. The rules below then come
- * to last minus anchor; anything else is for them. @begin is the first sample after the start.
+ * Nearly every run of a healthy fabric: no flag, never backwards, no interval above the gate even
+ * over its own time. The rules below then come to last minus anchor; anything else is for them.
+ * @begin is the first sample after the start.
  */
-static bool plain_increase(const struct series *s, uint32_t begin, uint32_t end, double max_rate_per_s, struct increase *ret)
+static bool plain_increase(const struct series *s, uint32_t begin, uint32_t end,
+	double max_rate_per_s, struct increase *ret)
 {
 	if (begin == end || s->flags[begin - (begin > 0)])
 		return false;
@@ -110,7 +118,8 @@ static bool plain_increase(const struct series *s, uint32_t begin, uint32_t end,
 		if (s->flags[i] || s->value[i] < s->value[prev] || s->t_ns[i] <= s->t_ns[prev])
 			return false;
 		const uint64_t delta = s->value[i] - s->value[prev];
-		if (delta && max_rate_per_s > 0 && !believable(delta, s->t_ns[i] - s->t_ns[prev], max_rate_per_s))
+		if (delta && max_rate_per_s > 0 &&
+			!believable(delta, s->t_ns[i] - s->t_ns[prev], max_rate_per_s))
 			return false;
 		r.changes += delta != 0;
 		prev = i;
@@ -126,7 +135,8 @@ static bool plain_increase(const struct series *s, uint32_t begin, uint32_t end,
 	return true;
 }
 
-int series_increase(const struct series *s, int64_t from_ns, int64_t to_ns, double max_rate_per_s, struct increase *ret)
+int series_increase(const struct series *s, int64_t from_ns, int64_t to_ns, double max_rate_per_s,
+	struct increase *ret)
 {
 	struct increase r = {.quality = QUALITY_UNKNOWN};
 	bool have = false, broken = false, first_move = true, estimated = false;
@@ -140,7 +150,8 @@ int series_increase(const struct series *s, int64_t from_ns, int64_t to_ns, doub
 	end = series_after(s, to_ns);
 	if (plain_increase(s, begin, end, max_rate_per_s, ret))
 		return 0;
-	/* the anchor: the last usable sample at or before the start; without one, the first in the window takes its place */
+	/* the anchor: the last usable sample at or before the start; without one, the first in the
+	 * window takes its place */
 	for (uint32_t i = begin; i > 0 && !have; i--) {
 		if (usable(s, i - 1)) {
 			prev = i - 1;
@@ -152,7 +163,8 @@ int series_increase(const struct series *s, int64_t from_ns, int64_t to_ns, doub
 	if (have) {
 		r.first_ns = r.last_ns = moved_ns = s->t_ns[prev];
 		/* samples before the anchor may tell how old its value already was */
-		for (uint32_t i = prev; i > 0 && usable(s, i - 1) && s->value[i - 1] == s->value[prev]; i--)
+		for (uint32_t i = prev;
+			i > 0 && usable(s, i - 1) && s->value[i - 1] == s->value[prev]; i--)
 			moved_ns = s->t_ns[i - 1];
 	}
 	for (uint32_t i = begin; i < end; i++) {
@@ -175,15 +187,20 @@ int series_increase(const struct series *s, int64_t from_ns, int64_t to_ns, doub
 		if (dt <= 0)
 			continue;
 		uint64_t a = s->value[prev], b = s->value[i], delta = b - a;
-		bool narrow = (f & SF_WRAP32) && (s->flags[prev] & SF_WRAP32) && a <= UINT32_MAX && b <= UINT32_MAX;
+		bool narrow = (f & SF_WRAP32) && (s->flags[prev] & SF_WRAP32) && a <= UINT32_MAX &&
+			b <= UINT32_MAX;
 		bool valid = !broken, wrapped = false;
-		int64_t gate_ns = valid && b != a && max_rate_per_s > 0 ? gate_time(s, i, end, moved_ns, first_move) : dt;
+		int64_t gate_ns = valid && b != a && max_rate_per_s > 0
+			? gate_time(s, i, end, moved_ns, first_move)
+			: dt;
 
 		if (broken) {
 			r.resets++;
 		} else if (b < a) {
 			delta = (uint32_t)delta;
-			wrapped = narrow && (max_rate_per_s > 0 ? believable(delta, gate_ns, max_rate_per_s) : delta < UINT64_C(1) << 31);
+			wrapped = narrow &&
+				(max_rate_per_s > 0 ? believable(delta, gate_ns, max_rate_per_s)
+						    : delta < UINT64_C(1) << 31);
 			valid = wrapped;
 			r.wraps += wrapped;
 			r.resets += !wrapped;
@@ -197,8 +214,10 @@ int series_increase(const struct series *s, int64_t from_ns, int64_t to_ns, doub
 			r.intervals++;
 			r.changes += delta != 0;
 			estimated |= ((f | s->flags[prev]) & SF_ESTIMATED) != 0;
-			/* 32 bits that can wrap more than once between two samples: what we have is a lower bound */
-			estimated |= narrow && max_rate_per_s > 0 && believable(UINT64_C(1) << 32, dt, max_rate_per_s);
+			/* 32 bits that can wrap more than once between two samples: what we have is
+			 * a lower bound */
+			estimated |= narrow && max_rate_per_s > 0 &&
+				believable(UINT64_C(1) << 32, dt, max_rate_per_s);
 		}
 		if (b != a || broken) {
 			moved_ns = s->t_ns[i];
@@ -210,12 +229,15 @@ int series_increase(const struct series *s, int64_t from_ns, int64_t to_ns, doub
 	}
 	r.span_ns = r.last_ns - r.first_ns;
 	if (r.intervals > 0)
-		r.quality = r.suspects ? QUALITY_SUSPECT : estimated ? QUALITY_ESTIMATED : QUALITY_EXACT;
+		r.quality = r.suspects ? QUALITY_SUSPECT
+			: estimated    ? QUALITY_ESTIMATED
+				       : QUALITY_EXACT;
 	*ret = r;
 	return r.intervals > 0 ? 0 : -ENODATA;
 }
 
-int series_rate(const struct series *s, int64_t from_ns, int64_t to_ns, double max_rate_per_s, double *ret_per_s, struct increase *ret_inc)
+int series_rate(const struct series *s, int64_t from_ns, int64_t to_ns, double max_rate_per_s,
+	double *ret_per_s, struct increase *ret_inc)
 {
 	struct increase inc;
 	int r = series_increase(s, from_ns, to_ns, max_rate_per_s, &inc);
@@ -296,7 +318,8 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Hyndman and Fan 1996, definition 7: h = (n - 1) q, linear between the order statistics around it. */
+/* Hyndman and Fan 1996, definition 7: h = (n - 1) q, linear between the order statistics around it.
+ */
 double quantile_of(double *v, size_t n, double q)
 {
 	if (n == 0 || isnan(q))
@@ -321,4 +344,3 @@ int series_order(const void *a, const void *b)
 		return x->metric < y->metric ? -1 : 1;
 	return (x->entity > y->entity) - (x->entity < y->entity);
 }
-

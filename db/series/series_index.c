@@ -1,4 +1,5 @@
-/* series_index - see series_index.h: a chain of series per entity, and per series the one that followed it last time. */
+/* series_index - see series_index.h: a chain of series per entity, and per series the one that
+ * followed it last time. */
 #include "db/series/series_index.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 struct item {
 	uint32_t entity;
-	uint32_t next;   /* of the same entity */
+	uint32_t next; /* of the same entity */
 	uint32_t follow; /* came after this one last time */
 	uint16_t metric;
 };
@@ -58,7 +59,8 @@ static uint32_t find(struct series_index *x, uint32_t entity, uint16_t metric, b
 		if (x->v[i].metric == metric)
 			return i;
 	rw_grow(x->v, x->n, x->cap);
-	x->v[x->n] = (struct item){.entity = entity, .metric = metric, .next = *head, .follow = NONE};
+	x->v[x->n] =
+		(struct item){.entity = entity, .metric = metric, .next = *head, .follow = NONE};
 	*head = x->n;
 	*ret_new = true;
 	return x->n++;

@@ -1,7 +1,8 @@
 /*
- * series_index - (entity, metric) to a dense number, for tables that hold something per series. No hashing of every sample: polls bring
- * the same series in the same order, so each series remembers which one came after it, and that is looked at first.
- * 16 bytes per series and 4 per entity. One thread at a time.
+ * series_index - (entity, metric) to a dense number, for tables that hold something per series. No
+ * hashing of every sample: polls bring the same series in the same order, so each series remembers
+ * which one came after it, and that is looked at first. 16 bytes per series and 4 per entity. One
+ * thread at a time.
  */
 #ifndef RW_DB_SERIES_INDEX_H
 #define RW_DB_SERIES_INDEX_H
@@ -13,7 +14,8 @@ struct series_index;
 struct series_index *series_index_new(void);
 void series_index_free(struct series_index *x); /* NULL is fine */
 
-/* series_index_at - the number of a series, from 0 without gaps in the order they came; @ret_new: it was given just now. */
+/* series_index_at - the number of a series, from 0 without gaps in the order they came; @ret_new:
+ * it was given just now. */
 uint32_t series_index_at(struct series_index *x, uint32_t entity, uint16_t metric, bool *ret_new);
 
 #endif

@@ -1,8 +1,10 @@
 /*
- * series_memory - recent samples kept per (entity, metric), for the live pipeline. Loop thread only.
+ * series_memory - recent samples kept per (entity, metric), for the live pipeline. Loop thread
+ * only.
  *
- * There are millions of tracks in a large fabric, so a track is small: one block of points that grows at the end and is cut at the
- * front. .head is the first kept sample, and the points are moved down when a quarter of them is dead.
+ * There are millions of tracks in a large fabric, so a track is small: one block of points that
+ * grows at the end and is cut at the front. .head is the first kept sample, and the points are
+ * moved down when a quarter of them is dead.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -112,7 +114,8 @@ int series_memory_add(struct series_memory *m, const struct sample *s)
 	if (t->n > t->head && s->t_ns <= t->v[t->n - 1].t_ns)
 		return -EALREADY;
 	track_room(t);
-	t->v[t->n++] = (struct point){.t_ns = s->t_ns, .value = s->value, .window_ms = s->window_ms, .flags = s->flags};
+	t->v[t->n++] = (struct point){
+		.t_ns = s->t_ns, .value = s->value, .window_ms = s->window_ms, .flags = s->flags};
 	return 0;
 }
 
@@ -133,12 +136,15 @@ void series_memory_trim(struct series_memory *m, int64_t now_ns)
 
 	for (size_t i = 0; i < m->n; i++) {
 		struct track *t = &m->tracks[i];
-		const int64_t longer = m->longer_ns[t->metric], edge = longer > m->keep_ns ? now_ns - longer : old;
-		/* the last one at or before the edge stays: it is the anchor of a window that begins there */
+		const int64_t longer = m->longer_ns[t->metric],
+			      edge = longer > m->keep_ns ? now_ns - longer : old;
+		/* the last one at or before the edge stays: it is the anchor of a window that
+		 * begins there */
 		while (t->head + 1 < t->n && t->v[t->head + 1].t_ns <= edge)
 			t->head++;
 	}
-	/* Arrival is nearly the order of time: a flow behind a younger one waits for it, no longer. */
+	/* Arrival is nearly the order of time: a flow behind a younger one waits for it, no longer.
+	 */
 	while (m->flow_head < m->n_flows && m->flows[m->flow_head].to_ns <= old)
 		m->flow_head++;
 }
@@ -159,7 +165,8 @@ static uint32_t track_after(const struct track *t, int64_t at)
 }
 
 /* The window must not change when samples are added later, so the columns are copied. */
-static bool track_window(const struct track *t, struct arena *a, int64_t from_ns, int64_t to_ns, struct series *ret)
+static bool track_window(
+	const struct track *t, struct arena *a, int64_t from_ns, int64_t to_ns, struct series *ret)
 {
 	uint32_t begin = track_after(t, from_ns), end = track_after(t, to_ns);
 
@@ -171,7 +178,9 @@ static bool track_window(const struct track *t, struct arena *a, int64_t from_ns
 	ret->metric = t->metric;
 	ret->n = end - begin;
 	/* one piece for all columns, the widest first */
-	int64_t *t_ns = arena_alloc(a, ret->n * (sizeof(int64_t) + sizeof(uint64_t) + sizeof(uint32_t) + sizeof(uint16_t)));
+	int64_t *t_ns = arena_alloc(a,
+		ret->n *
+			(sizeof(int64_t) + sizeof(uint64_t) + sizeof(uint32_t) + sizeof(uint16_t)));
 	uint64_t *value = (uint64_t *)(t_ns + ret->n);
 	uint32_t *window_ms = (uint32_t *)(value + ret->n);
 	uint16_t *flags = (uint16_t *)(window_ms + ret->n);
@@ -198,14 +207,15 @@ static inline void fetch_ahead(const struct series_memory *m, unsigned metric, u
 		__builtin_prefetch(&m->tracks[at[k + TRACKS]]);
 	if (k + POINTS < n) {
 		const struct track *t = &m->tracks[at[k + POINTS]];
-		__builtin_prefetch(&t->v[(t->head + t->n) / 2]); /* where the search for the window begins */
+		/* where the search for the window begins */
+		__builtin_prefetch(&t->v[(t->head + t->n) / 2]);
 		__builtin_prefetch(&t->v[t->head]);
 		__builtin_prefetch((const char *)&t->v[t->n] - 1);
 	}
 }
 
-int window_from_memory(struct series_memory *m, struct arena *a, const struct window_spec *spec, int64_t from_ns, int64_t to_ns,
-	struct window *ret)
+int window_from_memory(struct series_memory *m, struct arena *a, const struct window_spec *spec,
+	int64_t from_ns, int64_t to_ns, struct window *ret)
 {
 	size_t max = 0, n = 0;
 	bool want[METRIC_COUNT] = {false};
@@ -219,15 +229,22 @@ int window_from_memory(struct series_memory *m, struct arena *a, const struct wi
 		for (uint32_t k = 0; want[i] && k < m->n_by_metric[i]; k++) {
 			fetch_ahead(m, i, k);
 			if (window_wants_entity(spec, m->tracks[m->by_metric[i][k]].entity))
-				n += track_window(&m->tracks[m->by_metric[i][k]], a, from_ns, to_ns, &v[n]);
+				n += track_window(
+					&m->tracks[m->by_metric[i][k]], a, from_ns, to_ns, &v[n]);
 		}
 	for (size_t i = 1; i < n; i++) {
-		if (series_order(&v[i - 1], &v[i]) > 0) { /* metrics come in order, and entities mostly do: they are numbered as they are first heard of */
+		/* metrics come in order, and entities mostly do: they are numbered as they are
+		 * first heard of */
+		if (series_order(&v[i - 1], &v[i]) > 0) {
 			qsort(v, n, sizeof(*v), series_order);
 			break;
 		}
 	}
-	*ret = (struct window){.from_ns = from_ns, .to_ns = to_ns, .entities = m->entities, .series = v, .n_series = n};
+	*ret = (struct window){.from_ns = from_ns,
+		.to_ns = to_ns,
+		.entities = m->entities,
+		.series = v,
+		.n_series = n};
 	if (!spec->flows)
 		return 0;
 

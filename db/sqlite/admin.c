@@ -54,16 +54,20 @@ static int count_table(sqlite3 *db, unsigned table, struct db_stat *s)
 	uint16_t metrics[METRIC_COUNT * SCHEMA_LANES];
 	int n = 0;
 
-	/* a file of an older version may lack the table, and a column of a metric it did not know */
-	if (sqlite3_table_column_metadata(db, NULL, schema_table[table], "entity", NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
+	/* a file of an older version may lack the table, and a column of a metric it did not know
+	 */
+	if (sqlite3_table_column_metadata(db, NULL, schema_table[table], "entity", NULL, NULL, NULL,
+		    NULL, NULL) != SQLITE_OK)
 		return SQLITE_OK;
 	str_add(&sql, "SELECT count(*)");
 	for (unsigned source = 0; source < SCHEMA_SOURCES; source++) {
-		for (unsigned m = 0; schema_source_table(source) == table && m < METRIC_COUNT; m++) {
+		for (unsigned m = 0; schema_source_table(source) == table && m < METRIC_COUNT;
+			m++) {
 			if ((unsigned)metric_info(m)->scope != schema_table_scope(table))
 				continue;
 			schema_lane_column(column, m, schema_source_lane(source));
-			if (sqlite3_table_column_metadata(db, NULL, schema_table[table], column, NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
+			if (sqlite3_table_column_metadata(db, NULL, schema_table[table], column,
+				    NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
 				continue;
 			str_addf(&sql, ",count(%s)", column);
 			metrics[n++] = (uint16_t)m;
@@ -131,7 +135,8 @@ int db_stat_read(const char *path, struct db_stat *ret, struct err *e)
 	s.findings = (uint64_t)sqlite_int(db, "SELECT count(*) FROM finding", 0, NULL);
 	s.incidents = (uint64_t)sqlite_int(db, "SELECT count(*) FROM incident", 0, NULL);
 	s.events = (uint64_t)sqlite_int(db, "SELECT count(*) FROM event", 0, NULL);
-	s.free_bytes = (uint64_t)sqlite_int(db, "PRAGMA freelist_count", 0, NULL) * (uint64_t)sqlite_int(db, "PRAGMA page_size", 0, NULL);
+	s.free_bytes = (uint64_t)sqlite_int(db, "PRAGMA freelist_count", 0, NULL) *
+		(uint64_t)sqlite_int(db, "PRAGMA page_size", 0, NULL);
 	if (rc != SQLITE_OK)
 		return sqlite_fail(e, db, rc, "read", path);
 	s.file_bytes = size_of(path, "");
@@ -177,7 +182,8 @@ int db_backup(const char *path, const char *to, struct err *e)
 		return err_set(e, error, "cannot create %s: %s", part.s, strerror(-error));
 	}
 	close(fd);
-	/* One snapshot from beginning to end: without it, each commit of the writer would start the copy anew. */
+	/* One snapshot from beginning to end: without it, each commit of the writer would start the
+	 * copy anew. */
 	int rc = sqlite_exec(from, "BEGIN");
 	if (rc == SQLITE_OK)
 		sqlite_int(from, "SELECT count(*) FROM sqlite_master", 0, &rc);

@@ -1,4 +1,5 @@
-/* admin - looking after a database file: what is in it, a copy of it, a smaller one. For commands; each opens the file by itself. */
+/* admin - looking after a database file: what is in it, a copy of it, a smaller one. For commands;
+ * each opens the file by itself. */
 #ifndef RW_DB_ADMIN_H
 #define RW_DB_ADMIN_H
 
@@ -9,18 +10,22 @@ struct err;
 
 struct db_stat {
 	int schema_version;
-	uint64_t file_bytes, wal_bytes, free_bytes; /* free: inside the file, filled again before it grows */
+	/* free: inside the file, filled again before it grows */
+	uint64_t file_bytes, wal_bytes, free_bytes;
 	uint64_t entities, rows, samples;
 	uint64_t by_metric[METRIC_COUNT];
 	uint64_t flows, findings, incidents, events;
 	int64_t first_ns, last_ns; /* 0 when there are no samples */
-	int writer_pid;            /* 0 = none */
-	char check[256];           /* "ok", or the first thing SQLite's quick_check complains about */
+	int writer_pid; /* 0 = none */
+	/* "ok", or the first thing SQLite's quick_check complains about */
+	char check[256];
 };
-/* db_stat_read - reads the whole file once (quick_check): seconds for gigabytes. 0 or negative errno. */
+/* db_stat_read - reads the whole file once (quick_check): seconds for gigabytes. 0 or negative
+ * errno. */
 int db_stat_read(const char *path, struct db_stat *ret, struct err *e);
 
-/* db_backup - a consistent copy while the agent goes on writing; @to must not exist. It appears under its name when it is whole. */
+/* db_backup - a consistent copy while the agent goes on writing; @to must not exist. It appears
+ * under its name when it is whole. */
 int db_backup(const char *path, const char *to, struct err *e);
 
 /* db_vacuum - rewrite without free pages. -EBUSY while an agent writes: it needs the file alone. */

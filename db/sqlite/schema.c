@@ -1,6 +1,7 @@
 /*
- * schema - migrations and columns; see schema.h. A step is never changed once released: tests/unit/db/sqlite/test_schema.c keeps the frozen
- * text of version 1 and opens a file made from it. Metric columns are no migration: they follow metric.def at each open.
+ * schema - migrations and columns; see schema.h. A step is never changed once released:
+ * tests/unit/db/sqlite/test_schema.c keeps the frozen text of version 1 and opens a file made from
+ * it. Metric columns are no migration: they follow metric.def at each open.
  */
 #include "db/sqlite/schema.h"
 
@@ -15,83 +16,108 @@
 #include "db/sqlite/sqlite_io.h"
 
 const char *const schema_table[SCHEMA_TABLES] = {
-	[SCOPE_PORT] = "sample_port", [SCOPE_PRIO] = "sample_priority", [SCOPE_DEVICE] = "sample_device",
+	[SCOPE_PORT] = "sample_port",
+	[SCOPE_PRIO] = "sample_priority",
+	[SCOPE_DEVICE] = "sample_device",
 	[TABLE_LANES] = "sample_lanes",
 };
 
 /*
- * Why cfg's partial index: the state in force at an instant may have been sampled weeks before; without it one would walk back over
- * every poll since. Why table series: to know that an entity never had a metric without reading its whole history.
+ * Why cfg's partial index: the state in force at an instant may have been sampled weeks before;
+ * without it one would walk back over every poll since. Why table series: to know that an entity
+ * never had a metric without reading its whole history.
  */
 static const char step_1[] =
 	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-	"CREATE TABLE entity(id INTEGER PRIMARY KEY, device TEXT NOT NULL, port TEXT NOT NULL, priority INTEGER NOT NULL,"
+	"CREATE TABLE entity(id INTEGER PRIMARY KEY, device TEXT NOT NULL, port TEXT NOT NULL, "
+	"priority INTEGER NOT NULL,"
 	" UNIQUE(device, port, priority));"
 	"CREATE TABLE text(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);"
-	"CREATE TABLE series(entity INTEGER NOT NULL, metric TEXT NOT NULL, first_ns INTEGER NOT NULL, PRIMARY KEY(entity, metric)) WITHOUT ROWID;"
-	"CREATE TABLE sample_port(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source INTEGER NOT NULL, flags INTEGER NOT NULL,"
+	"CREATE TABLE series(entity INTEGER NOT NULL, metric TEXT NOT NULL, first_ns INTEGER NOT "
+	"NULL, PRIMARY KEY(entity, metric)) WITHOUT ROWID;"
+	"CREATE TABLE sample_port(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source INTEGER "
+	"NOT NULL, flags INTEGER NOT NULL,"
 	" cfg INTEGER, x TEXT, PRIMARY KEY(entity, t_ns)) WITHOUT ROWID;"
-	"CREATE TABLE sample_priority(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source INTEGER NOT NULL, flags INTEGER NOT NULL,"
+	"CREATE TABLE sample_priority(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source "
+	"INTEGER NOT NULL, flags INTEGER NOT NULL,"
 	" cfg INTEGER, x TEXT, PRIMARY KEY(entity, t_ns)) WITHOUT ROWID;"
-	"CREATE TABLE sample_device(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source INTEGER NOT NULL, flags INTEGER NOT NULL,"
+	"CREATE TABLE sample_device(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source INTEGER "
+	"NOT NULL, flags INTEGER NOT NULL,"
 	" cfg INTEGER, x TEXT, PRIMARY KEY(entity, t_ns)) WITHOUT ROWID;"
 	"CREATE INDEX sample_port_cfg ON sample_port(entity, t_ns) WHERE cfg IS NOT NULL;"
 	"CREATE INDEX sample_priority_cfg ON sample_priority(entity, t_ns) WHERE cfg IS NOT NULL;"
 	"CREATE INDEX sample_device_cfg ON sample_device(entity, t_ns) WHERE cfg IS NOT NULL;"
 	"CREATE TABLE fabric_history(t_ns INTEGER PRIMARY KEY, yaml TEXT NOT NULL);"
-	"CREATE TABLE target(device TEXT NOT NULL, protocol TEXT NOT NULL, address TEXT, state TEXT, reason TEXT, up INTEGER, since_ns INTEGER,"
-	" last_success_ns INTEGER, updated_ns INTEGER, poll_p50_s REAL, poll_p95_s REAL, polls INTEGER, timeouts INTEGER, errors INTEGER,"
+	"CREATE TABLE target(device TEXT NOT NULL, protocol TEXT NOT NULL, address TEXT, state "
+	"TEXT, reason TEXT, up INTEGER, since_ns INTEGER,"
+	" last_success_ns INTEGER, updated_ns INTEGER, poll_p50_s REAL, poll_p95_s REAL, polls "
+	"INTEGER, timeouts INTEGER, errors INTEGER,"
 	" value_count INTEGER, PRIMARY KEY(device, protocol)) WITHOUT ROWID;"
-	"CREATE TABLE device_attr(device TEXT NOT NULL, t_ns INTEGER NOT NULL, role TEXT, profile TEXT, sysname TEXT, descr TEXT,"
+	"CREATE TABLE device_attr(device TEXT NOT NULL, t_ns INTEGER NOT NULL, role TEXT, profile "
+	"TEXT, sysname TEXT, descr TEXT,"
 	" PRIMARY KEY(device, t_ns)) WITHOUT ROWID;"
-	"CREATE TABLE port_attr(device TEXT NOT NULL, port TEXT NOT NULL, t_ns INTEGER NOT NULL, alias TEXT, peer_device TEXT, peer_port TEXT,"
+	"CREATE TABLE port_attr(device TEXT NOT NULL, port TEXT NOT NULL, t_ns INTEGER NOT NULL, "
+	"alias TEXT, peer_device TEXT, peer_port TEXT,"
 	" speed_bps INTEGER, PRIMARY KEY(device, port, t_ns)) WITHOUT ROWID;"
-	"CREATE TABLE incident(id TEXT PRIMARY KEY, cause TEXT, severity TEXT, state TEXT, device TEXT, port TEXT, priority INTEGER,"
-	" ecmp_group TEXT, host TEXT, summary TEXT, opened_ns INTEGER, closed_ns INTEGER, updated_ns INTEGER, usd_per_hour REAL, usd_total REAL,"
+	"CREATE TABLE incident(id TEXT PRIMARY KEY, cause TEXT, severity TEXT, state TEXT, device "
+	"TEXT, port TEXT, priority INTEGER,"
+	" ecmp_group TEXT, host TEXT, summary TEXT, opened_ns INTEGER, closed_ns INTEGER, "
+	"updated_ns INTEGER, usd_per_hour REAL, usd_total REAL,"
 	" confidence REAL, acked_by TEXT, json TEXT) WITHOUT ROWID;"
-	"CREATE TABLE event(id INTEGER PRIMARY KEY, t_ns INTEGER NOT NULL, kind TEXT, incident_id TEXT, who TEXT, text TEXT);"
+	"CREATE TABLE event(id INTEGER PRIMARY KEY, t_ns INTEGER NOT NULL, kind TEXT, incident_id "
+	"TEXT, who TEXT, text TEXT);"
 	"CREATE INDEX event_t ON event(t_ns);"
 	"CREATE INDEX event_incident ON event(incident_id, t_ns);"
-	"CREATE TABLE finding(id INTEGER PRIMARY KEY, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL, analyzer TEXT, cause TEXT, verdict TEXT,"
-	" severity TEXT, device TEXT, port TEXT, priority INTEGER, ecmp_group TEXT, host TEXT, summary TEXT, value REAL, warn REAL, confidence REAL);"
+	"CREATE TABLE finding(id INTEGER PRIMARY KEY, from_ns INTEGER NOT NULL, to_ns INTEGER NOT "
+	"NULL, analyzer TEXT, cause TEXT, verdict TEXT,"
+	" severity TEXT, device TEXT, port TEXT, priority INTEGER, ecmp_group TEXT, host TEXT, "
+	"summary TEXT, value REAL, warn REAL, confidence REAL);"
 	"CREATE INDEX finding_t ON finding(to_ns);"
-	"CREATE TABLE flow(id INTEGER PRIMARY KEY, entity INTEGER NOT NULL, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL, total INTEGER NOT NULL,"
-	" dir INTEGER NOT NULL, sampling INTEGER NOT NULL, family INTEGER, src TEXT, dst TEXT, src_port INTEGER, dst_qp INTEGER, packets INTEGER,"
-	" octets INTEGER, ce INTEGER, ect INTEGER, cnp INTEGER, nak INTEGER, retransmits INTEGER, psn_gaps INTEGER, burst_bps INTEGER,"
+	"CREATE TABLE flow(id INTEGER PRIMARY KEY, entity INTEGER NOT NULL, from_ns INTEGER NOT "
+	"NULL, to_ns INTEGER NOT NULL, total INTEGER NOT NULL,"
+	" dir INTEGER NOT NULL, sampling INTEGER NOT NULL, family INTEGER, src TEXT, dst TEXT, "
+	"src_port INTEGER, dst_qp INTEGER, packets INTEGER,"
+	" octets INTEGER, ce INTEGER, ect INTEGER, cnp INTEGER, nak INTEGER, retransmits INTEGER, "
+	"psn_gaps INTEGER, burst_bps INTEGER,"
 	" flows INTEGER, sum_sq_octets REAL);"
 	"CREATE INDEX flow_to ON flow(to_ns);"
-	"CREATE TABLE recommendation(id TEXT PRIMARY KEY, t_ns INTEGER, incident_id TEXT, device TEXT, port TEXT, priority INTEGER, state TEXT,"
+	"CREATE TABLE recommendation(id TEXT PRIMARY KEY, t_ns INTEGER, incident_id TEXT, device "
+	"TEXT, port TEXT, priority INTEGER, state TEXT,"
 	" advice TEXT, summary TEXT, json TEXT) WITHOUT ROWID;";
 
-/* health: what the agent says of itself, the newest snapshot only. Events name the device and port they are about. */
-static const char step_2[] =
-	"CREATE TABLE health(key TEXT PRIMARY KEY, value REAL, unit TEXT, t_ns INTEGER NOT NULL) WITHOUT ROWID;"
-	"ALTER TABLE event ADD COLUMN device TEXT;"
-	"ALTER TABLE event ADD COLUMN port TEXT;";
+/* health: what the agent says of itself, the newest snapshot only. Events name the device and port
+ * they are about. */
+static const char step_2[] = "CREATE TABLE health(key TEXT PRIMARY KEY, value REAL, unit TEXT, "
+			     "t_ns INTEGER NOT NULL) WITHOUT ROWID;"
+			     "ALTER TABLE event ADD COLUMN device TEXT;"
+			     "ALTER TABLE event ADD COLUMN port TEXT;";
 
 /*
- * Rows in order of time: a poll of hundreds of switches fills pages one after the other instead of changing one page per port, and is
- * forgotten as one stretch. The price is a seek per instant when one series is read; instant says which to seek. The writer
- * moves the rows of the old_ tables over (store_import.c), with their exceptions, before it takes new ones. The sample tables
- * themselves follow metric.def, below.
+ * Rows in order of time: a poll of hundreds of switches fills pages one after the other instead of
+ * changing one page per port, and is forgotten as one stretch. The price is a seek per instant when
+ * one series is read; instant says which to seek. The writer moves the rows of the old_ tables over
+ * (store_import.c), with their exceptions, before it takes new ones. The sample tables themselves
+ * follow metric.def, below.
  */
 static const char step_3[] =
-	"DROP VIEW IF EXISTS samples; DROP VIEW IF EXISTS rates; DELETE FROM meta WHERE key='views';"
+	"DROP VIEW IF EXISTS samples; DROP VIEW IF EXISTS rates; DELETE FROM meta WHERE "
+	"key='views';"
 	"DROP INDEX sample_port_cfg; DROP INDEX sample_priority_cfg; DROP INDEX sample_device_cfg;"
 	"ALTER TABLE sample_port RENAME TO old_sample_port;"
 	"ALTER TABLE sample_priority RENAME TO old_sample_priority;"
 	"ALTER TABLE sample_device RENAME TO old_sample_device;"
-	"CREATE TABLE instant(device INTEGER NOT NULL, t_ns INTEGER NOT NULL, PRIMARY KEY(device, t_ns)) WITHOUT ROWID;";
+	"CREATE TABLE instant(device INTEGER NOT NULL, t_ns INTEGER NOT NULL, PRIMARY KEY(device, "
+	"t_ns)) WITHOUT ROWID;";
 
 /* A recommendation has a life; what it rests on is kept as long as it is open. */
-static const char step_4[] =
-	"ALTER TABLE recommendation ADD COLUMN from_ns INTEGER;"
-	"ALTER TABLE recommendation ADD COLUMN to_ns INTEGER;"
-	"ALTER TABLE recommendation ADD COLUMN updated_ns INTEGER;"
-	"ALTER TABLE recommendation ADD COLUMN diagnosis TEXT;"
-	"ALTER TABLE recommendation ADD COLUMN who TEXT;";
+static const char step_4[] = "ALTER TABLE recommendation ADD COLUMN from_ns INTEGER;"
+			     "ALTER TABLE recommendation ADD COLUMN to_ns INTEGER;"
+			     "ALTER TABLE recommendation ADD COLUMN updated_ns INTEGER;"
+			     "ALTER TABLE recommendation ADD COLUMN diagnosis TEXT;"
+			     "ALTER TABLE recommendation ADD COLUMN who TEXT;";
 
-static const char *const steps[] = {step_1, step_2, step_3, step_4}; /* steps[n] makes version n + 1 */
+/* steps[n] makes version n + 1 */
+static const char *const steps[] = {step_1, step_2, step_3, step_4};
 _Static_assert(rw_countof(steps) == SCHEMA_VERSION, "one step per version");
 
 char *schema_column(char buf[SCHEMA_COLUMN_MAX], unsigned metric)
@@ -152,11 +178,15 @@ int schema_check(sqlite3 *db, const char *path, int *ret_version, struct err *e)
 		return 0;
 	}
 	if (app != SCHEMA_APPLICATION_ID)
-		return err_set(e, -EINVAL, "%s is a database of another program; name another file with --db or store.path", path);
+		return err_set(e, -EINVAL,
+			"%s is a database of another program; name another file with --db or "
+			"store.path",
+			path);
 	if (version < 1 || version > SCHEMA_VERSION)
 		return err_set(e, -EINVAL,
-			"%s was written by a newer rocewatch (schema version %lld, this program knows up to %d); use that version, or name another file", path,
-			(long long)version, SCHEMA_VERSION);
+			"%s was written by a newer rocewatch (schema version %lld, this program "
+			"knows up to %d); use that version, or name another file",
+			path, (long long)version, SCHEMA_VERSION);
 	*ret_version = (int)version;
 	return 0;
 }
@@ -169,7 +199,9 @@ static int migrate_steps(sqlite3 *db, int version)
 		if (rc == SQLITE_OK)
 			rc = sqlite_exec(db, steps[v]);
 		if (rc == SQLITE_OK)
-			rc = sqlite_execf(db, "PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT", SCHEMA_APPLICATION_ID, v + 1);
+			rc = sqlite_execf(db,
+				"PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT",
+				SCHEMA_APPLICATION_ID, v + 1);
 		if (rc != SQLITE_OK) {
 			if (!sqlite3_get_autocommit(db))
 				sqlite_exec(db, "ROLLBACK");
@@ -184,7 +216,8 @@ static int load_columns(sqlite3 *db, struct smap *have)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db,
-		"SELECT m.name||'.'||c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type='table' AND m.name LIKE 'sample\\_%' ESCAPE '\\'",
+		"SELECT m.name||'.'||c.name FROM sqlite_master m, pragma_table_info(m.name) c "
+		"WHERE m.type='table' AND m.name LIKE 'sample\\_%' ESCAPE '\\'",
 		-1, &st, NULL);
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
@@ -205,7 +238,8 @@ static bool has(const struct smap *have, const char *table, const char *column)
 	return smap_get(have, key, (size_t)n, &dummy);
 }
 
-/* The statements that make a table, or add the columns it lacks. Those of one lane stand together: a lane is read as a whole. */
+/* The statements that make a table, or add the columns it lacks. Those of one lane stand together:
+ * a lane is read as a whole. */
 static void complete_table(const struct smap *have, unsigned table, struct str *out)
 {
 	const char *name = schema_table[table];
@@ -213,10 +247,14 @@ static void complete_table(const struct smap *have, unsigned table, struct str *
 	bool fresh = !has(have, name, "entity");
 
 	if (fresh)
-		str_addf(out, "CREATE TABLE %s(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source INTEGER NOT NULL, flags INTEGER NOT NULL,"
-			" cfg INTEGER, x TEXT", name);
+		str_addf(out,
+			"CREATE TABLE %s(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source "
+			"INTEGER NOT NULL, flags INTEGER NOT NULL,"
+			" cfg INTEGER, x TEXT",
+			name);
 	for (unsigned source = 0; source < SCHEMA_SOURCES; source++) {
-		for (unsigned m = 0; schema_source_table(source) == table && m < METRIC_COUNT; m++) {
+		for (unsigned m = 0; schema_source_table(source) == table && m < METRIC_COUNT;
+			m++) {
 			const struct metric_info *info = metric_info(m);
 			const char *type = info->type == TYPE_F64 ? "REAL" : "INTEGER";
 			if ((unsigned)info->scope != schema_table_scope(table))
@@ -225,11 +263,15 @@ static void complete_table(const struct smap *have, unsigned table, struct str *
 			if (fresh)
 				str_addf(out, ", %s %s", column, type);
 			else if (!has(have, name, column))
-				str_addf(out, "ALTER TABLE %s ADD COLUMN %s %s;", name, column, type);
+				str_addf(out, "ALTER TABLE %s ADD COLUMN %s %s;", name, column,
+					type);
 		}
 	}
 	if (fresh)
-		str_addf(out, ", PRIMARY KEY(t_ns, entity)) WITHOUT ROWID; CREATE INDEX %s_cfg ON %s(entity, t_ns) WHERE cfg IS NOT NULL;", name, name);
+		str_addf(out,
+			", PRIMARY KEY(t_ns, entity)) WITHOUT ROWID; CREATE INDEX %s_cfg ON "
+			"%s(entity, t_ns) WHERE cfg IS NOT NULL;",
+			name, name);
 }
 
 static int add_columns(sqlite3 *db)
@@ -253,7 +295,8 @@ static int add_columns(sqlite3 *db)
 	return rc;
 }
 
-/* Views follow the program: they are dropped and made again when their text is not the one the file was last given. */
+/* Views follow the program: they are dropped and made again when their text is not the one the file
+ * was last given. */
 static int renew_views(sqlite3 *db)
 {
 	rw_cleanup(str_done) struct str sql = {0};
@@ -268,7 +311,8 @@ static int renew_views(sqlite3 *db)
 	if (rc == SQLITE_OK)
 		rc = sqlite_exec(db, sql.s);
 	if (rc == SQLITE_OK)
-		rc = sqlite_execf(db, "INSERT OR REPLACE INTO meta VALUES('views', %lld); COMMIT", (long long)hash);
+		rc = sqlite_execf(db, "INSERT OR REPLACE INTO meta VALUES('views', %lld); COMMIT",
+			(long long)hash);
 	if (rc != SQLITE_OK && !sqlite3_get_autocommit(db))
 		sqlite_exec(db, "ROLLBACK");
 	return rc;

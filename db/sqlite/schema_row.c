@@ -1,13 +1,15 @@
 /*
- * schema_row - what one value of a wide row has of its own: flags, source and window, as JSON in the row's x column.
- * The reader takes what the writer makes and no more: names and decimal numbers, no blanks, no escapes.
+ * schema_row - what one value of a wide row has of its own: flags, source and window, as JSON in
+ * the row's x column. The reader takes what the writer makes and no more: names and decimal
+ * numbers, no blanks, no escapes.
  */
 #include <string.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "db/sqlite/schema.h"
 
-void row_x_write(struct str *out, const struct row_value *v, size_t n, uint16_t flags, uint16_t source)
+void row_x_write(
+	struct str *out, const struct row_value *v, size_t n, uint16_t flags, uint16_t source)
 {
 	char column[SCHEMA_COLUMN_MAX];
 	bool open = false;
@@ -17,7 +19,8 @@ void row_x_write(struct str *out, const struct row_value *v, size_t n, uint16_t 
 
 		if (v[i].flags == flags && v[i].source == source && v[i].window_ms == 0)
 			continue;
-		str_addf(out, "%s\"%s\":{", open ? "," : "{", schema_lane_column(column, v[i].metric, v[i].lane));
+		str_addf(out, "%s\"%s\":{", open ? "," : "{",
+			schema_lane_column(column, v[i].metric, v[i].lane));
 		open = true;
 		if (v[i].flags != flags) {
 			str_addf(out, "\"flags\":%u", v[i].flags);

@@ -1,9 +1,11 @@
 /*
- * series_db - windows from SQLite; see series.h. Read-only; a transaction lasts as long as one window takes to read.
+ * series_db - windows from SQLite; see series.h. Read-only; a transaction lasts as long as one
+ * window takes to read.
  *
- * A window reads, per entity, the rows of its time range at its device's instants, and for each metric the newest row at or before its
- * start. A priority is read from its lane of the port's rows. What an
- * entity never had is known from table series and is not looked for; configuration states are found by their partial index.
+ * A window reads, per entity, the rows of its time range at its device's instants, and for each
+ * metric the newest row at or before its start. A priority is read from its lane of the port's
+ * rows. What an entity never had is known from table series and is not looked for; configuration
+ * states are found by their partial index.
  */
 #include "db/sqlite/series_db.h"
 
@@ -22,16 +24,19 @@
 
 #define BUSY_MS 5000
 
-/* --- opening ---------------------------------------------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 static int load_entities(struct series_db *d)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(d->db, "SELECT id, device, port, priority FROM entity WHERE id>?1 ORDER BY id", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(d->db,
+		"SELECT id, device, port, priority FROM entity WHERE id>?1 ORDER BY id", -1, &st,
+		NULL);
 
 	sqlite3_bind_int64(st, 1, entities_count(d->entities));
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		int r = entities_load(d->entities, (uint32_t)sqlite3_column_int64(st, 0), (const char *)sqlite3_column_text(st, 1),
+		int r = entities_load(d->entities, (uint32_t)sqlite3_column_int64(st, 0),
+			(const char *)sqlite3_column_text(st, 1),
 			(const char *)sqlite3_column_text(st, 2), sqlite3_column_int(st, 3));
 		rc = r < 0 ? SQLITE_CORRUPT : SQLITE_OK;
 	}
@@ -41,12 +46,15 @@ static int load_entities(struct series_db *d)
 static int load_texts(struct series_db *d)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(d->db, "SELECT id, text FROM text WHERE id>?1 ORDER BY id", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(
+		d->db, "SELECT id, text FROM text WHERE id>?1 ORDER BY id", -1, &st, NULL);
 
 	sqlite3_bind_int64(st, 1, (sqlite3_int64)d->n_text);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
-		rc = entities_text(d->entities, (const char *)sqlite3_column_text(st, 1)) == id ? SQLITE_OK : SQLITE_CORRUPT;
+		rc = entities_text(d->entities, (const char *)sqlite3_column_text(st, 1)) == id
+			? SQLITE_OK
+			: SQLITE_CORRUPT;
 		d->n_text = id;
 	}
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
@@ -63,7 +71,8 @@ static int load_present(struct series_db *d)
 		memset(d->present + d->n_present, 0, (n - d->n_present) * sizeof(*d->present));
 		d->places = rw_realloc(d->places, n * sizeof(*d->places));
 		for (uint32_t id = d->n_present; id < n; id++)
-			d->places[id] = d->by_entity ? (struct place){.row = id, .device = id} : schema_place(d->entities, id);
+			d->places[id] = d->by_entity ? (struct place){.row = id, .device = id}
+						     : schema_place(d->entities, id);
 		d->n_present = n;
 	}
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
@@ -105,10 +114,12 @@ static int load_columns(struct series_db *d)
 		const char *table = schema_table[schema_source_table(source)], *type;
 		struct reader_table *t = &d->tables[source];
 		for (unsigned m = 0; m < METRIC_COUNT; m++) {
-			if ((unsigned)metric_info(m)->scope != schema_table_scope(schema_source_table(source)))
+			if ((unsigned)metric_info(m)->scope !=
+				schema_table_scope(schema_source_table(source)))
 				continue;
 			schema_lane_column(column, m, schema_source_lane(source));
-			if (sqlite3_table_column_metadata(d->db, NULL, table, column, &type, NULL, NULL, NULL, NULL) == SQLITE_OK)
+			if (sqlite3_table_column_metadata(d->db, NULL, table, column, &type, NULL,
+				    NULL, NULL, NULL) == SQLITE_OK)
 				t->metrics[t->n_metrics++] = (uint16_t)m;
 		}
 	}
@@ -116,8 +127,9 @@ static int load_columns(struct series_db *d)
 }
 
 /*
- * A reader without the right to write the directory cannot make the -shm file of a database that no one writes at the moment.
- * Without a -wal file there is nothing in it that the main file lacks, so the file may be read as it is.
+ * A reader without the right to write the directory cannot make the -shm file of a database that no
+ * one writes at the moment. Without a -wal file there is nothing in it that the main file lacks, so
+ * the file may be read as it is.
  */
 static int open_immutable(struct series_db *d)
 {
@@ -137,7 +149,8 @@ static int open_immutable(struct series_db *d)
 	sqlite3_close(d->db);
 	d->db = NULL;
 	d->immutable = true;
-	return sqlite3_open_v2(uri.s, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+	return sqlite3_open_v2(
+		uri.s, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
 }
 
 static int open_db(struct series_db *d, struct err *e)
@@ -146,14 +159,21 @@ static int open_db(struct series_db *d, struct err *e)
 	struct stat st;
 
 	if (strstr(d->path, "://"))
-		return err_set(e, -EINVAL, "the database %s is a URL; this version reads SQLite files only, give a path", d->path);
+		return err_set(e, -EINVAL,
+			"the database %s is a URL; this version reads SQLite files only, give a "
+			"path",
+			d->path);
 	if (access(d->path, R_OK) < 0) {
 		int error = -errno;
-		return err_set(e, error, "cannot open the database %s: %s%s", d->path, strerror(-error),
-			error == -ENOENT ? "; 'rocewatch agent' or 'rocewatch replay --db' makes one" : "");
+		return err_set(e, error, "cannot open the database %s: %s%s", d->path,
+			strerror(-error),
+			error == -ENOENT
+				? "; 'rocewatch agent' or 'rocewatch replay --db' makes one"
+				: "");
 	}
 	if (stat(d->path, &st) == 0 && S_ISDIR(st.st_mode)) /* SQLite would speak of an I/O error */
-		return err_set(e, -EISDIR, "cannot open the database %s: it is a directory, expected a file", d->path);
+		return err_set(e, -EISDIR,
+			"cannot open the database %s: it is a directory, expected a file", d->path);
 	rc = sqlite3_open_v2(d->path, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc == SQLITE_OK) {
 		sqlite3_busy_timeout(d->db, BUSY_MS);
@@ -167,9 +187,12 @@ static int open_db(struct series_db *d, struct err *e)
 	if (r < 0)
 		return r;
 	if (version == 0)
-		return err_set(e, -EINVAL, "%s is empty; 'rocewatch agent' or 'rocewatch replay --db' fills it", d->path);
+		return err_set(e, -EINVAL,
+			"%s is empty; 'rocewatch agent' or 'rocewatch replay --db' fills it",
+			d->path);
 	d->by_entity = version <= SCHEMA_BY_ENTITY;
-	rc = sqlite_exec(d->db, "PRAGMA query_only=1; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY");
+	rc = sqlite_exec(
+		d->db, "PRAGMA query_only=1; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY");
 	if (rc == SQLITE_OK)
 		rc = load_columns(d);
 	if (rc == SQLITE_OK)
@@ -210,36 +233,51 @@ struct entities *series_db_entities(struct series_db *d)
 	return d->entities;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------- */
 
-/* Instants lead, rows are sought at each: so written that the planner, which has no statistics, has no choice. */
-int series_select(struct series_db *d, unsigned source, const uint16_t *metrics, size_t n, enum series_rows which, sqlite3_stmt **ret)
+/* Instants lead, rows are sought at each: so written that the planner, which has no statistics, has
+ * no choice. */
+int series_select(struct series_db *d, unsigned source, const uint16_t *metrics, size_t n,
+	enum series_rows which, sqlite3_stmt **ret)
 {
-	static const struct { const char *begin, *end; } range[] = {
-		[ROWS_WINDOW] = {">?2", "<=?3"}, [ROWS_SLICE] = {">=?2", "<=?3"}, [ROWS_BEFORE] = {"<=?2", NULL}, [ROWS_HAVING] = {"<=?2", NULL},
+	static const struct {
+		const char *begin, *end;
+	} range[] = {
+		[ROWS_WINDOW] = {">?2", "<=?3"},
+		[ROWS_SLICE] = {">=?2", "<=?3"},
+		[ROWS_BEFORE] = {"<=?2", NULL},
+		[ROWS_HAVING] = {"<=?2", NULL},
 	};
 	rw_cleanup(str_done) struct str sql = {0};
 	char column[SCHEMA_COLUMN_MAX];
 	const char *table = schema_table[schema_source_table(source)];
 	unsigned lane = schema_source_lane(source);
-	bool cfg = which == ROWS_HAVING && schema_is_cfg(metrics[0]), instants = !d->by_entity && !cfg;
+	bool cfg = which == ROWS_HAVING && schema_is_cfg(metrics[0]),
+	     instants = !d->by_entity && !cfg;
 	const char *from = instants ? "i" : "r";
 
 	str_add(&sql, "SELECT r.t_ns,r.source,r.flags,r.x");
 	for (size_t i = 0; i < n; i++)
 		str_addf(&sql, ",r.%s", schema_lane_column(column, metrics[i], lane));
 	if (instants)
-		str_addf(&sql, " FROM instant i CROSS JOIN %s r ON r.t_ns=i.t_ns AND r.entity=?1 WHERE i.device=?4 AND ", table);
+		str_addf(&sql,
+			" FROM instant i CROSS JOIN %s r ON r.t_ns=i.t_ns AND r.entity=?1 WHERE "
+			"i.device=?4 AND ",
+			table);
 	else if (cfg) /* configuration states are rare among the rows */
-		str_addf(&sql, " FROM %s r INDEXED BY %s_cfg WHERE r.entity=?1 AND r.cfg IS NOT NULL AND ", table, table);
+		str_addf(&sql,
+			" FROM %s r INDEXED BY %s_cfg WHERE r.entity=?1 AND r.cfg IS NOT NULL AND ",
+			table, table);
 	else
 		str_addf(&sql, " FROM %s r WHERE r.entity=?1 AND ", table);
 	str_addf(&sql, "%s.t_ns%s", from, range[which].begin);
 	if (range[which].end)
 		str_addf(&sql, " AND %s.t_ns%s", from, range[which].end);
 	if (which == ROWS_HAVING)
-		str_addf(&sql, " AND r.%s IS NOT NULL", schema_lane_column(column, metrics[0], lane));
-	str_addf(&sql, " ORDER BY %s.t_ns%s", from, which == ROWS_BEFORE || which == ROWS_HAVING ? " DESC" : "");
+		str_addf(&sql, " AND r.%s IS NOT NULL",
+			schema_lane_column(column, metrics[0], lane));
+	str_addf(&sql, " ORDER BY %s.t_ns%s", from,
+		which == ROWS_BEFORE || which == ROWS_HAVING ? " DESC" : "");
 	return sqlite3_prepare_v2(d->db, sql.s, (int)sql.n, ret, NULL);
 }
 
@@ -252,7 +290,8 @@ void series_bind(const struct series_db *d, sqlite3_stmt *st, unsigned source, u
 		sqlite3_bind_int64(st, 4, p->device);
 }
 
-size_t series_row(sqlite3_stmt *st, unsigned source, uint32_t entity, const uint16_t *metrics, size_t n, struct sample *ret)
+size_t series_row(sqlite3_stmt *st, unsigned source, uint32_t entity, const uint16_t *metrics,
+	size_t n, struct sample *ret)
 {
 	struct row_value v[METRIC_COUNT];
 	uint64_t bits[METRIC_COUNT];
@@ -262,19 +301,27 @@ size_t series_row(sqlite3_stmt *st, unsigned source, uint32_t entity, const uint
 		int column = C_FIRST + (int)i;
 		if (sqlite3_column_type(st, column) == SQLITE_NULL)
 			continue;
-		v[k] = (struct row_value){.metric = metrics[i], .flags = (uint16_t)sqlite3_column_int(st, C_FLAGS),
-			.source = (uint16_t)sqlite3_column_int(st, C_SOURCE), .lane = (uint8_t)schema_source_lane(source)};
-		bits[k++] = metric_info(metrics[i])->type == TYPE_F64 ? sample_of_f64(sqlite3_column_double(st, column))
+		v[k] = (struct row_value){.metric = metrics[i],
+			.flags = (uint16_t)sqlite3_column_int(st, C_FLAGS),
+			.source = (uint16_t)sqlite3_column_int(st, C_SOURCE),
+			.lane = (uint8_t)schema_source_lane(source)};
+		bits[k++] = metric_info(metrics[i])->type == TYPE_F64
+			? sample_of_f64(sqlite3_column_double(st, column))
 			: (uint64_t)sqlite3_column_int64(st, column);
 	}
 	row_x_apply((const char *)sqlite3_column_text(st, C_X), v, k);
 	for (size_t i = 0; i < k; i++)
-		ret[i] = (struct sample){.t_ns = sqlite3_column_int64(st, C_T), .entity = entity, .metric = v[i].metric, .value = bits[i],
-			.flags = v[i].flags, .source = v[i].source, .window_ms = v[i].window_ms};
+		ret[i] = (struct sample){.t_ns = sqlite3_column_int64(st, C_T),
+			.entity = entity,
+			.metric = v[i].metric,
+			.value = bits[i],
+			.flags = v[i].flags,
+			.source = v[i].source,
+			.window_ms = v[i].window_ms};
 	return k;
 }
 
-/* --- windows ------------------------------------------------------------------------------------------------------------ */
+/* ---- windows ------------------------------------------------------------- */
 
 struct column { /* one series under construction */
 	int64_t *t_ns;
@@ -294,7 +341,8 @@ struct filler {
 	uint16_t metrics[METRIC_COUNT]; /* wanted, of this source */
 	size_t n_metrics;
 	sqlite3_stmt *range, *before;
-	sqlite3_stmt *anchor[METRIC_COUNT]; /* by position in .metrics, prepared when first needed */
+	/* by position in .metrics, prepared when first needed */
+	sqlite3_stmt *anchor[METRIC_COUNT];
 	struct column columns[METRIC_COUNT]; /* by metric */
 	struct series *series;
 	size_t n_series, cap_series;
@@ -315,7 +363,8 @@ static void column_add(struct column *c, const struct sample *s)
 	c->window_ms[c->n++] = s->window_ms;
 }
 
-/* How far to walk back row by row before asking for each missing metric alone: most anchors are in the row just before. */
+/* How far to walk back row by row before asking for each missing metric alone: most anchors are in
+ * the row just before. */
 #define WALK_BACK 4
 
 static int walk_back(struct filler *f, uint32_t entity, size_t *missing)
@@ -325,7 +374,9 @@ static int walk_back(struct filler *f, uint32_t entity, size_t *missing)
 
 	series_bind(f->d, f->before, f->source, entity);
 	sqlite3_bind_int64(f->before, 2, f->from_ns);
-	for (int step = 0; step < WALK_BACK && *missing > 0 && (rc = sqlite3_step(f->before)) == SQLITE_ROW; step++) {
+	for (int step = 0;
+		step<WALK_BACK && * missing> 0 && (rc = sqlite3_step(f->before)) == SQLITE_ROW;
+		step++) {
 		size_t n = series_row(f->before, f->source, entity, f->metrics, f->n_metrics, row);
 		for (size_t i = 0; i < n; i++) {
 			struct column *c = &f->columns[row[i].metric];
@@ -356,7 +407,8 @@ static int find_anchor(struct filler *f, uint32_t entity, size_t at)
 	series_bind(f->d, f->anchor[at], f->source, entity);
 	sqlite3_bind_int64(f->anchor[at], 2, f->from_ns);
 	while ((rc = sqlite3_step(f->anchor[at])) == SQLITE_ROW) {
-		if (series_row(f->anchor[at], f->source, entity, &metric, 1, &s) == 0 || (s.flags & SF_LATE))
+		if (series_row(f->anchor[at], f->source, entity, &metric, 1, &s) == 0 ||
+			(s.flags & SF_LATE))
 			continue;
 		c->anchor = s;
 		c->has_anchor = true;
@@ -371,7 +423,8 @@ static int find_anchors(struct filler *f, uint32_t entity, size_t wanted)
 	int rc = walk_back(f, entity, &wanted);
 
 	for (size_t i = 0; rc == SQLITE_OK && wanted > 0 && i < f->n_metrics; i++)
-		if (series_present(f->d, entity, f->metrics[i]) && !f->columns[f->metrics[i]].has_anchor)
+		if (series_present(f->d, entity, f->metrics[i]) &&
+			!f->columns[f->metrics[i]].has_anchor)
 			rc = find_anchor(f, entity, i);
 	return rc;
 }
@@ -400,8 +453,13 @@ static void emit(struct filler *f, uint32_t entity)
 			memcpy(window_ms + at, c->window_ms, c->n * sizeof(*window_ms));
 		}
 		rw_grow(f->series, f->n_series, f->cap_series);
-		f->series[f->n_series++] = (struct series){.entity = entity, .metric = f->metrics[i], .n = n, .t_ns = t_ns, .value = value,
-			.flags = flags, .window_ms = window_ms};
+		f->series[f->n_series++] = (struct series){.entity = entity,
+			.metric = f->metrics[i],
+			.n = n,
+			.t_ns = t_ns,
+			.value = value,
+			.flags = flags,
+			.window_ms = window_ms};
 	}
 }
 
@@ -451,7 +509,8 @@ static int fill_source(struct filler *f, const struct window_spec *spec)
 		return SQLITE_OK;
 	rc = series_select(f->d, f->source, f->metrics, f->n_metrics, ROWS_WINDOW, &f->range);
 	if (rc == SQLITE_OK)
-		rc = series_select(f->d, f->source, f->metrics, f->n_metrics, ROWS_BEFORE, &f->before);
+		rc = series_select(
+			f->d, f->source, f->metrics, f->n_metrics, ROWS_BEFORE, &f->before);
 	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(f->d->entities); id++)
 		if (window_wants_entity(spec, id) && series_lies_in(f->d, id, f->source))
 			rc = fill_entity(f, id);
@@ -462,8 +521,9 @@ static int fill_source(struct filler *f, const struct window_spec *spec)
 	return rc;
 }
 
-const char series_flow_columns[] = "entity,from_ns,to_ns,total,dir,sampling,family,src,dst,src_port,dst_qp,packets,octets,ce,ect,cnp,nak,"
-	"retransmits,psn_gaps,burst_bps,flows,sum_sq_octets";
+const char series_flow_columns[] = "entity,from_ns,to_ns,total,dir,sampling,family,src,dst,src_"
+				   "port,dst_qp,packets,octets,ce,ect,cnp,nak,"
+				   "retransmits,psn_gaps,burst_bps,flows,sum_sq_octets";
 
 static void read_address(sqlite3_stmt *st, int column, uint8_t family, uint8_t *ret)
 {
@@ -476,15 +536,25 @@ static void read_address(sqlite3_stmt *st, int column, uint8_t family, uint8_t *
 void series_flow_row(sqlite3_stmt *st, struct flow_sample *f)
 {
 	*f = (struct flow_sample){
-		.entity = (uint32_t)sqlite3_column_int64(st, 0), .from_ns = sqlite3_column_int64(st, 1), .to_ns = sqlite3_column_int64(st, 2),
-		.total = sqlite3_column_int(st, 3) != 0, .dir = (uint8_t)sqlite3_column_int(st, 4), .sampling = (uint32_t)sqlite3_column_int64(st, 5),
-		.key = {.family = (uint8_t)sqlite3_column_int(st, 6), .src_port = (uint16_t)sqlite3_column_int(st, 9),
+		.entity = (uint32_t)sqlite3_column_int64(st, 0),
+		.from_ns = sqlite3_column_int64(st, 1),
+		.to_ns = sqlite3_column_int64(st, 2),
+		.total = sqlite3_column_int(st, 3) != 0,
+		.dir = (uint8_t)sqlite3_column_int(st, 4),
+		.sampling = (uint32_t)sqlite3_column_int64(st, 5),
+		.key = {.family = (uint8_t)sqlite3_column_int(st, 6),
+			.src_port = (uint16_t)sqlite3_column_int(st, 9),
 			.dst_qp = (uint32_t)sqlite3_column_int64(st, 10)},
-		.packets = (uint64_t)sqlite3_column_int64(st, 11), .octets = (uint64_t)sqlite3_column_int64(st, 12),
-		.ce = (uint64_t)sqlite3_column_int64(st, 13), .ect = (uint64_t)sqlite3_column_int64(st, 14),
-		.cnp = (uint64_t)sqlite3_column_int64(st, 15), .nak = (uint64_t)sqlite3_column_int64(st, 16),
-		.retransmits = (uint64_t)sqlite3_column_int64(st, 17), .psn_gaps = (uint64_t)sqlite3_column_int64(st, 18),
-		.burst_bps = (uint64_t)sqlite3_column_int64(st, 19), .flows = (uint32_t)sqlite3_column_int64(st, 20),
+		.packets = (uint64_t)sqlite3_column_int64(st, 11),
+		.octets = (uint64_t)sqlite3_column_int64(st, 12),
+		.ce = (uint64_t)sqlite3_column_int64(st, 13),
+		.ect = (uint64_t)sqlite3_column_int64(st, 14),
+		.cnp = (uint64_t)sqlite3_column_int64(st, 15),
+		.nak = (uint64_t)sqlite3_column_int64(st, 16),
+		.retransmits = (uint64_t)sqlite3_column_int64(st, 17),
+		.psn_gaps = (uint64_t)sqlite3_column_int64(st, 18),
+		.burst_bps = (uint64_t)sqlite3_column_int64(st, 19),
+		.flows = (uint32_t)sqlite3_column_int64(st, 20),
 		.sum_sq_octets = sqlite3_column_double(st, 21),
 	};
 	read_address(st, 7, f->key.family, f->key.src);
@@ -498,7 +568,8 @@ static int fill_flows(struct filler *f, struct window *w)
 	struct flow_sample *v = NULL;
 	size_t n = 0, cap = 0;
 
-	str_addf(&sql, "SELECT %s FROM flow WHERE to_ns>=?1 AND to_ns<=?2 AND from_ns>=?1", series_flow_columns);
+	str_addf(&sql, "SELECT %s FROM flow WHERE to_ns>=?1 AND to_ns<=?2 AND from_ns>=?1",
+		series_flow_columns);
 	int rc = sqlite3_prepare_v2(f->d->db, sql.s, (int)sql.n, &st, NULL);
 	sqlite3_bind_int64(st, 1, f->from_ns);
 	sqlite3_bind_int64(st, 2, f->to_ns);
@@ -518,8 +589,8 @@ static int fill_flows(struct filler *f, struct window *w)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-int window_from_db(struct series_db *d, struct arena *a, const struct window_spec *spec, int64_t from_ns, int64_t to_ns,
-	struct window *ret, struct err *e)
+int window_from_db(struct series_db *d, struct arena *a, const struct window_spec *spec,
+	int64_t from_ns, int64_t to_ns, struct window *ret, struct err *e)
 {
 	rw_cleanup(freep) struct filler *f = rw_calloc(1, sizeof(*f));
 	struct window w = {.from_ns = from_ns, .to_ns = to_ns, .entities = d->entities};

@@ -1,4 +1,5 @@
-/* series_db - the reader's own state, shared by series_db.c (windows), series_scan.c (in time order) and series_sql.c. For db/ only. */
+/* series_db - the reader's own state, shared by series_db.c (windows), series_scan.c (in time
+ * order) and series_sql.c. For db/ only. */
 #ifndef RW_DB_SERIES_DB_H
 #define RW_DB_SERIES_DB_H
 
@@ -13,19 +14,23 @@ struct reader_table { /* the columns the file has; an older file may lack some *
 	uint16_t metrics[METRIC_COUNT];
 	size_t n_metrics;
 };
-struct present { uint64_t bits[SERIES_WORDS]; };
+struct present {
+	uint64_t bits[SERIES_WORDS];
+};
 
 struct series_db {
 	sqlite3 *db;
 	char *path;
 	struct entities *entities;
-	uint64_t n_text;           /* texts loaded */
-	struct present *present;   /* by entity: which metrics it ever had */
-	uint32_t n_present;        /* places in it */
-	struct place *places;      /* by entity */
-	bool by_entity;            /* a file of an older version that no writer has opened since: rows keyed (entity, t_ns), no lanes, no instants */
+	uint64_t n_text; /* texts loaded */
+	struct present *present; /* by entity: which metrics it ever had */
+	uint32_t n_present; /* places in it */
+	struct place *places; /* by entity */
+	/* a file of an older version that no writer has opened since: rows keyed (entity, t_ns), no
+	 * lanes, no instants */
+	bool by_entity;
 	struct reader_table tables[SCHEMA_SOURCES]; /* by source */
-	bool immutable;            /* opened without a shared-memory file: nobody writes */
+	bool immutable; /* opened without a shared-memory file: nobody writes */
 };
 
 static inline bool series_present(const struct series_db *d, uint32_t entity, unsigned metric)
@@ -33,22 +38,24 @@ static inline bool series_present(const struct series_db *d, uint32_t entity, un
 	return entity < d->n_present && (d->present[entity].bits[metric / 64] >> (metric % 64) & 1);
 }
 
-/* A read transaction: names are refreshed, so that every id met in it is known. A SQLite result code. */
+/* A read transaction: names are refreshed, so that every id met in it is known. A SQLite result
+ * code. */
 int series_begin(struct series_db *d);
 void series_end(struct series_db *d);
 
 /*
- * "SELECT t_ns,source,flags,x,<columns>" over @metrics of one source, for the rows of one entity; @which rows and in which order:
- * ?1 and ?4 are bound by series_bind(), ?2 and ?3 are times.
+ * "SELECT t_ns,source,flags,x,<columns>" over @metrics of one source, for the rows of one entity;
+ * @which rows and in which order: ?1 and ?4 are bound by series_bind(), ?2 and ?3 are times.
  */
 enum { C_T, C_SOURCE, C_FLAGS, C_X, C_FIRST };
 enum series_rows {
-	ROWS_WINDOW,  /* ?2 < t <= ?3, ascending */
-	ROWS_SLICE,   /* ?2 <= t <= ?3, ascending */
-	ROWS_BEFORE,  /* t <= ?2, descending */
-	ROWS_HAVING,  /* the same, only those that have the (one) metric */
+	ROWS_WINDOW, /* ?2 < t <= ?3, ascending */
+	ROWS_SLICE, /* ?2 <= t <= ?3, ascending */
+	ROWS_BEFORE, /* t <= ?2, descending */
+	ROWS_HAVING, /* the same, only those that have the (one) metric */
 };
-int series_select(struct series_db *d, unsigned source, const uint16_t *metrics, size_t n, enum series_rows which, sqlite3_stmt **ret);
+int series_select(struct series_db *d, unsigned source, const uint16_t *metrics, size_t n,
+	enum series_rows which, sqlite3_stmt **ret);
 void series_bind(const struct series_db *d, sqlite3_stmt *st, unsigned source, uint32_t entity);
 
 /* Do values of @entity lie in @source? Only then is it worth looking. */
@@ -58,11 +65,13 @@ static inline bool series_lies_in(const struct series_db *d, uint32_t entity, un
 
 	if (entity >= d->n_present)
 		return false;
-	return lane > 0 ? d->places[entity].lane == lane : source != SCOPE_PRIO || d->places[entity].lane == 0;
+	return lane > 0 ? d->places[entity].lane == lane
+			: source != SCOPE_PRIO || d->places[entity].lane == 0;
 }
 
 /* The row at hand as samples, one for each value that is there: at most @n. */
-size_t series_row(sqlite3_stmt *st, unsigned source, uint32_t entity, const uint16_t *metrics, size_t n, struct sample *ret);
+size_t series_row(sqlite3_stmt *st, unsigned source, uint32_t entity, const uint16_t *metrics,
+	size_t n, struct sample *ret);
 
 void series_flow_row(sqlite3_stmt *st, struct flow_sample *ret);
 extern const char series_flow_columns[];

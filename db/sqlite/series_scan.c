@@ -1,7 +1,7 @@
 /*
  * series_scan - all samples in order of time, for replay and query. A slice of time
- * is read entity by entity (what is not asked for is not read), sorted in memory, and handed out after its transaction has ended; the slice's length follows
- * the density of the data.
+ * is read entity by entity (what is not asked for is not read), sorted in memory, and handed out
+ * after its transaction has ended; the slice's length follows the density of the data.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "db/sqlite/sqlite_io.h"
 
 #define SLICE_FIRST_NS (60 * NS_PER_S)
-#define SLICE_FEW 50000   /* fewer samples than this: the next slice is twice as long */
+#define SLICE_FEW 50000 /* fewer samples than this: the next slice is twice as long */
 #define SLICE_MANY 400000 /* more: half as long */
 #define SLICE_MAX_NS (INT64_MAX / 4)
 
@@ -23,7 +23,8 @@ struct scan {
 	const struct series_filter *filter;
 	uint16_t metrics[SCHEMA_SOURCES][METRIC_COUNT];
 	size_t n_metrics[SCHEMA_SOURCES];
-	struct smap *aliases; /* "device\0port" -> does its newest alias match; NULL when no port pattern was given */
+	/* "device\0port" -> does its newest alias match; NULL when no port pattern was given */
+	struct smap *aliases;
 	struct sample *v;
 	size_t n, cap;
 };
@@ -46,17 +47,22 @@ static size_t alias_key(char *buf, size_t size, const char *device, const char *
 	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }
 
-/* --port takes the native name or the alias. Aliases are few; they are read when there is a pattern to match. */
+/* --port takes the native name or the alias. Aliases are few; they are read when there is a pattern
+ * to match. */
 static int load_aliases(struct scan *s)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	char key[512];
-	int rc = sqlite3_prepare_v2(s->d->db, "SELECT device, port, alias FROM port_attr WHERE alias<>'' ORDER BY t_ns", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(s->d->db,
+		"SELECT device, port, alias FROM port_attr WHERE alias<>'' ORDER BY t_ns", -1, &st,
+		NULL);
 
 	s->aliases = smap_new();
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		size_t n = alias_key(key, sizeof(key), (const char *)sqlite3_column_text(st, 0), (const char *)sqlite3_column_text(st, 1));
-		uint64_t matches = str_glob(s->filter->port, (const char *)sqlite3_column_text(st, 2));
+		size_t n = alias_key(key, sizeof(key), (const char *)sqlite3_column_text(st, 0),
+			(const char *)sqlite3_column_text(st, 1));
+		uint64_t matches =
+			str_glob(s->filter->port, (const char *)sqlite3_column_text(st, 2));
 		smap_put(s->aliases, key, n, matches);
 		rc = SQLITE_OK;
 	}
@@ -81,7 +87,8 @@ static bool entity_matches(const struct scan *s, const struct entity *e)
 	return alias != 0;
 }
 
-static int read_entity(struct scan *s, unsigned source, uint32_t entity, sqlite3_stmt *st, int64_t from_ns, int64_t to_ns)
+static int read_entity(struct scan *s, unsigned source, uint32_t entity, sqlite3_stmt *st,
+	int64_t from_ns, int64_t to_ns)
 {
 	struct sample row[METRIC_COUNT];
 	int rc;
@@ -90,7 +97,8 @@ static int read_entity(struct scan *s, unsigned source, uint32_t entity, sqlite3
 	sqlite3_bind_int64(st, 2, from_ns);
 	sqlite3_bind_int64(st, 3, to_ns);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
-		size_t n = series_row(st, source, entity, s->metrics[source], s->n_metrics[source], row);
+		size_t n = series_row(
+			st, source, entity, s->metrics[source], s->n_metrics[source], row);
 		for (size_t i = 0; i < n; i++) {
 			rw_grow(s->v, s->n, s->cap);
 			s->v[s->n++] = row[i];
@@ -119,7 +127,8 @@ static int read_slice(struct scan *s, int64_t from_ns, int64_t to_ns)
 		if (s->n_metrics[t] == 0)
 			continue;
 		rc = series_select(s->d, t, s->metrics[t], s->n_metrics[t], ROWS_SLICE, &st);
-		for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(s->d->entities); id++) {
+		for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(s->d->entities);
+			id++) {
 			const struct entity *e = entity_get(s->d->entities, id);
 			if (e && has_any(s, t, id) && entity_matches(s, e))
 				rc = read_entity(s, t, id, st, from_ns, to_ns);
@@ -145,7 +154,8 @@ static void choose_metrics(struct scan *s)
 	}
 }
 
-int series_db_match(struct series_db *d, const struct series_filter *filter, uint32_t **ret, size_t *ret_n, struct err *e)
+int series_db_match(struct series_db *d, const struct series_filter *filter, uint32_t **ret,
+	size_t *ret_n, struct err *e)
 {
 	struct scan s = {.d = d, .filter = filter};
 	uint32_t *v = NULL;
@@ -183,13 +193,20 @@ int series_db_range(struct series_db *d, int64_t *ret_first_ns, int64_t *ret_las
 
 	/* one seek per table and end; in a file of an older version, per entity too */
 	str_add(&sql, "SELECT min(f), max(l) FROM (");
-	for (unsigned t = 0; t < (d->by_entity ? (unsigned)TABLE_LANES : (unsigned)SCHEMA_TABLES); t++) {
+	for (unsigned t = 0; t < (d->by_entity ? (unsigned)TABLE_LANES : (unsigned)SCHEMA_TABLES);
+		t++) {
 		const char *table = schema_table[t], *sep = t ? " UNION ALL " : "";
 		if (d->by_entity)
-			str_addf(&sql, "%sSELECT min((SELECT min(t_ns) FROM %s WHERE entity=e.id)) AS f, max((SELECT max(t_ns) FROM %s WHERE entity=e.id)) AS l"
-				" FROM entity e", sep, table, table);
+			str_addf(&sql,
+				"%sSELECT min((SELECT min(t_ns) FROM %s WHERE entity=e.id)) AS f, "
+				"max((SELECT max(t_ns) FROM %s WHERE entity=e.id)) AS l"
+				" FROM entity e",
+				sep, table, table);
 		else
-			str_addf(&sql, "%sSELECT (SELECT min(t_ns) FROM %s) AS f, (SELECT max(t_ns) FROM %s) AS l", sep, table, table);
+			str_addf(&sql,
+				"%sSELECT (SELECT min(t_ns) FROM %s) AS f, (SELECT max(t_ns) FROM "
+				"%s) AS l",
+				sep, table, table);
 	}
 	str_add(&sql, ")");
 	int rc = sqlite3_prepare_v2(d->db, sql.s, (int)sql.n, &st, NULL);
@@ -205,7 +222,8 @@ int series_db_range(struct series_db *d, int64_t *ret_first_ns, int64_t *ret_las
 	return r;
 }
 
-int series_db_each(struct series_db *d, const struct series_filter *filter, sample_fn *fn, void *arg, struct err *e)
+int series_db_each(struct series_db *d, const struct series_filter *filter, sample_fn *fn,
+	void *arg, struct err *e)
 {
 	struct scan s = {.d = d, .filter = filter};
 	int64_t first, last, slice = SLICE_FIRST_NS;
@@ -240,7 +258,8 @@ int series_db_each(struct series_db *d, const struct series_filter *filter, samp
 	return r;
 }
 
-int series_db_each_flow(struct series_db *d, int64_t from_ns, int64_t to_ns, flow_fn *fn, void *arg, struct err *e)
+int series_db_each_flow(
+	struct series_db *d, int64_t from_ns, int64_t to_ns, flow_fn *fn, void *arg, struct err *e)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	rw_cleanup(str_done) struct str sql = {0};
@@ -248,7 +267,10 @@ int series_db_each_flow(struct series_db *d, int64_t from_ns, int64_t to_ns, flo
 	int r = 0, rc = series_begin(d);
 
 	series_end(d);
-	str_addf(&sql, "SELECT %s FROM flow WHERE to_ns>=?1 AND to_ns<=?2 ORDER BY to_ns, entity, from_ns, total DESC, octets DESC, id", series_flow_columns);
+	str_addf(&sql,
+		"SELECT %s FROM flow WHERE to_ns>=?1 AND to_ns<=?2 ORDER BY to_ns, entity, "
+		"from_ns, total DESC, octets DESC, id",
+		series_flow_columns);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(d->db, sql.s, (int)sql.n, &st, NULL);
 	sqlite3_bind_int64(st, 1, from_ns);
@@ -258,5 +280,6 @@ int series_db_each_flow(struct series_db *d, int64_t from_ns, int64_t to_ns, flo
 		r = fn(arg, &f);
 		rc = SQLITE_OK;
 	}
-	return rc == SQLITE_OK || rc == SQLITE_DONE ? r : sqlite_fail(e, d->db, rc, "read", d->path);
+	return rc == SQLITE_OK || rc == SQLITE_DONE ? r
+						    : sqlite_fail(e, d->db, rc, "read", d->path);
 }

@@ -1,6 +1,6 @@
 /*
- * series_sql - stored configurations, and statements people write. An authorizer lets a statement read and nothing else, on a
- * connection that could not write anyway.
+ * series_sql - stored configurations, and statements people write. An authorizer lets a statement
+ * read and nothing else, on a connection that could not write anyway.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,9 @@
 int series_db_fabric(struct series_db *d, int64_t at_ns, char **ret_yaml, struct err *e)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(d->db, "SELECT yaml FROM fabric_history ORDER BY t_ns<=?1 DESC, CASE WHEN t_ns<=?1 THEN -t_ns ELSE t_ns END LIMIT 1",
+	int rc = sqlite3_prepare_v2(d->db,
+		"SELECT yaml FROM fabric_history ORDER BY t_ns<=?1 DESC, CASE WHEN t_ns<=?1 THEN "
+		"-t_ns ELSE t_ns END LIMIT 1",
 		-1, &st, NULL);
 
 	sqlite3_bind_int64(st, 1, at_ns);
@@ -28,17 +30,16 @@ int series_db_fabric(struct series_db *d, int64_t at_ns, char **ret_yaml, struct
 	return 0;
 }
 
-static int reading_only(void *arg, int action, const char *a, const char *b, const char *c, const char *trigger)
+static int reading_only(
+	void *arg, int action, const char *a, const char *b, const char *c, const char *trigger)
 {
 	switch (action) {
 	case SQLITE_SELECT:
 	case SQLITE_READ:
-	case SQLITE_RECURSIVE:
-		return SQLITE_OK;
+	case SQLITE_RECURSIVE: return SQLITE_OK;
 	case SQLITE_FUNCTION: /* b: its name */
 		return b && sqlite3_stricmp(b, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
-	default:
-		return SQLITE_DENY;
+	default: return SQLITE_DENY;
 	}
 }
 
@@ -55,20 +56,25 @@ static int prepare_user(struct series_db *d, const char *sql, sqlite3_stmt **ret
 	int rc = sqlite3_prepare_v2(d->db, sql, -1, ret, &tail);
 	sqlite3_set_authorizer(d->db, NULL, NULL);
 	if (rc == SQLITE_AUTH)
-		return err_set(e, -EPERM, "only reading is allowed here: SELECT on the documented views");
+		return err_set(
+			e, -EPERM, "only reading is allowed here: SELECT on the documented views");
 	if (rc != SQLITE_OK)
 		return err_set(e, -EINVAL, "SQL: %s", sqlite3_errmsg(d->db));
 	if (!*ret)
 		return err_set(e, -EINVAL, "SQL: the statement is empty; expected SELECT ...");
 	if (tail && !blank(tail))
-		return err_set(e, -EINVAL, "SQL: one statement at a time; read a second one at '%.40s'", tail);
+		return err_set(e, -EINVAL,
+			"SQL: one statement at a time; read a second one at '%.40s'", tail);
 	if (!sqlite3_stmt_readonly(*ret) || sqlite3_column_count(*ret) == 0)
-		return err_set(e, -EPERM, "only reading is allowed here: SELECT on the documented views");
+		return err_set(
+			e, -EPERM, "only reading is allowed here: SELECT on the documented views");
 	return 0;
 }
 
-/* Texts of a row are SQLite's until the next step; a BLOB is shown as its bytes up to the first NUL. */
-int series_db_sql_named(struct series_db *d, const char *sql, row_fn *head, row_fn *fn, void *arg, struct err *e)
+/* Texts of a row are SQLite's until the next step; a BLOB is shown as its bytes up to the first
+ * NUL. */
+int series_db_sql_named(
+	struct series_db *d, const char *sql, row_fn *head, row_fn *fn, void *arg, struct err *e)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	int r = prepare_user(d, sql, &st, e), rc;

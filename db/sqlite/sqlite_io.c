@@ -10,16 +10,21 @@ static const struct {
 	int rc, error;
 	const char *remedy;
 } causes[] = {
-	{SQLITE_FULL, -ENOSPC, "the disk is full; free some space or set a smaller store.quota or retention"},
+	{SQLITE_FULL, -ENOSPC,
+		"the disk is full; free some space or set a smaller store.quota or retention"},
 	{SQLITE_BUSY, -EBUSY, "another process keeps it locked; wait, or end that process"},
 	{SQLITE_LOCKED, -EBUSY, "another process keeps it locked; wait, or end that process"},
-	{SQLITE_NOTADB, -EINVAL, "this is not a SQLite database; name another file with --db or store.path"},
+	{SQLITE_NOTADB, -EINVAL,
+		"this is not a SQLite database; name another file with --db or store.path"},
 	{SQLITE_CORRUPT, -EBADMSG,
-		"the file is damaged; move it away (with its -wal and -shm files) and start afresh, or put a copy made by 'rocewatch db backup' in its place"},
+		"the file is damaged; move it away (with its -wal and -shm files) and start "
+		"afresh, or put a copy made by 'rocewatch db backup' in its place"},
 	{SQLITE_NOMEM, -ENOMEM, "out of memory"},
-	{SQLITE_READONLY, -EACCES, "no right to write; check the owner and the mode of the file and of its directory"},
+	{SQLITE_READONLY, -EACCES,
+		"no right to write; check the owner and the mode of the file and of its directory"},
 	{SQLITE_PERM, -EACCES, "check the owner and the mode of the file and of its directory"},
-	{SQLITE_CANTOPEN, -ENOENT, "check that the file exists and that its directory can be read and entered"},
+	{SQLITE_CANTOPEN, -ENOENT,
+		"check that the file exists and that its directory can be read and entered"},
 	{SQLITE_IOERR, -EIO, "the disk refused; see the kernel's log"},
 };
 
@@ -34,11 +39,13 @@ int sqlite_errno(int rc)
 
 int sqlite_fail(struct err *e, sqlite3 *db, int rc, const char *doing, const char *path)
 {
-	const char *what = db && sqlite3_errcode(db) != SQLITE_OK ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
+	const char *what =
+		db && sqlite3_errcode(db) != SQLITE_OK ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
 
 	for (size_t i = 0; i < rw_countof(causes); i++)
 		if (causes[i].rc == (rc & 0xff))
-			return err_set(e, causes[i].error, "cannot %s %s: %s: %s", doing, path, what, causes[i].remedy);
+			return err_set(e, causes[i].error, "cannot %s %s: %s: %s", doing, path,
+				what, causes[i].remedy);
 	return err_set(e, -EIO, "cannot %s %s: %s", doing, path, what);
 }
 

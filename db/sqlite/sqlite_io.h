@@ -1,6 +1,6 @@
 /*
- * sqlite_io - the few SQLite habits shared by the write and the read side: opening, running, and turning a result code into
- * a negative errno and a sentence with a remedy. For files of db/ only.
+ * sqlite_io - the few SQLite habits shared by the write and the read side: opening, running, and
+ * turning a result code into a negative errno and a sentence with a remedy. For files of db/ only.
  */
 #ifndef RW_DB_SQLITE_IO_H
 #define RW_DB_SQLITE_IO_H
@@ -11,8 +11,9 @@
 struct err;
 
 /*
- * sqlite_errno - negative errno of a result code: -ENOSPC full, -EBUSY locked, -EINVAL not a database, -EBADMSG damaged, -ENOMEM,
- * -EACCES, else -EIO. sqlite_fail also says what was being done (@doing: "read", "write", ...) to which file, and what to do about it.
+ * sqlite_errno - negative errno of a result code: -ENOSPC full, -EBUSY locked, -EINVAL not a
+ * database, -EBADMSG damaged, -ENOMEM, -EACCES, else -EIO. sqlite_fail also says what was being
+ * done (@doing: "read", "write", ...) to which file, and what to do about it.
  */
 int sqlite_errno(int rc);
 int sqlite_fail(struct err *e, sqlite3 *db, int rc, const char *doing, const char *path);
@@ -21,7 +22,8 @@ int sqlite_fail(struct err *e, sqlite3 *db, int rc, const char *doing, const cha
 int sqlite_exec(sqlite3 *db, const char *sql);
 int sqlite_execf(sqlite3 *db, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* sqlite_int - first column of the first row; @fallback when there is no row, or NULL in it. Result code by @ret_rc (may be NULL). */
+/* sqlite_int - first column of the first row; @fallback when there is no row, or NULL in it. Result
+ * code by @ret_rc (may be NULL). */
 sqlite3_int64 sqlite_int(sqlite3 *db, const char *sql, sqlite3_int64 fallback, int *ret_rc);
 
 void sqlite_finalizep(sqlite3_stmt **s); /* for rw_cleanup() */

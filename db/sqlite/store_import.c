@@ -1,7 +1,9 @@
 /*
- * store_import - the last step of a migration that SQL cannot do: rows of the layout of version 2 (a row per entity and instant, in
- * old_sample_*) go through the writer into the present one, where the priorities of a port share a row and exceptions are merged.
- * In pieces, each in its transaction: what is interrupted goes on at the next start, and a piece written twice changes nothing.
+ * store_import - the last step of a migration that SQL cannot do: rows of the layout of version 2
+ * (a row per entity and instant, in old_sample_*) go through the writer into the present one, where
+ * the priorities of a port share a row and exceptions are merged. In pieces, each in its
+ * transaction: what is interrupted goes on at the next start, and a piece written twice changes
+ * nothing.
  */
 #include <stdlib.h>
 #include "agent/base/cleanup.h"
@@ -13,7 +15,9 @@
 #define PIECE_ROWS 2000
 
 static const char *const old_table[] = {
-	[SCOPE_PORT] = "old_sample_port", [SCOPE_PRIO] = "old_sample_priority", [SCOPE_DEVICE] = "old_sample_device",
+	[SCOPE_PORT] = "old_sample_port",
+	[SCOPE_PRIO] = "old_sample_priority",
+	[SCOPE_DEVICE] = "old_sample_device",
 };
 
 struct piece {
@@ -36,8 +40,9 @@ static int prepare_piece(struct piece *p)
 
 	str_add(&sql, "SELECT entity,t_ns,source,flags,x");
 	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		if ((unsigned)metric_info(m)->scope != p->scope
-			|| sqlite3_table_column_metadata(p->w->db, NULL, table, schema_column(c, m), NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
+		if ((unsigned)metric_info(m)->scope != p->scope ||
+			sqlite3_table_column_metadata(p->w->db, NULL, table, schema_column(c, m),
+				NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
 			continue;
 		p->metrics[p->n_metrics++] = (uint16_t)m;
 		str_addf(&sql, ",%s", c);
@@ -46,7 +51,8 @@ static int prepare_piece(struct piece *p)
 	int rc = sqlite3_prepare_v2(p->w->db, sql.s, (int)sql.n, &p->read, NULL);
 	sql.n = 0;
 	str_addf(&sql, "DELETE FROM %s WHERE (entity, t_ns) <= (?1, ?2)", table);
-	return rc == SQLITE_OK ? sqlite3_prepare_v2(p->w->db, sql.s, (int)sql.n, &p->erase, NULL) : rc;
+	return rc == SQLITE_OK ? sqlite3_prepare_v2(p->w->db, sql.s, (int)sql.n, &p->erase, NULL)
+			       : rc;
 }
 
 static void take_row(struct piece *p)
@@ -59,16 +65,23 @@ static void take_row(struct piece *p)
 		int column = O_FIRST + (int)i;
 		if (sqlite3_column_type(p->read, column) == SQLITE_NULL)
 			continue;
-		v[n] = (struct row_value){.metric = p->metrics[i], .source = (uint16_t)sqlite3_column_int(p->read, O_SOURCE),
+		v[n] = (struct row_value){.metric = p->metrics[i],
+			.source = (uint16_t)sqlite3_column_int(p->read, O_SOURCE),
 			.flags = (uint16_t)sqlite3_column_int(p->read, O_FLAGS)};
-		bits[n++] = metric_info(p->metrics[i])->type == TYPE_F64 ? sample_of_f64(sqlite3_column_double(p->read, column))
+		bits[n++] = metric_info(p->metrics[i])->type == TYPE_F64
+			? sample_of_f64(sqlite3_column_double(p->read, column))
 			: (uint64_t)sqlite3_column_int64(p->read, column);
 	}
 	row_x_apply((const char *)sqlite3_column_text(p->read, O_X), v, n);
 	for (size_t i = 0; i < n; i++) {
 		rw_grow(p->v, p->n, p->cap);
-		p->v[p->n++] = (struct sample){.t_ns = sqlite3_column_int64(p->read, O_T), .entity = (uint32_t)sqlite3_column_int64(p->read, O_ENTITY),
-			.metric = v[i].metric, .value = bits[i], .flags = v[i].flags, .source = v[i].source, .window_ms = v[i].window_ms};
+		p->v[p->n++] = (struct sample){.t_ns = sqlite3_column_int64(p->read, O_T),
+			.entity = (uint32_t)sqlite3_column_int64(p->read, O_ENTITY),
+			.metric = v[i].metric,
+			.value = bits[i],
+			.flags = v[i].flags,
+			.source = v[i].source,
+			.window_ms = v[i].window_ms};
 	}
 }
 
@@ -126,7 +139,8 @@ static int move_table(struct store_writer *w, unsigned scope)
 	if (rc == SQLITE_OK)
 		rc = sqlite_execf(w->db, "DROP TABLE %s", old_table[scope]);
 	if (rc == SQLITE_OK && moved > 0)
-		log_info("store", "brought %llu rows of an older version up to date", (unsigned long long)moved);
+		log_info("store", "brought %llu rows of an older version up to date",
+			(unsigned long long)moved);
 	return rc;
 }
 
@@ -135,7 +149,8 @@ int writer_import(struct store_writer *w)
 	int rc = SQLITE_OK;
 
 	for (unsigned scope = 0; rc == SQLITE_OK && scope < rw_countof(old_table); scope++)
-		if (sqlite3_table_column_metadata(w->db, NULL, old_table[scope], "entity", NULL, NULL, NULL, NULL, NULL) == SQLITE_OK)
+		if (sqlite3_table_column_metadata(w->db, NULL, old_table[scope], "entity", NULL,
+			    NULL, NULL, NULL, NULL) == SQLITE_OK)
 			rc = move_table(w, scope);
 	return rc;
 }

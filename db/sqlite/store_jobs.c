@@ -1,6 +1,6 @@
 /*
- * store_jobs - everything but samples: names, flows, attributes, incidents, findings, events; and retention. Each statement is a
- * row of a table, prepared when first needed.
+ * store_jobs - everything but samples: names, flows, attributes, incidents, findings, events; and
+ * retention. Each statement is a row of a table, prepared when first needed.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,71 +12,123 @@
 #include "db/sqlite/store_write.h"
 
 enum small {
-	S_ENTITY, S_TEXT, S_FLOW, S_FABRIC, S_TARGET, S_TARGET_GONE, S_DEVICE, S_PORT, S_INCIDENT, S_EVENT, S_DEVICE_EVENT, S_FINDING, S_HEALTH, S_OLD_HEALTH, S_RECOMMENDATION,
-	S_OLD_FLOWS, S_OLD_FINDINGS, S_OLD_INSTANTS, S_EDGE, S_DELETE = S_EDGE + SCHEMA_TABLES, S_COUNT = S_DELETE + SCHEMA_TABLES
+	S_ENTITY,
+	S_TEXT,
+	S_FLOW,
+	S_FABRIC,
+	S_TARGET,
+	S_TARGET_GONE,
+	S_DEVICE,
+	S_PORT,
+	S_INCIDENT,
+	S_EVENT,
+	S_DEVICE_EVENT,
+	S_FINDING,
+	S_HEALTH,
+	S_OLD_HEALTH,
+	S_RECOMMENDATION,
+	S_OLD_FLOWS,
+	S_OLD_FINDINGS,
+	S_OLD_INSTANTS,
+	S_EDGE,
+	S_DELETE = S_EDGE + SCHEMA_TABLES,
+	S_COUNT = S_DELETE + SCHEMA_TABLES
 };
 _Static_assert((int)S_COUNT <= WRITER_SMALL, "room for every statement");
 
 /*
- * S_DEVICE, S_PORT: a dated row only when something changed; an attribute not given (NULL, speed 0) keeps its last value. "first"
- * is the row in force at that time. A row of the same instant is replaced: two facts about one instant are one fact.
+ * S_DEVICE, S_PORT: a dated row only when something changed; an attribute not given (NULL, speed 0)
+ * keeps its last value. "first" is the row in force at that time. A row of the same instant is
+ * replaced: two facts about one instant are one fact.
  */
 static const char *const sql[S_EDGE] = {
-	[S_ENTITY] = "INSERT OR IGNORE INTO entity(id, device, port, priority) VALUES(?1, ?2, ?3, ?4)",
+	[S_ENTITY] =
+		"INSERT OR IGNORE INTO entity(id, device, port, priority) VALUES(?1, ?2, ?3, ?4)",
 	[S_TEXT] = "INSERT OR IGNORE INTO text(id, text) VALUES(?1, ?2)",
-	[S_FLOW] = "INSERT INTO flow(entity, from_ns, to_ns, total, dir, sampling, family, src, dst, src_port, dst_qp, packets, octets, ce, ect, cnp,"
-		" nak, retransmits, psn_gaps, burst_bps, flows, sum_sq_octets) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-	[S_FABRIC] = "INSERT OR REPLACE INTO fabric_history(t_ns, yaml) SELECT ?1, ?2"
+	[S_FLOW] = "INSERT INTO flow(entity, from_ns, to_ns, total, dir, sampling, family, src, "
+		   "dst, src_port, dst_qp, packets, octets, ce, ect, cnp,"
+		   " nak, retransmits, psn_gaps, burst_bps, flows, sum_sq_octets) "
+		   "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[S_FABRIC] =
+		"INSERT OR REPLACE INTO fabric_history(t_ns, yaml) SELECT ?1, ?2"
 		" WHERE ?2 IS NOT (SELECT yaml FROM fabric_history ORDER BY t_ns DESC LIMIT 1)",
-	[S_TARGET] = "INSERT OR REPLACE INTO target(device, protocol, address, state, reason, up, since_ns, last_success_ns, updated_ns, poll_p50_s,"
-		" poll_p95_s, polls, timeouts, errors, value_count) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
+	[S_TARGET] = "INSERT OR REPLACE INTO target(device, protocol, address, state, reason, up, "
+		     "since_ns, last_success_ns, updated_ns, poll_p50_s,"
+		     " poll_p95_s, polls, timeouts, errors, value_count) "
+		     "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
 	[S_TARGET_GONE] = "DELETE FROM target WHERE device=?1 AND protocol=?2",
-	[S_DEVICE] = "INSERT OR REPLACE INTO device_attr(device, t_ns, role, profile, sysname, descr)"
-		" SELECT ?1, ?2, coalesce(?3, f.role, ''), coalesce(?4, f.profile, ''), coalesce(?5, f.sysname, ''), coalesce(?6, f.descr, '')"
-		" FROM (SELECT 1) LEFT JOIN (SELECT * FROM device_attr WHERE device=?1 AND t_ns<=?2 ORDER BY t_ns DESC LIMIT 1) f ON 1"
-		" WHERE f.device IS NULL OR coalesce(?3, f.role)<>f.role OR coalesce(?4, f.profile)<>f.profile"
+	[S_DEVICE] =
+		"INSERT OR REPLACE INTO device_attr(device, t_ns, role, profile, sysname, descr)"
+		" SELECT ?1, ?2, coalesce(?3, f.role, ''), coalesce(?4, f.profile, ''), "
+		"coalesce(?5, f.sysname, ''), coalesce(?6, f.descr, '')"
+		" FROM (SELECT 1) LEFT JOIN (SELECT * FROM device_attr WHERE device=?1 AND "
+		"t_ns<=?2 ORDER BY t_ns DESC LIMIT 1) f ON 1"
+		" WHERE f.device IS NULL OR coalesce(?3, f.role)<>f.role OR coalesce(?4, "
+		"f.profile)<>f.profile"
 		" OR coalesce(?5, f.sysname)<>f.sysname OR coalesce(?6, f.descr)<>f.descr",
-	[S_PORT] = "INSERT OR REPLACE INTO port_attr(device, port, t_ns, alias, peer_device, peer_port, speed_bps)"
-		" SELECT ?1, ?2, ?3, coalesce(?4, f.alias, ''), coalesce(?5, f.peer_device, ''), coalesce(?6, f.peer_port, ''),"
-		" coalesce(NULLIF(?7, 0), f.speed_bps, 0)"
-		" FROM (SELECT 1) LEFT JOIN (SELECT * FROM port_attr WHERE device=?1 AND port=?2 AND t_ns<=?3 ORDER BY t_ns DESC LIMIT 1) f ON 1"
-		" WHERE f.device IS NULL OR coalesce(?4, f.alias)<>f.alias OR coalesce(?5, f.peer_device)<>f.peer_device"
-		" OR coalesce(?6, f.peer_port)<>f.peer_port OR (?7<>0 AND ?7<>f.speed_bps)",
-	[S_INCIDENT] = "INSERT OR REPLACE INTO incident(id, cause, severity, state, device, port, ecmp_group, host, summary, json, acked_by, priority,"
-		" opened_ns, closed_ns, updated_ns, usd_per_hour, usd_total, confidence) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)",
-	[S_EVENT] = "INSERT INTO event(t_ns, kind, incident_id, who, text) VALUES(?1, ?2, ?3, ?4, ?5)",
-	[S_DEVICE_EVENT] = "INSERT INTO event(t_ns, kind, text, device, port) VALUES(?1, ?2, ?3, ?4, ?5)",
+	[S_PORT] = "INSERT OR REPLACE INTO port_attr(device, port, t_ns, alias, peer_device, "
+		   "peer_port, speed_bps)"
+		   " SELECT ?1, ?2, ?3, coalesce(?4, f.alias, ''), coalesce(?5, f.peer_device, "
+		   "''), coalesce(?6, f.peer_port, ''),"
+		   " coalesce(NULLIF(?7, 0), f.speed_bps, 0)"
+		   " FROM (SELECT 1) LEFT JOIN (SELECT * FROM port_attr WHERE device=?1 AND "
+		   "port=?2 AND t_ns<=?3 ORDER BY t_ns DESC LIMIT 1) f ON 1"
+		   " WHERE f.device IS NULL OR coalesce(?4, f.alias)<>f.alias OR coalesce(?5, "
+		   "f.peer_device)<>f.peer_device"
+		   " OR coalesce(?6, f.peer_port)<>f.peer_port OR (?7<>0 AND ?7<>f.speed_bps)",
+	[S_INCIDENT] = "INSERT OR REPLACE INTO incident(id, cause, severity, state, device, port, "
+		       "ecmp_group, host, summary, json, acked_by, priority,"
+		       " opened_ns, closed_ns, updated_ns, usd_per_hour, usd_total, confidence) "
+		       "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18)",
+	[S_EVENT] =
+		"INSERT INTO event(t_ns, kind, incident_id, who, text) VALUES(?1, ?2, ?3, ?4, ?5)",
+	[S_DEVICE_EVENT] =
+		"INSERT INTO event(t_ns, kind, text, device, port) VALUES(?1, ?2, ?3, ?4, ?5)",
 	[S_HEALTH] = "INSERT OR REPLACE INTO health(key, value, unit, t_ns) VALUES(?1, ?2, ?3, ?4)",
 	[S_OLD_HEALTH] = "DELETE FROM health WHERE t_ns<>?1",
-	[S_FINDING] = "INSERT INTO finding(analyzer, cause, verdict, severity, device, port, ecmp_group, host, summary, from_ns, to_ns, priority,"
-		" value, warn, confidence) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
-	[S_RECOMMENDATION] = "INSERT OR REPLACE INTO recommendation(id, incident_id, device, port, state, advice, summary, json, diagnosis, who, priority,"
-		" t_ns, from_ns, to_ns, updated_ns) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
-	[S_OLD_FLOWS] = "DELETE FROM flow WHERE id IN (SELECT id FROM flow WHERE to_ns>=?1 AND to_ns<?2 LIMIT ?3)",
-	[S_OLD_INSTANTS] = "DELETE FROM instant WHERE device IN (SELECT id FROM entity WHERE port='' AND priority=-1) AND t_ns>=?1 AND t_ns<?2",
-	[S_OLD_FINDINGS] = "DELETE FROM finding WHERE id IN (SELECT id FROM finding WHERE to_ns>=?1 AND to_ns<?2 LIMIT ?3)",
+	[S_FINDING] = "INSERT INTO finding(analyzer, cause, verdict, severity, device, port, "
+		      "ecmp_group, host, summary, from_ns, to_ns, priority,"
+		      " value, warn, confidence) "
+		      "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
+	[S_RECOMMENDATION] = "INSERT OR REPLACE INTO recommendation(id, incident_id, device, port, "
+			     "state, advice, summary, json, diagnosis, who, priority,"
+			     " t_ns, from_ns, to_ns, updated_ns) "
+			     "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
+	[S_OLD_FLOWS] = "DELETE FROM flow WHERE id IN (SELECT id FROM flow WHERE to_ns>=?1 AND "
+			"to_ns<?2 LIMIT ?3)",
+	[S_OLD_INSTANTS] = "DELETE FROM instant WHERE device IN (SELECT id FROM entity WHERE "
+			   "port='' AND priority=-1) AND t_ns>=?1 AND t_ns<?2",
+	[S_OLD_FINDINGS] = "DELETE FROM finding WHERE id IN (SELECT id FROM finding WHERE "
+			   "to_ns>=?1 AND to_ns<?2 LIMIT ?3)",
 };
 
 /* The time up to which at most ?3 rows lie from ?1 on and before ?2: the edge of one chunk. */
 static void edge_sql(struct str *out, const struct writer_table *t)
 {
-	str_addf(out, "SELECT t_ns FROM %s WHERE t_ns>=?1 AND t_ns<?2 ORDER BY t_ns LIMIT 1 OFFSET ?3", t->name);
+	str_addf(out,
+		"SELECT t_ns FROM %s WHERE t_ns>=?1 AND t_ns<?2 ORDER BY t_ns LIMIT 1 OFFSET ?3",
+		t->name);
 }
 
 /*
- * Rows from ?1 on and before ?2. One with configuration states goes only when a later row of its entity, itself before the cutoff ?3,
- * has all of its states: the newest of each was in force at the cutoff and is still the answer to "what was configured then".
+ * Rows from ?1 on and before ?2. One with configuration states goes only when a later row of its
+ * entity, itself before the cutoff ?3, has all of its states: the newest of each was in force at
+ * the cutoff and is still the answer to "what was configured then".
  */
 static void delete_sql(struct str *out, const struct writer_table *t)
 {
 	char c[SCHEMA_COLUMN_MAX];
 
-	str_addf(out, "DELETE FROM %s AS r WHERE r.t_ns>=?1 AND r.t_ns<?2 AND (r.cfg IS NULL OR EXISTS (SELECT 1 FROM %s n INDEXED BY %s_cfg"
-		" WHERE n.entity=r.entity AND n.t_ns>r.t_ns AND n.t_ns<?3 AND n.cfg IS NOT NULL", t->name, t->name, t->name);
+	str_addf(out,
+		"DELETE FROM %s AS r WHERE r.t_ns>=?1 AND r.t_ns<?2 AND (r.cfg IS NULL OR EXISTS "
+		"(SELECT 1 FROM %s n INDEXED BY %s_cfg"
+		" WHERE n.entity=r.entity AND n.t_ns>r.t_ns AND n.t_ns<?3 AND n.cfg IS NOT NULL",
+		t->name, t->name, t->name);
 	for (size_t i = 0; i < t->n_metrics * t->lanes; i++) {
 		if (!schema_is_cfg(t->metrics[i % t->n_metrics]))
 			continue;
-		schema_lane_column(c, t->metrics[i % t->n_metrics], t->lanes > 1 ? (unsigned)(i / t->n_metrics) + 1 : 0);
+		schema_lane_column(c, t->metrics[i % t->n_metrics],
+			t->lanes > 1 ? (unsigned)(i / t->n_metrics) + 1 : 0);
 		str_addf(out, " AND (r.%s IS NULL OR n.%s IS NOT NULL)", c, c);
 	}
 	str_add(out, "))");
@@ -94,7 +146,8 @@ static int small_statement(struct store_writer *w, unsigned which, sqlite3_stmt 
 			edge_sql(&text, &w->tables[which - S_EDGE]);
 		else
 			str_add(&text, sql[which]);
-		rc = sqlite3_prepare_v3(w->db, text.s, -1, SQLITE_PREPARE_PERSISTENT, &w->small[which], NULL);
+		rc = sqlite3_prepare_v3(
+			w->db, text.s, -1, SQLITE_PREPARE_PERSISTENT, &w->small[which], NULL);
 	}
 	*ret = w->small[which];
 	if (*ret)
@@ -155,7 +208,8 @@ static int apply_flows(struct store_writer *w, const struct job *j)
 
 	for (size_t i = 0; rc == SQLITE_OK && i < j->n; i++) {
 		const struct flow_sample *f = &j->flows[i];
-		const uint64_t counts[] = {f->packets, f->octets, f->ce, f->ect, f->cnp, f->nak, f->retransmits, f->psn_gaps, f->burst_bps, f->flows};
+		const uint64_t counts[] = {f->packets, f->octets, f->ce, f->ect, f->cnp, f->nak,
+			f->retransmits, f->psn_gaps, f->burst_bps, f->flows};
 		sqlite3_clear_bindings(st);
 		sqlite3_bind_int64(st, 1, f->entity);
 		sqlite3_bind_int64(st, 2, f->from_ns);
@@ -200,7 +254,8 @@ static int apply_health(struct store_writer *w, const struct job *j)
 	return finish(st);
 }
 
-/* One row per kind of small job: its statement, how many texts, integers and reals, and in which order they are bound. */
+/* One row per kind of small job: its statement, how many texts, integers and reals, and in which
+ * order they are bound. */
 static const struct {
 	enum small statement;
 	const char *order; /* t: next text, i: next integer, d: next real */
@@ -243,30 +298,38 @@ int writer_apply(struct store_writer *w, const struct job *j)
 	return finish(st);
 }
 
-/* --- retention ---------------------------------------------------------------------------------------------------------- */
+/* ---- retention ----------------------------------------------------------- */
 
-#define CHUNK_ROWS 4000     /* deleted in one transaction: some 20 ms */
-#define QUOTA_SHARE 10      /* over quota: the oldest tenth of the time goes */
+#define CHUNK_ROWS 4000 /* deleted in one transaction: some 20 ms */
+#define QUOTA_SHARE 10 /* over quota: the oldest tenth of the time goes */
 
-/* Pages in use over the quota? Deleted rows leave free pages that SQLite fills again: the file stops growing rather than shrink. */
+/* Pages in use over the quota? Deleted rows leave free pages that SQLite fills again: the file
+ * stops growing rather than shrink. */
 static bool over_quota(struct store_writer *w)
 {
 	if (w->o.quota_bytes == 0)
 		return false;
-	sqlite3_int64 used = sqlite_int(w->db, "PRAGMA page_count", 0, NULL) - sqlite_int(w->db, "PRAGMA freelist_count", 0, NULL);
-	return (uint64_t)used * (uint64_t)sqlite_int(w->db, "PRAGMA page_size", 0, NULL) > w->o.quota_bytes;
+	sqlite3_int64 used = sqlite_int(w->db, "PRAGMA page_count", 0, NULL) -
+		sqlite_int(w->db, "PRAGMA freelist_count", 0, NULL);
+	return (uint64_t)used * (uint64_t)sqlite_int(w->db, "PRAGMA page_size", 0, NULL) >
+		w->o.quota_bytes;
 }
 
 /*
- * What open recommendations and open incidents rest on is never forgotten (tuning facts, d.2 rule 11): the evidence of a sheet, a quarter of an hour
- * around the beginning of an incident. Beyond WRITER_PINS stretches the last one spans the rest.
+ * What open recommendations and open incidents rest on is never forgotten (tuning facts, d.2 rule
+ * 11): the evidence of a sheet, a quarter of an hour around the beginning of an incident. Beyond
+ * WRITER_PINS stretches the last one spans the rest.
  */
 static void load_pins(struct store_writer *w)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	w->n_pins = 0;
-	if (sqlite3_prepare_v2(w->db, "SELECT from_ns, to_ns FROM recommendation WHERE state IN ('proposed','accepted','applied') AND from_ns<=to_ns"
-		" UNION ALL SELECT opened_ns-900000000000, opened_ns+900000000000 FROM incident WHERE state IN ('open','clearing') AND opened_ns>0 ORDER BY 1", -1, &st, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(w->db,
+		    "SELECT from_ns, to_ns FROM recommendation WHERE state IN "
+		    "('proposed','accepted','applied') AND from_ns<=to_ns"
+		    " UNION ALL SELECT opened_ns-900000000000, opened_ns+900000000000 FROM "
+		    "incident WHERE state IN ('open','clearing') AND opened_ns>0 ORDER BY 1",
+		    -1, &st, NULL) != SQLITE_OK)
 		return;
 	while (sqlite3_step(st) == SQLITE_ROW) {
 		const struct pin p = {sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1)};
@@ -278,8 +341,10 @@ static void load_pins(struct store_writer *w)
 	}
 }
 
-/* The stretch without a pin that begins at @from or after it, and ends at @until at the latest: [*ret_from, *ret_until). False: there is none. */
-static bool free_stretch(const struct store_writer *w, int64_t from, int64_t until, int64_t *ret_from, int64_t *ret_until)
+/* The stretch without a pin that begins at @from or after it, and ends at @until at the latest:
+ * [*ret_from, *ret_until). False: there is none. */
+static bool free_stretch(const struct store_writer *w, int64_t from, int64_t until,
+	int64_t *ret_from, int64_t *ret_until)
 {
 	for (size_t k = 0; k < w->n_pins; k++) {
 		if (from < w->pins[k].from_ns) {
@@ -294,13 +359,17 @@ static bool free_stretch(const struct store_writer *w, int64_t from, int64_t unt
 	return from < until;
 }
 
-/* The oldest instant that may be forgotten: instants rather than rows, since a state that is kept would stand for the oldest time for ever. */
+/* The oldest instant that may be forgotten: instants rather than rows, since a state that is kept
+ * would stand for the oldest time for ever. */
 static int64_t oldest_free(struct store_writer *w, int64_t now_ns)
 {
 	int64_t from = INT64_MIN, until;
 	for (size_t k = 0; k <= w->n_pins; k++) {
 		rw_cleanup(str_done) struct str text = {0};
-		str_addf(&text, "SELECT min((SELECT min(t_ns) FROM instant WHERE device=e.id AND t_ns>=%lld)) FROM entity e WHERE e.port='' AND e.priority=-1", (long long)from);
+		str_addf(&text,
+			"SELECT min((SELECT min(t_ns) FROM instant WHERE device=e.id AND "
+			"t_ns>=%lld)) FROM entity e WHERE e.port='' AND e.priority=-1",
+			(long long)from);
 		const int64_t first = sqlite_int(w->db, text.s, now_ns, NULL);
 		free_stretch(w, first, INT64_MAX, &from, &until);
 		if (from == first)
@@ -362,7 +431,8 @@ static int delete_old(struct store_writer *w, unsigned which, int limit, bool *r
 	int rc = SQLITE_OK;
 
 	*ret_more = false;
-	for (; rc == SQLITE_OK && free_stretch(w, from, w->retain_cutoff_ns, &from, &until); from = until) {
+	for (; rc == SQLITE_OK && free_stretch(w, from, w->retain_cutoff_ns, &from, &until);
+		from = until) {
 		sqlite3_stmt *st;
 		rc = small_statement(w, which, &st);
 		if (rc != SQLITE_OK)
@@ -426,7 +496,8 @@ bool writer_retain(struct store_writer *w, int64_t now_ns)
 	if (rc == SQLITE_OK)
 		rc = writer_commit(w);
 	if (rc != SQLITE_OK) {
-		/* a full or failing disk is told by the commits; retention simply tries again later */
+		/* a full or failing disk is told by the commits; retention simply tries again later
+		 */
 		writer_rollback(w);
 		more = false;
 	}

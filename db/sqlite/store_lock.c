@@ -1,6 +1,6 @@
 /*
- * store_lock - one writer per database file: flock on PATH.lock, which holds the writer's pid. The lock file stays; removing it
- * would let two writers lock two different files of that name.
+ * store_lock - one writer per database file: flock on PATH.lock, which holds the writer's pid. The
+ * lock file stays; removing it would let two writers lock two different files of that name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,10 @@ int store_lock(const char *path, int *ret_fd, struct err *e)
 	int fd = lock_open(path, O_RDWR | O_CREAT), tries = 0;
 
 	if (fd < 0)
-		return err_set(e, fd, "cannot make the lock file %s.lock: %s; check the directory's owner and mode", path, strerror(-fd));
+		return err_set(e, fd,
+			"cannot make the lock file %s.lock: %s; check the directory's owner and "
+			"mode",
+			path, strerror(-fd));
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		int error = -errno, pid = read_pid(fd);
 		if (error == -EINTR)
@@ -54,8 +57,14 @@ int store_lock(const char *path, int *ret_fd, struct err *e)
 		if (error != -EWOULDBLOCK)
 			return err_set(e, error, "cannot lock %s.lock: %s", path, strerror(-error));
 		if (pid == 0)
-			return err_set(e, -EBUSY, "%s is being written by another rocewatch; stop it first, or name another file", path);
-		return err_set(e, -EBUSY, "%s is being written by another rocewatch (pid %d); stop it first, or name another file", path, pid);
+			return err_set(e, -EBUSY,
+				"%s is being written by another rocewatch; stop it first, or name "
+				"another file",
+				path);
+		return err_set(e, -EBUSY,
+			"%s is being written by another rocewatch (pid %d); stop it first, or name "
+			"another file",
+			path, pid);
 	}
 	char text[32];
 	int n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());

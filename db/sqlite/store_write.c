@@ -1,9 +1,10 @@
 /*
  * store_write - jobs to rows. One connection, one thread at a time; knows the layout (schema.h).
  *
- * Samples of a transaction are gathered by (table, entity, instant) through a hash, whatever the order a collector walked its columns
- * in, and the rows written in the order of the tables' key: nearly always at the end. A row that is already there (another batch, same
- * instant) is completed, never changed: the first value stands, as it does in memory.
+ * Samples of a transaction are gathered by (table, entity, instant) through a hash, whatever the
+ * order a collector walked its columns in, and the rows written in the order of the tables' key:
+ * nearly always at the end. A row that is already there (another batch, same instant) is completed,
+ * never changed: the first value stands, as it does in memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@
 
 enum { P_T = 1, P_ENTITY, P_SOURCE, P_FLAGS, P_CFG, P_X, P_FIRST };
 
-/* --- opening ---------------------------------------------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 static int prepare(struct store_writer *w, sqlite3_stmt **ret, const char *sql)
 {
@@ -47,7 +48,9 @@ static int prepare_table(struct store_writer *w, struct writer_table *t, unsigne
 	}
 	str_add(&select, "SELECT source,flags,x");
 	for (unsigned i = 0; i < t->n_metrics * t->lanes; i++)
-		str_addf(&select, ",%s", schema_lane_column(c, t->metrics[i % t->n_metrics], t->lanes > 1 ? i / (unsigned)t->n_metrics + 1 : 0));
+		str_addf(&select, ",%s",
+			schema_lane_column(c, t->metrics[i % t->n_metrics],
+				t->lanes > 1 ? i / (unsigned)t->n_metrics + 1 : 0));
 	str_addf(&select, " FROM %s WHERE t_ns=?1 AND entity=?2", t->name);
 	str_addf(&erase, "DELETE FROM %s WHERE t_ns=?1 AND entity=?2", t->name);
 	int rc = prepare(w, &t->select, select.s);
@@ -74,23 +77,29 @@ void writer_place(struct store_writer *w, uint32_t entity, struct place place)
 	w->seen[entity].place = place;
 }
 
-static int load_entities(struct store_writer *w, struct entities *entities, const char *path, struct err *e)
+static int load_entities(
+	struct store_writer *w, struct entities *entities, const char *path, struct err *e)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(w->db, "SELECT id, device, port, priority FROM entity ORDER BY id", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(
+		w->db, "SELECT id, device, port, priority FROM entity ORDER BY id", -1, &st, NULL);
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		int r = entities_load(entities, (uint32_t)sqlite3_column_int64(st, 0), (const char *)sqlite3_column_text(st, 1),
+		int r = entities_load(entities, (uint32_t)sqlite3_column_int64(st, 0),
+			(const char *)sqlite3_column_text(st, 1),
 			(const char *)sqlite3_column_text(st, 2), sqlite3_column_int(st, 3));
 		if (r < 0)
-			return err_set(e, -EINVAL, "%s: entity %lld does not fit the ones already known; start afresh with another file", path,
-				(long long)sqlite3_column_int64(st, 0));
+			return err_set(e, -EINVAL,
+				"%s: entity %lld does not fit the ones already known; start afresh "
+				"with another file",
+				path, (long long)sqlite3_column_int64(st, 0));
 		rc = SQLITE_OK;
 	}
 	return rc == SQLITE_DONE ? 0 : sqlite_fail(e, w->db, rc, "read", path);
 }
 
-static int load_texts(struct store_writer *w, struct entities *entities, const char *path, struct err *e)
+static int load_texts(
+	struct store_writer *w, struct entities *entities, const char *path, struct err *e)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(w->db, "SELECT id, text FROM text ORDER BY id", -1, &st, NULL);
@@ -98,14 +107,17 @@ static int load_texts(struct store_writer *w, struct entities *entities, const c
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
 		if (entities_text(entities, (const char *)sqlite3_column_text(st, 1)) != id)
-			return err_set(e, -EINVAL, "%s: text %llu does not fit the ones already known; start afresh with another file", path,
-				(unsigned long long)id);
+			return err_set(e, -EINVAL,
+				"%s: text %llu does not fit the ones already known; start afresh "
+				"with another file",
+				path, (unsigned long long)id);
 		rc = SQLITE_OK;
 	}
 	return rc == SQLITE_DONE ? 0 : sqlite_fail(e, w->db, rc, "read", path);
 }
 
-static int load_seen(struct store_writer *w, const struct entities *entities, const char *path, struct err *e)
+static int load_seen(
+	struct store_writer *w, const struct entities *entities, const char *path, struct err *e)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(w->db, "SELECT entity, metric FROM series", -1, &st, NULL);
@@ -140,7 +152,9 @@ static int make_file(const char *path, struct err *e)
 		return 0;
 	if (fd < 0) {
 		int error = -errno;
-		return err_set(e, error, "cannot create %s: %s; check that its directory exists and may be written", path, strerror(-error));
+		return err_set(e, error,
+			"cannot create %s: %s; check that its directory exists and may be written",
+			path, strerror(-error));
 	}
 	if (fchmod(fd, 0640) < 0) {
 		/* a file system without modes: nothing to protect there */
@@ -163,8 +177,11 @@ static int open_db(struct store_writer *w, const char *path, struct err *e)
 	r = schema_check(w->db, path, &version, e);
 	if (r < 0)
 		return r;
-	rc = sqlite_exec(w->db, "PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=67108864;"
-		"PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-32768; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF");
+	rc = sqlite_exec(w->db,
+		"PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA "
+		"journal_size_limit=67108864;"
+		"PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-32768; PRAGMA temp_store=MEMORY; "
+		"PRAGMA foreign_keys=OFF");
 	if (rc != SQLITE_OK)
 		return sqlite_fail(e, w->db, rc, "prepare", path);
 	r = schema_migrate(w->db, path, e);
@@ -174,17 +191,22 @@ static int open_db(struct store_writer *w, const char *path, struct err *e)
 	for (unsigned i = 0; rc == SQLITE_OK && i < SCHEMA_TABLES; i++)
 		rc = prepare_table(w, &w->tables[i], i);
 	if (rc == SQLITE_OK)
-		rc = prepare(w, &w->series, "INSERT OR IGNORE INTO series(entity, metric, first_ns) VALUES(?1, ?2, ?3)");
+		rc = prepare(w, &w->series,
+			"INSERT OR IGNORE INTO series(entity, metric, first_ns) VALUES(?1, ?2, "
+			"?3)");
 	if (rc == SQLITE_OK)
-		rc = prepare(w, &w->instant, "INSERT OR IGNORE INTO instant(device, t_ns) VALUES(?1, ?2)");
+		rc = prepare(w, &w->instant,
+			"INSERT OR IGNORE INTO instant(device, t_ns) VALUES(?1, ?2)");
 	return rc == SQLITE_OK ? 0 : sqlite_fail(e, w->db, rc, "prepare", path);
 }
 
-int writer_open(const struct store_options *o, struct entities *entities, struct store_writer **ret, struct err *e)
+int writer_open(const struct store_options *o, struct entities *entities, struct store_writer **ret,
+	struct err *e)
 {
 	struct store_writer *w = rw_calloc(1, sizeof(*w));
 
-	/* Counting its own allocations under a mutex is a cost that nothing here reads. Too late once SQLite is in use: no harm then. */
+	/* Counting its own allocations under a mutex is a cost that nothing here reads. Too late
+	 * once SQLite is in use: no harm then. */
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	w->o = *o;
 	int r = open_db(w, o->path, e);
@@ -232,7 +254,7 @@ void writer_close(struct store_writer *w)
 	free(w);
 }
 
-/* --- transactions ------------------------------------------------------------------------------------------------------- */
+/* ---- transactions -------------------------------------------------------- */
 
 int writer_begin(struct store_writer *w)
 {
@@ -252,7 +274,8 @@ void writer_rollback(struct store_writer *w)
 		sqlite_exec(w->db, "ROLLBACK");
 	/* what was noted as present in table series no longer is */
 	for (size_t i = 0; i < w->n_newly; i++)
-		w->seen[w->newly[i].entity].bits[w->newly[i].metric / 64] &= ~(UINT64_C(1) << (w->newly[i].metric % 64));
+		w->seen[w->newly[i].entity].bits[w->newly[i].metric / 64] &=
+			~(UINT64_C(1) << (w->newly[i].metric % 64));
 	w->n_newly = 0;
 }
 
@@ -272,7 +295,7 @@ int writer_wal_pages(const struct store_writer *w)
 }
 
 #define CHECKPOINT_PAGES 1000 /* 8 MB */
-#define HELD_PAGES 16384      /* 128 MB that cannot be copied back: someone reads an old snapshot */
+#define HELD_PAGES 16384 /* 128 MB that cannot be copied back: someone reads an old snapshot */
 
 int writer_checkpoint(struct store_writer *w, bool *ret_held)
 {
@@ -281,14 +304,16 @@ int writer_checkpoint(struct store_writer *w, bool *ret_held)
 	*ret_held = false;
 	if (w->wal_pages < CHECKPOINT_PAGES)
 		return w->wal_pages;
-	/* Passive: waits for no one. Once all is copied and no reader is left in it, the next commit begins the WAL anew. */
-	if (sqlite3_wal_checkpoint_v2(w->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied) != SQLITE_OK)
+	/* Passive: waits for no one. Once all is copied and no reader is left in it, the next
+	 * commit begins the WAL anew. */
+	if (sqlite3_wal_checkpoint_v2(w->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied) !=
+		SQLITE_OK)
 		return w->wal_pages;
 	*ret_held = in_log > HELD_PAGES && copied < in_log;
 	return in_log;
 }
 
-/* --- samples ------------------------------------------------------------------------------------------------------------ */
+/* ---- samples ------------------------------------------------------------- */
 
 static int run_order(const void *a, const void *b)
 {
@@ -308,7 +333,9 @@ static bool same_row(const struct run *a, const struct run *b)
 
 static uint32_t *find_slot(struct store_writer *w, const struct run *r)
 {
-	size_t mask = w->cap_slots - 1, i = hash_u64((uint64_t)r->t_ns ^ hash_u64((uint64_t)r->entity << 2 | r->table)) & mask;
+	size_t mask = w->cap_slots - 1,
+	       i = hash_u64((uint64_t)r->t_ns ^ hash_u64((uint64_t)r->entity << 2 | r->table)) &
+		mask;
 
 	while (w->slots[i] != 0 && !same_row(&w->runs[w->slots[i] - 1], r))
 		i = (i + 1) & mask;
@@ -332,7 +359,8 @@ static void make_room(struct store_writer *w, size_t n)
 	memset(w->slots, 0, w->cap_slots * sizeof(*w->slots));
 }
 
-/* Gathers @v into rows. Samples of unknown metrics or entities cannot be stored and are left out. */
+/* Gathers @v into rows. Samples of unknown metrics or entities cannot be stored and are left out.
+ */
 static size_t make_runs(struct store_writer *w, const struct sample *v, size_t n)
 {
 	size_t n_runs = 0;
@@ -343,7 +371,11 @@ static size_t make_runs(struct store_writer *w, const struct sample *v, size_t n
 		const struct metric_info *info = metric_info(v[i].metric);
 		if (!info || v[i].entity == ENTITY_NONE || v[i].entity >= w->n_seen)
 			continue;
-		struct run r = {.t_ns = v[i].t_ns, .entity = v[i].entity, .table = (uint32_t)info->scope, .first = i, .last = i};
+		struct run r = {.t_ns = v[i].t_ns,
+			.entity = v[i].entity,
+			.table = (uint32_t)info->scope,
+			.first = i,
+			.last = i};
 		const struct place *place = &w->seen[r.entity].place;
 		if (r.table == SCOPE_PRIO && place->lane > 0) {
 			r.entity = place->row;
@@ -351,7 +383,9 @@ static size_t make_runs(struct store_writer *w, const struct sample *v, size_t n
 		}
 		w->next[i] = UINT32_MAX;
 		uint32_t *slot = NULL;
-		struct run *at = n_runs > 0 && same_row(&w->runs[n_runs - 1], &r) ? &w->runs[n_runs - 1] : NULL;
+		struct run *at = n_runs > 0 && same_row(&w->runs[n_runs - 1], &r)
+			? &w->runs[n_runs - 1]
+			: NULL;
 		if (!at) {
 			slot = find_slot(w, &r);
 			at = *slot != 0 ? &w->runs[*slot - 1] : NULL;
@@ -371,7 +405,8 @@ static size_t make_runs(struct store_writer *w, const struct sample *v, size_t n
 	return n_runs;
 }
 
-/* The columns of a set, ascending: for (struct each it = each_of(have); each_next(&it);) ... it.at */
+/* The columns of a set, ascending: for (struct each it = each_of(have); each_next(&it);) ... it.at
+ */
 struct each {
 	const uint64_t *have;
 	uint64_t rest;
@@ -423,7 +458,8 @@ static bool row_add(struct writer_row *r, unsigned column, const struct row_valu
 	return true;
 }
 
-/* Flags and source that most values of the row share (Boyer and Moore's majority vote; any choice is correct, this one is short). */
+/* Flags and source that most values of the row share (Boyer and Moore's majority vote; any choice
+ * is correct, this one is short). */
 static struct row_value majority(const struct writer_row *r)
 {
 	struct row_value best = {0};
@@ -432,12 +468,15 @@ static struct row_value majority(const struct writer_row *r)
 	for (struct each it = each_of(r->have); each_next(&it);) {
 		if (votes == 0)
 			best = r->v[it.at];
-		votes += r->v[it.at].flags == best.flags && r->v[it.at].source == best.source ? 1 : (size_t)-1;
+		votes += r->v[it.at].flags == best.flags && r->v[it.at].source == best.source
+			? 1
+			: (size_t)-1;
 	}
 	return best;
 }
 
-static int prepare_insert(struct store_writer *w, const struct writer_table *t, const uint64_t *have, sqlite3_stmt **ret)
+static int prepare_insert(struct store_writer *w, const struct writer_table *t,
+	const uint64_t *have, sqlite3_stmt **ret)
 {
 	rw_cleanup(str_done) struct str sql = {0}, params = {0};
 	char c[SCHEMA_COLUMN_MAX];
@@ -445,7 +484,9 @@ static int prepare_insert(struct store_writer *w, const struct writer_table *t, 
 
 	str_addf(&sql, "INSERT OR IGNORE INTO %s(t_ns,entity,source,flags,cfg,x", t->name);
 	for (struct each it = each_of(have); each_next(&it);) {
-		str_addf(&sql, ",%s", schema_lane_column(c, t->metrics[it.at % t->n_metrics], t->lanes > 1 ? it.at / (unsigned)t->n_metrics + 1 : 0));
+		str_addf(&sql, ",%s",
+			schema_lane_column(c, t->metrics[it.at % t->n_metrics],
+				t->lanes > 1 ? it.at / (unsigned)t->n_metrics + 1 : 0));
 		str_addf(&params, ",?%d", parameter++);
 	}
 	str_addf(&sql, ") VALUES(?1,?2,?3,?4,?5,?6%s)", params.s);
@@ -453,11 +494,14 @@ static int prepare_insert(struct store_writer *w, const struct writer_table *t, 
 }
 
 /* The insert for the columns of @have; the one not used for longest makes room for a new one. */
-static int insert_of(struct store_writer *w, struct writer_table *t, const uint64_t *have, sqlite3_stmt **ret)
+static int insert_of(
+	struct store_writer *w, struct writer_table *t, const uint64_t *have, sqlite3_stmt **ret)
 {
 	struct writer_insert *oldest = &t->inserts[0], *in = &t->inserts[t->last];
 
-	for (unsigned i = 0; i < WRITER_INSERTS && (!in->st || memcmp(in->have, have, sizeof(in->have)) != 0); i++) {
+	for (unsigned i = 0;
+		i < WRITER_INSERTS && (!in->st || memcmp(in->have, have, sizeof(in->have)) != 0);
+		i++) {
 		in = &t->inserts[i];
 		oldest = in->used < oldest->used ? in : oldest;
 	}
@@ -535,11 +579,14 @@ static void read_row(struct store_writer *w, const struct writer_table *t, struc
 		int column = 3 + (int)i;
 		if (sqlite3_column_type(t->select, column) == SQLITE_NULL)
 			continue;
-		struct row_value v = {.metric = t->metrics[i % t->n_metrics], .source = (uint16_t)sqlite3_column_int(t->select, 0),
-			.flags = (uint16_t)sqlite3_column_int(t->select, 1), .lane = (uint8_t)(t->lanes > 1 ? i / t->n_metrics + 1 : 0)};
+		struct row_value v = {.metric = t->metrics[i % t->n_metrics],
+			.source = (uint16_t)sqlite3_column_int(t->select, 0),
+			.flags = (uint16_t)sqlite3_column_int(t->select, 1),
+			.lane = (uint8_t)(t->lanes > 1 ? i / t->n_metrics + 1 : 0)};
 		bool real = metric_info(v.metric)->type == TYPE_F64;
-		if (row_add(ret, i, &v, real ? sample_of_f64(sqlite3_column_double(t->select, column))
-			: (uint64_t)sqlite3_column_int64(t->select, column)))
+		if (row_add(ret, i, &v,
+			    real ? sample_of_f64(sqlite3_column_double(t->select, column))
+				 : (uint64_t)sqlite3_column_int64(t->select, column)))
 			w->odd[n++] = v;
 	}
 	row_x_apply((const char *)sqlite3_column_text(t->select, 2), w->odd, n);
@@ -578,7 +625,8 @@ static int merge_row(struct store_writer *w, struct writer_table *t, const struc
 /* Table series gets a line the first time an entity has a metric. */
 static int note_series(struct store_writer *w, const struct sample *s)
 {
-	uint64_t bit = UINT64_C(1) << (s->metric % 64), *word = &w->seen[s->entity].bits[s->metric / 64];
+	uint64_t bit = UINT64_C(1) << (s->metric % 64),
+		 *word = &w->seen[s->entity].bits[s->metric / 64];
 
 	if (*word & bit)
 		return SQLITE_OK;
@@ -632,8 +680,13 @@ int writer_samples(struct store_writer *w, const struct sample *v, size_t n)
 		row_begin(&w->row, run->entity, run->t_ns);
 		for (uint32_t k = run->first; rc == SQLITE_OK && k != UINT32_MAX; k = w->next[k]) {
 			const struct sample *s = &v[k];
-			unsigned lane = t->lanes > 1 ? w->seen[s->entity].place.lane : 0, column = w->position[s->metric];
-			struct row_value rv = {.metric = s->metric, .flags = s->flags, .source = s->source, .window_ms = s->window_ms, .lane = (uint8_t)lane};
+			unsigned lane = t->lanes > 1 ? w->seen[s->entity].place.lane : 0,
+				 column = w->position[s->metric];
+			struct row_value rv = {.metric = s->metric,
+				.flags = s->flags,
+				.source = s->source,
+				.window_ms = s->window_ms,
+				.lane = (uint8_t)lane};
 			if (lane > 0)
 				column += (lane - 1) * (unsigned)t->n_metrics;
 			if (row_add(&w->row, column, &rv, s->value))

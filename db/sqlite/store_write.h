@@ -1,4 +1,5 @@
-/* store_write - the writer's own state, shared by store_write.c (samples) and store_jobs.c (all else, retention). */
+/* store_write - the writer's own state, shared by store_write.c (samples) and store_jobs.c (all
+ * else, retention). */
 #ifndef RW_DB_STORE_WRITE_H
 #define RW_DB_STORE_WRITE_H
 
@@ -13,7 +14,8 @@
 #define ROW_COLUMNS (METRIC_COUNT * SCHEMA_LANES) /* more than any table has */
 #define ROW_WORDS ((ROW_COLUMNS + 63) / 64)
 
-/* An insert for one set of columns: polls give the same few sets again and again, and what is absent then costs nothing. */
+/* An insert for one set of columns: polls give the same few sets again and again, and what is
+ * absent then costs nothing. */
 struct writer_insert {
 	sqlite3_stmt *st;
 	uint64_t have[ROW_WORDS];
@@ -25,7 +27,8 @@ struct writer_table {
 	sqlite3_stmt *select, *erase;
 	struct writer_insert inserts[WRITER_INSERTS];
 	unsigned last; /* insert used last */
-	uint16_t metrics[METRIC_COUNT]; /* of each lane: column = (lane - 1) x n_metrics + position */
+	/* of each lane: column = (lane - 1) x n_metrics + position */
+	uint16_t metrics[METRIC_COUNT];
 	size_t n_metrics;
 };
 struct writer_row { /* .v and .bits are by column, those of .have are set */
@@ -45,7 +48,10 @@ struct known { /* what the writer knows of an entity */
 	int64_t instant_ns; /* of a device: the instant noted last, in transaction .instant_txn */
 	uint64_t instant_txn;
 };
-struct newly { uint32_t entity; uint16_t metric; };
+struct newly {
+	uint32_t entity;
+	uint16_t metric;
+};
 
 struct store_writer {
 	struct store_options o;
@@ -54,7 +60,8 @@ struct store_writer {
 	uint16_t position[METRIC_COUNT]; /* of a metric among its table's metrics */
 	bool is_cfg[METRIC_COUNT];
 	sqlite3_stmt *series, *instant;
-	sqlite3_stmt *small[WRITER_SMALL]; /* prepared when first needed, by position in store_jobs.c's table */
+	/* prepared when first needed, by position in store_jobs.c's table */
+	sqlite3_stmt *small[WRITER_SMALL];
 	struct known *seen; /* by entity */
 	size_t n_seen;
 	uint32_t last_entity; /* highest id noted */
@@ -74,14 +81,19 @@ struct store_writer {
 	unsigned retain_table;
 	int64_t retain_cutoff_ns;
 	bool retaining;
-	struct pin { int64_t from_ns, to_ns; } pins[WRITER_PINS]; /* stretches retention leaves alone, in order, apart from each other */
+	/* stretches retention leaves alone, in order, apart from each other */
+	struct pin {
+		int64_t from_ns, to_ns;
+	} pins[WRITER_PINS];
 	size_t n_pins;
 };
 
-void writer_seen_room(struct store_writer *w, uint32_t entity); /* ids up to and including @entity can be noted */
+/* ids up to and including @entity can be noted */
+void writer_seen_room(struct store_writer *w, uint32_t entity);
 void writer_place(struct store_writer *w, uint32_t entity, struct place place);
 
-/* writer_import - move what an older version's tables (old_*) hold into the present ones; nothing to do: SQLITE_OK. store_import.c */
+/* writer_import - move what an older version's tables (old_*) hold into the present ones; nothing
+ * to do: SQLITE_OK. store_import.c */
 int writer_import(struct store_writer *w);
 
 #endif

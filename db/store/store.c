@@ -1,9 +1,11 @@
 /*
- * store - the queue between the loop and the file; see store.h. What is in the file is store_write.c's.
+ * store - the queue between the loop and the file; see store.h. What is in the file is
+ * store_write.c's.
  *
- * Two lists under one mutex: .queue takes what the loop hands over; the writer moves it to .todo, writes .todo in one transaction
- * without the mutex, and frees it after the commit. When the disk refuses, .todo goes back to the front of .queue, so that order is
- * kept and nothing is written twice. Entities, texts and incidents are never dropped, samples and flows are, oldest first.
+ * Two lists under one mutex: .queue takes what the loop hands over; the writer moves it to .todo,
+ * writes .todo in one transaction without the mutex, and frees it after the commit. When the disk
+ * refuses, .todo goes back to the front of .queue, so that order is kept and nothing is written
+ * twice. Entities, texts and incidents are never dropped, samples and flows are, oldest first.
  */
 #include "db/store/store.h"
 
@@ -20,14 +22,19 @@
 #include "db/sqlite/sqlite_io.h"
 #include "db/store/store_internal.h"
 
-#define QUIET_NS (50 * NS_PER_MS)     /* a burst of polls is over */
-#define HOLD_NS (950 * NS_PER_MS)     /* the longest a sample waits; the commit itself fits in the rest of the second */
-#define BATCH_SAMPLES 262144          /* per transaction: bounds the memory of catching up after an outage */
-#define REPLAY_SAMPLES 65536          /* replay commits in the caller's thread whenever so many are waiting */
+#define QUIET_NS (50 * NS_PER_MS) /* a burst of polls is over */
+#define HOLD_NS                                                                                    \
+	(950 * NS_PER_MS) /* the longest a sample waits; the commit itself fits in the rest of the \
+			     second */
+#define BATCH_SAMPLES                                                                              \
+	262144 /* per transaction: bounds the memory of catching up after an outage                \
+		*/
+#define REPLAY_SAMPLES                                                                             \
+	65536 /* replay commits in the caller's thread whenever so many are waiting */
 #define RETRY_FIRST_NS (250 * NS_PER_MS)
 #define RETRY_MAX_NS (5 * NS_PER_S)
 #define CLOSE_NS (5 * NS_PER_S)
-#define REPLAY_JOBS 8192              /* the same for what is not samples */
+#define REPLAY_JOBS 8192 /* the same for what is not samples */
 #define RETAIN_EVERY_NS (60 * NS_PER_S) /* between passes that found nothing more to delete */
 #define RETAIN_FIRST_NS (10 * NS_PER_S) /* a short command that opens the store deletes nothing */
 #define MAX_PENDING 4000000u
@@ -49,13 +56,14 @@ struct store {
 	pthread_t thread;
 
 	pthread_mutex_t mutex; /* guards the rest */
-	pthread_cond_t wake;   /* for the writer */
-	pthread_cond_t done;   /* for store_flush */
+	pthread_cond_t wake; /* for the writer */
+	pthread_cond_t done; /* for store_flush */
 	struct jobs queue, todo;
 	int64_t first_ns, last_ns; /* when the oldest waiting and the newest job came, monotonic */
 	bool stop, flush, abandoned;
 	uint64_t handed, settled; /* jobs given, and jobs committed or dropped */
-	uint64_t failures;        /* failed attempts ever: tells store_flush about one that began after it was called */
+	/* failed attempts ever: tells store_flush about one that began after it was called */
+	uint64_t failures;
 	int last_error;
 	char last_text[sizeof(((struct err *)0)->text)];
 	struct store_stats stats;
@@ -167,18 +175,23 @@ static void drop_health(struct store *s)
 /* Moves the next transaction's worth to .todo. Mutex held. */
 static void take(struct store *s)
 {
-	while (s->queue.first && (s->todo.samples == 0 || s->todo.samples + job_samples(s->queue.first) <= BATCH_SAMPLES))
+	while (s->queue.first &&
+		(s->todo.samples == 0 ||
+			s->todo.samples + job_samples(s->queue.first) <= BATCH_SAMPLES))
 		jobs_push(&s->todo, jobs_pop(&s->queue));
 }
 
-/* Will a retry help? Else the job is at fault, and is left out rather than blocking those behind it. */
+/* Will a retry help? Else the job is at fault, and is left out rather than blocking those behind
+ * it. */
 static bool transient(int rc)
 {
 	rc &= 0xff;
-	return rc != SQLITE_CONSTRAINT && rc != SQLITE_MISMATCH && rc != SQLITE_TOOBIG && rc != SQLITE_RANGE && rc != SQLITE_MISUSE;
+	return rc != SQLITE_CONSTRAINT && rc != SQLITE_MISMATCH && rc != SQLITE_TOOBIG &&
+		rc != SQLITE_RANGE && rc != SQLITE_MISUSE;
 }
 
-/* All samples of .todo go in one call, after the entities and texts among the jobs. Not under the mutex: .todo is the writer's. */
+/* All samples of .todo go in one call, after the entities and texts among the jobs. Not under the
+ * mutex: .todo is the writer's. */
 static int write_todo(struct store *s, uint64_t *ret_samples, struct job **ret_faulty)
 {
 	size_t n = 0;
@@ -234,7 +247,8 @@ static void forget(struct store *s, struct job *faulty)
 	s->settled++;
 }
 
-/* One transaction of what waits. Mutex held on entry and on return, not while writing. 0 or negative errno. */
+/* One transaction of what waits. Mutex held on entry and on return, not while writing. 0 or
+ * negative errno. */
 static int commit(struct store *s)
 {
 	uint64_t samples, n_jobs = 0;
@@ -295,16 +309,21 @@ static void checkpoint(struct store *s)
 
 	if (held)
 		complain(&s->held, mono_now(), LOG_WARN_, "store",
-			"%s-wal has grown to %d MB because a reader keeps an old snapshot; end long-running queries", s->path, pages / 128);
+			"%s-wal has grown to %d MB because a reader keeps an old snapshot; end "
+			"long-running queries",
+			s->path, pages / 128);
 	else
-		complaint_over(&s->held, mono_now(), "store", "the write-ahead log can be shortened again");
+		complaint_over(&s->held, mono_now(), "store",
+			"the write-ahead log can be shortened again");
 }
 
-/* The order of a turn: wait for the end of a burst, commit, complain or not, checkpoint, delete one chunk of old rows. */
+/* The order of a turn: wait for the end of a burst, commit, complain or not, checkpoint, delete one
+ * chunk of old rows. */
 static void *writer_main(void *arg)
 {
 	struct store *s = arg;
-	int64_t retry_ns = RETRY_FIRST_NS, not_before_ns = 0, retain_ns = mono_now().ns + RETAIN_FIRST_NS;
+	int64_t retry_ns = RETRY_FIRST_NS, not_before_ns = 0,
+		retain_ns = mono_now().ns + RETAIN_FIRST_NS;
 
 	pthread_mutex_lock(&s->mutex);
 	for (;;) {
@@ -318,14 +337,16 @@ static void *writer_main(void *arg)
 				pthread_mutex_unlock(&s->mutex);
 				bool more = writer_retain(s->writer, wall_now().ns);
 				pthread_mutex_lock(&s->mutex);
-				/* chunks follow one another with room for the loop's batches between them */
+				/* chunks follow one another with room for the loop's batches
+				 * between them */
 				retain_ns = mono_now().ns + (more ? QUIET_NS : RETAIN_EVERY_NS);
 				continue;
 			}
 			wait_until(s, retain_ns);
 			continue;
 		}
-		int64_t due = s->last_ns + QUIET_NS < s->first_ns + HOLD_NS ? s->last_ns + QUIET_NS : s->first_ns + HOLD_NS;
+		int64_t due = s->last_ns + QUIET_NS < s->first_ns + HOLD_NS ? s->last_ns + QUIET_NS
+									    : s->first_ns + HOLD_NS;
 		if (s->stop || s->flush)
 			due = now;
 		if (!s->stop && !s->flush && due < not_before_ns)
@@ -338,7 +359,9 @@ static void *writer_main(void *arg)
 		int r = commit(s);
 		int64_t after = mono_now().ns;
 		if (r < 0) {
-			complain(&s->complaint, mono_now(), LOG_ERROR_, "store", "%s; %zu samples wait in memory, trying again", s->last_text, s->queue.samples);
+			complain(&s->complaint, mono_now(), LOG_ERROR_, "store",
+				"%s; %zu samples wait in memory, trying again", s->last_text,
+				s->queue.samples);
 			not_before_ns = after + retry_ns;
 			retry_ns = retry_ns * 2 < RETRY_MAX_NS ? retry_ns * 2 : RETRY_MAX_NS;
 			pthread_cond_broadcast(&s->done);
@@ -382,7 +405,8 @@ static int start_thread(struct store *s)
 	return r;
 }
 
-int store_open(const struct store_options *o, struct entities *entities, struct store **ret, struct err *e)
+int store_open(
+	const struct store_options *o, struct entities *entities, struct store **ret, struct err *e)
 {
 	pthread_condattr_t attr;
 	int r, fd = -1;
@@ -390,7 +414,10 @@ int store_open(const struct store_options *o, struct entities *entities, struct 
 	if (!o->path || !*o->path)
 		return err_set(e, -EINVAL, "no database file given; set store.path or use --db");
 	if (strstr(o->path, "://"))
-		return err_set(e, -EINVAL, "the database %s is a URL; this version writes SQLite files only, give a path", o->path);
+		return err_set(e, -EINVAL,
+			"the database %s is a URL; this version writes SQLite files only, give a "
+			"path",
+			o->path);
 	r = store_lock(o->path, &fd, e);
 	if (r < 0)
 		return r;
@@ -449,21 +476,24 @@ void store_close(struct store *s)
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += CLOSE_NS / NS_PER_S;
 	if (pthread_timedjoin_np(s->thread, NULL, &until) != 0) {
-		log_error("store", "%s: the disk does not answer, leaving what is not yet written", s->path);
+		log_error("store", "%s: the disk does not answer, leaving what is not yet written",
+			s->path);
 		pthread_mutex_lock(&s->mutex);
 		s->abandoned = true;
 		pthread_mutex_unlock(&s->mutex);
 		writer_interrupt(s->writer);
-		/* Its thread may be stuck in the kernel and still use all of this: it is left to the end of the process. */
+		/* Its thread may be stuck in the kernel and still use all of this: it is left to
+		 * the end of the process. */
 		pthread_detach(s->thread);
 		return;
 	}
 	if (s->queue.samples > 0)
-		log_error("store", "%s: %zu samples could not be written: %s", s->path, s->queue.samples, s->last_text);
+		log_error("store", "%s: %zu samples could not be written: %s", s->path,
+			s->queue.samples, s->last_text);
 	store_free(s);
 }
 
-/* --- the loop's side ------------------------------------------------------------------------------------------------- */
+/* ---- the loop's side ----------------------------------------------------- */
 
 static void push_locked(struct store *s, struct job *j)
 {
@@ -496,7 +526,10 @@ static void push_names(struct store *s)
 		for (uint32_t id = s->sent_entities + 1; id <= n; id++) {
 			const struct entity *e = entity_get(s->entities, id);
 			if (e)
-				j->names[j->n++] = (struct job_name){.id = id, .device = e->device, .port = e->port, .priority = e->priority,
+				j->names[j->n++] = (struct job_name){.id = id,
+					.device = e->device,
+					.port = e->port,
+					.priority = e->priority,
 					.place = schema_place(s->entities, id)};
 		}
 		s->sent_entities = n;
@@ -509,7 +542,8 @@ static void push_names(struct store *s)
 		struct job *j = job_new(JOB_TEXTS);
 		j->names = rw_calloc(texts - s->sent_texts, sizeof(*j->names));
 		for (uint64_t id = s->sent_texts + 1; id <= texts; id++)
-			j->names[j->n++] = (struct job_name){.id = (uint32_t)id, .device = entities_text_get(s->entities, id)};
+			j->names[j->n++] = (struct job_name){
+				.id = (uint32_t)id, .device = entities_text_get(s->entities, id)};
 		s->sent_texts = texts;
 		push_locked(s, j);
 	}
@@ -623,8 +657,8 @@ void store_port(struct store *s, const struct store_port *p)
 void store_incident(struct store *s, const struct store_incident *i)
 {
 	struct job *j = job_new(JOB_INCIDENT);
-	const char *const text[] = {i->id, i->cause, i->severity, i->state, i->device, i->port, i->group, i->host, i->summary, i->json,
-		i->acked_by};
+	const char *const text[] = {i->id, i->cause, i->severity, i->state, i->device, i->port,
+		i->group, i->host, i->summary, i->json, i->acked_by};
 
 	_Static_assert(rw_countof(text) <= JOB_STRINGS, "room for all");
 	for (size_t k = 0; k < rw_countof(text); k++)
@@ -642,7 +676,8 @@ void store_incident(struct store *s, const struct store_incident *i)
 void store_recommendation(struct store *s, const struct store_recommendation *r)
 {
 	struct job *j = job_new(JOB_RECOMMENDATION);
-	const char *const text[] = {r->id, r->incident_id, r->device, r->port, r->state, r->advice, r->summary, r->json, r->diagnosis, r->who};
+	const char *const text[] = {r->id, r->incident_id, r->device, r->port, r->state, r->advice,
+		r->summary, r->json, r->diagnosis, r->who};
 
 	_Static_assert(rw_countof(text) <= JOB_STRINGS, "room for all");
 	for (size_t k = 0; k < rw_countof(text); k++)
@@ -655,7 +690,8 @@ void store_recommendation(struct store *s, const struct store_recommendation *r)
 	hand_over(s, j);
 }
 
-void store_event(struct store *s, int64_t t_ns, const char *kind, const char *incident_id, const char *who, const char *text)
+void store_event(struct store *s, int64_t t_ns, const char *kind, const char *incident_id,
+	const char *who, const char *text)
 {
 	struct job *j = job_new(JOB_EVENT);
 
@@ -667,7 +703,8 @@ void store_event(struct store *s, int64_t t_ns, const char *kind, const char *in
 	hand_over(s, j);
 }
 
-void store_device_event(struct store *s, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text)
+void store_device_event(struct store *s, int64_t t_ns, const char *kind, const char *device,
+	const char *port, const char *text)
 {
 	struct job *j = job_new(JOB_DEVICE_EVENT);
 
@@ -702,7 +739,8 @@ void store_health(struct store *s, int64_t t_ns, const struct store_health *v, s
 void store_finding(struct store *s, const struct store_finding *f)
 {
 	struct job *j = job_new(JOB_FINDING);
-	const char *const text[] = {f->analyzer, f->cause, f->verdict, f->severity, f->device, f->port, f->group, f->host, f->summary};
+	const char *const text[] = {f->analyzer, f->cause, f->verdict, f->severity, f->device,
+		f->port, f->group, f->host, f->summary};
 
 	for (size_t i = 0; i < rw_countof(text); i++)
 		j->s[i] = copy(text[i]);
@@ -721,7 +759,8 @@ int store_flush(struct store *s, struct err *e)
 
 	pthread_mutex_lock(&s->mutex);
 	uint64_t until = s->handed, failures = s->failures;
-	/* Before anything is counted as settled, an attempt under way may still fail: only failures after the wish to flush count. */
+	/* Before anything is counted as settled, an attempt under way may still fail: only failures
+	 * after the wish to flush count. */
 	while (s->settled < until && r == 0) {
 		if (s->threaded) {
 			s->flush = true;

@@ -1,9 +1,11 @@
 /*
- * store - the write side: one SQLite file in WAL mode, one writer. For agent/ only; everyone else reads through series.h.
+ * store - the write side: one SQLite file in WAL mode, one writer. For agent/ only; everyone else
+ * reads through series.h.
  *
- * A writer thread owns the connection. The loop hands it whole batches; it commits when the burst of polls is over (50 ms
- * without more) or after 1 s, whichever is first, so that kill -9 costs at most that. A full disk or a locked file keeps the
- * batches (bounded, then the oldest are dropped and counted), complains with growing gaps, and goes on when it can.
+ * A writer thread owns the connection. The loop hands it whole batches; it commits when the burst
+ * of polls is over (50 ms without more) or after 1 s, whichever is first, so that kill -9 costs at
+ * most that. A full disk or a locked file keeps the batches (bounded, then the oldest are dropped
+ * and counted), complains with growing gaps, and goes on when it can.
  */
 #ifndef RW_DB_STORE_H
 #define RW_DB_STORE_H
@@ -20,18 +22,21 @@ struct store;
 
 struct store_options {
 	const char *path;
-	bool replay;           /* no retention, synchronous writes in the caller's thread (deterministic) */
-	uint64_t quota_bytes;  /* 0 = none */
+	/* no retention, synchronous writes in the caller's thread (deterministic) */
+	bool replay;
+	uint64_t quota_bytes; /* 0 = none */
 	int64_t raw_ns, minute_ns, hour_ns; /* retention; 0 = for ever */
-	size_t max_pending;    /* samples kept while the disk refuses; 0 = 4 M */
+	size_t max_pending; /* samples kept while the disk refuses; 0 = 4 M */
 };
 
 /*
- * store_open - create or migrate the file, take the writer lock (flock on PATH.lock), load its entities into @entities.
- * 0, -EBUSY (another writer: its pid is in the message), -EIO, -EINVAL (not a rocewatch database, or newer than this program).
- * File mode 0640. @entities is lent for the store's life.
+ * store_open - create or migrate the file, take the writer lock (flock on PATH.lock), load its
+ * entities into @entities. 0, -EBUSY (another writer: its pid is in the message), -EIO, -EINVAL
+ * (not a rocewatch database, or newer than this program). File mode 0640. @entities is lent for the
+ * store's life.
  */
-int store_open(const struct store_options *o, struct entities *entities, struct store **ret, struct err *e);
+int store_open(const struct store_options *o, struct entities *entities, struct store **ret,
+	struct err *e);
 /* store_close - commits what is pending (waits at most 5 s), checkpoints, releases the lock. */
 void store_close(struct store *s);
 
@@ -39,21 +44,27 @@ void store_close(struct store *s);
 void store_samples(struct store *s, const struct sample *v, size_t n);
 void store_flows(struct store *s, const struct flow_sample *v, size_t n);
 
-/* The configuration in force from @t_ns on (YAML, secrets masked); a text equal to the newest stored one is not stored again. */
+/* The configuration in force from @t_ns on (YAML, secrets masked); a text equal to the newest
+ * stored one is not stored again. */
 void store_fabric(struct store *s, int64_t t_ns, const char *yaml);
 
 struct store_target {
 	const char *device, *protocol; /* "snmp", "gnmi", "pcap" */
-	const char *address, *state, *reason; /* state: idle starting up backoff; reason "" when up */
+	/* state: idle starting up backoff; reason "" when up */
+	const char *address, *state, *reason;
 	bool up;
 	int64_t since_ns, last_success_ns, now_ns; /* wall; 0 = never */
-	double poll_p50_s, poll_p95_s;             /* NAN unknown */
+	double poll_p50_s, poll_p95_s; /* NAN unknown */
 	uint64_t polls, timeouts, errors, values;
 };
 void store_target(struct store *s, const struct store_target *t); /* upsert by (device, protocol) */
-void store_targets_gone(struct store *s, const char *device, const char *protocol); /* removed by a reload */
+/* removed by a reload */
+void store_targets_gone(struct store *s, const char *device, const char *protocol);
 
-struct store_device { const char *name, *role, *profile, *sysname, *descr; int64_t t_ns; };
+struct store_device {
+	const char *name, *role, *profile, *sysname, *descr;
+	int64_t t_ns;
+};
 struct store_port { /* dated attributes; a row is added when something changed */
 	const char *device, *port, *alias, *peer_device, *peer_port;
 	uint64_t speed_bps;
@@ -62,7 +73,8 @@ struct store_port { /* dated attributes; a row is added when something changed *
 void store_device(struct store *s, const struct store_device *d);
 void store_port(struct store *s, const struct store_port *p);
 
-/* An incident as it now stands: replaced by id. @json is its whole contract form; the columns are for views and sorting. */
+/* An incident as it now stands: replaced by id. @json is its whole contract form; the columns are
+ * for views and sorting. */
 struct store_incident {
 	const char *id, *cause, *severity, *state, *device, *port, *group, *host, *summary, *json;
 	int priority;
@@ -72,24 +84,35 @@ struct store_incident {
 };
 void store_incident(struct store *s, const struct store_incident *i);
 
-/* A threshold recommendation as it now stands: replaced by id. @json is the whole sheet with its life. [from, to] is what it rests on: kept while it is open. */
+/* A threshold recommendation as it now stands: replaced by id. @json is the whole sheet with its
+ * life. [from, to] is what it rests on: kept while it is open. */
 struct store_recommendation {
-	const char *id, *incident_id, *device, *port, *state, *advice, *summary, *json, *diagnosis, *who; /* who: of the latest change; NULL */
+	/* who: of the latest change; NULL */
+	const char *id, *incident_id, *device, *port, *state, *advice, *summary, *json, *diagnosis,
+		*who;
 	int priority;
 	int64_t t_ns, from_ns, to_ns, updated_ns;
 };
 void store_recommendation(struct store *s, const struct store_recommendation *r);
 
-void store_event(struct store *s, int64_t t_ns, const char *kind, const char *incident_id, const char *who, const char *text);
+void store_event(struct store *s, int64_t t_ns, const char *kind, const char *incident_id,
+	const char *who, const char *text);
 
-/* store_device_event - what happened to a device or one of its ports, with our own or the device's words. @port NULL = the device. */
-void store_device_event(struct store *s, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text);
+/* store_device_event - what happened to a device or one of its ports, with our own or the device's
+ * words. @port NULL = the device. */
+void store_device_event(struct store *s, int64_t t_ns, const char *kind, const char *device,
+	const char *port, const char *text);
 
 /*
- * store_health - what the agent says of itself, for "doctor": the whole snapshot of one instant, which replaces the one before.
- * @v[].key is a path such as "process/rss_bytes" or "target/leaf1/snmp/varbinds"; NAN values are stored as NULL. Copied.
+ * store_health - what the agent says of itself, for "doctor": the whole snapshot of one instant,
+ * which replaces the one before.
+ * @v[].key is a path such as "process/rss_bytes" or "target/leaf1/snmp/varbinds"; NAN values are
+ * stored as NULL. Copied.
  */
-struct store_health { const char *key, *unit; double value; };
+struct store_health {
+	const char *key, *unit;
+	double value;
+};
 void store_health(struct store *s, int64_t t_ns, const struct store_health *v, size_t n);
 
 /* Findings of one window (all verdicts but UNDER and IDLE are kept), for views and timelines. */
@@ -101,7 +124,8 @@ struct store_finding {
 };
 void store_finding(struct store *s, const struct store_finding *f);
 
-/* store_flush - block until everything handed over is committed or refused (tests, replay, shutdown). 0 or negative errno. */
+/* store_flush - block until everything handed over is committed or refused (tests, replay,
+ * shutdown). 0 or negative errno. */
 int store_flush(struct store *s, struct err *e);
 
 struct store_stats {

@@ -1,6 +1,6 @@
 /*
- * store_internal - what store.c (queue and thread) and store_write.c (SQLite) share. A job is one call of the loop, with its
- * arguments copied; jobs are applied in order, many to a transaction.
+ * store_internal - what store.c (queue and thread) and store_write.c (SQLite) share. A job is one
+ * call of the loop, with its arguments copied; jobs are applied in order, many to a transaction.
  */
 #ifndef RW_DB_STORE_INTERNAL_H
 #define RW_DB_STORE_INTERNAL_H
@@ -10,8 +10,22 @@
 #include "db/store/store.h"
 
 enum job_kind {
-	JOB_ENTITIES, JOB_TEXTS, JOB_SAMPLES, JOB_FLOWS, JOB_FABRIC, JOB_TARGET, JOB_TARGET_GONE, JOB_DEVICE, JOB_PORT,
-	JOB_INCIDENT, JOB_EVENT, JOB_DEVICE_EVENT, JOB_FINDING, JOB_HEALTH, JOB_RECOMMENDATION, JOB_KINDS
+	JOB_ENTITIES,
+	JOB_TEXTS,
+	JOB_SAMPLES,
+	JOB_FLOWS,
+	JOB_FABRIC,
+	JOB_TARGET,
+	JOB_TARGET_GONE,
+	JOB_DEVICE,
+	JOB_PORT,
+	JOB_INCIDENT,
+	JOB_EVENT,
+	JOB_DEVICE_EVENT,
+	JOB_FINDING,
+	JOB_HEALTH,
+	JOB_RECOMMENDATION,
+	JOB_KINDS
 };
 
 #define JOB_STRINGS 11
@@ -28,28 +42,31 @@ struct job_health { /* the texts lie behind the array, in the same block */
 struct job {
 	struct job *next;
 	enum job_kind kind;
-	size_t n;                /* samples, flows, names or values of health */
+	size_t n; /* samples, flows, names or values of health */
 	union {
 		struct sample *samples;
 		struct flow_sample *flows;
 		struct job_name *names;
 		struct job_health *health;
 	};
-	/* The small ones: strings are owned copies (NULL stays NULL), numbers by position; each kind's order is in store_write.c. */
+	/* The small ones: strings are owned copies (NULL stays NULL), numbers by position; each
+	 * kind's order is in store_write.c. */
 	char *s[JOB_STRINGS];
 	int64_t i[8];
 	double d[3];
 };
 
-/* --- store_write.c: one connection; used by one thread at a time --- */
+/* ---- store_write.c: one connection; used by one thread at a time --------- */
 
 struct store_writer;
 /* Opens, migrates, prepares, loads entities and texts. @entities is only touched here. */
-int writer_open(const struct store_options *o, struct entities *entities, struct store_writer **ret, struct err *e);
+int writer_open(const struct store_options *o, struct entities *entities, struct store_writer **ret,
+	struct err *e);
 void writer_close(struct store_writer *w); /* checkpoints what it can */
-int writer_begin(struct store_writer *w);  /* these return a SQLite result code */
+int writer_begin(struct store_writer *w); /* these return a SQLite result code */
 int writer_apply(struct store_writer *w, const struct job *j);
-/* The samples of several jobs at once, so that one instant's values land in one row even when they came apart. */
+/* The samples of several jobs at once, so that one instant's values land in one row even when they
+ * came apart. */
 int writer_samples(struct store_writer *w, const struct sample *v, size_t n);
 int writer_commit(struct store_writer *w);
 void writer_rollback(struct store_writer *w);
@@ -61,7 +78,7 @@ int writer_checkpoint(struct store_writer *w, bool *ret_held);
 bool writer_retain(struct store_writer *w, int64_t now_ns);
 int writer_wal_pages(const struct store_writer *w);
 
-/* --- store_lock.c --- */
+/* ---- store_lock.c -------------------------------------------------------- */
 int store_lock(const char *path, int *ret_fd, struct err *e);
 void store_unlock(int fd);
 

@@ -1,12 +1,17 @@
 /*
- * bench_gnmi - what an update costs from the socket to the pipeline's door: gRPC, the walker, the profile, samples handed over. The
- * server is a process of its own; the CPU is that of this process, all threads, from the first message to the last.
+ * bench_gnmi - what an update costs from the socket to the pipeline's door: gRPC, the walker, the
+ * profile, samples handed over. The server is a process of its own; the CPU is that of this
+ * process, all threads, from the first message to the last.
  *
  *   bench_gnmi [MESSAGES [TARGETS...]]      default: 200000 messages in all, 1 64 512 targets
- *   bench_gnmi latency [SECONDS [TARGETS...]]  at a pace of one sample a second (10 s where there are 256 targets and more): from the server's
- *                                           timestamp to the pipeline's door, where a sample is in memory for the analyzers in the same turn
+ *   bench_gnmi latency [SECONDS [TARGETS...]]  at a pace of one sample a second (10 s where
+ *                                              there are 256 targets and more): from the
+ *                                              server's
+ *                                           timestamp to the pipeline's door, where a sample is
+ *                                               in memory for the analyzers in the same turn
  *
- * Three shapes: one update per notification, 100 per notification, and a table as one JSON value, as SONiC sends it (10 ports x 20 fields).
+ * Three shapes: one update per notification, 100 per notification, and a table as one JSON value,
+ * as SONiC sends it (10 ports x 20 fields).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +30,9 @@
 #define FIELDS 20
 #define LAG_EACH 10
 
-static const char *const leaves[] = {"in-octets", "out-octets", "in-packets", "out-packets", "in-error-packets", "out-error-packets",
-	"in-discarded-packets", "out-discarded-packets", "in-fcs-error-packets", "carrier-transitions"};
+static const char *const leaves[] = {"in-octets", "out-octets", "in-packets", "out-packets",
+	"in-error-packets", "out-error-packets", "in-discarded-packets", "out-discarded-packets",
+	"in-fcs-error-packets", "carrier-transitions"};
 
 static const struct shape {
 	const char *name, *profile;
@@ -34,8 +40,8 @@ static const struct shape {
 	unsigned updates; /* per message */
 } shapes[] = {
 	{"1 update per notification", "srlinux", true, false, 1},
-	{"100 updates per notification", "srlinux", false, false, PORTS * rw_countof(leaves)},
-	{"SONiC table as JSON", "sonic", false, true, PORTS * FIELDS},
+	{"100 updates per notification", "srlinux", false, false, PORTS *rw_countof(leaves)},
+	{"SONiC table as JSON", "sonic", false, true, PORTS *FIELDS},
 };
 
 struct bench {
@@ -79,12 +85,28 @@ static void on_samples_paced(void *arg, const struct sample *v, size_t n)
 	}
 }
 
-static void on_target(void *arg, const struct target *t) { }
-static void on_device(void *arg, const char *device, const char *profile, const char *sysname, const char *descr) { }
-static void on_flows(void *arg, const struct flow_sample *v, size_t n) { }
-static void on_port(void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps) { }
-static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text) { }
-static void on_limit(void *arg) { loop_stop(((struct bench *)arg)->loop); }
+static void on_target(void *arg, const struct target *t)
+{
+}
+static void on_device(
+	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
+{
+}
+static void on_flows(void *arg, const struct flow_sample *v, size_t n)
+{
+}
+static void on_port(
+	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
+{
+}
+static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
+	const char *port, const char *text)
+{
+}
+static void on_limit(void *arg)
+{
+	loop_stop(((struct bench *)arg)->loop);
+}
 
 static void on_warm(void *arg)
 {
@@ -104,17 +126,21 @@ static char *table_text(const struct shape *s)
 	struct str t = {0};
 	for (unsigned p = 0; p < PORTS && !s->json; p++)
 		for (size_t i = 0; i < rw_countof(leaves); i++)
-			str_addf(&t, "-\t/interface[name=ethernet-1/%u]/statistics/%s\tuint\t%llu\n", p, leaves[i], (1ull << 56) + 1000 * (i + p));
+			str_addf(&t,
+				"-\t/interface[name=ethernet-1/%u]/statistics/%s\tuint\t%llu\n", p,
+				leaves[i], (1ull << 56) + 1000 * (i + p));
 	if (!s->json)
 		return t.s;
 	str_add(&t, "COUNTERS_DB\t/COUNTERS/Ethernet*\tjson_ietf\t{");
 	for (unsigned p = 0; p < PORTS; p++) {
 		str_addf(&t, "%s\"etp%u\":{", p ? "," : "", p);
 		for (unsigned i = 0; i < FIELDS; i++) {
-			static const char *const more[] = {"IN_OCTETS", "OUT_OCTETS", "IN_ERRORS", "OUT_DISCARDS"};
+			static const char *const more[] = {
+				"IN_OCTETS", "OUT_OCTETS", "IN_ERRORS", "OUT_DISCARDS"};
 			str_add(&t, i ? "," : "");
 			if (i < 16)
-				str_addf(&t, "\"SAI_PORT_STAT_PFC_%u_%s_PKTS\":", i / 2, i % 2 ? "TX" : "RX");
+				str_addf(&t, "\"SAI_PORT_STAT_PFC_%u_%s_PKTS\":", i / 2,
+					i % 2 ? "TX" : "RX");
 			else
 				str_addf(&t, "\"SAI_PORT_STAT_IF_%s\":", more[i - 16]);
 			str_addf(&t, "\"%llu\"", (1ull << 56) + 1000 * i);
@@ -137,7 +163,11 @@ static pid_t server_start(const struct shape *s, uint64_t flood, uint16_t *ret_p
 		rw_cleanup(freep) char *text = table_text(s);
 		char byte;
 		close(stop[1]);
-		struct gnmi_server_options o = {.flood = flood, .prebuilt = flood ? 0 : s->updates, .one_by_one = s->one, .values = gnmi_table_values, .values_arg = gnmi_table_parse(text, s->name)};
+		struct gnmi_server_options o = {.flood = flood,
+			.prebuilt = flood ? 0 : s->updates,
+			.one_by_one = s->one,
+			.values = gnmi_table_values,
+			.values_arg = gnmi_table_parse(text, s->name)};
 		struct gnmi_server *server = o.values_arg ? gnmi_server_new(&o) : NULL;
 		uint16_t port = server ? gnmi_server_port(server) : 0;
 		if (write(told[1], &port, sizeof(port)) != sizeof(port) || !server)
@@ -159,7 +189,9 @@ static double rss_mb(void)
 {
 	rw_cleanup(fclosep) FILE *f = fopen("/proc/self/statm", "r");
 	unsigned long long size, resident = 0;
-	return f && fscanf(f, "%llu %llu", &size, &resident) == 2 ? (double)resident * (double)sysconf(_SC_PAGESIZE) / 1e6 : 0;
+	return f && fscanf(f, "%llu %llu", &size, &resident) == 2
+		? (double)resident * (double)sysconf(_SC_PAGESIZE) / 1e6
+		: 0;
 }
 
 /* In a child of its own: gRPC is not forked after it began. */
@@ -182,39 +214,50 @@ static void run(const struct shape *s, uint64_t messages, unsigned paced_s, unsi
 	struct config *config;
 	struct bench b = {.expected = flood * n_targets * s->updates};
 	struct entities *entities = entities_new();
-	struct sink sink = {&b, paced_s ? on_samples_paced : on_samples, on_flows, on_target, on_device, on_port, on_event};
+	struct sink sink = {&b, paced_s ? on_samples_paced : on_samples, on_flows, on_target,
+		on_device, on_port, on_event};
 	const unsigned interval_s = !paced_s || n_targets >= 256 ? 10 : 1;
 	str_add(&text, "credentials: { c: { gnmi: { tls: { off: true } } } }\ndevices:\n");
 	for (unsigned i = 0; i < n_targets; i++)
-		str_addf(&text, " - { name: leaf%u, role: leaf, profile: %s, gnmi: { address: \"127.0.0.1:%u\", credentials: c, interval: %us, timeout: 60s } }\n", i,
-			s->profile, port, interval_s);
+		str_addf(&text,
+			" - { name: leaf%u, role: leaf, profile: %s, gnmi: { address: "
+			"\"127.0.0.1:%u\", credentials: c, interval: %us, timeout: 60s } }\n",
+			i, s->profile, port, interval_s);
 	log_set_level(LOG_ERROR_);
 	loop_new(&b.loop);
 	struct loop_timer *limit = loop_timer_new(b.loop, on_limit, &b);
 	struct loop_timer *warm = loop_timer_new(b.loop, on_warm, &b);
-	loop_timer_start(limit, paced_s ? (int64_t)(paced_s + 2 * interval_s) * NS_PER_S : 120 * NS_PER_S, 0);
+	loop_timer_start(limit,
+		paced_s ? (int64_t)(paced_s + 2 * interval_s) * NS_PER_S : 120 * NS_PER_S, 0);
 	if (paced_s)
 		loop_timer_start(warm, (int64_t)(2 * interval_s) * NS_PER_S, 0);
 	if (config_parse(text.s, text.n, "bench", CONFIG_FULL, NULL, 0, &config, &errors) < 0)
 		_exit(1);
 	struct gnmi_target **t = rw_calloc(n_targets, sizeof(struct gnmi_target *));
 	for (unsigned i = 0; i < n_targets; i++)
-		if (gnmi_target_new(b.loop, entities, &config->devices[i], config, &sink, &t[i], &e) < 0)
+		if (gnmi_target_new(
+			    b.loop, entities, &config->devices[i], config, &sink, &t[i], &e) < 0)
 			_exit(1);
 	loop_run(b.loop);
-	double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - b.cpu, wall = seconds(CLOCK_MONOTONIC) - b.wall;
+	double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - b.cpu,
+	       wall = seconds(CLOCK_MONOTONIC) - b.wall;
 	uint64_t updates = 0;
 	for (unsigned i = 0; i < n_targets; i++)
 		updates += gnmi_target_counts(t[i]).updates;
 	if (paced_s && b.n_lag) {
 		qsort(b.lag_s, b.n_lag, sizeof(*b.lag_s), by_size);
-		printf("%-30s %4u targets  %10llu samples  visible after p50 %.1f ms, p99 %.1f ms\n", s->name, n_targets, (unsigned long long)b.samples,
+		printf("%-30s %4u targets  %10llu samples  visible after p50 %.1f ms, p99 %.1f "
+		       "ms\n",
+			s->name, n_targets, (unsigned long long)b.samples,
 			b.lag_s[b.n_lag / 2] * 1e3, b.lag_s[b.n_lag * 99 / 100] * 1e3);
 	} else if (paced_s || b.samples < b.expected)
-		printf("%-30s %4u targets  INCOMPLETE: %llu of %llu samples\n", s->name, n_targets, (unsigned long long)b.samples, (unsigned long long)b.expected);
+		printf("%-30s %4u targets  INCOMPLETE: %llu of %llu samples\n", s->name, n_targets,
+			(unsigned long long)b.samples, (unsigned long long)b.expected);
 	else
-		printf("%-30s %4u targets  %10llu updates  %9.0f/s  %6.3f us CPU/update  %5.0f MB\n", s->name, n_targets, (unsigned long long)updates,
-			(double)updates / wall, cpu / (double)updates * 1e6, rss_mb());
+		printf("%-30s %4u targets  %10llu updates  %9.0f/s  %6.3f us CPU/update  %5.0f "
+		       "MB\n",
+			s->name, n_targets, (unsigned long long)updates, (double)updates / wall,
+			cpu / (double)updates * 1e6, rss_mb());
 	fflush(stdout);
 	_exit(b.samples < b.expected);
 }
@@ -229,7 +272,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < rw_countof(shapes); i++) {
 		uint64_t n = shapes[i].updates > 1 ? number / 4 : number;
 		for (int k = 2; k < argc; k++)
-			run(&shapes[i], n, latency ? (unsigned)number : 0, (unsigned)strtoul(argv[k], NULL, 10));
+			run(&shapes[i], n, latency ? (unsigned)number : 0,
+				(unsigned)strtoul(argv[k], NULL, 10));
 		for (size_t k = 0; argc <= 2 && k < rw_countof(usual); k++)
 			run(&shapes[i], n, latency ? (unsigned)number : 0, usual[k]);
 	}

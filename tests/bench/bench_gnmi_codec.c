@@ -1,12 +1,14 @@
 /*
- * bench_gnmi_codec [SHAPE DECODER ROUNDS] - what one gNMI update costs from bytes to a counter in a table, without a network.
+ * bench_gnmi_codec [SHAPE DECODER ROUNDS] - what one gNMI update costs from bytes to a counter in a
+ * table, without a network.
  *
  *   single   a notification for each update, about 128 bytes
  *   hundred  100 updates in a notification, about 98 bytes each
  *   table    queues of a port as one JSON value, every number a string
  *
- * codec is gnmi_decode_subscribe(), walk is gnmi_walk_message(). The codec's callback has to find the series by the path's text, the
- * walker's by its id. Both must deliver the same sum of values. Without arguments: all of them, with enough rounds to be timed.
+ * codec is gnmi_decode_subscribe(), walk is gnmi_walk_message(). The codec's callback has to find
+ * the series by the path's text, the walker's by its id. Both must deliver the same sum of values.
+ * Without arguments: all of them, with enough rounds to be timed.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -133,14 +135,16 @@ static void make_hundred(struct stream *s)
 
 static void make_table(struct stream *s)
 {
-	static const char *const fields[] = {"SAI_QUEUE_STAT_BYTES", "SAI_QUEUE_STAT_PACKETS", "SAI_QUEUE_STAT_DROPPED_PACKETS",
-		"SAI_QUEUE_STAT_DROPPED_BYTES", "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"};
+	static const char *const fields[] = {"SAI_QUEUE_STAT_BYTES", "SAI_QUEUE_STAT_PACKETS",
+		"SAI_QUEUE_STAT_DROPPED_PACKETS", "SAI_QUEUE_STAT_DROPPED_BYTES",
+		"SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"};
 	for (unsigned port = 0; port < PORTS; port++) {
 		struct str json = {0}, updates = {0};
 		for (unsigned queue = 0; queue < 8; queue++) {
 			str_addf(&json, "%s\"Ethernet%u/1:%u\":{", queue ? "," : "{", port, queue);
 			for (unsigned f = 0; f < rw_countof(fields); f++)
-				str_addf(&json, "%s\"%s\":\"%u\"", f ? "," : "", fields[f], 1000007 * (port + 1) + queue * 10 + f);
+				str_addf(&json, "%s\"%s\":\"%u\"", f ? "," : "", fields[f],
+					1000007 * (port + 1) + queue * 10 + f);
 			str_add(&json, "}");
 		}
 		str_add(&json, "}");
@@ -179,7 +183,8 @@ static void take_by_path(void *arg, const struct gnmi_update *u)
 static void run_codec(struct run *r, const struct stream *s, unsigned rounds)
 {
 	struct gnmi_counts counts = {0};
-	struct gnmi_decode d = {.plain_names = false, .fn = take_by_path, .arg = r, .counts = &counts};
+	struct gnmi_decode d = {
+		.plain_names = false, .fn = take_by_path, .arg = r, .counts = &counts};
 	struct arena *a = arena_new();
 	r->by_path = smap_new();
 	for (unsigned i = 0; i < rounds; i++)
@@ -194,7 +199,8 @@ static void run_codec(struct run *r, const struct stream *s, unsigned rounds)
 static void run_walk(struct run *r, const struct stream *s, unsigned rounds)
 {
 	struct gnmi_counts counts = {0};
-	struct gnmi_walk *w = gnmi_walk_new(&(struct gnmi_decode){.plain_names = false, .fn = take_by_id, .arg = r, .counts = &counts});
+	struct gnmi_walk *w = gnmi_walk_new(&(struct gnmi_decode){
+		.plain_names = false, .fn = take_by_id, .arg = r, .counts = &counts});
 	for (unsigned i = 0; i < rounds; i++)
 		for (size_t k = 0; k < s->n; k++)
 			gnmi_walk_message(w, s->v[k].s, s->v[k].n);
@@ -230,27 +236,35 @@ int main(int argc, char **argv)
 			bytes += s.v[k].n;
 		for (size_t k = 0; k < rw_countof(decoders); k++) {
 			static struct run r;
-			if (argc == 4 && (!str_eq(argv[1], shapes[i].name) || !str_eq(argv[2], decoders[k].name)))
+			if (argc == 4 &&
+				(!str_eq(argv[1], shapes[i].name) ||
+					!str_eq(argv[2], decoders[k].name)))
 				continue;
 			known = true;
-			unsigned rounds = argc == 4 ? (unsigned)strtoul(argv[3], NULL, 10) : decoders[k].rounds;
+			unsigned rounds = argc == 4 ? (unsigned)strtoul(argv[3], NULL, 10)
+						    : decoders[k].rounds;
 			r = (struct run){0};
 			double cpu = cpu_s();
 			decoders[k].run(&r, &s, rounds);
 			cpu = cpu_s() - cpu;
-			if (rounds == 0 || r.updates == 0 || (sum_per_round && r.sum / rounds != sum_per_round)) {
-				fprintf(stderr, "%s %s: not all values arrived\n", shapes[i].name, decoders[k].name);
+			if (rounds == 0 || r.updates == 0 ||
+				(sum_per_round && r.sum / rounds != sum_per_round)) {
+				fprintf(stderr, "%s %s: not all values arrived\n", shapes[i].name,
+					decoders[k].name);
 				return 1;
 			}
 			sum_per_round = r.sum / rounds;
-			printf("%llu updates, %s, %s: %.4f us CPU per update, %.1f bytes each\n", (unsigned long long)r.updates, shapes[i].name,
-				decoders[k].name, cpu / (double)r.updates * 1e6, (double)bytes * rounds / (double)r.updates);
+			printf("%llu updates, %s, %s: %.4f us CPU per update, %.1f bytes each\n",
+				(unsigned long long)r.updates, shapes[i].name, decoders[k].name,
+				cpu / (double)r.updates * 1e6,
+				(double)bytes * rounds / (double)r.updates);
 		}
 		for (size_t k = 0; k < s.n; k++)
 			str_done(&s.v[k]);
 		free(s.v);
 	}
 	if (!known)
-		fprintf(stderr, "usage: bench_gnmi_codec [single|hundred|table codec|walk ROUNDS]\n");
+		fprintf(stderr,
+			"usage: bench_gnmi_codec [single|hundred|table codec|walk ROUNDS]\n");
 	return known ? 0 : 2;
 }

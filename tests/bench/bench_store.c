@@ -1,7 +1,8 @@
 /*
- * bench_store - CPU of the write side: 512 ports x (12 metrics of the port and 5 of each of its 8 priorities), polled @polls times, as one
- * batch per device and poll. Prints CPU s per 1 M samples and bytes per sample. Usage: bench_store [FILE [POLLS]]; without FILE a
- * temporary one, removed at the end.
+ * bench_store - CPU of the write side: 512 ports x (12 metrics of the port and 5 of each of its 8
+ * priorities), polled @polls times, as one batch per device and poll. Prints CPU s per 1 M samples
+ * and bytes per sample. Usage: bench_store [FILE [POLLS]]; without FILE a temporary one, removed at
+ * the end.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,10 +23,21 @@
 #define DEFAULT_POLLS 120
 
 static const uint16_t metrics[] = {
-	M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS, M_PORT_IN_PACKETS, M_PORT_OUT_PACKETS, M_PORT_IN_ERRORS, M_PORT_OUT_ERRORS,
-	M_PORT_IN_DISCARDS, M_PORT_OUT_DISCARDS, M_PORT_FCS_ERRORS, M_PORT_SPEED_BPS, M_PORT_MTU_BYTES, M_PORT_OPER_UP,
+	M_PORT_IN_OCTETS,
+	M_PORT_OUT_OCTETS,
+	M_PORT_IN_PACKETS,
+	M_PORT_OUT_PACKETS,
+	M_PORT_IN_ERRORS,
+	M_PORT_OUT_ERRORS,
+	M_PORT_IN_DISCARDS,
+	M_PORT_OUT_DISCARDS,
+	M_PORT_FCS_ERRORS,
+	M_PORT_SPEED_BPS,
+	M_PORT_MTU_BYTES,
+	M_PORT_OPER_UP,
 };
-static const uint16_t priority_metrics[] = {M_PFC_RX_FRAMES, M_PFC_TX_FRAMES, M_QUEUE_OUT_OCTETS, M_QUEUE_OUT_PACKETS, M_QUEUE_DROPS};
+static const uint16_t priority_metrics[] = {
+	M_PFC_RX_FRAMES, M_PFC_TX_FRAMES, M_QUEUE_OUT_OCTETS, M_QUEUE_OUT_PACKETS, M_QUEUE_DROPS};
 #define PRIORITIES 8
 #define PER_PORT (rw_countof(metrics) + PRIORITIES * rw_countof(priority_metrics))
 
@@ -34,7 +46,8 @@ static double cpu_s(void)
 	struct rusage u;
 
 	getrusage(RUSAGE_SELF, &u);
-	return (double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec + ((double)u.ru_utime.tv_usec + (double)u.ru_stime.tv_usec) / 1e6;
+	return (double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec +
+		((double)u.ru_utime.tv_usec + (double)u.ru_stime.tv_usec) / 1e6;
 }
 
 /* Three quarters of the counters are idle or nearly idle, as on real switches. */
@@ -44,8 +57,11 @@ static uint64_t value(uint16_t metric, unsigned poll, unsigned port)
 	case M_PORT_SPEED_BPS: return UINT64_C(400000000000);
 	case M_PORT_MTU_BYTES: return 9216;
 	case M_PORT_OPER_UP: return 1;
-	case M_PORT_IN_OCTETS: case M_PORT_OUT_OCTETS: case M_QUEUE_OUT_OCTETS: return (uint64_t)poll * UINT64_C(123456789012) + port * 977;
-	case M_PORT_IN_PACKETS: case M_PORT_OUT_PACKETS: return (uint64_t)poll * UINT64_C(30123456) + port * 31;
+	case M_PORT_IN_OCTETS:
+	case M_PORT_OUT_OCTETS:
+	case M_QUEUE_OUT_OCTETS: return (uint64_t)poll * UINT64_C(123456789012) + port * 977;
+	case M_PORT_IN_PACKETS:
+	case M_PORT_OUT_PACKETS: return (uint64_t)poll * UINT64_C(30123456) + port * 31;
 	default: return poll / 100;
 	}
 }
@@ -55,7 +71,9 @@ static uint32_t ids[DEVICES][PORTS][1 + PRIORITIES];
 
 static size_t poll_device(unsigned d, unsigned poll)
 {
-	struct sample at = {.t_ns = INT64_C(1700000000000000000) + (int64_t)poll * 10 * NS_PER_S + d * 1000, .source = SOURCE_SNMP};
+	struct sample at = {
+		.t_ns = INT64_C(1700000000000000000) + (int64_t)poll * 10 * NS_PER_S + d * 1000,
+		.source = SOURCE_SNMP};
 	size_t n = 0;
 
 	for (unsigned p = 0; p < PORTS; p++) {
@@ -119,9 +137,12 @@ int main(int argc, char **argv)
 	}
 	store_close(s);
 	cpu = cpu_s() - cpu;
-	double samples = (double)polls * DEVICES * PORTS * PER_PORT, seconds = (double)(mono_now().ns - wall.ns) / NS_PER_S;
+	double samples = (double)polls * DEVICES * PORTS * PER_PORT,
+	       seconds = (double)(mono_now().ns - wall.ns) / NS_PER_S;
 	int r = stat(path, &st);
-	printf("%.1f M samples, %zu a port: %.3f CPU s per 1 M, %.2f M samples/s, %.1f bytes per sample\n", samples / 1e6, PER_PORT, cpu / samples * 1e6, samples / seconds / 1e6,
+	printf("%.1f M samples, %zu a port: %.3f CPU s per 1 M, %.2f M samples/s, %.1f bytes per "
+	       "sample\n",
+		samples / 1e6, PER_PORT, cpu / samples * 1e6, samples / seconds / 1e6,
 		r == 0 ? (double)st.st_size / samples : 0.0);
 	entities_free(entities);
 	if (argc <= 1)

@@ -1,13 +1,16 @@
 /*
- * fast_agent N PORTS [UDPPORT] - N simulated switches with PORTS ports each, answering SNMPv2c on 127.1.x.y.
+ * fast_agent N PORTS [UDPPORT] - N simulated switches with PORTS ports each, answering SNMPv2c on
+ * 127.1.x.y.
  *
- * Exists because snmpd is the bottleneck when a poller is measured: here each varbind is encoded once, and a GETBULK is a
- * search and a copy. Every switch answers the same tables: system, ifTable and ifXTable, CISCO-PFC-EXT-MIB per priority
- * (8) and CISCO-SWITCH-QOS-MIB's queue statistics (8 queues x 8 types), as a SONiC switch does. sysUpTime moves with real time;
- * counters stand still unless -g (then low bytes grow with time, same length, so nothing is encoded again).
- * -d K: of the N switches the last K are silent. -m BYTES: largest answer (default 1472; agents differ).
+ * Exists because snmpd is the bottleneck when a poller is measured: here each varbind is encoded
+ * once, and a GETBULK is a search and a copy. Every switch answers the same tables: system, ifTable
+ * and ifXTable, CISCO-PFC-EXT-MIB per priority (8) and CISCO-SWITCH-QOS-MIB's queue statistics (8
+ * queues x 8 types), as a SONiC switch does. sysUpTime moves with real time; counters stand still
+ * unless -g (then low bytes grow with time, same length, so nothing is encoded again). -d K: of the
+ * N switches the last K are silent. -m BYTES: largest answer (default 1472; agents differ).
  *
- * SNMP message: RFC 1157 / RFC 3416, BER definite lengths. Test code: what it does not understand it drops.
+ * SNMP message: RFC 1157 / RFC 3416, BER definite lengths. Test code: what it does not understand
+ * it drops.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -32,7 +35,7 @@ struct entry {
 	uint8_t n;
 	uint8_t vb[VB_MAX]; /* encoded SEQUENCE { name, value } */
 	uint8_t n_vb;
-	uint8_t grow;       /* offset of the value's lowest byte, 0 = constant */
+	uint8_t grow; /* offset of the value's lowest byte, 0 = constant */
 };
 static struct entry *entries;
 static size_t n_entries, cap_entries;
@@ -80,7 +83,8 @@ static void add(const char *text, uint8_t tag, uint64_t number, const char *stri
 		memcpy(e->vb + k, string, n);
 		k += n;
 	} else {
-		const int n = tag == 0x46 ? 8 : 5; /* leading zero keeps it positive; Counter64 below 2^56 */
+		/* leading zero keeps it positive; Counter64 below 2^56 */
+		const int n = tag == 0x46 ? 8 : 5;
 		e->vb[k++] = (uint8_t)n;
 		for (int i = n - 1; i >= 0; i--)
 			e->vb[k++] = (uint8_t)(i < 8 ? number >> (8 * i) : 0);
@@ -116,10 +120,20 @@ static void build(int ports)
 	for (int i = 1; i <= ports; i++) {
 		const int suffix = (i - 1) * 4 + 1;
 		snprintf(name, sizeof(name), "etp%d", i);
-		static const struct { int column; uint8_t tag; } columns[] = {{1, 2}, {3, 2}, {4, 2}, {5, 0x42}, {7, 2}, {8, 2}, {9, 0x43}, {13, 0x41}, {14, 0x41}, {19, 0x41}, {20, 0x41}};
+		static const struct {
+			int column;
+			uint8_t tag;
+		} columns[] = {{1, 2}, {3, 2}, {4, 2}, {5, 0x42}, {7, 2}, {8, 2}, {9, 0x43},
+			{13, 0x41}, {14, 0x41}, {19, 0x41}, {20, 0x41}};
 		for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
 			const int col = columns[c].column;
-			const uint64_t v = col == 1 ? (uint64_t)suffix - 1 : col == 3 ? 6 : col == 4 ? 9216 : col == 5 ? 4294967295u : col == 7 || col == 8 ? 1 : col == 9 ? 0 : (uint64_t)(i * 100 + col);
+			const uint64_t v = col == 1    ? (uint64_t)suffix - 1
+				: col == 3             ? 6
+				: col == 4             ? 9216
+				: col == 5             ? 4294967295u
+				: col == 7 || col == 8 ? 1
+				: col == 9             ? 0
+						       : (uint64_t)(i * 100 + col);
 			snprintf(o, sizeof(o), "1.3.6.1.2.1.2.2.1.%d.%d", col, suffix);
 			add(o, columns[c].tag, v, NULL);
 		}
@@ -139,18 +153,22 @@ static void build(int ports)
 		add(o, 0x43, 0, NULL);
 		for (int q = 0; q < 8; q++) {
 			for (int col = 2; col <= 3; col++) {
-				snprintf(o, sizeof(o), "1.3.6.1.4.1.9.9.813.1.2.1.%d.%d.%d", col, suffix, q);
-				add(o, 0x46, ((uint64_t)i << 32) + (uint64_t)(q * 65536 + col), NULL);
+				snprintf(o, sizeof(o), "1.3.6.1.4.1.9.9.813.1.2.1.%d.%d.%d", col,
+					suffix, q);
+				add(o, 0x46, ((uint64_t)i << 32) + (uint64_t)(q * 65536 + col),
+					NULL);
 			}
 			for (int t = 1; t <= 8; t++) {
-				snprintf(o, sizeof(o), "1.3.6.1.4.1.9.9.580.1.5.5.1.4.%d.2.%d.%d", suffix, q + 1, t);
+				snprintf(o, sizeof(o), "1.3.6.1.4.1.9.9.580.1.5.5.1.4.%d.2.%d.%d",
+					suffix, q + 1, t);
 				add(o, 0x46, ((uint64_t)i << 36) + (uint64_t)(q * 65536 + t), NULL);
 			}
 		}
 	}
 	qsort(entries, n_entries, sizeof(*entries), compare);
 	for (size_t i = 0; i < n_entries; i++)
-		if (entries[i].n == 9 && entries[i].oid[7] == 3 && entries[i].oid[6] == 1 && entries[i].oid[5] == 1)
+		if (entries[i].n == 9 && entries[i].oid[7] == 3 && entries[i].oid[6] == 1 &&
+			entries[i].oid[5] == 1)
 			uptime_entry = i;
 }
 
@@ -267,7 +285,8 @@ static size_t answer(const uint8_t *in, size_t n_in, uint8_t *out)
 	while (p < pdu_end && count < 128) {
 		const uint8_t *vb, *q;
 		size_t n_vb, n_name;
-		if (!(vb = tlv(p, pdu_end, &tag, &n_vb)) || !(q = tlv(vb, vb + n_vb, &tag, &n_name)) || tag != 6 || n_name == 0)
+		if (!(vb = tlv(p, pdu_end, &tag, &n_vb)) ||
+			!(q = tlv(vb, vb + n_vb, &tag, &n_name)) || tag != 6 || n_name == 0)
 			return 0;
 		uint32_t *oid = oids[count];
 		uint8_t k = 2;
@@ -295,12 +314,16 @@ static size_t answer(const uint8_t *in, size_t n_in, uint8_t *out)
 			if ((size_t)(o - body) + VB_MAX + 8 > room) {
 				full = true;
 			} else if (pdu == 0xa0) {
-				const bool hit = i < n_entries && entries[i].n == n_oids[c] && memcmp(entries[i].oid, oids[c], n_oids[c] * sizeof(uint32_t)) == 0;
-				o += hit ? put_entry(o, i) : put_missing(o, oids[c], n_oids[c], 0x81);
+				const bool hit = i < n_entries && entries[i].n == n_oids[c] &&
+					memcmp(entries[i].oid, oids[c],
+						n_oids[c] * sizeof(uint32_t)) == 0;
+				o += hit ? put_entry(o, i)
+					 : put_missing(o, oids[c], n_oids[c], 0x81);
 			} else if (i < n_entries) {
 				o += put_entry(o, i);
 			} else {
-				o += put_missing(o, entries[n_entries - 1].oid, entries[n_entries - 1].n, 0x82);
+				o += put_missing(o, entries[n_entries - 1].oid,
+					entries[n_entries - 1].n, 0x82);
 			}
 		}
 	}
@@ -336,7 +359,11 @@ static size_t answer(const uint8_t *in, size_t n_in, uint8_t *out)
 }
 
 static volatile sig_atomic_t stop;
-static void on_signal(int s) { (void)s; stop = 1; }
+static void on_signal(int s)
+{
+	(void)s;
+	stop = 1;
+}
 
 int main(int argc, char **argv)
 {
@@ -353,7 +380,8 @@ int main(int argc, char **argv)
 	}
 	if (argc - optind < 2)
 		errx(2, "usage: fast_agent [-d SILENT] [-m BYTES] [-g] SWITCHES PORTS [UDPPORT]");
-	const int n = atoi(argv[optind]), ports = atoi(argv[optind + 1]), udp = argc - optind > 2 ? atoi(argv[optind + 2]) : 1161;
+	const int n = atoi(argv[optind]), ports = atoi(argv[optind + 1]),
+		  udp = argc - optind > 2 ? atoi(argv[optind + 2]) : 1161;
 	if (n < 1 || n > 4000 || ports < 1 || max_answer < 256 || max_answer > 60000)
 		errx(2, "1..4000 switches, 1.. ports, answers of 256..60000 bytes");
 	struct rlimit rl = {8192, 8192};
@@ -362,7 +390,10 @@ int main(int argc, char **argv)
 	const int ep = epoll_create1(0);
 	for (int i = 0; i < n; i++) {
 		const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-		struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)udp), .sin_addr.s_addr = htonl(0x7f010000u + (uint32_t)(i / 250 * 256 + i % 250 + 1))};
+		struct sockaddr_in a = {.sin_family = AF_INET,
+			.sin_port = htons((uint16_t)udp),
+			.sin_addr.s_addr =
+				htonl(0x7f010000u + (uint32_t)(i / 250 * 256 + i % 250 + 1))};
 		if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)))
 			err(1, "%s:%d", inet_ntoa(a.sin_addr), udp);
 		struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
@@ -371,7 +402,8 @@ int main(int argc, char **argv)
 	}
 	signal(SIGTERM, on_signal);
 	signal(SIGINT, on_signal);
-	printf("%d switches (%d silent) at 127.1.0.1.., port %d, %zu varbinds each\n", n, silent, udp, n_entries);
+	printf("%d switches (%d silent) at 127.1.0.1.., port %d, %zu varbinds each\n", n, silent,
+		udp, n_entries);
 	fflush(stdout);
 	static uint8_t in[65536], out[65536];
 	while (!stop) {
@@ -384,18 +416,21 @@ int main(int argc, char **argv)
 			struct sockaddr_in from;
 			for (int burst = 0; burst < 16; burst++) {
 				socklen_t n_from = sizeof(from);
-				const ssize_t got = recvfrom(ev[i].data.fd, in, sizeof(in), 0, (struct sockaddr *)&from, &n_from);
+				const ssize_t got = recvfrom(ev[i].data.fd, in, sizeof(in), 0,
+					(struct sockaddr *)&from, &n_from);
 				if (got < 0)
 					break;
 				const size_t n_out = answer(in, (size_t)got, out);
 				if (n_out)
-					sendto(ev[i].data.fd, out, n_out, 0, (struct sockaddr *)&from, n_from);
+					sendto(ev[i].data.fd, out, n_out, 0,
+						(struct sockaddr *)&from, n_from);
 			}
 		}
 	}
 	struct rusage u;
 	getrusage(RUSAGE_SELF, &u);
 	printf("served %llu varbinds, cpu %.2f s\n", (unsigned long long)served,
-		(double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6);
+		(double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec +
+			(double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6);
 	return 0;
 }

@@ -1,7 +1,8 @@
 /*
- * capture - see capture.h. The exchanges of each state are simulated again with somebody looking; a recording repeats them as the
- * coarse grain does, so that packets and counters tell the same story: in exchange k of the recording slice j begins at its share of
- * the exchange's time, and its PSNs go on where slice j-1 ended.
+ * capture - see capture.h. The exchanges of each state are simulated again with somebody looking; a
+ * recording repeats them as the coarse grain does, so that packets and counters tell the same
+ * story: in exchange k of the recording slice j begins at its share of the exchange's time, and its
+ * PSNs go on where slice j-1 ended.
  */
 #include "tests/fabric/capture.h"
 
@@ -22,7 +23,7 @@ enum { MIRRORS_MAX = 64, SNAPLEN = 96, RECORD_BYTES = 16 + SNAPLEN, BURST_MAX = 
 struct seen {
 	uint64_t t_ps;
 	uint32_t src, dst, number, packets; /* of the flow: hosts, packets of a slice */
-	uint64_t bytes;                     /* of the flow */
+	uint64_t bytes; /* of the flow */
 	uint16_t sport, size;
 	uint8_t kind, prio;
 	bool ce, not_ect;
@@ -35,27 +36,28 @@ struct seen_list {
 
 struct mirror {
 	char device[48], port[32], name[96];
-	uint32_t at;       /* index of the port in the simulation */
+	uint32_t at; /* index of the port in the simulation */
 	bool out;
 	bool towards_host; /* then it has come from where it may have come, one or three hops */
 	struct seen_list seen[STATES][VARIANTS];
 	FILE *file;
-	uint64_t left;     /* packets until the next sample */
+	uint64_t left; /* packets until the next sample */
 };
 
 struct capture {
 	struct recorder *r;
 	struct mirror m[MIRRORS_MAX];
 	size_t n;
-	double duration_ns[STATES][VARIANTS], from_ns[STATES][VARIANTS]; /* of the slice, and what of it counts */
+	/* of the slice, and what of it counts */
+	double duration_ns[STATES][VARIANTS], from_ns[STATES][VARIANTS];
 	uint64_t sampling, random;
-	double slices;     /* done so far */
+	double slices; /* done so far */
 	bool burst_written;
 	struct err error;
 	int rc;
 };
 
-/* --- looking --- */
+/* ---- looking ------------------------------------------------------------- */
 
 struct watch {
 	struct capture *c;
@@ -63,7 +65,8 @@ struct watch {
 	unsigned variant;
 };
 
-static void see(void *data, const struct sim *s, const struct sim_port *p, const struct packet *pkt, bool out)
+static void see(void *data, const struct sim *s, const struct sim_port *p, const struct packet *pkt,
+	bool out)
 {
 	const struct watch *w = data;
 	const uint32_t at = (uint32_t)(p - s->ports);
@@ -74,7 +77,8 @@ static void see(void *data, const struct sim *s, const struct sim_port *p, const
 		const struct sim_flow *f = &s->flows[pkt->flow];
 		struct seen_list *l = &m->seen[w->state][w->variant];
 		rw_grow(l->v, l->n, l->cap);
-		l->v[l->n++] = (struct seen){s->now_ps, f->src, f->dst, pkt->number, f->packets, f->bytes, f->sport, pkt->size, pkt->kind, pkt->prio, pkt->ce, pkt->not_ect};
+		l->v[l->n++] = (struct seen){s->now_ps, f->src, f->dst, pkt->number, f->packets,
+			f->bytes, f->sport, pkt->size, pkt->kind, pkt->prio, pkt->ce, pkt->not_ect};
 	}
 }
 
@@ -95,7 +99,7 @@ static void look(struct capture *c, const struct plan *plan, enum state state, u
 	measured_done(&m);
 }
 
-/* --- which ports --- */
+/* ---- which ports --------------------------------------------------------- */
 
 static void mirror_add(struct capture *c, const struct sim_port *p, bool out)
 {
@@ -135,7 +139,7 @@ static void choose_mirrors(struct capture *c)
 		mirror_add(c, at, false);
 }
 
-/* --- writing --- */
+/* ---- writing ------------------------------------------------------------- */
 
 static void le16(FILE *f, unsigned v)
 {
@@ -148,7 +152,8 @@ static void le32(FILE *f, uint32_t v)
 	le16(f, v >> 16);
 }
 
-static int open_pcap(const char *dir, const char *prefix, const char *name, FILE **ret, struct err *e)
+static int open_pcap(
+	const char *dir, const char *prefix, const char *name, FILE **ret, struct err *e)
 {
 	char path[4096];
 	if (snprintf(path, sizeof(path), "%s/%s%s.pcap", dir, prefix, name) >= (int)sizeof(path))
@@ -186,7 +191,9 @@ static void address(const struct scenario *s, uint32_t host, uint8_t to[4])
 /* The queue pair of one end of a flow, and its first PSN: the same in every exchange. */
 static uint32_t number_of(const struct capture *c, const struct seen *p, unsigned what)
 {
-	return (uint32_t)random_seeded(random_seeded(c->r->s->seed, 71 + what), (uint64_t)p->src << 40 | (uint64_t)p->dst << 16 | p->sport) & 0xffffff;
+	return (uint32_t)random_seeded(random_seeded(c->r->s->seed, 71 + what),
+		       (uint64_t)p->src << 40 | (uint64_t)p->dst << 16 | p->sport) &
+		0xffffff;
 }
 enum { SENDER_QP, RECEIVER_QP, FIRST_PSN };
 
@@ -198,20 +205,33 @@ static unsigned hops(const struct capture *c, const struct mirror *m, const stru
 	return m->towards_host && p->src / per_leaf != p->dst / per_leaf ? 3 : 1;
 }
 
-static void write_packet(struct capture *c, const struct mirror *m, const struct seen *p, uint64_t slice, int64_t t_ns, FILE *f)
+static void write_packet(struct capture *c, const struct mirror *m, const struct seen *p,
+	uint64_t slice, int64_t t_ns, FILE *f)
 {
 	const struct sim_params sp = {.payload_bytes = 4096, .header_bytes = 62};
-	const bool data = p->kind == PACKET_DATA, first = p->number == 0, last = p->number + 1 == p->packets;
-	const uint32_t psn = number_of(c, p, FIRST_PSN) + (uint32_t)(slice * p->packets) + p->number;
+	const bool data = p->kind == PACKET_DATA, first = p->number == 0,
+		   last = p->number + 1 == p->packets;
+	const uint32_t psn =
+		number_of(c, p, FIRST_PSN) + (uint32_t)(slice * p->packets) + p->number;
 	uint8_t bytes[SNAPLEN];
-	struct frame x = {.dscp = data ? (p->prio ? DSCP_LOSSLESS(p->prio) : 0) : DSCP_CONTROL, .ecn = p->not_ect || c->r->s->pfc_only ? 0 : p->ce ? 3 : 2,
-		.ttl = (uint8_t)(64 - hops(c, m, p)), .sport = p->sport, .id = (uint16_t)random_next(&c->random), .psn = psn, .msn = (uint32_t)slice};
+	struct frame x = {.dscp = data ? (p->prio ? DSCP_LOSSLESS(p->prio) : 0) : DSCP_CONTROL,
+		.ecn = p->not_ect || c->r->s->pfc_only ? 0
+			: p->ce                        ? 3
+						       : 2,
+		.ttl = (uint8_t)(64 - hops(c, m, p)),
+		.sport = p->sport,
+		.id = (uint16_t)random_next(&c->random),
+		.psn = psn,
+		.msn = (uint32_t)slice};
 	address(c->r->s, data ? p->src : p->dst, x.src);
 	address(c->r->s, data ? p->dst : p->src, x.dst);
 	x.dst_qp = number_of(c, p, data ? RECEIVER_QP : SENDER_QP);
 	switch (p->kind) {
 	case PACKET_DATA:
-		x.kind = first && last ? FRAME_ONLY : first ? FRAME_FIRST : last ? FRAME_LAST : FRAME_MIDDLE;
+		x.kind = first && last ? FRAME_ONLY
+			: first        ? FRAME_FIRST
+			: last         ? FRAME_LAST
+				       : FRAME_MIDDLE;
 		x.payload = p->size - sp.header_bytes;
 		x.message = (uint32_t)p->bytes;
 		x.address = UINT64_C(0x7f0000000000) + ((uint64_t)x.dst_qp << 24);
@@ -224,11 +244,10 @@ static void write_packet(struct capture *c, const struct mirror *m, const struct
 	case PACKET_NAK: /* sequence error: names the one that was expected */
 		x.kind = FRAME_NAK;
 		break;
-	default:
-		x.kind = FRAME_CNP;
-		x.psn = 0;
+	default: x.kind = FRAME_CNP; x.psn = 0;
 	}
-	const size_t wire = frame_write(&x, bytes, sizeof(bytes)), kept = wire < sizeof(bytes) ? wire : sizeof(bytes);
+	const size_t wire = frame_write(&x, bytes, sizeof(bytes)),
+		     kept = wire < sizeof(bytes) ? wire : sizeof(bytes);
 	le32(f, (uint32_t)(t_ns / 1000000000));
 	le32(f, (uint32_t)(t_ns % 1000000000));
 	le32(f, (uint32_t)kept);
@@ -236,7 +255,7 @@ static void write_packet(struct capture *c, const struct mirror *m, const struct
 	fwrite(bytes, 1, kept, f);
 }
 
-/* --- following the recording --- */
+/* ---- following the recording --------------------------------------------- */
 
 /* Packets between two samples: each one is taken with probability 1/N. */
 static uint64_t gap(struct capture *c)
@@ -258,7 +277,8 @@ static void write_burst(struct capture *c, const struct coarse *k)
 		for (unsigned v = 0; v < VARIANTS; v++) {
 			const struct seen_list *l = &c->m[i].seen[k->state][v];
 			for (size_t n = 0; n < l->n && written < BURST_MAX; n++, written++)
-				write_packet(c, &c->m[i], &l->v[n], (uint64_t)c->slices + v, (int64_t)(at_ns + (double)l->v[n].t_ps / 1e3), f);
+				write_packet(c, &c->m[i], &l->v[n], (uint64_t)c->slices + v,
+					(int64_t)(at_ns + (double)l->v[n].t_ps / 1e3), f);
 			at_ns += c->from_ns[k->state][v] + c->duration_ns[k->state][v];
 		}
 		c->rc = close_pcap(&f, c->r->o->dir, &c->error);
@@ -269,7 +289,8 @@ static void write_burst(struct capture *c, const struct coarse *k)
 /* The first @part of the exchange that @k has under way. */
 static void follow(struct capture *c, const struct coarse *k, double part)
 {
-	const double factor = k->factor * part, length_ns = (k->end_ns - k->start_ns) * part, slice_ns = c->duration_ns[k->state][k->variant];
+	const double factor = k->factor * part, length_ns = (k->end_ns - k->start_ns) * part,
+		     slice_ns = c->duration_ns[k->state][k->variant];
 	if (factor <= 0 || c->rc != 0)
 		return;
 	if (!c->burst_written && k->state == (c->r->s->n_faults ? STATE_FAULT : STATE_OK))
@@ -282,31 +303,49 @@ static void follow(struct capture *c, const struct coarse *k, double part)
 		for (; m->left < all; m->left += 1 + gap(c)) {
 			const struct seen *p = &l->v[l->first + m->left % n];
 			const uint64_t slice = m->left / n;
-			const double at = ((double)slice + ((double)p->t_ps / 1e3 - c->from_ns[k->state][k->variant]) / slice_ns) / factor;
-			write_packet(c, m, p, (uint64_t)c->slices + slice, (int64_t)(k->start_ns + fmin(at, 1) * length_ns), m->file);
+			const double at =
+				((double)slice +
+					((double)p->t_ps / 1e3 - c->from_ns[k->state][k->variant]) /
+						slice_ns) /
+				factor;
+			write_packet(c, m, p, (uint64_t)c->slices + slice,
+				(int64_t)(k->start_ns + fmin(at, 1) * length_ns), m->file);
 		}
 		m->left -= all;
 	}
 	c->slices += ceil(factor);
 }
 
-static void exchange_done(void *data, const struct coarse *k) { follow(data, k, 1); }
+static void exchange_done(void *data, const struct coarse *k)
+{
+	follow(data, k, 1);
+}
 
-/* One in N, so that all captures together keep to the budget. 1, 2 and 5 times a power of ten, as people set it. */
+/* One in N, so that all captures together keep to the budget. 1, 2 and 5 times a power of ten, as
+ * people set it. */
 static uint64_t choose_sampling(const struct capture *c)
 {
 	const struct coarse *k = c->r->c;
 	const struct scenario *s = c->r->s;
-	const double budget = s->capture_bytes > 0 ? s->capture_bytes : BUDGET_BYTES, length = c->r->o->length_ns;
+	const double budget = s->capture_bytes > 0 ? s->capture_bytes : BUDGET_BYTES,
+		     length = c->r->o->length_ns;
 	double most = 0; /* packets a second */
 	for (unsigned state = 0; state < STATES; state++)
 		for (unsigned v = 0; v < VARIANTS; v++) {
 			double n = 0;
 			for (size_t i = 0; i < c->n; i++)
-				n += (double)(c->m[i].seen[state][v].n - c->m[i].seen[state][v].first);
-			const double step = state == STATE_FAULT ? (isfinite(k->fault_exchange_ns) ? k->compute_ns + k->fault_exchange_ns : 0) : k->compute_ns + k->exchange_ns;
+				n += (double)(c->m[i].seen[state][v].n -
+					c->m[i].seen[state][v].first);
+			const double step = state == STATE_FAULT
+				? (isfinite(k->fault_exchange_ns)
+						  ? k->compute_ns + k->fault_exchange_ns
+						  : 0)
+				: k->compute_ns + k->exchange_ns;
 			if (n > 0 && c->duration_ns[state][v] > 0)
-				most = fmax(most, step > 0 && state != STATE_CHECKPOINT ? n * k->scale / step : n / c->duration_ns[state][v]);
+				most = fmax(most,
+					step > 0 && state != STATE_CHECKPOINT
+						? n * k->scale / step
+						: n / c->duration_ns[state][v]);
 		}
 	const double want = most * length * RECORD_BYTES / budget;
 	uint64_t nice = 1;
@@ -356,8 +395,12 @@ static int write_yaml(const struct capture *c, struct err *e)
 		return err_set(e, -errno, "%s: %s", path, strerror(errno));
 	fprintf(f, "capture:\n");
 	for (size_t i = 0; i < c->n; i++)
-		fprintf(f, "  - { name: %s, interface: mirror%zu, port: \"%s:%s\", direction: %s, sampling: %" PRIu64 ", snaplen: %dB, interval: %.0fs }\n", c->m[i].name, i + 1,
-			c->m[i].device, c->m[i].port, c->m[i].out ? "out" : "in", c->sampling, SNAPLEN, fmax(1, ceil(c->r->o->interval_ns / 1e9)));
+		fprintf(f,
+			"  - { name: %s, interface: mirror%zu, port: \"%s:%s\", direction: %s, "
+			"sampling: %" PRIu64 ", snaplen: %dB, interval: %.0fs }\n",
+			c->m[i].name, i + 1, c->m[i].device, c->m[i].port,
+			c->m[i].out ? "out" : "in", c->sampling, SNAPLEN,
+			fmax(1, ceil(c->r->o->interval_ns / 1e9)));
 	return close_pcap(&f, c->r->o->dir, e);
 }
 

@@ -11,12 +11,16 @@ static uint8_t *put16(uint8_t *p, uint32_t v)
 	p[1] = (uint8_t)v;
 	return p + 2;
 }
-static uint8_t *put32(uint8_t *p, uint32_t v) { return put16(put16(p, v >> 16), v & 0xffff); }
+static uint8_t *put32(uint8_t *p, uint32_t v)
+{
+	return put16(put16(p, v >> 16), v & 0xffff);
+}
 
 static uint32_t crc32_of(uint32_t crc, const uint8_t *p, size_t n)
 {
-	static const uint32_t nibble[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-		0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
+	static const uint32_t nibble[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
+		0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8,
+		0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
 	for (size_t i = 0; i < n; i++) {
 		crc = (crc >> 4) ^ nibble[(crc ^ p[i]) & 15];
 		crc = (crc >> 4) ^ nibble[(crc ^ p[i] >> 4) & 15];
@@ -24,7 +28,8 @@ static uint32_t crc32_of(uint32_t crc, const uint8_t *p, size_t n)
 	return crc;
 }
 
-/* What routers may change counts as ones: TOS, TTL and checksum of IP, checksum of UDP, the fifth byte of BTH; and eight bytes before it all. */
+/* What routers may change counts as ones: TOS, TTL and checksum of IP, checksum of UDP, the fifth
+ * byte of BTH; and eight bytes before it all. */
 static uint32_t icrc_of(const uint8_t *ip, size_t n)
 {
 	uint8_t head[8 + IP + UDP + BTH];
@@ -42,15 +47,24 @@ static uint16_t ip_checksum(const uint8_t *p)
 	for (int i = 0; i < IP; i += 2)
 		sum += (uint32_t)p[i] << 8 | p[i + 1];
 	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)~((sum & 0xffff) + (sum >> 16));
+	return (uint16_t) ~((sum & 0xffff) + (sum >> 16));
 }
 
 size_t frame_write(const struct frame *f, uint8_t *buf, size_t size)
 {
-	static const uint8_t opcodes[] = {[FRAME_FIRST] = 0x06, [FRAME_MIDDLE] = 0x07, [FRAME_LAST] = 0x08, [FRAME_ONLY] = 0x0a, [FRAME_ACK] = 0x11,
-		[FRAME_NAK] = 0x11, [FRAME_CNP] = 0x81};
-	const bool data = f->kind <= FRAME_ONLY, reth = f->kind == FRAME_FIRST || f->kind == FRAME_ONLY;
-	const uint32_t pad = data ? -f->payload & 3 : 0, body = data ? f->payload + pad + (reth ? RETH : 0) : f->kind == FRAME_CNP ? CNP_RESERVED : AETH;
+	static const uint8_t opcodes[] = {[FRAME_FIRST] = 0x06,
+		[FRAME_MIDDLE] = 0x07,
+		[FRAME_LAST] = 0x08,
+		[FRAME_ONLY] = 0x0a,
+		[FRAME_ACK] = 0x11,
+		[FRAME_NAK] = 0x11,
+		[FRAME_CNP] = 0x81};
+	const bool data = f->kind <= FRAME_ONLY,
+		   reth = f->kind == FRAME_FIRST || f->kind == FRAME_ONLY;
+	const uint32_t pad = data ? -f->payload & 3 : 0,
+		       body = data     ? f->payload + pad + (reth ? RETH : 0)
+		: f->kind == FRAME_CNP ? CNP_RESERVED
+				       : AETH;
 	const uint32_t length = IP + UDP + BTH + body + ICRC;
 	uint8_t head[ETH + IP + UDP + BTH + RETH + ICRC] = {0}, *ip = head + ETH, *p = head;
 	/* hop by hop addresses: those of the ends do, the fabric is routed */

@@ -1,9 +1,10 @@
 /*
  * faces - what the agents of each kind of switch answer, and when what they answer was true.
  *
- * Sections are those of the project's counter map. full is everything a switch could know. Refresh: an SNMP agent answers from its cache (SONiC
- * 5 s, snmpd of Cumulus 3 s), SONiC's counters are themselves collected every 1 s (ports), 10 s (queues, priority groups) and 60 s
- * (watermarks, read and cleared); NX-OS says nothing about its refresh, so none is modelled.
+ * Sections are those of the project's counter map. full is everything a switch could know. Refresh:
+ * an SNMP agent answers from its cache (SONiC 5 s, snmpd of Cumulus 3 s), SONiC's counters are
+ * themselves collected every 1 s (ports), 10 s (queues, priority groups) and 60 s (watermarks, read
+ * and cleared); NX-OS says nothing about its refresh, so none is modelled.
  */
 #include "tests/fabric/recorder.h"
 
@@ -13,25 +14,42 @@
 
 #include "agent/base/cleanup.h"
 
-const char *const face_names[FACES] = {"full", "sonic-snmp", "nxos-snmp", "cumulus-snmp", "sonic-gnmi", "cumulus-gnmi", "openconfig-gnmi"};
+const char *const face_names[FACES] = {"full", "sonic-snmp", "nxos-snmp", "cumulus-snmp",
+	"sonic-gnmi", "cumulus-gnmi", "openconfig-gnmi"};
 
-enum { F_ = 1 << FACE_FULL, S_ = 1 << FACE_SONIC_SNMP, N_ = 1 << FACE_NXOS_SNMP, C_ = 1 << FACE_CUMULUS_SNMP, G_ = 1 << FACE_SONIC_GNMI,
-	K_ = 1 << FACE_CUMULUS_GNMI, O_ = 1 << FACE_OPENCONFIG_GNMI, GNMI = G_ | K_ | O_, ALL = F_ | S_ | N_ | C_ | G_ | K_ | O_, PFC = ALL & ~O_ /* OpenConfig knows no PFC: 2.1 */,
-	SINCE_EVER = N_ | K_ | O_ /* peaks since they were last cleared, and nobody clears them */ };
+enum {
+	F_ = 1 << FACE_FULL,
+	S_ = 1 << FACE_SONIC_SNMP,
+	N_ = 1 << FACE_NXOS_SNMP,
+	C_ = 1 << FACE_CUMULUS_SNMP,
+	G_ = 1 << FACE_SONIC_GNMI,
+	K_ = 1 << FACE_CUMULUS_GNMI,
+	O_ = 1 << FACE_OPENCONFIG_GNMI,
+	GNMI = G_ | K_ | O_,
+	ALL = F_ | S_ | N_ | C_ | G_ | K_ | O_,
+	PFC = ALL & ~O_ /* OpenConfig knows no PFC: 2.1 */,
+	SINCE_EVER = N_ | K_ | O_ /* peaks since they were last cleared, and nobody clears them */
+};
 enum refresh { REFRESH_PORT, REFRESH_QUEUE, REFRESHES };
 static const double refresh_ns[FACES][REFRESHES] = {
-	[FACE_SONIC_SNMP] = {5e9, 10e9},   /* 1.11, last row */
-	[FACE_CUMULUS_SNMP] = {3e9, 3e9},  /* snmpd's own cache */
-	[FACE_SONIC_GNMI] = {1e9, 10e9},   /* 2.2.1: PORT, QUEUE, PG_DROP */
+	[FACE_SONIC_SNMP] = {5e9, 10e9}, /* 1.11, last row */
+	[FACE_CUMULUS_SNMP] = {3e9, 3e9}, /* snmpd's own cache */
+	[FACE_SONIC_GNMI] = {1e9, 10e9}, /* 2.2.1: PORT, QUEUE, PG_DROP */
 };
-static const double watermark_ns[FACES] = {[FACE_SONIC_GNMI] = 60e9}; /* 2.2.1: QUEUE_WATERMARK, PG_WATERMARK */
-#define FOLD_NS 120e9 /* 2.2.1: PERIODIC_WATERMARKS, which alone has a path for groups, is zeroed this often */
-static const double optics_ns[FACES] = {[FACE_SONIC_SNMP] = 60e9, [FACE_SONIC_GNMI] = 60e9}; /* xcvrd reads transceivers once a minute */
+/* 2.2.1: QUEUE_WATERMARK, PG_WATERMARK */
+static const double watermark_ns[FACES] = {[FACE_SONIC_GNMI] = 60e9};
+#define FOLD_NS                                                                                    \
+	120e9 /* 2.2.1: PERIODIC_WATERMARKS, which alone has a path for groups, is zeroed this     \
+		 often */
+/* xcvrd reads transceivers once a minute */
+static const double optics_ns[FACES] = {[FACE_SONIC_SNMP] = 60e9, [FACE_SONIC_GNMI] = 60e9};
 
-/* Where a counter comes from: the measured exchange (enum port_sum), or what conditions.c says of the port. */
+/* Where a counter comes from: the measured exchange (enum port_sum), or what conditions.c says of
+ * the port. */
 enum { FROM_PHY = SUM_COUNT, FROM_UNCORRECTABLE, FROM_SYMBOLS, FROM_FLAPS, FROM_NOTHING };
 #define BEST_EFFORT 0 /* where packets go whose class a switch does not recognise */
-#define SECOND (-2)   /* the scenario's second class; where that is best effort, its rows stand for both */
+#define SECOND                                                                                     \
+	(-2) /* the scenario's second class; where that is best effort, its rows stand for both */
 
 static const struct row {
 	const char *metric;
@@ -41,40 +59,64 @@ static const struct row {
 	enum refresh refresh;
 } counters[] = {
 	/* 1.1 IF-MIB; 2.2.1 SAI_PORT_STAT_IF_* */
-	{"port.in_octets", SUM_IN_OCTETS, -1, ALL, REFRESH_PORT}, {"port.out_octets", SUM_OUT_OCTETS, -1, ALL, REFRESH_PORT},
-	{"port.in_packets", SUM_IN_PACKETS, -1, ALL, REFRESH_PORT}, {"port.out_packets", SUM_OUT_PACKETS, -1, ALL, REFRESH_PORT},
-	{"port.in_errors", SUM_IN_ERRORS, -1, ALL, REFRESH_PORT}, {"port.out_errors", FROM_NOTHING, -1, ALL, REFRESH_PORT},
-	{"port.in_discards", SUM_IN_DISCARDS, -1, ALL, REFRESH_PORT}, {"port.out_discards", SUM_OUT_DISCARDS, -1, ALL, REFRESH_PORT},
-	/* 1.1 EtherLike-MIB, which SONiC (1.11) and Cumulus do not serve; 2.2.1 DOT3_STATS_*, FEC_*; 1.7 clIntIn/OutPausePkt */
-	{"port.fcs_errors", SUM_IN_ERRORS, -1, F_ | N_ | G_ | K_ | O_, REFRESH_PORT}, {"port.symbol_errors", FROM_SYMBOLS, -1, F_ | N_ | G_ | O_, REFRESH_PORT},
-	{"port.fec_corrected", FROM_PHY, -1, F_ | G_, REFRESH_PORT}, {"port.fec_uncorrectable", FROM_UNCORRECTABLE, -1, F_ | G_, REFRESH_PORT},
-	{"port.in_pause_frames", FROM_NOTHING, -1, ALL & ~S_, REFRESH_PORT}, {"port.out_pause_frames", FROM_NOTHING, -1, ALL & ~S_, REFRESH_PORT},
+	{"port.in_octets", SUM_IN_OCTETS, -1, ALL, REFRESH_PORT},
+	{"port.out_octets", SUM_OUT_OCTETS, -1, ALL, REFRESH_PORT},
+	{"port.in_packets", SUM_IN_PACKETS, -1, ALL, REFRESH_PORT},
+	{"port.out_packets", SUM_OUT_PACKETS, -1, ALL, REFRESH_PORT},
+	{"port.in_errors", SUM_IN_ERRORS, -1, ALL, REFRESH_PORT},
+	{"port.out_errors", FROM_NOTHING, -1, ALL, REFRESH_PORT},
+	{"port.in_discards", SUM_IN_DISCARDS, -1, ALL, REFRESH_PORT},
+	{"port.out_discards", SUM_OUT_DISCARDS, -1, ALL, REFRESH_PORT},
+	/* 1.1 EtherLike-MIB, which SONiC (1.11) and Cumulus do not serve; 2.2.1 DOT3_STATS_*,
+	   FEC_*; 1.7 clIntIn/OutPausePkt */
+	{"port.fcs_errors", SUM_IN_ERRORS, -1, F_ | N_ | G_ | K_ | O_, REFRESH_PORT},
+	{"port.symbol_errors", FROM_SYMBOLS, -1, F_ | N_ | G_ | O_, REFRESH_PORT},
+	{"port.fec_corrected", FROM_PHY, -1, F_ | G_, REFRESH_PORT},
+	{"port.fec_uncorrectable", FROM_UNCORRECTABLE, -1, F_ | G_, REFRESH_PORT},
+	{"port.in_pause_frames", FROM_NOTHING, -1, ALL & ~S_, REFRESH_PORT},
+	{"port.out_pause_frames", FROM_NOTHING, -1, ALL & ~S_, REFRESH_PORT},
 	/* 2.1 carrier-transitions of OpenConfig */
 	{"port.flaps", FROM_FLAPS, -1, F_ | K_ | O_, REFRESH_PORT},
-	/* 1.3 cpfcIfPriorityTable, also 1.11; 1.7 pfcClCountersTable; 2.2.1 SAI_PORT_STAT_PFC_n_*; 2.3 switch-priority */
-	{"pfc.rx_frames", SUM_PFC_RX, PRIORITY, PFC, REFRESH_PORT}, {"pfc.tx_frames", SUM_PFC_TX, PRIORITY, PFC, REFRESH_PORT},
-	/* 1.3 cpfcIfPriorityWaitTable; 2.2.1 RX_PAUSE_DURATION of Spectrum with the watchdog on: received only, and no transitions (those are Broadcom's) */
-	{"pfc.rx_pause_ns", SUM_RX_PAUSE_NS, PRIORITY, F_ | N_ | G_, REFRESH_PORT}, {"pfc.tx_pause_ns", SUM_TX_PAUSE_NS, PRIORITY, F_ | N_, REFRESH_PORT},
-	{"pfc.rx_transitions", SUM_RX_EPISODES, PRIORITY, F_, REFRESH_PORT}, {"pfc.tx_transitions", SUM_TX_EPISODES, PRIORITY, F_, REFRESH_PORT},
+	/* 1.3 cpfcIfPriorityTable, also 1.11; 1.7 pfcClCountersTable; 2.2.1
+	   SAI_PORT_STAT_PFC_n_*; 2.3 switch-priority */
+	{"pfc.rx_frames", SUM_PFC_RX, PRIORITY, PFC, REFRESH_PORT},
+	{"pfc.tx_frames", SUM_PFC_TX, PRIORITY, PFC, REFRESH_PORT},
+	/* 1.3 cpfcIfPriorityWaitTable; 2.2.1 RX_PAUSE_DURATION of Spectrum with the watchdog on:
+	   received only, and no transitions (those are Broadcom's) */
+	{"pfc.rx_pause_ns", SUM_RX_PAUSE_NS, PRIORITY, F_ | N_ | G_, REFRESH_PORT},
+	{"pfc.tx_pause_ns", SUM_TX_PAUSE_NS, PRIORITY, F_ | N_, REFRESH_PORT},
+	{"pfc.rx_transitions", SUM_RX_EPISODES, PRIORITY, F_, REFRESH_PORT},
+	{"pfc.tx_transitions", SUM_TX_EPISODES, PRIORITY, F_, REFRESH_PORT},
 	/* SONiC counts these (2.2.1 PG_DROP), but has no path that leads to them (2.2.4) */
-	{"pg.drops", SUM_PG_DROPS, PRIORITY, F_, REFRESH_QUEUE}, {"pg.drops", SUM_PG_DROPS, BEST_EFFORT, F_, REFRESH_QUEUE},
-	/* 1.4 csqIfQosGroupStats 1..6, also 1.11; 1.7 tcClNewCountersTable 3..7; 2.2.1 QUEUE, and WRED_ECN_QUEUE after 'counterpoll wredqueue enable'; 2.1; 2.3 */
-	{"queue.out_octets", SUM_QUEUE_OCTETS, PRIORITY, ALL, REFRESH_QUEUE}, {"queue.out_packets", SUM_QUEUE_PACKETS, PRIORITY, ALL, REFRESH_QUEUE},
-	{"queue.drops", SUM_OUT_DISCARDS, PRIORITY, ALL, REFRESH_QUEUE}, {"queue.ecn_marked", SUM_MARKED, PRIORITY, F_ | C_ | G_ | K_ | O_, REFRESH_QUEUE},
+	{"pg.drops", SUM_PG_DROPS, PRIORITY, F_, REFRESH_QUEUE},
+	{"pg.drops", SUM_PG_DROPS, BEST_EFFORT, F_, REFRESH_QUEUE},
+	/* 1.4 csqIfQosGroupStats 1..6, also 1.11; 1.7 tcClNewCountersTable 3..7; 2.2.1 QUEUE, and
+	   WRED_ECN_QUEUE after 'counterpoll wredqueue enable'; 2.1; 2.3 */
+	{"queue.out_octets", SUM_QUEUE_OCTETS, PRIORITY, ALL, REFRESH_QUEUE},
+	{"queue.out_packets", SUM_QUEUE_PACKETS, PRIORITY, ALL, REFRESH_QUEUE},
+	{"queue.drops", SUM_OUT_DISCARDS, PRIORITY, ALL, REFRESH_QUEUE},
+	{"queue.ecn_marked", SUM_MARKED, PRIORITY, F_ | C_ | G_ | K_ | O_, REFRESH_QUEUE},
 	{"queue.wred_drops", FROM_NOTHING, PRIORITY, F_ | C_ | G_ | K_, REFRESH_QUEUE},
-	{"queue.out_octets", SUM_QUEUE_OCTETS, BEST_EFFORT, ALL, REFRESH_QUEUE}, {"queue.out_packets", SUM_QUEUE_PACKETS, BEST_EFFORT, ALL, REFRESH_QUEUE},
+	{"queue.out_octets", SUM_QUEUE_OCTETS, BEST_EFFORT, ALL, REFRESH_QUEUE},
+	{"queue.out_packets", SUM_QUEUE_PACKETS, BEST_EFFORT, ALL, REFRESH_QUEUE},
 	{"queue.drops", SUM_OUT_DISCARDS, BEST_EFFORT, ALL, REFRESH_QUEUE},
 	{"queue.out_octets", SUM_CONTROL_OCTETS, SIM_CONTROL_PRIORITY, ALL, REFRESH_QUEUE},
 	{"queue.out_packets", SUM_CONTROL_PACKETS, SIM_CONTROL_PRIORITY, ALL, REFRESH_QUEUE},
 	/* 1.3 cpfcWatchdogIfQueueInfoTable; 2.2.1 PFC_WD_* in the queue's hash */
-	{"pfcwd.storms", SUM_WATCHDOG_STORMS, PRIORITY, F_ | N_ | G_, REFRESH_PORT}, {"pfcwd.restores", SUM_WATCHDOG_RESTORES, PRIORITY, F_ | N_ | G_, REFRESH_PORT},
+	{"pfcwd.storms", SUM_WATCHDOG_STORMS, PRIORITY, F_ | N_ | G_, REFRESH_PORT},
+	{"pfcwd.restores", SUM_WATCHDOG_RESTORES, PRIORITY, F_ | N_ | G_, REFRESH_PORT},
 	{"pfcwd.drops", SUM_WATCHDOG_DROPS, PRIORITY, F_ | N_ | G_, REFRESH_PORT},
 	/* the same tables, of the second class */
-	{"pfc.rx_frames", SUM2_PFC_RX, SECOND, PFC, REFRESH_PORT}, {"pfc.tx_frames", SUM2_PFC_TX, SECOND, PFC, REFRESH_PORT},
-	{"pfc.rx_pause_ns", SUM2_RX_PAUSE_NS, SECOND, F_ | N_ | G_, REFRESH_PORT}, {"pfc.tx_pause_ns", SUM2_TX_PAUSE_NS, SECOND, F_ | N_, REFRESH_PORT},
-	{"pfc.rx_transitions", SUM2_RX_EPISODES, SECOND, F_, REFRESH_PORT}, {"pfc.tx_transitions", SUM2_TX_EPISODES, SECOND, F_, REFRESH_PORT},
-	{"pg.drops", SUM2_PG_DROPS, SECOND, F_, REFRESH_QUEUE}, {"queue.out_octets", SUM2_QUEUE_OCTETS, SECOND, ALL, REFRESH_QUEUE},
-	{"queue.out_packets", SUM2_QUEUE_PACKETS, SECOND, ALL, REFRESH_QUEUE}, {"queue.ecn_marked", SUM2_MARKED, SECOND, F_ | C_ | G_ | K_ | O_, REFRESH_QUEUE},
+	{"pfc.rx_frames", SUM2_PFC_RX, SECOND, PFC, REFRESH_PORT},
+	{"pfc.tx_frames", SUM2_PFC_TX, SECOND, PFC, REFRESH_PORT},
+	{"pfc.rx_pause_ns", SUM2_RX_PAUSE_NS, SECOND, F_ | N_ | G_, REFRESH_PORT},
+	{"pfc.tx_pause_ns", SUM2_TX_PAUSE_NS, SECOND, F_ | N_, REFRESH_PORT},
+	{"pfc.rx_transitions", SUM2_RX_EPISODES, SECOND, F_, REFRESH_PORT},
+	{"pfc.tx_transitions", SUM2_TX_EPISODES, SECOND, F_, REFRESH_PORT},
+	{"pg.drops", SUM2_PG_DROPS, SECOND, F_, REFRESH_QUEUE},
+	{"queue.out_octets", SUM2_QUEUE_OCTETS, SECOND, ALL, REFRESH_QUEUE},
+	{"queue.out_packets", SUM2_QUEUE_PACKETS, SECOND, ALL, REFRESH_QUEUE},
+	{"queue.ecn_marked", SUM2_MARKED, SECOND, F_ | C_ | G_ | K_ | O_, REFRESH_QUEUE},
 };
 enum { ROWS = rw_countof(counters) };
 
@@ -83,33 +125,39 @@ static const struct {
 	enum port_peak peak;
 	unsigned faces;
 } peaks[] = {
-	/* 1.4 SharedPeek, HeadroomPeek; 2.2.1 PG_WATERMARK, QUEUE_WATERMARK; 2.3 max-occupancy; 2.1 max-queue-len */
-	{"pg.shared_watermark_bytes", PEAK_PG, F_ | N_ | G_ | K_}, {"pg.headroom_watermark_bytes", PEAK_HEADROOM, F_ | N_ | G_ | K_},
+	/* 1.4 SharedPeek, HeadroomPeek; 2.2.1 PG_WATERMARK, QUEUE_WATERMARK; 2.3 max-occupancy; 2.1
+	   max-queue-len */
+	{"pg.shared_watermark_bytes", PEAK_PG, F_ | N_ | G_ | K_},
+	{"pg.headroom_watermark_bytes", PEAK_HEADROOM, F_ | N_ | G_ | K_},
 	{"queue.watermark_bytes", PEAK_QUEUE, F_ | G_ | K_ | O_},
 };
 
 /* Per port, in the order of the planes: what its agent last fetched of the switch. */
 struct port_state {
-	double shown[ROWS];    /* value last fetched */
-	double moved[ROWS];    /* of it, what went by best effort */
-	double zero[ROWS];     /* what a restart took away */
-	double bound[ROWS];    /* upper bound of pause time from frames, ns, so far */
-	double frames[ROWS];   /* frames at the last sample, for that bound */
+	double shown[ROWS]; /* value last fetched */
+	double moved[ROWS]; /* of it, what went by best effort */
+	double zero[ROWS]; /* what a restart took away */
+	double bound[ROWS]; /* upper bound of pause time from frames, ns, so far */
+	double frames[ROWS]; /* frames at the last sample, for that bound */
 	double peak[PEAK_COUNT]; /* since the watermarks were last read; SINCE_EVER: that */
-	double folded[PEAK_COUNT]; /* SONiC: the highest since PERIODIC_WATERMARKS was last zeroed */
+	/* SONiC: the highest since PERIODIC_WATERMARKS was last zeroed */
+	double folded[PEAK_COUNT];
 	double corrected, corrected_ns;
 };
 struct face_state {
 	struct port_state *ports;
 	double *pool_peak;
-	bool *told;            /* [plane][switch]: its states and settings are known */
+	bool *told; /* [plane][switch]: its states and settings are known */
 	double refreshed_ns[REFRESHES], peaks_due_ns, optics_due_ns;
 	bool was_on, first;
-	double time_of_ns;     /* the text of the last line's time */
+	double time_of_ns; /* the text of the last line's time */
 	char time_text[32];
 };
 
-static bool has(const struct recorder *r, unsigned faces) { return faces & (1u << r->o->face); }
+static bool has(const struct recorder *r, unsigned faces)
+{
+	return faces & (1u << r->o->face);
+}
 static struct port_state *state_of(const struct recorder *r, unsigned plane, const struct view *v)
 {
 	const size_t first = v->shape->nodes[v->shape->n_hosts].port0;
@@ -124,7 +172,8 @@ static char *put(char *to, const char *end, const char *text)
 	return to;
 }
 
-static void line(struct recorder *r, double t_ns, const char *device, const char *port, int priority, const char *metric, const char *value, const char *rest)
+static void line(struct recorder *r, double t_ns, const char *device, const char *port,
+	int priority, const char *metric, const char *value, const char *rest)
 {
 	char prio[16] = "-", buf[512], *to = buf;
 	const char *const end = buf + sizeof(buf) - 1;
@@ -146,7 +195,8 @@ static void line(struct recorder *r, double t_ns, const char *device, const char
 	fwrite(buf, 1, (size_t)(to - buf), r->out);
 	r->lines++;
 }
-static void line_u64(struct recorder *r, double t_ns, const char *device, const char *port, int priority, const char *metric, double value, const char *rest)
+static void line_u64(struct recorder *r, double t_ns, const char *device, const char *port,
+	int priority, const char *metric, double value, const char *rest)
 {
 	char text[32], *at = text + sizeof(text) - 1;
 	if (!(value >= 0 && value < 18446744073709551615.0))
@@ -161,10 +211,31 @@ static void line_u64(struct recorder *r, double t_ns, const char *device, const 
 	line(r, t_ns, device, port, priority, metric, at, rest);
 }
 
-/* --- states and settings: told when first seen, when they change, and again after the device was away --- */
+/* ---- states and settings: told when first seen, when they change, and again after the device was
+ * away ---- */
 
-enum setting { OPER_UP, SPEED, MTU, PFC_ENABLED, ALPHA_EXP, HEADROOM, XON_OFFSET, ECN_ENABLED, KMIN, KMAX, PMAX, WEIGHT, PRIO_TO_PG, PRIO_TO_QUEUE, TRUST,
-	DSCP_TO_PRIO, CABLE, CNP_QUEUE, WATCHDOG_MS, WATCHDOG_ACTION };
+enum setting {
+	OPER_UP,
+	SPEED,
+	MTU,
+	PFC_ENABLED,
+	ALPHA_EXP,
+	HEADROOM,
+	XON_OFFSET,
+	ECN_ENABLED,
+	KMIN,
+	KMAX,
+	PMAX,
+	WEIGHT,
+	PRIO_TO_PG,
+	PRIO_TO_QUEUE,
+	TRUST,
+	DSCP_TO_PRIO,
+	CABLE,
+	CNP_QUEUE,
+	WATCHDOG_MS,
+	WATCHDOG_ACTION
+};
 enum spread { OF_PORT, OF_LOSSLESS, OF_EVERY_PRIORITY, OF_WATCHED_PORT };
 static const struct {
 	const char *metric;
@@ -173,17 +244,30 @@ static const struct {
 	unsigned faces;
 } settings[] = {
 	/* 1.1 IF-MIB; PORT of 2.2.3 */
-	{"port.oper_up", OPER_UP, OF_PORT, ALL}, {"port.speed_bps", SPEED, OF_PORT, ALL}, {"port.mtu_bytes", MTU, OF_PORT, ALL},
-	/* 2.2.3 PORT_QOS_MAP, BUFFER_PROFILE, WRED_PROFILE, CABLE_LENGTH (its maps of DSCP and classes are read by no profile); 2.1 queue-management-profile; 1.4 csqIfQosGroupInfo (buffer size minus pause threshold) */
-	{"cfg.pfc_enabled", PFC_ENABLED, OF_EVERY_PRIORITY, F_ | G_}, {"cfg.pg_alpha_exp", ALPHA_EXP, OF_LOSSLESS, F_ | G_},
-	{"cfg.pg_headroom_bytes", HEADROOM, OF_LOSSLESS, F_ | N_ | G_}, {"cfg.pg_xon_offset_bytes", XON_OFFSET, OF_LOSSLESS, F_ | G_},
-	{"cfg.ecn_enabled", ECN_ENABLED, OF_LOSSLESS, F_ | G_ | O_}, {"cfg.ecn_kmin_bytes", KMIN, OF_LOSSLESS, F_ | G_ | O_}, {"cfg.ecn_kmax_bytes", KMAX, OF_LOSSLESS, F_ | G_ | O_},
-	{"cfg.ecn_pmax_ratio", PMAX, OF_LOSSLESS, F_ | G_ | O_}, {"cfg.ecn_weight", WEIGHT, OF_LOSSLESS, F_ | O_},
-	{"cfg.prio_to_pg", PRIO_TO_PG, OF_LOSSLESS, F_}, {"cfg.prio_to_queue", PRIO_TO_QUEUE, OF_LOSSLESS, F_},
-	{"cfg.trust", TRUST, OF_PORT, F_}, {"cfg.dscp_to_prio", DSCP_TO_PRIO, OF_PORT, F_}, {"cfg.cable_m", CABLE, OF_PORT, F_ | G_},
+	{"port.oper_up", OPER_UP, OF_PORT, ALL},
+	{"port.speed_bps", SPEED, OF_PORT, ALL},
+	{"port.mtu_bytes", MTU, OF_PORT, ALL},
+	/* 2.2.3 PORT_QOS_MAP, BUFFER_PROFILE, WRED_PROFILE, CABLE_LENGTH (its maps of DSCP and
+	   classes are read by no profile); 2.1 queue-management-profile; 1.4 csqIfQosGroupInfo
+	   (buffer size minus pause threshold) */
+	{"cfg.pfc_enabled", PFC_ENABLED, OF_EVERY_PRIORITY, F_ | G_},
+	{"cfg.pg_alpha_exp", ALPHA_EXP, OF_LOSSLESS, F_ | G_},
+	{"cfg.pg_headroom_bytes", HEADROOM, OF_LOSSLESS, F_ | N_ | G_},
+	{"cfg.pg_xon_offset_bytes", XON_OFFSET, OF_LOSSLESS, F_ | G_},
+	{"cfg.ecn_enabled", ECN_ENABLED, OF_LOSSLESS, F_ | G_ | O_},
+	{"cfg.ecn_kmin_bytes", KMIN, OF_LOSSLESS, F_ | G_ | O_},
+	{"cfg.ecn_kmax_bytes", KMAX, OF_LOSSLESS, F_ | G_ | O_},
+	{"cfg.ecn_pmax_ratio", PMAX, OF_LOSSLESS, F_ | G_ | O_},
+	{"cfg.ecn_weight", WEIGHT, OF_LOSSLESS, F_ | O_},
+	{"cfg.prio_to_pg", PRIO_TO_PG, OF_LOSSLESS, F_},
+	{"cfg.prio_to_queue", PRIO_TO_QUEUE, OF_LOSSLESS, F_},
+	{"cfg.trust", TRUST, OF_PORT, F_},
+	{"cfg.dscp_to_prio", DSCP_TO_PRIO, OF_PORT, F_},
+	{"cfg.cable_m", CABLE, OF_PORT, F_ | G_},
 	{"cfg.cnp_queue", CNP_QUEUE, OF_PORT, F_},
 	/* 2.2.3 PFC_WD */
-	{"cfg.pfcwd_detect_ms", WATCHDOG_MS, OF_WATCHED_PORT, F_ | G_}, {"cfg.pfcwd_restore_ms", WATCHDOG_MS, OF_WATCHED_PORT, F_ | G_},
+	{"cfg.pfcwd_detect_ms", WATCHDOG_MS, OF_WATCHED_PORT, F_ | G_},
+	{"cfg.pfcwd_restore_ms", WATCHDOG_MS, OF_WATCHED_PORT, F_ | G_},
 	{"cfg.pfcwd_action", WATCHDOG_ACTION, OF_WATCHED_PORT, F_ | G_},
 };
 
@@ -193,9 +277,13 @@ static bool misreads_dscp(const struct view *v)
 	return f && v->node == sim_leaf(v->shape, (unsigned)f->leaf - 1);
 }
 
-unsigned face_lossless(const struct recorder *r) { return sim_leaf(r->shape[0], 0)->sw.pfc_mask; }
+unsigned face_lossless(const struct recorder *r)
+{
+	return sim_leaf(r->shape[0], 0)->sw.pfc_mask;
+}
 
-static void setting_text(const struct view *v, enum setting what, unsigned priority, char *buf, size_t size)
+static void setting_text(
+	const struct view *v, enum setting what, unsigned priority, char *buf, size_t size)
 {
 	const struct sim_port *p = v->port;
 	const struct scenario *s = v->r->s;
@@ -205,11 +293,19 @@ static void setting_text(const struct view *v, enum setting what, unsigned prior
 	case SPEED: number = (double)p->bps; break;
 	case MTU: number = port_mtu(v); break;
 	/* a DSCP map that is wrong leaves the classes as they are: nothing gets into them */
-	case PFC_ENABLED: number = (misreads_dscp(v) ? face_lossless(v->r) : v->node->sw.pfc_mask) >> priority & 1 && !p->deaf[priority]; break;
+	case PFC_ENABLED:
+		number = (misreads_dscp(v) ? face_lossless(v->r) : v->node->sw.pfc_mask) >>
+					priority &
+				1 &&
+			!p->deaf[priority];
+		break;
 	case ALPHA_EXP: snprintf(buf, size, "%g", log2(p->alpha)); return;
 	case HEADROOM: number = (double)p->headroom_bytes; break;
 	case XON_OFFSET: number = (double)p->xon_offset_bytes; break;
-	case ECN_ENABLED: number = (misreads_dscp(v) ? v->r->shape[0]->ports[p - v->shape->ports].ecn : p->ecn); break;
+	case ECN_ENABLED:
+		number = (misreads_dscp(v) ? v->r->shape[0]->ports[p - v->shape->ports].ecn
+					   : p->ecn);
+		break;
 	case KMIN: number = (double)p->kmin_bytes; break;
 	case KMAX: number = (double)p->kmax_bytes; break;
 	case PMAX: snprintf(buf, size, "%g", p->pmax); return;
@@ -221,11 +317,16 @@ static void setting_text(const struct view *v, enum setting what, unsigned prior
 		int n = 0;
 		for (unsigned q = 0; q < SIM_PRIORITIES && !misreads_dscp(v); q++)
 			if (face_lossless(v->r) >> q & 1 || (q > 0 && q == s->second_priority))
-				n += snprintf(buf + n, size - (size_t)n, "%s%u:%u", n ? "," : "", DSCP_LOSSLESS(q), q);
-		snprintf(buf + n, size - (size_t)n, "%s%u:%u", n ? "," : "", DSCP_CONTROL, SIM_CONTROL_PRIORITY);
+				n += snprintf(buf + n, size - (size_t)n, "%s%u:%u", n ? "," : "",
+					DSCP_LOSSLESS(q), q);
+		snprintf(buf + n, size - (size_t)n, "%s%u:%u", n ? "," : "", DSCP_CONTROL,
+			SIM_CONTROL_PRIORITY);
 		return;
 	}
-	case CABLE: snprintf(buf, size, "%g", (view_towards_host(v) ? s->host_cable_mm : s->uplink_cable_mm) / 1e3); return;
+	case CABLE:
+		snprintf(buf, size, "%g",
+			(view_towards_host(v) ? s->host_cable_mm : s->uplink_cable_mm) / 1e3);
+		return;
 	case CNP_QUEUE: number = SIM_CONTROL_PRIORITY; break;
 	case WATCHDOG_MS: number = s->watchdog_ns / 1e6; break;
 	case WATCHDOG_ACTION: snprintf(buf, size, "drop"); return;
@@ -233,12 +334,15 @@ static void setting_text(const struct view *v, enum setting what, unsigned prior
 	snprintf(buf, size, "%.0f", number);
 }
 
-static void tell_settings(struct recorder *r, double t_ns, const char *device, const char *port, const struct view *v, const struct view *before)
+static void tell_settings(struct recorder *r, double t_ns, const char *device, const char *port,
+	const struct view *v, const struct view *before)
 {
 	char now[128], then[128];
 	for (size_t k = 0; k < rw_countof(settings); k++) {
-		const bool one = settings[k].spread == OF_PORT || settings[k].spread == OF_WATCHED_PORT;
-		if (!has(r, settings[k].faces) || (settings[k].spread == OF_WATCHED_PORT && r->s->watchdog_ns <= 0))
+		const bool one =
+			settings[k].spread == OF_PORT || settings[k].spread == OF_WATCHED_PORT;
+		if (!has(r, settings[k].faces) ||
+			(settings[k].spread == OF_WATCHED_PORT && r->s->watchdog_ns <= 0))
 			continue;
 		for (unsigned q = 0; q < (one ? 1 : SIM_PRIORITIES); q++) {
 			if (settings[k].spread == OF_LOSSLESS && !(face_lossless(r) >> q & 1))
@@ -257,14 +361,19 @@ static void tell_settings(struct recorder *r, double t_ns, const char *device, c
 static void hash_text(const struct sim_node *n, char *buf, size_t size)
 {
 	const unsigned f = n->hash.fields;
-	snprintf(buf, size, "%s%s%s%s%s", f & FIELD_SRC ? "src_ip" : "", f & FIELD_SRC && f & ~(unsigned)FIELD_SRC ? "," : "", f & FIELD_DST ? "dst_ip" : "",
+	snprintf(buf, size, "%s%s%s%s%s", f & FIELD_SRC ? "src_ip" : "",
+		f & FIELD_SRC && f & ~(unsigned)FIELD_SRC ? "," : "", f & FIELD_DST ? "dst_ip" : "",
 		f & FIELD_DST && f & FIELD_SPORT ? "," : "", f & FIELD_SPORT ? "src_port" : "");
 }
 
-static const char *pool_name(const struct recorder *r) { return has(r, G_) ? "pool:ingress_lossless_pool" : "pool:ingress_lossless"; }
+static const char *pool_name(const struct recorder *r)
+{
+	return has(r, G_) ? "pool:ingress_lossless_pool" : "pool:ingress_lossless";
+}
 
 /* Of the device. Hash settings are in no table of the counter map: full only. 2.2.3 BUFFER_POOL. */
-static void tell_device(struct recorder *r, double t_ns, const char *device, const struct view *v, const struct view *before)
+static void tell_device(struct recorder *r, double t_ns, const char *device, const struct view *v,
+	const struct view *before)
 {
 	char now[64], then[64];
 	if (has(r, F_)) {
@@ -276,27 +385,38 @@ static void tell_device(struct recorder *r, double t_ns, const char *device, con
 		if (!before || before->node->hash.seed != v->node->hash.seed)
 			line_u64(r, t_ns, device, "-", -1, "cfg.hash_seed", v->node->hash.seed, "");
 		if (!before)
-			line(r, t_ns, device, "-", -1, "cfg.lb_mode", r->s->spray ? "packet" : "static", "");
+			line(r, t_ns, device, "-", -1, "cfg.lb_mode",
+				r->s->spray ? "packet" : "static", "");
 		if (!before)
 			line(r, t_ns, device, pool_name(r), -1, "cfg.pool_slices", "1", "");
 	}
 	if (has(r, F_ | G_) && !before)
-		line_u64(r, t_ns, device, pool_name(r), -1, "cfg.buffer_pool_bytes", (double)v->node->sw.buffer_bytes, "");
+		line_u64(r, t_ns, device, pool_name(r), -1, "cfg.buffer_pool_bytes",
+			(double)v->node->sw.buffer_bytes, "");
 	if (has(r, F_) && !before)
-		line(r, t_ns, device, pool_name(r), -1, "cfg.shp_ratio", "0", ""); /* each port has its own headroom */
+		/* each port has its own headroom */
+		line(r, t_ns, device, pool_name(r), -1, "cfg.shp_ratio", "0", "");
 }
 
-/* --- optics --- */
+/* ---- optics -------------------------------------------------------------- */
 
-/* 1.11 ENTITY-SENSOR-MIB of SONiC; its gNMI has the same readings (TRANSCEIVER_DOM_SENSOR) and RATES FEC_PRE_BER (2.2.1). */
-static void tell_optics(struct recorder *r, double t_ns, const char *device, const char *port, const struct view *v, bool due)
+/* 1.11 ENTITY-SENSOR-MIB of SONiC; its gNMI has the same readings (TRANSCEIVER_DOM_SENSOR) and
+ * RATES FEC_PRE_BER (2.2.1). */
+static void tell_optics(struct recorder *r, double t_ns, const char *device, const char *port,
+	const struct view *v, bool due)
 {
 	char text[32];
 	const struct optics o = port_optics(v, t_ns);
-	const struct { const char *metric; double value; } rows[] = {{"optic.rx_power_dbm", v->port->down ? -40 : o.rx_dbm}, {"optic.tx_power_dbm", o.tx_dbm},
-		{"optic.temperature_c", o.temperature_c}};
-	for (size_t k = 0; k < rw_countof(rows) && due && has(r, F_ | S_ | G_) && !view_towards_host(v); k++) { /* copper to the hosts */
-		snprintf(text, sizeof(text), "%.2f", rows[k].value + 0.2 * (random_unit(&r->random) - 0.5));
+	const struct {
+		const char *metric;
+		double value;
+	} rows[] = {{"optic.rx_power_dbm", v->port->down ? -40 : o.rx_dbm},
+		{"optic.tx_power_dbm", o.tx_dbm}, {"optic.temperature_c", o.temperature_c}};
+	/* copper to the hosts */
+	for (size_t k = 0;
+		k < rw_countof(rows) && due && has(r, F_ | S_ | G_) && !view_towards_host(v); k++) {
+		snprintf(text, sizeof(text), "%.2f",
+			rows[k].value + 0.2 * (random_unit(&r->random) - 0.5));
 		line(r, t_ns, device, port, -1, rows[k].metric, text, "");
 	}
 	if (has(r, F_ | G_) && !v->port->down) {
@@ -305,14 +425,17 @@ static void tell_optics(struct recorder *r, double t_ns, const char *device, con
 	}
 }
 
-/* --- counters --- */
+/* ---- counters ------------------------------------------------------------ */
 
-static double counter_now(struct recorder *r, const struct view *v, struct port_state *p, size_t index, const struct row *row, double t_ns)
+static double counter_now(struct recorder *r, const struct view *v, struct port_state *p,
+	size_t index, const struct row *row, double t_ns)
 {
 	switch (row->from) {
 	case FROM_PHY: return floor(p->corrected);
-	case FROM_UNCORRECTABLE: return coarse_sum(r->c, v->plane, index, SUM_IN_ERRORS); /* a codeword beyond repair costs a frame */
-	case FROM_SYMBOLS: return 16 * coarse_sum(r->c, v->plane, index, SUM_IN_ERRORS);  /* and has 16 wrong symbols at least: 15 could be repaired */
+	/* a codeword beyond repair costs a frame */
+	case FROM_UNCORRECTABLE: return coarse_sum(r->c, v->plane, index, SUM_IN_ERRORS);
+	/* and has 16 wrong symbols at least: 15 could be repaired */
+	case FROM_SYMBOLS: return 16 * coarse_sum(r->c, v->plane, index, SUM_IN_ERRORS);
 	case FROM_FLAPS: return port_flaps(v, t_ns);
 	case FROM_NOTHING: return 0;
 	default: return coarse_sum(r->c, v->plane, index, (enum port_sum)row->from);
@@ -329,13 +452,16 @@ static void fetch(struct recorder *r, enum refresh which, double t_ns)
 				struct port_state *p = state_of(r, plane, &v);
 				const bool misread = misreads_dscp(&v);
 				if (which == REFRESH_PORT) {
-					p->corrected += codewords_corrected(&v, port_optics(&v, t_ns).ber, t_ns - p->corrected_ns);
+					p->corrected += codewords_corrected(&v,
+						port_optics(&v, t_ns).ber, t_ns - p->corrected_ns);
 					p->corrected_ns = t_ns;
 				}
 				for (size_t k = 0; k < ROWS; k++) {
 					if (counters[k].refresh != which)
 						continue;
-					const double value = counter_now(r, &v, p, (size_t)(p - r->f->ports) % r->c->n_ports, &counters[k], t_ns);
+					const double value = counter_now(r, &v, p,
+						(size_t)(p - r->f->ports) % r->c->n_ports,
+						&counters[k], t_ns);
 					if (misread)
 						p->moved[k] += value - p->shown[k];
 					p->shown[k] = value;
@@ -364,18 +490,29 @@ static void refresh(struct recorder *r, double t_ns)
 	coarse_advance(r->c, t_ns);
 }
 
-/* Where an SNMP face gives no pause time, a bound follows from frames: 65,535 quanta of 512 bit times each, never more than the interval. */
-static void tell_bound(struct recorder *r, double t_ns, const char *device, const char *port, const struct view *v, struct port_state *p, size_t k, int priority)
+/* Where an SNMP face gives no pause time, a bound follows from frames: 65,535 quanta of 512 bit
+ * times each, never more than the interval. */
+static void tell_bound(struct recorder *r, double t_ns, const char *device, const char *port,
+	const struct view *v, struct port_state *p, size_t k, int priority)
 {
-	static const struct { int from; const char *metric; unsigned measured; } rows[] = {{SUM_PFC_RX, "pfc.rx_pause_ns_hi", F_ | N_ | GNMI},
-		{SUM_PFC_TX, "pfc.tx_pause_ns_hi", F_ | N_ | GNMI}, {SUM2_PFC_RX, "pfc.rx_pause_ns_hi", F_ | N_ | GNMI}, {SUM2_PFC_TX, "pfc.tx_pause_ns_hi", F_ | N_ | GNMI}};
+	static const struct {
+		int from;
+		const char *metric;
+		unsigned measured;
+	} rows[] = {{SUM_PFC_RX, "pfc.rx_pause_ns_hi", F_ | N_ | GNMI},
+		{SUM_PFC_TX, "pfc.tx_pause_ns_hi", F_ | N_ | GNMI},
+		{SUM2_PFC_RX, "pfc.rx_pause_ns_hi", F_ | N_ | GNMI},
+		{SUM2_PFC_TX, "pfc.tx_pause_ns_hi", F_ | N_ | GNMI}};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		if (counters[k].from != rows[i].from || has(r, rows[i].measured))
 			continue;
 		if (!r->f->first && p->shown[k] > p->frames[k])
-			p->bound[k] += fmin(r->o->interval_ns, (p->shown[k] - p->frames[k]) * 65535.0 * 512 / (double)v->port->bps * 1e9);
+			p->bound[k] += fmin(r->o->interval_ns,
+				(p->shown[k] - p->frames[k]) * 65535.0 * 512 /
+					(double)v->port->bps * 1e9);
 		p->frames[k] = p->shown[k];
-		line_u64(r, t_ns, device, port, priority, rows[i].metric, floor(p->bound[k]), "\testimated");
+		line_u64(r, t_ns, device, port, priority, rows[i].metric, floor(p->bound[k]),
+			"\testimated");
 	}
 }
 
@@ -384,12 +521,16 @@ static bool row_priority(const struct recorder *r, const struct row *row, int *r
 {
 	const struct scenario *s = r->s;
 	*ret = row->priority == SECOND ? (int)s->second_priority : row->priority;
-	if (row->from == SUM_WATCHDOG_STORMS || row->from == SUM_WATCHDOG_RESTORES || row->from == SUM_WATCHDOG_DROPS)
+	if (row->from == SUM_WATCHDOG_STORMS || row->from == SUM_WATCHDOG_RESTORES ||
+		row->from == SUM_WATCHDOG_DROPS)
 		return s->watchdog_ns > 0;
-	return row->priority == SECOND ? s->second_priority >= 0 : row->priority != BEST_EFFORT || s->second_priority != BEST_EFFORT;
+	return row->priority == SECOND
+		? s->second_priority >= 0
+		: row->priority != BEST_EFFORT || s->second_priority != BEST_EFFORT;
 }
 
-static void tell_counters(struct recorder *r, double t_ns, const char *device, const char *port, const struct view *v, bool restart)
+static void tell_counters(struct recorder *r, double t_ns, const char *device, const char *port,
+	const struct view *v, bool restart)
 {
 	struct port_state *p = state_of(r, v->plane, v);
 	for (size_t k = 0; k < ROWS; k++) {
@@ -403,13 +544,14 @@ static void tell_counters(struct recorder *r, double t_ns, const char *device, c
 			value -= p->moved[k];
 		if (restart)
 			p->zero[k] = value;
-		line_u64(r, t_ns, device, port, priority, counters[k].metric, value - p->zero[k], restart ? "\trestart" : "");
+		line_u64(r, t_ns, device, port, priority, counters[k].metric, value - p->zero[k],
+			restart ? "\trestart" : "");
 		if (counters[k].priority == PRIORITY || counters[k].priority == SECOND)
 			tell_bound(r, t_ns, device, port, v, p, k, priority);
 	}
 }
 
-/* --- watermarks: a maximum over the device's own window, told once per window --- */
+/* ---- watermarks: a maximum over the device's own window, told once per window ---- */
 
 static void take_peaks(struct recorder *r)
 {
@@ -425,14 +567,17 @@ static void take_peaks(struct recorder *r)
 }
 
 /* 2.3 instant-occupancy; the others have none. */
-static void tell_depth(struct recorder *r, double t_ns, const char *device, const char *port, const struct view *v)
+static void tell_depth(
+	struct recorder *r, double t_ns, const char *device, const char *port, const struct view *v)
 {
 	const size_t index = (size_t)(state_of(r, v->plane, v) - r->f->ports) % r->c->n_ports;
 	if (has(r, F_ | K_))
-		line_u64(r, t_ns, device, port, misreads_dscp(v) ? BEST_EFFORT : PRIORITY, "queue.depth_bytes", coarse_depth(r->c, v->plane, index), "");
+		line_u64(r, t_ns, device, port, misreads_dscp(v) ? BEST_EFFORT : PRIORITY,
+			"queue.depth_bytes", coarse_depth(r->c, v->plane, index), "");
 }
 
-static void tell_peaks(struct recorder *r, double t_ns, const char *device, const char *port, const struct view *v, const char *window)
+static void tell_peaks(struct recorder *r, double t_ns, const char *device, const char *port,
+	const struct view *v, const char *window)
 {
 	struct port_state *p = state_of(r, v->plane, v);
 	for (size_t k = 0; k < rw_countof(peaks); k++) {
@@ -440,9 +585,11 @@ static void tell_peaks(struct recorder *r, double t_ns, const char *device, cons
 			continue;
 		const enum port_peak which = peaks[k].peak;
 		p->folded[which] = fmax(p->folded[which], p->peak[which]);
-		line_u64(r, t_ns, device, port, PRIORITY, peaks[k].metric, misreads_dscp(v) ? 0 : p->folded[which], window);
+		line_u64(r, t_ns, device, port, PRIORITY, peaks[k].metric,
+			misreads_dscp(v) ? 0 : p->folded[which], window);
 		if (misreads_dscp(v))
-			line_u64(r, t_ns, device, port, BEST_EFFORT, peaks[k].metric, p->folded[which], window);
+			line_u64(r, t_ns, device, port, BEST_EFFORT, peaks[k].metric,
+				p->folded[which], window);
 		if (!has(r, SINCE_EVER))
 			p->peak[which] = 0;
 		if (!has(r, SINCE_EVER | G_) || fmod(t_ns, FOLD_NS) < watermark_ns[r->o->face])
@@ -450,7 +597,7 @@ static void tell_peaks(struct recorder *r, double t_ns, const char *device, cons
 	}
 }
 
-/* --- one round --- */
+/* ---- one round ----------------------------------------------------------- */
 
 #define EVERY_SWITCH SIZE_MAX
 struct round {
@@ -462,7 +609,8 @@ struct round {
 static void sample_switch(struct recorder *r, const struct round *x, unsigned plane, size_t d)
 {
 	char device[48], port[32];
-	const struct view v0 = view_of(r, plane, d, 0, x->on), old0 = view_of(r, plane, d, 0, r->f->was_on);
+	const struct view v0 = view_of(r, plane, d, 0, x->on),
+			  old0 = view_of(r, plane, d, 0, r->f->was_on);
 	bool *told = &r->f->told[plane * r->c->n_switches + d];
 	if (is_silent(r, &v0)) {
 		*told = false;
@@ -472,9 +620,11 @@ static void sample_switch(struct recorder *r, const struct round *x, unsigned pl
 	device_name(r->s, v0.node, plane, device, sizeof(device));
 	tell_device(r, x->t_ns, device, &v0, *told ? &old0 : NULL);
 	if (x->peaks && has(r, F_)) /* SONiC's pools have a watermark, but no path leads to it */
-		line_u64(r, x->t_ns, device, pool_name(r), -1, "pool.watermark_bytes", r->f->pool_peak[d], x->window);
+		line_u64(r, x->t_ns, device, pool_name(r), -1, "pool.watermark_bytes",
+			r->f->pool_peak[d], x->window);
 	for (unsigned i = 0; i < v0.node->ports; i++) {
-		const struct view v = view_of(r, plane, d, i, x->on), old = view_of(r, plane, d, i, r->f->was_on);
+		const struct view v = view_of(r, plane, d, i, x->on),
+				  old = view_of(r, plane, d, i, r->f->was_on);
 		snprintf(port, sizeof(port), "Ethernet%u", i + 1);
 		tell_settings(r, x->t_ns, device, port, &v, *told ? &old : NULL);
 		tell_counters(r, x->t_ns, device, port, &v, restart);
@@ -514,15 +664,21 @@ static void sample(struct recorder *r, double t_ns, size_t only)
 	f->first = false;
 }
 
-void faces_sample(struct recorder *r, double t_ns) { sample(r, t_ns, EVERY_SWITCH); }
+void faces_sample(struct recorder *r, double t_ns)
+{
+	sample(r, t_ns, EVERY_SWITCH);
+}
 
 void faces_sample_switch(struct recorder *r, double t_ns, unsigned plane, size_t device)
 {
 	const size_t at = plane * r->c->n_switches + device;
 	r->f->told[at] = false;
 	/* What comes once a minute or once in all is told of every switch, whoever asked. */
-	const bool due = (watermark_ns[r->o->face] > 0 && t_ns >= r->f->peaks_due_ns) || (optics_ns[r->o->face] > 0 && t_ns >= r->f->optics_due_ns);
-	sample(r, t_ns, due || r->f->first || coarse_fault_on(r->c, t_ns) != r->f->was_on ? EVERY_SWITCH : at);
+	const bool due = (watermark_ns[r->o->face] > 0 && t_ns >= r->f->peaks_due_ns) ||
+		(optics_ns[r->o->face] > 0 && t_ns >= r->f->optics_due_ns);
+	sample(r, t_ns,
+		due || r->f->first || coarse_fault_on(r->c, t_ns) != r->f->was_on ? EVERY_SWITCH
+										  : at);
 }
 
 void faces_begin(struct recorder *r)
@@ -542,7 +698,10 @@ void faces_begin(struct recorder *r)
 	r->f = f;
 }
 
-void faces_changed(struct recorder *r) { memset(r->f->told, 0, r->c->planes * r->c->n_switches * sizeof(*r->f->told)); }
+void faces_changed(struct recorder *r)
+{
+	memset(r->f->told, 0, r->c->planes * r->c->n_switches * sizeof(*r->f->told));
+}
 
 void faces_end(struct recorder *r)
 {

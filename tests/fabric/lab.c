@@ -1,6 +1,6 @@
 /*
- * rocewatch-lab - a simulated fabric to try rocewatch on without switches. Options as in the command line's contract; exit codes
- * 0 done, 1 failed, 2 bad usage.
+ * rocewatch-lab - a simulated fabric to try rocewatch on without switches. Options as in the
+ * command line's contract; exit codes 0 done, 1 failed, 2 bad usage.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,40 +23,62 @@
 
 static const char help[] =
 	"Usage: rocewatch lab list [--scenarios DIR]\n"
-	"       rocewatch lab run SCENARIO [--dir DIR] [--seed N] [--interval DUR] [--at DUR] [--for DUR] [--face FACE] [--tls]\n"
+	"       rocewatch lab run SCENARIO [--dir DIR] [--seed N] [--interval DUR] [--at DUR] "
+	"[--for DUR] [--face FACE] [--tls]\n"
 	"       rocewatch lab set KEY=VALUE [--device GLOB] [--dir DIR]\n"
 	"       rocewatch lab show [counters] [--dir DIR]\n"
-	"       rocewatch lab record SCENARIO --out DIR [--seed N] [--interval DUR] [--for DUR] [--face FACE] [--packets]\n"
-	"                            [--perturb N] [--cache DIR] [--set [DEVICES:]KEY=VALUE,...] [--set-at DUR] [--senders +N] [--load FACTOR]\n"
-	"A simulated RoCE fabric: switches, hosts, training traffic, and something that goes wrong.\n\n"
+	"       rocewatch lab record SCENARIO --out DIR [--seed N] [--interval DUR] [--for DUR] "
+	"[--face FACE] [--packets]\n"
+	"                            [--perturb N] [--cache DIR] [--set [DEVICES:]KEY=VALUE,...] "
+	"[--set-at DUR] [--senders +N] [--load FACTOR]\n"
+	"A simulated RoCE fabric: switches, hosts, training traffic, and something that goes "
+	"wrong.\n\n"
 	"list                what can be simulated, one scenario a line: name, cause, title\n"
-	"run                 serve a scenario live: every switch is an SNMP agent or gNMI server on an address of 127/8; DIR/rocewatch.yaml is ready for\n"
-	"                    rocewatch -c DIR/rocewatch.yaml agent, and DIR/truth.json says what is wrong\n"
-	"set                 change the running lab: kmin, kmax, headroom, xon_offset (sizes), pmax, alpha (ratios): the exchange is simulated\n"
-	"                    again and the counters follow, of one switch with --device leaf2; fault=on|off; clock=hold|run\n"
-	"show                what the running lab is; counters: what its switches answer, as lines of a recorded case\n"
-	"record              write a scenario as a recorded case: samples.tsv, fabric.yaml, and truth.json with what is really wrong\n\n"
-	"    --dir DIR       of the live lab; /tmp/rocewatch-lab-UID. Files of an earlier lab there are replaced\n"
+	"run                 serve a scenario live: every switch is an SNMP agent or gNMI server "
+	"on an address of 127/8; DIR/rocewatch.yaml is ready for\n"
+	"                    rocewatch -c DIR/rocewatch.yaml agent, and DIR/truth.json says what "
+	"is wrong\n"
+	"set                 change the running lab: kmin, kmax, headroom, xon_offset (sizes), "
+	"pmax, alpha (ratios): the exchange is simulated\n"
+	"                    again and the counters follow, of one switch with --device leaf2; "
+	"fault=on|off; clock=hold|run\n"
+	"show                what the running lab is; counters: what its switches answer, as lines "
+	"of a recorded case\n"
+	"record              write a scenario as a recorded case: samples.tsv, fabric.yaml, and "
+	"truth.json with what is really wrong\n\n"
+	"    --dir DIR       of the live lab; /tmp/rocewatch-lab-UID. Files of an earlier lab "
+	"there are replaced\n"
 	"    --at DUR        the fault of a live lab begins after this; 20s\n"
 	"    --out DIR       record: where to; made when it is missing\n"
-	"    --seed N        1 when not given; places and sizes of what goes wrong are drawn by it\n"
+	"    --seed N        1 when not given; places and sizes of what goes wrong are drawn by "
+	"it\n"
 	"    --interval DUR  between samples; 10s, of a live lab's configuration 1s\n"
-	"    --for DUR       length of the recording; the scenario's own when not given. A live lab ends after it\n"
-	"    --face FACE     full, sonic-snmp, nxos-snmp, cumulus-snmp, sonic-gnmi, cumulus-gnmi or openconfig-gnmi: only what such a switch answers;\n"
-	"                    full. A live lab: nxos, cumulus, eos or sonic by SNMP, or one of the three by gNMI; nxos, which has pause time, or eos\n"
+	"    --for DUR       length of the recording; the scenario's own when not given. A live "
+	"lab ends after it\n"
+	"    --face FACE     full, sonic-snmp, nxos-snmp, cumulus-snmp, sonic-gnmi, cumulus-gnmi "
+	"or openconfig-gnmi: only what such a switch answers;\n"
+	"                    full. A live lab: nxos, cumulus, eos or sonic by SNMP, or one of the "
+	"three by gNMI; nxos, which has pause time, or eos\n"
 	"                    where ECN marks decide\n"
 	"    --tls           run: gNMI over TLS; DIR/ca.pem signs the switches\n"
-	"    --packets       captures too: what mirrors of the leaf's uplinks saw, one packet in N, and bursts in full\n"
-	"    --perturb N     another fabric of the same kind, drawn by N: hash, DCQCN timers, buffers, thresholds, cables and times 30 % up or down\n"
-	"    --set K=V,...   record: with these thresholds instead of the scenario's; leaf2:kmin=200KB is of one switch, 'leaf*/hosts:alpha=1/4'\n"
-	"                    of the ports to hosts (/uplinks: the others). Steps lengthen or shorten by what it does to the exchange\n"
+	"    --packets       captures too: what mirrors of the leaf's uplinks saw, one packet in "
+	"N, and bursts in full\n"
+	"    --perturb N     another fabric of the same kind, drawn by N: hash, DCQCN timers, "
+	"buffers, thresholds, cables and times 30 % up or down\n"
+	"    --set K=V,...   record: with these thresholds instead of the scenario's; "
+	"leaf2:kmin=200KB is of one switch, 'leaf*/hosts:alpha=1/4'\n"
+	"                    of the ports to hosts (/uplinks: the others). Steps lengthen or "
+	"shorten by what it does to the exchange\n"
 	"    --set-at DUR    the thresholds of --set hold from then on, not from the start\n"
-	"    --senders +N    N more senders meet wherever several meet already (gather, incast, storage)\n"
+	"    --senders +N    N more senders meet wherever several meet already (gather, incast, "
+	"storage)\n"
 	"    --load FACTOR   times the bytes of an exchange; 1 when not given\n"
-	"    --cache DIR     keep what was simulated, for the same scenario and seed with another face or interval\n"
+	"    --cache DIR     keep what was simulated, for the same scenario and seed with another "
+	"face or interval\n"
 	"    --scenarios DIR look for scenarios here; also $ROCEWATCH_LAB_SCENARIOS\n"
 	"-h, --help          this text\n\n"
-	"SCENARIO is a name from the list, or a file. Read a case with: rocewatch replay --from DIR\n";
+	"SCENARIO is a name from the list, or a file. Read a case with: rocewatch replay --from "
+	"DIR\n";
 
 struct options {
 	const char *out, *scenarios, *dir, *face, *device;
@@ -90,17 +112,22 @@ static const char *scenario_dir(const struct options *o, char *buf, size_t size)
 		return o->scenarios ? o->scenarios : env;
 	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	if (n > 0) {
-		static const char *const places[] = {"scenarios", "../share/rocewatch/scenarios", "../../share/rocewatch/scenarios"};
+		static const char *const places[] = {"scenarios", "../share/rocewatch/scenarios",
+			"../../share/rocewatch/scenarios"};
 		self[n] = '\0';
 		*strrchr(self, '/') = '\0';
 		for (size_t i = 0; i < rw_countof(places); i++)
-			if (snprintf(buf, size, "%s/%s", self, places[i]) < (int)size && access(buf, R_OK) == 0)
+			if (snprintf(buf, size, "%s/%s", self, places[i]) < (int)size &&
+				access(buf, R_OK) == 0)
 				return buf;
 	}
 	return LAB_SCENARIOS;
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
 static int is_scenario(const struct dirent *d)
 {
 	const char *dot = strrchr(d->d_name, '.');
@@ -165,7 +192,10 @@ static int read_scenario(const char *name, const struct options *o, struct scena
 		snprintf(path, sizeof(path), "%s/%.255s.yaml", dir, name);
 		if (access(path, R_OK) != 0) {
 			const char *n = nearest(dir, name, near, sizeof(near));
-			fprintf(stderr, "rocewatch lab: no scenario '%.64s'%s%s%s; rocewatch lab list names them\n", name, n ? "; did you mean '" : "", n ? n : "", n ? "'?" : "");
+			fprintf(stderr,
+				"rocewatch lab: no scenario '%.64s'%s%s%s; rocewatch lab list "
+				"names them\n",
+				name, n ? "; did you mean '" : "", n ? n : "", n ? "'?" : "");
 			return 2;
 		}
 	}
@@ -189,20 +219,27 @@ static int record(const char *name, const struct options *o)
 	while (face < FACES && !str_eq(o->face ? o->face : "full", face_names[face]))
 		face++;
 	if (face == FACES)
-		return usage("--face: read '%s', expected full, sonic-snmp, nxos-snmp, cumulus-snmp, sonic-gnmi, cumulus-gnmi or openconfig-gnmi", o->face);
+		return usage("--face: read '%s', expected full, sonic-snmp, nxos-snmp, "
+			     "cumulus-snmp, sonic-gnmi, cumulus-gnmi or openconfig-gnmi",
+			o->face);
 	int rc = read_scenario(name, o, &s);
 	if (rc != 0)
 		return rc;
 	struct scenario loaded = s, tuned = s;
 	loaded.slice_bytes *= o->load;
 	loaded.more_senders = tuned.more_senders = o->senders;
-	loaded.slowdown = tuned.slowdown = loaded.excess_ns = tuned.excess_ns = 0; /* how long an exchange is was settled without them */
+	/* how long an exchange is was settled without them */
+	loaded.slowdown = tuned.slowdown = loaded.excess_ns = tuned.excess_ns = 0;
 	tuned.slice_bytes = loaded.slice_bytes;
 	if (threshold_assign(&tuned, o->set, o->n_set, &e) != 0)
 		return usage("--set: %s", e.text);
 	const bool other_load = o->load != 1 || o->senders > 0, later = o->set_at_ns > 0;
-	struct record_options r = {o->out, o->interval_ns > 0 ? o->interval_ns : 10e9, o->length_ns > 0 ? o->length_ns : s.length_ns, (enum face)face, o->packets,
-		.tuned = o->n_set && !later ? &tuned : other_load ? &loaded : NULL, .tuned_later = o->n_set && later ? &tuned : NULL, .later_ns = o->set_at_ns};
+	struct record_options r = {o->out, o->interval_ns > 0 ? o->interval_ns : 10e9,
+		o->length_ns > 0 ? o->length_ns : s.length_ns, (enum face)face, o->packets,
+		.tuned = o->n_set && !later ? &tuned
+			: other_load        ? &loaded
+					    : NULL,
+		.tuned_later = o->n_set && later ? &tuned : NULL, .later_ns = o->set_at_ns};
 	if (later && (!o->n_set || o->set_at_ns >= r.length_ns))
 		return usage("--set-at goes with --set, and before the end of the recording");
 	if ((r.tuned || r.tuned_later) && (s.jobs > 1 || r.packets))
@@ -210,7 +247,8 @@ static int record(const char *name, const struct options *o)
 	if (r.length_ns < 2 * r.interval_ns)
 		return usage("a recording needs at least two intervals");
 	if (r.length_ns / r.interval_ns > 2e6)
-		return usage("more than 2,000,000 intervals: choose a longer --interval or a shorter --for");
+		return usage("more than 2,000,000 intervals: choose a longer --interval or a "
+			     "shorter --for");
 	if (record_case(&s, &r, &e) != 0) {
 		err_print(stderr, &e);
 		return 1;
@@ -228,16 +266,22 @@ static int run(const char *name, const struct options *o)
 {
 	struct scenario s;
 	struct err e = {0};
-	struct live_options r = {o->dir, o->interval_ns > 0 ? o->interval_ns : 1e9, o->at_ns > 0 ? o->at_ns : 20e9, o->length_ns, o->face ? live_face_find(o->face) : NULL, o->tls};
+	struct live_options r = {o->dir, o->interval_ns > 0 ? o->interval_ns : 1e9,
+		o->at_ns > 0 ? o->at_ns : 20e9, o->length_ns,
+		o->face ? live_face_find(o->face) : NULL, o->tls};
 	if (o->face && !r.face)
-		return usage("--face: read '%s', expected nxos, cumulus, eos, sonic, sonic-gnmi, cumulus-gnmi or openconfig-gnmi", o->face);
+		return usage("--face: read '%s', expected nxos, cumulus, eos, sonic, sonic-gnmi, "
+			     "cumulus-gnmi or openconfig-gnmi",
+			o->face);
 	if (o->tls && !(r.face && r.face->gnmi))
-		return usage("--tls goes with a face that answers gNMI: --face sonic-gnmi, cumulus-gnmi or openconfig-gnmi");
+		return usage("--tls goes with a face that answers gNMI: --face sonic-gnmi, "
+			     "cumulus-gnmi or openconfig-gnmi");
 	char cache[PATH_MAX];
 	int rc = read_scenario(name, o, &s);
 	if (rc != 0)
 		return rc;
-	if (s.cache_dir && (mkdir(s.cache_dir, 0777) == 0 || errno == EEXIST) && realpath(s.cache_dir, cache))
+	if (s.cache_dir && (mkdir(s.cache_dir, 0777) == 0 || errno == EEXIST) &&
+		realpath(s.cache_dir, cache))
 		s.cache_dir = cache; /* a live lab works in a directory of its own */
 	if (!r.face)
 		r.face = live_face_for(s.cause);
@@ -248,7 +292,8 @@ static int ask(const char *verb, const char *what, const struct options *o)
 {
 	char request[256];
 	struct err e = {0};
-	if (snprintf(request, sizeof(request), "%s%s%s%s", verb, what, o->device ? " " : "", o->device ? o->device : "") >= (int)sizeof(request))
+	if (snprintf(request, sizeof(request), "%s%s%s%s", verb, what, o->device ? " " : "",
+		    o->device ? o->device : "") >= (int)sizeof(request))
 		return usage("'%.40s...' is too long", what);
 	const int rc = live_ask(o->dir, request, &e);
 	return rc < 0 ? failed(&e) : rc;
@@ -259,7 +304,8 @@ static int duration(const char *s, double *ret)
 	struct err e = {0};
 	int64_t ns;
 	if (unit_duration(s, &ns, &e) != 0 || ns < 100000000) {
-		fprintf(stderr, "rocewatch lab: %s\n", *e.text ? e.text : "a duration of at least 100ms was expected");
+		fprintf(stderr, "rocewatch lab: %s\n",
+			*e.text ? e.text : "a duration of at least 100ms was expected");
 		return -EINVAL;
 	}
 	*ret = (double)ns;
@@ -268,9 +314,13 @@ static int duration(const char *s, double *ret)
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {{"out", 1, NULL, 'o'}, {"seed", 1, NULL, 's'}, {"interval", 1, NULL, 'i'}, {"for", 1, NULL, 'f'}, {"face", 1, NULL, 'F'},
-		{"scenarios", 1, NULL, 'S'}, {"packets", 0, NULL, 'p'}, {"tls", 0, NULL, 't'}, {"perturb", 1, NULL, 'P'}, {"cache", 1, NULL, 'c'},
-		{"dir", 1, NULL, 'd'}, {"device", 1, NULL, 'D'}, {"at", 1, NULL, 'a'}, {"set", 1, NULL, 'k'}, {"set-at", 1, NULL, 'K'}, {"senders", 1, NULL, 'n'}, {"load", 1, NULL, 'l'}, {"help", 0, NULL, 'h'}, {0}};
+	static const struct option longs[] = {{"out", 1, NULL, 'o'}, {"seed", 1, NULL, 's'},
+		{"interval", 1, NULL, 'i'}, {"for", 1, NULL, 'f'}, {"face", 1, NULL, 'F'},
+		{"scenarios", 1, NULL, 'S'}, {"packets", 0, NULL, 'p'}, {"tls", 0, NULL, 't'},
+		{"perturb", 1, NULL, 'P'}, {"cache", 1, NULL, 'c'}, {"dir", 1, NULL, 'd'},
+		{"device", 1, NULL, 'D'}, {"at", 1, NULL, 'a'}, {"set", 1, NULL, 'k'},
+		{"set-at", 1, NULL, 'K'}, {"senders", 1, NULL, 'n'}, {"load", 1, NULL, 'l'},
+		{"help", 0, NULL, 'h'}, {0}};
 	struct options o = {.seed = 1, .load = 1};
 	int64_t seed;
 	int opt;
@@ -301,13 +351,16 @@ int main(int argc, char **argv)
 				return 2;
 			break;
 		case 'n':
-			if (unit_int(optarg + (*optarg == '+'), &seed, NULL) != 0 || seed < 1 || seed > 64)
+			if (unit_int(optarg + (*optarg == '+'), &seed, NULL) != 0 || seed < 1 ||
+				seed > 64)
 				return usage("--senders: read '%s', expected +1 to +64", optarg);
 			o.senders = (double)seed;
 			break;
 		case 'l':
-			if (unit_double(optarg, &o.load, NULL) != 0 || !(o.load >= 0.1 && o.load <= 10))
-				return usage("--load: read '%s', expected a factor of 0.1 to 10", optarg);
+			if (unit_double(optarg, &o.load, NULL) != 0 ||
+				!(o.load >= 0.1 && o.load <= 10))
+				return usage("--load: read '%s', expected a factor of 0.1 to 10",
+					optarg);
 			break;
 		case 'i':
 			if (duration(optarg, &o.interval_ns) != 0)
@@ -319,21 +372,20 @@ int main(int argc, char **argv)
 			break;
 		case 'P':
 			if (unit_int(optarg, &seed, NULL) != 0 || seed < 1)
-				return usage("--perturb: read '%s', expected a whole number from 1 up", optarg);
+				return usage(
+					"--perturb: read '%s', expected a whole number from 1 up",
+					optarg);
 			o.perturb = (uint64_t)seed;
 			break;
 		case 's':
 			if (unit_int(optarg, &seed, NULL) != 0 || seed < 0)
-				return usage("--seed: read '%s', expected a whole number from 0 up", optarg);
+				return usage("--seed: read '%s', expected a whole number from 0 up",
+					optarg);
 			o.seed = (uint64_t)seed;
 			break;
-		case 'h':
-			fputs(help, stdout);
-			return fflush(stdout) == 0 ? 0 : 1;
-		case ':':
-			return usage("%s needs a value", argv[optind - 1]);
-		default:
-			return usage("unknown option %s", argv[optind - 1]);
+		case 'h': fputs(help, stdout); return fflush(stdout) == 0 ? 0 : 1;
+		case ':': return usage("%s needs a value", argv[optind - 1]);
+		default: return usage("unknown option %s", argv[optind - 1]);
 		}
 	}
 	argc -= optind;
@@ -350,7 +402,8 @@ int main(int argc, char **argv)
 		return usage("--device goes with set");
 	if (o.tls)
 		return usage("--tls goes with run");
-	if (argc >= 1 && argc <= 2 && str_eq(argv[0], "show") && (argc == 1 || str_eq(argv[1], "counters")))
+	if (argc >= 1 && argc <= 2 && str_eq(argv[0], "show") &&
+		(argc == 1 || str_eq(argv[1], "counters")))
 		return ask(argc == 1 ? "show" : "", argc == 1 ? "" : "counters", &o);
 	return usage("expected list, run SCENARIO, set KEY=VALUE, show or record SCENARIO");
 }

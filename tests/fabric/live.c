@@ -1,6 +1,7 @@
 /*
- * live - see live.h. One thread, one poll loop: requests of the snmpds (answered at once from the simulation as of now), the control
- * socket, signals, and every 100 ms a look at the scenario's clock. gNMI servers have a thread each beside it.
+ * live - see live.h. One thread, one poll loop: requests of the snmpds (answered at once from the
+ * simulation as of now), the control socket, signals, and every 100 ms a look at the scenario's
+ * clock. gNMI servers have a thread each beside it.
  */
 #include "tests/fabric/live_lab.h"
 
@@ -20,7 +21,10 @@
 #define TICK_MS 100
 #define NODES_MAX 200 /* snmpds on one machine: 10 MB each; gNMI servers: a thread each */
 
-double lab_now(const struct lab *l) { return l->held_ns >= 0 ? l->held_ns : (double)mono_now().ns - l->start_ns; }
+double lab_now(const struct lab *l)
+{
+	return l->held_ns >= 0 ? l->held_ns : (double)mono_now().ns - l->start_ns;
+}
 
 static void clock_text(char *buf, size_t size)
 {
@@ -39,7 +43,7 @@ static void __attribute__((format(printf, 1, 2))) tell(const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
-/* --- start --- */
+/* ---- start --------------------------------------------------------------- */
 
 static int simulate(struct lab *l, const struct scenario *s, struct err *e)
 {
@@ -49,9 +53,15 @@ static int simulate(struct lab *l, const struct scenario *s, struct err *e)
 		l->s->at_ns = l->o->at_ns;
 	l->told_for_ns = s->for_ns;
 	l->told_every_ns = s->every_ns;
-	l->recorded = (struct record_options){.dir = ".", .interval_ns = l->o->interval_ns, .face = l->o->face->recorded,
-		.length_ns = l->o->length_ns > 0 ? l->o->length_ns : fmax(s->length_ns, l->o->at_ns + 3.6e12)};
-	l->r = (struct recorder){.s = l->s, .o = &l->recorded, .random = random_seeded(s->seed, 51), .live_face = l->o->face->name};
+	l->recorded = (struct record_options){.dir = ".",
+		.interval_ns = l->o->interval_ns,
+		.face = l->o->face->recorded,
+		.length_ns = l->o->length_ns > 0 ? l->o->length_ns
+						 : fmax(s->length_ns, l->o->at_ns + 3.6e12)};
+	l->r = (struct recorder){.s = l->s,
+		.o = &l->recorded,
+		.random = random_seeded(s->seed, 51),
+		.live_face = l->o->face->name};
 	tell("simulating %s", s->name);
 	int rc = coarse_new(l->s, &l->r.c, e);
 	if (rc != 0)
@@ -59,7 +69,10 @@ static int simulate(struct lab *l, const struct scenario *s, struct err *e)
 	for (unsigned k = 0; k < 2; k++)
 		l->r.shape[k] = scenario_shape(l->s, k == 1);
 	if ((size_t)l->r.c->planes * l->r.c->n_switches > NODES_MAX)
-		return err_set(e, -E2BIG, "%s has %zu switches; a live lab has at most %d: rocewatch lab record can do more", s->name, l->r.c->planes * l->r.c->n_switches, NODES_MAX);
+		return err_set(e, -E2BIG,
+			"%s has %zu switches; a live lab has at most %d: rocewatch lab record can "
+			"do more",
+			s->name, l->r.c->planes * l->r.c->n_switches, NODES_MAX);
 	faces_begin(&l->r);
 	return live_nodes_new(l, e);
 }
@@ -67,7 +80,8 @@ static int simulate(struct lab *l, const struct scenario *s, struct err *e)
 static int start(struct lab *l, struct err *e)
 {
 	int rc = live_control_open(l, e);
-	/* The clock begins with service; the files say when that is, and are there before anybody can ask. */
+	/* The clock begins with service; the files say when that is, and are there before anybody
+	 * can ask. */
 	l->r.wall_ns = (double)wall_now().ns;
 	if (rc == 0)
 		rc = live_files_write(l, e);
@@ -91,14 +105,21 @@ static void introduce(const struct lab *l)
 {
 	const struct scenario *s = l->s;
 	const struct live_node *last = &l->nodes[l->n_nodes - 1];
-	printf("%s, seed %llu: %.0f leaves, %.0f spines, %.0f hosts%s; %zu switches that answer as %s do, by %s at %s to %s, port %d\n\n", s->name,
-		(unsigned long long)s->seed, s->leaves, s->spines, s->leaves * s->hosts_per_leaf, s->planes > 1 ? ", several rails" : "", l->n_nodes, l->o->face->name,
-		!l->o->face->gnmi ? "SNMP" : l->o->tls ? "gNMI over TLS" : "gNMI", l->nodes[0].address, strrchr(last->address, '.') + 1,
+	printf("%s, seed %llu: %.0f leaves, %.0f spines, %.0f hosts%s; %zu switches that answer as "
+	       "%s do, by %s at %s to %s, port %d\n\n",
+		s->name, (unsigned long long)s->seed, s->leaves, s->spines,
+		s->leaves * s->hosts_per_leaf, s->planes > 1 ? ", several rails" : "", l->n_nodes,
+		l->o->face->name,
+		!l->o->face->gnmi   ? "SNMP"
+			: l->o->tls ? "gNMI over TLS"
+				    : "gNMI",
+		l->nodes[0].address, strrchr(last->address, '.') + 1,
 		l->o->face->gnmi ? l->o->face->gnmi->port : LAB_PORT);
 	printf("in another shell:    rocewatch -c %s/rocewatch.yaml agent\n", l->dir);
 	printf("in a third:          rocewatch -c %s/rocewatch.yaml watch\n", l->dir);
 	printf("                     rocewatch -c %s/rocewatch.yaml incident list\n", l->dir);
-	printf("change thresholds:   rocewatch lab set kmin=400KB%s%s\n", l->o->dir ? " --dir " : "", l->o->dir ? l->dir : "");
+	printf("change thresholds:   rocewatch lab set kmin=400KB%s%s\n",
+		l->o->dir ? " --dir " : "", l->o->dir ? l->dir : "");
 	printf("what is wrong:       %s/truth.json\n\n", l->dir);
 	fflush(stdout);
 	if (s->n_faults)
@@ -107,16 +128,18 @@ static void introduce(const struct lab *l)
 		tell("serving");
 }
 
-/* --- the loop --- */
+/* ---- the loop ------------------------------------------------------------ */
 
 static int silence(struct lab *l, struct live_node *n, struct err *e)
 {
-	const bool wanted = n->to_be_silent, reboots = n->tables.face->gnmi || fault_of(l->s, FAULT_REBOOT) != NULL;
+	const bool wanted = n->to_be_silent,
+		   reboots = n->tables.face->gnmi || fault_of(l->s, FAULT_REBOOT) != NULL;
 	if (wanted == n->silent)
 		return 0;
 	n->silent = wanted;
 	if (wanted && reboots)
-		live_node_stop(n); /* it comes back as a switch does: sysUpTime and counters from zero */
+		/* it comes back as a switch does: sysUpTime and counters from zero */
+		live_node_stop(n);
 	else if (reboots) {
 		int rc = live_node_start(n, e);
 		return rc != 0 ? rc : live_node_connect(n, e);
@@ -158,9 +181,11 @@ static int children(struct lab *l, struct err *e)
 {
 	int status;
 	for (size_t i = 0; i < l->n_nodes; i++)
-		if (l->nodes[i].pid > 0 && waitpid(l->nodes[i].pid, &status, WNOHANG) == l->nodes[i].pid) {
+		if (l->nodes[i].pid > 0 &&
+			waitpid(l->nodes[i].pid, &status, WNOHANG) == l->nodes[i].pid) {
 			l->nodes[i].pid = 0;
-			return err_set(e, -ECHILD, "snmpd of %s ended: see %s/run/%s.log", l->nodes[i].tables.name, l->dir, l->nodes[i].tables.name);
+			return err_set(e, -ECHILD, "snmpd of %s ended: see %s/run/%s.log",
+				l->nodes[i].tables.name, l->dir, l->nodes[i].tables.name);
 		}
 	return 0;
 }
@@ -195,15 +220,18 @@ static int serve(struct lab *l, int signal_fd, struct err *e)
 		if (p[2].revents)
 			live_control_retuned(l);
 		for (size_t i = 0; i < l->n_nodes && rc == 0; i++)
-			if (p[FIXED + i].revents && p[FIXED + i].fd == l->nodes[i].x.fd && agentx_serve(&l->nodes[i].x) != 0)
-				rc = live_node_connect(&l->nodes[i], e); /* the master closed the session: once more, or its end is reported */
+			if (p[FIXED + i].revents && p[FIXED + i].fd == l->nodes[i].x.fd &&
+				agentx_serve(&l->nodes[i].x) != 0)
+				/* the master closed the session: once more, or its end is reported
+				 */
+				rc = live_node_connect(&l->nodes[i], e);
 		if (rc == 0)
 			rc = tick(l, e);
 	}
 	return rc < 0 ? rc : 0;
 }
 
-/* --- the end --- */
+/* ---- the end ------------------------------------------------------------- */
 
 static void lab_done(struct lab *l)
 {
@@ -227,7 +255,8 @@ static void lab_done(struct lab *l)
 
 int live_run(const struct scenario *s, const struct live_options *o, struct err *e)
 {
-	rw_cleanup(lab_done) struct lab l = {.o = o, .lock = -1, .listen = -1, .done_fd = -1, .busy = PTHREAD_MUTEX_INITIALIZER};
+	rw_cleanup(lab_done) struct lab l = {
+		.o = o, .lock = -1, .listen = -1, .done_fd = -1, .busy = PTHREAD_MUTEX_INITIALIZER};
 	sigset_t set;
 	sigemptyset(&set);
 	const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
@@ -235,7 +264,8 @@ int live_run(const struct scenario *s, const struct live_options *o, struct err 
 		sigaddset(&set, handled[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	rw_cleanup(closep) int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	int rc = fd < 0 ? err_set(e, -errno, "signalfd: %s", strerror(errno)) : live_dir_take(&l, e);
+	int rc =
+		fd < 0 ? err_set(e, -errno, "signalfd: %s", strerror(errno)) : live_dir_take(&l, e);
 	if (rc == 0)
 		rc = simulate(&l, s, e);
 	if (rc == 0)

@@ -14,7 +14,16 @@
 
 /* 6.1 */
 enum { HEADER = 20, VERSION = 1, FLAG_CONTEXT = 0x08, FLAG_NETWORK_ORDER = 0x10 };
-enum pdu { PDU_OPEN = 1, PDU_CLOSE = 2, PDU_REGISTER = 3, PDU_GET = 5, PDU_GETNEXT = 6, PDU_GETBULK = 7, PDU_TESTSET = 8, PDU_RESPONSE = 18 };
+enum pdu {
+	PDU_OPEN = 1,
+	PDU_CLOSE = 2,
+	PDU_REGISTER = 3,
+	PDU_GET = 5,
+	PDU_GETNEXT = 6,
+	PDU_GETBULK = 7,
+	PDU_TESTSET = 8,
+	PDU_RESPONSE = 18
+};
 enum { TYPE_NO_INSTANCE = 129, TYPE_END_OF_VIEW = 130 };
 enum { ERROR_NOT_WRITABLE = 17, ERROR_PARSE = 266, ERROR_CONTEXT = 262 };
 enum { REASON_SHUTDOWN = 5, TIMEOUT_S = 5, PRIORITY_DEFAULT = 127 };
@@ -44,7 +53,7 @@ bool agentx_oid_read(const char *text, struct agentx_oid *ret)
 	return false;
 }
 
-/* --- reading: 5.1 to 5.3; each PDU says its own byte order --- */
+/* ---- reading: 5.1 to 5.3; each PDU says its own byte order --------------- */
 
 struct pdu_in {
 	struct bytes b;
@@ -75,7 +84,8 @@ static bool in_oid(struct pdu_in *p, struct agentx_oid *ret)
 	}
 	for (unsigned i = 0; i < n; i++) {
 		const uint32_t arc = in32(p);
-		if (ret->n == AGENTX_OID_MAX) { /* none of ours is that long: what is cut cannot change the order against ours */
+		/* none of ours is that long: what is cut cannot change the order against ours */
+		if (ret->n == AGENTX_OID_MAX) {
 			continue;
 		}
 		ret->v[ret->n++] = arc;
@@ -83,13 +93,16 @@ static bool in_oid(struct pdu_in *p, struct agentx_oid *ret)
 	return include != 0;
 }
 
-/* --- writing --- */
+/* ---- writing ------------------------------------------------------------- */
 
 struct pdu_out {
 	uint8_t *v;
 	size_t n, cap;
 };
-static void out_donep(struct pdu_out *o) { free(o->v); }
+static void out_donep(struct pdu_out *o)
+{
+	free(o->v);
+}
 static void out8(struct pdu_out *o, unsigned v)
 {
 	rw_grow(o->v, o->n, o->cap);
@@ -121,7 +134,8 @@ static void out_octets(struct pdu_out *o, const char *s, size_t n)
 	while (n++ % 4)
 		out8(o, 0);
 }
-static void out_header(struct pdu_out *o, enum pdu type, uint32_t session, uint32_t transaction, uint32_t packet)
+static void out_header(
+	struct pdu_out *o, enum pdu type, uint32_t session, uint32_t transaction, uint32_t packet)
 {
 	out8(o, VERSION);
 	out8(o, type);
@@ -132,7 +146,8 @@ static void out_header(struct pdu_out *o, enum pdu type, uint32_t session, uint3
 	out32(o, packet);
 	out32(o, 0); /* the length, when it is known */
 }
-static void out_value(struct pdu_out *o, const struct agentx_oid *name, const struct agentx_value *v)
+static void out_value(
+	struct pdu_out *o, const struct agentx_oid *name, const struct agentx_value *v)
 {
 	out16(o, v->type);
 	out16(o, 0);
@@ -168,7 +183,7 @@ static int send_pdu(int fd, struct pdu_out *o)
 	return 0;
 }
 
-/* --- answers: 7.2.3 --- */
+/* ---- answers: 7.2.3 ------------------------------------------------------ */
 
 static void answer_get(struct agentx *x, struct pdu_in *p, struct pdu_out *o)
 {
@@ -289,7 +304,8 @@ static int receive(struct agentx *x, int flags)
 	return 0;
 }
 
-/* whole - the first PDU received, if all of it is there: 1, else 0; -EPROTO when it cannot be one. */
+/* whole - the first PDU received, if all of it is there: 1, else 0; -EPROTO when it cannot be one.
+ */
 static int whole(const struct agentx *x, struct pdu_in *p, size_t *ret_n)
 {
 	uint32_t length;
@@ -328,7 +344,8 @@ int agentx_serve(struct agentx *x)
 	return rc;
 }
 
-/* ask - send @o and wait for its response: 0, -EPROTO when the master refuses. Requests that come meanwhile wait in the buffer of the socket. */
+/* ask - send @o and wait for its response: 0, -EPROTO when the master refuses. Requests that come
+ * meanwhile wait in the buffer of the socket. */
 static int ask(struct agentx *x, struct pdu_out *o, uint32_t *ret_session)
 {
 	struct pdu_in p;
@@ -379,7 +396,8 @@ static int subtree_register(struct agentx *x, const char *subtree)
 	return ask(x, &o, &session);
 }
 
-int agentx_open(struct agentx *x, const char *path, const char *name, const char *const *subtrees, size_t n_subtrees, const struct agentx_ops *ops, void *data)
+int agentx_open(struct agentx *x, const char *path, const char *name, const char *const *subtrees,
+	size_t n_subtrees, const struct agentx_ops *ops, void *data)
 {
 	const struct timeval wait = {.tv_sec = TIMEOUT_S};
 	struct sockaddr_un a = {.sun_family = AF_UNIX};

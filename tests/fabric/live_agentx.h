@@ -1,8 +1,10 @@
 /*
- * live_agentx - the subagent's side of AgentX (RFC 2741): one session with one snmpd, which asks, and is answered from two functions.
- * A protocol of its own here because net-snmp's library serves one master per process, and a fabric has one per switch.
+ * live_agentx - the subagent's side of AgentX (RFC 2741): one session with one snmpd, which asks,
+ * and is answered from two functions. A protocol of its own here because net-snmp's library serves
+ * one master per process, and a fabric has one per switch.
  *
- * One thread; requests are answered in the order they come, at once. Sizes from outside are limited: a PDU to AGENTX_PDU_MAX bytes.
+ * One thread; requests are answered in the order they come, at once. Sizes from outside are
+ * limited: a PDU to AGENTX_PDU_MAX bytes.
  */
 #ifndef FABRIC_LIVE_AGENTX_H
 #define FABRIC_LIVE_AGENTX_H
@@ -15,10 +17,19 @@ enum { AGENTX_OID_MAX = 32, AGENTX_PDU_MAX = 1 << 20 };
 struct agentx_oid {
 	uint32_t n, v[AGENTX_OID_MAX];
 };
-int agentx_oid_order(const struct agentx_oid *a, const struct agentx_oid *b); /* <0, 0, >0: lexicographic */
-bool agentx_oid_read(const char *text, struct agentx_oid *ret);               /* "1.3.6.1"; false: not an OID */
+/* <0, 0, >0: lexicographic */
+int agentx_oid_order(const struct agentx_oid *a, const struct agentx_oid *b);
+/* "1.3.6.1"; false: not an OID */
+bool agentx_oid_read(const char *text, struct agentx_oid *ret);
 
-enum agentx_type { AGENTX_INTEGER = 2, AGENTX_OCTETS = 4, AGENTX_COUNTER32 = 65, AGENTX_GAUGE32 = 66, AGENTX_TICKS = 67, AGENTX_COUNTER64 = 70 };
+enum agentx_type {
+	AGENTX_INTEGER = 2,
+	AGENTX_OCTETS = 4,
+	AGENTX_COUNTER32 = 65,
+	AGENTX_GAUGE32 = 66,
+	AGENTX_TICKS = 67,
+	AGENTX_COUNTER64 = 70
+};
 struct agentx_value {
 	enum agentx_type type;
 	uint64_t number;
@@ -27,9 +38,11 @@ struct agentx_value {
 };
 
 struct agentx_ops {
-	/* The instance called @name, or the first one after @name (or at it, when @include) and before @end; false: there is none. */
+	/* The instance called @name, or the first one after @name (or at it, when @include) and
+	 * before @end; false: there is none. */
 	bool (*get)(void *data, const struct agentx_oid *name, struct agentx_value *ret);
-	bool (*next)(void *data, const struct agentx_oid *name, bool include, const struct agentx_oid *end, struct agentx_oid *ret_name,
+	bool (*next)(void *data, const struct agentx_oid *name, bool include,
+		const struct agentx_oid *end, struct agentx_oid *ret_name,
 		struct agentx_value *ret);
 };
 
@@ -44,13 +57,16 @@ struct agentx {
 };
 
 /*
- * agentx_open - connect to the master at @path (a unix socket), open a session called @name and register each of @subtrees. Waits for
- * the master's answers. Returns 0, or -errno; -ECONNREFUSED and -ENOENT: nobody listens there yet. agentx_close() also after a failure.
+ * agentx_open - connect to the master at @path (a unix socket), open a session called @name and
+ * register each of @subtrees. Waits for the master's answers. Returns 0, or -errno; -ECONNREFUSED
+ * and -ENOENT: nobody listens there yet. agentx_close() also after a failure.
  */
-int agentx_open(struct agentx *x, const char *path, const char *name, const char *const *subtrees, size_t n_subtrees, const struct agentx_ops *ops, void *data);
+int agentx_open(struct agentx *x, const char *path, const char *name, const char *const *subtrees,
+	size_t n_subtrees, const struct agentx_ops *ops, void *data);
 void agentx_close(struct agentx *x);
 
-/* agentx_serve - answer what has arrived; to be called when @fd is readable. 0, or -errno when the session is over. */
+/* agentx_serve - answer what has arrived; to be called when @fd is readable. 0, or -errno when the
+ * session is over. */
 int agentx_serve(struct agentx *x);
 
 #endif

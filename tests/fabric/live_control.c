@@ -1,6 +1,7 @@
 /*
- * live_control - the unix socket of a live lab: one request a connection, one line. Thresholds are simulated anew in a thread of their own, which owns
- * the new simulation until it is done; the loop then goes on with it where the old one was.
+ * live_control - the unix socket of a live lab: one request a connection, one line. Thresholds are
+ * simulated anew in a thread of their own, which owns the new simulation until it is done; the loop
+ * then goes on with it where the old one was.
  */
 #include "tests/fabric/live_lab.h"
 #include "tests/fabric/thresholds.h"
@@ -26,7 +27,7 @@
 
 static const struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = SOCKET_NAME};
 
-/* --- asking --- */
+/* ---- asking -------------------------------------------------------------- */
 
 int live_ask(const char *dir, const char *request, struct err *e)
 {
@@ -47,7 +48,7 @@ int live_ask(const char *dir, const char *request, struct err *e)
 	return status == '+' ? 0 : 1;
 }
 
-/* --- answering --- */
+/* ---- answering ----------------------------------------------------------- */
 
 /* '+' or '-', then the text; the connection ends with it. */
 static void reply(int fd, bool good, const char *text, size_t n)
@@ -57,7 +58,8 @@ static void reply(int fd, bool good, const char *text, size_t n)
 		w = send(fd, text + at, n - at, MSG_NOSIGNAL);
 	close(fd);
 }
-static void __attribute__((format(printf, 3, 4))) reply_text(int fd, bool good, const char *fmt, ...)
+static void __attribute__((format(printf, 3, 4)))
+reply_text(int fd, bool good, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -67,7 +69,7 @@ static void __attribute__((format(printf, 3, 4))) reply_text(int fd, bool good, 
 	reply(fd, good, text, n < 0 ? 0 : (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
-/* --- thresholds --- */
+/* ---- thresholds ---------------------------------------------------------- */
 
 static void *simulate(void *data)
 {
@@ -80,11 +82,13 @@ static void *simulate(void *data)
 }
 
 /* @devices: "" is the whole fabric */
-static void retune(struct lab *l, const struct threshold *k, const char *what, const char *text, const char *devices, int client)
+static void retune(struct lab *l, const struct threshold *k, const char *what, const char *text,
+	const char *devices, int client)
 {
 	struct err e = {0};
 	if (l->retune.running) {
-		reply_text(client, false, "rocewatch lab: %s is being simulated: one at a time\n", l->retune.what);
+		reply_text(client, false, "rocewatch lab: %s is being simulated: one at a time\n",
+			l->retune.what);
 		return;
 	}
 	struct scenario *s = rw_calloc(1, sizeof(*s));
@@ -94,11 +98,13 @@ static void retune(struct lab *l, const struct threshold *k, const char *what, c
 		free(s);
 		return;
 	}
-	l->retune = (struct retune){.s = s, .e = rw_calloc(1, sizeof(struct err)), .client = client};
+	l->retune =
+		(struct retune){.s = s, .e = rw_calloc(1, sizeof(struct err)), .client = client};
 	snprintf(l->retune.what, sizeof(l->retune.what), "%s", what);
 	const int rc = pthread_create(&l->retune.thread, NULL, simulate, l);
 	if (rc != 0) {
-		reply_text(client, false, "rocewatch lab: no thread to simulate in: %s\n", strerror(rc));
+		reply_text(client, false, "rocewatch lab: no thread to simulate in: %s\n",
+			strerror(rc));
 		free(s);
 		free(l->retune.e);
 		return;
@@ -106,7 +112,10 @@ static void retune(struct lab *l, const struct threshold *k, const char *what, c
 	l->retune.running = true;
 }
 
-static double exchange_ns(const struct coarse *c, bool fault) { return fault ? c->fault_exchange_ns : c->exchange_ns; }
+static double exchange_ns(const struct coarse *c, bool fault)
+{
+	return fault ? c->fault_exchange_ns : c->exchange_ns;
+}
 
 static void values_are_old(struct lab *l)
 {
@@ -154,7 +163,9 @@ void live_control_retuned(struct lab *l)
 		const double after = exchange_ns(l->r.c, fault);
 		char how[160] = "";
 		if (isfinite(before) && isfinite(after))
-			snprintf(how, sizeof(how), "; an exchange takes %.1f ms now, %.1f ms before", after / 1e6, before / 1e6);
+			snprintf(how, sizeof(how),
+				"; an exchange takes %.1f ms now, %.1f ms before", after / 1e6,
+				before / 1e6);
 		reply_text(t->client, true, "%s is set%s\n", t->what, how);
 		fprintf(stderr, "%s is set%s\n", t->what, how);
 		live_truth_write(l, &e);
@@ -164,7 +175,7 @@ void live_control_retuned(struct lab *l)
 	*t = (struct retune){0};
 }
 
-/* --- other keys --- */
+/* ---- other keys ---------------------------------------------------------- */
 
 static void set_fault(struct lab *l, const char *value, int client)
 {
@@ -172,11 +183,13 @@ static void set_fault(struct lab *l, const char *value, int client)
 	const bool on = coarse_fault_on(l->r.c, now), wanted = str_eq(value, "on");
 	struct err e = {0};
 	if (!wanted && !str_eq(value, "off")) {
-		reply_text(client, false, "rocewatch lab: fault: read '%.40s', expected on or off\n", value);
+		reply_text(client, false,
+			"rocewatch lab: fault: read '%.40s', expected on or off\n", value);
 		return;
 	}
 	if (l->s->n_faults == 0) {
-		reply_text(client, false, "rocewatch lab: %s has no fault that comes and goes\n", l->s->name);
+		reply_text(client, false, "rocewatch lab: %s has no fault that comes and goes\n",
+			l->s->name);
 		return;
 	}
 	coarse_advance(l->r.c, now);
@@ -212,7 +225,8 @@ static void set_clock(struct lab *l, const char *value, int client)
 		}
 		reply_text(client, true, "time goes on\n");
 	} else
-		reply_text(client, false, "rocewatch lab: clock: read '%.40s', expected hold or run\n", value);
+		reply_text(client, false,
+			"rocewatch lab: clock: read '%.40s', expected hold or run\n", value);
 }
 
 static void set(struct lab *l, char *what, int client)
@@ -221,7 +235,8 @@ static void set(struct lab *l, char *what, int client)
 	char *value = strchr(what, '='), *devices = strchr(what, ' ');
 	snprintf(told, sizeof(told), "%s", what);
 	if (!value) {
-		reply_text(client, false, "rocewatch lab: read '%.60s', expected KEY=VALUE\n", what);
+		reply_text(
+			client, false, "rocewatch lab: read '%.60s', expected KEY=VALUE\n", what);
 		return;
 	}
 	*value++ = '\0';
@@ -231,13 +246,17 @@ static void set(struct lab *l, char *what, int client)
 	if (k)
 		retune(l, k, told, value, devices ? devices : "", client);
 	else if (devices)
-		reply_text(client, false, "rocewatch lab: %s is of the whole lab, not of a device\n", what);
+		reply_text(client, false,
+			"rocewatch lab: %s is of the whole lab, not of a device\n", what);
 	else if (str_eq(what, "fault"))
 		set_fault(l, value, client);
 	else if (str_eq(what, "clock"))
 		set_clock(l, value, client);
 	else
-		reply_text(client, false, "rocewatch lab: no such key: '%.40s'; kmin, kmax, pmax, alpha, headroom, xon_offset, fault or clock\n", what);
+		reply_text(client, false,
+			"rocewatch lab: no such key: '%.40s'; kmin, kmax, pmax, alpha, headroom, "
+			"xon_offset, fault or clock\n",
+			what);
 }
 
 static void show(struct lab *l, int client)
@@ -245,31 +264,42 @@ static void show(struct lab *l, int client)
 	const struct scenario *s = l->s;
 	const bool on = coarse_fault_on(l->r.c, lab_now(l));
 	struct str b = {0};
-	str_addf(&b, "scenario    %s, seed %llu, face %s\n", s->name, (unsigned long long)s->seed, l->o->face->name);
+	str_addf(&b, "scenario    %s, seed %llu, face %s\n", s->name, (unsigned long long)s->seed,
+		l->o->face->name);
 	str_addf(&b, "running     %.1f s%s\n", lab_now(l) / 1e9, l->held_ns >= 0 ? ", held" : "");
-	str_addf(&b, "fault       %s\n", s->n_faults == 0 ? "none that comes and goes" : on ? "on" : "off");
+	str_addf(&b, "fault       %s\n",
+		s->n_faults == 0 ? "none that comes and goes"
+			: on     ? "on"
+				 : "off");
 	str_addf(&b, "exchange    %.1f ms\n", exchange_ns(l->r.c, on) / 1e6);
 	for (size_t i = 0; i < threshold_count(); i++) {
 		const struct threshold *k = threshold_at(i);
 		const double v = threshold_value(s, k);
 		if (threshold_knob(k) == KNOB_HEADROOM && v <= 0)
-			str_addf(&b, "%-11s by cable and speed, times %g\n", threshold_name(k), s->headroom_factor);
+			str_addf(&b, "%-11s by cable and speed, times %g\n", threshold_name(k),
+				s->headroom_factor);
 		else
-			str_addf(&b, "%-11s %g%s\n", threshold_name(k), v, threshold_is_size(k) ? " B" : "");
+			str_addf(&b, "%-11s %g%s\n", threshold_name(k), v,
+				threshold_is_size(k) ? " B" : "");
 	}
 	for (size_t i = 0; i < s->n_settings; i++)
 		for (size_t j = 0; j < threshold_count(); j++) {
-			static const char *const sides[] = {[OF_ALL_PORTS] = "", [OF_HOST_PORTS] = ", ports to hosts", [OF_UPLINKS] = ", uplinks"};
+			static const char *const sides[] = {[OF_ALL_PORTS] = "",
+				[OF_HOST_PORTS] = ", ports to hosts",
+				[OF_UPLINKS] = ", uplinks"};
 			const struct threshold *k = threshold_at(j);
 			if (threshold_knob(k) == s->settings[i].knob)
-				str_addf(&b, "%-11s %g%s on %s%s\n", threshold_name(k), s->settings[i].value, threshold_is_size(k) ? " B" : "", l->nodes[s->settings[i].device].tables.name,
+				str_addf(&b, "%-11s %g%s on %s%s\n", threshold_name(k),
+					s->settings[i].value, threshold_is_size(k) ? " B" : "",
+					l->nodes[s->settings[i].device].tables.name,
 					sides[s->settings[i].ports]);
 		}
 	reply(client, true, b.s, b.n);
 	str_done(&b);
 }
 
-/* What the switches would answer now, by canonical metric: a recorded case's lines with the time of the model. */
+/* What the switches would answer now, by canonical metric: a recorded case's lines with the time of
+ * the model. */
 static void counters(struct lab *l, int client)
 {
 	struct str b = {0};
@@ -282,10 +312,14 @@ static void counters(struct lab *l, int client)
 					if (!(s->known[m] >> q & 1))
 						continue;
 					if (strncmp(live_metrics[m], "port.", 5) != 0)
-						str_addf(&b, "%.6f\t%s\t%s\t%u\t%s\t%llu\n", l->nodes[i].fresh_ns / 1e9, s->name, s->ports[p].native, q, live_metrics[m],
+						str_addf(&b, "%.6f\t%s\t%s\t%u\t%s\t%llu\n",
+							l->nodes[i].fresh_ns / 1e9, s->name,
+							s->ports[p].native, q, live_metrics[m],
 							(unsigned long long)s->ports[p].v[m][q]);
 					else if (q == 0)
-						str_addf(&b, "%.6f\t%s\t%s\t-\t%s\t%llu\n", l->nodes[i].fresh_ns / 1e9, s->name, s->ports[p].native, live_metrics[m],
+						str_addf(&b, "%.6f\t%s\t%s\t-\t%s\t%llu\n",
+							l->nodes[i].fresh_ns / 1e9, s->name,
+							s->ports[p].native, live_metrics[m],
 							(unsigned long long)s->ports[p].v[m][0]);
 				}
 	}
@@ -295,7 +329,8 @@ static void counters(struct lab *l, int client)
 
 void live_control_accept(struct lab *l)
 {
-	const struct timeval wait = {.tv_sec = 1}; /* who connects has something to say, and reads the answer */
+	/* who connects has something to say, and reads the answer */
+	const struct timeval wait = {.tv_sec = 1};
 	char request[REQUEST_MAX];
 	size_t n = 0;
 	const int client = accept4(l->listen, NULL, NULL, SOCK_CLOEXEC);
@@ -303,7 +338,8 @@ void live_control_accept(struct lab *l)
 		return;
 	setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 	setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
-	for (ssize_t got; n < sizeof(request) - 1 && (got = recv(client, request + n, sizeof(request) - 1 - n, 0)) > 0;)
+	for (ssize_t got; n < sizeof(request) - 1 &&
+		(got = recv(client, request + n, sizeof(request) - 1 - n, 0)) > 0;)
 		n += (size_t)got;
 	request[n] = '\0';
 	request[strcspn(request, "\n")] = '\0';
@@ -323,7 +359,9 @@ int live_control_open(struct lab *l, struct err *e)
 {
 	l->listen = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	l->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (l->listen < 0 || l->done_fd < 0 || bind(l->listen, (const struct sockaddr *)&address, sizeof(address)) != 0 || listen(l->listen, 8) != 0)
+	if (l->listen < 0 || l->done_fd < 0 ||
+		bind(l->listen, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
+		listen(l->listen, 8) != 0)
 		return err_set(e, -errno, "%s/" SOCKET_NAME ": %s", l->dir, strerror(errno));
 	return 0;
 }
@@ -331,7 +369,8 @@ int live_control_open(struct lab *l, struct err *e)
 void live_control_close(struct lab *l)
 {
 	if (l->retune.running) {
-		pthread_join(l->retune.thread, NULL); /* some seconds at most; it cannot be told to stop */
+		/* some seconds at most; it cannot be told to stop */
+		pthread_join(l->retune.thread, NULL);
 		coarse_free(l->retune.c);
 		free(l->retune.s);
 		free(l->retune.e);

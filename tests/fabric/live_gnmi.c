@@ -12,9 +12,10 @@
 #include "proto/gnmi_path.h"
 #include "tests/fabric/live_tables.h"
 
-/* --- profiles: the first port and priority with these values names them --- */
+/* ---- profiles: the first port and priority with these values names them ---- */
 
-static bool same_settings(const struct live_port *a, unsigned qa, const struct live_port *b, unsigned qb, const enum live_setting *which, size_t n)
+static bool same_settings(const struct live_port *a, unsigned qa, const struct live_port *b,
+	unsigned qb, const enum live_setting *which, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (a->s[which[i]][qa] != b->s[which[i]][qb])
@@ -23,10 +24,14 @@ static bool same_settings(const struct live_port *a, unsigned qa, const struct l
 }
 
 enum { SETS_MAX = 64 };
-struct places { size_t port[SETS_MAX]; unsigned at[SETS_MAX], n; };
+struct places {
+	size_t port[SETS_MAX];
+	unsigned at[SETS_MAX], n;
+};
 
 /* The distinct sets of @which in order of appearance, up to that of @port and @q. */
-static int set_of(const struct live_switch *s, size_t port, unsigned q, const enum live_setting *which, size_t n)
+static int set_of(const struct live_switch *s, size_t port, unsigned q,
+	const enum live_setting *which, size_t n)
 {
 	struct places seen = {0};
 	if (!(s->ports[port].has[which[0]] >> q & 1))
@@ -36,7 +41,9 @@ static int set_of(const struct live_switch *s, size_t port, unsigned q, const en
 			if (!(s->ports[i].has[which[0]] >> k & 1))
 				continue;
 			unsigned at = 0;
-			while (at < seen.n && !same_settings(&s->ports[i], k, &s->ports[seen.port[at]], seen.at[at], which, n))
+			while (at < seen.n &&
+				!same_settings(&s->ports[i], k, &s->ports[seen.port[at]],
+					seen.at[at], which, n))
 				at++;
 			if (at == seen.n && seen.n < SETS_MAX) {
 				seen.port[at] = i;
@@ -61,19 +68,33 @@ int live_buffer_of(const struct live_switch *s, size_t port, unsigned group)
 	return set_of(s, port, group, which, rw_countof(which));
 }
 
-/* --- leaves: one rule each --- */
+/* ---- leaves: one rule each ----------------------------------------------- */
 
 enum { OC = 1, CL = 2, BOTH = OC | CL };
 enum scope { OF_SWITCH, OF_PORT, OF_PRIORITY, OF_SETTING, OF_PROFILE };
-enum what { METRIC, SETTING, OPER, SPEED, HOSTNAME, BOOT, SYSTEM_ID, WRED_NAME, NEIGHBOR, NEIGHBOR_PORT, NEIGHBOR_ID, TYPE_MAC, TYPE_NAME };
+enum what {
+	METRIC,
+	SETTING,
+	OPER,
+	SPEED,
+	HOSTNAME,
+	BOOT,
+	SYSTEM_ID,
+	WRED_NAME,
+	NEIGHBOR,
+	NEIGHBOR_PORT,
+	NEIGHBOR_ID,
+	TYPE_MAC,
+	TYPE_NAME
+};
 struct rule {
 	unsigned faces;
 	enum scope scope;
 	const char *path; /* {port} and {q} stand for the place */
 	enum speak_kind kind;
 	enum what what;
-	unsigned from;    /* metric or setting; it is there where the switch has it */
-	double multiply;  /* 0 is 1 */
+	unsigned from; /* metric or setting; it is there where the switch has it */
+	double multiply; /* 0 is 1 */
 };
 
 #define COUNTERS "/interfaces/interface[name={port}]/state/counters/"
@@ -82,44 +103,81 @@ struct rule {
 #define INPUT "/qos/interfaces/interface[interface-id={port}]/input/"
 #define WRED "/qos/queue-management-profiles/queue-management-profile[name={q}]/wred/uniform/"
 #define NEIGHBORS "/lldp/interfaces/interface[name={port}]/neighbors/neighbor[id=1]/state/"
-#define OF_WRED(dir) \
-	{OC, OF_PROFILE, WRED dir "/min-threshold", SPEAK_UINT, SETTING, S_KMIN}, {OC, OF_PROFILE, WRED dir "/max-threshold", SPEAK_UINT, SETTING, S_KMAX}, \
-	{OC, OF_PROFILE, WRED dir "/enable-ecn", SPEAK_BOOL, SETTING, S_ECN_ENABLED}, {OC, OF_PROFILE, WRED dir "/weight", SPEAK_UINT, SETTING, S_WEIGHT}, \
-	{OC, OF_PROFILE, WRED dir "/max-drop-probability-percent", SPEAK_UINT, SETTING, S_PMAX, 100}
+#define OF_WRED(dir)                                                                               \
+	{OC, OF_PROFILE, WRED dir "/min-threshold", SPEAK_UINT, SETTING, S_KMIN},                  \
+		{OC, OF_PROFILE, WRED dir "/max-threshold", SPEAK_UINT, SETTING, S_KMAX},          \
+		{OC, OF_PROFILE, WRED dir "/enable-ecn", SPEAK_BOOL, SETTING, S_ECN_ENABLED},      \
+		{OC, OF_PROFILE, WRED dir "/weight", SPEAK_UINT, SETTING, S_WEIGHT},               \
+	{                                                                                          \
+		OC, OF_PROFILE, WRED dir "/max-drop-probability-percent", SPEAK_UINT, SETTING,     \
+			S_PMAX, 100                                                                \
+	}
 
 static const struct rule rules[] = {
 	/* 2.1 openconfig-interfaces, -if-ethernet, -system */
-	{BOTH, OF_PORT, COUNTERS "in-octets", SPEAK_UINT, METRIC, V_IN_OCTETS}, {BOTH, OF_PORT, COUNTERS "out-octets", SPEAK_UINT, METRIC, V_OUT_OCTETS},
-	{BOTH, OF_PORT, COUNTERS "in-pkts", SPEAK_UINT, METRIC, V_IN_PACKETS}, {BOTH, OF_PORT, COUNTERS "out-pkts", SPEAK_UINT, METRIC, V_OUT_PACKETS},
-	{BOTH, OF_PORT, COUNTERS "in-errors", SPEAK_UINT, METRIC, V_IN_ERRORS}, {BOTH, OF_PORT, COUNTERS "out-errors", SPEAK_UINT, METRIC, V_OUT_ERRORS},
-	{BOTH, OF_PORT, COUNTERS "in-discards", SPEAK_UINT, METRIC, V_IN_DISCARDS}, {BOTH, OF_PORT, COUNTERS "out-discards", SPEAK_UINT, METRIC, V_OUT_DISCARDS},
-	{BOTH, OF_PORT, COUNTERS "in-fcs-errors", SPEAK_UINT, METRIC, V_FCS}, {BOTH, OF_PORT, COUNTERS "carrier-transitions", SPEAK_UINT, METRIC, V_FLAPS},
-	{BOTH, OF_PORT, "/interfaces/interface[name={port}]/state/oper-status", SPEAK_STRING, OPER}, {BOTH, OF_PORT, "/interfaces/interface[name={port}]/state/mtu", SPEAK_UINT, METRIC, V_MTU},
-	{BOTH, OF_PORT, ETHERNET "port-speed", SPEAK_STRING, SPEED}, {BOTH, OF_PORT, ETHERNET "counters/in-mac-pause-frames", SPEAK_UINT, METRIC, V_IN_PAUSE},
-	{BOTH, OF_PORT, ETHERNET "counters/out-mac-pause-frames", SPEAK_UINT, METRIC, V_OUT_PAUSE}, {OC, OF_PORT, ETHERNET "counters/in-symbol-error", SPEAK_UINT, METRIC, V_SYMBOLS},
-	{BOTH, OF_SWITCH, "/system/state/boot-time", SPEAK_UINT, BOOT}, {BOTH, OF_SWITCH, "/system/state/hostname", SPEAK_STRING, HOSTNAME},
+	{BOTH, OF_PORT, COUNTERS "in-octets", SPEAK_UINT, METRIC, V_IN_OCTETS},
+	{BOTH, OF_PORT, COUNTERS "out-octets", SPEAK_UINT, METRIC, V_OUT_OCTETS},
+	{BOTH, OF_PORT, COUNTERS "in-pkts", SPEAK_UINT, METRIC, V_IN_PACKETS},
+	{BOTH, OF_PORT, COUNTERS "out-pkts", SPEAK_UINT, METRIC, V_OUT_PACKETS},
+	{BOTH, OF_PORT, COUNTERS "in-errors", SPEAK_UINT, METRIC, V_IN_ERRORS},
+	{BOTH, OF_PORT, COUNTERS "out-errors", SPEAK_UINT, METRIC, V_OUT_ERRORS},
+	{BOTH, OF_PORT, COUNTERS "in-discards", SPEAK_UINT, METRIC, V_IN_DISCARDS},
+	{BOTH, OF_PORT, COUNTERS "out-discards", SPEAK_UINT, METRIC, V_OUT_DISCARDS},
+	{BOTH, OF_PORT, COUNTERS "in-fcs-errors", SPEAK_UINT, METRIC, V_FCS},
+	{BOTH, OF_PORT, COUNTERS "carrier-transitions", SPEAK_UINT, METRIC, V_FLAPS},
+	{BOTH, OF_PORT, "/interfaces/interface[name={port}]/state/oper-status", SPEAK_STRING, OPER},
+	{BOTH, OF_PORT, "/interfaces/interface[name={port}]/state/mtu", SPEAK_UINT, METRIC, V_MTU},
+	{BOTH, OF_PORT, ETHERNET "port-speed", SPEAK_STRING, SPEED},
+	{BOTH, OF_PORT, ETHERNET "counters/in-mac-pause-frames", SPEAK_UINT, METRIC, V_IN_PAUSE},
+	{BOTH, OF_PORT, ETHERNET "counters/out-mac-pause-frames", SPEAK_UINT, METRIC, V_OUT_PAUSE},
+	{OC, OF_PORT, ETHERNET "counters/in-symbol-error", SPEAK_UINT, METRIC, V_SYMBOLS},
+	{BOTH, OF_SWITCH, "/system/state/boot-time", SPEAK_UINT, BOOT},
+	{BOTH, OF_SWITCH, "/system/state/hostname", SPEAK_STRING, HOSTNAME},
 	/* 2.1 openconfig-qos; 2.3 */
-	{BOTH, OF_PRIORITY, QUEUE "state/transmit-octets", SPEAK_UINT, METRIC, V_QUEUE_OCTETS}, {BOTH, OF_PRIORITY, QUEUE "state/transmit-pkts", SPEAK_UINT, METRIC, V_QUEUE_PACKETS},
-	{OC, OF_PRIORITY, QUEUE "state/dropped-pkts", SPEAK_UINT, METRIC, V_QUEUE_DROPS}, {CL, OF_PRIORITY, QUEUE "state/no-buffer-uc-dropped-pkts", SPEAK_UINT, METRIC, V_QUEUE_DROPS},
-	{CL, OF_PRIORITY, QUEUE "state/wred-dropped-pkts", SPEAK_UINT, METRIC, V_WRED_DROPS}, {BOTH, OF_PRIORITY, QUEUE "state/ecn-marked-pkts", SPEAK_UINT, METRIC, V_MARKED},
-	{OC, OF_PRIORITY, QUEUE "state/max-queue-len", SPEAK_UINT, METRIC, V_QUEUE_PEAK}, {CL, OF_PRIORITY, QUEUE "state/shared-buffer/data/max-occupancy", SPEAK_UINT, METRIC, V_QUEUE_PEAK},
-	{CL, OF_PRIORITY, QUEUE "state/shared-buffer/data/instant-occupancy", SPEAK_UINT, METRIC, V_DEPTH},
+	{BOTH, OF_PRIORITY, QUEUE "state/transmit-octets", SPEAK_UINT, METRIC, V_QUEUE_OCTETS},
+	{BOTH, OF_PRIORITY, QUEUE "state/transmit-pkts", SPEAK_UINT, METRIC, V_QUEUE_PACKETS},
+	{OC, OF_PRIORITY, QUEUE "state/dropped-pkts", SPEAK_UINT, METRIC, V_QUEUE_DROPS},
+	{CL, OF_PRIORITY, QUEUE "state/no-buffer-uc-dropped-pkts", SPEAK_UINT, METRIC,
+		V_QUEUE_DROPS},
+	{CL, OF_PRIORITY, QUEUE "state/wred-dropped-pkts", SPEAK_UINT, METRIC, V_WRED_DROPS},
+	{BOTH, OF_PRIORITY, QUEUE "state/ecn-marked-pkts", SPEAK_UINT, METRIC, V_MARKED},
+	{OC, OF_PRIORITY, QUEUE "state/max-queue-len", SPEAK_UINT, METRIC, V_QUEUE_PEAK},
+	{CL, OF_PRIORITY, QUEUE "state/shared-buffer/data/max-occupancy", SPEAK_UINT, METRIC,
+		V_QUEUE_PEAK},
+	{CL, OF_PRIORITY, QUEUE "state/shared-buffer/data/instant-occupancy", SPEAK_UINT, METRIC,
+		V_DEPTH},
 	/* 2.3 Cumulus's own */
-	{CL, OF_PRIORITY, "/qos/interfaces/interface[interface-id={port}]/switch-priority[priority={q}]/state/counters/in-pause-pkts", SPEAK_UINT, METRIC, V_RX_FRAMES},
-	{CL, OF_PRIORITY, "/qos/interfaces/interface[interface-id={port}]/switch-priority[priority={q}]/state/counters/out-pause-pkts", SPEAK_UINT, METRIC, V_TX_FRAMES},
-	{CL, OF_PRIORITY, INPUT "priority-group[pg-id={q}]/state/shared-buffer/data/max-occupancy", SPEAK_UINT, METRIC, V_SHARED_PEAK},
-	{CL, OF_PRIORITY, INPUT "headroom-buffer[buffer-type=primary]/priority-group[pg-id={q}]/state/max-occupancy", SPEAK_UINT, METRIC, V_HEADROOM_PEAK},
+	{CL, OF_PRIORITY,
+		"/qos/interfaces/interface[interface-id={port}]/switch-priority[priority={q}]/"
+		"state/counters/in-pause-pkts",
+		SPEAK_UINT, METRIC, V_RX_FRAMES},
+	{CL, OF_PRIORITY,
+		"/qos/interfaces/interface[interface-id={port}]/switch-priority[priority={q}]/"
+		"state/counters/out-pause-pkts",
+		SPEAK_UINT, METRIC, V_TX_FRAMES},
+	{CL, OF_PRIORITY, INPUT "priority-group[pg-id={q}]/state/shared-buffer/data/max-occupancy",
+		SPEAK_UINT, METRIC, V_SHARED_PEAK},
+	{CL, OF_PRIORITY,
+		INPUT "headroom-buffer[buffer-type=primary]/priority-group[pg-id={q}]/state/"
+		      "max-occupancy",
+		SPEAK_UINT, METRIC, V_HEADROOM_PEAK},
 	/* 2.1 openconfig-qos-elements */
-	{OC, OF_SETTING, QUEUE "config/queue-management-profile", SPEAK_STRING, WRED_NAME, S_KMIN}, OF_WRED("config"), OF_WRED("state"),
+	{OC, OF_SETTING, QUEUE "config/queue-management-profile", SPEAK_STRING, WRED_NAME, S_KMIN},
+	OF_WRED("config"),
+	OF_WRED("state"),
 	/* 2.1 openconfig-lldp */
-	{BOTH, OF_SWITCH, "/lldp/state/chassis-id", SPEAK_STRING, SYSTEM_ID}, {BOTH, OF_SWITCH, "/lldp/state/chassis-id-type", SPEAK_STRING, TYPE_MAC},
-	{BOTH, OF_SWITCH, "/lldp/state/system-name", SPEAK_STRING, HOSTNAME}, {BOTH, OF_PORT, NEIGHBORS "system-name", SPEAK_STRING, NEIGHBOR},
-	{BOTH, OF_PORT, NEIGHBORS "chassis-id", SPEAK_STRING, NEIGHBOR_ID}, {BOTH, OF_PORT, NEIGHBORS "chassis-id-type", SPEAK_STRING, TYPE_MAC},
-	{BOTH, OF_PORT, NEIGHBORS "port-id", SPEAK_STRING, NEIGHBOR_PORT}, {BOTH, OF_PORT, NEIGHBORS "port-id-type", SPEAK_STRING, TYPE_NAME},
+	{BOTH, OF_SWITCH, "/lldp/state/chassis-id", SPEAK_STRING, SYSTEM_ID},
+	{BOTH, OF_SWITCH, "/lldp/state/chassis-id-type", SPEAK_STRING, TYPE_MAC},
+	{BOTH, OF_SWITCH, "/lldp/state/system-name", SPEAK_STRING, HOSTNAME},
+	{BOTH, OF_PORT, NEIGHBORS "system-name", SPEAK_STRING, NEIGHBOR},
+	{BOTH, OF_PORT, NEIGHBORS "chassis-id", SPEAK_STRING, NEIGHBOR_ID},
+	{BOTH, OF_PORT, NEIGHBORS "chassis-id-type", SPEAK_STRING, TYPE_MAC},
+	{BOTH, OF_PORT, NEIGHBORS "port-id", SPEAK_STRING, NEIGHBOR_PORT},
+	{BOTH, OF_PORT, NEIGHBORS "port-id-type", SPEAK_STRING, TYPE_NAME},
 	{BOTH, OF_PORT, NEIGHBORS "port-description", SPEAK_STRING, NEIGHBOR_PORT},
 };
 
-/* --- values --- */
+/* ---- values -------------------------------------------------------------- */
 
 struct asked {
 	const struct live_switch *s;
@@ -132,7 +190,10 @@ struct asked {
 	int n;
 };
 
-static void mac_text(char *buf, size_t size, const uint8_t m[6]) { snprintf(buf, size, "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]); }
+static void mac_text(char *buf, size_t size, const uint8_t m[6])
+{
+	snprintf(buf, size, "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
+}
 
 static void number_text(char *buf, size_t size, enum speak_kind kind, double v)
 {
@@ -142,18 +203,24 @@ static void number_text(char *buf, size_t size, enum speak_kind kind, double v)
 		snprintf(buf, size, "%.0f", v);
 }
 
-static void value_text(const struct asked *a, const struct rule *r, const struct live_port *p, unsigned q, char *buf, size_t size)
+static void value_text(const struct asked *a, const struct rule *r, const struct live_port *p,
+	unsigned q, char *buf, size_t size)
 {
 	const double multiply = r->multiply > 0 ? r->multiply : 1;
 	switch (r->what) {
 	case METRIC: snprintf(buf, size, "%" PRIu64, p->v[r->from][q]); break;
 	case SETTING: number_text(buf, size, r->kind, p->s[r->from][q] * multiply); break;
 	case OPER: snprintf(buf, size, "%s", p->v[V_UP][0] ? "UP" : "DOWN"); break;
-	case SPEED: snprintf(buf, size, "SPEED_%" PRIu64 "GB", p->v[V_SPEED][0] / 1000000000); break;
+	case SPEED:
+		snprintf(buf, size, "SPEED_%" PRIu64 "GB", p->v[V_SPEED][0] / 1000000000);
+		break;
 	case HOSTNAME: snprintf(buf, size, "%s", a->s->name); break;
 	case BOOT: snprintf(buf, size, "%" PRId64, a->s->boot_ns); break;
 	case SYSTEM_ID: mac_text(buf, size, a->s->ports[0].mac); break;
-	case WRED_NAME: snprintf(buf, size, "lossless-%d", live_wred_of(a->s, (size_t)(p - a->s->ports), q)); break;
+	case WRED_NAME:
+		snprintf(
+			buf, size, "lossless-%d", live_wred_of(a->s, (size_t)(p - a->s->ports), q));
+		break;
 	case NEIGHBOR: snprintf(buf, size, "%s", p->peer); break;
 	case NEIGHBOR_PORT: snprintf(buf, size, "%s", p->peer_port); break;
 	case NEIGHBOR_ID: mac_text(buf, size, p->peer_mac); break;
@@ -167,7 +234,8 @@ static const char *filled(struct arena *a, const char *pattern, const char *port
 {
 	rw_cleanup(str_done) struct str b = {0};
 	for (const char *at = pattern; *at;) {
-		const bool is_port = strncmp(at, "{port}", 6) == 0, is_q = strncmp(at, "{q}", 3) == 0;
+		const bool is_port = strncmp(at, "{port}", 6) == 0,
+			   is_q = strncmp(at, "{q}", 3) == 0;
 		if (is_port || is_q)
 			str_add(&b, is_port ? port : q);
 		else
@@ -177,11 +245,14 @@ static const char *filled(struct arena *a, const char *pattern, const char *port
 	return arena_strdup(a, b.s);
 }
 
-static bool text_fits(const struct asked *a, const char *want, size_t want_n, const char *have, size_t have_n)
+static bool text_fits(
+	const struct asked *a, const char *want, size_t want_n, const char *have, size_t have_n)
 {
 	if (want_n == have_n && memcmp(want, have, want_n) == 0)
 		return true;
-	return memchr(want, '*', want_n) && str_glob(arena_strndup(a->arena, want, want_n), arena_strndup(a->arena, have, have_n));
+	return memchr(want, '*', want_n) &&
+		str_glob(arena_strndup(a->arena, want, want_n),
+			arena_strndup(a->arena, have, have_n));
 }
 
 /* Is what is asked for this path, or above it? */
@@ -197,16 +268,22 @@ static bool fits(const struct asked *a, const char *path)
 			return false;
 		for (size_t k = 0; k < w->n_keys; k++) {
 			size_t m = 0;
-			while (m < h->n_keys && !(h->keys[m].name_n == w->keys[k].name_n && memcmp(h->keys[m].name, w->keys[k].name, w->keys[k].name_n) == 0))
+			while (m < h->n_keys &&
+				!(h->keys[m].name_n == w->keys[k].name_n &&
+					memcmp(h->keys[m].name, w->keys[k].name,
+						w->keys[k].name_n) == 0))
 				m++;
-			if (m == h->n_keys || !text_fits(a, w->keys[k].value, w->keys[k].value_n, h->keys[m].value, h->keys[m].value_n))
+			if (m == h->n_keys ||
+				!text_fits(a, w->keys[k].value, w->keys[k].value_n,
+					h->keys[m].value, h->keys[m].value_n))
 				return false;
 		}
 	}
 	return true;
 }
 
-static void say(struct asked *a, const struct rule *r, const struct live_port *p, unsigned q, const char *name)
+static void say(struct asked *a, const struct rule *r, const struct live_port *p, unsigned q,
+	const char *name)
 {
 	char text[LIVE_TEXT + 16], number[16];
 	snprintf(number, sizeof(number), "%u", q);
@@ -244,20 +321,24 @@ static void say_profiles(struct asked *a, const struct rule *r)
 			}
 }
 
-/* Could anything of @r be below what is asked? By the names of elements alone, which spares making every path. */
+/* Could anything of @r be below what is asked? By the names of elements alone, which spares making
+ * every path. */
 static bool may_fit(const struct asked *a, const struct rule *r)
 {
 	struct gnmi_elem *have;
 	size_t n;
-	if (gnmi_path_parse(r->path, strlen(r->path), a->arena, &have, &n, NULL) < 0 || a->n_elems > n)
+	if (gnmi_path_parse(r->path, strlen(r->path), a->arena, &have, &n, NULL) < 0 ||
+		a->n_elems > n)
 		return false;
 	for (size_t i = 0; i < a->n_elems; i++)
-		if (!text_fits(a, a->elems[i].name, a->elems[i].name_n, have[i].name, have[i].name_n))
+		if (!text_fits(
+			    a, a->elems[i].name, a->elems[i].name_n, have[i].name, have[i].name_n))
 			return false;
 	return true;
 }
 
-static int values(const struct live_switch *s, unsigned face, const char *path, gnmi_server_emit_fn *emit, void *ctx)
+static int values(const struct live_switch *s, unsigned face, const char *path,
+	gnmi_server_emit_fn *emit, void *ctx)
 {
 	rw_cleanup(arena_freep) struct arena *arena = arena_new();
 	struct asked a = {.s = s, .face = face, .arena = arena, .emit = emit, .ctx = ctx};
@@ -280,19 +361,33 @@ static int values(const struct live_switch *s, unsigned face, const char *path, 
 	return known ? a.n : -ENOENT;
 }
 
-static int openconfig_values(const struct live_switch *s, const char *target, const char *path, gnmi_server_emit_fn *emit, void *ctx)
+static int openconfig_values(const struct live_switch *s, const char *target, const char *path,
+	gnmi_server_emit_fn *emit, void *ctx)
 {
 	return values(s, OC, path, emit, ctx);
 }
-static int cumulus_values(const struct live_switch *s, const char *target, const char *path, gnmi_server_emit_fn *emit, void *ctx)
+static int cumulus_values(const struct live_switch *s, const char *target, const char *path,
+	gnmi_server_emit_fn *emit, void *ctx)
 {
 	return values(s, CL, path, emit, ctx);
 }
 
-/* Ports of both are IANA's 9339, which NVUE has too (2.3). NVUE: Capabilities and Subscribe only. */
+/* Ports of both are IANA's 9339, which NVUE has too (2.3). NVUE: Capabilities and Subscribe only.
+ */
 static const unsigned proto_only[] = {2};
-static const char *const openconfig_models[] = {"openconfig-interfaces", "openconfig-if-ethernet", "openconfig-qos", "openconfig-lldp", "openconfig-system"};
-const struct live_gnmi_face live_gnmi_openconfig = {.port = 9339, .models = openconfig_models, .n_models = rw_countof(openconfig_models), .encodings = proto_only, .n_encodings = 1,
+static const char *const openconfig_models[] = {"openconfig-interfaces", "openconfig-if-ethernet",
+	"openconfig-qos", "openconfig-lldp", "openconfig-system"};
+const struct live_gnmi_face live_gnmi_openconfig = {.port = 9339,
+	.models = openconfig_models,
+	.n_models = rw_countof(openconfig_models),
+	.encodings = proto_only,
+	.n_encodings = 1,
 	.values = openconfig_values};
-const struct live_gnmi_face live_gnmi_cumulus = {.profile = "cumulus", .port = 9339, .no_get = true, .models = openconfig_models, .n_models = rw_countof(openconfig_models),
-	.encodings = proto_only, .n_encodings = 1, .values = cumulus_values};
+const struct live_gnmi_face live_gnmi_cumulus = {.profile = "cumulus",
+	.port = 9339,
+	.no_get = true,
+	.models = openconfig_models,
+	.n_models = rw_countof(openconfig_models),
+	.encodings = proto_only,
+	.n_encodings = 1,
+	.values = cumulus_values};

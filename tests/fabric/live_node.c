@@ -1,4 +1,5 @@
-/* live_node - one switch of a live lab: an snmpd of Debian as master, and the tables of its vendor behind AgentX; or a gNMI server. */
+/* live_node - one switch of a live lab: an snmpd of Debian as master, and the tables of its vendor
+ * behind AgentX; or a gNMI server. */
 #include "tests/fabric/live_lab.h"
 
 #include <errno.h>
@@ -18,8 +19,9 @@
 #include "agent/base/err.h"
 #include "agent/base/str.h"
 
-#define FRESH_NS 20e6     /* one poll of a switch takes some requests: they see one instant, or nearly */
-#define START_S 10        /* an snmpd that is not there by then will not come */
+#define FRESH_NS                                                                                   \
+	20e6 /* one poll of a switch takes some requests: they see one instant, or nearly */
+#define START_S 10 /* an snmpd that is not there by then will not come */
 #define STOP_S 3
 
 static struct live_node *node_of(struct lab *l, const char *name)
@@ -30,7 +32,8 @@ static struct live_node *node_of(struct lab *l, const char *name)
 	return NULL;
 }
 
-static void take(void *data, const char *device, const char *port, int priority, const char *metric, const char *value)
+static void take(void *data, const char *device, const char *port, int priority, const char *metric,
+	const char *value)
 {
 	struct live_node *n = node_of(data, device);
 	if (n)
@@ -38,14 +41,16 @@ static void take(void *data, const char *device, const char *port, int priority,
 }
 
 /*
- * NX-OS's thresholds are levels, the model's are dynamic: told is the level in an empty buffer, alpha x B, which a group is paused at
- * when it alone is filled. Only where the face has headroom to tell it with.
+ * NX-OS's thresholds are levels, the model's are dynamic: told is the level in an empty buffer,
+ * alpha x B, which a group is paused at when it alone is filled. Only where the face has headroom
+ * to tell it with.
  */
 static void take_levels(struct live_node *n)
 {
 	const struct recorder *r = &n->lab->r;
 	const struct view v = view_of(r, n->plane, n->device, 0, coarse_fault_on(r->c, r->c->t_ns));
-	const double level = floor(v.port->alpha * (double)v.node->sw.buffer_bytes), resume = fmax(0, level - (double)v.port->xon_offset_bytes);
+	const double level = floor(v.port->alpha * (double)v.node->sw.buffer_bytes),
+		     resume = fmax(0, level - (double)v.port->xon_offset_bytes);
 	if (!n->tables.known[V_HEADROOM])
 		return;
 	n->tables.known[V_XOFF_LEVEL] = n->tables.known[V_XON_LEVEL] = n->tables.known[V_HEADROOM];
@@ -60,7 +65,8 @@ static void take_levels(struct live_node *n)
 void live_node_refresh(struct live_node *n, double age_ns)
 {
 	const double now = lab_now(n->lab);
-	if (n->fresh_ns >= 0 && now - n->fresh_ns <= age_ns) /* nothing is new while time stands still */
+	/* nothing is new while time stands still */
+	if (n->fresh_ns >= 0 && now - n->fresh_ns <= age_ns)
 		return;
 	faces_sample_switch(&n->lab->r, now, n->plane, n->device);
 	take_levels(n);
@@ -72,25 +78,30 @@ static bool get(void *data, const struct agentx_oid *name, struct agentx_value *
 	live_node_refresh(data, FRESH_NS);
 	return live_switch_get(&((struct live_node *)data)->tables, name, ret);
 }
-static bool next(void *data, const struct agentx_oid *name, bool include, const struct agentx_oid *end, struct agentx_oid *ret_name, struct agentx_value *ret)
+static bool next(void *data, const struct agentx_oid *name, bool include,
+	const struct agentx_oid *end, struct agentx_oid *ret_name, struct agentx_value *ret)
 {
 	live_node_refresh(data, FRESH_NS);
-	return live_switch_next(&((struct live_node *)data)->tables, name, include, end, ret_name, ret);
+	return live_switch_next(
+		&((struct live_node *)data)->tables, name, include, end, ret_name, ret);
 }
 static const struct agentx_ops ops = {get, next};
 
-/* --- making them --- */
+/* ---- making them --------------------------------------------------------- */
 
 static void mac_of(const char *name, uint8_t mac[6])
 {
 	uint32_t h = 2166136261u; /* FNV-1a: any spread will do */
 	for (const char *p = name; *p; p++)
 		h = (h ^ (uint8_t)*p) * 16777619u;
-	const uint8_t v[6] = {0x02, 0, (uint8_t)(h >> 24), (uint8_t)(h >> 16), (uint8_t)(h >> 8), (uint8_t)h}; /* 02: locally administered */
+	/* 02: locally administered */
+	const uint8_t v[6] = {
+		0x02, 0, (uint8_t)(h >> 24), (uint8_t)(h >> 16), (uint8_t)(h >> 8), (uint8_t)h};
 	memcpy(mac, v, 6);
 }
 
-static void port_init(const struct live_node *n, const struct sim *m, const struct sim_node *sw, unsigned i)
+static void port_init(
+	const struct live_node *n, const struct sim *m, const struct sim_node *sw, unsigned i)
 {
 	const struct live_face *face = n->tables.face;
 	const struct sim_port *peer = &m->ports[m->ports[sw->port0 + i].peer];
@@ -103,7 +114,8 @@ static void port_init(const struct live_node *n, const struct sim *m, const stru
 	if (face->port_name) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		snprintf(p->name, sizeof(p->name), face->port_name, i + 1); /* from the table of faces */
+		/* from the table of faces */
+		snprintf(p->name, sizeof(p->name), face->port_name, i + 1);
 #pragma GCC diagnostic pop
 	}
 	if (to->kind == NODE_HOST) {
@@ -111,7 +123,9 @@ static void port_init(const struct live_node *n, const struct sim *m, const stru
 		snprintf(p->peer_port, sizeof(p->peer_port), "rail%u", n->plane);
 	} else {
 		device_name(n->lab->s, to, n->plane, p->peer, sizeof(p->peer));
-		snprintf(p->peer_port, sizeof(p->peer_port), face->port_name ? "etp%u" : "Ethernet%u", (unsigned)(peer - m->ports) - to->port0 + 1);
+		snprintf(p->peer_port, sizeof(p->peer_port),
+			face->port_name ? "etp%u" : "Ethernet%u",
+			(unsigned)(peer - m->ports) - to->port0 + 1);
 	}
 	mac_of(n->tables.name, p->mac);
 	mac_of(p->peer, p->peer_mac);
@@ -121,10 +135,12 @@ static bool address_free(const struct lab *l, const char *address)
 {
 	const struct live_gnmi_face *g = l->o->face->gnmi;
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(g ? g->port : LAB_PORT)};
-	rw_cleanup(closep) int fd = socket(AF_INET, (g ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC, 0);
+	rw_cleanup(closep) int fd =
+		socket(AF_INET, (g ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC, 0);
 	const int one = 1;
 	inet_pton(AF_INET, address, &a.sin_addr);
-	if (g && fd >= 0) /* connections of an earlier lab that are not forgotten yet do not matter */
+	/* connections of an earlier lab that are not forgotten yet do not matter */
+	if (g && fd >= 0)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	return fd >= 0 && bind(fd, (const struct sockaddr *)&a, sizeof(a)) == 0;
 }
@@ -136,18 +152,20 @@ static int addresses(struct lab *l, struct err *e)
 	mac_of(l->dir, h);
 	const unsigned first = (unsigned)h[4] << 8 | h[5];
 	for (unsigned k = 0; k < 64; k++) {
-		const unsigned net = (first + k * 257) % 0xfe00; /* 127.1.0.x to 127.254.255.x; 127.0.0.x is everybody's */
+		/* 127.1.0.x to 127.254.255.x; 127.0.0.x is everybody's */
+		const unsigned net = (first + k * 257) % 0xfe00;
 		bool all = true;
 		for (size_t i = 0; i < l->n_nodes; i++) {
 			const unsigned at = net + (unsigned)(i / 250);
-			snprintf(l->nodes[i].address, sizeof(l->nodes[i].address), "127.%u.%u.%u", 1 + at / 256, at % 256, (unsigned)(i % 250) + 1);
+			snprintf(l->nodes[i].address, sizeof(l->nodes[i].address), "127.%u.%u.%u",
+				1 + at / 256, at % 256, (unsigned)(i % 250) + 1);
 			all = all && address_free(l, l->nodes[i].address);
 		}
 		if (all)
 			return 0;
 	}
-	return err_set(e, -EADDRINUSE, "no free addresses in 127/8 for %zu switches (port %d)", l->n_nodes,
-		l->o->face->gnmi ? l->o->face->gnmi->port : LAB_PORT);
+	return err_set(e, -EADDRINUSE, "no free addresses in 127/8 for %zu switches (port %d)",
+		l->n_nodes, l->o->face->gnmi ? l->o->face->gnmi->port : LAB_PORT);
 }
 
 int live_nodes_new(struct lab *l, struct err *e)
@@ -157,7 +175,11 @@ int live_nodes_new(struct lab *l, struct err *e)
 	l->nodes = rw_calloc(l->n_nodes, sizeof(*l->nodes));
 	for (size_t i = 0; i < l->n_nodes; i++) {
 		struct live_node *n = &l->nodes[i];
-		*n = (struct live_node){.lab = l, .plane = (unsigned)(i / l->r.c->n_switches), .device = i % l->r.c->n_switches, .x = {.fd = -1}, .fresh_ns = -1};
+		*n = (struct live_node){.lab = l,
+			.plane = (unsigned)(i / l->r.c->n_switches),
+			.device = i % l->r.c->n_switches,
+			.x = {.fd = -1},
+			.fresh_ns = -1};
 		const struct sim_node *sw = recorder_switch(&l->r, n->device);
 		n->tables.face = l->o->face;
 		device_name(l->s, sw, n->plane, n->tables.name, sizeof(n->tables.name));
@@ -186,7 +208,7 @@ void live_nodes_free(struct lab *l)
 	l->n_nodes = 0;
 }
 
-/* --- snmpd --- */
+/* ---- snmpd --------------------------------------------------------------- */
 
 static void child(const struct live_node *n, pid_t parent)
 {
@@ -208,9 +230,12 @@ static void child(const struct live_node *n, pid_t parent)
 	for (int fd = 0; fd < 3 && null >= 0; fd++)
 		dup2(null, fd);
 	const char *const places[] = {"/usr/sbin/snmpd", "/usr/local/sbin/snmpd", "snmpd"};
-	/* Of its own modules only those of the agent itself: interfaces, host and disks would be this machine's. */
+	/* Of its own modules only those of the agent itself: interfaces, host and disks would be
+	 * this machine's. */
 	for (size_t i = 0; i < rw_countof(places); i++)
-		execlp(places[i], "snmpd", "-f", "-C", "-c", conf, "-LF", "5", log, "-r", "-I", "system_mib,sysORTable,vacm_conf,snmp_mib,snmpEngine,usmConf", (char *)NULL);
+		execlp(places[i], "snmpd", "-f", "-C", "-c", conf, "-LF", "5", log, "-r", "-I",
+			"system_mib,sysORTable,vacm_conf,snmp_mib,snmpEngine,usmConf",
+			(char *)NULL);
 	_exit(127);
 }
 
@@ -257,19 +282,24 @@ int live_node_connect(struct live_node *n, struct err *e)
 	snprintf(path, sizeof(path), "run/%s.agentx", n->tables.name);
 	for (unsigned tries = 0; tries < START_S * 100; tries++) {
 		agentx_close(&n->x);
-		rc = agentx_open(&n->x, path, n->tables.name, n->tables.face->subtrees, trees, &ops, n);
+		rc = agentx_open(
+			&n->x, path, n->tables.name, n->tables.face->subtrees, trees, &ops, n);
 		if (rc == 0)
 			return 0;
 		if (ended(n, &status)) {
 			if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-				return err_set(e, -ENOENT, "snmpd is not installed: the lab's switches answer through it (Debian: apt install snmpd)");
-			return err_set(e, -ECHILD, "snmpd of %s ended at once: see %s/run/%s.log", n->tables.name, n->lab->dir, n->tables.name);
+				return err_set(e, -ENOENT,
+					"snmpd is not installed: the lab's switches answer through "
+					"it (Debian: apt install snmpd)");
+			return err_set(e, -ECHILD, "snmpd of %s ended at once: see %s/run/%s.log",
+				n->tables.name, n->lab->dir, n->tables.name);
 		}
 		if (rc != -ENOENT && rc != -ECONNREFUSED && rc != -EPIPE && rc != -ECONNRESET)
 			break;
 		nanosleep(&pause, NULL);
 	}
-	return err_set(e, rc, "%s: no AgentX session with its snmpd: %s", n->tables.name, strerror(-rc));
+	return err_set(
+		e, rc, "%s: no AgentX session with its snmpd: %s", n->tables.name, strerror(-rc));
 }
 
 void live_node_stop(struct live_node *n)

@@ -1,5 +1,6 @@
 /*
- * live_tls - an authority and a certificate for all switches of a live lab, valid for a month: ca.pem for the agent, the rest stays in memory.
+ * live_tls - an authority and a certificate for all switches of a live lab, valid for a month:
+ * ca.pem for the agent, the rest stays in memory.
  */
 #include "tests/fabric/live_lab.h"
 
@@ -37,7 +38,8 @@ static bool extend(X509 *x, X509 *issuer, int nid, const char *value)
 }
 
 /* @issuer NULL: signed by itself, an authority. NULL when the library refuses. */
-static X509 *certificate(EVP_PKEY *key, const char *subject, X509 *issuer, EVP_PKEY *issuer_key, const char *names)
+static X509 *certificate(
+	EVP_PKEY *key, const char *subject, X509 *issuer, EVP_PKEY *issuer_key, const char *names)
 {
 	X509 *x = X509_new(), *by = issuer ? issuer : x;
 	uint32_t serial = 1;
@@ -47,11 +49,13 @@ static X509 *certificate(EVP_PKEY *key, const char *subject, X509 *issuer, EVP_P
 	ASN1_INTEGER_set_uint64(X509_get_serialNumber(x), serial);
 	X509_gmtime_adj(X509_getm_notBefore(x), -3600);
 	X509_gmtime_adj(X509_getm_notAfter(x), DAYS * 86400L);
-	X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_ASC, (const unsigned char *)subject, -1, -1, 0);
+	X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_ASC,
+		(const unsigned char *)subject, -1, -1, 0);
 	X509_set_issuer_name(x, X509_get_subject_name(by));
 	X509_set_pubkey(x, key);
-	if (extend(x, by, NID_basic_constraints, issuer ? "CA:FALSE" : "critical,CA:TRUE") && (!names || extend(x, by, NID_subject_alt_name, names)) &&
-	    X509_sign(x, issuer ? issuer_key : key, EVP_sha256()) > 0)
+	if (extend(x, by, NID_basic_constraints, issuer ? "CA:FALSE" : "critical,CA:TRUE") &&
+		(!names || extend(x, by, NID_subject_alt_name, names)) &&
+		X509_sign(x, issuer ? issuer_key : key, EVP_sha256()) > 0)
 		return x;
 	X509_free(x);
 	return NULL;
@@ -70,7 +74,9 @@ static int write_ca(X509 *ca, struct err *e)
 	unlink("ca.pem");
 	rw_cleanup(closep) int fd = open("ca.pem", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	const size_t n = strlen(text);
-	return fd >= 0 && write(fd, text, n) == (ssize_t)n ? 0 : err_set(e, -errno, "ca.pem: %s", strerror(errno));
+	return fd >= 0 && write(fd, text, n) == (ssize_t)n
+		? 0
+		: err_set(e, -errno, "ca.pem: %s", strerror(errno));
 }
 
 int live_tls_new(struct lab *l, struct err *e)
@@ -80,7 +86,8 @@ int live_tls_new(struct lab *l, struct err *e)
 	for (size_t i = 0; i < l->n_nodes; i++)
 		str_addf(&names, "%sIP:%s", i ? "," : "", l->nodes[i].address);
 	EVP_PKEY *ca_key = EVP_EC_gen("P-256"), *key = EVP_EC_gen("P-256");
-	X509 *ca = ca_key && key ? certificate(ca_key, "rocewatch lab authority", NULL, NULL, NULL) : NULL;
+	X509 *ca = ca_key && key ? certificate(ca_key, "rocewatch lab authority", NULL, NULL, NULL)
+				 : NULL;
 	X509 *x = ca ? certificate(key, "rocewatch lab", ca, ca_key, names.s) : NULL;
 	if (x) {
 		BIO *b = BIO_new(BIO_s_mem());

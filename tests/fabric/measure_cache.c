@@ -25,7 +25,8 @@ static uint64_t fnv(uint64_t h, const void *data, size_t n)
 	return h;
 }
 
-/* Everything but where the cache is. A scenario is zeroed before it is filled in, so that what lies between its members is zero too. */
+/* Everything but where the cache is. A scenario is zeroed before it is filled in, so that what lies
+ * between its members is zero too. */
 static bool file_name(const struct scenario *s, char *buf, size_t size)
 {
 	struct scenario key;
@@ -44,19 +45,28 @@ static bool file_name(const struct scenario *s, char *buf, size_t size)
 
 static bool needed(const struct scenario *s, enum state state)
 {
-	return state == STATE_OK || (state == STATE_FAULT && s->n_faults > 0) || (state == STATE_CHECKPOINT && s->checkpoint_every_ns > 0);
+	return state == STATE_OK || (state == STATE_FAULT && s->n_faults > 0) ||
+		(state == STATE_CHECKPOINT && s->checkpoint_every_ns > 0);
 }
 
 static bool read_one(FILE *f, struct measured *m)
 {
 	struct head h;
-	if (fread(&h, sizeof(h), 1, f) != 1 || h.magic != MAGIC || h.n_ports > 1000000 || h.n_switches > 100000)
+	if (fread(&h, sizeof(h), 1, f) != 1 || h.magic != MAGIC || h.n_ports > 1000000 ||
+		h.n_switches > 100000)
 		return false;
-	*m = (struct measured){.duration_ns = h.duration_ns, .endless = h.endless, .host_end_ns = h.host_end_ns, .flow_p50_ns = h.flow_p50_ns,
-		.flow_p99_ns = h.flow_p99_ns, .flow_bytes = h.flow_bytes, .n_ports = h.n_ports, .n_switches = h.n_switches};
+	*m = (struct measured){.duration_ns = h.duration_ns,
+		.endless = h.endless,
+		.host_end_ns = h.host_end_ns,
+		.flow_p50_ns = h.flow_p50_ns,
+		.flow_p99_ns = h.flow_p99_ns,
+		.flow_bytes = h.flow_bytes,
+		.n_ports = h.n_ports,
+		.n_switches = h.n_switches};
 	m->ports = rw_calloc(m->n_ports, sizeof(*m->ports));
 	m->pool_peak = rw_calloc(m->n_switches, sizeof(*m->pool_peak));
-	return fread(m->ports, sizeof(*m->ports), m->n_ports, f) == m->n_ports && fread(m->pool_peak, sizeof(*m->pool_peak), m->n_switches, f) == m->n_switches;
+	return fread(m->ports, sizeof(*m->ports), m->n_ports, f) == m->n_ports &&
+		fread(m->pool_peak, sizeof(*m->pool_peak), m->n_switches, f) == m->n_switches;
 }
 
 bool measure_cache_read(const struct scenario *s, struct measured m[STATES][VARIANTS])
@@ -85,9 +95,13 @@ void measure_cache_write(const struct scenario *s, struct measured m[STATES][VAR
 	for (unsigned state = 0; good && state < STATES; state++)
 		for (unsigned v = 0; good && needed(s, (enum state)state) && v < VARIANTS; v++) {
 			const struct measured *x = &m[state][v];
-			const struct head h = {MAGIC, x->endless, x->n_ports, x->n_switches, x->duration_ns, x->host_end_ns, x->flow_p50_ns, x->flow_p99_ns, x->flow_bytes};
-			good = fwrite(&h, sizeof(h), 1, f) == 1 && fwrite(x->ports, sizeof(*x->ports), x->n_ports, f) == x->n_ports &&
-				fwrite(x->pool_peak, sizeof(*x->pool_peak), x->n_switches, f) == x->n_switches;
+			const struct head h = {MAGIC, x->endless, x->n_ports, x->n_switches,
+				x->duration_ns, x->host_end_ns, x->flow_p50_ns, x->flow_p99_ns,
+				x->flow_bytes};
+			good = fwrite(&h, sizeof(h), 1, f) == 1 &&
+				fwrite(x->ports, sizeof(*x->ports), x->n_ports, f) == x->n_ports &&
+				fwrite(x->pool_peak, sizeof(*x->pool_peak), x->n_switches, f) ==
+					x->n_switches;
 		}
 	if (f && fclose(f) != 0)
 		good = false;

@@ -1,4 +1,5 @@
-/* record - see record.h: the files of a case. What is in them is decided in faces.c, conditions.c and truth.c. */
+/* record - see record.h: the files of a case. What is in them is decided in faces.c, conditions.c
+ * and truth.c. */
 #include "tests/fabric/record.h"
 
 #include <errno.h>
@@ -13,7 +14,8 @@
 #include "tests/fabric/capture.h"
 #include "tests/fabric/recorder.h"
 
-void device_name(const struct scenario *s, const struct sim_node *n, unsigned plane, char *buf, size_t size)
+void device_name(
+	const struct scenario *s, const struct sim_node *n, unsigned plane, char *buf, size_t size)
 {
 	if (s->planes < 2)
 		snprintf(buf, size, "%s%u", n->kind == NODE_LEAF ? "leaf" : "spine", n->index + 1);
@@ -30,7 +32,10 @@ void host_name(const struct scenario *s, unsigned host, char *buf, size_t size)
 	else
 		snprintf(buf, size, "stor-%03u", host - nodes + 1);
 }
-const struct sim_node *recorder_switch(const struct recorder *r, size_t i) { return &r->shape[0]->nodes[r->shape[0]->n_hosts + i]; }
+const struct sim_node *recorder_switch(const struct recorder *r, size_t i)
+{
+	return &r->shape[0]->nodes[r->shape[0]->n_hosts + i];
+}
 
 static void write_fabric(const struct recorder *r, FILE *f)
 {
@@ -41,7 +46,8 @@ static void write_fabric(const struct recorder *r, FILE *f)
 	for (unsigned plane = 0; plane < r->c->planes; plane++)
 		for (size_t i = m->n_hosts; i < m->n_nodes; i++) {
 			device_name(s, &m->nodes[i], plane, device, sizeof(device));
-			fprintf(f, "  - { name: %s, role: %s }\n", device, m->nodes[i].kind == NODE_LEAF ? "leaf" : "spine");
+			fprintf(f, "  - { name: %s, role: %s }\n", device,
+				m->nodes[i].kind == NODE_LEAF ? "leaf" : "spine");
 		}
 	fabric_write_links(r, f);
 }
@@ -56,8 +62,10 @@ static void write_lags(const struct recorder *r, FILE *f)
 		for (size_t i = m->n_hosts; i < m->n_nodes; i++) {
 			const struct sim_node *n = &m->nodes[i];
 			device_name(r->s, n, plane, device, sizeof(device));
-			for (unsigned k = n->kind == NODE_LEAF ? m->t.hosts_per_leaf : 0, lag = 1; k < n->ports; k += m->t.parallel, lag++) {
-				fprintf(f, "  - { device: %s, name: PortChannel%u, ports: [", device, lag);
+			for (unsigned k = n->kind == NODE_LEAF ? m->t.hosts_per_leaf : 0, lag = 1;
+				k < n->ports; k += m->t.parallel, lag++) {
+				fprintf(f, "  - { device: %s, name: PortChannel%u, ports: [",
+					device, lag);
 				for (unsigned x = 0; x < m->t.parallel; x++)
 					fprintf(f, "%sEthernet%u", x ? ", " : "", k + x + 1);
 				fprintf(f, "] }\n");
@@ -76,16 +84,25 @@ void fabric_write_links(const struct recorder *r, FILE *f)
 			const struct sim_node *n = &m->nodes[i];
 			device_name(s, n, plane, device, sizeof(device));
 			for (unsigned k = 0; k < n->ports; k++) {
-				const struct sim_port *peer = &m->ports[m->ports[n->port0 + k].peer];
+				const struct sim_port *peer =
+					&m->ports[m->ports[n->port0 + k].peer];
 				const struct sim_node *to = &m->nodes[peer->node];
 				if (to->kind == NODE_HOST) {
 					host_name(s, to->index, other, sizeof(other));
-					fprintf(f, "  - { a: \"%s:Ethernet%u\", b: \"host:%s:rail%u\", cable: %.1fm, speed: %.0fG }\n", device, k + 1, other, plane, s->host_cable_mm / 1e3,
+					fprintf(f,
+						"  - { a: \"%s:Ethernet%u\", b: "
+						"\"host:%s:rail%u\", cable: %.1fm, speed: %.0fG "
+						"}\n",
+						device, k + 1, other, plane, s->host_cable_mm / 1e3,
 						s->host_bps / 1e9);
 				} else {
 					device_name(s, to, plane, other, sizeof(other));
-					fprintf(f, "  - { a: \"%s:Ethernet%u\", b: \"%s:Ethernet%u\", cable: %.1fm, speed: %.0fG }\n", device, k + 1, other,
-						(unsigned)(peer - m->ports) - to->port0 + 1, s->uplink_cable_mm / 1e3, s->uplink_bps / 1e9);
+					fprintf(f,
+						"  - { a: \"%s:Ethernet%u\", b: \"%s:Ethernet%u\", "
+						"cable: %.1fm, speed: %.0fG }\n",
+						device, k + 1, other,
+						(unsigned)(peer - m->ports) - to->port0 + 1,
+						s->uplink_cable_mm / 1e3, s->uplink_bps / 1e9);
 				}
 			}
 		}
@@ -97,10 +114,16 @@ void fabric_write_links(const struct recorder *r, FILE *f)
 		fprintf(f, ", %.0f", s->second_priority);
 	fprintf(f, "], mtu: 4200B }\npolicy: { congestion: %s, load_balancing: %s }\n",
 		s->pfc_only ? "pfc_only" : "dcqcn", s->spray ? "packet" : "static");
-	fprintf(f, "thresholds:\n  - { devices: \"*\", ports: \"*\", priority: %d, kmin: %.0fB, kmax: %.0fB, pmax: %g%%, alpha: %g, headroom: %" PRIu64 "B, pool: %.0fB }\n",
-		PRIORITY, s->kmin_bytes, s->kmax_bytes, s->pmax * 100, s->alpha, up->headroom_bytes, s->pool_bytes);
-	fprintf(f, "jobs:\n  - { name: train, gpus: %.0f, hosts: \"node-*\" }\ncost: { usd_per_gpu_hour: %g }\n",
-		s->gpus > 0 ? s->gpus : s->leaves * s->hosts_per_leaf * s->planes, s->usd_per_gpu_hour);
+	fprintf(f,
+		"thresholds:\n  - { devices: \"*\", ports: \"*\", priority: %d, kmin: %.0fB, kmax: "
+		"%.0fB, pmax: %g%%, alpha: %g, headroom: %" PRIu64 "B, pool: %.0fB }\n",
+		PRIORITY, s->kmin_bytes, s->kmax_bytes, s->pmax * 100, s->alpha, up->headroom_bytes,
+		s->pool_bytes);
+	fprintf(f,
+		"jobs:\n  - { name: train, gpus: %.0f, hosts: \"node-*\" }\ncost: { "
+		"usd_per_gpu_hour: %g }\n",
+		s->gpus > 0 ? s->gpus : s->leaves * s->hosts_per_leaf * s->planes,
+		s->usd_per_gpu_hour);
 }
 
 static int open_file(const char *dir, const char *name, FILE **ret, struct err *e)
@@ -129,8 +152,10 @@ static void recorder_done(struct recorder *r)
 	coarse_free(r->earlier);
 }
 
-/* @s is the fabric from now on: the same job, so that what its thresholds do to the length of a step shows. @ret: what was before, with its steps. */
-static int change_to(struct recorder *r, const struct scenario *s, struct coarse **ret, struct err *e)
+/* @s is the fabric from now on: the same job, so that what its thresholds do to the length of a
+ * step shows. @ret: what was before, with its steps. */
+static int change_to(
+	struct recorder *r, const struct scenario *s, struct coarse **ret, struct err *e)
 {
 	struct coarse *c;
 	int rc = coarse_new(s, &c, e);
@@ -154,7 +179,8 @@ static int write_samples(struct recorder *r, struct err *e)
 	if (rc != 0)
 		return rc;
 	r->out = f;
-	fprintf(f, "# %s, seed %" PRIu64 ", face %s: recorded from a simulated fabric\n", r->s->name, r->s->seed, face_names[r->o->face]);
+	fprintf(f, "# %s, seed %" PRIu64 ", face %s: recorded from a simulated fabric\n",
+		r->s->name, r->s->seed, face_names[r->o->face]);
 	faces_begin(r);
 	/* A poller is never quite on time: up to 1 % of the interval late. */
 	for (double at = 0; at <= r->o->length_ns; at += r->o->interval_ns) {
@@ -163,12 +189,14 @@ static int write_samples(struct recorder *r, struct err *e)
 				return rc;
 			faces_changed(r);
 		}
-		faces_sample(r, at + floor(random_unit(&r->random) * r->o->interval_ns / 100 / 1e6) * 1e6);
+		faces_sample(r,
+			at + floor(random_unit(&r->random) * r->o->interval_ns / 100 / 1e6) * 1e6);
 	}
 	return close_file(&f, r->o->dir, e);
 }
 
-static int write_other(const struct recorder *r, const char *name, void (*write)(const struct recorder *r, FILE *f), struct err *e)
+static int write_other(const struct recorder *r, const char *name,
+	void (*write)(const struct recorder *r, FILE *f), struct err *e)
 {
 	rw_cleanup(fclosep) FILE *f = NULL;
 	int rc = open_file(r->o->dir, name, &f, e);
@@ -178,12 +206,16 @@ static int write_other(const struct recorder *r, const char *name, void (*write)
 	return close_file(&f, r->o->dir, e);
 }
 
-static void capture_donep(struct capture **c) { capture_free(*c); }
+static void capture_donep(struct capture **c)
+{
+	capture_free(*c);
+}
 
 int record_case(const struct scenario *s, const struct record_options *o, struct err *e)
 {
 	rw_cleanup(capture_donep) struct capture *capture = NULL;
-	rw_cleanup(recorder_done) struct recorder r = {.s = s, .o = o, .random = random_seeded(s->seed, 51)};
+	rw_cleanup(recorder_done) struct recorder r = {
+		.s = s, .o = o, .random = random_seeded(s->seed, 51)};
 	if (mkdir(o->dir, 0777) != 0 && errno != EEXIST)
 		return err_set(e, -errno, "%s: %s", o->dir, strerror(errno));
 	int rc = coarse_new(s, &r.c, e);
@@ -198,7 +230,8 @@ int record_case(const struct scenario *s, const struct record_options *o, struct
 		if (rc != 0)
 			return rc;
 	}
-	if ((o->packets || (s->capture_bytes > 0 && !o->tuned && !o->tuned_later)) && (rc = capture_new(&r, &capture, e)) != 0)
+	if ((o->packets || (s->capture_bytes > 0 && !o->tuned && !o->tuned_later)) &&
+		(rc = capture_new(&r, &capture, e)) != 0)
 		return rc;
 	if ((rc = write_samples(&r, e)) != 0 || (capture && (rc = capture_finish(capture, e)) != 0))
 		return rc;

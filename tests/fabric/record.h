@@ -1,19 +1,31 @@
-/* record - a scenario as a recorded case: fabric.yaml, samples.tsv with what one face can answer, truth.json. */
+/* record - a scenario as a recorded case: fabric.yaml, samples.tsv with what one face can answer,
+ * truth.json. */
 #ifndef FABRIC_RECORD_H
 #define FABRIC_RECORD_H
 
 #include "tests/fabric/scenario.h"
 
-enum face { FACE_FULL, FACE_SONIC_SNMP, FACE_NXOS_SNMP, FACE_CUMULUS_SNMP, FACE_SONIC_GNMI, FACE_CUMULUS_GNMI, FACE_OPENCONFIG_GNMI, FACES };
+enum face {
+	FACE_FULL,
+	FACE_SONIC_SNMP,
+	FACE_NXOS_SNMP,
+	FACE_CUMULUS_SNMP,
+	FACE_SONIC_GNMI,
+	FACE_CUMULUS_GNMI,
+	FACE_OPENCONFIG_GNMI,
+	FACES
+};
 extern const char *const face_names[FACES];
 
 struct record_options {
-	const char *dir;    /* made when it is missing; files of an earlier recording are replaced */
+	/* made when it is missing; files of an earlier recording are replaced */
+	const char *dir;
 	double interval_ns, length_ns;
 	enum face face;
-	bool packets;       /* captures too, also when the scenario does not ask for them */
-	/* The same scenario with other thresholds or load, borrowed; how long a step is without them stays what the scenario says. NULL: as it is. */
-	const struct scenario *tuned;       /* from the start, */
+	bool packets; /* captures too, also when the scenario does not ask for them */
+	/* The same scenario with other thresholds or load, borrowed; how long a step is without
+	 * them stays what the scenario says. NULL: as it is. */
+	const struct scenario *tuned; /* from the start, */
 	const struct scenario *tuned_later; /* from later_ns on */
 	double later_ns;
 };

@@ -1,8 +1,10 @@
 /*
- * sim - the event loop, the switches and the links of the fine grain (sim.h). Senders and receivers are in sim_host.c.
+ * sim - the event loop, the switches and the links of the fine grain (sim.h). Senders and receivers
+ * are in sim_host.c.
  *
- * A packet costs two events per hop: its arrival and the end of its transmission. Events at the same instant run in the order
- * they were scheduled, so that a run depends on its parameters and seed alone.
+ * A packet costs two events per hop: its arrival and the end of its transmission. Events at the
+ * same instant run in the order they were scheduled, so that a run depends on its parameters and
+ * seed alone.
  */
 #include "tests/fabric/sim_internal.h"
 
@@ -23,26 +25,32 @@ uint64_t random_next(uint64_t *x)
 	*x ^= *x >> 27;
 	return *x * UINT64_C(2685821657736338717);
 }
-double random_unit(uint64_t *x) { return (double)(random_next(x) >> 11) / 9007199254740992.0; }
+double random_unit(uint64_t *x)
+{
+	return (double)(random_next(x) >> 11) / 9007199254740992.0;
+}
 
-/* splitmix64: neighbouring seeds give unrelated streams, and never the zero that xorshift cannot leave. */
+/* splitmix64: neighbouring seeds give unrelated streams, and never the zero that xorshift cannot
+ * leave. */
 uint64_t random_seeded(uint64_t seed, uint64_t stream)
 {
-	uint64_t z = seed * UINT64_C(0x9e3779b97f4a7c15) + stream * UINT64_C(0xd1b54a32d192ed03) + UINT64_C(0x632be59bd9b4e019);
+	uint64_t z = seed * UINT64_C(0x9e3779b97f4a7c15) + stream * UINT64_C(0xd1b54a32d192ed03) +
+		UINT64_C(0x632be59bd9b4e019);
 	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
 	z ^= z >> 31;
 	return z ? z : 1;
 }
 
-/* --- events: a binary heap ordered by (time, sequence) --- */
+/* ---- events: a binary heap ordered by (time, sequence) ------------------- */
 
 static bool before(const struct event *a, const struct event *b)
 {
 	return a->t_ps != b->t_ps ? a->t_ps < b->t_ps : a->sequence < b->sequence;
 }
 
-void event_add(struct sim *s, uint64_t t_ps, enum event_kind kind, uint32_t who, uint32_t what, struct packet *pkt)
+void event_add(struct sim *s, uint64_t t_ps, enum event_kind kind, uint32_t who, uint32_t what,
+	struct packet *pkt)
 {
 	rw_grow(s->heap, s->n_heap, s->cap_heap);
 	const struct event e = {t_ps, s->sequence++, pkt, who, what, kind};
@@ -115,20 +123,24 @@ static struct packet *queue_take(struct packet_queue *q)
 	return p;
 }
 
-/* --- PFC --- */
+/* ---- PFC ----------------------------------------------------------------- */
 
-#define REFRESH_QUANTA 32768 /* while a pause lasts it is asked for again at half of the longest time a frame can ask for */
+#define REFRESH_QUANTA                                                                             \
+	32768 /* while a pause lasts it is asked for again at half of the longest time a frame can \
+		 ask for */
 
 static uint64_t refreshes(const struct sim_port *p, uint64_t length_ps)
 {
 	return length_ps / (ser_ps(p, 64) * REFRESH_QUANTA);
 }
 
-/* The frame waits for the packet being sent the other way, then takes 84 bytes of wire and the cable. */
+/* The frame waits for the packet being sent the other way, then takes 84 bytes of wire and the
+ * cable. */
 void pfc_send(struct sim *s, struct sim_port *p, unsigned prio, bool on)
 {
 	struct prio_counters *c = &p->c.prio[prio];
-	const uint64_t start = p->busy && p->busy_until_ps > s->now_ps ? p->busy_until_ps : s->now_ps;
+	const uint64_t start =
+		p->busy && p->busy_until_ps > s->now_ps ? p->busy_until_ps : s->now_ps;
 	p->pausing[prio] = on;
 	c->pfc_tx++;
 	if (on) {
@@ -139,13 +151,15 @@ void pfc_send(struct sim *s, struct sim_port *p, unsigned prio, bool on)
 		c->pfc_tx += refreshes(p, s->now_ps - p->pausing_since_ps[prio]);
 	}
 	if (!p->down)
-		event_add(s, start + ser_ps(p, 84) + p->prop_ps, EVENT_PFC, p->peer, prio * 2 + on, NULL);
+		event_add(s, start + ser_ps(p, 84) + p->prop_ps, EVENT_PFC, p->peer, prio * 2 + on,
+			NULL);
 }
 
 static void watchdog_arm(struct sim *s, const struct sim_port *p, unsigned prio, uint64_t after_ps)
 {
 	if (after_ps > 0)
-		event_add(s, s->now_ps + after_ps, EVENT_WATCHDOG, (uint32_t)(p - s->ports), prio, NULL);
+		event_add(s, s->now_ps + after_ps, EVENT_WATCHDOG, (uint32_t)(p - s->ports), prio,
+			NULL);
 }
 
 static void pfc_receive(struct sim *s, struct sim_port *p, unsigned prio, bool on)
@@ -167,7 +181,7 @@ static void pfc_receive(struct sim *s, struct sim_port *p, unsigned prio, bool o
 	port_send(s, p);
 }
 
-/* --- shared buffer --- */
+/* ---- shared buffer ------------------------------------------------------- */
 
 static uint64_t threshold(const struct sim_node *n, const struct sim_port *in)
 {
@@ -183,11 +197,13 @@ static void pg_check(struct sim *s, struct sim_node *n, struct sim_port *in, uns
 	if (!in->pausing[prio]) {
 		if (in->pg_headroom[prio] > 0 || used >= limit)
 			pfc_send(s, in, prio, true);
-	} else if (in->pg_headroom[prio] == 0 && (used == 0 || used + in->xon_offset_bytes <= limit))
+	} else if (in->pg_headroom[prio] == 0 &&
+		(used == 0 || used + in->xon_offset_bytes <= limit))
 		pfc_send(s, in, prio, false);
 }
 
-/* Into the shared part while it is below its threshold, else into the headroom of the port; false = nowhere. */
+/* Into the shared part while it is below its threshold, else into the headroom of the port; false =
+ * nowhere. */
 static bool pg_admit(struct sim_node *n, struct sim_port *in, struct packet *p)
 {
 	const unsigned q = p->prio;
@@ -214,23 +230,26 @@ static bool pg_admit(struct sim_node *n, struct sim_port *in, struct packet *p)
 static void pg_release(struct sim *s, struct sim_node *n, const struct packet *p)
 {
 	struct sim_port *in = &s->ports[p->in_port];
-	const uint64_t from_headroom = in->pg_headroom[p->prio] < p->size ? in->pg_headroom[p->prio] : p->size;
+	const uint64_t from_headroom =
+		in->pg_headroom[p->prio] < p->size ? in->pg_headroom[p->prio] : p->size;
 	in->pg_headroom[p->prio] -= from_headroom;
 	in->pg_shared[p->prio] -= p->size - from_headroom;
 	n->shared_bytes -= p->size - from_headroom;
 	pg_check(s, n, in, p->prio);
 }
 
-/* --- links --- */
+/* ---- links --------------------------------------------------------------- */
 
-/* Marking looks at the queue as it leaves the packet behind: none below Kmin, Pmax at Kmax, every one above. */
+/* Marking looks at the queue as it leaves the packet behind: none below Kmin, Pmax at Kmax, every
+ * one above. */
 static bool marks(struct sim *s, const struct sim_port *p, uint64_t depth)
 {
 	if (!p->ecn || depth <= p->kmin_bytes)
 		return false;
 	if (depth > p->kmax_bytes)
 		return true;
-	return random_unit(&s->random) < p->pmax * (double)(depth - p->kmin_bytes) / (double)(p->kmax_bytes - p->kmin_bytes + 1);
+	return random_unit(&s->random) < p->pmax * (double)(depth - p->kmin_bytes) /
+		(double)(p->kmax_bytes - p->kmin_bytes + 1);
 }
 
 void port_transmit(struct sim *s, struct sim_port *p, struct packet *pkt)
@@ -248,12 +267,14 @@ void port_transmit(struct sim *s, struct sim_port *p, struct packet *pkt)
 	event_add(s, end, EVENT_SENT, (uint32_t)(p - s->ports), 0, NULL);
 }
 
-/* Classes that may send share the port evenly, in bytes (self-clocked fair queueing, equal weights). */
+/* Classes that may send share the port evenly, in bytes (self-clocked fair queueing, equal
+ * weights). */
 static int next_class(const struct sim_port *p)
 {
 	int best = -1;
 	for (int q = SIM_PRIORITIES - 1; q >= 0; q--)
-		if (p->data[q].head && !p->paused[q] && (best < 0 || p->served[q] < p->served[best]))
+		if (p->data[q].head && !p->paused[q] &&
+			(best < 0 || p->served[q] < p->served[best]))
 			best = q;
 	return best;
 }
@@ -300,8 +321,9 @@ static void watchdog_drop(struct sim *s, struct sim_port *out, struct packet *pk
 }
 
 /*
- * A queue that had something to send and was paused for the whole detection time is in a storm: what it holds and what is still sent
- * to it is dropped, until nobody has paused it for the restoration time.
+ * A queue that had something to send and was paused for the whole detection time is in a storm:
+ * what it holds and what is still sent to it is dropped, until nobody has paused it for the
+ * restoration time.
  */
 static void watchdog(struct sim *s, struct sim_port *p, unsigned prio)
 {
@@ -329,7 +351,8 @@ static void watchdog(struct sim *s, struct sim_port *p, unsigned prio)
 	}
 }
 
-static void switch_receive(struct sim *s, struct sim_node *n, struct sim_port *in, struct packet *pkt)
+static void switch_receive(
+	struct sim *s, struct sim_node *n, struct sim_port *in, struct packet *pkt)
 {
 	struct sim_port *out = route(s, n, in, pkt, &s->flows[pkt->flow]);
 	if (pkt->kind == PACKET_DATA && out->storm[pkt->prio]) {
@@ -409,21 +432,14 @@ uint64_t sim_run(struct sim *s, uint64_t until_ps)
 		s->now_ps = e.t_ps;
 		s->events++;
 		switch (e.kind) {
-		case EVENT_ARRIVE:
-			arrive(s, &s->ports[e.who], e.pkt);
-			break;
+		case EVENT_ARRIVE: arrive(s, &s->ports[e.who], e.pkt); break;
 		case EVENT_SENT:
 			s->ports[e.who].busy = false;
 			port_send(s, &s->ports[e.who]);
 			break;
-		case EVENT_PFC:
-			pfc_receive(s, &s->ports[e.who], e.what / 2, e.what & 1);
-			break;
-		case EVENT_WATCHDOG:
-			watchdog(s, &s->ports[e.who], e.what);
-			break;
-		default:
-			host_event(s, &e);
+		case EVENT_PFC: pfc_receive(s, &s->ports[e.who], e.what / 2, e.what & 1); break;
+		case EVENT_WATCHDOG: watchdog(s, &s->ports[e.who], e.what); break;
+		default: host_event(s, &e);
 		}
 	}
 	if (s->n_done < s->n_awaited)
@@ -432,15 +448,28 @@ uint64_t sim_run(struct sim *s, uint64_t until_ps)
 	return s->now_ps;
 }
 
-/* --- the fabric --- */
+/* ---- the fabric ---------------------------------------------------------- */
 
-uint32_t sim_host(const struct sim *s, unsigned leaf, unsigned i) { return leaf * s->t.hosts_per_leaf + i; }
-struct sim_node *sim_leaf(struct sim *s, unsigned i) { return &s->nodes[s->n_hosts + i]; }
-struct sim_node *sim_spine(struct sim *s, unsigned i) { return &s->nodes[s->n_hosts + s->t.leaves + i]; }
-struct sim_port *sim_port_of(struct sim *s, const struct sim_node *n, unsigned i) { return &s->ports[n->port0 + i]; }
+uint32_t sim_host(const struct sim *s, unsigned leaf, unsigned i)
+{
+	return leaf * s->t.hosts_per_leaf + i;
+}
+struct sim_node *sim_leaf(struct sim *s, unsigned i)
+{
+	return &s->nodes[s->n_hosts + i];
+}
+struct sim_node *sim_spine(struct sim *s, unsigned i)
+{
+	return &s->nodes[s->n_hosts + s->t.leaves + i];
+}
+struct sim_port *sim_port_of(struct sim *s, const struct sim_node *n, unsigned i)
+{
+	return &s->ports[n->port0 + i];
+}
 struct sim_port *sim_uplink(struct sim *s, unsigned leaf, unsigned spine, unsigned link)
 {
-	return sim_port_of(s, sim_leaf(s, leaf), s->t.hosts_per_leaf + spine * s->t.parallel + link);
+	return sim_port_of(
+		s, sim_leaf(s, leaf), s->t.hosts_per_leaf + spine * s->t.parallel + link);
 }
 
 void sim_link_down(struct sim *s, struct sim_port *p)
@@ -448,7 +477,8 @@ void sim_link_down(struct sim *s, struct sim_port *p)
 	p->down = s->ports[p->peer].down = true;
 }
 
-static void connect(struct sim *s, struct sim_port *a, struct sim_port *b, uint64_t bps, uint64_t prop_ps)
+static void connect(
+	struct sim *s, struct sim_port *a, struct sim_port *b, uint64_t bps, uint64_t prop_ps)
 {
 	a->peer = (uint32_t)(b - s->ports);
 	b->peer = (uint32_t)(a - s->ports);
@@ -459,10 +489,12 @@ static void connect(struct sim *s, struct sim_port *a, struct sim_port *b, uint6
 static void port_thresholds(struct sim *s, struct sim_node *n, struct sim_port *p)
 {
 	const double scale = n->sw.ecn_ref_bps ? (double)p->bps / (double)n->sw.ecn_ref_bps : 1;
-	const double flight = 2.0 * (double)p->bps / 8e12 * (double)p->prop_ps + 2.0 * (s->p.payload_bytes + s->p.header_bytes);
+	const double flight = 2.0 * (double)p->bps / 8e12 * (double)p->prop_ps +
+		2.0 * (s->p.payload_bytes + s->p.header_bytes);
 	p->alpha = n->sw.alpha;
 	p->xon_offset_bytes = n->sw.xon_offset_bytes;
-	p->headroom_bytes = n->sw.headroom_bytes ? n->sw.headroom_bytes : (uint64_t)(n->sw.headroom_factor * flight);
+	p->headroom_bytes = n->sw.headroom_bytes ? n->sw.headroom_bytes
+						 : (uint64_t)(n->sw.headroom_factor * flight);
 	p->ecn = n->sw.ecn;
 	p->kmin_bytes = (uint64_t)((double)n->sw.kmin_bytes * scale);
 	p->kmax_bytes = (uint64_t)((double)n->sw.kmax_bytes * scale);
@@ -479,15 +511,22 @@ struct sim *sim_new(const struct sim_params *p, const struct topo_params *t)
 	s->n_nodes = s->n_hosts + t->leaves + t->spines;
 	s->nodes = rw_calloc(s->n_nodes, sizeof(*s->nodes));
 	const unsigned up = t->spines * t->parallel;
-	s->n_ports = s->n_hosts + (size_t)t->leaves * (t->hosts_per_leaf + up) + (size_t)t->spines * t->leaves * t->parallel;
+	s->n_ports = s->n_hosts + (size_t)t->leaves * (t->hosts_per_leaf + up) +
+		(size_t)t->spines * t->leaves * t->parallel;
 	s->ports = rw_calloc(s->n_ports, sizeof(*s->ports));
 	uint32_t next = 0;
 	for (size_t i = 0; i < s->n_nodes; i++) {
 		struct sim_node *n = &s->nodes[i];
-		n->kind = i < s->n_hosts ? NODE_HOST : i < s->n_hosts + t->leaves ? NODE_LEAF : NODE_SPINE;
-		n->index = (unsigned)(n->kind == NODE_HOST ? i : n->kind == NODE_LEAF ? i - s->n_hosts : i - s->n_hosts - t->leaves);
+		n->kind = i < s->n_hosts             ? NODE_HOST
+			: i < s->n_hosts + t->leaves ? NODE_LEAF
+						     : NODE_SPINE;
+		n->index = (unsigned)(n->kind == NODE_HOST ? i
+				: n->kind == NODE_LEAF     ? i - s->n_hosts
+							   : i - s->n_hosts - t->leaves);
 		n->port0 = next;
-		n->ports = n->kind == NODE_HOST ? 1 : n->kind == NODE_LEAF ? t->hosts_per_leaf + up : t->leaves * t->parallel;
+		n->ports = n->kind == NODE_HOST ? 1
+			: n->kind == NODE_LEAF  ? t->hosts_per_leaf + up
+						: t->leaves * t->parallel;
 		next += n->ports;
 		n->sw = n->kind == NODE_LEAF ? t->leaf : t->spine;
 		n->hash = n->kind == NODE_LEAF ? t->leaf_hash : t->spine_hash;
@@ -501,10 +540,13 @@ struct sim *sim_new(const struct sim_params *p, const struct topo_params *t)
 	}
 	for (unsigned l = 0; l < t->leaves; l++) {
 		for (unsigned h = 0; h < t->hosts_per_leaf; h++)
-			connect(s, &s->ports[s->nodes[sim_host(s, l, h)].port0], sim_port_of(s, sim_leaf(s, l), h), t->host_bps, t->host_prop_ps);
+			connect(s, &s->ports[s->nodes[sim_host(s, l, h)].port0],
+				sim_port_of(s, sim_leaf(s, l), h), t->host_bps, t->host_prop_ps);
 		for (unsigned k = 0; k < up; k++)
 			connect(s, sim_port_of(s, sim_leaf(s, l), t->hosts_per_leaf + k),
-				sim_port_of(s, sim_spine(s, k / t->parallel), l * t->parallel + k % t->parallel), t->uplink_bps, t->uplink_prop_ps);
+				sim_port_of(s, sim_spine(s, k / t->parallel),
+					l * t->parallel + k % t->parallel),
+				t->uplink_bps, t->uplink_prop_ps);
 	}
 	for (size_t i = s->n_hosts; i < s->n_nodes; i++)
 		for (uint32_t k = 0; k < s->nodes[i].ports; k++)

@@ -1,9 +1,10 @@
 /*
- * sim_host - senders and receivers of the fine grain: pacing, DCQCN (reaction and notification point), go-back-N, and NICs that
- * cannot take what they are sent.
+ * sim_host - senders and receivers of the fine grain: pacing, DCQCN (reaction and notification
+ * point), go-back-N, and NICs that cannot take what they are sent.
  *
- * Reaction point: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 5, with the periods as
- * parameters. The average of marking is brought up to date when it is read, not by a timer per flow: same values, fewer events.
+ * Reaction point: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015,
+ * section 5, with the periods as parameters. The average of marking is brought up to date when it
+ * is read, not by a timer per flow: same values, fewer events.
  */
 #include "tests/fabric/sim_internal.h"
 
@@ -14,24 +15,55 @@
 struct sim_params sim_defaults(void)
 {
 	return (struct sim_params){
-		.payload_bytes = 1000, .header_bytes = 48, .control_bytes = 60, .ack_every = 16, .rto_ps = PS_PER_MS,
-		.cc = {.on = true, .g = 1.0 / 256, .alpha_ps = PS_PER_US, .decrease_ps = 4 * PS_PER_US, .increase_ps = 300 * PS_PER_US,
-			.fast_stages = 1, .ai_bps = 40e6, .hai_bps = 200e6, .min_bps = 100e6, .warm_alpha = 0.1, .cnp_gap_ps = 4 * PS_PER_US},
-		.nic_buffer_bytes = 1000000, .nic_xoff_bytes = 200000, .nic_xon_bytes = 150000, .seed = 1,
+		.payload_bytes = 1000,
+		.header_bytes = 48,
+		.control_bytes = 60,
+		.ack_every = 16,
+		.rto_ps = PS_PER_MS,
+		.cc = {.on = true,
+			.g = 1.0 / 256,
+			.alpha_ps = PS_PER_US,
+			.decrease_ps = 4 * PS_PER_US,
+			.increase_ps = 300 * PS_PER_US,
+			.fast_stages = 1,
+			.ai_bps = 40e6,
+			.hai_bps = 200e6,
+			.min_bps = 100e6,
+			.warm_alpha = 0.1,
+			.cnp_gap_ps = 4 * PS_PER_US},
+		.nic_buffer_bytes = 1000000,
+		.nic_xoff_bytes = 200000,
+		.nic_xon_bytes = 150000,
+		.seed = 1,
 	};
 }
 
 struct switch_params switch_defaults(void)
 {
-	return (struct switch_params){.buffer_bytes = 3931000, .alpha = 0.125, .headroom_factor = 1.15, .xon_offset_bytes = 2 * 1048, .ecn = true,
-		.kmin_bytes = 400000, .kmax_bytes = 1600000, .pmax = 0.2, .pfc_mask = 1u << 3, .ecn_mask = 1u << 3};
+	return (struct switch_params){.buffer_bytes = 3931000,
+		.alpha = 0.125,
+		.headroom_factor = 1.15,
+		.xon_offset_bytes = 2 * 1048,
+		.ecn = true,
+		.kmin_bytes = 400000,
+		.kmax_bytes = 1600000,
+		.pmax = 0.2,
+		.pfc_mask = 1u << 3,
+		.ecn_mask = 1u << 3};
 }
 
-size_t sim_flow_add(struct sim *s, uint32_t src, uint32_t dst, uint64_t bytes, uint64_t start_ps, uint16_t sport, uint8_t priority, unsigned kind)
+size_t sim_flow_add(struct sim *s, uint32_t src, uint32_t dst, uint64_t bytes, uint64_t start_ps,
+	uint16_t sport, uint8_t priority, unsigned kind)
 {
 	rw_grow(s->flows, s->n_flows, s->cap_flows);
 	struct sim_flow *f = &s->flows[s->n_flows];
-	*f = (struct sim_flow){.src = src, .dst = dst, .bytes = bytes, .start_ps = start_ps, .sport = sport, .priority = priority, .kind = kind};
+	*f = (struct sim_flow){.src = src,
+		.dst = dst,
+		.bytes = bytes,
+		.start_ps = start_ps,
+		.sport = sport,
+		.priority = priority,
+		.kind = kind};
 	f->packets = (uint32_t)((bytes + s->p.payload_bytes - 1) / s->p.payload_bytes);
 	if (!f->packets)
 		f->packets = 1;
@@ -47,7 +79,7 @@ void sim_flow_background(struct sim *s, size_t flow)
 	s->flows[flow].background = true;
 }
 
-/* --- reaction point --- */
+/* ---- reaction point ------------------------------------------------------ */
 
 static void alpha_update(struct sim *s, struct sim_flow *f)
 {
@@ -63,7 +95,8 @@ static void alpha_update(struct sim *s, struct sim_flow *f)
 
 static void timer_restart(struct sim *s, struct sim_flow *f)
 {
-	event_add(s, s->now_ps + s->p.cc.increase_ps, EVENT_INCREASE, (uint32_t)(f - s->flows), ++f->timer_generation, NULL);
+	event_add(s, s->now_ps + s->p.cc.increase_ps, EVENT_INCREASE, (uint32_t)(f - s->flows),
+		++f->timer_generation, NULL);
 }
 
 static void rate_cut(struct sim *s, struct sim_flow *f)
@@ -87,9 +120,12 @@ static void rate_increase(struct sim *s, struct sim_flow *f)
 	const struct dcqcn_params *c = &s->p.cc;
 	const double line = (double)s->ports[s->nodes[f->src].port0].bps;
 	const unsigned most = f->timer_stage > f->byte_stage ? f->timer_stage : f->byte_stage;
-	const unsigned least = c->increase_bytes && f->byte_stage < f->timer_stage ? f->byte_stage : c->increase_bytes ? f->timer_stage : most;
+	const unsigned least = c->increase_bytes && f->byte_stage < f->timer_stage ? f->byte_stage
+		: c->increase_bytes                                                ? f->timer_stage
+										   : most;
 	if (most > c->fast_stages)
-		f->target_bps = fmin(line, f->target_bps + (least > c->fast_stages ? c->hai_bps : c->ai_bps));
+		f->target_bps = fmin(
+			line, f->target_bps + (least > c->fast_stages ? c->hai_bps : c->ai_bps));
 	f->rate_bps = (f->rate_bps + f->target_bps) / 2;
 }
 
@@ -114,15 +150,17 @@ static void cnp_received(struct sim *s, struct sim_node *n, struct sim_flow *f)
 	event_add(s, at > s->now_ps ? at : s->now_ps, EVENT_CUT, (uint32_t)(f - s->flows), 0, NULL);
 }
 
-/* --- sending --- */
+/* ---- sending ------------------------------------------------------------- */
 
 static void rto_restart(struct sim *s, struct sim_flow *f)
 {
 	f->acked_at_rto = f->acked;
-	event_add(s, s->now_ps + s->p.rto_ps, EVENT_RTO, (uint32_t)(f - s->flows), ++f->rto_generation, NULL);
+	event_add(s, s->now_ps + s->p.rto_ps, EVENT_RTO, (uint32_t)(f - s->flows),
+		++f->rto_generation, NULL);
 }
 
-/* The next packet in turn of a flow whose pace allows it; else come back when the first one's does. */
+/* The next packet in turn of a flow whose pace allows it; else come back when the first one's does.
+ */
 void host_send(struct sim *s, struct sim_node *n, struct sim_port *p)
 {
 	uint64_t soonest = UINT64_MAX;
@@ -138,13 +176,19 @@ void host_send(struct sim *s, struct sim_node *n, struct sim_port *p)
 		}
 		struct packet *pkt = packet_new(s);
 		const uint64_t left = f->bytes - (uint64_t)f->next * s->p.payload_bytes;
-		*pkt = (struct packet){.flow = n->flows[i], .number = f->next, .kind = PACKET_DATA, .prio = f->priority, .not_ect = f->not_ect,
-			.size = (uint16_t)((left < s->p.payload_bytes ? left : s->p.payload_bytes) + s->p.header_bytes)};
+		*pkt = (struct packet){.flow = n->flows[i],
+			.number = f->next,
+			.kind = PACKET_DATA,
+			.prio = f->priority,
+			.not_ect = f->not_ect,
+			.size = (uint16_t)((left < s->p.payload_bytes ? left : s->p.payload_bytes) +
+				s->p.header_bytes)};
 		f->next++;
 		f->sent_packets++;
 		f->avail_ps = s->now_ps + (uint64_t)((double)pkt->size * 8e12 / f->rate_bps);
 		f->bytes_since += pkt->size;
-		if (s->p.cc.increase_bytes && f->cut_seen && f->bytes_since >= s->p.cc.increase_bytes) {
+		if (s->p.cc.increase_bytes && f->cut_seen &&
+			f->bytes_since >= s->p.cc.increase_bytes) {
 			f->bytes_since = 0;
 			f->byte_stage++;
 			rate_increase(s, f);
@@ -193,17 +237,25 @@ static void go_back(struct sim *s, struct sim_flow *f, uint32_t number)
 	port_send(s, &s->ports[s->nodes[f->src].port0]);
 }
 
-/* --- receiving --- */
+/* ---- receiving ----------------------------------------------------------- */
 
-static void answer(struct sim *s, struct sim_port *p, uint32_t flow, enum packet_kind kind, uint32_t number)
+static void answer(
+	struct sim *s, struct sim_port *p, uint32_t flow, enum packet_kind kind, uint32_t number)
 {
 	struct packet *pkt = packet_new(s);
-	*pkt = (struct packet){.flow = flow, .number = number, .kind = (uint8_t)kind, .prio = SIM_CONTROL_PRIORITY, .size = (uint16_t)s->p.control_bytes, .not_ect = true};
+	*pkt = (struct packet){.flow = flow,
+		.number = number,
+		.kind = (uint8_t)kind,
+		.prio = SIM_CONTROL_PRIORITY,
+		.size = (uint16_t)s->p.control_bytes,
+		.not_ect = true};
 	control_queue(s, p, pkt);
 }
 
-/* A NIC that drains slower than the line: XOFF above one level, XON below another, discard when its buffer is full. */
-static bool nic_takes(struct sim *s, struct sim_node *n, struct sim_port *in, const struct packet *pkt)
+/* A NIC that drains slower than the line: XOFF above one level, XON below another, discard when its
+ * buffer is full. */
+static bool nic_takes(
+	struct sim *s, struct sim_node *n, struct sim_port *in, const struct packet *pkt)
 {
 	if (n->drain_bps == 0)
 		return true;
@@ -219,7 +271,11 @@ static bool nic_takes(struct sim *s, struct sim_node *n, struct sim_port *in, co
 		n->rx_pausing = true;
 		pfc_send(s, in, pkt->prio, true);
 		if (drain > 0)
-			event_add(s, s->now_ps + (uint64_t)((n->rx_backlog - (double)s->p.nic_xon_bytes) / drain), EVENT_DRAINED, (uint32_t)(n - s->nodes), pkt->prio, NULL);
+			event_add(s,
+				s->now_ps +
+					(uint64_t)((n->rx_backlog - (double)s->p.nic_xon_bytes) /
+						drain),
+				EVENT_DRAINED, (uint32_t)(n - s->nodes), pkt->prio, NULL);
 	}
 	return true;
 }
@@ -230,31 +286,39 @@ static void drained(struct sim *s, struct sim_node *n, unsigned prio)
 	n->rx_backlog = fmax(0, n->rx_backlog - drain * (double)(s->now_ps - n->rx_time_ps));
 	n->rx_time_ps = s->now_ps;
 	if (n->rx_backlog > (double)s->p.nic_xon_bytes + 1) { /* more came in after XOFF was sent */
-		event_add(s, s->now_ps + (uint64_t)((n->rx_backlog - (double)s->p.nic_xon_bytes) / drain) + 1, EVENT_DRAINED, (uint32_t)(n - s->nodes), prio, NULL);
+		event_add(s,
+			s->now_ps +
+				(uint64_t)((n->rx_backlog - (double)s->p.nic_xon_bytes) / drain) +
+				1,
+			EVENT_DRAINED, (uint32_t)(n - s->nodes), prio, NULL);
 		return;
 	}
 	n->rx_pausing = false;
 	pfc_send(s, &s->ports[n->port0], prio, false);
 }
 
-/* A NIC that stalls in a rhythm (page faults, a busy host bus): paused for its duty, then open for the rest of the period. */
+/* A NIC that stalls in a rhythm (page faults, a busy host bus): paused for its duty, then open for
+ * the rest of the period. */
 static void stall(struct sim *s, struct sim_node *n, unsigned prio)
 {
 	const bool on = !n->rx_pausing;
 	const double share = on ? n->pause_duty : 1 - n->pause_duty;
 	n->rx_pausing = on;
 	pfc_send(s, &s->ports[n->port0], prio, on);
-	event_add(s, s->now_ps + (uint64_t)((double)n->pause_period_ps * share), EVENT_STALL, (uint32_t)(n - s->nodes), prio, NULL);
+	event_add(s, s->now_ps + (uint64_t)((double)n->pause_period_ps * share), EVENT_STALL,
+		(uint32_t)(n - s->nodes), prio, NULL);
 }
 
-void sim_stall(struct sim *s, struct sim_node *host, double duty, uint64_t period_ps, unsigned priority)
+void sim_stall(
+	struct sim *s, struct sim_node *host, double duty, uint64_t period_ps, unsigned priority)
 {
 	host->pause_duty = duty;
 	host->pause_period_ps = period_ps;
 	event_add(s, 0, EVENT_STALL, (uint32_t)(host - s->nodes), priority, NULL);
 }
 
-static void data_receive(struct sim *s, struct sim_node *n, struct sim_port *in, const struct packet *pkt)
+static void data_receive(
+	struct sim *s, struct sim_node *n, struct sim_port *in, const struct packet *pkt)
 {
 	struct sim_flow *f = &s->flows[pkt->flow];
 	if (pkt->ce) {
@@ -283,7 +347,8 @@ static void data_receive(struct sim *s, struct sim_node *n, struct sim_port *in,
 			answer(s, in, pkt->flow, PACKET_NAK, f->expected);
 		}
 	} else if (pkt->number + 1 == f->packets || pkt->number % s->p.ack_every == 0)
-		answer(s, in, pkt->flow, PACKET_ACK, f->expected); /* a duplicate: the ACK was lost */
+		/* a duplicate: the ACK was lost */
+		answer(s, in, pkt->flow, PACKET_ACK, f->expected);
 }
 
 void host_receive(struct sim *s, struct sim_node *n, struct sim_port *in, struct packet *pkt)
@@ -294,9 +359,7 @@ void host_receive(struct sim *s, struct sim_node *n, struct sim_port *in, struct
 		if (nic_takes(s, n, in, pkt))
 			data_receive(s, n, in, pkt);
 		break;
-	case PACKET_CNP:
-		cnp_received(s, n, f);
-		break;
+	case PACKET_CNP: cnp_received(s, n, f); break;
 	case PACKET_ACK:
 	case PACKET_NAK:
 		if (f->done)
@@ -346,9 +409,7 @@ void host_event(struct sim *s, const struct event *e)
 		rto_restart(s, f);
 		port_send(s, &s->ports[n->port0]);
 		break;
-	case EVENT_CUT:
-		rate_cut(s, f);
-		break;
+	case EVENT_CUT: rate_cut(s, f); break;
 	case EVENT_INCREASE:
 		if (e->what != f->timer_generation || f->done)
 			break;
@@ -359,12 +420,13 @@ void host_event(struct sim *s, const struct event *e)
 	case EVENT_RTO:
 		if (e->what != f->rto_generation || f->done)
 			break;
-		/* Silence is loss only where nothing stops the sender: a paused NIC does not run its timer out in this model. */
-		if (f->acked == f->acked_at_rto && f->next > f->acked && !s->ports[n->port0].paused[f->priority] && !s->p.spray)
+		/* Silence is loss only where nothing stops the sender: a paused NIC does not run
+		 * its timer out in this model. */
+		if (f->acked == f->acked_at_rto && f->next > f->acked &&
+			!s->ports[n->port0].paused[f->priority] && !s->p.spray)
 			go_back(s, f, f->acked);
 		rto_restart(s, f);
 		break;
-	default:
-		break;
+	default: break;
 	}
 }

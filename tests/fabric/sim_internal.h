@@ -1,4 +1,5 @@
-/* sim_internal - what sim.c (links, switches), sim_route.c (ways) and sim_host.c (senders, receivers) share. */
+/* sim_internal - what sim.c (links, switches), sim_route.c (ways) and sim_host.c (senders,
+ * receivers) share. */
 #ifndef FABRIC_SIM_INTERNAL_H
 #define FABRIC_SIM_INTERNAL_H
 
@@ -13,7 +14,19 @@ struct packet {
 	bool ce, not_ect;
 };
 
-enum event_kind { EVENT_ARRIVE, EVENT_SENT, EVENT_PFC, EVENT_START, EVENT_WAKE, EVENT_CUT, EVENT_INCREASE, EVENT_RTO, EVENT_DRAINED, EVENT_STALL, EVENT_WATCHDOG };
+enum event_kind {
+	EVENT_ARRIVE,
+	EVENT_SENT,
+	EVENT_PFC,
+	EVENT_START,
+	EVENT_WAKE,
+	EVENT_CUT,
+	EVENT_INCREASE,
+	EVENT_RTO,
+	EVENT_DRAINED,
+	EVENT_STALL,
+	EVENT_WATCHDOG
+};
 struct event {
 	uint64_t t_ps, sequence;
 	struct packet *pkt;
@@ -21,7 +34,8 @@ struct event {
 	enum event_kind kind;
 };
 
-void event_add(struct sim *s, uint64_t t_ps, enum event_kind kind, uint32_t who, uint32_t what, struct packet *pkt);
+void event_add(struct sim *s, uint64_t t_ps, enum event_kind kind, uint32_t who, uint32_t what,
+	struct packet *pkt);
 struct packet *packet_new(struct sim *s);
 void packet_free(struct sim *s, struct packet *p);
 void pfc_send(struct sim *s, struct sim_port *p, unsigned prio, bool on);
@@ -30,7 +44,8 @@ void port_transmit(struct sim *s, struct sim_port *p, struct packet *pkt);
 void control_queue(struct sim *s, struct sim_port *p, struct packet *pkt);
 
 /* Where it leaves @n, having come in by @in. */
-struct sim_port *route(struct sim *s, const struct sim_node *n, const struct sim_port *in, const struct packet *p, const struct sim_flow *f);
+struct sim_port *route(struct sim *s, const struct sim_node *n, const struct sim_port *in,
+	const struct packet *p, const struct sim_flow *f);
 void flow_route(struct sim *s, struct sim_flow *f); /* chooses its way there and back, once */
 
 void host_send(struct sim *s, struct sim_node *n, struct sim_port *p);
@@ -38,6 +53,9 @@ void host_receive(struct sim *s, struct sim_node *n, struct sim_port *in, struct
 void host_event(struct sim *s, const struct event *e);
 
 /* Time of @bytes on the wire of a port. */
-static inline uint64_t ser_ps(const struct sim_port *p, uint64_t bytes) { return bytes * UINT64_C(8000000000000) / p->bps; }
+static inline uint64_t ser_ps(const struct sim_port *p, uint64_t bytes)
+{
+	return bytes * UINT64_C(8000000000000) / p->bps;
+}
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * sim_route - which way a packet goes: hash functions, ECMP groups and LAGs, links that are down or have no route, and the bounce
- * that a spine without a link to the destination makes when its routes allow to go up again.
+ * sim_route - which way a packet goes: hash functions, ECMP groups and LAGs, links that are down or
+ * have no route, and the bounce that a spine without a link to the destination makes when its
+ * routes allow to go up again.
  */
 #include "tests/fabric/sim_internal.h"
 
@@ -23,7 +24,8 @@ static uint16_t crc16_byte(uint16_t crc, uint8_t byte)
 	return crc;
 }
 
-/* Addresses are 10.leaf.host style numbers, the destination port is always 4791: only what varies is hashed. */
+/* Addresses are 10.leaf.host style numbers, the destination port is always 4791: only what varies
+ * is hashed. */
 uint32_t sim_hash(const struct hash_params *h, uint32_t src, uint32_t dst, uint16_t sport)
 {
 	uint8_t key[12] = {0};
@@ -75,12 +77,16 @@ unsigned sim_member(const struct hash_params *h, uint32_t hash, unsigned members
 	return hash % members;
 }
 
-/* --- groups --- */
+/* ---- groups -------------------------------------------------------------- */
 
-static bool carries(const struct sim_port *p) { return !p->down && !p->unrouted; }
+static bool carries(const struct sim_port *p)
+{
+	return !p->down && !p->unrouted;
+}
 
 /* Links of a bundle in the order of its ports: @first and the following. */
-static unsigned live_links(struct sim *s, const struct sim_node *n, unsigned first, unsigned count, uint16_t *live)
+static unsigned live_links(
+	struct sim *s, const struct sim_node *n, unsigned first, unsigned count, uint16_t *live)
 {
 	unsigned up = 0;
 	for (unsigned k = 0; k < count; k++)
@@ -104,17 +110,21 @@ static unsigned nth_uplink(const struct sim *s, unsigned k)
 	return s->t.hosts_per_leaf + (s->t.interleave ? spine * s->t.parallel + link : k);
 }
 
-unsigned sim_uplink_of(const struct sim *s, const struct sim_node *leaf, uint32_t src, uint32_t dst, uint16_t sport)
+unsigned sim_uplink_of(const struct sim *s, const struct sim_node *leaf, uint32_t src, uint32_t dst,
+	uint16_t sport)
 {
 	const uint32_t hash = sim_hash(&leaf->hash, src, dst, sport);
 	if (!s->t.lag)
 		return nth_uplink(s, sim_member(&leaf->hash, hash, s->t.spines * s->t.parallel));
 	const unsigned spine = sim_member(&leaf->hash, hash, s->t.spines);
-	return s->t.hosts_per_leaf + spine * s->t.parallel + sim_member(&leaf->lag_hash, sim_hash(&leaf->lag_hash, src, dst, sport), s->t.parallel);
+	return s->t.hosts_per_leaf + spine * s->t.parallel +
+		sim_member(
+			&leaf->lag_hash, sim_hash(&leaf->lag_hash, src, dst, sport), s->t.parallel);
 }
 
 /* Routing has taken out what is down: the hash chooses among the rest. */
-static uint16_t live_uplink(struct sim *s, const struct sim_node *n, uint32_t src, uint32_t dst, uint16_t sport)
+static uint16_t live_uplink(
+	struct sim *s, const struct sim_node *n, uint32_t src, uint32_t dst, uint16_t sport)
 {
 	uint16_t live[1024];
 	unsigned up = 0;
@@ -122,30 +132,44 @@ static uint16_t live_uplink(struct sim *s, const struct sim_node *n, uint32_t sr
 	const uint32_t hash = sim_hash(&n->hash, src, dst, sport);
 	if (s->t.lag) {
 		for (unsigned k = 0; k < s->t.spines; k++)
-			if (live_links(s, n, s->t.hosts_per_leaf + k * s->t.parallel, s->t.parallel, live + up) > 0 && (s->bounce || spine_reaches(s, k, to_leaf)))
+			if (live_links(s, n, s->t.hosts_per_leaf + k * s->t.parallel, s->t.parallel,
+				    live + up) > 0 &&
+				(s->bounce || spine_reaches(s, k, to_leaf)))
 				live[up++] = (uint16_t)k;
 		const unsigned spine = up ? live[sim_member(&n->hash, hash, up)] : 0;
-		up = live_links(s, n, s->t.hosts_per_leaf + spine * s->t.parallel, s->t.parallel, live);
-		return up ? live[sim_member(&n->lag_hash, sim_hash(&n->lag_hash, src, dst, sport), up)] : (uint16_t)s->t.hosts_per_leaf;
+		up = live_links(
+			s, n, s->t.hosts_per_leaf + spine * s->t.parallel, s->t.parallel, live);
+		return up ? live[sim_member(
+				    &n->lag_hash, sim_hash(&n->lag_hash, src, dst, sport), up)]
+			  : (uint16_t)s->t.hosts_per_leaf;
 	}
 	for (unsigned k = 0; k < s->t.spines * s->t.parallel && up < rw_countof(live); k++) {
 		const unsigned at = nth_uplink(s, k);
-		/* A spine that cannot reach the destination leaf has withdrawn the route, unless it would bounce. */
-		if (carries(sim_port_of(s, n, at)) && (s->bounce || spine_reaches(s, (at - s->t.hosts_per_leaf) / s->t.parallel, to_leaf)))
+		/* A spine that cannot reach the destination leaf has withdrawn the route, unless it
+		 * would bounce. */
+		if (carries(sim_port_of(s, n, at)) &&
+			(s->bounce ||
+				spine_reaches(
+					s, (at - s->t.hosts_per_leaf) / s->t.parallel, to_leaf)))
 			live[up++] = (uint16_t)at;
 	}
 	return up ? live[sim_member(&n->hash, hash, up)] : (uint16_t)s->t.hosts_per_leaf;
 }
 
-static uint16_t live_downlink(struct sim *s, unsigned spine, unsigned leaf, uint32_t src, uint32_t dst, uint16_t sport)
+static uint16_t live_downlink(
+	struct sim *s, unsigned spine, unsigned leaf, uint32_t src, uint32_t dst, uint16_t sport)
 {
 	uint16_t live[1024];
 	const struct sim_node *n = sim_spine(s, spine);
 	const unsigned up = live_links(s, n, leaf * s->t.parallel, s->t.parallel, live);
-	return up ? live[sim_member(&n->hash, sim_hash(&n->hash, src, dst, sport), up)] : (uint16_t)(leaf * s->t.parallel);
+	return up ? live[sim_member(&n->hash, sim_hash(&n->hash, src, dst, sport), up)]
+		  : (uint16_t)(leaf * s->t.parallel);
 }
 
-static unsigned spine_of(const struct sim *s, uint16_t uplink) { return (uplink - s->t.hosts_per_leaf) / s->t.parallel; }
+static unsigned spine_of(const struct sim *s, uint16_t uplink)
+{
+	return (uplink - s->t.hosts_per_leaf) / s->t.parallel;
+}
 
 void flow_route(struct sim *s, struct sim_flow *f)
 {
@@ -158,19 +182,23 @@ void flow_route(struct sim *s, struct sim_flow *f)
 	f->back_down = live_downlink(s, spine_of(s, f->back_up), from, f->dst, f->src, f->sport);
 	if (!s->bounce || from == to)
 		return;
-	/* Down to a leaf that is not the destination and up again to the next spine: the way is not valley-free. */
+	/* Down to a leaf that is not the destination and up again to the next spine: the way is not
+	 * valley-free. */
 	const unsigned first = spine_of(s, f->up);
 	for (unsigned i = 0; i < SIM_BOUNCES; i++) {
 		if (s->bounce_leaf[i] != to || s->bounce_spine[i] != first)
 			continue;
-		const unsigned transit = s->bounce_leaf[(i + SIM_BOUNCES - 1) % SIM_BOUNCES], second = s->bounce_spine[(i + 1) % SIM_BOUNCES];
+		const unsigned transit = s->bounce_leaf[(i + SIM_BOUNCES - 1) % SIM_BOUNCES],
+			       second = s->bounce_spine[(i + 1) % SIM_BOUNCES];
 		f->bounced = true;
 		f->bounce_down = live_downlink(s, first, transit, f->src, f->dst, f->sport);
-		f->bounce_up = (uint16_t)(s->t.hosts_per_leaf + second * s->t.parallel + f->sport % s->t.parallel);
+		f->bounce_up = (uint16_t)(s->t.hosts_per_leaf + second * s->t.parallel +
+			f->sport % s->t.parallel);
 		f->down = live_downlink(s, second, to, f->src, f->dst, f->sport);
 	}
 	/* Answers are not what fills buffers: they take a way that works. */
-	for (unsigned k = 0; k < s->t.spines && !spine_reaches(s, spine_of(s, f->back_up), from); k++) {
+	for (unsigned k = 0; k < s->t.spines && !spine_reaches(s, spine_of(s, f->back_up), from);
+		k++) {
 		f->back_up = (uint16_t)(s->t.hosts_per_leaf + k * s->t.parallel);
 		if (!carries(sim_port_of(s, sim_leaf(s, to), f->back_up)))
 			continue;
@@ -178,7 +206,8 @@ void flow_route(struct sim *s, struct sim_flow *f)
 	}
 }
 
-static uint16_t next_hop(const struct sim *s, const struct sim_node *n, const struct sim_port *in, const struct sim_flow *f, bool back)
+static uint16_t next_hop(const struct sim *s, const struct sim_node *n, const struct sim_port *in,
+	const struct sim_flow *f, bool back)
 {
 	if (n->kind == NODE_LEAF && s->nodes[s->ports[in->peer].node].kind == NODE_SPINE)
 		return f->bounce_up;
@@ -189,7 +218,8 @@ static uint16_t next_hop(const struct sim *s, const struct sim_node *n, const st
 	return f->bounced && n->index == spine_of(s, f->up) ? f->bounce_down : f->down;
 }
 
-struct sim_port *route(struct sim *s, const struct sim_node *n, const struct sim_port *in, const struct packet *p, const struct sim_flow *f)
+struct sim_port *route(struct sim *s, const struct sim_node *n, const struct sim_port *in,
+	const struct packet *p, const struct sim_flow *f)
 {
 	const bool back = p->kind != PACKET_DATA;
 	const uint32_t to = back ? f->src : f->dst;

@@ -1,7 +1,8 @@
 /*
- * The fine grain held against figures that were measured elsewhere: in a packet-level simulation of the same fabric (16 hosts at
- * 100G on 4 leaves, 2 spines, uplinks 200G, 1 us of propagation per link, shared buffer 3.931 MB) and in the papers that README.md
- * names. What is asserted within a tolerance, in order only, or not at all, is told there.
+ * The fine grain held against figures that were measured elsewhere: in a packet-level simulation of
+ * the same fabric (16 hosts at 100G on 4 leaves, 2 spines, uplinks 200G, 1 us of propagation per
+ * link, shared buffer 3.931 MB) and in the papers that README.md names. What is asserted within a
+ * tolerance, in order only, or not at all, is told there.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -41,9 +42,18 @@ static struct topo_params topology(const struct setup *u)
 	sw.ecn_ref_bps = UINT64_C(100000000000);
 	if (u->headroom_factor > 0)
 		sw.headroom_factor = u->headroom_factor;
-	return (struct topo_params){.leaves = 4, .spines = 2, .hosts_per_leaf = 4, .parallel = 1, .host_bps = UINT64_C(100000000000),
-		.uplink_bps = UINT64_C(200000000000), .host_prop_ps = PS_PER_US, .uplink_prop_ps = PS_PER_US, .leaf = sw, .spine = sw,
-		.leaf_hash = {HASH_MIX, 7, FIELD_ALL, 0, 0, 0}, .spine_hash = {HASH_MIX, 9, FIELD_ALL, 0, 0, 0}};
+	return (struct topo_params){.leaves = 4,
+		.spines = 2,
+		.hosts_per_leaf = 4,
+		.parallel = 1,
+		.host_bps = UINT64_C(100000000000),
+		.uplink_bps = UINT64_C(200000000000),
+		.host_prop_ps = PS_PER_US,
+		.uplink_prop_ps = PS_PER_US,
+		.leaf = sw,
+		.spine = sw,
+		.leaf_hash = {HASH_MIX, 7, FIELD_ALL, 0, 0, 0},
+		.spine_hash = {HASH_MIX, 9, FIELD_ALL, 0, 0, 0}};
 }
 
 static struct sim *fabric(const struct setup *u)
@@ -60,18 +70,23 @@ static void incast(struct sim *s, uint64_t seed)
 {
 	uint64_t r = random_seeded(seed, 5);
 	for (unsigned h = FIRST_SENDER; h < HOSTS; h++)
-		sim_flow_add(s, h, ROOT, 1000000, random_next(&r) % PS_PER_US, (uint16_t)(49152 + random_next(&r) % 8192), PRIO, 1);
+		sim_flow_add(s, h, ROOT, 1000000, random_next(&r) % PS_PER_US,
+			(uint16_t)(49152 + random_next(&r) % 8192), PRIO, 1);
 }
 static void shuffle(struct sim *s, uint64_t seed, unsigned peers)
 {
 	uint64_t r = random_seeded(seed, 6);
 	for (unsigned h = 0; h < HOSTS; h++)
 		for (unsigned k = 1; k <= peers; k++)
-			sim_flow_add(s, h, (h + k * HOSTS / (peers + 1)) % HOSTS, 200000, random_next(&r) % PS_PER_US,
+			sim_flow_add(s, h, (h + k * HOSTS / (peers + 1)) % HOSTS, 200000,
+				random_next(&r) % PS_PER_US,
 				(uint16_t)(49152 + random_next(&r) % 8192), PRIO, 2);
 }
 
-static struct sim_port *host_port(struct sim *s, unsigned h) { return sim_port_of(s, sim_leaf(s, h / 4), h % 4); }
+static struct sim_port *host_port(struct sim *s, unsigned h)
+{
+	return sim_port_of(s, sim_leaf(s, h / 4), h % 4);
+}
 
 static struct outcome measure(struct sim *s)
 {
@@ -113,17 +128,29 @@ static void near(const char *what, double is, double should, double tolerance)
 {
 	if (!(fabs(is - should) <= tolerance * should))
 		fail_msg("%s: %g, expected %g within %g %%", what, is, should, tolerance * 100);
-	print_message("  %-34s %10.1f   recorded %10.1f   %+.1f %%\n", what, is, should, (is / should - 1) * 100);
+	print_message("  %-34s %10.1f   recorded %10.1f   %+.1f %%\n", what, is, should,
+		(is / should - 1) * 100);
 }
 
-/* Where PFC fires, and what is in flight then: egress queue of the incast, and the fullest priority group. */
+/* Where PFC fires, and what is in flight then: egress queue of the incast, and the fullest priority
+ * group. */
 static void test_watermarks(void **state)
 {
-	static const struct { const char *what; double alpha, queue_kb, pg_kb; } rows[] = {
-		{"1/16", 1.0 / 16, 523, 288}, {"1/8", 1.0 / 8, 875, 497}, {"1/4", 1.0 / 4, 1403, 852}, {"1/2", 1.0 / 2, 2065, 1366}, {"1", 1, 2726, 2012},
+	static const struct {
+		const char *what;
+		double alpha, queue_kb, pg_kb;
+	} rows[] = {
+		{"1/16", 1.0 / 16, 523, 288},
+		{"1/8", 1.0 / 8, 875, 497},
+		{"1/4", 1.0 / 4, 1403, 852},
+		{"1/2", 1.0 / 2, 2065, 1366},
+		{"1", 1, 2726, 2012},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
-		const struct setup u = {.alpha = rows[i].alpha, .kmin_bytes = 1048000, .kmax_bytes = 2097000, .pmax = 0.05};
+		const struct setup u = {.alpha = rows[i].alpha,
+			.kmin_bytes = 1048000,
+			.kmax_bytes = 2097000,
+			.pmax = 0.05};
 		const struct outcome o = run(&u);
 		char what[64];
 		snprintf(what, sizeof(what), "alpha %s, egress queue KB", rows[i].what);
@@ -134,15 +161,21 @@ static void test_watermarks(void **state)
 	}
 }
 
-/* Headroom below what is in flight loses frames, and go-back-N multiplies them; 10 % above it loses none. */
+/* Headroom below what is in flight loses frames, and go-back-N multiplies them; 10 % above it loses
+ * none. */
 static void test_headroom(void **state)
 {
 	static const double factors[] = {0.02, 0.5, 0.9, 1.1};
 	uint64_t last = UINT64_MAX;
 	for (size_t i = 0; i < rw_countof(factors); i++) {
-		const struct setup u = {.alpha = 1.0 / 16, .headroom_factor = factors[i], .kmin_bytes = 1048000, .kmax_bytes = 4192000, .cc_off = true};
+		const struct setup u = {.alpha = 1.0 / 16,
+			.headroom_factor = factors[i],
+			.kmin_bytes = 1048000,
+			.kmax_bytes = 4192000,
+			.cc_off = true};
 		const struct outcome o = run(&u);
-		print_message("  headroom x%.2f: %llu drops\n", factors[i], (unsigned long long)o.drops);
+		print_message(
+			"  headroom x%.2f: %llu drops\n", factors[i], (unsigned long long)o.drops);
 		if (i == 0)
 			near("drops at x0.02", (double)o.drops, 164802, 0.15);
 		assert_true(o.drops < last);
@@ -151,53 +184,72 @@ static void test_headroom(void **state)
 	assert_int_equal(last, 0);
 }
 
-/* Step time against Kmin at a bandwidth-delay product of 103 KB: marking below it collapses the rate. */
+/* Step time against Kmin at a bandwidth-delay product of 103 KB: marking below it collapses the
+ * rate. */
 static void test_kmin_knee(void **state)
 {
-	static const struct { double kmin_kb, low_us, high_us; } rows[] = {{5, 1852, 2023}, {100, 1582, 1853}, {400, 1056, 1286}, {1048, 1023, 1226}};
+	static const struct {
+		double kmin_kb, low_us, high_us;
+	} rows[] = {{5, 1852, 2023}, {100, 1582, 1853}, {400, 1056, 1286}, {1048, 1023, 1226}};
 	double last = INFINITY;
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		double sum = 0;
 		for (uint64_t seed = 1; seed <= 5; seed++) {
-			const struct setup u = {.alpha = 0.25, .kmin_bytes = (uint64_t)(rows[i].kmin_kb * 1e3), .kmax_bytes = (uint64_t)(rows[i].kmin_kb * 4e3), .seed = seed};
+			const struct setup u = {.alpha = 0.25,
+				.kmin_bytes = (uint64_t)(rows[i].kmin_kb * 1e3),
+				.kmax_bytes = (uint64_t)(rows[i].kmin_kb * 4e3),
+				.seed = seed};
 			sum += run(&u).step_us;
 		}
-		print_message("  Kmin %.0f KB: mean step %.0f us, recorded %.0f..%.0f\n", rows[i].kmin_kb, sum / 5, rows[i].low_us, rows[i].high_us);
+		print_message("  Kmin %.0f KB: mean step %.0f us, recorded %.0f..%.0f\n",
+			rows[i].kmin_kb, sum / 5, rows[i].low_us, rows[i].high_us);
 		assert_true(sum / 5 > rows[i].low_us * 0.85 && sum / 5 < rows[i].high_us * 1.15);
 		assert_true(sum < last);
 		last = sum;
 	}
 }
 
-/* Kmin above where PFC fires: no marks, hosts are paused. Lower Kmin, and above all more alpha, turn that round. */
+/* Kmin above where PFC fires: no marks, hosts are paused. Lower Kmin, and above all more alpha,
+ * turn that round. */
 static void test_ecn_before_pfc(void **state)
 {
-	static const struct { const char *what; double alpha; uint64_t kmin_kb; } rows[] = {
-		{"alpha 1/16, Kmin 1048 KB", 1.0 / 16, 1048}, {"alpha 1/16, Kmin 400 KB", 1.0 / 16, 400}, {"alpha 1/4, Kmin 1048 KB", 0.25, 1048},
+	static const struct {
+		const char *what;
+		double alpha;
+		uint64_t kmin_kb;
+	} rows[] = {
+		{"alpha 1/16, Kmin 1048 KB", 1.0 / 16, 1048},
+		{"alpha 1/16, Kmin 400 KB", 1.0 / 16, 400},
+		{"alpha 1/4, Kmin 1048 KB", 0.25, 1048},
 		{"alpha 1/4, Kmin 400 KB", 0.25, 400},
 	};
 	struct outcome o[rw_countof(rows)] = {0};
 	const unsigned seeds = 10;
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		for (uint64_t seed = 1; seed <= seeds; seed++) {
-			const struct setup u = {.alpha = rows[i].alpha, .kmin_bytes = rows[i].kmin_kb * 1000, .kmax_bytes = rows[i].kmin_kb * 4000,
-				.shuffle_peers = 10, .seed = seed};
+			const struct setup u = {.alpha = rows[i].alpha,
+				.kmin_bytes = rows[i].kmin_kb * 1000,
+				.kmax_bytes = rows[i].kmin_kb * 4000,
+				.shuffle_peers = 10,
+				.seed = seed};
 			const struct outcome one = run(&u);
 			o[i].marked_share += one.marked_share / seeds;
 			o[i].host_pause_ms += one.host_pause_ms / seeds;
 			o[i].step_us += one.step_us / seeds;
 		}
-		print_message("  %s: marks %.2f %%, hosts paused %.2f ms, step %.0f us\n", rows[i].what, o[i].marked_share * 100, o[i].host_pause_ms, o[i].step_us);
+		print_message("  %s: marks %.2f %%, hosts paused %.2f ms, step %.0f us\n",
+			rows[i].what, o[i].marked_share * 100, o[i].host_pause_ms, o[i].step_us);
 	}
 	assert_true(o[0].marked_share < 0.0001);
 	near("marks at 1/16 and 400 KB, 0.01 %", o[1].marked_share * 1e4, 11, 0.15);
 	near("marks at 1/4 and 400 KB, 0.01 %", o[3].marked_share * 1e4, 136, 0.15);
-	assert_true(o[0].host_pause_ms > o[1].host_pause_ms && o[1].host_pause_ms > o[2].host_pause_ms && o[2].host_pause_ms > o[3].host_pause_ms);
+	assert_true(o[0].host_pause_ms > o[1].host_pause_ms &&
+		o[1].host_pause_ms > o[2].host_pause_ms && o[2].host_pause_ms > o[3].host_pause_ms);
 	assert_true(o[3].host_pause_ms < 0.05);
 }
 
 struct host_view {
-	double paused[HOSTS];  /* share of the run the host was paused by its leaf */
+	double paused[HOSTS]; /* share of the run the host was paused by its leaf */
 	double pausing[HOSTS]; /* ... it paused its leaf */
 	double marked[HOSTS], end_us[HOSTS]; /* of what was sent to it; end of its own last flow */
 };
@@ -211,7 +263,8 @@ static void look(struct sim *s, struct host_view *v)
 		v->marked[h] = c->out_packets ? (double)c->marked / (double)c->out_packets : 0;
 	}
 	for (size_t i = 0; i < s->n_flows; i++)
-		v->end_us[s->flows[i].src] = fmax(v->end_us[s->flows[i].src], (double)s->flows[i].end_ps / 1e6);
+		v->end_us[s->flows[i].src] =
+			fmax(v->end_us[s->flows[i].src], (double)s->flows[i].end_ps / 1e6);
 }
 
 static void all_to_all(struct sim *s, uint64_t seed)
@@ -219,10 +272,12 @@ static void all_to_all(struct sim *s, uint64_t seed)
 	uint64_t r = random_seeded(seed, 7);
 	for (unsigned h = 0; h < HOSTS; h++)
 		for (unsigned k = 1; k < HOSTS; k++)
-			sim_flow_add(s, h, (h + k) % HOSTS, 200000, random_next(&r) % PS_PER_US, (uint16_t)(49152 + random_next(&r) % 8192), PRIO, 1);
+			sim_flow_add(s, h, (h + k) % HOSTS, 200000, random_next(&r) % PS_PER_US,
+				(uint16_t)(49152 + random_next(&r) % 8192), PRIO, 1);
 }
 
-/* A host that pauses 80 % of the time: seen on its port alone, with a queue that marks behind the pause. */
+/* A host that pauses 80 % of the time: seen on its port alone, with a queue that marks behind the
+ * pause. */
 static void test_slow_receiver(void **state)
 {
 	const struct setup u = {.alpha = 0.25, .kmin_bytes = 100000, .kmax_bytes = 400000};
@@ -242,13 +297,15 @@ static void test_slow_receiver(void **state)
 	sim_free(s);
 }
 
-/* Two of twelve senders do not slow down: they end first, their victims last, and they take the pause. */
+/* Two of twelve senders do not slow down: they end first, their victims last, and they take the
+ * pause. */
 static void test_cc_off(void **state)
 {
 	double culprits = 0, others = 0, first = 0, last = 0, marks = 0;
 	const unsigned seeds = 10;
 	for (uint64_t seed = 1; seed <= seeds; seed++) {
-		const struct setup u = {.alpha = 0.125, .kmin_bytes = 100000, .kmax_bytes = 400000, .seed = seed};
+		const struct setup u = {
+			.alpha = 0.125, .kmin_bytes = 100000, .kmax_bytes = 400000, .seed = seed};
 		struct sim *s = fabric(&u);
 		struct host_view v;
 		incast(s, seed);
@@ -269,13 +326,17 @@ static void test_cc_off(void **state)
 		marks += v.marked[ROOT] / seeds;
 		sim_free(s);
 	}
-	print_message("  hosts without congestion control paused %.1f %%, others %.1f %%; marks %.0f %%\n", culprits * 100, others * 100, marks * 100);
-	near("their last byte, us", first, (467 + 489) / 2.0, 0.20); /* depends on which uplinks they share: README.md */
+	print_message("  hosts without congestion control paused %.1f %%, others %.1f %%; marks "
+		      "%.0f %%\n",
+		culprits * 100, others * 100, marks * 100);
+	/* depends on which uplinks they share: README.md */
+	near("their last byte, us", first, (467 + 489) / 2.0, 0.20);
 	near("the others' last byte, us", last, 1819, 0.15);
 	assert_true(culprits > others);
 }
 
-/* All senders of a plain incast end together, the port is full, nobody is paused by the receiver. */
+/* All senders of a plain incast end together, the port is full, nobody is paused by the receiver.
+ */
 static void test_incast(void **state)
 {
 	const struct setup u = {.alpha = 0.25, .kmin_bytes = 100000, .kmax_bytes = 400000};
@@ -296,7 +357,8 @@ static void test_incast(void **state)
 	sim_free(s);
 }
 
-/* A cable that damages one frame in a thousand: errors at both its ends, at no other, and watermarks stay low. */
+/* A cable that damages one frame in a thousand: errors at both its ends, at no other, and
+ * watermarks stay low. */
 static void test_bad_cable(void **state)
 {
 	const struct setup u = {.alpha = 0.25, .kmin_bytes = 400000, .kmax_bytes = 1600000};
@@ -309,7 +371,8 @@ static void test_bad_cable(void **state)
 		sim_run(s, 200 * PS_PER_MS);
 		ends[bad] = s->now_ps;
 		for (size_t i = 0; i < s->n_ports; i++)
-			assert_true((s->ports[i].c.in_errors > 0) == (bad && (&s->ports[i] == p || &s->ports[i] == q)));
+			assert_true((s->ports[i].c.in_errors > 0) ==
+				(bad && (&s->ports[i] == p || &s->ports[i] == q)));
 		assert_int_equal(s->drops, 0);
 		assert_int_equal(s->n_done, s->n_flows);
 		sim_free(s);
@@ -320,7 +383,11 @@ static void test_bad_cable(void **state)
 /* The same seed gives the same run, another seed another one. */
 static void test_deterministic(void **state)
 {
-	const struct setup u = {.alpha = 0.25, .kmin_bytes = 100000, .kmax_bytes = 400000, .shuffle_peers = 8, .seed = 3};
+	const struct setup u = {.alpha = 0.25,
+		.kmin_bytes = 100000,
+		.kmax_bytes = 400000,
+		.shuffle_peers = 8,
+		.seed = 3};
 	struct setup w = u;
 	const struct outcome a = run(&u), b = run(&u);
 	w.seed = 4;
@@ -329,15 +396,21 @@ static void test_deterministic(void **state)
 	assert_true(a.step_us != c.step_us);
 }
 
-/* Hash functions: even over many flows, the same for the same flow, and blind where a field is left out. */
+/* Hash functions: even over many flows, the same for the same flow, and blind where a field is left
+ * out. */
 static void test_hash(void **state)
 {
-	static const struct { const char *what; enum hash_function function; } rows[] = {{"crc32", HASH_CRC32}, {"crc16", HASH_CRC16}, {"xor", HASH_XOR}, {"mix", HASH_MIX}};
+	static const struct {
+		const char *what;
+		enum hash_function function;
+	} rows[] = {
+		{"crc32", HASH_CRC32}, {"crc16", HASH_CRC16}, {"xor", HASH_XOR}, {"mix", HASH_MIX}};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		struct hash_params h = {rows[i].function, 42, FIELD_ALL, 0, 0, 0};
 		unsigned n[4] = {0};
 		for (unsigned k = 0; k < 4000; k++)
-			n[sim_member(&h, sim_hash(&h, k % 16, 16 + k % 16, (uint16_t)(49152 + k)), 4)]++;
+			n[sim_member(
+				&h, sim_hash(&h, k % 16, 16 + k % 16, (uint16_t)(49152 + k)), 4)]++;
 		for (unsigned m = 0; m < 4; m++)
 			if (n[m] < 850 || n[m] > 1150)
 				fail_msg("%s: member %u got %u of 4000", rows[i].what, m, n[m]);
@@ -349,15 +422,23 @@ static void test_hash(void **state)
 	unsigned first = 0;
 	for (unsigned k = 0; k < 4000; k++)
 		first += sim_member(&stuck, sim_hash(&stuck, 1, 2, (uint16_t)k), 4) == 0;
-	assert_in_range(first, 4000 * 0.58, 4000 * 0.67); /* half of it, and a quarter of the rest */
+	/* half of it, and a quarter of the rest */
+	assert_in_range(first, 4000 * 0.58, 4000 * 0.67);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_watermarks), cmocka_unit_test(test_headroom), cmocka_unit_test(test_kmin_knee),
-		cmocka_unit_test(test_ecn_before_pfc), cmocka_unit_test(test_slow_receiver), cmocka_unit_test(test_cc_off), cmocka_unit_test(test_incast),
-		cmocka_unit_test(test_bad_cable), cmocka_unit_test(test_deterministic), cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_watermarks),
+		cmocka_unit_test(test_headroom),
+		cmocka_unit_test(test_kmin_knee),
+		cmocka_unit_test(test_ecn_before_pfc),
+		cmocka_unit_test(test_slow_receiver),
+		cmocka_unit_test(test_cc_off),
+		cmocka_unit_test(test_incast),
+		cmocka_unit_test(test_bad_cable),
+		cmocka_unit_test(test_deterministic),
+		cmocka_unit_test(test_hash),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,12 +12,13 @@
 #include "agent/base/cleanup.h"
 #include "tests/fabric/live_tables.h"
 
-/* --- tables --- */
+/* ---- tables -------------------------------------------------------------- */
 
 static void two_ports(struct live_switch *s, struct live_port *ports, const char *face)
 {
 	memset(ports, 0, 2 * sizeof(*ports));
-	*s = (struct live_switch){.face = live_face_find(face), .name = "leaf1", .ports = ports, .n_ports = 2};
+	*s = (struct live_switch){
+		.face = live_face_find(face), .name = "leaf1", .ports = ports, .n_ports = 2};
 	assert_non_null(s->face);
 	for (unsigned i = 0; i < 2; i++) {
 		ports[i].number = i + 1;
@@ -40,19 +41,34 @@ static bool number(const struct live_switch *s, const char *oid, uint64_t *ret)
 
 static void values_are_where_vendors_have_them(void **state)
 {
-	static const struct { const char *what, *face, *metric, *value, *oid; int priority; uint64_t expected; } rows[] = {
-		{"64 bits", "nxos", "port.in_octets", "18446744073709551615", "1.3.6.1.2.1.31.1.1.1.6.436207616", -1, UINT64_MAX},
-		{"speed in Mb/s", "cumulus", "port.speed_bps", "400000000000", "1.3.6.1.2.1.31.1.1.1.15.3", -1, 400000},
-		{"ifSpeed saturates", "cumulus", "port.speed_bps", "400000000000", "1.3.6.1.2.1.2.2.1.5.3", -1, UINT32_MAX},
+	static const struct {
+		const char *what, *face, *metric, *value, *oid;
+		int priority;
+		uint64_t expected;
+	} rows[] = {
+		{"64 bits", "nxos", "port.in_octets", "18446744073709551615",
+			"1.3.6.1.2.1.31.1.1.1.6.436207616", -1, UINT64_MAX},
+		{"speed in Mb/s", "cumulus", "port.speed_bps", "400000000000",
+			"1.3.6.1.2.1.31.1.1.1.15.3", -1, 400000},
+		{"ifSpeed saturates", "cumulus", "port.speed_bps", "400000000000",
+			"1.3.6.1.2.1.2.2.1.5.3", -1, UINT32_MAX},
 		{"down is 2", "eos", "port.oper_up", "0", "1.3.6.1.2.1.2.2.1.8.1", -1, 2},
-		{"sent are Requests", "nxos", "pfc.tx_frames", "7", "1.3.6.1.4.1.9.9.813.1.2.1.2.436207616.3", 3, 7},
-		{"received are Indications", "sonic", "pfc.rx_frames", "8", "1.3.6.1.4.1.9.9.813.1.2.1.3.2.3", 3, 8},
-		{"pause in us", "nxos", "pfc.rx_pause_ns", "1234567", "1.3.6.1.4.1.9.9.813.1.4.1.2.436207616.3", 3, 1234},
-		{"peaks in cells, none cut off", "nxos", "pg.shared_watermark_bytes", "209", "1.3.6.1.4.1.9.9.580.1.5.6.1.6.436207616.3", 3, 2},
-		{"SONiC's queues from 1", "sonic", "queue.out_octets", "9", "1.3.6.1.4.1.9.9.580.1.5.5.1.4.2.2.4.2", 3, 9},
-		{"NX-OS's from 0", "nxos", "queue.out_octets", "9", "1.3.6.1.4.1.9.9.580.1.5.5.1.4.436207616.2.3.2", 3, 9},
-		{"a priority is a column", "cumulus", "pfc.tx_frames", "5", "1.3.6.1.4.1.40310.2.2.3.1.11.3", 3, 5},
-		{"marks", "eos", "queue.ecn_marked", "6", "1.3.6.1.4.1.30065.3.13.1.9.1.4.1.3", 3, 6},
+		{"sent are Requests", "nxos", "pfc.tx_frames", "7",
+			"1.3.6.1.4.1.9.9.813.1.2.1.2.436207616.3", 3, 7},
+		{"received are Indications", "sonic", "pfc.rx_frames", "8",
+			"1.3.6.1.4.1.9.9.813.1.2.1.3.2.3", 3, 8},
+		{"pause in us", "nxos", "pfc.rx_pause_ns", "1234567",
+			"1.3.6.1.4.1.9.9.813.1.4.1.2.436207616.3", 3, 1234},
+		{"peaks in cells, none cut off", "nxos", "pg.shared_watermark_bytes", "209",
+			"1.3.6.1.4.1.9.9.580.1.5.6.1.6.436207616.3", 3, 2},
+		{"SONiC's queues from 1", "sonic", "queue.out_octets", "9",
+			"1.3.6.1.4.1.9.9.580.1.5.5.1.4.2.2.4.2", 3, 9},
+		{"NX-OS's from 0", "nxos", "queue.out_octets", "9",
+			"1.3.6.1.4.1.9.9.580.1.5.5.1.4.436207616.2.3.2", 3, 9},
+		{"a priority is a column", "cumulus", "pfc.tx_frames", "5",
+			"1.3.6.1.4.1.40310.2.2.3.1.11.3", 3, 5},
+		{"marks", "eos", "queue.ecn_marked", "6", "1.3.6.1.4.1.30065.3.13.1.9.1.4.1.3", 3,
+			6},
 	};
 	(void)state;
 	for (size_t i = 0; i < rw_countof(rows); i++) {
@@ -60,10 +76,12 @@ static void values_are_where_vendors_have_them(void **state)
 		struct live_port ports[2];
 		uint64_t got = 0;
 		two_ports(&s, ports, rows[i].face);
-		assert_true(live_switch_take(&s, "Ethernet1", rows[i].priority, rows[i].metric, rows[i].value));
+		assert_true(live_switch_take(
+			&s, "Ethernet1", rows[i].priority, rows[i].metric, rows[i].value));
 		live_switch_build(&s);
 		if (!number(&s, rows[i].oid, &got) || got != rows[i].expected)
-			fail_msg("%s: %s is %llu, expected %llu", rows[i].what, rows[i].oid, (unsigned long long)got, (unsigned long long)rows[i].expected);
+			fail_msg("%s: %s is %llu, expected %llu", rows[i].what, rows[i].oid,
+				(unsigned long long)got, (unsigned long long)rows[i].expected);
 		live_switch_done(&s);
 	}
 }
@@ -75,7 +93,8 @@ static void what_a_face_does_not_have_is_no_instance(void **state)
 	uint64_t v;
 	(void)state;
 	two_ports(&s, ports, "sonic");
-	live_switch_take(&s, "Ethernet1", 3, "pfc.rx_pause_ns", "5"); /* known to the simulation, but SONiC has no table for it */
+	/* known to the simulation, but SONiC has no table for it */
+	live_switch_take(&s, "Ethernet1", 3, "pfc.rx_pause_ns", "5");
 	live_switch_build(&s);
 	assert_false(number(&s, "1.3.6.1.4.1.9.9.813.1.4.1.2.2.3", &v));
 	assert_false(number(&s, "1.3.6.1.2.1.31.1.1.1.6.2", &v)); /* never told */
@@ -108,10 +127,11 @@ static void walking_goes_up_and_visits_all(void **state)
 	live_switch_done(&s);
 }
 
-/* --- the wire --- */
+/* ---- the wire ------------------------------------------------------------ */
 
 /* Two instances: 1.3.6.1.2.1.2.1.0 = 42, and .2.0 a text of five octets. */
-static const struct agentx_oid first = {9, {1, 3, 6, 1, 2, 1, 2, 1, 0}}, second = {9, {1, 3, 6, 1, 2, 1, 2, 2, 0}};
+static const struct agentx_oid first = {9, {1, 3, 6, 1, 2, 1, 2, 1, 0}},
+			       second = {9, {1, 3, 6, 1, 2, 1, 2, 2, 0}};
 static bool get(void *data, const struct agentx_oid *name, struct agentx_value *ret)
 {
 	(void)data;
@@ -123,12 +143,14 @@ static bool get(void *data, const struct agentx_oid *name, struct agentx_value *
 		return false;
 	return true;
 }
-static bool next(void *data, const struct agentx_oid *name, bool include, const struct agentx_oid *end, struct agentx_oid *ret_name, struct agentx_value *ret)
+static bool next(void *data, const struct agentx_oid *name, bool include,
+	const struct agentx_oid *end, struct agentx_oid *ret_name, struct agentx_value *ret)
 {
 	const struct agentx_oid *all[] = {&first, &second};
 	for (size_t i = 0; i < 2; i++) {
 		const int c = agentx_oid_order(all[i], name);
-		if ((c > 0 || (c == 0 && include)) && (!end->n || agentx_oid_order(all[i], end) < 0)) {
+		if ((c > 0 || (c == 0 && include)) &&
+			(!end->n || agentx_oid_order(all[i], end) < 0)) {
 			*ret_name = *all[i];
 			return get(data, ret_name, ret);
 		}
@@ -196,7 +218,8 @@ static void getnext_in_either_byte_order(void **state)
 		size_t n;
 		wire_open(&w);
 		put_header(&w, 6, big ? 0x10 : 0, 4 + 3 * 4 + 4);
-		put_oid(&w, 2, (const uint32_t[]){1, 2, 1}, 3, big); /* 1.3.6.1.2 and 1.2.1: before the first one */
+		/* 1.3.6.1.2 and 1.2.1: before the first one */
+		put_oid(&w, 2, (const uint32_t[]){1, 2, 1}, 3, big);
 		put_oid(&w, 0, NULL, 0, big);
 		assert_int_equal(ask(&w, a, sizeof(a), &n), 0);
 		/* header, time, error and index, then a Counter64 of 1.3.6.1.2.1.2.1.0 */
@@ -222,7 +245,8 @@ static void getbulk_ends_with_the_view(void **state)
 	put_oid(&w, 0, NULL, 0, true);
 	put_oid(&w, 0, NULL, 0, true);
 	assert_int_equal(ask(&w, a, sizeof(a), &n), 0);
-	assert_int_equal(n, 28 + (8 + 36 + 8) + (8 + 36 + 4 + 8) + (8 + 36)); /* number, text padded to 8, endOfMibView */
+	/* number, text padded to 8, endOfMibView */
+	assert_int_equal(n, 28 + (8 + 36 + 8) + (8 + 36 + 4 + 8) + (8 + 36));
 	assert_memory_equal(a + 28 + 52 + 8 + 36, "\0\0\0\5leaf1\0\0\0", 12);
 	assert_memory_equal(a + 28 + 52 + 56, "\0\x82", 2);
 	wire_close(&w);
@@ -244,8 +268,13 @@ static void setting_is_refused(void **state)
 
 static void what_is_no_agentx_ends_the_session(void **state)
 {
-	static const struct { const char *what; uint8_t version, type; uint32_t length; int rc; } rows[] = {
-		{"another version", 2, 5, 0, -71}, {"two megabytes", 1, 5, 2 << 20, -71}, {"a length that no PDU has", 1, 5, 6, -71}, {"the master closes", 1, 2, 0, -32}};
+	static const struct {
+		const char *what;
+		uint8_t version, type;
+		uint32_t length;
+		int rc;
+	} rows[] = {{"another version", 2, 5, 0, -71}, {"two megabytes", 1, 5, 2 << 20, -71},
+		{"a length that no PDU has", 1, 5, 6, -71}, {"the master closes", 1, 2, 0, -32}};
 	(void)state;
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		struct wire w;
@@ -260,7 +289,8 @@ static void what_is_no_agentx_ends_the_session(void **state)
 	}
 }
 
-/* An OID that says it is longer than the PDU: an error in the answer, and no step past the end (the sanitizers watch). */
+/* An OID that says it is longer than the PDU: an error in the answer, and no step past the end (the
+ * sanitizers watch). */
 static void a_cut_pdu_is_a_parse_error(void **state)
 {
 	struct wire w;
@@ -284,9 +314,14 @@ static void a_cut_pdu_is_a_parse_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_are_where_vendors_have_them), cmocka_unit_test(what_a_face_does_not_have_is_no_instance),
-		cmocka_unit_test(walking_goes_up_and_visits_all), cmocka_unit_test(getnext_in_either_byte_order), cmocka_unit_test(getbulk_ends_with_the_view),
-		cmocka_unit_test(setting_is_refused), cmocka_unit_test(what_is_no_agentx_ends_the_session), cmocka_unit_test(a_cut_pdu_is_a_parse_error),
+		cmocka_unit_test(values_are_where_vendors_have_them),
+		cmocka_unit_test(what_a_face_does_not_have_is_no_instance),
+		cmocka_unit_test(walking_goes_up_and_visits_all),
+		cmocka_unit_test(getnext_in_either_byte_order),
+		cmocka_unit_test(getbulk_ends_with_the_view),
+		cmocka_unit_test(setting_is_refused),
+		cmocka_unit_test(what_is_no_agentx_ends_the_session),
+		cmocka_unit_test(a_cut_pdu_is_a_parse_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

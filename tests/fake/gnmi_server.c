@@ -18,16 +18,24 @@
 #include "tests/fake/gnmi_template.h"
 
 #define PERIOD_LEAST_NS 1000000ull
-#define QUEUE_MAX 64 /* messages that wait to be taken: a client that does not read gets no more */
+#define QUEUE_MAX                                                                                  \
+	64 /* messages that wait to be taken: a client that does not read gets no more             \
+	    */
 
-const char *const gnmi_fault_names[FAULTS] = {"none", "silent", "no_sync", "stall", "reset", "end", "status", "huge", "garbage", "wrong_types",
-	"time", "zero_time", "delete", "empty"};
+const char *const gnmi_fault_names[FAULTS] = {"none", "silent", "no_sync", "stall", "reset", "end",
+	"status", "huge", "garbage", "wrong_types", "time", "zero_time", "delete", "empty"};
 
 enum tag_kind { TAG_NEW, TAG_FIRST, TAG_RECV, TAG_SEND, TAG_STATUS, TAG_CLOSED, TAG_SHUTDOWN };
 struct call;
-struct tag { enum tag_kind kind; struct call *call; };
+struct tag {
+	enum tag_kind kind;
+	struct call *call;
+};
 
-struct out { struct out *next; grpc_byte_buffer *bytes; };
+struct out {
+	struct out *next;
+	grpc_byte_buffer *bytes;
+};
 
 struct call {
 	struct gnmi_server *server;
@@ -36,7 +44,7 @@ struct call {
 	grpc_call_details details;
 	grpc_metadata_array metadata;
 	struct tag fresh, first, recv, send, status, closed;
-	unsigned pending;       /* tags under way */
+	unsigned pending; /* tags under way */
 	grpc_byte_buffer *received;
 	int cancelled;
 	struct out *out, **out_end;
@@ -48,9 +56,9 @@ struct call {
 
 	struct arena *request_arena;
 	struct speak_request request;
-	unsigned number;        /* among the Subscribe calls */
+	unsigned number; /* among the Subscribe calls */
 	uint64_t round, period_ns, flooded;
-	int64_t due_ns;         /* of the next round, monotonic; 0 = none */
+	int64_t due_ns; /* of the next round, monotonic; 0 = none */
 	grpc_byte_buffer *flood;
 	struct gnmi_template *rounds; /* with .prebuilt */
 };
@@ -69,7 +77,7 @@ struct gnmi_server {
 	atomic_ullong messages;
 };
 
-/* --- sending --------------------------------------------------------------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------- */
 
 static void start(struct call *c, const grpc_op *ops, size_t n, struct tag *t)
 {
@@ -142,26 +150,34 @@ static void send_bytes(struct call *c, struct speak_bytes b)
 	grpc_slice_unref(s);
 }
 
-/* --- values ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
-struct collecting { struct arena *arena; struct speak_value *v; size_t n, cap; };
+struct collecting {
+	struct arena *arena;
+	struct speak_value *v;
+	size_t n, cap;
+};
 
 static void collect(void *ctx, const struct speak_value *v)
 {
 	struct collecting *k = ctx;
 	rw_grow(k->v, k->n, k->cap);
-	k->v[k->n++] = (struct speak_value){arena_strdup(k->arena, v->path), v->kind, arena_strdup(k->arena, v->text)};
+	k->v[k->n++] = (struct speak_value){
+		arena_strdup(k->arena, v->path), v->kind, arena_strdup(k->arena, v->text)};
 }
 
 static bool faulty(const struct call *c, enum gnmi_fault f)
 {
 	const struct gnmi_server_options *o = c->server->o;
-	return o->fault == f && (o->fault_calls == 0 || c->number < o->fault_calls) && c->round >= o->fault_round;
+	return o->fault == f && (o->fault_calls == 0 || c->number < o->fault_calls) &&
+		c->round >= o->fault_round;
 }
 
 static int64_t stamp(const struct call *c)
 {
-	return faulty(c, FAULT_ZERO_TIME) ? 0 : wall_now().ns + (faulty(c, FAULT_TIME) ? c->server->o->fault_ns : 0);
+	return faulty(c, FAULT_ZERO_TIME)
+		? 0
+		: wall_now().ns + (faulty(c, FAULT_TIME) ? c->server->o->fault_ns : 0);
 }
 
 /* What is below @path goes out; false when nobody knows the path. */
@@ -171,15 +187,20 @@ static bool say(struct call *c, const char *path)
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct collecting k = {.arena = a};
 	const int64_t t_ns = stamp(c);
-	bool known = o->values(o->values_arg, c->request.target, c->request.origin, path, c->round, collect, &k) >= 0;
+	bool known = o->values(o->values_arg, c->request.target, c->request.origin, path, c->round,
+			     collect, &k) >= 0;
 	for (size_t i = 0; i < k.n && faulty(c, FAULT_WRONG_TYPES); i++)
 		k.v[i] = (struct speak_value){k.v[i].path, SPEAK_STRING, "many"};
 	if (faulty(c, FAULT_EMPTY))
 		send_bytes(c, (struct speak_bytes){(uint8_t *)"", 0});
 	for (size_t i = 0; i < k.n && o->one_by_one; i++)
-		send_bytes(c, speak_notification(a, t_ns, c->request.target, c->request.origin, &k.v[i], 1));
+		send_bytes(c,
+			speak_notification(
+				a, t_ns, c->request.target, c->request.origin, &k.v[i], 1));
 	if (k.n && !o->one_by_one)
-		send_bytes(c, speak_notification(a, t_ns, c->request.target, c->request.origin, k.v, k.n));
+		send_bytes(c,
+			speak_notification(
+				a, t_ns, c->request.target, c->request.origin, k.v, k.n));
 	free(k.v);
 	return known;
 }
@@ -192,8 +213,10 @@ static void prebuilt_begin(struct call *c)
 	struct collecting k = {.arena = a};
 	for (size_t i = 0; i < c->request.n; i++)
 		if (c->request.v[i].mode == 2)
-			o->values(o->values_arg, c->request.target, c->request.origin, c->request.v[i].path, 0, collect, &k);
-	c->rounds = gnmi_template_new(c->request.target, c->request.origin, k.v, k.n, o->one_by_one ? 1 : o->prebuilt);
+			o->values(o->values_arg, c->request.target, c->request.origin,
+				c->request.v[i].path, 0, collect, &k);
+	c->rounds = gnmi_template_new(
+		c->request.target, c->request.origin, k.v, k.n, o->one_by_one ? 1 : o->prebuilt);
 	free(k.v);
 }
 
@@ -227,7 +250,8 @@ static void say_sync(struct call *c)
 		send_bytes(c, speak_sync(a));
 }
 
-/* The fault of this round, if it ends the call or goes before the values. True when there is nothing more to say. */
+/* The fault of this round, if it ends the call or goes before the values. True when there is
+ * nothing more to say. */
 static bool misbehave(struct call *c)
 {
 	const struct gnmi_server_options *o = c->server->o;
@@ -240,13 +264,16 @@ static bool misbehave(struct call *c)
 		return true;
 	}
 	if (faulty(c, FAULT_END) || faulty(c, FAULT_STATUS)) {
-		end(c, faulty(c, FAULT_END) ? GRPC_STATUS_OK : (grpc_status_code)o->fault_status, o->fault_text ? o->fault_text : "");
+		end(c, faulty(c, FAULT_END) ? GRPC_STATUS_OK : (grpc_status_code)o->fault_status,
+			o->fault_text ? o->fault_text : "");
 		return true;
 	}
 	if (faulty(c, FAULT_HUGE)) {
 		char *text = arena_alloc(a, o->fault_bytes + 1);
 		memset(text, 'x', o->fault_bytes);
-		send_bytes(c, speak_notification(a, stamp(c), c->request.target, "", &(struct speak_value){"/x", SPEAK_STRING, text}, 1));
+		send_bytes(c,
+			speak_notification(a, stamp(c), c->request.target, "",
+				&(struct speak_value){"/x", SPEAK_STRING, text}, 1));
 	}
 	if (faulty(c, FAULT_GARBAGE))
 		send_bytes(c, (struct speak_bytes){(uint8_t *)"\xff\xfe\xfdno message at all", 20});
@@ -261,7 +288,7 @@ static bool misbehave(struct call *c)
 	return false;
 }
 
-/* --- Subscribe --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Subscribe ----------------------------------------------------------- */
 
 static void tick_later(struct call *c)
 {
@@ -288,8 +315,10 @@ static void flood_begin(struct call *c)
 	struct collecting k = {.arena = a};
 	const struct gnmi_server_options *o = c->server->o;
 	for (size_t i = 0; i < c->request.n; i++)
-		o->values(o->values_arg, c->request.target, c->request.origin, c->request.v[i].path, 1, collect, &k);
-	struct speak_bytes b = speak_notification(a, stamp(c), c->request.target, c->request.origin, k.v, o->one_by_one && k.n ? 1 : k.n);
+		o->values(o->values_arg, c->request.target, c->request.origin, c->request.v[i].path,
+			1, collect, &k);
+	struct speak_bytes b = speak_notification(a, stamp(c), c->request.target, c->request.origin,
+		k.v, o->one_by_one && k.n ? 1 : k.n);
 	grpc_slice s = grpc_slice_from_copied_buffer((char *)b.p, b.n);
 	c->flood = grpc_raw_byte_buffer_create(&s, 1);
 	grpc_slice_unref(s);
@@ -311,7 +340,8 @@ static void round_one(struct call *c)
 		return;
 	c->period_ns = c->server->o->period_ns;
 	for (size_t i = 0; i < c->request.n && !c->server->o->period_ns; i++)
-		if (c->request.v[i].mode == 2 && (c->period_ns == 0 || c->request.v[i].interval_ns < c->period_ns))
+		if (c->request.v[i].mode == 2 &&
+			(c->period_ns == 0 || c->request.v[i].interval_ns < c->period_ns))
 			c->period_ns = c->request.v[i].interval_ns;
 	if (c->server->o->flood) {
 		flood_begin(c);
@@ -321,12 +351,15 @@ static void round_one(struct call *c)
 	}
 }
 
-/* Rounds come as often as the shortest interval; one with a longer interval is due when that has gone by. */
+/* Rounds come as often as the shortest interval; one with a longer interval is due when that has
+ * gone by. */
 static bool due(const struct call *c, const struct speak_subscription *s)
 {
 	if (s->mode != 2)
 		return false;
-	return c->server->o->period_ns || s->interval_ns <= c->period_ns || c->round * c->period_ns / s->interval_ns > (c->round - 1) * c->period_ns / s->interval_ns;
+	return c->server->o->period_ns || s->interval_ns <= c->period_ns ||
+		c->round * c->period_ns / s->interval_ns >
+		(c->round - 1) * c->period_ns / s->interval_ns;
 }
 
 static void round_next(struct call *c)
@@ -353,7 +386,8 @@ static bool encoding_offered(const struct gnmi_server_options *o, int encoding)
 	return false;
 }
 
-/* What SONiC's server does: it refuses what it does not know, and a second subscription of a connection ends the first. */
+/* What SONiC's server does: it refuses what it does not know, and a second subscription of a
+ * connection ends the first. */
 static bool sonic_refuses(struct call *c)
 {
 	const struct speak_request *r = &c->request;
@@ -361,13 +395,19 @@ static bool sonic_refuses(struct call *c)
 		return end(c, GRPC_STATUS_UNIMPLEMENTED, "Empty target data not supported"), true;
 	for (size_t i = 0; i < r->n; i++) {
 		if (r->mode == 0 && r->v[i].mode == 0)
-			return end(c, GRPC_STATUS_INVALID_ARGUMENT, "unsupported subscription mode, TARGET_DEFINED"), true;
-		if (r->mode == 0 && r->v[i].mode == 2 && r->v[i].interval_ns > 0 && r->v[i].interval_ns < 1000000000ull)
-			return end(c, GRPC_STATUS_INVALID_ARGUMENT, "invalid interval: it cannot be less than 1s"), true;
+			return end(c, GRPC_STATUS_INVALID_ARGUMENT,
+				       "unsupported subscription mode, TARGET_DEFINED"),
+			       true;
+		if (r->mode == 0 && r->v[i].mode == 2 && r->v[i].interval_ns > 0 &&
+			r->v[i].interval_ns < 1000000000ull)
+			return end(c, GRPC_STATUS_INVALID_ARGUMENT,
+				       "invalid interval: it cannot be less than 1s"),
+			       true;
 	}
 	for (struct call *o = c->server->calls; o; o = o->next)
 		if (o != c && o->subscribed && !o->ended && strcmp(o->peer, c->peer) == 0)
-			end(o, GRPC_STATUS_INVALID_ARGUMENT, "replaced by a later subscription of this connection");
+			end(o, GRPC_STATUS_INVALID_ARGUMENT,
+				"replaced by a later subscription of this connection");
 	return false;
 }
 
@@ -388,7 +428,7 @@ static void subscribe(struct call *c)
 		round_one(c);
 }
 
-/* --- the other calls ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the other calls ----------------------------------------------------- */
 
 static void capabilities(struct call *c)
 {
@@ -399,8 +439,10 @@ static void capabilities(struct call *c)
 		end(c, GRPC_STATUS_UNIMPLEMENTED, "unknown method Capabilities");
 		return;
 	}
-	send_bytes(c, speak_capabilities(a, o->encodings ? o->encodings : encodings_usual, o->encodings ? o->n_encodings : rw_countof(encodings_usual),
-		o->models, o->n_models));
+	send_bytes(c,
+		speak_capabilities(a, o->encodings ? o->encodings : encodings_usual,
+			o->encodings ? o->n_encodings : rw_countof(encodings_usual), o->models,
+			o->n_models));
 	end(c, GRPC_STATUS_OK, "");
 }
 
@@ -415,9 +457,11 @@ static void get(struct call *c)
 		return;
 	}
 	for (size_t i = 0; i < c->request.n; i++)
-		o->values(o->values_arg, c->request.target, c->request.origin, c->request.v[i].path, 0, collect, &k);
+		o->values(o->values_arg, c->request.target, c->request.origin, c->request.v[i].path,
+			0, collect, &k);
 	if (k.n) {
-		send_bytes(c, speak_get(a, stamp(c), c->request.target, c->request.origin, k.v, k.n));
+		send_bytes(
+			c, speak_get(a, stamp(c), c->request.target, c->request.origin, k.v, k.n));
 		end(c, GRPC_STATUS_OK, "");
 	} else {
 		end(c, GRPC_STATUS_NOT_FOUND, "unknown path");
@@ -425,7 +469,7 @@ static void get(struct call *c)
 	free(k.v);
 }
 
-/* --- the calls' lives ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the calls' lives ---------------------------------------------------- */
 
 static bool metadata_is(const struct call *c, const char *key, const char *value)
 {
@@ -460,7 +504,8 @@ static void request_new(struct gnmi_server *s)
 	c->next = s->calls;
 	s->calls = c;
 	c->pending = 1;
-	if (grpc_server_request_call(s->server, &c->call, &c->details, &c->metadata, s->queue, s->queue, &c->fresh) != GRPC_CALL_OK)
+	if (grpc_server_request_call(s->server, &c->call, &c->details, &c->metadata, s->queue,
+		    s->queue, &c->fresh) != GRPC_CALL_OK)
 		c->pending = 0;
 }
 
@@ -497,11 +542,14 @@ static void on_new(struct call *c, bool success)
 	char *peer = grpc_call_get_peer(c->call);
 	snprintf(c->peer, sizeof(c->peer), "%s", peer);
 	gpr_free(peer);
-	grpc_op closed = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER}, first = {.op = GRPC_OP_SEND_INITIAL_METADATA};
+	grpc_op closed = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER},
+		first = {.op = GRPC_OP_SEND_INITIAL_METADATA};
 	closed.data.recv_close_on_server.cancelled = &c->cancelled;
 	start(c, &closed, 1, &c->closed);
 	start(c, &first, 1, &c->first);
-	if (o->username && (!metadata_is(c, "username", o->username) || !metadata_is(c, "password", o->password)))
+	if (o->username &&
+		(!metadata_is(c, "username", o->username) ||
+			!metadata_is(c, "password", o->password)))
 		end(c, GRPC_STATUS_UNAUTHENTICATED, "authentication failed");
 	else
 		read_next(c);
@@ -554,12 +602,8 @@ static void on_tag(const struct tag *t, bool success)
 	struct call *c = t->call;
 	c->pending--;
 	switch (t->kind) {
-	case TAG_NEW:
-		on_new(c, success);
-		break;
-	case TAG_RECV:
-		on_recv(c);
-		break;
+	case TAG_NEW: on_new(c, success); break;
+	case TAG_RECV: on_recv(c); break;
 	case TAG_SEND:
 		c->sending = false;
 		if (c->flood)
@@ -570,8 +614,7 @@ static void on_tag(const struct tag *t, bool success)
 		c->ended = c->over = true;
 		c->due_ns = 0;
 		break;
-	default:
-		break;
+	default: break;
 	}
 	if (c->pending == 0)
 		call_free(c);
@@ -599,8 +642,10 @@ static void *run(void *arg)
 	request_new(s);
 	for (;;) {
 		int64_t wait = s->due_ns == INT64_MAX ? INT64_MAX : s->due_ns - mono_now().ns;
-		gpr_timespec until = wait == INT64_MAX ? gpr_inf_future(GPR_CLOCK_MONOTONIC)
-			: gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(wait > 0 ? wait : 0, GPR_TIMESPAN));
+		gpr_timespec until = wait == INT64_MAX
+			? gpr_inf_future(GPR_CLOCK_MONOTONIC)
+			: gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+				  gpr_time_from_nanos(wait > 0 ? wait : 0, GPR_TIMESPAN));
 		grpc_event e = grpc_completion_queue_next(s->queue, until, NULL);
 		if (e.type == GRPC_QUEUE_SHUTDOWN)
 			return NULL;
@@ -618,18 +663,22 @@ static void *run(void *arg)
 	}
 }
 
-/* --- from other threads ------------------------------------------------------------------------------------------------------------- */
+/* ---- from other threads -------------------------------------------------- */
 
 static grpc_server_credentials *credentials_of(const struct gnmi_server_options *o)
 {
 	grpc_ssl_pem_key_cert_pair pair = {o->key, o->cert};
 	if (!o->cert)
 		return grpc_insecure_server_credentials_create();
-	return grpc_ssl_server_credentials_create_ex(o->ca, &pair, 1, o->ca ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
-		: GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE, NULL);
+	return grpc_ssl_server_credentials_create_ex(o->ca, &pair, 1,
+		o->ca ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+		      : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE,
+		NULL);
 }
 
-static void no_log(gpr_log_func_args *l) { }
+static void no_log(gpr_log_func_args *l)
+{
+}
 
 struct gnmi_server *gnmi_server_new(const struct gnmi_server_options *o)
 {
@@ -643,14 +692,19 @@ struct gnmi_server *gnmi_server_new(const struct gnmi_server_options *o)
 	s->shutdown = (struct tag){TAG_SHUTDOWN, NULL};
 	s->queue = grpc_completion_queue_create_for_next(NULL);
 	grpc_arg args[] = {
-		{.type = GRPC_ARG_INTEGER, .key = (char *)GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, .value.integer = 64 << 20},
-		{.type = GRPC_ARG_INTEGER, .key = (char *)GRPC_ARG_ALLOW_REUSEPORT, .value.integer = 0},
+		{.type = GRPC_ARG_INTEGER,
+			.key = (char *)GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
+			.value.integer = 64 << 20},
+		{.type = GRPC_ARG_INTEGER,
+			.key = (char *)GRPC_ARG_ALLOW_REUSEPORT,
+			.value.integer = 0},
 	};
 	const grpc_channel_args list = {rw_countof(args), args};
 	s->server = grpc_server_create(&list, NULL);
 	grpc_server_register_completion_queue(s->server, s->queue, NULL);
 	grpc_server_credentials *credentials = credentials_of(o);
-	s->port = grpc_server_add_http2_port(s->server, o->listen ? o->listen : "127.0.0.1:0", credentials);
+	s->port = grpc_server_add_http2_port(
+		s->server, o->listen ? o->listen : "127.0.0.1:0", credentials);
 	grpc_server_credentials_release(credentials);
 	grpc_server_start(s->server);
 	pthread_create(&s->thread, NULL, run, s);
@@ -668,8 +722,9 @@ uint16_t gnmi_server_port(const struct gnmi_server *s)
 
 struct gnmi_server_counts gnmi_server_counts(struct gnmi_server *s)
 {
-	return (struct gnmi_server_counts){atomic_load(&s->capabilities), atomic_load(&s->gets), atomic_load(&s->subscribes), atomic_load(&s->polls),
-		atomic_load(&s->refused), atomic_load(&s->messages)};
+	return (struct gnmi_server_counts){atomic_load(&s->capabilities), atomic_load(&s->gets),
+		atomic_load(&s->subscribes), atomic_load(&s->polls), atomic_load(&s->refused),
+		atomic_load(&s->messages)};
 }
 
 void gnmi_server_free(struct gnmi_server *s)

@@ -1,8 +1,10 @@
 /*
  * gnmi_server - the fake server from the command line: gnmi_server TABLE [option=value]...
- * Options: listen, cert, key, ca (files), username, password, models (a,b), period_ms, sonic, one_by_one, strict, no_get, no_stream, no_once,
- * no_poll, no_capabilities (1), prebuilt, flood, fault, fault_calls, fault_round, fault_status, fault_text, fault_bytes, fault_ms. Prints
- * "listening on PORT", and ends when its standard input does, with the count of messages it sent to subscriptions.
+ * Options: listen, cert, key, ca (files), username, password, models (a,b), period_ms, sonic,
+ * one_by_one, strict, no_get, no_stream, no_once, no_poll, no_capabilities (1), prebuilt, flood,
+ * fault, fault_calls, fault_round, fault_status, fault_text, fault_bytes, fault_ms. Prints
+ * "listening on PORT", and ends when its standard input does, with the count of messages it sent to
+ * subscriptions.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +34,27 @@ static const char *models[64];
 
 static bool option(struct gnmi_server_options *o, const char *key, char *value)
 {
-	const struct { const char *key; const char **text; bool *is; bool file; } rows[] = {
-		{"listen", &o->listen}, {"cert", &o->cert, .file = true}, {"key", &o->key, .file = true}, {"ca", &o->ca, .file = true},
-		{"username", &o->username}, {"password", &o->password}, {"fault_text", &o->fault_text}, {"sonic", .is = &o->sonic},
-		{"one_by_one", .is = &o->one_by_one}, {"strict", .is = &o->strict_encodings}, {"no_get", .is = &o->no_get}, {"no_stream", .is = &o->no_stream},
-		{"no_once", .is = &o->no_once}, {"no_poll", .is = &o->no_poll}, {"no_capabilities", .is = &o->no_capabilities},
+	const struct {
+		const char *key;
+		const char **text;
+		bool *is;
+		bool file;
+	} rows[] = {
+		{"listen", &o->listen},
+		{"cert", &o->cert, .file = true},
+		{"key", &o->key, .file = true},
+		{"ca", &o->ca, .file = true},
+		{"username", &o->username},
+		{"password", &o->password},
+		{"fault_text", &o->fault_text},
+		{"sonic", .is = &o->sonic},
+		{"one_by_one", .is = &o->one_by_one},
+		{"strict", .is = &o->strict_encodings},
+		{"no_get", .is = &o->no_get},
+		{"no_stream", .is = &o->no_stream},
+		{"no_once", .is = &o->no_once},
+		{"no_poll", .is = &o->no_poll},
+		{"no_capabilities", .is = &o->no_capabilities},
 	};
 	const long long number = strtoll(value, NULL, 10);
 	for (size_t i = 0; i < rw_countof(rows); i++) {
@@ -50,7 +68,8 @@ static bool option(struct gnmi_server_options *o, const char *key, char *value)
 	}
 	if (strcmp(key, "models") == 0) {
 		char *save = NULL;
-		for (char *m = strtok_r(value, ",", &save); m && o->n_models < rw_countof(models); m = strtok_r(NULL, ",", &save))
+		for (char *m = strtok_r(value, ",", &save); m && o->n_models < rw_countof(models);
+			m = strtok_r(NULL, ",", &save))
 			models[o->n_models++] = m;
 		o->models = models;
 		return true;
@@ -98,7 +117,9 @@ int main(int argc, char **argv)
 	}
 	struct gnmi_server *s = gnmi_server_new(&o);
 	if (!s)
-		return fprintf(stderr, "gnmi_server: cannot listen on %s\n", o.listen ? o.listen : "127.0.0.1:0"), 1;
+		return fprintf(stderr, "gnmi_server: cannot listen on %s\n",
+			       o.listen ? o.listen : "127.0.0.1:0"),
+		       1;
 	printf("listening on %u\n", gnmi_server_port(s));
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin))

@@ -6,11 +6,15 @@
 #include <string.h>
 #include "proto/gnmi_path.h"
 
-const char *const speak_kind_names[SPEAK_KINDS] = {"string", "int", "uint", "bool", "double", "json", "json_ietf", "ascii"};
+const char *const speak_kind_names[SPEAK_KINDS] = {
+	"string", "int", "uint", "bool", "double", "json", "json_ietf", "ascii"};
 
-static ProtobufCBinaryData bytes_of_text(const char *s) { return (ProtobufCBinaryData){strlen(s), (uint8_t *)s}; }
+static ProtobufCBinaryData bytes_of_text(const char *s)
+{
+	return (ProtobufCBinaryData){strlen(s), (uint8_t *)s};
+}
 
-/* --- requests ---------------------------------------------------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
 static bool path_add(struct gnmi_path *to, const Gnmi__Path *p)
 {
@@ -18,7 +22,8 @@ static bool path_add(struct gnmi_path *to, const Gnmi__Path *p)
 		struct gnmi_key keys[GNMI_PATH_KEYS_MAX];
 		const Gnmi__PathElem *e = p->elem[i];
 		for (size_t k = 0; k < e->n_key && k < GNMI_PATH_KEYS_MAX; k++)
-			keys[k] = (struct gnmi_key){e->key[k]->key, e->key[k]->value, strlen(e->key[k]->key), strlen(e->key[k]->value)};
+			keys[k] = (struct gnmi_key){e->key[k]->key, e->key[k]->value,
+				strlen(e->key[k]->key), strlen(e->key[k]->value)};
 		if (!gnmi_path_add(to, e->name, strlen(e->name), keys, e->n_key, true))
 			return false;
 	}
@@ -29,12 +34,15 @@ static const char *path_text(struct arena *a, const Gnmi__Path *prefix, const Gn
 {
 	struct gnmi_path p;
 	gnmi_path_init(&p);
-	return path_add(&p, prefix) && path_add(&p, path) ? arena_strdup(a, gnmi_path_text(&p)) : NULL;
+	return path_add(&p, prefix) && path_add(&p, path) ? arena_strdup(a, gnmi_path_text(&p))
+							  : NULL;
 }
 
 static const char *origin_of(struct arena *a, const Gnmi__Path *prefix, const Gnmi__Path *path)
 {
-	const char *o = prefix && prefix->origin && *prefix->origin ? prefix->origin : path && path->origin ? path->origin : "";
+	const char *o = prefix && prefix->origin && *prefix->origin ? prefix->origin
+		: path && path->origin                              ? path->origin
+								    : "";
 	return arena_strdup(a, o);
 }
 
@@ -49,8 +57,10 @@ bool speak_read_subscribe(const void *p, size_t n, struct arena *a, struct speak
 		const Gnmi__SubscriptionList *l = m->subscribe;
 		ret->mode = (int)l->mode;
 		ret->encoding = (int)l->encoding;
-		ret->target = arena_strdup(a, l->prefix && l->prefix->target ? l->prefix->target : "");
-		ret->origin = origin_of(a, l->prefix, l->n_subscription ? l->subscription[0]->path : NULL);
+		ret->target =
+			arena_strdup(a, l->prefix && l->prefix->target ? l->prefix->target : "");
+		ret->origin = origin_of(
+			a, l->prefix, l->n_subscription ? l->subscription[0]->path : NULL);
 		ret->updates_only = l->updates_only;
 		ret->has_qos = l->qos != NULL;
 		ret->aggregation = l->allow_aggregation;
@@ -60,7 +70,8 @@ bool speak_read_subscribe(const void *p, size_t n, struct arena *a, struct speak
 			const Gnmi__Subscription *s = l->subscription[i];
 			const char *path = path_text(a, l->prefix, s->path);
 			ok = path != NULL;
-			ret->v[ret->n++] = (struct speak_subscription){path, (int)s->mode, s->sample_interval};
+			ret->v[ret->n++] =
+				(struct speak_subscription){path, (int)s->mode, s->sample_interval};
 		}
 	}
 	if (m)
@@ -78,12 +89,13 @@ bool speak_read_get(const void *p, size_t n, struct arena *a, struct speak_reque
 	ret->origin = origin_of(a, m->prefix, m->n_path ? m->path[0] : NULL);
 	ret->v = arena_array(a, struct speak_subscription, m->n_path + 1);
 	for (size_t i = 0; i < m->n_path; i++)
-		ret->v[ret->n++] = (struct speak_subscription){.path = path_text(a, m->prefix, m->path[i])};
+		ret->v[ret->n++] =
+			(struct speak_subscription){.path = path_text(a, m->prefix, m->path[i])};
 	gnmi__get_request__free_unpacked(m, NULL);
 	return true;
 }
 
-/* --- responses ------------------------------------------------------------------------------------------------------------------ */
+/* ---- responses ----------------------------------------------------------- */
 
 static Gnmi__Path *path_of(struct arena *a, const char *text)
 {
@@ -103,7 +115,8 @@ static Gnmi__Path *path_of(struct arena *a, const char *text)
 			Gnmi__PathElem__KeyEntry *key = arena_new_of(a, Gnmi__PathElem__KeyEntry);
 			gnmi__path_elem__key_entry__init(key);
 			key->key = arena_strndup(a, elems[i].keys[k].name, elems[i].keys[k].name_n);
-			key->value = arena_strndup(a, elems[i].keys[k].value, elems[i].keys[k].value_n);
+			key->value =
+				arena_strndup(a, elems[i].keys[k].value, elems[i].keys[k].value_n);
 			e->key[e->n_key++] = key;
 		}
 		p->elem[p->n_elem++] = e;
@@ -151,8 +164,8 @@ static Gnmi__TypedValue *value_of(struct arena *a, const struct speak_value *v)
 	return t;
 }
 
-static Gnmi__Notification *notification_of(struct arena *a, int64_t t_ns, const char *target, const char *origin, const struct speak_value *v,
-	size_t n)
+static Gnmi__Notification *notification_of(struct arena *a, int64_t t_ns, const char *target,
+	const char *origin, const struct speak_value *v, size_t n)
 {
 	Gnmi__Notification *m = arena_new_of(a, Gnmi__Notification);
 	gnmi__notification__init(m);
@@ -182,7 +195,8 @@ static struct speak_bytes response(struct arena *a, const Gnmi__SubscribeRespons
 	return b;
 }
 
-struct speak_bytes speak_notification(struct arena *a, int64_t t_ns, const char *target, const char *origin, const struct speak_value *v, size_t n)
+struct speak_bytes speak_notification(struct arena *a, int64_t t_ns, const char *target,
+	const char *origin, const struct speak_value *v, size_t n)
 {
 	Gnmi__SubscribeResponse r = GNMI__SUBSCRIBE_RESPONSE__INIT;
 	r.response_case = GNMI__SUBSCRIBE_RESPONSE__RESPONSE_UPDATE;
@@ -190,7 +204,8 @@ struct speak_bytes speak_notification(struct arena *a, int64_t t_ns, const char 
 	return response(a, &r);
 }
 
-struct speak_bytes speak_deletes(struct arena *a, int64_t t_ns, const char *target, const char *const *paths, size_t n)
+struct speak_bytes speak_deletes(
+	struct arena *a, int64_t t_ns, const char *target, const char *const *paths, size_t n)
 {
 	Gnmi__SubscribeResponse r = GNMI__SUBSCRIBE_RESPONSE__INIT;
 	r.response_case = GNMI__SUBSCRIBE_RESPONSE__RESPONSE_UPDATE;
@@ -209,7 +224,8 @@ struct speak_bytes speak_sync(struct arena *a)
 	return response(a, &r);
 }
 
-struct speak_bytes speak_get(struct arena *a, int64_t t_ns, const char *target, const char *origin, const struct speak_value *v, size_t n)
+struct speak_bytes speak_get(struct arena *a, int64_t t_ns, const char *target, const char *origin,
+	const struct speak_value *v, size_t n)
 {
 	Gnmi__GetResponse r = GNMI__GET_RESPONSE__INIT;
 	Gnmi__Notification *m = notification_of(a, t_ns, target, origin, v, n);
@@ -221,7 +237,8 @@ struct speak_bytes speak_get(struct arena *a, int64_t t_ns, const char *target, 
 	return b;
 }
 
-struct speak_bytes speak_capabilities(struct arena *a, const unsigned *encodings, size_t n, const char *const *models, size_t n_models)
+struct speak_bytes speak_capabilities(struct arena *a, const unsigned *encodings, size_t n,
+	const char *const *models, size_t n_models)
 {
 	Gnmi__CapabilityResponse r = GNMI__CAPABILITY_RESPONSE__INIT;
 	r.gnmi_version = (char *)"0.8.0";

@@ -1,6 +1,7 @@
 /*
- * gnmi_speak - a gNMI server's side of the messages, for the counterparts in the tests: requests read, responses written. By protobuf-c's
- * generated code only, so that it shares nothing with what the collector reads with. Everything lives in the arena given.
+ * gnmi_speak - a gNMI server's side of the messages, for the counterparts in the tests: requests
+ * read, responses written. By protobuf-c's generated code only, so that it shares nothing with what
+ * the collector reads with. Everything lives in the arena given.
  */
 #ifndef RW_TESTS_GNMI_SPEAK_H
 #define RW_TESTS_GNMI_SPEAK_H
@@ -10,7 +11,17 @@
 #include <stdint.h>
 #include "agent/base/arena.h"
 
-enum speak_kind { SPEAK_STRING, SPEAK_INT, SPEAK_UINT, SPEAK_BOOL, SPEAK_DOUBLE, SPEAK_JSON, SPEAK_JSON_IETF, SPEAK_ASCII, SPEAK_KINDS };
+enum speak_kind {
+	SPEAK_STRING,
+	SPEAK_INT,
+	SPEAK_UINT,
+	SPEAK_BOOL,
+	SPEAK_DOUBLE,
+	SPEAK_JSON,
+	SPEAK_JSON_IETF,
+	SPEAK_ASCII,
+	SPEAK_KINDS
+};
 extern const char *const speak_kind_names[SPEAK_KINDS]; /* "string" ... "json_ietf" */
 
 struct speak_value {
@@ -25,8 +36,8 @@ struct speak_subscription {
 	uint64_t interval_ns;
 };
 struct speak_request {
-	bool poll;   /* a Poll message: nothing else is set */
-	int mode;    /* 0 stream, 1 once, 2 poll */
+	bool poll; /* a Poll message: nothing else is set */
+	int mode; /* 0 stream, 1 once, 2 poll */
 	int encoding;
 	const char *target, *origin; /* "" */
 	bool updates_only, has_qos, aggregation, models; /* what some servers trip over */
@@ -36,11 +47,18 @@ struct speak_request {
 bool speak_read_subscribe(const void *p, size_t n, struct arena *a, struct speak_request *ret);
 bool speak_read_get(const void *p, size_t n, struct arena *a, struct speak_request *ret);
 
-struct speak_bytes { uint8_t *p; size_t n; };
-struct speak_bytes speak_notification(struct arena *a, int64_t t_ns, const char *target, const char *origin, const struct speak_value *v, size_t n);
-struct speak_bytes speak_deletes(struct arena *a, int64_t t_ns, const char *target, const char *const *paths, size_t n);
+struct speak_bytes {
+	uint8_t *p;
+	size_t n;
+};
+struct speak_bytes speak_notification(struct arena *a, int64_t t_ns, const char *target,
+	const char *origin, const struct speak_value *v, size_t n);
+struct speak_bytes speak_deletes(
+	struct arena *a, int64_t t_ns, const char *target, const char *const *paths, size_t n);
 struct speak_bytes speak_sync(struct arena *a);
-struct speak_bytes speak_get(struct arena *a, int64_t t_ns, const char *target, const char *origin, const struct speak_value *v, size_t n);
-struct speak_bytes speak_capabilities(struct arena *a, const unsigned *encodings, size_t n, const char *const *models, size_t n_models);
+struct speak_bytes speak_get(struct arena *a, int64_t t_ns, const char *target, const char *origin,
+	const struct speak_value *v, size_t n);
+struct speak_bytes speak_capabilities(struct arena *a, const unsigned *encodings, size_t n,
+	const char *const *models, size_t n_models);
 
 #endif

@@ -58,7 +58,8 @@ struct gnmi_table *gnmi_table_parse(const char *text, const char *name)
 	for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		if (*line == '#' || row_read(t, line))
 			continue;
-		fprintf(stderr, "%s: read '%.60s', expected target, path, kind, value\n", name, line);
+		fprintf(stderr, "%s: read '%.60s', expected target, path, kind, value\n", name,
+			line);
 		gnmi_table_free(t);
 		return NULL;
 	}
@@ -98,8 +99,11 @@ static bool elem_fits(struct arena *a, const struct gnmi_elem *want, const struc
 	for (size_t i = 0; i < want->n_keys; i++) {
 		bool found = false;
 		for (size_t k = 0; k < have->n_keys && !found; k++)
-			found = want->keys[i].name_n == have->keys[k].name_n && memcmp(want->keys[i].name, have->keys[k].name, want->keys[i].name_n) == 0 &&
-				glob(a, want->keys[i].value, want->keys[i].value_n, have->keys[k].value, have->keys[k].value_n);
+			found = want->keys[i].name_n == have->keys[k].name_n &&
+				memcmp(want->keys[i].name, have->keys[k].name,
+					want->keys[i].name_n) == 0 &&
+				glob(a, want->keys[i].value, want->keys[i].value_n,
+					have->keys[k].value, have->keys[k].value_n);
 		if (!found)
 			return false;
 	}
@@ -111,11 +115,12 @@ static char *with_round(struct arena *a, const char *text, uint64_t round)
 {
 	rw_cleanup(str_done) struct str s = {0};
 	str_add(&s, "");
-	for (const char *p; (p = strstr(text, "$(")); ) {
+	for (const char *p; (p = strstr(text, "$("));) {
 		char *end;
 		str_addn(&s, text, (size_t)(p - text));
 		bool negative = p[2] == '-';
-		uint64_t base = strtoull(p + 2, &end, 10), step = *end == ',' ? strtoull(end + 1, &end, 10) : 0;
+		uint64_t base = strtoull(p + 2, &end, 10),
+			 step = *end == ',' ? strtoull(end + 1, &end, 10) : 0;
 		str_addf(&s, negative ? "%" PRId64 : "%" PRIu64, base + step * round);
 		text = *end == ')' ? end + 1 : end;
 	}
@@ -123,7 +128,8 @@ static char *with_round(struct arena *a, const char *text, uint64_t round)
 	return arena_strdup(a, s.s);
 }
 
-int gnmi_table_values(void *arg, const char *target, const char *origin, const char *path, uint64_t round, gnmi_server_emit_fn *emit, void *ctx)
+int gnmi_table_values(void *arg, const char *target, const char *origin, const char *path,
+	uint64_t round, gnmi_server_emit_fn *emit, void *ctx)
 {
 	const struct gnmi_table *t = arg;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
@@ -134,10 +140,12 @@ int gnmi_table_values(void *arg, const char *target, const char *origin, const c
 		return -EINVAL;
 	bool as_written = false; /* is there a row just as the request is? Then only such */
 	for (size_t i = 0; i < t->n; i++)
-		as_written = as_written || (strcmp(t->v[i].target, target) == 0 && strcmp(t->v[i].path, path) == 0);
+		as_written = as_written ||
+			(strcmp(t->v[i].target, target) == 0 && strcmp(t->v[i].path, path) == 0);
 	for (size_t i = 0; i < t->n; i++) {
 		const struct row *r = &t->v[i];
-		bool fits = strcmp(r->target, target) == 0 && (as_written ? strcmp(r->path, path) == 0 : n_want <= r->n);
+		bool fits = strcmp(r->target, target) == 0 &&
+			(as_written ? strcmp(r->path, path) == 0 : n_want <= r->n);
 		for (size_t k = 0; k < n_want && fits && !as_written; k++)
 			fits = elem_fits(a, &want[k], &r->elems[k]);
 		if (!fits)

@@ -7,13 +7,23 @@
 #include <string.h>
 #include "agent/base/cleanup.h"
 
-#define VARINT 9      /* bytes of a number from 2^56 to 2^63 - 1: counters, and nanoseconds since 1970 */
+#define VARINT                                                                                     \
+	9 /* bytes of a number from 2^56 to 2^63 - 1: counters, and nanoseconds since 1970         \
+	   */
 #define DIGITS 17
 #define FIRST_NS (1ll << 56) /* stands for the time until a round gives one */
 
 enum patch_kind { PATCH_TIME, PATCH_NUMBER, PATCH_DIGITS };
-struct patch { enum patch_kind kind; uint8_t *at; uint64_t value; };
-struct message { struct speak_bytes bytes; struct patch *v; size_t n, cap; };
+struct patch {
+	enum patch_kind kind;
+	uint8_t *at;
+	uint64_t value;
+};
+struct message {
+	struct speak_bytes bytes;
+	struct patch *v;
+	size_t n, cap;
+};
 
 struct gnmi_template {
 	struct arena *arena;
@@ -45,9 +55,10 @@ static uint8_t *number_find(const struct message *m, const uint8_t *from, uint64
 
 static uint8_t *digits_find(struct message *m, uint8_t *p, const char *text)
 {
-	uint8_t *at = memmem(p, (size_t)(m->bytes.p + m->bytes.n - p), text, strlen(text)), *end = at + strlen(text);
+	uint8_t *at = memmem(p, (size_t)(m->bytes.p + m->bytes.n - p), text, strlen(text)),
+		*end = at + strlen(text);
 	assert(at);
-	for (uint8_t *q = at; q < end; ) {
+	for (uint8_t *q = at; q < end;) {
 		size_t n = 0;
 		while (q + n < end && isdigit(q[n]))
 			n++;
@@ -58,7 +69,8 @@ static uint8_t *digits_find(struct message *m, uint8_t *p, const char *text)
 	return end;
 }
 
-static void message_add(struct gnmi_template *t, const char *target, const char *origin, const struct speak_value *v, size_t n)
+static void message_add(struct gnmi_template *t, const char *target, const char *origin,
+	const struct speak_value *v, size_t n)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	rw_grow(t->v, t->n, t->cap);
@@ -80,7 +92,8 @@ static void message_add(struct gnmi_template *t, const char *target, const char 
 	}
 }
 
-struct gnmi_template *gnmi_template_new(const char *target, const char *origin, const struct speak_value *v, size_t n, size_t per_message)
+struct gnmi_template *gnmi_template_new(const char *target, const char *origin,
+	const struct speak_value *v, size_t n, size_t per_message)
 {
 	struct gnmi_template *t = rw_calloc(1, sizeof(*t));
 	t->arena = arena_new();
@@ -106,7 +119,8 @@ void gnmi_template_next(struct gnmi_template *t, int64_t t_ns)
 	for (size_t i = 0; i < t->n; i++) {
 		for (size_t k = 0; k < t->v[i].n; k++) {
 			struct patch *p = &t->v[i].v[k];
-			p->value = p->kind == PATCH_TIME ? (uint64_t)t_ns : p->value + GNMI_TEMPLATE_STEP;
+			p->value = p->kind == PATCH_TIME ? (uint64_t)t_ns
+							 : p->value + GNMI_TEMPLATE_STEP;
 			if (p->kind != PATCH_DIGITS) {
 				varint(p->value, p->at);
 				continue;
@@ -118,5 +132,11 @@ void gnmi_template_next(struct gnmi_template *t, int64_t t_ns)
 	}
 }
 
-size_t gnmi_template_count(const struct gnmi_template *t) { return t->n; }
-struct speak_bytes gnmi_template_message(const struct gnmi_template *t, size_t i) { return t->v[i].bytes; }
+size_t gnmi_template_count(const struct gnmi_template *t)
+{
+	return t->n;
+}
+struct speak_bytes gnmi_template_message(const struct gnmi_template *t, size_t i)
+{
+	return t->v[i].bytes;
+}

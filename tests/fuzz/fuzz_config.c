@@ -1,4 +1,5 @@
-/* fuzz_config - a configuration from anyone: it is refused with at least one placed mistake, or it prints as itself. */
+/* fuzz_config - a configuration from anyone: it is refused with at least one placed mistake, or it
+ * prints as itself. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +8,28 @@
 #include "agent/base/err.h"
 #include "config/config.h"
 
-struct options { double warn; int64_t window_ns; };
-static const struct option rows[] = {
-	{.name = "warn", .type = OPT_RATIO, .offset = offsetof(struct options, warn), .def = "20%", .min = "1%", .doc = "warning"},
-	{.name = "window", .type = OPT_DURATION, .offset = offsetof(struct options, window_ns), .def = "60s", .doc = "window"},
+struct options {
+	double warn;
+	int64_t window_ns;
 };
-static const struct option_table table = {.section = "analyzers", .name = "ecmp_imbalance", .size = sizeof(struct options), .rows = rows, .n_rows = rw_countof(rows)};
+static const struct option rows[] = {
+	{.name = "warn",
+		.type = OPT_RATIO,
+		.offset = offsetof(struct options, warn),
+		.def = "20%",
+		.min = "1%",
+		.doc = "warning"},
+	{.name = "window",
+		.type = OPT_DURATION,
+		.offset = offsetof(struct options, window_ns),
+		.def = "60s",
+		.doc = "window"},
+};
+static const struct option_table table = {.section = "analyzers",
+	.name = "ecmp_imbalance",
+	.size = sizeof(struct options),
+	.rows = rows,
+	.n_rows = rw_countof(rows)};
 static const struct option_table *const tables[] = {&table};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -22,13 +39,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int mode = CONFIG_FULL; mode <= CONFIG_CASE; mode++) {
 		rw_cleanup(err_list_done) struct err_list errors = {0};
 		struct config *c = NULL, *again = NULL;
-		if (config_parse((const char *)data, size, "fuzz", (enum config_mode)mode, tables, 1, &c, &errors) < 0) {
+		if (config_parse((const char *)data, size, "fuzz", (enum config_mode)mode, tables,
+			    1, &c, &errors) < 0) {
 			if (errors.n == 0 || c)
 				abort();
 			continue;
 		}
 		rw_cleanup(freep) char *text = config_text(c);
-		if (errors.n || config_parse(text, strlen(text), "again", (enum config_mode)mode, tables, 1, &again, &errors) < 0)
+		if (errors.n ||
+			config_parse(text, strlen(text), "again", (enum config_mode)mode, tables, 1,
+				&again, &errors) < 0)
 			abort();
 		rw_cleanup(freep) char *same = config_text(again);
 		if (strcmp(text, same) != 0)

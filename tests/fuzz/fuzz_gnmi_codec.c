@@ -1,6 +1,7 @@
 /*
- * The codec alone. The first byte chooses: a SubscribeResponse, a GetResponse, a CapabilityResponse, or text that is taken for a path,
- * encoded in a request, and whose canonical form must be a path again, and the same.
+ * The codec alone. The first byte chooses: a SubscribeResponse, a GetResponse, a
+ * CapabilityResponse, or text that is taken for a path, encoded in a request, and whose canonical
+ * form must be a path again, and the same.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +19,8 @@ static void take(void *arg, const struct gnmi_update *u)
 	struct arena *a = arena_new();
 	struct gnmi_elem *elems;
 	size_t n;
-	if (u->path_n && gnmi_path_parse(u->path, u->path_n, a, &elems, &n, NULL) < 0 && !strchr(u->path, '#'))
+	if (u->path_n && gnmi_path_parse(u->path, u->path_n, a, &elems, &n, NULL) < 0 &&
+		!strchr(u->path, '#'))
 		abort();
 	arena_free(a);
 }
@@ -39,13 +41,15 @@ static void path(const char *text, size_t n, struct arena *a)
 		return;
 	}
 	for (size_t i = 0; ok && i < n_elems; i++)
-		ok = gnmi_path_add(&first, elems[i].name, elems[i].name_n, elems[i].keys, elems[i].n_keys, true);
+		ok = gnmi_path_add(&first, elems[i].name, elems[i].name_n, elems[i].keys,
+			elems[i].n_keys, true);
 	if (!ok)
 		return;
 	if (gnmi_path_parse(first.s, gnmi_path_length(&first), a, &elems, &n_elems, NULL) < 0)
 		abort();
 	for (size_t i = 0; i < n_elems; i++)
-		if (!gnmi_path_add(&second, elems[i].name, elems[i].name_n, elems[i].keys, elems[i].n_keys, true))
+		if (!gnmi_path_add(&second, elems[i].name, elems[i].name_n, elems[i].keys,
+			    elems[i].n_keys, true))
 			abort();
 	if (strcmp(first.s, second.s) != 0 || first.elems != second.elems)
 		abort();
@@ -64,22 +68,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct gnmi_capabilities c;
 	struct str log = {0};
 	struct arena *a = arena_new();
-	struct gnmi_decode d = {.plain_names = what & 4, .fn = take, .arg = &log, .counts = &counts};
+	struct gnmi_decode d = {
+		.plain_names = what & 4, .fn = take, .arg = &log, .counts = &counts};
 
 	switch (what & 3) {
-	case 0:
-		gnmi_decode_subscribe(in.p, n, &d, a);
-		break;
-	case 1:
-		gnmi_decode_get(in.p, n, &d, a);
-		break;
+	case 0: gnmi_decode_subscribe(in.p, n, &d, a); break;
+	case 1: gnmi_decode_get(in.p, n, &d, a); break;
 	case 2:
 		if (gnmi_decode_capabilities(in.p, n, a, &c) == 0)
 			for (size_t i = 0; i < c.n_encodings; i++)
 				str_add(&log, gnmi_encoding_name(c.encodings[i]));
 		break;
-	default:
-		path((const char *)in.p, n, a);
+	default: path((const char *)in.p, n, a);
 	}
 	str_done(&log);
 	arena_free(a);

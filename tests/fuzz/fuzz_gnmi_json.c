@@ -1,6 +1,7 @@
 /*
- * JSON flattened here and by jansson: what one takes for JSON, so does the other, and its leaves are the same, in order. Left out of the
- * comparison is what jansson cannot hold: integers beyond 63 bits, doubles beyond their range, depth beyond ours, names that repeat.
+ * JSON flattened here and by jansson: what one takes for JSON, so does the other, and its leaves
+ * are the same, in order. Left out of the comparison is what jansson cannot hold: integers beyond
+ * 63 bits, doubles beyond their range, depth beyond ours, names that repeat.
  */
 #include <jansson.h>
 #include <stddef.h>
@@ -22,7 +23,8 @@ struct leaves {
 static void leaf(struct leaves *l, const struct gnmi_value *v, const char *path)
 {
 	char text[64];
-	bool inside = l->text && v->kind == GNMI_STRING && v->p >= l->text && v->p < l->text + l->text_n;
+	bool inside =
+		l->text && v->kind == GNMI_STRING && v->p >= l->text && v->p < l->text + l->text_n;
 	if (inside && (v->p == l->text || v->p[-1] != '"'))
 		l->beyond = true;
 	if (path)
@@ -54,15 +56,16 @@ static void theirs(struct leaves *l, const json_t *v)
 	size_t i;
 	switch (json_typeof(v)) {
 	case JSON_OBJECT:
-		json_object_foreach((json_t *)v, key, member)
+		json_object_foreach ((json_t *)v, key, member)
 			theirs(l, member);
 		return;
 	case JSON_ARRAY:
-		json_array_foreach(v, i, member)
+		json_array_foreach (v, i, member)
 			theirs(l, member);
 		return;
 	case JSON_STRING:
-		leaf_value = (struct gnmi_value){.kind = GNMI_STRING, .p = json_string_value(v), .n = json_string_length(v)};
+		leaf_value = (struct gnmi_value){
+			.kind = GNMI_STRING, .p = json_string_value(v), .n = json_string_length(v)};
 		break;
 	case JSON_INTEGER:
 		leaf_value.kind = json_integer_value(v) < 0 ? GNMI_INT : GNMI_UINT;
@@ -77,8 +80,7 @@ static void theirs(struct leaves *l, const json_t *v)
 		leaf_value.kind = GNMI_BOOL;
 		leaf_value.b = json_is_true(v);
 		break;
-	case JSON_NULL:
-		break;
+	case JSON_NULL: break;
 	}
 	leaf(l, &leaf_value, NULL);
 }
@@ -89,10 +91,10 @@ static unsigned depth_of(const json_t *v)
 	const char *key;
 	json_t *member;
 	size_t i;
-	json_object_foreach((json_t *)v, key, member)
+	json_object_foreach ((json_t *)v, key, member)
 		if ((d = depth_of(member)) > deepest)
 			deepest = d;
-	json_array_foreach(v, i, member)
+	json_array_foreach (v, i, member)
 		if ((d = depth_of(member)) > deepest)
 			deepest = d;
 	return deepest + (json_is_object(v) || json_is_array(v));
@@ -100,7 +102,8 @@ static unsigned depth_of(const json_t *v)
 
 static void fail(const char *what, const struct leaves *a, const struct leaves *b)
 {
-	fprintf(stderr, "%s\nhere:\n%s\njansson:\n%s\n", what, a->log.s ? a->log.s : "", b->log.s ? b->log.s : "");
+	fprintf(stderr, "%s\nhere:\n%s\njansson:\n%s\n", what, a->log.s ? a->log.s : "",
+		b->log.s ? b->log.s : "");
 	abort();
 }
 
@@ -108,9 +111,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct gnmi_list lists[] = {{"interface", {"name"}}, {"q", {"a", "b"}}};
 	struct gnmi_counts counts = {0};
-	struct gnmi_decode d = {.lists = lists, .n_lists = 2, .counts = &counts, .plain_names = size & 1};
+	struct gnmi_decode d = {
+		.lists = lists, .n_lists = 2, .counts = &counts, .plain_names = size & 1};
 	struct arena *a = arena_new();
-	struct leaves with_paths = {0}, there = {0}, here = {.text = (const char *)data, .text_n = size};
+	struct leaves with_paths = {0}, there = {0},
+		      here = {.text = (const char *)data, .text_n = size};
 	struct gnmi_path at;
 	json_error_t e;
 
@@ -122,17 +127,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (at.n != n)
 		abort();
 	gnmi_json_flatten(data, size, &at, &d, a, values, &here);
-	json_t *v = json_loadb((const char *)data, size, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &e);
+	json_t *v = json_loadb((const char *)data, size,
+		JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &e);
 	if (v) {
 		theirs(&there, v);
 		/* It also takes a NUL for the end of the text. */
 		if (r < 0 && depth_of(v) <= GNMI_JSON_DEPTH_MAX && !memchr(data, 0, size))
 			fail("jansson reads it", &here, &there);
-		bool same = here.log.n == there.log.n && (here.log.n == 0 || memcmp(here.log.s, there.log.s, here.log.n) == 0);
+		bool same = here.log.n == there.log.n &&
+			(here.log.n == 0 || memcmp(here.log.s, there.log.s, here.log.n) == 0);
 		if (r == 0 && counts.bad_paths == 0 && !here.beyond && !same)
 			fail("other leaves", &here, &there);
-	} else if (r == 0 && json_error_code(&e) != json_error_numeric_overflow && json_error_code(&e) != json_error_duplicate_key &&
-		   json_error_code(&e) != json_error_null_byte_in_key) {
+	} else if (r == 0 && json_error_code(&e) != json_error_numeric_overflow &&
+		json_error_code(&e) != json_error_duplicate_key &&
+		json_error_code(&e) != json_error_null_byte_in_key) {
 		fprintf(stderr, "%s\n", e.text);
 		fail("jansson does not read it", &here, &there);
 	}

@@ -1,8 +1,9 @@
 /*
- * Two decoders, one answer. The input is a stream: two bytes of length, then so much of a SubscribeResponse, again and again. Each message
- * goes to the codec and to a walker that keeps its paths from message to message; what they deliver and what they count must be equal,
- * and two updates have the same id exactly when they have the same origin and path. The stream is then played to the same walker
- * once more: what it learnt must not change what it says.
+ * Two decoders, one answer. The input is a stream: two bytes of length, then so much of a
+ * SubscribeResponse, again and again. Each message goes to the codec and to a walker that keeps its
+ * paths from message to message; what they deliver and what they count must be equal, and two
+ * updates have the same id exactly when they have the same origin and path. The stream is then
+ * played to the same walker once more: what it learnt must not change what it says.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -53,13 +54,15 @@ static void take(void *arg, const struct gnmi_update *u)
 		*known = path.s;
 }
 
-static void play(struct bytes in, struct gnmi_walk *w, struct side *walker, struct side *codec, const struct gnmi_decode *d, struct arena *a)
+static void play(struct bytes in, struct gnmi_walk *w, struct side *walker, struct side *codec,
+	const struct gnmi_decode *d, struct arena *a)
 {
 	while (bytes_left(&in) > 0) {
 		size_t n = bytes_be16(&in);
 		if (n > bytes_left(&in))
 			n = bytes_left(&in);
-		/* A copy of exactly its size: one byte past the end is then the sanitizer's to see. */
+		/* A copy of exactly its size: one byte past the end is then the sanitizer's to see.
+		 */
 		uint8_t *message = malloc(n + !n);
 		const uint8_t *p = bytes_take(&in, n);
 		if (n && p)
@@ -75,9 +78,12 @@ static void play(struct bytes in, struct gnmi_walk *w, struct side *walker, stru
 			continue;
 		}
 		must(r_codec == r_walker, "the same result");
-		must(memcmp(&walker->counts, &codec->counts, sizeof(codec->counts)) == 0, "the same counts");
-		if (walker->log.n != codec->log.n || (codec->log.n && memcmp(walker->log.s, codec->log.s, codec->log.n) != 0)) {
-			fprintf(stderr, "codec:\n%.*s\nwalker:\n%.*s\n", (int)codec->log.n, codec->log.s, (int)walker->log.n, walker->log.s);
+		must(memcmp(&walker->counts, &codec->counts, sizeof(codec->counts)) == 0,
+			"the same counts");
+		if (walker->log.n != codec->log.n ||
+			(codec->log.n && memcmp(walker->log.s, codec->log.s, codec->log.n) != 0)) {
+			fprintf(stderr, "codec:\n%.*s\nwalker:\n%.*s\n", (int)codec->log.n,
+				codec->log.s, (int)walker->log.n, walker->log.s);
 			must(false, "the same updates");
 		}
 	}
@@ -85,11 +91,13 @@ static void play(struct bytes in, struct gnmi_walk *w, struct side *walker, stru
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct gnmi_list lists[] = {{"interface", {"name"}}, {"queue", {"interface-id", "name"}}};
+	static const struct gnmi_list lists[] = {
+		{"interface", {"name"}}, {"queue", {"interface-id", "name"}}};
 	static struct side walker, codec;
 	struct bytes in = bytes_of(data, size);
 	struct arena *a = arena_new();
-	struct gnmi_decode d = {.lists = lists, .n_lists = 2, .fn = take, .plain_names = bytes_u8(&in) & 1};
+	struct gnmi_decode d = {
+		.lists = lists, .n_lists = 2, .fn = take, .plain_names = bytes_u8(&in) & 1};
 
 	memset(&walker.counts, 0, sizeof(walker.counts));
 	memset(&codec.counts, 0, sizeof(codec.counts));
@@ -105,7 +113,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	arena_free(a);
 	for (uint32_t i = 0; i < n && i < IDS; i++)
 		for (uint32_t k = 0; walker.paths[i] && k < i && i < 64; k++)
-			must(!walker.paths[k] || strcmp(walker.paths[i], walker.paths[k]) != 0, "one path, one id");
+			must(!walker.paths[k] || strcmp(walker.paths[i], walker.paths[k]) != 0,
+				"one path, one id");
 	for (uint32_t i = 0; i < IDS && i < n; i++) {
 		free(walker.paths[i]);
 		walker.paths[i] = NULL;

@@ -1,4 +1,5 @@
-/* fuzz_import_sonic - a config_db.json from anyone: it is refused with at least one mistake, or what is printed is a configuration. */
+/* fuzz_import_sonic - a config_db.json from anyone: it is refused with at least one mistake, or
+ * what is printed is a configuration. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Any bytes as a capture file, each record decoded: no crash, no record beyond the file, and an end. */
+/* Any bytes as a capture file, each record decoded: no crash, no record beyond the file, and an
+ * end. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-/* Any bytes as a frame of any link type, and what is understood through a small flow table: no crash, and nothing claimed beyond the input. */
+/* Any bytes as a frame of any link type, and what is understood through a small flow table: no
+ * crash, and nothing claimed beyond the input. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -7,7 +8,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Input: one byte link type, one byte how much longer the frame was on the wire, the frame; frames are cut at 0xff 0x00 0xff. */
+/* Input: one byte link type, one byte how much longer the frame was on the wire, the frame; frames
+ * are cut at 0xff 0x00 0xff. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct flow_table *t = flow_table_new(8, 1, 1);
@@ -17,7 +19,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size_t more = data[1], n = 0;
 		data += 2;
 		size -= 2;
-		while (n < size && !(n + 2 < size && data[n] == 0xff && data[n + 1] == 0 && data[n + 2] == 0xff))
+		while (n < size &&
+			!(n + 2 < size && data[n] == 0xff && data[n + 1] == 0 &&
+				data[n + 2] == 0xff))
 			n++;
 		uint8_t *exact = malloc(n ? n : 1);
 		for (size_t i = 0; i < n; i++)
@@ -25,7 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct roce_packet p;
 		roce_parse(link, exact, n, n + more, ROCE_CHECK_ICRC, &p);
 		free(exact);
-		if (p.payload_bytes > n + more || (p.kind == PACKET_BAD) != (p.error != ROCE_OK) || (p.kind == PACKET_ROCE && p.family != 4 && p.family != 6))
+		if (p.payload_bytes > n + more || (p.kind == PACKET_BAD) != (p.error != ROCE_OK) ||
+			(p.kind == PACKET_ROCE && p.family != 4 && p.family != 6))
 			abort();
 		if (p.kind == PACKET_ROCE)
 			flow_table_add(t, &p, t_ns += 100000);

@@ -1,4 +1,5 @@
-/* fuzz_samples_tsv - any bytes as samples.tsv: refused with a place, or samples that the pipeline's own gate lets through. */
+/* fuzz_samples_tsv - any bytes as samples.tsv: refused with a place, or samples that the pipeline's
+ * own gate lets through. */
 #include <stdlib.h>
 
 #include "agent/base/err.h"
@@ -14,7 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (replay_parse((const char *)data, size, "fuzz", entities, &out, &e) == 0) {
 		for (size_t k = 0; k < out.n; k++) {
 			const struct entity *entity = entity_get(entities, out.v[k].entity);
-			if (!entity || sample_scope_error(out.v[k].metric, entity) || (k && out.v[k].t_ns < out.v[k - 1].t_ns))
+			if (!entity || sample_scope_error(out.v[k].metric, entity) ||
+				(k && out.v[k].t_ns < out.v[k - 1].t_ns))
 				abort();
 		}
 		replay_interval(out.v, out.n);

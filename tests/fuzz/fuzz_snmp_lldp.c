@@ -1,4 +1,5 @@
-/* A hostile agent's LLDP-MIB: the walk ends, what is read is text that can be printed, ports are ours. */
+/* A hostile agent's LLDP-MIB: the walk ends, what is read is text that can be printed, ports are
+ * ours. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,8 +12,10 @@
 #define PER_ANSWER 64
 #define ARCS (SNMP_OID_MAX + 8)
 
-/* Below what was asked for: number of further arcs, arcs (255 = a large one), type, then a length and bytes or a number. */
-static size_t answer(struct bytes *b, const struct snmp_oid *ask, size_t n_ask, struct snmp_varbind *v, uint32_t arcs[][ARCS])
+/* Below what was asked for: number of further arcs, arcs (255 = a large one), type, then a length
+ * and bytes or a number. */
+static size_t answer(struct bytes *b, const struct snmp_oid *ask, size_t n_ask,
+	struct snmp_varbind *v, uint32_t arcs[][ARCS])
 {
 	size_t n = 0;
 	for (; n < PER_ANSWER && bytes_left(b) > 0; n++) {
@@ -25,7 +28,8 @@ static size_t answer(struct bytes *b, const struct snmp_oid *ask, size_t n_ask, 
 			uint8_t arc = bytes_u8(b);
 			arcs[n][keep + i] = arc == 255 ? bytes_be32(b) : arc;
 		}
-		v[n] = (struct snmp_varbind){.oid = {arcs[n], keep + more}, .type = (enum snmp_type)(bytes_u8(b) % (SNMP_OTHER + 1))};
+		v[n] = (struct snmp_varbind){.oid = {arcs[n], keep + more},
+			.type = (enum snmp_type)(bytes_u8(b) % (SNMP_OTHER + 1))};
 		if (v[n].type == SNMP_STRING) {
 			size_t len = bytes_u8(b);
 			v[n].bytes = bytes_take(b, len);
@@ -48,7 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct snmp_varbind v[PER_ANSWER];
 	static uint32_t arcs[PER_ANSWER][ARCS];
-	static const struct topology_port ports[] = {{.name = "a", .alias = "", .ifindex = 1}, {.name = "b", .alias = "x", .ifindex = 2}};
+	static const struct topology_port ports[] = {{.name = "a", .alias = "", .ifindex = 1},
+		{.name = "b", .alias = "x", .ifindex = 2}};
 	struct bytes in = bytes_of(data, size);
 	struct snmp_lldp *l = snmp_lldp_new();
 	struct snmp_oid ask[16];

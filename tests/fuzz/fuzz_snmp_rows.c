@@ -1,4 +1,5 @@
-/* A hostile agent's answers to a walk of three columns, then to a second walk: no crash, rows in order, and the walk ends. */
+/* A hostile agent's answers to a walk of three columns, then to a second walk: no crash, rows in
+ * order, and the walk ends. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ static size_t answer(struct bytes *b, struct snmp_varbind *v, uint32_t arcs[][SN
 			uint8_t arc = bytes_u8(b);
 			arcs[n][i] = arc == 255 ? bytes_be32(b) : arc;
 		}
-		v[n] = (struct snmp_varbind){.oid = {arcs[n], n_arcs}, .type = (enum snmp_type)(bytes_u8(b) % (SNMP_OTHER + 1))};
+		v[n] = (struct snmp_varbind){.oid = {arcs[n], n_arcs},
+			.type = (enum snmp_type)(bytes_u8(b) % (SNMP_OTHER + 1))};
 		v[n].number = bytes_be32(b);
 		if (v[n].type == SNMP_STRING || v[n].type == SNMP_ADDRESS) {
 			size_t len = bytes_u8(b);
@@ -43,7 +45,8 @@ static void check(const struct snmp_rows *r)
 			uint8_t sink = 0;
 			for (size_t k = 0; p && k < n; k++)
 				sink ^= p[k];
-			__asm__ volatile("" : : "r"(sink)); /* the bytes are read, whatever the optimizer thinks of it */
+			/* the bytes are read, whatever the optimizer thinks of it */
+			__asm__ volatile("" : : "r"(sink));
 		}
 	}
 }

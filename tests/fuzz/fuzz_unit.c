@@ -1,4 +1,5 @@
-/* Every text a person may write as a number or a time: no crash, and what is accepted is read back as the same value. */
+/* Every text a person may write as a number or a time: no crash, and what is accepted is read back
+ * as the same value. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,21 +21,31 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size = sizeof(text) - 1;
 	memcpy(text, data, size);
 	text[size] = '\0';
-	if (unit_duration(text, &ns, NULL) == 0 && (unit_duration(unit_duration_text(out, sizeof(out), ns), &back_ns, NULL) < 0 || back_ns != ns))
+	if (unit_duration(text, &ns, NULL) == 0 &&
+		(unit_duration(unit_duration_text(out, sizeof(out), ns), &back_ns, NULL) < 0 ||
+			back_ns != ns))
 		abort();
-	if (unit_size(text, &u, NULL) == 0 && (unit_size(unit_size_text(out, sizeof(out), u), &back_u, NULL) < 0 || back_u != u))
+	if (unit_size(text, &u, NULL) == 0 &&
+		(unit_size(unit_size_text(out, sizeof(out), u), &back_u, NULL) < 0 || back_u != u))
 		abort();
-	if (unit_bitrate(text, &u, NULL) == 0 && (unit_bitrate(unit_bitrate_text(out, sizeof(out), u), &back_u, NULL) < 0 || back_u != u))
+	if (unit_bitrate(text, &u, NULL) == 0 &&
+		(unit_bitrate(unit_bitrate_text(out, sizeof(out), u), &back_u, NULL) < 0 ||
+			back_u != u))
 		abort();
-	if (unit_length(text, &u, NULL) == 0 && (unit_length(unit_length_text(out, sizeof(out), u), &back_u, NULL) < 0 || back_u != u))
+	if (unit_length(text, &u, NULL) == 0 &&
+		(unit_length(unit_length_text(out, sizeof(out), u), &back_u, NULL) < 0 ||
+			back_u != u))
 		abort();
 	unit_int(text, &ns, NULL);
 	unit_ratio(text, &d, NULL);
 	unit_double(text, &d, NULL);
 	str_nearest(text, names, 3);
 	str_glob(text, "Ethernet1/1");
-	if (wall_parse(text, (wall_t){1700000000 * NS_PER_S}, &t) == 0 && t.ns >= 0 && t.ns / NS_PER_S < 9214646400) { /* year 2262 */
-		if (wall_parse(wall_format(when, t, 9), (wall_t){0}, &again) < 0 || again.ns != t.ns)
+	/* year 2262 */
+	if (wall_parse(text, (wall_t){1700000000 * NS_PER_S}, &t) == 0 && t.ns >= 0 &&
+		t.ns / NS_PER_S < 9214646400) {
+		if (wall_parse(wall_format(when, t, 9), (wall_t){0}, &again) < 0 ||
+			again.ns != t.ns)
 			abort();
 	}
 	return 0;

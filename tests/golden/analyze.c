@@ -1,10 +1,11 @@
 /*
- * analyze ANALYZER CASE - one analyzer over a recorded case, its findings as text that can be read and compared.
+ * analyze ANALYZER CASE - one analyzer over a recorded case, its findings as text that can be read
+ * and compared.
  *
- * CASE holds fabric.yaml and samples.tsv (metrics as recorded), and optionally flows.tsv, one flow of one capture interval a line:
- *     from_s  to_s  device  port  sampling  src  dst  src_port  dst_qp  packets  octets  burst_bps
- * The row of totals is added here. Each window's verdict is one line; what stands behind it follows when it differs from the
- * window before.
+ * CASE holds fabric.yaml and samples.tsv (metrics as recorded), and optionally flows.tsv, one flow
+ * of one capture interval a line: from_s  to_s  device  port  sampling  src  dst  src_port  dst_qp
+ * packets  octets  burst_bps The row of totals is added here. Each window's verdict is one line;
+ * what stands behind it follows when it differs from the window before.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -30,7 +31,7 @@ static int failed(const char *path, const struct err *e)
 	return 1;
 }
 
-/* --- flows.tsv ----------------------------------------------------------------------------------------------------- */
+/* ---- flows.tsv ----------------------------------------------------------- */
 
 static int add_totals(struct series_memory *memory, const struct flow_sample *v, size_t n)
 {
@@ -73,9 +74,13 @@ static int read_flows(const char *path, struct entities *entities, struct series
 		unsigned qp;
 		if (line[0] == '#' || line[0] == '\n')
 			continue;
-		if (sscanf(line, "%lf %lf %63s %63s %" SCNu32 " %63s %63s %" SCNu16 " %x %" SCNu64 " %" SCNu64 " %" SCNu64, &from, &to, device, port,
-			&f.sampling, src, dst, &f.key.src_port, &qp, &f.packets, &f.octets, &f.burst_bps) != 12 ||
-			inet_pton(AF_INET, src, f.key.src) != 1 || inet_pton(AF_INET, dst, f.key.dst) != 1) {
+		if (sscanf(line,
+			    "%lf %lf %63s %63s %" SCNu32 " %63s %63s %" SCNu16 " %x %" SCNu64
+			    " %" SCNu64 " %" SCNu64,
+			    &from, &to, device, port, &f.sampling, src, dst, &f.key.src_port, &qp,
+			    &f.packets, &f.octets, &f.burst_bps) != 12 ||
+			inet_pton(AF_INET, src, f.key.src) != 1 ||
+			inet_pton(AF_INET, dst, f.key.dst) != 1) {
 			fprintf(stderr, "%s: not a flow: %s", path, line);
 			r = -EINVAL;
 			break;
@@ -94,7 +99,7 @@ static int read_flows(const char *path, struct entities *entities, struct series
 	return r;
 }
 
-/* --- findings as text ---------------------------------------------------------------------------------------------- */
+/* ---- findings as text ---------------------------------------------------- */
 
 static void print_list(const char *title, const char *const *v, size_t n)
 {
@@ -113,13 +118,16 @@ static void print_details(const struct finding *f)
 	print_list("rests on", f->confidence_inputs, f->n_confidence_inputs);
 	for (size_t i = 0; i < f->n_evidence; i++) {
 		const struct evidence *e = &f->evidence[i];
-		printf("    %-12s %s%s%s = %.6g %s (%s)\n", "evidence", e->metric, e->port ? " " : "", e->port ? e->port : "", e->value, e->unit,
+		printf("    %-12s %s%s%s = %.6g %s (%s)\n", "evidence", e->metric,
+			e->port ? " " : "", e->port ? e->port : "", e->value, e->unit,
 			quality_name(e->quality));
 	}
 	for (size_t i = 0; i < f->n_flows; i++) {
 		const struct finding_flow *w = &f->flows[i];
-		printf("    %-12s %s > %s sport %u QP 0x%06x at %s: %" PRIu64 " packets, %" PRIu64 " octets, %" PRIu64 " bit/s in bursts\n", "flow", w->src,
-			w->dst, w->src_port, w->dst_qp, w->port, w->packets, w->octets, w->burst_bps);
+		printf("    %-12s %s > %s sport %u QP 0x%06x at %s: %" PRIu64 " packets, %" PRIu64
+		       " octets, %" PRIu64 " bit/s in bursts\n",
+			"flow", w->src, w->dst, w->src_port, w->dst_qp, w->port, w->packets,
+			w->octets, w->burst_bps);
 	}
 	for (size_t i = 0; i < f->n_roles; i++)
 		printf("    %-12s %s: %s\n", "role", f->roles[i].entity, f->roles[i].role);
@@ -139,15 +147,20 @@ struct story {
 static void print_finding(const struct finding *f, struct story *stories, size_t max)
 {
 	char subject[256];
-	snprintf(subject, sizeof(subject), "%s %s", f->device ? f->device : "-", f->group ? f->group : f->port ? f->port : "-");
-	printf("  %s: %s %s %s\n    %-12s %s\n", subject, finding_verdict_name(f->verdict), f->verdict == FINDING_OVER ? severity_name(f->severity) : "-",
+	snprintf(subject, sizeof(subject), "%s %s", f->device ? f->device : "-",
+		f->group          ? f->group
+			: f->port ? f->port
+				  : "-");
+	printf("  %s: %s %s %s\n    %-12s %s\n", subject, finding_verdict_name(f->verdict),
+		f->verdict == FINDING_OVER ? severity_name(f->severity) : "-",
 		f->verdict == FINDING_OVER ? f->cause : "-", "says", f->summary);
 	struct story *s = NULL;
 	for (size_t i = 0; i < max && !s; i++)
 		if (!stories[i].subject[0] || str_eq(stories[i].subject, subject))
 			s = &stories[i];
 	const char *member = f->member ? f->member : "";
-	if (s && s->subject[0] && s->verdict == f->verdict && s->severity == f->severity && str_eq(s->cause, f->cause) && str_eq(s->member, member))
+	if (s && s->subject[0] && s->verdict == f->verdict && s->severity == f->severity &&
+		str_eq(s->cause, f->cause) && str_eq(s->member, member))
 		return;
 	if (s) {
 		snprintf(s->subject, sizeof(s->subject), "%s", subject);
@@ -179,7 +192,8 @@ int main(int argc, char **argv)
 	struct entities *entities = entities_new();
 	struct series_memory *memory = series_memory_new(entities, INT64_MAX / 4);
 	struct sample_list samples = {0};
-	rw_cleanup(arena_freep) struct arena *turn = arena_new(); /* before the first goto, which would skip its birth but not its end */
+	/* before the first goto, which would skip its birth but not its end */
+	rw_cleanup(arena_freep) struct arena *turn = arena_new();
 	int code = 1;
 	if (replay_read(samples_path.s, entities, &samples, &e) < 0) {
 		failed(samples_path.s, &e);
@@ -191,7 +205,8 @@ int main(int argc, char **argv)
 		goto out;
 
 	const void *options = config_options(config, an->options.section, an->options.name);
-	int64_t last_ns = samples.v[samples.n - 1].t_ns, interval_ns = replay_interval(samples.v, samples.n);
+	int64_t last_ns = samples.v[samples.n - 1].t_ns,
+		interval_ns = replay_interval(samples.v, samples.n);
 	const int64_t window_ns = analyzer_window(an, options, interval_ns);
 	uint16_t metrics[METRIC_COUNT];
 	bool wanted[METRIC_COUNT] = {false};
@@ -201,7 +216,8 @@ int main(int argc, char **argv)
 	const int64_t past_ns = analyzer_past(an, options, interval_ns);
 	struct story stories[64] = {0};
 	code = 0;
-	for (int64_t t = samples.v[0].t_ns / window_ns * window_ns; t + window_ns <= last_ns; t += window_ns) {
+	for (int64_t t = samples.v[0].t_ns / window_ns * window_ns; t + window_ns <= last_ns;
+		t += window_ns) {
 		arena_reset(turn);
 		struct window w, past;
 		struct finding_list found = {0};
@@ -209,9 +225,14 @@ int main(int argc, char **argv)
 			code = 1;
 			break;
 		}
-		struct analyzer_in in = {.fabric = config->fabric, .window = &w, .options = options, .interval_ns = interval_ns, .arena = turn};
+		struct analyzer_in in = {.fabric = config->fabric,
+			.window = &w,
+			.options = options,
+			.interval_ns = interval_ns,
+			.arena = turn};
 		if (past_ns > 0) {
-			if (window_from_memory(memory, turn, &an->past, t + window_ns - past_ns, t + window_ns, &past) < 0) {
+			if (window_from_memory(memory, turn, &an->past, t + window_ns - past_ns,
+				    t + window_ns, &past) < 0) {
 				code = 1;
 				break;
 			}

@@ -1,13 +1,16 @@
 /*
- * roce_gen - makes valid RoCEv2 traffic for the lab: what a training job's hosts put on the wire, without RDMA NICs.
+ * roce_gen - makes valid RoCEv2 traffic for the lab: what a training job's hosts put on the wire,
+ * without RDMA NICs.
  *
- * Each queue pair is an endless run of RDMA WRITE messages to one destination: correct BTH, RETH on FIRST and ONLY, PSNs in
- * sequence, payload, ICRC. All hosts burst together at multiples of the period on the wall clock, as a bulk-synchronous job
- * does, so that generators in different namespaces need no channel between them.
+ * Each queue pair is an endless run of RDMA WRITE messages to one destination: correct BTH, RETH on
+ * FIRST and ONLY, PSNs in sequence, payload, ICRC. All hosts burst together at multiples of the
+ * period on the wall clock, as a bulk-synchronous job does, so that generators in different
+ * namespaces need no channel between them.
  *
- * Packets leave through ordinary UDP sockets bound to the source port: the kernel's own route lookup and ECMP hash decide the path,
- * which is what the lab is about. Of the headers the kernel writes, ICRC covers only what is known beforehand: addresses, ports,
- * lengths, and the IPv4 identification, which Linux leaves 0 on unconnected sockets that set "don't fragment".
+ * Packets leave through ordinary UDP sockets bound to the source port: the kernel's own route
+ * lookup and ECMP hash decide the path, which is what the lab is about. Of the headers the kernel
+ * writes, ICRC covers only what is known beforehand: addresses, ports, lengths, and the IPv4
+ * identification, which Linux leaves 0 on unconnected sockets that set "don't fragment".
  *
  * With --sink it is the other end: holds port 4791, so that no ICMP errors come back, and discards.
  */
@@ -33,7 +36,12 @@
 
 enum {
 	ROCE_PORT = 4791,
-	IP4_BYTES = 20, IP6_BYTES = 40, UDP_BYTES = 8, BTH_BYTES = 12, RETH_BYTES = 16, ETH_BYTES = 14,
+	IP4_BYTES = 20,
+	IP6_BYTES = 40,
+	UDP_BYTES = 8,
+	BTH_BYTES = 12,
+	RETH_BYTES = 16,
+	ETH_BYTES = 14,
 	MTU_MAX = 4096,
 	MESSAGE_MAX = 64, /* packets a message */
 	DST_MAX = 64,
@@ -41,7 +49,9 @@ enum {
 	QPS_MAX = 65536,
 };
 #define NS 1000000000LL
-#define CATCH_UP_NS 2000000LL /* after a stall, make up for this much; the rest is lost, or the catch-up would be a burst of its own */
+#define CATCH_UP_NS                                                                                \
+	2000000LL /* after a stall, make up for this much; the rest is lost, or the catch-up would \
+		     be a burst of its own */
 
 enum { OP_WRITE_FIRST = 0x06, OP_WRITE_MIDDLE = 0x07, OP_WRITE_LAST = 0x08, OP_WRITE_ONLY = 0x0a };
 
@@ -52,12 +62,12 @@ struct options {
 	struct sockaddr_storage src; /* family 0 = as routed */
 	uint16_t *sports;
 	int n_sports;
-	int qps;             /* per destination */
+	int qps; /* per destination */
 	uint32_t first_qpn;
-	double rate_bps;     /* of Ethernet frames without FCS, inside a burst */
+	double rate_bps; /* of Ethernet frames without FCS, inside a burst */
 	int64_t period_ns, duration_ns;
-	double duty;         /* 0..1 */
-	int mtu, message;    /* payload bytes of a packet; packets of a message */
+	double duty; /* 0..1 */
+	int mtu, message; /* payload bytes of a packet; packets of a message */
 	int ecn, dscp;
 	uint64_t seed;
 	bool sink;
@@ -75,7 +85,9 @@ struct sender { /* one socket: a source address and port */
 	int sport;
 };
 
-struct count { uint64_t packets, octets; };
+struct count {
+	uint64_t packets, octets;
+};
 
 static volatile sig_atomic_t stopped;
 
@@ -128,15 +140,22 @@ static uint64_t mix(uint64_t *state) /* splitmix64 (Steele, Lea, Flood 2014) */
 	return z ^ z >> 31;
 }
 
-/* --- options ------------------------------------------------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------- */
 
-struct suffix { const char *text; double factor; };
-static const struct suffix rate_suffix[] = {{"", 1}, {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}, {NULL}};
-static const struct suffix period_suffix[] = {{"", 1e6}, {"ms", 1e6}, {"s", 1e9}, {"us", 1e3}, {NULL}};
-static const struct suffix duration_suffix[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"m", 60e9}, {NULL}};
+struct suffix {
+	const char *text;
+	double factor;
+};
+static const struct suffix rate_suffix[] = {{"", 1}, {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9},
+	{"kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}, {NULL}};
+static const struct suffix period_suffix[] = {
+	{"", 1e6}, {"ms", 1e6}, {"s", 1e9}, {"us", 1e3}, {NULL}};
+static const struct suffix duration_suffix[] = {
+	{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"m", 60e9}, {NULL}};
 static const struct suffix percent_suffix[] = {{"", 0.01}, {"%", 0.01}, {NULL}};
 
-static double number(const char *option, const char *text, const struct suffix *suffixes, double min, double max)
+static double number(
+	const char *option, const char *text, const struct suffix *suffixes, double min, double max)
 {
 	char *end;
 	double v = strtod(text, &end);
@@ -147,7 +166,8 @@ static double number(const char *option, const char *text, const struct suffix *
 				return v;
 			die("%s %s is out of range", option, text);
 		}
-	die("%s: read '%s', expected a number%s%s", option, text, suffixes[1].text ? " with a unit such as " : "",
+	die("%s: read '%s', expected a number%s%s", option, text,
+		suffixes[1].text ? " with a unit such as " : "",
 		suffixes[1].text ? suffixes[1].text : "");
 }
 
@@ -157,11 +177,13 @@ static long integer(const char *option, const char *text, long min, long max)
 	errno = 0;
 	long v = strtol(text, &end, 0);
 	if (end == text || *end || errno || v < min || v > max)
-		die("%s: read '%s', expected a whole number from %ld to %ld", option, text, min, max);
+		die("%s: read '%s', expected a whole number from %ld to %ld", option, text, min,
+			max);
 	return v;
 }
 
-static void address(const char *option, const char *text, uint16_t port, struct sockaddr_storage *ret)
+static void address(
+	const char *option, const char *text, uint16_t port, struct sockaddr_storage *ret)
 {
 	struct sockaddr_in *v4 = (struct sockaddr_in *)ret;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret;
@@ -207,15 +229,19 @@ static void sports_list(struct options *o, const char *text)
 
 static const char help[] =
 	"usage: roce_gen --dst IP [--dst IP ...] [options]     send RoCEv2 RDMA writes\n"
-	"       roce_gen --sink [--duration S]                 receive and discard on UDP port 4791\n"
+	"       roce_gen --sink [--duration S]                 receive and discard on UDP port "
+	"4791\n"
 	"  --dst IP            destination; repeatable\n"
 	"  --src IP            source address (default: as routed)\n"
 	"  --qps N             queue pairs per destination (default: one per source port)\n"
 	"  --qpn N             first destination queue pair number (default 0x1000)\n"
-	"  --sports A-B        source ports, given to the queue pairs in turn (default 49152-50175)\n"
+	"  --sports A-B        source ports, given to the queue pairs in turn (default "
+	"49152-50175)\n"
 	"  --sport-list A,B,C  the same as a list\n"
-	"  --rate BPS          rate inside a burst, Ethernet frames, of all queue pairs together; 20M, 1.5G (default 10M)\n"
-	"  --period MS         bursts start at multiples of this on the wall clock; 100, 100ms, 1s (default 100)\n"
+	"  --rate BPS          rate inside a burst, Ethernet frames, of all queue pairs together; "
+	"20M, 1.5G (default 10M)\n"
+	"  --period MS         bursts start at multiples of this on the wall clock; 100, 100ms, 1s "
+	"(default 100)\n"
 	"  --duty PERCENT      part of the period that a burst lasts (default 50; 100 = steady)\n"
 	"  --mtu BYTES         payload of a packet, a multiple of 4 up to 4096 (default 1024)\n"
 	"  --message N         packets a message: FIRST, MIDDLE ..., LAST; 1 = ONLY (default 4)\n"
@@ -228,15 +254,54 @@ static const char help[] =
 
 static void parse(int argc, char **argv, struct options *o)
 {
-	enum { DST = 256, SRC, QPS, QPN, SPORTS, SPORT_LIST, RATE, PERIOD, DUTY, MTU, MESSAGE, DURATION, ECN, DSCP, SEED, SINK, HELP };
-	static const struct option longs[] = {
-		{"dst", 1, 0, DST}, {"src", 1, 0, SRC}, {"qps", 1, 0, QPS}, {"qpn", 1, 0, QPN}, {"sports", 1, 0, SPORTS},
-		{"sport-list", 1, 0, SPORT_LIST}, {"rate", 1, 0, RATE}, {"period", 1, 0, PERIOD}, {"duty", 1, 0, DUTY}, {"mtu", 1, 0, MTU},
-		{"message", 1, 0, MESSAGE}, {"duration", 1, 0, DURATION}, {"ecn", 1, 0, ECN}, {"dscp", 1, 0, DSCP}, {"seed", 1, 0, SEED},
-		{"sink", 0, 0, SINK}, {"help", 0, 0, HELP}, {0},
+	enum {
+		DST = 256,
+		SRC,
+		QPS,
+		QPN,
+		SPORTS,
+		SPORT_LIST,
+		RATE,
+		PERIOD,
+		DUTY,
+		MTU,
+		MESSAGE,
+		DURATION,
+		ECN,
+		DSCP,
+		SEED,
+		SINK,
+		HELP
 	};
-	*o = (struct options){.first_qpn = 0x1000, .rate_bps = 10e6, .period_ns = 100000000, .duty = 0.5, .mtu = 1024, .message = 4,
-		.ecn = 2, .dscp = 26, .seed = 1};
+	static const struct option longs[] = {
+		{"dst", 1, 0, DST},
+		{"src", 1, 0, SRC},
+		{"qps", 1, 0, QPS},
+		{"qpn", 1, 0, QPN},
+		{"sports", 1, 0, SPORTS},
+		{"sport-list", 1, 0, SPORT_LIST},
+		{"rate", 1, 0, RATE},
+		{"period", 1, 0, PERIOD},
+		{"duty", 1, 0, DUTY},
+		{"mtu", 1, 0, MTU},
+		{"message", 1, 0, MESSAGE},
+		{"duration", 1, 0, DURATION},
+		{"ecn", 1, 0, ECN},
+		{"dscp", 1, 0, DSCP},
+		{"seed", 1, 0, SEED},
+		{"sink", 0, 0, SINK},
+		{"help", 0, 0, HELP},
+		{0},
+	};
+	*o = (struct options){.first_qpn = 0x1000,
+		.rate_bps = 10e6,
+		.period_ns = 100000000,
+		.duty = 0.5,
+		.mtu = 1024,
+		.message = 4,
+		.ecn = 2,
+		.dscp = 26,
+		.seed = 1};
 	o->sports = need(calloc(SPORTS_MAX, sizeof(*o->sports)));
 	sports_range(o, "49152-50175");
 
@@ -254,13 +319,22 @@ static void parse(int argc, char **argv, struct options *o)
 		case SPORTS: sports_range(o, optarg); break;
 		case SPORT_LIST: sports_list(o, optarg); break;
 		case RATE: o->rate_bps = number("--rate", optarg, rate_suffix, 1e3, 1e11); break;
-		case PERIOD: o->period_ns = (int64_t)number("--period", optarg, period_suffix, 1e6, 3600e9); break;
+		case PERIOD:
+			o->period_ns =
+				(int64_t)number("--period", optarg, period_suffix, 1e6, 3600e9);
+			break;
 		case DUTY: o->duty = number("--duty", optarg, percent_suffix, 0.001, 1); break;
 		case MTU: o->mtu = (int)integer("--mtu", optarg, 4, MTU_MAX); break;
 		case MESSAGE: o->message = (int)integer("--message", optarg, 1, MESSAGE_MAX); break;
-		case DURATION: o->duration_ns = (int64_t)number("--duration", optarg, duration_suffix, 1e6, 1e15); break;
+		case DURATION:
+			o->duration_ns =
+				(int64_t)number("--duration", optarg, duration_suffix, 1e6, 1e15);
+			break;
 		case ECN:
-			o->ecn = strcmp(optarg, "none") == 0 ? 0 : strcmp(optarg, "ect0") == 0 ? 2 : strcmp(optarg, "ce") == 0 ? 3 : -1;
+			o->ecn = strcmp(optarg, "none") == 0  ? 0
+				: strcmp(optarg, "ect0") == 0 ? 2
+				: strcmp(optarg, "ce") == 0   ? 3
+							      : -1;
 			if (o->ecn < 0)
 				die("--ecn: read '%s', expected ect0, ce or none", optarg);
 			break;
@@ -278,11 +352,12 @@ static void parse(int argc, char **argv, struct options *o)
 		die("--mtu %d is not a multiple of 4", o->mtu);
 	if (o->qps == 0)
 		o->qps = o->n_sports;
-	if ((int64_t)o->qps * o->n_dst > QPS_MAX || o->first_qpn + (uint64_t)o->qps * (uint64_t)o->n_dst > 0xffffff)
+	if ((int64_t)o->qps * o->n_dst > QPS_MAX ||
+		o->first_qpn + (uint64_t)o->qps * (uint64_t)o->n_dst > 0xffffff)
 		die("too many queue pairs: %d for each of %d destinations", o->qps, o->n_dst);
 }
 
-/* --- sockets ------------------------------------------------------------------------------------------------------- */
+/* ---- sockets ------------------------------------------------------------- */
 
 static socklen_t address_size(const struct sockaddr_storage *a)
 {
@@ -295,8 +370,10 @@ static void set(int fd, int level, int name, int value, const char *what)
 		die("cannot set %s: %s", what, strerror(errno));
 }
 
-/* The address the kernel will put into packets to @dst: ICRC covers it, so it is bound, not left to each send. */
-static void source_of(const struct options *o, const struct sockaddr_storage *dst, const char *dst_text, struct sockaddr_storage *ret)
+/* The address the kernel will put into packets to @dst: ICRC covers it, so it is bound, not left to
+ * each send. */
+static void source_of(const struct options *o, const struct sockaddr_storage *dst,
+	const char *dst_text, struct sockaddr_storage *ret)
 {
 	if (o->src.ss_family) {
 		if (o->src.ss_family != dst->ss_family)
@@ -307,7 +384,8 @@ static void source_of(const struct options *o, const struct sockaddr_storage *ds
 	int fd = socket(dst->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	socklen_t n = sizeof(*ret);
 	memset(ret, 0, sizeof(*ret));
-	if (fd < 0 || connect(fd, (const struct sockaddr *)dst, address_size(dst)) || getsockname(fd, (struct sockaddr *)ret, &n))
+	if (fd < 0 || connect(fd, (const struct sockaddr *)dst, address_size(dst)) ||
+		getsockname(fd, (struct sockaddr *)ret, &n))
 		die("no route to %s: %s", dst_text, strerror(errno));
 	close(fd);
 }
@@ -317,20 +395,24 @@ static bool same_source(const struct sockaddr_storage *a, const struct sockaddr_
 	if (a->ss_family != b->ss_family)
 		return false;
 	if (a->ss_family == AF_INET)
-		return ((const struct sockaddr_in *)a)->sin_addr.s_addr == ((const struct sockaddr_in *)b)->sin_addr.s_addr;
-	return memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr, &((const struct sockaddr_in6 *)b)->sin6_addr, 16) == 0;
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+			((const struct sockaddr_in *)b)->sin_addr.s_addr;
+	return memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
+		       &((const struct sockaddr_in6 *)b)->sin6_addr, 16) == 0;
 }
 
 static int sender_open(const struct options *o, struct sockaddr_storage *src, uint16_t sport)
 {
 	int fd = socket(src->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		die("cannot open a socket: %s%s", strerror(errno), errno == EMFILE ? " (raise ulimit -n or use fewer source ports)" : "");
+		die("cannot open a socket: %s%s", strerror(errno),
+			errno == EMFILE ? " (raise ulimit -n or use fewer source ports)" : "");
 	int tos = o->dscp << 2 | o->ecn;
 	if (src->ss_family == AF_INET) {
 		((struct sockaddr_in *)src)->sin_port = htons(sport);
 		set(fd, IPPROTO_IP, IP_TOS, tos, "IP_TOS");
-		set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO, "IP_MTU_DISCOVER"); /* DF: identification 0, never fragments */
+		/* DF: identification 0, never fragments */
+		set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO, "IP_MTU_DISCOVER");
 	} else {
 		((struct sockaddr_in6 *)src)->sin6_port = htons(sport);
 		set(fd, IPPROTO_IPV6, IPV6_TCLASS, tos, "IPV6_TCLASS");
@@ -341,18 +423,29 @@ static int sender_open(const struct options *o, struct sockaddr_storage *src, ui
 	return fd;
 }
 
-/* --- packets ------------------------------------------------------------------------------------------------------- */
+/* ---- packets ------------------------------------------------------------- */
 
-static void put16(uint8_t *p, unsigned v) { p[0] = (uint8_t)(v >> 8); p[1] = (uint8_t)v; }
-static void put32(uint8_t *p, uint32_t v) { put16(p, v >> 16); put16(p + 2, v & 0xffff); }
+static void put16(uint8_t *p, unsigned v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+static void put32(uint8_t *p, uint32_t v)
+{
+	put16(p, v >> 16);
+	put16(p + 2, v & 0xffff);
+}
 
 /*
- * One packet as ICRC sees it, IP header included, into @buf. Returns the offset of the BTH; *ret_n is the UDP payload with ICRC.
+ * One packet as ICRC sees it, IP header included, into @buf. Returns the offset of the BTH; *ret_n
+ * is the UDP payload with ICRC.
  */
-static size_t packet_make(const struct options *o, const struct sender *s, const struct qp *q, int index, uint8_t *buf, size_t *ret_n)
+static size_t packet_make(const struct options *o, const struct sender *s, const struct qp *q,
+	int index, uint8_t *buf, size_t *ret_n)
 {
 	const struct sockaddr_storage *dst = &o->dst[q->dst];
-	bool v4 = dst->ss_family == AF_INET, only = o->message == 1, first = index == 0, last = index == o->message - 1;
+	bool v4 = dst->ss_family == AF_INET, only = o->message == 1, first = index == 0,
+	     last = index == o->message - 1;
 	size_t ip_bytes = v4 ? IP4_BYTES : IP6_BYTES;
 	size_t n = BTH_BYTES + (first ? RETH_BYTES : 0) + (size_t)o->mtu + ICRC_BYTES;
 	memset(buf, 0, ip_bytes + UDP_BYTES + BTH_BYTES);
@@ -374,7 +467,10 @@ static size_t packet_make(const struct options *o, const struct sender *s, const
 	put16(udp, o->sports[q->sport]);
 	put16(udp + 2, ROCE_PORT);
 	put16(udp + 4, (unsigned)(UDP_BYTES + n));
-	bth[0] = only ? OP_WRITE_ONLY : first ? OP_WRITE_FIRST : last ? OP_WRITE_LAST : OP_WRITE_MIDDLE;
+	bth[0] = only   ? OP_WRITE_ONLY
+		: first ? OP_WRITE_FIRST
+		: last  ? OP_WRITE_LAST
+			: OP_WRITE_MIDDLE;
 	bth[1] = 0x40; /* MigReq, as connections without path migration have it */
 	put16(bth + 2, 0xffff);
 	put32(bth + 4, q->qpn);
@@ -408,12 +504,13 @@ struct run {
 };
 
 /*
- * Sends the next queue pair's message. Returns its Ethernet octets, sent or not, so that a broken path does not turn the pacing into
- * a busy loop.
+ * Sends the next queue pair's message. Returns its Ethernet octets, sent or not, so that a broken
+ * path does not turn the pacing into a busy loop.
  */
 static uint64_t message_send(struct run *r)
 {
-	static uint8_t buf[MESSAGE_MAX][IP6_BYTES + UDP_BYTES + BTH_BYTES + RETH_BYTES + MTU_MAX + ICRC_BYTES];
+	static uint8_t buf[MESSAGE_MAX]
+			  [IP6_BYTES + UDP_BYTES + BTH_BYTES + RETH_BYTES + MTU_MAX + ICRC_BYTES];
 	struct mmsghdr msg[MESSAGE_MAX];
 	struct iovec iov[MESSAGE_MAX];
 	uint64_t octets[MESSAGE_MAX], paced = 0;
@@ -426,19 +523,24 @@ static uint64_t message_send(struct run *r)
 	for (int i = 0; i < n; i++) {
 		size_t size, at = packet_make(r->o, s, q, i, buf[i], &size);
 		iov[i] = (struct iovec){buf[i] + at, size};
-		msg[i].msg_hdr = (struct msghdr){.msg_name = (void *)&r->o->dst[q->dst], .msg_namelen = address_size(&r->o->dst[q->dst]),
-			.msg_iov = &iov[i], .msg_iovlen = 1};
+		msg[i].msg_hdr = (struct msghdr){.msg_name = (void *)&r->o->dst[q->dst],
+			.msg_namelen = address_size(&r->o->dst[q->dst]),
+			.msg_iov = &iov[i],
+			.msg_iovlen = 1};
 		octets[i] = ETH_BYTES + at + size;
 		paced += octets[i];
 	}
-	/* A packet that the kernel refuses is a packet lost on the way: the sequence goes on without it. */
+	/* A packet that the kernel refuses is a packet lost on the way: the sequence goes on
+	 * without it. */
 	for (int i = 0; i < n && !stopped;) {
 		int k = sendmmsg(s->fd, msg + i, (unsigned)(n - i), 0);
 		if (k <= 0) {
 			if (k < 0 && errno == EINTR)
 				continue;
 			if (errno == EMSGSIZE)
-				die("packets of %d bytes do not fit the path to %s: raise the links' MTU or lower --mtu", r->o->mtu, r->o->dst_text[q->dst]);
+				die("packets of %d bytes do not fit the path to %s: raise the "
+				    "links' MTU or lower --mtu",
+					r->o->mtu, r->o->dst_text[q->dst]);
 			r->last_errno = errno;
 			r->errors++;
 			i++;
@@ -457,7 +559,7 @@ static uint64_t message_send(struct run *r)
 	return paced;
 }
 
-/* --- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------- */
 
 static void run_init(struct run *r, const struct options *o)
 {
@@ -471,7 +573,8 @@ static void run_init(struct run *r, const struct options *o)
 	r->qps = need(calloc((size_t)r->n_qps, sizeof(*r->qps)));
 	r->senders = need(calloc((size_t)o->n_sports * (size_t)o->n_dst, sizeof(*r->senders)));
 	int used = o->qps < o->n_sports ? o->qps : o->n_sports;
-	int base[DST_MAX]; /* first sender of each destination; destinations with the same source share them */
+	/* first sender of each destination; destinations with the same source share them */
+	int base[DST_MAX];
 	struct sockaddr_storage src[DST_MAX];
 	for (int d = 0; d < o->n_dst; d++) {
 		source_of(o, &o->dst[d], o->dst_text[d], &src[d]);
@@ -488,8 +591,12 @@ static void run_init(struct run *r, const struct options *o)
 	uint64_t random = o->seed;
 	for (int i = 0, k = 0; i < o->qps; i++)
 		for (int d = 0; d < o->n_dst; d++, k++)
-			r->qps[k] = (struct qp){.socket = base[d] + i % used, .dst = d, .sport = i % used, .qpn = o->first_qpn + (uint32_t)k,
-				.psn = (uint32_t)(mix(&random) & 0xffffff), .va = 0x7f0000000000ull + ((uint64_t)k << 24)};
+			r->qps[k] = (struct qp){.socket = base[d] + i % used,
+				.dst = d,
+				.sport = i % used,
+				.qpn = o->first_qpn + (uint32_t)k,
+				.psn = (uint32_t)(mix(&random) & 0xffffff),
+				.va = 0x7f0000000000ull + ((uint64_t)k << 24)};
 }
 
 static void run_done(struct run *r)
@@ -508,7 +615,8 @@ static void burst(struct run *r, int64_t from_ns, int64_t to_ns)
 	uint64_t octets = 0;
 	r->bursts++;
 	while (!stopped) {
-		int64_t now = now_ns(CLOCK_MONOTONIC), due = zero_ns + (int64_t)((double)octets / bytes_per_ns);
+		int64_t now = now_ns(CLOCK_MONOTONIC),
+			due = zero_ns + (int64_t)((double)octets / bytes_per_ns);
 		if (now >= to_ns || due >= to_ns)
 			return;
 		if (now < due) {
@@ -524,14 +632,16 @@ static void burst(struct run *r, int64_t from_ns, int64_t to_ns)
 static void run(struct run *r)
 {
 	const struct options *o = r->o;
-	int64_t begin = now_ns(CLOCK_MONOTONIC), end = o->duration_ns ? begin + o->duration_ns : INT64_MAX;
+	int64_t begin = now_ns(CLOCK_MONOTONIC),
+		end = o->duration_ns ? begin + o->duration_ns : INT64_MAX;
 	if (o->duty >= 1) {
 		burst(r, begin, end);
 		return;
 	}
 	int64_t length = (int64_t)((double)o->period_ns * o->duty), next = 0;
 	while (!stopped) {
-		/* The wall clock is asked again each period: it may be stepped, and generators must stay together. */
+		/* The wall clock is asked again each period: it may be stepped, and generators must
+		 * stay together. */
 		int64_t wall = now_ns(CLOCK_REALTIME), mono = now_ns(CLOCK_MONOTONIC);
 		int64_t start = mono + (o->period_ns - wall % o->period_ns) % o->period_ns;
 		if (start < next) /* the same edge again, after an early wake-up */
@@ -552,20 +662,23 @@ static void summary(const struct run *r, double elapsed_s)
 	printf("{\"dst\": [");
 	for (int d = 0; d < o->n_dst; d++)
 		printf("%s\"%s\"", d ? ", " : "", o->dst_text[d]);
-	printf("], \"qps\": %d, \"mtu\": %d, \"bursts\": %" PRIu64 ", \"messages\": %" PRIu64 ", \"packets\": %" PRIu64 ", \"octets\": %" PRIu64
-		", \"errors\": %" PRIu64 ", \"elapsed_s\": %.3f, \"source_ports\": {", r->n_qps, o->mtu, r->bursts, r->messages,
-		r->total.packets, r->total.octets, r->errors, elapsed_s);
+	printf("], \"qps\": %d, \"mtu\": %d, \"bursts\": %" PRIu64 ", \"messages\": %" PRIu64
+	       ", \"packets\": %" PRIu64 ", \"octets\": %" PRIu64 ", \"errors\": %" PRIu64
+	       ", \"elapsed_s\": %.3f, \"source_ports\": {",
+		r->n_qps, o->mtu, r->bursts, r->messages, r->total.packets, r->total.octets,
+		r->errors, elapsed_s);
 	const char *comma = "";
 	for (int p = 0; p < o->n_sports; p++)
 		if (r->by_sport[p].packets) {
-			printf("%s\"%u\": {\"packets\": %" PRIu64 ", \"octets\": %" PRIu64 "}", comma, o->sports[p], r->by_sport[p].packets,
-				r->by_sport[p].octets);
+			printf("%s\"%u\": {\"packets\": %" PRIu64 ", \"octets\": %" PRIu64 "}",
+				comma, o->sports[p], r->by_sport[p].packets, r->by_sport[p].octets);
 			comma = ", ";
 		}
 	printf("}}\n");
 }
 
-/* Receiving costs CPU that the lab does not have: the socket's queue fills and the kernel drops the rest, without ICMP. */
+/* Receiving costs CPU that the lab does not have: the socket's queue fills and the kernel drops the
+ * rest, without ICMP. */
 static int sink(const struct options *o)
 {
 	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -611,7 +724,8 @@ int main(int argc, char **argv)
 	summary(&r, (double)(now_ns(CLOCK_MONOTONIC) - begin) / 1e9);
 	int rc = r.total.packets == 0 && r.errors > 0;
 	if (r.errors)
-		fprintf(stderr, "roce_gen: %" PRIu64 " packets refused by the kernel, last: %s\n", r.errors, strerror(r.last_errno));
+		fprintf(stderr, "roce_gen: %" PRIu64 " packets refused by the kernel, last: %s\n",
+			r.errors, strerror(r.last_errno));
 	run_done(&r);
 	free(o.sports);
 	return rc;

@@ -1,6 +1,7 @@
 /*
- * tune_world - hand-made evidence for the tests of threshold tuning: two leaves with four hosts each, one spine, all at 400G, lossless priority 3. As
- * made, nothing is wrong: settings in order and read back an hour ago, no pause, no marks, no loss. A test changes what it is about.
+ * tune_world - hand-made evidence for the tests of threshold tuning: two leaves with four hosts
+ * each, one spine, all at 400G, lossless priority 3. As made, nothing is wrong: settings in order
+ * and read back an hour ago, no pause, no marks, no loss. A test changes what it is about.
  */
 #ifndef TESTS_TUNE_WORLD_H
 #define TESTS_TUNE_WORLD_H
@@ -35,18 +36,60 @@ struct tune_world {
 static inline struct tune_lane tune_good_lane(const struct fabric_port *p)
 {
 	const struct tune_peak none = {.max = NAN, .p99 = NAN};
-	return (struct tune_lane){.port = p, .priority = 3, .windows = 60, .busy = 60, .pause_measured = true, .episode_ns = NAN, .episodes_per_s = NAN, .marked = 0,
-		.out_packets = 1e6, .marks_alive = true, .pg_drops = 0, .drops = 0, .wred_drops = NAN, .drops_alive = true, .utilization = 0.3, .utilization_busy = 0.5,
-		.queue = none, .pg = none, .headroom = none, .inputs = NAN, .pfc_enabled = 1, .alpha = 1.0 / 8, .headroom_bytes = 100000, .xoff_level = NAN,
-		.xon_level = NAN, .xon_offset = 8400, .ecn_enabled = 1, .kmin = 1000000, .kmax = 2000000, .pmax = 0.1, .read_ns = NOW - HOUR, .recent = RECENT_WINDOWS};
+	return (struct tune_lane){.port = p,
+		.priority = 3,
+		.windows = 60,
+		.busy = 60,
+		.pause_measured = true,
+		.episode_ns = NAN,
+		.episodes_per_s = NAN,
+		.marked = 0,
+		.out_packets = 1e6,
+		.marks_alive = true,
+		.pg_drops = 0,
+		.drops = 0,
+		.wred_drops = NAN,
+		.drops_alive = true,
+		.utilization = 0.3,
+		.utilization_busy = 0.5,
+		.queue = none,
+		.pg = none,
+		.headroom = none,
+		.inputs = NAN,
+		.pfc_enabled = 1,
+		.alpha = 1.0 / 8,
+		.headroom_bytes = 100000,
+		.xoff_level = NAN,
+		.xon_level = NAN,
+		.xon_offset = 8400,
+		.ecn_enabled = 1,
+		.kmin = 1000000,
+		.kmax = 2000000,
+		.pmax = 0.1,
+		.read_ns = NOW - HOUR,
+		.recent = RECENT_WINDOWS};
 }
 
 static inline void tune_world_port(struct tune_world *w, unsigned d, unsigned k, unsigned at)
 {
 	struct fabric_port *p = w->of[d][k] = &w->ports[at];
-	*p = (struct fabric_port){.name = arena_printf(w->a, "Ethernet%u", k + 1), .device = &w->devices[d], .alias = "", .host_nic = "", .speed_bps = 400000000000ull, .cable_mm = 5000, .index = at};
+	*p = (struct fabric_port){.name = arena_printf(w->a, "Ethernet%u", k + 1),
+		.device = &w->devices[d],
+		.alias = "",
+		.host_nic = "",
+		.speed_bps = 400000000000ull,
+		.cable_mm = 5000,
+		.index = at};
 	w->lanes[d][k] = tune_good_lane(p);
-	w->tports[d][k] = (struct tune_port){.port = p, .errors = 0, .flaps = 0, .storms = 0, .speed_bps = 4e11, .mtu_bytes = 9216, .cable_m = NAN, .in_octets = 1e9, .out_octets = 1e9,
+	w->tports[d][k] = (struct tune_port){.port = p,
+		.errors = 0,
+		.flaps = 0,
+		.storms = 0,
+		.speed_bps = 4e11,
+		.mtu_bytes = 9216,
+		.cable_m = NAN,
+		.in_octets = 1e9,
+		.out_octets = 1e9,
 		.utilization_busy = 0.5};
 }
 
@@ -61,9 +104,24 @@ static inline void tune_world_init(struct tune_world *w)
 		w->order[d] = &w->devices[d];
 		for (unsigned k = 0; k < n; k++)
 			tune_world_port(w, d, k, at++);
-		w->devices[d] = (struct fabric_device){.name = names[d], .role = d < 2 ? ROLE_LEAF : ROLE_SPINE, .ports = w->of[d], .n_ports = n, .index = d};
-		w->seen[d] = (struct tune_device){.device = &w->devices[d], .lanes = w->lanes[d], .n_lanes = n, .ports = w->tports[d], .n_ports = n, .pool_bytes = 16e6, .pool_slices = 1,
-			.shp_ratio = 0, .cell_bytes = 256, .pool = {.max = NAN, .p99 = NAN}, .since_ns = NOW - 2 * HOUR, .coverage_ratio = 1, .windows = 120};
+		w->devices[d] = (struct fabric_device){.name = names[d],
+			.role = d < 2 ? ROLE_LEAF : ROLE_SPINE,
+			.ports = w->of[d],
+			.n_ports = n,
+			.index = d};
+		w->seen[d] = (struct tune_device){.device = &w->devices[d],
+			.lanes = w->lanes[d],
+			.n_lanes = n,
+			.ports = w->tports[d],
+			.n_ports = n,
+			.pool_bytes = 16e6,
+			.pool_slices = 1,
+			.shp_ratio = 0,
+			.cell_bytes = 256,
+			.pool = {.max = NAN, .p99 = NAN},
+			.since_ns = NOW - 2 * HOUR,
+			.coverage_ratio = 1,
+			.windows = 120};
 	}
 	for (unsigned d = 0; d < 2; d++) {
 		for (unsigned k = 0; k < HOSTS; k++)
@@ -72,14 +130,33 @@ static inline void tune_world_init(struct tune_world *w)
 		w->of[2][d]->peer = w->of[d][HOSTS];
 		w->of[2][d]->cable_mm = w->of[d][HOSTS]->cable_mm = 40000;
 	}
-	w->fabric = (struct fabric){.name = "test", .devices = w->order, .n_devices = DEVICES, .lossless_mask = 1 << 3, .lossless_mtu_bytes = 4200, .congestion = CC_DCQCN, .id = 7};
-	w->evidence = (struct tune_evidence){.fabric = &w->fabric, .from_ns = NOW - 2 * HOUR, .to_ns = NOW, .window_ns = 60 * NS_PER_S, .interval_ns = 10 * NS_PER_S, .devices = w->seen,
-		.n_devices = DEVICES, .coverage_ratio = 1};
-	w->in = (struct tune_in){.fabric = &w->fabric, .evidence = &w->evidence, .platforms = w->platforms, .now_ns = NOW, .arena = w->a,
+	w->fabric = (struct fabric){.name = "test",
+		.devices = w->order,
+		.n_devices = DEVICES,
+		.lossless_mask = 1 << 3,
+		.lossless_mtu_bytes = 4200,
+		.congestion = CC_DCQCN,
+		.id = 7};
+	w->evidence = (struct tune_evidence){.fabric = &w->fabric,
+		.from_ns = NOW - 2 * HOUR,
+		.to_ns = NOW,
+		.window_ns = 60 * NS_PER_S,
+		.interval_ns = 10 * NS_PER_S,
+		.devices = w->seen,
+		.n_devices = DEVICES,
+		.coverage_ratio = 1};
+	w->in = (struct tune_in){.fabric = &w->fabric,
+		.evidence = &w->evidence,
+		.platforms = w->platforms,
+		.now_ns = NOW,
+		.arena = w->a,
 		.options = {.min_evidence_ns = HOUR, .min_coverage = 0.95, .rtt_ns = 10000}};
 }
 
-static inline void tune_world_done(struct tune_world *w) { arena_free(w->a); }
+static inline void tune_world_done(struct tune_world *w)
+{
+	arena_free(w->a);
+}
 
 /* We pause the neighbour at this port, in all of the newest windows. */
 static inline void tune_pause(struct tune_lane *l, double share)

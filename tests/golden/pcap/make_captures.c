@@ -1,6 +1,6 @@
 /*
- * make_captures - writes the golden captures into a folder: small, each about one thing an operator meets. Made anew for each test run, so
- * that no binary lies in the repository; deterministic.
+ * make_captures - writes the golden captures into a folder: small, each about one thing an operator
+ * meets. Made anew for each test run, so that no binary lies in the repository; deterministic.
  */
 #include <stdlib.h>
 
@@ -54,10 +54,12 @@ static void healthy(const char *dir)
 	end(dir, "healthy.pcap", 0);
 }
 
-/* Loss before the capture point: a gap, a NAK, go-back-N. Loss beyond it: no gap, and the same. An RNR NAK. A copy. */
+/* Loss before the capture point: a gap, a NAK, go-back-N. Loss beyond it: no gap, and the same. An
+ * RNR NAK. A copy. */
 static void loss(const char *dir)
 {
-	static const uint32_t before[] = {100, 101, 102, 105, 106, 103, 104, 105, 106, 107}, beyond[] = {16777214, 16777215, 0, 1, 16777215, 0, 1, 2, 2};
+	static const uint32_t before[] = {100, 101, 102, 105, 106, 103, 104, 105, 106, 107},
+			      beyond[] = {16777214, 16777215, 0, 1, 16777215, 0, 1, 2, 2};
 	begin(1, 1);
 	for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++) {
 		frame(spec_write_only(0x11, before[i], 256), 0);
@@ -102,7 +104,8 @@ static void congestion(const char *dir)
 	end(dir, "congestion.pcapng", 0);
 }
 
-/* What is broken or foreign: wrong ICRC, cut frames, fragments, another version, unknown opcodes, RoCEv1, other traffic. */
+/* What is broken or foreign: wrong ICRC, cut frames, fragments, another version, unknown opcodes,
+ * RoCEv1, other traffic. */
 static void odd(const char *dir)
 {
 	begin(0, 113);

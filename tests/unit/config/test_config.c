@@ -1,4 +1,5 @@
-/* config: what the file becomes, that it prints as itself, that every mistake has its place, secrets, and settings changed later. */
+/* config: what the file becomes, that it prints as itself, that every mistake has its place,
+ * secrets, and settings changed later. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -19,16 +20,50 @@
 #include "config/config.h"
 
 /* A module as an analyzer would bring it. */
-struct imbalance { double warn; int64_t window_ns, hold; bool strict; const char *label; };
-static const struct option imbalance_rows[] = {
-	{.name = "warn", .type = OPT_RATIO, .offset = offsetof(struct imbalance, warn), .def = "20%", .min = "1%", .max = "1000%", .doc = "warning"},
-	{.name = "window", .type = OPT_DURATION, .offset = offsetof(struct imbalance, window_ns), .def = "60s", .min = "1s", .max = "1h", .doc = "window"},
-	{.name = "hold", .type = OPT_INT, .offset = offsetof(struct imbalance, hold), .def = "5", .min = "1", .max = "1000", .doc = "hold"},
-	{.name = "strict", .type = OPT_BOOL, .offset = offsetof(struct imbalance, strict), .def = "false", .doc = "strict"},
-	{.name = "label", .type = OPT_STRING, .offset = offsetof(struct imbalance, label), .doc = "label"},
+struct imbalance {
+	double warn;
+	int64_t window_ns, hold;
+	bool strict;
+	const char *label;
 };
-static const struct option_table imbalance = {.section = "analyzers", .name = "imbalance", .size = sizeof(struct imbalance),
-	.rows = imbalance_rows, .n_rows = rw_countof(imbalance_rows), .doc = "spread"};
+static const struct option imbalance_rows[] = {
+	{.name = "warn",
+		.type = OPT_RATIO,
+		.offset = offsetof(struct imbalance, warn),
+		.def = "20%",
+		.min = "1%",
+		.max = "1000%",
+		.doc = "warning"},
+	{.name = "window",
+		.type = OPT_DURATION,
+		.offset = offsetof(struct imbalance, window_ns),
+		.def = "60s",
+		.min = "1s",
+		.max = "1h",
+		.doc = "window"},
+	{.name = "hold",
+		.type = OPT_INT,
+		.offset = offsetof(struct imbalance, hold),
+		.def = "5",
+		.min = "1",
+		.max = "1000",
+		.doc = "hold"},
+	{.name = "strict",
+		.type = OPT_BOOL,
+		.offset = offsetof(struct imbalance, strict),
+		.def = "false",
+		.doc = "strict"},
+	{.name = "label",
+		.type = OPT_STRING,
+		.offset = offsetof(struct imbalance, label),
+		.doc = "label"},
+};
+static const struct option_table imbalance = {.section = "analyzers",
+	.name = "imbalance",
+	.size = sizeof(struct imbalance),
+	.rows = imbalance_rows,
+	.n_rows = rw_countof(imbalance_rows),
+	.doc = "spread"};
 static const struct option_table *const tables[] = {&imbalance};
 
 static const char full[] =
@@ -39,29 +74,38 @@ static const char full[] =
 	"  retention: { raw: 7d, minute: 90d, hour: 2y }\n"
 	"credentials:\n"
 	"  v2-lab: { snmp: { version: 2c, community_file: /nowhere/community } }\n"
-	"  v3-noc: { snmp: { version: 3, user: noc, auth: sha256, auth_env: RW_AUTH, priv: aes128, priv_credential: v3.priv } }\n"
-	"  gnmi: { gnmi: { username: noc, password_env: RW_PASSWORD, tls: { ca: /nowhere/ca.pem, cert: /nowhere/me.pem, key: /nowhere/me.key } } }\n"
+	"  v3-noc: { snmp: { version: 3, user: noc, auth: sha256, auth_env: RW_AUTH, priv: aes128, "
+	"priv_credential: v3.priv } }\n"
+	"  gnmi: { gnmi: { username: noc, password_env: RW_PASSWORD, tls: { ca: /nowhere/ca.pem, "
+	"cert: /nowhere/me.pem, key: /nowhere/me.key } } }\n"
 	"defaults: { interval: 20s, slow_interval: 5m, timeout: 3s, profile: auto }\n"
 	"devices:\n"
-	"  - { name: leaf1, role: leaf, load_balancing: adaptive, snmp: { address: 192.0.2.11, credentials: v3-noc, interval: 1s, retries: 0 } }\n"
-	"  - { name: leaf2, role: leaf, gnmi: { address: \"192.0.2.12:8080\", credentials: gnmi, interval: 1s },\n"
-	"      snmp: { address: \"[2001:db8::2]:1161\", credentials: v2-lab, deadline: 9s, max_varbinds_s: 500, source: 192.0.2.1, netns: mgmt } }\n"
-	"  - { name: spine1, role: spine, rail: r0, snmp: { address: \"2001:db8::1\", credentials: v2-lab }, profile: sonic }\n"
+	"  - { name: leaf1, role: leaf, load_balancing: adaptive, snmp: { address: 192.0.2.11, "
+	"credentials: v3-noc, interval: 1s, retries: 0 } }\n"
+	"  - { name: leaf2, role: leaf, gnmi: { address: \"192.0.2.12:8080\", credentials: gnmi, "
+	"interval: 1s },\n"
+	"      snmp: { address: \"[2001:db8::2]:1161\", credentials: v2-lab, deadline: 9s, "
+	"max_varbinds_s: 500, source: 192.0.2.1, netns: mgmt } }\n"
+	"  - { name: spine1, role: spine, rail: r0, snmp: { address: \"2001:db8::1\", credentials: "
+	"v2-lab }, profile: sonic }\n"
 	"links:\n"
 	"  - { a: \"leaf1:Ethernet49\", b: \"spine1:Ethernet1\", cable: 30m, speed: 400G }\n"
 	"  - { a: \"leaf1:Ethernet50\", b: \"spine1:Ethernet2\" }\n"
 	"  - { a: \"leaf1:Ethernet1\", b: \"host:node-001:rail0\" }\n"
 	"ecmp:\n"
-	"  - { device: leaf1, group: storage, ports: [Ethernet49, Ethernet50], load_balancing: packet }\n"
+	"  - { device: leaf1, group: storage, ports: [Ethernet49, Ethernet50], load_balancing: "
+	"packet }\n"
 	"lags:\n"
 	"  - { device: leaf2, name: po1, ports: [\"Ethernet 1\", Ethernet2] }\n"
 	"lossless: { priorities: [3, 4], mtu: 4200B }\n"
 	"policy: { congestion: pfc_only, load_balancing: flowlet }\n"
 	"thresholds:\n"
-	"  - { devices: \"leaf*\", ports: \"*\", priority: 0, kmin: 400KB, kmax: 1600KB, pmax: 20%, alpha: 1/8, headroom: 104448B, cell: 192B, pool: 64MB }\n"
+	"  - { devices: \"leaf*\", ports: \"*\", priority: 0, kmin: 400KB, kmax: 1600KB, pmax: "
+	"20%, alpha: 1/8, headroom: 104448B, cell: 192B, pool: 64MB }\n"
 	"  - { priority: 7 }\n"
 	"capture:\n"
-	"  - { name: mirror, interface: erspan0, sampling: 4000, port: \"leaf1:Ethernet49\", direction: in, netns: mon, snaplen: 256B, buffer: 1MiB, interval: 1s }\n"
+	"  - { name: mirror, interface: erspan0, sampling: 4000, port: \"leaf1:Ethernet49\", "
+	"direction: in, netns: mon, snaplen: 256B, buffer: 1MiB, interval: 1s }\n"
 	"  - { name: sflow, listen: \"127.0.0.1:6343\" }\n"
 	"jobs:\n"
 	"  - { name: \"llama: 70b \\\"big\\\"\", gpus: 512, hosts: \"node-*\" }\n"
@@ -80,7 +124,8 @@ static struct config *parse(const char *text, enum config_mode mode)
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	struct config *c = NULL;
 	if (config_parse(text, strlen(text), "t.yaml", mode, tables, 1, &c, &errors) < 0)
-		fail_msg("%s:%d:%d: %s", errors.v[0].file, errors.v[0].line, errors.v[0].col, errors.v[0].text);
+		fail_msg("%s:%d:%d: %s", errors.v[0].file, errors.v[0].line, errors.v[0].col,
+			errors.v[0].text);
 	assert_int_equal(errors.n, 0);
 	return c;
 }
@@ -111,7 +156,8 @@ static void test_full(void **state)
 	assert_null(c->credentials[2].snmp);
 
 	assert_int_equal(c->n_devices, 3);
-	const struct config_snmp *leaf1 = c->devices[0].snmp, *leaf2 = c->devices[1].snmp, *spine1 = c->devices[2].snmp;
+	const struct config_snmp *leaf1 = c->devices[0].snmp, *leaf2 = c->devices[1].snmp,
+				 *spine1 = c->devices[2].snmp;
 	assert_ptr_equal(c->devices[0].device, fabric_device(c->fabric, "leaf1"));
 	assert_string_equal(c->devices[0].profile, "auto");
 	assert_string_equal(c->devices[2].profile, "sonic");
@@ -119,7 +165,8 @@ static void test_full(void **state)
 	assert_int_equal(leaf1->port, 161);
 	assert_ptr_equal(leaf1->credential, &c->credentials[1]);
 	assert_int_equal(leaf1->interval_ns, 1000000000);
-	assert_int_equal(leaf1->timeout_ns, 1000000000); /* the default is longer than this interval */
+	/* the default is longer than this interval */
+	assert_int_equal(leaf1->timeout_ns, 1000000000);
 	assert_int_equal(leaf1->retries, 0);
 	assert_int_equal(leaf1->deadline_ns, 1000000000);
 	assert_string_equal(leaf2->address, "2001:db8::2");
@@ -183,13 +230,24 @@ static void test_full(void **state)
 /* What is printed loads again, prints the same, and holds no secret. */
 static void test_round_trip(void **state)
 {
-	static const struct { const char *what, *text; enum config_mode mode; } rows[] = {
+	static const struct {
+		const char *what, *text;
+		enum config_mode mode;
+	} rows[] = {
 		{"everything", full, CONFIG_FULL},
 		{"one device", "devices:\n  - { name: leaf1, role: leaf }\n", CONFIG_CASE},
-		{"discover", "links: discover\ndevices:\n  - { name: leaf1, role: leaf }\n", CONFIG_CASE},
-		{"names that look like other things", "fabric: \"null\"\ndevices:\n  - { name: \"true\", profile: \"1e6\" }\n  - { name: \"010\", rail: \"r-0\" }\n"
-			"jobs:\n  - { name: \"\xc3\xa4 'x' \\\\ {[&*!|>%@`#\", gpus: 1, hosts: \"-\" }\n", CONFIG_CASE},
-		{"odd numbers", "devices:\n  - { name: a }\ncost: { usd_per_gpu_hour: 0.1 }\nthresholds:\n  - { priority: 0, alpha: 1/3, pmax: 7%, kmin: 1B, kmax: 1MiB }\n", CONFIG_CASE},
+		{"discover", "links: discover\ndevices:\n  - { name: leaf1, role: leaf }\n",
+			CONFIG_CASE},
+		{"names that look like other things",
+			"fabric: \"null\"\ndevices:\n  - { name: \"true\", profile: \"1e6\" }\n  - "
+			"{ name: \"010\", rail: \"r-0\" }\n"
+			"jobs:\n  - { name: \"\xc3\xa4 'x' \\\\ {[&*!|>%@`#\", gpus: 1, hosts: "
+			"\"-\" }\n",
+			CONFIG_CASE},
+		{"odd numbers",
+			"devices:\n  - { name: a }\ncost: { usd_per_gpu_hour: 0.1 }\nthresholds:\n "
+			" - { priority: 0, alpha: 1/3, pmax: 7%, kmin: 1B, kmax: 1MiB }\n",
+			CONFIG_CASE},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		struct config *c = parse(rows[i].text, rows[i].mode);
@@ -209,14 +267,16 @@ static void test_round_trip(void **state)
 
 static void test_case_mode(void **state)
 {
-	static const char text[] = "devices:\n  - { name: leaf1, role: leaf, snmp: { interval: 1s } }\n";
+	static const char text[] =
+		"devices:\n  - { name: leaf1, role: leaf, snmp: { interval: 1s } }\n";
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	struct config *c = parse(text, CONFIG_CASE);
 	assert_null(c->devices[0].snmp);
 	assert_string_equal(c->fabric->name, "fabric");
 	config_free(c);
 	c = NULL;
-	assert_int_equal(config_parse(text, strlen(text), "t", CONFIG_FULL, NULL, 0, &c, &errors), -EINVAL);
+	assert_int_equal(
+		config_parse(text, strlen(text), "t", CONFIG_FULL, NULL, 0, &c, &errors), -EINVAL);
 	assert_null(c);
 	assert_int_equal(errors.n, 2);
 	assert_non_null(strstr(errors.v[0].text, "'address' is missing"));
@@ -228,12 +288,15 @@ static void test_mistakes_in_order(void **state)
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	rw_cleanup(str_done) struct str text = {0};
 	struct config *c = NULL;
-	str_add(&text, "links:\n  - { a: \"leaf9:e1\", b: \"leaf1:e1\" }\ndevices:\n  - { name: leaf1, roll: leaf }\njobs:\n");
+	str_add(&text,
+		"links:\n  - { a: \"leaf9:e1\", b: \"leaf1:e1\" }\ndevices:\n  - { name: leaf1, "
+		"roll: leaf }\njobs:\n");
 	for (int i = 0; i < 200; i++)
 		str_addf(&text, "  - { name: j%d, gpus: x }\n", i);
 	/* what is there already stays */
 	err_list_add(&errors, &(struct err){.text = "before"});
-	assert_int_equal(config_parse(text.s, text.n, "t", CONFIG_CASE, NULL, 0, &c, &errors), -EINVAL);
+	assert_int_equal(
+		config_parse(text.s, text.n, "t", CONFIG_CASE, NULL, 0, &c, &errors), -EINVAL);
 	assert_int_equal(errors.n, 51);
 	for (size_t i = 2; i < errors.n; i++)
 		assert_true(errors.v[i - 1].line < errors.v[i].line);
@@ -242,7 +305,8 @@ static void test_mistakes_in_order(void **state)
 	assert_non_null(strstr(errors.v[2].text, "did you mean 'role'?"));
 
 	rw_cleanup(err_list_done) struct err_list missing = {0};
-	assert_int_equal(config_load("/nowhere/x.yaml", CONFIG_FULL, NULL, 0, &c, &missing), -ENOENT);
+	assert_int_equal(
+		config_load("/nowhere/x.yaml", CONFIG_FULL, NULL, 0, &c, &missing), -ENOENT);
 	assert_string_equal(missing.v[0].file, "/nowhere/x.yaml");
 	assert_null(c);
 }
@@ -252,7 +316,8 @@ static void test_set(void **state)
 	struct config *c = parse(full, CONFIG_FULL);
 	struct err e = {0};
 	assert_int_equal(config_set(c, "analyzers.imbalance.warn", "50%", &e), 0);
-	assert_true(((const struct imbalance *)config_options(c, "analyzers", "imbalance"))->warn == 0.5);
+	assert_true(((const struct imbalance *)config_options(c, "analyzers", "imbalance"))->warn ==
+		0.5);
 	assert_int_equal(config_set(c, "policy.load_balancing", "static", &e), 0);
 	assert_int_equal(c->fabric->lb, LB_STATIC);
 	assert_int_equal(fabric_device(c->fabric, "leaf2")->lb, LB_STATIC);
@@ -266,15 +331,25 @@ static void test_set(void **state)
 	assert_non_null(strstr(text, "warn: 50%"));
 	assert_non_null(strstr(text, "mtu: 9216B"));
 
-	static const struct { const char *key, *value; int want; const char *part; } rows[] = {
-		{"analyzers.imbalance.warm", "50%", -ENOENT, "did you mean 'analyzers.imbalance.warn'?"},
-		{"analyzers.imbalanse.warn", "50%", -ENOENT, "did you mean 'analyzers.imbalance.warn'?"},
-		{"analyzers.imbalance.warn", "50", -EINVAL, "analyzers.imbalance.warn: read '50', which is 5000 %"},
+	static const struct {
+		const char *key, *value;
+		int want;
+		const char *part;
+	} rows[] = {
+		{"analyzers.imbalance.warm", "50%", -ENOENT,
+			"did you mean 'analyzers.imbalance.warn'?"},
+		{"analyzers.imbalanse.warn", "50%", -ENOENT,
+			"did you mean 'analyzers.imbalance.warn'?"},
+		{"analyzers.imbalance.warn", "50", -EINVAL,
+			"analyzers.imbalance.warn: read '50', which is 5000 %"},
 		{"analyzers.imbalance.window", "50", -EINVAL, "expected a duration"},
 		{"policy.congestion", "dcqnc", -EINVAL, "did you mean 'dcqcn'?"},
 		{"policy.congestio", "dcqcn", -ENOENT, "did you mean 'policy.congestion'?"},
-		{"policy", "dcqcn", -ENOENT, "unknown setting"}, {"", "", -ENOENT, "unknown setting"}, {"lossless.priorities", "3", -ENOENT, "unknown"},
-		{"analyzers.imbalance", "x", -ENOENT, "unknown"}, {"devices", "x", -ENOENT, "unknown"},
+		{"policy", "dcqcn", -ENOENT, "unknown setting"},
+		{"", "", -ENOENT, "unknown setting"},
+		{"lossless.priorities", "3", -ENOENT, "unknown"},
+		{"analyzers.imbalance", "x", -ENOENT, "unknown"},
+		{"devices", "x", -ENOENT, "unknown"},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		int r = config_set(c, rows[i].key, rows[i].value, &e);
@@ -294,8 +369,12 @@ static void test_files(void **state)
 	assert_int_equal(write(fd, "hunter2\n", 8), 8);
 	close(fd);
 	rw_cleanup(str_done) struct str text = {0};
-	str_addf(&text, "credentials:\n  a: { snmp: { version: 2c, community_file: %s } }\n  b: { snmp: { version: 2c, community_file: /nowhere/x } }\n"
-		"  c: { snmp: { version: 2c, community_file: /tmp } }\ndevices:\n  - { name: leaf1, snmp: { address: h, credentials: a } }\n", path);
+	str_addf(&text,
+		"credentials:\n  a: { snmp: { version: 2c, community_file: %s } }\n  b: { snmp: { "
+		"version: 2c, community_file: /nowhere/x } }\n"
+		"  c: { snmp: { version: 2c, community_file: /tmp } }\ndevices:\n  - { name: "
+		"leaf1, snmp: { address: h, credentials: a } }\n",
+		path);
 	struct config *c = parse(text.s, CONFIG_FULL);
 	rw_cleanup(err_list_done) struct err_list errors = {0}, warnings = {0};
 	chmod(path, 0644);
@@ -328,11 +407,20 @@ static void test_secrets(void **state)
 	assert_non_null(mkdtemp(dir));
 	rw_cleanup(str_done) struct str file = {0};
 	str_addf(&file, "%s/v3.priv", dir);
-	static const struct { const char *what, *content; int want; const char *secret; } rows[] = {
-		{"plain", "secret", 0, "secret"}, {"one newline goes", "secret\n\n", 0, "secret\n"}, {"DOS line end", "secret\r\n", 0, "secret"},
-		{"spaces stay", " a b ", 0, " a b "}, {"empty", "", -EINVAL, NULL}, {"newline only", "\n", -EINVAL, NULL},
+	static const struct {
+		const char *what, *content;
+		int want;
+		const char *secret;
+	} rows[] = {
+		{"plain", "secret", 0, "secret"},
+		{"one newline goes", "secret\n\n", 0, "secret\n"},
+		{"DOS line end", "secret\r\n", 0, "secret"},
+		{"spaces stay", " a b ", 0, " a b "},
+		{"empty", "", -EINVAL, NULL},
+		{"newline only", "\n", -EINVAL, NULL},
 	};
-	const struct config_secret from_dir = {.from = SECRET_CREDENTIAL, .name = "v3.priv"}, from_env = {.from = SECRET_ENV, .name = "RW_TEST_SECRET"};
+	const struct config_secret from_dir = {.from = SECRET_CREDENTIAL, .name = "v3.priv"},
+				   from_env = {.from = SECRET_ENV, .name = "RW_TEST_SECRET"};
 	struct err e = {0};
 	char *none = NULL;
 	unsetenv("CREDENTIALS_DIRECTORY");
@@ -362,8 +450,13 @@ static void test_secrets(void **state)
 
 static void test_explain(void **state)
 {
-	static const struct { const char *key; int want; const char *part, *not_part; } rows[] = {
-		{"defaults.interval", 0, "duration such as 10s, 100ms to 1h, default 10s", "slow_interval"},
+	static const struct {
+		const char *key;
+		int want;
+		const char *part, *not_part;
+	} rows[] = {
+		{"defaults.interval", 0, "duration such as 10s, 100ms to 1h, default 10s",
+			"slow_interval"},
 		{"defaults", 0, "defaults.slow_interval", "store.path"},
 		{"devices.snmp.credentials", 0, "devices[].snmp.credentials", "devices[].name"},
 		{"devices[].name", 0, "required", "role"},
@@ -373,7 +466,10 @@ static void test_explain(void **state)
 		{"analyzers.imbalance", 0, "analyzers.imbalance.window", "fabric\n"},
 		{"links", 0, "discover", "devices"},
 		{"fabric", 0, "default fabric", "store"},
-		{"analyzers.imbalance.warm", -ENOENT, NULL, NULL}, {"defaults.", -ENOENT, NULL, NULL}, {"nonsense", -ENOENT, NULL, NULL}, {"devices[", -ENOENT, NULL, NULL},
+		{"analyzers.imbalance.warm", -ENOENT, NULL, NULL},
+		{"defaults.", -ENOENT, NULL, NULL},
+		{"nonsense", -ENOENT, NULL, NULL},
+		{"devices[", -ENOENT, NULL, NULL},
 		{NULL, 0, "alerts.alertmanager.url", "community\n"},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
@@ -383,7 +479,8 @@ static void test_explain(void **state)
 		FILE *out = open_memstream(&text, &n);
 		int r = config_explain(rows[i].key, tables, 1, out, &e);
 		fclose(out);
-		if (r != rows[i].want || (r == 0 && (!strstr(text, rows[i].part) || strstr(text, rows[i].not_part))))
+		if (r != rows[i].want ||
+			(r == 0 && (!strstr(text, rows[i].part) || strstr(text, rows[i].not_part))))
 			fail_msg("%s gave %d: %s%s", rows[i].key, r, text, e.text);
 	}
 	struct err e = {0};
@@ -395,8 +492,14 @@ static void test_explain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_full), cmocka_unit_test(test_round_trip), cmocka_unit_test(test_case_mode), cmocka_unit_test(test_mistakes_in_order),
-		cmocka_unit_test(test_set), cmocka_unit_test(test_files), cmocka_unit_test(test_secrets), cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_case_mode),
+		cmocka_unit_test(test_mistakes_in_order),
+		cmocka_unit_test(test_set),
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_secrets),
+		cmocka_unit_test(test_explain),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

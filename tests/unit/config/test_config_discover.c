@@ -1,4 +1,5 @@
-/* config_discover: heard links take the place of the words "links: discover", and groups follow from them. */
+/* config_discover: heard links take the place of the words "links: discover", and groups follow
+ * from them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +12,9 @@
 #include "agent/base/str.h"
 #include "config/config.h"
 
-#define DEVICES "devices:\n  - { name: leaf1, role: leaf }\n  - { name: leaf2, role: leaf }\n  - { name: spine1, role: spine }\n  - { name: spine2, role: spine }\n"
+#define DEVICES                                                                                    \
+	"devices:\n  - { name: leaf1, role: leaf }\n  - { name: leaf2, role: leaf }\n  - { name: " \
+	"spine1, role: spine }\n  - { name: spine2, role: spine }\n"
 
 static struct config *parsed(const char *text)
 {
@@ -43,9 +46,12 @@ static char *graph(const struct config *c)
 		for (size_t p = 0; p < dev->n_ports; p++) {
 			const struct fabric_port *x = dev->ports[p];
 			if (x->peer && x->peer->device > dev)
-				str_addf(&b, "%s:%s-%s:%s%s ", dev->name, x->name, x->peer->device->name, x->peer->name, x->discovered ? "" : "!");
+				str_addf(&b, "%s:%s-%s:%s%s ", dev->name, x->name,
+					x->peer->device->name, x->peer->name,
+					x->discovered ? "" : "!");
 			if (x->host)
-				str_addf(&b, "%s:%s-%s/%s%s ", dev->name, x->name, x->host, x->host_nic, x->discovered ? "" : "!");
+				str_addf(&b, "%s:%s-%s/%s%s ", dev->name, x->name, x->host,
+					x->host_nic, x->discovered ? "" : "!");
 		}
 	}
 	for (size_t d = 0; d < c->fabric->n_devices; d++) {
@@ -67,18 +73,32 @@ static const struct {
 	const char *expect;
 	bool discover;
 } rows[] = {
-	{"groups follow", DEVICES "links: discover\n", {{"leaf1:up1", "spine1:1"}, {"leaf1:up2", "spine2:1"}, {"leaf1:1", "host:n1:eth0"}}, 3,
-		"leaf1:1-n1/eth0 leaf1:up1-spine1:1 leaf1:up2-spine2:1 | leaf1 uplinks: up1 up2 ", true},
+	{"groups follow", DEVICES "links: discover\n",
+		{{"leaf1:up1", "spine1:1"}, {"leaf1:up2", "spine2:1"}, {"leaf1:1", "host:n1:eth0"}},
+		3,
+		"leaf1:1-n1/eth0 leaf1:up1-spine1:1 leaf1:up2-spine2:1 | leaf1 uplinks: up1 up2 ",
+		true},
 	{"nothing heard", DEVICES "links: discover\n", {{0}}, 0, "", true},
-	{"a device that is not configured", DEVICES "links: discover\n", {{"leaf9:up1", "spine1:1"}, {"leaf1:up2", "spine2:1"}}, 2, "leaf1:up2-spine2:1 ", true},
-	{"a port twice: the first", DEVICES "links: discover\n", {{"leaf1:up1", "spine1:1"}, {"leaf2:up1", "spine1:1"}}, 2, "leaf1:up1-spine1:1 ", true},
-	{"an end that is none", DEVICES "links: discover\n", {{"leaf1", "spine1:1"}, {"leaf1:1", "host:"}}, 2, "", true},
+	{"a device that is not configured", DEVICES "links: discover\n",
+		{{"leaf9:up1", "spine1:1"}, {"leaf1:up2", "spine2:1"}}, 2, "leaf1:up2-spine2:1 ",
+		true},
+	{"a port twice: the first", DEVICES "links: discover\n",
+		{{"leaf1:up1", "spine1:1"}, {"leaf2:up1", "spine1:1"}}, 2, "leaf1:up1-spine1:1 ",
+		true},
+	{"an end that is none", DEVICES "links: discover\n",
+		{{"leaf1", "spine1:1"}, {"leaf1:1", "host:"}}, 2, "", true},
 	{"what was discovered before is replaced, what was declared stays",
-		DEVICES "links:\n  - { a: \"leaf1:up1\", b: \"spine1:1\" }\n  - { a: \"leaf2:up1\", b: \"spine1:2\", source: discovered }\n",
-		{{"leaf1:up1", "spine2:7"}, {"leaf2:up2", "spine2:2"}}, 2, "leaf1:up1-spine1:1! leaf2:up2-spine2:2 ", true},
-	{"ports with colons and quotes", DEVICES "links: discover\n", {{"leaf1:et-0/0/0:1", "spine1:a\"b"}}, 1, "leaf1:et-0/0/0:1-spine1:a\"b ", true},
-	{"a given group with a port nobody heard of yet", DEVICES "links: discover\necmp:\n  - { device: leaf1, group: storage, ports: [up1, up9] }\n",
-		{{"leaf1:up1", "spine1:1"}}, 1, "leaf1:up1-spine1:1 | leaf1 storage: up1 up9 ", true},
+		DEVICES "links:\n  - { a: \"leaf1:up1\", b: \"spine1:1\" }\n  - { a: "
+			"\"leaf2:up1\", b: \"spine1:2\", source: discovered }\n",
+		{{"leaf1:up1", "spine2:7"}, {"leaf2:up2", "spine2:2"}}, 2,
+		"leaf1:up1-spine1:1! leaf2:up2-spine2:2 ", true},
+	{"ports with colons and quotes", DEVICES "links: discover\n",
+		{{"leaf1:et-0/0/0:1", "spine1:a\"b"}}, 1, "leaf1:et-0/0/0:1-spine1:a\"b ", true},
+	{"a given group with a port nobody heard of yet",
+		DEVICES "links: discover\necmp:\n  - { device: leaf1, group: storage, ports: [up1, "
+			"up9] }\n",
+		{{"leaf1:up1", "spine1:1"}}, 1, "leaf1:up1-spine1:1 | leaf1 storage: up1 up9 ",
+		true},
 };
 
 static void test_with_links(void **state)
@@ -91,7 +111,8 @@ static void test_with_links(void **state)
 		if (d->fabric->discover != rows[i].discover)
 			fail_msg("%s: discover is %d", rows[i].what, d->fabric->discover);
 
-		/* printed, read again: the same graph, and the same links are known as discovered */
+		/* printed, read again: the same graph, and the same links are known as discovered
+		 */
 		rw_cleanup(freep) char *text = config_text(d);
 		struct config *again = parsed(text);
 		rw_cleanup(freep) char *same = graph(again);

@@ -35,44 +35,102 @@ static void groups_text(const struct fabric_device *d, struct str *out)
 	}
 }
 
-#define DEVICES "devices:\n" \
-	"  - { name: leaf1, role: leaf }\n  - { name: leaf2, role: leaf }\n  - { name: leaf10, role: leaf }\n" \
-	"  - { name: spine1, role: spine }\n  - { name: spine2, role: spine }\n  - { name: core1, role: superspine }\n  - { name: core2, role: superspine }\n"
-#define RAILS "devices:\n  - { name: leaf1, role: leaf }\n" \
-	"  - { name: spine1, role: spine, rail: a }\n  - { name: spine2, role: spine, rail: b }\n  - { name: spine3, role: spine }\n"
+#define DEVICES                                                                                    \
+	"devices:\n"                                                                               \
+	"  - { name: leaf1, role: leaf }\n  - { name: leaf2, role: leaf }\n  - { name: leaf10, "   \
+	"role: leaf }\n"                                                                           \
+	"  - { name: spine1, role: spine }\n  - { name: spine2, role: spine }\n  - { name: "       \
+	"core1, role: superspine }\n  - { name: core2, role: superspine }\n"
+#define RAILS                                                                                      \
+	"devices:\n  - { name: leaf1, role: leaf }\n"                                              \
+	"  - { name: spine1, role: spine, rail: a }\n  - { name: spine2, role: spine, rail: b "    \
+	"}\n  - { name: spine3, role: spine }\n"
 
 static void test_groups(void **state)
 {
-	static const struct { const char *what, *device, *text, *want; } rows[] = {
-		{"one uplink is no choice", "leaf1", DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n", ""},
-		{"hosts are no uplinks", "leaf1", DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"host:n1\" }\n  - { a: \"leaf1:e2\", b: \"host:n1\" }\n", ""},
-		{"two spines, either way round", "leaf1", DEVICES "links:\n  - { a: \"leaf1:e10\", b: \"spine1:e1\" }\n  - { a: \"spine2:e1\", b: \"leaf1:e9\" }\n", "uplinks: e9 e10"},
-		{"parallel links to each spine", "leaf1", DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n  - { a: \"leaf1:e2\", b: \"spine1:e2\" }\n"
-			"  - { a: \"leaf1:e3\", b: \"spine2:e1\" }\n  - { a: \"leaf1:e4\", b: \"spine2:e2\" }\n", "to:spine1: e1 e2; to:spine2: e3 e4; uplinks: e1 e2 e3 e4"},
-		{"one spine: uplinks and to: would be the same", "leaf1", DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n  - { a: \"leaf1:e2\", b: \"spine1:e2\" }\n",
+	static const struct {
+		const char *what, *device, *text, *want;
+	} rows[] = {
+		{"one uplink is no choice", "leaf1",
+			DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n", ""},
+		{"hosts are no uplinks", "leaf1",
+			DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"host:n1\" }\n  - { a: "
+				"\"leaf1:e2\", b: \"host:n1\" }\n",
+			""},
+		{"two spines, either way round", "leaf1",
+			DEVICES "links:\n  - { a: \"leaf1:e10\", b: \"spine1:e1\" }\n  - { a: "
+				"\"spine2:e1\", b: \"leaf1:e9\" }\n",
+			"uplinks: e9 e10"},
+		{"parallel links to each spine", "leaf1",
+			DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n  - { a: "
+				"\"leaf1:e2\", b: \"spine1:e2\" }\n"
+				"  - { a: \"leaf1:e3\", b: \"spine2:e1\" }\n  - { a: \"leaf1:e4\", "
+				"b: \"spine2:e2\" }\n",
+			"to:spine1: e1 e2; to:spine2: e3 e4; uplinks: e1 e2 e3 e4"},
+		{"one spine: uplinks and to: would be the same", "leaf1",
+			DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n  - { a: "
+				"\"leaf1:e2\", b: \"spine1:e2\" }\n",
 			"uplinks: e1 e2"},
-		{"downlinks of a spine", "spine1", DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n  - { a: \"leaf1:e2\", b: \"spine1:e2\" }\n"
-			"  - { a: \"leaf2:e1\", b: \"spine1:e3\" }\n", "to:leaf1: e1 e2"},
-		{"a spine's own uplinks", "spine1", DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n  - { a: \"spine1:e30\", b: \"core1:e1\" }\n"
-			"  - { a: \"spine1:e31\", b: \"core2:e1\" }\n", "uplinks: e30 e31"},
-		{"leaf to leaf in parallel", "leaf2", DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"leaf2:e1\" }\n  - { a: \"leaf1:e2\", b: \"leaf2:e2\" }\n", "to:leaf1: e1 e2"},
-		{"rails of spines split", "leaf1", RAILS "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n  - { a: \"leaf1:e2\", b: \"spine1:e2\" }\n"
-			"  - { a: \"leaf1:e3\", b: \"spine2:e1\" }\n  - { a: \"leaf1:e4\", b: \"spine2:e2\" }\n", "uplinks@a: e1 e2; uplinks@b: e3 e4"},
-		{"rails of links split", "leaf1", DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\", rail: r0 }\n  - { a: \"leaf1:e2\", b: \"spine2:e2\", rail: r0 }\n"
-			"  - { a: \"leaf1:e3\", b: \"spine1:e3\", rail: r1 }\n  - { a: \"leaf1:e4\", b: \"spine2:e4\", rail: r1 }\n",
+		{"downlinks of a spine", "spine1",
+			DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n  - { a: "
+				"\"leaf1:e2\", b: \"spine1:e2\" }\n"
+				"  - { a: \"leaf2:e1\", b: \"spine1:e3\" }\n",
+			"to:leaf1: e1 e2"},
+		{"a spine's own uplinks", "spine1",
+			DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n  - { a: "
+				"\"spine1:e30\", b: \"core1:e1\" }\n"
+				"  - { a: \"spine1:e31\", b: \"core2:e1\" }\n",
+			"uplinks: e30 e31"},
+		{"leaf to leaf in parallel", "leaf2",
+			DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"leaf2:e1\" }\n  - { a: "
+				"\"leaf1:e2\", b: \"leaf2:e2\" }\n",
+			"to:leaf1: e1 e2"},
+		{"rails of spines split", "leaf1",
+			RAILS "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n  - { a: "
+			      "\"leaf1:e2\", b: \"spine1:e2\" }\n"
+			      "  - { a: \"leaf1:e3\", b: \"spine2:e1\" }\n  - { a: \"leaf1:e4\", "
+			      "b: \"spine2:e2\" }\n",
+			"uplinks@a: e1 e2; uplinks@b: e3 e4"},
+		{"rails of links split", "leaf1",
+			DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\", rail: r0 }\n  - "
+				"{ a: \"leaf1:e2\", b: \"spine2:e2\", rail: r0 }\n"
+				"  - { a: \"leaf1:e3\", b: \"spine1:e3\", rail: r1 }\n  - { a: "
+				"\"leaf1:e4\", b: \"spine2:e4\", rail: r1 }\n",
 			"to:spine1: e1 e3; to:spine2: e2 e4; uplinks@r0: e1 e2; uplinks@r1: e3 e4"},
-		{"a LAG is one member, by its first port", "leaf1", DEVICES "links:\n  - { a: \"leaf1:e10\", b: \"spine1:e1\" }\n  - { a: \"leaf1:e9\", b: \"spine1:e2\" }\n"
-			"  - { a: \"leaf1:e3\", b: \"spine2:e1\" }\nlags:\n  - { device: leaf1, name: po1, ports: [e10, e9] }\n", "lag:po1: e9 e10; uplinks: e3 e9"},
-		{"a LAG linked by its name", "leaf1", DEVICES "links:\n  - { a: \"leaf1:po1\", b: \"spine1:po1\" }\n  - { a: \"leaf1:e3\", b: \"spine2:e1\" }\n"
-			"lags:\n  - { device: leaf1, name: po1, ports: [e1, e2] }\n  - { device: spine1, name: po1, ports: [e1, e2] }\n", "lag:po1: e1 e2; uplinks: e1 e3"},
-		{"a given group", "leaf1", DEVICES "links: discover\necmp:\n  - { device: leaf1, group: storage, ports: [e10, e2] }\n", "storage: e2 e10"},
-		{"a given group replaces the derived one", "leaf1", DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n  - { a: \"leaf1:e2\", b: \"spine2:e1\" }\n"
-			"  - { a: \"leaf1:e3\", b: \"spine2:e2\" }\necmp:\n  - { device: leaf1, group: uplinks, ports: [e2, e1] }\n", "to:spine2: e2 e3; uplinks: e1 e2"},
-		{"a given group under another name", "leaf1", DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n  - { a: \"leaf1:e2\", b: \"spine2:e1\" }\n"
-			"ecmp:\n  - { device: leaf1, group: mine, ports: [e2, e1] }\n", "mine: e1 e2"},
-		{"a given group names a LAG", "leaf1", DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n  - { a: \"leaf1:e2\", b: \"spine1:e2\" }\n"
-			"  - { a: \"leaf1:e3\", b: \"spine2:e2\" }\nlags:\n  - { device: leaf1, name: po1, ports: [e1, e2] }\n"
-			"ecmp:\n  - { device: leaf1, group: uplinks, ports: [po1, e3] }\n", "lag:po1: e1 e2; uplinks: e1 e3"},
+		{"a LAG is one member, by its first port", "leaf1",
+			DEVICES "links:\n  - { a: \"leaf1:e10\", b: \"spine1:e1\" }\n  - { a: "
+				"\"leaf1:e9\", b: \"spine1:e2\" }\n"
+				"  - { a: \"leaf1:e3\", b: \"spine2:e1\" }\nlags:\n  - { device: "
+				"leaf1, name: po1, ports: [e10, e9] }\n",
+			"lag:po1: e9 e10; uplinks: e3 e9"},
+		{"a LAG linked by its name", "leaf1",
+			DEVICES "links:\n  - { a: \"leaf1:po1\", b: \"spine1:po1\" }\n  - { a: "
+				"\"leaf1:e3\", b: \"spine2:e1\" }\n"
+				"lags:\n  - { device: leaf1, name: po1, ports: [e1, e2] }\n  - { "
+				"device: spine1, name: po1, ports: [e1, e2] }\n",
+			"lag:po1: e1 e2; uplinks: e1 e3"},
+		{"a given group", "leaf1",
+			DEVICES "links: discover\necmp:\n  - { device: leaf1, group: storage, "
+				"ports: [e10, e2] }\n",
+			"storage: e2 e10"},
+		{"a given group replaces the derived one", "leaf1",
+			DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n  - { a: "
+				"\"leaf1:e2\", b: \"spine2:e1\" }\n"
+				"  - { a: \"leaf1:e3\", b: \"spine2:e2\" }\necmp:\n  - { device: "
+				"leaf1, group: uplinks, ports: [e2, e1] }\n",
+			"to:spine2: e2 e3; uplinks: e1 e2"},
+		{"a given group under another name", "leaf1",
+			DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n  - { a: "
+				"\"leaf1:e2\", b: \"spine2:e1\" }\n"
+				"ecmp:\n  - { device: leaf1, group: mine, ports: [e2, e1] }\n",
+			"mine: e1 e2"},
+		{"a given group names a LAG", "leaf1",
+			DEVICES "links:\n  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n  - { a: "
+				"\"leaf1:e2\", b: \"spine1:e2\" }\n"
+				"  - { a: \"leaf1:e3\", b: \"spine2:e2\" }\nlags:\n  - { device: "
+				"leaf1, name: po1, ports: [e1, e2] }\n"
+				"ecmp:\n  - { device: leaf1, group: uplinks, ports: [po1, e3] }\n",
+			"lag:po1: e1 e2; uplinks: e1 e3"},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		struct config *c = parse(rows[i].what, rows[i].text);
@@ -86,12 +144,16 @@ static void test_groups(void **state)
 
 static void test_links(void **state)
 {
-	struct config *c = parse("links", DEVICES "policy: { load_balancing: flowlet }\nlinks:\n"
-		"  - { a: \"leaf1:et-0/0/0:1\", b: \"spine1:Ethernet1\", cable: 30m, speed: 400G }\n"
-		"  - { a: \"host:node-1:rail0\", b: \"leaf1:Ethernet2\", cable: 3m }\n"
-		"capture:\n  - { name: m, interface: eth0, port: \"leaf2:Ethernet7\" }\n");
+	struct config *c = parse("links",
+		DEVICES "policy: { load_balancing: flowlet }\nlinks:\n"
+			"  - { a: \"leaf1:et-0/0/0:1\", b: \"spine1:Ethernet1\", cable: 30m, "
+			"speed: 400G }\n"
+			"  - { a: \"host:node-1:rail0\", b: \"leaf1:Ethernet2\", cable: 3m }\n"
+			"capture:\n  - { name: m, interface: eth0, port: \"leaf2:Ethernet7\" }\n");
 	const struct fabric *f = c->fabric;
-	const struct fabric_device *leaf1 = fabric_device(f, "leaf1"), *leaf2 = fabric_device(f, "leaf2"), *spine1 = fabric_device(f, "spine1");
+	const struct fabric_device *leaf1 = fabric_device(f, "leaf1"),
+				   *leaf2 = fabric_device(f, "leaf2"),
+				   *spine1 = fabric_device(f, "spine1");
 	/* natural order */
 	assert_int_equal(f->n_devices, 7);
 	assert_string_equal(f->devices[2]->name, "leaf1");
@@ -99,7 +161,9 @@ static void test_links(void **state)
 	assert_string_equal(f->devices[4]->name, "leaf10");
 	assert_null(fabric_device(f, "leaf3"));
 	assert_int_equal(leaf1->n_ports, 2);
-	const struct fabric_port *up = fabric_port(leaf1, "et-0/0/0:1"), *down = fabric_port(leaf1, "Ethernet2"), *spine = fabric_port(spine1, "Ethernet1");
+	const struct fabric_port *up = fabric_port(leaf1, "et-0/0/0:1"),
+				 *down = fabric_port(leaf1, "Ethernet2"),
+				 *spine = fabric_port(spine1, "Ethernet1");
 	assert_ptr_equal(up->peer, spine);
 	assert_ptr_equal(spine->peer, up);
 	assert_ptr_equal(up->device, leaf1);
@@ -122,7 +186,9 @@ static void test_links(void **state)
 
 static void test_jobs(void **state)
 {
-	struct config *c = parse("jobs", DEVICES "jobs:\n  - { name: a, gpus: 512, hosts: \"node-*\" }\n  - { name: b, gpus: 64, hosts: \"node-1?\" }\n");
+	struct config *c = parse("jobs",
+		DEVICES "jobs:\n  - { name: a, gpus: 512, hosts: \"node-*\" }\n  - { name: b, "
+			"gpus: 64, hosts: \"node-1?\" }\n");
 	assert_int_equal(fabric_gpus(c->fabric), 576);
 	assert_int_equal(fabric_host_gpus(c->fabric, "node-1"), 512);
 	assert_int_equal(fabric_host_gpus(c->fabric, "node-12"), 576);
@@ -133,25 +199,37 @@ static void test_jobs(void **state)
 static void test_name_compare(void **state)
 {
 	/* strictly ascending; every pair is compared in both directions */
-	static const char *const names[] = {"", "Ethernet", "Ethernet1", "Ethernet1/1", "Ethernet1/2", "Ethernet1/10", "Ethernet2", "Ethernet02", "Ethernet10", "Ethernet10000000000000000000000",
-		"Ethernet10000000000000000000001", "eth0", "eth00", "eth0a", "po1"};
+	static const char *const names[] = {"", "Ethernet", "Ethernet1", "Ethernet1/1",
+		"Ethernet1/2", "Ethernet1/10", "Ethernet2", "Ethernet02", "Ethernet10",
+		"Ethernet10000000000000000000000", "Ethernet10000000000000000000001", "eth0",
+		"eth00", "eth0a", "po1"};
 	for (size_t i = 0; i < rw_countof(names); i++)
 		for (size_t k = 0; k < rw_countof(names); k++) {
 			int want = i < k ? -1 : i > k;
 			/* two spellings of one number: only that they differ matters */
-			if (strspn(names[i], "eth0") == strlen(names[i]) && strspn(names[k], "eth0") == strlen(names[k]) && i != k && *names[i] && *names[k])
-				assert_true(name_compare(names[i], names[k]) == -name_compare(names[k], names[i]) && name_compare(names[i], names[k]) != 0);
+			if (strspn(names[i], "eth0") == strlen(names[i]) &&
+				strspn(names[k], "eth0") == strlen(names[k]) && i != k &&
+				*names[i] && *names[k])
+				assert_true(name_compare(names[i], names[k]) ==
+						-name_compare(names[k], names[i]) &&
+					name_compare(names[i], names[k]) != 0);
 			else if (strstr(names[i], "02") || strstr(names[k], "02"))
-				assert_true(i == k ? name_compare(names[i], names[k]) == 0 : name_compare(names[i], names[k]) == -name_compare(names[k], names[i]));
+				assert_true(i == k ? name_compare(names[i], names[k]) == 0
+						   : name_compare(names[i], names[k]) ==
+							-name_compare(names[k], names[i]));
 			else if (name_compare(names[i], names[k]) != want)
-				fail_msg("'%s' and '%s' give %d", names[i], names[k], name_compare(names[i], names[k]));
+				fail_msg("'%s' and '%s' give %d", names[i], names[k],
+					name_compare(names[i], names[k]));
 		}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_groups), cmocka_unit_test(test_links), cmocka_unit_test(test_jobs), cmocka_unit_test(test_name_compare),
+		cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_links),
+		cmocka_unit_test(test_jobs),
+		cmocka_unit_test(test_name_compare),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* option: every type is read, checked against its range, and printed so that it reads back as the same value. */
+/* option: every type is read, checked against its range, and printed so that it reads back as the
+ * same value. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +25,11 @@ struct all {
 	int e;
 };
 static const char *const colours[] = {"red", "green", "blue", NULL};
-#define ROW(member, key, t, d, lo, hi) {.name = key, .type = t, .offset = offsetof(struct all, member), .def = d, .min = lo, .max = hi, .doc = "x"}
+#define ROW(member, key, t, d, lo, hi)                                                             \
+	{                                                                                          \
+		.name = key, .type = t, .offset = offsetof(struct all, member), .def = d,          \
+		.min = lo, .max = hi, .doc = "x"                                                   \
+	}
 static const struct option rows[] = {
 	ROW(b, "b", OPT_BOOL, "true", NULL, NULL),
 	ROW(i, "i", OPT_INT, "-5", "-10", "10"),
@@ -36,9 +41,18 @@ static const struct option rows[] = {
 	ROW(mm, "mm", OPT_LENGTH, "30m", "1m", "2km"),
 	ROW(s, "s", OPT_STRING, "text", NULL, NULL),
 	ROW(no_default, "no_default", OPT_STRING, NULL, NULL, NULL),
-	{.name = "e", .type = OPT_ENUM, .offset = offsetof(struct all, e), .def = "green", .choices = colours, .doc = "x"},
+	{.name = "e",
+		.type = OPT_ENUM,
+		.offset = offsetof(struct all, e),
+		.def = "green",
+		.choices = colours,
+		.doc = "x"},
 };
-static const struct option_table table = {.section = "test", .name = "all", .size = sizeof(struct all), .rows = rows, .n_rows = rw_countof(rows)};
+static const struct option_table table = {.section = "test",
+	.name = "all",
+	.size = sizeof(struct all),
+	.rows = rows,
+	.n_rows = rw_countof(rows)};
 
 static void test_defaults(void **state)
 {
@@ -63,16 +77,41 @@ static void test_defaults(void **state)
 
 static void test_set(void **state)
 {
-	static const struct { const char *name, *text; int want; const char *part; } cases[] = {
-		{"b", "false", 0, NULL}, {"b", "yes", -EINVAL, "expected true or false"}, {"b", "True", -EINVAL, NULL}, {"b", "1", -EINVAL, NULL},
-		{"i", "10", 0, NULL}, {"i", "11", -ERANGE, "expected a value from -10 to 10"}, {"i", "-11", -ERANGE, NULL}, {"i", "10k", -EINVAL, "whole decimal"},
-		{"i", "5s", -EINVAL, NULL}, {"d", "-1", -ERANGE, "at least 0"}, {"d", "1e6", -EINVAL, NULL}, {"d", "0", 0, NULL},
-		{"ratio", "0.2", 0, NULL}, {"ratio", "101%", -ERANGE, "from 1% to 100%"}, {"ratio", "1/8", 0, NULL}, {"ratio", "20 %", -EINVAL, NULL},
+	static const struct {
+		const char *name, *text;
+		int want;
+		const char *part;
+	} cases[] = {
+		{"b", "false", 0, NULL},
+		{"b", "yes", -EINVAL, "expected true or false"},
+		{"b", "True", -EINVAL, NULL},
+		{"b", "1", -EINVAL, NULL},
+		{"i", "10", 0, NULL},
+		{"i", "11", -ERANGE, "expected a value from -10 to 10"},
+		{"i", "-11", -ERANGE, NULL},
+		{"i", "10k", -EINVAL, "whole decimal"},
+		{"i", "5s", -EINVAL, NULL},
+		{"d", "-1", -ERANGE, "at least 0"},
+		{"d", "1e6", -EINVAL, NULL},
+		{"d", "0", 0, NULL},
+		{"ratio", "0.2", 0, NULL},
+		{"ratio", "101%", -ERANGE, "from 1% to 100%"},
+		{"ratio", "1/8", 0, NULL},
+		{"ratio", "20 %", -EINVAL, NULL},
 		{"ratio", "20", -EINVAL, "which is 2000 %"},
-		{"duration", "5m", 0, NULL}, {"duration", "5", -EINVAL, "read '5', expected a duration"}, {"duration", "500ms", -ERANGE, "from 1s to 1h"},
-		{"bytes", "1MB", 0, NULL}, {"bytes", "1MiB", -ERANGE, "at most 1MB"}, {"bytes", "10k", -EINVAL, "expected a size"},
-		{"bps", "100M", 0, NULL}, {"bps", "400", -EINVAL, NULL}, {"mm", "5m", 0, NULL}, {"mm", "5s", -EINVAL, "expected a length"},
-		{"s", "", 0, NULL}, {"e", "blue", 0, NULL}, {"e", "blu", -EINVAL, "expected red, green or blue; did you mean 'blue'?"},
+		{"duration", "5m", 0, NULL},
+		{"duration", "5", -EINVAL, "read '5', expected a duration"},
+		{"duration", "500ms", -ERANGE, "from 1s to 1h"},
+		{"bytes", "1MB", 0, NULL},
+		{"bytes", "1MiB", -ERANGE, "at most 1MB"},
+		{"bytes", "10k", -EINVAL, "expected a size"},
+		{"bps", "100M", 0, NULL},
+		{"bps", "400", -EINVAL, NULL},
+		{"mm", "5m", 0, NULL},
+		{"mm", "5s", -EINVAL, "expected a length"},
+		{"s", "", 0, NULL},
+		{"e", "blue", 0, NULL},
+		{"e", "blu", -EINVAL, "expected red, green or blue; did you mean 'blue'?"},
 		{"e", "yellow-ish", -EINVAL, "expected red, green or blue"},
 	};
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
@@ -86,20 +125,37 @@ static void test_set(void **state)
 		if (r != cases[i].want || (cases[i].part && !strstr(e.text, cases[i].part)))
 			fail_msg("%s = '%s' gave %d: %s", cases[i].name, cases[i].text, r, e.text);
 		if (r < 0 && memcmp(&o, &before, sizeof(o)) != 0)
-			fail_msg("%s = '%s' was refused and changed something", cases[i].name, cases[i].text);
+			fail_msg("%s = '%s' was refused and changed something", cases[i].name,
+				cases[i].text);
 		if (r < 0 && e.line != 0)
 			fail_msg("%s: the place is the caller's", cases[i].name);
 		/* without struct err */
-		assert_int_equal(option_set(option_find(&table, cases[i].name), a, &o, cases[i].text, NULL), cases[i].want);
+		assert_int_equal(
+			option_set(option_find(&table, cases[i].name), a, &o, cases[i].text, NULL),
+			cases[i].want);
 	}
 }
 
 static void test_text(void **state)
 {
-	static const struct { const char *name, *text, *want; } cases[] = {
-		{"b", "false", "false"}, {"i", "-3", "-3"}, {"d", "0.1", "0.1"}, {"d", "30", "30"}, {"d", "0.000001", "0.000001"},
-		{"ratio", "0.2", "20%"}, {"ratio", "1/8", "12.5%"}, {"ratio", "1/3", "0.3333333333333333"}, {"ratio", "7%", "7%"},
-		{"duration", "60s", "1m"}, {"bytes", "88064B", "88064B"}, {"bps", "400000M", "400G"}, {"mm", "50m", "50m"}, {"s", "a b", "a b"}, {"e", "red", "red"},
+	static const struct {
+		const char *name, *text, *want;
+	} cases[] = {
+		{"b", "false", "false"},
+		{"i", "-3", "-3"},
+		{"d", "0.1", "0.1"},
+		{"d", "30", "30"},
+		{"d", "0.000001", "0.000001"},
+		{"ratio", "0.2", "20%"},
+		{"ratio", "1/8", "12.5%"},
+		{"ratio", "1/3", "0.3333333333333333"},
+		{"ratio", "7%", "7%"},
+		{"duration", "60s", "1m"},
+		{"bytes", "88064B", "88064B"},
+		{"bps", "400000M", "400G"},
+		{"mm", "50m", "50m"},
+		{"s", "a b", "a b"},
+		{"e", "red", "red"},
 	};
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	for (size_t i = 0; i < rw_countof(cases); i++) {
@@ -127,6 +183,7 @@ static void test_text(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_defaults), cmocka_unit_test(test_set), cmocka_unit_test(test_text)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_set), cmocka_unit_test(test_text)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,16 +17,15 @@
 
 static void test_places(void **state)
 {
-	static const char text[] =
-		"fabric: pod-a   # a comment\n"
-		"store: { path: 'a b', quota: 40GB }\n"
-		"list:\n"
-		"  - one\n"
-		"  - { k: \"2\" }\n"
-		"nothing:\n"
-		"tilde: ~\n"
-		"quoted: \"\"\n"
-		"r\xc3\xb6le: x\n";
+	static const char text[] = "fabric: pod-a   # a comment\n"
+				   "store: { path: 'a b', quota: 40GB }\n"
+				   "list:\n"
+				   "  - one\n"
+				   "  - { k: \"2\" }\n"
+				   "nothing:\n"
+				   "tilde: ~\n"
+				   "quoted: \"\"\n"
+				   "r\xc3\xb6le: x\n";
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	const struct yaml_node *root = NULL;
@@ -67,7 +66,11 @@ static void test_places(void **state)
 
 static void test_refuses(void **state)
 {
-	static const struct { const char *what, *text; int line, col; const char *part; } rows[] = {
+	static const struct {
+		const char *what, *text;
+		int line, col;
+		const char *part;
+	} rows[] = {
 		{"anchor", "a: &x 1\n", 1, 4, "anchors ('&x')"},
 		{"anchor on a list", "a: &x [1]\n", 1, 4, "anchors"},
 		{"anchor on a map", "a: &x {b: 1}\n", 1, 4, "anchors"},
@@ -99,8 +102,11 @@ static void test_refuses(void **state)
 		if (r != -EINVAL || errors.n == 0)
 			fail_msg("%s: gave %d", rows[i].what, r);
 		const struct err *e = &errors.v[0];
-		if (!strstr(e->text, rows[i].part) || (rows[i].line && (e->line != rows[i].line || e->col != rows[i].col)) || strcmp(e->file, "t") != 0)
-			fail_msg("%s: %s:%d:%d: %s", rows[i].what, e->file, e->line, e->col, e->text);
+		if (!strstr(e->text, rows[i].part) ||
+			(rows[i].line && (e->line != rows[i].line || e->col != rows[i].col)) ||
+			strcmp(e->file, "t") != 0)
+			fail_msg("%s: %s:%d:%d: %s", rows[i].what, e->file, e->line, e->col,
+				e->text);
 	}
 	/* NUL inside of a text */
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
@@ -111,7 +117,8 @@ static void test_refuses(void **state)
 	assert_non_null(strstr(errors.v[0].text, "NUL"));
 }
 
-/* After duplicate keys the first value counts and the tree is there, so that the reader can go on. */
+/* After duplicate keys the first value counts and the tree is there, so that the reader can go on.
+ */
 static void test_duplicates_go_on(void **state)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
@@ -154,7 +161,8 @@ static void test_limits(void **state)
 	}
 	{
 		rw_cleanup(err_list_done) struct err_list errors = {0};
-		assert_int_equal(yaml_read("", (size_t)YAML_MAX_BYTES + 1, "t", a, &root, &errors), -EINVAL);
+		assert_int_equal(
+			yaml_read("", (size_t)YAML_MAX_BYTES + 1, "t", a, &root, &errors), -EINVAL);
 		assert_non_null(strstr(errors.v[0].text, "16 MiB"));
 	}
 	{
@@ -179,7 +187,10 @@ static void test_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_places), cmocka_unit_test(test_refuses), cmocka_unit_test(test_duplicates_go_on), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_refuses),
+		cmocka_unit_test(test_duplicates_go_on),
+		cmocka_unit_test(test_limits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

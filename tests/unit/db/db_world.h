@@ -21,7 +21,7 @@
 #include "db/model/sample.h"
 
 #define T0 INT64_C(1700000000000000000)
-#define SECONDS(n) (T0 + (int64_t)((n) * 1e9))
+#define SECONDS(n) (T0 + (int64_t)((n)*1e9))
 
 struct db_world {
 	char dir[64], path[96];
@@ -46,9 +46,15 @@ static inline void world_done(struct db_world *w)
 	assert_int_equal(rmdir(w->dir), 0);
 }
 
-static inline struct sample sample_at(int64_t t_ns, uint32_t entity, unsigned metric, uint64_t value, unsigned flags)
+static inline struct sample sample_at(
+	int64_t t_ns, uint32_t entity, unsigned metric, uint64_t value, unsigned flags)
 {
-	return (struct sample){.t_ns = t_ns, .entity = entity, .metric = (uint16_t)metric, .value = value, .flags = (uint16_t)flags, .source = SOURCE_SNMP};
+	return (struct sample){.t_ns = t_ns,
+		.entity = entity,
+		.metric = (uint16_t)metric,
+		.value = value,
+		.flags = (uint16_t)flags,
+		.source = SOURCE_SNMP};
 }
 
 /* The first column of the first row, by a connection of the test's own. */

@@ -1,9 +1,11 @@
 /*
- * gnmi_wire - gNMI bytes written by hand, without any protobuf library, and what decoders make of them as text.
+ * gnmi_wire - gNMI bytes written by hand, without any protobuf library, and what decoders make of
+ * them as text.
  *
- * Bytes:  "0a( 08 v5 12('text') )"   hexadecimal bytes; vN a varint; 'text' as it is; ( ) what is inside, after its length as a varint
- * Updates, one a line, what is usual left out:
- *   "/a/b = uint 5"   "o:/a = string x dup=3 target=t ext=1:0a"   "delete /a"   "sync"   "error 14 text"
+ * Bytes:  "0a( 08 v5 12('text') )"   hexadecimal bytes; vN a varint; 'text' as it is; ( ) what is
+ * inside, after its length as a varint Updates, one a line, what is usual left out:
+ *   "/a/b = uint 5"   "o:/a = string x dup=3 target=t ext=1:0a"   "delete /a"   "sync"   "error 14
+ * text"
  */
 #ifndef RW_TESTS_GNMI_WIRE_H
 #define RW_TESTS_GNMI_WIRE_H
@@ -23,7 +25,8 @@ static inline void wire_varint(struct str *out, uint64_t v)
 	} while ((v >>= 7) > 0);
 }
 
-/* Adds the bytes of @text up to its end or to a closing parenthesis; returns where it stopped. Mistakes in the notation abort. */
+/* Adds the bytes of @text up to its end or to a closing parenthesis; returns where it stopped.
+ * Mistakes in the notation abort. */
 static inline const char *wire_add(struct str *out, const char *text)
 {
 	while (*text && *text != ')') {
@@ -44,11 +47,13 @@ static inline const char *wire_add(struct str *out, const char *text)
 			text = end + 1;
 		} else if (*text == 'v') {
 			char *end;
-			uint64_t v = text[1] == '-' ? (uint64_t)strtoll(text + 1, &end, 10) : strtoull(text + 1, &end, 10);
+			uint64_t v = text[1] == '-' ? (uint64_t)strtoll(text + 1, &end, 10)
+						    : strtoull(text + 1, &end, 10);
 			wire_varint(out, v);
 			text = end;
 		} else {
-			char pair[3] = {text[0], text[1], '\0'}, *end, c = (char)strtoul(pair, &end, 16);
+			char pair[3] = {text[0], text[1], '\0'}, *end,
+			     c = (char)strtoul(pair, &end, 16);
 			if (*end || !text[1])
 				abort();
 			str_addn(out, &c, 1);
@@ -60,7 +65,8 @@ static inline const char *wire_add(struct str *out, const char *text)
 
 static inline void wire_text(struct str *out, const struct gnmi_update *u)
 {
-	static const char *const kinds[] = {"null", "int", "uint", "bool", "double", "decimal", "string", "ascii", "bytes", "proto"};
+	static const char *const kinds[] = {"null", "int", "uint", "bool", "double", "decimal",
+		"string", "ascii", "bytes", "proto"};
 	static const char *const clocks[] = {"ok", "missing", "scaled", "early"};
 	char value[4096];
 
@@ -68,15 +74,12 @@ static inline void wire_text(struct str *out, const struct gnmi_update *u)
 		str_add(out, "\n");
 	gnmi_value_text(&u->value, value, sizeof(value));
 	switch (u->op) {
-	case GNMI_SYNC:
-		str_add(out, "sync");
-		break;
-	case GNMI_ERROR:
-		str_addf(out, "error %u %s", u->code, value);
-		break;
+	case GNMI_SYNC: str_add(out, "sync"); break;
+	case GNMI_ERROR: str_addf(out, "error %u %s", u->code, value); break;
 	case GNMI_DELETE:
 	case GNMI_UPDATE:
-		str_addf(out, "%s%s%s%s", u->op == GNMI_DELETE ? "delete " : "", u->origin, *u->origin ? ":" : "", u->path);
+		str_addf(out, "%s%s%s%s", u->op == GNMI_DELETE ? "delete " : "", u->origin,
+			*u->origin ? ":" : "", u->path);
 		if (u->op == GNMI_UPDATE)
 			str_addf(out, " = %s %s", kinds[u->value.kind], value);
 		if (u->clock != GNMI_CLOCK_OK)

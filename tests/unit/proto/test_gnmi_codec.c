@@ -38,20 +38,36 @@ static const struct {
 	const char *wire;
 } subscribes[] = {
 	{"SAMPLE, whatever is empty left out",
-		{.encoding = GNMI_ENC_PROTO, .v = &(struct gnmi_subscription){.path = "/a/b[k=v]", .mode = GNMI_SAMPLE, .sample_ns = 10000000000}, .n = 1},
-		"0a( 12( 0a( 1a( 0a('a') ) 1a( 0a('b') 12( 0a('k') 12('v') ) ) ) 10 02 18 v10000000000 ) 40 02 )"},
+		{.encoding = GNMI_ENC_PROTO,
+			.v = &(struct gnmi_subscription){.path = "/a/b[k=v]",
+				.mode = GNMI_SAMPLE,
+				.sample_ns = 10000000000},
+			.n = 1},
+		"0a( 12( 0a( 1a( 0a('a') ) 1a( 0a('b') 12( 0a('k') 12('v') ) ) ) 10 02 18 "
+		"v10000000000 ) 40 02 )"},
 	{"ON_CHANGE with a heartbeat, target and origin in the prefix",
-		{.where = {.target = "leaf1", .origin = "openconfig", .prefix = ""}, .encoding = GNMI_ENC_JSON_IETF,
-			.v = &(struct gnmi_subscription){.path = "a", .mode = GNMI_ON_CHANGE, .heartbeat_ns = 1, .suppress_redundant = true}, .n = 1},
-		"0a( 0a( 12('openconfig') 22('leaf1') ) 12( 0a( 1a( 0a('a') ) ) 10 01 20 01 28 01 ) 40 04 )"},
+		{.where = {.target = "leaf1", .origin = "openconfig", .prefix = ""},
+			.encoding = GNMI_ENC_JSON_IETF,
+			.v = &(struct gnmi_subscription){.path = "a",
+				.mode = GNMI_ON_CHANGE,
+				.heartbeat_ns = 1,
+				.suppress_redundant = true},
+			.n = 1},
+		"0a( 0a( 12('openconfig') 22('leaf1') ) 12( 0a( 1a( 0a('a') ) ) 10 01 20 01 28 01 "
+		") 40 04 )"},
 	{"origin in the paths",
-		{.where = {.origin = "native", .origin_in_paths = true}, .v = &(struct gnmi_subscription){.path = "a", .mode = GNMI_SAMPLE}, .n = 1},
+		{.where = {.origin = "native", .origin_in_paths = true},
+			.v = &(struct gnmi_subscription){.path = "a", .mode = GNMI_SAMPLE},
+			.n = 1},
 		"0a( 12( 0a( 12('native') 1a( 0a('a') ) ) 10 02 ) )"},
 	{"a prefix, two paths, ONCE",
-		{.where = {.prefix = "/p"}, .mode = GNMI_ONCE,
-			.v = (const struct gnmi_subscription[]){{.path = "/a\\/b"}, {.path = "/"}}, .n = 2},
+		{.where = {.prefix = "/p"},
+			.mode = GNMI_ONCE,
+			.v = (const struct gnmi_subscription[]){{.path = "/a\\/b"}, {.path = "/"}},
+			.n = 2},
 		"0a( 0a( 1a( 0a('p') ) ) 12( 0a( 1a( 0a('a/b') ) ) ) 12( 0a() ) 28 01 )"},
-	{"POLL", {.mode = GNMI_POLL, .v = &(struct gnmi_subscription){.path = "a"}, .n = 1}, "0a( 12( 0a( 1a( 0a('a') ) ) ) 28 02 )"},
+	{"POLL", {.mode = GNMI_POLL, .v = &(struct gnmi_subscription){.path = "a"}, .n = 1},
+		"0a( 12( 0a( 1a( 0a('a') ) ) ) 28 02 )"},
 };
 
 static void test_requests(void **state)
@@ -69,14 +85,23 @@ static void test_requests(void **state)
 	gnmi_encode_capabilities(a, &got);
 	must_be("capabilities", &got, "");
 	const char *const paths[] = {"/a", "/b"};
-	struct gnmi_get get = {.where = {.target = "CONFIG_DB"}, .type = GNMI_CONFIG, .encoding = GNMI_ENC_JSON_IETF, .paths = paths, .n = 2};
+	struct gnmi_get get = {.where = {.target = "CONFIG_DB"},
+		.type = GNMI_CONFIG,
+		.encoding = GNMI_ENC_JSON_IETF,
+		.paths = paths,
+		.n = 2};
 	assert_int_equal(gnmi_encode_get(&get, a, &got, &e), 0);
-	must_be("get", &got, "0a( 22('CONFIG_DB') ) 12( 1a( 0a('a') ) ) 12( 1a( 0a('b') ) ) 18 01 28 04");
+	must_be("get", &got,
+		"0a( 22('CONFIG_DB') ) 12( 1a( 0a('a') ) ) 12( 1a( 0a('b') ) ) 18 01 28 04");
 
 	struct gnmi_subscription bad = {.path = "/a[k"};
-	assert_int_equal(gnmi_encode_subscribe(&(struct gnmi_subscribe){.v = &bad, .n = 1}, a, &got, &e), -EINVAL);
+	assert_int_equal(
+		gnmi_encode_subscribe(&(struct gnmi_subscribe){.v = &bad, .n = 1}, a, &got, &e),
+		-EINVAL);
 	assert_non_null(strstr(e.text, "/a[k"));
-	assert_int_equal(gnmi_encode_subscribe(&(struct gnmi_subscribe){.where = {.prefix = "//"}}, a, &got, &e), -EINVAL);
+	assert_int_equal(gnmi_encode_subscribe(
+				 &(struct gnmi_subscribe){.where = {.prefix = "//"}}, a, &got, &e),
+		-EINVAL);
 }
 
 static void test_messages(void **state)
@@ -86,10 +111,12 @@ static void test_messages(void **state)
 		const struct gnmi_message *m = &gnmi_messages[i];
 		rw_cleanup(str_done) struct str bytes = {0}, got = {0};
 		struct gnmi_counts counts = {0};
-		struct gnmi_decode d = {.plain_names = m->plain, .fn = log_update, .arg = &got, .counts = &counts};
+		struct gnmi_decode d = {
+			.plain_names = m->plain, .fn = log_update, .arg = &got, .counts = &counts};
 		wire_add(&bytes, m->wire);
 		int r = gnmi_decode_subscribe(bytes.s, bytes.n, &d, a);
-		if (r != (m->text ? 0 : -EBADMSG) || strcmp(text_of(&got), m->text ? m->text : "") != 0)
+		if (r != (m->text ? 0 : -EBADMSG) ||
+			strcmp(text_of(&got), m->text ? m->text : "") != 0)
 			fail_msg("%s: %d\n%s", m->what, r, text_of(&got));
 		uint64_t count = *(const uint64_t *)((const char *)&counts + m->count);
 		if (m->is && count != m->is)
@@ -107,9 +134,12 @@ static void test_get(void **state)
 	struct gnmi_counts counts = {0};
 	struct gnmi_decode d = {.fn = log_update, .arg = &got, .counts = &counts};
 
-	wire_add(&bytes, "0a(" SAYS("18 05") ") 0a(" T "12( 22('CONFIG_DB') )" LEAF("5a('{\"a\":\"1\"}')") ") 12( 08 05 12('not all') )");
+	wire_add(&bytes,
+		"0a(" SAYS("18 05") ") 0a(" T "12( 22('CONFIG_DB') )" LEAF(
+			"5a('{\"a\":\"1\"}')") ") 12( 08 05 12('not all') )");
 	assert_int_equal(gnmi_decode_get(bytes.s, bytes.n, &d, a), 0);
-	assert_string_equal(text_of(&got), "/x = uint 5\n/x/a = string 1 target=CONFIG_DB\nerror 5 not all");
+	assert_string_equal(
+		text_of(&got), "/x = uint 5\n/x/a = string 1 target=CONFIG_DB\nerror 5 not all");
 	assert_int_equal(counts.notifications, 2);
 	assert_int_equal(gnmi_decode_get("", 0, &d, a), 0);
 	assert_int_equal(counts.empty, 1);
@@ -124,7 +154,9 @@ static void test_capabilities(void **state)
 	struct gnmi_capabilities c;
 
 	/* Encodings packed, as proto3 has it, and one by one, as some send them; 99 is to come. */
-	wire_add(&bytes, "0a( 0a('openconfig-qos') 12('OpenConfig') 1a('0.11.0') ) 0a( 0a('x') ) 12( 00 04 ) 10 02 10 63 1a('0.8.0') 9a06('new')");
+	wire_add(&bytes,
+		"0a( 0a('openconfig-qos') 12('OpenConfig') 1a('0.11.0') ) 0a( 0a('x') ) 12( 00 04 "
+		") 10 02 10 63 1a('0.8.0') 9a06('new')");
 	assert_int_equal(gnmi_decode_capabilities(bytes.s, bytes.n, a, &c), 0);
 	assert_string_equal(c.version, "0.8.0");
 	assert_int_equal(c.n_models, 2);
@@ -135,7 +167,8 @@ static void test_capabilities(void **state)
 	assert_int_equal(c.n_encodings, 4);
 	assert_string_equal(gnmi_encoding_name(c.encodings[1]), "JSON_IETF");
 	assert_string_equal(gnmi_encoding_name(c.encodings[3]), "unknown");
-	assert_true(gnmi_capabilities_has(&c, GNMI_ENC_JSON) && gnmi_capabilities_has(&c, GNMI_ENC_PROTO));
+	assert_true(gnmi_capabilities_has(&c, GNMI_ENC_JSON) &&
+		gnmi_capabilities_has(&c, GNMI_ENC_PROTO));
 	assert_false(gnmi_capabilities_has(&c, GNMI_ENC_ASCII));
 	assert_int_equal(gnmi_decode_capabilities("", 0, a, &c), 0);
 	assert_string_equal(c.version, "");
@@ -150,7 +183,8 @@ static void test_limits(void **state)
 	struct gnmi_counts counts = {0};
 	struct gnmi_decode d = {.fn = log_update, .arg = &got, .counts = &counts};
 	const size_t n = 8u << 20;
-	rw_cleanup(freep) uint8_t *many = rw_calloc(1, n + 5), *large = rw_calloc(1, GNMI_MESSAGE_MAX + 1);
+	rw_cleanup(freep) uint8_t *many = rw_calloc(1, n + 5),
+				  *large = rw_calloc(1, GNMI_MESSAGE_MAX + 1);
 
 	assert_int_equal(gnmi_decode_subscribe(large, GNMI_MESSAGE_MAX + 1, &d, a), -EMSGSIZE);
 	/* Four million empty deletes: small on the wire, half a gigabyte unpacked. */

@@ -20,8 +20,10 @@ static const struct {
 	{"nothing is the root", "", "/"},
 	{"no leading slash", "interfaces/interface", "/interfaces/interface"},
 	{"a slash at the end", "/interfaces/", "/interfaces"},
-	{"one key", "/interfaces/interface[name=Ethernet1]/state", "/interfaces/interface[name=Ethernet1]/state"},
-	{"keys in the other order", "/q/queue[name=3][interface-id=e1]", "/q/queue[interface-id=e1][name=3]"},
+	{"one key", "/interfaces/interface[name=Ethernet1]/state",
+		"/interfaces/interface[name=Ethernet1]/state"},
+	{"keys in the other order", "/q/queue[name=3][interface-id=e1]",
+		"/q/queue[interface-id=e1][name=3]"},
 	{"a key twice: the later", "/a[k=1][k=2]", "/a[k=2]"},
 	{"slash in a key", "/a[k=eth1/1]/b", "/a[k=eth1/1]/b"},
 	{"bracket in a key", "/a[k=x\\]y]/b", "/a[k=x\\]y]/b"},
@@ -32,13 +34,18 @@ static const struct {
 	{"slash in a name", "/COUNTERS/Ethernet68\\/1:3", "/COUNTERS/Ethernet68\\/1:3"},
 	{"wildcards", "/a[k=*]/.../b", "/a[k=*]/.../b"},
 	{"a needless backslash goes", "/a\\b", "/ab"},
-	{"modules", "/openconfig-qos:qos/oc-qos:queue[oc-qos:name=a:b]/x", "/qos/queue[name=a:b]/x"},
-	{"a key of a table is no module", "/COUNTERS/oid:0x15000000000001/x", "/COUNTERS/oid:0x15000000000001/x"},
-	{"a slash before the colon is no module", "/C/Ethernet68\\/1:periodic", "/C/Ethernet68\\/1:periodic"},
+	{"modules", "/openconfig-qos:qos/oc-qos:queue[oc-qos:name=a:b]/x",
+		"/qos/queue[name=a:b]/x"},
+	{"a key of a table is no module", "/COUNTERS/oid:0x15000000000001/x",
+		"/COUNTERS/oid:0x15000000000001/x"},
+	{"a slash before the colon is no module", "/C/Ethernet68\\/1:periodic",
+		"/C/Ethernet68\\/1:periodic"},
 	{"two colons are no module", "/a:b:c", "/a:b:c"},
-	{"plain: names are whole", "/C/Ethernet0:periodic[m:k=v]", "/C/Ethernet0:periodic[m:k=v]", .plain = true},
+	{"plain: names are whole", "/C/Ethernet0:periodic[m:k=v]", "/C/Ethernet0:periodic[m:k=v]",
+		.plain = true},
 	{"not plain: it reads as a module", "/C/Ethernet0:periodic", "/C/periodic"},
-	{"other scripts", "/a[k=\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80]", "/a[k=\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80]"},
+	{"other scripts", "/a[k=\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80]",
+		"/a[k=\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80]"},
 	{"no name", "/a//b", NULL, "a name between"},
 	{"a key without a name of the element", "/[k=v]", NULL, "a name"},
 	{"no value", "/a[k]", NULL, "[key=value]"},
@@ -55,7 +62,8 @@ static int put_down(const char *text, size_t n, bool plain, struct gnmi_path *p,
 	int r = gnmi_path_parse(text, n, a, &elems, &n_elems, e);
 	gnmi_path_init(p);
 	for (size_t i = 0; r == 0 && i < n_elems; i++)
-		if (!gnmi_path_add(p, elems[i].name, elems[i].name_n, elems[i].keys, elems[i].n_keys, plain))
+		if (!gnmi_path_add(p, elems[i].name, elems[i].name_n, elems[i].keys,
+			    elems[i].n_keys, plain))
 			return -ERANGE;
 	return r;
 }
@@ -71,9 +79,11 @@ static void test_rows(void **state)
 				fail_msg("%s: %d, \"%s\"", rows[i].what, r, e.text);
 			continue;
 		}
-		if (r != 0 || strcmp(gnmi_path_text(&p), rows[i].canonical) != 0 || gnmi_path_length(&p) != strlen(rows[i].canonical))
+		if (r != 0 || strcmp(gnmi_path_text(&p), rows[i].canonical) != 0 ||
+			gnmi_path_length(&p) != strlen(rows[i].canonical))
 			fail_msg("%s: %d, %s %s", rows[i].what, r, p.s, e.text);
-		if (put_down(p.s, gnmi_path_length(&p), rows[i].plain, &again, NULL) != 0 || strcmp(p.s, again.s) != 0)
+		if (put_down(p.s, gnmi_path_length(&p), rows[i].plain, &again, NULL) != 0 ||
+			strcmp(p.s, again.s) != 0)
 			fail_msg("%s: read again it is %s", rows[i].what, again.s);
 	}
 }
@@ -82,16 +92,25 @@ static const struct {
 	const char *what, *name;
 	bool ok;
 } names[] = {
-	{"a line break", "a\nb", false}, {"an escape", "\033[2J", false}, {"delete", "\x7f", false}, {"Latin-1", "caf\xe9", false},
-	{"overlong", "\xc0\xaf", false}, {"a surrogate", "\xed\xa0\x80", false}, {"beyond Unicode", "\xf4\x90\x80\x80", false},
-	{"a C1 control", "\xc2\x9b", false}, {"cut", "\xe2\x82", false}, {"no-break space", "\xc2\xa0", true}, {"a blank", "a b", true},
+	{"a line break", "a\nb", false},
+	{"an escape", "\033[2J", false},
+	{"delete", "\x7f", false},
+	{"Latin-1", "caf\xe9", false},
+	{"overlong", "\xc0\xaf", false},
+	{"a surrogate", "\xed\xa0\x80", false},
+	{"beyond Unicode", "\xf4\x90\x80\x80", false},
+	{"a C1 control", "\xc2\x9b", false},
+	{"cut", "\xe2\x82", false},
+	{"no-break space", "\xc2\xa0", true},
+	{"a blank", "a b", true},
 };
 
 static void test_refused_names(void **state)
 {
 	for (size_t i = 0; i < rw_countof(names); i++) {
 		struct gnmi_path p;
-		struct gnmi_key key = {"k", names[i].name, 1, strlen(names[i].name)}, no_name = {"", "v", 0, 1};
+		struct gnmi_key key = {"k", names[i].name, 1, strlen(names[i].name)},
+				no_name = {"", "v", 0, 1};
 		gnmi_path_init(&p);
 		assert_true(gnmi_path_add(&p, "first", 5, NULL, 0, false));
 		bool name = gnmi_path_add(&p, names[i].name, strlen(names[i].name), NULL, 0, false);

@@ -1,4 +1,5 @@
-/* gnmi_value: numbers out of every kind of value, exactly or not at all; timestamps in every unit. */
+/* gnmi_value: numbers out of every kind of value, exactly or not at all; timestamps in every unit.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,10 @@
 #include "agent/base/cleanup.h"
 #include "proto/gnmi.h"
 
-#define TEXT(t) {.kind = GNMI_STRING, .p = (t), .n = sizeof(t) - 1}
+#define TEXT(t)                                                                                    \
+	{                                                                                          \
+		.kind = GNMI_STRING, .p = (t), .n = sizeof(t) - 1                                  \
+	}
 
 static const struct {
 	const char *what;
@@ -30,8 +34,10 @@ static const struct {
 	{"not a number", {.kind = GNMI_DOUBLE, .d = NAN}, -ERANGE, 0, -ERANGE, 0},
 	{"infinite", {.kind = GNMI_DOUBLE, .d = INFINITY}, -ERANGE, 0, -ERANGE, 0},
 	{"decimal", {.kind = GNMI_DECIMAL, .i = 12300, .scale = 2}, 0, 123, 0, 123},
-	{"decimal with a fraction", {.kind = GNMI_DECIMAL, .i = -1234, .scale = 2}, -ERANGE, 0, 0, -12.34},
-	{"decimal of a hostile scale", {.kind = GNMI_DECIMAL, .i = 0, .scale = UINT32_MAX}, 0, 0, 0, 0},
+	{"decimal with a fraction", {.kind = GNMI_DECIMAL, .i = -1234, .scale = 2}, -ERANGE, 0, 0,
+		-12.34},
+	{"decimal of a hostile scale", {.kind = GNMI_DECIMAL, .i = 0, .scale = UINT32_MAX}, 0, 0, 0,
+		0},
 	{"the largest counter as text", TEXT("18446744073709551615"), 0, UINT64_MAX, 0, 0x1p64},
 	{"2^53 + 1 as text", TEXT("9007199254740993"), 0, 9007199254740993, 0, 9007199254740992},
 	{"one too large as text", TEXT("18446744073709551616"), -ERANGE, 0, 0, 0x1p64},
@@ -47,7 +53,10 @@ static const struct {
 	{"hexadecimal", TEXT("0x10"), -EINVAL, 0, -EINVAL, 0},
 	{"blank in front", TEXT(" 1"), -EINVAL, 0, -EINVAL, 0},
 	{"unit behind", TEXT("40m"), -EINVAL, 0, -EINVAL, 0},
-	{"NUL inside", TEXT("12\0" "3"), -EINVAL, 0, -EINVAL, 0},
+	{"NUL inside",
+		TEXT("12\0"
+		     "3"),
+		-EINVAL, 0, -EINVAL, 0},
 	{"infinity in words", TEXT("inf"), -EINVAL, 0, -EINVAL, 0},
 	{"beyond a double", TEXT("1e999"), -EINVAL, 0, -ERANGE, 0},
 	{"bytes", {.kind = GNMI_BYTES, .p = "12", .n = 2}, -EINVAL, 0, -EINVAL, 0},
@@ -59,10 +68,12 @@ static void test_numbers(void **state)
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		uint64_t u = 42;
 		double d = 42;
-		int r = gnmi_value_u64(&rows[i].v, &u), r_double = gnmi_value_double(&rows[i].v, &d);
+		int r = gnmi_value_u64(&rows[i].v, &u),
+		    r_double = gnmi_value_double(&rows[i].v, &d);
 		if (r != rows[i].r || u != (r ? 42 : rows[i].u))
 			fail_msg("%s: %d, %llu", rows[i].what, r, (unsigned long long)u);
-		if (r_double != rows[i].r_double || (r_double == 0 && d != rows[i].d) || (r_double && d != 42))
+		if (r_double != rows[i].r_double || (r_double == 0 && d != rows[i].d) ||
+			(r_double && d != 42))
 			fail_msg("%s as a double: %d, %.17g", rows[i].what, r_double, d);
 	}
 }
@@ -96,11 +107,23 @@ static void test_clocks(void **state)
 static void test_text(void **state)
 {
 	char small[4], buf[64];
-	assert_string_equal(gnmi_value_text(&(struct gnmi_value){.kind = GNMI_BYTES, .p = "\xff\x00", .n = 2}, buf, sizeof(buf)), "ff00");
-	assert_string_equal(gnmi_value_text(&(struct gnmi_value){.kind = GNMI_BYTES, .p = "\xff\x01", .n = 2}, small, sizeof(small)), "ff");
-	assert_string_equal(gnmi_value_text(&(struct gnmi_value)TEXT("a\033[31mb"), buf, sizeof(buf)), "a?[31mb");
-	assert_string_equal(gnmi_value_text(&(struct gnmi_value)TEXT("long"), small, sizeof(small)), "lon");
-	assert_string_equal(gnmi_value_text(&(struct gnmi_value){.kind = GNMI_DECIMAL, .i = -1234, .scale = 2}, buf, sizeof(buf)), "-1234/10^2");
+	assert_string_equal(
+		gnmi_value_text(&(struct gnmi_value){.kind = GNMI_BYTES, .p = "\xff\x00", .n = 2},
+			buf, sizeof(buf)),
+		"ff00");
+	assert_string_equal(
+		gnmi_value_text(&(struct gnmi_value){.kind = GNMI_BYTES, .p = "\xff\x01", .n = 2},
+			small, sizeof(small)),
+		"ff");
+	assert_string_equal(
+		gnmi_value_text(&(struct gnmi_value)TEXT("a\033[31mb"), buf, sizeof(buf)),
+		"a?[31mb");
+	assert_string_equal(
+		gnmi_value_text(&(struct gnmi_value)TEXT("long"), small, sizeof(small)), "lon");
+	assert_string_equal(
+		gnmi_value_text(&(struct gnmi_value){.kind = GNMI_DECIMAL, .i = -1234, .scale = 2},
+			buf, sizeof(buf)),
+		"-1234/10^2");
 }
 
 int main(void)

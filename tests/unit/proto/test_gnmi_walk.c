@@ -62,13 +62,17 @@ static void test_messages(void **state)
 			uint64_t walked = gnmi_walk_stats(w)->walked;
 			counts = (struct gnmi_counts){0};
 			int r = send(w, m->wire);
-			if (r != (m->text ? 0 : -EBADMSG) || strcmp(seen.log.s ? seen.log.s : "", m->text ? m->text : "") != 0)
-				fail_msg("%s, round %d: %d\n%s", m->what, round, r, seen.log.s ? seen.log.s : "");
+			if (r != (m->text ? 0 : -EBADMSG) ||
+				strcmp(seen.log.s ? seen.log.s : "", m->text ? m->text : "") != 0)
+				fail_msg("%s, round %d: %d\n%s", m->what, round, r,
+					seen.log.s ? seen.log.s : "");
 			uint64_t count = *(const uint64_t *)((const char *)&counts + m->count);
 			if ((m->is && count != m->is) || counts.messages != 1)
-				fail_msg("%s, round %d: counted %llu", m->what, round, (unsigned long long)count);
+				fail_msg("%s, round %d: counted %llu", m->what, round,
+					(unsigned long long)count);
 			if (gnmi_walk_stats(w)->walked - walked != m->walks)
-				fail_msg("%s, round %d: the codec was %s", m->what, round, m->walks ? "asked" : "not asked");
+				fail_msg("%s, round %d: the codec was %s", m->what, round,
+					m->walks ? "asked" : "not asked");
 			for (size_t k = 0; k < seen.n; k++)
 				assert_true(seen.ids[k] < gnmi_walk_stats(w)->paths);
 			seen_clear(&seen);
@@ -78,13 +82,15 @@ static void test_messages(void **state)
 	gnmi_walk_free(stream);
 }
 
-/* Each message cut at each place, and with each byte changed: both decoders say the same, and a refused message delivers nothing. */
+/* Each message cut at each place, and with each byte changed: both decoders say the same, and a
+ * refused message delivers nothing. */
 static void test_damage(void **state)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct seen walked = {0}, unpacked = {0};
 	struct gnmi_counts walk_counts = {0}, codec_counts = {0};
-	struct gnmi_walk *w = gnmi_walk_new(&(struct gnmi_decode){.fn = see, .arg = &walked, .counts = &walk_counts});
+	struct gnmi_walk *w = gnmi_walk_new(
+		&(struct gnmi_decode){.fn = see, .arg = &walked, .counts = &walk_counts});
 	struct gnmi_decode d = {.fn = see, .arg = &unpacked, .counts = &codec_counts};
 
 	for (size_t i = 0; i < rw_countof(gnmi_messages); i++) {
@@ -98,9 +104,13 @@ static void test_damage(void **state)
 			if (k % 3)
 				exact[at] ^= k % 3 == 1 ? 0x01 : 0x80;
 			int r = gnmi_walk_message(w, exact, n);
-			if (r != gnmi_decode_subscribe(exact, n, &d, a) || strcmp(walked.log.s ? walked.log.s : "", unpacked.log.s ? unpacked.log.s : "") != 0 ||
-			    (r < 0 && walked.log.s) || memcmp(&walk_counts, &codec_counts, sizeof(walk_counts)) != 0)
-				fail_msg("%s, damage %zu: %d\n%s\nand\n%s", gnmi_messages[i].what, k, r, walked.log.s ? walked.log.s : "",
+			if (r != gnmi_decode_subscribe(exact, n, &d, a) ||
+				strcmp(walked.log.s ? walked.log.s : "",
+					unpacked.log.s ? unpacked.log.s : "") != 0 ||
+				(r < 0 && walked.log.s) ||
+				memcmp(&walk_counts, &codec_counts, sizeof(walk_counts)) != 0)
+				fail_msg("%s, damage %zu: %d\n%s\nand\n%s", gnmi_messages[i].what,
+					k, r, walked.log.s ? walked.log.s : "",
 					unpacked.log.s ? unpacked.log.s : "");
 			seen_clear(&walked);
 			seen_clear(&unpacked);
@@ -114,27 +124,49 @@ static void test_ids(void **state)
 {
 	struct seen seen = {0};
 	struct gnmi_counts counts = {0};
-	struct gnmi_walk *w = gnmi_walk_new(&(struct gnmi_decode){.fn = see, .arg = &seen, .counts = &counts});
+	struct gnmi_walk *w =
+		gnmi_walk_new(&(struct gnmi_decode){.fn = see, .arg = &seen, .counts = &counts});
 
-	/* Keys in both orders, joined at two places, by way of JSON and of the codec: one path, one id. */
-	assert_int_equal(send(w, "0a(" T "22( 0a( 1a( 0a('q') 12( 0a('a') 12('1') ) 12( 0a('b') 12('2') ) ) 1a( 0a('x') ) ) 1a( 18 05 ) ) )"), 0);
-	assert_int_equal(send(w, "0a(" T "22( 0a( 1a( 0a('q') 12( 0a('b') 12('2') ) 12( 0a('a') 12('1') ) ) 1a( 0a('x') ) ) 1a( 18 05 ) ) )"), 0);
-	assert_int_equal(send(w, "0a(" T "12( 1a( 0a('q') 12( 0a('a') 12('1') ) 12( 0a('b') 12('2') ) ) ) 22( 0a( 1a( 0a('x') ) ) 1a( 18 05 ) ) )"), 0);
-	assert_int_equal(send(w, "0a(" T "22( 0a( 1a( 0a('q') 12( 0a('a') 12('1') ) 12( 0a('b') 12('2') ) ) ) 1a( 52('{\"x\":5}') ) ) )"), 0);
-	assert_int_equal(send(w, "0a(" T "22( 0a( 0a('q[b=2][a=1]') 0a('x') ) 1a( 18 04 18 05 ) ) )"), 0);
+	/* Keys in both orders, joined at two places, by way of JSON and of the codec: one path, one
+	 * id. */
+	assert_int_equal(send(w,
+				 "0a(" T "22( 0a( 1a( 0a('q') 12( 0a('a') 12('1') ) 12( 0a('b') "
+				 "12('2') ) ) 1a( 0a('x') ) ) 1a( 18 05 ) ) )"),
+		0);
+	assert_int_equal(send(w,
+				 "0a(" T "22( 0a( 1a( 0a('q') 12( 0a('b') 12('2') ) 12( 0a('a') "
+				 "12('1') ) ) 1a( 0a('x') ) ) 1a( 18 05 ) ) )"),
+		0);
+	assert_int_equal(send(w,
+				 "0a(" T "12( 1a( 0a('q') 12( 0a('a') 12('1') ) 12( 0a('b') "
+				 "12('2') ) ) ) 22( 0a( 1a( 0a('x') ) ) 1a( 18 05 ) ) )"),
+		0);
+	assert_int_equal(send(w,
+				 "0a(" T "22( 0a( 1a( 0a('q') 12( 0a('a') 12('1') ) 12( 0a('b') "
+				 "12('2') ) ) ) 1a( 52('{\"x\":5}') ) ) )"),
+		0);
+	assert_int_equal(
+		send(w, "0a(" T "22( 0a( 0a('q[b=2][a=1]') 0a('x') ) 1a( 18 04 18 05 ) ) )"), 0);
 	assert_int_equal(seen.n, 5);
 	for (size_t i = 0; i < seen.n; i++)
 		assert_int_equal(seen.ids[i], seen.ids[0]);
 	/* Another origin is another path. */
 	seen_clear(&seen);
-	assert_int_equal(send(w, "0a(" T "22( 0a( 12('o') 1a( 0a('x') ) ) 1a( 18 05 ) )" LEAF("18 05") ")"), 0);
+	assert_int_equal(
+		send(w, "0a(" T "22( 0a( 12('o') 1a( 0a('x') ) ) 1a( 18 05 ) )" LEAF("18 05") ")"),
+		0);
 	assert_int_not_equal(seen.ids[0], seen.ids[1]);
 	/* The same again is found by what followed what. */
 	const struct gnmi_walk_stats was = *gnmi_walk_stats(w);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(send(w, "0a(" T "22( 0a( 12('o') 1a( 0a('x') ) ) 1a( 18 05 ) )" LEAF("18 05") ")"), 0);
+		assert_int_equal(
+			send(w,
+				"0a(" T
+				"22( 0a( 12('o') 1a( 0a('x') ) ) 1a( 18 05 ) )" LEAF("18 05") ")"),
+			0);
 	assert_int_equal(gnmi_walk_stats(w)->learnt, was.learnt);
-	assert_int_equal(gnmi_walk_stats(w)->followed + gnmi_walk_stats(w)->found, was.followed + was.found + 6);
+	assert_int_equal(gnmi_walk_stats(w)->followed + gnmi_walk_stats(w)->found,
+		was.followed + was.found + 6);
 	assert_true(gnmi_walk_stats(w)->followed >= was.followed + 5);
 	seen_clear(&seen);
 	gnmi_walk_reset(w);
@@ -161,7 +193,8 @@ static void compare(void *arg, const struct gnmi_update *u)
 	const struct gnmi_value *v = &m->v[m->at];
 	assert_true(m->at < MANY);
 	if (strcmp(u->path, m->path[m->at]) != 0 || u->value.kind != v->kind)
-		fail_msg("%zu: %s, kind %d instead of %s, kind %d", m->at, u->path, (int)u->value.kind, m->path[m->at], (int)v->kind);
+		fail_msg("%zu: %s, kind %d instead of %s, kind %d", m->at, u->path,
+			(int)u->value.kind, m->path[m->at], (int)v->kind);
 	assert_int_equal(u->duplicates, m->at % 3);
 	assert_int_equal(u->t_ns, 1763700000000000000);
 	if (v->kind == GNMI_STRING || v->kind == GNMI_BYTES) {
@@ -201,7 +234,8 @@ static void value_make(size_t i, uint64_t random, Gnmi__TypedValue *to, struct g
 	case 2:
 		to->value_case = GNMI__TYPED_VALUE__VALUE_STRING_VAL;
 		to->string_val = (ProtobufCBinaryData){random % sizeof(text), text};
-		*v = (struct gnmi_value){.kind = GNMI_STRING, .p = (const char *)text, .n = random % sizeof(text)};
+		*v = (struct gnmi_value){
+			.kind = GNMI_STRING, .p = (const char *)text, .n = random % sizeof(text)};
 		break;
 	case 3:
 		to->value_case = GNMI__TYPED_VALUE__VALUE_BOOL_VAL;
@@ -216,7 +250,8 @@ static void value_make(size_t i, uint64_t random, Gnmi__TypedValue *to, struct g
 	default:
 		to->value_case = GNMI__TYPED_VALUE__VALUE_BYTES_VAL;
 		to->bytes_val = (ProtobufCBinaryData){random % sizeof(text), text};
-		*v = (struct gnmi_value){.kind = GNMI_BYTES, .p = (const char *)text, .n = random % sizeof(text)};
+		*v = (struct gnmi_value){
+			.kind = GNMI_BYTES, .p = (const char *)text, .n = random % sizeof(text)};
 	}
 }
 
@@ -269,7 +304,8 @@ static void test_round_trip(void **state)
 		gnmi__typed_value__init(u->val);
 		u->duplicates = i % 3;
 		value_make(i, next_random(&random), u->val, &model->v[i]);
-		snprintf(model->path[i], sizeof(model->path[i]), "/interfaces/interface[name=Ethernet%zu]", i);
+		snprintf(model->path[i], sizeof(model->path[i]),
+			"/interfaces/interface[name=Ethernet%zu]", i);
 	}
 	size_t n = gnmi__subscribe_response__get_packed_size(&response);
 	uint8_t *bytes = arena_alloc(a, n);
@@ -277,7 +313,9 @@ static void test_round_trip(void **state)
 	for (int round = 0; round < 3; round++) {
 		rw_cleanup(arena_freep) struct arena *scratch = arena_new();
 		model->at = 0;
-		assert_int_equal(round == 2 ? gnmi_decode_subscribe(bytes, n, &d, scratch) : gnmi_walk_message(w, bytes, n), 0);
+		assert_int_equal(round == 2 ? gnmi_decode_subscribe(bytes, n, &d, scratch)
+					    : gnmi_walk_message(w, bytes, n),
+			0);
 		assert_int_equal(model->at, MANY);
 	}
 	assert_int_equal(gnmi_walk_stats(w)->walked, 2);
@@ -286,7 +324,7 @@ static void test_round_trip(void **state)
 	gnmi_walk_free(w);
 }
 
-/* ---- limits ---- */
+/* ---- limits -------------------------------------------------------------- */
 
 struct tally {
 	uint64_t n, without_id;
@@ -301,18 +339,21 @@ static void tally(void *arg, const struct gnmi_update *u)
 	assert_non_null(strchr(u->path, '/'));
 }
 
-/* A server that never says the same path twice: memory ends where the limit says, and updates go on, without ids. */
+/* A server that never says the same path twice: memory ends where the limit says, and updates go
+ * on, without ids. */
 static void test_endless_paths(void **state)
 {
 	struct tally t = {0};
 	struct gnmi_counts counts = {0};
-	struct gnmi_walk *w = gnmi_walk_new(&(struct gnmi_decode){.fn = tally, .arg = &t, .counts = &counts});
+	struct gnmi_walk *w =
+		gnmi_walk_new(&(struct gnmi_decode){.fn = tally, .arg = &t, .counts = &counts});
 	const uint32_t extra = 1000;
 
 	for (uint32_t i = 0; i < GNMI_WALK_PATHS_MAX + extra; i++) {
 		char message[32];
 		/* An update whose only element is eight digits. */
-		int n = snprintf(message, sizeof(message), "\x0a\x14\x22\x12\x0a\x0c\x1a\x0a\x0a\x08%08x\x1a\x02\x18\x05", i);
+		int n = snprintf(message, sizeof(message),
+			"\x0a\x14\x22\x12\x0a\x0c\x1a\x0a\x0a\x08%08x\x1a\x02\x18\x05", i);
 		assert_int_equal(gnmi_walk_message(w, message, (size_t)n), 0);
 	}
 	assert_int_equal(t.n, GNMI_WALK_PATHS_MAX + extra);
@@ -327,7 +368,8 @@ static void test_large(void **state)
 {
 	struct tally t = {0};
 	struct gnmi_counts counts = {0};
-	struct gnmi_walk *w = gnmi_walk_new(&(struct gnmi_decode){.fn = tally, .arg = &t, .counts = &counts});
+	struct gnmi_walk *w =
+		gnmi_walk_new(&(struct gnmi_decode){.fn = tally, .arg = &t, .counts = &counts});
 	rw_cleanup(str_done) struct str body = {0}, message = {0}, path = {0};
 
 	for (uint32_t i = 0; i < GNMI_WALK_RECORDS_MAX + 1; i++)

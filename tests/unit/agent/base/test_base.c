@@ -35,7 +35,9 @@ static void test_err_print(void **state)
 		char *got = NULL;
 		size_t n = 0;
 		FILE *f = open_memstream(&got, &n);
-		assert_int_equal(err_at(&e, rows[i].code, rows[i].file, rows[i].line, rows[i].col, "%s", rows[i].text), rows[i].code);
+		assert_int_equal(err_at(&e, rows[i].code, rows[i].file, rows[i].line, rows[i].col,
+					 "%s", rows[i].text),
+			rows[i].code);
 		assert_int_equal(e.code, rows[i].code);
 		err_print(f, &e);
 		fclose(f);
@@ -100,7 +102,10 @@ static void test_arena(void **state)
 static void test_map_against_model(void **state)
 {
 	enum { KEYS = 512, STEPS = 60000 };
-	static struct { bool there; uint64_t value; } model[KEYS];
+	static struct {
+		bool there;
+		uint64_t value;
+	} model[KEYS];
 	struct map *m = map_new();
 	uint64_t x = 42;
 	size_t n = 0;
@@ -144,9 +149,13 @@ static void test_smap(void **state)
 
 	assert_false(smap_get(m, "x", 1, &v));
 	for (uint64_t i = 0; i < 5000; i++)
-		smap_put(m, key, (size_t)snprintf(key, sizeof(key), "Ethernet%llu", (unsigned long long)i), i);
+		smap_put(m, key,
+			(size_t)snprintf(key, sizeof(key), "Ethernet%llu", (unsigned long long)i),
+			i);
 	for (uint64_t i = 0; i < 5000; i++) {
-		assert_true(smap_get(m, key, (size_t)snprintf(key, sizeof(key), "Ethernet%llu", (unsigned long long)i), &v));
+		assert_true(smap_get(m, key,
+			(size_t)snprintf(key, sizeof(key), "Ethernet%llu", (unsigned long long)i),
+			&v));
 		assert_true(v == i);
 	}
 	assert_int_equal(smap_count(m), 5000);
@@ -191,7 +200,10 @@ static void test_str(void **state)
 
 static void test_glob(void **state)
 {
-	static const struct { const char *what, *pattern, *s; bool want; } rows[] = {
+	static const struct {
+		const char *what, *pattern, *s;
+		bool want;
+	} rows[] = {
 		{"no pattern", NULL, "leaf1", true},
 		{"star", "leaf*", "leaf12", true},
 		{"question mark", "leaf?", "leaf12", false},
@@ -208,8 +220,11 @@ static void test_glob(void **state)
 
 static void test_nearest(void **state)
 {
-	static const char *const names[] = {"interval", "slow_interval", "timeout", "profile", "status", "store"};
-	static const struct { const char *what, *s, *want; } rows[] = {
+	static const char *const names[] = {
+		"interval", "slow_interval", "timeout", "profile", "status", "store"};
+	static const struct {
+		const char *what, *s, *want;
+	} rows[] = {
 		{"one letter missing", "intrval", "interval"},
 		{"swapped", "tiemout", "timeout"},
 		{"exact", "status", "status"},
@@ -272,10 +287,18 @@ static void test_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_err_print), cmocka_unit_test(test_err_wraps_itself), cmocka_unit_test(test_err_list),
-		cmocka_unit_test(test_arena), cmocka_unit_test(test_map_against_model), cmocka_unit_test(test_smap),
-		cmocka_unit_test(test_hash_is_stable), cmocka_unit_test(test_str), cmocka_unit_test(test_glob),
-		cmocka_unit_test(test_nearest), cmocka_unit_test(test_read_file), cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_err_print),
+		cmocka_unit_test(test_err_wraps_itself),
+		cmocka_unit_test(test_err_list),
+		cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_map_against_model),
+		cmocka_unit_test(test_smap),
+		cmocka_unit_test(test_hash_is_stable),
+		cmocka_unit_test(test_str),
+		cmocka_unit_test(test_glob),
+		cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_read_file),
+		cmocka_unit_test(test_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

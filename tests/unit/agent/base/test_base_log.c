@@ -87,9 +87,11 @@ static void test_complaint_gaps(void **state)
 
 	log_set_plain(false);
 	for (int64_t s = 0; s < 6 * 3600; s++)
-		if (complain(&c, (mono_t){s * NS_PER_S}, LOG_WARN_, "leaf1", "no answer") && n < rw_countof(told_s))
+		if (complain(&c, (mono_t){s * NS_PER_S}, LOG_WARN_, "leaf1", "no answer") &&
+			n < rw_countof(told_s))
 			told_s[n++] = s;
-	static const int64_t want[] = {0, 10, 30, 70, 150, 310, 630, 1270, 2550, 5110, 8710, 12310, 15910, 19510};
+	static const int64_t want[] = {
+		0, 10, 30, 70, 150, 310, 630, 1270, 2550, 5110, 8710, 12310, 15910, 19510};
 	assert_int_equal(n, rw_countof(want));
 	assert_memory_equal(told_s, want, sizeof(want));
 	const char *s = said();

@@ -1,4 +1,5 @@
-/* loop: timers, descriptors, signals, work and the mailbox; and that a callback may free its own handle. */
+/* loop: timers, descriptors, signals, work and the mailbox; and that a callback may free its own
+ * handle. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -109,7 +110,8 @@ static void never(void *arg)
 static void test_timer_stopped_or_freed_stays_silent(void **state)
 {
 	struct world *w = *state;
-	struct loop_timer *stopped = loop_timer_new(w->loop, never, w), *freed = loop_timer_new(w->loop, never, w);
+	struct loop_timer *stopped = loop_timer_new(w->loop, never, w),
+			  *freed = loop_timer_new(w->loop, never, w);
 	struct loop_timer *t = loop_timer_new(w->loop, on_once, w);
 	loop_timer_start(stopped, NS_PER_MS, 0);
 	loop_timer_start(freed, NS_PER_MS, NS_PER_MS);
@@ -241,7 +243,8 @@ static void test_mailbox_across_threads(void **state)
 	struct sender senders[SENDERS];
 
 	w->in_order = true;
-	w->mailbox = mailbox_new(w->loop, 16, on_message, w); /* small: senders must meet a full one */
+	/* small: senders must meet a full one */
+	w->mailbox = mailbox_new(w->loop, 16, on_message, w);
 	for (uint64_t i = 0; i < SENDERS; i++) {
 		senders[i] = (struct sender){.mailbox = w->mailbox, .id = i};
 		assert_int_equal(pthread_create(&threads[i], NULL, send_all, &senders[i]), 0);
@@ -310,12 +313,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_timer_once_is_not_early, begin, end),
 		cmocka_unit_test_setup_teardown(test_timer_repeats_and_frees_itself, begin, end),
-		cmocka_unit_test_setup_teardown(test_timer_stopped_or_freed_stays_silent, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_timer_stopped_or_freed_stays_silent, begin, end),
 		cmocka_unit_test_setup_teardown(test_fd, begin, end),
 		cmocka_unit_test_setup_teardown(test_signal, begin, end),
 		cmocka_unit_test_setup_teardown(test_work, begin, end),
 		cmocka_unit_test_setup_teardown(test_mailbox_across_threads, begin, end),
-		cmocka_unit_test_setup_teardown(test_mailbox_is_bounded_and_empties_on_free, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_mailbox_is_bounded_and_empties_on_free, begin, end),
 		cmocka_unit_test_setup_teardown(test_mailbox_frees_itself, begin, end),
 		cmocka_unit_test_setup_teardown(test_loop_time_is_monotonic_clock, begin, end),
 	};

@@ -1,4 +1,5 @@
-/* test_control - the agent's socket: requests and replies, bounds, left-over files. The other side is control_call() on a thread. */
+/* test_control - the agent's socket: requests and replies, bounds, left-over files. The other side
+ * is control_call() on a thread. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -137,11 +138,17 @@ static void converse(struct side *s)
 
 static void test_lines(void **state)
 {
-	static const struct { const char *what, *send, *got; } rows[] = {
+	static const struct {
+		const char *what, *send, *got;
+	} rows[] = {
 		{"one request", "{\"cmd\":\"a\"}\n", "{\"ok\":true,\"echo\":\"a\"}\n"},
-		{"two in one packet", "{\"cmd\":\"a\"}\n{\"cmd\":\"b\"}\n", "{\"ok\":true,\"echo\":\"a\"}\n{\"ok\":true,\"echo\":\"b\"}\n"},
-		{"empty lines are nothing", "\n\n{\"cmd\":\"a\"}\n", "{\"ok\":true,\"echo\":\"a\"}\n"},
-		{"no object", "[1]\n", "{\"ok\":false,\"error\":\"expected a JSON object in one line: read another value\"}\n"},
+		{"two in one packet", "{\"cmd\":\"a\"}\n{\"cmd\":\"b\"}\n",
+			"{\"ok\":true,\"echo\":\"a\"}\n{\"ok\":true,\"echo\":\"b\"}\n"},
+		{"empty lines are nothing", "\n\n{\"cmd\":\"a\"}\n",
+			"{\"ok\":true,\"echo\":\"a\"}\n"},
+		{"no object", "[1]\n",
+			"{\"ok\":false,\"error\":\"expected a JSON object in one line: read "
+			"another value\"}\n"},
 		{"half a line is no request", "{\"cmd\":\"a\"}", ""},
 		{"what the callee refuses", "{}\n", "{\"ok\":false,\"error\":\"expected cmd\"}\n"},
 	};
@@ -182,7 +189,8 @@ static void *crowd(void *arg)
 	char buf[128] = "";
 	for (size_t k = 0; k < rw_countof(fd); k++) {
 		fd[k] = dial(s->w->path);
-		if (k < CONTROL_CLIENTS_MAX && fd[k] >= 0) { /* wait until it is served: only then does it hold a place */
+		/* wait until it is served: only then does it hold a place */
+		if (k < CONTROL_CLIENTS_MAX && fd[k] >= 0) {
 			(void)!send(fd[k], "{\"cmd\":\"a\"}\n", 12, MSG_NOSIGNAL);
 			(void)!recv(fd[k], buf, sizeof(buf) - 1, 0);
 		}
@@ -275,8 +283,10 @@ static void test_socket_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_lines, setup, teardown), cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_crowd, setup, teardown), cmocka_unit_test_setup_teardown(test_call_and_who, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_crowd, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_call_and_who, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_socket_file, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* cli: where options may stand, what is refused and with which hint, and help made from the rows. */
+/* cli: where options may stand, what is refused and with which hint, and help made from the rows.
+ */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,10 +20,12 @@ static char seen[1024]; /* what run() was given */
 static int run_seen(const struct command *c, struct command_args *a)
 {
 	struct globals *g = a->g;
-	int n = snprintf(seen, sizeof(seen), "%s db=%s since=%s format=%d%s color=%d v=%d", c->name, g->db ? g->db : "-",
-		g->since ? g->since : "-", (int)g->format, g->format_given ? "!" : "", (int)g->color, g->verbose);
+	int n = snprintf(seen, sizeof(seen), "%s db=%s since=%s format=%d%s color=%d v=%d", c->name,
+		g->db ? g->db : "-", g->since ? g->since : "-", (int)g->format,
+		g->format_given ? "!" : "", (int)g->color, g->verbose);
 	for (size_t i = 0; c->options && c->options[i].name; i++)
-		n += snprintf(seen + n, sizeof(seen) - (size_t)n, " %s=%s", c->options[i].name, a->opt[i] ? a->opt[i] : "-");
+		n += snprintf(seen + n, sizeof(seen) - (size_t)n, " %s=%s", c->options[i].name,
+			a->opt[i] ? a->opt[i] : "-");
 	for (size_t i = 0; a->set[i]; i++)
 		n += snprintf(seen + n, sizeof(seen) - (size_t)n, " +%s", a->set[i]);
 	for (int i = 0; i < a->argc; i++)
@@ -45,15 +48,22 @@ static int run_check(struct command_args *a)
 }
 
 static const struct command command_replay = {
-	.name = "replay", .args = "[CASE]", .summary = "run the analyzers over history again",
+	.name = "replay",
+	.args = "[CASE]",
+	.summary = "run the analyzers over history again",
 	.help = "First paragraph.\n\nSecond paragraph that goes\non.\nThird sentence.\n",
-	.options = (const struct command_option[]){
-		{"from", 0, "CASE", "a recorded case"}, {"set", 0, "KEY=VALUE", "another setting"}, {"interface", 'i', "IFACE", "capture there"},
-		{"deep", 'd', NULL, "look closer"}, {NULL}},
+	.options = (const struct command_option[]){{"from", 0, "CASE", "a recorded case"},
+		{"set", 0, "KEY=VALUE", "another setting"},
+		{"interface", 'i', "IFACE", "capture there"}, {"deep", 'd', NULL, "look closer"},
+		{NULL}},
 	.run = run_replay,
 };
 static const struct command command_check = {
-	.name = "check", .args = "links", .summary = "a check", .usage_exit = 3, .run = run_check,
+	.name = "check",
+	.args = "links",
+	.summary = "a check",
+	.usage_exit = 3,
+	.run = run_check,
 };
 static const struct command *const table[] = {&command_replay, &command_check, NULL};
 
@@ -92,17 +102,32 @@ static int run(const char *line, char **ret_out, char **ret_err)
 
 static void test_places(void **state)
 {
-	static const struct { const char *what, *line; int code; const char *want; } rows[] = {
-		{"plain", "rocewatch replay", 0, "replay db=- since=- format=0 color=2 v=0 from=- set=- interface=- deep=-"},
-		{"globals before", "rocewatch --db X --since 1h replay", 0, "replay db=X since=1h format=0 color=2 v=0 from=- set=- interface=- deep=-"},
-		{"globals after", "rocewatch replay --db X -v -v --format json", 0, "replay db=X since=- format=2! color=2 v=2 from=- set=- interface=- deep=-"},
-		{"both, the later one counts", "rocewatch --db X replay --db Y", 0, "replay db=Y since=- format=0 color=2 v=0 from=- set=- interface=- deep=-"},
+	static const struct {
+		const char *what, *line;
+		int code;
+		const char *want;
+	} rows[] = {
+		{"plain", "rocewatch replay", 0,
+			"replay db=- since=- format=0 color=2 v=0 from=- set=- interface=- deep=-"},
+		{"globals before", "rocewatch --db X --since 1h replay", 0,
+			"replay db=X since=1h format=0 color=2 v=0 from=- set=- interface=- "
+			"deep=-"},
+		{"globals after", "rocewatch replay --db X -v -v --format json", 0,
+			"replay db=X since=- format=2! color=2 v=2 from=- set=- interface=- "
+			"deep=-"},
+		{"both, the later one counts", "rocewatch --db X replay --db Y", 0,
+			"replay db=Y since=- format=0 color=2 v=0 from=- set=- interface=- deep=-"},
 		{"mixed with words", "rocewatch replay one --db=X two -i eth0 --deep", 0,
-			"replay db=X since=- format=0 color=2 v=0 from=- set=- interface=eth0 deep= [one] [two]"},
+			"replay db=X since=- format=0 color=2 v=0 from=- set=- interface=eth0 "
+			"deep= [one] [two]"},
 		{"repeated set", "rocewatch replay --set a.b=1 --set c=2 --from F", 0,
-			"replay db=- since=- format=0 color=2 v=0 from=F set=c=2 interface=- deep=- +a.b=1 +c=2"},
-		{"after the double dash", "rocewatch replay -- --db", 0, "replay db=- since=- format=0 color=2 v=0 from=- set=- interface=- deep=- [--db]"},
-		{"colour asked for", "rocewatch --color=always check links", 2, "check db=- since=- format=0 color=1 v=0 [links]"},
+			"replay db=- since=- format=0 color=2 v=0 from=F set=c=2 interface=- "
+			"deep=- +a.b=1 +c=2"},
+		{"after the double dash", "rocewatch replay -- --db", 0,
+			"replay db=- since=- format=0 color=2 v=0 from=- set=- interface=- deep=- "
+			"[--db]"},
+		{"colour asked for", "rocewatch --color=always check links", 2,
+			"check db=- since=- format=0 color=1 v=0 [links]"},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		rw_cleanup(freep) char *out = NULL, *err = NULL;
@@ -114,24 +139,41 @@ static void test_places(void **state)
 
 static void test_refusals(void **state)
 {
-	static const struct { const char *what, *line; int code; const char *want; } rows[] = {
+	static const struct {
+		const char *what, *line;
+		int code;
+		const char *want;
+	} rows[] = {
 		{"nothing", "rocewatch", 2, "Commands:"},
-		{"unknown command", "rocewatch reply", 2, "read 'reply', which is no command; did you mean 'replay'?"},
-		{"far command", "rocewatch frobnicate", 2, "read 'frobnicate', which is no command\n"},
-		{"unknown option", "rocewatch replay --fron X", 2, "rocewatch replay: read '--fron', which is no option here; did you mean '--from'?"},
-		{"with a value", "rocewatch replay --sinse=1h", 2, "read '--sinse', which is no option here; did you mean '--since'?"},
+		{"unknown command", "rocewatch reply", 2,
+			"read 'reply', which is no command; did you mean 'replay'?"},
+		{"far command", "rocewatch frobnicate", 2,
+			"read 'frobnicate', which is no command\n"},
+		{"unknown option", "rocewatch replay --fron X", 2,
+			"rocewatch replay: read '--fron', which is no option here; did you mean "
+			"'--from'?"},
+		{"with a value", "rocewatch replay --sinse=1h", 2,
+			"read '--sinse', which is no option here; did you mean '--since'?"},
 		{"after words", "rocewatch replay a b --fron", 2, "did you mean '--from'?"},
 		{"unknown letter", "rocewatch replay -z", 2, "read '-z', which is no option here"},
-		{"letter in a bunch", "rocewatch replay -dz", 2, "read '-z', which is no option here"},
-		{"before the command", "rocewatch --dp X replay", 2, "rocewatch: read '--dp', which is no option here; did you mean '--db'?"},
+		{"letter in a bunch", "rocewatch replay -dz", 2,
+			"read '-z', which is no option here"},
+		{"before the command", "rocewatch --dp X replay", 2,
+			"rocewatch: read '--dp', which is no option here; did you mean '--db'?"},
 		{"command's option before it", "rocewatch --from X replay", 2, "read '--from'"},
 		{"missing value", "rocewatch replay --from", 2, "option '--from' needs a value"},
-		{"missing value of a letter", "rocewatch replay -i", 2, "option '-i' needs a value"},
-		{"value where none is", "rocewatch replay --deep=1", 2, "option '--deep=1' takes no value"},
-		{"ambiguous", "rocewatch replay --s x", 2, "read '--s', which could be more than one option"},
-		{"format", "rocewatch replay --format xml", 2, "--format: read 'xml', expected table"},
-		{"colour", "rocewatch replay --color=blue", 2, "--color: read 'blue', expected auto, always or never"},
-		{"a check is never OK by mistake", "rocewatch check --bogus", 3, "rocewatch check: read '--bogus'"},
+		{"missing value of a letter", "rocewatch replay -i", 2,
+			"option '-i' needs a value"},
+		{"value where none is", "rocewatch replay --deep=1", 2,
+			"option '--deep=1' takes no value"},
+		{"ambiguous", "rocewatch replay --s x", 2,
+			"read '--s', which could be more than one option"},
+		{"format", "rocewatch replay --format xml", 2,
+			"--format: read 'xml', expected table"},
+		{"colour", "rocewatch replay --color=blue", 2,
+			"--color: read 'blue', expected auto, always or never"},
+		{"a check is never OK by mistake", "rocewatch check --bogus", 3,
+			"rocewatch check: read '--bogus'"},
 		{"nor by a bad format", "rocewatch check --format xml", 3, "read 'xml'"},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
@@ -144,12 +186,22 @@ static void test_refusals(void **state)
 
 static void test_help(void **state)
 {
-	static const struct { const char *line; const char *want[5]; } rows[] = {
-		{"rocewatch --help", {"Usage: rocewatch [OPTIONS] COMMAND", "  replay      run the analyzers", "-c, --config FILE", "--around TIME"}},
+	static const struct {
+		const char *line;
+		const char *want[5];
+	} rows[] = {
+		{"rocewatch --help",
+			{"Usage: rocewatch [OPTIONS] COMMAND", "  replay      run the analyzers",
+				"-c, --config FILE", "--around TIME"}},
 		{"rocewatch help", {"Commands:"}},
 		{"rocewatch -h", {"Commands:"}},
-		{"rocewatch replay --help", {"rocewatch replay - run the analyzers over history again\n", "Usage: rocewatch replay [CASE] [OPTIONS]\n",
-			"-i, --interface IFACE", "\nFirst paragraph.\n\nSecond paragraph that goes on.\nThird sentence.\n\nGlobal", "--no-header"}},
+		{"rocewatch replay --help",
+			{"rocewatch replay - run the analyzers over history again\n",
+				"Usage: rocewatch replay [CASE] [OPTIONS]\n",
+				"-i, --interface IFACE",
+				"\nFirst paragraph.\n\nSecond paragraph that goes on.\nThird "
+				"sentence.\n\nGlobal",
+				"--no-header"}},
 		{"rocewatch replay x --db y --help", {"Usage: rocewatch replay"}},
 		{"rocewatch check --help", {"Usage: rocewatch check links"}},
 		{"rocewatch --version", {"rocewatch " RW_VERSION "\n"}},
@@ -161,10 +213,13 @@ static void test_help(void **state)
 		assert_string_equal(err, "");
 		for (size_t w = 0; w < 5 && rows[i].want[w]; w++)
 			if (!strstr(out, rows[i].want[w]))
-				fail_msg("'%s' lacks '%s':\n%s", rows[i].line, rows[i].want[w], out);
-		for (char *save = NULL, *l = strtok_r(out, "\n", &save); l; l = strtok_r(NULL, "\n", &save))
+				fail_msg(
+					"'%s' lacks '%s':\n%s", rows[i].line, rows[i].want[w], out);
+		for (char *save = NULL, *l = strtok_r(out, "\n", &save); l;
+			l = strtok_r(NULL, "\n", &save))
 			if (strlen(l) > 100)
-				fail_msg("'%s': a line of %zu columns: %s", rows[i].line, strlen(l), l);
+				fail_msg("'%s': a line of %zu columns: %s", rows[i].line, strlen(l),
+					l);
 	}
 }
 
@@ -180,7 +235,10 @@ static void test_environment(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_places), cmocka_unit_test(test_refusals), cmocka_unit_test(test_help), cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_help),
+		cmocka_unit_test(test_environment),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /*
- * test_agent - the whole process, forked: start, reload (good, unchanged, broken), the lock, an ordered stop, and kill -9 again and again.
- * The only target is a port on loopback where nobody answers; what counts here is that the agent lives with that.
+ * test_agent - the whole process, forked: start, reload (good, unchanged, broken), the lock, an
+ * ordered stop, and kill -9 again and again. The only target is a port on loopback where nobody
+ * answers; what counts here is that the agent lives with that.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -77,7 +78,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	static const char *const names[] = {"rw.yaml", "rw.db", "rw.db-wal", "rw.db-shm", "rw.db.lock", "rw.db.sock", "log", "secret"};
+	static const char *const names[] = {"rw.yaml", "rw.db", "rw.db-wal", "rw.db-shm",
+		"rw.db.lock", "rw.db.sock", "log", "secret"};
 	struct place *p = *state;
 	if (p->pid > 0) {
 		kill(p->pid, SIGKILL);
@@ -131,7 +133,8 @@ static void wait_status(const struct place *p, int reloads, size_t targets)
 	int64_t deadline = mono_now().ns + DEADLINE_NS;
 	while (mono_now().ns < deadline) {
 		json_t *s = ask(p);
-		bool there = s && json_integer_value(json_object_get(s, "reloads")) == reloads && json_array_size(json_object_get(s, "targets")) == targets;
+		bool there = s && json_integer_value(json_object_get(s, "reloads")) == reloads &&
+			json_array_size(json_object_get(s, "targets")) == targets;
 		json_decref(s);
 		if (there)
 			return;
@@ -189,7 +192,7 @@ static void wait_reason(const struct place *p, const char *name, const char *tex
 		json_t *s = ask(p), *t;
 		size_t k;
 		bool there = false;
-		json_array_foreach(json_object_get(s, "targets"), k, t) {
+		json_array_foreach (json_object_get(s, "targets"), k, t) {
 			const char *reason = json_string_value(json_object_get(t, "reason"));
 			if (!str_eq(json_string_value(json_object_get(t, "name")), name) || !reason)
 				continue;
@@ -204,16 +207,22 @@ static void wait_reason(const struct place *p, const char *name, const char *tex
 	fail_msg("%s: '%s'", name, last);
 }
 
-/* A secret that is not there is the matter of one device: told with its place, and the others are watched all the same. */
+/* A secret that is not there is the matter of one device: told with its place, and the others are
+ * watched all the same. */
 static void test_missing_secret(void **state)
 {
 	struct place *p = *state;
 	char text[1024], place[256];
 	rw_cleanup(freep) char *log = NULL;
-	snprintf(text, sizeof(text), "fabric: test\nstore: { path: %s/rw.db }\ncredentials:\n  here: { snmp: { version: 2c, community_env: RW_TEST_COMMUNITY } }\n"
+	snprintf(text, sizeof(text),
+		"fabric: test\nstore: { path: %s/rw.db }\ncredentials:\n  here: { snmp: { version: "
+		"2c, community_env: RW_TEST_COMMUNITY } }\n"
 		"  there: { snmp: { version: 2c, community_file: %s/secret } }\ndevices:\n"
-		"  - { name: sw1, role: leaf, snmp: { address: \"127.0.0.1:1\", credentials: here } }\n"
-		"  - { name: sw2, role: leaf, snmp: { address: \"127.0.0.1:1\", credentials: there } }\n", p->dir, p->dir);
+		"  - { name: sw1, role: leaf, snmp: { address: \"127.0.0.1:1\", credentials: here "
+		"} }\n"
+		"  - { name: sw2, role: leaf, snmp: { address: \"127.0.0.1:1\", credentials: there "
+		"} }\n",
+		p->dir, p->dir);
 	FILE *f = fopen(p->config, "w");
 	assert_non_null(f);
 	fputs(text, f);
@@ -276,7 +285,9 @@ static void test_tells_systemd(void **state)
 	assert_non_null(strstr(text, "READY=1"));
 	assert_int_equal(watchdogs, 0);
 	wait_status(p, 0, 2); /* what is ready answers */
-	static const struct { const char *what, *more; } reloads[] = {{"good", ""}, {"broken", "nonsense: 1\n"}};
+	static const struct {
+		const char *what, *more;
+	} reloads[] = {{"good", ""}, {"broken", "nonsense: 1\n"}};
 	for (size_t i = 0; i < rw_countof(reloads); i++) {
 		put_config(p, reloads[i].more);
 		kill(pid, SIGHUP);
@@ -332,7 +343,8 @@ static void test_killed(void **state)
 		p->pid = 0;
 		assert_int_equal(wait_exit(pid), -SIGKILL);
 		char text[64] = "";
-		configurations(p, text); /* readable; the kill may have come before the first commit */
+		/* readable; the kill may have come before the first commit */
+		configurations(p, text);
 		assert_true(str_eq(text, "0") || str_eq(text, "1"));
 	}
 	pid_t pid = p->pid = launch(p);
@@ -342,10 +354,11 @@ static void test_killed(void **state)
 	assert_int_equal(wait_exit(pid), 0);
 	char text[64] = "";
 	configurations(p, text);
-	assert_string_equal(text, "1"); /* the same one is stored once, however often the agent starts */
+	/* the same one is stored once, however often the agent starts */
+	assert_string_equal(text, "1");
 }
 
-/* --- rights: what each thread of a running agent has ------------------------------------------------------------------------------ */
+/* ---- rights: what each thread of a running agent has --------------------- */
 
 #define CAP(n) (1ull << (n))
 #define NOBODY 65534u
@@ -365,7 +378,8 @@ static unsigned long long status_field(pid_t pid, const char *tid, const char *f
 	return 0;
 }
 
-/* ThreadSanitizer's own thread is there before main() and keeps what the process was started with. */
+/* ThreadSanitizer's own thread is there before main() and keeps what the process was started with.
+ */
 static void skip_under_tsan(void)
 {
 #ifdef __SANITIZE_THREAD__
@@ -386,12 +400,15 @@ static void expect_rights(const char *what, pid_t pid, unsigned uid, unsigned lo
 	while ((d = readdir(tasks))) {
 		if (d->d_name[0] == '.')
 			continue;
-		unsigned long long permitted = status_field(pid, d->d_name, "CapPrm", 16), effective = status_field(pid, d->d_name, "CapEff", 16);
+		unsigned long long permitted = status_field(pid, d->d_name, "CapPrm", 16),
+				   effective = status_field(pid, d->d_name, "CapEff", 16);
 		bool first = str_eq(d->d_name, main_tid);
 		if ((permitted | effective) & ~want || (first && effective != want))
-			fail_msg("%s: thread %s has %llx of %llx, expected %llx", what, d->d_name, effective, permitted, want);
+			fail_msg("%s: thread %s has %llx of %llx, expected %llx", what, d->d_name,
+				effective, permitted, want);
 		if (status_field(pid, d->d_name, "Uid", 10) != uid)
-			fail_msg("%s: thread %s is user %llu", what, d->d_name, status_field(pid, d->d_name, "Uid", 10));
+			fail_msg("%s: thread %s is user %llu", what, d->d_name,
+				status_field(pid, d->d_name, "Uid", 10));
 		if (status_field(pid, d->d_name, "NoNewPrivs", 10) != 1)
 			fail_msg("%s: thread %s may gain rights", what, d->d_name);
 		n++;
@@ -403,12 +420,18 @@ static void expect_rights(const char *what, pid_t pid, unsigned uid, unsigned lo
 static void test_rights(void **state)
 {
 	skip_under_tsan();
-	static const struct { const char *what, *more; unsigned owner, uid; unsigned long long want; } rows[] = {
+	static const struct {
+		const char *what, *more;
+		unsigned owner, uid;
+		unsigned long long want;
+	} rows[] = {
 		{"root stays root", "user: root\n", 0, 0, CAP(CAP_NET_RAW)},
-		{"the store is somebody else's", "user: root\n", NOBODY, 0, CAP(CAP_NET_RAW) | CAP(CAP_DAC_OVERRIDE)},
+		{"the store is somebody else's", "user: root\n", NOBODY, 0,
+			CAP(CAP_NET_RAW) | CAP(CAP_DAC_OVERRIDE)},
 		{"another user", "user: nobody\n", NOBODY, NOBODY, CAP(CAP_NET_RAW)},
-		{"another user, another namespace", "  - { name: there, interface: lo, netns: rw-not-there }\nuser: nobody\n", NOBODY, NOBODY,
-			CAP(CAP_NET_RAW) | CAP(CAP_SYS_ADMIN)},
+		{"another user, another namespace",
+			"  - { name: there, interface: lo, netns: rw-not-there }\nuser: nobody\n",
+			NOBODY, NOBODY, CAP(CAP_NET_RAW) | CAP(CAP_SYS_ADMIN)},
 	};
 	struct place *p = *state;
 	char tid[16];
@@ -422,7 +445,8 @@ static void test_rights(void **state)
 		/* the socket is there a moment before the rights are gone */
 		int64_t deadline = mono_now().ns + DEADLINE_NS;
 		snprintf(tid, sizeof(tid), "%d", (int)pid);
-		while (status_field(pid, tid, "CapPrm", 16) != rows[i].want && mono_now().ns < deadline)
+		while (status_field(pid, tid, "CapPrm", 16) != rows[i].want &&
+			mono_now().ns < deadline)
 			poll(NULL, 0, 10);
 		expect_rights(rows[i].what, pid, rows[i].uid, rows[i].want);
 		kill(pid, SIGTERM);
@@ -437,7 +461,7 @@ static void capture_state_text(const struct place *p, const char *name, char tex
 	json_t *s = ask(p), *t;
 	size_t k;
 	text[0] = '\0';
-	json_array_foreach(json_object_get(s, "targets"), k, t) {
+	json_array_foreach (json_object_get(s, "targets"), k, t) {
 		if (str_eq(json_string_value(json_object_get(t, "name")), name))
 			snprintf(text, 32, "%s", json_string_value(json_object_get(t, "state")));
 	}
@@ -457,7 +481,8 @@ static void wait_capture(const struct place *p, const char *name, const char *st
 	fail_msg("capture %s is '%s', not '%s'", name, text, state);
 }
 
-/* As an ordinary user, a capture in another network namespace is opened again after its interface went away and came back. */
+/* As an ordinary user, a capture in another network namespace is opened again after its interface
+ * went away and came back. */
 static void test_capture_elsewhere(void **state)
 {
 	skip_under_tsan();
@@ -467,16 +492,22 @@ static void test_capture_elsewhere(void **state)
 	setenv("RW_TEST_NETNS", name, 1);
 	if (geteuid() != 0 || system("ip netns add $RW_TEST_NETNS 2>/dev/null") != 0)
 		skip();
-	int made = system("ip -n $RW_TEST_NETNS link add rwd0 type veth peer name rwd1 2>/dev/null && ip -n $RW_TEST_NETNS link set rwd0 up");
+	int made = system("ip -n $RW_TEST_NETNS link add rwd0 type veth peer name rwd1 2>/dev/null "
+			  "&& ip -n $RW_TEST_NETNS link set rwd0 up");
 	if (made == 0) {
-		snprintf(more, sizeof(more), "  - { name: there, interface: rwd0, netns: %s, interval: 1s }\nuser: nobody\n", name);
+		snprintf(more, sizeof(more),
+			"  - { name: there, interface: rwd0, netns: %s, interval: 1s }\nuser: "
+			"nobody\n",
+			name);
 		put_config(p, more);
 		assert_int_equal(chown(p->dir, NOBODY, 0), 0);
 		pid_t pid = p->pid = launch(p);
 		wait_capture(p, "there", "up");
 		assert_int_equal(system("ip -n $RW_TEST_NETNS link del rwd0"), 0);
 		wait_capture(p, "there", "backoff");
-		assert_int_equal(system("ip -n $RW_TEST_NETNS link add rwd0 type veth peer name rwd1 && ip -n $RW_TEST_NETNS link set rwd0 up"), 0);
+		assert_int_equal(system("ip -n $RW_TEST_NETNS link add rwd0 type veth peer name "
+					"rwd1 && ip -n $RW_TEST_NETNS link set rwd0 up"),
+			0);
 		wait_capture(p, "there", "up");
 		expect_rights("opened again", pid, NOBODY, CAP(CAP_NET_RAW) | CAP(CAP_SYS_ADMIN));
 		kill(pid, SIGTERM);
@@ -487,7 +518,8 @@ static void test_capture_elsewhere(void **state)
 		skip();
 }
 
-/* More devices than a login shell's soft limit has files: the limit is raised, and never lowered. */
+/* More devices than a login shell's soft limit has files: the limit is raised, and never lowered.
+ */
 static void test_files(void **state)
 {
 	struct rlimit before, rl;
@@ -509,9 +541,12 @@ static void test_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_reload_and_stop, setup, teardown), cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_missing_secret, setup, teardown), cmocka_unit_test_setup_teardown(test_tells_systemd, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_rights, setup, teardown), cmocka_unit_test_setup_teardown(test_capture_elsewhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reload_and_stop, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_missing_secret, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tells_systemd, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rights, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_capture_elsewhere, setup, teardown),
 		cmocka_unit_test(test_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,11 +18,16 @@ struct world {
 	bool waits;
 };
 
-static bool waits(void *arg, const char *device) { return ((struct world *)arg)->waits; }
-
-static void peer(void *arg, const char *device, const char *port, const char *peer_device, const char *peer_port)
+static bool waits(void *arg, const char *device)
 {
-	str_addf(&((struct world *)arg)->peers, "%s:%s>%s:%s ", device, port, peer_device, peer_port);
+	return ((struct world *)arg)->waits;
+}
+
+static void peer(void *arg, const char *device, const char *port, const char *peer_device,
+	const char *peer_port)
+{
+	str_addf(&((struct world *)arg)->peers, "%s:%s>%s:%s ", device, port, peer_device,
+		peer_port);
 }
 
 static void dispute(void *arg, const char *device, const char *text, bool over)
@@ -34,14 +39,19 @@ static void world_new(struct world *w, const char *links)
 {
 	struct err_list errors = {0};
 	rw_cleanup(str_done) struct str text = {0};
-	str_add(&text, "credentials: { c: { snmp: { version: 2c, community_file: /nowhere } } }\ndevices:\n");
+	str_add(&text,
+		"credentials: { c: { snmp: { version: 2c, community_file: /nowhere } } "
+		"}\ndevices:\n");
 	static const char *const names[] = {"leaf1", "leaf2", "spine1", "spine2"};
 	for (size_t i = 0; i < rw_countof(names); i++)
-		str_addf(&text, "  - { name: %s, role: %.*s, snmp: { address: 192.0.2.%zu, credentials: c, slow_interval: 100s } }\n", names[i],
-			(int)strcspn(names[i], "12"), names[i], i + 1);
+		str_addf(&text,
+			"  - { name: %s, role: %.*s, snmp: { address: 192.0.2.%zu, credentials: c, "
+			"slow_interval: 100s } }\n",
+			names[i], (int)strcspn(names[i], "12"), names[i], i + 1);
 	str_add(&text, links);
 	*w = (struct world){.now = {NS_PER_S}};
-	if (config_parse(text.s, text.n, "test.yaml", CONFIG_FULL, NULL, 0, &w->config, &errors) != 0)
+	if (config_parse(text.s, text.n, "test.yaml", CONFIG_FULL, NULL, 0, &w->config, &errors) !=
+		0)
 		fail_msg("%s", errors.v[0].text);
 	err_list_done(&errors);
 	const struct discovery_events events = {w, waits, peer, dispute};
@@ -64,19 +74,28 @@ static void hear(struct world *w, const char *device, const char *what)
 	static const char *const names[] = {"1", "2", "3", "4", "5", "6", "7", "8", "9"};
 	struct topology_port ports[9] = {{0}};
 	for (uint32_t i = 0; i < 9; i++)
-		ports[i] = (struct topology_port){.name = names[i], .alias = "", .descr = "", .mac = "", .ifindex = i + 1};
-	struct topology_device self = {.name = device, .sysname = device, .chassis = "", .ports = ports, .n_ports = 9};
+		ports[i] = (struct topology_port){
+			.name = names[i], .alias = "", .descr = "", .mac = "", .ifindex = i + 1};
+	struct topology_device self = {
+		.name = device, .sysname = device, .chassis = "", .ports = ports, .n_ports = 9};
 	struct topology_neighbor heard[9];
 	char port[9][8], system[9][32], id[9][8];
 	size_t n = 0;
-	for (int used = 0; sscanf(what, " %7[^>]>%31[^: ]%n", port[n], system[n], &used) == 2; n++) {
+	for (int used = 0; sscanf(what, " %7[^>]>%31[^: ]%n", port[n], system[n], &used) == 2;
+		n++) {
 		what += used;
 		id[n][0] = '\0';
 		if (*what == ':' && sscanf(what, ":%7[^ ]%n", id[n], &used) == 1)
 			what += used;
 		bool mac = strncmp(system[n], "mac-", 4) == 0;
-		heard[n] = (struct topology_neighbor){.device = device, .port = port[n], .sysname = mac ? "" : system[n], .chassis_subtype = 4,
-			.chassis = mac ? system[n] : "", .port_subtype = LLDP_PORT_IFNAME, .port_id = id[n], .port_descr = ""};
+		heard[n] = (struct topology_neighbor){.device = device,
+			.port = port[n],
+			.sysname = mac ? "" : system[n],
+			.chassis_subtype = 4,
+			.chassis = mac ? system[n] : "",
+			.port_subtype = LLDP_PORT_IFNAME,
+			.port_id = id[n],
+			.port_descr = ""};
 	}
 	discovery_hear(w->d, &self, heard, n, w->now);
 }
@@ -147,7 +166,8 @@ static void test_silence_keeps(void **state)
 	world_new(&w, "links: discover\n");
 	both(&w);
 	expect(&w, "all", true, BOTH);
-	assert_string_equal(w.peers.s, "leaf1:1>spine1:1 spine1:1>leaf1:1 leaf1:2>spine2:1 spine2:1>leaf1:2 ");
+	assert_string_equal(
+		w.peers.s, "leaf1:1>spine1:1 spine1:1>leaf1:1 leaf1:2>spine2:1 spine2:1>leaf1:2 ");
 	hear(&w, "leaf1", "1>spine1:1");
 	hear(&w, "spine2", "");
 	expect(&w, "a link went down", false, BOTH);
@@ -157,7 +177,9 @@ static void test_silence_keeps(void **state)
 	both(&w);
 	expect(&w, "and back", false, BOTH);
 	assert_string_equal(w.disputes.s, "");
-	assert_string_equal(w.peers.s, "leaf1:1>spine1:1 spine1:1>leaf1:1 leaf1:2>spine2:1 spine2:1>leaf1:2 "); /* once */
+	/* once */
+	assert_string_equal(
+		w.peers.s, "leaf1:1>spine1:1 spine1:1>leaf1:1 leaf1:2>spine2:1 spine2:1>leaf1:2 ");
 	world_free(&w);
 }
 
@@ -190,7 +212,8 @@ static void test_replaced(void **state)
 
 static void test_known_before(void **state)
 {
-	static const struct config_link known[] = {{"leaf1:2", "spine2:1"}, {"leaf1:1", "spine1:1"}};
+	static const struct config_link known[] = {
+		{"leaf1:2", "spine2:1"}, {"leaf1:1", "spine1:1"}};
 	struct world w;
 	world_new(&w, "links: discover\n");
 	discovery_know(w.d, known, 2);
@@ -203,14 +226,18 @@ static void test_known_before(void **state)
 static void test_disputes(void **state)
 {
 	struct world w;
-	world_new(&w, "links:\n  - { a: \"leaf1:1\", b: \"spine1:2\" }\n  - { a: \"leaf1:3\", b: \"host:n1:rail0\" }\n");
+	world_new(&w,
+		"links:\n  - { a: \"leaf1:1\", b: \"spine1:2\" }\n  - { a: \"leaf1:3\", b: "
+		"\"host:n1:rail0\" }\n");
 	hear(&w, "leaf1", "1>spine1:1 3>n1:eth0");
 	hear(&w, "spine1", "1>leaf1:1");
 	expect(&w, "declared otherwise", true, "leaf1:1-spine1:1 leaf1:3-host:n1:eth0 ");
-	assert_string_equal(w.disputes.s, "leaf1:1 is declared to lead to spine1:2, but hears spine1:1; ");
+	assert_string_equal(
+		w.disputes.s, "leaf1:1 is declared to lead to spine1:2, but hears spine1:1; ");
 	hear(&w, "leaf2", "1>spine1:1");
 	expect(&w, "two ends of one port", false, "leaf1:1-spine1:1 leaf1:3-host:n1:eth0 ");
-	assert_non_null(strstr(w.disputes.s, "leaf2:1 to spine1:1: spine1:1 is also said to be linked to leaf1:1; "));
+	assert_non_null(strstr(w.disputes.s,
+		"leaf2:1 to spine1:1: spine1:1 is also said to be linked to leaf1:1; "));
 	hear(&w, "leaf2", "");
 	hear(&w, "leaf1", "1>spine1:2 3>n1:eth0");
 	hear(&w, "spine1", "2>leaf1:1");
@@ -221,7 +248,8 @@ static void test_disputes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_waits_for_all), cmocka_unit_test(test_silence_keeps), cmocka_unit_test(test_replaced),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_waits_for_all),
+		cmocka_unit_test(test_silence_keeps), cmocka_unit_test(test_replaced),
 		cmocka_unit_test(test_known_before), cmocka_unit_test(test_disputes)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

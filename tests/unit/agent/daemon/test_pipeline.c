@@ -1,6 +1,7 @@
 /*
- * test_pipeline - live and replay are the same. Samples go in as they arrive from a network (jittered, devices out of step), into a
- * store and a ledger; the database is then replayed, and the incidents must be the same bytes. Also a restart in the middle.
+ * test_pipeline - live and replay are the same. Samples go in as they arrive from a network
+ * (jittered, devices out of step), into a store and a ledger; the database is then replayed, and
+ * the incidents must be the same bytes. Also a restart in the middle.
  */
 #include <errno.h>
 #include <math.h>
@@ -31,29 +32,30 @@
 #define POLLS 200
 #define PORTS 8 /* leaf1 and leaf2, two uplinks and two hosts each */
 
-static const char yaml[] =
-	"fabric: pod-a\n"
-	"defaults: { interval: 10s, slow_interval: 20s }\n" /* so that priming reads far back for the past alone */
-	"devices:\n"
-	"  - { name: leaf1, role: leaf }\n"
-	"  - { name: leaf2, role: leaf }\n"
-	"  - { name: spine1, role: spine }\n"
-	"  - { name: spine2, role: spine }\n"
-	"links:\n"
-	"  - { a: \"leaf1:e49\", b: \"spine1:e1\" }\n"
-	"  - { a: \"leaf1:e50\", b: \"spine2:e1\" }\n"
-	"  - { a: \"leaf2:e49\", b: \"spine1:e2\" }\n"
-	"  - { a: \"leaf2:e50\", b: \"spine2:e2\" }\n"
-	"  - { a: \"leaf1:e1\", b: \"host:n1\" }\n"
-	"  - { a: \"leaf1:e2\", b: \"host:n2\" }\n"
-	"  - { a: \"leaf2:e1\", b: \"host:n3\" }\n"
-	"  - { a: \"leaf2:e2\", b: \"host:n4\" }\n"
-	"jobs:\n"
-	"  - { name: train, gpus: 512, hosts: \"*\" }\n"
-	"cost: { usd_per_gpu_hour: 30 }\n"
-	"analyzers:\n"
-	"  ecmp_imbalance: { window: 60s, hold: 3 }\n"
-	"  steps: { past: 11m }\n"; /* shorter than the fault: what it remembers is not what it began with */
+static const char yaml[] = "fabric: pod-a\n"
+			   /* so that priming reads far back for the past alone */
+			   "defaults: { interval: 10s, slow_interval: 20s }\n"
+			   "devices:\n"
+			   "  - { name: leaf1, role: leaf }\n"
+			   "  - { name: leaf2, role: leaf }\n"
+			   "  - { name: spine1, role: spine }\n"
+			   "  - { name: spine2, role: spine }\n"
+			   "links:\n"
+			   "  - { a: \"leaf1:e49\", b: \"spine1:e1\" }\n"
+			   "  - { a: \"leaf1:e50\", b: \"spine2:e1\" }\n"
+			   "  - { a: \"leaf2:e49\", b: \"spine1:e2\" }\n"
+			   "  - { a: \"leaf2:e50\", b: \"spine2:e2\" }\n"
+			   "  - { a: \"leaf1:e1\", b: \"host:n1\" }\n"
+			   "  - { a: \"leaf1:e2\", b: \"host:n2\" }\n"
+			   "  - { a: \"leaf2:e1\", b: \"host:n3\" }\n"
+			   "  - { a: \"leaf2:e2\", b: \"host:n4\" }\n"
+			   "jobs:\n"
+			   "  - { name: train, gpus: 512, hosts: \"*\" }\n"
+			   "cost: { usd_per_gpu_hour: 30 }\n"
+			   "analyzers:\n"
+			   "  ecmp_imbalance: { window: 60s, hold: 3 }\n"
+			   /* shorter than the fault: what it remembers is not what it began with */
+			   "  steps: { past: 11m }\n";
 
 struct arrival {
 	int64_t at_ns; /* when it reaches us */
@@ -114,7 +116,11 @@ static char *incidents_text(struct run *r)
 	return text;
 }
 
-static uint32_t random_next(uint32_t *state) { return *state = *state * 1664525u + 1013904223u; } /* Numerical Recipes' LCG: the same each run */
+/* Numerical Recipes' LCG: the same each run */
+static uint32_t random_next(uint32_t *state)
+{
+	return *state = *state * 1664525u + 1013904223u;
+}
 
 static int arrival_compare(const void *a, const void *b)
 {
@@ -122,7 +128,8 @@ static int arrival_compare(const void *a, const void *b)
 	return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
 }
 
-/* Each device polls in its own phase, +-10 % jitter; answers take up to 900 ms; each poll brings four ports. leaf1 is skewed for a while, and the job a fifth slower. */
+/* Each device polls in its own phase, +-10 % jitter; answers take up to 900 ms; each poll brings
+ * four ports. leaf1 is skewed for a while, and the job a fifth slower. */
 static size_t make_arrivals(struct entities *entities, struct arrival *v)
 {
 	static const char *const ports[] = {"e49", "e50", "e1", "e2"};
@@ -133,17 +140,33 @@ static size_t make_arrivals(struct entities *entities, struct arrival *v)
 		const char *name = device ? "leaf2" : "leaf1";
 		int64_t t = T0 + device * 3700 * NS_PER_MS, before = t;
 		for (int poll = 0; poll < POLLS; poll++) {
-			t = T0 + device * 3700 * NS_PER_MS + poll * POLL + (int64_t)(random_next(&seed) % 2000) * NS_PER_MS - NS_PER_S;
+			t = T0 + device * 3700 * NS_PER_MS + poll * POLL +
+				(int64_t)(random_next(&seed) % 2000) * NS_PER_MS - NS_PER_S;
 			for (int port = 0; port < 4; port++) {
-				bool fault = poll >= 40 && poll < 110, skewed = fault && device == 0;
-				double share = port >= 2 ? (fault ? 0.24 : 0.3) : skewed ? (port ? 0.1 : 0.7) : 0.4; /* all hosts wait */
-				octets[device * 4 + port] += (uint64_t)(50e9 * share * (double)(t - before) / 1e9);
-				uint32_t entity = entities_intern(entities, name, ports[port], PRIO_NONE);
+				bool fault = poll >= 40 && poll < 110,
+				     skewed = fault && device == 0;
+				/* all hosts wait */
+				double share = port >= 2 ? (fault ? 0.24 : 0.3)
+					: skewed         ? (port ? 0.1 : 0.7)
+							 : 0.4;
+				octets[device * 4 + port] +=
+					(uint64_t)(50e9 * share * (double)(t - before) / 1e9);
+				uint32_t entity =
+					entities_intern(entities, name, ports[port], PRIO_NONE);
 				int64_t at = t + (int64_t)(random_next(&seed) % 900) * NS_PER_MS;
-				v[n++] = (struct arrival){at, {.t_ns = t, .entity = entity, .metric = M_PORT_OUT_OCTETS, .value = octets[device * 4 + port],
-					.source = SOURCE_SNMP}};
+				v[n++] = (struct arrival){at,
+					{.t_ns = t,
+						.entity = entity,
+						.metric = M_PORT_OUT_OCTETS,
+						.value = octets[device * 4 + port],
+						.source = SOURCE_SNMP}};
 				if (poll % 30 == 0)
-					v[n++] = (struct arrival){at, {.t_ns = t, .entity = entity, .metric = M_PORT_SPEED_BPS, .value = 400000000000, .source = SOURCE_SNMP}};
+					v[n++] = (struct arrival){at,
+						{.t_ns = t,
+							.entity = entity,
+							.metric = M_PORT_SPEED_BPS,
+							.value = 400000000000,
+							.source = SOURCE_SNMP}};
 			}
 			before = t;
 		}
@@ -170,7 +193,8 @@ static char *replayed(const char *path)
 	struct err e = {0};
 	struct history_range all = {.from_ns = INT64_MIN};
 	run_open(&r, NULL);
-	if (series_db_open(path, &db, &e) != 0 || history_feed(db, r.entities, r.pipeline, &all, NULL, &e) != 0)
+	if (series_db_open(path, &db, &e) != 0 ||
+		history_feed(db, r.entities, r.pipeline, &all, NULL, &e) != 0)
 		fail_msg("%s", e.text);
 	pipeline_finish(r.pipeline);
 	char *text = incidents_text(&r);
@@ -191,7 +215,9 @@ static char *stored_incidents(const char *path)
 	struct series_db *db = NULL;
 	struct err e = {0};
 	json_t *all = json_array();
-	if (series_db_open(path, &db, &e) != 0 || series_db_sql(db, "SELECT json FROM incidents ORDER BY opened_ns", take_json, all, &e) != 0)
+	if (series_db_open(path, &db, &e) != 0 ||
+		series_db_sql(db, "SELECT json FROM incidents ORDER BY opened_ns", take_json, all,
+			&e) != 0)
 		fail_msg("%s", e.text);
 	char *text = json_dumps(all, JSON_INDENT(1));
 	json_decref(all);
@@ -242,7 +268,8 @@ static void test_live_equals_replay(void **state)
 	assert_non_null(strstr(expected, "\"leaf1\"")); /* the fault was seen at all */
 	assert_null(strstr(expected, "\"device\": \"leaf2\""));
 	assert_non_null(strstr(expected, "\"measured_at\": \"host ports\""));
-	assert_non_null(strstr(expected, "\"share_ratio\": 1.0")); /* it fell, and this is why: what analyzers look back at was there */
+	/* it fell, and this is why: what analyzers look back at was there */
+	assert_non_null(strstr(expected, "\"share_ratio\": 1.0"));
 	assert_string_equal(got, expected);
 	place_remove(&place);
 	free(v);
@@ -272,7 +299,8 @@ static void test_late_samples(void **state)
 	rw_cleanup(freep) char *expected = incidents_text(&live);
 	const struct pipeline_counters *c = pipeline_counters(live.pipeline);
 	assert_true(held > 10);
-	/* each held sample is older than what its series has by then: told as duplicate, or as late where the series had nothing newer */
+	/* each held sample is older than what its series has by then: told as duplicate, or as late
+	 * where the series had nothing newer */
 	assert_int_equal(c->late + c->duplicates, held);
 	run_close(&live);
 	rw_cleanup(freep) char *got = replayed(place.path);
@@ -281,10 +309,15 @@ static void test_late_samples(void **state)
 	free(v);
 }
 
-/* The agent stops (or is killed) at some moment and starts again at once: the story goes on as if nothing had happened. */
+/* The agent stops (or is killed) at some moment and starts again at once: the story goes on as if
+ * nothing had happened. */
 static void test_restart(void **state)
 {
-	static const struct { const char *what; int at_s; bool orderly; } rows[] = {
+	static const struct {
+		const char *what;
+		int at_s;
+		bool orderly;
+	} rows[] = {
 		{"before anything", 15, true},
 		{"while pending", 530, true},
 		{"killed while pending", 530, false},
@@ -313,7 +346,8 @@ static void test_restart(void **state)
 		run_close(&live);
 
 		run_open(&live, place.path);
-		if (history_resume(place.path, live.entities, live.config, live.pipeline, live.ledger, &e) != 0)
+		if (history_resume(place.path, live.entities, live.config, live.pipeline,
+			    live.ledger, &e) != 0)
 			fail_msg("%s", e.text);
 		struct arrival *again = rw_calloc(POLLS * 20, sizeof(*again));
 		assert_int_equal(make_arrivals(live.entities, again), n);
@@ -338,8 +372,13 @@ static void test_intake(void **state)
 	run_open(&r, NULL);
 	const struct sink *sink = pipeline_sink(r.pipeline);
 	const struct pipeline_counters *c = pipeline_counters(r.pipeline);
-	uint32_t port = entities_intern(r.entities, "leaf1", "e49", PRIO_NONE), device = entities_intern(r.entities, "leaf1", NULL, PRIO_NONE);
-	struct sample s = {.t_ns = T0, .entity = port, .metric = M_PORT_OUT_OCTETS, .value = 1, .source = SOURCE_SNMP};
+	uint32_t port = entities_intern(r.entities, "leaf1", "e49", PRIO_NONE),
+		 device = entities_intern(r.entities, "leaf1", NULL, PRIO_NONE);
+	struct sample s = {.t_ns = T0,
+		.entity = port,
+		.metric = M_PORT_OUT_OCTETS,
+		.value = 1,
+		.source = SOURCE_SNMP};
 	sink->samples(sink->arg, &s, 1);
 	assert_int_equal(c->samples, 1);
 	sink->samples(sink->arg, &s, 1);
@@ -366,8 +405,16 @@ static void test_gap_is_skipped(void **state)
 	const struct sink *sink = pipeline_sink(r.pipeline);
 	uint32_t port = entities_intern(r.entities, "leaf1", "e49", PRIO_NONE);
 	struct sample v[] = {
-		{.t_ns = 0, .entity = port, .metric = M_PORT_OUT_OCTETS, .value = 1, .source = SOURCE_REPLAY},
-		{.t_ns = T0, .entity = port, .metric = M_PORT_OUT_OCTETS, .value = 2, .source = SOURCE_REPLAY},
+		{.t_ns = 0,
+			.entity = port,
+			.metric = M_PORT_OUT_OCTETS,
+			.value = 1,
+			.source = SOURCE_REPLAY},
+		{.t_ns = T0,
+			.entity = port,
+			.metric = M_PORT_OUT_OCTETS,
+			.value = 2,
+			.source = SOURCE_REPLAY},
 	};
 	pipeline_feed(r.pipeline, v, 2, NULL, 0); /* 29 million windows of a minute lie between */
 	pipeline_finish(r.pipeline);
@@ -382,8 +429,11 @@ static void test_gap_is_skipped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_live_equals_replay), cmocka_unit_test(test_late_samples), cmocka_unit_test(test_restart),
-		cmocka_unit_test(test_intake), cmocka_unit_test(test_gap_is_skipped),
+		cmocka_unit_test(test_live_equals_replay),
+		cmocka_unit_test(test_late_samples),
+		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_intake),
+		cmocka_unit_test(test_gap_is_skipped),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,11 +20,15 @@ static void test_take(void **state)
 {
 	char me[24];
 	snprintf(me, sizeof(me), "%d", (int)getpid());
-	const struct { const char *what, *socket, *usec, *pid, *path; int64_t watchdog_ns; } rows[] = {
+	const struct {
+		const char *what, *socket, *usec, *pid, *path;
+		int64_t watchdog_ns;
+	} rows[] = {
 		{"nobody listens", NULL, "1000000", NULL, "", 0},
 		{"a path", "/run/x", NULL, NULL, "/run/x", 0},
 		{"abstract", "@x", NULL, NULL, "@x", 0},
-		{"twice as often as asked for", "/run/x", "1000000", NULL, "/run/x", 500 * NS_PER_MS},
+		{"twice as often as asked for", "/run/x", "1000000", NULL, "/run/x",
+			500 * NS_PER_MS},
 		{"for us", "/run/x", "1000000", me, "/run/x", 500 * NS_PER_MS},
 		{"for another process", "/run/x", "1000000", "1", "/run/x", 0},
 		{"not a number", "/run/x", "soon", NULL, "/run/x", 0},
@@ -34,12 +38,14 @@ static void test_take(void **state)
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		struct notify n;
-		const char *const names[] = {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}, *const values[] = {rows[i].socket, rows[i].usec, rows[i].pid};
+		const char *const names[] = {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"},
+				  *const values[] = {rows[i].socket, rows[i].usec, rows[i].pid};
 		for (size_t k = 0; k < rw_countof(names); k++)
 			values[k] ? setenv(names[k], values[k], 1) : unsetenv(names[k]);
 		notify_take(&n);
 		if (strcmp(n.path, rows[i].path) != 0 || n.watchdog_ns != rows[i].watchdog_ns)
-			fail_msg("%s: '%s' and %lld ns", rows[i].what, n.path, (long long)n.watchdog_ns);
+			fail_msg("%s: '%s' and %lld ns", rows[i].what, n.path,
+				(long long)n.watchdog_ns);
 		for (size_t k = 0; k < rw_countof(names); k++)
 			assert_null(getenv(names[k])); /* not for our children */
 	}
@@ -58,7 +64,10 @@ static void test_send(void **state)
 		if (abstract)
 			at.sun_path[0] = '\0';
 		int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-		assert_int_equal(bind(fd, (struct sockaddr *)&at, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(n.path))), 0);
+		assert_int_equal(bind(fd, (struct sockaddr *)&at,
+					 (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
+						 strlen(n.path))),
+			0);
 		notify_send(&n, "READY=1\nSTATUS=collecting");
 		struct pollfd p = {.fd = fd, .events = POLLIN};
 		assert_int_equal(poll(&p, 1, 10000), 1);
@@ -76,6 +85,7 @@ static void test_send(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_take), cmocka_unit_test(test_send)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_take), cmocka_unit_test(test_send)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,19 +7,31 @@
 #include "agent/daemon/source_select.h"
 #include "db/model/metric.h"
 
-static struct { struct sample v[100]; size_t n; } got;
+static struct {
+	struct sample v[100];
+	size_t n;
+} got;
 
 static void on_samples(void *arg, const struct sample *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		got.v[got.n++] = v[i];
 }
-static void on_target(void *arg, const struct target *t) { }
-static void on_device(void *arg, const char *device, const char *profile, const char *sysname, const char *descr) { }
-static bool prefers(void *arg, const char *device, unsigned metric) { return metric == M_PFCWD_STORMS; }
+static void on_target(void *arg, const struct target *t)
+{
+}
+static void on_device(
+	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
+{
+}
+static bool prefers(void *arg, const char *device, unsigned metric)
+{
+	return metric == M_PFCWD_STORMS;
+}
 
 static size_t told, told_times;
-static void on_neighbors(void *arg, const struct topology_device *self, const struct topology_neighbor *heard, size_t n)
+static void on_neighbors(void *arg, const struct topology_device *self,
+	const struct topology_neighbor *heard, size_t n)
 {
 	told = n;
 	told_times++;
@@ -27,7 +39,10 @@ static void on_neighbors(void *arg, const struct topology_device *self, const st
 
 static struct source_choice *choice_new(void)
 {
-	const struct sink to = {.samples = on_samples, .target = on_target, .device = on_device, .neighbors = on_neighbors};
+	const struct sink to = {.samples = on_samples,
+		.target = on_target,
+		.device = on_device,
+		.neighbors = on_neighbors};
 	got.n = 0;
 	return source_choice_new(&to, prefers, NULL);
 }
@@ -42,7 +57,9 @@ static size_t give(const struct sink *s, int64_t t_ns, const uint16_t *metrics, 
 	s->samples(s->arg, v, n);
 	return got.n - before;
 }
-#define GIVE(s, t, ...) give((s), (t), (const uint16_t[]){__VA_ARGS__}, rw_countof(((const uint16_t[]){__VA_ARGS__})))
+#define GIVE(s, t, ...)                                                                            \
+	give((s), (t), (const uint16_t[]){__VA_ARGS__},                                            \
+		rw_countof(((const uint16_t[]){__VA_ARGS__})))
 
 static void state_of(const struct sink *s, enum target_state state)
 {
@@ -52,7 +69,8 @@ static void state_of(const struct sink *s, enum target_state state)
 static void test_alone(void **state)
 {
 	struct source_choice *c = choice_new();
-	const struct sink *snmp = source_choice_sink(c, "leaf1", "snmp"), *other = source_choice_sink(c, "leaf2", "gnmi");
+	const struct sink *snmp = source_choice_sink(c, "leaf1", "snmp"),
+			  *other = source_choice_sink(c, "leaf2", "gnmi");
 	state_of(other, TARGET_UP);
 	assert_int_equal(GIVE(other, 1, M_PORT_IN_OCTETS), 1);
 	assert_int_equal(GIVE(snmp, 1, M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS), 2);
@@ -62,18 +80,29 @@ static void test_alone(void **state)
 /* SNMP's word of the neighbours counts where it knows any. */
 static void test_neighbors(void **state)
 {
-	static const struct { bool snmp; size_t n; size_t expected_n, expected_times; const char *why; } rows[] = {
-		{false, 3, 3, 1, "gNMI alone"}, {true, 0, 3, 1, "an SNMP agent without LLDP"}, {true, 2, 2, 2, "SNMP knows"}, {false, 3, 2, 2, "gNMI beside it"},
-		{true, 0, 2, 2, "SNMP knows none any more, gNMI does"}, {false, 4, 4, 3, "gNMI again"},
+	static const struct {
+		bool snmp;
+		size_t n;
+		size_t expected_n, expected_times;
+		const char *why;
+	} rows[] = {
+		{false, 3, 3, 1, "gNMI alone"},
+		{true, 0, 3, 1, "an SNMP agent without LLDP"},
+		{true, 2, 2, 2, "SNMP knows"},
+		{false, 3, 2, 2, "gNMI beside it"},
+		{true, 0, 2, 2, "SNMP knows none any more, gNMI does"},
+		{false, 4, 4, 3, "gNMI again"},
 	};
 	struct source_choice *c = choice_new();
-	const struct sink *snmp = source_choice_sink(c, "leaf1", "snmp"), *gnmi = source_choice_sink(c, "leaf1", "gnmi");
+	const struct sink *snmp = source_choice_sink(c, "leaf1", "snmp"),
+			  *gnmi = source_choice_sink(c, "leaf1", "gnmi");
 	told_times = 0;
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		const struct sink *s = rows[i].snmp ? snmp : gnmi;
 		s->neighbors(s->arg, NULL, NULL, rows[i].n);
 		if (told != rows[i].expected_n || told_times != rows[i].expected_times)
-			fail_msg("%s: %zu neighbours told %zu times", rows[i].why, told, told_times);
+			fail_msg(
+				"%s: %zu neighbours told %zu times", rows[i].why, told, told_times);
 	}
 	source_choice_free(c);
 }
@@ -82,13 +111,17 @@ static void test_both(void **state)
 {
 	struct source_choice *c = choice_new();
 	const int64_t now = wall_now().ns;
-	const struct sink *snmp = source_choice_sink(c, "leaf1", "snmp"), *gnmi = source_choice_sink(c, "leaf1", "gnmi");
+	const struct sink *snmp = source_choice_sink(c, "leaf1", "snmp"),
+			  *gnmi = source_choice_sink(c, "leaf1", "gnmi");
 	state_of(snmp, TARGET_UP);
-	assert_int_equal(GIVE(snmp, now, M_PORT_IN_OCTETS, M_PFC_RX_FRAMES, M_PFCWD_STORMS), 3); /* nobody else yet */
+	/* nobody else yet */
+	assert_int_equal(GIVE(snmp, now, M_PORT_IN_OCTETS, M_PFC_RX_FRAMES, M_PFCWD_STORMS), 3);
 	state_of(gnmi, TARGET_UP);
 	gnmi->device(gnmi->arg, "leaf1", "nxos", "", "");
-	assert_int_equal(GIVE(gnmi, now, M_PORT_IN_OCTETS, M_QUEUE_ECN_MARKED, M_PFCWD_STORMS), 2); /* the last is better from SNMP */
-	assert_int_equal(GIVE(snmp, now, M_PORT_IN_OCTETS, M_PFC_RX_FRAMES, M_PFCWD_STORMS), 2);    /* the first now comes by gNMI */
+	/* the last is better from SNMP */
+	assert_int_equal(GIVE(gnmi, now, M_PORT_IN_OCTETS, M_QUEUE_ECN_MARKED, M_PFCWD_STORMS), 2);
+	/* the first now comes by gNMI */
+	assert_int_equal(GIVE(snmp, now, M_PORT_IN_OCTETS, M_PFC_RX_FRAMES, M_PFCWD_STORMS), 2);
 	assert_int_equal(got.v[got.n - 2].metric, M_PFC_RX_FRAMES);
 	assert_int_equal(source_choice_left(c), 2);
 
@@ -104,6 +137,7 @@ static void test_both(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_alone), cmocka_unit_test(test_neighbors), cmocka_unit_test(test_both)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_neighbors), cmocka_unit_test(test_both)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

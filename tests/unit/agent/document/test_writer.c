@@ -26,16 +26,22 @@ static const struct column columns[] = {
 	{"share_ratio", "SHARE", COL_RATIO_PCT, true},
 	{"octets", "OCTETS", COL_INT, true},
 };
-static const struct view view = {.title = "A & B", .rows = "rows", .columns = columns, .n_columns = rw_countof(columns), .empty = "no rows today"};
+static const struct view view = {.title = "A & B",
+	.rows = "rows",
+	.columns = columns,
+	.n_columns = rw_countof(columns),
+	.empty = "no rows today"};
 
 static json_t *document(void)
 {
-	return json_pack("{s:s, s:[{s:{s:s}, s:[s,s], s:f, s:I}, {s:{s:s}, s:[], s:o, s:n}]}", "fabric", "f", "rows",
-		"subject", "device", "leaf1", "hosts", "a", "b", "share_ratio", 0.2, "octets", (json_int_t)INT64_MAX,
-		"subject", "device", "x,\"y\"|<b>\x1b[2J", "hosts", "share_ratio", json_number_or_null(NAN), "octets");
+	return json_pack("{s:s, s:[{s:{s:s}, s:[s,s], s:f, s:I}, {s:{s:s}, s:[], s:o, s:n}]}",
+		"fabric", "f", "rows", "subject", "device", "leaf1", "hosts", "a", "b",
+		"share_ratio", 0.2, "octets", (json_int_t)INT64_MAX, "subject", "device",
+		"x,\"y\"|<b>\x1b[2J", "hosts", "share_ratio", json_number_or_null(NAN), "octets");
 }
 
-static char *print(const json_t *doc, const struct view *v, enum report_format f, bool header, bool color)
+static char *print(
+	const json_t *doc, const struct view *v, enum report_format f, bool header, bool color)
 {
 	char *text = NULL;
 	size_t n = 0;
@@ -45,7 +51,8 @@ static char *print(const json_t *doc, const struct view *v, enum report_format f
 	return text;
 }
 
-static void expect(const char *what, const json_t *doc, enum report_format f, bool header, const char *want)
+static void expect(
+	const char *what, const json_t *doc, enum report_format f, bool header, const char *want)
 {
 	rw_cleanup(freep) char *got = print(doc, &view, f, header, false);
 	if (strcmp(got, want) != 0)
@@ -68,8 +75,10 @@ static void test_formats(void **state)
 		"leaf1,\"a,b\",0.2,9223372036854775807\n"
 		"\"x,\"\"y\"\"|<b>\x1b[2J\",,,\n");
 	expect("jsonl", doc, FORMAT_JSONL, true,
-		"{\"subject\":{\"device\":\"leaf1\"},\"hosts\":[\"a\",\"b\"],\"share_ratio\":0.2,\"octets\":9223372036854775807}\n"
-		"{\"subject\":{\"device\":\"x,\\\"y\\\"|<b>\\u001B[2J\"},\"hosts\":[],\"share_ratio\":null,\"octets\":null}\n");
+		"{\"subject\":{\"device\":\"leaf1\"},\"hosts\":[\"a\",\"b\"],\"share_ratio\":0.2,"
+		"\"octets\":9223372036854775807}\n"
+		"{\"subject\":{\"device\":\"x,\\\"y\\\"|<b>\\u001B[2J\"},\"hosts\":[],\"share_"
+		"ratio\":null,\"octets\":null}\n");
 	expect("md", doc, FORMAT_MD, true,
 		"## A & B\n\n| DEVICE | HOSTS | SHARE | OCTETS |\n|---|---|---:|---:|\n"
 		"| leaf1 | a,b | 20.0 % | 9223372036854775807 |\n"
@@ -95,12 +104,27 @@ static void test_no_rows(void **state)
 
 static void test_kinds(void **state)
 {
-	static const struct { const char *what; enum column_kind kind; double v; const char *want; } rows[] = {
-		{"ratio", COL_RATIO_PCT, 1.05, "105.0 %"}, {"rate", COL_BPS, 398.2e9, "398Gbit/s"}, {"round rate", COL_BPS, 400e9, "400Gbit/s"},
-		{"zero rate", COL_BPS, 0, "0bit/s"}, {"bytes", COL_BYTES, 88064, "88.1kB"}, {"just below", COL_BYTES, 999.7, "1.00kB"},
-		{"seconds", COL_DURATION_S, 1.5, "1.5s"}, {"days", COL_DURATION_S, 90000, "1d01h"}, {"for ever", COL_DURATION_S, 1e30, "> 200y"},
-		{"money", COL_USD, 310.004, "$310.00"}, {"number", COL_NUMBER, 1234.5678, "1234.57"}, {"whole", COL_INT, 3.0, "3"},
-		{"queue pair", COL_QP, 4100, "0x001004"}, {"highest", COL_QP, 0xffffff, "0xffffff"}, {"no queue pair", COL_QP, -1, "-1"},
+	static const struct {
+		const char *what;
+		enum column_kind kind;
+		double v;
+		const char *want;
+	} rows[] = {
+		{"ratio", COL_RATIO_PCT, 1.05, "105.0 %"},
+		{"rate", COL_BPS, 398.2e9, "398Gbit/s"},
+		{"round rate", COL_BPS, 400e9, "400Gbit/s"},
+		{"zero rate", COL_BPS, 0, "0bit/s"},
+		{"bytes", COL_BYTES, 88064, "88.1kB"},
+		{"just below", COL_BYTES, 999.7, "1.00kB"},
+		{"seconds", COL_DURATION_S, 1.5, "1.5s"},
+		{"days", COL_DURATION_S, 90000, "1d01h"},
+		{"for ever", COL_DURATION_S, 1e30, "> 200y"},
+		{"money", COL_USD, 310.004, "$310.00"},
+		{"number", COL_NUMBER, 1234.5678, "1234.57"},
+		{"whole", COL_INT, 3.0, "3"},
+		{"queue pair", COL_QP, 4100, "0x001004"},
+		{"highest", COL_QP, 0xffffff, "0xffffff"},
+		{"no queue pair", COL_QP, -1, "-1"},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		const struct column c = {"v", NULL, rows[i].kind, true};
@@ -113,19 +137,38 @@ static void test_kinds(void **state)
 	}
 	const struct column c = {"t", NULL, COL_TIME, false};
 	const struct view one = {.columns = &c, .n_columns = 1};
-	rw_cleanup(json_freep) json_t *doc = json_pack("{s:o}", "t", json_time(1700000000LL * NS_PER_S + 5 * NS_PER_MS));
-	rw_cleanup(freep) char *table = print(doc, &one, FORMAT_TABLE, false, false), *csv = print(doc, &one, FORMAT_CSV, false, false);
+	rw_cleanup(json_freep) json_t *doc =
+		json_pack("{s:o}", "t", json_time(1700000000LL * NS_PER_S + 5 * NS_PER_MS));
+	rw_cleanup(freep) char *table = print(doc, &one, FORMAT_TABLE, false, false),
+			       *csv = print(doc, &one, FORMAT_CSV, false, false);
 	assert_string_equal(table, "2023-11-14 22:13:20Z\n");
 	assert_string_equal(csv, "2023-11-14T22:13:20.005Z\n");
 }
 
 static void test_quantity(void **state)
 {
-	static const struct { double v; const char *unit, *want; } cases[] = {
-		{0.323954, "ratio", "32.4 %"}, {1.75, "ratio", "175 %"}, {0, "ratio", "0 %"}, {9.69692e9, "ns", "9.70 s"}, {4.71238e8, "ns", "471 ms"}, {0, "ns", "0 s"},
-		{1500, "s", "1500 s"}, {2e-6, "s", "2 us"}, {1.99026e6, "bytes", "1.99MB"}, {1e11, "bit/s", "100Gbit/s"}, {2.5e9, "bytes/s", "2.50GB/s"},
-		{1487150, "frames", "1487150 frames"}, {0, "frames/s", "0 frames/s"}, {52400, "frames/s", "52.4k frames/s"}, {12.5, "frames/s", "12.5 frames/s"},
-		{-3.25, "dBm", "-3.25 dBm"}, {1, "-", "1"}, {1, "", "1"},
+	static const struct {
+		double v;
+		const char *unit, *want;
+	} cases[] = {
+		{0.323954, "ratio", "32.4 %"},
+		{1.75, "ratio", "175 %"},
+		{0, "ratio", "0 %"},
+		{9.69692e9, "ns", "9.70 s"},
+		{4.71238e8, "ns", "471 ms"},
+		{0, "ns", "0 s"},
+		{1500, "s", "1500 s"},
+		{2e-6, "s", "2 us"},
+		{1.99026e6, "bytes", "1.99MB"},
+		{1e11, "bit/s", "100Gbit/s"},
+		{2.5e9, "bytes/s", "2.50GB/s"},
+		{1487150, "frames", "1487150 frames"},
+		{0, "frames/s", "0 frames/s"},
+		{52400, "frames/s", "52.4k frames/s"},
+		{12.5, "frames/s", "12.5 frames/s"},
+		{-3.25, "dBm", "-3.25 dBm"},
+		{1, "-", "1"},
+		{1, "", "1"},
 	};
 	for (size_t i = 0; i < rw_countof(cases); i++) {
 		rw_cleanup(str_done) struct str s = {0};
@@ -155,14 +198,19 @@ static void test_full_disk(void **state)
 	for (int f = FORMAT_TABLE; f <= FORMAT_MD; f++) {
 		rw_cleanup(fclosep) FILE *full = fopen("/dev/full", "w");
 		assert_non_null(full);
-		assert_int_equal(report_print(full, doc, &view, (enum report_format)f, true, false), -EIO);
+		assert_int_equal(
+			report_print(full, doc, &view, (enum report_format)f, true, false), -EIO);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_formats), cmocka_unit_test(test_no_rows), cmocka_unit_test(test_kinds), cmocka_unit_test(test_helpers), cmocka_unit_test(test_quantity),
+		cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_no_rows),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_helpers),
+		cmocka_unit_test(test_quantity),
 		cmocka_unit_test(test_full_disk),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

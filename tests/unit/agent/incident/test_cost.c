@@ -1,4 +1,5 @@
-/* cost: the price of an incident by what its job lost, against the figures of training-facts.md; sharing, idling, claims, restarts. */
+/* cost: the price of an incident by what its job lost, against the figures of training-facts.md;
+ * sharing, idling, claims, restarts. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,12 +32,18 @@ static struct job_rate look(double *v, size_t to, double before, double after)
 		const size_t block = to - N + k;
 		v[k] = (block < ONSET + N ? before : after) * (1 + (block % 2 ? 0.001 : -0.001));
 	}
-	return (struct job_rate){.job = "train", .from_ns = (int64_t)(to - N) * BLOCK, .block_ns = BLOCK, .rate = v, .n = N};
+	return (struct job_rate){.job = "train",
+		.from_ns = (int64_t)(to - N) * BLOCK,
+		.block_ns = BLOCK,
+		.rate = v,
+		.n = N};
 }
 
 static struct finding over(size_t to, double claim)
 {
-	return (struct finding){.from_ns = (int64_t)(to - 1) * BLOCK, .to_ns = (int64_t)to * BLOCK, .loss_ratio = claim};
+	return (struct finding){.from_ns = (int64_t)(to - 1) * BLOCK,
+		.to_ns = (int64_t)to * BLOCK,
+		.loss_ratio = claim};
 }
 
 /* @windows since the onset, each over; the whole loss is this incident's. */
@@ -52,14 +59,22 @@ static void run(struct cost *c, size_t windows, double before, double after, dou
 		assert_non_null(j);
 		cost_count(j, &r, 1, false);
 		c->to_ns = (int64_t)to * BLOCK;
-		assert_null(cost_measure(c, &r, (int64_t)(ONSET + N) * BLOCK)); /* the same window is not counted twice */
+		/* the same window is not counted twice */
+		assert_null(cost_measure(c, &r, (int64_t)(ONSET + N) * BLOCK));
 	}
 }
 
-/* Figures of training-facts.md: 28 ms in a step of 422 at 512 GPUs; 2,100 to 1,650 tokens per second at 256 GPUs. */
+/* Figures of training-facts.md: 28 ms in a step of 422 at 512 GPUs; 2,100 to 1,650 tokens per
+ * second at 256 GPUs. */
 static void test_stories(void **state)
 {
-	static const struct { const char *what; double before, after; uint64_t gpus; int64_t step_ns; double usd_per_hour, step_s; } rows[] = {
+	static const struct {
+		const char *what;
+		double before, after;
+		uint64_t gpus;
+		int64_t step_ns;
+		double usd_per_hour, step_s;
+	} rows[] = {
 		{"node-047", 1 / 0.422, 1 / 0.450, 512, 422 * NS_PER_MS, 955.73, 0.450},
 		{"21.4 %", 2100, 1650, 256, 0, 1645.71, NAN},
 	};
@@ -69,14 +84,17 @@ static void test_stories(void **state)
 		job.step_ns = rows[row].step_ns;
 		run(&c, 100, rows[row].before, rows[row].after, NAN);
 		const struct cost_sum s = cost_sum(&c, &fabric, job.gpus, true);
-		near(rows[row].what, s.usd_per_hour, rows[row].usd_per_hour, 0.003 * rows[row].usd_per_hour);
+		near(rows[row].what, s.usd_per_hour, rows[row].usd_per_hour,
+			0.003 * rows[row].usd_per_hour);
 		/* the newest window counts once the next one is over as well */
-		near(rows[row].what, s.usd_total, rows[row].usd_per_hour * 990 / 3600, 0.01 * rows[row].usd_per_hour * 990 / 3600);
+		near(rows[row].what, s.usd_total, rows[row].usd_per_hour * 990 / 3600,
+			0.01 * rows[row].usd_per_hour * 990 / 3600);
 		near(rows[row].what, s.explained_ratio, 1, 0);
 		json_t *loss = cost_loss_json(&c, &fabric);
 		const json_t *step = json_object_get(json_array_get(loss, 0), "step_s");
 		if (isnan(rows[row].step_s))
-			assert_true(json_is_null(step)); /* no step is declared: nothing is told in milliseconds */
+			/* no step is declared: nothing is told in milliseconds */
+			assert_true(json_is_null(step));
 		else
 			near("step", json_number_value(step), rows[row].step_s, 0.0005);
 		json_decref(loss);
@@ -85,7 +103,8 @@ static void test_stories(void **state)
 	job.step_ns = 0;
 }
 
-/* A symptom explains nothing, whatever it costs; nor does one that shares what is lost explain all of it. */
+/* A symptom explains nothing, whatever it costs; nor does one that shares what is lost explain all
+ * of it. */
 static void test_explained(void **state)
 {
 	struct cost c = cost_new();
@@ -112,7 +131,7 @@ static void test_claims(void **state)
 
 	run(&c, 40, 100, 100, 0.1); /* throughput says that nothing is lost */
 	assert_true(cost_sum(&c, &fabric, 100, true).usd_per_hour < 0.002 * 3000);
-	c.v[0].by_uplinks = true;   /* but uplinks that carry as much as before prove little */
+	c.v[0].by_uplinks = true; /* but uplinks that carry as much as before prove little */
 	near("uplinks", cost_sum(&c, &fabric, 100, true).usd_per_hour, 300, 1e-9);
 	cost_done(&c);
 
@@ -142,7 +161,8 @@ static void test_share_and_late(void **state)
 	near("late", cost_sum(&c, &fabric, 100, true).usd_total, all, 1e-9);
 	f = over(ONSET + N + 50, NAN);
 	cost_over(&c, &f);
-	near("over again, and half of it", cost_sum(&c, &fabric, 100, true).usd_total, all * (1 + 0.5 * 9 / 40), 0.02 * all);
+	near("over again, and half of it", cost_sum(&c, &fabric, 100, true).usd_total,
+		all * (1 + 0.5 * 9 / 40), 0.02 * all);
 	near("half per hour", cost_sum(&c, &fabric, 100, true).usd_per_hour, 0.5 * 0.2 * 3000, 10);
 	cost_done(&c);
 }
@@ -159,10 +179,12 @@ static void test_idle(void **state)
 			const struct finding f = over(to, NAN);
 			cost_over(&c, &f);
 			struct job_rate r = look(v, to, 100, 0);
-			cost_count(cost_measure(&c, &r, (int64_t)(ONSET + N) * BLOCK), &r, 1, stalled);
+			cost_count(
+				cost_measure(&c, &r, (int64_t)(ONSET + N) * BLOCK), &r, 1, stalled);
 			c.to_ns = (int64_t)to * BLOCK;
 		}
-		near(stalled ? "stalled" : "ended", cost_sum(&c, &fabric, 100, true).usd_total, stalled ? 3000.0 * 190 / 3600 : 0, 0.01);
+		near(stalled ? "stalled" : "ended", cost_sum(&c, &fabric, 100, true).usd_total,
+			stalled ? 3000.0 * 190 / 3600 : 0, 0.01);
 		cost_done(&c);
 	}
 }
@@ -187,7 +209,8 @@ static void test_restart(void **state)
 			const struct finding f = over(to, 0.1);
 			cost_over(&c, &f);
 			const struct job_rate r = look(v, to, 100, 80);
-			cost_count(cost_measure(&c, &r, (int64_t)(ONSET + N) * BLOCK), &r, 1, false);
+			cost_count(
+				cost_measure(&c, &r, (int64_t)(ONSET + N) * BLOCK), &r, 1, false);
 			c.to_ns = (int64_t)to * BLOCK;
 		}
 		json_t *got = cost_json(&c);
@@ -207,8 +230,12 @@ static void test_restart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stories), cmocka_unit_test(test_explained), cmocka_unit_test(test_claims), cmocka_unit_test(test_share_and_late),
-		cmocka_unit_test(test_idle), cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_stories),
+		cmocka_unit_test(test_explained),
+		cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_share_and_late),
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_restart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_ledger - an incident's life as rows of windows; the money; causes that change; restart in the middle. */
+/* test_ledger - an incident's life as rows of windows; the money; causes that change; restart in
+ * the middle. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -21,21 +22,20 @@
 
 #define W (60 * NS_PER_S)
 
-static const char yaml[] =
-	"fabric: pod-a\n"
-	"devices:\n"
-	"  - { name: leaf1, role: leaf }\n"
-	"  - { name: leaf2, role: leaf }\n"
-	"  - { name: spine1, role: spine }\n"
-	"links:\n"
-	"  - { a: \"leaf1:e49\", b: \"spine1:e1\" }\n"
-	"  - { a: \"leaf2:e49\", b: \"spine1:e2\" }\n"
-	"  - { a: \"leaf1:e1\", b: \"host:node-1\" }\n"
-	"  - { a: \"leaf2:e1\", b: \"host:other-1\" }\n"
-	"jobs:\n"
-	"  - { name: train, gpus: 512, hosts: \"node-*\" }\n"
-	"  - { name: small, gpus: 8, hosts: \"other-*\" }\n"
-	"cost: { usd_per_gpu_hour: 30 }\n";
+static const char yaml[] = "fabric: pod-a\n"
+			   "devices:\n"
+			   "  - { name: leaf1, role: leaf }\n"
+			   "  - { name: leaf2, role: leaf }\n"
+			   "  - { name: spine1, role: spine }\n"
+			   "links:\n"
+			   "  - { a: \"leaf1:e49\", b: \"spine1:e1\" }\n"
+			   "  - { a: \"leaf2:e49\", b: \"spine1:e2\" }\n"
+			   "  - { a: \"leaf1:e1\", b: \"host:node-1\" }\n"
+			   "  - { a: \"leaf2:e1\", b: \"host:other-1\" }\n"
+			   "jobs:\n"
+			   "  - { name: train, gpus: 512, hosts: \"node-*\" }\n"
+			   "  - { name: small, gpus: 8, hosts: \"other-*\" }\n"
+			   "cost: { usd_per_gpu_hour: 30 }\n";
 
 static struct config *config_of(const char *text)
 {
@@ -65,20 +65,38 @@ static void hear(void *arg, const struct incident *i, enum incident_state from)
 	if (i->note)
 		snprintf(h->last_note, sizeof(h->last_note), "%s", i->note);
 	assert_non_null(i->json);
-	assert_string_equal(json_string_value(json_object_get(i->json, "state")), incident_state_name(i->state));
+	assert_string_equal(json_string_value(json_object_get(i->json, "state")),
+		incident_state_name(i->state));
 }
 
 static struct finding finding_at(int window, enum finding_verdict verdict, uint32_t hold)
 {
-	return (struct finding){.analyzer = "ecmp_imbalance", .cause = "ecmp_imbalance", .verdict = verdict, .severity = SEV_WARNING,
-		.from_ns = (window - 1) * W, .to_ns = window * W, .device = "leaf1", .group = "uplinks", .priority = PRIO_NONE, .hold = hold,
-		.summary = "skewed", .confidence_ratio = 0.5, .coverage_ratio = 1, .loss_ratio = 0.1, .explained_ratio = NAN, .value = 0.5, .warn = 0.2};
+	return (struct finding){.analyzer = "ecmp_imbalance",
+		.cause = "ecmp_imbalance",
+		.verdict = verdict,
+		.severity = SEV_WARNING,
+		.from_ns = (window - 1) * W,
+		.to_ns = window * W,
+		.device = "leaf1",
+		.group = "uplinks",
+		.priority = PRIO_NONE,
+		.hold = hold,
+		.summary = "skewed",
+		.confidence_ratio = 0.5,
+		.coverage_ratio = 1,
+		.loss_ratio = 0.1,
+		.explained_ratio = NAN,
+		.value = 0.5,
+		.warn = 0.2};
 }
 
 static void feed(struct ledger *l, const char *windows, int first, uint32_t hold)
 {
 	for (int k = 0; windows[k]; k++) {
-		enum finding_verdict v = windows[k] == 'O' ? FINDING_OVER : windows[k] == 'U' ? FINDING_UNDER : windows[k] == 'i' ? FINDING_IDLE : FINDING_UNKNOWN;
+		enum finding_verdict v = windows[k] == 'O' ? FINDING_OVER
+			: windows[k] == 'U'                ? FINDING_UNDER
+			: windows[k] == 'i'                ? FINDING_IDLE
+							   : FINDING_UNKNOWN;
 		struct finding f = finding_at(first + k, v, hold);
 		ledger_take(l, &f);
 	}
@@ -149,7 +167,10 @@ static void test_times_and_money(void **state)
 static void test_cost_unknown(void **state)
 {
 	static const char bare[] = "fabric: pod-a\ndevices:\n  - { name: leaf1, role: leaf }\n";
-	static const struct { const char *what, *text; double loss; } rows[] = {
+	static const struct {
+		const char *what, *text;
+		double loss;
+	} rows[] = {
 		{"no jobs", bare, 0.1},
 		{"loss unknown", yaml, NAN},
 	};
@@ -172,10 +193,13 @@ static void test_cost_unknown(void **state)
 
 static void test_contract_fields(void **state)
 {
-	static const char *const keys[] = {"id", "cause", "severity", "state", "opened", "closed", "subject", "roles", "confidence_ratio",
-		"confidence_inputs", "evidence", "coverage_ratio", "jobs", "gpus_affected", "ruled_out", "changed_before", "next_steps",
-		"explained_ratio", "usd_per_hour", "usd_total", "parent", "acked_by", "summary", "value", "warn"};
-	static const char *const subject_keys[] = {"device", "port", "priority", "host", "hosts", "group", "flows", "member"};
+	static const char *const keys[] = {"id", "cause", "severity", "state", "opened", "closed",
+		"subject", "roles", "confidence_ratio", "confidence_inputs", "evidence",
+		"coverage_ratio", "jobs", "gpus_affected", "ruled_out", "changed_before",
+		"next_steps", "explained_ratio", "usd_per_hour", "usd_total", "parent", "acked_by",
+		"summary", "value", "warn"};
+	static const char *const subject_keys[] = {
+		"device", "port", "priority", "host", "hosts", "group", "flows", "member"};
 	struct config *c = config_of(yaml);
 	struct ledger *l = ledger_new(c->fabric, NULL, NULL);
 	const struct incident **v;
@@ -221,7 +245,7 @@ static void test_cause_changes(void **state)
 	static const struct {
 		const char *what;
 		double confidence; /* of the other cause; the first has 0.5 */
-		int windows;       /* in a row */
+		int windows; /* in a row */
 		const char *cause;
 	} rows[] = {
 		{"surer: at once", 0.9, 1, "ecmp_low_entropy"},
@@ -250,7 +274,8 @@ static void test_cause_changes(void **state)
 		assert_string_equal(v[0]->cause, rows[k].cause);
 		assert_string_equal(v[0]->id, id);
 		if (!str_eq(rows[k].cause, "ecmp_imbalance"))
-			assert_string_equal(h.last_note, "cause: ecmp_low_entropy, was ecmp_imbalance");
+			assert_string_equal(
+				h.last_note, "cause: ecmp_low_entropy, was ecmp_imbalance");
 		ledger_free(l);
 		str_done(&h.states);
 	}
@@ -258,7 +283,8 @@ static void test_cause_changes(void **state)
 }
 
 /* One fault, one story: what an open story explains does not open beside it, and says so there. */
-static struct finding finding_of(int window, const char *cause, const char *port, const char *host, uint32_t hold)
+static struct finding finding_of(
+	int window, const char *cause, const char *port, const char *host, uint32_t hold)
 {
 	struct finding f = finding_at(window, FINDING_OVER, hold);
 	f.analyzer = f.cause = cause;
@@ -270,30 +296,39 @@ static struct finding finding_of(int window, const char *cause, const char *port
 	return f;
 }
 
-/* A spine that is gone is why its leaves spread over the others anew, and why what arrives at a leaf does; other pods are none of its business. */
+/* A spine that is gone is why its leaves spread over the others anew, and why what arrives at a
+ * leaf does; other pods are none of its business. */
 static void test_device_gone(void **state)
 {
-	static const char text[] =
-		"fabric: pod-a\n"
-		"devices:\n"
-		"  - { name: leaf1, role: leaf }\n"
-		"  - { name: leaf2, role: leaf }\n"
-		"  - { name: spine1, role: spine }\n"
-		"  - { name: spine2, role: spine }\n"
-		"  - { name: spine3, role: spine }\n"
-		"links:\n"
-		"  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n"
-		"  - { a: \"leaf1:e2\", b: \"spine2:e1\" }\n"
-		"  - { a: \"leaf1:e3\", b: \"spine2:e2\" }\n"
-		"  - { a: \"leaf2:e1\", b: \"spine2:e3\" }\n"
-		"  - { a: \"leaf2:e2\", b: \"spine3:e1\" }\n";
-	static const struct { const char *device, *group, *member; bool explained; } rows[] = {
-		{"leaf1", "uplinks", "e2", true}, {"leaf1", "to:spine2", "e2", true}, {"spine2", "to:leaf1", "e1", true}, {"leaf2", "uplinks", "e1", false},
+	static const char text[] = "fabric: pod-a\n"
+				   "devices:\n"
+				   "  - { name: leaf1, role: leaf }\n"
+				   "  - { name: leaf2, role: leaf }\n"
+				   "  - { name: spine1, role: spine }\n"
+				   "  - { name: spine2, role: spine }\n"
+				   "  - { name: spine3, role: spine }\n"
+				   "links:\n"
+				   "  - { a: \"leaf1:e1\", b: \"spine1:e1\" }\n"
+				   "  - { a: \"leaf1:e2\", b: \"spine2:e1\" }\n"
+				   "  - { a: \"leaf1:e3\", b: \"spine2:e2\" }\n"
+				   "  - { a: \"leaf2:e1\", b: \"spine2:e3\" }\n"
+				   "  - { a: \"leaf2:e2\", b: \"spine3:e1\" }\n";
+	static const struct {
+		const char *device, *group, *member;
+		bool explained;
+	} rows[] = {
+		{"leaf1", "uplinks", "e2", true},
+		{"leaf1", "to:spine2", "e2", true},
+		{"spine2", "to:leaf1", "e1", true},
+		{"leaf2", "uplinks", "e1", false},
 	};
 	struct config *c = config_of(text);
 	const struct incident gone = {.cause = "device_down", .device = "spine1"};
 	for (size_t k = 0; k < rw_countof(rows); k++) {
-		const struct incident uneven = {.cause = "ecmp_imbalance", .device = rows[k].device, .group = rows[k].group, .member = rows[k].member};
+		const struct incident uneven = {.cause = "ecmp_imbalance",
+			.device = rows[k].device,
+			.group = rows[k].group,
+			.member = rows[k].member};
 		print_message("   row: %s %s\n", rows[k].device, rows[k].group);
 		assert_int_equal(explains(c->fabric, &gone, &uneven), rows[k].explained);
 	}
@@ -303,14 +338,19 @@ static void test_device_gone(void **state)
 static void test_folding(void **state)
 {
 	static const struct {
-		const char *what, *first, *first_host, *second, *second_host; /* each OVER in windows 1.. */
+		/* each OVER in windows 1.. */
+		const char *what, *first, *first_host, *second, *second_host;
 		uint32_t first_hold, second_hold;
 		size_t incidents;
 	} rows[] = {
-		{"explained while open: told there", "slow_receiver", "h1", "incast", "h1", 1, 3, 1},
-		{"its explanation is still pending: it waits", "slow_receiver", "h1", "incast", "h1", 3, 2, 1},
-		{"loss is not what a slow receiver does: two stories", "slow_receiver", "h1", "lossless_loss", "h1", 3, 1, 2},
-		{"a pending storm: loss at its port waits for it", "pfc_storm", "h1", "lossless_loss", "h1", 3, 1, 1},
+		{"explained while open: told there", "slow_receiver", "h1", "incast", "h1", 1, 3,
+			1},
+		{"its explanation is still pending: it waits", "slow_receiver", "h1", "incast",
+			"h1", 3, 2, 1},
+		{"loss is not what a slow receiver does: two stories", "slow_receiver", "h1",
+			"lossless_loss", "h1", 3, 1, 2},
+		{"a pending storm: loss at its port waits for it", "pfc_storm", "h1",
+			"lossless_loss", "h1", 3, 1, 1},
 		{"elsewhere: two stories", "slow_receiver", "h1", "incast", "h2", 1, 1, 2},
 		{"vague ones fold anywhere", "link_errors", "h1", "unknown", "h2", 1, 1, 1},
 	};
@@ -320,9 +360,11 @@ static void test_folding(void **state)
 		const struct incident **v;
 		print_message("   row: %s\n", rows[k].what);
 		for (int w = 1; w <= 4; w++) {
-			struct finding a = finding_of(w, rows[k].first, "Ethernet1", rows[k].first_host, rows[k].first_hold);
-			struct finding b = finding_of(w, rows[k].second, str_eq(rows[k].second_host, "h1") ? "Ethernet1" : "Ethernet2", rows[k].second_host,
-				rows[k].second_hold);
+			struct finding a = finding_of(w, rows[k].first, "Ethernet1",
+				rows[k].first_host, rows[k].first_hold);
+			struct finding b = finding_of(w, rows[k].second,
+				str_eq(rows[k].second_host, "h1") ? "Ethernet1" : "Ethernet2",
+				rows[k].second_host, rows[k].second_hold);
 			ledger_take(l, &a);
 			ledger_take(l, &b);
 		}
@@ -334,7 +376,8 @@ static void test_folding(void **state)
 	config_free(c);
 }
 
-/* Open first, explained later: it keeps its place and learns its parent; its explanation lists it. A much less sure one explains nothing. */
+/* Open first, explained later: it keeps its place and learns its parent; its explanation lists it.
+ * A much less sure one explains nothing. */
 static void test_parent(void **state)
 {
 	struct config *c = config_of(yaml);
@@ -342,7 +385,9 @@ static void test_parent(void **state)
 		struct ledger *l = ledger_new(c->fabric, NULL, NULL);
 		const struct incident **v;
 		for (int w = 1; w <= 6; w++) {
-			struct finding child = finding_of(w, "incast", "Ethernet1", "h1", 1), parent = finding_of(w, "slow_receiver", "Ethernet1", "h1", 1);
+			struct finding child = finding_of(w, "incast", "Ethernet1", "h1", 1),
+				       parent =
+					       finding_of(w, "slow_receiver", "Ethernet1", "h1", 1);
 			child.confidence_ratio = 0.8;
 			parent.confidence_ratio = sure ? 0.8 : 0.3;
 			ledger_take(l, &child);
@@ -350,10 +395,13 @@ static void test_parent(void **state)
 				ledger_take(l, &parent);
 		}
 		assert_int_equal(ledger_incidents(l, &v), 2);
-		const struct incident *child = str_eq(v[0]->cause, "incast") ? v[0] : v[1], *parent = str_eq(v[0]->cause, "incast") ? v[1] : v[0];
+		const struct incident *child = str_eq(v[0]->cause, "incast") ? v[0] : v[1],
+				      *parent = str_eq(v[0]->cause, "incast") ? v[1] : v[0];
 		if (sure) {
 			assert_string_equal(child->parent, parent->id);
-			assert_string_equal(json_string_value(json_object_get(child->json, "parent")), parent->id);
+			assert_string_equal(
+				json_string_value(json_object_get(child->json, "parent")),
+				parent->id);
 			assert_int_equal(json_array_size(json_object_get(parent->json, "also")), 1);
 		} else {
 			assert_null(child->parent);
@@ -379,7 +427,8 @@ static void test_acts(void **state)
 		{"a note", ACT_NOTE, "optic ordered", 0, "kim: optic ordered"},
 		{"a note without text", ACT_NOTE, "", -EINVAL, NULL},
 		{"merged into nothing", ACT_MERGE, "zzzzzzzz", -ENOENT, NULL},
-		{"closed", ACT_CLOSE, "it is the test rig", 0, "closed: by kim: it is the test rig"},
+		{"closed", ACT_CLOSE, "it is the test rig", 0,
+			"closed: by kim: it is the test rig"},
 		{"closed twice", ACT_CLOSE, NULL, -EALREADY, NULL},
 	};
 	struct config *c = config_of(yaml);
@@ -392,11 +441,14 @@ static void test_acts(void **state)
 	memcpy(id, v[0]->id, sizeof(id));
 	for (size_t k = 0; k < rw_countof(rows); k++) {
 		print_message("   row: %s\n", rows[k].what);
-		assert_int_equal(ledger_act(l, id, rows[k].act, "kim", rows[k].text, 5 * W), rows[k].r);
+		assert_int_equal(
+			ledger_act(l, id, rows[k].act, "kim", rows[k].text, 5 * W), rows[k].r);
 		if (rows[k].note)
 			assert_string_equal(h.last_note, rows[k].note);
 	}
-	assert_string_equal(json_string_value(json_object_get(ledger_find(l, id)->json, "assigned_to")), "compute");
+	assert_string_equal(
+		json_string_value(json_object_get(ledger_find(l, id)->json, "assigned_to")),
+		"compute");
 	feed(l, "OOO", 6, 3); /* it goes on: another story */
 	assert_int_equal(ledger_incidents(l, &v), 2);
 	assert_string_not_equal(v[0]->id, v[1]->id);
@@ -410,17 +462,20 @@ static void test_changed_before(void **state)
 	struct config *c = config_of(yaml);
 	struct ledger *l = ledger_new(c->fabric, NULL, NULL);
 	const struct incident **v;
-	struct finding drift = finding_of(1, "config_drift", NULL, NULL, 1), after = finding_of(2, "incast", "Ethernet1", "h1", 1);
+	struct finding drift = finding_of(1, "config_drift", NULL, NULL, 1),
+		       after = finding_of(2, "incast", "Ethernet1", "h1", 1);
 	ledger_take(l, &drift);
 	ledger_take(l, &after);
 	assert_int_equal(ledger_incidents(l, &v), 2);
 	for (size_t k = 0; k < 2; k++)
-		assert_int_equal(json_array_size(json_object_get(v[k]->json, "changed_before")), str_eq(v[k]->cause, "incast") ? 1 : 0);
+		assert_int_equal(json_array_size(json_object_get(v[k]->json, "changed_before")),
+			str_eq(v[k]->cause, "incast") ? 1 : 0);
 	ledger_free(l);
 	config_free(c);
 }
 
-/* The same windows, once in one run and once with a restart after each of them, must end in the same bytes. */
+/* The same windows, once in one run and once with a restart after each of them, must end in the
+ * same bytes. */
 static void test_restart_anywhere(void **state)
 {
 	static const char windows[] = "OOOOUOUUU";
@@ -431,7 +486,8 @@ static void test_restart_anywhere(void **state)
 	assert_int_equal(ledger_incidents(whole, &v), 1);
 	rw_cleanup(freep) char *expected = json_dumps(v[0]->json, 0);
 	for (size_t cut = 3; cut < strlen(windows); cut++) {
-		struct ledger *before = ledger_new(c->fabric, NULL, NULL), *after = ledger_new(c->fabric, NULL, NULL);
+		struct ledger *before = ledger_new(c->fabric, NULL, NULL),
+			      *after = ledger_new(c->fabric, NULL, NULL);
 		rw_cleanup(freep) char *head = strndup(windows, cut);
 		print_message("   row: restart after %s\n", head);
 		feed(before, head, 1, 3);
@@ -439,7 +495,8 @@ static void test_restart_anywhere(void **state)
 		rw_cleanup(freep) char *stored = json_dumps(v[0]->json, JSON_COMPACT);
 		assert_int_equal(ledger_restore(after, stored), 0);
 		assert_int_equal(ledger_restore(after, stored), -EEXIST);
-		feed(after, windows, 1, 3); /* all windows again: those that counted do not count twice */
+		/* all windows again: those that counted do not count twice */
+		feed(after, windows, 1, 3);
 		assert_int_equal(ledger_incidents(after, &v), 1);
 		rw_cleanup(freep) char *got = json_dumps(v[0]->json, 0);
 		assert_string_equal(got, expected);
@@ -452,7 +509,8 @@ static void test_restart_anywhere(void **state)
 
 static void test_restore_refuses(void **state)
 {
-	static const char *const bad[] = {"", "[]", "{}", "{\"id\":\"abc\"}", "{\"id\":\"abcdefgh\",\"state\":\"open\",\"progress\":1,\"subject\":{}}"};
+	static const char *const bad[] = {"", "[]", "{}", "{\"id\":\"abc\"}",
+		"{\"id\":\"abcdefgh\",\"state\":\"open\",\"progress\":1,\"subject\":{}}"};
 	struct config *c = config_of(yaml);
 	struct ledger *l = ledger_new(c->fabric, NULL, NULL);
 	for (size_t k = 0; k < rw_countof(bad); k++) {
@@ -476,7 +534,8 @@ static void test_ack_reload_forget(void **state)
 	for (int k = 0; k < 9; k++)
 		id[k] = v[0]->id[k] >= 'a' ? (char)(v[0]->id[k] - 32) : v[0]->id[k];
 	assert_int_equal(ledger_act(l, "zzzzzzzz", ACT_ACK, "kim", NULL, 0), -ENOENT);
-	assert_int_equal(ledger_act(l, id, ACT_ACK, "kim", "on it", 5 * W), 0); /* an id is read in any case */
+	/* an id is read in any case */
+	assert_int_equal(ledger_act(l, id, ACT_ACK, "kim", "on it", 5 * W), 0);
 	assert_string_equal(h.last_note, "acknowledged by kim: on it");
 	assert_string_equal(ledger_find(l, id)->acked_by, "kim");
 	ledger_reload(l, next->fabric);
@@ -494,8 +553,14 @@ static void test_ack_reload_forget(void **state)
 
 static void test_worst_first(void **state)
 {
-	static const struct { enum severity severity; double loss, confidence; const char *device; } rows[] = {
-		{SEV_WARNING, 0.1, 0.5, "leaf1"}, {SEV_CRITICAL, 0.1, 0.5, "leaf2"}, {SEV_CRITICAL, NAN, 0.9, "spine1"},
+	static const struct {
+		enum severity severity;
+		double loss, confidence;
+		const char *device;
+	} rows[] = {
+		{SEV_WARNING, 0.1, 0.5, "leaf1"},
+		{SEV_CRITICAL, 0.1, 0.5, "leaf2"},
+		{SEV_CRITICAL, NAN, 0.9, "spine1"},
 	};
 	static const char *const expected[] = {"leaf2", "spine1", "leaf1"};
 	struct config *c = config_of(yaml);
@@ -519,9 +584,20 @@ static void test_worst_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_life), cmocka_unit_test(test_times_and_money), cmocka_unit_test(test_cost_unknown),
-		cmocka_unit_test(test_contract_fields), cmocka_unit_test(test_severity_and_strength), cmocka_unit_test(test_cause_changes), cmocka_unit_test(test_folding), cmocka_unit_test(test_device_gone), cmocka_unit_test(test_acts), cmocka_unit_test(test_changed_before), cmocka_unit_test(test_parent),
-		cmocka_unit_test(test_restart_anywhere), cmocka_unit_test(test_restore_refuses), cmocka_unit_test(test_ack_reload_forget),
+		cmocka_unit_test(test_life),
+		cmocka_unit_test(test_times_and_money),
+		cmocka_unit_test(test_cost_unknown),
+		cmocka_unit_test(test_contract_fields),
+		cmocka_unit_test(test_severity_and_strength),
+		cmocka_unit_test(test_cause_changes),
+		cmocka_unit_test(test_folding),
+		cmocka_unit_test(test_device_gone),
+		cmocka_unit_test(test_acts),
+		cmocka_unit_test(test_changed_before),
+		cmocka_unit_test(test_parent),
+		cmocka_unit_test(test_restart_anywhere),
+		cmocka_unit_test(test_restore_refuses),
+		cmocka_unit_test(test_ack_reload_forget),
 		cmocka_unit_test(test_worst_first),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

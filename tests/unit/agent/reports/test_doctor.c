@@ -1,6 +1,7 @@
 /*
- * test_doctor - against a live agent with one good snmpd and one port where nobody listens: what the table, the JSON and the exit code
- * say, and the remedies; the same file without an agent; files without health; and how rates and remedies are made.
+ * test_doctor - against a live agent with one good snmpd and one port where nobody listens: what
+ * the table, the JSON and the exit code say, and the remedies; the same file without an agent;
+ * files without health; and how rates and remedies are made.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -43,10 +44,13 @@ static void put_config(const struct place *p, uint16_t good, uint16_t dead)
 		"credentials:\n  c: { snmp: { version: 2c, community_file: %s } }\n"
 		"defaults: { interval: 500ms, timeout: 300ms }\n"
 		"devices:\n"
-		"  - { name: good, role: leaf, snmp: { address: \"127.0.0.1:%u\", credentials: c } }\n"
-		"  - { name: dead, role: leaf, snmp: { address: \"127.0.0.2:%u\", credentials: c } }\n"
+		"  - { name: good, role: leaf, snmp: { address: \"127.0.0.1:%u\", credentials: c } "
+		"}\n"
+		"  - { name: dead, role: leaf, snmp: { address: \"127.0.0.2:%u\", credentials: c } "
+		"}\n"
 		"capture:\n  - { name: mirror, interface: rw-not-there }\n"
-		"traps: { listen: \"127.0.0.1:%u\", credentials: [c] }\n", p->db, p->community, good, dead, p->traps);
+		"traps: { listen: \"127.0.0.1:%u\", credentials: [c] }\n",
+		p->db, p->community, good, dead, p->traps);
 	assert_int_equal(fclose(f), 0);
 	f = fopen(p->community, "w");
 	assert_non_null(f);
@@ -79,7 +83,8 @@ static int doctor(const struct place *p, const char *format, char **ret)
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		char *argv[] = {"rocewatch", "doctor", "-c", (char *)p->config, "--format", (char *)format, NULL};
+		char *argv[] = {"rocewatch", "doctor", "-c", (char *)p->config, "--format",
+			(char *)format, NULL};
 		int fd = open(p->out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 		dup2(fd, 1);
 		_exit(cli_run(6, argv, commands));
@@ -103,13 +108,16 @@ static const json_t *row(const json_t *doc, const char *list, const char *key, c
 {
 	json_t *r;
 	size_t i;
-	json_array_foreach(json_object_get(doc, list), i, r)
+	json_array_foreach (json_object_get(doc, list), i, r)
 		if (str_eq(json_string_value(json_object_get(r, key)), name))
 			return r;
 	return NULL;
 }
 
-static const char *text_of(const json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
+static const char *text_of(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key));
+}
 static double number_of(const json_t *o, const char *key)
 {
 	const json_t *v = json_object_get(o, key);
@@ -119,14 +127,16 @@ static double number_of(const json_t *o, const char *key)
 /* The good one is up and its load is known, the dead one is down and has missed polls. */
 static bool settled(const json_t *doc)
 {
-	const json_t *good = row(doc, "targets", "name", "good"), *dead = row(doc, "targets", "name", "dead");
-	return str_eq(text_of(good, "status"), "up") && str_eq(text_of(dead, "status"), "down") && number_of(good, "values_per_s") > 0 &&
-		number_of(dead, "missed_polls") > 0;
+	const json_t *good = row(doc, "targets", "name", "good"),
+		     *dead = row(doc, "targets", "name", "dead");
+	return str_eq(text_of(good, "status"), "up") && str_eq(text_of(dead, "status"), "down") &&
+		number_of(good, "values_per_s") > 0 && number_of(dead, "missed_polls") > 0;
 }
 
 static json_t *wait_settled(const struct place *p, int *ret_code)
 {
-	for (int64_t until = mono_now().ns + DEADLINE_NS; mono_now().ns < until; poll(NULL, 0, 100)) {
+	for (int64_t until = mono_now().ns + DEADLINE_NS; mono_now().ns < until;
+		poll(NULL, 0, 100)) {
 		json_t *doc = doctor_json(p, ret_code);
 		if (doc && settled(doc))
 			return doc;
@@ -171,24 +181,32 @@ static int take_event(void *arg, int n, char *const *v, char *const *names)
 	return 0;
 }
 
-/* A linkDown from the good one: in the view "events", with device, port and time. One with a wrong community: dropped and told. */
+/* A linkDown from the good one: in the view "events", with device, port and time. One with a wrong
+ * community: dropped and told. */
 static void look_at_traps(const struct place *p)
 {
-	static const struct { const char *community; } sent[] = {{"secret"}, {"guess"}};
+	static const struct {
+		const char *community;
+	} sent[] = {{"secret"}, {"guess"}};
 	bool there = false;
 	struct err e = {0};
 	for (size_t i = 0; i < rw_countof(sent); i++) {
 		char line[512];
-		snprintf(line, sizeof(line), "SNMP_PERSISTENT_DIR=%s MIBS= snmptrap -v2c -c %s 127.0.0.1:%u '' 1.3.6.1.6.3.1.1.5.3 1.3.6.1.2.1.2.2.1.1.1 i 1 "
-			">/dev/null 2>&1", p->good.dir, sent[i].community, p->traps);
+		snprintf(line, sizeof(line),
+			"SNMP_PERSISTENT_DIR=%s MIBS= snmptrap -v2c -c %s 127.0.0.1:%u '' "
+			"1.3.6.1.6.3.1.1.5.3 1.3.6.1.2.1.2.2.1.1.1 i 1 "
+			">/dev/null 2>&1",
+			p->good.dir, sent[i].community, p->traps);
 		assert_int_equal(system(line), 0);
 	}
 	int64_t until = mono_now().ns + DEADLINE_NS;
 	while (!there && mono_now().ns < until) {
 		struct series_db *db;
 		assert_int_equal(series_db_open(p->db, &db, &e), 0);
-		int rc = series_db_sql(db, "SELECT time FROM events WHERE kind='link_down' AND device='good' AND port='lo' AND text LIKE 'linkDown%'", take_event,
-			&there, &e);
+		int rc = series_db_sql(db,
+			"SELECT time FROM events WHERE kind='link_down' AND device='good' AND "
+			"port='lo' AND text LIKE 'linkDown%'",
+			take_event, &there, &e);
 		series_db_close(db);
 		if (rc < 0)
 			fail_msg("%s", e.text);
@@ -198,7 +216,8 @@ static void look_at_traps(const struct place *p)
 	for (bool told = false; !told; poll(NULL, 0, 100)) {
 		int code;
 		json_t *doc = doctor_json(p, &code);
-		const json_t *todo = row(doc, "todo", "subject", "traps"), *t = json_object_get(doc, "traps");
+		const json_t *todo = row(doc, "todo", "subject", "traps"),
+			     *t = json_object_get(doc, "traps");
 		told = todo && number_of(t, "events") == 1 && number_of(t, "wrong_credential") == 1;
 		if (told)
 			assert_non_null(strstr(text_of(todo, "do"), "traps.credentials"));
@@ -221,7 +240,8 @@ static void test_live(void **state)
 	assert_int_equal(code, 1);
 	assert_true(json_is_true(json_object_get(doc, "agent_running")));
 
-	const json_t *good = row(doc, "targets", "name", "good"), *dead = row(doc, "targets", "name", "dead");
+	const json_t *good = row(doc, "targets", "name", "good"),
+		     *dead = row(doc, "targets", "name", "dead");
 	assert_true(number_of(good, "varbinds_per_s") > 0);
 	assert_true(number_of(good, "max_repetitions") == 25);
 	assert_true(number_of(good, "interval_s") == 0.5);
@@ -242,15 +262,19 @@ static void test_live(void **state)
 	assert_true(number_of(json_object_get(doc, "data_quality"), "samples") > 0);
 	assert_true(number_of(json_object_get(doc, "data_quality"), "suspect_samples") == 0);
 	assert_true(number_of(json_object_get(doc, "process"), "rss_bytes") > 1e6);
-	assert_true(number_of(json_object_get(json_object_get(doc, "process"), "dropped"), "store_queue") == 0);
+	assert_true(number_of(json_object_get(json_object_get(doc, "process"), "dropped"),
+			    "store_queue") == 0);
 	const json_t *store = json_object_get(doc, "store");
 	assert_true(number_of(store, "writer_pid") == p->agent);
-	assert_true(number_of(store, "disk_free_ratio") > 0 && number_of(store, "disk_free_ratio") <= 1);
-	assert_true(number_of(store, "last_commit_age_s") >= 0 && number_of(store, "last_commit_age_s") < 30);
+	assert_true(number_of(store, "disk_free_ratio") > 0 &&
+		number_of(store, "disk_free_ratio") <= 1);
+	assert_true(number_of(store, "last_commit_age_s") >= 0 &&
+		number_of(store, "last_commit_age_s") < 30);
 	json_decref(doc);
 
 	assert_int_equal(doctor(p, "table", &table), 1);
-	static const char *const words[] = {"TARGET", "good", "connection refused", "DATA QUALITY", "STORE", "writer alive", "PROCESS", "TO DO", "CRITICAL", "-> start the SNMP agent"};
+	static const char *const words[] = {"TARGET", "good", "connection refused", "DATA QUALITY",
+		"STORE", "writer alive", "PROCESS", "TO DO", "CRITICAL", "-> start the SNMP agent"};
 	for (size_t i = 0; i < rw_countof(words); i++)
 		if (!strstr(table, words[i]))
 			fail_msg("'%s' is not in:\n%s", words[i], table);
@@ -264,7 +288,8 @@ static void test_live(void **state)
 	p->agent = 0;
 	doc = doctor_json(p, &code);
 	assert_int_equal(code, 1);
-	assert_non_null(strstr(text_of(row(doc, "todo", "subject", "agent"), "what"), "no agent is running"));
+	assert_non_null(strstr(
+		text_of(row(doc, "todo", "subject", "agent"), "what"), "no agent is running"));
 	assert_string_equal(text_of(row(doc, "targets", "name", "good"), "status"), "unknown");
 	assert_true(json_is_null(json_object_get(json_object_get(doc, "process"), "rss_bytes")));
 	json_decref(doc);
@@ -273,9 +298,19 @@ static void test_live(void **state)
 static void test_rate(void **state)
 {
 	struct health_rate r = {0};
-	static const struct { const char *what; int64_t at_s; uint64_t count; double rate; } rows[] = {
-		{"the first", 100, 1000, NAN}, {"too early to say", 101, 1010, NAN}, {"since the first", 110, 1100, 10}, {"a minute", 160, 1600, 10},
-		{"what was before is forgotten", 221, 1600, 0}, {"a new process of the count", 230, 5, NAN}, {"goes on", 240, 25, 2},
+	static const struct {
+		const char *what;
+		int64_t at_s;
+		uint64_t count;
+		double rate;
+	} rows[] = {
+		{"the first", 100, 1000, NAN},
+		{"too early to say", 101, 1010, NAN},
+		{"since the first", 110, 1100, 10},
+		{"a minute", 160, 1600, 10},
+		{"what was before is forgotten", 221, 1600, 0},
+		{"a new process of the count", 230, 5, NAN},
+		{"goes on", 240, 25, 2},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		double v = health_rate(&r, (mono_t){rows[i].at_s * NS_PER_S}, rows[i].count);
@@ -287,24 +322,46 @@ static void test_rate(void **state)
 /* Each reason the collectors give leads to its own next step. */
 static void test_remedies(void **state)
 {
-	static const struct { const char *protocol, *reason, *says; } rows[] = {
-		{"snmp", "127.0.0.1:1: connection refused: the host is there", "start the SNMP agent"},
-		{"snmp", "10.0.0.1:161: no answer, 2 tries of 2s. SNMP v1/v2c looks the same for a silent host, a wrong community", "community"},
+	static const struct {
+		const char *protocol, *reason, *says;
+	} rows[] = {
+		{"snmp", "127.0.0.1:1: connection refused: the host is there",
+			"start the SNMP agent"},
+		{"snmp",
+			"10.0.0.1:161: no answer, 2 tries of 2s. SNMP v1/v2c looks the same for a "
+			"silent host, a wrong community",
+			"community"},
 		{"snmp", "10.0.0.1:161: no answer any more, 2 tries of 2s", "ping"},
-		{"snmp", "10.0.0.1:161: wrong auth password or auth protocol for SNMPv3 user noc", "secret files"},
-		{"snmp", "10.0.0.1:161: the agent knows no SNMPv3 user noc", "with the user on the device"},
-		{"snmp", "10.0.0.1:161: no answer to the SNMPv3 engine discovery, 2 tries of 2s", "speaks SNMPv3"},
-		{"snmp", "10.0.0.1:161: answers, but a poll takes longer than its deadline of 10s (at table queues)", "snmp.interval"},
+		{"snmp", "10.0.0.1:161: wrong auth password or auth protocol for SNMPv3 user noc",
+			"secret files"},
+		{"snmp", "10.0.0.1:161: the agent knows no SNMPv3 user noc",
+			"with the user on the device"},
+		{"snmp", "10.0.0.1:161: no answer to the SNMPv3 engine discovery, 2 tries of 2s",
+			"speaks SNMPv3"},
+		{"snmp",
+			"10.0.0.1:161: answers, but a poll takes longer than its deadline of 10s "
+			"(at table queues)",
+			"snmp.interval"},
 		{"pcap", "mirror0: no such interface", "capture.interface"},
 		{"pcap", "eth0: the interface is down; waiting for it to come back", "ip link"},
-		{"gnmi", "10.0.0.1:9339: its certificate (x) was issued by 'y', which is not among the CAs trusted here: wrong CA: give that one as tls.ca", "tls.ca"},
-		{"gnmi", "10.0.0.1:9339: wrong password, or no user noc there ('authentication failed')", "password's file"},
-		{"gnmi", "10.0.0.1:9339: connection refused: the host is there", "start the gNMI server"},
-		{"gnmi", "something new", "agent's log"}, {"snmp", NULL, "agent's log"}, {NULL, NULL, "agent's log"},
+		{"gnmi",
+			"10.0.0.1:9339: its certificate (x) was issued by 'y', which is not among "
+			"the CAs trusted here: wrong CA: give that one as tls.ca",
+			"tls.ca"},
+		{"gnmi",
+			"10.0.0.1:9339: wrong password, or no user noc there ('authentication "
+			"failed')",
+			"password's file"},
+		{"gnmi", "10.0.0.1:9339: connection refused: the host is there",
+			"start the gNMI server"},
+		{"gnmi", "something new", "agent's log"},
+		{"snmp", NULL, "agent's log"},
+		{NULL, NULL, "agent's log"},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
 		if (!strstr(doctor_remedy(rows[i].protocol, rows[i].reason), rows[i].says))
-			fail_msg("%s: %s", rows[i].reason ? rows[i].reason : "no reason", doctor_remedy(rows[i].protocol, rows[i].reason));
+			fail_msg("%s: %s", rows[i].reason ? rows[i].reason : "no reason",
+				doctor_remedy(rows[i].protocol, rows[i].reason));
 }
 
 int main(void)

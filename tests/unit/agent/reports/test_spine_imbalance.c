@@ -1,4 +1,5 @@
-/* spine_imbalance: sums over windows, verdict words, persistence, price; and the ranges of checks. */
+/* spine_imbalance: sums over windows, verdict words, persistence, price; and the ranges of checks.
+ */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -22,29 +23,56 @@
 #define LINE_BPS 100000000000.0
 
 static struct fabric_job job = {.name = "train", .gpus = 512, .hosts = "*"};
-static struct fabric_device leaf = {.name = "leaf1", .role = ROLE_LEAF}, spine = {.name = "spine1", .role = ROLE_SPINE};
+static struct fabric_device leaf = {.name = "leaf1", .role = ROLE_LEAF},
+			    spine = {.name = "spine1", .role = ROLE_SPINE};
 static struct fabric_device *devices[] = {&leaf, &spine};
-static const struct fabric fabric = {.name = "pod", .devices = devices, .n_devices = 2, .jobs = &job, .n_jobs = 1, .usd_per_gpu_hour = 30,
+static const struct fabric fabric = {.name = "pod",
+	.devices = devices,
+	.n_devices = 2,
+	.jobs = &job,
+	.n_jobs = 1,
+	.usd_per_gpu_hour = 30,
 	.has_cost = true};
 
-static const struct spine_options options = {.warn = 0.2, .load_floor = 0.05, .hold = 3, .window_ns = WINDOW_NS};
+static const struct spine_options options = {
+	.warn = 0.2, .load_floor = 0.05, .hold = 3, .window_ns = WINDOW_NS};
 
 /* One window of a group of two, at these utilisations; the flows of chance when @flows is given. */
-static bool add(struct spine_imbalance *s, const char *device, int window, double a, double b, double flows, enum ecmp_verdict verdict)
+static bool add(struct spine_imbalance *s, const char *device, int window, double a, double b,
+	double flows, enum ecmp_verdict verdict)
 {
 	static const char *const peers[] = {"spine1", "spine2"};
 	struct ecmp_member m[2];
 	double u[] = {a, b};
 	for (int i = 0; i < 2; i++)
-		m[i] = (struct ecmp_member){.port = i ? "Ethernet50" : "Ethernet49", .peer = peers[i], .octets = (uint64_t)(u[i] * LINE_BPS / 8 * 60),
-			.speed_bps = (uint64_t)LINE_BPS, .utilization_ratio = u[i], .rate_bps = u[i] * LINE_BPS, .coverage_ratio = 1, .link = ECMP_LINK_UP};
+		m[i] = (struct ecmp_member){.port = i ? "Ethernet50" : "Ethernet49",
+			.peer = peers[i],
+			.octets = (uint64_t)(u[i] * LINE_BPS / 8 * 60),
+			.speed_bps = (uint64_t)LINE_BPS,
+			.utilization_ratio = u[i],
+			.rate_bps = u[i] * LINE_BPS,
+			.coverage_ratio = 1,
+			.link = ECMP_LINK_UP};
 	double mean = (a + b) / 2;
 	struct ecmp_measure e = {
-		.device = device, .group = "uplinks", .from_ns = window * WINDOW_NS, .to_ns = (window + 1) * WINDOW_NS,
-		.members = m, .n_members = 2, .n_known = 2, .n_live = 2, .hot = b > a,
-		.imbalance_ratio = fmax(a, b) / mean - 1, .load_ratio = mean, .n_eff = flows, .hashed = true, .coverage_ratio = 1,
-		.expected_ratio = isnan(flows) ? NAN : 0.13, .expected_p95_ratio = isnan(flows) ? NAN : 0.25,
-		.expected_p999_ratio = isnan(flows) ? NAN : 0.41, .verdict = verdict,
+		.device = device,
+		.group = "uplinks",
+		.from_ns = window * WINDOW_NS,
+		.to_ns = (window + 1) * WINDOW_NS,
+		.members = m,
+		.n_members = 2,
+		.n_known = 2,
+		.n_live = 2,
+		.hot = b > a,
+		.imbalance_ratio = fmax(a, b) / mean - 1,
+		.load_ratio = mean,
+		.n_eff = flows,
+		.hashed = true,
+		.coverage_ratio = 1,
+		.expected_ratio = isnan(flows) ? NAN : 0.13,
+		.expected_p95_ratio = isnan(flows) ? NAN : 0.25,
+		.expected_p999_ratio = isnan(flows) ? NAN : 0.41,
+		.verdict = verdict,
 		.flows_note = isnan(flows) ? "no packets were captured at its members" : NULL,
 	};
 	if (verdict == ECMP_UNKNOWN || verdict == ECMP_IDLE)
@@ -85,7 +113,8 @@ static void sums_and_words(void **state)
 		add(s, "leaf2", w, 0.5, 0.5, NAN, ECMP_EVEN);
 	}
 	json_t *doc = document(s);
-	const json_t *g = json_array_get(json_object_get(doc, "groups"), 0), *even = json_array_get(json_object_get(doc, "groups"), 1);
+	const json_t *g = json_array_get(json_object_get(doc, "groups"), 0),
+		     *even = json_array_get(json_object_get(doc, "groups"), 1);
 	assert_string_equal(text(doc, "verdict"), "1 of 2 groups out of limits");
 	assert_string_equal(text(g, "verdict"), "skewed");
 	assert_string_equal(text(g, "persistent_member"), "Ethernet49");
@@ -106,7 +135,8 @@ static void sums_and_words(void **state)
 	near("cost", number(doc, "usd_total"), 0.3 * 600 / 3600 * 512 * 30, 1e-6);
 	assert_string_equal(text(even, "verdict"), "even");
 	assert_null(text(even, "persistent_member"));
-	assert_true(isnan(number(even, "expected_by_chance_ratio")) && isnan(number(even, "flows_estimate")));
+	assert_true(isnan(number(even, "expected_by_chance_ratio")) &&
+		isnan(number(even, "flows_estimate")));
 	json_decref(doc);
 	spine_imbalance_free(s);
 }
@@ -148,8 +178,12 @@ static void verdicts(void **state)
 		struct spine_imbalance *s = spine_imbalance_new(&options);
 		for (int w = 0; rows[i].windows[w]; w++) {
 			char c = rows[i].windows[w];
-			enum ecmp_verdict v = c == 's' ? ECMP_SKEWED : c == 'l' ? ECMP_LOW_ENTROPY : c == 'u' ? ECMP_UNLUCKY : c == 'e' ? ECMP_EVEN
-				: c == 'i' ? ECMP_IDLE : ECMP_UNKNOWN;
+			enum ecmp_verdict v = c == 's' ? ECMP_SKEWED
+				: c == 'l'             ? ECMP_LOW_ENTROPY
+				: c == 'u'             ? ECMP_UNLUCKY
+				: c == 'e'             ? ECMP_EVEN
+				: c == 'i'             ? ECMP_IDLE
+						       : ECMP_UNKNOWN;
 			bool over = v > ECMP_EVEN;
 			add(s, "leaf1", w, over ? 0.7 : 0.5, over ? 0.3 : 0.5, NAN, v);
 		}
@@ -196,7 +230,8 @@ static char *printed(const json_t *doc, const struct view *v, enum report_format
 	return buf;
 }
 
-/* What is just within the limit must not read as if it had reached it; and no data is no missing path. */
+/* What is just within the limit must not read as if it had reached it; and no data is no missing
+ * path. */
 static void prints_tenths(void **state)
 {
 	struct spine_imbalance *s = spine_imbalance_new(&options);
@@ -206,10 +241,18 @@ static void prints_tenths(void **state)
 	rw_cleanup(freep) char *table = printed(doc, &spine_imbalance_view, FORMAT_TABLE);
 	if (!strstr(table, "19.8 %"))
 		fail_msg("%s", table);
-	json_object_set_new(json_array_get(json_object_get(json_array_get(json_object_get(doc, "groups"), 0), "members"), 1), "link", json_string("no data"));
+	json_object_set_new(
+		json_array_get(json_object_get(json_array_get(json_object_get(doc, "groups"), 0),
+				       "members"),
+			1),
+		"link", json_string("no data"));
 	rw_cleanup(freep) char *gap = printed(doc, &spine_imbalance_view, FORMAT_TABLE);
 	assert_non_null(strstr(gap, "Ethernet50: no data\n"));
-	json_object_set_new(json_array_get(json_object_get(json_array_get(json_object_get(doc, "groups"), 0), "members"), 1), "link", json_string("down"));
+	json_object_set_new(
+		json_array_get(json_object_get(json_array_get(json_object_get(doc, "groups"), 0),
+				       "members"),
+			1),
+		"link", json_string("down"));
 	rw_cleanup(freep) char *down = printed(doc, &spine_imbalance_view, FORMAT_TABLE);
 	assert_non_null(strstr(down, "Ethernet50: down (missing path)"));
 	json_decref(doc);
@@ -221,13 +264,20 @@ static void prints_names(void **state)
 	struct spine_imbalance *s = spine_imbalance_new(&options);
 	for (int w = 0; w < 5; w++)
 		if (add(s, "leaf1", w, 0.9, 0.3, 31, ECMP_SKEWED)) {
-			struct finding_flow f = {.src = "10.3.0.21", .dst = "10.7.0.33", .src_port = 49152, .dst_qp = 0x1a2f, .port = "Ethernet49", .packets = 7,
-				.octets = 4200, .burst_bps = 40000000000};
+			struct finding_flow f = {.src = "10.3.0.21",
+				.dst = "10.7.0.33",
+				.src_port = 49152,
+				.dst_qp = 0x1a2f,
+				.port = "Ethernet49",
+				.packets = 7,
+				.octets = 4200,
+				.burst_bps = 40000000000};
 			spine_imbalance_flows(s, &f, 1);
 		}
 	json_t *doc = document(s);
-	static const char *const wanted[] = {"leaf1", "Ethernet49", "spine1", "skewed", "10.3.0.21 > 10.7.0.33", "sport 49152", "QP 0x001a2f",
-		"40 Gbit/s", "p99.9", "next: rocewatch ecmp collisions", "$"};
+	static const char *const wanted[] = {"leaf1", "Ethernet49", "spine1", "skewed",
+		"10.3.0.21 > 10.7.0.33", "sport 49152", "QP 0x001a2f", "40 Gbit/s", "p99.9",
+		"next: rocewatch ecmp collisions", "$"};
 	rw_cleanup(freep) char *table = printed(doc, &spine_imbalance_view, FORMAT_TABLE);
 	for (size_t i = 0; i < rw_countof(wanted); i++)
 		if (!strstr(table, wanted[i]))
@@ -237,7 +287,9 @@ static void prints_names(void **state)
 	assert_non_null(strstr(heat, "90.0!!"));
 	assert_non_null(strstr(heat, "30.0"));
 	rw_cleanup(freep) char *csv = printed(collisions, &ecmp_collisions_view, FORMAT_CSV);
-	assert_non_null(strstr(csv, "leaf1,uplinks,Ethernet49,spine1,10.3.0.21,10.7.0.33,49152,6703,40000000000,7,4200"));
+	assert_non_null(strstr(csv,
+		"leaf1,uplinks,Ethernet49,spine1,10.3.0.21,10.7.0.33,49152,6703,40000000000,7,"
+		"4200"));
 	json_decref(map);
 	json_decref(collisions);
 	json_decref(doc);
@@ -246,11 +298,21 @@ static void prints_names(void **state)
 
 static void ranges(void **state)
 {
-	static const struct { const char *text, *again; double in, out; } good[] = {
-		{"0.2", "0.2", 0.2, 0.21}, {"0.2", "0.2", 0, -0.1}, {"20%", "0.2", 0.1, 0.3}, {"10:", "10:", 10, 9.9}, {"~:5", "~:5", -100, 5.1},
-		{"1:2", "1:2", 1.5, 0.5}, {"@1:2", "@1:2", 3, 1}, {"@0:5", "@5", 6, 5},
+	static const struct {
+		const char *text, *again;
+		double in, out;
+	} good[] = {
+		{"0.2", "0.2", 0.2, 0.21},
+		{"0.2", "0.2", 0, -0.1},
+		{"20%", "0.2", 0.1, 0.3},
+		{"10:", "10:", 10, 9.9},
+		{"~:5", "~:5", -100, 5.1},
+		{"1:2", "1:2", 1.5, 0.5},
+		{"@1:2", "@1:2", 3, 1},
+		{"@0:5", "@5", 6, 5},
 	};
-	static const char *const bad[] = {"", "x", "5:1", ":", "1:2:3", "@", "0x5", "1e", "~", "nan"};
+	static const char *const bad[] = {
+		"", "x", "5:1", ":", "1:2:3", "@", "0x5", "1e", "~", "nan"};
 	struct threshold t;
 	struct err e;
 	char buf[THRESHOLD_TEXT_MAX];
@@ -258,7 +320,8 @@ static void ranges(void **state)
 		if (threshold_parse(good[i].text, &t, &e) < 0)
 			fail_msg("%s refused: %s", good[i].text, e.text);
 		if (threshold_alerts(&t, good[i].in) || !threshold_alerts(&t, good[i].out))
-			fail_msg("%s: %g must not alert, %g must", good[i].text, good[i].in, good[i].out);
+			fail_msg("%s: %g must not alert, %g must", good[i].text, good[i].in,
+				good[i].out);
 		assert_string_equal(threshold_text(buf, &t), good[i].again);
 	}
 	for (size_t i = 0; i < rw_countof(bad); i++)
@@ -275,7 +338,8 @@ int main(void)
 		cmocka_unit_test(verdicts),
 		cmocka_unit_test(a_place_that_moves_is_not_persistent),
 		cmocka_unit_test(nothing_at_all),
-		cmocka_unit_test(prints_tenths), cmocka_unit_test(prints_names),
+		cmocka_unit_test(prints_tenths),
+		cmocka_unit_test(prints_names),
 		cmocka_unit_test(ranges),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* status and context: which configuration and time a command sees, and that stale is never shown as up. */
+/* status and context: which configuration and time a command sees, and that stale is never shown as
+ * up. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -23,7 +24,8 @@
 #include "db/store/store_internal.h"
 
 #define NOW_S 1700000000LL
-static const char yaml[] = "fabric: pod-a\ndevices:\n  - { name: leaf2, role: leaf }\n  - { name: leaf10, role: leaf }\n  - { name: spine1, role: spine }\n";
+static const char yaml[] = "fabric: pod-a\ndevices:\n  - { name: leaf2, role: leaf }\n  - { name: "
+			   "leaf10, role: leaf }\n  - { name: spine1, role: spine }\n";
 
 struct world {
 	char dir[32], db[64], config[64];
@@ -72,8 +74,11 @@ static int end(void **state)
 
 static void add_sample(struct world *w, const char *device, int64_t t_s)
 {
-	const struct sample s = {.t_ns = t_s * NS_PER_S, .value = 7, .entity = entities_intern(w->entities, device, "swp1", PRIO_NONE),
-		.metric = M_PORT_OUT_OCTETS, .source = SOURCE_REPLAY};
+	const struct sample s = {.t_ns = t_s * NS_PER_S,
+		.value = 7,
+		.entity = entities_intern(w->entities, device, "swp1", PRIO_NONE),
+		.metric = M_PORT_OUT_OCTETS,
+		.source = SOURCE_REPLAY};
 	store_samples(w->store, &s, 1);
 }
 
@@ -98,14 +103,19 @@ static json_t *status_of(struct world *w)
 	return doc;
 }
 
-static void expect_device(const json_t *doc, size_t i, const char *name, const char *status, const char *reason_has)
+static void expect_device(
+	const json_t *doc, size_t i, const char *name, const char *status, const char *reason_has)
 {
 	const json_t *d = json_array_get(json_object_get(doc, "devices"), i);
 	const char *reason = json_string_value(json_object_get(d, "reason"));
 	assert_string_equal(json_string_value(json_object_get(d, "name")), name);
 	const json_t *up = json_object_get(d, "up");
-	const char *word = json_is_true(up) ? "up" : json_is_false(up) ? "down" : json_is_null(up) ? "unknown" : "missing";
-	if (strcmp(word, status) != 0 || strcmp(json_string_value(json_object_get(d, "status")), status) != 0)
+	const char *word = json_is_true(up) ? "up"
+		: json_is_false(up)         ? "down"
+		: json_is_null(up)          ? "unknown"
+					    : "missing";
+	if (strcmp(word, status) != 0 ||
+		strcmp(json_string_value(json_object_get(d, "status")), status) != 0)
 		fail_msg("%s is %s (%s), not %s", name, word, reason ? reason : "-", status);
 	if (reason_has && (!reason || !strstr(reason, reason_has)))
 		fail_msg("%s: '%s' lacks '%s'", name, reason ? reason : "-", reason_has);
@@ -127,21 +137,36 @@ static void test_recorded(void **state)
 	close_store(w);
 	json_t *doc = status_of(w);
 	assert_string_equal(json_string_value(json_object_get(doc, "fabric")), "pod-a");
-	assert_string_equal(json_string_value(json_object_get(doc, "time")), "2023-11-14T22:13:20.000Z");
+	assert_string_equal(
+		json_string_value(json_object_get(doc, "time")), "2023-11-14T22:13:20.000Z");
 	expect_device(doc, 0, "leaf2", "up", NULL);
 	expect_device(doc, 1, "leaf10", "unknown", "silent for 1m50s, more than 3 intervals (30s)");
 	expect_device(doc, 2, "spine1", "unknown", "no sample of it");
-	assert_false(json_is_true(json_object_get(json_object_get(doc, "data_quality"), "agent_running")));
-	assert_int_equal(json_integer_value(json_object_get(json_object_get(doc, "data_quality"), "unknown")), 2);
+	assert_false(json_is_true(
+		json_object_get(json_object_get(doc, "data_quality"), "agent_running")));
+	assert_int_equal(json_integer_value(
+				 json_object_get(json_object_get(doc, "data_quality"), "unknown")),
+		2);
 	json_decref(doc);
 }
 
-static void add_target(struct world *w, const char *device, bool up, const char *reason, int64_t age_s, uint64_t polls, uint64_t timeouts)
+static void add_target(struct world *w, const char *device, bool up, const char *reason,
+	int64_t age_s, uint64_t polls, uint64_t timeouts)
 {
 	int64_t now = wall_now().ns;
-	const struct store_target t = {.device = device, .protocol = "snmp", .address = "192.0.2.1", .state = up ? "up" : "backoff", .reason = reason,
-		.up = up, .since_ns = now, .last_success_ns = age_s < 0 ? 0 : now - age_s * NS_PER_S, .now_ns = now, .poll_p50_s = 0.028,
-		.poll_p95_s = NAN, .polls = polls, .timeouts = timeouts};
+	const struct store_target t = {.device = device,
+		.protocol = "snmp",
+		.address = "192.0.2.1",
+		.state = up ? "up" : "backoff",
+		.reason = reason,
+		.up = up,
+		.since_ns = now,
+		.last_success_ns = age_s < 0 ? 0 : now - age_s * NS_PER_S,
+		.now_ns = now,
+		.poll_p50_s = 0.028,
+		.poll_p95_s = NAN,
+		.polls = polls,
+		.timeouts = timeouts};
 	store_target(w->store, &t);
 }
 
@@ -151,18 +176,51 @@ static void test_live_then_not(void **state)
 	struct world *w = *state;
 	store_fabric(w->store, 1, yaml);
 	add_sample(w, "leaf2", NOW_S);
-	/* its profile allows a reading each 20 s only: 40 s are no silence, though the configured interval is 10 s */
+	/* its profile allows a reading each 20 s only: 40 s are no silence, though the configured
+	 * interval is 10 s */
 	add_target(w, "leaf2", true, "", 40, 10, 0);
-	store_health(w->store, wall_now().ns, &(struct store_health){"target/leaf2/snmp/interval_s", "s", 20}, 1);
+	store_health(w->store, wall_now().ns,
+		&(struct store_health){"target/leaf2/snmp/interval_s", "s", 20}, 1);
 	add_target(w, "leaf10", true, "", 3600, 10, 0);
 	add_target(w, "spine1", false, "no answer from 192.0.2.1: is snmpd running?", -1, 0, 5);
 	const struct store_incident incidents[] = {
-		{.id = "aaaaaaaa", .cause = "ecmp_imbalance", .severity = "warning", .state = "open", .summary = "lesser", .json = "{}", .priority = -1,
-			.opened_ns = 1, .updated_ns = 1, .usd_per_hour = NAN, .usd_total = NAN, .confidence = 0.5},
-		{.id = "bbbbbbbb", .cause = "ecmp_imbalance", .severity = "critical", .state = "clearing", .summary = "worse", .json = "{}", .priority = -1,
-			.opened_ns = 1, .updated_ns = 1, .usd_per_hour = NAN, .usd_total = NAN, .confidence = 0.5},
-		{.id = "cccccccc", .cause = "ecmp_imbalance", .severity = "critical", .state = "closed", .summary = "over", .json = "{}", .priority = -1,
-			.opened_ns = 1, .closed_ns = 2, .updated_ns = 2, .usd_per_hour = NAN, .usd_total = NAN, .confidence = 0.5},
+		{.id = "aaaaaaaa",
+			.cause = "ecmp_imbalance",
+			.severity = "warning",
+			.state = "open",
+			.summary = "lesser",
+			.json = "{}",
+			.priority = -1,
+			.opened_ns = 1,
+			.updated_ns = 1,
+			.usd_per_hour = NAN,
+			.usd_total = NAN,
+			.confidence = 0.5},
+		{.id = "bbbbbbbb",
+			.cause = "ecmp_imbalance",
+			.severity = "critical",
+			.state = "clearing",
+			.summary = "worse",
+			.json = "{}",
+			.priority = -1,
+			.opened_ns = 1,
+			.updated_ns = 1,
+			.usd_per_hour = NAN,
+			.usd_total = NAN,
+			.confidence = 0.5},
+		{.id = "cccccccc",
+			.cause = "ecmp_imbalance",
+			.severity = "critical",
+			.state = "closed",
+			.summary = "over",
+			.json = "{}",
+			.priority = -1,
+			.opened_ns = 1,
+			.closed_ns = 2,
+			.updated_ns = 2,
+			.usd_per_hour = NAN,
+			.usd_total = NAN,
+			.confidence = 0.5},
 	};
 	for (size_t i = 0; i < rw_countof(incidents); i++)
 		store_incident(w->store, &incidents[i]);
@@ -172,53 +230,89 @@ static void test_live_then_not(void **state)
 	expect_device(doc, 0, "leaf2", "up", NULL);
 	expect_device(doc, 1, "leaf10", "unknown", "silent for 1h00m");
 	expect_device(doc, 2, "spine1", "down", "is snmpd running?");
-	assert_true(json_is_null(json_object_get(json_array_get(json_object_get(doc, "devices"), 2), "age_s")));
+	assert_true(json_is_null(
+		json_object_get(json_array_get(json_object_get(doc, "devices"), 2), "age_s")));
 	assert_int_equal(json_integer_value(json_object_get(doc, "open_incidents")), 2);
-	assert_string_equal(json_string_value(json_object_get(json_array_get(json_object_get(doc, "incidents"), 0), "summary")), "worse");
-	assert_true(json_is_true(json_object_get(json_object_get(doc, "data_quality"), "agent_running")));
+	assert_string_equal(
+		json_string_value(json_object_get(
+			json_array_get(json_object_get(doc, "incidents"), 0), "summary")),
+		"worse");
+	assert_true(json_is_true(
+		json_object_get(json_object_get(doc, "data_quality"), "agent_running")));
 	json_decref(doc);
 
 	close_store(w);
 	doc = status_of(w);
 	for (size_t i = 0; i < 3; i++)
-		expect_device(doc, i, (const char *[]){"leaf2", "leaf10", "spine1"}[i], "unknown", "no agent is running");
+		expect_device(doc, i, (const char *[]){"leaf2", "leaf10", "spine1"}[i], "unknown",
+			"no agent is running");
 	json_decref(doc);
 }
 
-/* Two captures stand for ports of one device, one goes by a device's name, one was taken out of the configuration; spine1 has gNMI only. */
+/* Two captures stand for ports of one device, one goes by a device's name, one was taken out of the
+ * configuration; spine1 has gNMI only. */
 static void test_captures_have_rows(void **state)
 {
-	static const struct { const char *what, *name; bool up; } captures[] = {
-		{"alive", "leaf2", true}, {"dead, of the same device", "mirror2", false}, {"not configured any more", "gone", true},
+	static const struct {
+		const char *what, *name;
+		bool up;
+	} captures[] = {
+		{"alive", "leaf2", true},
+		{"dead, of the same device", "mirror2", false},
+		{"not configured any more", "gone", true},
 	};
 	struct world *w = *state;
-	store_fabric(w->store, 1, "fabric: pod-a\n"
-		"devices:\n  - { name: leaf2, role: leaf }\n  - { name: spine1, role: spine, gnmi: { address: 192.0.2.9 } }\n  - { name: spine2, role: spine }\n"
-		"capture:\n  - { name: leaf2, interface: eth1, port: \"leaf2:swp1\" }\n  - { name: mirror2, interface: eth2, port: \"leaf2:swp2\" }\n");
+	store_fabric(w->store, 1,
+		"fabric: pod-a\n"
+		"devices:\n  - { name: leaf2, role: leaf }\n  - { name: spine1, role: spine, gnmi: "
+		"{ address: 192.0.2.9 } }\n  - { name: spine2, role: spine }\n"
+		"capture:\n  - { name: leaf2, interface: eth1, port: \"leaf2:swp1\" }\n  - { name: "
+		"mirror2, interface: eth2, port: \"leaf2:swp2\" }\n");
 	add_target(w, "leaf2", true, "", 1, 10, 0);
 	add_target(w, "left", true, "", 1, 10, 0);
 	for (size_t i = 0; i < rw_countof(captures); i++) {
 		int64_t now = wall_now().ns;
-		const struct store_target t = {.device = captures[i].name, .protocol = "pcap", .address = "eth1", .state = captures[i].up ? "up" : "backoff",
-			.reason = captures[i].up ? "" : "interface eth2 is down", .up = captures[i].up, .since_ns = now, .last_success_ns = now, .now_ns = now,
-			.poll_p50_s = NAN, .poll_p95_s = NAN, .polls = 1};
+		const struct store_target t = {.device = captures[i].name,
+			.protocol = "pcap",
+			.address = "eth1",
+			.state = captures[i].up ? "up" : "backoff",
+			.reason = captures[i].up ? "" : "interface eth2 is down",
+			.up = captures[i].up,
+			.since_ns = now,
+			.last_success_ns = now,
+			.now_ns = now,
+			.poll_p50_s = NAN,
+			.poll_p95_s = NAN,
+			.polls = 1};
 		store_target(w->store, &t);
 	}
 	flush(w);
 
 	json_t *doc = status_of(w);
-	const json_t *q = json_object_get(doc, "data_quality"), *rows = json_object_get(doc, "devices");
+	const json_t *q = json_object_get(doc, "data_quality"),
+		     *rows = json_object_get(doc, "devices");
 	assert_int_equal(json_array_size(rows), 5);
 	expect_device(doc, 0, "leaf2", "up", NULL);
 	expect_device(doc, 1, "spine1", "unknown", "not asked over gNMI yet");
 	expect_device(doc, 2, "spine2", "unknown", "no collector is configured");
 	expect_device(doc, 3, "leaf2", "up", NULL);
 	expect_device(doc, 4, "mirror2", "down", "eth2 is down");
-	assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 4), "protocol")), "pcap");
-	assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 4), "device")), "leaf2");
-	assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 4), "port")), "swp2");
-	static const struct { const char *key; int want; } counts[] = {
-		{"up", 1}, {"down", 0}, {"unknown", 2}, {"captures_up", 1}, {"captures_down", 1}, {"captures_unknown", 0},
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(rows, 4), "protocol")), "pcap");
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(rows, 4), "device")), "leaf2");
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(rows, 4), "port")), "swp2");
+	static const struct {
+		const char *key;
+		int want;
+	} counts[] = {
+		{"up", 1},
+		{"down", 0},
+		{"unknown", 2},
+		{"captures_up", 1},
+		{"captures_down", 1},
+		{"captures_unknown", 0},
 	};
 	for (size_t i = 0; i < rw_countof(counts); i++)
 		if (json_integer_value(json_object_get(q, counts[i].key)) != counts[i].want)
@@ -226,7 +320,8 @@ static void test_captures_have_rows(void **state)
 	json_decref(doc);
 }
 
-/* A reader comes as soon as there is a writer: whatever of the file is there by then, it waits for the rest. */
+/* A reader comes as soon as there is a writer: whatever of the file is there by then, it waits for
+ * the rest. */
 static void test_store_being_made(void **state)
 {
 	struct world *w = *state;
@@ -261,7 +356,8 @@ static void test_store_being_made(void **state)
 		struct context x;
 		struct err e = {0};
 		int r = context_open(&x, &g, NS_PER_S, &e);
-		for (int tries = 0; r == -EAGAIN && tries < 20; tries++) { /* it waited for seconds, and a machine can be busier than that */
+		/* it waited for seconds, and a machine can be busier than that */
+		for (int tries = 0; r == -EAGAIN && tries < 20; tries++) {
 			context_done(&x);
 			r = context_open(&x, &g, NS_PER_S, &e);
 		}
@@ -297,11 +393,14 @@ static void test_store_never_made(void **state)
 /* query and its like: the data are there, whatever became of the configuration beside them. */
 static void test_data_without_configuration(void **state)
 {
-	static const struct { const char *what, *yaml; } rows[] = {{"none", NULL}, {"of another version", "fabrik: pod-a\n"}, {"right", yaml}};
+	static const struct {
+		const char *what, *yaml;
+	} rows[] = {{"none", NULL}, {"of another version", "fabrik: pod-a\n"}, {"right", yaml}};
 	struct world *w = *state;
 	add_sample(w, "leaf2", NOW_S);
 	for (size_t i = 0; i < rw_countof(rows); i++) {
-		const struct globals g = {.config_path = "/nonexistent/rocewatch.yaml", .db = w->db, .quiet = true};
+		const struct globals g = {
+			.config_path = "/nonexistent/rocewatch.yaml", .db = w->db, .quiet = true};
 		struct context x;
 		struct err e = {0};
 		bool right = rows[i].yaml == yaml;
@@ -327,13 +426,19 @@ static void test_time_ranges(void **state)
 	add_sample(w, "leaf2", NOW_S);
 	flush(w);
 	close_store(w);
-	static const struct { const char *what, *since, *until, *around, *span; int64_t from_s, to_s; } rows[] = {
+	static const struct {
+		const char *what, *since, *until, *around, *span;
+		int64_t from_s, to_s;
+	} rows[] = {
 		{"default", NULL, NULL, NULL, NULL, NOW_S - 3600, NOW_S},
 		{"since", "2h", NULL, NULL, NULL, NOW_S - 7200, NOW_S},
 		{"until", NULL, "1h", NULL, NULL, NOW_S - 7200, NOW_S - 3600},
-		{"both", "2023-11-14 20:00", "2023-11-14T21:00:00Z", NULL, NULL, 1699992000, 1699995600},
-		{"around", NULL, NULL, "2023-11-14 20:00", NULL, 1699992000 - 900, 1699992000 + 900},
-		{"with a span", NULL, NULL, "2023-11-14 20:00", "1m", 1699992000 - 60, 1699992000 + 60},
+		{"both", "2023-11-14 20:00", "2023-11-14T21:00:00Z", NULL, NULL, 1699992000,
+			1699995600},
+		{"around", NULL, NULL, "2023-11-14 20:00", NULL, 1699992000 - 900,
+			1699992000 + 900},
+		{"with a span", NULL, NULL, "2023-11-14 20:00", "1m", 1699992000 - 60,
+			1699992000 + 60},
 		{"empty", "1h", "2h", NULL, NULL, -1, 0},
 		{"not a time", "yesterday", NULL, NULL, NULL, -1, 0},
 		{"two ways", "1h", NULL, "2h", NULL, -1, 0},
@@ -342,8 +447,12 @@ static void test_time_ranges(void **state)
 		{"span is zero", NULL, NULL, "1h", "0s", -1, 0},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
-		const struct globals g = {.config_path = "/nonexistent/x.yaml", .db = w->db, .since = rows[i].since, .until = rows[i].until,
-			.around = rows[i].around, .span = rows[i].span};
+		const struct globals g = {.config_path = "/nonexistent/x.yaml",
+			.db = w->db,
+			.since = rows[i].since,
+			.until = rows[i].until,
+			.around = rows[i].around,
+			.span = rows[i].span};
 		struct context x;
 		struct err e = {0};
 		int r = context_open(&x, &g, 3600 * NS_PER_S, &e);
@@ -352,7 +461,8 @@ static void test_time_ranges(void **state)
 				fail_msg("%s: %d", rows[i].what, r);
 			continue;
 		}
-		if (r < 0 || x.from_ns != rows[i].from_s * NS_PER_S || x.to_ns != rows[i].to_s * NS_PER_S)
+		if (r < 0 || x.from_ns != rows[i].from_s * NS_PER_S ||
+			x.to_ns != rows[i].to_s * NS_PER_S)
 			fail_msg("%s: %d %s", rows[i].what, r, e.text);
 		context_done(&x);
 	}
@@ -367,7 +477,8 @@ static void test_which_configuration(void **state)
 
 	add_sample(w, "leaf2", NOW_S);
 	flush(w);
-	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), -EINVAL); /* a database without one, and no file named */
+	/* a database without one, and no file named */
+	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "-c FILE"));
 	store_fabric(w->store, 0, yaml);
 	flush(w);
@@ -377,12 +488,16 @@ static void test_which_configuration(void **state)
 	context_done(&x);
 
 	g.config_named = true;
-	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), -EINVAL); /* a missing named one is not */
+	/* a missing named one is not */
+	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), -EINVAL);
 	assert_non_null(strstr(e.file, "x.yaml"));
 	FILE *f = fopen(w->config, "w");
-	fprintf(f, "fabric: site\nstore: { path: %s }\ncapture: [ { name: mirror, interface: lo } ]\n", w->db);
+	fprintf(f,
+		"fabric: site\nstore: { path: %s }\ncapture: [ { name: mirror, interface: lo } ]\n",
+		w->db);
 	fclose(f);
-	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), 0); /* named by the environment only: the database's own counts */
+	/* named by the environment only: the database's own counts */
+	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), 0);
 	assert_string_equal(x.config->fabric->name, "pod-a");
 	context_done(&x);
 	g.config_given = true;
@@ -414,7 +529,8 @@ static int write_line(FILE *out, void *arg)
 	return fputs(arg, out) < 0 ? -EIO : 0;
 }
 
-/* --out: a file is replaced whole; a link stays what it is, and a device that refuses is an error. */
+/* --out: a file is replaced whole; a link stays what it is, and a device that refuses is an error.
+ */
 static void test_file_write(void **state)
 {
 	char dir[] = "/tmp/rw_out_XXXXXX", text[8] = "";

@@ -1,4 +1,5 @@
-/* topology_views: what the audit finds in a fabric, row by row, and that a right one has no findings. */
+/* topology_views: what the audit finds in a fabric, row by row, and that a right one has no
+ * findings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,9 +12,13 @@
 #include "config/config.h"
 
 #define G 1000000000ull
-#define HEAD "lossless: { priorities: [3], mtu: 4200B }\ndevices:\n  - { name: leaf1, role: leaf }\n  - { name: leaf2, role: leaf }\n  - { name: spine1, role: spine }\n" \
+#define HEAD                                                                                       \
+	"lossless: { priorities: [3], mtu: 4200B }\ndevices:\n  - { name: leaf1, role: leaf }\n  " \
+	"- { name: leaf2, role: leaf }\n  - { name: spine1, role: spine }\n"                       \
 	"  - { name: spine2, role: spine }\nlinks:\n"
-#define LINKS "  - { a: \"leaf1:u1\", b: \"spine1:1\" }\n  - { a: \"leaf1:u2\", b: \"spine2:1\" }\n  - { a: \"leaf2:u1\", b: \"spine1:2\" }\n" \
+#define LINKS                                                                                      \
+	"  - { a: \"leaf1:u1\", b: \"spine1:1\" }\n  - { a: \"leaf1:u2\", b: \"spine2:1\" }\n  - " \
+	"{ a: \"leaf2:u1\", b: \"spine1:2\" }\n"                                                   \
 	"  - { a: \"leaf2:u2\", b: \"spine2:2\" }\n  - { a: \"leaf1:1\", b: \"host:n1\" }\n"
 
 struct row {
@@ -24,30 +29,55 @@ struct row {
 	const char *expect; /* "severity kind device:port ..." */
 };
 
-static const struct port_facts usual = {.up = 1, .speed_bps = 100 * G, .mtu_bytes = 9216, .pfc_known = 0xff, .pfc_on = 1 << 3};
+static const struct port_facts usual = {
+	.up = 1, .speed_bps = 100 * G, .mtu_bytes = 9216, .pfc_known = 0xff, .pfc_on = 1 << 3};
 
-#define PORT(is_up, gbit, mtu, known, on) {.up = (is_up), .speed_bps = (gbit) * G, .mtu_bytes = (mtu), .pfc_known = (known), .pfc_on = (on)}
-#define HEARD(device, port) {.up = 1, .speed_bps = 100 * G, .mtu_bytes = 9216, .pfc_known = 0xff, .pfc_on = 1 << 3, .heard_device = (device), .heard_port = (port)}
+#define PORT(is_up, gbit, mtu, known, on)                                                          \
+	{                                                                                          \
+		.up = (is_up), .speed_bps = (gbit)*G, .mtu_bytes = (mtu), .pfc_known = (known),    \
+		.pfc_on = (on)                                                                     \
+	}
+#define HEARD(device, port)                                                                        \
+	{                                                                                          \
+		.up = 1, .speed_bps = 100 * G, .mtu_bytes = 9216, .pfc_known = 0xff,               \
+		.pfc_on = 1 << 3, .heard_device = (device), .heard_port = (port)                   \
+	}
 static const struct row rows[] = {
 	{"as it should be", LINKS, "", "", {0}, "LEAF1.pod-a.example", ""},
 	{"nothing known is no finding", LINKS, "leaf1", "u1", {.up = -1}, NULL, ""},
-	{"link down", LINKS, "spine1", "1", PORT(0, 100, 9216, 0xff, 8), NULL, "warning link_down leaf1:u1 "},
-	{"speed", LINKS, "leaf1", "u1", PORT(1, 40, 9216, 0xff, 8), NULL, "critical speed_mismatch leaf1:u1 warning group_speed leaf1:u1 "},
-	{"MTU", LINKS, "spine2", "2", PORT(1, 100, 5000, 0xff, 8), NULL, "critical mtu_mismatch leaf2:u2 "},
-	{"MTU counted without the header", LINKS, "spine2", "2", PORT(1, 100, 9202, 0xff, 8), NULL, "info mtu_mismatch leaf2:u2 "},
-	{"MTU below the RoCE MTU", LINKS, "leaf1", "1", PORT(1, 100, 1500, 0xff, 8), NULL, "critical mtu_small leaf1:1 "},
-	{"PFC", LINKS, "leaf1", "u1", PORT(1, 100, 9216, 0xff, 16), NULL, "critical pfc_mismatch leaf1:u1 "},
-	{"PFC known for other priorities only", LINKS, "leaf1", "u1", PORT(1, 100, 9216, 32, 0), NULL, ""},
-	{"oversubscription", LINKS, "leaf1", "1", PORT(1, 400, 9216, 0xff, 8), NULL, "warning oversubscription leaf1:- "},
+	{"link down", LINKS, "spine1", "1", PORT(0, 100, 9216, 0xff, 8), NULL,
+		"warning link_down leaf1:u1 "},
+	{"speed", LINKS, "leaf1", "u1", PORT(1, 40, 9216, 0xff, 8), NULL,
+		"critical speed_mismatch leaf1:u1 warning group_speed leaf1:u1 "},
+	{"MTU", LINKS, "spine2", "2", PORT(1, 100, 5000, 0xff, 8), NULL,
+		"critical mtu_mismatch leaf2:u2 "},
+	{"MTU counted without the header", LINKS, "spine2", "2", PORT(1, 100, 9202, 0xff, 8), NULL,
+		"info mtu_mismatch leaf2:u2 "},
+	{"MTU below the RoCE MTU", LINKS, "leaf1", "1", PORT(1, 100, 1500, 0xff, 8), NULL,
+		"critical mtu_small leaf1:1 "},
+	{"PFC", LINKS, "leaf1", "u1", PORT(1, 100, 9216, 0xff, 16), NULL,
+		"critical pfc_mismatch leaf1:u1 "},
+	{"PFC known for other priorities only", LINKS, "leaf1", "u1", PORT(1, 100, 9216, 32, 0),
+		NULL, ""},
+	{"oversubscription", LINKS, "leaf1", "1", PORT(1, 400, 9216, 0xff, 8), NULL,
+		"warning oversubscription leaf1:- "},
 	{"another name", LINKS, "", "", {0}, "leaf7", "warning sysname leaf1:- "},
-	{"LLDP says otherwise", LINKS, "leaf1", "u1", HEARD("spine1", "9"), NULL, "warning lldp_mismatch leaf1:u1 "},
+	{"LLDP says otherwise", LINKS, "leaf1", "u1", HEARD("spine1", "9"), NULL,
+		"warning lldp_mismatch leaf1:u1 "},
 	{"LLDP agrees", LINKS, "leaf1", "1", HEARD("host:n1", "eth0"), NULL, ""},
-	{"a link nobody declared", LINKS, "leaf1", "u9", HEARD("spine1", "9"), NULL, "warning link_undeclared leaf1:u9 "},
-	{"a missing uplink", LINKS "  - { a: \"leaf2:u3\", b: \"spine2:3\" }\n", "", "", {0}, NULL, "warning ecmp_width leaf1:- "},
-	{"a spine that a leaf does not reach", "  - { a: \"leaf1:u1\", b: \"spine1:1\" }\n  - { a: \"leaf1:u2\", b: \"spine2:1\" }\n  - { a: \"leaf2:u1\", b: \"spine1:2\" }\n", "", "",
-		{0}, NULL, "warning ecmp_width leaf2:- warning missing_member leaf2:- "},
-	{"declared speed", "  - { a: \"leaf1:u1\", b: \"spine1:1\", speed: 400G }\n  - { a: \"leaf1:u2\", b: \"spine2:1\" }\n  - { a: \"leaf2:u1\", b: \"spine1:2\" }\n"
-		"  - { a: \"leaf2:u2\", b: \"spine2:2\" }\n", "", "", {0}, NULL, "warning speed_declared leaf1:u1 "},
+	{"a link nobody declared", LINKS, "leaf1", "u9", HEARD("spine1", "9"), NULL,
+		"warning link_undeclared leaf1:u9 "},
+	{"a missing uplink", LINKS "  - { a: \"leaf2:u3\", b: \"spine2:3\" }\n", "", "", {0}, NULL,
+		"warning ecmp_width leaf1:- "},
+	{"a spine that a leaf does not reach",
+		"  - { a: \"leaf1:u1\", b: \"spine1:1\" }\n  - { a: \"leaf1:u2\", b: \"spine2:1\" "
+		"}\n  - { a: \"leaf2:u1\", b: \"spine1:2\" }\n",
+		"", "", {0}, NULL, "warning ecmp_width leaf2:- warning missing_member leaf2:- "},
+	{"declared speed",
+		"  - { a: \"leaf1:u1\", b: \"spine1:1\", speed: 400G }\n  - { a: \"leaf1:u2\", b: "
+		"\"spine2:1\" }\n  - { a: \"leaf2:u1\", b: \"spine1:2\" }\n"
+		"  - { a: \"leaf2:u2\", b: \"spine2:2\" }\n",
+		"", "", {0}, NULL, "warning speed_declared leaf1:u1 "},
 };
 
 static struct port_facts port_get(void *arg, const char *device, const char *port)
@@ -62,7 +92,9 @@ static const char *sysname_get(void *arg, const char *device)
 	return strcmp(device, "leaf1") == 0 ? r->sysname : NULL;
 }
 
-static void each_heard(void *arg, void (*fn)(void *to, const char *device, const char *port, const struct port_facts *x), void *to)
+static void each_heard(void *arg,
+	void (*fn)(void *to, const char *device, const char *port, const struct port_facts *x),
+	void *to)
 {
 	const struct row *r = arg;
 	if (r->facts.heard_device)
@@ -91,17 +123,21 @@ static void test_check(void **state)
 {
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		struct config *c = parsed(rows[i].links);
-		const struct topology_facts facts = {(void *)&rows[i], port_get, sysname_get, each_heard};
+		const struct topology_facts facts = {
+			(void *)&rows[i], port_get, sysname_get, each_heard};
 		json_t *doc = topology_check_json(c->fabric, &facts), *f;
 		rw_cleanup(str_done) struct str got = {0};
 		size_t k;
 		str_add(&got, "");
-		json_array_foreach(json_object_get(doc, "findings"), k, f) {
-			str_addf(&got, "%s %s %s:%s ", string(f, "severity"), string(f, "kind"), string(f, "device"), string(f, "port"));
-			assert_true(strlen(string(f, "remedy")) > 10 && strlen(string(f, "text")) > 5);
+		json_array_foreach (json_object_get(doc, "findings"), k, f) {
+			str_addf(&got, "%s %s %s:%s ", string(f, "severity"), string(f, "kind"),
+				string(f, "device"), string(f, "port"));
+			assert_true(
+				strlen(string(f, "remedy")) > 10 && strlen(string(f, "text")) > 5);
 		}
 		if (strcmp(got.s, rows[i].expect) != 0)
-			fail_msg("%s: got '%s', expected '%s'", rows[i].what, got.s, rows[i].expect);
+			fail_msg(
+				"%s: got '%s', expected '%s'", rows[i].what, got.s, rows[i].expect);
 		json_decref(doc);
 		config_free(c);
 	}
@@ -115,9 +151,13 @@ static void test_show(void **state)
 	json_t *doc = topology_show_json(c->fabric, &facts), *l;
 	rw_cleanup(str_done) struct str got = {0};
 	size_t k;
-	json_array_foreach(json_object_get(doc, "links"), k, l)
-		str_addf(&got, "%s:%s>%s:%s %s %s\n", string(l, "device"), string(l, "port"), string(l, "peer"), string(l, "peer_port"), string(l, "state"), string(l, "source"));
-	assert_string_equal(got.s, "leaf1:1>host:n1:- up declared\nleaf1:u1>spine1:1 down declared\nleaf1:u2>spine2:1 up declared\n"
+	json_array_foreach (json_object_get(doc, "links"), k, l)
+		str_addf(&got, "%s:%s>%s:%s %s %s\n", string(l, "device"), string(l, "port"),
+			string(l, "peer"), string(l, "peer_port"), string(l, "state"),
+			string(l, "source"));
+	assert_string_equal(got.s,
+		"leaf1:1>host:n1:- up declared\nleaf1:u1>spine1:1 down declared\nleaf1:u2>spine2:1 "
+		"up declared\n"
 		"leaf2:u1>spine1:2 up declared\nleaf2:u2>spine2:2 up declared\n");
 	rw_cleanup(freep) char *text = NULL;
 	size_t n;
@@ -131,6 +171,7 @@ static void test_show(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_check), cmocka_unit_test(test_show)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_check), cmocka_unit_test(test_show)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* watch and status as their users see them: through the command line, from a recorded stretch in a database. */
+/* watch and status as their users see them: through the command line, from a recorded stretch in a
+ * database. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,20 +24,26 @@ extern const struct command command_status, command_watch;
 static const struct command *const table[] = {&command_status, &command_watch, NULL};
 static char dir[] = "/tmp/rw-watch-XXXXXX", db[64];
 
-static const char yaml[] =
-	"fabric: pod-a\n"
-	"devices:\n  - { name: leaf1, role: leaf }\n  - { name: spine1, role: spine }\n  - { name: spine2, role: spine }\n"
-	"links:\n  - { a: \"leaf1:swp51\", b: \"spine1:swp1\" }\n  - { a: \"leaf1:swp52\", b: \"spine2:swp1\" }\n"
-	"lossless: { priorities: [3] }\n";
+static const char yaml[] = "fabric: pod-a\n"
+			   "devices:\n  - { name: leaf1, role: leaf }\n  - { name: spine1, role: "
+			   "spine }\n  - { name: spine2, role: spine }\n"
+			   "links:\n  - { a: \"leaf1:swp51\", b: \"spine1:swp1\" }\n  - { a: "
+			   "\"leaf1:swp52\", b: \"spine2:swp1\" }\n"
+			   "lossless: { priorities: [3] }\n";
 
-static void add(struct store *s, struct entities *t, const char *device, const char *port, int priority, unsigned metric, int64_t t_s, uint64_t v)
+static void add(struct store *s, struct entities *t, const char *device, const char *port,
+	int priority, unsigned metric, int64_t t_s, uint64_t v)
 {
-	const struct sample x = {.t_ns = t_s * NS_PER_S, .value = v, .entity = entities_intern(t, device, port, priority), .metric = (uint16_t)metric,
+	const struct sample x = {.t_ns = t_s * NS_PER_S,
+		.value = v,
+		.entity = entities_intern(t, device, port, priority),
+		.metric = (uint16_t)metric,
 		.source = SOURCE_REPLAY};
 	store_samples(s, &x, 1);
 }
 
-/* leaf1 sends 9 and 3 of 10 Gbit/s, loses frames of a lossless priority, and spine2 falls silent. */
+/* leaf1 sends 9 and 3 of 10 Gbit/s, loses frames of a lossless priority, and spine2 falls silent.
+ */
 static int begin(void **state)
 {
 	struct entities *t = entities_new();
@@ -54,19 +61,30 @@ static int begin(void **state)
 	store_fabric(s, 0, yaml);
 	for (int64_t i = 0; i <= 180; i += 10) {
 		int64_t at = NOW_S - 180 + i;
-		add(s, t, "leaf1", "swp51", PRIO_NONE, M_PORT_OUT_OCTETS, at, (uint64_t)i * 1125000000);
-		add(s, t, "leaf1", "swp52", PRIO_NONE, M_PORT_OUT_OCTETS, at, (uint64_t)i * 375000000);
+		add(s, t, "leaf1", "swp51", PRIO_NONE, M_PORT_OUT_OCTETS, at,
+			(uint64_t)i * 1125000000);
+		add(s, t, "leaf1", "swp52", PRIO_NONE, M_PORT_OUT_OCTETS, at,
+			(uint64_t)i * 375000000);
 		add(s, t, "leaf1", "swp51", PRIO_NONE, M_PORT_SPEED_BPS, at, 10000000000);
 		add(s, t, "leaf1", "swp52", PRIO_NONE, M_PORT_SPEED_BPS, at, 10000000000);
 		add(s, t, "leaf1", "swp51", 3, M_QUEUE_DROPS, at, (uint64_t)i / 2);
-		add(s, t, "leaf1", "swp51", 0, M_QUEUE_DROPS, at, (uint64_t)i * 1000); /* lossy: no lossless drop */
+		/* lossy: no lossless drop */
+		add(s, t, "leaf1", "swp51", 0, M_QUEUE_DROPS, at, (uint64_t)i * 1000);
 		add(s, t, "leaf1", "swp51", 3, M_PFC_TX_FRAMES, at, 0);
 		add(s, t, "spine1", "swp1", PRIO_NONE, M_PORT_OUT_OCTETS, at, (uint64_t)i);
 		if (i < 60)
 			add(s, t, "spine2", "swp1", PRIO_NONE, M_PORT_OUT_OCTETS, at, (uint64_t)i);
 	}
-	const struct store_incident incident = {.id = "aaaaaaaa", .cause = "ecmp_imbalance", .severity = "critical", .state = "open", .device = "leaf1",
-		.summary = "swp51 carries too much\x1b[2J", .json = "{}", .priority = -1, .opened_ns = (NOW_S - 60) * NS_PER_S, .updated_ns = 1};
+	const struct store_incident incident = {.id = "aaaaaaaa",
+		.cause = "ecmp_imbalance",
+		.severity = "critical",
+		.state = "open",
+		.device = "leaf1",
+		.summary = "swp51 carries too much\x1b[2J",
+		.json = "{}",
+		.priority = -1,
+		.opened_ns = (NOW_S - 60) * NS_PER_S,
+		.updated_ns = 1};
 	store_incident(s, &incident);
 	int r = store_flush(s, &e);
 	store_close(s);
@@ -84,7 +102,8 @@ static int end(void **state)
 /* Standard output of "rocewatch ARGS"; the caller frees it. */
 static char *run(int want, const char *a, const char *b, const char *c)
 {
-	char *argv[] = {(char *)"rocewatch", (char *)a, (char *)"--db", db, (char *)b, (char *)c, NULL};
+	char *argv[] = {
+		(char *)"rocewatch", (char *)a, (char *)"--db", db, (char *)b, (char *)c, NULL};
 	char path[] = "/tmp/rw-watch-out-XXXXXX", *text = NULL;
 	int fd = mkstemp(path), saved = dup(1), argc = 4 + (b != NULL) + (c != NULL);
 
@@ -109,14 +128,20 @@ static void expect(const char *text, const char *line)
 static void test_watch_once(void **state)
 {
 	rw_cleanup(freep) char *s = run(0, "watch", "--once", NULL);
-	expect(s, "rocewatch  pod-a   2023-11-14 22:14:00Z   no agent running: as of the newest sample   critical");
+	expect(s,
+		"rocewatch  pod-a   2023-11-14 22:14:00Z   no agent running: as of the newest "
+		"sample   critical");
 	expect(s, "devices 2/3 up   oldest data 2m10s   open incidents 1\n");
 	expect(s, "  unknown  spine2 replay: silent for 2m10s");
 	expect(s, "(window 22:13:00 - 22:14:00Z)");
-	expect(s, "ECMP max/mean-1, worst   50 %               warning  leaf1 uplinks, most on swp51 to spine1");
+	expect(s,
+		"ECMP max/mean-1, worst   50 %               warning  leaf1 uplinks, most on swp51 "
+		"to spine1");
 	expect(s, "pause frames sent        0 frames/s         ok");
 	expect(s, "pause frames received    -                  unknown  not collected");
-	expect(s, "lossless drops           0.5 frames/s       warning  leaf1 swp51 p3 (must be zero)");
+	expect(s,
+		"lossless drops           0.5 frames/s       warning  leaf1 swp51 p3 (must be "
+		"zero)");
 	expect(s, "  leaf1 swp51 > spine1                      90.0 ##################--\n");
 	expect(s, "  leaf1 swp52 > spine2                      30.0 ######--------------\n");
 	expect(s, "  aaaaaaaa critical since 2023-11-14 22:13:00Z  swp51 carries too much [2J\n");
@@ -131,21 +156,29 @@ static void test_watch_json(void **state)
 	assert_string_equal(json_string_value(json_object_get(doc, "state")), "critical");
 	assert_int_equal(json_array_size(json_object_get(doc, "signals")), 7);
 	const json_t *hot = json_array_get(json_object_get(doc, "uplinks"), 0);
-	assert_true(json_real_value(json_object_get(hot, "utilization_ratio")) > 0.899 && json_real_value(json_object_get(hot, "utilization_ratio")) < 0.901);
-	assert_true(json_is_null(json_object_get(json_array_get(json_object_get(doc, "signals"), 2), "value"))); /* not collected is not zero */
+	assert_true(json_real_value(json_object_get(hot, "utilization_ratio")) > 0.899 &&
+		json_real_value(json_object_get(hot, "utilization_ratio")) < 0.901);
+	/* not collected is not zero */
+	assert_true(json_is_null(
+		json_object_get(json_array_get(json_object_get(doc, "signals"), 2), "value")));
 	json_decref(doc);
 }
 
 static void test_status_formats(void **state)
 {
-	rw_cleanup(freep) char *s = run(0, "status", NULL, NULL), *csv = run(0, "status", "--format", "csv"), *bare = run(0, "status", "--no-header", NULL);
+	rw_cleanup(freep) char *s = run(0, "status", NULL, NULL),
+			       *csv = run(0, "status", "--format", "csv"),
+			       *bare = run(0, "status", "--no-header", NULL);
 	expect(s, "up 2   down 0   unknown 1   open incidents 1\n");
 	expect(s, "\nspine2  replay    unknown  2m10s");
-	expect(s, "\naaaaaaaa  critical  open   2023-11-14 22:13:00Z  ecmp_imbalance  swp51 carries too much [2J\n");
+	expect(s,
+		"\naaaaaaaa  critical  open   2023-11-14 22:13:00Z  ecmp_imbalance  swp51 carries "
+		"too much [2J\n");
 	expect(csv, "name,up,status,reason,age_s,protocol");
 	expect(csv, "\nleaf1,true,up,,0,replay,");
 	assert_int_equal(strncmp(bare, "leaf1 ", 6), 0);
-	rw_cleanup(freep) char *refused = run(2, "status", "extra", NULL), *later = run(0, "watch", "--once", "--format=csv");
+	rw_cleanup(freep) char *refused = run(2, "status", "extra", NULL),
+			       *later = run(0, "watch", "--once", "--format=csv");
 	assert_string_equal(refused, "");
 	expect(later, "signal,value,unit,state,where\n");
 }
@@ -153,7 +186,9 @@ static void test_status_formats(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_watch_once), cmocka_unit_test(test_watch_json), cmocka_unit_test(test_status_formats),
+		cmocka_unit_test(test_watch_once),
+		cmocka_unit_test(test_watch_json),
+		cmocka_unit_test(test_status_formats),
 	};
 	return cmocka_run_group_tests(tests, begin, end);
 }

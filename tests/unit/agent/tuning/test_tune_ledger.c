@@ -1,4 +1,5 @@
-/* tune_ledger: a recommendation's life, what moves it on, what may not, and that a restart changes nothing. */
+/* tune_ledger: a recommendation's life, what moves it on, what may not, and that a restart changes
+ * nothing. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -19,7 +20,7 @@
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 
-#define T(s) ((int64_t)(s) * NS_PER_S)
+#define T(s) ((int64_t)(s)*NS_PER_S)
 #define HOUR 3600
 
 struct world {
@@ -27,7 +28,7 @@ struct world {
 	struct entities *entities;
 	struct series_memory *memory;
 	struct arena *arena;
-	char last[200];          /* the note told last */
+	char last[200]; /* the note told last */
 	enum tune_state from, to;
 	unsigned told;
 };
@@ -63,12 +64,17 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A sheet made at 1 h on evidence of the hour before: Kmin 1 MB -> 400 KB on two ports of leaf1, leaf2 to follow. */
+/* A sheet made at 1 h on evidence of the hour before: Kmin 1 MB -> 400 KB on two ports of leaf1,
+ * leaf2 to follow. */
 static json_t *sheet_of(const char *id, double proposed)
 {
-	return json_pack("{s:s, s:s, s:[s,s], s:[s], s:i, s:s, s:s, s:s, s:[{s:s, s:f, s:f, s:n, s:s}], s:{s:I, s:I, s:I, s:I}}", "id", id, "device", "leaf1", "ports", "swp1", "swp2",
-		"rest", "leaf2", "priority", 3, "diagnosis", "ecn_late", "advice", "change", "summary", "lower Kmin", "changes", "knob", "kmin", "current", 1e6, "proposed", proposed,
-		"programmed", "unit", "bytes", "progress", "made_ns", (json_int_t)T(HOUR), "expires_ns", (json_int_t)T(73 * HOUR), "from_ns", (json_int_t)0, "to_ns", (json_int_t)T(HOUR));
+	return json_pack("{s:s, s:s, s:[s,s], s:[s], s:i, s:s, s:s, s:s, s:[{s:s, s:f, s:f, s:n, "
+			 "s:s}], s:{s:I, s:I, s:I, s:I}}",
+		"id", id, "device", "leaf1", "ports", "swp1", "swp2", "rest", "leaf2", "priority",
+		3, "diagnosis", "ecn_late", "advice", "change", "summary", "lower Kmin", "changes",
+		"knob", "kmin", "current", 1e6, "proposed", proposed, "programmed", "unit", "bytes",
+		"progress", "made_ns", (json_int_t)T(HOUR), "expires_ns", (json_int_t)T(73 * HOUR),
+		"from_ns", (json_int_t)0, "to_ns", (json_int_t)T(HOUR));
 }
 
 static int propose(struct world *w, const char *id, double proposed)
@@ -81,14 +87,23 @@ static int propose(struct world *w, const char *id, double proposed)
 
 static int act(struct world *w, const char *id, enum tune_act act, const char *text, int64_t at_s)
 {
-	return tune_ledger_act(w->l, id, &(struct tune_act_in){.act = act, .who = "bob", .text = text, .t_ns = T(at_s), .at_ns = T(at_s)});
+	return tune_ledger_act(w->l, id,
+		&(struct tune_act_in){
+			.act = act, .who = "bob", .text = text, .t_ns = T(at_s), .at_ns = T(at_s)});
 }
 
-static enum tune_state state_of(const struct world *w, const char *id) { return tune_ledger_find(w->l, id)->state; }
+static enum tune_state state_of(const struct world *w, const char *id)
+{
+	return tune_ledger_find(w->l, id)->state;
+}
 
 static void reads(struct world *w, int64_t at_s, const char *port, uint64_t kmin, uint16_t flags)
 {
-	const struct sample s = {.t_ns = T(at_s), .entity = entities_intern(w->entities, "leaf1", port, 3), .metric = M_CFG_ECN_KMIN, .value = kmin, .flags = flags};
+	const struct sample s = {.t_ns = T(at_s),
+		.entity = entities_intern(w->entities, "leaf1", port, 3),
+		.metric = M_CFG_ECN_KMIN,
+		.value = kmin,
+		.flags = flags};
 	assert_int_equal(series_memory_add(w->memory, &s), 0);
 }
 
@@ -98,7 +113,9 @@ static void look(struct world *w, int64_t at_s)
 	const size_t n = tune_metrics(&metrics);
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = n};
 	struct window window;
-	assert_int_equal(window_from_memory(w->memory, w->arena, &spec, T(at_s - HOUR), T(at_s), &window), 0);
+	assert_int_equal(
+		window_from_memory(w->memory, w->arena, &spec, T(at_s - HOUR), T(at_s), &window),
+		0);
 	tune_ledger_look(w->l, &window, T(at_s));
 }
 
@@ -110,7 +127,8 @@ static void test_life(void **state)
 	assert_int_equal(propose(w, "aaaaaaaa", 4e5), -EALREADY);
 	assert_int_equal(act(w, "AAAAAAAA", TUNE_ACCEPT, "go", HOUR + 60), 0);
 	assert_int_equal(act(w, "aaaaaaaa", TUNE_ACCEPT, "go", HOUR + 60), -EALREADY);
-	assert_string_equal(doc_word(tune_ledger_find(w->l, "aaaaaaaa")->json, "accepted_by"), "bob");
+	assert_string_equal(
+		doc_word(tune_ledger_find(w->l, "aaaaaaaa")->json, "accepted_by"), "bob");
 	reads(w, HOUR + 100, "swp1", 1000000, 0);
 	reads(w, HOUR + 100, "swp2", 1000000, 0);
 	look(w, HOUR + 101);
@@ -122,33 +140,53 @@ static void test_life(void **state)
 	look(w, HOUR + 130);
 	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_APPLIED);
 	assert_true(tune_ledger_find(w->l, "aaaaaaaa")->applied_ns == T(HOUR + 120));
-	assert_string_equal(doc_word(tune_ledger_find(w->l, "aaaaaaaa")->json, "applied"), "1970-01-01T01:02:00.000Z");
-	json_t *open = json_pack("{s:s, s:s}", "verdict", "inconclusive", "why", "few windows"), *result = json_pack("{s:s, s:s}", "verdict", "keep", "why", "pause fell");
-	assert_int_equal(tune_ledger_act(w->l, "aaaaaaaa", &(struct tune_act_in){.act = TUNE_VERIFY, .who = "bob", .t_ns = T(HOUR + 400), .result = open}), 0);
-	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_APPLIED); /* nothing is proven: it is watched on */
+	assert_string_equal(doc_word(tune_ledger_find(w->l, "aaaaaaaa")->json, "applied"),
+		"1970-01-01T01:02:00.000Z");
+	json_t *open = json_pack("{s:s, s:s}", "verdict", "inconclusive", "why", "few windows"),
+	       *result = json_pack("{s:s, s:s}", "verdict", "keep", "why", "pause fell");
+	assert_int_equal(tune_ledger_act(w->l, "aaaaaaaa",
+				 &(struct tune_act_in){.act = TUNE_VERIFY,
+					 .who = "bob",
+					 .t_ns = T(HOUR + 400),
+					 .result = open}),
+		0);
+	/* nothing is proven: it is watched on */
+	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_APPLIED);
 	assert_string_equal(tune_ledger_find(w->l, "aaaaaaaa")->verdict, "inconclusive");
-	const struct tune_act_in in = {.act = TUNE_VERIFY, .who = "bob", .t_ns = T(HOUR + 500), .result = result};
+	const struct tune_act_in in = {
+		.act = TUNE_VERIFY, .who = "bob", .t_ns = T(HOUR + 500), .result = result};
 	assert_int_equal(tune_ledger_act(w->l, "aaaaaaaa", &in), 0);
 	json_decref(result);
 	assert_string_equal(w->last, "aaaaaaaa: verified: keep: pause fell");
 	assert_string_equal(tune_ledger_find(w->l, "aaaaaaaa")->verdict, "keep");
-	assert_int_equal(tune_ledger_act(w->l, "aaaaaaaa", &(struct tune_act_in){.act = TUNE_VERIFY, .who = "bob", .t_ns = T(HOUR + 550), .result = open}), 0);
+	assert_int_equal(tune_ledger_act(w->l, "aaaaaaaa",
+				 &(struct tune_act_in){.act = TUNE_VERIFY,
+					 .who = "bob",
+					 .t_ns = T(HOUR + 550),
+					 .result = open}),
+		0);
 	json_decref(open);
 	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_VERIFIED);
 	assert_string_equal(tune_ledger_find(w->l, "aaaaaaaa")->verdict, "keep");
-	assert_int_equal(json_array_size(json_object_get(tune_ledger_find(w->l, "aaaaaaaa")->json, "history")), 6);
+	assert_int_equal(json_array_size(json_object_get(
+				 tune_ledger_find(w->l, "aaaaaaaa")->json, "history")),
+		6);
 	reads(w, HOUR + 600, "swp1", 1000000, 0);
 	reads(w, HOUR + 600, "swp2", 1000000, 0);
 	look(w, HOUR + 601);
 	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_UNDONE);
-	assert_int_equal(propose(w, "aaaaaaaa", 4e5), 0); /* it may be proposed anew; what was is still told */
-	assert_int_equal(json_array_size(json_object_get(tune_ledger_find(w->l, "aaaaaaaa")->json, "history")), 8);
+	/* it may be proposed anew; what was is still told */
+	assert_int_equal(propose(w, "aaaaaaaa", 4e5), 0);
+	assert_int_equal(json_array_size(json_object_get(
+				 tune_ledger_find(w->l, "aaaaaaaa")->json, "history")),
+		8);
 }
 
 static void test_refused(void **state)
 {
 	struct world *w = *state;
-	json_t *watch = json_pack("{s:s, s:s}", "id", "cccccccc", "advice", "watch"), *bad = json_pack("{s:s, s:s}", "id", "dddddddd", "advice", "change");
+	json_t *watch = json_pack("{s:s, s:s}", "id", "cccccccc", "advice", "watch"),
+	       *bad = json_pack("{s:s, s:s}", "id", "dddddddd", "advice", "change");
 	assert_int_equal(tune_ledger_propose(w->l, watch, "ann", T(HOUR)), -EINVAL);
 	assert_int_equal(tune_ledger_propose(w->l, bad, "ann", T(HOUR)), -EINVAL);
 	assert_int_equal(tune_ledger_propose(w->l, NULL, "ann", T(HOUR)), -EINVAL);
@@ -160,11 +198,18 @@ static void test_refused(void **state)
 	assert_int_equal(act(w, "aaaaaaaa", TUNE_VERIFY, NULL, HOUR + 1), -EPERM);
 	assert_int_equal(act(w, "aaaaaaaa", TUNE_REJECT, "not in this quarter", HOUR + 1), 0);
 	assert_int_equal(act(w, "aaaaaaaa", TUNE_ACCEPT, NULL, HOUR + 2), -EPERM);
-	assert_int_equal(propose(w, "aaaaaaaa", 4e5), -EALREADY); /* the same again is not asked again */
+	/* the same again is not asked again */
+	assert_int_equal(propose(w, "aaaaaaaa", 4e5), -EALREADY);
 	assert_non_null(tune_act_error(-EPERM, TUNE_REJECTED));
 	assert_int_equal(propose(w, "bbbbbbbb", 5e5), 0);
-	assert_int_equal(tune_ledger_act(w->l, "bbbbbbbb", &(struct tune_act_in){.act = TUNE_APPLY, .who = "bob", .t_ns = T(HOUR), .at_ns = T(2 * HOUR)}), -EINVAL);
-	assert_int_equal(act(w, "bbbbbbbb", TUNE_APPLY, NULL, HOUR + 5), 0); /* told: accepted and applied at once */
+	assert_int_equal(tune_ledger_act(w->l, "bbbbbbbb",
+				 &(struct tune_act_in){.act = TUNE_APPLY,
+					 .who = "bob",
+					 .t_ns = T(HOUR),
+					 .at_ns = T(2 * HOUR)}),
+		-EINVAL);
+	/* told: accepted and applied at once */
+	assert_int_equal(act(w, "bbbbbbbb", TUNE_APPLY, NULL, HOUR + 5), 0);
 	assert_int_equal(state_of(w, "bbbbbbbb"), TUNE_APPLIED);
 }
 
@@ -198,26 +243,31 @@ static void test_restart(void **state)
 	struct world *w = *state;
 	propose(w, "aaaaaaaa", 4e5);
 	act(w, "aaaaaaaa", TUNE_ACCEPT, "go", HOUR + 60);
-	tune_ledger_note(w->l, "aaaaaaaa", NULL, NULL, T(HOUR + 61), "looked_ns", json_integer(T(HOUR + 61)));
-	rw_cleanup(freep) char *stored = json_dumps(tune_ledger_find(w->l, "aaaaaaaa")->json, JSON_COMPACT);
+	tune_ledger_note(w->l, "aaaaaaaa", NULL, NULL, T(HOUR + 61), "looked_ns",
+		json_integer(T(HOUR + 61)));
+	rw_cleanup(freep) char *stored =
+		json_dumps(tune_ledger_find(w->l, "aaaaaaaa")->json, JSON_COMPACT);
 	tune_ledger_free(w->l);
 	w->l = tune_ledger_new(on_change, w);
 	const unsigned told = w->told;
 	assert_int_equal(tune_ledger_restore(w->l, stored), 0);
 	assert_int_equal(tune_ledger_restore(w->l, stored), -EEXIST);
 	assert_int_equal(tune_ledger_restore(w->l, "{}"), -EINVAL);
-	assert_int_equal(tune_ledger_restore(w->l, "{\"id\":\"aaaaaaab\",\"state\":\"what\"}"), -EINVAL);
+	assert_int_equal(
+		tune_ledger_restore(w->l, "{\"id\":\"aaaaaaab\",\"state\":\"what\"}"), -EINVAL);
 	assert_int_equal(w->told, told);
 	const struct tune_record *r = tune_ledger_find(w->l, "aaaaaaaa");
 	assert_int_equal(r->state, TUNE_ACCEPTED);
-	assert_true(r->accepted_ns == T(HOUR + 60) && r->from_ns == 0 && r->to_ns == T(HOUR) && r->n_ports == 2 && r->n_rest == 1);
+	assert_true(r->accepted_ns == T(HOUR + 60) && r->from_ns == 0 && r->to_ns == T(HOUR) &&
+		r->n_ports == 2 && r->n_rest == 1);
 	reads(w, HOUR + 100, "swp1", 400000, 0);
 	reads(w, HOUR + 100, "swp2", 400000, 0);
 	look(w, HOUR + 101);
 	assert_int_equal(r->state, TUNE_APPLIED);
 }
 
-/* Before it was accepted a change is nobody's; from then on it is expected on the canary and on those that follow, and back again once it is applied. */
+/* Before it was accepted a change is nobody's; from then on it is expected on the canary and on
+ * those that follow, and back again once it is applied. */
 static void test_expected(void **state)
 {
 	struct world *w = *state;
@@ -228,7 +278,8 @@ static void test_expected(void **state)
 	assert_int_equal(tune_ledger_expected(w->l, w->arena, &v), 2);
 	assert_string_equal(v[0].device, "leaf1");
 	assert_string_equal(v[1].device, "leaf2");
-	assert_true(v[0].metric == M_CFG_ECN_KMIN && v[0].value == 4e5 && v[0].priority == 3 && v[0].from_ns == T(HOUR + 60));
+	assert_true(v[0].metric == M_CFG_ECN_KMIN && v[0].value == 4e5 && v[0].priority == 3 &&
+		v[0].from_ns == T(HOUR + 60));
 	act(w, "aaaaaaaa", TUNE_APPLY, NULL, HOUR + 70);
 	assert_int_equal(tune_ledger_expected(w->l, w->arena, &v), 4);
 	assert_true(v[1].value == 1e6);
@@ -248,9 +299,12 @@ static void test_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_life, setup, teardown), cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_expiry, setup, teardown), cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_expected, setup, teardown), cmocka_unit_test(test_same),
+		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_expiry, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_expected, setup, teardown),
+		cmocka_unit_test(test_same),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

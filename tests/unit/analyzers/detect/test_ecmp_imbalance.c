@@ -21,7 +21,7 @@
 #define MEMBERS 8
 #define POLLS 7 /* 0, 10 .. 60 s */
 
-/* --- a leaf and its window ----------------------------------------------------------------------------------------- */
+/* ---- a leaf and its window ----------------------------------------------- */
 
 struct world {
 	struct arena *arena;
@@ -42,19 +42,37 @@ static void world_init(struct world *w, size_t n, uint64_t declared_bps)
 	memset(w, 0, sizeof(*w));
 	w->arena = arena_new();
 	w->entities = entities_new();
-	w->leaf = (struct fabric_device){.name = "leaf1", .role = ROLE_LEAF, .ports = w->ports, .n_ports = n, .groups = &w->group, .n_groups = 1};
+	w->leaf = (struct fabric_device){.name = "leaf1",
+		.role = ROLE_LEAF,
+		.ports = w->ports,
+		.n_ports = n,
+		.groups = &w->group,
+		.n_groups = 1};
 	w->devices[0] = &w->leaf;
 	w->fabric = (struct fabric){.name = "test", .devices = w->devices, .n_devices = 1};
 	for (size_t i = 0; i < n; i++) {
-		w->spine[i] = (struct fabric_device){.name = arena_printf(w->arena, "spine%zu", i + 1)};
+		w->spine[i] =
+			(struct fabric_device){.name = arena_printf(w->arena, "spine%zu", i + 1)};
 		w->peer[i] = (struct fabric_port){.name = "Ethernet1", .device = &w->spine[i]};
-		w->port[i] = (struct fabric_port){.name = arena_printf(w->arena, "Ethernet%zu", 49 + i), .device = &w->leaf, .alias = "",
-			.peer = &w->peer[i], .speed_bps = declared_bps};
+		w->port[i] =
+			(struct fabric_port){.name = arena_printf(w->arena, "Ethernet%zu", 49 + i),
+				.device = &w->leaf,
+				.alias = "",
+				.peer = &w->peer[i],
+				.speed_bps = declared_bps};
 		w->members[i] = w->ports[i] = &w->port[i];
 		entities_intern(w->entities, "leaf1", w->port[i].name, PRIO_NONE);
 	}
-	w->group = (struct fabric_group){.id = "uplinks", .device = &w->leaf, .members = w->members, .n_members = n, .lb = LB_STATIC};
-	w->window = (struct window){.from_ns = 0, .to_ns = 60 * NS_PER_S, .entities = w->entities, .series = w->series, .flows = w->flows};
+	w->group = (struct fabric_group){.id = "uplinks",
+		.device = &w->leaf,
+		.members = w->members,
+		.n_members = n,
+		.lb = LB_STATIC};
+	w->window = (struct window){.from_ns = 0,
+		.to_ns = 60 * NS_PER_S,
+		.entities = w->entities,
+		.series = w->series,
+		.flows = w->flows};
 	options_defaults(&analyzer_by_name("ecmp_imbalance")->options, w->arena, &w->options);
 }
 
@@ -79,10 +97,18 @@ static void add_series(struct world *w, size_t i, unsigned metric, size_t n, con
 		t[k] = (int64_t)k * 10 * NS_PER_S;
 		value[k] = v[k];
 	}
-	struct series s = {.entity = port_entity(w, i), .metric = (uint16_t)metric, .n = (uint32_t)n, .t_ns = t, .value = value,
-		.flags = flags, .window_ms = window_ms};
+	struct series s = {.entity = port_entity(w, i),
+		.metric = (uint16_t)metric,
+		.n = (uint32_t)n,
+		.t_ns = t,
+		.value = value,
+		.flags = flags,
+		.window_ms = window_ms};
 	size_t at = w->window.n_series++;
-	while (at > 0 && (w->series[at - 1].metric > s.metric || (w->series[at - 1].metric == s.metric && w->series[at - 1].entity > s.entity))) {
+	while (at > 0 &&
+		(w->series[at - 1].metric > s.metric ||
+			(w->series[at - 1].metric == s.metric &&
+				w->series[at - 1].entity > s.entity))) {
 		w->series[at] = w->series[at - 1];
 		at--;
 	}
@@ -103,12 +129,18 @@ static void read_state(struct world *w, size_t i, unsigned metric, uint64_t v)
 	add_series(w, i, metric, 1, &v);
 }
 
-/* @n equal flows leave member @i, all along, @octets each; one total row and the top rows per 10 s. */
-static void capture(struct world *w, size_t i, unsigned n, double octets, uint32_t sampling, uint64_t burst_bps)
+/* @n equal flows leave member @i, all along, @octets each; one total row and the top rows per 10 s.
+ */
+static void capture(
+	struct world *w, size_t i, unsigned n, double octets, uint32_t sampling, uint64_t burst_bps)
 {
 	for (int k = 0; k < 6; k++) {
-		struct flow_sample base = {.from_ns = k * 10 * NS_PER_S, .to_ns = (k + 1) * 10 * NS_PER_S, .entity = port_entity(w, i),
-			.sampling = sampling, .dir = FLOW_DIR_OUT, .burst_bps = sampling > 1 ? 0 : burst_bps};
+		struct flow_sample base = {.from_ns = k * 10 * NS_PER_S,
+			.to_ns = (k + 1) * 10 * NS_PER_S,
+			.entity = port_entity(w, i),
+			.sampling = sampling,
+			.dir = FLOW_DIR_OUT,
+			.burst_bps = sampling > 1 ? 0 : burst_bps};
 		double each = octets / 6 / sampling;
 		struct flow_sample t = base;
 		t.total = true;
@@ -119,8 +151,11 @@ static void capture(struct world *w, size_t i, unsigned n, double octets, uint32
 		w->flows[w->window.n_flows++] = t;
 		for (unsigned f = 0; f < n && f < FLOW_TOP; f++) {
 			struct flow_sample s = base;
-			s.key = (struct flow_key){.family = 4, .src = {10, 0, 0, 1}, .dst = {10, 0, 1, 1},
-				.src_port = (uint16_t)(49152 + i * 1000 + f), .dst_qp = 0x100 + f};
+			s.key = (struct flow_key){.family = 4,
+				.src = {10, 0, 0, 1},
+				.dst = {10, 0, 1, 1},
+				.src_port = (uint16_t)(49152 + i * 1000 + f),
+				.dst_qp = 0x100 + f};
 			s.octets = (uint64_t)each;
 			s.packets = s.octets / 1000;
 			w->flows[w->window.n_flows++] = s;
@@ -130,7 +165,11 @@ static void capture(struct world *w, size_t i, unsigned n, double octets, uint32
 
 static const struct finding *judge(struct world *w)
 {
-	struct analyzer_in in = {.fabric = &w->fabric, .window = &w->window, .options = &w->options, .interval_ns = 10 * NS_PER_S, .arena = w->arena};
+	struct analyzer_in in = {.fabric = &w->fabric,
+		.window = &w->window,
+		.options = &w->options,
+		.interval_ns = 10 * NS_PER_S,
+		.arena = w->arena};
 	w->findings = (struct finding_list){0};
 	assert_int_equal(analyzer_by_name("ecmp_imbalance")->run(&in, &w->findings), 0);
 	assert_int_equal(w->findings.n, 1);
@@ -159,14 +198,14 @@ static void near(const char *what, double got, double want, double tolerance)
 		fail_msg("%s: got %.6f, expected %.6f +- %g", what, got, want, tolerance);
 }
 
-/* --- stories ------------------------------------------------------------------------------------------------------- */
+/* ---- stories ------------------------------------------------------------- */
 
 struct story {
 	const char *what;
 	size_t n;
 	double load[MEMBERS];
-	unsigned flows[MEMBERS];  /* captured, per member; all 0 = no capture */
-	double burst;             /* share of line of the hot member's highest 1 ms */
+	unsigned flows[MEMBERS]; /* captured, per member; all 0 = no capture */
+	double burst; /* share of line of the hot member's highest 1 ms */
 	enum finding_verdict verdict;
 	const char *cause;
 	enum severity severity;
@@ -175,15 +214,23 @@ struct story {
 
 static const struct story stories[] = {
 	{"even", 4, {.50, .51, .49, .50}, {0}, 0, FINDING_UNDER, "ecmp_imbalance", SEV_INFO, NULL},
-	{"19.8 % is below 20 %", 4, {.71, .55, .57, .54}, {0}, 0, FINDING_UNDER, "ecmp_imbalance", SEV_INFO, NULL},
+	{"19.8 % is below 20 %", 4, {.71, .55, .57, .54}, {0}, 0, FINDING_UNDER, "ecmp_imbalance",
+		SEV_INFO, NULL},
 	{"idle", 4, {.04, .01, .01, .01}, {0}, 0, FINDING_IDLE, "ecmp_imbalance", SEV_INFO, NULL},
-	{"uneven, no packets", 4, {.20, .80, .20, .20}, {0}, 0, FINDING_OVER, "ecmp_imbalance", SEV_WARNING, "Ethernet50"},
-	{"uneven, no packets, full on the mean", 4, {.20, .95, .20, .20}, {0}, 0, FINDING_OVER, "ecmp_imbalance", SEV_CRITICAL, "Ethernet50"},
-	{"16 flows on one of two", 2, {.60, .001}, {16, 0}, 0.95, FINDING_OVER, "ecmp_imbalance", SEV_CRITICAL, "Ethernet49"},
-	{"4 flows on one of two is luck", 2, {.60, .001}, {4, 0}, 0.95, FINDING_OVER, "ecmp_low_entropy", SEV_CRITICAL, "Ethernet49"},
-	{"32 flows, 4:12:8:8", 4, {.12, .36, .24, .24}, {4, 12, 8, 8}, 0.7, FINDING_OVER, "unlucky_placement", SEV_WARNING, "Ethernet50"},
-	{"the same, never half full", 4, {.12, .36, .24, .24}, {4, 12, 8, 8}, 0.4, FINDING_OVER, "unlucky_placement", SEV_INFO, "Ethernet50"},
-	{"192 flows, 24:96:36:36", 4, {.12, .48, .18, .18}, {24, 96, 36, 36}, 0.7, FINDING_OVER, "ecmp_imbalance", SEV_WARNING, "Ethernet50"},
+	{"uneven, no packets", 4, {.20, .80, .20, .20}, {0}, 0, FINDING_OVER, "ecmp_imbalance",
+		SEV_WARNING, "Ethernet50"},
+	{"uneven, no packets, full on the mean", 4, {.20, .95, .20, .20}, {0}, 0, FINDING_OVER,
+		"ecmp_imbalance", SEV_CRITICAL, "Ethernet50"},
+	{"16 flows on one of two", 2, {.60, .001}, {16, 0}, 0.95, FINDING_OVER, "ecmp_imbalance",
+		SEV_CRITICAL, "Ethernet49"},
+	{"4 flows on one of two is luck", 2, {.60, .001}, {4, 0}, 0.95, FINDING_OVER,
+		"ecmp_low_entropy", SEV_CRITICAL, "Ethernet49"},
+	{"32 flows, 4:12:8:8", 4, {.12, .36, .24, .24}, {4, 12, 8, 8}, 0.7, FINDING_OVER,
+		"unlucky_placement", SEV_WARNING, "Ethernet50"},
+	{"the same, never half full", 4, {.12, .36, .24, .24}, {4, 12, 8, 8}, 0.4, FINDING_OVER,
+		"unlucky_placement", SEV_INFO, "Ethernet50"},
+	{"192 flows, 24:96:36:36", 4, {.12, .48, .18, .18}, {24, 96, 36, 36}, 0.7, FINDING_OVER,
+		"ecmp_imbalance", SEV_WARNING, "Ethernet50"},
 };
 
 static void all_stories(void **state)
@@ -195,19 +242,24 @@ static void all_stories(void **state)
 		for (size_t i = 0; i < t->n; i++) {
 			send_at(&w, i, t->load[i], 400 * G);
 			if (t->flows[i])
-				capture(&w, i, t->flows[i], t->load[i] * 400e9 / 8 * 60 / t->flows[i], 1, (uint64_t)(t->burst * 400e9));
+				capture(&w, i, t->flows[i],
+					t->load[i] * 400e9 / 8 * 60 / t->flows[i], 1,
+					(uint64_t)(t->burst * 400e9));
 		}
 		const struct finding *f = judge(&w);
 		if (f->verdict != t->verdict)
-			fail_msg("%s: verdict %s: %s", t->what, finding_verdict_name(f->verdict), f->summary);
+			fail_msg("%s: verdict %s: %s", t->what, finding_verdict_name(f->verdict),
+				f->summary);
 		if (!str_eq(f->cause, t->cause))
 			fail_msg("%s: cause %s: %s", t->what, f->cause, f->summary);
 		if (f->severity != t->severity)
-			fail_msg("%s: severity %s: %s", t->what, severity_name(f->severity), f->summary);
+			fail_msg("%s: severity %s: %s", t->what, severity_name(f->severity),
+				f->summary);
 		if (!str_eq(f->member, t->member))
 			fail_msg("%s: member %s", t->what, f->member ? f->member : "(none)");
 		if (f->verdict == FINDING_OVER) {
-			assert_true(f->n_evidence > 0 && f->n_next_steps > 0 && f->n_confidence_inputs > 0);
+			assert_true(f->n_evidence > 0 && f->n_next_steps > 0 &&
+				f->n_confidence_inputs > 0);
 			assert_true(f->confidence_ratio > 0 && f->confidence_ratio <= 1);
 			assert_int_equal(f->hold, 5);
 		}
@@ -222,13 +274,15 @@ static void the_measures(void **state)
 	static const double load[] = {.71, .55, .57, .54};
 	for (size_t i = 0; i < 4; i++)
 		send_at(&w, i, load[i], 400 * G);
-	struct ecmp_params p = {.warn = .2, .load_floor = .05, .min_coverage = .75, .interval_ns = 10 * NS_PER_S};
+	struct ecmp_params p = {
+		.warn = .2, .load_floor = .05, .min_coverage = .75, .interval_ns = 10 * NS_PER_S};
 	struct ecmp_measure *m;
 	assert_int_equal(ecmp_measure_all(&w.fabric, &w.window, &p, w.arena, &m), 1);
 	near("max/mean-1", m->imbalance_ratio, 0.198, 0.001);
 	near("(max-min)/mean", m->max_minus_min_ratio, 0.287, 0.001);
 	near("CoV", m->cov_ratio, 0.116, 0.001);
-	near("Jain", m->jain_ratio, (2.37 * 2.37) / (4 * (.71 * .71 + .55 * .55 + .57 * .57 + .54 * .54)), 1e-6);
+	near("Jain", m->jain_ratio,
+		(2.37 * 2.37) / (4 * (.71 * .71 + .55 * .55 + .57 * .57 + .54 * .54)), 1e-6);
 	near("load", m->load_ratio, 0.5925, 1e-6);
 	assert_true(isnan(m->n_eff) && isnan(m->expected_ratio) && m->flows == 0);
 	world_done(&w);
@@ -289,11 +343,13 @@ static void down_is_a_missing_path(void **state)
 
 static void cached_counters_are_widened(void **state)
 {
-	/* The agent refreshes each 30 s and is polled each 10 s: the jump looks like 1.8 x line rate. */
+	/* The agent refreshes each 30 s and is polled each 10 s: the jump looks like 1.8 x line
+	 * rate. */
 	struct world w;
 	world_init(&w, 2, 400 * G);
 	uint64_t step = (uint64_t)(.60 * 400e9 / 8 * 30);
-	add_series(&w, 0, M_PORT_OUT_OCTETS, POLLS, (uint64_t[]){0, 0, 0, step, step, step, 2 * step});
+	add_series(
+		&w, 0, M_PORT_OUT_OCTETS, POLLS, (uint64_t[]){0, 0, 0, step, step, step, 2 * step});
 	send_at(&w, 1, .20, 400 * G);
 	const struct finding *f = judge(&w);
 	assert_int_equal(f->verdict, FINDING_OVER);
@@ -334,7 +390,8 @@ static void flows_are_named(void **state)
 	world_done(&w);
 }
 
-/* Four queue pairs share each source port: the hash cannot tell them apart, so there are 4 things to place and not 16. */
+/* Four queue pairs share each source port: the hash cannot tell them apart, so there are 4 things
+ * to place and not 16. */
 static void tuples_are_not_flows(void **state)
 {
 	struct world w;
@@ -353,7 +410,8 @@ static void tuples_are_not_flows(void **state)
 	const struct finding *f = judge(&w);
 	near("effective flows", evidence_of(f, "ecmp.flows_effective"), 4, 1e-3);
 	assert_string_equal(f->cause, "ecmp_low_entropy");
-	assert_true(says(f->confidence_inputs, f->n_confidence_inputs, "16 flows (5-tuple and QP) on 4 5-tuples, 4 effective flows"));
+	assert_true(says(f->confidence_inputs, f->n_confidence_inputs,
+		"16 flows (5-tuple and QP) on 4 5-tuples, 4 effective flows"));
 	world_done(&w);
 
 	/* more flows than rows: what is not named is not counted as something else */
@@ -362,7 +420,8 @@ static void tuples_are_not_flows(void **state)
 	send_at(&w, 1, .001, 400 * G);
 	capture(&w, 0, 100, .60 * 400e9 / 8 * 60 / 100, 1, 0);
 	f = judge(&w);
-	assert_true(says(f->confidence_inputs, f->n_confidence_inputs, "100 flows (5-tuple and QP) on 64 or more 5-tuples"));
+	assert_true(says(f->confidence_inputs, f->n_confidence_inputs,
+		"100 flows (5-tuple and QP) on 64 or more 5-tuples"));
 	world_done(&w);
 }
 
@@ -395,7 +454,12 @@ static void sampled_captures(void **state)
 
 static void no_default_for_flows(void **state)
 {
-	static const struct { const char *what, *note; unsigned flows[2]; double share; uint32_t sampling; } notes[] = {
+	static const struct {
+		const char *what, *note;
+		unsigned flows[2];
+		double share;
+		uint32_t sampling;
+	} notes[] = {
 		{"no capture", "no packets", {0, 0}, 1, 1},
 		{"only the hot member captured", "1 of 2 loaded members", {8, 0}, 1, 1},
 		{"mostly other traffic", "account for 10 %", {8, 4}, .1, 1},
@@ -408,12 +472,15 @@ static void no_default_for_flows(void **state)
 		for (size_t k = 0; k < 2; k++) {
 			send_at(&w, k, load[k], 1 * G);
 			if (notes[i].flows[k])
-				capture(&w, k, notes[i].flows[k], notes[i].share * load[k] * 1e9 / 8 * 60 / notes[i].flows[k], notes[i].sampling, 0);
+				capture(&w, k, notes[i].flows[k],
+					notes[i].share * load[k] * 1e9 / 8 * 60 / notes[i].flows[k],
+					notes[i].sampling, 0);
 		}
 		const struct finding *f = judge(&w);
 		if (f->verdict != FINDING_OVER || !isnan(evidence_of(f, "ecmp.flows_effective")) ||
 			!says(f->confidence_inputs, f->n_confidence_inputs, notes[i].note))
-			fail_msg("%s: %s / %s", notes[i].what, f->summary, f->n_confidence_inputs > 1 ? f->confidence_inputs[1] : "");
+			fail_msg("%s: %s / %s", notes[i].what, f->summary,
+				f->n_confidence_inputs > 1 ? f->confidence_inputs[1] : "");
 		near(notes[i].what, f->confidence_ratio, 0.5, 0.001);
 		world_done(&w);
 	}
@@ -441,13 +508,14 @@ static void many_groups_are_corrected(void **state)
 	send_at(&w, 0, .60, 400 * G);
 	send_at(&w, 1, .001, 400 * G);
 	capture(&w, 0, 12, .60 * 400e9 / 8 * 60 / 12, 1, 380 * G);
-	struct ecmp_params p = {.warn = .2, .load_floor = .05, .min_coverage = .75, .interval_ns = 10 * NS_PER_S};
+	struct ecmp_params p = {
+		.warn = .2, .load_floor = .05, .min_coverage = .75, .interval_ns = 10 * NS_PER_S};
 	struct ecmp_measure one, many;
 	ecmp_measure(&w.group, &w.window, &p, w.arena, &one);
 	many = one;
 	ecmp_judge(&one, &p, 1);
 	ecmp_judge(&many, &p, 1000);
-	assert_int_equal(one.verdict, ECMP_SKEWED);   /* 2^-11 < 1/1000 */
+	assert_int_equal(one.verdict, ECMP_SKEWED); /* 2^-11 < 1/1000 */
 	assert_int_equal(many.verdict, ECMP_UNLUCKY); /* but not among a thousand groups */
 	world_done(&w);
 }

@@ -1,4 +1,5 @@
-/* chance: against published figures, against counting, and against a simulation with its own generator. */
+/* chance: against published figures, against counting, and against a simulation with its own
+ * generator. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -21,7 +22,10 @@ static void near(const char *what, double got, double want, double tolerance)
 
 static void eight_members(void **state)
 {
-	static const struct { const char *what; double flows, mean, p95; } rows[] = {
+	static const struct {
+		const char *what;
+		double flows, mean, p95;
+	} rows[] = {
 		{"8 flows", 8, 1.61, 3.00},
 		{"32 flows", 32, 0.75, 1.25},
 		{"128 flows", 128, 0.37, 0.62},
@@ -38,7 +42,8 @@ static void eight_members(void **state)
 }
 
 /* Every placement of n flows on m members, counted. */
-static void counted(size_t m, unsigned n, double q, double *mean, double *quantile, double *tail_at_quantile)
+static void counted(
+	size_t m, unsigned n, double q, double *mean, double *quantile, double *tail_at_quantile)
 {
 	size_t all = 1;
 	for (unsigned i = 0; i < n; i++)
@@ -69,7 +74,10 @@ static void counted(size_t m, unsigned n, double q, double *mean, double *quanti
 
 static void against_counting(void **state)
 {
-	static const struct { size_t m; unsigned n; } rows[] = {{2, 1}, {2, 2}, {2, 5}, {2, 11}, {3, 4}, {3, 9}, {4, 8}, {5, 7}, {8, 6}};
+	static const struct {
+		size_t m;
+		unsigned n;
+	} rows[] = {{2, 1}, {2, 2}, {2, 5}, {2, 11}, {3, 4}, {3, 9}, {4, 8}, {5, 7}, {8, 6}};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		double mean, quantile, tail;
 		struct chance c;
@@ -93,12 +101,17 @@ static uint64_t random_next(uint64_t *s)
 
 static int by_value(const void *a, const void *b)
 {
-	return *(const unsigned *)a < *(const unsigned *)b ? -1 : *(const unsigned *)a > *(const unsigned *)b;
+	return *(const unsigned *)a < *(const unsigned *)b
+		? -1
+		: *(const unsigned *)a > *(const unsigned *)b;
 }
 
 static void against_simulation(void **state)
 {
-	static const struct { size_t m; unsigned n; } rows[] = {{2, 64}, {4, 100}, {16, 64}, {64, 256}, {4, 4000}};
+	static const struct {
+		size_t m;
+		unsigned n;
+	} rows[] = {{2, 64}, {4, 100}, {16, 64}, {64, 256}, {4, 4000}};
 	enum { DRAWS = 4000 };
 	rw_cleanup(freep) unsigned *max = rw_calloc(DRAWS, sizeof(*max));
 	uint64_t seed = 7;
@@ -121,7 +134,8 @@ static void against_simulation(void **state)
 		snprintf(what, sizeof(what), "%u flows in %zu members", rows[i].n, rows[i].m);
 		assert_int_equal(chance_baseline(rows[i].m, rows[i].n, &c), 0);
 		near(what, c.mean, sum / DRAWS * per - 1, 0.02);
-		near(what, c.p95, max[DRAWS * 95 / 100] * per - 1, 1.01 * per + 0.01); /* one flow of grain */
+		/* one flow of grain */
+		near(what, c.p95, max[DRAWS * 95 / 100] * per - 1, 1.01 * per + 0.01);
 	}
 }
 
@@ -142,7 +156,8 @@ static void shape(void **state)
 	near("a half flow lies between", chance_quantile(8, 32.5, 0.95),
 		(chance_quantile(8, 32, 0.95) + chance_quantile(8, 33, 0.95)) / 2, 1e-12);
 	near("no imbalance is certain", chance_tail(8, 64, 0), 1, 0);
-	near("continuous where the shortcut begins", chance_quantile(8, 8 * 256, 0.95), chance_quantile(8, 8 * 257, 0.95), 0.005);
+	near("continuous where the shortcut begins", chance_quantile(8, 8 * 256, 0.95),
+		chance_quantile(8, 8 * 257, 0.95), 0.005);
 	struct chance few, many;
 	assert_int_equal(chance_baseline(64, 1e4, &few), 0);
 	assert_int_equal(chance_baseline(64, 1e6, &many), 0);

@@ -13,7 +13,8 @@
 
 #define G 1000000000ull
 
-/* The static tables shipped for Spectrum-1..3: 0 = no such row. Columns 10 25 40 50 100 200 400 G; 5, 40, 300 m. */
+/* The static tables shipped for Spectrum-1..3: 0 = no such row. Columns 10 25 40 50 100 200 400 G;
+ * 5, 40, 300 m. */
 static void test_headroom_2021(void **state)
 {
 	(void)state;
@@ -24,25 +25,47 @@ static void test_headroom_2021(void **state)
 		double small;
 		uint64_t xoff[3][7];
 	} rows[] = {
-		{"MSN2700", 96, 0, 1, {{29696, 29696, 29696, 29696, 30720}, {29696, 31744, 32768, 33792, 38912}, {36864, 48128, 59392, 66560, 104448}}},
-		{"SN2700-D48C8", 96, 0, 0.5, {{22528, 22528, 22528, 22528, 23552}, {22528, 24576, 25600, 25600, 29696}, {27648, 36864, 45056, 50176, 78848}}},
-		{"MSN3700/4700", 144, 0, 1, {{32768, 32768, 33792, 33792, 33792, 35840, 38912}, {33792, 35840, 37888, 38912, 44032, 55296, 77824},
-			{40960, 54272, 66560, 75776, 117760, 203776, 373760}}},
-		{"MSN3800", 144, 400, 1, {{34816, 38912, 41984, 45056, 56320}, {35840, 40960, 46080, 50176, 66560}, {44032, 59392, 75776, 87040, 140288}}},
-		{"SN3800-D112C8", 144, 400, 0.5, {{25600, 28672, 30720, 32768, 40960}, {26624, 30720, 33792, 36864, 48128}, {31744, 44032, 55296, 63488, 102400}}},
-		{"SN4600C-D112C8", 144, 0, 0.5, {{24576, 24576, 24576, 24576, 25600}, {24576, 26624, 27648, 28672, 32768}, {30720, 39936, 49152, 55296, 86016}}},
+		{"MSN2700", 96, 0, 1,
+			{{29696, 29696, 29696, 29696, 30720}, {29696, 31744, 32768, 33792, 38912},
+				{36864, 48128, 59392, 66560, 104448}}},
+		{"SN2700-D48C8", 96, 0, 0.5,
+			{{22528, 22528, 22528, 22528, 23552}, {22528, 24576, 25600, 25600, 29696},
+				{27648, 36864, 45056, 50176, 78848}}},
+		{"MSN3700/4700", 144, 0, 1,
+			{{32768, 32768, 33792, 33792, 33792, 35840, 38912},
+				{33792, 35840, 37888, 38912, 44032, 55296, 77824},
+				{40960, 54272, 66560, 75776, 117760, 203776, 373760}}},
+		{"MSN3800", 144, 400, 1,
+			{{34816, 38912, 41984, 45056, 56320}, {35840, 40960, 46080, 50176, 66560},
+				{44032, 59392, 75776, 87040, 140288}}},
+		{"SN3800-D112C8", 144, 400, 0.5,
+			{{25600, 28672, 30720, 32768, 40960}, {26624, 30720, 33792, 36864, 48128},
+				{31744, 44032, 55296, 63488, 102400}}},
+		{"SN4600C-D112C8", 144, 0, 0.5,
+			{{24576, 24576, 24576, 24576, 25600}, {24576, 26624, 27648, 28672, 32768},
+				{30720, 39936, 49152, 55296, 86016}}},
 	};
 	for (size_t r = 0; r < rw_countof(rows); r++) {
 		for (int c = 0; c < 3; c++) {
 			for (int s = 0; s < 7; s++) {
 				if (!rows[r].xoff[c][s])
 					continue;
-				const struct headroom_in in = {.model = HEADROOM_SPECTRUM_2021, .speed_bps = speeds[s] * G, .cable_mm = cables[c] * 1000, .mtu_bytes = 9216,
-					.lossless_mtu_bytes = 1024, .cell_bytes = rows[r].cell, .small_ratio = rows[r].small, .gearbox_ns = rows[r].gearbox, .lanes = 4};
+				const struct headroom_in in = {.model = HEADROOM_SPECTRUM_2021,
+					.speed_bps = speeds[s] * G,
+					.cable_mm = cables[c] * 1000,
+					.mtu_bytes = 9216,
+					.lossless_mtu_bytes = 1024,
+					.cell_bytes = rows[r].cell,
+					.small_ratio = rows[r].small,
+					.gearbox_ns = rows[r].gearbox,
+					.lanes = 4};
 				struct headroom h;
 				assert_int_equal(headroom_calc(&in, &h), 0);
 				if (h.xoff_bytes != rows[r].xoff[c][s])
-					fail_msg("%s %" PRIu64 "G %" PRIu64 "m: got %" PRIu64 ", published %" PRIu64, rows[r].what, speeds[s], cables[c], h.xoff_bytes, rows[r].xoff[c][s]);
+					fail_msg("%s %" PRIu64 "G %" PRIu64 "m: got %" PRIu64
+						 ", published %" PRIu64,
+						rows[r].what, speeds[s], cables[c], h.xoff_bytes,
+						rows[r].xoff[c][s]);
 				assert_int_equal(h.xon_bytes, 19456);
 				assert_int_equal(h.size_bytes, h.xoff_bytes + 19456);
 			}
@@ -50,7 +73,8 @@ static void test_headroom_2021(void **state)
 	}
 }
 
-/* The script itself, run with a stub database; and the table shipped for SN5600. size 0 = not published. */
+/* The script itself, run with a stub database; and the table shipped for SN5600. size 0 = not
+ * published. */
 static void test_headroom_now(void **state)
 {
 	(void)state;
@@ -65,10 +89,12 @@ static void test_headroom_now(void **state)
 	} rows[] = {
 		{"SPC4 100G 5m", 9100, 4096, 192, 100, 5, 1, 4, 0, false, 19456, 116736, 136192},
 		{"SPC4 100G 40m", 9100, 4096, 192, 100, 40, 1, 4, 0, false, 19456, 130048, 149504},
-		{"SPC4 100G 300m", 9100, 4096, 192, 100, 300, 1, 4, 0, false, 19456, 228352, 247808},
+		{"SPC4 100G 300m", 9100, 4096, 192, 100, 300, 1, 4, 0, false, 19456, 228352,
+			247808},
 		{"SPC4 100G 5m, 1024", 9100, 1024, 192, 100, 5, 1, 4, 0, false, 19456, 113664, 0},
 		{"SPC4 100G 40m, 1024", 9100, 1024, 192, 100, 40, 1, 4, 0, false, 19456, 126976, 0},
-		{"SPC4 100G 300m, 1024", 9100, 1024, 192, 100, 300, 1, 4, 0, false, 19456, 225280, 0},
+		{"SPC4 100G 300m, 1024", 9100, 1024, 192, 100, 300, 1, 4, 0, false, 19456, 225280,
+			0},
 		{"SPC4 200G 5m", 9100, 4096, 192, 200, 5, 1, 4, 0, false, 19456, 134144, 0},
 		{"SPC4 200G 40m", 9100, 4096, 192, 200, 40, 1, 4, 0, false, 19456, 160768, 0},
 		{"SPC4 200G 300m", 9100, 4096, 192, 200, 300, 1, 4, 0, false, 19456, 357376, 0},
@@ -78,32 +104,51 @@ static void test_headroom_now(void **state)
 		{"SPC4 400G 100m", 9100, 4096, 192, 400, 100, 1, 4, 0, false, 19456, 377856, 0},
 		{"SPC4 400G 300m", 9100, 4096, 192, 400, 300, 1, 4, 0, false, 19456, 680960, 0},
 		{"SPC4 400G 40m, 1024", 9100, 1024, 192, 400, 40, 1, 4, 0, false, 19456, 283648, 0},
-		{"SPC4 800G 8 lanes 5m", 9100, 4096, 192, 800, 5, 1, 8, 0, false, 38912, 259072, 307200},
-		{"SPC4 800G 8 lanes 40m", 9100, 4096, 192, 800, 40, 1, 8, 0, false, 38912, 365568, 413696},
-		{"SPC4 800G 8 lanes 300m", 9100, 4096, 192, 800, 300, 1, 8, 0, false, 38912, 1153024, 1201152},
-		{"SPC3 400G 40m 4 lanes", 9100, 1024, 144, 400, 40, 1, 4, 0, false, 19456, 265216, 284672},
-		{"SPC3 400G 40m 8 lanes", 9100, 1024, 144, 400, 40, 1, 8, 0, false, 38912, 265216, 313344},
-		{"SPC2 100G 40m gearbox", 9100, 1024, 144, 100, 40, 1, 4, 400, false, 19456, 151552, 171008},
+		{"SPC4 800G 8 lanes 5m", 9100, 4096, 192, 800, 5, 1, 8, 0, false, 38912, 259072,
+			307200},
+		{"SPC4 800G 8 lanes 40m", 9100, 4096, 192, 800, 40, 1, 8, 0, false, 38912, 365568,
+			413696},
+		{"SPC4 800G 8 lanes 300m", 9100, 4096, 192, 800, 300, 1, 8, 0, false, 38912,
+			1153024, 1201152},
+		{"SPC3 400G 40m 4 lanes", 9100, 1024, 144, 400, 40, 1, 4, 0, false, 19456, 265216,
+			284672},
+		{"SPC3 400G 40m 8 lanes", 9100, 1024, 144, 400, 40, 1, 8, 0, false, 38912, 265216,
+			313344},
+		{"SPC2 100G 40m gearbox", 9100, 1024, 144, 100, 40, 1, 4, 400, false, 19456, 151552,
+			171008},
 		{"SPC1 100G 40m", 9100, 1024, 96, 100, 40, 1, 4, 0, false, 19456, 81920, 101376},
-		{"SPC3 100G 40m 50 % small, shared pool", 9100, 1024, 144, 100, 40, 0.5, 4, 0, true, 19456, 51200, 19456},
+		{"SPC3 100G 40m 50 % small, shared pool", 9100, 1024, 144, 100, 40, 0.5, 4, 0, true,
+			19456, 51200, 19456},
 		{"SN5600 400G 5m", 9216, 1024, 192, 400, 5, 1, 4, 0, false, 19456, 231424, 250880},
 		{"SN5600 400G 40m", 9216, 1024, 192, 400, 40, 1, 4, 0, false, 19456, 283648, 0},
 		{"SN5600 400G 300m", 9216, 1024, 192, 400, 300, 1, 4, 0, false, 19456, 677888, 0},
 		{"SN5600 800G 5m", 9216, 1024, 192, 800, 5, 1, 8, 0, false, 38912, 257024, 0},
 		{"SN5600 800G 40m", 9216, 1024, 192, 800, 40, 1, 8, 0, false, 38912, 362496, 0},
 		{"SN5600 800G 300m", 9216, 1024, 192, 800, 300, 1, 8, 0, false, 38912, 1150976, 0},
-		{"SN5600-C256S1 400G 5m, shared pool", 9216, 4096, 192, 400, 5, 0.5, 4, 0, true, 19456, 86016, 19456},
-		{"SN5600-C256S1 400G 40m, shared pool", 9216, 4096, 192, 400, 40, 0.5, 4, 0, true, 19456, 104448, 19456},
+		{"SN5600-C256S1 400G 5m, shared pool", 9216, 4096, 192, 400, 5, 0.5, 4, 0, true,
+			19456, 86016, 19456},
+		{"SN5600-C256S1 400G 40m, shared pool", 9216, 4096, 192, 400, 40, 0.5, 4, 0, true,
+			19456, 104448, 19456},
 	};
 	for (size_t r = 0; r < rw_countof(rows); r++) {
-		const struct headroom_in in = {.model = HEADROOM_SPECTRUM, .speed_bps = rows[r].speed * G, .cable_mm = rows[r].cable * 1000, .mtu_bytes = rows[r].mtu,
-			.lossless_mtu_bytes = rows[r].lossless, .cell_bytes = rows[r].cell, .small_ratio = rows[r].small, .gearbox_ns = rows[r].gearbox,
-			.lanes = rows[r].lanes, .shared_pool = rows[r].shp};
+		const struct headroom_in in = {.model = HEADROOM_SPECTRUM,
+			.speed_bps = rows[r].speed * G,
+			.cable_mm = rows[r].cable * 1000,
+			.mtu_bytes = rows[r].mtu,
+			.lossless_mtu_bytes = rows[r].lossless,
+			.cell_bytes = rows[r].cell,
+			.small_ratio = rows[r].small,
+			.gearbox_ns = rows[r].gearbox,
+			.lanes = rows[r].lanes,
+			.shared_pool = rows[r].shp};
 		struct headroom h;
 		assert_int_equal(headroom_calc(&in, &h), 0);
-		if (h.xoff_bytes != rows[r].xoff || h.xon_bytes != rows[r].xon || (rows[r].size && h.size_bytes != rows[r].size))
-			fail_msg("%s: got %" PRIu64 "/%" PRIu64 "/%" PRIu64 ", published %" PRIu64 "/%" PRIu64 "/%" PRIu64, rows[r].what, h.xon_bytes, h.xoff_bytes,
-				h.size_bytes, rows[r].xon, rows[r].xoff, rows[r].size);
+		if (h.xoff_bytes != rows[r].xoff || h.xon_bytes != rows[r].xon ||
+			(rows[r].size && h.size_bytes != rows[r].size))
+			fail_msg("%s: got %" PRIu64 "/%" PRIu64 "/%" PRIu64 ", published %" PRIu64
+				 "/%" PRIu64 "/%" PRIu64,
+				rows[r].what, h.xon_bytes, h.xoff_bytes, h.size_bytes, rows[r].xon,
+				rows[r].xoff, rows[r].size);
 	}
 }
 
@@ -111,7 +156,12 @@ static void test_headroom_refusals(void **state)
 {
 	(void)state;
 	struct headroom h;
-	struct headroom_in in = {.model = HEADROOM_SPECTRUM, .speed_bps = 400 * G, .cable_mm = 5000, .mtu_bytes = 9216, .lossless_mtu_bytes = 1024, .cell_bytes = 192};
+	struct headroom_in in = {.model = HEADROOM_SPECTRUM,
+		.speed_bps = 400 * G,
+		.cable_mm = 5000,
+		.mtu_bytes = 9216,
+		.lossless_mtu_bytes = 1024,
+		.cell_bytes = 192};
 	assert_int_equal(headroom_calc(&in, &h), 0);
 	in.speed_bps = 123 * G;
 	assert_int_equal(headroom_calc(&in, &h), -ENOTSUP);
@@ -129,7 +179,12 @@ static void test_headroom_refusals(void **state)
 static void test_headroom_generic(void **state)
 {
 	(void)state;
-	struct headroom_in in = {.model = HEADROOM_GENERIC, .speed_bps = 100 * G, .cable_mm = 100000, .mtu_bytes = 9216, .lossless_mtu_bytes = 4200, .cell_bytes = 208};
+	struct headroom_in in = {.model = HEADROOM_GENERIC,
+		.speed_bps = 100 * G,
+		.cable_mm = 100000,
+		.mtu_bytes = 9216,
+		.lossless_mtu_bytes = 4200,
+		.cell_bytes = 208};
 	struct headroom h, more;
 	assert_int_equal(headroom_calc(&in, &h), 0);
 	assert_int_equal(h.xoff_bytes % 208, 0);
@@ -167,11 +222,14 @@ static void test_pause(void **state)
 static void test_thresholds(void **state)
 {
 	(void)state;
-	/* B = 3.931 MB, two ingress groups: predicted PFC depth of the egress queue, kB, for alpha 1/16 .. 1 */
-	static const double alpha[] = {1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 1}, q2[] = {437, 786, 1310, 1966, 2621}, q1[] = {283, 489, 838, 1362, 2018};
+	/* B = 3.931 MB, two ingress groups: predicted PFC depth of the egress queue, kB, for alpha
+	 * 1/16 .. 1 */
+	static const double alpha[] = {1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 1},
+			    q2[] = {437, 786, 1310, 1966, 2621}, q1[] = {283, 489, 838, 1362, 2018};
 	for (int i = 0; i < 5; i++) {
 		near("q_PFC(2)", dt_pfc_queue_bytes(3.931e6, 0, alpha[i], 2) / 1e3, q2[i], 1);
-		near("one hog, and 52.1 kB in flight", dt_limit_bytes(3.931e6, alpha[i], 1) / 1e3 + 52.1, q1[i], 1);
+		near("one hog, and 52.1 kB in flight",
+			dt_limit_bytes(3.931e6, alpha[i], 1) / 1e3 + 52.1, q1[i], 1);
 		near("dynamic_th", alpha_of_exponent(i - 4), alpha[i], 0);
 	}
 	/* DCQCN, Trident II: 12 MB, 32 ports, 8 priorities, 22.4 kB in flight */
@@ -180,7 +238,8 @@ static void test_thresholds(void **state)
 	near("BDP 400G 8 us", bdp_bytes(400 * G, 8000), 400e3, 1);
 	struct ecn_bounds b;
 	ecn_bounds(3.931e6, 0, 1.0 / 16, 2, 200 * G, 4100, 4200, 1048e3, 2097e3, &b);
-	assert_false(b.kmin_below_pfc); /* the simulated case: marks 0.00 %, hosts paused 28.87 ms */
+	/* the simulated case: marks 0.00 %, hosts paused 28.87 ms */
+	assert_false(b.kmin_below_pfc);
 	assert_false(b.kmax_below_pfc);
 	ecn_bounds(3.931e6, 0, 1.0 / 4, 2, 200 * G, 4100, 4200, 400e3, 1200e3, &b);
 	assert_true(b.kmin_below_pfc && b.kmax_below_pfc && b.ok);
@@ -202,8 +261,13 @@ static void test_training(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_headroom_2021), cmocka_unit_test(test_headroom_now), cmocka_unit_test(test_headroom_refusals),
-		cmocka_unit_test(test_headroom_generic), cmocka_unit_test(test_pause), cmocka_unit_test(test_thresholds), cmocka_unit_test(test_training),
+		cmocka_unit_test(test_headroom_2021),
+		cmocka_unit_test(test_headroom_now),
+		cmocka_unit_test(test_headroom_refusals),
+		cmocka_unit_test(test_headroom_generic),
+		cmocka_unit_test(test_pause),
+		cmocka_unit_test(test_thresholds),
+		cmocka_unit_test(test_training),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* links: which end tells of a link, which links are alike, and medians that leave the link itself out. */
+/* links: which end tells of a link, which links are alike, and medians that leave the link itself
+ * out. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +11,8 @@
 #include "analyzers/measure/links.h"
 #include "db/model/entity.h"
 
-/* leaf1 and leaf2 with two hosts each, spine1 with a link to each leaf. The spine comes first in the fabric's order. */
+/* leaf1 and leaf2 with two hosts each, spine1 with a link to each leaf. The spine comes first in
+ * the fabric's order. */
 enum { SPINE_TO_1, SPINE_TO_2, L1_HOST_A, L1_HOST_B, L1_UP, L2_HOST_A, L2_HOST_C, L2_UP, PORTS };
 enum { SPINE1, LEAF1, LEAF2, DEVICES };
 
@@ -34,7 +36,8 @@ static struct world *world_new(void)
 {
 	static struct world w;
 	static const int owner[PORTS] = {SPINE1, SPINE1, LEAF1, LEAF1, LEAF1, LEAF2, LEAF2, LEAF2};
-	static const char *const hosts[PORTS] = {[L1_HOST_A] = "a", [L1_HOST_B] = "b", [L2_HOST_A] = "a", [L2_HOST_C] = "c"};
+	static const char *const hosts[PORTS] = {
+		[L1_HOST_A] = "a", [L1_HOST_B] = "b", [L2_HOST_A] = "a", [L2_HOST_C] = "c"};
 	w = (struct world){.arena = arena_new()};
 	w.dev[SPINE1] = (struct fabric_device){.name = "spine1", .role = ROLE_SPINE};
 	w.dev[LEAF1] = (struct fabric_device){.name = "leaf1", .role = ROLE_LEAF};
@@ -42,16 +45,32 @@ static struct world *world_new(void)
 	for (int i = 0; i < DEVICES; i++)
 		w.devices[i] = (struct device_seen){.device = &w.dev[i], .n_series = 1};
 	for (int i = 0; i < PORTS; i++) {
-		w.port[i] = (struct fabric_port){.name = "p", .device = &w.dev[owner[i]], .alias = "", .host = hosts[i], .host_nic = "", .index = (uint32_t)i};
-		w.ports[i] = (struct port_seen){.port = &w.port[i], .device = &w.devices[owner[i]], .entity = 1, .oper_up = NAN, .rx_power_dbm = NAN};
+		w.port[i] = (struct fabric_port){.name = "p",
+			.device = &w.dev[owner[i]],
+			.alias = "",
+			.host = hosts[i],
+			.host_nic = "",
+			.index = (uint32_t)i};
+		w.ports[i] = (struct port_seen){.port = &w.port[i],
+			.device = &w.devices[owner[i]],
+			.entity = 1,
+			.oper_up = NAN,
+			.rx_power_dbm = NAN};
 	}
 	join(&w, SPINE_TO_1, L1_UP);
 	join(&w, SPINE_TO_2, L2_UP);
-	w.o = (struct observed){.devices = w.devices, .n_devices = DEVICES, .ports = w.ports, .n_ports = PORTS, .n_fabric_ports = PORTS};
+	w.o = (struct observed){.devices = w.devices,
+		.n_devices = DEVICES,
+		.ports = w.ports,
+		.n_ports = PORTS,
+		.n_fabric_ports = PORTS};
 	return &w;
 }
 
-static double light(const struct port_seen *p) { return p->rx_power_dbm; }
+static double light(const struct port_seen *p)
+{
+	return p->rx_power_dbm;
+}
 
 static const struct link *link_at(const struct world *w, int port)
 {
@@ -114,7 +133,8 @@ static void medians_leave_the_link_itself_out(void **state)
 		w->ports[L2_HOST_A].rx_power_dbm = rows[i].c;
 		w->ports[L2_HOST_C].rx_power_dbm = rows[i].d;
 		links_find(&w->o, w->arena, &w->links);
-		const double got = link_median(&w->links, link_at(w, L1_HOST_A), light, rows[i].least);
+		const double got =
+			link_median(&w->links, link_at(w, L1_HOST_A), light, rows[i].least);
 		if (!(got == rows[i].want) && !(isnan(got) && isnan(rows[i].want)))
 			fail_msg("%s: %g, expected %g", rows[i].what, got, rows[i].want);
 		arena_free(w->arena);
@@ -124,7 +144,8 @@ static void medians_leave_the_link_itself_out(void **state)
 static void both_ends_of_a_link_are_left_out(void **state)
 {
 	struct world *w = world_new();
-	w->ports[L1_UP].rx_power_dbm = w->ports[SPINE_TO_1].rx_power_dbm = -2; /* alike: each must be taken away once */
+	/* alike: each must be taken away once */
+	w->ports[L1_UP].rx_power_dbm = w->ports[SPINE_TO_1].rx_power_dbm = -2;
 	w->ports[L2_UP].rx_power_dbm = -2;
 	w->ports[SPINE_TO_2].rx_power_dbm = -6;
 	links_find(&w->o, w->arena, &w->links);

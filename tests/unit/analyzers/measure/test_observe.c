@@ -1,4 +1,5 @@
-/* observe: one window as it is seen by all analyzers: what is counted, what is missing, what is declared. */
+/* observe: one window as it is seen by all analyzers: what is counted, what is missing, what is
+ * declared. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,17 +19,17 @@
 #include "config/config.h"
 #include "db/model/entity.h"
 
-static const char yaml[] =
-	"fabric: seen\n"
-	"devices:\n"
-	"  - { name: leaf1, role: leaf }\n"
-	"  - { name: spine1, role: spine }\n"
-	"links:\n"
-	"  - { a: \"leaf1:Ethernet1\", b: \"host:h1:rail0\", speed: 100G }\n"
-	"  - { a: \"leaf1:Ethernet9\", b: \"spine1:Ethernet1\", speed: 400G }\n"
-	"lossless: { priorities: [3] }\n"
-	"thresholds:\n"
-	"  - { devices: \"leaf*\", ports: \"Ethernet9\", priority: 3, kmin: 400KB, kmax: 1600KB, alpha: 1/8, pool: 64MB }\n";
+static const char yaml[] = "fabric: seen\n"
+			   "devices:\n"
+			   "  - { name: leaf1, role: leaf }\n"
+			   "  - { name: spine1, role: spine }\n"
+			   "links:\n"
+			   "  - { a: \"leaf1:Ethernet1\", b: \"host:h1:rail0\", speed: 100G }\n"
+			   "  - { a: \"leaf1:Ethernet9\", b: \"spine1:Ethernet1\", speed: 400G }\n"
+			   "lossless: { priorities: [3] }\n"
+			   "thresholds:\n"
+			   "  - { devices: \"leaf*\", ports: \"Ethernet9\", priority: 3, kmin: "
+			   "400KB, kmax: 1600KB, alpha: 1/8, pool: 64MB }\n";
 
 struct world {
 	struct config *config;
@@ -43,7 +44,9 @@ static int setup(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	rw_cleanup(err_list_done) struct err_list errors = {0};
-	assert_int_equal(config_parse(yaml, strlen(yaml), "test", CONFIG_CASE, NULL, 0, &w->config, &errors), 0);
+	assert_int_equal(
+		config_parse(yaml, strlen(yaml), "test", CONFIG_CASE, NULL, 0, &w->config, &errors),
+		0);
 	w->entities = entities_new();
 	w->memory = series_memory_new(w->entities, INT64_MAX / 4);
 	w->arena = arena_new();
@@ -62,26 +65,39 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void add(struct world *w, int t_s, const char *device, const char *port, int priority, unsigned metric, uint64_t value, unsigned flags)
+static void add(struct world *w, int t_s, const char *device, const char *port, int priority,
+	unsigned metric, uint64_t value, unsigned flags)
 {
-	const struct sample s = {.t_ns = t_s * NS_PER_S, .entity = entities_intern(w->entities, device, port, priority), .metric = (uint16_t)metric, .value = value,
-		.flags = (uint16_t)flags, .source = SOURCE_REPLAY};
+	const struct sample s = {.t_ns = t_s * NS_PER_S,
+		.entity = entities_intern(w->entities, device, port, priority),
+		.metric = (uint16_t)metric,
+		.value = value,
+		.flags = (uint16_t)flags,
+		.source = SOURCE_REPLAY};
 	series_memory_add(w->memory, &s);
 }
 
 /* The window (10, 30]. */
 static const struct observed *look(struct world *w)
 {
-	const struct window_spec spec = {.metrics = observe_metrics, .n_metrics = observe_n_metrics};
-	assert_int_equal(window_from_memory(w->memory, w->arena, &spec, 10 * NS_PER_S, 30 * NS_PER_S, &w->window), 0);
-	w->in = (struct analyzer_in){.fabric = w->config->fabric, .window = &w->window, .interval_ns = 10 * NS_PER_S, .arena = w->arena};
+	const struct window_spec spec = {
+		.metrics = observe_metrics, .n_metrics = observe_n_metrics};
+	assert_int_equal(window_from_memory(w->memory, w->arena, &spec, 10 * NS_PER_S,
+				 30 * NS_PER_S, &w->window),
+		0);
+	w->in = (struct analyzer_in){.fabric = w->config->fabric,
+		.window = &w->window,
+		.interval_ns = 10 * NS_PER_S,
+		.arena = w->arena};
 	return observe(&w->in);
 }
 
-static const struct port_seen *port_of(const struct observed *o, const char *device, const char *port)
+static const struct port_seen *port_of(
+	const struct observed *o, const char *device, const char *port)
 {
 	for (size_t i = 0; i < o->n_ports; i++)
-		if (strcmp(o->ports[i].port->device->name, device) == 0 && strcmp(o->ports[i].port->name, port) == 0)
+		if (strcmp(o->ports[i].port->device->name, device) == 0 &&
+			strcmp(o->ports[i].port->name, port) == 0)
 			return &o->ports[i];
 	return NULL;
 }
@@ -90,10 +106,12 @@ static void test_amounts(void **state)
 {
 	struct world *w = *state;
 	for (int t = 10; t <= 30; t += 10) {
-		add(w, t, "leaf1", "Ethernet9", PRIO_NONE, M_PORT_OUT_OCTETS, (uint64_t)t * 1000000000, 0);
+		add(w, t, "leaf1", "Ethernet9", PRIO_NONE, M_PORT_OUT_OCTETS,
+			(uint64_t)t * 1000000000, 0);
 		add(w, t, "leaf1", "Ethernet9", PRIO_NONE, M_PORT_IN_ERRORS, t == 30 ? 47 : 7, 0);
 		add(w, t, "leaf1", "Ethernet9", PRIO_NONE, M_PORT_OUT_DISCARDS, 0, 0);
-		add(w, t, "leaf1", "Ethernet9", PRIO_NONE, M_PORT_IN_DISCARDS, t == 20 ? 3 : 5, t == 20 ? SF_RESTART : 0);
+		add(w, t, "leaf1", "Ethernet9", PRIO_NONE, M_PORT_IN_DISCARDS, t == 20 ? 3 : 5,
+			t == 20 ? SF_RESTART : 0);
 	}
 	const struct observed *o = look(w);
 	const struct port_seen *p = port_of(o, "leaf1", "Ethernet9");
@@ -103,7 +121,8 @@ static void test_amounts(void **state)
 	assert_true(fabs(p->out.utilization_ratio - 0.02) < 1e-9);
 	assert_true(p->in_errors.known && p->in_errors.value == 40 && p->in_errors.alive);
 	assert_true(amount_rate(&p->in_errors) == 2);
-	assert_true(p->out_discards.known && p->out_discards.value == 0 && !p->out_discards.alive); /* stands at 0: it may not be implemented */
+	/* stands at 0: it may not be implemented */
+	assert_true(p->out_discards.known && p->out_discards.value == 0 && !p->out_discards.alive);
 	assert_true(p->in_discards.restarted && p->in_discards.value == 2);
 	assert_false(p->fcs_errors.known);
 	assert_true(isnan(amount_rate(&p->fcs_errors)));
@@ -119,18 +138,25 @@ static void test_pause(void **state)
 	struct world *w = *state;
 	for (int t = 10; t <= 30; t += 10) {
 		const uint64_t n = (uint64_t)(t - 10) / 10;
-		add(w, t, "leaf1", "Ethernet1", 3, M_PFC_RX_PAUSE_NS, 5 + n * 4 * NS_PER_S, 0);      /* 40 % of the time, measured */
+		/* 40 % of the time, measured */
+		add(w, t, "leaf1", "Ethernet1", 3, M_PFC_RX_PAUSE_NS, 5 + n * 4 * NS_PER_S, 0);
 		add(w, t, "leaf1", "Ethernet1", 3, M_PFC_RX_FRAMES, n * 100000, 0);
-		add(w, t, "leaf1", "Ethernet1", 3, M_PFC_TX_FRAMES, n * 1000, 0);                    /* 100 a second, 335.5 us each at most */
-		add(w, t, "leaf1", "Ethernet1", 5, M_PFC_RX_FRAMES, n, 0);                           /* outside the lossless class, and it moves */
-		add(w, t, "leaf1", "Ethernet1", 6, M_PFC_RX_FRAMES, 9, 0);                           /* stands still: nothing to see */
-		add(w, t, "leaf1", "Ethernet9", 3, M_PFC_RX_PAUSE_NS, n * 11 * NS_PER_S, 0);         /* more than time itself: cannot be true */
+		/* 100 a second, 335.5 us each at most */
+		add(w, t, "leaf1", "Ethernet1", 3, M_PFC_TX_FRAMES, n * 1000, 0);
+		/* outside the lossless class, and it moves */
+		add(w, t, "leaf1", "Ethernet1", 5, M_PFC_RX_FRAMES, n, 0);
+		/* stands still: nothing to see */
+		add(w, t, "leaf1", "Ethernet1", 6, M_PFC_RX_FRAMES, 9, 0);
+		/* more than time itself: cannot be true */
+		add(w, t, "leaf1", "Ethernet9", 3, M_PFC_RX_PAUSE_NS, n * 11 * NS_PER_S, 0);
 		add(w, t, "spine1", "Ethernet1", 3, M_PFC_TX_PAUSE_NS, 0, 0);
-		add(w, t, "spine1", "Ethernet1", 3, M_PFC_TX_FRAMES, n * 1000, 0);                   /* frames count, the duration does not: not measured */
+		/* frames count, the duration does not: not measured */
+		add(w, t, "spine1", "Ethernet1", 3, M_PFC_TX_FRAMES, n * 1000, 0);
 	}
 	const struct observed *o = look(w);
 	const struct lane_seen *l = observed_lane(port_of(o, "leaf1", "Ethernet1"), 3);
-	assert_true(l->lossless && l->rx_pause.measured && fabs(l->rx_pause.lo - 0.4) < 1e-9 && l->rx_pause.hi == l->rx_pause.lo);
+	assert_true(l->lossless && l->rx_pause.measured && fabs(l->rx_pause.lo - 0.4) < 1e-9 &&
+		l->rx_pause.hi == l->rx_pause.lo);
 	assert_true(!l->tx_pause.measured && l->tx_pause.lo == 0);
 	assert_true(fabs(l->tx_pause.hi - 100 * 335.5392e-6) < 1e-6);
 	assert_int_equal(l->tx_pause.quality, QUALITY_ESTIMATED);
@@ -152,7 +178,8 @@ static void test_settings(void **state)
 	add(w, 1, "leaf1", "pool:lossless", PRIO_NONE, M_CFG_POOL, 32000000, 0);
 	add(w, 1, "leaf1", "pool:lossy", PRIO_NONE, M_CFG_POOL, 8000000, 0);
 	add(w, 20, "leaf1", "Ethernet9", 3, M_QUEUE_WATERMARK, 1234, 0);
-	add(w, 5, "leaf1", "Ethernet1", 3, M_QUEUE_WATERMARK, 999999, 0); /* read before the window: counted there */
+	/* read before the window: counted there */
+	add(w, 5, "leaf1", "Ethernet1", 3, M_QUEUE_WATERMARK, 999999, 0);
 	const struct observed *o = look(w);
 	const struct lane_seen *l = observed_lane(port_of(o, "leaf1", "Ethernet9"), 3);
 	assert_true(l->kmin == 500000); /* read back wins over declared */
@@ -191,14 +218,17 @@ static void test_metrics(void **state)
 		const struct metric_info *m = metric_info(observe_metrics[i]);
 		const int priority = m->scope == SCOPE_PRIO ? 3 : PRIO_NONE;
 		for (int t = 10; t <= 30; t += 10)
-			add(w, t, "leaf1", m->scope == SCOPE_DEVICE ? NULL : "Ethernet1", priority, observe_metrics[i],
+			add(w, t, "leaf1", m->scope == SCOPE_DEVICE ? NULL : "Ethernet1", priority,
+				observe_metrics[i],
 				m->type == TYPE_F64 ? sample_of_f64(t) : (uint64_t)t, 0);
 	}
 	const struct observed *o = look(w);
 	const struct port_seen *p = port_of(o, "leaf1", "Ethernet1");
 	const struct lane_seen *l = observed_lane(p, 3);
-	/* one of the last rows of each table: all rows before it were placed too, or the offsets would not add up */
-	assert_true(l->pmax == 30 && l->storm_drops.value == 20 && p->temperature_c == 30 && p->flaps.value == 20 && o->devices[0].cell_bytes == 30);
+	/* one of the last rows of each table: all rows before it were placed too, or the offsets
+	 * would not add up */
+	assert_true(l->pmax == 30 && l->storm_drops.value == 20 && p->temperature_c == 30 &&
+		p->flaps.value == 20 && o->devices[0].cell_bytes == 30);
 	assert_true(p->class_octets[3] == 20 && isnan(p->class_octets[4]));
 }
 

@@ -26,23 +26,50 @@ struct world {
 	const struct pause_graph *g;
 };
 
-static struct device_seen *leaf(struct world *w, unsigned i) { return &w->o.devices[i - 1]; }
-static struct device_seen *spine(struct world *w, unsigned i) { return &w->o.devices[w->leaves + i - 1]; }
-static struct port_seen *host_port(struct world *w, unsigned l, unsigned h) { return &leaf(w, l)->ports[h - 1]; }
-static struct port_seen *up(struct world *w, unsigned l, unsigned s) { return &leaf(w, l)->ports[w->hosts + s - 1]; }
-static struct port_seen *down(struct world *w, unsigned s, unsigned l) { return &spine(w, s)->ports[l - 1]; }
+static struct device_seen *leaf(struct world *w, unsigned i)
+{
+	return &w->o.devices[i - 1];
+}
+static struct device_seen *spine(struct world *w, unsigned i)
+{
+	return &w->o.devices[w->leaves + i - 1];
+}
+static struct port_seen *host_port(struct world *w, unsigned l, unsigned h)
+{
+	return &leaf(w, l)->ports[h - 1];
+}
+static struct port_seen *up(struct world *w, unsigned l, unsigned s)
+{
+	return &leaf(w, l)->ports[w->hosts + s - 1];
+}
+static struct port_seen *down(struct world *w, unsigned s, unsigned l)
+{
+	return &spine(w, s)->ports[l - 1];
+}
 
-static void add_device(struct world *w, size_t i, const char *name, enum device_role role, unsigned ports)
+static void add_device(
+	struct world *w, size_t i, const char *name, enum device_role role, unsigned ports)
 {
 	struct fabric_device *d = arena_new_of(w->a, struct fabric_device);
-	*d = (struct fabric_device){.name = name, .role = role, .n_ports = ports, .index = (uint32_t)i, .ports = arena_array(w->a, struct fabric_port *, ports)};
+	*d = (struct fabric_device){.name = name,
+		.role = role,
+		.n_ports = ports,
+		.index = (uint32_t)i,
+		.ports = arena_array(w->a, struct fabric_port *, ports)};
 	w->fabric.devices[i] = d;
-	w->o.devices[i] = (struct device_seen){.device = d, .ports = &w->o.ports[w->o.n_ports], .n_ports = ports, .n_series = 1};
+	w->o.devices[i] = (struct device_seen){
+		.device = d, .ports = &w->o.ports[w->o.n_ports], .n_ports = ports, .n_series = 1};
 	for (unsigned k = 0; k < ports; k++) {
 		struct port_seen *p = &w->o.ports[w->o.n_ports];
 		struct fabric_port *f = d->ports[k] = arena_new_of(w->a, struct fabric_port);
-		*f = (struct fabric_port){.name = arena_printf(w->a, "Eth%u", k + 1), .device = d, .alias = "", .host_nic = "", .speed_bps = 400 * G, .index = (uint32_t)w->o.n_ports++};
-		*p = (struct port_seen){.port = f, .device = &w->o.devices[i], .in_fabric = true, .oper_up = 1};
+		*f = (struct fabric_port){.name = arena_printf(w->a, "Eth%u", k + 1),
+			.device = d,
+			.alias = "",
+			.host_nic = "",
+			.speed_bps = 400 * G,
+			.index = (uint32_t)w->o.n_ports++};
+		*p = (struct port_seen){
+			.port = f, .device = &w->o.devices[i], .in_fabric = true, .oper_up = 1};
 		p->out.declared_bps = p->out.capacity_bps = f->speed_bps;
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++)
 			p->class_octets[c] = NAN;
@@ -52,20 +79,30 @@ static void add_device(struct world *w, size_t i, const char *name, enum device_
 static void init(struct world *w, unsigned leaves, unsigned spines, unsigned hosts)
 {
 	*w = (struct world){.a = arena_new(), .leaves = leaves, .spines = spines, .hosts = hosts};
-	const size_t devices = leaves + spines, ports = (size_t)leaves * (hosts + spines) + (size_t)spines * leaves;
-	w->fabric = (struct fabric){.name = "test", .devices = arena_array(w->a, struct fabric_device *, devices), .n_devices = devices, .lossless_mask = 1 << 3};
-	w->o = (struct observed){.fabric = &w->fabric, .devices = arena_array(w->a, struct device_seen, devices), .n_devices = devices,
-		.ports = arena_array(w->a, struct port_seen, ports), .n_fabric_ports = ports};
+	const size_t devices = leaves + spines,
+		     ports = (size_t)leaves * (hosts + spines) + (size_t)spines * leaves;
+	w->fabric = (struct fabric){.name = "test",
+		.devices = arena_array(w->a, struct fabric_device *, devices),
+		.n_devices = devices,
+		.lossless_mask = 1 << 3};
+	w->o = (struct observed){.fabric = &w->fabric,
+		.devices = arena_array(w->a, struct device_seen, devices),
+		.n_devices = devices,
+		.ports = arena_array(w->a, struct port_seen, ports),
+		.n_fabric_ports = ports};
 	for (unsigned i = 0; i < leaves; i++)
 		add_device(w, i, arena_printf(w->a, "leaf%u", i + 1), ROLE_LEAF, hosts + spines);
 	for (unsigned i = 0; i < spines; i++)
 		add_device(w, leaves + i, arena_printf(w->a, "spine%u", i + 1), ROLE_SPINE, leaves);
 	for (unsigned l = 1; l <= leaves; l++) {
 		for (unsigned h = 1; h <= hosts; h++)
-			((struct fabric_port *)host_port(w, l, h)->port)->host = arena_printf(w->a, "node-%u-%u", l, h);
+			((struct fabric_port *)host_port(w, l, h)->port)->host =
+				arena_printf(w->a, "node-%u-%u", l, h);
 		for (unsigned s = 1; s <= spines; s++) {
-			((struct fabric_port *)up(w, l, s)->port)->peer = (struct fabric_port *)down(w, s, l)->port;
-			((struct fabric_port *)down(w, s, l)->port)->peer = (struct fabric_port *)up(w, l, s)->port;
+			((struct fabric_port *)up(w, l, s)->port)->peer =
+				(struct fabric_port *)down(w, s, l)->port;
+			((struct fabric_port *)down(w, s, l)->port)->peer =
+				(struct fabric_port *)up(w, l, s)->port;
 		}
 	}
 	w->shared = (struct analyzer_shared){.arena = w->a, .observed = &w->o};
@@ -76,16 +113,42 @@ static struct lane_seen *lane(struct world *w, struct port_seen *p, int priority
 	if (!p->lanes[priority]) {
 		const struct pause_share none = {.lo = NAN, .hi = NAN};
 		p->lanes[priority] = arena_new_of(w->a, struct lane_seen);
-		*p->lanes[priority] = (struct lane_seen){.port = p, .priority = priority, .lossless = true, .rx_pause = none, .tx_pause = none, .queue_peak = NAN, .pfc_enabled = NAN};
+		*p->lanes[priority] = (struct lane_seen){.port = p,
+			.priority = priority,
+			.lossless = true,
+			.rx_pause = none,
+			.tx_pause = none,
+			.queue_peak = NAN,
+			.pfc_enabled = NAN};
 	}
 	return p->lanes[priority];
 }
 
-static struct pause_share measured(double share) { return (struct pause_share){.lo = share, .hi = share, .measured = true, .alive = share > 0, .quality = QUALITY_EXACT}; }
-static struct pause_share bound(double share) { return (struct pause_share){.lo = 0, .hi = share, .alive = share > 0, .quality = QUALITY_ESTIMATED}; }
-static void rx(struct world *w, struct port_seen *p, double share) { lane(w, p, 3)->rx_pause = measured(share); }
-static void tx(struct world *w, struct port_seen *p, double share) { lane(w, p, 3)->tx_pause = measured(share); }
-static void still(struct port_seen *p) { p->class_octets[3] = 0; }
+static struct pause_share measured(double share)
+{
+	return (struct pause_share){.lo = share,
+		.hi = share,
+		.measured = true,
+		.alive = share > 0,
+		.quality = QUALITY_EXACT};
+}
+static struct pause_share bound(double share)
+{
+	return (struct pause_share){
+		.lo = 0, .hi = share, .alive = share > 0, .quality = QUALITY_ESTIMATED};
+}
+static void rx(struct world *w, struct port_seen *p, double share)
+{
+	lane(w, p, 3)->rx_pause = measured(share);
+}
+static void tx(struct world *w, struct port_seen *p, double share)
+{
+	lane(w, p, 3)->tx_pause = measured(share);
+}
+static void still(struct port_seen *p)
+{
+	p->class_octets[3] = 0;
+}
 
 static void graph(struct world *w)
 {
@@ -103,14 +166,19 @@ static size_t clear_roots(const struct world *w)
 	return n;
 }
 
-/* --- edges ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- edges --------------------------------------------------------------- */
 
 static void test_two_ends_of_one_fact(void **state)
 {
-	const struct { struct pause_share rx, tx; double lo, hi; bool measured, none; } rows[] = {
+	const struct {
+		struct pause_share rx, tx;
+		double lo, hi;
+		bool measured, none;
+	} rows[] = {
 		{measured(0.2), bound(0.9), 0.2, 0.2, true, false},
 		{bound(0.9), measured(0.2), 0.2, 0.2, true, false},
-		{measured(0), bound(0.9), 0, 0.9, false, false}, /* a counter that never moved is not believed against one that counts */
+		/* a counter that never moved is not believed against one that counts */
+		{measured(0), bound(0.9), 0, 0.9, false, false},
 		{measured(0.2), measured(0), 0.2, 0.2, true, false},
 		{bound(0.4), bound(0.3), 0, 0.3, false, false},
 		{bound(0.4), bound(0), 0, 0.4, false, false},
@@ -140,11 +208,19 @@ static void test_bounds_are_calibrated(void **state)
 	struct world w;
 	init(&w, 1, 1, 3);
 	const double longest_ns = pause_frame_max_ns(400 * G);
-	struct lane_seen *known = lane(&w, host_port(&w, 1, 1), 3), *frames = lane(&w, host_port(&w, 1, 2), 3);
+	struct lane_seen *known = lane(&w, host_port(&w, 1, 1), 3),
+			 *frames = lane(&w, host_port(&w, 1, 2), 3);
 	known->rx_pause = measured(0.1);
-	known->rx_pause_ns = (struct amount){.value = 1e9, .covered_ns = 10 * (int64_t)G, .known = true, .alive = true};
-	known->rx_frames = (struct amount){.value = 1e10 / longest_ns, .covered_ns = 10 * (int64_t)G, .known = true, .alive = true};
-	frames->rx_frames = (struct amount){.value = 5e9 / longest_ns, .covered_ns = 10 * (int64_t)G, .known = true, .alive = true};
+	known->rx_pause_ns = (struct amount){
+		.value = 1e9, .covered_ns = 10 * (int64_t)G, .known = true, .alive = true};
+	known->rx_frames = (struct amount){.value = 1e10 / longest_ns,
+		.covered_ns = 10 * (int64_t)G,
+		.known = true,
+		.alive = true};
+	frames->rx_frames = (struct amount){.value = 5e9 / longest_ns,
+		.covered_ns = 10 * (int64_t)G,
+		.known = true,
+		.alive = true};
 	frames->rx_pause = bound(0.5);
 	graph(&w);
 	assert_int_equal(w.g->n_edges, 2);
@@ -153,7 +229,7 @@ static void test_bounds_are_calibrated(void **state)
 	arena_free(w.a);
 }
 
-/* --- roots ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- roots --------------------------------------------------------------- */
 
 static void test_slow_host_is_the_root_of_its_tree(void **state)
 {
@@ -171,8 +247,8 @@ static void test_slow_host_is_the_root_of_its_tree(void **state)
 	assert_int_equal(r->origin, ORIGIN_HOST);
 	assert_string_equal(r->host, "node-2-1");
 	assert_true(r->clear && r->share > 0.95);
-	assert_int_equal(r->n_direct, 3);     /* the leaf itself and two spines */
-	assert_int_equal(r->n_indirect, 5);   /* two uplinks and three hosts of leaf1 */
+	assert_int_equal(r->n_direct, 3); /* the leaf itself and two spines */
+	assert_int_equal(r->n_indirect, 5); /* two uplinks and three hosts of leaf1 */
 	assert_int_equal(r->n_switches, 4);
 	assert_int_equal(r->n_hosts, 3);
 	assert_int_equal(pause_ladder(r), 3);
@@ -198,7 +274,8 @@ static void test_full_queue_is_a_root(void **state)
 	arena_free(w.a);
 }
 
-/* What came down from a spine did not go up again: a full uplink of that leaf is not blamed for it. */
+/* What came down from a spine did not go up again: a full uplink of that leaf is not blamed for it.
+ */
 static void test_no_valley(void **state)
 {
 	struct world w;
@@ -256,7 +333,7 @@ static void test_nothing_to_go_by_is_no_root(void **state)
 	arena_free(w.a);
 }
 
-/* --- rings ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- rings --------------------------------------------------------------- */
 
 static void stuck(struct world *w, struct port_seen *p)
 {
@@ -312,7 +389,8 @@ static void test_two_storms_are_no_deadlock(void **state)
 	arena_free(w.a);
 }
 
-/* A ring of eight with chains that lead into it, and a link that is stuck both ways beside it: the ring is told, without turning back. */
+/* A ring of eight with chains that lead into it, and a link that is stuck both ways beside it: the
+ * ring is told, without turning back. */
 static void test_long_ring_among_others(void **state)
 {
 	struct world w;
@@ -352,7 +430,8 @@ static void test_motion(void **state)
 	arena_free(w.a);
 }
 
-/* Everything pauses everything, in two classes. Returns the pressure of one that came to rest somewhere, as a share of all. */
+/* Everything pauses everything, in two classes. Returns the pressure of one that came to rest
+ * somewhere, as a share of all. */
 static double everything_waits(unsigned leaves, unsigned spines, unsigned hosts)
 {
 	struct world w;
@@ -376,7 +455,8 @@ static double everything_waits(unsigned leaves, unsigned spines, unsigned hosts)
 static void test_load_is_neither_made_nor_lost(void **state)
 {
 	const double share = everything_waits(4, 2, 3);
-	assert_true(share < 1.000001 && share > 0.95); /* queues below half a percent of a tree are left out */
+	/* queues below half a percent of a tree are left out */
+	assert_true(share < 1.000001 && share > 0.95);
 }
 
 static void test_large(void **state)

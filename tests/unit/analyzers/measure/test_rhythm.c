@@ -1,4 +1,5 @@
-/* rhythm: levels and change points of a job's throughput, and the step where the samples are fine enough. */
+/* rhythm: levels and change points of a job's throughput, and the step where the samples are fine
+ * enough. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,8 @@
 
 #define N 200
 
-/* Blocks of @block_s seconds of a job whose step takes @step_s: whole exchanges, at the end of each step. Returns the time it is in. */
+/* Blocks of @block_s seconds of a job whose step takes @step_s: whole exchanges, at the end of each
+ * step. Returns the time it is in. */
 static double play(double *v, size_t n, double block_s, double step_s, double *phase)
 {
 	for (size_t k = 0; k < n; k++) {
@@ -35,7 +37,8 @@ static void near(double got, double expected, double within)
 		fail_msg("%.9g, expected %.9g +- %.3g", got, expected, within);
 }
 
-/* 422 ms became 450 ms: 5 s hold eleven or twelve steps, yet the loss comes out, and where it began. */
+/* 422 ms became 450 ms: 5 s hold eleven or twelve steps, yet the loss comes out, and where it
+ * began. */
 static void test_story(void **state)
 {
 	double v[N], phase = 0;
@@ -50,7 +53,11 @@ static void test_story(void **state)
 
 static void test_segments(void **state)
 {
-	static const struct { const char *what; double level[3]; size_t n[3], segments; } rows[] = {
+	static const struct {
+		const char *what;
+		double level[3];
+		size_t n[3], segments;
+	} rows[] = {
 		{"steady", {100, 100, 100}, {40, 40, 40}, 1},
 		{"down", {100, 80, 80}, {40, 40, 0}, 2},
 		{"down and up again", {100, 80, 100}, {40, 40, 40}, 3},
@@ -65,11 +72,13 @@ static void test_segments(void **state)
 		for (size_t part = 0; part < 3; part++)
 			for (size_t k = 0; k < rows[row].n[part]; k++) {
 				seed = seed * 1664525u + 1013904223u;
-				v[n++] = rows[row].level[part] * (1 + 0.02 * ((double)(seed >> 8) / (1 << 24) - 0.5));
+				v[n++] = rows[row].level[part] *
+					(1 + 0.02 * ((double)(seed >> 8) / (1 << 24) - 0.5));
 			}
 		const size_t got = rhythm_segments(v, n, 0.03, s, 8);
 		if (got != rows[row].segments)
-			fail_msg("%s: %zu segments, expected %zu", rows[row].what, got, rows[row].segments);
+			fail_msg("%s: %zu segments, expected %zu", rows[row].what, got,
+				rows[row].segments);
 	}
 }
 
@@ -96,7 +105,8 @@ static void test_level_and_busy(void **state)
 	const struct level l = rhythm_level(v, 10);
 	assert_int_equal(l.n, 6); /* not the idle ones, not the one of 40 */
 	near(l.mean, 10.5, 1e-9);
-	assert_int_equal(rhythm_busy(v, 10, busy, at), 4); /* those next to idle ones may be idle for a part */
+	/* those next to idle ones may be idle for a part */
+	assert_int_equal(rhythm_busy(v, 10, busy, at), 4);
 	assert_int_equal(at[2], 8);
 	assert_int_equal(rhythm_level(v, 0).n, 0);
 	assert_true(isnan(rhythm_level(v, 0).mean));
@@ -106,7 +116,10 @@ static void test_level_and_busy(void **state)
 
 static void test_period(void **state)
 {
-	static const struct { const char *what; double step_s, duty, jitter, slice_s, expected_s; } rows[] = {
+	static const struct {
+		const char *what;
+		double step_s, duty, jitter, slice_s, expected_s;
+	} rows[] = {
 		{"422 ms in slices of 20 ms", 0.422, 0.28, 0, 0.02, 0.422},
 		{"the same with jitter", 0.422, 0.28, 0.05, 0.02, 0.422},
 		{"450 ms in slices of 100 ms", 0.450, 0.3, 0, 0.1, 0.450},
@@ -118,46 +131,72 @@ static void test_period(void **state)
 		const double slice = rows[row].slice_s, step = rows[row].step_s;
 		double v[600] = {0}, start = 0;
 		uint32_t seed = 9;
-		while (start < 600 * slice) { /* one exchange after the other, spread over the slices it touches */
+		/* one exchange after the other, spread over the slices it touches */
+		while (start < 600 * slice) {
 			seed = seed * 1664525u + 1013904223u;
-			const double length = step * (1 + rows[row].jitter * ((double)(seed >> 8) / (1 << 24) - 0.5)), from = start + length * (1 - rows[row].duty);
-			for (size_t k = (size_t)(from / slice); k < 600 && (double)k * slice < start + length; k++)
-				v[k] += fmax(0, fmin(start + length, (double)(k + 1) * slice) - fmax(from, (double)k * slice)) / (length * rows[row].duty);
+			const double length = step *
+				(1 + rows[row].jitter * ((double)(seed >> 8) / (1 << 24) - 0.5)),
+				     from = start + length * (1 - rows[row].duty);
+			for (size_t k = (size_t)(from / slice);
+				k < 600 && (double)k * slice < start + length; k++)
+				v[k] += fmax(0,
+						fmin(start + length, (double)(k + 1) * slice) -
+							fmax(from, (double)k * slice)) /
+					(length * rows[row].duty);
 			start += length;
 		}
 		struct period p;
 		const bool found = rhythm_period(v, 600, (int64_t)(slice * 1e9), &p);
 		const double got = (double)p.period_ns / 1e9;
-		if (found != (rows[row].expected_s > 0) || fabs(got - rows[row].expected_s) > 0.01 * rows[row].expected_s)
-			fail_msg("%s: %s %.4f s, expected %.4f", rows[row].what, found ? "found" : "none", got, rows[row].expected_s);
+		if (found != (rows[row].expected_s > 0) ||
+			fabs(got - rows[row].expected_s) > 0.01 * rows[row].expected_s)
+			fail_msg("%s: %s %.4f s, expected %.4f", rows[row].what,
+				found ? "found" : "none", got, rows[row].expected_s);
 		if (found && rows[row].slice_s * 10 < rows[row].step_s)
 			near(p.duty_ratio, rows[row].duty, 0.06);
 	}
 }
 
-/* Two hosts; the counter of one is silent for a while, one wraps around 64 bits never: its share stands in. */
+/* Two hosts; the counter of one is silent for a while, one wraps around 64 bits never: its share
+ * stands in. */
 static void test_throughput(void **state)
 {
 	struct fabric_device leaf = {.name = "leaf1", .role = ROLE_LEAF};
-	struct fabric_port ports[3] = {{.name = "e1", .device = &leaf, .host = "a-1"}, {.name = "e2", .device = &leaf, .host = "a-2"}, {.name = "e3", .device = &leaf, .host = "b-1"}};
+	struct fabric_port ports[3] = {{.name = "e1", .device = &leaf, .host = "a-1"},
+		{.name = "e2", .device = &leaf, .host = "a-2"},
+		{.name = "e3", .device = &leaf, .host = "b-1"}};
 	struct fabric_port *list[] = {&ports[0], &ports[1], &ports[2]};
 	leaf.ports = list;
 	leaf.n_ports = 3;
 	struct fabric_device *devices[] = {&leaf};
-	struct fabric_job jobs[] = {{.name = "a", .hosts = "a-*", .gpus = 8}, {.name = "c", .hosts = "c-*", .gpus = 8}};
+	struct fabric_job jobs[] = {
+		{.name = "a", .hosts = "a-*", .gpus = 8}, {.name = "c", .hosts = "c-*", .gpus = 8}};
 	struct fabric f = {.devices = devices, .n_devices = 1, .jobs = jobs, .n_jobs = 2};
 	struct entities *entities = entities_new();
 	struct series_memory *m = series_memory_new(entities, INT64_MAX / 4);
 	for (int t = 0; t <= 100; t += 5)
 		for (int p = 0; p < 3; p++)
 			if (!(p == 1 && t > 40 && t < 70))
-				series_memory_add(m, &(struct sample){.t_ns = t * NS_PER_S, .entity = entities_intern(entities, "leaf1", ports[p].name, PRIO_NONE),
-					.metric = M_PORT_OUT_OCTETS, .value = (uint64_t)(1000 + t * (p == 0 ? 300 : p == 1 ? 100 : 7000))});
+				series_memory_add(m,
+					&(struct sample){.t_ns = t * NS_PER_S,
+						.entity = entities_intern(entities, "leaf1",
+							ports[p].name, PRIO_NONE),
+						.metric = M_PORT_OUT_OCTETS,
+						.value = (uint64_t)(1000 +
+							t *
+								(p == 0                  ? 300
+										: p == 1 ? 100
+											 : 7000))});
 	struct arena *a = arena_new();
 	struct window w;
-	assert_int_equal(window_from_memory(m, a, &(struct window_spec){.metrics = throughput_metrics, .n_metrics = throughput_n_metrics}, 0, 100 * NS_PER_S, &w), 0);
+	assert_int_equal(window_from_memory(m, a,
+				 &(struct window_spec){.metrics = throughput_metrics,
+					 .n_metrics = throughput_n_metrics},
+				 0, 100 * NS_PER_S, &w),
+		0);
 	struct throughput *t;
-	assert_int_equal(throughput_of(&f, &w, 10 * NS_PER_S, a, &t), 1); /* nobody has a host of c */
+	/* nobody has a host of c */
+	assert_int_equal(throughput_of(&f, &w, 10 * NS_PER_S, a, &t), 1);
 	assert_string_equal(t[0].rate.job, "a");
 	assert_int_equal(t[0].rate.n, 10);
 	assert_int_equal(t[0].n_seen, 2);
@@ -172,8 +211,12 @@ static void test_throughput(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_story), cmocka_unit_test(test_segments), cmocka_unit_test(test_noise), cmocka_unit_test(test_level_and_busy),
-		cmocka_unit_test(test_period), cmocka_unit_test(test_throughput),
+		cmocka_unit_test(test_story),
+		cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_level_and_busy),
+		cmocka_unit_test(test_period),
+		cmocka_unit_test(test_throughput),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

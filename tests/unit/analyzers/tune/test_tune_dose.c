@@ -1,4 +1,5 @@
-/* tune_dose: values of the rows, their bounds, rounding, and the order of ECN and PFC that must hold after every change. */
+/* tune_dose: values of the rows, their bounds, rounding, and the order of ECN and PFC that must
+ * hold after every change. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,22 +41,25 @@ static void set_all(struct tune_world *w, unsigned d, double kmin, double kmax, 
 	}
 }
 
-/* --- row 3 -------------------------------------------------------------------------------------------------------------------- */
+/* ---- row 3 --------------------------------------------------------------- */
 
 static void kmin_goes_below_half_of_where_pfc_fires(void **state)
 {
 	struct tune_world *w = *state;
 	tune_make_late(w, 0);
 	const struct tune_sheet *s = change(w, "ecn_late");
-	/* q_PFC(2) = 2/8 * 16 MB / (1 + 2/8) = 3.2 MB by the settings; a queue was 3.1 MB deep when PFC fired: that counts */
-	const struct tune_change *kmin = tune_change_of(s, KNOB_KMIN), *kmax = tune_change_of(s, KNOB_KMAX);
+	/* q_PFC(2) = 2/8 * 16 MB / (1 + 2/8) = 3.2 MB by the settings; a queue was 3.1 MB deep when
+	 * PFC fired: that counts */
+	const struct tune_change *kmin = tune_change_of(s, KNOB_KMIN),
+				 *kmax = tune_change_of(s, KNOB_KMAX);
 	assert_non_null(kmin);
 	assert_non_null(kmax);
 	assert_true(kmin->proposed <= 0.5 * 3.1e6 && kmin->proposed >= 500000);
-	assert_true(kmax->proposed > kmin->proposed && kmax->proposed <= 3.1e6 && kmax->proposed <= 4 * kmin->proposed);
+	assert_true(kmax->proposed > kmin->proposed && kmax->proposed <= 3.1e6 &&
+		kmax->proposed <= 4 * kmin->proposed);
 	assert_int_equal((int64_t)kmin->proposed % 256, 0); /* whole cells */
-	assert_true(&s->changes[0] == kmin);                /* lowering: Kmin first */
-	assert_null(tune_change_of(s, KNOB_ALPHA));         /* one family */
+	assert_true(&s->changes[0] == kmin); /* lowering: Kmin first */
+	assert_null(tune_change_of(s, KNOB_ALPHA)); /* one family */
 	for (size_t i = 0; i < s->n_checks; i++)
 		assert_true(s->checks[i].ok);
 	assert_true(s->n_checks >= 5);
@@ -94,7 +98,8 @@ static void alpha_stays_within_its_share_of_the_pool(void **state)
 	w->seen[0].inputs_max = 20; /* 20/4 / (1 + 20/4) = 83 % of the pool after the step */
 	assert_null(tune_change_of(change(w, "ecn_late"), KNOB_ALPHA));
 	w->seen[0].inputs_max = 8;
-	w->seen[0].pool = (struct tune_peak){.max = 15e6, .p99 = 15e6, .windows = 60}; /* not free */
+	/* not free */
+	w->seen[0].pool = (struct tune_peak){.max = 15e6, .p99 = 15e6, .windows = 60};
 	assert_null(tune_change_of(change(w, "ecn_late"), KNOB_ALPHA));
 	w->seen[0].pool.max = 4e6;
 	assert_non_null(tune_change_of(change(w, "ecn_late"), KNOB_ALPHA));
@@ -107,8 +112,9 @@ static void a_small_buffer_has_no_place_for_ecn(void **state)
 	tune_make_late(w, 0);
 	w->lanes[0][3].queue.windows = 0;
 	w->lanes[0][3].queue.max = NAN;
-	w->seen[0].pool_bytes = 3e6; /* q_PFC(2) = 0.6 MB; half of it is less than the 0.5 MB of one bandwidth-delay product */
-	w->seen[0].inputs_max = 60;  /* and alpha may not be raised */
+	/* q_PFC(2) = 0.6 MB; half of it is less than the 0.5 MB of one bandwidth-delay product */
+	w->seen[0].pool_bytes = 3e6;
+	w->seen[0].inputs_max = 60; /* and alpha may not be raised */
 	const struct tune_sheet *s = tune_first(w, &l);
 	assert_int_equal(s->advice, ADVICE_WATCH);
 	assert_int_equal(s->n_changes, 0);
@@ -148,14 +154,17 @@ static void a_step_is_at_most_a_half(void **state)
 	w->lanes[0][3].queue.max = 8.1e6;
 	w->seen[0].inputs_max = 20;
 	const struct tune_change *kmin = tune_change_of(change(w, "ecn_late"), KNOB_KMIN);
-	assert_true(kmin->proposed >= 3.4e6 || kmin->proposed >= dt_limit_bytes(16e6, 1.0 / 8, 1) - 512); /* or what a single input reaches */
+	/* or what a single input reaches */
+	assert_true(kmin->proposed >= 3.4e6 ||
+		kmin->proposed >= dt_limit_bytes(16e6, 1.0 / 8, 1) - 512);
 }
 
-/* --- row 4 -------------------------------------------------------------------------------------------------------------------- */
+/* ---- row 4 --------------------------------------------------------------- */
 
 static void make_incast(struct tune_world *w)
 {
-	for (unsigned k = 0; k < HOSTS; k++) /* several: one alone would be a host that does not slow down */
+	/* several: one alone would be a host that does not slow down */
+	for (unsigned k = 0; k < HOSTS; k++)
 		if (k != 2)
 			tune_pause(&w->lanes[0][k], 0.05);
 	w->lanes[0][2].marked = 2e5;
@@ -179,16 +188,18 @@ static void incast_is_told_sooner_where_there_is_none(void **state)
 	w->seen[0].pool = (struct tune_peak){.max = 14e6, .windows = 60};
 	const struct tune_sheet *s = change(w, "incast");
 	assert_null(tune_change_of(s, KNOB_ALPHA));
-	assert_true(tune_change_of(s, KNOB_KMIN)->proposed == 749824); /* a quarter less, whole cells of 256 B, downwards */
-	assert_true(tune_change_of(s, KNOB_PMAX)->proposed == 0.2);    /* twice */
+	/* a quarter less, whole cells of 256 B, downwards */
+	assert_true(tune_change_of(s, KNOB_KMIN)->proposed == 749824);
+	assert_true(tune_change_of(s, KNOB_PMAX)->proposed == 0.2); /* twice */
 	w->lanes[0][2].pmax = 0.15;
 	w->in.options.max_pmax = 0.2;
 	for (unsigned k = 0; k < LEAF_PORTS; k++)
 		w->lanes[0][k].pmax = 0.15;
-	assert_true(tune_change_of(change(w, "incast"), KNOB_PMAX)->proposed == 0.2); /* policy bound */
+	/* policy bound */
+	assert_true(tune_change_of(change(w, "incast"), KNOB_PMAX)->proposed == 0.2);
 }
 
-/* --- row 5 -------------------------------------------------------------------------------------------------------------------- */
+/* ---- row 5 --------------------------------------------------------------- */
 
 static void make_early(struct tune_world *w, double kmin)
 {
@@ -204,7 +215,8 @@ static void early_goes_to_one_bandwidth_delay_product(void **state)
 	struct tune_world *w = *state;
 	make_early(w, 10000);
 	const struct tune_sheet *s = change(w, "ecn_early");
-	const struct tune_change *kmin = tune_change_of(s, KNOB_KMIN), *kmax = tune_change_of(s, KNOB_KMAX);
+	const struct tune_change *kmin = tune_change_of(s, KNOB_KMIN),
+				 *kmax = tune_change_of(s, KNOB_KMAX);
 	assert_true(kmin->proposed >= 500000 && kmin->proposed < 501000);
 	assert_true(kmax->proposed > kmin->proposed);
 	assert_true(&s->changes[0] == kmax); /* raising: Kmax first */
@@ -219,7 +231,7 @@ static void early_at_most_doubles_from_there(void **state)
 	assert_true(tune_change_of(change(w, "ecn_early"), KNOB_KMIN)->proposed <= 800000);
 }
 
-/* --- row 11 -------------------------------------------------------------------------------------------------------------------- */
+/* ---- row 11 -------------------------------------------------------------- */
 
 static void xon_moves_by_one_packet(void **state)
 {
@@ -240,7 +252,7 @@ static void xon_moves_by_one_packet(void **state)
 	assert_string_not_equal(tune_first(w, &l)->diagnosis, "xon_close");
 }
 
-/* --- rows 1 and 2 ---------------------------------------------------------------------------------------------------------------- */
+/* ---- rows 1 and 2 -------------------------------------------------------- */
 
 static void make_loss(struct tune_world *w, unsigned d, unsigned k)
 {
@@ -262,7 +274,8 @@ static void headroom_without_a_cable_is_a_quarter_more(void **state)
 	assert_int_equal(s->n_changes, 1);
 	assert_true(s->changes[0].proposed >= 125000 && s->changes[0].proposed < 125000 + 256);
 	assert_string_equal(s->port_group, "hosts");
-	assert_true(s->buffer_cost_bytes >= 25000.0 * LEAF_PORTS); /* whose the profile is is not known: all that are set alike */
+	/* whose the profile is is not known: all that are set alike */
+	assert_true(s->buffer_cost_bytes >= 25000.0 * LEAF_PORTS);
 }
 
 static void headroom_covers_what_is_in_flight(void **state)
@@ -280,7 +293,8 @@ static void the_formula_counts_where_it_reproduces_the_tables(void **state)
 {
 	struct tune_world *w = *state;
 	make_loss(w, 0, 0);
-	w->asic = (struct tune_asic){.name = "Spectrum-4", .cell_bytes = 192, .headroom = TUNE_HEADROOM_SPECTRUM};
+	w->asic = (struct tune_asic){
+		.name = "Spectrum-4", .cell_bytes = 192, .headroom = TUNE_HEADROOM_SPECTRUM};
 	w->platforms[0].asic = &w->asic;
 	w->fabric.lossless_mtu_bytes = 1024;
 	/* SN5600, 400G, 5 m: 231424 (pg_profile_lookup.ini) */
@@ -311,7 +325,8 @@ static void headroom_must_not_turn_ecn_and_pfc_over(void **state)
 		w->lanes[0][k].inputs = 2; /* q_PFC(2) = 3.6 MB: Kmin is just below half */
 		w->lanes[0][k].headroom_bytes = 800000;
 	}
-	w->lanes[0][0].headroom.max = 800000; /* a quarter more, five times: 1 MB, and q_PFC is 3.4 MB */
+	/* a quarter more, five times: 1 MB, and q_PFC is 3.4 MB */
+	w->lanes[0][0].headroom.max = 800000;
 	const struct tune_sheet *s = tune_first(w, &l);
 	assert_int_equal(s->advice, ADVICE_WATCH);
 	assert_non_null(strstr(s->summary, "lower Kmin first"));
@@ -348,12 +363,18 @@ static void the_platform_bounds_and_rounds(void **state)
 	struct tune_list l;
 	make_loss(w, 0, 0);
 	for (size_t k = 0; k < TUNE_KNOBS; k++)
-		w->profile.knobs[k] = (struct tune_knob_rule){.settable = true, .object = "P", .unit = TUNE_BYTES, .step = 4096, .min = -INFINITY, .max = INFINITY};
+		w->profile.knobs[k] = (struct tune_knob_rule){.settable = true,
+			.object = "P",
+			.unit = TUNE_BYTES,
+			.step = 4096,
+			.min = -INFINITY,
+			.max = INFINITY};
 	w->platforms[0].profile = &w->profile;
 	const struct tune_sheet *s = change(w, "headroom_small");
 	assert_int_equal((int64_t)s->changes[0].proposed % 4096, 0);
 	assert_true(s->changes[0].proposed >= 125000);
-	assert_int_equal(s->n_affected, HOSTS + 1); /* nobody else is bound to it; leaf2 has the same on the same cables, and follows */
+	/* nobody else is bound to it; leaf2 has the same on the same cables, and follows */
+	assert_int_equal(s->n_affected, HOSTS + 1);
 	assert_string_equal(s->rest[0], "leaf2");
 	assert_false(s->job_boundary);
 	w->profile.knobs[KNOB_HEADROOM].disruption = DISRUPTION_QUEUE_FLUSH;
@@ -369,7 +390,12 @@ static void shares_of_a_queue_end_at_all_of_it(void **state)
 	struct tune_world *w = *state;
 	tune_make_late(w, 0);
 	for (size_t k = 0; k < TUNE_KNOBS; k++)
-		w->profile.knobs[k] = (struct tune_knob_rule){.settable = true, .object = "P", .unit = TUNE_PERCENT, .step = 1, .min = 0, .max = 100};
+		w->profile.knobs[k] = (struct tune_knob_rule){.settable = true,
+			.object = "P",
+			.unit = TUNE_PERCENT,
+			.step = 1,
+			.min = 0,
+			.max = 100};
 	w->platforms[0].profile = &w->profile;
 	const struct tune_change *kmax = tune_change_of(change(w, "ecn_late"), KNOB_KMAX);
 	const double limit = dt_limit_bytes(16e6, 1.0 / 8, 1); /* 1.78 MB; 3.1 MB were wanted */
@@ -380,12 +406,28 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-		T(kmin_goes_below_half_of_where_pfc_fires), T(alpha_comes_first_where_one_step_restores_the_order), T(alpha_ends_a_pause_that_is_faint), T(alpha_stays_within_its_share_of_the_pool),
-		T(a_small_buffer_has_no_place_for_ecn), T(unknown_slices_halve_the_pool_and_the_confidence), T(a_queue_as_deep_as_the_whole_pool_allows_settles_the_slices), T(a_step_is_at_most_a_half),
-		T(incast_gets_buffer_where_there_is_some), T(incast_is_told_sooner_where_there_is_none), T(early_goes_to_one_bandwidth_delay_product),
-		T(early_at_most_doubles_from_there), T(xon_moves_by_one_packet), T(headroom_without_a_cable_is_a_quarter_more), T(headroom_covers_what_is_in_flight),
-		T(the_formula_counts_where_it_reproduces_the_tables), T(peers_show_what_is_enough), T(headroom_must_not_turn_ecn_and_pfc_over),
-		T(headroom_must_not_overcommit_the_pool), T(a_shared_headroom_pool_is_raised_itself), T(the_platform_bounds_and_rounds), T(shares_of_a_queue_end_at_all_of_it),
+		T(kmin_goes_below_half_of_where_pfc_fires),
+		T(alpha_comes_first_where_one_step_restores_the_order),
+		T(alpha_ends_a_pause_that_is_faint),
+		T(alpha_stays_within_its_share_of_the_pool),
+		T(a_small_buffer_has_no_place_for_ecn),
+		T(unknown_slices_halve_the_pool_and_the_confidence),
+		T(a_queue_as_deep_as_the_whole_pool_allows_settles_the_slices),
+		T(a_step_is_at_most_a_half),
+		T(incast_gets_buffer_where_there_is_some),
+		T(incast_is_told_sooner_where_there_is_none),
+		T(early_goes_to_one_bandwidth_delay_product),
+		T(early_at_most_doubles_from_there),
+		T(xon_moves_by_one_packet),
+		T(headroom_without_a_cable_is_a_quarter_more),
+		T(headroom_covers_what_is_in_flight),
+		T(the_formula_counts_where_it_reproduces_the_tables),
+		T(peers_show_what_is_enough),
+		T(headroom_must_not_turn_ecn_and_pfc_over),
+		T(headroom_must_not_overcommit_the_pool),
+		T(a_shared_headroom_pool_is_raised_itself),
+		T(the_platform_bounds_and_rounds),
+		T(shares_of_a_queue_end_at_all_of_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* tune_effect: which queue is asked, what the model is told of it, and how its answer becomes what a sheet tells. */
+/* tune_effect: which queue is asked, what the model is told of it, and how its answer becomes what
+ * a sheet tells. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -41,27 +42,67 @@ struct world {
 	struct tune_evidence e;
 };
 
-static struct tune_peak peak(double max) { return (struct tune_peak){.max = max, .p99 = max, .windows = isnan(max) ? 0 : 10, .window_ms = 10000}; }
+static struct tune_peak peak(double max)
+{
+	return (struct tune_peak){
+		.max = max, .p99 = max, .windows = isnan(max) ? 0 : 10, .window_ms = 10000};
+}
 
 static int setup(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	rw_cleanup(err_list_done) struct err_list errors = {0};
-	assert_int_equal(config_parse(yaml, strlen(yaml), "test", CONFIG_CASE, NULL, 0, &w->config, &errors), 0);
+	assert_int_equal(
+		config_parse(yaml, strlen(yaml), "test", CONFIG_CASE, NULL, 0, &w->config, &errors),
+		0);
 	w->arena = arena_new();
 	const struct fabric *f = w->config->fabric;
 	w->e = (struct tune_evidence){.fabric = f, .devices = w->devices, .n_devices = 2};
 	for (size_t d = 0; d < 2; d++) {
-		w->devices[d] = (struct tune_device){.device = f->devices[d], .lanes = w->lanes[d], .n_lanes = f->devices[d]->n_ports, .ports = w->ports[d],
-			.n_ports = f->devices[d]->n_ports, .pool_bytes = 16e6, .pool_slices = NAN, .shp_ratio = NAN, .cell_bytes = NAN};
+		w->devices[d] = (struct tune_device){.device = f->devices[d],
+			.lanes = w->lanes[d],
+			.n_lanes = f->devices[d]->n_ports,
+			.ports = w->ports[d],
+			.n_ports = f->devices[d]->n_ports,
+			.pool_bytes = 16e6,
+			.pool_slices = NAN,
+			.shp_ratio = NAN,
+			.cell_bytes = NAN};
 		for (size_t i = 0; i < f->devices[d]->n_ports; i++) {
 			const struct fabric_port *p = f->devices[d]->ports[i];
-			w->ports[d][i] = (struct tune_port){.port = p, .speed_bps = NAN, .mtu_bytes = NAN, .cable_m = NAN};
-			w->lanes[d][i] = (struct tune_lane){.port = p, .priority = 3, .windows = 10, .busy = 10, .tx_pause_lo = 0.01, .tx_pause_hi = 0.01, .rx_pause_hi = 0,
-				.pause_measured = true, .marked = 0, .out_packets = 1e6, .pg_drops = 0, .drops = 0, .drops_watched_ns = 100000000000, .utilization = 0.3,
-				.utilization_busy = 0.3, .queue = peak(100e3), .pg = peak(50e3), .headroom = peak(20e3), .inputs = 2, .pfc_enabled = 1, .alpha = 1.0 / 8,
-				.headroom_bytes = 100e3, .xoff_level = NAN, .xon_level = NAN, .xon_offset = 8400, .ecn_enabled = 1, .kmin = 5e6, .kmax = 20e6, .pmax = 0.2,
-				.episode_ns = NAN, .episodes_per_s = 500};
+			w->ports[d][i] = (struct tune_port){
+				.port = p, .speed_bps = NAN, .mtu_bytes = NAN, .cable_m = NAN};
+			w->lanes[d][i] = (struct tune_lane){.port = p,
+				.priority = 3,
+				.windows = 10,
+				.busy = 10,
+				.tx_pause_lo = 0.01,
+				.tx_pause_hi = 0.01,
+				.rx_pause_hi = 0,
+				.pause_measured = true,
+				.marked = 0,
+				.out_packets = 1e6,
+				.pg_drops = 0,
+				.drops = 0,
+				.drops_watched_ns = 100000000000,
+				.utilization = 0.3,
+				.utilization_busy = 0.3,
+				.queue = peak(100e3),
+				.pg = peak(50e3),
+				.headroom = peak(20e3),
+				.inputs = 2,
+				.pfc_enabled = 1,
+				.alpha = 1.0 / 8,
+				.headroom_bytes = 100e3,
+				.xoff_level = NAN,
+				.xon_level = NAN,
+				.xon_offset = 8400,
+				.ecn_enabled = 1,
+				.kmin = 5e6,
+				.kmax = 20e6,
+				.pmax = 0.2,
+				.episode_ns = NAN,
+				.episodes_per_s = 500};
 		}
 	}
 	/* h3 is what h1 and an uplink send to */
@@ -105,18 +146,27 @@ static void test_fullest_queue(void **state)
 	struct tune_effect r;
 	struct whatif_settings to = same;
 	to.alpha = 1.0 / 4;
-	assert_int_equal(tune_whatif(&w->e, "leaf1", NULL, 3, &to, &options, w->arena, &r, NULL), 0);
+	assert_int_equal(
+		tune_whatif(&w->e, "leaf1", NULL, 3, &to, &options, w->arena, &r, NULL), 0);
 	assert_string_equal(r.lane->port->name, "Ethernet3");
-	assert_true(fabs(r.queue.pause_ratio - 0.1) < 1e-9);                 /* of the two that it paused most */
+	/* of the two that it paused most */
+	assert_true(fabs(r.queue.pause_ratio - 0.1) < 1e-9);
 	assert_true(fabs(r.queue.cable_ns - (5 + 40) / 2.0 / 1.98e8 * 1e9) < 0.1);
-	assert_true(r.queue.queue_peak_bytes == 3.2e6 && r.queue.speed_bps == 400e9 && r.queue.dcqcn);
-	const struct tune_expect *pause = expected(&r, "pfc.tx_pause_ratio"), *marks = expected(&r, "queue.marked_ratio"), *step = expected(&r, "step_time"),
-		*depth = expected(&r, "queue.watermark_bytes"), *drops = expected(&r, "pg.drops");
+	assert_true(
+		r.queue.queue_peak_bytes == 3.2e6 && r.queue.speed_bps == 400e9 && r.queue.dcqcn);
+	const struct tune_expect *pause = expected(&r, "pfc.tx_pause_ratio"),
+				 *marks = expected(&r, "queue.marked_ratio"),
+				 *step = expected(&r, "step_time"),
+				 *depth = expected(&r, "queue.watermark_bytes"),
+				 *drops = expected(&r, "pg.drops");
 	assert_true(pause && marks && step && depth && drops);
-	assert_true(fabs(pause->now - 0.13 / 3) < 1e-9);                       /* ports to hosts */
-	assert_true(pause->low <= pause->likely && pause->likely <= pause->high && pause->likely < pause->now);
-	assert_true(marks->now == 0 && step->now == 1 && depth->now == 3.2e6 && drops->now == 0 && drops->high == 0);
-	assert_true(step->low < 1 && step->low >= 1 - 0.12 - 0.1);             /* what the host paused most may win */
+	assert_true(fabs(pause->now - 0.13 / 3) < 1e-9); /* ports to hosts */
+	assert_true(pause->low <= pause->likely && pause->likely <= pause->high &&
+		pause->likely < pause->now);
+	assert_true(marks->now == 0 && step->now == 1 && depth->now == 3.2e6 && drops->now == 0 &&
+		drops->high == 0);
+	/* what the host paused most may win */
+	assert_true(step->low < 1 && step->low >= 1 - 0.12 - 0.1);
 	assert_true(noted(&r, "leaf1:Ethernet3") && !noted(&r, "upper bound"));
 }
 
@@ -124,10 +174,14 @@ static void test_named_queue_and_no_hosts(void **state)
 {
 	struct world *w = *state;
 	struct tune_effect r;
-	assert_int_equal(tune_whatif(&w->e, "leaf1", "Ethernet10", 3, &same, &options, w->arena, &r, NULL), 0);
+	assert_int_equal(
+		tune_whatif(&w->e, "leaf1", "Ethernet10", 3, &same, &options, w->arena, &r, NULL),
+		0);
 	assert_string_equal(r.lane->port->name, "Ethernet10");
-	assert_int_equal(tune_whatif(&w->e, "spine1", NULL, 3, &same, &options, w->arena, &r, NULL), 0);
-	assert_true(fabs(expected(&r, "pfc.tx_pause_ratio")->now - 0.01) < 1e-9); /* all of its ports */
+	assert_int_equal(
+		tune_whatif(&w->e, "spine1", NULL, 3, &same, &options, w->arena, &r, NULL), 0);
+	/* all of its ports */
+	assert_true(fabs(expected(&r, "pfc.tx_pause_ratio")->now - 0.01) < 1e-9);
 }
 
 static void test_errors(void **state)
@@ -136,16 +190,22 @@ static void test_errors(void **state)
 	struct tune_effect r;
 	struct err e = {0};
 	struct whatif_settings to = same;
-	assert_int_equal(tune_whatif(&w->e, "leaf7", NULL, 3, &same, &options, w->arena, &r, &e), -ENOENT);
-	assert_int_equal(tune_whatif(&w->e, "leaf1", "Ethernet77", 3, &same, &options, w->arena, &r, &e), -ENOENT);
-	assert_int_equal(tune_whatif(&w->e, "leaf1", NULL, 5, &same, &options, w->arena, &r, &e), -ENOENT);
+	assert_int_equal(
+		tune_whatif(&w->e, "leaf7", NULL, 3, &same, &options, w->arena, &r, &e), -ENOENT);
+	assert_int_equal(
+		tune_whatif(&w->e, "leaf1", "Ethernet77", 3, &same, &options, w->arena, &r, &e),
+		-ENOENT);
+	assert_int_equal(
+		tune_whatif(&w->e, "leaf1", NULL, 5, &same, &options, w->arena, &r, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "priority 5"));
 	to.kmin_bytes = 30e6; /* above Kmax in force */
-	assert_int_equal(tune_whatif(&w->e, "leaf1", NULL, 3, &to, &options, w->arena, &r, &e), -EDOM);
+	assert_int_equal(
+		tune_whatif(&w->e, "leaf1", NULL, 3, &to, &options, w->arena, &r, &e), -EDOM);
 	assert_non_null(strstr(e.text, "20000000"));
 	for (size_t i = 0; i < 5; i++)
 		w->lanes[0][i].tx_pause_lo = w->lanes[0][i].tx_pause_hi = NAN;
-	assert_int_equal(tune_whatif(&w->e, "leaf1", NULL, 3, &same, &options, w->arena, &r, &e), -ENODATA);
+	assert_int_equal(
+		tune_whatif(&w->e, "leaf1", NULL, 3, &same, &options, w->arena, &r, &e), -ENODATA);
 	assert_non_null(strstr(e.text, "pfc.tx_"));
 }
 
@@ -165,13 +225,16 @@ static void test_little_is_known(void **state)
 	}
 	to.kmin_bytes = 400e3;
 	to.kmax_bytes = 1600e3;
-	assert_int_equal(tune_whatif(&w->e, "leaf1", NULL, 3, &to, &options, w->arena, &r, NULL), 0);
-	assert_true(noted(&r, "upper bound") && noted(&r, "marks are not known") && noted(&r, "how many inputs") && noted(&r, "depth"));
+	assert_int_equal(
+		tune_whatif(&w->e, "leaf1", NULL, 3, &to, &options, w->arena, &r, NULL), 0);
+	assert_true(noted(&r, "upper bound") && noted(&r, "marks are not known") &&
+		noted(&r, "how many inputs") && noted(&r, "depth"));
 	assert_null(expected(&r, "queue.marked_ratio"));
 	assert_null(expected(&r, "pg.drops")); /* no counter of them: nothing is said */
 	assert_non_null(expected(&r, "pfc.tx_pause_ratio"));
 	for (size_t i = 0; i < r.n_expected; i++)
-		assert_true(isfinite(r.expected[i].low) && isfinite(r.expected[i].high) && r.expected[i].low <= r.expected[i].high);
+		assert_true(isfinite(r.expected[i].low) && isfinite(r.expected[i].high) &&
+			r.expected[i].low <= r.expected[i].high);
 }
 
 static void test_losses(void **state)
@@ -185,9 +248,11 @@ static void test_losses(void **state)
 		w->lanes[0][i].headroom.censored = true;
 	}
 	to.headroom_bytes = 150e3;
-	assert_int_equal(tune_whatif(&w->e, "leaf1", NULL, 3, &to, &options, w->arena, &r, NULL), 0);
+	assert_int_equal(
+		tune_whatif(&w->e, "leaf1", NULL, 3, &to, &options, w->arena, &r, NULL), 0);
 	const struct tune_expect *drops = expected(&r, "pg.drops");
-	assert_true(fabs(drops->now - 20) < 1e-9 && drops->low == 0 && drops->high < drops->now && drops->high > 0);
+	assert_true(fabs(drops->now - 20) < 1e-9 && drops->low == 0 && drops->high < drops->now &&
+		drops->high > 0);
 	assert_true(noted(&r, "lost") && expected(&r, "step_time")->low < 0.8);
 }
 
@@ -196,8 +261,16 @@ static void test_sheet(void **state)
 	struct world *w = *state;
 	const char *ports[] = {"Ethernet9", "Ethernet10"};
 	struct tune_change change = {.knob = KNOB_ALPHA, .current = 1.0 / 8, .proposed = 1.0 / 4};
-	struct tune_sheet s = {.device = "leaf1", .priority = 3, .changes = &change, .n_changes = 1, .ports = ports, .n_ports = 2};
-	const struct tune_in in = {.fabric = w->config->fabric, .evidence = &w->e, .options = options, .arena = w->arena};
+	struct tune_sheet s = {.device = "leaf1",
+		.priority = 3,
+		.changes = &change,
+		.n_changes = 1,
+		.ports = ports,
+		.n_ports = 2};
+	const struct tune_in in = {.fabric = w->config->fabric,
+		.evidence = &w->e,
+		.options = options,
+		.arena = w->arena};
 	tune_expected(&in, &s);
 	assert_true(s.n_expected >= 4);
 	assert_true(s.expected[0].now > 0 && s.expected[0].likely < s.expected[0].now);
@@ -222,6 +295,7 @@ static void test_sheet(void **state)
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-	const struct CMUnitTest tests[] = {T(test_fullest_queue), T(test_named_queue_and_no_hosts), T(test_errors), T(test_little_is_known), T(test_losses), T(test_sheet)};
+	const struct CMUnitTest tests[] = {T(test_fullest_queue), T(test_named_queue_and_no_hosts),
+		T(test_errors), T(test_little_is_known), T(test_losses), T(test_sheet)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,18 +18,18 @@
 #include "config/config.h"
 #include "db/model/entity.h"
 
-static const char yaml[] =
-	"fabric: folded\n"
-	"devices:\n"
-	"  - { name: leaf1, role: leaf }\n"
-	"  - { name: spine1, role: spine }\n"
-	"links:\n"
-	"  - { a: \"leaf1:Ethernet1\", b: \"host:h1\", speed: 100G }\n"
-	"  - { a: \"leaf1:Ethernet2\", b: \"host:h2\", speed: 100G }\n"
-	"  - { a: \"leaf1:Ethernet9\", b: \"spine1:Ethernet1\", speed: 400G }\n"
-	"lossless: { priorities: [3] }\n"
-	"thresholds:\n"
-	"  - { devices: \"spine*\", ports: \"*\", priority: 3, kmin: 400KB, kmax: 1600KB, alpha: 1/8, pool: 64MB }\n";
+static const char yaml[] = "fabric: folded\n"
+			   "devices:\n"
+			   "  - { name: leaf1, role: leaf }\n"
+			   "  - { name: spine1, role: spine }\n"
+			   "links:\n"
+			   "  - { a: \"leaf1:Ethernet1\", b: \"host:h1\", speed: 100G }\n"
+			   "  - { a: \"leaf1:Ethernet2\", b: \"host:h2\", speed: 100G }\n"
+			   "  - { a: \"leaf1:Ethernet9\", b: \"spine1:Ethernet1\", speed: 400G }\n"
+			   "lossless: { priorities: [3] }\n"
+			   "thresholds:\n"
+			   "  - { devices: \"spine*\", ports: \"*\", priority: 3, kmin: 400KB, "
+			   "kmax: 1600KB, alpha: 1/8, pool: 64MB }\n";
 
 struct world {
 	struct config *config;
@@ -43,7 +43,9 @@ static int setup(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	rw_cleanup(err_list_done) struct err_list errors = {0};
-	assert_int_equal(config_parse(yaml, strlen(yaml), "test", CONFIG_CASE, NULL, 0, &w->config, &errors), 0);
+	assert_int_equal(
+		config_parse(yaml, strlen(yaml), "test", CONFIG_CASE, NULL, 0, &w->config, &errors),
+		0);
 	w->entities = entities_new();
 	w->memory = series_memory_new(w->entities, INT64_MAX / 4);
 	w->arena = arena_new();
@@ -63,28 +65,52 @@ static int teardown(void **state)
 	return 0;
 }
 
-struct told { const char *device, *port; int priority; unsigned metric, flags; uint32_t window_ms; };
+struct told {
+	const char *device, *port;
+	int priority;
+	unsigned metric, flags;
+	uint32_t window_ms;
+};
 static void add(struct world *w, int t_s, struct told x, double value)
 {
 	uint64_t raw = (uint64_t)value;
 	if (metric_info(x.metric)->type == TYPE_F64)
 		memcpy(&raw, &value, sizeof(raw));
-	const struct sample s = {.t_ns = t_s * NS_PER_S, .entity = entities_intern(w->entities, x.device, x.port, x.priority), .metric = (uint16_t)x.metric, .value = raw,
-		.flags = (uint16_t)x.flags, .window_ms = x.window_ms, .source = SOURCE_REPLAY};
+	const struct sample s = {.t_ns = t_s * NS_PER_S,
+		.entity = entities_intern(w->entities, x.device, x.port, x.priority),
+		.metric = (uint16_t)x.metric,
+		.value = raw,
+		.flags = (uint16_t)x.flags,
+		.window_ms = x.window_ms,
+		.source = SOURCE_REPLAY};
 	assert_int_equal(series_memory_add(w->memory, &s), 0);
 }
-#define LANE(p, m) (struct told){.device = "leaf1", .port = "Ethernet" #p, .priority = 3, .metric = M_##m}
-#define PORT(p, m) (struct told){.device = "leaf1", .port = "Ethernet" #p, .priority = PRIO_NONE, .metric = M_##m}
+#define LANE(p, m)                                                                                 \
+	(struct told)                                                                              \
+	{                                                                                          \
+		.device = "leaf1", .port = "Ethernet" #p, .priority = 3, .metric = M_##m           \
+	}
+#define PORT(p, m)                                                                                 \
+	(struct told)                                                                              \
+	{                                                                                          \
+		.device = "leaf1", .port = "Ethernet" #p, .priority = PRIO_NONE, .metric = M_##m   \
+	}
 
 /* Windows (0, 10], (10, 20] ... of @n. */
 static const struct tune_evidence *fold(struct world *w, int n)
 {
-	const struct window_spec spec = {.metrics = observe_metrics, .n_metrics = observe_n_metrics};
+	const struct window_spec spec = {
+		.metrics = observe_metrics, .n_metrics = observe_n_metrics};
 	for (int i = 0; i < n; i++) {
 		struct arena *turn = arena_new();
 		struct window window;
-		assert_int_equal(window_from_memory(w->memory, turn, &spec, i * 10 * NS_PER_S, (i + 1) * 10 * NS_PER_S, &window), 0);
-		const struct analyzer_in in = {.fabric = w->config->fabric, .window = &window, .interval_ns = 10 * NS_PER_S, .arena = turn};
+		assert_int_equal(window_from_memory(w->memory, turn, &spec, i * 10 * NS_PER_S,
+					 (i + 1) * 10 * NS_PER_S, &window),
+			0);
+		const struct analyzer_in in = {.fabric = w->config->fabric,
+			.window = &window,
+			.interval_ns = 10 * NS_PER_S,
+			.arena = turn};
 		tune_fold_add(w->fold, observe(&in));
 		arena_free(turn);
 	}
@@ -93,12 +119,16 @@ static const struct tune_evidence *fold(struct world *w, int n)
 	return e;
 }
 
-static const struct tune_lane *lane(const struct world *w, const struct tune_evidence *e, const char *port)
+static const struct tune_lane *lane(
+	const struct world *w, const struct tune_evidence *e, const char *port)
 {
 	return tune_lane_at(e, fabric_port(fabric_device(w->config->fabric, "leaf1"), port), 3);
 }
 
-static bool near(double a, double b) { return fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b)) + 1e-9; }
+static bool near(double a, double b)
+{
+	return fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b)) + 1e-9;
+}
 
 static void test_nothing(void **state)
 {
@@ -125,7 +155,8 @@ static void test_sums(void **state)
 	assert_non_null(l);
 	assert_int_equal(l->windows, 8);
 	assert_int_equal(l->busy, 4);
-	assert_true(near(l->tx_pause_hi, 0.1) && near(l->tx_pause_lo, 0.1) && near(l->tx_pause_busy, 0.2));
+	assert_true(near(l->tx_pause_hi, 0.1) && near(l->tx_pause_lo, 0.1) &&
+		near(l->tx_pause_busy, 0.2));
 	assert_true(isnan(l->rx_pause_hi)); /* never told */
 	assert_true(l->pause_measured && l->marks_alive);
 	assert_int_equal(l->tx_windows, 4);
@@ -139,7 +170,8 @@ static void test_sums(void **state)
 	assert_int_equal(l->recent_marks, 0x01);
 	assert_int_equal(e->n_windows, 8);
 	assert_true(!e->windows[0].busy && e->windows[7].busy && near(e->windows[7].load, 10e9f));
-	assert_true(fabs(e->windows[7].host_pause - 0.2) < 1e-6 && fabs(e->windows[7].marks - 0.1) < 1e-6);
+	assert_true(fabs(e->windows[7].host_pause - 0.2) < 1e-6 &&
+		fabs(e->windows[7].marks - 0.1) < 1e-6);
 	assert_true(near(e->devices[0].coverage_ratio, 1) && e->devices[1].coverage_ratio == 0);
 	assert_true(near(e->coverage_ratio, 1)); /* of those heard at all */
 }
@@ -161,7 +193,8 @@ static void test_dead_counters(void **state)
 	add(w, 0, LANE(2, CFG_ECN_ENABLED), 1);
 	const struct tune_evidence *e = fold(w, 4);
 	const struct tune_lane *dead = lane(w, e, "Ethernet1"), *on = lane(w, e, "Ethernet2");
-	assert_true(isnan(dead->tx_pause_hi) && isnan(dead->tx_pause_busy) && isnan(tune_lane_marks(dead)));
+	assert_true(isnan(dead->tx_pause_hi) && isnan(dead->tx_pause_busy) &&
+		isnan(tune_lane_marks(dead)));
 	assert_true(dead->drops == 0 && !dead->drops_alive);
 	assert_true(on->tx_pause_hi == 0 && tune_lane_marks(on) == 0);
 	assert_true(isnan(on->rx_pause_hi));
@@ -186,7 +219,8 @@ static void test_bound_and_gap(void **state)
 	struct world *w = *state;
 	for (int t = 0; t <= 60; t += 10)
 		if (t <= 20 || t >= 50) /* silent in three windows */
-			add(w, t, LANE(1, PFC_TX_FRAMES), t * 10); /* 10 frames a second, 335.5 us each at most */
+			/* 10 frames a second, 335.5 us each at most */
+			add(w, t, LANE(1, PFC_TX_FRAMES), t * 10);
 	const struct tune_evidence *e = fold(w, 6);
 	const struct tune_lane *l = lane(w, e, "Ethernet1");
 	assert_false(l->pause_measured);
@@ -196,13 +230,19 @@ static void test_bound_and_gap(void **state)
 	assert_int_equal(e->devices[0].windows, 4);
 }
 
-/* Settings: read once and in force as long as the device is heard; the file's where nothing was read; a change drops what was before it. */
+/* Settings: read once and in force as long as the device is heard; the file's where nothing was
+ * read; a change drops what was before it. */
 static void test_settings(void **state)
 {
 	struct world *w = *state;
 	for (int t = 0; t <= 60; t += 10) {
 		add(w, t, LANE(1, PFC_TX_PAUSE_NS), t <= 30 ? t * 1e8 : 3e9);
-		add(w, t, (struct told){.device = "spine1", .port = "Ethernet1", .priority = 3, .metric = M_PFC_TX_PAUSE_NS}, t * 1e6);
+		add(w, t,
+			(struct told){.device = "spine1",
+				.port = "Ethernet1",
+				.priority = 3,
+				.metric = M_PFC_TX_PAUSE_NS},
+			t * 1e6);
 	}
 	add(w, 0, LANE(1, CFG_ECN_KMIN), 1000000);
 	add(w, 0, LANE(1, CFG_PG_ALPHA_EXP), -3);
@@ -217,21 +257,26 @@ static void test_settings(void **state)
 	assert_int_equal(l->windows, 2);
 	assert_true(l->tx_pause_hi == 0 || isnan(l->tx_pause_hi)); /* it has not paused since */
 	assert_int_equal(l->read_ns, 60 * NS_PER_S);
-	const struct tune_lane *s = tune_lane_at(e, fabric_port(fabric_device(w->config->fabric, "spine1"), "Ethernet1"), 3);
+	const struct tune_lane *s = tune_lane_at(
+		e, fabric_port(fabric_device(w->config->fabric, "spine1"), "Ethernet1"), 3);
 	assert_true(s->declared && s->kmin == 400000 && s->read_ns == 0);
 	assert_true(e->devices[1].pool_bytes == 64e6);
 	assert_int_equal(s->windows, 6);
 	assert_true(isnan(l->xoff_level));
 }
 
-/* After a silence the device may have been given other settings: what was read before is as old as it is, until it is read again. */
+/* After a silence the device may have been given other settings: what was read before is as old as
+ * it is, until it is read again. */
 static void test_age_of_settings(void **state)
 {
 	struct world *w = *state;
 	for (int t = 0; t <= 60; t += 10)
 		if (t <= 20 || t >= 50)
 			for (int p = 1; p <= 2; p++)
-				add(w, t, p == 1 ? LANE(1, PFC_TX_PAUSE_NS) : LANE(2, PFC_TX_PAUSE_NS), t * 1e6);
+				add(w, t,
+					p == 1 ? LANE(1, PFC_TX_PAUSE_NS)
+					       : LANE(2, PFC_TX_PAUSE_NS),
+					t * 1e6);
 	add(w, 5, LANE(1, CFG_ECN_KMIN), 1000000);
 	add(w, 5, LANE(2, CFG_ECN_KMIN), 1000000);
 	add(w, 55, LANE(2, CFG_ECN_KMIN), 1000000);
@@ -254,33 +299,60 @@ static void test_ports(void **state)
 	const struct tune_evidence *e = fold(w, 4);
 	const struct tune_port *p = &e->devices[0].ports[0], *quiet = &e->devices[0].ports[1];
 	assert_int_equal(e->devices[0].n_ports, 3);
-	assert_true(p->errors == 40 && p->flaps == 1 && p->storms == 2 && p->cable_m == 30.5 && p->out_octets == 40e9 && isnan(p->in_octets));
+	assert_true(p->errors == 40 && p->flaps == 1 && p->storms == 2 && p->cable_m == 30.5 &&
+		p->out_octets == 40e9 && isnan(p->in_octets));
 	assert_int_equal(p->error_windows, 2);
 	assert_int_equal(p->down_windows, 1);
 	assert_true(near(p->utilization_busy, 0.08));
-	assert_true(isnan(quiet->errors) && isnan(quiet->flaps) && isnan(quiet->storms) && isnan(quiet->speed_bps));
+	assert_true(isnan(quiet->errors) && isnan(quiet->flaps) && isnan(quiet->storms) &&
+		isnan(quiet->speed_bps));
 }
 
 static void test_peaks_of_lanes(void **state)
 {
 	struct world *w = *state;
 	for (int t = 0; t <= 60; t += 10) {
-		add(w, t, (struct told){.device = "leaf1", .port = "Ethernet1", .priority = 3, .metric = M_QUEUE_WATERMARK, .window_ms = 10000}, 500000);
-		add(w, t, (struct told){.device = "leaf1", .port = "Ethernet2", .priority = 3, .metric = M_PG_SHARED_WATERMARK, .window_ms = 10000}, t == 30 ? 260000 : 250000);
-		add(w, t, (struct told){.device = "leaf1", .port = "Ethernet9", .priority = 3, .metric = M_PG_SHARED_WATERMARK, .window_ms = 10000}, 240000);
-		add(w, t, (struct told){.device = "leaf1", .port = "Ethernet2", .priority = 3, .metric = M_PG_HEADROOM_WATERMARK, .window_ms = 10000}, t == 30 ? 99000 : 10000);
+		add(w, t,
+			(struct told){.device = "leaf1",
+				.port = "Ethernet1",
+				.priority = 3,
+				.metric = M_QUEUE_WATERMARK,
+				.window_ms = 10000},
+			500000);
+		add(w, t,
+			(struct told){.device = "leaf1",
+				.port = "Ethernet2",
+				.priority = 3,
+				.metric = M_PG_SHARED_WATERMARK,
+				.window_ms = 10000},
+			t == 30 ? 260000 : 250000);
+		add(w, t,
+			(struct told){.device = "leaf1",
+				.port = "Ethernet9",
+				.priority = 3,
+				.metric = M_PG_SHARED_WATERMARK,
+				.window_ms = 10000},
+			240000);
+		add(w, t,
+			(struct told){.device = "leaf1",
+				.port = "Ethernet2",
+				.priority = 3,
+				.metric = M_PG_HEADROOM_WATERMARK,
+				.window_ms = 10000},
+			t == 30 ? 99000 : 10000);
 	}
 	add(w, 0, LANE(2, CFG_PG_HEADROOM), 100000);
 	const struct tune_evidence *e = fold(w, 6);
 	const struct tune_lane *l = lane(w, e, "Ethernet1"), *h2 = lane(w, e, "Ethernet2");
-	assert_true(l->queue.max == 500000 && l->queue.windows == 6 && !l->queue.censored && !l->queue.standing);
+	assert_true(l->queue.max == 500000 && l->queue.windows == 6 && !l->queue.censored &&
+		!l->queue.standing);
 	assert_true(near(l->inputs, 500000.0 / 260000));
 	assert_int_equal(e->devices[0].inputs_typical, 2);
 	assert_true(h2->headroom.max == 99000 && h2->headroom.censored);
 	assert_true(isnan(l->headroom.max));
 }
 
-/* --- one buffer's peaks -------------------------------------------------------------------------------------------------- */
+/* ---- one buffer's peaks -------------------------------------------------- */
 
 static void test_same_window_once(void **state)
 {
@@ -305,7 +377,8 @@ static void test_quantile_of_equal_windows(void **state)
 	struct peak_fold *p = peak_fold_new(w->arena);
 	for (int i = 0; i < 200; i++)
 		peak_fold_add(p, i * 10 * NS_PER_S, i == 77 ? 9e6 : 100000 + i, 10000, NAN);
-	peak_fold_add(p, 2000 * NS_PER_S, 8e6, 3600000, NAN); /* of an hour: its height is not comparable */
+	/* of an hour: its height is not comparable */
+	peak_fold_add(p, 2000 * NS_PER_S, 8e6, 3600000, NAN);
 	const struct tune_peak r = peak_fold_done(p);
 	assert_true(r.max == 9e6);
 	assert_int_equal(r.windows, 200);
@@ -345,8 +418,10 @@ static void test_peaks_that_are_no_numbers(void **state)
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-	const struct CMUnitTest tests[] = {T(test_nothing), T(test_sums), T(test_dead_counters), T(test_alive_by_neighbour), T(test_bound_and_gap), T(test_settings),
-		T(test_age_of_settings), T(test_ports), T(test_peaks_of_lanes), T(test_same_window_once), T(test_quantile_of_equal_windows), T(test_since_when_is_not_told),
-		T(test_peaks_that_are_no_numbers)};
+	const struct CMUnitTest tests[] = {T(test_nothing), T(test_sums), T(test_dead_counters),
+		T(test_alive_by_neighbour), T(test_bound_and_gap), T(test_settings),
+		T(test_age_of_settings), T(test_ports), T(test_peaks_of_lanes),
+		T(test_same_window_once), T(test_quantile_of_equal_windows),
+		T(test_since_when_is_not_told), T(test_peaks_that_are_no_numbers)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

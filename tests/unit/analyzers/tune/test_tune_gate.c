@@ -1,4 +1,5 @@
-/* tune_gate: the rules that make advice safe (tuning facts d.2). Each test begins with a case that is advised, and breaks one rule. */
+/* tune_gate: the rules that make advice safe (tuning facts d.2). Each test begins with a case that
+ * is advised, and breaks one rule. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,16 +28,27 @@ static const struct tune_sheet *sheet(struct tune_world *w, const char *cause)
 	static struct tune_list l;
 	assert_int_equal(tune_review(&w->in, &l), 0);
 	for (size_t i = 0; i < l.n; i++)
-		if (str_eq(l.v[i].diagnosis, cause) && str_eq(l.v[i].device, "leaf1") && l.v[i].advice != ADVICE_FIX_FIRST)
+		if (str_eq(l.v[i].diagnosis, cause) && str_eq(l.v[i].device, "leaf1") &&
+			l.v[i].advice != ADVICE_FIX_FIRST)
 			return &l.v[i];
 	fail_msg("no sheet about %s", cause);
 	return NULL;
 }
-static enum tune_advice advice(struct tune_world *w) { return sheet(w, "ecn_late")->advice; }
+static enum tune_advice advice(struct tune_world *w)
+{
+	return sheet(w, "ecn_late")->advice;
+}
 
 static struct tune_incident incident(const char *cause, const char *device, const char *port)
 {
-	return (struct tune_incident){.id = "aaaabbbb", .cause = cause, .device = device, .port = port, .priority = 3, .severity = SEV_WARNING, .opened_ns = NOW - HOUR, .confidence_ratio = 0.8};
+	return (struct tune_incident){.id = "aaaabbbb",
+		.cause = cause,
+		.device = device,
+		.port = port,
+		.priority = 3,
+		.severity = SEV_WARNING,
+		.opened_ns = NOW - HOUR,
+		.confidence_ratio = 0.8};
 }
 
 static void nothing_forbids_it(void **state)
@@ -44,7 +56,7 @@ static void nothing_forbids_it(void **state)
 	assert_int_equal(advice(*state), ADVICE_CHANGE);
 }
 
-/* --- 1: headroom is given back by a person's word only ---------------------------------------------------------------------------- */
+/* ---- 1: headroom is given back by a person's word only ------------------- */
 
 static void make_idle_room(struct tune_world *w)
 {
@@ -61,7 +73,8 @@ static void make_idle_room(struct tune_world *w)
 			l->queue.max = NAN;
 		}
 	w->evidence.from_ns = NOW - 8 * 24 * HOUR;
-	w->asic = (struct tune_asic){.name = "Spectrum-4", .cell_bytes = 192, .headroom = TUNE_HEADROOM_SPECTRUM};
+	w->asic = (struct tune_asic){
+		.name = "Spectrum-4", .cell_bytes = 192, .headroom = TUNE_HEADROOM_SPECTRUM};
 	for (unsigned d = 0; d < DEVICES; d++)
 		w->platforms[d].asic = &w->asic;
 }
@@ -74,7 +87,8 @@ static void less_headroom_needs_a_word_a_cable_and_no_shared_pool(void **state)
 	w->in.options.allow_reduce = true;
 	const struct tune_sheet *s = sheet(w, "headroom_large");
 	assert_int_equal(s->advice, ADVICE_CHANGE);
-	assert_true(s->changes[0].proposed < 1000000 && s->changes[0].proposed >= 283648); /* SN5600's 40 m: its longest cable */
+	/* SN5600's 40 m: its longest cable */
+	assert_true(s->changes[0].proposed < 1000000 && s->changes[0].proposed >= 283648);
 	w->seen[0].shp_ratio = 2;
 	assert_int_equal(sheet(w, "headroom_large")->advice, ADVICE_WATCH);
 	w->seen[0].shp_ratio = 0;
@@ -86,9 +100,11 @@ static void less_headroom_needs_a_word_a_cable_and_no_shared_pool(void **state)
 	struct tune_list l;
 	tune_review(&w->in, &l);
 	for (size_t i = 0; i < l.n; i++)
-		assert_false(str_eq(l.v[i].device, "leaf1") && tune_change_of(&l.v[i], KNOB_HEADROOM));
+		assert_false(
+			str_eq(l.v[i].device, "leaf1") && tune_change_of(&l.v[i], KNOB_HEADROOM));
 	w->lanes[0][1].headroom.censored = false;
-	w->platforms[0].asic = NULL; /* the formula does not reproduce its tables: the device's own value is the floor */
+	/* the formula does not reproduce its tables: the device's own value is the floor */
+	w->platforms[0].asic = NULL;
 	assert_int_equal(sheet(w, "headroom_large")->advice, ADVICE_WATCH);
 }
 
@@ -98,7 +114,8 @@ static void a_cable_heard_by_lldp_has_no_length(void **state)
 	struct tune_list l;
 	w->lanes[0][0].pg_drops = 10;
 	w->lanes[0][0].lost_windows = w->lanes[0][0].full_windows = 5;
-	w->asic = (struct tune_asic){.name = "Spectrum-4", .cell_bytes = 192, .headroom = TUNE_HEADROOM_SPECTRUM};
+	w->asic = (struct tune_asic){
+		.name = "Spectrum-4", .cell_bytes = 192, .headroom = TUNE_HEADROOM_SPECTRUM};
 	w->platforms[0].asic = &w->asic;
 	for (unsigned k = 0; k < HOSTS; k++)
 		w->of[0][k]->cable_mm = 0;
@@ -108,7 +125,7 @@ static void a_cable_heard_by_lldp_has_no_length(void **state)
 	assert_true(l.v[0].changes[0].proposed < 126000); /* a quarter more, not 658 KB */
 }
 
-/* --- 2: read-back, programmed state, VOQ ------------------------------------------------------------------------------------------ */
+/* ---- 2: read-back, programmed state, VOQ --------------------------------- */
 
 static void old_read_back_changes_nothing(void **state)
 {
@@ -157,7 +174,7 @@ static void voq_chips_get_no_advice(void **state)
 	assert_int_equal(advice(w), ADVICE_BLOCKED);
 }
 
-/* --- 7: expiry, incidents, storms, coverage --------------------------------------------------------------------------------------- */
+/* ---- 7: expiry, incidents, storms, coverage ------------------------------ */
 
 static void an_open_incident_blocks(void **state)
 {
@@ -216,8 +233,10 @@ static void late_marking_explains_a_host_that_seems_not_to_slow_down(void **stat
 	struct tune_incident v = incident("dcqcn_off", "leaf1", "Ethernet1");
 	w->in.incidents = &v;
 	w->in.n_incidents = 1;
-	assert_int_equal(advice(w), ADVICE_CHANGE); /* leaf1 marks nothing: it cannot be known whether the host would slow down */
-	v.device = "leaf2";                         /* leaf2's settings are in order: there it is known */
+	/* leaf1 marks nothing: it cannot be known whether the host would slow down */
+	assert_int_equal(advice(w), ADVICE_CHANGE);
+	/* leaf2's settings are in order: there it is known */
+	v.device = "leaf2";
 	assert_int_equal(advice(w), ADVICE_BLOCKED);
 }
 
@@ -263,11 +282,12 @@ static void sheets_live_three_days_on_one_basis(void **state)
 	assert_int_not_equal(tune_basis(&w->in), basis);
 }
 
-/* --- 8: never ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- 8: never ------------------------------------------------------------ */
 
 static void other_policies_get_no_thresholds(void **state)
 {
-	static const enum congestion_policy others[] = {CC_PFC_ONLY, CC_ECN_ONLY, CC_RTT, CC_RECEIVER_DRIVEN};
+	static const enum congestion_policy others[] = {
+		CC_PFC_ONLY, CC_ECN_ONLY, CC_RTT, CC_RECEIVER_DRIVEN};
 	struct tune_world *w = *state;
 	struct tune_list l;
 	w->lanes[0][0].pg_drops = 10;
@@ -295,19 +315,24 @@ static void kmin_is_never_zero(void **state)
 			}
 			assert_int_equal(tune_review(&w->in, &l), 0);
 			for (size_t i = 0; i < l.n; i++) {
-				const struct tune_change *lo = tune_change_of(&l.v[i], KNOB_KMIN), *hi = tune_change_of(&l.v[i], KNOB_KMAX);
+				const struct tune_change *lo = tune_change_of(&l.v[i], KNOB_KMIN),
+							 *hi = tune_change_of(&l.v[i], KNOB_KMAX);
 				assert_true(!lo || lo->proposed >= 500000);
 				assert_true(!hi || hi->proposed > (lo ? lo->proposed : kmin));
 			}
 		}
 }
 
-/* --- 0: bounds of the decision table ------------------------------------------------------------------------------------------------ */
+/* ---- 0: bounds of the decision table ------------------------------------- */
 
 static void one_change_at_a_time(void **state)
 {
 	struct tune_world *w = *state;
-	struct tune_past v = {.id = "ccccdddd", .device = "leaf1", .priority = 3, .knobs = 1 << KNOB_ALPHA, .applied_ns = NOW - 2 * HOUR};
+	struct tune_past v = {.id = "ccccdddd",
+		.device = "leaf1",
+		.priority = 3,
+		.knobs = 1 << KNOB_ALPHA,
+		.applied_ns = NOW - 2 * HOUR};
 	w->in.past = &v;
 	w->in.n_past = 1;
 	assert_int_equal(advice(w), ADVICE_BLOCKED);
@@ -328,7 +353,8 @@ static void little_history_is_watched(void **state)
 	w->evidence.from_ns = NOW - HOUR / 2;
 	assert_int_equal(advice(w), ADVICE_WATCH);
 	w->evidence.from_ns = NOW - 24 * HOUR;
-	w->seen[0].since_ns = NOW - HOUR / 2; /* a threshold was changed half an hour ago: nothing from before counts */
+	/* a threshold was changed half an hour ago: nothing from before counts */
+	w->seen[0].since_ns = NOW - HOUR / 2;
 	assert_int_equal(advice(w), ADVICE_WATCH);
 }
 
@@ -342,7 +368,12 @@ static void two_windows_of_five_are_not_enough(void **state)
 	assert_int_equal(tune_review(&w->in, &l), 0);
 	assert_string_equal(l.v[0].diagnosis, "headroom_small");
 	assert_int_equal(l.v[0].advice, ADVICE_WATCH);
-	w->in.incidents = &(struct tune_incident){.id = "aaaabbbb", .cause = "headroom_small", .device = "leaf1", .priority = 3, .severity = SEV_CRITICAL, .opened_ns = NOW - HOUR};
+	w->in.incidents = &(struct tune_incident){.id = "aaaabbbb",
+		.cause = "headroom_small",
+		.device = "leaf1",
+		.priority = 3,
+		.severity = SEV_CRITICAL,
+		.opened_ns = NOW - HOUR};
 	w->in.n_incidents = 1; /* an incident has held long enough to be opened */
 	assert_int_equal(tune_review(&w->in, &l), 0);
 	assert_int_equal(l.v[0].advice, ADVICE_CHANGE);
@@ -352,10 +383,24 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-		T(nothing_forbids_it), T(less_headroom_needs_a_word_a_cable_and_no_shared_pool), T(a_cable_heard_by_lldp_has_no_length), T(old_read_back_changes_nothing),
-		T(never_read_back_changes_nothing), T(declared_values_lower_the_confidence), T(voq_chips_get_no_advice), T(an_open_incident_blocks),
-		T(an_incident_elsewhere_blocks_only_in_the_same_pause_tree), T(a_host_is_found_by_its_port), T(late_marking_explains_a_host_that_seems_not_to_slow_down), T(unrest_blocks), T(coverage_of_94_percent_is_watched),
-		T(sheets_live_three_days_on_one_basis), T(other_policies_get_no_thresholds), T(kmin_is_never_zero), T(one_change_at_a_time), T(little_history_is_watched),
+		T(nothing_forbids_it),
+		T(less_headroom_needs_a_word_a_cable_and_no_shared_pool),
+		T(a_cable_heard_by_lldp_has_no_length),
+		T(old_read_back_changes_nothing),
+		T(never_read_back_changes_nothing),
+		T(declared_values_lower_the_confidence),
+		T(voq_chips_get_no_advice),
+		T(an_open_incident_blocks),
+		T(an_incident_elsewhere_blocks_only_in_the_same_pause_tree),
+		T(a_host_is_found_by_its_port),
+		T(late_marking_explains_a_host_that_seems_not_to_slow_down),
+		T(unrest_blocks),
+		T(coverage_of_94_percent_is_watched),
+		T(sheets_live_three_days_on_one_basis),
+		T(other_policies_get_no_thresholds),
+		T(kmin_is_never_zero),
+		T(one_change_at_a_time),
+		T(little_history_is_watched),
 		T(two_windows_of_five_are_not_enough),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

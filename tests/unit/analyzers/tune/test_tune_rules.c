@@ -1,4 +1,5 @@
-/* tune_rules: signs out of hand-made evidence, rows of the decision table, what is mended first, and the review's sheets. */
+/* tune_rules: signs out of hand-made evidence, rows of the decision table, what is mended first,
+ * and the review's sheets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* --- the table -------------------------------------------------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------- */
 
 static void table_is_sound(void **state)
 {
@@ -31,7 +32,8 @@ static void table_is_sound(void **state)
 		assert_non_null(r->rests_on);
 		assert_true(!r->cause || (r->confidence > 0 && r->confidence < 1 && r->do_not));
 		assert_true(r->family == FAMILY_NONE || (r->certain && r->risk));
-		/* every row can be reached: its own signs, and nothing more, lead to it or to one of the same cause */
+		/* every row can be reached: its own signs, and nothing more, lead to it or to one
+		 * of the same cause */
 		struct tune_signs s = {.known = r->yes | r->no, .yes = r->yes & ~(uint32_t)T_TOLD};
 		if (r->yes & T_TOLD)
 			s.told[s.n_told++] = r->cause;
@@ -40,21 +42,38 @@ static void table_is_sound(void **state)
 	}
 }
 
-static const struct { const char *what; uint32_t known, yes; const char *cause; int row; } matches[] = {
+static const struct {
+	const char *what;
+	uint32_t known, yes;
+	const char *cause;
+	int row;
+} matches[] = {
 	{"nothing", 0, 0, NULL, 0},
 	{"loss with headroom used up", T_LOST | T_FULL, T_LOST | T_FULL, "headroom_small", 1},
 	{"loss while headroom was not full", T_LOST | T_FULL, T_LOST, "lossless_loss", 8},
-	{"loss with the pool full", T_LOST | T_FULL | T_POOL_FULL, T_LOST | T_POOL_FULL, "pool_exhausted", 1},
-	{"late", T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS | T_LATE, T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS | T_LATE, "ecn_late", 3},
-	{"late, but a host pauses us", T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS | T_LATE | T_FROM_HOST, T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS | T_LATE | T_FROM_HOST, NULL, 0},
-	{"late, but it is passed on from further", T_HOSTS_PAUSED | T_PAUSES | T_LATE | T_PASSED_ON, T_HOSTS_PAUSED | T_PAUSES | T_LATE | T_PASSED_ON, NULL, 0},
-	{"pause without marks, settings in order", T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS | T_LATE, T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS, "unknown", 3},
-	{"incast", T_HOSTS_PAUSED | T_PAUSES | T_MANY_MARKS | T_TO_HOST, T_HOSTS_PAUSED | T_PAUSES | T_MANY_MARKS | T_TO_HOST, "incast", 4},
-	{"the same towards a spine", T_HOSTS_PAUSED | T_PAUSES | T_MANY_MARKS | T_TO_HOST, T_HOSTS_PAUSED | T_PAUSES | T_MANY_MARKS, "uplink_overload", 9},
-	{"early", T_HOSTS_PAUSED | T_MANY_MARKS | T_WIDESPREAD | T_EARLY, T_MANY_MARKS | T_WIDESPREAD | T_EARLY, "ecn_early", 5},
-	{"early, while hosts are paused", T_HOSTS_PAUSED | T_MANY_MARKS | T_WIDESPREAD | T_EARLY, T_HOSTS_PAUSED | T_MANY_MARKS | T_WIDESPREAD | T_EARLY, NULL, 0},
-	{"early, pause not known", T_MANY_MARKS | T_WIDESPREAD | T_EARLY, T_MANY_MARKS | T_WIDESPREAD | T_EARLY, NULL, 0},
-	{"marks with Kmin in order", T_HOSTS_PAUSED | T_MANY_MARKS | T_WIDESPREAD | T_EARLY, T_MANY_MARKS | T_WIDESPREAD, NULL, 0},
+	{"loss with the pool full", T_LOST | T_FULL | T_POOL_FULL, T_LOST | T_POOL_FULL,
+		"pool_exhausted", 1},
+	{"late", T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS | T_LATE,
+		T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS | T_LATE, "ecn_late", 3},
+	{"late, but a host pauses us",
+		T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS | T_LATE | T_FROM_HOST,
+		T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS | T_LATE | T_FROM_HOST, NULL, 0},
+	{"late, but it is passed on from further", T_HOSTS_PAUSED | T_PAUSES | T_LATE | T_PASSED_ON,
+		T_HOSTS_PAUSED | T_PAUSES | T_LATE | T_PASSED_ON, NULL, 0},
+	{"pause without marks, settings in order", T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS | T_LATE,
+		T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS, "unknown", 3},
+	{"incast", T_HOSTS_PAUSED | T_PAUSES | T_MANY_MARKS | T_TO_HOST,
+		T_HOSTS_PAUSED | T_PAUSES | T_MANY_MARKS | T_TO_HOST, "incast", 4},
+	{"the same towards a spine", T_HOSTS_PAUSED | T_PAUSES | T_MANY_MARKS | T_TO_HOST,
+		T_HOSTS_PAUSED | T_PAUSES | T_MANY_MARKS, "uplink_overload", 9},
+	{"early", T_HOSTS_PAUSED | T_MANY_MARKS | T_WIDESPREAD | T_EARLY,
+		T_MANY_MARKS | T_WIDESPREAD | T_EARLY, "ecn_early", 5},
+	{"early, while hosts are paused", T_HOSTS_PAUSED | T_MANY_MARKS | T_WIDESPREAD | T_EARLY,
+		T_HOSTS_PAUSED | T_MANY_MARKS | T_WIDESPREAD | T_EARLY, NULL, 0},
+	{"early, pause not known", T_MANY_MARKS | T_WIDESPREAD | T_EARLY,
+		T_MANY_MARKS | T_WIDESPREAD | T_EARLY, NULL, 0},
+	{"marks with Kmin in order", T_HOSTS_PAUSED | T_MANY_MARKS | T_WIDESPREAD | T_EARLY,
+		T_MANY_MARKS | T_WIDESPREAD, NULL, 0},
 	{"xon close", T_PAUSES | T_SHORT | T_CLOSE, T_PAUSES | T_SHORT | T_CLOSE, "xon_close", 11},
 };
 
@@ -63,12 +82,14 @@ static void rows(void **state)
 	for (size_t i = 0; i < sizeof(matches) / sizeof(*matches); i++) {
 		const struct tune_signs s = {.known = matches[i].known, .yes = matches[i].yes};
 		const struct tune_rule *r = tune_rule_match(&s);
-		if (!str_eq(r ? r->cause : NULL, matches[i].cause) || (r && r->row != matches[i].row))
-			fail_msg("%s: row %d %s", matches[i].what, r ? r->row : 0, r ? r->cause : "-");
+		if (!str_eq(r ? r->cause : NULL, matches[i].cause) ||
+			(r && r->row != matches[i].row))
+			fail_msg("%s: row %d %s", matches[i].what, r ? r->row : 0,
+				r ? r->cause : "-");
 	}
 }
 
-/* --- evidence ----------------------------------------------------------------------------------------------------------------- */
+/* ---- evidence ------------------------------------------------------------ */
 
 static void good_is_left_alone(void **state)
 {
@@ -85,11 +106,13 @@ static void little_pause_is_left_alone(void **state)
 	struct tune_world *w = *state;
 	struct tune_list l;
 	tune_make_late(w, 0);
-	w->lanes[0][0].recent_tx = w->lanes[0][1].recent_tx = 0x02; /* one window of five above 0.1 % */
+	/* one window of five above 0.1 % */
+	w->lanes[0][0].recent_tx = w->lanes[0][1].recent_tx = 0x02;
 	assert_int_equal(tune_first(w, &l)->advice, ADVICE_NONE);
 }
 
-/* Bursts now and then, as checkpoints are: above 0.1 % in some windows, below it over the range. What has only begun fills all of the newest. */
+/* Bursts now and then, as checkpoints are: above 0.1 % in some windows, below it over the range.
+ * What has only begun fills all of the newest. */
 static void bursts_now_and_then_are_left_alone(void **state)
 {
 	struct tune_world *w = *state;
@@ -125,7 +148,8 @@ static void followers_have_the_same_profile(void **state)
 	struct tune_world *w = *state;
 	struct tune_list l;
 	tune_make_late(w, 0);
-	for (unsigned k = 0; k < LEAF_PORTS; k++) { /* leaf2 is set alike and shows nothing; the spine is another tier */
+	/* leaf2 is set alike and shows nothing; the spine is another tier */
+	for (unsigned k = 0; k < LEAF_PORTS; k++) {
 		w->lanes[1][k].kmin = 8e6;
 		w->lanes[1][k].kmax = 12e6;
 	}
@@ -141,7 +165,8 @@ static void a_host_that_pauses_us_comes_first(void **state)
 	struct tune_world *w = *state;
 	struct tune_list l;
 	tune_make_late(w, 0);
-	w->lanes[0][2].rx_pause_lo = w->lanes[0][2].rx_pause_hi = w->lanes[0][2].rx_pause_busy = 0.3;
+	w->lanes[0][2].rx_pause_lo = w->lanes[0][2].rx_pause_hi = w->lanes[0][2].rx_pause_busy =
+		0.3;
 	w->lanes[0][2].recent_rx = 0xff;
 	const struct tune_sheet *s = tune_first(w, &l);
 	assert_int_equal(s->advice, ADVICE_FIX_FIRST);
@@ -156,7 +181,8 @@ static void a_frame_bound_is_not_pause(void **state)
 	struct tune_world *w = *state;
 	struct tune_list l;
 	tune_make_late(w, 0);
-	for (unsigned k = 0; k < 2; k++) { /* 0.5 % at most, from frames: ten times the limit is asked for */
+	/* 0.5 % at most, from frames: ten times the limit is asked for */
+	for (unsigned k = 0; k < 2; k++) {
 		tune_pause(&w->lanes[0][k], 0.005);
 		w->lanes[0][k].tx_pause_lo = 0;
 		w->lanes[0][k].pause_measured = false;
@@ -174,7 +200,8 @@ static void bounds_tell_no_direction_but_depths_do(void **state)
 	struct tune_list l;
 	tune_make_late(w, 0);
 	tune_make_late(w, 1);
-	w->lanes[1][3].queue.max = NAN; /* leaf2's own queues are shallow: it passes on what leaf1 presses */
+	/* leaf2's own queues are shallow: it passes on what leaf1 presses */
+	w->lanes[1][3].queue.max = NAN;
 	w->lanes[1][HOSTS].queue = (struct tune_peak){.max = 5e6, .windows = 60};
 	for (unsigned d = 0; d < DEVICES; d++)
 		for (unsigned k = 0; k < w->devices[d].n_ports; k++) {
@@ -243,7 +270,8 @@ static void mixed_settings_are_aligned_first(void **state)
 	assert_string_equal(s->diagnosis, "config_mixed");
 	assert_string_equal(s->ports[0], "Ethernet2");
 	/* unless the canary of a change of ours is what differs */
-	w->in.past = &(struct tune_past){.id = "abcdefgh", .device = "leaf1", .priority = 3, .applied_ns = NOW - HOUR};
+	w->in.past = &(struct tune_past){
+		.id = "abcdefgh", .device = "leaf1", .priority = 3, .applied_ns = NOW - HOUR};
 	w->in.n_past = 1;
 	assert_int_equal(tune_first(w, &l)->advice, ADVICE_NONE);
 }
@@ -255,7 +283,8 @@ static void damaged_frames_are_no_matter_of_buffers(void **state)
 	w->tports[0][2].errors = 4000;
 	w->tports[0][2].error_windows = 30;
 	assert_string_equal(tune_first(w, &l)->diagnosis, "link_errors");
-	for (unsigned k = 0; k < LEAF_PORTS; k++) { /* what all ports count alike is how the platform counts */
+	/* what all ports count alike is how the platform counts */
+	for (unsigned k = 0; k < LEAF_PORTS; k++) {
 		w->tports[0][k].errors = 4000;
 		w->tports[0][k].error_windows = 30;
 	}
@@ -301,10 +330,21 @@ int main(void)
 		cmocka_unit_test(table_is_sound),
 		cmocka_unit_test(rows),
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-		T(good_is_left_alone), T(little_pause_is_left_alone), T(bursts_now_and_then_are_left_alone), T(late_is_told_at_its_root), T(followers_have_the_same_profile),
-		T(a_host_that_pauses_us_comes_first), T(a_frame_bound_is_not_pause), T(bounds_tell_no_direction_but_depths_do), T(nothing_known_is_watched), T(unknown_settings_are_watched),
-		T(marks_off_is_mended_not_tuned), T(mixed_settings_are_aligned_first), T(damaged_frames_are_no_matter_of_buffers),
-		T(a_wrong_cable_in_the_profile_is_mended), T(the_same_evidence_gives_the_same_ids),
+		T(good_is_left_alone),
+		T(little_pause_is_left_alone),
+		T(bursts_now_and_then_are_left_alone),
+		T(late_is_told_at_its_root),
+		T(followers_have_the_same_profile),
+		T(a_host_that_pauses_us_comes_first),
+		T(a_frame_bound_is_not_pause),
+		T(bounds_tell_no_direction_but_depths_do),
+		T(nothing_known_is_watched),
+		T(unknown_settings_are_watched),
+		T(marks_off_is_mended_not_tuned),
+		T(mixed_settings_are_aligned_first),
+		T(damaged_frames_are_no_matter_of_buffers),
+		T(a_wrong_cable_in_the_profile_is_mended),
+		T(the_same_evidence_gives_the_same_ids),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

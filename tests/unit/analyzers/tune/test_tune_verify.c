@@ -1,4 +1,5 @@
-/* tune_verify: known effects are found, none is found where there is none, and what cannot be compared is said to be inconclusive. */
+/* tune_verify: known effects are found, none is found where there is none, and what cannot be
+ * compared is said to be inconclusive. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -43,47 +44,79 @@ static void make(const struct play *p, uint32_t *seed, struct verify_window *v)
 	double shared = 0;
 	for (size_t k = 0; k < p->n; k++) {
 		shared = p->kin * shared + sqrt(1 - p->kin * p->kin) * normal(seed);
-		v[k] = (struct verify_window){.from_ns = (int64_t)k * NS_PER_S, .to_ns = (int64_t)(k + 1) * NS_PER_S, .busy = true, .senders = p->senders, .marks = 0.01, .frames = NAN};
+		v[k] = (struct verify_window){.from_ns = (int64_t)k * NS_PER_S,
+			.to_ns = (int64_t)(k + 1) * NS_PER_S,
+			.busy = true,
+			.senders = p->senders,
+			.marks = 0.01,
+			.frames = NAN};
 		v[k].load = p->rate * (1 + p->noise * shared);
 		v[k].pause = fmax(0, p->pause * (1 + 0.3 * normal(seed)));
 		v[k].drops = p->drops_per_window;
 	}
 }
 
-static enum verify_verdict compare(const struct play *b, const struct play *a, enum verify_match match, uint32_t seed, struct arena *arena, struct verify_result *r)
+static enum verify_verdict compare(const struct play *b, const struct play *a,
+	enum verify_match match, uint32_t seed, struct arena *arena, struct verify_result *r)
 {
-	struct verify_window *before = arena_array(arena, struct verify_window, N), *after = arena_array(arena, struct verify_window, N);
+	struct verify_window *before = arena_array(arena, struct verify_window, N),
+			     *after = arena_array(arena, struct verify_window, N);
 	make(b, &seed, before);
 	make(a, &seed, after);
-	tune_verify(&(struct verify_in){.before = before, .after = after, .n_before = b->n, .n_after = a->n, .match = match, .arena = arena}, r);
+	tune_verify(&(struct verify_in){.before = before,
+			    .after = after,
+			    .n_before = b->n,
+			    .n_after = a->n,
+			    .match = match,
+			    .arena = arena},
+		r);
 	return r->verdict;
 }
 
-static const struct play usual = {.pause = 0.05, .rate = 1e9, .noise = 0.02, .kin = 0.5, .senders = 16, .n = 100};
+static const struct play usual = {
+	.pause = 0.05, .rate = 1e9, .noise = 0.02, .kin = 0.5, .senders = 16, .n = 100};
 
 static void test_known_effects(void **state)
 {
-	static const struct { const char *what; struct play after; enum verify_match match; enum verify_verdict verdict; } rows[] = {
-		{"pause gone, speed kept", {0.001, 1e9, 0.02, 0.5, 0, 16, 100}, VERIFY_JOB, VERIFY_KEEP},
-		{"pause gone, load matched", {0.001, 1e9, 0.02, 0.5, 0, 16, 100}, VERIFY_LOAD, VERIFY_KEEP},
-		{"pause gone, all windows", {0.001, 1e9, 0.02, 0.5, 0, 16, 100}, VERIFY_NONE, VERIFY_KEEP},
-		{"pause gone at the price of speed", {0.001, 0.93e9, 0.02, 0.5, 0, 16, 100}, VERIFY_JOB, VERIFY_ROLL_BACK},
-		{"load fell out of reach of what it was", {0.001, 0.93e9, 0.02, 0.5, 0, 16, 100}, VERIFY_LOAD, VERIFY_INCONCLUSIVE},
+	static const struct {
+		const char *what;
+		struct play after;
+		enum verify_match match;
+		enum verify_verdict verdict;
+	} rows[] = {
+		{"pause gone, speed kept", {0.001, 1e9, 0.02, 0.5, 0, 16, 100}, VERIFY_JOB,
+			VERIFY_KEEP},
+		{"pause gone, load matched", {0.001, 1e9, 0.02, 0.5, 0, 16, 100}, VERIFY_LOAD,
+			VERIFY_KEEP},
+		{"pause gone, all windows", {0.001, 1e9, 0.02, 0.5, 0, 16, 100}, VERIFY_NONE,
+			VERIFY_KEEP},
+		{"pause gone at the price of speed", {0.001, 0.93e9, 0.02, 0.5, 0, 16, 100},
+			VERIFY_JOB, VERIFY_ROLL_BACK},
+		{"load fell out of reach of what it was", {0.001, 0.93e9, 0.02, 0.5, 0, 16, 100},
+			VERIFY_LOAD, VERIFY_INCONCLUSIVE},
 		{"faster", {0.05, 1.06e9, 0.02, 0.5, 0, 16, 100}, VERIFY_JOB, VERIFY_KEEP},
-		{"one lossless drop a window, none before", {0.001, 1e9, 0.02, 0.5, 1, 16, 100}, VERIFY_JOB, VERIFY_ROLL_BACK},
-		{"too few windows", {0.001, 1e9, 0.02, 0.5, 0, 16, 19}, VERIFY_JOB, VERIFY_INCONCLUSIVE},
-		{"few windows, but drops", {0.001, 1e9, 0.02, 0.5, 1, 16, 5}, VERIFY_JOB, VERIFY_ROLL_BACK},
-		{"another job: half of the hosts", {0.001, 0.5e9, 0.02, 0.5, 0, 8, 100}, VERIFY_JOB, VERIFY_INCONCLUSIVE},
-		{"load changed beyond all bins", {0.001, 0.2e9, 0.02, 0.5, 0, 16, 100}, VERIFY_LOAD, VERIFY_INCONCLUSIVE},
-		{"pause gone, speed unknown", {0.001, NAN, 0.02, 0.5, 0, 16, 100}, VERIFY_NONE, VERIFY_INCONCLUSIVE},
+		{"one lossless drop a window, none before", {0.001, 1e9, 0.02, 0.5, 1, 16, 100},
+			VERIFY_JOB, VERIFY_ROLL_BACK},
+		{"too few windows", {0.001, 1e9, 0.02, 0.5, 0, 16, 19}, VERIFY_JOB,
+			VERIFY_INCONCLUSIVE},
+		{"few windows, but drops", {0.001, 1e9, 0.02, 0.5, 1, 16, 5}, VERIFY_JOB,
+			VERIFY_ROLL_BACK},
+		{"another job: half of the hosts", {0.001, 0.5e9, 0.02, 0.5, 0, 8, 100}, VERIFY_JOB,
+			VERIFY_INCONCLUSIVE},
+		{"load changed beyond all bins", {0.001, 0.2e9, 0.02, 0.5, 0, 16, 100}, VERIFY_LOAD,
+			VERIFY_INCONCLUSIVE},
+		{"pause gone, speed unknown", {0.001, NAN, 0.02, 0.5, 0, 16, 100}, VERIFY_NONE,
+			VERIFY_INCONCLUSIVE},
 		{"nothing", {0.05, 1e9, 0.02, 0.5, 0, 16, 100}, VERIFY_JOB, VERIFY_INCONCLUSIVE},
 	};
 	for (size_t k = 0; k < rw_countof(rows); k++) {
 		rw_cleanup(arena_freep) struct arena *a = arena_new();
 		struct verify_result r;
-		const enum verify_verdict got = compare(&usual, &rows[k].after, rows[k].match, 7, a, &r);
+		const enum verify_verdict got =
+			compare(&usual, &rows[k].after, rows[k].match, 7, a, &r);
 		if (got != rows[k].verdict)
-			fail_msg("%s: %s (%s), expected %s", rows[k].what, verify_verdict_name(got), r.why, verify_verdict_name(rows[k].verdict));
+			fail_msg("%s: %s (%s), expected %s", rows[k].what, verify_verdict_name(got),
+				r.why, verify_verdict_name(rows[k].verdict));
 		assert_non_null(r.why);
 	}
 }
@@ -105,7 +138,8 @@ static void test_numbers(void **state)
 	assert_int_equal(r.n_before, 100);
 }
 
-/* Pause is gone, but how fast the job gets on is known to some 15 % only: mostly that is not enough. */
+/* Pause is gone, but how fast the job gets on is known to some 15 % only: mostly that is not
+ * enough. */
 static void test_noisy(void **state)
 {
 	struct play before = usual, after = usual;
@@ -136,7 +170,12 @@ static void test_bound(void **state)
 		before[k].frames = 50000 * (1 + 0.1 * normal(&seed));
 		after[k].frames = 20000 * (1 + 0.1 * normal(&seed));
 	}
-	struct verify_in in = {.before = before, .after = after, .n_before = 100, .n_after = 100, .match = VERIFY_JOB, .arena = a};
+	struct verify_in in = {.before = before,
+		.after = after,
+		.n_before = 100,
+		.n_after = 100,
+		.match = VERIFY_JOB,
+		.arena = a};
 	tune_verify(&in, &r);
 	assert_int_equal(r.verdict, VERIFY_KEEP);
 	assert_true(r.pause_bound);
@@ -148,7 +187,8 @@ static void test_bound(void **state)
 	assert_int_equal(r.verdict, VERIFY_INCONCLUSIVE);
 }
 
-/* Drops there were before: gone is an effect when enough were to be expected; one or two are not. */
+/* Drops there were before: gone is an effect when enough were to be expected; one or two are not.
+ */
 static void test_drops(void **state)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
@@ -164,12 +204,16 @@ static void test_drops(void **state)
 }
 
 /*
- * Where nothing changed, a verdict is wrong. Neighbouring windows are alike (0.5, 0.8): an interval that takes them for independent would be wrong
- * several times as often.
+ * Where nothing changed, a verdict is wrong. Neighbouring windows are alike (0.5, 0.8): an interval
+ * that takes them for independent would be wrong several times as often.
  */
 static void test_null(void **state)
 {
-	static const struct { double kin; size_t n; unsigned wrong_max; } rows[] = {{0, 20, 10}, {0, 100, 10}, {0.5, 20, 12}, {0.5, 100, 12}, {0.8, 200, 15}};
+	static const struct {
+		double kin;
+		size_t n;
+		unsigned wrong_max;
+	} rows[] = {{0, 20, 10}, {0, 100, 10}, {0.5, 20, 12}, {0.5, 100, 12}, {0.8, 200, 15}};
 	for (size_t k = 0; k < rw_countof(rows); k++) {
 		unsigned wrong = 0, outside = 0;
 		for (uint32_t seed = 1; seed <= 100; seed++) {
@@ -178,10 +222,14 @@ static void test_null(void **state)
 			struct play p = usual;
 			p.kin = rows[k].kin;
 			p.n = rows[k].n;
-			wrong += compare(&p, &p, VERIFY_NONE, seed * 7919, a, &r) != VERIFY_INCONCLUSIVE;
-			outside += r.effects[VERIFY_STEP].low > 0 || r.effects[VERIFY_STEP].high < 0;
+			wrong += compare(&p, &p, VERIFY_NONE, seed * 7919, a, &r) !=
+				VERIFY_INCONCLUSIVE;
+			outside +=
+				r.effects[VERIFY_STEP].low > 0 || r.effects[VERIFY_STEP].high < 0;
 		}
-		print_message("kin %.1f, %3zu windows: %u of 100 verdicts, %u step intervals without zero\n", rows[k].kin, rows[k].n, wrong, outside);
+		print_message("kin %.1f, %3zu windows: %u of 100 verdicts, %u step intervals "
+			      "without zero\n",
+			rows[k].kin, rows[k].n, wrong, outside);
 		assert_true(wrong <= rows[k].wrong_max);
 		assert_true(outside <= rows[k].wrong_max);
 	}
@@ -200,7 +248,13 @@ static void test_left_out(void **state)
 	for (size_t k = 0; k < 20; k++)
 		after[k].busy = false;
 	after[50].load = 0.1e9; /* a checkpoint */
-	tune_verify(&(struct verify_in){.before = before, .after = after, .n_before = 100, .n_after = 100, .match = VERIFY_JOB, .arena = a}, &r);
+	tune_verify(&(struct verify_in){.before = before,
+			    .after = after,
+			    .n_before = 100,
+			    .n_after = 100,
+			    .match = VERIFY_JOB,
+			    .arena = a},
+		&r);
 	assert_int_equal(r.n_spoiled, 30);
 	assert_int_equal(r.n_idle, 20);
 	assert_int_equal(r.n_unmatched, 1);
@@ -225,12 +279,22 @@ static void test_ports(void **state)
 		float *b = arena_array(a, float, PORTS), *f = arena_array(a, float, PORTS);
 		for (size_t i = 0; i < PORTS; i++) {
 			b[i] = (float)(0.05 + 0.01 * normal(&seed));
-			f[i] = (float)(0.05 + 0.01 * normal(&seed) + (i < 3 ? -0.03 : i == 7 ? 0.03 : 0));
+			f[i] = (float)(0.05 + 0.01 * normal(&seed) +
+				(i < 3                   ? -0.03
+						: i == 7 ? 0.03
+							 : 0));
 		}
 		before[k].ports = b;
 		after[k].ports = f;
 	}
-	tune_verify(&(struct verify_in){.before = before, .after = after, .n_before = 200, .n_after = 200, .n_ports = PORTS, .match = VERIFY_NONE, .arena = a}, &r);
+	tune_verify(&(struct verify_in){.before = before,
+			    .after = after,
+			    .n_before = 200,
+			    .n_after = 200,
+			    .n_ports = PORTS,
+			    .match = VERIFY_NONE,
+			    .arena = a},
+		&r);
 	assert_int_equal(r.n_ports_tested, PORTS);
 	assert_in_range(r.n_ports_better, 3, 4); /* a rate of false ones, not their absence */
 	for (size_t k = 0; k < 3; k++)
@@ -264,8 +328,16 @@ static void test_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_known_effects), cmocka_unit_test(test_numbers), cmocka_unit_test(test_noisy), cmocka_unit_test(test_bound), cmocka_unit_test(test_drops), cmocka_unit_test(test_null),
-		cmocka_unit_test(test_left_out), cmocka_unit_test(test_ports), cmocka_unit_test(test_rank), cmocka_unit_test(test_words),
+		cmocka_unit_test(test_known_effects),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_noisy),
+		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_drops),
+		cmocka_unit_test(test_null),
+		cmocka_unit_test(test_left_out),
+		cmocka_unit_test(test_ports),
+		cmocka_unit_test(test_rank),
+		cmocka_unit_test(test_words),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

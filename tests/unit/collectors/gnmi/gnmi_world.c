@@ -39,27 +39,40 @@ static void on_target(void *arg, const struct target *t)
 		snprintf(w->reasons + n, sizeof(w->reasons) - n, "%s\n", t->reason);
 }
 
-static void on_device(void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
+static void on_device(
+	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
 {
 	struct world *w = arg;
 	snprintf(w->profile, sizeof(w->profile), "%s", profile);
 }
 
-static void on_flows(void *arg, const struct flow_sample *v, size_t n) { }
-static void on_port(void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps) { }
-static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text) { }
+static void on_flows(void *arg, const struct flow_sample *v, size_t n)
+{
+}
+static void on_port(
+	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
+{
+}
+static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
+	const char *port, const char *text)
+{
+}
 
-static void on_neighbors(void *arg, const struct topology_device *self, const struct topology_neighbor *heard, size_t n)
+static void on_neighbors(void *arg, const struct topology_device *self,
+	const struct topology_neighbor *heard, size_t n)
 {
 	struct world *w = arg;
 	w->reports++;
 	w->neighbors[0] = '\0';
 	if (n && (*self->sysname || *self->chassis))
-		snprintf(w->neighbors, sizeof(w->neighbors), "self                         %s %s\n", *self->sysname ? self->sysname : "-", *self->chassis ? self->chassis : "-");
+		snprintf(w->neighbors, sizeof(w->neighbors), "self                         %s %s\n",
+			*self->sysname ? self->sysname : "-", *self->chassis ? self->chassis : "-");
 	for (size_t i = 0; i < n; i++) {
 		const size_t at = strlen(w->neighbors);
-		snprintf(w->neighbors + at, sizeof(w->neighbors) - at, "neighbor                     %-14s %s  %s (%d)  %s (%d)  %s\n", heard[i].port, heard[i].sysname,
-			heard[i].chassis, heard[i].chassis_subtype, heard[i].port_id, heard[i].port_subtype, heard[i].port_descr);
+		snprintf(w->neighbors + at, sizeof(w->neighbors) - at,
+			"neighbor                     %-14s %s  %s (%d)  %s (%d)  %s\n",
+			heard[i].port, heard[i].sysname, heard[i].chassis, heard[i].chassis_subtype,
+			heard[i].port_id, heard[i].port_subtype, heard[i].port_descr);
 	}
 }
 
@@ -72,12 +85,16 @@ static void on_check(void *arg)
 	loop_stop(w->loop);
 }
 
-static void on_limit(void *arg) { loop_stop(((struct world *)arg)->loop); }
+static void on_limit(void *arg)
+{
+	loop_stop(((struct world *)arg)->loop);
+}
 
 void world_open(struct world *w, const struct gnmi_server_options *options, const char *table)
 {
 	memset(w, 0, sizeof(*w));
-	log_set_level(LOG_ERROR_); /* .reasons has what matters; a log of each stream would bury it */
+	/* .reasons has what matters; a log of each stream would bury it */
+	log_set_level(LOG_ERROR_);
 	w->options = *options;
 	if (!w->options.values) {
 		assert_non_null(w->table = gnmi_table_parse(table, "table"));
@@ -93,17 +110,22 @@ void world_target(struct world *w, const char *device, const char *credentials, 
 	rw_cleanup(str_done) struct str text = {0};
 	struct err_list errors = {0};
 	struct err e = {0};
-	str_addf(&text, "credentials: { c: { gnmi: { %s } } }\ndevices: [ { name: leaf1, role: leaf, %s, gnmi: { address: \"127.0.0.1:%u\", credentials: c, %s } } ]\n",
+	str_addf(&text,
+		"credentials: { c: { gnmi: { %s } } }\ndevices: [ { name: leaf1, role: leaf, %s, "
+		"gnmi: { address: \"127.0.0.1:%u\", credentials: c, %s } } ]\n",
 		credentials, device, w->port, gnmi);
-	if (config_parse(text.s, text.n, "world.yaml", CONFIG_FULL, NULL, 0, &w->config, &errors) < 0)
+	if (config_parse(text.s, text.n, "world.yaml", CONFIG_FULL, NULL, 0, &w->config, &errors) <
+		0)
 		fail_msg("%s", errors.v[0].text);
 	err_list_done(&errors);
 	loop_new(&w->loop);
 	w->entities = entities_new();
-	w->sink = (struct sink){w, on_samples, on_flows, on_target, on_device, on_port, on_event, on_neighbors};
+	w->sink = (struct sink){
+		w, on_samples, on_flows, on_target, on_device, on_port, on_event, on_neighbors};
 	w->check = loop_timer_new(w->loop, on_check, w);
 	w->limit = loop_timer_new(w->loop, on_limit, w);
-	if (gnmi_target_new(w->loop, w->entities, &w->config->devices[0], w->config, &w->sink, &w->target, &e) < 0)
+	if (gnmi_target_new(w->loop, w->entities, &w->config->devices[0], w->config, &w->sink,
+		    &w->target, &e) < 0)
 		fail_msg("%s", e.text);
 }
 
@@ -134,17 +156,29 @@ void world_end(struct world *w)
 	memset(w, 0, sizeof(*w));
 }
 
-bool is_up(struct world *w) { return w->ups > 0; }
-bool is_down(struct world *w) { return w->downs > 0; }
-bool has_mark_samples(struct world *w) { return w->samples.n >= w->mark; }
-
-static bool fits(const struct world *w, const struct sample *s, const char *metric, const char *port, int priority)
+bool is_up(struct world *w)
 {
-	const struct entity *e = entity_get(w->entities, s->entity);
-	return strcmp(metric_info(s->metric)->name, metric) == 0 && strcmp(e->port, port) == 0 && e->priority == priority;
+	return w->ups > 0;
+}
+bool is_down(struct world *w)
+{
+	return w->downs > 0;
+}
+bool has_mark_samples(struct world *w)
+{
+	return w->samples.n >= w->mark;
 }
 
-const struct sample *world_last(const struct world *w, const char *metric, const char *port, int priority)
+static bool fits(const struct world *w, const struct sample *s, const char *metric,
+	const char *port, int priority)
+{
+	const struct entity *e = entity_get(w->entities, s->entity);
+	return strcmp(metric_info(s->metric)->name, metric) == 0 && strcmp(e->port, port) == 0 &&
+		e->priority == priority;
+}
+
+const struct sample *world_last(
+	const struct world *w, const char *metric, const char *port, int priority)
 {
 	for (size_t i = w->samples.n; i-- > 0;)
 		if (fits(w, &w->samples.v[i], metric, port, priority))
@@ -160,17 +194,19 @@ size_t world_count(const struct world *w, const char *metric, const char *port, 
 	return n;
 }
 
-void world_expect(const struct world *w, const char *metric, const char *port, int priority, double value)
+void world_expect(
+	const struct world *w, const char *metric, const char *port, int priority, double value)
 {
 	const struct sample *s = world_last(w, metric, port, priority);
 	if (!s)
 		fail_msg("no %s of %s priority %d", metric, port, priority);
 	double have = sample_number(s->metric, s->value);
 	if (fabs(have - value) > 1e-9 * fabs(value))
-		fail_msg("%s of %s priority %d is %g, expected %g", metric, port, priority, have, value);
+		fail_msg("%s of %s priority %d is %g, expected %g", metric, port, priority, have,
+			value);
 }
 
-/* --- certificates --------------------------------------------------------------------------------------------------------------- */
+/* ---- certificates -------------------------------------------------------- */
 
 static char *pem_of(BIO *b)
 {
@@ -192,7 +228,8 @@ static void extend(X509 *x, X509 *issuer, int nid, const char *value)
 	X509_EXTENSION_free(e);
 }
 
-struct certificate certificate_new(const char *subject, const struct certificate *issuer, const char *names, int days)
+struct certificate certificate_new(
+	const char *subject, const struct certificate *issuer, const char *names, int days)
 {
 	static long serial = 1;
 	struct certificate c = {0};
@@ -202,10 +239,13 @@ struct certificate certificate_new(const char *subject, const struct certificate
 	ASN1_INTEGER_set(X509_get_serialNumber(x), serial++);
 	X509_gmtime_adj(X509_getm_notBefore(x), -2 * 86400L);
 	X509_gmtime_adj(X509_getm_notAfter(x), days * 86400L);
-	X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_ASC, (const unsigned char *)subject, -1, -1, 0);
-	X509_set_issuer_name(x, issuer ? X509_get_subject_name(issuer->x) : X509_get_subject_name(x));
+	X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_ASC,
+		(const unsigned char *)subject, -1, -1, 0);
+	X509_set_issuer_name(
+		x, issuer ? X509_get_subject_name(issuer->x) : X509_get_subject_name(x));
 	X509_set_pubkey(x, k);
-	extend(x, issuer ? issuer->x : x, NID_basic_constraints, issuer ? "CA:FALSE" : "critical,CA:TRUE");
+	extend(x, issuer ? issuer->x : x, NID_basic_constraints,
+		issuer ? "CA:FALSE" : "critical,CA:TRUE");
 	if (names)
 		extend(x, issuer ? issuer->x : x, NID_subject_alt_name, names);
 	assert_true(X509_sign(x, issuer ? issuer->k : k, EVP_sha256()) > 0);

@@ -1,4 +1,5 @@
-/* gNMI targets against a server, by OpenConfig's profile: all ways to ask, and what is made of the answers. */
+/* gNMI targets against a server, by OpenConfig's profile: all ways to ask, and what is made of the
+ * answers. */
 #include "tests/unit/collectors/gnmi/gnmi_world.h"
 
 #include <string.h>
@@ -6,19 +7,23 @@
 #include "agent/base/loop.h"
 
 #define IF "-\t/interfaces/interface[name=Ethernet1]/"
-#define TABLE \
-	IF "state/counters/in-octets\tuint\t$(1000,10)\n" \
-	IF "state/counters/out-octets\tuint\t$(9007199254740993,1)\n" \
-	IF "state/counters/in-discards\tuint\t0\n" \
-	IF "state/counters/unheard-of\tuint\t5\n" \
-	IF "state/oper-status\tstring\tUP\n" \
-	IF "ethernet/state/port-speed\tstring\topenconfig-if-ethernet:SPEED_100GB\n" \
-	"-\t/qos/interfaces/interface[interface-id=Ethernet1]/output/queues/queue[name=UC3]/state/ecn-marked-pkts\tuint\t$(7,1)\n" \
-	"-\t/qos/interfaces/interface[interface-id=Ethernet1]/output/queues/queue[name=GOLD]/state/ecn-marked-pkts\tuint\t1\n" \
-	"-\t/qos/interfaces/interface[interface-id=Ethernet1]/output/queues/queue[name=3]/config/queue-management-profile\tstring\tROCE\n" \
-	"-\t/qos/queue-management-profiles/queue-management-profile[name=ROCE]/wred/uniform\tjson_ietf\t" \
-	"{\"openconfig-qos:state\":{\"min-threshold\":\"150000\",\"max-threshold\":\"1500000\",\"enable-ecn\":true,\"max-drop-probability-percent\":5}," \
-	"\"config\":{\"min-threshold\":\"1\"}}\n"
+#define TABLE                                                                                      \
+	IF "state/counters/in-octets\tuint\t$(1000,10)\n" IF                                       \
+	   "state/counters/out-octets\tuint\t$(9007199254740993,1)\n" IF                           \
+	   "state/counters/in-discards\tuint\t0\n" IF "state/counters/unheard-of\tuint\t5\n" IF    \
+	   "state/oper-status\tstring\tUP\n" IF                                                    \
+	   "ethernet/state/port-speed\tstring\topenconfig-if-ethernet:SPEED_100GB\n"               \
+	   "-\t/qos/interfaces/interface[interface-id=Ethernet1]/output/queues/queue[name=UC3]/"   \
+	   "state/ecn-marked-pkts\tuint\t$(7,1)\n"                                                 \
+	   "-\t/qos/interfaces/interface[interface-id=Ethernet1]/output/queues/queue[name=GOLD]/"  \
+	   "state/ecn-marked-pkts\tuint\t1\n"                                                      \
+	   "-\t/qos/interfaces/interface[interface-id=Ethernet1]/output/queues/queue[name=3]/"     \
+	   "config/queue-management-profile\tstring\tROCE\n"                                       \
+	   "-\t/qos/queue-management-profiles/queue-management-profile[name=ROCE]/wred/"           \
+	   "uniform\tjson_ietf\t"                                                                  \
+	   "{\"openconfig-qos:state\":{\"min-threshold\":\"150000\",\"max-threshold\":"            \
+	   "\"1500000\",\"enable-ecn\":true,\"max-drop-probability-percent\":5},"                  \
+	   "\"config\":{\"min-threshold\":\"1\"}}\n"
 
 #define PLAIN "tls: { off: true }"
 
@@ -28,7 +33,9 @@ static void expect_all(struct world *w)
 	world_expect(w, "port.oper_up", "Ethernet1", -1, 1);
 	world_expect(w, "port.speed_bps", "Ethernet1", -1, 100e9);
 	world_expect(w, "port.in_discards", "Ethernet1", -1, 0);
-	assert_true(world_last(w, "port.out_octets", "Ethernet1", -1)->value >= 9007199254740993ull); /* not by way of a double */
+	/* not by way of a double */
+	assert_true(
+		world_last(w, "port.out_octets", "Ethernet1", -1)->value >= 9007199254740993ull);
 	assert_true(world_count(w, "queue.ecn_marked", "Ethernet1", 3) >= 1);
 	world_expect(w, "queue.ecn_marked", "Ethernet1#qGOLD", -1, 1);
 	world_expect(w, "cfg.ecn_kmin_bytes", "Ethernet1", 3, 150000); /* state, not config */
@@ -57,15 +64,22 @@ static const struct {
 
 static bool rounds_three(struct world *w)
 {
-	return world_count(w, "port.in_octets", "Ethernet1", -1) >= 4 && world_count(w, "queue.ecn_marked", "Ethernet1", 3) >= 3 && world_count(w, "cfg.ecn_kmin_bytes", "Ethernet1", 3) > 0;
+	return world_count(w, "port.in_octets", "Ethernet1", -1) >= 4 &&
+		world_count(w, "queue.ecn_marked", "Ethernet1", 3) >= 3 &&
+		world_count(w, "cfg.ecn_kmin_bytes", "Ethernet1", 3) > 0;
 }
 
 static void test_ways(void **state)
 {
 	for (size_t i = 0; i < rw_countof(ways); i++) {
 		struct world w;
-		const struct gnmi_server_options o = {.no_capabilities = ways[i].no_capabilities, .no_stream = ways[i].no_stream, .no_once = ways[i].no_once,
-			.no_poll = ways[i].no_poll, .no_get = ways[i].no_get, .one_by_one = ways[i].one_by_one, .fault = ways[i].fault};
+		const struct gnmi_server_options o = {.no_capabilities = ways[i].no_capabilities,
+			.no_stream = ways[i].no_stream,
+			.no_once = ways[i].no_once,
+			.no_poll = ways[i].no_poll,
+			.no_get = ways[i].no_get,
+			.one_by_one = ways[i].one_by_one,
+			.fault = ways[i].fault};
 		world_open(&w, &o, TABLE);
 		world_target(&w, "profile: openconfig", PLAIN, "interval: 100ms, timeout: 500ms");
 		if (!world_until(&w, rounds_three, 20))
@@ -73,7 +87,8 @@ static void test_ways(void **state)
 		expect_all(&w);
 		struct gnmi_server_counts n = gnmi_server_counts(w.server);
 		if (w.downs > 0 || n.gets < ways[i].gets || n.polls < ways[i].polls)
-			fail_msg("%s: %u downs, %u gets, %u polls: %s", ways[i].what, w.downs, n.gets, n.polls, w.reasons);
+			fail_msg("%s: %u downs, %u gets, %u polls: %s", ways[i].what, w.downs,
+				n.gets, n.polls, w.reasons);
 		world_end(&w);
 	}
 }

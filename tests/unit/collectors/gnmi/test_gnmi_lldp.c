@@ -12,20 +12,34 @@
 
 static void test_leaf_by_leaf(void **state)
 {
-	static const struct { uint32_t port; const char *id; enum profile_gnmi_attribute which; const char *text; uint64_t number; } leaves[] = {
-		{1, "7", GNMI_ATTRIBUTE_NEIGHBOR_SYSNAME, "spine1", 0}, {0, "7", GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS, "AA-BB-CC-00-11-22", 0},
-		{1, "7", GNMI_ATTRIBUTE_NEIGHBOR_PORT, "Ethernet4", 0}, {1, "7", GNMI_ATTRIBUTE_NEIGHBOR_PORT_KIND, "5", 5}, {0, "7", GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS_KIND, "MAC", 4},
-		{1, "8", GNMI_ATTRIBUTE_NEIGHBOR_DESCR, "says nothing else", 0}, {9, "1", GNMI_ATTRIBUTE_NEIGHBOR_SYSNAME, "on a port nobody knows", 0},
-		{0, "", GNMI_ATTRIBUTE_CHASSIS, "00:00:00:00:00:0F", 0}, {1, "7", GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS_KIND, "99", 99},
+	static const struct {
+		uint32_t port;
+		const char *id;
+		enum profile_gnmi_attribute which;
+		const char *text;
+		uint64_t number;
+	} leaves[] = {
+		{1, "7", GNMI_ATTRIBUTE_NEIGHBOR_SYSNAME, "spine1", 0},
+		{0, "7", GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS, "AA-BB-CC-00-11-22", 0},
+		{1, "7", GNMI_ATTRIBUTE_NEIGHBOR_PORT, "Ethernet4", 0},
+		{1, "7", GNMI_ATTRIBUTE_NEIGHBOR_PORT_KIND, "5", 5},
+		{0, "7", GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS_KIND, "MAC", 4},
+		{1, "8", GNMI_ATTRIBUTE_NEIGHBOR_DESCR, "says nothing else", 0},
+		{9, "1", GNMI_ATTRIBUTE_NEIGHBOR_SYSNAME, "on a port nobody knows", 0},
+		{0, "", GNMI_ATTRIBUTE_CHASSIS, "00:00:00:00:00:0F", 0},
+		{1, "7", GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS_KIND, "99", 99},
 	};
 	(void)state;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	struct topology_port ports[2] = {{.name = "Ethernet0", .alias = "etp1"}, {.name = "Ethernet8", .alias = "etp2"}};
+	struct topology_port ports[2] = {
+		{.name = "Ethernet0", .alias = "etp1"}, {.name = "Ethernet8", .alias = "etp2"}};
 	struct topology_device self;
 	struct topology_neighbor *heard;
 	struct gnmi_lldp *l = gnmi_lldp_new();
 	for (size_t i = 0; i < rw_countof(leaves); i++)
-		gnmi_lldp_take(l, gnmi_lldp_of(l, leaves[i].port, leaves[i].id, strlen(leaves[i].id)), leaves[i].which, leaves[i].text, leaves[i].number);
+		gnmi_lldp_take(l,
+			gnmi_lldp_of(l, leaves[i].port, leaves[i].id, strlen(leaves[i].id)),
+			leaves[i].which, leaves[i].text, leaves[i].number);
 	assert_int_equal(gnmi_lldp_result(l, a, "leaf1", "tor1", ports, 2, &self, &heard), 2);
 	assert_string_equal(self.chassis, "00:00:00:00:00:0f");
 	assert_string_equal(self.sysname, "tor1");
@@ -51,7 +65,8 @@ static void test_limit(void **state)
 	struct gnmi_lldp *l = gnmi_lldp_new();
 	char id[16];
 	for (unsigned i = 0; i < GNMI_LLDP_NEIGHBORS_MAX; i++)
-		assert_int_equal(gnmi_lldp_of(l, i, id, (size_t)snprintf(id, sizeof(id), "%u", i)), i);
+		assert_int_equal(
+			gnmi_lldp_of(l, i, id, (size_t)snprintf(id, sizeof(id), "%u", i)), i);
 	assert_int_equal(gnmi_lldp_of(l, 1, "x", 1), GNMI_LLDP_NONE);
 	gnmi_lldp_take(l, GNMI_LLDP_NONE, GNMI_ATTRIBUTE_NEIGHBOR_SYSNAME, "nobody", 0);
 	gnmi_lldp_free(l);
@@ -59,6 +74,7 @@ static void test_limit(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_leaf_by_leaf), cmocka_unit_test(test_limit)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_leaf_by_leaf), cmocka_unit_test(test_limit)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,9 +12,11 @@
 #include "collectors/gnmi/gnmi_time.h"
 
 static const struct {
-	const char *what, *pattern, *path, *says; /* "port number:set pool name queue"; NULL = no match */
+	/* "port number:set pool name queue"; NULL = no match */
+	const char *what, *pattern, *path, *says;
 } rows[] = {
-	{"a port", "/interfaces/interface[name={port}]/state/counters/in-octets", "/interfaces/interface[name=Ethernet1/1]/state/counters/in-octets", "Ethernet1/1"},
+	{"a port", "/interfaces/interface[name={port}]/state/counters/in-octets",
+		"/interfaces/interface[name=Ethernet1/1]/state/counters/in-octets", "Ethernet1/1"},
 	{"another leaf", "/a[name={port}]/x", "/a[name=e1]/y", NULL},
 	{"another depth", "/a[name={port}]/x", "/a[name=e1]/x/y", NULL},
 	{"a key too many in the path is fine", "/a[name={port}]/x", "/a[name=e1][vrf=red]/x", "e1"},
@@ -24,17 +26,24 @@ static const struct {
 	{"a queue with a dash", "/q[name={queue}]", "/q[name=q-7]", "- queue:80"},
 	{"a queue with a name", "/q[name={queue}]", "/q[name=NC1]", "- queue:0 queue=NC1"},
 	{"alias and queue", "/Q/{alias}:{queue}/B", "/Q/etp1:3/B", "etp1! queue:8"},
-	{"an alias with a colon", "/Q/{alias}:{queue}/B", "/Q/et-0\\/0\\/0:1:3/B", "et-0/0/0:1! queue:8"},
+	{"an alias with a colon", "/Q/{alias}:{queue}/B", "/Q/et-0\\/0\\/0:1:3/B",
+		"et-0/0/0:1! queue:8"},
 	{"what comes behind is no queue", "/Q/{alias}:{queue}/B", "/Q/etp1:3:periodic/B", NULL},
-	{"it has its own pattern", "/Q/{alias}:{queue}:periodic/B", "/Q/etp1:3:periodic/B", "etp1! queue:8"},
-	{"a range of groups", "/BUFFER_PG/{port}|{group}/profile", "/BUFFER_PG/Ethernet0|3-4/profile", "Ethernet0 group:18"},
-	{"a list of groups", "/BUFFER_PG/{port}|{group}/profile", "/BUFFER_PG/Ethernet0|0,3-4/profile", "Ethernet0 group:19"},
-	{"a range the wrong way", "/BUFFER_PG/{port}|{group}/p", "/BUFFER_PG/Ethernet0|4-3/p", NULL},
+	{"it has its own pattern", "/Q/{alias}:{queue}:periodic/B", "/Q/etp1:3:periodic/B",
+		"etp1! queue:8"},
+	{"a range of groups", "/BUFFER_PG/{port}|{group}/profile",
+		"/BUFFER_PG/Ethernet0|3-4/profile", "Ethernet0 group:18"},
+	{"a list of groups", "/BUFFER_PG/{port}|{group}/profile",
+		"/BUFFER_PG/Ethernet0|0,3-4/profile", "Ethernet0 group:19"},
+	{"a range the wrong way", "/BUFFER_PG/{port}|{group}/p", "/BUFFER_PG/Ethernet0|4-3/p",
+		NULL},
 	{"a number too high", "/P/{port}|{group}/p", "/P/Ethernet0|64/p", NULL},
-	{"priority in the middle of a name", "/C/{alias}/PFC_{priority}_RX", "/C/etp1/PFC_3_RX", "etp1! priority:8"},
+	{"priority in the middle of a name", "/C/{alias}/PFC_{priority}_RX", "/C/etp1/PFC_3_RX",
+		"etp1! priority:8"},
 	{"no such priority", "/C/{alias}/PFC_{priority}_RX", "/C/etp1/PFC_8_RX", NULL},
 	{"a star", "/COUNTERS/Ethernet*/{alias}/x", "/COUNTERS/Ethernet*/etp1/x", "etp1!"},
-	{"a pool", "/POOL/{pool}/size", "/POOL/ingress_lossless_pool/size", "- pool=ingress_lossless_pool"},
+	{"a pool", "/POOL/{pool}/size", "/POOL/ingress_lossless_pool/size",
+		"- pool=ingress_lossless_pool"},
 	{"an object", "/W/{name}/ecn", "/W/AZURE_LOSSLESS/ecn", "- name=AZURE_LOSSLESS"},
 	{"nothing where something should be", "/W/{name}/ecn", "/W[a=b]/ecn", NULL},
 };
@@ -42,15 +51,18 @@ static const struct {
 static char *place_text(const struct gnmi_place *p, char buf[200])
 {
 	static const char *const numbers[] = {"", "priority", "queue", "group"};
-	int n = snprintf(buf, 200, "%.*s%s", p->port.p ? (int)p->port.n : 1, p->port.p ? p->port.p : "-", p->alias ? "!" : "");
+	int n = snprintf(buf, 200, "%.*s%s", p->port.p ? (int)p->port.n : 1,
+		p->port.p ? p->port.p : "-", p->alias ? "!" : "");
 	if (p->number)
-		n += snprintf(buf + n, 200 - (size_t)n, " %s:%llx", numbers[p->number], (unsigned long long)p->numbers);
+		n += snprintf(buf + n, 200 - (size_t)n, " %s:%llx", numbers[p->number],
+			(unsigned long long)p->numbers);
 	if (p->pool.p)
 		n += snprintf(buf + n, 200 - (size_t)n, " pool=%.*s", (int)p->pool.n, p->pool.p);
 	if (p->name.p)
 		n += snprintf(buf + n, 200 - (size_t)n, " name=%.*s", (int)p->name.n, p->name.p);
 	if (p->queue_name.p)
-		snprintf(buf + n, 200 - (size_t)n, " queue=%.*s", (int)p->queue_name.n, p->queue_name.p);
+		snprintf(buf + n, 200 - (size_t)n, " queue=%.*s", (int)p->queue_name.n,
+			p->queue_name.p);
 	return buf;
 }
 
@@ -64,10 +76,14 @@ static void test_match(void **state)
 		size_t n;
 		char buf[200];
 		assert_non_null(p);
-		assert_int_equal(gnmi_path_parse(rows[i].path, strlen(rows[i].path), a, &elems, &n, NULL), 0);
+		assert_int_equal(
+			gnmi_path_parse(rows[i].path, strlen(rows[i].path), a, &elems, &n, NULL),
+			0);
 		bool met = gnmi_pattern_match(p, elems, n, &at);
-		if (met != (rows[i].says != NULL) || (met && strcmp(place_text(&at, buf), rows[i].says) != 0))
-			fail_msg("%s: reads '%s'", rows[i].what, met ? place_text(&at, buf) : "no match");
+		if (met != (rows[i].says != NULL) ||
+			(met && strcmp(place_text(&at, buf), rows[i].says) != 0))
+			fail_msg("%s: reads '%s'", rows[i].what,
+				met ? place_text(&at, buf) : "no match");
 	}
 }
 
@@ -76,8 +92,12 @@ static void test_lists(void **state)
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct gnmi_list v[4];
 	size_t n = 0;
-	gnmi_pattern_lists(gnmi_pattern_new("/interfaces/interface[name={port}]/queues/queue[name={queue}]", a, NULL), v, &n, rw_countof(v));
-	gnmi_pattern_lists(gnmi_pattern_new("/interfaces/interface[name={port}]/state", a, NULL), v, &n, rw_countof(v));
+	gnmi_pattern_lists(
+		gnmi_pattern_new(
+			"/interfaces/interface[name={port}]/queues/queue[name={queue}]", a, NULL),
+		v, &n, rw_countof(v));
+	gnmi_pattern_lists(gnmi_pattern_new("/interfaces/interface[name={port}]/state", a, NULL), v,
+		&n, rw_countof(v));
 	assert_int_equal(n, 2);
 	assert_string_equal(v[0].name, "interface");
 	assert_string_equal(v[1].name, "queue");
@@ -85,7 +105,7 @@ static void test_lists(void **state)
 	assert_null(gnmi_pattern_new("/a[b", a, NULL));
 }
 
-/* --- time ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- time ---------------------------------------------------------------- */
 
 #define T0 (1763700000 * NS_PER_S)
 
@@ -98,17 +118,22 @@ static int64_t at(struct gnmi_time *t, double arrival_s, double stamp_s)
 static void test_time(void **state)
 {
 	struct gnmi_time t = {.interval_ns = 10 * NS_PER_S};
-	assert_int_equal(at(&t, 10.05, 10), T0 + 10 * NS_PER_S);           /* fresh: the device's */
+	assert_int_equal(at(&t, 10.05, 10), T0 + 10 * NS_PER_S); /* fresh: the device's */
 	assert_int_equal(at(&t, 20.05, 19), T0 + 19 * NS_PER_S);
-	assert_int_equal(at(&t, 30, 5), T0 + 30 * NS_PER_S);               /* did not change since: now */
-	assert_int_equal(at(&t, 30, 29.5), T0 + (int64_t)(29.5 * 1e9));    /* and its neighbours keep theirs */
+	/* did not change since: now */
+	assert_int_equal(at(&t, 30, 5), T0 + 30 * NS_PER_S);
+	/* and its neighbours keep theirs */
+	assert_int_equal(at(&t, 30, 29.5), T0 + (int64_t)(29.5 * 1e9));
 	assert_int_equal(t.skew_ns, 0);
-	assert_int_equal(at(&t, 40, 4000), T0 + 40 * NS_PER_S);            /* ahead */
-	assert_int_equal(at(&t, 50, 50), T0 + 50 * NS_PER_S);              /* not believed for a while */
-	assert_int_equal(at(&t, 51, 50), T0 + 50 * NS_PER_S);              /* one stamp, one time, in however many messages */
+	assert_int_equal(at(&t, 40, 4000), T0 + 40 * NS_PER_S); /* ahead */
+	/* not believed for a while */
+	assert_int_equal(at(&t, 50, 50), T0 + 50 * NS_PER_S);
+	/* one stamp, one time, in however many messages */
+	assert_int_equal(at(&t, 51, 50), T0 + 50 * NS_PER_S);
 	assert_int_equal(at(&t, 51, 50.5), T0 + 51 * NS_PER_S);
 	assert_int_equal(at(&t, 52, 50.5), T0 + 51 * NS_PER_S);
-	assert_int_equal(at(&t, 56.1, 50.5), T0 + (int64_t)(56.1 * 1e9));  /* a stamp that stands still: the next sample */
+	/* a stamp that stands still: the next sample */
+	assert_int_equal(at(&t, 56.1, 50.5), T0 + (int64_t)(56.1 * 1e9));
 	assert_true(t.skew_ns < -3000 * NS_PER_S);
 	assert_int_equal(at(&t, 700, 699.5), T0 + (int64_t)(699.5 * 1e9)); /* believed again */
 	const struct gnmi_update zero = {.clock = GNMI_CLOCK_MISSING};
@@ -130,7 +155,10 @@ static void test_time_behind(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_match), cmocka_unit_test(test_lists), cmocka_unit_test(test_time), cmocka_unit_test(test_time_behind),
+		cmocka_unit_test(test_match),
+		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_time_behind),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
 /*
- * What each profile makes of the answers of its kind of switch: tests/golden/gnmi/<case>/answers.tsv (see tests/fake/gnmi_table.h) is
- * served, samples.txt is what must come out: metric, port, priority, value, and what else is said of it; then the neighbours that were heard. The first lines of
- * answers.tsv may be "#profile: NAME", "#models: a,b" and "#sonic". RW_GOLDEN_WRITE=1 writes the files anew: review the diff.
+ * What each profile makes of the answers of its kind of switch:
+ * tests/golden/gnmi/<case>/answers.tsv (see tests/fake/gnmi_table.h) is served, samples.txt is what
+ * must come out: metric, port, priority, value, and what else is said of it; then the neighbours
+ * that were heard. The first lines of answers.tsv may be "#profile: NAME", "#models: a,b" and
+ * "#sonic". RW_GOLDEN_WRITE=1 writes the files anew: review the diff.
  */
 #include "tests/unit/collectors/gnmi/gnmi_world.h"
 
@@ -21,7 +23,8 @@ static const char *header(const char *text, const char *key, char *buf, size_t s
 	rw_cleanup(str_done) struct str want = {0};
 	str_addf(&want, "#%s: ", key);
 	const char *at = strstr(text, want.s);
-	snprintf(buf, size, "%.*s", at ? (int)strcspn(at + want.n, "\n") : 0, at ? at + want.n : "");
+	snprintf(
+		buf, size, "%.*s", at ? (int)strcspn(at + want.n, "\n") : 0, at ? at + want.n : "");
 	return *buf ? buf : NULL;
 }
 
@@ -41,7 +44,8 @@ static char *newest_text(const struct world *w)
 		const struct sample *s = &w->samples.v[i];
 		bool last = true;
 		for (size_t k = i + 1; k < w->samples.n && last; k++)
-			last = w->samples.v[k].entity != s->entity || w->samples.v[k].metric != s->metric;
+			last = w->samples.v[k].entity != s->entity ||
+				w->samples.v[k].metric != s->metric;
 		if (!last)
 			continue;
 		const struct entity *e = entity_get(w->entities, s->entity);
@@ -49,7 +53,8 @@ static char *newest_text(const struct world *w)
 		char flags[SAMPLE_FLAGS_TEXT_MAX], priority[8] = "-";
 		if (e->priority != PRIO_NONE)
 			snprintf(priority, sizeof(priority), "%d", e->priority);
-		str_addf(&line, "%-28s %-14s %s  ", metric_info(s->metric)->name, *e->port ? e->port : "-", priority);
+		str_addf(&line, "%-28s %-14s %s  ", metric_info(s->metric)->name,
+			*e->port ? e->port : "-", priority);
 		if (metric_info(s->metric)->type == TYPE_TEXT)
 			str_add(&line, entities_text_get(w->entities, s->value));
 		else if (metric_info(s->metric)->type == TYPE_F64)
@@ -98,11 +103,13 @@ static void run_case(const char *name)
 	assert_int_equal(str_read_file(path, 1 << 20, &answers, &n, NULL), 0);
 	snprintf(path, sizeof(path), ROOT "/%s/samples.txt", name);
 	str_read_file(path, 1 << 20, &expected, &n, NULL);
-	snprintf(device, sizeof(device), "profile: %s", header(answers, "profile", buf, sizeof(buf)) ? buf : "auto");
+	snprintf(device, sizeof(device), "profile: %s",
+		header(answers, "profile", buf, sizeof(buf)) ? buf : "auto");
 	o.sonic = strstr(answers, "#sonic\n") != NULL;
 	if (header(answers, "models", models_text, sizeof(models_text))) {
 		char *save = NULL;
-		for (char *m = strtok_r(models_text, ",", &save); m && o.n_models < rw_countof(models); m = strtok_r(NULL, ",", &save))
+		for (char *m = strtok_r(models_text, ",", &save);
+			m && o.n_models < rw_countof(models); m = strtok_r(NULL, ",", &save))
 			models[o.n_models++] = m;
 		o.models = models;
 	}
@@ -118,7 +125,8 @@ static void run_case(const char *name)
 		assert_non_null(f);
 		fputs(have, f);
 	} else if (!expected || strcmp(have, expected) != 0) {
-		fail_msg("%s: reads\n%s\nexpected\n%s\n%s", name, have, expected ? expected : "(no samples.txt)", w.reasons);
+		fail_msg("%s: reads\n%s\nexpected\n%s\n%s", name, have,
+			expected ? expected : "(no samples.txt)", w.reasons);
 	}
 	world_end(&w);
 }

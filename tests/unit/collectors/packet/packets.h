@@ -1,4 +1,5 @@
-/* packets - frames and capture files for tests, made in memory. Written from the specifications, not with the code under test (but ICRC). */
+/* packets - frames and capture files for tests, made in memory. Written from the specifications,
+ * not with the code under test (but ICRC). */
 #ifndef RW_TESTS_PACKETS_H
 #define RW_TESTS_PACKETS_H
 
@@ -11,31 +12,42 @@
 #define FRAME_MAX 4400
 
 struct frame_spec { /* zero: an untagged IPv4 RC_SEND_FIRST without payload, 10.0.0.1 -> 10.0.0.2 */
-	int link;            /* 0 Ethernet, 101 raw, 113 SLL, 276 SLL2 */
+	int link; /* 0 Ethernet, 101 raw, 113 SLL, 276 SLL2 */
 	int n_vlan;
-	int v6;              /* IPv6 instead */
-	uint32_t src, dst;   /* 0 = 10.0.0.1, 10.0.0.2; IPv6: last four bytes after fd00:: */
+	int v6; /* IPv6 instead */
+	uint32_t src, dst; /* 0 = 10.0.0.1, 10.0.0.2; IPv6: last four bytes after fd00:: */
 	uint8_t tos;
 	uint16_t ip_id, fragment; /* flags and offset field */
-	int options;         /* IPv4: bytes of NOP options; IPv6: hop-by-hop headers of 8 bytes */
-	uint8_t proto;       /* 0 = UDP */
+	int options; /* IPv4: bytes of NOP options; IPv6: hop-by-hop headers of 8 bytes */
+	uint8_t proto; /* 0 = UDP */
 	uint16_t src_port, dst_port; /* 0 = 49152, 4791 */
-	int udp_less;        /* UDP length field smaller by this */
-	int ip_more;         /* IP length field larger by this */
+	int udp_less; /* UDP length field smaller by this */
+	int ip_more; /* IP length field larger by this */
 	uint8_t opcode, bth_flags; /* SE 80 M 40 pad 30 TVer 0f */
-	uint8_t bth_ecn;     /* FECN 80 BECN 40 */
+	uint8_t bth_ecn; /* FECN 80 BECN 40 */
 	uint32_t qp, psn;
 	int ack_req;
-	uint8_t ext[40];     /* extension headers */
+	uint8_t ext[40]; /* extension headers */
 	int ext_bytes, payload;
-	int icrc;            /* 0 right, 1 wrong */
-	int padding;         /* after the IP packet */
+	int icrc; /* 0 right, 1 wrong */
+	int padding; /* after the IP packet */
 };
 
-struct built { uint8_t b[FRAME_MAX]; size_t n; };
+struct built {
+	uint8_t b[FRAME_MAX];
+	size_t n;
+};
 
-static inline uint8_t *put_be16(uint8_t *p, unsigned v) { *p++ = (uint8_t)(v >> 8); *p++ = (uint8_t)v; return p; }
-static inline uint8_t *put_be32(uint8_t *p, uint32_t v) { return put_be16(put_be16(p, v >> 16), v & 0xffff); }
+static inline uint8_t *put_be16(uint8_t *p, unsigned v)
+{
+	*p++ = (uint8_t)(v >> 8);
+	*p++ = (uint8_t)v;
+	return p;
+}
+static inline uint8_t *put_be32(uint8_t *p, uint32_t v)
+{
+	return put_be16(put_be16(p, v >> 16), v & 0xffff);
+}
 
 static inline unsigned ip_sum(const uint8_t *p, size_t n)
 {
@@ -49,7 +61,8 @@ static inline unsigned ip_sum(const uint8_t *p, size_t n)
 
 static inline uint8_t *frame_link(const struct frame_spec *s, uint8_t *p)
 {
-	unsigned type = s->v6 ? 0x86dd : 0x0800, first = s->n_vlan ? (s->n_vlan > 1 ? 0x88a8 : 0x8100) : type;
+	unsigned type = s->v6 ? 0x86dd : 0x0800,
+		 first = s->n_vlan ? (s->n_vlan > 1 ? 0x88a8 : 0x8100) : type;
 	static const uint8_t mac[12] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1};
 	if (s->link == 0) {
 		memcpy(p, mac, 12);
@@ -148,22 +161,49 @@ static inline void frame_pfc(unsigned opcode, unsigned classes, uint16_t quanta,
 /* Requests with RETH, ACK and NAK with AETH, CNP with its 16 reserved bytes. */
 static inline struct frame_spec spec_write_only(uint32_t qp, uint32_t psn, int payload)
 {
-	return (struct frame_spec){.opcode = 0x0a, .bth_flags = 0x40, .qp = qp, .psn = psn, .ext_bytes = 16, .payload = payload, .tos = 0x6a,
-		.ext = {0, 0, 0x7f, 0, 0, 0, 0, 0, 0, 0, 0x12, 0x34, 0, 0, (uint8_t)(payload >> 8), (uint8_t)payload}};
+	return (struct frame_spec){.opcode = 0x0a,
+		.bth_flags = 0x40,
+		.qp = qp,
+		.psn = psn,
+		.ext_bytes = 16,
+		.payload = payload,
+		.tos = 0x6a,
+		.ext = {0, 0, 0x7f, 0, 0, 0, 0, 0, 0, 0, 0x12, 0x34, 0, 0, (uint8_t)(payload >> 8),
+			(uint8_t)payload}};
 }
-static inline struct frame_spec spec_back(uint8_t opcode, uint32_t qp, uint32_t psn, uint8_t syndrome)
+static inline struct frame_spec spec_back(
+	uint8_t opcode, uint32_t qp, uint32_t psn, uint8_t syndrome)
 {
-	return (struct frame_spec){.opcode = opcode, .bth_flags = 0x40, .qp = qp, .psn = psn, .src = 0x0a000002, .dst = 0x0a000001, .src_port = 50001,
-		.ext_bytes = 4, .ext = {syndrome, 0, 0, 1}};
+	return (struct frame_spec){.opcode = opcode,
+		.bth_flags = 0x40,
+		.qp = qp,
+		.psn = psn,
+		.src = 0x0a000002,
+		.dst = 0x0a000001,
+		.src_port = 50001,
+		.ext_bytes = 4,
+		.ext = {syndrome, 0, 0, 1}};
 }
 static inline struct frame_spec spec_cnp(uint32_t qp)
 {
-	return (struct frame_spec){.opcode = 0x81, .bth_ecn = 0x40, .qp = qp, .src = 0x0a000002, .dst = 0x0a000001, .src_port = 1, .payload = 16, .tos = 0xc0};
+	return (struct frame_spec){.opcode = 0x81,
+		.bth_ecn = 0x40,
+		.qp = qp,
+		.src = 0x0a000002,
+		.dst = 0x0a000001,
+		.src_port = 1,
+		.payload = 16,
+		.tos = 0xc0};
 }
 
-/* --- capture files ------------------------------------------------------------------------------------------------- */
+/* ---- capture files ------------------------------------------------------- */
 
-struct capfile { uint8_t *b; size_t n, cap; int big; /* endian */ int ng, nano; };
+struct capfile {
+	uint8_t *b;
+	size_t n, cap;
+	int big; /* endian */
+	int ng, nano;
+};
 
 static inline void cap_bytes(struct capfile *f, const void *p, size_t n)
 {
@@ -174,7 +214,8 @@ static inline void cap_bytes(struct capfile *f, const void *p, size_t n)
 }
 static inline void cap_u32(struct capfile *f, uint32_t v)
 {
-	uint8_t le[4] = {(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24)}, be[4] = {le[3], le[2], le[1], le[0]};
+	uint8_t le[4] = {(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24)},
+		be[4] = {le[3], le[2], le[1], le[0]};
 	cap_bytes(f, f->big ? be : le, 4);
 }
 static inline void cap_u16(struct capfile *f, unsigned v)
@@ -222,7 +263,8 @@ static inline void cap_begin(struct capfile *f, int link)
 	cap_u32(f, (uint32_t)link);
 }
 /* @interface: pcapng only; @snap: 0 = whole */
-static inline void cap_packet(struct capfile *f, unsigned interface, uint64_t t_ns, const void *p, size_t n, size_t snap)
+static inline void cap_packet(
+	struct capfile *f, unsigned interface, uint64_t t_ns, const void *p, size_t n, size_t snap)
 {
 	static const uint8_t zero[4];
 	size_t kept = snap && snap < n ? snap : n, pad = (4 - kept % 4) % 4;

@@ -25,8 +25,10 @@ static void test_psn(void **state)
 		{"two gaps", "1 3 6", {.gaps = 2, .missing = 3}},
 		{"copy", "1 2 2 3", {.duplicates = 1}},
 		{"three copies", "1 1 1 1 2", {.duplicates = 3}},
-		{"go-back-N, loss before us", "1 2 4 5 3 4 5 6", {.gaps = 1, .missing = 1, .retransmits = 3}},
-		{"go-back-N of two missing", "1 2 5 3 4 5 6", {.gaps = 1, .missing = 2, .retransmits = 3}},
+		{"go-back-N, loss before us", "1 2 4 5 3 4 5 6",
+			{.gaps = 1, .missing = 1, .retransmits = 3}},
+		{"go-back-N of two missing", "1 2 5 3 4 5 6",
+			{.gaps = 1, .missing = 2, .retransmits = 3}},
 		{"go-back-N, loss beyond us", "1 2 3 4 5 3 4 5 6", {.retransmits = 3}},
 		{"go-back-N over the end", "16777214 16777215 0 16777215 0 1", {.retransmits = 2}},
 		{"one sent again", "1 2 3 4 2 5", {.retransmits = 1}},
@@ -34,7 +36,8 @@ static void test_psn(void **state)
 		{"reordered by two", "1 2 5 6 3 4 7", {.gaps = 1, .missing = 2, .reordered = 2}},
 		{"reordered at the start", "10 9 11", {.reordered = 1}},
 		{"went on after going back twice", "1 2 3 4 2 3 4 2 3 4 5", {.retransmits = 6}},
-		{"far back, older than what is remembered", "1 101 2 102", {.gaps = 1, .missing = 99, .retransmits = 1}},
+		{"far back, older than what is remembered", "1 101 2 102",
+			{.gaps = 1, .missing = 99, .retransmits = 1}},
 		{"new connection, ahead", "9000000 9000001 5 6 7", {.restarts = 1}},
 		{"new connection, behind", "9000000 9000001 4000000 4000001", {.restarts = 1}},
 		{"wide gap", "5 100005", {.gaps = 1, .missing = 99999}},
@@ -48,22 +51,37 @@ static void test_psn(void **state)
 			t = end;
 		}
 		if (memcmp(&c, &rows[i].want, sizeof(c)))
-			fail_msg("%s: gaps %lu missing %lu duplicates %lu retransmits %lu reordered %lu restarts %lu", rows[i].what, c.gaps, c.missing,
-				c.duplicates, c.retransmits, c.reordered, c.restarts);
+			fail_msg("%s: gaps %lu missing %lu duplicates %lu retransmits %lu "
+				 "reordered %lu restarts %lu",
+				rows[i].what, c.gaps, c.missing, c.duplicates, c.retransmits,
+				c.reordered, c.restarts);
 	}
 }
 
-/* --- packets by hand ----------------------------------------------------------------------------------------------- */
+/* ---- packets by hand ----------------------------------------------------- */
 
-static struct roce_packet packet(unsigned src, unsigned dst, unsigned port, unsigned opcode, uint32_t qp, uint32_t psn)
+static struct roce_packet packet(
+	unsigned src, unsigned dst, unsigned port, unsigned opcode, uint32_t qp, uint32_t psn)
 {
-	return (struct roce_packet){.kind = PACKET_ROCE, .family = 4, .src = {10, 0, 0, (uint8_t)src}, .dst = {10, 0, 0, (uint8_t)dst},
-		.src_port = (uint16_t)port, .opcode = (uint8_t)opcode, .dst_qp = qp, .psn = psn, .octets = 1000, .ecn = ECN_ECT0};
+	return (struct roce_packet){.kind = PACKET_ROCE,
+		.family = 4,
+		.src = {10, 0, 0, (uint8_t)src},
+		.dst = {10, 0, 0, (uint8_t)dst},
+		.src_port = (uint16_t)port,
+		.opcode = (uint8_t)opcode,
+		.dst_qp = qp,
+		.psn = psn,
+		.octets = 1000,
+		.ecn = ECN_ECT0};
 }
 
-static void add(struct flow_table *t, struct roce_packet p, int64_t t_ns) { flow_table_add(t, &p, t_ns); }
+static void add(struct flow_table *t, struct roce_packet p, int64_t t_ns)
+{
+	flow_table_add(t, &p, t_ns);
+}
 
-static struct roce_packet back(unsigned src, unsigned dst, unsigned port, uint32_t qp, uint32_t psn, uint8_t syndrome)
+static struct roce_packet back(
+	unsigned src, unsigned dst, unsigned port, uint32_t qp, uint32_t psn, uint8_t syndrome)
 {
 	struct roce_packet p = packet(src, dst, port, 0x11, qp, psn);
 	p.has_aeth = true;
@@ -148,7 +166,8 @@ static void test_source_port_spraying(void **state)
 static void test_reads(void **state)
 {
 	struct flow_table *t = flow_table_new(100, 1, 42);
-	/* A READ of 16 KiB uses the PSNs of its responses: 4 at MTU 4096. The next request follows behind them. */
+	/* A READ of 16 KiB uses the PSNs of its responses: 4 at MTU 4096. The next request follows
+	 * behind them. */
 	struct roce_packet read = packet(1, 2, 50000, 0x0c, 7, 100);
 	read.has_reth = true;
 	read.reth_bytes = 16384;
@@ -157,7 +176,8 @@ static void test_reads(void **state)
 	add(t, packet(1, 2, 50000, SEND, 7, 106), 3); /* a gap */
 	const uint8_t responses[] = {0x0d, 0x0e, 0x0f};
 	for (uint32_t i = 0; i < 3; i++)
-		add(t, packet(2, 1, 50000, responses[i], 8, i == 2 ? 103 : 100 + i), 4 + i); /* 102 missing */
+		/* 102 missing */
+		add(t, packet(2, 1, 50000, responses[i], 8, i == 2 ? 103 : 100 + i), 4 + i);
 	add(t, packet(2, 1, 50000, 0x0d, 8, 300), 9); /* the next message: no judgement */
 	assert_int_equal(find(t, 50000, 7)->psn.gaps, 1);
 	assert_int_equal(find(t, 50000, 8)->psn.gaps, 1);
@@ -168,7 +188,8 @@ static void test_reads(void **state)
 static void test_attribution(void **state)
 {
 	struct flow_table *t = flow_table_new(100, 1, 42);
-	/* Two queue pairs 1 -> 2; their answers come to QP 0x71 and 0x81 from unrelated source ports. */
+	/* Two queue pairs 1 -> 2; their answers come to QP 0x71 and 0x81 from unrelated source
+	 * ports. */
 	for (uint32_t i = 0; i < 20; i++) {
 		add(t, packet(1, 2, 50000, SEND, 7, 1000 + i), i);
 		add(t, packet(1, 2, 50001, SEND, 8, 900000 + i), i);
@@ -280,7 +301,9 @@ static void test_many(void **state)
 		uint64_t sent = 0;
 		for (int i = 0; i < 20000; i++) {
 			x = x * 1664525 + 1013904223;
-			struct roce_packet p = packet(x >> 24 & 15, 16 + (x >> 28), 50000 + (x >> 12 & 63), x >> 9 & 1 ? SEND : CNP, x >> 18 & 7, (uint32_t)i);
+			struct roce_packet p =
+				packet(x >> 24 & 15, 16 + (x >> 28), 50000 + (x >> 12 & 63),
+					x >> 9 & 1 ? SEND : CNP, x >> 18 & 7, (uint32_t)i);
 			p.octets = 100 + (x >> 8 & 1023);
 			sent += p.octets;
 			add(t, p, (int64_t)interval * 1000000000 + i * 1000);
@@ -290,7 +313,8 @@ static void test_many(void **state)
 		assert_int_equal(s.octets, sent);
 		assert_true(s.sum_octets <= (double)sent);
 		struct flow_sample rows[FLOW_TOP + 1];
-		assert_int_equal(flow_table_samples(t, 0, 1, 3, FLOW_DIR_IN, true, rows), FLOW_TOP + 1);
+		assert_int_equal(
+			flow_table_samples(t, 0, 1, 3, FLOW_DIR_IN, true, rows), FLOW_TOP + 1);
 		for (int i = 2; i <= FLOW_TOP; i++)
 			assert_true(rows[i - 1].octets >= rows[i].octets);
 		flow_table_next(t);
@@ -300,8 +324,10 @@ static void test_many(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_psn), cmocka_unit_test(test_counts), cmocka_unit_test(test_source_port_spraying),
-		cmocka_unit_test(test_reads), cmocka_unit_test(test_attribution), cmocka_unit_test(test_bound), cmocka_unit_test(test_sampling),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_psn),
+		cmocka_unit_test(test_counts), cmocka_unit_test(test_source_port_spraying),
+		cmocka_unit_test(test_reads), cmocka_unit_test(test_attribution),
+		cmocka_unit_test(test_bound), cmocka_unit_test(test_sampling),
 		cmocka_unit_test(test_intervals), cmocka_unit_test(test_many)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

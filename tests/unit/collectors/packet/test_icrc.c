@@ -25,22 +25,29 @@ static size_t unhex(const char *s, uint8_t *out)
 
 static void test_crc32(void **state)
 {
-	assert_int_equal(crc32_ieee(0, "123456789", 9), 0xCBF43926); /* the check value of CRC-32/ISO-HDLC */
+	/* the check value of CRC-32/ISO-HDLC */
+	assert_int_equal(crc32_ieee(0, "123456789", 9), 0xCBF43926);
 	uint8_t v[100];
 	for (size_t i = 0; i < sizeof(v); i++)
 		v[i] = (uint8_t)(i * 31);
 	for (size_t cut = 0; cut <= sizeof(v); cut++)
-		assert_int_equal(crc32_ieee(crc32_ieee(0, v, cut), v + cut, sizeof(v) - cut), crc32_ieee(0, v, sizeof(v)));
+		assert_int_equal(crc32_ieee(crc32_ieee(0, v, cut), v + cut, sizeof(v) - cut),
+			crc32_ieee(0, v, sizeof(v)));
 }
 
 /* Whole packets from the IP header on, ICRC last. */
-static const struct { const char *what, *hex; } vectors[] = {
+static const struct {
+	const char *what, *hex;
+} vectors[] = {
 	{"CNP captured from a NIC, published with Scapy's RoCE tests",
-		"45c2003c718c4000401191610a0011010a001201000012b7002800008100ffff40000118000000000000000000000000000000000000000082fd002a"},
+		"45c2003c718c4000401191610a0011010a001201000012b7002800008100ffff400001180000000000"
+		"00000000000000000000000000000082fd002a"},
 	{"UC SEND ONLY, published with Scapy's RoCE tests",
-		"45010040047840004011b4d5c0a80007c0a80007c00012b7002caca22460ffff000000d300cf17104630818be28935d90e9a95505401be885e50000078f353f3"},
+		"45010040047840004011b4d5c0a80007c0a80007c00012b7002caca22460ffff000000d300cf171046"
+		"30818be28935d90e9a95505401be885e50000078f353f3"},
 	{"IPv6 ACK, from an independent implementation with zlib",
-		"62812345001c1140fd000000000000000000000000000001fd000000000000000000000000000002c03012b7001cbeef1140ffff00001234000000071f0000030c134ae9"},
+		"62812345001c1140fd000000000000000000000000000001fd000000000000000000000000000002c0"
+		"3012b7001cbeef1140ffff00001234000000071f0000030c134ae9"},
 };
 
 static size_t vector(size_t i, uint8_t *out)
@@ -55,18 +62,25 @@ static void test_vectors(void **state)
 		uint32_t icrc = 0;
 		size_t n = vector(i, p);
 		if (icrc_compute(p, n - 4, &icrc) != 0 || icrc != icrc_get(p + n - 4))
-			fail_msg("%s: computed %08x, the packet says %08x", vectors[i].what, icrc, icrc_get(p + n - 4));
+			fail_msg("%s: computed %08x, the packet says %08x", vectors[i].what, icrc,
+				icrc_get(p + n - 4));
 		uint8_t back[4];
 		icrc_put(back, icrc);
 		assert_memory_equal(back, p + n - 4, 4);
 	}
 }
 
-/* Every byte flipped in turn: the ICRC must follow exactly where the specification says the field is invariant. */
+/* Every byte flipped in turn: the ICRC must follow exactly where the specification says the field
+ * is invariant. */
 static void test_masks(void **state)
 {
-	static const struct { size_t vector; const char *variant; } rows[] = { /* offsets that routers may change */
-		{0, "1 8 10 11 26 27 32"}, {2, "1 2 3 7 46 47 52"},
+	/* offsets that routers may change */
+	static const struct {
+		size_t vector;
+		const char *variant;
+	} rows[] = {
+		{0, "1 8 10 11 26 27 32"},
+		{2, "1 2 3 7 46 47 52"},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		uint8_t p[200];
@@ -83,7 +97,8 @@ static void test_masks(void **state)
 			if (rc == -EINVAL) /* no longer UDP */
 				continue;
 			if ((got == want) != variant)
-				fail_msg("vector %zu, byte %zu: %s", rows[i].vector, at, variant ? "should not count" : "should count");
+				fail_msg("vector %zu, byte %zu: %s", rows[i].vector, at,
+					variant ? "should not count" : "should count");
 		}
 	}
 }
@@ -107,7 +122,8 @@ static void test_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_crc32), cmocka_unit_test(test_vectors), cmocka_unit_test(test_masks),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_crc32),
+		cmocka_unit_test(test_vectors), cmocka_unit_test(test_masks),
 		cmocka_unit_test(test_refused)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

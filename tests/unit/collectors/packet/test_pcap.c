@@ -1,4 +1,5 @@
-/* pcap_file over files made in memory, whole, cut at every byte and hostile; pcap live on a veth pair in a namespace of its own. */
+/* pcap_file over files made in memory, whole, cut at every byte and hostile; pcap live on a veth
+ * pair in a namespace of its own. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +30,7 @@
 #include "collectors/packet/pcap_file.h"
 #include "tests/unit/collectors/packet/packets.h"
 
-/* --- files --------------------------------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------- */
 
 #define T0 1700000000123456789ull
 
@@ -69,9 +70,18 @@ static int count(const void *p, size_t n, int *ret_rc, struct pcap_record *last)
 	return packets;
 }
 
-static const struct { const char *what; int big, ng, nano; } forms[] = {
-	{"pcap", 0, 0, 0}, {"pcap, big endian", 1, 0, 0}, {"pcap, ns", 0, 0, 1}, {"pcap, ns, big endian", 1, 0, 1},
-	{"pcapng", 0, 1, 0}, {"pcapng, big endian", 1, 1, 0}, {"pcapng, ns", 0, 1, 1}, {"pcapng, ns, big endian", 1, 1, 1},
+static const struct {
+	const char *what;
+	int big, ng, nano;
+} forms[] = {
+	{"pcap", 0, 0, 0},
+	{"pcap, big endian", 1, 0, 0},
+	{"pcap, ns", 0, 0, 1},
+	{"pcap, ns, big endian", 1, 0, 1},
+	{"pcapng", 0, 1, 0},
+	{"pcapng, big endian", 1, 1, 0},
+	{"pcapng, ns", 0, 1, 1},
+	{"pcapng, ns, big endian", 1, 1, 1},
 };
 
 static void test_forms(void **state)
@@ -87,7 +97,8 @@ static void test_forms(void **state)
 		assert_int_equal(last.t_ns, forms[i].nano ? want : want / 1000 * 1000);
 		assert_int_equal(last.link, LINK_ETHERNET);
 		assert_int_equal(last.n, last.wire);
-		/* the same bytes in a file, in pieces smaller than a record where the pipe wants it */
+		/* the same bytes in a file, in pieces smaller than a record where the pipe wants it
+		 */
 		char path[] = "/tmp/rw-pcap-XXXXXX";
 		int fd = mkstemp(path);
 		assert_int_equal(write(fd, f.b, f.n), f.n);
@@ -119,9 +130,12 @@ static void test_truncated(void **state)
 			int packets = count(exact, n, &rc, NULL);
 			free(exact);
 			if (packets < before || packets > before + 1)
-				fail_msg("%s: %d packets after %d, cut at %zu", forms[i].what, packets, before, n);
-			/* at the end of a record the file is whole; anywhere else it is not, and says so */
-			if (rc != 0 && rc != -ENODATA && !(n < 24 && (rc == -EINVAL || rc == -EBADMSG)))
+				fail_msg("%s: %d packets after %d, cut at %zu", forms[i].what,
+					packets, before, n);
+			/* at the end of a record the file is whole; anywhere else it is not, and
+			 * says so */
+			if (rc != 0 && rc != -ENODATA &&
+				!(n < 24 && (rc == -EINVAL || rc == -EBADMSG)))
 				fail_msg("%s: cut at %zu: rc %d", forms[i].what, n, rc);
 			if (rc == 0 && packets == before && n > 100)
 				fail_msg("%s: cut at %zu: taken for whole", forms[i].what, n);
@@ -148,9 +162,17 @@ static void test_hostile(void **state)
 	size_t first = 28 + 20; /* the first packet block */
 	uint8_t keep[8];
 	memcpy(keep, f.b + first, 8);
-	static const struct { const char *what; size_t at; uint8_t v[4]; } rows[] = {
-		{"length 0", 4, {0, 0, 0, 0}}, {"length 13", 4, {13, 0, 0, 0}}, {"length 4 GiB", 4, {0xfc, 0xff, 0xff, 0xff}},
-		{"length beyond the limit", 4, {0, 0, 0, 2}}, {"unknown interface", 8, {9, 0, 0, 0}}, {"capture longer than the block", 20, {0, 1, 0, 0}},
+	static const struct {
+		const char *what;
+		size_t at;
+		uint8_t v[4];
+	} rows[] = {
+		{"length 0", 4, {0, 0, 0, 0}},
+		{"length 13", 4, {13, 0, 0, 0}},
+		{"length 4 GiB", 4, {0xfc, 0xff, 0xff, 0xff}},
+		{"length beyond the limit", 4, {0, 0, 0, 2}},
+		{"unknown interface", 8, {9, 0, 0, 0}},
+		{"capture longer than the block", 20, {0, 1, 0, 0}},
 		{"length 12", 4, {12, 0, 0, 0}},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
@@ -171,7 +193,8 @@ static void test_hostile(void **state)
 
 static void test_interfaces(void **state)
 {
-	/* Two link types and clocks in one file; a new section begins the numbering anew, in the other byte order. */
+	/* Two link types and clocks in one file; a new section begins the numbering anew, in the
+	 * other byte order. */
 	struct capfile f = {.ng = 1};
 	struct built b;
 	struct pcap_record last;
@@ -201,15 +224,22 @@ static void test_interfaces(void **state)
 
 static void test_no_captures(void **state)
 {
-	static const struct { const char *what, *path; int rc; const char *says; } rows[] = {
-		{"missing", "/nonexistent/x.pcap", -ENOENT, "no such file"}, {"directory", "/tmp", -EISDIR, "directory"},
-		{"empty", "/dev/null", -ENODATA, "empty"}, {"text", "/proc/self/status", -EINVAL, "not a capture"},
+	static const struct {
+		const char *what, *path;
+		int rc;
+		const char *says;
+	} rows[] = {
+		{"missing", "/nonexistent/x.pcap", -ENOENT, "no such file"},
+		{"directory", "/tmp", -EISDIR, "directory"},
+		{"empty", "/dev/null", -ENODATA, "empty"},
+		{"text", "/proc/self/status", -EINVAL, "not a capture"},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		struct pcap_reader *r;
 		struct err e = {0};
 		int rc = pcap_reader_open(rows[i].path, &r, &e);
-		if (rc != rows[i].rc || !strstr(e.text, rows[i].says) || !str_eq(e.file, rows[i].path))
+		if (rc != rows[i].rc || !strstr(e.text, rows[i].says) ||
+			!str_eq(e.file, rows[i].path))
 			fail_msg("%s: rc %d, '%s' '%s'", rows[i].what, rc, e.file, e.text);
 	}
 	int rc;
@@ -217,7 +247,7 @@ static void test_no_captures(void **state)
 	assert_int_equal(rc, -EINVAL);
 }
 
-/* --- live ---------------------------------------------------------------------------------------------------------- */
+/* ---- live ---------------------------------------------------------------- */
 
 #define INTERVAL (500 * NS_PER_MS)
 
@@ -264,7 +294,8 @@ static void sender_open(struct live *v)
 static void send_frame(struct live *v, const struct frame_spec *s)
 {
 	struct built b;
-	struct sockaddr_ll to = {.sll_family = AF_PACKET, .sll_ifindex = v->ifindex, .sll_halen = 6};
+	struct sockaddr_ll to = {
+		.sll_family = AF_PACKET, .sll_ifindex = v->ifindex, .sll_halen = 6};
 	frame_build(s, &b);
 	assert_int_equal(sendto(v->sender, b.b, b.n, 0, (struct sockaddr *)&to, sizeof(to)), b.n);
 }
@@ -289,7 +320,8 @@ static void on_flows(void *arg, const struct flow_sample *f, size_t n)
 static void on_poll(void *arg)
 {
 	struct live *v = arg;
-	if (capture_state(v->capture)->state == v->want_state && v->packets >= v->want_packets && v->totals >= v->want_totals)
+	if (capture_state(v->capture)->state == v->want_state && v->packets >= v->want_packets &&
+		v->totals >= v->want_totals)
 		loop_stop(v->loop);
 }
 
@@ -300,7 +332,8 @@ static void on_deadline(void *arg)
 	loop_stop(v->loop);
 }
 
-static void wait_for(struct live *v, const char *what, enum target_state state, uint64_t packets, uint64_t totals)
+static void wait_for(struct live *v, const char *what, enum target_state state, uint64_t packets,
+	uint64_t totals)
 {
 	v->want_state = state;
 	v->want_packets = packets;
@@ -311,8 +344,9 @@ static void wait_for(struct live *v, const char *what, enum target_state state, 
 	loop_timer_stop(v->poll);
 	loop_timer_stop(v->deadline);
 	if (v->timed_out)
-		fail_msg("waited in vain for: %s (state %s '%s', %lu packets, %lu rows of totals)", what,
-			target_state_name(capture_state(v->capture)->state), capture_state(v->capture)->reason, v->packets, v->totals);
+		fail_msg("waited in vain for: %s (state %s '%s', %lu packets, %lu rows of totals)",
+			what, target_state_name(capture_state(v->capture)->state),
+			capture_state(v->capture)->reason, v->packets, v->totals);
 }
 
 /* The effective capabilities, taken away and given back; the permitted ones stay. */
@@ -337,12 +371,21 @@ static void test_live(void **state)
 	}
 	v.ns = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(setns(back, CLONE_NEWNET), 0);
-	const char *up = "ip link add rwa type veth peer name rwb && ip link set rwa up && ip link set rwb up";
+	const char *up = "ip link add rwa type veth peer name rwb && ip link set rwa up && ip link "
+			 "set rwb up";
 
 	char netns[64];
 	snprintf(netns, sizeof(netns), "/proc/self/fd/%d", v.ns);
-	struct config_capture c = {.name = "test", .interface = "rwb", .netns = netns, .device = "leaf1", .port = "swp1", .direction = "in", .sampling = 1,
-		.snaplen = 128, .buffer_bytes = 1 << 20, .interval_ns = INTERVAL};
+	struct config_capture c = {.name = "test",
+		.interface = "rwb",
+		.netns = netns,
+		.device = "leaf1",
+		.port = "swp1",
+		.direction = "in",
+		.sampling = 1,
+		.snaplen = 128,
+		.buffer_bytes = 1 << 20,
+		.interval_ns = INTERVAL};
 	struct sink sink = {.arg = &v, .flows = on_flows};
 	struct err e = {0};
 	assert_int_equal(loop_new(&v.loop), 0);
@@ -361,7 +404,8 @@ static void test_live(void **state)
 	other.sampling = 2;
 	assert_false(capture_same(v.capture, &other));
 
-	/* Untagged, tagged, QinQ, IPv6; noise is not counted; own direction only. Octets are whole frames though the capture is cut. */
+	/* Untagged, tagged, QinQ, IPv6; noise is not counted; own direction only. Octets are whole
+	 * frames though the capture is cut. */
 	sender_open(&v);
 	uint64_t octets = 0;
 	for (uint32_t i = 0; i < 200; i++) {
@@ -439,7 +483,8 @@ static void test_refused(void **state)
 	struct capture *c;
 	struct err e = {0};
 	assert_int_equal(loop_new(&l), 0);
-	struct config_capture config = {.name = "sflow", .listen = "127.0.0.1:6343", .interval_ns = INTERVAL};
+	struct config_capture config = {
+		.name = "sflow", .listen = "127.0.0.1:6343", .interval_ns = INTERVAL};
 	assert_int_equal(capture_open(l, t, &config, &sink, &c, &e), -ENOTSUP);
 	assert_true(strstr(e.text, "sflow") != NULL);
 	loop_free(l);
@@ -448,7 +493,9 @@ static void test_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms), cmocka_unit_test(test_truncated), cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_interfaces), cmocka_unit_test(test_no_captures), cmocka_unit_test(test_refused), cmocka_unit_test(test_live)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_truncated), cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_interfaces), cmocka_unit_test(test_no_captures),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_live)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,9 @@
 #include "collectors/packet/roce_parse.h"
 #include "tests/unit/collectors/packet/packets.h"
 
-#define WRITE .opcode = 0x0a, .bth_flags = 0x40, .qp = 0x123456, .psn = 0xabcdef, .ext_bytes = 16, .ext = {[14] = 4}, .payload = 1024
+#define WRITE                                                                                      \
+	.opcode = 0x0a, .bth_flags = 0x40, .qp = 0x123456, .psn = 0xabcdef, .ext_bytes = 16,       \
+	.ext = {[14] = 4}, .payload = 1024
 
 struct row {
 	const char *what;
@@ -30,9 +32,12 @@ static const struct row rows[] = {
 	{"four tags", {WRITE, .n_vlan = 4}, PACKET_ROCE, ROCE_OK, ICRC_OK},
 	{"five tags", {WRITE, .n_vlan = 5}, PACKET_BAD, ROCE_VLAN_DEPTH, ICRC_UNCHECKED},
 	{"IPv6", {WRITE, .v6 = 1}, PACKET_ROCE, ROCE_OK, ICRC_OK},
-	{"IPv6, three extension headers", {WRITE, .v6 = 1, .options = 24}, PACKET_ROCE, ROCE_OK, ICRC_UNCHECKED},
-	{"IPv6, eight extension headers", {WRITE, .v6 = 1, .options = 64}, PACKET_ROCE, ROCE_OK, ICRC_UNCHECKED},
-	{"IPv6, nine extension headers", {WRITE, .v6 = 1, .options = 72}, PACKET_BAD, ROCE_IP6_EXTENSIONS, ICRC_UNCHECKED},
+	{"IPv6, three extension headers", {WRITE, .v6 = 1, .options = 24}, PACKET_ROCE, ROCE_OK,
+		ICRC_UNCHECKED},
+	{"IPv6, eight extension headers", {WRITE, .v6 = 1, .options = 64}, PACKET_ROCE, ROCE_OK,
+		ICRC_UNCHECKED},
+	{"IPv6, nine extension headers", {WRITE, .v6 = 1, .options = 72}, PACKET_BAD,
+		ROCE_IP6_EXTENSIONS, ICRC_UNCHECKED},
 	{"IPv6, tagged", {WRITE, .v6 = 1, .n_vlan = 1}, PACKET_ROCE, ROCE_OK, ICRC_OK},
 	{"IPv4 options", {WRITE, .options = 40}, PACKET_ROCE, ROCE_OK, ICRC_UNCHECKED},
 	{"raw IPv4", {WRITE, .link = 101}, PACKET_ROCE, ROCE_OK, ICRC_OK},
@@ -42,16 +47,24 @@ static const struct row rows[] = {
 	{"wrong ICRC", {WRITE, .icrc = 1}, PACKET_ROCE, ROCE_OK, ICRC_BAD},
 	{"Ethernet padding", {.opcode = 0x04, .padding = 30}, PACKET_ROCE, ROCE_OK, ICRC_OK},
 	{"first fragment", {WRITE, .fragment = 0x2000}, PACKET_ROCE, ROCE_OK, ICRC_UNCHECKED},
-	{"later fragment", {WRITE, .fragment = 0x00b9}, PACKET_BAD, ROCE_IP_FRAGMENT, ICRC_UNCHECKED},
+	{"later fragment", {WRITE, .fragment = 0x00b9}, PACKET_BAD, ROCE_IP_FRAGMENT,
+		ICRC_UNCHECKED},
 	{"other port", {WRITE, .dst_port = 4790}, PACKET_OTHER, ROCE_OK, ICRC_UNCHECKED},
-	{"from port 4791 only", {WRITE, .src_port = 4791, .dst_port = 5000}, PACKET_OTHER, ROCE_OK, ICRC_UNCHECKED},
+	{"from port 4791 only", {WRITE, .src_port = 4791, .dst_port = 5000}, PACKET_OTHER, ROCE_OK,
+		ICRC_UNCHECKED},
 	{"TCP", {WRITE, .proto = 6}, PACKET_OTHER, ROCE_OK, ICRC_UNCHECKED},
-	{"UDP length longer than IP", {WRITE, .udp_less = -4}, PACKET_BAD, ROCE_UDP_LENGTH, ICRC_UNCHECKED},
-	{"UDP length below its header", {.opcode = 4, .udp_less = 20}, PACKET_BAD, ROCE_UDP_LENGTH, ICRC_UNCHECKED},
-	{"UDP payload below BTH", {.opcode = 4, .udp_less = 4}, PACKET_BAD, ROCE_BTH_SHORT, ICRC_UNCHECKED},
-	{"IP length longer than the frame", {WRITE, .ip_more = 1}, PACKET_BAD, ROCE_IP_LENGTH, ICRC_UNCHECKED},
-	{"IPv6 length longer than the frame", {WRITE, .v6 = 1, .ip_more = 1}, PACKET_BAD, ROCE_IP_LENGTH, ICRC_UNCHECKED},
-	{"transport version 1", {.opcode = 4, .bth_flags = 1}, PACKET_BAD, ROCE_BTH_VERSION, ICRC_UNCHECKED},
+	{"UDP length longer than IP", {WRITE, .udp_less = -4}, PACKET_BAD, ROCE_UDP_LENGTH,
+		ICRC_UNCHECKED},
+	{"UDP length below its header", {.opcode = 4, .udp_less = 20}, PACKET_BAD, ROCE_UDP_LENGTH,
+		ICRC_UNCHECKED},
+	{"UDP payload below BTH", {.opcode = 4, .udp_less = 4}, PACKET_BAD, ROCE_BTH_SHORT,
+		ICRC_UNCHECKED},
+	{"IP length longer than the frame", {WRITE, .ip_more = 1}, PACKET_BAD, ROCE_IP_LENGTH,
+		ICRC_UNCHECKED},
+	{"IPv6 length longer than the frame", {WRITE, .v6 = 1, .ip_more = 1}, PACKET_BAD,
+		ROCE_IP_LENGTH, ICRC_UNCHECKED},
+	{"transport version 1", {.opcode = 4, .bth_flags = 1}, PACKET_BAD, ROCE_BTH_VERSION,
+		ICRC_UNCHECKED},
 };
 
 static void test_rows(void **state)
@@ -61,24 +74,32 @@ static void test_rows(void **state)
 		struct built f;
 		struct roce_packet p;
 		frame_build(&r->s, &f);
-		roce_parse(link_of_dlt(r->s.link ? (uint32_t)r->s.link : 1), f.b, f.n, f.n, ROCE_CHECK_ICRC, &p);
+		roce_parse(link_of_dlt(r->s.link ? (uint32_t)r->s.link : 1), f.b, f.n, f.n,
+			ROCE_CHECK_ICRC, &p);
 		if (p.kind != r->kind || p.error != r->error || p.icrc != r->icrc)
-			fail_msg("%s: kind %d error %s icrc %d, expected %d %s %d", r->what, p.kind, roce_error_name(p.error), p.icrc, r->kind,
+			fail_msg("%s: kind %d error %s icrc %d, expected %d %s %d", r->what, p.kind,
+				roce_error_name(p.error), p.icrc, r->kind,
 				roce_error_name(r->error), r->icrc);
 		if (p.kind != PACKET_ROCE)
 			continue;
-		size_t link = r->s.link == 101 ? 0 : r->s.link == 113 ? 16 : r->s.link == 276 ? 20 : 14;
+		size_t link = r->s.link == 101 ? 0
+			: r->s.link == 113     ? 16
+			: r->s.link == 276     ? 20
+					       : 14;
 		if (p.octets != f.n - link + 14)
 			fail_msg("%s: %u octets of a frame of %zu", r->what, p.octets, f.n);
-		if (p.family != (r->s.v6 ? 6 : 4) || p.opcode != r->s.opcode || p.dst_qp != r->s.qp || p.psn != r->s.psn ||
-			p.src_port != 49152 || p.payload_bytes != (uint32_t)r->s.payload || p.n_vlan != r->s.n_vlan || p.p_key != 0xffff)
+		if (p.family != (r->s.v6 ? 6 : 4) || p.opcode != r->s.opcode ||
+			p.dst_qp != r->s.qp || p.psn != r->s.psn || p.src_port != 49152 ||
+			p.payload_bytes != (uint32_t)r->s.payload || p.n_vlan != r->s.n_vlan ||
+			p.p_key != 0xffff)
 			fail_msg("%s: fields", r->what);
 		if (r->s.n_vlan && (p.vlan != 100 || p.pcp != 3))
 			fail_msg("%s: tag", r->what);
 	}
 }
 
-/* Cut at every byte: never a crash (under the sanitizers), never another verdict than "cut" until the headers are whole. */
+/* Cut at every byte: never a crash (under the sanitizers), never another verdict than "cut" until
+ * the headers are whole. */
 static void test_cut(void **state)
 {
 	for (size_t i = 0; i < rw_countof(rows); i++) {
@@ -86,15 +107,20 @@ static void test_cut(void **state)
 		frame_build(&rows[i].s, &f);
 		bool whole = false;
 		for (size_t n = 0; n <= f.n; n++) {
-			uint8_t *exact = malloc(n ? n : 1); /* so that the sanitizer sees one byte too many */
+			/* so that the sanitizer sees one byte too many */
+			uint8_t *exact = malloc(n ? n : 1);
 			memcpy(exact, f.b, n);
 			struct roce_packet p;
-			roce_parse(link_of_dlt(rows[i].s.link ? (uint32_t)rows[i].s.link : 1), exact, n, f.n, ROCE_CHECK_ICRC, &p);
+			roce_parse(link_of_dlt(rows[i].s.link ? (uint32_t)rows[i].s.link : 1),
+				exact, n, f.n, ROCE_CHECK_ICRC, &p);
 			if (whole && p.kind != rows[i].kind)
-				fail_msg("%s: cut at %zu after it was understood: kind %d", rows[i].what, n, p.kind);
+				fail_msg("%s: cut at %zu after it was understood: kind %d",
+					rows[i].what, n, p.kind);
 			whole = p.kind == rows[i].kind && p.error == rows[i].error;
-			if (!whole && (p.kind != PACKET_BAD || p.error != ROCE_CUT_BY_SNAPLEN) && p.kind != PACKET_OTHER && p.error != ROCE_VLAN_DEPTH)
-				fail_msg("%s: cut at %zu: kind %d, %s", rows[i].what, n, p.kind, roce_error_name(p.error));
+			if (!whole && (p.kind != PACKET_BAD || p.error != ROCE_CUT_BY_SNAPLEN) &&
+				p.kind != PACKET_OTHER && p.error != ROCE_VLAN_DEPTH)
+				fail_msg("%s: cut at %zu: kind %d, %s", rows[i].what, n, p.kind,
+					roce_error_name(p.error));
 			free(exact);
 		}
 		assert_true(whole);
@@ -120,11 +146,20 @@ static void test_fields(void **state)
 	struct built f;
 	struct roce_packet p;
 	/* everything set that can be */
-	frame_build(&(struct frame_spec){.opcode = 0x05, .bth_flags = 0xf0, .bth_ecn = 0xc0, .qp = 0xffffff, .psn = 0xffffff, .ack_req = 1, .tos = 0xff,
-		.ext_bytes = 4, .payload = 8}, &f);
+	frame_build(&(struct frame_spec){.opcode = 0x05,
+			    .bth_flags = 0xf0,
+			    .bth_ecn = 0xc0,
+			    .qp = 0xffffff,
+			    .psn = 0xffffff,
+			    .ack_req = 1,
+			    .tos = 0xff,
+			    .ext_bytes = 4,
+			    .payload = 8},
+		&f);
 	roce_parse(LINK_ETHERNET, f.b, f.n, f.n, ROCE_CHECK_ICRC, &p);
 	assert_int_equal(p.kind, PACKET_ROCE);
-	assert_true(p.se && p.mig_req && p.fecn && p.becn && p.ack_req && !p.has_aeth && !p.has_reth);
+	assert_true(
+		p.se && p.mig_req && p.fecn && p.becn && p.ack_req && !p.has_aeth && !p.has_reth);
 	assert_int_equal(p.pad, 3);
 	assert_int_equal(p.payload_bytes, 5);
 	assert_int_equal(p.ecn, ECN_CE);
@@ -163,11 +198,16 @@ static void test_fields(void **state)
 	assert_int_equal(p.icrc, ICRC_OK);
 
 	/* Extension headers of the transports that put one before the AETH or RETH. */
-	frame_build(&(struct frame_spec){.opcode = 0x51, .ext_bytes = 8, .ext = {[4] = 0x61, [7] = 5}}, &f); /* RD: RDETH, AETH */
+	/* RD: RDETH, AETH */
+	frame_build(
+		&(struct frame_spec){.opcode = 0x51, .ext_bytes = 8, .ext = {[4] = 0x61, [7] = 5}},
+		&f);
 	roce_parse(LINK_ETHERNET, f.b, f.n, f.n, 0, &p);
 	assert_true(roce_is_nak(&p));
 	assert_int_equal(p.msn, 5);
-	frame_build(&(struct frame_spec){.opcode = 0xaa, .ext_bytes = 20, .ext = {[16 + 2] = 1}}, &f); /* XRC: XRCETH, RETH */
+	/* XRC: XRCETH, RETH */
+	frame_build(
+		&(struct frame_spec){.opcode = 0xaa, .ext_bytes = 20, .ext = {[16 + 2] = 1}}, &f);
 	roce_parse(LINK_ETHERNET, f.b, f.n, f.n, 0, &p);
 	assert_int_equal(p.reth_bytes, 256);
 }
@@ -202,15 +242,32 @@ static void test_pause(void **state)
 
 static void test_opcodes(void **state)
 {
-	static const struct { uint8_t opcode; const char *name; enum roce_role role; } names[] = {
-		{0x00, "RC_SEND_FIRST", ROLE_REQUEST}, {0x05, "RC_SEND_ONLY_WITH_IMMEDIATE", ROLE_REQUEST},
-		{0x0a, "RC_RDMA_WRITE_ONLY", ROLE_REQUEST}, {0x0c, "RC_RDMA_READ_REQUEST", ROLE_REQUEST},
-		{0x0d, "RC_RDMA_READ_RESPONSE_FIRST", ROLE_RESPONSE_FIRST}, {0x0f, "RC_RDMA_READ_RESPONSE_LAST", ROLE_RESPONSE},
-		{0x11, "RC_ACKNOWLEDGE", ROLE_ACK}, {0x12, "RC_ATOMIC_ACKNOWLEDGE", ROLE_ACK}, {0x14, "RC_FETCH_ADD", ROLE_REQUEST},
-		{0x15, "0x15", ROLE_NONE}, {0x17, "RC_SEND_ONLY_WITH_INVALIDATE", ROLE_REQUEST}, {0x18, "0x18", ROLE_NONE},
-		{0x2b, "UC_RDMA_WRITE_ONLY_WITH_IMMEDIATE", ROLE_REQUEST}, {0x2c, "0x2c", ROLE_NONE}, {0x55, "RD_RESYNC", ROLE_REQUEST},
-		{0x64, "UD_SEND_ONLY", ROLE_REQUEST}, {0x63, "0x63", ROLE_NONE}, {0x80, "0x80", ROLE_NONE}, {0x81, "CNP", ROLE_NONE},
-		{0xa6, "XRC_RDMA_WRITE_FIRST", ROLE_REQUEST}, {0xff, "0xff", ROLE_NONE},
+	static const struct {
+		uint8_t opcode;
+		const char *name;
+		enum roce_role role;
+	} names[] = {
+		{0x00, "RC_SEND_FIRST", ROLE_REQUEST},
+		{0x05, "RC_SEND_ONLY_WITH_IMMEDIATE", ROLE_REQUEST},
+		{0x0a, "RC_RDMA_WRITE_ONLY", ROLE_REQUEST},
+		{0x0c, "RC_RDMA_READ_REQUEST", ROLE_REQUEST},
+		{0x0d, "RC_RDMA_READ_RESPONSE_FIRST", ROLE_RESPONSE_FIRST},
+		{0x0f, "RC_RDMA_READ_RESPONSE_LAST", ROLE_RESPONSE},
+		{0x11, "RC_ACKNOWLEDGE", ROLE_ACK},
+		{0x12, "RC_ATOMIC_ACKNOWLEDGE", ROLE_ACK},
+		{0x14, "RC_FETCH_ADD", ROLE_REQUEST},
+		{0x15, "0x15", ROLE_NONE},
+		{0x17, "RC_SEND_ONLY_WITH_INVALIDATE", ROLE_REQUEST},
+		{0x18, "0x18", ROLE_NONE},
+		{0x2b, "UC_RDMA_WRITE_ONLY_WITH_IMMEDIATE", ROLE_REQUEST},
+		{0x2c, "0x2c", ROLE_NONE},
+		{0x55, "RD_RESYNC", ROLE_REQUEST},
+		{0x64, "UD_SEND_ONLY", ROLE_REQUEST},
+		{0x63, "0x63", ROLE_NONE},
+		{0x80, "0x80", ROLE_NONE},
+		{0x81, "CNP", ROLE_NONE},
+		{0xa6, "XRC_RDMA_WRITE_FIRST", ROLE_REQUEST},
+		{0xff, "0xff", ROLE_NONE},
 	};
 	char text[ROCE_OPCODE_TEXT_MAX];
 	for (size_t i = 0; i < rw_countof(names); i++) {
@@ -222,7 +279,8 @@ static void test_opcodes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_cut), cmocka_unit_test(test_short_packet),
-		cmocka_unit_test(test_fields), cmocka_unit_test(test_pause), cmocka_unit_test(test_opcodes)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_short_packet), cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_pause), cmocka_unit_test(test_opcodes)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

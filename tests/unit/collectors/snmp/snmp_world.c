@@ -46,7 +46,8 @@ static bool port_taken(uint16_t port)
 		rw_cleanup(fclosep) FILE *f = fopen(files[i], "r");
 		while (f && fgets(line, sizeof(line), f)) {
 			char *local = strchr(line, ':');
-			if (local && (local = strchr(local + 1, ':')) && strncmp(local, want, 6) == 0)
+			if (local && (local = strchr(local + 1, ':')) &&
+				strncmp(local, want, 6) == 0)
 				return true;
 		}
 	}
@@ -77,11 +78,14 @@ void agent_start(struct world_agent *a, const char *address, uint16_t port, cons
 		dup2(fd, 0);
 		dup2(fd, 1);
 		dup2(fd, 2);
-		execlp("snmpd", "snmpd", "-f", "-Lf", log, "-C", "-c", path, "-p", pid, a->address, (char *)NULL);
-		execl("/usr/sbin/snmpd", "snmpd", "-f", "-Lf", log, "-C", "-c", path, "-p", pid, a->address, (char *)NULL);
+		execlp("snmpd", "snmpd", "-f", "-Lf", log, "-C", "-c", path, "-p", pid, a->address,
+			(char *)NULL);
+		execl("/usr/sbin/snmpd", "snmpd", "-f", "-Lf", log, "-C", "-c", path, "-p", pid,
+			a->address, (char *)NULL);
 		_exit(127);
 	}
-	for (int tries = 0; !port_taken(port); tries++) { /* a condition with a deadline, not a time to sleep */
+	/* a condition with a deadline, not a time to sleep */
+	for (int tries = 0; !port_taken(port); tries++) {
 		int status;
 		if (tries > 2000 || waitpid(a->pid, &status, WNOHANG) == a->pid)
 			fail_msg("snmpd does not come up on %s", a->address);
@@ -136,19 +140,22 @@ static void on_target(void *arg, const struct target *t)
 	snprintf(told->reason, sizeof(told->reason), "%s", t->reason);
 }
 
-static void on_device(void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
+static void on_device(
+	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
 {
 	struct world_told *told = told_of(arg, device);
 	snprintf(told->profile, sizeof(told->profile), "%s", profile);
 	snprintf(told->descr, sizeof(told->descr), "%s", descr);
 }
 
-static void on_port(void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
+static void on_port(
+	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
 {
 	((struct world *)arg)->n_ports++;
 }
 
-static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text)
+static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
+	const char *port, const char *text)
 {
 	((struct world *)arg)->n_events++;
 }
@@ -165,7 +172,8 @@ void world_new(struct world *w, const char *community)
 	assert_true(fd >= 0);
 	close(fd);
 	write_file(w->secret_path, community);
-	w->snmp_credential = (struct config_snmp_credential){.version = 2, .community = {SECRET_FILE, w->secret_path, 0, 0}};
+	w->snmp_credential = (struct config_snmp_credential){
+		.version = 2, .community = {SECRET_FILE, w->secret_path, 0, 0}};
 	w->credential = (struct config_credential){.name = "lab", .snmp = &w->snmp_credential};
 }
 
@@ -174,9 +182,16 @@ size_t world_add(struct world *w, const char *address, uint16_t port)
 	size_t i = w->n++;
 	assert_true(i < WORLD_TARGETS);
 	snprintf(w->told[i].device, sizeof(w->told[i].device), "sw%zu", i);
-	w->snmp[i] = (struct config_snmp){.address = address, .port = port, .credential = &w->credential, .interval_ns = 200 * NS_PER_MS,
-		.slow_interval_ns = 300 * NS_PER_S, .timeout_ns = 500 * NS_PER_MS, .deadline_ns = 20 * NS_PER_S, .retries = 1};
-	w->devices[i] = (struct config_device){.name = w->told[i].device, .snmp = &w->snmp[i], .profile = "auto"};
+	w->snmp[i] = (struct config_snmp){.address = address,
+		.port = port,
+		.credential = &w->credential,
+		.interval_ns = 200 * NS_PER_MS,
+		.slow_interval_ns = 300 * NS_PER_S,
+		.timeout_ns = 500 * NS_PER_MS,
+		.deadline_ns = 20 * NS_PER_S,
+		.retries = 1};
+	w->devices[i] = (struct config_device){
+		.name = w->told[i].device, .snmp = &w->snmp[i], .profile = "auto"};
 	return i;
 }
 
@@ -184,7 +199,8 @@ void world_start(struct world *w, size_t i)
 {
 	struct sink sink = {w, on_samples, on_flows, on_target, on_device, on_port, on_event};
 	struct err e = {0};
-	if (snmp_target_new(w->loop, w->entities, &w->devices[i], &w->config, &sink, &w->targets[i], &e) != 0)
+	if (snmp_target_new(w->loop, w->entities, &w->devices[i], &w->config, &sink, &w->targets[i],
+		    &e) != 0)
 		fail_msg("%s", e.text);
 }
 
@@ -212,10 +228,12 @@ void world_wait(struct world *w, bool (*done)(struct world *w), int seconds, con
 	loop_run(w->loop);
 	loop_timer_free(timer);
 	if (!x.passed)
-		fail_msg("not within %d s: %s (sw0 is %s: %s)", seconds, what, target_state_name(w->told[0].state), w->told[0].reason);
+		fail_msg("not within %d s: %s (sw0 is %s: %s)", seconds, what,
+			target_state_name(w->told[0].state), w->told[0].reason);
 }
 
-const struct sample *world_sample(const struct world *w, const char *device, const char *port, int priority, unsigned metric)
+const struct sample *world_sample(
+	const struct world *w, const char *device, const char *port, int priority, unsigned metric)
 {
 	uint32_t id = entities_find(w->entities, device, port, priority);
 	for (size_t i = w->n_samples; id != ENTITY_NONE && i-- > 0;)

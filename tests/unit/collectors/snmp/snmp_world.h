@@ -1,6 +1,7 @@
 /*
- * snmp_world - what the SNMP tests share: a real snmpd on a loopback port with its own configuration, run as the current user; a
- * sink that keeps what it is told; waiting for conditions on the loop.
+ * snmp_world - what the SNMP tests share: a real snmpd on a loopback port with its own
+ * configuration, run as the current user; a sink that keeps what it is told; waiting for conditions
+ * on the loop.
  */
 #ifndef RW_TESTS_SNMP_WORLD_H
 #define RW_TESTS_SNMP_WORLD_H
@@ -24,7 +25,8 @@ struct world_agent { /* one snmpd */
 	uint16_t port;
 	int pid;
 };
-/* @address: "udp:127.0.0.1" or "udp6:[::1]"; @config: further lines of snmpd.conf. Waits until the port is taken. */
+/* @address: "udp:127.0.0.1" or "udp6:[::1]"; @config: further lines of snmpd.conf. Waits until the
+ * port is taken. */
 void agent_start(struct world_agent *a, const char *address, uint16_t port, const char *config);
 void agent_stop(struct world_agent *a); /* kill and wait; the folder goes */
 uint16_t free_port(int family);
@@ -61,6 +63,7 @@ void world_start(struct world *w, size_t i);
 /* Run the loop until @done(w) or the deadline; fails the test with @what when it passes. */
 void world_wait(struct world *w, bool (*done)(struct world *w), int seconds, const char *what);
 /* newest sample of (device, port, metric), NULL = none */
-const struct sample *world_sample(const struct world *w, const char *device, const char *port, int priority, unsigned metric);
+const struct sample *world_sample(
+	const struct world *w, const char *device, const char *port, int priority, unsigned metric);
 
 #endif

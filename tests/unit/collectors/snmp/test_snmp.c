@@ -1,4 +1,5 @@
-/* snmp against a real snmpd on loopback: values, restart, refusal, silence, one dead of five, IPv6, names, version 1, lost big answers. */
+/* snmp against a real snmpd on loopback: values, restart, refusal, silence, one dead of five, IPv6,
+ * names, version 1, lost big answers. */
 #include "tests/unit/collectors/snmp/snmp_world.h"
 
 #include <netdb.h>
@@ -46,7 +47,8 @@ static const struct {
 	{"discards sent", "tx_dropped", M_PORT_OUT_DISCARDS},
 };
 
-/* The kernel's own counters before the agent starts and after the poll bracket what it answers: it may cache, never invent. */
+/* The kernel's own counters before the agent starts and after the poll bracket what it answers: it
+ * may cache, never invent. */
 static void test_values(void **state)
 {
 	struct world w;
@@ -62,12 +64,14 @@ static void test_values(void **state)
 	world_wait(&w, up, 20, "the target is up");
 	int64_t t1 = wall_now().ns;
 	for (size_t i = 0; i < rw_countof(counters); i++) {
-		const struct sample *s = world_sample(&w, "sw0", "lo", PRIO_NONE, counters[i].metric);
+		const struct sample *s =
+			world_sample(&w, "sw0", "lo", PRIO_NONE, counters[i].metric);
 		uint64_t after = sys_counter("lo", counters[i].sys);
 		if (!s)
 			fail_msg("%s: no sample", counters[i].what);
 		if (s->value < before[i] || s->value > after)
-			fail_msg("%s: %llu is not between %llu and %llu", counters[i].what, (unsigned long long)s->value, (unsigned long long)before[i],
+			fail_msg("%s: %llu is not between %llu and %llu", counters[i].what,
+				(unsigned long long)s->value, (unsigned long long)before[i],
 				(unsigned long long)after);
 		assert_int_equal(s->source, SOURCE_SNMP);
 		assert_true(s->t_ns >= t0 && s->t_ns <= t1);
@@ -93,7 +97,8 @@ static bool ten_polls(struct world *w)
 	return w->told[0].polls >= 10;
 }
 
-/* The load put on a device is what it says it was asked: snmpInTotalReqVars (RFC 3418), read with another tool at the end. */
+/* The load put on a device is what it says it was asked: snmpInTotalReqVars (RFC 3418), read with
+ * another tool at the end. */
 static void test_load(void **state)
 {
 	struct world w;
@@ -107,13 +112,16 @@ static void test_load(void **state)
 	world_wait(&w, ten_polls, 60, "ten polls");
 	uint64_t counted = snmp_target_state(w.targets[0])->varbinds;
 	world_free(&w);
-	snprintf(command, sizeof(command), "snmpget -v2c -c secret -Oqv -m '' 127.0.0.1:%u .1.3.6.1.2.1.11.13.0", a.port);
+	snprintf(command, sizeof(command),
+		"snmpget -v2c -c secret -Oqv -m '' 127.0.0.1:%u .1.3.6.1.2.1.11.13.0", a.port);
 	FILE *f = popen(command, "r");
 	assert_non_null(f);
 	assert_int_equal(fscanf(f, "%llu", &asked), 1);
 	assert_int_equal(pclose(f), 0);
-	if (counted + 20 < asked || counted > asked + asked / 20 + 20) /* a request may have been under way; the tool's own is one more */
-		fail_msg("counted %llu, the agent was asked %llu", (unsigned long long)counted, asked);
+	/* a request may have been under way; the tool's own is one more */
+	if (counted + 20 < asked || counted > asked + asked / 20 + 20)
+		fail_msg("counted %llu, the agent was asked %llu", (unsigned long long)counted,
+			asked);
 	agent_stop(&a);
 }
 
@@ -132,12 +140,14 @@ static bool restart_seen(struct world *w)
 	return false;
 }
 
-/* A restarted agent: the target goes down, comes back, and the first counters after it carry the flag. */
+/* A restarted agent: the target goes down, comes back, and the first counters after it carry the
+ * flag. */
 static void test_restart(void **state)
 {
 	struct world w;
 	struct world_agent a;
-	agent_began = mono_now(); /* its sysUpTime must be above what it will be after the restart */
+	/* its sysUpTime must be above what it will be after the restart */
+	agent_began = mono_now();
 	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), OPEN);
 	world_new(&w, "secret");
 	world_add(&w, "127.0.0.1", a.port);
@@ -197,12 +207,15 @@ static void test_unreadable_secret(void **state)
 	world_free(&w);
 }
 
-/* The secret was readable at the start (with the rights of that time), and is not any more: what was read goes on. */
+/* The secret was readable at the start (with the rights of that time), and is not any more: what
+ * was read goes on. */
 static void test_secret_of_the_start(void **state)
 {
 	struct world w;
 	struct world_agent a;
-	if (geteuid() == 0) /* root reads everything: a file whose reading is refused to it too is not to be had without mounts */
+	/* root reads everything: a file whose reading is refused to it too is not to be had without
+	 * mounts */
+	if (geteuid() == 0)
 		skip();
 	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), OPEN);
 	world_new(&w, "secret");
@@ -258,7 +271,8 @@ static void test_one_dead_of_five(void **state)
 	w.snmp[0].retries = 0;
 	for (size_t i = 0; i < w.n; i++)
 		world_start(&w, i);
-	world_wait(&w, ten_polls_each, 60, "ten polls of each living one and one failure of the dead one");
+	world_wait(&w, ten_polls_each, 60,
+		"ten polls of each living one and one failure of the dead one");
 	assert_int_equal(w.told[0].up, 0);
 	for (size_t i = 1; i < w.n; i++) {
 		int64_t t[64], gaps[64];
@@ -271,7 +285,8 @@ static void test_one_dead_of_five(void **state)
 		for (size_t s = 1; s < k; s++)
 			gaps[s - 1] = t[s] - t[s - 1];
 		qsort(gaps, k - 1, sizeof(*gaps), by_gap);
-		assert_true(gaps[(k - 1) / 2] < w.snmp[0].timeout_ns / 2); /* the dead one's waiting would show here */
+		/* the dead one's waiting would show here */
+		assert_true(gaps[(k - 1) / 2] < w.snmp[0].timeout_ns / 2);
 	}
 	world_free(&w);
 	close(silent);
@@ -333,7 +348,9 @@ static bool all_down(struct world *w)
 
 static void test_bad_source(void **state)
 {
-	static const struct { const char *what, *source, *says; } rows[] = {
+	static const struct {
+		const char *what, *source, *says;
+	} rows[] = {
 		{"not an address", "ethernet0", "'ethernet0', expected an IPv4 or IPv6 address"},
 		{"not ours", "192.0.2.1", "must be an address of this machine"},
 		{"other family", "::1", "different families"},
@@ -352,7 +369,7 @@ static void test_bad_source(void **state)
 	world_free(&w);
 }
 
-/* --- a relay that loses big answers, as a path with a broken MTU does ----------------------------------------------------- */
+/* ---- a relay that loses big answers, as a path with a broken MTU does ---- */
 
 #define RELAY_LIMIT 700
 
@@ -369,7 +386,8 @@ static void relay_front(void *arg, int events)
 	struct relay *r = arg;
 	char buf[65536];
 	r->n_client = sizeof(r->client);
-	ssize_t n = recvfrom(r->front, buf, sizeof(buf), MSG_DONTWAIT, (struct sockaddr *)&r->client, &r->n_client);
+	ssize_t n = recvfrom(r->front, buf, sizeof(buf), MSG_DONTWAIT,
+		(struct sockaddr *)&r->client, &r->n_client);
 	if (n > 0)
 		assert_int_equal(send(r->back, buf, (size_t)n, 0), n);
 }
@@ -390,7 +408,8 @@ static void test_big_answers_lost(void **state)
 	struct world w;
 	struct world_agent a;
 	struct relay r = {0};
-	struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}}, to = sin;
+	struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}},
+			   to = sin;
 	socklen_t n = sizeof(sin);
 	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), OPEN);
 	world_new(&w, "secret");
@@ -455,7 +474,8 @@ static void test_unknown_profile(void **state)
 	world_new(&w, "x");
 	world_add(&w, "127.0.0.1", 1);
 	w.devices[0].profile = "tulip";
-	assert_true(snmp_target_new(w.loop, w.entities, &w.devices[0], &w.config, &sink, &t, &e) < 0);
+	assert_true(
+		snmp_target_new(w.loop, w.entities, &w.devices[0], &w.config, &sink, &t, &e) < 0);
 	assert_non_null(strstr(e.text, "tulip"));
 	assert_null(t);
 	world_free(&w);
@@ -477,7 +497,8 @@ static bool three_more(struct world *w)
 	return n >= 3;
 }
 
-/* snmpd keeps interface counters for 3 s. Polled faster, its repeated answers are neither idle seconds nor bursts. */
+/* snmpd keeps interface counters for 3 s. Polled faster, its repeated answers are neither idle
+ * seconds nor bursts. */
 static void test_cache(void **state)
 {
 	struct world w;
@@ -488,7 +509,8 @@ static void test_cache(void **state)
 	w.snmp[0].interval_ns = 600 * NS_PER_MS;
 	world_start(&w, 0);
 	world_wait(&w, cache_learned, 60, "the cache is known");
-	assert_true(snmp_target_refresh_ns(w.targets[0]) > 2 * NS_PER_S && snmp_target_refresh_ns(w.targets[0]) < 6 * NS_PER_S);
+	assert_true(snmp_target_refresh_ns(w.targets[0]) > 2 * NS_PER_S &&
+		snmp_target_refresh_ns(w.targets[0]) < 6 * NS_PER_S);
 	samples_before = w.n_samples;
 	world_wait(&w, three_more, 60, "readings go on");
 	uint32_t lo = entities_find(w.entities, "sw0", "lo", PRIO_NONE);
@@ -497,7 +519,8 @@ static void test_cache(void **state)
 		const struct sample *s = &w.samples[i];
 		if (s->entity != lo || s->metric != M_PORT_IN_OCTETS)
 			continue;
-		/* our own polls pass lo: it moves in each real reading. A machine so busy that the period was lost again proves nothing. */
+		/* our own polls pass lo: it moves in each real reading. A machine so busy that the
+		 * period was lost again proves nothing. */
 		if (last && snmp_target_refresh_ns(w.targets[0]) > 0)
 			assert_true(s->value > last->value || s->t_ns - last->t_ns > 2 * NS_PER_S);
 		last = s;
@@ -506,11 +529,15 @@ static void test_cache(void **state)
 	agent_stop(&a);
 }
 
-/* --- version 3 ------------------------------------------------------------------------------------------------------------ */
+/* ---- version 3 ----------------------------------------------------------- */
 
-#define V3_AGENT "createUser noc SHA-256 \"auth-password\" AES-128 \"priv-password\"\nrouser noc authpriv\n" \
-	"createUser reader SHA-512 \"auth-password\"\nrouser reader authnopriv\ncreateUser open\nrouser open noauth\n" \
-	"createUser big SHA-384 \"auth-password\" AES-256 \"priv-password\"\nrouser big authpriv\n" \
+#define V3_AGENT                                                                                   \
+	"createUser noc SHA-256 \"auth-password\" AES-128 \"priv-password\"\nrouser noc "          \
+	"authpriv\n"                                                                               \
+	"createUser reader SHA-512 \"auth-password\"\nrouser reader authnopriv\ncreateUser "       \
+	"open\nrouser open noauth\n"                                                               \
+	"createUser big SHA-384 \"auth-password\" AES-256 \"priv-password\"\nrouser big "          \
+	"authpriv\n"                                                                               \
 	"createUser mid SHA \"auth-password\" AES-192 \"priv-password\"\nrouser mid authpriv\n"
 
 struct v3 {
@@ -543,8 +570,13 @@ static void v3_world(struct world *w, const struct v3 *v, uint16_t port)
 	world_new(w, "unused");
 	secret_write(0, v->auth_password ? v->auth_password : "");
 	secret_write(1, v->priv_password ? v->priv_password : "");
-	w->snmp_credential = (struct config_snmp_credential){.version = 3, .user = v->user, .context = "", .auth = v->auth,
-		.auth_secret = {SECRET_FILE, secret_paths[0], 0, 0}, .priv = v->priv, .priv_secret = {SECRET_FILE, secret_paths[1], 0, 0}};
+	w->snmp_credential = (struct config_snmp_credential){.version = 3,
+		.user = v->user,
+		.context = "",
+		.auth = v->auth,
+		.auth_secret = {SECRET_FILE, secret_paths[0], 0, 0},
+		.priv = v->priv,
+		.priv_secret = {SECRET_FILE, secret_paths[1], 0, 0}};
 	world_add(w, "127.0.0.1", port);
 	world_start(w, 0);
 }
@@ -559,19 +591,31 @@ static void v3_done(struct world *w)
 static void test_v3(void **state)
 {
 	static const struct v3 rows[] = {
-		{"authPriv SHA-256 AES-128", "noc", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_AES128, "priv-password", NULL},
-		{"wrong auth password", "noc", SNMP_AUTH_SHA256, "auth-passworx", SNMP_PRIV_AES128, "priv-password", "wrong auth password"},
-		{"wrong priv password", "noc", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_AES128, "priv-passworx", "wrong priv password or priv protocol"},
-		{"right again: the library must not keep the wrong key", "noc", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_AES128, "priv-password", NULL},
-		{"wrong auth protocol", "noc", SNMP_AUTH_SHA1, "auth-password", SNMP_PRIV_AES128, "priv-password", "wrong auth password or auth protocol"},
-		{"unknown user", "nobody", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_NONE, NULL, "knows no SNMPv3 user nobody"},
-		{"authNoPriv SHA-512", "reader", SNMP_AUTH_SHA512, "auth-password", SNMP_PRIV_NONE, NULL, NULL},
+		{"authPriv SHA-256 AES-128", "noc", SNMP_AUTH_SHA256, "auth-password",
+			SNMP_PRIV_AES128, "priv-password", NULL},
+		{"wrong auth password", "noc", SNMP_AUTH_SHA256, "auth-passworx", SNMP_PRIV_AES128,
+			"priv-password", "wrong auth password"},
+		{"wrong priv password", "noc", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_AES128,
+			"priv-passworx", "wrong priv password or priv protocol"},
+		{"right again: the library must not keep the wrong key", "noc", SNMP_AUTH_SHA256,
+			"auth-password", SNMP_PRIV_AES128, "priv-password", NULL},
+		{"wrong auth protocol", "noc", SNMP_AUTH_SHA1, "auth-password", SNMP_PRIV_AES128,
+			"priv-password", "wrong auth password or auth protocol"},
+		{"unknown user", "nobody", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_NONE, NULL,
+			"knows no SNMPv3 user nobody"},
+		{"authNoPriv SHA-512", "reader", SNMP_AUTH_SHA512, "auth-password", SNMP_PRIV_NONE,
+			NULL, NULL},
 		{"noAuthNoPriv", "open", SNMP_AUTH_NONE, NULL, SNMP_PRIV_NONE, NULL, NULL},
-		{"SHA-384 AES-256", "big", SNMP_AUTH_SHA384, "auth-password", SNMP_PRIV_AES256, "priv-password", NULL},
-		{"SHA-1 AES-192", "mid", SNMP_AUTH_SHA1, "auth-password", SNMP_PRIV_AES192, "priv-password", NULL},
-		{"level too low", "noc", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_NONE, NULL, "not allow"},
-		{"user without keys asked with some", "open", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_NONE, NULL, "security level"},
-		{"password too short", "noc", SNMP_AUTH_SHA256, "short", SNMP_PRIV_NONE, NULL, "shorter than 8"},
+		{"SHA-384 AES-256", "big", SNMP_AUTH_SHA384, "auth-password", SNMP_PRIV_AES256,
+			"priv-password", NULL},
+		{"SHA-1 AES-192", "mid", SNMP_AUTH_SHA1, "auth-password", SNMP_PRIV_AES192,
+			"priv-password", NULL},
+		{"level too low", "noc", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_NONE, NULL,
+			"not allow"},
+		{"user without keys asked with some", "open", SNMP_AUTH_SHA256, "auth-password",
+			SNMP_PRIV_NONE, NULL, "security level"},
+		{"password too short", "noc", SNMP_AUTH_SHA256, "short", SNMP_PRIV_NONE, NULL,
+			"shorter than 8"},
 	};
 	struct world_agent a;
 	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), V3_AGENT);
@@ -579,8 +623,10 @@ static void test_v3(void **state)
 		struct world w;
 		v3_world(&w, &rows[i], a.port);
 		world_wait(&w, settled, 20, rows[i].what);
-		if (rows[i].says ? !strstr(w.told[0].reason, rows[i].says) : w.told[0].state != TARGET_UP)
-			fail_msg("%s: %s '%s'", rows[i].what, target_state_name(w.told[0].state), w.told[0].reason);
+		if (rows[i].says ? !strstr(w.told[0].reason, rows[i].says)
+				 : w.told[0].state != TARGET_UP)
+			fail_msg("%s: %s '%s'", rows[i].what, target_state_name(w.told[0].state),
+				w.told[0].reason);
 		if (!rows[i].says)
 			assert_non_null(world_sample(&w, "sw0", "lo", PRIO_NONE, M_PORT_IN_OCTETS));
 		v3_done(&w);
@@ -588,10 +634,12 @@ static void test_v3(void **state)
 	agent_stop(&a);
 }
 
-/* An agent that starts again counts its boots up: the session finds the new time by itself, or starts again. */
+/* An agent that starts again counts its boots up: the session finds the new time by itself, or
+ * starts again. */
 static void test_v3_restart(void **state)
 {
-	static const struct v3 v = {"", "noc", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_AES128, "priv-password", NULL};
+	static const struct v3 v = {"", "noc", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_AES128,
+		"priv-password", NULL};
 	struct world w;
 	struct world_agent a;
 	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), V3_AGENT);
@@ -608,7 +656,8 @@ static void test_v3_restart(void **state)
 
 static void test_v3_silent(void **state)
 {
-	static const struct v3 v = {"", "noc", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_AES128, "priv-password", NULL};
+	static const struct v3 v = {"", "noc", SNMP_AUTH_SHA256, "auth-password", SNMP_PRIV_AES128,
+		"priv-password", NULL};
 	struct world w;
 	struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	socklen_t n = sizeof(sin);

@@ -11,22 +11,33 @@
 #include "collectors/snmp/snmp_decode.h"
 #include "db/model/metric.h"
 
-/* Tables: "names" 1.1 (1 name, 2 descr, 3 alias, 4 speed Mbps), "counters" 1.2, "queues" 1.3, "levels" 1.4. */
+/* Tables: "names" 1.1 (1 name, 2 descr, 3 alias, 4 speed Mbps), "counters" 1.2, "queues" 1.3,
+ * "levels" 1.4. */
 static const char text[] =
 	"name: x\ndoc: d\ntc_map: { 0: 0, 1: 3, 2: 3 }\ncell_bytes: 100\n"
-	"snmp:\n  port_names: [{ first: 100, last: 199, subtract: 100, name: \"Eth{n}\" }]\n  tables:\n"
-	"    - { name: names, cadence: slow, oid: 1.1, index: [port], columns: [{ column: 1, attribute: port_name }, { column: 2, attribute: port_descr },\n"
-	"        { column: 3, attribute: port_alias }, { column: 4, metric: port.speed_bps, unit: Mbps, ignore: [0] },\n"
+	"snmp:\n  port_names: [{ first: 100, last: 199, subtract: 100, name: \"Eth{n}\" }]\n  "
+	"tables:\n"
+	"    - { name: names, cadence: slow, oid: 1.1, index: [port], columns: [{ column: 1, "
+	"attribute: port_name }, { column: 2, attribute: port_descr },\n"
+	"        { column: 3, attribute: port_alias }, { column: 4, metric: port.speed_bps, unit: "
+	"Mbps, ignore: [0] },\n"
 	"        { column: 5, metric: port.speed_bps, fallback: true, ignore: [4294967295] }] }\n"
-	"    - { name: counters, cadence: fast, oid: 1.2, index: [port], columns: [{ column: 1, metric: port.in_octets }, { column: 2, metric: port.in_packets },\n"
-	"        { column: 3, metric: port.in_packets }, { column: 9, attribute: discontinuity }, { column: 11, metric: port.in_octets, fallback: true },\n"
-	"        { column: 8, metric: port.oper_up, equals: 1 }, { column: 12, priority: 3, metric: pfc.rx_frames }, { column: 13, metric: port.flaps, width: 32 }] }\n"
-	"    - { name: queues, cadence: fast, oid: 1.3, index: [port, type, queue], first_queue: 1, columns: [{ column: 1, metric: queue.drops },\n"
+	"    - { name: counters, cadence: fast, oid: 1.2, index: [port], columns: [{ column: 1, "
+	"metric: port.in_octets }, { column: 2, metric: port.in_packets },\n"
+	"        { column: 3, metric: port.in_packets }, { column: 9, attribute: discontinuity }, "
+	"{ column: 11, metric: port.in_octets, fallback: true },\n"
+	"        { column: 8, metric: port.oper_up, equals: 1 }, { column: 12, priority: 3, "
+	"metric: pfc.rx_frames }, { column: 13, metric: port.flaps, width: 32 }] }\n"
+	"    - { name: queues, cadence: fast, oid: 1.3, index: [port, type, queue], first_queue: "
+	"1, columns: [{ column: 1, metric: queue.drops },\n"
 	"        { column: 2, metric: queue.depth_bytes, unit: cells, where: { type: 7 } },\n"
-	"        { column: 3, metric: queue.ecn_marked, when: { column: 4, equals: 1 } }, { column: 5, metric: pfc.rx_pause_ns, unit: us }] }\n"
-	"    - { name: levels, cadence: slow, oid: 1.4, index: [port, priority], columns: [{ column: 1, metric: cfg.pg_headroom_bytes, ignore: [0] },\n"
+	"        { column: 3, metric: queue.ecn_marked, when: { column: 4, equals: 1 } }, { "
+	"column: 5, metric: pfc.rx_pause_ns, unit: us }] }\n"
+	"    - { name: levels, cadence: slow, oid: 1.4, index: [port, priority], columns: [{ "
+	"column: 1, metric: cfg.pg_headroom_bytes, ignore: [0] },\n"
 	"        { column: 2, metric: cfg.pg_headroom_bytes, subtract: true, ignore: [0] }] }\n"
-	"    - { name: pools, cadence: fast, oid: 1.5, index: [pool], columns: [{ column: 1, metric: pool.watermark_bytes, unit: cells }] }\n";
+	"    - { name: pools, cadence: fast, oid: 1.5, index: [pool], columns: [{ column: 1, "
+	"metric: pool.watermark_bytes, unit: cells }] }\n";
 
 static struct profiles *profiles;
 static const struct profile *profile;
@@ -48,7 +59,12 @@ static int tear_down(void **state)
 	return 0;
 }
 
-struct value { const char *oid; enum snmp_type type; uint64_t number; const char *text; };
+struct value {
+	const char *oid;
+	enum snmp_type type;
+	uint64_t number;
+	const char *text;
+};
 
 static const struct profile_table *table(const char *name)
 {
@@ -75,13 +91,17 @@ static struct snmp_rows *rows_of(const char *name, const struct value *v, size_t
 			size_t c = 0;
 			while (!snmp_oid_under(ask[k], columns[c]))
 				c++;
-			b[k] = (struct snmp_varbind){.oid = {ask[k].v, ask[k].n}, .type = SNMP_END_OF_MIB};
+			b[k] = (struct snmp_varbind){
+				.oid = {ask[k].v, ask[k].n}, .type = SNMP_END_OF_MIB};
 			for (; at[c] < n; at[c]++) {
 				int arcs_n = snmp_oid_parse(v[at[c]].oid, arcs[k], 16);
 				struct snmp_oid o = {arcs[k], (size_t)arcs_n};
 				if (!snmp_oid_under(o, columns[c]))
 					continue;
-				b[k] = (struct snmp_varbind){.oid = o, .type = v[at[c]].type, .number = v[at[c]].number, .bytes = (const uint8_t *)v[at[c]].text,
+				b[k] = (struct snmp_varbind){.oid = o,
+					.type = v[at[c]].type,
+					.number = v[at[c]].number,
+					.bytes = (const uint8_t *)v[at[c]].text,
 					.n_bytes = v[at[c]].text ? strlen(v[at[c]].text) : 0};
 				at[c]++;
 				break;
@@ -91,11 +111,25 @@ static struct snmp_rows *rows_of(const char *name, const struct value *v, size_t
 	}
 	return r;
 }
-#define ROWS(name, ...) rows_of((name), (const struct value[]){__VA_ARGS__}, rw_countof(((const struct value[]){__VA_ARGS__})))
-#define STR(oid, s) {oid, SNMP_STRING, 0, s}
-#define C64(oid, u) {oid, SNMP_COUNTER64, u, NULL}
-#define C32(oid, u) {oid, SNMP_COUNTER32, u, NULL}
-#define INT(oid, u) {oid, SNMP_INTEGER, u, NULL}
+#define ROWS(name, ...)                                                                            \
+	rows_of((name), (const struct value[]){__VA_ARGS__},                                       \
+		rw_countof(((const struct value[]){__VA_ARGS__})))
+#define STR(oid, s)                                                                                \
+	{                                                                                          \
+		oid, SNMP_STRING, 0, s                                                             \
+	}
+#define C64(oid, u)                                                                                \
+	{                                                                                          \
+		oid, SNMP_COUNTER64, u, NULL                                                       \
+	}
+#define C32(oid, u)                                                                                \
+	{                                                                                          \
+		oid, SNMP_COUNTER32, u, NULL                                                       \
+	}
+#define INT(oid, u)                                                                                \
+	{                                                                                          \
+		oid, SNMP_INTEGER, u, NULL                                                         \
+	}
 
 struct fixture {
 	struct entities *entities;
@@ -138,7 +172,8 @@ static void poll_counters(struct fixture *f, struct snmp_rows *r, bool restart)
 	decode(f, "counters", r, restart);
 }
 
-static const struct sample *find(const struct fixture *f, const char *port, int priority, unsigned metric)
+static const struct sample *find(
+	const struct fixture *f, const char *port, int priority, unsigned metric)
 {
 	uint32_t id = entities_find(f->entities, "sw", port, priority);
 	const struct sample *found = NULL;
@@ -154,11 +189,22 @@ static void test_names(void **state)
 {
 	struct fixture f;
 	fixture_new(&f);
-	names(&f, ROWS("names", STR("1.1.1.1", "eth1"), STR("1.1.1.2", "dup"), STR("1.1.1.3", "dup"), STR("1.1.1.105", "alias5"), STR("1.1.2.4", "by descr"),
-		STR("1.1.3.1", " to\tspine\x01\xff "), INT("1.1.4.1", 400000), INT("1.1.4.2", 0), INT("1.1.5.1", 1), INT("1.1.5.2", 4294967295), INT("1.1.5.3", 1000),
-		INT("1.1.5.9", 10)));
-	static const struct { uint32_t ifindex; const char *name, *alias; uint64_t speed; } want[] = {
-		{1, "eth1", "to spine ?", 400000000000}, {2, "dup", "", 0}, {3, "dup@3", "", 1000}, {4, "by descr", "", 0}, {9, "9", "", 10},
+	names(&f,
+		ROWS("names", STR("1.1.1.1", "eth1"), STR("1.1.1.2", "dup"), STR("1.1.1.3", "dup"),
+			STR("1.1.1.105", "alias5"), STR("1.1.2.4", "by descr"),
+			STR("1.1.3.1", " to\tspine\x01\xff "), INT("1.1.4.1", 400000),
+			INT("1.1.4.2", 0), INT("1.1.5.1", 1), INT("1.1.5.2", 4294967295),
+			INT("1.1.5.3", 1000), INT("1.1.5.9", 10)));
+	static const struct {
+		uint32_t ifindex;
+		const char *name, *alias;
+		uint64_t speed;
+	} want[] = {
+		{1, "eth1", "to spine ?", 400000000000},
+		{2, "dup", "", 0},
+		{3, "dup@3", "", 1000},
+		{4, "by descr", "", 0},
+		{9, "9", "", 10},
 		{105, "Eth5", "alias5", 0},
 	};
 	assert_int_equal(snmp_decode_port_count(f.d), rw_countof(want));
@@ -180,9 +226,14 @@ static void test_counters(void **state)
 	struct fixture f;
 	fixture_new(&f);
 	names(&f, ROWS("names", STR("1.1.1.1", "a"), STR("1.1.1.2", "b")));
-	poll_counters(&f, ROWS("counters", C64("1.2.1.1", 10), C64("1.2.2.1", 3), C64("1.2.3.1", 4), INT("1.2.8.1", 1), INT("1.2.8.2", 2), C32("1.2.11.1", 99),
-		C32("1.2.11.2", 7), C64("1.2.12.1", 5), INT("1.2.13.1", 6), C64("1.2.1.77", 1)), false);
-	assert_int_equal(find(&f, "a", PRIO_NONE, M_PORT_IN_OCTETS)->value, 10); /* not the fallback */
+	poll_counters(&f,
+		ROWS("counters", C64("1.2.1.1", 10), C64("1.2.2.1", 3), C64("1.2.3.1", 4),
+			INT("1.2.8.1", 1), INT("1.2.8.2", 2), C32("1.2.11.1", 99),
+			C32("1.2.11.2", 7), C64("1.2.12.1", 5), INT("1.2.13.1", 6),
+			C64("1.2.1.77", 1)),
+		false);
+	/* not the fallback */
+	assert_int_equal(find(&f, "a", PRIO_NONE, M_PORT_IN_OCTETS)->value, 10);
 	assert_int_equal(find(&f, "a", PRIO_NONE, M_PORT_IN_OCTETS)->flags, 0);
 	assert_int_equal(find(&f, "b", PRIO_NONE, M_PORT_IN_OCTETS)->value, 7);
 	assert_int_equal(find(&f, "b", PRIO_NONE, M_PORT_IN_OCTETS)->flags, SF_WRAP32);
@@ -190,7 +241,8 @@ static void test_counters(void **state)
 	assert_int_equal(find(&f, "a", PRIO_NONE, M_PORT_OPER_UP)->value, 1);
 	assert_int_equal(find(&f, "b", PRIO_NONE, M_PORT_OPER_UP)->value, 0);
 	assert_int_equal(find(&f, "a", 3, M_PFC_RX_FRAMES)->value, 5);
-	assert_int_equal(find(&f, "a", PRIO_NONE, M_PORT_FLAPS)->flags, SF_WRAP32); /* the profile says 32 bits */
+	/* the profile says 32 bits */
+	assert_int_equal(find(&f, "a", PRIO_NONE, M_PORT_FLAPS)->flags, SF_WRAP32);
 	assert_int_equal(snmp_decode_stats(f.d)->unknown_ports, 1);
 	/* a contributor goes away: the sum is another counter now */
 	poll_counters(&f, ROWS("counters", C64("1.2.1.1", 11), C64("1.2.2.1", 3)), false);
@@ -216,11 +268,18 @@ static void test_discontinuity(void **state)
 	struct fixture f;
 	fixture_new(&f);
 	names(&f, ROWS("names", STR("1.1.1.1", "a"), STR("1.1.1.2", "b")));
-	poll_counters(&f, ROWS("counters", C64("1.2.1.1", 10), C64("1.2.1.2", 10), INT("1.2.9.1", 0), INT("1.2.9.2", 0)), false);
-	poll_counters(&f, ROWS("counters", C64("1.2.1.1", 11), C64("1.2.1.2", 11), INT("1.2.9.1", 0), INT("1.2.9.2", 500)), false);
+	poll_counters(&f,
+		ROWS("counters", C64("1.2.1.1", 10), C64("1.2.1.2", 10), INT("1.2.9.1", 0),
+			INT("1.2.9.2", 0)),
+		false);
+	poll_counters(&f,
+		ROWS("counters", C64("1.2.1.1", 11), C64("1.2.1.2", 11), INT("1.2.9.1", 0),
+			INT("1.2.9.2", 500)),
+		false);
 	assert_int_equal(find(&f, "a", PRIO_NONE, M_PORT_IN_OCTETS)->flags, 0);
 	assert_int_equal(find(&f, "b", PRIO_NONE, M_PORT_IN_OCTETS)->flags, SF_RESTART);
-	decode(&f, "queues", ROWS("queues", C64("1.3.1.2.1.1", 1)), false); /* the other tables of that poll too */
+	/* the other tables of that poll too */
+	decode(&f, "queues", ROWS("queues", C64("1.3.1.2.1.1", 1)), false);
 	assert_int_equal(find(&f, "b", 0, M_QUEUE_DROPS)->flags, SF_RESTART);
 	poll_counters(&f, ROWS("counters", C64("1.2.1.2", 12), INT("1.2.9.2", 500)), false);
 	assert_int_equal(find(&f, "b", PRIO_NONE, M_PORT_IN_OCTETS)->flags, 0);
@@ -238,11 +297,13 @@ static void test_moving_ports(void **state)
 	names(&f, ROWS("names", STR("1.1.1.1", "a"), STR("1.1.1.2", "c"), STR("1.1.1.3", "b")));
 	assert_false(snmp_decode_port(f.d, 0)->changed);
 	assert_true(snmp_decode_port(f.d, 1)->changed);
-	decode(&f, "counters", ROWS("counters", C64("1.2.1.1", 1), C64("1.2.1.2", 2), C64("1.2.1.3", 3)), false);
+	decode(&f, "counters",
+		ROWS("counters", C64("1.2.1.1", 1), C64("1.2.1.2", 2), C64("1.2.1.3", 3)), false);
 	assert_int_equal(find(&f, "a", PRIO_NONE, M_PORT_IN_OCTETS)->flags, 0);
 	assert_int_equal(find(&f, "c", PRIO_NONE, M_PORT_IN_OCTETS)->flags, SF_RESTART);
 	assert_int_equal(find(&f, "b", PRIO_NONE, M_PORT_IN_OCTETS)->value, 3);
-	assert_int_equal(find(&f, "b", PRIO_NONE, M_PORT_IN_OCTETS)->flags, SF_RESTART); /* not a delta against what index 2 counted */
+	/* not a delta against what index 2 counted */
+	assert_int_equal(find(&f, "b", PRIO_NONE, M_PORT_IN_OCTETS)->flags, SF_RESTART);
 	names(&f, ROWS("names", STR("1.1.1.3", "b")));
 	decode(&f, "counters", ROWS("counters", C64("1.2.1.1", 1), C64("1.2.1.3", 4)), false);
 	assert_null(find(&f, "a", PRIO_NONE, M_PORT_IN_OCTETS));
@@ -255,14 +316,23 @@ static void test_queues(void **state)
 	struct fixture f;
 	fixture_new(&f);
 	names(&f, ROWS("names", STR("1.1.1.1", "a")));
-	decode(&f, "queues", ROWS("queues", C64("1.3.1.1.7.0", 1000), C64("1.3.1.1.7.1", 1), C64("1.3.1.1.7.2", 10), C64("1.3.1.1.7.3", 100), C64("1.3.1.1.7.9", 5),
-		C64("1.3.1.1.8.2", 20), INT("1.3.2.1.7.1", 3), INT("1.3.2.1.8.1", 9), C64("1.3.3.1.7.1", 0), C64("1.3.3.1.7.2", 40), INT("1.3.4.1.7.1", 2),
-		INT("1.3.4.1.7.2", 1), C64("1.3.5.1.7.1", 2)), false);
-	assert_int_equal(find(&f, "a", 0, M_QUEUE_DROPS)->value, 1);           /* queue 1 is the first one */
-	assert_int_equal(find(&f, "a", 3, M_QUEUE_DROPS)->value, 130);         /* queues 1 and 2 by tc_map, both types */
-	assert_int_equal(find(&f, "a#q8", PRIO_NONE, M_QUEUE_DROPS)->value, 5); /* unmapped, not dropped */
-	assert_int_equal(find(&f, "a", 0, M_QUEUE_DEPTH)->value, 300);         /* cells of 100 bytes, type 7 only */
-	assert_null(find(&f, "a", 0, M_QUEUE_ECN_MARKED));                     /* not counted there: unknown, not zero */
+	decode(&f, "queues",
+		ROWS("queues", C64("1.3.1.1.7.0", 1000), C64("1.3.1.1.7.1", 1),
+			C64("1.3.1.1.7.2", 10), C64("1.3.1.1.7.3", 100), C64("1.3.1.1.7.9", 5),
+			C64("1.3.1.1.8.2", 20), INT("1.3.2.1.7.1", 3), INT("1.3.2.1.8.1", 9),
+			C64("1.3.3.1.7.1", 0), C64("1.3.3.1.7.2", 40), INT("1.3.4.1.7.1", 2),
+			INT("1.3.4.1.7.2", 1), C64("1.3.5.1.7.1", 2)),
+		false);
+	/* queue 1 is the first one */
+	assert_int_equal(find(&f, "a", 0, M_QUEUE_DROPS)->value, 1);
+	/* queues 1 and 2 by tc_map, both types */
+	assert_int_equal(find(&f, "a", 3, M_QUEUE_DROPS)->value, 130);
+	/* unmapped, not dropped */
+	assert_int_equal(find(&f, "a#q8", PRIO_NONE, M_QUEUE_DROPS)->value, 5);
+	/* cells of 100 bytes, type 7 only */
+	assert_int_equal(find(&f, "a", 0, M_QUEUE_DEPTH)->value, 300);
+	/* not counted there: unknown, not zero */
+	assert_null(find(&f, "a", 0, M_QUEUE_ECN_MARKED));
 	assert_int_equal(find(&f, "a", 3, M_QUEUE_ECN_MARKED)->value, 40);
 	assert_int_equal(find(&f, "a", 0, M_PFC_RX_PAUSE_NS)->value, 2000);
 	snmp_decode_cell_told(f.d, 200); /* the device knows better than the profile */
@@ -278,8 +348,10 @@ static void test_difference(void **state)
 	struct fixture f;
 	fixture_new(&f);
 	names(&f, ROWS("names", STR("1.1.1.1", "a")));
-	decode(&f, "levels", ROWS("levels", INT("1.4.1.1.3", 100), INT("1.4.1.1.4", 100), INT("1.4.1.1.5", 0), INT("1.4.1.1.9", 1), INT("1.4.2.1.3", 40),
-		INT("1.4.2.1.4", 0)), false);
+	decode(&f, "levels",
+		ROWS("levels", INT("1.4.1.1.3", 100), INT("1.4.1.1.4", 100), INT("1.4.1.1.5", 0),
+			INT("1.4.1.1.9", 1), INT("1.4.2.1.3", 40), INT("1.4.2.1.4", 0)),
+		false);
 	assert_int_equal(find(&f, "a", 3, M_CFG_PG_HEADROOM)->value, 60);
 	assert_null(find(&f, "a", 4, M_CFG_PG_HEADROOM)); /* half a difference is none */
 	assert_null(find(&f, "a", 5, M_CFG_PG_HEADROOM));
@@ -291,8 +363,10 @@ static void test_needed(void **state)
 {
 	const struct profile_table *t = table("counters");
 	bool want[PROFILE_COLUMNS_MAX];
-	struct snmp_rows *r = ROWS("counters", C64("1.2.1.1", 10), C32("1.2.11.1", 99), INT("1.2.8.1", 1));
-	assert_int_equal(snmp_decode_needed(t, r, want), 2); /* in_octets and oper_up: the 32-bit stand-in is not needed */
+	struct snmp_rows *r =
+		ROWS("counters", C64("1.2.1.1", 10), C32("1.2.11.1", 99), INT("1.2.8.1", 1));
+	/* in_octets and oper_up: the 32-bit stand-in is not needed */
+	assert_int_equal(snmp_decode_needed(t, r, want), 2);
 	snmp_rows_free(r);
 	r = ROWS("counters", C64("1.2.1.1", 10), C32("1.2.11.1", 99), C32("1.2.11.2", 99));
 	assert_int_equal(snmp_decode_needed(t, r, want), 2); /* it is, for port 2 */
@@ -301,15 +375,31 @@ static void test_needed(void **state)
 
 static void test_text(void **state)
 {
-	static const struct { const char *what, *in, *out; } rows[] = {
-		{"plain", "eth0", "eth0"}, {"blanks around", "  eth0 \n", "eth0"}, {"control characters", "a\tb\x7f" "c", "a b c"}, {"UTF-8", "caf\xc3\xa9", "caf\xc3\xa9"},
-		{"latin-1", "caf\xe9", "caf?"}, {"overlong", "\xc0\xaf", "??"}, {"surrogate", "\xed\xa0\x80", "???"}, {"empty", "", ""}, {"cut UTF-8", "x\xe2\x82", "x??"},
+	static const struct {
+		const char *what, *in, *out;
+	} rows[] = {
+		{"plain", "eth0", "eth0"},
+		{"blanks around", "  eth0 \n", "eth0"},
+		{"control characters",
+			"a\tb\x7f"
+			"c",
+			"a b c"},
+		{"UTF-8", "caf\xc3\xa9", "caf\xc3\xa9"},
+		{"latin-1", "caf\xe9", "caf?"},
+		{"overlong", "\xc0\xaf", "??"},
+		{"surrogate", "\xed\xa0\x80", "???"},
+		{"empty", "", ""},
+		{"cut UTF-8", "x\xe2\x82", "x??"},
 	};
 	char buf[32], small[4];
 	for (size_t i = 0; i < rw_countof(rows); i++)
-		if (strcmp(snmp_text_clean(buf, sizeof(buf), (const uint8_t *)rows[i].in, strlen(rows[i].in)), rows[i].out) != 0)
+		if (strcmp(snmp_text_clean(buf, sizeof(buf), (const uint8_t *)rows[i].in,
+				   strlen(rows[i].in)),
+			    rows[i].out) != 0)
 			fail_msg("%s: '%s'", rows[i].what, buf);
-	assert_string_equal(snmp_text_clean(small, sizeof(small), (const uint8_t *)"ab\xc3\xa9", 4), "ab"); /* never half a character */
+	/* never half a character */
+	assert_string_equal(
+		snmp_text_clean(small, sizeof(small), (const uint8_t *)"ab\xc3\xa9", 4), "ab");
 }
 
 int main(void)

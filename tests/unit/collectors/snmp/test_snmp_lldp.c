@@ -28,7 +28,11 @@ struct object { /* number when text is NULL */
 #define MAX_OBJECTS 40
 #define MAX_ARCS 24
 struct agent { /* a small agent: objects in any order */
-	struct { uint32_t arcs[MAX_ARCS]; size_t n; const struct object *o; } v[MAX_OBJECTS];
+	struct {
+		uint32_t arcs[MAX_ARCS];
+		size_t n;
+		const struct object *o;
+	} v[MAX_OBJECTS];
 	size_t n;
 };
 
@@ -43,7 +47,8 @@ static void agent_of(struct agent *a, const struct object *o)
 }
 
 /* One GETBULK of @repetitions. */
-static size_t answer(const struct agent *a, const struct snmp_oid *ask, size_t n, size_t repetitions, struct snmp_varbind *ret)
+static size_t answer(const struct agent *a, const struct snmp_oid *ask, size_t n,
+	size_t repetitions, struct snmp_varbind *ret)
 {
 	struct snmp_oid at[16];
 	size_t out = 0;
@@ -53,32 +58,53 @@ static size_t answer(const struct agent *a, const struct snmp_oid *ask, size_t n
 			size_t best = SIZE_MAX;
 			for (size_t k = 0; k < a->n; k++) {
 				struct snmp_oid o = {a->v[k].arcs, a->v[k].n};
-				if (snmp_oid_order(o, at[i]) > 0 && (best == SIZE_MAX || snmp_oid_order(o, (struct snmp_oid){a->v[best].arcs, a->v[best].n}) < 0))
+				if (snmp_oid_order(o, at[i]) > 0 &&
+					(best == SIZE_MAX ||
+						snmp_oid_order(o,
+							(struct snmp_oid){a->v[best].arcs,
+								a->v[best].n}) < 0))
 					best = k;
 			}
 			if (best == SIZE_MAX) {
-				ret[out++] = (struct snmp_varbind){.oid = at[i], .type = SNMP_END_OF_MIB};
+				ret[out++] = (struct snmp_varbind){
+					.oid = at[i], .type = SNMP_END_OF_MIB};
 				continue;
 			}
 			const struct object *o = a->v[best].o;
 			at[i] = (struct snmp_oid){a->v[best].arcs, a->v[best].n};
-			ret[out++] = (struct snmp_varbind){.oid = at[i], .type = o->text ? SNMP_STRING : SNMP_INTEGER, .number = o->number,
-				.bytes = (const uint8_t *)o->text, .n_bytes = o->text ? (o->n ? o->n : strlen(o->text)) : 0};
+			ret[out++] = (struct snmp_varbind){.oid = at[i],
+				.type = o->text ? SNMP_STRING : SNMP_INTEGER,
+				.number = o->number,
+				.bytes = (const uint8_t *)o->text,
+				.n_bytes = o->text ? (o->n ? o->n : strlen(o->text)) : 0};
 		}
 	}
 	return out;
 }
 
 static const struct topology_port ports[] = {
-	{.name = "Ethernet0", .alias = "etp1", .ifindex = 1}, {.name = "Ethernet4", .alias = "etp2", .ifindex = 5}, {.name = "swp3", .alias = "", .ifindex = 9},
+	{.name = "Ethernet0", .alias = "etp1", .ifindex = 1},
+	{.name = "Ethernet4", .alias = "etp2", .ifindex = 5},
+	{.name = "swp3", .alias = "", .ifindex = 9},
 };
 
 /* A neighbour n1 on local port @port, with @mark and index 1. */
-#define HEARD(mark, port, name) \
-	{REM "4." mark "." port ".1", NULL, 4, 0}, {REM "5." mark "." port ".1", "\2\0\0\0\1\1", 0, 6}, {REM "6." mark "." port ".1", NULL, 5, 0}, \
-	{REM "7." mark "." port ".1", "eth0", 0, 0}, {REM "8." mark "." port ".1", "", 0, 0}, {REM "9." mark "." port ".1", name, 0, 0}
-#define INTERFACES {IF_NAME "1", "etp1", 0, 0}, {IF_NAME "5", "etp2", 0, 0}, {IF_NAME "9", "swp3", 0, 0}, {IF_DESCR "9", "port three", 0, 0}, \
-	{IF_ALIAS "5", "to spine", 0, 0}, {IF_PHYS "1", "\2\0\0\0\0\1", 0, 6}, {IF_PHYS "5", "\2\0\0\0\0\5", 0, 6}, {IF_PHYS "9", "\2\0\0\0\0\5", 0, 6}
+#define HEARD(mark, port, name)                                                                    \
+	{REM "4." mark "." port ".1", NULL, 4, 0},                                                 \
+		{REM "5." mark "." port ".1", "\2\0\0\0\1\1", 0, 6},                               \
+		{REM "6." mark "." port ".1", NULL, 5, 0},                                         \
+		{REM "7." mark "." port ".1", "eth0", 0, 0},                                       \
+		{REM "8." mark "." port ".1", "", 0, 0},                                           \
+	{                                                                                          \
+		REM "9." mark "." port ".1", name, 0, 0                                            \
+	}
+#define INTERFACES                                                                                 \
+	{IF_NAME "1", "etp1", 0, 0}, {IF_NAME "5", "etp2", 0, 0}, {IF_NAME "9", "swp3", 0, 0},     \
+		{IF_DESCR "9", "port three", 0, 0}, {IF_ALIAS "5", "to spine", 0, 0},              \
+		{IF_PHYS "1", "\2\0\0\0\0\1", 0, 6}, {IF_PHYS "5", "\2\0\0\0\0\5", 0, 6},          \
+	{                                                                                          \
+		IF_PHYS "9", "\2\0\0\0\0\5", 0, 6                                                  \
+	}
 
 static const struct {
 	const char *what;
@@ -87,24 +113,57 @@ static const struct {
 } rows[] = {
 	{"no LLDP at all", {INTERFACES}, ""},
 	{"nothing at all", {{0}}, ""},
-	{"local port numbers that are the ifIndex", {INTERFACES, HEARD("0", "5", "n1")}, "Ethernet4<n1/02:00:00:00:01:01/eth0 "},
-	{"a local id that is the name, under another number", {INTERFACES, {LOC "2.77", NULL, 7, 0}, {LOC "3.77", "etp2", 0, 0}, HEARD("0", "77", "n1")},
+	{"local port numbers that are the ifIndex", {INTERFACES, HEARD("0", "5", "n1")},
 		"Ethernet4<n1/02:00:00:00:01:01/eth0 "},
-	{"interfaceName", {INTERFACES, {LOC "2.3", NULL, 5, 0}, {LOC "3.3", "swp3", 0, 0}, HEARD("12", "3", "n1")}, "swp3<n1/02:00:00:00:01:01/eth0 "},
-	{"interfaceAlias by ifAlias", {INTERFACES, {LOC "2.3", NULL, 1, 0}, {LOC "3.3", "to spine", 0, 0}, HEARD("0", "3", "n1")}, "Ethernet4<n1/02:00:00:00:01:01/eth0 "},
-	{"a local id that is an ifIndex", {INTERFACES, {LOC "2.3", NULL, 7, 0}, {LOC "3.3", "9", 0, 0}, HEARD("0", "3", "n1")}, "swp3<n1/02:00:00:00:01:01/eth0 "},
-	{"MAC address", {INTERFACES, {LOC "2.3", NULL, 3, 0}, {LOC "3.3", "\2\0\0\0\0\1", 0, 6}, HEARD("0", "3", "n1")}, "Ethernet0<n1/02:00:00:00:01:01/eth0 "},
-	{"a MAC address of two ports: the one with that number", {INTERFACES, {LOC "2.9", NULL, 3, 0}, {LOC "3.9", "\2\0\0\0\0\5", 0, 6}, HEARD("0", "9", "n1")},
+	{"a local id that is the name, under another number",
+		{INTERFACES, {LOC "2.77", NULL, 7, 0}, {LOC "3.77", "etp2", 0, 0},
+			HEARD("0", "77", "n1")},
+		"Ethernet4<n1/02:00:00:00:01:01/eth0 "},
+	{"interfaceName",
+		{INTERFACES, {LOC "2.3", NULL, 5, 0}, {LOC "3.3", "swp3", 0, 0},
+			HEARD("12", "3", "n1")},
 		"swp3<n1/02:00:00:00:01:01/eth0 "},
-	{"a MAC address of two ports, neither of that number: nobody", {INTERFACES, {LOC "2.3", NULL, 3, 0}, {LOC "3.3", "\2\0\0\0\0\5", 0, 6}, HEARD("0", "3", "n1")}, ""},
-	{"the description when the id says nothing", {INTERFACES, {LOC "2.3", NULL, 6, 0}, {LOC "3.3", "circuit 7", 0, 0}, {LOC "4.3", "port three", 0, 0}, HEARD("0", "3", "n1")},
+	{"interfaceAlias by ifAlias",
+		{INTERFACES, {LOC "2.3", NULL, 1, 0}, {LOC "3.3", "to spine", 0, 0},
+			HEARD("0", "3", "n1")},
+		"Ethernet4<n1/02:00:00:00:01:01/eth0 "},
+	{"a local id that is an ifIndex",
+		{INTERFACES, {LOC "2.3", NULL, 7, 0}, {LOC "3.3", "9", 0, 0},
+			HEARD("0", "3", "n1")},
 		"swp3<n1/02:00:00:00:01:01/eth0 "},
-	{"the largest mark wins", {INTERFACES, HEARD("10", "5", "old"), HEARD("20", "5", "new")}, "Ethernet4<new/02:00:00:00:01:01/eth0 "},
+	{"MAC address",
+		{INTERFACES, {LOC "2.3", NULL, 3, 0}, {LOC "3.3", "\2\0\0\0\0\1", 0, 6},
+			HEARD("0", "3", "n1")},
+		"Ethernet0<n1/02:00:00:00:01:01/eth0 "},
+	{"a MAC address of two ports: the one with that number",
+		{INTERFACES, {LOC "2.9", NULL, 3, 0}, {LOC "3.9", "\2\0\0\0\0\5", 0, 6},
+			HEARD("0", "9", "n1")},
+		"swp3<n1/02:00:00:00:01:01/eth0 "},
+	{"a MAC address of two ports, neither of that number: nobody",
+		{INTERFACES, {LOC "2.3", NULL, 3, 0}, {LOC "3.3", "\2\0\0\0\0\5", 0, 6},
+			HEARD("0", "3", "n1")},
+		""},
+	{"the description when the id says nothing",
+		{INTERFACES, {LOC "2.3", NULL, 6, 0}, {LOC "3.3", "circuit 7", 0, 0},
+			{LOC "4.3", "port three", 0, 0}, HEARD("0", "3", "n1")},
+		"swp3<n1/02:00:00:00:01:01/eth0 "},
+	{"the largest mark wins", {INTERFACES, HEARD("10", "5", "old"), HEARD("20", "5", "new")},
+		"Ethernet4<new/02:00:00:00:01:01/eth0 "},
 	{"a port nobody knows", {INTERFACES, HEARD("0", "4000", "n1")}, ""},
-	{"an index of the wrong length", {INTERFACES, {REM "9.1.5", "short", 0, 0}, {REM "9.1.5.1.1", "long", 0, 0}, HEARD("1", "1", "n1")}, "Ethernet0<n1/02:00:00:00:01:01/eth0 "},
-	{"strings where numbers belong, and the other way", {INTERFACES, {REM "4.0.5.1", "four", 0, 0}, {REM "5.0.5.1", NULL, 5, 0}, {REM "9.0.5.1", "n1", 0, 0}}, "Ethernet4<n1// "},
-	{"a name with a line break and a colour", {INTERFACES, {REM "9.0.5.1", "n\n\033[31m1", 0, 0}}, "Ethernet4<n  [31m1// "},
-	{"a subtype from nowhere", {INTERFACES, {LOC "2.5", NULL, 99, 0}, {LOC "3.5", "x", 0, 0}, {REM "6.0.5.1", NULL, 4000000000u, 0}, {REM "7.0.5.1", "eth0", 0, 0}}, "Ethernet4<//eth0 "},
+	{"an index of the wrong length",
+		{INTERFACES, {REM "9.1.5", "short", 0, 0}, {REM "9.1.5.1.1", "long", 0, 0},
+			HEARD("1", "1", "n1")},
+		"Ethernet0<n1/02:00:00:00:01:01/eth0 "},
+	{"strings where numbers belong, and the other way",
+		{INTERFACES, {REM "4.0.5.1", "four", 0, 0}, {REM "5.0.5.1", NULL, 5, 0},
+			{REM "9.0.5.1", "n1", 0, 0}},
+		"Ethernet4<n1// "},
+	{"a name with a line break and a colour",
+		{INTERFACES, {REM "9.0.5.1", "n\n\033[31m1", 0, 0}}, "Ethernet4<n  [31m1// "},
+	{"a subtype from nowhere",
+		{INTERFACES, {LOC "2.5", NULL, 99, 0}, {LOC "3.5", "x", 0, 0},
+			{REM "6.0.5.1", NULL, 4000000000u, 0}, {REM "7.0.5.1", "eth0", 0, 0}},
+		"Ethernet4<//eth0 "},
 };
 
 static size_t walk(struct snmp_lldp *l, const struct agent *a, size_t repetitions)
@@ -134,12 +193,15 @@ static void test_rows(void **state)
 			agent_of(&a, rows[i].objects);
 			walk(l, &a, repetitions);
 			walk(l, &a, repetitions); /* a second time: nothing of the first is left */
-			size_t n = snmp_lldp_result(l, arena, "leaf1", "", ports, rw_countof(ports), &self, &heard);
+			size_t n = snmp_lldp_result(
+				l, arena, "leaf1", "", ports, rw_countof(ports), &self, &heard);
 			str_add(&got, "");
 			for (size_t k = 0; k < n; k++)
-				str_addf(&got, "%s<%s/%s/%s ", heard[k].port, heard[k].sysname, heard[k].chassis, heard[k].port_id);
+				str_addf(&got, "%s<%s/%s/%s ", heard[k].port, heard[k].sysname,
+					heard[k].chassis, heard[k].port_id);
 			if (strcmp(got.s, rows[i].expect) != 0)
-				fail_msg("%s, %zu repetitions: got '%s', expected '%s'", rows[i].what, repetitions, got.s, rows[i].expect);
+				fail_msg("%s, %zu repetitions: got '%s', expected '%s'",
+					rows[i].what, repetitions, got.s, rows[i].expect);
 			assert_int_equal(self.n_ports, rw_countof(ports));
 			arena_free(arena);
 			snmp_lldp_free(l);
@@ -149,7 +211,8 @@ static void test_rows(void **state)
 
 static void test_self(void **state)
 {
-	static const struct object objects[] = {INTERFACES, {SELF "1.0", NULL, 4, 0}, {SELF "2.0", "\2\0\0\0\0\377", 0, 6}, {SELF "3.0", "leaf1.example", 0, 0}, {0}};
+	static const struct object objects[] = {INTERFACES, {SELF "1.0", NULL, 4, 0},
+		{SELF "2.0", "\2\0\0\0\0\377", 0, 6}, {SELF "3.0", "leaf1.example", 0, 0}, {0}};
 	struct snmp_lldp *l = snmp_lldp_new();
 	struct arena *arena = arena_new();
 	struct agent a;
@@ -178,14 +241,18 @@ static void test_time_filter(void **state)
 	snmp_lldp_begin(l);
 	while ((n = snmp_lldp_next(l, ask, 16)) > 0) {
 		size_t out = 0;
-		bool neighbors = ask[0].n > 7 && ask[0].v[0] == 1 && ask[0].v[1] == 0 && ask[0].v[7] == 4;
+		bool neighbors =
+			ask[0].n > 7 && ask[0].v[0] == 1 && ask[0].v[1] == 0 && ask[0].v[7] == 4;
 		for (size_t r = 0; neighbors && r < 20; r++, mark++) {
 			for (size_t i = 0; i < n; i++, out++) {
 				memcpy(arcs[out], ask[i].v, 11 * sizeof(uint32_t));
 				arcs[out][11] = mark;
 				arcs[out][12] = 5;
 				arcs[out][13] = 1;
-				v[out] = (struct snmp_varbind){.oid = {arcs[out], 14}, .type = SNMP_STRING, .bytes = (const uint8_t *)"n1", .n_bytes = 2};
+				v[out] = (struct snmp_varbind){.oid = {arcs[out], 14},
+					.type = SNMP_STRING,
+					.bytes = (const uint8_t *)"n1",
+					.n_bytes = 2};
 			}
 		}
 		snmp_lldp_take(l, v, out);
@@ -207,7 +274,8 @@ static void test_refused(void **state)
 	struct snmp_oid ask[16];
 	size_t n, requests = 0;
 	snmp_lldp_begin(l);
-	while ((n = snmp_lldp_next(l, ask, 16)) > 0 && requests++ < 1000) /* SNMPv1: noSuchName for one after the other */
+	/* SNMPv1: noSuchName for one after the other */
+	while ((n = snmp_lldp_next(l, ask, 16)) > 0 && requests++ < 1000)
 		snmp_lldp_refuse(l, 0);
 	assert_int_equal(n, 0);
 	snmp_lldp_begin(l);
@@ -219,6 +287,7 @@ static void test_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_self), cmocka_unit_test(test_time_filter), cmocka_unit_test(test_refused)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_self),
+		cmocka_unit_test(test_time_filter), cmocka_unit_test(test_refused)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* A target in a network namespace of its own: an agent that only listens there is polled from here, is found again when it comes back,
- * and this process stays where it is. Needs root: exit 77 otherwise. */
+/* A target in a network namespace of its own: an agent that only listens there is polled from here,
+ * is found again when it comes back, and this process stays where it is. Needs root: exit 77
+ * otherwise. */
 #include "tests/unit/collectors/snmp/snmp_world.h"
 
 #include <fcntl.h>
@@ -91,7 +92,8 @@ static void test_no_such_namespace(void **state)
 	world_new(&w, "secret");
 	world_add(&w, "127.0.0.1", 161);
 	w.snmp[0].netns = "rw-not-there";
-	assert_true(snmp_target_new(w.loop, w.entities, &w.devices[0], &w.config, &sink, &t, &e) < 0);
+	assert_true(
+		snmp_target_new(w.loop, w.entities, &w.devices[0], &w.config, &sink, &t, &e) < 0);
 	assert_non_null(strstr(e.text, "rw-not-there"));
 	assert_null(t);
 	world_free(&w);

@@ -1,5 +1,5 @@
-/* Counters that wrap, jump, are cleared, served by a real snmpd from a file that the test writes: flags are set, and no increase that
- * was never there comes out of it. */
+/* Counters that wrap, jump, are cleared, served by a real snmpd from a file that the test writes:
+ * flags are set, and no increase that was never there comes out of it. */
 #include "tests/unit/collectors/snmp/snmp_world.h"
 
 #include <netinet/in.h>
@@ -14,19 +14,24 @@
 #define SPEED_MBPS 1000
 #define LINE_BYTES_S (SPEED_MBPS * 125000.0)
 
-static const char profile[] =
-	"name: quality\ndoc: what a test serves\nsnmp:\n  tables:\n"
-	"    - { name: names, cadence: slow, oid: 1.3.6.1.4.1.99999.1, index: [port], columns: [{ column: 1, attribute: port_name },\n"
-	"        { column: 2, metric: port.speed_bps, unit: Mbps }] }\n"
-	"    - { name: counters, cadence: fast, oid: 1.3.6.1.4.1.99999.1, index: [port], columns: [{ column: 3, metric: port.in_octets },\n"
-	"        { column: 4, metric: port.out_octets }, { column: 5, attribute: discontinuity }] }\n";
+static const char profile[] = "name: quality\ndoc: what a test serves\nsnmp:\n  tables:\n"
+			      "    - { name: names, cadence: slow, oid: 1.3.6.1.4.1.99999.1, "
+			      "index: [port], columns: [{ column: 1, attribute: port_name },\n"
+			      "        { column: 2, metric: port.speed_bps, unit: Mbps }] }\n"
+			      "    - { name: counters, cadence: fast, oid: 1.3.6.1.4.1.99999.1, "
+			      "index: [port], columns: [{ column: 3, metric: port.in_octets },\n"
+			      "        { column: 4, metric: port.out_octets }, { column: 5, "
+			      "attribute: discontinuity }] }\n";
 
-/* snmpd's "pass" protocol: -g OID and -n OID; three lines of answer. The file is in order of object identifiers. */
+/* snmpd's "pass" protocol: -g OID and -n OID; three lines of answer. The file is in order of object
+ * identifiers. */
 static const char script[] =
 	"#!/bin/sh\nexec awk -v mode=\"$1\" -v want=\"$2\" '\n"
 	"function after(a, b,  x, y, n, m, i) { n = split(a, x, \".\"); m = split(b, y, \".\");\n"
-	"  for (i = 1; i <= n && i <= m; i++) if (x[i] + 0 != y[i] + 0) return x[i] + 0 > y[i] + 0; return n > m }\n"
-	"mode == \"-g\" ? $1 == want : after($1, want) { print $1; print $2; print $3; exit }' \"$(dirname \"$0\")/values\"\n";
+	"  for (i = 1; i <= n && i <= m; i++) if (x[i] + 0 != y[i] + 0) return x[i] + 0 > y[i] + "
+	"0; return n > m }\n"
+	"mode == \"-g\" ? $1 == want : after($1, want) { print $1; print $2; print $3; exit }' "
+	"\"$(dirname \"$0\")/values\"\n";
 
 struct bed {
 	struct world w;
@@ -50,7 +55,9 @@ static void put(const struct bed *b, const char *name, const char *text, mode_t 
 static void serve(const struct bed *b, uint64_t in, uint32_t out, unsigned discontinuity)
 {
 	char text[512];
-	snprintf(text, sizeof(text), BASE ".1.7 string eth7\n" BASE ".2.7 gauge %u\n" BASE ".3.7 counter64 %llu\n" BASE ".4.7 counter %u\n" BASE ".5.7 timeticks %u\n",
+	snprintf(text, sizeof(text),
+		BASE ".1.7 string eth7\n" BASE ".2.7 gauge %u\n" BASE ".3.7 counter64 %llu\n" BASE
+		     ".4.7 counter %u\n" BASE ".5.7 timeticks %u\n",
 		SPEED_MBPS, (unsigned long long)in, out, discontinuity);
 	put(b, "values", text, 0644);
 }
@@ -92,7 +99,8 @@ static bool seen(struct world *w)
 }
 
 /* Serve these and wait until both were read; the flags of the first sample of the new value. */
-static unsigned step(struct bed *b, uint64_t in, uint32_t out, unsigned discontinuity, unsigned metric)
+static unsigned step(
+	struct bed *b, uint64_t in, uint32_t out, unsigned discontinuity, unsigned metric)
 {
 	size_t from = b->w.n_samples;
 	serve(b, in, out, discontinuity);
@@ -101,19 +109,25 @@ static unsigned step(struct bed *b, uint64_t in, uint32_t out, unsigned disconti
 	world_wait(&b->w, seen, 60, "the new value is read");
 	uint32_t id = entities_find(b->w.entities, "sw0", "eth7", PRIO_NONE);
 	for (; from < b->w.n_samples; from++)
-		if (b->w.samples[from].entity == id && b->w.samples[from].metric == metric && b->w.samples[from].value == awaited)
+		if (b->w.samples[from].entity == id && b->w.samples[from].metric == metric &&
+			b->w.samples[from].value == awaited)
 			return b->w.samples[from].flags;
 	fail_msg("the value was there before");
 	return 0;
 }
 
-/* What all readings of a metric say it grew by, as reports and analyzers ask it; with and without a bound. */
+/* What all readings of a metric say it grew by, as reports and analyzers ask it; with and without a
+ * bound. */
 static uint64_t increase(const struct bed *b, unsigned metric, double bound)
 {
 	int64_t t[512];
 	uint64_t v[512];
 	uint16_t f[512];
-	struct series s = {.entity = entities_find(b->w.entities, "sw0", "eth7", PRIO_NONE), .metric = (uint16_t)metric, .t_ns = t, .value = v, .flags = f};
+	struct series s = {.entity = entities_find(b->w.entities, "sw0", "eth7", PRIO_NONE),
+		.metric = (uint16_t)metric,
+		.t_ns = t,
+		.value = v,
+		.flags = f};
 	struct increase r;
 	for (size_t i = 0; i < b->w.n_samples && s.n < 512; i++)
 		if (b->w.samples[i].entity == s.entity && b->w.samples[i].metric == metric) {
@@ -135,8 +149,10 @@ static void test_wrap32(void **state)
 	awaited = 4294966000u;
 	world_wait(&b.w, seen, 60, "the first value");
 	for (uint32_t v = 4294966200u; v != 4294967000u; v += 200)
-		assert_int_equal(step(&b, 0, v, 0, M_PORT_OUT_OCTETS) & (SF_RESTART | SF_SUSPECT), 0);
-	assert_int_equal(step(&b, 0, 704, 0, M_PORT_OUT_OCTETS), SF_WRAP32); /* 1200 octets, nothing else */
+		assert_int_equal(
+			step(&b, 0, v, 0, M_PORT_OUT_OCTETS) & (SF_RESTART | SF_SUSPECT), 0);
+	/* 1200 octets, nothing else */
+	assert_int_equal(step(&b, 0, 704, 0, M_PORT_OUT_OCTETS), SF_WRAP32);
 	assert_int_equal(step(&b, 0, 904, 0, M_PORT_OUT_OCTETS), SF_WRAP32);
 	assert_int_equal(increase(&b, M_PORT_OUT_OCTETS, LINE_BYTES_S), 800 + 1200 + 200);
 	assert_int_equal(snmp_target_state(b.w.targets[0])->suspects, 0);
@@ -156,7 +172,8 @@ static void test_jump(void **state)
 	/* one answer that cannot be: a petabyte in a moment */
 	assert_int_equal(step(&b, UINT64_C(1) << 50, 0, 0, M_PORT_IN_OCTETS), SF_SUSPECT);
 	assert_true(snmp_target_state(b.w.targets[0])->suspects >= 1);
-	/* and the counter goes on from there: it begins anew, whoever asks without a bound gets no spike either */
+	/* and the counter goes on from there: it begins anew, whoever asks without a bound gets no
+	 * spike either */
 	step(&b, (UINT64_C(1) << 50) + 1000, 0, 0, M_PORT_IN_OCTETS);
 	assert_int_equal(step(&b, (UINT64_C(1) << 50) + 2000, 0, 0, M_PORT_IN_OCTETS), 0);
 	assert_true(increase(&b, M_PORT_IN_OCTETS, LINE_BYTES_S) <= 6000);

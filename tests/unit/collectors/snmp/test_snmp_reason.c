@@ -1,5 +1,6 @@
-/* Why a target is not up, in words that tell five causes apart, against real agents: wrong password, wrong engine, wrong community,
- * closed port, silent host. And what is told must also heal: the right secret, the new engine. */
+/* Why a target is not up, in words that tell five causes apart, against real agents: wrong
+ * password, wrong engine, wrong community, closed port, silent host. And what is told must also
+ * heal: the right secret, the new engine. */
 #include "tests/unit/collectors/snmp/snmp_world.h"
 
 #include <netinet/in.h>
@@ -8,7 +9,9 @@
 #include <unistd.h>
 #include "agent/base/cleanup.h"
 
-#define AGENT "rocommunity secret\ncreateUser noc SHA-256 \"auth-password\" AES-128 \"priv-password\"\nrouser noc authpriv\n"
+#define AGENT                                                                                      \
+	"rocommunity secret\ncreateUser noc SHA-256 \"auth-password\" AES-128 "                    \
+	"\"priv-password\"\nrouser noc authpriv\n"
 
 static bool up(struct world *w)
 {
@@ -46,13 +49,19 @@ static void secret_write(char path[40], const char *text)
 }
 
 /* A world with one v3 target, authPriv SHA-256/AES-128. */
-static void v3_world(struct world *w, struct secrets *s, const char *auth, const char *priv, uint16_t port)
+static void v3_world(
+	struct world *w, struct secrets *s, const char *auth, const char *priv, uint16_t port)
 {
 	world_new(w, "unused");
 	secret_write(s->path[0], auth);
 	secret_write(s->path[1], priv);
-	w->snmp_credential = (struct config_snmp_credential){.version = 3, .user = "noc", .context = "", .auth = SNMP_AUTH_SHA256,
-		.auth_secret = {SECRET_FILE, s->path[0], 0, 0}, .priv = SNMP_PRIV_AES128, .priv_secret = {SECRET_FILE, s->path[1], 0, 0}};
+	w->snmp_credential = (struct config_snmp_credential){.version = 3,
+		.user = "noc",
+		.context = "",
+		.auth = SNMP_AUTH_SHA256,
+		.auth_secret = {SECRET_FILE, s->path[0], 0, 0},
+		.priv = SNMP_PRIV_AES128,
+		.priv_secret = {SECRET_FILE, s->path[1], 0, 0}};
 	world_add(w, "127.0.0.1", port);
 }
 
@@ -63,7 +72,7 @@ static void v3_done(struct world *w, struct secrets *s)
 	unlink(s->path[1]);
 }
 
-/* --- an address that one agent has now and another later -------------------------------------------------------------------- */
+/* ---- an address that one agent has now and another later ----------------- */
 
 struct relay {
 	int front, back;
@@ -77,7 +86,8 @@ static void relay_front(void *arg, int events)
 	struct relay *r = arg;
 	char buf[65536];
 	r->n_client = sizeof(r->client);
-	ssize_t n = recvfrom(r->front, buf, sizeof(buf), MSG_DONTWAIT, (struct sockaddr *)&r->client, &r->n_client);
+	ssize_t n = recvfrom(r->front, buf, sizeof(buf), MSG_DONTWAIT,
+		(struct sockaddr *)&r->client, &r->n_client);
 	if (n > 0)
 		assert_int_equal(send(r->back, buf, (size_t)n, 0), n);
 }
@@ -93,14 +103,17 @@ static void relay_back(void *arg, int events)
 
 static void relay_to(struct relay *r, uint16_t port)
 {
-	struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_port = htons(port)};
+	struct sockaddr_in sin = {.sin_family = AF_INET,
+		.sin_addr = {htonl(INADDR_LOOPBACK)},
+		.sin_port = htons(port)};
 	assert_int_equal(connect(r->back, (struct sockaddr *)&sin, sizeof(sin)), 0);
 }
 
 static uint16_t relay_new(struct relay *r, struct loop *l, uint16_t port)
 {
 	uint16_t front_port, unused;
-	*r = (struct relay){.front = loopback_socket(&front_port), .back = loopback_socket(&unused)};
+	*r = (struct relay){
+		.front = loopback_socket(&front_port), .back = loopback_socket(&unused)};
 	relay_to(r, port);
 	r->front_watch = loop_fd_new(l, r->front, LOOP_READ, relay_front, r);
 	r->back_watch = loop_fd_new(l, r->back, LOOP_READ, relay_back, r);
@@ -115,7 +128,7 @@ static void relay_done(struct relay *r)
 	close(r->back);
 }
 
-/* --- the five ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the five ------------------------------------------------------------ */
 
 static char reasons[5][sizeof(((struct world_told *)0)->reason)];
 
@@ -140,7 +153,8 @@ static void wrong_password(char *ret)
 	agent_stop(&a);
 }
 
-/* The address goes over to an agent with another engine between two polls: nothing is refused, nothing is silent. */
+/* The address goes over to an agent with another engine between two polls: nothing is refused,
+ * nothing is silent. */
 static void wrong_engine(char *ret)
 {
 	struct world w;
@@ -168,7 +182,8 @@ static void wrong_community(char *ret)
 {
 	struct world w;
 	struct world_agent a;
-	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), "rocommunity secret\n"); /* not even an SNMPv3 user */
+	/* not even an SNMPv3 user */
+	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), "rocommunity secret\n");
 	world_new(&w, "guess");
 	world_add(&w, "127.0.0.1", a.port);
 	world_start(&w, 0);
@@ -226,17 +241,21 @@ static void test_five_reasons(void **state)
 		print_message("%-16s %s\n", rows[i].what, reasons[i]);
 	}
 	for (size_t i = 0; i < rw_countof(rows); i++) {
-		if (!strstr(reasons[i], rows[i].says) || !strstr(reasons[i], rows[i].remedy) || strlen(reasons[i]) + 1 >= sizeof(reasons[i]))
-			fail_msg("%s: '%s' does not say '%s' and '%s', or was cut", rows[i].what, reasons[i], rows[i].says, rows[i].remedy);
+		if (!strstr(reasons[i], rows[i].says) || !strstr(reasons[i], rows[i].remedy) ||
+			strlen(reasons[i]) + 1 >= sizeof(reasons[i]))
+			fail_msg("%s: '%s' does not say '%s' and '%s', or was cut", rows[i].what,
+				reasons[i], rows[i].says, rows[i].remedy);
 		for (size_t k = 0; k < rw_countof(rows); k++)
 			if (i != k && strstr(reasons[i], rows[k].says))
-				fail_msg("%s: '%s' also says '%s'", rows[i].what, reasons[i], rows[k].says);
+				fail_msg("%s: '%s' also says '%s'", rows[i].what, reasons[i],
+					rows[k].says);
 	}
 }
 
-/* --- silence that is not silence -------------------------------------------------------------------------------------------------- */
+/* ---- silence that is not silence ----------------------------------------- */
 
-/* slow agent - answers, but only after the collector gave up: not a wrong community, and not a dead host. */
+/* slow agent - answers, but only after the collector gave up: not a wrong community, and not a dead
+ * host. */
 struct slow {
 	int fd;
 	struct loop_fd *watch;
@@ -259,7 +278,8 @@ static void slow_back(void *arg, int events)
 		n_kept = n;
 		return;
 	}
-	sendto(s->relay.front, kept, (size_t)n_kept, 0, (struct sockaddr *)&s->relay.client, s->relay.n_client);
+	sendto(s->relay.front, kept, (size_t)n_kept, 0, (struct sockaddr *)&s->relay.client,
+		s->relay.n_client);
 }
 
 static void test_late(void **state)
@@ -275,20 +295,23 @@ static void test_late(void **state)
 	world_add(&w, "127.0.0.1", port);
 	world_start(&w, 0);
 	world_wait(&w, down, 20, "answers too late");
-	if (!strstr(w.told[0].reason, "later than 2 tries") || !strstr(w.told[0].reason, "snmp.timeout"))
+	if (!strstr(w.told[0].reason, "later than 2 tries") ||
+		!strstr(w.told[0].reason, "snmp.timeout"))
 		fail_msg("%s", w.told[0].reason);
 	relay_done(&s.relay);
 	world_free(&w);
 	agent_stop(&a);
 }
 
-/* --- an agent that refuses its tables: the answers after the first two (who are you, the head of the poll) become errors ---------- */
+/* ---- an agent that refuses its tables: the answers after the first two (who are you, the head of
+ * the poll) become errors ---- */
 
 enum { REFUSE_WITH = 5 }; /* genErr */
 
 static void refuse_back(void *arg, int events)
 {
-	static const char no_error[] = {2, 1, 0, 2, 1, 0, 0x30}; /* error-status, error-index, the list of varbinds */
+	/* error-status, error-index, the list of varbinds */
+	static const char no_error[] = {2, 1, 0, 2, 1, 0, 0x30};
 	struct slow *s = arg;
 	char buf[65536];
 	ssize_t n = recv(s->relay.back, buf, sizeof(buf), MSG_DONTWAIT);
@@ -298,7 +321,8 @@ static void refuse_back(void *arg, int events)
 	assert_non_null(at);
 	if (++s->seen > 2)
 		at[2] = REFUSE_WITH;
-	sendto(s->relay.front, buf, (size_t)n, 0, (struct sockaddr *)&s->relay.client, s->relay.n_client);
+	sendto(s->relay.front, buf, (size_t)n, 0, (struct sockaddr *)&s->relay.client,
+		s->relay.n_client);
 }
 
 static void test_refused_tables(void **state)

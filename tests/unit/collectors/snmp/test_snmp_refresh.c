@@ -10,18 +10,36 @@
 #define S 1000000000LL
 
 /* The table changes at poll k when change(k); polls are a second apart. */
-static bool every_third(int k) { return k % 3 == 0; }
-static bool always(int k) { return true; }
-static bool bursts(int k) { return k % 10 < 3; }
-static bool idle(int k) { return false; }
-static bool rare(int k) { return k % 40 == 0; }
-static bool third_or_fourth(int k) { return k % 7 == 0 || k % 7 == 3; } /* 3.5 s */
+static bool every_third(int k)
+{
+	return k % 3 == 0;
+}
+static bool always(int k)
+{
+	return true;
+}
+static bool bursts(int k)
+{
+	return k % 10 < 3;
+}
+static bool idle(int k)
+{
+	return false;
+}
+static bool rare(int k)
+{
+	return k % 40 == 0;
+}
+static bool third_or_fourth(int k)
+{
+	return k % 7 == 0 || k % 7 == 3;
+} /* 3.5 s */
 
 static const struct {
 	const char *what;
 	bool (*change)(int k);
 	int64_t period_s; /* learned in the end */
-	int used;         /* of the last 42 readings */
+	int used; /* of the last 42 readings */
 } rows[] = {
 	{"a cache of three seconds", every_third, 3, 14},
 	{"a cache of three and a half", third_or_fourth, 4, 12},
@@ -42,7 +60,8 @@ static void test_learning(void **state)
 			used += snmp_refresh_take(&r, digest, (k + 1) * S, S) && k >= 210 - 42;
 		}
 		if (r.period_ns != rows[i].period_s * S || used != rows[i].used)
-			fail_msg("%s: learned %lld ns, used %d", rows[i].what, (long long)r.period_ns, used);
+			fail_msg("%s: learned %lld ns, used %d", rows[i].what,
+				(long long)r.period_ns, used);
 	}
 }
 
@@ -58,7 +77,8 @@ static void test_idle_after_cache(void **state)
 	for (; k < 70; k++)
 		used += snmp_refresh_take(&r, digest, (k + 1) * S, S);
 	assert_true(used >= 5);
-	/* the agent was set to answer fresh: seen within as many changes as were needed to learn the cache */
+	/* the agent was set to answer fresh: seen within as many changes as were needed to learn
+	 * the cache */
 	for (; k < 70 + REFRESH_GAPS + 1; k++)
 		assert_true(snmp_refresh_take(&r, ++digest, (k + 1) * S, S));
 	assert_int_equal(r.period_ns, 0);

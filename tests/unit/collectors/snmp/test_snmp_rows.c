@@ -9,8 +9,8 @@
 #include "agent/base/cleanup.h"
 #include "collectors/snmp/snmp_rows.h"
 
-/* A walk is written as text: "1.6.5=7" is OID 1.6.5 with Counter64 7; "1.6.5=!" endOfMibView, "=?" noSuchInstance, "='ab" a string.
- * Lines are answers. The table has the columns 1.6 and 1.7. */
+/* A walk is written as text: "1.6.5=7" is OID 1.6.5 with Counter64 7; "1.6.5=!" endOfMibView, "=?"
+ * noSuchInstance, "='ab" a string. Lines are answers. The table has the columns 1.6 and 1.7. */
 struct script {
 	uint32_t arcs[256][8];
 	struct snmp_varbind v[256];
@@ -25,7 +25,9 @@ static size_t answer_parse(struct script *s, const char *line)
 		*value++ = '\0';
 		int arcs = snmp_oid_parse(word, s->arcs[n], 8);
 		assert_true(arcs > 0);
-		s->v[n] = (struct snmp_varbind){.oid = {s->arcs[n], (size_t)arcs}, .type = SNMP_COUNTER64, .number = strtoull(value, NULL, 10)};
+		s->v[n] = (struct snmp_varbind){.oid = {s->arcs[n], (size_t)arcs},
+			.type = SNMP_COUNTER64,
+			.number = strtoull(value, NULL, 10)};
 		if (*value == '!')
 			s->v[n].type = SNMP_END_OF_MIB;
 		else if (*value == '?')
@@ -46,19 +48,33 @@ static const struct {
 	const char *rows; /* "index:a,b" with - for absent */
 	uint32_t non_increasing, no_value, stalled;
 } walks[] = {
-	{"in step", {"1.6.1=10 1.7.1=20 1.6.2=11 1.7.2=21 1.7.1=0 1.8.1=0"}, "1:10,20 2:11,21", 0, 0, 0},
-	{"ends of different columns", {"1.6.1=10 1.7.1=20 1.6.2=11 1.7.5=25", "1.7.1=9 1.7.6=26", "1.7.6=26"}, "1:10,20 2:11,- 5:-,25 6:-,26", 1, 0, 0},
+	{"in step", {"1.6.1=10 1.7.1=20 1.6.2=11 1.7.2=21 1.7.1=0 1.8.1=0"}, "1:10,20 2:11,21", 0,
+		0, 0},
+	{"ends of different columns",
+		{"1.6.1=10 1.7.1=20 1.6.2=11 1.7.5=25", "1.7.1=9 1.7.6=26", "1.7.6=26"},
+		"1:10,20 2:11,- 5:-,25 6:-,26", 1, 0, 0},
 	{"end of the view", {"1.6.1=10 1.7.1=20 1.6.1=! 1.7.1=!"}, "1:10,20", 0, 0, 0},
-	{"a row appears in the second column only", {"1.6.1=1 1.7.1=1 1.6.3=3 1.7.2=2 1.7.1=0 1.7.3=3 1.8=0 1.8=0"}, "1:1,1 2:-,2 3:3,3", 0, 0, 0},
-	{"a row vanished between the answers", {"1.6.1=1 1.7.1=1", "1.6.2=2 1.7.3=3", "1.6.3=3 1.8.1=0", "1.9=0"}, "1:1,1 2:2,- 3:3,3", 0, 0, 0},
-	{"an OID that goes back", {"1.6.4=4 1.7.4=4 1.6.3=3 1.7.5=5", "1.8.1=0"}, "4:4,4 5:-,5", 1, 0, 0},
+	{"a row appears in the second column only",
+		{"1.6.1=1 1.7.1=1 1.6.3=3 1.7.2=2 1.7.1=0 1.7.3=3 1.8=0 1.8=0"},
+		"1:1,1 2:-,2 3:3,3", 0, 0, 0},
+	{"a row vanished between the answers",
+		{"1.6.1=1 1.7.1=1", "1.6.2=2 1.7.3=3", "1.6.3=3 1.8.1=0", "1.9=0"},
+		"1:1,1 2:2,- 3:3,3", 0, 0, 0},
+	{"an OID that goes back", {"1.6.4=4 1.7.4=4 1.6.3=3 1.7.5=5", "1.8.1=0"}, "4:4,4 5:-,5", 1,
+		0, 0},
 	{"the same OID again and again", {"1.6.4=4 1.7.4=4", "1.6.4=4 1.7.4=4"}, "4:4,4", 2, 0, 0},
-	{"noSuchInstance inside", {"1.6.1=? 1.7.1=7 1.6.2=2 1.7.2=?", "1.8=0 1.8=0"}, "1:-,7 2:2,-", 0, 2, 0},
-	{"cut in the middle of a repetition", {"1.6.1=1 1.7.1=2 1.6.2=3", "1.6.3=5 1.7.2=4", "1.8=0 1.7.3=6", "1.8=0"}, "1:1,2 2:3,4 3:5,6", 0, 0, 0},
-	{"rows of one column put in before those of another", {"1.6.5=5 1.7.1=1 1.6.6=6 1.7.2=2", "1.6.7=7 1.7.3=3 1.6.8=8 1.7.7=7", "1.8=0 1.8=0"},
+	{"noSuchInstance inside", {"1.6.1=? 1.7.1=7 1.6.2=2 1.7.2=?", "1.8=0 1.8=0"}, "1:-,7 2:2,-",
+		0, 2, 0},
+	{"cut in the middle of a repetition",
+		{"1.6.1=1 1.7.1=2 1.6.2=3", "1.6.3=5 1.7.2=4", "1.8=0 1.7.3=6", "1.8=0"},
+		"1:1,2 2:3,4 3:5,6", 0, 0, 0},
+	{"rows of one column put in before those of another",
+		{"1.6.5=5 1.7.1=1 1.6.6=6 1.7.2=2", "1.6.7=7 1.7.3=3 1.6.8=8 1.7.7=7",
+			"1.8=0 1.8=0"},
 		"1:-,1 2:-,2 3:-,3 5:5,- 6:6,- 7:7,7 8:8,-", 0, 0, 0},
 	{"nothing at all", {""}, "", 0, 0, 1},
-	{"index of several parts", {"1.6.1.3=13 1.7.1.3=23 1.6.1.4=14 1.7.1.4=24 1.8=0 1.8=0"}, "1.3:13,23 1.4:14,24", 0, 0, 0},
+	{"index of several parts", {"1.6.1.3=13 1.7.1.3=23 1.6.1.4=14 1.7.1.4=24 1.8=0 1.8=0"},
+		"1.3:13,23 1.4:14,24", 0, 0, 0},
 	{"another table at once", {"1.3.6.9=1 2.1=1"}, "", 1, 0, 0},
 	{"the column itself as instance", {"1.6=5 1.7=5"}, "", 2, 0, 0},
 	{"strings", {"1.6.1='eth1 1.7.1=1 1.8=0 1.8=0"}, "1:eth1,1", 0, 0, 0},
@@ -70,7 +86,8 @@ static char *rows_text(const struct snmp_rows *r, char *buf, size_t size)
 	buf[0] = '\0';
 	for (size_t row = 0; row < snmp_rows_count(r); row++) {
 		char index[64];
-		at += (size_t)snprintf(buf + at, size - at, "%s%s:", row ? " " : "", snmp_oid_text(index, sizeof(index), snmp_rows_index(r, row)));
+		at += (size_t)snprintf(buf + at, size - at, "%s%s:", row ? " " : "",
+			snmp_oid_text(index, sizeof(index), snmp_rows_index(r, row)));
 		for (size_t c = 0; c < 2; c++) {
 			const struct snmp_cell *cell = snmp_rows_cell(r, row, c);
 			size_t n = 0;
@@ -78,9 +95,11 @@ static char *rows_text(const struct snmp_rows *r, char *buf, size_t size)
 			if (!cell)
 				at += (size_t)snprintf(buf + at, size - at, "%s-", c ? "," : "");
 			else if (p)
-				at += (size_t)snprintf(buf + at, size - at, "%s%.*s", c ? "," : "", (int)n, p);
+				at += (size_t)snprintf(
+					buf + at, size - at, "%s%.*s", c ? "," : "", (int)n, p);
 			else
-				at += (size_t)snprintf(buf + at, size - at, "%s%llu", c ? "," : "", (unsigned long long)cell->u);
+				at += (size_t)snprintf(buf + at, size - at, "%s%llu", c ? "," : "",
+					(unsigned long long)cell->u);
 		}
 	}
 	return buf;
@@ -110,8 +129,10 @@ static void test_walks(void **state)
 		if (strcmp(rows_text(r, text, sizeof(text)), walks[i].rows) != 0)
 			fail_msg("%s: got '%s', expected '%s'", walks[i].what, text, walks[i].rows);
 		const struct snmp_rows_stats *st = snmp_rows_stats(r);
-		if (st->non_increasing != walks[i].non_increasing || st->no_value != walks[i].no_value || st->stalled != walks[i].stalled)
-			fail_msg("%s: counted %u non-increasing, %u without value, %u stalled", walks[i].what, st->non_increasing, st->no_value, st->stalled);
+		if (st->non_increasing != walks[i].non_increasing ||
+			st->no_value != walks[i].no_value || st->stalled != walks[i].stalled)
+			fail_msg("%s: counted %u non-increasing, %u without value, %u stalled",
+				walks[i].what, st->non_increasing, st->no_value, st->stalled);
 		snmp_rows_free(r);
 	}
 }
@@ -154,10 +175,21 @@ static void test_few_at_a_time(void **state)
 
 static void test_oid_text(void **state)
 {
-	static const struct { const char *what, *text; int n; } rows[] = {
-		{"plain", "1.3.6", 3}, {"leading dot", ".1.3.6", 3}, {"largest arc", "1.4294967295", 2}, {"too large", "1.4294967296", -1},
-		{"empty", "", -1}, {"dot only", ".", -1}, {"ends in a dot", "1.3.", -1}, {"two dots", "1..3", -1}, {"name", "sysUpTime", -1},
-		{"too long", "1.1.1.1.1.1.1.1.1", -1}, {"sign", "1.-3", -1},
+	static const struct {
+		const char *what, *text;
+		int n;
+	} rows[] = {
+		{"plain", "1.3.6", 3},
+		{"leading dot", ".1.3.6", 3},
+		{"largest arc", "1.4294967295", 2},
+		{"too large", "1.4294967296", -1},
+		{"empty", "", -1},
+		{"dot only", ".", -1},
+		{"ends in a dot", "1.3.", -1},
+		{"two dots", "1..3", -1},
+		{"name", "sysUpTime", -1},
+		{"too long", "1.1.1.1.1.1.1.1.1", -1},
+		{"sign", "1.-3", -1},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		uint32_t arcs[8];

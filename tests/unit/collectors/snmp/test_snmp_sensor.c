@@ -42,7 +42,8 @@ static const struct {
 static void test_rows(void **state)
 {
 	for (size_t i = 0; i < rw_countof(rows); i++) {
-		const int64_t v[] = {rows[i].type, rows[i].scale, rows[i].precision, rows[i].status, rows[i].value};
+		const int64_t v[] = {rows[i].type, rows[i].scale, rows[i].precision, rows[i].status,
+			rows[i].value};
 		struct snmp_cell cells[5];
 		const struct snmp_cell *at[5];
 		for (size_t k = 0; k < 5; k++) {
@@ -52,8 +53,10 @@ static void test_rows(void **state)
 		struct snmp_sensor s = {at[0], at[1], at[2], at[3], at[4]};
 		double is = NAN;
 		bool bound = false;
-		int rc = rows[i].power ? snmp_sensor_dbm(&s, &is, &bound) : snmp_sensor_celsius(&s, &is);
-		if (rc != rows[i].rc || (rc == 0 && (fabs(is - rows[i].is) > 1e-6 || bound != rows[i].bound)))
+		int rc = rows[i].power ? snmp_sensor_dbm(&s, &is, &bound)
+				       : snmp_sensor_celsius(&s, &is);
+		if (rc != rows[i].rc ||
+			(rc == 0 && (fabs(is - rows[i].is) > 1e-6 || bound != rows[i].bound)))
 			fail_msg("%s: %d, %g%s", rows[i].what, rc, is, bound ? " at most" : "");
 	}
 }

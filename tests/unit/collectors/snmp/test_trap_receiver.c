@@ -1,6 +1,7 @@
 /*
- * trap_receiver on loopback: Debian's snmptrap and snmpinform against the receiver beside a target that polls a real snmpd; what becomes
- * an event, what is dropped and counted, and that a storm is not read.
+ * trap_receiver on loopback: Debian's snmptrap and snmpinform against the receiver beside a target
+ * that polls a real snmpd; what becomes an event, what is dropped and counted, and that a storm is
+ * not read.
  */
 #include "tests/unit/collectors/snmp/snmp_world.h"
 
@@ -19,7 +20,9 @@
 #define V3 " -v3 -u noc -l authPriv -a SHA-256 -x AES -X longsecret1"
 #define ENGINE " -e 0x80000000010203"
 
-struct event { char kind[32], device[32], port[64], text[256]; };
+struct event {
+	char kind[32], device[32], port[64], text[256];
+};
 
 struct bench {
 	struct world w;
@@ -38,7 +41,8 @@ struct bench {
 };
 static struct bench b;
 
-static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device, const char *port, const char *text)
+static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
+	const char *port, const char *text)
 {
 	struct event *e = &b.events[b.n_events++ % rw_countof(b.events)];
 	snprintf(e->kind, sizeof(e->kind), "%s", kind);
@@ -54,7 +58,10 @@ static struct snmp_target *find(void *arg, const char *host, size_t *ret_n)
 	return *ret_n ? b.w.targets[0] : NULL;
 }
 
-static bool target_up(struct world *w) { return w->told[0].state == TARGET_UP; }
+static bool target_up(struct world *w)
+{
+	return w->told[0].state == TARGET_UP;
+}
 
 static int setup(void **state)
 {
@@ -68,12 +75,20 @@ static int setup(void **state)
 	world_add(&b.w, "127.0.0.1", b.snmpd.port);
 	world_start(&b.w, 0);
 	world_wait(&b.w, target_up, 20, "the target is up");
-	b.v3_snmp = (struct config_snmp_credential){.version = 3, .user = "noc", .context = "", .auth = SNMP_AUTH_SHA256, .priv = SNMP_PRIV_AES128,
-		.auth_secret = {SECRET_ENV, "RW_TEST_V3", 0, 0}, .priv_secret = {SECRET_ENV, "RW_TEST_V3", 0, 0}};
+	b.v3_snmp = (struct config_snmp_credential){.version = 3,
+		.user = "noc",
+		.context = "",
+		.auth = SNMP_AUTH_SHA256,
+		.priv = SNMP_PRIV_AES128,
+		.auth_secret = {SECRET_ENV, "RW_TEST_V3", 0, 0},
+		.priv_secret = {SECRET_ENV, "RW_TEST_V3", 0, 0}};
 	b.v3 = (struct config_credential){.name = "v3", .snmp = &b.v3_snmp};
 	b.credentials[0] = &b.w.credential;
 	b.credentials[1] = &b.v3;
-	b.config = (struct config_traps){.address = "127.0.0.1", .port = free_port(AF_INET), .credentials = b.credentials, .n_credentials = 2};
+	b.config = (struct config_traps){.address = "127.0.0.1",
+		.port = free_port(AF_INET),
+		.credentials = b.credentials,
+		.n_credentials = 2};
 	snprintf(b.address, sizeof(b.address), " 127.0.0.1:%u", b.config.port);
 	if (trap_receiver_new(b.w.loop, &b.config, &sink, find, NULL, &b.r, &e) != 0)
 		fail_msg("%s", e.text);
@@ -100,7 +115,8 @@ static bool child_done(struct world *w)
 static void tool(const char *name, const char *options, const char *rest, unsigned datagrams)
 {
 	char line[1024];
-	snprintf(line, sizeof(line), "SNMP_PERSISTENT_DIR=%s MIBS= exec %s%s%s%s >/dev/null 2>&1", b.snmpd.dir, name, options, b.address, rest);
+	snprintf(line, sizeof(line), "SNMP_PERSISTENT_DIR=%s MIBS= exec %s%s%s%s >/dev/null 2>&1",
+		b.snmpd.dir, name, options, b.address, rest);
 	b.wanted = trap_receiver_counters(b.r)->received + datagrams;
 	b.child = fork();
 	assert_true(b.child >= 0);
@@ -120,17 +136,26 @@ static void test_events(void **state)
 	} rows[] = {
 		{"v2c trap", "snmptrap", " -v2c -c secret", LINKDOWN, 1, "link_down", "lo"},
 		{"v2c inform", "snmpinform", " -v2c -c secret", LINKDOWN, 1, "link_down", "lo"},
-		{"v1 trap", "snmptrap", " -v1 -c secret", " 1.3.6.1.4.1.8072.3.2.10 127.0.0.1 0 0 ''", 1, "cold_start", ""},
-		{"v3 trap", "snmptrap", V3 ENGINE "04 -A longsecret1", LINKDOWN, 1, "link_down", "lo"},
-		{"the same engine again", "snmptrap", V3 ENGINE "04 -A longsecret1", LINKDOWN, 1, "link_down", "lo"},
+		{"v1 trap", "snmptrap", " -v1 -c secret",
+			" 1.3.6.1.4.1.8072.3.2.10 127.0.0.1 0 0 ''", 1, "cold_start", ""},
+		{"v3 trap", "snmptrap", V3 ENGINE "04 -A longsecret1", LINKDOWN, 1, "link_down",
+			"lo"},
+		{"the same engine again", "snmptrap", V3 ENGINE "04 -A longsecret1", LINKDOWN, 1,
+			"link_down", "lo"},
 		{"v3 inform", "snmpinform", V3 " -A longsecret1", LINKDOWN, 2, "link_down", "lo"},
 		{"wrong community", "snmptrap", " -v2c -c guess", LINKDOWN, 1, NULL, NULL},
-		{"wrong password", "snmptrap", V3 ENGINE "05 -A wrongsecret", LINKDOWN, 1, NULL, NULL},
-		{"wrong password of an engine that was good", "snmptrap", V3 ENGINE "04 -A wrongsecret", LINKDOWN, 1, NULL, NULL},
-		{"unknown user", "snmptrap", " -v3 -u eve -l noAuthNoPriv" ENGINE "06", LINKDOWN, 1, NULL, NULL},
-		{"a good user without keys", "snmptrap", " -v3 -u noc -l noAuthNoPriv" ENGINE "04", LINKDOWN, 1, NULL, NULL},
-		{"and the right one after all", "snmptrap", V3 ENGINE "05 -A longsecret1", LINKDOWN, 1, "link_down", "lo"},
-		{"without meaning", "snmptrap", " -v2c -c secret", " '' 1.3.6.1.4.1.99.0.1", 1, NULL, NULL},
+		{"wrong password", "snmptrap", V3 ENGINE "05 -A wrongsecret", LINKDOWN, 1, NULL,
+			NULL},
+		{"wrong password of an engine that was good", "snmptrap",
+			V3 ENGINE "04 -A wrongsecret", LINKDOWN, 1, NULL, NULL},
+		{"unknown user", "snmptrap", " -v3 -u eve -l noAuthNoPriv" ENGINE "06", LINKDOWN, 1,
+			NULL, NULL},
+		{"a good user without keys", "snmptrap", " -v3 -u noc -l noAuthNoPriv" ENGINE "04",
+			LINKDOWN, 1, NULL, NULL},
+		{"and the right one after all", "snmptrap", V3 ENGINE "05 -A longsecret1", LINKDOWN,
+			1, "link_down", "lo"},
+		{"without meaning", "snmptrap", " -v2c -c secret", " '' 1.3.6.1.4.1.99.0.1", 1,
+			NULL, NULL},
 	};
 	size_t expected = 0, dropped = 0;
 	for (size_t i = 0; i < rw_countof(rows); i++) {
@@ -140,7 +165,9 @@ static void test_events(void **state)
 		if (b.n_events != expected)
 			fail_msg("%s: %zu events", rows[i].what, b.n_events);
 		const struct event *e = &b.events[expected - 1];
-		if (rows[i].kind && (strcmp(e->kind, rows[i].kind) != 0 || strcmp(e->device, "sw0") != 0 || strcmp(e->port, rows[i].port) != 0))
+		if (rows[i].kind &&
+			(strcmp(e->kind, rows[i].kind) != 0 || strcmp(e->device, "sw0") != 0 ||
+				strcmp(e->port, rows[i].port) != 0))
 			fail_msg("%s: %s of %s '%s'", rows[i].what, e->kind, e->device, e->port);
 	}
 	const struct trap_counters *n = trap_receiver_counters(b.r);
@@ -161,18 +188,25 @@ static void test_unknown_sender(void **state)
 	assert_int_equal(trap_receiver_counters(b.r)->unknown_sender, 2);
 }
 
-static bool all_received(struct world *w) { return trap_receiver_counters(b.r)->received >= b.wanted; }
+static bool all_received(struct world *w)
+{
+	return trap_receiver_counters(b.r)->received >= b.wanted;
+}
 
-/* Thousands of datagrams that are no traps, from a known sender: all counted, few read, and the target goes on being polled. */
+/* Thousands of datagrams that are no traps, from a known sender: all counted, few read, and the
+ * target goes on being polled. */
 static void test_storm(void **state)
 {
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(b.config.port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	struct sockaddr_in to = {.sin_family = AF_INET,
+		.sin_port = htons(b.config.port),
+		.sin_addr = {htonl(INADDR_LOOPBACK)}};
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 	unsigned sent = 0;
 	assert_true(fd >= 0);
 	for (int round = 0; round < 20; round++) {
 		for (int i = 0; i < 100; i++) /* less than the socket's buffer holds */
-			sent += sendto(fd, "\x30\x03\x02\x01\x01", 5, 0, (struct sockaddr *)&to, sizeof(to)) == 5;
+			sent += sendto(fd, "\x30\x03\x02\x01\x01", 5, 0, (struct sockaddr *)&to,
+					sizeof(to)) == 5;
 		b.wanted = sent;
 		world_wait(&b.w, all_received, 20, "the storm is received");
 	}
@@ -190,7 +224,8 @@ static void test_refused_start(void **state)
 	struct trap_receiver *second = NULL;
 	struct sink sink = {.event = on_event};
 	struct err e = {0};
-	assert_true(trap_receiver_new(b.w.loop, &b.config, &sink, find, NULL, &second, &e) < 0); /* the port is taken */
+	/* the port is taken */
+	assert_true(trap_receiver_new(b.w.loop, &b.config, &sink, find, NULL, &second, &e) < 0);
 	assert_non_null(strstr(e.text, "cannot listen"));
 	struct config_traps away = b.config;
 	away.address = "192.0.2.77";

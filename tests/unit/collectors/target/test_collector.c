@@ -36,8 +36,10 @@ static void outage(struct target *t)
 {
 	/* ten tries in ten seconds */
 	for (int64_t s = 0; s < 10; s++) {
-		target_change(t, TARGET_STARTING, (mono_t){s * NS_PER_S}, (wall_t){s * NS_PER_S}, NULL);
-		target_change(t, TARGET_BACKOFF, (mono_t){s * NS_PER_S}, (wall_t){s * NS_PER_S}, "silent");
+		target_change(
+			t, TARGET_STARTING, (mono_t){s * NS_PER_S}, (wall_t){s * NS_PER_S}, NULL);
+		target_change(t, TARGET_BACKOFF, (mono_t){s * NS_PER_S}, (wall_t){s * NS_PER_S},
+			"silent");
 	}
 }
 
@@ -90,12 +92,22 @@ static void test_quantiles(void **state)
 	assert_int_equal(t.last_success.ns, 100);
 }
 
-/* Polls that should have been between two that were: jitter is none of them, an outage is all that fit in. */
+/* Polls that should have been between two that were: jitter is none of them, an outage is all that
+ * fit in. */
 static void test_missed(void **state)
 {
-	static const struct { const char *what; double at_s; uint64_t missed; } rows[] = {
-		{"the first", 100, 0}, {"a little late", 112, 0}, {"a little early", 121, 0}, {"one lost", 141, 1}, {"an outage", 201, 6},
-		{"the clock was set back", 150, 6}, {"and goes on", 160, 6},
+	static const struct {
+		const char *what;
+		double at_s;
+		uint64_t missed;
+	} rows[] = {
+		{"the first", 100, 0},
+		{"a little late", 112, 0},
+		{"a little early", 121, 0},
+		{"one lost", 141, 1},
+		{"an outage", 201, 6},
+		{"the clock was set back", 150, 6},
+		{"and goes on", 160, 6},
 	};
 	struct target t = {.device = "leaf1", .protocol = "snmp", .interval_ns = 10 * NS_PER_S};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -1,4 +1,5 @@
-/* profile: the built-in ones load, mistakes are told with their place, devices find their profile. */
+/* profile: the built-in ones load, mistakes are told with their place, devices find their profile.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,15 +29,20 @@ static void test_builtin(void **state)
 			fail_msg("%s is empty", q->name);
 		for (size_t k = 0; k < q->n_quirks; k++)
 			if (!*q->quirks[k].evidence)
-				fail_msg("%s: quirk %s without evidence", q->name, q->quirks[k].name);
+				fail_msg("%s: quirk %s without evidence", q->name,
+					q->quirks[k].name);
 	}
 	profiles_free(p);
 	err_list_done(&errors);
 }
 
 #define HEAD "name: x\ndoc: d\n"
-#define DECIMAL(d) HEAD "snmp:\n  tables:\n    - { name: t, cadence: fast, oid: 1.3, index: [port, kind], decimal: " d ", columns: [{ column: 1, metric: port.in_octets }] }\n"
-#define TABLE "snmp:\n  tables:\n    - name: t\n      cadence: fast\n      oid: 1.3.6\n      index: [port]\n      columns:\n"
+#define DECIMAL(d)                                                                                 \
+	HEAD "snmp:\n  tables:\n    - { name: t, cadence: fast, oid: 1.3, index: [port, kind], "   \
+	     "decimal: " d ", columns: [{ column: 1, metric: port.in_octets }] }\n"
+#define TABLE                                                                                      \
+	"snmp:\n  tables:\n    - name: t\n      cadence: fast\n      oid: 1.3.6\n      index: "    \
+	"[port]\n      columns:\n"
 
 static const struct {
 	const char *what, *text;
@@ -47,37 +53,76 @@ static const struct {
 	{"a table", HEAD TABLE "        - { column: 1, metric: port.in_octets }\n", 0, NULL},
 	{"no name", "doc: d\n", 1, "'name' is missing"},
 	{"unknown key", HEAD "matches: []\n", 3, "did you mean 'match'?"},
-	{"unknown metric", HEAD TABLE "        - { column: 1, metric: port.in_octet }\n", 10, "did you mean 'port.in_octets'?"},
-	{"text metric", HEAD TABLE "        - { column: 1, metric: cfg.trust }\n", 10, "a metric that is a number"},
-	{"neither metric nor attribute", HEAD TABLE "        - { column: 1 }\n", 10, "either 'metric' or 'attribute'"},
-	{"column and oid", HEAD TABLE "        - { column: 1, oid: 1.3, metric: port.in_octets }\n", 10, "either 'column'"},
-	{"bad oid", HEAD TABLE "        - { oid: ifInOctets, metric: port.in_octets }\n", 10, "object identifier"},
-	{"bad unit", HEAD TABLE "        - { column: 1, metric: port.in_octets, unit: furlong }\n", 10, "one of ns us ms"},
-	{"octal number", HEAD TABLE "        - { column: 010, metric: port.in_octets }\n", 10, "a whole number"},
-	{"priority 8", HEAD TABLE "        - { column: 1, metric: pfc.rx_frames, priority: 8 }\n", 10, "from 0 to 7"},
-	{"where of an unknown part", HEAD TABLE "        - { column: 1, metric: pfc.rx_frames, where: { type: 1 } }\n", 10, "not a part"},
-	{"divide by zero", HEAD TABLE "        - { column: 1, metric: port.in_octets, divide: 0 }\n", 10, "from 1"},
-	{"width 33", HEAD TABLE "        - { column: 1, metric: port.in_octets, width: 33 }\n", 10, "32 or 64"},
-	{"when without equals", HEAD TABLE "        - { column: 1, metric: port.in_octets, when: { column: 2 } }\n", 10, "'equals' is missing"},
-	{"quirk without evidence", HEAD "quirks:\n  - { name: q, doc: d }\n", 4, "without 'evidence'"},
-	{"quirk with empty evidence", HEAD "quirks:\n  - { name: q, doc: d, evidence: \"\" }\n", 4, "expected text"},
+	{"unknown metric", HEAD TABLE "        - { column: 1, metric: port.in_octet }\n", 10,
+		"did you mean 'port.in_octets'?"},
+	{"text metric", HEAD TABLE "        - { column: 1, metric: cfg.trust }\n", 10,
+		"a metric that is a number"},
+	{"neither metric nor attribute", HEAD TABLE "        - { column: 1 }\n", 10,
+		"either 'metric' or 'attribute'"},
+	{"column and oid", HEAD TABLE "        - { column: 1, oid: 1.3, metric: port.in_octets }\n",
+		10, "either 'column'"},
+	{"bad oid", HEAD TABLE "        - { oid: ifInOctets, metric: port.in_octets }\n", 10,
+		"object identifier"},
+	{"bad unit", HEAD TABLE "        - { column: 1, metric: port.in_octets, unit: furlong }\n",
+		10, "one of ns us ms"},
+	{"octal number", HEAD TABLE "        - { column: 010, metric: port.in_octets }\n", 10,
+		"a whole number"},
+	{"priority 8", HEAD TABLE "        - { column: 1, metric: pfc.rx_frames, priority: 8 }\n",
+		10, "from 0 to 7"},
+	{"where of an unknown part",
+		HEAD TABLE "        - { column: 1, metric: pfc.rx_frames, where: { type: 1 } }\n",
+		10, "not a part"},
+	{"divide by zero",
+		HEAD TABLE "        - { column: 1, metric: port.in_octets, divide: 0 }\n", 10,
+		"from 1"},
+	{"width 33", HEAD TABLE "        - { column: 1, metric: port.in_octets, width: 33 }\n", 10,
+		"32 or 64"},
+	{"when without equals",
+		HEAD TABLE "        - { column: 1, metric: port.in_octets, when: { column: 2 } }\n",
+		10, "'equals' is missing"},
+	{"quirk without evidence", HEAD "quirks:\n  - { name: q, doc: d }\n", 4,
+		"without 'evidence'"},
+	{"quirk with empty evidence", HEAD "quirks:\n  - { name: q, doc: d, evidence: \"\" }\n", 4,
+		"expected text"},
 	{"quirk with evidence", HEAD "quirks:\n  - { name: q, doc: d, evidence: e }\n", 0, NULL},
 	{"tc_map to 8", HEAD "tc_map: { 0: 8 }\n", 3, "from 0 to 7"},
 	{"tc_map from a name", HEAD "tc_map: { gold: 1 }\n", 3, "whole number"},
 	{"extends nobody", HEAD "extends: nobody\n", 3, "expected the name of a profile"},
-	{"without of nothing", HEAD "extends: generic\nsnmp:\n  without: [tulips]\n", 5, "expected a table"},
-	{"cadence often", HEAD "snmp:\n  tables:\n    - { name: t, cadence: often, oid: 1.3, index: [port], columns: [{ column: 1, metric: port.in_octets }] }\n", 5, "fast or slow"},
-	{"no columns", HEAD "snmp:\n  tables:\n    - { name: t, cadence: fast, oid: 1.3, index: [port] }\n", 5, "'columns'"},
-	{"twice in an index", HEAD "snmp:\n  tables:\n    - { name: t, cadence: fast, oid: 1.3, index: [port, port], columns: [{ column: 1, metric: port.in_octets }] }\n", 5, "twice"},
+	{"without of nothing", HEAD "extends: generic\nsnmp:\n  without: [tulips]\n", 5,
+		"expected a table"},
+	{"cadence often",
+		HEAD "snmp:\n  tables:\n    - { name: t, cadence: often, oid: 1.3, index: [port], "
+		     "columns: [{ column: 1, metric: port.in_octets }] }\n",
+		5, "fast or slow"},
+	{"no columns",
+		HEAD
+		"snmp:\n  tables:\n    - { name: t, cadence: fast, oid: 1.3, index: [port] }\n",
+		5, "'columns'"},
+	{"twice in an index",
+		HEAD "snmp:\n  tables:\n    - { name: t, cadence: fast, oid: 1.3, index: [port, "
+		     "port], columns: [{ column: 1, metric: port.in_octets }] }\n",
+		5, "twice"},
 	{"interval without unit", HEAD "snmp:\n  min_interval: 5\n", 4, "5"},
-	{"port name without number", HEAD "snmp:\n  port_names: [{ first: 1, last: 9, name: Ethernet }]\n", 4, "{n}"},
-	{"fold of a counter", HEAD TABLE "        - { column: 1, metric: port.in_octets, fold: min }\n", 10, "min or max"},
-	{"fold of no kind", HEAD TABLE "        - { column: 4, metric: optic.rx_power_dbm, fold: mean }\n", 10, "min or max"},
-	{"a sensor", HEAD TABLE "        - { column: 4, metric: optic.rx_power_dbm, sensor: true, fold: min }\n", 0, NULL},
-	{"a sensor that counts", HEAD TABLE "        - { column: 4, metric: port.in_octets, sensor: true }\n", 10, "in dBm or C"},
+	{"port name without number",
+		HEAD "snmp:\n  port_names: [{ first: 1, last: 9, name: Ethernet }]\n", 4, "{n}"},
+	{"fold of a counter",
+		HEAD TABLE "        - { column: 1, metric: port.in_octets, fold: min }\n", 10,
+		"min or max"},
+	{"fold of no kind",
+		HEAD TABLE "        - { column: 4, metric: optic.rx_power_dbm, fold: mean }\n", 10,
+		"min or max"},
+	{"a sensor",
+		HEAD TABLE
+		"        - { column: 4, metric: optic.rx_power_dbm, sensor: true, fold: min }\n",
+		0, NULL},
+	{"a sensor that counts",
+		HEAD TABLE "        - { column: 4, metric: port.in_octets, sensor: true }\n", 10,
+		"in dBm or C"},
 	{"decimal", DECIMAL("{ base: 1000, by: [100, 1] }"), 0, NULL},
-	{"decimal of other length", DECIMAL("{ base: 1000, by: [100] }"), 5, "one divisor for each part"},
-	{"decimal that grows", DECIMAL("{ base: 1000, by: [1, 100] }"), 5, "smaller than the one before"},
+	{"decimal of other length", DECIMAL("{ base: 1000, by: [100] }"), 5,
+		"one divisor for each part"},
+	{"decimal that grows", DECIMAL("{ base: 1000, by: [1, 100] }"), 5,
+		"smaller than the one before"},
 	{"decimal by zero", DECIMAL("{ base: 1000, by: [100, 0] }"), 5, "from 1"},
 	{"decimal without 'by'", DECIMAL("{ base: 1000 }"), 5, "one divisor"},
 	{"not a section", "- 1\n", 1, "a profile"},
@@ -89,13 +134,18 @@ static void test_texts(void **state)
 	for (size_t i = 0; i < rw_countof(texts); i++) {
 		struct err_list errors = {0};
 		struct profiles *p = NULL;
-		int rc = profiles_parse(texts[i].text, strlen(texts[i].text), "x.yaml", &p, &errors);
+		int rc =
+			profiles_parse(texts[i].text, strlen(texts[i].text), "x.yaml", &p, &errors);
 		if (!texts[i].says && rc != 0)
 			fail_msg("%s: %s", texts[i].what, errors.n ? errors.v[0].text : "?");
-		if (texts[i].says && (rc == 0 || errors.n == 0 || !strstr(errors.v[0].text, texts[i].says) || errors.v[0].line != texts[i].line ||
-			strcmp(errors.v[0].file, "x.yaml") != 0))
-			fail_msg("%s: got %d, %s:%d: '%s', expected line %d, '%s'", texts[i].what, rc, errors.n ? errors.v[0].file : "-", errors.n ? errors.v[0].line : 0,
-				errors.n ? errors.v[0].text : "", texts[i].line, texts[i].says);
+		if (texts[i].says &&
+			(rc == 0 || errors.n == 0 || !strstr(errors.v[0].text, texts[i].says) ||
+				errors.v[0].line != texts[i].line ||
+				strcmp(errors.v[0].file, "x.yaml") != 0))
+			fail_msg("%s: got %d, %s:%d: '%s', expected line %d, '%s'", texts[i].what,
+				rc, errors.n ? errors.v[0].file : "-",
+				errors.n ? errors.v[0].line : 0, errors.n ? errors.v[0].text : "",
+				texts[i].line, texts[i].says);
 		profiles_free(p);
 		err_list_done(&errors);
 	}
@@ -103,10 +153,14 @@ static void test_texts(void **state)
 
 static void test_meaning(void **state)
 {
-	static const char text[] = HEAD "extends: generic\ntc_map: { 0: 0, 9: 3 }\nsnmp:\n  min_interval: 5s\n  without: [etherlike]\n"
+	static const char text[] = HEAD
+		"extends: generic\ntc_map: { 0: 0, 9: 3 }\nsnmp:\n  min_interval: 5s\n  without: "
+		"[etherlike]\n"
 		"  port_names: [{ first: 1001, last: 1999, subtract: 1000, name: \"Po{n}x\" }]\n"
-		"  tables:\n    - { name: q, cadence: fast, oid: 1.3, index: [port, dir, queue], first_queue: 1, columns: [\n"
-		"        { column: 4, metric: queue.drops, where: { dir: 2 }, unit: cells, ignore: [0], when: { column: 3, equals: 1 }, fallback: true },\n"
+		"  tables:\n    - { name: q, cadence: fast, oid: 1.3, index: [port, dir, queue], "
+		"first_queue: 1, columns: [\n"
+		"        { column: 4, metric: queue.drops, where: { dir: 2 }, unit: cells, ignore: "
+		"[0], when: { column: 3, equals: 1 }, fallback: true },\n"
 		"        { column: 4, metric: pfc.rx_pause_ns, unit: us, where: { dir: 1 } }] }\n";
 	struct err_list errors = {0};
 	struct profiles *ps;
@@ -130,7 +184,8 @@ static void test_meaning(void **state)
 	assert_int_equal(us->mul, 1000);
 	assert_int_equal(us->where[1], 1);
 	assert_int_equal(us->where[0], PROFILE_ANY);
-	assert_true(drops->cells && drops->when_column == 1 && drops->when_equals == 1 && drops->n_ignore == 1);
+	assert_true(drops->cells && drops->when_column == 1 && drops->when_equals == 1 &&
+		drops->n_ignore == 1);
 	char name[16];
 	assert_true(profile_port_name_of(p, 1007, name, sizeof(name)));
 	assert_string_equal(name, "Po7x");
@@ -141,16 +196,24 @@ static void test_meaning(void **state)
 
 static void test_match(void **state)
 {
-	static const char text[] = HEAD "match: [{ object_id: 1.3.6.1.4.1.77 }, { object_id: 1.3.6.1.4.1.88.1, descr: \"*Tulip*\" }, { descr: \"Rose *\" }]\n"
-		"snmp:\n  tables: []\n";
-	static const struct { const char *what; uint32_t oid[8]; size_t n; const char *descr, *profile; } rows[] = {
+	static const char text[] =
+		HEAD "match: [{ object_id: 1.3.6.1.4.1.77 }, { object_id: 1.3.6.1.4.1.88.1, descr: "
+		     "\"*Tulip*\" }, { descr: \"Rose *\" }]\n"
+		     "snmp:\n  tables: []\n";
+	static const struct {
+		const char *what;
+		uint32_t oid[8];
+		size_t n;
+		const char *descr, *profile;
+	} rows[] = {
 		{"below the object id", {1, 3, 6, 1, 4, 1, 77, 5}, 8, "anything", "x"},
 		{"the object id itself", {1, 3, 6, 1, 4, 1, 77}, 7, "", "x"},
 		{"another", {1, 3, 6, 1, 4, 1, 78}, 7, "", "generic"},
 		{"above it", {1, 3, 6, 1, 4, 1}, 6, "", "generic"},
 		{"both must hold", {1, 3, 6, 1, 4, 1, 88, 1}, 8, "a Tulip", "x"},
 		{"only one holds", {1, 3, 6, 1, 4, 1, 88, 1}, 8, "a Daisy", "generic"},
-		{"description alone, net-snmp's object id", {1, 3, 6, 1, 4, 1, 8072}, 7, "Rose 5", "x"},
+		{"description alone, net-snmp's object id", {1, 3, 6, 1, 4, 1, 8072}, 7, "Rose 5",
+			"x"},
 		{"nothing known", {0}, 0, NULL, "generic"},
 	};
 	struct err_list errors = {0};
@@ -183,7 +246,8 @@ static void test_site(void **state)
 	fputs("name: generic\ndoc: ours\nsnmp: { tables: [] }\n", f);
 	fclose(f);
 	assert_int_equal(profiles_load(dir, &ps, &errors), 0);
-	assert_string_equal(profiles_get(ps, "generic")->doc, "ours"); /* replaced, and the built-in ones that extend it are as they were */
+	/* replaced, and the built-in ones that extend it are as they were */
+	assert_string_equal(profiles_get(ps, "generic")->doc, "ours");
 	assert_true(profiles_get(ps, "eos")->n_tables > 4);
 	assert_string_equal(profiles_at(ps, 0)->name, "generic");
 	profiles_free(ps);

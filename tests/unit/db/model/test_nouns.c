@@ -25,11 +25,14 @@ static void metric_table(void **state)
 		assert_int_equal(metric_by_name(info->name), (int)m);
 		assert_true(*info->unit && *info->help);
 		/* a name becomes a column: letters, digits, '_' and one or more dots */
-		assert_int_equal(strspn(info->name, "abcdefghijklmnopqrstuvwxyz0123456789_."), strlen(info->name));
+		assert_int_equal(strspn(info->name, "abcdefghijklmnopqrstuvwxyz0123456789_."),
+			strlen(info->name));
 		for (unsigned k = 0; k < m; k++) {
 			const char *a = info->name, *b = metric_info(k)->name;
 			size_t i = 0;
-			while (a[i] && (a[i] == b[i] || (strchr("._", a[i]) && b[i] && strchr("._", b[i]))))
+			while (a[i] &&
+				(a[i] == b[i] ||
+					(strchr("._", a[i]) && b[i] && strchr("._", b[i]))))
 				i++;
 			if (a[i] == b[i])
 				fail_msg("%s and %s make the same column", a, b);
@@ -93,7 +96,8 @@ static void entity_load(void **state)
 {
 	struct entities *t = entities_new();
 
-	assert_int_equal(entities_load(t, 3, "leaf1", "swp1", 3), 0); /* the child first: it is adopted later */
+	/* the child first: it is adopted later */
+	assert_int_equal(entities_load(t, 3, "leaf1", "swp1", 3), 0);
 	assert_int_equal(entity_get(t, 3)->parent, ENTITY_NONE);
 	assert_int_equal(entities_load(t, 1, "leaf1", "", PRIO_NONE), 0);
 	assert_int_equal(entities_load(t, 2, "leaf1", "swp1", PRIO_NONE), 0);
@@ -133,7 +137,8 @@ static void flags_as_text(void **state)
 		assert_int_equal(got, f);
 	}
 	assert_string_equal(sample_flags_text(buf, SF_RESTART | SF_WRAP32), "restart,wrap32");
-	static const char *const bad[] = {"restrat", "restart,", ",restart", "restart,,late", "Restart", " "};
+	static const char *const bad[] = {
+		"restrat", "restart,", ",restart", "restart,,late", "Restart", " "};
 	for (size_t i = 0; i < rw_countof(bad); i++)
 		if (sample_flags_parse(bad[i], &got) != -EINVAL)
 			fail_msg("'%s' was accepted", bad[i]);
@@ -147,8 +152,12 @@ static void flags_as_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(metric_table), cmocka_unit_test(names_of_words), cmocka_unit_test(entity_intern),
-		cmocka_unit_test(entity_load), cmocka_unit_test(entity_text), cmocka_unit_test(flags_as_text),
+		cmocka_unit_test(metric_table),
+		cmocka_unit_test(names_of_words),
+		cmocka_unit_test(entity_intern),
+		cmocka_unit_test(entity_load),
+		cmocka_unit_test(entity_text),
+		cmocka_unit_test(flags_as_text),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /*
- * Conformance of the fillers: the same random samples given to memory and to a store make the same windows. Random data has all
- * kinds of metrics, flags, gaps, wraps and resets, watermark windows, values that come in pieces, and late and doubled samples.
+ * Conformance of the fillers: the same random samples given to memory and to a store make the same
+ * windows. Random data has all kinds of metrics, flags, gaps, wraps and resets, watermark windows,
+ * values that come in pieces, and late and doubled samples.
  */
 #include <errno.h>
 
@@ -25,8 +26,20 @@ static uint64_t rnd(uint64_t n) /* xorshift64* */
 }
 
 static const uint16_t metrics[] = {
-	M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS, M_PORT_IN_ERRORS, M_PORT_OPER_UP, M_OPTIC_RX_POWER, M_PFC_RX_FRAMES, M_QUEUE_WATERMARK, M_QUEUE_DEPTH,
-	M_POOL_WATERMARK, M_CFG_TRUST, M_CFG_ECN_PMAX, M_CFG_ECN_KMIN, M_CFG_HASH_SEED, M_PFC_TX_PAUSE_NS_HI,
+	M_PORT_IN_OCTETS,
+	M_PORT_OUT_OCTETS,
+	M_PORT_IN_ERRORS,
+	M_PORT_OPER_UP,
+	M_OPTIC_RX_POWER,
+	M_PFC_RX_FRAMES,
+	M_QUEUE_WATERMARK,
+	M_QUEUE_DEPTH,
+	M_POOL_WATERMARK,
+	M_CFG_TRUST,
+	M_CFG_ECN_PMAX,
+	M_CFG_ECN_KMIN,
+	M_CFG_HASH_SEED,
+	M_PFC_TX_PAUSE_NS_HI,
 };
 #define N_METRICS (sizeof(metrics) / sizeof(metrics[0]))
 
@@ -39,16 +52,17 @@ struct rig {
 
 static uint64_t value_of(struct rig *r, unsigned m)
 {
-	static const char *const texts[] = {"dscp", "pcp", "a longer text with 'quotes' and \"more\""};
+	static const char *const texts[] = {
+		"dscp", "pcp", "a longer text with 'quotes' and \"more\""};
 
 	switch (metric_info(m)->type) {
-	case TYPE_TEXT:
-		return entities_text(r->entities, texts[rnd(3)]);
-	case TYPE_F64:
-		return sample_of_f64(((double)rnd(1000000) - 500000) / 7.0);
+	case TYPE_TEXT: return entities_text(r->entities, texts[rnd(3)]);
+	case TYPE_F64: return sample_of_f64(((double)rnd(1000000) - 500000) / 7.0);
 	default:
 		/* also beyond 2^63 and around 2^32 */
-		return rnd(5) == 0 ? UINT64_MAX - rnd(100) : rnd(5) == 0 ? UINT32_MAX - 50 + rnd(100) : rnd(UINT64_C(1) << 40);
+		return rnd(5) == 0    ? UINT64_MAX - rnd(100)
+			: rnd(5) == 0 ? UINT32_MAX - 50 + rnd(100)
+				      : rnd(UINT64_C(1) << 40);
 	}
 }
 
@@ -59,13 +73,16 @@ static uint32_t entity_of(struct rig *r, unsigned m, unsigned device, unsigned p
 	snprintf(d, sizeof(d), "leaf%u", device);
 	snprintf(p, sizeof(p), "swp%u", port);
 	switch (metric_info(m)->scope) {
-	case SCOPE_DEVICE: return entities_intern(r->entities, d, rnd(2) ? "pool:lossless" : "", PRIO_NONE);
-	case SCOPE_PRIO: return entities_intern(r->entities, d, p, rnd(4) ? (int)rnd(8) : PRIO_NONE);
+	case SCOPE_DEVICE:
+		return entities_intern(r->entities, d, rnd(2) ? "pool:lossless" : "", PRIO_NONE);
+	case SCOPE_PRIO:
+		return entities_intern(r->entities, d, p, rnd(4) ? (int)rnd(8) : PRIO_NONE);
 	default: return entities_intern(r->entities, d, p, PRIO_NONE);
 	}
 }
 
-/* As the pipeline does: what memory refuses as not newer is not stored either; late ones are stored only. */
+/* As the pipeline does: what memory refuses as not newer is not stored either; late ones are stored
+ * only. */
 static void give(struct rig *r, const struct sample *s)
 {
 	if ((s->flags & SF_LATE) || series_memory_add(r->memory, s) == 0)
@@ -93,9 +110,12 @@ static void fill(struct rig *r)
 				continue; /* a lost poll */
 			for (unsigned k = 0; k < PORTS * N_METRICS; k++) {
 				unsigned m = metrics[k / PORTS];
-				if (rnd(4) == 0 || (strncmp(metric_info(m)->name, "cfg.", 4) == 0 && rnd(20) != 0))
+				if (rnd(4) == 0 ||
+					(strncmp(metric_info(m)->name, "cfg.", 4) == 0 &&
+						rnd(20) != 0))
 					continue;
-				struct sample s = sample_at(t, entity_of(r, m, d, k % PORTS), m, value_of(r, m), 0);
+				struct sample s = sample_at(
+					t, entity_of(r, m, d, k % PORTS), m, value_of(r, m), 0);
 				if (rnd(10) == 0)
 					s.flags = (uint16_t)rnd(64);
 				if (metric_info(m)->kind == METRIC_WATERMARK)
@@ -116,12 +136,24 @@ static void fill(struct rig *r)
 		if (poll % 10 == 5) {
 			struct flow_sample f[5] = {{0}};
 			for (size_t i = 0; i < 5; i++) {
-				f[i] = (struct flow_sample){.from_ns = SECONDS(poll) - 10 * NS_PER_S, .to_ns = SECONDS(poll), .entity = entity_of(r, M_PORT_IN_OCTETS, 0, 0),
-					.sampling = 1, .dir = FLOW_DIR_OUT, .total = i == 3, .packets = rnd(1000), .octets = rnd(3) * 100, .burst_bps = rnd(1000), .ce = rnd(5),
-					.flows = (uint32_t)rnd(100), .sum_sq_octets = (double)rnd(1000000)};
+				f[i] = (struct flow_sample){
+					.from_ns = SECONDS(poll) - 10 * NS_PER_S,
+					.to_ns = SECONDS(poll),
+					.entity = entity_of(r, M_PORT_IN_OCTETS, 0, 0),
+					.sampling = 1,
+					.dir = FLOW_DIR_OUT,
+					.total = i == 3,
+					.packets = rnd(1000),
+					.octets = rnd(3) * 100,
+					.burst_bps = rnd(1000),
+					.ce = rnd(5),
+					.flows = (uint32_t)rnd(100),
+					.sum_sq_octets = (double)rnd(1000000)};
 				if (i == 3)
 					continue;
-				f[i].key = (struct flow_key){.family = i % 2 ? 4 : 6, .src_port = (uint16_t)rnd(65536), .dst_qp = (uint32_t)rnd(1 << 24)};
+				f[i].key = (struct flow_key){.family = i % 2 ? 4 : 6,
+					.src_port = (uint16_t)rnd(65536),
+					.dst_qp = (uint32_t)rnd(1 << 24)};
 				for (size_t k = 0; k < (i % 2 ? 4u : 16u); k++) {
 					f[i].key.src[k] = (uint8_t)rnd(256);
 					f[i].key.dst[k] = (uint8_t)rnd(256);
@@ -138,20 +170,29 @@ static void fill(struct rig *r)
 static void same_window(const struct window *a, const struct window *b, const char *what)
 {
 	if (a->n_series != b->n_series)
-		fail_msg("%s: memory has %zu series, the database %zu", what, a->n_series, b->n_series);
+		fail_msg("%s: memory has %zu series, the database %zu", what, a->n_series,
+			b->n_series);
 	for (size_t i = 0; i < a->n_series; i++) {
 		const struct series *x = &a->series[i], *y = &b->series[i];
 		if (x->entity != y->entity || x->metric != y->metric || x->n != y->n)
-			fail_msg("%s: series %zu is %s of %u with %u samples in memory, %s of %u with %u in the database", what, i, metric_info(x->metric)->name,
-				x->entity, x->n, metric_info(y->metric)->name, y->entity, y->n);
+			fail_msg("%s: series %zu is %s of %u with %u samples in memory, %s of %u "
+				 "with %u in the database",
+				what, i, metric_info(x->metric)->name, x->entity, x->n,
+				metric_info(y->metric)->name, y->entity, y->n);
 		for (uint32_t k = 0; k < x->n; k++)
-			if (x->t_ns[k] != y->t_ns[k] || x->value[k] != y->value[k] || x->flags[k] != y->flags[k] || x->window_ms[k] != y->window_ms[k])
-				fail_msg("%s: %s of %u, sample %u: %lld %llu flags %x window %u in memory, %lld %llu flags %x window %u in the database", what,
-					metric_info(x->metric)->name, x->entity, k, (long long)x->t_ns[k], (unsigned long long)x->value[k], x->flags[k], x->window_ms[k],
-					(long long)y->t_ns[k], (unsigned long long)y->value[k], y->flags[k], y->window_ms[k]);
+			if (x->t_ns[k] != y->t_ns[k] || x->value[k] != y->value[k] ||
+				x->flags[k] != y->flags[k] || x->window_ms[k] != y->window_ms[k])
+				fail_msg("%s: %s of %u, sample %u: %lld %llu flags %x window %u in "
+					 "memory, %lld %llu flags %x window %u in the database",
+					what, metric_info(x->metric)->name, x->entity, k,
+					(long long)x->t_ns[k], (unsigned long long)x->value[k],
+					x->flags[k], x->window_ms[k], (long long)y->t_ns[k],
+					(unsigned long long)y->value[k], y->flags[k],
+					y->window_ms[k]);
 	}
 	if (a->n_flows != b->n_flows)
-		fail_msg("%s: memory has %zu flows, the database %zu", what, a->n_flows, b->n_flows);
+		fail_msg(
+			"%s: memory has %zu flows, the database %zu", what, a->n_flows, b->n_flows);
 	for (size_t i = 0; i < a->n_flows; i++)
 		if (memcmp(&a->flows[i], &b->flows[i], sizeof(a->flows[i])) != 0)
 			fail_msg("%s: flow %zu differs", what, i);
@@ -187,9 +228,11 @@ static void fillers_agree(void **state)
 				spec.entities = only;
 				spec.n_entities = 4;
 			}
-			int64_t from = SECONDS(-5) + (int64_t)rnd(POLLS + 10) * NS_PER_S, to = from + (int64_t)rnd(60) * NS_PER_S;
+			int64_t from = SECONDS(-5) + (int64_t)rnd(POLLS + 10) * NS_PER_S,
+				to = from + (int64_t)rnd(60) * NS_PER_S;
 			snprintf(what, sizeof(what), "seed %u, window %u", seed, i);
-			assert_int_equal(window_from_memory(r.memory, a, &spec, from, to, &memory), 0);
+			assert_int_equal(
+				window_from_memory(r.memory, a, &spec, from, to, &memory), 0);
 			if (window_from_db(d, a, &spec, from, to, &db, &e) < 0)
 				fail_msg("%s: %s", what, e.text);
 			same_window(&memory, &db, what);
@@ -205,12 +248,21 @@ static void fillers_agree(void **state)
 	assert_true(compared > 10000); /* the test looked at something */
 }
 
-struct order { int64_t t_ns; uint64_t n; bool ordered; uint32_t entity; uint16_t metric; };
+struct order {
+	int64_t t_ns;
+	uint64_t n;
+	bool ordered;
+	uint32_t entity;
+	uint16_t metric;
+};
 static int check_order(void *arg, const struct sample *s)
 {
 	struct order *o = arg;
 
-	o->ordered &= o->n == 0 || s->t_ns > o->t_ns || (s->t_ns == o->t_ns && (s->entity > o->entity || (s->entity == o->entity && s->metric > o->metric)));
+	o->ordered &= o->n == 0 || s->t_ns > o->t_ns ||
+		(s->t_ns == o->t_ns &&
+			(s->entity > o->entity ||
+				(s->entity == o->entity && s->metric > o->metric)));
 	o->t_ns = s->t_ns;
 	o->entity = s->entity;
 	o->metric = s->metric;
@@ -252,10 +304,20 @@ static void scan_in_order_of_time(void **state)
 	/* filters */
 	struct order one = {.ordered = true};
 	uint16_t metric = M_PFC_RX_FRAMES;
-	struct series_filter f = {.device = "leaf1", .port = "swp[01]", .priority = 3, .metrics = &metric, .n_metrics = 1, .from_ns = SECONDS(10), .to_ns = SECONDS(50)};
+	struct series_filter f = {.device = "leaf1",
+		.port = "swp[01]",
+		.priority = 3,
+		.metrics = &metric,
+		.n_metrics = 1,
+		.from_ns = SECONDS(10),
+		.to_ns = SECONDS(50)};
 	assert_int_equal(series_db_each(d, &f, check_order, &one, NULL), 0);
-	assert_int_equal(one.n, world_int(&r.world, "SELECT count(*) FROM samples WHERE metric='pfc.rx_frames' AND device='leaf1' AND port IN ('swp0','swp1')"
-		" AND priority=3 AND t_ns BETWEEN 1700000010000000000 AND 1700000050000000000"));
+	assert_int_equal(one.n,
+		world_int(&r.world,
+			"SELECT count(*) FROM samples WHERE metric='pfc.rx_frames' AND "
+			"device='leaf1' AND port IN ('swp0','swp1')"
+			" AND priority=3 AND t_ns BETWEEN 1700000010000000000 AND "
+			"1700000050000000000"));
 	assert_true(one.n > 0);
 	series_db_close(d);
 	store_close(r.store);
@@ -295,7 +357,9 @@ static void memory_forgets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fillers_agree), cmocka_unit_test(scan_in_order_of_time), cmocka_unit_test(memory_forgets),
+		cmocka_unit_test(fillers_agree),
+		cmocka_unit_test(scan_in_order_of_time),
+		cmocka_unit_test(memory_forgets),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

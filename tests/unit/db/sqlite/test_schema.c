@@ -1,4 +1,5 @@
-/* The schema: a file of the oldest version opens, a newer one is refused; columns follow metric.def; the views' plans; x of a row. */
+/* The schema: a file of the oldest version opens, a newer one is refused; columns follow
+ * metric.def; the views' plans; x of a row. */
 #include <errno.h>
 
 #include "tests/unit/db/db_world.h"
@@ -9,50 +10,74 @@
 #include "db/store/store.h"
 
 /*
- * Version 1 as it was released, with two metric columns and some rows. Frozen: never change this text. When a version is added, this
- * file must still open, and its samples must still be read.
+ * Version 1 as it was released, with two metric columns and some rows. Frozen: never change this
+ * text. When a version is added, this file must still open, and its samples must still be read.
  */
 static const char frozen_1[] =
-	"PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA application_id=1383023479; PRAGMA user_version=1;"
+	"PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA application_id=1383023479; PRAGMA "
+	"user_version=1;"
 	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-	"CREATE TABLE entity(id INTEGER PRIMARY KEY, device TEXT NOT NULL, port TEXT NOT NULL, priority INTEGER NOT NULL, UNIQUE(device, port, priority));"
+	"CREATE TABLE entity(id INTEGER PRIMARY KEY, device TEXT NOT NULL, port TEXT NOT NULL, "
+	"priority INTEGER NOT NULL, UNIQUE(device, port, priority));"
 	"CREATE TABLE text(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);"
-	"CREATE TABLE series(entity INTEGER NOT NULL, metric TEXT NOT NULL, first_ns INTEGER NOT NULL, PRIMARY KEY(entity, metric)) WITHOUT ROWID;"
-	"CREATE TABLE sample_port(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source INTEGER NOT NULL, flags INTEGER NOT NULL, cfg INTEGER, x TEXT,"
-	" port_in_octets INTEGER, optic_rx_power_dbm REAL, metric_since_removed INTEGER, PRIMARY KEY(entity, t_ns)) WITHOUT ROWID;"
-	"CREATE TABLE sample_priority(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source INTEGER NOT NULL, flags INTEGER NOT NULL, cfg INTEGER, x TEXT,"
+	"CREATE TABLE series(entity INTEGER NOT NULL, metric TEXT NOT NULL, first_ns INTEGER NOT "
+	"NULL, PRIMARY KEY(entity, metric)) WITHOUT ROWID;"
+	"CREATE TABLE sample_port(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source INTEGER "
+	"NOT NULL, flags INTEGER NOT NULL, cfg INTEGER, x TEXT,"
+	" port_in_octets INTEGER, optic_rx_power_dbm REAL, metric_since_removed INTEGER, PRIMARY "
+	"KEY(entity, t_ns)) WITHOUT ROWID;"
+	"CREATE TABLE sample_priority(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source "
+	"INTEGER NOT NULL, flags INTEGER NOT NULL, cfg INTEGER, x TEXT,"
 	" PRIMARY KEY(entity, t_ns)) WITHOUT ROWID;"
-	"CREATE TABLE sample_device(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source INTEGER NOT NULL, flags INTEGER NOT NULL, cfg INTEGER, x TEXT,"
+	"CREATE TABLE sample_device(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source INTEGER "
+	"NOT NULL, flags INTEGER NOT NULL, cfg INTEGER, x TEXT,"
 	" PRIMARY KEY(entity, t_ns)) WITHOUT ROWID;"
 	"CREATE INDEX sample_port_cfg ON sample_port(entity, t_ns) WHERE cfg IS NOT NULL;"
 	"CREATE INDEX sample_priority_cfg ON sample_priority(entity, t_ns) WHERE cfg IS NOT NULL;"
 	"CREATE INDEX sample_device_cfg ON sample_device(entity, t_ns) WHERE cfg IS NOT NULL;"
 	"CREATE TABLE fabric_history(t_ns INTEGER PRIMARY KEY, yaml TEXT NOT NULL);"
-	"CREATE TABLE target(device TEXT NOT NULL, protocol TEXT NOT NULL, address TEXT, state TEXT, reason TEXT, up INTEGER, since_ns INTEGER,"
-	" last_success_ns INTEGER, updated_ns INTEGER, poll_p50_s REAL, poll_p95_s REAL, polls INTEGER, timeouts INTEGER, errors INTEGER,"
+	"CREATE TABLE target(device TEXT NOT NULL, protocol TEXT NOT NULL, address TEXT, state "
+	"TEXT, reason TEXT, up INTEGER, since_ns INTEGER,"
+	" last_success_ns INTEGER, updated_ns INTEGER, poll_p50_s REAL, poll_p95_s REAL, polls "
+	"INTEGER, timeouts INTEGER, errors INTEGER,"
 	" value_count INTEGER, PRIMARY KEY(device, protocol)) WITHOUT ROWID;"
-	"CREATE TABLE device_attr(device TEXT NOT NULL, t_ns INTEGER NOT NULL, role TEXT, profile TEXT, sysname TEXT, descr TEXT, PRIMARY KEY(device, t_ns)) WITHOUT ROWID;"
-	"CREATE TABLE port_attr(device TEXT NOT NULL, port TEXT NOT NULL, t_ns INTEGER NOT NULL, alias TEXT, peer_device TEXT, peer_port TEXT,"
+	"CREATE TABLE device_attr(device TEXT NOT NULL, t_ns INTEGER NOT NULL, role TEXT, profile "
+	"TEXT, sysname TEXT, descr TEXT, PRIMARY KEY(device, t_ns)) WITHOUT ROWID;"
+	"CREATE TABLE port_attr(device TEXT NOT NULL, port TEXT NOT NULL, t_ns INTEGER NOT NULL, "
+	"alias TEXT, peer_device TEXT, peer_port TEXT,"
 	" speed_bps INTEGER, PRIMARY KEY(device, port, t_ns)) WITHOUT ROWID;"
-	"CREATE TABLE incident(id TEXT PRIMARY KEY, cause TEXT, severity TEXT, state TEXT, device TEXT, port TEXT, priority INTEGER,"
-	" ecmp_group TEXT, host TEXT, summary TEXT, opened_ns INTEGER, closed_ns INTEGER, updated_ns INTEGER, usd_per_hour REAL, usd_total REAL,"
+	"CREATE TABLE incident(id TEXT PRIMARY KEY, cause TEXT, severity TEXT, state TEXT, device "
+	"TEXT, port TEXT, priority INTEGER,"
+	" ecmp_group TEXT, host TEXT, summary TEXT, opened_ns INTEGER, closed_ns INTEGER, "
+	"updated_ns INTEGER, usd_per_hour REAL, usd_total REAL,"
 	" confidence REAL, acked_by TEXT, json TEXT) WITHOUT ROWID;"
-	"CREATE TABLE event(id INTEGER PRIMARY KEY, t_ns INTEGER NOT NULL, kind TEXT, incident_id TEXT, who TEXT, text TEXT);"
+	"CREATE TABLE event(id INTEGER PRIMARY KEY, t_ns INTEGER NOT NULL, kind TEXT, incident_id "
+	"TEXT, who TEXT, text TEXT);"
 	"CREATE INDEX event_t ON event(t_ns);"
 	"CREATE INDEX event_incident ON event(incident_id, t_ns);"
-	"CREATE TABLE finding(id INTEGER PRIMARY KEY, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL, analyzer TEXT, cause TEXT, verdict TEXT,"
-	" severity TEXT, device TEXT, port TEXT, priority INTEGER, ecmp_group TEXT, host TEXT, summary TEXT, value REAL, warn REAL, confidence REAL);"
+	"CREATE TABLE finding(id INTEGER PRIMARY KEY, from_ns INTEGER NOT NULL, to_ns INTEGER NOT "
+	"NULL, analyzer TEXT, cause TEXT, verdict TEXT,"
+	" severity TEXT, device TEXT, port TEXT, priority INTEGER, ecmp_group TEXT, host TEXT, "
+	"summary TEXT, value REAL, warn REAL, confidence REAL);"
 	"CREATE INDEX finding_t ON finding(to_ns);"
-	"CREATE TABLE flow(id INTEGER PRIMARY KEY, entity INTEGER NOT NULL, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL, total INTEGER NOT NULL,"
-	" dir INTEGER NOT NULL, sampling INTEGER NOT NULL, family INTEGER, src TEXT, dst TEXT, src_port INTEGER, dst_qp INTEGER, packets INTEGER,"
-	" octets INTEGER, ce INTEGER, ect INTEGER, cnp INTEGER, nak INTEGER, retransmits INTEGER, psn_gaps INTEGER, burst_bps INTEGER,"
+	"CREATE TABLE flow(id INTEGER PRIMARY KEY, entity INTEGER NOT NULL, from_ns INTEGER NOT "
+	"NULL, to_ns INTEGER NOT NULL, total INTEGER NOT NULL,"
+	" dir INTEGER NOT NULL, sampling INTEGER NOT NULL, family INTEGER, src TEXT, dst TEXT, "
+	"src_port INTEGER, dst_qp INTEGER, packets INTEGER,"
+	" octets INTEGER, ce INTEGER, ect INTEGER, cnp INTEGER, nak INTEGER, retransmits INTEGER, "
+	"psn_gaps INTEGER, burst_bps INTEGER,"
 	" flows INTEGER, sum_sq_octets REAL);"
 	"CREATE INDEX flow_to ON flow(to_ns);"
-	"CREATE TABLE recommendation(id TEXT PRIMARY KEY, t_ns INTEGER, incident_id TEXT, device TEXT, port TEXT, priority INTEGER, state TEXT,"
+	"CREATE TABLE recommendation(id TEXT PRIMARY KEY, t_ns INTEGER, incident_id TEXT, device "
+	"TEXT, port TEXT, priority INTEGER, state TEXT,"
 	" advice TEXT, summary TEXT, json TEXT) WITHOUT ROWID;"
 	"INSERT INTO entity VALUES(1,'leaf1','',-1),(2,'leaf1','swp1',-1);"
-	"INSERT INTO series VALUES(2,'port.in_octets',1700000000000000000),(2,'optic.rx_power_dbm',1700000000000000000);"
-	"INSERT INTO sample_port VALUES(2,1700000000000000000,1,0,NULL,NULL,100,-1.5,7),(2,1700000010000000000,1,0,NULL,'{\"port_in_octets\":{\"flags\":1}}',250,NULL,7);";
+	"INSERT INTO series "
+	"VALUES(2,'port.in_octets',1700000000000000000),(2,'optic.rx_power_dbm',"
+	"1700000000000000000);"
+	"INSERT INTO sample_port "
+	"VALUES(2,1700000000000000000,1,0,NULL,NULL,100,-1.5,7),(2,1700000010000000000,1,0,NULL,'{"
+	"\"port_in_octets\":{\"flags\":1}}',250,NULL,7);";
 
 static void oldest_opens(void **state)
 {
@@ -67,14 +92,18 @@ static void oldest_opens(void **state)
 	if (store_open(&o, t, &s, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_int_equal(entities_find(t, "leaf1", "swp1", PRIO_NONE), 2);
-	struct sample v[] = {sample_at(SECONDS(20), 2, M_PORT_OUT_OCTETS, 5, 0), sample_at(SECONDS(20), 2, M_PORT_IN_OCTETS, 300, 0)};
+	struct sample v[] = {sample_at(SECONDS(20), 2, M_PORT_OUT_OCTETS, 5, 0),
+		sample_at(SECONDS(20), 2, M_PORT_IN_OCTETS, 300, 0)};
 	store_samples(s, v, 2);
 	assert_int_equal(store_flush(s, &e), 0);
 	store_close(s);
 	entities_free(t);
 	assert_int_equal(world_int(&w, "PRAGMA user_version"), SCHEMA_VERSION);
 	assert_int_equal(world_int(&w, "SELECT count(*) FROM samples"), 5);
-	assert_int_equal(world_int(&w, "SELECT value FROM samples WHERE metric='port.in_octets' AND flags='restart'"), 250);
+	assert_int_equal(world_int(&w,
+				 "SELECT value FROM samples WHERE metric='port.in_octets' AND "
+				 "flags='restart'"),
+		250);
 	assert_int_equal(world_int(&w, "SELECT count(*) FROM rates WHERE rate IS NULL"), 1);
 	assert_int_equal(world_int(&w, "SELECT rate=5.0 FROM rates WHERE rate IS NOT NULL"), 1);
 	/* what version 2 added */
@@ -102,16 +131,25 @@ static void oldest_reads(void **state)
 	world_done(&w);
 }
 
-/* Version 2 kept a row per priority; the values of a port's priorities lie together since. Nothing of a value may be lost on the way. */
+/* Version 2 kept a row per priority; the values of a port's priorities lie together since. Nothing
+ * of a value may be lost on the way. */
 static const char rows_of_2[] =
-	"ALTER TABLE sample_priority ADD COLUMN pfc_rx_frames INTEGER; ALTER TABLE sample_priority ADD COLUMN queue_watermark_bytes INTEGER;"
+	"ALTER TABLE sample_priority ADD COLUMN pfc_rx_frames INTEGER; ALTER TABLE sample_priority "
+	"ADD COLUMN queue_watermark_bytes INTEGER;"
 	"ALTER TABLE sample_priority ADD COLUMN cfg_ecn_kmin_bytes INTEGER;"
-	"INSERT INTO entity VALUES(3,'leaf1','swp1',0),(4,'leaf1','swp1',7),(5,'leaf1','swp1#q9',-1);"
-	"INSERT INTO series VALUES(3,'pfc.rx_frames',1700000000000000000),(4,'pfc.rx_frames',1700000000000000000),"
-	" (4,'queue.watermark_bytes',1700000000000000000),(4,'cfg.ecn_kmin_bytes',1700000000000000000),(5,'pfc.rx_frames',1700000000000000000);"
-	"INSERT INTO sample_priority VALUES(3,1700000000000000000,1,0,NULL,NULL,10,NULL,NULL),(3,1700000010000000000,1,1,NULL,NULL,30,NULL,NULL),"
-	" (4,1700000000000000000,2,2,1,'{\"queue_watermark_bytes\":{\"flags\":4,\"window_ms\":60000}}',-1,77,1000),"
-	" (4,1700000010000000000,2,2,NULL,NULL,5,NULL,NULL),(5,1700000000000000000,1,0,NULL,NULL,6,NULL,NULL);";
+	"INSERT INTO entity "
+	"VALUES(3,'leaf1','swp1',0),(4,'leaf1','swp1',7),(5,'leaf1','swp1#q9',-1);"
+	"INSERT INTO series "
+	"VALUES(3,'pfc.rx_frames',1700000000000000000),(4,'pfc.rx_frames',1700000000000000000),"
+	" (4,'queue.watermark_bytes',1700000000000000000),(4,'cfg.ecn_kmin_bytes',"
+	"1700000000000000000),(5,'pfc.rx_frames',1700000000000000000);"
+	"INSERT INTO sample_priority "
+	"VALUES(3,1700000000000000000,1,0,NULL,NULL,10,NULL,NULL),(3,1700000010000000000,1,1,NULL,"
+	"NULL,30,NULL,NULL),"
+	" (4,1700000000000000000,2,2,1,'{\"queue_watermark_bytes\":{\"flags\":4,\"window_ms\":"
+	"60000}}',-1,77,1000),"
+	" (4,1700000010000000000,2,2,NULL,NULL,5,NULL,NULL),(5,1700000000000000000,1,0,NULL,NULL,6,"
+	"NULL,NULL);";
 
 static void priorities_move(void **state)
 {
@@ -130,17 +168,33 @@ static void priorities_move(void **state)
 		store_close(s);
 	}
 	entities_free(t);
-	static const struct { const char *sql; int64_t expected; } rows[] = {
+	static const struct {
+		const char *sql;
+		int64_t expected;
+	} rows[] = {
 		{"SELECT count(*) FROM sqlite_master WHERE name LIKE 'old\\_%' ESCAPE '\\'", 0},
-		{"SELECT count(*) FROM sample_lanes", 2}, {"SELECT count(*) FROM sample_priority", 1},
+		{"SELECT count(*) FROM sample_lanes", 2},
+		{"SELECT count(*) FROM sample_priority", 1},
 		{"SELECT count(*) FROM samples WHERE priority IS NOT NULL", 6},
-		{"SELECT value FROM samples WHERE metric='pfc.rx_frames' AND priority=0 AND flags='restart' AND source='snmp'", 30},
-		{"SELECT count(*) FROM samples WHERE metric='pfc.rx_frames' AND priority=7 AND flags='wrap32' AND source='gnmi'", 2},
-		{"SELECT value>1.8e19 FROM samples WHERE metric='pfc.rx_frames' AND priority=7 ORDER BY t_ns LIMIT 1", 1},
-		{"SELECT value FROM samples WHERE metric='queue.watermark_bytes' AND window_s=60 AND flags='estimated' AND source='gnmi'", 77},
-		{"SELECT value FROM samples WHERE metric='cfg.ecn_kmin_bytes' AND priority=7 AND port='swp1'", 1000},
+		{"SELECT value FROM samples WHERE metric='pfc.rx_frames' AND priority=0 AND "
+		 "flags='restart' AND source='snmp'",
+			30},
+		{"SELECT count(*) FROM samples WHERE metric='pfc.rx_frames' AND priority=7 AND "
+		 "flags='wrap32' AND source='gnmi'",
+			2},
+		{"SELECT value>1.8e19 FROM samples WHERE metric='pfc.rx_frames' AND priority=7 "
+		 "ORDER BY t_ns LIMIT 1",
+			1},
+		{"SELECT value FROM samples WHERE metric='queue.watermark_bytes' AND window_s=60 "
+		 "AND flags='estimated' AND source='gnmi'",
+			77},
+		{"SELECT value FROM samples WHERE metric='cfg.ecn_kmin_bytes' AND priority=7 AND "
+		 "port='swp1'",
+			1000},
 		{"SELECT value FROM samples WHERE port='swp1#q9' AND priority IS NULL", 6},
-		{"SELECT count(*) FROM rates WHERE metric='pfc.rx_frames' AND priority=0 AND rate IS NULL AND flags='restart'", 1},
+		{"SELECT count(*) FROM rates WHERE metric='pfc.rx_frames' AND priority=0 AND rate "
+		 "IS NULL AND flags='restart'",
+			1},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		int64_t v = world_int(&w, rows[i].sql);
@@ -168,7 +222,8 @@ static void older_priorities_read(void **state)
 	struct err e = {0};
 	struct sample sum = {0};
 	static const uint16_t metrics[] = {M_PFC_RX_FRAMES, M_QUEUE_WATERMARK};
-	struct series_filter f = {.device = "leaf1", .priority = -2, .metrics = metrics, .n_metrics = 2};
+	struct series_filter f = {
+		.device = "leaf1", .priority = -2, .metrics = metrics, .n_metrics = 2};
 
 	world_init(&w);
 	world_exec(&w, frozen_1);
@@ -204,7 +259,7 @@ static void newer_is_refused(void **state)
 	world_done(&w);
 }
 
-/* --- what the views cost -------------------------------------------------------------------------------------------------- */
+/* ---- what the views cost ------------------------------------------------- */
 
 static void make_data(const struct db_world *w)
 {
@@ -215,11 +270,13 @@ static void make_data(const struct db_world *w)
 	assert_int_equal(store_open(&o, t, &s, NULL), 0);
 	for (int i = 0; i < 2000; i++) {
 		struct sample v[9];
-		v[8] = sample_at(SECONDS(i), entities_intern(t, "leaf1", "swp1", 3), M_PFC_RX_FRAMES, (uint64_t)i, 0);
+		v[8] = sample_at(SECONDS(i), entities_intern(t, "leaf1", "swp1", 3),
+			M_PFC_RX_FRAMES, (uint64_t)i, 0);
 		for (int k = 0; k < 8; k++) {
 			char port[16];
 			snprintf(port, sizeof(port), "swp%d", k / 2);
-			v[k] = sample_at(SECONDS(i), entities_intern(t, "leaf1", port, PRIO_NONE), k % 2 ? M_PORT_IN_OCTETS : M_PORT_OUT_OCTETS, (uint64_t)i * 10, 0);
+			v[k] = sample_at(SECONDS(i), entities_intern(t, "leaf1", port, PRIO_NONE),
+				k % 2 ? M_PORT_IN_OCTETS : M_PORT_OUT_OCTETS, (uint64_t)i * 10, 0);
 		}
 		store_samples(s, v, 9);
 	}
@@ -255,41 +312,70 @@ static void conditions_reach_the_key(void **state)
 	world_init(&w);
 	make_data(&w);
 #define HOUR " AND t_ns BETWEEN 1700000100000000000 AND 1700000109000000000"
-	static const struct { const char *what, *sql; int rows, most; } rows[] = {
-		{"one metric, a range of time", "SELECT time, value FROM samples WHERE metric='port.in_octets'" HOUR, 40, 8000},
-		{"one port of it", "SELECT time, value FROM samples WHERE metric='port.in_octets' AND device='leaf1' AND port='swp1'" HOUR, 10, 3000},
-		{"an aggregate", "SELECT max(value) FROM samples WHERE metric='port.in_octets'" HOUR, 1, 8000},
-		{"rates of one port", "SELECT rate FROM rates WHERE metric='port.in_octets' AND device='leaf1' AND port='swp1'" HOUR, 10, 4000},
-		{"one priority", "SELECT value FROM samples WHERE metric='pfc.rx_frames' AND device='leaf1' AND port='swp1' AND priority=3" HOUR, 10, 4000},
-		{"rates of a priority", "SELECT rate FROM rates WHERE metric='pfc.rx_frames' AND device='leaf1' AND port='swp1' AND priority=3" HOUR, 10, 6000},
-		{"all metrics of a short time", "SELECT * FROM samples WHERE t_ns BETWEEN 1700000100000000000 AND 1700000101000000000", 18, 24000},
+	static const struct {
+		const char *what, *sql;
+		int rows, most;
+	} rows[] = {
+		{"one metric, a range of time",
+			"SELECT time, value FROM samples WHERE metric='port.in_octets'" HOUR, 40,
+			8000},
+		{"one port of it",
+			"SELECT time, value FROM samples WHERE metric='port.in_octets' AND "
+			"device='leaf1' AND port='swp1'" HOUR,
+			10, 3000},
+		{"an aggregate",
+			"SELECT max(value) FROM samples WHERE metric='port.in_octets'" HOUR, 1,
+			8000},
+		{"rates of one port",
+			"SELECT rate FROM rates WHERE metric='port.in_octets' AND device='leaf1' "
+			"AND port='swp1'" HOUR,
+			10, 4000},
+		{"one priority",
+			"SELECT value FROM samples WHERE metric='pfc.rx_frames' AND device='leaf1' "
+			"AND port='swp1' AND priority=3" HOUR,
+			10, 4000},
+		{"rates of a priority",
+			"SELECT rate FROM rates WHERE metric='pfc.rx_frames' AND device='leaf1' "
+			"AND port='swp1' AND priority=3" HOUR,
+			10, 6000},
+		{"all metrics of a short time",
+			"SELECT * FROM samples WHERE t_ns BETWEEN 1700000100000000000 AND "
+			"1700000101000000000",
+			18, 24000},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		int steps = cost(&w, rows[i].sql, rows[i].rows);
 		if (steps > rows[i].most)
-			fail_msg("%s: %d steps: the condition does not reach the tables' key", rows[i].what, steps);
+			fail_msg("%s: %d steps: the condition does not reach the tables' key",
+				rows[i].what, steps);
 	}
 	/* the measure is able to tell: without the range of time it is many times as much */
-	assert_true(cost(&w, "SELECT time, value FROM samples WHERE metric='port.in_octets'", 8000) > 80000);
+	assert_true(cost(&w, "SELECT time, value FROM samples WHERE metric='port.in_octets'",
+			    8000) > 80000);
 	world_done(&w);
 }
 
-/* --- x ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- x ------------------------------------------------------------------- */
 
 static void exceptions_of_a_row(void **state)
 {
-	struct row_value in[] = {{M_PORT_IN_OCTETS, 0, 1, 0}, {M_PORT_OUT_OCTETS, 5, 1, 0}, {M_QUEUE_WATERMARK, 0, 2, 60000}, {M_CFG_TRUST, 63, 5, UINT32_MAX}};
+	struct row_value in[] = {{M_PORT_IN_OCTETS, 0, 1, 0}, {M_PORT_OUT_OCTETS, 5, 1, 0},
+		{M_QUEUE_WATERMARK, 0, 2, 60000}, {M_CFG_TRUST, 63, 5, UINT32_MAX}};
 	struct str text = {0};
 
 	row_x_write(&text, in, 1, 0, 1);
 	assert_int_equal(text.n, 0); /* no exception, no text */
 	row_x_write(&text, in, 4, 0, 1);
-	assert_string_equal(text.s, "{\"port_out_octets\":{\"flags\":5},\"queue_watermark_bytes\":{\"source\":2,\"window_ms\":60000},"
+	assert_string_equal(text.s,
+		"{\"port_out_octets\":{\"flags\":5},\"queue_watermark_bytes\":{\"source\":2,"
+		"\"window_ms\":60000},"
 		"\"cfg_trust\":{\"flags\":63,\"source\":5,\"window_ms\":4294967295}}");
-	struct row_value out[] = {{M_PORT_IN_OCTETS, 0, 1, 0}, {M_PORT_OUT_OCTETS, 0, 1, 0}, {M_QUEUE_WATERMARK, 0, 1, 0}, {M_CFG_TRUST, 0, 1, 0}};
+	struct row_value out[] = {{M_PORT_IN_OCTETS, 0, 1, 0}, {M_PORT_OUT_OCTETS, 0, 1, 0},
+		{M_QUEUE_WATERMARK, 0, 1, 0}, {M_CFG_TRUST, 0, 1, 0}};
 	row_x_apply(text.s, out, 4);
 	for (int i = 0; i < 4; i++)
-		assert_true(in[i].flags == out[i].flags && in[i].source == out[i].source && in[i].window_ms == out[i].window_ms);
+		assert_true(in[i].flags == out[i].flags && in[i].source == out[i].source &&
+			in[i].window_ms == out[i].window_ms);
 	/* every beginning of the text, and every text with one byte changed, is survived */
 	for (size_t n = 0; n < text.n; n++) {
 		char *cut = strndup(text.s, n);
@@ -309,8 +395,13 @@ static void exceptions_of_a_row(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(oldest_opens), cmocka_unit_test(oldest_reads), cmocka_unit_test(newer_is_refused), cmocka_unit_test(priorities_move), cmocka_unit_test(older_priorities_read),
-		cmocka_unit_test(conditions_reach_the_key), cmocka_unit_test(exceptions_of_a_row),
+		cmocka_unit_test(oldest_opens),
+		cmocka_unit_test(oldest_reads),
+		cmocka_unit_test(newer_is_refused),
+		cmocka_unit_test(priorities_move),
+		cmocka_unit_test(older_priorities_read),
+		cmocka_unit_test(conditions_reach_the_key),
+		cmocka_unit_test(exceptions_of_a_row),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,14 +27,16 @@ static int shim_write(sqlite3_file *f, const void *p, int n, sqlite3_int64 at)
 	return rc != SQLITE_OK ? rc : real_methods[f->pMethods - methods]->xWrite(f, p, n, at);
 }
 
-/* The real VFS makes the file; only its table of methods is exchanged for a copy with another xWrite. */
+/* The real VFS makes the file; only its table of methods is exchanged for a copy with another
+ * xWrite. */
 static int shim_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags, int *ret_flags)
 {
 	int rc = real->xOpen(real, name, f, flags, ret_flags);
 
 	if (rc != SQLITE_OK || !f->pMethods)
 		return rc;
-	/* two threads may open at once: they would write the same bytes, which the tests can live with */
+	/* two threads may open at once: they would write the same bytes, which the tests can live
+	 * with */
 	for (size_t i = 0; i < FLAVOURS; i++) {
 		if (real_methods[i] && real_methods[i] != f->pMethods)
 			continue;

@@ -1,4 +1,5 @@
-/* The store: what is committed and when, merging, a disk that refuses, two writers, kill -9, retention, foreign and damaged files. */
+/* The store: what is committed and when, merging, a disk that refuses, two writers, kill -9,
+ * retention, foreign and damaged files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -120,7 +121,8 @@ static void close_commits(void **state)
 static void values_are_exact(void **state)
 {
 	struct rig r;
-	static const uint64_t values[] = {0, 1, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX, (UINT64_C(1) << 53) + 1};
+	static const uint64_t values[] = {
+		0, 1, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX, (UINT64_C(1) << 53) + 1};
 	struct series_db *d;
 	const uint16_t metric = M_PORT_IN_OCTETS;
 	struct window_spec spec = {.metrics = &metric, .n_metrics = 1};
@@ -128,7 +130,8 @@ static void values_are_exact(void **state)
 	rig_init(&r, true);
 	for (int i = 0; i < 6; i++)
 		give(&r, i, M_PORT_IN_OCTETS, values[i], 0);
-	give(&r, 9, M_OPTIC_RX_POWER, sample_of_f64(NAN), 0); /* not a value: not stored, and no harm to the others */
+	/* not a value: not stored, and no harm to the others */
+	give(&r, 9, M_OPTIC_RX_POWER, sample_of_f64(NAN), 0);
 	give(&r, 9, M_PORT_IN_OCTETS, 9, 0);
 	flush(&r);
 	assert_int_equal(series_db_open(r.world.path, &d, NULL), 0);
@@ -141,7 +144,10 @@ static void values_are_exact(void **state)
 	arena_free(a);
 	series_db_close(d);
 	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM samples"), 7);
-	assert_int_equal(world_int(&r.world, "SELECT value=18446744073709551615.0 FROM samples WHERE t_ns=1700000004000000000"), 1);
+	assert_int_equal(world_int(&r.world,
+				 "SELECT value=18446744073709551615.0 FROM samples WHERE "
+				 "t_ns=1700000004000000000"),
+		1);
 	rig_done(&r);
 }
 
@@ -158,9 +164,16 @@ static void pieces_merge(void **state)
 	give(&r, 0, M_PORT_IN_OCTETS, 99, 0); /* the first one stands */
 	flush(&r);
 	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM sample_port"), 1);
-	assert_int_equal(world_int(&r.world, "SELECT value FROM samples WHERE metric='port.in_octets'"), 1);
-	assert_int_equal(world_int(&r.world, "SELECT value FROM samples WHERE metric='port.out_octets' AND flags=''"), 2);
-	assert_int_equal(world_int(&r.world, "SELECT value FROM samples WHERE metric='port.in_errors' AND flags='restart'"), 3);
+	assert_int_equal(
+		world_int(&r.world, "SELECT value FROM samples WHERE metric='port.in_octets'"), 1);
+	assert_int_equal(
+		world_int(&r.world,
+			"SELECT value FROM samples WHERE metric='port.out_octets' AND flags=''"),
+		2);
+	assert_int_equal(world_int(&r.world,
+				 "SELECT value FROM samples WHERE metric='port.in_errors' AND "
+				 "flags='restart'"),
+		3);
 	rig_done(&r);
 }
 
@@ -187,7 +200,10 @@ static void names_survive(void **state)
 	s.metric = M_PORT_IN_OCTETS;
 	store_samples(r.store, &s, 1);
 	flush(&r);
-	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM samples WHERE device='leaf2' AND port='swp7'"), 1);
+	assert_int_equal(
+		world_int(&r.world,
+			"SELECT count(*) FROM samples WHERE device='leaf2' AND port='swp7'"),
+		1);
 	rig_done(&r);
 }
 
@@ -199,14 +215,43 @@ static void attributes_and_documents(void **state)
 	store_fabric(r.store, SECONDS(0), "fabric: a\n");
 	store_fabric(r.store, SECONDS(1), "fabric: a\n"); /* equal: not again */
 	store_fabric(r.store, SECONDS(2), "fabric: b\n");
-	store_device(r.store, &(struct store_device){.name = "leaf1", .role = "leaf", .t_ns = SECONDS(0)});
-	store_device(r.store, &(struct store_device){.name = "leaf1", .profile = "generic", .t_ns = SECONDS(1)}); /* the role is kept */
-	store_device(r.store, &(struct store_device){.name = "leaf1", .role = "leaf", .profile = "generic", .t_ns = SECONDS(2)}); /* nothing new */
-	store_port(r.store, &(struct store_port){.device = "leaf1", .port = "swp1", .alias = "up 1", .speed_bps = 400, .t_ns = SECONDS(0)});
-	store_port(r.store, &(struct store_port){.device = "leaf1", .port = "swp1", .peer_device = "spine1", .peer_port = "swp9", .t_ns = SECONDS(1)});
-	store_port(r.store, &(struct store_port){.device = "leaf1", .port = "swp1", .alias = "up 1", .t_ns = SECONDS(2)});
-	struct store_incident i = {.id = "ABCDEFGH", .cause = "ecmp_imbalance", .severity = "warning", .state = "open", .device = "leaf1", .group = "uplinks",
-		.summary = "s", .json = "{}", .priority = PRIO_NONE, .opened_ns = SECONDS(3), .usd_per_hour = NAN, .usd_total = 1.5, .confidence = 0.9};
+	store_device(r.store,
+		&(struct store_device){.name = "leaf1", .role = "leaf", .t_ns = SECONDS(0)});
+	/* the role is kept */
+	store_device(r.store,
+		&(struct store_device){.name = "leaf1", .profile = "generic", .t_ns = SECONDS(1)});
+	/* nothing new */
+	store_device(r.store,
+		&(struct store_device){
+			.name = "leaf1", .role = "leaf", .profile = "generic", .t_ns = SECONDS(2)});
+	store_port(r.store,
+		&(struct store_port){.device = "leaf1",
+			.port = "swp1",
+			.alias = "up 1",
+			.speed_bps = 400,
+			.t_ns = SECONDS(0)});
+	store_port(r.store,
+		&(struct store_port){.device = "leaf1",
+			.port = "swp1",
+			.peer_device = "spine1",
+			.peer_port = "swp9",
+			.t_ns = SECONDS(1)});
+	store_port(r.store,
+		&(struct store_port){
+			.device = "leaf1", .port = "swp1", .alias = "up 1", .t_ns = SECONDS(2)});
+	struct store_incident i = {.id = "ABCDEFGH",
+		.cause = "ecmp_imbalance",
+		.severity = "warning",
+		.state = "open",
+		.device = "leaf1",
+		.group = "uplinks",
+		.summary = "s",
+		.json = "{}",
+		.priority = PRIO_NONE,
+		.opened_ns = SECONDS(3),
+		.usd_per_hour = NAN,
+		.usd_total = 1.5,
+		.confidence = 0.9};
 	store_incident(r.store, &i);
 	i.state = "closed";
 	i.closed_ns = SECONDS(9);
@@ -215,30 +260,57 @@ static void attributes_and_documents(void **state)
 	store_event(r.store, SECONDS(3), "opened", "ABCDEFGH", NULL, "it began");
 	store_device_event(r.store, SECONDS(4), "link_down", "leaf1", "swp1", "linkDown");
 	store_device_event(r.store, SECONDS(5), "device_restart", "leaf1", NULL, "it restarted");
-	store_target(r.store, &(struct store_target){.device = "leaf1", .protocol = "snmp", .state = "up", .reason = "", .up = true, .poll_p50_s = 0.5, .poll_p95_s = NAN, .values = 7});
-	store_target(r.store, &(struct store_target){.device = "leaf9", .protocol = "snmp", .state = "up", .up = true});
+	store_target(r.store,
+		&(struct store_target){.device = "leaf1",
+			.protocol = "snmp",
+			.state = "up",
+			.reason = "",
+			.up = true,
+			.poll_p50_s = 0.5,
+			.poll_p95_s = NAN,
+			.values = 7});
+	store_target(r.store,
+		&(struct store_target){
+			.device = "leaf9", .protocol = "snmp", .state = "up", .up = true});
 	store_targets_gone(r.store, "leaf9", "snmp");
 	flush(&r);
-	static const struct { const char *sql; int64_t expect; } rows[] = {
+	static const struct {
+		const char *sql;
+		int64_t expect;
+	} rows[] = {
 		{"SELECT count(*) FROM config_history", 2},
 		{"SELECT count(*) FROM device_attr", 2},
-		{"SELECT role='leaf' AND profile='generic' AND up=1 AND value_count=7 AND poll_p95_s IS NULL FROM devices WHERE device='leaf1'", 1},
+		{"SELECT role='leaf' AND profile='generic' AND up=1 AND value_count=7 AND "
+		 "poll_p95_s IS NULL FROM devices WHERE device='leaf1'",
+			1},
 		{"SELECT count(*) FROM devices", 1},
 		{"SELECT count(*) FROM port_attr", 2},
-		{"SELECT alias='up 1' AND peer_device='spine1' AND peer_port='swp9' AND speed_bps=400 FROM ports", 1},
+		{"SELECT alias='up 1' AND peer_device='spine1' AND peer_port='swp9' AND "
+		 "speed_bps=400 FROM ports",
+			1},
 		{"SELECT count(*) FROM links WHERE peer_device='spine1'", 1},
 		{"SELECT count(*) FROM incidents", 1},
-		{"SELECT state='closed' AND acked_by='ann' AND usd_per_hour IS NULL AND usd_total=1.5 AND priority IS NULL AND ecmp_group='uplinks' FROM incidents", 1},
+		{"SELECT state='closed' AND acked_by='ann' AND usd_per_hour IS NULL AND "
+		 "usd_total=1.5 AND priority IS NULL AND ecmp_group='uplinks' FROM incidents",
+			1},
 		{"SELECT count(*) FROM events WHERE kind='opened' AND who IS NULL", 1},
-		{"SELECT count(*) FROM events WHERE kind='link_down' AND device='leaf1' AND port='swp1' AND text='linkDown' AND who IS NULL", 1},
-		{"SELECT count(*) FROM events WHERE kind='device_restart' AND device='leaf1' AND port IS NULL", 1},
+		{"SELECT count(*) FROM events WHERE kind='link_down' AND device='leaf1' AND "
+		 "port='swp1' AND text='linkDown' AND who IS NULL",
+			1},
+		{"SELECT count(*) FROM events WHERE kind='device_restart' AND device='leaf1' AND "
+		 "port IS NULL",
+			1},
 		{"SELECT count(*) FROM recommendations", 0},
 	};
 	for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++)
 		if (world_int(&r.world, rows[k].sql) != rows[k].expect)
 			fail_msg("%s", rows[k].sql);
 	struct series_db *d;
-	static const struct { double at; const char *yaml; } asked[] = {{-5, "fabric: a\n"}, {0, "fabric: a\n"}, {1.5, "fabric: a\n"}, {2, "fabric: b\n"}, {99, "fabric: b\n"}};
+	static const struct {
+		double at;
+		const char *yaml;
+	} asked[] = {{-5, "fabric: a\n"}, {0, "fabric: a\n"}, {1.5, "fabric: a\n"},
+		{2, "fabric: b\n"}, {99, "fabric: b\n"}};
 	assert_int_equal(series_db_open(r.world.path, &d, NULL), 0);
 	for (size_t k = 0; k < 5; k++) {
 		char *yaml;
@@ -254,13 +326,16 @@ static void attributes_and_documents(void **state)
 static void health_is_a_snapshot(void **state)
 {
 	struct rig r;
-	const struct store_health first[] = {{"process/rss_bytes", "bytes", 1e9}, {"target/gone/snmp/varbinds", "", 7}},
-		second[] = {{"process/rss_bytes", "bytes", 2e9}, {"process/age_s", "s", NAN}};
+	const struct store_health first[] = {{"process/rss_bytes", "bytes", 1e9},
+		{"target/gone/snmp/varbinds", "", 7}},
+				  second[] = {{"process/rss_bytes", "bytes", 2e9},
+					  {"process/age_s", "s", NAN}};
 
 	rig_init(&r, false);
 	store_health(r.store, SECONDS(0), first, 2);
 	flush(&r);
-	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM health WHERE unit<>'' AND value=1e9"), 1);
+	assert_int_equal(
+		world_int(&r.world, "SELECT count(*) FROM health WHERE unit<>'' AND value=1e9"), 1);
 	fault_vfs_set(SQLITE_FULL);
 	for (int i = 1; i <= 100; i++)
 		store_health(r.store, SECONDS(i), second, 2);
@@ -269,8 +344,13 @@ static void health_is_a_snapshot(void **state)
 	store_health(r.store, SECONDS(101), second, 2);
 	flush(&r);
 	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM health"), 2);
-	assert_int_equal(world_int(&r.world, "SELECT value=2e9 AND t_ns=1700000101000000000 FROM health WHERE key='process/rss_bytes'"), 1);
-	assert_int_equal(world_int(&r.world, "SELECT value IS NULL FROM health WHERE key='process/age_s'"), 1);
+	assert_int_equal(world_int(&r.world,
+				 "SELECT value=2e9 AND t_ns=1700000101000000000 FROM health WHERE "
+				 "key='process/rss_bytes'"),
+		1);
+	assert_int_equal(
+		world_int(&r.world, "SELECT value IS NULL FROM health WHERE key='process/age_s'"),
+		1);
 	store_health(r.store, SECONDS(102), NULL, 0);
 	flush(&r);
 	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM health"), 0);
@@ -297,7 +377,7 @@ static void one_writer(void **state)
 	rig_done(&r);
 }
 
-/* --- the disk refuses ------------------------------------------------------------------------------------------------- */
+/* ---- the disk refuses ---------------------------------------------------- */
 
 static void full_disk_keeps_batches(void **state)
 {
@@ -312,7 +392,8 @@ static void full_disk_keeps_batches(void **state)
 		fault_vfs_set(codes[k]);
 		for (int i = 1; i <= 20; i++)
 			give(&r, i, M_PORT_IN_OCTETS, (uint64_t)i, 0);
-		assert_int_equal(store_flush(r.store, &e), codes[k] == SQLITE_FULL ? -ENOSPC : -EIO);
+		assert_int_equal(
+			store_flush(r.store, &e), codes[k] == SQLITE_FULL ? -ENOSPC : -EIO);
 		if (!strstr(e.text, r.world.path))
 			fail_msg("%s", e.text);
 		assert_int_equal(stats(&r).pending, 20);
@@ -342,14 +423,18 @@ static void every_write_fails_once(void **state)
 		rig_init(&r, true);
 		struct sample v[50];
 		for (int i = 0; i < 50; i++)
-			v[i] = sample_at(SECONDS(i), entities_intern(r.entities, "leaf1", i % 2 ? "swp1" : "swp2", i % 8), M_PFC_RX_FRAMES, (uint64_t)i, 0);
+			v[i] = sample_at(SECONDS(i),
+				entities_intern(
+					r.entities, "leaf1", i % 2 ? "swp1" : "swp2", i % 8),
+				M_PFC_RX_FRAMES, (uint64_t)i, 0);
 		fault_vfs_after(n, SQLITE_FULL);
 		store_samples(r.store, v, 50);
 		store_event(r.store, SECONDS(0), "k", NULL, NULL, NULL);
 		failed = store_flush(r.store, NULL) < 0;
 		fault_vfs_set(SQLITE_OK);
 		flush(&r);
-		if (world_int(&r.world, "SELECT count(*) FROM samples") != 50 || world_int(&r.world, "SELECT count(*) FROM events") != 1)
+		if (world_int(&r.world, "SELECT count(*) FROM samples") != 50 ||
+			world_int(&r.world, "SELECT count(*) FROM events") != 1)
 			fail_msg("after write %lld failed", (long long)n);
 		rig_done(&r);
 	}
@@ -381,7 +466,7 @@ static void oldest_are_dropped(void **state)
 	rig_done(&r);
 }
 
-/* --- kill -9 ------------------------------------------------------------------------------------------------------------- */
+/* ---- kill -9 ------------------------------------------------------------- */
 
 static void write_until_killed(const char *path, int ready)
 {
@@ -399,7 +484,9 @@ static void write_until_killed(const char *path, int ready)
 		for (int k = 0; k < 64; k++) {
 			char port[16];
 			snprintf(port, sizeof(port), "swp%d", k);
-			v[k] = sample_at(wall_now().ns, entities_intern(t, "leaf1", port, PRIO_NONE), M_PORT_IN_OCTETS, (uint64_t)i, 0);
+			v[k] = sample_at(wall_now().ns,
+				entities_intern(t, "leaf1", port, PRIO_NONE), M_PORT_IN_OCTETS,
+				(uint64_t)i, 0);
 		}
 		store_samples(s, v, 64);
 		if (store_flush(s, NULL) == 0 && write(ready, "x", 1) < 0)
@@ -429,21 +516,23 @@ static void killed_at_any_moment(void **state)
 		sqlite3 *db;
 		sqlite3_stmt *st;
 		assert_int_equal(sqlite3_open(w.path, &db), SQLITE_OK);
-		assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &st, NULL), SQLITE_OK);
+		assert_int_equal(
+			sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &st, NULL), SQLITE_OK);
 		assert_int_equal(sqlite3_step(st), SQLITE_ROW);
 		assert_string_equal((const char *)sqlite3_column_text(st, 0), "ok");
 		sqlite3_finalize(st);
 		sqlite3_close(db);
 		int64_t now = world_int(&w, "SELECT count(*) FROM samples");
 		if (now < rows + 64 * (round * 3 + 1))
-			fail_msg("round %d: %lld rows after %lld", round, (long long)now, (long long)rows);
+			fail_msg("round %d: %lld rows after %lld", round, (long long)now,
+				(long long)rows);
 		rows = now;
 		assert_int_equal(store_writer_pid(w.path), 0); /* the lock went with the process */
 	}
 	world_done(&w);
 }
 
-/* --- retention, through the writer itself: it takes the time as an argument ------------------------------------------------- */
+/* ---- retention, through the writer itself: it takes the time as an argument ---- */
 
 static void retention(void **state)
 {
@@ -458,13 +547,16 @@ static void retention(void **state)
 	assert_int_equal(store_open(&o, t, &s, &e), 0);
 	uint32_t port = entities_intern(t, "leaf1", "swp1", PRIO_NONE);
 	for (int i = 0; i < 10000; i++) {
-		struct sample v[2] = {sample_at(SECONDS(i), port, M_PORT_IN_OCTETS, (uint64_t)i, 0), sample_at(SECONDS(i), port, M_CFG_CABLE, sample_of_f64(i), 0)};
+		struct sample v[2] = {sample_at(SECONDS(i), port, M_PORT_IN_OCTETS, (uint64_t)i, 0),
+			sample_at(SECONDS(i), port, M_CFG_CABLE, sample_of_f64(i), 0)};
 		store_samples(s, v, i == 10 || i == 20 || i == 30 || i == 9000 ? 2 : 1);
-		struct sample trust = sample_at(SECONDS(i), port, M_CFG_TRUST, entities_text(t, "dscp"), 0);
+		struct sample trust =
+			sample_at(SECONDS(i), port, M_CFG_TRUST, entities_text(t, "dscp"), 0);
 		if (i == 5)
 			store_samples(s, &trust, 1);
 	}
-	struct flow_sample f = {.from_ns = SECONDS(0), .to_ns = SECONDS(10), .entity = port, .total = true};
+	struct flow_sample f = {
+		.from_ns = SECONDS(0), .to_ns = SECONDS(10), .entity = port, .total = true};
 	store_flows(s, &f, 1);
 	f.to_ns = SECONDS(9999);
 	store_flows(s, &f, 1);
@@ -482,15 +574,25 @@ static void retention(void **state)
 	writer_close(writer);
 	entities_free(t);
 	/* 2000 s of samples stay; of the states before, the newest of each */
-	assert_int_equal(world_int(&w, "SELECT count(*) FROM samples WHERE metric='port.in_octets' AND t_ns>=1700008000000000000"), 2000);
-	assert_int_equal(world_int(&w, "SELECT count(*) FROM sample_port WHERE t_ns<1700008000000000000"), 2);
-	assert_int_equal(world_int(&w, "SELECT value FROM samples WHERE metric='cfg.cable_m' AND t_ns<1700008000000000000"), 30);
-	assert_int_equal(world_int(&w, "SELECT t_ns FROM samples WHERE metric='cfg.trust'"), SECONDS(5));
+	assert_int_equal(world_int(&w,
+				 "SELECT count(*) FROM samples WHERE metric='port.in_octets' AND "
+				 "t_ns>=1700008000000000000"),
+		2000);
+	assert_int_equal(
+		world_int(&w, "SELECT count(*) FROM sample_port WHERE t_ns<1700008000000000000"),
+		2);
+	assert_int_equal(world_int(&w,
+				 "SELECT value FROM samples WHERE metric='cfg.cable_m' AND "
+				 "t_ns<1700008000000000000"),
+		30);
+	assert_int_equal(
+		world_int(&w, "SELECT t_ns FROM samples WHERE metric='cfg.trust'"), SECONDS(5));
 	assert_int_equal(world_int(&w, "SELECT count(*) FROM flows"), 1);
 	world_done(&w);
 }
 
-/* What an open recommendation rests on stays, whatever age and size say; once it is settled it goes. */
+/* What an open recommendation rests on stays, whatever age and size say; once it is settled it
+ * goes. */
 static void pinned(void **state)
 {
 	struct db_world w;
@@ -507,10 +609,22 @@ static void pinned(void **state)
 		struct sample v = sample_at(SECONDS(i), port, M_PORT_IN_OCTETS, (uint64_t)i, 0);
 		store_samples(s, &v, 1);
 	}
-	struct flow_sample f = {.from_ns = SECONDS(190), .to_ns = SECONDS(200), .entity = port, .total = true};
+	struct flow_sample f = {
+		.from_ns = SECONDS(190), .to_ns = SECONDS(200), .entity = port, .total = true};
 	store_flows(s, &f, 1);
-	struct store_recommendation r = {.id = "aaaaaaaa", .device = "leaf1", .state = "proposed", .advice = "change", .priority = 3, .summary = "s", .json = "{}",
-		.diagnosis = "ecn_late", .who = "ann", .t_ns = SECONDS(250), .from_ns = SECONDS(100), .to_ns = SECONDS(200), .updated_ns = SECONDS(250)};
+	struct store_recommendation r = {.id = "aaaaaaaa",
+		.device = "leaf1",
+		.state = "proposed",
+		.advice = "change",
+		.priority = 3,
+		.summary = "s",
+		.json = "{}",
+		.diagnosis = "ecn_late",
+		.who = "ann",
+		.t_ns = SECONDS(250),
+		.from_ns = SECONDS(100),
+		.to_ns = SECONDS(200),
+		.updated_ns = SECONDS(250)};
 	store_recommendation(s, &r);
 	r.id = "bbbbbbbb"; /* overlaps the one before */
 	r.state = "applied";
@@ -522,7 +636,13 @@ static void pinned(void **state)
 	r.from_ns = SECONDS(1000);
 	r.to_ns = SECONDS(2000);
 	store_recommendation(s, &r);
-	struct store_incident i = {.id = "dddddddd", .cause = "ecn_late", .severity = "warning", .state = "open", .json = "{}", .priority = PRIO_NONE, .opened_ns = SECONDS(5000)};
+	struct store_incident i = {.id = "dddddddd",
+		.cause = "ecn_late",
+		.severity = "warning",
+		.state = "open",
+		.json = "{}",
+		.priority = PRIO_NONE,
+		.opened_ns = SECONDS(5000)};
 	store_incident(s, &i);
 	store_close(s);
 	entities_free(t);
@@ -536,12 +656,22 @@ static void pinned(void **state)
 	assert_true(chunks < 30);
 	writer_close(writer);
 	entities_free(t);
-	assert_int_equal(world_int(&w, "SELECT count(*) FROM samples WHERE t_ns<1700008000000000000"), 201 + 1801);
+	assert_int_equal(
+		world_int(&w, "SELECT count(*) FROM samples WHERE t_ns<1700008000000000000"),
+		201 + 1801);
 	assert_int_equal(world_int(&w, "SELECT min(t_ns) FROM samples"), SECONDS(100));
-	assert_int_equal(world_int(&w, "SELECT count(*) FROM samples WHERE t_ns BETWEEN 1700000301000000000 AND 1700004099000000000"), 0);
-	assert_int_equal(world_int(&w, "SELECT count(*) FROM samples WHERE t_ns>=1700008000000000000"), 2000);
+	assert_int_equal(world_int(&w,
+				 "SELECT count(*) FROM samples WHERE t_ns BETWEEN "
+				 "1700000301000000000 AND 1700004099000000000"),
+		0);
+	assert_int_equal(
+		world_int(&w, "SELECT count(*) FROM samples WHERE t_ns>=1700008000000000000"),
+		2000);
 	assert_int_equal(world_int(&w, "SELECT count(*) FROM flows"), 1);
-	assert_int_equal(world_int(&w, "SELECT diagnosis='ecn_late' AND who='ann' AND updated_ns=t_ns FROM recommendations WHERE id='aaaaaaaa'"), 1);
+	assert_int_equal(world_int(&w,
+				 "SELECT diagnosis='ecn_late' AND who='ann' AND updated_ns=t_ns "
+				 "FROM recommendations WHERE id='aaaaaaaa'"),
+		1);
 
 	/* a quota that cannot be kept takes the rest, again and again, and never the pinned */
 	world_exec(&w, "DELETE FROM incident");
@@ -552,12 +682,14 @@ static void pinned(void **state)
 		writer_retain(writer, SECONDS(10000));
 	writer_close(writer);
 	entities_free(t);
-	assert_int_equal(world_int(&w, "SELECT count(*) FROM samples WHERE t_ns<=1700000300000000000"), 201);
-	assert_true(world_int(&w, "SELECT count(*) FROM samples WHERE t_ns>1700000300000000000") < 100);
+	assert_int_equal(
+		world_int(&w, "SELECT count(*) FROM samples WHERE t_ns<=1700000300000000000"), 201);
+	assert_true(
+		world_int(&w, "SELECT count(*) FROM samples WHERE t_ns>1700000300000000000") < 100);
 	world_done(&w);
 }
 
-/* --- files that are not ours ------------------------------------------------------------------------------------------------- */
+/* ---- files that are not ours --------------------------------------------- */
 
 static int open_file(const char *path, struct err *e)
 {
@@ -586,7 +718,8 @@ static void strange_files(void **state)
 	struct db_world w;
 	struct err e = {0};
 	struct series_db *d;
-	static const char text[] = "fabric: not a database at all, but a text that is longer than a header of a database, which has a hundred bytes.\n";
+	static const char text[] = "fabric: not a database at all, but a text that is longer than "
+				   "a header of a database, which has a hundred bytes.\n";
 
 	world_init(&w);
 	assert_int_equal(series_db_open(w.path, &d, &e), -ENOENT);
@@ -656,10 +789,23 @@ static int disk_works(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(commits_by_itself, disk_works), cmocka_unit_test_setup(commits_under_way, disk_works), cmocka_unit_test_setup(close_commits, disk_works), cmocka_unit_test_setup(values_are_exact, disk_works),
-		cmocka_unit_test_setup(pieces_merge, disk_works), cmocka_unit_test_setup(names_survive, disk_works), cmocka_unit_test_setup(attributes_and_documents, disk_works), cmocka_unit_test_setup(health_is_a_snapshot, disk_works), cmocka_unit_test_setup(one_writer, disk_works),
-		cmocka_unit_test_setup(full_disk_keeps_batches, disk_works), cmocka_unit_test_setup(every_write_fails_once, disk_works), cmocka_unit_test_setup(oldest_are_dropped, disk_works),
-		cmocka_unit_test_setup(killed_at_any_moment, disk_works), cmocka_unit_test_setup(retention, disk_works), cmocka_unit_test_setup(pinned, disk_works), cmocka_unit_test_setup(strange_files, disk_works), cmocka_unit_test_setup(backup, disk_works),
+		cmocka_unit_test_setup(commits_by_itself, disk_works),
+		cmocka_unit_test_setup(commits_under_way, disk_works),
+		cmocka_unit_test_setup(close_commits, disk_works),
+		cmocka_unit_test_setup(values_are_exact, disk_works),
+		cmocka_unit_test_setup(pieces_merge, disk_works),
+		cmocka_unit_test_setup(names_survive, disk_works),
+		cmocka_unit_test_setup(attributes_and_documents, disk_works),
+		cmocka_unit_test_setup(health_is_a_snapshot, disk_works),
+		cmocka_unit_test_setup(one_writer, disk_works),
+		cmocka_unit_test_setup(full_disk_keeps_batches, disk_works),
+		cmocka_unit_test_setup(every_write_fails_once, disk_works),
+		cmocka_unit_test_setup(oldest_are_dropped, disk_works),
+		cmocka_unit_test_setup(killed_at_any_moment, disk_works),
+		cmocka_unit_test_setup(retention, disk_works),
+		cmocka_unit_test_setup(pinned, disk_works),
+		cmocka_unit_test_setup(strange_files, disk_works),
+		cmocka_unit_test_setup(backup, disk_works),
 	};
 	fault_vfs_register();
 	return cmocka_run_group_tests(tests, NULL, NULL);
