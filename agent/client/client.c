@@ -1,13 +1,12 @@
-/* context - see command.h: which database, which configuration, what time it is, and which stretch
- * of time is asked for. */
-#include "agent/command/command.h"
+/* client - which database, which configuration, what time it is, and which stretch of time is asked
+ * for: see the header. */
+#include "agent/client/client.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/arena.h"
@@ -15,7 +14,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/client/control.h"
-#include "analyzers/analyzer.h"
+#include "agent/modules.h"
 #include "config/config.h"
 #include "db/series/series.h"
 #include "db/store/store.h"
@@ -25,18 +24,6 @@
  * disk some. */
 #define READY_WAIT_NS (3 * NS_PER_S)
 #define READY_STEP_MS 50
-enum { MAX_TABLES = 256 };
-
-const struct option_table *const *module_tables(size_t *ret_n)
-{
-	static const struct option_table *tables[MAX_TABLES];
-	size_t n = 0;
-
-	for (; analyzers[n] && n < MAX_TABLES; n++)
-		tables[n] = &analyzers[n]->options;
-	*ret_n = n;
-	return tables;
-}
 
 /* The first mistake, and how to see the others. */
 static int first_of(const struct err_list *l, int code, struct err *e)
@@ -51,7 +38,7 @@ static int first_of(const struct err_list *l, int code, struct err *e)
 		l->n - 1 + l->more);
 }
 
-static int read_file(struct context *x, const char *path, struct err *e)
+static int read_file(struct client *x, const char *path, struct err *e)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	size_t n;
@@ -63,7 +50,7 @@ static int read_file(struct context *x, const char *path, struct err *e)
 	return r < 0 ? first_of(&errors, -EINVAL, e) : 0;
 }
 
-static bool holds_data(struct context *x)
+static bool holds_data(struct client *x)
 {
 	int64_t first_ns, last_ns;
 	struct err ignored;
@@ -72,7 +59,7 @@ static bool holds_data(struct context *x)
 
 /* The configuration that was in force at the end of the stretch, as the agent or the replay stored
  * it. */
-static int read_stored(struct context *x, struct err *e)
+static int read_stored(struct client *x, struct err *e)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	rw_cleanup(freep) char *yaml = NULL;
@@ -127,7 +114,7 @@ int config_recall(struct config **c, struct series_db *db, int64_t at_ns, struct
 	return 0;
 }
 
-static int read_config(struct context *x, const struct globals *g, struct err *e)
+static int read_config(struct client *x, const struct globals *g, struct err *e)
 {
 	bool missing = access(g->config_path, F_OK) < 0 && errno == ENOENT;
 
@@ -159,7 +146,7 @@ static int read_time(
 }
 
 static int read_range(
-	struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e)
+	struct client *x, const struct globals *g, int64_t default_span_ns, struct err *e)
 {
 	int64_t span_ns = AROUND_SPAN_NS, middle_ns = 0;
 
@@ -213,7 +200,7 @@ static int take_made(void *arg, int n, char *const *v, char *const *names)
 }
 
 /* The views come last when a database is made. -EAGAIN while its writer is not that far. */
-static int open_store(struct context *x, struct err *e)
+static int open_store(struct client *x, struct err *e)
 {
 	bool made = false;
 	int r = series_db_open(x->db_path, &x->db, e);
@@ -241,7 +228,7 @@ static int open_store(struct context *x, struct err *e)
 }
 
 /* The database's own configuration, where it may be missing. */
-static int read_stored_if_right(struct context *x, const struct globals *g)
+static int read_stored_if_right(struct client *x, const struct globals *g)
 {
 	struct err why = {0};
 	if (read_stored(x, &why) == 0 || g->quiet)
@@ -252,12 +239,12 @@ static int read_stored_if_right(struct context *x, const struct globals *g)
 	return 0;
 }
 
-static int context_try(struct context *x, const struct globals *g, int64_t default_span_ns,
+static int client_try(struct client *x, const struct globals *g, int64_t default_span_ns,
 	bool data_only, struct err *e)
 {
 	int64_t first_ns, last_ns;
 
-	*x = (struct context){0};
+	*x = (struct client){0};
 	int r = read_config(x, g, e);
 	if (r < 0)
 		goto fail;
@@ -291,11 +278,11 @@ static int context_try(struct context *x, const struct globals *g, int64_t defau
 		goto fail;
 	return 0;
 fail:
-	context_done(x);
+	client_done(x);
 	return r;
 }
 
-int context_ask(const struct context *x, json_t *request, json_t **ret, struct err *e)
+int client_ask(const struct client *x, json_t *request, json_t **ret, struct err *e)
 {
 	rw_cleanup(str_done) struct str usual = {0};
 	str_addf(&usual, "%s.sock", x->db_path);
@@ -313,47 +300,7 @@ int context_ask(const struct context *x, json_t *request, json_t **ret, struct e
 	return rc;
 }
 
-static int unknown_word(
-	const struct command *c, const char *word, const struct subcommand *rows, size_t n)
-{
-	rw_cleanup(str_done) struct str all = {0};
-	const char **names = rw_calloc(n + 1, sizeof(*names));
-	for (size_t k = 0; k < n; k++) {
-		names[k] = rows[k].name;
-		str_addf(&all, "%s%s", k == 0 ? "" : k + 1 < n ? ", " : " or ", rows[k].name);
-	}
-	const char *near = str_nearest(word, names, n);
-	free(names);
-	return usage_error(c, "read '%.64s', expected %s%s%s%s", word, all.s,
-		near ? "; perhaps '" : "", near ? near : "", near ? "'" : "");
-}
-
-int command_words(const struct command *c, struct command_args *a, const struct subcommand *rows,
-	size_t n, int64_t span_ns, int refused_exit)
-{
-	const char *word = a->argc > 0 ? a->argv[0] : "list";
-	const struct subcommand *r = rows;
-	struct context x;
-	struct err e = {0};
-	while (r < rows + n && !str_eq(word, r->name))
-		r++;
-	if (r == rows + n)
-		return unknown_word(c, word, rows, n);
-	if (a->argc > r->most || (a->argc < r->least && r->least > 1))
-		return usage_error(c, "%s: expected %s", word, r->expected);
-	int rc = context_open(&x, a->g, span_ns, &e);
-	if (rc != 0) {
-		err_print(stderr, &e);
-		return rc == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
-	}
-	rc = r->run(&x, a, &e);
-	context_done(&x);
-	if (rc != 0)
-		err_print(stderr, &e);
-	return rc == 0 ? EXIT_OK : rc == -EINVAL ? refused_exit : EXIT_FAILED;
-}
-
-void context_own_name(char *buf, size_t size)
+void client_own_name(char *buf, size_t size)
 {
 	const struct passwd *pw = getpwuid(getuid());
 	if (pw)
@@ -362,92 +309,33 @@ void context_own_name(char *buf, size_t size)
 		snprintf(buf, size, "uid %u", (unsigned)getuid());
 }
 
-int file_write(const char *path, int (*write)(FILE *out, void *arg), void *arg, struct err *e)
-{
-	rw_cleanup(str_done) struct str tmp = {0};
-	struct stat st;
-	/* A device, a pipe or a link is written to, never replaced: "--out /dev/stdout" as root
-	 * would take the link away from everyone. */
-	bool direct = lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
-	if (direct)
-		str_add(&tmp, path);
-	else
-		str_addf(&tmp, "%s.%ld.tmp", path, (long)getpid());
-	FILE *f = fopen(tmp.s, "w");
-	if (!f)
-		return err_at(e, -errno, path, 0, 0, "cannot write: %s", strerror(errno));
-	int r = write(f, arg);
-	if (r == 0 && ferror(f))
-		r = -EIO;
-	if (fclose(f) != 0 && r == 0)
-		r = -errno;
-	if (r == 0 && !direct && rename(tmp.s, path) < 0)
-		r = -errno;
-	if (r < 0) {
-		if (!direct)
-			unlink(tmp.s);
-		return err_at(e, r, path, 0, 0, "cannot write: %s", strerror(-r));
-	}
-	return 0;
-}
-
-static int context_wait(struct context *x, const struct globals *g, int64_t default_span_ns,
+static int client_wait(struct client *x, const struct globals *g, int64_t default_span_ns,
 	bool data_only, struct err *e)
 {
 	const mono_t begin = mono_now();
 	for (;;) {
-		int r = context_try(x, g, default_span_ns, data_only, e);
+		int r = client_try(x, g, default_span_ns, data_only, e);
 		if (r != -EAGAIN || mono_now().ns - begin.ns >= READY_WAIT_NS)
 			return r;
 		poll(NULL, 0, READY_STEP_MS);
 	}
 }
 
-int context_open(struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e)
+int client_open(struct client *x, const struct globals *g, int64_t default_span_ns, struct err *e)
 {
-	return context_wait(x, g, default_span_ns, false, e);
+	return client_wait(x, g, default_span_ns, false, e);
 }
 
-int context_open_data(
-	struct context *x, const struct globals *g, int64_t default_span_ns, struct err *e)
+int client_open_data(
+	struct client *x, const struct globals *g, int64_t default_span_ns, struct err *e)
 {
-	return context_wait(x, g, default_span_ns, true, e);
+	return client_wait(x, g, default_span_ns, true, e);
 }
 
-void context_done(struct context *x)
+void client_done(struct client *x)
 {
 	if (x->db)
 		series_db_close(x->db);
 	config_free(x->config);
-	*x = (struct context){0};
-}
-
-int command_answer(const struct command *c, struct command_args *a,
-	json_t *(*make)(struct context *x, struct err *e), const struct view *v, json_t **ret_doc)
-{
-	struct context x;
-	struct err e = {0};
-
-	if (ret_doc)
-		*ret_doc = NULL;
-	if (a->argc > 0)
-		return usage_error(c, "read '%.64s', expected no argument", a->argv[0]);
-	int r = context_open(&x, a->g, 15 * 60 * NS_PER_S, &e);
-	if (r < 0) {
-		err_print(stderr, &e);
-		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
-	}
-	json_t *doc = make(&x, &e);
-	context_done(&x);
-	if (!doc) {
-		err_print(stderr, &e);
-		return EXIT_FAILED;
-	}
-	r = report_print(
-		stdout, doc, v, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS);
-	if (ret_doc)
-		*ret_doc = doc;
-	else
-		json_decref(doc);
-	return r < 0 ? EXIT_FAILED : EXIT_OK;
+	*x = (struct client){0};
 }

@@ -24,7 +24,7 @@
 #define LINE_FIRST 4096
 #define REPLY_MAX (16u << 20)
 
-struct client {
+struct control_peer {
 	struct control *control;
 	int fd; /* -1: slot is free */
 	struct loop_fd *io;
@@ -44,7 +44,7 @@ struct control {
 	struct loop_fd *io;
 	control_fn *fn;
 	void *arg;
-	struct client clients[CONTROL_CLIENTS_MAX];
+	struct control_peer clients[CONTROL_CLIENTS_MAX];
 };
 
 json_t *control_error(const char *fmt, ...)
@@ -58,7 +58,7 @@ json_t *control_error(const char *fmt, ...)
 	return json_pack("{s:b, s:o}", "ok", 0, "error", s ? s : json_string("unreadable request"));
 }
 
-static void client_close(struct client *c)
+static void client_close(struct control_peer *c)
 {
 	loop_fd_free(c->io);
 	close(c->fd);
@@ -70,7 +70,7 @@ static void client_close(struct client *c)
 	c->fd = -1;
 }
 
-static void client_flush(struct client *c)
+static void client_flush(struct control_peer *c)
 {
 	while (c->sent < c->out.n) {
 		ssize_t n = send(
@@ -97,7 +97,7 @@ static void client_flush(struct client *c)
 		loop_fd_events(c->io, LOOP_READ);
 }
 
-static void client_reply(struct client *c, json_t *reply)
+static void client_reply(struct control_peer *c, json_t *reply)
 {
 	rw_cleanup(freep) char *text = json_dumps(reply, JSON_COMPACT);
 	json_decref(reply);
@@ -105,7 +105,7 @@ static void client_reply(struct client *c, json_t *reply)
 	str_add(&c->out, "\n");
 }
 
-static void client_request(struct client *c, const char *line, size_t n)
+static void client_request(struct control_peer *c, const char *line, size_t n)
 {
 	json_error_t why;
 	json_t *request = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
@@ -118,7 +118,7 @@ static void client_request(struct client *c, const char *line, size_t n)
 	json_decref(request);
 }
 
-static void client_lines(struct client *c)
+static void client_lines(struct control_peer *c)
 {
 	char *newline;
 	while (!c->closing && (newline = memchr(c->line, '\n', c->n)) != NULL) {
@@ -141,7 +141,7 @@ static void client_lines(struct client *c)
 }
 
 /* Room for more of the line: at least a byte, at most what a line may have. */
-static void client_room(struct client *c)
+static void client_room(struct control_peer *c)
 {
 	if (c->n < c->cap)
 		return;
@@ -152,7 +152,7 @@ static void client_room(struct client *c)
 
 static void on_client(void *arg, int events)
 {
-	struct client *c = arg;
+	struct control_peer *c = arg;
 	c->active = loop_now(c->control->loop);
 	if (events & LOOP_READ) {
 		client_room(c);
@@ -169,7 +169,7 @@ static void on_client(void *arg, int events)
 	client_flush(c);
 }
 
-static void name_peer(struct client *c)
+static void name_peer(struct control_peer *c)
 {
 	struct ucred peer;
 	socklen_t n = sizeof(peer);
@@ -193,10 +193,10 @@ static void on_accept(void *arg, int events)
 	if (fd < 0)
 		return;
 	for (size_t k = 0; k < CONTROL_CLIENTS_MAX; k++) {
-		struct client *c = &control->clients[k];
+		struct control_peer *c = &control->clients[k];
 		if (c->fd >= 0)
 			continue;
-		*c = (struct client){
+		*c = (struct control_peer){
 			.control = control, .fd = fd, .active = loop_now(control->loop)};
 		name_peer(c);
 		c->io = loop_fd_new(control->loop, fd, LOOP_READ, on_client, c);

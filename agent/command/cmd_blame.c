@@ -226,7 +226,7 @@ static const struct view blame_view = {.title = "Blame",
 
 /* ---- the command --------------------------------------------------------- */
 
-static int blame(struct context *x, const struct command_args *a, struct err *e)
+static int blame(struct client *x, const struct command_args *a, struct err *e)
 {
 	const char *word = a->argv[0];
 	struct entity_meant m = {0};
@@ -256,17 +256,17 @@ static int blame(struct context *x, const struct command_args *a, struct err *e)
 
 static int run(struct command_args *a)
 {
-	struct context x;
+	struct client x;
 	struct err e = {0};
 	if (a->argc != 1)
 		return usage_error(&command_blame, "expected one host or port");
-	int rc = context_open(&x, a->g, 24 * 3600 * NS_PER_S, &e);
+	int rc = client_open(&x, a->g, 24 * 3600 * NS_PER_S, &e);
 	if (rc != 0) {
 		err_print(stderr, &e);
 		return rc == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
 	rc = blame(&x, a, &e);
-	context_done(&x);
+	client_done(&x);
 	if (rc != 0)
 		err_print(stderr, &e);
 	return rc == 0 ? EXIT_OK : EXIT_FAILED;

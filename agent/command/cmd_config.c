@@ -3,6 +3,7 @@
  * only: no database, no agent.
  */
 #include "agent/command/command.h"
+#include "agent/modules.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -61,8 +61,8 @@ static int run(struct command_args *a)
 			c, "read '%.64s', which is one word too many", a->argv[a->argc - 1]);
 
 	struct err e = {0};
-	struct context x;
-	int r = context_open(&x, a->g, DEFAULT_SPAN_NS, &e);
+	struct client x;
+	int r = client_open(&x, a->g, DEFAULT_SPAN_NS, &e);
 	if (r < 0) {
 		err_print(stderr, &e);
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
@@ -84,7 +84,7 @@ static int run(struct command_args *a)
 		json_decref(doc);
 	}
 	spine_imbalance_free(report);
-	context_done(&x);
+	client_done(&x);
 	return code;
 }
 

@@ -40,7 +40,7 @@ static int print(const struct command_args *a, json_t *doc, const struct view *v
 	return rc == 0 ? 0 : err_set(e, rc, "the result could not be written: %s", strerror(-rc));
 }
 
-static int run_list(struct context *x, const struct command_args *a, struct err *e)
+static int run_list(struct client *x, const struct command_args *a, struct err *e)
 {
 	json_t *stored = incidents_load(x, a->g, NULL, e), *shown = json_array(), *o;
 	size_t k;
@@ -58,7 +58,7 @@ static int run_list(struct context *x, const struct command_args *a, struct err 
 }
 
 /* The incident the words name; a new reference. */
-static json_t *find_one(struct context *x, const struct globals *g, const char *id, struct err *e)
+static json_t *find_one(struct client *x, const struct globals *g, const char *id, struct err *e)
 {
 	if (!id_is_plain(id)) {
 		err_set(e, -ENOENT,
@@ -83,7 +83,7 @@ static json_t *find_one(struct context *x, const struct globals *g, const char *
 }
 
 static int run_one(
-	struct context *x, const struct command_args *a, const struct view *v, struct err *e)
+	struct client *x, const struct command_args *a, const struct view *v, struct err *e)
 {
 	json_t *o = find_one(x, a->g, a->argv[1], e);
 	if (!o)
@@ -95,12 +95,12 @@ static int run_one(
 	return rc;
 }
 
-static int run_show(struct context *x, const struct command_args *a, struct err *e)
+static int run_show(struct client *x, const struct command_args *a, struct err *e)
 {
 	return run_one(x, a, &incident_card_view, e);
 }
 
-static int run_timeline(struct context *x, const struct command_args *a, struct err *e)
+static int run_timeline(struct client *x, const struct command_args *a, struct err *e)
 {
 	json_t *o = find_one(x, a->g, a->argv[1], e);
 	if (!o)
@@ -119,7 +119,7 @@ static int run_timeline(struct context *x, const struct command_args *a, struct 
 
 /* --out DIR: the stretch it happened in, as a recorded case. What was folded into it and its
  * verdict come out again when it is replayed. */
-static int export_case(struct context *x, const json_t *o, const char *dir, struct err *e)
+static int export_case(struct client *x, const json_t *o, const char *dir, struct err *e)
 {
 	const json_t *progress = json_object_get(o, "progress");
 	const int64_t first_ns = json_integer_value(json_object_get(progress, "first_ns")),
@@ -143,7 +143,7 @@ static int export_case(struct context *x, const json_t *o, const char *dir, stru
 
 /* Everything about one incident: itself and the configuration it was judged by in one document, or
  * its samples as a case. */
-static int run_export(struct context *x, const struct command_args *a, struct err *e)
+static int run_export(struct client *x, const struct command_args *a, struct err *e)
 {
 	const char *dir = command_opt(&command_incident, a, "out");
 	json_t *o = find_one(x, a->g, a->argv[1], e);
@@ -167,11 +167,11 @@ static int run_export(struct context *x, const struct command_args *a, struct er
 /* ---- acts ---------------------------------------------------------------- */
 
 static int act_by_agent(
-	const struct context *x, const char *act, const char *id, const char *text, struct err *e)
+	const struct client *x, const char *act, const char *id, const char *text, struct err *e)
 {
 	json_t *request = json_pack("{s:s, s:s, s:s?}", "cmd", act, "id", id, "note", text),
 	       *reply = NULL;
-	const int rc = request ? context_ask(x, request, &reply, e)
+	const int rc = request ? client_ask(x, request, &reply, e)
 			       : err_set(e, -EINVAL, "expected text in UTF-8");
 	json_decref(reply);
 	return rc;
@@ -184,14 +184,14 @@ static int restore(struct ledger *l, const json_t *incident)
 }
 
 /* No agent: this command is the writer for a moment. @other: the incident to merge into, NULL. */
-static int act_by_hand(const struct context *x, const json_t *incident, const json_t *other,
+static int act_by_hand(const struct client *x, const json_t *incident, const json_t *other,
 	enum incident_act act, const char *text, struct err *e)
 {
 	struct store_options o = {.path = x->db_path, .replay = true};
 	struct entities *entities = entities_new();
 	struct store *store = NULL;
 	char who[64];
-	context_own_name(who, sizeof(who));
+	client_own_name(who, sizeof(who));
 	int rc = store_open(&o, entities, &store, e);
 	if (rc == 0) {
 		struct ledger *l = ledger_new(x->config->fabric, incident_store, store);
@@ -213,7 +213,7 @@ static int act_by_hand(const struct context *x, const json_t *incident, const js
 	return rc;
 }
 
-static int run_act(struct context *x, const struct command_args *a, struct err *e)
+static int run_act(struct client *x, const struct command_args *a, struct err *e)
 {
 	const char *note = command_opt(&command_incident, a, "note"),
 		   *text = a->argc > 2 ? a->argv[2] : note;

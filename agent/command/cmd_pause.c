@@ -406,8 +406,8 @@ static int time_of(const json_t *o, const char *key, int64_t *ret_ns)
 }
 
 /* The window an incident was judged by is that of its evidence. */
-static int take_incident(struct context *x, const struct globals *g, const char *id,
-	struct asked *q, struct arena *a, struct err *e)
+static int take_incident(struct client *x, const struct globals *g, const char *id, struct asked *q,
+	struct arena *a, struct err *e)
 {
 	/* it goes into a query */
 	if (strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ234567") !=
@@ -439,7 +439,7 @@ static int take_incident(struct context *x, const struct globals *g, const char 
 	return r;
 }
 
-static int graph_of(struct context *x, int64_t from_ns, struct arena *turn,
+static int graph_of(struct client *x, int64_t from_ns, struct arena *turn,
 	const struct pause_graph **ret, struct err *e)
 {
 	const struct window_spec spec = {
@@ -468,7 +468,7 @@ static bool is_any_port(const struct fabric *f, const struct observed *o, const 
 
 /* A ring that closed on the way has moved something in the stretch as a whole: it is looked for at
  * its end as well. */
-static int answer(struct context *x, const struct look *look, const struct asked *q,
+static int answer(struct client *x, const struct look *look, const struct asked *q,
 	struct command_args *a, struct arena *turn, struct err *e)
 {
 	const struct pause_graph *g, *tail;
@@ -519,14 +519,14 @@ static int run(struct command_args *a)
 	if (priority)
 		q.priority = (int)number;
 
-	struct context x;
+	struct client x;
 	rw_cleanup(arena_freep) struct arena *turn = arena_new();
-	int r = context_open(&x, a->g, DEFAULT_SPAN_NS, &e);
+	int r = client_open(&x, a->g, DEFAULT_SPAN_NS, &e);
 	if (r == 0) {
 		r = incident ? take_incident(&x, a->g, incident, &q, turn, &e) : 0;
 		if (r == 0)
 			r = answer(&x, look, &q, a, turn, &e);
-		context_done(&x);
+		client_done(&x);
 	}
 	if (r < 0 && e.text[0])
 		err_print(stderr, &e);

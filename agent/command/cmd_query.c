@@ -41,7 +41,7 @@ extern const struct command command_query;
 enum agg { AGG_DEFAULT, AGG_MAX, AGG_MEAN, AGG_P99 };
 
 struct query {
-	struct context x;
+	struct client x;
 	struct query_out out;
 	struct series_filter filter;
 	uint16_t metric;
@@ -472,10 +472,10 @@ static int run(struct command_args *a)
 		rc = read_metric(a, &q);
 	if (rc != 0)
 		return rc;
-	int r = context_open_data(&q.x, a->g, DEFAULT_SPAN_NS, &e);
+	int r = client_open_data(&q.x, a->g, DEFAULT_SPAN_NS, &e);
 	if (r == 0) {
 		r = sql ? run_sql(&q, a->argv[1], &e) : run_metric(&q, &e);
-		context_done(&q.x);
+		client_done(&q.x);
 		if (r < 0 && sql)
 			/* a wrong statement is a failed run, whatever was wrong with it */
 			r = -EIO;

@@ -6,6 +6,7 @@
  * fails: never a half-applied case.
  */
 #include "agent/command/command.h"
+#include "agent/modules.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /* report - documents for cron and mail; with --check also an exit code and a line for monitoring.
  */
 #include "agent/command/command.h"
+#include "agent/document/file_write.h"
 
 #include <errno.h>
 #include <math.h>
@@ -174,7 +175,7 @@ static void check_line(FILE *out, const struct check *c, const struct ask *k)
  * copy), and its newest sample is now.
  */
 static bool stale(
-	const struct context *x, const struct globals *g, int64_t window_ns, char *why, size_t size)
+	const struct client *x, const struct globals *g, int64_t window_ns, char *why, size_t size)
 {
 	if (g->db || x->agent_alive)
 		return false;
@@ -220,15 +221,15 @@ static void default_threshold(struct threshold *t, double high)
 static int report_spine(struct command_args *a, struct ask *k)
 {
 	struct err e = {0};
-	struct context x;
-	int r = context_open(&x, a->g, DEFAULT_SPAN_NS, &e);
+	struct client x;
+	int r = client_open(&x, a->g, DEFAULT_SPAN_NS, &e);
 	if (r < 0)
 		return fail(k, r, &e);
 	struct spine_imbalance *report = NULL;
 	struct ecmp_history h;
 	r = ecmp_history_collect(&x, k->device, k->group, &report, &h, &e);
 	if (r < 0) {
-		context_done(&x);
+		client_done(&x);
 		return fail(k, r, &e);
 	}
 	json_t *doc = spine_imbalance_json(report, x.config->fabric, h.from_ns, h.to_ns);
@@ -261,7 +262,7 @@ static int report_spine(struct command_args *a, struct ask *k)
 	}
 	json_decref(doc);
 	spine_imbalance_free(report);
-	context_done(&x);
+	client_done(&x);
 	return code;
 }
 

@@ -66,7 +66,7 @@ static struct job_history *job_of(struct history_of_jobs *h, const struct throug
 }
 
 /* Blocks as long as the analyzer's windows, longer where the stretch would have too many. */
-static int bounds(struct context *x, struct history_of_jobs *h, int64_t *ret_to, struct err *e)
+static int bounds(struct client *x, struct history_of_jobs *h, int64_t *ret_to, struct err *e)
 {
 	const struct analyzer *a = analyzer_by_name("steps");
 	int64_t first_ns, last_ns;
@@ -85,7 +85,7 @@ static int bounds(struct context *x, struct history_of_jobs *h, int64_t *ret_to,
 	return 0;
 }
 
-static int collect(struct context *x, struct history_of_jobs *h, int64_t *ret_to, struct err *e)
+static int collect(struct client *x, struct history_of_jobs *h, int64_t *ret_to, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	const struct window_spec spec = {
@@ -130,7 +130,7 @@ static int64_t spacing_of(const struct window *w)
 }
 
 /* The step, from the newest samples at their own spacing. */
-static int find_step(struct context *x, const struct fabric_job *job, int64_t to_ns,
+static int find_step(struct client *x, const struct fabric_job *job, int64_t to_ns,
 	struct period *p, int64_t *ret_sample, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
@@ -188,7 +188,7 @@ static void add_levels(json_t *levels, const struct history_of_jobs *h, const st
 	}
 }
 
-static int add_job(struct context *x, const struct history_of_jobs *h, const struct job_history *j,
+static int add_job(struct client *x, const struct history_of_jobs *h, const struct job_history *j,
 	int64_t to_ns, json_t *jobs, json_t *levels, struct err *e)
 {
 	double *v = rw_calloc(h->n_blocks + 1, sizeof(*v));
@@ -234,11 +234,11 @@ static int run(struct command_args *a)
 	const struct command *c = &command_steps;
 	const char *glob = command_opt(c, a, "job");
 	struct err e = {0};
-	struct context x;
+	struct client x;
 	if (a->argc > 0)
 		return usage_error(c,
 			"read '%.64s', expected no argument; jobs are chosen by --job", a->argv[0]);
-	int r = context_open(&x, a->g, DEFAULT_SPAN_NS, &e);
+	int r = client_open(&x, a->g, DEFAULT_SPAN_NS, &e);
 	if (r < 0) {
 		err_print(stderr, &e);
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
@@ -264,7 +264,7 @@ static int run(struct command_args *a)
 	}
 	json_decref(doc);
 	history_done(&h);
-	context_done(&x);
+	client_done(&x);
 	return code;
 }
 

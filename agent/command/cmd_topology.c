@@ -1,5 +1,7 @@
 /* topology - the graph: found by asking the switches (LLDP), shown, and audited. */
 #include "agent/command/command.h"
+#include "agent/modules.h"
+#include "agent/document/file_write.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -479,7 +481,7 @@ static int64_t slow_interval(const struct config *c)
  * For how long a state is believed. A recorded case, whose devices have no address, tells a state
  * when it begins to hold and not again: there it holds until the next one.
  */
-static int64_t state_age(const struct context *x)
+static int64_t state_age(const struct client *x)
 {
 	int64_t first_ns, last_ns;
 	struct err ignored = {0};
@@ -493,7 +495,7 @@ static int64_t state_age(const struct context *x)
 
 /* States as of the end of the stretch asked for; older than a few slow polls they say nothing about
  * now. */
-static int known_read(struct known *k, struct context *x, struct err *e)
+static int known_read(struct known *k, struct client *x, struct err *e)
 {
 	static const uint16_t metrics[] = {
 		M_PORT_OPER_UP, M_PORT_SPEED_BPS, M_PORT_MTU_BYTES, M_CFG_PFC_ENABLED};
@@ -522,12 +524,12 @@ static int known_read(struct known *k, struct context *x, struct err *e)
 }
 
 /* Without a database (the agent never ran) there is still the configuration to show. */
-static int context_or_config(struct context *x, const struct globals *g, struct err *e)
+static int context_or_config(struct client *x, const struct globals *g, struct err *e)
 {
-	int r = context_open(x, g, SPAN_NS, e);
+	int r = client_open(x, g, SPAN_NS, e);
 	if (r == 0 || g->db || r != -ENOENT)
 		return r;
-	*x = (struct context){0};
+	*x = (struct client){0};
 	return config_read(g, &x->config) < 0 ? -EINVAL : 0;
 }
 
@@ -535,7 +537,7 @@ static int run_view(struct command_args *a,
 	json_t *(*make)(const struct fabric *f, const struct topology_facts *facts),
 	const struct view *v, bool audit)
 {
-	struct context x;
+	struct client x;
 	struct err e = {0};
 	int r = context_or_config(&x, a->g, &e);
 	if (r < 0) {
@@ -568,7 +570,7 @@ static int run_view(struct command_args *a,
 	free(k.v);
 	free(k.heard);
 	arena_free(k.arena);
-	context_done(&x);
+	client_done(&x);
 	return code;
 }
 

@@ -91,7 +91,7 @@ static void free_ledger(struct tune_ledger **l)
 	tune_ledger_free(*l);
 }
 
-static int load(struct context *x, struct tune_ledger **ret, struct err *e)
+static int load(struct client *x, struct tune_ledger **ret, struct err *e)
 {
 	*ret = tune_ledger_new(NULL, NULL);
 	return tune_records_load(x->db, *ret, e);
@@ -99,7 +99,7 @@ static int load(struct context *x, struct tune_ledger **ret, struct err *e)
 
 /* As the switches say now: an accepted sheet whose values were read back is applied, whether anyone
  * noted it or not. */
-static int look(struct context *x, struct tune_ledger *l, struct err *e)
+static int look(struct client *x, struct tune_ledger *l, struct err *e)
 {
 	const struct tune_record *const *v;
 	const size_t n = tune_ledger_records(l, &v);
@@ -121,7 +121,7 @@ static int look(struct context *x, struct tune_ledger *l, struct err *e)
 	return rc == -ENODATA ? 0 : rc;
 }
 
-static int load_now(struct context *x, struct tune_ledger **ret, struct err *e)
+static int load_now(struct client *x, struct tune_ledger **ret, struct err *e)
 {
 	const int rc = load(x, ret, e);
 	return rc == 0 ? look(x, *ret, e) : rc;
@@ -134,7 +134,7 @@ static int newest_first(const void *a, const void *b)
 	return x->made_ns != y->made_ns ? (x->made_ns < y->made_ns ? 1 : -1) : strcmp(x->id, y->id);
 }
 
-static int run_list(struct context *x, const struct command_args *a, struct err *e)
+static int run_list(struct client *x, const struct command_args *a, struct err *e)
 {
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
 	int rc = load_now(x, &l, e);
@@ -170,7 +170,7 @@ static int print_sheet(const struct command_args *a, const struct tune_record *r
 	return rc;
 }
 
-static int run_show(struct context *x, const struct command_args *a, struct err *e)
+static int run_show(struct client *x, const struct command_args *a, struct err *e)
 {
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
 	int rc = load_now(x, &l, e);
@@ -178,7 +178,7 @@ static int run_show(struct context *x, const struct command_args *a, struct err 
 	return r ? print_sheet(a, r, e) : e->code;
 }
 
-static int run_render(struct context *x, const struct command_args *a, struct err *e)
+static int run_render(struct client *x, const struct command_args *a, struct err *e)
 {
 	static const char *const vendors[] = {"sonic", "eos", "nxos", "nvue", "junos"};
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
@@ -265,7 +265,7 @@ static int check_filter(const struct fabric *f, const struct tune_filter *w, str
 		w->device ? w->device : "", w->port);
 }
 
-static int run_review(struct context *x, const struct command_args *a, struct err *e)
+static int run_review(struct client *x, const struct command_args *a, struct err *e)
 {
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
 	struct tune_filter filter;
@@ -304,7 +304,7 @@ static int run_review(struct context *x, const struct command_args *a, struct er
 
 /* A sheet that could not be recorded when it was made: looked for again in what the same stretch
  * says now, and proposed. */
-static int propose_again(struct context *x, const char *id, char ret_id[9], struct err *e)
+static int propose_again(struct client *x, const char *id, char ret_id[9], struct err *e)
 {
 	const struct tune_filter all = {.priority = PRIO_NONE};
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
@@ -328,7 +328,7 @@ static int propose_again(struct context *x, const char *id, char ret_id[9], stru
 	return rc;
 }
 
-static int run_act(struct context *x, const struct command_args *a, struct err *e)
+static int run_act(struct client *x, const struct command_args *a, struct err *e)
 {
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
 	struct tune_act_in in = {.text = opt(a, "why"), .t_ns = x->now_ns, .at_ns = x->now_ns};
@@ -378,7 +378,7 @@ static int read_span(const struct command_args *a, const char *name, int64_t *re
 	return 0;
 }
 
-static int record_result(struct context *x, const struct tune_record *r, int64_t applied_ns,
+static int record_result(struct client *x, const struct tune_record *r, int64_t applied_ns,
 	json_t *doc, struct err *e)
 {
 	const struct tune_act_in apply = {
@@ -393,7 +393,7 @@ static int record_result(struct context *x, const struct tune_record *r, int64_t
 	return rc;
 }
 
-static int run_verify(struct context *x, const struct command_args *a, struct err *e)
+static int run_verify(struct client *x, const struct command_args *a, struct err *e)
 {
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
 	rw_cleanup(arena_freep) struct arena *arena = arena_new();

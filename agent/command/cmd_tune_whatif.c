@@ -143,7 +143,7 @@ static void free_profiles(struct profiles **p)
 	profiles_free(*p);
 }
 
-int tune_whatif_run(struct context *x, const struct command_args *a, struct err *e)
+int tune_whatif_run(struct client *x, const struct command_args *a, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *arena = arena_new();
 	rw_cleanup(free_profiles) struct profiles *profiles = NULL;

@@ -50,7 +50,7 @@ static const struct signal {
 };
 
 struct frame {
-	struct context *x;
+	struct client *x;
 	struct arena *arena;
 	struct window w;
 	struct ecmp_params ecmp;
@@ -269,7 +269,7 @@ static const char *overall(const json_t *doc)
 	return number_of(q, "unknown") + number_of(q, "captures_unknown") > 0 ? "unknown" : "ok";
 }
 
-static json_t *frame_document(struct context *x, struct err *e)
+static json_t *frame_document(struct client *x, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *arena = arena_new();
 	struct frame f = {.x = x, .arena = arena};
@@ -445,9 +445,9 @@ extern const struct command command_watch;
 /* Exit code of one frame; the error, if any, is printed where the frame would stand. */
 static int show_frame(const struct globals *g, bool clear)
 {
-	struct context x;
+	struct client x;
 	struct err e = {0};
-	int r = context_open(&x, g, 15 * 60 * NS_PER_S, &e);
+	int r = client_open(&x, g, 15 * 60 * NS_PER_S, &e);
 	json_t *doc = r < 0 ? NULL : frame_document(&x, &e);
 
 	if (clear)
@@ -462,7 +462,7 @@ static int show_frame(const struct globals *g, bool clear)
 		json_decref(doc);
 	}
 	if (r == 0)
-		context_done(&x);
+		client_done(&x);
 	return doc ? EXIT_OK : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 

@@ -7,7 +7,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
-#include "agent/command/command.h"
+#include "agent/client/client.h"
 #include "agent/reports/spine_imbalance.h"
 #include "analyzers/measure/ecmp_measure.h"
 #include "config/config.h"
@@ -45,7 +45,7 @@ static void take_flows(const struct window *chunk, struct window *w, struct aren
 	w->n_flows = n;
 }
 
-static int bounds(struct context *x, int64_t interval_ns, struct ecmp_history *h, struct err *e)
+static int bounds(struct client *x, int64_t interval_ns, struct ecmp_history *h, struct err *e)
 {
 	int64_t first_ns, last_ns, step = h->options->window_ns;
 	h->from_ns = h->to_ns = x->to_ns;
@@ -67,7 +67,7 @@ static int bounds(struct context *x, int64_t interval_ns, struct ecmp_history *h
 }
 
 int ecmp_history_each(
-	struct context *x, ecmp_history_fn *fn, void *arg, struct ecmp_history *ret, struct err *e)
+	struct client *x, ecmp_history_fn *fn, void *arg, struct ecmp_history *ret, struct err *e)
 {
 	struct ecmp_history h = {
 		.options = config_options(x->config, "analyzers", "ecmp_imbalance")};
@@ -175,7 +175,7 @@ static bool any_wanted(const struct collect *c)
 	return false;
 }
 
-int ecmp_history_collect(struct context *x, const char *device, const char *group,
+int ecmp_history_collect(struct client *x, const char *device, const char *group,
 	struct spine_imbalance **ret, struct ecmp_history *ret_h, struct err *e)
 {
 	struct collect c = {

@@ -14,7 +14,7 @@
 
 struct arena;
 struct spine_imbalance;
-struct context;
+struct client;
 struct err;
 
 struct ecmp_history {
@@ -34,7 +34,7 @@ typedef int ecmp_history_fn(void *arg, const struct window *w, const struct ecmp
  * agent writes, so that its last samples are in).
  */
 int ecmp_history_each(
-	struct context *x, ecmp_history_fn *fn, void *arg, struct ecmp_history *ret, struct err *e);
+	struct client *x, ecmp_history_fn *fn, void *arg, struct ecmp_history *ret, struct err *e);
 
 /*
  * ecmp_history_collect - the groups of the stretch as the report wants them.
@@ -45,7 +45,7 @@ int ecmp_history_each(
  * 0; -EINVAL (@e filled) when no group of two members or more matches: a mistyped name must not
  * read as "nothing wrong".
  */
-int ecmp_history_collect(struct context *x, const char *device, const char *group,
+int ecmp_history_collect(struct client *x, const char *device, const char *group,
 	struct spine_imbalance **ret, struct ecmp_history *ret_h, struct err *e);
 
 #endif

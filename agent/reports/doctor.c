@@ -35,7 +35,7 @@
 #define REPETITIONS_FULL 25 /* what polling begins with */
 
 struct doctor {
-	struct context *x;
+	struct client *x;
 	json_t *health; /* key -> number */
 	int64_t health_ns; /* 0 = the agent never said anything */
 	json_t *doc, *critical, *warning;
@@ -662,7 +662,7 @@ static void process(struct doctor *d)
 	json_object_set_new(d->doc, "process", p);
 }
 
-json_t *doctor_document(struct context *x, struct err *e)
+json_t *doctor_document(struct client *x, struct err *e)
 {
 	struct doctor d = {.x = x,
 		.health = json_object(),

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
-#include "agent/command/command.h"
+#include "agent/client/client.h"
 #include "agent/incident/ledger.h"
 #include "db/series/series.h"
 
@@ -96,7 +96,7 @@ static int take_json(void *arg, int n, char *const *values, char *const *names)
 	return 0;
 }
 
-json_t *incidents_load(struct context *x, const struct globals *g, const char *id, struct err *e)
+json_t *incidents_load(struct client *x, const struct globals *g, const char *id, struct err *e)
 {
 	rw_cleanup(str_done) struct str sql = {0};
 	json_t *v = json_array();

@@ -11,7 +11,7 @@ extern const struct view incident_list_view; /* rows "incidents" */
 extern const struct view incident_timeline_view; /* rows "timeline" */
 extern const struct view incident_card_view; /* the document is one incident */
 
-struct context;
+struct client;
 struct err;
 struct globals;
 /*
@@ -19,7 +19,7 @@ struct globals;
  * was), or those whose id begins with @id, worst first, as they are stored. A new reference; NULL
  * with @e filled.
  */
-json_t *incidents_load(struct context *x, const struct globals *g, const char *id, struct err *e);
+json_t *incidents_load(struct client *x, const struct globals *g, const char *id, struct err *e);
 
 /* incident_public - a copy without what only the agent needs; a new reference. */
 json_t *incident_public(const json_t *incident);

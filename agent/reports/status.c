@@ -33,7 +33,7 @@ struct row {
 };
 
 struct gathering {
-	struct context *x;
+	struct client *x;
 	struct row *v;
 	size_t n, cap;
 	json_t *incidents;
@@ -196,7 +196,7 @@ static int compare_rows(const void *a, const void *b)
 
 static int gather(struct gathering *g, struct err *e)
 {
-	struct context *x = g->x;
+	struct client *x = g->x;
 	const struct fabric *f = x->config->fabric;
 
 	int r = series_db_sql(x->db,
@@ -254,7 +254,7 @@ static const char *unasked(const struct config *c, const char *device)
 
 /* What may be said of a target, and why not more; *ret_age_ns -1 = it never answered. */
 static enum known judge(
-	const struct context *x, const struct row *r, struct str *why, int64_t *ret_age_ns)
+	const struct client *x, const struct row *r, struct str *why, int64_t *ret_age_ns)
 {
 	char age[32], limit[32], when[WALL_TEXT_MAX];
 	int64_t last = r->polled ? r->last_ns : r->newest_ns, interval = r->interval_ns;
@@ -298,7 +298,7 @@ static enum known judge(
 	return UP;
 }
 
-static json_t *device_json(const struct context *x, const struct row *r, enum known *ret_known)
+static json_t *device_json(const struct client *x, const struct row *r, enum known *ret_known)
 {
 	static const char *const words[] = {[DOWN] = "down", [UP] = "up", [UNKNOWN] = "unknown"};
 	rw_cleanup(str_done) struct str why = {0};
@@ -354,7 +354,7 @@ static void freep_incidents(struct gathering *g)
 	rows_done(g);
 }
 
-json_t *status_document(struct context *x, struct err *e)
+json_t *status_document(struct client *x, struct err *e)
 {
 	rw_cleanup(freep_incidents) struct gathering g = {.x = x, .incidents = json_array()};
 	size_t count[3] = {0}, captures[3] = {0};

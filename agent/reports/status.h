@@ -4,7 +4,7 @@
 #define RW_AGENT_STATUS_H
 
 #include <jansson.h>
-#include "agent/command/command.h"
+#include "agent/client/client.h"
 
 /*
  * status_document - {fabric, time, devices: [{name, up, reason, age_s, protocol, ...}],
@@ -17,6 +17,6 @@
  * unknown count devices, by the best of their rows; captures_up, captures_down and captures_unknown
  * the captures. NULL on failure with @e filled; the caller owns the result.
  */
-json_t *status_document(struct context *x, struct err *e);
+json_t *status_document(struct client *x, struct err *e);
 
 #endif

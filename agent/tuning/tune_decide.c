@@ -7,7 +7,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
-#include "agent/command/command.h"
+#include "agent/client/client.h"
 #include "agent/daemon/tune_agent.h"
 #include "db/store/store.h"
 
@@ -37,11 +37,11 @@ const struct tune_record *tune_find(const struct tune_ledger *l, const char *id,
 
 /* ---- through the agent --------------------------------------------------- */
 
-static int propose_by_agent(const struct context *x, json_t *sheet, struct err *e)
+static int propose_by_agent(const struct client *x, json_t *sheet, struct err *e)
 {
 	json_t *request = json_pack("{s:s, s:O}", "cmd", "tune_propose", "sheet", sheet),
 	       *reply = NULL;
-	const int rc = context_ask(x, request, &reply, e);
+	const int rc = client_ask(x, request, &reply, e);
 	if (rc == 0)
 		json_object_set(sheet, "state", json_object_get(reply, "state"));
 	json_decref(reply);
@@ -49,7 +49,7 @@ static int propose_by_agent(const struct context *x, json_t *sheet, struct err *
 }
 
 static int do_by_agent(
-	const struct context *x, const char *id, const struct tune_act_in *in, struct err *e)
+	const struct client *x, const char *id, const struct tune_act_in *in, struct err *e)
 {
 	static const char *const words[] = {[TUNE_ACCEPT] = "tune_accept",
 		[TUNE_REJECT] = "tune_reject",
@@ -59,7 +59,7 @@ static int do_by_agent(
 		       "note", in->text, "at_ns", (json_int_t)in->at_ns, "result",
 		       (json_t *)in->result),
 	       *reply = NULL;
-	const int rc = request ? context_ask(x, request, &reply, e)
+	const int rc = request ? client_ask(x, request, &reply, e)
 			       : err_set(e, -EINVAL, "expected text in UTF-8");
 	json_decref(reply);
 	return rc;
@@ -67,9 +67,9 @@ static int do_by_agent(
 
 /* ---- by hand ------------------------------------------------------------- */
 
-typedef int hand_fn(struct context *x, struct tune_ledger *l, void *arg, struct err *e);
+typedef int hand_fn(struct client *x, struct tune_ledger *l, void *arg, struct err *e);
 
-static int by_hand(struct context *x, hand_fn *fn, void *arg, struct err *e)
+static int by_hand(struct client *x, hand_fn *fn, void *arg, struct err *e)
 {
 	struct store_options o = {.path = x->db_path, .replay = true};
 	struct entities *entities = entities_new();
@@ -89,12 +89,12 @@ static int by_hand(struct context *x, hand_fn *fn, void *arg, struct err *e)
 	return rc;
 }
 
-static int propose_hand(struct context *x, struct tune_ledger *l, void *arg, struct err *e)
+static int propose_hand(struct client *x, struct tune_ledger *l, void *arg, struct err *e)
 {
 	json_t *sheets = arg, *s;
 	char who[64];
 	size_t k;
-	context_own_name(who, sizeof(who));
+	client_own_name(who, sizeof(who));
 	json_array_foreach (sheets, k, s) {
 		const char *id = json_string_value(json_object_get(s, "id"));
 		const int rc = tune_ledger_propose(l, s, who, x->now_ns);
@@ -110,7 +110,7 @@ struct hand_act {
 	struct tune_act_in in;
 };
 
-static int do_hand(struct context *x, struct tune_ledger *l, void *arg, struct err *e)
+static int do_hand(struct client *x, struct tune_ledger *l, void *arg, struct err *e)
 {
 	const struct hand_act *h = arg;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
@@ -144,7 +144,7 @@ static json_t *only_changes(json_t *sheets)
 	return v;
 }
 
-int tune_propose_all(struct context *x, json_t *sheets, struct err *e)
+int tune_propose_all(struct client *x, json_t *sheets, struct err *e)
 {
 	json_t *changes = only_changes(sheets), *s;
 	size_t k;
@@ -159,13 +159,13 @@ int tune_propose_all(struct context *x, json_t *sheets, struct err *e)
 	return rc;
 }
 
-int tune_do(struct context *x, const char *id, const struct tune_act_in *in, struct err *e)
+int tune_do(struct client *x, const char *id, const struct tune_act_in *in, struct err *e)
 {
 	char who[64];
 	struct hand_act h = {.id = id, .in = *in};
 	if (store_writer_pid(x->db_path) > 0)
 		return do_by_agent(x, id, in, e);
-	context_own_name(who, sizeof(who));
+	client_own_name(who, sizeof(who));
 	h.in.who = who;
 	return by_hand(x, do_hand, &h, e);
 }

@@ -9,7 +9,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
-#include "agent/command/command.h"
+#include "agent/client/client.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/measure/rhythm.h"
 #include "analyzers/tune/tune_evidence.h"
@@ -43,7 +43,7 @@ static size_t samples_in(const struct window *w)
 	return n;
 }
 
-static void judge_chunk(struct context *x, const struct window *chunk, int64_t window_ns,
+static void judge_chunk(struct client *x, const struct window *chunk, int64_t window_ns,
 	int64_t interval_ns, struct arena *turn, window_fn *fn, void *arg)
 {
 	for (int64_t t = chunk->from_ns; t < chunk->to_ns; t += window_ns) {
@@ -61,7 +61,7 @@ static void judge_chunk(struct context *x, const struct window *chunk, int64_t w
 
 /* Each window of (from, to], both multiples of @window_ns. How many are read at once follows from
  * what the last chunk held. */
-static int each_window(struct context *x, int64_t from_ns, int64_t to_ns, int64_t window_ns,
+static int each_window(struct client *x, int64_t from_ns, int64_t to_ns, int64_t window_ns,
 	int64_t interval_ns, window_fn *fn, void *arg, struct err *e)
 {
 	uint16_t metrics[METRIC_COUNT];
@@ -98,7 +98,7 @@ static int64_t floor_to(int64_t t, int64_t step)
 
 /* The part of [from, to] with samples, in whole windows: (*from, *to]. -ENODATA: none. */
 static int bounds(
-	struct context *x, int64_t window_ns, int64_t *from_ns, int64_t *to_ns, struct err *e)
+	struct client *x, int64_t window_ns, int64_t *from_ns, int64_t *to_ns, struct err *e)
 {
 	int64_t first_ns, last_ns;
 	const int rc = series_db_range(x->db, &first_ns, &last_ns, e);
@@ -124,7 +124,7 @@ static int64_t configured_interval(const struct config *c)
 	return longest ? longest : c->defaults.interval_ns;
 }
 
-int64_t tune_history_interval(struct context *x, int64_t to_ns)
+int64_t tune_history_interval(struct client *x, int64_t to_ns)
 {
 	static const uint16_t metrics[] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS};
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
@@ -187,7 +187,7 @@ static int take_incident(void *arg, int n, char *const *v, char *const *names)
 	return 0;
 }
 
-int tune_history_incidents(struct context *x, int64_t from_ns, int64_t to_ns, struct arena *a,
+int tune_history_incidents(struct client *x, int64_t from_ns, int64_t to_ns, struct arena *a,
 	struct tune_incident **ret, size_t *ret_n, struct err *e)
 {
 	rw_cleanup(str_done) struct str sql = {0};
@@ -211,7 +211,7 @@ int tune_history_incidents(struct context *x, int64_t from_ns, int64_t to_ns, st
 }
 
 struct attributes {
-	struct context *x;
+	struct client *x;
 	const struct profiles *profiles;
 	struct tune_history *h;
 	struct arena *arena;
@@ -231,7 +231,7 @@ static int take_device(void *arg, int n, char *const *v, char *const *names)
 	return 0;
 }
 
-static int read_platforms(struct context *x, const struct profiles *profiles, int64_t to_ns,
+static int read_platforms(struct client *x, const struct profiles *profiles, int64_t to_ns,
 	struct arena *a, struct tune_history *h, struct err *e)
 {
 	const struct config *c = x->config;
@@ -271,7 +271,7 @@ static void fold(void *arg, const struct observed *o)
 	tune_fold_add(arg, o);
 }
 
-int tune_history_read(struct context *x, const struct profiles *profiles, int64_t from_ns,
+int tune_history_read(struct client *x, const struct profiles *profiles, int64_t from_ns,
 	int64_t to_ns, struct arena *a, struct tune_history *ret, struct err *e)
 {
 	*ret = (struct tune_history){.from_ns = from_ns, .to_ns = to_ns};
@@ -508,7 +508,7 @@ static void choose_ports(struct compare *c)
 }
 
 /* Some steps to a window: the longest that is declared, else what the samples show; 0 unknown. */
-static int64_t step_of(struct context *x, int64_t to_ns, int64_t interval_ns)
+static int64_t step_of(struct client *x, int64_t to_ns, int64_t interval_ns)
 {
 	const struct fabric *f = x->config->fabric;
 	const struct window_spec spec = {
@@ -529,7 +529,7 @@ static int64_t step_of(struct context *x, int64_t to_ns, int64_t interval_ns)
 	return rhythm_period(v, SLICES, interval_ns, &p) ? p.period_ns : 0;
 }
 
-int tune_history_compare(struct context *x, const struct tune_record *r, int64_t from_ns,
+int tune_history_compare(struct client *x, const struct tune_record *r, int64_t from_ns,
 	int64_t to_ns, int64_t window_ns, struct arena *a, struct tune_comparison *ret,
 	struct err *e)
 {
@@ -571,7 +571,7 @@ int tune_history_compare(struct context *x, const struct tune_record *r, int64_t
 	return 0;
 }
 
-int tune_history_read_range(struct context *x, const struct tune_record *r, int64_t from_ns,
+int tune_history_read_range(struct client *x, const struct tune_record *r, int64_t from_ns,
 	int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e)
 {
 	const uint16_t *metrics;
@@ -584,7 +584,7 @@ int tune_history_read_range(struct context *x, const struct tune_record *r, int6
 	return rc;
 }
 
-int tune_history_read_back(struct context *x, const struct tune_record *r, int64_t to_ns,
+int tune_history_read_back(struct client *x, const struct tune_record *r, int64_t to_ns,
 	struct arena *a, struct tune_read *ret, struct err *e)
 {
 	return tune_history_read_range(x, r, r->to_ns, to_ns, a, ret, e);

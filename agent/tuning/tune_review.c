@@ -8,7 +8,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
-#include "agent/command/command.h"
+#include "agent/client/client.h"
 #include "agent/tuning/vendor_plan.h"
 #include "agent/tuning/tune_read.h"
 #include "agent/tuning/tune_json.h"
@@ -27,7 +27,7 @@ static void free_profiles(struct profiles **p)
 	profiles_free(*p);
 }
 
-static int load_profiles(const struct context *x, struct profiles **ret, struct err *e)
+static int load_profiles(const struct client *x, struct profiles **ret, struct err *e)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	const int rc = profiles_load(x->config->profile_dir, ret, &errors);
@@ -70,7 +70,7 @@ static const struct tune_port *port_of(const struct tune_device *d, const char *
 
 /* What a rendering reads beside the sheet; @h may be without evidence: then only names are known.
  */
-static void context_of(const struct context *x, const struct profiles *profiles,
+static void context_of(const struct client *x, const struct profiles *profiles,
 	const struct tune_history *h, const struct tune_sheet *s, struct arena *a,
 	struct render_ctx *c)
 {
@@ -132,7 +132,7 @@ static void ports_alike(const struct fabric *f, struct tune_sheet *s,
 	s->device = to->name;
 }
 
-static int choose_device(const struct context *x, const struct tune_record *r, const char *device,
+static int choose_device(const struct client *x, const struct tune_record *r, const char *device,
 	struct tune_sheet *s, struct arena *a, struct err *e)
 {
 	if (!device || str_eq(device, r->device))
@@ -150,7 +150,7 @@ static int choose_device(const struct context *x, const struct tune_record *r, c
 		device, r->device, r->n_rest);
 }
 
-int tune_render(struct context *x, const struct tune_record *r, const char *device,
+int tune_render(struct client *x, const struct tune_record *r, const char *device,
 	const char *vendor, bool undo, struct arena *a, const char **ret, struct err *e)
 {
 	rw_cleanup(free_profiles) struct profiles *profiles = NULL;
@@ -211,7 +211,7 @@ static bool wanted(
 		has_port(s, f, fabric);
 }
 
-static json_t *document_of(const struct context *x, const struct profiles *profiles,
+static json_t *document_of(const struct client *x, const struct profiles *profiles,
 	const struct tune_history *h, const struct tune_sheet *s, struct arena *a)
 {
 	const struct fabric_device *d =
@@ -237,7 +237,7 @@ static void take_states(const struct tune_ledger *l, json_t *sheets)
 	}
 }
 
-int tune_sheets(struct context *x, const struct tune_filter *f, const struct tune_ledger *l,
+int tune_sheets(struct client *x, const struct tune_filter *f, const struct tune_ledger *l,
 	json_t **ret, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
@@ -279,7 +279,7 @@ int tune_sheets(struct context *x, const struct tune_filter *f, const struct tun
 
 /* When it came into force: as the ledger knows, else as it was read back. before: the end of what
  * was before. */
-static int find_change(struct context *x, const struct tune_record *r, struct arena *a,
+static int find_change(struct client *x, const struct tune_record *r, struct arena *a,
 	int64_t *ret_before_ns, int64_t *ret_applied_ns, struct err *e)
 {
 	struct tune_read read;
@@ -311,7 +311,7 @@ static int find_change(struct context *x, const struct tune_record *r, struct ar
 
 /* Since when the values of before had been in force: what was measured under others is no
  * comparison. */
-static int64_t before_since(struct context *x, const struct tune_record *r, int64_t from_ns,
+static int64_t before_since(struct client *x, const struct tune_record *r, int64_t from_ns,
 	int64_t applied_ns, struct arena *a)
 {
 	struct tune_read read;
@@ -327,7 +327,7 @@ static int64_t no_later(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-int tune_verify_record(struct context *x, const struct tune_record *r, struct tune_verify_ask *ask,
+int tune_verify_record(struct client *x, const struct tune_record *r, struct tune_verify_ask *ask,
 	struct arena *a, json_t **ret, struct err *e)
 {
 	int64_t before_to = 0;

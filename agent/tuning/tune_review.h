@@ -12,7 +12,7 @@
 
 struct arena;
 struct command_args;
-struct context;
+struct client;
 struct err;
 
 struct tune_filter { /* NULL and PRIO_NONE: all */
@@ -22,12 +22,12 @@ struct tune_filter { /* NULL and PRIO_NONE: all */
 };
 /* tune_sheets - the review of @x's stretch, as records (with "progress"), those of @f; a new
  * reference. @l: what was decided before. 0 or negative errno, @e. */
-int tune_sheets(struct context *x, const struct tune_filter *f, const struct tune_ledger *l,
+int tune_sheets(struct client *x, const struct tune_filter *f, const struct tune_ledger *l,
 	json_t **ret, struct err *e);
 
 /* tune_render - what to type on @device (NULL: the canary), in the words of @vendor (NULL: its
  * own). In @a. */
-int tune_render(struct context *x, const struct tune_record *r, const char *device,
+int tune_render(struct client *x, const struct tune_record *r, const char *device,
 	const char *vendor, bool undo, struct arena *a, const char **ret, struct err *e);
 
 struct tune_verify_ask {
@@ -37,10 +37,10 @@ struct tune_verify_ask {
 };
 /* tune_verify_record - before and after the change. -ENODATA: it is not in force as far as anything
  * tells. */
-int tune_verify_record(struct context *x, const struct tune_record *r, struct tune_verify_ask *ask,
+int tune_verify_record(struct client *x, const struct tune_record *r, struct tune_verify_ask *ask,
 	struct arena *a, json_t **ret, struct err *e);
 
 /* tune_whatif_run - the subcommand. */
-int tune_whatif_run(struct context *x, const struct command_args *a, struct err *e);
+int tune_whatif_run(struct client *x, const struct command_args *a, struct err *e);
 
 #endif

@@ -19,6 +19,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "agent/modules.h"
 #include "agent/daemon/resume.h"
 #include "agent/incident/ledger.h"
 #include "agent/daemon/pipeline.h"

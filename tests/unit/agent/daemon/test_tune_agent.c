@@ -13,6 +13,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "agent/modules.h"
 #include "agent/document/writer.h"
 #include "agent/daemon/tune_agent.h"
 #include "db/series/series.h"

@@ -15,6 +15,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "agent/modules.h"
 #include "agent/incident/correlate.h"
 #include "agent/incident/ledger.h"
 #include "config/config.h"

@@ -92,14 +92,14 @@ static void flush(struct world *w)
 static json_t *status_of(struct world *w)
 {
 	const struct globals g = {.config_path = "/nonexistent/rocewatch.yaml", .db = w->db};
-	struct context x;
+	struct client x;
 	struct err e = {0};
-	if (context_open(&x, &g, 60 * NS_PER_S, &e) < 0)
+	if (client_open(&x, &g, 60 * NS_PER_S, &e) < 0)
 		fail_msg("%s", e.text);
 	json_t *doc = status_document(&x, &e);
 	if (!doc)
 		fail_msg("%s", e.text);
-	context_done(&x);
+	client_done(&x);
 	return doc;
 }
 
@@ -353,19 +353,19 @@ static void test_store_being_made(void **state)
 		while (store_writer_pid(path) == 0)
 			assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
 		const struct globals g = {.config_path = "/nonexistent/rocewatch.yaml", .db = path};
-		struct context x;
+		struct client x;
 		struct err e = {0};
-		int r = context_open(&x, &g, NS_PER_S, &e);
+		int r = client_open(&x, &g, NS_PER_S, &e);
 		/* it waited for seconds, and a machine can be busier than that */
 		for (int tries = 0; r == -EAGAIN && tries < 20; tries++) {
-			context_done(&x);
-			r = context_open(&x, &g, NS_PER_S, &e);
+			client_done(&x);
+			r = client_open(&x, &g, NS_PER_S, &e);
 		}
 		json_t *doc = r == 0 ? status_document(&x, &e) : NULL;
 		if (!doc)
 			fail_msg("database %d: %d %s", i, r, e.text);
 		json_decref(doc);
-		context_done(&x);
+		client_done(&x);
 		close(done[1]);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_int_equal(status, 0);
@@ -382,12 +382,12 @@ static void test_store_never_made(void **state)
 	snprintf(path, sizeof(path), "%s/never.db", w->dir);
 	assert_int_equal(store_lock(path, &lock, &e), 0);
 	const struct globals g = {.config_path = "/nonexistent/rocewatch.yaml", .db = path};
-	struct context x;
-	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), -EAGAIN);
+	struct client x;
+	assert_int_equal(client_open(&x, &g, NS_PER_S, &e), -EAGAIN);
 	assert_non_null(strstr(e.text, "not ready"));
 	assert_null(strstr(e.text, "SQL"));
 	store_unlock(lock);
-	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), -ENOENT);
+	assert_int_equal(client_open(&x, &g, NS_PER_S, &e), -ENOENT);
 }
 
 /* query and its like: the data are there, whatever became of the configuration beside them. */
@@ -401,21 +401,21 @@ static void test_data_without_configuration(void **state)
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		const struct globals g = {
 			.config_path = "/nonexistent/rocewatch.yaml", .db = w->db, .quiet = true};
-		struct context x;
+		struct client x;
 		struct err e = {0};
 		bool right = rows[i].yaml == yaml;
 		if (rows[i].yaml)
 			store_fabric(w->store, (int64_t)i, rows[i].yaml);
 		flush(w);
-		int r = context_open_data(&x, &g, NS_PER_S, &e);
+		int r = client_open_data(&x, &g, NS_PER_S, &e);
 		if (r != 0 || (x.config != NULL) != right)
 			fail_msg("%s: %d %s", rows[i].what, r, e.text);
-		context_done(&x);
-		r = context_open(&x, &g, NS_PER_S, &e);
+		client_done(&x);
+		r = client_open(&x, &g, NS_PER_S, &e);
 		if (r != (right ? 0 : -EINVAL))
 			fail_msg("%s, needed: %d %s", rows[i].what, r, e.text);
 		if (r == 0)
-			context_done(&x);
+			client_done(&x);
 	}
 }
 
@@ -453,9 +453,9 @@ static void test_time_ranges(void **state)
 			.until = rows[i].until,
 			.around = rows[i].around,
 			.span = rows[i].span};
-		struct context x;
+		struct client x;
 		struct err e = {0};
-		int r = context_open(&x, &g, 3600 * NS_PER_S, &e);
+		int r = client_open(&x, &g, 3600 * NS_PER_S, &e);
 		if (rows[i].from_s < 0) {
 			if (r != -EINVAL || !e.text[0])
 				fail_msg("%s: %d", rows[i].what, r);
@@ -464,32 +464,32 @@ static void test_time_ranges(void **state)
 		if (r < 0 || x.from_ns != rows[i].from_s * NS_PER_S ||
 			x.to_ns != rows[i].to_s * NS_PER_S)
 			fail_msg("%s: %d %s", rows[i].what, r, e.text);
-		context_done(&x);
+		client_done(&x);
 	}
 }
 
 static void test_which_configuration(void **state)
 {
 	struct world *w = *state;
-	struct context x;
+	struct client x;
 	struct err e = {0};
 	struct globals g = {.config_path = w->config, .db = w->db};
 
 	add_sample(w, "leaf2", NOW_S);
 	flush(w);
 	/* a database without one, and no file named */
-	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), -EINVAL);
+	assert_int_equal(client_open(&x, &g, NS_PER_S, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "-c FILE"));
 	store_fabric(w->store, 0, yaml);
 	flush(w);
 	close_store(w);
-	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), 0); /* the missing default is silent */
+	assert_int_equal(client_open(&x, &g, NS_PER_S, &e), 0); /* the missing default is silent */
 	assert_string_equal(x.config->fabric->name, "pod-a");
-	context_done(&x);
+	client_done(&x);
 
 	g.config_named = true;
 	/* a missing named one is not */
-	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), -EINVAL);
+	assert_int_equal(client_open(&x, &g, NS_PER_S, &e), -EINVAL);
 	assert_non_null(strstr(e.file, "x.yaml"));
 	FILE *f = fopen(w->config, "w");
 	fprintf(f,
@@ -497,30 +497,30 @@ static void test_which_configuration(void **state)
 		w->db);
 	fclose(f);
 	/* named by the environment only: the database's own counts */
-	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), 0);
+	assert_int_equal(client_open(&x, &g, NS_PER_S, &e), 0);
 	assert_string_equal(x.config->fabric->name, "pod-a");
-	context_done(&x);
+	client_done(&x);
 	g.config_given = true;
-	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), 0);
+	assert_int_equal(client_open(&x, &g, NS_PER_S, &e), 0);
 	assert_string_equal(x.config->fabric->name, "site");
-	context_done(&x);
+	client_done(&x);
 	g.config_given = false;
 	g.db = NULL;
-	if (context_open(&x, &g, NS_PER_S, &e) < 0)
+	if (client_open(&x, &g, NS_PER_S, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_string_equal(x.config->fabric->name, "site");
-	context_done(&x);
+	client_done(&x);
 
 	f = fopen(w->config, "w");
 	fputs("fabrik: site\nintervall: 3\n", f);
 	fclose(f);
-	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), -EINVAL);
+	assert_int_equal(client_open(&x, &g, NS_PER_S, &e), -EINVAL);
 	assert_int_equal(e.line, 1);
 	assert_non_null(strstr(e.text, "config check"));
 	g = (struct globals){.config_path = "/nonexistent/x.yaml"};
-	assert_int_equal(context_open(&x, &g, NS_PER_S, &e), -EINVAL);
+	assert_int_equal(client_open(&x, &g, NS_PER_S, &e), -EINVAL);
 	g.db = "/nonexistent/x.db";
-	assert_true(context_open(&x, &g, NS_PER_S, &e) < 0);
+	assert_true(client_open(&x, &g, NS_PER_S, &e) < 0);
 	assert_true(e.text[0] != '\0');
 }
 

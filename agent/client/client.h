@@ -1,0 +1,70 @@
+/*
+ * client - what a command that reads sees of the world: which database, which configuration, what
+ * time it is, and which stretch of time is asked for.
+ */
+#ifndef RW_AGENT_CLIENT_H
+#define RW_AGENT_CLIENT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "agent/base/err.h"
+#include "agent/document/writer.h"
+
+struct config;
+struct series_db;
+
+struct globals { /* may stand before or after the command */
+	/* -c, else $ROCEWATCH_CONFIG, else /etc/rocewatch/rocewatch.yaml */
+	const char *config_path;
+	bool config_named; /* by -c or the environment: then a missing file is an error */
+	/* by -c: then it counts even for a database that holds one of its own */
+	bool config_given;
+	const char *db; /* --db, NULL */
+	enum report_format format;
+	bool format_given;
+	const char *since, *until, *around, *span; /* as given */
+	bool no_header, quiet;
+	enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;
+	int verbose;
+};
+
+/*
+ * A reading command's view of the world: the database (read-only) and the configuration in force:
+ * from -c if there is one, else the one stored in the database. "now" is the wall clock when an
+ * agent writes the database, else its newest sample.
+ */
+struct client {
+	struct config *config;
+	struct series_db *db;
+	const char *db_path;
+	/* from --since/--until/--around, else now - @default_span .. now */
+	int64_t now_ns, from_ns, to_ns;
+	bool agent_alive;
+};
+/*
+ * config_recall - where *@c wants its links discovered, those the database knew at @at_ns take
+ * their place: *@c is replaced then. 0 (also when none are known), or negative errno with @e.
+ */
+int config_recall(struct config **c, struct series_db *db, int64_t at_ns, struct err *e);
+/*
+ * client_open - 0; -EINVAL for usage and configuration (exit 2); any other negative errno for what
+ * failed (exit 1). A database that an agent makes at this moment is waited for, some seconds at the
+ * most; -EAGAIN when it still is not ready. client_open_data - for commands that need the data,
+ * and the configuration only to know it better: where the database holds none, or one that is not
+ * right any more, that is told on stderr (not with -q) and .config stays NULL.
+ */
+int client_open(struct client *x, const struct globals *g, int64_t default_span_ns, struct err *e);
+int client_open_data(
+	struct client *x, const struct globals *g, int64_t default_span_ns, struct err *e);
+void client_done(struct client *x);
+/*
+ * client_ask - a request to the agent that writes the database. 0 with its reply (a new
+ * reference), or negative errno with @e: also when it refuses. @request is taken. client_own_name
+ * - who acts where no agent is asked: the user's name, or "uid N".
+ */
+int client_ask(const struct client *x, json_t *request, json_t **ret, struct err *e);
+void client_own_name(char *buf, size_t size);
+
+#endif
