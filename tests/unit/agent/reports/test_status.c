@@ -17,6 +17,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/document/file_write.h"
 #include "agent/reports/status.h"
 #include "config/config.h"
 #include "db/model/metric.h"
