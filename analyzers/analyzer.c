@@ -20,11 +20,11 @@ const struct analyzer *analyzer_by_name(const char *name)
 	return NULL;
 }
 
-void analyzer_wants(const struct analyzer *a, bool *wanted)
+void analyzer_wants(const struct analyzer *analyzer, bool *wanted)
 {
-	for (size_t i = 0; i < a->spec.n_metrics; i++)
-		wanted[a->spec.metrics[i]] = true;
-	for (size_t i = 0; a->observes && i < observe_n_metrics; i++)
+	for (size_t i = 0; i < analyzer->spec.n_metrics; i++)
+		wanted[analyzer->spec.metrics[i]] = true;
+	for (size_t i = 0; analyzer->observes && i < observe_n_metrics; i++)
 		wanted[observe_metrics[i]] = true;
 }
 
@@ -37,39 +37,39 @@ struct window_spec analyzer_spec(const bool *wanted, uint16_t *metrics)
 	return spec;
 }
 
-int64_t analyzer_window(const struct analyzer *a, const void *options, int64_t interval_ns)
+int64_t analyzer_window(const struct analyzer *analyzer, const void *options, int64_t interval_ns)
 {
 	int64_t window_ns;
-	memcpy(&window_ns, (const char *)options + a->window_offset, sizeof(window_ns));
+	memcpy(&window_ns, (const char *)options + analyzer->window_offset, sizeof(window_ns));
 	if (window_ns > 0)
 		return window_ns;
 	return 3 * interval_ns > 5 * NS_PER_S ? 3 * interval_ns : 5 * NS_PER_S;
 }
 
-int64_t analyzer_past(const struct analyzer *a, const void *options, int64_t interval_ns)
+int64_t analyzer_past(const struct analyzer *analyzer, const void *options, int64_t interval_ns)
 {
 	int64_t past_ns;
-	if (a->past.n_metrics == 0)
+	if (analyzer->past.n_metrics == 0)
 		return 0;
-	memcpy(&past_ns, (const char *)options + a->past_offset, sizeof(past_ns));
-	const int64_t window_ns = analyzer_window(a, options, interval_ns);
+	memcpy(&past_ns, (const char *)options + analyzer->past_offset, sizeof(past_ns));
+	const int64_t window_ns = analyzer_window(analyzer, options, interval_ns);
 	if (past_ns <= 0)
 		past_ns = PAST_WINDOWS * window_ns > PAST_MIN_NS ? PAST_WINDOWS * window_ns
 								 : PAST_MIN_NS;
 	return (past_ns + window_ns - 1) / window_ns * window_ns;
 }
 
-struct finding *finding_add(struct finding_list *l, struct arena *a)
+struct finding *finding_add(struct finding_list *list, struct arena *a)
 {
-	if (l->n >= l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 16;
+	if (list->n >= list->cap) {
+		size_t cap = list->cap ? list->cap * 2 : 16;
 		struct finding *v = arena_array(a, struct finding, cap);
-		if (l->n)
-			memcpy(v, l->v, l->n * sizeof(*v));
-		l->v = v;
-		l->cap = cap;
+		if (list->n)
+			memcpy(v, list->v, list->n * sizeof(*v));
+		list->v = v;
+		list->cap = cap;
 	}
-	struct finding *f = &l->v[l->n++];
+	struct finding *f = &list->v[list->n++];
 	*f = (struct finding){
 		.priority = PRIO_NONE,
 		.hold = 1,

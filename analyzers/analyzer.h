@@ -53,20 +53,20 @@ struct analyzer_in {
 
 /* analyzer_wants - mark the metrics its window has to hold: its own, and what observe() reads when
  * it observes. @wanted has METRIC_COUNT places. */
-void analyzer_wants(const struct analyzer *a, bool *wanted);
+void analyzer_wants(const struct analyzer *analyzer, bool *wanted);
 /* analyzer_spec - the marked metrics as a spec; @metrics has room for METRIC_COUNT and is lent to
  * it. Flows are the caller's. */
 struct window_spec analyzer_spec(const bool *wanted, uint16_t *metrics);
 
 /* Window length of an analyzer whose option says 0: three intervals, at least 5 s, so that a window
  * holds some samples and a few steps. */
-int64_t analyzer_window(const struct analyzer *a, const void *options, int64_t interval_ns);
+int64_t analyzer_window(const struct analyzer *analyzer, const void *options, int64_t interval_ns);
 /*
  * How far back an analyzer looks, a multiple of its window; 0 = it has no past. When its option
  * says 0: sixty windows, at least ten minutes, so that what changed can be told from what always
  * was.
  */
-int64_t analyzer_past(const struct analyzer *a, const void *options, int64_t interval_ns);
+int64_t analyzer_past(const struct analyzer *analyzer, const void *options, int64_t interval_ns);
 
 struct analyzer {
 	const char *name, *doc;
@@ -91,6 +91,6 @@ extern const struct analyzer *const analyzers[]; /* NULL-terminated */
 const struct analyzer *analyzer_by_name(const char *name);
 
 /* zeroed, priority PRIO_NONE, ratios NAN */
-struct finding *finding_add(struct finding_list *l, struct arena *a);
+struct finding *finding_add(struct finding_list *list, struct arena *a);
 
 #endif

@@ -33,50 +33,51 @@ struct tell tell_new(struct finding_list *out, const struct analyzer_in *in, con
 	return t;
 }
 
-void tell_subject(struct tell *t, const struct port_seen *p)
+void tell_subject(struct tell *tell, const struct port_seen *port)
 {
-	t->f->device = p->port->device->name;
-	t->f->port = p->port->name;
-	t->f->host = p->port->host;
+	tell->f->device = port->port->device->name;
+	tell->f->port = port->port->name;
+	tell->f->host = port->port->host;
 }
 
-static void add_evidence(struct tell *t, const char *metric, const char *device, const char *port,
-	int priority, double value, const char *unit, enum quality q)
+static void add_evidence(struct tell *tell, const char *metric, const char *device,
+	const char *port, int priority, double value, const char *unit, enum quality quality)
 {
 	if (isnan(value))
 		return;
-	PUSH(t, t->f->evidence, t->f->n_evidence,
+	PUSH(tell, tell->f->evidence, tell->f->n_evidence,
 		(struct evidence){.metric = metric,
 			.device = device,
 			.port = port,
 			.priority = priority,
-			.from_ns = t->f->from_ns,
-			.to_ns = t->f->to_ns,
+			.from_ns = tell->f->from_ns,
+			.to_ns = tell->f->to_ns,
 			.value = value,
 			.unit = unit,
-			.quality = q});
+			.quality = quality});
 }
 
-void tell_evidence(struct tell *t, const char *metric, const struct port_seen *p, int priority,
-	double value, const char *unit, enum quality q)
+void tell_evidence(struct tell *tell, const char *metric, const struct port_seen *port,
+	int priority, double value, const char *unit, enum quality quality)
 {
-	add_evidence(t, metric, p->port->device->name, p->port->name, priority, value, unit, q);
+	add_evidence(tell, metric, port->port->device->name, port->port->name, priority, value,
+		unit, quality);
 }
 
-void tell_evidence_device(struct tell *t, const char *metric, const char *device, double value,
-	const char *unit, enum quality q)
+void tell_evidence_device(struct tell *tell, const char *metric, const char *device, double value,
+	const char *unit, enum quality quality)
 {
-	add_evidence(t, metric, device, NULL, PRIO_NONE, value, unit, q);
+	add_evidence(tell, metric, device, NULL, PRIO_NONE, value, unit, quality);
 }
 
-void tell_amount(struct tell *t, const char *metric, const struct port_seen *p, int priority,
-	const struct amount *a, const char *unit)
+void tell_amount(struct tell *tell, const char *metric, const struct port_seen *port, int priority,
+	const struct amount *amount, const char *unit)
 {
-	if (a->known)
-		tell_evidence(t, metric, p, priority, a->value, unit, a->quality);
+	if (amount->known)
+		tell_evidence(tell, metric, port, priority, amount->value, unit, amount->quality);
 }
 
-static __attribute__((format(printf, 2, 0))) const char *text_of(
+static __attribute__((format(printf, 2, 0))) const char *finding_build_text_of(
 	struct arena *a, const char *fmt, va_list ap)
 {
 	char buf[512];
@@ -84,43 +85,46 @@ static __attribute__((format(printf, 2, 0))) const char *text_of(
 	return arena_strdup(a, buf);
 }
 
-void tell_rests_on(struct tell *t, const char *fmt, ...)
+void tell_rests_on(struct tell *tell, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	PUSH(t, t->f->confidence_inputs, t->f->n_confidence_inputs, text_of(t->a, fmt, ap));
+	PUSH(tell, tell->f->confidence_inputs, tell->f->n_confidence_inputs,
+		finding_build_text_of(tell->a, fmt, ap));
 	va_end(ap);
 }
 
-void tell_ruled_out(struct tell *t, const char *fmt, ...)
+void tell_ruled_out(struct tell *tell, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	PUSH(t, t->f->ruled_out, t->f->n_ruled_out, text_of(t->a, fmt, ap));
+	PUSH(tell, tell->f->ruled_out, tell->f->n_ruled_out,
+		finding_build_text_of(tell->a, fmt, ap));
 	va_end(ap);
 }
 
-void tell_role(struct tell *t, const char *role, const char *fmt, ...)
+void tell_role(struct tell *tell, const char *role, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	PUSH(t, t->f->roles, t->f->n_roles, (struct finding_role){text_of(t->a, fmt, ap), role});
+	PUSH(tell, tell->f->roles, tell->f->n_roles,
+		(struct finding_role){finding_build_text_of(tell->a, fmt, ap), role});
 	va_end(ap);
 }
 
-void tell_step(struct tell *t, const char *text, const char *risk)
+void tell_step(struct tell *tell, const char *text, const char *risk)
 {
-	PUSH(t, t->f->next_steps, t->f->n_next_steps, (struct next_step){text, risk});
+	PUSH(tell, tell->f->next_steps, tell->f->n_next_steps, (struct next_step){text, risk});
 }
 
-const char *tell_port(const struct port_seen *p, struct arena *a)
+const char *tell_port(const struct port_seen *port, struct arena *a)
 {
-	return arena_printf(a, "%s:%s", p->port->device->name, p->port->name);
+	return arena_printf(a, "%s:%s", port->port->device->name, port->port->name);
 }
 
-const char *tell_far(const struct port_seen *p, struct arena *a)
+const char *tell_far(const struct port_seen *near, struct arena *a)
 {
-	const struct fabric_port *port = p->port;
+	const struct fabric_port *port = near->port;
 	if (port->peer)
 		return arena_printf(a, "%s:%s", port->peer->device->name, port->peer->name);
 	if (!port->host)

@@ -27,26 +27,27 @@ struct tell tell_new(struct finding_list *out, const struct analyzer_in *in, con
 	enum finding_verdict verdict, int64_t hold);
 
 /* The subject: a port of a switch and, where it faces one, its host. */
-void tell_subject(struct tell *t, const struct port_seen *p);
+void tell_subject(struct tell *tell, const struct port_seen *port);
 
-/* NAN is not evidence: nothing is added. @p may be NULL (@device then names what it is about). */
-void tell_evidence(struct tell *t, const char *metric, const struct port_seen *p, int priority,
-	double value, const char *unit, enum quality q);
-void tell_evidence_device(struct tell *t, const char *metric, const char *device, double value,
-	const char *unit, enum quality q);
-void tell_amount(struct tell *t, const char *metric, const struct port_seen *p, int priority,
-	const struct amount *a, const char *unit);
+/* NAN is not evidence: nothing is added. @port may be NULL (@device then names what it is about).
+ */
+void tell_evidence(struct tell *tell, const char *metric, const struct port_seen *port,
+	int priority, double value, const char *unit, enum quality quality);
+void tell_evidence_device(struct tell *tell, const char *metric, const char *device, double value,
+	const char *unit, enum quality quality);
+void tell_amount(struct tell *tell, const char *metric, const struct port_seen *port, int priority,
+	const struct amount *amount, const char *unit);
 
-void tell_rests_on(struct tell *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void tell_ruled_out(struct tell *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void tell_role(struct tell *t, const char *role, const char *fmt, ...)
+void tell_rests_on(struct tell *tell, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void tell_ruled_out(struct tell *tell, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void tell_role(struct tell *tell, const char *role, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-void tell_step(struct tell *t, const char *text, const char *risk);
+void tell_step(struct tell *tell, const char *text, const char *risk);
 
 /* "leaf1:Ethernet49"; what is at its other end: "spine1:Ethernet1", "node-001 (rail0)", or "its
  * neighbour". */
-const char *tell_port(const struct port_seen *p, struct arena *a);
-const char *tell_far(const struct port_seen *p, struct arena *a);
+const char *tell_port(const struct port_seen *port, struct arena *a);
+const char *tell_far(const struct port_seen *near, struct arena *a);
 const char *tell_speed(double bps, struct arena *a);
 
 #endif

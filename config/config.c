@@ -36,31 +36,31 @@ static struct config *config_new(
 	return c;
 }
 
-void config_free(struct config *c)
+void config_free(struct config *config)
 {
-	if (!c)
+	if (!config)
 		return;
-	err_list_done(&c->warnings);
-	arena_free(c->arena); /* @c itself is in it */
+	err_list_done(&config->warnings);
+	arena_free(config->arena); /* @config itself is in it */
 }
 
 /* Mistakes are found section by section; people fix a file from top to bottom. Stable by hand:
  * qsort is not. */
-void config_mistakes_sort(struct err_list *l)
+void config_mistakes_sort(struct err_list *errors)
 {
-	for (size_t i = 1; i < l->n; i++) {
-		struct err e = l->v[i];
+	for (size_t i = 1; i < errors->n; i++) {
+		struct err e = errors->v[i];
 		size_t k = i;
 		for (; k > 0 &&
-			(l->v[k - 1].line > e.line ||
-				(l->v[k - 1].line == e.line && l->v[k - 1].col > e.col));
+			(errors->v[k - 1].line > e.line ||
+				(errors->v[k - 1].line == e.line && errors->v[k - 1].col > e.col));
 			k--)
-			l->v[k] = l->v[k - 1];
-		l->v[k] = e;
+			errors->v[k] = errors->v[k - 1];
+		errors->v[k] = e;
 	}
 }
 
-static void hand_over(struct err_list *from, struct err_list *to)
+static void config_hand_over(struct err_list *from, struct err_list *to)
 {
 	for (size_t i = 0; i < from->n && i < MAX_MISTAKES; i++)
 		err_list_add(to, &from->v[i]);
@@ -94,7 +94,7 @@ int config_parse(const char *text, size_t n, const char *name, enum config_mode 
 	}
 	if (mistakes.n > 0) {
 		config_mistakes_sort(&mistakes);
-		hand_over(&mistakes, errors);
+		config_hand_over(&mistakes, errors);
 		config_free(c);
 		return -EINVAL;
 	}
@@ -117,44 +117,45 @@ int config_load(const char *path, enum config_mode mode, const struct option_tab
 	return config_parse(text, n, path, mode, tables, n_tables, ret, errors);
 }
 
-static int check_file(
-	const struct config *c, const struct config_file *f, struct err *e, bool *ret_warning)
+static int check_file(const struct config *config, const struct config_file *file, struct err *e,
+	bool *ret_warning)
 {
 	struct stat st;
 	*ret_warning = false;
-	if (stat(f->path, &st) < 0) {
+	if (stat(file->path, &st) < 0) {
 		int code = errno;
 		*ret_warning = code == EACCES;
 		if (code == EACCES)
-			return err_at(e, -code, c->path, f->line, f->col,
-				"%s: whether '%s' exists cannot be seen by this user", f->key,
-				f->path);
-		return err_at(e, -code, c->path, f->line, f->col,
-			"%s: '%s' does not exist; create it%s or correct the path", f->key, f->path,
-			f->secret ? " (mode 0600, owned by the agent's user)" : "");
+			return err_at(e, -code, config->path, file->line, file->col,
+				"%s: whether '%s' exists cannot be seen by this user", file->key,
+				file->path);
+		return err_at(e, -code, config->path, file->line, file->col,
+			"%s: '%s' does not exist; create it%s or correct the path", file->key,
+			file->path, file->secret ? " (mode 0600, owned by the agent's user)" : "");
 	}
 	if (S_ISDIR(st.st_mode))
-		return err_at(e, -EISDIR, c->path, f->line, f->col,
-			"%s: '%s' is a directory, expected a file", f->key, f->path);
+		return err_at(e, -EISDIR, config->path, file->line, file->col,
+			"%s: '%s' is a directory, expected a file", file->key, file->path);
 	*ret_warning = true;
-	if (access(f->path, R_OK) < 0)
-		return err_at(e, -EACCES, c->path, f->line, f->col,
+	if (access(file->path, R_OK) < 0)
+		return err_at(e, -EACCES, config->path, file->line, file->col,
 			"%s: '%s' cannot be read by this user; the agent's user must be able to",
-			f->key, f->path);
-	if (f->secret && (st.st_mode & S_IROTH))
-		return err_at(e, -EPERM, c->path, f->line, f->col,
-			"%s: '%s' can be read by everyone on this machine; chmod 0600", f->key,
-			f->path);
+			file->key, file->path);
+	if (file->secret && (st.st_mode & S_IROTH))
+		return err_at(e, -EPERM, config->path, file->line, file->col,
+			"%s: '%s' can be read by everyone on this machine; chmod 0600", file->key,
+			file->path);
 	return 0;
 }
 
-int config_check_files(const struct config *c, struct err_list *errors, struct err_list *warnings)
+int config_check_files(
+	const struct config *config, struct err_list *errors, struct err_list *warnings)
 {
 	int ret = 0;
-	for (size_t i = 0; i < c->n_files; i++) {
+	for (size_t i = 0; i < config->n_files; i++) {
 		struct err e = {0};
 		bool warning;
-		if (check_file(c, &c->files[i], &e, &warning) == 0)
+		if (check_file(config, &config->files[i], &e, &warning) == 0)
 			continue;
 		err_list_add(warning ? warnings : errors, &e);
 		if (!warning)
@@ -164,20 +165,22 @@ int config_check_files(const struct config *c, struct err_list *errors, struct e
 }
 
 /* A key that is right, but has no effect yet: nobody should wait for what it promises. */
-static void unserved(const struct config *c, const struct yaml_node *at, const char *key,
-	const char *what, struct err_list *l)
+static void config_unserved(const struct config *config, const struct yaml_node *at,
+	const char *key, const char *what, struct err_list *errors)
 {
 	struct err e = {0};
-	err_at(&e, -ENOTSUP, c->path, at ? at->line : 0, at ? at->col : 0, "%s: %s", key, what);
-	err_list_add(l, &e);
+	err_at(&e, -ENOTSUP, config->path, at ? at->line : 0, at ? at->col : 0, "%s: %s", key,
+		what);
+	err_list_add(errors, &e);
 }
 
-int config_check_served(const struct config *c, struct err_list *errors, struct err_list *warnings)
+int config_check_served(
+	const struct config *config, struct err_list *errors, struct err_list *warnings)
 {
-	const struct config_tree *t = c->tree;
+	const struct config_tree *t = config->tree;
 	int ret = 0;
-	if (c->store.path && strstr(c->store.path, "://")) {
-		unserved(c, t->store ? build_at(t->store->node, "path") : NULL, "path",
+	if (config->store.path && strstr(config->store.path, "://")) {
+		config_unserved(config, t->store ? build_at(t->store->node, "path") : NULL, "path",
 			"this version writes SQLite files only, expected the path of a file",
 			errors);
 		ret = -ENOTSUP;
@@ -185,17 +188,17 @@ int config_check_served(const struct config *c, struct err_list *errors, struct 
 	for (size_t i = 0; i < t->captures.n; i++) {
 		const struct tree_capture *p = t->captures.v[i];
 		if (p->listen)
-			unserved(c, build_at(p->node, "listen"), "listen",
+			config_unserved(config, build_at(p->node, "listen"), "listen",
 				"sFlow is not received by this version; name an interface",
 				warnings);
 	}
 	if (t->http && t->http->listen)
-		unserved(c, build_at(t->http->node, "listen"), "listen",
+		config_unserved(config, build_at(t->http->node, "listen"), "listen",
 			"this version has no HTTP door; ask with 'rocewatch status' and the other "
 			"commands",
 			warnings);
 	if (t->alerts && t->alerts->alertmanager)
-		unserved(c, build_at(t->alerts->node, "alertmanager"), "alertmanager",
+		config_unserved(config, build_at(t->alerts->node, "alertmanager"), "alertmanager",
 			"this version sends no alerts; 'rocewatch report spine-imbalance --check' "
 			"serves "
 			"a monitoring system",
@@ -203,22 +206,22 @@ int config_check_served(const struct config *c, struct err_list *errors, struct 
 	return ret;
 }
 
-static int unknown_profile(const struct config *c, const struct yaml_node *at, const char *name,
-	const struct profiles *p, struct err_list *errors)
+static int unknown_profile(const struct config *config, const struct yaml_node *at,
+	const char *name, const struct profiles *profiles, struct err_list *errors)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	size_t n = profiles_count(p);
+	size_t n = profiles_count(profiles);
 	const char **names = arena_array(a, const char *, n + 1);
 	for (size_t i = 0; i < n; i++)
-		names[i] = profiles_at(p, i)->name;
+		names[i] = profiles_at(profiles, i)->name;
 	names[n++] = "auto";
 	const char *near = str_nearest(name, names, n);
 	struct err e = {0};
 	if (near)
-		err_at(&e, -EINVAL, c->path, at ? at->line : 0, at ? at->col : 0,
+		err_at(&e, -EINVAL, config->path, at ? at->line : 0, at ? at->col : 0,
 			"profile: unknown name '%.64s'; did you mean '%s'?", name, near);
 	else
-		err_at(&e, -EINVAL, c->path, at ? at->line : 0, at ? at->col : 0,
+		err_at(&e, -EINVAL, config->path, at ? at->line : 0, at ? at->col : 0,
 			"profile: unknown name '%.64s', expected auto or one from 'rocewatch "
 			"profile list'",
 			name);
@@ -227,17 +230,18 @@ static int unknown_profile(const struct config *c, const struct yaml_node *at, c
 }
 
 /* check_names - the objects that 'tuning: names' speaks of are known to some profile. */
-static int check_names(const struct config *c, const struct profiles *p, struct err_list *errors)
+static int check_names(
+	const struct config *config, const struct profiles *profiles, struct err_list *errors)
 {
-	const struct tree_list *l = &c->tree->tuning->names;
+	const struct tree_list *l = &config->tree->tuning->names;
 	const char *known[64];
 	size_t n = 0;
 	int ret = 0;
-	for (size_t i = 0; i < profiles_count(p); i++)
-		for (size_t k = 0; profiles_at(p, i)->tune &&
-			k < profiles_at(p, i)->tune->n_names && n < rw_countof(known);
+	for (size_t i = 0; i < profiles_count(profiles); i++)
+		for (size_t k = 0; profiles_at(profiles, i)->tune &&
+			k < profiles_at(profiles, i)->tune->n_names && n < rw_countof(known);
 			k++)
-			known[n++] = profiles_at(p, i)->tune->names[k].name;
+			known[n++] = profiles_at(profiles, i)->tune->names[k].name;
 	for (size_t i = 0; i < l->n; i++) {
 		const struct tree_tuning_name *name = l->v[i];
 		bool found = false;
@@ -248,7 +252,7 @@ static int check_names(const struct config *c, const struct profiles *p, struct 
 		const struct yaml_node *at = build_at(name->node, "object");
 		const char *near = str_nearest(name->object, known, n);
 		struct err e = {0};
-		ret = err_at(&e, -EINVAL, c->path, at->line, at->col,
+		ret = err_at(&e, -EINVAL, config->path, at->line, at->col,
 			near ? "object: no profile knows '%s'; did you mean '%s'?"
 			     : "object: no profile knows '%s'%s",
 			name->object, near ? near : "; 'config explain tuning.names' lists them");
@@ -257,37 +261,38 @@ static int check_names(const struct config *c, const struct profiles *p, struct 
 	return ret;
 }
 
-int config_check_profiles(const struct config *c, struct err_list *errors)
+int config_check_profiles(const struct config *config, struct err_list *errors)
 {
 	struct profiles *p = NULL;
-	int ret = profiles_load(c->profile_dir, &p, errors);
+	int ret = profiles_load(config->profile_dir, &p, errors);
 	if (ret < 0)
 		return ret;
-	const struct tree_list *l = &c->tree->devices;
-	const struct yaml_node *defaults = c->tree->defaults->node;
-	if (strcmp(c->defaults.profile, "auto") != 0 && !profiles_get(p, c->defaults.profile))
+	const struct tree_list *l = &config->tree->devices;
+	const struct yaml_node *defaults = config->tree->defaults->node;
+	if (strcmp(config->defaults.profile, "auto") != 0 &&
+		!profiles_get(p, config->defaults.profile))
 		ret = unknown_profile(
-			c, build_at(defaults, "profile"), c->defaults.profile, p, errors);
+			config, build_at(defaults, "profile"), config->defaults.profile, p, errors);
 	for (size_t i = 0; i < l->n; i++) {
 		const struct tree_device *d = l->v[i];
 		/* What came from the defaults was judged there. */
 		if (yaml_get(d->node, "profile") && strcmp(d->profile, "auto") != 0 &&
 			!profiles_get(p, d->profile))
 			ret = unknown_profile(
-				c, build_at(d->node, "profile"), d->profile, p, errors);
+				config, build_at(d->node, "profile"), d->profile, p, errors);
 	}
-	if (check_names(c, p, errors) < 0)
+	if (check_names(config, p, errors) < 0)
 		ret = -EINVAL;
 	profiles_free(p);
 	return ret;
 }
 
-const void *config_options(const struct config *c, const char *section, const char *name)
+const void *config_options(const struct config *config, const char *section, const char *name)
 {
-	for (size_t i = 0; i < c->n_tables; i++)
-		if (strcmp(c->tables[i]->section, section) == 0 &&
-			strcmp(c->tables[i]->name, name) == 0)
-			return c->options[i];
+	for (size_t i = 0; i < config->n_tables; i++)
+		if (strcmp(config->tables[i]->section, section) == 0 &&
+			strcmp(config->tables[i]->name, name) == 0)
+			return config->options[i];
 	return NULL;
 }
 
@@ -297,17 +302,17 @@ const void *config_options(const struct config *c, const char *section, const ch
  * long windows are and what counts as a gap). */
 static const char *const changeable[] = {"policy", "cost", "lossless", "defaults"};
 
-static int unknown_setting(const struct config *c, const char *key, struct err *e)
+static int unknown_setting(const struct config *config, const char *key, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	size_t n = 0, max = 0;
-	for (size_t i = 0; i < c->n_tables; i++)
-		max += c->tables[i]->n_rows;
+	for (size_t i = 0; i < config->n_tables; i++)
+		max += config->tables[i]->n_rows;
 	const char **names = arena_array(a, const char *, max + 64);
-	for (size_t i = 0; i < c->n_tables; i++)
-		for (size_t k = 0; k < c->tables[i]->n_rows; k++)
-			names[n++] = arena_printf(a, "%s.%s.%s", c->tables[i]->section,
-				c->tables[i]->name, c->tables[i]->rows[k].name);
+	for (size_t i = 0; i < config->n_tables; i++)
+		for (size_t k = 0; k < config->tables[i]->n_rows; k++)
+			names[n++] = arena_printf(a, "%s.%s.%s", config->tables[i]->section,
+				config->tables[i]->name, config->tables[i]->rows[k].name);
 	for (size_t i = 0; i < rw_countof(changeable); i++) {
 		const struct section *s = schema_find(&schema_root, changeable[i])->section;
 		for (size_t k = 0; k < s->n_fields; k++)
@@ -323,12 +328,12 @@ static int unknown_setting(const struct config *c, const char *key, struct err *
 		n ? names[0] : "(none)");
 }
 
-static int set_value(struct config *c, const struct field *f, void *base, const char *key,
-	const char *value, struct err *e)
+static int config_set_value(struct config *config, const struct field *field, void *base,
+	const char *key, const char *value, struct err *e)
 {
-	int r = f->check ? f->check(value, e) : 0;
+	int r = field->check ? field->check(value, e) : 0;
 	if (r == 0)
-		r = option_set(&f->option, c->arena, base, value, e);
+		r = option_set(&field->option, config->arena, base, value, e);
 	if (r < 0 && e) {
 		struct err inner = *e;
 		err_set(e, r, "%s: %s", key, inner.text);
@@ -337,7 +342,7 @@ static int set_value(struct config *c, const struct field *f, void *base, const 
 }
 
 /* "policy.congestion": the section is made when the file has none, so that printing shows it. */
-static int set_in_tree(struct config *c, const char *key, const char *value, struct err *e)
+static int set_in_tree(struct config *config, const char *key, const char *value, struct err *e)
 {
 	for (size_t i = 0; i < rw_countof(changeable); i++) {
 		size_t n = strlen(changeable[i]);
@@ -345,35 +350,35 @@ static int set_in_tree(struct config *c, const char *key, const char *value, str
 			continue;
 		const struct field *outer = schema_find(&schema_root, changeable[i]);
 		const struct field *f = schema_find(outer->section, key + n + 1);
-		void **slot = (void *)((char *)c->tree + outer->option.offset);
+		void **slot = (void *)((char *)config->tree + outer->option.offset);
 		if (!f || f->kind != FIELD_VALUE)
 			break;
 		if (!*slot) {
-			struct build b = {.c = c, .name = c->path};
-			*slot = arena_alloc(c->arena, outer->section->size);
+			struct build b = {.c = config, .name = config->path};
+			*slot = arena_alloc(config->arena, outer->section->size);
 			schema_read(&b, outer->section, NULL, *slot);
 		}
-		int r = set_value(c, f, *slot, key, value, e);
+		int r = config_set_value(config, f, *slot, key, value, e);
 		if (r == 0)
-			build_scalars(c);
+			build_scalars(config);
 		return r;
 	}
-	return unknown_setting(c, key, e);
+	return unknown_setting(config, key, e);
 }
 
-int config_set(struct config *c, const char *key, const char *value, struct err *e)
+int config_set(struct config *config, const char *key, const char *value, struct err *e)
 {
-	for (size_t i = 0; i < c->n_tables; i++) {
-		const struct option_table *t = c->tables[i];
+	for (size_t i = 0; i < config->n_tables; i++) {
+		const struct option_table *t = config->tables[i];
 		size_t ns = strlen(t->section), nn = strlen(t->name);
 		if (strncmp(key, t->section, ns) != 0 || key[ns] != '.' ||
 			strncmp(key + ns + 1, t->name, nn) != 0 || key[ns + 1 + nn] != '.')
 			continue;
 		const struct option *o = option_find(t, key + ns + nn + 2);
 		if (!o)
-			return unknown_setting(c, key, e);
+			return unknown_setting(config, key, e);
 		const struct field f = {.kind = FIELD_VALUE, .option = *o};
-		return set_value(c, &f, c->options[i], key, value, e);
+		return config_set_value(config, &f, config->options[i], key, value, e);
 	}
-	return set_in_tree(c, key, value, e);
+	return set_in_tree(config, key, value, e);
 }

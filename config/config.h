@@ -27,7 +27,7 @@ struct config_secret {
 };
 /* One trailing newline is stripped. Caller wipes and frees. 0, -ENOENT, -EACCES, -EINVAL (empty);
  * @e names the file and the remedy. */
-int secret_read(const struct config_secret *s, char **ret, struct err *e);
+int secret_read(const struct config_secret *secret, char **ret, struct err *e);
 
 struct config_snmp_credential {
 	int version; /* 1, 2 (= 2c) or 3 */
@@ -178,7 +178,7 @@ int config_load(const char *path, enum config_mode mode, const struct option_tab
 int config_parse(const char *text, size_t n, const char *name, enum config_mode mode,
 	const struct option_table *const *tables, size_t n_tables, struct config **ret,
 	struct err_list *errors);
-void config_free(struct config *c); /* NULL is fine */
+void config_free(struct config *config); /* NULL is fine */
 
 /*
  * config_check_files - do the files the configuration names exist, and are they files? Missing ones
@@ -186,27 +186,29 @@ void config_free(struct config *c); /* NULL is fine */
  * and secrets that everyone may read, to @warnings. Loading does not need them: a secret is read
  * when it is used, so that replay and reports work on any machine. 0 or -ENOENT.
  */
-int config_check_files(const struct config *c, struct err_list *errors, struct err_list *warnings);
+int config_check_files(
+	const struct config *config, struct err_list *errors, struct err_list *warnings);
 
 /* config_check_profiles - do the profiles the devices name exist, and is every file of profile_dir
  * right? 0 or -EINVAL, as above. */
-int config_check_profiles(const struct config *c, struct err_list *errors);
+int config_check_profiles(const struct config *config, struct err_list *errors);
 
 /*
  * config_check_served - does this version do what the configuration asks for? What it cannot start
  * with goes to @errors, keys that are understood but that nothing acts upon to @warnings, each with
  * its place. 0 or -ENOTSUP.
  */
-int config_check_served(const struct config *c, struct err_list *errors, struct err_list *warnings);
+int config_check_served(
+	const struct config *config, struct err_list *errors, struct err_list *warnings);
 
 /* config_mistakes_sort - into file order, after several checks were asked one after the other. */
-void config_mistakes_sort(struct err_list *l);
+void config_mistakes_sort(struct err_list *errors);
 
 /* Options of one module ("analyzers", "ecmp_imbalance"): defaults overlaid with the file. NULL when
  * no such table. */
-const void *config_options(const struct config *c, const char *section, const char *name);
+const void *config_options(const struct config *config, const char *section, const char *name);
 /* config_set - "analyzers.ecmp_imbalance.warn" = "30%", for replay --set. */
-int config_set(struct config *c, const char *key, const char *value, struct err *e);
+int config_set(struct config *config, const char *key, const char *value, struct err *e);
 
 /* A link that was heard by LLDP: its ends as in the file, "DEVICE:PORT" or "host:NAME[:NIC]". */
 struct config_link {
@@ -216,19 +218,20 @@ struct config_link {
  * config_with_links - the same configuration with @links in the place of the words "links:
  * discover" or of what was discovered before; groups are derived anew. Declared links stay; a
  * discovered one that uses a port of theirs, a port used before in @links, or a device that is not
- * configured, is left out. @c is not changed, and the result does not need it. 0 or -EINVAL.
+ * configured, is left out. @config is not changed, and the result does not need it. 0 or -EINVAL.
  */
-int config_with_links(const struct config *c, const struct config_link *links, size_t n,
+int config_with_links(const struct config *config, const struct config_link *links, size_t n,
 	struct config **ret, struct err_list *errors);
 /* config_text_unlinked - as config_text(), without the links: for who writes others. */
-char *config_text_unlinked(const struct config *c);
-/* config_discovered - the links of @c that were discovered, copied into @a. Returns how many. */
-size_t config_discovered(const struct config *c, struct arena *a, struct config_link **ret);
+char *config_text_unlinked(const struct config *config);
+/* config_discovered - the links of @config that were discovered, copied into @a. Returns how many.
+ */
+size_t config_discovered(const struct config *config, struct arena *a, struct config_link **ret);
 
 /* config_print - the effective configuration as YAML that config_load accepts again; secrets appear
  * as their reference only. */
-void config_print(const struct config *c, FILE *out);
-char *config_text(const struct config *c); /* same, caller frees */
+void config_print(const struct config *config, FILE *out);
+char *config_text(const struct config *config); /* same, caller frees */
 /* config_explain - type, unit, range, default and prose of one key ("defaults.interval"); all keys
  * when NULL. -ENOENT with a nearest hint. */
 int config_explain(const char *key, const struct option_table *const *tables, size_t n_tables,

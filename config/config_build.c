@@ -13,13 +13,13 @@
 
 /* Sections that were left out are read as empty ones, so that their defaults are in one place: the
  * rows. */
-static void *section_or_defaults(struct build *b, const char *key)
+static void *section_or_defaults(struct build *build, const char *key)
 {
 	const struct field *f = schema_find(&schema_root, key);
-	void **slot = (void *)((char *)b->c->tree + f->option.offset);
+	void **slot = (void *)((char *)build->c->tree + f->option.offset);
 	if (!*slot) {
-		*slot = arena_alloc(b->c->arena, f->section->size);
-		schema_read(b, f->section, NULL, *slot);
+		*slot = arena_alloc(build->c->arena, f->section->size);
+		schema_read(build, f->section, NULL, *slot);
 	}
 	return *slot;
 }
@@ -56,7 +56,7 @@ int address_split(struct arena *a, const char *text, uint16_t default_port, cons
 
 /* Names are used once per kind: true, and an error, when @name is in @seen; else it is from now on.
  */
-static bool already_given(struct build *b, struct smap *seen, const struct yaml_node *section,
+static bool already_given(struct build *build, struct smap *seen, const struct yaml_node *section,
 	const char *kind, const char *name)
 {
 	const struct yaml_node *at = build_at(section, "name");
@@ -64,7 +64,7 @@ static bool already_given(struct build *b, struct smap *seen, const struct yaml_
 	if (!name)
 		return false; /* told by the reader */
 	if (smap_get(seen, name, strlen(name), &line)) {
-		build_error(b, at,
+		build_error(build, at,
 			"name: %s '%s' is already given in line %d; remove one of them or choose "
 			"another name",
 			kind, name, (int)line);
@@ -76,10 +76,10 @@ static bool already_given(struct build *b, struct smap *seen, const struct yaml_
 
 /* ---- credentials --------------------------------------------------------- */
 
-static void add_file(struct build *b, const struct yaml_node *section, const char *key,
+static void add_file(struct build *build, const struct yaml_node *section, const char *key,
 	const char *path, bool secret)
 {
-	struct config *c = b->c;
+	struct config *c = build->c;
 	if (!path)
 		return;
 	if ((c->n_files & (c->n_files - 1)) == 0) {
@@ -95,25 +95,25 @@ static void add_file(struct build *b, const struct yaml_node *section, const cha
 }
 
 /* At most one of KEY_file, KEY_env, KEY_credential. */
-static struct config_secret secret_of(struct build *b, const struct yaml_node *section,
-	const char *key, const struct tree_secret *t)
+static struct config_secret secret_of(struct build *build, const struct yaml_node *section,
+	const char *key, const struct tree_secret *secret)
 {
 	struct config_secret s = {0};
 	const struct {
 		int from;
 		const char *suffix, *name;
 	} ways[] = {
-		{SECRET_FILE, "file", t->file},
-		{SECRET_ENV, "env", t->env},
-		{SECRET_CREDENTIAL, "credential", t->credential},
+		{SECRET_FILE, "file", secret->file},
+		{SECRET_ENV, "env", secret->env},
+		{SECRET_CREDENTIAL, "credential", secret->credential},
 	};
 	for (size_t i = 0; i < rw_countof(ways); i++) {
 		if (!ways[i].name)
 			continue;
-		const char *name = arena_printf(b->c->arena, "%s_%s", key, ways[i].suffix);
+		const char *name = arena_printf(build->c->arena, "%s_%s", key, ways[i].suffix);
 		const struct yaml_node *at = build_at(section, name);
 		if (s.from != SECRET_NONE) {
-			build_error(b, at,
+			build_error(build, at,
 				"%s: this secret is already given in line %d; keep one of them",
 				name, s.line);
 			continue;
@@ -123,149 +123,154 @@ static struct config_secret secret_of(struct build *b, const struct yaml_node *s
 		s.line = at->line;
 		s.col = at->col;
 		if (s.from == SECRET_FILE)
-			add_file(b, section, name, s.name, true);
+			add_file(build, section, name, s.name, true);
 	}
 	return s;
 }
 
-static void misplaced(
-	struct build *b, const struct yaml_node *section, const char *const *keys, const char *why)
+static void config_build_misplaced(struct build *build, const struct yaml_node *section,
+	const char *const *keys, const char *why)
 {
 	for (; *keys; keys++) {
 		const struct yaml_item *i = yaml_get(section, *keys);
 		if (i)
-			build_error(b, &(struct yaml_node){.line = i->line, .col = i->col},
+			build_error(build, &(struct yaml_node){.line = i->line, .col = i->col},
 				"%s: %s", *keys, why);
 	}
 }
 
 static struct config_snmp_credential *build_snmp_credential(
-	struct build *b, const struct tree_snmp_credential *t)
+	struct build *build, const struct tree_snmp_credential *credential)
 {
 	static const char *const v3_keys[] = {"user", "context", "auth", "auth_file", "auth_env",
 		"auth_credential", "priv", "priv_file", "priv_env", "priv_credential", NULL};
 	static const char *const v2_keys[] = {
 		"community_file", "community_env", "community_credential", NULL};
-	if (!t)
+	if (!credential)
 		return NULL;
-	struct config_snmp_credential *c = arena_new_of(b->c->arena, struct config_snmp_credential);
-	c->version = t->version + 1;
-	c->community = secret_of(b, t->node, "community", &t->community);
-	c->user = t->user;
-	c->context = t->context ? t->context : "";
-	c->auth = t->auth < 0 ? SNMP_AUTH_NONE : (enum snmp_auth)t->auth;
-	c->auth_secret = secret_of(b, t->node, "auth", &t->auth_secret);
-	c->priv = t->priv < 0 ? SNMP_PRIV_NONE : (enum snmp_priv)t->priv;
-	c->priv_secret = secret_of(b, t->node, "priv", &t->priv_secret);
-	if (t->version < 0)
+	struct config_snmp_credential *c =
+		arena_new_of(build->c->arena, struct config_snmp_credential);
+	c->version = credential->version + 1;
+	c->community = secret_of(build, credential->node, "community", &credential->community);
+	c->user = credential->user;
+	c->context = credential->context ? credential->context : "";
+	c->auth = credential->auth < 0 ? SNMP_AUTH_NONE : (enum snmp_auth)credential->auth;
+	c->auth_secret = secret_of(build, credential->node, "auth", &credential->auth_secret);
+	c->priv = credential->priv < 0 ? SNMP_PRIV_NONE : (enum snmp_priv)credential->priv;
+	c->priv_secret = secret_of(build, credential->node, "priv", &credential->priv_secret);
+	if (credential->version < 0)
 		return c; /* told by the reader */
 	if (c->version < 3) {
-		misplaced(
-			b, t->node, v3_keys, "belongs to version 3; set 'version: 3' or remove it");
-		if (c->community.from == SECRET_NONE && !yaml_get(t->node, "community"))
-			build_error(b, t->node,
+		config_build_misplaced(build, credential->node, v3_keys,
+			"belongs to version 3; set 'version: 3' or remove it");
+		if (c->community.from == SECRET_NONE && !yaml_get(credential->node, "community"))
+			build_error(build, credential->node,
 				"the community is missing here; add 'community_file: PATH' (or "
 				"community_env, community_credential)");
 		return c;
 	}
-	misplaced(b, t->node, v2_keys, "belongs to versions 1 and 2c; version 3 has 'user'");
+	config_build_misplaced(build, credential->node, v2_keys,
+		"belongs to versions 1 and 2c; version 3 has 'user'");
 	if (!c->user)
-		build_error(
-			b, t->node, "the key 'user' is missing here; version 3 needs a user name");
+		build_error(build, credential->node,
+			"the key 'user' is missing here; version 3 needs a user name");
 	if (c->auth != SNMP_AUTH_NONE && c->auth_secret.from == SECRET_NONE)
-		build_error(b, build_at(t->node, "auth"),
+		build_error(build, build_at(credential->node, "auth"),
 			"auth: its pass phrase is missing; add 'auth_file: PATH' (or auth_env, "
 			"auth_credential)");
 	if (c->auth == SNMP_AUTH_NONE && c->auth_secret.from != SECRET_NONE)
-		build_error(b, t->node,
+		build_error(build, credential->node,
 			"a pass phrase for authentication without protocol; add 'auth: sha256' "
 			"(what the switch has)");
 	if (c->priv != SNMP_PRIV_NONE && c->priv_secret.from == SECRET_NONE)
-		build_error(b, build_at(t->node, "priv"),
+		build_error(build, build_at(credential->node, "priv"),
 			"priv: its pass phrase is missing; add 'priv_file: PATH' (or priv_env, "
 			"priv_credential)");
 	if (c->priv == SNMP_PRIV_NONE && c->priv_secret.from != SECRET_NONE)
-		build_error(b, t->node,
+		build_error(build, credential->node,
 			"a pass phrase for encryption without protocol; add 'priv: aes128' (what "
 			"the switch has)");
 	if (c->priv != SNMP_PRIV_NONE && c->auth == SNMP_AUTH_NONE)
-		build_error(b, build_at(t->node, "priv"),
+		build_error(build, build_at(credential->node, "priv"),
 			"priv: encryption needs authentication; add 'auth: sha256' and its pass "
 			"phrase");
 	if (c->auth == SNMP_AUTH_NONE)
-		build_warn(b, t->node,
+		build_warn(build, credential->node,
 			"version 3 without authentication: anyone can answer for the switch");
 	return c;
 }
 
 static struct config_gnmi_credential *build_gnmi_credential(
-	struct build *b, const struct tree_gnmi_credential *t)
+	struct build *build, const struct tree_gnmi_credential *credential)
 {
-	if (!t)
+	if (!credential)
 		return NULL;
-	struct config_gnmi_credential *c = arena_new_of(b->c->arena, struct config_gnmi_credential);
-	c->username = t->username;
-	c->password = secret_of(b, t->node, "password", &t->password);
-	c->token = secret_of(b, t->node, "token", &t->token);
+	struct config_gnmi_credential *c =
+		arena_new_of(build->c->arena, struct config_gnmi_credential);
+	c->username = credential->username;
+	c->password = secret_of(build, credential->node, "password", &credential->password);
+	c->token = secret_of(build, credential->node, "token", &credential->token);
 	if (c->password.from != SECRET_NONE && !c->username)
-		build_error(b, t->node, "a password without user name; add 'username: NAME'");
-	if (!t->tls)
+		build_error(build, credential->node,
+			"a password without user name; add 'username: NAME'");
+	if (!credential->tls)
 		return c;
-	c->tls_ca = t->tls->ca;
-	c->tls_cert = t->tls->cert;
-	c->tls_key = t->tls->key;
-	c->tls_server_name = t->tls->server_name;
-	c->tls_off = t->tls->off;
-	c->tls_skip_verify = t->tls->skip_verify;
-	add_file(b, t->tls->node, "ca", c->tls_ca, false);
-	add_file(b, t->tls->node, "cert", c->tls_cert, false);
-	add_file(b, t->tls->node, "key", c->tls_key, true);
+	c->tls_ca = credential->tls->ca;
+	c->tls_cert = credential->tls->cert;
+	c->tls_key = credential->tls->key;
+	c->tls_server_name = credential->tls->server_name;
+	c->tls_off = credential->tls->off;
+	c->tls_skip_verify = credential->tls->skip_verify;
+	add_file(build, credential->tls->node, "ca", c->tls_ca, false);
+	add_file(build, credential->tls->node, "cert", c->tls_cert, false);
+	add_file(build, credential->tls->node, "key", c->tls_key, true);
 	if (!c->tls_cert != !c->tls_key)
-		build_error(b, t->tls->node, "cert and key belong together; add '%s: PATH'",
+		build_error(build, credential->tls->node,
+			"cert and key belong together; add '%s: PATH'",
 			c->tls_cert ? "key" : "cert");
 	if (c->tls_off)
-		build_warn(b, build_at(t->tls->node, "off"),
+		build_warn(build, build_at(credential->tls->node, "off"),
 			"off: user name and password cross the network readable");
 	else if (c->tls_skip_verify)
-		build_warn(b, build_at(t->tls->node, "skip_verify"),
+		build_warn(build, build_at(credential->tls->node, "skip_verify"),
 			"skip_verify: anyone in between can pose as the switch");
 	return c;
 }
 
-static void build_credentials(struct build *b)
+static void build_credentials(struct build *build)
 {
-	const struct tree_list *l = &b->c->tree->credentials;
-	b->c->credentials = arena_array(b->c->arena, struct config_credential, l->n);
+	const struct tree_list *l = &build->c->tree->credentials;
+	build->c->credentials = arena_array(build->c->arena, struct config_credential, l->n);
 	for (size_t i = 0; i < l->n; i++) {
 		const struct tree_credential *t = l->v[i];
-		struct config_credential *c = &b->c->credentials[b->c->n_credentials++];
+		struct config_credential *c = &build->c->credentials[build->c->n_credentials++];
 		c->name = t->name;
 		c->line = t->node->line;
-		c->snmp = build_snmp_credential(b, t->snmp);
-		c->gnmi = build_gnmi_credential(b, t->gnmi);
+		c->snmp = build_snmp_credential(build, t->snmp);
+		c->gnmi = build_gnmi_credential(build, t->gnmi);
 		if (!c->snmp && !c->gnmi && !yaml_get(t->node, "snmp") &&
 			!yaml_get(t->node, "gnmi"))
-			build_error(
-				b, t->node, "%s: expected an snmp or a gnmi section here", t->name);
+			build_error(build, t->node, "%s: expected an snmp or a gnmi section here",
+				t->name);
 	}
 }
 
 /* The credential a device refers to, which must have the section for its protocol. */
 static const struct config_credential *find_credential(
-	struct build *b, const struct yaml_node *section, const char *name, bool for_snmp)
+	struct build *build, const struct yaml_node *section, const char *name, bool for_snmp)
 {
-	const struct config *c = b->c;
+	const struct config *c = build->c;
 	const char *protocol = for_snmp ? "snmp" : "gnmi";
 	if (!name) {
-		if (b->mode == CONFIG_FULL && !yaml_get(section, "credentials"))
-			build_error(b, section,
+		if (build->mode == CONFIG_FULL && !yaml_get(section, "credentials"))
+			build_error(build, section,
 				"the key 'credentials' is missing here: a name from 'credentials:' "
 				"that has an %s section",
 				protocol);
 		return NULL;
 	}
 	/* A recorded case may name what it was recorded with, and leave the log-ins at home. */
-	if (b->mode == CONFIG_CASE && !yaml_get(b->root, "credentials"))
+	if (build->mode == CONFIG_CASE && !yaml_get(build->root, "credentials"))
 		return NULL;
 	const struct yaml_node *at = build_at(section, "credentials");
 	const char **names = arena_array(c->arena, const char *, c->n_credentials + 1);
@@ -275,7 +280,7 @@ static const struct config_credential *find_credential(
 		if (strcmp(k->name, name) != 0)
 			continue;
 		if (for_snmp ? !k->snmp : !k->gnmi)
-			build_error(b, at,
+			build_error(build, at,
 				"credentials: '%s' (line %d) has no %s section; add one there or "
 				"name another",
 				name, k->line, protocol);
@@ -283,10 +288,10 @@ static const struct config_credential *find_credential(
 	}
 	const char *near = str_nearest(name, names, c->n_credentials);
 	if (near)
-		build_error(
-			b, at, "credentials: unknown name '%.64s'; did you mean '%s'?", name, near);
+		build_error(build, at, "credentials: unknown name '%.64s'; did you mean '%s'?",
+			name, near);
 	else
-		build_error(b, at,
+		build_error(build, at,
 			"credentials: unknown name '%.64s', expected one from 'credentials:'",
 			name);
 	return NULL;
@@ -301,66 +306,68 @@ static int64_t given_or(int64_t given, int64_t otherwise)
 
 /* What a device does not say comes from 'defaults:'; it is written back, so that the printed
  * configuration is the effective one. */
-static struct config_snmp *build_snmp(struct build *b, struct tree_snmp *t)
+static struct config_snmp *build_snmp(struct build *build, struct tree_snmp *snmp)
 {
-	const struct tree_defaults *d = b->c->tree->defaults;
-	if (!t)
+	const struct tree_defaults *d = build->c->tree->defaults;
+	if (!snmp)
 		return NULL;
-	if (t->timeout_ns && t->timeout_ns > given_or(t->interval_ns, d->interval_ns))
-		build_warn(b, build_at(t->node, "timeout"),
+	if (snmp->timeout_ns && snmp->timeout_ns > given_or(snmp->interval_ns, d->interval_ns))
+		build_warn(build, build_at(snmp->node, "timeout"),
 			"timeout: longer than the interval: one lost request costs a whole poll");
-	t->interval_ns = given_or(t->interval_ns, d->interval_ns);
-	t->slow_interval_ns = given_or(t->slow_interval_ns, d->slow_interval_ns);
-	if (!t->timeout_ns)
-		t->timeout_ns = d->timeout_ns < t->interval_ns ? d->timeout_ns : t->interval_ns;
-	t->deadline_ns = given_or(t->deadline_ns, t->interval_ns);
-	if (!t->address) {
-		if (b->mode == CONFIG_FULL && !yaml_get(t->node, "address"))
-			build_error(b, t->node,
+	snmp->interval_ns = given_or(snmp->interval_ns, d->interval_ns);
+	snmp->slow_interval_ns = given_or(snmp->slow_interval_ns, d->slow_interval_ns);
+	if (!snmp->timeout_ns)
+		snmp->timeout_ns =
+			d->timeout_ns < snmp->interval_ns ? d->timeout_ns : snmp->interval_ns;
+	snmp->deadline_ns = given_or(snmp->deadline_ns, snmp->interval_ns);
+	if (!snmp->address) {
+		if (build->mode == CONFIG_FULL && !yaml_get(snmp->node, "address"))
+			build_error(build, snmp->node,
 				"the key 'address' is missing here: where the device answers SNMP");
-		find_credential(b, t->node, t->credentials, true);
+		find_credential(build, snmp->node, snmp->credentials, true);
 		return NULL;
 	}
-	struct config_snmp *s = arena_new_of(b->c->arena, struct config_snmp);
+	struct config_snmp *s = arena_new_of(build->c->arena, struct config_snmp);
 	/* checked by its row */
-	address_split(b->c->arena, t->address, 161, &s->address, &s->port, NULL);
-	s->credential = find_credential(b, t->node, t->credentials, true);
-	s->interval_ns = t->interval_ns;
-	s->slow_interval_ns = t->slow_interval_ns;
-	s->timeout_ns = t->timeout_ns;
-	s->deadline_ns = t->deadline_ns;
-	s->retries = (int)t->retries;
-	s->max_varbinds_s = (uint64_t)t->max_varbinds_s;
-	s->source = t->source;
-	s->netns = t->netns;
-	s->line = t->node->line;
+	address_split(build->c->arena, snmp->address, 161, &s->address, &s->port, NULL);
+	s->credential = find_credential(build, snmp->node, snmp->credentials, true);
+	s->interval_ns = snmp->interval_ns;
+	s->slow_interval_ns = snmp->slow_interval_ns;
+	s->timeout_ns = snmp->timeout_ns;
+	s->deadline_ns = snmp->deadline_ns;
+	s->retries = (int)snmp->retries;
+	s->max_varbinds_s = (uint64_t)snmp->max_varbinds_s;
+	s->source = snmp->source;
+	s->netns = snmp->netns;
+	s->line = snmp->node->line;
 	return s;
 }
 
-static struct config_gnmi *build_gnmi(struct build *b, struct tree_gnmi *t)
+static struct config_gnmi *build_gnmi(struct build *build, struct tree_gnmi *gnmi)
 {
-	if (!t)
+	if (!gnmi)
 		return NULL;
 	/* of the words of gnmi.encoding, in the protocol */
 	static const int numbers[] = {-1, 2, 4, 0, 3};
-	t->interval_ns = given_or(t->interval_ns, b->c->tree->defaults->interval_ns);
-	t->slow_interval_ns = given_or(t->slow_interval_ns, b->c->tree->defaults->slow_interval_ns);
-	if (!t->address) {
-		if (b->mode == CONFIG_FULL && !yaml_get(t->node, "address"))
-			build_error(b, t->node,
+	gnmi->interval_ns = given_or(gnmi->interval_ns, build->c->tree->defaults->interval_ns);
+	gnmi->slow_interval_ns =
+		given_or(gnmi->slow_interval_ns, build->c->tree->defaults->slow_interval_ns);
+	if (!gnmi->address) {
+		if (build->mode == CONFIG_FULL && !yaml_get(gnmi->node, "address"))
+			build_error(build, gnmi->node,
 				"the key 'address' is missing here: where the device answers gNMI");
-		find_credential(b, t->node, t->credentials, false);
+		find_credential(build, gnmi->node, gnmi->credentials, false);
 		return NULL;
 	}
-	struct config_gnmi *g = arena_new_of(b->c->arena, struct config_gnmi);
-	address_split(b->c->arena, t->address, 9339, &g->address, &g->port, NULL);
-	g->credential = find_credential(b, t->node, t->credentials, false);
-	g->interval_ns = t->interval_ns;
-	g->slow_interval_ns = t->slow_interval_ns;
-	g->timeout_ns = t->timeout_ns;
-	g->encoding = numbers[t->encoding];
-	g->max_message = t->max_message;
-	g->line = t->node->line;
+	struct config_gnmi *g = arena_new_of(build->c->arena, struct config_gnmi);
+	address_split(build->c->arena, gnmi->address, 9339, &g->address, &g->port, NULL);
+	g->credential = find_credential(build, gnmi->node, gnmi->credentials, false);
+	g->interval_ns = gnmi->interval_ns;
+	g->slow_interval_ns = gnmi->slow_interval_ns;
+	g->timeout_ns = gnmi->timeout_ns;
+	g->encoding = numbers[gnmi->encoding];
+	g->max_message = gnmi->max_message;
+	g->line = gnmi->node->line;
 	return g;
 }
 
@@ -370,9 +377,9 @@ static bool lists_nothing(const struct yaml_node *root, const char *key)
 	return !i || (i->value->kind == YAML_LIST && i->value->n == 0);
 }
 
-static void build_devices(struct build *b)
+static void build_devices(struct build *build)
 {
-	struct config *c = b->c;
+	struct config *c = build->c;
 	const struct tree_list *l = &c->tree->devices;
 	c->devices = arena_array(c->arena, struct config_device, l->n);
 	for (size_t i = 0; i < l->n; i++) {
@@ -380,28 +387,28 @@ static void build_devices(struct build *b)
 		struct config_device *d = &c->devices[c->n_devices++];
 		d->name = t->name ? t->name : "";
 		d->device = fabric_device(c->fabric, d->name);
-		d->snmp = build_snmp(b, t->snmp);
-		d->gnmi = build_gnmi(b, t->gnmi);
+		d->snmp = build_snmp(build, t->snmp);
+		d->gnmi = build_gnmi(build, t->gnmi);
 		d->profile = t->profile = t->profile ? t->profile : c->defaults.profile;
 		d->line = t->node->line;
-		if (b->mode == CONFIG_FULL && !yaml_get(t->node, "snmp") &&
+		if (build->mode == CONFIG_FULL && !yaml_get(t->node, "snmp") &&
 			!yaml_get(t->node, "gnmi"))
-			build_error(b, t->node,
+			build_error(build, t->node,
 				"%s: has no address; add 'snmp: { address: ..., credentials: ... "
 				"}' or a gnmi section",
 				t->name ? t->name : "device");
 	}
-	if (b->mode == CONFIG_FULL && lists_nothing(b->root, "devices") &&
-		lists_nothing(b->root, "capture"))
-		build_error(b, b->root,
+	if (build->mode == CONFIG_FULL && lists_nothing(build->root, "devices") &&
+		lists_nothing(build->root, "capture"))
+		build_error(build, build->root,
 			"nothing to watch: add 'devices:' (rocewatch config explain devices) or "
 			"'capture:'");
 }
 
-static void build_captures(struct build *b)
+static void build_captures(struct build *build)
 {
 	static const char *const directions[] = {"in", "out", "both"};
-	struct config *c = b->c;
+	struct config *c = build->c;
 	const struct tree_list *l = &c->tree->captures;
 	struct smap *seen = smap_new();
 	c->captures = arena_array(c->arena, struct config_capture, l->n);
@@ -420,11 +427,11 @@ static void build_captures(struct build *b)
 			.line = t->node->line};
 		if (t->port)
 			endpoint_split(c->arena, t->port, &k->device, &k->port);
-		already_given(b, seen, t->node, "capture", t->name);
+		already_given(build, seen, t->node, "capture", t->name);
 		bool wants_interface = yaml_get(t->node, "interface"),
 		     wants_listen = yaml_get(t->node, "listen");
 		if (wants_interface == wants_listen)
-			build_error(b, t->node,
+			build_error(build, t->node,
 				"%s: expected either 'interface: NAME' (packets) or 'listen: "
 				"ADDRESS:PORT' (sFlow)",
 				t->name ? t->name : "capture");
@@ -432,9 +439,9 @@ static void build_captures(struct build *b)
 	smap_free(seen);
 }
 
-static void build_traps(struct build *b)
+static void build_traps(struct build *build)
 {
-	struct config *c = b->c;
+	struct config *c = build->c;
 	const struct tree_traps *t = c->tree->traps;
 	if (!t)
 		return;
@@ -447,30 +454,30 @@ static void build_traps(struct build *b)
 		arena_array(c->arena, const struct config_credential *, t->credentials.n + 1);
 	for (size_t i = 0; i < t->credentials.n; i++) {
 		const struct config_credential *found =
-			find_credential(b, t->node, t->credentials.v[i], true);
+			find_credential(build, t->node, t->credentials.v[i], true);
 		if (found && found->snmp)
 			k->credentials[k->n_credentials++] = found;
 	}
 }
 
-void build_config(struct build *b)
+void build_config(struct build *build)
 {
-	struct config *c = b->c;
+	struct config *c = build->c;
 	struct config_tree *t = c->tree;
-	const struct tree_defaults *defaults = section_or_defaults(b, "defaults");
-	struct tree_store *store = section_or_defaults(b, "store");
-	const struct tree_tuning *tuning = section_or_defaults(b, "tuning");
+	const struct tree_defaults *defaults = section_or_defaults(build, "defaults");
+	struct tree_store *store = section_or_defaults(build, "store");
+	const struct tree_tuning *tuning = section_or_defaults(build, "tuning");
 
 	if (!store->retention) {
 		const struct section *s =
 			schema_find(schema_find(&schema_root, "store")->section, "retention")
 				->section;
 		store->retention = arena_alloc(c->arena, s->size);
-		schema_read(b, s, NULL, store->retention);
+		schema_read(build, s, NULL, store->retention);
 	}
 	const struct tree_retention *r = store->retention;
 	if (r->raw_ns > r->minute_ns || r->minute_ns > r->hour_ns)
-		build_error(b, r->node,
+		build_error(build, r->node,
 			"retention: expected raw <= minute <= hour, so that older history is the "
 			"coarser one");
 	c->store.path = store->path;
@@ -503,23 +510,23 @@ void build_config(struct build *b)
 	c->alertmanager_url =
 		t->alerts && t->alerts->alertmanager ? t->alerts->alertmanager->url : NULL;
 	c->profile_dir = t->profile_dir;
-	build_credentials(b);
-	build_devices(b);
-	build_captures(b);
-	build_traps(b);
+	build_credentials(build);
+	build_devices(build);
+	build_captures(build);
+	build_traps(build);
 }
 
 /* ---- fabric -------------------------------------------------------------- */
 
-void build_scalars(struct config *c)
+void build_scalars(struct config *config)
 {
-	const struct config_tree *t = c->tree;
-	struct fabric *f = c->fabric;
+	const struct config_tree *t = config->tree;
+	struct fabric *f = config->fabric;
 	f->congestion = (enum congestion_policy)t->policy->congestion;
 	f->lb = (enum lb_policy)t->policy->lb;
 	f->lossless_mtu_bytes = t->lossless->mtu_bytes;
 	if (t->defaults)
-		c->defaults.interval_ns = t->defaults->interval_ns;
+		config->defaults.interval_ns = t->defaults->interval_ns;
 	f->usd_per_gpu_hour =
 		t->cost && !isnan(t->cost->usd_per_gpu_hour) ? t->cost->usd_per_gpu_hour : 0;
 	f->has_cost = t->jobs.n > 0 || (t->cost && !isnan(t->cost->usd_per_gpu_hour));
@@ -545,16 +552,16 @@ void build_scalars(struct config *c)
 	}
 }
 
-static void build_fabric_devices(struct build *b)
+static void build_fabric_devices(struct build *build)
 {
-	struct config *c = b->c;
+	struct config *c = build->c;
 	struct fabric *f = c->fabric;
 	const struct tree_list *l = &c->tree->devices;
 	struct smap *seen = smap_new();
 	f->devices = arena_array(c->arena, struct fabric_device *, l->n);
 	for (size_t i = 0; i < l->n; i++) {
 		const struct tree_device *t = l->v[i];
-		if (!t->name || already_given(b, seen, t->node, "device", t->name))
+		if (!t->name || already_given(build, seen, t->node, "device", t->name))
 			continue;
 		struct fabric_device *d = arena_new_of(c->arena, struct fabric_device);
 		d->name = t->name;
@@ -566,9 +573,9 @@ static void build_fabric_devices(struct build *b)
 	smap_free(seen);
 }
 
-static void build_intent(struct build *b)
+static void build_intent(struct build *build)
 {
-	struct config *c = b->c;
+	struct config *c = build->c;
 	struct fabric *f = c->fabric;
 	const struct config_tree *t = c->tree;
 
@@ -578,7 +585,7 @@ static void build_intent(struct build *b)
 	struct smap *seen = smap_new();
 	for (size_t i = 0; i < t->jobs.n; i++) {
 		const struct tree_job *j = t->jobs.v[i];
-		already_given(b, seen, j->node, "job", j->name);
+		already_given(build, seen, j->node, "job", j->name);
 		f->jobs[f->n_jobs++] = (struct fabric_job){.name = j->name,
 			.gpus = (uint64_t)j->gpus,
 			.hosts = j->hosts,
@@ -603,30 +610,30 @@ static void build_intent(struct build *b)
 			.alpha = k->alpha,
 			.line = k->node->line};
 		if (k->kmin && k->kmax && k->kmin > k->kmax)
-			build_error(b, build_at(k->node, "kmin"),
+			build_error(build, build_at(k->node, "kmin"),
 				"kmin: larger than kmax; marking starts at kmin and is complete at "
 				"kmax");
 		if (k->xon_level && k->xoff_level && k->xon_level > k->xoff_level)
-			build_error(b, build_at(k->node, "xon_level"),
+			build_error(build, build_at(k->node, "xon_level"),
 				"xon_level: higher than xoff_level; sending resumes below the "
 				"level that stopped it");
 	}
 }
 
-void build_fabric(struct build *b)
+void build_fabric(struct build *build)
 {
-	struct config *c = b->c;
+	struct config *c = build->c;
 	struct fabric *f = c->fabric = arena_new_of(c->arena, struct fabric);
-	section_or_defaults(b, "policy");
-	section_or_defaults(b, "lossless");
+	section_or_defaults(build, "policy");
+	section_or_defaults(build, "lossless");
 	f->name = c->tree->fabric;
 	f->id = hash_bytes(f->name, strlen(f->name), 0);
 	f->discover = c->tree->discover;
 	f->lb = (enum lb_policy)c->tree->policy->lb;
-	build_fabric_devices(b);
+	build_fabric_devices(build);
 	fabric_sort(f); /* links are looked up by device name */
-	build_intent(b);
-	build_links(b);
+	build_intent(build);
+	build_links(build);
 	fabric_sort(f);
 	fabric_derive_groups(f, c->arena);
 	build_scalars(c);

@@ -9,9 +9,9 @@
 #include "agent/base/map.h"
 #include "config/schema.h"
 
-size_t config_discovered(const struct config *c, struct arena *a, struct config_link **ret)
+size_t config_discovered(const struct config *config, struct arena *a, struct config_link **ret)
 {
-	const struct tree_list *l = &c->tree->links;
+	const struct tree_list *l = &config->tree->links;
 	size_t n = 0;
 	*ret = arena_array(a, struct config_link, l->n + 1);
 	for (size_t i = 0; i < l->n; i++) {
@@ -23,10 +23,10 @@ size_t config_discovered(const struct config *c, struct arena *a, struct config_
 	return n;
 }
 
-char *config_text_unlinked(const struct config *c)
+char *config_text_unlinked(const struct config *config)
 {
-	struct config_tree tree = *c->tree;
-	struct config copy = *c;
+	struct config_tree tree = *config->tree;
+	struct config copy = *config;
 	tree.links.n = 0;
 	tree.discover = false;
 	copy.tree = &tree;
@@ -35,7 +35,8 @@ char *config_text_unlinked(const struct config *c)
 
 /* Can this end be used: a host, or a port of a configured device that no link before uses? A port
  * is taken by asking. */
-static bool end_free(const struct config *c, struct arena *a, struct smap *used, const char *end)
+static bool end_free(
+	const struct config *config, struct arena *a, struct smap *used, const char *end)
 {
 	const char *device, *port;
 	uint64_t line;
@@ -43,23 +44,23 @@ static bool end_free(const struct config *c, struct arena *a, struct smap *used,
 		return false;
 	if (strcmp(device, "host") == 0)
 		return true;
-	return fabric_device(c->fabric, device) && !smap_get(used, end, strlen(end), &line);
+	return fabric_device(config->fabric, device) && !smap_get(used, end, strlen(end), &line);
 }
 
-static void take(struct smap *used, const char *end)
+static void config_discover_take(struct smap *used, const char *end)
 {
 	if (strncmp(end, "host:", 5) != 0)
 		smap_put(used, end, strlen(end), 1);
 }
 
-int config_with_links(const struct config *c, const struct config_link *links, size_t n,
+int config_with_links(const struct config *config, const struct config_link *links, size_t n,
 	struct config **ret, struct err_list *errors)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	const struct tree_list *was = &c->tree->links;
+	const struct tree_list *was = &config->tree->links;
 	struct smap *used = smap_new();
-	struct config_tree tree = *c->tree;
-	struct config copy = *c;
+	struct config_tree tree = *config->tree;
+	struct config copy = *config;
 
 	tree.links = (struct tree_list){.v = arena_array(a, void *, was->n + n + 1)};
 	for (size_t i = 0; i < was->n; i++) {
@@ -67,32 +68,34 @@ int config_with_links(const struct config *c, const struct config_link *links, s
 		if (t->source == LINK_DISCOVERED)
 			continue;
 		tree.links.v[tree.links.n++] = t;
-		take(used, t->a);
-		take(used, t->b);
+		config_discover_take(used, t->a);
+		config_discover_take(used, t->b);
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (!end_free(c, a, used, links[i].a) || !end_free(c, a, used, links[i].b))
+		if (!end_free(config, a, used, links[i].a) ||
+			!end_free(config, a, used, links[i].b))
 			continue;
 		struct tree_link *t = arena_new_of(a, struct tree_link);
 		*t = (struct tree_link){
 			.a = links[i].a, .b = links[i].b, .source = LINK_DISCOVERED};
 		tree.links.v[tree.links.n++] = t;
-		take(used, t->a);
-		take(used, t->b);
+		config_discover_take(used, t->a);
+		config_discover_take(used, t->b);
 	}
 	smap_free(used);
 	tree.discover = tree.links.n == 0;
 	copy.tree = &tree;
 	rw_cleanup(freep) char *text = config_text(&copy);
-	/* Not CONFIG_FULL: what a whole configuration needs was asked when @c was read. */
-	int rc = config_parse(
-		text, strlen(text), c->path, CONFIG_CASE, c->tables, c->n_tables, ret, errors);
-	if (rc == 0) { /* what may have been changed since @c was read */
+	/* Not CONFIG_FULL: what a whole configuration needs was asked when @config was read. */
+	int rc = config_parse(text, strlen(text), config->path, CONFIG_CASE, config->tables,
+		config->n_tables, ret, errors);
+	if (rc == 0) { /* what may have been changed since @config was read */
 		(*ret)->store.path =
-			c->store.path ? arena_strdup((*ret)->arena, c->store.path) : NULL;
-		(*ret)->socket_path =
-			c->socket_path ? arena_strdup((*ret)->arena, c->socket_path) : NULL;
-		(*ret)->defaults.interval_ns = c->defaults.interval_ns;
+			config->store.path ? arena_strdup((*ret)->arena, config->store.path) : NULL;
+		(*ret)->socket_path = config->socket_path
+			? arena_strdup((*ret)->arena, config->socket_path)
+			: NULL;
+		(*ret)->defaults.interval_ns = config->defaults.interval_ns;
 	}
 	return rc;
 }

@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 enum device_role { ROLE_LEAF, ROLE_SPINE, ROLE_SUPERSPINE, ROLE_OTHER };
-const char *device_role_name(enum device_role r);
+const char *device_role_name(enum device_role role);
 
 enum congestion_policy { CC_DCQCN, CC_PFC_ONLY, CC_ECN_ONLY, CC_RTT, CC_RECEIVER_DRIVEN };
 enum lb_policy { LB_STATIC, LB_FLOWLET, LB_PACKET, LB_ADAPTIVE, LB_PINNED };
-const char *congestion_policy_name(enum congestion_policy p);
-const char *lb_policy_name(enum lb_policy p);
+const char *congestion_policy_name(enum congestion_policy policy);
+const char *lb_policy_name(enum lb_policy policy);
 
 struct fabric_port {
 	const char *name; /* native name */
@@ -98,15 +98,15 @@ struct fabric {
 };
 
 /* NULL if absent */
-const struct fabric_device *fabric_device(const struct fabric *f, const char *name);
+const struct fabric_device *fabric_device(const struct fabric *fabric, const char *name);
 /* native name or alias */
-const struct fabric_port *fabric_port(const struct fabric_device *d, const char *name);
-const struct fabric_group *fabric_group(const struct fabric_device *d, const char *id);
-uint64_t fabric_gpus(const struct fabric *f); /* all jobs */
+const struct fabric_port *fabric_port(const struct fabric_device *device, const char *name);
+const struct fabric_group *fabric_group(const struct fabric_device *device, const char *id);
+uint64_t fabric_gpus(const struct fabric *fabric); /* all jobs */
 /* of the jobs whose glob matches, 0 = none */
-uint64_t fabric_host_gpus(const struct fabric *f, const char *host);
+uint64_t fabric_host_gpus(const struct fabric *fabric, const char *host);
 
 /* natural order: Ethernet2 before Ethernet10 */
-int name_compare(const char *a, const char *b);
+int name_compare(const char *left, const char *right);
 
 #endif

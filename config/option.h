@@ -44,13 +44,13 @@ struct option_table { /* one module: "analyzers.ecmp_imbalance" */
 struct arena;
 /* options_defaults - fill @base (size bytes) from the rows. Aborts on a wrong table (our mistake).
  */
-void options_defaults(const struct option_table *t, struct arena *a, void *base);
+void options_defaults(const struct option_table *table, struct arena *a, void *base);
 /* option_set - parse @text into @base; range-checked. 0, -EINVAL or -ERANGE; @e says what was read
  * and expected, without place. */
 int option_set(
-	const struct option *o, struct arena *a, void *base, const char *text, struct err *e);
-const struct option *option_find(const struct option_table *t, const char *name);
+	const struct option *option, struct arena *a, void *base, const char *text, struct err *e);
+const struct option *option_find(const struct option_table *table, const char *name);
 /* option_text - the value as one would write it. */
-char *option_text(const struct option *o, struct arena *a, const void *base);
+char *option_text(const struct option *option, struct arena *a, const void *base);
 
 #endif

@@ -60,13 +60,13 @@
 	TEXT(T, member.file, key "_file",                                                          \
 		what                                                                               \
 		": a file whose first line it is, mode 0600. Read when it is needed, not before.", \
-		.check = check_text),                                                              \
+		.check = schema_check_text),                                                       \
 		TEXT(T, member.env, key "_env",                                                    \
 			what ": the name of an environment variable of the agent.",                \
-			.check = check_name),                                                      \
+			.check = schema_check_name),                                               \
 		TEXT(T, member.credential, key "_credential",                                      \
 			what ": the name of a systemd credential (LoadCredential= in the unit).",  \
-			.check = check_name)
+			.check = schema_check_name)
 #define NEVER_INLINE(key)                                                                          \
 	REFUSED(key,                                                                               \
 		"a secret is never written into the configuration; use '" key                      \
@@ -74,31 +74,33 @@
 
 /* ---- additional checks of texts ------------------------------------------ */
 
-static int check_name(const char *s, struct err *e)
+static int schema_check_name(const char *name, struct err *e)
 {
 	static const char expected[] = "expected a name of letters, digits and . _ - (at most 63)";
-	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
-	if (n == 0 || s[n] || n > 63)
-		return err_set(e, -EINVAL, "read '%.64s', %s", s, expected);
+	size_t n =
+		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+	if (n == 0 || name[n] || n > 63)
+		return err_set(e, -EINVAL, "read '%.64s', %s", name, expected);
 	return 0;
 }
 
-static int check_device_name(const char *s, struct err *e)
+static int check_device_name(const char *name, struct err *e)
 {
-	if (strcmp(s, "host") == 0)
+	if (strcmp(name, "host") == 0)
 		return err_set(e, -EINVAL,
 			"read 'host', expected another name: 'host:NAME' in links means a server");
-	return check_name(s, e);
+	return schema_check_name(name, e);
 }
 
 /* Names that come from elsewhere (ports, hosts, globs): whatever prints. */
-static int check_text(const char *s, struct err *e)
+static int schema_check_text(const char *text, struct err *e)
 {
-	if (!*s)
+	if (!*text)
 		return err_set(e, -EINVAL, "read an empty text, expected a name");
-	if (strlen(s) > 255)
-		return err_set(e, -EINVAL, "read '%.32s...', expected at most 255 characters", s);
-	for (const unsigned char *p = (const unsigned char *)s; *p; p++)
+	if (strlen(text) > 255)
+		return err_set(
+			e, -EINVAL, "read '%.32s...', expected at most 255 characters", text);
+	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
 		if (*p < 0x20 || *p == 0x7f)
 			return err_set(e, -EINVAL,
 				"read a text with a control character in it, expected one line of "
@@ -106,63 +108,63 @@ static int check_text(const char *s, struct err *e)
 	return 0;
 }
 
-static int check_address(const char *s, struct err *e)
+static int check_address(const char *text, struct err *e)
 {
-	int r = check_text(s, e);
+	int r = schema_check_text(text, e);
 	const char *host;
 	uint16_t port;
-	return r < 0 ? r : address_split(NULL, s, 1, &host, &port, e);
+	return r < 0 ? r : address_split(NULL, text, 1, &host, &port, e);
 }
 
-static int check_listen(const char *s, struct err *e)
+static int check_listen(const char *text, struct err *e)
 {
 	const char *host;
 	uint16_t port = 0;
-	int r = check_text(s, e);
+	int r = schema_check_text(text, e);
 	if (r == 0)
-		r = address_split(NULL, s, 0, &host, &port, e);
+		r = address_split(NULL, text, 0, &host, &port, e);
 	if (r == 0 && port == 0)
 		r = err_set(e, -EINVAL,
-			"read '%.64s', expected ADDRESS:PORT such as \"127.0.0.1:9421\"", s);
+			"read '%.64s', expected ADDRESS:PORT such as \"127.0.0.1:9421\"", text);
 	return r;
 }
 
 /* Traps are taken on an address that somebody chose: never on all of them by default. */
-static int check_trap_listen(const char *s, struct err *e)
+static int check_trap_listen(const char *text, struct err *e)
 {
 	static const char expected[] = "expected an address of this machine and a port, such as "
 				       "\"127.0.0.1:1162\" or \"[2001:db8::5]:162\"";
 	unsigned char raw[16] = {0}, none[16] = {0};
 	char host[64];
-	size_t n = *s == '[' ? strcspn(s, "]") - 1 : strcspn(s, ":");
-	int r = check_listen(s, e);
+	size_t n = *text == '[' ? strcspn(text, "]") - 1 : strcspn(text, ":");
+	int r = check_listen(text, e);
 	if (r < 0)
 		return r;
-	snprintf(
-		host, sizeof(host), "%.*s", (int)(n < sizeof(host) ? n : 0), *s == '[' ? s + 1 : s);
+	snprintf(host, sizeof(host), "%.*s", (int)(n < sizeof(host) ? n : 0),
+		*text == '[' ? text + 1 : text);
 	if (inet_pton(AF_INET, host, raw) != 1 && inet_pton(AF_INET6, host, raw) != 1)
-		return err_set(e, -EINVAL, "read '%.64s', %s", s, expected);
+		return err_set(e, -EINVAL, "read '%.64s', %s", text, expected);
 	if (memcmp(raw, none, sizeof(raw)) == 0)
 		return err_set(e, -EINVAL,
-			"read '%.64s', which is every address of this machine; %s", s, expected);
+			"read '%.64s', which is every address of this machine; %s", text, expected);
 	return 0;
 }
 
-static int check_ip(const char *s, struct err *e)
+static int check_ip(const char *text, struct err *e)
 {
 	unsigned char raw[16];
-	if (inet_pton(AF_INET, s, raw) == 1 || inet_pton(AF_INET6, s, raw) == 1)
+	if (inet_pton(AF_INET, text, raw) == 1 || inet_pton(AF_INET6, text, raw) == 1)
 		return 0;
 	return err_set(
-		e, -EINVAL, "read '%.64s', expected an IPv4 or IPv6 address of this machine", s);
+		e, -EINVAL, "read '%.64s', expected an IPv4 or IPv6 address of this machine", text);
 }
 
 /* "scheme://user:password@host" would put a secret into files, listings and the database. The text
  * is not repeated. */
-static int check_no_login(const char *s, struct err *e)
+static int check_no_login(const char *text, struct err *e)
 {
-	int r = check_text(s, e);
-	const char *authority = strstr(s, "://");
+	int r = schema_check_text(text, e);
+	const char *authority = strstr(text, "://");
 	if (r == 0 && authority && authority[3 + strcspn(authority + 3, "/?#@")] == '@')
 		r = err_set(e, -EINVAL,
 			"read a URL with a log-in ('...@') in it, expected one without: secrets "
@@ -170,42 +172,42 @@ static int check_no_login(const char *s, struct err *e)
 	return r;
 }
 
-static int check_url(const char *s, struct err *e)
+static int check_url(const char *text, struct err *e)
 {
-	int r = check_no_login(s, e);
+	int r = check_no_login(text, e);
 	if (r == 0 &&
-		((strncmp(s, "http://", 7) != 0 && strncmp(s, "https://", 8) != 0) ||
-			strlen(s) < 9))
+		((strncmp(text, "http://", 7) != 0 && strncmp(text, "https://", 8) != 0) ||
+			strlen(text) < 9))
 		r = err_set(e, -EINVAL,
-			"read '%.64s', expected a URL such as \"http://127.0.0.1:9093\"", s);
+			"read '%.64s', expected a URL such as \"http://127.0.0.1:9093\"", text);
 	return r;
 }
 
-static int check_interface(const char *s, struct err *e)
+static int check_interface(const char *text, struct err *e)
 {
-	int r = check_text(s, e);
-	if (r == 0 && (strlen(s) > 15 || strpbrk(s, "/ :")))
+	int r = schema_check_text(text, e);
+	if (r == 0 && (strlen(text) > 15 || strpbrk(text, "/ :")))
 		r = err_set(e, -EINVAL,
 			"read '%.64s', expected the name of a network interface (at most 15 "
 			"characters)",
-			s);
+			text);
 	return r;
 }
 
-static int check_endpoint(const char *s, struct err *e)
+static int check_endpoint(const char *text, struct err *e)
 {
 	const char *device, *port;
-	int r = check_text(s, e);
-	if (r == 0 && !endpoint_split(NULL, s, &device, &port))
+	int r = schema_check_text(text, e);
+	if (r == 0 && !endpoint_split(NULL, text, &device, &port))
 		r = err_set(e, -EINVAL,
-			"read '%.64s', expected \"DEVICE:PORT\" or \"host:NAME[:NIC]\"", s);
+			"read '%.64s', expected \"DEVICE:PORT\" or \"host:NAME[:NIC]\"", text);
 	return r;
 }
 
-static int check_priority(const char *s, struct err *e)
+static int check_priority(const char *text, struct err *e)
 {
-	if (s[0] < '0' || s[0] > '7' || s[1])
-		return err_set(e, -EINVAL, "read '%.64s', expected a priority from 0 to 7", s);
+	if (text[0] < '0' || text[0] > '7' || text[1])
+		return err_set(e, -EINVAL, "read '%.64s', expected a priority from 0 to 7", text);
 	return 0;
 }
 
@@ -230,7 +232,7 @@ static const struct field snmp_credential_rows[] = {
 	SECRET(tree_snmp_credential, community, "community", "Community of versions 1 and 2c"),
 	NEVER_INLINE("community"),
 	TEXT(tree_snmp_credential, user, "user", "User name (securityName) of version 3.",
-		.check = check_text),
+		.check = schema_check_text),
 	TEXT(tree_snmp_credential, context, "context", "Context name of version 3."),
 	CHOICE(tree_snmp_credential, auth, "auth", auths, NULL,
 		"Authentication protocol of version 3, none when not given. sha256 where the "
@@ -247,14 +249,15 @@ static const struct field tls_rows[] = {
 	TEXT(tree_tls, ca, "ca",
 		"File with the certificates of the authorities that sign the switches' "
 		"certificates.",
-		.check = check_text),
+		.check = schema_check_text),
 	TEXT(tree_tls, cert, "cert",
 		"File with our own certificate, for switches that ask for one.",
-		.check = check_text),
-	TEXT(tree_tls, key, "key", "File with the private key of cert.", .check = check_text),
+		.check = schema_check_text),
+	TEXT(tree_tls, key, "key", "File with the private key of cert.",
+		.check = schema_check_text),
 	TEXT(tree_tls, server_name, "server_name",
 		"Name to expect in the switch's certificate when it is not the address.",
-		.check = check_text),
+		.check = schema_check_text),
 	VALUE(tree_tls, off, "off", OPT_BOOL, "false", NULL, NULL,
 		"No TLS at all: user name and password cross the network readable."),
 	VALUE(tree_tls, skip_verify, "skip_verify", OPT_BOOL, "false", NULL, NULL,
@@ -263,7 +266,7 @@ static const struct field tls_rows[] = {
 TABLE(tls_section, tree_tls, tls_rows, "Encryption of gNMI.");
 
 static const struct field gnmi_credential_rows[] = {
-	TEXT(tree_gnmi_credential, username, "username", "User name.", .check = check_text),
+	TEXT(tree_gnmi_credential, username, "username", "User name.", .check = schema_check_text),
 	SECRET(tree_gnmi_credential, password, "password", "Password"),
 	NEVER_INLINE("password"),
 	SECRET(tree_gnmi_credential, token, "token",
@@ -287,7 +290,7 @@ static const struct field snmp_rows[] = {
 		"\"HOST\", \"HOST:PORT\" or \"[IPv6]:PORT\"; the port is 161 when not given.",
 		.check = check_address),
 	TEXT(tree_snmp, credentials, "credentials",
-		"A name from 'credentials:' that has an snmp section.", .check = check_name),
+		"A name from 'credentials:' that has an snmp section.", .check = schema_check_name),
 	VALUE(tree_snmp, interval_ns, "interval", OPT_DURATION, NULL, "100ms", "1h",
 		"Time between polls of the fast counters; defaults.interval when not given."),
 	VALUE(tree_snmp, slow_interval_ns, "slow_interval", OPT_DURATION, NULL, "1s", "24h",
@@ -305,7 +308,7 @@ static const struct field snmp_rows[] = {
 		"= no limit."),
 	TEXT(tree_snmp, source, "source", "Local address to ask from.", .check = check_ip),
 	TEXT(tree_snmp, netns, "netns", "Network namespace (ip-netns name) to ask from.",
-		.check = check_name),
+		.check = schema_check_name),
 };
 TABLE(snmp_section, tree_snmp, snmp_rows, "Poll this device by SNMP.");
 
@@ -315,7 +318,7 @@ static const struct field gnmi_rows[] = {
 		"\"HOST\", \"HOST:PORT\" or \"[IPv6]:PORT\"; the port is 9339 when not given.",
 		.check = check_address),
 	TEXT(tree_gnmi, credentials, "credentials",
-		"A name from 'credentials:' that has a gnmi section.", .check = check_name),
+		"A name from 'credentials:' that has a gnmi section.", .check = schema_check_name),
 	VALUE(tree_gnmi, interval_ns, "interval", OPT_DURATION, NULL, "100ms", "1h",
 		"Sample interval asked for; defaults.interval when not given."),
 	VALUE(tree_gnmi, slow_interval_ns, "slow_interval", OPT_DURATION, NULL, "1s", "24h",
@@ -340,11 +343,11 @@ static const struct field device_rows[] = {
 		"superspine."),
 	TEXT(tree_device, rail, "rail",
 		"Rail (plane) of a spine: uplinks to it form the group uplinks@RAIL.",
-		.check = check_name),
+		.check = schema_check_name),
 	TEXT(tree_device, profile, "profile",
 		"What to collect and how (rocewatch profile list); defaults.profile when not "
 		"given.",
-		.check = check_name),
+		.check = schema_check_name),
 	CHOICE(tree_device, lb, "load_balancing", balancings, NULL,
 		"How this device spreads load over equal paths; policy.load_balancing when not "
 		"given."),
@@ -366,7 +369,7 @@ static const struct field link_rows[] = {
 		"is reported."),
 	TEXT(tree_link, rail, "rail",
 		"Rail (plane) this link belongs to; the rail of the spine when not given.",
-		.check = check_name),
+		.check = schema_check_name),
 	CHOICE(tree_link, source, "source", link_sources, NULL,
 		"Where the link comes from: written by a person, or heard by LLDP (links: "
 		"discover) and then kept by the agent."),
@@ -379,14 +382,14 @@ static const struct field group_rows[] = {
 		.flags = FIELD_REQUIRED, .check = check_device_name),
 	TEXT(tree_group, group, "group",
 		"Name of the group; a derived group of that name (uplinks, to:DEVICE) is replaced.",
-		.flags = FIELD_REQUIRED, .check = check_text),
+		.flags = FIELD_REQUIRED, .check = schema_check_text),
 	{.kind = FIELD_VALUES,
 		.option = {.name = "ports",
 			.type = OPT_STRING,
 			.offset = offsetof(struct tree_group, ports),
 			.doc = "Its members: native port names; one name for a LAG."},
 		.flags = FIELD_REQUIRED,
-		.check = check_text},
+		.check = schema_check_text},
 	CHOICE(tree_group, lb, "load_balancing", balancings, NULL,
 		"How load is spread over this group; the device's when not given."),
 };
@@ -397,14 +400,14 @@ static const struct field lag_rows[] = {
 	TEXT(tree_lag, device, "device", "The device whose ports these are.",
 		.flags = FIELD_REQUIRED, .check = check_device_name),
 	TEXT(tree_lag, name, "name", "Name of the aggregate interface.", .flags = FIELD_REQUIRED,
-		.check = check_text),
+		.check = schema_check_text),
 	{.kind = FIELD_VALUES,
 		.option = {.name = "ports",
 			.type = OPT_STRING,
 			.offset = offsetof(struct tree_lag, ports),
 			.doc = "Its member ports."},
 		.flags = FIELD_REQUIRED,
-		.check = check_text},
+		.check = schema_check_text},
 };
 TABLE(lag_section, tree_lag, lag_rows,
 	"Link aggregates: one member of an ECMP group, and a group lag:NAME of their own.");
@@ -435,9 +438,9 @@ TABLE(policy_section, tree_policy, policy_rows, "What the site means to do.");
 	VALUE(tree_threshold, member, key, OPT_SIZE, NULL, NULL, "1TiB", doc_)
 static const struct field threshold_rows[] = {
 	VALUE(tree_threshold, devices, "devices", OPT_STRING, "*", NULL, NULL,
-		"Device names, with * and ?.", .check = check_text),
+		"Device names, with * and ?.", .check = schema_check_text),
 	VALUE(tree_threshold, ports, "ports", OPT_STRING, "*", NULL, NULL,
-		"Port names, with * and ?.", .check = check_text),
+		"Port names, with * and ?.", .check = schema_check_text),
 	VALUE(tree_threshold, priority, "priority", OPT_INT, NULL, "0", "7", "802.1p priority.",
 		.flags = FIELD_REQUIRED),
 	THRESHOLD(kmin, "kmin", "ECN: queue length from which packets are marked."),
@@ -460,7 +463,7 @@ TABLE(threshold_section, tree_threshold, threshold_rows,
 
 static const struct field capture_rows[] = {
 	TEXT(tree_capture, name, "name", "Name of the capture.", .flags = FIELD_REQUIRED,
-		.check = check_name),
+		.check = schema_check_name),
 	TEXT(tree_capture, interface, "interface",
 		"Network interface to capture from: a mirror port, an ERSPAN device, a host's NIC.",
 		.check = check_interface),
@@ -468,7 +471,7 @@ static const struct field capture_rows[] = {
 		"ADDRESS:PORT to receive sFlow on, instead of an interface.",
 		.check = check_listen),
 	TEXT(tree_capture, netns, "netns", "Network namespace (ip-netns name) of the interface.",
-		.check = check_name),
+		.check = schema_check_name),
 	TEXT(tree_capture, port, "port",
 		"The switch port it mirrors, \"DEVICE:PORT\": its flows are then told apart per "
 		"ECMP member.",
@@ -488,11 +491,11 @@ TABLE(capture_section, tree_capture, capture_rows, "Where packets come from.");
 
 static const struct field job_rows[] = {
 	TEXT(tree_job, name, "name", "Name of the job.", .flags = FIELD_REQUIRED,
-		.check = check_text),
+		.check = schema_check_text),
 	VALUE(tree_job, gpus, "gpus", OPT_INT, NULL, "1", "10000000", "GPUs it runs on.",
 		.flags = FIELD_REQUIRED),
 	VALUE(tree_job, hosts, "hosts", OPT_STRING, "*", NULL, NULL,
-		"Names of its hosts, with * and ?.", .check = check_text),
+		"Names of its hosts, with * and ?.", .check = schema_check_text),
 	VALUE(tree_job, step_ns, "step", OPT_DURATION, "0s", "0s", "1h",
 		"How long a step takes when all is well; with it losses are told in time per step "
 		"as well, not only as shares. "
@@ -534,7 +537,7 @@ static const struct field defaults_rows[] = {
 		"How long one request may stay unanswered."),
 	VALUE(tree_defaults, profile, "profile", OPT_STRING, "auto", NULL, NULL,
 		"Profile of devices that name none; auto = by what the device says it is.",
-		.check = check_name),
+		.check = schema_check_name),
 };
 TABLE(defaults_section, tree_defaults, defaults_rows, "For devices that do not say otherwise.");
 
@@ -559,7 +562,7 @@ static const struct field traps_rows[] = {
 			.doc = "Names from 'credentials:' whose communities and SNMPv3 users are "
 			       "accepted in traps; others are dropped and counted."},
 		.flags = FIELD_REQUIRED,
-		.check = check_name},
+		.check = schema_check_name},
 };
 TABLE(traps_section, tree_traps, traps_rows,
 	"Receive SNMP traps and informs of the devices above (linkDown, restarts, PFC "
@@ -577,14 +580,14 @@ TABLE(alerts_section, tree_alerts, alerts_rows, "Who is told.");
 
 static const struct field tuning_name_rows[] = {
 	VALUE(tree_tuning_name, devices, "devices", OPT_STRING, "*", NULL, NULL,
-		"Device names, with * and ?.", .check = check_text),
+		"Device names, with * and ?.", .check = schema_check_text),
 	TEXT(tree_tuning_name, object, "object",
 		"What is named, as the profile of the device calls it: wred_profile, "
 		"buffer_profile, qos_profile, mmu_profile, queuing_out, "
 		"queuing_in, congestion_profile, pfc_profile, drop_profile, cnp_profile.",
-		.flags = FIELD_REQUIRED, .check = check_name),
+		.flags = FIELD_REQUIRED, .check = schema_check_name),
 	TEXT(tree_tuning_name, name, "name", "Its name on these devices.", .flags = FIELD_REQUIRED,
-		.check = check_name),
+		.check = schema_check_name),
 };
 TABLE(tuning_name_section, tree_tuning_name, tuning_name_rows,
 	"What a site calls the objects that hold thresholds; the first entry that fits a device "
@@ -607,7 +610,7 @@ TABLE(tuning_section, tree_tuning, tuning_rows, "When thresholds are advised.");
 static const struct field root_rows[] = {
 	VALUE(config_tree, fabric, "fabric", OPT_STRING, "fabric", NULL, NULL,
 		"Name of the fabric; incident numbers are made from it, so do not change it.",
-		.check = check_name),
+		.check = schema_check_name),
 	SECTION(config_tree, store, "store", store_section),
 	SECTIONS(FIELD_NAMED, config_tree, credentials, "credentials", credential_section),
 	SECTION(config_tree, defaults, "defaults", defaults_section),
@@ -630,13 +633,13 @@ static const struct field root_rows[] = {
 	TEXT(config_tree, socket, "socket",
 		"Socket for commands to the running agent; the store's path with .sock when not "
 		"given.",
-		.check = check_text),
+		.check = schema_check_text),
 	TEXT(config_tree, user, "user",
 		"User to become after the start; the agent stays who it is when not given.",
-		.check = check_name),
+		.check = schema_check_name),
 	TEXT(config_tree, profile_dir, "profile_dir",
 		"Directory with the site's own profiles, which win over built-in ones.",
-		.check = check_text),
+		.check = schema_check_text),
 };
 const struct section schema_root = {
 	.size = sizeof(struct config_tree),
@@ -645,15 +648,15 @@ const struct section schema_root = {
 	.doc = "The configuration of rocewatch.",
 };
 
-const struct field *schema_find(const struct section *s, const char *name)
+const struct field *schema_find(const struct section *section, const char *name)
 {
-	for (size_t i = 0; i < s->n_fields; i++)
-		if (strcmp(s->fields[i].option.name, name) == 0)
-			return &s->fields[i];
+	for (size_t i = 0; i < section->n_fields; i++)
+		if (strcmp(section->fields[i].option.name, name) == 0)
+			return &section->fields[i];
 	return NULL;
 }
 
-char *schema_type_text(const struct field *f, char *buf, size_t size)
+char *schema_type_text(const struct field *field, char *buf, size_t size)
 {
 	static const char *const names[] = {
 		[OPT_BOOL] = "true or false",
@@ -667,15 +670,15 @@ char *schema_type_text(const struct field *f, char *buf, size_t size)
 		[OPT_STRING] = "text",
 		[OPT_ENUM] = "one of",
 	};
-	switch (f->kind) {
+	switch (field->kind) {
 	case FIELD_VALUE:
-		if (f->option.type == OPT_ENUM) {
+		if (field->option.type == OPT_ENUM) {
 			rw_cleanup(str_done) struct str b = {0};
-			for (const char *const *c = f->option.choices; *c; c++)
+			for (const char *const *c = field->option.choices; *c; c++)
 				str_addf(&b, "%s%s", b.n ? " | " : "", *c);
 			snprintf(buf, size, "%s", b.s);
 		} else {
-			snprintf(buf, size, "%s", names[f->option.type]);
+			snprintf(buf, size, "%s", names[field->option.type]);
 		}
 		break;
 	case FIELD_VALUES: snprintf(buf, size, "list of texts"); break;
@@ -689,12 +692,12 @@ char *schema_type_text(const struct field *f, char *buf, size_t size)
 	return buf;
 }
 
-bool schema_unset(const struct option *o, const void *base)
+bool schema_unset(const struct option *option, const void *base)
 {
-	const char *p = (const char *)base + o->offset;
-	if (o->def)
+	const char *p = (const char *)base + option->offset;
+	if (option->def)
 		return false;
-	switch (o->type) {
+	switch (option->type) {
 	case OPT_STRING: return *(const char *const *)(const void *)p == NULL;
 	case OPT_ENUM: return *(const int *)(const void *)p == -1;
 	case OPT_RATIO:

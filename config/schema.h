@@ -49,13 +49,13 @@ struct section {
 };
 extern const struct section schema_root;
 
-const struct field *schema_find(const struct section *s, const char *name);
+const struct field *schema_find(const struct section *section, const char *name);
 /* schema_type_text - "duration", "one of leaf, spine", "list of sections": for people. Returns
  * @buf. */
-char *schema_type_text(const struct field *f, char *buf, size_t size);
+char *schema_type_text(const struct field *field, char *buf, size_t size);
 /* schema_unset - is this value not given and without default? 0 for numbers, NAN for ratios, NULL
  * for texts, -1 for choices. */
-bool schema_unset(const struct option *o, const void *base);
+bool schema_unset(const struct option *option, const void *base);
 
 /* ---- the file as read ---------------------------------------------------- */
 
@@ -241,9 +241,9 @@ struct build { /* while one configuration is made */
 
 /* build_error - a mistake at a node (NULL: no place); build_warn - something that will work, but
  * hardly as meant. */
-void build_error(struct build *b, const struct yaml_node *at, const char *fmt, ...)
+void build_error(struct build *build, const struct yaml_node *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-void build_warn(struct build *b, const struct yaml_node *at, const char *fmt, ...)
+void build_warn(struct build *build, const struct yaml_node *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* build_at - the node of a key in a section, else the section itself: where a later check points
  * to. */
@@ -251,16 +251,17 @@ const struct yaml_node *build_at(const struct yaml_node *section, const char *ke
 
 /* schema_read - fill @base (zeroed) from @node, which may be NULL for "not given": defaults alone.
  */
-void schema_read(
-	struct build *b, const struct section *s, const struct yaml_node *node, void *base);
+void schema_read(struct build *build, const struct section *section, const struct yaml_node *node,
+	void *base);
 
 /* build_config - credentials, devices, captures and the rest of struct config; build_fabric - the
  * graph, before it. */
-void build_config(struct build *b);
-void build_fabric(struct build *b);
-void build_links(struct build *b); /* links, lags, ecmp into the fabric whose devices are known */
+void build_config(struct build *build);
+void build_fabric(struct build *build);
+void build_links(
+	struct build *build); /* links, lags, ecmp into the fabric whose devices are known */
 /* build_scalars - what config_set may change later: policy, cost, lossless. */
-void build_scalars(struct config *c);
+void build_scalars(struct config *config);
 /* endpoint_split - "leaf1:et-0/0/0:1" at the first ':'. false when there is no text on one side. */
 bool endpoint_split(
 	struct arena *a, const char *text, const char **ret_device, const char **ret_port);
@@ -270,10 +271,13 @@ int address_split(struct arena *a, const char *text, uint16_t default_port, cons
 	uint16_t *ret_port, struct err *e);
 
 /* fabric_derive_groups - ECMP groups of the finished graph beside the given ones. */
-void fabric_derive_groups(struct fabric *f, struct arena *a);
+void fabric_derive_groups(struct fabric *fabric, struct arena *a);
 /* finds or adds */
-struct fabric_port *fabric_port_add(struct fabric_device *d, struct arena *a, const char *name);
-void fabric_group_add(struct fabric_device *d, struct arena *a, const struct fabric_group *g);
-void fabric_sort(struct fabric *f); /* devices and ports in natural order; once, before groups */
+struct fabric_port *fabric_port_add(
+	struct fabric_device *device, struct arena *a, const char *name);
+void fabric_group_add(
+	struct fabric_device *device, struct arena *a, const struct fabric_group *group);
+void fabric_sort(
+	struct fabric *fabric); /* devices and ports in natural order; once, before groups */
 
 #endif

@@ -84,12 +84,12 @@ static int from_credential(const char *name, char **ret, struct err *e)
 	return from_file(path.s, "systemd credential", name, ret, e);
 }
 
-int secret_read(const struct config_secret *s, char **ret, struct err *e)
+int secret_read(const struct config_secret *secret, char **ret, struct err *e)
 {
-	switch (s->from) {
-	case SECRET_FILE: return from_file(s->name, "file", s->name, ret, e);
-	case SECRET_ENV: return from_env(s->name, ret, e);
-	case SECRET_CREDENTIAL: return from_credential(s->name, ret, e);
+	switch (secret->from) {
+	case SECRET_FILE: return from_file(secret->name, "file", secret->name, ret, e);
+	case SECRET_ENV: return from_env(secret->name, ret, e);
+	case SECRET_CREDENTIAL: return from_credential(secret->name, ret, e);
 	case SECRET_NONE: break;
 	}
 	return err_set(e, -EINVAL, "no secret is configured here");

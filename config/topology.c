@@ -14,9 +14,9 @@
 #include "agent/base/str.h"
 #include "config/fabric.h"
 
-static bool given(const char *s)
+static bool topology_given(const char *text)
 {
-	return s && *s;
+	return text && *text;
 }
 
 char *lldp_id_text(
@@ -55,21 +55,22 @@ struct directory {
 
 #define SHARED UINT64_MAX
 
-static void directory_put(struct smap *m, const char *name, uint64_t device)
+static void directory_put(struct smap *map, const char *name, uint64_t device)
 {
 	uint64_t known;
-	if (given(name))
-		smap_put(m, name, strlen(name),
-			smap_get(m, name, strlen(name), &known) && known != device ? SHARED
-										   : device);
+	if (topology_given(name))
+		smap_put(map, name, strlen(name),
+			smap_get(map, name, strlen(name), &known) && known != device ? SHARED
+										     : device);
 }
 
 static const struct topology_device *directory_get(
-	const struct directory *d, const struct smap *m, const char *name)
+	const struct directory *directory, const struct smap *map, const char *name)
 {
 	uint64_t at;
-	return given(name) && smap_get(m, name, strlen(name), &at) && at != SHARED ? &d->devices[at]
-										   : NULL;
+	return topology_given(name) && smap_get(map, name, strlen(name), &at) && at != SHARED
+		? &directory->devices[at]
+		: NULL;
 }
 
 #define SYSTEM_MAX 256
@@ -100,38 +101,38 @@ static struct directory directory_new(const struct topology_device *devices, siz
 	return d;
 }
 
-static void directory_done(struct directory *d)
+static void directory_done(struct directory *directory)
 {
-	smap_free(d->chassis);
-	smap_free(d->names);
-	smap_free(d->macs);
+	smap_free(directory->chassis);
+	smap_free(directory->names);
+	smap_free(directory->macs);
 }
 
 static const struct topology_device *device_heard(
-	const struct directory *all, const struct topology_neighbor *h)
+	const struct directory *all, const struct topology_neighbor *neighbor)
 {
 	char buf[SYSTEM_MAX];
-	const struct topology_device *d = directory_get(all, all->chassis, h->chassis);
+	const struct topology_device *d = directory_get(all, all->chassis, neighbor->chassis);
 	if (!d)
-		d = directory_get(all, all->names, system_key(buf, h->sysname));
-	if (!d && h->chassis_subtype == LLDP_CHASSIS_MAC)
-		d = directory_get(all, all->macs, h->chassis);
+		d = directory_get(all, all->names, system_key(buf, neighbor->sysname));
+	if (!d && neighbor->chassis_subtype == LLDP_CHASSIS_MAC)
+		d = directory_get(all, all->macs, neighbor->chassis);
 	return d;
 }
 
 enum port_key { BY_NAME, BY_ALIAS, BY_DESCR, BY_MAC, BY_IFINDEX, BY_END };
 
-static bool port_is(const struct topology_port *p, enum port_key key, const char *id)
+static bool port_is(const struct topology_port *port, enum port_key key, const char *id)
 {
 	switch (key) {
-	case BY_NAME: return str_eq(p->name, id);
-	case BY_ALIAS: return given(p->alias) && str_eq(p->alias, id);
-	case BY_DESCR: return given(p->descr) && str_eq(p->descr, id);
-	case BY_MAC: return given(p->mac) && strcasecmp(p->mac, id) == 0;
+	case BY_NAME: return str_eq(port->name, id);
+	case BY_ALIAS: return topology_given(port->alias) && str_eq(port->alias, id);
+	case BY_DESCR: return topology_given(port->descr) && str_eq(port->descr, id);
+	case BY_MAC: return topology_given(port->mac) && strcasecmp(port->mac, id) == 0;
 	case BY_IFINDEX: {
 		char *end;
 		const unsigned long v = strtoul(id, &end, 10);
-		return isdigit((unsigned char)*id) && *end == '\0' && v == p->ifindex && v != 0;
+		return isdigit((unsigned char)*id) && *end == '\0' && v == port->ifindex && v != 0;
 	}
 	case BY_END: break;
 	}
@@ -151,14 +152,14 @@ static const enum port_key keys_of[][6] = {
 };
 
 static const struct topology_port *port_by(
-	const struct topology_device *d, const enum port_key *keys, const char *id)
+	const struct topology_device *device, const enum port_key *keys, const char *id)
 {
-	for (; given(id) && *keys != BY_END; keys++) {
+	for (; topology_given(id) && *keys != BY_END; keys++) {
 		const struct topology_port *found = NULL;
 		size_t n = 0;
-		for (size_t p = 0; p < d->n_ports; p++) {
-			if (port_is(&d->ports[p], *keys, id)) {
-				found = &d->ports[p];
+		for (size_t p = 0; p < device->n_ports; p++) {
+			if (port_is(&device->ports[p], *keys, id)) {
+				found = &device->ports[p];
 				n++;
 			}
 		}
@@ -169,27 +170,27 @@ static const struct topology_port *port_by(
 }
 
 static const struct topology_port *port_heard(
-	const struct topology_device *d, const struct topology_neighbor *h)
+	const struct topology_device *device, const struct topology_neighbor *neighbor)
 {
-	const int s = h->port_subtype;
+	const int s = neighbor->port_subtype;
 	const struct topology_port *p =
-		port_by(d, keys_of[s > 0 && s <= LLDP_PORT_LOCAL ? s : 0], h->port_id);
-	return p ? p : port_by(d, keys_of[0], h->port_descr);
+		port_by(device, keys_of[s > 0 && s <= LLDP_PORT_LOCAL ? s : 0], neighbor->port_id);
+	return p ? p : port_by(device, keys_of[0], neighbor->port_descr);
 }
 
 struct end {
 	const char *device, *port;
 };
 
-static int end_compare(struct end x, struct end y)
+static int end_compare(struct end left, struct end right)
 {
-	const int c = name_compare(x.device, y.device);
-	return c ? c : name_compare(x.port, y.port);
+	const int c = name_compare(left.device, right.device);
+	return c ? c : name_compare(left.port, right.port);
 }
 
-static int link_compare(const void *a, const void *b)
+static int link_compare(const void *left, const void *right)
 {
-	const struct topology_link *x = a, *y = b;
+	const struct topology_link *x = left, *y = right;
 	const int c = end_compare(
 		(struct end){x->a_device, x->a_port}, (struct end){y->a_device, y->a_port});
 	if (c)
@@ -202,10 +203,10 @@ static int link_compare(const void *a, const void *b)
 }
 
 /* The two ends of a link as one key; 0 bytes part the words. */
-static void link_key(struct str *key, const struct topology_link *l)
+static void link_key(struct str *key, const struct topology_link *link)
 {
-	const char *const parts[] = {l->a_device, l->a_port, l->b_device ? l->b_device : "",
-		l->b_device ? l->b_port : l->host};
+	const char *const parts[] = {link->a_device, link->a_port,
+		link->b_device ? link->b_device : "", link->b_device ? link->b_port : link->host};
 	for (size_t i = 0; i < rw_countof(parts); i++)
 		str_addn(key, parts[i], strlen(parts[i]) + 1);
 }
@@ -215,9 +216,9 @@ struct use { /* a port that a link claims */
 	size_t link;
 };
 
-static int use_compare(const void *a, const void *b)
+static int use_compare(const void *left, const void *right)
 {
-	const struct use *x = a, *y = b;
+	const struct use *x = left, *y = right;
 	const int c = end_compare(x->end, y->end);
 	return c ? c : x->link < y->link ? -1 : x->link > y->link;
 }
@@ -263,54 +264,60 @@ static void links_dispute(struct arena *a, struct topology_link *links, size_t n
 
 /* A name as an endpoint holds it: ':' parts its words, and what YAML or a terminal would take for
  * more than text has no place in it. */
-static char *host_name(struct arena *a, const struct topology_neighbor *h)
+static char *host_name(struct arena *a, const struct topology_neighbor *neighbor)
 {
-	char *host = arena_strdup(a, given(h->sysname) ? h->sysname : h->chassis ? h->chassis : "");
+	char *host = arena_strdup(a,
+		topology_given(neighbor->sysname) ? neighbor->sysname
+			: neighbor->chassis       ? neighbor->chassis
+						  : "");
 	for (char *c = host; *c; c++)
 		*c = isalnum((unsigned char)*c) || strchr("._-", *c) ? *c : '-';
 	return host;
 }
 
-static bool nic_is_name(const struct topology_neighbor *h)
+static bool nic_is_name(const struct topology_neighbor *neighbor)
 {
-	const bool kind = h->port_subtype == LLDP_PORT_IFNAME ||
-		h->port_subtype == LLDP_PORT_LOCAL || h->port_subtype == LLDP_PORT_IFALIAS;
-	return kind && given(h->port_id) &&
-		strspn(h->port_id,
+	const bool kind = neighbor->port_subtype == LLDP_PORT_IFNAME ||
+		neighbor->port_subtype == LLDP_PORT_LOCAL ||
+		neighbor->port_subtype == LLDP_PORT_IFALIAS;
+	return kind && topology_given(neighbor->port_id) &&
+		strspn(neighbor->port_id,
 			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/") ==
-		strlen(h->port_id);
+		strlen(neighbor->port_id);
 }
 
 /* The other end of a device whose ports are not known (it is not polled, or was silent): as the
  * neighbour itself calls it. */
-static const char *port_unknown(const struct topology_neighbor *h)
+static const char *port_unknown(const struct topology_neighbor *neighbor)
 {
-	const bool name = h->port_subtype == LLDP_PORT_IFNAME ||
-		h->port_subtype == LLDP_PORT_LOCAL || h->port_subtype == LLDP_PORT_IFALIAS;
-	return name && given(h->port_id) ? h->port_id
-		: given(h->port_descr)   ? h->port_descr
-					 : h->port_id;
+	const bool name = neighbor->port_subtype == LLDP_PORT_IFNAME ||
+		neighbor->port_subtype == LLDP_PORT_LOCAL ||
+		neighbor->port_subtype == LLDP_PORT_IFALIAS;
+	return name && topology_given(neighbor->port_id) ? neighbor->port_id
+		: topology_given(neighbor->port_descr)   ? neighbor->port_descr
+							 : neighbor->port_id;
 }
 
 /* What one device heard on one of its ports; false when it names nobody. */
-static bool link_of(struct arena *a, const struct directory *all, const struct topology_neighbor *h,
-	struct topology_link *ret)
+static bool link_of(struct arena *a, const struct directory *all,
+	const struct topology_neighbor *neighbor, struct topology_link *ret)
 {
-	const struct topology_device *d = device_heard(all, h);
+	const struct topology_device *d = device_heard(all, neighbor);
 	if (!d) {
-		char *host = host_name(a, h);
-		*ret = (struct topology_link){.a_device = h->device,
-			.a_port = h->port,
+		char *host = host_name(a, neighbor);
+		*ret = (struct topology_link){.a_device = neighbor->device,
+			.a_port = neighbor->port,
 			.host = host,
-			.nic = nic_is_name(h) ? h->port_id : "",
+			.nic = nic_is_name(neighbor) ? neighbor->port_id : "",
 			.confirmed = true,
-			.anonymous = !given(h->sysname)};
+			.anonymous = !topology_given(neighbor->sysname)};
 		return *host;
 	}
-	const struct topology_port *p = port_heard(d, h);
-	struct end x = {h->device, h->port}, y = {d->name, p ? p->name : port_unknown(h)};
+	const struct topology_port *p = port_heard(d, neighbor);
+	struct end x = {neighbor->device, neighbor->port},
+		   y = {d->name, p ? p->name : port_unknown(neighbor)};
 	/* a port that hears itself has a loop plug */
-	if (!given(y.port) || (str_eq(x.device, y.device) && str_eq(x.port, y.port)))
+	if (!topology_given(y.port) || (str_eq(x.device, y.device) && str_eq(x.port, y.port)))
 		return false;
 	const bool swap = end_compare(x, y) > 0;
 	*ret = (struct topology_link){.a_device = swap ? y.device : x.device,
@@ -321,8 +328,9 @@ static bool link_of(struct arena *a, const struct directory *all, const struct t
 		ret->problem = arena_printf(a,
 			"%s has no port that matches what %s:%s heard (id \"%s\", description "
 			"\"%s\")",
-			d->name, h->device, h->port, h->port_id ? h->port_id : "",
-			h->port_descr ? h->port_descr : "");
+			d->name, neighbor->device, neighbor->port,
+			neighbor->port_id ? neighbor->port_id : "",
+			neighbor->port_descr ? neighbor->port_descr : "");
 	return true;
 }
 

@@ -40,8 +40,8 @@ enum { MAX_MISTAKES = 100 };
 
 static const struct yaml_node null_node = {.kind = YAML_NULL};
 
-__attribute__((format(printf, 4, 5))) static int mistake(
-	struct reader *r, int line, int col, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static int yaml_mistake(
+	struct reader *reader, int line, int col, const char *fmt, ...)
 {
 	char text[sizeof(((struct err *)0)->text)];
 	va_list ap;
@@ -49,26 +49,26 @@ __attribute__((format(printf, 4, 5))) static int mistake(
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	struct err e = {0};
-	err_at(&e, -EINVAL, r->name, line, col, "%s", text);
-	if (r->n_mistakes++ < MAX_MISTAKES)
-		err_list_add(r->errors, &e);
+	err_at(&e, -EINVAL, reader->name, line, col, "%s", text);
+	if (reader->n_mistakes++ < MAX_MISTAKES)
+		err_list_add(reader->errors, &e);
 	return -EINVAL;
 }
 
-static int at_line(const yaml_mark_t *m)
+static int at_line(const yaml_mark_t *mark)
 {
-	return (int)m->line + 1;
+	return (int)mark->line + 1;
 }
-static int at_col(const yaml_mark_t *m)
+static int at_col(const yaml_mark_t *mark)
 {
-	return (int)m->column + 1;
+	return (int)mark->column + 1;
 }
 
 /* Does line @line (1-based) have a tab in its indentation? libyaml's own message for this teaches
  * nobody. */
-static bool tab_indented(const struct reader *r, int line, int *ret_col)
+static bool tab_indented(const struct reader *reader, int line, int *ret_col)
 {
-	const char *p = r->text, *end = r->text + r->n_text;
+	const char *p = reader->text, *end = reader->text + reader->n_text;
 	for (int i = 1; i < line && p < end; i++) {
 		p = memchr(p, '\n', (size_t)(end - p));
 		if (!p)
@@ -84,44 +84,45 @@ static bool tab_indented(const struct reader *r, int line, int *ret_col)
 }
 
 /* libyaml's problem in our words where it has a common cause. */
-static int syntax_error(struct reader *r)
+static int syntax_error(struct reader *reader)
 {
-	const yaml_parser_t *p = &r->parser;
+	const yaml_parser_t *p = &reader->parser;
 	int line = at_line(&p->problem_mark), col = at_col(&p->problem_mark), tab_col;
 	const char *problem = p->problem ? p->problem : "unreadable";
 
 	if (p->error == YAML_READER_ERROR) {
 		/* The reader knows the byte, not the line. */
 		line = 1;
-		size_t offset = p->problem_offset < r->n_text ? p->problem_offset : r->n_text;
-		const char *start = r->text;
+		size_t offset =
+			p->problem_offset < reader->n_text ? p->problem_offset : reader->n_text;
+		const char *start = reader->text;
 		for (size_t i = 0; i < offset; i++)
-			if (r->text[i] == '\n') {
+			if (reader->text[i] == '\n') {
 				line++;
-				start = r->text + i + 1;
+				start = reader->text + i + 1;
 			}
-		return mistake(r, line, (int)(r->text + offset - start) + 1,
+		return yaml_mistake(reader, line, (int)(reader->text + offset - start) + 1,
 			"not a text file in UTF-8: %s", problem);
 	}
 	if (p->error == YAML_MEMORY_ERROR)
-		return mistake(r, 0, 0, "not enough memory to read it");
-	if (tab_indented(r, line, &tab_col))
-		return mistake(r, line, tab_col,
+		return yaml_mistake(reader, 0, 0, "not enough memory to read it");
+	if (tab_indented(reader, line, &tab_col))
+		return yaml_mistake(reader, line, tab_col,
 			"read a tab in the indentation, expected spaces: YAML does not allow tabs "
 			"there");
 	if (strstr(problem, "mapping values are not allowed"))
-		return mistake(r, line, col,
+		return yaml_mistake(reader, line, col,
 			"not YAML: a second ': ' in this line, or a wrong indentation; put a text "
 			"with ': ' in quotes");
 	if (strstr(problem, "could not find expected ':'"))
-		return mistake(r, line, col,
+		return yaml_mistake(reader, line, col,
 			"not YAML: expected 'key: value'; a ':' is missing here or in the line "
 			"before");
 	if (strstr(problem, "did not find expected"))
-		return mistake(r, line, col,
+		return yaml_mistake(reader, line, col,
 			"not YAML: %s%s%s; check the indentation, brackets and quotes above",
 			problem, p->context ? " " : "", p->context ? p->context : "");
-	return mistake(r, line, col, "not YAML: %s%s%s", problem, p->context ? " " : "",
+	return yaml_mistake(reader, line, col, "not YAML: %s%s%s", problem, p->context ? " " : "",
 		p->context ? p->context : "");
 }
 
@@ -133,9 +134,10 @@ static bool is_null(const yaml_event_t *ev)
 	return !*s || strcmp(s, "~") == 0 || strcmp(s, "null") == 0;
 }
 
-static struct yaml_node *node_new(struct reader *r, const yaml_event_t *ev, enum yaml_kind kind)
+static struct yaml_node *node_new(
+	struct reader *reader, const yaml_event_t *ev, enum yaml_kind kind)
 {
-	struct yaml_node *n = arena_new_of(r->arena, struct yaml_node);
+	struct yaml_node *n = arena_new_of(reader->arena, struct yaml_node);
 	n->kind = kind;
 	n->line = at_line(&ev->start_mark);
 	n->col = at_col(&ev->start_mark);
@@ -143,22 +145,23 @@ static struct yaml_node *node_new(struct reader *r, const yaml_event_t *ev, enum
 }
 
 /* The first item with this key, or NULL. Turns to a hash when the map is wide. */
-static const struct yaml_item *find_seen(struct level *l, const char *key)
+static const struct yaml_item *find_seen(struct level *level, const char *key)
 {
 	uint64_t at;
-	if (l->seen)
-		return smap_get(l->seen, key, strlen(key), &at) ? &l->node->items[at] : NULL;
-	return yaml_get(l->node, key);
+	if (level->seen)
+		return smap_get(level->seen, key, strlen(key), &at) ? &level->node->items[at]
+								    : NULL;
+	return yaml_get(level->node, key);
 }
 
-static void push_item(struct reader *r, struct level *l, struct yaml_item item)
+static void push_item(struct reader *reader, struct level *level, struct yaml_item item)
 {
-	struct yaml_node *n = l->node;
-	if (n->n >= l->cap) {
+	struct yaml_node *n = level->node;
+	if (n->n >= level->cap) {
 		/* The old array stays in the arena: doubling bounds the waste to the size of the
 		 * result. */
-		l->cap = l->cap ? l->cap * 2 : 8;
-		struct yaml_item *v = arena_array(r->arena, struct yaml_item, l->cap);
+		level->cap = level->cap ? level->cap * 2 : 8;
+		struct yaml_item *v = arena_array(reader->arena, struct yaml_item, level->cap);
 		if (n->n)
 			memcpy(v, n->items, n->n * sizeof(*v));
 		n->items = v;
@@ -166,134 +169,138 @@ static void push_item(struct reader *r, struct level *l, struct yaml_item item)
 	n->items[n->n++] = item;
 	if (n->kind != YAML_MAP)
 		return;
-	if (l->seen) {
-		smap_put(l->seen, item.key, strlen(item.key), n->n - 1);
+	if (level->seen) {
+		smap_put(level->seen, item.key, strlen(item.key), n->n - 1);
 	} else if (n->n > WIDE_MAP) {
-		l->seen = smap_new();
+		level->seen = smap_new();
 		for (size_t i = 0; i < n->n; i++)
-			smap_put(l->seen, n->items[i].key, strlen(n->items[i].key), i);
+			smap_put(level->seen, n->items[i].key, strlen(n->items[i].key), i);
 	}
 }
 
 /* A finished or just opened node takes its place in the open level. */
-static int attach(struct reader *r, struct yaml_node *n)
+static int yaml_attach(struct reader *reader, struct yaml_node *node)
 {
-	if (r->depth == 0) {
-		r->root = n;
+	if (reader->depth == 0) {
+		reader->root = node;
 		return 0;
 	}
-	struct level *l = &r->stack[r->depth - 1];
+	struct level *l = &reader->stack[reader->depth - 1];
 	if (l->node->kind == YAML_LIST) {
-		push_item(r, l, (struct yaml_item){.line = n->line, .col = n->col, .value = n});
+		push_item(reader, l,
+			(struct yaml_item){.line = node->line, .col = node->col, .value = node});
 		return 0;
 	}
 	if (!l->key.key) { /* this node is a key */
-		if (n->kind != YAML_TEXT)
-			return mistake(
-				r, n->line, n->col, "expected a key (plain text) before the ':'");
-		if (strcmp(n->text, "<<") == 0 && !n->quoted)
-			return mistake(r, n->line, n->col,
+		if (node->kind != YAML_TEXT)
+			return yaml_mistake(reader, node->line, node->col,
+				"expected a key (plain text) before the ':'");
+		if (strcmp(node->text, "<<") == 0 && !node->quoted)
+			return yaml_mistake(reader, node->line, node->col,
 				"merge keys ('<<') are not supported; write the values out");
-		l->key = (struct yaml_item){.key = n->text, .line = n->line, .col = n->col};
+		l->key =
+			(struct yaml_item){.key = node->text, .line = node->line, .col = node->col};
 		return 0;
 	}
 	struct yaml_item item = l->key;
 	l->key.key = NULL;
-	item.value = n;
+	item.value = node;
 	const struct yaml_item *first = find_seen(l, item.key);
 	if (first)
-		mistake(r, item.line, item.col,
+		yaml_mistake(reader, item.line, item.col,
 			"key '%.64s' is already given in line %d; remove one of them", item.key,
 			first->line);
 	else
-		push_item(r, l, item);
+		push_item(reader, l, item);
 	return 0;
 }
 
-static int open_level(struct reader *r, const yaml_event_t *ev, enum yaml_kind kind)
+static int open_level(struct reader *reader, const yaml_event_t *ev, enum yaml_kind kind)
 {
-	struct yaml_node *n = node_new(r, ev, kind);
-	if (r->depth == YAML_MAX_DEPTH)
-		return mistake(r, n->line, n->col, "nested deeper than %d levels", YAML_MAX_DEPTH);
-	int err = attach(r, n);
+	struct yaml_node *n = node_new(reader, ev, kind);
+	if (reader->depth == YAML_MAX_DEPTH)
+		return yaml_mistake(
+			reader, n->line, n->col, "nested deeper than %d levels", YAML_MAX_DEPTH);
+	int err = yaml_attach(reader, n);
 	if (err < 0)
 		return err;
-	r->stack[r->depth++] = (struct level){.node = n};
+	reader->stack[reader->depth++] = (struct level){.node = n};
 	return 0;
 }
 
-static void close_level(struct reader *r)
+static void close_level(struct reader *reader)
 {
-	smap_free(r->stack[--r->depth].seen);
-	r->stack[r->depth].seen = NULL;
+	smap_free(reader->stack[--reader->depth].seen);
+	reader->stack[reader->depth].seen = NULL;
 }
 
-static int take_scalar(struct reader *r, const yaml_event_t *ev)
+static int take_scalar(struct reader *reader, const yaml_event_t *ev)
 {
-	struct yaml_node *n = node_new(r, ev, is_null(ev) ? YAML_NULL : YAML_TEXT);
+	struct yaml_node *n = node_new(reader, ev, is_null(ev) ? YAML_NULL : YAML_TEXT);
 	if (strlen((const char *)ev->data.scalar.value) != ev->data.scalar.length)
-		return mistake(r, n->line, n->col, "a text with a NUL character in it");
+		return yaml_mistake(reader, n->line, n->col, "a text with a NUL character in it");
 	n->text = arena_strndup(
-		r->arena, (const char *)ev->data.scalar.value, ev->data.scalar.length);
+		reader->arena, (const char *)ev->data.scalar.value, ev->data.scalar.length);
 	n->quoted = ev->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-	return attach(r, n);
+	return yaml_attach(reader, n);
 }
 
-static int refuse_extras(
-	struct reader *r, const yaml_event_t *ev, const yaml_char_t *anchor, const yaml_char_t *tag)
+static int refuse_extras(struct reader *reader, const yaml_event_t *ev, const yaml_char_t *anchor,
+	const yaml_char_t *tag)
 {
 	int line = at_line(&ev->start_mark), col = at_col(&ev->start_mark);
 	if (anchor)
-		return mistake(r, line, col,
+		return yaml_mistake(reader, line, col,
 			"anchors ('&%.64s') are not supported; write the value out where it is "
 			"needed",
 			(const char *)anchor);
 	if (tag)
-		return mistake(r, line, col,
+		return yaml_mistake(reader, line, col,
 			"tags ('%.64s') are not supported; the field's type is known",
 			(const char *)tag);
 	return 0;
 }
 
 /* One event. 1 = go on, 0 = the end, negative = give up. */
-static int take_event(struct reader *r, const yaml_event_t *ev)
+static int take_event(struct reader *reader, const yaml_event_t *ev)
 {
 	int err = 0;
-	if (++r->n_nodes > YAML_MAX_NODES)
-		return mistake(r, at_line(&ev->start_mark), at_col(&ev->start_mark),
+	if (++reader->n_nodes > YAML_MAX_NODES)
+		return yaml_mistake(reader, at_line(&ev->start_mark), at_col(&ev->start_mark),
 			"more than %d values in one file", YAML_MAX_NODES);
 
 	switch (ev->type) {
 	case YAML_DOCUMENT_START_EVENT:
-		if (r->root)
-			err = mistake(r, at_line(&ev->start_mark), at_col(&ev->start_mark),
+		if (reader->root)
+			err = yaml_mistake(reader, at_line(&ev->start_mark),
+				at_col(&ev->start_mark),
 				"a second document ('---'); expected one per file");
 		break;
 	case YAML_ALIAS_EVENT:
-		err = mistake(r, at_line(&ev->start_mark), at_col(&ev->start_mark),
+		err = yaml_mistake(reader, at_line(&ev->start_mark), at_col(&ev->start_mark),
 			"aliases ('*%.64s') are not supported; write the value out where it is "
 			"needed",
 			(const char *)ev->data.alias.anchor);
 		break;
 	case YAML_SCALAR_EVENT:
-		err = refuse_extras(r, ev, ev->data.scalar.anchor, ev->data.scalar.tag);
+		err = refuse_extras(reader, ev, ev->data.scalar.anchor, ev->data.scalar.tag);
 		if (err == 0)
-			err = take_scalar(r, ev);
+			err = take_scalar(reader, ev);
 		break;
 	case YAML_SEQUENCE_START_EVENT:
 		err = refuse_extras(
-			r, ev, ev->data.sequence_start.anchor, ev->data.sequence_start.tag);
+			reader, ev, ev->data.sequence_start.anchor, ev->data.sequence_start.tag);
 		if (err == 0)
-			err = open_level(r, ev, YAML_LIST);
+			err = open_level(reader, ev, YAML_LIST);
 		break;
 	case YAML_MAPPING_START_EVENT:
 		err = refuse_extras(
-			r, ev, ev->data.mapping_start.anchor, ev->data.mapping_start.tag);
+			reader, ev, ev->data.mapping_start.anchor, ev->data.mapping_start.tag);
 		if (err == 0)
-			err = open_level(r, ev, YAML_MAP);
+			err = open_level(reader, ev, YAML_MAP);
 		break;
 	case YAML_SEQUENCE_END_EVENT:
-	case YAML_MAPPING_END_EVENT: close_level(r); break;
+	case YAML_MAPPING_END_EVENT: close_level(reader); break;
 	case YAML_STREAM_END_EVENT: return 0;
 	default: break;
 	}
@@ -308,10 +315,10 @@ int yaml_read(const char *text, size_t n, const char *name, struct arena *a,
 
 	*ret = NULL;
 	if (n > YAML_MAX_BYTES)
-		return mistake(&r, 0, 0, "is larger than the %d MiB a configuration may have",
+		return yaml_mistake(&r, 0, 0, "is larger than the %d MiB a configuration may have",
 			YAML_MAX_BYTES / 1024 / 1024);
 	if (!yaml_parser_initialize(&r.parser))
-		return mistake(&r, 0, 0, "not enough memory to read it");
+		return yaml_mistake(&r, 0, 0, "not enough memory to read it");
 	yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, n);
 	do {
 		yaml_event_t ev;

@@ -80,18 +80,18 @@ struct gnmi_value {
  * Returns 0, -EINVAL when it is no number, -ERANGE when it is negative, has a fraction, or fits no
  * 64 bits.
  */
-int gnmi_value_u64(const struct gnmi_value *v, uint64_t *ret);
+int gnmi_value_u64(const struct gnmi_value *value, uint64_t *ret);
 
 /* gnmi_value_double - a gauge: as gnmi_value_u64, with sign and fraction. 0, -EINVAL, or -ERANGE
  * when it is not finite. */
-int gnmi_value_double(const struct gnmi_value *v, double *ret);
+int gnmi_value_double(const struct gnmi_value *value, double *ret);
 
 /*
  * gnmi_value_text - for people and for comparing: numbers in full, text as it is up to @size - 1
  * bytes with what cannot be shown as
  * '?', bytes in hexadecimal. Always terminated. Returns @buf.
  */
-char *gnmi_value_text(const struct gnmi_value *v, char *buf, size_t size);
+char *gnmi_value_text(const struct gnmi_value *value, char *buf, size_t size);
 
 enum gnmi_op {
 	GNMI_UPDATE,
@@ -141,7 +141,7 @@ struct gnmi_update {
 
 /* gnmi_update_fn - runs on the caller's thread, inside the decoding function. Must not decode with
  * the same walker or arena. */
-typedef void gnmi_update_fn(void *arg, const struct gnmi_update *u);
+typedef void gnmi_update_fn(void *arg, const struct gnmi_update *update);
 
 /* What happened, ever. Zeroed by its owner, who may add up those of several streams. */
 struct gnmi_counts {

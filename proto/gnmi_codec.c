@@ -48,8 +48,8 @@ static void pool_free(void *data, void *memory)
 {
 }
 
-/* unpack - NULL and *ret_r -EBADMSG or -EMSGSIZE. The message lives in @a. */
-static void *unpack(const ProtobufCMessageDescriptor *type, const void *p, size_t n,
+/* gnmi_codec_unpack - NULL and *ret_r -EBADMSG or -EMSGSIZE. The message lives in @a. */
+static void *gnmi_codec_unpack(const ProtobufCMessageDescriptor *type, const void *data, size_t n,
 	struct arena *a, int *ret_r)
 {
 	size_t limit = n > GNMI_UNPACK_MAX / GNMI_UNPACK_FACTOR
@@ -62,51 +62,52 @@ static void *unpack(const ProtobufCMessageDescriptor *type, const void *p, size_
 		*ret_r = -EMSGSIZE;
 		return NULL;
 	}
-	void *m = protobuf_c_message_unpack(type, &pool.allocator, n, n ? p : (const void *)"");
+	void *m = protobuf_c_message_unpack(type, &pool.allocator, n, n ? data : (const void *)"");
 	*ret_r = m ? 0 : pool.full ? -EMSGSIZE : -EBADMSG;
 	return m;
 }
 
-static void *unpack_counted(const ProtobufCMessageDescriptor *type, const void *p, size_t n,
-	const struct gnmi_decode *d, struct arena *a, int *ret_r)
+static void *unpack_counted(const ProtobufCMessageDescriptor *type, const void *data, size_t n,
+	const struct gnmi_decode *decode, struct arena *a, int *ret_r)
 {
-	void *m = unpack(type, p, n, a, ret_r);
-	d->counts->messages++;
-	d->counts->bytes += n;
+	void *m = gnmi_codec_unpack(type, data, n, a, ret_r);
+	decode->counts->messages++;
+	decode->counts->bytes += n;
 	if (*ret_r == -EMSGSIZE)
-		d->counts->large_messages++;
+		decode->counts->large_messages++;
 	else if (!m)
-		d->counts->bad_messages++;
+		decode->counts->bad_messages++;
 	return m;
 }
 
 /* ---- requests ------------------------------------------------------------ */
 
-static void pack(const ProtobufCMessage *m, struct arena *a, struct gnmi_bytes *ret)
+static void gnmi_codec_pack(
+	const ProtobufCMessage *message, struct arena *a, struct gnmi_bytes *ret)
 {
-	size_t n = protobuf_c_message_get_packed_size(m);
+	size_t n = protobuf_c_message_get_packed_size(message);
 	uint8_t *p = arena_alloc(a, n);
-	protobuf_c_message_pack(m, p);
+	protobuf_c_message_pack(message, p);
 	*ret = (struct gnmi_bytes){p, n};
 }
 
-static bool said(const char *s)
+static bool gnmi_codec_said(const char *text)
 {
-	return s && *s;
+	return text && *text;
 }
 
 /* protobuf-c takes strings that end in NUL and are not const, though it only reads them. */
-static char *string_of(struct arena *a, const char *s, size_t n)
+static char *gnmi_codec_string_of(struct arena *a, const char *text, size_t n)
 {
-	return arena_strndup(a, s, n);
+	return arena_strndup(a, text, n);
 }
 
 static int path_encode(const char *text, struct arena *a, Gnmi__Path **ret, struct err *e)
 {
 	struct gnmi_elem *elems;
 	size_t n;
-	int r = gnmi_path_parse(
-		said(text) ? text : "", said(text) ? strlen(text) : 0, a, &elems, &n, e);
+	int r = gnmi_path_parse(gnmi_codec_said(text) ? text : "",
+		gnmi_codec_said(text) ? strlen(text) : 0, a, &elems, &n, e);
 	if (r < 0)
 		return r;
 	Gnmi__Path *path = arena_new_of(a, Gnmi__Path);
@@ -116,15 +117,15 @@ static int path_encode(const char *text, struct arena *a, Gnmi__Path **ret, stru
 		const struct gnmi_elem *from = &elems[path->n_elem];
 		Gnmi__PathElem *to = path->elem[path->n_elem] = arena_new_of(a, Gnmi__PathElem);
 		gnmi__path_elem__init(to);
-		to->name = string_of(a, from->name, from->name_n);
+		to->name = gnmi_codec_string_of(a, from->name, from->name_n);
 		to->key = arena_array(a, Gnmi__PathElem__KeyEntry *, from->n_keys);
 		for (; to->n_key < from->n_keys; to->n_key++) {
 			const struct gnmi_key *key = &from->keys[to->n_key];
 			Gnmi__PathElem__KeyEntry *entry = to->key[to->n_key] =
 				arena_new_of(a, Gnmi__PathElem__KeyEntry);
 			gnmi__path_elem__key_entry__init(entry);
-			entry->key = string_of(a, key->name, key->name_n);
-			entry->value = string_of(a, key->value, key->value_n);
+			entry->key = gnmi_codec_string_of(a, key->name, key->name_n);
+			entry->value = gnmi_codec_string_of(a, key->value, key->value_n);
 		}
 	}
 	*ret = path;
@@ -133,33 +134,33 @@ static int path_encode(const char *text, struct arena *a, Gnmi__Path **ret, stru
 
 /* *ret is NULL when there is nothing to say. */
 static int prefix_encode(
-	const struct gnmi_where *w, struct arena *a, Gnmi__Path **ret, struct err *e)
+	const struct gnmi_where *where, struct arena *a, Gnmi__Path **ret, struct err *e)
 {
-	bool origin = said(w->origin) && !w->origin_in_paths;
+	bool origin = gnmi_codec_said(where->origin) && !where->origin_in_paths;
 	*ret = NULL;
-	if (!said(w->target) && !origin && !said(w->prefix))
+	if (!gnmi_codec_said(where->target) && !origin && !gnmi_codec_said(where->prefix))
 		return 0;
-	int r = path_encode(w->prefix, a, ret, e);
+	int r = path_encode(where->prefix, a, ret, e);
 	if (r < 0)
 		return r;
-	if (said(w->target))
-		(*ret)->target = arena_strdup(a, w->target);
+	if (gnmi_codec_said(where->target))
+		(*ret)->target = arena_strdup(a, where->target);
 	if (origin)
-		(*ret)->origin = arena_strdup(a, w->origin);
+		(*ret)->origin = arena_strdup(a, where->origin);
 	return 0;
 }
 
-static int path_at(const struct gnmi_where *w, const char *text, struct arena *a, Gnmi__Path **ret,
-	struct err *e)
+static int path_at(const struct gnmi_where *where, const char *text, struct arena *a,
+	Gnmi__Path **ret, struct err *e)
 {
 	int r = path_encode(text, a, ret, e);
-	if (r == 0 && w->origin_in_paths && said(w->origin))
-		(*ret)->origin = arena_strdup(a, w->origin);
+	if (r == 0 && where->origin_in_paths && gnmi_codec_said(where->origin))
+		(*ret)->origin = arena_strdup(a, where->origin);
 	return r;
 }
 
-int gnmi_encode_subscribe(
-	const struct gnmi_subscribe *s, struct arena *a, struct gnmi_bytes *ret, struct err *e)
+int gnmi_encode_subscribe(const struct gnmi_subscribe *subscribe, struct arena *a,
+	struct gnmi_bytes *ret, struct err *e)
 {
 	Gnmi__SubscribeRequest request;
 	Gnmi__SubscriptionList list;
@@ -167,25 +168,25 @@ int gnmi_encode_subscribe(
 	gnmi__subscription_list__init(&list);
 	request.request_case = GNMI__SUBSCRIBE_REQUEST__REQUEST_SUBSCRIBE;
 	request.subscribe = &list;
-	list.mode = (Gnmi__SubscriptionList__Mode)s->mode;
-	list.encoding = (Gnmi__Encoding)s->encoding;
-	int r = prefix_encode(&s->where, a, &list.prefix, e);
+	list.mode = (Gnmi__SubscriptionList__Mode)subscribe->mode;
+	list.encoding = (Gnmi__Encoding)subscribe->encoding;
+	int r = prefix_encode(&subscribe->where, a, &list.prefix, e);
 	if (r < 0)
 		return r;
-	list.subscription = arena_array(a, Gnmi__Subscription *, s->n);
-	for (; list.n_subscription < s->n; list.n_subscription++) {
-		const struct gnmi_subscription *from = &s->v[list.n_subscription];
+	list.subscription = arena_array(a, Gnmi__Subscription *, subscribe->n);
+	for (; list.n_subscription < subscribe->n; list.n_subscription++) {
+		const struct gnmi_subscription *from = &subscribe->v[list.n_subscription];
 		Gnmi__Subscription *to = list.subscription[list.n_subscription] =
 			arena_new_of(a, Gnmi__Subscription);
 		gnmi__subscription__init(to);
-		if ((r = path_at(&s->where, from->path, a, &to->path, e)) < 0)
+		if ((r = path_at(&subscribe->where, from->path, a, &to->path, e)) < 0)
 			return r;
 		to->mode = (Gnmi__SubscriptionMode)from->mode;
 		to->sample_interval = from->sample_ns;
 		to->heartbeat_interval = from->heartbeat_ns;
 		to->suppress_redundant = from->suppress_redundant;
 	}
-	pack(&request.base, a, ret);
+	gnmi_codec_pack(&request.base, a, ret);
 	return 0;
 }
 
@@ -197,25 +198,25 @@ void gnmi_encode_poll(struct arena *a, struct gnmi_bytes *ret)
 	gnmi__poll__init(&poll);
 	request.request_case = GNMI__SUBSCRIBE_REQUEST__REQUEST_POLL;
 	request.poll = &poll;
-	pack(&request.base, a, ret);
+	gnmi_codec_pack(&request.base, a, ret);
 }
 
 int gnmi_encode_get(
-	const struct gnmi_get *g, struct arena *a, struct gnmi_bytes *ret, struct err *e)
+	const struct gnmi_get *get, struct arena *a, struct gnmi_bytes *ret, struct err *e)
 {
 	Gnmi__GetRequest request;
 	gnmi__get_request__init(&request);
-	request.type = (Gnmi__GetRequest__DataType)g->type;
-	request.encoding = (Gnmi__Encoding)g->encoding;
-	int r = prefix_encode(&g->where, a, &request.prefix, e);
+	request.type = (Gnmi__GetRequest__DataType)get->type;
+	request.encoding = (Gnmi__Encoding)get->encoding;
+	int r = prefix_encode(&get->where, a, &request.prefix, e);
 	if (r < 0)
 		return r;
-	request.path = arena_array(a, Gnmi__Path *, g->n);
-	for (; request.n_path < g->n; request.n_path++)
-		if ((r = path_at(&g->where, g->paths[request.n_path], a,
+	request.path = arena_array(a, Gnmi__Path *, get->n);
+	for (; request.n_path < get->n; request.n_path++)
+		if ((r = path_at(&get->where, get->paths[request.n_path], a,
 			     &request.path[request.n_path], e)) < 0)
 			return r;
-	pack(&request.base, a, ret);
+	gnmi_codec_pack(&request.base, a, ret);
 	return 0;
 }
 
@@ -223,7 +224,7 @@ void gnmi_encode_capabilities(struct arena *a, struct gnmi_bytes *ret)
 {
 	Gnmi__CapabilityRequest request;
 	gnmi__capability_request__init(&request);
-	pack(&request.base, a, ret);
+	gnmi_codec_pack(&request.base, a, ret);
 }
 
 /* ---- paths --------------------------------------------------------------- */
@@ -272,11 +273,11 @@ static bool path_add(
 	return ok;
 }
 
-int gnmi_decode_path(const void *p, size_t n, bool plain_names, struct arena *scratch,
+int gnmi_decode_path(const void *data, size_t n, bool plain_names, struct arena *scratch,
 	struct gnmi_path *at, const char **ret_origin, const char **ret_target)
 {
 	int r;
-	const Gnmi__Path *path = unpack(&gnmi__path__descriptor, p, n, scratch, &r);
+	const Gnmi__Path *path = gnmi_codec_unpack(&gnmi__path__descriptor, data, n, scratch, &r);
 	if (!path)
 		return -EBADMSG;
 	if (*path->origin)
@@ -293,136 +294,139 @@ struct delivery {
 	struct gnmi_update *u;
 };
 
-static void deliver(const struct gnmi_decode *d, struct gnmi_update *u, const struct gnmi_path *at,
-	const struct gnmi_value *v)
+static void gnmi_codec_deliver(const struct gnmi_decode *decode, struct gnmi_update *update,
+	const struct gnmi_path *at, const struct gnmi_value *value)
 {
-	u->path = gnmi_path_text(at);
-	u->path_n = gnmi_path_length(at);
-	u->value = *v;
-	d->counts->updates++;
-	d->counts->duplicates += u->duplicates;
-	d->fn(d->arg, u);
+	update->path = gnmi_path_text(at);
+	update->path_n = gnmi_path_length(at);
+	update->value = *value;
+	decode->counts->updates++;
+	decode->counts->duplicates += update->duplicates;
+	decode->fn(decode->arg, update);
 }
 
-static void deliver_leaf(void *arg, const struct gnmi_path *at, const struct gnmi_value *v)
+static void deliver_leaf(void *arg, const struct gnmi_path *at, const struct gnmi_value *value)
 {
 	const struct delivery *to = arg;
-	deliver(to->d, to->u, at, v);
+	gnmi_codec_deliver(to->d, to->u, at, value);
 }
 
-void gnmi_deliver_json(const struct gnmi_decode *d, struct gnmi_update *u, struct gnmi_path *at,
-	const void *p, size_t n, struct arena *scratch)
+void gnmi_deliver_json(const struct gnmi_decode *decode, struct gnmi_update *update,
+	struct gnmi_path *at, const void *data, size_t n, struct arena *scratch)
 {
-	struct delivery to = {d, u};
-	if (gnmi_json_flatten(p, n, at, d, scratch, deliver_leaf, &to) < 0)
-		d->counts->bad_json++;
+	struct delivery to = {decode, update};
+	if (gnmi_json_flatten(data, n, at, decode, scratch, deliver_leaf, &to) < 0)
+		decode->counts->bad_json++;
 }
 
-static void text_value(struct gnmi_value *v, enum gnmi_kind kind, const ProtobufCBinaryData *b)
+static void text_value(
+	struct gnmi_value *value, enum gnmi_kind kind, const ProtobufCBinaryData *data)
 {
-	v->kind = kind;
-	v->p = b->len ? (const char *)b->data : "";
-	v->n = b->len;
+	value->kind = kind;
+	value->p = data->len ? (const char *)data->data : "";
+	value->n = data->len;
 }
 
 /* A value that is one leaf. False for what is not: JSON, a list, nothing. */
-static bool scalar_value(const Gnmi__TypedValue *from, struct gnmi_value *v)
+static bool scalar_value(const Gnmi__TypedValue *from, struct gnmi_value *value)
 {
-	*v = (struct gnmi_value){0};
+	*value = (struct gnmi_value){0};
 	switch (from->value_case) {
 	case GNMI__TYPED_VALUE__VALUE_STRING_VAL:
-		text_value(v, GNMI_STRING, &from->string_val);
+		text_value(value, GNMI_STRING, &from->string_val);
 		return true;
 	case GNMI__TYPED_VALUE__VALUE_INT_VAL:
-		v->kind = GNMI_INT;
-		v->i = from->int_val;
+		value->kind = GNMI_INT;
+		value->i = from->int_val;
 		return true;
 	case GNMI__TYPED_VALUE__VALUE_UINT_VAL:
-		v->kind = GNMI_UINT;
-		v->u = from->uint_val;
+		value->kind = GNMI_UINT;
+		value->u = from->uint_val;
 		return true;
 	case GNMI__TYPED_VALUE__VALUE_BOOL_VAL:
-		v->kind = GNMI_BOOL;
-		v->b = from->bool_val;
+		value->kind = GNMI_BOOL;
+		value->b = from->bool_val;
 		return true;
 	case GNMI__TYPED_VALUE__VALUE_BYTES_VAL:
-		text_value(v, GNMI_BYTES, &from->bytes_val);
+		text_value(value, GNMI_BYTES, &from->bytes_val);
 		return true;
 	case GNMI__TYPED_VALUE__VALUE_FLOAT_VAL:
-		v->kind = GNMI_DOUBLE;
-		v->d = from->float_val;
+		value->kind = GNMI_DOUBLE;
+		value->d = from->float_val;
 		return true;
 	case GNMI__TYPED_VALUE__VALUE_DOUBLE_VAL:
-		v->kind = GNMI_DOUBLE;
-		v->d = from->double_val;
+		value->kind = GNMI_DOUBLE;
+		value->d = from->double_val;
 		return true;
 	case GNMI__TYPED_VALUE__VALUE_DECIMAL_VAL:
-		v->kind = GNMI_DECIMAL;
-		v->i = from->decimal_val->digits;
-		v->scale = from->decimal_val->precision;
+		value->kind = GNMI_DECIMAL;
+		value->i = from->decimal_val->digits;
+		value->scale = from->decimal_val->precision;
 		return true;
 	case GNMI__TYPED_VALUE__VALUE_ANY_VAL:
-		text_value(v, GNMI_PROTO, &from->any_val->value);
+		text_value(value, GNMI_PROTO, &from->any_val->value);
 		return true;
 	case GNMI__TYPED_VALUE__VALUE_ASCII_VAL:
-		text_value(v, GNMI_ASCII, &from->ascii_val);
+		text_value(value, GNMI_ASCII, &from->ascii_val);
 		return true;
 	case GNMI__TYPED_VALUE__VALUE_PROTO_BYTES:
-		text_value(v, GNMI_PROTO, &from->proto_bytes);
+		text_value(value, GNMI_PROTO, &from->proto_bytes);
 		return true;
 	default: return false;
 	}
 }
 
-static void deliver_value(const struct gnmi_decode *d, struct gnmi_update *u, struct gnmi_path *at,
-	const Gnmi__TypedValue *from, bool in_list, struct arena *scratch)
+static void deliver_value(const struct gnmi_decode *decode, struct gnmi_update *update,
+	struct gnmi_path *at, const Gnmi__TypedValue *from, bool in_list, struct arena *scratch)
 {
 	struct gnmi_value v;
 	if (scalar_value(from, &v)) {
-		deliver(d, u, at, &v);
+		gnmi_codec_deliver(decode, update, at, &v);
 		return;
 	}
 	switch (from->value_case) {
 	case GNMI__TYPED_VALUE__VALUE_JSON_VAL:
-		gnmi_deliver_json(d, u, at, from->json_val.data, from->json_val.len, scratch);
+		gnmi_deliver_json(
+			decode, update, at, from->json_val.data, from->json_val.len, scratch);
 		return;
 	case GNMI__TYPED_VALUE__VALUE_JSON_IETF_VAL:
-		gnmi_deliver_json(
-			d, u, at, from->json_ietf_val.data, from->json_ietf_val.len, scratch);
+		gnmi_deliver_json(decode, update, at, from->json_ietf_val.data,
+			from->json_ietf_val.len, scratch);
 		return;
 	case GNMI__TYPED_VALUE__VALUE_LEAFLIST_VAL:
 		if (in_list)
-			d->counts->bad_lists++;
+			decode->counts->bad_lists++;
 		else
-			gnmi_deliver_list(
-				d, u, at, from->leaflist_val.data, from->leaflist_val.len, scratch);
+			gnmi_deliver_list(decode, update, at, from->leaflist_val.data,
+				from->leaflist_val.len, scratch);
 		return;
-	default: d->counts->no_value++;
+	default: decode->counts->no_value++;
 	}
 }
 
-void gnmi_deliver_list(const struct gnmi_decode *d, struct gnmi_update *u, struct gnmi_path *at,
-	const void *p, size_t n, struct arena *scratch)
+void gnmi_deliver_list(const struct gnmi_decode *decode, struct gnmi_update *update,
+	struct gnmi_path *at, const void *data, size_t n, struct arena *scratch)
 {
 	const size_t was = at->n;
 	const unsigned elems = at->elems;
 	int r;
-	const Gnmi__ScalarArray *list = unpack(&gnmi__scalar_array__descriptor, p, n, scratch, &r);
+	const Gnmi__ScalarArray *list =
+		gnmi_codec_unpack(&gnmi__scalar_array__descriptor, data, n, scratch, &r);
 	if (!list) {
-		d->counts->bad_lists++;
+		decode->counts->bad_lists++;
 		return;
 	}
 	for (size_t i = 0; i < list->n_element; i++) {
 		if (gnmi_path_add_index(at, i))
-			deliver_value(d, u, at, list->element[i], true, scratch);
+			deliver_value(decode, update, at, list->element[i], true, scratch);
 		else
-			d->counts->bad_paths++;
+			decode->counts->bad_paths++;
 		gnmi_path_cut(at, was, elems);
 	}
 }
 
 /* How values were sent before TypedValue. */
-static void deliver_old_value(const struct gnmi_decode *d, struct gnmi_update *u,
+static void deliver_old_value(const struct gnmi_decode *decode, struct gnmi_update *update,
 	struct gnmi_path *at, const Gnmi__Value *from, struct arena *scratch)
 {
 	static const int kinds[] = {[GNMI_ENC_JSON] = -1,
@@ -432,44 +436,44 @@ static void deliver_old_value(const struct gnmi_decode *d, struct gnmi_update *u
 		[GNMI_ENC_JSON_IETF] = -1};
 	struct gnmi_value v = {0};
 	if ((unsigned)from->type >= rw_countof(kinds)) {
-		d->counts->no_value++;
+		decode->counts->no_value++;
 	} else if (kinds[from->type] < 0) {
-		gnmi_deliver_json(d, u, at, from->value.data, from->value.len, scratch);
+		gnmi_deliver_json(decode, update, at, from->value.data, from->value.len, scratch);
 	} else {
 		text_value(&v, (enum gnmi_kind)kinds[from->type], &from->value);
-		deliver(d, u, at, &v);
+		gnmi_codec_deliver(decode, update, at, &v);
 	}
 }
 
 /* ---- responses ----------------------------------------------------------- */
 
 static void deliver_delete(
-	const struct gnmi_decode *d, struct gnmi_update *u, const struct gnmi_path *at)
+	const struct gnmi_decode *decode, struct gnmi_update *update, const struct gnmi_path *at)
 {
-	u->op = GNMI_DELETE;
-	u->path = gnmi_path_text(at);
-	u->path_n = gnmi_path_length(at);
-	d->counts->deletes++;
-	d->fn(d->arg, u);
+	update->op = GNMI_DELETE;
+	update->path = gnmi_path_text(at);
+	update->path_n = gnmi_path_length(at);
+	decode->counts->deletes++;
+	decode->fn(decode->arg, update);
 }
 
-static void notification(const Gnmi__Notification *from, const struct gnmi_update *like,
-	const struct gnmi_decode *d, struct arena *scratch)
+static void gnmi_codec_notification(const Gnmi__Notification *from, const struct gnmi_update *like,
+	const struct gnmi_decode *decode, struct arena *scratch)
 {
 	struct gnmi_update u = *like;
 	const char *origin = from->prefix ? from->prefix->origin : "";
 	struct gnmi_path at;
 
-	d->counts->notifications++;
+	decode->counts->notifications++;
 	u.clock = gnmi_clock(from->timestamp, &u.t_ns);
 	if (u.clock != GNMI_CLOCK_OK)
-		d->counts->odd_clocks++;
+		decode->counts->odd_clocks++;
 	if (from->n_update == 0 && from->n_delete_ == 0 && !from->atomic)
-		d->counts->empty++;
+		decode->counts->empty++;
 	u.target = from->prefix ? from->prefix->target : "";
 	gnmi_path_init(&at);
-	if (!path_add(&at, from->prefix, d->plain_names, scratch)) {
-		d->counts->bad_paths += from->n_update + from->n_delete_;
+	if (!path_add(&at, from->prefix, decode->plain_names, scratch)) {
+		decode->counts->bad_paths += from->n_update + from->n_delete_;
 		return;
 	}
 	const size_t n = at.n;
@@ -477,38 +481,38 @@ static void notification(const Gnmi__Notification *from, const struct gnmi_updat
 	if (from->atomic) {
 		u.atomic = true;
 		u.origin = origin;
-		deliver_delete(d, &u, &at);
+		deliver_delete(decode, &u, &at);
 	}
 	for (size_t i = 0; i < from->n_delete_; i++, gnmi_path_cut(&at, n, elems)) {
 		const Gnmi__Path *path = from->delete_[i];
-		if (!path_add(&at, path, d->plain_names, scratch)) {
-			d->counts->bad_paths++;
+		if (!path_add(&at, path, decode->plain_names, scratch)) {
+			decode->counts->bad_paths++;
 			continue;
 		}
 		u.atomic = false;
 		u.origin = *path->origin ? path->origin : origin;
-		deliver_delete(d, &u, &at);
+		deliver_delete(decode, &u, &at);
 	}
 	u.op = GNMI_UPDATE;
 	u.atomic = from->atomic;
 	for (size_t i = 0; i < from->n_update; i++, gnmi_path_cut(&at, n, elems)) {
 		const Gnmi__Update *update = from->update[i];
-		if (!path_add(&at, update->path, d->plain_names, scratch)) {
-			d->counts->bad_paths++;
+		if (!path_add(&at, update->path, decode->plain_names, scratch)) {
+			decode->counts->bad_paths++;
 			continue;
 		}
 		u.origin = update->path && *update->path->origin ? update->path->origin : origin;
 		u.duplicates = update->duplicates;
 		if (update->val)
-			deliver_value(d, &u, &at, update->val, false, scratch);
+			deliver_value(decode, &u, &at, update->val, false, scratch);
 		else if (update->value)
-			deliver_old_value(d, &u, &at, update->value, scratch);
+			deliver_old_value(decode, &u, &at, update->value, scratch);
 		else
-			d->counts->no_value++;
+			decode->counts->no_value++;
 	}
 }
 
-static struct gnmi_update update_like(GnmiExt__Extension **v, size_t n)
+static struct gnmi_update update_like(GnmiExt__Extension **extensions, size_t n)
 {
 	struct gnmi_update u = {.path_id = GNMI_PATH_NONE,
 		.target = "",
@@ -516,79 +520,81 @@ static struct gnmi_update update_like(GnmiExt__Extension **v, size_t n)
 		.path = "",
 		.value = {.p = ""}};
 	for (size_t i = 0; i < n; i++) {
-		if (v[i]->ext_case != GNMI_EXT__EXTENSION__EXT_REGISTERED_EXT)
+		if (extensions[i]->ext_case != GNMI_EXT__EXTENSION__EXT_REGISTERED_EXT)
 			continue;
-		u.extension_id = v[i]->registered_ext->id;
-		u.extension_n = v[i]->registered_ext->msg.len;
-		u.extension = u.extension_n ? v[i]->registered_ext->msg.data : (const uint8_t *)"";
+		u.extension_id = extensions[i]->registered_ext->id;
+		u.extension_n = extensions[i]->registered_ext->msg.len;
+		u.extension = u.extension_n ? extensions[i]->registered_ext->msg.data
+					    : (const uint8_t *)"";
 		break;
 	}
 	return u;
 }
 
 static void deliver_error(
-	const Gnmi__Error *from, struct gnmi_update *u, const struct gnmi_decode *d)
+	const Gnmi__Error *from, struct gnmi_update *update, const struct gnmi_decode *decode)
 {
-	u->op = GNMI_ERROR;
-	u->code = from->code;
-	u->value = (struct gnmi_value){
+	update->op = GNMI_ERROR;
+	update->code = from->code;
+	update->value = (struct gnmi_value){
 		.kind = GNMI_STRING, .p = from->message, .n = strlen(from->message)};
-	d->counts->errors++;
-	d->fn(d->arg, u);
+	decode->counts->errors++;
+	decode->fn(decode->arg, update);
 }
 
 int gnmi_decode_subscribe(
-	const void *p, size_t n, const struct gnmi_decode *d, struct arena *scratch)
+	const void *data, size_t n, const struct gnmi_decode *decode, struct arena *scratch)
 {
 	int r;
 	const Gnmi__SubscribeResponse *m =
-		unpack_counted(&gnmi__subscribe_response__descriptor, p, n, d, scratch, &r);
+		unpack_counted(&gnmi__subscribe_response__descriptor, data, n, decode, scratch, &r);
 	if (!m)
 		return r;
 	struct gnmi_update u = update_like(m->extension, m->n_extension);
 	switch (m->response_case) {
 	case GNMI__SUBSCRIBE_RESPONSE__RESPONSE_UPDATE:
-		notification(m->update, &u, d, scratch);
+		gnmi_codec_notification(m->update, &u, decode, scratch);
 		break;
 	case GNMI__SUBSCRIBE_RESPONSE__RESPONSE_SYNC_RESPONSE:
 		/* False says no more than silence. */
 		if (!m->sync_response) {
-			d->counts->empty++;
+			decode->counts->empty++;
 			break;
 		}
 		u.op = GNMI_SYNC;
-		d->counts->syncs++;
-		d->fn(d->arg, &u);
+		decode->counts->syncs++;
+		decode->fn(decode->arg, &u);
 		break;
-	case GNMI__SUBSCRIBE_RESPONSE__RESPONSE_ERROR: deliver_error(m->error, &u, d); break;
-	default: d->counts->empty++;
+	case GNMI__SUBSCRIBE_RESPONSE__RESPONSE_ERROR: deliver_error(m->error, &u, decode); break;
+	default: decode->counts->empty++;
 	}
 	return 0;
 }
 
-int gnmi_decode_get(const void *p, size_t n, const struct gnmi_decode *d, struct arena *scratch)
+int gnmi_decode_get(
+	const void *data, size_t n, const struct gnmi_decode *decode, struct arena *scratch)
 {
 	int r;
 	const Gnmi__GetResponse *m =
-		unpack_counted(&gnmi__get_response__descriptor, p, n, d, scratch, &r);
+		unpack_counted(&gnmi__get_response__descriptor, data, n, decode, scratch, &r);
 	if (!m)
 		return r;
 	struct gnmi_update u = update_like(m->extension, m->n_extension);
 	if (m->n_notification == 0 && !m->error)
-		d->counts->empty++;
+		decode->counts->empty++;
 	for (size_t i = 0; i < m->n_notification; i++)
-		notification(m->notification[i], &u, d, scratch);
+		gnmi_codec_notification(m->notification[i], &u, decode, scratch);
 	if (m->error)
-		deliver_error(m->error, &u, d);
+		deliver_error(m->error, &u, decode);
 	return 0;
 }
 
 int gnmi_decode_capabilities(
-	const void *p, size_t n, struct arena *a, struct gnmi_capabilities *ret)
+	const void *data, size_t n, struct arena *a, struct gnmi_capabilities *ret)
 {
 	int r;
 	const Gnmi__CapabilityResponse *m =
-		unpack(&gnmi__capability_response__descriptor, p, n, a, &r);
+		gnmi_codec_unpack(&gnmi__capability_response__descriptor, data, n, a, &r);
 	if (!m)
 		return r;
 	struct gnmi_model *models = arena_array(a, struct gnmi_model, m->n_supported_models);
@@ -607,10 +613,11 @@ int gnmi_decode_capabilities(
 	return 0;
 }
 
-bool gnmi_capabilities_has(const struct gnmi_capabilities *c, enum gnmi_encoding encoding)
+bool gnmi_capabilities_has(
+	const struct gnmi_capabilities *capabilities, enum gnmi_encoding encoding)
 {
-	for (size_t i = 0; i < c->n_encodings; i++)
-		if (c->encodings[i] == (unsigned)encoding)
+	for (size_t i = 0; i < capabilities->n_encodings; i++)
+		if (capabilities->encodings[i] == (unsigned)encoding)
 			return true;
 	return false;
 }

@@ -75,8 +75,8 @@ struct gnmi_subscribe {
 	const struct gnmi_subscription *v;
 	size_t n;
 };
-int gnmi_encode_subscribe(
-	const struct gnmi_subscribe *s, struct arena *a, struct gnmi_bytes *ret, struct err *e);
+int gnmi_encode_subscribe(const struct gnmi_subscribe *subscribe, struct arena *a,
+	struct gnmi_bytes *ret, struct err *e);
 
 /* gnmi_encode_poll - the next round of a POLL subscription. */
 void gnmi_encode_poll(struct arena *a, struct gnmi_bytes *ret);
@@ -89,7 +89,7 @@ struct gnmi_get {
 	size_t n;
 };
 int gnmi_encode_get(
-	const struct gnmi_get *g, struct arena *a, struct gnmi_bytes *ret, struct err *e);
+	const struct gnmi_get *get, struct arena *a, struct gnmi_bytes *ret, struct err *e);
 
 /* no bytes at all, and that is a message */
 void gnmi_encode_capabilities(struct arena *a, struct gnmi_bytes *ret);
@@ -100,7 +100,7 @@ void gnmi_encode_capabilities(struct arena *a, struct gnmi_bytes *ret);
  * gnmi_decode_subscribe - one SubscribeResponse.
  * gnmi_decode_get       - one GetResponse; notifications in order, no GNMI_SYNC.
  *
- * @d        how, and where to; d->counts is counted into
+ * @decode        how, and where to; decode->counts is counted into
  * @scratch  holds the unpacked message (about 7 times its size); the caller resets it when it
  * likes, best after each message
  *
@@ -108,8 +108,9 @@ void gnmi_encode_capabilities(struct arena *a, struct gnmi_bytes *ret);
  * when it is over a limit. Either of these means that nothing was delivered.
  */
 int gnmi_decode_subscribe(
-	const void *p, size_t n, const struct gnmi_decode *d, struct arena *scratch);
-int gnmi_decode_get(const void *p, size_t n, const struct gnmi_decode *d, struct arena *scratch);
+	const void *data, size_t n, const struct gnmi_decode *decode, struct arena *scratch);
+int gnmi_decode_get(
+	const void *data, size_t n, const struct gnmi_decode *decode, struct arena *scratch);
 
 struct gnmi_model {
 	const char *name, *organization, *version; /* "" when not said */
@@ -123,8 +124,9 @@ struct gnmi_capabilities {
 };
 /* gnmi_decode_capabilities - all of *ret lives in @a. 0, -EBADMSG or -EMSGSIZE. */
 int gnmi_decode_capabilities(
-	const void *p, size_t n, struct arena *a, struct gnmi_capabilities *ret);
-bool gnmi_capabilities_has(const struct gnmi_capabilities *c, enum gnmi_encoding encoding);
+	const void *data, size_t n, struct arena *a, struct gnmi_capabilities *ret);
+bool gnmi_capabilities_has(
+	const struct gnmi_capabilities *capabilities, enum gnmi_encoding encoding);
 
 /* ---- pieces of the stream, for gnmi_walk.c ------------------------------- */
 
@@ -136,15 +138,15 @@ bool gnmi_capabilities_has(const struct gnmi_capabilities *c, enum gnmi_encoding
  * Returns 0, -EBADMSG (no Path), or -ERANGE: a Path, but one that may not be (counts->bad_paths is
  * the caller's to count).
  */
-int gnmi_decode_path(const void *p, size_t n, bool plain_names, struct arena *scratch,
+int gnmi_decode_path(const void *data, size_t n, bool plain_names, struct arena *scratch,
 	struct gnmi_path *at, const char **ret_origin, const char **ret_target);
 
-/* gnmi_deliver_* - deliver a value that is not a leaf, at @at, as updates like @u (whose path and
- * value are filled in here and which are counted): JSON flattened, the elements of a leaf-list (the
- * bytes of a ScalarArray) one by one. */
-void gnmi_deliver_json(const struct gnmi_decode *d, struct gnmi_update *u, struct gnmi_path *at,
-	const void *p, size_t n, struct arena *scratch);
-void gnmi_deliver_list(const struct gnmi_decode *d, struct gnmi_update *u, struct gnmi_path *at,
-	const void *p, size_t n, struct arena *scratch);
+/* gnmi_deliver_* - deliver a value that is not a leaf, at @at, as updates like @update (whose path
+ * and value are filled in here and which are counted): JSON flattened, the elements of a leaf-list
+ * (the bytes of a ScalarArray) one by one. */
+void gnmi_deliver_json(const struct gnmi_decode *decode, struct gnmi_update *update,
+	struct gnmi_path *at, const void *data, size_t n, struct arena *scratch);
+void gnmi_deliver_list(const struct gnmi_decode *decode, struct gnmi_update *update,
+	struct gnmi_path *at, const void *data, size_t n, struct arena *scratch);
 
 #endif

@@ -54,21 +54,22 @@ struct gnmi_forms {
 	uint32_t last_prefix, last_form, last_name;
 };
 
-void gnmi_forms_init(struct gnmi_forms *m, bool plain_names, struct gnmi_walk_stats *stats);
-void gnmi_forms_reset(struct gnmi_forms *m); /* forgets everything */
-void gnmi_forms_done(struct gnmi_forms *m);
+void gnmi_forms_init(struct gnmi_forms *forms, bool plain_names, struct gnmi_walk_stats *stats);
+void gnmi_forms_reset(struct gnmi_forms *forms); /* forgets everything */
+void gnmi_forms_done(struct gnmi_forms *forms);
 
 /*
  * gnmi_forms_prefix, gnmi_forms_path - index of the form, learnt with the codec's help in @scratch
  * when it is new. Indexes hold until the reset, pointers into .forms until the next call.
  * GNMI_FORM_NONE: the bytes are no Path, or a limit was reached (counted).
  */
-uint32_t gnmi_forms_prefix(struct gnmi_forms *m, const uint8_t *p, size_t n, struct arena *scratch);
-uint32_t gnmi_forms_path(
-	struct gnmi_forms *m, uint32_t prefix, const uint8_t *p, size_t n, struct arena *scratch);
+uint32_t gnmi_forms_prefix(
+	struct gnmi_forms *forms, const uint8_t *data, size_t n, struct arena *scratch);
+uint32_t gnmi_forms_path(struct gnmi_forms *forms, uint32_t prefix, const uint8_t *data, size_t n,
+	struct arena *scratch);
 
 /* gnmi_forms_name - the id of (origin, path), a new one when there is none yet, GNMI_PATH_NONE when
  * a limit forbids it (counted). */
-uint32_t gnmi_forms_name(struct gnmi_forms *m, const char *origin, const char *path, size_t n);
+uint32_t gnmi_forms_name(struct gnmi_forms *forms, const char *origin, const char *path, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
-/* gnmi_json - see gnmi_json.h. First check() over the whole text; what comes after may then trust
- * every byte. */
+/* gnmi_json - see gnmi_json.h. First gnmi_json_check() over the whole text; what comes after may
+ * then trust every byte. */
 #include "proto/gnmi_json.h"
 
 #include <errno.h>
@@ -12,24 +12,25 @@ struct text {
 	const char *p, *end;
 };
 
-static bool is_digit(char c)
+static bool is_digit(char letter)
 {
-	return c >= '0' && c <= '9';
+	return letter >= '0' && letter <= '9';
 }
 
-static void blanks(struct text *t)
+static void gnmi_json_blanks(struct text *text)
 {
-	while (t->p < t->end && (*t->p == ' ' || *t->p == '\t' || *t->p == '\n' || *t->p == '\r'))
-		t->p++;
+	while (text->p < text->end &&
+		(*text->p == ' ' || *text->p == '\t' || *text->p == '\n' || *text->p == '\r'))
+		text->p++;
 }
 
 /* ---- is it JSON ---------------------------------------------------------- */
 
-static int hex4(const char *p)
+static int gnmi_json_hex4(const char *digits)
 {
 	int v = 0;
 	for (int i = 0; i < 4; i++) {
-		int c = (unsigned char)p[i], lower = c | 0x20;
+		int c = (unsigned char)digits[i], lower = c | 0x20;
 		if (c >= '0' && c <= '9')
 			v = v * 16 + c - '0';
 		else if (lower >= 'a' && lower <= 'f')
@@ -41,30 +42,30 @@ static int hex4(const char *p)
 }
 
 /* After the backslash. */
-static bool check_escape(struct text *t)
+static bool check_escape(struct text *text)
 {
-	if (t->p == t->end)
+	if (text->p == text->end)
 		return false;
-	char c = *t->p++;
+	char c = *text->p++;
 	if (c != 'u')
 		return c && strchr("\"\\/bfnrt", c);
-	int v = t->end - t->p >= 4 ? hex4(t->p) : -1;
+	int v = text->end - text->p >= 4 ? gnmi_json_hex4(text->p) : -1;
 	if (v < 0)
 		return false;
-	t->p += 4;
+	text->p += 4;
 	if (v < 0xd800 || v > 0xdfff)
 		return true;
-	if (v > 0xdbff || t->end - t->p < 6 || t->p[0] != '\\' || t->p[1] != 'u')
+	if (v > 0xdbff || text->end - text->p < 6 || text->p[0] != '\\' || text->p[1] != 'u')
 		return false;
-	v = hex4(t->p + 2);
-	t->p += 6;
+	v = gnmi_json_hex4(text->p + 2);
+	text->p += 6;
 	return v >= 0xdc00 && v <= 0xdfff;
 }
 
 /* A sequence of two to four bytes (Unicode 15, table 3-7). */
-static bool check_utf8(struct text *t)
+static bool check_utf8(struct text *text)
 {
-	unsigned char c = (unsigned char)*t->p++;
+	unsigned char c = (unsigned char)*text->p++;
 	unsigned char low = c == 0xe0 ? 0xa0
 		: c == 0xf0           ? 0x90
 				      : 0x80,
@@ -75,10 +76,10 @@ static bool check_utf8(struct text *t)
 		: c >= 0xe0 && c <= 0xef  ? 2
 		: c >= 0xf0 && c <= 0xf4  ? 3
 					  : 0;
-	if (more == 0 || t->end - t->p < more)
+	if (more == 0 || text->end - text->p < more)
 		return false;
 	for (; more > 0; more--, low = 0x80, high = 0xbf) {
-		unsigned char next = (unsigned char)*t->p++;
+		unsigned char next = (unsigned char)*text->p++;
 		if (next < low || next > high)
 			return false;
 	}
@@ -88,124 +89,124 @@ static bool check_utf8(struct text *t)
 /* Over bytes that a string holds as they are, eight at a time: ASCII, no control character, neither
  * quote nor backslash. A byte with its top bit set in one of these words is one of the others (or
  * comes after one), and is then looked at alone. */
-static void plain_run(struct text *t)
+static void plain_run(struct text *text)
 {
 	const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
-	while (t->end - t->p >= 8) {
+	while (text->end - text->p >= 8) {
 		uint64_t v;
-		memcpy(&v, t->p, sizeof(v));
+		memcpy(&v, text->p, sizeof(v));
 		uint64_t quote = v ^ (ones * '"'), backslash = v ^ (ones * '\\');
 		if ((v | (v - ones * 0x20) | (quote - ones) | (backslash - ones)) & tops)
 			return;
-		t->p += 8;
+		text->p += 8;
 	}
 }
 
-static bool check_string(struct text *t)
+static bool check_string(struct text *text)
 {
-	for (t->p++; t->p < t->end;) {
-		plain_run(t);
-		if (t->p == t->end)
+	for (text->p++; text->p < text->end;) {
+		plain_run(text);
+		if (text->p == text->end)
 			return false;
-		unsigned char c = (unsigned char)*t->p;
+		unsigned char c = (unsigned char)*text->p;
 		if (c >= 0x80) {
-			if (!check_utf8(t))
+			if (!check_utf8(text))
 				return false;
 			continue;
 		}
-		t->p++;
+		text->p++;
 		if (c == '"')
 			return true;
-		if (c < 0x20 || (c == '\\' && !check_escape(t)))
+		if (c < 0x20 || (c == '\\' && !check_escape(text)))
 			return false;
 	}
 	return false;
 }
 
-static bool check_digits(struct text *t)
+static bool check_digits(struct text *text)
 {
-	const char *first = t->p;
-	while (t->p < t->end && is_digit(*t->p))
-		t->p++;
-	return t->p > first;
+	const char *first = text->p;
+	while (text->p < text->end && is_digit(*text->p))
+		text->p++;
+	return text->p > first;
 }
 
-static bool check_number(struct text *t)
+static bool check_number(struct text *text)
 {
-	if (*t->p == '-')
-		t->p++;
-	const char *first = t->p;
-	if (!check_digits(t) || (*first == '0' && t->p > first + 1))
+	if (*text->p == '-')
+		text->p++;
+	const char *first = text->p;
+	if (!check_digits(text) || (*first == '0' && text->p > first + 1))
 		return false;
-	if (t->p < t->end && *t->p == '.') {
-		t->p++;
-		if (!check_digits(t))
+	if (text->p < text->end && *text->p == '.') {
+		text->p++;
+		if (!check_digits(text))
 			return false;
 	}
-	if (t->p < t->end && (*t->p == 'e' || *t->p == 'E')) {
-		t->p++;
-		if (t->p < t->end && (*t->p == '+' || *t->p == '-'))
-			t->p++;
-		return check_digits(t);
+	if (text->p < text->end && (*text->p == 'e' || *text->p == 'E')) {
+		text->p++;
+		if (text->p < text->end && (*text->p == '+' || *text->p == '-'))
+			text->p++;
+		return check_digits(text);
 	}
 	return true;
 }
 
-static bool check_word(struct text *t, const char *word, size_t n)
+static bool check_word(struct text *text, const char *word, size_t n)
 {
-	if ((size_t)(t->end - t->p) < n || memcmp(t->p, word, n) != 0)
+	if ((size_t)(text->end - text->p) < n || memcmp(text->p, word, n) != 0)
 		return false;
-	t->p += n;
+	text->p += n;
 	return true;
 }
 
-static bool check(struct text *t, unsigned depth);
+static bool gnmi_json_check(struct text *text, unsigned depth);
 
 /* An object or an array, whose end is @close. */
-static bool check_members(struct text *t, char close, unsigned depth)
+static bool check_members(struct text *text, char close, unsigned depth)
 {
 	if (depth == GNMI_JSON_DEPTH_MAX)
 		return false;
-	t->p++;
-	blanks(t);
-	if (t->p < t->end && *t->p == close) {
-		t->p++;
+	text->p++;
+	gnmi_json_blanks(text);
+	if (text->p < text->end && *text->p == close) {
+		text->p++;
 		return true;
 	}
 	for (;;) {
 		if (close == '}') {
-			blanks(t);
-			if (t->p == t->end || *t->p != '"' || !check_string(t))
+			gnmi_json_blanks(text);
+			if (text->p == text->end || *text->p != '"' || !check_string(text))
 				return false;
-			blanks(t);
-			if (t->p == t->end || *t->p++ != ':')
+			gnmi_json_blanks(text);
+			if (text->p == text->end || *text->p++ != ':')
 				return false;
 		}
-		if (!check(t, depth + 1))
+		if (!gnmi_json_check(text, depth + 1))
 			return false;
-		blanks(t);
-		if (t->p == t->end)
+		gnmi_json_blanks(text);
+		if (text->p == text->end)
 			return false;
-		char c = *t->p++;
+		char c = *text->p++;
 		if (c != ',')
 			return c == close;
 	}
 }
 
 /* Recursion ends at GNMI_JSON_DEPTH_MAX. */
-static bool check(struct text *t, unsigned depth)
+static bool gnmi_json_check(struct text *text, unsigned depth)
 {
-	blanks(t);
-	if (t->p == t->end)
+	gnmi_json_blanks(text);
+	if (text->p == text->end)
 		return false;
-	switch (*t->p) {
-	case '{': return check_members(t, '}', depth);
-	case '[': return check_members(t, ']', depth);
-	case '"': return check_string(t);
-	case 't': return check_word(t, "true", 4);
-	case 'f': return check_word(t, "false", 5);
-	case 'n': return check_word(t, "null", 4);
-	default: return (*t->p == '-' || is_digit(*t->p)) && check_number(t);
+	switch (*text->p) {
+	case '{': return check_members(text, '}', depth);
+	case '[': return check_members(text, ']', depth);
+	case '"': return check_string(text);
+	case 't': return check_word(text, "true", 4);
+	case 'f': return check_word(text, "false", 5);
+	case 'n': return check_word(text, "null", 4);
+	default: return (*text->p == '-' || is_digit(*text->p)) && check_number(text);
 	}
 }
 
@@ -220,45 +221,46 @@ struct flat {
 	void *arg;
 };
 
-static char *utf8_put(char *out, unsigned v)
+static char *utf8_put(char *out, unsigned code)
 {
-	if (v < 0x80) {
-		*out++ = (char)v;
-	} else if (v < 0x800) {
-		*out++ = (char)(0xc0 | v >> 6);
-		*out++ = (char)(0x80 | (v & 63));
-	} else if (v < 0x10000) {
-		*out++ = (char)(0xe0 | v >> 12);
-		*out++ = (char)(0x80 | (v >> 6 & 63));
-		*out++ = (char)(0x80 | (v & 63));
+	if (code < 0x80) {
+		*out++ = (char)code;
+	} else if (code < 0x800) {
+		*out++ = (char)(0xc0 | code >> 6);
+		*out++ = (char)(0x80 | (code & 63));
+	} else if (code < 0x10000) {
+		*out++ = (char)(0xe0 | code >> 12);
+		*out++ = (char)(0x80 | (code >> 6 & 63));
+		*out++ = (char)(0x80 | (code & 63));
 	} else {
-		*out++ = (char)(0xf0 | v >> 18);
-		*out++ = (char)(0x80 | (v >> 12 & 63));
-		*out++ = (char)(0x80 | (v >> 6 & 63));
-		*out++ = (char)(0x80 | (v & 63));
+		*out++ = (char)(0xf0 | code >> 18);
+		*out++ = (char)(0x80 | (code >> 12 & 63));
+		*out++ = (char)(0x80 | (code >> 6 & 63));
+		*out++ = (char)(0x80 | (code & 63));
 	}
 	return out;
 }
 
-static const char *unescape(struct arena *a, const char *s, size_t n, size_t *ret_n)
+static const char *gnmi_json_unescape(struct arena *a, const char *string, size_t n, size_t *ret_n)
 {
 	static const char plain[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
 	char *text = arena_alloc(a, n), *out = text;
-	for (const char *end = s + n; s < end;) {
-		if (*s != '\\') {
-			*out++ = *s++;
+	for (const char *end = string + n; string < end;) {
+		if (*string != '\\') {
+			*out++ = *string++;
 			continue;
 		}
-		if (s[1] != 'u') {
-			*out++ = meant[strchr(plain, s[1]) - plain];
-			s += 2;
+		if (string[1] != 'u') {
+			*out++ = meant[strchr(plain, string[1]) - plain];
+			string += 2;
 			continue;
 		}
-		unsigned v = (unsigned)hex4(s + 2);
-		s += 6;
+		unsigned v = (unsigned)gnmi_json_hex4(string + 2);
+		string += 6;
 		if (v >= 0xd800 && v <= 0xdbff) {
-			v = 0x10000 + ((v - 0xd800) << 10) + ((unsigned)hex4(s + 2) - 0xdc00);
-			s += 6;
+			v = 0x10000 + ((v - 0xd800) << 10) +
+				((unsigned)gnmi_json_hex4(string + 2) - 0xdc00);
+			string += 6;
 		}
 		out = utf8_put(out, v);
 	}
@@ -266,9 +268,9 @@ static const char *unescape(struct arena *a, const char *s, size_t n, size_t *re
 	return text;
 }
 
-static const char *string_read(struct flat *f, size_t *ret_n)
+static const char *string_read(struct flat *flat, size_t *ret_n)
 {
-	const char *s = ++f->t.p, *end = memchr(s, '"', (size_t)(f->t.end - s));
+	const char *s = ++flat->t.p, *end = memchr(s, '"', (size_t)(flat->t.end - s));
 	bool escaped = memchr(s, '\\', (size_t)(end - s));
 	if (escaped) { /* that quote may be one of the escapes */
 		for (end = s; *end != '"'; end++)
@@ -276,21 +278,21 @@ static const char *string_read(struct flat *f, size_t *ret_n)
 				end++;
 	}
 	size_t n = (size_t)(end - s);
-	f->t.p = end + 1;
+	flat->t.p = end + 1;
 	if (escaped)
-		return unescape(f->a, s, n, ret_n);
+		return gnmi_json_unescape(flat->a, s, n, ret_n);
 	*ret_n = n;
 	return s;
 }
 
-static struct gnmi_value number_read(struct flat *f)
+static struct gnmi_value number_read(struct flat *flat)
 {
-	const char *s = f->t.p;
+	const char *s = flat->t.p;
 	bool negative = *s == '-', whole = true, over = false;
 	uint64_t v = 0;
-	f->t.p += negative;
-	for (; f->t.p < f->t.end; f->t.p++) {
-		char c = *f->t.p;
+	flat->t.p += negative;
+	for (; flat->t.p < flat->t.end; flat->t.p++) {
+		char c = *flat->t.p;
 		if (is_digit(c)) {
 			over |= __builtin_mul_overflow(v, (uint64_t)10, &v) ||
 				__builtin_add_overflow(v, (uint64_t)(c - '0'), &v);
@@ -300,7 +302,7 @@ static struct gnmi_value number_read(struct flat *f)
 			break;
 		whole = false;
 	}
-	struct gnmi_value r = {.kind = GNMI_STRING, .p = s, .n = (size_t)(f->t.p - s)};
+	struct gnmi_value r = {.kind = GNMI_STRING, .p = s, .n = (size_t)(flat->t.p - s)};
 	if (whole && !over && (!negative || v == 0)) {
 		r = (struct gnmi_value){.kind = GNMI_UINT, .u = v};
 	} else if (whole && !over && v <= (uint64_t)INT64_MAX + 1) {
@@ -314,132 +316,134 @@ static struct gnmi_value number_read(struct flat *f)
 	return r;
 }
 
-static struct gnmi_value scalar_read(struct flat *f)
+static struct gnmi_value scalar_read(struct flat *flat)
 {
 	struct gnmi_value v = {0};
-	switch (*f->t.p) {
+	switch (*flat->t.p) {
 	case '"':
 		v.kind = GNMI_STRING;
-		v.p = string_read(f, &v.n);
+		v.p = string_read(flat, &v.n);
 		return v;
 	case 't':
 	case 'f':
 		v.kind = GNMI_BOOL;
-		v.b = *f->t.p == 't';
-		f->t.p += v.b ? 4 : 5;
+		v.b = *flat->t.p == 't';
+		flat->t.p += v.b ? 4 : 5;
 		return v;
-	case 'n': f->t.p += 4; return v;
-	default: return number_read(f);
+	case 'n': flat->t.p += 4; return v;
+	default: return number_read(flat);
 	}
 }
 
-static void string_skip(struct text *t)
+static void string_skip(struct text *text)
 {
-	for (t->p++; *t->p != '"'; t->p++)
-		if (*t->p == '\\')
-			t->p++;
-	t->p++;
+	for (text->p++; *text->p != '"'; text->p++)
+		if (*text->p == '\\')
+			text->p++;
+	text->p++;
 }
 
 /* Over a value of any kind: brackets outside strings are counted. */
-static void skip(struct text *t)
+static void gnmi_json_skip(struct text *text)
 {
 	unsigned depth = 0;
-	blanks(t);
+	gnmi_json_blanks(text);
 	do {
-		if (*t->p == '"') {
-			string_skip(t);
+		if (*text->p == '"') {
+			string_skip(text);
 			continue;
 		}
-		if (*t->p == '{' || *t->p == '[')
+		if (*text->p == '{' || *text->p == '[')
 			depth++;
-		else if (*t->p == '}' || *t->p == ']')
+		else if (*text->p == '}' || *text->p == ']')
 			depth--;
 		else if (depth == 0) { /* a word or a number: up to what may follow one */
-			while (t->p < t->end && !strchr(",]} \t\r\n", *t->p))
-				t->p++;
+			while (text->p < text->end && !strchr(",]} \t\r\n", *text->p))
+				text->p++;
 			return;
 		}
-		t->p++;
+		text->p++;
 	} while (depth > 0);
 }
 
 /* Steps to the next member of an object or an array, and over the brackets at both ends. False
  * after the last. */
-static bool next(struct text *t, bool *first)
+static bool gnmi_json_next(struct text *text, bool *first)
 {
 	if (*first)
-		t->p++;
-	blanks(t);
-	char c = *t->p;
+		text->p++;
+	gnmi_json_blanks(text);
+	char c = *text->p;
 	if (c == '}' || c == ']') {
-		t->p++;
+		text->p++;
 		return false;
 	}
 	if (!*first) {
-		t->p++; /* the comma */
-		blanks(t);
+		text->p++; /* the comma */
+		gnmi_json_blanks(text);
 	}
 	*first = false;
 	return true;
 }
 
-static void colon(struct text *t)
+static void gnmi_json_colon(struct text *text)
 {
-	blanks(t);
-	t->p++;
-	blanks(t);
+	gnmi_json_blanks(text);
+	text->p++;
+	gnmi_json_blanks(text);
 }
 
 /* The keys of the entry at @t, an object, in the order of @list. False when one is missing or is no
  * leaf. */
 static bool keys_find(
-	struct flat *f, const struct gnmi_list *list, struct gnmi_key *keys, size_t *ret_n)
+	struct flat *flat, const struct gnmi_list *list, struct gnmi_key *keys, size_t *ret_n)
 {
-	struct text was = f->t;
+	struct text was = flat->t;
 	size_t wanted = 0, found = 0;
 	bool first = true, have[GNMI_JSON_LIST_KEYS_MAX] = {false};
 
 	while (wanted < GNMI_JSON_LIST_KEYS_MAX && list->keys[wanted])
 		wanted++;
-	while (found < wanted && next(&f->t, &first)) {
+	while (found < wanted && gnmi_json_next(&flat->t, &first)) {
 		size_t n, i = 0;
-		const char *name = string_read(f, &n);
-		size_t bare = f->d->plain_names ? 0 : gnmi_name_skip(name, n);
-		colon(&f->t);
+		const char *name = string_read(flat, &n);
+		size_t bare = flat->d->plain_names ? 0 : gnmi_name_skip(name, n);
+		gnmi_json_colon(&flat->t);
 		while (i < wanted &&
 			(have[i] || strlen(list->keys[i]) != n - bare ||
 				memcmp(list->keys[i], name + bare, n - bare) != 0))
 			i++;
-		if (i == wanted || *f->t.p == '{' || *f->t.p == '[') {
-			skip(&f->t);
+		if (i == wanted || *flat->t.p == '{' || *flat->t.p == '[') {
+			gnmi_json_skip(&flat->t);
 			continue;
 		}
 		keys[i] = (struct gnmi_key){.name = list->keys[i], .name_n = n - bare};
-		if (*f->t.p == '"') {
-			keys[i].value = string_read(f, &keys[i].value_n);
+		if (*flat->t.p == '"') {
+			keys[i].value = string_read(flat, &keys[i].value_n);
 		} else {
-			keys[i].value = f->t.p;
-			skip(&f->t);
-			keys[i].value_n = (size_t)(f->t.p - keys[i].value);
+			keys[i].value = flat->t.p;
+			gnmi_json_skip(&flat->t);
+			keys[i].value_n = (size_t)(flat->t.p - keys[i].value);
 		}
 		have[i] = true;
 		found++;
 	}
-	f->t = was;
+	flat->t = was;
 	*ret_n = found;
 	return wanted > 0 && found == wanted;
 }
 
-static const struct gnmi_list *list_find(const struct gnmi_decode *d, const char *name, size_t n)
+static const struct gnmi_list *list_find(
+	const struct gnmi_decode *decode, const char *name, size_t n)
 {
-	for (size_t i = 0; i < d->n_lists; i++)
-		if (strlen(d->lists[i].name) == n && memcmp(d->lists[i].name, name, n) == 0)
-			return &d->lists[i];
+	for (size_t i = 0; i < decode->n_lists; i++)
+		if (strlen(decode->lists[i].name) == n &&
+			memcmp(decode->lists[i].name, name, n) == 0)
+			return &decode->lists[i];
 	return NULL;
 }
 
-static void flatten(struct flat *f);
+static void gnmi_json_value(struct flat *flat);
 
 /* The name of the path's last element, without its keys; as it is written there, which for names of
  * lists is as it is. */
@@ -465,89 +469,94 @@ static const char *last_name(const struct gnmi_path *at, size_t *ret_n)
 	return at->s + from;
 }
 
-static void array(struct flat *f)
+static void gnmi_json_array(struct flat *flat)
 {
-	const size_t n = f->at->n;
-	const unsigned elems = f->at->elems;
-	struct text was = f->t;
+	const size_t n = flat->at->n;
+	const unsigned elems = flat->at->elems;
+	struct text was = flat->t;
 	bool first = true;
 	size_t name_n, index = 0;
-	const char *name = last_name(f->at, &name_n);
+	const char *name = last_name(flat->at, &name_n);
 	/* A path that ends in keys is an entry already: arrays in it have no names. */
 	const struct gnmi_list *list =
-		n > 0 && f->at->s[n - 1] != ']' ? list_find(f->d, name, name_n) : NULL;
+		n > 0 && flat->at->s[n - 1] != ']' ? list_find(flat->d, name, name_n) : NULL;
 
-	if (next(&f->t, &first) && *f->t.p == 'n') {
-		f->t.p += 4;
-		blanks(&f->t);
-		if (*f->t.p == ']') {
-			f->t.p++;
-			f->fn(f->arg, f->at, &(struct gnmi_value){.kind = GNMI_NULL});
+	if (gnmi_json_next(&flat->t, &first) && *flat->t.p == 'n') {
+		flat->t.p += 4;
+		gnmi_json_blanks(&flat->t);
+		if (*flat->t.p == ']') {
+			flat->t.p++;
+			flat->fn(flat->arg, flat->at, &(struct gnmi_value){.kind = GNMI_NULL});
 			return;
 		}
 	}
-	f->t = was;
-	for (first = true; next(&f->t, &first); index++) {
+	flat->t = was;
+	for (first = true; gnmi_json_next(&flat->t, &first); index++) {
 		struct gnmi_key keys[GNMI_JSON_LIST_KEYS_MAX];
 		size_t n_keys = 0;
-		bool by_key = list && *f->t.p == '{' && keys_find(f, list, keys, &n_keys);
-		if (by_key ? gnmi_path_add_keys(f->at, keys, n_keys)
-			   : gnmi_path_add_index(f->at, index)) {
-			flatten(f);
+		bool by_key = list && *flat->t.p == '{' && keys_find(flat, list, keys, &n_keys);
+		if (by_key ? gnmi_path_add_keys(flat->at, keys, n_keys)
+			   : gnmi_path_add_index(flat->at, index)) {
+			gnmi_json_value(flat);
 		} else {
-			f->d->counts->bad_paths++;
-			skip(&f->t);
+			flat->d->counts->bad_paths++;
+			gnmi_json_skip(&flat->t);
 		}
-		gnmi_path_cut(f->at, n, elems);
+		gnmi_path_cut(flat->at, n, elems);
 	}
 }
 
-static void object(struct flat *f)
+static void gnmi_json_object(struct flat *flat)
 {
-	const size_t n = f->at->n;
-	const unsigned elems = f->at->elems;
+	const size_t n = flat->at->n;
+	const unsigned elems = flat->at->elems;
 	bool first = true;
 
-	while (next(&f->t, &first)) {
+	while (gnmi_json_next(&flat->t, &first)) {
 		size_t name_n;
-		const char *name = string_read(f, &name_n);
-		colon(&f->t);
-		if (name_n > 0 && gnmi_path_add(f->at, name, name_n, NULL, 0, f->d->plain_names)) {
-			flatten(f);
+		const char *name = string_read(flat, &name_n);
+		gnmi_json_colon(&flat->t);
+		if (name_n > 0 &&
+			gnmi_path_add(flat->at, name, name_n, NULL, 0, flat->d->plain_names)) {
+			gnmi_json_value(flat);
 		} else {
-			f->d->counts->bad_paths++;
-			skip(&f->t);
+			flat->d->counts->bad_paths++;
+			gnmi_json_skip(&flat->t);
 		}
-		gnmi_path_cut(f->at, n, elems);
+		gnmi_path_cut(flat->at, n, elems);
 	}
 }
 
-static void flatten(struct flat *f)
+static void gnmi_json_value(struct flat *flat)
 {
-	blanks(&f->t);
-	if (*f->t.p == '{') {
-		object(f);
-	} else if (*f->t.p == '[') {
-		array(f);
+	gnmi_json_blanks(&flat->t);
+	if (*flat->t.p == '{') {
+		gnmi_json_object(flat);
+	} else if (*flat->t.p == '[') {
+		gnmi_json_array(flat);
 	} else {
-		struct gnmi_value v = scalar_read(f);
-		f->fn(f->arg, f->at, &v);
+		struct gnmi_value v = scalar_read(flat);
+		flat->fn(flat->arg, flat->at, &v);
 	}
 }
 
-int gnmi_json_flatten(const void *p, size_t n, struct gnmi_path *at, const struct gnmi_decode *d,
-	struct arena *a, gnmi_leaf_fn *fn, void *arg)
+int gnmi_json_flatten(const void *data, size_t n, struct gnmi_path *at,
+	const struct gnmi_decode *decode, struct arena *a, gnmi_leaf_fn *fn, void *arg)
 {
 	if (n == 0)
 		return -EBADMSG;
-	struct flat f = {
-		.t = {p, (const char *)p + n}, .at = at, .d = d, .a = a, .fn = fn, .arg = arg};
+	struct flat f = {.t = {data, (const char *)data + n},
+		.at = at,
+		.d = decode,
+		.a = a,
+		.fn = fn,
+		.arg = arg};
 	struct text t = f.t;
-	if (!check(&t, 0))
+	if (!gnmi_json_check(&t, 0))
 		return -EBADMSG;
-	blanks(&t);
+	gnmi_json_blanks(&t);
 	if (t.p != t.end)
 		return -EBADMSG;
-	flatten(&f);
+	gnmi_json_value(&f);
 	return 0;
 }

@@ -32,19 +32,19 @@
 struct arena;
 
 /* The path and the value are lent for the call. */
-typedef void gnmi_leaf_fn(void *arg, const struct gnmi_path *path, const struct gnmi_value *v);
+typedef void gnmi_leaf_fn(void *arg, const struct gnmi_path *path, const struct gnmi_value *value);
 
 /*
  * gnmi_json_flatten - checks the whole text first (RFC 8259, UTF-8, no lone surrogates,
  * GNMI_JSON_DEPTH_MAX), then delivers its leaves.
  *
  * @at   where the value was; grows and shrinks, and is back as it was at the end
- * @d    names, lists; leaves whose path breaks a limit are counted in its counts->bad_paths
+ * @decode    names, lists; leaves whose path breaks a limit are counted in its counts->bad_paths
  * @a    takes strings with escapes in them
  *
  * Returns 0, or -EBADMSG with nothing delivered (not counted here).
  */
-int gnmi_json_flatten(const void *p, size_t n, struct gnmi_path *at, const struct gnmi_decode *d,
-	struct arena *a, gnmi_leaf_fn *fn, void *arg);
+int gnmi_json_flatten(const void *data, size_t n, struct gnmi_path *at,
+	const struct gnmi_decode *decode, struct arena *a, gnmi_leaf_fn *fn, void *arg);
 
 #endif

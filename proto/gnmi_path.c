@@ -6,31 +6,32 @@
 
 #include "agent/base/arena.h"
 
-void gnmi_path_init(struct gnmi_path *p)
+void gnmi_path_init(struct gnmi_path *path)
 {
-	gnmi_path_cut(p, 0, 0);
+	gnmi_path_cut(path, 0, 0);
 }
 
-void gnmi_path_cut(struct gnmi_path *p, size_t n, unsigned elems)
+void gnmi_path_cut(struct gnmi_path *path, size_t n, unsigned elems)
 {
-	p->n = n;
-	p->elems = elems;
+	path->n = n;
+	path->elems = elems;
 	if (n == 0)
-		p->s[0] = '/';
-	p->s[n ? n : 1] = '\0';
+		path->s[0] = '/';
+	path->s[n ? n : 1] = '\0';
 }
 
-static bool is_letter(unsigned char c)
+static bool is_letter(unsigned char letter)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+	return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+		letter == '_';
 }
 
-static bool is_identifier(const char *s, size_t n)
+static bool is_identifier(const char *text, size_t n)
 {
-	if (n == 0 || !is_letter((unsigned char)s[0]))
+	if (n == 0 || !is_letter((unsigned char)text[0]))
 		return false;
 	for (size_t i = 1; i < n; i++) {
-		unsigned char c = (unsigned char)s[i];
+		unsigned char c = (unsigned char)text[i];
 		if (!is_letter(c) && !(c >= '0' && c <= '9') && c != '-' && c != '.')
 			return false;
 	}
@@ -46,20 +47,25 @@ size_t gnmi_name_skip(const char *name, size_t n)
 	return is_identifier(name, skip - 1) && is_identifier(name + skip, n - skip) ? skip : 0;
 }
 
-/* The length of the well-formed UTF-8 sequence of more than one byte at @s, or 0 (Unicode 15, table
- * 3-7). C1 controls are refused. */
-static size_t utf8_length(const unsigned char *s, size_t n)
+/* The length of the well-formed UTF-8 sequence of more than one byte at @text, or 0 (Unicode 15,
+ * table 3-7). C1 controls are refused. */
+static size_t gnmi_path_utf8_length(const unsigned char *text, size_t n)
 {
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		return n >= 2 && (s[1] & 0xc0) == 0x80 && !(s[0] == 0xc2 && s[1] < 0xa0) ? 2 : 0;
-	if (s[0] >= 0xe0 && s[0] <= 0xef) {
-		unsigned char low = s[0] == 0xe0 ? 0xa0 : 0x80, high = s[0] == 0xed ? 0x9f : 0xbf;
-		return n >= 3 && s[1] >= low && s[1] <= high && (s[2] & 0xc0) == 0x80 ? 3 : 0;
+	if (text[0] >= 0xc2 && text[0] <= 0xdf)
+		return n >= 2 && (text[1] & 0xc0) == 0x80 && !(text[0] == 0xc2 && text[1] < 0xa0)
+			? 2
+			: 0;
+	if (text[0] >= 0xe0 && text[0] <= 0xef) {
+		unsigned char low = text[0] == 0xe0 ? 0xa0 : 0x80,
+			      high = text[0] == 0xed ? 0x9f : 0xbf;
+		return n >= 3 && text[1] >= low && text[1] <= high && (text[2] & 0xc0) == 0x80 ? 3
+											       : 0;
 	}
-	if (s[0] >= 0xf0 && s[0] <= 0xf4) {
-		unsigned char low = s[0] == 0xf0 ? 0x90 : 0x80, high = s[0] == 0xf4 ? 0x8f : 0xbf;
-		return n >= 4 && s[1] >= low && s[1] <= high && (s[2] & 0xc0) == 0x80 &&
-				(s[3] & 0xc0) == 0x80
+	if (text[0] >= 0xf0 && text[0] <= 0xf4) {
+		unsigned char low = text[0] == 0xf0 ? 0x90 : 0x80,
+			      high = text[0] == 0xf4 ? 0x8f : 0xbf;
+		return n >= 4 && text[1] >= low && text[1] <= high && (text[2] & 0xc0) == 0x80 &&
+				(text[3] & 0xc0) == 0x80
 			? 4
 			: 0;
 	}
@@ -82,11 +88,11 @@ static const unsigned char class_of[256] = {
 
 /* Appends @text with a backslash where @place asks for one. False when it does not fit or may not
  * stand in a path. */
-static bool put(struct gnmi_path *p, const char *text, size_t n, unsigned place)
+static bool gnmi_path_put(struct gnmi_path *path, const char *text, size_t n, unsigned place)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	const unsigned stop = place | CONTROL | HIGH;
-	size_t at = p->n;
+	size_t at = path->n;
 	for (size_t i = 0; i < n;) {
 		size_t len = 0;
 		while (i + len < n && !(class_of[s[i + len]] & stop))
@@ -95,40 +101,41 @@ static bool put(struct gnmi_path *p, const char *text, size_t n, unsigned place)
 		if (len == 0) {
 			unsigned class = class_of[s[i]];
 			escape = class & place;
-			len = class & HIGH ? utf8_length(s + i, n - i) : !(class & CONTROL);
+			len = class & HIGH ? gnmi_path_utf8_length(s + i, n - i)
+					   : !(class & CONTROL);
 			if (len == 0)
 				return false;
 		}
 		if (at + len + escape > GNMI_PATH_MAX)
 			return false;
 		if (escape)
-			p->s[at++] = '\\';
-		memcpy(p->s + at, s + i, len);
+			path->s[at++] = '\\';
+		memcpy(path->s + at, s + i, len);
 		at += len;
 		i += len;
 	}
-	p->n = at;
+	path->n = at;
 	return true;
 }
 
-static bool put_char(struct gnmi_path *p, char c)
+static bool put_char(struct gnmi_path *path, char letter)
 {
-	if (p->n + 1 > GNMI_PATH_MAX)
+	if (path->n + 1 > GNMI_PATH_MAX)
 		return false;
-	p->s[p->n++] = c;
+	path->s[path->n++] = letter;
 	return true;
 }
 
-static int key_order(const struct gnmi_key *a, const struct gnmi_key *b)
+static int key_order(const struct gnmi_key *left, const struct gnmi_key *right)
 {
-	size_t n = a->name_n < b->name_n ? a->name_n : b->name_n;
-	int r = n ? memcmp(a->name, b->name, n) : 0;
-	return r ? r : (a->name_n > b->name_n) - (a->name_n < b->name_n);
+	size_t n = left->name_n < right->name_n ? left->name_n : right->name_n;
+	int r = n ? memcmp(left->name, right->name, n) : 0;
+	return r ? r : (left->name_n > right->name_n) - (left->name_n < right->name_n);
 }
 
 /* @keys sorted (an insertion sort: stable, and there is rarely more than one) and put down, each
  * name once. */
-static bool put_keys(struct gnmi_path *p, struct gnmi_key *keys, size_t n)
+static bool put_keys(struct gnmi_path *path, struct gnmi_key *keys, size_t n)
 {
 	if (n > GNMI_PATH_KEYS_MAX)
 		return false;
@@ -141,52 +148,54 @@ static bool put_keys(struct gnmi_path *p, struct gnmi_key *keys, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (i + 1 < n && key_order(&keys[i], &keys[i + 1]) == 0)
 			continue;
-		if (keys[i].name_n == 0 || !put_char(p, '[') ||
-			!put(p, keys[i].name, keys[i].name_n, IN_KEY) || !put_char(p, '=') ||
-			!put(p, keys[i].value, keys[i].value_n, IN_VALUE) || !put_char(p, ']'))
+		if (keys[i].name_n == 0 || !put_char(path, '[') ||
+			!gnmi_path_put(path, keys[i].name, keys[i].name_n, IN_KEY) ||
+			!put_char(path, '=') ||
+			!gnmi_path_put(path, keys[i].value, keys[i].value_n, IN_VALUE) ||
+			!put_char(path, ']'))
 			return false;
 	}
 	return true;
 }
 
-static bool put_elem(struct gnmi_path *p, const char *name, size_t n, struct gnmi_key *keys,
+static bool put_elem(struct gnmi_path *path, const char *name, size_t n, struct gnmi_key *keys,
 	size_t n_keys, bool plain_names)
 {
 	size_t skip = plain_names ? 0 : gnmi_name_skip(name, n);
-	if (p->elems >= GNMI_PATH_ELEMS_MAX || n == 0 || !put_char(p, '/') ||
-		!put(p, name + skip, n - skip, IN_NAME))
+	if (path->elems >= GNMI_PATH_ELEMS_MAX || n == 0 || !put_char(path, '/') ||
+		!gnmi_path_put(path, name + skip, n - skip, IN_NAME))
 		return false;
 	for (size_t i = 0; i < n_keys && !plain_names; i++) {
 		skip = gnmi_name_skip(keys[i].name, keys[i].name_n);
 		keys[i].name += skip;
 		keys[i].name_n -= skip;
 	}
-	return put_keys(p, keys, n_keys);
+	return put_keys(path, keys, n_keys);
 }
 
-bool gnmi_path_add(struct gnmi_path *p, const char *name, size_t n, struct gnmi_key *keys,
+bool gnmi_path_add(struct gnmi_path *path, const char *name, size_t n, struct gnmi_key *keys,
 	size_t n_keys, bool plain_names)
 {
-	const size_t was = p->n;
-	const unsigned elems = p->elems;
+	const size_t was = path->n;
+	const unsigned elems = path->elems;
 	if (n == 0 && n_keys == 0)
 		return true;
-	bool ok = put_elem(p, name, n, keys, n_keys, plain_names);
-	gnmi_path_cut(p, ok ? p->n : was, elems + ok);
+	bool ok = put_elem(path, name, n, keys, n_keys, plain_names);
+	gnmi_path_cut(path, ok ? path->n : was, elems + ok);
 	return ok;
 }
 
-bool gnmi_path_add_keys(struct gnmi_path *p, struct gnmi_key *keys, size_t n_keys)
+bool gnmi_path_add_keys(struct gnmi_path *path, struct gnmi_key *keys, size_t n_keys)
 {
-	const size_t was = p->n;
+	const size_t was = path->n;
 	if (was == 0)
-		return gnmi_path_add(p, "#", 1, keys, n_keys, true);
-	bool ok = put_keys(p, keys, n_keys);
-	gnmi_path_cut(p, ok ? p->n : was, p->elems);
+		return gnmi_path_add(path, "#", 1, keys, n_keys, true);
+	bool ok = put_keys(path, keys, n_keys);
+	gnmi_path_cut(path, ok ? path->n : was, path->elems);
 	return ok;
 }
 
-bool gnmi_path_add_index(struct gnmi_path *p, size_t index)
+bool gnmi_path_add_index(struct gnmi_path *path, size_t index)
 {
 	char digits[24];
 	size_t at = sizeof(digits);
@@ -194,7 +203,7 @@ bool gnmi_path_add_index(struct gnmi_path *p, size_t index)
 		digits[--at] = (char)('0' + index % 10);
 	while ((index /= 10) > 0);
 	struct gnmi_key key = {"#", digits + at, 1, sizeof(digits) - at};
-	return gnmi_path_add_keys(p, &key, 1);
+	return gnmi_path_add_keys(path, &key, 1);
 }
 
 /* ---- the other way ------------------------------------------------------- */
@@ -205,43 +214,43 @@ struct reader {
 };
 
 /* The text up to one of @ends that no backslash precedes, which is not taken. */
-static const char *word(struct reader *r, const char *ends, size_t *ret_n)
+static const char *gnmi_path_word(struct reader *reader, const char *ends, size_t *ret_n)
 {
-	char *out = arena_alloc(r->a, (size_t)(r->end - r->p) + 1);
+	char *out = arena_alloc(reader->a, (size_t)(reader->end - reader->p) + 1);
 	size_t n = 0;
-	while (r->p < r->end && !(*r->p && strchr(ends, *r->p))) {
-		if (*r->p == '\\' && r->p + 1 < r->end)
-			r->p++;
-		out[n++] = *r->p++;
+	while (reader->p < reader->end && !(*reader->p && strchr(ends, *reader->p))) {
+		if (*reader->p == '\\' && reader->p + 1 < reader->end)
+			reader->p++;
+		out[n++] = *reader->p++;
 	}
 	*ret_n = n;
 	return out;
 }
 
-static bool keys_read(struct reader *r, struct gnmi_elem *elem, const char **ret_expected)
+static bool keys_read(struct reader *reader, struct gnmi_elem *elem, const char **ret_expected)
 {
-	elem->keys = arena_array(r->a, struct gnmi_key, GNMI_PATH_KEYS_MAX);
-	while (r->p < r->end && *r->p == '[') {
+	elem->keys = arena_array(reader->a, struct gnmi_key, GNMI_PATH_KEYS_MAX);
+	while (reader->p < reader->end && *reader->p == '[') {
 		if (elem->n_keys == GNMI_PATH_KEYS_MAX) {
 			*ret_expected = "fewer keys in one element";
 			return false;
 		}
 		struct gnmi_key *key = &elem->keys[elem->n_keys++];
-		r->p++;
-		key->name = word(r, "=]", &key->name_n);
-		if (r->p == r->end || *r->p != '=' || key->name_n == 0) {
+		reader->p++;
+		key->name = gnmi_path_word(reader, "=]", &key->name_n);
+		if (reader->p == reader->end || *reader->p != '=' || key->name_n == 0) {
 			*ret_expected = "[key=value]";
 			return false;
 		}
-		r->p++;
-		key->value = word(r, "]", &key->value_n);
-		if (r->p == r->end) {
+		reader->p++;
+		key->value = gnmi_path_word(reader, "]", &key->value_n);
+		if (reader->p == reader->end) {
 			*ret_expected = "']' after the key's value";
 			return false;
 		}
-		r->p++;
+		reader->p++;
 	}
-	if (r->p < r->end && *r->p != '/') {
+	if (reader->p < reader->end && *reader->p != '/') {
 		*ret_expected = "'/' or '[' after ']'";
 		return false;
 	}
@@ -267,7 +276,7 @@ int gnmi_path_parse(const char *text, size_t n, struct arena *a, struct gnmi_ele
 			expected = "fewer elements";
 			break;
 		}
-		elem->name = word(&r, "/[", &elem->name_n);
+		elem->name = gnmi_path_word(&r, "/[", &elem->name_n);
 		if (elem->name_n == 0)
 			expected = "a name between '/' and '/' or before '['";
 		else if (keys_read(&r, elem, &expected) && r.p < r.end)

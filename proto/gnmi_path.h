@@ -39,38 +39,38 @@ struct gnmi_path {
 	char s[GNMI_PATH_MAX + 2];
 };
 
-void gnmi_path_init(struct gnmi_path *p);
+void gnmi_path_init(struct gnmi_path *path);
 
 /*
  * gnmi_path_add - one element more. @keys are sorted in place; of two with one name the later wins,
  * as in a protobuf map.
  * @plain_names as in struct gnmi_decode.
  *
- * Returns false and leaves @p as it was when the result would break a limit or the rules above. An
- * element with no name and no keys adds nothing: some servers write the root like this.
+ * Returns false and leaves @path as it was when the result would break a limit or the rules above.
+ * An element with no name and no keys adds nothing: some servers write the root like this.
  */
-bool gnmi_path_add(struct gnmi_path *p, const char *name, size_t n, struct gnmi_key *keys,
+bool gnmi_path_add(struct gnmi_path *path, const char *name, size_t n, struct gnmi_key *keys,
 	size_t n_keys, bool plain_names);
 
 /*
  * gnmi_path_add_keys - keys behind the last element, which had none. At the root they get an
- * element "#" of their own. Returns false and leaves @p as it was when a limit would break.
+ * element "#" of their own. Returns false and leaves @path as it was when a limit would break.
  */
-bool gnmi_path_add_keys(struct gnmi_path *p, struct gnmi_key *keys, size_t n_keys);
+bool gnmi_path_add_keys(struct gnmi_path *path, struct gnmi_key *keys, size_t n_keys);
 /* gnmi_path_add_index - the place in a list whose keys are not known: "[#=@index]", from 0. */
-bool gnmi_path_add_index(struct gnmi_path *p, size_t index);
+bool gnmi_path_add_index(struct gnmi_path *path, size_t index);
 
 /* gnmi_path_cut - back to an earlier length and depth. */
-void gnmi_path_cut(struct gnmi_path *p, size_t n, unsigned elems);
+void gnmi_path_cut(struct gnmi_path *path, size_t n, unsigned elems);
 
 /* Its text and the length of that: "/" for the root. */
-static inline const char *gnmi_path_text(const struct gnmi_path *p)
+static inline const char *gnmi_path_text(const struct gnmi_path *path)
 {
-	return p->s;
+	return path->s;
 }
-static inline size_t gnmi_path_length(const struct gnmi_path *p)
+static inline size_t gnmi_path_length(const struct gnmi_path *path)
 {
-	return p->n ? p->n : 1;
+	return path->n ? path->n : 1;
 }
 
 /*

@@ -57,11 +57,11 @@ struct wire {
 	const uint8_t *p, *end;
 };
 
-static bool varint_long(struct wire *s, uint64_t *ret)
+static bool varint_long(struct wire *wire, uint64_t *ret)
 {
 	uint64_t v = 0;
-	for (unsigned shift = 0; shift < 70 && s->p < s->end; shift += 7) {
-		uint8_t b = *s->p++;
+	for (unsigned shift = 0; shift < 70 && wire->p < wire->end; shift += 7) {
+		uint8_t b = *wire->p++;
 		if (shift == 63 && b > 1)
 			return false; /* over 64 bits: decoders differ */
 		v |= (uint64_t)(b & 0x7f) << shift;
@@ -73,37 +73,37 @@ static bool varint_long(struct wire *s, uint64_t *ret)
 	return false;
 }
 
-static inline bool varint(struct wire *s, uint64_t *ret)
+static inline bool gnmi_walk_varint(struct wire *wire, uint64_t *ret)
 {
-	if (s->p < s->end && *s->p < 0x80) {
-		*ret = *s->p++;
+	if (wire->p < wire->end && *wire->p < 0x80) {
+		*ret = *wire->p++;
 		return true;
 	}
-	return varint_long(s, ret);
+	return varint_long(wire, ret);
 }
 
 /* A length and that many bytes. */
-static inline bool chunk(struct wire *s, struct wire *ret)
+static inline bool gnmi_walk_chunk(struct wire *wire, struct wire *ret)
 {
 	uint64_t n;
-	if (!varint(s, &n) || n > (uint64_t)(s->end - s->p))
+	if (!gnmi_walk_varint(wire, &n) || n > (uint64_t)(wire->end - wire->p))
 		return false;
-	*ret = (struct wire){s->p, s->p + n};
-	s->p += n;
+	*ret = (struct wire){wire->p, wire->p + n};
+	wire->p += n;
 	return true;
 }
 
-static inline size_t wire_n(const struct wire *s)
+static inline size_t wire_n(const struct wire *wire)
 {
-	return (size_t)(s->end - s->p);
+	return (size_t)(wire->end - wire->p);
 }
 
 /* Steps over @tag when it is next. */
-static inline bool tagged(struct wire *s, uint8_t tag)
+static inline bool gnmi_walk_tagged(struct wire *wire, uint8_t tag)
 {
-	if (s->p == s->end || *s->p != tag)
+	if (wire->p == wire->end || *wire->p != tag)
 		return false;
-	s->p++;
+	wire->p++;
 	return true;
 }
 
@@ -128,324 +128,329 @@ static const struct {
 	[14] = {FIXED64, 1, LEAF, GNMI_DOUBLE},
 };
 
-static bool decimal(struct wire s, struct gnmi_value *v)
+static bool gnmi_walk_decimal(struct wire wire, struct gnmi_value *value)
 {
 	uint64_t digits = 0, precision = 0;
-	if (tagged(&s, 0x08) && !varint(&s, &digits))
+	if (gnmi_walk_tagged(&wire, 0x08) && !gnmi_walk_varint(&wire, &digits))
 		return false;
-	if (tagged(&s, 0x10) && !varint(&s, &precision))
+	if (gnmi_walk_tagged(&wire, 0x10) && !gnmi_walk_varint(&wire, &precision))
 		return false;
-	v->i = (int64_t)digits;
-	v->scale = (uint32_t)precision;
-	return s.p == s.end;
+	value->i = (int64_t)digits;
+	value->scale = (uint32_t)precision;
+	return wire.p == wire.end;
 }
 
-static bool number(struct wire *s, struct gnmi_value *v)
+static bool gnmi_walk_number(struct wire *wire, struct gnmi_value *value)
 {
 	uint64_t n;
-	if (!varint(s, &n))
+	if (!gnmi_walk_varint(wire, &n))
 		return false;
-	if (v->kind == GNMI_BOOL)
-		v->b = n != 0;
+	if (value->kind == GNMI_BOOL)
+		value->b = n != 0;
 	else
-		v->u = n; /* an int64 has the same bits */
+		value->u = n; /* an int64 has the same bits */
 	return true;
 }
 
 /* IEEE 754, little endian. */
-static bool fixed(struct wire *s, unsigned n, struct gnmi_value *v)
+static bool gnmi_walk_fixed(struct wire *wire, unsigned n, struct gnmi_value *value)
 {
 	uint64_t bits = 0;
-	if (wire_n(s) < n)
+	if (wire_n(wire) < n)
 		return false;
 	for (unsigned i = 0; i < n; i++)
-		bits |= (uint64_t)s->p[i] << (8 * i);
-	s->p += n;
+		bits |= (uint64_t)wire->p[i] << (8 * i);
+	wire->p += n;
 	if (n == 4) {
 		uint32_t half = (uint32_t)bits;
 		float f;
 		memcpy(&f, &half, sizeof(f));
-		v->d = f;
+		value->d = f;
 	} else {
-		memcpy(&v->d, &bits, sizeof(v->d));
+		memcpy(&value->d, &bits, sizeof(value->d));
 	}
 	return true;
 }
 
-static bool typed_value(struct wire s, struct record *r)
+static bool typed_value(struct wire wire, struct record *record)
 {
 	struct wire text;
-	if (s.p == s.end)
+	if (wire.p == wire.end)
 		return true; /* a value that says nothing */
-	const uint8_t tag = *s.p++;
+	const uint8_t tag = *wire.p++;
 	if (tag >= 0x80 || !values[tag >> 3].known || values[tag >> 3].wire != (tag & 7))
 		return false;
-	r->how = values[tag >> 3].how;
-	r->value.kind = values[tag >> 3].kind;
+	record->how = values[tag >> 3].how;
+	record->value.kind = values[tag >> 3].kind;
 	switch (tag & 7) {
-	case VARINT: return number(&s, &r->value) && s.p == s.end;
-	case FIXED32: return fixed(&s, 4, &r->value) && s.p == s.end;
-	case FIXED64: return fixed(&s, 8, &r->value) && s.p == s.end;
+	case VARINT: return gnmi_walk_number(&wire, &record->value) && wire.p == wire.end;
+	case FIXED32: return gnmi_walk_fixed(&wire, 4, &record->value) && wire.p == wire.end;
+	case FIXED64: return gnmi_walk_fixed(&wire, 8, &record->value) && wire.p == wire.end;
 	}
-	if (!chunk(&s, &text) || s.p != s.end)
+	if (!gnmi_walk_chunk(&wire, &text) || wire.p != wire.end)
 		return false;
-	if (r->value.kind == GNMI_DECIMAL)
-		return decimal(text, &r->value);
-	r->value.p = (const char *)text.p;
-	r->value.n = wire_n(&text);
+	if (record->value.kind == GNMI_DECIMAL)
+		return gnmi_walk_decimal(text, &record->value);
+	record->value.p = (const char *)text.p;
+	record->value.n = wire_n(&text);
 	return true;
 }
 
-static struct record *record_add(struct records *l)
+static struct record *record_add(struct records *records)
 {
-	if (l->n == l->cap) {
-		if (l->cap == GNMI_WALK_RECORDS_MAX)
+	if (records->n == records->cap) {
+		if (records->cap == GNMI_WALK_RECORDS_MAX)
 			return NULL;
-		l->cap = l->cap ? l->cap * 2 : 128;
-		l->v = rw_realloc(l->v, l->cap * sizeof(*l->v));
+		records->cap = records->cap ? records->cap * 2 : 128;
+		records->v = rw_realloc(records->v, records->cap * sizeof(*records->v));
 	}
-	return &l->v[l->n++];
+	return &records->v[records->n++];
 }
 
 /* One message with a whole device in it does not keep its room for ever: there are hundreds of
  * streams. */
-static void records_trim(struct records *l)
+static void records_trim(struct records *records)
 {
-	if (l->cap <= GNMI_WALK_RECORDS_KEPT)
+	if (records->cap <= GNMI_WALK_RECORDS_KEPT)
 		return;
-	free(l->v);
-	*l = (struct records){0};
+	free(records->v);
+	*records = (struct records){0};
 }
 
-static bool update(struct gnmi_walk *w, struct wire s, uint32_t prefix)
+static bool gnmi_walk_update(struct gnmi_walk *walk, struct wire wire, uint32_t prefix)
 {
-	struct record *r = record_add(&w->updates);
-	struct wire path = {s.p, s.p}, value;
+	struct record *r = record_add(&walk->updates);
+	struct wire path = {wire.p, wire.p}, value;
 	uint64_t duplicates = 0;
 
 	if (!r)
 		return false;
 	*r = (struct record){.how = NOTHING};
-	if (tagged(&s, 0x0a) && !chunk(&s, &path))
+	if (gnmi_walk_tagged(&wire, 0x0a) && !gnmi_walk_chunk(&wire, &path))
 		return false;
-	if (tagged(&s, 0x1a) && (!chunk(&s, &value) || !typed_value(value, r)))
+	if (gnmi_walk_tagged(&wire, 0x1a) &&
+		(!gnmi_walk_chunk(&wire, &value) || !typed_value(value, r)))
 		return false;
-	if (tagged(&s, 0x20) && !varint(&s, &duplicates))
+	if (gnmi_walk_tagged(&wire, 0x20) && !gnmi_walk_varint(&wire, &duplicates))
 		return false;
 	r->duplicates = (uint32_t)duplicates;
-	if (s.p != s.end)
+	if (wire.p != wire.end)
 		return false;
-	r->form = gnmi_forms_path(&w->paths, prefix, path.p, wire_n(&path), w->scratch);
+	r->form = gnmi_forms_path(&walk->paths, prefix, path.p, wire_n(&path), walk->scratch);
 	return r->form != GNMI_FORM_NONE;
 }
 
-static bool delete_path(struct gnmi_walk *w, struct wire s, uint32_t prefix)
+static bool delete_path(struct gnmi_walk *walk, struct wire wire, uint32_t prefix)
 {
-	struct record *r = record_add(&w->deletes);
+	struct record *r = record_add(&walk->deletes);
 	if (!r)
 		return false;
-	r->form = gnmi_forms_path(&w->paths, prefix, s.p, wire_n(&s), w->scratch);
+	r->form = gnmi_forms_path(&walk->paths, prefix, wire.p, wire_n(&wire), walk->scratch);
 	return r->form != GNMI_FORM_NONE;
 }
 
 /* Timestamp, prefix, updates, deletes, each in this order where it is there. */
-static bool notification(
-	struct gnmi_walk *w, struct wire s, int64_t *ret_time, uint32_t *ret_prefix)
+static bool gnmi_walk_notification(
+	struct gnmi_walk *walk, struct wire wire, int64_t *ret_time, uint32_t *ret_prefix)
 {
-	struct wire part = {s.p, s.p};
+	struct wire part = {wire.p, wire.p};
 	uint64_t time = 0;
 
-	w->updates.n = w->deletes.n = 0;
-	if (tagged(&s, 0x08) && !varint(&s, &time))
+	walk->updates.n = walk->deletes.n = 0;
+	if (gnmi_walk_tagged(&wire, 0x08) && !gnmi_walk_varint(&wire, &time))
 		return false;
-	if (tagged(&s, 0x12) && !chunk(&s, &part))
+	if (gnmi_walk_tagged(&wire, 0x12) && !gnmi_walk_chunk(&wire, &part))
 		return false;
-	uint32_t prefix = gnmi_forms_prefix(&w->paths, part.p, wire_n(&part), w->scratch);
+	uint32_t prefix = gnmi_forms_prefix(&walk->paths, part.p, wire_n(&part), walk->scratch);
 	if (prefix == GNMI_FORM_NONE)
 		return false;
-	while (tagged(&s, 0x22))
-		if (!chunk(&s, &part) || !update(w, part, prefix))
+	while (gnmi_walk_tagged(&wire, 0x22))
+		if (!gnmi_walk_chunk(&wire, &part) || !gnmi_walk_update(walk, part, prefix))
 			return false;
-	while (tagged(&s, 0x2a))
-		if (!chunk(&s, &part) || !delete_path(w, part, prefix))
+	while (gnmi_walk_tagged(&wire, 0x2a))
+		if (!gnmi_walk_chunk(&wire, &part) || !delete_path(walk, part, prefix))
 			return false;
 	*ret_time = (int64_t)time;
 	*ret_prefix = prefix;
-	return s.p == s.end;
+	return wire.p == wire.end;
 }
 
 /* One registered extension. */
-static bool extension(struct wire s, struct gnmi_update *u)
+static bool gnmi_walk_extension(struct wire wire, struct gnmi_update *update)
 {
 	struct wire registered, content = {NULL, NULL};
 	uint64_t id = 0;
-	if (s.p == s.end || *s.p++ != 0x0a || !chunk(&s, &registered) || s.p != s.end)
+	if (wire.p == wire.end || *wire.p++ != 0x0a || !gnmi_walk_chunk(&wire, &registered) ||
+		wire.p != wire.end)
 		return false;
-	if (tagged(&registered, 0x08) && !varint(&registered, &id))
+	if (gnmi_walk_tagged(&registered, 0x08) && !gnmi_walk_varint(&registered, &id))
 		return false;
-	if (tagged(&registered, 0x12) && !chunk(&registered, &content))
+	if (gnmi_walk_tagged(&registered, 0x12) && !gnmi_walk_chunk(&registered, &content))
 		return false;
-	u->extension_id = (int32_t)(uint32_t)id;
-	u->extension_n = wire_n(&content);
-	u->extension = u->extension_n ? content.p : (const uint8_t *)"";
+	update->extension_id = (int32_t)(uint32_t)id;
+	update->extension_n = wire_n(&content);
+	update->extension = update->extension_n ? content.p : (const uint8_t *)"";
 	return registered.p == registered.end;
 }
 
 /* ---- delivery: nothing can fail from here on ----------------------------- */
 
 /* False: a path that may not be. */
-static bool update_at(struct gnmi_update *u, const struct gnmi_form *f)
+static bool update_at(struct gnmi_update *update, const struct gnmi_form *form)
 {
-	if (f->id == GNMI_PATH_NONE)
+	if (form->id == GNMI_PATH_NONE)
 		return false;
-	u->path_id = f->id;
-	u->origin = f->origin;
-	u->path = f->path;
-	u->path_n = f->path_n ? f->path_n : 1;
+	update->path_id = form->id;
+	update->origin = form->origin;
+	update->path = form->path;
+	update->path_n = form->path_n ? form->path_n : 1;
 	return true;
 }
 
-/* JSON and lists: leaves below the path of @f. The codec writes into @like. */
-static void deliver_below(struct gnmi_walk *w, const struct gnmi_update *like,
-	const struct gnmi_form *f, const struct record *r)
+/* JSON and lists: leaves below the path of @form. The codec writes into @like. */
+static void deliver_below(struct gnmi_walk *walk, const struct gnmi_update *like,
+	const struct gnmi_form *form, const struct record *record)
 {
 	struct gnmi_update u = *like;
 	struct gnmi_path at;
-	memcpy(at.s, f->path, f->path_n);
-	gnmi_path_cut(&at, f->path_n, f->elems);
-	(r->how == JSON ? gnmi_deliver_json : gnmi_deliver_list)(
-		&w->back, &u, &at, r->value.p, r->value.n, w->scratch);
+	memcpy(at.s, form->path, form->path_n);
+	gnmi_path_cut(&at, form->path_n, form->elems);
+	(record->how == JSON ? gnmi_deliver_json : gnmi_deliver_list)(
+		&walk->back, &u, &at, record->value.p, record->value.n, walk->scratch);
 }
 
-static void deliver(struct gnmi_walk *w, struct gnmi_update *u, int64_t time, uint32_t prefix)
+static void gnmi_walk_deliver(
+	struct gnmi_walk *walk, struct gnmi_update *update, int64_t time, uint32_t prefix)
 {
-	struct gnmi_counts *c = w->out.counts;
+	struct gnmi_counts *c = walk->out.counts;
 
 	c->notifications++;
-	u->clock = gnmi_clock(time, &u->t_ns);
-	if (u->clock != GNMI_CLOCK_OK)
+	update->clock = gnmi_clock(time, &update->t_ns);
+	if (update->clock != GNMI_CLOCK_OK)
 		c->odd_clocks++;
-	if (w->updates.n == 0 && w->deletes.n == 0)
+	if (walk->updates.n == 0 && walk->deletes.n == 0)
 		c->empty++;
-	u->target = w->paths.forms[prefix].target;
-	u->op = GNMI_DELETE;
-	for (size_t i = 0; i < w->deletes.n; i++) {
-		if (!update_at(u, &w->paths.forms[w->deletes.v[i].form])) {
+	update->target = walk->paths.forms[prefix].target;
+	update->op = GNMI_DELETE;
+	for (size_t i = 0; i < walk->deletes.n; i++) {
+		if (!update_at(update, &walk->paths.forms[walk->deletes.v[i].form])) {
 			c->bad_paths++;
 			continue;
 		}
 		c->deletes++;
-		w->out.fn(w->out.arg, u);
+		walk->out.fn(walk->out.arg, update);
 	}
-	u->op = GNMI_UPDATE;
-	for (size_t i = 0; i < w->updates.n; i++) {
-		const struct record *r = &w->updates.v[i];
-		const struct gnmi_form *f = &w->paths.forms[r->form];
-		if (!update_at(u, f)) {
+	update->op = GNMI_UPDATE;
+	for (size_t i = 0; i < walk->updates.n; i++) {
+		const struct record *r = &walk->updates.v[i];
+		const struct gnmi_form *f = &walk->paths.forms[r->form];
+		if (!update_at(update, f)) {
 			c->bad_paths++;
 			continue;
 		}
-		u->duplicates = r->duplicates;
+		update->duplicates = r->duplicates;
 		if (r->how == LEAF) {
-			u->value = r->value;
+			update->value = r->value;
 			c->updates++;
 			c->duplicates += r->duplicates;
-			w->out.fn(w->out.arg, u);
+			walk->out.fn(walk->out.arg, update);
 		} else if (r->how == NOTHING) {
 			c->no_value++;
 		} else {
-			deliver_below(w, u, f, r);
+			deliver_below(walk, update, f, r);
 		}
 	}
 }
 
 /* True when the message was understood here, and delivered. */
-static bool walk(struct gnmi_walk *w, struct wire s)
+static bool gnmi_walk(struct gnmi_walk *walk, struct wire wire)
 {
-	struct gnmi_counts *c = w->out.counts;
+	struct gnmi_counts *c = walk->out.counts;
 	struct gnmi_update u = {.path_id = GNMI_PATH_NONE,
 		.target = "",
 		.origin = "",
 		.path = "",
 		.value = {.p = ""}};
 	struct wire body, ext;
-	const size_t n = wire_n(&s);
+	const size_t n = wire_n(&wire);
 	uint32_t prefix;
 	int64_t time;
 
 	if (n > GNMI_MESSAGE_MAX || n == 0)
 		return false;
-	if (tagged(&s, 0x18)) {
-		if (n != 2 || *s.p != 1)
+	if (gnmi_walk_tagged(&wire, 0x18)) {
+		if (n != 2 || *wire.p != 1)
 			return false;
 		c->messages++;
 		c->bytes += n;
 		c->syncs++;
 		u.op = GNMI_SYNC;
-		w->out.fn(w->out.arg, &u);
+		walk->out.fn(walk->out.arg, &u);
 		return true;
 	}
 	/* The extension may be on either side: Go writes the members of a oneof after everything
 	 * else. */
-	if (tagged(&s, 0x2a) && (!chunk(&s, &ext) || !extension(ext, &u)))
+	if (gnmi_walk_tagged(&wire, 0x2a) &&
+		(!gnmi_walk_chunk(&wire, &ext) || !gnmi_walk_extension(ext, &u)))
 		return false;
-	if (!tagged(&s, 0x0a) || !chunk(&s, &body))
+	if (!gnmi_walk_tagged(&wire, 0x0a) || !gnmi_walk_chunk(&wire, &body))
 		return false;
-	if (!u.extension && tagged(&s, 0x2a) && (!chunk(&s, &ext) || !extension(ext, &u)))
+	if (!u.extension && gnmi_walk_tagged(&wire, 0x2a) &&
+		(!gnmi_walk_chunk(&wire, &ext) || !gnmi_walk_extension(ext, &u)))
 		return false;
-	if (s.p != s.end || !notification(w, body, &time, &prefix))
+	if (wire.p != wire.end || !gnmi_walk_notification(walk, body, &time, &prefix))
 		return false;
 	c->messages++;
 	c->bytes += n;
-	deliver(w, &u, time, prefix);
+	gnmi_walk_deliver(walk, &u, time, prefix);
 	return true;
 }
 
-int gnmi_walk_message(struct gnmi_walk *w, const void *p, size_t n)
+int gnmi_walk_message(struct gnmi_walk *walk, const void *data, size_t n)
 {
 	int r = 0;
-	if (walk(w, (struct wire){p, (const uint8_t *)p + n})) {
-		w->stats.walked++;
+	if (gnmi_walk(walk, (struct wire){data, (const uint8_t *)data + n})) {
+		walk->stats.walked++;
 	} else {
-		w->stats.fallbacks++;
-		r = gnmi_decode_subscribe(p, n, &w->back, w->scratch);
+		walk->stats.fallbacks++;
+		r = gnmi_decode_subscribe(data, n, &walk->back, walk->scratch);
 	}
-	arena_reset(w->scratch);
-	records_trim(&w->updates);
-	records_trim(&w->deletes);
+	arena_reset(walk->scratch);
+	records_trim(&walk->updates);
+	records_trim(&walk->deletes);
 	return r;
 }
 
 /* ---- life ---------------------------------------------------------------- */
 
-struct gnmi_walk *gnmi_walk_new(const struct gnmi_decode *d)
+struct gnmi_walk *gnmi_walk_new(const struct gnmi_decode *decode)
 {
 	struct gnmi_walk *w = rw_calloc(1, sizeof(*w));
-	w->out = w->back = *d;
+	w->out = w->back = *decode;
 	w->back.fn = name_and_deliver;
 	w->back.arg = w;
 	w->scratch = arena_new();
-	gnmi_forms_init(&w->paths, d->plain_names, &w->stats);
+	gnmi_forms_init(&w->paths, decode->plain_names, &w->stats);
 	return w;
 }
 
-void gnmi_walk_reset(struct gnmi_walk *w)
+void gnmi_walk_reset(struct gnmi_walk *walk)
 {
-	gnmi_forms_reset(&w->paths);
+	gnmi_forms_reset(&walk->paths);
 }
 
-void gnmi_walk_free(struct gnmi_walk *w)
+void gnmi_walk_free(struct gnmi_walk *walk)
 {
-	if (!w)
+	if (!walk)
 		return;
-	gnmi_forms_done(&w->paths);
-	free(w->updates.v);
-	free(w->deletes.v);
-	arena_free(w->scratch);
-	free(w);
+	gnmi_forms_done(&walk->paths);
+	free(walk->updates.v);
+	free(walk->deletes.v);
+	arena_free(walk->scratch);
+	free(walk);
 }
 
-const struct gnmi_walk_stats *gnmi_walk_stats(const struct gnmi_walk *w)
+const struct gnmi_walk_stats *gnmi_walk_stats(const struct gnmi_walk *walk)
 {
-	return &w->stats;
+	return &walk->stats;
 }

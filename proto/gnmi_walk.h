@@ -58,19 +58,19 @@ struct gnmi_walk_stats {
 	uint64_t text_bytes;
 };
 
-/* gnmi_walk_new - @d is copied; what it points to must outlive the walker. */
-struct gnmi_walk *gnmi_walk_new(const struct gnmi_decode *d);
-void gnmi_walk_free(struct gnmi_walk *w); /* NULL is fine */
+/* gnmi_walk_new - @decode is copied; what it points to must outlive the walker. */
+struct gnmi_walk *gnmi_walk_new(const struct gnmi_decode *decode);
+void gnmi_walk_free(struct gnmi_walk *walk); /* NULL is fine */
 
-/* gnmi_walk_message - one SubscribeResponse. Returns and counts as gnmi_decode_subscribe(). @p is
- * needed during the call only. */
-int gnmi_walk_message(struct gnmi_walk *w, const void *p, size_t n);
+/* gnmi_walk_message - one SubscribeResponse. Returns and counts as gnmi_decode_subscribe(). @data
+ * is needed during the call only. */
+int gnmi_walk_message(struct gnmi_walk *walk, const void *data, size_t n);
 
 /* gnmi_walk_reset - forgets all paths; ids begin at 0 again. For a new connection, or when .refused
  * grows. Not from the callback. */
-void gnmi_walk_reset(struct gnmi_walk *w);
+void gnmi_walk_reset(struct gnmi_walk *walk);
 
 /* lent until the next call */
-const struct gnmi_walk_stats *gnmi_walk_stats(const struct gnmi_walk *w);
+const struct gnmi_walk_stats *gnmi_walk_stats(const struct gnmi_walk *walk);
 
 #endif

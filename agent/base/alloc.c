@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-static void *must(void *p, size_t size)
+static void *alloc_must(void *memory, size_t size)
 {
-	if (p)
-		return p;
+	if (memory)
+		return memory;
 	fprintf(stderr, "rocewatch: out of memory (wanted %zu bytes)\n", size);
 	abort();
 }
@@ -16,18 +16,18 @@ void *rw_calloc(size_t n, size_t size)
 {
 	if (n == 0 || size == 0)
 		n = size = 1;
-	return must(calloc(n, size), size);
+	return alloc_must(calloc(n, size), size);
 }
 
-void *rw_realloc(void *p, size_t size)
+void *rw_realloc(void *memory, size_t size)
 {
 	if (size == 0)
 		size = 1;
-	return must(realloc(p, size), size);
+	return alloc_must(realloc(memory, size), size);
 }
 
-char *rw_strdup(const char *s)
+char *rw_strdup(const char *text)
 {
-	size_t n = strlen(s) + 1;
-	return memcpy(must(malloc(n), n), s, n);
+	size_t n = strlen(text) + 1;
+	return memcpy(alloc_must(malloc(n), n), text, n);
 }

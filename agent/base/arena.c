@@ -104,10 +104,10 @@ void arena_free(struct arena *a)
 	free(a);
 }
 
-void arena_freep(struct arena **a)
+void arena_freep(struct arena **arena)
 {
-	arena_free(*a);
-	*a = NULL;
+	arena_free(*arena);
+	*arena = NULL;
 }
 
 /* A spare that holds @size and is not far too large for it; NULL. */
@@ -161,17 +161,17 @@ void *arena_alloc(struct arena *a, size_t size)
 	return p;
 }
 
-char *arena_strndup(struct arena *a, const char *s, size_t n)
+char *arena_strndup(struct arena *a, const char *text, size_t n)
 {
-	n = strnlen(s, n);
+	n = strnlen(text, n);
 	char *p = arena_alloc(a, n + 1);
-	memcpy(p, s, n);
+	memcpy(p, text, n);
 	return p;
 }
 
-char *arena_strdup(struct arena *a, const char *s)
+char *arena_strdup(struct arena *a, const char *text)
 {
-	return arena_strndup(a, s, strlen(s));
+	return arena_strndup(a, text, strlen(text));
 }
 
 char *arena_printf(struct arena *a, const char *fmt, ...)

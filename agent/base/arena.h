@@ -11,12 +11,12 @@
 struct arena;
 struct arena *arena_new(void);
 void arena_free(struct arena *a); /* NULL is fine */
-void arena_freep(struct arena **a); /* for rw_cleanup() */
+void arena_freep(struct arena **arena); /* for rw_cleanup() */
 /* keeps its memory for the next turn, but for what two turns did not use */
 void arena_reset(struct arena *a);
 void *arena_alloc(struct arena *a, size_t size); /* zeroed, aligned for any type */
-char *arena_strdup(struct arena *a, const char *s);
-char *arena_strndup(struct arena *a, const char *s, size_t n);
+char *arena_strdup(struct arena *a, const char *text);
+char *arena_strndup(struct arena *a, const char *text, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 #define arena_new_of(a, type) ((type *)arena_alloc((a), sizeof(type)))
 #define arena_array(a, type, n) ((type *)arena_alloc((a), (size_t)(n) * sizeof(type)))

@@ -15,52 +15,52 @@ struct bytes {
 	bool bad;
 };
 
-static inline struct bytes bytes_of(const void *p, size_t n)
+static inline struct bytes bytes_of(const void *data, size_t n)
 {
-	return (struct bytes){.p = p, .end = (const uint8_t *)p + n, .bad = false};
+	return (struct bytes){.p = data, .end = (const uint8_t *)data + n, .bad = false};
 }
-static inline bool bytes_ok(const struct bytes *b)
+static inline bool bytes_ok(const struct bytes *bytes)
 {
-	return !b->bad;
+	return !bytes->bad;
 }
-static inline size_t bytes_left(const struct bytes *b)
+static inline size_t bytes_left(const struct bytes *bytes)
 {
-	return b->bad ? 0 : (size_t)(b->end - b->p);
+	return bytes->bad ? 0 : (size_t)(bytes->end - bytes->p);
 }
 
 /* bytes_take - borrow @n bytes and step over them, or NULL (and bad) when fewer are left. */
-static inline const uint8_t *bytes_take(struct bytes *b, size_t n)
+static inline const uint8_t *bytes_take(struct bytes *bytes, size_t n)
 {
-	if (bytes_left(b) < n) {
-		b->bad = true;
+	if (bytes_left(bytes) < n) {
+		bytes->bad = true;
 		return NULL;
 	}
-	const uint8_t *p = b->p;
-	b->p += n;
+	const uint8_t *p = bytes->p;
+	bytes->p += n;
 	return p;
 }
-static inline bool bytes_skip(struct bytes *b, size_t n)
+static inline bool bytes_skip(struct bytes *bytes, size_t n)
 {
-	return bytes_take(b, n) != NULL;
+	return bytes_take(bytes, n) != NULL;
 }
-static inline uint8_t bytes_u8(struct bytes *b)
+static inline uint8_t bytes_u8(struct bytes *bytes)
 {
-	const uint8_t *p = bytes_take(b, 1);
+	const uint8_t *p = bytes_take(bytes, 1);
 	return p ? p[0] : 0;
 }
-static inline uint16_t bytes_be16(struct bytes *b)
+static inline uint16_t bytes_be16(struct bytes *bytes)
 {
-	const uint8_t *p = bytes_take(b, 2);
+	const uint8_t *p = bytes_take(bytes, 2);
 	return p ? (uint16_t)((p[0] << 8) | p[1]) : 0;
 }
-static inline uint32_t bytes_be24(struct bytes *b)
+static inline uint32_t bytes_be24(struct bytes *bytes)
 {
-	const uint8_t *p = bytes_take(b, 3);
+	const uint8_t *p = bytes_take(bytes, 3);
 	return p ? ((uint32_t)p[0] << 16) | ((uint32_t)p[1] << 8) | p[2] : 0;
 }
-static inline uint32_t bytes_be32(struct bytes *b)
+static inline uint32_t bytes_be32(struct bytes *bytes)
 {
-	const uint8_t *p = bytes_take(b, 4);
+	const uint8_t *p = bytes_take(bytes, 4);
 	return p ? ((uint32_t)p[0] << 24) | ((uint32_t)p[1] << 16) | ((uint32_t)p[2] << 8) | p[3]
 		 : 0;
 }

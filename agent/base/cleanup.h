@@ -17,26 +17,26 @@
 		rw_take_;                                                                          \
 	})
 
-static inline void freep(void *p)
+static inline void freep(void *pointer)
 {
-	free(*(void **)p);
+	free(*(void **)pointer);
 }
 static inline void closep(const int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
 }
-static inline void fclosep(FILE **f)
+static inline void fclosep(FILE **file)
 {
-	if (*f)
-		fclose(*f);
+	if (*file)
+		fclose(*file);
 }
 
 /* Allocation failure of small objects is not survivable in a useful way: say so and abort, in one
  * place. */
 void *rw_calloc(size_t n, size_t size);
-void *rw_realloc(void *p, size_t size);
-char *rw_strdup(const char *s);
+void *rw_realloc(void *memory, size_t size);
+char *rw_strdup(const char *text);
 
 /* rw_grow - make room for one more element in a (v, n, cap) array. */
 #define rw_grow(v, n, cap)                                                                         \

@@ -28,38 +28,38 @@ wall_t wall_now(void)
 	return (wall_t){read_clock(CLOCK_REALTIME)};
 }
 
-static int64_t floor_div(int64_t a, int64_t b)
+static int64_t floor_div(int64_t left, int64_t right)
 {
-	return a / b - (a % b < 0);
+	return left / right - (left % right < 0);
 }
 
 /* Days since 1970-01-01 of a date of the proleptic Gregorian calendar. Source: Howard Hinnant,
  * chrono-compatible date algorithms. */
-static int64_t days_from_civil(int64_t y, int m, int d)
+static int64_t days_from_civil(int64_t year, int month, int day)
 {
-	y -= m <= 2;
-	int64_t era = floor_div(y, 400);
-	int64_t yoe = y - era * 400;
-	int64_t doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+	year -= month <= 2;
+	int64_t era = floor_div(year, 400);
+	int64_t yoe = year - era * 400;
+	int64_t doy = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
 	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
 }
 
-static void civil_from_days(int64_t z, int64_t *y, int *m, int *d)
+static void civil_from_days(int64_t days, int64_t *year, int *month, int *day)
 {
-	z += 719468;
-	int64_t era = floor_div(z, 146097);
-	int64_t doe = z - era * 146097;
+	days += 719468;
+	int64_t era = floor_div(days, 146097);
+	int64_t doe = days - era * 146097;
 	int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
 	int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
 	int64_t mp = (5 * doy + 2) / 153;
-	*d = (int)(doy - (153 * mp + 2) / 5 + 1);
-	*m = (int)(mp < 10 ? mp + 3 : mp - 9);
-	*y = yoe + era * 400 + (*m <= 2);
+	*day = (int)(doy - (153 * mp + 2) / 5 + 1);
+	*month = (int)(mp < 10 ? mp + 3 : mp - 9);
+	*year = yoe + era * 400 + (*month <= 2);
 }
 
-char *wall_format(char buf[WALL_TEXT_MAX], wall_t t, int frac)
+char *wall_format(char buf[WALL_TEXT_MAX], wall_t wall, int frac)
 {
-	int64_t s = floor_div(t.ns, NS_PER_S), ns = (t.ns % NS_PER_S + NS_PER_S) % NS_PER_S;
+	int64_t s = floor_div(wall.ns, NS_PER_S), ns = (wall.ns % NS_PER_S + NS_PER_S) % NS_PER_S;
 	int64_t days = floor_div(s, 86400), year;
 	int sod = (int)(s - days * 86400), month, day;
 
@@ -77,85 +77,86 @@ char *wall_format(char buf[WALL_TEXT_MAX], wall_t t, int frac)
 }
 
 /* Exactly @digits decimal digits. */
-static bool take_number(const char **p, int digits, int *ret)
+static bool clock_take_number(const char **cursor, int digits, int *ret)
 {
 	int v = 0;
 	for (int i = 0; i < digits; i++) {
-		if (!isdigit((unsigned char)(*p)[i]))
+		if (!isdigit((unsigned char)(*cursor)[i]))
 			return false;
-		v = v * 10 + ((*p)[i] - '0');
+		v = v * 10 + ((*cursor)[i] - '0');
 	}
-	*p += digits;
+	*cursor += digits;
 	*ret = v;
 	return true;
 }
 
-static bool take_char(const char **p, const char *any_of)
+static bool take_char(const char **cursor, const char *any_of)
 {
-	if (!**p || !strchr(any_of, **p))
+	if (!**cursor || !strchr(any_of, **cursor))
 		return false;
-	(*p)++;
+	(*cursor)++;
 	return true;
 }
 
-static int days_in_month(int y, int m)
+static int days_in_month(int year, int month)
 {
 	static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-	bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
-	return days[m - 1] + (m == 2 && leap);
+	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+	return days[month - 1] + (month == 2 && leap);
 }
 
 /* The fraction after the second: 1 to 9 digits count, further ones are read and dropped. */
-static bool take_fraction(const char **p, int64_t *ret_ns)
+static bool take_fraction(const char **cursor, int64_t *ret_ns)
 {
 	int64_t unit = NS_PER_S / 10;
-	if (!isdigit((unsigned char)**p))
+	if (!isdigit((unsigned char)**cursor))
 		return false;
-	for (*ret_ns = 0; isdigit((unsigned char)**p); (*p)++, unit /= 10)
-		*ret_ns += unit * (**p - '0');
+	for (*ret_ns = 0; isdigit((unsigned char)**cursor); (*cursor)++, unit /= 10)
+		*ret_ns += unit * (**cursor - '0');
 	return true;
 }
 
-static bool take_offset(const char **p, int *ret_s)
+static bool take_offset(const char **cursor, int *ret_s)
 {
-	int h, m, sign = **p == '-' ? -1 : 1;
+	int h, m, sign = **cursor == '-' ? -1 : 1;
 
 	*ret_s = 0;
-	if (!**p || take_char(p, "Zz"))
+	if (!**cursor || take_char(cursor, "Zz"))
 		return true;
-	if (!take_char(p, "+-") || !take_number(p, 2, &h))
+	if (!take_char(cursor, "+-") || !clock_take_number(cursor, 2, &h))
 		return false;
-	take_char(p, ":");
-	if (!take_number(p, 2, &m) || h > 23 || m > 59)
+	take_char(cursor, ":");
+	if (!clock_take_number(cursor, 2, &m) || h > 23 || m > 59)
 		return false;
 	*ret_s = sign * (h * 3600 + m * 60);
 	return true;
 }
 
-static int parse_absolute(const char *p, wall_t *ret)
+static int parse_absolute(const char *cursor, wall_t *ret)
 {
 	int y, mo, d, h = 0, mi = 0, s = 0, offset = 0;
 	int64_t frac = 0;
 
-	if (!take_number(&p, 4, &y) || !take_char(&p, "-") || !take_number(&p, 2, &mo) ||
-		!take_char(&p, "-") || !take_number(&p, 2, &d))
+	if (!clock_take_number(&cursor, 4, &y) || !take_char(&cursor, "-") ||
+		!clock_take_number(&cursor, 2, &mo) || !take_char(&cursor, "-") ||
+		!clock_take_number(&cursor, 2, &d))
 		return -EINVAL;
 	/* ns since 1970 in 64 bits ends in April 2262. */
 	if (y < 1970 || y > 2261 || mo < 1 || mo > 12 || d < 1 || d > days_in_month(y, mo))
 		return -EINVAL;
-	if (*p) {
-		if (!take_char(&p, "Tt ") || !take_number(&p, 2, &h) || !take_char(&p, ":") ||
-			!take_number(&p, 2, &mi))
+	if (*cursor) {
+		if (!take_char(&cursor, "Tt ") || !clock_take_number(&cursor, 2, &h) ||
+			!take_char(&cursor, ":") || !clock_take_number(&cursor, 2, &mi))
 			return -EINVAL;
-		if (take_char(&p, ":")) {
-			if (!take_number(&p, 2, &s))
+		if (take_char(&cursor, ":")) {
+			if (!clock_take_number(&cursor, 2, &s))
 				return -EINVAL;
-			if (take_char(&p, ".") && !take_fraction(&p, &frac))
+			if (take_char(&cursor, ".") && !take_fraction(&cursor, &frac))
 				return -EINVAL;
 		}
-		if (*p == ' ')
-			p++;
-		if (!take_offset(&p, &offset) || *p)
+		if (*cursor == ' ')
+			cursor++;
+		if (!take_offset(&cursor, &offset) || *cursor)
 			return -EINVAL;
 	}
 	/* A leap second (60) is the first of the next minute: POSIX time has no room for it. */

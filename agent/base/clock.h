@@ -28,7 +28,7 @@ wall_t wall_now(void);
  * relative to @now ("15m", "24h", "7d" = that long before now; "now"). 0 or -EINVAL.
  */
 #define WALL_TEXT_MAX 40
-char *wall_format(char buf[WALL_TEXT_MAX], wall_t t, int frac);
+char *wall_format(char buf[WALL_TEXT_MAX], wall_t wall, int frac);
 int wall_parse(const char *text, wall_t now, wall_t *ret);
 
 /* duration_format - "28ms", "1h02m": for people, two units at the most. */

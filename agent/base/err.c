@@ -7,7 +7,7 @@
 
 #include "agent/base/cleanup.h"
 
-__attribute__((format(printf, 6, 0))) static void fill(
+__attribute__((format(printf, 6, 0))) static void err_fill(
 	struct err *e, int code, const char *file, int line, int col, const char *fmt, va_list ap)
 {
 	if (!e)
@@ -28,7 +28,7 @@ int err_set(struct err *e, int code, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	fill(e, code, NULL, 0, 0, fmt, ap);
+	err_fill(e, code, NULL, 0, 0, fmt, ap);
 	va_end(ap);
 	return code;
 }
@@ -37,7 +37,7 @@ int err_at(struct err *e, int code, const char *file, int line, int col, const c
 {
 	va_list ap;
 	va_start(ap, fmt);
-	fill(e, code, file, line, col, fmt, ap);
+	err_fill(e, code, file, line, col, fmt, ap);
 	va_end(ap);
 	return code;
 }
@@ -55,14 +55,14 @@ void err_print(FILE *out, const struct err *e)
 	fprintf(out, "%s\n", e->text[0] ? e->text : strerror(-e->code));
 }
 
-void err_list_add(struct err_list *l, const struct err *e)
+void err_list_add(struct err_list *errors, const struct err *e)
 {
-	rw_grow(l->v, l->n, l->cap);
-	l->v[l->n++] = *e;
+	rw_grow(errors->v, errors->n, errors->cap);
+	errors->v[errors->n++] = *e;
 }
 
-void err_list_done(struct err_list *l)
+void err_list_done(struct err_list *errors)
 {
-	free(l->v);
-	*l = (struct err_list){0};
+	free(errors->v);
+	*errors = (struct err_list){0};
 }

@@ -35,7 +35,7 @@ struct err_list {
 	size_t n, cap;
 	size_t more; /* found beside these, and not kept */
 };
-void err_list_add(struct err_list *l, const struct err *e);
-void err_list_done(struct err_list *l);
+void err_list_add(struct err_list *errors, const struct err *e);
+void err_list_done(struct err_list *errors);
 
 #endif

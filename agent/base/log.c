@@ -42,33 +42,33 @@ struct line {
 	size_t n;
 };
 
-static void put(struct line *l, const char *s)
+static void log_put(struct line *line, const char *text)
 {
-	size_t n = strlen(s), room = sizeof(l->s) - 1 - l->n;
+	size_t n = strlen(text), room = sizeof(line->s) - 1 - line->n;
 	if (n > room)
 		n = room;
-	memcpy(l->s + l->n, s, n);
-	l->n += n;
+	memcpy(line->s + line->n, text, n);
+	line->n += n;
 }
 
 /* Text from outside (a device name, a server's message) must not end the line, nor move the cursor
  * of a terminal. */
-static void put_clean(struct line *l, const char *s, bool quoted)
+static void log_put_clean(struct line *line, const char *text, bool quoted)
 {
-	for (; *s && l->n + 3 < sizeof(l->s); s++) {
-		unsigned char c = (unsigned char)*s;
+	for (; *text && line->n + 3 < sizeof(line->s); text++) {
+		unsigned char c = (unsigned char)*text;
 		if (quoted && (c == '"' || c == '\\'))
-			l->s[l->n++] = '\\';
-		l->s[l->n++] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
+			line->s[line->n++] = '\\';
+		line->s[line->n++] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
 	}
 }
 
-static bool is_bare(const char *s)
+static bool is_bare(const char *text)
 {
-	if (!*s)
+	if (!*text)
 		return false;
-	for (; *s; s++)
-		if (!isalnum((unsigned char)*s) && !strchr("-_.:/", *s))
+	for (; *text; text++)
+		if (!isalnum((unsigned char)*text) && !strchr("-_.:/", *text))
 			return false;
 	return true;
 }
@@ -86,29 +86,29 @@ __attribute__((format(printf, 3, 0))) static void log_line(
 		where = "";
 	if (is_key_value()) {
 		char when[WALL_TEXT_MAX];
-		put(&l, "time=");
-		put(&l, wall_format(when, wall_now(), 3));
-		put(&l, " level=");
-		put(&l, level_names[level]);
-		put(&l, " where=");
+		log_put(&l, "time=");
+		log_put(&l, wall_format(when, wall_now(), 3));
+		log_put(&l, " level=");
+		log_put(&l, level_names[level]);
+		log_put(&l, " where=");
 		if (is_bare(where)) {
-			put(&l, where);
+			log_put(&l, where);
 		} else {
-			put(&l, "\"");
-			put_clean(&l, where, true);
-			put(&l, "\"");
+			log_put(&l, "\"");
+			log_put_clean(&l, where, true);
+			log_put(&l, "\"");
 		}
-		put(&l, " msg=\"");
-		put_clean(&l, text, true);
-		put(&l, "\"");
+		log_put(&l, " msg=\"");
+		log_put_clean(&l, text, true);
+		log_put(&l, "\"");
 	} else {
-		put(&l, level_names[level]);
-		put(&l, ": ");
+		log_put(&l, level_names[level]);
+		log_put(&l, ": ");
 		if (*where) {
-			put_clean(&l, where, false);
-			put(&l, ": ");
+			log_put_clean(&l, where, false);
+			log_put(&l, ": ");
 		}
-		put_clean(&l, text, false);
+		log_put_clean(&l, text, false);
 	}
 	if (l.n > sizeof(l.s) - 1)
 		l.n = sizeof(l.s) - 1;
@@ -130,14 +130,14 @@ void log_event(enum log_level level, const char *where, const char *fmt, ...)
 #define GAP_FIRST_NS (10 * NS_PER_S)
 #define GAP_MAX_NS (3600 * NS_PER_S)
 
-bool complain(struct complaint *c, mono_t now, enum log_level level, const char *where,
+bool complain(struct complaint *complaint, mono_t now, enum log_level level, const char *where,
 	const char *fmt, ...)
 {
-	if (c->total == 0)
-		c->began_ns = now.ns;
-	c->total++;
-	c->since_last++;
-	if (c->total > 1 && now.ns < c->next_ns)
+	if (complaint->total == 0)
+		complaint->began_ns = now.ns;
+	complaint->total++;
+	complaint->since_last++;
+	if (complaint->total > 1 && now.ns < complaint->next_ns)
 		return false;
 
 	char text[1024];
@@ -146,28 +146,29 @@ bool complain(struct complaint *c, mono_t now, enum log_level level, const char 
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	char for_how_long[32];
-	if (c->total == 1)
+	if (complaint->total == 1)
 		log_event(level, where, "%s", text);
 	else
 		log_event(level, where,
 			"%s (%" PRIu64 " times since the last message, %" PRIu64 " in %s)", text,
-			c->since_last, c->total,
-			duration_format(for_how_long, sizeof(for_how_long), now.ns - c->began_ns));
-	c->since_last = 0;
-	c->gap_ns = c->gap_ns == 0 ? GAP_FIRST_NS : c->gap_ns * 2;
-	if (c->gap_ns > GAP_MAX_NS)
-		c->gap_ns = GAP_MAX_NS;
-	c->next_ns = now.ns + c->gap_ns;
+			complaint->since_last, complaint->total,
+			duration_format(
+				for_how_long, sizeof(for_how_long), now.ns - complaint->began_ns));
+	complaint->since_last = 0;
+	complaint->gap_ns = complaint->gap_ns == 0 ? GAP_FIRST_NS : complaint->gap_ns * 2;
+	if (complaint->gap_ns > GAP_MAX_NS)
+		complaint->gap_ns = GAP_MAX_NS;
+	complaint->next_ns = now.ns + complaint->gap_ns;
 	return true;
 }
 
-void complaint_over(struct complaint *c, mono_t now, const char *where, const char *what)
+void complaint_over(struct complaint *complaint, mono_t now, const char *where, const char *what)
 {
-	if (c->total == 0)
+	if (complaint->total == 0)
 		return;
 	char for_how_long[32];
 	log_event(LOG_INFO_, where, "%s after %s, %" PRIu64 " failure%s", what,
-		duration_format(for_how_long, sizeof(for_how_long), now.ns - c->began_ns), c->total,
-		c->total == 1 ? "" : "s");
-	*c = (struct complaint){0};
+		duration_format(for_how_long, sizeof(for_how_long), now.ns - complaint->began_ns),
+		complaint->total, complaint->total == 1 ? "" : "s");
+	*complaint = (struct complaint){0};
 }

@@ -36,9 +36,9 @@ struct complaint {
 	int64_t began_ns;
 };
 /* Returns true when a line was written. */
-bool complain(struct complaint *c, mono_t now, enum log_level level, const char *where,
+bool complain(struct complaint *complaint, mono_t now, enum log_level level, const char *where,
 	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* "leaf1: answers again after 42 s, 21 failures" when there was something to end. */
-void complaint_over(struct complaint *c, mono_t now, const char *where, const char *what);
+void complaint_over(struct complaint *complaint, mono_t now, const char *where, const char *what);
 
 #endif

@@ -50,48 +50,49 @@ int loop_new(struct loop **ret)
 	return 0;
 }
 
-static void refuse_unfreed(uv_handle_t *h, void *arg)
+static void refuse_unfreed(uv_handle_t *handle, void *arg)
 {
-	if (uv_is_closing(h))
+	if (uv_is_closing(handle))
 		return;
 	/* Our own mistake: waiting for this handle would be a hang at shutdown. */
-	fprintf(stderr, "rocewatch: a %s handle outlives its loop\n", uv_handle_type_name(h->type));
+	fprintf(stderr, "rocewatch: a %s handle outlives its loop\n",
+		uv_handle_type_name(handle->type));
 	abort();
 }
 
-void loop_free(struct loop *l)
+void loop_free(struct loop *loop)
 {
-	if (!l)
+	if (!loop)
 		return;
-	uv_walk(&l->uv, refuse_unfreed, NULL);
+	uv_walk(&loop->uv, refuse_unfreed, NULL);
 	/* What is closing is released, what a pool thread works on is waited for. */
-	uv_run(&l->uv, UV_RUN_DEFAULT);
-	if (uv_loop_close(&l->uv) < 0)
+	uv_run(&loop->uv, UV_RUN_DEFAULT);
+	if (uv_loop_close(&loop->uv) < 0)
 		abort();
-	free(l);
+	free(loop);
 }
 
-int loop_run(struct loop *l)
+int loop_run(struct loop *loop)
 {
-	uv_run(&l->uv, UV_RUN_DEFAULT);
+	uv_run(&loop->uv, UV_RUN_DEFAULT);
 	return 0;
 }
 
-void loop_stop(struct loop *l)
+void loop_stop(struct loop *loop)
 {
-	uv_stop(&l->uv);
+	uv_stop(&loop->uv);
 }
 
-mono_t loop_now(struct loop *l)
+mono_t loop_now(struct loop *loop)
 {
 	/* uv_now() is CLOCK_MONOTONIC in ms, the same clock as mono_now(), as of the start of the
 	 * turn. */
-	return (mono_t){(int64_t)uv_now(&l->uv) * NS_PER_MS};
+	return (mono_t){(int64_t)uv_now(&loop->uv) * NS_PER_MS};
 }
 
-static void release(uv_handle_t *h)
+static void loop_release(uv_handle_t *handle)
 {
-	free(h);
+	free(handle);
 }
 
 static uint64_t ms_of(int64_t ns)
@@ -99,52 +100,52 @@ static uint64_t ms_of(int64_t ns)
 	return ns <= 0 ? 0 : (uint64_t)((ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-static void on_timer(uv_timer_t *h)
+static void loop_on_timer(uv_timer_t *handle)
 {
-	struct loop_timer *t = (struct loop_timer *)h;
+	struct loop_timer *t = (struct loop_timer *)handle;
 	t->fn(t->arg);
 }
 
-struct loop_timer *loop_timer_new(struct loop *l, loop_timer_fn *fn, void *arg)
+struct loop_timer *loop_timer_new(struct loop *loop, loop_timer_fn *fn, void *arg)
 {
 	struct loop_timer *t = rw_calloc(1, sizeof(*t));
-	uv_timer_init(&l->uv, &t->uv);
+	uv_timer_init(&loop->uv, &t->uv);
 	t->fn = fn;
 	t->arg = arg;
 	return t;
 }
 
-void loop_timer_start(struct loop_timer *t, int64_t delay_ns, int64_t repeat_ns)
+void loop_timer_start(struct loop_timer *timer, int64_t delay_ns, int64_t repeat_ns)
 {
 	/* The turn's time may be old when a callback worked long; a delay counts from now. */
-	uv_update_time(t->uv.loop);
-	uv_timer_start(&t->uv, on_timer, ms_of(delay_ns), ms_of(repeat_ns));
+	uv_update_time(timer->uv.loop);
+	uv_timer_start(&timer->uv, loop_on_timer, ms_of(delay_ns), ms_of(repeat_ns));
 }
 
-void loop_timer_stop(struct loop_timer *t)
+void loop_timer_stop(struct loop_timer *timer)
 {
-	uv_timer_stop(&t->uv);
+	uv_timer_stop(&timer->uv);
 }
 
-void loop_timer_free(struct loop_timer *t)
+void loop_timer_free(struct loop_timer *timer)
 {
-	if (t)
-		uv_close((uv_handle_t *)&t->uv, release);
+	if (timer)
+		uv_close((uv_handle_t *)&timer->uv, loop_release);
 }
 
-static void on_fd(uv_poll_t *h, int status, int events)
+static void on_fd(uv_poll_t *handle, int status, int events)
 {
-	struct loop_fd *f = (struct loop_fd *)h;
+	struct loop_fd *f = (struct loop_fd *)handle;
 	int mine = (events & UV_READABLE ? LOOP_READ : 0) | (events & UV_WRITABLE ? LOOP_WRITE : 0);
 	/* An error condition is reported as everything asked for: the read or write that follows
 	 * gets the errno. */
 	f->fn(f->arg, status < 0 ? f->events : mine);
 }
 
-struct loop_fd *loop_fd_new(struct loop *l, int fd, int events, loop_fd_fn *fn, void *arg)
+struct loop_fd *loop_fd_new(struct loop *loop, int fd, int events, loop_fd_fn *fn, void *arg)
 {
 	struct loop_fd *f = rw_calloc(1, sizeof(*f));
-	if (uv_poll_init(&l->uv, &f->uv, fd) < 0) {
+	if (uv_poll_init(&loop->uv, &f->uv, fd) < 0) {
 		free(f);
 		return NULL;
 	}
@@ -154,50 +155,50 @@ struct loop_fd *loop_fd_new(struct loop *l, int fd, int events, loop_fd_fn *fn, 
 	return f;
 }
 
-void loop_fd_events(struct loop_fd *f, int events)
+void loop_fd_events(struct loop_fd *fd, int events)
 {
-	f->events = events;
+	fd->events = events;
 	if (events == 0) {
-		uv_poll_stop(&f->uv);
+		uv_poll_stop(&fd->uv);
 		return;
 	}
-	uv_poll_start(&f->uv,
+	uv_poll_start(&fd->uv,
 		(events & LOOP_READ ? UV_READABLE : 0) | (events & LOOP_WRITE ? UV_WRITABLE : 0),
 		on_fd);
 }
 
-void loop_fd_free(struct loop_fd *f)
+void loop_fd_free(struct loop_fd *fd)
 {
-	if (f)
-		uv_close((uv_handle_t *)&f->uv, release);
+	if (fd)
+		uv_close((uv_handle_t *)&fd->uv, loop_release);
 }
 
-static void on_signal(uv_signal_t *h, int signum)
+static void loop_on_signal(uv_signal_t *handle, int signum)
 {
-	struct loop_signal *s = (struct loop_signal *)h;
+	struct loop_signal *s = (struct loop_signal *)handle;
 	s->fn(s->arg, signum);
 }
 
-struct loop_signal *loop_signal_new(struct loop *l, int signum, loop_signal_fn *fn, void *arg)
+struct loop_signal *loop_signal_new(struct loop *loop, int signum, loop_signal_fn *fn, void *arg)
 {
 	struct loop_signal *s = rw_calloc(1, sizeof(*s));
-	if (uv_signal_init(&l->uv, &s->uv) < 0) {
+	if (uv_signal_init(&loop->uv, &s->uv) < 0) {
 		free(s);
 		return NULL;
 	}
 	s->fn = fn;
 	s->arg = arg;
-	if (uv_signal_start(&s->uv, on_signal, signum) < 0) {
-		uv_close((uv_handle_t *)&s->uv, release);
+	if (uv_signal_start(&s->uv, loop_on_signal, signum) < 0) {
+		uv_close((uv_handle_t *)&s->uv, loop_release);
 		return NULL;
 	}
 	return s;
 }
 
-void loop_signal_free(struct loop_signal *s)
+void loop_signal_free(struct loop_signal *signal)
 {
-	if (s)
-		uv_close((uv_handle_t *)&s->uv, release);
+	if (signal)
+		uv_close((uv_handle_t *)&signal->uv, loop_release);
 }
 
 struct work {
@@ -206,26 +207,26 @@ struct work {
 	void *arg;
 };
 
-static void on_work(uv_work_t *r)
+static void on_work(uv_work_t *work)
 {
-	struct work *w = (struct work *)r;
+	struct work *w = (struct work *)work;
 	w->work(w->arg);
 }
 
-static void on_work_done(uv_work_t *r, int status)
+static void on_work_done(uv_work_t *work, int status)
 {
-	struct work *w = (struct work *)r;
+	struct work *w = (struct work *)work;
 	w->done(w->arg);
 	free(w);
 }
 
-int loop_work(struct loop *l, loop_work_fn *work, loop_work_fn *done, void *arg)
+int loop_work(struct loop *loop, loop_work_fn *work, loop_work_fn *done, void *arg)
 {
 	struct work *w = rw_calloc(1, sizeof(*w));
 	w->work = work;
 	w->done = done;
 	w->arg = arg;
-	int r = uv_queue_work(&l->uv, &w->uv, on_work, on_work_done);
+	int r = uv_queue_work(&loop->uv, &w->uv, on_work, on_work_done);
 	if (r < 0)
 		free(w);
 	return r;
@@ -241,30 +242,30 @@ struct mailbox {
 	void *arg;
 };
 
-static bool mailbox_take(struct mailbox *m, void **ret)
+static bool mailbox_take(struct mailbox *mailbox, void **ret)
 {
-	pthread_mutex_lock(&m->lock);
-	bool any = m->n > 0;
+	pthread_mutex_lock(&mailbox->lock);
+	bool any = mailbox->n > 0;
 	if (any) {
-		*ret = m->ring[m->head];
-		m->head = (m->head + 1) % m->capacity;
-		m->n--;
+		*ret = mailbox->ring[mailbox->head];
+		mailbox->head = (mailbox->head + 1) % mailbox->capacity;
+		mailbox->n--;
 	}
-	pthread_mutex_unlock(&m->lock);
+	pthread_mutex_unlock(&mailbox->lock);
 	return any;
 }
 
-static uint32_t mailbox_waiting(struct mailbox *m)
+static uint32_t mailbox_waiting(struct mailbox *mailbox)
 {
-	pthread_mutex_lock(&m->lock);
-	uint32_t n = m->n;
-	pthread_mutex_unlock(&m->lock);
+	pthread_mutex_lock(&mailbox->lock);
+	uint32_t n = mailbox->n;
+	pthread_mutex_unlock(&mailbox->lock);
 	return n;
 }
 
-static void on_mail(uv_async_t *h)
+static void loop_on_mail(uv_async_t *handle)
 {
-	struct mailbox *m = (struct mailbox *)h;
+	struct mailbox *m = (struct mailbox *)handle;
 	void *message;
 	/* Only what waits now: a sender faster than fn must not keep the timers from running. */
 	uint32_t n = mailbox_waiting(m);
@@ -274,10 +275,10 @@ static void on_mail(uv_async_t *h)
 		uv_async_send(&m->uv);
 }
 
-struct mailbox *mailbox_new(struct loop *l, uint32_t capacity, mailbox_fn *fn, void *arg)
+struct mailbox *mailbox_new(struct loop *loop, uint32_t capacity, mailbox_fn *fn, void *arg)
 {
 	struct mailbox *m = rw_calloc(1, sizeof(*m));
-	if (uv_async_init(&l->uv, &m->uv, on_mail) < 0) {
+	if (uv_async_init(&loop->uv, &m->uv, loop_on_mail) < 0) {
 		free(m);
 		return NULL;
 	}
@@ -289,38 +290,38 @@ struct mailbox *mailbox_new(struct loop *l, uint32_t capacity, mailbox_fn *fn, v
 	return m;
 }
 
-bool mailbox_post(struct mailbox *m, void *message)
+bool mailbox_post(struct mailbox *mailbox, void *message)
 {
-	pthread_mutex_lock(&m->lock);
-	bool room = m->n < m->capacity && !m->closed;
+	pthread_mutex_lock(&mailbox->lock);
+	bool room = mailbox->n < mailbox->capacity && !mailbox->closed;
 	if (room) {
-		m->ring[(m->head + m->n) % m->capacity] = message;
-		m->n++;
+		mailbox->ring[(mailbox->head + mailbox->n) % mailbox->capacity] = message;
+		mailbox->n++;
 		/* Inside the lock: once closed is set nobody may touch the async handle again. */
-		uv_async_send(&m->uv);
+		uv_async_send(&mailbox->uv);
 	}
-	pthread_mutex_unlock(&m->lock);
+	pthread_mutex_unlock(&mailbox->lock);
 	return room;
 }
 
-static void mailbox_release(uv_handle_t *h)
+static void mailbox_release(uv_handle_t *handle)
 {
-	struct mailbox *m = (struct mailbox *)h;
+	struct mailbox *m = (struct mailbox *)handle;
 	pthread_mutex_destroy(&m->lock);
 	free(m->ring);
 	free(m);
 }
 
-void mailbox_free(struct mailbox *m)
+void mailbox_free(struct mailbox *mailbox)
 {
 	void *message;
 
-	if (!m)
+	if (!mailbox)
 		return;
-	pthread_mutex_lock(&m->lock);
-	m->closed = true;
-	pthread_mutex_unlock(&m->lock);
-	while (mailbox_take(m, &message))
-		m->fn(m->arg, message);
-	uv_close((uv_handle_t *)&m->uv, mailbox_release);
+	pthread_mutex_lock(&mailbox->lock);
+	mailbox->closed = true;
+	pthread_mutex_unlock(&mailbox->lock);
+	while (mailbox_take(mailbox, &message))
+		mailbox->fn(mailbox->arg, message);
+	uv_close((uv_handle_t *)&mailbox->uv, mailbox_release);
 }

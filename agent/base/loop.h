@@ -18,43 +18,43 @@ struct loop_signal;
 
 int loop_new(struct loop **ret);
 /* all handles must have been freed; runs the last turn that releases them */
-void loop_free(struct loop *l);
-int loop_run(struct loop *l); /* until loop_stop() or nothing is left */
-void loop_stop(struct loop *l);
-mono_t loop_now(struct loop *l); /* the turn's time, CLOCK_MONOTONIC */
+void loop_free(struct loop *loop);
+int loop_run(struct loop *loop); /* until loop_stop() or nothing is left */
+void loop_stop(struct loop *loop);
+mono_t loop_now(struct loop *loop); /* the turn's time, CLOCK_MONOTONIC */
 
 /* Timers fire at or after the time, ms grain, never early by more than 1 ms. Created stopped. */
 typedef void loop_timer_fn(void *arg);
-struct loop_timer *loop_timer_new(struct loop *l, loop_timer_fn *fn, void *arg);
+struct loop_timer *loop_timer_new(struct loop *loop, loop_timer_fn *fn, void *arg);
 /* repeat 0 = once; restarts */
-void loop_timer_start(struct loop_timer *t, int64_t delay_ns, int64_t repeat_ns);
-void loop_timer_stop(struct loop_timer *t);
-void loop_timer_free(struct loop_timer *t); /* NULL is fine */
+void loop_timer_start(struct loop_timer *timer, int64_t delay_ns, int64_t repeat_ns);
+void loop_timer_stop(struct loop_timer *timer);
+void loop_timer_free(struct loop_timer *timer); /* NULL is fine */
 
 /* File descriptors. The fd stays the caller's and must outlive the handle. NULL when this fd cannot
  * be waited for (a regular file). */
 enum { LOOP_READ = 1, LOOP_WRITE = 2 };
 typedef void loop_fd_fn(void *arg, int events);
-struct loop_fd *loop_fd_new(struct loop *l, int fd, int events, loop_fd_fn *fn, void *arg);
-void loop_fd_events(struct loop_fd *f, int events); /* 0 pauses */
-void loop_fd_free(struct loop_fd *f);
+struct loop_fd *loop_fd_new(struct loop *loop, int fd, int events, loop_fd_fn *fn, void *arg);
+void loop_fd_events(struct loop_fd *fd, int events); /* 0 pauses */
+void loop_fd_free(struct loop_fd *fd);
 
 typedef void loop_signal_fn(void *arg, int signum); /* NULL from _new: no such signal */
-struct loop_signal *loop_signal_new(struct loop *l, int signum, loop_signal_fn *fn, void *arg);
-void loop_signal_free(struct loop_signal *s);
+struct loop_signal *loop_signal_new(struct loop *loop, int signum, loop_signal_fn *fn, void *arg);
+void loop_signal_free(struct loop_signal *signal);
 
 /* Run @work on a pool thread (name resolution, SNMPv3 key work), then @done on the loop. @arg is
  * owned by the pair. */
 typedef void loop_work_fn(void *arg);
-int loop_work(struct loop *l, loop_work_fn *work, loop_work_fn *done, void *arg);
+int loop_work(struct loop *loop, loop_work_fn *work, loop_work_fn *done, void *arg);
 
 /* A mailbox carries pointers from other threads to the loop; bounded, FIFO, wakes the loop. */
 struct mailbox;
 typedef void mailbox_fn(void *arg, void *message);
-struct mailbox *mailbox_new(struct loop *l, uint32_t capacity, mailbox_fn *fn, void *arg);
+struct mailbox *mailbox_new(struct loop *loop, uint32_t capacity, mailbox_fn *fn, void *arg);
 /* any thread; false when full: the sender keeps the message and counts */
-bool mailbox_post(struct mailbox *m, void *message);
+bool mailbox_post(struct mailbox *mailbox, void *message);
 /* loop thread, once no sender is left; undelivered messages are handed to @fn first */
-void mailbox_free(struct mailbox *m);
+void mailbox_free(struct mailbox *mailbox);
 
 #endif

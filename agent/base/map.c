@@ -10,31 +10,32 @@
 
 #include "agent/base/cleanup.h"
 
-static uint64_t fmix64(uint64_t h)
+static uint64_t map_fmix64(uint64_t hash)
 {
-	h ^= h >> 33;
-	h *= 0xff51afd7ed558ccdULL;
-	h ^= h >> 33;
-	h *= 0xc4ceb9fe1a85ec53ULL;
-	h ^= h >> 33;
-	return h;
+	hash ^= hash >> 33;
+	hash *= 0xff51afd7ed558ccdULL;
+	hash ^= hash >> 33;
+	hash *= 0xc4ceb9fe1a85ec53ULL;
+	hash ^= hash >> 33;
+	return hash;
 }
 
-uint64_t hash_bytes(const void *p, size_t n, uint64_t seed)
+uint64_t hash_bytes(const void *data, size_t n, uint64_t seed)
 {
-	const unsigned char *s = p;
+	const unsigned char *s = data;
 	uint64_t h = 0xcbf29ce484222325ULL ^ seed;
 	for (size_t i = 0; i < n; i++) {
 		h ^= s[i];
 		h *= 0x100000001b3ULL;
 	}
-	return fmix64(h);
+	return map_fmix64(h);
 }
 
-uint64_t hash_u64(uint64_t v)
+uint64_t hash_u64(uint64_t number)
 {
-	/* fmix64(0) is 0; the odd constant moves the fixed point away from the commonest key. */
-	return fmix64(v + 0x9e3779b97f4a7c15ULL);
+	/* map_fmix64(0) is 0; the odd constant moves the fixed point away from the commonest key.
+	 */
+	return map_fmix64(number + 0x9e3779b97f4a7c15ULL);
 }
 
 enum slot_state { SLOT_FREE, SLOT_USED, SLOT_GRAVE };
@@ -56,25 +57,25 @@ struct map *map_new(void)
 	return rw_calloc(1, sizeof(struct map));
 }
 
-void map_free(struct map *m)
+void map_free(struct map *map)
 {
-	if (!m)
+	if (!map)
 		return;
-	free(m->v);
-	free(m);
+	free(map->v);
+	free(map);
 }
 
-size_t map_count(const struct map *m)
+size_t map_count(const struct map *map)
 {
-	return m->n;
+	return map->n;
 }
 
-static struct slot *map_find(const struct map *m, uint64_t key)
+static struct slot *map_find(const struct map *map, uint64_t key)
 {
-	if (!m->cap)
+	if (!map->cap)
 		return NULL;
-	for (size_t i = hash_u64(key) & (m->cap - 1);; i = (i + 1) & (m->cap - 1)) {
-		struct slot *s = &m->v[i];
+	for (size_t i = hash_u64(key) & (map->cap - 1);; i = (i + 1) & (map->cap - 1)) {
+		struct slot *s = &map->v[i];
 		if (s->state == SLOT_FREE)
 			return NULL;
 		if (s->state == SLOT_USED && s->key == key)
@@ -82,9 +83,9 @@ static struct slot *map_find(const struct map *m, uint64_t key)
 	}
 }
 
-bool map_get(const struct map *m, uint64_t key, uint64_t *ret)
+bool map_get(const struct map *map, uint64_t key, uint64_t *ret)
 {
-	const struct slot *s = map_find(m, key);
+	const struct slot *s = map_find(map, key);
 	if (!s)
 		return false;
 	if (ret)
@@ -92,61 +93,61 @@ bool map_get(const struct map *m, uint64_t key, uint64_t *ret)
 	return true;
 }
 
-static void map_insert_new(struct map *m, uint64_t key, uint64_t value)
+static void map_insert_new(struct map *map, uint64_t key, uint64_t value)
 {
-	size_t i = hash_u64(key) & (m->cap - 1);
-	while (m->v[i].state == SLOT_USED)
-		i = (i + 1) & (m->cap - 1);
-	m->filled += m->v[i].state == SLOT_FREE;
-	m->v[i] = (struct slot){.key = key, .value = value, .state = SLOT_USED};
-	m->n++;
+	size_t i = hash_u64(key) & (map->cap - 1);
+	while (map->v[i].state == SLOT_USED)
+		i = (i + 1) & (map->cap - 1);
+	map->filled += map->v[i].state == SLOT_FREE;
+	map->v[i] = (struct slot){.key = key, .value = value, .state = SLOT_USED};
+	map->n++;
 }
 
 /* Makes room for one more; a table full of graves is swept at the same size. */
-static void map_make_room(struct map *m)
+static void map_make_room(struct map *map)
 {
-	if ((m->filled + 1) * 2 <= m->cap)
+	if ((map->filled + 1) * 2 <= map->cap)
 		return;
-	struct slot *old = m->v;
-	size_t old_cap = m->cap;
+	struct slot *old = map->v;
+	size_t old_cap = map->cap;
 
-	m->cap = m->cap ? m->cap : 16;
-	while ((m->n + 1) * 3 > m->cap)
-		m->cap *= 2;
-	m->v = rw_calloc(m->cap, sizeof(*m->v));
-	m->n = m->filled = 0;
+	map->cap = map->cap ? map->cap : 16;
+	while ((map->n + 1) * 3 > map->cap)
+		map->cap *= 2;
+	map->v = rw_calloc(map->cap, sizeof(*map->v));
+	map->n = map->filled = 0;
 	for (size_t i = 0; i < old_cap; i++)
 		if (old[i].state == SLOT_USED)
-			map_insert_new(m, old[i].key, old[i].value);
+			map_insert_new(map, old[i].key, old[i].value);
 	free(old);
 }
 
-void map_put(struct map *m, uint64_t key, uint64_t value)
+void map_put(struct map *map, uint64_t key, uint64_t value)
 {
-	struct slot *s = map_find(m, key);
+	struct slot *s = map_find(map, key);
 	if (s) {
 		s->value = value;
 		return;
 	}
-	map_make_room(m);
-	map_insert_new(m, key, value);
+	map_make_room(map);
+	map_insert_new(map, key, value);
 }
 
-bool map_del(struct map *m, uint64_t key)
+bool map_del(struct map *map, uint64_t key)
 {
-	struct slot *s = map_find(m, key);
+	struct slot *s = map_find(map, key);
 	if (!s)
 		return false;
 	s->state = SLOT_GRAVE;
-	m->n--;
+	map->n--;
 	return true;
 }
 
-void map_clear(struct map *m)
+void map_clear(struct map *map)
 {
-	if (m->cap)
-		memset(m->v, 0, m->cap * sizeof(*m->v));
-	m->n = m->filled = 0;
+	if (map->cap)
+		memset(map->v, 0, map->cap * sizeof(*map->v));
+	map->n = map->filled = 0;
 }
 
 /* Byte keys: entries in a growing array, and a table of entry numbers + 1 (0 = free). Nothing is
@@ -169,37 +170,38 @@ struct smap *smap_new(void)
 	return rw_calloc(1, sizeof(struct smap));
 }
 
-void smap_free(struct smap *m)
+void smap_free(struct smap *map)
 {
-	if (!m)
+	if (!map)
 		return;
-	for (size_t i = 0; i < m->n; i++)
-		free(m->v[i].key);
-	free(m->v);
-	free(m->table);
-	free(m);
+	for (size_t i = 0; i < map->n; i++)
+		free(map->v[i].key);
+	free(map->v);
+	free(map->table);
+	free(map);
 }
 
-size_t smap_count(const struct smap *m)
+size_t smap_count(const struct smap *map)
 {
-	return m->n;
+	return map->n;
 }
 
-static struct entry *smap_find(const struct smap *m, const void *key, size_t n, uint64_t hash)
+static struct entry *smap_find(const struct smap *map, const void *key, size_t n, uint64_t hash)
 {
-	if (!m->table_cap)
+	if (!map->table_cap)
 		return NULL;
-	for (size_t i = hash & (m->table_cap - 1); m->table[i]; i = (i + 1) & (m->table_cap - 1)) {
-		struct entry *e = &m->v[m->table[i] - 1];
+	for (size_t i = hash & (map->table_cap - 1); map->table[i];
+		i = (i + 1) & (map->table_cap - 1)) {
+		struct entry *e = &map->v[map->table[i] - 1];
 		if (e->hash == hash && e->n == n && (n == 0 || memcmp(e->key, key, n) == 0))
 			return e;
 	}
 	return NULL;
 }
 
-bool smap_get(const struct smap *m, const void *key, size_t n, uint64_t *ret)
+bool smap_get(const struct smap *map, const void *key, size_t n, uint64_t *ret)
 {
-	const struct entry *e = smap_find(m, key, n, hash_bytes(key, n, 0));
+	const struct entry *e = smap_find(map, key, n, hash_bytes(key, n, 0));
 	if (!e)
 		return false;
 	if (ret)
@@ -207,34 +209,34 @@ bool smap_get(const struct smap *m, const void *key, size_t n, uint64_t *ret)
 	return true;
 }
 
-static void smap_link(struct smap *m, size_t index)
+static void smap_link(struct smap *map, size_t index)
 {
-	size_t i = m->v[index].hash & (m->table_cap - 1);
-	while (m->table[i])
-		i = (i + 1) & (m->table_cap - 1);
-	m->table[i] = index + 1;
+	size_t i = map->v[index].hash & (map->table_cap - 1);
+	while (map->table[i])
+		i = (i + 1) & (map->table_cap - 1);
+	map->table[i] = index + 1;
 }
 
-void smap_put(struct smap *m, const void *key, size_t n, uint64_t value)
+void smap_put(struct smap *map, const void *key, size_t n, uint64_t value)
 {
 	uint64_t hash = hash_bytes(key, n, 0);
-	struct entry *e = smap_find(m, key, n, hash);
+	struct entry *e = smap_find(map, key, n, hash);
 	if (e) {
 		e->value = value;
 		return;
 	}
-	rw_grow(m->v, m->n, m->cap);
-	e = &m->v[m->n++];
+	rw_grow(map->v, map->n, map->cap);
+	e = &map->v[map->n++];
 	*e = (struct entry){.hash = hash, .value = value, .n = n, .key = rw_calloc(1, n + 1)};
 	if (n)
 		memcpy(e->key, key, n);
-	if (m->n * 2 > m->table_cap) {
-		free(m->table);
-		m->table_cap = m->table_cap ? m->table_cap * 2 : 16;
-		m->table = rw_calloc(m->table_cap, sizeof(*m->table));
-		for (size_t i = 0; i < m->n; i++)
-			smap_link(m, i);
+	if (map->n * 2 > map->table_cap) {
+		free(map->table);
+		map->table_cap = map->table_cap ? map->table_cap * 2 : 16;
+		map->table = rw_calloc(map->table_cap, sizeof(*map->table));
+		for (size_t i = 0; i < map->n; i++)
+			smap_link(map, i);
 	} else {
-		smap_link(m, m->n - 1);
+		smap_link(map, map->n - 1);
 	}
 }

@@ -14,68 +14,68 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
 
-void str_done(struct str *b)
+void str_done(struct str *out)
 {
-	free(b->s);
-	*b = (struct str){0};
+	free(out->s);
+	*out = (struct str){0};
 }
 
-static void room_for(struct str *b, size_t more)
+static void room_for(struct str *out, size_t more)
 {
-	size_t need = b->n + more + 1;
-	if (need <= b->cap)
+	size_t need = out->n + more + 1;
+	if (need <= out->cap)
 		return;
-	size_t cap = b->cap ? b->cap : 64;
+	size_t cap = out->cap ? out->cap : 64;
 	while (cap < need)
 		cap *= 2;
-	b->s = rw_realloc(b->s, cap);
-	b->cap = cap;
+	out->s = rw_realloc(out->s, cap);
+	out->cap = cap;
 }
 
-void str_addn(struct str *b, const char *s, size_t n)
+void str_addn(struct str *out, const char *text, size_t n)
 {
-	room_for(b, n);
+	room_for(out, n);
 	if (n)
-		memcpy(b->s + b->n, s, n);
-	b->n += n;
-	b->s[b->n] = '\0';
+		memcpy(out->s + out->n, text, n);
+	out->n += n;
+	out->s[out->n] = '\0';
 }
 
-void str_add(struct str *b, const char *s)
+void str_add(struct str *out, const char *text)
 {
-	str_addn(b, s, strlen(s));
+	str_addn(out, text, strlen(text));
 }
 
-void str_addf(struct str *b, const char *fmt, ...)
+void str_addf(struct str *out, const char *fmt, ...)
 {
 	va_list ap, again;
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	room_for(b, 64); /* most pieces fit, and then one pass is enough */
-	size_t room = b->cap - b->n;
-	int n = vsnprintf(b->s + b->n, room, fmt, ap);
+	room_for(out, 64); /* most pieces fit, and then one pass is enough */
+	size_t room = out->cap - out->n;
+	int n = vsnprintf(out->s + out->n, room, fmt, ap);
 	va_end(ap);
 	if (n > 0 && (size_t)n >= room) {
-		room_for(b, (size_t)n);
-		vsnprintf(b->s + b->n, (size_t)n + 1, fmt, again);
+		room_for(out, (size_t)n);
+		vsnprintf(out->s + out->n, (size_t)n + 1, fmt, again);
 	}
 	va_end(again);
 	if (n > 0)
-		b->n += (size_t)n;
-	b->s[b->n] = '\0';
+		out->n += (size_t)n;
+	out->s[out->n] = '\0';
 }
 
-bool str_glob(const char *pattern, const char *s)
+bool str_glob(const char *pattern, const char *text)
 {
-	return !pattern || fnmatch(pattern, s, 0) == 0;
+	return !pattern || fnmatch(pattern, text, 0) == 0;
 }
 
 /* longer names are compared by their first 64 bytes; no name of ours is longer */
 enum { NEAREST_MAX = 64 };
 
-static size_t edit_distance(const char *a, const char *b)
+static size_t edit_distance(const char *left, const char *right)
 {
-	size_t na = strnlen(a, NEAREST_MAX), nb = strnlen(b, NEAREST_MAX);
+	size_t na = strnlen(left, NEAREST_MAX), nb = strnlen(right, NEAREST_MAX);
 	size_t row[NEAREST_MAX + 1];
 
 	for (size_t j = 0; j <= nb; j++)
@@ -84,7 +84,7 @@ static size_t edit_distance(const char *a, const char *b)
 		size_t diagonal = row[0];
 		row[0] = i;
 		for (size_t j = 1; j <= nb; j++) {
-			size_t best = diagonal + (a[i - 1] != b[j - 1]);
+			size_t best = diagonal + (left[i - 1] != right[j - 1]);
 			diagonal = row[j];
 			if (row[j] + 1 < best)
 				best = row[j] + 1;
@@ -96,19 +96,19 @@ static size_t edit_distance(const char *a, const char *b)
 	return row[nb];
 }
 
-const char *str_nearest(const char *s, const char *const *candidates, size_t n)
+const char *str_nearest(const char *text, const char *const *candidates, size_t n)
 {
 	const char *best = NULL;
 	size_t best_distance = SIZE_MAX;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t d = edit_distance(s, candidates[i]);
+		size_t d = edit_distance(text, candidates[i]);
 		if (d < best_distance) {
 			best_distance = d;
 			best = candidates[i];
 		}
 	}
-	size_t len = strnlen(s, NEAREST_MAX);
+	size_t len = strnlen(text, NEAREST_MAX);
 	if (!best || (best_distance > 2 && best_distance > len / 3))
 		return NULL;
 	/* Two edits turn any two-letter word into any other: such a "nearest" would be noise. */

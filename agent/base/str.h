@@ -14,23 +14,23 @@ struct str {
 	char *s; /* always NUL-terminated once something was added; NULL before */
 	size_t n, cap;
 };
-void str_done(struct str *b); /* also for rw_cleanup() */
-void str_add(struct str *b, const char *s);
-void str_addn(struct str *b, const char *s, size_t n);
-void str_addf(struct str *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void str_done(struct str *out); /* also for rw_cleanup() */
+void str_add(struct str *out, const char *text);
+void str_addn(struct str *out, const char *text, size_t n);
+void str_addf(struct str *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-static inline bool str_eq(const char *a, const char *b)
+static inline bool str_eq(const char *left, const char *right)
 {
-	return a == b || (a && b && __builtin_strcmp(a, b) == 0);
+	return left == right || (left && right && __builtin_strcmp(left, right) == 0);
 }
 
 /* str_glob - fnmatch-style * ? [..], case-sensitive; '/' is an ordinary character. NULL pattern
  * matches all. */
-bool str_glob(const char *pattern, const char *s);
+bool str_glob(const char *pattern, const char *text);
 
 /* str_nearest - the candidate with the smallest edit distance, or NULL when none is near (distance
  * > 2 and > len/3). */
-const char *str_nearest(const char *s, const char *const *candidates, size_t n);
+const char *str_nearest(const char *text, const char *const *candidates, size_t n);
 
 /* Binary file contents, NUL-terminated, at most @max bytes (-EFBIG). Caller frees. 0 or negative
  * errno, @e filled. */
@@ -45,14 +45,14 @@ int str_read_file(const char *path, size_t max, char **ret, size_t *ret_n, struc
  * @e (may be NULL) gets "read '10k', expected a size such as 88064B or 400KB"; its place is the
  * caller's to fill.
  */
-int unit_duration(const char *s, int64_t *ret_ns, struct err *e);
-int unit_size(const char *s, uint64_t *ret_bytes, struct err *e);
-int unit_bitrate(const char *s, uint64_t *ret_bps, struct err *e);
-int unit_length(const char *s, uint64_t *ret_mm, struct err *e);
-int unit_ratio(const char *s, double *ret, struct err *e);
+int unit_duration(const char *text, int64_t *ret_ns, struct err *e);
+int unit_size(const char *text, uint64_t *ret_bytes, struct err *e);
+int unit_bitrate(const char *text, uint64_t *ret_bps, struct err *e);
+int unit_length(const char *text, uint64_t *ret_mm, struct err *e);
+int unit_ratio(const char *text, double *ret, struct err *e);
 /* decimal only: no 010, no 1e6, no 10k */
-int unit_int(const char *s, int64_t *ret, struct err *e);
-int unit_double(const char *s, double *ret, struct err *e); /* plain decimal */
+int unit_int(const char *text, int64_t *ret, struct err *e);
+int unit_double(const char *text, double *ret, struct err *e); /* plain decimal */
 
 /* The other way, shortest exact form: "10s", "400G", "88064B", "30m". */
 char *unit_duration_text(char *buf, size_t size, int64_t ns);

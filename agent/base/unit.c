@@ -71,9 +71,9 @@ static const struct family bitrate_family = {
 	"a bit rate such as 400G or 100Mbps", bitrate_units, false};
 static const struct family length_family = {"a length such as 40m", length_units, false};
 
-static int refuse(struct err *e, int code, const char *s, const char *expected)
+static int unit_refuse(struct err *e, int code, const char *text, const char *expected)
 {
-	return err_set(e, code, "read '%.64s', expected %s", s, expected);
+	return err_set(e, code, "read '%.64s', expected %s", text, expected);
 }
 
 /*
@@ -82,23 +82,23 @@ static int refuse(struct err *e, int code, const char *s, const char *expected)
  * *ret_overflow when it does not fit.
  */
 static const char *take_decimal(
-	const char *s, uint64_t *ret_digits, unsigned *ret_scale, bool *ret_overflow)
+	const char *text, uint64_t *ret_digits, unsigned *ret_scale, bool *ret_overflow)
 {
 	uint64_t v = 0;
 	unsigned scale = 0;
 	bool overflow = false, point = false;
 
-	if (!isdigit((unsigned char)s[0]) || (s[0] == '0' && isdigit((unsigned char)s[1])))
+	if (!isdigit((unsigned char)text[0]) || (text[0] == '0' && isdigit((unsigned char)text[1])))
 		return NULL;
-	for (;; s++) {
-		if (*s == '.' && !point && isdigit((unsigned char)s[1])) {
+	for (;; text++) {
+		if (*text == '.' && !point && isdigit((unsigned char)text[1])) {
 			point = true;
 			continue;
 		}
-		if (!isdigit((unsigned char)*s))
+		if (!isdigit((unsigned char)*text))
 			break;
 		overflow |= __builtin_mul_overflow(v, (uint64_t)10, &v) ||
-			__builtin_add_overflow(v, (uint64_t)(*s - '0'), &v);
+			__builtin_add_overflow(v, (uint64_t)(*text - '0'), &v);
 		scale += point;
 	}
 	while (scale > 0 && !overflow && v % 10 == 0) {
@@ -108,166 +108,167 @@ static const char *take_decimal(
 	*ret_digits = v;
 	*ret_scale = scale;
 	*ret_overflow = overflow;
-	return *s == '.' ? NULL : s;
+	return *text == '.' ? NULL : text;
 }
 
-/* Magnitude and sign of @s in the base unit of @f. */
-static int parse(
-	const char *s, const struct family *f, bool *ret_negative, uint64_t *ret, struct err *e)
+/* Magnitude and sign of @text in the base unit of @family. */
+static int unit_parse(const char *text, const struct family *family, bool *ret_negative,
+	uint64_t *ret, struct err *e)
 {
 	uint64_t digits;
 	unsigned scale;
 	bool overflow;
-	const char *p = s;
+	const char *p = text;
 
-	if (!s)
-		return refuse(e, -EINVAL, "", f->expected);
-	*ret_negative = f->sign && *p == '-';
+	if (!text)
+		return unit_refuse(e, -EINVAL, "", family->expected);
+	*ret_negative = family->sign && *p == '-';
 	p += *ret_negative;
 	const char *name = take_decimal(p, &digits, &scale, &overflow);
 	if (!name)
-		return refuse(e, -EINVAL, s, f->expected);
+		return unit_refuse(e, -EINVAL, text, family->expected);
 	if (*name == ' ')
 		name++;
-	const struct unit *u = f->units;
+	const struct unit *u = family->units;
 	while (u->name && strcmp(u->name, name) != 0)
 		u++;
 	/* Zero is zero in every unit, but a bare "0" would teach people to leave the unit out. */
 	if (!u->name)
-		return refuse(e, -EINVAL, s, f->expected);
+		return unit_refuse(e, -EINVAL, text, family->expected);
 	if (overflow)
-		return err_set(e, -ERANGE, "read '%.64s', which is too large or too precise", s);
+		return err_set(e, -ERANGE, "read '%.64s', which is too large or too precise", text);
 
 	unsigned __int128 v = (unsigned __int128)digits * u->factor;
 	for (; scale > 0; scale--) {
 		if (v % 10 != 0)
 			return err_set(e, -EINVAL,
-				"read '%.64s', which is not a whole number of %s", s,
-				f->units[0].name);
+				"read '%.64s', which is not a whole number of %s", text,
+				family->units[0].name);
 		v /= 10;
 	}
 	if (v > UINT64_MAX)
-		return err_set(e, -ERANGE, "read '%.64s', which is too large", s);
+		return err_set(e, -ERANGE, "read '%.64s', which is too large", text);
 	*ret = (uint64_t)v;
 	return 0;
 }
 
-static int parse_unsigned(const char *s, const struct family *f, uint64_t *ret, struct err *e)
+static int parse_unsigned(
+	const char *text, const struct family *family, uint64_t *ret, struct err *e)
 {
 	bool negative;
-	return parse(s, f, &negative, ret, e);
+	return unit_parse(text, family, &negative, ret, e);
 }
 
-int unit_duration(const char *s, int64_t *ret_ns, struct err *e)
+int unit_duration(const char *text, int64_t *ret_ns, struct err *e)
 {
 	bool negative;
 	uint64_t v;
-	int r = parse(s, &duration_family, &negative, &v, e);
+	int r = unit_parse(text, &duration_family, &negative, &v, e);
 	if (r < 0)
 		return r;
 	if (v > INT64_MAX)
-		return err_set(e, -ERANGE, "read '%.64s', which is too large", s);
+		return err_set(e, -ERANGE, "read '%.64s', which is too large", text);
 	*ret_ns = negative ? -(int64_t)v : (int64_t)v;
 	return 0;
 }
 
-int unit_size(const char *s, uint64_t *ret_bytes, struct err *e)
+int unit_size(const char *text, uint64_t *ret_bytes, struct err *e)
 {
-	return parse_unsigned(s, &size_family, ret_bytes, e);
+	return parse_unsigned(text, &size_family, ret_bytes, e);
 }
 
-int unit_bitrate(const char *s, uint64_t *ret_bps, struct err *e)
+int unit_bitrate(const char *text, uint64_t *ret_bps, struct err *e)
 {
-	return parse_unsigned(s, &bitrate_family, ret_bps, e);
+	return parse_unsigned(text, &bitrate_family, ret_bps, e);
 }
 
-int unit_length(const char *s, uint64_t *ret_mm, struct err *e)
+int unit_length(const char *text, uint64_t *ret_mm, struct err *e)
 {
-	return parse_unsigned(s, &length_family, ret_mm, e);
+	return parse_unsigned(text, &length_family, ret_mm, e);
 }
 
 /* A plain decimal as a double; *ret_rest is what follows it. strtod rounds correctly where digits /
  * 10^n would not. */
-static bool take_double(const char *s, double *ret, const char **ret_rest)
+static bool take_double(const char *number, double *ret, const char **ret_rest)
 {
 	uint64_t digits;
 	unsigned scale;
 	bool overflow;
-	const char *rest = take_decimal(s, &digits, &scale, &overflow);
+	const char *rest = take_decimal(number, &digits, &scale, &overflow);
 
-	if (!rest || (size_t)(rest - s) >= 64)
+	if (!rest || (size_t)(rest - number) >= 64)
 		return false;
 	char text[64];
-	memcpy(text, s, (size_t)(rest - s));
-	text[rest - s] = '\0';
+	memcpy(text, number, (size_t)(rest - number));
+	text[rest - number] = '\0';
 	*ret = strtod(text, NULL);
 	*ret_rest = rest;
 	return true;
 }
 
-int unit_ratio(const char *s, double *ret, struct err *e)
+int unit_ratio(const char *text, double *ret, struct err *e)
 {
 	static const char expected[] = "a ratio such as 20%, 0.2 or 1/8";
 	double v, by;
 	const char *rest;
 
-	if (!s || !take_double(s, &v, &rest))
-		return refuse(e, -EINVAL, s ? s : "", expected);
+	if (!text || !take_double(text, &v, &rest))
+		return unit_refuse(e, -EINVAL, text ? text : "", expected);
 	if (*rest == '/') {
 		if (!take_double(rest + 1, &by, &rest))
-			return refuse(e, -EINVAL, s, expected);
+			return unit_refuse(e, -EINVAL, text, expected);
 		if (by == 0)
-			return err_set(e, -ERANGE, "read '%.64s', which divides by zero", s);
+			return err_set(e, -ERANGE, "read '%.64s', which divides by zero", text);
 		v /= by;
 	} else if (*rest == '%') {
 		rest++;
 		v /= 100;
 	}
 	if (*rest)
-		return refuse(e, -EINVAL, s, expected);
+		return unit_refuse(e, -EINVAL, text, expected);
 	*ret = v;
 	return 0;
 }
 
-int unit_int(const char *s, int64_t *ret, struct err *e)
+int unit_int(const char *text, int64_t *ret, struct err *e)
 {
 	static const char expected[] = "a whole decimal number such as 10";
 	uint64_t v;
 	unsigned scale;
-	bool overflow, negative = s && *s == '-';
+	bool overflow, negative = text && *text == '-';
 
-	if (!s || strchr(s, '.'))
-		return refuse(e, -EINVAL, s ? s : "", expected);
-	const char *rest = take_decimal(s + negative, &v, &scale, &overflow);
+	if (!text || strchr(text, '.'))
+		return unit_refuse(e, -EINVAL, text ? text : "", expected);
+	const char *rest = take_decimal(text + negative, &v, &scale, &overflow);
 	if (!rest || *rest)
-		return refuse(e, -EINVAL, s, expected);
+		return unit_refuse(e, -EINVAL, text, expected);
 	if (overflow || v > (uint64_t)INT64_MAX + negative)
-		return err_set(e, -ERANGE, "read '%.64s', which is too large", s);
+		return err_set(e, -ERANGE, "read '%.64s', which is too large", text);
 	*ret = negative ? (int64_t)(0 - v) : (int64_t)v;
 	return 0;
 }
 
-int unit_double(const char *s, double *ret, struct err *e)
+int unit_double(const char *text, double *ret, struct err *e)
 {
 	static const char expected[] = "a decimal number such as 2.5";
-	bool negative = s && *s == '-';
+	bool negative = text && *text == '-';
 	const char *rest;
 	double v;
 
-	if (!s || !take_double(s + negative, &v, &rest) || *rest)
-		return refuse(e, -EINVAL, s ? s : "", expected);
+	if (!text || !take_double(text + negative, &v, &rest) || *rest)
+		return unit_refuse(e, -EINVAL, text ? text : "", expected);
 	*ret = negative ? -v : v;
 	return 0;
 }
 
-/* The largest unit of @names (largest first) that divides @v exactly. */
-static char *format(
-	char *buf, size_t size, const char *sign, uint64_t v, const struct unit *largest_first)
+/* The largest unit of @names (largest first) that divides @value exactly. */
+static char *unit_format(
+	char *buf, size_t size, const char *sign, uint64_t value, const struct unit *largest_first)
 {
 	const struct unit *u = largest_first;
-	while (u[1].name && (v == 0 || v % u->factor != 0))
+	while (u[1].name && (value == 0 || value % u->factor != 0))
 		u++;
-	snprintf(buf, size, "%s%" PRIu64 "%s", sign, v / u->factor, u->name);
+	snprintf(buf, size, "%s%" PRIu64 "%s", sign, value / u->factor, u->name);
 	return buf;
 }
 
@@ -281,7 +282,8 @@ char *unit_duration_text(char *buf, size_t size, int64_t ns)
 		snprintf(buf, size, "0s");
 		return buf;
 	}
-	return format(buf, size, ns < 0 ? "-" : "", ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, u);
+	return unit_format(
+		buf, size, ns < 0 ? "-" : "", ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, u);
 }
 
 char *unit_size_text(char *buf, size_t size, uint64_t bytes)
@@ -291,19 +293,19 @@ char *unit_size_text(char *buf, size_t size, uint64_t bytes)
 	static const struct unit u[] = {{"TB", 1000000000000}, {"GB", 1000000000}, {"MB", 1000000},
 		{"TiB", 1099511627776}, {"GiB", 1073741824}, {"MiB", 1048576}, {"KB", 1000},
 		{"B", 1}, {NULL, 0}};
-	return format(buf, size, "", bytes, u);
+	return unit_format(buf, size, "", bytes, u);
 }
 
 char *unit_bitrate_text(char *buf, size_t size, uint64_t bps)
 {
 	static const struct unit u[] = {{"T", 1000000000000}, {"G", 1000000000}, {"M", 1000000},
 		{"kbps", 1000}, {"bps", 1}, {NULL, 0}};
-	return format(buf, size, "", bps, u);
+	return unit_format(buf, size, "", bps, u);
 }
 
 char *unit_length_text(char *buf, size_t size, uint64_t mm)
 {
 	static const struct unit u[] = {
 		{"km", 1000000}, {"m", 1000}, {"cm", 10}, {"mm", 1}, {NULL, 0}};
-	return format(buf, size, "", mm, u);
+	return unit_format(buf, size, "", mm, u);
 }

@@ -26,62 +26,62 @@
 #define READY_STEP_MS 50
 
 /* The first mistake, and how to see the others. */
-static int first_of(const struct err_list *l, int code, struct err *e)
+static int first_of(const struct err_list *errors, int code, struct err *e)
 {
-	if (l->n == 0)
+	if (errors->n == 0)
 		return err_set(e, code, "%s", strerror(-code));
-	const struct err *first = &l->v[0];
-	if (l->n == 1)
+	const struct err *first = &errors->v[0];
+	if (errors->n == 1)
 		return err_at(e, code, first->file, first->line, first->col, "%s", first->text);
 	return err_at(e, code, first->file, first->line, first->col,
 		"%s (and %zu more: 'rocewatch config check' lists them)", first->text,
-		l->n - 1 + l->more);
+		errors->n - 1 + errors->more);
 }
 
-static int read_file(struct client *x, const char *path, struct err *e)
+static int client_read_file(struct client *client, const char *path, struct err *e)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	size_t n;
 	const struct option_table *const *tables = module_tables(&n);
 
-	int r = config_load(path, CONFIG_FULL, tables, n, &x->config, &errors);
+	int r = config_load(path, CONFIG_FULL, tables, n, &client->config, &errors);
 	/* Whatever is wrong with it, to the caller it is a configuration that cannot be used:
 	 * exit 2. */
 	return r < 0 ? first_of(&errors, -EINVAL, e) : 0;
 }
 
-static bool holds_data(struct client *x)
+static bool holds_data(struct client *client)
 {
 	int64_t first_ns, last_ns;
 	struct err ignored;
-	return series_db_range(x->db, &first_ns, &last_ns, &ignored) == 0;
+	return series_db_range(client->db, &first_ns, &last_ns, &ignored) == 0;
 }
 
 /* The configuration that was in force at the end of the stretch, as the agent or the replay stored
  * it. */
-static int read_stored(struct client *x, struct err *e)
+static int read_stored(struct client *client, struct err *e)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	rw_cleanup(freep) char *yaml = NULL;
 	size_t n;
 	const struct option_table *const *tables = module_tables(&n);
 
-	int r = series_db_fabric(x->db, x->to_ns, &yaml, e);
-	if (r == -ENODATA && x->agent_alive && !holds_data(x))
-		return err_at(e, -EAGAIN, x->db_path, 0, 0,
+	int r = series_db_fabric(client->db, client->to_ns, &yaml, e);
+	if (r == -ENODATA && client->agent_alive && !holds_data(client))
+		return err_at(e, -EAGAIN, client->db_path, 0, 0,
 			"is not ready: the agent that writes it has just been started; try again "
 			"in a moment");
 	if (r == -ENODATA)
-		return err_at(e, -EINVAL, x->db_path, 0, 0,
+		return err_at(e, -EINVAL, client->db_path, 0, 0,
 			"holds no configuration yet; name one with -c FILE");
 	if (r < 0)
 		return r;
 	r = config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE, tables,
-		n, &x->config, &errors);
+		n, &client->config, &errors);
 	return r < 0 ? first_of(&errors, -EINVAL, e) : 0;
 }
 
-int config_recall(struct config **c, struct series_db *db, int64_t at_ns, struct err *e)
+int config_recall(struct config **config, struct series_db *db, int64_t at_ns, struct err *e)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	rw_cleanup(freep) char *yaml = NULL;
@@ -90,7 +90,7 @@ int config_recall(struct config **c, struct series_db *db, int64_t at_ns, struct
 	struct config_link *links;
 	size_t n;
 
-	if (!(*c)->fabric->discover)
+	if (!(*config)->fabric->discover)
 		return 0;
 	const struct option_table *const *tables = module_tables(&n);
 	int r = series_db_fabric(db, at_ns, &yaml, e);
@@ -106,30 +106,30 @@ int config_recall(struct config **c, struct series_db *db, int64_t at_ns, struct
 	config_free(stored);
 	if (n == 0)
 		return 0;
-	r = config_with_links(*c, links, n, &fresh, &errors);
+	r = config_with_links(*config, links, n, &fresh, &errors);
 	if (r < 0)
 		return first_of(&errors, r, e);
-	config_free(*c);
-	*c = fresh;
+	config_free(*config);
+	*config = fresh;
 	return 0;
 }
 
-static int read_config(struct client *x, const struct globals *g, struct err *e)
+static int client_read_config(struct client *client, const struct globals *globals, struct err *e)
 {
-	bool missing = access(g->config_path, F_OK) < 0 && errno == ENOENT;
+	bool missing = access(globals->config_path, F_OK) < 0 && errno == ENOENT;
 
-	if (missing && g->config_named)
-		return err_at(
-			e, -EINVAL, g->config_path, 0, 0, "there is no such configuration file");
+	if (missing && globals->config_named)
+		return err_at(e, -EINVAL, globals->config_path, 0, 0,
+			"there is no such configuration file");
 	/* With --db and no -c the database's own configuration is meant: the site's file describes
 	 * another fabric. */
-	if (g->db && !g->config_given)
+	if (globals->db && !globals->config_given)
 		return 0;
 	if (missing)
-		return err_at(e, -EINVAL, g->config_path, 0, 0,
+		return err_at(e, -EINVAL, globals->config_path, 0, 0,
 			"there is no configuration; name one with -c FILE, or a database with --db "
 			"FILE");
-	return read_file(x, g->config_path, e);
+	return client_read_file(client, globals->config_path, e);
 }
 
 static int read_time(
@@ -145,71 +145,72 @@ static int read_time(
 	return 0;
 }
 
-static int read_range(
-	struct client *x, const struct globals *g, int64_t default_span_ns, struct err *e)
+static int read_range(struct client *client, const struct globals *globals, int64_t default_span_ns,
+	struct err *e)
 {
 	int64_t span_ns = AROUND_SPAN_NS, middle_ns = 0;
 
-	if (g->span && !g->around)
+	if (globals->span && !globals->around)
 		return err_set(e, -EINVAL, "--span goes with --around");
-	if (g->around) {
-		if (g->since || g->until)
+	if (globals->around) {
+		if (globals->since || globals->until)
 			return err_set(e, -EINVAL,
 				"--around goes with --span, not with --since or --until");
 		struct err why;
-		if (g->span && unit_duration(g->span, &span_ns, &why) < 0)
+		if (globals->span && unit_duration(globals->span, &span_ns, &why) < 0)
 			return err_set(e, -EINVAL, "--span: %s", why.text);
 		if (span_ns <= 0)
 			return err_set(e, -EINVAL,
-				"--span: read '%.64s', expected a duration above zero", g->span);
-		int r = read_time("--around", g->around, x->now_ns, &middle_ns, e);
+				"--span: read '%.64s', expected a duration above zero",
+				globals->span);
+		int r = read_time("--around", globals->around, client->now_ns, &middle_ns, e);
 		if (r < 0)
 			return r;
-		if (__builtin_sub_overflow(middle_ns, span_ns, &x->from_ns) ||
-			__builtin_add_overflow(middle_ns, span_ns, &x->to_ns))
-			return err_set(
-				e, -EINVAL, "--span: read '%.64s', which is too long", g->span);
+		if (__builtin_sub_overflow(middle_ns, span_ns, &client->from_ns) ||
+			__builtin_add_overflow(middle_ns, span_ns, &client->to_ns))
+			return err_set(e, -EINVAL, "--span: read '%.64s', which is too long",
+				globals->span);
 		return 0;
 	}
-	x->to_ns = x->now_ns;
-	if (g->until) {
-		int r = read_time("--until", g->until, x->now_ns, &x->to_ns, e);
+	client->to_ns = client->now_ns;
+	if (globals->until) {
+		int r = read_time("--until", globals->until, client->now_ns, &client->to_ns, e);
 		if (r < 0)
 			return r;
 	}
-	x->from_ns = x->to_ns - default_span_ns;
-	if (g->since) {
-		int r = read_time("--since", g->since, x->now_ns, &x->from_ns, e);
+	client->from_ns = client->to_ns - default_span_ns;
+	if (globals->since) {
+		int r = read_time("--since", globals->since, client->now_ns, &client->from_ns, e);
 		if (r < 0)
 			return r;
 	}
-	if (x->from_ns >= x->to_ns) {
+	if (client->from_ns >= client->to_ns) {
 		char from[WALL_TEXT_MAX], to[WALL_TEXT_MAX];
 		return err_set(e, -EINVAL,
 			"the stretch asked for is empty: it begins at %s and ends at %s",
-			wall_format(from, (wall_t){x->from_ns}, 0),
-			wall_format(to, (wall_t){x->to_ns}, 0));
+			wall_format(from, (wall_t){client->from_ns}, 0),
+			wall_format(to, (wall_t){client->to_ns}, 0));
 	}
 	return 0;
 }
 
-static int take_made(void *arg, int n, char *const *v, char *const *names)
+static int take_made(void *arg, int n, char *const *words, char *const *names)
 {
-	*(bool *)arg = v[0] && str_eq(v[0], "1");
+	*(bool *)arg = words[0] && str_eq(words[0], "1");
 	return 0;
 }
 
 /* The views come last when a database is made. -EAGAIN while its writer is not that far. */
-static int open_store(struct client *x, struct err *e)
+static int open_store(struct client *client, struct err *e)
 {
 	bool made = false;
-	int r = series_db_open(x->db_path, &x->db, e);
+	int r = series_db_open(client->db_path, &client->db, e);
 	if (r == 0)
-		r = series_db_sql(x->db,
+		r = series_db_sql(client->db,
 			"SELECT count(*) FROM sqlite_master WHERE type='view' AND name='devices'",
 			take_made, &made, e);
-	int pid = store_writer_pid(x->db_path);
-	x->agent_alive = pid > 0;
+	int pid = store_writer_pid(client->db_path);
+	client->agent_alive = pid > 0;
 	if (r == 0 && made)
 		return 0;
 	if (pid == 0)
@@ -217,21 +218,21 @@ static int open_store(struct client *x, struct err *e)
 			     : err_set(e, -EIO,
 				       "%s was not made to its end; start 'rocewatch agent' once "
 				       "to complete it",
-				       x->db_path);
+				       client->db_path);
 	if (r < 0 && r != -ENOENT)
 		/* still empty, most likely; the words are right in any case */
 		return r == -EINVAL ? -EAGAIN : r;
 	return err_set(e, -EAGAIN,
 		"%s is not ready: an agent (pid %d) has just begun to make it; try again in a "
 		"moment",
-		x->db_path, pid);
+		client->db_path, pid);
 }
 
 /* The database's own configuration, where it may be missing. */
-static int read_stored_if_right(struct client *x, const struct globals *g)
+static int read_stored_if_right(struct client *client, const struct globals *globals)
 {
 	struct err why = {0};
-	if (read_stored(x, &why) == 0 || g->quiet)
+	if (read_stored(client, &why) == 0 || globals->quiet)
 		return 0;
 	err_at(&why, why.code, why.file, why.line, why.col, "warning: %s; going on without it",
 		*why.text ? why.text : "no configuration");
@@ -239,57 +240,59 @@ static int read_stored_if_right(struct client *x, const struct globals *g)
 	return 0;
 }
 
-static int client_try(struct client *x, const struct globals *g, int64_t default_span_ns,
+static int client_try(struct client *client, const struct globals *globals, int64_t default_span_ns,
 	bool data_only, struct err *e)
 {
 	int64_t first_ns, last_ns;
 
-	*x = (struct client){0};
-	int r = read_config(x, g, e);
+	*client = (struct client){0};
+	int r = client_read_config(client, globals, e);
 	if (r < 0)
 		goto fail;
-	x->db_path = g->db ? g->db : x->config->store.path;
-	if (!x->db_path) {
-		r = err_at(e, -EINVAL, g->config_path, 0, 0,
+	client->db_path = globals->db ? globals->db : client->config->store.path;
+	if (!client->db_path) {
+		r = err_at(e, -EINVAL, globals->config_path, 0, 0,
 			"names no store.path; name a database with --db FILE");
 		goto fail;
 	}
-	r = open_store(x, e);
+	r = open_store(client, e);
 	if (r < 0)
 		goto fail;
 
-	x->now_ns = wall_now().ns;
-	if (!x->agent_alive) {
-		r = series_db_range(x->db, &first_ns, &last_ns, e);
+	client->now_ns = wall_now().ns;
+	if (!client->agent_alive) {
+		r = series_db_range(client->db, &first_ns, &last_ns, e);
 		if (r < 0 && r != -ENODATA)
 			goto fail;
 		if (r == 0)
-			x->now_ns = last_ns;
+			client->now_ns = last_ns;
 	}
-	r = read_range(x, g, default_span_ns, e);
+	r = read_range(client, globals, default_span_ns, e);
 	if (r < 0)
 		goto fail;
-	if (x->config)
-		r = config_recall(&x->config, x->db, x->to_ns, e);
+	if (client->config)
+		r = config_recall(&client->config, client->db, client->to_ns, e);
 	else
-		r = data_only ? read_stored_if_right(x, g) : read_stored(x, e);
-	x->db_path = g->db ? g->db : x->config ? x->config->store.path : NULL;
+		r = data_only ? read_stored_if_right(client, globals) : read_stored(client, e);
+	client->db_path = globals->db ? globals->db
+		: client->config      ? client->config->store.path
+				      : NULL;
 	if (r < 0)
 		goto fail;
 	return 0;
 fail:
-	client_done(x);
+	client_done(client);
 	return r;
 }
 
-int client_ask(const struct client *x, json_t *request, json_t **ret, struct err *e)
+int client_ask(const struct client *client, json_t *request, json_t **ret, struct err *e)
 {
 	rw_cleanup(str_done) struct str usual = {0};
-	str_addf(&usual, "%s.sock", x->db_path);
+	str_addf(&usual, "%s.sock", client->db_path);
 	/* with --db the database in hand is meant, whatever the configuration says of sockets */
-	const bool same =
-		x->config && str_eq(x->config->store.path, x->db_path) && x->config->socket_path;
-	int rc = control_call(same ? x->config->socket_path : usual.s, request, ret, e);
+	const bool same = client->config && str_eq(client->config->store.path, client->db_path) &&
+		client->config->socket_path;
+	int rc = control_call(same ? client->config->socket_path : usual.s, request, ret, e);
 	json_decref(request);
 	if (rc == 0 && !json_is_true(json_object_get(*ret, "ok"))) {
 		const char *why = json_string_value(json_object_get(*ret, "error"));
@@ -309,33 +312,34 @@ void client_own_name(char *buf, size_t size)
 		snprintf(buf, size, "uid %u", (unsigned)getuid());
 }
 
-static int client_wait(struct client *x, const struct globals *g, int64_t default_span_ns,
-	bool data_only, struct err *e)
+static int client_wait(struct client *client, const struct globals *globals,
+	int64_t default_span_ns, bool data_only, struct err *e)
 {
 	const mono_t begin = mono_now();
 	for (;;) {
-		int r = client_try(x, g, default_span_ns, data_only, e);
+		int r = client_try(client, globals, default_span_ns, data_only, e);
 		if (r != -EAGAIN || mono_now().ns - begin.ns >= READY_WAIT_NS)
 			return r;
 		poll(NULL, 0, READY_STEP_MS);
 	}
 }
 
-int client_open(struct client *x, const struct globals *g, int64_t default_span_ns, struct err *e)
+int client_open(struct client *client, const struct globals *globals, int64_t default_span_ns,
+	struct err *e)
 {
-	return client_wait(x, g, default_span_ns, false, e);
+	return client_wait(client, globals, default_span_ns, false, e);
 }
 
-int client_open_data(
-	struct client *x, const struct globals *g, int64_t default_span_ns, struct err *e)
+int client_open_data(struct client *client, const struct globals *globals, int64_t default_span_ns,
+	struct err *e)
 {
-	return client_wait(x, g, default_span_ns, true, e);
+	return client_wait(client, globals, default_span_ns, true, e);
 }
 
-void client_done(struct client *x)
+void client_done(struct client *client)
 {
-	if (x->db)
-		series_db_close(x->db);
-	config_free(x->config);
-	*x = (struct client){0};
+	if (client->db)
+		series_db_close(client->db);
+	config_free(client->config);
+	*client = (struct client){0};
 }

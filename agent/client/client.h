@@ -44,10 +44,10 @@ struct client {
 	bool agent_alive;
 };
 /*
- * config_recall - where *@c wants its links discovered, those the database knew at @at_ns take
- * their place: *@c is replaced then. 0 (also when none are known), or negative errno with @e.
+ * config_recall - where *@config wants its links discovered, those the database knew at @at_ns take
+ * their place: *@config is replaced then. 0 (also when none are known), or negative errno with @e.
  */
-int config_recall(struct config **c, struct series_db *db, int64_t at_ns, struct err *e);
+int config_recall(struct config **config, struct series_db *db, int64_t at_ns, struct err *e);
 /*
  * client_open - 0; -EINVAL for usage and configuration (exit 2); any other negative errno for what
  * failed (exit 1). A database that an agent makes at this moment is waited for, some seconds at the
@@ -55,16 +55,17 @@ int config_recall(struct config **c, struct series_db *db, int64_t at_ns, struct
  * and the configuration only to know it better: where the database holds none, or one that is not
  * right any more, that is told on stderr (not with -q) and .config stays NULL.
  */
-int client_open(struct client *x, const struct globals *g, int64_t default_span_ns, struct err *e);
-int client_open_data(
-	struct client *x, const struct globals *g, int64_t default_span_ns, struct err *e);
-void client_done(struct client *x);
+int client_open(struct client *client, const struct globals *globals, int64_t default_span_ns,
+	struct err *e);
+int client_open_data(struct client *client, const struct globals *globals, int64_t default_span_ns,
+	struct err *e);
+void client_done(struct client *client);
 /*
  * client_ask - a request to the agent that writes the database. 0 with its reply (a new
  * reference), or negative errno with @e: also when it refuses. @request is taken. client_own_name
  * - who acts where no agent is asked: the user's name, or "uid N".
  */
-int client_ask(const struct client *x, json_t *request, json_t **ret, struct err *e);
+int client_ask(const struct client *client, json_t *request, json_t **ret, struct err *e);
 void client_own_name(char *buf, size_t size);
 
 #endif

@@ -58,96 +58,96 @@ json_t *control_error(const char *fmt, ...)
 	return json_pack("{s:b, s:o}", "ok", 0, "error", s ? s : json_string("unreadable request"));
 }
 
-static void client_close(struct control_peer *c)
+static void client_close(struct control_peer *peer)
 {
-	loop_fd_free(c->io);
-	close(c->fd);
-	str_done(&c->out);
-	free(c->line);
-	c->line = NULL;
-	c->n = c->cap = 0;
-	c->io = NULL;
-	c->fd = -1;
+	loop_fd_free(peer->io);
+	close(peer->fd);
+	str_done(&peer->out);
+	free(peer->line);
+	peer->line = NULL;
+	peer->n = peer->cap = 0;
+	peer->io = NULL;
+	peer->fd = -1;
 }
 
-static void client_flush(struct control_peer *c)
+static void client_flush(struct control_peer *peer)
 {
-	while (c->sent < c->out.n) {
-		ssize_t n = send(
-			c->fd, c->out.s + c->sent, c->out.n - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (peer->sent < peer->out.n) {
+		ssize_t n = send(peer->fd, peer->out.s + peer->sent, peer->out.n - peer->sent,
+			MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN) {
 			/* no further request before this reply is read */
-			loop_fd_events(c->io, LOOP_WRITE);
+			loop_fd_events(peer->io, LOOP_WRITE);
 			return;
 		}
 		if (n < 0) {
-			client_close(c);
+			client_close(peer);
 			return;
 		}
-		c->sent += (size_t)n;
+		peer->sent += (size_t)n;
 	}
-	str_done(&c->out);
-	c->out = (struct str){0};
-	c->sent = 0;
-	if (c->closing)
-		client_close(c);
+	str_done(&peer->out);
+	peer->out = (struct str){0};
+	peer->sent = 0;
+	if (peer->closing)
+		client_close(peer);
 	else
-		loop_fd_events(c->io, LOOP_READ);
+		loop_fd_events(peer->io, LOOP_READ);
 }
 
-static void client_reply(struct control_peer *c, json_t *reply)
+static void client_reply(struct control_peer *peer, json_t *reply)
 {
 	rw_cleanup(freep) char *text = json_dumps(reply, JSON_COMPACT);
 	json_decref(reply);
-	str_add(&c->out, text ? text : "{\"ok\":false,\"error\":\"no reply\"}");
-	str_add(&c->out, "\n");
+	str_add(&peer->out, text ? text : "{\"ok\":false,\"error\":\"no reply\"}");
+	str_add(&peer->out, "\n");
 }
 
-static void client_request(struct control_peer *c, const char *line, size_t n)
+static void client_request(struct control_peer *peer, const char *line, size_t n)
 {
 	json_error_t why;
 	json_t *request = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
 	if (!json_is_object(request))
-		client_reply(c,
+		client_reply(peer,
 			control_error("expected a JSON object in one line: %s",
 				request ? "read another value" : why.text));
 	else
-		client_reply(c, c->control->fn(c->control->arg, c->who, request));
+		client_reply(peer, peer->control->fn(peer->control->arg, peer->who, request));
 	json_decref(request);
 }
 
-static void client_lines(struct control_peer *c)
+static void client_lines(struct control_peer *peer)
 {
 	char *newline;
-	while (!c->closing && (newline = memchr(c->line, '\n', c->n)) != NULL) {
-		size_t length = (size_t)(newline - c->line);
+	while (!peer->closing && (newline = memchr(peer->line, '\n', peer->n)) != NULL) {
+		size_t length = (size_t)(newline - peer->line);
 		if (length > 0)
-			client_request(c, c->line, length);
-		c->n -= length + 1;
-		memmove(c->line, newline + 1, c->n);
+			client_request(peer, peer->line, length);
+		peer->n -= length + 1;
+		memmove(peer->line, newline + 1, peer->n);
 	}
-	if (c->n == CONTROL_LINE_MAX) {
-		client_reply(c,
+	if (peer->n == CONTROL_LINE_MAX) {
+		client_reply(peer,
 			control_error("expected a line of at most %d bytes", CONTROL_LINE_MAX - 1));
-		c->closing = true;
+		peer->closing = true;
 	}
-	if (c->n == 0) {
-		free(c->line);
-		c->line = NULL;
-		c->cap = 0;
+	if (peer->n == 0) {
+		free(peer->line);
+		peer->line = NULL;
+		peer->cap = 0;
 	}
 }
 
 /* Room for more of the line: at least a byte, at most what a line may have. */
-static void client_room(struct control_peer *c)
+static void client_room(struct control_peer *peer)
 {
-	if (c->n < c->cap)
+	if (peer->n < peer->cap)
 		return;
-	c->cap = c->cap ? c->cap * 2 : LINE_FIRST;
-	c->cap = c->cap < CONTROL_LINE_MAX ? c->cap : CONTROL_LINE_MAX;
-	c->line = rw_realloc(c->line, c->cap);
+	peer->cap = peer->cap ? peer->cap * 2 : LINE_FIRST;
+	peer->cap = peer->cap < CONTROL_LINE_MAX ? peer->cap : CONTROL_LINE_MAX;
+	peer->line = rw_realloc(peer->line, peer->cap);
 }
 
 static void on_client(void *arg, int events)
@@ -169,20 +169,21 @@ static void on_client(void *arg, int events)
 	client_flush(c);
 }
 
-static void name_peer(struct control_peer *c)
+static void name_peer(struct control_peer *control_peer)
 {
 	struct ucred peer;
 	socklen_t n = sizeof(peer);
 	char buf[1024];
 	struct passwd pw, *found = NULL;
-	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0) {
-		snprintf(c->who, sizeof(c->who), "unknown");
+	if (getsockopt(control_peer->fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0) {
+		snprintf(control_peer->who, sizeof(control_peer->who), "unknown");
 		return;
 	}
 	if (getpwuid_r(peer.uid, &pw, buf, sizeof(buf), &found) == 0 && found)
-		snprintf(c->who, sizeof(c->who), "%s", pw.pw_name);
+		snprintf(control_peer->who, sizeof(control_peer->who), "%s", pw.pw_name);
 	else
-		snprintf(c->who, sizeof(c->who), "uid %u", (unsigned)peer.uid);
+		snprintf(
+			control_peer->who, sizeof(control_peer->who), "uid %u", (unsigned)peer.uid);
 }
 
 static void on_accept(void *arg, int events)
@@ -206,7 +207,7 @@ static void on_accept(void *arg, int events)
 	close(fd);
 }
 
-static int address(const char *path, struct sockaddr_un *ret, struct err *e)
+static int control_address(const char *path, struct sockaddr_un *ret, struct err *e)
 {
 	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
 	if (strlen(path) >= sizeof(ret->sun_path))
@@ -218,34 +219,34 @@ static int address(const char *path, struct sockaddr_un *ret, struct err *e)
 }
 
 /* Remove a socket file that nobody listens on. Any other file stays: it is not ours. */
-static int clear_stale(const struct sockaddr_un *a, struct err *e)
+static int clear_stale(const struct sockaddr_un *address, struct err *e)
 {
 	struct stat st;
-	if (lstat(a->sun_path, &st) < 0)
+	if (lstat(address->sun_path, &st) < 0)
 		return 0;
 	if (!S_ISSOCK(st.st_mode))
-		return err_at(e, -EEXIST, a->sun_path, 0, 0,
+		return err_at(e, -EEXIST, address->sun_path, 0, 0,
 			"is in the way of the agent's socket and is not a socket");
 	rw_cleanup(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return err_set(e, -errno, "socket: %s", strerror(errno));
-	if (connect(fd, (const struct sockaddr *)a, sizeof(*a)) == 0 || errno == EAGAIN)
-		return err_at(
-			e, -EADDRINUSE, a->sun_path, 0, 0, "another agent listens on this socket");
+	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 || errno == EAGAIN)
+		return err_at(e, -EADDRINUSE, address->sun_path, 0, 0,
+			"another agent listens on this socket");
 	if (errno != ECONNREFUSED)
-		return err_at(e, -errno, a->sun_path, 0, 0,
+		return err_at(e, -errno, address->sun_path, 0, 0,
 			"socket is there and cannot be asked: %s", strerror(errno));
-	if (unlink(a->sun_path) < 0)
-		return err_at(e, -errno, a->sun_path, 0, 0,
+	if (unlink(address->sun_path) < 0)
+		return err_at(e, -errno, address->sun_path, 0, 0,
 			"left-over socket cannot be removed: %s", strerror(errno));
 	return 0;
 }
 
-int control_new(struct loop *l, const char *path, control_fn *fn, void *arg, struct control **ret,
-	struct err *e)
+int control_new(struct loop *loop, const char *path, control_fn *fn, void *arg,
+	struct control **ret, struct err *e)
 {
 	struct sockaddr_un a;
-	int rc = address(path, &a, e);
+	int rc = control_address(path, &a, e);
 	if (rc == 0)
 		rc = clear_stale(&a, e);
 	if (rc != 0)
@@ -269,7 +270,7 @@ int control_new(struct loop *l, const char *path, control_fn *fn, void *arg, str
 		(void)!lchown(path, (uid_t)-1, group->gr_gid);
 
 	struct control *c = rw_calloc(1, sizeof(*c));
-	c->loop = l;
+	c->loop = loop;
 	c->path = rw_strdup(path);
 	c->fn = fn;
 	c->arg = arg;
@@ -277,33 +278,34 @@ int control_new(struct loop *l, const char *path, control_fn *fn, void *arg, str
 		c->clients[k].fd = -1;
 	c->fd = fd;
 	fd = -1;
-	c->io = loop_fd_new(l, c->fd, LOOP_READ, on_accept, c);
+	c->io = loop_fd_new(loop, c->fd, LOOP_READ, on_accept, c);
 	*ret = c;
 	return 0;
 }
 
-void control_tick(struct control *c)
+void control_tick(struct control *control)
 {
-	mono_t now = loop_now(c->loop);
+	mono_t now = loop_now(control->loop);
 	for (size_t k = 0; k < CONTROL_CLIENTS_MAX; k++) {
-		if (c->clients[k].fd >= 0 && now.ns - c->clients[k].active.ns > CONTROL_IDLE_NS)
-			client_close(&c->clients[k]);
+		if (control->clients[k].fd >= 0 &&
+			now.ns - control->clients[k].active.ns > CONTROL_IDLE_NS)
+			client_close(&control->clients[k]);
 	}
 }
 
-void control_free(struct control *c)
+void control_free(struct control *control)
 {
-	if (!c)
+	if (!control)
 		return;
 	for (size_t k = 0; k < CONTROL_CLIENTS_MAX; k++) {
-		if (c->clients[k].fd >= 0)
-			client_close(&c->clients[k]);
+		if (control->clients[k].fd >= 0)
+			client_close(&control->clients[k]);
 	}
-	loop_fd_free(c->io);
-	unlink(c->path);
-	close(c->fd);
-	free(c->path);
-	free(c);
+	loop_fd_free(control->io);
+	unlink(control->path);
+	close(control->fd);
+	free(control->path);
+	free(control);
 }
 
 /* ---- the other side ------------------------------------------------------ */
@@ -324,10 +326,10 @@ static int wait_for(int fd, short events, int64_t deadline_ns)
 	}
 }
 
-static int send_all(int fd, const char *s, size_t n, int64_t deadline_ns)
+static int send_all(int fd, const char *text, size_t n, int64_t deadline_ns)
 {
 	while (n > 0) {
-		ssize_t w = send(fd, s, n, MSG_NOSIGNAL);
+		ssize_t w = send(fd, text, n, MSG_NOSIGNAL);
 		if (w < 0 && errno != EAGAIN && errno != EINTR)
 			return -errno;
 		if (w < 0) {
@@ -336,7 +338,7 @@ static int send_all(int fd, const char *s, size_t n, int64_t deadline_ns)
 				return rc;
 			continue;
 		}
-		s += w;
+		text += w;
 		n -= (size_t)w;
 	}
 	return 0;
@@ -370,7 +372,7 @@ int control_call(const char *path, const json_t *request, json_t **ret, struct e
 {
 	struct sockaddr_un a;
 	int64_t deadline_ns = mono_now().ns + CALL_TIMEOUT_MS * NS_PER_MS;
-	int rc = address(path, &a, e);
+	int rc = control_address(path, &a, e);
 	if (rc != 0)
 		return rc;
 	rw_cleanup(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

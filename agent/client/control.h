@@ -34,10 +34,10 @@ json_t *control_error(const char *fmt, ...) __attribute__((format(printf, 1, 2))
 
 /* control_new - listen. A socket file that nobody listens on is removed first. 0, -EADDRINUSE
  * (someone does), or negative errno; @e. */
-int control_new(struct loop *l, const char *path, control_fn *fn, void *arg, struct control **ret,
-	struct err *e);
-void control_tick(struct control *c); /* each second: drop idle clients */
-void control_free(struct control *c); /* removes the socket file; NULL is fine */
+int control_new(struct loop *loop, const char *path, control_fn *fn, void *arg,
+	struct control **ret, struct err *e);
+void control_tick(struct control *control); /* each second: drop idle clients */
+void control_free(struct control *control); /* removes the socket file; NULL is fine */
 
 /*
  * control_call - the other side, for commands: send one request and wait at most 5 s for the reply

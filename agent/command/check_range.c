@@ -11,12 +11,12 @@
 #include "agent/base/err.h"
 #include "agent/base/str.h"
 
-static int number(const char *s, size_t n, double *ret)
+static int check_range_number(const char *text, size_t n, double *ret)
 {
 	char buf[48];
 	if (n == 0 || n >= sizeof(buf))
 		return -EINVAL;
-	memcpy(buf, s, n);
+	memcpy(buf, text, n);
 	buf[n] = '\0';
 	return buf[n - 1] == '%' ? unit_ratio(buf, ret, NULL) : unit_double(buf, ret, NULL);
 }
@@ -32,16 +32,16 @@ int threshold_parse(const char *text, struct threshold *ret, struct err *e)
 	const char *colon = strchr(s, ':');
 	int r = 0;
 	if (!colon) {
-		r = number(s, strlen(s), &t.high);
+		r = check_range_number(s, strlen(s), &t.high);
 	} else {
 		if (colon == s + 1 && *s == '~')
 			t.low = -INFINITY;
 		else if (colon != s)
-			r = number(s, (size_t)(colon - s), &t.low);
+			r = check_range_number(s, (size_t)(colon - s), &t.low);
 		if (colon == s && !colon[1])
 			r = -EINVAL;
 		if (r == 0 && colon[1])
-			r = number(colon + 1, strlen(colon + 1), &t.high);
+			r = check_range_number(colon + 1, strlen(colon + 1), &t.high);
 	}
 	if (r < 0 || t.low > t.high)
 		return err_set(e, -EINVAL,
@@ -52,32 +52,32 @@ int threshold_parse(const char *text, struct threshold *ret, struct err *e)
 	return 0;
 }
 
-bool threshold_alerts(const struct threshold *t, double value)
+bool threshold_alerts(const struct threshold *threshold, double value)
 {
-	if (!t->set || isnan(value))
+	if (!threshold->set || isnan(value))
 		return false;
-	bool within = value >= t->low && value <= t->high;
-	return t->inside ? within : !within;
+	bool within = value >= threshold->low && value <= threshold->high;
+	return threshold->inside ? within : !within;
 }
 
-char *threshold_text(char buf[THRESHOLD_TEXT_MAX], const struct threshold *t)
+char *threshold_text(char buf[THRESHOLD_TEXT_MAX], const struct threshold *threshold)
 {
 	char low[24] = "", high[24] = "";
 	buf[0] = '\0';
-	if (!t->set)
+	if (!threshold->set)
 		return buf;
-	if (isinf(t->low))
+	if (isinf(threshold->low))
 		snprintf(low, sizeof(low), "~:");
-	else if (t->low != 0 || isinf(t->high))
-		snprintf(low, sizeof(low), "%.10g:", t->low);
-	if (!isinf(t->high))
-		snprintf(high, sizeof(high), "%.10g", t->high);
-	snprintf(buf, THRESHOLD_TEXT_MAX, "%s%s%s", t->inside ? "@" : "", low, high);
+	else if (threshold->low != 0 || isinf(threshold->high))
+		snprintf(low, sizeof(low), "%.10g:", threshold->low);
+	if (!isinf(threshold->high))
+		snprintf(high, sizeof(high), "%.10g", threshold->high);
+	snprintf(buf, THRESHOLD_TEXT_MAX, "%s%s%s", threshold->inside ? "@" : "", low, high);
 	return buf;
 }
 
-const char *check_state_name(enum check_state s)
+const char *check_state_name(enum check_state state)
 {
 	static const char *const names[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
-	return (unsigned)s < rw_countof(names) ? names[s] : "UNKNOWN";
+	return (unsigned)state < rw_countof(names) ? names[state] : "UNKNOWN";
 }

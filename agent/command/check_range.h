@@ -21,12 +21,12 @@ struct threshold {
 /* 0, or -EINVAL with what was read and what was expected. */
 int threshold_parse(const char *text, struct threshold *ret, struct err *e);
 /* false when not set or @value is NAN */
-bool threshold_alerts(const struct threshold *t, double value);
+bool threshold_alerts(const struct threshold *threshold, double value);
 /* The range as perfdata wants it: "0.2", "0.1:0.2", "@0:5"; "" when not set. */
 #define THRESHOLD_TEXT_MAX 64
-char *threshold_text(char buf[THRESHOLD_TEXT_MAX], const struct threshold *t);
+char *threshold_text(char buf[THRESHOLD_TEXT_MAX], const struct threshold *threshold);
 
 enum check_state { CHECK_OK, CHECK_WARNING, CHECK_CRITICAL, CHECK_UNKNOWN }; /* the exit codes */
-const char *check_state_name(enum check_state s);
+const char *check_state_name(enum check_state state);
 
 #endif

@@ -73,40 +73,41 @@ struct options {
 	size_t n;
 };
 
-static void options_add(struct options *o, const struct command_option *row, int value)
+static void options_add(struct options *options, const struct command_option *row, int value)
 {
 	char letter[4] = {row->letter, row->arg ? ':' : '\0'};
 
-	for (size_t i = 0; i < o->n; i++)
-		if (str_eq(o->rows[i]->name, row->name))
+	for (size_t i = 0; i < options->n; i++)
+		if (str_eq(options->rows[i]->name, row->name))
 			return;
-	if (o->n == MAX_OPTIONS)
+	if (options->n == MAX_OPTIONS)
 		abort();
-	o->rows[o->n] = row;
-	o->values[o->n] = value;
-	o->longs[o->n++] =
+	options->rows[options->n] = row;
+	options->values[options->n] = value;
+	options->longs[options->n++] =
 		(struct option){row->name, row->arg ? required_argument : no_argument, NULL, value};
-	if (row->letter && !strchr(o->letters, row->letter))
-		strcat(o->letters, letter);
+	if (row->letter && !strchr(options->letters, row->letter))
+		strcat(options->letters, letter);
 }
 
 /* The letters begin with "+:": '+' stops at the first word that is no option, where the command
  * stands, and is stepped over once the command is known; ':' tells a missing value from an unknown
  * option. */
-static void options_fill(struct options *o, const struct command *c)
+static void options_fill(struct options *options, const struct command *command)
 {
-	*o = (struct options){.letters = "+:"};
-	for (const struct command_option *row = c ? c->options : NULL; row && row->name; row++)
-		options_add(o, row, COMMAND_OPTION + (int)(row - c->options));
+	*options = (struct options){.letters = "+:"};
+	for (const struct command_option *row = command ? command->options : NULL; row && row->name;
+		row++)
+		options_add(options, row, COMMAND_OPTION + (int)(row - command->options));
 	for (size_t i = 0; i < rw_countof(globals); i++)
-		options_add(o, &globals[i].o, globals[i].value);
+		options_add(options, &globals[i].o, globals[i].value);
 }
 
-static int value_of_letter(const struct options *o, int letter)
+static int value_of_letter(const struct options *options, int letter)
 {
-	for (size_t i = 0; i < o->n; i++)
-		if (o->rows[i]->letter == letter)
-			return o->values[i];
+	for (size_t i = 0; i < options->n; i++)
+		if (options->rows[i]->letter == letter)
+			return options->values[i];
 	return letter;
 }
 
@@ -163,16 +164,16 @@ static void print_row(FILE *out, const char *left, const char *doc, size_t width
 	print_wrapped(out, doc, width, width);
 }
 
-static void print_option(FILE *out, const struct command_option *o)
+static void print_option(FILE *out, const struct command_option *option)
 {
 	char left[128];
-	if (o->letter)
-		snprintf(left, sizeof(left), "-%c, --%s%s%s", o->letter, o->name, o->arg ? " " : "",
-			o->arg ? o->arg : "");
+	if (option->letter)
+		snprintf(left, sizeof(left), "-%c, --%s%s%s", option->letter, option->name,
+			option->arg ? " " : "", option->arg ? option->arg : "");
 	else
-		snprintf(left, sizeof(left), "    --%s%s%s", o->name, o->arg ? " " : "",
-			o->arg ? o->arg : "");
-	print_row(out, left, o->doc, 30);
+		snprintf(left, sizeof(left), "    --%s%s%s", option->name, option->arg ? " " : "",
+			option->arg ? option->arg : "");
+	print_row(out, left, option->doc, 30);
 }
 
 static void print_global_options(FILE *out)
@@ -197,118 +198,122 @@ static void print_help(FILE *out, const struct command *const *table)
 		out);
 }
 
-static void print_command_help(FILE *out, const struct command *c)
+static void print_command_help(FILE *out, const struct command *command)
 {
-	fprintf(out, "rocewatch %s - ", c->name);
-	print_wrapped(out, c->summary, 0, strlen(c->name) + 13);
-	fprintf(out, "\nUsage: rocewatch %s%s%s [OPTIONS]\n", c->name,
-		c->args && *c->args ? " " : "", c->args ? c->args : "");
-	if (c->options && c->options->name)
+	fprintf(out, "rocewatch %s - ", command->name);
+	print_wrapped(out, command->summary, 0, strlen(command->name) + 13);
+	fprintf(out, "\nUsage: rocewatch %s%s%s [OPTIONS]\n", command->name,
+		command->args && *command->args ? " " : "", command->args ? command->args : "");
+	if (command->options && command->options->name)
 		fputs("\nOptions:\n", out);
-	for (const struct command_option *o = c->options; o && o->name; o++)
+	for (const struct command_option *o = command->options; o && o->name; o++)
 		print_option(out, o);
-	if (c->help && *c->help) {
+	if (command->help && *command->help) {
 		fputc('\n', out);
-		print_wrapped(out, c->help, 0, 0);
+		print_wrapped(out, command->help, 0, 0);
 	}
 	print_global_options(out);
 }
 
 /* ---- reading ------------------------------------------------------------- */
 
-static int usage_code(const struct command *c)
+static int usage_code(const struct command *command)
 {
-	return c && c->usage_exit ? c->usage_exit : EXIT_USAGE;
+	return command && command->usage_exit ? command->usage_exit : EXIT_USAGE;
 }
 
-int usage_error(const struct command *c, const char *fmt, ...)
+int usage_error(const struct command *command, const char *fmt, ...)
 {
 	va_list ap;
 
-	fprintf(stderr, "rocewatch%s%s: ", c ? " " : "", c ? c->name : "");
+	fprintf(stderr, "rocewatch%s%s: ", command ? " " : "", command ? command->name : "");
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "\nTry 'rocewatch %s%s--help'.\n", c ? c->name : "", c ? " " : "");
-	return usage_code(c);
+	fprintf(stderr, "\nTry 'rocewatch %s%s--help'.\n", command ? command->name : "",
+		command ? " " : "");
+	return usage_code(command);
 }
 
-const char *command_opt(const struct command *c, const struct command_args *a, const char *name)
+const char *command_opt(
+	const struct command *command, const struct command_args *args, const char *name)
 {
-	for (size_t i = 0; c->options && c->options[i].name; i++)
-		if (str_eq(c->options[i].name, name))
-			return a->opt[i];
+	for (size_t i = 0; command->options && command->options[i].name; i++)
+		if (str_eq(command->options[i].name, name))
+			return args->opt[i];
 	return NULL;
 }
 
-static int refuse_option(const struct command *c, const struct options *o, const char *word)
+static int refuse_option(
+	const struct command *command, const struct options *options, const char *word)
 {
 	const char *names[MAX_OPTIONS];
 	char read[64];
 
 	if (strncmp(word, "--", 2) != 0)
-		return usage_error(c, "read '%.64s', which is no option here", word);
+		return usage_error(command, "read '%.64s', which is no option here", word);
 	snprintf(read, sizeof(read), "%.*s", (int)strcspn(word + 2, "="), word + 2);
-	for (size_t i = 0; i < o->n; i++)
-		names[i] = o->rows[i]->name;
-	for (size_t i = 0, n = 0; i < o->n && n < 2; i++)
+	for (size_t i = 0; i < options->n; i++)
+		names[i] = options->rows[i]->name;
+	for (size_t i = 0, n = 0; i < options->n && n < 2; i++)
 		if (strncmp(names[i], read, strlen(read)) == 0 && ++n == 2)
 			return usage_error(
-				c, "read '--%s', which could be more than one option", read);
-	const char *near = str_nearest(read, names, o->n);
+				command, "read '--%s', which could be more than one option", read);
+	const char *near = str_nearest(read, names, options->n);
 	if (near)
-		return usage_error(c, "read '--%s', which is no option here; did you mean '--%s'?",
-			read, near);
-	return usage_error(c, "read '--%s', which is no option here", read);
+		return usage_error(command,
+			"read '--%s', which is no option here; did you mean '--%s'?", read, near);
+	return usage_error(command, "read '--%s', which is no option here", read);
 }
 
 /* 0, or -EINVAL after the mistake was told. */
-static int take_global(struct globals *g, const struct command *c, int value, const char *arg)
+static int take_global(
+	struct globals *chosen, const struct command *command, int value, const char *arg)
 {
 	static const char *const when[] = {"auto", "always", "never"};
 
 	switch (value) {
 	case G_CONFIG:
-		g->config_path = arg;
-		g->config_named = g->config_given = true;
+		chosen->config_path = arg;
+		chosen->config_named = chosen->config_given = true;
 		break;
-	case G_DB: g->db = arg; break;
+	case G_DB: chosen->db = arg; break;
 	case G_FORMAT:
-		if (report_format_parse(arg, &g->format) < 0) {
-			usage_error(c,
+		if (report_format_parse(arg, &chosen->format) < 0) {
+			usage_error(command,
 				"--format: read '%.64s', expected table, csv, json, jsonl, html or "
 				"md",
 				arg);
 			return -EINVAL;
 		}
-		g->format_given = true;
+		chosen->format_given = true;
 		break;
-	case G_SINCE: g->since = arg; break;
-	case G_UNTIL: g->until = arg; break;
-	case G_AROUND: g->around = arg; break;
-	case G_SPAN: g->span = arg; break;
-	case G_NO_HEADER: g->no_header = true; break;
+	case G_SINCE: chosen->since = arg; break;
+	case G_UNTIL: chosen->until = arg; break;
+	case G_AROUND: chosen->around = arg; break;
+	case G_SPAN: chosen->span = arg; break;
+	case G_NO_HEADER: chosen->no_header = true; break;
 	case G_COLOR:
 		for (size_t i = 0; i < rw_countof(when); i++)
 			if (str_eq(arg, when[i])) {
-				g->color = COLOR_AUTO + (unsigned)i;
+				chosen->color = COLOR_AUTO + (unsigned)i;
 				return 0;
 			}
-		usage_error(c, "--color: read '%.64s', expected auto, always or never", arg);
+		usage_error(command, "--color: read '%.64s', expected auto, always or never", arg);
 		return -EINVAL;
-	case G_VERBOSE: g->verbose++; break;
-	case G_QUIET: g->quiet = true; break;
+	case G_VERBOSE: chosen->verbose++; break;
+	case G_QUIET: chosen->quiet = true; break;
 	}
 	return 0;
 }
 
-static void resolve_color(struct globals *g)
+static void resolve_color(struct globals *chosen)
 {
-	if (g->color != COLOR_AUTO)
+	if (chosen->color != COLOR_AUTO)
 		return;
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 	bool plain = (no_color && *no_color) || str_eq(term, "dumb") || !isatty(STDOUT_FILENO);
-	g->color = plain ? COLOR_NEVER : COLOR_ALWAYS;
+	chosen->color = plain ? COLOR_NEVER : COLOR_ALWAYS;
 }
 
 static int refuse_command(const struct command *const *table, const char *word)
@@ -326,7 +331,7 @@ static int refuse_command(const struct command *const *table, const char *word)
 }
 
 /* What run() was asked to print has to arrive: a full disk must not look like success. */
-static int finish(int code)
+static int cli_finish(int code)
 {
 	bool failed = ferror(stdout);
 	errno = 0;
@@ -340,58 +345,58 @@ static int finish(int code)
 
 /* Reads options up to the first other word (no command yet) or all of them. Returns -1 to go on,
  * else the exit code. */
-static int read_options(struct globals *g, const struct command *c,
-	const struct command *const *table, int argc, char **argv, struct command_args *a,
+static int cli_read_options(struct globals *chosen, const struct command *command,
+	const struct command *const *table, int argc, char **argv, struct command_args *args,
 	size_t *n_set)
 {
 	struct options o;
-	options_fill(&o, c);
+	options_fill(&o, command);
 	opterr = 0;
 	optind = 0; /* glibc: start afresh, forgetting what an earlier call found */
 	for (;;) {
-		int v = getopt_long(argc, argv, o.letters + (c != NULL), o.longs, NULL);
+		int v = getopt_long(argc, argv, o.letters + (command != NULL), o.longs, NULL);
 		if (v == -1)
 			return -1;
 		if (v == ':')
-			return usage_error(c, "option '%s' needs a value", argv[optind - 1]);
+			return usage_error(command, "option '%s' needs a value", argv[optind - 1]);
 		if (v == '?' && optopt >= 0x100)
-			return usage_error(c, "option '%s' takes no value", argv[optind - 1]);
+			return usage_error(command, "option '%s' takes no value", argv[optind - 1]);
 		if (v == '?' && optopt)
-			return refuse_option(c, &o, (const char[]){'-', (char)optopt, '\0'});
+			return refuse_option(command, &o, (const char[]){'-', (char)optopt, '\0'});
 		if (v == '?')
-			return refuse_option(c, &o, argv[optind - 1]);
+			return refuse_option(command, &o, argv[optind - 1]);
 		if (v < 0x100)
 			v = value_of_letter(&o, v);
 		if (v == G_HELP) {
-			if (c)
-				print_command_help(stdout, c);
+			if (command)
+				print_command_help(stdout, command);
 			else
 				print_help(stdout, table);
-			return finish(EXIT_OK);
+			return cli_finish(EXIT_OK);
 		}
 		if (v == G_VERSION) {
 			puts("rocewatch " RW_VERSION);
-			return finish(EXIT_OK);
+			return cli_finish(EXIT_OK);
 		}
 		if (v >= COMMAND_OPTION) {
-			const struct command_option *row = &c->options[v - COMMAND_OPTION];
-			a->opt[v - COMMAND_OPTION] = row->arg ? optarg : "";
+			const struct command_option *row = &command->options[v - COMMAND_OPTION];
+			args->opt[v - COMMAND_OPTION] = row->arg ? optarg : "";
 			if (str_eq(row->name, "set"))
-				a->set[(*n_set)++] = optarg;
+				args->set[(*n_set)++] = optarg;
 			continue;
 		}
-		if (take_global(g, c, v, optarg) < 0)
-			return usage_code(c);
+		if (take_global(chosen, command, v, optarg) < 0)
+			return usage_code(command);
 	}
 }
 
 /* A command that has --check and is given it is a check: what goes wrong then is UNKNOWN, usage
  * errors too. */
-static bool is_check(const struct command *c, int argc, char **argv)
+static bool is_check(const struct command *command, int argc, char **argv)
 {
 	bool has = false, given = false;
-	for (size_t i = 0; c->options && c->options[i].name; i++)
-		has = has || str_eq(c->options[i].name, "check");
+	for (size_t i = 0; command->options && command->options[i].name; i++)
+		has = has || str_eq(command->options[i].name, "check");
 	for (int i = 1; i < argc && !str_eq(argv[i], "--"); i++)
 		given = given || str_eq(argv[i], "--check");
 	return has && given;
@@ -404,7 +409,7 @@ int cli_run(int argc, char **argv, const struct command *const *table)
 		.config_path = env && *env ? env : DEFAULT_CONFIG,
 		.config_named = env && *env,
 	};
-	int r = read_options(&g, NULL, table, argc, argv, NULL, NULL);
+	int r = cli_read_options(&g, NULL, table, argc, argv, NULL, NULL);
 	if (r >= 0)
 		return r;
 	if (optind >= argc) {
@@ -418,7 +423,7 @@ int cli_run(int argc, char **argv, const struct command *const *table)
 			c = table[i];
 	if (!c && str_eq(word, "help")) {
 		print_help(stdout, table);
-		return finish(EXIT_OK);
+		return cli_finish(EXIT_OK);
 	}
 	if (!c)
 		return refuse_command(table, word);
@@ -436,7 +441,7 @@ int cli_run(int argc, char **argv, const struct command *const *table)
 	rw_cleanup(freep) const char **opt = rw_calloc(n_options + 1, sizeof(*opt));
 	rw_cleanup(freep) const char **set = rw_calloc((size_t)argc + 1, sizeof(*set));
 	struct command_args a = {.g = &g, .opt = opt, .set = set};
-	r = read_options(&g, c, table, argc, argv, &a, &n_set);
+	r = cli_read_options(&g, c, table, argc, argv, &a, &n_set);
 	if (r >= 0)
 		return r;
 	a.argc = argc - optind;
@@ -444,5 +449,5 @@ int cli_run(int argc, char **argv, const struct command *const *table)
 
 	resolve_color(&g);
 	log_set_level(g.quiet ? LOG_ERROR_ : g.verbose ? LOG_DEBUG_ : LOG_INFO_);
-	return finish(c->run(&a));
+	return cli_finish(c->run(&a));
 }

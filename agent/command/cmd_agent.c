@@ -14,7 +14,7 @@ static const struct command_option options[] = {
 
 extern const struct command command_agent;
 
-static int run(struct command_args *args)
+static int cmd_agent_run(struct command_args *args)
 {
 	struct agent_options o = {.config_path = args->g->config_path, .db = args->g->db};
 	const char *for_text = command_opt(&command_agent, args, "for");
@@ -55,5 +55,5 @@ const struct command command_agent = {
 		"...), 2 bad usage or configuration.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = run,
+	.run = cmd_agent_run,
 };

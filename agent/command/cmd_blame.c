@@ -24,54 +24,54 @@ struct entity_meant {
 	size_t n, cap;
 };
 
-static void add_port(struct entity_meant *m, const struct fabric_port *p)
+static void cmd_blame_add_port(struct entity_meant *meant, const struct fabric_port *port)
 {
-	rw_grow(m->ports, m->n, m->cap);
-	m->ports[m->n++] = p;
+	rw_grow(meant->ports, meant->n, meant->cap);
+	meant->ports[meant->n++] = port;
 }
 
-static int find_port(const struct fabric *f, const char *word, struct entity_meant *m)
+static int find_port(const struct fabric *fabric, const char *word, struct entity_meant *meant)
 {
 	const char *colon = strchr(word, ':');
 	if (!colon)
 		return -ENOENT;
 	rw_cleanup(freep) char *device = strndup(word, (size_t)(colon - word));
-	const struct fabric_device *d = fabric_device(f, device);
+	const struct fabric_device *d = fabric_device(fabric, device);
 	const struct fabric_port *p = d ? fabric_port(d, colon + 1) : NULL;
 	if (!p)
 		return -ENOENT;
-	m->host = p->host;
-	add_port(m, p);
+	meant->host = p->host;
+	cmd_blame_add_port(meant, p);
 	return 0;
 }
 
 /* "NAME", or as links write it: "host:NAME[:NIC]". A NIC chooses among the host's ports. */
-static int find_host(const struct fabric *f, const char *word, struct entity_meant *m)
+static int find_host(const struct fabric *fabric, const char *word, struct entity_meant *meant)
 {
 	const bool as_in_links = strncmp(word, "host:", 5) == 0;
 	const char *name = as_in_links ? word + 5 : word,
 		   *nic = as_in_links ? strchr(name, ':') : NULL;
 	rw_cleanup(freep) char *host = nic ? strndup(name, (size_t)(nic - name)) : strdup(name);
-	for (size_t k = 0; k < f->n_devices; k++)
-		for (size_t i = 0; i < f->devices[k]->n_ports; i++) {
-			const struct fabric_port *p = f->devices[k]->ports[i];
+	for (size_t k = 0; k < fabric->n_devices; k++)
+		for (size_t i = 0; i < fabric->devices[k]->n_ports; i++) {
+			const struct fabric_port *p = fabric->devices[k]->ports[i];
 			if (str_eq(p->host, host) && (!nic || str_eq(p->host_nic, nic + 1))) {
-				m->host = p->host;
-				add_port(m, p);
+				meant->host = p->host;
+				cmd_blame_add_port(meant, p);
 			}
 		}
-	return m->n ? 0 : -ENOENT;
+	return meant->n ? 0 : -ENOENT;
 }
 
-static int no_such(const struct fabric *f, const char *word, struct err *e)
+static int no_such(const struct fabric *fabric, const char *word, struct err *e)
 {
 	size_t n = 0, cap = 0;
 	const char **names = NULL;
-	for (size_t k = 0; k < f->n_devices; k++)
-		for (size_t i = 0; i < f->devices[k]->n_ports; i++)
-			if (f->devices[k]->ports[i]->host) {
+	for (size_t k = 0; k < fabric->n_devices; k++)
+		for (size_t i = 0; i < fabric->devices[k]->n_ports; i++)
+			if (fabric->devices[k]->ports[i]->host) {
 				rw_grow(names, n, cap);
-				names[n++] = f->devices[k]->ports[i]->host;
+				names[n++] = fabric->devices[k]->ports[i]->host;
 			}
 	const char *near = n ? str_nearest(word, names, n) : NULL;
 	free(names);
@@ -83,31 +83,34 @@ static int no_such(const struct fabric *f, const char *word, struct err *e)
 
 /* ---- what is said of it -------------------------------------------------- */
 
-static bool is_port(const struct fabric_port *p, const char *device, const char *port)
+static bool cmd_blame_is_port(
+	const struct fabric_port *fabric_port, const char *device, const char *port)
 {
-	return p && str_eq(p->device->name, device) &&
-		(str_eq(p->name, port) || str_eq(p->alias, port));
+	return fabric_port && str_eq(fabric_port->device->name, device) &&
+		(str_eq(fabric_port->name, port) || str_eq(fabric_port->alias, port));
 }
 
 /* A link is blamed by either of its ends. */
-static bool names_port(const struct entity_meant *m, const char *device, const char *port)
+static bool cmd_blame_names_port(
+	const struct entity_meant *meant, const char *device, const char *port)
 {
-	for (size_t k = 0; *port && k < m->n; k++)
-		if (is_port(m->ports[k], device, port) || is_port(m->ports[k]->peer, device, port))
+	for (size_t k = 0; *port && k < meant->n; k++)
+		if (cmd_blame_is_port(meant->ports[k], device, port) ||
+			cmd_blame_is_port(meant->ports[k]->peer, device, port))
 			return true;
 	return false;
 }
 
-static bool is_subject(const struct entity_meant *m, const json_t *incident)
+static bool is_subject(const struct entity_meant *meant, const json_t *incident)
 {
 	const json_t *s = json_object_get(incident, "subject");
-	return (m->host && str_eq(doc_word(s, "host"), m->host)) ||
-		names_port(m, doc_word(s, "device"), doc_word(s, "port")) ||
-		names_port(m, doc_word(s, "device"), doc_word(s, "member"));
+	return (meant->host && str_eq(doc_word(s, "host"), meant->host)) ||
+		cmd_blame_names_port(meant, doc_word(s, "device"), doc_word(s, "port")) ||
+		cmd_blame_names_port(meant, doc_word(s, "device"), doc_word(s, "member"));
 }
 
 /* Its role in somebody's incident: NULL when it plays none. */
-static const char *role_in(const struct entity_meant *m, const json_t *incident)
+static const char *role_in(const struct entity_meant *meant, const json_t *incident)
 {
 	const json_t *role;
 	size_t k;
@@ -115,22 +118,22 @@ static const char *role_in(const struct entity_meant *m, const json_t *incident)
 		const char *entity = doc_word(role, "entity");
 		const char *host = strncmp(entity, "host:", 5) == 0 ? entity + 5 : entity,
 			   *colon = strchr(entity, ':');
-		if (m->host && str_eq(host, m->host))
+		if (meant->host && str_eq(host, meant->host))
 			return doc_word(role, "role");
 		if (colon) {
 			rw_cleanup(freep) char *device = strndup(entity, (size_t)(colon - entity));
-			if (names_port(m, device, colon + 1))
+			if (cmd_blame_names_port(meant, device, colon + 1))
 				return doc_word(role, "role");
 		}
 	}
 	return NULL;
 }
 
-static json_t *ports_json(const struct entity_meant *m)
+static json_t *cmd_blame_ports_json(const struct entity_meant *meant)
 {
 	json_t *a = json_array();
-	for (size_t k = 0; k < m->n; k++) {
-		const struct fabric_port *p = m->ports[k];
+	for (size_t k = 0; k < meant->n; k++) {
+		const struct fabric_port *p = meant->ports[k];
 		json_t *o = json_object();
 		json_object_set_new(o, "device", json_string(p->device->name));
 		json_object_set_new(o, "port", json_string(p->name));
@@ -142,23 +145,23 @@ static json_t *ports_json(const struct entity_meant *m)
 	return a;
 }
 
-static json_t *jobs_json(const struct fabric *f, const struct entity_meant *m)
+static json_t *jobs_json(const struct fabric *fabric, const struct entity_meant *meant)
 {
 	json_t *a = json_array();
-	for (size_t k = 0; m->host && k < f->n_jobs; k++)
-		if (str_glob(f->jobs[k].hosts, m->host))
-			json_array_append_new(a, json_string(f->jobs[k].name));
+	for (size_t k = 0; meant->host && k < fabric->n_jobs; k++)
+		if (str_glob(fabric->jobs[k].hosts, meant->host))
+			json_array_append_new(a, json_string(fabric->jobs[k].name));
 	return a;
 }
 
-static json_t *document(const struct fabric *f, const struct entity_meant *m, const char *word,
-	const json_t *stored)
+static json_t *cmd_blame_document(const struct fabric *fabric, const struct entity_meant *meant,
+	const char *word, const json_t *stored)
 {
 	json_t *doc = json_object(), *against = json_array(), *suffers = json_array(), *incident;
 	size_t k;
 	json_array_foreach (stored, k, incident) {
-		const char *role = role_in(m, incident);
-		if (is_subject(m, incident) || str_eq(role, "culprit")) {
+		const char *role = role_in(meant, incident);
+		if (is_subject(meant, incident) || str_eq(role, "culprit")) {
 			json_array_append_new(against, incident_public(incident));
 		} else if (role) {
 			json_t *o = incident_public(incident);
@@ -167,9 +170,9 @@ static json_t *document(const struct fabric *f, const struct entity_meant *m, co
 		}
 	}
 	json_object_set_new(doc, "entity", json_string(word));
-	json_object_set_new(doc, "host", m->host ? json_string(m->host) : json_null());
-	json_object_set_new(doc, "ports", ports_json(m));
-	json_object_set_new(doc, "jobs", jobs_json(f, m));
+	json_object_set_new(doc, "host", meant->host ? json_string(meant->host) : json_null());
+	json_object_set_new(doc, "ports", cmd_blame_ports_json(meant));
+	json_object_set_new(doc, "jobs", jobs_json(fabric, meant));
 	json_object_set_new(doc, "incidents", against);
 	json_object_set_new(doc, "victim_of", suffers);
 	return doc;
@@ -179,7 +182,8 @@ static json_t *document(const struct fabric *f, const struct entity_meant *m, co
 
 #define PORTS_SHOWN 8
 
-static void print_card(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void cmd_blame_print_card(
+	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
 	const json_t *ports = json_object_get(doc, "ports"), *jobs = json_object_get(doc, "jobs"),
 		     *o;
@@ -221,28 +225,28 @@ static void print_card(FILE *out, const json_t *doc, const struct view *v, bool 
 
 static const struct view blame_view = {.title = "Blame",
 	.rows = "incidents",
-	.text = print_card,
+	.text = cmd_blame_print_card,
 	.empty = "nothing is held against it"};
 
 /* ---- the command --------------------------------------------------------- */
 
-static int blame(struct client *x, const struct command_args *a, struct err *e)
+static int cmd_blame(struct client *client, const struct command_args *args, struct err *e)
 {
-	const char *word = a->argv[0];
+	const char *word = args->argv[0];
 	struct entity_meant m = {0};
-	int rc = find_host(x->config->fabric, word, &m);
+	int rc = find_host(client->config->fabric, word, &m);
 	if (rc != 0)
-		rc = find_port(x->config->fabric, word, &m);
+		rc = find_port(client->config->fabric, word, &m);
 	if (rc != 0)
-		return no_such(x->config->fabric, word, e);
-	json_t *stored = incidents_load(x, a->g, NULL, e);
+		return no_such(client->config->fabric, word, e);
+	json_t *stored = incidents_load(client, args->g, NULL, e);
 	if (stored) {
 		struct view view = blame_view;
 		view.columns = incident_list_view.columns;
 		view.n_columns = incident_list_view.n_columns;
-		json_t *doc = document(x->config->fabric, &m, word, stored);
-		rc = report_print(stdout, doc, &view, a->g->format, !a->g->no_header,
-			a->g->color == COLOR_ALWAYS);
+		json_t *doc = cmd_blame_document(client->config->fabric, &m, word, stored);
+		rc = report_print(stdout, doc, &view, args->g->format, !args->g->no_header,
+			args->g->color == COLOR_ALWAYS);
 		if (rc != 0)
 			err_set(e, rc, "the result could not be written: %s", strerror(-rc));
 		json_decref(doc);
@@ -254,18 +258,18 @@ static int blame(struct client *x, const struct command_args *a, struct err *e)
 	return rc;
 }
 
-static int run(struct command_args *a)
+static int cmd_blame_run(struct command_args *args)
 {
 	struct client x;
 	struct err e = {0};
-	if (a->argc != 1)
+	if (args->argc != 1)
 		return usage_error(&command_blame, "expected one host or port");
-	int rc = client_open(&x, a->g, 24 * 3600 * NS_PER_S, &e);
+	int rc = client_open(&x, args->g, 24 * 3600 * NS_PER_S, &e);
 	if (rc != 0) {
 		err_print(stderr, &e);
 		return rc == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
-	rc = blame(&x, a, &e);
+	rc = cmd_blame(&x, args, &e);
 	client_done(&x);
 	if (rc != 0)
 		err_print(stderr, &e);
@@ -281,5 +285,5 @@ const struct command command_blame = {
 		"worst is "
 		"shown whole; what it only suffers from is listed last.",
 	.usage_exit = EXIT_USAGE,
-	.run = run,
+	.run = cmd_blame_run,
 };

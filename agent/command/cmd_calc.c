@@ -126,14 +126,14 @@ struct inputs {
 	const char *model;
 };
 
-static void set(json_t *doc, const char *key, double v)
+static void cmd_calc_set(json_t *doc, const char *key, double value)
 {
-	json_object_set_new(doc, key, json_number_or_null(v));
+	json_object_set_new(doc, key, json_number_or_null(value));
 }
-static void set_whole(json_t *doc, const char *key, double v)
+static void set_whole(json_t *doc, const char *key, double value)
 {
 	json_object_set_new(
-		doc, key, isfinite(v) ? json_integer((json_int_t)llround(v)) : json_null());
+		doc, key, isfinite(value) ? json_integer((json_int_t)llround(value)) : json_null());
 }
 
 static int calc_headroom(const struct inputs *in, json_t *doc, struct err *e)
@@ -178,16 +178,16 @@ static int calc_headroom(const struct inputs *in, json_t *doc, struct err *e)
 	set_whole(doc, "size_bytes", (double)h.size_bytes);
 	json_object_set_new(doc, "model", json_string(models[m]));
 	json_t *t = json_object();
-	set(t, "mtu_bytes", h.terms.mtu);
-	set(t, "lossless_mtu_bytes", h.terms.lossless_mtu);
-	set(t, "cable_bytes", h.terms.cable);
-	set(t, "gearbox_bytes", h.terms.gearbox);
-	set(t, "macsec_bytes", h.terms.macsec);
-	set(t, "mac_phy_bytes", h.terms.mac_phy);
-	set(t, "peer_response_bytes", h.terms.peer_response);
-	set(t, "on_tile_bytes", h.terms.on_tile);
-	set(t, "pause_frame_bytes", h.terms.pause_frame);
-	set(t, "cell_amplification", h.terms.amplification);
+	cmd_calc_set(t, "mtu_bytes", h.terms.mtu);
+	cmd_calc_set(t, "lossless_mtu_bytes", h.terms.lossless_mtu);
+	cmd_calc_set(t, "cable_bytes", h.terms.cable);
+	cmd_calc_set(t, "gearbox_bytes", h.terms.gearbox);
+	cmd_calc_set(t, "macsec_bytes", h.terms.macsec);
+	cmd_calc_set(t, "mac_phy_bytes", h.terms.mac_phy);
+	cmd_calc_set(t, "peer_response_bytes", h.terms.peer_response);
+	cmd_calc_set(t, "on_tile_bytes", h.terms.on_tile);
+	cmd_calc_set(t, "pause_frame_bytes", h.terms.pause_frame);
+	cmd_calc_set(t, "cell_amplification", h.terms.amplification);
 	json_object_set_new(doc, "terms", t);
 	return 0;
 }
@@ -224,12 +224,12 @@ static int calc_pause(const struct inputs *in, json_t *doc, struct err *e)
 {
 	if (!(in->v[IN_QUANTA] >= 0 && in->v[IN_QUANTA] <= 65535) || in->v[IN_FRAMES] < 0)
 		return err_set(e, -EINVAL, "--quanta is 0..65535, --frames at least 0");
-	set(doc, "quantum_ns", pause_time_ns((uint64_t)in->v[IN_SPEED], 1));
-	set(doc, "pause_per_frame_ns",
+	cmd_calc_set(doc, "quantum_ns", pause_time_ns((uint64_t)in->v[IN_SPEED], 1));
+	cmd_calc_set(doc, "pause_per_frame_ns",
 		pause_time_ns((uint64_t)in->v[IN_SPEED], (unsigned)in->v[IN_QUANTA]));
-	set(doc, "longest_per_frame_ns", pause_time_ns((uint64_t)in->v[IN_SPEED], 65535));
+	cmd_calc_set(doc, "longest_per_frame_ns", pause_time_ns((uint64_t)in->v[IN_SPEED], 65535));
 	/* Frames are no duration: an XON may end a pause at once. Only the upper bound follows. */
-	set(doc, "paused_at_most_ratio",
+	cmd_calc_set(doc, "paused_at_most_ratio",
 		pause_duty_bound((uint64_t)in->v[IN_SPEED], in->v[IN_FRAMES]));
 	return 0;
 }
@@ -241,13 +241,13 @@ static int calc_allreduce(const struct inputs *in, json_t *doc, struct err *e)
 	const double link_bytes_s = in->v[IN_SPEED] / 8,
 		     ring = allreduce_ring_bytes(in->v[IN_GPUS], in->v[IN_SIZE]);
 	set_whole(doc, "ring_bytes_per_gpu", ring);
-	set(doc, "ideal_time_s", link_bytes_s > 0 ? ring / link_bytes_s : NAN);
+	cmd_calc_set(doc, "ideal_time_s", link_bytes_s > 0 ? ring / link_bytes_s : NAN);
 	const double seconds = in->v[IN_TIME] / 1e9;
 	const double bus =
 		seconds > 0 ? allreduce_bus_bytes_s(in->v[IN_GPUS], in->v[IN_SIZE], seconds) : NAN;
-	set(doc, "algorithm_bytes_per_s", seconds > 0 ? in->v[IN_SIZE] / seconds : NAN);
-	set(doc, "bus_bytes_per_s", bus);
-	set(doc, "bus_share_of_link_ratio", link_bytes_s > 0 ? bus / link_bytes_s : NAN);
+	cmd_calc_set(doc, "algorithm_bytes_per_s", seconds > 0 ? in->v[IN_SIZE] / seconds : NAN);
+	cmd_calc_set(doc, "bus_bytes_per_s", bus);
+	cmd_calc_set(doc, "bus_share_of_link_ratio", link_bytes_s > 0 ? bus / link_bytes_s : NAN);
 	return 0;
 }
 
@@ -257,9 +257,10 @@ static int calc_bottleneck(const struct inputs *in, json_t *doc, struct err *e)
 	if (c <= 0 || n < 0)
 		return err_set(e, -EINVAL, "--compute must be above 0");
 	const double utilization = c / (c + n);
-	set(doc, "step_s", (c + n) / 1e9);
-	set(doc, "gpu_utilization_ratio", utilization);
-	set(doc, "training_s", in->v[IN_STEPS] > 0 ? in->v[IN_STEPS] * (c + n) / 1e9 : NAN);
+	cmd_calc_set(doc, "step_s", (c + n) / 1e9);
+	cmd_calc_set(doc, "gpu_utilization_ratio", utilization);
+	cmd_calc_set(
+		doc, "training_s", in->v[IN_STEPS] > 0 ? in->v[IN_STEPS] * (c + n) / 1e9 : NAN);
 	json_object_set_new(doc, "verdict",
 		json_string(n > 10 * c  ? "severely network-bound"
 				: n > c ? "network-bound"
@@ -272,10 +273,11 @@ static int calc_cost(const struct inputs *in, json_t *doc, struct err *e)
 	if (in->v[IN_GPUS] <= 0 || !(in->v[IN_FRACTION] >= 0 && in->v[IN_FRACTION] <= 1))
 		return err_set(e, -EINVAL, "--gpus must be above 0 and --fraction within 0..100%%");
 	const double per_second = cost_usd(in->v[IN_GPUS], in->v[IN_PRICE], 1) * in->v[IN_FRACTION];
-	set(doc, "usd_per_second", per_second);
-	set(doc, "usd_per_minute", per_second * 60);
-	set(doc, "usd_per_hour", per_second * 3600);
-	set(doc, "usd_total", in->v[IN_TIME] > 0 ? per_second * in->v[IN_TIME] / 1e9 : NAN);
+	cmd_calc_set(doc, "usd_per_second", per_second);
+	cmd_calc_set(doc, "usd_per_minute", per_second * 60);
+	cmd_calc_set(doc, "usd_per_hour", per_second * 3600);
+	cmd_calc_set(
+		doc, "usd_total", in->v[IN_TIME] > 0 ? per_second * in->v[IN_TIME] / 1e9 : NAN);
 	return 0;
 }
 
@@ -343,14 +345,15 @@ static int read_input(enum input i, const char *text, struct inputs *in, struct 
 	return 0;
 }
 
-static void print_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void cmd_calc_print_text(
+	FILE *out, const json_t *doc, const struct view *layout, bool color, bool header)
 {
 	const char *key;
 	json_t *value;
 	json_object_foreach ((json_t *)doc, key, value) {
 		if (json_is_object(value)) {
 			fprintf(out, "%s:\n", key);
-			print_text(out, value, v, color, header);
+			cmd_calc_print_text(out, value, layout, color, header);
 		} else if (json_is_string(value)) {
 			fprintf(out, "%-26s %s\n", key, json_string_value(value));
 		} else if (json_is_boolean(value)) {
@@ -363,7 +366,7 @@ static void print_text(FILE *out, const json_t *doc, const struct view *v, bool 
 	}
 }
 /* The same as rows, for csv, html and md: "terms.cable_bytes" and its value. */
-static void add_rows(json_t *rows, const char *prefix, const json_t *doc)
+static void cmd_calc_add_rows(json_t *rows, const char *prefix, const json_t *doc)
 {
 	const char *key;
 	json_t *value;
@@ -371,7 +374,7 @@ static void add_rows(json_t *rows, const char *prefix, const json_t *doc)
 		char name[80];
 		snprintf(name, sizeof(name), "%s%s%s", prefix, *prefix ? "." : "", key);
 		if (json_is_object(value))
-			add_rows(rows, name, value);
+			cmd_calc_add_rows(rows, name, value);
 		else
 			json_array_append_new(
 				rows, json_pack("{s:s, s:O}", "name", name, "value", value));
@@ -385,61 +388,62 @@ static const struct view view = {
 	.rows = "rows",
 	.columns = columns,
 	.n_columns = rw_countof(columns),
-	.text = print_text,
+	.text = cmd_calc_print_text,
 	.empty = "nothing computed",
 };
 
-static int print(const json_t *doc, const struct globals *g)
+static int cmd_calc_print(const json_t *doc, const struct globals *globals)
 {
-	if (g->format == FORMAT_TABLE || g->format == FORMAT_JSON || g->format == FORMAT_JSONL) {
+	if (globals->format == FORMAT_TABLE || globals->format == FORMAT_JSON ||
+		globals->format == FORMAT_JSONL) {
 		struct view whole = view;
 		whole.rows = NULL;
-		return report_print(
-			stdout, doc, &whole, g->format, !g->no_header, g->color == COLOR_ALWAYS);
+		return report_print(stdout, doc, &whole, globals->format, !globals->no_header,
+			globals->color == COLOR_ALWAYS);
 	}
 	json_t *rows = json_array();
-	add_rows(rows, "", doc);
+	cmd_calc_add_rows(rows, "", doc);
 	json_t *table = json_pack("{s:o}", "rows", rows);
-	int r = report_print(
-		stdout, table, &view, g->format, !g->no_header, g->color == COLOR_ALWAYS);
+	int r = report_print(stdout, table, &view, globals->format, !globals->no_header,
+		globals->color == COLOR_ALWAYS);
 	json_decref(table);
 	return r;
 }
 
 extern const struct command command_calc;
 
-static int run(struct command_args *a)
+static int cmd_calc_run(struct command_args *args)
 {
-	if (a->argc != 1)
+	if (args->argc != 1)
 		return usage_error(&command_calc,
 			"expected one calculator: headroom, ecn, pause, allreduce, bottleneck or "
 			"cost");
 	const struct calculator *c = NULL;
 	for (size_t i = 0; i < rw_countof(calculators); i++)
-		if (strcmp(calculators[i].name, a->argv[0]) == 0)
+		if (strcmp(calculators[i].name, args->argv[0]) == 0)
 			c = &calculators[i];
 	if (!c)
 		return usage_error(&command_calc,
 			"read '%.32s', expected headroom, ecn, pause, allreduce, bottleneck or "
 			"cost",
-			a->argv[0]);
+			args->argv[0]);
 
 	struct inputs in = {0};
 	struct err e = {0};
 	bool takes[IN_COUNT] = {0};
 	for (const struct argument *g = c->args; g->in != IN_COUNT; g++) {
 		takes[g->in] = true;
-		const char *text = a->opt[g->in] ? a->opt[g->in] : g->def;
+		const char *text = args->opt[g->in] ? args->opt[g->in] : g->def;
 		if (!text)
 			return usage_error(&command_calc, "%s needs --%s %s (%s)", c->name,
 				options[g->in].name, options[g->in].arg, options[g->in].doc);
 		if (families[g->in] == F_FLAG
-				? a->opt[g->in] && read_input(g->in, text, &in, &e) < 0
+				? args->opt[g->in] && read_input(g->in, text, &in, &e) < 0
 				: read_input(g->in, text, &in, &e) < 0)
 			return usage_error(&command_calc, "%s", e.text);
 	}
 	for (int i = 0; i < IN_COUNT; i++)
-		if (a->opt[i] && !takes[i])
+		if (args->opt[i] && !takes[i])
 			return usage_error(
 				&command_calc, "%s does not take --%s", c->name, options[i].name);
 
@@ -447,7 +451,7 @@ static int run(struct command_args *a)
 	int exit_code = EXIT_OK;
 	if (c->run(&in, doc, &e) < 0)
 		exit_code = usage_error(&command_calc, "%s", e.text);
-	else if (print(doc, a->g) < 0)
+	else if (cmd_calc_print(doc, args->g) < 0)
 		exit_code = EXIT_FAILED;
 	json_decref(doc);
 	return exit_code;
@@ -467,5 +471,5 @@ const struct command command_calc = {
 		"lost.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = run,
+	.run = cmd_calc_run,
 };

@@ -25,7 +25,7 @@
 extern const struct command command_config;
 
 /* Flushes and says whether all of it arrived: a full disk must not look like success. */
-static int finish(int code)
+static int cmd_config_finish(int code)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
@@ -34,23 +34,24 @@ static int finish(int code)
 }
 
 /* The file meant: the argument, else -c, else the default; NULL after saying why there is none. */
-static const char *file_of(struct command_args *a)
+static const char *file_of(struct command_args *args)
 {
-	const char *path = a->argc > 1 ? a->argv[1] : a->g->config_path;
-	if (a->argc == 1 && !a->g->config_named && access(path, F_OK) < 0 && errno == ENOENT) {
+	const char *path = args->argc > 1 ? args->argv[1] : args->g->config_path;
+	if (args->argc == 1 && !args->g->config_named && access(path, F_OK) < 0 &&
+		errno == ENOENT) {
 		fprintf(stderr,
 			"%s: there is no configuration; name one: rocewatch config %s FILE\n", path,
-			a->argv[0]);
+			args->argv[0]);
 		return NULL;
 	}
 	return path;
 }
 
-static json_t *mistakes_json(const struct err_list *l)
+static json_t *mistakes_json(const struct err_list *errors)
 {
 	json_t *v = json_array();
-	for (size_t i = 0; i < l->n; i++) {
-		const struct err *e = &l->v[i];
+	for (size_t i = 0; i < errors->n; i++) {
+		const struct err *e = &errors->v[i];
 		json_t *line = e->line ? json_integer(e->line) : json_null(),
 		       *column = e->col ? json_integer(e->col) : json_null();
 		json_array_append_new(v,
@@ -64,11 +65,11 @@ struct counts {
 	size_t links, ports, groups;
 };
 
-static struct counts count(const struct fabric *f)
+static struct counts cmd_config_count(const struct fabric *fabric)
 {
 	struct counts n = {0};
-	for (size_t i = 0; i < f->n_devices; i++) {
-		const struct fabric_device *d = f->devices[i];
+	for (size_t i = 0; i < fabric->n_devices; i++) {
+		const struct fabric_device *d = fabric->devices[i];
 		n.ports += d->n_ports;
 		n.groups += d->n_groups;
 		for (size_t k = 0; k < d->n_ports; k++) {
@@ -83,48 +84,50 @@ static struct counts count(const struct fabric *f)
 }
 
 /* "errors" are the first ones; how many more there are says "more_errors". */
-static void print_json(const char *path, const struct config *c, const struct err_list *errors,
-	const struct err_list *warnings)
+static void cmd_config_print_json(const char *path, const struct config *config,
+	const struct err_list *errors, const struct err_list *warnings)
 {
 	json_t *doc = json_pack("{s:s, s:b, s:o, s:o}", "file", path, "ok", errors->n == 0,
 		"errors", mistakes_json(errors), "warnings", mistakes_json(warnings));
 	json_object_set_new(doc, "more_errors", json_integer((json_int_t)errors->more));
-	if (c) {
-		struct counts n = count(c->fabric);
-		json_object_set_new(doc, "fabric", json_string(c->fabric->name));
-		json_object_set_new(doc, "devices", json_integer((json_int_t)c->n_devices));
+	if (config) {
+		struct counts n = cmd_config_count(config->fabric);
+		json_object_set_new(doc, "fabric", json_string(config->fabric->name));
+		json_object_set_new(doc, "devices", json_integer((json_int_t)config->n_devices));
 		json_object_set_new(doc, "links",
-			c->fabric->discover ? json_string("discover")
-					    : json_integer((json_int_t)n.links));
+			config->fabric->discover ? json_string("discover")
+						 : json_integer((json_int_t)n.links));
 		json_object_set_new(doc, "ports", json_integer((json_int_t)n.ports));
 		json_object_set_new(doc, "groups", json_integer((json_int_t)n.groups));
-		json_object_set_new(doc, "captures", json_integer((json_int_t)c->n_captures));
-		json_object_set_new(doc, "jobs", json_integer((json_int_t)c->fabric->n_jobs));
+		json_object_set_new(doc, "captures", json_integer((json_int_t)config->n_captures));
+		json_object_set_new(doc, "jobs", json_integer((json_int_t)config->fabric->n_jobs));
 	}
 	json_dumpf(doc, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(doc);
 }
 
-static const char *plural(size_t n)
+static const char *cmd_config_plural(size_t n)
 {
 	return n == 1 ? "" : "s";
 }
 
-static void print_ok(const char *path, const struct config *c, size_t n_warnings)
+static void print_ok(const char *path, const struct config *config, size_t n_warnings)
 {
-	struct counts n = count(c->fabric);
-	printf("%s: ok, %zu device%s, ", path, c->n_devices, plural(c->n_devices));
-	if (c->fabric->discover)
+	struct counts n = cmd_config_count(config->fabric);
+	printf("%s: ok, %zu device%s, ", path, config->n_devices,
+		cmd_config_plural(config->n_devices));
+	if (config->fabric->discover)
 		printf("links by discovery");
 	else
-		printf("%zu link%s", n.links, plural(n.links));
-	printf(", %zu ECMP group%s, %zu capture%s", n.groups, plural(n.groups), c->n_captures,
-		plural(c->n_captures));
-	if (c->fabric->n_jobs)
-		printf(", %zu job%s", c->fabric->n_jobs, plural(c->fabric->n_jobs));
+		printf("%zu link%s", n.links, cmd_config_plural(n.links));
+	printf(", %zu ECMP group%s, %zu capture%s", n.groups, cmd_config_plural(n.groups),
+		config->n_captures, cmd_config_plural(config->n_captures));
+	if (config->fabric->n_jobs)
+		printf(", %zu job%s", config->fabric->n_jobs,
+			cmd_config_plural(config->fabric->n_jobs));
 	if (n_warnings)
-		printf(", %zu warning%s", n_warnings, plural(n_warnings));
+		printf(", %zu warning%s", n_warnings, cmd_config_plural(n_warnings));
 	putchar('\n');
 }
 
@@ -135,24 +138,25 @@ static void print_warning(const struct err *e)
 	err_print(stderr, &w);
 }
 
-static void print_mistakes(const char *path, const struct err_list *l)
+static void print_mistakes(const char *path, const struct err_list *errors)
 {
-	for (size_t i = 0; i < l->n; i++)
-		err_print(stderr, &l->v[i]);
-	if (l->more)
+	for (size_t i = 0; i < errors->n; i++)
+		err_print(stderr, &errors->v[i]);
+	if (errors->more)
 		fprintf(stderr, "%s: and %zu more mistakes; these are the first %zu\n", path,
-			l->more, l->n);
+			errors->more, errors->n);
 }
 
-static int run_check(struct command_args *a)
+static int run_check(struct command_args *args)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0}, warnings = {0};
 	struct config *c = NULL;
 	size_t n_tables;
 	const struct option_table *const *tables = module_tables(&n_tables);
-	enum config_mode mode = command_opt(&command_config, a, "case") ? CONFIG_CASE : CONFIG_FULL;
+	enum config_mode mode =
+		command_opt(&command_config, args, "case") ? CONFIG_CASE : CONFIG_FULL;
 
-	const char *path = file_of(a);
+	const char *path = file_of(args);
 	if (!path)
 		return EXIT_USAGE;
 	if (config_load(path, mode, tables, n_tables, &c, &errors) == 0) {
@@ -166,25 +170,25 @@ static int run_check(struct command_args *a)
 			config_mistakes_sort(&warnings);
 		}
 	}
-	if (a->g->format_given && a->g->format == FORMAT_JSON) {
-		print_json(path, c, &errors, &warnings);
+	if (args->g->format_given && args->g->format == FORMAT_JSON) {
+		cmd_config_print_json(path, c, &errors, &warnings);
 	} else {
 		print_mistakes(path, &errors);
-		for (size_t i = 0; i < warnings.n && !a->g->quiet; i++)
+		for (size_t i = 0; i < warnings.n && !args->g->quiet; i++)
 			print_warning(&warnings.v[i]);
-		if (errors.n == 0 && c && !a->g->quiet)
+		if (errors.n == 0 && c && !args->g->quiet)
 			print_ok(path, c, warnings.n);
 	}
 	config_free(c);
-	return finish(errors.n ? EXIT_USAGE : EXIT_OK);
+	return cmd_config_finish(errors.n ? EXIT_USAGE : EXIT_OK);
 }
 
 /* The groups that follow from the links: [{device, group, members}]. */
-static json_t *derived_json(const struct fabric *f)
+static json_t *derived_json(const struct fabric *fabric)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < f->n_devices; i++) {
-		const struct fabric_device *d = f->devices[i];
+	for (size_t i = 0; i < fabric->n_devices; i++) {
+		const struct fabric_device *d = fabric->devices[i];
 		for (size_t k = 0; k < d->n_groups; k++) {
 			const struct fabric_group *g = &d->groups[k];
 			if (g->given)
@@ -205,11 +209,11 @@ static json_t *derived_json(const struct fabric *f)
 	return list;
 }
 
-static void show_yaml(const struct config *c, const json_t *groups)
+static void show_yaml(const struct config *config, const json_t *groups)
 {
 	size_t i, k;
 	json_t *g, *m;
-	config_print(c, stdout);
+	config_print(config, stdout);
 	json_array_foreach (groups, i, g) {
 		printf("# derived: %s %s:", json_string_value(json_object_get(g, "device")),
 			json_string_value(json_object_get(g, "group")));
@@ -221,44 +225,45 @@ static void show_yaml(const struct config *c, const json_t *groups)
 
 /* As any converter of YAML would have it: true, false and whole numbers are such, everything else
  * is text with its unit. */
-static json_t *json_of(const struct yaml_node *n)
+static json_t *json_of(const struct yaml_node *node)
 {
 	json_t *v;
 	int64_t number;
-	switch (n->kind) {
+	switch (node->kind) {
 	case YAML_NULL: return json_null();
 	case YAML_TEXT:
-		if (!n->quoted && (strcmp(n->text, "true") == 0 || strcmp(n->text, "false") == 0))
-			return json_boolean(n->text[0] == 't');
-		if (!n->quoted && unit_int(n->text, &number, NULL) == 0)
+		if (!node->quoted &&
+			(strcmp(node->text, "true") == 0 || strcmp(node->text, "false") == 0))
+			return json_boolean(node->text[0] == 't');
+		if (!node->quoted && unit_int(node->text, &number, NULL) == 0)
 			return json_integer(number);
-		return json_string(n->text);
+		return json_string(node->text);
 	case YAML_LIST:
 		v = json_array();
-		for (size_t i = 0; i < n->n; i++)
-			json_array_append_new(v, json_of(n->items[i].value));
+		for (size_t i = 0; i < node->n; i++)
+			json_array_append_new(v, json_of(node->items[i].value));
 		return v;
 	case YAML_MAP:
 		v = json_object();
-		for (size_t i = 0; i < n->n; i++)
-			json_object_set_new(v, n->items[i].key, json_of(n->items[i].value));
+		for (size_t i = 0; i < node->n; i++)
+			json_object_set_new(v, node->items[i].key, json_of(node->items[i].value));
 		return v;
 	}
 	return json_null();
 }
 
 /* What show prints is read again, so that both forms say the same. */
-static int show_json(const struct config *c, json_t *groups)
+static int show_json(const struct config *config, json_t *groups)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	rw_cleanup(freep) char *text = config_text(c);
+	rw_cleanup(freep) char *text = config_text(config);
 	const struct yaml_node *root = NULL;
-	if (!text || yaml_read(text, strlen(text), c->path, a, &root, &errors) < 0 ||
+	if (!text || yaml_read(text, strlen(text), config->path, a, &root, &errors) < 0 ||
 		root->kind != YAML_MAP) {
 		/* config_text() writes what config_load() accepts, unless the defaults made it too
 		 * long */
-		fprintf(stderr, "%s: cannot be shown as JSON: %s\n", c->path,
+		fprintf(stderr, "%s: cannot be shown as JSON: %s\n", config->path,
 			errors.n ? errors.v[0].text : "it is no map of keys");
 		return EXIT_FAILED;
 	}
@@ -270,15 +275,16 @@ static int show_json(const struct config *c, json_t *groups)
 	return EXIT_OK;
 }
 
-static int run_show(struct command_args *a)
+static int cmd_config_run_show(struct command_args *args)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	struct config *c = NULL;
 	size_t n_tables;
 	const struct option_table *const *tables = module_tables(&n_tables);
-	enum config_mode mode = command_opt(&command_config, a, "case") ? CONFIG_CASE : CONFIG_FULL;
+	enum config_mode mode =
+		command_opt(&command_config, args, "case") ? CONFIG_CASE : CONFIG_FULL;
 
-	const char *path = file_of(a);
+	const char *path = file_of(args);
 	if (!path)
 		return EXIT_USAGE;
 	if (config_load(path, mode, tables, n_tables, &c, &errors) < 0) {
@@ -287,29 +293,30 @@ static int run_show(struct command_args *a)
 	}
 	json_t *groups = derived_json(c->fabric);
 	int code = EXIT_OK;
-	if (a->g->format_given && a->g->format == FORMAT_JSON)
+	if (args->g->format_given && args->g->format == FORMAT_JSON)
 		code = show_json(c, groups);
 	else
 		show_yaml(c, groups);
 	json_decref(groups);
 	config_free(c);
-	return finish(code);
+	return cmd_config_finish(code);
 }
 
-static int run_explain(struct command_args *a)
+static int run_explain(struct command_args *args)
 {
 	size_t n_tables;
 	const struct option_table *const *tables = module_tables(&n_tables);
 	struct err e = {0};
-	if (config_explain(a->argc > 1 ? a->argv[1] : NULL, tables, n_tables, stdout, &e) < 0) {
+	if (config_explain(args->argc > 1 ? args->argv[1] : NULL, tables, n_tables, stdout, &e) <
+		0) {
 		err_print(stderr, &e);
 		return EXIT_USAGE;
 	}
-	return finish(EXIT_OK);
+	return cmd_config_finish(EXIT_OK);
 }
 
 /* import_one - a file into the set, its warnings printed. */
-static int import_one(const struct command_args *a, struct import_set *set, const char *path)
+static int import_one(const struct command_args *args, struct import_set *set, const char *path)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0}, warnings = {0};
 	rw_cleanup(freep) char *text = NULL;
@@ -321,63 +328,63 @@ static int import_one(const struct command_args *a, struct import_set *set, cons
 	else
 		rc = import_sonic(set, text, n, path, &errors, &warnings);
 	print_mistakes(path, &errors);
-	for (size_t i = 0; i < warnings.n && !a->g->quiet; i++)
+	for (size_t i = 0; i < warnings.n && !args->g->quiet; i++)
 		print_warning(&warnings.v[i]);
 	return rc;
 }
 
-static int run_import(struct command_args *a)
+static int run_import(struct command_args *args)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	struct profiles *profiles = NULL;
 	int rc = 0;
-	if (a->argc < 3)
+	if (args->argc < 3)
 		return usage_error(&command_config,
 			"import: expected what to import and the file: import sonic FILE");
-	if (strcmp(a->argv[1], "sonic") != 0)
+	if (strcmp(args->argv[1], "sonic") != 0)
 		return usage_error(
-			&command_config, "import: read '%s', expected sonic", a->argv[1]);
+			&command_config, "import: read '%s', expected sonic", args->argv[1]);
 	/* for the sizes of cells; without them the rest stands */
 	profiles_load(NULL, &profiles, &errors);
 	struct import_set *set = import_new(profiles);
-	for (int i = 2; i < a->argc; i++)
-		if (import_one(a, set, a->argv[i]) < 0)
+	for (int i = 2; i < args->argc; i++)
+		if (import_one(args, set, args->argv[i]) < 0)
 			rc = -EINVAL;
 	if (rc == 0)
 		import_print(set, stdout);
 	import_free(set);
 	profiles_free(profiles);
-	return rc < 0 ? EXIT_USAGE : finish(EXIT_OK);
+	return rc < 0 ? EXIT_USAGE : cmd_config_finish(EXIT_OK);
 }
 
 static const struct {
 	const char *name;
-	int (*run)(struct command_args *a);
+	int (*run)(struct command_args *args);
 	bool json; /* beside text */
-} verbs[] = {{"check", run_check, true}, {"show", run_show, true}, {"explain", run_explain, false},
-	{"import", run_import, false}};
+} verbs[] = {{"check", run_check, true}, {"show", cmd_config_run_show, true},
+	{"explain", run_explain, false}, {"import", run_import, false}};
 
 /* What is asked for in a form that is not there must not come in another one. */
-static int run_verb(size_t i, struct command_args *a)
+static int run_verb(size_t i, struct command_args *args)
 {
-	enum report_format f = a->g->format;
-	if (a->g->format_given && f != FORMAT_TABLE && !(f == FORMAT_JSON && verbs[i].json))
+	enum report_format f = args->g->format;
+	if (args->g->format_given && f != FORMAT_TABLE && !(f == FORMAT_JSON && verbs[i].json))
 		return usage_error(&command_config, "--format: %s prints text%s", verbs[i].name,
 			verbs[i].json ? " or json" : " only");
-	return verbs[i].run(a);
+	return verbs[i].run(args);
 }
 
-static int run(struct command_args *a)
+static int cmd_config_run(struct command_args *args)
 {
-	if (a->argc == 0)
+	if (args->argc == 0)
 		return usage_error(&command_config, "expected check, show, explain or import");
-	if (a->argc > 2 && strcmp(a->argv[0], "import") != 0)
-		return usage_error(&command_config, "one argument too many: '%s'", a->argv[2]);
+	if (args->argc > 2 && strcmp(args->argv[0], "import") != 0)
+		return usage_error(&command_config, "one argument too many: '%s'", args->argv[2]);
 	for (size_t i = 0; i < rw_countof(verbs); i++)
-		if (strcmp(verbs[i].name, a->argv[0]) == 0)
-			return run_verb(i, a);
+		if (strcmp(verbs[i].name, args->argv[0]) == 0)
+			return run_verb(i, args);
 	return usage_error(&command_config, "unknown '%s', expected check, show, explain or import",
-		a->argv[0]);
+		args->argv[0]);
 }
 
 static const struct command_option options[] = {
@@ -406,5 +413,5 @@ const struct command command_config = {
 		"priorities; what it cannot use it says on stderr.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = run,
+	.run = cmd_config_run,
 };

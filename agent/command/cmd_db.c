@@ -31,31 +31,31 @@ extern const struct command command_db;
 
 /* With --db no configuration is read: looking after a file must work when its configuration does
  * not. Caller frees. */
-static int db_path(const struct globals *g, char **ret, struct err *e)
+static int db_path(const struct globals *globals, char **ret, struct err *e)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	struct config *c;
 	size_t n;
 
-	if (g->db) {
-		*ret = rw_strdup(g->db);
+	if (globals->db) {
+		*ret = rw_strdup(globals->db);
 		return 0;
 	}
 	const struct option_table *const *tables = module_tables(&n);
-	int r = config_load(g->config_path, CONFIG_FULL, tables, n, &c, &errors);
+	int r = config_load(globals->config_path, CONFIG_FULL, tables, n, &c, &errors);
 	if (r < 0 && errors.n > 0)
 		*e = errors.v[0];
 	if (r < 0)
 		return errors.n > 0
 			? -EINVAL
 			: err_set(e, -EINVAL, "cannot read %s: %s; name a database with --db FILE",
-				  g->config_path, strerror(-r));
+				  globals->config_path, strerror(-r));
 	if (c->store.path) {
 		*ret = rw_strdup(c->store.path);
 		r = 0;
 	} else {
 		r = err_set(e, -EINVAL, "%s names no store.path; name a database with --db FILE",
-			g->config_path);
+			globals->config_path);
 	}
 	config_free(c);
 	return r;
@@ -63,7 +63,8 @@ static int db_path(const struct globals *g, char **ret, struct err *e)
 
 /* ---- stat ---------------------------------------------------------------- */
 
-static void print_stat(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void print_stat(
+	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
 	static const struct {
 		const char *key, *title;
@@ -117,16 +118,16 @@ static const struct view stat_view = {
 	.empty = "no samples",
 };
 
-static json_t *time_or_null(const struct db_stat *s, int64_t t_ns)
+static json_t *cmd_db_time_or_null(const struct db_stat *stat, int64_t t_ns)
 {
 	char buf[WALL_TEXT_MAX];
 
-	return s->samples
+	return stat->samples
 		? json_string(wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9))
 		: json_null();
 }
 
-static int run_stat(const struct command_args *a, const char *path, struct err *e)
+static int run_stat(const struct command_args *args, const char *path, struct err *e)
 {
 	struct db_stat s;
 	int r = db_stat_read(path, &s, e);
@@ -145,13 +146,13 @@ static int run_stat(const struct command_args *a, const char *path, struct err *
 		(json_int_t)s.file_bytes, "wal_bytes", (json_int_t)s.wal_bytes, "free_bytes",
 		(json_int_t)s.free_bytes, "writer_pid",
 		s.writer_pid ? json_integer(s.writer_pid) : json_null(), "from",
-		time_or_null(&s, s.first_ns), "to", time_or_null(&s, s.last_ns), "entities",
-		(json_int_t)s.entities, "rows", (json_int_t)s.rows, "samples",
+		cmd_db_time_or_null(&s, s.first_ns), "to", cmd_db_time_or_null(&s, s.last_ns),
+		"entities", (json_int_t)s.entities, "rows", (json_int_t)s.rows, "samples",
 		(json_int_t)s.samples, "flows", (json_int_t)s.flows, "findings",
 		(json_int_t)s.findings, "incidents", (json_int_t)s.incidents, "events",
 		(json_int_t)s.events, "integrity", s.check, "metrics", metrics);
-	r = report_print(stdout, doc, &stat_view, a->g->format, !a->g->no_header,
-		a->g->color == COLOR_ALWAYS);
+	r = report_print(stdout, doc, &stat_view, args->g->format, !args->g->no_header,
+		args->g->color == COLOR_ALWAYS);
 	json_decref(doc);
 	if (r == 0 && !str_eq(s.check, "ok"))
 		return err_set(e, -EBADMSG,
@@ -162,22 +163,22 @@ static int run_stat(const struct command_args *a, const char *path, struct err *
 
 /* ---- backup, vacuum ------------------------------------------------------ */
 
-static int run_backup(const struct command_args *a, const char *path, struct err *e)
+static int run_backup(const struct command_args *args, const char *path, struct err *e)
 {
-	int r = db_backup(path, a->argv[1], e);
+	int r = db_backup(path, args->argv[1], e);
 
-	if (r == 0 && !a->g->quiet)
-		fprintf(stderr, "%s copied to %s\n", path, a->argv[1]);
+	if (r == 0 && !args->g->quiet)
+		fprintf(stderr, "%s copied to %s\n", path, args->argv[1]);
 	return r;
 }
 
-static int run_vacuum(const struct command_args *a, const char *path, struct err *e)
+static int run_vacuum(const struct command_args *args, const char *path, struct err *e)
 {
 	struct stat before = {0}, after = {0};
 
 	stat(path, &before);
 	int r = db_vacuum(path, e);
-	if (r == 0 && !a->g->quiet && stat(path, &after) == 0)
+	if (r == 0 && !args->g->quiet && stat(path, &after) == 0)
 		fprintf(stderr, "%s: %lld bytes, before %lld\n", path, (long long)after.st_size,
 			(long long)before.st_size);
 	return r;
@@ -201,9 +202,9 @@ static int export_time(
 	return 0;
 }
 
-static int run_export(const struct command_args *a, const char *path, struct err *e)
+static int cmd_db_run_export(const struct command_args *args, const char *path, struct err *e)
 {
-	const char *dir = a->argv[1];
+	const char *dir = args->argv[1];
 	struct series_db *d;
 	int64_t first = 0, last = 0;
 	uint64_t samples = 0;
@@ -217,15 +218,15 @@ static int run_export(const struct command_args *a, const char *path, struct err
 	/* all of it, unless --since and --until say otherwise; both count from the newest sample */
 	struct series_filter filter = {.priority = -2, .from_ns = first, .to_ns = last};
 	if (r == 0)
-		r = export_time("--since", a->g->since, last, &filter.from_ns, e);
+		r = export_time("--since", args->g->since, last, &filter.from_ns, e);
 	if (r == 0)
-		r = export_time("--until", a->g->until, last, &filter.to_ns, e);
+		r = export_time("--until", args->g->until, last, &filter.to_ns, e);
 	if (r == 0)
 		r = case_export(d, dir,
-			command_opt(&command_db, a, "force") ? CASE_OVERWRITE : CASE_NEW, &filter,
-			&samples, e);
+			command_opt(&command_db, args, "force") ? CASE_OVERWRITE : CASE_NEW,
+			&filter, &samples, e);
 	series_db_close(d);
-	if (r == 0 && !a->g->quiet)
+	if (r == 0 && !args->g->quiet)
 		fprintf(stderr, "%" PRIu64 " samples written to %s\n", samples, dir);
 	return r;
 }
@@ -234,18 +235,18 @@ static int run_export(const struct command_args *a, const char *path, struct err
 
 static const struct {
 	const char *name, *argument; /* NULL = none */
-	int (*run)(const struct command_args *a, const char *path, struct err *e);
+	int (*run)(const struct command_args *args, const char *path, struct err *e);
 } subcommands[] = {
 	{"stat", NULL, run_stat},
 	{"backup", "FILE", run_backup},
 	{"vacuum", NULL, run_vacuum},
-	{"export", "DIR", run_export},
+	{"export", "DIR", cmd_db_run_export},
 };
 
-static int run(struct command_args *a)
+static int cmd_db_run(struct command_args *args)
 {
 	const char *names[rw_countof(subcommands)];
-	const char *word = a->argc > 0 ? a->argv[0] : "";
+	const char *word = args->argc > 0 ? args->argv[0] : "";
 
 	for (size_t i = 0; i < rw_countof(subcommands); i++) {
 		rw_cleanup(freep) char *path = NULL;
@@ -253,17 +254,17 @@ static int run(struct command_args *a)
 		names[i] = subcommands[i].name;
 		if (!str_eq(word, subcommands[i].name))
 			continue;
-		if (a->argc != (subcommands[i].argument ? 2 : 1))
+		if (args->argc != (subcommands[i].argument ? 2 : 1))
 			return usage_error(&command_db,
 				subcommands[i].argument ? "%s: expected %s" : "%s takes no %s",
 				word,
 				subcommands[i].argument ? subcommands[i].argument : "argument");
-		int r = db_path(a->g, &path, &e);
+		int r = db_path(args->g, &path, &e);
 		if (r < 0) {
 			err_print(stderr, &e);
 			return EXIT_USAGE;
 		}
-		r = subcommands[i].run(a, path, &e);
+		r = subcommands[i].run(args, path, &e);
 		if (r < 0)
 			err_print(stderr, &e);
 		return r < 0 ? EXIT_FAILED : EXIT_OK;
@@ -285,5 +286,5 @@ const struct command command_db = {
 		"export: they are replayed from the database.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = run,
+	.run = cmd_db_run,
 };

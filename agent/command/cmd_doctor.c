@@ -65,33 +65,33 @@ static const struct view capture_view = {
 	.empty = "no captures",
 };
 
-static double number(const json_t *o, const char *key, double scale)
+static double cmd_doctor_number(const json_t *object, const char *key, double scale)
 {
-	const json_t *v = json_object_get(o, key);
+	const json_t *v = json_object_get(object, key);
 	return json_is_number(v) ? json_number_value(v) / scale : 0;
 }
 
 /* "suspect 14", or "suspect -" where it is not known. */
-static void print_count(FILE *out, const json_t *o, const char *key, const char *name)
+static void print_count(FILE *out, const json_t *object, const char *key, const char *name)
 {
-	const json_t *v = json_object_get(o, key);
+	const json_t *v = json_object_get(object, key);
 	if (json_is_integer(v))
 		fprintf(out, "   %s %" JSON_INTEGER_FORMAT, name, json_integer_value(v));
 	else
 		fprintf(out, "   %s -", name);
 }
 
-static void print_age(FILE *out, const json_t *o, const char *key, const char *name)
+static void print_age(FILE *out, const json_t *object, const char *key, const char *name)
 {
 	char text[32];
-	const json_t *v = json_object_get(o, key);
+	const json_t *v = json_object_get(object, key);
 	fprintf(out, "   %s %s", name,
 		json_is_number(v)
 			? duration_format(text, sizeof(text), (int64_t)(json_number_value(v) * 1e9))
 			: "-");
 }
 
-static void print_quality(FILE *out, const json_t *q)
+static void print_quality(FILE *out, const json_t *quality)
 {
 	static const struct {
 		const char *key, *name;
@@ -106,11 +106,11 @@ static void print_quality(FILE *out, const json_t *q)
 	};
 	fputs("DATA QUALITY", out);
 	for (size_t i = 0; i < rw_countof(counts); i++)
-		print_count(out, q, counts[i].key, counts[i].name);
+		print_count(out, quality, counts[i].key, counts[i].name);
 	fputc('\n', out);
 }
 
-static void print_traps(FILE *out, const json_t *t)
+static void print_traps(FILE *out, const json_t *traps)
 {
 	static const struct {
 		const char *key, *name;
@@ -124,31 +124,32 @@ static void print_traps(FILE *out, const json_t *t)
 		{"limited", "over the limit"},
 		{"unknown_trap", "without meaning to us"},
 	};
-	if (!json_is_object(t))
+	if (!json_is_object(traps))
 		return;
 	fprintf(out, "TRAPS        %s",
-		json_is_true(json_object_get(t, "open")) ? "listening" : "NOT RECEIVED");
+		json_is_true(json_object_get(traps, "open")) ? "listening" : "NOT RECEIVED");
 	for (size_t i = 0; i < rw_countof(counts); i++)
-		print_count(out, t, counts[i].key, counts[i].name);
+		print_count(out, traps, counts[i].key, counts[i].name);
 	fputc('\n', out);
 }
 
-static void print_store(FILE *out, const json_t *s, const json_t *p)
+static void print_store(FILE *out, const json_t *store, const json_t *pipeline)
 {
-	const json_t *dropped = json_object_get(p, "dropped");
+	const json_t *dropped = json_object_get(pipeline, "dropped");
 	fprintf(out, "STORE       ");
-	print_age(out, s, "span_s", "holds");
-	fprintf(out, "   %.1f MB   WAL %.1f MB", number(s, "size_bytes", 1e6),
-		number(s, "wal_bytes", 1e6));
-	print_age(out, s, "last_commit_age_s", "last commit");
-	print_count(out, s, "pending_samples", "pending");
-	print_count(out, s, "failed_commits", "failed commits");
-	fprintf(out, "   disk %.0f %% free   %s\n", 100 * number(s, "disk_free_ratio", 1),
-		json_is_null(json_object_get(s, "writer_pid")) ? "no writer" : "writer alive");
+	print_age(out, store, "span_s", "holds");
+	fprintf(out, "   %.1f MB   WAL %.1f MB", cmd_doctor_number(store, "size_bytes", 1e6),
+		cmd_doctor_number(store, "wal_bytes", 1e6));
+	print_age(out, store, "last_commit_age_s", "last commit");
+	print_count(out, store, "pending_samples", "pending");
+	print_count(out, store, "failed_commits", "failed commits");
+	fprintf(out, "   disk %.0f %% free   %s\n",
+		100 * cmd_doctor_number(store, "disk_free_ratio", 1),
+		json_is_null(json_object_get(store, "writer_pid")) ? "no writer" : "writer alive");
 	fprintf(out, "PROCESS     ");
-	print_age(out, p, "up_s", "up");
-	if (json_is_number(json_object_get(p, "rss_bytes")))
-		fprintf(out, "   memory %.1f MB", number(p, "rss_bytes", 1e6));
+	print_age(out, pipeline, "up_s", "up");
+	if (json_is_number(json_object_get(pipeline, "rss_bytes")))
+		fprintf(out, "   memory %.1f MB", cmd_doctor_number(pipeline, "rss_bytes", 1e6));
 	else
 		fputs("   memory -", out);
 	fputs("   dropped:", out);
@@ -180,7 +181,8 @@ static void print_todo(FILE *out, const json_t *todo, bool color)
 	}
 }
 
-static void print_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void cmd_doctor_print_text(
+	FILE *out, const json_t *doc, const struct view *layout, bool color, bool header)
 {
 	report_print(out, doc, &target_view, FORMAT_TABLE, header, color);
 	fputc('\n', out);
@@ -199,16 +201,16 @@ static const struct view view = {
 	.rows = "targets",
 	.columns = csv_columns,
 	.n_columns = rw_countof(csv_columns),
-	.text = print_text,
+	.text = cmd_doctor_print_text,
 	.empty = "no targets",
 };
 
 extern const struct command command_doctor;
 
-static int run(struct command_args *a)
+static int cmd_doctor_run(struct command_args *args)
 {
 	json_t *doc;
-	int code = command_answer(&command_doctor, a, doctor_document, &view, &doc);
+	int code = command_answer(&command_doctor, args, doctor_document, &view, &doc);
 	if (code == EXIT_OK && json_array_size(json_object_get(doc, "todo")) > 0)
 		code = EXIT_FAILED;
 	json_decref(doc);
@@ -229,5 +231,5 @@ const struct command command_doctor = {
 		"A capture that saw 0 RoCE packets is never a sign of health: STANDS FOR is what "
 		"it caught times its sampling, PORT CARRIED what the counters of the port "
 		"it mirrors say, both over five minutes.",
-	.run = run,
+	.run = cmd_doctor_run,
 };

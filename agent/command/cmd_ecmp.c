@@ -35,41 +35,42 @@ static const struct look {
 
 extern const struct command command_ecmp;
 
-static int run(struct command_args *a)
+static int cmd_ecmp_run(struct command_args *args)
 {
 	const struct command *c = &command_ecmp;
 	const struct look *look = &looks[0];
-	const char *device = command_opt(c, a, "device");
-	if (a->argc > 0) {
+	const char *device = command_opt(c, args, "device");
+	if (args->argc > 0) {
 		const char *names[rw_countof(looks)];
 		look = NULL;
 		for (size_t i = 0; i < rw_countof(looks); i++) {
 			names[i] = looks[i].name;
-			if (str_eq(looks[i].name, a->argv[0]))
+			if (str_eq(looks[i].name, args->argv[0]))
 				look = &looks[i];
 		}
-		const char *near = look ? NULL : str_nearest(a->argv[0], names, rw_countof(looks));
+		const char *near =
+			look ? NULL : str_nearest(args->argv[0], names, rw_countof(looks));
 		if (!look)
 			return usage_error(c,
 				"read '%.64s', expected groups, heatmap or collisions%s%s",
-				a->argv[0], near ? "; did you mean " : "", near ? near : "");
+				args->argv[0], near ? "; did you mean " : "", near ? near : "");
 	}
-	if (a->argc == 2 && !device)
-		device = a->argv[1]; /* "ecmp collisions leaf1" */
-	else if (a->argc > 1)
+	if (args->argc == 2 && !device)
+		device = args->argv[1]; /* "ecmp collisions leaf1" */
+	else if (args->argc > 1)
 		return usage_error(
-			c, "read '%.64s', which is one word too many", a->argv[a->argc - 1]);
+			c, "read '%.64s', which is one word too many", args->argv[args->argc - 1]);
 
 	struct err e = {0};
 	struct client x;
-	int r = client_open(&x, a->g, DEFAULT_SPAN_NS, &e);
+	int r = client_open(&x, args->g, DEFAULT_SPAN_NS, &e);
 	if (r < 0) {
 		err_print(stderr, &e);
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
 	struct spine_imbalance *report = NULL;
 	struct ecmp_history h;
-	r = ecmp_history_collect(&x, device, command_opt(c, a, "group"), &report, &h, &e);
+	r = ecmp_history_collect(&x, device, command_opt(c, args, "group"), &report, &h, &e);
 	int code = EXIT_OK;
 	if (r < 0) {
 		err_print(stderr, &e);
@@ -77,8 +78,8 @@ static int run(struct command_args *a)
 	} else {
 		json_t *doc = spine_imbalance_json(report, x.config->fabric, h.from_ns, h.to_ns);
 		json_t *own = look->make ? look->make(doc) : json_incref(doc);
-		if (report_print(stdout, own, look->view, a->g->format, !a->g->no_header,
-			    a->g->color == COLOR_ALWAYS) < 0)
+		if (report_print(stdout, own, look->view, args->g->format, !args->g->no_header,
+			    args->g->color == COLOR_ALWAYS) < 0)
 			code = EXIT_FAILED;
 		json_decref(own);
 		json_decref(doc);
@@ -100,5 +101,5 @@ const struct command command_ecmp = {
 		"is unknown. The default stretch is the last 15 minutes.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = run,
+	.run = cmd_ecmp_run,
 };

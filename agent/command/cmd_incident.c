@@ -33,16 +33,18 @@ static bool id_is_plain(const char *id)
 	return n > 0 && n <= 8 && id[n] == '\0';
 }
 
-static int print(const struct command_args *a, json_t *doc, const struct view *v, struct err *e)
+static int cmd_incident_print(
+	const struct command_args *args, json_t *doc, const struct view *view, struct err *e)
 {
-	int rc = report_print(
-		stdout, doc, v, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS);
+	int rc = report_print(stdout, doc, view, args->g->format, !args->g->no_header,
+		args->g->color == COLOR_ALWAYS);
 	return rc == 0 ? 0 : err_set(e, rc, "the result could not be written: %s", strerror(-rc));
 }
 
-static int run_list(struct client *x, const struct command_args *a, struct err *e)
+static int cmd_incident_run_list(
+	struct client *client, const struct command_args *args, struct err *e)
 {
-	json_t *stored = incidents_load(x, a->g, NULL, e), *shown = json_array(), *o;
+	json_t *stored = incidents_load(client, args->g, NULL, e), *shown = json_array(), *o;
 	size_t k;
 	if (!stored) {
 		json_decref(shown);
@@ -52,13 +54,14 @@ static int run_list(struct client *x, const struct command_args *a, struct err *
 		json_array_append_new(shown, incident_public(o));
 	json_decref(stored);
 	json_t *doc = json_pack("{s:o}", "incidents", shown);
-	int rc = print(a, doc, &incident_list_view, e);
+	int rc = cmd_incident_print(args, doc, &incident_list_view, e);
 	json_decref(doc);
 	return rc;
 }
 
 /* The incident the words name; a new reference. */
-static json_t *find_one(struct client *x, const struct globals *g, const char *id, struct err *e)
+static json_t *find_one(
+	struct client *client, const struct globals *globals, const char *id, struct err *e)
 {
 	if (!id_is_plain(id)) {
 		err_set(e, -ENOENT,
@@ -67,7 +70,7 @@ static json_t *find_one(struct client *x, const struct globals *g, const char *i
 			id);
 		return NULL;
 	}
-	json_t *found = incidents_load(x, g, id, e), *one = NULL;
+	json_t *found = incidents_load(client, globals, id, e), *one = NULL;
 	if (!found)
 		return NULL;
 	if (json_array_size(found) == 1)
@@ -82,33 +85,34 @@ static json_t *find_one(struct client *x, const struct globals *g, const char *i
 	return one;
 }
 
-static int run_one(
-	struct client *x, const struct command_args *a, const struct view *v, struct err *e)
+static int run_one(struct client *client, const struct command_args *args, const struct view *view,
+	struct err *e)
 {
-	json_t *o = find_one(x, a->g, a->argv[1], e);
+	json_t *o = find_one(client, args->g, args->argv[1], e);
 	if (!o)
 		return e->code ? e->code : -EIO;
 	json_t *doc = incident_public(o);
-	int rc = print(a, doc, v, e);
+	int rc = cmd_incident_print(args, doc, view, e);
 	json_decref(doc);
 	json_decref(o);
 	return rc;
 }
 
-static int run_show(struct client *x, const struct command_args *a, struct err *e)
+static int cmd_incident_run_show(
+	struct client *client, const struct command_args *args, struct err *e)
 {
-	return run_one(x, a, &incident_card_view, e);
+	return run_one(client, args, &incident_card_view, e);
 }
 
-static int run_timeline(struct client *x, const struct command_args *a, struct err *e)
+static int run_timeline(struct client *client, const struct command_args *args, struct err *e)
 {
-	json_t *o = find_one(x, a->g, a->argv[1], e);
+	json_t *o = find_one(client, args->g, args->argv[1], e);
 	if (!o)
 		return e->code ? e->code : -EIO;
 	json_t *lines = json_object_get(o, "timeline");
 	json_t *doc = json_pack("{s:O, s:O, s:o}", "id", json_object_get(o, "id"), "cause",
 		json_object_get(o, "cause"), "timeline", lines ? json_incref(lines) : json_array());
-	int rc = print(a, doc, &incident_timeline_view, e);
+	int rc = cmd_incident_print(args, doc, &incident_timeline_view, e);
 	json_decref(doc);
 	json_decref(o);
 	return rc;
@@ -119,22 +123,22 @@ static int run_timeline(struct client *x, const struct command_args *a, struct e
 
 /* --out DIR: the stretch it happened in, as a recorded case. What was folded into it and its
  * verdict come out again when it is replayed. */
-static int export_case(struct client *x, const json_t *o, const char *dir, struct err *e)
+static int export_case(struct client *client, const json_t *object, const char *dir, struct err *e)
 {
-	const json_t *progress = json_object_get(o, "progress");
+	const json_t *progress = json_object_get(object, "progress");
 	const int64_t first_ns = json_integer_value(json_object_get(progress, "first_ns")),
 		      closed_ns = json_integer_value(json_object_get(progress, "closed_ns"));
 	struct series_filter filter = {.priority = -2};
 	uint64_t samples;
-	int rc = series_db_range(x->db, &filter.from_ns, &filter.to_ns, e);
+	int rc = series_db_range(client->db, &filter.from_ns, &filter.to_ns, e);
 	if (rc != 0)
 		return rc;
 	if (first_ns - EXPORT_BEFORE_NS > filter.from_ns)
 		filter.from_ns = first_ns - EXPORT_BEFORE_NS;
-	if (str_eq(json_string_value(json_object_get(o, "state")), "closed") &&
+	if (str_eq(json_string_value(json_object_get(object, "state")), "closed") &&
 		closed_ns + EXPORT_AFTER_NS < filter.to_ns)
 		filter.to_ns = closed_ns + EXPORT_AFTER_NS;
-	rc = case_export(x->db, dir, CASE_NEW, &filter, &samples, e);
+	rc = case_export(client->db, dir, CASE_NEW, &filter, &samples, e);
 	if (rc == 0)
 		fprintf(stderr, "%llu samples written to %s; rocewatch replay --from %s\n",
 			(unsigned long long)samples, dir, dir);
@@ -143,20 +147,21 @@ static int export_case(struct client *x, const json_t *o, const char *dir, struc
 
 /* Everything about one incident: itself and the configuration it was judged by in one document, or
  * its samples as a case. */
-static int run_export(struct client *x, const struct command_args *a, struct err *e)
+static int cmd_incident_run_export(
+	struct client *client, const struct command_args *args, struct err *e)
 {
-	const char *dir = command_opt(&command_incident, a, "out");
-	json_t *o = find_one(x, a->g, a->argv[1], e);
+	const char *dir = command_opt(&command_incident, args, "out");
+	json_t *o = find_one(client, args->g, args->argv[1], e);
 	if (!o)
 		return e->code ? e->code : -EIO;
 	if (dir) {
-		const int r = export_case(x, o, dir, e);
+		const int r = export_case(client, o, dir, e);
 		json_decref(o);
 		return r;
 	}
-	rw_cleanup(freep) char *yaml = config_text(x->config);
+	rw_cleanup(freep) char *yaml = config_text(client->config);
 	json_t *doc = json_pack("{s:o, s:s?, s:s?}", "incident", incident_public(o),
-		"configuration", yaml, "database", x->db_path);
+		"configuration", yaml, "database", client->db_path);
 	json_decref(o);
 	int rc = doc ? report_print(stdout, doc, &incident_card_view, FORMAT_JSON, true, false)
 		     : -EIO;
@@ -166,38 +171,38 @@ static int run_export(struct client *x, const struct command_args *a, struct err
 
 /* ---- acts ---------------------------------------------------------------- */
 
-static int act_by_agent(
-	const struct client *x, const char *act, const char *id, const char *text, struct err *e)
+static int act_by_agent(const struct client *client, const char *act, const char *id,
+	const char *text, struct err *e)
 {
 	json_t *request = json_pack("{s:s, s:s, s:s?}", "cmd", act, "id", id, "note", text),
 	       *reply = NULL;
-	const int rc = request ? client_ask(x, request, &reply, e)
+	const int rc = request ? client_ask(client, request, &reply, e)
 			       : err_set(e, -EINVAL, "expected text in UTF-8");
 	json_decref(reply);
 	return rc;
 }
 
-static int restore(struct ledger *l, const json_t *incident)
+static int cmd_incident_restore(struct ledger *ledger, const json_t *incident)
 {
 	rw_cleanup(freep) char *json = json_dumps(incident, JSON_COMPACT);
-	return ledger_restore(l, json);
+	return ledger_restore(ledger, json);
 }
 
 /* No agent: this command is the writer for a moment. @other: the incident to merge into, NULL. */
-static int act_by_hand(const struct client *x, const json_t *incident, const json_t *other,
+static int act_by_hand(const struct client *client, const json_t *incident, const json_t *other,
 	enum incident_act act, const char *text, struct err *e)
 {
-	struct store_options o = {.path = x->db_path, .replay = true};
+	struct store_options o = {.path = client->db_path, .replay = true};
 	struct entities *entities = entities_new();
 	struct store *store = NULL;
 	char who[64];
 	client_own_name(who, sizeof(who));
 	int rc = store_open(&o, entities, &store, e);
 	if (rc == 0) {
-		struct ledger *l = ledger_new(x->config->fabric, incident_store, store);
-		rc = restore(l, incident);
+		struct ledger *l = ledger_new(client->config->fabric, incident_store, store);
+		rc = cmd_incident_restore(l, incident);
 		if (rc == 0 && other)
-			rc = restore(l, other);
+			rc = cmd_incident_restore(l, other);
 		if (rc != 0) {
 			err_set(e, rc, "the stored incident cannot be read: %s", strerror(-rc));
 		} else {
@@ -213,15 +218,16 @@ static int act_by_hand(const struct client *x, const json_t *incident, const jso
 	return rc;
 }
 
-static int run_act(struct client *x, const struct command_args *a, struct err *e)
+static int cmd_incident_run_act(
+	struct client *client, const struct command_args *args, struct err *e)
 {
-	const char *note = command_opt(&command_incident, a, "note"),
-		   *text = a->argc > 2 ? a->argv[2] : note;
+	const char *note = command_opt(&command_incident, args, "note"),
+		   *text = args->argc > 2 ? args->argv[2] : note;
 	enum incident_act act = ACT_ACK;
-	incident_act_parse(a->argv[0], &act);
-	json_t *o = find_one(x, a->g, a->argv[1], e), *other = NULL;
+	incident_act_parse(args->argv[0], &act);
+	json_t *o = find_one(client, args->g, args->argv[1], e), *other = NULL;
 	if (o && act == ACT_MERGE) {
-		other = find_one(x, a->g, text, e);
+		other = find_one(client, args->g, text, e);
 		text = other ? json_string_value(json_object_get(other, "id")) : NULL;
 	}
 	if (!o || (act == ACT_MERGE && !other)) {
@@ -231,10 +237,11 @@ static int run_act(struct client *x, const struct command_args *a, struct err *e
 	const char *id = json_string_value(json_object_get(o, "id"));
 	int rc = other && json_equal(other, o)
 		? err_set(e, -EINVAL, "%s", incident_act_error(-EINVAL))
-		: store_writer_pid(x->db_path) > 0 ? act_by_agent(x, a->argv[0], id, text, e)
-						   : act_by_hand(x, o, other, act, text, e);
-	if (rc == 0 && !a->g->quiet)
-		printf("%s: %s\n", id, a->argv[0]);
+		: store_writer_pid(client->db_path) > 0
+		? act_by_agent(client, args->argv[0], id, text, e)
+		: act_by_hand(client, o, other, act, text, e);
+	if (rc == 0 && !args->g->quiet)
+		printf("%s: %s\n", id, args->argv[0]);
 	json_decref(o);
 	json_decref(other);
 	return rc;
@@ -246,20 +253,20 @@ static int run_act(struct client *x, const struct command_args *a, struct err *e
 #define ID_AND_MORE "an incident's id and one more word (a text in quotes, or another id)"
 
 static const struct subcommand subcommands[] = {
-	{"list", 1, 1, "no arguments", run_list},
-	{"show", 2, 2, ONE_ID, run_show},
+	{"list", 1, 1, "no arguments", cmd_incident_run_list},
+	{"show", 2, 2, ONE_ID, cmd_incident_run_show},
 	{"timeline", 2, 2, ONE_ID, run_timeline},
-	{"export", 2, 2, ONE_ID, run_export},
-	{"ack", 2, 2, ONE_ID, run_act},
-	{"assign", 3, 3, ID_AND_MORE, run_act},
-	{"note", 3, 3, ID_AND_MORE, run_act},
-	{"close", 2, 2, ONE_ID, run_act},
-	{"merge", 3, 3, ID_AND_MORE, run_act},
+	{"export", 2, 2, ONE_ID, cmd_incident_run_export},
+	{"ack", 2, 2, ONE_ID, cmd_incident_run_act},
+	{"assign", 3, 3, ID_AND_MORE, cmd_incident_run_act},
+	{"note", 3, 3, ID_AND_MORE, cmd_incident_run_act},
+	{"close", 2, 2, ONE_ID, cmd_incident_run_act},
+	{"merge", 3, 3, ID_AND_MORE, cmd_incident_run_act},
 };
 
-static int run(struct command_args *a)
+static int cmd_incident_run(struct command_args *args)
 {
-	return command_words(&command_incident, a, subcommands, rw_countof(subcommands),
+	return command_words(&command_incident, args, subcommands, rw_countof(subcommands),
 		24 * 3600 * NS_PER_S, EXIT_FAILED);
 }
 
@@ -276,5 +283,5 @@ const struct command command_incident = {
 		"part of the other.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = run,
+	.run = cmd_incident_run,
 };

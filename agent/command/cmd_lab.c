@@ -60,12 +60,12 @@ static bool find_lab(char *path, size_t size)
 	return false;
 }
 
-static int run(struct command_args *a)
+static int cmd_lab_run(struct command_args *args)
 {
 	char path[PATH_MAX + 64], *argv[2 * rw_countof(options) + 8] = {path};
 	char names[rw_countof(options)][24];
 	size_t n = 1;
-	if (a->argc < 1 || a->argc > 2) {
+	if (args->argc < 1 || args->argc > 2) {
 		fprintf(stderr,
 			"rocewatch lab: expected list, run SCENARIO, set KEY=VALUE, show or record "
 			"SCENARIO; see rocewatch lab --help\n");
@@ -79,16 +79,16 @@ static int run(struct command_args *a)
 		return EXIT_FAILED;
 	}
 	for (size_t i = 0; options[i].name; i++) {
-		if (!a->opt[i])
+		if (!args->opt[i])
 			continue;
 		snprintf(names[i], sizeof(names[i]), "--%s", options[i].name);
 		argv[n++] = names[i];
 		if (options[i].arg)
-			argv[n++] = (char *)a->opt[i];
+			argv[n++] = (char *)args->opt[i];
 	}
 	argv[n++] = (char *)"--";
-	for (int i = 0; i < a->argc; i++)
-		argv[n++] = a->argv[i];
+	for (int i = 0; i < args->argc; i++)
+		argv[n++] = args->argv[i];
 	argv[n] = NULL;
 	execv(path, argv);
 	fprintf(stderr, "rocewatch lab: %s: %s\n", path, strerror(errno));
@@ -110,5 +110,5 @@ const struct command command_lab = {
 		"rocewatch-lab, found beside rocewatch or in ../libexec/rocewatch.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = run,
+	.run = cmd_lab_run,
 };

@@ -50,28 +50,32 @@ struct asked {
 
 /* ---- values -------------------------------------------------------------- */
 
-static const char *edge_confidence(const struct pause_edge *e)
+static const char *edge_confidence(const struct pause_edge *edge)
 {
-	return !e->measured ? "low" : e->one_end || e->quality != QUALITY_EXACT ? "med" : "high";
+	return !edge->measured                                    ? "low"
+		: edge->one_end || edge->quality != QUALITY_EXACT ? "med"
+								  : "high";
 }
 
-static const char *worse(const char *a, const char *b)
+static const char *cmd_pause_worse(const char *left, const char *right)
 {
-	return str_eq(a, "low") || str_eq(b, "low")    ? "low"
-		: str_eq(a, "med") || str_eq(b, "med") ? "med"
-						       : "high";
+	return str_eq(left, "low") || str_eq(right, "low")    ? "low"
+		: str_eq(left, "med") || str_eq(right, "med") ? "med"
+							      : "high";
 }
 
-static const char *peer_name(const struct port_seen *p, struct arena *a)
+static const char *peer_name(const struct port_seen *seen, struct arena *a)
 {
-	const struct fabric_port *port = p->port;
+	const struct fabric_port *port = seen->port;
 	return port->peer ? arena_printf(a, "%s:%s", port->peer->device->name, port->peer->name)
 			  : port->host;
 }
 
-static const char *by_name(const struct pause_edge *e)
+static const char *cmd_pause_by_name(const struct pause_edge *edge)
 {
-	return e->by ? e->by->port->device->name : e->host ? e->host : "undeclared neighbour";
+	return edge->by      ? edge->by->port->device->name
+		: edge->host ? edge->host
+			     : "undeclared neighbour";
 }
 
 /* ---- tree ---------------------------------------------------------------- */
@@ -85,9 +89,9 @@ struct line {
 	bool told;
 };
 
-static const struct fabric_device *device_of(const struct port_seen *p)
+static const struct fabric_device *cmd_pause_device_of(const struct port_seen *port)
 {
-	return p ? p->port->device : NULL;
+	return port ? port->port->device : NULL;
 }
 
 struct drawing {
@@ -99,121 +103,127 @@ struct drawing {
 	json_t *edges;
 };
 
-static void add_edge(struct drawing *d, const struct pause_edge *e)
+static void cmd_pause_add_edge(struct drawing *drawing, const struct pause_edge *edge)
 {
 	struct line *l = NULL;
-	for (size_t i = 0; i < d->n && !l; i++)
-		if (d->lines[i].waits == device_of(e->at) && d->lines[i].by == device_of(e->by))
-			l = &d->lines[i];
+	for (size_t i = 0; i < drawing->n && !l; i++)
+		if (drawing->lines[i].waits == cmd_pause_device_of(edge->at) &&
+			drawing->lines[i].by == cmd_pause_device_of(edge->by))
+			l = &drawing->lines[i];
 	if (!l) {
-		l = &d->lines[d->n++];
-		l->waits = device_of(e->at);
-		l->by = device_of(e->by);
+		l = &drawing->lines[drawing->n++];
+		l->waits = cmd_pause_device_of(edge->at);
+		l->by = cmd_pause_device_of(edge->by);
 	}
 	if ((l->n & (l->n - 1)) == 0) { /* doubled at powers of two */
 		const struct pause_edge **wider =
-			arena_array(d->a, const struct pause_edge *, l->n ? 2 * l->n : 1);
+			arena_array(drawing->a, const struct pause_edge *, l->n ? 2 * l->n : 1);
 		if (l->n)
 			memcpy(wider, l->edges, l->n * sizeof(*wider));
 		l->edges = wider;
 	}
-	l->edges[l->n++] = e;
+	l->edges[l->n++] = edge;
 }
 
-static json_t *line_json(const struct drawing *d, const struct line *l, int depth)
+static json_t *line_json(const struct drawing *drawing, const struct line *line, int depth)
 {
 	json_t *o = json_object(), *ports = json_array();
-	const struct pause_edge *most = l->edges[0];
+	const struct pause_edge *most = line->edges[0];
 	const char *confidence = "high";
 	double least = 1;
-	for (size_t i = 0; i < l->n; i++) {
-		const struct pause_edge *e = l->edges[i];
+	for (size_t i = 0; i < line->n; i++) {
+		const struct pause_edge *e = line->edges[i];
 		if (edge_level(e) > edge_level(most))
 			most = e;
 		least = fmin(least, edge_level(e));
-		confidence = worse(confidence, edge_confidence(e));
+		confidence = cmd_pause_worse(confidence, edge_confidence(e));
 		json_array_append_new(ports,
 			json_string(e->at         ? e->at->port->name
 					: e->host ? e->host
 						  : e->by->port->name));
 	}
-	json_object_set_new(o, "root", json_string(d->root));
+	json_object_set_new(o, "root", json_string(drawing->root));
 	json_object_set_new(o, "depth", json_integer(depth));
 	json_object_set_new(o, "priority", json_integer(most->priority));
-	json_object_set_new(o, "waits", json_string(l->waits ? l->waits->name : "hosts"));
+	json_object_set_new(o, "waits", json_string(line->waits ? line->waits->name : "hosts"));
 	json_object_set_new(o, "ports", ports);
-	json_object_set_new(o, "paused_by", json_string(by_name(most)));
+	json_object_set_new(o, "paused_by", json_string(cmd_pause_by_name(most)));
 	json_object_set_new(o, "lo_ratio", json_number_or_null(most->lo));
 	json_object_set_new(o, "hi_ratio", json_number_or_null(most->hi));
 	json_object_set_new(o, "least_ratio", json_number_or_null(least));
 	json_object_set_new(o, "measured", json_boolean(most->measured));
 	json_object_set_new(o, "confidence", json_string(confidence));
-	json_object_set_new(o, "victims", l->waits ? json_null() : json_integer((json_int_t)l->n));
+	json_object_set_new(
+		o, "victims", line->waits ? json_null() : json_integer((json_int_t)line->n));
 	return o;
 }
 
 /* What waits for @by, each switch opened once, where it is met first. */
-static void draw(struct drawing *d, const struct fabric_device *by, int depth)
+static void cmd_pause_draw(struct drawing *drawing, const struct fabric_device *by, int depth)
 {
-	for (size_t i = 0; i < d->n; i++) {
-		struct line *l = &d->lines[i];
+	for (size_t i = 0; i < drawing->n; i++) {
+		struct line *l = &drawing->lines[i];
 		if (l->told || l->by != by)
 			continue;
 		l->told = true;
-		json_array_append_new(d->edges, line_json(d, l, depth));
-		if (l->waits && !d->open[l->waits->index]) {
-			d->open[l->waits->index] = true;
-			draw(d, l->waits, depth + 1);
+		json_array_append_new(drawing->edges, line_json(drawing, l, depth));
+		if (l->waits && !drawing->open[l->waits->index]) {
+			drawing->open[l->waits->index] = true;
+			cmd_pause_draw(drawing, l->waits, depth + 1);
 		}
 	}
 }
 
-static json_t *tree_json(const struct pause_root *r, const struct pause_graph *g, struct arena *a)
+static json_t *tree_json(
+	const struct pause_root *root, const struct pause_graph *graph, struct arena *a)
 {
-	const size_t n = r->n_direct + r->n_indirect;
+	const size_t n = root->n_direct + root->n_indirect;
 	struct drawing d = {.a = a,
 		.lines = arena_array(a, struct line, n + 1),
-		.open = arena_array(a, bool, g->observed->n_devices + 1),
+		.open = arena_array(a, bool, graph->observed->n_devices + 1),
 		.edges = json_array(),
-		.root = r->host ? r->host : tell_port(r->port, a)};
+		.root = root->host ? root->host : tell_port(root->port, a)};
 	for (size_t i = 0; i < n; i++)
-		add_edge(&d, i < r->n_direct ? r->direct[i] : r->indirect[i - r->n_direct]);
-	if (r->origin == ORIGIN_HOST)
-		draw(&d, NULL, 1);
-	if (!d.open[r->port->port->device->index]) {
-		d.open[r->port->port->device->index] = true;
-		draw(&d, r->port->port->device, 1);
+		cmd_pause_add_edge(&d,
+			i < root->n_direct ? root->direct[i] : root->indirect[i - root->n_direct]);
+	if (root->origin == ORIGIN_HOST)
+		cmd_pause_draw(&d, NULL, 1);
+	if (!d.open[root->port->port->device->index]) {
+		d.open[root->port->port->device->index] = true;
+		cmd_pause_draw(&d, root->port->port->device, 1);
 	}
 	json_t *o = json_object();
-	json_object_set_new(o, "priority", json_integer(r->priority));
-	json_object_set_new(o, "origin", json_string(r->origin == ORIGIN_HOST ? "host" : "queue"));
-	json_object_set_new(o, "device", json_string(r->port->port->device->name));
-	json_object_set_new(o, "port", json_string(r->port->port->name));
-	json_object_set_new(o, "host", json_string_or_null(r->host));
-	json_object_set_new(o, "level_lo_ratio", json_number_or_null(r->level_lo));
-	json_object_set_new(o, "level_hi_ratio", json_number_or_null(r->level_hi));
-	json_object_set_new(o, "measured", json_boolean(r->measured));
+	json_object_set_new(o, "priority", json_integer(root->priority));
+	json_object_set_new(
+		o, "origin", json_string(root->origin == ORIGIN_HOST ? "host" : "queue"));
+	json_object_set_new(o, "device", json_string(root->port->port->device->name));
+	json_object_set_new(o, "port", json_string(root->port->port->name));
+	json_object_set_new(o, "host", json_string_or_null(root->host));
+	json_object_set_new(o, "level_lo_ratio", json_number_or_null(root->level_lo));
+	json_object_set_new(o, "level_hi_ratio", json_number_or_null(root->level_hi));
+	json_object_set_new(o, "measured", json_boolean(root->measured));
 	json_object_set_new(o, "utilization_ratio",
-		json_number_or_null(r->port->out_known ? r->port->out.utilization_ratio : NAN));
-	json_object_set_new(o, "share_ratio", json_number_or_null(r->share));
-	json_object_set_new(o, "next_share_ratio", json_number_or_null(r->next_share));
-	json_object_set_new(o, "clear", json_boolean(r->clear));
+		json_number_or_null(
+			root->port->out_known ? root->port->out.utilization_ratio : NAN));
+	json_object_set_new(o, "share_ratio", json_number_or_null(root->share));
+	json_object_set_new(o, "next_share_ratio", json_number_or_null(root->next_share));
+	json_object_set_new(o, "clear", json_boolean(root->clear));
 	json_object_set_new(o, "confidence",
-		json_string(!r->clear                                     ? "low"
-				: r->origin == ORIGIN_HOST && r->measured ? "high"
-									  : "med"));
-	json_object_set_new(o, "level", json_sprintf("L%d", pause_ladder(r)));
-	json_object_set_new(o, "switches", json_integer((json_int_t)r->n_switches));
-	json_object_set_new(o, "hosts", json_integer((json_int_t)r->n_hosts));
+		json_string(!root->clear                                        ? "low"
+				: root->origin == ORIGIN_HOST && root->measured ? "high"
+										: "med"));
+	json_object_set_new(o, "level", json_sprintf("L%d", pause_ladder(root)));
+	json_object_set_new(o, "switches", json_integer((json_int_t)root->n_switches));
+	json_object_set_new(o, "hosts", json_integer((json_int_t)root->n_hosts));
 	json_object_set_new(o, "edges", d.edges);
 	return o;
 }
 
-static json_t *cycles_json(const struct pause_graph *g, int priority, struct arena *a)
+static json_t *cycles_json(const struct pause_graph *graph, int priority, struct arena *a)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < g->n_cycles; i++) {
-		const struct pause_cycle *c = &g->cycles[i];
+	for (size_t i = 0; i < graph->n_cycles; i++) {
+		const struct pause_cycle *c = &graph->cycles[i];
 		if (priority != PRIO_NONE && c->priority != priority)
 			continue;
 		json_t *o = json_object(), *ports = json_array();
@@ -228,32 +238,34 @@ static json_t *cycles_json(const struct pause_graph *g, int priority, struct are
 }
 
 /* The sum of counters of the lossless queues; null when none of them is known. */
-static json_t *sum_json(const struct observed *o, int priority, const size_t *offsets, size_t n)
+static json_t *sum_json(
+	const struct observed *observed, int priority, const size_t *offsets, size_t n)
 {
 	bool known = false;
 	double sum = 0;
-	for (size_t i = 0; i < o->n_lanes; i++)
-		for (size_t k = 0; k < n && o->lanes[i]->lossless &&
-			(priority == PRIO_NONE || o->lanes[i]->priority == priority);
+	for (size_t i = 0; i < observed->n_lanes; i++)
+		for (size_t k = 0; k < n && observed->lanes[i]->lossless &&
+			(priority == PRIO_NONE || observed->lanes[i]->priority == priority);
 			k++) {
 			const struct amount *c =
-				(const struct amount *)((const char *)o->lanes[i] + offsets[k]);
+				(const struct amount *)((const char *)observed->lanes[i] +
+					offsets[k]);
 			known |= c->known;
 			sum += c->known ? c->value : 0;
 		}
 	return known ? json_integer((json_int_t)sum) : json_null();
 }
 
-static bool any_cycle(const struct pause_graph *g, int priority)
+static bool any_cycle(const struct pause_graph *graph, int priority)
 {
-	for (size_t i = 0; i < g->n_cycles; i++)
-		if (priority == PRIO_NONE || g->cycles[i].priority == priority)
+	for (size_t i = 0; i < graph->n_cycles; i++)
+		if (priority == PRIO_NONE || graph->cycles[i].priority == priority)
 			return true;
 	return false;
 }
 
-static json_t *make_tree(const struct pause_graph *g, const struct pause_graph *tail,
-	const struct asked *q, struct arena *a)
+static json_t *make_tree(const struct pause_graph *graph, const struct pause_graph *tail,
+	const struct asked *asked, struct arena *a)
 {
 	static const size_t drops[] = {
 		offsetof(struct lane_seen, pg_drops), offsetof(struct lane_seen, drops)};
@@ -261,35 +273,40 @@ static json_t *make_tree(const struct pause_graph *g, const struct pause_graph *
 	json_t *doc = json_object(), *trees = json_array(), *rows = json_array();
 	size_t waiting = 0;
 	double unresolved = 0;
-	for (size_t i = 0; i < g->n_edges; i++)
-		waiting += q->priority == PRIO_NONE || g->edges[i].priority == q->priority;
+	for (size_t i = 0; i < graph->n_edges; i++)
+		waiting +=
+			asked->priority == PRIO_NONE || graph->edges[i].priority == asked->priority;
 	for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-		unresolved += q->priority == PRIO_NONE || c == q->priority ? g->unresolved[c] : 0;
+		unresolved += asked->priority == PRIO_NONE || c == asked->priority
+			? graph->unresolved[c]
+			: 0;
 	/* what is sure first; the rest only when nothing is */
 	for (int clear = 1; clear >= 0; clear--)
-		for (size_t i = 0; i < g->n_roots && json_array_size(trees) < TREES_SHOWN; i++) {
-			const struct pause_root *r = &g->roots[i];
-			if ((q->priority != PRIO_NONE && r->priority != q->priority) ||
+		for (size_t i = 0; i < graph->n_roots && json_array_size(trees) < TREES_SHOWN;
+			i++) {
+			const struct pause_root *r = &graph->roots[i];
+			if ((asked->priority != PRIO_NONE && r->priority != asked->priority) ||
 				r->clear != clear ||
 				(!clear &&
-					(json_array_size(trees) || any_cycle(tail, q->priority) ||
+					(json_array_size(trees) ||
+						any_cycle(tail, asked->priority) ||
 						r->share < SMALL_SHARE)))
 				continue;
-			json_array_append_new(trees, tree_json(r, g, a));
+			json_array_append_new(trees, tree_json(r, graph, a));
 		}
 	for (size_t i = 0; i < json_array_size(trees); i++)
 		json_array_extend(rows, json_object_get(json_array_get(trees, i), "edges"));
-	json_object_set_new(doc, "incident", json_string_or_null(q->incident));
-	json_object_set_new(doc, "observable", json_boolean(g->observable));
+	json_object_set_new(doc, "incident", json_string_or_null(asked->incident));
+	json_object_set_new(doc, "observable", json_boolean(graph->observable));
 	json_object_set_new(doc, "trees", trees);
-	json_object_set_new(doc, "cycles", cycles_json(tail, q->priority, a));
+	json_object_set_new(doc, "cycles", cycles_json(tail, asked->priority, a));
 	json_object_set_new(doc, "rows", rows);
 	json_object_set_new(doc, "waiting", json_integer((json_int_t)waiting));
 	json_object_set_new(doc, "unresolved", json_real(unresolved));
 	/* some switches count what they drop at egress only: that nothing was lost there says
 	 * nothing of the ingress */
-	json_t *ingress = sum_json(g->observed, q->priority, &drops[0], 1),
-	       *egress = sum_json(g->observed, q->priority, &drops[1], 1);
+	json_t *ingress = sum_json(graph->observed, asked->priority, &drops[0], 1),
+	       *egress = sum_json(graph->observed, asked->priority, &drops[1], 1);
 	const bool none = json_is_null(ingress) && json_is_null(egress);
 	json_object_set_new(doc, "drops_not_counted",
 		none                            ? json_null()
@@ -299,68 +316,70 @@ static json_t *make_tree(const struct pause_graph *g, const struct pause_graph *
 	json_decref(ingress);
 	json_decref(egress);
 	json_object_set_new(doc, "lossless_drops",
-		sum_json(g->observed, q->priority, drops, rw_countof(drops)));
-	json_object_set_new(
-		doc, "watchdog_events", sum_json(g->observed, q->priority, dogs, rw_countof(dogs)));
+		sum_json(graph->observed, asked->priority, drops, rw_countof(drops)));
+	json_object_set_new(doc, "watchdog_events",
+		sum_json(graph->observed, asked->priority, dogs, rw_countof(dogs)));
 	return doc;
 }
 
 /* ---- ports --------------------------------------------------------------- */
 
-static void put_share(json_t *o, const char *way, const struct pause_share *s)
+static void put_share(json_t *object, const char *way, const struct pause_share *share)
 {
 	char key[32];
 	snprintf(key, sizeof(key), "%s_lo_ratio", way);
-	json_object_set_new(o, key, json_number_or_null(s->lo));
+	json_object_set_new(object, key, json_number_or_null(share->lo));
 	snprintf(key, sizeof(key), "%s_hi_ratio", way);
-	json_object_set_new(o, key, json_number_or_null(s->hi));
+	json_object_set_new(object, key, json_number_or_null(share->hi));
 	snprintf(key, sizeof(key), "%s_measured", way);
-	json_object_set_new(o, key, isnan(s->hi) ? json_null() : json_boolean(s->measured));
-	snprintf(key, sizeof(key), "%s_quality", way);
 	json_object_set_new(
-		o, key, isnan(s->hi) ? json_null() : json_string(s->measured ? "time" : "frames"));
+		object, key, isnan(share->hi) ? json_null() : json_boolean(share->measured));
+	snprintf(key, sizeof(key), "%s_quality", way);
+	json_object_set_new(object, key,
+		isnan(share->hi) ? json_null() : json_string(share->measured ? "time" : "frames"));
 }
 
-static json_t *frames_json(const struct amount *a)
+static json_t *frames_json(const struct amount *amount)
 {
-	return a->known ? json_integer((json_int_t)a->value) : json_null();
+	return amount->known ? json_integer((json_int_t)amount->value) : json_null();
 }
 
-static double strongest(const struct lane_seen *l)
+static double cmd_pause_strongest(const struct lane_seen *lane)
 {
-	return fmax(fmax(l->rx_pause.hi, l->tx_pause.hi), -1);
+	return fmax(fmax(lane->rx_pause.hi, lane->tx_pause.hi), -1);
 }
 
-static int by_strength(const void *x, const void *y)
+static int by_strength(const void *left, const void *right)
 {
-	const struct lane_seen *a = *(const struct lane_seen *const *)x,
-			       *b = *(const struct lane_seen *const *)y;
-	const double d = strongest(b) - strongest(a);
+	const struct lane_seen *a = *(const struct lane_seen *const *)left,
+			       *b = *(const struct lane_seen *const *)right;
+	const double d = cmd_pause_strongest(b) - cmd_pause_strongest(a);
 	if (d != 0)
 		return d > 0 ? 1 : -1;
 	return a->port != b->port ? (a->port < b->port ? -1 : 1) : a->priority - b->priority;
 }
 
-static bool is_asked(const struct asked *q, const struct fabric_port *p)
+static bool is_asked(const struct asked *asked, const struct fabric_port *port)
 {
-	return str_glob(q->device, p->device->name) &&
-		(str_glob(q->port, p->name) || (p->alias[0] && str_glob(q->port, p->alias)));
+	return str_glob(asked->device, port->device->name) &&
+		(str_glob(asked->port, port->name) ||
+			(port->alias[0] && str_glob(asked->port, port->alias)));
 }
 
-static json_t *make_ports(const struct pause_graph *g, const struct pause_graph *tail,
-	const struct asked *q, struct arena *a)
+static json_t *make_ports(const struct pause_graph *graph, const struct pause_graph *tail,
+	const struct asked *asked, struct arena *a)
 {
-	const struct observed *o = g->observed;
+	const struct observed *o = graph->observed;
 	const struct lane_seen **v = arena_array(a, const struct lane_seen *, o->n_lanes + 1);
 	size_t n = 0;
 	bool observable = false;
 	for (size_t i = 0; i < o->n_lanes; i++) {
 		const struct lane_seen *l = o->lanes[i];
-		if ((q->priority != PRIO_NONE && l->priority != q->priority) ||
-			!is_asked(q, l->port->port))
+		if ((asked->priority != PRIO_NONE && l->priority != asked->priority) ||
+			!is_asked(asked, l->port->port))
 			continue;
 		observable |= l->rx_pause.alive || l->tx_pause.alive || l->pfc_enabled > 0;
-		if (q->all || strongest(l) > 0)
+		if (asked->all || cmd_pause_strongest(l) > 0)
 			v[n++] = l;
 	}
 	if (n)
@@ -387,17 +406,17 @@ static json_t *make_ports(const struct pause_graph *g, const struct pause_graph 
 
 static const struct look {
 	const char *name;
-	json_t *(*make)(const struct pause_graph *g, const struct pause_graph *tail,
-		const struct asked *q, struct arena *a);
+	json_t *(*make)(const struct pause_graph *graph, const struct pause_graph *tail,
+		const struct asked *asked, struct arena *a);
 	const struct view *view;
 } looks[] = {
 	{"tree", make_tree, &pause_tree_view},
 	{"ports", make_ports, &pause_ports_view},
 };
 
-static int time_of(const json_t *o, const char *key, int64_t *ret_ns)
+static int cmd_pause_time_of(const json_t *object, const char *key, int64_t *ret_ns)
 {
-	const char *text = json_string_value(json_object_get(o, key));
+	const char *text = json_string_value(json_object_get(object, key));
 	wall_t t;
 	if (!text || wall_parse(text, (wall_t){0}, &t) < 0)
 		return -EINVAL;
@@ -406,8 +425,8 @@ static int time_of(const json_t *o, const char *key, int64_t *ret_ns)
 }
 
 /* The window an incident was judged by is that of its evidence. */
-static int take_incident(struct client *x, const struct globals *g, const char *id, struct asked *q,
-	struct arena *a, struct err *e)
+static int cmd_pause_take_incident(struct client *client, const struct globals *globals,
+	const char *id, struct asked *asked, struct arena *a, struct err *e)
 {
 	/* it goes into a query */
 	if (strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ234567") !=
@@ -417,7 +436,7 @@ static int take_incident(struct client *x, const struct globals *g, const char *
 			"read '%.40s', expected an incident's id, 8 letters (a-z, 2-7); 'rocewatch "
 			"incident list' names them",
 			id);
-	json_t *found = incidents_load(x, g, id, e);
+	json_t *found = incidents_load(client, globals, id, e);
 	if (!found)
 		return e->code ? e->code : -EIO;
 	const json_t *i = json_array_get(found, 0),
@@ -428,88 +447,93 @@ static int take_incident(struct client *x, const struct globals *g, const char *
 		r = err_set(e, -ENOENT, "%s '%.40s'; 'rocewatch incident list' names them",
 			json_array_size(found) ? "several incidents begin with" : "no incident",
 			id);
-	else if (time_of(first, "from", &x->from_ns) < 0 || time_of(first, "to", &x->to_ns) < 0)
+	else if (cmd_pause_time_of(first, "from", &client->from_ns) < 0 ||
+		cmd_pause_time_of(first, "to", &client->to_ns) < 0)
 		r = err_set(e, -ENODATA, "incident %.40s holds no evidence that says when", id);
 	if (r == 0) {
-		q->incident = arena_strdup(a, json_string_value(json_object_get(i, "id")));
-		if (q->priority == PRIO_NONE && json_is_integer(priority))
-			q->priority = (int)json_integer_value(priority);
+		asked->incident = arena_strdup(a, json_string_value(json_object_get(i, "id")));
+		if (asked->priority == PRIO_NONE && json_is_integer(priority))
+			asked->priority = (int)json_integer_value(priority);
 	}
 	json_decref(found);
 	return r;
 }
 
-static int graph_of(struct client *x, int64_t from_ns, struct arena *turn,
+static int graph_of(struct client *client, int64_t from_ns, struct arena *turn,
 	const struct pause_graph **ret, struct err *e)
 {
 	const struct window_spec spec = {
 		.metrics = observe_metrics, .n_metrics = observe_n_metrics};
 	struct window *w = arena_new_of(turn, struct window);
-	const int r = window_from_db(x->db, turn, &spec, from_ns, x->to_ns, w, e);
+	const int r = window_from_db(client->db, turn, &spec, from_ns, client->to_ns, w, e);
 	if (r < 0)
 		return r;
-	const struct analyzer_in in = {.fabric = x->config->fabric, .window = w, .arena = turn};
+	const struct analyzer_in in = {
+		.fabric = client->config->fabric, .window = w, .arena = turn};
 	*ret = pause_graph(&in);
 	return 0;
 }
 
 /* "Nobody pauses there" is no answer for a port that is neither declared nor counted. */
-static bool is_any_port(const struct fabric *f, const struct observed *o, const struct asked *q)
+static bool is_any_port(
+	const struct fabric *fabric, const struct observed *observed, const struct asked *asked)
 {
-	for (size_t d = 0; d < f->n_devices; d++)
-		for (size_t i = 0; i < f->devices[d]->n_ports; i++)
-			if (is_asked(q, f->devices[d]->ports[i]))
+	for (size_t d = 0; d < fabric->n_devices; d++)
+		for (size_t i = 0; i < fabric->devices[d]->n_ports; i++)
+			if (is_asked(asked, fabric->devices[d]->ports[i]))
 				return true;
-	for (size_t i = 0; i < o->n_lanes; i++)
-		if (is_asked(q, o->lanes[i]->port->port))
+	for (size_t i = 0; i < observed->n_lanes; i++)
+		if (is_asked(asked, observed->lanes[i]->port->port))
 			return true;
 	return false;
 }
 
 /* A ring that closed on the way has moved something in the stretch as a whole: it is looked for at
  * its end as well. */
-static int answer(struct client *x, const struct look *look, const struct asked *q,
-	struct command_args *a, struct arena *turn, struct err *e)
+static int cmd_pause_answer(struct client *client, const struct look *look,
+	const struct asked *asked, struct command_args *args, struct arena *turn, struct err *e)
 {
 	const struct pause_graph *g, *tail;
-	int r = graph_of(x, x->from_ns, turn, &g, e);
+	int r = graph_of(client, client->from_ns, turn, &g, e);
 	if (r < 0)
 		return r;
-	if ((q->device || q->port) && !is_any_port(x->config->fabric, g->observed, q))
+	if ((asked->device || asked->port) &&
+		!is_any_port(client->config->fabric, g->observed, asked))
 		return err_set(e, -EINVAL,
 			"no port of the fabric matches device '%.64s', port '%.64s' ('rocewatch "
 			"topology show' lists them)",
-			q->device ? q->device : "*", q->port ? q->port : "*");
+			asked->device ? asked->device : "*", asked->port ? asked->port : "*");
 	tail = g;
-	if (look->make == make_tree && !any_cycle(g, q->priority))
-		r = graph_of(x, x->to_ns - (x->to_ns - x->from_ns) / TAIL, turn, &tail, e);
+	if (look->make == make_tree && !any_cycle(g, asked->priority))
+		r = graph_of(client, client->to_ns - (client->to_ns - client->from_ns) / TAIL, turn,
+			&tail, e);
 	if (r < 0)
 		return r;
-	json_t *doc = look->make(g, tail, q, turn);
-	json_object_set_new(doc, "from", json_time(x->from_ns));
-	json_object_set_new(doc, "to", json_time(x->to_ns));
-	r = report_print(stdout, doc, look->view, a->g->format, !a->g->no_header,
-		a->g->color == COLOR_ALWAYS);
+	json_t *doc = look->make(g, tail, asked, turn);
+	json_object_set_new(doc, "from", json_time(client->from_ns));
+	json_object_set_new(doc, "to", json_time(client->to_ns));
+	r = report_print(stdout, doc, look->view, args->g->format, !args->g->no_header,
+		args->g->color == COLOR_ALWAYS);
 	json_decref(doc);
 	return r;
 }
 
-static int run(struct command_args *a)
+static int cmd_pause_run(struct command_args *args)
 {
 	const struct command *c = &command_pause;
-	const struct look *look = a->argc ? NULL : &looks[0];
+	const struct look *look = args->argc ? NULL : &looks[0];
 	for (size_t i = 0; i < rw_countof(looks) && !look; i++)
-		look = str_eq(looks[i].name, a->argv[0]) ? &looks[i] : NULL;
+		look = str_eq(looks[i].name, args->argv[0]) ? &looks[i] : NULL;
 	if (!look)
-		return usage_error(c, "read '%.64s', expected tree or ports", a->argv[0]);
-	if (a->argc > 1)
-		return usage_error(c, "read '%.64s', which is one word too many", a->argv[1]);
+		return usage_error(c, "read '%.64s', expected tree or ports", args->argv[0]);
+	if (args->argc > 1)
+		return usage_error(c, "read '%.64s', which is one word too many", args->argv[1]);
 	struct asked q = {.priority = PRIO_NONE,
-		.device = command_opt(c, a, "device"),
-		.port = command_opt(c, a, "port"),
-		.all = command_opt(c, a, "all")};
-	const char *priority = command_opt(c, a, "priority"),
-		   *incident = command_opt(c, a, "incident");
+		.device = command_opt(c, args, "device"),
+		.port = command_opt(c, args, "port"),
+		.all = command_opt(c, args, "all")};
+	const char *priority = command_opt(c, args, "priority"),
+		   *incident = command_opt(c, args, "incident");
 	struct err e = {0};
 	int64_t number;
 	if (priority &&
@@ -521,11 +545,11 @@ static int run(struct command_args *a)
 
 	struct client x;
 	rw_cleanup(arena_freep) struct arena *turn = arena_new();
-	int r = client_open(&x, a->g, DEFAULT_SPAN_NS, &e);
+	int r = client_open(&x, args->g, DEFAULT_SPAN_NS, &e);
 	if (r == 0) {
-		r = incident ? take_incident(&x, a->g, incident, &q, turn, &e) : 0;
+		r = incident ? cmd_pause_take_incident(&x, args->g, incident, &q, turn, &e) : 0;
 		if (r == 0)
-			r = answer(&x, look, &q, a, turn, &e);
+			r = cmd_pause_answer(&x, look, &q, args, turn, &e);
 		client_done(&x);
 	}
 	if (r < 0 && e.text[0])
@@ -545,5 +569,5 @@ const struct command command_pause = {
 		"can last. The default stretch is the last minute.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = run,
+	.run = cmd_pause_run,
 };

@@ -40,169 +40,169 @@ static struct analysis *analysis_new(void)
 	return a;
 }
 
-static void analysis_freep(struct analysis **a)
+static void analysis_freep(struct analysis **analysis)
 {
-	if (!*a)
+	if (!*analysis)
 		return;
-	flow_table_free((*a)->flows);
-	free(*a);
+	flow_table_free((*analysis)->flows);
+	free(*analysis);
 }
 
-static void analysis_packet(void *arg, const struct roce_packet *p, int64_t t_ns)
+static void analysis_packet(void *arg, const struct roce_packet *packet, int64_t t_ns)
 {
 	struct analysis *a = arg;
-	roce_count_add(&a->count, p, t_ns);
-	if (p->kind == PACKET_ROCE)
-		flow_table_add(a->flows, p, t_ns);
+	roce_count_add(&a->count, packet, t_ns);
+	if (packet->kind == PACKET_ROCE)
+		flow_table_add(a->flows, packet, t_ns);
 }
 
 /* ---- the document -------------------------------------------------------- */
 
-static void put(json_t *o, const char *key, uint64_t v)
+static void cmd_pcap_put(json_t *object, const char *key, uint64_t value)
 {
-	json_object_set_new(o, key, json_integer((json_int_t)v));
+	json_object_set_new(object, key, json_integer((json_int_t)value));
 }
 
-static json_t *json_opcodes(const struct roce_count *c)
+static json_t *json_opcodes(const struct roce_count *count)
 {
 	json_t *o = json_object();
 	char name[ROCE_OPCODE_TEXT_MAX];
 	for (unsigned i = 0; i < 256; i++)
-		if (c->by_opcode[i])
-			put(o, roce_opcode_text(name, (uint8_t)i), c->by_opcode[i]);
+		if (count->by_opcode[i])
+			cmd_pcap_put(o, roce_opcode_text(name, (uint8_t)i), count->by_opcode[i]);
 	return o;
 }
 
-static json_t *json_ecn(const struct roce_count *c)
+static json_t *json_ecn(const struct roce_count *count)
 {
 	json_t *o = json_object();
-	put(o, "not_ect", c->ecn[ECN_NOT_ECT]);
-	put(o, "ect0", c->ecn[ECN_ECT0]);
-	put(o, "ect1", c->ecn[ECN_ECT1]);
-	put(o, "ce", c->ecn[ECN_CE]);
+	cmd_pcap_put(o, "not_ect", count->ecn[ECN_NOT_ECT]);
+	cmd_pcap_put(o, "ect0", count->ecn[ECN_ECT0]);
+	cmd_pcap_put(o, "ect1", count->ecn[ECN_ECT1]);
+	cmd_pcap_put(o, "ce", count->ecn[ECN_CE]);
 	return o;
 }
 
 /*
- * Wilson score interval, 95 %, of @k in @n. Wilson, J. Am. Stat. Assoc. 22 (1927). Takes packets
+ * Wilson score interval, 95 %, of @part in @n. Wilson, J. Am. Stat. Assoc. 22 (1927). Takes packets
  * for independent, which marks in a burst are not: the true interval is wider.
  */
-static json_t *json_share(uint64_t k, uint64_t n)
+static json_t *json_share(uint64_t part, uint64_t n)
 {
 	json_t *o = json_object();
-	double z = 1.959964, p = n ? (double)k / (double)n : NAN, d = 1 + z * z / (double)n;
+	double z = 1.959964, p = n ? (double)part / (double)n : NAN, d = 1 + z * z / (double)n;
 	double middle = (p + z * z / (2 * (double)n)) / d,
 	       half = z / d * sqrt(p * (1 - p) / (double)n + z * z / (4 * (double)n * (double)n));
 	json_object_set_new(o, "ratio", json_number_or_null(p));
 	json_object_set_new(o, "low_ratio", json_number_or_null(n ? fmax(0, middle - half) : NAN));
 	json_object_set_new(o, "high_ratio", json_number_or_null(n ? fmin(1, middle + half) : NAN));
-	put(o, "n", n);
+	cmd_pcap_put(o, "n", n);
 	return o;
 }
 
-static json_t *json_naks(const struct roce_count *c)
+static json_t *json_naks(const struct roce_count *count)
 {
 	json_t *o = json_object();
 	for (unsigned i = 0; i < 32; i++)
-		if (c->nak_code[i]) {
+		if (count->nak_code[i]) {
 			const char *text = aeth_nak_text((uint8_t)i);
-			put(o, text,
-				c->nak_code[i] +
+			cmd_pcap_put(o, text,
+				count->nak_code[i] +
 					(uint64_t)json_integer_value(json_object_get(o, text)));
 		}
 	return o;
 }
 
-static json_t *json_pfc(const struct roce_count *c)
+static json_t *json_pfc(const struct roce_count *count)
 {
 	json_t *a = json_array();
 	for (int i = 0; i < 8; i++) {
-		if (c->pfc_xoff[i] + c->pfc_xon[i] == 0)
+		if (count->pfc_xoff[i] + count->pfc_xon[i] == 0)
 			continue;
 		json_t *o = json_object();
-		put(o, "priority", (uint64_t)i);
-		put(o, "xoff", c->pfc_xoff[i]);
-		put(o, "xon", c->pfc_xon[i]);
-		put(o, "quanta_max_sum", c->pfc_quanta[i]);
+		cmd_pcap_put(o, "priority", (uint64_t)i);
+		cmd_pcap_put(o, "xoff", count->pfc_xoff[i]);
+		cmd_pcap_put(o, "xon", count->pfc_xon[i]);
+		cmd_pcap_put(o, "quanta_max_sum", count->pfc_quanta[i]);
 		json_array_append_new(a, o);
 	}
 	return a;
 }
 
-static json_t *json_qp(const struct flow *f)
+static json_t *json_qp(const struct flow *flow)
 {
 	char src[INET6_ADDRSTRLEN] = "", dst[INET6_ADDRSTRLEN] = "";
-	int family = f->key.family == 4 ? AF_INET : AF_INET6;
-	inet_ntop(family, f->key.src, src, sizeof(src));
-	inet_ntop(family, f->key.dst, dst, sizeof(dst));
+	int family = flow->key.family == 4 ? AF_INET : AF_INET6;
+	inet_ntop(family, flow->key.src, src, sizeof(src));
+	inet_ntop(family, flow->key.dst, dst, sizeof(dst));
 	json_t *o = json_object();
 	json_object_set_new(o, "src", json_string(src));
 	json_object_set_new(o, "dst", json_string(dst));
-	put(o, "dst_qp", f->key.dst_qp);
-	put(o, "packets", f->packets);
-	put(o, "octets", f->octets);
-	put(o, "psn_first", f->psn_first);
-	put(o, "psn_last", f->psn_last);
-	put(o, "gaps", f->psn.gaps);
-	put(o, "duplicates", f->psn.duplicates);
-	put(o, "retransmits", f->psn.retransmits);
-	put(o, "ce", f->ce);
-	put(o, "cnp", f->cnp_sent);
+	cmd_pcap_put(o, "dst_qp", flow->key.dst_qp);
+	cmd_pcap_put(o, "packets", flow->packets);
+	cmd_pcap_put(o, "octets", flow->octets);
+	cmd_pcap_put(o, "psn_first", flow->psn_first);
+	cmd_pcap_put(o, "psn_last", flow->psn_last);
+	cmd_pcap_put(o, "gaps", flow->psn.gaps);
+	cmd_pcap_put(o, "duplicates", flow->psn.duplicates);
+	cmd_pcap_put(o, "retransmits", flow->psn.retransmits);
+	cmd_pcap_put(o, "ce", flow->ce);
+	cmd_pcap_put(o, "cnp", flow->cnp_sent);
 	/* beyond the contract */
-	json_object_set_new(
-		o, "src_port", f->source_ports == 1 ? json_integer(f->key.src_port) : json_null());
-	put(o, "source_ports", f->source_ports);
-	put(o, "missing", f->psn.missing);
-	put(o, "reordered", f->psn.reordered);
-	put(o, "restarts", f->psn.restarts);
-	put(o, "ect", f->ect);
-	put(o, "not_ect", f->not_ect);
-	put(o, "nak", f->nak_sent);
-	put(o, "rnr_nak", f->rnr_nak_sent);
-	put(o, "cnp_returned", f->cnp_about);
-	put(o, "nak_returned", f->nak_about);
-	put(o, "rnr_nak_returned", f->rnr_nak_about);
-	put(o, "payload_bytes", f->payload_bytes);
-	put(o, "burst_bps", f->burst_octets * 8000);
+	json_object_set_new(o, "src_port",
+		flow->source_ports == 1 ? json_integer(flow->key.src_port) : json_null());
+	cmd_pcap_put(o, "source_ports", flow->source_ports);
+	cmd_pcap_put(o, "missing", flow->psn.missing);
+	cmd_pcap_put(o, "reordered", flow->psn.reordered);
+	cmd_pcap_put(o, "restarts", flow->psn.restarts);
+	cmd_pcap_put(o, "ect", flow->ect);
+	cmd_pcap_put(o, "not_ect", flow->not_ect);
+	cmd_pcap_put(o, "nak", flow->nak_sent);
+	cmd_pcap_put(o, "rnr_nak", flow->rnr_nak_sent);
+	cmd_pcap_put(o, "cnp_returned", flow->cnp_about);
+	cmd_pcap_put(o, "nak_returned", flow->nak_about);
+	cmd_pcap_put(o, "rnr_nak_returned", flow->rnr_nak_about);
+	cmd_pcap_put(o, "payload_bytes", flow->payload_bytes);
+	cmd_pcap_put(o, "burst_bps", flow->burst_octets * 8000);
 	return o;
 }
 
-static json_t *json_errors(const struct roce_count *c)
+static json_t *json_errors(const struct roce_count *count)
 {
 	json_t *o = json_object();
 	for (int i = 1; i < ROCE_ERROR_COUNT; i++)
-		if (c->errors[i])
-			put(o, roce_error_name((enum roce_error)i), c->errors[i]);
+		if (count->errors[i])
+			cmd_pcap_put(o, roce_error_name((enum roce_error)i), count->errors[i]);
 	return o;
 }
 
-static json_t *analysis_json(struct analysis *a, const char *file)
+static json_t *analysis_json(struct analysis *analysis, const char *file)
 {
-	const struct roce_count *c = &a->count;
+	const struct roce_count *c = &analysis->count;
 	struct flow_totals s;
-	flow_table_totals(a->flows, &s);
+	flow_table_totals(analysis->flows, &s);
 	json_t *o = json_object();
 	json_object_set_new(o, "file", json_string_or_null(file));
-	put(o, "packets", c->packets);
-	put(o, "roce_packets", c->roce_packets);
-	put(o, "rocev1_packets", c->rocev1_packets);
+	cmd_pcap_put(o, "packets", c->packets);
+	cmd_pcap_put(o, "roce_packets", c->roce_packets);
+	cmd_pcap_put(o, "rocev1_packets", c->rocev1_packets);
 	json_object_set_new(o, "by_opcode", json_opcodes(c));
 	json_object_set_new(o, "ecn", json_ecn(c));
-	put(o, "cnp", c->cnp);
-	put(o, "nak", c->nak);
-	put(o, "rnr_nak", c->rnr_nak);
-	put(o, "pfc_frames", c->pfc_frames);
-	put(o, "pause_frames", c->pause_frames);
-	put(o, "five_tuples", s.five_tuples);
-	put(o, "udp_source_ports", c->udp_source_ports);
+	cmd_pcap_put(o, "cnp", c->cnp);
+	cmd_pcap_put(o, "nak", c->nak);
+	cmd_pcap_put(o, "rnr_nak", c->rnr_nak);
+	cmd_pcap_put(o, "pfc_frames", c->pfc_frames);
+	cmd_pcap_put(o, "pause_frames", c->pause_frames);
+	cmd_pcap_put(o, "five_tuples", s.five_tuples);
+	cmd_pcap_put(o, "udp_source_ports", c->udp_source_ports);
 	json_t *icrc = json_object();
-	put(icrc, "ok", c->icrc[ICRC_OK]);
-	put(icrc, "bad", c->icrc[ICRC_BAD]);
-	put(icrc, "unchecked", c->icrc[ICRC_UNCHECKED]);
+	cmd_pcap_put(icrc, "ok", c->icrc[ICRC_OK]);
+	cmd_pcap_put(icrc, "bad", c->icrc[ICRC_BAD]);
+	cmd_pcap_put(icrc, "unchecked", c->icrc[ICRC_UNCHECKED]);
 	json_object_set_new(o, "icrc", icrc);
 
 	size_t n;
-	rw_cleanup(freep) struct flow *qps = flow_table_qps(a->flows, &n);
+	rw_cleanup(freep) struct flow *qps = flow_table_qps(analysis->flows, &n);
 	json_t *rows = json_array();
 	struct psn_counts psn = {0};
 	for (size_t i = 0; i < n; i++) {
@@ -212,7 +212,7 @@ static json_t *analysis_json(struct analysis *a, const char *file)
 	json_object_set_new(o, "qps", rows);
 	json_t *errors = json_errors(c);
 	if (s.refused)
-		put(errors, "flow_table_full", s.refused);
+		cmd_pcap_put(errors, "flow_table_full", s.refused);
 	json_object_set_new(o, "errors", errors);
 
 	/* beyond the contract */
@@ -220,9 +220,9 @@ static json_t *analysis_json(struct analysis *a, const char *file)
 	json_object_set_new(o, "to", c->packets ? json_time(c->last_ns) : json_null());
 	json_object_set_new(o, "duration_s",
 		json_real(c->packets ? (double)(c->last_ns - c->first_ns) / 1e9 : 0));
-	put(o, "octets", c->octets);
-	put(o, "roce_octets", c->roce_octets);
-	put(o, "flows", s.flows);
+	cmd_pcap_put(o, "octets", c->octets);
+	cmd_pcap_put(o, "roce_octets", c->roce_octets);
+	cmd_pcap_put(o, "flows", s.flows);
 	json_object_set_new(o, "n_eff",
 		json_number_or_null(
 			s.sum_sq_octets > 0 ? flow_n_eff(s.sum_octets, s.sum_sq_octets) : NAN));
@@ -230,34 +230,34 @@ static json_t *analysis_json(struct analysis *a, const char *file)
 		json_share(c->ecn[ECN_CE], c->ecn[ECN_CE] + c->ecn[ECN_ECT0] + c->ecn[ECN_ECT1]));
 	json_object_set_new(o, "nak_codes", json_naks(c));
 	json_object_set_new(o, "pfc", json_pfc(c));
-	put(o, "gaps", s.psn.gaps);
-	put(o, "missing", s.psn.missing);
-	put(o, "duplicates", s.psn.duplicates);
-	put(o, "retransmits", s.psn.retransmits);
-	put(o, "reordered", psn.reordered);
-	put(o, "unattributed", s.unattributed);
-	put(o, "burst_bps", s.burst_octets * 8000);
+	cmd_pcap_put(o, "gaps", s.psn.gaps);
+	cmd_pcap_put(o, "missing", s.psn.missing);
+	cmd_pcap_put(o, "duplicates", s.psn.duplicates);
+	cmd_pcap_put(o, "retransmits", s.psn.retransmits);
+	cmd_pcap_put(o, "reordered", psn.reordered);
+	cmd_pcap_put(o, "unattributed", s.unattributed);
+	cmd_pcap_put(o, "burst_bps", s.burst_octets * 8000);
 	return o;
 }
 
 /* ---- text ---------------------------------------------------------------- */
 
-static uint64_t get(const json_t *o, const char *key)
+static uint64_t cmd_pcap_get(const json_t *object, const char *key)
 {
-	return (uint64_t)json_integer_value(json_object_get(o, key));
+	return (uint64_t)json_integer_value(json_object_get(object, key));
 }
-static const char *get_text(const json_t *o, const char *key)
+static const char *get_text(const json_t *object, const char *key)
 {
-	const char *s = json_string_value(json_object_get(o, key));
+	const char *s = json_string_value(json_object_get(object, key));
 	return s ? s : "-";
 }
 
 /* 1234567 -> "1,234,567" */
 #define NUMBER_MAX 32
-static const char *number(char buf[NUMBER_MAX], uint64_t v)
+static const char *cmd_pcap_number(char buf[NUMBER_MAX], uint64_t value)
 {
 	char digits[NUMBER_MAX];
-	int n = snprintf(digits, sizeof(digits), "%" PRIu64, v), k = 0;
+	int n = snprintf(digits, sizeof(digits), "%" PRIu64, value), k = 0;
 	for (int i = 0; i < n; i++) {
 		if (i && (n - i) % 3 == 0)
 			buf[k++] = ',';
@@ -278,9 +278,9 @@ static void text_rate(FILE *out, int width, uint64_t bps)
 }
 
 /* Name and count of each member, most first. */
-static void text_counts(FILE *out, const char *label, const json_t *o)
+static void text_counts(FILE *out, const char *label, const json_t *object)
 {
-	size_t n = json_object_size(o), done = 0;
+	size_t n = json_object_size(object), done = 0;
 	if (n == 0)
 		return;
 	fprintf(out, "  %-9s", label);
@@ -290,28 +290,30 @@ static void text_counts(FILE *out, const char *label, const json_t *o)
 		uint64_t best = 0;
 		const char *key;
 		json_t *v;
-		json_object_foreach ((json_t *)o, key, v) {
+		json_object_foreach ((json_t *)object, key, v) {
 			uint64_t x = (uint64_t)json_integer_value(v);
 			if (x < last && x > best)
 				best = x;
 		}
-		json_object_foreach ((json_t *)o, key, v)
+		json_object_foreach ((json_t *)object, key, v)
 			if ((uint64_t)json_integer_value(v) == best) {
 				char buf[NUMBER_MAX];
-				fprintf(out, "%s%s %s", done++ ? ", " : "", key, number(buf, best));
+				fprintf(out, "%s%s %s", done++ ? ", " : "", key,
+					cmd_pcap_number(buf, best));
 			}
 		last = best;
 	}
 	fputc('\n', out);
 }
 
-static void text_entropy(FILE *out, const json_t *d)
+static void text_entropy(FILE *out, const json_t *document)
 {
-	double n_eff = json_real_value(json_object_get(d, "n_eff"));
+	double n_eff = json_real_value(json_object_get(document, "n_eff"));
 	fprintf(out,
 		"  entropy  %" PRIu64 " five-tuples on %" PRIu64
 		" UDP source ports spread like %.1f equal flows",
-		get(d, "five_tuples"), get(d, "udp_source_ports"), n_eff);
+		cmd_pcap_get(document, "five_tuples"), cmd_pcap_get(document, "udp_source_ports"),
+		n_eff);
 	struct chance two, eight;
 	if (chance_baseline(2, n_eff, &two) == 0 && chance_baseline(8, n_eff, &eight) == 0)
 		fprintf(out,
@@ -321,87 +323,94 @@ static void text_entropy(FILE *out, const json_t *d)
 	fputc('\n', out);
 }
 
-static void text_ecn(FILE *out, const json_t *d)
+static void text_ecn(FILE *out, const json_t *document)
 {
-	const json_t *ecn = json_object_get(d, "ecn"), *share = json_object_get(d, "ce_share");
+	const json_t *ecn = json_object_get(document, "ecn"),
+		     *share = json_object_get(document, "ce_share");
 	char a[NUMBER_MAX], b[NUMBER_MAX], c[NUMBER_MAX];
 	fprintf(out, "  ecn      ");
-	if (get(share, "n"))
+	if (cmd_pcap_get(share, "n"))
 		fprintf(out, "CE on %.2f %% of %s ECN-capable packets (95 %%: %.2f..%.2f %%), ",
 			json_real_value(json_object_get(share, "ratio")) * 100,
-			number(a, get(share, "n")),
+			cmd_pcap_number(a, cmd_pcap_get(share, "n")),
 			json_real_value(json_object_get(share, "low_ratio")) * 100,
 			json_real_value(json_object_get(share, "high_ratio")) * 100);
-	fprintf(out, "not ECN-capable %s, CNPs %s\n", number(b, get(ecn, "not_ect")),
-		number(c, get(d, "cnp")));
-	if (get(ecn, "ce") && !get(d, "cnp"))
+	fprintf(out, "not ECN-capable %s, CNPs %s\n",
+		cmd_pcap_number(b, cmd_pcap_get(ecn, "not_ect")),
+		cmd_pcap_number(c, cmd_pcap_get(document, "cnp")));
+	if (cmd_pcap_get(ecn, "ce") && !cmd_pcap_get(document, "cnp"))
 		fprintf(out,
 			"           marks but no CNP here: they return the other way, or the "
 			"receiver sends none\n");
 }
 
 /* Which side of the capture point lost it follows from what was seen of the sequence. */
-static const char *loss_story(const json_t *q)
+static const char *loss_story(const json_t *quality)
 {
-	if (get(q, "gaps") && get(q, "retransmits"))
+	if (cmd_pcap_get(quality, "gaps") && cmd_pcap_get(quality, "retransmits"))
 		return "lost before this point, and sent again";
-	if (get(q, "gaps"))
-		return get(q, "reordered") ? "out of order"
-					   : "missing here and not sent again: lost by the "
-					     "capture, or an unreliable transport";
-	if (get(q, "retransmits"))
-		return get(q, "nak_returned")
+	if (cmd_pcap_get(quality, "gaps"))
+		return cmd_pcap_get(quality, "reordered")
+			? "out of order"
+			: "missing here and not sent again: lost by the "
+			  "capture, or an unreliable transport";
+	if (cmd_pcap_get(quality, "retransmits"))
+		return cmd_pcap_get(quality, "nak_returned")
 			? "lost beyond this point: nothing was missing here"
 			: "sent again without a gap here: loss beyond "
 			  "this point, or an acknowledgement that was lost or late";
-	return get(q, "nak_returned") ? "refused by the receiver" : "";
+	return cmd_pcap_get(quality, "nak_returned") ? "refused by the receiver" : "";
 }
 
-static void text_loss(FILE *out, const json_t *d)
+static void text_loss(FILE *out, const json_t *document)
 {
 	char a[NUMBER_MAX], b[NUMBER_MAX], c[NUMBER_MAX], e[NUMBER_MAX], f[NUMBER_MAX];
 	fprintf(out,
 		"  sequence %s gaps (%s PSNs missing), %s retransmitted, %s duplicates, %s "
 		"reordered",
-		number(a, get(d, "gaps")), number(b, get(d, "missing")),
-		number(c, get(d, "retransmits")), number(e, get(d, "duplicates")),
-		number(f, get(d, "reordered")));
-	fprintf(out, "; %s NAKs, %s RNR NAKs\n", number(a, get(d, "nak")),
-		number(b, get(d, "rnr_nak")));
-	text_counts(out, "naks", json_object_get(d, "nak_codes"));
+		cmd_pcap_number(a, cmd_pcap_get(document, "gaps")),
+		cmd_pcap_number(b, cmd_pcap_get(document, "missing")),
+		cmd_pcap_number(c, cmd_pcap_get(document, "retransmits")),
+		cmd_pcap_number(e, cmd_pcap_get(document, "duplicates")),
+		cmd_pcap_number(f, cmd_pcap_get(document, "reordered")));
+	fprintf(out, "; %s NAKs, %s RNR NAKs\n", cmd_pcap_number(a, cmd_pcap_get(document, "nak")),
+		cmd_pcap_number(b, cmd_pcap_get(document, "rnr_nak")));
+	text_counts(out, "naks", json_object_get(document, "nak_codes"));
 	size_t i, shown = 0;
 	json_t *q;
-	json_array_foreach (json_object_get(d, "qps"), i, q) {
+	json_array_foreach (json_object_get(document, "qps"), i, q) {
 		const char *story = loss_story(q);
 		if (!*story || shown++ >= TEXT_STORIES)
 			continue;
 		fprintf(out,
 			"           %s -> %s QP 0x%06x: %" PRIu64 " gaps, %" PRIu64
 			" retransmitted, %" PRIu64 " NAKs: %s\n",
-			get_text(q, "src"), get_text(q, "dst"), (unsigned)get(q, "dst_qp"),
-			get(q, "gaps"), get(q, "retransmits"), get(q, "nak_returned"), story);
+			get_text(q, "src"), get_text(q, "dst"), (unsigned)cmd_pcap_get(q, "dst_qp"),
+			cmd_pcap_get(q, "gaps"), cmd_pcap_get(q, "retransmits"),
+			cmd_pcap_get(q, "nak_returned"), story);
 	}
 	if (shown > TEXT_STORIES)
 		fprintf(out, "           and %zu more queue pairs\n", shown - TEXT_STORIES);
 }
 
-static void text_pfc(FILE *out, const json_t *d)
+static void text_pfc(FILE *out, const json_t *document)
 {
-	if (get(d, "pfc_frames") + get(d, "pause_frames") == 0)
+	if (cmd_pcap_get(document, "pfc_frames") + cmd_pcap_get(document, "pause_frames") == 0)
 		return;
 	fprintf(out, "  pause    %" PRIu64 " PFC frames, %" PRIu64 " 802.3x pause frames",
-		get(d, "pfc_frames"), get(d, "pause_frames"));
+		cmd_pcap_get(document, "pfc_frames"), cmd_pcap_get(document, "pause_frames"));
 	size_t i;
 	json_t *p;
-	json_array_foreach (json_object_get(d, "pfc"), i, p)
+	json_array_foreach (json_object_get(document, "pfc"), i, p)
 		fprintf(out, "; priority %" PRIu64 ": %" PRIu64 " stop, %" PRIu64 " go",
-			get(p, "priority"), get(p, "xoff"), get(p, "xon"));
+			cmd_pcap_get(p, "priority"), cmd_pcap_get(p, "xoff"),
+			cmd_pcap_get(p, "xon"));
 	fputc('\n', out);
 }
 
-static void text_qps(FILE *out, const json_t *d, bool header)
+static void text_qps(FILE *out, const json_t *document, bool header)
 {
-	const json_t *rows = json_object_get(d, "qps");
+	const json_t *rows = json_object_get(document, "qps");
 	size_t i, n = json_array_size(rows);
 	json_t *q;
 	int wide = 15; /* IPv4; wider when something is */
@@ -422,56 +431,64 @@ static void text_qps(FILE *out, const json_t *d, bool header)
 			break;
 		}
 		char port[16], packets[NUMBER_MAX], octets[NUMBER_MAX];
-		if (get(q, "source_ports") == 1)
-			snprintf(port, sizeof(port), "%" PRIu64, get(q, "src_port"));
+		if (cmd_pcap_get(q, "source_ports") == 1)
+			snprintf(port, sizeof(port), "%" PRIu64, cmd_pcap_get(q, "src_port"));
 		else
-			snprintf(port, sizeof(port), "x%" PRIu64, get(q, "source_ports"));
+			snprintf(port, sizeof(port), "x%" PRIu64, cmd_pcap_get(q, "source_ports"));
 		fprintf(out,
 			"  %-*s %-*s 0x%06x %6s %10s %14s %8" PRIu64 " %8" PRIu64 " %5" PRIu64
 			" %6" PRIu64 " %6" PRIu64 " %5" PRIu64 " %5" PRIu64 " ",
 			wide, get_text(q, "src"), wide, get_text(q, "dst"),
-			(unsigned)get(q, "dst_qp"), port, number(packets, get(q, "packets")),
-			number(octets, get(q, "octets")), get(q, "psn_first"), get(q, "psn_last"),
-			get(q, "gaps"), get(q, "retransmits"), get(q, "ce"), get(q, "cnp_returned"),
-			get(q, "nak_returned"));
-		text_rate(out, 6, get(q, "burst_bps"));
+			(unsigned)cmd_pcap_get(q, "dst_qp"), port,
+			cmd_pcap_number(packets, cmd_pcap_get(q, "packets")),
+			cmd_pcap_number(octets, cmd_pcap_get(q, "octets")),
+			cmd_pcap_get(q, "psn_first"), cmd_pcap_get(q, "psn_last"),
+			cmd_pcap_get(q, "gaps"), cmd_pcap_get(q, "retransmits"),
+			cmd_pcap_get(q, "ce"), cmd_pcap_get(q, "cnp_returned"),
+			cmd_pcap_get(q, "nak_returned"));
+		text_rate(out, 6, cmd_pcap_get(q, "burst_bps"));
 		fputc('\n', out);
 	}
 }
 
-static void text_capture(FILE *out, const json_t *d, bool header)
+static void text_capture(FILE *out, const json_t *document, bool header)
 {
 	char a[NUMBER_MAX], b[NUMBER_MAX], c[NUMBER_MAX], e[NUMBER_MAX];
 	fprintf(out, "%s: %s packets, %s octets in %.6f s from %s; RoCEv2 %s, RoCEv1 %s\n",
-		get_text(d, "file"), number(a, get(d, "packets")), number(b, get(d, "octets")),
-		json_real_value(json_object_get(d, "duration_s")), get_text(d, "from"),
-		number(c, get(d, "roce_packets")), number(e, get(d, "rocev1_packets")));
-	text_pfc(out, d);
-	if (get(d, "roce_packets") == 0) {
+		get_text(document, "file"), cmd_pcap_number(a, cmd_pcap_get(document, "packets")),
+		cmd_pcap_number(b, cmd_pcap_get(document, "octets")),
+		json_real_value(json_object_get(document, "duration_s")),
+		get_text(document, "from"),
+		cmd_pcap_number(c, cmd_pcap_get(document, "roce_packets")),
+		cmd_pcap_number(e, cmd_pcap_get(document, "rocev1_packets")));
+	text_pfc(out, document);
+	if (cmd_pcap_get(document, "roce_packets") == 0) {
 		fprintf(out,
 			"  No RoCEv2 in it. That is no sign of health: a capture on a switch's CPU "
 			"port does not see what the ASIC forwards (use a "
 			"mirror port, ERSPAN or sFlow), and a host's ordinary interface does not "
 			"see what its RDMA NIC offloads.\n");
-		text_counts(out, "errors", json_object_get(d, "errors"));
+		text_counts(out, "errors", json_object_get(document, "errors"));
 		return;
 	}
-	text_counts(out, "opcodes", json_object_get(d, "by_opcode"));
-	text_entropy(out, d);
-	text_ecn(out, d);
-	text_loss(out, d);
-	const json_t *icrc = json_object_get(d, "icrc");
+	text_counts(out, "opcodes", json_object_get(document, "by_opcode"));
+	text_entropy(out, document);
+	text_ecn(out, document);
+	text_loss(out, document);
+	const json_t *icrc = json_object_get(document, "icrc");
 	fprintf(out, "  icrc     %s ok, %s bad, %s unchecked (cut short)\n",
-		number(a, get(icrc, "ok")), number(b, get(icrc, "bad")),
-		number(c, get(icrc, "unchecked")));
+		cmd_pcap_number(a, cmd_pcap_get(icrc, "ok")),
+		cmd_pcap_number(b, cmd_pcap_get(icrc, "bad")),
+		cmd_pcap_number(c, cmd_pcap_get(icrc, "unchecked")));
 	fprintf(out, "  peak     ");
-	text_rate(out, 0, get(d, "burst_bps"));
+	text_rate(out, 0, cmd_pcap_get(document, "burst_bps"));
 	fprintf(out, " in one millisecond\n");
-	text_counts(out, "errors", json_object_get(d, "errors"));
-	text_qps(out, d, header);
+	text_counts(out, "errors", json_object_get(document, "errors"));
+	text_qps(out, document, header);
 }
 
-static void text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void cmd_pcap_text(
+	FILE *out, const json_t *doc, const struct view *layout, bool color, bool header)
 {
 	const json_t *captures = json_object_get(doc, "captures");
 	if (!captures) {
@@ -514,11 +531,11 @@ static const struct view view = {.title = "RoCEv2 in captures",
 	.rows = "qps",
 	.columns = columns,
 	.n_columns = rw_countof(columns),
-	.text = text,
+	.text = cmd_pcap_text,
 	.empty = "no RoCEv2 packets"};
 
 /* Row formats want one flat list: the queue pairs of all captures, each with its file. */
-static json_t *flat(const json_t *doc)
+static json_t *cmd_pcap_flat(const json_t *doc)
 {
 	json_t *rows = json_array(), *d, *q;
 	const json_t *captures = json_object_get(doc, "captures");
@@ -536,22 +553,24 @@ static json_t *flat(const json_t *doc)
 	return o;
 }
 
-static int print(const struct globals *g, const json_t *doc)
+static int cmd_pcap_print(const struct globals *globals, const json_t *doc)
 {
-	enum report_format f = g->format_given ? g->format : FORMAT_TABLE;
+	enum report_format f = globals->format_given ? globals->format : FORMAT_TABLE;
 	if (f == FORMAT_TABLE || f == FORMAT_JSON || f == FORMAT_JSONL)
-		return report_print(stdout, doc, &view, f, !g->no_header, g->color == COLOR_ALWAYS);
-	json_t *rows = flat(doc);
-	int rc = report_print(stdout, rows, &view, f, !g->no_header, g->color == COLOR_ALWAYS);
+		return report_print(
+			stdout, doc, &view, f, !globals->no_header, globals->color == COLOR_ALWAYS);
+	json_t *rows = cmd_pcap_flat(doc);
+	int rc = report_print(
+		stdout, rows, &view, f, !globals->no_header, globals->color == COLOR_ALWAYS);
 	json_decref(rows);
 	return rc;
 }
 
 /* ---- reading ------------------------------------------------------------- */
 
-static void readerp(struct pcap_reader **r)
+static void cmd_pcap_readerp(struct pcap_reader **reader)
 {
-	pcap_reader_free(*r);
+	pcap_reader_free(*reader);
 }
 
 static void complain_file(const char *file, const struct err *e)
@@ -562,10 +581,10 @@ static void complain_file(const char *file, const struct err *e)
 
 /* The report of one file: NULL when it is no capture. *ret_rc becomes negative when not everything
  * could be read. */
-static json_t *read_file(const char *file, int *ret_rc)
+static json_t *cmd_pcap_read_file(const char *file, int *ret_rc)
 {
 	struct err e = {0};
-	rw_cleanup(readerp) struct pcap_reader *r = NULL;
+	rw_cleanup(cmd_pcap_readerp) struct pcap_reader *r = NULL;
 	int rc = pcap_reader_open(file, &r, &e);
 	/* A file that ends within its header is a truncated one like others: the report of nothing.
 	 */
@@ -586,7 +605,7 @@ static json_t *read_file(const char *file, int *ret_rc)
 	if (rc < 0) {
 		complain_file(file, &e);
 		*ret_rc = rc;
-		put(json_object_get(d, "errors"),
+		cmd_pcap_put(json_object_get(d, "errors"),
 			rc == -ENODATA || headless ? "truncated_file"
 				: rc == -EBADMSG   ? "damaged_file"
 						   : "read_failed",
@@ -595,23 +614,23 @@ static json_t *read_file(const char *file, int *ret_rc)
 	return d;
 }
 
-static int run_files(struct command_args *a)
+static int run_files(struct command_args *args)
 {
 	int rc = 0;
 	json_t *doc = NULL;
-	if (a->argc == 1) {
-		doc = read_file(a->argv[0], &rc);
+	if (args->argc == 1) {
+		doc = cmd_pcap_read_file(args->argv[0], &rc);
 	} else {
 		json_t *captures = json_array();
-		for (int i = 0; i < a->argc; i++) {
-			json_t *d = read_file(a->argv[i], &rc);
+		for (int i = 0; i < args->argc; i++) {
+			json_t *d = cmd_pcap_read_file(args->argv[i], &rc);
 			if (d)
 				json_array_append_new(captures, d);
 		}
 		doc = json_object();
 		json_object_set_new(doc, "captures", captures);
 	}
-	if (doc && print(a->g, doc) < 0)
+	if (doc && cmd_pcap_print(args->g, doc) < 0)
 		rc = -EIO;
 	json_decref(doc);
 	return rc < 0 ? EXIT_FAILED : EXIT_OK;
@@ -619,18 +638,18 @@ static int run_files(struct command_args *a)
 
 static volatile sig_atomic_t stopped;
 
-static void on_signal(int signum)
+static void cmd_pcap_on_signal(int signum)
 {
 	stopped = 1;
 }
 
-static int run_interface(const char *interface, int64_t for_ns, const struct globals *g)
+static int run_interface(const char *interface, int64_t for_ns, const struct globals *globals)
 {
 	rw_cleanup(analysis_freep) struct analysis *a = analysis_new();
-	struct sigaction sa = {.sa_handler = on_signal}, old_int, old_term;
+	struct sigaction sa = {.sa_handler = cmd_pcap_on_signal}, old_int, old_term;
 	sigaction(SIGINT, &sa, &old_int);
 	sigaction(SIGTERM, &sa, &old_term);
-	if (!for_ns && !g->quiet && isatty(STDERR_FILENO))
+	if (!for_ns && !globals->quiet && isatty(STDERR_FILENO))
 		fprintf(stderr, "capturing on %s; Ctrl-C ends it and prints the report\n",
 			interface);
 	struct pcap_watch_stats stats = {0};
@@ -644,10 +663,10 @@ static int run_interface(const char *interface, int64_t for_ns, const struct glo
 			return EXIT_FAILED;
 	}
 	json_t *d = analysis_json(a, interface);
-	put(d, "kernel_drops", stats.kernel_drops);
+	cmd_pcap_put(d, "kernel_drops", stats.kernel_drops);
 	if (stats.kernel_drops)
-		put(json_object_get(d, "errors"), "kernel_drops", stats.kernel_drops);
-	if (print(g, d) < 0)
+		cmd_pcap_put(json_object_get(d, "errors"), "kernel_drops", stats.kernel_drops);
+	if (cmd_pcap_print(globals, d) < 0)
 		rc = -EIO;
 	json_decref(d);
 	return rc < 0 ? EXIT_FAILED : EXIT_OK;
@@ -657,22 +676,22 @@ static int run_interface(const char *interface, int64_t for_ns, const struct glo
 
 extern const struct command command_pcap;
 
-static int run(struct command_args *a)
+static int cmd_pcap_run(struct command_args *args)
 {
-	const char *interface = command_opt(&command_pcap, a, "interface"),
-		   *text_for = command_opt(&command_pcap, a, "for");
+	const char *interface = command_opt(&command_pcap, args, "interface"),
+		   *text_for = command_opt(&command_pcap, args, "for");
 	int64_t for_ns = 0;
 	struct err e = {0};
-	if (interface && a->argc > 0)
+	if (interface && args->argc > 0)
 		return usage_error(&command_pcap, "either files or -i %s, not both", interface);
-	if (!interface && a->argc == 0)
+	if (!interface && args->argc == 0)
 		return usage_error(&command_pcap, "no capture file given, and no interface (-i)");
 	if (!interface && text_for)
 		return usage_error(&command_pcap, "--for belongs to -i; a file is read to its end");
 	if (text_for && (unit_duration(text_for, &for_ns, &e) < 0 || for_ns <= 0))
 		return usage_error(&command_pcap, "--for: %s",
 			e.text[0] ? e.text : "the duration must be positive");
-	return interface ? run_interface(interface, for_ns, a->g) : run_files(a);
+	return interface ? run_interface(interface, for_ns, args->g) : run_files(args);
 }
 
 static const struct command_option options[] = {
@@ -701,5 +720,5 @@ const struct command command_pcap = {
 		"csv, html and md list the queue pairs. Octets are Ethernet frames without FCS.\n",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = run,
+	.run = cmd_pcap_run,
 };

@@ -40,37 +40,39 @@ static const struct command_option options[] = {
 
 extern const struct command command_profile;
 
-static const char *cadence_name(enum profile_cadence c)
+static const char *cadence_name(enum profile_cadence cadence)
 {
-	return c == CADENCE_SLOW ? "slow" : "fast";
+	return cadence == CADENCE_SLOW ? "slow" : "fast";
 }
 
-static int print(const struct globals *g, const json_t *doc, const struct view *v)
+static int cmd_profile_print(
+	const struct globals *globals, const json_t *doc, const struct view *view)
 {
-	return report_print(stdout, doc, v, g->format, !g->no_header, g->color == COLOR_ALWAYS) < 0
+	return report_print(stdout, doc, view, globals->format, !globals->no_header,
+		       globals->color == COLOR_ALWAYS) < 0
 		? EXIT_FAILED
 		: EXIT_OK;
 }
 
 /* config_get - the configuration, if there is one or one was asked for. */
-static int config_get(const struct globals *g, bool needed, struct config **ret)
+static int config_get(const struct globals *globals, bool needed, struct config **ret)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	size_t n;
 	const struct option_table *const *tables = module_tables(&n);
 	*ret = NULL;
-	if (!needed && !g->config_named && access(g->config_path, F_OK) < 0)
+	if (!needed && !globals->config_named && access(globals->config_path, F_OK) < 0)
 		return 0;
-	int rc = config_load(g->config_path, CONFIG_FULL, tables, n, ret, &errors);
+	int rc = config_load(globals->config_path, CONFIG_FULL, tables, n, ret, &errors);
 	for (size_t i = 0; rc < 0 && i < errors.n; i++)
 		err_print(stderr, &errors.v[i]);
 	return rc;
 }
 
-static int profiles_get_all(const struct config *c, struct profiles **ret)
+static int profiles_get_all(const struct config *config, struct profiles **ret)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
-	int rc = profiles_load(c ? c->profile_dir : NULL, ret, &errors);
+	int rc = profiles_load(config ? config->profile_dir : NULL, ret, &errors);
 	for (size_t i = 0; i < errors.n; i++)
 		err_print(stderr, &errors.v[i]);
 	return rc;
@@ -78,54 +80,54 @@ static int profiles_get_all(const struct config *c, struct profiles **ret)
 
 /* ---- list and show ------------------------------------------------------- */
 
-static json_t *matches_json(const struct profile *p)
+static json_t *matches_json(const struct profile *profile)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < p->n_matches; i++) {
+	for (size_t i = 0; i < profile->n_matches; i++) {
 		char oid[PROFILE_OID_MAX * 11] = "";
-		for (size_t k = 0; k < p->matches[i].n_object_id; k++)
+		for (size_t k = 0; k < profile->matches[i].n_object_id; k++)
 			snprintf(oid + strlen(oid), sizeof(oid) - strlen(oid), k ? ".%u" : "%u",
-				p->matches[i].object_id[k]);
+				profile->matches[i].object_id[k]);
 		json_array_append_new(list,
 			json_pack("{s:o, s:o}", "object_id", json_string_or_null(*oid ? oid : NULL),
-				"descr", json_string_or_null(p->matches[i].descr)));
+				"descr", json_string_or_null(profile->matches[i].descr)));
 	}
 	return list;
 }
 
-static bool gnmi_has(const struct profile *p, unsigned m)
+static bool gnmi_has(const struct profile *profile, unsigned metric)
 {
-	for (size_t i = 0; p->gnmi && i < p->gnmi->n_streams; i++)
-		for (size_t k = 0; k < p->gnmi->streams[i]->n_values; k++)
-			if (p->gnmi->streams[i]->values[k].metric == (int)m)
+	for (size_t i = 0; profile->gnmi && i < profile->gnmi->n_streams; i++)
+		for (size_t k = 0; k < profile->gnmi->streams[i]->n_values; k++)
+			if (profile->gnmi->streams[i]->values[k].metric == (int)metric)
 				return true;
 	return false;
 }
 
-static json_t *metrics_json(const struct profile *p)
+static json_t *metrics_json(const struct profile *profile)
 {
 	json_t *list = json_array();
 	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		bool has = gnmi_has(p, m);
-		for (size_t i = 0; i < p->n_tables && !has; i++)
-			for (size_t k = 0; k < p->tables[i]->n_values && !has; k++)
-				has = p->tables[i]->values[k].metric == (int)m;
+		bool has = gnmi_has(profile, m);
+		for (size_t i = 0; i < profile->n_tables && !has; i++)
+			for (size_t k = 0; k < profile->tables[i]->n_values && !has; k++)
+				has = profile->tables[i]->values[k].metric == (int)m;
 		if (has)
 			json_array_append_new(list, json_string(metric_info(m)->name));
 	}
 	return list;
 }
 
-static json_t *profile_json(const struct profile *p)
+static json_t *profile_json(const struct profile *profile)
 {
 	json_t *protocols = json_array();
-	if (p->snmp)
+	if (profile->snmp)
 		json_array_append_new(protocols, json_string("snmp"));
-	if (p->gnmi)
+	if (profile->gnmi)
 		json_array_append_new(protocols, json_string("gnmi"));
-	return json_pack("{s:s, s:o, s:s, s:i, s:o, s:o}", "name", p->name, "protocols", protocols,
-		"doc", p->doc, "tables", (int)p->n_tables, "metrics", metrics_json(p), "match",
-		matches_json(p));
+	return json_pack("{s:s, s:o, s:s, s:i, s:o, s:o}", "name", profile->name, "protocols",
+		protocols, "doc", profile->doc, "tables", (int)profile->n_tables, "metrics",
+		metrics_json(profile), "match", matches_json(profile));
 }
 
 static const struct column list_columns[] = {
@@ -137,29 +139,29 @@ static const struct column list_columns[] = {
 static const struct view list_view = {
 	"profiles", "profiles", list_columns, rw_countof(list_columns), NULL, "no profiles"};
 
-static int run_list(const struct globals *g, const struct profiles *profiles)
+static int cmd_profile_run_list(const struct globals *globals, const struct profiles *profiles)
 {
 	json_t *rows = json_array();
 	for (size_t i = 0; i < profiles_count(profiles); i++)
 		json_array_append_new(rows, profile_json(profiles_at(profiles, i)));
 	json_t *doc = json_pack("{s:o}", "profiles", rows);
-	int rc = print(g, doc, &list_view);
+	int rc = cmd_profile_print(globals, doc, &list_view);
 	json_decref(doc);
 	return rc;
 }
 
-static json_t *table_rows(const struct profile_table *t)
+static json_t *table_rows(const struct profile_table *table)
 {
 	json_t *rows = json_array();
-	for (size_t k = 0; k < t->n_values; k++) {
-		const struct profile_value *v = &t->values[k];
+	for (size_t k = 0; k < table->n_values; k++) {
+		const struct profile_value *v = &table->values[k];
 		char oid[PROFILE_OID_MAX * 11] = "";
-		for (size_t i = 0; i < t->columns[v->column].n; i++)
+		for (size_t i = 0; i < table->columns[v->column].n; i++)
 			snprintf(oid + strlen(oid), sizeof(oid) - strlen(oid), i ? ".%u" : "%u",
-				t->columns[v->column].v[i]);
+				table->columns[v->column].v[i]);
 		json_array_append_new(rows,
-			json_pack("{s:s, s:s, s:s, s:s, s:b, s:s}", "table", t->name, "cadence",
-				cadence_name(t->cadence), "oid", oid, "value",
+			json_pack("{s:s, s:s, s:s, s:s, s:b, s:s}", "table", table->name, "cadence",
+				cadence_name(table->cadence), "oid", oid, "value",
 				v->metric >= 0 ? metric_info((unsigned)v->metric)->name
 					       : profile_attribute_name(v->attribute),
 				"fallback", v->fallback, "doc", v->doc));
@@ -167,15 +169,15 @@ static json_t *table_rows(const struct profile_table *t)
 	return rows;
 }
 
-static json_t *stream_rows(const struct profile_gnmi_stream *s)
+static json_t *stream_rows(const struct profile_gnmi_stream *stream)
 {
 	static const char *const attributes[] = {"", "port_alias", "boot_time", "sysname"};
 	json_t *rows = json_array();
-	for (size_t k = 0; k < s->n_values; k++) {
-		const struct profile_gnmi_value *v = &s->values[k];
+	for (size_t k = 0; k < stream->n_values; k++) {
+		const struct profile_gnmi_value *v = &stream->values[k];
 		json_array_append_new(rows,
-			json_pack("{s:s, s:s, s:s, s:s, s:b, s:s}", "table", s->name, "cadence",
-				s->slow ? "slow" : "fast", "oid", v->path, "value",
+			json_pack("{s:s, s:s, s:s, s:s, s:b, s:s}", "table", stream->name,
+				"cadence", stream->slow ? "slow" : "fast", "oid", v->path, "value",
 				v->metric >= 0      ? metric_info((unsigned)v->metric)->name
 					: v->refers ? v->refers
 						    : attributes[v->attribute],
@@ -184,7 +186,8 @@ static json_t *stream_rows(const struct profile_gnmi_stream *s)
 	return rows;
 }
 
-static void show_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void cmd_profile_show_text(
+	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
 	fputs(json_string_value(json_object_get(doc, "text")), out);
 }
@@ -196,10 +199,11 @@ static const struct column show_columns[] = {
 	{"value", "VALUE", COL_TEXT, false},
 	{"doc", "WHAT", COL_TEXT, false},
 };
-static const struct view show_view = {
-	"profile", "columns", show_columns, rw_countof(show_columns), show_text, "no columns"};
+static const struct view show_view = {"profile", "columns", show_columns, rw_countof(show_columns),
+	cmd_profile_show_text, "no columns"};
 
-static int run_show(const struct globals *g, const struct profiles *profiles, const char *name)
+static int cmd_profile_run_show(
+	const struct globals *globals, const struct profiles *profiles, const char *name)
 {
 	const struct profile *p = profiles_get(profiles, name);
 	if (!p) {
@@ -234,7 +238,7 @@ static int run_show(const struct globals *g, const struct profiles *profiles, co
 	json_object_set_new(doc, "extends", json_string_or_null(p->extends));
 	json_object_set_new(doc, "file", json_string(p->file));
 	json_object_set_new(doc, "text", json_string_or_null(p->text));
-	int rc = print(g, doc, &show_view);
+	int rc = cmd_profile_print(globals, doc, &show_view);
 	json_decref(doc);
 	return rc;
 }
@@ -259,91 +263,94 @@ struct test {
 	char reason[256];
 };
 
-static uint64_t sample_key(const struct sample *s)
+static uint64_t sample_key(const struct sample *sample)
 {
-	return (uint64_t)s->entity << 16 | s->metric;
+	return (uint64_t)sample->entity << 16 | sample->metric;
 }
 
-static const char *column_verdict(const struct snmp_column_view *v)
+static const char *column_verdict(const struct snmp_column_view *view)
 {
-	if (v->rows == 0)
-		return v->fallback ? "not needed" : "empty";
-	if (v->wrong_type)
+	if (view->rows == 0)
+		return view->fallback ? "not needed" : "empty";
+	if (view->wrong_type)
 		return "wrong type";
-	return v->zero == v->rows ? "all zero" : "answers";
+	return view->zero == view->rows ? "all zero" : "answers";
 }
 
-static void column_add(void *arg, const struct snmp_column_view *v)
+static void cmd_profile_column_add(void *arg, const struct snmp_column_view *view)
 {
 	struct test *t = arg;
 	json_array_append_new(t->columns,
-		json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:s}", "table", v->table,
-			"cadence", v->slow ? "slow" : "fast", "oid", v->oid, "value", v->what,
-			"verdict", column_verdict(v), "rows", (json_int_t)v->rows, "zero",
-			(json_int_t)v->zero, "wrong_type", (json_int_t)v->wrong_type, "type",
-			json_string_or_null(*v->type ? v->type : NULL), "doc", v->doc));
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:s}", "table",
+			view->table, "cadence", view->slow ? "slow" : "fast", "oid", view->oid,
+			"value", view->what, "verdict", column_verdict(view), "rows",
+			(json_int_t)view->rows, "zero", (json_int_t)view->zero, "wrong_type",
+			(json_int_t)view->wrong_type, "type",
+			json_string_or_null(*view->type ? view->type : NULL), "doc", view->doc));
 }
 
-static void implausible(struct test *t, const struct sample *s, const char *why, double value)
+static void cmd_profile_implausible(
+	struct test *test, const struct sample *sample, const char *why, double value)
 {
-	const struct entity *e = entity_get(t->entities, s->entity);
-	if (json_array_size(t->implausible) < 100)
-		json_array_append_new(t->implausible,
+	const struct entity *e = entity_get(test->entities, sample->entity);
+	if (json_array_size(test->implausible) < 100)
+		json_array_append_new(test->implausible,
 			json_pack("{s:s, s:s, s:o, s:s, s:f}", "metric",
-				metric_info(s->metric)->name, "port", e->port, "priority",
+				metric_info(sample->metric)->name, "port", e->port, "priority",
 				e->priority == PRIO_NONE ? json_null() : json_integer(e->priority),
 				"why", why, "value", value));
 }
 
-/* judge - two readings of one counter. */
-static void judge(struct test *t, const struct sample *a, const struct sample *b)
+/* cmd_profile_judge - two readings of one counter. */
+static void cmd_profile_judge(
+	struct test *test, const struct sample *left, const struct sample *right)
 {
-	const struct metric_info *m = metric_info(b->metric);
-	if (m->kind != METRIC_COUNTER || b->t_ns <= a->t_ns)
+	const struct metric_info *m = metric_info(right->metric);
+	if (m->kind != METRIC_COUNTER || right->t_ns <= left->t_ns)
 		return;
-	if (b->value != a->value)
-		t->moved++;
-	if (b->flags & SF_RESTART)
+	if (right->value != left->value)
+		test->moved++;
+	if (right->flags & SF_RESTART)
 		return;
-	double seconds = (double)(b->t_ns - a->t_ns) / NS_PER_S,
-	       per_s = (double)(b->value - a->value) / seconds;
-	if (b->value < a->value) {
-		if (!(b->flags & SF_WRAP32))
-			implausible(t, b, "went back without a restart",
-				(double)a->value - (double)b->value);
+	double seconds = (double)(right->t_ns - left->t_ns) / NS_PER_S,
+	       per_s = (double)(right->value - left->value) / seconds;
+	if (right->value < left->value) {
+		if (!(right->flags & SF_WRAP32))
+			cmd_profile_implausible(test, right, "went back without a restart",
+				(double)left->value - (double)right->value);
 		return;
 	}
 	uint64_t speed = 0;
-	const struct entity *e = entity_get(t->entities, b->entity);
-	if ((b->metric == M_PORT_IN_OCTETS || b->metric == M_PORT_OUT_OCTETS ||
-		    b->metric == M_QUEUE_OUT_OCTETS) &&
-		smap_get(t->speeds, e->port, strlen(e->port), &speed) && speed &&
+	const struct entity *e = entity_get(test->entities, right->entity);
+	if ((right->metric == M_PORT_IN_OCTETS || right->metric == M_PORT_OUT_OCTETS ||
+		    right->metric == M_QUEUE_OUT_OCTETS) &&
+		smap_get(test->speeds, e->port, strlen(e->port), &speed) && speed &&
 		per_s * 8 > (double)speed * LINE_RATE_MARGIN)
-		implausible(t, b, "faster than the line, bit/s", per_s * 8);
-	if ((b->metric == M_PFC_RX_PAUSE_NS || b->metric == M_PFC_TX_PAUSE_NS) &&
+		cmd_profile_implausible(test, right, "faster than the line, bit/s", per_s * 8);
+	if ((right->metric == M_PFC_RX_PAUSE_NS || right->metric == M_PFC_TX_PAUSE_NS) &&
 		per_s > (double)NS_PER_S * LINE_RATE_MARGIN)
-		implausible(
-			t, b, "paused longer than the time between the readings, ns per s", per_s);
+		cmd_profile_implausible(test, right,
+			"paused longer than the time between the readings, ns per s", per_s);
 }
 
-static void on_samples(void *arg, const struct sample *v, size_t n)
+static void cmd_profile_on_samples(void *arg, const struct sample *samples, size_t n)
 {
 	struct test *t = arg;
 	t->n_samples += n;
 	for (size_t i = 0; i < n; i++) {
 		uint64_t at;
-		if (map_get(t->first, sample_key(&v[i]), &at)) {
+		if (map_get(t->first, sample_key(&samples[i]), &at)) {
 			if (t->polls > 0)
-				judge(t, &t->samples.v[at], &v[i]);
+				cmd_profile_judge(t, &t->samples.v[at], &samples[i]);
 			continue;
 		}
-		map_put(t->first, sample_key(&v[i]), t->samples.n);
+		map_put(t->first, sample_key(&samples[i]), t->samples.n);
 		rw_grow(t->samples.v, t->samples.n, t->samples.cap);
-		t->samples.v[t->samples.n++] = v[i];
+		t->samples.v[t->samples.n++] = samples[i];
 	}
 }
 
-static void on_target(void *arg, const struct target *state)
+static void cmd_profile_on_target(void *arg, const struct target *state)
 {
 	struct test *t = arg;
 	if (state->state == TARGET_BACKOFF) {
@@ -355,12 +362,12 @@ static void on_target(void *arg, const struct target *state)
 		return;
 	t->polls = state->polls;
 	if (state->polls == 1)
-		snmp_target_columns(t->target, column_add, t);
+		snmp_target_columns(t->target, cmd_profile_column_add, t);
 	if (state->polls >= 2)
 		loop_stop(t->loop);
 }
 
-static void on_device(
+static void cmd_profile_on_device(
 	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
 {
 	struct test *t = arg;
@@ -369,23 +376,24 @@ static void on_device(
 		"{s:s, s:s, s:s}", "profile", profile, "sysname", sysname, "descr", descr);
 }
 
-static void on_port(
+static void cmd_profile_on_port(
 	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
 {
 	struct test *t = arg;
 	smap_put(t->speeds, port, strlen(port), speed_bps);
 }
 
-static void on_flows(void *arg, const struct flow_sample *v, size_t n)
+static void cmd_profile_on_flows(void *arg, const struct flow_sample *flows, size_t n)
 {
 }
 
-static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
+static void cmd_profile_on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
 	const char *port, const char *text)
 {
 }
 
-static void test_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void test_text(
+	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
 	const json_t *identity = json_object_get(doc, "device");
 	const char *table = "";
@@ -439,22 +447,22 @@ static const struct column test_columns[] = {
 static const struct view test_view = {
 	"profile test", "columns", test_columns, rw_countof(test_columns), test_text, "no columns"};
 
-static int test_report(const struct globals *g, struct test *t)
+static int test_report(const struct globals *globals, struct test *test)
 {
 	double p50, p95;
-	target_poll_quantiles(snmp_target_state(t->target), &p50, &p95);
+	target_poll_quantiles(snmp_target_state(test->target), &p50, &p95);
 	json_t *doc = json_pack("{s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:o, s:i}", "target",
-		t->device, "address", snmp_target_state(t->target)->address, "device", t->identity,
-		"columns", t->columns, "implausible", t->implausible, "values",
-		(json_int_t)(t->n_samples / 2), "moved", (json_int_t)t->moved, "poll_s",
-		json_number_or_null(p50), "max_repetitions",
-		(int)snmp_target_max_repetitions(t->target));
-	int rc = print(g, doc, &test_view);
+		test->device, "address", snmp_target_state(test->target)->address, "device",
+		test->identity, "columns", test->columns, "implausible", test->implausible,
+		"values", (json_int_t)(test->n_samples / 2), "moved", (json_int_t)test->moved,
+		"poll_s", json_number_or_null(p50), "max_repetitions",
+		(int)snmp_target_max_repetitions(test->target));
+	int rc = cmd_profile_print(globals, doc, &test_view);
 	json_decref(doc);
 	return rc;
 }
 
-static void on_limit(void *arg)
+static void cmd_profile_on_limit(void *arg)
 {
 	struct test *t = arg;
 	t->failed = true;
@@ -463,11 +471,12 @@ static void on_limit(void *arg)
 }
 
 /* test_run - poll @device twice and report. */
-static int test_run(const struct globals *g, const struct config_device *device,
+static int test_run(const struct globals *globals, const struct config_device *device,
 	const struct config *config, int64_t run_ns)
 {
 	struct test t = {.device = device->name, .run_ns = run_ns};
-	struct sink sink = {&t, on_samples, on_flows, on_target, on_device, on_port, on_event};
+	struct sink sink = {&t, cmd_profile_on_samples, cmd_profile_on_flows, cmd_profile_on_target,
+		cmd_profile_on_device, cmd_profile_on_port, cmd_profile_on_event};
 	struct err e = {0};
 	if (loop_new(&t.loop) < 0) {
 		fprintf(stderr, "rocewatch: no event loop: %s\n", strerror(errno));
@@ -479,7 +488,7 @@ static int test_run(const struct globals *g, const struct config_device *device,
 	t.identity = json_pack("{s:s, s:s, s:s}", "profile", "", "sysname", "", "descr", "");
 	t.speeds = smap_new();
 	t.first = map_new();
-	t.limit = loop_timer_new(t.loop, on_limit, &t);
+	t.limit = loop_timer_new(t.loop, cmd_profile_on_limit, &t);
 	loop_timer_start(t.limit, 2 * (run_ns + device->snmp->deadline_ns) + 5 * NS_PER_S, 0);
 	snmp_init();
 	int rc = snmp_target_new(t.loop, t.entities, device, config, &sink, &t.target, &e);
@@ -490,7 +499,7 @@ static int test_run(const struct globals *g, const struct config_device *device,
 		loop_run(t.loop);
 		if (t.failed)
 			fprintf(stderr, "rocewatch: %s: %s\n", device->name, t.reason);
-		rc = t.failed ? EXIT_FAILED : test_report(g, &t);
+		rc = t.failed ? EXIT_FAILED : test_report(globals, &t);
 		snmp_target_free(t.target);
 	}
 	loop_timer_free(t.limit);
@@ -532,32 +541,32 @@ static bool address_read(const char *text, char *buf, size_t size, uint16_t *ret
 }
 
 /* run_test_gnmi - a configured device, as it is configured. */
-static int run_test_gnmi(struct command_args *a, const struct config *config,
+static int run_test_gnmi(struct command_args *args, const struct config *config,
 	const struct config_device *configured, int64_t run_ns)
 {
 	struct config_device device = *configured;
 	struct config_gnmi gnmi = *device.gnmi;
-	const char *profile = command_opt(&command_profile, a, "profile");
+	const char *profile = command_opt(&command_profile, args, "profile");
 	device.gnmi = &gnmi;
 	device.profile = profile ? profile : device.profile;
 	if (gnmi.interval_ns > run_ns / 3 && run_ns / 3 >= NS_PER_S)
 		gnmi.interval_ns = run_ns / 3; /* so that something can move */
-	if (!a->g->verbose)
+	if (!args->g->verbose)
 		log_set_level(LOG_ERROR_);
-	return profile_test_gnmi(a->g, &device, config, run_ns);
+	return profile_test_gnmi(args->g, &device, config, run_ns);
 }
 
-static int run_test(struct command_args *a, const struct config *config, const char *target)
+static int run_test(struct command_args *args, const struct config *config, const char *target)
 {
 	const struct command *c = &command_profile;
-	const char *file = command_opt(c, a, "community-file"),
-		   *name = command_opt(c, a, "credentials"), *text,
-		   *protocol = command_opt(c, a, "protocol");
+	const char *file = command_opt(c, args, "community-file"),
+		   *name = command_opt(c, args, "credentials"), *text,
+		   *protocol = command_opt(c, args, "protocol");
 	int64_t run_ns = TEST_SECONDS * NS_PER_S, timeout_ns = 2 * NS_PER_S;
 	char host[256];
-	if (((text = command_opt(c, a, "for")) &&
+	if (((text = command_opt(c, args, "for")) &&
 		    (unit_duration(text, &run_ns, NULL) < 0 || run_ns < NS_PER_S / 10)) ||
-		((text = command_opt(c, a, "timeout")) &&
+		((text = command_opt(c, args, "timeout")) &&
 			(unit_duration(text, &timeout_ns, NULL) < 0 || timeout_ns < NS_PER_MS)))
 		return usage_error(c, "read '%s', expected a duration such as 10s", text);
 
@@ -575,7 +584,7 @@ static int run_test(struct command_args *a, const struct config *config, const c
 			if (config->devices[i].gnmi &&
 				(str_eq(protocol, "gnmi") ||
 					(!protocol && !config->devices[i].snmp)))
-				return run_test_gnmi(a, config, &config->devices[i], run_ns);
+				return run_test_gnmi(args, config, &config->devices[i], run_ns);
 			if (!config->devices[i].snmp || str_eq(protocol, "gnmi"))
 				return usage_error(c, "device %s is not asked over %s", target,
 					protocol ? protocol : "SNMP");
@@ -605,22 +614,22 @@ static int run_test(struct command_args *a, const struct config *config, const c
 				: "'%s' is not a configured device: give --community-file FILE or "
 				  "--credentials NAME",
 			target);
-	if ((text = command_opt(c, a, "profile")))
+	if ((text = command_opt(c, args, "profile")))
 		device.profile = text;
 	snmp.interval_ns = run_ns;
 	snmp.slow_interval_ns = 3600 * NS_PER_S;
 	if (!snmp.deadline_ns)
 		snmp.deadline_ns = 60 * NS_PER_S;
-	if (!a->g->verbose)
+	if (!args->g->verbose)
 		log_set_level(LOG_ERROR_); /* what goes wrong is told once, at the end */
-	return test_run(a->g, &device, config ? config : &none, run_ns);
+	return test_run(args->g, &device, config ? config : &none, run_ns);
 }
 
 /* ---- the command --------------------------------------------------------- */
 
-static int run(struct command_args *a)
+static int cmd_profile_run(struct command_args *args)
 {
-	const char *verb = a->argc > 0 ? a->argv[0] : NULL;
+	const char *verb = args->argc > 0 ? args->argv[0] : NULL;
 	struct config *config = NULL;
 	struct profiles *profiles = NULL;
 	bool list = str_eq(verb, "list"), show = str_eq(verb, "show"), test = str_eq(verb, "test");
@@ -628,18 +637,18 @@ static int run(struct command_args *a)
 		return usage_error(&command_profile,
 			verb ? "read '%s', expected list, show NAME or test TARGET" : "%s",
 			verb ? verb : "expected list, show NAME or test TARGET");
-	if (a->argc != (list ? 1 : 2))
+	if (args->argc != (list ? 1 : 2))
 		return usage_error(&command_profile,
 			list           ? "'list' takes no argument"
 				: show ? "expected the name of one profile"
 				       : "expected one target");
-	int rc = config_get(a->g, false, &config) < 0 ? EXIT_USAGE : EXIT_OK;
+	int rc = config_get(args->g, false, &config) < 0 ? EXIT_USAGE : EXIT_OK;
 	if (rc == EXIT_OK && profiles_get_all(config, &profiles) < 0)
 		rc = EXIT_USAGE;
 	if (rc == EXIT_OK)
-		rc = list      ? run_list(a->g, profiles)
-			: show ? run_show(a->g, profiles, a->argv[1])
-			       : run_test(a, config, a->argv[1]);
+		rc = list      ? cmd_profile_run_list(args->g, profiles)
+			: show ? cmd_profile_run_show(args->g, profiles, args->argv[1])
+			       : run_test(args, config, args->argv[1]);
 	profiles_free(profiles);
 	config_free(config);
 	return rc;
@@ -659,5 +668,5 @@ const struct command command_profile = {
 		"Exit code: 0 done, 1 the device does not answer, 2 bad usage or configuration.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = run,
+	.run = cmd_profile_run,
 };

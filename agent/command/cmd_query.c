@@ -50,30 +50,30 @@ struct query {
 	enum agg agg;
 };
 
-static int raw_row(void *arg, const struct sample *s)
+static int raw_row(void *arg, const struct sample *sample)
 {
 	struct query *q = arg;
-	const struct metric_info *info = metric_info(s->metric);
+	const struct metric_info *info = metric_info(sample->metric);
 	struct entities *entities = series_db_entities(q->x.db);
-	struct query_row r = {.t_ns = s->t_ns,
-		.entity = entity_get(entities, s->entity),
-		.metric = s->metric,
-		.flags = s->flags};
+	struct query_row r = {.t_ns = sample->t_ns,
+		.entity = entity_get(entities, sample->entity),
+		.metric = sample->metric,
+		.flags = sample->flags};
 
 	if (!r.entity)
 		return 0;
 	switch (info->type) {
 	case TYPE_U64:
 		r.kind = VALUE_U64;
-		r.u64 = s->value;
+		r.u64 = sample->value;
 		break;
 	case TYPE_F64:
-		r.kind = isfinite(sample_f64(s->value)) ? VALUE_F64 : VALUE_NONE;
-		r.f64 = sample_f64(s->value);
+		r.kind = isfinite(sample_f64(sample->value)) ? VALUE_F64 : VALUE_NONE;
+		r.f64 = sample_f64(sample->value);
 		break;
 	case TYPE_TEXT:
 		r.kind = VALUE_TEXT;
-		r.text = entities_text_get(entities, s->value);
+		r.text = entities_text_get(entities, sample->value);
 		break;
 	}
 	return query_out_row(&q->out, &r);
@@ -86,51 +86,54 @@ struct span {
 	double gate;
 };
 
-static void set_number(struct query_row *r, double v)
+static void set_number(struct query_row *row, double value)
 {
-	r->kind = isfinite(v) ? VALUE_F64 : VALUE_NONE;
-	r->f64 = v;
+	row->kind = isfinite(value) ? VALUE_F64 : VALUE_NONE;
+	row->f64 = value;
 }
 
-static double aggregate(enum agg agg, double *v, size_t n)
+static double cmd_query_aggregate(enum agg agg, double *values, size_t n)
 {
 	double sum = 0, max = -INFINITY;
 
 	if (agg == AGG_P99)
-		return quantile_of(v, n, 0.99);
+		return quantile_of(values, n, 0.99);
 	for (size_t i = 0; i < n; i++) {
-		sum += v[i];
-		max = v[i] > max ? v[i] : max;
+		sum += values[i];
+		max = values[i] > max ? values[i] : max;
 	}
 	return n == 0 ? NAN : agg == AGG_MAX ? max : sum / (double)n;
 }
 
-static void set_rate(const struct query *q, const struct span *p, struct query_row *r)
+static void set_rate(const struct query *query, const struct span *span, struct query_row *row)
 {
 	double rate;
 
-	if (q->agg == AGG_DEFAULT || q->agg == AGG_MEAN) {
+	if (query->agg == AGG_DEFAULT || query->agg == AGG_MEAN) {
 		/* the mean of rates over true intervals is the increase over the time they cover */
-		if (series_rate(p->s, p->from_ns, p->to_ns, p->gate, &rate, NULL) == 0)
-			set_number(r, rate);
+		if (series_rate(span->s, span->from_ns, span->to_ns, span->gate, &rate, NULL) == 0)
+			set_number(row, rate);
 		return;
 	}
-	uint32_t begin = series_after(p->s, p->from_ns), end = series_after(p->s, p->to_ns);
+	uint32_t begin = series_after(span->s, span->from_ns),
+		 end = series_after(span->s, span->to_ns);
 	rw_cleanup(freep) double *v = rw_calloc(end - begin + 1, sizeof(*v));
 	size_t n = 0;
 	for (uint32_t i = begin; i < end; i++) {
-		int64_t from = i > 0 ? p->s->t_ns[i - 1] : p->from_ns;
-		if (series_rate(p->s, from, p->s->t_ns[i], p->gate, &rate, NULL) == 0)
+		int64_t from = i > 0 ? span->s->t_ns[i - 1] : span->from_ns;
+		if (series_rate(span->s, from, span->s->t_ns[i], span->gate, &rate, NULL) == 0)
 			v[n++] = rate;
 	}
-	set_number(r, aggregate(q->agg, v, n));
+	set_number(row, cmd_query_aggregate(query->agg, v, n));
 }
 
-static void set_value(const struct query *q, const struct span *p, struct query_row *r)
+static void cmd_query_set_value(
+	const struct query *query, const struct span *span, struct query_row *row)
 {
-	const struct metric_info *info = metric_info(q->metric);
-	uint32_t begin = series_after(p->s, p->from_ns), end = series_after(p->s, p->to_ns);
-	enum agg agg = q->agg;
+	const struct metric_info *info = metric_info(query->metric);
+	uint32_t begin = series_after(span->s, span->from_ns),
+		 end = series_after(span->s, span->to_ns);
+	enum agg agg = query->agg;
 
 	if (begin == end)
 		return;
@@ -140,42 +143,46 @@ static void set_value(const struct query *q, const struct span *p, struct query_
 							 : AGG_DEFAULT;
 	/* counters and states: as they stood at the end of the step */
 	if (agg == AGG_DEFAULT || info->type == TYPE_TEXT) {
-		uint64_t v = p->s->value[end - 1];
-		r->kind = info->type == TYPE_U64 ? VALUE_U64
-			: info->type == TYPE_F64 ? VALUE_F64
-						 : VALUE_TEXT;
-		r->u64 = v;
-		r->f64 = sample_f64(v);
-		r->text = r->kind == VALUE_TEXT ? entities_text_get(series_db_entities(q->x.db), v)
-						: NULL;
+		uint64_t v = span->s->value[end - 1];
+		row->kind = info->type == TYPE_U64 ? VALUE_U64
+			: info->type == TYPE_F64   ? VALUE_F64
+						   : VALUE_TEXT;
+		row->u64 = v;
+		row->f64 = sample_f64(v);
+		row->text = row->kind == VALUE_TEXT
+			? entities_text_get(series_db_entities(query->x.db), v)
+			: NULL;
 		return;
 	}
 	rw_cleanup(freep) double *v = rw_calloc(end - begin, sizeof(*v));
 	uint64_t max = 0;
 	for (uint32_t i = begin; i < end; i++) {
-		v[i - begin] = sample_number(q->metric, p->s->value[i]);
-		max = p->s->value[i] > max ? p->s->value[i] : max;
+		v[i - begin] = sample_number(query->metric, span->s->value[i]);
+		max = span->s->value[i] > max ? span->s->value[i] : max;
 	}
 	if (agg == AGG_MAX && info->type == TYPE_U64) {
-		r->kind = VALUE_U64; /* exact, beyond what a double holds */
-		r->u64 = max;
+		row->kind = VALUE_U64; /* exact, beyond what a double holds */
+		row->u64 = max;
 		return;
 	}
-	set_number(r, aggregate(agg, v, end - begin));
+	set_number(row, cmd_query_aggregate(agg, v, end - begin));
 }
 
 /* 1.02 x line rate in bytes/s: no counter of bytes grows faster than its port; 0 = no gate. */
-static double gate_of(const struct query *q, const struct window *w, const struct entity *e)
+static double gate_of(
+	const struct query *query, const struct window *window, const struct entity *entity)
 {
 	uint64_t bps = 0;
 
-	if (strcmp(metric_info(q->metric)->unit, "bytes") != 0)
+	if (strcmp(metric_info(query->metric)->unit, "bytes") != 0)
 		return 0;
-	const struct series *speed = window_series(
-		w, entities_find(w->entities, e->device, e->port, PRIO_NONE), M_PORT_SPEED_BPS);
-	if (series_state(speed, q->x.to_ns, INT64_MAX, &bps) < 0 && q->x.config) {
-		const struct fabric_device *d = fabric_device(q->x.config->fabric, e->device);
-		const struct fabric_port *p = d ? fabric_port(d, e->port) : NULL;
+	const struct series *speed = window_series(window,
+		entities_find(window->entities, entity->device, entity->port, PRIO_NONE),
+		M_PORT_SPEED_BPS);
+	if (series_state(speed, query->x.to_ns, INT64_MAX, &bps) < 0 && query->x.config) {
+		const struct fabric_device *d =
+			fabric_device(query->x.config->fabric, entity->device);
+		const struct fabric_port *p = d ? fabric_port(d, entity->port) : NULL;
 		bps = p ? p->speed_bps : 0;
 	}
 	return 1.02 * (double)bps / 8;
@@ -183,32 +190,33 @@ static double gate_of(const struct query *q, const struct window *w, const struc
 
 /* Rounded down, also before 1970: recorded cases may begin at 0 and the hour before it is asked for
  * by default. */
-static int64_t step_of(int64_t t_ns, int64_t step_ns)
+static int64_t cmd_query_step_of(int64_t t_ns, int64_t step_ns)
 {
 	return t_ns >= 0 ? t_ns / step_ns : -((-t_ns + step_ns - 1) / step_ns);
 }
 
-static int steps(struct query *q, const struct series *s, struct query_row *r, double gate)
+static int cmd_query_steps(
+	struct query *query, const struct series *series, struct query_row *row, double gate)
 {
-	int64_t first = step_of(q->x.from_ns, q->step_ns),
-		last = step_of(q->x.to_ns - 1, q->step_ns);
+	int64_t first = cmd_query_step_of(query->x.from_ns, query->step_ns),
+		last = cmd_query_step_of(query->x.to_ns - 1, query->step_ns);
 
 	for (int64_t k = first; k <= last; k++) {
-		struct span p = {.s = s,
-			.from_ns = k * q->step_ns,
-			.to_ns = (k + 1) * q->step_ns,
+		struct span p = {.s = series,
+			.from_ns = k * query->step_ns,
+			.to_ns = (k + 1) * query->step_ns,
 			.gate = gate};
-		r->t_ns = p.to_ns;
-		r->kind = VALUE_NONE;
-		r->flags = 0;
-		for (uint32_t i = series_after(s, p.from_ns); i < s->n && s->t_ns[i] <= p.to_ns;
-			i++)
-			r->flags |= s->flags[i];
-		if (q->rate)
-			set_rate(q, &p, r);
+		row->t_ns = p.to_ns;
+		row->kind = VALUE_NONE;
+		row->flags = 0;
+		for (uint32_t i = series_after(series, p.from_ns);
+			i < series->n && series->t_ns[i] <= p.to_ns; i++)
+			row->flags |= series->flags[i];
+		if (query->rate)
+			set_rate(query, &p, row);
 		else
-			set_value(q, &p, r);
-		int rc = query_out_row(&q->out, r);
+			cmd_query_set_value(query, &p, row);
+		int rc = query_out_row(&query->out, row);
 		if (rc < 0)
 			return rc;
 	}
@@ -216,17 +224,20 @@ static int steps(struct query *q, const struct series *s, struct query_row *r, d
 }
 
 /* --rate without --step: the rate of the interval that ends at each sample. */
-static int sample_rates(struct query *q, const struct series *s, struct query_row *r, double gate)
+static int sample_rates(
+	struct query *query, const struct series *series, struct query_row *row, double gate)
 {
-	for (uint32_t i = series_after(s, q->x.from_ns - 1); i < s->n && s->t_ns[i] <= q->x.to_ns;
-		i++) {
+	for (uint32_t i = series_after(series, query->x.from_ns - 1);
+		i < series->n && series->t_ns[i] <= query->x.to_ns; i++) {
 		double rate;
-		r->t_ns = s->t_ns[i];
-		r->flags = s->flags[i];
-		r->kind = VALUE_NONE;
-		if (i > 0 && series_rate(s, s->t_ns[i - 1], s->t_ns[i], gate, &rate, NULL) == 0)
-			set_number(r, rate);
-		int rc = query_out_row(&q->out, r);
+		row->t_ns = series->t_ns[i];
+		row->flags = series->flags[i];
+		row->kind = VALUE_NONE;
+		if (i > 0 &&
+			series_rate(series, series->t_ns[i - 1], series->t_ns[i], gate, &rate,
+				NULL) == 0)
+			set_number(row, rate);
+		int rc = query_out_row(&query->out, row);
 		if (rc < 0)
 			return rc;
 	}
@@ -235,9 +246,9 @@ static int sample_rates(struct query *q, const struct series *s, struct query_ro
 
 /* The speeds of the ports of @ids belong to the window too: they are the gate. Returns a sorted
  * list without doubles; caller frees. */
-static int id_order(const void *a, const void *b)
+static int id_order(const void *left, const void *right)
 {
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint32_t x = *(const uint32_t *)left, y = *(const uint32_t *)right;
 
 	return (x > y) - (x < y);
 }
@@ -263,36 +274,39 @@ static uint32_t *with_ports(
 	return v;
 }
 
-static int run_windows(struct query *q, struct err *e)
+static int run_windows(struct query *query, struct err *e)
 {
-	const uint16_t metrics[] = {q->metric, M_PORT_SPEED_BPS};
-	int64_t from =
-		q->step_ns ? step_of(q->x.from_ns, q->step_ns) * q->step_ns : q->x.from_ns - 1;
-	int64_t to =
-		q->step_ns ? (step_of(q->x.to_ns - 1, q->step_ns) + 1) * q->step_ns : q->x.to_ns;
+	const uint16_t metrics[] = {query->metric, M_PORT_SPEED_BPS};
+	int64_t from = query->step_ns
+		? cmd_query_step_of(query->x.from_ns, query->step_ns) * query->step_ns
+		: query->x.from_ns - 1;
+	int64_t to = query->step_ns
+		? (cmd_query_step_of(query->x.to_ns - 1, query->step_ns) + 1) * query->step_ns
+		: query->x.to_ns;
 	rw_cleanup(freep) uint32_t *ids = NULL;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct window w;
 	size_t n, n_spec;
-	int r = series_db_match(q->x.db, &q->filter, &ids, &n, e);
+	int r = series_db_match(query->x.db, &query->filter, &ids, &n, e);
 
 	if (r < 0 || n == 0)
 		return r;
 	rw_cleanup(freep) uint32_t *wanted =
-		with_ports(series_db_entities(q->x.db), ids, n, &n_spec);
+		with_ports(series_db_entities(query->x.db), ids, n, &n_spec);
 	struct window_spec spec = {.metrics = metrics,
 		.n_metrics = rw_countof(metrics),
 		.entities = wanted,
 		.n_entities = n_spec};
-	r = window_from_db(q->x.db, a, &spec, from, to, &w, e);
+	r = window_from_db(query->x.db, a, &spec, from, to, &w, e);
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		const struct series *s = window_series(&w, ids[i], q->metric);
+		const struct series *s = window_series(&w, ids[i], query->metric);
 		struct query_row row = {
-			.entity = entity_get(w.entities, ids[i]), .metric = q->metric};
+			.entity = entity_get(w.entities, ids[i]), .metric = query->metric};
 		if (!s)
 			continue;
-		double gate = gate_of(q, &w, row.entity);
-		r = q->step_ns ? steps(q, s, &row, gate) : sample_rates(q, s, &row, gate);
+		double gate = gate_of(query, &w, row.entity);
+		r = query->step_ns ? cmd_query_steps(query, s, &row, gate)
+				   : sample_rates(query, s, &row, gate);
 	}
 	return r;
 }
@@ -311,7 +325,7 @@ static const struct view list_view = {.title = "Metrics",
 	.columns = list_columns,
 	.n_columns = rw_countof(list_columns)};
 
-static int run_list(const struct command_args *a)
+static int cmd_query_run_list(const struct command_args *args)
 {
 	json_t *v = json_array();
 
@@ -323,19 +337,19 @@ static int run_list(const struct command_args *a)
 				metric_scope_name(i->scope), "description", i->help));
 	}
 	json_t *doc = json_pack("{s:o}", "metrics", v);
-	int r = report_print(stdout, doc, &list_view, a->g->format, !a->g->no_header,
-		a->g->color == COLOR_ALWAYS);
+	int r = report_print(stdout, doc, &list_view, args->g->format, !args->g->no_header,
+		args->g->color == COLOR_ALWAYS);
 	json_decref(doc);
 	return r < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
-static int run_sql(struct query *q, const char *sql, struct err *e)
+static int run_sql(struct query *query, const char *sql, struct err *e)
 {
 	int r = series_db_sql_named(
-		q->x.db, sql, query_out_sql_names, query_out_sql_row, &q->out, e);
+		query->x.db, sql, query_out_sql_names, query_out_sql_row, &query->out, e);
 
 	if (r == 0)
-		r = query_out_end(&q->out);
+		r = query_out_end(&query->out);
 	if (r == -EIO && !*e->text)
 		err_set(e, r, "the result could not be written: %s", strerror(errno ? errno : EIO));
 	return r;
@@ -358,33 +372,35 @@ static int unknown_metric(const char *name)
 }
 
 /* 0, or the exit code after a message. */
-static int read_options(const struct command_args *a, struct query *q)
+static int cmd_query_read_options(const struct command_args *args, struct query *query)
 {
 	static const char *const aggs[] = {
 		[AGG_MAX] = "max", [AGG_MEAN] = "mean", [AGG_P99] = "p99"};
-	const char *priority = command_opt(&command_query, a, "priority"),
-		   *step = command_opt(&command_query, a, "step");
-	const char *agg = command_opt(&command_query, a, "agg");
+	const char *priority = command_opt(&command_query, args, "priority"),
+		   *step = command_opt(&command_query, args, "step");
+	const char *agg = command_opt(&command_query, args, "agg");
 	struct err e = {0};
 	int64_t n;
 
-	q->filter = (struct series_filter){.device = command_opt(&command_query, a, "device"),
-		.port = command_opt(&command_query, a, "port"),
-		.priority = -2};
+	query->filter =
+		(struct series_filter){.device = command_opt(&command_query, args, "device"),
+			.port = command_opt(&command_query, args, "port"),
+			.priority = -2};
 	if (priority) {
 		if (unit_int(priority, &n, &e) < 0 || n < 0 || n > 7)
 			return usage_error(&command_query,
 				"--priority: read '%.64s', expected 0 to 7", priority);
-		q->filter.priority = (int)n;
+		query->filter.priority = (int)n;
 	}
-	if (step && (unit_duration(step, &q->step_ns, &e) < 0 || q->step_ns <= 0))
+	if (step && (unit_duration(step, &query->step_ns, &e) < 0 || query->step_ns <= 0))
 		return usage_error(&command_query, "--step: %s",
-			q->step_ns <= 0 && !*e.text ? "expected a duration above zero" : e.text);
+			query->step_ns <= 0 && !*e.text ? "expected a duration above zero"
+							: e.text);
 	if (agg) {
 		for (unsigned i = AGG_MAX; i < rw_countof(aggs); i++)
 			if (str_eq(agg, aggs[i]))
-				q->agg = (enum agg)i;
-		if (q->agg == AGG_DEFAULT)
+				query->agg = (enum agg)i;
+		if (query->agg == AGG_DEFAULT)
 			return usage_error(&command_query,
 				"--agg: read '%.64s', expected max, mean or p99", agg);
 		if (!step)
@@ -392,89 +408,90 @@ static int read_options(const struct command_args *a, struct query *q)
 				"--agg says how the values of one step are joined: add --step, "
 				"e.g. --step 1m");
 	}
-	q->rate = command_opt(&command_query, a, "rate") != NULL;
+	query->rate = command_opt(&command_query, args, "rate") != NULL;
 	return 0;
 }
 
-static int read_metric(const struct command_args *a, struct query *q)
+static int read_metric(const struct command_args *args, struct query *query)
 {
-	int m = metric_by_name(a->argv[0]);
+	int m = metric_by_name(args->argv[0]);
 
 	if (m < 0)
-		return unknown_metric(a->argv[0]);
+		return unknown_metric(args->argv[0]);
 	const struct metric_info *info = metric_info((unsigned)m);
-	if (q->rate && info->kind != METRIC_COUNTER)
+	if (query->rate && info->kind != METRIC_COUNTER)
 		return usage_error(&command_query, "--rate is for counters; %s is a %s", info->name,
 			metric_kind_name(info->kind));
-	if (q->agg != AGG_DEFAULT && info->type == TYPE_TEXT)
+	if (query->agg != AGG_DEFAULT && info->type == TYPE_TEXT)
 		return usage_error(&command_query, "--agg is for numbers; %s is text", info->name);
-	q->metric = (uint16_t)m;
-	q->filter.metrics = &q->metric;
-	q->filter.n_metrics = 1;
+	query->metric = (uint16_t)m;
+	query->filter.metrics = &query->metric;
+	query->filter.n_metrics = 1;
 	return 0;
 }
 
 /* Steps begin with the database at the earliest: what lies before it is no gap. */
-static int clip(struct query *q, struct err *e)
+static int cmd_query_clip(struct query *query, struct err *e)
 {
 	int64_t first, last;
-	int r = series_db_range(q->x.db, &first, &last, e);
+	int r = series_db_range(query->x.db, &first, &last, e);
 
-	if (r == 0 && q->x.from_ns < first - 1 && first - 1 < q->x.to_ns)
-		q->x.from_ns = first - 1;
+	if (r == 0 && query->x.from_ns < first - 1 && first - 1 < query->x.to_ns)
+		query->x.from_ns = first - 1;
 	return r == -ENODATA ? 0 : r;
 }
 
-static int run_metric(struct query *q, struct err *e)
+static int run_metric(struct query *query, struct err *e)
 {
-	int r = q->step_ns ? clip(q, e) : 0;
+	int r = query->step_ns ? cmd_query_clip(query, e) : 0;
 
 	if (r < 0)
 		return r;
-	q->filter.from_ns = q->x.from_ns;
-	q->filter.to_ns = q->x.to_ns;
-	if (q->step_ns && (q->x.to_ns - q->x.from_ns) / q->step_ns > STEPS_MAX)
+	query->filter.from_ns = query->x.from_ns;
+	query->filter.to_ns = query->x.to_ns;
+	if (query->step_ns && (query->x.to_ns - query->x.from_ns) / query->step_ns > STEPS_MAX)
 		return err_set(e, -EINVAL,
 			"--step is so short that each series has more than %d rows; a longer step "
 			"or a shorter stretch of time is needed",
 			STEPS_MAX);
-	query_out_begin(&q->out);
-	r = q->rate || q->step_ns ? run_windows(q, e)
-				  : series_db_each(q->x.db, &q->filter, raw_row, q, e);
+	query_out_begin(&query->out);
+	r = query->rate || query->step_ns
+		? run_windows(query, e)
+		: series_db_each(query->x.db, &query->filter, raw_row, query, e);
 	if (r == 0)
-		r = query_out_end(&q->out);
+		r = query_out_end(&query->out);
 	if (r == -EIO && !*e->text)
 		err_set(e, r, "the result could not be written: %s", strerror(errno ? errno : EIO));
 	return r;
 }
 
-static int run(struct command_args *a)
+static int cmd_query_run(struct command_args *args)
 {
-	struct query q = {.out = {.format = a->g->format, .header = !a->g->no_header}};
+	struct query q = {.out = {.format = args->g->format, .header = !args->g->no_header}};
 	struct err e = {0};
-	bool sql = a->argc > 0 && str_eq(a->argv[0], "sql");
+	bool sql = args->argc > 0 && str_eq(args->argv[0], "sql");
 
-	if (command_opt(&command_query, a, "list"))
-		return a->argc > 0 ? usage_error(&command_query, "--list takes no metric")
-				   : run_list(a);
-	if (a->argc == 0)
+	if (command_opt(&command_query, args, "list"))
+		return args->argc > 0 ? usage_error(&command_query, "--list takes no metric")
+				      : cmd_query_run_list(args);
+	if (args->argc == 0)
 		return usage_error(
 			&command_query, "expected a metric; 'rocewatch query --list' names them");
-	if (a->argc != (sql ? 2 : 1))
+	if (args->argc != (sql ? 2 : 1))
 		return usage_error(&command_query,
 			sql ? "sql: expected one statement, in quotes"
 			    : "read '%.64s', expected one metric",
-			a->argv[a->argc - 1]);
+			args->argv[args->argc - 1]);
 	if (q.out.format == FORMAT_HTML || q.out.format == FORMAT_MD)
 		return usage_error(&command_query, "--format: expected table, csv, json or jsonl");
-	int rc = read_options(a, &q);
+	int rc = cmd_query_read_options(args, &q);
 	if (rc == 0 && !sql)
-		rc = read_metric(a, &q);
+		rc = read_metric(args, &q);
 	if (rc != 0)
 		return rc;
-	int r = client_open_data(&q.x, a->g, DEFAULT_SPAN_NS, &e);
+	int r = client_open_data(&q.x, args->g, DEFAULT_SPAN_NS, &e);
 	if (r == 0) {
-		r = sql ? run_sql(&q, a->argv[1], &e) : run_metric(&q, &e);
+		r = sql ? run_sql(&q, args->argv[1], &e) : run_metric(&q, &e);
 		client_done(&q.x);
 		if (r < 0 && sql)
 			/* a wrong statement is a failed run, whatever was wrong with it */
@@ -500,5 +517,5 @@ const struct command command_query = {
 		"config_history, flows and events; nothing can be written.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = run,
+	.run = cmd_query_run,
 };

@@ -75,31 +75,33 @@ static bool is_sqlite(const char *path)
 		memcmp(head, magic, sizeof(magic)) == 0;
 }
 
-static char *joined(const char *dir, const char *name)
+static char *cmd_replay_joined(const char *dir, const char *name)
 {
 	struct str b = {0};
 	str_addf(&b, "%s/%s", dir, name);
 	return b.s;
 }
 
-static int find_source(struct replay *r, struct err *e)
+static int find_source(struct replay *replay, struct err *e)
 {
 	struct stat st;
-	if (stat(r->from, &st) < 0)
-		return err_at(e, -errno, r->from, 0, 0, "cannot be read: %s", strerror(errno));
+	if (stat(replay->from, &st) < 0)
+		return err_at(e, -errno, replay->from, 0, 0, "cannot be read: %s", strerror(errno));
 	if (S_ISDIR(st.st_mode)) {
-		r->dir = rw_strdup(r->from);
-		r->samples_path = joined(r->from, "samples.tsv");
-	} else if (is_sqlite(r->from)) {
-		r->from_db = true;
+		replay->dir = rw_strdup(replay->from);
+		replay->samples_path = cmd_replay_joined(replay->from, "samples.tsv");
+	} else if (is_sqlite(replay->from)) {
+		replay->from_db = true;
 		return 0;
 	} else {
-		char *slash = strrchr(r->from, '/');
-		r->dir = slash ? strndup(r->from, slash == r->from ? 1 : (size_t)(slash - r->from))
-			       : rw_strdup(".");
-		r->samples_path = rw_strdup(r->from);
+		char *slash = strrchr(replay->from, '/');
+		replay->dir = slash
+			? strndup(replay->from,
+				  slash == replay->from ? 1 : (size_t)(slash - replay->from))
+			: rw_strdup(".");
+		replay->samples_path = rw_strdup(replay->from);
 	}
-	r->fabric_path = joined(r->dir, "fabric.yaml");
+	replay->fabric_path = cmd_replay_joined(replay->dir, "fabric.yaml");
 	return 0;
 }
 
@@ -114,37 +116,39 @@ static int print_errors(const struct err_list *errors, struct err *e)
 
 /* The configuration to judge by: --fabric, else -c, else what lies beside the samples or in the
  * database. */
-static int read_config(struct replay *r, struct err *e)
+static int cmd_replay_read_config(struct replay *replay, struct err *e)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	size_t n;
 	const struct option_table *const *tables = module_tables(&n);
 	int rc;
-	if (r->config)
+	if (replay->config)
 		return 0; /* read already, to find the store */
-	if (r->fabric || (!r->g->config_named && !r->from_db)) {
-		const char *path = r->fabric ? r->fabric : r->fabric_path;
+	if (replay->fabric || (!replay->g->config_named && !replay->from_db)) {
+		const char *path = replay->fabric ? replay->fabric : replay->fabric_path;
 		if (access(path, F_OK) < 0)
 			return err_at(e, -EINVAL, path, 0, 0,
 				"the fabric of the case is not there; name it with --fabric FILE");
-		rc = config_load(path, CONFIG_CASE, tables, n, &r->config, &errors);
-	} else if (r->g->config_named) {
-		rc = config_load(r->g->config_path, CONFIG_FULL, tables, n, &r->config, &errors);
+		rc = config_load(path, CONFIG_CASE, tables, n, &replay->config, &errors);
+	} else if (replay->g->config_named) {
+		rc = config_load(
+			replay->g->config_path, CONFIG_FULL, tables, n, &replay->config, &errors);
 	} else {
 		rw_cleanup(freep) char *yaml = NULL;
-		rc = series_db_fabric(r->db, r->to_ns ? r->to_ns : INT64_MAX, &yaml, e);
+		rc = series_db_fabric(
+			replay->db, replay->to_ns ? replay->to_ns : INT64_MAX, &yaml, e);
 		if (rc == -ENODATA)
-			return err_at(e, -EINVAL, r->from, 0, 0,
+			return err_at(e, -EINVAL, replay->from, 0, 0,
 				"holds no configuration; name one with --fabric FILE");
 		if (rc != 0)
 			return rc;
 		rc = config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE,
-			tables, n, &r->config, &errors);
+			tables, n, &replay->config, &errors);
 	}
 	return rc == 0 ? 0 : print_errors(&errors, e);
 }
 
-static int apply_sets(struct replay *r, const char *const *set, struct err *e)
+static int apply_sets(struct replay *replay, const char *const *set, struct err *e)
 {
 	for (; set && *set; set++) {
 		const char *equals = strchr(*set, '=');
@@ -155,49 +159,49 @@ static int apply_sets(struct replay *r, const char *const *set, struct err *e)
 				*set);
 		rw_cleanup(freep) char *key = strndup(*set, (size_t)(equals - *set));
 		struct err why = {0};
-		if (config_set(r->config, key, equals + 1, &why) != 0)
+		if (config_set(replay->config, key, equals + 1, &why) != 0)
 			return err_set(e, -EINVAL, "--set %.100s: %s", key, why.text);
 	}
 	return 0;
 }
 
-static int parse_around(struct replay *r, int64_t newest_ns, struct err *e)
+static int parse_around(struct replay *replay, int64_t newest_ns, struct err *e)
 {
 	int64_t span_ns = AROUND_SPAN_NS;
 	struct err why = {0};
 	wall_t t;
-	if (r->g->since || r->g->until)
+	if (replay->g->since || replay->g->until)
 		return err_set(
 			e, -EINVAL, "--around goes with --span, not with --since or --until");
-	if (r->g->span && unit_duration(r->g->span, &span_ns, &why) < 0)
+	if (replay->g->span && unit_duration(replay->g->span, &span_ns, &why) < 0)
 		return err_set(e, -EINVAL, "--span: %s", why.text);
-	if (wall_parse(r->g->around, (wall_t){newest_ns}, &t) != 0)
+	if (wall_parse(replay->g->around, (wall_t){newest_ns}, &t) != 0)
 		return err_set(e, -EINVAL,
 			"--around: read '%.60s', expected a time such as 2026-11-21T03:00:00Z or "
 			"24h",
-			r->g->around);
-	if (span_ns <= 0 || __builtin_sub_overflow(t.ns, span_ns, &r->from_ns) ||
-		__builtin_add_overflow(t.ns, span_ns, &r->to_ns))
+			replay->g->around);
+	if (span_ns <= 0 || __builtin_sub_overflow(t.ns, span_ns, &replay->from_ns) ||
+		__builtin_add_overflow(t.ns, span_ns, &replay->to_ns))
 		return err_set(e, -EINVAL, "--span: read '%.60s', expected a duration such as 10m",
-			r->g->span);
-	r->usage = false;
+			replay->g->span);
+	replay->usage = false;
 	return 0;
 }
 
-static int parse_times(struct replay *r, int64_t newest_ns, struct err *e)
+static int parse_times(struct replay *replay, int64_t newest_ns, struct err *e)
 {
 	const struct {
 		const char *option, *text;
 		int64_t *ret;
 	} times[] = {
-		{"--since", r->g->since, &r->from_ns},
-		{"--until", r->g->until, &r->to_ns},
+		{"--since", replay->g->since, &replay->from_ns},
+		{"--until", replay->g->until, &replay->to_ns},
 	};
-	r->usage = true;
-	if (r->g->span && !r->g->around)
+	replay->usage = true;
+	if (replay->g->span && !replay->g->around)
 		return err_set(e, -EINVAL, "--span goes with --around");
-	if (r->g->around)
-		return parse_around(r, newest_ns, e);
+	if (replay->g->around)
+		return parse_around(replay, newest_ns, e);
 	for (size_t k = 0; k < rw_countof(times); k++) {
 		wall_t t;
 		if (!times[k].text)
@@ -209,28 +213,29 @@ static int parse_times(struct replay *r, int64_t newest_ns, struct err *e)
 				times[k].option, times[k].text);
 		*times[k].ret = t.ns;
 	}
-	if (r->from_ns && r->to_ns && r->from_ns >= r->to_ns)
+	if (replay->from_ns && replay->to_ns && replay->from_ns >= replay->to_ns)
 		return err_set(e, -EINVAL, "--since is not before --until");
-	r->usage = false;
+	replay->usage = false;
 	return 0;
 }
 
 /* Keep only the samples of --since ... --until. */
-static void cut(struct replay *r)
+static void cmd_replay_cut(struct replay *replay)
 {
 	size_t n = 0;
-	for (size_t k = 0; k < r->samples.n; k++) {
-		int64_t t = r->samples.v[k].t_ns;
-		if ((!r->from_ns || t >= r->from_ns) && (!r->to_ns || t <= r->to_ns))
-			r->samples.v[n++] = r->samples.v[k];
+	for (size_t k = 0; k < replay->samples.n; k++) {
+		int64_t t = replay->samples.v[k].t_ns;
+		if ((!replay->from_ns || t >= replay->from_ns) &&
+			(!replay->to_ns || t <= replay->to_ns))
+			replay->samples.v[n++] = replay->samples.v[k];
 	}
-	r->samples.n = n;
+	replay->samples.n = n;
 }
 
-static bool anything_polled(const struct config *c)
+static bool anything_polled(const struct config *config)
 {
-	for (size_t k = 0; k < c->n_devices; k++) {
-		if (c->devices[k].snmp || c->devices[k].gnmi)
+	for (size_t k = 0; k < config->n_devices; k++) {
+		if (config->devices[k].snmp || config->devices[k].gnmi)
 			return true;
 	}
 	return false;
@@ -238,117 +243,124 @@ static bool anything_polled(const struct config *c)
 
 /* Samples of a device that the fabric does not have are kept and judged by nobody: most likely one
  * of the two is misspelt. */
-static void warn_unknown_devices(const struct replay *r)
+static void warn_unknown_devices(const struct replay *replay)
 {
-	for (uint32_t id = 1; id <= entities_count(r->entities) && !r->g->quiet; id++) {
-		const struct entity *e = entity_get(r->entities, id);
+	for (uint32_t id = 1; id <= entities_count(replay->entities) && !replay->g->quiet; id++) {
+		const struct entity *e = entity_get(replay->entities, id);
 		if (e && !*e->port && e->priority == PRIO_NONE &&
-			!fabric_device(r->config->fabric, e->device))
+			!fabric_device(replay->config->fabric, e->device))
 			fprintf(stderr,
 				"%s: warning: samples of device '%s', which the fabric does not "
 				"have: they are not judged\n",
-				r->samples_path, e->device);
+				replay->samples_path, e->device);
 	}
 }
 
-static int read_case(struct replay *r, struct err *e)
+static int read_case(struct replay *replay, struct err *e)
 {
-	int rc = replay_read(r->samples_path, r->entities, &r->samples, e);
+	int rc = replay_read(replay->samples_path, replay->entities, &replay->samples, e);
 	if (rc != 0)
 		return rc;
-	if (r->samples.n == 0)
-		return err_at(e, -ENODATA, r->samples_path, 0, 0, "holds no samples");
-	warn_unknown_devices(r);
-	rc = parse_times(r, r->samples.v[r->samples.n - 1].t_ns, e);
+	if (replay->samples.n == 0)
+		return err_at(e, -ENODATA, replay->samples_path, 0, 0, "holds no samples");
+	warn_unknown_devices(replay);
+	rc = parse_times(replay, replay->samples.v[replay->samples.n - 1].t_ns, e);
 	if (rc != 0)
 		return rc;
-	cut(r);
+	cmd_replay_cut(replay);
 	/* a case says how often it was sampled by its samples; the database keeps it with the
 	 * configuration */
-	int64_t interval_ns = replay_interval(r->samples.v, r->samples.n);
-	if (interval_ns > 0 && !anything_polled(r->config)) {
+	int64_t interval_ns = replay_interval(replay->samples.v, replay->samples.n);
+	if (interval_ns > 0 && !anything_polled(replay->config)) {
 		char text[32];
-		rc = config_set(r->config, "defaults.interval",
+		rc = config_set(replay->config, "defaults.interval",
 			unit_duration_text(text, sizeof(text), interval_ns), e);
 		if (rc != 0)
 			return rc;
 	}
-	return replay_captures(r->dir, r->config, r->entities, &r->flows, e);
+	return replay_captures(replay->dir, replay->config, replay->entities, &replay->flows, e);
 }
 
 /* ---- running ------------------------------------------------------------- */
 
-static int open_out(struct replay *r, struct err *e)
+static int open_out(struct replay *replay, struct err *e)
 {
-	if (!r->out)
+	if (!replay->out)
 		return 0;
-	if (access(r->out, F_OK) == 0)
-		return err_at(e, -EEXIST, r->out, 0, 0,
+	if (access(replay->out, F_OK) == 0)
+		return err_at(e, -EEXIST, replay->out, 0, 0,
 			"exists already; replay writes a new database only");
-	struct store_options o = {.path = r->out, .replay = true};
-	int rc = store_open(&o, r->entities, &r->store, e);
-	r->out_made = rc == 0 || rc != -EBUSY;
+	struct store_options o = {.path = replay->out, .replay = true};
+	int rc = store_open(&o, replay->entities, &replay->store, e);
+	replay->out_made = rc == 0 || rc != -EBUSY;
 	return rc;
 }
 
-static int run_pipeline(struct replay *r, struct err *e)
+static int run_pipeline(struct replay *replay, struct err *e)
 {
 	int64_t begin_ns = 0, last_ns = 0;
-	if (r->from_db) {
-		int rc = series_db_range(r->db, &begin_ns, &last_ns, e);
+	if (replay->from_db) {
+		int rc = series_db_range(replay->db, &begin_ns, &last_ns, e);
 		if (rc != 0)
-			return rc == -ENODATA ? err_at(e, rc, r->from, 0, 0, "holds no samples")
-					      : rc;
-		if (r->from_ns > begin_ns)
-			begin_ns = r->from_ns;
-	} else if (r->samples.n) {
-		begin_ns = r->samples.v[0].t_ns;
+			return rc == -ENODATA
+				? err_at(e, rc, replay->from, 0, 0, "holds no samples")
+				: rc;
+		if (replay->from_ns > begin_ns)
+			begin_ns = replay->from_ns;
+	} else if (replay->samples.n) {
+		begin_ns = replay->samples.v[0].t_ns;
 	}
-	r->ledger = ledger_new(r->config->fabric, incident_store, r->store);
-	r->pipeline = pipeline_new(r->config, r->entities, r->store, r->ledger);
-	if (r->store) {
-		rw_cleanup(freep) char *yaml = config_text(r->config);
+	replay->ledger = ledger_new(replay->config->fabric, incident_store, replay->store);
+	replay->pipeline =
+		pipeline_new(replay->config, replay->entities, replay->store, replay->ledger);
+	if (replay->store) {
+		rw_cleanup(freep) char *yaml = config_text(replay->config);
 		if (yaml)
-			store_fabric(r->store, begin_ns, yaml);
-		pipeline_announce(r->pipeline, begin_ns);
+			store_fabric(replay->store, begin_ns, yaml);
+		pipeline_announce(replay->pipeline, begin_ns);
 	}
-	if (r->from_db) {
-		int agreed = tune_records_expect(r->db, r->pipeline, e);
+	if (replay->from_db) {
+		int agreed = tune_records_expect(replay->db, replay->pipeline, e);
 		if (agreed != 0)
 			return agreed;
 		struct history_range range = {
-			.from_ns = r->from_ns ? r->from_ns : INT64_MIN, .to_ns = r->to_ns};
-		int rc = history_feed(r->db, r->entities, r->pipeline, &range, &r->seen, e);
+			.from_ns = replay->from_ns ? replay->from_ns : INT64_MIN,
+			.to_ns = replay->to_ns};
+		int rc = history_feed(
+			replay->db, replay->entities, replay->pipeline, &range, &replay->seen, e);
 		if (rc != 0)
 			return rc;
 	} else {
-		pipeline_feed(r->pipeline, r->samples.v, r->samples.n, r->flows.v, r->flows.n);
-		r->seen.samples = r->samples.n;
-		if (r->samples.n) {
-			r->seen.first_ns = r->samples.v[0].t_ns;
-			r->seen.last_ns = r->samples.v[r->samples.n - 1].t_ns;
+		pipeline_feed(replay->pipeline, replay->samples.v, replay->samples.n,
+			replay->flows.v, replay->flows.n);
+		replay->seen.samples = replay->samples.n;
+		if (replay->samples.n) {
+			replay->seen.first_ns = replay->samples.v[0].t_ns;
+			replay->seen.last_ns = replay->samples.v[replay->samples.n - 1].t_ns;
 		}
 	}
-	pipeline_finish(r->pipeline);
-	return r->store ? store_flush(r->store, e) : 0;
+	pipeline_finish(replay->pipeline);
+	return replay->store ? store_flush(replay->store, e) : 0;
 }
 
-static json_t *document(const struct replay *r)
+static json_t *cmd_replay_document(const struct replay *replay)
 {
-	const struct pipeline_counters *n = pipeline_counters(r->pipeline);
+	const struct pipeline_counters *n = pipeline_counters(replay->pipeline);
 	const struct incident **v;
 	json_t *incidents = json_array(), *doc = json_object();
-	size_t count = ledger_incidents(r->ledger, &v);
+	size_t count = ledger_incidents(replay->ledger, &v);
 	char from[WALL_TEXT_MAX], to[WALL_TEXT_MAX];
 	for (size_t k = 0; k < count; k++)
 		json_array_append_new(incidents, incident_public(v[k]->json));
-	bool any = r->seen.samples > 0;
+	bool any = replay->seen.samples > 0;
 	/* time 0 is a time here: recorded cases begin at 1970-01-01T00:00:00Z */
 	json_object_set_new(doc, "from",
-		any ? json_string(wall_format(from, (wall_t){r->seen.first_ns}, 3)) : json_null());
+		any ? json_string(wall_format(from, (wall_t){replay->seen.first_ns}, 3))
+		    : json_null());
 	json_object_set_new(doc, "to",
-		any ? json_string(wall_format(to, (wall_t){r->seen.last_ns}, 3)) : json_null());
-	json_object_set_new(doc, "samples", json_integer((json_int_t)r->seen.samples));
+		any ? json_string(wall_format(to, (wall_t){replay->seen.last_ns}, 3))
+		    : json_null());
+	json_object_set_new(doc, "samples", json_integer((json_int_t)replay->seen.samples));
 	json_object_set_new(doc, "late", json_integer((json_int_t)n->late));
 	json_object_set_new(doc, "duplicates", json_integer((json_int_t)n->duplicates));
 	json_object_set_new(doc, "refused", json_integer((json_int_t)n->refused));
@@ -359,7 +371,8 @@ static json_t *document(const struct replay *r)
 	return doc;
 }
 
-static void print_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void cmd_replay_print_text(
+	FILE *out, const json_t *doc, const struct view *layout, bool color, bool header)
 {
 	const char *from = json_string_value(json_object_get(doc, "from")),
 		   *to = json_string_value(json_object_get(doc, "to"));
@@ -371,112 +384,114 @@ static void print_text(FILE *out, const json_t *doc, const struct view *v, bool 
 	report_print(out, doc, &incident_list_view, FORMAT_TABLE, header, color);
 }
 
-static void remove_out(const struct replay *r)
+static void remove_out(const struct replay *replay)
 {
 	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal", ".lock"};
 	for (size_t k = 0; k < rw_countof(suffixes); k++) {
 		rw_cleanup(str_done) struct str name = {0};
-		str_addf(&name, "%s%s", r->out, suffixes[k]);
+		str_addf(&name, "%s%s", replay->out, suffixes[k]);
 		unlink(name.s);
 	}
 }
 
-static void replay_done(struct replay *r, int rc)
+static void replay_done(struct replay *replay, int rc)
 {
-	pipeline_free(r->pipeline);
-	ledger_free(r->ledger);
-	store_close(r->store);
-	if (rc != 0 && r->out_made)
-		remove_out(r);
-	series_db_close(r->db);
-	entities_free(r->entities);
-	config_free(r->config);
-	free(r->samples.v);
-	free(r->flows.v);
-	free(r->samples_path);
-	free(r->fabric_path);
-	free(r->dir);
+	pipeline_free(replay->pipeline);
+	ledger_free(replay->ledger);
+	store_close(replay->store);
+	if (rc != 0 && replay->out_made)
+		remove_out(replay);
+	series_db_close(replay->db);
+	entities_free(replay->entities);
+	config_free(replay->config);
+	free(replay->samples.v);
+	free(replay->flows.v);
+	free(replay->samples_path);
+	free(replay->fabric_path);
+	free(replay->dir);
 }
 
 /* *ret_exit is what to end with when this fails. */
-static int replay(struct replay *r, const struct command_args *a, int *ret_exit, struct err *e)
+static int cmd_replay(
+	struct replay *replay, const struct command_args *args, int *ret_exit, struct err *e)
 {
 	*ret_exit = EXIT_USAGE;
-	if (!r->from) { /* the configured store */
+	if (!replay->from) { /* the configured store */
 		rw_cleanup(err_list_done) struct err_list errors = {0};
 		size_t n;
 		const struct option_table *const *tables = module_tables(&n);
-		if (config_load(r->g->config_path, CONFIG_FULL, tables, n, &r->config, &errors) !=
-			0)
+		if (config_load(replay->g->config_path, CONFIG_FULL, tables, n, &replay->config,
+			    &errors) != 0)
 			return print_errors(&errors, e);
-		r->from = r->config->store.path;
+		replay->from = replay->config->store.path;
 	}
-	if (!r->from)
+	if (!replay->from)
 		return err_set(
 			e, -EINVAL, "expected --from with a database, a folder or a samples.tsv");
 	*ret_exit = EXIT_FAILED;
-	int rc = find_source(r, e);
-	if (rc == 0 && r->from_db)
-		rc = series_db_open(r->from, &r->db, e);
-	if (rc == 0 && r->from_db) {
+	int rc = find_source(replay, e);
+	if (rc == 0 && replay->from_db)
+		rc = series_db_open(replay->from, &replay->db, e);
+	if (rc == 0 && replay->from_db) {
 		int64_t first_ns, newest_ns = 0;
-		rc = series_db_range(r->db, &first_ns, &newest_ns, e);
+		rc = series_db_range(replay->db, &first_ns, &newest_ns, e);
 		rc = rc == -ENODATA ? 0 : rc;
 		if (rc == 0) {
 			*ret_exit = EXIT_USAGE;
-			rc = parse_times(r, newest_ns, e);
+			rc = parse_times(replay, newest_ns, e);
 		}
 	}
 	if (rc != 0)
 		return rc;
 	*ret_exit = EXIT_USAGE;
-	rc = read_config(r, e);
-	if (rc == 0 && r->from_db) {
-		bool configured = r->from == r->config->store.path;
-		rc = config_recall(&r->config, r->db, r->to_ns ? r->to_ns : INT64_MAX, e);
+	rc = cmd_replay_read_config(replay, e);
+	if (rc == 0 && replay->from_db) {
+		bool configured = replay->from == replay->config->store.path;
+		rc = config_recall(
+			&replay->config, replay->db, replay->to_ns ? replay->to_ns : INT64_MAX, e);
 		if (configured) /* lent by a configuration that may be gone */
-			r->from = r->config->store.path;
+			replay->from = replay->config->store.path;
 	}
 	if (rc == 0)
-		rc = apply_sets(r, a->set, e);
+		rc = apply_sets(replay, args->set, e);
 	if (rc != 0)
 		return rc;
 	*ret_exit = EXIT_FAILED;
-	r->entities = entities_new();
-	if (!r->from_db)
-		rc = read_case(r, e);
+	replay->entities = entities_new();
+	if (!replay->from_db)
+		rc = read_case(replay, e);
 	if (rc == 0)
-		rc = open_out(r, e);
-	return rc == 0 ? run_pipeline(r, e) : rc;
+		rc = open_out(replay, e);
+	return rc == 0 ? run_pipeline(replay, e) : rc;
 }
 
-static int run(struct command_args *a)
+static int cmd_replay_run(struct command_args *args)
 {
 	static const struct view view = {
-		.title = "Replay", .rows = "incidents", .text = print_text};
-	struct replay r = {.g = a->g,
-		.from = command_opt(&command_replay, a, "from"),
-		.fabric = command_opt(&command_replay, a, "fabric")};
+		.title = "Replay", .rows = "incidents", .text = cmd_replay_print_text};
+	struct replay r = {.g = args->g,
+		.from = command_opt(&command_replay, args, "from"),
+		.fabric = command_opt(&command_replay, args, "fabric")};
 	struct err e = {0};
 	int exit_code;
-	r.out = command_opt(&command_replay, a, "db");
+	r.out = command_opt(&command_replay, args, "db");
 	if (!r.out)
-		r.out = a->g->db;
-	if (a->argc > 1 || (a->argc == 1 && r.from))
-		return usage_error(
-			&command_replay, "read '%.64s', expected one source", a->argv[a->argc - 1]);
-	if (a->argc == 1)
-		r.from = a->argv[0];
+		r.out = args->g->db;
+	if (args->argc > 1 || (args->argc == 1 && r.from))
+		return usage_error(&command_replay, "read '%.64s', expected one source",
+			args->argv[args->argc - 1]);
+	if (args->argc == 1)
+		r.from = args->argv[0];
 
-	int rc = replay(&r, a, &exit_code, &e);
+	int rc = cmd_replay(&r, args, &exit_code, &e);
 	if (rc == 0) {
 		struct view v = view;
 		v.columns = incident_list_view.columns;
 		v.n_columns = incident_list_view.n_columns;
 		v.empty = incident_list_view.empty;
-		json_t *doc = document(&r);
-		rc = report_print(stdout, doc, &v, a->g->format, !a->g->no_header,
-			a->g->color == COLOR_ALWAYS);
+		json_t *doc = cmd_replay_document(&r);
+		rc = report_print(stdout, doc, &v, args->g->format, !args->g->no_header,
+			args->g->color == COLOR_ALWAYS);
 		json_decref(doc);
 		if (rc != 0)
 			err_set(&e, rc, "the result could not be written: %s", strerror(-rc));
@@ -504,5 +519,5 @@ const struct command command_replay = {
 		"the whole case.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = run,
+	.run = cmd_replay_run,
 };

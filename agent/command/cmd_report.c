@@ -50,35 +50,35 @@ struct ask {
 
 /* What a group is judged by: how uneven it is over all, or for as long as an incident takes to
  * open, whichever is worse. */
-static double judged_value(const struct spine_group *g)
+static double judged_value(const struct spine_group *group)
 {
-	return fmax(isnan(g->imbalance_ratio) ? -1 : g->imbalance_ratio,
-		isnan(g->sustained_ratio) ? -1 : g->sustained_ratio);
+	return fmax(isnan(group->imbalance_ratio) ? -1 : group->imbalance_ratio,
+		isnan(group->sustained_ratio) ? -1 : group->sustained_ratio);
 }
 
-static enum check_state judge_group(const struct spine_group *g, const struct ask *k)
+static enum check_state judge_group(const struct spine_group *group, const struct ask *ask)
 {
-	uint64_t all = g->windows + g->idle + g->unknown;
-	if (g->windows) {
-		double v = judged_value(g);
-		if (threshold_alerts(&k->crit, v))
+	uint64_t all = group->windows + group->idle + group->unknown;
+	if (group->windows) {
+		double v = judged_value(group);
+		if (threshold_alerts(&ask->crit, v))
 			return CHECK_CRITICAL;
-		if (threshold_alerts(&k->warn, v))
+		if (threshold_alerts(&ask->warn, v))
 			return CHECK_WARNING;
 	}
 	/* Missing data is not OK: none at all, more than a quarter of the stretch, or silent now.
 	 */
-	if (!all || g->unknown * 4 > all || (g->unknown_last >= STALE_WINDOWS))
+	if (!all || group->unknown * 4 > all || (group->unknown_last >= STALE_WINDOWS))
 		return CHECK_UNKNOWN;
 	return CHECK_OK;
 }
 
 /* CRITICAL, WARNING, UNKNOWN, OK: a known fault is not hidden by a silent neighbour. */
-static int rank(enum check_state s)
+static int cmd_report_rank(enum check_state state)
 {
 	static const int ranks[] = {
 		[CHECK_OK] = 0, [CHECK_UNKNOWN] = 1, [CHECK_WARNING] = 2, [CHECK_CRITICAL] = 3};
-	return ranks[s];
+	return ranks[state];
 }
 
 struct check {
@@ -88,18 +88,18 @@ struct check {
 	struct spine_group worst; /* by state, then by value */
 };
 
-static struct check check_groups(const struct spine_imbalance *s, const struct ask *k)
+static struct check check_groups(const struct spine_imbalance *imbalance, const struct ask *ask)
 {
-	struct check c = {.state = CHECK_OK, .n = spine_imbalance_groups(s)};
+	struct check c = {.state = CHECK_OK, .n = spine_imbalance_groups(imbalance)};
 	for (size_t i = 0; i < c.n; i++) {
 		struct spine_group g;
-		spine_imbalance_group(s, i, &g);
-		enum check_state state = judge_group(&g, k);
+		spine_imbalance_group(imbalance, i, &g);
+		enum check_state state = judge_group(&g, ask);
 		c.busy += g.windows;
 		c.idle += g.idle;
 		c.n_over += state == CHECK_WARNING || state == CHECK_CRITICAL;
 		c.n_unknown += state == CHECK_UNKNOWN;
-		if (i == 0 || rank(state) > rank(c.state) ||
+		if (i == 0 || cmd_report_rank(state) > cmd_report_rank(c.state) ||
 			(state == c.state && judged_value(&g) > judged_value(&c.worst))) {
 			c.worst = g;
 			c.state = state;
@@ -110,30 +110,32 @@ static struct check check_groups(const struct spine_imbalance *s, const struct a
 	return c;
 }
 
-static void check_text(FILE *out, const struct check *c)
+static void cmd_report_check_text(FILE *out, const struct check *check)
 {
-	const struct spine_group *g = &c->worst;
-	fprintf(out, "ECMP %s - ", check_state_name(c->state));
-	if (!c->n) {
+	const struct spine_group *g = &check->worst;
+	fprintf(out, "ECMP %s - ", check_state_name(check->state));
+	if (!check->n) {
 		fprintf(out, "no complete window of data in this stretch of time");
 		return;
 	}
-	if (c->state == CHECK_UNKNOWN) {
+	if (check->state == CHECK_UNKNOWN) {
 		fprintf(out,
 			"%zu of %zu groups not known: %s %s has no usable samples in %llu of %llu "
 			"windows",
-			c->n_unknown, c->n, g->device, g->group, (unsigned long long)g->unknown,
+			check->n_unknown, check->n, g->device, g->group,
+			(unsigned long long)g->unknown,
 			(unsigned long long)(g->windows + g->idle + g->unknown));
 		return;
 	}
-	if (!c->busy) {
-		fprintf(out, "idle, 0 busy windows (%zu %s)", c->n, c->n == 1 ? "group" : "groups");
+	if (!check->busy) {
+		fprintf(out, "idle, 0 busy windows (%zu %s)", check->n,
+			check->n == 1 ? "group" : "groups");
 		return;
 	}
-	if (c->n_over)
-		fprintf(out, "%zu of %zu groups out of limits, worst ", c->n_over, c->n);
+	if (check->n_over)
+		fprintf(out, "%zu of %zu groups out of limits, worst ", check->n_over, check->n);
 	else
-		fprintf(out, "%zu %s, worst ", c->n, c->n == 1 ? "group" : "groups");
+		fprintf(out, "%zu %s, worst ", check->n, check->n == 1 ? "group" : "groups");
 	fprintf(out, "%s %s", g->device, g->group);
 	if (g->member)
 		fprintf(out, " at %s%s%s", g->member, g->peer && *g->peer ? " to " : "",
@@ -146,27 +148,28 @@ static void check_text(FILE *out, const struct check *c)
 			g->flows);
 	if (g->n_down)
 		fprintf(out, ", %zu members down", g->n_down);
-	if (c->n_unknown)
-		fprintf(out, ", %zu groups without data", c->n_unknown);
+	if (check->n_unknown)
+		fprintf(out, ", %zu groups without data", check->n_unknown);
 }
 
-static void check_line(FILE *out, const struct check *c, const struct ask *k)
+static void check_line(FILE *out, const struct check *check, const struct ask *ask)
 {
 	char warn[THRESHOLD_TEXT_MAX], crit[THRESHOLD_TEXT_MAX];
-	threshold_text(warn, &k->warn);
-	threshold_text(crit, &k->crit);
-	check_text(out, c);
+	threshold_text(warn, &ask->warn);
+	threshold_text(crit, &ask->crit);
+	cmd_report_check_text(out, check);
 	fprintf(out, " | ");
-	double v = c->n ? judged_value(&c->worst) : -1;
-	if (c->busy && v >= 0)
+	double v = check->n ? judged_value(&check->worst) : -1;
+	if (check->busy && v >= 0)
 		fprintf(out, "'imbalance'=%.4f;%s;%s;0; ", v, warn, crit);
 	else
 		fprintf(out, "'imbalance'=U;%s;%s;0; ", warn, crit);
-	if (c->busy && !isnan(c->worst.expected_ratio))
-		fprintf(out, "'expected'=%.4f;;;0; ", c->worst.expected_ratio);
+	if (check->busy && !isnan(check->worst.expected_ratio))
+		fprintf(out, "'expected'=%.4f;;;0; ", check->worst.expected_ratio);
 	fprintf(out,
 		"'groups_over'=%zu;;;0;%zu 'groups_unknown'=%zu;;;0;%zu 'busy_windows'=%llu;;;0;\n",
-		c->n_over, c->n, c->n_unknown, c->n, (unsigned long long)c->busy);
+		check->n_over, check->n, check->n_unknown, check->n,
+		(unsigned long long)check->busy);
 }
 
 /*
@@ -174,18 +177,18 @@ static void check_line(FILE *out, const struct check *c, const struct ask *k)
  * check must not call it OK. With --db the database is looked at for its own sake (a replay, a
  * copy), and its newest sample is now.
  */
-static bool stale(
-	const struct client *x, const struct globals *g, int64_t window_ns, char *why, size_t size)
+static bool cmd_report_stale(const struct client *client, const struct globals *globals,
+	int64_t window_ns, char *why, size_t size)
 {
-	if (g->db || x->agent_alive)
+	if (globals->db || client->agent_alive)
 		return false;
-	int64_t age_ns = wall_now().ns - x->now_ns,
+	int64_t age_ns = wall_now().ns - client->now_ns,
 		limit_ns =
 			STALE_WINDOWS * window_ns > STALE_NS ? STALE_WINDOWS * window_ns : STALE_NS;
 	if (age_ns <= limit_ns)
 		return false;
 	char age[32];
-	snprintf(why, size, "no agent writes %s and its newest sample is %s old", x->db_path,
+	snprintf(why, size, "no agent writes %s and its newest sample is %s old", client->db_path,
 		duration_format(age, sizeof(age), age_ns));
 	return true;
 }
@@ -204,61 +207,61 @@ static int print_page(FILE *out, void *arg)
 		out, p->doc, &spine_imbalance_view, p->g->format, !p->g->no_header, false);
 }
 
-static int fail(const struct ask *k, int code, const struct err *e)
+static int cmd_report_fail(const struct ask *ask, int code, const struct err *e)
 {
-	if (k->check)
+	if (ask->check)
 		printf("ECMP UNKNOWN - %s\n", e->text);
 	err_print(stderr, e);
-	return k->check ? CHECK_UNKNOWN : code == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	return ask->check ? CHECK_UNKNOWN : code == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
-static void default_threshold(struct threshold *t, double high)
+static void default_threshold(struct threshold *threshold, double high)
 {
-	if (!t->set)
-		*t = (struct threshold){.low = 0, .high = high, .set = true};
+	if (!threshold->set)
+		*threshold = (struct threshold){.low = 0, .high = high, .set = true};
 }
 
-static int report_spine(struct command_args *a, struct ask *k)
+static int report_spine(struct command_args *args, struct ask *ask)
 {
 	struct err e = {0};
 	struct client x;
-	int r = client_open(&x, a->g, DEFAULT_SPAN_NS, &e);
+	int r = client_open(&x, args->g, DEFAULT_SPAN_NS, &e);
 	if (r < 0)
-		return fail(k, r, &e);
+		return cmd_report_fail(ask, r, &e);
 	struct spine_imbalance *report = NULL;
 	struct ecmp_history h;
-	r = ecmp_history_collect(&x, k->device, k->group, &report, &h, &e);
+	r = ecmp_history_collect(&x, ask->device, ask->group, &report, &h, &e);
 	if (r < 0) {
 		client_done(&x);
-		return fail(k, r, &e);
+		return cmd_report_fail(ask, r, &e);
 	}
 	json_t *doc = spine_imbalance_json(report, x.config->fabric, h.from_ns, h.to_ns);
 	int code = EXIT_OK;
-	if (k->check) {
+	if (ask->check) {
 		char why[256];
-		default_threshold(&k->warn, h.options->warn);
-		default_threshold(&k->crit, h.options->critical);
-		struct check c = check_groups(report, k);
-		bool old = stale(&x, a->g, h.options->window_ns, why, sizeof(why));
+		default_threshold(&ask->warn, h.options->warn);
+		default_threshold(&ask->crit, h.options->critical);
+		struct check c = check_groups(report, ask);
+		bool old = cmd_report_stale(&x, args->g, h.options->window_ns, why, sizeof(why));
 		if (old)
 			c.state = CHECK_UNKNOWN;
 		code = (int)c.state;
-		if (k->out || a->g->format == FORMAT_TABLE) {
+		if (ask->out || args->g->format == FORMAT_TABLE) {
 			if (old)
 				printf("ECMP UNKNOWN - %s\n", why);
 			else
-				check_line(stdout, &c, k);
+				check_line(stdout, &c, ask);
 		}
 	}
-	if (k->out)
-		r = file_write(k->out, print_page, &(struct page){doc, a->g}, &e);
+	if (ask->out)
+		r = file_write(ask->out, print_page, &(struct page){doc, args->g}, &e);
 	else
-		r = report_print(stdout, doc, &spine_imbalance_view, a->g->format, !a->g->no_header,
-			a->g->color == COLOR_ALWAYS);
+		r = report_print(stdout, doc, &spine_imbalance_view, args->g->format,
+			!args->g->no_header, args->g->color == COLOR_ALWAYS);
 	if (r < 0) {
-		if (k->out)
+		if (ask->out)
 			err_print(stderr, &e);
-		code = k->check ? CHECK_UNKNOWN : EXIT_FAILED;
+		code = ask->check ? CHECK_UNKNOWN : EXIT_FAILED;
 	}
 	json_decref(doc);
 	spine_imbalance_free(report);
@@ -266,38 +269,38 @@ static int report_spine(struct command_args *a, struct ask *k)
 	return code;
 }
 
-static int usage(const struct ask *k, const char *text)
+static int cmd_report_usage(const struct ask *ask, const char *text)
 {
 	int code = usage_error(&command_report, "%s", text);
-	return k->check ? CHECK_UNKNOWN : code;
+	return ask->check ? CHECK_UNKNOWN : code;
 }
 
-static int run(struct command_args *a)
+static int cmd_report_run(struct command_args *args)
 {
 	const struct command *c = &command_report;
 	struct ask k = {
-		.check = command_opt(c, a, "check") != NULL,
-		.device = command_opt(c, a, "device"),
-		.group = command_opt(c, a, "group"),
-		.out = command_opt(c, a, "out"),
+		.check = command_opt(c, args, "check") != NULL,
+		.device = command_opt(c, args, "device"),
+		.group = command_opt(c, args, "group"),
+		.out = command_opt(c, args, "out"),
 	};
 	struct err e = {0};
-	const char *warn = command_opt(c, a, "warn"), *crit = command_opt(c, a, "crit");
-	if (a->argc != 1)
-		return usage(&k,
-			a->argc ? "expected one report name"
-				: "expected a report name: spine-imbalance");
-	if (!str_eq(a->argv[0], "spine-imbalance")) {
+	const char *warn = command_opt(c, args, "warn"), *crit = command_opt(c, args, "crit");
+	if (args->argc != 1)
+		return cmd_report_usage(&k,
+			args->argc ? "expected one report name"
+				   : "expected a report name: spine-imbalance");
+	if (!str_eq(args->argv[0], "spine-imbalance")) {
 		rw_cleanup(str_done) struct str text = {0};
-		str_addf(&text, "read '%.64s', expected spine-imbalance", a->argv[0]);
-		return usage(&k, text.s);
+		str_addf(&text, "read '%.64s', expected spine-imbalance", args->argv[0]);
+		return cmd_report_usage(&k, text.s);
 	}
 	if ((warn || crit) && !k.check)
-		return usage(&k, "--warn and --crit go with --check");
+		return cmd_report_usage(&k, "--warn and --crit go with --check");
 	if ((warn && threshold_parse(warn, &k.warn, &e) < 0) ||
 		(crit && threshold_parse(crit, &k.crit, &e) < 0))
-		return usage(&k, e.text);
-	return report_spine(a, &k);
+		return cmd_report_usage(&k, e.text);
+	return report_spine(args, &k);
 }
 
 const struct command command_report = {
@@ -314,5 +317,5 @@ const struct command command_report = {
 		"0.1:0.2, ~:0.2, @0.1:0.2.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = run,
+	.run = cmd_report_run,
 };

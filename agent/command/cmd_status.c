@@ -61,7 +61,8 @@ static long long count_of(const json_t *quality, const char *key)
 	return (long long)json_integer_value(json_object_get(quality, key));
 }
 
-static void print_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void cmd_status_print_text(
+	FILE *out, const json_t *doc, const struct view *layout, bool color, bool header)
 {
 	const json_t *q = json_object_get(doc, "data_quality");
 
@@ -94,15 +95,15 @@ static const struct view view = {
 	.rows = "devices",
 	.columns = csv_columns,
 	.n_columns = rw_countof(csv_columns),
-	.text = print_text,
+	.text = cmd_status_print_text,
 	.empty = "no devices",
 };
 
 extern const struct command command_status;
 
-static int run(struct command_args *a)
+static int cmd_status_run(struct command_args *args)
 {
-	return command_answer(&command_status, a, status_document, &view, NULL);
+	return command_answer(&command_status, args, status_document, &view, NULL);
 }
 
 const struct command command_status = {
@@ -116,5 +117,5 @@ const struct command command_status = {
 		"names, and are counted apart.\n\nA database that no agent writes is judged as of "
 		"its "
 		"newest sample.",
-	.run = run,
+	.run = cmd_status_run,
 };

@@ -45,64 +45,72 @@ struct history_of_jobs {
 	size_t n, cap;
 };
 
-static void history_done(struct history_of_jobs *h)
+static void history_done(struct history_of_jobs *jobs)
 {
-	for (size_t k = 0; k < h->n; k++)
-		free(h->v[k].rate);
-	free(h->v);
+	for (size_t k = 0; k < jobs->n; k++)
+		free(jobs->v[k].rate);
+	free(jobs->v);
 }
 
-static struct job_history *job_of(struct history_of_jobs *h, const struct throughput *t)
+static struct job_history *cmd_steps_job_of(
+	struct history_of_jobs *jobs, const struct throughput *throughput)
 {
-	for (size_t k = 0; k < h->n; k++)
-		if (h->v[k].job == t->job)
-			return &h->v[k];
-	rw_grow(h->v, h->n, h->cap);
-	struct job_history *j = &h->v[h->n++];
-	*j = (struct job_history){.job = t->job, .rate = rw_calloc(h->n_blocks, sizeof(double))};
-	for (size_t k = 0; k < h->n_blocks; k++)
+	for (size_t k = 0; k < jobs->n; k++)
+		if (jobs->v[k].job == throughput->job)
+			return &jobs->v[k];
+	rw_grow(jobs->v, jobs->n, jobs->cap);
+	struct job_history *j = &jobs->v[jobs->n++];
+	*j = (struct job_history){
+		.job = throughput->job, .rate = rw_calloc(jobs->n_blocks, sizeof(double))};
+	for (size_t k = 0; k < jobs->n_blocks; k++)
 		j->rate[k] = NAN;
 	return j;
 }
 
 /* Blocks as long as the analyzer's windows, longer where the stretch would have too many. */
-static int bounds(struct client *x, struct history_of_jobs *h, int64_t *ret_to, struct err *e)
+static int cmd_steps_bounds(
+	struct client *client, struct history_of_jobs *jobs, int64_t *ret_to, struct err *e)
 {
 	const struct analyzer *a = analyzer_by_name("steps");
 	int64_t first_ns, last_ns;
-	int r = series_db_range(x->db, &first_ns, &last_ns, e);
+	int r = series_db_range(client->db, &first_ns, &last_ns, e);
 	if (r < 0)
 		return r;
-	const int64_t window_ns = analyzer_window(a,
-		config_options(x->config, "analyzers", "steps"), x->config->defaults.interval_ns);
-	const int64_t from = x->from_ns > first_ns ? x->from_ns : first_ns,
-		      to = x->to_ns < last_ns ? x->to_ns : last_ns;
+	const int64_t window_ns =
+		analyzer_window(a, config_options(client->config, "analyzers", "steps"),
+			client->config->defaults.interval_ns);
+	const int64_t from = client->from_ns > first_ns ? client->from_ns : first_ns,
+		      to = client->to_ns < last_ns ? client->to_ns : last_ns;
 	const int64_t span = to > from ? to - from : 0;
-	h->block_ns = window_ns * (1 + span / window_ns / BLOCKS_MAX);
-	*ret_to = to / h->block_ns * h->block_ns;
-	h->from_ns = (from + h->block_ns - 1) / h->block_ns * h->block_ns;
-	h->n_blocks = *ret_to > h->from_ns ? (size_t)((*ret_to - h->from_ns) / h->block_ns) : 0;
+	jobs->block_ns = window_ns * (1 + span / window_ns / BLOCKS_MAX);
+	*ret_to = to / jobs->block_ns * jobs->block_ns;
+	jobs->from_ns = (from + jobs->block_ns - 1) / jobs->block_ns * jobs->block_ns;
+	jobs->n_blocks =
+		*ret_to > jobs->from_ns ? (size_t)((*ret_to - jobs->from_ns) / jobs->block_ns) : 0;
 	return 0;
 }
 
-static int collect(struct client *x, struct history_of_jobs *h, int64_t *ret_to, struct err *e)
+static int cmd_steps_collect(
+	struct client *client, struct history_of_jobs *jobs, int64_t *ret_to, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	const struct window_spec spec = {
 		.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
-	int r = bounds(x, h, ret_to, e);
-	for (size_t at = 0; r == 0 && at < h->n_blocks; at += BLOCKS_AT_ONCE) {
+	int r = cmd_steps_bounds(client, jobs, ret_to, e);
+	for (size_t at = 0; r == 0 && at < jobs->n_blocks; at += BLOCKS_AT_ONCE) {
 		const size_t n =
-			h->n_blocks - at < BLOCKS_AT_ONCE ? h->n_blocks - at : BLOCKS_AT_ONCE;
-		const int64_t from = h->from_ns + (int64_t)at * h->block_ns;
+			jobs->n_blocks - at < BLOCKS_AT_ONCE ? jobs->n_blocks - at : BLOCKS_AT_ONCE;
+		const int64_t from = jobs->from_ns + (int64_t)at * jobs->block_ns;
 		struct window w;
 		struct throughput *t;
 		arena_reset(a);
-		r = window_from_db(x->db, a, &spec, from, from + (int64_t)n * h->block_ns, &w, e);
-		const size_t n_jobs =
-			r == 0 ? throughput_of(x->config->fabric, &w, h->block_ns, a, &t) : 0;
+		r = window_from_db(
+			client->db, a, &spec, from, from + (int64_t)n * jobs->block_ns, &w, e);
+		const size_t n_jobs = r == 0
+			? throughput_of(client->config->fabric, &w, jobs->block_ns, a, &t)
+			: 0;
 		for (size_t k = 0; k < n_jobs; k++) {
-			struct job_history *j = job_of(h, &t[k]);
+			struct job_history *j = cmd_steps_job_of(jobs, &t[k]);
 			memcpy(j->rate + at, t[k].rate.rate, n * sizeof(double));
 			j->by_uplinks = t[k].rate.by_uplinks;
 			j->n_ports = t[k].n_ports;
@@ -113,10 +121,10 @@ static int collect(struct client *x, struct history_of_jobs *h, int64_t *ret_to,
 }
 
 /* The usual time between samples: the median over one counter. */
-static int64_t spacing_of(const struct window *w)
+static int64_t cmd_steps_spacing_of(const struct window *window)
 {
-	for (size_t k = 0; k < w->n_series; k++) {
-		const struct series *s = &w->series[k];
+	for (size_t k = 0; k < window->n_series; k++) {
+		const struct series *s = &window->series[k];
 		if (s->n < 4)
 			continue;
 		double *gap = rw_calloc(s->n, sizeof(*gap));
@@ -130,49 +138,51 @@ static int64_t spacing_of(const struct window *w)
 }
 
 /* The step, from the newest samples at their own spacing. */
-static int find_step(struct client *x, const struct fabric_job *job, int64_t to_ns,
-	struct period *p, int64_t *ret_sample, struct err *e)
+static int find_step(struct client *client, const struct fabric_job *job, int64_t to_ns,
+	struct period *period, int64_t *ret_sample, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	const struct window_spec spec = {
 		.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
 	struct window w;
-	*p = (struct period){.duty_ratio = NAN, .confidence_ratio = NAN};
-	int r = window_from_db(x->db, a, &spec, to_ns - SPACING_SPAN_NS, to_ns, &w, e);
-	*ret_sample = r == 0 ? spacing_of(&w) : 0;
+	*period = (struct period){.duty_ratio = NAN, .confidence_ratio = NAN};
+	int r = window_from_db(client->db, a, &spec, to_ns - SPACING_SPAN_NS, to_ns, &w, e);
+	*ret_sample = r == 0 ? cmd_steps_spacing_of(&w) : 0;
 	if (*ret_sample <= 0)
 		return r;
-	r = window_from_db(x->db, a, &spec, to_ns - SLICES * *ret_sample, to_ns, &w, e);
+	r = window_from_db(client->db, a, &spec, to_ns - SLICES * *ret_sample, to_ns, &w, e);
 	if (r < 0)
 		return r;
 	double *v = rw_calloc(SLICES, sizeof(*v));
-	throughput_slices(x->config->fabric, job, &w, *ret_sample, v, SLICES);
-	rhythm_period(v, SLICES, *ret_sample, p);
+	throughput_slices(client->config->fabric, job, &w, *ret_sample, v, SLICES);
+	rhythm_period(v, SLICES, *ret_sample, period);
 	free(v);
 	return 0;
 }
 
-static json_t *seconds(int64_t ns)
+static json_t *cmd_steps_seconds(int64_t ns)
 {
 	return ns > 0 ? json_real((double)ns / (double)NS_PER_S) : json_null();
 }
 
-static void add_levels(json_t *levels, const struct history_of_jobs *h, const struct job_history *j,
-	const double *v, const size_t *at, size_t busy, int64_t step_ns)
+static void add_levels(json_t *levels, const struct history_of_jobs *jobs,
+	const struct job_history *history, const double *values, const size_t *at, size_t busy,
+	int64_t step_ns)
 {
 	struct segment s[LEVELS_MAX];
-	const size_t n = rhythm_segments(v, busy, LEAST, s, LEVELS_MAX);
+	const size_t n = rhythm_segments(values, busy, LEAST, s, LEVELS_MAX);
 	double best = NAN;
 	for (size_t k = 0; k < n; k++)
 		best = fmax(isnan(best) ? 0 : best, s[k].level.mean);
 	for (size_t k = 0; k < n; k++) {
 		const double mean = s[k].level.mean, loss = 1 - mean / best;
 		json_t *o = json_object();
-		json_object_set_new(o, "job", json_string_or_null(j->job ? j->job->name : NULL));
 		json_object_set_new(
-			o, "from", json_time(h->from_ns + (int64_t)at[s[k].from] * h->block_ns));
+			o, "job", json_string_or_null(history->job ? history->job->name : NULL));
+		json_object_set_new(o, "from",
+			json_time(jobs->from_ns + (int64_t)at[s[k].from] * jobs->block_ns));
 		json_object_set_new(o, "to",
-			json_time(h->from_ns + (int64_t)(at[s[k].to - 1] + 1) * h->block_ns));
+			json_time(jobs->from_ns + (int64_t)(at[s[k].to - 1] + 1) * jobs->block_ns));
 		json_object_set_new(o, "octets_per_s", json_number_or_null(mean));
 		json_object_set_new(
 			o, "error_ratio", json_number_or_null(2 * s[k].level.se / mean));
@@ -188,40 +198,47 @@ static void add_levels(json_t *levels, const struct history_of_jobs *h, const st
 	}
 }
 
-static int add_job(struct client *x, const struct history_of_jobs *h, const struct job_history *j,
-	int64_t to_ns, json_t *jobs, json_t *levels, struct err *e)
+static int add_job(struct client *client, const struct history_of_jobs *history_of_jobs,
+	const struct job_history *history, int64_t to_ns, json_t *jobs, json_t *levels,
+	struct err *e)
 {
-	double *v = rw_calloc(h->n_blocks + 1, sizeof(*v));
-	size_t *at = rw_calloc(h->n_blocks + 1, sizeof(*at)), seen = 0;
-	const size_t busy = rhythm_busy(j->rate, h->n_blocks, v, at);
+	double *v = rw_calloc(history_of_jobs->n_blocks + 1, sizeof(*v));
+	size_t *at = rw_calloc(history_of_jobs->n_blocks + 1, sizeof(*at)), seen = 0;
+	const size_t busy = rhythm_busy(history->rate, history_of_jobs->n_blocks, v, at);
 	const struct level now = rhythm_level(v, busy);
 	struct period p;
 	int64_t sample_ns;
-	const int r = find_step(x, j->job, to_ns, &p, &sample_ns, e);
-	for (size_t k = 0; k < h->n_blocks; k++)
-		seen += !isnan(j->rate[k]);
+	const int r = find_step(client, history->job, to_ns, &p, &sample_ns, e);
+	for (size_t k = 0; k < history_of_jobs->n_blocks; k++)
+		seen += !isnan(history->rate[k]);
 	json_t *o = json_object();
-	json_object_set_new(o, "job", json_string_or_null(j->job ? j->job->name : NULL));
 	json_object_set_new(
-		o, "gpus", j->job ? json_integer((json_int_t)j->job->gpus) : json_null());
-	json_object_set_new(o, "ports", json_integer((json_int_t)j->n_ports));
-	json_object_set_new(o, "ports_seen", json_integer((json_int_t)j->n_seen));
+		o, "job", json_string_or_null(history->job ? history->job->name : NULL));
+	json_object_set_new(o, "gpus",
+		history->job ? json_integer((json_int_t)history->job->gpus) : json_null());
+	json_object_set_new(o, "ports", json_integer((json_int_t)history->n_ports));
+	json_object_set_new(o, "ports_seen", json_integer((json_int_t)history->n_seen));
 	json_object_set_new(
-		o, "measured_at", json_string(j->by_uplinks ? "leaf uplinks" : "host ports"));
-	json_object_set_new(o, "block_s", seconds(h->block_ns));
+		o, "measured_at", json_string(history->by_uplinks ? "leaf uplinks" : "host ports"));
+	json_object_set_new(o, "block_s", cmd_steps_seconds(history_of_jobs->block_ns));
 	json_object_set_new(o, "coverage_ratio",
-		json_number_or_null(h->n_blocks ? (double)seen / (double)h->n_blocks : NAN));
+		json_number_or_null(history_of_jobs->n_blocks
+				? (double)seen / (double)history_of_jobs->n_blocks
+				: NAN));
 	json_object_set_new(o, "octets_per_s", json_number_or_null(now.mean));
-	json_object_set_new(o, "step_declared_s", seconds(j->job ? j->job->step_ns : 0));
-	json_object_set_new(o, "step_s", seconds(p.period_ns));
-	json_object_set_new(o, "exchange_s", seconds(p.exchange_ns));
+	json_object_set_new(
+		o, "step_declared_s", cmd_steps_seconds(history->job ? history->job->step_ns : 0));
+	json_object_set_new(o, "step_s", cmd_steps_seconds(p.period_ns));
+	json_object_set_new(o, "exchange_s", cmd_steps_seconds(p.exchange_ns));
 	json_object_set_new(o, "duty_ratio", json_number_or_null(p.duty_ratio));
 	json_object_set_new(o, "rhythm_confidence_ratio", json_number_or_null(p.confidence_ratio));
-	json_object_set_new(o, "sample_s", seconds(sample_ns));
+	json_object_set_new(o, "sample_s", cmd_steps_seconds(sample_ns));
 	json_object_set_new(o, "idle_s",
-		json_real((double)(seen - busy) * (double)h->block_ns / (double)NS_PER_S));
+		json_real((double)(seen - busy) * (double)history_of_jobs->block_ns /
+			(double)NS_PER_S));
 	json_array_append_new(jobs, o);
-	add_levels(levels, h, j, v, at, busy, j->job ? j->job->step_ns : 0);
+	add_levels(levels, history_of_jobs, history, v, at, busy,
+		history->job ? history->job->step_ns : 0);
 	free(v);
 	free(at);
 	return r;
@@ -229,16 +246,17 @@ static int add_job(struct client *x, const struct history_of_jobs *h, const stru
 
 extern const struct command command_steps;
 
-static int run(struct command_args *a)
+static int cmd_steps_run(struct command_args *args)
 {
 	const struct command *c = &command_steps;
-	const char *glob = command_opt(c, a, "job");
+	const char *glob = command_opt(c, args, "job");
 	struct err e = {0};
 	struct client x;
-	if (a->argc > 0)
+	if (args->argc > 0)
 		return usage_error(c,
-			"read '%.64s', expected no argument; jobs are chosen by --job", a->argv[0]);
-	int r = client_open(&x, a->g, DEFAULT_SPAN_NS, &e);
+			"read '%.64s', expected no argument; jobs are chosen by --job",
+			args->argv[0]);
+	int r = client_open(&x, args->g, DEFAULT_SPAN_NS, &e);
 	if (r < 0) {
 		err_print(stderr, &e);
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
@@ -246,7 +264,7 @@ static int run(struct command_args *a)
 	struct history_of_jobs h = {0};
 	int64_t to_ns = 0;
 	json_t *doc = json_object(), *jobs = json_array(), *levels = json_array();
-	r = collect(&x, &h, &to_ns, &e);
+	r = cmd_steps_collect(&x, &h, &to_ns, &e);
 	for (size_t k = 0; r == 0 && k < h.n; k++)
 		if (str_glob(glob, h.v[k].job ? h.v[k].job->name : ""))
 			r = add_job(&x, &h, &h.v[k], to_ns, jobs, levels, &e);
@@ -258,8 +276,8 @@ static int run(struct command_args *a)
 	if (r < 0) {
 		err_print(stderr, &e);
 		code = EXIT_FAILED;
-	} else if (report_print(stdout, doc, &steps_view, a->g->format, !a->g->no_header,
-			   a->g->color == COLOR_ALWAYS) < 0) {
+	} else if (report_print(stdout, doc, &steps_view, args->g->format, !args->g->no_header,
+			   args->g->color == COLOR_ALWAYS) < 0) {
 		code = EXIT_FAILED;
 	}
 	json_decref(doc);
@@ -280,5 +298,5 @@ const struct command command_steps = {
 		"are told as step times too. The default stretch is the last hour.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = run,
+	.run = cmd_steps_run,
 };

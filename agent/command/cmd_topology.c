@@ -69,21 +69,21 @@ struct discover {
 };
 
 /* When all ways were tried. */
-static void over(struct asked *x)
+static void cmd_topology_over(struct asked *asked)
 {
-	if (x->over || !x->by_snmp.done || !x->by_gnmi.done)
+	if (asked->over || !asked->by_snmp.done || !asked->by_gnmi.done)
 		return;
-	x->over = true;
-	if (++x->all->n_over == x->all->n)
-		loop_stop(x->all->loop);
+	asked->over = true;
+	if (++asked->all->n_over == asked->all->n)
+		loop_stop(asked->all->loop);
 }
 
-static const char *kept(struct arena *a, const char *s)
+static const char *cmd_topology_kept(struct arena *a, const char *text)
 {
-	return arena_strdup(a, s ? s : "");
+	return arena_strdup(a, text ? text : "");
 }
 
-static void on_neighbors(void *arg, const struct topology_device *self,
+static void cmd_topology_on_neighbors(void *arg, const struct topology_device *self,
 	const struct topology_neighbor *heard, size_t n)
 {
 	struct way *w = arg;
@@ -95,20 +95,20 @@ static void on_neighbors(void *arg, const struct topology_device *self,
 	if (w->snmp && n > 0)
 		x->by_gnmi.done = true; /* SNMP tells more of the ports, and it knows LLDP */
 	if (x->answered && n <= x->n) {
-		over(x);
+		cmd_topology_over(x);
 		return;
 	}
 	x->self = (struct topology_device){.name = x->device->name,
-		.sysname = kept(a, self->sysname),
-		.chassis = kept(a, self->chassis),
+		.sysname = cmd_topology_kept(a, self->sysname),
+		.chassis = cmd_topology_kept(a, self->chassis),
 		.n_ports = self->n_ports};
 	x->self.ports = arena_array(a, struct topology_port, self->n_ports + 1);
 	for (size_t i = 0; i < self->n_ports; i++) {
 		const struct topology_port *p = &self->ports[i];
-		x->self.ports[i] = (struct topology_port){.name = kept(a, p->name),
-			.alias = kept(a, p->alias),
-			.descr = kept(a, p->descr),
-			.mac = kept(a, p->mac),
+		x->self.ports[i] = (struct topology_port){.name = cmd_topology_kept(a, p->name),
+			.alias = cmd_topology_kept(a, p->alias),
+			.descr = cmd_topology_kept(a, p->descr),
+			.mac = cmd_topology_kept(a, p->mac),
 			.ifindex = p->ifindex};
 	}
 	x->heard = arena_array(a, struct topology_neighbor, n + 1);
@@ -116,144 +116,150 @@ static void on_neighbors(void *arg, const struct topology_device *self,
 	for (size_t i = 0; i < n; i++) {
 		x->heard[i] = heard[i];
 		x->heard[i].device = x->device->name;
-		x->heard[i].port = kept(a, heard[i].port);
-		x->heard[i].sysname = kept(a, heard[i].sysname);
-		x->heard[i].chassis = kept(a, heard[i].chassis);
-		x->heard[i].port_id = kept(a, heard[i].port_id);
-		x->heard[i].port_descr = kept(a, heard[i].port_descr);
+		x->heard[i].port = cmd_topology_kept(a, heard[i].port);
+		x->heard[i].sysname = cmd_topology_kept(a, heard[i].sysname);
+		x->heard[i].chassis = cmd_topology_kept(a, heard[i].chassis);
+		x->heard[i].port_id = cmd_topology_kept(a, heard[i].port_id);
+		x->heard[i].port_descr = cmd_topology_kept(a, heard[i].port_descr);
 	}
 	x->answered = true;
-	over(x);
+	cmd_topology_over(x);
 }
 
-static void on_target(void *arg, const struct target *t)
+static void cmd_topology_on_target(void *arg, const struct target *target)
 {
 	struct way *w = arg;
 	struct asked *x = w->of;
-	if (t->state != TARGET_BACKOFF || x->over)
+	if (target->state != TARGET_BACKOFF || x->over)
 		return;
 	w->done = true;
-	snprintf(x->reason, sizeof(x->reason), "%s", t->reason);
-	over(x);
+	snprintf(x->reason, sizeof(x->reason), "%s", target->reason);
+	cmd_topology_over(x);
 }
 
-static void on_samples(void *arg, const struct sample *v, size_t n)
+static void cmd_topology_on_samples(void *arg, const struct sample *samples, size_t n)
 {
 }
-static void on_flows(void *arg, const struct flow_sample *v, size_t n)
+static void cmd_topology_on_flows(void *arg, const struct flow_sample *flows, size_t n)
 {
 }
-static void on_device(
+static void cmd_topology_on_device(
 	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
 {
 }
-static void on_port(
+static void cmd_topology_on_port(
 	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
 {
 }
-static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
+static void cmd_topology_on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
 	const char *port, const char *text)
 {
 }
-static void on_deadline(void *arg)
+static void cmd_topology_on_deadline(void *arg)
 {
 	loop_stop(arg);
 }
 
-static void ask(struct asked *x, struct way *w, struct entities *entities)
+static void cmd_topology_ask(struct asked *asked, struct way *way, struct entities *entities)
 {
-	const struct sink sink = {.arg = w,
-		.samples = on_samples,
-		.flows = on_flows,
-		.target = on_target,
-		.device = on_device,
-		.port = on_port,
-		.event = on_event,
-		.neighbors = on_neighbors};
+	const struct sink sink = {.arg = way,
+		.samples = cmd_topology_on_samples,
+		.flows = cmd_topology_on_flows,
+		.target = cmd_topology_on_target,
+		.device = cmd_topology_on_device,
+		.port = cmd_topology_on_port,
+		.event = cmd_topology_on_event,
+		.neighbors = cmd_topology_on_neighbors};
 	struct err e = {0};
-	const struct discover *d = x->all;
-	snprintf(x->reason, sizeof(x->reason), "no complete answer within the deadline");
-	if ((w->snmp ? snmp_target_new(d->loop, entities, x->device, d->config, &sink, &x->snmp, &e)
-		     : gnmi_target_new(
-			       d->loop, entities, x->device, d->config, &sink, &x->gnmi, &e)) == 0)
+	const struct discover *d = asked->all;
+	snprintf(asked->reason, sizeof(asked->reason), "no complete answer within the deadline");
+	if ((way->snmp ? snmp_target_new(d->loop, entities, asked->device, d->config, &sink,
+				 &asked->snmp, &e)
+		       : gnmi_target_new(d->loop, entities, asked->device, d->config, &sink,
+				 &asked->gnmi, &e)) == 0)
 		return;
-	snprintf(x->reason, sizeof(x->reason), "%s", e.text);
-	w->done = true;
-	over(x);
+	snprintf(asked->reason, sizeof(asked->reason), "%s", e.text);
+	way->done = true;
+	cmd_topology_over(asked);
 }
 
 /* Each device once, all at the same time; ends when all have answered or failed, or at the
  * deadline. */
-static int ask_all(struct discover *d, int64_t deadline_ns)
+static int ask_all(struct discover *discover, int64_t deadline_ns)
 {
-	if (loop_new(&d->loop) < 0) {
+	if (loop_new(&discover->loop) < 0) {
 		fprintf(stderr, "rocewatch: no event loop: %s\n", strerror(errno));
 		return -EIO;
 	}
 	struct entities *entities = entities_new();
-	struct loop_timer *deadline = loop_timer_new(d->loop, on_deadline, d->loop);
+	struct loop_timer *deadline =
+		loop_timer_new(discover->loop, cmd_topology_on_deadline, discover->loop);
 	loop_timer_start(deadline, deadline_ns, 0);
 	snmp_init();
-	for (size_t i = 0; i < d->n; i++) {
-		struct asked *x = &d->v[i];
+	for (size_t i = 0; i < discover->n; i++) {
+		struct asked *x = &discover->v[i];
 		x->by_snmp = (struct way){x, true, x->device->snmp == NULL};
 		x->by_gnmi = (struct way){x, false, x->device->gnmi == NULL};
 		if (x->device->snmp)
-			ask(x, &x->by_snmp, entities);
+			cmd_topology_ask(x, &x->by_snmp, entities);
 		if (x->device->gnmi)
-			ask(x, &x->by_gnmi, entities);
+			cmd_topology_ask(x, &x->by_gnmi, entities);
 	}
-	if (d->n_over < d->n)
-		loop_run(d->loop);
-	for (size_t i = 0; i < d->n; i++) {
-		snmp_target_free(d->v[i].snmp);
-		gnmi_target_free(d->v[i].gnmi);
+	if (discover->n_over < discover->n)
+		loop_run(discover->loop);
+	for (size_t i = 0; i < discover->n; i++) {
+		snmp_target_free(discover->v[i].snmp);
+		gnmi_target_free(discover->v[i].gnmi);
 	}
 	loop_timer_free(deadline);
-	loop_free(d->loop);
+	loop_free(discover->loop);
 	entities_free(entities);
 	return 0;
 }
 
-static void match(struct discover *d)
+static void cmd_topology_match(struct discover *discover)
 {
-	const struct config *c = d->config;
+	const struct config *c = discover->config;
 	struct topology_device *devices =
-		arena_array(d->arena, struct topology_device, c->n_devices + 1);
+		arena_array(discover->arena, struct topology_device, c->n_devices + 1);
 	size_t n = 0;
-	for (size_t i = 0; i < d->n; i++)
-		n += d->v[i].n;
-	struct topology_neighbor *heard = arena_array(d->arena, struct topology_neighbor, n + 1);
+	for (size_t i = 0; i < discover->n; i++)
+		n += discover->v[i].n;
+	struct topology_neighbor *heard =
+		arena_array(discover->arena, struct topology_neighbor, n + 1);
 	n = 0;
 	for (size_t i = 0; i < c->n_devices; i++) {
 		devices[i] = (struct topology_device){
 			.name = c->devices[i].name, .sysname = "", .chassis = ""};
-		for (size_t k = 0; k < d->n; k++) {
-			if (d->v[k].device != &c->devices[i] || !d->v[k].answered)
+		for (size_t k = 0; k < discover->n; k++) {
+			if (discover->v[k].device != &c->devices[i] || !discover->v[k].answered)
 				continue;
-			devices[i] = d->v[k].self;
-			if (d->v[k].n)
-				memcpy(heard + n, d->v[k].heard, d->v[k].n * sizeof(*heard));
-			n += d->v[k].n;
+			devices[i] = discover->v[k].self;
+			if (discover->v[k].n)
+				memcpy(heard + n, discover->v[k].heard,
+					discover->v[k].n * sizeof(*heard));
+			n += discover->v[k].n;
 		}
 	}
-	d->n_links = topology_links(d->arena, devices, c->n_devices, heard, n, &d->links);
+	discover->n_links =
+		topology_links(discover->arena, devices, c->n_devices, heard, n, &discover->links);
 }
 
-static void print_comments(FILE *out, const struct discover *d)
+static void print_comments(FILE *out, const struct discover *discover)
 {
 	char now[WALL_TEXT_MAX];
 	size_t answered = 0, disputed = 0;
-	for (size_t i = 0; i < d->n; i++)
-		answered += d->v[i].answered;
-	for (size_t i = 0; i < d->n_links; i++)
-		disputed += d->links[i].problem != NULL;
+	for (size_t i = 0; i < discover->n; i++)
+		answered += discover->v[i].answered;
+	for (size_t i = 0; i < discover->n_links; i++)
+		disputed += discover->links[i].problem != NULL;
 	fprintf(out,
 		"# rocewatch topology discover, %s: %zu of %zu devices answered, %zu links, %zu "
 		"disputed (as comments)\n",
-		wall_format(now, wall_now(), 0), answered, d->n, d->n_links - disputed, disputed);
-	for (size_t i = 0; i < d->n; i++) {
-		const struct asked *x = &d->v[i];
+		wall_format(now, wall_now(), 0), answered, discover->n,
+		discover->n_links - disputed, disputed);
+	for (size_t i = 0; i < discover->n; i++) {
+		const struct asked *x = &discover->v[i];
 		if (!x->answered)
 			fprintf(out,
 				"# %s did not answer: its links are as its neighbours tell them\n",
@@ -275,7 +281,7 @@ static int print_yaml(FILE *out, void *arg)
 	return fflush(out) != 0 || ferror(out) ? -EIO : 0;
 }
 
-static int print_json(FILE *out, void *arg)
+static int cmd_topology_print_json(FILE *out, void *arg)
 {
 	const struct discover *d = arg;
 	json_t *devices = json_array(), *links = json_array();
@@ -313,27 +319,27 @@ static int print_json(FILE *out, void *arg)
 	return r;
 }
 
-static int config_read(const struct globals *g, struct config **ret)
+static int config_read(const struct globals *globals, struct config **ret)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	size_t n;
 	const struct option_table *const *tables = module_tables(&n);
-	int r = config_load(g->config_path, CONFIG_FULL, tables, n, ret, &errors);
+	int r = config_load(globals->config_path, CONFIG_FULL, tables, n, ret, &errors);
 	for (size_t i = 0; i < errors.n; i++)
 		err_print(stderr, &errors.v[i]);
 	return r;
 }
 
-static int run_discover(struct command_args *a)
+static int run_discover(struct command_args *args)
 {
-	const char *out = command_opt(&command_topology, a, "out"),
-		   *text = command_opt(&command_topology, a, "deadline");
+	const char *out = command_opt(&command_topology, args, "out"),
+		   *text = command_opt(&command_topology, args, "deadline");
 	int64_t deadline_ns = DEADLINE_NS;
 	if (text && (unit_duration(text, &deadline_ns, NULL) < 0 || deadline_ns <= 0))
 		return usage_error(&command_topology,
 			"--deadline: read '%.40s', expected a duration such as 30s", text);
-	struct discover d = {.g = a->g};
-	if (config_read(a->g, &d.config) < 0)
+	struct discover d = {.g = args->g};
+	if (config_read(args->g, &d.config) < 0)
 		return EXIT_USAGE;
 	d.arena = arena_new();
 	d.v = arena_array(d.arena, struct asked, d.config->n_devices + 1);
@@ -343,7 +349,7 @@ static int run_discover(struct command_args *a)
 	int code = EXIT_OK;
 	struct err e = {0};
 	size_t answered = 0;
-	if (!a->g->verbose)
+	if (!args->g->verbose)
 		log_set_level(LOG_ERROR_); /* what goes wrong is told once, below */
 	if (ask_all(&d, deadline_ns) < 0)
 		code = EXIT_FAILED;
@@ -359,8 +365,10 @@ static int run_discover(struct command_args *a)
 	}
 	if (code == EXIT_OK) {
 		int (*print)(FILE *, void *) =
-			a->g->format_given && a->g->format == FORMAT_JSON ? print_json : print_yaml;
-		match(&d);
+			args->g->format_given && args->g->format == FORMAT_JSON
+			? cmd_topology_print_json
+			: print_yaml;
+		cmd_topology_match(&d);
 		if (out ? file_write(out, print, &d, &e) < 0 : print(stdout, &d) < 0) {
 			if (out)
 				err_print(stderr, &e);
@@ -389,20 +397,21 @@ struct known {
 	size_t n_heard, cap_heard;
 };
 
-static struct port_facts *known_of(struct known *k, const char *device, const char *port, bool make)
+static struct port_facts *known_of(
+	struct known *known, const char *device, const char *port, bool make)
 {
 	rw_cleanup(str_done) struct str key = {0};
 	uint64_t at;
 	str_addn(&key, device, strlen(device) + 1);
 	str_add(&key, port);
-	if (smap_get(k->ports, key.s, key.n, &at))
-		return &k->v[at];
+	if (smap_get(known->ports, key.s, key.n, &at))
+		return &known->v[at];
 	if (!make)
 		return NULL;
-	smap_put(k->ports, key.s, key.n, k->n);
-	rw_grow(k->v, k->n, k->cap);
-	k->v[k->n] = (struct port_facts){.up = -1};
-	return &k->v[k->n++];
+	smap_put(known->ports, key.s, key.n, known->n);
+	rw_grow(known->v, known->n, known->cap);
+	known->v[known->n] = (struct port_facts){.up = -1};
+	return &known->v[known->n++];
 }
 
 static struct port_facts port_get(void *arg, const char *device, const char *port)
@@ -412,7 +421,7 @@ static struct port_facts port_get(void *arg, const char *device, const char *por
 }
 
 static void each_heard(void *arg,
-	void (*fn)(void *to, const char *device, const char *port, const struct port_facts *x),
+	void (*fn)(void *to, const char *device, const char *port, const struct port_facts *facts),
 	void *to)
 {
 	const struct known *k = arg;
@@ -451,29 +460,29 @@ static int take_sysname(void *arg, int n, char *const *values, char *const *name
 	return 0;
 }
 
-static void take_state(
-	struct known *k, const struct entity *e, const struct series *s, uint64_t value)
+static void take_state(struct known *known, const struct entity *entity,
+	const struct series *series, uint64_t value)
 {
-	struct port_facts *p = known_of(k, e->device, e->port, true);
-	switch (s->metric) {
+	struct port_facts *p = known_of(known, entity->device, entity->port, true);
+	switch (series->metric) {
 	case M_PORT_OPER_UP: p->up = value != 0; break;
 	case M_PORT_SPEED_BPS: p->speed_bps = value; break;
 	case M_PORT_MTU_BYTES: p->mtu_bytes = value; break;
 	case M_CFG_PFC_ENABLED:
-		if (e->priority >= 0 && e->priority < 8) {
-			p->pfc_known |= (uint8_t)(1u << e->priority);
-			p->pfc_on |= (uint8_t)((value != 0) << e->priority);
+		if (entity->priority >= 0 && entity->priority < 8) {
+			p->pfc_known |= (uint8_t)(1u << entity->priority);
+			p->pfc_on |= (uint8_t)((value != 0) << entity->priority);
 		}
 		break;
 	}
 }
 
-static int64_t slow_interval(const struct config *c)
+static int64_t slow_interval(const struct config *config)
 {
-	int64_t longest = c->defaults.slow_interval_ns;
-	for (size_t i = 0; i < c->n_devices; i++)
-		if (c->devices[i].snmp && c->devices[i].snmp->slow_interval_ns > longest)
-			longest = c->devices[i].snmp->slow_interval_ns;
+	int64_t longest = config->defaults.slow_interval_ns;
+	for (size_t i = 0; i < config->n_devices; i++)
+		if (config->devices[i].snmp && config->devices[i].snmp->slow_interval_ns > longest)
+			longest = config->devices[i].snmp->slow_interval_ns;
 	return longest;
 }
 
@@ -481,65 +490,66 @@ static int64_t slow_interval(const struct config *c)
  * For how long a state is believed. A recorded case, whose devices have no address, tells a state
  * when it begins to hold and not again: there it holds until the next one.
  */
-static int64_t state_age(const struct client *x)
+static int64_t state_age(const struct client *client)
 {
 	int64_t first_ns, last_ns;
 	struct err ignored = {0};
-	for (size_t i = 0; i < x->config->n_devices; i++)
-		if (x->config->devices[i].snmp || x->config->devices[i].gnmi)
-			return SLOW_POLLS * slow_interval(x->config);
-	return series_db_range(x->db, &first_ns, &last_ns, &ignored) == 0 && first_ns < x->to_ns
-		? x->to_ns - first_ns + 1
-		: SLOW_POLLS * slow_interval(x->config);
+	for (size_t i = 0; i < client->config->n_devices; i++)
+		if (client->config->devices[i].snmp || client->config->devices[i].gnmi)
+			return SLOW_POLLS * slow_interval(client->config);
+	return series_db_range(client->db, &first_ns, &last_ns, &ignored) == 0 &&
+			first_ns < client->to_ns
+		? client->to_ns - first_ns + 1
+		: SLOW_POLLS * slow_interval(client->config);
 }
 
 /* States as of the end of the stretch asked for; older than a few slow polls they say nothing about
  * now. */
-static int known_read(struct known *k, struct client *x, struct err *e)
+static int known_read(struct known *known, struct client *client, struct err *e)
 {
 	static const uint16_t metrics[] = {
 		M_PORT_OPER_UP, M_PORT_SPEED_BPS, M_PORT_MTU_BYTES, M_CFG_PFC_ENABLED};
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	const int64_t age_ns = state_age(x);
+	const int64_t age_ns = state_age(client);
 	struct window w;
-	int r = window_from_db(x->db, a, &spec, x->to_ns - age_ns, x->to_ns, &w, e);
+	int r = window_from_db(client->db, a, &spec, client->to_ns - age_ns, client->to_ns, &w, e);
 	for (size_t i = 0; r == 0 && i < w.n_series; i++) {
 		const struct series *s = &w.series[i];
 		const struct entity *entity = entity_get(w.entities, s->entity);
 		uint64_t value;
-		if (entity && *entity->port && series_state(s, x->to_ns, age_ns, &value) == 0)
-			take_state(k, entity, s, value);
+		if (entity && *entity->port && series_state(s, client->to_ns, age_ns, &value) == 0)
+			take_state(known, entity, s, value);
 	}
 	if (r == 0)
-		r = series_db_sql(x->db,
+		r = series_db_sql(client->db,
 			"SELECT device, port, peer_device, peer_port FROM links ORDER BY device, "
 			"port",
-			take_link, k, e);
+			take_link, known, e);
 	if (r == 0)
-		r = series_db_sql(x->db,
+		r = series_db_sql(client->db,
 			"SELECT DISTINCT device, sysname FROM devices WHERE sysname IS NOT NULL",
-			take_sysname, k, e);
+			take_sysname, known, e);
 	return r;
 }
 
 /* Without a database (the agent never ran) there is still the configuration to show. */
-static int context_or_config(struct client *x, const struct globals *g, struct err *e)
+static int context_or_config(struct client *client, const struct globals *globals, struct err *e)
 {
-	int r = client_open(x, g, SPAN_NS, e);
-	if (r == 0 || g->db || r != -ENOENT)
+	int r = client_open(client, globals, SPAN_NS, e);
+	if (r == 0 || globals->db || r != -ENOENT)
 		return r;
-	*x = (struct client){0};
-	return config_read(g, &x->config) < 0 ? -EINVAL : 0;
+	*client = (struct client){0};
+	return config_read(globals, &client->config) < 0 ? -EINVAL : 0;
 }
 
-static int run_view(struct command_args *a,
-	json_t *(*make)(const struct fabric *f, const struct topology_facts *facts),
-	const struct view *v, bool audit)
+static int run_view(struct command_args *args,
+	json_t *(*make)(const struct fabric *fabric, const struct topology_facts *facts),
+	const struct view *view, bool audit)
 {
 	struct client x;
 	struct err e = {0};
-	int r = context_or_config(&x, a->g, &e);
+	int r = context_or_config(&x, args->g, &e);
 	if (r < 0) {
 		if (*e.text)
 			err_print(stderr, &e);
@@ -558,8 +568,8 @@ static int run_view(struct command_args *a,
 		code = EXIT_FAILED;
 	} else {
 		json_t *doc = make(x.config->fabric, &facts);
-		if (report_print(stdout, doc, v, a->g->format, !a->g->no_header,
-			    a->g->color == COLOR_ALWAYS) < 0)
+		if (report_print(stdout, doc, view, args->g->format, !args->g->no_header,
+			    args->g->color == COLOR_ALWAYS) < 0)
 			code = EXIT_FAILED;
 		if (audit && json_array_size(json_object_get(doc, "findings")) > 0)
 			code = EXIT_FAILED;
@@ -574,17 +584,17 @@ static int run_view(struct command_args *a,
 	return code;
 }
 
-static int run(struct command_args *a)
+static int cmd_topology_run(struct command_args *args)
 {
-	const char *verb = a->argc > 0 ? a->argv[0] : "";
-	if (a->argc > 1)
-		return usage_error(&command_topology, "one argument too many: '%s'", a->argv[1]);
+	const char *verb = args->argc > 0 ? args->argv[0] : "";
+	if (args->argc > 1)
+		return usage_error(&command_topology, "one argument too many: '%s'", args->argv[1]);
 	if (str_eq(verb, "discover"))
-		return run_discover(a);
+		return run_discover(args);
 	if (str_eq(verb, "show"))
-		return run_view(a, topology_show_json, &topology_show_view, false);
+		return run_view(args, topology_show_json, &topology_show_view, false);
 	if (str_eq(verb, "check"))
-		return run_view(a, topology_check_json, &topology_check_view, true);
+		return run_view(args, topology_check_json, &topology_check_view, true);
 	return usage_error(&command_topology,
 		*verb ? "unknown '%s', expected discover, show or check"
 		      : "expected discover, show or check%s",
@@ -610,5 +620,5 @@ const struct command command_topology = {
 		"check: there are findings), 2 bad usage or configuration.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = run,
+	.run = cmd_topology_run,
 };

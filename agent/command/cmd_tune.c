@@ -50,24 +50,24 @@ static const struct command_option options[] = {
 
 extern const struct command command_tune;
 
-static const char *opt(const struct command_args *a, const char *name)
+static const char *cmd_tune_opt(const struct command_args *args, const char *name)
 {
-	return command_opt(&command_tune, a, name);
+	return command_opt(&command_tune, args, name);
 }
 
 /* ---- printing ------------------------------------------------------------ */
 
-typedef int print_fn(FILE *out, const json_t *doc, const struct tune_page *p);
+typedef int print_fn(FILE *out, const json_t *doc, const struct tune_page *page);
 
-static int print(const struct command_args *a, const json_t *doc, const struct view *v,
-	print_fn *pretty, struct err *e)
+static int cmd_tune_print(const struct command_args *args, const json_t *doc,
+	const struct view *view, print_fn *pretty, struct err *e)
 {
-	const enum report_format f = a->g->format;
+	const enum report_format f = args->g->format;
 	const struct tune_page p = {
-		.format = f, .width = tune_width(stdout), .color = a->g->color == COLOR_ALWAYS};
+		.format = f, .width = tune_width(stdout), .color = args->g->color == COLOR_ALWAYS};
 	const bool laid_out = pretty && (f == FORMAT_TABLE || f == FORMAT_MD || f == FORMAT_HTML);
 	const int rc = laid_out ? pretty(stdout, doc, &p)
-				: report_print(stdout, doc, v, f, !a->g->no_header, p.color);
+				: report_print(stdout, doc, view, f, !args->g->no_header, p.color);
 	return rc == 0 ? 0 : err_set(e, rc, "the result could not be written: %s", strerror(-rc));
 }
 
@@ -86,58 +86,58 @@ static void add_change_text(json_t *sheet)
 
 /* ---- what was recorded --------------------------------------------------- */
 
-static void free_ledger(struct tune_ledger **l)
+static void free_ledger(struct tune_ledger **ledger)
 {
-	tune_ledger_free(*l);
+	tune_ledger_free(*ledger);
 }
 
-static int load(struct client *x, struct tune_ledger **ret, struct err *e)
+static int cmd_tune_load(struct client *client, struct tune_ledger **ret, struct err *e)
 {
 	*ret = tune_ledger_new(NULL, NULL);
-	return tune_records_load(x->db, *ret, e);
+	return tune_records_load(client->db, *ret, e);
 }
 
 /* As the switches say now: an accepted sheet whose values were read back is applied, whether anyone
  * noted it or not. */
-static int look(struct client *x, struct tune_ledger *l, struct err *e)
+static int cmd_tune_look(struct client *client, struct tune_ledger *ledger, struct err *e)
 {
 	const struct tune_record *const *v;
-	const size_t n = tune_ledger_records(l, &v);
+	const size_t n = tune_ledger_records(ledger, &v);
 	int64_t from = INT64_MAX;
 	for (size_t k = 0; k < n; k++)
 		if (v[k]->state != TUNE_REJECTED && v[k]->state != TUNE_EXPIRED &&
 			v[k]->state != TUNE_UNDONE && v[k]->to_ns < from)
 			from = v[k]->to_ns;
-	if (from >= x->now_ns)
+	if (from >= client->now_ns)
 		return 0;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	const uint16_t *metrics;
 	const size_t n_metrics = tune_metrics(&metrics);
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = n_metrics};
 	struct window w;
-	const int rc = window_from_db(x->db, a, &spec, from, x->now_ns, &w, e);
+	const int rc = window_from_db(client->db, a, &spec, from, client->now_ns, &w, e);
 	if (rc == 0)
-		tune_ledger_look(l, &w, x->now_ns);
+		tune_ledger_look(ledger, &w, client->now_ns);
 	return rc == -ENODATA ? 0 : rc;
 }
 
-static int load_now(struct client *x, struct tune_ledger **ret, struct err *e)
+static int load_now(struct client *client, struct tune_ledger **ret, struct err *e)
 {
-	const int rc = load(x, ret, e);
-	return rc == 0 ? look(x, *ret, e) : rc;
+	const int rc = cmd_tune_load(client, ret, e);
+	return rc == 0 ? cmd_tune_look(client, *ret, e) : rc;
 }
 
-static int newest_first(const void *a, const void *b)
+static int newest_first(const void *left, const void *right)
 {
-	const struct tune_record *x = *(const struct tune_record *const *)a,
-				 *y = *(const struct tune_record *const *)b;
+	const struct tune_record *x = *(const struct tune_record *const *)left,
+				 *y = *(const struct tune_record *const *)right;
 	return x->made_ns != y->made_ns ? (x->made_ns < y->made_ns ? 1 : -1) : strcmp(x->id, y->id);
 }
 
-static int run_list(struct client *x, const struct command_args *a, struct err *e)
+static int cmd_tune_run_list(struct client *client, const struct command_args *args, struct err *e)
 {
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
-	int rc = load_now(x, &l, e);
+	int rc = load_now(client, &l, e);
 	if (rc != 0)
 		return rc;
 	const struct tune_record *const *v;
@@ -155,53 +155,55 @@ static int run_list(struct client *x, const struct command_args *a, struct err *
 	}
 	free(sorted);
 	json_t *doc = json_pack("{s:o}", "sheets", sheets);
-	rc = print(a, doc, &tune_list_view, NULL, e);
+	rc = cmd_tune_print(args, doc, &tune_list_view, NULL, e);
 	json_decref(doc);
 	return rc;
 }
 
-static int print_sheet(const struct command_args *a, const struct tune_record *r, struct err *e)
+static int print_sheet(
+	const struct command_args *args, const struct tune_record *record, struct err *e)
 {
-	json_t *s = tune_public(r->json);
+	json_t *s = tune_public(record->json);
 	add_change_text(s);
 	json_t *doc = json_pack("{s:[o]}", "sheets", s);
-	const int rc = print(a, doc, &tune_list_view, tune_sheets_print, e);
+	const int rc = cmd_tune_print(args, doc, &tune_list_view, tune_sheets_print, e);
 	json_decref(doc);
 	return rc;
 }
 
-static int run_show(struct client *x, const struct command_args *a, struct err *e)
+static int cmd_tune_run_show(struct client *client, const struct command_args *args, struct err *e)
 {
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
-	int rc = load_now(x, &l, e);
-	const struct tune_record *r = rc == 0 ? tune_find(l, a->argv[1], e) : NULL;
-	return r ? print_sheet(a, r, e) : e->code;
+	int rc = load_now(client, &l, e);
+	const struct tune_record *r = rc == 0 ? tune_find(l, args->argv[1], e) : NULL;
+	return r ? print_sheet(args, r, e) : e->code;
 }
 
-static int run_render(struct client *x, const struct command_args *a, struct err *e)
+static int run_render(struct client *client, const struct command_args *args, struct err *e)
 {
 	static const char *const vendors[] = {"sonic", "eos", "nxos", "nvue", "junos"};
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
 	rw_cleanup(arena_freep) struct arena *arena = arena_new();
-	const char *vendor = opt(a, "vendor"), *text = NULL;
+	const char *vendor = cmd_tune_opt(args, "vendor"), *text = NULL;
 	bool known = !vendor;
 	for (size_t k = 0; k < rw_countof(vendors); k++)
 		known = known || str_eq(vendor, vendors[k]);
 	if (!known)
 		return err_set(e, -EINVAL,
 			"--vendor: read '%.40s', expected sonic, eos, nxos, nvue or junos", vendor);
-	int rc = load(x, &l, e);
-	const struct tune_record *r = rc == 0 ? tune_find(l, a->argv[1], e) : NULL;
+	int rc = cmd_tune_load(client, &l, e);
+	const struct tune_record *r = rc == 0 ? tune_find(l, args->argv[1], e) : NULL;
 	if (!r)
 		return e->code;
-	rc = tune_render(x, r, opt(a, "device"), vendor, opt(a, "undo") != NULL, arena, &text, e);
+	rc = tune_render(client, r, cmd_tune_opt(args, "device"), vendor,
+		cmd_tune_opt(args, "undo") != NULL, arena, &text, e);
 	if (rc != 0)
 		return rc;
-	if (a->g->format == FORMAT_JSON) {
+	if (args->g->format == FORMAT_JSON) {
 		json_t *doc = json_pack("{s:s, s:s, s:b, s:s}", "id", r->id, "device",
-			opt(a, "device") ? opt(a, "device") : r->device, "undo",
-			opt(a, "undo") != NULL, "text", text);
-		rc = print(a, doc, &tune_list_view, NULL, e);
+			cmd_tune_opt(args, "device") ? cmd_tune_opt(args, "device") : r->device,
+			"undo", cmd_tune_opt(args, "undo") != NULL, "text", text);
+		rc = cmd_tune_print(args, doc, &tune_list_view, NULL, e);
 		json_decref(doc);
 		return rc;
 	}
@@ -211,34 +213,36 @@ static int run_render(struct client *x, const struct command_args *a, struct err
 
 /* ---- review -------------------------------------------------------------- */
 
-static int read_filter(const struct command_args *a, struct tune_filter *f, struct err *e)
+static int read_filter(const struct command_args *args, struct tune_filter *filter, struct err *e)
 {
 	int64_t priority = PRIO_NONE;
 	struct err why = {0};
-	*f = (struct tune_filter){.device = a->argc > 1 ? a->argv[1] : opt(a, "device"),
-		.port = opt(a, "port"),
-		.uplinks = opt(a, "uplinks"),
+	*filter = (struct tune_filter){
+		.device = args->argc > 1 ? args->argv[1] : cmd_tune_opt(args, "device"),
+		.port = cmd_tune_opt(args, "port"),
+		.uplinks = cmd_tune_opt(args, "uplinks"),
 		.priority = PRIO_NONE,
-		.allow_reduce = opt(a, "allow-reduce") != NULL};
-	if (opt(a, "priority") &&
-		(unit_int(opt(a, "priority"), &priority, &why) != 0 || priority < 0 ||
+		.allow_reduce = cmd_tune_opt(args, "allow-reduce") != NULL};
+	if (cmd_tune_opt(args, "priority") &&
+		(unit_int(cmd_tune_opt(args, "priority"), &priority, &why) != 0 || priority < 0 ||
 			priority > 7))
 		return err_set(e, -EINVAL, "--priority: read '%.20s', expected 0 to 7",
-			opt(a, "priority"));
-	f->priority = (int)priority;
+			cmd_tune_opt(args, "priority"));
+	filter->priority = (int)priority;
 	return 0;
 }
 
 /* A name that nothing bears must not read as "nothing to do". */
-static int check_device(const struct fabric *f, const char *option, const char *glob, struct err *e)
+static int cmd_tune_check_device(
+	const struct fabric *fabric, const char *option, const char *glob, struct err *e)
 {
-	const char **names = rw_calloc(f->n_devices + 1, sizeof(*names));
+	const char **names = rw_calloc(fabric->n_devices + 1, sizeof(*names));
 	bool found = !glob;
-	for (size_t i = 0; i < f->n_devices; i++) {
-		names[i] = f->devices[i]->name;
+	for (size_t i = 0; i < fabric->n_devices; i++) {
+		names[i] = fabric->devices[i]->name;
 		found = found || str_glob(glob, names[i]);
 	}
-	const char *near = found ? NULL : str_nearest(glob, names, f->n_devices);
+	const char *near = found ? NULL : str_nearest(glob, names, fabric->n_devices);
 	free(names);
 	return found ? 0
 		     : err_set(e, -EINVAL,
@@ -248,40 +252,44 @@ static int check_device(const struct fabric *f, const char *option, const char *
 			       near ? "'" : "");
 }
 
-static int check_filter(const struct fabric *f, const struct tune_filter *w, struct err *e)
+static int check_filter(
+	const struct fabric *fabric, const struct tune_filter *filter, struct err *e)
 {
-	int rc = check_device(f, "--device", w->device, e);
+	int rc = cmd_tune_check_device(fabric, "--device", filter->device, e);
 	if (rc == 0)
-		rc = check_device(f, "--uplinks", w->uplinks, e);
-	if (rc != 0 || !w->port)
+		rc = cmd_tune_check_device(fabric, "--uplinks", filter->uplinks, e);
+	if (rc != 0 || !filter->port)
 		return rc;
-	for (size_t i = 0; i < f->n_devices; i++)
-		for (size_t k = 0; k < f->devices[i]->n_ports; k++)
-			if ((!w->device || str_glob(w->device, f->devices[i]->name)) &&
-				(str_glob(w->port, f->devices[i]->ports[k]->name) ||
-					str_glob(w->port, f->devices[i]->ports[k]->alias)))
+	for (size_t i = 0; i < fabric->n_devices; i++)
+		for (size_t k = 0; k < fabric->devices[i]->n_ports; k++)
+			if ((!filter->device ||
+				    str_glob(filter->device, fabric->devices[i]->name)) &&
+				(str_glob(filter->port, fabric->devices[i]->ports[k]->name) ||
+					str_glob(
+						filter->port, fabric->devices[i]->ports[k]->alias)))
 				return 0;
-	return err_set(e, -EINVAL, "--port: no port%s%s is named '%.100s'", w->device ? " of " : "",
-		w->device ? w->device : "", w->port);
+	return err_set(e, -EINVAL, "--port: no port%s%s is named '%.100s'",
+		filter->device ? " of " : "", filter->device ? filter->device : "", filter->port);
 }
 
-static int run_review(struct client *x, const struct command_args *a, struct err *e)
+static int run_review(struct client *client, const struct command_args *args, struct err *e)
 {
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
 	struct tune_filter filter;
 	json_t *sheets = NULL, *s;
 	struct err why = {0};
 	size_t k;
-	int rc = read_filter(a, &filter, e);
+	int rc = read_filter(args, &filter, e);
 	if (rc == 0)
-		rc = check_filter(x->config->fabric, &filter, e);
+		rc = check_filter(client->config->fabric, &filter, e);
 	if (rc == 0)
-		rc = load(x, &l, e);
+		rc = cmd_tune_load(client, &l, e);
 	if (rc == 0)
-		rc = tune_sheets(x, &filter, l, &sheets, e);
+		rc = tune_sheets(client, &filter, l, &sheets, e);
 	if (rc != 0)
 		return rc;
-	if (!opt(a, "no-record") && tune_propose_all(x, sheets, &why) != 0 && !a->g->quiet)
+	if (!cmd_tune_opt(args, "no-record") && tune_propose_all(client, sheets, &why) != 0 &&
+		!args->g->quiet)
 		fprintf(stderr,
 			"warning: the proposals were not recorded (%s%s%s); 'tune accept' will "
 			"look again\n",
@@ -289,13 +297,13 @@ static int run_review(struct client *x, const struct command_args *a, struct err
 	json_t *shown = json_array();
 	json_array_foreach (sheets, k, s) {
 		json_t *copy = tune_public(s);
-		if (a->g->format == FORMAT_CSV)
+		if (args->g->format == FORMAT_CSV)
 			add_change_text(copy);
 		json_array_append_new(shown, copy);
 	}
 	json_decref(sheets);
 	json_t *doc = json_pack("{s:o}", "sheets", shown);
-	rc = print(a, doc, &tune_list_view, tune_sheets_print, e);
+	rc = cmd_tune_print(args, doc, &tune_list_view, tune_sheets_print, e);
 	json_decref(doc);
 	return rc;
 }
@@ -304,14 +312,15 @@ static int run_review(struct client *x, const struct command_args *a, struct err
 
 /* A sheet that could not be recorded when it was made: looked for again in what the same stretch
  * says now, and proposed. */
-static int propose_again(struct client *x, const char *id, char ret_id[9], struct err *e)
+static int propose_again(struct client *client, const char *id, char ret_id[9], struct err *e)
 {
 	const struct tune_filter all = {.priority = PRIO_NONE};
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
 	json_t *sheets = NULL, *s;
 	size_t k;
 	struct err ignored = {0};
-	if (load(x, &l, &ignored) != 0 || tune_sheets(x, &all, l, &sheets, &ignored) != 0)
+	if (cmd_tune_load(client, &l, &ignored) != 0 ||
+		tune_sheets(client, &all, l, &sheets, &ignored) != 0)
 		return e->code;
 	json_t *one = json_array();
 	json_array_foreach (sheets, k, s)
@@ -320,7 +329,7 @@ static int propose_again(struct client *x, const char *id, char ret_id[9], struc
 	int rc = e->code;
 	if (json_array_size(one) == 1) {
 		*e = (struct err){0};
-		rc = tune_propose_all(x, one, e);
+		rc = tune_propose_all(client, one, e);
 		snprintf(ret_id, 9, "%s", id);
 	}
 	json_decref(one);
@@ -328,11 +337,12 @@ static int propose_again(struct client *x, const char *id, char ret_id[9], struc
 	return rc;
 }
 
-static int run_act(struct client *x, const struct command_args *a, struct err *e)
+static int cmd_tune_run_act(struct client *client, const struct command_args *args, struct err *e)
 {
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
-	struct tune_act_in in = {.text = opt(a, "why"), .t_ns = x->now_ns, .at_ns = x->now_ns};
-	const char *word = a->argv[0];
+	struct tune_act_in in = {
+		.text = cmd_tune_opt(args, "why"), .t_ns = client->now_ns, .at_ns = client->now_ns};
+	const char *word = args->argv[0];
 	char id[9] = "";
 	wall_t at;
 	in.act = str_eq(word, "accept")  ? TUNE_ACCEPT
@@ -341,23 +351,24 @@ static int run_act(struct client *x, const struct command_args *a, struct err *e
 	if (in.act == TUNE_REJECT && (!in.text || !*in.text))
 		return err_set(
 			e, -EINVAL, "reject: expected --why TEXT: the next shift wants to know");
-	if (opt(a, "at") && wall_parse(opt(a, "at"), (wall_t){x->now_ns}, &at) != 0)
+	if (cmd_tune_opt(args, "at") &&
+		wall_parse(cmd_tune_opt(args, "at"), (wall_t){client->now_ns}, &at) != 0)
 		return err_set(e, -EINVAL,
 			"--at: read '%.60s', expected a time such as 2026-11-21T03:00:00Z, or 10m "
 			"for ten minutes ago",
-			opt(a, "at"));
-	if (opt(a, "at"))
+			cmd_tune_opt(args, "at"));
+	if (cmd_tune_opt(args, "at"))
 		in.at_ns = at.ns;
-	int rc = load(x, &l, e);
+	int rc = cmd_tune_load(client, &l, e);
 	if (rc != 0)
 		return rc;
-	const struct tune_record *r = tune_find(l, a->argv[1], e);
+	const struct tune_record *r = tune_find(l, args->argv[1], e);
 	if (r)
 		snprintf(id, sizeof(id), "%s", r->id);
-	else if (e->code != -ENOENT || (rc = propose_again(x, a->argv[1], id, e)) != 0)
+	else if (e->code != -ENOENT || (rc = propose_again(client, args->argv[1], id, e)) != 0)
 		return e->code;
-	rc = tune_do(x, id, &in, e);
-	if (rc == 0 && !a->g->quiet)
+	rc = tune_do(client, id, &in, e);
+	if (rc == 0 && !args->g->quiet)
 		printf("%s: %s\n", id,
 			in.act == TUNE_ACCEPT           ? "accepted"
 				: in.act == TUNE_REJECT ? "rejected"
@@ -367,61 +378,66 @@ static int run_act(struct client *x, const struct command_args *a, struct err *e
 
 /* ---- verify -------------------------------------------------------------- */
 
-static int read_span(const struct command_args *a, const char *name, int64_t *ret, struct err *e)
+static int cmd_tune_read_span(
+	const struct command_args *args, const char *name, int64_t *ret, struct err *e)
 {
 	struct err why = {0};
-	if (!opt(a, name))
+	if (!cmd_tune_opt(args, name))
 		return 0;
-	if (unit_duration(opt(a, name), ret, &why) != 0 || *ret <= 0)
+	if (unit_duration(cmd_tune_opt(args, name), ret, &why) != 0 || *ret <= 0)
 		return err_set(e, -EINVAL, "--%s: read '%.40s', expected a duration such as 2h",
-			name, opt(a, name));
+			name, cmd_tune_opt(args, name));
 	return 0;
 }
 
-static int record_result(struct client *x, const struct tune_record *r, int64_t applied_ns,
-	json_t *doc, struct err *e)
+static int record_result(struct client *client, const struct tune_record *record,
+	int64_t applied_ns, json_t *doc, struct err *e)
 {
-	const struct tune_act_in apply = {
-		.act = TUNE_APPLY, .text = "read back", .t_ns = x->now_ns, .at_ns = applied_ns};
-	const struct tune_act_in verify = {.act = TUNE_VERIFY, .t_ns = x->now_ns, .result = doc};
+	const struct tune_act_in apply = {.act = TUNE_APPLY,
+		.text = "read back",
+		.t_ns = client->now_ns,
+		.at_ns = applied_ns};
+	const struct tune_act_in verify = {
+		.act = TUNE_VERIFY, .t_ns = client->now_ns, .result = doc};
 	int rc = 0;
-	if (r->state == TUNE_ACCEPTED && store_writer_pid(x->db_path) > 0 &&
-		tune_do(x, r->id, &apply, e) != 0)
+	if (record->state == TUNE_ACCEPTED && store_writer_pid(client->db_path) > 0 &&
+		tune_do(client, record->id, &apply, e) != 0)
 		*e = (struct err){0}; /* the agent has seen it by itself meanwhile, or says why not
 					 when the result is told */
-	rc = tune_do(x, r->id, &verify, e);
+	rc = tune_do(client, record->id, &verify, e);
 	return rc;
 }
 
-static int run_verify(struct client *x, const struct command_args *a, struct err *e)
+static int run_verify(struct client *client, const struct command_args *args, struct err *e)
 {
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
 	rw_cleanup(arena_freep) struct arena *arena = arena_new();
 	struct tune_verify_ask ask = {.match = VERIFY_JOB};
 	json_t *doc = NULL;
-	if (opt(a, "match") && verify_match_parse(opt(a, "match"), &ask.match) != 0)
+	if (cmd_tune_opt(args, "match") &&
+		verify_match_parse(cmd_tune_opt(args, "match"), &ask.match) != 0)
 		return err_set(e, -EINVAL, "--match: read '%.20s', expected job, load or none",
-			opt(a, "match"));
-	int rc = read_span(a, "before", &ask.before_ns, e);
+			cmd_tune_opt(args, "match"));
+	int rc = cmd_tune_read_span(args, "before", &ask.before_ns, e);
 	if (rc == 0)
-		rc = read_span(a, "after", &ask.after_ns, e);
+		rc = cmd_tune_read_span(args, "after", &ask.after_ns, e);
 	if (rc == 0)
-		rc = load(x, &l, e);
-	const struct tune_record *r = rc == 0 ? tune_find(l, a->argv[1], e) : NULL;
+		rc = cmd_tune_load(client, &l, e);
+	const struct tune_record *r = rc == 0 ? tune_find(l, args->argv[1], e) : NULL;
 	if (!r)
 		return e->code;
-	rc = tune_verify_record(x, r, &ask, arena, &doc, e);
+	rc = tune_verify_record(client, r, &ask, arena, &doc, e);
 	if (rc != 0)
 		return rc;
 	struct err why = {0};
-	if (record_result(x, r, ask.applied_ns, doc, &why) != 0) {
+	if (record_result(client, r, ask.applied_ns, doc, &why) != 0) {
 		json_object_set_new(doc, "recorded", json_string("no"));
-		if (!a->g->quiet)
+		if (!args->g->quiet)
 			fprintf(stderr, "warning: the result was not recorded: %s\n", why.text);
 	} else {
 		json_object_set_new(doc, "recorded", json_string("yes"));
 	}
-	rc = print(a, doc, &tune_verify_view, tune_verify_print, e);
+	rc = cmd_tune_print(args, doc, &tune_verify_view, tune_verify_print, e);
 	json_decref(doc);
 	return rc;
 }
@@ -433,19 +449,19 @@ static int run_verify(struct client *x, const struct command_args *a, struct err
 
 static const struct subcommand subcommands[] = {
 	{"review", 1, 2, "at most a switch", run_review},
-	{"list", 1, 1, NO_MORE, run_list},
-	{"show", 2, 2, ONE_ID, run_show},
+	{"list", 1, 1, NO_MORE, cmd_tune_run_list},
+	{"show", 2, 2, ONE_ID, cmd_tune_run_show},
 	{"render", 2, 2, ONE_ID, run_render},
-	{"accept", 2, 2, ONE_ID, run_act},
-	{"reject", 2, 2, ONE_ID, run_act},
-	{"applied", 2, 2, ONE_ID, run_act},
+	{"accept", 2, 2, ONE_ID, cmd_tune_run_act},
+	{"reject", 2, 2, ONE_ID, cmd_tune_run_act},
+	{"applied", 2, 2, ONE_ID, cmd_tune_run_act},
 	{"verify", 2, 2, ONE_ID, run_verify},
 	{"whatif", 1, 1, NO_MORE, tune_whatif_run},
 };
 
-static int run(struct command_args *a)
+static int cmd_tune_run(struct command_args *args)
 {
-	return command_words(&command_tune, a, subcommands, rw_countof(subcommands),
+	return command_words(&command_tune, args, subcommands, rw_countof(subcommands),
 		DEFAULT_SPAN_NS, EXIT_USAGE);
 }
 
@@ -473,5 +489,5 @@ const struct command command_tune = {
 		"what it rests on changes.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = run,
+	.run = cmd_tune_run,
 };

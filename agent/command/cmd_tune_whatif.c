@@ -20,37 +20,38 @@
 
 extern const struct command command_tune;
 
-static double *setting_of(struct whatif_settings *s, enum tune_knob k)
+static double *setting_of(struct whatif_settings *settings, enum tune_knob knob)
 {
-	switch (k) {
-	case KNOB_ALPHA: return &s->alpha;
-	case KNOB_HEADROOM: return &s->headroom_bytes;
-	case KNOB_XOFF_LEVEL: return &s->xoff_level_bytes;
-	case KNOB_XON_OFFSET: return &s->xon_offset_bytes;
-	case KNOB_KMIN: return &s->kmin_bytes;
-	case KNOB_KMAX: return &s->kmax_bytes;
-	case KNOB_PMAX: return &s->pmax;
+	switch (knob) {
+	case KNOB_ALPHA: return &settings->alpha;
+	case KNOB_HEADROOM: return &settings->headroom_bytes;
+	case KNOB_XOFF_LEVEL: return &settings->xoff_level_bytes;
+	case KNOB_XON_OFFSET: return &settings->xon_offset_bytes;
+	case KNOB_KMIN: return &settings->kmin_bytes;
+	case KNOB_KMAX: return &settings->kmax_bytes;
+	case KNOB_PMAX: return &settings->pmax;
 	default: return NULL;
 	}
 }
 
-static int read_value(enum tune_knob k, const char *text, double *ret, struct err *e)
+static int cmd_tune_whatif_read_value(
+	enum tune_knob knob, const char *text, double *ret, struct err *e)
 {
 	struct err why = {0};
 	uint64_t bytes;
-	if (str_eq(tune_knob_unit(k), "bytes")) {
+	if (str_eq(tune_knob_unit(knob), "bytes")) {
 		if (unit_size(text, &bytes, &why) != 0)
-			return err_set(e, -EINVAL, "--set %s: %s", tune_knob_name(k), why.text);
+			return err_set(e, -EINVAL, "--set %s: %s", tune_knob_name(knob), why.text);
 		*ret = (double)bytes;
 		return 0;
 	}
 	if (unit_ratio(text, ret, &why) == 0 ||
-		(k == KNOB_ALPHA && unit_double(text, ret, NULL) == 0))
+		(knob == KNOB_ALPHA && unit_double(text, ret, NULL) == 0))
 		return *ret > 0
 			? 0
 			: err_set(e, -EINVAL, "--set %s: read '%.40s', expected more than 0",
-				  tune_knob_name(k), text);
-	return err_set(e, -EINVAL, "--set %s: %s", tune_knob_name(k), why.text);
+				  tune_knob_name(knob), text);
+	return err_set(e, -EINVAL, "--set %s: %s", tune_knob_name(knob), why.text);
 }
 
 static int read_sets(
@@ -69,7 +70,7 @@ static int read_sets(
 				"--set: read '%.60s', expected alpha, headroom, xoff_level, "
 				"xon_offset, kmin, kmax or pmax and a value, such as kmin=400KB",
 				*set);
-		const int rc = read_value(k, equals + 1, at, e);
+		const int rc = cmd_tune_whatif_read_value(k, equals + 1, at, e);
 		if (rc != 0)
 			return rc;
 		*ret_knobs |= 1u << k;
@@ -80,7 +81,7 @@ static int read_sets(
 				    "kmin=400KB");
 }
 
-static json_t *changes_of(struct tune_effect *t, unsigned knobs)
+static json_t *cmd_tune_whatif_changes_of(struct tune_effect *effect, unsigned knobs)
 {
 	json_t *changes = json_array();
 	for (int k = 0; k < TUNE_KNOBS; k++)
@@ -89,69 +90,71 @@ static json_t *changes_of(struct tune_effect *t, unsigned knobs)
 				json_pack("{s:s, s:o, s:o, s:n, s:s, s:s}", "knob",
 					tune_knob_name((enum tune_knob)k), "current",
 					json_number_or_null(
-						*setting_of(&t->queue.now, (enum tune_knob)k)),
+						*setting_of(&effect->queue.now, (enum tune_knob)k)),
 					"proposed",
-					json_number_or_null(*setting_of(&t->to, (enum tune_knob)k)),
+					json_number_or_null(
+						*setting_of(&effect->to, (enum tune_knob)k)),
 					"programmed", "unit", tune_knob_unit((enum tune_knob)k),
 					"why", ""));
 	return changes;
 }
 
-static json_t *document(struct tune_effect *t, unsigned knobs)
+static json_t *cmd_tune_whatif_document(struct tune_effect *effect, unsigned knobs)
 {
 	json_t *expected = json_array(), *notes = json_array();
-	for (size_t k = 0; k < t->n_expected; k++)
+	for (size_t k = 0; k < effect->n_expected; k++)
 		json_array_append_new(expected,
-			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "metric", t->expected[k].metric,
-				"now", json_number_or_null(t->expected[k].now), "likely",
-				json_number_or_null(t->expected[k].likely), "low",
-				json_number_or_null(t->expected[k].low), "high",
-				json_number_or_null(t->expected[k].high), "unit",
-				json_string_or_null(t->expected[k].unit)));
-	for (size_t k = 0; k < t->n_notes; k++)
-		json_array_append_new(notes, json_string_or_null(t->notes[k]));
+			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "metric",
+				effect->expected[k].metric, "now",
+				json_number_or_null(effect->expected[k].now), "likely",
+				json_number_or_null(effect->expected[k].likely), "low",
+				json_number_or_null(effect->expected[k].low), "high",
+				json_number_or_null(effect->expected[k].high), "unit",
+				json_string_or_null(effect->expected[k].unit)));
+	for (size_t k = 0; k < effect->n_notes; k++)
+		json_array_append_new(notes, json_string_or_null(effect->notes[k]));
 	return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "device",
-		t->lane->port->device->name, "port", t->lane->port->name, "priority",
-		t->lane->priority, "changes", changes_of(t, knobs), "expected", expected,
-		"q_pfc_bytes", json_number_or_null(t->model.q_pfc_bytes), "residual_ratio",
-		json_number_or_null(t->model.residual), "notes", notes);
+		effect->lane->port->device->name, "port", effect->lane->port->name, "priority",
+		effect->lane->priority, "changes", cmd_tune_whatif_changes_of(effect, knobs),
+		"expected", expected, "q_pfc_bytes", json_number_or_null(effect->model.q_pfc_bytes),
+		"residual_ratio", json_number_or_null(effect->model.residual), "notes", notes);
 }
 
-static int only_priority(const struct fabric *f)
+static int only_priority(const struct fabric *fabric)
 {
 	int found = PRIO_NONE;
 	for (int k = 0; k < 8; k++)
-		if (f->lossless_mask & 1u << k)
+		if (fabric->lossless_mask & 1u << k)
 			found = found == PRIO_NONE ? k : 8;
 	return found < 8 ? found : PRIO_NONE;
 }
 
-static int show(const struct command_args *a, const json_t *doc, struct err *e)
+static int cmd_tune_whatif_show(const struct command_args *args, const json_t *doc, struct err *e)
 {
-	const enum report_format f = a->g->format;
+	const enum report_format f = args->g->format;
 	const struct tune_page p = {
-		.format = f, .width = tune_width(stdout), .color = a->g->color == COLOR_ALWAYS};
+		.format = f, .width = tune_width(stdout), .color = args->g->color == COLOR_ALWAYS};
 	const bool laid_out = f == FORMAT_TABLE || f == FORMAT_MD || f == FORMAT_HTML;
 	const int rc = laid_out
 		? tune_whatif_print(stdout, doc, &p)
-		: report_print(stdout, doc, &tune_whatif_view, f, !a->g->no_header, p.color);
+		: report_print(stdout, doc, &tune_whatif_view, f, !args->g->no_header, p.color);
 	return rc == 0 ? 0 : err_set(e, rc, "the result could not be written: %s", strerror(-rc));
 }
 
-static void free_profiles(struct profiles **p)
+static void cmd_tune_whatif_free_profiles(struct profiles **profiles)
 {
-	profiles_free(*p);
+	profiles_free(*profiles);
 }
 
-int tune_whatif_run(struct client *x, const struct command_args *a, struct err *e)
+int tune_whatif_run(struct client *client, const struct command_args *args, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *arena = arena_new();
-	rw_cleanup(free_profiles) struct profiles *profiles = NULL;
+	rw_cleanup(cmd_tune_whatif_free_profiles) struct profiles *profiles = NULL;
 	rw_cleanup(err_list_done) struct err_list errors = {0};
-	const char *device = command_opt(&command_tune, a, "device"),
-		   *port = command_opt(&command_tune, a, "port"),
-		   *word = command_opt(&command_tune, a, "priority");
-	int64_t priority = only_priority(x->config->fabric);
+	const char *device = command_opt(&command_tune, args, "device"),
+		   *port = command_opt(&command_tune, args, "port"),
+		   *word = command_opt(&command_tune, args, "priority");
+	int64_t priority = only_priority(client->config->fabric);
 	struct whatif_settings to;
 	struct tune_history h;
 	struct tune_effect effect;
@@ -164,23 +167,25 @@ int tune_whatif_run(struct client *x, const struct command_args *a, struct err *
 	if (priority == PRIO_NONE)
 		return err_set(e, -EINVAL,
 			"whatif: expected --priority N: the fabric has several lossless ones");
-	int rc = read_sets(a->set, &to, &knobs, e);
-	if (rc == 0 && profiles_load(x->config->profile_dir, &profiles, &errors) != 0)
+	int rc = read_sets(args->set, &to, &knobs, e);
+	if (rc == 0 && profiles_load(client->config->profile_dir, &profiles, &errors) != 0)
 		rc = err_set(e, -EINVAL, "%s",
 			errors.n ? errors.v[0].text : "the profiles cannot be read");
 	if (rc == 0)
-		rc = tune_history_read(x, profiles, x->from_ns, x->to_ns, arena, &h, e);
+		rc = tune_history_read(
+			client, profiles, client->from_ns, client->to_ns, arena, &h, e);
 	if (rc != 0)
 		return rc;
-	const struct tune_options options = {.min_evidence_ns = x->config->tuning.min_evidence_ns,
-		.min_coverage = x->config->tuning.min_coverage,
-		.rtt_ns = x->config->tuning.base_rtt_ns,
-		.max_pmax = x->config->tuning.max_pmax};
+	const struct tune_options options = {
+		.min_evidence_ns = client->config->tuning.min_evidence_ns,
+		.min_coverage = client->config->tuning.min_coverage,
+		.rtt_ns = client->config->tuning.base_rtt_ns,
+		.max_pmax = client->config->tuning.max_pmax};
 	rc = tune_whatif(h.evidence, device, port, (int)priority, &to, &options, arena, &effect, e);
 	if (rc != 0)
 		return rc;
-	json_t *doc = document(&effect, knobs);
-	rc = show(a, doc, e);
+	json_t *doc = cmd_tune_whatif_document(&effect, knobs);
+	rc = cmd_tune_whatif_show(args, doc, e);
 	json_decref(doc);
 	return rc;
 }

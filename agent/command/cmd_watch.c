@@ -56,71 +56,73 @@ struct frame {
 	struct ecmp_params ecmp;
 };
 
-static bool counts(const struct frame *f, const struct signal *s, const struct series *run)
+static bool cmd_watch_counts(
+	const struct frame *frame, const struct signal *signal, const struct series *run)
 {
-	const struct entity *e = entity_get(f->w.entities, run->entity);
+	const struct entity *e = entity_get(frame->w.entities, run->entity);
 	bool mine = false;
 
-	for (size_t i = 0; i < s->n_metrics; i++)
-		mine |= s->metrics[i] == run->metric;
-	if (!mine || !e || !s->lossless_only)
+	for (size_t i = 0; i < signal->n_metrics; i++)
+		mine |= signal->metrics[i] == run->metric;
+	if (!mine || !e || !signal->lossless_only)
 		return mine && e;
-	return e->priority >= 0 && (f->x->config->fabric->lossless_mask >> e->priority & 1);
+	return e->priority >= 0 && (frame->x->config->fabric->lossless_mask >> e->priority & 1);
 }
 
-static json_t *signal_json(const struct frame *f, const struct signal *s)
+static json_t *signal_json(const struct frame *frame, const struct signal *signal)
 {
 	double sum = 0, worst = 0;
 	const struct entity *where = NULL;
 	size_t n = 0;
 	char text[256] = "";
 
-	for (size_t i = 0; i < f->w.n_series; i++) {
-		const struct series *run = &f->w.series[i];
+	for (size_t i = 0; i < frame->w.n_series; i++) {
+		const struct series *run = &frame->w.series[i];
 		double rate;
-		if (!counts(f, s, run) ||
-			series_rate(run, f->w.from_ns, f->w.to_ns, 0, &rate, NULL) < 0)
+		if (!cmd_watch_counts(frame, signal, run) ||
+			series_rate(run, frame->w.from_ns, frame->w.to_ns, 0, &rate, NULL) < 0)
 			continue;
 		n++;
 		sum += rate;
 		if (rate > worst) {
 			worst = rate;
-			where = entity_get(f->w.entities, run->entity);
+			where = entity_get(frame->w.entities, run->entity);
 		}
 	}
 	if (n == 0)
 		snprintf(text, sizeof(text), "not collected");
 	else if (where && where->priority >= 0)
 		snprintf(text, sizeof(text), "%s %s p%d (%s)", where->device, where->port,
-			where->priority, s->meaning);
+			where->priority, signal->meaning);
 	else if (where)
-		snprintf(text, sizeof(text), "%s %s (%s)", where->device, where->port, s->meaning);
+		snprintf(text, sizeof(text), "%s %s (%s)", where->device, where->port,
+			signal->meaning);
 	json_t *j = json_object();
-	json_object_set_new(j, "signal", json_string(s->name));
+	json_object_set_new(j, "signal", json_string(signal->name));
 	json_object_set_new(j, "value", n ? json_number_or_null(sum) : json_null());
-	json_object_set_new(j, "unit", json_string(s->unit));
+	json_object_set_new(j, "unit", json_string(signal->unit));
 	json_object_set_new(j, "state",
-		json_string(n == 0                  ? "unknown"
-				: sum > 0 && s->bad ? "warning"
-						    : "ok"));
+		json_string(n == 0                       ? "unknown"
+				: sum > 0 && signal->bad ? "warning"
+							 : "ok"));
 	json_object_set_new(j, "where", json_string_or_null(text[0] ? text : NULL));
 	return j;
 }
 
-static json_t *imbalance_json(const struct ecmp_measure *m, size_t n)
+static json_t *imbalance_json(const struct ecmp_measure *measure, size_t n)
 {
 	const struct ecmp_measure *worst = NULL;
 	size_t judged = 0, unknown = 0;
 	char text[512];
 
 	for (size_t i = 0; i < n; i++) {
-		unknown += m[i].verdict == ECMP_UNKNOWN;
-		if (m[i].verdict == ECMP_IDLE || m[i].verdict == ECMP_UNKNOWN ||
-			isnan(m[i].imbalance_ratio))
+		unknown += measure[i].verdict == ECMP_UNKNOWN;
+		if (measure[i].verdict == ECMP_IDLE || measure[i].verdict == ECMP_UNKNOWN ||
+			isnan(measure[i].imbalance_ratio))
 			continue;
 		judged++;
-		if (!worst || m[i].imbalance_ratio > worst->imbalance_ratio)
-			worst = &m[i];
+		if (!worst || measure[i].imbalance_ratio > worst->imbalance_ratio)
+			worst = &measure[i];
 	}
 	json_t *j = json_object();
 	json_object_set_new(j, "signal", json_string("ECMP max/mean-1, worst"));
@@ -154,38 +156,39 @@ struct uplink {
 	const struct ecmp_member *member;
 };
 
-static int hotter(const void *a, const void *b)
+static int cmd_watch_hotter(const void *left, const void *right)
 {
-	const struct uplink *x = a, *y = b;
+	const struct uplink *x = left, *y = right;
 	double u = x->member->utilization_ratio, v = y->member->utilization_ratio;
 	return (v > u) - (v < u);
 }
 
 /* Parallel links are members of two groups: "uplinks" and "to:" their neighbour. */
-static bool is_listed(const json_t *list, const struct uplink *u)
+static bool is_listed(const json_t *list, const struct uplink *uplink)
 {
 	const json_t *o;
 	size_t k;
 	json_array_foreach (list, k, o)
-		if (str_eq(json_string_value(json_object_get(o, "device")), u->group->device) &&
-			str_eq(json_string_value(json_object_get(o, "port")), u->member->port))
+		if (str_eq(json_string_value(json_object_get(o, "device")),
+			    uplink->group->device) &&
+			str_eq(json_string_value(json_object_get(o, "port")), uplink->member->port))
 			return true;
 	return false;
 }
 
-static json_t *uplinks_json(struct frame *f, const struct ecmp_measure *m, size_t n)
+static json_t *uplinks_json(struct frame *frame, const struct ecmp_measure *measure, size_t n)
 {
 	json_t *list = json_array();
 	size_t total = 0, k = 0;
 
 	for (size_t i = 0; i < n; i++)
-		total += m[i].n_members;
-	struct uplink *v = arena_array(f->arena, struct uplink, total + 1);
+		total += measure[i].n_members;
+	struct uplink *v = arena_array(frame->arena, struct uplink, total + 1);
 	for (size_t i = 0; i < n; i++)
-		for (size_t j = 0; j < m[i].n_members; j++)
-			if (isfinite(m[i].members[j].utilization_ratio))
-				v[k++] = (struct uplink){&m[i], &m[i].members[j]};
-	qsort(v, k, sizeof(*v), hotter);
+		for (size_t j = 0; j < measure[i].n_members; j++)
+			if (isfinite(measure[i].members[j].utilization_ratio))
+				v[k++] = (struct uplink){&measure[i], &measure[i].members[j]};
+	qsort(v, k, sizeof(*v), cmd_watch_hotter);
 	for (size_t i = 0; i < k && json_array_size(list) < TOP_UPLINKS; i++) {
 		if (is_listed(list, &v[i]))
 			continue;
@@ -202,9 +205,9 @@ static json_t *uplinks_json(struct frame *f, const struct ecmp_measure *m, size_
 
 /* A ratio of the analyzer's options; @fallback when it has no such row. */
 static double ratio_option(
-	const struct analyzer *a, const void *options, const char *name, double fallback)
+	const struct analyzer *analyzer, const void *options, const char *name, double fallback)
 {
-	const struct option *o = a && options ? option_find(&a->options, name) : NULL;
+	const struct option *o = analyzer && options ? option_find(&analyzer->options, name) : NULL;
 	if (!o || o->type != OPT_RATIO)
 		return fallback;
 	double v;
@@ -213,10 +216,10 @@ static double ratio_option(
 }
 
 /* The newest window that is closed: aligned like the analyzers', one interval after its end. */
-static int read_window(struct frame *f, struct err *e)
+static int read_window(struct frame *frame, struct err *e)
 {
 	const struct analyzer *a = analyzer_by_name("ecmp_imbalance");
-	const struct config *c = f->x->config;
+	const struct config *c = frame->x->config;
 	const char *options = a ? config_options(c, a->options.section, a->options.name) : NULL;
 	uint16_t metrics[64];
 	size_t n = 0;
@@ -224,15 +227,16 @@ static int read_window(struct frame *f, struct err *e)
 
 	if (options)
 		window_ns = analyzer_window(a, options, c->defaults.interval_ns);
-	f->ecmp = (struct ecmp_params){
+	frame->ecmp = (struct ecmp_params){
 		.warn = ratio_option(a, options, "warn", 0.2),
 		.load_floor = ratio_option(a, options, "load_floor", 0.05),
 		.min_coverage = ratio_option(a, options, "min_coverage", 0.5),
 		.interval_ns = c->defaults.interval_ns,
 	};
-	int64_t closed_ns = f->x->now_ns - (f->x->agent_alive ? f->ecmp.interval_ns : 0);
-	f->w.to_ns = closed_ns - (closed_ns % window_ns + window_ns) % window_ns;
-	f->w.from_ns = f->w.to_ns - window_ns;
+	int64_t closed_ns =
+		frame->x->now_ns - (frame->x->agent_alive ? frame->ecmp.interval_ns : 0);
+	frame->w.to_ns = closed_ns - (closed_ns % window_ns + window_ns) % window_ns;
+	frame->w.from_ns = frame->w.to_ns - window_ns;
 	for (size_t i = 0; i < ecmp_n_metrics && n < rw_countof(metrics); i++)
 		metrics[n++] = ecmp_metrics[i];
 	for (size_t i = 0; i < rw_countof(signals); i++)
@@ -244,16 +248,17 @@ static int read_window(struct frame *f, struct err *e)
 				metrics[n++] = signals[i].metrics[j];
 		}
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = n, .flows = true};
-	return window_from_db(f->x->db, f->arena, &spec, f->w.from_ns, f->w.to_ns, &f->w, e);
+	return window_from_db(
+		frame->x->db, frame->arena, &spec, frame->w.from_ns, frame->w.to_ns, &frame->w, e);
 }
 
-static long long number_of(const json_t *o, const char *key)
+static long long number_of(const json_t *object, const char *key)
 {
-	return (long long)json_integer_value(json_object_get(o, key));
+	return (long long)json_integer_value(json_object_get(object, key));
 }
 
 /* The one word at the top: the worst of what is open, and never better than what is known. */
-static const char *overall(const json_t *doc)
+static const char *cmd_watch_overall(const json_t *doc)
 {
 	const json_t *q = json_object_get(doc, "data_quality");
 	json_t *list = json_object_get(doc, "incidents"), *i;
@@ -269,12 +274,12 @@ static const char *overall(const json_t *doc)
 	return number_of(q, "unknown") + number_of(q, "captures_unknown") > 0 ? "unknown" : "ok";
 }
 
-static json_t *frame_document(struct client *x, struct err *e)
+static json_t *frame_document(struct client *client, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *arena = arena_new();
-	struct frame f = {.x = x, .arena = arena};
+	struct frame f = {.x = client, .arena = arena};
 	struct ecmp_measure *m = NULL;
-	json_t *doc = status_document(x, e);
+	json_t *doc = status_document(client, e);
 
 	if (!doc)
 		return NULL;
@@ -282,12 +287,12 @@ static json_t *frame_document(struct client *x, struct err *e)
 		json_decref(doc);
 		return NULL;
 	}
-	size_t n = ecmp_measure_all(x->config->fabric, &f.w, &f.ecmp, arena, &m);
+	size_t n = ecmp_measure_all(client->config->fabric, &f.w, &f.ecmp, arena, &m);
 	json_t *list = json_array();
 	json_array_append_new(list, imbalance_json(m, n));
 	for (size_t i = 0; i < rw_countof(signals); i++)
 		json_array_append_new(list, signal_json(&f, &signals[i]));
-	json_object_set_new(doc, "state", json_string(overall(doc)));
+	json_object_set_new(doc, "state", json_string(cmd_watch_overall(doc)));
 	json_object_set_new(doc, "window",
 		json_pack("{s:o,s:o}", "from", json_time(f.w.from_ns), "to", json_time(f.w.to_ns)));
 	json_object_set_new(doc, "signals", list);
@@ -297,16 +302,16 @@ static json_t *frame_document(struct client *x, struct err *e)
 
 /* ---- the screen ---------------------------------------------------------- */
 
-static const char *text_of(const json_t *o, const char *key)
+static const char *cmd_watch_text_of(const json_t *object, const char *key)
 {
-	const char *s = json_string_value(json_object_get(o, key));
+	const char *s = json_string_value(json_object_get(object, key));
 	return s && *s ? s : "-";
 }
 
 /* The part of an RFC 3339 text behind the 'T'. */
-static const char *time_of(const json_t *o, const char *key)
+static const char *cmd_watch_time_of(const json_t *object, const char *key)
 {
-	const char *s = text_of(o, key);
+	const char *s = cmd_watch_text_of(object, key);
 	return strlen(s) > 11 ? s + 11 : "-";
 }
 
@@ -324,14 +329,14 @@ static void put_state(FILE *out, const char *state, bool color)
 	fprintf(out, "%-9s", state);
 }
 
-static void put_clean(FILE *out, const char *s)
+static void cmd_watch_put_clean(FILE *out, const char *text)
 {
-	for (; *s; s++)
-		fputc((unsigned char)*s < 0x20 || *s == 0x7f ? ' ' : *s, out);
+	for (; *text; text++)
+		fputc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, out);
 }
 
 static void print_screen(
-	FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+	FILE *out, const json_t *doc, const struct view *layout, bool color, bool header)
 {
 	const json_t *q = json_object_get(doc, "data_quality");
 	json_t *devices = json_object_get(doc, "devices"), *row;
@@ -340,12 +345,13 @@ static void print_screen(
 
 	if (header) {
 		fprintf(out, "rocewatch  ");
-		put_clean(out, text_of(doc, "fabric"));
-		fprintf(out, "   %.10s %.8sZ   %s   ", text_of(doc, "time"), time_of(doc, "time"),
+		cmd_watch_put_clean(out, cmd_watch_text_of(doc, "fabric"));
+		fprintf(out, "   %.10s %.8sZ   %s   ", cmd_watch_text_of(doc, "time"),
+			cmd_watch_time_of(doc, "time"),
 			json_is_true(json_object_get(q, "agent_running"))
 				? "agent running"
 				: "no agent running: as of the newest sample");
-		put_state(out, text_of(doc, "state"), color);
+		put_state(out, cmd_watch_text_of(doc, "state"), color);
 		fputc('\n', out);
 	}
 	const json_t *oldest = json_object_get(q, "oldest_device_age_s");
@@ -362,31 +368,32 @@ static void print_screen(
 	fprintf(out, "   open incidents %lld\n",
 		(long long)json_integer_value(json_object_get(doc, "open_incidents")));
 	json_array_foreach (devices, i, row) {
-		if (str_eq(text_of(row, "status"), "up"))
+		if (str_eq(cmd_watch_text_of(row, "status"), "up"))
 			continue;
 		fprintf(out, "  ");
-		put_state(out, text_of(row, "status"), color);
-		put_clean(out, text_of(row, "name"));
-		fprintf(out, " %s: ", text_of(row, "protocol"));
-		put_clean(out, text_of(row, "reason"));
+		put_state(out, cmd_watch_text_of(row, "status"), color);
+		cmd_watch_put_clean(out, cmd_watch_text_of(row, "name"));
+		fprintf(out, " %s: ", cmd_watch_text_of(row, "protocol"));
+		cmd_watch_put_clean(out, cmd_watch_text_of(row, "reason"));
 		fputc('\n', out);
 	}
 
 	const json_t *w = json_object_get(doc, "window");
 	fprintf(out, "\n%-24s %-18s %-9s%s   (window %.8s - %.8sZ)\n", "GOLDEN SIGNAL", "NOW",
-		"STATE", "WHERE", time_of(w, "from"), time_of(w, "to"));
+		"STATE", "WHERE", cmd_watch_time_of(w, "from"), cmd_watch_time_of(w, "to"));
 	json_array_foreach (json_object_get(doc, "signals"), i, row) {
 		const json_t *value = json_object_get(row, "value");
 		rw_cleanup(str_done) struct str now = {0};
-		if (json_is_number(value) && str_eq(text_of(row, "unit"), "ratio"))
+		if (json_is_number(value) && str_eq(cmd_watch_text_of(row, "unit"), "ratio"))
 			str_addf(&now, "%.0f %%", json_number_value(value) * 100);
 		else if (json_is_number(value))
-			str_add_quantity(&now, json_number_value(value), text_of(row, "unit"));
+			str_add_quantity(
+				&now, json_number_value(value), cmd_watch_text_of(row, "unit"));
 		else
 			str_add(&now, "-");
-		fprintf(out, "%-24s %-18s ", text_of(row, "signal"), now.s);
-		put_state(out, text_of(row, "state"), color);
-		put_clean(out, text_of(row, "where"));
+		fprintf(out, "%-24s %-18s ", cmd_watch_text_of(row, "signal"), now.s);
+		put_state(out, cmd_watch_text_of(row, "state"), color);
+		cmd_watch_put_clean(out, cmd_watch_text_of(row, "where"));
 		fputc('\n', out);
 	}
 
@@ -395,10 +402,10 @@ static void print_screen(
 		double u = json_number_value(json_object_get(row, "utilization_ratio"));
 		int filled = (int)lrint((u > 1 ? 1 : u) * BAR_WIDTH);
 		char name[128];
-		snprintf(name, sizeof(name), "%s %s > %s", text_of(row, "device"),
-			text_of(row, "port"), text_of(row, "peer"));
+		snprintf(name, sizeof(name), "%s %s > %s", cmd_watch_text_of(row, "device"),
+			cmd_watch_text_of(row, "port"), cmd_watch_text_of(row, "peer"));
 		fprintf(out, "  ");
-		put_clean(out, name);
+		cmd_watch_put_clean(out, name);
 		fprintf(out, "%*s %5.1f ", strlen(name) < 40 ? (int)(40 - strlen(name)) : 0, "",
 			u * 100);
 		for (int b = 0; b < BAR_WIDTH; b++)
@@ -412,10 +419,11 @@ static void print_screen(
 	fprintf(out, "\nINCIDENTS\n");
 	shown = 0;
 	json_array_foreach (json_object_get(doc, "incidents"), i, row) {
-		fprintf(out, "  %s ", text_of(row, "id"));
-		put_state(out, text_of(row, "severity"), color);
-		fprintf(out, "since %.10s %.8sZ  ", text_of(row, "opened"), time_of(row, "opened"));
-		put_clean(out, text_of(row, "summary"));
+		fprintf(out, "  %s ", cmd_watch_text_of(row, "id"));
+		put_state(out, cmd_watch_text_of(row, "severity"), color);
+		fprintf(out, "since %.10s %.8sZ  ", cmd_watch_text_of(row, "opened"),
+			cmd_watch_time_of(row, "opened"));
+		cmd_watch_put_clean(out, cmd_watch_text_of(row, "summary"));
 		fputc('\n', out);
 		shown++;
 	}
@@ -443,11 +451,11 @@ static void on_interrupt(int signum)
 extern const struct command command_watch;
 
 /* Exit code of one frame; the error, if any, is printed where the frame would stand. */
-static int show_frame(const struct globals *g, bool clear)
+static int show_frame(const struct globals *globals, bool clear)
 {
 	struct client x;
 	struct err e = {0};
-	int r = client_open(&x, g, 15 * 60 * NS_PER_S, &e);
+	int r = client_open(&x, globals, 15 * 60 * NS_PER_S, &e);
 	json_t *doc = r < 0 ? NULL : frame_document(&x, &e);
 
 	if (clear)
@@ -456,8 +464,8 @@ static int show_frame(const struct globals *g, bool clear)
 		fflush(stdout);
 		err_print(stderr, &e);
 	} else {
-		if (report_print(stdout, doc, &view, g->format, !g->no_header,
-			    g->color == COLOR_ALWAYS) < 0)
+		if (report_print(stdout, doc, &view, globals->format, !globals->no_header,
+			    globals->color == COLOR_ALWAYS) < 0)
 			interrupted = 1;
 		json_decref(doc);
 	}
@@ -466,17 +474,17 @@ static int show_frame(const struct globals *g, bool clear)
 	return doc ? EXIT_OK : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
-static int run(struct command_args *a)
+static int cmd_watch_run(struct command_args *args)
 {
-	if (a->argc > 0)
+	if (args->argc > 0)
 		return usage_error(
-			&command_watch, "read '%.64s', expected no argument", a->argv[0]);
-	if (command_opt(&command_watch, a, "once"))
-		return show_frame(a->g, false);
+			&command_watch, "read '%.64s', expected no argument", args->argv[0]);
+	if (command_opt(&command_watch, args, "once"))
+		return show_frame(args->g, false);
 
 	struct termios saved, raw;
 	bool keys = tcgetattr(STDIN_FILENO, &saved) == 0;
-	bool screen = isatty(STDOUT_FILENO) && a->g->format == FORMAT_TABLE;
+	bool screen = isatty(STDOUT_FILENO) && args->g->format == FORMAT_TABLE;
 	struct sigaction act = {.sa_handler = on_interrupt};
 	struct pollfd in = {.fd = keys ? STDIN_FILENO : -1, .events = POLLIN};
 
@@ -489,7 +497,7 @@ static int run(struct command_args *a)
 	}
 	int code = EXIT_OK;
 	while (!interrupted) {
-		code = show_frame(a->g, screen);
+		code = show_frame(args->g, screen);
 		if (code == EXIT_USAGE)
 			break; /* waiting does not mend it */
 		if (screen) {
@@ -517,5 +525,5 @@ const struct command command_watch = {
 	.options =
 		(const struct command_option[]){
 			{"once", 0, NULL, "print one frame as text and end"}, {NULL}},
-	.run = run,
+	.run = cmd_watch_run,
 };

@@ -37,7 +37,7 @@ struct command {
 	const char *help;
 	const struct command_option *options; /* ends with name NULL */
 	int usage_exit; /* what a usage error returns: 2, or 3 for checks */
-	int (*run)(struct command_args *a);
+	int (*run)(struct command_args *args);
 };
 
 extern const struct command *const commands[]; /* NULL-terminated */
@@ -53,17 +53,19 @@ int cli_run(int argc, char **argv, const struct command *const *table);
 /* ---- helpers shared by commands (agent/command/command_run.c) ------------ */
 
 /* command_opt - value of a long option, or NULL. */
-const char *command_opt(const struct command *c, const struct command_args *a, const char *name);
+const char *command_opt(
+	const struct command *command, const struct command_args *args, const char *name);
 
 /*
  * command_answer - a reading command without arguments: opens the world over the last 15 min, makes
  * the document, prints it. Returns the exit code; @ret_doc (may be NULL) gets the document, NULL
  * when there is none; the caller drops it.
  */
-int command_answer(const struct command *c, struct command_args *a,
-	json_t *(*make)(struct client *x, struct err *e), const struct view *v, json_t **ret_doc);
+int command_answer(const struct command *command, struct command_args *args,
+	json_t *(*make)(struct client *client, struct err *e), const struct view *view,
+	json_t **ret_doc);
 /*
- * command_words - for commands with a word of their own, such as "incident show": run the row @a
+ * command_words - for commands with a word of their own, such as "incident show": run the row @args
  * names ("list" when it names none) with the world opened over @span_ns. Returns the exit code;
  * @refused_exit is that of a row that says -EINVAL.
  */
@@ -71,11 +73,11 @@ struct subcommand {
 	const char *name;
 	int least, most; /* words, with the name */
 	const char *expected; /* told when there are more or fewer */
-	int (*run)(struct client *x, const struct command_args *a, struct err *e);
+	int (*run)(struct client *client, const struct command_args *args, struct err *e);
 };
-int command_words(const struct command *c, struct command_args *a, const struct subcommand *rows,
-	size_t n, int64_t span_ns, int refused_exit);
+int command_words(const struct command *command, struct command_args *args,
+	const struct subcommand *rows, size_t n, int64_t span_ns, int refused_exit);
 /* prints, returns usage_exit */
-int usage_error(const struct command *c, const char *fmt, ...)
+int usage_error(const struct command *command, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 #endif

@@ -12,7 +12,7 @@
 #include "agent/command/command.h"
 
 static int unknown_word(
-	const struct command *c, const char *word, const struct subcommand *rows, size_t n)
+	const struct command *command, const char *word, const struct subcommand *rows, size_t n)
 {
 	rw_cleanup(str_done) struct str all = {0};
 	const char **names = rw_calloc(n + 1, sizeof(*names));
@@ -22,46 +22,47 @@ static int unknown_word(
 	}
 	const char *near = str_nearest(word, names, n);
 	free(names);
-	return usage_error(c, "read '%.64s', expected %s%s%s%s", word, all.s,
+	return usage_error(command, "read '%.64s', expected %s%s%s%s", word, all.s,
 		near ? "; perhaps '" : "", near ? near : "", near ? "'" : "");
 }
 
-int command_words(const struct command *c, struct command_args *a, const struct subcommand *rows,
-	size_t n, int64_t span_ns, int refused_exit)
+int command_words(const struct command *command, struct command_args *args,
+	const struct subcommand *rows, size_t n, int64_t span_ns, int refused_exit)
 {
-	const char *word = a->argc > 0 ? a->argv[0] : "list";
+	const char *word = args->argc > 0 ? args->argv[0] : "list";
 	const struct subcommand *r = rows;
 	struct client x;
 	struct err e = {0};
 	while (r < rows + n && !str_eq(word, r->name))
 		r++;
 	if (r == rows + n)
-		return unknown_word(c, word, rows, n);
-	if (a->argc > r->most || (a->argc < r->least && r->least > 1))
-		return usage_error(c, "%s: expected %s", word, r->expected);
-	int rc = client_open(&x, a->g, span_ns, &e);
+		return unknown_word(command, word, rows, n);
+	if (args->argc > r->most || (args->argc < r->least && r->least > 1))
+		return usage_error(command, "%s: expected %s", word, r->expected);
+	int rc = client_open(&x, args->g, span_ns, &e);
 	if (rc != 0) {
 		err_print(stderr, &e);
 		return rc == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
-	rc = r->run(&x, a, &e);
+	rc = r->run(&x, args, &e);
 	client_done(&x);
 	if (rc != 0)
 		err_print(stderr, &e);
 	return rc == 0 ? EXIT_OK : rc == -EINVAL ? refused_exit : EXIT_FAILED;
 }
 
-int command_answer(const struct command *c, struct command_args *a,
-	json_t *(*make)(struct client *x, struct err *e), const struct view *v, json_t **ret_doc)
+int command_answer(const struct command *command, struct command_args *args,
+	json_t *(*make)(struct client *client, struct err *e), const struct view *view,
+	json_t **ret_doc)
 {
 	struct client x;
 	struct err e = {0};
 
 	if (ret_doc)
 		*ret_doc = NULL;
-	if (a->argc > 0)
-		return usage_error(c, "read '%.64s', expected no argument", a->argv[0]);
-	int r = client_open(&x, a->g, 15 * 60 * NS_PER_S, &e);
+	if (args->argc > 0)
+		return usage_error(command, "read '%.64s', expected no argument", args->argv[0]);
+	int r = client_open(&x, args->g, 15 * 60 * NS_PER_S, &e);
 	if (r < 0) {
 		err_print(stderr, &e);
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
@@ -72,8 +73,8 @@ int command_answer(const struct command *c, struct command_args *a,
 		err_print(stderr, &e);
 		return EXIT_FAILED;
 	}
-	r = report_print(
-		stdout, doc, v, a->g->format, !a->g->no_header, a->g->color == COLOR_ALWAYS);
+	r = report_print(stdout, doc, view, args->g->format, !args->g->no_header,
+		args->g->color == COLOR_ALWAYS);
 	if (ret_doc)
 		*ret_doc = doc;
 	else

@@ -29,49 +29,50 @@ struct test {
 	char reason[256];
 };
 
-static void implausible(struct test *t, const struct sample *s, const char *why)
+static void profile_test_gnmi_implausible(
+	struct test *test, const struct sample *sample, const char *why)
 {
-	const struct entity *e = entity_get(t->entities, s->entity);
-	if (json_array_size(t->implausible) < IMPLAUSIBLE_MAX)
-		json_array_append_new(t->implausible,
+	const struct entity *e = entity_get(test->entities, sample->entity);
+	if (json_array_size(test->implausible) < IMPLAUSIBLE_MAX)
+		json_array_append_new(test->implausible,
 			json_pack("{s:s, s:s, s:o, s:s, s:f}", "metric",
-				metric_info(s->metric)->name, "port", e->port, "priority",
+				metric_info(sample->metric)->name, "port", e->port, "priority",
 				e->priority == PRIO_NONE ? json_null() : json_integer(e->priority),
-				"why", why, "value", sample_number(s->metric, s->value)));
+				"why", why, "value", sample_number(sample->metric, sample->value)));
 }
 
-static void judge(struct test *t, size_t at, const struct sample *s)
+static void profile_test_gnmi_judge(struct test *test, size_t at, const struct sample *sample)
 {
-	const bool counter = metric_info(s->metric)->kind == METRIC_COUNTER;
-	if (counter && s->value != t->v[at].value && !t->moved[at]) {
-		t->moved[at] = true;
-		t->n_moved++;
+	const bool counter = metric_info(sample->metric)->kind == METRIC_COUNTER;
+	if (counter && sample->value != test->v[at].value && !test->moved[at]) {
+		test->moved[at] = true;
+		test->n_moved++;
 	}
-	if (s->flags & SF_SUSPECT)
-		implausible(t, s, "faster than can be");
-	if (counter && s->value < t->v[at].value && !(s->flags & SF_RESTART))
-		implausible(t, s, "went back without a restart");
+	if (sample->flags & SF_SUSPECT)
+		profile_test_gnmi_implausible(test, sample, "faster than can be");
+	if (counter && sample->value < test->v[at].value && !(sample->flags & SF_RESTART))
+		profile_test_gnmi_implausible(test, sample, "went back without a restart");
 }
 
-static void on_samples(void *arg, const struct sample *v, size_t n)
+static void profile_test_gnmi_on_samples(void *arg, const struct sample *samples, size_t n)
 {
 	struct test *t = arg;
 	t->n_samples += n;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t at, key = (uint64_t)v[i].entity << 16 | v[i].metric;
+		uint64_t at, key = (uint64_t)samples[i].entity << 16 | samples[i].metric;
 		if (map_get(t->first, key, &at)) {
-			judge(t, at, &v[i]);
+			profile_test_gnmi_judge(t, at, &samples[i]);
 			continue;
 		}
 		map_put(t->first, key, t->n);
 		rw_grow(t->moved, t->n, t->cap_moved);
 		rw_grow(t->v, t->n, t->cap);
 		t->moved[t->n] = false;
-		t->v[t->n++] = v[i];
+		t->v[t->n++] = samples[i];
 	}
 }
 
-static void on_target(void *arg, const struct target *state)
+static void profile_test_gnmi_on_target(void *arg, const struct target *state)
 {
 	struct test *t = arg;
 	if (state->state == TARGET_BACKOFF) {
@@ -84,7 +85,7 @@ static void on_target(void *arg, const struct target *state)
 	}
 }
 
-static void on_device(
+static void profile_test_gnmi_on_device(
 	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
 {
 	struct test *t = arg;
@@ -93,23 +94,23 @@ static void on_device(
 		"{s:s, s:s, s:s}", "profile", profile, "sysname", sysname, "descr", descr);
 }
 
-static void on_port(
+static void profile_test_gnmi_on_port(
 	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
 {
 }
-static void on_flows(void *arg, const struct flow_sample *v, size_t n)
+static void profile_test_gnmi_on_flows(void *arg, const struct flow_sample *flows, size_t n)
 {
 }
-static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
-	const char *port, const char *text)
+static void profile_test_gnmi_on_event(void *arg, int64_t t_ns, const char *kind,
+	const char *device, const char *port, const char *text)
 {
 }
-static void on_end(void *arg)
+static void profile_test_gnmi_on_end(void *arg)
 {
 	loop_stop(((struct test *)arg)->loop);
 }
 
-static void on_limit(void *arg)
+static void profile_test_gnmi_on_limit(void *arg)
 {
 	struct test *t = arg;
 	t->failed = !t->up;
@@ -119,29 +120,30 @@ static void on_limit(void *arg)
 
 /* ---- what is told -------------------------------------------------------- */
 
-static const char *verdict(const struct gnmi_leaf *l)
+static const char *profile_test_gnmi_verdict(const struct gnmi_leaf *leaf)
 {
-	if (l->paths == 0)
-		return *l->trouble ? "refused" : l->fallback ? "not needed" : "empty";
-	if (l->wrong_type)
+	if (leaf->paths == 0)
+		return *leaf->trouble ? "refused" : leaf->fallback ? "not needed" : "empty";
+	if (leaf->wrong_type)
 		return "wrong type";
-	return l->zero == l->paths ? "all zero" : "answers";
+	return leaf->zero == leaf->paths ? "all zero" : "answers";
 }
 
-static void leaf_add(void *arg, const struct gnmi_leaf *l)
+static void leaf_add(void *arg, const struct gnmi_leaf *leaf)
 {
 	struct test *t = arg;
 	json_array_append_new(t->leaves,
 		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:s, s:o}", "table",
-			l->stream, "cadence", l->slow ? "slow" : "fast", "how", l->how, "path",
-			l->path, "value", l->what, "verdict", verdict(l), "rows",
-			(json_int_t)l->paths, "zero", (json_int_t)l->zero, "wrong_type",
-			(json_int_t)l->wrong_type, "type",
-			json_string_or_null(*l->type ? l->type : NULL), "doc", l->doc, "trouble",
-			json_string_or_null(*l->trouble ? l->trouble : NULL)));
+			leaf->stream, "cadence", leaf->slow ? "slow" : "fast", "how", leaf->how,
+			"path", leaf->path, "value", leaf->what, "verdict",
+			profile_test_gnmi_verdict(leaf), "rows", (json_int_t)leaf->paths, "zero",
+			(json_int_t)leaf->zero, "wrong_type", (json_int_t)leaf->wrong_type, "type",
+			json_string_or_null(*leaf->type ? leaf->type : NULL), "doc", leaf->doc,
+			"trouble", json_string_or_null(*leaf->trouble ? leaf->trouble : NULL)));
 }
 
-static void print_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void profile_test_gnmi_print_text(
+	FILE *out, const json_t *doc, const struct view *layout, bool color, bool header)
 {
 	const json_t *identity = json_object_get(doc, "device");
 	const char *table = "";
@@ -185,35 +187,38 @@ static const struct column columns[] = {
 	{"path", "PATH", COL_TEXT, false},
 	{"doc", "WHAT", COL_TEXT, false},
 };
-static const struct view view = {
-	"profile test", "columns", columns, rw_countof(columns), print_text, "no leaves"};
+static const struct view view = {"profile test", "columns", columns, rw_countof(columns),
+	profile_test_gnmi_print_text, "no leaves"};
 
-static int tell(const struct globals *g, struct test *t, const struct config_device *device)
+static int profile_test_gnmi_tell(
+	const struct globals *globals, struct test *test, const struct config_device *device)
 {
 	double p50, p95;
-	const struct target *state = gnmi_target_state(t->target);
-	const struct gnmi_target_counts n = gnmi_target_counts(t->target);
+	const struct target *state = gnmi_target_state(test->target);
+	const struct gnmi_target_counts n = gnmi_target_counts(test->target);
 	target_poll_quantiles(state, &p50, &p95);
-	gnmi_target_leaves(t->target, leaf_add, t);
+	gnmi_target_leaves(test->target, leaf_add, test);
 	json_t *doc = json_pack("{s:s, s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:I, s:o, s:I, s:I}",
 		"target", device->name, "protocol", "gnmi", "address", state->address, "device",
-		t->identity, "columns", t->leaves, "implausible", t->implausible, "values",
-		(json_int_t)t->n_samples, "series", (json_int_t)t->n, "moved",
-		(json_int_t)t->n_moved, "poll_s", json_number_or_null(p50), "messages",
+		test->identity, "columns", test->leaves, "implausible", test->implausible, "values",
+		(json_int_t)test->n_samples, "series", (json_int_t)test->n, "moved",
+		(json_int_t)test->n_moved, "poll_s", json_number_or_null(p50), "messages",
 		(json_int_t)n.messages, "refused", (json_int_t)n.refused);
-	int rc = report_print(
-			 stdout, doc, &view, g->format, !g->no_header, g->color == COLOR_ALWAYS) < 0
+	int rc = report_print(stdout, doc, &view, globals->format, !globals->no_header,
+			 globals->color == COLOR_ALWAYS) < 0
 		? EXIT_FAILED
 		: EXIT_OK;
 	json_decref(doc);
 	return rc;
 }
 
-int profile_test_gnmi(const struct globals *g, const struct config_device *device,
+int profile_test_gnmi(const struct globals *globals, const struct config_device *device,
 	const struct config *config, int64_t run_ns)
 {
 	struct test t = {.run_ns = run_ns};
-	struct sink sink = {&t, on_samples, on_flows, on_target, on_device, on_port, on_event};
+	struct sink sink = {&t, profile_test_gnmi_on_samples, profile_test_gnmi_on_flows,
+		profile_test_gnmi_on_target, profile_test_gnmi_on_device, profile_test_gnmi_on_port,
+		profile_test_gnmi_on_event};
 	struct err e = {0};
 	if (loop_new(&t.loop) < 0) {
 		fprintf(stderr, "rocewatch: no event loop: %s\n", strerror(errno));
@@ -224,8 +229,8 @@ int profile_test_gnmi(const struct globals *g, const struct config_device *devic
 	t.implausible = json_array();
 	t.identity = json_pack("{s:s, s:s, s:s}", "profile", "", "sysname", "", "descr", "");
 	t.first = map_new();
-	t.limit = loop_timer_new(t.loop, on_limit, &t);
-	t.end = loop_timer_new(t.loop, on_end, &t);
+	t.limit = loop_timer_new(t.loop, profile_test_gnmi_on_limit, &t);
+	t.end = loop_timer_new(t.loop, profile_test_gnmi_on_end, &t);
 	loop_timer_start(t.limit, run_ns + 6 * device->gnmi->timeout_ns, 0);
 	int rc = gnmi_target_new(t.loop, t.entities, device, config, &sink, &t.target, &e);
 	if (rc < 0) {
@@ -235,7 +240,7 @@ int profile_test_gnmi(const struct globals *g, const struct config_device *devic
 		loop_run(t.loop);
 		if (t.failed)
 			fprintf(stderr, "rocewatch: %s: %s\n", device->name, t.reason);
-		rc = t.failed ? EXIT_FAILED : tell(g, &t, device);
+		rc = t.failed ? EXIT_FAILED : profile_test_gnmi_tell(globals, &t, device);
 		gnmi_target_free(t.target);
 	}
 	loop_timer_free(t.limit);

@@ -9,7 +9,7 @@
 
 /* Until every stream of the profile had its first round and @run_ns passed. Returns an exit code.
  */
-int profile_test_gnmi(const struct globals *g, const struct config_device *device,
+int profile_test_gnmi(const struct globals *globals, const struct config_device *device,
 	const struct config *config, int64_t run_ns);
 
 #endif

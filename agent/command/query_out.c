@@ -17,170 +17,170 @@ static const char *time_text(char buf[WALL_TEXT_MAX], int64_t t_ns)
 
 /* Shortest of 15 to 17 digits that reads back as the same number; JSON has no infinity, nor has
  * csv. */
-static const char *number_text(char *buf, size_t size, double v)
+static const char *number_text(char *buf, size_t size, double value)
 {
 	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(buf, size, "%.*g", digits, v);
-		if (strtod(buf, NULL) == v)
+		snprintf(buf, size, "%.*g", digits, value);
+		if (strtod(buf, NULL) == value)
 			break;
 	}
 	return buf;
 }
 
-static void json_text(FILE *f, const char *s)
+static void json_text(FILE *file, const char *text)
 {
-	json_t *j = json_string_or_null(s);
+	json_t *j = json_string_or_null(text);
 
-	json_dumpf(j, f, JSON_ENCODE_ANY | JSON_COMPACT);
+	json_dumpf(j, file, JSON_ENCODE_ANY | JSON_COMPACT);
 	json_decref(j);
 }
 
-static void csv_text(FILE *f, const char *s)
+static void csv_text(FILE *file, const char *text)
 {
-	if (!s[strcspn(s, ",\"\r\n")]) {
-		fputs(s, f);
+	if (!text[strcspn(text, ",\"\r\n")]) {
+		fputs(text, file);
 		return;
 	}
-	fputc('"', f);
-	for (; *s; s++) {
-		if (*s == '"')
-			fputc('"', f);
-		fputc(*s, f);
+	fputc('"', file);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', file);
+		fputc(*text, file);
 	}
-	fputc('"', f);
+	fputc('"', file);
 }
 
-static const char *value_text(const struct query_row *r, char *buf, size_t size)
+static const char *query_out_value_text(const struct query_row *row, char *buf, size_t size)
 {
-	switch (r->kind) {
-	case VALUE_U64: snprintf(buf, size, "%llu", (unsigned long long)r->u64); return buf;
-	case VALUE_F64: return number_text(buf, size, r->f64);
-	case VALUE_TEXT: return r->text;
+	switch (row->kind) {
+	case VALUE_U64: snprintf(buf, size, "%llu", (unsigned long long)row->u64); return buf;
+	case VALUE_F64: return number_text(buf, size, row->f64);
+	case VALUE_TEXT: return row->text;
 	case VALUE_NONE: break;
 	}
 	return NULL;
 }
 
-static void json_flags(FILE *f, unsigned flags)
+static void json_flags(FILE *file, unsigned flags)
 {
 	char text[SAMPLE_FLAGS_TEXT_MAX];
 	const char *sep = "";
 
 	sample_flags_text(text, flags);
-	fputc('[', f);
+	fputc('[', file);
 	for (char *save = NULL, *name = strtok_r(text, ",", &save); name;
 		name = strtok_r(NULL, ",", &save)) {
-		fprintf(f, "%s\"%s\"", sep, name);
+		fprintf(file, "%s\"%s\"", sep, name);
 		sep = ",";
 	}
-	fputc(']', f);
+	fputc(']', file);
 }
 
-static void json_row(FILE *f, const struct query_row *r, const char *time, const char *value)
+static void json_row(FILE *file, const struct query_row *row, const char *time, const char *value)
 {
-	fprintf(f, "{\"time\":\"%s\",\"device\":", time);
-	json_text(f, r->entity->device);
-	fputs(",\"port\":", f);
-	json_text(f, *r->entity->port ? r->entity->port : NULL);
-	if (r->entity->priority == PRIO_NONE)
-		fputs(",\"priority\":null", f);
+	fprintf(file, "{\"time\":\"%s\",\"device\":", time);
+	json_text(file, row->entity->device);
+	fputs(",\"port\":", file);
+	json_text(file, *row->entity->port ? row->entity->port : NULL);
+	if (row->entity->priority == PRIO_NONE)
+		fputs(",\"priority\":null", file);
 	else
-		fprintf(f, ",\"priority\":%d", r->entity->priority);
-	fprintf(f, ",\"metric\":\"%s\",\"value\":", metric_info(r->metric)->name);
-	if (r->kind == VALUE_TEXT)
-		json_text(f, value);
+		fprintf(file, ",\"priority\":%d", row->entity->priority);
+	fprintf(file, ",\"metric\":\"%s\",\"value\":", metric_info(row->metric)->name);
+	if (row->kind == VALUE_TEXT)
+		json_text(file, value);
 	else
-		fputs(value ? value : "null", f);
-	fputs(",\"flags\":", f);
-	json_flags(f, r->flags);
-	fputc('}', f);
+		fputs(value ? value : "null", file);
+	fputs(",\"flags\":", file);
+	json_flags(file, row->flags);
+	fputc('}', file);
 }
 
-void query_out_begin(struct query_out *o)
+void query_out_begin(struct query_out *out)
 {
-	if (o->format == FORMAT_JSON)
+	if (out->format == FORMAT_JSON)
 		fputs("{\"rows\":[", stdout);
-	else if (o->format == FORMAT_CSV && o->header)
+	else if (out->format == FORMAT_CSV && out->header)
 		puts("time,device,port,priority,metric,value,flags");
-	else if (o->format == FORMAT_TABLE && o->header)
+	else if (out->format == FORMAT_TABLE && out->header)
 		printf("%-24s %-16s %-16s %4s  %-24s %20s  %s\n", "TIME", "DEVICE", "PORT", "PRIO",
 			"METRIC", "VALUE", "FLAGS");
 }
 
 /* 0, or -EIO: nobody reads any more, or the disk is full. */
-int query_out_row(struct query_out *o, const struct query_row *r)
+int query_out_row(struct query_out *out, const struct query_row *row)
 {
 	char time[WALL_TEXT_MAX], number[40], flags[SAMPLE_FLAGS_TEXT_MAX], prio[8] = "";
-	const char *value = value_text(r, number, sizeof(number));
+	const char *value = query_out_value_text(row, number, sizeof(number));
 
-	time_text(time, r->t_ns);
-	if (r->entity->priority != PRIO_NONE)
-		snprintf(prio, sizeof(prio), "%d", r->entity->priority);
-	switch (o->format) {
+	time_text(time, row->t_ns);
+	if (row->entity->priority != PRIO_NONE)
+		snprintf(prio, sizeof(prio), "%d", row->entity->priority);
+	switch (out->format) {
 	case FORMAT_JSON:
-		fputs(o->rows ? ",\n" : "\n", stdout);
-		json_row(stdout, r, time, value);
+		fputs(out->rows ? ",\n" : "\n", stdout);
+		json_row(stdout, row, time, value);
 		break;
 	case FORMAT_JSONL:
-		json_row(stdout, r, time, value);
+		json_row(stdout, row, time, value);
 		putchar('\n');
 		break;
 	case FORMAT_CSV:
 		printf("%s,", time);
-		csv_text(stdout, r->entity->device);
+		csv_text(stdout, row->entity->device);
 		putchar(',');
-		csv_text(stdout, r->entity->port);
-		printf(",%s,%s,", prio, metric_info(r->metric)->name);
+		csv_text(stdout, row->entity->port);
+		printf(",%s,%s,", prio, metric_info(row->metric)->name);
 		csv_text(stdout, value ? value : "");
 		putchar(',');
-		csv_text(stdout, sample_flags_text(flags, r->flags));
+		csv_text(stdout, sample_flags_text(flags, row->flags));
 		putchar('\n');
 		break;
 	default:
-		printf("%-24s %-16s %-16s %4s  %-24s %20s  %s\n", time, r->entity->device,
-			*r->entity->port ? r->entity->port : "-", *prio ? prio : "-",
-			metric_info(r->metric)->name, value ? value : "-",
-			sample_flags_text(flags, r->flags));
+		printf("%-24s %-16s %-16s %4s  %-24s %20s  %s\n", time, row->entity->device,
+			*row->entity->port ? row->entity->port : "-", *prio ? prio : "-",
+			metric_info(row->metric)->name, value ? value : "-",
+			sample_flags_text(flags, row->flags));
 		break;
 	}
-	o->rows++;
+	out->rows++;
 	return ferror(stdout) ? -EIO : 0;
 }
 
-int query_out_end(struct query_out *o)
+int query_out_end(struct query_out *out)
 {
-	if (o->format == FORMAT_JSON)
-		fputs(o->rows ? "\n]}\n" : "]}\n", stdout);
+	if (out->format == FORMAT_JSON)
+		fputs(out->rows ? "\n]}\n" : "]}\n", stdout);
 	return fflush(stdout) != 0 || ferror(stdout) ? -EIO : 0;
 }
 
 /* ---- rows of SQL --------------------------------------------------------- */
 
 /* Numbers come from SQLite as text; what reads as a JSON number is one. */
-static bool is_number(const char *s)
+static bool is_number(const char *text)
 {
-	if (*s == '-')
-		s++;
-	if (*s == '0' && s[1] >= '0' && s[1] <= '9')
+	if (*text == '-')
+		text++;
+	if (*text == '0' && text[1] >= '0' && text[1] <= '9')
 		return false;
-	size_t n = strspn(s, "0123456789");
+	size_t n = strspn(text, "0123456789");
 	if (n == 0)
 		return false;
-	s += n;
-	if (*s == '.') {
-		n = strspn(s + 1, "0123456789");
+	text += n;
+	if (*text == '.') {
+		n = strspn(text + 1, "0123456789");
 		if (n == 0)
 			return false;
-		s += n + 1;
+		text += n + 1;
 	}
-	if (*s == 'e' || *s == 'E') {
-		s += s[1] == '+' || s[1] == '-' ? 2 : 1;
-		n = strspn(s, "0123456789");
+	if (*text == 'e' || *text == 'E') {
+		text += text[1] == '+' || text[1] == '-' ? 2 : 1;
+		n = strspn(text, "0123456789");
 		if (n == 0)
 			return false;
-		s += n;
+		text += n;
 	}
-	return *s == '\0';
+	return *text == '\0';
 }
 
 int query_out_sql_names(void *arg, int n, char *const *values, char *const *names)

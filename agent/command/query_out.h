@@ -26,9 +26,9 @@ struct query_row {
 };
 
 /* begin, then rows, then end: 0, or -EIO when nobody reads any more or the disk is full. */
-void query_out_begin(struct query_out *o);
-int query_out_row(struct query_out *o, const struct query_row *r);
-int query_out_end(struct query_out *o);
+void query_out_begin(struct query_out *out);
+int query_out_row(struct query_out *out, const struct query_row *row);
+int query_out_end(struct query_out *out);
 
 /* The same for rows of any shape, as row_fn of series_db_sql_named(); @arg is a struct query_out.
  * Instead of begin come the names. */

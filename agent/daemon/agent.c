@@ -82,41 +82,41 @@ struct agent {
 
 /* ---- configuration ------------------------------------------------------- */
 
-static void log_errors(enum log_level level, const struct err_list *l)
+static void log_errors(enum log_level level, const struct err_list *errors)
 {
-	for (size_t k = 0; k < l->n; k++)
-		log_event(level, "config", "%s:%d:%d: %s", l->v[k].file, l->v[k].line, l->v[k].col,
-			l->v[k].text);
-	if (l->more)
-		log_event(level, "config", "and %zu more", l->more);
+	for (size_t k = 0; k < errors->n; k++)
+		log_event(level, "config", "%s:%d:%d: %s", errors->v[k].file, errors->v[k].line,
+			errors->v[k].col, errors->v[k].text);
+	if (errors->more)
+		log_event(level, "config", "and %zu more", errors->more);
 }
 
 /* What the agent starts in spite of, each with its place: a missing secret or profile stops one
  * target, not the others. */
-static void warn_of(const struct config *c)
+static void warn_of(const struct config *config)
 {
 	rw_cleanup(err_list_done) struct err_list found = {0};
-	config_check_profiles(c, &found);
-	config_check_files(c, &found, &found);
-	config_check_served(c, &found, &found);
+	config_check_profiles(config, &found);
+	config_check_files(config, &found, &found);
+	config_check_served(config, &found, &found);
 	config_mistakes_sort(&found);
 	log_errors(LOG_WARN_, &found);
 }
 
-int agent_config(const struct agent_options *o, struct config **ret, struct err_list *errors)
+int agent_config(const struct agent_options *options, struct config **ret, struct err_list *errors)
 {
 	size_t n;
 	const struct option_table *const *tables = module_tables(&n);
 	struct config *c = NULL;
-	int rc = config_load(o->config_path, CONFIG_FULL, tables, n, &c, errors);
+	int rc = config_load(options->config_path, CONFIG_FULL, tables, n, &c, errors);
 	if (rc != 0)
 		return rc;
-	if (o->db) {
+	if (options->db) {
 		rw_cleanup(str_done) struct str usual = {0};
 		str_addf(&usual, "%s.sock", c->store.path ? c->store.path : "");
 		if (!c->socket_path || str_eq(c->socket_path, usual.s))
-			c->socket_path = arena_printf(c->arena, "%s.sock", o->db);
-		c->store.path = arena_strdup(c->arena, o->db);
+			c->socket_path = arena_printf(c->arena, "%s.sock", options->db);
+		c->store.path = arena_strdup(c->arena, options->db);
 	}
 	warn_of(c);
 	*ret = c;
@@ -125,105 +125,108 @@ int agent_config(const struct agent_options *o, struct config **ret, struct err_
 
 /* ---- sources ------------------------------------------------------------- */
 
-static const struct config_device *device_of(const struct config *c, const char *name)
+static const struct config_device *agent_device_of(const struct config *config, const char *name)
 {
-	for (size_t k = 0; k < c->n_devices; k++) {
-		if (str_eq(c->devices[k].name, name))
-			return &c->devices[k];
+	for (size_t k = 0; k < config->n_devices; k++) {
+		if (str_eq(config->devices[k].name, name))
+			return &config->devices[k];
 	}
 	return NULL;
 }
 
-static const struct config_capture *capture_of(const struct config *c, const char *name)
+static const struct config_capture *capture_of(const struct config *config, const char *name)
 {
-	for (size_t k = 0; k < c->n_captures; k++) {
-		if (str_eq(c->captures[k].name, name))
-			return &c->captures[k];
+	for (size_t k = 0; k < config->n_captures; k++) {
+		if (str_eq(config->captures[k].name, name))
+			return &config->captures[k];
 	}
 	return NULL;
 }
 
-static const char *source_protocol(const struct source *s)
+static const char *source_protocol(const struct source *source)
 {
 	static const char *const names[] = {
 		[SOURCE_OF_SNMP] = "snmp", [SOURCE_OF_GNMI] = "gnmi", [SOURCE_OF_CAPTURE] = "pcap"};
-	return names[s->kind];
+	return names[source->kind];
 }
 
-static bool source_is_open(const struct source *s)
+static bool source_is_open(const struct source *source)
 {
-	return s->snmp || s->gnmi || s->capture;
+	return source->snmp || source->gnmi || source->capture;
 }
 
 /* Open, or say why not, show it as down, and come back later. */
-static void source_open(struct agent *a, struct source *s)
+static void source_open(struct agent *agent, struct source *source)
 {
-	const struct sink *sink = pipeline_sink(a->pipeline);
+	const struct sink *sink = pipeline_sink(agent->pipeline);
 	const char *address = "";
 	struct err e = {0};
 	int rc;
-	if (s->kind != SOURCE_OF_CAPTURE)
-		sink = source_choice_sink(a->choice, s->name, source_protocol(s));
-	if (s->kind == SOURCE_OF_SNMP) {
-		const struct config_device *d = device_of(a->config, s->name);
+	if (source->kind != SOURCE_OF_CAPTURE)
+		sink = source_choice_sink(agent->choice, source->name, source_protocol(source));
+	if (source->kind == SOURCE_OF_SNMP) {
+		const struct config_device *d = agent_device_of(agent->config, source->name);
 		address = d->snmp->address;
-		rc = snmp_target_new(a->loop, a->entities, d, a->config, sink, &s->snmp, &e);
-	} else if (s->kind == SOURCE_OF_GNMI) {
-		const struct config_device *d = device_of(a->config, s->name);
+		rc = snmp_target_new(
+			agent->loop, agent->entities, d, agent->config, sink, &source->snmp, &e);
+	} else if (source->kind == SOURCE_OF_GNMI) {
+		const struct config_device *d = agent_device_of(agent->config, source->name);
 		address = d->gnmi->address;
-		rc = gnmi_target_new(a->loop, a->entities, d, a->config, sink, &s->gnmi, &e);
+		rc = gnmi_target_new(
+			agent->loop, agent->entities, d, agent->config, sink, &source->gnmi, &e);
 	} else {
-		const struct config_capture *c = capture_of(a->config, s->name);
+		const struct config_capture *c = capture_of(agent->config, source->name);
 		address = c->interface ? c->interface : c->listen ? c->listen : "";
-		rc = capture_open(a->loop, a->entities, c, sink, &s->capture, &e);
+		rc = capture_open(agent->loop, agent->entities, c, sink, &source->capture, &e);
 	}
 	if (rc == 0) {
-		complaint_over(&s->down.complaint, mono_now(), s->name, "can be opened again");
+		complaint_over(
+			&source->down.complaint, mono_now(), source->name, "can be opened again");
 		return;
 	}
-	s->down.device = s->name;
-	s->down.protocol = source_protocol(s);
-	s->down.address = address;
-	target_change(
-		&s->down, TARGET_BACKOFF, mono_now(), wall_now(), *e.text ? e.text : strerror(-rc));
-	sink->target(sink->arg, &s->down);
-	s->down.address = ""; /* borrowed from a configuration that may go */
-	s->retry = (mono_t){mono_now().ns + RETRY_NS};
+	source->down.device = source->name;
+	source->down.protocol = source_protocol(source);
+	source->down.address = address;
+	target_change(&source->down, TARGET_BACKOFF, mono_now(), wall_now(),
+		*e.text ? e.text : strerror(-rc));
+	sink->target(sink->arg, &source->down);
+	source->down.address = ""; /* borrowed from a configuration that may go */
+	source->retry = (mono_t){mono_now().ns + RETRY_NS};
 }
 
-static void source_shut(struct source *s)
+static void source_shut(struct source *source)
 {
-	snmp_target_free(s->snmp);
-	gnmi_target_free(s->gnmi);
-	capture_free(s->capture);
-	s->snmp = NULL;
-	s->gnmi = NULL;
-	s->capture = NULL;
+	snmp_target_free(source->snmp);
+	gnmi_target_free(source->gnmi);
+	capture_free(source->capture);
+	source->snmp = NULL;
+	source->gnmi = NULL;
+	source->capture = NULL;
 }
 
-static void source_free(struct source *s)
+static void source_free(struct source *source)
 {
-	source_shut(s);
-	free(s->name);
-	free(s);
+	source_shut(source);
+	free(source->name);
+	free(source);
 }
 
-static struct source *source_find(struct agent *a, const char *name, int kind)
+static struct source *source_find(struct agent *agent, const char *name, int kind)
 {
-	for (size_t k = 0; k < a->n_sources; k++) {
-		if ((int)a->sources[k]->kind == kind && str_eq(a->sources[k]->name, name))
-			return a->sources[k];
+	for (size_t k = 0; k < agent->n_sources; k++) {
+		if ((int)agent->sources[k]->kind == kind && str_eq(agent->sources[k]->name, name))
+			return agent->sources[k];
 	}
 	return NULL;
 }
 
-static struct source *source_add(struct agent *a, const char *name, int kind)
+static struct source *source_add(struct agent *agent, const char *name, int kind)
 {
 	struct source *s = rw_calloc(1, sizeof(*s));
 	s->name = rw_strdup(name);
 	s->kind = kind;
-	rw_grow(a->sources, a->n_sources, a->cap_sources);
-	a->sources[a->n_sources++] = s;
+	rw_grow(agent->sources, agent->n_sources, agent->cap_sources);
+	agent->sources[agent->n_sources++] = s;
 	return s;
 }
 
@@ -233,64 +236,66 @@ struct difference {
 	unsigned added, removed, changed, unchanged;
 };
 
-static void apply_one(struct agent *a, const char *name, int kind, struct difference *diff)
+static void apply_one(struct agent *agent, const char *name, int kind, struct difference *diff)
 {
-	struct source *s = source_find(a, name, kind);
+	struct source *s = source_find(agent, name, kind);
 	if (!s) {
-		s = source_add(a, name, kind);
+		s = source_add(agent, name, kind);
 		s->wanted = true;
-		source_open(a, s);
+		source_open(agent, s);
 		diff->added++;
 		return;
 	}
 	s->wanted = true;
-	if (s->snmp && snmp_target_same(s->snmp, device_of(a->config, name), a->config)) {
-		snmp_target_update(s->snmp, device_of(a->config, name), a->config);
+	if (s->snmp &&
+		snmp_target_same(s->snmp, agent_device_of(agent->config, name), agent->config)) {
+		snmp_target_update(s->snmp, agent_device_of(agent->config, name), agent->config);
 		diff->unchanged++;
 		return;
 	}
-	if (s->gnmi && gnmi_target_same(s->gnmi, device_of(a->config, name), a->config)) {
-		gnmi_target_update(s->gnmi, device_of(a->config, name), a->config);
+	if (s->gnmi &&
+		gnmi_target_same(s->gnmi, agent_device_of(agent->config, name), agent->config)) {
+		gnmi_target_update(s->gnmi, agent_device_of(agent->config, name), agent->config);
 		diff->unchanged++;
 		return;
 	}
-	if (s->capture && capture_same(s->capture, capture_of(a->config, name))) {
-		capture_update(s->capture, capture_of(a->config, name));
+	if (s->capture && capture_same(s->capture, capture_of(agent->config, name))) {
+		capture_update(s->capture, capture_of(agent->config, name));
 		diff->unchanged++;
 		return;
 	}
 	source_shut(s);
-	source_open(a, s);
+	source_open(agent, s);
 	diff->changed++;
 }
 
-static void apply_sources(struct agent *a, struct difference *diff)
+static void apply_sources(struct agent *agent, struct difference *diff)
 {
-	const struct config *c = a->config;
-	for (size_t k = 0; k < a->n_sources; k++)
-		a->sources[k]->wanted = false;
+	const struct config *c = agent->config;
+	for (size_t k = 0; k < agent->n_sources; k++)
+		agent->sources[k]->wanted = false;
 	for (size_t k = 0; k < c->n_captures; k++)
-		apply_one(a, c->captures[k].name, SOURCE_OF_CAPTURE, diff);
+		apply_one(agent, c->captures[k].name, SOURCE_OF_CAPTURE, diff);
 	for (size_t k = 0; k < c->n_devices; k++) {
 		if (c->devices[k].snmp)
-			apply_one(a, c->devices[k].name, SOURCE_OF_SNMP, diff);
+			apply_one(agent, c->devices[k].name, SOURCE_OF_SNMP, diff);
 		if (c->devices[k].gnmi)
-			apply_one(a, c->devices[k].name, SOURCE_OF_GNMI, diff);
+			apply_one(agent, c->devices[k].name, SOURCE_OF_GNMI, diff);
 	}
 	size_t n = 0;
-	for (size_t k = 0; k < a->n_sources; k++) {
-		struct source *s = a->sources[k];
+	for (size_t k = 0; k < agent->n_sources; k++) {
+		struct source *s = agent->sources[k];
 		if (s->wanted) {
-			a->sources[n++] = s;
+			agent->sources[n++] = s;
 			continue;
 		}
-		store_targets_gone(a->store, s->name, source_protocol(s));
+		store_targets_gone(agent->store, s->name, source_protocol(s));
 		if (s->kind != SOURCE_OF_CAPTURE)
-			source_choice_gone(a->choice, s->name, source_protocol(s));
+			source_choice_gone(agent->choice, s->name, source_protocol(s));
 		source_free(s);
 		diff->removed++;
 	}
-	a->n_sources = n;
+	agent->n_sources = n;
 }
 
 /* ---- traps --------------------------------------------------------------- */
@@ -320,39 +325,39 @@ static struct snmp_target *find_target(void *arg, const char *host, size_t *ret_
 }
 
 /* Open it, or say why not and come back later: without traps everything else goes on. */
-static void traps_open(struct agent *a)
+static void traps_open(struct agent *agent)
 {
 	struct err e = {0};
-	int rc = trap_receiver_new(a->loop, a->config->traps, pipeline_sink(a->pipeline),
-		find_target, a, &a->traps, &e);
+	int rc = trap_receiver_new(agent->loop, agent->config->traps,
+		pipeline_sink(agent->pipeline), find_target, agent, &agent->traps, &e);
 	if (rc == 0) {
-		complaint_over(&a->traps_down, mono_now(), "traps", "received again");
+		complaint_over(&agent->traps_down, mono_now(), "traps", "received again");
 		return;
 	}
-	complain(&a->traps_down, mono_now(), LOG_WARN_, "traps", "none are received: %s",
+	complain(&agent->traps_down, mono_now(), LOG_WARN_, "traps", "none are received: %s",
 		*e.text ? e.text : strerror(-rc));
-	a->traps_retry = (mono_t){mono_now().ns + RETRY_NS};
+	agent->traps_retry = (mono_t){mono_now().ns + RETRY_NS};
 }
 
 /* @was is the configuration before this one; NULL at the start. */
-static void apply_traps(struct agent *a, const struct config *was)
+static void apply_traps(struct agent *agent, const struct config *was)
 {
-	if (was && config_traps_same(was->traps, a->config->traps))
+	if (was && config_traps_same(was->traps, agent->config->traps))
 		return;
-	trap_receiver_free(a->traps);
-	a->traps = NULL;
-	a->traps_down = (struct complaint){0};
-	if (a->config->traps)
-		traps_open(a);
+	trap_receiver_free(agent->traps);
+	agent->traps = NULL;
+	agent->traps_down = (struct complaint){0};
+	if (agent->config->traps)
+		traps_open(agent);
 }
 
-static void record_config(struct agent *a)
+static void record_config(struct agent *agent)
 {
-	rw_cleanup(freep) char *yaml = config_text(a->config);
+	rw_cleanup(freep) char *yaml = config_text(agent->config);
 	int64_t now = wall_now().ns;
 	if (yaml)
-		store_fabric(a->store, now, yaml);
-	pipeline_announce(a->pipeline, now);
+		store_fabric(agent->store, now, yaml);
+	pipeline_announce(agent->pipeline, now);
 }
 
 static void warn_fixed(const struct config *was, const struct config *is)
@@ -373,18 +378,18 @@ static void warn_fixed(const struct config *was, const struct config *is)
 
 /* From now on @fresh: as a difference, so that what did not change keeps its sessions and its
  * cadence. */
-static void adopt(struct agent *a, struct config *fresh, struct difference *diff)
+static void agent_adopt(struct agent *agent, struct config *fresh, struct difference *diff)
 {
-	struct config *old = a->config;
+	struct config *old = agent->config;
 	fresh->store.path = arena_strdup(fresh->arena, old->store.path);
 	fresh->socket_path = old->socket_path ? arena_strdup(fresh->arena, old->socket_path) : NULL;
-	a->config = fresh;
-	pipeline_reload(a->pipeline, fresh);
-	ledger_reload(a->ledger, fresh->fabric);
-	tune_live_reload(a->tuning, fresh);
-	apply_sources(a, diff);
-	apply_traps(a, old);
-	record_config(a);
+	agent->config = fresh;
+	pipeline_reload(agent->pipeline, fresh);
+	ledger_reload(agent->ledger, fresh->fabric);
+	tune_live_reload(agent->tuning, fresh);
+	apply_sources(agent, diff);
+	apply_traps(agent, old);
+	record_config(agent);
 	config_free(old);
 }
 
@@ -415,79 +420,80 @@ static void discovery_dispute(void *arg, const char *device, const char *text, b
 	store_event(a->store, wall_now().ns, "topology", NULL, "", b.s);
 }
 
-static void on_neighbors(void *arg, const struct topology_device *self,
+static void agent_on_neighbors(void *arg, const struct topology_device *self,
 	const struct topology_neighbor *heard, size_t n)
 {
 	struct agent *a = arg;
 	discovery_hear(a->discovery, self, heard, n, mono_now());
 }
 
-/* @c with the links that are believed, where it wants them discovered; else, and when they would
- * not fit, @c itself. */
-static struct config *with_discovered(struct agent *a, struct config *c)
+/* @config with the links that are believed, where it wants them discovered; else, and when they
+ * would not fit, @config itself. */
+static struct config *with_discovered(struct agent *agent, struct config *config)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	const struct config_link *links;
 	struct config *ret = NULL;
-	size_t n = discovery_links(a->discovery, &links);
-	if (!c->fabric->discover || config_with_links(c, links, n, &ret, &errors) == 0)
-		return ret ? ret : c;
+	size_t n = discovery_links(agent->discovery, &links);
+	if (!config->fabric->discover || config_with_links(config, links, n, &ret, &errors) == 0)
+		return ret ? ret : config;
 	log_errors(LOG_ERROR_, &errors);
 	log_error("topology", "the discovered links cannot be used, going on without a change");
-	return c;
+	return config;
 }
 
-static size_t links_of(const struct config *c)
+static size_t links_of(const struct config *config)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct config_link *links;
-	return config_discovered(c, a, &links);
+	return config_discovered(config, a, &links);
 }
 
-static void discover(struct agent *a)
+static void agent_discover(struct agent *agent)
 {
 	struct difference diff = {0};
-	if (!discovery_settle(a->discovery, a->config, mono_now()) || !a->config->fabric->discover)
+	if (!discovery_settle(agent->discovery, agent->config, mono_now()) ||
+		!agent->config->fabric->discover)
 		return;
-	struct config *fresh = with_discovered(a, a->config);
-	if (fresh == a->config)
+	struct config *fresh = with_discovered(agent, agent->config);
+	if (fresh == agent->config)
 		return;
-	rw_cleanup(freep) char *was = config_text(a->config), *is = config_text(fresh);
+	rw_cleanup(freep) char *was = config_text(agent->config), *is = config_text(fresh);
 	if (strcmp(was, is) == 0) { /* the news is of devices that are not configured */
 		config_free(fresh);
 		return;
 	}
-	size_t before = links_of(a->config), after = links_of(fresh);
+	size_t before = links_of(agent->config), after = links_of(fresh);
 	rw_cleanup(str_done) struct str b = {0};
 	str_addf(&b, "%zu links are known from LLDP now, %zu before", after, before);
 	log_info("topology", "%s", b.s);
-	adopt(a, fresh, &diff);
-	store_event(a->store, wall_now().ns, "topology", NULL, "", b.s);
+	agent_adopt(agent, fresh, &diff);
+	store_event(agent->store, wall_now().ns, "topology", NULL, "", b.s);
 }
 
 /* Links that were known before this process began: the groups are there from the first window on.
  */
-static void recall_links(struct agent *a)
+static void recall_links(struct agent *agent)
 {
 	struct series_db *db;
 	struct err e = {0};
 	struct arena *arena = arena_new();
 	struct config_link *links;
-	int rc = series_db_open(a->config->store.path, &db, &e);
+	int rc = series_db_open(agent->config->store.path, &db, &e);
 	if (rc == 0) {
-		rc = config_recall(&a->config, db, INT64_MAX, &e);
+		rc = config_recall(&agent->config, db, INT64_MAX, &e);
 		series_db_close(db);
 	}
 	if (rc != 0)
 		log_warn("topology",
 			"links known before could not be read, they have to be discovered anew: %s",
 			e.text);
-	size_t n = config_discovered(a->config, arena, &links);
-	discovery_know(a->discovery, links, n);
+	size_t n = config_discovered(agent->config, arena, &links);
+	discovery_know(agent->discovery, links, n);
 	arena_free(arena);
 }
 
-static void reload(struct agent *a)
+static void agent_reload(struct agent *agent)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	struct config *fresh = NULL;
@@ -495,85 +501,88 @@ static void reload(struct agent *a)
 	char reloading[64]; /* with the time, as Type=notify-reload wants it */
 	snprintf(reloading, sizeof(reloading), "RELOADING=1\nMONOTONIC_USEC=%lld",
 		(long long)(mono_now().ns / NS_PER_US));
-	notify_send(&a->notify, reloading);
-	if (agent_config(a->options, &fresh, &errors) != 0) {
+	notify_send(&agent->notify, reloading);
+	if (agent_config(agent->options, &fresh, &errors) != 0) {
 		log_errors(LOG_ERROR_, &errors);
 		log_error("agent",
 			"reload refused: %zu mistake%s in %s; the running configuration stays",
-			errors.n + errors.more, errors.n == 1 ? "" : "s", a->options->config_path);
-		notify_send(&a->notify, "READY=1");
+			errors.n + errors.more, errors.n == 1 ? "" : "s",
+			agent->options->config_path);
+		notify_send(&agent->notify, "READY=1");
 		return;
 	}
 	log_errors(LOG_WARN_, &fresh->warnings);
-	warn_fixed(a->config, fresh);
-	struct config *linked = with_discovered(a, fresh);
+	warn_fixed(agent->config, fresh);
+	struct config *linked = with_discovered(agent, fresh);
 	if (linked != fresh)
 		config_free(fresh);
-	adopt(a, linked, &diff);
-	discovery_reconsider(a->discovery);
-	a->reloads++;
+	agent_adopt(agent, linked, &diff);
+	discovery_reconsider(agent->discovery);
+	agent->reloads++;
 	log_info("agent", "reload: %u added, %u removed, %u changed, %u unchanged", diff.added,
 		diff.removed, diff.changed, diff.unchanged);
-	notify_send(&a->notify, "READY=1");
+	notify_send(&agent->notify, "READY=1");
 }
 
 /* ---- what happens on the loop -------------------------------------------- */
 
-static void on_incident(void *arg, const struct incident *i, enum incident_state from)
+static void on_incident(void *arg, const struct incident *incident, enum incident_state from)
 {
 	struct agent *a = arg;
-	if (i->note)
-		log_event(i->state == INCIDENT_OPEN ? LOG_WARN_ : LOG_INFO_, "incident",
-			"%s %s (%s -> %s): %s", i->id, i->cause, incident_state_name(from),
-			incident_state_name(i->state), i->note);
-	incident_store(a->store, i, from);
+	if (incident->note)
+		log_event(incident->state == INCIDENT_OPEN ? LOG_WARN_ : LOG_INFO_, "incident",
+			"%s %s (%s -> %s): %s", incident->id, incident->cause,
+			incident_state_name(from), incident_state_name(incident->state),
+			incident->note);
+	incident_store(a->store, incident, from);
 }
 
-static void watch_store(struct agent *a)
+static void watch_store(struct agent *agent)
 {
 	struct store_stats s;
-	store_stats(a->store, &s);
-	if (s.dropped > a->dropped_before)
-		complain(&a->dropped, mono_now(), LOG_ERROR_, "store",
+	store_stats(agent->store, &s);
+	if (s.dropped > agent->dropped_before)
+		complain(&agent->dropped, mono_now(), LOG_ERROR_, "store",
 			"%llu samples were dropped because they could not be written",
 			(unsigned long long)s.dropped);
-	a->dropped_before = s.dropped;
+	agent->dropped_before = s.dropped;
 }
 
-static const struct target *source_state(const struct source *s)
+static const struct target *source_state(const struct source *source)
 {
-	return s->snmp       ? snmp_target_state(s->snmp)
-		: s->gnmi    ? gnmi_target_state(s->gnmi)
-		: s->capture ? capture_state(s->capture)
-			     : &s->down;
+	return source->snmp       ? snmp_target_state(source->snmp)
+		: source->gnmi    ? gnmi_target_state(source->gnmi)
+		: source->capture ? capture_state(source->capture)
+				  : &source->down;
 }
 
-static void tell_health(struct agent *a)
+static void tell_health(struct agent *agent)
 {
-	health_begin(a->health, mono_now());
-	health_pipeline(a->health, pipeline_counters(a->pipeline));
-	for (size_t k = 0; k < a->n_sources; k++) {
-		struct source *s = a->sources[k];
+	health_begin(agent->health, mono_now());
+	health_pipeline(agent->health, pipeline_counters(agent->pipeline));
+	for (size_t k = 0; k < agent->n_sources; k++) {
+		struct source *s = agent->sources[k];
 		if (source_is_open(s))
-			health_target(a->health, &s->health, s->name, source_state(s),
+			health_target(agent->health, &s->health, s->name, source_state(s),
 				s->snmp ? snmp_target_max_repetitions(s->snmp) : 0);
 		if (s->gnmi)
-			health_gnmi(a->health, s->name, gnmi_target_counts(s->gnmi));
+			health_gnmi(agent->health, s->name, gnmi_target_counts(s->gnmi));
 		if (s->capture)
-			health_capture(a->health, s->name, capture_counts(s->capture));
+			health_capture(agent->health, s->name, capture_counts(s->capture));
 	}
-	if (a->config->traps)
-		health_traps(a->health, a->traps ? trap_receiver_counters(a->traps) : NULL);
-	health_commit(a->health, a->store, wall_now().ns);
+	if (agent->config->traps)
+		health_traps(
+			agent->health, agent->traps ? trap_receiver_counters(agent->traps) : NULL);
+	health_commit(agent->health, agent->store, wall_now().ns);
 }
 
-static void on_tick(void *arg)
+static void agent_on_tick(void *arg)
 {
 	struct agent *a = arg;
 	int64_t now = wall_now().ns;
 	mono_t mono = mono_now();
 	pipeline_advance(a->pipeline, now);
-	discover(a);
+	agent_discover(a);
 	for (size_t k = 0; k < a->n_sources; k++) {
 		struct source *s = a->sources[k];
 		if (!source_is_open(s) && mono.ns >= s->retry.ns)
@@ -598,7 +607,7 @@ static void on_watchdog(void *arg)
 }
 static void on_hup(void *arg, int signum)
 {
-	reload(arg);
+	agent_reload(arg);
 }
 
 static void on_stop(void *arg, int signum)
@@ -608,7 +617,7 @@ static void on_stop(void *arg, int signum)
 	loop_stop(a->loop);
 }
 
-static void on_end(void *arg)
+static void agent_on_end(void *arg)
 {
 	struct agent *a = arg;
 	log_info("agent", "time is over: stopping");
@@ -617,7 +626,7 @@ static void on_end(void *arg)
 
 /* ---- the socket's requests ----------------------------------------------- */
 
-static json_t *request_act(struct agent *a, const char *who, const json_t *request)
+static json_t *request_act(struct agent *agent, const char *who, const json_t *request)
 {
 	const char *cmd = json_string_value(json_object_get(request, "cmd")),
 		   *id = json_string_value(json_object_get(request, "id"));
@@ -625,24 +634,24 @@ static json_t *request_act(struct agent *a, const char *who, const json_t *reque
 	enum incident_act act;
 	if (!id || incident_act_parse(cmd, &act) != 0)
 		return control_error("expected an incident's id");
-	const int r = ledger_act(a->ledger, id, act, who, text, wall_now().ns);
+	const int r = ledger_act(agent->ledger, id, act, who, text, wall_now().ns);
 	if (r != 0)
 		return control_error("%s %.20s: %s", cmd, id, incident_act_error(r));
-	return json_pack("{s:b, s:O}", "ok", 1, "incident", ledger_find(a->ledger, id)->json);
+	return json_pack("{s:b, s:O}", "ok", 1, "incident", ledger_find(agent->ledger, id)->json);
 }
 
-static json_t *request_status(struct agent *a, const char *who, const json_t *request)
+static json_t *request_status(struct agent *agent, const char *who, const json_t *request)
 {
-	const struct pipeline_counters *n = pipeline_counters(a->pipeline);
+	const struct pipeline_counters *n = pipeline_counters(agent->pipeline);
 	const struct incident **incidents;
-	size_t total = ledger_incidents(a->ledger, &incidents), open = 0;
+	size_t total = ledger_incidents(agent->ledger, &incidents), open = 0;
 	struct store_stats s;
-	store_stats(a->store, &s);
+	store_stats(agent->store, &s);
 	for (size_t k = 0; k < total; k++)
 		open += incidents[k]->state != INCIDENT_CLOSED;
 	json_t *targets = json_array();
-	for (size_t k = 0; k < a->n_sources; k++) {
-		const struct source *x = a->sources[k];
+	for (size_t k = 0; k < agent->n_sources; k++) {
+		const struct source *x = agent->sources[k];
 		const struct target *t = source_state(x);
 		json_array_append_new(targets,
 			json_pack("{s:s, s:s, s:s, s:s, s:I}", "name", x->name, "protocol",
@@ -652,8 +661,8 @@ static json_t *request_status(struct agent *a, const char *who, const json_t *re
 	return json_pack("{s:b, s:s, s:i, s:s, s:s, s:i, s:i, s:o, s:{s:I, s:I, s:I, s:I, s:I, "
 			 "s:I, s:I}, s:{s:I, s:I, s:I, s:I, s:I}}",
 		"ok", 1, "version", RW_VERSION, "pid", (int)getpid(), "fabric",
-		a->config->fabric->name, "store", a->config->store.path, "open_incidents",
-		(int)open, "reloads", (int)a->reloads, "targets", targets, "data_quality",
+		agent->config->fabric->name, "store", agent->config->store.path, "open_incidents",
+		(int)open, "reloads", (int)agent->reloads, "targets", targets, "data_quality",
 		"samples", (json_int_t)n->samples, "late", (json_int_t)n->late, "duplicates",
 		(json_int_t)n->duplicates, "refused", (json_int_t)n->refused, "windows",
 		(json_int_t)n->windows, "findings", (json_int_t)n->findings, "late_flows",
@@ -664,7 +673,7 @@ static json_t *request_status(struct agent *a, const char *who, const json_t *re
 
 static const struct {
 	const char *cmd;
-	json_t *(*fn)(struct agent *a, const char *who, const json_t *request);
+	json_t *(*fn)(struct agent *agent, const char *who, const json_t *request);
 } requests[] = {
 	{"ack", request_act},
 	{"assign", request_act},
@@ -697,146 +706,148 @@ static bool prefers_snmp(void *arg, const char *device, unsigned metric)
 	return s && s->gnmi && gnmi_target_prefers_snmp(s->gnmi, metric);
 }
 
-static int start_store(struct agent *a, struct err *e)
+static int start_store(struct agent *agent, struct err *e)
 {
-	const struct config_store *s = &a->config->store;
+	const struct config_store *s = &agent->config->store;
 	struct store_options o = {.path = s->path,
 		.quota_bytes = s->quota_bytes,
 		.raw_ns = s->raw_ns,
 		.minute_ns = s->minute_ns,
 		.hour_ns = s->hour_ns};
-	a->entities = entities_new();
-	int rc = store_open(&o, a->entities, &a->store, e);
+	agent->entities = entities_new();
+	int rc = store_open(&o, agent->entities, &agent->store, e);
 	if (rc != 0)
 		return rc;
-	const struct discovery_events events = {.arg = a,
+	const struct discovery_events events = {.arg = agent,
 		.waits = discovery_waits,
 		.peer = discovery_peer,
 		.dispute = discovery_dispute};
-	a->discovery = discovery_new(&events, mono_now());
-	recall_links(a);
-	a->ledger = ledger_new(a->config->fabric, on_incident, a);
-	a->pipeline = pipeline_new(a->config, a->entities, a->store, a->ledger);
-	pipeline_listen(a->pipeline, on_neighbors, a);
-	a->choice = source_choice_new(pipeline_sink(a->pipeline), prefers_snmp, a);
+	agent->discovery = discovery_new(&events, mono_now());
+	recall_links(agent);
+	agent->ledger = ledger_new(agent->config->fabric, on_incident, agent);
+	agent->pipeline = pipeline_new(agent->config, agent->entities, agent->store, agent->ledger);
+	pipeline_listen(agent->pipeline, agent_on_neighbors, agent);
+	agent->choice = source_choice_new(pipeline_sink(agent->pipeline), prefers_snmp, agent);
 
 	struct err why = {0};
-	a->tuning = tune_live_new(a->store, a->pipeline, a->ledger, a->config);
-	if (tune_live_resume(a->tuning, a->config->store.path, &why) != 0)
+	agent->tuning = tune_live_new(agent->store, agent->pipeline, agent->ledger, agent->config);
+	if (tune_live_resume(agent->tuning, agent->config->store.path, &why) != 0)
 		log_warn("agent",
 			"recommendations could not be read; they stay in the database as they are: "
 			"%s",
 			why.text);
-	if (history_resume(a->config->store.path, a->entities, a->config, a->pipeline, a->ledger,
-		    &why) != 0)
+	if (history_resume(agent->config->store.path, agent->entities, agent->config,
+		    agent->pipeline, agent->ledger, &why) != 0)
 		log_warn("agent", "history could not be read, starting afresh: %s", why.text);
-	pipeline_advance(a->pipeline, wall_now().ns);
-	record_config(a);
+	pipeline_advance(agent->pipeline, wall_now().ns);
+	record_config(agent);
 	return 0;
 }
 
-static void start_socket(struct agent *a)
+static void start_socket(struct agent *agent)
 {
 	struct err e = {0};
-	if (!a->config->socket_path)
+	if (!agent->config->socket_path)
 		return;
-	if (control_new(a->loop, a->config->socket_path, on_request, a, &a->control, &e) != 0)
+	if (control_new(agent->loop, agent->config->socket_path, on_request, agent, &agent->control,
+		    &e) != 0)
 		log_warn("agent", "no socket, so 'incident ack' cannot reach us: %s: %s", e.file,
 			e.text);
 }
 
-static void start_timers(struct agent *a)
+static void start_timers(struct agent *agent)
 {
-	a->tick = loop_timer_new(a->loop, on_tick, a);
-	loop_timer_start(a->tick, TICK_NS, TICK_NS);
-	if (a->options->for_ns > 0) {
-		a->end = loop_timer_new(a->loop, on_end, a);
-		loop_timer_start(a->end, a->options->for_ns, 0);
+	agent->tick = loop_timer_new(agent->loop, agent_on_tick, agent);
+	loop_timer_start(agent->tick, TICK_NS, TICK_NS);
+	if (agent->options->for_ns > 0) {
+		agent->end = loop_timer_new(agent->loop, agent_on_end, agent);
+		loop_timer_start(agent->end, agent->options->for_ns, 0);
 	}
-	if (a->notify.watchdog_ns > 0) {
-		a->watchdog = loop_timer_new(a->loop, on_watchdog, a);
-		loop_timer_start(a->watchdog, a->notify.watchdog_ns, a->notify.watchdog_ns);
+	if (agent->notify.watchdog_ns > 0) {
+		agent->watchdog = loop_timer_new(agent->loop, on_watchdog, agent);
+		loop_timer_start(
+			agent->watchdog, agent->notify.watchdog_ns, agent->notify.watchdog_ns);
 	}
 }
 
-static int start(struct agent *a, struct err *e)
+static int agent_start(struct agent *agent, struct err *e)
 {
 	struct difference diff = {0};
-	notify_take(&a->notify);
-	a->started = wall_now();
-	a->health = health_new(a->started);
-	log_errors(LOG_WARN_, &a->config->warnings);
+	notify_take(&agent->notify);
+	agent->started = wall_now();
+	agent->health = health_new(agent->started);
+	log_errors(LOG_WARN_, &agent->config->warnings);
 	signal(SIGPIPE, SIG_IGN);
-	privilege_files(a->config);
-	int rc = privilege_begin(a->config, e);
+	privilege_files(agent->config);
+	int rc = privilege_begin(agent->config, e);
 	if (rc == 0)
-		rc = loop_new(&a->loop);
+		rc = loop_new(&agent->loop);
 	if (rc != 0)
 		return rc;
 	/* before anything slow: a SIGTERM during the start is obeyed when the loop runs */
-	a->term = loop_signal_new(a->loop, SIGTERM, on_stop, a);
-	a->interrupt = loop_signal_new(a->loop, SIGINT, on_stop, a);
-	a->hup = loop_signal_new(a->loop, SIGHUP, on_hup, a);
-	rc = start_store(a, e);
+	agent->term = loop_signal_new(agent->loop, SIGTERM, on_stop, agent);
+	agent->interrupt = loop_signal_new(agent->loop, SIGINT, on_stop, agent);
+	agent->hup = loop_signal_new(agent->loop, SIGHUP, on_hup, agent);
+	rc = start_store(agent, e);
 	if (rc != 0)
 		return rc;
 	snmp_init();
-	apply_sources(a, &diff);
-	apply_traps(a, NULL);
-	start_socket(a);
-	rc = privilege_drop(a->config, e);
+	apply_sources(agent, &diff);
+	apply_traps(agent, NULL);
+	start_socket(agent);
+	rc = privilege_drop(agent->config, e);
 	if (rc != 0)
 		return rc;
-	start_timers(a);
-	log_info("agent", "started: %u sources, store %s", diff.added, a->config->store.path);
-	notify_send(&a->notify, "READY=1\nSTATUS=collecting");
+	start_timers(agent);
+	log_info("agent", "started: %u sources, store %s", diff.added, agent->config->store.path);
+	notify_send(&agent->notify, "READY=1\nSTATUS=collecting");
 	return 0;
 }
 
 /* In the order of agent.h; also after a start that failed half-way. */
-static void stop(struct agent *a)
+static void agent_stop(struct agent *agent)
 {
-	notify_send(&a->notify, "STOPPING=1");
-	loop_timer_free(a->tick);
-	loop_timer_free(a->end);
-	loop_timer_free(a->watchdog);
-	trap_receiver_free(a->traps);
-	for (size_t k = a->n_sources; k-- > 0;)
-		source_free(a->sources[k]);
-	free(a->sources);
-	source_choice_free(a->choice);
-	if (a->pipeline)
-		pipeline_finish(a->pipeline);
-	control_free(a->control);
-	if (a->store) {
+	notify_send(&agent->notify, "STOPPING=1");
+	loop_timer_free(agent->tick);
+	loop_timer_free(agent->end);
+	loop_timer_free(agent->watchdog);
+	trap_receiver_free(agent->traps);
+	for (size_t k = agent->n_sources; k-- > 0;)
+		source_free(agent->sources[k]);
+	free(agent->sources);
+	source_choice_free(agent->choice);
+	if (agent->pipeline)
+		pipeline_finish(agent->pipeline);
+	control_free(agent->control);
+	if (agent->store) {
 		struct err e = {0};
-		if (store_flush(a->store, &e) != 0)
+		if (store_flush(agent->store, &e) != 0)
 			log_error(
 				"store", "not everything could be written at the end: %s", e.text);
-		store_close(a->store);
+		store_close(agent->store);
 	}
-	tune_live_free(a->tuning);
-	pipeline_free(a->pipeline);
-	discovery_free(a->discovery);
-	ledger_free(a->ledger);
-	health_free(a->health);
-	entities_free(a->entities);
-	if (a->loop) {
-		loop_signal_free(a->hup);
-		loop_signal_free(a->interrupt);
-		loop_signal_free(a->term);
-		loop_free(a->loop);
+	tune_live_free(agent->tuning);
+	pipeline_free(agent->pipeline);
+	discovery_free(agent->discovery);
+	ledger_free(agent->ledger);
+	health_free(agent->health);
+	entities_free(agent->entities);
+	if (agent->loop) {
+		loop_signal_free(agent->hup);
+		loop_signal_free(agent->interrupt);
+		loop_signal_free(agent->term);
+		loop_free(agent->loop);
 	}
-	config_free(a->config);
+	config_free(agent->config);
 }
 
-int agent_run(const struct agent_options *o, struct config *config, struct err *e)
+int agent_run(const struct agent_options *options, struct config *config, struct err *e)
 {
-	struct agent a = {.options = o, .config = config};
-	int rc = start(&a, e);
+	struct agent a = {.options = options, .config = config};
+	int rc = agent_start(&a, e);
 	if (rc == 0)
 		rc = loop_run(a.loop);
-	stop(&a);
+	agent_stop(&a);
 	if (rc == 0)
 		log_info("agent", "stopped");
 	return rc;

@@ -40,20 +40,20 @@ struct discovery_events {
 
 struct discovery;
 struct discovery *discovery_new(const struct discovery_events *events, mono_t now);
-void discovery_free(struct discovery *d); /* NULL is fine */
+void discovery_free(struct discovery *discovery); /* NULL is fine */
 
 /* discovery_know - links that were believed before this process began. Copied. */
-void discovery_know(struct discovery *d, const struct config_link *links, size_t n);
+void discovery_know(struct discovery *discovery, const struct config_link *links, size_t n);
 /* discovery_hear - the newest word of a device, replacing the one before. Copied. */
-void discovery_hear(struct discovery *d, const struct topology_device *self,
+void discovery_hear(struct discovery *discovery, const struct topology_device *self,
 	const struct topology_neighbor *heard, size_t n, mono_t now);
 /* discovery_settle - once a second, and after a reload. True when other links are believed than
  * before. */
-bool discovery_settle(struct discovery *d, const struct config *c, mono_t now);
+bool discovery_settle(struct discovery *discovery, const struct config *config, mono_t now);
 /* discovery_reconsider - the configuration changed: judge again at the next settle. */
-void discovery_reconsider(struct discovery *d);
+void discovery_reconsider(struct discovery *discovery);
 /* discovery_links - those believed, in natural order; lent until the next call of another function.
  */
-size_t discovery_links(const struct discovery *d, const struct config_link **ret);
+size_t discovery_links(const struct discovery *discovery, const struct config_link **ret);
 
 #endif

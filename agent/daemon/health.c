@@ -26,20 +26,21 @@ struct health {
 	mono_t now;
 };
 
-double health_rate(struct health_rate *r, mono_t now, uint64_t count)
+double health_rate(struct health_rate *rate, mono_t now, uint64_t count)
 {
-	if (r->before.t_ns == 0 || count < r->now.count) {
-		r->before.t_ns = r->now.t_ns = now.ns;
-		r->before.count = r->now.count = count;
+	if (rate->before.t_ns == 0 || count < rate->now.count) {
+		rate->before.t_ns = rate->now.t_ns = now.ns;
+		rate->before.count = rate->now.count = count;
 		return NAN;
 	}
-	if (now.ns - r->now.t_ns >= RATE_SPAN_NS) {
-		r->before = r->now;
-		r->now.t_ns = now.ns;
-		r->now.count = count;
+	if (now.ns - rate->now.t_ns >= RATE_SPAN_NS) {
+		rate->before = rate->now;
+		rate->now.t_ns = now.ns;
+		rate->now.count = count;
 	}
-	int64_t span = now.ns - r->before.t_ns;
-	return span >= RATE_LEAST_NS ? (double)(count - r->before.count) * 1e9 / (double)span : NAN;
+	int64_t span = now.ns - rate->before.t_ns;
+	return span >= RATE_LEAST_NS ? (double)(count - rate->before.count) * 1e9 / (double)span
+				     : NAN;
 }
 
 struct health *health_new(wall_t started)
@@ -50,27 +51,27 @@ struct health *health_new(wall_t started)
 	return h;
 }
 
-void health_free(struct health *h)
+void health_free(struct health *health)
 {
-	if (!h)
+	if (!health)
 		return;
-	arena_free(h->texts);
-	free(h->v);
-	free(h);
+	arena_free(health->texts);
+	free(health->v);
+	free(health);
 }
 
-static void add(struct health *h, const char *unit, double value, const char *fmt, ...)
+static void health_add(struct health *health, const char *unit, double value, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-static void add(struct health *h, const char *unit, double value, const char *fmt, ...)
+static void health_add(struct health *health, const char *unit, double value, const char *fmt, ...)
 {
 	char key[512];
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(key, sizeof(key), fmt, ap);
 	va_end(ap);
-	rw_grow(h->v, h->n, h->cap);
-	h->v[h->n++] = (struct store_health){
-		.key = arena_strdup(h->texts, key), .unit = unit, .value = value};
+	rw_grow(health->v, health->n, health->cap);
+	health->v[health->n++] = (struct store_health){
+		.key = arena_strdup(health->texts, key), .unit = unit, .value = value};
 }
 
 /* Resident memory, statm(5) field 2. NAN where the kernel does not tell. */
@@ -83,90 +84,93 @@ static double rss_bytes(void)
 	return (double)resident * (double)sysconf(_SC_PAGESIZE);
 }
 
-void health_begin(struct health *h, mono_t now)
+void health_begin(struct health *health, mono_t now)
 {
-	arena_reset(h->texts);
-	h->n = 0;
-	h->now = now;
-	add(h, "bytes", rss_bytes(), "process/rss_bytes");
-	add(h, "s", (double)h->started.ns / 1e9, "process/started_s");
+	arena_reset(health->texts);
+	health->n = 0;
+	health->now = now;
+	health_add(health, "bytes", rss_bytes(), "process/rss_bytes");
+	health_add(health, "s", (double)health->started.ns / 1e9, "process/started_s");
 }
 
-void health_pipeline(struct health *h, const struct pipeline_counters *n)
+void health_pipeline(struct health *health, const struct pipeline_counters *counters)
 {
 	const struct {
 		const char *name;
 		uint64_t value;
 	} rows[] = {
-		{"samples", n->samples},
-		{"late", n->late},
-		{"duplicates", n->duplicates},
-		{"refused", n->refused},
-		{"restarts", n->restarts},
-		{"suspects", n->suspects},
-		{"flows", n->flows},
-		{"late_flows", n->late_flows},
-		{"windows", n->windows},
-		{"findings", n->findings},
-		{"failed", n->failed},
+		{"samples", counters->samples},
+		{"late", counters->late},
+		{"duplicates", counters->duplicates},
+		{"refused", counters->refused},
+		{"restarts", counters->restarts},
+		{"suspects", counters->suspects},
+		{"flows", counters->flows},
+		{"late_flows", counters->late_flows},
+		{"windows", counters->windows},
+		{"findings", counters->findings},
+		{"failed", counters->failed},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
-		add(h, "", (double)rows[i].value, "pipeline/%s", rows[i].name);
+		health_add(health, "", (double)rows[i].value, "pipeline/%s", rows[i].name);
 }
 
-void health_target(struct health *h, struct health_source *past, const char *name,
-	const struct target *t, unsigned max_repetitions)
+void health_target(struct health *health, struct health_source *past, const char *name,
+	const struct target *target, unsigned max_repetitions)
 {
-	add(h, "1/s", health_rate(&past->values, h->now, t->values), "target/%s/%s/values_per_s",
-		name, t->protocol);
-	add(h, "1/s", health_rate(&past->varbinds, h->now, t->varbinds),
-		"target/%s/%s/varbinds_per_s", name, t->protocol);
-	add(h, "", (double)t->missed, "target/%s/%s/missed", name, t->protocol);
-	add(h, "", (double)t->suspects, "target/%s/%s/suspects", name, t->protocol);
-	if (t->interval_ns > 0)
-		add(h, "s", (double)t->interval_ns / 1e9, "target/%s/%s/interval_s", name,
-			t->protocol);
+	health_add(health, "1/s", health_rate(&past->values, health->now, target->values),
+		"target/%s/%s/values_per_s", name, target->protocol);
+	health_add(health, "1/s", health_rate(&past->varbinds, health->now, target->varbinds),
+		"target/%s/%s/varbinds_per_s", name, target->protocol);
+	health_add(
+		health, "", (double)target->missed, "target/%s/%s/missed", name, target->protocol);
+	health_add(health, "", (double)target->suspects, "target/%s/%s/suspects", name,
+		target->protocol);
+	if (target->interval_ns > 0)
+		health_add(health, "s", (double)target->interval_ns / 1e9,
+			"target/%s/%s/interval_s", name, target->protocol);
 	if (max_repetitions)
-		add(h, "", max_repetitions, "target/%s/%s/max_repetitions", name, t->protocol);
+		health_add(health, "", max_repetitions, "target/%s/%s/max_repetitions", name,
+			target->protocol);
 }
 
-void health_gnmi(struct health *h, const char *name, struct gnmi_target_counts n)
+void health_gnmi(struct health *health, const char *name, struct gnmi_target_counts counts)
 {
 	const struct {
 		const char *name;
 		uint64_t value;
 	} rows[] = {
-		{"messages", n.messages},
-		{"bytes", n.bytes},
-		{"updates", n.updates},
-		{"refused", n.refused},
-		{"odd_times", n.odd_times},
-		{"stale", n.stale},
-		{"reconnects", n.reconnects},
-		{"stalls", n.stalls},
+		{"messages", counts.messages},
+		{"bytes", counts.bytes},
+		{"updates", counts.updates},
+		{"refused", counts.refused},
+		{"odd_times", counts.odd_times},
+		{"stale", counts.stale},
+		{"reconnects", counts.reconnects},
+		{"stalls", counts.stalls},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
-		add(h, "", (double)rows[i].value, "gnmi/%s/%s", name, rows[i].name);
-	add(h, "s", n.skew_s, "gnmi/%s/skew_s", name);
+		health_add(health, "", (double)rows[i].value, "gnmi/%s/%s", name, rows[i].name);
+	health_add(health, "s", counts.skew_s, "gnmi/%s/skew_s", name);
 }
 
-void health_capture(struct health *h, const char *name, const struct capture_counts *n)
+void health_capture(struct health *health, const char *name, const struct capture_counts *counts)
 {
-	add(h, "", (double)n->frames, "capture/%s/frames", name);
-	add(h, "", (double)n->roce, "capture/%s/roce", name);
-	add(h, "", (double)n->bad, "capture/%s/bad", name);
-	add(h, "", (double)n->kernel_drops, "capture/%s/kernel_drops", name);
+	health_add(health, "", (double)counts->frames, "capture/%s/frames", name);
+	health_add(health, "", (double)counts->roce, "capture/%s/roce", name);
+	health_add(health, "", (double)counts->bad, "capture/%s/bad", name);
+	health_add(health, "", (double)counts->kernel_drops, "capture/%s/kernel_drops", name);
 }
 
-void health_traps(struct health *h, const struct trap_counters *n)
+void health_traps(struct health *health, const struct trap_counters *counters)
 {
 	static const struct trap_counters none;
-	const struct trap_counters *c = n ? n : &none;
+	const struct trap_counters *c = counters ? counters : &none;
 	const struct {
 		const char *name;
 		uint64_t value;
 	} rows[] = {
-		{"open", n != NULL},
+		{"open", counters != NULL},
 		{"received", c->received},
 		{"events", c->events},
 		{"informs", c->informs},
@@ -178,10 +182,10 @@ void health_traps(struct health *h, const struct trap_counters *n)
 		{"limited", c->limited},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
-		add(h, "", (double)rows[i].value, "traps/%s", rows[i].name);
+		health_add(health, "", (double)rows[i].value, "traps/%s", rows[i].name);
 }
 
-void health_commit(struct health *h, struct store *store, int64_t now_ns)
+void health_commit(struct health *health, struct store *store, int64_t now_ns)
 {
 	struct store_stats s;
 	store_stats(store, &s);
@@ -197,7 +201,8 @@ void health_commit(struct health *h, struct store *store, int64_t now_ns)
 		{"wal_bytes", s.wal_bytes},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
-		add(h, "", (double)rows[i].value, "store/%s", rows[i].name);
-	add(h, "s", s.last_commit_ns ? (double)s.last_commit_ns / 1e9 : NAN, "store/last_commit_s");
-	store_health(store, now_ns, h->v, h->n);
+		health_add(health, "", (double)rows[i].value, "store/%s", rows[i].name);
+	health_add(health, "s", s.last_commit_ns ? (double)s.last_commit_ns / 1e9 : NAN,
+		"store/last_commit_s");
+	store_health(store, now_ns, health->v, health->n);
 }

@@ -39,7 +39,7 @@ struct health_rate {
 	} now, before; /* monotonic */
 };
 /* Per second; NAN before there is anything to divide by. A count that went back begins anew. */
-double health_rate(struct health_rate *r, mono_t now, uint64_t count);
+double health_rate(struct health_rate *rate, mono_t now, uint64_t count);
 
 struct health_source { /* what the rates of one target need to know of its past */
 	struct health_rate values, varbinds;
@@ -47,17 +47,17 @@ struct health_source { /* what the rates of one target need to know of its past 
 
 struct health;
 struct health *health_new(wall_t started);
-void health_free(struct health *h); /* NULL is fine */
+void health_free(struct health *health); /* NULL is fine */
 
-void health_begin(struct health *h, mono_t now);
-void health_pipeline(struct health *h, const struct pipeline_counters *n);
+void health_begin(struct health *health, mono_t now);
+void health_pipeline(struct health *health, const struct pipeline_counters *counters);
 /* @max_repetitions 0 = has none. @name as in the configuration. */
-void health_target(struct health *h, struct health_source *past, const char *name,
-	const struct target *t, unsigned max_repetitions);
-void health_gnmi(struct health *h, const char *name, struct gnmi_target_counts n);
-void health_capture(struct health *h, const char *name, const struct capture_counts *n);
+void health_target(struct health *health, struct health_source *past, const char *name,
+	const struct target *target, unsigned max_repetitions);
+void health_gnmi(struct health *health, const char *name, struct gnmi_target_counts counts);
+void health_capture(struct health *health, const char *name, const struct capture_counts *counts);
 /* NULL = wanted, but the receiver could not be opened */
-void health_traps(struct health *h, const struct trap_counters *n);
-void health_commit(struct health *h, struct store *store, int64_t now_ns);
+void health_traps(struct health *health, const struct trap_counters *counters);
+void health_commit(struct health *health, struct store *store, int64_t now_ns);
 
 #endif

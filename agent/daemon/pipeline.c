@@ -99,291 +99,294 @@ struct pipeline {
 
 /* ---- configuration ------------------------------------------------------- */
 
-static int64_t config_interval(const struct config *c)
+static int64_t config_interval(const struct config *config)
 {
 	int64_t longest = 0;
-	for (size_t k = 0; k < c->n_devices; k++) {
-		const struct config_device *d = &c->devices[k];
+	for (size_t k = 0; k < config->n_devices; k++) {
+		const struct config_device *d = &config->devices[k];
 		if (d->snmp && d->snmp->interval_ns > longest)
 			longest = d->snmp->interval_ns;
 		if (d->gnmi && d->gnmi->interval_ns > longest)
 			longest = d->gnmi->interval_ns;
 	}
 	if (longest == 0)
-		longest = c->defaults.interval_ns;
+		longest = config->defaults.interval_ns;
 	return longest > 0 ? longest : 10 * NS_PER_S;
 }
 
-static int64_t ceil_to(int64_t t, int64_t step)
+static int64_t ceil_to(int64_t t_ns, int64_t step)
 {
-	return (t + step - 1) / step * step;
+	return (t_ns + step - 1) / step * step;
 }
 
-static void configure(struct pipeline *p, const struct config *c)
+static void pipeline_configure(struct pipeline *pipeline, const struct config *config)
 {
-	p->config = c;
-	p->interval_ns = config_interval(c);
-	p->longest_ns = p->past_ns = 0;
-	for (size_t k = 0; k < p->n_lanes; k++) {
-		struct lane *lane = &p->lanes[k];
-		const void *options = config_options(c, "analyzers", lane->analyzer->name);
+	pipeline->config = config;
+	pipeline->interval_ns = config_interval(config);
+	pipeline->longest_ns = pipeline->past_ns = 0;
+	for (size_t k = 0; k < pipeline->n_lanes; k++) {
+		struct lane *lane = &pipeline->lanes[k];
+		const void *options = config_options(config, "analyzers", lane->analyzer->name);
 		assert(options); /* module_tables() lists every analyzer */
-		const int64_t window_ns = analyzer_window(lane->analyzer, options, p->interval_ns);
+		const int64_t window_ns =
+			analyzer_window(lane->analyzer, options, pipeline->interval_ns);
 		if (lane->begun && window_ns != lane->window_ns)
 			lane->next_end_ns =
 				ceil_to(lane->next_end_ns - lane->window_ns, window_ns) + window_ns;
 		lane->options = options;
 		lane->window_ns = window_ns;
-		lane->past_ns = analyzer_past(lane->analyzer, options, p->interval_ns);
-		if (lane->past_ns > p->past_ns)
-			p->past_ns = lane->past_ns;
-		if (window_ns > p->longest_ns)
-			p->longest_ns = window_ns;
+		lane->past_ns = analyzer_past(lane->analyzer, options, pipeline->interval_ns);
+		if (lane->past_ns > pipeline->past_ns)
+			pipeline->past_ns = lane->past_ns;
+		if (window_ns > pipeline->longest_ns)
+			pipeline->longest_ns = window_ns;
 	}
 }
 
 /* The longest window, the interval it waits after its end, and two more for a loop that was held
  * up. */
-static int64_t keep_ns(const struct pipeline *p)
+static int64_t keep_ns(const struct pipeline *pipeline)
 {
-	return p->longest_ns + 3 * p->interval_ns;
+	return pipeline->longest_ns + 3 * pipeline->interval_ns;
 }
 
 /* What analyzers look back at stays longer: the metrics of their past, no others. */
-static void keep_past(struct pipeline *p)
+static void keep_past(struct pipeline *pipeline)
 {
 	int64_t keep[METRIC_COUNT] = {0};
-	for (size_t k = 0; k < p->n_lanes; k++) {
-		const struct window_spec *past = &p->lanes[k].analyzer->past;
-		const int64_t wanted = p->lanes[k].past_ns + 3 * p->interval_ns;
+	for (size_t k = 0; k < pipeline->n_lanes; k++) {
+		const struct window_spec *past = &pipeline->lanes[k].analyzer->past;
+		const int64_t wanted = pipeline->lanes[k].past_ns + 3 * pipeline->interval_ns;
 		for (size_t m = 0; m < past->n_metrics; m++)
 			keep[past->metrics[m]] =
 				wanted > keep[past->metrics[m]] ? wanted : keep[past->metrics[m]];
 	}
-	p->n_past_metrics = 0;
+	pipeline->n_past_metrics = 0;
 	for (uint16_t m = 0; m < METRIC_COUNT; m++) {
-		series_memory_keep_metric(p->memory, m, keep[m]);
+		series_memory_keep_metric(pipeline->memory, m, keep[m]);
 		if (keep[m])
-			p->past_metrics[p->n_past_metrics++] = m;
+			pipeline->past_metrics[pipeline->n_past_metrics++] = m;
 	}
 }
 
-static void want(struct pipeline *p, const struct window_spec *spec)
+static void pipeline_want(struct pipeline *pipeline, const struct window_spec *spec)
 {
-	p->want_flows = p->want_flows || spec->flows;
+	pipeline->want_flows = pipeline->want_flows || spec->flows;
 	for (size_t k = 0; k < spec->n_metrics; k++) {
 		uint16_t m = spec->metrics[k];
 		assert(m < METRIC_COUNT);
-		if (!p->wanted[m])
-			p->metrics[p->n_metrics++] = m;
-		p->wanted[m] = true;
+		if (!pipeline->wanted[m])
+			pipeline->metrics[pipeline->n_metrics++] = m;
+		pipeline->wanted[m] = true;
 	}
 }
 
 /* ---- intake -------------------------------------------------------------- */
 
-static struct run *run_of(struct pipeline *p, const struct sample *s)
+static struct run *pipeline_run_of(struct pipeline *pipeline, const struct sample *sample)
 {
 	bool fresh;
-	uint32_t at = series_index_at(p->run_index, s->entity, s->metric, &fresh);
+	uint32_t at = series_index_at(pipeline->run_index, sample->entity, sample->metric, &fresh);
 	if (fresh) {
-		rw_grow(p->runs, p->n_runs, p->cap_runs);
-		p->runs[p->n_runs++] =
+		rw_grow(pipeline->runs, pipeline->n_runs, pipeline->cap_runs);
+		pipeline->runs[pipeline->n_runs++] =
 			(struct run){.newest_ns = INT64_MIN, .source = SOURCE_UNKNOWN};
 	}
-	return &p->runs[at];
+	return &pipeline->runs[at];
 }
 
-static void saw(struct pipeline *p, int64_t first_ns, int64_t newest_ns)
+static void pipeline_saw(struct pipeline *pipeline, int64_t first_ns, int64_t newest_ns)
 {
-	if (!p->begun || first_ns < p->first_ns)
-		p->first_ns = first_ns;
-	if (!p->begun || newest_ns > p->newest_ns)
-		p->newest_ns = newest_ns;
-	p->begun = true;
+	if (!pipeline->begun || first_ns < pipeline->first_ns)
+		pipeline->first_ns = first_ns;
+	if (!pipeline->begun || newest_ns > pipeline->newest_ns)
+		pipeline->newest_ns = newest_ns;
+	pipeline->begun = true;
 }
 
-static bool scope_fits(struct pipeline *p, const struct sample *s)
+static bool scope_fits(struct pipeline *pipeline, const struct sample *sample)
 {
-	const struct entity *e = entity_get(p->entities, s->entity);
-	const char *expected = e ? sample_scope_error(s->metric, e) : "a known subject";
+	const struct entity *e = entity_get(pipeline->entities, sample->entity);
+	const char *expected = e ? sample_scope_error(sample->metric, e) : "a known subject";
 	if (!expected)
 		return true;
-	p->counters.refused++;
-	const struct metric_info *m = metric_info(s->metric);
-	complain(&p->refusal, mono_now(), LOG_WARN_, e ? e->device : "pipeline",
+	pipeline->counters.refused++;
+	const struct metric_info *m = metric_info(sample->metric);
+	complain(&pipeline->refusal, mono_now(), LOG_WARN_, e ? e->device : "pipeline",
 		"%s of port '%s' priority %d refused, expected %s", m ? m->name : "a metric",
 		e ? e->port : "?", e ? e->priority : PRIO_NONE, expected);
 	return false;
 }
 
-/* Decide about one sample; true when it is to be stored (as @s then stands). What may be analysed
- * is in memory then. */
-static bool accept(struct pipeline *p, struct sample *s)
+/* Decide about one sample; true when it is to be stored (as @sample then stands). What may be
+ * analysed is in memory then. */
+static bool pipeline_accept(struct pipeline *pipeline, struct sample *sample)
 {
-	if (!scope_fits(p, s))
+	if (!scope_fits(pipeline, sample))
 		return false;
-	struct run *run = run_of(p, s);
-	if (s->t_ns <= run->newest_ns) {
-		p->counters.duplicates++;
+	struct run *run = pipeline_run_of(pipeline, sample);
+	if (sample->t_ns <= run->newest_ns) {
+		pipeline->counters.duplicates++;
 		return false;
 	}
-	run->newest_ns = s->t_ns;
-	p->counters.samples++;
-	p->counters.restarts += (s->flags & SF_RESTART) != 0;
-	p->counters.suspects += (s->flags & SF_SUSPECT) != 0;
-	if (s->t_ns <= p->closed_ns)
-		s->flags |= SF_LATE;
-	if (s->flags & SF_LATE) {
-		p->counters.late++;
+	run->newest_ns = sample->t_ns;
+	pipeline->counters.samples++;
+	pipeline->counters.restarts += (sample->flags & SF_RESTART) != 0;
+	pipeline->counters.suspects += (sample->flags & SF_SUSPECT) != 0;
+	if (sample->t_ns <= pipeline->closed_ns)
+		sample->flags |= SF_LATE;
+	if (sample->flags & SF_LATE) {
+		pipeline->counters.late++;
 		return true;
 	}
 	/* never a delta across sources: they read at other instants, some other counters */
-	if (run->source != SOURCE_UNKNOWN && run->source != s->source)
-		s->flags |= SF_RESTART;
-	run->source = s->source;
-	saw(p, s->t_ns, s->t_ns);
-	p->look.made = false; /* it holds pointers into memory of then */
-	if (p->wanted[s->metric])
-		series_memory_add(p->memory, s);
+	if (run->source != SOURCE_UNKNOWN && run->source != sample->source)
+		sample->flags |= SF_RESTART;
+	run->source = sample->source;
+	pipeline_saw(pipeline, sample->t_ns, sample->t_ns);
+	pipeline->look.made = false; /* it holds pointers into memory of then */
+	if (pipeline->wanted[sample->metric])
+		series_memory_add(pipeline->memory, sample);
 	return true;
 }
 
-static void batch_flush(struct pipeline *p)
+static void batch_flush(struct pipeline *pipeline)
 {
-	if (p->n_batch && p->store)
-		store_samples(p->store, p->batch, p->n_batch);
-	p->n_batch = 0;
+	if (pipeline->n_batch && pipeline->store)
+		store_samples(pipeline->store, pipeline->batch, pipeline->n_batch);
+	pipeline->n_batch = 0;
 }
 
-static void batch_add(struct pipeline *p, const struct sample *s)
+static void batch_add(struct pipeline *pipeline, const struct sample *sample)
 {
-	if (p->priming || !p->store)
+	if (pipeline->priming || !pipeline->store)
 		return;
-	rw_grow(p->batch, p->n_batch, p->cap_batch);
-	p->batch[p->n_batch++] = *s;
+	rw_grow(pipeline->batch, pipeline->n_batch, pipeline->cap_batch);
+	pipeline->batch[pipeline->n_batch++] = *sample;
 }
 
-static void on_samples(void *arg, const struct sample *v, size_t n)
+static void pipeline_on_samples(void *arg, const struct sample *samples, size_t n)
 {
 	struct pipeline *p = arg;
 	for (size_t k = 0; k < n; k++) {
-		struct sample s = v[k];
-		if (accept(p, &s))
+		struct sample s = samples[k];
+		if (pipeline_accept(p, &s))
 			batch_add(p, &s);
 	}
 	batch_flush(p);
 }
 
-static bool accept_flow(struct pipeline *p, const struct flow_sample *f)
+static bool accept_flow(struct pipeline *pipeline, const struct flow_sample *flow)
 {
-	p->counters.flows++;
-	if (f->to_ns <= p->closed_ns) {
-		p->counters.late_flows++;
+	pipeline->counters.flows++;
+	if (flow->to_ns <= pipeline->closed_ns) {
+		pipeline->counters.late_flows++;
 		return false;
 	}
-	saw(p, f->from_ns, f->to_ns);
-	if (p->want_flows)
-		series_memory_add_flow(p->memory, f);
+	pipeline_saw(pipeline, flow->from_ns, flow->to_ns);
+	if (pipeline->want_flows)
+		series_memory_add_flow(pipeline->memory, flow);
 	return true;
 }
 
-static void on_flows(void *arg, const struct flow_sample *v, size_t n)
+static void pipeline_on_flows(void *arg, const struct flow_sample *flows, size_t n)
 {
 	struct pipeline *p = arg;
 	size_t from = 0;
 	for (size_t k = 0; k < n; k++) { /* runs of accepted rows go to the store in one piece */
-		if (accept_flow(p, &v[k]))
+		if (accept_flow(p, &flows[k]))
 			continue;
 		if (p->store && !p->priming && k > from)
-			store_flows(p->store, v + from, k - from);
+			store_flows(p->store, flows + from, k - from);
 		from = k + 1;
 	}
 	if (p->store && !p->priming && n > from)
-		store_flows(p->store, v + from, n - from);
+		store_flows(p->store, flows + from, n - from);
 }
 
 /* ---- windows ------------------------------------------------------------- */
 
-static int64_t first_end(const struct pipeline *p, const struct lane *lane)
+static int64_t first_end(const struct pipeline *pipeline, const struct lane *lane)
 {
 	/* a first sample on a boundary begins the window after it: for the one before it would be
 	 * the only sample */
-	int64_t from = p->first_ns / lane->window_ns * lane->window_ns;
-	if (from < p->prime_from_ns)
-		from = ceil_to(p->prime_from_ns, lane->window_ns);
+	int64_t from = pipeline->first_ns / lane->window_ns * lane->window_ns;
+	if (from < pipeline->prime_from_ns)
+		from = ceil_to(pipeline->prime_from_ns, lane->window_ns);
 	return from + lane->window_ns;
 }
 
 /* The lane whose window ends first; lanes are sorted by name, which decides when two end together.
  * NULL before the first sample. */
-static struct lane *next_lane(struct pipeline *p)
+static struct lane *next_lane(struct pipeline *pipeline)
 {
 	struct lane *best = NULL;
-	if (!p->begun)
+	if (!pipeline->begun)
 		return NULL;
-	for (size_t k = 0; k < p->n_lanes; k++) {
-		struct lane *lane = &p->lanes[k];
+	for (size_t k = 0; k < pipeline->n_lanes; k++) {
+		struct lane *lane = &pipeline->lanes[k];
 		/* until its first window closed, an older sample may still come in */
 		if (!lane->begun)
-			lane->next_end_ns = first_end(p, lane);
+			lane->next_end_ns = first_end(pipeline, lane);
 		if (!best || lane->next_end_ns < best->next_end_ns)
 			best = lane;
 	}
 	return best;
 }
 
-static bool window_has_data(const struct window *w)
+static bool window_has_data(const struct window *window)
 {
-	for (size_t k = 0; k < w->n_series; k++) {
-		if (w->series[k].n && w->series[k].t_ns[w->series[k].n - 1] > w->from_ns)
+	for (size_t k = 0; k < window->n_series; k++) {
+		if (window->series[k].n &&
+			window->series[k].t_ns[window->series[k].n - 1] > window->from_ns)
 			return true;
 	}
-	return w->n_flows > 0;
+	return window->n_flows > 0;
 }
 
-static void keep_finding(struct pipeline *p, const struct finding *f)
+static void keep_finding(struct pipeline *pipeline, const struct finding *finding)
 {
-	if (!p->store || (p->priming && f->to_ns <= p->prime_known_ns))
+	if (!pipeline->store || (pipeline->priming && finding->to_ns <= pipeline->prime_known_ns))
 		return;
-	if (f->verdict != FINDING_OVER && f->verdict != FINDING_UNKNOWN)
+	if (finding->verdict != FINDING_OVER && finding->verdict != FINDING_UNKNOWN)
 		return;
-	store_finding(p->store,
+	store_finding(pipeline->store,
 		&(struct store_finding){
-			.from_ns = f->from_ns,
-			.to_ns = f->to_ns,
-			.analyzer = f->analyzer,
-			.cause = f->cause,
-			.verdict = finding_verdict_name(f->verdict),
-			.severity = severity_name(f->severity),
-			.device = f->device,
-			.port = f->port,
-			.group = f->group,
-			.host = f->host,
-			.summary = f->summary,
-			.priority = f->priority,
-			.value = f->value,
-			.warn = f->warn,
-			.confidence = f->confidence_ratio,
+			.from_ns = finding->from_ns,
+			.to_ns = finding->to_ns,
+			.analyzer = finding->analyzer,
+			.cause = finding->cause,
+			.verdict = finding_verdict_name(finding->verdict),
+			.severity = severity_name(finding->severity),
+			.device = finding->device,
+			.port = finding->port,
+			.group = finding->group,
+			.host = finding->host,
+			.summary = finding->summary,
+			.priority = finding->priority,
+			.value = finding->value,
+			.warn = finding->warn,
+			.confidence = finding->confidence_ratio,
 		});
-	if (f->event && f->verdict == FINDING_OVER)
-		store_device_event(p->store, f->event_ns, f->event, f->device, f->port, f->summary);
+	if (finding->event && finding->verdict == FINDING_OVER)
+		store_device_event(pipeline->store, finding->event_ns, finding->event,
+			finding->device, finding->port, finding->summary);
 }
 
 /* The window (from, to] with all that the analyzers of this length read: filled once, and observed
  * once, for all of them. */
-static int look_at(struct pipeline *p, int64_t from_ns, int64_t to_ns)
+static int pipeline_look_at(struct pipeline *pipeline, int64_t from_ns, int64_t to_ns)
 {
-	struct look *k = &p->look;
+	struct look *k = &pipeline->look;
 	if (k->made && k->from_ns == from_ns && k->to_ns == to_ns)
 		return 0;
 	uint16_t metrics[METRIC_COUNT];
 	bool wanted[METRIC_COUNT] = {false}, flows = false;
-	for (size_t i = 0; i < p->n_lanes; i++) {
-		if (p->lanes[i].window_ns != to_ns - from_ns)
+	for (size_t i = 0; i < pipeline->n_lanes; i++) {
+		if (pipeline->lanes[i].window_ns != to_ns - from_ns)
 			continue;
-		flows |= p->lanes[i].analyzer->spec.flows;
-		analyzer_wants(p->lanes[i].analyzer, wanted);
+		flows |= pipeline->lanes[i].analyzer->spec.flows;
+		analyzer_wants(pipeline->lanes[i].analyzer, wanted);
 	}
 	struct window_spec spec = analyzer_spec(wanted, metrics);
 	spec.flows = flows;
@@ -392,184 +395,188 @@ static int look_at(struct pipeline *p, int64_t from_ns, int64_t to_ns)
 	k->past_ns = 0;
 	k->from_ns = from_ns;
 	k->to_ns = to_ns;
-	const int rc = window_from_memory(p->memory, k->arena, &spec, from_ns, to_ns, &k->window);
+	const int rc =
+		window_from_memory(pipeline->memory, k->arena, &spec, from_ns, to_ns, &k->window);
 	k->made = rc == 0;
 	return rc;
 }
 
-/* The longer look of analyzers that go back as far as this one; after look_at(), which makes room
- * for it. */
-static int look_back(struct pipeline *p, const struct lane *lane)
+/* The longer look of analyzers that go back as far as this one; after pipeline_look_at(), which
+ * makes room for it. */
+static int look_back(struct pipeline *pipeline, const struct lane *lane)
 {
-	struct look *k = &p->look;
+	struct look *k = &pipeline->look;
 	if (k->past_ns == lane->past_ns)
 		return 0;
 	uint16_t metrics[METRIC_COUNT];
 	bool wanted[METRIC_COUNT] = {false};
-	for (size_t i = 0; i < p->n_lanes; i++)
-		for (size_t m = 0; p->lanes[i].past_ns == lane->past_ns &&
-			m < p->lanes[i].analyzer->past.n_metrics;
+	for (size_t i = 0; i < pipeline->n_lanes; i++)
+		for (size_t m = 0; pipeline->lanes[i].past_ns == lane->past_ns &&
+			m < pipeline->lanes[i].analyzer->past.n_metrics;
 			m++)
-			wanted[p->lanes[i].analyzer->past.metrics[m]] = true;
+			wanted[pipeline->lanes[i].analyzer->past.metrics[m]] = true;
 	const struct window_spec spec = analyzer_spec(wanted, metrics);
 	k->past_ns = lane->past_ns;
 	return window_from_memory(
-		p->memory, k->arena, &spec, k->to_ns - lane->past_ns, k->to_ns, &k->past);
+		pipeline->memory, k->arena, &spec, k->to_ns - lane->past_ns, k->to_ns, &k->past);
 }
 
-static void run_window(struct pipeline *p, const struct lane *lane)
+static void run_window(struct pipeline *pipeline, const struct lane *lane)
 {
 	struct finding_list found = {0};
 	int64_t to = lane->next_end_ns, from = to - lane->window_ns;
-	arena_reset(p->turn);
-	int rc = look_at(p, from, to);
-	if (rc == 0 && !window_has_data(&p->look.window))
+	arena_reset(pipeline->turn);
+	int rc = pipeline_look_at(pipeline, from, to);
+	if (rc == 0 && !window_has_data(&pipeline->look.window))
 		return;
-	struct analyzer_in in = {.fabric = p->config->fabric,
-		.window = &p->look.window,
+	struct analyzer_in in = {.fabric = pipeline->config->fabric,
+		.window = &pipeline->look.window,
 		.options = lane->options,
-		.interval_ns = p->interval_ns,
-		.arena = p->turn,
-		.shared = &p->look.shared,
-		.expected = p->expected,
-		.n_expected = p->n_expected};
+		.interval_ns = pipeline->interval_ns,
+		.arena = pipeline->turn,
+		.shared = &pipeline->look.shared,
+		.expected = pipeline->expected,
+		.n_expected = pipeline->n_expected};
 	if (rc == 0 && lane->past_ns > 0) {
-		rc = look_back(p, lane);
-		in.past = &p->look.past;
+		rc = look_back(pipeline, lane);
+		in.past = &pipeline->look.past;
 	}
 	if (rc == 0)
 		rc = lane->analyzer->run(&in, &found);
-	p->counters.windows++;
+	pipeline->counters.windows++;
 	if (rc != 0) {
-		p->counters.failed++;
+		pipeline->counters.failed++;
 		log_error(lane->analyzer->name,
 			"window that ended at %lld s could not be analysed: %s",
 			(long long)(to / NS_PER_S), strerror(-rc));
 		return;
 	}
-	p->counters.findings += found.n;
-	batch_flush(p); /* what a finding rests on is in the store before it */
+	pipeline->counters.findings += found.n;
+	batch_flush(pipeline); /* what a finding rests on is in the store before it */
 	for (size_t k = 0; k < found.n; k++) {
-		keep_finding(p, &found.v[k]);
-		ledger_take(p->ledger, &found.v[k]);
+		keep_finding(pipeline, &found.v[k]);
+		ledger_take(pipeline->ledger, &found.v[k]);
 	}
-	ledger_rates(p->ledger, found.jobs, found.n_jobs);
+	ledger_rates(pipeline->ledger, found.jobs, found.n_jobs);
 }
 
-static void close_window(struct pipeline *p, struct lane *lane)
+static void close_window(struct pipeline *pipeline, struct lane *lane)
 {
 	lane->begun = true;
-	run_window(p, lane);
-	if (lane->next_end_ns > p->closed_ns)
-		p->closed_ns = lane->next_end_ns;
+	run_window(pipeline, lane);
+	if (lane->next_end_ns > pipeline->closed_ns)
+		pipeline->closed_ns = lane->next_end_ns;
 	lane->next_end_ns += lane->window_ns;
 }
 
 /* Nothing newer than the window's beginning is known: this window and all that follow up to
  * @limit_ns are empty. */
-static void skip_windows(struct pipeline *p, struct lane *lane, int64_t limit_ns)
+static void skip_windows(struct pipeline *pipeline, struct lane *lane, int64_t limit_ns)
 {
 	int64_t last = limit_ns / lane->window_ns * lane->window_ns;
 	lane->begun = true;
-	if (last > p->closed_ns)
-		p->closed_ns = last;
+	if (last > pipeline->closed_ns)
+		pipeline->closed_ns = last;
 	lane->next_end_ns = last + lane->window_ns;
 }
 
 /* Close the windows that end by @limit_ns, oldest first. */
-static void close_until(struct pipeline *p, int64_t limit_ns)
+static void close_until(struct pipeline *pipeline, int64_t limit_ns)
 {
 	for (;;) {
-		struct lane *lane = next_lane(p);
+		struct lane *lane = next_lane(pipeline);
 		if (!lane || lane->next_end_ns > limit_ns)
 			return;
-		if (p->newest_ns <= lane->next_end_ns - lane->window_ns)
-			skip_windows(p, lane, limit_ns);
+		if (pipeline->newest_ns <= lane->next_end_ns - lane->window_ns)
+			skip_windows(pipeline, lane, limit_ns);
 		else
-			close_window(p, lane);
+			close_window(pipeline, lane);
 	}
 }
 
-void pipeline_advance(struct pipeline *p, int64_t now_ns)
+void pipeline_advance(struct pipeline *pipeline, int64_t now_ns)
 {
-	p->now_ns = now_ns;
-	close_until(p, now_ns - p->interval_ns);
-	if (now_ns - p->trimmed_ns >= p->interval_ns) { /* not for every sample of a replay */
-		series_memory_trim(p->memory, now_ns);
-		p->trimmed_ns = now_ns;
+	pipeline->now_ns = now_ns;
+	close_until(pipeline, now_ns - pipeline->interval_ns);
+	if (now_ns - pipeline->trimmed_ns >=
+		pipeline->interval_ns) { /* not for every sample of a replay */
+		series_memory_trim(pipeline->memory, now_ns);
+		pipeline->trimmed_ns = now_ns;
 	}
-	if (p->store)
-		target_table_flush(p->targets, p->store, now_ns);
+	if (pipeline->store)
+		target_table_flush(pipeline->targets, pipeline->store, now_ns);
 }
 
-void pipeline_finish(struct pipeline *p)
+void pipeline_finish(struct pipeline *pipeline)
 {
-	batch_flush(p);
-	if (p->begun)
-		close_until(p, p->newest_ns);
-	if (p->store)
-		target_table_flush(p->targets, p->store, p->now_ns);
+	batch_flush(pipeline);
+	if (pipeline->begun)
+		close_until(pipeline, pipeline->newest_ns);
+	if (pipeline->store)
+		target_table_flush(pipeline->targets, pipeline->store, pipeline->now_ns);
 }
 
-void pipeline_expect(struct pipeline *p, const struct expected_change *v, size_t n)
+void pipeline_expect(struct pipeline *pipeline, const struct expected_change *changes, size_t n)
 {
-	arena_reset(p->expected_arena);
-	p->expected = arena_array(p->expected_arena, struct expected_change, n + 1);
-	p->n_expected = n;
+	arena_reset(pipeline->expected_arena);
+	pipeline->expected = arena_array(pipeline->expected_arena, struct expected_change, n + 1);
+	pipeline->n_expected = n;
 	for (size_t k = 0; k < n; k++) {
-		p->expected[k] = v[k];
-		p->expected[k].device = arena_strdup(p->expected_arena, v[k].device);
+		pipeline->expected[k] = changes[k];
+		pipeline->expected[k].device =
+			arena_strdup(pipeline->expected_arena, changes[k].device);
 	}
 }
 
-int pipeline_window(struct pipeline *p, struct arena *a, const struct window_spec *spec,
+int pipeline_window(struct pipeline *pipeline, struct arena *a, const struct window_spec *spec,
 	int64_t from_ns, int64_t to_ns, struct window *ret)
 {
-	return window_from_memory(p->memory, a, spec, from_ns, to_ns, ret);
+	return window_from_memory(pipeline->memory, a, spec, from_ns, to_ns, ret);
 }
 
 /* ---- replay and priming -------------------------------------------------- */
 
-void pipeline_feed(struct pipeline *p, const struct sample *v, size_t n,
+void pipeline_feed(struct pipeline *pipeline, const struct sample *samples, size_t n,
 	const struct flow_sample *flows, size_t n_flows)
 {
 	size_t k = 0, f = 0;
 	while (k < n || f < n_flows) {
-		bool flow_first = f < n_flows && (k == n || flows[f].to_ns <= v[k].t_ns);
+		bool flow_first = f < n_flows && (k == n || flows[f].to_ns <= samples[k].t_ns);
 		if (flow_first) {
-			pipeline_advance(p, flows[f].to_ns);
-			on_flows(p, &flows[f], 1);
+			pipeline_advance(pipeline, flows[f].to_ns);
+			pipeline_on_flows(pipeline, &flows[f], 1);
 			f++;
 			continue;
 		}
-		pipeline_advance(p, v[k].t_ns);
-		struct sample s = v[k++];
-		if (accept(p, &s))
-			batch_add(p, &s);
-		if (p->n_batch >= BATCH_MAX)
-			batch_flush(p);
+		pipeline_advance(pipeline, samples[k].t_ns);
+		struct sample s = samples[k++];
+		if (pipeline_accept(pipeline, &s))
+			batch_add(pipeline, &s);
+		if (pipeline->n_batch >= BATCH_MAX)
+			batch_flush(pipeline);
 	}
-	batch_flush(p);
+	batch_flush(pipeline);
 }
 
-void pipeline_prime_begin(struct pipeline *p, int64_t from_ns, int64_t known_ns)
+void pipeline_prime_begin(struct pipeline *pipeline, int64_t from_ns, int64_t known_ns)
 {
-	p->priming = true;
-	p->prime_from_ns = from_ns;
-	p->prime_known_ns = known_ns;
+	pipeline->priming = true;
+	pipeline->prime_from_ns = from_ns;
+	pipeline->prime_known_ns = known_ns;
 }
 
-void pipeline_prime_end(struct pipeline *p)
+void pipeline_prime_end(struct pipeline *pipeline)
 {
-	p->priming = false;
-	memset(&p->counters, 0, sizeof(p->counters)); /* they count what this process did */
+	pipeline->priming = false;
+	memset(&pipeline->counters, 0,
+		sizeof(pipeline->counters)); /* they count what this process did */
 }
 
-int64_t pipeline_horizon(const struct pipeline *p)
+int64_t pipeline_horizon(const struct pipeline *pipeline)
 {
 	int64_t longest = 0;
-	for (size_t k = 0; k < p->n_lanes; k++) {
-		const struct lane *lane = &p->lanes[k];
+	for (size_t k = 0; k < pipeline->n_lanes; k++) {
+		const struct lane *lane = &pipeline->lanes[k];
 		const struct option *o = option_find(&lane->analyzer->options, "hold");
 		int64_t hold = HOLD_UNKNOWN;
 		if (o && o->type == OPT_INT)
@@ -581,29 +588,29 @@ int64_t pipeline_horizon(const struct pipeline *p)
 	return longest;
 }
 
-int64_t pipeline_past(const struct pipeline *p, const uint16_t **ret, size_t *ret_n)
+int64_t pipeline_past(const struct pipeline *pipeline, const uint16_t **ret, size_t *ret_n)
 {
-	*ret = p->past_metrics;
-	*ret_n = p->n_past_metrics;
-	return p->past_ns;
+	*ret = pipeline->past_metrics;
+	*ret_n = pipeline->n_past_metrics;
+	return pipeline->past_ns;
 }
 
-size_t pipeline_metrics(const struct pipeline *p, const uint16_t **ret)
+size_t pipeline_metrics(const struct pipeline *pipeline, const uint16_t **ret)
 {
-	*ret = p->metrics;
-	return p->n_metrics;
+	*ret = pipeline->metrics;
+	return pipeline->n_metrics;
 }
 
 /* ---- what else collectors tell ------------------------------------------- */
 
-static void on_target(void *arg, const struct target *t)
+static void pipeline_on_target(void *arg, const struct target *target)
 {
 	struct pipeline *p = arg;
 	if (p->store)
-		target_table_take(p->targets, p->store, t, p->now_ns);
+		target_table_take(p->targets, p->store, target, p->now_ns);
 }
 
-static void on_device(
+static void pipeline_on_device(
 	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
 {
 	struct pipeline *p = arg;
@@ -618,26 +625,27 @@ static void on_device(
 				.t_ns = p->now_ns});
 }
 
-static struct peer *peer_of(struct pipeline *p, const char *device, const char *port, bool make)
+static struct peer *pipeline_peer_of(
+	struct pipeline *pipeline, const char *device, const char *port, bool make)
 {
 	rw_cleanup(str_done) struct str key = {0};
 	uint64_t at;
 	str_addn(&key, device, strlen(device) + 1);
 	str_add(&key, port);
-	if (smap_get(p->peer_index, key.s, key.n, &at))
-		return &p->peers[at];
+	if (smap_get(pipeline->peer_index, key.s, key.n, &at))
+		return &pipeline->peers[at];
 	if (!make)
 		return NULL;
-	smap_put(p->peer_index, key.s, key.n, p->n_peers);
-	rw_grow(p->peers, p->n_peers, p->cap_peers);
-	p->peers[p->n_peers] = (struct peer){0};
-	return &p->peers[p->n_peers++];
+	smap_put(pipeline->peer_index, key.s, key.n, pipeline->n_peers);
+	rw_grow(pipeline->peers, pipeline->n_peers, pipeline->cap_peers);
+	pipeline->peers[pipeline->n_peers] = (struct peer){0};
+	return &pipeline->peers[pipeline->n_peers++];
 }
 
-static void keep_port(struct pipeline *p, const char *device, const char *port, const char *alias,
-	uint64_t speed_bps, int64_t t_ns)
+static void keep_port(struct pipeline *pipeline, const char *device, const char *port,
+	const char *alias, uint64_t speed_bps, int64_t t_ns)
 {
-	const struct fabric_device *d = fabric_device(p->config->fabric, device);
+	const struct fabric_device *d = fabric_device(pipeline->config->fabric, device);
 	const struct fabric_port *known = d ? fabric_port(d, port) : NULL;
 	struct store_port row = {.device = device,
 		.port = port,
@@ -645,7 +653,7 @@ static void keep_port(struct pipeline *p, const char *device, const char *port, 
 		.speed_bps = speed_bps,
 		.t_ns = t_ns};
 	char host[256];
-	const struct peer *heard = peer_of(p, device, port, false);
+	const struct peer *heard = pipeline_peer_of(pipeline, device, port, false);
 	if (heard) {
 		row.peer_device = heard->device;
 		row.peer_port = heard->port;
@@ -657,10 +665,10 @@ static void keep_port(struct pipeline *p, const char *device, const char *port, 
 		row.peer_device = host;
 		row.peer_port = known->host_nic;
 	}
-	store_port(p->store, &row);
+	store_port(pipeline->store, &row);
 }
 
-static void on_port(
+static void pipeline_on_port(
 	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
 {
 	struct pipeline *p = arg;
@@ -668,36 +676,36 @@ static void on_port(
 		keep_port(p, device, port, alias, speed_bps, p->now_ns);
 }
 
-void pipeline_peer(struct pipeline *p, const char *device, const char *port,
+void pipeline_peer(struct pipeline *pipeline, const char *device, const char *port,
 	const char *peer_device, const char *peer_port, int64_t t_ns)
 {
-	struct peer *heard = peer_of(p, device, port, true);
+	struct peer *heard = pipeline_peer_of(pipeline, device, port, true);
 	free(heard->device);
 	free(heard->port);
 	heard->device = rw_strdup(peer_device);
 	heard->port = rw_strdup(peer_port);
-	if (p->store)
-		keep_port(p, device, port, NULL, 0, t_ns);
+	if (pipeline->store)
+		keep_port(pipeline, device, port, NULL, 0, t_ns);
 }
 
-static void on_neighbors(void *arg, const struct topology_device *self,
+static void pipeline_on_neighbors(void *arg, const struct topology_device *self,
 	const struct topology_neighbor *heard, size_t n)
 {
 	struct pipeline *p = arg;
 	p->neighbors(p->neighbors_arg, self, heard, n);
 }
 
-void pipeline_listen(struct pipeline *p,
+void pipeline_listen(struct pipeline *pipeline,
 	void (*neighbors)(void *arg, const struct topology_device *self,
 		const struct topology_neighbor *heard, size_t n),
 	void *arg)
 {
-	p->neighbors = neighbors;
-	p->neighbors_arg = arg;
-	p->sink.neighbors = neighbors ? on_neighbors : NULL;
+	pipeline->neighbors = neighbors;
+	pipeline->neighbors_arg = arg;
+	pipeline->sink.neighbors = neighbors ? pipeline_on_neighbors : NULL;
 }
 
-static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
+static void pipeline_on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
 	const char *port, const char *text)
 {
 	struct pipeline *p = arg;
@@ -706,64 +714,64 @@ static void on_event(void *arg, int64_t t_ns, const char *kind, const char *devi
 			text ? text : "");
 }
 
-void pipeline_announce(struct pipeline *p, int64_t t_ns)
+void pipeline_announce(struct pipeline *pipeline, int64_t t_ns)
 {
-	const struct fabric *f = p->config->fabric;
-	if (t_ns > p->now_ns)
+	const struct fabric *f = pipeline->config->fabric;
+	if (t_ns > pipeline->now_ns)
 		/* what is heard before the first advance is not older than this */
-		p->now_ns = t_ns;
-	if (!p->store)
+		pipeline->now_ns = t_ns;
+	if (!pipeline->store)
 		return;
 	for (size_t k = 0; k < f->n_devices; k++) {
 		const struct fabric_device *d = f->devices[k];
-		store_device(p->store,
+		store_device(pipeline->store,
 			&(struct store_device){
 				.name = d->name, .role = device_role_name(d->role), .t_ns = t_ns});
 		for (size_t n = 0; n < d->n_ports; n++)
-			keep_port(p, d->name, d->ports[n]->name, d->ports[n]->alias,
+			keep_port(pipeline, d->name, d->ports[n]->name, d->ports[n]->alias,
 				d->ports[n]->speed_bps, t_ns);
 	}
 }
 
-void incident_store(void *store, const struct incident *i, enum incident_state from)
+void incident_store(void *store, const struct incident *incident, enum incident_state from)
 {
 	if (!store)
 		return;
-	rw_cleanup(freep) char *json = json_dumps(i->json, JSON_COMPACT);
+	rw_cleanup(freep) char *json = json_dumps(incident->json, JSON_COMPACT);
 	store_incident(store,
 		&(struct store_incident){
-			.id = i->id,
-			.cause = i->cause,
-			.severity = severity_name(i->severity),
-			.state = incident_state_name(i->state),
-			.device = i->device,
-			.port = i->port,
-			.group = i->group,
-			.host = i->host,
-			.summary = i->summary,
+			.id = incident->id,
+			.cause = incident->cause,
+			.severity = severity_name(incident->severity),
+			.state = incident_state_name(incident->state),
+			.device = incident->device,
+			.port = incident->port,
+			.group = incident->group,
+			.host = incident->host,
+			.summary = incident->summary,
 			.json = json,
-			.priority = i->priority,
-			.opened_ns = i->opened_ns,
-			.closed_ns = i->closed_ns,
-			.updated_ns = i->updated_ns,
-			.usd_per_hour = i->usd_per_hour,
-			.usd_total = i->usd_total,
-			.confidence = i->confidence_ratio,
-			.acked_by = i->acked_by,
+			.priority = incident->priority,
+			.opened_ns = incident->opened_ns,
+			.closed_ns = incident->closed_ns,
+			.updated_ns = incident->updated_ns,
+			.usd_per_hour = incident->usd_per_hour,
+			.usd_total = incident->usd_total,
+			.confidence = incident->confidence_ratio,
+			.acked_by = incident->acked_by,
 		});
-	if (i->note)
-		store_event(store, i->note_ns, "incident", i->id, "", i->note);
+	if (incident->note)
+		store_event(store, incident->note_ns, "incident", incident->id, "", incident->note);
 }
 
 /* ---- life ---------------------------------------------------------------- */
 
-static int lane_compare(const void *a, const void *b)
+static int lane_compare(const void *left, const void *right)
 {
-	return strcmp(
-		((const struct lane *)a)->analyzer->name, ((const struct lane *)b)->analyzer->name);
+	return strcmp(((const struct lane *)left)->analyzer->name,
+		((const struct lane *)right)->analyzer->name);
 }
 
-struct pipeline *pipeline_new(const struct config *c, struct entities *entities,
+struct pipeline *pipeline_new(const struct config *config, struct entities *entities,
 	struct store *store, struct ledger *ledger)
 {
 	struct pipeline *p = rw_calloc(1, sizeof(*p));
@@ -778,65 +786,65 @@ struct pipeline *pipeline_new(const struct config *c, struct entities *entities,
 	p->peer_index = smap_new();
 	p->targets = target_table_new();
 	p->sink = (struct sink){.arg = p,
-		.samples = on_samples,
-		.flows = on_flows,
-		.target = on_target,
-		.device = on_device,
-		.port = on_port,
-		.event = on_event};
+		.samples = pipeline_on_samples,
+		.flows = pipeline_on_flows,
+		.target = pipeline_on_target,
+		.device = pipeline_on_device,
+		.port = pipeline_on_port,
+		.event = pipeline_on_event};
 	while (analyzers[p->n_lanes])
 		p->n_lanes++;
 	p->lanes = rw_calloc(p->n_lanes + 1, sizeof(*p->lanes));
 	for (size_t k = 0; k < p->n_lanes; k++) {
 		p->lanes[k].analyzer = analyzers[k];
-		want(p, &analyzers[k]->spec);
-		want(p, &analyzers[k]->past);
+		pipeline_want(p, &analyzers[k]->spec);
+		pipeline_want(p, &analyzers[k]->past);
 		if (analyzers[k]->observes)
-			want(p,
+			pipeline_want(p,
 				&(struct window_spec){.metrics = observe_metrics,
 					.n_metrics = observe_n_metrics});
 	}
 	qsort(p->lanes, p->n_lanes, sizeof(*p->lanes), lane_compare);
-	configure(p, c);
+	pipeline_configure(p, config);
 	p->memory = series_memory_new(entities, keep_ns(p));
 	keep_past(p);
 	return p;
 }
 
-void pipeline_free(struct pipeline *p)
+void pipeline_free(struct pipeline *pipeline)
 {
-	if (!p)
+	if (!pipeline)
 		return;
-	series_memory_free(p->memory);
-	target_table_free(p->targets);
-	arena_free(p->turn);
-	arena_free(p->expected_arena);
-	arena_free(p->look.arena);
-	series_index_free(p->run_index);
-	smap_free(p->peer_index);
-	for (size_t k = 0; k < p->n_peers; k++) {
-		free(p->peers[k].device);
-		free(p->peers[k].port);
+	series_memory_free(pipeline->memory);
+	target_table_free(pipeline->targets);
+	arena_free(pipeline->turn);
+	arena_free(pipeline->expected_arena);
+	arena_free(pipeline->look.arena);
+	series_index_free(pipeline->run_index);
+	smap_free(pipeline->peer_index);
+	for (size_t k = 0; k < pipeline->n_peers; k++) {
+		free(pipeline->peers[k].device);
+		free(pipeline->peers[k].port);
 	}
-	free(p->peers);
-	free(p->runs);
-	free(p->lanes);
-	free(p->batch);
-	free(p);
+	free(pipeline->peers);
+	free(pipeline->runs);
+	free(pipeline->lanes);
+	free(pipeline->batch);
+	free(pipeline);
 }
 
-void pipeline_reload(struct pipeline *p, const struct config *c)
+void pipeline_reload(struct pipeline *pipeline, const struct config *config)
 {
-	configure(p, c);
-	series_memory_keep(p->memory, keep_ns(p));
-	keep_past(p);
+	pipeline_configure(pipeline, config);
+	series_memory_keep(pipeline->memory, keep_ns(pipeline));
+	keep_past(pipeline);
 }
 
-const struct sink *pipeline_sink(struct pipeline *p)
+const struct sink *pipeline_sink(struct pipeline *pipeline)
 {
-	return &p->sink;
+	return &pipeline->sink;
 }
-const struct pipeline_counters *pipeline_counters(const struct pipeline *p)
+const struct pipeline_counters *pipeline_counters(const struct pipeline *pipeline)
 {
-	return &p->counters;
+	return &pipeline->counters;
 }

@@ -41,44 +41,45 @@ struct pipeline_counters {
 };
 
 /* @store may be NULL (replay without --db). Config, entities, store and ledger are lent. */
-struct pipeline *pipeline_new(const struct config *c, struct entities *entities,
+struct pipeline *pipeline_new(const struct config *config, struct entities *entities,
 	struct store *store, struct ledger *ledger);
-void pipeline_free(struct pipeline *p);
+void pipeline_free(struct pipeline *pipeline);
 /* Windows under way go on with the new options; a changed window length begins where the last
  * closed window ended. */
-void pipeline_reload(struct pipeline *p, const struct config *c);
-const struct sink *pipeline_sink(struct pipeline *p); /* for collectors */
+void pipeline_reload(struct pipeline *pipeline, const struct config *config);
+const struct sink *pipeline_sink(struct pipeline *pipeline); /* for collectors */
 /* close the windows that are due; live: each second, replay: by samples */
-void pipeline_advance(struct pipeline *p, int64_t now_ns);
-void pipeline_finish(struct pipeline *p); /* close every window that ended by the newest sample */
-const struct pipeline_counters *pipeline_counters(const struct pipeline *p);
+void pipeline_advance(struct pipeline *pipeline, int64_t now_ns);
+void pipeline_finish(
+	struct pipeline *pipeline); /* close every window that ended by the newest sample */
+const struct pipeline_counters *pipeline_counters(const struct pipeline *pipeline);
 
 /* pipeline_expect - settings that may change, since somebody agreed to it: those of before are
  * forgotten. Copied. */
-void pipeline_expect(struct pipeline *p, const struct expected_change *v, size_t n);
+void pipeline_expect(struct pipeline *pipeline, const struct expected_change *changes, size_t n);
 /* pipeline_window - what memory holds of (from, to], with each series' last sample before; for who
  * watches beside the analyzers. 0 or negative errno. */
-int pipeline_window(struct pipeline *p, struct arena *a, const struct window_spec *spec,
+int pipeline_window(struct pipeline *pipeline, struct arena *a, const struct window_spec *spec,
 	int64_t from_ns, int64_t to_ns, struct window *ret);
 
 /* pipeline_listen - who wants to know what devices hear of each other; before any collector has the
  * sink. */
-void pipeline_listen(struct pipeline *p,
+void pipeline_listen(struct pipeline *pipeline,
 	void (*neighbors)(void *arg, const struct topology_device *self,
 		const struct topology_neighbor *heard, size_t n),
 	void *arg);
 /* pipeline_peer - what a port hears at its other end (@peer_device "host:NAME" for hosts): a dated
  * attribute that wins over what is declared. */
-void pipeline_peer(struct pipeline *p, const char *device, const char *port,
+void pipeline_peer(struct pipeline *pipeline, const char *device, const char *port,
 	const char *peer_device, const char *peer_port, int64_t t_ns);
 
 /* What the fabric says of its devices and ports, as dated attributes for the store. At start and
  * after a reload. */
-void pipeline_announce(struct pipeline *p, int64_t t_ns);
+void pipeline_announce(struct pipeline *pipeline, int64_t t_ns);
 
 /* pipeline_feed - replay: samples in time order and flows in order of their end, merged through the
  * windows. May be called slice by slice. */
-void pipeline_feed(struct pipeline *p, const struct sample *v, size_t n,
+void pipeline_feed(struct pipeline *pipeline, const struct sample *samples, size_t n,
 	const struct flow_sample *flows, size_t n_flows);
 
 /*
@@ -89,17 +90,17 @@ void pipeline_feed(struct pipeline *p, const struct sample *v, size_t n,
  * @from_ns   no window that begins earlier is analysed (what was read before is for anchors only)
  * @known_ns  findings of windows that ended by then are in the store already
  */
-void pipeline_prime_begin(struct pipeline *p, int64_t from_ns, int64_t known_ns);
-void pipeline_prime_end(struct pipeline *p);
+void pipeline_prime_begin(struct pipeline *pipeline, int64_t from_ns, int64_t known_ns);
+void pipeline_prime_end(struct pipeline *pipeline);
 /* How far back priming wants windows, ns: those an incident can be pending for, and one more. */
-int64_t pipeline_horizon(const struct pipeline *p);
+int64_t pipeline_horizon(const struct pipeline *pipeline);
 /* How far before the first of these windows the analyzers look back, ns, and at which metrics
  * (lent): priming wants those as well. */
-int64_t pipeline_past(const struct pipeline *p, const uint16_t **ret, size_t *ret_n);
+int64_t pipeline_past(const struct pipeline *pipeline, const uint16_t **ret, size_t *ret_n);
 /* The metrics the analyzers read: all that priming needs. Lent. */
-size_t pipeline_metrics(const struct pipeline *p, const uint16_t **ret);
+size_t pipeline_metrics(const struct pipeline *pipeline, const uint16_t **ret);
 
 /* incident_store - a ledger_fn; @store is a struct store, NULL keeps nothing. */
-void incident_store(void *store, const struct incident *i, enum incident_state from);
+void incident_store(void *store, const struct incident *incident, enum incident_state from);
 
 #endif

@@ -32,23 +32,23 @@ static const unsigned ready_caps[] = {
 
 static const char *const store_suffixes[] = {"", "-wal", "-shm", ".lock"};
 
-static bool wants_capture(const struct config *c)
+static bool wants_capture(const struct config *config)
 {
-	for (size_t k = 0; k < c->n_captures; k++) {
-		if (c->captures[k].interface)
+	for (size_t k = 0; k < config->n_captures; k++) {
+		if (config->captures[k].interface)
 			return true;
 	}
 	return false;
 }
 
-static bool wants_netns(const struct config *c)
+static bool wants_netns(const struct config *config)
 {
-	for (size_t k = 0; k < c->n_captures; k++) {
-		if (c->captures[k].netns)
+	for (size_t k = 0; k < config->n_captures; k++) {
+		if (config->captures[k].netns)
 			return true;
 	}
-	for (size_t k = 0; k < c->n_devices; k++) {
-		if (c->devices[k].snmp && c->devices[k].snmp->netns)
+	for (size_t k = 0; k < config->n_devices; k++) {
+		if (config->devices[k].snmp && config->devices[k].snmp->netns)
 			return true;
 	}
 	return false;
@@ -56,19 +56,19 @@ static bool wants_netns(const struct config *c)
 
 #define KEPT_MAX 3
 
-static size_t kept_caps(const struct config *c, bool override, unsigned v[KEPT_MAX])
+static size_t kept_caps(const struct config *config, bool override, unsigned caps[KEPT_MAX])
 {
 	size_t n = 0;
 	if (override)
-		v[n++] = CAP_DAC_OVERRIDE;
-	if (wants_capture(c))
-		v[n++] = CAP_NET_RAW;
-	if (wants_netns(c))
-		v[n++] = CAP_SYS_ADMIN;
+		caps[n++] = CAP_DAC_OVERRIDE;
+	if (wants_capture(config))
+		caps[n++] = CAP_NET_RAW;
+	if (wants_netns(config))
+		caps[n++] = CAP_SYS_ADMIN;
 	return n;
 }
 
-static void select_caps(const unsigned *a, size_t n_a, const unsigned *b, size_t n_b)
+static void select_caps(const unsigned *kept, size_t n_a, const unsigned *right, size_t n_b)
 {
 	/* capng_clear() forgets what we have, so ask before */
 	bool have[64] = {false};
@@ -76,30 +76,30 @@ static void select_caps(const unsigned *a, size_t n_a, const unsigned *b, size_t
 		have[k] = capng_have_capability(CAPNG_PERMITTED, k);
 	capng_clear(CAPNG_SELECT_BOTH);
 	for (size_t k = 0; k < n_a; k++) {
-		if (have[a[k]])
-			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, a[k]);
+		if (have[kept[k]])
+			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, kept[k]);
 	}
 	for (size_t k = 0; k < n_b; k++) {
-		if (have[b[k]])
-			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, b[k]);
+		if (have[right[k]])
+			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, right[k]);
 	}
 }
 
 /* Who to become: NULL when nobody, as we are not root or there is no such user. -ENOENT, -EPERM
  * when the one asked for cannot be. */
-static int next_user(const struct config *c, const struct passwd **ret, struct err *e)
+static int next_user(const struct config *config, const struct passwd **ret, struct err *e)
 {
-	const char *wanted = c->user ? c->user : DEFAULT_USER;
+	const char *wanted = config->user ? config->user : DEFAULT_USER;
 	*ret = NULL;
-	const struct passwd *pw = geteuid() == 0 || c->user ? getpwnam(wanted) : NULL;
+	const struct passwd *pw = geteuid() == 0 || config->user ? getpwnam(wanted) : NULL;
 	if (geteuid() == 0) {
-		if (!pw && c->user)
+		if (!pw && config->user)
 			return err_set(e, -ENOENT,
 				"user '%s' does not exist; create it, or remove 'user' from the "
 				"configuration",
 				wanted);
 		*ret = pw && pw->pw_uid != 0 ? pw : NULL;
-	} else if (c->user && (!pw || pw->pw_uid != geteuid())) {
+	} else if (config->user && (!pw || pw->pw_uid != geteuid())) {
 		return err_set(e, -EPERM,
 			"cannot become user '%s': only root can; start as root or as that user",
 			wanted);
@@ -109,7 +109,7 @@ static int next_user(const struct config *c, const struct passwd **ret, struct e
 
 /* By the effective rights of now; true for what is not there, since whoever opens it will say so
  * better. */
-static bool may(const char *path, int mode)
+static bool privilege_may(const char *path, int mode)
 {
 	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0 || errno != EACCES;
 }
@@ -119,34 +119,34 @@ static bool may_in_directory_of(const char *path)
 	rw_cleanup(freep) char *dir = rw_strdup(path);
 	char *slash = strrchr(dir, '/');
 	if (!slash)
-		return may(".", W_OK | X_OK);
+		return privilege_may(".", W_OK | X_OK);
 	slash[slash == dir] = '\0';
-	return may(dir, W_OK | X_OK);
+	return privilege_may(dir, W_OK | X_OK);
 }
 
 /* The first of the agent's files that plain ownership and mode do not let us use, or NULL. */
-static const char *foreign_file(const struct config *c, struct str *name)
+static const char *foreign_file(const struct config *config, struct str *name)
 {
 	for (size_t k = 0; k < rw_countof(store_suffixes); k++) {
 		name->n = 0;
-		str_addf(name, "%s%s", c->store.path, store_suffixes[k]);
-		if (!may(name->s, R_OK | W_OK))
+		str_addf(name, "%s%s", config->store.path, store_suffixes[k]);
+		if (!privilege_may(name->s, R_OK | W_OK))
 			return name->s;
 	}
-	if (!may_in_directory_of(c->store.path))
-		return c->store.path;
-	if (c->socket_path && !may_in_directory_of(c->socket_path))
-		return c->socket_path;
-	for (size_t k = 0; k < c->n_files; k++) {
-		if (!may(c->files[k].path, R_OK))
-			return c->files[k].path;
+	if (!may_in_directory_of(config->store.path))
+		return config->store.path;
+	if (config->socket_path && !may_in_directory_of(config->socket_path))
+		return config->socket_path;
+	for (size_t k = 0; k < config->n_files; k++) {
+		if (!privilege_may(config->files[k].path, R_OK))
+			return config->files[k].path;
 	}
 	return NULL;
 }
 
 /* Is there a file of ours that we could not use without CAP_DAC_OVERRIDE? Asked with the capability
  * lowered for the moment. */
-static bool needs_override(const struct config *c)
+static bool needs_override(const struct config *config)
 {
 	rw_cleanup(str_done) struct str name = {0};
 	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE))
@@ -154,7 +154,8 @@ static bool needs_override(const struct config *c)
 	const unsigned search = CAP_DAC_READ_SEARCH;
 	bool had_search = capng_have_capability(CAPNG_EFFECTIVE, search);
 	capng_updatev(CAPNG_DROP, CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, -1);
-	const char *foreign = capng_apply(CAPNG_SELECT_CAPS) == 0 ? foreign_file(c, &name) : NULL;
+	const char *foreign =
+		capng_apply(CAPNG_SELECT_CAPS) == 0 ? foreign_file(config, &name) : NULL;
 	capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE);
 	if (had_search)
 		capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, search);
@@ -168,11 +169,11 @@ static bool needs_override(const struct config *c)
 	return foreign != NULL;
 }
 
-int privilege_begin(const struct config *c, struct err *e)
+int privilege_begin(const struct config *config, struct err *e)
 {
 	unsigned kept[KEPT_MAX];
 	const struct passwd *pw;
-	int rc = next_user(c, &pw, e);
+	int rc = next_user(config, &pw, e);
 	if (rc != 0)
 		return rc;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
@@ -180,9 +181,10 @@ int privilege_begin(const struct config *c, struct err *e)
 	if (capng_get_caps_process() != 0)
 		return err_set(e, -EPERM, "cannot read our capabilities");
 	if (pw)
-		select_caps(ready_caps, rw_countof(ready_caps), kept, kept_caps(c, false, kept));
+		select_caps(
+			ready_caps, rw_countof(ready_caps), kept, kept_caps(config, false, kept));
 	else
-		select_caps(kept, kept_caps(c, needs_override(c), kept), NULL, 0);
+		select_caps(kept, kept_caps(config, needs_override(config), kept), NULL, 0);
 	if (capng_apply(CAPNG_SELECT_CAPS) != 0)
 		return err_set(e, -EPERM, "cannot drop capabilities: %s", strerror(errno));
 	return 0;
@@ -190,7 +192,7 @@ int privilege_begin(const struct config *c, struct err *e)
 
 /* The store's files and the socket go to the user who will write them; what already has another
  * owner than root stays as it is. */
-static void hand_over(const char *path, const char *suffix, uid_t uid, gid_t gid)
+static void privilege_hand_over(const char *path, const char *suffix, uid_t uid, gid_t gid)
 {
 	rw_cleanup(str_done) struct str name = {0};
 	struct stat st;
@@ -206,32 +208,33 @@ static void hand_over(const char *path, const char *suffix, uid_t uid, gid_t gid
 			strerror(errno));
 }
 
-static int become(const struct config *c, const struct passwd *pw, struct err *e)
+static int privilege_become(const struct config *config, const struct passwd *pw, struct err *e)
 {
 	for (size_t k = 0; k < rw_countof(store_suffixes); k++)
-		hand_over(c->store.path, store_suffixes[k], pw->pw_uid, pw->pw_gid);
-	if (c->socket_path)
-		hand_over(c->socket_path, "", pw->pw_uid, pw->pw_gid);
+		privilege_hand_over(config->store.path, store_suffixes[k], pw->pw_uid, pw->pw_gid);
+	if (config->socket_path)
+		privilege_hand_over(config->socket_path, "", pw->pw_uid, pw->pw_gid);
 	if (capng_change_id((int)pw->pw_uid, (int)pw->pw_gid, CAPNG_INIT_SUPP_GRP) != 0)
 		return err_set(
 			e, -EPERM, "cannot become user %s: %s", pw->pw_name, strerror(errno));
 	return 0;
 }
 
-static void tell(const char *user, const unsigned *v, size_t n)
+static void privilege_tell(const char *user, const unsigned *caps, size_t n)
 {
 	rw_cleanup(str_done) struct str b = {0};
 	for (size_t k = 0; k < n; k++) {
-		if (capng_have_capability(CAPNG_EFFECTIVE, v[k]))
-			str_addf(&b, "%s%s", b.n ? ", " : "", capng_capability_to_name((int)v[k]));
+		if (capng_have_capability(CAPNG_EFFECTIVE, caps[k]))
+			str_addf(&b, "%s%s", b.n ? ", " : "",
+				capng_capability_to_name((int)caps[k]));
 	}
 	log_info("privilege", "running as %s, capabilities kept: %s", user, b.n ? b.s : "none");
 }
 
-void privilege_files(const struct config *c)
+void privilege_files(const struct config *config)
 {
 	struct rlimit rl;
-	rlim_t wanted = FILES_OWN + FILES_PER_DEVICE * c->n_devices + c->n_captures;
+	rlim_t wanted = FILES_OWN + FILES_PER_DEVICE * config->n_devices + config->n_captures;
 	if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
 		return;
 	rlim_t most =
@@ -248,28 +251,29 @@ void privilege_files(const struct config *c)
 			"at most %llu files may be open, %zu devices can need %llu: some will not "
 			"be polled. Raise the hard limit "
 			"(ulimit -Hn, or LimitNOFILE= in the unit)",
-			(unsigned long long)rl.rlim_cur, c->n_devices, (unsigned long long)wanted);
+			(unsigned long long)rl.rlim_cur, config->n_devices,
+			(unsigned long long)wanted);
 }
 
-int privilege_drop(const struct config *c, struct err *e)
+int privilege_drop(const struct config *config, struct err *e)
 {
 	unsigned kept[KEPT_MAX];
 	const struct passwd *pw;
-	int rc = next_user(c, &pw, e);
+	int rc = next_user(config, &pw, e);
 	if (rc != 0)
 		return rc;
 	if (capng_get_caps_process() != 0)
 		return err_set(e, -EPERM, "cannot read our capabilities");
 	/* without a user to become, what is there now is what was kept before there were threads */
-	size_t n = kept_caps(c, !pw, kept);
+	size_t n = kept_caps(config, !pw, kept);
 	if (pw) {
 		select_caps(kept, n, NULL, 0);
-		rc = become(c, pw, e);
+		rc = privilege_become(config, pw, e);
 		if (rc != 0)
 			return rc;
 		/* store files in a directory the user cannot write would fail at the first
 		 * checkpoint: say it now */
-		rw_cleanup(freep) char *dir = rw_strdup(c->store.path);
+		rw_cleanup(freep) char *dir = rw_strdup(config->store.path);
 		char *slash = strrchr(dir, '/');
 		if (slash && slash > dir) {
 			*slash = '\0';
@@ -282,6 +286,6 @@ int privilege_drop(const struct config *c, struct err *e)
 	}
 	struct passwd *self = getpwuid(geteuid());
 	capng_get_caps_process();
-	tell(self ? self->pw_name : "an unnamed user", kept, n);
+	privilege_tell(self ? self->pw_name : "an unnamed user", kept, n);
 	return 0;
 }

@@ -22,20 +22,20 @@ struct err;
 
 /* privilege_begin - before threads: no_new_privs, and drop what even getting ready does not need.
  */
-int privilege_begin(const struct config *c, struct err *e);
+int privilege_begin(const struct config *config, struct err *e);
 
 /*
  * privilege_files - raise the soft limit of open files as far as the hard one allows: every device
  * is a socket, and a login shell's 1024 are few. Warns, with the remedy, when the limit stays below
- * what @c needs. Once, before anything is opened.
+ * what @config needs. Once, before anything is opened.
  */
-void privilege_files(const struct config *c);
+void privilege_files(const struct config *config);
 
 /*
  * privilege_drop - become config.user (or, as root, an existing user "rocewatch"), who then owns
  * the store's files and the socket, and keep only what is said above. Logs one line that says who
  * we are now and what is kept. 0 or negative errno: then the agent must not run.
  */
-int privilege_drop(const struct config *c, struct err *e);
+int privilege_drop(const struct config *config, struct err *e);
 
 #endif

@@ -30,30 +30,31 @@ struct reader {
 	struct history_seen seen;
 };
 
-static uint32_t entity_ours(struct reader *r, uint32_t id)
+static uint32_t entity_ours(struct reader *reader, uint32_t id)
 {
-	if (id >= r->n_known) {
+	if (id >= reader->n_known) {
 		size_t n = (size_t)id * 2 + 64;
-		r->known = rw_realloc(r->known, n * sizeof(*r->known));
-		memset(r->known + r->n_known, 0, (n - r->n_known) * sizeof(*r->known));
-		r->n_known = n;
+		reader->known = rw_realloc(reader->known, n * sizeof(*reader->known));
+		memset(reader->known + reader->n_known, 0,
+			(n - reader->n_known) * sizeof(*reader->known));
+		reader->n_known = n;
 	}
-	if (r->known[id] == ENTITY_NONE) {
-		const struct entity *e = entity_get(r->theirs, id);
+	if (reader->known[id] == ENTITY_NONE) {
+		const struct entity *e = entity_get(reader->theirs, id);
 		if (!e)
 			return ENTITY_NONE;
-		r->known[id] = entities_intern(r->ours, e->device, e->port, e->priority);
+		reader->known[id] = entities_intern(reader->ours, e->device, e->port, e->priority);
 	}
-	return r->known[id];
+	return reader->known[id];
 }
 
-static int take_flow(void *arg, const struct flow_sample *f)
+static int take_flow(void *arg, const struct flow_sample *flow)
 {
 	struct reader *r = arg;
-	if (f->to_ns <= r->flows_after_ns || f->to_ns > r->flows_until_ns)
+	if (flow->to_ns <= r->flows_after_ns || flow->to_ns > r->flows_until_ns)
 		return 0;
-	struct flow_sample mine = *f;
-	mine.entity = entity_ours(r, f->entity);
+	struct flow_sample mine = *flow;
+	mine.entity = entity_ours(r, flow->entity);
 	if (mine.entity == ENTITY_NONE)
 		return 0;
 	rw_grow(r->flows, r->n_flows, r->cap_flows);
@@ -62,55 +63,55 @@ static int take_flow(void *arg, const struct flow_sample *f)
 }
 
 /* Feed what was collected, with the flow intervals that ended up to @until_ns. */
-static int flush(struct reader *r, int64_t until_ns)
+static int resume_flush(struct reader *reader, int64_t until_ns)
 {
-	r->flows_until_ns = until_ns;
-	r->n_flows = 0;
-	int64_t from = r->flows_after_ns > INT64_MIN + FLOW_INTERVAL_MAX
-		? r->flows_after_ns - FLOW_INTERVAL_MAX
+	reader->flows_until_ns = until_ns;
+	reader->n_flows = 0;
+	int64_t from = reader->flows_after_ns > INT64_MIN + FLOW_INTERVAL_MAX
+		? reader->flows_after_ns - FLOW_INTERVAL_MAX
 		: INT64_MIN;
-	int rc = series_db_each_flow(r->db, from, until_ns, take_flow, r, r->e);
+	int rc = series_db_each_flow(reader->db, from, until_ns, take_flow, reader, reader->e);
 	if (rc != 0)
 		return rc;
-	if (r->n_flows > 1)
-		qsort(r->flows, r->n_flows, sizeof(*r->flows), flow_end_order);
-	pipeline_feed(r->pipeline, r->v, r->n, r->flows, r->n_flows);
-	r->flows_after_ns = until_ns;
-	r->n = 0;
+	if (reader->n_flows > 1)
+		qsort(reader->flows, reader->n_flows, sizeof(*reader->flows), flow_end_order);
+	pipeline_feed(reader->pipeline, reader->v, reader->n, reader->flows, reader->n_flows);
+	reader->flows_after_ns = until_ns;
+	reader->n = 0;
 	return 0;
 }
 
-static int take_sample(void *arg, const struct sample *s)
+static int resume_take_sample(void *arg, const struct sample *sample)
 {
 	struct reader *r = arg;
-	struct sample mine = *s;
+	struct sample mine = *sample;
 	/* a chunk ends between two instants, so that flows that end at one are not split from its
 	 * samples */
-	if (r->n >= CHUNK && s->t_ns > r->v[r->n - 1].t_ns) {
-		int rc = flush(r, r->v[r->n - 1].t_ns);
+	if (r->n >= CHUNK && sample->t_ns > r->v[r->n - 1].t_ns) {
+		int rc = resume_flush(r, r->v[r->n - 1].t_ns);
 		if (rc != 0)
 			return rc;
 	}
-	mine.entity = entity_ours(r, s->entity);
-	const struct metric_info *m = metric_info(s->metric);
+	mine.entity = entity_ours(r, sample->entity);
+	const struct metric_info *m = metric_info(sample->metric);
 	if (m && m->type == TYPE_TEXT)
-		mine.value = entities_text(r->ours, entities_text_get(r->theirs, s->value));
+		mine.value = entities_text(r->ours, entities_text_get(r->theirs, sample->value));
 	if (r->n % CHUNK == 0)
 		r->v = rw_realloc(r->v, (r->n + CHUNK) * sizeof(*r->v));
 	r->v[r->n++] = mine;
 	if (r->seen.samples++ == 0)
-		r->seen.first_ns = s->t_ns;
-	r->seen.last_ns = s->t_ns;
+		r->seen.first_ns = sample->t_ns;
+	r->seen.last_ns = sample->t_ns;
 	return 0;
 }
 
-int history_feed(struct series_db *db, struct entities *entities, struct pipeline *p,
+int history_feed(struct series_db *db, struct entities *entities, struct pipeline *pipeline,
 	const struct history_range *range, struct history_seen *ret, struct err *e)
 {
 	struct reader r = {.db = db,
 		.theirs = series_db_entities(db),
 		.ours = entities,
-		.pipeline = p,
+		.pipeline = pipeline,
 		.e = e};
 	struct series_filter filter = {.priority = -2,
 		.metrics = range->metrics,
@@ -118,9 +119,9 @@ int history_feed(struct series_db *db, struct entities *entities, struct pipelin
 		.from_ns = range->from_ns,
 		.to_ns = range->to_ns};
 	r.flows_after_ns = range->from_ns == INT64_MIN ? INT64_MIN : range->from_ns - 1;
-	int rc = series_db_each(db, &filter, take_sample, &r, e);
+	int rc = series_db_each(db, &filter, resume_take_sample, &r, e);
 	if (rc == 0)
-		rc = flush(&r, range->to_ns ? range->to_ns : INT64_MAX);
+		rc = resume_flush(&r, range->to_ns ? range->to_ns : INT64_MAX);
 	if (rc == 0 && ret)
 		*ret = r.seen;
 	free(r.v);
@@ -136,7 +137,7 @@ struct restore {
 	size_t n;
 };
 
-static int take_incident(void *arg, int n, char *const *values, char *const *names)
+static int resume_take_incident(void *arg, int n, char *const *values, char *const *names)
 {
 	struct restore *r = arg;
 	if (n == 1 && values[0] && ledger_restore(r->ledger, values[0]) == 0)
@@ -147,7 +148,7 @@ static int take_incident(void *arg, int n, char *const *values, char *const *nam
 	return 0;
 }
 
-static int take_number(void *arg, int n, char *const *values, char *const *names)
+static int resume_take_number(void *arg, int n, char *const *values, char *const *names)
 {
 	if (n == 1 && values[0])
 		*(int64_t *)arg = strtoll(values[0], NULL, 10);
@@ -159,8 +160,8 @@ static void close_db(struct series_db **db)
 	series_db_close(*db);
 }
 
-int history_resume(const char *path, struct entities *entities, const struct config *c,
-	struct pipeline *p, struct ledger *l, struct err *e)
+int history_resume(const char *path, struct entities *entities, const struct config *config,
+	struct pipeline *pipeline, struct ledger *ledger, struct err *e)
 {
 	rw_cleanup(close_db) struct series_db *db = NULL;
 	int64_t first_ns, last_ns, known_ns = INT64_MIN;
@@ -173,36 +174,36 @@ int history_resume(const char *path, struct entities *entities, const struct con
 	if (rc != 0)
 		return rc;
 
-	int64_t from_ns = last_ns - pipeline_horizon(p);
+	int64_t from_ns = last_ns - pipeline_horizon(pipeline);
 	/* states are polled slowly: far enough back that each has a value when the first window
 	 * begins */
-	int64_t lead_ns = c->defaults.slow_interval_ns + 2 * c->defaults.interval_ns;
+	int64_t lead_ns = config->defaults.slow_interval_ns + 2 * config->defaults.interval_ns;
 	rw_cleanup(str_done) struct str sql = {0};
-	struct restore restored = {.ledger = l};
+	struct restore restored = {.ledger = ledger};
 	str_addf(&sql,
 		"SELECT json FROM incidents WHERE state <> 'closed' OR updated_ns > %lld ORDER BY "
 		"opened_ns, id",
 		(long long)from_ns);
-	rc = series_db_sql(db, sql.s, take_incident, &restored, e);
+	rc = series_db_sql(db, sql.s, resume_take_incident, &restored, e);
 	if (rc == 0)
 		rc = series_db_sql(
-			db, "SELECT max(to_ns) FROM findings", take_number, &known_ns, e);
+			db, "SELECT max(to_ns) FROM findings", resume_take_number, &known_ns, e);
 	if (rc != 0)
 		return rc;
 
 	struct history_range range = {.from_ns = from_ns - lead_ns, .to_ns = last_ns},
 			     past = {.to_ns = range.from_ns - 1};
-	range.n_metrics = pipeline_metrics(p, &range.metrics);
-	past.from_ns = from_ns - pipeline_past(p, &past.metrics, &past.n_metrics) - lead_ns;
-	pipeline_prime_begin(p, from_ns > first_ns ? from_ns : 0, known_ns);
+	range.n_metrics = pipeline_metrics(pipeline, &range.metrics);
+	past.from_ns = from_ns - pipeline_past(pipeline, &past.metrics, &past.n_metrics) - lead_ns;
+	pipeline_prime_begin(pipeline, from_ns > first_ns ? from_ns : 0, known_ns);
 	struct history_seen seen = {0};
 	/* what analyzers look back at, of the time before: a few metrics only, since it is a long
 	 * time */
 	if (past.n_metrics)
-		rc = history_feed(db, entities, p, &past, NULL, e);
+		rc = history_feed(db, entities, pipeline, &past, NULL, e);
 	if (rc == 0)
-		rc = history_feed(db, entities, p, &range, &seen, e);
-	pipeline_prime_end(p);
+		rc = history_feed(db, entities, pipeline, &range, &seen, e);
+	pipeline_prime_end(pipeline);
 	if (rc == 0)
 		log_info("agent", "resumed from %s: %llu samples, %zu incidents", path,
 			(unsigned long long)seen.samples, restored.n);

@@ -26,7 +26,7 @@ struct history_seen {
 
 /* history_feed - all of @range through pipeline_feed(), in chunks. @ret (may be NULL) says what
  * there was. 0 or negative errno, @e filled. */
-int history_feed(struct series_db *db, struct entities *entities, struct pipeline *p,
+int history_feed(struct series_db *db, struct entities *entities, struct pipeline *pipeline,
 	const struct history_range *range, struct history_seen *ret, struct err *e);
 
 /*
@@ -34,7 +34,7 @@ int history_feed(struct series_db *db, struct entities *entities, struct pipelin
  * again so that anchors, windows under way and pending stories are there. An empty database is
  * fine. 0 or negative errno, @e filled; then the agent starts afresh.
  */
-int history_resume(const char *path, struct entities *entities, const struct config *c,
-	struct pipeline *p, struct ledger *l, struct err *e);
+int history_resume(const char *path, struct entities *entities, const struct config *config,
+	struct pipeline *pipeline, struct ledger *ledger, struct err *e);
 
 #endif

@@ -11,31 +11,32 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 
-void notify_take(struct notify *n)
+void notify_take(struct notify *notify)
 {
 	const char *path = getenv("NOTIFY_SOCKET"), *watchdog = getenv("WATCHDOG_USEC"),
 		   *pid = getenv("WATCHDOG_PID");
 	int64_t usec;
-	memset(n, 0, sizeof(*n));
-	if (path && (path[0] == '/' || path[0] == '@') && path[1] && strlen(path) < sizeof(n->path))
-		strcpy(n->path, path);
+	memset(notify, 0, sizeof(*notify));
+	if (path && (path[0] == '/' || path[0] == '@') && path[1] &&
+		strlen(path) < sizeof(notify->path))
+		strcpy(notify->path, path);
 	bool for_us = !pid || atol(pid) == (long)getpid();
-	if (*n->path && watchdog && for_us && unit_int(watchdog, &usec, NULL) == 0 && usec > 0 &&
-		usec < INT64_MAX / NS_PER_US)
+	if (*notify->path && watchdog && for_us && unit_int(watchdog, &usec, NULL) == 0 &&
+		usec > 0 && usec < INT64_MAX / NS_PER_US)
 		/* twice as often as asked for, as the manual advises */
-		n->watchdog_ns = usec * NS_PER_US / 2;
+		notify->watchdog_ns = usec * NS_PER_US / 2;
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("WATCHDOG_USEC");
 	unsetenv("WATCHDOG_PID");
 }
 
-void notify_send(const struct notify *n, const char *text)
+void notify_send(const struct notify *notify, const char *text)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	if (!*n->path)
+	if (!*notify->path)
 		return;
-	size_t length = strlen(n->path);
-	memcpy(to.sun_path, n->path, length);
+	size_t length = strlen(notify->path);
+	memcpy(to.sun_path, notify->path, length);
 	if (to.sun_path[0] == '@')
 		to.sun_path[0] = '\0';
 	rw_cleanup(closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

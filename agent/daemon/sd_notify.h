@@ -11,9 +11,9 @@ struct notify {
 	char path[108]; /* "" = nobody listens */
 	int64_t watchdog_ns; /* how often to say that we live; 0 = not wanted */
 };
-void notify_take(struct notify *n);
+void notify_take(struct notify *notify);
 /* notify_send - @text is lines such as "READY=1". Failure is not worth a word: systemd will notice
  * by itself. */
-void notify_send(const struct notify *n, const char *text);
+void notify_send(const struct notify *notify, const char *text);
 
 #endif

@@ -49,80 +49,82 @@ struct source_choice *source_choice_new(const struct sink *to,
 	return c;
 }
 
-void source_choice_free(struct source_choice *c)
+void source_choice_free(struct source_choice *choice)
 {
-	if (!c)
+	if (!choice)
 		return;
-	for (size_t i = 0; i < c->n; i++) {
+	for (size_t i = 0; i < choice->n; i++) {
 		for (int k = 0; k < SIDES; k++)
-			map_free(c->v[i]->side[k].gave);
-		free(c->v[i]->name);
-		free(c->v[i]);
+			map_free(choice->v[i]->side[k].gave);
+		free(choice->v[i]->name);
+		free(choice->v[i]);
 	}
-	free(c->v);
-	free(c);
+	free(choice->v);
+	free(choice);
 }
 
-uint64_t source_choice_left(const struct source_choice *c)
+uint64_t source_choice_left(const struct source_choice *choice)
 {
-	return c->left;
+	return choice->left;
 }
 
 /* ---- samples ------------------------------------------------------------- */
 
 /* other_has - does this series come from the other source at the moment? */
-static bool other_has(const struct side_sink *s, const struct sample *x)
+static bool other_has(const struct side_sink *sink, const struct sample *sample)
 {
-	const struct side_sink *other = &s->of->side[1 - s->side];
-	const enum side better = s->of->prefers_snmp[x->metric] ? SIDE_SNMP : SIDE_GNMI;
+	const struct side_sink *other = &sink->of->side[1 - sink->side];
+	const enum side better = sink->of->prefers_snmp[sample->metric] ? SIDE_SNMP : SIDE_GNMI;
 	uint64_t at;
-	if (s->side == better || !other->asked || (!other->up && x->t_ns >= other->until_ns))
+	if (sink->side == better || !other->asked ||
+		(!other->up && sample->t_ns >= other->until_ns))
 		return false;
-	return map_get(other->gave, (uint64_t)x->entity << 16 | x->metric, &at);
+	return map_get(other->gave, (uint64_t)sample->entity << 16 | sample->metric, &at);
 }
 
-static void on_samples(void *arg, const struct sample *v, size_t n)
+static void source_select_on_samples(void *arg, const struct sample *samples, size_t n)
 {
 	struct side_sink *s = arg;
 	struct source_choice *c = s->of->choice;
 	size_t from = 0;
 	if (!s->of->side[1 - s->side].asked) { /* alone: nobody to leave anything to */
-		c->to.samples(c->to.arg, v, n);
+		c->to.samples(c->to.arg, samples, n);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
-		map_put(s->gave, (uint64_t)v[i].entity << 16 | v[i].metric, 1);
-		if (!other_has(s, &v[i]))
+		map_put(s->gave, (uint64_t)samples[i].entity << 16 | samples[i].metric, 1);
+		if (!other_has(s, &samples[i]))
 			continue;
 		c->left++;
 		if (i > from)
-			c->to.samples(c->to.arg, v + from, i - from);
+			c->to.samples(c->to.arg, samples + from, i - from);
 		from = i + 1;
 	}
 	if (n > from)
-		c->to.samples(c->to.arg, v + from, n - from);
+		c->to.samples(c->to.arg, samples + from, n - from);
 }
 
 /* ---- the rest ------------------------------------------------------------ */
 
-static void on_target(void *arg, const struct target *t)
+static void source_select_on_target(void *arg, const struct target *target)
 {
 	struct side_sink *s = arg;
 	struct source_choice *c = s->of->choice;
-	if (s->up && t->state != TARGET_UP)
+	if (s->up && target->state != TARGET_UP)
 		s->until_ns = wall_now().ns +
-			GRACE_INTERVALS * (t->interval_ns > 0 ? t->interval_ns : 10 * NS_PER_S);
-	s->up = t->state == TARGET_UP;
-	c->to.target(c->to.arg, t);
+			GRACE_INTERVALS *
+				(target->interval_ns > 0 ? target->interval_ns : 10 * NS_PER_S);
+	s->up = target->state == TARGET_UP;
+	c->to.target(c->to.arg, target);
 }
 
-static void on_flows(void *arg, const struct flow_sample *v, size_t n)
+static void source_select_on_flows(void *arg, const struct flow_sample *flows, size_t n)
 {
 	const struct side_sink *s = arg;
-	s->of->choice->to.flows(s->of->choice->to.arg, v, n);
+	s->of->choice->to.flows(s->of->choice->to.arg, flows, n);
 }
 
-static void on_device(
+static void source_select_on_device(
 	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
 {
 	struct side_sink *s = arg;
@@ -134,7 +136,7 @@ static void on_device(
 		c->to.device(c->to.arg, device, profile, sysname, descr);
 }
 
-static void on_port(
+static void source_select_on_port(
 	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
 {
 	const struct side_sink *s = arg;
@@ -142,14 +144,14 @@ static void on_port(
 		s->of->choice->to.port(s->of->choice->to.arg, device, port, alias, speed_bps);
 }
 
-static void on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
+static void source_select_on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
 	const char *port, const char *text)
 {
 	const struct side_sink *s = arg;
 	s->of->choice->to.event(s->of->choice->to.arg, t_ns, kind, device, port, text);
 }
 
-static void on_neighbors(void *arg, const struct topology_device *self,
+static void source_select_on_neighbors(void *arg, const struct topology_device *self,
 	const struct topology_neighbor *heard, size_t n)
 {
 	struct side_sink *s = arg;
@@ -162,44 +164,47 @@ static void on_neighbors(void *arg, const struct topology_device *self,
 	s->of->choice->to.neighbors(s->of->choice->to.arg, self, heard, n);
 }
 
-static struct device_sides *sides_of(struct source_choice *c, const char *device)
+static struct device_sides *source_select_sides_of(struct source_choice *choice, const char *device)
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (str_eq(c->v[i]->name, device))
-			return c->v[i];
+	for (size_t i = 0; i < choice->n; i++)
+		if (str_eq(choice->v[i]->name, device))
+			return choice->v[i];
 	struct device_sides *d = rw_calloc(1, sizeof(*d));
-	d->choice = c;
+	d->choice = choice;
 	d->name = rw_strdup(device);
 	for (int k = 0; k < SIDES; k++) {
 		struct side_sink *s = &d->side[k];
 		*s = (struct side_sink){.of = d,
 			.side = (enum side)k,
 			.gave = map_new(),
-			.sink = {s, on_samples, on_flows, on_target, on_device, on_port, on_event,
-				c->to.neighbors ? on_neighbors : NULL}};
+			.sink = {s, source_select_on_samples, source_select_on_flows,
+				source_select_on_target, source_select_on_device,
+				source_select_on_port, source_select_on_event,
+				choice->to.neighbors ? source_select_on_neighbors : NULL}};
 	}
-	rw_grow(c->v, c->n, c->cap);
-	c->v[c->n++] = d;
+	rw_grow(choice->v, choice->n, choice->cap);
+	choice->v[choice->n++] = d;
 	return d;
 }
 
-static struct side_sink *side_of(struct source_choice *c, const char *device, const char *protocol)
+static struct side_sink *side_of(
+	struct source_choice *choice, const char *device, const char *protocol)
 {
-	return &sides_of(c, device)
+	return &source_select_sides_of(choice, device)
 			->side[str_eq(protocol, side_names[SIDE_GNMI]) ? SIDE_GNMI : SIDE_SNMP];
 }
 
 const struct sink *source_choice_sink(
-	struct source_choice *c, const char *device, const char *protocol)
+	struct source_choice *choice, const char *device, const char *protocol)
 {
-	struct side_sink *s = side_of(c, device, protocol);
+	struct side_sink *s = side_of(choice, device, protocol);
 	s->asked = true;
 	return &s->sink;
 }
 
-void source_choice_gone(struct source_choice *c, const char *device, const char *protocol)
+void source_choice_gone(struct source_choice *choice, const char *device, const char *protocol)
 {
-	struct side_sink *s = side_of(c, device, protocol);
+	struct side_sink *s = side_of(choice, device, protocol);
 	s->asked = s->up = s->heard = false;
 	map_clear(s->gave);
 }

@@ -19,15 +19,16 @@ struct source_choice;
  * copied. */
 struct source_choice *source_choice_new(const struct sink *to,
 	bool (*prefers_snmp)(void *arg, const char *device, unsigned metric), void *arg);
-void source_choice_free(struct source_choice *c); /* the targets first; NULL is fine */
+void source_choice_free(struct source_choice *choice); /* the targets first; NULL is fine */
 
-/* source_choice_sink - for the target of @device over "snmp" or "gnmi". Lives as long as @c. */
+/* source_choice_sink - for the target of @device over "snmp" or "gnmi". Lives as long as @choice.
+ */
 const struct sink *source_choice_sink(
-	struct source_choice *c, const char *device, const char *protocol);
+	struct source_choice *choice, const char *device, const char *protocol);
 /* source_choice_gone - that target was taken away: the other one is alone now. */
-void source_choice_gone(struct source_choice *c, const char *device, const char *protocol);
+void source_choice_gone(struct source_choice *choice, const char *device, const char *protocol);
 
 /* How many samples were left to the other source. */
-uint64_t source_choice_left(const struct source_choice *c);
+uint64_t source_choice_left(const struct source_choice *choice);
 
 #endif

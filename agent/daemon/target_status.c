@@ -32,59 +32,61 @@ struct target_table *target_table_new(void)
 	return t;
 }
 
-void target_table_free(struct target_table *t)
+void target_table_free(struct target_table *table)
 {
-	if (!t)
+	if (!table)
 		return;
-	for (size_t k = 0; k < t->n; k++) {
-		free(t->rows[k]->device);
-		free(t->rows[k]->protocol);
-		free(t->rows[k]->address);
-		free(t->rows[k]);
+	for (size_t k = 0; k < table->n; k++) {
+		free(table->rows[k]->device);
+		free(table->rows[k]->protocol);
+		free(table->rows[k]->address);
+		free(table->rows[k]);
 	}
-	free(t->rows);
-	smap_free(t->index);
-	free(t);
+	free(table->rows);
+	smap_free(table->index);
+	free(table);
 }
 
-static struct row *row_of(struct target_table *t, const char *device, const char *protocol)
+static struct row *target_status_row_of(
+	struct target_table *table, const char *device, const char *protocol)
 {
 	rw_cleanup(str_done) struct str key = {0};
 	uint64_t at;
 	str_addn(&key, device, strlen(device) + 1);
 	str_add(&key, protocol);
-	if (smap_get(t->index, key.s, key.n, &at))
-		return t->rows[at];
+	if (smap_get(table->index, key.s, key.n, &at))
+		return table->rows[at];
 	struct row *r = rw_calloc(1, sizeof(*r));
 	r->device = rw_strdup(device);
 	r->protocol = rw_strdup(protocol);
-	rw_grow(t->rows, t->n, t->cap);
-	smap_put(t->index, key.s, key.n, t->n);
-	t->rows[t->n++] = r;
+	rw_grow(table->rows, table->n, table->cap);
+	smap_put(table->index, key.s, key.n, table->n);
+	table->rows[table->n++] = r;
 	return r;
 }
 
-static void write_row(struct target_table *t, struct row *r, struct store *store, int64_t now_ns)
+static void target_status_write_row(
+	struct target_table *table, struct row *row, struct store *store, int64_t now_ns)
 {
-	r->t.device = r->device;
-	r->t.protocol = r->protocol;
-	r->t.address = r->address ? r->address : "";
-	r->t.state = target_state_name(r->state);
-	r->t.reason = r->reason;
-	r->t.up = r->state == TARGET_UP;
-	r->t.now_ns = now_ns;
-	store_target(store, &r->t);
-	if (r->dirty)
-		t->n_dirty--;
-	r->dirty = false;
-	r->written = true;
-	r->written_ns = now_ns;
+	row->t.device = row->device;
+	row->t.protocol = row->protocol;
+	row->t.address = row->address ? row->address : "";
+	row->t.state = target_state_name(row->state);
+	row->t.reason = row->reason;
+	row->t.up = row->state == TARGET_UP;
+	row->t.now_ns = now_ns;
+	store_target(store, &row->t);
+	if (row->dirty)
+		table->n_dirty--;
+	row->dirty = false;
+	row->written = true;
+	row->written_ns = now_ns;
 }
 
-void target_table_take(
-	struct target_table *t, struct store *store, const struct target *target, int64_t now_ns)
+void target_table_take(struct target_table *table, struct store *store, const struct target *target,
+	int64_t now_ns)
 {
-	struct row *r = row_of(t, target->device, target->protocol);
+	struct row *r = target_status_row_of(table, target->device, target->protocol);
 	bool changed =
 		!r->written || r->state != target->state || strcmp(r->reason, target->reason) != 0;
 	if (!str_eq(r->address, target->address)) {
@@ -101,21 +103,21 @@ void target_table_take(
 	r->t.values = target->values;
 	target_poll_quantiles(target, &r->t.poll_p50_s, &r->t.poll_p95_s);
 	if (changed) {
-		write_row(t, r, store, now_ns);
+		target_status_write_row(table, r, store, now_ns);
 	} else if (!r->dirty) {
 		r->dirty = true;
-		t->n_dirty++;
+		table->n_dirty++;
 	}
 }
 
-void target_table_flush(struct target_table *t, struct store *store, int64_t now_ns)
+void target_table_flush(struct target_table *table, struct store *store, int64_t now_ns)
 {
-	if (t->n_dirty == 0)
+	if (table->n_dirty == 0)
 		return;
-	for (size_t k = 0; k < t->n; k++) {
-		struct row *r = t->rows[k];
+	for (size_t k = 0; k < table->n; k++) {
+		struct row *r = table->rows[k];
 		/* a wall clock that was set back must not silence a target */
 		if (r->dirty && (now_ns - r->written_ns >= NS_PER_S || now_ns < r->written_ns))
-			write_row(t, r, store, now_ns);
+			target_status_write_row(table, r, store, now_ns);
 	}
 }

@@ -11,11 +11,11 @@
 struct store;
 struct target_table;
 struct target_table *target_table_new(void);
-void target_table_free(struct target_table *t);
+void target_table_free(struct target_table *table);
 /* @target is copied. */
-void target_table_take(
-	struct target_table *t, struct store *store, const struct target *target, int64_t now_ns);
+void target_table_take(struct target_table *table, struct store *store, const struct target *target,
+	int64_t now_ns);
 /* Write what is due. */
-void target_table_flush(struct target_table *t, struct store *store, int64_t now_ns);
+void target_table_flush(struct target_table *table, struct store *store, int64_t now_ns);
 
 #endif

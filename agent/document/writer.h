@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 enum report_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_JSONL, FORMAT_HTML, FORMAT_MD };
-int report_format_parse(const char *s, enum report_format *ret); /* 0 or -EINVAL */
+int report_format_parse(const char *text, enum report_format *ret); /* 0 or -EINVAL */
 
 enum column_kind {
 	COL_TEXT,
@@ -39,7 +39,8 @@ struct view {
 	const struct column *columns;
 	size_t n_columns;
 	/* NULL = plain table */
-	void (*text)(FILE *out, const json_t *doc, const struct view *v, bool color, bool header);
+	void (*text)(
+		FILE *out, const json_t *doc, const struct view *view, bool color, bool header);
 	const char *empty; /* what to say when there are no rows */
 };
 /*
@@ -47,19 +48,19 @@ struct view {
  * "1.99MB", "400Gbit/s", "52.4k frames/s". Whole counts keep their digits.
  */
 struct str;
-void str_add_quantity(struct str *b, double v, const char *unit);
+void str_add_quantity(struct str *out, double value, const char *unit);
 /* report_print - 0 or -EIO (short write: a full pipe or disk). */
-int report_print(FILE *out, const json_t *doc, const struct view *v, enum report_format f,
+int report_print(FILE *out, const json_t *doc, const struct view *view, enum report_format format,
 	bool header, bool color);
 
 /* The other way: a field of a document, "" or NAN where it is missing or null. */
-const char *doc_word(const json_t *o, const char *key);
-double doc_number(const json_t *o, const char *key);
+const char *doc_word(const json_t *object, const char *key);
+double doc_number(const json_t *object, const char *key);
 
 /* JSON helpers: null for NAN and for NULL; RFC 3339 with fraction for times (0 is a time: recorded
  * cases begin there). */
-json_t *json_number_or_null(double v);
-json_t *json_string_or_null(const char *s);
+json_t *json_number_or_null(double value);
+json_t *json_string_or_null(const char *text);
 json_t *json_time(int64_t t_ns);
 
 #endif

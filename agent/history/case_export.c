@@ -22,16 +22,16 @@ struct tsv {
 };
 
 /* A tab or a line end in a text would end the field. */
-static void put_text(FILE *f, const char *s)
+static void put_text(FILE *file, const char *text)
 {
-	if (!*s)
-		fputc('-', f);
-	for (; *s; s++)
-		fputc(*s == '\t' || *s == '\n' || *s == '\r' ? ' ' : *s, f);
+	if (!*text)
+		fputc('-', file);
+	for (; *text; text++)
+		fputc(*text == '\t' || *text == '\n' || *text == '\r' ? ' ' : *text, file);
 }
 
 /* Seconds with as many digits as they need: read back exactly. */
-static void put_time(FILE *f, int64_t t_ns)
+static void put_time(FILE *file, int64_t t_ns)
 {
 	uint64_t t = t_ns < 0 ? -(uint64_t)t_ns : (uint64_t)t_ns;
 	char frac[12];
@@ -39,36 +39,36 @@ static void put_time(FILE *f, int64_t t_ns)
 
 	while (n > 0 && (frac[n - 1] == '0' || frac[n - 1] == '.'))
 		frac[--n] = '\0';
-	fprintf(f, "%s%" PRIu64 "%s", t_ns < 0 ? "-" : "", t / (uint64_t)NS_PER_S, frac);
+	fprintf(file, "%s%" PRIu64 "%s", t_ns < 0 ? "-" : "", t / (uint64_t)NS_PER_S, frac);
 }
 
-static void put_value(struct tsv *t, const struct sample *s)
+static void put_value(struct tsv *tsv, const struct sample *sample)
 {
 	char buf[40];
 
-	switch (metric_info(s->metric)->type) {
-	case TYPE_U64: fprintf(t->f, "%" PRIu64, s->value); break;
+	switch (metric_info(sample->metric)->type) {
+	case TYPE_U64: fprintf(tsv->f, "%" PRIu64, sample->value); break;
 	case TYPE_F64:
 		for (int digits = 15; digits <= 17; digits++) {
-			snprintf(buf, sizeof(buf), "%.*g", digits, sample_f64(s->value));
-			if (strtod(buf, NULL) == sample_f64(s->value))
+			snprintf(buf, sizeof(buf), "%.*g", digits, sample_f64(sample->value));
+			if (strtod(buf, NULL) == sample_f64(sample->value))
 				break;
 		}
-		fputs(buf, t->f);
+		fputs(buf, tsv->f);
 		break;
-	case TYPE_TEXT: put_text(t->f, entities_text_get(t->entities, s->value)); break;
+	case TYPE_TEXT: put_text(tsv->f, entities_text_get(tsv->entities, sample->value)); break;
 	}
 }
 
-static int put_sample(void *arg, const struct sample *s)
+static int put_sample(void *arg, const struct sample *sample)
 {
 	struct tsv *t = arg;
-	const struct entity *e = entity_get(t->entities, s->entity);
+	const struct entity *e = entity_get(t->entities, sample->entity);
 	char flags[SAMPLE_FLAGS_TEXT_MAX];
 
 	if (!e)
 		return 0;
-	put_time(t->f, s->t_ns);
+	put_time(t->f, sample->t_ns);
 	fputc('\t', t->f);
 	put_text(t->f, e->device);
 	fputc('\t', t->f);
@@ -77,18 +77,19 @@ static int put_sample(void *arg, const struct sample *s)
 		fputs("\t-\t", t->f);
 	else
 		fprintf(t->f, "\t%d\t", e->priority);
-	fprintf(t->f, "%s\t", metric_info(s->metric)->name);
-	put_value(t, s);
-	if (s->flags || s->window_ms)
-		fprintf(t->f, "\t%s", s->flags ? sample_flags_text(flags, s->flags) : "-");
-	if (s->window_ms)
-		fprintf(t->f, "\t%g", s->window_ms / 1000.0);
+	fprintf(t->f, "%s\t", metric_info(sample->metric)->name);
+	put_value(t, sample);
+	if (sample->flags || sample->window_ms)
+		fprintf(t->f, "\t%s",
+			sample->flags ? sample_flags_text(flags, sample->flags) : "-");
+	if (sample->window_ms)
+		fprintf(t->f, "\t%g", sample->window_ms / 1000.0);
 	fputc('\n', t->f);
 	t->samples++;
 	return ferror(t->f) ? -EIO : 0;
 }
 
-static FILE *create(const char *dir, const char *name, struct err *e)
+static FILE *case_export_create(const char *dir, const char *name, struct err *e)
 {
 	rw_cleanup(str_done) struct str path = {0};
 
@@ -99,31 +100,32 @@ static FILE *create(const char *dir, const char *name, struct err *e)
 	return f;
 }
 
-static int finish(FILE *f, const char *dir, const char *name, int r, struct err *e)
+static int case_export_finish(
+	FILE *file, const char *dir, const char *name, int result, struct err *e)
 {
-	int failed = ferror(f);
+	int failed = ferror(file);
 
-	if (fclose(f) != 0 || failed)
-		return r < 0 ? r
-			     : err_set(e, -EIO, "cannot write %s/%s: %s", dir, name,
-				       strerror(errno ? errno : EIO));
-	return r;
+	if (fclose(file) != 0 || failed)
+		return result < 0 ? result
+				  : err_set(e, -EIO, "cannot write %s/%s: %s", dir, name,
+					    strerror(errno ? errno : EIO));
+	return result;
 }
 
-static int export_fabric(struct series_db *d, const char *dir, int64_t at_ns, struct err *e)
+static int export_fabric(struct series_db *db, const char *dir, int64_t at_ns, struct err *e)
 {
 	rw_cleanup(freep) char *yaml = NULL;
-	int r = series_db_fabric(d, at_ns, &yaml, e);
+	int r = series_db_fabric(db, at_ns, &yaml, e);
 
 	if (r < 0)
 		return r == -ENODATA
 			? err_set(e, r, "the database holds no configuration, and a case needs one")
 			: r;
-	FILE *f = create(dir, "fabric.yaml", e);
+	FILE *f = case_export_create(dir, "fabric.yaml", e);
 	if (!f)
 		return e->code;
 	fputs(yaml, f);
-	return finish(f, dir, "fabric.yaml", 0, e);
+	return case_export_finish(f, dir, "fabric.yaml", 0, e);
 }
 
 /* States are told when they change: those in force when the stretch begins were told before it, and
@@ -133,17 +135,17 @@ struct states {
 	size_t n, cap;
 };
 
-static int keep_state(void *arg, const struct sample *s)
+static int keep_state(void *arg, const struct sample *sample)
 {
 	struct states *k = arg;
 	rw_grow(k->v, k->n, k->cap);
-	k->v[k->n++] = *s;
+	k->v[k->n++] = *sample;
 	return 0;
 }
 
-static int by_series(const void *a, const void *b)
+static int by_series(const void *left, const void *right)
 {
-	const struct sample *x = a, *y = b;
+	const struct sample *x = left, *y = right;
 	if (x->entity != y->entity)
 		return x->entity < y->entity ? -1 : 1;
 	if (x->metric != y->metric)
@@ -151,16 +153,16 @@ static int by_series(const void *a, const void *b)
 	return (x->t_ns > y->t_ns) - (x->t_ns < y->t_ns);
 }
 
-static int by_time(const void *a, const void *b)
+static int by_time(const void *left, const void *right)
 {
-	const struct sample *x = a, *y = b;
+	const struct sample *x = left, *y = right;
 	if (x->t_ns != y->t_ns)
 		return x->t_ns < y->t_ns ? -1 : 1;
-	return by_series(a, b);
+	return by_series(left, right);
 }
 
 static int put_states(
-	struct tsv *t, struct series_db *d, const struct series_filter *filter, struct err *e)
+	struct tsv *tsv, struct series_db *db, const struct series_filter *filter, struct err *e)
 {
 	uint16_t metrics[METRIC_COUNT];
 	struct series_filter before = *filter;
@@ -173,7 +175,7 @@ static int put_states(
 	before.n_metrics = n;
 	before.from_ns = INT64_MIN;
 	before.to_ns = filter->from_ns - 1;
-	int r = series_db_each(d, &before, keep_state, &k, e);
+	int r = series_db_each(db, &before, keep_state, &k, e);
 	if (k.n)
 		qsort(k.v, k.n, sizeof(*k.v), by_series);
 	for (size_t i = 0; i < k.n; i++)
@@ -183,28 +185,29 @@ static int put_states(
 	if (last)
 		qsort(k.v, last, sizeof(*k.v), by_time);
 	for (size_t i = 0; r == 0 && i < last; i++)
-		r = put_sample(t, &k.v[i]);
+		r = put_sample(tsv, &k.v[i]);
 	free(k.v);
 	return r;
 }
 
-static int export_samples(struct series_db *d, const char *dir, const struct series_filter *filter,
+static int export_samples(struct series_db *db, const char *dir, const struct series_filter *filter,
 	uint64_t *ret_samples, struct err *e)
 {
-	struct tsv t = {.f = create(dir, "samples.tsv", e), .entities = series_db_entities(d)};
+	struct tsv t = {
+		.f = case_export_create(dir, "samples.tsv", e), .entities = series_db_entities(db)};
 
 	if (!t.f)
 		return e->code;
 	fputs("# time_s\tdevice\tport\tpriority\tmetric\tvalue\tflags\twindow_s\n", t.f);
-	int r = put_states(&t, d, filter, e);
+	int r = put_states(&t, db, filter, e);
 	if (r == 0)
-		r = series_db_each(d, filter, put_sample, &t, e);
-	r = finish(t.f, dir, "samples.tsv", r, e);
+		r = series_db_each(db, filter, put_sample, &t, e);
+	r = case_export_finish(t.f, dir, "samples.tsv", r, e);
 	*ret_samples = t.samples;
 	return r;
 }
 
-int case_export(struct series_db *d, const char *dir, enum case_dir how,
+int case_export(struct series_db *db, const char *dir, enum case_dir how,
 	const struct series_filter *filter, uint64_t *ret_samples, struct err *e)
 {
 	*ret_samples = 0;
@@ -214,6 +217,6 @@ int case_export(struct series_db *d, const char *dir, enum case_dir how,
 					  "overwrites it with --force)"
 					: "cannot create %s: %m",
 			dir);
-	const int r = export_fabric(d, dir, filter->to_ns, e);
-	return r == 0 ? export_samples(d, dir, filter, ret_samples, e) : r;
+	const int r = export_fabric(db, dir, filter->to_ns, e);
+	return r == 0 ? export_samples(db, dir, filter, ret_samples, e) : r;
 }

@@ -15,7 +15,7 @@ enum case_dir { CASE_NEW, CASE_OVERWRITE };
  * @filter lets through, and the states that were in force at its from_ns. *@ret_samples counts
  * lines. 0 or negative errno with words in @e.
  */
-int case_export(struct series_db *d, const char *dir, enum case_dir how,
+int case_export(struct series_db *db, const char *dir, enum case_dir how,
 	const struct series_filter *filter, uint64_t *ret_samples, struct err *e);
 
 #endif

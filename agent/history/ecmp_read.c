@@ -14,68 +14,70 @@
 
 #define WINDOWS_AT_ONCE 16
 
-static int64_t interval_of(const struct config *c)
+static int64_t ecmp_read_interval_of(const struct config *config)
 {
 	int64_t longest = 0;
-	for (size_t i = 0; i < c->n_devices; i++) {
-		const struct config_device *d = &c->devices[i];
+	for (size_t i = 0; i < config->n_devices; i++) {
+		const struct config_device *d = &config->devices[i];
 		if (d->snmp && d->snmp->interval_ns > longest)
 			longest = d->snmp->interval_ns;
 		if (d->gnmi && d->gnmi->interval_ns > longest)
 			longest = d->gnmi->interval_ns;
 	}
-	return longest ? longest : c->defaults.interval_ns;
+	return longest ? longest : config->defaults.interval_ns;
 }
 
-static int64_t floor_to(int64_t t, int64_t step)
+static int64_t ecmp_read_floor_to(int64_t t_ns, int64_t step)
 {
-	int64_t rest = t % step;
-	return t - (rest < 0 ? rest + step : rest);
+	int64_t rest = t_ns % step;
+	return t_ns - (rest < 0 ? rest + step : rest);
 }
 
 /* The flow intervals of the chunk that lie within the window; the order stays. */
-static void take_flows(const struct window *chunk, struct window *w, struct arena *a)
+static void take_flows(const struct window *chunk, struct window *window, struct arena *a)
 {
 	size_t n = 0;
 	struct flow_sample *v = arena_array(a, struct flow_sample, chunk->n_flows + 1);
 	for (size_t i = 0; i < chunk->n_flows; i++)
-		if (chunk->flows[i].from_ns >= w->from_ns && chunk->flows[i].to_ns <= w->to_ns)
+		if (chunk->flows[i].from_ns >= window->from_ns &&
+			chunk->flows[i].to_ns <= window->to_ns)
 			v[n++] = chunk->flows[i];
-	w->flows = v;
-	w->n_flows = n;
+	window->flows = v;
+	window->n_flows = n;
 }
 
-static int bounds(struct client *x, int64_t interval_ns, struct ecmp_history *h, struct err *e)
+static int ecmp_read_bounds(
+	struct client *client, int64_t interval_ns, struct ecmp_history *history, struct err *e)
 {
-	int64_t first_ns, last_ns, step = h->options->window_ns;
-	h->from_ns = h->to_ns = x->to_ns;
-	int r = series_db_range(x->db, &first_ns, &last_ns, e);
+	int64_t first_ns, last_ns, step = history->options->window_ns;
+	history->from_ns = history->to_ns = client->to_ns;
+	int r = series_db_range(client->db, &first_ns, &last_ns, e);
 	if (r == -ENODATA)
 		return 0;
 	if (r < 0)
 		return r;
-	int64_t from = x->from_ns > first_ns ? x->from_ns : first_ns;
-	int64_t over = x->agent_alive ? x->now_ns - interval_ns : last_ns;
-	int64_t to = x->to_ns < over ? x->to_ns : over;
-	from = floor_to(from + step - 1, step);
-	to = floor_to(to, step);
+	int64_t from = client->from_ns > first_ns ? client->from_ns : first_ns;
+	int64_t over = client->agent_alive ? client->now_ns - interval_ns : last_ns;
+	int64_t to = client->to_ns < over ? client->to_ns : over;
+	from = ecmp_read_floor_to(from + step - 1, step);
+	to = ecmp_read_floor_to(to, step);
 	if (from < to) {
-		h->from_ns = from;
-		h->to_ns = to;
+		history->from_ns = from;
+		history->to_ns = to;
 	}
 	return 0;
 }
 
-int ecmp_history_each(
-	struct client *x, ecmp_history_fn *fn, void *arg, struct ecmp_history *ret, struct err *e)
+int ecmp_history_each(struct client *client, ecmp_history_fn *fn, void *arg,
+	struct ecmp_history *ret, struct err *e)
 {
 	struct ecmp_history h = {
-		.options = config_options(x->config, "analyzers", "ecmp_imbalance")};
+		.options = config_options(client->config, "analyzers", "ecmp_imbalance")};
 	if (!h.options)
 		return err_set(e, -EINVAL,
 			"the configuration has no options for analyzers.ecmp_imbalance");
-	int64_t interval_ns = interval_of(x->config);
-	int r = bounds(x, interval_ns, &h, e);
+	int64_t interval_ns = ecmp_read_interval_of(client->config);
+	int r = ecmp_read_bounds(client, interval_ns, &h, e);
 	if (r < 0)
 		return r;
 	const struct ecmp_params p = {.warn = h.options->warn,
@@ -92,7 +94,7 @@ int ecmp_history_each(
 			to = h.to_ns;
 		arena_reset(chunk_arena);
 		struct window chunk;
-		r = window_from_db(x->db, chunk_arena, &spec, from, to, &chunk, e);
+		r = window_from_db(client->db, chunk_arena, &spec, from, to, &chunk, e);
 		if (r < 0)
 			return r;
 		for (int64_t t = from; t < to; t += h.options->window_ns) {
@@ -102,7 +104,7 @@ int ecmp_history_each(
 			w.to_ns = t + h.options->window_ns;
 			take_flows(&chunk, &w, turn);
 			struct ecmp_measure *m;
-			size_t n = ecmp_measure_all(x->config->fabric, &w, &p, turn, &m);
+			size_t n = ecmp_measure_all(client->config->fabric, &w, &p, turn, &m);
 			h.windows++;
 			r = fn(arg, &w, m, n, turn);
 			if (r)
@@ -124,63 +126,67 @@ struct collect {
 	struct spine_imbalance *report;
 };
 
-static bool wanted(const struct collect *c, const char *device, const char *group)
+static bool ecmp_read_wanted(const struct collect *collect, const char *device, const char *group)
 {
-	if (!str_glob(c->device, device))
+	if (!str_glob(collect->device, device))
 		return false;
-	if (str_glob(c->group, group))
+	if (str_glob(collect->group, group))
 		return true;
 	rw_cleanup(str_done) struct str both = {0};
 	str_addf(&both, "%s/%s", device, group);
-	return str_glob(c->group, both.s);
+	return str_glob(collect->group, both.s);
 }
 
 /* A device that is configured to be polled and is not heard of is missing; one that is only drawn
  * in the fabric is not. */
-static bool expected(const struct collect *c, const struct ecmp_measure *m)
+static bool ecmp_read_expected(const struct collect *collect, const struct ecmp_measure *measure)
 {
-	if (m->observed)
+	if (measure->observed)
 		return true;
-	for (size_t i = 0; i < c->config->n_devices; i++)
-		if (str_eq(c->config->devices[i].name, m->device))
-			return c->config->devices[i].snmp || c->config->devices[i].gnmi;
+	for (size_t i = 0; i < collect->config->n_devices; i++)
+		if (str_eq(collect->config->devices[i].name, measure->device))
+			return collect->config->devices[i].snmp || collect->config->devices[i].gnmi;
 	return false;
 }
 
-static int collect_window(void *arg, const struct window *w, const struct ecmp_measure *m, size_t n,
-	struct arena *turn)
+static int collect_window(void *arg, const struct window *window,
+	const struct ecmp_measure *measure, size_t n, struct arena *turn)
 {
 	struct collect *c = arg;
 	for (size_t i = 0; i < n; i++) {
-		if (!wanted(c, m[i].device, m[i].group) || !expected(c, &m[i]) ||
-			!spine_imbalance_add(c->report, &m[i]))
+		if (!ecmp_read_wanted(c, measure[i].device, measure[i].group) ||
+			!ecmp_read_expected(c, &measure[i]) ||
+			!spine_imbalance_add(c->report, &measure[i]))
 			continue;
 		const struct fabric_group *g =
-			fabric_group(fabric_device(c->fabric, m[i].device), m[i].group);
+			fabric_group(fabric_device(c->fabric, measure[i].device), measure[i].group);
 		struct finding_flow *flows;
-		size_t n_flows = ecmp_flows(g, m[i].hot, w, turn, FLOWS_WANTED, &flows);
+		size_t n_flows = ecmp_flows(g, measure[i].hot, window, turn, FLOWS_WANTED, &flows);
 		spine_imbalance_flows(c->report, flows, n_flows);
 	}
 	return 0;
 }
 
-static bool any_wanted(const struct collect *c)
+static bool any_wanted(const struct collect *collect)
 {
-	for (size_t d = 0; d < c->fabric->n_devices; d++)
-		for (size_t i = 0; i < c->fabric->devices[d]->n_groups; i++)
-			if (c->fabric->devices[d]->groups[i].n_members >= 2 &&
-				wanted(c, c->fabric->devices[d]->name,
-					c->fabric->devices[d]->groups[i].id))
+	for (size_t d = 0; d < collect->fabric->n_devices; d++)
+		for (size_t i = 0; i < collect->fabric->devices[d]->n_groups; i++)
+			if (collect->fabric->devices[d]->groups[i].n_members >= 2 &&
+				ecmp_read_wanted(collect, collect->fabric->devices[d]->name,
+					collect->fabric->devices[d]->groups[i].id))
 				return true;
 	return false;
 }
 
-int ecmp_history_collect(struct client *x, const char *device, const char *group,
+int ecmp_history_collect(struct client *client, const char *device, const char *group,
 	struct spine_imbalance **ret, struct ecmp_history *ret_h, struct err *e)
 {
-	struct collect c = {
-		.config = x->config, .fabric = x->config->fabric, .device = device, .group = group};
-	const struct ecmp_options *o = config_options(x->config, "analyzers", "ecmp_imbalance");
+	struct collect c = {.config = client->config,
+		.fabric = client->config->fabric,
+		.device = device,
+		.group = group};
+	const struct ecmp_options *o =
+		config_options(client->config, "analyzers", "ecmp_imbalance");
 	if (!o)
 		return err_set(e, -EINVAL,
 			"the configuration has no options for analyzers.ecmp_imbalance");
@@ -195,7 +201,7 @@ int ecmp_history_collect(struct client *x, const char *device, const char *group
 		.window_ns = o->window_ns};
 	rw_cleanup(spine_imbalance_freep) struct spine_imbalance *report = spine_imbalance_new(&so);
 	c.report = report;
-	int r = ecmp_history_each(x, collect_window, &c, ret_h, e);
+	int r = ecmp_history_each(client, collect_window, &c, ret_h, e);
 	if (r < 0)
 		return r;
 	*ret = rw_take(report);

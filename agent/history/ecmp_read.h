@@ -25,16 +25,16 @@ struct ecmp_history {
 
 /* Called once per window, in order; everything is lent until it returns. Non-zero stops and is
  * returned. */
-typedef int ecmp_history_fn(void *arg, const struct window *w, const struct ecmp_measure *m,
-	size_t n, struct arena *turn);
+typedef int ecmp_history_fn(void *arg, const struct window *window,
+	const struct ecmp_measure *measure, size_t n, struct arena *turn);
 
 /*
  * The windows lie at multiples of the analyzer's window inside the context's stretch, from the
  * first that is whole in the database to the last that is over (one interval before now while an
  * agent writes, so that its last samples are in).
  */
-int ecmp_history_each(
-	struct client *x, ecmp_history_fn *fn, void *arg, struct ecmp_history *ret, struct err *e);
+int ecmp_history_each(struct client *client, ecmp_history_fn *fn, void *arg,
+	struct ecmp_history *ret, struct err *e);
 
 /*
  * ecmp_history_collect - the groups of the stretch as the report wants them.
@@ -45,7 +45,7 @@ int ecmp_history_each(
  * 0; -EINVAL (@e filled) when no group of two members or more matches: a mistyped name must not
  * read as "nothing wrong".
  */
-int ecmp_history_collect(struct client *x, const char *device, const char *group,
+int ecmp_history_collect(struct client *client, const char *device, const char *group,
 	struct spine_imbalance **ret, struct ecmp_history *ret_h, struct err *e);
 
 #endif

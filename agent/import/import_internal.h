@@ -42,8 +42,8 @@ struct import_set {
 	size_t n_files, cap_files;
 };
 
-struct import_device *import_device(struct import_set *s, const char *name); /* made when new */
+struct import_device *import_device(struct import_set *set, const char *name); /* made when new */
 struct import_port *import_port(
-	struct import_set *s, struct import_device *d, const char *name, bool make);
+	struct import_set *set, struct import_device *device, const char *name, bool make);
 
 #endif

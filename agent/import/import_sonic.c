@@ -32,26 +32,26 @@ struct reading {
 
 /* line_of - where "table" and behind it "key" stand in the text; 0 unknown. jansson keeps no places
  * of values. */
-static int line_of(const struct reading *r, const char *table, const char *key)
+static int line_of(const struct reading *reading, const char *table, const char *key)
 {
 	char quoted[300];
 	const char *at;
 	snprintf(quoted, sizeof(quoted), "\"%.256s\"", table);
-	at = strstr(r->text, quoted);
+	at = strstr(reading->text, quoted);
 	if (at && key) {
 		snprintf(quoted, sizeof(quoted), "\"%.256s\"", key);
 		at = strstr(at + strlen(table), quoted);
 	}
 	int line = at ? 1 : 0;
-	for (const char *p = r->text; at && p < at; p++)
+	for (const char *p = reading->text; at && p < at; p++)
 		line += *p == '\n';
 	return line;
 }
 
-static void tell(const struct reading *r, struct err_list *to, const char *table, const char *key,
-	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-static void tell(const struct reading *r, struct err_list *to, const char *table, const char *key,
-	const char *fmt, ...)
+static void import_sonic_tell(const struct reading *reading, struct err_list *to, const char *table,
+	const char *key, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+static void import_sonic_tell(const struct reading *reading, struct err_list *to, const char *table,
+	const char *key, const char *fmt, ...)
 {
 	struct err e = {0};
 	char text[512];
@@ -59,56 +59,59 @@ static void tell(const struct reading *r, struct err_list *to, const char *table
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	err_at(&e, -EINVAL, r->file, line_of(r, table, key), 0, "%s%s%.120s: %s", table,
+	err_at(&e, -EINVAL, reading->file, line_of(reading, table, key), 0, "%s%s%.120s: %s", table,
 		key ? "|" : "", key ? key : "", text);
 	err_list_add(to, &e);
 }
-#define wrong(r, table, key, ...) tell((r), (r)->errors, (table), (key), __VA_ARGS__)
-#define warn(r, table, key, ...) tell((r), (r)->warnings, (table), (key), __VA_ARGS__)
+#define wrong(r, table, key, ...) import_sonic_tell((r), (r)->errors, (table), (key), __VA_ARGS__)
+#define warn(r, table, key, ...) import_sonic_tell((r), (r)->warnings, (table), (key), __VA_ARGS__)
 
 /* ---- values -------------------------------------------------------------- */
 
-static const json_t *table_of(struct reading *r, const char *name)
+static const json_t *table_of(struct reading *reading, const char *name)
 {
-	const json_t *t = json_object_get(r->root, name);
+	const json_t *t = json_object_get(reading->root, name);
 	if (t && !json_is_object(t)) {
-		wrong(r, name, NULL, "expected an object of rows");
+		wrong(reading, name, NULL, "expected an object of rows");
 		return NULL;
 	}
 	return t;
 }
 
-static const json_t *row_of(struct reading *r, const char *table, const char *key)
+static const json_t *import_sonic_row_of(
+	struct reading *reading, const char *table, const char *key)
 {
-	const json_t *row = json_object_get(table_of(r, table), key);
+	const json_t *row = json_object_get(table_of(reading, table), key);
 	if (row && !json_is_object(row)) {
-		wrong(r, table, key, "expected an object of fields");
+		wrong(reading, table, key, "expected an object of fields");
 		return NULL;
 	}
 	return row;
 }
 
-/* field - its text, or NULL; numbers are taken as such. What is neither is reported. */
-static const char *field(
-	struct reading *r, const char *table, const char *key, const json_t *row, const char *name)
+/* import_sonic_field - its text, or NULL; numbers are taken as such. What is neither is reported.
+ */
+static const char *import_sonic_field(struct reading *reading, const char *table, const char *key,
+	const json_t *row, const char *name)
 {
 	const json_t *v = json_object_get(row, name);
 	if (!v || json_is_string(v))
 		return v ? json_string_value(v) : NULL;
 	if (json_is_integer(v))
-		return arena_printf(r->set->arena, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
-	wrong(r, table, key, "%s: expected text or a whole number", name);
+		return arena_printf(
+			reading->set->arena, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+	wrong(reading, table, key, "%s: expected text or a whole number", name);
 	return NULL;
 }
 
-static bool whole(struct reading *r, const char *table, const char *key, const json_t *row,
-	const char *name, int64_t min, int64_t max, int64_t *ret)
+static bool import_sonic_whole(struct reading *reading, const char *table, const char *key,
+	const json_t *row, const char *name, int64_t min, int64_t max, int64_t *ret)
 {
-	const char *text = field(r, table, key, row, name);
+	const char *text = import_sonic_field(reading, table, key, row, name);
 	if (!text)
 		return false;
 	if (unit_int(text, ret, NULL) < 0 || *ret < min || *ret > max) {
-		wrong(r, table, key,
+		wrong(reading, table, key,
 			"%s: read '%.40s', expected a whole number from %" PRId64 " to %" PRId64,
 			name, text, min, max);
 		return false;
@@ -116,19 +119,22 @@ static bool whole(struct reading *r, const char *table, const char *key, const j
 	return true;
 }
 
-/* reference - the name of a row in another table: "X", or "[TABLE|X]" as older releases write it.
+/* import_sonic_reference - the name of a row in another table: "X", or "[TABLE|X]" as older
+ * releases write it.
  */
-static const char *reference(struct reading *r, const char *text)
+static const char *import_sonic_reference(struct reading *reading, const char *text)
 {
 	const char *bar = text ? strrchr(text, '|') : NULL;
 	size_t n = text ? strlen(text) : 0;
 	if (text && text[0] == '[' && bar && n > 2 && text[n - 1] == ']')
-		return arena_strndup(r->set->arena, bar + 1, n - 1 - (size_t)(bar + 1 - text));
+		return arena_strndup(
+			reading->set->arena, bar + 1, n - 1 - (size_t)(bar + 1 - text));
 	return text;
 }
 
-/* priorities - "3,4" or "3-4" as bits; 0 and an error when it is neither. */
-static unsigned priorities(struct reading *r, const char *table, const char *key, const char *text)
+/* import_sonic_priorities - "3,4" or "3-4" as bits; 0 and an error when it is neither. */
+static unsigned import_sonic_priorities(
+	struct reading *reading, const char *table, const char *key, const char *text)
 {
 	unsigned mask = 0;
 	const char *p = text;
@@ -141,7 +147,7 @@ static unsigned priorities(struct reading *r, const char *table, const char *key
 			ok = hi >= lo && hi <= 7;
 		}
 		if (!ok || (p[1] && p[1] != ',')) {
-			wrong(r, table, key,
+			wrong(reading, table, key,
 				"read '%.40s', expected priorities 0 to 7 such as 3,4 or 3-4",
 				text);
 			return 0;
@@ -154,18 +160,19 @@ static unsigned priorities(struct reading *r, const char *table, const char *key
 	}
 }
 
-/* plain - a name as our configuration takes it. */
-static bool plain(const char *s, bool device)
+/* import_sonic_plain - a name as our configuration takes it. */
+static bool import_sonic_plain(const char *text, bool device)
 {
 	size_t n = 0;
-	for (; s[n]; n++)
-		if ((unsigned char)s[n] <= 0x20 || s[n] == 0x7f || s[n] == '"' || s[n] == '\\' ||
+	for (; text[n]; n++)
+		if ((unsigned char)text[n] <= 0x20 || text[n] == 0x7f || text[n] == '"' ||
+			text[n] == '\\' ||
 			(device &&
 				!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345"
 					"6789._-",
-					s[n])))
+					text[n])))
 			return false;
-	return n > 0 && n <= (device ? BARE_MAX : 200) && !(device && strcmp(s, "host") == 0);
+	return n > 0 && n <= (device ? BARE_MAX : 200) && !(device && strcmp(text, "host") == 0);
 }
 
 /* address_of - an IPv4 address out of "192.0.2.1/24", or an IPv6 one in brackets; "" when it is
@@ -181,123 +188,129 @@ static const char *address_of(struct arena *a, const char *text)
 
 /* ---- devices and ports --------------------------------------------------- */
 
-struct import_device *import_device(struct import_set *s, const char *name)
+struct import_device *import_device(struct import_set *set, const char *name)
 {
-	for (size_t i = 0; i < s->n_devices; i++)
-		if (strcmp(s->devices[i]->name, name) == 0)
-			return s->devices[i];
-	struct import_device *d = arena_new_of(s->arena, struct import_device);
+	for (size_t i = 0; i < set->n_devices; i++)
+		if (strcmp(set->devices[i]->name, name) == 0)
+			return set->devices[i];
+	struct import_device *d = arena_new_of(set->arena, struct import_device);
 	*d = (struct import_device){
-		.name = arena_strdup(s->arena, name), .type = "", .address = "", .sku = ""};
-	rw_grow(s->devices, s->n_devices, s->cap_devices);
-	s->devices[s->n_devices++] = d;
+		.name = arena_strdup(set->arena, name), .type = "", .address = "", .sku = ""};
+	rw_grow(set->devices, set->n_devices, set->cap_devices);
+	set->devices[set->n_devices++] = d;
 	return d;
 }
 
 struct import_port *import_port(
-	struct import_set *s, struct import_device *d, const char *name, bool make)
+	struct import_set *set, struct import_device *device, const char *name, bool make)
 {
-	for (size_t i = 0; i < d->n_ports; i++)
-		if (strcmp(d->ports[i].name, name) == 0)
-			return &d->ports[i];
-	if (!make || d->n_ports == PORTS_MAX)
+	for (size_t i = 0; i < device->n_ports; i++)
+		if (strcmp(device->ports[i].name, name) == 0)
+			return &device->ports[i];
+	if (!make || device->n_ports == PORTS_MAX)
 		return NULL;
-	rw_grow(d->ports, d->n_ports, d->cap_ports);
-	struct import_port *p = &d->ports[d->n_ports++];
-	*p = (struct import_port){.name = arena_strdup(s->arena, name), .alias = ""};
+	rw_grow(device->ports, device->n_ports, device->cap_ports);
+	struct import_port *p = &device->ports[device->n_ports++];
+	*p = (struct import_port){.name = arena_strdup(set->arena, name), .alias = ""};
 	for (size_t i = 0; i < IMPORT_PRIORITIES; i++)
 		p->rows[i] = (struct import_row){.pmax = NAN, .alpha = NAN};
 	return p;
 }
 
-static struct import_port *port_at(
-	struct reading *r, const char *table, const char *key, const char *name)
+static struct import_port *import_sonic_port_at(
+	struct reading *reading, const char *table, const char *key, const char *name)
 {
-	struct import_port *p =
-		plain(name, false) ? import_port(r->set, r->device, name, true) : NULL;
+	struct import_port *p = import_sonic_plain(name, false)
+		? import_port(reading->set, reading->device, name, true)
+		: NULL;
 	if (!p)
-		wrong(r, table, key,
-			plain(name, false) ? "more than 1024 ports"
-					   : "'%.40s' is no name of a port",
+		wrong(reading, table, key,
+			import_sonic_plain(name, false) ? "more than 1024 ports"
+							: "'%.40s' is no name of a port",
 			name);
 	return p;
 }
 
-static bool device_read(struct reading *r)
+static bool device_read(struct reading *reading)
 {
 	static const char table[] = "DEVICE_METADATA", key[] = "localhost";
-	const json_t *row = row_of(r, table, key), *interfaces = table_of(r, "MGMT_INTERFACE"), *v;
-	const char *name = field(r, table, key, row, "hostname"),
-		   *type = field(r, table, key, row, "type"),
-		   *sku = field(r, table, key, row, "hwsku"), *at;
-	if (!name || !plain(name, true)) {
-		wrong(r, table, key,
+	const json_t *row = import_sonic_row_of(reading, table, key),
+		     *interfaces = table_of(reading, "MGMT_INTERFACE"), *v;
+	const char *name = import_sonic_field(reading, table, key, row, "hostname"),
+		   *type = import_sonic_field(reading, table, key, row, "type"),
+		   *sku = import_sonic_field(reading, table, key, row, "hwsku"), *at;
+	if (!name || !import_sonic_plain(name, true)) {
+		wrong(reading, table, key,
 			name ? "hostname: read '%.80s', expected letters, digits and . _ - (at "
 			       "most 63)"
 			     : "hostname is missing; this is the name the device gets",
 			name);
 		return false;
 	}
-	if (r->set->n_devices >= DEVICES_MAX) {
-		wrong(r, table, key, "more than %d devices", DEVICES_MAX);
+	if (reading->set->n_devices >= DEVICES_MAX) {
+		wrong(reading, table, key, "more than %d devices", DEVICES_MAX);
 		return false;
 	}
-	r->device = import_device(r->set, name);
-	if (r->device->own) {
-		wrong(r, table, key, "hostname: '%s' was in another file already", name);
+	reading->device = import_device(reading->set, name);
+	if (reading->device->own) {
+		wrong(reading, table, key, "hostname: '%s' was in another file already", name);
 		return false;
 	}
-	r->device->own = true;
-	r->device->host = false;
-	r->device->type = arena_strdup(r->set->arena, type ? type : "");
-	r->device->sku = arena_strdup(r->set->arena, sku ? sku : "");
+	reading->device->own = true;
+	reading->device->host = false;
+	reading->device->type = arena_strdup(reading->set->arena, type ? type : "");
+	reading->device->sku = arena_strdup(reading->set->arena, sku ? sku : "");
 	json_object_foreach ((json_t *)interfaces, at, v) { /* "eth0|192.0.2.1/24" */
 		const char *bar = strchr(at, '|'),
-			   *address = bar ? address_of(r->set->arena, bar + 1) : "";
+			   *address = bar ? address_of(reading->set->arena, bar + 1) : "";
 		/* IPv4 where there are both */
-		if (*address && (!*r->device->address || strchr(r->device->address, ':')))
-			r->device->address = address;
+		if (*address &&
+			(!*reading->device->address || strchr(reading->device->address, ':')))
+			reading->device->address = address;
 	}
-	const struct tune_asic *asic =
-		r->set->profiles ? profiles_asic(r->set->profiles, r->device->sku) : NULL;
-	r->device->cell_bytes = asic ? (uint64_t)asic->cell_bytes : 0;
+	const struct tune_asic *asic = reading->set->profiles
+		? profiles_asic(reading->set->profiles, reading->device->sku)
+		: NULL;
+	reading->device->cell_bytes = asic ? (uint64_t)asic->cell_bytes : 0;
 	return true;
 }
 
-static void ports_read(struct reading *r)
+static void ports_read(struct reading *reading)
 {
 	const char *key;
 	json_t *row;
 	int64_t mbps;
-	json_object_foreach ((json_t *)table_of(r, "PORT"), key, row) {
-		struct import_port *p = json_is_object(row) ? port_at(r, "PORT", key, key) : NULL;
+	json_object_foreach ((json_t *)table_of(reading, "PORT"), key, row) {
+		struct import_port *p = json_is_object(row)
+			? import_sonic_port_at(reading, "PORT", key, key)
+			: NULL;
 		if (!p) {
 			if (!json_is_object(row))
-				wrong(r, "PORT", key, "expected an object of fields");
+				wrong(reading, "PORT", key, "expected an object of fields");
 			continue;
 		}
-		const char *alias = field(r, "PORT", key, row, "alias");
-		p->alias = arena_strdup(r->set->arena, alias ? alias : "");
-		if (whole(r, "PORT", key, row, "speed", 1, 10000000, &mbps))
+		const char *alias = import_sonic_field(reading, "PORT", key, row, "alias");
+		p->alias = arena_strdup(reading->set->arena, alias ? alias : "");
+		if (import_sonic_whole(reading, "PORT", key, row, "speed", 1, 10000000, &mbps))
 			p->speed_bps = (uint64_t)mbps * 1000000;
 	}
 }
 
-static void cables_read(struct reading *r)
+static void cables_read(struct reading *reading)
 {
 	static const char table[] = "CABLE_LENGTH";
 	const char *name, *port;
 	json_t *row, *v;
-	json_object_foreach ((json_t *)table_of(r, table), name, row) {
+	json_object_foreach ((json_t *)table_of(reading, table), name, row) {
 		json_object_foreach (row, port, v) {
 			uint64_t mm = 0;
-			struct import_port *p = port_at(r, table, port, port);
+			struct import_port *p = import_sonic_port_at(reading, table, port, port);
 			if (!p)
 				continue;
 			if (!json_is_string(v) ||
 				unit_length(json_string_value(v), &mm, NULL) < 0 || mm % 1000 ||
 				mm > 200000000)
-				wrong(r, table, port,
+				wrong(reading, table, port,
 					"read '%.40s', expected a length in metres such as 40m",
 					json_is_string(v) ? json_string_value(v) : "no text");
 			else
@@ -306,119 +319,127 @@ static void cables_read(struct reading *r)
 	}
 }
 
-static void neighbours_read(struct reading *r)
+static void neighbours_read(struct reading *reading)
 {
 	static const char table[] = "DEVICE_NEIGHBOR", meta[] = "DEVICE_NEIGHBOR_METADATA";
 	const char *key;
 	json_t *row;
-	json_object_foreach ((json_t *)table_of(r, table), key, row) {
-		const char *name = field(r, table, key, row, "name"),
-			   *port = field(r, table, key, row, "port");
-		struct import_port *p = port_at(r, table, key, key);
+	json_object_foreach ((json_t *)table_of(reading, table), key, row) {
+		const char *name = import_sonic_field(reading, table, key, row, "name"),
+			   *port = import_sonic_field(reading, table, key, row, "port");
+		struct import_port *p = import_sonic_port_at(reading, table, key, key);
 		if (!p)
 			continue;
-		if (!name || !plain(name, true) || (port && *port && !plain(port, false))) {
-			wrong(r, table, key,
+		if (!name || !import_sonic_plain(name, true) ||
+			(port && *port && !import_sonic_plain(port, false))) {
+			wrong(reading, table, key,
 				"name: read '%.80s', expected a name of letters, digits and . _ -",
 				name ? name : "nothing");
 			continue;
 		}
-		p->peer = arena_strdup(r->set->arena, name);
-		p->peer_port = arena_strdup(r->set->arena, port ? port : "");
-		const json_t *about = row_of(r, meta, name);
-		const char *type = field(r, meta, name, about, "type"),
-			   *address = field(r, meta, name, about, "mgmt_addr");
+		p->peer = arena_strdup(reading->set->arena, name);
+		p->peer_port = arena_strdup(reading->set->arena, port ? port : "");
+		const json_t *about = import_sonic_row_of(reading, meta, name);
+		const char *type = import_sonic_field(reading, meta, name, about, "type"),
+			   *address = import_sonic_field(reading, meta, name, about, "mgmt_addr");
 		/* Without a word of what it is: a switch's ports are called EthernetN in this
 		 * system; anything else is a server's. */
 		bool is_switch = type ? strstr(type, "Router") || strstr(type, "Switch")
 				      : port && strncmp(port, "Ethernet", 8) == 0;
-		if (r->set->n_devices >= DEVICES_MAX)
+		if (reading->set->n_devices >= DEVICES_MAX)
 			continue;
-		struct import_device *d = import_device(r->set, name);
+		struct import_device *d = import_device(reading->set, name);
 		if (d->own)
 			continue;
 		d->host = !is_switch;
-		d->type = type ? arena_strdup(r->set->arena, type) : d->type;
+		d->type = type ? arena_strdup(reading->set->arena, type) : d->type;
 		if (address && *address)
-			d->address = address_of(r->set->arena, address);
+			d->address = address_of(reading->set->arena, address);
 	}
 }
 
 /* ---- thresholds ---------------------------------------------------------- */
 
-static void lossless_read(struct reading *r)
+static void lossless_read(struct reading *reading)
 {
 	static const char table[] = "PORT_QOS_MAP";
 	const char *key;
 	json_t *row;
-	json_object_foreach ((json_t *)table_of(r, table), key, row) {
-		const char *text =
-			strcmp(key, "global") == 0 ? NULL : field(r, table, key, row, "pfc_enable");
-		unsigned mask = text && *text ? priorities(r, table, key, text) : 0;
+	json_object_foreach ((json_t *)table_of(reading, table), key, row) {
+		const char *text = strcmp(key, "global") == 0
+			? NULL
+			: import_sonic_field(reading, table, key, row, "pfc_enable");
+		unsigned mask =
+			text && *text ? import_sonic_priorities(reading, table, key, text) : 0;
 		if (!mask)
 			continue;
 		/* older releases: several ports in one key */
 		rw_cleanup(freep) char *ports = strdup(key);
 		char *rest = ports, *name;
-		r->set->lossless |= mask;
+		reading->set->lossless |= mask;
 		while (ports && (name = strsep(&rest, ","))) {
-			struct import_port *p = port_at(r, table, key, name);
+			struct import_port *p = import_sonic_port_at(reading, table, key, name);
 			for (unsigned i = 0; p && i < IMPORT_PRIORITIES; i++)
 				p->rows[i].lossless = p->rows[i].lossless || mask & 1u << i;
 		}
 	}
 	int64_t mtu;
-	const json_t *pattern = row_of(r, "LOSSLESS_TRAFFIC_PATTERN", "AZURE");
-	if (whole(r, "LOSSLESS_TRAFFIC_PATTERN", "AZURE", pattern, "mtu", 64, 65535, &mtu))
-		r->set->lossless_mtu = (uint64_t)mtu;
+	const json_t *pattern = import_sonic_row_of(reading, "LOSSLESS_TRAFFIC_PATTERN", "AZURE");
+	if (import_sonic_whole(
+		    reading, "LOSSLESS_TRAFFIC_PATTERN", "AZURE", pattern, "mtu", 64, 65535, &mtu))
+		reading->set->lossless_mtu = (uint64_t)mtu;
 }
 
-static void bytes(struct reading *r, const char *table, const char *key, const json_t *row,
-	const char *name, uint64_t *to)
+static void import_sonic_bytes(struct reading *reading, const char *table, const char *key,
+	const json_t *row, const char *name, uint64_t *to)
 {
 	int64_t v;
-	if (whole(r, table, key, row, name, 0, BYTES_MAX, &v))
+	if (import_sonic_whole(reading, table, key, row, name, 0, BYTES_MAX, &v))
 		*to = (uint64_t)v;
 }
 
-static void wred_read(struct reading *r, const char *name, struct import_row *to)
+static void wred_read(struct reading *reading, const char *name, struct import_row *to)
 {
 	static const char table[] = "WRED_PROFILE";
-	const json_t *row = row_of(r, table, name);
-	const char *ecn = field(r, table, name, row, "ecn");
+	const json_t *row = import_sonic_row_of(reading, table, name);
+	const char *ecn = import_sonic_field(reading, table, name, row, "ecn");
 	int64_t percent;
 	if (!ecn || strcmp(ecn, "ecn_none") == 0) /* drops instead of marking: no ECN thresholds */
 		return;
 	percent = 100; /* what the schema has when it is not given */
-	whole(r, table, name, row, "green_drop_probability", 0, 100, &percent);
+	import_sonic_whole(reading, table, name, row, "green_drop_probability", 0, 100, &percent);
 	if (percent == 0) /* never marks; published configurations turn ECN off so */
 		return;
 	to->pmax = (double)percent / 100;
-	bytes(r, table, name, row, "green_min_threshold", &to->kmin); /* RoCE is green */
-	bytes(r, table, name, row, "green_max_threshold", &to->kmax);
+	import_sonic_bytes(
+		reading, table, name, row, "green_min_threshold", &to->kmin); /* RoCE is green */
+	import_sonic_bytes(reading, table, name, row, "green_max_threshold", &to->kmax);
 	if (to->kmax && to->kmin > to->kmax)
-		wrong(r, table, name,
+		wrong(reading, table, name,
 			"green_min_threshold %" PRIu64 " is above green_max_threshold %" PRIu64,
 			to->kmin, to->kmax);
 }
 
-static void buffer_read(struct reading *r, const char *name, struct import_row *to)
+static void buffer_read(struct reading *reading, const char *name, struct import_row *to)
 {
 	static const char table[] = "BUFFER_PROFILE";
-	const json_t *row = row_of(r, table, name);
-	const char *pool = reference(r, field(r, table, name, row, "pool"));
+	const json_t *row = import_sonic_row_of(reading, table, name);
+	const char *pool = import_sonic_reference(
+		reading, import_sonic_field(reading, table, name, row, "pool"));
 	int64_t exponent;
-	bytes(r, table, name, row, "xoff", &to->headroom);
-	bytes(r, table, name, row, "xon", &to->xon_level);
-	bytes(r, table, name, row, "xon_offset", &to->xon_offset);
-	if (whole(r, table, name, row, "dynamic_th", -8, 8, &exponent))
+	import_sonic_bytes(reading, table, name, row, "xoff", &to->headroom);
+	import_sonic_bytes(reading, table, name, row, "xon", &to->xon_level);
+	import_sonic_bytes(reading, table, name, row, "xon_offset", &to->xon_offset);
+	if (import_sonic_whole(reading, table, name, row, "dynamic_th", -8, 8, &exponent))
 		to->alpha = exp2((double)exponent);
-	if (pool && row_of(r, "BUFFER_POOL", pool))
-		bytes(r, "BUFFER_POOL", pool, row_of(r, "BUFFER_POOL", pool), "size", &to->pool);
+	if (pool && import_sonic_row_of(reading, "BUFFER_POOL", pool))
+		import_sonic_bytes(reading, "BUFFER_POOL", pool,
+			import_sonic_row_of(reading, "BUFFER_POOL", pool), "size", &to->pool);
 }
 
-/* names_port - whether "A,B" holds @port: older releases write several ports in one key. */
-static bool names_port(const char *ports, size_t n, const char *port)
+/* import_sonic_names_port - whether "A,B" holds @port: older releases write several ports in one
+ * key. */
+static bool import_sonic_names_port(const char *ports, size_t n, const char *port)
 {
 	for (const char *p = ports; p < ports + n;) {
 		size_t one = strcspn(p, ",");
@@ -431,37 +452,40 @@ static bool names_port(const char *ports, size_t n, const char *port)
 }
 
 /* qos_field - of the port's row in PORT_QOS_MAP that has it. */
-static const char *qos_field(struct reading *r, const char *port, const char *name)
+static const char *qos_field(struct reading *reading, const char *port, const char *name)
 {
 	static const char table[] = "PORT_QOS_MAP";
 	const char *key;
 	json_t *row;
-	json_object_foreach ((json_t *)table_of(r, table), key, row)
-		if (names_port(key, strlen(key), port) && json_object_get(row, name))
-			return field(r, table, key, row, name);
+	json_object_foreach ((json_t *)table_of(reading, table), key, row)
+		if (import_sonic_names_port(key, strlen(key), port) && json_object_get(row, name))
+			return import_sonic_field(reading, table, key, row, name);
 	return NULL;
 }
 
-/* mapped - the queue or group of a priority by the port's map; itself where there is none. */
-static unsigned mapped(struct reading *r, const struct import_port *p, const char *map_field,
-	const char *table, unsigned priority)
+/* import_sonic_mapped - the queue or group of a priority by the port's map; itself where there is
+ * none. */
+static unsigned import_sonic_mapped(struct reading *reading, const struct import_port *port,
+	const char *map_field, const char *table, unsigned priority)
 {
 	const json_t *map;
-	const char *name = reference(r, qos_field(r, p->name, map_field));
+	const char *name =
+		import_sonic_reference(reading, qos_field(reading, port->name, map_field));
 	char key[4];
 	int64_t to;
 	snprintf(key, sizeof(key), "%u", priority);
-	map = name ? row_of(r, table, name) : NULL;
-	return map && whole(r, table, name, map, key, 0, 63, &to) ? (unsigned)to : priority;
+	map = name ? import_sonic_row_of(reading, table, name) : NULL;
+	return map && import_sonic_whole(reading, table, name, map, key, 0, 63, &to) ? (unsigned)to
+										     : priority;
 }
 
-/* bound - what "TABLE|port|numbers" refers to for this port and number; NULL. */
-static const char *bound(
-	struct reading *r, const char *table, const char *name, const char *port, unsigned number)
+/* import_sonic_bound - what "TABLE|port|numbers" refers to for this port and number; NULL. */
+static const char *import_sonic_bound(struct reading *reading, const char *table, const char *name,
+	const char *port, unsigned number)
 {
 	const char *key;
 	json_t *row;
-	json_object_foreach ((json_t *)table_of(r, table), key, row) {
+	json_object_foreach ((json_t *)table_of(reading, table), key, row) {
 		const char *bar = strrchr(key, '|'), *p = bar ? bar + 1 : "";
 		unsigned lo = (unsigned)strtoul(p, NULL, 10),
 			 hi = strchr(p, '-') ? (unsigned)strtoul(strchr(p, '-') + 1, NULL, 10) : lo;
@@ -470,65 +494,69 @@ static const char *bound(
 		/* chassis: host|asic|port|numbers */
 		const char *ports = memrchr(key, '|', (size_t)(bar - key));
 		ports = ports ? ports + 1 : key;
-		if (names_port(ports, (size_t)(bar - ports), port))
-			return reference(r, field(r, table, key, row, name));
+		if (import_sonic_names_port(ports, (size_t)(bar - ports), port))
+			return import_sonic_reference(
+				reading, import_sonic_field(reading, table, key, row, name));
 	}
 	return NULL;
 }
 
-static void port_thresholds(struct reading *r, struct import_port *p)
+static void port_thresholds(struct reading *reading, struct import_port *port)
 {
 	for (unsigned i = 0; i < IMPORT_PRIORITIES; i++) {
-		if (!p->rows[i].lossless)
+		if (!port->rows[i].lossless)
 			continue;
-		const char *wred = bound(r, "QUEUE", "wred_profile", p->name,
-			mapped(r, p, "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", i));
-		const char *buffer = bound(r, "BUFFER_PG", "profile", p->name,
-			mapped(r, p, "pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", i));
-		if (wred && !row_of(r, "WRED_PROFILE", wred))
-			warn(r, "QUEUE", p->name,
+		const char *wred = import_sonic_bound(reading, "QUEUE", "wred_profile", port->name,
+			import_sonic_mapped(
+				reading, port, "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", i));
+		const char *buffer = import_sonic_bound(reading, "BUFFER_PG", "profile", port->name,
+			import_sonic_mapped(reading, port, "pfc_to_pg_map",
+				"PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", i));
+		if (wred && !import_sonic_row_of(reading, "WRED_PROFILE", wred))
+			warn(reading, "QUEUE", port->name,
 				"priority %u: WRED profile '%.60s' is not in this file: no ECN "
 				"thresholds taken",
 				i, wred);
 		else if (wred)
-			wred_read(r, wred, &p->rows[i]);
+			wred_read(reading, wred, &port->rows[i]);
 		/* "NULL": generated by the dynamic buffer model, and not in the configuration */
-		if (buffer && strcmp(buffer, "NULL") != 0 && !row_of(r, "BUFFER_PROFILE", buffer))
-			warn(r, "BUFFER_PG", p->name,
+		if (buffer && strcmp(buffer, "NULL") != 0 &&
+			!import_sonic_row_of(reading, "BUFFER_PROFILE", buffer))
+			warn(reading, "BUFFER_PG", port->name,
 				"priority %u: buffer profile '%.60s' is not in this file: no "
 				"headroom and alpha taken",
 				i, buffer);
 		else if (buffer && strcmp(buffer, "NULL") != 0)
-			buffer_read(r, buffer, &p->rows[i]);
+			buffer_read(reading, buffer, &port->rows[i]);
 	}
 }
 
 /* ---- the file ------------------------------------------------------------ */
 
-struct import_set *import_new(const struct profiles *p)
+struct import_set *import_new(const struct profiles *profiles)
 {
 	struct import_set *s = rw_calloc(1, sizeof(*s));
 	s->arena = arena_new();
-	s->profiles = p;
+	s->profiles = profiles;
 	return s;
 }
 
-void import_free(struct import_set *s)
+void import_free(struct import_set *set)
 {
-	if (!s)
+	if (!set)
 		return;
-	for (size_t i = 0; i < s->n_devices; i++)
-		free(s->devices[i]->ports);
-	free(s->devices);
-	free(s->files);
-	arena_free(s->arena);
-	free(s);
+	for (size_t i = 0; i < set->n_devices; i++)
+		free(set->devices[i]->ports);
+	free(set->devices);
+	free(set->files);
+	arena_free(set->arena);
+	free(set);
 }
 
-int import_sonic(struct import_set *s, const char *text, size_t n, const char *file,
+int import_sonic(struct import_set *set, const char *text, size_t n, const char *file,
 	struct err_list *errors, struct err_list *warnings)
 {
-	struct reading r = {.set = s,
+	struct reading r = {.set = set,
 		.text = text,
 		.file = file,
 		.errors = errors,
@@ -547,8 +575,8 @@ int import_sonic(struct import_set *s, const char *text, size_t n, const char *f
 	}
 	r.root = root;
 	if (device_read(&r)) {
-		rw_grow(s->files, s->n_files, s->cap_files);
-		s->files[s->n_files++] = arena_strdup(s->arena, file);
+		rw_grow(set->files, set->n_files, set->cap_files);
+		set->files[set->n_files++] = arena_strdup(set->arena, file);
 		ports_read(&r);
 		cables_read(&r);
 		neighbours_read(&r);

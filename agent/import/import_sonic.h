@@ -28,15 +28,16 @@
 struct profiles;
 struct import_set;
 
-struct import_set *import_new(const struct profiles *p); /* lent: cell sizes by what a device is */
-void import_free(struct import_set *s); /* NULL is fine */
+struct import_set *import_new(
+	const struct profiles *profiles); /* lent: cell sizes by what a device is */
+void import_free(struct import_set *set); /* NULL is fine */
 
 /* import_sonic - one file. 0, or -EINVAL with at least one error; then nothing of it should be
  * printed. */
-int import_sonic(struct import_set *s, const char *text, size_t n, const char *file,
+int import_sonic(struct import_set *set, const char *text, size_t n, const char *file,
 	struct err_list *errors, struct err_list *warnings);
 
 /* import_print - a configuration that `config check` accepts. */
-void import_print(struct import_set *s, FILE *out);
+void import_print(struct import_set *set, FILE *out);
 
 #endif

@@ -118,56 +118,61 @@ static const struct row {
 
 /* ---- how near ------------------------------------------------------------ */
 
-static const struct fabric_port *port_of(const struct fabric *f, const struct incident *i)
+static const struct fabric_port *correlate_port_of(
+	const struct fabric *fabric, const struct incident *incident)
 {
-	const struct fabric_device *d = i->device ? fabric_device(f, i->device) : NULL;
-	const char *port = i->port ? i->port : i->member;
+	const struct fabric_device *d =
+		incident->device ? fabric_device(fabric, incident->device) : NULL;
+	const char *port = incident->port ? incident->port : incident->member;
 	return d && port ? fabric_port(d, port) : NULL;
 }
 
-static bool same_link(const struct fabric_port *a, const struct fabric_port *b)
+static bool correlate_same_link(const struct fabric_port *left, const struct fabric_port *right)
 {
-	return a && b && (a == b || a->peer == b);
+	return left && right && (left == right || left->peer == right);
 }
 
-static bool same_device(const struct fabric *f, const struct incident *a, const struct incident *b)
+static bool same_device(
+	const struct fabric *fabric, const struct incident *left, const struct incident *right)
 {
-	if (a->device && str_eq(a->device, b->device))
+	if (left->device && str_eq(left->device, right->device))
 		return true;
-	const struct fabric_port *p = port_of(f, a), *q = port_of(f, b);
-	return (p && p->peer && str_eq(p->peer->device->name, b->device)) ||
-		(q && q->peer && str_eq(q->peer->device->name, a->device));
+	const struct fabric_port *p = correlate_port_of(fabric, left),
+				 *q = correlate_port_of(fabric, right);
+	return (p && p->peer && str_eq(p->peer->device->name, right->device)) ||
+		(q && q->peer && str_eq(q->peer->device->name, left->device));
 }
 
-static bool holds(const struct fabric_group *g, const struct fabric_port *p)
+static bool correlate_holds(const struct fabric_group *group, const struct fabric_port *port)
 {
-	for (size_t i = 0; i < g->n_members; i++)
-		if (same_link(g->members[i], p) ||
-			(p->lag && g->members[i]->device == p->device &&
-				str_eq(g->members[i]->lag, p->lag)))
+	for (size_t i = 0; i < group->n_members; i++)
+		if (correlate_same_link(group->members[i], port) ||
+			(port->lag && group->members[i]->device == port->device &&
+				str_eq(group->members[i]->lag, port->lag)))
 			return true;
 	return false;
 }
 
-static bool has_link_to(const struct fabric_device *d, const struct fabric_device *to)
+static bool has_link_to(const struct fabric_device *device, const struct fabric_device *to)
 {
-	for (size_t i = 0; i < d->n_ports; i++)
-		if (d->ports[i]->peer && d->ports[i]->peer->device == to)
+	for (size_t i = 0; i < device->n_ports; i++)
+		if (device->ports[i]->peer && device->ports[i]->peer->device == to)
 			return true;
 	return false;
 }
 
-/* Does the group's device lose a path of that tier with @d, or does it serve one nearer to the
+/* Does the group's device lose a path of that tier with @device, or does it serve one nearer to the
  * hosts that does, and so receives what others spread anew? */
-static bool leads_to(const struct fabric_group *g, const struct fabric_device *d)
+static bool leads_to(const struct fabric_group *group, const struct fabric_device *device)
 {
-	for (size_t i = 0; i < g->n_members; i++) {
-		const struct fabric_device *near = g->members[i]->device,
-					   *far = g->members[i]->peer ? g->members[i]->peer->device
-								      : NULL;
+	for (size_t i = 0; i < group->n_members; i++) {
+		const struct fabric_device *near = group->members[i]->device,
+					   *far = group->members[i]->peer
+			? group->members[i]->peer->device
+			: NULL;
 		if (far &&
-			((far->role == d->role && has_link_to(near, d)) ||
-				(far->role < d->role && has_link_to(far, d))))
+			((far->role == device->role && has_link_to(near, device)) ||
+				(far->role < device->role && has_link_to(far, device))))
 			return true;
 	}
 	return false;
@@ -175,98 +180,108 @@ static bool leads_to(const struct fabric_group *g, const struct fabric_device *d
 
 /* Are the ports of both in one ECMP group: that of a story about a group, or any group of the
  * port's device? */
-static bool same_group(const struct fabric *f, const struct incident *a, const struct incident *b)
+static bool same_group(
+	const struct fabric *fabric, const struct incident *left, const struct incident *right)
 {
-	const struct fabric_port *p = port_of(f, a), *q = port_of(f, b);
-	const struct fabric_device *d = a->device ? fabric_device(f, a->device) : NULL,
-				   *e = b->device ? fabric_device(f, b->device) : NULL;
-	const struct fabric_group *g = d && a->group ? fabric_group(d, a->group) : NULL,
-				  *h = e && b->group ? fabric_group(e, b->group) : NULL;
+	const struct fabric_port *p = correlate_port_of(fabric, left),
+				 *q = correlate_port_of(fabric, right);
+	const struct fabric_device *d = left->device ? fabric_device(fabric, left->device) : NULL,
+				   *e = right->device ? fabric_device(fabric, right->device) : NULL;
+	const struct fabric_group *g = d && left->group ? fabric_group(d, left->group) : NULL,
+				  *h = e && right->group ? fabric_group(e, right->group) : NULL;
 	if (g && h) {
 		for (size_t i = 0; i < h->n_members; i++)
-			if (holds(g, h->members[i]))
+			if (correlate_holds(g, h->members[i]))
 				return true;
 		return false;
 	}
 	if (g && q)
-		return holds(g, q);
+		return correlate_holds(g, q);
 	if (h && p)
-		return holds(h, p);
-	if (h && d && !a->group && !a->port)
+		return correlate_holds(h, p);
+	if (h && d && !left->group && !left->port)
 		return leads_to(h, d);
 	if (!p || !q)
 		return false;
 	for (size_t i = 0; i < p->device->n_groups; i++)
-		if (holds(&p->device->groups[i], p) && holds(&p->device->groups[i], q))
+		if (correlate_holds(&p->device->groups[i], p) &&
+			correlate_holds(&p->device->groups[i], q))
 			return true;
 	return false;
 }
 
-static bool wider_group(const struct fabric *f, const struct incident *a, const struct incident *b)
+static bool wider_group(
+	const struct fabric *fabric, const struct incident *left, const struct incident *right)
 {
-	const struct fabric_device *d =
-		a->device && str_eq(a->device, b->device) ? fabric_device(f, a->device) : NULL;
-	const struct fabric_group *g = d && a->group ? fabric_group(d, a->group) : NULL,
-				  *h = d && b->group ? fabric_group(d, b->group) : NULL;
+	const struct fabric_device *d = left->device && str_eq(left->device, right->device)
+		? fabric_device(fabric, left->device)
+		: NULL;
+	const struct fabric_group *g = d && left->group ? fabric_group(d, left->group) : NULL,
+				  *h = d && right->group ? fabric_group(d, right->group) : NULL;
 	if (!g || !h || g->n_members <= h->n_members)
 		return false;
 	for (size_t i = 0; i < h->n_members; i++)
-		if (!holds(g, h->members[i]))
+		if (!correlate_holds(g, h->members[i]))
 			return false;
 	return true;
 }
 
-static bool beyond(const struct fabric *f, const struct incident *a, const struct incident *b)
+static bool correlate_beyond(
+	const struct fabric *fabric, const struct incident *left, const struct incident *right)
 {
-	const struct fabric_device *d = a->device ? fabric_device(f, a->device) : NULL,
-				   *e = b->device ? fabric_device(f, b->device) : NULL;
-	return d && e && b->group && d->role < e->role && e->role != ROLE_OTHER;
+	const struct fabric_device *d = left->device ? fabric_device(fabric, left->device) : NULL,
+				   *e = right->device ? fabric_device(fabric, right->device) : NULL;
+	return d && e && right->group && d->role < e->role && e->role != ROLE_OTHER;
 }
 
 /* Roles name a port as "device:port", a device by its name, a host as "host:NAME" or NAME. */
-static bool in_tree(const struct incident *a, const struct incident *b)
+static bool correlate_in_tree(const struct incident *left, const struct incident *right)
 {
-	const json_t *roles = json_object_get(a->json, "roles");
+	const json_t *roles = json_object_get(left->json, "roles");
 	char port[256];
-	snprintf(port, sizeof(port), "%s:%s", b->device ? b->device : "", b->port ? b->port : "");
+	snprintf(port, sizeof(port), "%s:%s", right->device ? right->device : "",
+		right->port ? right->port : "");
 	for (size_t i = 0; i < json_array_size(roles); i++) {
 		const char *entity =
 			json_string_value(json_object_get(json_array_get(roles, i), "entity"));
 		if (!entity)
 			continue;
-		if ((b->port && str_eq(entity, port)) ||
-			(b->device && !b->port && str_eq(entity, b->device)))
+		if ((right->port && str_eq(entity, port)) ||
+			(right->device && !right->port && str_eq(entity, right->device)))
 			return true;
-		if (b->host &&
-			(str_eq(entity, b->host) ||
-				(strncmp(entity, "host:", 5) == 0 && str_eq(entity + 5, b->host))))
+		if (right->host &&
+			(str_eq(entity, right->host) ||
+				(strncmp(entity, "host:", 5) == 0 &&
+					str_eq(entity + 5, right->host))))
 			return true;
 	}
 	return false;
 }
 
-static bool near_enough(
-	const struct fabric *f, unsigned near, const struct incident *a, const struct incident *b)
+static bool near_enough(const struct fabric *fabric, unsigned near, const struct incident *left,
+	const struct incident *right)
 {
 	return (near & NEAR_FABRIC) ||
-		((near & NEAR_HOST) && a->host && str_eq(a->host, b->host)) ||
-		((near & NEAR_LINK) && same_link(port_of(f, a), port_of(f, b))) ||
-		((near & NEAR_DEVICE) && same_device(f, a, b)) ||
-		((near & NEAR_GROUP) && same_group(f, a, b)) ||
-		((near & NEAR_TREE) && in_tree(a, b)) ||
-		((near & NEAR_WIDER) && wider_group(f, a, b)) ||
-		((near & NEAR_BEYOND) && beyond(f, a, b));
+		((near & NEAR_HOST) && left->host && str_eq(left->host, right->host)) ||
+		((near & NEAR_LINK) &&
+			correlate_same_link(correlate_port_of(fabric, left),
+				correlate_port_of(fabric, right))) ||
+		((near & NEAR_DEVICE) && same_device(fabric, left, right)) ||
+		((near & NEAR_GROUP) && same_group(fabric, left, right)) ||
+		((near & NEAR_TREE) && correlate_in_tree(left, right)) ||
+		((near & NEAR_WIDER) && wider_group(fabric, left, right)) ||
+		((near & NEAR_BEYOND) && correlate_beyond(fabric, left, right));
 }
 
-bool explains(
-	const struct fabric *f, const struct incident *cause_of_it, const struct incident *other)
+bool explains(const struct fabric *fabric, const struct incident *cause_of_it,
+	const struct incident *other)
 {
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		if (!str_eq(rows[i].cause, cause_of_it->cause))
 			continue;
 		for (size_t k = 0; k < OTHERS_MAX && rows[i].others[k]; k++)
 			if (str_eq(rows[i].others[k], other->cause) &&
-				near_enough(f, rows[i].near, cause_of_it, other))
+				near_enough(fabric, rows[i].near, cause_of_it, other))
 				return true;
 	}
 	return false;

@@ -10,7 +10,7 @@
 
 /* explains - would @cause_of_it, were it true, bring @other about? Never both ways for two of
  * different causes; of the same cause the ledger decides who speaks. */
-bool explains(
-	const struct fabric *f, const struct incident *cause_of_it, const struct incident *other);
+bool explains(const struct fabric *fabric, const struct incident *cause_of_it,
+	const struct incident *other);
 
 #endif

@@ -20,12 +20,12 @@ struct cost cost_new(void)
 	return (struct cost){.to_ns = INT64_MIN, .claim_ratio = NAN};
 }
 
-void cost_done(struct cost *c)
+void cost_done(struct cost *cost)
 {
-	for (size_t k = 0; k < c->n; k++)
-		free(c->v[k].job);
-	free(c->v);
-	*c = cost_new();
+	for (size_t k = 0; k < cost->n; k++)
+		free(cost->v[k].job);
+	free(cost->v);
+	*cost = cost_new();
 }
 
 bool cost_possible(const char *cause)
@@ -38,13 +38,13 @@ bool cost_possible(const char *cause)
 	return true;
 }
 
-static struct cost_job *job_of(struct cost *c, const char *job)
+static struct cost_job *cost_job_of(struct cost *cost, const char *job)
 {
-	for (size_t k = 0; k < c->n; k++)
-		if (str_eq(c->v[k].job, job) || (!c->v[k].job && !job))
-			return &c->v[k];
-	rw_grow(c->v, c->n, c->cap);
-	struct cost_job *j = &c->v[c->n++];
+	for (size_t k = 0; k < cost->n; k++)
+		if (str_eq(cost->v[k].job, job) || (!cost->v[k].job && !job))
+			return &cost->v[k];
+	rw_grow(cost->v, cost->n, cost->cap);
+	struct cost_job *j = &cost->v[cost->n++];
 	*j = (struct cost_job){.job = job ? rw_strdup(job) : NULL,
 		.base = NAN,
 		.now = NAN,
@@ -57,23 +57,25 @@ static struct cost_job *job_of(struct cost *c, const char *job)
 
 /* What throughput allows a claim to be: all of it when nothing is known, its error when it did not
  * fall. */
-static double allowed(const struct cost *c, double claim)
+static double cost_allowed(const struct cost *cost, double claim)
 {
 	double limit = INFINITY;
-	for (size_t k = 0; k < c->n; k++)
-		if (!isnan(c->v[k].loss_ratio) && !c->v[k].by_uplinks)
-			limit = fmin(limit, fmax(0, c->v[k].loss_ratio + c->v[k].error_ratio));
+	for (size_t k = 0; k < cost->n; k++)
+		if (!isnan(cost->v[k].loss_ratio) && !cost->v[k].by_uplinks)
+			limit = fmin(
+				limit, fmax(0, cost->v[k].loss_ratio + cost->v[k].error_ratio));
 	return fmin(fmin(claim, 1), limit);
 }
 
-void cost_over(struct cost *c, const struct finding *f)
+void cost_over(struct cost *cost, const struct finding *finding)
 {
-	c->claim_ratio = f->loss_ratio;
-	c->window_ns = f->to_ns - f->from_ns;
-	if (f->loss_ratio > 0)
-		c->claimed_s += allowed(c, f->loss_ratio) * (double)c->window_ns / (double)NS_PER_S;
-	for (size_t k = 0; k < c->n; k++) {
-		struct cost_job *j = &c->v[k];
+	cost->claim_ratio = finding->loss_ratio;
+	cost->window_ns = finding->to_ns - finding->from_ns;
+	if (finding->loss_ratio > 0)
+		cost->claimed_s += cost_allowed(cost, finding->loss_ratio) *
+			(double)cost->window_ns / (double)NS_PER_S;
+	for (size_t k = 0; k < cost->n; k++) {
+		struct cost_job *j = &cost->v[k];
 		j->time_s += j->late_time_s;
 		j->octets += j->late_octets;
 		j->late_time_s = j->late_octets = 0;
@@ -81,12 +83,12 @@ void cost_over(struct cost *c, const struct finding *f)
 }
 
 /* Position of time @t among the blocks: the first that begins at or after it. */
-static size_t block_at(const struct job_rate *r, int64_t t_ns)
+static size_t block_at(const struct job_rate *rate, int64_t t_ns)
 {
-	if (t_ns <= r->from_ns)
+	if (t_ns <= rate->from_ns)
 		return 0;
-	const size_t k = (size_t)((t_ns - r->from_ns + r->block_ns - 1) / r->block_ns);
-	return k < r->n ? k : r->n;
+	const size_t k = (size_t)((t_ns - rate->from_ns + rate->block_ns - 1) / rate->block_ns);
+	return k < rate->n ? k : rate->n;
 }
 
 /* Busy blocks before and since; the change point near the onset, if there is one. */
@@ -97,13 +99,14 @@ struct sides {
 	bool sure;
 };
 
-static struct sides sides_of(const struct cost *c, const struct job_rate *r, int64_t first_ns)
+static struct sides cost_sides_of(
+	const struct cost *cost, const struct job_rate *rate, int64_t first_ns)
 {
-	struct sides s = {
-		.v = rw_calloc(r->n + 1, sizeof(*s.v)), .at = rw_calloc(r->n + 1, sizeof(*s.at))};
-	s.n = rhythm_busy(r->rate, r->n, s.v, s.at);
-	const size_t first = block_at(r, first_ns),
-		     window = r->block_ns > 0 ? (size_t)(c->window_ns / r->block_ns) : 0;
+	struct sides s = {.v = rw_calloc(rate->n + 1, sizeof(*s.v)),
+		.at = rw_calloc(rate->n + 1, sizeof(*s.at))};
+	s.n = rhythm_busy(rate->rate, rate->n, s.v, s.at);
+	const size_t first = block_at(rate, first_ns),
+		     window = rate->block_ns > 0 ? (size_t)(cost->window_ns / rate->block_ns) : 0;
 	const size_t reach = 2 * window > REACH_MIN ? 2 * window : REACH_MIN;
 	while (s.onset < s.n && s.at[s.onset] < first)
 		s.onset++;
@@ -117,17 +120,17 @@ static struct sides sides_of(const struct cost *c, const struct job_rate *r, int
 	return s;
 }
 
-struct cost_job *cost_measure(struct cost *c, const struct job_rate *r, int64_t first_ns)
+struct cost_job *cost_measure(struct cost *cost, const struct job_rate *rate, int64_t first_ns)
 {
-	const int64_t to_ns = r->from_ns + (int64_t)r->n * r->block_ns;
-	if (to_ns <= c->to_ns)
+	const int64_t to_ns = rate->from_ns + (int64_t)rate->n * rate->block_ns;
+	if (to_ns <= cost->to_ns)
 		return NULL;
-	struct cost_job *j = job_of(c, r->job);
-	j->by_uplinks = r->by_uplinks;
-	struct sides s = sides_of(c, r, first_ns);
+	struct cost_job *j = cost_job_of(cost, rate->job);
+	j->by_uplinks = rate->by_uplinks;
+	struct sides s = cost_sides_of(cost, rate, first_ns);
 	/* while enough of the past lies before the onset it is measured anew: later blocks tell the
 	 * change point better */
-	if (first_ns - r->from_ns > (to_ns - r->from_ns) / 2 || isnan(j->base)) {
+	if (first_ns - rate->from_ns > (to_ns - rate->from_ns) / 2 || isnan(j->base)) {
 		/* the block before the change may hold some of it */
 		const struct level before =
 			rhythm_level(s.v, s.onset > BLOCKS_MIN ? s.onset - 1 : s.onset);
@@ -136,14 +139,14 @@ struct cost_job *cost_measure(struct cost *c, const struct job_rate *r, int64_t 
 			j->error_ratio = ERRORS * before.se / before.mean;
 			j->at_onset = s.sure;
 			j->onset_ns = s.onset < s.n
-				? r->from_ns + (int64_t)s.at[s.onset] * r->block_ns
+				? rate->from_ns + (int64_t)s.at[s.onset] * rate->block_ns
 				: first_ns;
 		}
 	}
-	const size_t since = block_at(r, j->onset_ns);
+	const size_t since = block_at(rate, j->onset_ns);
 	/* all blocks, idle ones too: what stands still may be stopped; the level leaves out what
 	 * does not fit the rest */
-	const struct level after = rhythm_level(r->rate + since, r->n - since);
+	const struct level after = rhythm_level(rate->rate + since, rate->n - since);
 	if (!isnan(j->base) && after.n > 0) {
 		const double error = after.n >= BLOCKS_MIN ? ERRORS * after.se / j->base : NAN;
 		j->now = after.mean;
@@ -156,85 +159,90 @@ struct cost_job *cost_measure(struct cost *c, const struct job_rate *r, int64_t 
 	return j;
 }
 
-void cost_count(struct cost_job *j, const struct job_rate *r, double share, bool stalled)
+void cost_count(struct cost_job *job, const struct job_rate *job_rate, double share, bool stalled)
 {
-	j->share_ratio = share;
-	if (isnan(j->base) || !r->n)
+	job->share_ratio = share;
+	if (isnan(job->base) || !job_rate->n)
 		return;
-	const double time_s = share * (double)r->block_ns / (double)NS_PER_S;
-	for (size_t k = j->counting ? r->n - 1 : block_at(r, j->onset_ns); k < r->n; k++) {
-		const double rate = r->rate[k];
-		if (isnan(rate) || (rate < RHYTHM_IDLE * j->base && !stalled))
+	const double time_s = share * (double)job_rate->block_ns / (double)NS_PER_S;
+	for (size_t k = job->counting ? job_rate->n - 1 : block_at(job_rate, job->onset_ns);
+		k < job_rate->n; k++) {
+		const double rate = job_rate->rate[k];
+		if (isnan(rate) || (rate < RHYTHM_IDLE * job->base && !stalled))
 			continue;
-		j->late_time_s += time_s;
-		j->late_octets += time_s * rate;
+		job->late_time_s += time_s;
+		job->late_octets += time_s * rate;
 	}
-	j->counting = true;
+	job->counting = true;
 }
 
 /* ---- telling ------------------------------------------------------------- */
 
-static double gpus_of(const struct fabric *f, const char *job)
+static double gpus_of(const struct fabric *fabric, const char *job)
 {
-	for (size_t k = 0; k < f->n_jobs; k++)
-		if (str_eq(f->jobs[k].name, job))
-			return (double)f->jobs[k].gpus;
+	for (size_t k = 0; k < fabric->n_jobs; k++)
+		if (str_eq(fabric->jobs[k].name, job))
+			return (double)fabric->jobs[k].gpus;
 	return 0;
 }
 
-static double priced(double gpus, double price, double seconds)
+static double cost_priced(double gpus, double price, double seconds)
 {
 	return gpus > 0 && price > 0 ? gpus * price * seconds / 3600 : NAN;
 }
 
-static double explained(const struct cost *c, bool explains)
+static double cost_explained(const struct cost *cost, bool explains)
 {
 	double best = NAN;
-	for (size_t k = 0; k < c->n; k++) {
-		const struct cost_job *j = &c->v[k];
+	for (size_t k = 0; k < cost->n; k++) {
+		const struct cost_job *j = &cost->v[k];
 		if (!j->fell || !(j->share_ratio > 0))
 			continue;
-		const double part = !explains ? 0
-			: j->at_onset         ? j->share_ratio
-			: c->claim_ratio > 0  ? fmin(1, c->claim_ratio / j->loss_ratio)
-					      : NAN;
+		const double part = !explains   ? 0
+			: j->at_onset           ? j->share_ratio
+			: cost->claim_ratio > 0 ? fmin(1, cost->claim_ratio / j->loss_ratio)
+						: NAN;
 		if (!isnan(part))
 			best = fmax(isnan(best) ? 0 : best, part);
 	}
 	return best;
 }
 
-struct cost_sum cost_sum(const struct cost *c, const struct fabric *f, uint64_t gpus, bool explains)
+struct cost_sum cost_sum(
+	const struct cost *cost, const struct fabric *fabric, uint64_t gpus, bool explains)
 {
-	const double price = f->usd_per_gpu_hour;
-	struct cost_sum r = {
-		.usd_per_hour = NAN, .usd_total = NAN, .explained_ratio = explained(c, explains)};
-	for (size_t k = 0; k < c->n; k++) {
-		const struct cost_job *j = &c->v[k];
-		const double n = gpus_of(f, j->job);
+	const double price = fabric->usd_per_gpu_hour;
+	struct cost_sum r = {.usd_per_hour = NAN,
+		.usd_total = NAN,
+		.explained_ratio = cost_explained(cost, explains)};
+	for (size_t k = 0; k < cost->n; k++) {
+		const struct cost_job *j = &cost->v[k];
+		const double n = gpus_of(fabric, j->job);
 		if (!j->fell || !(n > 0) || !(price > 0))
 			continue;
 		const double lost_s = fmax(0, j->time_s - j->octets / j->base);
 		r.usd_per_hour = (isnan(r.usd_per_hour) ? 0 : r.usd_per_hour) +
-			priced(n, price, 3600 * j->loss_ratio * j->share_ratio);
-		r.usd_total = (isnan(r.usd_total) ? 0 : r.usd_total) + priced(n, price, lost_s);
+			cost_priced(n, price, 3600 * j->loss_ratio * j->share_ratio);
+		r.usd_total =
+			(isnan(r.usd_total) ? 0 : r.usd_total) + cost_priced(n, price, lost_s);
 	}
-	if (isnan(r.usd_total) && !isnan(c->claim_ratio)) {
-		r.usd_per_hour = priced((double)gpus, price, 3600 * allowed(c, c->claim_ratio));
-		r.usd_total = priced((double)gpus, price, c->claimed_s);
+	if (isnan(r.usd_total) && !isnan(cost->claim_ratio)) {
+		r.usd_per_hour = cost_priced(
+			(double)gpus, price, 3600 * cost_allowed(cost, cost->claim_ratio));
+		r.usd_total = cost_priced((double)gpus, price, cost->claimed_s);
 	}
 	return r;
 }
 
-json_t *cost_loss_json(const struct cost *c, const struct fabric *f)
+json_t *cost_loss_json(const struct cost *cost, const struct fabric *fabric)
 {
 	json_t *a = json_array();
-	for (size_t k = 0; k < c->n; k++) {
-		const struct cost_job *j = &c->v[k];
+	for (size_t k = 0; k < cost->n; k++) {
+		const struct cost_job *j = &cost->v[k];
 		double step_s = NAN;
-		for (size_t i = 0; i < f->n_jobs; i++)
-			if (str_eq(f->jobs[i].name, j->job) && f->jobs[i].step_ns > 0)
-				step_s = (double)f->jobs[i].step_ns / (double)NS_PER_S;
+		for (size_t i = 0; i < fabric->n_jobs; i++)
+			if (str_eq(fabric->jobs[i].name, j->job) && fabric->jobs[i].step_ns > 0)
+				step_s = (double)fabric->jobs[i].step_ns / (double)NS_PER_S;
 		const double now_s = j->fell ? step_s / (1 - j->loss_ratio) : step_s;
 		json_t *o = json_object();
 		json_object_set_new(o, "job", json_string_or_null(j->job));
@@ -273,55 +281,56 @@ static const struct number {
 	{"late_octets", offsetof(struct cost_job, late_octets)},
 };
 
-static double *number_at(struct cost_job *j, size_t k)
+static double *cost_number_at(struct cost_job *job, size_t index)
 {
-	return (double *)((char *)j + numbers[k].offset);
+	return (double *)((char *)job + numbers[index].offset);
 }
 
-json_t *cost_json(const struct cost *c)
+json_t *cost_json(const struct cost *cost)
 {
 	json_t *o = json_object(), *jobs = json_array();
-	json_object_set_new(o, "to_ns", json_integer(c->to_ns));
-	json_object_set_new(o, "claim_ratio", json_number_or_null(c->claim_ratio));
-	json_object_set_new(o, "claimed_s", json_number_or_null(c->claimed_s));
-	json_object_set_new(o, "window_ns", json_integer(c->window_ns));
-	for (size_t k = 0; k < c->n; k++) {
+	json_object_set_new(o, "to_ns", json_integer(cost->to_ns));
+	json_object_set_new(o, "claim_ratio", json_number_or_null(cost->claim_ratio));
+	json_object_set_new(o, "claimed_s", json_number_or_null(cost->claimed_s));
+	json_object_set_new(o, "window_ns", json_integer(cost->window_ns));
+	for (size_t k = 0; k < cost->n; k++) {
 		json_t *j = json_object();
-		json_object_set_new(j, "job", json_string_or_null(c->v[k].job));
-		json_object_set_new(j, "onset_ns", json_integer(c->v[k].onset_ns));
-		json_object_set_new(j, "fell", json_boolean(c->v[k].fell));
-		json_object_set_new(j, "at_onset", json_boolean(c->v[k].at_onset));
-		json_object_set_new(j, "by_uplinks", json_boolean(c->v[k].by_uplinks));
-		json_object_set_new(j, "counting", json_boolean(c->v[k].counting));
+		json_object_set_new(j, "job", json_string_or_null(cost->v[k].job));
+		json_object_set_new(j, "onset_ns", json_integer(cost->v[k].onset_ns));
+		json_object_set_new(j, "fell", json_boolean(cost->v[k].fell));
+		json_object_set_new(j, "at_onset", json_boolean(cost->v[k].at_onset));
+		json_object_set_new(j, "by_uplinks", json_boolean(cost->v[k].by_uplinks));
+		json_object_set_new(j, "counting", json_boolean(cost->v[k].counting));
 		for (size_t i = 0; i < rw_countof(numbers); i++)
-			json_object_set_new(
-				j, numbers[i].key, json_number_or_null(*number_at(&c->v[k], i)));
+			json_object_set_new(j, numbers[i].key,
+				json_number_or_null(*cost_number_at(&cost->v[k], i)));
 		json_array_append_new(jobs, j);
 	}
 	json_object_set_new(o, "jobs", jobs);
 	return o;
 }
 
-struct cost cost_parse(const json_t *o)
+struct cost cost_parse(const json_t *object)
 {
 	struct cost c = cost_new();
-	const json_t *jobs = json_object_get(o, "jobs"), *j;
+	const json_t *jobs = json_object_get(object, "jobs"), *j;
 	size_t k;
 	if (!json_is_array(jobs))
 		return c;
-	c.to_ns = json_integer_value(json_object_get(o, "to_ns"));
-	c.claim_ratio = doc_number(o, "claim_ratio");
-	c.claimed_s = doc_number(o, "claimed_s");
-	c.window_ns = json_integer_value(json_object_get(o, "window_ns"));
+	c.to_ns = json_integer_value(json_object_get(object, "to_ns"));
+	c.claim_ratio = doc_number(object, "claim_ratio");
+	c.claimed_s = doc_number(object, "claimed_s");
+	c.window_ns = json_integer_value(json_object_get(object, "window_ns"));
 	json_array_foreach (jobs, k, j) {
-		struct cost_job *mine = job_of(&c, json_string_value(json_object_get(j, "job")));
+		struct cost_job *mine =
+			cost_job_of(&c, json_string_value(json_object_get(j, "job")));
 		mine->onset_ns = json_integer_value(json_object_get(j, "onset_ns"));
 		mine->fell = json_is_true(json_object_get(j, "fell"));
 		mine->at_onset = json_is_true(json_object_get(j, "at_onset"));
 		mine->by_uplinks = json_is_true(json_object_get(j, "by_uplinks"));
 		mine->counting = json_is_true(json_object_get(j, "counting"));
 		for (size_t i = 0; i < rw_countof(numbers); i++)
-			*number_at(mine, i) = doc_number(j, numbers[i].key);
+			*cost_number_at(mine, i) = doc_number(j, numbers[i].key);
 	}
 	return c;
 }

@@ -58,20 +58,20 @@ struct cost {
 };
 
 struct cost cost_new(void);
-void cost_done(struct cost *c);
+void cost_done(struct cost *cost);
 
 /* cost_over - a window over: its claim counts, and so does what the throughput lost up to now. */
-void cost_over(struct cost *c, const struct finding *f);
+void cost_over(struct cost *cost, const struct finding *finding);
 
 /*
- * cost_measure - throughput of @r's job before and after @first_ns, the incident's first window
+ * cost_measure - throughput of @rate's job before and after @first_ns, the incident's first window
  * over. To be followed by cost_count() once every incident of the job has been measured; the caller
- * moves .to_ns on when all jobs are. NULL when @r is not newer than that.
+ * moves .to_ns on when all jobs are. NULL when @rate is not newer than that.
  */
-struct cost_job *cost_measure(struct cost *c, const struct job_rate *r, int64_t first_ns);
+struct cost_job *cost_measure(struct cost *cost, const struct job_rate *rate, int64_t first_ns);
 /* cost_count - this window's loss, the first time all since the onset: @share of it. @stalled: a
  * job that moves nothing has not ended, it is stopped by this incident. */
-void cost_count(struct cost_job *j, const struct job_rate *r, double share, bool stalled);
+void cost_count(struct cost_job *job, const struct job_rate *job_rate, double share, bool stalled);
 
 /* Can it slow a job at all? */
 bool cost_possible(const char *cause);
@@ -81,12 +81,12 @@ struct cost_sum {
 };
 /* cost_sum - @gpus: of all jobs concerned, for claims; @explains: the incident names a reason. */
 struct cost_sum cost_sum(
-	const struct cost *c, const struct fabric *f, uint64_t gpus, bool explains);
+	const struct cost *cost, const struct fabric *fabric, uint64_t gpus, bool explains);
 
 /* Per job what was measured, for the incident's "loss"; steps in time where the job's step is
  * declared. */
-json_t *cost_loss_json(const struct cost *c, const struct fabric *f);
-json_t *cost_json(const struct cost *c); /* the state, for "progress" */
-struct cost cost_parse(const json_t *o); /* of anything else than cost_json(): as new */
+json_t *cost_loss_json(const struct cost *cost, const struct fabric *fabric);
+json_t *cost_json(const struct cost *cost); /* the state, for "progress" */
+struct cost cost_parse(const json_t *object); /* of anything else than cost_json(): as new */
 
 #endif

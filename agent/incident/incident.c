@@ -30,9 +30,9 @@ static const char *const state_names[] = {
 	[INCIDENT_CLOSED] = "closed",
 };
 
-const char *incident_state_name(enum incident_state s)
+const char *incident_state_name(enum incident_state state)
 {
-	return (size_t)s < rw_countof(state_names) ? state_names[s] : "unknown";
+	return (size_t)state < rw_countof(state_names) ? state_names[state] : "unknown";
 }
 
 static const char *const act_names[] = {
@@ -64,21 +64,21 @@ const char *incident_act_error(int error)
 	return strerror(-error);
 }
 
-int incident_compare(const struct incident *a, const struct incident *b)
+int incident_compare(const struct incident *left, const struct incident *right)
 {
-	if (a->severity != b->severity)
-		return a->severity > b->severity ? -1 : 1;
-	double ua = isnan(a->usd_per_hour) ? -1 : a->usd_per_hour,
-	       ub = isnan(b->usd_per_hour) ? -1 : b->usd_per_hour;
+	if (left->severity != right->severity)
+		return left->severity > right->severity ? -1 : 1;
+	double ua = isnan(left->usd_per_hour) ? -1 : left->usd_per_hour,
+	       ub = isnan(right->usd_per_hour) ? -1 : right->usd_per_hour;
 	if (ua != ub)
 		return ua > ub ? -1 : 1;
-	double ca = isnan(a->confidence_ratio) ? -1 : a->confidence_ratio,
-	       cb = isnan(b->confidence_ratio) ? -1 : b->confidence_ratio;
+	double ca = isnan(left->confidence_ratio) ? -1 : left->confidence_ratio,
+	       cb = isnan(right->confidence_ratio) ? -1 : right->confidence_ratio;
 	if (ca != cb)
 		return ca > cb ? -1 : 1;
-	if (a->opened_ns != b->opened_ns)
-		return a->opened_ns < b->opened_ns ? -1 : 1;
-	return strcmp(a->id, b->id);
+	if (left->opened_ns != right->opened_ns)
+		return left->opened_ns < right->opened_ns ? -1 : 1;
+	return strcmp(left->id, right->id);
 }
 
 void story_set(const char **field, const char *value)
@@ -103,7 +103,7 @@ static struct story *story_blank(void)
 
 /* All fields of the contract, in the order in which a person reads them; each is null until it is
  * known. */
-static json_t *skeleton(void)
+static json_t *incident_skeleton(void)
 {
 	static const char *const keys[] = {"id", "cause", "severity", "state", "summary", "first",
 		"opened", "closed", "subject", "roles", "confidence_ratio", "confidence_inputs",
@@ -119,81 +119,82 @@ static json_t *skeleton(void)
 	return o;
 }
 
-struct story *story_new(const struct finding *f)
+struct story *story_new(const struct finding *finding)
 {
 	struct story *s = story_blank();
-	story_set(&s->i.analyzer, f->analyzer);
-	story_set(&s->i.cause, f->cause);
-	story_set(&s->i.device, f->device);
-	story_set(&s->i.port, f->port);
-	story_set(&s->i.host, f->host);
-	story_set(&s->i.group, f->group);
-	s->i.priority = f->priority;
-	s->i.json = skeleton();
+	story_set(&s->i.analyzer, finding->analyzer);
+	story_set(&s->i.cause, finding->cause);
+	story_set(&s->i.device, finding->device);
+	story_set(&s->i.port, finding->port);
+	story_set(&s->i.host, finding->host);
+	story_set(&s->i.group, finding->group);
+	s->i.priority = finding->priority;
+	s->i.json = incident_skeleton();
 	return s;
 }
 
-void story_free(struct story *s)
+void story_free(struct story *story)
 {
-	if (!s)
+	if (!story)
 		return;
-	const char **owned[] = {&s->i.analyzer, &s->i.cause, &s->i.device, &s->i.port, &s->i.host,
-		&s->i.group, &s->i.member, &s->i.summary, &s->i.acked_by, &s->i.parent, &s->i.note};
+	const char **owned[] = {&story->i.analyzer, &story->i.cause, &story->i.device,
+		&story->i.port, &story->i.host, &story->i.group, &story->i.member,
+		&story->i.summary, &story->i.acked_by, &story->i.parent, &story->i.note};
 	for (size_t k = 0; k < rw_countof(owned); k++)
 		story_set(owned[k], NULL);
-	free(s->candidate);
-	cost_done(&s->cost);
-	json_decref(s->i.json);
-	free(s);
+	free(story->candidate);
+	cost_done(&story->cost);
+	json_decref(story->i.json);
+	free(story);
 }
 
-static void hash_part(uint64_t *h, const char *s)
+static void hash_part(uint64_t *hash, const char *string)
 {
-	const char *text = s ? s : "";
-	*h = hash_bytes(text, strlen(text) + 1,
-		*h); /* with the NUL, so that parts do not run into each other */
+	const char *text = string ? string : "";
+	*hash = hash_bytes(text, strlen(text) + 1,
+		*hash); /* with the NUL, so that parts do not run into each other */
 }
 
-void story_name(struct story *s, const struct fabric *f)
+void story_name(struct story *story, const struct fabric *fabric)
 {
 	/* RFC 4648 section 6, in lower case */
 	static const char base32[] = "abcdefghijklmnopqrstuvwxyz234567";
 	uint8_t opened[8];
 	for (int k = 0; k < 8; k++)
-		opened[k] = (uint8_t)((uint64_t)s->i.opened_ns >> (8 * k));
+		opened[k] = (uint8_t)((uint64_t)story->i.opened_ns >> (8 * k));
 	char priority[16];
-	snprintf(priority, sizeof(priority), "%d", s->i.priority);
-	uint64_t h = f->id;
-	hash_part(&h, s->i.cause);
-	hash_part(&h, s->i.device);
-	hash_part(&h, s->i.port);
+	snprintf(priority, sizeof(priority), "%d", story->i.priority);
+	uint64_t h = fabric->id;
+	hash_part(&h, story->i.cause);
+	hash_part(&h, story->i.device);
+	hash_part(&h, story->i.port);
 	hash_part(&h, priority);
-	hash_part(&h, s->i.host);
-	hash_part(&h, s->i.group);
+	hash_part(&h, story->i.host);
+	hash_part(&h, story->i.group);
 	h = hash_bytes(opened, sizeof(opened), h);
 	for (int k = 0; k < 8; k++)
-		s->i.id[k] = base32[(h >> (5 * k)) & 31];
-	s->i.id[8] = '\0';
+		story->i.id[k] = base32[(h >> (5 * k)) & 31];
+	story->i.id[8] = '\0';
 }
 
-static json_t *priority_json(int priority)
+static json_t *incident_priority_json(int priority)
 {
 	return priority == PRIO_NONE ? json_null() : json_integer(priority);
 }
 
-static json_t *strings_json(const char *const *v, size_t n)
+static json_t *strings_json(const char *const *words, size_t n)
 {
 	json_t *a = json_array();
 	for (size_t k = 0; k < n; k++)
-		json_array_append_new(a, json_string_or_null(v[k]));
+		json_array_append_new(a, json_string_or_null(words[k]));
 	return a;
 }
 
-static json_t *flows_json(const struct finding *f)
+static json_t *incident_flows_json(const struct finding *finding)
 {
 	json_t *a = json_array();
-	for (size_t k = 0; k < f->n_flows; k++) {
-		const struct finding_flow *w = &f->flows[k];
+	for (size_t k = 0; k < finding->n_flows; k++) {
+		const struct finding_flow *w = &finding->flows[k];
 		json_t *o = json_object();
 		json_object_set_new(o, "src", json_string_or_null(w->src));
 		json_object_set_new(o, "dst", json_string_or_null(w->dst));
@@ -210,44 +211,44 @@ static json_t *flows_json(const struct finding *f)
 	return a;
 }
 
-static json_t *subject_json(const struct story *s, const struct finding *f)
+static json_t *subject_json(const struct story *story, const struct finding *finding)
 {
 	json_t *o = json_object(), *hosts = json_array();
-	if (s->i.host)
-		json_array_append_new(hosts, json_string_or_null(s->i.host));
-	json_object_set_new(o, "device", json_string_or_null(s->i.device));
-	json_object_set_new(o, "port", json_string_or_null(s->i.port));
-	json_object_set_new(o, "priority", priority_json(s->i.priority));
-	json_object_set_new(o, "host", json_string_or_null(s->i.host));
+	if (story->i.host)
+		json_array_append_new(hosts, json_string_or_null(story->i.host));
+	json_object_set_new(o, "device", json_string_or_null(story->i.device));
+	json_object_set_new(o, "port", json_string_or_null(story->i.port));
+	json_object_set_new(o, "priority", incident_priority_json(story->i.priority));
+	json_object_set_new(o, "host", json_string_or_null(story->i.host));
 	json_object_set_new(o, "hosts", hosts);
-	json_object_set_new(o, "group", json_string_or_null(s->i.group));
-	json_object_set_new(o, "member", json_string_or_null(s->i.member));
-	json_object_set_new(o, "flows", flows_json(f));
+	json_object_set_new(o, "group", json_string_or_null(story->i.group));
+	json_object_set_new(o, "member", json_string_or_null(story->i.member));
+	json_object_set_new(o, "flows", incident_flows_json(finding));
 	return o;
 }
 
-static json_t *roles_json(const struct finding *f)
+static json_t *roles_json(const struct finding *finding)
 {
 	json_t *a = json_array();
-	for (size_t k = 0; k < f->n_roles; k++) {
+	for (size_t k = 0; k < finding->n_roles; k++) {
 		json_t *o = json_object();
-		json_object_set_new(o, "entity", json_string_or_null(f->roles[k].entity));
-		json_object_set_new(o, "role", json_string_or_null(f->roles[k].role));
+		json_object_set_new(o, "entity", json_string_or_null(finding->roles[k].entity));
+		json_object_set_new(o, "role", json_string_or_null(finding->roles[k].role));
 		json_array_append_new(a, o);
 	}
 	return a;
 }
 
-static json_t *evidence_json(const struct finding *f)
+static json_t *incident_evidence_json(const struct finding *finding)
 {
 	json_t *a = json_array();
-	for (size_t k = 0; k < f->n_evidence; k++) {
-		const struct evidence *e = &f->evidence[k];
+	for (size_t k = 0; k < finding->n_evidence; k++) {
+		const struct evidence *e = &finding->evidence[k];
 		json_t *o = json_object();
 		json_object_set_new(o, "metric", json_string_or_null(e->metric));
 		json_object_set_new(o, "device", json_string_or_null(e->device));
 		json_object_set_new(o, "port", json_string_or_null(e->port));
-		json_object_set_new(o, "priority", priority_json(e->priority));
+		json_object_set_new(o, "priority", incident_priority_json(e->priority));
 		json_object_set_new(o, "from", json_time(e->from_ns));
 		json_object_set_new(o, "to", json_time(e->to_ns));
 		json_object_set_new(o, "value", json_number_or_null(e->value));
@@ -258,58 +259,58 @@ static json_t *evidence_json(const struct finding *f)
 	return a;
 }
 
-static json_t *steps_json(const struct finding *f)
+static json_t *steps_json(const struct finding *finding)
 {
 	json_t *a = json_array();
-	for (size_t k = 0; k < f->n_next_steps; k++) {
+	for (size_t k = 0; k < finding->n_next_steps; k++) {
 		json_t *o = json_object();
-		json_object_set_new(o, "text", json_string_or_null(f->next_steps[k].text));
-		json_object_set_new(o, "risk", json_string_or_null(f->next_steps[k].risk));
+		json_object_set_new(o, "text", json_string_or_null(finding->next_steps[k].text));
+		json_object_set_new(o, "risk", json_string_or_null(finding->next_steps[k].risk));
 		json_array_append_new(a, o);
 	}
 	return a;
 }
 
-void story_describe(struct story *s, const struct finding *f)
+void story_describe(struct story *story, const struct finding *finding)
 {
-	json_t *o = s->i.json;
-	story_set(&s->i.member, f->member);
-	story_set(&s->i.summary, f->summary);
-	s->i.confidence_ratio = f->confidence_ratio;
-	s->i.coverage_ratio = f->coverage_ratio;
-	s->i.explained_ratio = f->explained_ratio;
-	s->i.value = f->value;
-	s->i.warn = f->warn;
-	s->described = true;
-	json_object_set_new(o, "subject", subject_json(s, f));
-	json_object_set_new(o, "roles", roles_json(f));
-	json_object_set_new(
-		o, "confidence_inputs", strings_json(f->confidence_inputs, f->n_confidence_inputs));
-	json_object_set_new(o, "evidence", evidence_json(f));
-	json_object_set_new(o, "ruled_out", strings_json(f->ruled_out, f->n_ruled_out));
-	json_object_set_new(o, "next_steps", steps_json(f));
+	json_t *o = story->i.json;
+	story_set(&story->i.member, finding->member);
+	story_set(&story->i.summary, finding->summary);
+	story->i.confidence_ratio = finding->confidence_ratio;
+	story->i.coverage_ratio = finding->coverage_ratio;
+	story->i.explained_ratio = finding->explained_ratio;
+	story->i.value = finding->value;
+	story->i.warn = finding->warn;
+	story->described = true;
+	json_object_set_new(o, "subject", subject_json(story, finding));
+	json_object_set_new(o, "roles", roles_json(finding));
+	json_object_set_new(o, "confidence_inputs",
+		strings_json(finding->confidence_inputs, finding->n_confidence_inputs));
+	json_object_set_new(o, "evidence", incident_evidence_json(finding));
+	json_object_set_new(o, "ruled_out", strings_json(finding->ruled_out, finding->n_ruled_out));
+	json_object_set_new(o, "next_steps", steps_json(finding));
 }
 
-/* Does the glob match a host linked to @d (to any device when NULL)? */
-static bool job_has_host(
-	const struct fabric *f, const struct fabric_job *j, const struct fabric_device *d)
+/* Does the glob match a host linked to @device (to any device when NULL)? */
+static bool job_has_host(const struct fabric *fabric, const struct fabric_job *job,
+	const struct fabric_device *device)
 {
-	for (size_t k = 0; k < f->n_devices; k++) {
-		if (d && f->devices[k] != d)
+	for (size_t k = 0; k < fabric->n_devices; k++) {
+		if (device && fabric->devices[k] != device)
 			continue;
-		for (size_t p = 0; p < f->devices[k]->n_ports; p++) {
-			const char *host = f->devices[k]->ports[p]->host;
-			if (host && str_glob(j->hosts, host))
+		for (size_t p = 0; p < fabric->devices[k]->n_ports; p++) {
+			const char *host = fabric->devices[k]->ports[p]->host;
+			if (host && str_glob(job->hosts, host))
 				return true;
 		}
 	}
 	return false;
 }
 
-static bool device_has_hosts(const struct fabric_device *d)
+static bool device_has_hosts(const struct fabric_device *device)
 {
-	for (size_t p = 0; p < d->n_ports; p++) {
-		if (d->ports[p]->host)
+	for (size_t p = 0; p < device->n_ports; p++) {
+		if (device->ports[p]->host)
 			return true;
 	}
 	return false;
@@ -321,61 +322,63 @@ static bool device_has_hosts(const struct fabric_device *d)
  * Where that cannot be told (a switch without hosts, such as a spine; a job whose hosts are not
  * among the links) it counts as concerned.
  */
-static bool job_concerned(const struct fabric *f, const struct fabric_job *j, const struct story *s)
+static bool job_concerned(
+	const struct fabric *fabric, const struct fabric_job *job, const struct story *story)
 {
-	if (s->i.group && strncmp(s->i.group, JOB_PREFIX, strlen(JOB_PREFIX)) == 0)
-		return str_eq(s->i.group + strlen(JOB_PREFIX), j->name);
-	if (!j->hosts || !*j->hosts)
+	if (story->i.group && strncmp(story->i.group, JOB_PREFIX, strlen(JOB_PREFIX)) == 0)
+		return str_eq(story->i.group + strlen(JOB_PREFIX), job->name);
+	if (!job->hosts || !*job->hosts)
 		return true;
-	if (s->i.host)
-		return str_glob(j->hosts, s->i.host);
-	const struct fabric_device *d = s->i.device ? fabric_device(f, s->i.device) : NULL;
-	if (!d || !device_has_hosts(d) || !job_has_host(f, j, NULL))
+	if (story->i.host)
+		return str_glob(job->hosts, story->i.host);
+	const struct fabric_device *d =
+		story->i.device ? fabric_device(fabric, story->i.device) : NULL;
+	if (!d || !device_has_hosts(d) || !job_has_host(fabric, job, NULL))
 		return true;
-	return job_has_host(f, j, d);
+	return job_has_host(fabric, job, d);
 }
 
-void story_impact(struct story *s, const struct fabric *f)
+void story_impact(struct story *story, const struct fabric *fabric)
 {
 	json_t *jobs = json_array();
-	s->i.gpus_affected = 0;
-	for (size_t k = 0; k < f->n_jobs; k++) {
-		if (!job_concerned(f, &f->jobs[k], s))
+	story->i.gpus_affected = 0;
+	for (size_t k = 0; k < fabric->n_jobs; k++) {
+		if (!job_concerned(fabric, &fabric->jobs[k], story))
 			continue;
-		s->i.gpus_affected += f->jobs[k].gpus;
-		json_array_append_new(jobs, json_string_or_null(f->jobs[k].name));
+		story->i.gpus_affected += fabric->jobs[k].gpus;
+		json_array_append_new(jobs, json_string_or_null(fabric->jobs[k].name));
 	}
-	json_object_set_new(s->i.json, "jobs", jobs);
+	json_object_set_new(story->i.json, "jobs", jobs);
 	json_object_set_new(
-		s->i.json, "gpus_affected", json_integer((json_int_t)s->i.gpus_affected));
+		story->i.json, "gpus_affected", json_integer((json_int_t)story->i.gpus_affected));
 }
 
-bool story_concerns(const struct story *s, const struct fabric *f, const char *job)
+bool story_concerns(const struct story *story, const struct fabric *fabric, const char *job)
 {
-	for (size_t k = 0; k < f->n_jobs; k++)
-		if (str_eq(f->jobs[k].name, job))
-			return job_concerned(f, &f->jobs[k], s);
+	for (size_t k = 0; k < fabric->n_jobs; k++)
+		if (str_eq(fabric->jobs[k].name, job))
+			return job_concerned(fabric, &fabric->jobs[k], story);
 	return !job;
 }
 
-void story_price(struct story *s, const struct fabric *f)
+void story_price(struct story *story, const struct fabric *fabric)
 {
 	/* that a job is slower is no reason why, nor is pause whose origin is not known */
-	const struct cost_sum sum =
-		cost_sum(&s->cost, f, s->i.gpus_affected, !str_eq(s->i.cause, "unknown"));
-	s->i.usd_per_hour = sum.usd_per_hour;
-	s->i.usd_total = sum.usd_total;
+	const struct cost_sum sum = cost_sum(
+		&story->cost, fabric, story->i.gpus_affected, !str_eq(story->i.cause, "unknown"));
+	story->i.usd_per_hour = sum.usd_per_hour;
+	story->i.usd_total = sum.usd_total;
 	if (!isnan(sum.explained_ratio))
-		s->i.explained_ratio = sum.explained_ratio;
-	json_object_set_new(s->i.json, "loss", cost_loss_json(&s->cost, f));
+		story->i.explained_ratio = sum.explained_ratio;
+	json_object_set_new(story->i.json, "loss", cost_loss_json(&story->cost, fabric));
 }
 
-bool story_also(struct story *s, const struct story *other)
+bool story_also(struct story *story, const struct story *other)
 {
-	json_t *also = json_object_get(s->i.json, "also");
+	json_t *also = json_object_get(story->i.json, "also");
 	if (!json_is_array(also)) { /* written before there was such a list */
 		also = json_array();
-		json_object_set_new(s->i.json, "also", also);
+		json_object_set_new(story->i.json, "also", also);
 	}
 	json_t *o = json_object();
 	json_object_set_new(o, "cause", json_string_or_null(other->i.cause));
@@ -404,70 +407,70 @@ bool story_also(struct story *s, const struct story *other)
 	return true;
 }
 
-static json_t *progress_json(const struct story *s)
+static json_t *progress_json(const struct story *story)
 {
 	json_t *o = json_object();
-	json_object_set_new(o, "analyzer", json_string_or_null(s->i.analyzer));
-	json_object_set_new(o, "first_ns", json_integer(s->i.first_ns));
-	json_object_set_new(o, "opened_ns", json_integer(s->i.opened_ns));
-	json_object_set_new(o, "closed_ns", json_integer(s->i.closed_ns));
-	json_object_set_new(o, "updated_ns", json_integer(s->i.updated_ns));
-	json_object_set_new(o, "over", json_integer(s->i.over));
-	json_object_set_new(o, "under", json_integer(s->i.under));
-	json_object_set_new(o, "hold", json_integer(s->hold));
+	json_object_set_new(o, "analyzer", json_string_or_null(story->i.analyzer));
+	json_object_set_new(o, "first_ns", json_integer(story->i.first_ns));
+	json_object_set_new(o, "opened_ns", json_integer(story->i.opened_ns));
+	json_object_set_new(o, "closed_ns", json_integer(story->i.closed_ns));
+	json_object_set_new(o, "updated_ns", json_integer(story->i.updated_ns));
+	json_object_set_new(o, "over", json_integer(story->i.over));
+	json_object_set_new(o, "under", json_integer(story->i.under));
+	json_object_set_new(o, "hold", json_integer(story->hold));
 	json_object_set_new(
-		o, "strength", json_number_or_null(isinf(s->strength) ? NAN : s->strength));
-	json_object_set_new(o, "candidate", json_string_or_null(s->candidate));
-	json_object_set_new(o, "candidate_windows", json_integer(s->candidate_windows));
-	json_object_set_new(o, "recent", json_integer((json_int_t)s->recent));
-	json_object_set_new(o, "cost", cost_json(&s->cost));
+		o, "strength", json_number_or_null(isinf(story->strength) ? NAN : story->strength));
+	json_object_set_new(o, "candidate", json_string_or_null(story->candidate));
+	json_object_set_new(o, "candidate_windows", json_integer(story->candidate_windows));
+	json_object_set_new(o, "recent", json_integer((json_int_t)story->recent));
+	json_object_set_new(o, "cost", cost_json(&story->cost));
 	return o;
 }
 
-void story_refresh(struct story *s)
+void story_refresh(struct story *story)
 {
-	json_t *o = s->i.json;
-	json_object_set_new(o, "id", json_string_or_null(s->i.id));
-	json_object_set_new(o, "cause", json_string_or_null(s->i.cause));
-	json_object_set_new(o, "severity", json_string_or_null(severity_name(s->i.severity)));
-	json_object_set_new(o, "state", json_string_or_null(incident_state_name(s->i.state)));
-	json_object_set_new(o, "first", json_time(s->i.first_ns));
+	json_t *o = story->i.json;
+	json_object_set_new(o, "id", json_string_or_null(story->i.id));
+	json_object_set_new(o, "cause", json_string_or_null(story->i.cause));
+	json_object_set_new(o, "severity", json_string_or_null(severity_name(story->i.severity)));
+	json_object_set_new(o, "state", json_string_or_null(incident_state_name(story->i.state)));
+	json_object_set_new(o, "first", json_time(story->i.first_ns));
 	json_object_set_new(o, "opened",
-		s->i.state == INCIDENT_PENDING ? json_null() : json_time(s->i.opened_ns));
+		story->i.state == INCIDENT_PENDING ? json_null() : json_time(story->i.opened_ns));
 	json_object_set_new(o, "closed",
-		s->i.state == INCIDENT_CLOSED ? json_time(s->i.closed_ns) : json_null());
-	json_object_set_new(o, "summary", json_string_or_null(s->i.summary));
-	json_object_set_new(o, "confidence_ratio", json_number_or_null(s->i.confidence_ratio));
-	json_object_set_new(o, "coverage_ratio", json_number_or_null(s->i.coverage_ratio));
-	json_object_set_new(o, "explained_ratio", json_number_or_null(s->i.explained_ratio));
-	json_object_set_new(o, "usd_per_hour", json_number_or_null(s->i.usd_per_hour));
-	json_object_set_new(o, "usd_total", json_number_or_null(s->i.usd_total));
-	json_object_set_new(o, "value", json_number_or_null(s->i.value));
-	json_object_set_new(o, "warn", json_number_or_null(s->i.warn));
-	json_object_set_new(o, "windows", json_integer(s->i.windows));
-	json_object_set_new(o, "parent", json_string_or_null(s->i.parent));
-	json_object_set_new(o, "acked_by", json_string_or_null(s->i.acked_by));
-	json_object_set_new(o, "progress", progress_json(s));
+		story->i.state == INCIDENT_CLOSED ? json_time(story->i.closed_ns) : json_null());
+	json_object_set_new(o, "summary", json_string_or_null(story->i.summary));
+	json_object_set_new(o, "confidence_ratio", json_number_or_null(story->i.confidence_ratio));
+	json_object_set_new(o, "coverage_ratio", json_number_or_null(story->i.coverage_ratio));
+	json_object_set_new(o, "explained_ratio", json_number_or_null(story->i.explained_ratio));
+	json_object_set_new(o, "usd_per_hour", json_number_or_null(story->i.usd_per_hour));
+	json_object_set_new(o, "usd_total", json_number_or_null(story->i.usd_total));
+	json_object_set_new(o, "value", json_number_or_null(story->i.value));
+	json_object_set_new(o, "warn", json_number_or_null(story->i.warn));
+	json_object_set_new(o, "windows", json_integer(story->i.windows));
+	json_object_set_new(o, "parent", json_string_or_null(story->i.parent));
+	json_object_set_new(o, "acked_by", json_string_or_null(story->i.acked_by));
+	json_object_set_new(o, "progress", progress_json(story));
 }
 
-void story_note(struct story *s, int64_t t_ns, const char *fmt, ...)
+void story_note(struct story *story, int64_t t_ns, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	story_set(&s->i.note, text);
-	s->i.note_ns = t_ns;
+	story_set(&story->i.note, text);
+	story->i.note_ns = t_ns;
 
-	json_t *timeline = json_object_get(s->i.json, "timeline");
+	json_t *timeline = json_object_get(story->i.json, "timeline");
 	if (!timeline) {
 		timeline = json_array();
-		json_object_set_new(s->i.json, "timeline", timeline);
+		json_object_set_new(story->i.json, "timeline", timeline);
 	}
 	json_t *line = json_object();
 	json_object_set_new(line, "t", json_time(t_ns));
-	json_object_set_new(line, "text", json_string_or_null(s->i.note));
+	json_object_set_new(line, "text", json_string_or_null(story->i.note));
 	json_array_append_new(timeline, line);
 	if (json_array_size(timeline) > TIMELINE_MAX)
 		json_array_remove(timeline, TIMELINE_FIRST);
@@ -475,7 +478,7 @@ void story_note(struct story *s, int64_t t_ns, const char *fmt, ...)
 
 /* ---- reading it back ----------------------------------------------------- */
 
-static int named(const char *name, const char *(*fn)(int), int n)
+static int incident_named(const char *name, const char *(*fn)(int), int n)
 {
 	for (int k = 0; name && k < n; k++) {
 		if (str_eq(fn(k), name))
@@ -483,22 +486,22 @@ static int named(const char *name, const char *(*fn)(int), int n)
 	}
 	return -1;
 }
-static const char *state_of(int k)
+static const char *incident_state_of(int number)
 {
-	return incident_state_name((enum incident_state)k);
+	return incident_state_name((enum incident_state)number);
 }
-static const char *severity_of(int k)
+static const char *incident_severity_of(int number)
 {
-	return severity_name((enum severity)k);
+	return severity_name((enum severity)number);
 }
 
-static int64_t integer_of(const json_t *o, const char *key)
+static int64_t integer_of(const json_t *object, const char *key)
 {
-	return json_integer_value(json_object_get(o, key));
+	return json_integer_value(json_object_get(object, key));
 }
-static const char *string_of(const json_t *o, const char *key)
+static const char *incident_string_of(const json_t *object, const char *key)
 {
-	return json_string_value(json_object_get(o, key));
+	return json_string_value(json_object_get(object, key));
 }
 
 struct story *story_parse(const char *text)
@@ -506,12 +509,14 @@ struct story *story_parse(const char *text)
 	json_t *o = json_loads(text, 0, NULL);
 	const json_t *progress = json_object_get(o, "progress"),
 		     *subject = json_object_get(o, "subject");
-	const char *id = string_of(o, "id");
-	int state = named(string_of(o, "state"), state_of, INCIDENT_CLOSED + 1);
-	int severity = named(string_of(o, "severity"), severity_of, SEV_CRITICAL + 1);
+	const char *id = incident_string_of(o, "id");
+	int state = incident_named(
+		incident_string_of(o, "state"), incident_state_of, INCIDENT_CLOSED + 1);
+	int severity = incident_named(
+		incident_string_of(o, "severity"), incident_severity_of, SEV_CRITICAL + 1);
 	if (!json_is_object(progress) || !json_is_object(subject) || !id || strlen(id) != 8 ||
-		state <= INCIDENT_PENDING || severity < 0 || !string_of(o, "cause") ||
-		!string_of(progress, "analyzer")) {
+		state <= INCIDENT_PENDING || severity < 0 || !incident_string_of(o, "cause") ||
+		!incident_string_of(progress, "analyzer")) {
 		json_decref(o);
 		return NULL;
 	}
@@ -520,15 +525,15 @@ struct story *story_parse(const char *text)
 	s->i.json = o;
 	s->i.state = (enum incident_state)state;
 	s->i.severity = (enum severity)severity;
-	story_set(&s->i.analyzer, string_of(progress, "analyzer"));
-	story_set(&s->i.cause, string_of(o, "cause"));
-	story_set(&s->i.device, string_of(subject, "device"));
-	story_set(&s->i.port, string_of(subject, "port"));
-	story_set(&s->i.host, string_of(subject, "host"));
-	story_set(&s->i.group, string_of(subject, "group"));
-	story_set(&s->i.member, string_of(subject, "member"));
-	story_set(&s->i.summary, string_of(o, "summary"));
-	story_set(&s->i.acked_by, string_of(o, "acked_by"));
+	story_set(&s->i.analyzer, incident_string_of(progress, "analyzer"));
+	story_set(&s->i.cause, incident_string_of(o, "cause"));
+	story_set(&s->i.device, incident_string_of(subject, "device"));
+	story_set(&s->i.port, incident_string_of(subject, "port"));
+	story_set(&s->i.host, incident_string_of(subject, "host"));
+	story_set(&s->i.group, incident_string_of(subject, "group"));
+	story_set(&s->i.member, incident_string_of(subject, "member"));
+	story_set(&s->i.summary, incident_string_of(o, "summary"));
+	story_set(&s->i.acked_by, incident_string_of(o, "acked_by"));
 	if (json_is_integer(json_object_get(subject, "priority")))
 		s->i.priority = (int)integer_of(subject, "priority");
 	s->i.first_ns = integer_of(progress, "first_ns");
@@ -550,11 +555,11 @@ struct story *story_parse(const char *text)
 	s->hold = hold < 1 ? 1 : (uint32_t)hold;
 	double strength = doc_number(progress, "strength");
 	s->strength = isnan(strength) ? -INFINITY : strength;
-	const char *candidate = string_of(progress, "candidate");
+	const char *candidate = incident_string_of(progress, "candidate");
 	s->candidate = candidate ? rw_strdup(candidate) : NULL;
 	s->candidate_windows = (uint32_t)integer_of(progress, "candidate_windows");
 	s->recent = (uint64_t)integer_of(progress, "recent");
-	story_set(&s->i.parent, string_of(o, "parent"));
+	story_set(&s->i.parent, incident_string_of(o, "parent"));
 	s->cost = cost_parse(json_object_get(progress, "cost"));
 	s->described = true;
 	return s;

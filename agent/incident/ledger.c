@@ -54,39 +54,39 @@ struct ledger {
 	size_t cap_sorted;
 };
 
-struct ledger *ledger_new(const struct fabric *f, ledger_fn *changed, void *arg)
+struct ledger *ledger_new(const struct fabric *fabric, ledger_fn *changed, void *arg)
 {
 	struct ledger *l = rw_calloc(1, sizeof(*l));
-	l->fabric = f;
+	l->fabric = fabric;
 	l->changed = changed;
 	l->arg = arg;
 	l->keys = smap_new();
 	return l;
 }
 
-void ledger_free(struct ledger *l)
+void ledger_free(struct ledger *ledger)
 {
-	if (!l)
+	if (!ledger)
 		return;
-	for (size_t k = 0; k < l->n_slots; k++) {
-		if (l->slots[k].story && l->slots[k].story->i.state == INCIDENT_PENDING)
-			story_free(l->slots[k].story);
+	for (size_t k = 0; k < ledger->n_slots; k++) {
+		if (ledger->slots[k].story && ledger->slots[k].story->i.state == INCIDENT_PENDING)
+			story_free(ledger->slots[k].story);
 	}
-	for (size_t k = 0; k < l->n_told; k++)
-		story_free(l->told[k]);
-	for (size_t k = 0; k < l->n_watched; k++)
-		free(l->watched[k].analyzer);
-	free(l->watched);
-	free(l->slots);
-	free(l->told);
-	free(l->sorted);
-	smap_free(l->keys);
-	free(l);
+	for (size_t k = 0; k < ledger->n_told; k++)
+		story_free(ledger->told[k]);
+	for (size_t k = 0; k < ledger->n_watched; k++)
+		free(ledger->watched[k].analyzer);
+	free(ledger->watched);
+	free(ledger->slots);
+	free(ledger->told);
+	free(ledger->sorted);
+	smap_free(ledger->keys);
+	free(ledger);
 }
 
 /* ---- finding the story --------------------------------------------------- */
 
-static struct slot *slot_of(struct ledger *l, const char *analyzer, const char *device,
+static struct slot *ledger_slot_of(struct ledger *ledger, const char *analyzer, const char *device,
 	const char *port, int priority, const char *host, const char *group)
 {
 	const char *parts[] = {analyzer, device, port, host, group};
@@ -98,110 +98,111 @@ static struct slot *slot_of(struct ledger *l, const char *analyzer, const char *
 	str_addf(&key, "%d", priority);
 
 	uint64_t index;
-	if (!smap_get(l->keys, key.s, key.n, &index)) {
-		index = l->n_slots;
-		rw_grow(l->slots, l->n_slots, l->cap_slots);
-		l->slots[l->n_slots++] = (struct slot){.seen_ns = INT64_MIN};
-		smap_put(l->keys, key.s, key.n, index);
+	if (!smap_get(ledger->keys, key.s, key.n, &index)) {
+		index = ledger->n_slots;
+		rw_grow(ledger->slots, ledger->n_slots, ledger->cap_slots);
+		ledger->slots[ledger->n_slots++] = (struct slot){.seen_ns = INT64_MIN};
+		smap_put(ledger->keys, key.s, key.n, index);
 	}
-	return &l->slots[index];
+	return &ledger->slots[index];
 }
 
-static struct watched *watched_of(const struct ledger *l, const char *analyzer)
+static struct watched *watched_of(const struct ledger *ledger, const char *analyzer)
 {
-	for (size_t k = 0; k < l->n_watched; k++)
-		if (strcmp(l->watched[k].analyzer, analyzer) == 0)
-			return &l->watched[k];
+	for (size_t k = 0; k < ledger->n_watched; k++)
+		if (strcmp(ledger->watched[k].analyzer, analyzer) == 0)
+			return &ledger->watched[k];
 	return NULL;
 }
 
 /* The only places where a story comes into a slot and leaves it. */
-static void slot_begin(struct ledger *l, struct slot *slot, struct story *s)
+static void slot_begin(struct ledger *ledger, struct slot *slot, struct story *story)
 {
-	struct watched *w = watched_of(l, s->i.analyzer);
+	struct watched *w = watched_of(ledger, story->i.analyzer);
 	if (!w) {
-		rw_grow(l->watched, l->n_watched, l->cap_watched);
-		w = &l->watched[l->n_watched++];
-		*w = (struct watched){.analyzer = rw_strdup(s->i.analyzer)};
+		rw_grow(ledger->watched, ledger->n_watched, ledger->cap_watched);
+		w = &ledger->watched[ledger->n_watched++];
+		*w = (struct watched){.analyzer = rw_strdup(story->i.analyzer)};
 	}
 	w->n++;
-	slot->story = s;
+	slot->story = story;
 }
 
-static void slot_end(struct ledger *l, struct slot *slot)
+static void slot_end(struct ledger *ledger, struct slot *slot)
 {
-	watched_of(l, slot->story->i.analyzer)->n--;
+	watched_of(ledger, slot->story->i.analyzer)->n--;
 	slot->story = NULL;
 }
 
-static void add_told(struct ledger *l, struct story *s)
+static void add_told(struct ledger *ledger, struct story *story)
 {
-	rw_grow(l->told, l->n_told, l->cap_told);
-	l->told[l->n_told++] = s;
+	rw_grow(ledger->told, ledger->n_told, ledger->cap_told);
+	ledger->told[ledger->n_told++] = story;
 }
 
 /* ---- telling ------------------------------------------------------------- */
 
-static void tell(struct ledger *l, struct story *s, enum incident_state from)
+static void ledger_tell(struct ledger *ledger, struct story *story, enum incident_state from)
 {
-	story_refresh(s);
-	if (l->changed)
-		l->changed(l->arg, &s->i, from);
-	story_set(&s->i.note, NULL);
+	story_refresh(story);
+	if (ledger->changed)
+		ledger->changed(ledger->arg, &story->i, from);
+	story_set(&story->i.note, NULL);
 }
 
 /* What was changed, or happened to a device, in the half hour before a story began: a person asks
  * for that first. */
-static void gather_changes(struct ledger *l, struct story *s)
+static void gather_changes(struct ledger *ledger, struct story *story)
 {
 	static const char *const causes[] = {"config_drift", "device_down", "link_flap"};
 	json_t *changes = json_array();
-	for (size_t k = 0; k < l->n_told; k++) {
-		const struct incident *i = &l->told[k]->i;
+	for (size_t k = 0; k < ledger->n_told; k++) {
+		const struct incident *i = &ledger->told[k]->i;
 		bool is_change = false;
 		for (size_t c = 0; c < rw_countof(causes); c++)
 			is_change |= str_eq(i->cause, causes[c]);
-		if (i == &s->i || !is_change || i->first_ns > s->i.first_ns ||
-			i->first_ns < s->i.first_ns - CHANGE_NS)
+		if (i == &story->i || !is_change || i->first_ns > story->i.first_ns ||
+			i->first_ns < story->i.first_ns - CHANGE_NS)
 			continue;
 		char t[WALL_TEXT_MAX];
 		json_array_append_new(changes,
 			json_sprintf("%s %s: %s", wall_format(t, (wall_t){i->first_ns}, 0), i->id,
 				i->summary ? i->summary : i->cause));
 	}
-	json_object_set_new(s->i.json, "changed_before", changes);
+	json_object_set_new(story->i.json, "changed_before", changes);
 }
 
 /* The only place that changes .state. @note says why, for the timeline. */
-static void change(
-	struct ledger *l, struct story *s, enum incident_state to, int64_t t_ns, const char *note)
+static void ledger_change(struct ledger *ledger, struct story *story, enum incident_state to,
+	int64_t t_ns, const char *note)
 {
-	enum incident_state from = s->i.state;
+	enum incident_state from = story->i.state;
 	assert(from != to && from != INCIDENT_CLOSED);
-	s->i.state = to;
+	story->i.state = to;
 	switch (to) {
 	case INCIDENT_OPEN:
-		s->i.under = 0;
+		story->i.under = 0;
 		if (from == INCIDENT_PENDING) {
-			s->i.opened_ns = t_ns;
-			story_name(s, l->fabric);
-			gather_changes(l, s);
-			add_told(l, s);
+			story->i.opened_ns = t_ns;
+			story_name(story, ledger->fabric);
+			gather_changes(ledger, story);
+			add_told(ledger, story);
 		}
 		break;
-	case INCIDENT_CLEARING: s->i.over = 0; break;
-	case INCIDENT_CLOSED: s->i.closed_ns = t_ns; break;
+	case INCIDENT_CLEARING: story->i.over = 0; break;
+	case INCIDENT_CLOSED: story->i.closed_ns = t_ns; break;
 	case INCIDENT_PENDING: break;
 	}
-	story_note(s, t_ns, "%s: %s", incident_state_name(to), note);
-	tell(l, s, from);
+	story_note(story, t_ns, "%s: %s", incident_state_name(to), note);
+	ledger_tell(ledger, story, from);
 }
 
 /* ---- one finding --------------------------------------------------------- */
 
-static double strength_of(const struct finding *f)
+static double strength_of(const struct finding *finding)
 {
-	double s = isfinite(f->warn) && f->warn > 0 ? f->value / f->warn : f->value;
+	double s = isfinite(finding->warn) && finding->warn > 0 ? finding->value / finding->warn
+								: finding->value;
 	return isnan(s) ? 0 : s;
 }
 
@@ -209,79 +210,83 @@ static double strength_of(const struct finding *f)
  * Should the story now say what this finding says? The rule for another cause is in ledger.h. Fills
  * the note when the cause changed.
  */
-static bool judge_cause(struct story *s, const struct finding *f)
+static bool judge_cause(struct story *story, const struct finding *finding)
 {
-	if (str_eq(s->i.cause, f->cause)) {
-		free(s->candidate);
-		s->candidate = NULL;
-		s->candidate_windows = 0;
-		return strength_of(f) >= s->strength &&
-			!(f->confidence_ratio < s->i.confidence_ratio - LESS_SURE);
+	if (str_eq(story->i.cause, finding->cause)) {
+		free(story->candidate);
+		story->candidate = NULL;
+		story->candidate_windows = 0;
+		return strength_of(finding) >= story->strength &&
+			!(finding->confidence_ratio < story->i.confidence_ratio - LESS_SURE);
 	}
-	if (!str_eq(s->candidate, f->cause)) {
-		free(s->candidate);
-		s->candidate = rw_strdup(f->cause);
-		s->candidate_windows = 0;
+	if (!str_eq(story->candidate, finding->cause)) {
+		free(story->candidate);
+		story->candidate = rw_strdup(finding->cause);
+		story->candidate_windows = 0;
 	}
-	s->candidate_windows++;
+	story->candidate_windows++;
 	/* an unknown confidence on either side does not hold it up */
-	bool as_sure = !(f->confidence_ratio < s->i.confidence_ratio),
-	     clearly_less = f->confidence_ratio < s->i.confidence_ratio - LESS_SURE;
-	if (clearly_less || (!as_sure && s->candidate_windows < s->hold))
+	bool as_sure = !(finding->confidence_ratio < story->i.confidence_ratio),
+	     clearly_less = finding->confidence_ratio < story->i.confidence_ratio - LESS_SURE;
+	if (clearly_less || (!as_sure && story->candidate_windows < story->hold))
 		return false;
-	if (s->i.state != INCIDENT_PENDING)
-		story_note(s, f->to_ns, "cause: %s, was %s", f->cause, s->i.cause);
-	story_set(&s->i.cause, f->cause);
-	free(s->candidate);
-	s->candidate = NULL;
-	s->candidate_windows = 0;
+	if (story->i.state != INCIDENT_PENDING)
+		story_note(
+			story, finding->to_ns, "cause: %s, was %s", finding->cause, story->i.cause);
+	story_set(&story->i.cause, finding->cause);
+	free(story->candidate);
+	story->candidate = NULL;
+	story->candidate_windows = 0;
 	return true;
 }
 
 /* ---- one fault, one story ------------------------------------------------ */
 
 /* How many of the latest judged windows decide about opening. */
-static uint32_t span_of(const struct story *s)
+static uint32_t span_of(const struct story *story)
 {
-	const uint32_t hold = s->hold;
+	const uint32_t hold = story->hold;
 	return hold < 3 ? 2 * hold - 1 : hold + 2;
 }
 
-static uint32_t recently(const struct story *s)
+static uint32_t ledger_recently(const struct story *story)
 {
-	const uint32_t span = span_of(s);
+	const uint32_t span = span_of(story);
 	if (span > RECENT_MAX)
-		return s->i.over;
-	return (uint32_t)__builtin_popcountll(s->recent & ((UINT64_C(1) << span) - 1));
+		return story->i.over;
+	return (uint32_t)__builtin_popcountll(story->recent & ((UINT64_C(1) << span) - 1));
 }
 
 /* Two of the same cause: the older speaks for both, else the one that comes first by name. */
-static bool speaks_first(const struct incident *a, const struct incident *b)
+static bool speaks_first(const struct incident *left, const struct incident *right)
 {
-	if (!str_eq(a->cause, b->cause))
+	if (!str_eq(left->cause, right->cause))
 		return true;
-	if (a->first_ns != b->first_ns)
-		return a->first_ns < b->first_ns;
+	if (left->first_ns != right->first_ns)
+		return left->first_ns < right->first_ns;
 	/* of one device: the table alone decides */
-	return name_compare(a->device ? a->device : "", b->device ? b->device : "") <= 0;
+	return name_compare(left->device ? left->device : "", right->device ? right->device : "") <=
+		0;
 }
 
-static bool could_explain(const struct ledger *l, const struct story *by, const struct story *s)
+static bool could_explain(
+	const struct ledger *ledger, const struct story *by, const struct story *story)
 {
-	return by && by != s && !str_eq(by->i.parent, s->i.id) && speaks_first(&by->i, &s->i) &&
-		!(by->i.confidence_ratio < s->i.confidence_ratio - FAR_LESS_SURE) &&
-		explains(l->fabric, &by->i, &s->i);
+	return by && by != story && !str_eq(by->i.parent, story->i.id) &&
+		speaks_first(&by->i, &story->i) &&
+		!(by->i.confidence_ratio < story->i.confidence_ratio - FAR_LESS_SURE) &&
+		explains(ledger->fabric, &by->i, &story->i);
 }
 
 /* The story that explains this one: an open one before a pending one, the older before the younger.
  * NULL: it stands for itself. */
-static struct story *explanation(const struct ledger *l, const struct story *s)
+static struct story *ledger_explanation(const struct ledger *ledger, const struct story *story)
 {
 	struct story *best = NULL;
-	for (size_t k = 0; k < l->n_slots; k++) {
-		struct story *by = l->slots[k].story;
-		if (!could_explain(l, by, s) ||
-			(by->i.state == INCIDENT_PENDING && recently(by) == 0))
+	for (size_t k = 0; k < ledger->n_slots; k++) {
+		struct story *by = ledger->slots[k].story;
+		if (!could_explain(ledger, by, story) ||
+			(by->i.state == INCIDENT_PENDING && ledger_recently(by) == 0))
 			continue;
 		const bool open = by->i.state != INCIDENT_PENDING,
 			   best_open = best && best->i.state != INCIDENT_PENDING;
@@ -294,71 +299,72 @@ static struct story *explanation(const struct ledger *l, const struct story *s)
 
 /* May it open now? No while something open explains it (that one tells of it) or something pending
  * may yet do so. */
-static bool stands_alone(struct ledger *l, struct story *s, int64_t t_ns)
+static bool stands_alone(struct ledger *ledger, struct story *story, int64_t t_ns)
 {
-	struct story *by = explanation(l, s);
+	struct story *by = ledger_explanation(ledger, story);
 	if (!by)
 		return true;
 	if (by->i.state == INCIDENT_PENDING)
-		return s->waited++ > by->hold + 1;
-	if (!str_eq(s->folded, by->i.id)) {
-		memcpy(s->folded, by->i.id, sizeof(s->folded));
-		if (story_also(by, s)) {
-			story_note(by, t_ns, "also: %s", s->i.summary ? s->i.summary : s->i.cause);
-			tell(l, by, by->i.state);
+		return story->waited++ > by->hold + 1;
+	if (!str_eq(story->folded, by->i.id)) {
+		memcpy(story->folded, by->i.id, sizeof(story->folded));
+		if (story_also(by, story)) {
+			story_note(by, t_ns, "also: %s",
+				story->i.summary ? story->i.summary : story->i.cause);
+			ledger_tell(ledger, by, by->i.state);
 		}
 	}
 	return false;
 }
 
 /* An open story learns what explains it. */
-static void adopt(struct ledger *l, struct story *s, int64_t t_ns)
+static void ledger_adopt(struct ledger *ledger, struct story *story, int64_t t_ns)
 {
-	struct story *by = s->i.parent ? NULL : explanation(l, s);
+	struct story *by = story->i.parent ? NULL : ledger_explanation(ledger, story);
 	if (!by || by->i.state == INCIDENT_PENDING)
 		return;
-	story_set(&s->i.parent, by->i.parent ? by->i.parent : by->i.id);
-	story_note(s, t_ns, "explained by %s: %s", by->i.id,
+	story_set(&story->i.parent, by->i.parent ? by->i.parent : by->i.id);
+	story_note(story, t_ns, "explained by %s: %s", by->i.id,
 		by->i.summary ? by->i.summary : by->i.cause);
-	if (story_also(by, s)) {
-		story_note(by, t_ns, "explains %s: %s", s->i.id,
-			s->i.summary ? s->i.summary : s->i.cause);
-		tell(l, by, by->i.state);
+	if (story_also(by, story)) {
+		story_note(by, t_ns, "explains %s: %s", story->i.id,
+			story->i.summary ? story->i.summary : story->i.cause);
+		ledger_tell(ledger, by, by->i.state);
 	}
 }
 
-static void take_over(struct ledger *l, struct slot *slot, const struct finding *f)
+static void take_over(struct ledger *ledger, struct slot *slot, const struct finding *finding)
 {
 	struct story *s = slot->story;
 	if (!s) {
-		s = story_new(f);
-		slot_begin(l, slot, s);
-		s->i.first_ns = f->from_ns;
-		s->i.severity = f->severity;
+		s = story_new(finding);
+		slot_begin(ledger, slot, s);
+		s->i.first_ns = finding->from_ns;
+		s->i.severity = finding->severity;
 	}
-	s->hold = f->hold > 0 ? f->hold : 1;
+	s->hold = finding->hold > 0 ? finding->hold : 1;
 	s->i.over++;
 	s->i.windows++;
 	s->i.under = 0;
 	s->recent = s->recent << 1 | 1;
-	s->i.updated_ns = f->to_ns;
-	if (judge_cause(s, f) || !s->described) {
-		story_describe(s, f);
-		s->strength = strength_of(f);
+	s->i.updated_ns = finding->to_ns;
+	if (judge_cause(s, finding) || !s->described) {
+		story_describe(s, finding);
+		s->strength = strength_of(finding);
 	}
-	story_impact(s, l->fabric);
-	cost_over(&s->cost, f);
-	story_price(s, l->fabric);
-	bool risen = f->severity > s->i.severity;
+	story_impact(s, ledger->fabric);
+	cost_over(&s->cost, finding);
+	story_price(s, ledger->fabric);
+	bool risen = finding->severity > s->i.severity;
 	if (risen)
-		s->i.severity = f->severity;
+		s->i.severity = finding->severity;
 
 	switch (s->i.state) {
 	case INCIDENT_PENDING:
-		if (recently(s) < s->hold || !stands_alone(l, s, f->to_ns))
+		if (ledger_recently(s) < s->hold || !stands_alone(ledger, s, finding->to_ns))
 			return;
 		if (s->hold == 1) {
-			change(l, s, INCIDENT_OPEN, f->to_ns,
+			ledger_change(ledger, s, INCIDENT_OPEN, finding->to_ns,
 				s->i.summary ? s->i.summary : s->i.cause);
 		} else {
 			char note[640];
@@ -368,68 +374,72 @@ static void take_over(struct ledger *l, struct slot *slot, const struct finding 
 			else
 				snprintf(note, sizeof(note),
 					"%" PRIu32 " of the last %" PRIu32 " windows: %s",
-					recently(s), span_of(s),
+					ledger_recently(s), span_of(s),
 					s->i.summary ? s->i.summary : s->i.cause);
-			change(l, s, INCIDENT_OPEN, f->to_ns, note);
+			ledger_change(ledger, s, INCIDENT_OPEN, finding->to_ns, note);
 		}
 		return;
-	case INCIDENT_CLEARING: change(l, s, INCIDENT_OPEN, f->to_ns, "it is back"); return;
+	case INCIDENT_CLEARING:
+		ledger_change(ledger, s, INCIDENT_OPEN, finding->to_ns, "it is back");
+		return;
 	case INCIDENT_OPEN:
 		if (risen)
-			story_note(s, f->to_ns, "severity: %s", severity_name(s->i.severity));
-		adopt(l, s, f->to_ns);
-		tell(l, s, INCIDENT_OPEN);
+			story_note(s, finding->to_ns, "severity: %s", severity_name(s->i.severity));
+		ledger_adopt(ledger, s, finding->to_ns);
+		ledger_tell(ledger, s, INCIDENT_OPEN);
 		return;
 	case INCIDENT_CLOSED: break;
 	}
 	assert(!"a closed story keeps no slot");
 }
 
-static void take_under(struct ledger *l, struct slot *slot, const struct finding *f)
+static void take_under(struct ledger *ledger, struct slot *slot, const struct finding *finding)
 {
 	struct story *s = slot->story;
 	if (!s)
 		return;
 	s->recent <<= 1;
 	s->i.under++;
-	s->i.updated_ns = f->to_ns;
+	s->i.updated_ns = finding->to_ns;
 	if (s->i.state == INCIDENT_PENDING) {
 		s->i.over = 0;
-		if (recently(s) == 0) {
-			slot_end(l, slot);
+		if (ledger_recently(s) == 0) {
+			slot_end(ledger, slot);
 			story_free(s);
 		}
 		return;
 	}
 	if (s->i.state == INCIDENT_OPEN)
-		change(l, s, INCIDENT_CLEARING, f->to_ns, "looked for and not there");
+		ledger_change(
+			ledger, s, INCIDENT_CLEARING, finding->to_ns, "looked for and not there");
 	else if (s->i.under < s->hold)
-		tell(l, s, INCIDENT_CLEARING);
+		ledger_tell(ledger, s, INCIDENT_CLEARING);
 	if (s->i.under >= s->hold) {
-		change(l, s, INCIDENT_CLOSED, f->to_ns,
+		ledger_change(ledger, s, INCIDENT_CLOSED, finding->to_ns,
 			"gone for as many windows as it took to open");
-		slot_end(l, slot);
+		slot_end(ledger, slot);
 	}
 }
 
-void ledger_take(struct ledger *l, const struct finding *f)
+void ledger_take(struct ledger *ledger, const struct finding *finding)
 {
-	if (f->verdict != FINDING_OVER && f->verdict != FINDING_UNDER)
+	if (finding->verdict != FINDING_OVER && finding->verdict != FINDING_UNDER)
 		return;
 	/* Most of what is told is that nothing is there, of a subject that has no story: hundreds
 	 * of thousands a window in a large fabric. */
-	const struct watched *w = f->verdict == FINDING_UNDER ? watched_of(l, f->analyzer) : NULL;
-	if (f->verdict == FINDING_UNDER && (!w || w->n == 0))
+	const struct watched *w =
+		finding->verdict == FINDING_UNDER ? watched_of(ledger, finding->analyzer) : NULL;
+	if (finding->verdict == FINDING_UNDER && (!w || w->n == 0))
 		return;
-	struct slot *slot =
-		slot_of(l, f->analyzer, f->device, f->port, f->priority, f->host, f->group);
-	if (f->to_ns <= slot->seen_ns)
+	struct slot *slot = ledger_slot_of(ledger, finding->analyzer, finding->device,
+		finding->port, finding->priority, finding->host, finding->group);
+	if (finding->to_ns <= slot->seen_ns)
 		return;
-	slot->seen_ns = f->to_ns;
-	if (f->verdict == FINDING_OVER)
-		take_over(l, slot, f);
+	slot->seen_ns = finding->to_ns;
+	if (finding->verdict == FINDING_OVER)
+		take_over(ledger, slot, finding);
 	else
-		take_under(l, slot, f);
+		take_under(ledger, slot, finding);
 }
 
 /* ---- what it costs ------------------------------------------------------- */
@@ -440,41 +450,44 @@ struct claimant {
 	struct cost_job *job;
 };
 
-static bool claims(const struct story *s)
+static bool ledger_claims(const struct story *story)
 {
-	return (s->i.state == INCIDENT_OPEN ||
-		       (s->i.state == INCIDENT_PENDING && recently(s) > 0)) &&
-		!s->i.parent && !s->folded[0] && cost_possible(s->i.cause) &&
-		(s->i.severity > SEV_INFO || s->cost.claim_ratio > 0);
+	return (story->i.state == INCIDENT_OPEN ||
+		       (story->i.state == INCIDENT_PENDING && ledger_recently(story) > 0)) &&
+		!story->i.parent && !story->folded[0] && cost_possible(story->i.cause) &&
+		(story->i.severity > SEV_INFO || story->cost.claim_ratio > 0);
 }
 
 /* It says that something is slow, not why: what a story with a reason claims is not its own. */
-static bool is_symptom(const struct story *s)
+static bool is_symptom(const struct story *story)
 {
-	return str_eq(s->i.cause, "unknown") || str_eq(s->i.cause, "straggler") ||
-		str_eq(s->i.cause, "host_slow");
+	return str_eq(story->i.cause, "unknown") || str_eq(story->i.cause, "straggler") ||
+		str_eq(story->i.cause, "host_slow");
 }
 
 /* By what each claims itself when all do, else alike. Where throughput did not fall there is
  * nothing to share. */
-static double share_of(const struct claimant *v, size_t n, const struct claimant *one)
+static double ledger_share_of(
+	const struct claimant *claimants, size_t n, const struct claimant *one)
 {
 	double sum = 0;
 	size_t others = 0;
 	bool all = true, reason = false;
 	for (size_t k = 0; k < n; k++)
-		reason =
-			reason || (v[k].job->fell && claims(v[k].story) && !is_symptom(v[k].story));
+		reason = reason ||
+			(claimants[k].job->fell && ledger_claims(claimants[k].story) &&
+				!is_symptom(claimants[k].story));
 	if (reason && is_symptom(one->story))
 		return 0;
 	for (size_t k = 0; k < n; k++) {
-		if (!v[k].job->fell || !claims(v[k].story) || (reason && is_symptom(v[k].story)))
+		if (!claimants[k].job->fell || !ledger_claims(claimants[k].story) ||
+			(reason && is_symptom(claimants[k].story)))
 			continue;
-		others += v[k].story != one->story;
-		all = all && v[k].story->cost.claim_ratio > 0;
-		sum += v[k].story->cost.claim_ratio;
+		others += claimants[k].story != one->story;
+		all = all && claimants[k].story->cost.claim_ratio > 0;
+		sum += claimants[k].story->cost.claim_ratio;
 	}
-	if (!claims(one->story))
+	if (!ledger_claims(one->story))
 		return one->story->i.state == INCIDENT_CLEARING && !isnan(one->job->share_ratio)
 			? one->job->share_ratio
 			: 0;
@@ -483,31 +496,31 @@ static double share_of(const struct claimant *v, size_t n, const struct claimant
 	return all ? one->story->cost.claim_ratio / sum : 1.0 / (double)(others + 1);
 }
 
-static void take_rate(struct ledger *l, const struct job_rate *r)
+static void take_rate(struct ledger *ledger, const struct job_rate *rate)
 {
-	struct claimant *v = rw_calloc(l->n_slots + 1, sizeof(*v));
+	struct claimant *v = rw_calloc(ledger->n_slots + 1, sizeof(*v));
 	size_t n = 0;
-	for (size_t k = 0; k < l->n_slots; k++) {
-		struct story *s = l->slots[k].story;
+	for (size_t k = 0; k < ledger->n_slots; k++) {
+		struct story *s = ledger->slots[k].story;
 		if (!s || s->folded[0] || !cost_possible(s->i.cause) ||
-			!story_concerns(s, l->fabric, r->job))
+			!story_concerns(s, ledger->fabric, rate->job))
 			continue;
-		v[n] = (struct claimant){s, cost_measure(&s->cost, r, s->i.first_ns)};
+		v[n] = (struct claimant){s, cost_measure(&s->cost, rate, s->i.first_ns)};
 		n += v[n].job != NULL;
 	}
 	for (size_t k = 0; k < n; k++)
-		cost_count(
-			v[k].job, r, share_of(v, n, &v[k]), v[k].story->i.severity == SEV_CRITICAL);
+		cost_count(v[k].job, rate, ledger_share_of(v, n, &v[k]),
+			v[k].story->i.severity == SEV_CRITICAL);
 	free(v);
 }
 
-void ledger_rates(struct ledger *l, const struct job_rate *v, size_t n)
+void ledger_rates(struct ledger *ledger, const struct job_rate *rates, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
-		take_rate(l, &v[k]);
-	for (size_t k = 0; n > 0 && k < l->n_slots; k++) {
-		struct story *s = l->slots[k].story;
-		const int64_t to_ns = v[0].from_ns + (int64_t)v[0].n * v[0].block_ns;
+		take_rate(ledger, &rates[k]);
+	for (size_t k = 0; n > 0 && k < ledger->n_slots; k++) {
+		struct story *s = ledger->slots[k].story;
+		const int64_t to_ns = rates[0].from_ns + (int64_t)rates[0].n * rates[0].block_ns;
 		if (s && to_ns > s->cost.to_ns)
 			s->cost.to_ns = to_ns;
 	}
@@ -515,105 +528,106 @@ void ledger_rates(struct ledger *l, const struct job_rate *v, size_t n)
 
 /* ---- asking -------------------------------------------------------------- */
 
-static int sorted_compare(const void *a, const void *b)
+static int sorted_compare(const void *left, const void *right)
 {
 	return incident_compare(
-		*(const struct incident *const *)a, *(const struct incident *const *)b);
+		*(const struct incident *const *)left, *(const struct incident *const *)right);
 }
 
-size_t ledger_incidents(const struct ledger *l, const struct incident ***ret)
+size_t ledger_incidents(const struct ledger *ledger, const struct incident ***ret)
 {
-	struct ledger *m = (struct ledger *)l; /* the sorted view is a cache, not state */
-	if (m->cap_sorted < l->n_told) {
-		m->cap_sorted = l->cap_told;
+	struct ledger *m = (struct ledger *)ledger; /* the sorted view is a cache, not state */
+	if (m->cap_sorted < ledger->n_told) {
+		m->cap_sorted = ledger->cap_told;
 		m->sorted = rw_realloc(m->sorted, m->cap_sorted * sizeof(*m->sorted));
 	}
-	for (size_t k = 0; k < l->n_told; k++)
-		m->sorted[k] = &l->told[k]->i;
-	if (l->n_told)
-		qsort(m->sorted, l->n_told, sizeof(*m->sorted), sorted_compare);
+	for (size_t k = 0; k < ledger->n_told; k++)
+		m->sorted[k] = &ledger->told[k]->i;
+	if (ledger->n_told)
+		qsort(m->sorted, ledger->n_told, sizeof(*m->sorted), sorted_compare);
 	*ret = m->sorted;
-	return l->n_told;
+	return ledger->n_told;
 }
 
-static struct story *find(const struct ledger *l, const char *id)
+static struct story *ledger_story(const struct ledger *ledger, const char *id)
 {
-	for (size_t k = l->n_told; k-- > 0;) {
-		if (strcasecmp(l->told[k]->i.id, id) == 0)
-			return l->told[k];
+	for (size_t k = ledger->n_told; k-- > 0;) {
+		if (strcasecmp(ledger->told[k]->i.id, id) == 0)
+			return ledger->told[k];
 	}
 	return NULL;
 }
 
-const struct incident *ledger_find(const struct ledger *l, const char *id)
+const struct incident *ledger_find(const struct ledger *ledger, const char *id)
 {
-	const struct story *s = find(l, id);
+	const struct story *s = ledger_story(ledger, id);
 	return s ? &s->i : NULL;
 }
 
 /* ---- what people do ------------------------------------------------------ */
 
 static int act_ack(
-	struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
+	struct ledger *ledger, struct story *story, const char *who, const char *text, int64_t t_ns)
 {
-	story_set(&s->i.acked_by, who);
-	json_object_set_new(s->i.json, "ack_note", text && *text ? json_string(text) : json_null());
-	story_note(s, t_ns, text && *text ? "acknowledged by %s: %s" : "acknowledged by %s", who,
-		text);
+	story_set(&story->i.acked_by, who);
+	json_object_set_new(
+		story->i.json, "ack_note", text && *text ? json_string(text) : json_null());
+	story_note(story, t_ns, text && *text ? "acknowledged by %s: %s" : "acknowledged by %s",
+		who, text);
 	return 0;
 }
 
 static int act_assign(
-	struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
+	struct ledger *ledger, struct story *story, const char *who, const char *text, int64_t t_ns)
 {
-	json_object_set_new(s->i.json, "assigned_to", json_string(text));
-	story_note(s, t_ns, "assigned to %s by %s", text, who);
+	json_object_set_new(story->i.json, "assigned_to", json_string(text));
+	story_note(story, t_ns, "assigned to %s by %s", text, who);
 	return 0;
 }
 
 static int act_note(
-	struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
+	struct ledger *ledger, struct story *story, const char *who, const char *text, int64_t t_ns)
 {
-	story_note(s, t_ns, "%s: %s", who, text);
+	story_note(story, t_ns, "%s: %s", who, text);
 	return 0;
 }
 
 static int act_close(
-	struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
+	struct ledger *ledger, struct story *story, const char *who, const char *text, int64_t t_ns)
 {
 	char note[640];
-	if (s->i.state == INCIDENT_CLOSED)
+	if (story->i.state == INCIDENT_CLOSED)
 		return -EALREADY;
-	for (size_t k = 0; k < l->n_slots; k++)
-		if (l->slots[k].story == s)
-			slot_end(l, &l->slots[k]);
+	for (size_t k = 0; k < ledger->n_slots; k++)
+		if (ledger->slots[k].story == story)
+			slot_end(ledger, &ledger->slots[k]);
 	snprintf(note, sizeof(note), "by %s%s%s", who, text && *text ? ": " : "", text ? text : "");
-	change(l, s, INCIDENT_CLOSED, t_ns, note);
+	ledger_change(ledger, story, INCIDENT_CLOSED, t_ns, note);
 	return 0;
 }
 
 static int act_merge(
-	struct ledger *l, struct story *s, const char *who, const char *text, int64_t t_ns)
+	struct ledger *ledger, struct story *story, const char *who, const char *text, int64_t t_ns)
 {
-	struct story *into = find(l, text);
+	struct story *into = ledger_story(ledger, text);
 	if (!into)
 		return -ENOENT;
-	if (into == s || str_eq(into->i.parent, s->i.id))
+	if (into == story || str_eq(into->i.parent, story->i.id))
 		return -EINVAL;
-	story_set(&s->i.parent, into->i.id);
-	story_note(s, t_ns, "part of %s, says %s", into->i.id, who);
-	story_also(into, s);
-	story_note(into, t_ns, "%s is part of it, says %s", s->i.id, who);
-	tell(l, into, into->i.state);
+	story_set(&story->i.parent, into->i.id);
+	story_note(story, t_ns, "part of %s, says %s", into->i.id, who);
+	story_also(into, story);
+	story_note(into, t_ns, "%s is part of it, says %s", story->i.id, who);
+	ledger_tell(ledger, into, into->i.state);
 	return 0;
 }
 
-int ledger_act(struct ledger *l, const char *id, enum incident_act act, const char *who,
+int ledger_act(struct ledger *ledger, const char *id, enum incident_act act, const char *who,
 	const char *text, int64_t t_ns)
 {
 	static const struct {
-		int (*fn)(struct ledger *l, struct story *s, const char *who, const char *text,
-			int64_t t_ns);
+		int (*fn)(struct ledger *ledger, struct story *story, const char *who,
+			const char *text, int64_t t_ns);
 		bool needs_text;
 	} acts[] = {
 		[ACT_ACK] = {act_ack, false},
@@ -622,70 +636,71 @@ int ledger_act(struct ledger *l, const char *id, enum incident_act act, const ch
 		[ACT_CLOSE] = {act_close, false},
 		[ACT_MERGE] = {act_merge, true},
 	};
-	struct story *s = find(l, id);
+	struct story *s = ledger_story(ledger, id);
 	if (!s)
 		return -ENOENT;
 	if (acts[act].needs_text && (!text || !*text))
 		return -EINVAL;
 	const enum incident_state from = s->i.state;
-	const int r = acts[act].fn(l, s, who, text, t_ns);
+	const int r = acts[act].fn(ledger, s, who, text, t_ns);
 	if (r == 0 && s->i.state == from)
-		tell(l, s, from);
+		ledger_tell(ledger, s, from);
 	return r;
 }
 
 /* ---- starting, reloading, forgetting ------------------------------------- */
 
-static void drop_orphans(struct ledger *l)
+static void drop_orphans(struct ledger *ledger)
 {
-	for (size_t k = 0; k < l->n_slots; k++) {
-		struct story *s = l->slots[k].story;
-		if (!s || !s->i.device || fabric_device(l->fabric, s->i.device))
+	for (size_t k = 0; k < ledger->n_slots; k++) {
+		struct story *s = ledger->slots[k].story;
+		if (!s || !s->i.device || fabric_device(ledger->fabric, s->i.device))
 			continue;
-		slot_end(l, &l->slots[k]);
+		slot_end(ledger, &ledger->slots[k]);
 		if (s->i.state == INCIDENT_PENDING)
 			story_free(s);
 		else
-			change(l, s, INCIDENT_CLOSED, s->i.updated_ns,
+			ledger_change(ledger, s, INCIDENT_CLOSED, s->i.updated_ns,
 				"its device is no longer configured");
 	}
 }
 
-void ledger_reload(struct ledger *l, const struct fabric *f)
+void ledger_reload(struct ledger *ledger, const struct fabric *fabric)
 {
-	l->fabric = f;
-	drop_orphans(l);
+	ledger->fabric = fabric;
+	drop_orphans(ledger);
 }
 
-int ledger_restore(struct ledger *l, const char *json)
+int ledger_restore(struct ledger *ledger, const char *json)
 {
 	struct story *s = story_parse(json);
 	if (!s)
 		return -EINVAL;
-	struct slot *slot = slot_of(
-		l, s->i.analyzer, s->i.device, s->i.port, s->i.priority, s->i.host, s->i.group);
-	if (find(l, s->i.id) || (s->i.state != INCIDENT_CLOSED && slot->story)) {
+	struct slot *slot = ledger_slot_of(ledger, s->i.analyzer, s->i.device, s->i.port,
+		s->i.priority, s->i.host, s->i.group);
+	if (ledger_story(ledger, s->i.id) || (s->i.state != INCIDENT_CLOSED && slot->story)) {
 		story_free(s);
 		return -EEXIST;
 	}
-	add_told(l, s);
+	add_told(ledger, s);
 	if (s->i.updated_ns > slot->seen_ns)
 		slot->seen_ns = s->i.updated_ns;
 	if (s->i.state != INCIDENT_CLOSED) {
-		slot_begin(l, slot, s);
-		drop_orphans(l);
+		slot_begin(ledger, slot, s);
+		drop_orphans(ledger);
 	}
 	return 0;
 }
 
-void ledger_forget(struct ledger *l, int64_t t_ns)
+void ledger_forget(struct ledger *ledger, int64_t t_ns)
 {
 	size_t n = 0;
-	for (size_t k = 0; k < l->n_told; k++) {
-		if (l->told[k]->i.state == INCIDENT_CLOSED && l->told[k]->i.closed_ns < t_ns)
-			story_free(l->told[k]);
+	for (size_t k = 0; k < ledger->n_told; k++) {
+		if (ledger->told[k]->i.state == INCIDENT_CLOSED &&
+			ledger->told[k]->i.closed_ns < t_ns)
+			story_free(ledger->told[k]);
 		else
-			l->told[n++] = l->told[k];
+			ledger->told[n++] = ledger->told[k];
 	}
-	l->n_told = n;
+	ledger->n_told = n;
 }

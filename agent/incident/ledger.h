@@ -43,7 +43,7 @@
 #include "db/model/finding.h"
 
 enum incident_state { INCIDENT_PENDING, INCIDENT_OPEN, INCIDENT_CLEARING, INCIDENT_CLOSED };
-const char *incident_state_name(enum incident_state s);
+const char *incident_state_name(enum incident_state state);
 
 struct incident {
 	char id[9];
@@ -68,22 +68,22 @@ struct incident {
 struct ledger;
 /* @from equals the incident's state when it did not change. Only incidents that reached OPEN are
  * told. */
-typedef void ledger_fn(void *arg, const struct incident *i, enum incident_state from);
-struct ledger *ledger_new(const struct fabric *f, ledger_fn *changed, void *arg);
-void ledger_free(struct ledger *l);
+typedef void ledger_fn(void *arg, const struct incident *incident, enum incident_state from);
+struct ledger *ledger_new(const struct fabric *fabric, ledger_fn *changed, void *arg);
+void ledger_free(struct ledger *ledger);
 /* ledger_reload - judge by another fabric from now on. Incidents whose device it does not have are
  * closed: nobody will speak of them again. */
-void ledger_reload(struct ledger *l, const struct fabric *f);
+void ledger_reload(struct ledger *ledger, const struct fabric *fabric);
 /* ledger_take - findings of one window, in order. A window an incident has already counted (after a
  * restart) is not counted twice. */
-void ledger_take(struct ledger *l, const struct finding *f);
+void ledger_take(struct ledger *ledger, const struct finding *finding);
 /* ledger_rates - what the jobs moved up to now, after the findings of a window: what incidents
  * under way cost is measured by it. */
-void ledger_rates(struct ledger *l, const struct job_rate *v, size_t n);
+void ledger_rates(struct ledger *ledger, const struct job_rate *rates, size_t n);
 /* worst first; all that reached OPEN; lent until the next take */
-size_t ledger_incidents(const struct ledger *l, const struct incident ***ret);
+size_t ledger_incidents(const struct ledger *ledger, const struct incident ***ret);
 /* any case; NULL; lent until the next take */
-const struct incident *ledger_find(const struct ledger *l, const char *id);
+const struct incident *ledger_find(const struct ledger *ledger, const char *id);
 /*
  * ledger_act - what people do to an incident; it stands in the timeline with @who and @t_ns.
  *
@@ -97,7 +97,7 @@ const struct incident *ledger_find(const struct ledger *l, const char *id);
  * merged into itself), -EALREADY (closed already).
  */
 enum incident_act { ACT_ACK, ACT_ASSIGN, ACT_NOTE, ACT_CLOSE, ACT_MERGE };
-int ledger_act(struct ledger *l, const char *id, enum incident_act act, const char *who,
+int ledger_act(struct ledger *ledger, const char *id, enum incident_act act, const char *who,
 	const char *text, int64_t t_ns);
 /* The word of an act (-EINVAL: no such act), and what is wrong when ledger_act() refused. */
 int incident_act_parse(const char *word, enum incident_act *ret);
@@ -107,12 +107,12 @@ const char *incident_act_error(int error);
  * stored JSON; closed ones keep windows that are analysed again from being counted again. -EINVAL,
  * -EEXIST.
  */
-int ledger_restore(struct ledger *l, const char *json);
+int ledger_restore(struct ledger *ledger, const char *json);
 /* ledger_forget - drop incidents closed before @t_ns from memory (the database keeps them). */
-void ledger_forget(struct ledger *l, int64_t t_ns);
+void ledger_forget(struct ledger *ledger, int64_t t_ns);
 
 /* incident_compare - worst first: severity, then money per hour, then confidence, then the older
  * one, then id. For qsort of pointers. */
-int incident_compare(const struct incident *a, const struct incident *b);
+int incident_compare(const struct incident *left, const struct incident *right);
 
 #endif

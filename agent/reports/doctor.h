@@ -15,7 +15,7 @@
  * doing, worst first else. What is not known is null, never 0. NULL on failure with @e filled; the
  * caller owns the result.
  */
-json_t *doctor_document(struct client *x, struct err *e);
+json_t *doctor_document(struct client *client, struct err *e);
 
 /* doctor_remedy - what to do about a target that is down for this reason; the row for reasons
  * nobody foresaw when none fits. */

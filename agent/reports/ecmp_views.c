@@ -39,7 +39,7 @@ const struct view ecmp_groups_view = {
 	.empty = NO_GROUPS,
 };
 
-static void copy(json_t *to, const json_t *from, const char *key)
+static void ecmp_views_copy(json_t *to, const json_t *from, const char *key)
 {
 	json_t *v = json_object_get(from, key);
 	json_object_set(to, key, v ? v : json_null());
@@ -52,7 +52,7 @@ static bool is_tier(const char *group)
 	return strncmp(group, "to:", 3) != 0 && strncmp(group, "lag:", 4) != 0;
 }
 
-static json_t *cell_of(json_t *cells, const char *peer)
+static json_t *ecmp_views_cell_of(json_t *cells, const char *peer)
 {
 	for (size_t i = 0; i < json_array_size(cells); i++)
 		if (str_eq(doc_text(json_array_get(cells, i), "peer"), peer))
@@ -70,7 +70,8 @@ static json_t *cell_of(json_t *cells, const char *peer)
 
 /* Sums of the links per neighbour; the fold's imbalance is over neighbours, weighed by the capacity
  * towards them. */
-static void fold(const json_t *group, json_t *cells, double *ret_mean, double *ret_imbalance)
+static void ecmp_views_fold(
+	const json_t *group, json_t *cells, double *ret_mean, double *ret_imbalance)
 {
 	const json_t *members = json_object_get(group, "members");
 	double rate = 0, speed = 0, max = -1;
@@ -78,7 +79,7 @@ static void fold(const json_t *group, json_t *cells, double *ret_mean, double *r
 	*ret_mean = *ret_imbalance = NAN;
 	for (size_t i = 0; i < json_array_size(members); i++) {
 		const json_t *m = json_array_get(members, i);
-		json_t *c = cell_of(cells, doc_text(m, "peer"));
+		json_t *c = ecmp_views_cell_of(cells, doc_text(m, "peer"));
 		double r = doc_number(m, "rate_bps"), s = doc_number(m, "speed_bps");
 		json_object_set_new(c, "links",
 			json_integer(json_integer_value(json_object_get(c, "links")) + 1));
@@ -122,7 +123,7 @@ json_t *ecmp_heatmap_json(const json_t *doc)
 		"coverage_ratio", "window_s", "verdict"};
 	json_t *out = json_object(), *rows = json_array(), *peers = json_array();
 	for (size_t i = 0; i < rw_countof(top); i++)
-		copy(out, doc, top[i]);
+		ecmp_views_copy(out, doc, top[i]);
 	const json_t *groups = json_object_get(doc, "groups");
 	for (size_t i = 0; i < json_array_size(groups); i++) {
 		const json_t *g = json_array_get(groups, i);
@@ -130,9 +131,9 @@ json_t *ecmp_heatmap_json(const json_t *doc)
 			continue;
 		json_t *row = json_object(), *cells = json_array();
 		double mean, imbalance;
-		fold(g, cells, &mean, &imbalance);
+		ecmp_views_fold(g, cells, &mean, &imbalance);
 		for (size_t k = 0; k < rw_countof(kept); k++)
-			copy(row, g, kept[k]);
+			ecmp_views_copy(row, g, kept[k]);
 		json_object_set_new(row, "utilization_ratio", json_number_or_null(mean));
 		json_object_set_new(row, "imbalance_ratio", json_number_or_null(imbalance));
 		json_object_set(row, "link_imbalance_ratio", json_object_get(g, "imbalance_ratio"));
@@ -163,7 +164,7 @@ static const json_t *find_cell(const json_t *row, const char *peer)
 }
 
 /* A block per eighth of the line, so that the pattern shows before the figures are read. */
-static const char *shade(double ratio)
+static const char *ecmp_views_shade(double ratio)
 {
 	static const char *const blocks[] = {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585",
 		"\u2586", "\u2587", "\u2588"};
@@ -192,12 +193,12 @@ static void heatmap_head(FILE *out, const json_t *doc, const json_t *peers, bool
 }
 
 static void heatmap_text(
-	FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
 	const json_t *rows = json_object_get(doc, "rows"), *peers = json_object_get(doc, "peers");
 	int width = 9;
 	if (!json_array_size(rows)) {
-		fprintf(out, "%s\n", v->empty);
+		fprintf(out, "%s\n", view->empty);
 		return;
 	}
 	for (size_t i = 0; i < json_array_size(peers); i++) {
@@ -222,8 +223,8 @@ static void heatmap_text(
 				fprintf(out, " %*s", width, c ? "?" : ".");
 			else
 				fprintf(out, " %*s%s%s%5.1f%s%s", width - 8 > 0 ? width - 8 : 0, "",
-					shade(u), hot && color ? "\033[1;31m" : "", 100 * u,
-					hot ? "!!" : "  ", hot && color ? "\033[0m" : "");
+					ecmp_views_shade(u), hot && color ? "\033[1;31m" : "",
+					100 * u, hot ? "!!" : "  ", hot && color ? "\033[0m" : "");
 		}
 		snprintf(both, sizeof(both), "%s / %s",
 			doc_pct(chance, sizeof(chance),
@@ -280,7 +281,7 @@ json_t *ecmp_collisions_json(const json_t *doc)
 	static const char *const top[] = {"from", "to", "fabric", "verdict", "warn_ratio"};
 	json_t *out = json_object(), *groups = json_array(), *flat = json_array();
 	for (size_t i = 0; i < rw_countof(top); i++)
-		copy(out, doc, top[i]);
+		ecmp_views_copy(out, doc, top[i]);
 	const json_t *all = json_object_get(doc, "groups");
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *g = json_array_get(all, i), *flows = json_object_get(g, "flows"),
@@ -289,16 +290,16 @@ json_t *ecmp_collisions_json(const json_t *doc)
 			continue;
 		json_t *o = json_object();
 		for (size_t k = 0; k < rw_countof(kept); k++)
-			copy(o, g, kept[k]);
+			ecmp_views_copy(o, g, kept[k]);
 		json_object_set(o, "member", json_object_get(g, "hot_member"));
 		json_object_set_new(o, "peer", json_null());
 		for (size_t k = 0; k < json_array_size(members); k++)
 			if (str_eq(doc_text(json_array_get(members, k), "port"),
 				    doc_text(g, "hot_member"))) {
-				copy(o, json_array_get(members, k), "peer");
-				copy(o, json_array_get(members, k), "speed_bps");
-				copy(o, json_array_get(members, k), "utilization_ratio");
-				copy(o, json_array_get(members, k), "share_ratio");
+				ecmp_views_copy(o, json_array_get(members, k), "peer");
+				ecmp_views_copy(o, json_array_get(members, k), "speed_bps");
+				ecmp_views_copy(o, json_array_get(members, k), "utilization_ratio");
+				ecmp_views_copy(o, json_array_get(members, k), "share_ratio");
 			}
 		json_object_set(o, "flows", json_object_get(g, "flows"));
 		json_array_append_new(groups, o);
@@ -311,7 +312,7 @@ json_t *ecmp_collisions_json(const json_t *doc)
 }
 
 static void collisions_text(
-	FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
 	const json_t *groups = json_object_get(doc, "groups");
 	size_t shown = 0, n = json_array_size(groups);
@@ -342,7 +343,7 @@ static void collisions_text(
 				doc_flow_line(out, json_array_get(flows, k), "  ");
 		}
 	if (!shown)
-		fprintf(out, "%s\n", v->empty);
+		fprintf(out, "%s\n", view->empty);
 }
 
 static const struct column flow_columns[] = {

@@ -15,7 +15,7 @@
 
 /* Where, in one word: "leaf1:Ethernet49", "node-047 (leaf1:Ethernet47 and 7 more)" is for the card;
  * here the nearest to the root. */
-static char *where_of(const json_t *incident)
+static char *incident_view_where_of(const json_t *incident)
 {
 	const json_t *subject = json_object_get(incident, "subject");
 	const char *device = doc_word(subject, "device"), *port = doc_word(subject, "port"),
@@ -37,7 +37,7 @@ static char *where_of(const json_t *incident)
 
 json_t *incident_public(const json_t *incident)
 {
-	rw_cleanup(freep) char *where = where_of(incident);
+	rw_cleanup(freep) char *where = incident_view_where_of(incident);
 	json_t *o = json_copy((json_t *)incident);
 	json_object_del(o, "progress");
 	json_object_set_new(o, "where", json_string(where));
@@ -46,22 +46,22 @@ json_t *incident_public(const json_t *incident)
 
 /* ---- order --------------------------------------------------------------- */
 
-static enum severity severity_of(const json_t *o)
+static enum severity incident_view_severity_of(const json_t *object)
 {
 	for (int k = SEV_CRITICAL; k > SEV_INFO; k--) {
-		if (str_eq(severity_name((enum severity)k), doc_word(o, "severity")))
+		if (str_eq(severity_name((enum severity)k), doc_word(object, "severity")))
 			return (enum severity)k;
 	}
 	return SEV_INFO;
 }
 
-static int worst_first(const void *a, const void *b)
+static int worst_first(const void *left, const void *right)
 {
-	const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
+	const json_t *x = *(json_t *const *)left, *y = *(json_t *const *)right;
 	const json_t *v[2] = {x, y};
 	struct incident i[2] = {0};
 	for (int k = 0; k < 2; k++) {
-		i[k].severity = severity_of(v[k]);
+		i[k].severity = incident_view_severity_of(v[k]);
 		i[k].usd_per_hour = doc_number(v[k], "usd_per_hour");
 		i[k].confidence_ratio = doc_number(v[k], "confidence_ratio");
 		snprintf(i[k].id, sizeof(i[k].id), "%s", doc_word(v[k], "id"));
@@ -96,7 +96,8 @@ static int take_json(void *arg, int n, char *const *values, char *const *names)
 	return 0;
 }
 
-json_t *incidents_load(struct client *x, const struct globals *g, const char *id, struct err *e)
+json_t *incidents_load(
+	struct client *client, const struct globals *globals, const char *id, struct err *e)
 {
 	rw_cleanup(str_done) struct str sql = {0};
 	json_t *v = json_array();
@@ -104,11 +105,11 @@ json_t *incidents_load(struct client *x, const struct globals *g, const char *id
 		"SELECT json FROM incidents WHERE opened_ns IS NOT NULL AND json IS NOT NULL");
 	if (id)
 		str_addf(&sql, " AND lower(id) LIKE lower('%s%%')", id);
-	else if (g->since || g->until || g->around)
+	else if (globals->since || globals->until || globals->around)
 		str_addf(&sql,
 			" AND opened_ns <= %lld AND (closed_ns IS NULL OR closed_ns >= %lld)",
-			(long long)x->to_ns, (long long)x->from_ns);
-	if (series_db_sql(x->db, sql.s, take_json, v, e) != 0) {
+			(long long)client->to_ns, (long long)client->from_ns);
+	if (series_db_sql(client->db, sql.s, take_json, v, e) != 0) {
 		json_decref(v);
 		return NULL;
 	}
@@ -118,23 +119,23 @@ json_t *incidents_load(struct client *x, const struct globals *g, const char *id
 
 /* ---- the card ------------------------------------------------------------ */
 
-static void put_when(FILE *out, const json_t *o)
+static void put_when(FILE *out, const json_t *object)
 {
-	const char *opened = doc_word(o, "opened"), *closed = doc_word(o, "closed"),
-		   *first = doc_word(o, "first");
-	fprintf(out, "when        %s %s %.19sZ", doc_word(o, "state"), *closed ? "from" : "since",
-		*first ? first : opened);
+	const char *opened = doc_word(object, "opened"), *closed = doc_word(object, "closed"),
+		   *first = doc_word(object, "first");
+	fprintf(out, "when        %s %s %.19sZ", doc_word(object, "state"),
+		*closed ? "from" : "since", *first ? first : opened);
 	if (*closed)
 		fprintf(out, " to %.19sZ", closed);
 	fprintf(out, ", raised %.19sZ", opened);
-	const json_t *windows = json_object_get(o, "windows");
+	const json_t *windows = json_object_get(object, "windows");
 	if (json_is_integer(windows))
 		fprintf(out, ", in %lld window%s", (long long)json_integer_value(windows),
 			json_integer_value(windows) == 1 ? "" : "s");
 	fputc('\n', out);
 }
 
-static void put_where(FILE *out, const json_t *o)
+static void put_where(FILE *out, const json_t *object)
 {
 	static const struct {
 		const char *key, *word;
@@ -145,7 +146,7 @@ static void put_where(FILE *out, const json_t *o)
 		{"member", "member "},
 		{"host", "host "},
 	};
-	const json_t *subject = json_object_get(o, "subject");
+	const json_t *subject = json_object_get(object, "subject");
 	const char *before = "where       ";
 	for (size_t k = 0; k < rw_countof(parts); k++) {
 		if (!*doc_word(subject, parts[k].key))
@@ -159,10 +160,11 @@ static void put_where(FILE *out, const json_t *o)
 	fputc('\n', out);
 }
 
-static void put_cost(FILE *out, const json_t *o)
+static void put_cost(FILE *out, const json_t *object)
 {
-	double per_hour = doc_number(o, "usd_per_hour"), total = doc_number(o, "usd_total");
-	long long gpus = (long long)json_integer_value(json_object_get(o, "gpus_affected"));
+	double per_hour = doc_number(object, "usd_per_hour"),
+	       total = doc_number(object, "usd_total");
+	long long gpus = (long long)json_integer_value(json_object_get(object, "gpus_affected"));
 	fprintf(out, "cost        ");
 	if (isnan(per_hour))
 		fprintf(out, "unknown%s\n",
@@ -174,15 +176,16 @@ static void put_cost(FILE *out, const json_t *o)
 
 /* What a job lost since the onset: as a share of wall time, and per step where the length of a step
  * is declared. */
-static void put_loss(FILE *out, const json_t *o, double explained)
+static void put_loss(FILE *out, const json_t *object, double explained)
 {
-	const double lost = doc_number(o, "loss_ratio"), before = doc_number(o, "step_before_s"),
-		     now = doc_number(o, "step_s");
+	const double lost = doc_number(object, "loss_ratio"),
+		     before = doc_number(object, "step_before_s"),
+		     now = doc_number(object, "step_s");
 	if (!(lost > 0))
 		return;
 	fprintf(out, "lost        %.1f %% of wall time of %s since %s, measured at %s", 100 * lost,
-		*doc_word(o, "job") ? doc_word(o, "job") : "all hosts", doc_word(o, "since"),
-		doc_word(o, "measured_at"));
+		*doc_word(object, "job") ? doc_word(object, "job") : "all hosts",
+		doc_word(object, "since"), doc_word(object, "measured_at"));
 	if (!isnan(before) && !isnan(now))
 		fprintf(out, "; %.3g of %.3g ms per step are explained",
 			1e3 * (now - before) * (isnan(explained) ? 0 : explained),
@@ -235,9 +238,9 @@ static void put_roles(FILE *out, const json_t *roles)
 	}
 }
 
-static const char *confidence_word(double v)
+static const char *confidence_word(double value)
 {
-	return isnan(v) ? "unknown" : v >= 0.8 ? "high" : v >= 0.5 ? "medium" : "low";
+	return isnan(value) ? "unknown" : value >= 0.8 ? "high" : value >= 0.5 ? "medium" : "low";
 }
 
 static void put_list(FILE *out, const char *head, const json_t *list)
@@ -283,7 +286,7 @@ static const struct view flow_view = {
 	.empty = "no flows seen",
 };
 
-static void put_evidence(FILE *out, const json_t *doc, bool color, bool header)
+static void incident_view_put_evidence(FILE *out, const json_t *doc, bool color, bool header)
 {
 	json_t *shown = json_deep_copy(json_object_get(doc, "evidence")), *row;
 	size_t k;
@@ -301,7 +304,8 @@ static void put_evidence(FILE *out, const json_t *doc, bool color, bool header)
 	json_decref(list);
 }
 
-static void print_card(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void incident_view_print_card(
+	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
 	const json_t *subject = json_object_get(doc, "subject");
 	double confidence = doc_number(doc, "confidence_ratio"),
@@ -331,7 +335,7 @@ static void print_card(FILE *out, const json_t *doc, const struct view *v, bool 
 	put_list(out, "ruled out", json_object_get(doc, "ruled_out"));
 	put_list(out, "next", json_object_get(doc, "next_steps"));
 	fputc('\n', out);
-	put_evidence(out, doc, color, header);
+	incident_view_put_evidence(out, doc, color, header);
 	if (json_array_size(json_object_get(subject, "flows")) > 0) {
 		fputc('\n', out);
 		report_print(out, subject, &flow_view, FORMAT_TABLE, header, color);
@@ -377,5 +381,5 @@ const struct view incident_card_view = {
 	.rows = NULL,
 	.columns = list_columns,
 	.n_columns = rw_countof(list_columns),
-	.text = print_card,
+	.text = incident_view_print_card,
 };

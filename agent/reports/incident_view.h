@@ -19,7 +19,8 @@ struct globals;
  * was), or those whose id begins with @id, worst first, as they are stored. A new reference; NULL
  * with @e filled.
  */
-json_t *incidents_load(struct client *x, const struct globals *g, const char *id, struct err *e);
+json_t *incidents_load(
+	struct client *client, const struct globals *globals, const char *id, struct err *e);
 
 /* incident_public - a copy without what only the agent needs; a new reference. */
 json_t *incident_public(const json_t *incident);

@@ -20,25 +20,25 @@ int tune_width(FILE *out)
 	return w.ws_col < WIDTH_MIN ? WIDTH_MIN : w.ws_col > WIDTH_MAX ? WIDTH_MAX : w.ws_col;
 }
 
-static size_t columns_of(const char *s, size_t bytes)
+static size_t page_writer_columns_of(const char *text, size_t bytes)
 {
 	size_t n = 0;
 	for (size_t k = 0; k < bytes; k++)
-		n += ((unsigned char)s[k] & 0xc0) != 0x80;
+		n += ((unsigned char)text[k] & 0xc0) != 0x80;
 	return n;
 }
 
 /* @n bytes, control characters as blanks, and what a page would take for a tag or a table written
  * out. */
-static void put(FILE *out, const struct tune_page *p, const char *s, size_t n)
+static void page_writer_put(FILE *out, const struct tune_page *page, const char *text, size_t n)
 {
 	for (size_t k = 0; k < n; k++) {
-		const unsigned char c = (unsigned char)s[k];
+		const unsigned char c = (unsigned char)text[k];
 		if (c < 0x20 || c == 0x7f)
 			fputc(' ', out);
-		else if (p->format == FORMAT_HTML && (c == '<' || c == '>' || c == '&'))
+		else if (page->format == FORMAT_HTML && (c == '<' || c == '>' || c == '&'))
 			fputs(c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;", out);
-		else if (p->format == FORMAT_MD &&
+		else if (page->format == FORMAT_MD &&
 			(c == '|' || c == '*' || c == '_' || c == '<' || c == '`'))
 			fprintf(out, "\\%c", c);
 		else
@@ -46,13 +46,13 @@ static void put(FILE *out, const struct tune_page *p, const char *s, size_t n)
 	}
 }
 
-static void put_all(FILE *out, const struct tune_page *p, const char *s)
+static void put_all(FILE *out, const struct tune_page *page, const char *text)
 {
-	put(out, p, s, strlen(s));
+	page_writer_put(out, page, text, strlen(text));
 }
 
 /* Words from column @at on, further lines from column @indent on. */
-static void put_wrapped(FILE *out, const struct tune_page *p, const char *text, size_t indent)
+static void put_wrapped(FILE *out, const struct tune_page *page, const char *text, size_t indent)
 {
 	size_t at = indent;
 	bool first = true;
@@ -62,15 +62,15 @@ static void put_wrapped(FILE *out, const struct tune_page *p, const char *text, 
 		const size_t n = strcspn(s, " \n\t");
 		if (n == 0)
 			break;
-		const size_t wide = columns_of(s, n);
-		if (!first && at + 1 + wide > (size_t)p->width) {
+		const size_t wide = page_writer_columns_of(s, n);
+		if (!first && at + 1 + wide > (size_t)page->width) {
 			fprintf(out, "\n%*s", (int)indent, "");
 			at = indent;
 			first = true;
 		}
 		if (!first)
 			fputc(' ', out);
-		put(out, p, s, n);
+		page_writer_put(out, page, s, n);
 		at += wide + !first;
 		first = false;
 		s += n;
@@ -78,7 +78,7 @@ static void put_wrapped(FILE *out, const struct tune_page *p, const char *text, 
 	fputc('\n', out);
 }
 
-void page_begin(FILE *out, const struct tune_page *p, const char *title)
+void page_begin(FILE *out, const struct tune_page *page, const char *title)
 {
 	static const char head[] =
 		"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
@@ -101,167 +101,177 @@ void page_begin(FILE *out, const struct tune_page *p, const char *title)
 		"(prefers-color-scheme:dark){body{color:#e3e6ea;background:#15181c}h2{border-color:"
 		"#e3e6ea}dt,th{color:#9aa5b1}td,th{border-color:#333a42}pre{background:#1f242a}}\n"
 		"</style></head><body>\n";
-	if (p->format != FORMAT_HTML)
+	if (page->format != FORMAT_HTML)
 		return;
 	fputs(head, out);
-	put_all(out, p, title);
+	put_all(out, page, title);
 	fputs(style, out);
 }
 
-void page_end(FILE *out, const struct tune_page *p)
+void page_end(FILE *out, const struct tune_page *page)
 {
-	if (p->format == FORMAT_HTML)
+	if (page->format == FORMAT_HTML)
 		fputs("</body></html>\n", out);
 }
 
-void page_heading(FILE *out, const struct tune_page *p, const char *fmt, ...)
+void page_heading(FILE *out, const struct tune_page *page, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (p->format == FORMAT_HTML) {
+	if (page->format == FORMAT_HTML) {
 		fputs("<h2>", out);
-		put_all(out, p, text);
+		put_all(out, page, text);
 		fputs("</h2>\n", out);
-	} else if (p->format == FORMAT_MD) {
+	} else if (page->format == FORMAT_MD) {
 		fputs("## ", out);
-		put_all(out, p, text);
+		put_all(out, page, text);
 		fputs("\n\n", out);
 	} else {
-		fputs(p->color ? "\033[1m" : "", out);
-		put_wrapped(out, p, text, 0);
-		fputs(p->color ? "\033[0m" : "", out);
+		fputs(page->color ? "\033[1m" : "", out);
+		put_wrapped(out, page, text, 0);
+		fputs(page->color ? "\033[0m" : "", out);
 	}
 }
 
-void page_line(FILE *out, const struct tune_page *p, const char *label, const char *text)
+void page_line(FILE *out, const struct tune_page *page, const char *label, const char *text)
 {
 	if (!text || !*text)
 		return;
-	if (p->format == FORMAT_HTML) {
+	if (page->format == FORMAT_HTML) {
 		fputs("<dl><dt>", out);
-		put_all(out, p, label);
+		put_all(out, page, label);
 		fputs("</dt><dd>", out);
-		put_all(out, p, text);
+		put_all(out, page, text);
 		fputs("</dd></dl>\n", out);
-	} else if (p->format == FORMAT_MD) {
+	} else if (page->format == FORMAT_MD) {
 		fprintf(out, *label ? "- **%s**: " : "  %s", label);
-		put_all(out, p, text);
+		put_all(out, page, text);
 		fputc('\n', out);
 	} else {
 		fprintf(out, "%-*s", LABEL, label);
-		put_wrapped(out, p, text, LABEL);
+		put_wrapped(out, page, text, LABEL);
 	}
 }
 
-void page_linef(FILE *out, const struct tune_page *p, const char *label, const char *fmt, ...)
+void page_linef(FILE *out, const struct tune_page *page, const char *label, const char *fmt, ...)
 {
 	char text[2048];
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	page_line(out, p, label, text);
+	page_line(out, page, label, text);
 }
 
-static void table_text(FILE *out, const struct tune_page *p, const char *const *headers, size_t n,
-	const struct page_row *rows, size_t n_rows)
+static void table_text(FILE *out, const struct tune_page *page, const char *const *headers,
+	size_t n, const struct page_row *rows, size_t n_rows)
 {
 	size_t width[PAGE_CELLS] = {0};
 	for (size_t c = 0; c < n; c++) {
-		width[c] = columns_of(headers[c], strlen(headers[c]));
+		width[c] = page_writer_columns_of(headers[c], strlen(headers[c]));
 		for (size_t r = 0; r < n_rows; r++) {
 			const size_t w = rows[r].cell[c]
-				? columns_of(rows[r].cell[c], strlen(rows[r].cell[c]))
+				? page_writer_columns_of(rows[r].cell[c], strlen(rows[r].cell[c]))
 				: 0;
 			width[c] = w > width[c] ? w : width[c];
 		}
 	}
 	for (size_t r = 0; r <= n_rows; r++) {
 		size_t at = 0;
-		fputs(r == 0 && p->color ? "\033[1m" : "", out);
+		fputs(r == 0 && page->color ? "\033[1m" : "", out);
 		for (size_t c = 0; c < n; c++) {
 			const char *cell = r ? rows[r - 1].cell[c] : headers[c];
 			cell = cell ? cell : "";
 			if (c + 1 == n) {
-				put_wrapped(out, p, cell, at);
+				put_wrapped(out, page, cell, at);
 				break;
 			}
-			put_all(out, p, cell);
-			fprintf(out, "%*s", (int)(width[c] - columns_of(cell, strlen(cell)) + 2),
+			put_all(out, page, cell);
+			fprintf(out, "%*s",
+				(int)(width[c] - page_writer_columns_of(cell, strlen(cell)) + 2),
 				"");
 			at += width[c] + 2;
 		}
-		fputs(r == 0 && p->color ? "\033[0m" : "", out);
+		fputs(r == 0 && page->color ? "\033[0m" : "", out);
 	}
 }
 
-static void cells(FILE *out, const struct tune_page *p, const char *const *v, size_t n,
-	const char *before, const char *after)
+static void page_writer_cells(FILE *out, const struct tune_page *page, const char *const *texts,
+	size_t n, const char *before, const char *after)
 {
 	for (size_t c = 0; c < n; c++) {
 		fputs(before, out);
-		put_all(out, p, v[c] ? v[c] : "");
+		put_all(out, page, texts[c] ? texts[c] : "");
 		fputs(after, out);
 	}
 }
 
-void page_table(FILE *out, const struct tune_page *p, const char *const *headers, size_t n,
+void page_table(FILE *out, const struct tune_page *page, const char *const *headers, size_t n,
 	const struct page_row *rows, size_t n_rows)
 {
 	if (n_rows == 0)
 		return;
-	page_gap(out, p);
-	if (p->format == FORMAT_TABLE) {
-		table_text(out, p, headers, n, rows, n_rows);
-	} else if (p->format == FORMAT_MD) {
-		cells(out, p, headers, n, "| ", " ");
+	page_gap(out, page);
+	if (page->format == FORMAT_TABLE) {
+		table_text(out, page, headers, n, rows, n_rows);
+	} else if (page->format == FORMAT_MD) {
+		page_writer_cells(out, page, headers, n, "| ", " ");
 		fputs("|\n", out);
 		for (size_t c = 0; c < n; c++)
 			fputs("|---", out);
 		fputs("|\n", out);
 		for (size_t r = 0; r < n_rows; r++) {
-			cells(out, p, (const char *const *)rows[r].cell, n, "| ", " ");
+			page_writer_cells(
+				out, page, (const char *const *)rows[r].cell, n, "| ", " ");
 			fputs("|\n", out);
 		}
 	} else {
 		fputs("<table><thead><tr>", out);
-		cells(out, p, headers, n, "<th>", "</th>");
+		page_writer_cells(out, page, headers, n, "<th>", "</th>");
 		fputs("</tr></thead><tbody>\n", out);
 		for (size_t r = 0; r < n_rows; r++) {
 			fputs("<tr>", out);
-			cells(out, p, (const char *const *)rows[r].cell, n, "<td>", "</td>");
+			page_writer_cells(
+				out, page, (const char *const *)rows[r].cell, n, "<td>", "</td>");
 			fputs("</tr>\n", out);
 		}
 		fputs("</tbody></table>\n", out);
 	}
 }
 
-void page_code(FILE *out, const struct tune_page *p, const char *label, const char *text)
+void page_code(FILE *out, const struct tune_page *page, const char *label, const char *text)
 {
 	if (!text || !*text)
 		return;
-	page_line(out, p, label, p->format == FORMAT_TABLE ? NULL : " ");
-	fputs(p->format == FORMAT_HTML ? "<pre>" : p->format == FORMAT_MD ? "\n```\n" : "", out);
+	page_line(out, page, label, page->format == FORMAT_TABLE ? NULL : " ");
+	fputs(page->format == FORMAT_HTML           ? "<pre>"
+			: page->format == FORMAT_MD ? "\n```\n"
+						    : "",
+		out);
 	const struct tune_page raw = {
-		.format = p->format == FORMAT_MD ? FORMAT_TABLE : p->format, .width = p->width};
+		.format = page->format == FORMAT_MD ? FORMAT_TABLE : page->format,
+		.width = page->width};
 	bool first = true;
 	for (const char *s = text; *s;) {
 		const size_t n = strcspn(s, "\n");
-		if (p->format == FORMAT_TABLE)
+		if (page->format == FORMAT_TABLE)
 			fprintf(out, "%-*s", LABEL, first ? label : "");
-		put(out, &raw, s, n);
+		page_writer_put(out, &raw, s, n);
 		fputc('\n', out);
 		s += n + (s[n] == '\n');
 		first = false;
 	}
-	fputs(p->format == FORMAT_HTML ? "</pre>\n" : p->format == FORMAT_MD ? "```\n\n" : "", out);
+	fputs(page->format == FORMAT_HTML           ? "</pre>\n"
+			: page->format == FORMAT_MD ? "```\n\n"
+						    : "",
+		out);
 }
 
-void page_gap(FILE *out, const struct tune_page *p)
+void page_gap(FILE *out, const struct tune_page *page)
 {
-	if (p->format != FORMAT_HTML)
+	if (page->format != FORMAT_HTML)
 		fputc('\n', out);
 }

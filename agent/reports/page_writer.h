@@ -16,19 +16,19 @@ struct page_row {
 	char *cell[PAGE_CELLS];
 }; /* owned by the caller; NULL ends the row */
 
-void page_begin(FILE *out, const struct tune_page *p, const char *title);
-void page_end(FILE *out, const struct tune_page *p);
-void page_heading(FILE *out, const struct tune_page *p, const char *fmt, ...)
+void page_begin(FILE *out, const struct tune_page *page, const char *title);
+void page_end(FILE *out, const struct tune_page *page);
+void page_heading(FILE *out, const struct tune_page *page, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* A label and a paragraph beside it; an empty text prints nothing. */
-void page_line(FILE *out, const struct tune_page *p, const char *label, const char *text);
-void page_linef(FILE *out, const struct tune_page *p, const char *label, const char *fmt, ...)
+void page_line(FILE *out, const struct tune_page *page, const char *label, const char *text);
+void page_linef(FILE *out, const struct tune_page *page, const char *label, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /* @n_columns headers; the last column takes what is left of the width and is wrapped. */
-void page_table(FILE *out, const struct tune_page *p, const char *const *headers, size_t n_columns,
-	const struct page_row *rows, size_t n_rows);
+void page_table(FILE *out, const struct tune_page *page, const char *const *headers,
+	size_t n_columns, const struct page_row *rows, size_t n_rows);
 /* Text that is typed as it stands. */
-void page_code(FILE *out, const struct tune_page *p, const char *label, const char *text);
-void page_gap(FILE *out, const struct tune_page *p);
+void page_code(FILE *out, const struct tune_page *page, const char *label, const char *text);
+void page_gap(FILE *out, const struct tune_page *page);
 
 #endif

@@ -10,17 +10,17 @@
 #include "agent/base/str.h"
 #include "agent/reports/spine_text.h"
 
-static bool truth(const json_t *o, const char *key)
+static bool pause_views_truth(const json_t *object, const char *key)
 {
-	return json_is_true(json_object_get(o, key));
+	return json_is_true(json_object_get(object, key));
 }
-static long long count(const json_t *o, const char *key)
+static long long pause_views_count(const json_t *object, const char *key)
 {
-	return (long long)json_integer_value(json_object_get(o, key));
+	return (long long)json_integer_value(json_object_get(object, key));
 }
 
 /* Pause as ms a second: what people compare; a bound is printed as one. */
-static const char *level(char *buf, size_t size, double lo, double hi, bool measured)
+static const char *pause_views_level(char *buf, size_t size, double lo, double hi, bool measured)
 {
 	if (isnan(hi))
 		snprintf(buf, size, "-");
@@ -41,83 +41,90 @@ static const char *clock_part(const char *time)
 /* ---- tree ---------------------------------------------------------------- */
 
 /* "Ethernet49", "Ethernet49 +15": all of them only in the other formats. */
-static void ports_text(struct str *b, const json_t *edge)
+static void ports_text(struct str *out, const json_t *edge)
 {
 	const json_t *ports = json_object_get(edge, "ports");
 	const size_t n = json_array_size(ports);
 	if (n)
-		str_addf(b, " %s", json_string_value(json_array_get(ports, 0)));
+		str_addf(out, " %s", json_string_value(json_array_get(ports, 0)));
 	if (n > 1)
-		str_addf(b, " +%zu", n - 1);
+		str_addf(out, " +%zu", n - 1);
 }
 
-static void edge_line(FILE *out, const json_t *e)
+static void edge_line(FILE *out, const json_t *edge)
 {
 	char most[48], least[48];
 	rw_cleanup(str_done) struct str line = {0};
-	for (long long d = 0; d < count(e, "depth"); d++)
+	for (long long d = 0; d < pause_views_count(edge, "depth"); d++)
 		str_add(&line, d ? " |  " : " ");
-	const json_t *victims = json_object_get(e, "victims");
-	const double lo = doc_number(e, "lo_ratio"), hi = doc_number(e, "hi_ratio"),
-		     from = doc_number(e, "least_ratio");
-	level(most, sizeof(most), lo, hi, truth(e, "measured"));
+	const json_t *victims = json_object_get(edge, "victims");
+	const double lo = doc_number(edge, "lo_ratio"), hi = doc_number(edge, "hi_ratio"),
+		     from = doc_number(edge, "least_ratio");
+	pause_views_level(most, sizeof(most), lo, hi, pause_views_truth(edge, "measured"));
 	if (json_is_integer(victims)) {
 		const long long n = (long long)json_integer_value(victims);
 		str_addf(&line, "+- %lld host%s <-- %s", n, n == 1 ? "" : "s",
-			doc_text(e, "paused_by"));
+			doc_text(edge, "paused_by"));
 	} else {
-		str_addf(&line, "+- %s", doc_text(e, "waits"));
-		ports_text(&line, e);
-		str_addf(&line, " <-- %s", doc_text(e, "paused_by"));
+		str_addf(&line, "+- %s", doc_text(edge, "waits"));
+		ports_text(&line, edge);
+		str_addf(&line, " <-- %s", doc_text(edge, "paused_by"));
 	}
 	fprintf(out, "%-52s %s ", line.s, json_is_integer(victims) ? "tx" : "rx");
-	if (from < 0.9 * (truth(e, "measured") ? lo : hi))
-		fprintf(out, "%s .. ", level(least, sizeof(least), from, from, true));
+	if (from < 0.9 * (pause_views_truth(edge, "measured") ? lo : hi))
+		fprintf(out, "%s .. ", pause_views_level(least, sizeof(least), from, from, true));
 	fprintf(out, "%s%s  %s\n", most, json_is_integer(victims) ? "  victims" : "",
-		doc_text(e, "confidence"));
+		doc_text(edge, "confidence"));
 }
 
-static void root_lines(FILE *out, const json_t *t)
+static void root_lines(FILE *out, const json_t *root)
 {
-	const bool host = str_eq(doc_text(t, "origin"), "host");
-	const double load = doc_number(t, "utilization_ratio");
+	const bool host = str_eq(doc_text(root, "origin"), "host");
+	const double load = doc_number(root, "utilization_ratio");
 	char most[48], at[32] = "load of its port unknown";
 	if (!isnan(load))
 		snprintf(at, sizeof(at), "its port at %.0f %% util", 100 * load);
-	fprintf(out, "ROOT %s %s:%s, priority %lld", host ? doc_text(t, "host") : "queue of",
-		doc_text(t, "device"), doc_text(t, "port"), count(t, "priority"));
+	fprintf(out, "ROOT %s %s:%s, priority %lld", host ? doc_text(root, "host") : "queue of",
+		doc_text(root, "device"), doc_text(root, "port"),
+		pause_views_count(root, "priority"));
 	if (host)
 		fprintf(out, " (its NIC paused us %s, %s)",
-			level(most, sizeof(most), doc_number(t, "level_lo_ratio"),
-				doc_number(t, "level_hi_ratio"), truth(t, "measured")),
+			pause_views_level(most, sizeof(most), doc_number(root, "level_lo_ratio"),
+				doc_number(root, "level_hi_ratio"),
+				pause_views_truth(root, "measured")),
 			at);
 	else
 		fprintf(out, "%s%s (bytes pile up here, it is not paused as much itself; %s)",
-			json_is_null(json_object_get(t, "host")) ? "" : " to ",
-			json_is_null(json_object_get(t, "host")) ? "" : doc_text(t, "host"), at);
-	fprintf(out, "  conf %s\n", doc_text(t, "confidence"));
-	const json_t *edges = json_object_get(t, "edges");
+			json_is_null(json_object_get(root, "host")) ? "" : " to ",
+			json_is_null(json_object_get(root, "host")) ? "" : doc_text(root, "host"),
+			at);
+	fprintf(out, "  conf %s\n", doc_text(root, "confidence"));
+	const json_t *edges = json_object_get(root, "edges");
 	for (size_t i = 0; i < json_array_size(edges); i++)
 		edge_line(out, json_array_get(edges, i));
 	fprintf(out,
 		"LEVEL %s, %lld switch%s and %lld host%s wait; %.0f %% of the pressure of this "
 		"tree%s\n",
-		doc_text(t, "level"), count(t, "switches"), count(t, "switches") == 1 ? "" : "es",
-		count(t, "hosts"), count(t, "hosts") == 1 ? "" : "s",
-		100 * doc_number(t, "share_ratio"),
-		truth(t, "clear") ? "" : ", next cause too near: not accepted as the origin");
+		doc_text(root, "level"), pause_views_count(root, "switches"),
+		pause_views_count(root, "switches") == 1 ? "" : "es",
+		pause_views_count(root, "hosts"), pause_views_count(root, "hosts") == 1 ? "" : "s",
+		100 * doc_number(root, "share_ratio"),
+		pause_views_truth(root, "clear")
+			? ""
+			: ", next cause too near: not accepted as the origin");
 	if (host) {
-		const double paused = truth(t, "measured") ? doc_number(t, "level_lo_ratio")
-							   : doc_number(t, "level_hi_ratio");
+		const double paused = pause_views_truth(root, "measured")
+			? doc_number(root, "level_lo_ratio")
+			: doc_number(root, "level_hi_ratio");
 		fprintf(out,
 			"CONTAIN drain %s or shut %s:%s (shutting one rail port usually aborts the "
 			"whole job); the PFC watchdog %s (%s%.0f %% paused, needs > 99 %% and no "
 			"traffic)\n",
-			json_is_null(json_object_get(t, "host")) ? "what is behind it"
-								 : doc_text(t, "host"),
-			doc_text(t, "device"), doc_text(t, "port"),
+			json_is_null(json_object_get(root, "host")) ? "what is behind it"
+								    : doc_text(root, "host"),
+			doc_text(root, "device"), doc_text(root, "port"),
 			paused > 0.99 && load < 0.001 ? "would fire if it is on" : "would not fire",
-			truth(t, "measured") ? "" : "at most ", 100 * paused);
+			pause_views_truth(root, "measured") ? "" : "at most ", 100 * paused);
 	}
 	fputc('\n', out);
 }
@@ -126,7 +133,8 @@ static void root_lines(FILE *out, const json_t *t)
 	"no pause counter of this stretch has ever moved, and no setting says that PFC is on: "    \
 	"nothing can be said"
 
-static void tree_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void tree_text(
+	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
 	const json_t *trees = json_object_get(doc, "trees"),
 		     *cycles = json_object_get(doc, "cycles");
@@ -144,20 +152,22 @@ static void tree_text(FILE *out, const json_t *doc, const struct view *v, bool c
 		root_lines(out, json_array_get(trees, i));
 	if (!json_array_size(trees) && !json_array_size(cycles))
 		fprintf(out, "%s\n",
-			!truth(doc, "observable")       ? UNSEEN
-				: count(doc, "waiting") ? "no origin found for what waits"
-							: v->empty);
+			!pause_views_truth(doc, "observable") ? UNSEEN
+				: pause_views_count(doc, "waiting")
+				? "no origin found for what waits"
+				: view->empty);
 	for (size_t i = 0; i < json_array_size(cycles); i++) {
 		const json_t *c = json_array_get(cycles, i), *ports = json_object_get(c, "ports");
-		fprintf(out, "CYCLE priority %lld: ", count(c, "priority"));
+		fprintf(out, "CYCLE priority %lld: ", pause_views_count(c, "priority"));
 		for (size_t k = 0; k < json_array_size(ports); k++)
 			fprintf(out, "%s > ", json_string_value(json_array_get(ports, k)));
 		fprintf(out, "%s: %s\n", json_string_value(json_array_get(ports, 0)),
-			truth(c, "still") ? "nothing moves, a deadlock"
-					  : "whether anything moves is not counted everywhere");
+			pause_views_truth(c, "still")
+				? "nothing moves, a deadlock"
+				: "whether anything moves is not counted everywhere");
 	}
 	fprintf(out, "CYCLE CHECK  %s in %lld edges",
-		json_array_size(cycles) ? "a ring" : "no cycle", count(doc, "waiting"));
+		json_array_size(cycles) ? "a ring" : "no cycle", pause_views_count(doc, "waiting"));
 	const json_t *drops = json_object_get(doc, "lossless_drops"),
 		     *dog = json_object_get(doc, "watchdog_events");
 	fprintf(out, "; lossless drops: %s", json_is_null(drops) ? "not counted" : "");
@@ -214,9 +224,11 @@ static const struct view port_rows = {.rows = "ports",
 	.n_columns = rw_countof(port_columns),
 	.empty = "no port is paused or pauses in this stretch"};
 
-static void pause_table(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void pause_table(
+	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
-	if (!json_array_size(json_object_get(doc, "ports")) && !truth(doc, "observable"))
+	if (!json_array_size(json_object_get(doc, "ports")) &&
+		!pause_views_truth(doc, "observable"))
 		fprintf(out, "%s\n", UNSEEN);
 	else
 		report_print(out, doc, &port_rows, FORMAT_TABLE, header, color);

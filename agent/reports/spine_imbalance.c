@@ -59,173 +59,179 @@ struct spine_imbalance {
 	bool speeds_known;
 };
 
-struct spine_imbalance *spine_imbalance_new(const struct spine_options *o)
+struct spine_imbalance *spine_imbalance_new(const struct spine_options *options)
 {
 	struct spine_imbalance *s = rw_calloc(1, sizeof(*s));
-	s->o = *o;
+	s->o = *options;
 	s->window_ns = INT64_MIN;
 	if (!s->o.hold)
 		s->o.hold = 1;
 	return s;
 }
 
-void spine_imbalance_free(struct spine_imbalance *s)
+void spine_imbalance_free(struct spine_imbalance *imbalance)
 {
-	if (!s)
+	if (!imbalance)
 		return;
-	for (size_t i = 0; i < s->n_groups; i++) {
-		free(s->groups[i].members);
-		free(s->groups[i].ring);
-		free((char *)s->groups[i].flows_note);
+	for (size_t i = 0; i < imbalance->n_groups; i++) {
+		free(imbalance->groups[i].members);
+		free(imbalance->groups[i].ring);
+		free((char *)imbalance->groups[i].flows_note);
 	}
-	free(s->groups);
-	free(s);
+	free(imbalance->groups);
+	free(imbalance);
 }
 
-void spine_imbalance_freep(struct spine_imbalance **s)
+void spine_imbalance_freep(struct spine_imbalance **imbalance)
 {
-	spine_imbalance_free(*s);
+	spine_imbalance_free(*imbalance);
 }
 
 /* Each window brings the groups in the same order, so the next one is nearly always the one after
  * the last. */
-static struct group_sum *group_of(struct spine_imbalance *s, const struct ecmp_measure *m)
+static struct group_sum *spine_imbalance_group_of(
+	struct spine_imbalance *imbalance, const struct ecmp_measure *measure)
 {
-	for (size_t i = 0; i < s->n_groups; i++) {
-		size_t k = (s->cursor + i) % s->n_groups;
-		if (str_eq(s->groups[k].device, m->device) &&
-			str_eq(s->groups[k].group, m->group)) {
-			s->cursor = k + 1;
-			s->last = k;
-			return &s->groups[k];
+	for (size_t i = 0; i < imbalance->n_groups; i++) {
+		size_t k = (imbalance->cursor + i) % imbalance->n_groups;
+		if (str_eq(imbalance->groups[k].device, measure->device) &&
+			str_eq(imbalance->groups[k].group, measure->group)) {
+			imbalance->cursor = k + 1;
+			imbalance->last = k;
+			return &imbalance->groups[k];
 		}
 	}
-	rw_grow(s->groups, s->n_groups, s->cap);
-	struct group_sum *g = &s->groups[s->n_groups];
-	*g = (struct group_sum){.device = m->device,
-		.group = m->group,
-		.n_members = m->n_members,
+	rw_grow(imbalance->groups, imbalance->n_groups, imbalance->cap);
+	struct group_sum *g = &imbalance->groups[imbalance->n_groups];
+	*g = (struct group_sum){.device = measure->device,
+		.group = measure->group,
+		.n_members = measure->n_members,
 		.worst = NAN,
 		.sustained = NAN};
-	g->members = rw_calloc(m->n_members, sizeof(*g->members));
-	g->ring = rw_calloc(s->o.hold, sizeof(*g->ring));
-	for (size_t i = 0; i < m->n_members; i++)
-		g->members[i] = (struct member_sum){.port = m->members[i].port,
-			.peer = m->members[i].peer ? m->members[i].peer : ""};
-	s->last = s->n_groups++;
-	s->cursor = s->n_groups;
+	g->members = rw_calloc(measure->n_members, sizeof(*g->members));
+	g->ring = rw_calloc(imbalance->o.hold, sizeof(*g->ring));
+	for (size_t i = 0; i < measure->n_members; i++)
+		g->members[i] = (struct member_sum){.port = measure->members[i].port,
+			.peer = measure->members[i].peer ? measure->members[i].peer : ""};
+	imbalance->last = imbalance->n_groups++;
+	imbalance->cursor = imbalance->n_groups;
 	return g;
 }
 
-static void add_members(struct group_sum *g, const struct ecmp_measure *m)
+static void add_members(struct group_sum *group, const struct ecmp_measure *measure)
 {
-	for (size_t i = 0; i < m->n_members && i < g->n_members; i++) {
-		const struct ecmp_member *e = &m->members[i];
+	for (size_t i = 0; i < measure->n_members && i < group->n_members; i++) {
+		const struct ecmp_member *e = &measure->members[i];
 		if (e->link != ECMP_LINK_UP)
 			continue;
-		g->members[i].octets += e->octets;
-		g->members[i].rate_sum += e->rate_bps;
-		g->members[i].up++;
+		group->members[i].octets += e->octets;
+		group->members[i].rate_sum += e->rate_bps;
+		group->members[i].up++;
 		if (e->speed_bps)
-			g->members[i].speed_bps = e->speed_bps;
+			group->members[i].speed_bps = e->speed_bps;
 	}
 }
 
-static void add_chance(struct group_sum *g, const struct ecmp_measure *m)
+static void add_chance(struct group_sum *group, const struct ecmp_measure *measure)
 {
-	if (!isnan(m->n_eff)) {
-		g->flows_sum += m->n_eff;
-		g->n_flows_known++;
-	} else if (m->flows_note && !g->flows_note) {
-		g->flows_note = rw_strdup(m->flows_note);
+	if (!isnan(measure->n_eff)) {
+		group->flows_sum += measure->n_eff;
+		group->n_flows_known++;
+	} else if (measure->flows_note && !group->flows_note) {
+		group->flows_note = rw_strdup(measure->flows_note);
 	}
-	if (!isnan(m->expected_ratio)) {
-		g->expected_sum += m->expected_ratio;
-		g->p95_sum += m->expected_p95_ratio;
-		g->p999_sum += m->expected_p999_ratio;
-		g->n_chance++;
+	if (!isnan(measure->expected_ratio)) {
+		group->expected_sum += measure->expected_ratio;
+		group->p95_sum += measure->expected_p95_ratio;
+		group->p999_sum += measure->expected_p999_ratio;
+		group->n_chance++;
 	}
 }
 
 /* The least of the last `hold` busy windows; of all, when there are fewer. */
-static void add_sustained(struct spine_imbalance *s, struct group_sum *g, double imbalance)
+static void add_sustained(
+	struct spine_imbalance *spine_imbalance, struct group_sum *group, double imbalance)
 {
-	g->ring[(g->windows - 1) % s->o.hold] = imbalance;
-	uint64_t n = g->windows < s->o.hold ? g->windows : s->o.hold;
+	group->ring[(group->windows - 1) % spine_imbalance->o.hold] = imbalance;
+	uint64_t n =
+		group->windows < spine_imbalance->o.hold ? group->windows : spine_imbalance->o.hold;
 	double least = INFINITY;
 	for (uint64_t i = 0; i < n; i++)
-		least = fmin(least, g->ring[i]);
-	if (g->windows <= s->o.hold)
-		g->sustained = least;
+		least = fmin(least, group->ring[i]);
+	if (group->windows <= spine_imbalance->o.hold)
+		group->sustained = least;
 	else
-		g->sustained = fmax(g->sustained, least);
+		group->sustained = fmax(group->sustained, least);
 }
 
-static void add_over(struct spine_imbalance *s, struct group_sum *g, const struct ecmp_measure *m)
+static void spine_imbalance_add_over(struct spine_imbalance *imbalance, struct group_sum *group,
+	const struct ecmp_measure *measure)
 {
-	g->over++;
-	g->verdicts[m->verdict]++;
-	if (m->hot < g->n_members)
-		g->members[m->hot].hot_over++;
-	if (!g->last_over)
-		g->since_ns = m->from_ns;
-	double loss = m->members[m->hot].utilization_ratio - m->load_ratio;
+	group->over++;
+	group->verdicts[measure->verdict]++;
+	if (measure->hot < group->n_members)
+		group->members[measure->hot].hot_over++;
+	if (!group->last_over)
+		group->since_ns = measure->from_ns;
+	double loss = measure->members[measure->hot].utilization_ratio - measure->load_ratio;
 	if (isnan(loss) || loss <= 0)
 		return;
-	double loss_s = fmin(loss, 1) * (double)(m->to_ns - m->from_ns) / (double)NS_PER_S;
-	g->loss_sum_s += loss_s;
-	if (loss_s > s->window_loss_s) {
-		s->loss_s += loss_s - s->window_loss_s;
-		s->window_loss_s = loss_s;
+	double loss_s =
+		fmin(loss, 1) * (double)(measure->to_ns - measure->from_ns) / (double)NS_PER_S;
+	group->loss_sum_s += loss_s;
+	if (loss_s > imbalance->window_loss_s) {
+		imbalance->loss_s += loss_s - imbalance->window_loss_s;
+		imbalance->window_loss_s = loss_s;
 	}
 }
 
-bool spine_imbalance_add(struct spine_imbalance *s, const struct ecmp_measure *m)
+bool spine_imbalance_add(struct spine_imbalance *imbalance, const struct ecmp_measure *measure)
 {
-	if (m->from_ns != s->window_ns) {
-		s->window_ns = m->from_ns;
-		s->window_loss_s = 0;
+	if (measure->from_ns != imbalance->window_ns) {
+		imbalance->window_ns = measure->from_ns;
+		imbalance->window_loss_s = 0;
 	}
-	struct group_sum *g = group_of(s, m);
-	for (size_t i = 0; i < m->n_members && i < g->n_members; i++)
-		g->members[i].link = m->members[i].link;
-	if (!isnan(m->coverage_ratio)) {
-		g->coverage_sum += m->coverage_ratio;
+	struct group_sum *g = spine_imbalance_group_of(imbalance, measure);
+	for (size_t i = 0; i < measure->n_members && i < g->n_members; i++)
+		g->members[i].link = measure->members[i].link;
+	if (!isnan(measure->coverage_ratio)) {
+		g->coverage_sum += measure->coverage_ratio;
 		g->n_covered++;
 	}
-	g->unknown_last = m->verdict == ECMP_UNKNOWN ? g->unknown_last + 1 : 0;
-	g->unknown += m->verdict == ECMP_UNKNOWN;
-	g->idle += m->verdict == ECMP_IDLE;
-	g->down += m->n_down > 0;
-	if (m->verdict == ECMP_UNKNOWN || m->verdict == ECMP_IDLE)
+	g->unknown_last = measure->verdict == ECMP_UNKNOWN ? g->unknown_last + 1 : 0;
+	g->unknown += measure->verdict == ECMP_UNKNOWN;
+	g->idle += measure->verdict == ECMP_IDLE;
+	g->down += measure->n_down > 0;
+	if (measure->verdict == ECMP_UNKNOWN || measure->verdict == ECMP_IDLE)
 		return false;
 
 	g->windows++;
-	g->equal_weights = m->equal_weights;
-	g->hashed = m->hashed;
-	s->speeds_known = s->speeds_known || !m->equal_weights;
-	g->load_sum += isnan(m->load_ratio) ? 0 : m->load_ratio;
-	add_members(g, m);
-	add_chance(g, m);
-	add_sustained(s, g, m->imbalance_ratio);
-	bool over = m->verdict > ECMP_EVEN;
+	g->equal_weights = measure->equal_weights;
+	g->hashed = measure->hashed;
+	imbalance->speeds_known = imbalance->speeds_known || !measure->equal_weights;
+	g->load_sum += isnan(measure->load_ratio) ? 0 : measure->load_ratio;
+	add_members(g, measure);
+	add_chance(g, measure);
+	add_sustained(imbalance, g, measure->imbalance_ratio);
+	bool over = measure->verdict > ECMP_EVEN;
 	if (over)
-		add_over(s, g, m);
+		spine_imbalance_add_over(imbalance, g, measure);
 	g->last_over = over;
-	if (!isnan(g->worst) && m->imbalance_ratio <= g->worst)
+	if (!isnan(g->worst) && measure->imbalance_ratio <= g->worst)
 		return false;
-	g->worst = m->imbalance_ratio;
-	g->worst_ns = m->to_ns;
-	g->worst_hot = m->hot;
-	g->packets = m->packets;
-	g->sampling = m->sampling;
+	g->worst = measure->imbalance_ratio;
+	g->worst_ns = measure->to_ns;
+	g->worst_hot = measure->hot;
+	g->packets = measure->packets;
+	g->sampling = measure->sampling;
 	g->n_flows = 0;
 	return true;
 }
 
-void spine_imbalance_flows(struct spine_imbalance *s, const struct finding_flow *flows, size_t n)
+void spine_imbalance_flows(
+	struct spine_imbalance *imbalance, const struct finding_flow *flows, size_t n)
 {
-	struct group_sum *g = &s->groups[s->last];
+	struct group_sum *g = &imbalance->groups[imbalance->last];
 	g->n_flows = n < FLOWS_KEPT ? n : FLOWS_KEPT;
 	if (g->n_flows)
 		memcpy(g->flows, flows, g->n_flows * sizeof(*flows));
@@ -237,32 +243,32 @@ struct spread {
 	double imbalance, max_minus_min, cov, jain, weight, rate;
 };
 
-static double weight_of(const struct group_sum *g, const struct member_sum *m)
+static double weight_of(const struct group_sum *group, const struct member_sum *member)
 {
-	return g->equal_weights ? 1 : (double)m->speed_bps;
+	return group->equal_weights ? 1 : (double)member->speed_bps;
 }
 
-static double rate_of(const struct member_sum *m)
+static double rate_of(const struct member_sum *member)
 {
-	return m->up ? m->rate_sum / (double)m->up : 0;
+	return member->up ? member->rate_sum / (double)member->up : 0;
 }
 
-static struct spread spread_of(const struct group_sum *g)
+static struct spread spine_imbalance_spread_of(const struct group_sum *group)
 {
 	struct spread r = {.imbalance = NAN, .max_minus_min = NAN, .cov = NAN, .jain = NAN};
 	double max = -1, min = INFINITY, var = 0;
-	for (size_t i = 0; i < g->n_members; i++)
-		if (g->members[i].up) {
-			r.rate += rate_of(&g->members[i]);
-			r.weight += weight_of(g, &g->members[i]);
+	for (size_t i = 0; i < group->n_members; i++)
+		if (group->members[i].up) {
+			r.rate += rate_of(&group->members[i]);
+			r.weight += weight_of(group, &group->members[i]);
 		}
 	if (!(r.rate > 0 && r.weight > 0))
 		return r;
-	for (size_t i = 0; i < g->n_members; i++) {
-		if (!g->members[i].up || weight_of(g, &g->members[i]) <= 0)
+	for (size_t i = 0; i < group->n_members; i++) {
+		if (!group->members[i].up || weight_of(group, &group->members[i]) <= 0)
 			continue;
-		double c = weight_of(g, &g->members[i]) / r.weight;
-		double share = rate_of(&g->members[i]) / (r.rate * c);
+		double c = weight_of(group, &group->members[i]) / r.weight;
+		double share = rate_of(&group->members[i]) / (r.rate * c);
 		max = fmax(max, share);
 		min = fmin(min, share);
 		var += c * (share - 1) * (share - 1);
@@ -274,59 +280,65 @@ static struct spread spread_of(const struct group_sum *g)
 	return r;
 }
 
-static bool out_of_limits(
-	const struct spine_imbalance *s, const struct group_sum *g, const struct spread *p)
+static bool out_of_limits(const struct spine_imbalance *imbalance, const struct group_sum *group,
+	const struct spread *spread)
 {
-	return g->over > 0 &&
-		(p->imbalance > s->o.warn || (g->sustained > s->o.warn && g->windows >= s->o.hold));
+	return group->over > 0 &&
+		(spread->imbalance > imbalance->o.warn ||
+			(group->sustained > imbalance->o.warn &&
+				group->windows >= imbalance->o.hold));
 }
 
-static const char *verdict_of(
-	const struct spine_imbalance *s, const struct group_sum *g, const struct spread *p)
+static const char *verdict_of(const struct spine_imbalance *imbalance,
+	const struct group_sum *group, const struct spread *spread)
 {
-	if (!g->windows)
-		return ecmp_verdict_name(g->unknown ? ECMP_UNKNOWN : ECMP_IDLE);
-	if (!out_of_limits(s, g, p))
+	if (!group->windows)
+		return ecmp_verdict_name(group->unknown ? ECMP_UNKNOWN : ECMP_IDLE);
+	if (!out_of_limits(imbalance, group, spread))
 		return ecmp_verdict_name(ECMP_EVEN);
 	enum ecmp_verdict v = ECMP_SKEWED;
 	for (int k = ECMP_SKEWED; k > ECMP_EVEN; k--)
-		if (g->verdicts[k] > g->verdicts[v])
+		if (group->verdicts[k] > group->verdicts[v])
 			v = (enum ecmp_verdict)k;
 	return ecmp_verdict_name(v);
 }
 
-static const struct member_sum *persistent_of(const struct group_sum *g)
+static const struct member_sum *persistent_of(const struct group_sum *group)
 {
-	for (size_t i = 0; i < g->n_members; i++)
-		if (g->over && (double)g->members[i].hot_over >= PERSISTENT_SHARE * (double)g->over)
-			return &g->members[i];
+	for (size_t i = 0; i < group->n_members; i++)
+		if (group->over &&
+			(double)group->members[i].hot_over >=
+				PERSISTENT_SHARE * (double)group->over)
+			return &group->members[i];
 	return NULL;
 }
 
 /* The neighbour whose links are hot in as many windows, when the place moves among several links to
  * it. */
-static const char *persistent_peer_of(const struct group_sum *g)
+static const char *persistent_peer_of(const struct group_sum *group)
 {
-	for (size_t i = 0; i < g->n_members && g->over; i++) {
+	for (size_t i = 0; i < group->n_members && group->over; i++) {
 		uint64_t hot = 0;
-		for (size_t k = 0; k < g->n_members; k++)
-			hot += str_eq(g->members[k].peer, g->members[i].peer)
-				? g->members[k].hot_over
+		for (size_t k = 0; k < group->n_members; k++)
+			hot += str_eq(group->members[k].peer, group->members[i].peer)
+				? group->members[k].hot_over
 				: 0;
-		if (*g->members[i].peer && (double)hot >= PERSISTENT_SHARE * (double)g->over)
-			return g->members[i].peer;
+		if (*group->members[i].peer &&
+			(double)hot >= PERSISTENT_SHARE * (double)group->over)
+			return group->members[i].peer;
 	}
 	return NULL;
 }
 
-size_t spine_imbalance_groups(const struct spine_imbalance *s)
+size_t spine_imbalance_groups(const struct spine_imbalance *imbalance)
 {
-	return s->n_groups;
+	return imbalance->n_groups;
 }
 
-void spine_imbalance_group(const struct spine_imbalance *s, size_t i, struct spine_group *ret)
+void spine_imbalance_group(
+	const struct spine_imbalance *imbalance, size_t i, struct spine_group *ret)
 {
-	const struct group_sum *g = &s->groups[i];
+	const struct group_sum *g = &imbalance->groups[i];
 	const struct member_sum *hot = persistent_of(g);
 	if (!hot && g->windows)
 		hot = &g->members[g->worst_hot];
@@ -335,7 +347,7 @@ void spine_imbalance_group(const struct spine_imbalance *s, size_t i, struct spi
 		.group = g->group,
 		.member = hot ? hot->port : NULL,
 		.peer = hot ? hot->peer : NULL,
-		.imbalance_ratio = spread_of(g).imbalance,
+		.imbalance_ratio = spine_imbalance_spread_of(g).imbalance,
 		.sustained_ratio = g->sustained,
 		.expected_ratio = g->n_chance ? g->expected_sum / (double)g->n_chance : NAN,
 		.expected_p999_ratio = g->n_chance ? g->p999_sum / (double)g->n_chance : NAN,
@@ -357,128 +369,139 @@ static double mean_or_nan(double sum, uint64_t n)
 	return n ? sum / (double)n : NAN;
 }
 
-static json_t *count(uint64_t v)
+static json_t *spine_imbalance_count(uint64_t value)
 {
-	return json_integer((json_int_t)v);
+	return json_integer((json_int_t)value);
 }
 
-static json_t *members_json(const struct group_sum *g, const struct spread *p)
+static json_t *members_json(const struct group_sum *group, const struct spread *spread)
 {
 	static const char *const links[] = {
 		[ECMP_LINK_UP] = "up", [ECMP_LINK_DOWN] = "down", [ECMP_LINK_ABSENT] = "no data"};
 	json_t *a = json_array();
-	for (size_t i = 0; i < g->n_members; i++) {
-		const struct member_sum *m = &g->members[i];
-		double rate = m->up ? rate_of(m) : NAN, weight = weight_of(g, m);
+	for (size_t i = 0; i < group->n_members; i++) {
+		const struct member_sum *m = &group->members[i];
+		double rate = m->up ? rate_of(m) : NAN, weight = weight_of(group, m);
 		json_t *o = json_object();
 		json_object_set_new(o, "port", json_string_or_null(m->port));
 		json_object_set_new(
 			o, "peer", json_string_or_null(m->peer && *m->peer ? m->peer : NULL));
 		json_object_set_new(o, "utilization_ratio",
 			json_number_or_null(m->speed_bps ? rate / (double)m->speed_bps : NAN));
-		json_object_set_new(o, "octets", m->up ? count(m->octets) : json_null());
-		json_object_set_new(o, "rate_bps", json_number_or_null(rate));
 		json_object_set_new(
-			o, "speed_bps", m->speed_bps ? count(m->speed_bps) : json_null());
+			o, "octets", m->up ? spine_imbalance_count(m->octets) : json_null());
+		json_object_set_new(o, "rate_bps", json_number_or_null(rate));
+		json_object_set_new(o, "speed_bps",
+			m->speed_bps ? spine_imbalance_count(m->speed_bps) : json_null());
 		json_object_set_new(o, "share_ratio",
-			json_number_or_null(
-				weight > 0 ? rate * p->weight / (p->rate * weight) : NAN));
-		json_object_set_new(o, "windows_hot", count(m->hot_over));
+			json_number_or_null(weight > 0
+					? rate * spread->weight / (spread->rate * weight)
+					: NAN));
+		json_object_set_new(o, "windows_hot", spine_imbalance_count(m->hot_over));
 		json_object_set_new(o, "link", json_string(links[m->link]));
 		json_array_append_new(a, o);
 	}
 	return a;
 }
 
-static json_t *flows_json(const struct group_sum *g)
+static json_t *spine_imbalance_flows_json(const struct group_sum *group)
 {
 	json_t *a = json_array();
-	for (size_t i = 0; i < g->n_flows; i++) {
-		const struct finding_flow *f = &g->flows[i];
+	for (size_t i = 0; i < group->n_flows; i++) {
+		const struct finding_flow *f = &group->flows[i];
 		json_t *o = json_object();
-		json_object_set_new(o, "device", json_string_or_null(g->device));
-		json_object_set_new(o, "group", json_string_or_null(g->group));
+		json_object_set_new(o, "device", json_string_or_null(group->device));
+		json_object_set_new(o, "group", json_string_or_null(group->group));
 		json_object_set_new(o, "port", json_string_or_null(f->port));
-		json_object_set_new(o, "peer", json_string_or_null(g->members[g->worst_hot].peer));
+		json_object_set_new(
+			o, "peer", json_string_or_null(group->members[group->worst_hot].peer));
 		json_object_set_new(o, "src", json_string_or_null(f->src));
 		json_object_set_new(o, "dst", json_string_or_null(f->dst));
-		json_object_set_new(o, "src_port", count(f->src_port));
-		json_object_set_new(o, "dst_qp", count(f->dst_qp));
-		json_object_set_new(o, "packets", count(f->packets));
-		json_object_set_new(o, "octets", count(f->octets));
-		json_object_set_new(
-			o, "burst_bps", f->burst_bps ? count(f->burst_bps) : json_null());
+		json_object_set_new(o, "src_port", spine_imbalance_count(f->src_port));
+		json_object_set_new(o, "dst_qp", spine_imbalance_count(f->dst_qp));
+		json_object_set_new(o, "packets", spine_imbalance_count(f->packets));
+		json_object_set_new(o, "octets", spine_imbalance_count(f->octets));
+		json_object_set_new(o, "burst_bps",
+			f->burst_bps ? spine_imbalance_count(f->burst_bps) : json_null());
 		json_array_append_new(a, o);
 	}
 	return a;
 }
 
 /* GPUs x price, USD per hour; NAN when no job or no price is named. */
-static double usd_per_hour(const struct fabric *f)
+static double usd_per_hour(const struct fabric *fabric)
 {
-	uint64_t gpus = fabric_gpus(f);
-	return gpus && f->usd_per_gpu_hour > 0 ? (double)gpus * f->usd_per_gpu_hour : NAN;
+	uint64_t gpus = fabric_gpus(fabric);
+	return gpus && fabric->usd_per_gpu_hour > 0 ? (double)gpus * fabric->usd_per_gpu_hour : NAN;
 }
 
-static json_t *group_json(
-	const struct spine_imbalance *s, const struct group_sum *g, const struct fabric *f)
+static json_t *group_json(const struct spine_imbalance *imbalance, const struct group_sum *group,
+	const struct fabric *fabric)
 {
-	struct spread p = spread_of(g);
-	const struct member_sum *hot = persistent_of(g);
+	struct spread p = spine_imbalance_spread_of(group);
+	const struct member_sum *hot = persistent_of(group);
 	size_t n_down = 0;
-	for (size_t i = 0; i < g->n_members; i++)
-		n_down += g->members[i].link == ECMP_LINK_DOWN;
+	for (size_t i = 0; i < group->n_members; i++)
+		n_down += group->members[i].link == ECMP_LINK_DOWN;
 	const struct {
 		const char *key;
 		json_t *v;
 	} fields[] = {
-		{"device", json_string_or_null(g->device)},
-		{"group", json_string_or_null(g->group)},
-		{"members", members_json(g, &p)},
+		{"device", json_string_or_null(group->device)},
+		{"group", json_string_or_null(group->group)},
+		{"members", members_json(group, &p)},
 		{"imbalance_ratio", json_number_or_null(p.imbalance)},
 		{"imbalance_max_minus_min_ratio", json_number_or_null(p.max_minus_min)},
 		{"cov_ratio", json_number_or_null(p.cov)},
 		{"jain_ratio", json_number_or_null(p.jain)},
 		{"utilization_ratio",
-			json_number_or_null(g->windows && !g->equal_weights
-					? g->load_sum / (double)g->windows
+			json_number_or_null(group->windows && !group->equal_weights
+					? group->load_sum / (double)group->windows
 					: NAN)},
 		{"expected_by_chance_ratio",
-			json_number_or_null(mean_or_nan(g->expected_sum, g->n_chance))},
-		{"expected_p95_ratio", json_number_or_null(mean_or_nan(g->p95_sum, g->n_chance))},
-		{"expected_p999_ratio", json_number_or_null(mean_or_nan(g->p999_sum, g->n_chance))},
+			json_number_or_null(mean_or_nan(group->expected_sum, group->n_chance))},
+		{"expected_p95_ratio",
+			json_number_or_null(mean_or_nan(group->p95_sum, group->n_chance))},
+		{"expected_p999_ratio",
+			json_number_or_null(mean_or_nan(group->p999_sum, group->n_chance))},
 		{"flows_estimate",
-			json_number_or_null(mean_or_nan(g->flows_sum, g->n_flows_known))},
-		{"flows_note", json_string_or_null(g->n_flows_known ? NULL : g->flows_note)},
+			json_number_or_null(mean_or_nan(group->flows_sum, group->n_flows_known))},
+		{"flows_note",
+			json_string_or_null(group->n_flows_known ? NULL : group->flows_note)},
 		{"persistent_member", json_string_or_null(hot ? hot->port : NULL)},
 		{"persistent_ratio",
-			json_number_or_null(hot ? (double)hot->hot_over / (double)g->over : NAN)},
-		{"persistent_peer", json_string_or_null(persistent_peer_of(g))},
+			json_number_or_null(
+				hot ? (double)hot->hot_over / (double)group->over : NAN)},
+		{"persistent_peer", json_string_or_null(persistent_peer_of(group))},
 		{"hot_member",
-			json_string_or_null(g->windows ? g->members[g->worst_hot].port : NULL)},
-		{"windows", count(g->windows)},
-		{"windows_over", count(g->over)},
-		{"windows_idle", count(g->idle)},
-		{"windows_unknown", count(g->unknown)},
-		{"members_down", count(n_down)},
-		{"worst_ratio", json_number_or_null(g->worst)},
-		{"worst_at", g->windows ? json_time(g->worst_ns) : json_null()},
-		{"sustained_ratio", json_number_or_null(g->sustained)},
-		{"over_since", g->over ? json_time(g->since_ns) : json_null()},
-		{"over_now", json_boolean(g->last_over)},
-		{"coverage_ratio", json_number_or_null(mean_or_nan(g->coverage_sum, g->n_covered))},
-		{"static_hash", g->windows ? json_boolean(g->hashed) : json_null()},
-		{"out_of_limits", json_boolean(out_of_limits(s, g, &p))},
-		{"verdict", json_string(verdict_of(s, g, &p))},
+			json_string_or_null(
+				group->windows ? group->members[group->worst_hot].port : NULL)},
+		{"windows", spine_imbalance_count(group->windows)},
+		{"windows_over", spine_imbalance_count(group->over)},
+		{"windows_idle", spine_imbalance_count(group->idle)},
+		{"windows_unknown", spine_imbalance_count(group->unknown)},
+		{"members_down", spine_imbalance_count(n_down)},
+		{"worst_ratio", json_number_or_null(group->worst)},
+		{"worst_at", group->windows ? json_time(group->worst_ns) : json_null()},
+		{"sustained_ratio", json_number_or_null(group->sustained)},
+		{"over_since", group->over ? json_time(group->since_ns) : json_null()},
+		{"over_now", json_boolean(group->last_over)},
+		{"coverage_ratio",
+			json_number_or_null(mean_or_nan(group->coverage_sum, group->n_covered))},
+		{"static_hash", group->windows ? json_boolean(group->hashed) : json_null()},
+		{"out_of_limits", json_boolean(out_of_limits(imbalance, group, &p))},
+		{"verdict", json_string(verdict_of(imbalance, group, &p))},
 		{"wait_s",
-			json_number_or_null(g->windows && g->equal_weights ? NAN : g->loss_sum_s)},
+			json_number_or_null(
+				group->windows && group->equal_weights ? NAN : group->loss_sum_s)},
 		{"usd",
-			json_number_or_null(g->windows && g->equal_weights
+			json_number_or_null(group->windows && group->equal_weights
 					? NAN
-					: g->loss_sum_s / 3600 * usd_per_hour(f))},
-		{"packets", count(g->packets)},
-		{"sampling", g->sampling ? count(g->sampling) : json_null()},
-		{"flows", flows_json(g)},
+					: group->loss_sum_s / 3600 * usd_per_hour(fabric))},
+		{"packets", spine_imbalance_count(group->packets)},
+		{"sampling",
+			group->sampling ? spine_imbalance_count(group->sampling) : json_null()},
+		{"flows", spine_imbalance_flows_json(group)},
 	};
 	json_t *o = json_object();
 	for (size_t i = 0; i < rw_countof(fields); i++)
@@ -486,52 +509,52 @@ static json_t *group_json(
 	return o;
 }
 
-static json_t *tiers_json(const struct fabric *f)
+static json_t *tiers_json(const struct fabric *fabric)
 {
 	size_t leaves = 0, spines = 0;
-	for (size_t i = 0; i < f->n_devices; i++) {
-		leaves += f->devices[i]->role == ROLE_LEAF;
-		spines += f->devices[i]->role == ROLE_SPINE;
+	for (size_t i = 0; i < fabric->n_devices; i++) {
+		leaves += fabric->devices[i]->role == ROLE_LEAF;
+		spines += fabric->devices[i]->role == ROLE_SPINE;
 	}
 	json_t *o = json_object();
-	json_object_set_new(o, "leaves", count(leaves));
-	json_object_set_new(o, "spines", count(spines));
+	json_object_set_new(o, "leaves", spine_imbalance_count(leaves));
+	json_object_set_new(o, "spines", spine_imbalance_count(spines));
 	return o;
 }
 
-static json_t *summary_json(const struct spine_imbalance *s)
+static json_t *summary_json(const struct spine_imbalance *imbalance)
 {
 	size_t over = 0, busy = 0, unknown = 0;
-	for (size_t i = 0; i < s->n_groups; i++) {
-		struct spread p = spread_of(&s->groups[i]);
-		over += out_of_limits(s, &s->groups[i], &p);
-		busy += s->groups[i].windows > 0;
-		unknown += !s->groups[i].windows && s->groups[i].unknown;
+	for (size_t i = 0; i < imbalance->n_groups; i++) {
+		struct spread p = spine_imbalance_spread_of(&imbalance->groups[i]);
+		over += out_of_limits(imbalance, &imbalance->groups[i], &p);
+		busy += imbalance->groups[i].windows > 0;
+		unknown += !imbalance->groups[i].windows && imbalance->groups[i].unknown;
 	}
-	const char *only = s->n_groups == 1 ? "group" : "groups";
-	if (!s->n_groups)
+	const char *only = imbalance->n_groups == 1 ? "group" : "groups";
+	if (!imbalance->n_groups)
 		return json_string("unknown: no complete window, or no group of two members");
 	if (over)
-		return json_sprintf("%zu of %zu %s out of limits", over, s->n_groups, only);
+		return json_sprintf("%zu of %zu %s out of limits", over, imbalance->n_groups, only);
 	if (unknown)
 		return json_sprintf(
-			"unknown: no data of %zu of %zu %s", unknown, s->n_groups, only);
+			"unknown: no data of %zu of %zu %s", unknown, imbalance->n_groups, only);
 	if (!busy)
 		return json_string("idle, 0 busy windows");
-	return json_sprintf("%zu of %zu %s even%s", busy, s->n_groups, only,
-		busy < s->n_groups ? ", the rest idle" : "");
+	return json_sprintf("%zu of %zu %s even%s", busy, imbalance->n_groups, only,
+		busy < imbalance->n_groups ? ", the rest idle" : "");
 }
 
-json_t *spine_imbalance_json(
-	const struct spine_imbalance *s, const struct fabric *f, int64_t from_ns, int64_t to_ns)
+json_t *spine_imbalance_json(const struct spine_imbalance *imbalance, const struct fabric *fabric,
+	int64_t from_ns, int64_t to_ns)
 {
-	double usd = usd_per_hour(f);
+	double usd = usd_per_hour(fabric);
 	json_t *groups = json_array();
 	double coverage = 0;
 	uint64_t n_covered = 0, busy = 0, windows = 0;
-	for (size_t i = 0; i < s->n_groups; i++) {
-		const struct group_sum *g = &s->groups[i];
-		json_array_append_new(groups, group_json(s, g, f));
+	for (size_t i = 0; i < imbalance->n_groups; i++) {
+		const struct group_sum *g = &imbalance->groups[i];
+		json_array_append_new(groups, group_json(imbalance, g, fabric));
 		coverage += g->coverage_sum;
 		n_covered += g->n_covered;
 		busy += g->windows;
@@ -540,24 +563,27 @@ json_t *spine_imbalance_json(
 	json_t *doc = json_object();
 	json_object_set_new(doc, "from", json_time(from_ns));
 	json_object_set_new(doc, "to", json_time(to_ns));
-	json_object_set_new(doc, "fabric", json_string_or_null(f->name));
-	json_object_set_new(doc, "tiers", tiers_json(f));
-	json_object_set_new(doc, "verdict", summary_json(s));
-	json_object_set_new(doc, "warn_ratio", json_real(s->o.warn));
-	json_object_set_new(doc, "load_floor_ratio", json_real(s->o.load_floor));
-	json_object_set_new(doc, "window_s", json_real((double)s->o.window_ns / (double)NS_PER_S));
-	json_object_set_new(doc, "hold", count(s->o.hold));
+	json_object_set_new(doc, "fabric", json_string_or_null(fabric->name));
+	json_object_set_new(doc, "tiers", tiers_json(fabric));
+	json_object_set_new(doc, "verdict", summary_json(imbalance));
+	json_object_set_new(doc, "warn_ratio", json_real(imbalance->o.warn));
+	json_object_set_new(doc, "load_floor_ratio", json_real(imbalance->o.load_floor));
+	json_object_set_new(
+		doc, "window_s", json_real((double)imbalance->o.window_ns / (double)NS_PER_S));
+	json_object_set_new(doc, "hold", spine_imbalance_count(imbalance->o.hold));
 	json_object_set_new(
 		doc, "busy_ratio", json_number_or_null(mean_or_nan((double)busy, windows)));
 	json_object_set_new(
 		doc, "coverage_ratio", json_number_or_null(mean_or_nan(coverage, n_covered)));
 	json_object_set_new(doc, "groups", groups);
-	json_object_set_new(doc, "wait_s", json_number_or_null(s->speeds_known ? s->loss_s : NAN));
-	json_object_set_new(doc, "gpus", count(fabric_gpus(f)));
+	json_object_set_new(doc, "wait_s",
+		json_number_or_null(imbalance->speeds_known ? imbalance->loss_s : NAN));
+	json_object_set_new(doc, "gpus", spine_imbalance_count(fabric_gpus(fabric)));
 	json_object_set_new(doc, "usd_per_gpu_hour",
-		json_number_or_null(f->usd_per_gpu_hour > 0 ? f->usd_per_gpu_hour : NAN));
+		json_number_or_null(fabric->usd_per_gpu_hour > 0 ? fabric->usd_per_gpu_hour : NAN));
 	json_object_set_new(doc, "usd_total",
-		json_number_or_null(s->speeds_known || !busy ? s->loss_s / 3600 * usd : NAN));
+		json_number_or_null(
+			imbalance->speeds_known || !busy ? imbalance->loss_s / 3600 * usd : NAN));
 	return doc;
 }
 

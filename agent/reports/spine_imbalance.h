@@ -21,15 +21,16 @@ struct spine_options {
 };
 
 struct spine_imbalance;
-struct spine_imbalance *spine_imbalance_new(const struct spine_options *o);
-void spine_imbalance_free(struct spine_imbalance *s);
-void spine_imbalance_freep(struct spine_imbalance **s);
+struct spine_imbalance *spine_imbalance_new(const struct spine_options *options);
+void spine_imbalance_free(struct spine_imbalance *imbalance);
+void spine_imbalance_freep(struct spine_imbalance **imbalance);
 
 /* One group in one window; windows in order. Returns true when this is the group's most uneven busy
  * window so far: then the flows of its hot member are worth handing over. */
-bool spine_imbalance_add(struct spine_imbalance *s, const struct ecmp_measure *m);
+bool spine_imbalance_add(struct spine_imbalance *imbalance, const struct ecmp_measure *measure);
 /* of the group just added; copied */
-void spine_imbalance_flows(struct spine_imbalance *s, const struct finding_flow *flows, size_t n);
+void spine_imbalance_flows(
+	struct spine_imbalance *imbalance, const struct finding_flow *flows, size_t n);
 
 /* How even one group was. imbalance_ratio is that of the busy windows together; sustained_ratio the
  * highest that held for `hold` busy windows in a row (all of them, when there are fewer): what an
@@ -42,12 +43,13 @@ struct spine_group {
 	uint32_t unknown_last; /* windows without data at the end */
 	size_t n_down;
 };
-size_t spine_imbalance_groups(const struct spine_imbalance *s);
-void spine_imbalance_group(const struct spine_imbalance *s, size_t i, struct spine_group *ret);
+size_t spine_imbalance_groups(const struct spine_imbalance *imbalance);
+void spine_imbalance_group(
+	const struct spine_imbalance *imbalance, size_t i, struct spine_group *ret);
 
 /* The document of `report spine-imbalance`; the caller owns it. */
-json_t *spine_imbalance_json(
-	const struct spine_imbalance *s, const struct fabric *f, int64_t from_ns, int64_t to_ns);
+json_t *spine_imbalance_json(const struct spine_imbalance *imbalance, const struct fabric *fabric,
+	int64_t from_ns, int64_t to_ns);
 extern const struct view spine_imbalance_view;
 
 #endif

@@ -8,9 +8,9 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 
-const char *doc_text(const json_t *o, const char *key)
+const char *doc_text(const json_t *object, const char *key)
 {
-	const char *s = json_string_value(json_object_get(o, key));
+	const char *s = json_string_value(json_object_get(object, key));
 	return s ? s : "-";
 }
 
@@ -54,14 +54,14 @@ static double rate_text(double bps, const char **ret_unit)
 	return bps;
 }
 
-void doc_flow_line(FILE *out, const json_t *f, const char *indent)
+void doc_flow_line(FILE *out, const json_t *object, const char *indent)
 {
-	double burst = doc_number(f, "burst_bps");
+	double burst = doc_number(object, "burst_bps");
 	const char *unit;
 	fprintf(out, "%s%s > %s  sport %" JSON_INTEGER_FORMAT "  QP 0x%06llx  ", indent,
-		doc_text(f, "src"), doc_text(f, "dst"),
-		json_integer_value(json_object_get(f, "src_port")),
-		(unsigned long long)json_integer_value(json_object_get(f, "dst_qp")));
+		doc_text(object, "src"), doc_text(object, "dst"),
+		json_integer_value(json_object_get(object, "src_port")),
+		(unsigned long long)json_integer_value(json_object_get(object, "dst_qp")));
 	if (isnan(burst))
 		fprintf(out, "in-burst rate unknown");
 	else {
@@ -69,13 +69,13 @@ void doc_flow_line(FILE *out, const json_t *f, const char *indent)
 		fprintf(out, "%.3g %s in bursts", burst, unit);
 	}
 	fprintf(out, "  %" JSON_INTEGER_FORMAT " packets\n",
-		json_integer_value(json_object_get(f, "packets")));
+		json_integer_value(json_object_get(object, "packets")));
 }
 
-void doc_packets_line(FILE *out, const json_t *g, const char *indent)
+void doc_packets_line(FILE *out, const json_t *object, const char *indent)
 {
-	json_int_t n = json_integer_value(json_object_get(g, "packets")),
-		   sampling = json_integer_value(json_object_get(g, "sampling"));
+	json_int_t n = json_integer_value(json_object_get(object, "packets")),
+		   sampling = json_integer_value(json_object_get(object, "sampling"));
 	if (!n)
 		fprintf(out,
 			"%sno RoCE packets were captured at its members: which flows share them is "
@@ -105,7 +105,7 @@ static char *clock_text(char *buf, size_t size, const json_t *doc, const char *t
 	return buf;
 }
 
-static void head(FILE *out, const json_t *doc, bool color, bool any_over)
+static void spine_text_head(FILE *out, const json_t *doc, bool color, bool any_over)
 {
 	const json_t *tiers = json_object_get(doc, "tiers");
 	json_int_t leaves = json_integer_value(json_object_get(tiers, "leaves")),
@@ -125,41 +125,41 @@ static void head(FILE *out, const json_t *doc, bool color, bool any_over)
 		doc_text(doc, "verdict"), off);
 }
 
-static const char *action_of(const json_t *g)
+static const char *action_of(const json_t *group)
 {
-	if (json_is_true(json_object_get(g, "out_of_limits")))
+	if (json_is_true(json_object_get(group, "out_of_limits")))
 		return "ACTION";
-	if (json_integer_value(json_object_get(g, "windows_over")) > 0)
+	if (json_integer_value(json_object_get(group, "windows_over")) > 0)
 		return "watch";
-	const char *v = doc_text(g, "verdict");
+	const char *v = doc_text(group, "verdict");
 	return str_eq(v, "unknown") ? "NO DATA" : str_eq(v, "idle") ? "idle" : "ok";
 }
 
-static void row(FILE *out, const json_t *doc, const json_t *g)
+static void spine_text_row(FILE *out, const json_t *doc, const json_t *group)
 {
 	char name[80], worst[16], when[32], mean[16], chance[16], p95[16], persistent[80];
-	snprintf(name, sizeof(name), "%s %s", doc_text(g, "device"), doc_text(g, "group"));
-	const char *member = json_string_value(json_object_get(g, "persistent_member"));
-	const char *peer = json_string_value(json_object_get(g, "persistent_peer"));
+	snprintf(name, sizeof(name), "%s %s", doc_text(group, "device"), doc_text(group, "group"));
+	const char *member = json_string_value(json_object_get(group, "persistent_member"));
+	const char *peer = json_string_value(json_object_get(group, "persistent_peer"));
 	if (member)
-		doc_member(persistent, sizeof(persistent), g, member);
+		doc_member(persistent, sizeof(persistent), group, member);
 	else if (peer)
 		snprintf(persistent, sizeof(persistent), "%s (several links)", peer);
 	else
 		snprintf(persistent, sizeof(persistent), "%s",
-			json_integer_value(json_object_get(g, "windows_over")) ? "none (moves)"
-									       : "-");
+			json_integer_value(json_object_get(group, "windows_over")) ? "none (moves)"
+										   : "-");
 	fprintf(out,
 		"%-24s %7" JSON_INTEGER_FORMAT " %7" JSON_INTEGER_FORMAT
 		"  %7s  %-17s %10s  %6s/%-6s  %-28s %-17s %s\n",
-		name, json_integer_value(json_object_get(g, "windows")),
-		json_integer_value(json_object_get(g, "windows_over")),
-		doc_pct(worst, sizeof(worst), doc_number(g, "worst_ratio")),
-		clock_text(when, sizeof(when), doc, doc_text(g, "worst_at")),
-		doc_pct(mean, sizeof(mean), doc_number(g, "imbalance_ratio")),
-		doc_pct(chance, sizeof(chance), doc_number(g, "expected_by_chance_ratio")),
-		doc_pct(p95, sizeof(p95), doc_number(g, "expected_p95_ratio")), persistent,
-		doc_text(g, "verdict"), action_of(g));
+		name, json_integer_value(json_object_get(group, "windows")),
+		json_integer_value(json_object_get(group, "windows_over")),
+		doc_pct(worst, sizeof(worst), doc_number(group, "worst_ratio")),
+		clock_text(when, sizeof(when), doc, doc_text(group, "worst_at")),
+		doc_pct(mean, sizeof(mean), doc_number(group, "imbalance_ratio")),
+		doc_pct(chance, sizeof(chance), doc_number(group, "expected_by_chance_ratio")),
+		doc_pct(p95, sizeof(p95), doc_number(group, "expected_p95_ratio")), persistent,
+		doc_text(group, "verdict"), action_of(group));
 }
 
 #define ROWS_IN_FULL 16
@@ -173,7 +173,7 @@ static void print_rows(FILE *out, const json_t *doc, const json_t *groups)
 		const json_t *g = json_array_get(groups, i);
 		const char *action = action_of(g);
 		if (n <= ROWS_IN_FULL || (!str_eq(action, "ok") && !str_eq(action, "idle"))) {
-			row(out, doc, g);
+			spine_text_row(out, doc, g);
 			continue;
 		}
 		rest++;
@@ -221,9 +221,9 @@ static void peers_load(FILE *out, const json_t *members)
 	fprintf(out, " (busy windows)\n");
 }
 
-static void members_line(FILE *out, const json_t *g, const char *hot)
+static void members_line(FILE *out, const json_t *group, const char *hot)
 {
-	const json_t *members = json_object_get(g, "members");
+	const json_t *members = json_object_get(group, "members");
 	fprintf(out, "  load   ");
 	if (json_array_size(members) > MEMBERS_IN_FULL) {
 		peers_load(out, members);
@@ -248,64 +248,66 @@ static void members_line(FILE *out, const json_t *g, const char *hot)
 	fprintf(out, " (busy windows)\n");
 }
 
-static void chance_line(FILE *out, const json_t *g)
+static void chance_line(FILE *out, const json_t *group)
 {
 	char mean[16], p95[16], p999[16], now[16];
-	double flows = doc_number(g, "flows_estimate");
+	double flows = doc_number(group, "flows_estimate");
 	fprintf(out, "  chance ");
-	if (json_is_false(json_object_get(g, "static_hash"))) {
+	if (json_is_false(json_object_get(group, "static_hash"))) {
 		fprintf(out,
 			"no baseline: this group is not spread by a static hash, near even is "
 			"expected\n");
 		return;
 	}
-	if (isnan(flows) || isnan(doc_number(g, "expected_by_chance_ratio"))) {
+	if (isnan(flows) || isnan(doc_number(group, "expected_by_chance_ratio"))) {
 		fprintf(out,
 			"unknown: %s; luck and a faulty hash cannot be told apart without "
 			"packets\n",
-			json_is_string(json_object_get(g, "flows_note")) ? doc_text(g, "flows_note")
-									 : "no packets");
+			json_is_string(json_object_get(group, "flows_note"))
+				? doc_text(group, "flows_note")
+				: "no packets");
 		return;
 	}
 	fprintf(out,
 		"%s against mean %s, p95 %s, p99.9 %s of a uniform hash of %.3g effective flows: "
 		"%s\n",
-		doc_pct(now, sizeof(now), doc_number(g, "worst_ratio")),
-		doc_pct(mean, sizeof(mean), doc_number(g, "expected_by_chance_ratio")),
-		doc_pct(p95, sizeof(p95), doc_number(g, "expected_p95_ratio")),
-		doc_pct(p999, sizeof(p999), doc_number(g, "expected_p999_ratio")), flows,
-		doc_text(g, "verdict"));
+		doc_pct(now, sizeof(now), doc_number(group, "worst_ratio")),
+		doc_pct(mean, sizeof(mean), doc_number(group, "expected_by_chance_ratio")),
+		doc_pct(p95, sizeof(p95), doc_number(group, "expected_p95_ratio")),
+		doc_pct(p999, sizeof(p999), doc_number(group, "expected_p999_ratio")), flows,
+		doc_text(group, "verdict"));
 }
 
-static void detail(FILE *out, const json_t *doc, const json_t *g)
+static void spine_text_detail(FILE *out, const json_t *doc, const json_t *group)
 {
 	char who[96], since[32], share[16], spread[16], cov[16];
-	const char *persistent = json_string_value(json_object_get(g, "persistent_member"));
-	const char *hot = persistent ? persistent : doc_text(g, "hot_member");
-	json_int_t over = json_integer_value(json_object_get(g, "windows_over"));
-	fprintf(out, "\n%s %s: %s is hot", doc_text(g, "device"), doc_text(g, "group"),
-		doc_member(who, sizeof(who), g, hot));
+	const char *persistent = json_string_value(json_object_get(group, "persistent_member"));
+	const char *hot = persistent ? persistent : doc_text(group, "hot_member");
+	json_int_t over = json_integer_value(json_object_get(group, "windows_over"));
+	fprintf(out, "\n%s %s: %s is hot", doc_text(group, "device"), doc_text(group, "group"),
+		doc_member(who, sizeof(who), group, hot));
 	if (persistent)
 		fprintf(out, " in %s of %" JSON_INTEGER_FORMAT " windows over",
-			doc_pct(share, sizeof(share), doc_number(g, "persistent_ratio")), over);
-	else if (json_is_string(json_object_get(g, "persistent_peer")))
+			doc_pct(share, sizeof(share), doc_number(group, "persistent_ratio")), over);
+	else if (json_is_string(json_object_get(group, "persistent_peer")))
 		fprintf(out,
 			" in the worst of %" JSON_INTEGER_FORMAT
 			" windows over; always a link to %s",
-			over, doc_text(g, "persistent_peer"));
+			over, doc_text(group, "persistent_peer"));
 	else
 		fprintf(out,
 			" in the worst of %" JSON_INTEGER_FORMAT " windows over; the place moves",
 			over);
 	fprintf(out, ", %s %s\n",
-		json_is_true(json_object_get(g, "over_now")) ? "since" : "last seen from",
-		clock_text(since, sizeof(since), doc, doc_text(g, "over_since")));
-	members_line(out, g, hot);
-	chance_line(out, g);
+		json_is_true(json_object_get(group, "over_now")) ? "since" : "last seen from",
+		clock_text(since, sizeof(since), doc, doc_text(group, "over_since")));
+	members_line(out, group, hot);
+	chance_line(out, group);
 	fprintf(out, "  also   (max-min)/mean %s, CoV %s, Jain %.3f\n",
-		doc_pct(spread, sizeof(spread), doc_number(g, "imbalance_max_minus_min_ratio")),
-		doc_pct(cov, sizeof(cov), doc_number(g, "cov_ratio")), doc_number(g, "jain_ratio"));
-	const json_t *flows = json_object_get(g, "flows");
+		doc_pct(spread, sizeof(spread), doc_number(group, "imbalance_max_minus_min_ratio")),
+		doc_pct(cov, sizeof(cov), doc_number(group, "cov_ratio")),
+		doc_number(group, "jain_ratio"));
+	const json_t *flows = json_object_get(group, "flows");
 	if (json_array_size(flows)) {
 		fprintf(out, "  flows on it in the worst window:\n");
 		for (size_t i = 0; i < json_array_size(flows) && i < 4; i++)
@@ -314,11 +316,11 @@ static void detail(FILE *out, const json_t *doc, const json_t *g)
 			fprintf(out,
 				"         and more: rocewatch ecmp collisions --device %s --group "
 				"%s\n",
-				doc_text(g, "device"), doc_text(g, "group"));
+				doc_text(group, "device"), doc_text(group, "group"));
 	}
-	if (!isnan(doc_number(g, "usd")))
-		fprintf(out, "  cost   waiting for it: %.3g s, ~ $%.2f\n", doc_number(g, "wait_s"),
-			doc_number(g, "usd"));
+	if (!isnan(doc_number(group, "usd")))
+		fprintf(out, "  cost   waiting for it: %.3g s, ~ $%.2f\n",
+			doc_number(group, "wait_s"), doc_number(group, "usd"));
 }
 
 static void paths_line(FILE *out, const json_t *doc)
@@ -342,7 +344,7 @@ static void paths_line(FILE *out, const json_t *doc)
 	fprintf(out, "%s\n", any ? "" : "paths: every member of every group is up");
 }
 
-void spine_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+void spine_text(FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
 	const json_t *groups = json_object_get(doc, "groups");
 	size_t n = json_array_size(groups), over = 0;
@@ -356,9 +358,9 @@ void spine_text(FILE *out, const json_t *doc, const struct view *v, bool color, 
 			worst = g;
 	}
 	if (header)
-		head(out, doc, color, over > 0);
+		spine_text_head(out, doc, color, over > 0);
 	if (!n) {
-		fprintf(out, "%s\n", v->empty);
+		fprintf(out, "%s\n", view->empty);
 		return;
 	}
 	char title[16], floor[16], busy[16], coverage[16];
@@ -378,7 +380,7 @@ void spine_text(FILE *out, const json_t *doc, const struct view *v, bool color, 
 	paths_line(out, doc);
 	for (size_t i = 0; i < n; i++)
 		if (json_is_true(json_object_get(json_array_get(groups, i), "out_of_limits")))
-			detail(out, doc, json_array_get(groups, i));
+			spine_text_detail(out, doc, json_array_get(groups, i));
 	if (over && !isnan(doc_number(doc, "usd_total")))
 		fprintf(out,
 			"\ncost: %.3g s of waiting, ~ $%.2f (%" JSON_INTEGER_FORMAT

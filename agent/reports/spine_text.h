@@ -4,10 +4,10 @@
 
 #include "agent/document/writer.h"
 
-void spine_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header);
+void spine_text(FILE *out, const json_t *doc, const struct view *view, bool color, bool header);
 
 /* Cells shared with the ecmp views. "-" for null. */
-const char *doc_text(const json_t *o, const char *key);
+const char *doc_text(const json_t *object, const char *key);
 char *doc_pct(char *buf, size_t size, double ratio);
 /* "spine1 (Ethernet49)", or the port alone. */
 char *doc_member(char *buf, size_t size, const json_t *group, const char *port);

@@ -39,124 +39,126 @@ struct gathering {
 	json_t *incidents;
 };
 
-static void rows_done(struct gathering *g)
+static void rows_done(struct gathering *gathering)
 {
-	for (size_t i = 0; i < g->n; i++) {
-		free(g->v[i].device);
-		free(g->v[i].protocol);
-		free(g->v[i].address);
-		free(g->v[i].state);
-		free(g->v[i].reason);
+	for (size_t i = 0; i < gathering->n; i++) {
+		free(gathering->v[i].device);
+		free(gathering->v[i].protocol);
+		free(gathering->v[i].address);
+		free(gathering->v[i].state);
+		free(gathering->v[i].reason);
 	}
-	free(g->v);
-	g->v = NULL;
-	g->n = g->cap = 0;
+	free(gathering->v);
+	gathering->v = NULL;
+	gathering->n = gathering->cap = 0;
 }
 
-static struct row *row_add(struct gathering *g, const char *device)
+static struct row *status_row_add(struct gathering *gathering, const char *device)
 {
-	rw_grow(g->v, g->n, g->cap);
-	struct row *r = &g->v[g->n++];
+	rw_grow(gathering->v, gathering->n, gathering->cap);
+	struct row *r = &gathering->v[gathering->n++];
 	*r = (struct row){.device = rw_strdup(device), .p50_s = NAN, .p95_s = NAN};
 	return r;
 }
 
 /* A capture goes by its own name, which may be a device's too. */
-static bool is_capture(const struct row *r)
+static bool is_capture(const struct row *row)
 {
-	return str_eq(r->protocol, "pcap");
+	return str_eq(row->protocol, "pcap");
 }
 
-static struct row *row_find(struct gathering *g, const char *device)
+static struct row *row_find(struct gathering *gathering, const char *device)
 {
-	for (size_t i = 0; i < g->n; i++)
-		if (str_eq(g->v[i].device, device) && !is_capture(&g->v[i]))
-			return &g->v[i];
+	for (size_t i = 0; i < gathering->n; i++)
+		if (str_eq(gathering->v[i].device, device) && !is_capture(&gathering->v[i]))
+			return &gathering->v[i];
 	return NULL;
 }
 
-static const struct config_capture *capture_find(const struct config *c, const char *name)
+static const struct config_capture *capture_find(const struct config *config, const char *name)
 {
-	for (size_t i = 0; i < c->n_captures; i++)
-		if (str_eq(c->captures[i].name, name))
-			return &c->captures[i];
+	for (size_t i = 0; i < config->n_captures; i++)
+		if (str_eq(config->captures[i].name, name))
+			return &config->captures[i];
 	return NULL;
 }
 
-static char *dup_or_null(const char *s)
+static char *dup_or_null(const char *text)
 {
-	return s && *s ? rw_strdup(s) : NULL;
+	return text && *text ? rw_strdup(text) : NULL;
 }
 
-static int64_t time_or_zero(const char *s)
+static int64_t time_or_zero(const char *text)
 {
 	wall_t t;
-	return s && wall_parse(s, (wall_t){0}, &t) == 0 ? t.ns : 0;
+	return text && wall_parse(text, (wall_t){0}, &t) == 0 ? t.ns : 0;
 }
 
-static double number_or_nan(const char *s)
+static double number_or_nan(const char *text)
 {
-	return s ? strtod(s, NULL) : NAN;
+	return text ? strtod(text, NULL) : NAN;
 }
 
-static int take_target(void *arg, int n, char *const *v, char *const *names)
+static int take_target(void *arg, int n, char *const *words, char *const *names)
 {
 	struct gathering *g = arg;
 	const struct config *c = g->x->config;
-	if (n < 11 || !v[0])
+	if (n < 11 || !words[0])
 		return 0;
 	/* What was taken out of the configuration while no agent ran is still in the table. */
-	if (str_eq(v[1], "pcap") ? !capture_find(c, v[0]) : !fabric_device(c->fabric, v[0]))
+	if (str_eq(words[1], "pcap") ? !capture_find(c, words[0])
+				     : !fabric_device(c->fabric, words[0]))
 		return 0;
-	struct row *r = row_add(g, v[0]);
-	r->protocol = dup_or_null(v[1]);
+	struct row *r = status_row_add(g, words[0]);
+	r->protocol = dup_or_null(words[1]);
 	r->polled = r->protocol != NULL;
-	r->address = dup_or_null(v[2]);
-	r->state = dup_or_null(v[3]);
-	r->up = str_eq(v[4], "1");
-	r->reason = dup_or_null(v[5]);
-	r->last_ns = time_or_zero(v[6]);
-	r->p50_s = number_or_nan(v[7]);
-	r->p95_s = number_or_nan(v[8]);
-	r->polls = v[9] ? strtoll(v[9], NULL, 10) : 0;
-	r->timeouts = v[10] ? strtoll(v[10], NULL, 10) : 0;
-	r->errors = n > 11 && v[11] ? strtoll(v[11], NULL, 10) : 0;
+	r->address = dup_or_null(words[2]);
+	r->state = dup_or_null(words[3]);
+	r->up = str_eq(words[4], "1");
+	r->reason = dup_or_null(words[5]);
+	r->last_ns = time_or_zero(words[6]);
+	r->p50_s = number_or_nan(words[7]);
+	r->p95_s = number_or_nan(words[8]);
+	r->polls = words[9] ? strtoll(words[9], NULL, 10) : 0;
+	r->timeouts = words[10] ? strtoll(words[10], NULL, 10) : 0;
+	r->errors = n > 11 && words[11] ? strtoll(words[11], NULL, 10) : 0;
 	return 0;
 }
 
-static int take_incident(void *arg, int n, char *const *v, char *const *names)
+static int status_take_incident(void *arg, int n, char *const *words, char *const *names)
 {
 	json_t *i = json_object();
 	for (int c = 0; c < n; c++)
-		json_object_set_new(i, names[c], json_string_or_null(v[c]));
+		json_object_set_new(i, names[c], json_string_or_null(words[c]));
 	json_array_append_new(arg, i);
 	return 0;
 }
 
-static int take_sample(void *arg, const struct sample *s)
+static int status_take_sample(void *arg, const struct sample *sample)
 {
 	struct gathering *g = arg;
-	const struct entity *e = entity_get(series_db_entities(g->x->db), s->entity);
+	const struct entity *e = entity_get(series_db_entities(g->x->db), sample->entity);
 	struct row *r = e ? row_find(g, e->device) : NULL;
-	if (!r || s->t_ns <= r->newest_ns)
+	if (!r || sample->t_ns <= r->newest_ns)
 		return 0;
 	r->before_ns = r->newest_ns;
-	r->newest_ns = s->t_ns;
+	r->newest_ns = sample->t_ns;
 	return 0;
 }
 
 /* How often the device is asked over @protocol, as configured. */
-static int64_t interval_of(const struct config *c, const char *device, const char *protocol)
+static int64_t status_interval_of(
+	const struct config *config, const char *device, const char *protocol)
 {
-	int64_t fallback =
-		c->defaults.interval_ns > 0 ? c->defaults.interval_ns : INTERVAL_DEFAULT_NS;
+	int64_t fallback = config->defaults.interval_ns > 0 ? config->defaults.interval_ns
+							    : INTERVAL_DEFAULT_NS;
 
 	const struct config_capture *capture =
-		str_eq(protocol, "pcap") ? capture_find(c, device) : NULL;
+		str_eq(protocol, "pcap") ? capture_find(config, device) : NULL;
 	if (capture)
 		return capture->interval_ns > 0 ? capture->interval_ns : fallback;
-	for (size_t i = 0; i < c->n_devices; i++) {
-		const struct config_device *d = &c->devices[i];
+	for (size_t i = 0; i < config->n_devices; i++) {
+		const struct config_device *d = &config->devices[i];
 		if (!str_eq(d->name, device))
 			continue;
 		if (str_eq(protocol, "gnmi") && d->gnmi && d->gnmi->interval_ns > 0)
@@ -168,24 +170,25 @@ static int64_t interval_of(const struct config *c, const char *device, const cha
 }
 
 /* The agent's own word on it: a profile may allow no faster reading than its least cadence. */
-static int take_interval(void *arg, int n, char *const *v, char *const *names)
+static int take_interval(void *arg, int n, char *const *words, char *const *names)
 {
 	struct gathering *g = arg;
 	char key[512];
-	for (size_t i = 0; n >= 2 && v[0] && v[1] && i < g->n; i++) {
+	for (size_t i = 0; n >= 2 && words[0] && words[1] && i < g->n; i++) {
 		struct row *r = &g->v[i];
 		snprintf(key, sizeof(key), "target/%s/%s/interval_s", r->device,
 			r->protocol ? r->protocol : "");
-		int64_t told_ns = str_eq(key, v[0]) ? (int64_t)(strtod(v[1], NULL) * NS_PER_S) : 0;
+		int64_t told_ns =
+			str_eq(key, words[0]) ? (int64_t)(strtod(words[1], NULL) * NS_PER_S) : 0;
 		if (told_ns > r->interval_ns)
 			r->interval_ns = told_ns;
 	}
 	return 0;
 }
 
-static int compare_rows(const void *a, const void *b)
+static int compare_rows(const void *left, const void *right)
 {
-	const struct row *x = a, *y = b;
+	const struct row *x = left, *y = right;
 	int r = is_capture(x) - is_capture(y);
 	if (r == 0)
 		r = name_compare(x->device, y->device);
@@ -194,27 +197,28 @@ static int compare_rows(const void *a, const void *b)
 	return r;
 }
 
-static int gather(struct gathering *g, struct err *e)
+static int status_gather(struct gathering *gathering, struct err *e)
 {
-	struct client *x = g->x;
+	struct client *x = gathering->x;
 	const struct fabric *f = x->config->fabric;
 
 	int r = series_db_sql(x->db,
 		"SELECT device, protocol, address, state, up, reason, last_success, poll_p50_s, "
 		"poll_p95_s, polls, timeouts,"
 		" errors FROM devices WHERE protocol IS NOT NULL ORDER BY device, protocol",
-		take_target, g, e);
+		take_target, gathering, e);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < f->n_devices; i++)
-		if (!row_find(g, f->devices[i]->name))
-			row_add(g, f->devices[i]->name);
-	for (size_t i = 0; i < g->n; i++)
-		g->v[i].interval_ns = interval_of(x->config, g->v[i].device, g->v[i].protocol);
+		if (!row_find(gathering, f->devices[i]->name))
+			status_row_add(gathering, f->devices[i]->name);
+	for (size_t i = 0; i < gathering->n; i++)
+		gathering->v[i].interval_ns = status_interval_of(
+			x->config, gathering->v[i].device, gathering->v[i].protocol);
 	if (x->agent_alive) { /* then the database is of this version and has the table */
 		r = series_db_sql(x->db,
 			"SELECT key, value FROM health WHERE key GLOB 'target/*/interval_s'",
-			take_interval, g, e);
+			take_interval, gathering, e);
 		if (r < 0)
 			return r;
 	}
@@ -223,71 +227,71 @@ static int gather(struct gathering *g, struct err *e)
 		const struct series_filter newest = {.priority = -2,
 			.from_ns = x->now_ns - RECORDED_SEARCH_NS,
 			.to_ns = x->now_ns};
-		r = series_db_each(x->db, &newest, take_sample, g, e);
+		r = series_db_each(x->db, &newest, status_take_sample, gathering, e);
 		if (r < 0)
 			return r;
 	}
-	if (g->n > 0)
-		qsort(g->v, g->n, sizeof(*g->v), compare_rows);
+	if (gathering->n > 0)
+		qsort(gathering->v, gathering->n, sizeof(*gathering->v), compare_rows);
 	return series_db_sql(x->db,
 		"SELECT id, cause, severity, state, opened, device, port, ecmp_group AS \"group\", "
 		"host, summary, acked_by FROM incidents"
 		" WHERE state IN ('open','clearing') ORDER BY CASE severity WHEN 'critical' THEN 0 "
 		"WHEN 'warning' THEN 1 ELSE 2 END,"
 		" usd_per_hour DESC, confidence_ratio DESC, id",
-		take_incident, g->incidents, e);
+		status_take_incident, gathering->incidents, e);
 }
 
 enum known { DOWN, UP, UNKNOWN };
 
 /* Why nobody asks a device. */
-static const char *unasked(const struct config *c, const char *device)
+static const char *status_unasked(const struct config *config, const char *device)
 {
-	for (size_t i = 0; i < c->n_devices; i++)
-		if (str_eq(c->devices[i].name, device) && c->devices[i].gnmi)
+	for (size_t i = 0; i < config->n_devices; i++)
+		if (str_eq(config->devices[i].name, device) && config->devices[i].gnmi)
 			return "not asked over gNMI yet: no agent has run with this configuration";
-	for (size_t i = 0; i < c->n_captures; i++)
-		if (str_eq(c->captures[i].device, device))
+	for (size_t i = 0; i < config->n_captures; i++)
+		if (str_eq(config->captures[i].device, device))
 			return "not polled: there are captures of its ports only";
 	return "no collector is configured for it";
 }
 
 /* What may be said of a target, and why not more; *ret_age_ns -1 = it never answered. */
-static enum known judge(
-	const struct client *x, const struct row *r, struct str *why, int64_t *ret_age_ns)
+static enum known status_judge(
+	const struct client *client, const struct row *row, struct str *why, int64_t *ret_age_ns)
 {
 	char age[32], limit[32], when[WALL_TEXT_MAX];
-	int64_t last = r->polled ? r->last_ns : r->newest_ns, interval = r->interval_ns;
+	int64_t last = row->polled ? row->last_ns : row->newest_ns, interval = row->interval_ns;
 
 	/* A recorded case knows no interval: what lies between its newest two samples is the best
 	 * there is. */
-	if (!r->polled && r->before_ns && r->newest_ns - r->before_ns > interval)
-		interval = r->newest_ns - r->before_ns;
-	*ret_age_ns = last ? x->now_ns - last : -1;
+	if (!row->polled && row->before_ns && row->newest_ns - row->before_ns > interval)
+		interval = row->newest_ns - row->before_ns;
+	*ret_age_ns = last ? client->now_ns - last : -1;
 	if (*ret_age_ns < 0 && last)
 		*ret_age_ns = 0; /* clocks of two hosts */
 	duration_format(age, sizeof(age), *ret_age_ns);
 	duration_format(limit, sizeof(limit), STALE_INTERVALS * interval);
 
-	if (r->polled && !x->agent_alive) {
+	if (row->polled && !client->agent_alive) {
 		str_add(why, "no agent is running");
 		if (last)
 			str_addf(why, "; last answer %s", wall_format(when, (wall_t){last}, 0));
 		return UNKNOWN;
 	}
-	if (r->polled && !r->up &&
-		(r->polls || r->timeouts || r->errors || str_eq(r->state, "backoff"))) {
-		str_add(why, r->reason ? r->reason : "does not answer");
+	if (row->polled && !row->up &&
+		(row->polls || row->timeouts || row->errors || str_eq(row->state, "backoff"))) {
+		str_add(why, row->reason ? row->reason : "does not answer");
 		return DOWN;
 	}
-	if (r->polled && !r->up) {
-		str_add(why, r->reason ? r->reason : "not asked yet");
+	if (row->polled && !row->up) {
+		str_add(why, row->reason ? row->reason : "not asked yet");
 		return UNKNOWN;
 	}
 	if (!last) {
 		str_add(why,
-			x->agent_alive ? unasked(x->config, r->device)
-				       : "no sample of it in the last 15m00s");
+			client->agent_alive ? status_unasked(client->config, row->device)
+					    : "no sample of it in the last 15m00s");
 		return UNKNOWN;
 	}
 	if (*ret_age_ns > STALE_INTERVALS * interval) {
@@ -298,79 +302,80 @@ static enum known judge(
 	return UP;
 }
 
-static json_t *device_json(const struct client *x, const struct row *r, enum known *ret_known)
+static json_t *status_device_json(
+	const struct client *client, const struct row *row, enum known *ret_known)
 {
 	static const char *const words[] = {[DOWN] = "down", [UP] = "up", [UNKNOWN] = "unknown"};
 	rw_cleanup(str_done) struct str why = {0};
 	int64_t age_ns;
-	enum known k = judge(x, r, &why, &age_ns);
+	enum known k = status_judge(client, row, &why, &age_ns);
 	json_t *d = json_object();
 
-	json_object_set_new(d, "name", json_string_or_null(r->device));
+	json_object_set_new(d, "name", json_string_or_null(row->device));
 	json_object_set_new(d, "up", k == UNKNOWN ? json_null() : json_boolean(k == UP));
 	json_object_set_new(d, "status", json_string(words[k]));
 	json_object_set_new(d, "reason", json_string_or_null(why.s));
 	json_object_set_new(d, "age_s",
 		json_number_or_null(age_ns < 0 ? NAN : (double)(age_ns / NS_PER_MS) / 1e3));
 	json_object_set_new(d, "protocol",
-		json_string_or_null(r->polled  ? r->protocol
-				: r->newest_ns ? "replay"
-					       : NULL));
-	json_object_set_new(d, "address", json_string_or_null(r->address));
-	if (is_capture(r)) {
-		const struct config_capture *c = capture_find(x->config, r->device);
+		json_string_or_null(row->polled  ? row->protocol
+				: row->newest_ns ? "replay"
+						 : NULL));
+	json_object_set_new(d, "address", json_string_or_null(row->address));
+	if (is_capture(row)) {
+		const struct config_capture *c = capture_find(client->config, row->device);
 		json_object_set_new(d, "device", json_string_or_null(c ? c->device : NULL));
 		json_object_set_new(d, "port", json_string_or_null(c ? c->port : NULL));
 	}
-	json_object_set_new(d, "state", json_string_or_null(r->state));
-	json_object_set_new(d, "interval_s", json_number_or_null((double)r->interval_ns / 1e9));
-	json_object_set_new(d, "poll_p50_s", json_number_or_null(r->p50_s));
-	json_object_set_new(d, "poll_p95_s", json_number_or_null(r->p95_s));
-	json_object_set_new(d, "polls", json_integer(r->polls));
-	json_object_set_new(d, "timeouts", json_integer(r->timeouts));
-	json_object_set_new(d, "errors", json_integer(r->errors));
+	json_object_set_new(d, "state", json_string_or_null(row->state));
+	json_object_set_new(d, "interval_s", json_number_or_null((double)row->interval_ns / 1e9));
+	json_object_set_new(d, "poll_p50_s", json_number_or_null(row->p50_s));
+	json_object_set_new(d, "poll_p95_s", json_number_or_null(row->p95_s));
+	json_object_set_new(d, "polls", json_integer(row->polls));
+	json_object_set_new(d, "timeouts", json_integer(row->timeouts));
+	json_object_set_new(d, "errors", json_integer(row->errors));
 	*ret_known = k;
 	return d;
 }
 
 /* Rows of one device follow each other: it is as well known as by the best of them. */
-static void count_device(size_t count[3], const struct row *r, const struct row *before,
-	enum known k, enum known *best)
+static void count_device(size_t count[3], const struct row *row, const struct row *before,
+	enum known known, enum known *best)
 {
 	static const int rank[] = {[UNKNOWN] = 0, [DOWN] = 1, [UP] = 2};
-	bool first = !before || !str_eq(before->device, r->device);
+	bool first = !before || !str_eq(before->device, row->device);
 
-	if (!first && rank[k] <= rank[*best])
+	if (!first && rank[known] <= rank[*best])
 		return;
 	if (!first)
 		count[*best]--;
-	count[k]++;
-	*best = k;
+	count[known]++;
+	*best = known;
 }
 
-static void freep_incidents(struct gathering *g)
+static void freep_incidents(struct gathering *gathering)
 {
-	json_decref(g->incidents);
-	rows_done(g);
+	json_decref(gathering->incidents);
+	rows_done(gathering);
 }
 
-json_t *status_document(struct client *x, struct err *e)
+json_t *status_document(struct client *client, struct err *e)
 {
-	rw_cleanup(freep_incidents) struct gathering g = {.x = x, .incidents = json_array()};
+	rw_cleanup(freep_incidents) struct gathering g = {.x = client, .incidents = json_array()};
 	size_t count[3] = {0}, captures[3] = {0};
 	int64_t polls = 0, timeouts = 0, errors = 0, first_ns = 0, last_ns = 0;
 	double oldest_s = NAN;
 	enum known best = DOWN;
 
-	if (gather(&g, e) < 0)
+	if (status_gather(&g, e) < 0)
 		return NULL;
-	int r = series_db_range(x->db, &first_ns, &last_ns, e);
+	int r = series_db_range(client->db, &first_ns, &last_ns, e);
 	if (r < 0 && r != -ENODATA)
 		return NULL;
 	json_t *devices = json_array();
 	for (size_t i = 0; i < g.n; i++) {
 		enum known k;
-		json_t *d = device_json(x, &g.v[i], &k);
+		json_t *d = status_device_json(client, &g.v[i], &k);
 		double age_s = json_number_value(json_object_get(d, "age_s"));
 		if (json_is_number(json_object_get(d, "age_s")) && !(age_s <= oldest_s))
 			oldest_s = age_s;
@@ -386,12 +391,12 @@ json_t *status_document(struct client *x, struct err *e)
 	/* A timeout is an unanswered request; a poll is many: the ratio says how lossy the way to
 	 * the devices is, not how much data is missing. */
 	json_t *quality = json_object();
-	json_object_set_new(quality, "agent_running", json_boolean(x->agent_alive));
+	json_object_set_new(quality, "agent_running", json_boolean(client->agent_alive));
 	json_object_set_new(quality, "first_sample", r == 0 ? json_time(first_ns) : json_null());
 	json_object_set_new(quality, "newest_sample", r == 0 ? json_time(last_ns) : json_null());
 	json_object_set_new(quality, "newest_sample_age_s",
 		json_number_or_null(
-			r == 0 ? (double)((x->now_ns - last_ns) / NS_PER_MS) / 1e3 : NAN));
+			r == 0 ? (double)((client->now_ns - last_ns) / NS_PER_MS) / 1e3 : NAN));
 	json_object_set_new(quality, "oldest_device_age_s", json_number_or_null(oldest_s));
 	json_object_set_new(quality, "up", json_integer((json_int_t)count[UP]));
 	json_object_set_new(quality, "down", json_integer((json_int_t)count[DOWN]));
@@ -405,8 +410,8 @@ json_t *status_document(struct client *x, struct err *e)
 	json_object_set_new(quality, "errors", json_integer(errors));
 
 	json_t *doc = json_object();
-	json_object_set_new(doc, "fabric", json_string_or_null(x->config->fabric->name));
-	json_object_set_new(doc, "time", json_time(x->now_ns));
+	json_object_set_new(doc, "fabric", json_string_or_null(client->config->fabric->name));
+	json_object_set_new(doc, "time", json_time(client->now_ns));
 	json_object_set_new(doc, "devices", devices);
 	json_object_set_new(
 		doc, "open_incidents", json_integer((json_int_t)json_array_size(g.incidents)));

@@ -17,6 +17,6 @@
  * unknown count devices, by the best of their rows; captures_up, captures_down and captures_unknown
  * the captures. NULL on failure with @e filled; the caller owns the result.
  */
-json_t *status_document(struct client *x, struct err *e);
+json_t *status_document(struct client *client, struct err *e);
 
 #endif

@@ -11,9 +11,11 @@
 #define BAR 36 /* characters of the best level */
 
 /* 14:03:22Z, with the date where it is not that of the beginning. */
-static const char *clock_of(const char *t, const char *from)
+static const char *clock_of(const char *time, const char *from)
 {
-	return t && from && strlen(t) > 11 && strncmp(t, from, 10) == 0 ? t + 11 : t ? t : "?";
+	return time && from && strlen(time) > 11 && strncmp(time, from, 10) == 0 ? time + 11
+		: time                                                           ? time
+										 : "?";
 }
 
 static void print_bar(FILE *out, double share)
@@ -23,34 +25,35 @@ static void print_bar(FILE *out, double share)
 		fputc(k < n ? '#' : ' ', out);
 }
 
-static void print_rhythm(FILE *out, const json_t *j)
+static void print_rhythm(FILE *out, const json_t *job)
 {
-	const double step = doc_number(j, "step_s"), declared = doc_number(j, "step_declared_s");
+	const double step = doc_number(job, "step_s"),
+		     declared = doc_number(job, "step_declared_s");
 	if (!isnan(step))
 		fprintf(out,
 			"step        %.4g s, exchange %.3g s, duty %.0f %%, confidence %.2f "
 			"(autocorrelation)\n",
-			step, doc_number(j, "exchange_s"), 100 * doc_number(j, "duty_ratio"),
-			doc_number(j, "rhythm_confidence_ratio"));
+			step, doc_number(job, "exchange_s"), 100 * doc_number(job, "duty_ratio"),
+			doc_number(job, "rhythm_confidence_ratio"));
 	else
 		fprintf(out,
-			isnan(doc_number(j, "sample_s"))
+			isnan(doc_number(job, "sample_s"))
 				? "step        not seen: too few samples\n"
 				: "step        not seen: it is shorter than two samples, %.3g s "
 				  "apart, or the job never idles\n",
-			doc_number(j, "sample_s"));
+			doc_number(job, "sample_s"));
 	if (!isnan(declared))
 		fprintf(out, "            declared %.4g s when all is well\n", declared);
 }
 
-static void print_level(FILE *out, const json_t *l, double best, const char *from, bool first)
+static void print_level(FILE *out, const json_t *level, double best, const char *from, bool first)
 {
-	const double rate = doc_number(l, "octets_per_s"), change = doc_number(l, "change_ratio"),
-		     step = doc_number(l, "step_s");
+	const double rate = doc_number(level, "octets_per_s"),
+		     change = doc_number(level, "change_ratio"), step = doc_number(level, "step_s");
 	fprintf(out, "%s%7.4g GB/s |", first ? "moves       " : "            ", rate / 1e9);
 	print_bar(out, rate / best);
-	fprintf(out, "| %s - %s", clock_of(doc_text(l, "from"), from),
-		clock_of(doc_text(l, "to"), from));
+	fprintf(out, "| %s - %s", clock_of(doc_text(level, "from"), from),
+		clock_of(doc_text(level, "to"), from));
 	if (!isnan(step))
 		fprintf(out, "  step %.4g s", step);
 	if (!isnan(change))
@@ -59,7 +62,8 @@ static void print_level(FILE *out, const json_t *l, double best, const char *fro
 	fputc('\n', out);
 }
 
-static void steps_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void steps_views_steps_text(
+	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
 	const json_t *jobs = json_object_get(doc, "jobs"), *levels = json_object_get(doc, "levels"),
 		     *j, *l;
@@ -95,7 +99,7 @@ static void steps_text(FILE *out, const json_t *doc, const struct view *v, bool 
 				doc_number(j, "idle_s"));
 	}
 	if (!json_array_size(jobs))
-		fprintf(out, "%s\n", v->empty);
+		fprintf(out, "%s\n", view->empty);
 }
 
 static const struct column columns[] = {
@@ -114,7 +118,7 @@ const struct view steps_view = {
 	.rows = "levels",
 	.columns = columns,
 	.n_columns = rw_countof(columns),
-	.text = steps_text,
+	.text = steps_views_steps_text,
 	.empty = "no octets of a host-facing port or of a leaf's uplink in this stretch: nothing "
 		 "to measure a job by",
 };

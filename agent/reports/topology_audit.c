@@ -31,119 +31,124 @@ struct where {
 	const char *device, *port, *peer;
 };
 
-static void tell(struct audit *a, int severity, const char *kind, struct where w,
-	const char *remedy, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-static void tell(struct audit *a, int severity, const char *kind, struct where w,
-	const char *remedy, const char *fmt, ...)
+static void topology_audit_tell(struct audit *audit, int severity, const char *kind,
+	struct where where, const char *remedy, const char *fmt, ...)
+	__attribute__((format(printf, 6, 7)));
+static void topology_audit_tell(struct audit *audit, int severity, const char *kind,
+	struct where where, const char *remedy, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	json_array_append_new(a->findings[severity],
+	json_array_append_new(audit->findings[severity],
 		json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s}", "severity", severities[severity],
-			"kind", kind, "device", w.device, "port", json_string_or_null(w.port),
-			"peer", json_string_or_null(w.peer), "text", text, "remedy", remedy));
+			"kind", kind, "device", where.device, "port",
+			json_string_or_null(where.port), "peer", json_string_or_null(where.peer),
+			"text", text, "remedy", remedy));
 }
 
-static char *rate(char buf[TEXT_MAX], uint64_t bps)
+static char *topology_audit_rate(char buf[TEXT_MAX], uint64_t bps)
 {
 	return unit_bitrate_text(buf, TEXT_MAX, bps);
 }
 
-static struct port_facts facts_of(const struct audit *a, const struct fabric_port *p)
+static struct port_facts facts_of(const struct audit *audit, const struct fabric_port *port)
 {
-	return a->facts->port(a->facts->arg, p->device->name, p->name);
+	return audit->facts->port(audit->facts->arg, port->device->name, port->name);
 }
 
 /* What the device says of its speed, else what the configuration does. */
-static uint64_t speed_of(const struct audit *a, const struct fabric_port *p)
+static uint64_t topology_audit_speed_of(const struct audit *audit, const struct fabric_port *port)
 {
-	struct port_facts x = facts_of(a, p);
+	struct port_facts x = facts_of(audit, port);
 	if (x.speed_bps)
 		return x.speed_bps;
-	x.speed_bps = p->peer ? facts_of(a, p->peer).speed_bps : 0;
-	return x.speed_bps ? x.speed_bps : p->speed_bps;
+	x.speed_bps = port->peer ? facts_of(audit, port->peer).speed_bps : 0;
+	return x.speed_bps ? x.speed_bps : port->speed_bps;
 }
 
-static bool is_uplink(const struct fabric_port *p)
+static bool is_uplink(const struct fabric_port *port)
 {
-	return p->peer &&
-		((p->device->role == ROLE_LEAF && p->peer->device->role == ROLE_SPINE) ||
-			(p->device->role == ROLE_SPINE &&
-				p->peer->device->role == ROLE_SUPERSPINE));
+	return port->peer &&
+		((port->device->role == ROLE_LEAF && port->peer->device->role == ROLE_SPINE) ||
+			(port->device->role == ROLE_SPINE &&
+				port->peer->device->role == ROLE_SUPERSPINE));
 }
 
 /* ---- one link ------------------------------------------------------------ */
 
-static void check_state(struct audit *a, const struct fabric_port *p, const struct port_facts *x,
-	const struct port_facts *y, struct where w)
+static void check_state(struct audit *audit, const struct fabric_port *port,
+	const struct port_facts *left, const struct port_facts *right, struct where where)
 {
-	if (x->up == 0 || y->up == 0)
-		tell(a, WARNING, "link_down", w,
+	if (left->up == 0 || right->up == 0)
+		topology_audit_tell(audit, WARNING, "link_down", where,
 			"look at cable, optics and the port's admin state at both ends",
 			"%s is down",
-			x->up == 0 && y->up == 0 ? "the link"
-				: x->up == 0     ? "this end"
-						 : "the other end");
-	if (p->speed_bps && x->speed_bps && p->speed_bps != x->speed_bps) {
+			left->up == 0 && right->up == 0 ? "the link"
+				: left->up == 0         ? "this end"
+							: "the other end");
+	if (port->speed_bps && left->speed_bps && port->speed_bps != left->speed_bps) {
 		char is[TEXT_MAX], want[TEXT_MAX];
-		tell(a, WARNING, "speed_declared", w,
+		topology_audit_tell(audit, WARNING, "speed_declared", where,
 			"correct 'speed' of the link in the configuration, or find out why it runs "
 			"at another one (breakout, "
 			"autonegotiation, optics)",
-			"runs at %s, declared is %s", rate(is, x->speed_bps),
-			rate(want, p->speed_bps));
+			"runs at %s, declared is %s", topology_audit_rate(is, left->speed_bps),
+			topology_audit_rate(want, port->speed_bps));
 	}
 }
 
-static void check_speed(
-	struct audit *a, const struct port_facts *x, const struct port_facts *y, struct where w)
+static void check_speed(struct audit *audit, const struct port_facts *left,
+	const struct port_facts *right, struct where where)
 {
 	char one[TEXT_MAX], two[TEXT_MAX];
-	if (!x->speed_bps || !y->speed_bps)
+	if (!left->speed_bps || !right->speed_bps)
 		return;
-	a->speed_known++;
-	if (x->speed_bps != y->speed_bps)
-		tell(a, CRITICAL, "speed_mismatch", w,
+	audit->speed_known++;
+	if (left->speed_bps != right->speed_bps)
+		topology_audit_tell(audit, CRITICAL, "speed_mismatch", where,
 			"set both ends to the same speed and FEC, or check that these two ports "
 			"are one link",
-			"%s here, %s at the other end", rate(one, x->speed_bps),
-			rate(two, y->speed_bps));
+			"%s here, %s at the other end", topology_audit_rate(one, left->speed_bps),
+			topology_audit_rate(two, right->speed_bps));
 }
 
-static void check_mtu(
-	struct audit *a, const struct port_facts *x, const struct port_facts *y, struct where w)
+static void check_mtu(struct audit *audit, const struct port_facts *left,
+	const struct port_facts *right, struct where where)
 {
-	if (!x->mtu_bytes || !y->mtu_bytes)
+	if (!left->mtu_bytes || !right->mtu_bytes)
 		return;
-	a->mtu_known++;
-	uint64_t low = x->mtu_bytes < y->mtu_bytes ? x->mtu_bytes : y->mtu_bytes,
-		 high = x->mtu_bytes + y->mtu_bytes - low;
+	audit->mtu_known++;
+	uint64_t low = left->mtu_bytes < right->mtu_bytes ? left->mtu_bytes : right->mtu_bytes,
+		 high = left->mtu_bytes + right->mtu_bytes - low;
 	if (low == high)
 		return;
 	bool header = high - low <= MTU_HEADER_BYTES;
-	tell(a, header ? INFO : CRITICAL, "mtu_mismatch", w,
+	topology_audit_tell(audit, header ? INFO : CRITICAL, "mtu_mismatch", where,
 		header ? "vendors count the Ethernet header differently: compare the largest frame "
 			 "each end takes"
 		       : "set the larger MTU at both ends: frames above the smaller one are "
 			 "dropped without a word",
-		"MTU %llu bytes here, %llu at the other end", (unsigned long long)x->mtu_bytes,
-		(unsigned long long)y->mtu_bytes);
+		"MTU %llu bytes here, %llu at the other end", (unsigned long long)left->mtu_bytes,
+		(unsigned long long)right->mtu_bytes);
 }
 
 /* The RoCE MTU is of the payload's packet: a port's must be larger. */
-static void check_lossless_mtu(struct audit *a, const struct port_facts *x, struct where w)
+static void check_lossless_mtu(
+	struct audit *audit, const struct port_facts *facts, struct where where)
 {
-	if (x->mtu_bytes && a->f->lossless_mtu_bytes && x->mtu_bytes < a->f->lossless_mtu_bytes)
-		tell(a, CRITICAL, "mtu_small", w, "raise the port's MTU, or correct lossless.mtu",
+	if (facts->mtu_bytes && audit->f->lossless_mtu_bytes &&
+		facts->mtu_bytes < audit->f->lossless_mtu_bytes)
+		topology_audit_tell(audit, CRITICAL, "mtu_small", where,
+			"raise the port's MTU, or correct lossless.mtu",
 			"MTU %llu bytes is below lossless.mtu, %llu",
-			(unsigned long long)x->mtu_bytes,
-			(unsigned long long)a->f->lossless_mtu_bytes);
+			(unsigned long long)facts->mtu_bytes,
+			(unsigned long long)audit->f->lossless_mtu_bytes);
 }
 
-static const char *priorities(char buf[TEXT_MAX], unsigned mask)
+static const char *topology_audit_priorities(char buf[TEXT_MAX], unsigned mask)
 {
 	size_t n = 0;
 	for (unsigned i = 0; i < 8; i++)
@@ -152,155 +157,163 @@ static const char *priorities(char buf[TEXT_MAX], unsigned mask)
 	return n ? buf : "none";
 }
 
-static void check_pfc(
-	struct audit *a, const struct port_facts *x, const struct port_facts *y, struct where w)
+static void check_pfc(struct audit *audit, const struct port_facts *left,
+	const struct port_facts *right, struct where where)
 {
-	unsigned both = x->pfc_known & y->pfc_known, differ = (x->pfc_on ^ y->pfc_on) & both;
+	unsigned both = left->pfc_known & right->pfc_known,
+		 differ = (left->pfc_on ^ right->pfc_on) & both;
 	char one[TEXT_MAX], two[TEXT_MAX];
 	if (!both)
 		return;
-	a->pfc_known++;
+	audit->pfc_known++;
 	if (differ)
-		tell(a, CRITICAL, "pfc_mismatch", w,
+		topology_audit_tell(audit, CRITICAL, "pfc_mismatch", where,
 			"enable PFC for the same priorities at both ends: an end without it "
 			"ignores pause and overruns its neighbour",
 			"PFC is on for priorities %s here, for %s at the other end",
-			priorities(one, x->pfc_on & both), priorities(two, y->pfc_on & both));
-	unsigned off = a->f->lossless_mask & both & ~(unsigned)x->pfc_on & ~(unsigned)y->pfc_on;
+			topology_audit_priorities(one, left->pfc_on & both),
+			topology_audit_priorities(two, right->pfc_on & both));
+	unsigned off =
+		audit->f->lossless_mask & both & ~(unsigned)left->pfc_on & ~(unsigned)right->pfc_on;
 	if (off)
-		tell(a, WARNING, "pfc_off", w,
+		topology_audit_tell(audit, WARNING, "pfc_off", where,
 			"enable PFC for them, or correct lossless.priorities",
 			"PFC is off at both ends for the lossless priorities %s",
-			priorities(one, off));
+			topology_audit_priorities(one, off));
 }
 
-static void check_link(struct audit *a, const struct fabric_port *p)
+static void check_link(struct audit *audit, const struct fabric_port *port)
 {
-	struct port_facts x = facts_of(a, p),
-			  y = p->peer ? facts_of(a, p->peer) : (struct port_facts){.up = -1};
+	struct port_facts x = facts_of(audit, port),
+			  y = port->peer ? facts_of(audit, port->peer)
+					 : (struct port_facts){.up = -1};
 	rw_cleanup(str_done) struct str peer = {0};
-	if (p->peer)
-		str_addf(&peer, "%s:%s", p->peer->device->name, p->peer->name);
+	if (port->peer)
+		str_addf(&peer, "%s:%s", port->peer->device->name, port->peer->name);
 	else
-		str_addf(&peer, "host:%s%s%s", p->host, *p->host_nic ? ":" : "", p->host_nic);
-	struct where w = {p->device->name, p->name, peer.s};
-	a->links++;
-	check_state(a, p, &x, &y, w);
-	check_lossless_mtu(a, &x, w);
-	if (!p->peer)
+		str_addf(&peer, "host:%s%s%s", port->host, *port->host_nic ? ":" : "",
+			port->host_nic);
+	struct where w = {port->device->name, port->name, peer.s};
+	audit->links++;
+	check_state(audit, port, &x, &y, w);
+	check_lossless_mtu(audit, &x, w);
+	if (!port->peer)
 		return;
-	check_speed(a, &x, &y, w);
-	check_mtu(a, &x, &y, w);
-	check_pfc(a, &x, &y, w);
+	check_speed(audit, &x, &y, w);
+	check_mtu(audit, &x, &y, w);
+	check_pfc(audit, &x, &y, w);
 }
 
 /* ---- what is heard ------------------------------------------------------- */
 
-static bool heard_is(const struct port_facts *x, const struct fabric_port *p)
+static bool heard_is(const struct port_facts *facts, const struct fabric_port *port)
 {
-	if (p->peer)
-		return str_eq(x->heard_device, p->peer->device->name) &&
-			str_eq(x->heard_port, p->peer->name);
+	if (port->peer)
+		return str_eq(facts->heard_device, port->peer->device->name) &&
+			str_eq(facts->heard_port, port->peer->name);
 	/* NICs have many names */
-	return p->host && strncmp(x->heard_device, "host:", 5) == 0 &&
-		strcmp(x->heard_device + 5, p->host) == 0;
+	return port->host && strncmp(facts->heard_device, "host:", 5) == 0 &&
+		strcmp(facts->heard_device + 5, port->host) == 0;
 }
 
-static void check_heard(struct audit *a, const struct fabric_port *p)
+static void check_heard(struct audit *audit, const struct fabric_port *port)
 {
-	struct port_facts x = facts_of(a, p);
+	struct port_facts x = facts_of(audit, port);
 	rw_cleanup(str_done) struct str heard = {0};
 	if (!x.heard_device || !*x.heard_device)
 		return;
 	str_addf(&heard, "%s%s%s", x.heard_device, x.heard_port && *x.heard_port ? ":" : "",
 		x.heard_port ? x.heard_port : "");
-	struct where w = {p->device->name, p->name, heard.s};
-	if ((p->peer || p->host) && !heard_is(&x, p))
-		tell(a, WARNING, "lldp_mismatch", w,
-			p->discovered ? "two devices disagree about this cable: look at it, or "
-					"wait until both have spoken"
-				      : "correct the link in the configuration, or the cabling",
+	struct where w = {port->device->name, port->name, heard.s};
+	if ((port->peer || port->host) && !heard_is(&x, port))
+		topology_audit_tell(audit, WARNING, "lldp_mismatch", w,
+			port->discovered ? "two devices disagree about this cable: look at it, or "
+					   "wait until both have spoken"
+					 : "correct the link in the configuration, or the cabling",
 			"LLDP hears %s, the %s link leads to %s%s%s", heard.s,
-			p->discovered ? "known" : "declared",
-			p->peer ? p->peer->device->name : "host:", p->peer ? ":" : "",
-			p->peer ? p->peer->name : p->host);
+			port->discovered ? "known" : "declared",
+			port->peer ? port->peer->device->name : "host:", port->peer ? ":" : "",
+			port->peer ? port->peer->name : port->host);
 }
 
 /* Hosts that are not declared are no finding: a list of links may be of the fabric alone. */
 static void check_undeclared(
-	void *arg, const char *device, const char *port, const struct port_facts *x)
+	void *arg, const char *device, const char *port, const struct port_facts *facts)
 {
 	struct audit *a = arg;
 	const struct fabric_device *d = fabric_device(a->f, device);
 	const struct fabric_port *p = d ? fabric_port(d, port) : NULL;
 	rw_cleanup(str_done) struct str heard = {0};
-	if (!d || (p && (p->peer || p->host)) || strncmp(x->heard_device, "host:", 5) == 0)
+	if (!d || (p && (p->peer || p->host)) || strncmp(facts->heard_device, "host:", 5) == 0)
 		return;
-	str_addf(&heard, "%s:%s", x->heard_device, x->heard_port);
-	tell(a, WARNING, "link_undeclared", (struct where){device, port, heard.s},
+	str_addf(&heard, "%s:%s", facts->heard_device, facts->heard_port);
+	topology_audit_tell(a, WARNING, "link_undeclared", (struct where){device, port, heard.s},
 		"add the link to the configuration (rocewatch topology discover prints "
 		"it): without it the port is in no ECMP group",
 		"LLDP hears %s, but no link is known here", heard.s);
 }
 
-static bool same_system(const char *a, const char *b)
+static bool same_system(const char *left, const char *right)
 {
-	size_t na = strcspn(a, "."), nb = strcspn(b, ".");
-	return na == nb && strncasecmp(a, b, na) == 0;
+	size_t na = strcspn(left, "."), nb = strcspn(right, ".");
+	return na == nb && strncasecmp(left, right, na) == 0;
 }
 
-static void check_name(struct audit *a, const struct fabric_device *d)
+static void topology_audit_check_name(struct audit *audit, const struct fabric_device *device)
 {
-	const char *sysname = a->facts->sysname(a->facts->arg, d->name);
-	if (sysname && *sysname && !same_system(sysname, d->name))
-		tell(a, WARNING, "sysname", (struct where){d->name, NULL, NULL},
+	const char *sysname = audit->facts->sysname(audit->facts->arg, device->name);
+	if (sysname && *sysname && !same_system(sysname, device->name))
+		topology_audit_tell(audit, WARNING, "sysname",
+			(struct where){device->name, NULL, NULL},
 			"check that the address is the right device's, or give both the same name",
 			"the device calls itself %.200s", sysname);
 }
 
 /* ---- groups and leaves --------------------------------------------------- */
 
-static void check_group(struct audit *a, const struct fabric_group *g)
+static void check_group(struct audit *audit, const struct fabric_group *group)
 {
 	const struct fabric_port *low = NULL, *high = NULL;
 	uint64_t slow = 0, fast = 0;
-	for (size_t i = 0; i < g->n_members; i++) {
-		uint64_t v = speed_of(a, g->members[i]);
+	for (size_t i = 0; i < group->n_members; i++) {
+		uint64_t v = topology_audit_speed_of(audit, group->members[i]);
 		if (!v)
 			continue;
 		if (!low || v < slow) {
-			low = g->members[i];
+			low = group->members[i];
 			slow = v;
 		}
 		if (!high || v > fast) {
-			high = g->members[i];
+			high = group->members[i];
 			fast = v;
 		}
 	}
 	char one[TEXT_MAX], two[TEXT_MAX];
 	if (low && slow != fast)
-		tell(a, WARNING, "group_speed", (struct where){g->device->name, low->name, NULL},
+		topology_audit_tell(audit, WARNING, "group_speed",
+			(struct where){group->device->name, low->name, NULL},
 			"ECMP gives each member the same share: bring all members of the "
 			"group to one speed, or weigh them",
-			"group %s: %s runs at %s, %s at %s", g->id, low->name, rate(one, slow),
-			high->name, rate(two, fast));
+			"group %s: %s runs at %s, %s at %s", group->id, low->name,
+			topology_audit_rate(one, slow), high->name, topology_audit_rate(two, fast));
 }
 
-static size_t uplinks_of(const struct fabric_device *d)
+static size_t uplinks_of(const struct fabric_device *device)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < d->n_ports; i++)
-		n += is_uplink(d->ports[i]);
+	for (size_t i = 0; i < device->n_ports; i++)
+		n += is_uplink(device->ports[i]);
 	return n;
 }
 
 /* The number of uplinks that most leaves have; the larger one when two are as common. */
-static size_t usual_uplinks(const struct fabric *f)
+static size_t usual_uplinks(const struct fabric *fabric)
 {
 	size_t best = 0, best_count = 0;
 	struct map *counts = map_new();
-	for (size_t i = 0; i < f->n_devices; i++) {
-		size_t n = f->devices[i]->role == ROLE_LEAF ? uplinks_of(f->devices[i]) : 0;
+	for (size_t i = 0; i < fabric->n_devices; i++) {
+		size_t n =
+			fabric->devices[i]->role == ROLE_LEAF ? uplinks_of(fabric->devices[i]) : 0;
 		uint64_t count = 0;
 		if (n == 0)
 			continue;
@@ -315,40 +328,42 @@ static size_t usual_uplinks(const struct fabric *f)
 	return best;
 }
 
-static size_t links_between(const struct fabric_device *d, const struct fabric_device *up)
+static size_t links_between(const struct fabric_device *device, const struct fabric_device *up)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < d->n_ports; i++)
-		n += d->ports[i]->peer && d->ports[i]->peer->device == up;
+	for (size_t i = 0; i < device->n_ports; i++)
+		n += device->ports[i]->peer && device->ports[i]->peer->device == up;
 	return n;
 }
 
 /* How many devices of each role reach a device; by its place in the fabric. */
-static void reached_count(struct audit *a)
+static void reached_count(struct audit *audit)
 {
-	const struct fabric *f = a->f;
-	a->reached = rw_calloc(f->n_devices + 1, sizeof(*a->reached));
+	const struct fabric *f = audit->f;
+	audit->reached = rw_calloc(f->n_devices + 1, sizeof(*audit->reached));
 	for (size_t i = 0; i < f->n_devices; i++) {
-		a->of_role[f->devices[i]->role]++;
+		audit->of_role[f->devices[i]->role]++;
 		for (size_t k = 0; k < f->n_devices; k++)
 			if (f->devices[k]->role > f->devices[i]->role &&
 				f->devices[k]->role < ROLE_OTHER)
-				a->reached[k][f->devices[i]->role] +=
+				audit->reached[k][f->devices[i]->role] +=
 					links_between(f->devices[i], f->devices[k]) > 0;
 	}
 }
 
 /* Devices of the next tier that most of this one's kind reach, and this one does not. */
-static void check_reach(struct audit *a, const struct fabric_device *d)
+static void check_reach(struct audit *audit, const struct fabric_device *device)
 {
-	enum device_role above = d->role == ROLE_LEAF ? ROLE_SPINE : ROLE_SUPERSPINE;
-	for (size_t i = 0; i < a->f->n_devices; i++) {
-		const struct fabric_device *up = a->f->devices[i];
-		if (up->role != above || links_between(d, up))
+	enum device_role above = device->role == ROLE_LEAF ? ROLE_SPINE : ROLE_SUPERSPINE;
+	for (size_t i = 0; i < audit->f->n_devices; i++) {
+		const struct fabric_device *up = audit->f->devices[i];
+		if (up->role != above || links_between(device, up))
 			continue;
-		size_t kin = a->of_role[d->role] - 1, reach = a->reached[i][d->role];
+		size_t kin = audit->of_role[device->role] - 1,
+		       reach = audit->reached[i][device->role];
 		if (reach * 2 > kin)
-			tell(a, WARNING, "missing_member", (struct where){d->name, NULL, up->name},
+			topology_audit_tell(audit, WARNING, "missing_member",
+				(struct where){device->name, NULL, up->name},
 				"connect it, or check that the neighbour is heard (LLDP) or "
 				"declared",
 				"no link to %s, which %zu of %zu others have", up->name, reach,
@@ -356,38 +371,40 @@ static void check_reach(struct audit *a, const struct fabric_device *d)
 	}
 }
 
-static void check_leaf(struct audit *a, const struct fabric_device *d)
+static void check_leaf(struct audit *audit, const struct fabric_device *device)
 {
-	const size_t usual = a->usual;
+	const size_t usual = audit->usual;
 	uint64_t hosts = 0, uplinks = 0;
 	bool known = true;
 	size_t n = 0, up = 0;
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct fabric_port *p = d->ports[i];
-		uint64_t v = p->host || is_uplink(p) ? speed_of(a, p) : 0;
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct fabric_port *p = device->ports[i];
+		uint64_t v = p->host || is_uplink(p) ? topology_audit_speed_of(audit, p) : 0;
 		if (p->host)
 			hosts += v;
 		if (is_uplink(p)) {
 			uplinks += v;
 			n++;
-			up += facts_of(a, p).up != 0;
+			up += facts_of(audit, p).up != 0;
 		}
 		known = known && (v || !(p->host || is_uplink(p)));
 	}
 	double ratio = known && hosts && uplinks ? (double)hosts / (double)uplinks : 0;
 	char one[TEXT_MAX], two[TEXT_MAX];
 	if (ratio > OVERSUBSCRIBED)
-		tell(a, WARNING, "oversubscription", (struct where){d->name, NULL, NULL},
+		topology_audit_tell(audit, WARNING, "oversubscription",
+			(struct where){device->name, NULL, NULL},
 			"add uplinks, or accept that all hosts together cannot send at line rate "
 			"over the spines",
-			"hosts can send %s into uplinks of %s: %.2f : 1", rate(one, hosts),
-			rate(two, uplinks), ratio);
+			"hosts can send %s into uplinks of %s: %.2f : 1",
+			topology_audit_rate(one, hosts), topology_audit_rate(two, uplinks), ratio);
 	if (n < usual)
-		tell(a, WARNING, "ecmp_width", (struct where){d->name, NULL, NULL},
+		topology_audit_tell(audit, WARNING, "ecmp_width",
+			(struct where){device->name, NULL, NULL},
 			"find the missing uplinks: the others of this tier have them",
-			"%zu uplinks, most %ss have %zu", n, device_role_name(d->role), usual);
-	json_array_append_new(a->leaves,
-		json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I}", "device", d->name, "host_bps",
+			"%zu uplinks, most %ss have %zu", n, device_role_name(device->role), usual);
+	json_array_append_new(audit->leaves,
+		json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I}", "device", device->name, "host_bps",
 			hosts ? json_integer((json_int_t)hosts) : json_null(), "uplink_bps",
 			uplinks ? json_integer((json_int_t)uplinks) : json_null(),
 			"oversubscription_ratio", ratio > 0 ? json_real(ratio) : json_null(),
@@ -395,62 +412,66 @@ static void check_leaf(struct audit *a, const struct fabric_device *d)
 			(json_int_t)usual));
 }
 
-static void check_device(struct audit *a, const struct fabric_device *d)
+static void topology_audit_check_device(struct audit *audit, const struct fabric_device *device)
 {
 	size_t links = 0;
-	check_name(a, d);
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct fabric_port *p = d->ports[i];
+	topology_audit_check_name(audit, device);
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct fabric_port *p = device->ports[i];
 		links += p->peer || p->host;
 		/* each link once; a member of a LAG whose link is its aggregate's has a peer that
 		 * does not point back */
 		if (p->host ||
 			(p->peer &&
 				(p->peer->peer != p ||
-					name_compare(d->name, p->peer->device->name) < 0 ||
-					(d == p->peer->device &&
+					name_compare(device->name, p->peer->device->name) < 0 ||
+					(device == p->peer->device &&
 						name_compare(p->name, p->peer->name) < 0))))
-			check_link(a, p);
-		check_heard(a, p);
+			check_link(audit, p);
+		check_heard(audit, p);
 	}
-	for (size_t i = 0; i < d->n_groups; i++)
-		check_group(a, &d->groups[i]);
+	for (size_t i = 0; i < device->n_groups; i++)
+		check_group(audit, &device->groups[i]);
 	if (!links)
-		tell(a, WARNING, "no_links", (struct where){d->name, NULL, NULL},
-			a->f->discover
+		topology_audit_tell(audit, WARNING, "no_links",
+			(struct where){device->name, NULL, NULL},
+			audit->f->discover
 				? "is LLDP on there, and does the device answer? rocewatch doctor"
 				: "declare its links, or write 'links: discover'",
 			"no link of this device is known");
-	if (d->role == ROLE_LEAF)
-		check_leaf(a, d);
-	if (d->role == ROLE_LEAF || d->role == ROLE_SPINE)
-		check_reach(a, d);
+	if (device->role == ROLE_LEAF)
+		check_leaf(audit, device);
+	if (device->role == ROLE_LEAF || device->role == ROLE_SPINE)
+		check_reach(audit, device);
 }
 
-json_t *topology_check_json(const struct fabric *f, const struct topology_facts *facts)
+json_t *topology_check_json(const struct fabric *fabric, const struct topology_facts *facts)
 {
-	struct audit a = {
-		.f = f, .facts = facts, .leaves = json_array(), .usual = usual_uplinks(f)};
+	struct audit a = {.f = fabric,
+		.facts = facts,
+		.leaves = json_array(),
+		.usual = usual_uplinks(fabric)};
 	json_t *all = json_array();
 	for (int s = 0; s < SEVERITIES; s++)
 		a.findings[s] = json_array();
 	reached_count(&a);
-	for (size_t i = 0; i < f->n_devices; i++)
-		check_device(&a, f->devices[i]);
+	for (size_t i = 0; i < fabric->n_devices; i++)
+		topology_audit_check_device(&a, fabric->devices[i]);
 	facts->each_heard(facts->arg, check_undeclared, &a);
 	free(a.reached);
 	for (int s = 0; s < SEVERITIES; s++) {
 		json_array_extend(all, a.findings[s]);
 		json_decref(a.findings[s]);
 	}
-	return json_pack("{s:s, s:o, s:o, s:{s:i, s:i, s:i, s:i}}", "fabric", f->name, "findings",
-		all, "leaves", a.leaves, "checked", "links", (int)a.links, "speed",
+	return json_pack("{s:s, s:o, s:o, s:{s:i, s:i, s:i, s:i}}", "fabric", fabric->name,
+		"findings", all, "leaves", a.leaves, "checked", "links", (int)a.links, "speed",
 		(int)a.speed_known, "mtu", (int)a.mtu_known, "pfc", (int)a.pfc_known);
 }
 
 /* ---- as text ------------------------------------------------------------- */
 
-static void check_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void topology_audit_check_text(
+	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
 	static const struct column leaf_columns[] = {
 		{"device", "LEAF", COL_TEXT, false},
@@ -501,4 +522,4 @@ static const struct column check_columns[] = {
 	{"remedy", "REMEDY", COL_TEXT, false},
 };
 const struct view topology_check_view = {"topology check", "findings", check_columns,
-	rw_countof(check_columns), check_text, "nothing found"};
+	rw_countof(check_columns), topology_audit_check_text, "nothing found"};

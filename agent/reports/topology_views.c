@@ -10,80 +10,87 @@
 #define MATRIX_ROWS 48
 #define LINE_WIDTH 100
 
-static int tier_of(const struct fabric_device *d)
+static int topology_views_tier_of(const struct fabric_device *device)
 {
 	static const int tiers[] = {
 		[ROLE_LEAF] = 1, [ROLE_SPINE] = 2, [ROLE_SUPERSPINE] = 3, [ROLE_OTHER] = 0};
-	return tiers[d->role];
+	return tiers[device->role];
 }
 
 /* A link between devices is shown from its lower tier, or from the first name. */
-static bool shown_from(const struct fabric_port *p)
+static bool shown_from(const struct fabric_port *port)
 {
-	if (!p->peer)
-		return p->host;
-	int here = tier_of(p->device), there = tier_of(p->peer->device);
+	if (!port->peer)
+		return port->host;
+	int here = topology_views_tier_of(port->device),
+	    there = topology_views_tier_of(port->peer->device);
 	if (here != there)
 		return here < there;
-	int c = name_compare(p->device->name, p->peer->device->name);
-	return c < 0 || (c == 0 && name_compare(p->name, p->peer->name) < 0);
+	int c = name_compare(port->device->name, port->peer->device->name);
+	return c < 0 || (c == 0 && name_compare(port->name, port->peer->name) < 0);
 }
 
-static const char *state_of(const struct port_facts *a, const struct port_facts *b)
+static const char *topology_views_state_of(
+	const struct port_facts *left, const struct port_facts *right)
 {
-	if (a->up == 0 || (b && b->up == 0))
+	if (left->up == 0 || (right && right->up == 0))
 		return "down";
-	return a->up == 1 || (b && b->up == 1) ? "up" : "unknown";
+	return left->up == 1 || (right && right->up == 1) ? "up" : "unknown";
 }
 
-static json_t *link_json(const struct fabric_port *p, const struct topology_facts *facts)
+static json_t *link_json(const struct fabric_port *port, const struct topology_facts *facts)
 {
-	struct port_facts a = facts->port(facts->arg, p->device->name, p->name), b = {.up = -1};
+	struct port_facts a = facts->port(facts->arg, port->device->name, port->name),
+			  b = {.up = -1};
 	rw_cleanup(str_done) struct str peer = {0};
-	if (p->peer)
-		b = facts->port(facts->arg, p->peer->device->name, p->peer->name);
-	if (p->peer)
-		str_add(&peer, p->peer->device->name);
+	if (port->peer)
+		b = facts->port(facts->arg, port->peer->device->name, port->peer->name);
+	if (port->peer)
+		str_add(&peer, port->peer->device->name);
 	else
-		str_addf(&peer, "host:%s", p->host);
-	uint64_t speed = a.speed_bps ? a.speed_bps : b.speed_bps ? b.speed_bps : p->speed_bps;
-	const char *peer_port = p->peer ? p->peer->name : *p->host_nic ? p->host_nic : NULL;
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s}", "device", p->device->name, "port",
-		p->name, "peer", peer.s, "peer_port", json_string_or_null(peer_port), "speed_bps",
-		speed ? json_integer((json_int_t)speed) : json_null(), "state",
-		state_of(&a, p->peer ? &b : NULL), "source",
-		p->discovered ? "discovered" : "declared");
+		str_addf(&peer, "host:%s", port->host);
+	uint64_t speed = a.speed_bps ? a.speed_bps : b.speed_bps ? b.speed_bps : port->speed_bps;
+	const char *peer_port = port->peer ? port->peer->name
+		: *port->host_nic          ? port->host_nic
+					   : NULL;
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s}", "device", port->device->name,
+		"port", port->name, "peer", peer.s, "peer_port", json_string_or_null(peer_port),
+		"speed_bps", speed ? json_integer((json_int_t)speed) : json_null(), "state",
+		topology_views_state_of(&a, port->peer ? &b : NULL), "source",
+		port->discovered ? "discovered" : "declared");
 }
 
-static json_t *device_json(const struct fabric_device *d)
+static json_t *topology_views_device_json(const struct fabric_device *device)
 {
 	json_t *groups = json_array();
 	json_int_t links = 0;
-	for (size_t i = 0; i < d->n_ports; i++)
-		links += d->ports[i]->peer || d->ports[i]->host;
-	for (size_t i = 0; i < d->n_groups; i++) {
+	for (size_t i = 0; i < device->n_ports; i++)
+		links += device->ports[i]->peer || device->ports[i]->host;
+	for (size_t i = 0; i < device->n_groups; i++) {
 		json_t *members = json_array();
-		for (size_t k = 0; k < d->groups[i].n_members; k++)
-			json_array_append_new(members, json_string(d->groups[i].members[k]->name));
-		json_array_append_new(
-			groups, json_pack("{s:s, s:o}", "id", d->groups[i].id, "members", members));
+		for (size_t k = 0; k < device->groups[i].n_members; k++)
+			json_array_append_new(
+				members, json_string(device->groups[i].members[k]->name));
+		json_array_append_new(groups,
+			json_pack("{s:s, s:o}", "id", device->groups[i].id, "members", members));
 	}
-	return json_pack("{s:s, s:s, s:i, s:I, s:o}", "name", d->name, "role",
-		device_role_name(d->role), "tier", tier_of(d), "links", links, "groups", groups);
+	return json_pack("{s:s, s:s, s:i, s:I, s:o}", "name", device->name, "role",
+		device_role_name(device->role), "tier", topology_views_tier_of(device), "links",
+		links, "groups", groups);
 }
 
-json_t *topology_show_json(const struct fabric *f, const struct topology_facts *facts)
+json_t *topology_show_json(const struct fabric *fabric, const struct topology_facts *facts)
 {
 	json_t *devices = json_array(), *links = json_array();
-	for (size_t i = 0; i < f->n_devices; i++) {
-		const struct fabric_device *d = f->devices[i];
-		json_array_append_new(devices, device_json(d));
+	for (size_t i = 0; i < fabric->n_devices; i++) {
+		const struct fabric_device *d = fabric->devices[i];
+		json_array_append_new(devices, topology_views_device_json(d));
 		for (size_t k = 0; k < d->n_ports; k++)
 			if (shown_from(d->ports[k]))
 				json_array_append_new(links, link_json(d->ports[k], facts));
 	}
-	return json_pack("{s:s, s:b, s:o, s:o}", "fabric", f->name, "discover", f->discover,
-		"devices", devices, "links", links);
+	return json_pack("{s:s, s:b, s:o, s:o}", "fabric", fabric->name, "discover",
+		fabric->discover, "devices", devices, "links", links);
 }
 
 /* ---- as text ------------------------------------------------------------- */
@@ -175,11 +182,12 @@ static void print_matrix(FILE *out, const json_t *doc)
 	}
 }
 
-static void show_text(FILE *out, const json_t *doc, const struct view *v, bool color, bool header)
+static void topology_views_show_text(
+	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
 	const json_t *devices = json_object_get(doc, "devices"),
 		     *links = json_object_get(doc, "links");
-	struct view table = *v;
+	struct view table = *view;
 	if (header) {
 		fprintf(out, "%s: %zu devices, %zu links%s\n", doc_word(doc, "fabric"),
 			json_array_size(devices), json_array_size(links),
@@ -202,4 +210,5 @@ static const struct column show_columns[] = {
 	{"source", "SOURCE", COL_TEXT, false},
 };
 const struct view topology_show_view = {"topology", "links", show_columns, rw_countof(show_columns),
-	show_text, "no links: declare them, or write 'links: discover' and run the agent"};
+	topology_views_show_text,
+	"no links: declare them, or write 'links: discover' and run the agent"};

@@ -26,8 +26,8 @@ struct topology_facts {
 	const char *(*sysname)(void *arg, const char *device); /* NULL unknown */
 	/* Every port that has a neighbour, in any order. */
 	void (*each_heard)(void *arg,
-		void (*fn)(
-			void *to, const char *device, const char *port, const struct port_facts *x),
+		void (*fn)(void *to, const char *device, const char *port,
+			const struct port_facts *facts),
 		void *to);
 };
 
@@ -36,7 +36,7 @@ struct topology_facts {
  * links: [{device, port, peer, peer_port, speed_bps, state: up|down|unknown, source:
  * declared|discovered}]}; each link once, from its lower tier. peer is "host:NAME" for hosts.
  */
-json_t *topology_show_json(const struct fabric *f, const struct topology_facts *facts);
+json_t *topology_show_json(const struct fabric *fabric, const struct topology_facts *facts);
 extern const struct view topology_show_view;
 
 /*
@@ -45,7 +45,7 @@ extern const struct view topology_show_view;
  * checked: {links, speed, mtu, pfc}}, worst first. checked counts the links whose both ends were
  * known: what is not known is neither right nor wrong.
  */
-json_t *topology_check_json(const struct fabric *f, const struct topology_facts *facts);
+json_t *topology_check_json(const struct fabric *fabric, const struct topology_facts *facts);
 extern const struct view topology_check_view;
 
 #endif

@@ -20,9 +20,9 @@ struct tune_page {
 };
 /* Each prints a whole document: {sheets: [...]}, one verification, one what-if answer. 0 or -EIO.
  */
-int tune_sheets_print(FILE *out, const json_t *doc, const struct tune_page *p);
-int tune_verify_print(FILE *out, const json_t *doc, const struct tune_page *p);
-int tune_whatif_print(FILE *out, const json_t *doc, const struct tune_page *p);
+int tune_sheets_print(FILE *out, const json_t *doc, const struct tune_page *page);
+int tune_verify_print(FILE *out, const json_t *doc, const struct tune_page *page);
+int tune_whatif_print(FILE *out, const json_t *doc, const struct tune_page *page);
 /* tune_width - of the terminal, within what a sheet is laid out for: 80 to 120 columns; 100 where
  * there is none. */
 int tune_width(FILE *out);

@@ -11,10 +11,10 @@
 #include "agent/daemon/tune_agent.h"
 #include "db/store/store.h"
 
-const struct tune_record *tune_find(const struct tune_ledger *l, const char *id, struct err *e)
+const struct tune_record *tune_find(const struct tune_ledger *ledger, const char *id, struct err *e)
 {
 	const struct tune_record *const *v, *found = NULL;
-	const size_t n = tune_ledger_records(l, &v), length = strlen(id);
+	const size_t n = tune_ledger_records(ledger, &v), length = strlen(id);
 	size_t many = 0;
 	for (size_t k = 0; k < n; k++) {
 		if (length == 0 || strncasecmp(v[k]->id, id, length) != 0)
@@ -37,11 +37,11 @@ const struct tune_record *tune_find(const struct tune_ledger *l, const char *id,
 
 /* ---- through the agent --------------------------------------------------- */
 
-static int propose_by_agent(const struct client *x, json_t *sheet, struct err *e)
+static int propose_by_agent(const struct client *client, json_t *sheet, struct err *e)
 {
 	json_t *request = json_pack("{s:s, s:O}", "cmd", "tune_propose", "sheet", sheet),
 	       *reply = NULL;
-	const int rc = client_ask(x, request, &reply, e);
+	const int rc = client_ask(client, request, &reply, e);
 	if (rc == 0)
 		json_object_set(sheet, "state", json_object_get(reply, "state"));
 	json_decref(reply);
@@ -49,7 +49,7 @@ static int propose_by_agent(const struct client *x, json_t *sheet, struct err *e
 }
 
 static int do_by_agent(
-	const struct client *x, const char *id, const struct tune_act_in *in, struct err *e)
+	const struct client *client, const char *id, const struct tune_act_in *in, struct err *e)
 {
 	static const char *const words[] = {[TUNE_ACCEPT] = "tune_accept",
 		[TUNE_REJECT] = "tune_reject",
@@ -59,7 +59,7 @@ static int do_by_agent(
 		       "note", in->text, "at_ns", (json_int_t)in->at_ns, "result",
 		       (json_t *)in->result),
 	       *reply = NULL;
-	const int rc = request ? client_ask(x, request, &reply, e)
+	const int rc = request ? client_ask(client, request, &reply, e)
 			       : err_set(e, -EINVAL, "expected text in UTF-8");
 	json_decref(reply);
 	return rc;
@@ -67,19 +67,19 @@ static int do_by_agent(
 
 /* ---- by hand ------------------------------------------------------------- */
 
-typedef int hand_fn(struct client *x, struct tune_ledger *l, void *arg, struct err *e);
+typedef int hand_fn(struct client *client, struct tune_ledger *ledger, void *arg, struct err *e);
 
-static int by_hand(struct client *x, hand_fn *fn, void *arg, struct err *e)
+static int by_hand(struct client *client, hand_fn *fn, void *arg, struct err *e)
 {
-	struct store_options o = {.path = x->db_path, .replay = true};
+	struct store_options o = {.path = client->db_path, .replay = true};
 	struct entities *entities = entities_new();
 	struct store *store = NULL;
 	int rc = store_open(&o, entities, &store, e);
 	if (rc == 0) {
 		struct tune_ledger *l = tune_ledger_new(tune_record_store, store);
-		rc = tune_records_load(x->db, l, e);
+		rc = tune_records_load(client->db, l, e);
 		if (rc == 0)
-			rc = fn(x, l, arg, e);
+			rc = fn(client, l, arg, e);
 		if (rc == 0)
 			rc = store_flush(store, e);
 		tune_ledger_free(l);
@@ -89,7 +89,7 @@ static int by_hand(struct client *x, hand_fn *fn, void *arg, struct err *e)
 	return rc;
 }
 
-static int propose_hand(struct client *x, struct tune_ledger *l, void *arg, struct err *e)
+static int propose_hand(struct client *client, struct tune_ledger *ledger, void *arg, struct err *e)
 {
 	json_t *sheets = arg, *s;
 	char who[64];
@@ -97,8 +97,8 @@ static int propose_hand(struct client *x, struct tune_ledger *l, void *arg, stru
 	client_own_name(who, sizeof(who));
 	json_array_foreach (sheets, k, s) {
 		const char *id = json_string_value(json_object_get(s, "id"));
-		const int rc = tune_ledger_propose(l, s, who, x->now_ns);
-		const struct tune_record *r = tune_ledger_find(l, id);
+		const int rc = tune_ledger_propose(ledger, s, who, client->now_ns);
+		const struct tune_record *r = tune_ledger_find(ledger, id);
 		if ((rc == 0 || rc == -EALREADY) && r)
 			json_object_set_new(s, "state", json_string(tune_state_name(r->state)));
 	}
@@ -110,21 +110,21 @@ struct hand_act {
 	struct tune_act_in in;
 };
 
-static int do_hand(struct client *x, struct tune_ledger *l, void *arg, struct err *e)
+static int do_hand(struct client *client, struct tune_ledger *ledger, void *arg, struct err *e)
 {
 	const struct hand_act *h = arg;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	const uint16_t *metrics;
 	const size_t n = tune_metrics(&metrics);
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = n};
-	const struct tune_record *r = tune_ledger_find(l, h->id);
+	const struct tune_record *r = tune_ledger_find(ledger, h->id);
 	struct window w;
-	int rc = r ? window_from_db(x->db, a, &spec, r->to_ns, x->now_ns, &w, e) : 0;
+	int rc = r ? window_from_db(client->db, a, &spec, r->to_ns, client->now_ns, &w, e) : 0;
 	if (rc != 0)
 		return rc;
 	if (r && h->in.act != TUNE_ACCEPT && h->in.act != TUNE_REJECT)
-		tune_ledger_look_one(l, h->id, &w, x->now_ns);
-	rc = tune_ledger_act(l, h->id, &h->in);
+		tune_ledger_look_one(ledger, h->id, &w, client->now_ns);
+	rc = tune_ledger_act(ledger, h->id, &h->in);
 	if (rc == -EALREADY && h->in.act == TUNE_APPLY)
 		rc = 0; /* it was read back already */
 	return rc == 0
@@ -144,28 +144,28 @@ static json_t *only_changes(json_t *sheets)
 	return v;
 }
 
-int tune_propose_all(struct client *x, json_t *sheets, struct err *e)
+int tune_propose_all(struct client *client, json_t *sheets, struct err *e)
 {
 	json_t *changes = only_changes(sheets), *s;
 	size_t k;
 	int rc = 0;
-	if (json_array_size(changes) && store_writer_pid(x->db_path) <= 0)
-		rc = by_hand(x, propose_hand, changes, e);
+	if (json_array_size(changes) && store_writer_pid(client->db_path) <= 0)
+		rc = by_hand(client, propose_hand, changes, e);
 	else
 		json_array_foreach (changes, k, s)
 			if (rc == 0)
-				rc = propose_by_agent(x, s, e);
+				rc = propose_by_agent(client, s, e);
 	json_decref(changes);
 	return rc;
 }
 
-int tune_do(struct client *x, const char *id, const struct tune_act_in *in, struct err *e)
+int tune_do(struct client *client, const char *id, const struct tune_act_in *in, struct err *e)
 {
 	char who[64];
 	struct hand_act h = {.id = id, .in = *in};
-	if (store_writer_pid(x->db_path) > 0)
-		return do_by_agent(x, id, in, e);
+	if (store_writer_pid(client->db_path) > 0)
+		return do_by_agent(client, id, in, e);
 	client_own_name(who, sizeof(who));
 	h.in.who = who;
-	return by_hand(x, do_hand, &h, e);
+	return by_hand(client, do_hand, &h, e);
 }

@@ -13,17 +13,18 @@ struct client;
 struct err;
 
 /* tune_find - the record whose id begins so. NULL with @e; its code is -ENOENT when there is none.
- * Lent by @l. */
-const struct tune_record *tune_find(const struct tune_ledger *l, const char *id, struct err *e);
+ * Lent by @ledger. */
+const struct tune_record *tune_find(
+	const struct tune_ledger *ledger, const char *id, struct err *e);
 
 /*
  * tune_propose_all - record the sheets of advice "change" in @sheets and write the state each has
  * then into it. 0, or negative errno with @e when it could not be recorded, for one line on stderr.
  */
-int tune_propose_all(struct client *x, json_t *sheets, struct err *e);
+int tune_propose_all(struct client *client, json_t *sheets, struct err *e);
 
 /* tune_do - one act on the record with this whole id; in->who is filled in here. What was read back
- * up to @x's end counts first. 0 or negative errno, @e. */
-int tune_do(struct client *x, const char *id, const struct tune_act_in *in, struct err *e);
+ * up to @client's end counts first. 0 or negative errno, @e. */
+int tune_do(struct client *client, const char *id, const struct tune_act_in *in, struct err *e);
 
 #endif

@@ -11,24 +11,24 @@
 #include "agent/document/writer.h"
 #include "db/model/entity.h"
 
-static json_t *words(const char *const *v, size_t n)
+static json_t *tune_json_words(const char *const *words, size_t n)
 {
 	json_t *a = json_array();
 	for (size_t k = 0; k < n; k++)
-		json_array_append_new(a, json_string_or_null(v[k]));
+		json_array_append_new(a, json_string_or_null(words[k]));
 	return a;
 }
 
-static json_t *priority_json(int priority)
+static json_t *tune_json_priority_json(int priority)
 {
 	return priority == PRIO_NONE ? json_null() : json_integer(priority);
 }
 
-static json_t *changes_json(const struct tune_sheet *s)
+static json_t *changes_json(const struct tune_sheet *sheet)
 {
 	json_t *a = json_array();
-	for (size_t k = 0; k < s->n_changes; k++) {
-		const struct tune_change *c = &s->changes[k];
+	for (size_t k = 0; k < sheet->n_changes; k++) {
+		const struct tune_change *c = &sheet->changes[k];
 		json_array_append_new(a,
 			json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o}", "knob",
 				tune_knob_name(c->knob), "current", json_number_or_null(c->current),
@@ -40,41 +40,42 @@ static json_t *changes_json(const struct tune_sheet *s)
 	return a;
 }
 
-static json_t *affected_json(const struct tune_sheet *s)
+static json_t *affected_json(const struct tune_sheet *sheet)
 {
 	json_t *a = json_array();
-	for (size_t k = 0; k < s->n_affected; k++) {
-		const struct tune_object *o = &s->affected[k];
+	for (size_t k = 0; k < sheet->n_affected; k++) {
+		const struct tune_object *o = &sheet->affected[k];
 		json_array_append_new(a,
 			json_pack("{s:o, s:o, s:o, s:o}", "device", json_string_or_null(o->device),
 				"port", json_string_or_null(o->port), "priority",
-				priority_json(o->priority), "object",
+				tune_json_priority_json(o->priority), "object",
 				json_string_or_null(o->object)));
 	}
 	return a;
 }
 
-static json_t *evidence_json(const struct tune_sheet *s)
+static json_t *tune_json_evidence_json(const struct tune_sheet *sheet)
 {
 	json_t *a = json_array();
-	for (size_t k = 0; k < s->n_evidence; k++) {
-		const struct evidence *e = &s->evidence[k];
+	for (size_t k = 0; k < sheet->n_evidence; k++) {
+		const struct evidence *e = &sheet->evidence[k];
 		json_array_append_new(a,
 			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "metric",
 				e->metric, "device", json_string_or_null(e->device), "port",
 				json_string_or_null(e->port), "priority",
-				priority_json(e->priority), "from", json_time(e->from_ns), "to",
-				json_time(e->to_ns), "value", json_number_or_null(e->value), "unit",
-				json_string_or_null(e->unit), "quality", quality_name(e->quality)));
+				tune_json_priority_json(e->priority), "from", json_time(e->from_ns),
+				"to", json_time(e->to_ns), "value", json_number_or_null(e->value),
+				"unit", json_string_or_null(e->unit), "quality",
+				quality_name(e->quality)));
 	}
 	return a;
 }
 
-static json_t *expected_json(const struct tune_sheet *s)
+static json_t *expected_json(const struct tune_sheet *sheet)
 {
 	json_t *a = json_array();
-	for (size_t k = 0; k < s->n_expected; k++) {
-		const struct tune_expect *e = &s->expected[k];
+	for (size_t k = 0; k < sheet->n_expected; k++) {
+		const struct tune_expect *e = &sheet->expected[k];
 		json_array_append_new(a,
 			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "metric", e->metric, "low",
 				json_number_or_null(e->low), "high", json_number_or_null(e->high),
@@ -84,11 +85,11 @@ static json_t *expected_json(const struct tune_sheet *s)
 	return a;
 }
 
-static json_t *checks_json(const struct tune_sheet *s)
+static json_t *checks_json(const struct tune_sheet *sheet)
 {
 	json_t *a = json_array();
-	for (size_t k = 0; k < s->n_checks; k++) {
-		const struct tune_check *c = &s->checks[k];
+	for (size_t k = 0; k < sheet->n_checks; k++) {
+		const struct tune_check *c = &sheet->checks[k];
 		json_array_append_new(a,
 			json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "text",
 				json_string_or_null(c->text), "before",
@@ -100,38 +101,39 @@ static json_t *checks_json(const struct tune_sheet *s)
 	return a;
 }
 
-static json_t *or_null(json_t *o)
+static json_t *or_null(json_t *object)
 {
-	return o ? o : json_null();
+	return object ? object : json_null();
 }
 /* Where nothing is to be written every vendor is there all the same, as null. */
-static json_t *or_vendors(json_t *o)
+static json_t *or_vendors(json_t *object)
 {
-	return o ? o
-		 : json_pack("{s:n, s:n, s:n, s:n, s:n}", "sonic", "eos", "nxos", "nvue", "junos");
+	return object
+		? object
+		: json_pack("{s:n, s:n, s:n, s:n, s:n}", "sonic", "eos", "nxos", "nvue", "junos");
 }
 
-json_t *tune_sheet_json(const struct tune_sheet *s, const struct tune_platform *platform,
+json_t *tune_sheet_json(const struct tune_sheet *sheet, const struct tune_platform *platform,
 	json_t *render, json_t *undo, json_t *notes)
 {
 	json_t *o = json_object();
 	char basis[20];
-	snprintf(basis, sizeof(basis), "%016llx", (unsigned long long)s->basis);
+	snprintf(basis, sizeof(basis), "%016llx", (unsigned long long)sheet->basis);
 	const struct {
 		const char *key;
 		json_t *value;
 	} fields[] = {
-		{"id", json_string_or_null(s->id)},
+		{"id", json_string_or_null(sheet->id)},
 		{"state", json_null()},
-		{"device", json_string_or_null(s->device)},
-		{"port_group", json_string_or_null(s->port_group)},
-		{"ports", words(s->ports, s->n_ports)},
-		{"rest", words(s->rest, s->n_rest)},
-		{"priority", priority_json(s->priority)},
-		{"diagnosis", json_string_or_null(s->diagnosis)},
-		{"advice", json_string(tune_advice_name(s->advice))},
-		{"blocked_by", json_string_or_null(s->blocked_by)},
-		{"summary", json_string_or_null(s->summary)},
+		{"device", json_string_or_null(sheet->device)},
+		{"port_group", json_string_or_null(sheet->port_group)},
+		{"ports", tune_json_words(sheet->ports, sheet->n_ports)},
+		{"rest", tune_json_words(sheet->rest, sheet->n_rest)},
+		{"priority", tune_json_priority_json(sheet->priority)},
+		{"diagnosis", json_string_or_null(sheet->diagnosis)},
+		{"advice", json_string(tune_advice_name(sheet->advice))},
+		{"blocked_by", json_string_or_null(sheet->blocked_by)},
+		{"summary", json_string_or_null(sheet->summary)},
 		{"platform",
 			platform ? json_pack("{s:o, s:o, s:o}", "name",
 					   json_string_or_null(platform->name), "version",
@@ -140,34 +142,35 @@ json_t *tune_sheet_json(const struct tune_sheet *s, const struct tune_platform *
 							   ? platform->profile->syntax
 							   : NULL))
 				 : json_null()},
-		{"changes", changes_json(s)},
-		{"affected", affected_json(s)},
-		{"disruption", json_string(tune_disruption_name(s->disruption))},
-		{"job_boundary", json_boolean(s->job_boundary)},
-		{"made", json_time(s->made_ns)},
-		{"expires", json_time(s->expires_ns)},
-		{"from", json_time(s->from_ns)},
-		{"to", json_time(s->to_ns)},
-		{"evidence", evidence_json(s)},
-		{"expected", expected_json(s)},
-		{"not_expected", json_string_or_null(s->not_expected)},
-		{"checks", checks_json(s)},
-		{"collect", words(s->collect, s->n_collect)},
-		{"next_steps", words(s->next_steps, s->n_next_steps)},
-		{"risk", json_string_or_null(s->risk)},
-		{"rollback_if", json_string_or_null(s->rollback_if)},
+		{"changes", changes_json(sheet)},
+		{"affected", affected_json(sheet)},
+		{"disruption", json_string(tune_disruption_name(sheet->disruption))},
+		{"job_boundary", json_boolean(sheet->job_boundary)},
+		{"made", json_time(sheet->made_ns)},
+		{"expires", json_time(sheet->expires_ns)},
+		{"from", json_time(sheet->from_ns)},
+		{"to", json_time(sheet->to_ns)},
+		{"evidence", tune_json_evidence_json(sheet)},
+		{"expected", expected_json(sheet)},
+		{"not_expected", json_string_or_null(sheet->not_expected)},
+		{"checks", checks_json(sheet)},
+		{"collect", tune_json_words(sheet->collect, sheet->n_collect)},
+		{"next_steps", tune_json_words(sheet->next_steps, sheet->n_next_steps)},
+		{"risk", json_string_or_null(sheet->risk)},
+		{"rollback_if", json_string_or_null(sheet->rollback_if)},
 		{"render", or_vendors(render)},
 		{"undo", or_vendors(undo)},
 		{"render_notes", or_null(notes)},
-		{"confidence_ratio", json_number_or_null(s->confidence_ratio)},
-		{"confidence_inputs", words(s->confidence_inputs, s->n_confidence_inputs)},
-		{"coverage_ratio", json_number_or_null(s->coverage_ratio)},
-		{"buffer_cost_bytes", json_number_or_null(s->buffer_cost_bytes)},
+		{"confidence_ratio", json_number_or_null(sheet->confidence_ratio)},
+		{"confidence_inputs",
+			tune_json_words(sheet->confidence_inputs, sheet->n_confidence_inputs)},
+		{"coverage_ratio", json_number_or_null(sheet->coverage_ratio)},
+		{"buffer_cost_bytes", json_number_or_null(sheet->buffer_cost_bytes)},
 		{"basis", json_string(basis)},
 		{"progress",
-			json_pack("{s:I, s:I, s:I, s:I}", "made_ns", (json_int_t)s->made_ns,
-				"expires_ns", (json_int_t)s->expires_ns, "from_ns",
-				(json_int_t)s->from_ns, "to_ns", (json_int_t)s->to_ns)},
+			json_pack("{s:I, s:I, s:I, s:I}", "made_ns", (json_int_t)sheet->made_ns,
+				"expires_ns", (json_int_t)sheet->expires_ns, "from_ns",
+				(json_int_t)sheet->from_ns, "to_ns", (json_int_t)sheet->to_ns)},
 	};
 	for (size_t k = 0; k < rw_countof(fields); k++)
 		json_object_set_new(o, fields[k].key, fields[k].value);
@@ -194,13 +197,13 @@ static size_t parse_words(const json_t *array, struct arena *a, const char ***re
 	return n;
 }
 
-static int parse_changes(const json_t *array, struct arena *a, struct tune_sheet *s)
+static int parse_changes(const json_t *array, struct arena *a, struct tune_sheet *sheet)
 {
 	size_t k;
 	const json_t *o;
-	s->changes = arena_array(a, struct tune_change, json_array_size(array) + 1);
+	sheet->changes = arena_array(a, struct tune_change, json_array_size(array) + 1);
 	json_array_foreach (array, k, o) {
-		struct tune_change *c = &s->changes[s->n_changes++];
+		struct tune_change *c = &sheet->changes[sheet->n_changes++];
 		if (tune_knob_parse(doc_word(o, "knob"), &c->knob) != 0)
 			return -EINVAL;
 		c->current = doc_number(o, "current");
@@ -220,39 +223,40 @@ static enum tune_disruption parse_disruption(const char *word)
 	return DISRUPTION_UNKNOWN;
 }
 
-int tune_sheet_parse(const json_t *o, struct arena *a, struct tune_sheet *s)
+int tune_sheet_parse(const json_t *object, struct arena *a, struct tune_sheet *sheet)
 {
-	const json_t *progress = json_object_get(o, "progress");
-	*s = (struct tune_sheet){.device = json_string_value(json_object_get(o, "device")),
-		.port_group = doc_word(o, "port_group"),
-		.diagnosis = doc_word(o, "diagnosis"),
+	const json_t *progress = json_object_get(object, "progress");
+	*sheet = (struct tune_sheet){.device = json_string_value(json_object_get(object, "device")),
+		.port_group = doc_word(object, "port_group"),
+		.diagnosis = doc_word(object, "diagnosis"),
 		.advice = ADVICE_CHANGE,
-		.summary = doc_word(o, "summary"),
-		.disruption = parse_disruption(doc_word(o, "disruption")),
-		.risk = doc_word(o, "risk"),
-		.rollback_if = doc_word(o, "rollback_if"),
-		.buffer_cost_bytes = doc_number(o, "buffer_cost_bytes"),
-		.confidence_ratio = doc_number(o, "confidence_ratio"),
-		.coverage_ratio = doc_number(o, "coverage_ratio")};
-	snprintf(s->id, sizeof(s->id), "%s", doc_word(o, "id"));
-	s->job_boundary = json_is_true(json_object_get(o, "job_boundary"));
-	s->priority = json_is_integer(json_object_get(o, "priority"))
-		? (int)json_integer_value(json_object_get(o, "priority"))
+		.summary = doc_word(object, "summary"),
+		.disruption = parse_disruption(doc_word(object, "disruption")),
+		.risk = doc_word(object, "risk"),
+		.rollback_if = doc_word(object, "rollback_if"),
+		.buffer_cost_bytes = doc_number(object, "buffer_cost_bytes"),
+		.confidence_ratio = doc_number(object, "confidence_ratio"),
+		.coverage_ratio = doc_number(object, "coverage_ratio")};
+	snprintf(sheet->id, sizeof(sheet->id), "%s", doc_word(object, "id"));
+	sheet->job_boundary = json_is_true(json_object_get(object, "job_boundary"));
+	sheet->priority = json_is_integer(json_object_get(object, "priority"))
+		? (int)json_integer_value(json_object_get(object, "priority"))
 		: PRIO_NONE;
-	s->made_ns = json_integer_value(json_object_get(progress, "made_ns"));
-	s->expires_ns = json_integer_value(json_object_get(progress, "expires_ns"));
-	s->n_ports = parse_words(json_object_get(o, "ports"), a, &s->ports);
-	s->n_rest = parse_words(json_object_get(o, "rest"), a, &s->rest);
-	return s->device ? parse_changes(json_object_get(o, "changes"), a, s) : -EINVAL;
+	sheet->made_ns = json_integer_value(json_object_get(progress, "made_ns"));
+	sheet->expires_ns = json_integer_value(json_object_get(progress, "expires_ns"));
+	sheet->n_ports = parse_words(json_object_get(object, "ports"), a, &sheet->ports);
+	sheet->n_rest = parse_words(json_object_get(object, "rest"), a, &sheet->rest);
+	return sheet->device ? parse_changes(json_object_get(object, "changes"), a, sheet)
+			     : -EINVAL;
 }
 
 /* ---- verification -------------------------------------------------------- */
 
-static json_t *effects_json(const struct verify_result *r)
+static json_t *effects_json(const struct verify_result *result)
 {
 	json_t *a = json_array();
 	for (size_t k = 0; k < VERIFY_EFFECTS; k++) {
-		const struct verify_effect *e = &r->effects[k];
+		const struct verify_effect *e = &result->effects[k];
 		json_array_append_new(a,
 			json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s}", "metric", e->metric,
 				"unit", e->unit, "before", json_number_or_null(e->before), "after",
@@ -263,11 +267,12 @@ static json_t *effects_json(const struct verify_result *r)
 	return a;
 }
 
-static json_t *ports_json(const struct tune_verified *v, const size_t *at, size_t n)
+static json_t *tune_json_ports_json(
+	const struct tune_verified *verified, const size_t *at, size_t n)
 {
 	json_t *a = json_array();
 	for (size_t k = 0; k < n; k++)
-		json_array_append_new(a, json_string(v->ports[at[k]]));
+		json_array_append_new(a, json_string(verified->ports[at[k]]));
 	return a;
 }
 
@@ -277,20 +282,23 @@ static json_t *side_json(int64_t from_ns, int64_t to_ns, size_t windows, double 
 		"windows", (json_int_t)windows, "drops", json_number_or_null(drops));
 }
 
-json_t *tune_verified_json(const struct tune_verified *v)
+json_t *tune_verified_json(const struct tune_verified *verified)
 {
-	const struct verify_result *r = v->result;
+	const struct verify_result *r = verified->result;
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:f, s:o, s:o, s:{s:I, s:I, s:I}, s:o, s:o, s:o, s:I, s:s}",
-		"id", v->id, "verdict", verify_verdict_name(r->verdict), "why", r->why, "match",
-		verify_match_name(v->match), "window_s", (double)v->window_ns / (double)NS_PER_S,
-		"before",
-		side_json(v->before_from_ns, v->before_to_ns, r->n_before, r->drops_before),
-		"after", side_json(v->after_from_ns, v->after_to_ns, r->n_after, r->drops_after),
+		"id", verified->id, "verdict", verify_verdict_name(r->verdict), "why", r->why,
+		"match", verify_match_name(verified->match), "window_s",
+		(double)verified->window_ns / (double)NS_PER_S, "before",
+		side_json(verified->before_from_ns, verified->before_to_ns, r->n_before,
+			r->drops_before),
+		"after",
+		side_json(
+			verified->after_from_ns, verified->after_to_ns, r->n_after, r->drops_after),
 		"left_out", "disturbed", (json_int_t)r->n_spoiled, "idle", (json_int_t)r->n_idle,
 		"unmatched", (json_int_t)r->n_unmatched, "effects", effects_json(r), "ports_worse",
-		ports_json(v, r->ports_worse, r->n_ports_worse), "ports_better",
-		ports_json(v, r->ports_better, r->n_ports_better), "ports_tested",
+		tune_json_ports_json(verified, r->ports_worse, r->n_ports_worse), "ports_better",
+		tune_json_ports_json(verified, r->ports_better, r->n_ports_better), "ports_tested",
 		(json_int_t)r->n_ports_tested, "pause_quality",
 		r->pause_bound ? "bound from frames" : "measured");
 }

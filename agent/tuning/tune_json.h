@@ -13,13 +13,13 @@
 struct arena;
 
 /* @render, @undo, @notes: of the canary, taken; NULL: null. */
-json_t *tune_sheet_json(const struct tune_sheet *s, const struct tune_platform *platform,
+json_t *tune_sheet_json(const struct tune_sheet *sheet, const struct tune_platform *platform,
 	json_t *render, json_t *undo, json_t *notes);
 /* tune_public - a copy without what only the ledger needs. */
 json_t *tune_public(const json_t *sheet);
 /* tune_sheet_parse - what a rendering reads of a stored sheet: id, place, changes, disruption. In
- * @a; strings are borrowed from @o. 0 or -EINVAL. */
-int tune_sheet_parse(const json_t *o, struct arena *a, struct tune_sheet *ret);
+ * @a; strings are borrowed from @object. 0 or -EINVAL. */
+int tune_sheet_parse(const json_t *object, struct arena *a, struct tune_sheet *ret);
 
 struct tune_verified { /* what was compared with what */
 	const char *id;
@@ -28,6 +28,6 @@ struct tune_verified { /* what was compared with what */
 	const char *const *ports; /* names of the ports tested: "leaf1:Ethernet0" */
 	const struct verify_result *result;
 };
-json_t *tune_verified_json(const struct tune_verified *v);
+json_t *tune_verified_json(const struct tune_verified *verified);
 
 #endif

@@ -23,9 +23,9 @@ static const char *const state_names[TUNE_STATES] = {
 	[TUNE_EXPIRED] = "expired",
 	[TUNE_UNDONE] = "undone",
 };
-const char *tune_state_name(enum tune_state s)
+const char *tune_state_name(enum tune_state state)
 {
-	return (unsigned)s < TUNE_STATES ? state_names[s] : "unknown";
+	return (unsigned)state < TUNE_STATES ? state_names[state] : "unknown";
 }
 
 struct tune_ledger {
@@ -43,36 +43,36 @@ struct tune_ledger *tune_ledger_new(tune_ledger_fn *changed, void *arg)
 	return l;
 }
 
-static void record_free(struct tune_record *r)
+static void record_free(struct tune_record *record)
 {
-	if (!r)
+	if (!record)
 		return;
-	json_decref(r->json);
-	free(r->ports);
-	free(r->rest);
-	free(r->steps);
-	free(r);
+	json_decref(record->json);
+	free(record->ports);
+	free(record->rest);
+	free(record->steps);
+	free(record);
 }
 
-void tune_ledger_free(struct tune_ledger *l)
+void tune_ledger_free(struct tune_ledger *ledger)
 {
-	if (!l)
+	if (!ledger)
 		return;
-	for (size_t k = 0; k < l->n; k++)
-		record_free(l->v[k]);
-	free(l->v);
-	free(l);
+	for (size_t k = 0; k < ledger->n; k++)
+		record_free(ledger->v[k]);
+	free(ledger->v);
+	free(ledger);
 }
 
 /* ---- from and to JSON ---------------------------------------------------- */
 
-static json_t *progress_of(const struct tune_record *r)
+static json_t *progress_of(const struct tune_record *record)
 {
-	return json_object_get(r->json, "progress");
+	return json_object_get(record->json, "progress");
 }
-static int64_t progress_get(const struct tune_record *r, const char *key)
+static int64_t progress_get(const struct tune_record *record, const char *key)
 {
-	return json_integer_value(json_object_get(progress_of(r), key));
+	return json_integer_value(json_object_get(progress_of(record), key));
 }
 
 static size_t names_of(const json_t *array, const char ***ret)
@@ -88,13 +88,13 @@ static size_t names_of(const json_t *array, const char ***ret)
 	return m;
 }
 
-static int take_steps(struct tune_record *r)
+static int take_steps(struct tune_record *record)
 {
-	const json_t *changes = json_object_get(r->json, "changes"), *o;
+	const json_t *changes = json_object_get(record->json, "changes"), *o;
 	size_t k;
-	r->steps = rw_calloc(json_array_size(changes) + 1, sizeof(*r->steps));
+	record->steps = rw_calloc(json_array_size(changes) + 1, sizeof(*record->steps));
 	json_array_foreach (changes, k, o) {
-		struct tune_step *s = &r->steps[r->n_steps];
+		struct tune_step *s = &record->steps[record->n_steps];
 		if (tune_knob_parse(doc_word(o, "knob"), &s->knob) != 0)
 			return -EINVAL;
 		s->metric = tune_knob_metric(s->knob);
@@ -103,22 +103,22 @@ static int take_steps(struct tune_record *r)
 		s->programmed = doc_number(o, "programmed");
 		if (!isfinite(s->proposed))
 			return -EINVAL;
-		r->n_steps++;
+		record->n_steps++;
 	}
-	return r->n_steps ? 0 : -EINVAL;
+	return record->n_steps ? 0 : -EINVAL;
 }
 
-static void take_life(struct tune_record *r)
+static void take_life(struct tune_record *record)
 {
-	r->made_ns = progress_get(r, "made_ns");
-	r->expires_ns = progress_get(r, "expires_ns");
-	r->from_ns = progress_get(r, "from_ns");
-	r->to_ns = progress_get(r, "to_ns");
-	r->accepted_ns = progress_get(r, "accepted_ns");
-	r->applied_ns = progress_get(r, "applied_ns");
-	r->verified_ns = progress_get(r, "verified_ns");
-	r->updated_ns = progress_get(r, "updated_ns");
-	r->verdict = json_string_value(json_object_get(r->json, "verdict"));
+	record->made_ns = progress_get(record, "made_ns");
+	record->expires_ns = progress_get(record, "expires_ns");
+	record->from_ns = progress_get(record, "from_ns");
+	record->to_ns = progress_get(record, "to_ns");
+	record->accepted_ns = progress_get(record, "accepted_ns");
+	record->applied_ns = progress_get(record, "applied_ns");
+	record->verified_ns = progress_get(record, "verified_ns");
+	record->updated_ns = progress_get(record, "updated_ns");
+	record->verdict = json_string_value(json_object_get(record->json, "verdict"));
 }
 
 /* Takes over @json. NULL: it is no record. */
@@ -150,58 +150,58 @@ static struct tune_record *record_new(json_t *json)
 	return r;
 }
 
-static void add(struct tune_ledger *l, struct tune_record *r)
+static void tune_ledger_add(struct tune_ledger *ledger, struct tune_record *record)
 {
-	rw_grow(l->v, l->n, l->cap);
-	l->v[l->n++] = r;
+	rw_grow(ledger->v, ledger->n, ledger->cap);
+	ledger->v[ledger->n++] = record;
 }
 
-int tune_ledger_restore(struct tune_ledger *l, const char *json)
+int tune_ledger_restore(struct tune_ledger *ledger, const char *json)
 {
 	json_t *o = json_loads(json, 0, NULL);
 	if (!json_is_object(o)) {
 		json_decref(o);
 		return -EINVAL;
 	}
-	if (tune_ledger_find(l, doc_word(o, "id"))) {
+	if (tune_ledger_find(ledger, doc_word(o, "id"))) {
 		json_decref(o);
 		return -EEXIST;
 	}
 	struct tune_record *r = record_new(o);
 	if (!r)
 		return -EINVAL;
-	add(l, r);
+	tune_ledger_add(ledger, r);
 	return 0;
 }
 
-static struct tune_record *find(const struct tune_ledger *l, const char *id)
+static struct tune_record *tune_ledger_lookup(const struct tune_ledger *ledger, const char *id)
 {
-	for (size_t k = 0; id && k < l->n; k++)
-		if (strcasecmp(l->v[k]->id, id) == 0)
-			return l->v[k];
+	for (size_t k = 0; id && k < ledger->n; k++)
+		if (strcasecmp(ledger->v[k]->id, id) == 0)
+			return ledger->v[k];
 	return NULL;
 }
 
-const struct tune_record *tune_ledger_find(const struct tune_ledger *l, const char *id)
+const struct tune_record *tune_ledger_find(const struct tune_ledger *ledger, const char *id)
 {
-	return find(l, id);
+	return tune_ledger_lookup(ledger, id);
 }
 
-size_t tune_ledger_records(const struct tune_ledger *l, const struct tune_record *const **ret)
+size_t tune_ledger_records(const struct tune_ledger *ledger, const struct tune_record *const **ret)
 {
-	*ret = (const struct tune_record *const *)l->v;
-	return l->n;
+	*ret = (const struct tune_record *const *)ledger->v;
+	return ledger->n;
 }
 
 /* ---- one function changes a record --------------------------------------- */
 
-static void add_history(
-	struct tune_record *r, const char *event, const char *who, const char *text, int64_t t_ns)
+static void add_history(struct tune_record *record, const char *event, const char *who,
+	const char *text, int64_t t_ns)
 {
-	json_t *history = json_object_get(r->json, "history");
+	json_t *history = json_object_get(record->json, "history");
 	if (!json_is_array(history)) {
 		history = json_array();
-		json_object_set_new(r->json, "history", history);
+		json_object_set_new(record->json, "history", history);
 	}
 	if (json_array_size(history) >= HISTORY_MAX)
 		json_array_remove(history, HISTORY_MAX / 2); /* the beginning and the newest stay */
@@ -211,8 +211,8 @@ static void add_history(
 }
 
 /* @event is the word in the history; @who NULL: rocewatch saw it by itself. */
-static void move(struct tune_ledger *l, struct tune_record *r, enum tune_state to,
-	const char *event, const char *who, const char *text, int64_t t_ns)
+static void tune_ledger_move(struct tune_ledger *ledger, struct tune_record *record,
+	enum tune_state to, const char *event, const char *who, const char *text, int64_t t_ns)
 {
 	static const struct {
 		const char *time, *progress, *by;
@@ -222,34 +222,35 @@ static void move(struct tune_ledger *l, struct tune_record *r, enum tune_state t
 		[TUNE_APPLIED] = {"applied", NULL, "applied_by"},
 		[TUNE_VERIFIED] = {"verified", "verified_ns", "verified_by"},
 	};
-	const enum tune_state from = r->state;
-	json_object_set_new(r->json, "state", json_string(tune_state_name(to)));
+	const enum tune_state from = record->state;
+	json_object_set_new(record->json, "state", json_string(tune_state_name(to)));
 	if (to != from && stamps[to].time) {
 		if (stamps[to].progress) {
-			json_object_set_new(r->json, stamps[to].time, json_time(t_ns));
+			json_object_set_new(record->json, stamps[to].time, json_time(t_ns));
 			json_object_set_new(
-				progress_of(r), stamps[to].progress, json_integer(t_ns));
+				progress_of(record), stamps[to].progress, json_integer(t_ns));
 		}
-		json_object_set_new(r->json, stamps[to].by, json_string_or_null(who));
+		json_object_set_new(record->json, stamps[to].by, json_string_or_null(who));
 	}
-	json_object_set_new(progress_of(r), "updated_ns", json_integer(t_ns));
-	r->state = to;
-	take_life(r);
-	add_history(r, event, who, text, t_ns);
+	json_object_set_new(progress_of(record), "updated_ns", json_integer(t_ns));
+	record->state = to;
+	take_life(record);
+	add_history(record, event, who, text, t_ns);
 	rw_cleanup(str_done) struct str line = {0};
-	str_addf(&line, "%s: %s%s%s", r->id, event, text && *text ? ": " : "", text ? text : "");
-	r->note = line.s;
-	r->note_ns = t_ns;
-	r->who = who ? who : "";
-	if (l->changed)
-		l->changed(l->arg, r, from);
-	r->note = r->who = NULL;
+	str_addf(&line, "%s: %s%s%s", record->id, event, text && *text ? ": " : "",
+		text ? text : "");
+	record->note = line.s;
+	record->note_ns = t_ns;
+	record->who = who ? who : "";
+	if (ledger->changed)
+		ledger->changed(ledger->arg, record, from);
+	record->note = record->who = NULL;
 }
 
-void tune_ledger_note(struct tune_ledger *l, const char *id, const char *event, const char *text,
-	int64_t t_ns, const char *key, json_t *value)
+void tune_ledger_note(struct tune_ledger *ledger, const char *id, const char *event,
+	const char *text, int64_t t_ns, const char *key, json_t *value)
 {
-	struct tune_record *r = find(l, id);
+	struct tune_record *r = tune_ledger_lookup(ledger, id);
 	if (!r) {
 		json_decref(value);
 		return;
@@ -257,39 +258,41 @@ void tune_ledger_note(struct tune_ledger *l, const char *id, const char *event, 
 	if (key)
 		json_object_set_new(progress_of(r), key, value);
 	if (event)
-		move(l, r, r->state, event, NULL, text, t_ns);
-	else if (l->changed)
-		l->changed(l->arg, r, r->state);
+		tune_ledger_move(ledger, r, r->state, event, NULL, text, t_ns);
+	else if (ledger->changed)
+		ledger->changed(ledger->arg, r, r->state);
 }
 
 /* ---- proposing ----------------------------------------------------------- */
 
-static bool same_place(const struct tune_record *a, const struct tune_record *b)
+static bool same_place(const struct tune_record *left, const struct tune_record *right)
 {
-	return a->priority == b->priority && str_eq(a->device, b->device) &&
-		str_eq(a->diagnosis, b->diagnosis);
+	return left->priority == right->priority && str_eq(left->device, right->device) &&
+		str_eq(left->diagnosis, right->diagnosis);
 }
 
-static void supersede(struct tune_ledger *l, const struct tune_record *by, int64_t t_ns)
+static void tune_ledger_supersede(
+	struct tune_ledger *ledger, const struct tune_record *by, int64_t t_ns)
 {
-	for (size_t k = 0; k < l->n; k++) {
-		struct tune_record *r = l->v[k];
+	for (size_t k = 0; k < ledger->n; k++) {
+		struct tune_record *r = ledger->v[k];
 		if (r == by || r->state != TUNE_PROPOSED || !same_place(r, by))
 			continue;
 		rw_cleanup(str_done) struct str text = {0};
 		str_addf(&text, "%s takes its place", by->id);
-		move(l, r, TUNE_EXPIRED, "expired", NULL, text.s, t_ns);
+		tune_ledger_move(ledger, r, TUNE_EXPIRED, "expired", NULL, text.s, t_ns);
 	}
 }
 
-int tune_ledger_propose(struct tune_ledger *l, const json_t *sheet, const char *who, int64_t t_ns)
+int tune_ledger_propose(
+	struct tune_ledger *ledger, const json_t *sheet, const char *who, int64_t t_ns)
 {
-	struct tune_record *known = find(l, doc_word(sheet, "id"));
+	struct tune_record *known = tune_ledger_lookup(ledger, doc_word(sheet, "id"));
 	if (!str_eq(doc_word(sheet, "advice"), "change"))
 		return -EINVAL;
 	if (known && known->state != TUNE_EXPIRED && known->state != TUNE_UNDONE)
 		return -EALREADY;
-	if (!known && l->n >= RECORDS_MAX)
+	if (!known && ledger->n >= RECORDS_MAX)
 		return -ENOSPC;
 	json_t *json = json_deep_copy(sheet);
 	if (known) /* its history goes on */
@@ -299,15 +302,15 @@ int tune_ledger_propose(struct tune_ledger *l, const json_t *sheet, const char *
 	if (!r)
 		return -EINVAL;
 	if (known) {
-		for (size_t k = 0; k < l->n; k++)
-			if (l->v[k] == known)
-				l->v[k] = r;
+		for (size_t k = 0; k < ledger->n; k++)
+			if (ledger->v[k] == known)
+				ledger->v[k] = r;
 		record_free(known);
 	} else {
-		add(l, r);
+		tune_ledger_add(ledger, r);
 	}
-	move(l, r, TUNE_PROPOSED, "proposed", who, r->summary, t_ns);
-	supersede(l, r, t_ns);
+	tune_ledger_move(ledger, r, TUNE_PROPOSED, "proposed", who, r->summary, t_ns);
+	tune_ledger_supersede(ledger, r, t_ns);
 	return 0;
 }
 
@@ -348,7 +351,7 @@ const char *tune_act_error(int error, enum tune_state state)
 }
 
 /* Which states an act may start from. */
-static int allowed(const struct tune_record *r, enum tune_act act)
+static int tune_ledger_allowed(const struct tune_record *record, enum tune_act act)
 {
 	static const unsigned from[] = {
 		[TUNE_ACCEPT] = 1u << TUNE_PROPOSED,
@@ -360,63 +363,72 @@ static int allowed(const struct tune_record *r, enum tune_act act)
 		[TUNE_REJECT] = TUNE_REJECTED,
 		[TUNE_APPLY] = TUNE_APPLIED,
 		[TUNE_VERIFY] = TUNE_VERIFIED};
-	if (from[act] & 1u << r->state)
+	if (from[act] & 1u << record->state)
 		return 0;
-	return r->state == to[act] ? -EALREADY : r->state == TUNE_EXPIRED ? -ESTALE : -EPERM;
+	return record->state == to[act]         ? -EALREADY
+		: record->state == TUNE_EXPIRED ? -ESTALE
+						: -EPERM;
 }
 
-static void set_applied(struct tune_ledger *l, struct tune_record *r, const char *who,
+static void set_applied(struct tune_ledger *ledger, struct tune_record *record, const char *who,
 	const char *text, int64_t at_ns, int64_t t_ns)
 {
-	json_object_set_new(r->json, "applied", json_time(at_ns));
-	json_object_set_new(progress_of(r), "applied_ns", json_integer(at_ns));
-	move(l, r, TUNE_APPLIED, "applied", who, text, t_ns);
+	json_object_set_new(record->json, "applied", json_time(at_ns));
+	json_object_set_new(progress_of(record), "applied_ns", json_integer(at_ns));
+	tune_ledger_move(ledger, record, TUNE_APPLIED, "applied", who, text, t_ns);
 }
 
-static void set_verified(struct tune_ledger *l, struct tune_record *r, const struct tune_act_in *in)
+static void set_verified(
+	struct tune_ledger *ledger, struct tune_record *record, const struct tune_act_in *in)
 {
 	rw_cleanup(str_done) struct str text = {0};
 	const bool proven = !str_eq(doc_word(in->result, "verdict"), "inconclusive");
 	str_addf(&text, "%s: %s", doc_word(in->result, "verdict"), doc_word(in->result, "why"));
 	/* less data, asked later: what was proven stays so */
-	if (!proven && r->state == TUNE_VERIFIED) {
-		move(l, r, TUNE_VERIFIED, "verified", in->who, text.s, in->t_ns);
+	if (!proven && record->state == TUNE_VERIFIED) {
+		tune_ledger_move(
+			ledger, record, TUNE_VERIFIED, "verified", in->who, text.s, in->t_ns);
 		return;
 	}
-	json_object_set_new(r->json, "verdict", json_string(doc_word(in->result, "verdict")));
-	json_object_set_new(r->json, "verification", json_deep_copy(in->result));
-	move(l, r, proven ? TUNE_VERIFIED : r->state, "verified", in->who, text.s, in->t_ns);
+	json_object_set_new(record->json, "verdict", json_string(doc_word(in->result, "verdict")));
+	json_object_set_new(record->json, "verification", json_deep_copy(in->result));
+	tune_ledger_move(ledger, record, proven ? TUNE_VERIFIED : record->state, "verified",
+		in->who, text.s, in->t_ns);
 }
 
-int tune_ledger_act(struct tune_ledger *l, const char *id, const struct tune_act_in *in)
+int tune_ledger_act(struct tune_ledger *ledger, const char *id, const struct tune_act_in *in)
 {
-	struct tune_record *r = find(l, id);
+	struct tune_record *r = tune_ledger_lookup(ledger, id);
 	if (!r)
 		return -ENOENT;
 	if (r->state <= TUNE_ACCEPTED && in->t_ns > r->expires_ns)
-		move(l, r, TUNE_EXPIRED, "expired", NULL, "72 h have gone by", in->t_ns);
-	const int rc = allowed(r, in->act);
+		tune_ledger_move(
+			ledger, r, TUNE_EXPIRED, "expired", NULL, "72 h have gone by", in->t_ns);
+	const int rc = tune_ledger_allowed(r, in->act);
 	if (rc != 0)
 		return rc;
 	switch (in->act) {
-	case TUNE_ACCEPT: move(l, r, TUNE_ACCEPTED, "accepted", in->who, in->text, in->t_ns); break;
+	case TUNE_ACCEPT:
+		tune_ledger_move(ledger, r, TUNE_ACCEPTED, "accepted", in->who, in->text, in->t_ns);
+		break;
 	case TUNE_REJECT:
 		if (!in->text || !*in->text)
 			return -EINVAL;
 		json_object_set_new(r->json, "rejected_why", json_string_or_null(in->text));
-		move(l, r, TUNE_REJECTED, "rejected", in->who, in->text, in->t_ns);
+		tune_ledger_move(ledger, r, TUNE_REJECTED, "rejected", in->who, in->text, in->t_ns);
 		break;
 	case TUNE_APPLY:
 		if (in->at_ns > in->t_ns)
 			return -EINVAL;
 		if (r->state == TUNE_PROPOSED)
-			move(l, r, TUNE_ACCEPTED, "accepted", in->who, "by applying it", in->t_ns);
-		set_applied(l, r, in->who, "told", in->at_ns, in->t_ns);
+			tune_ledger_move(ledger, r, TUNE_ACCEPTED, "accepted", in->who,
+				"by applying it", in->t_ns);
+		set_applied(ledger, r, in->who, "told", in->at_ns, in->t_ns);
 		break;
 	case TUNE_VERIFY:
 		if (!*doc_word(in->result, "verdict"))
 			return -EINVAL;
-		set_verified(l, r, in);
+		set_verified(ledger, r, in);
 		break;
 	}
 	return 0;
@@ -435,9 +447,9 @@ static const uint16_t knob_metrics[TUNE_KNOBS] = {
 	[KNOB_PMAX] = M_CFG_ECN_PMAX,
 	[KNOB_WEIGHT] = M_CFG_ECN_WEIGHT,
 };
-unsigned tune_knob_metric(enum tune_knob k)
+unsigned tune_knob_metric(enum tune_knob knob)
 {
-	return knob_metrics[k];
+	return knob_metrics[knob];
 }
 size_t tune_metrics(const uint16_t **ret)
 {
@@ -445,10 +457,10 @@ size_t tune_metrics(const uint16_t **ret)
 	return TUNE_KNOBS;
 }
 
-double tune_value(enum tune_knob k, uint64_t stored)
+double tune_value(enum tune_knob knob, uint64_t stored)
 {
-	const double v = sample_number(knob_metrics[k], stored);
-	return k == KNOB_ALPHA ? exp2(v) : v;
+	const double v = sample_number(knob_metrics[knob], stored);
+	return knob == KNOB_ALPHA ? exp2(v) : v;
 }
 
 #define ROUNDING 0.02
@@ -462,24 +474,27 @@ bool tune_same(double value, double wanted, double other)
 	return fabs(value - wanted) <= within;
 }
 
-static bool is_proposed(const struct tune_step *s, double v)
+static bool is_proposed(const struct tune_step *step, double value)
 {
-	return tune_same(v, s->proposed, s->current) || tune_same(v, s->programmed, s->current);
+	return tune_same(value, step->proposed, step->current) ||
+		tune_same(value, step->programmed, step->current);
 }
 
-static bool concerns(const struct tune_record *r, const struct entity *e)
+static bool tune_ledger_concerns(const struct tune_record *record, const struct entity *entity)
 {
-	if (!e || e->priority != r->priority || !str_eq(e->device, r->device))
+	if (!entity || entity->priority != record->priority ||
+		!str_eq(entity->device, record->device))
 		return false;
-	for (size_t k = 0; k < r->n_ports; k++)
-		if (str_eq(e->port, r->ports[k]))
+	for (size_t k = 0; k < record->n_ports; k++)
+		if (str_eq(entity->port, record->ports[k]))
 			return true;
-	return r->n_ports == 0;
+	return record->n_ports == 0;
 }
 
-static bool is_reading(const struct series *s, uint32_t i, int64_t to_ns)
+static bool is_reading(const struct series *series, uint32_t i, int64_t to_ns)
 {
-	return s->t_ns[i] <= to_ns && !(s->flags[i] & (SF_DECLARED | SF_LATE | SF_SUSPECT));
+	return series->t_ns[i] <= to_ns &&
+		!(series->flags[i] & (SF_DECLARED | SF_LATE | SF_SUSPECT));
 }
 
 struct look {
@@ -488,62 +503,64 @@ struct look {
 };
 
 /* When the last run of values that are @want began, and the last reading before it. */
-static void run_of(const struct tune_step *step, const struct series *s, int64_t to_ns,
-	bool proposed, int64_t *since, int64_t *before)
+static void tune_ledger_run_of(const struct tune_step *step, const struct series *series,
+	int64_t to_ns, bool proposed, int64_t *since, int64_t *before)
 {
 	int64_t began = INT64_MIN, last_other = INT64_MIN;
-	for (uint32_t i = 0; i < s->n; i++) {
-		if (!is_reading(s, i, to_ns))
+	for (uint32_t i = 0; i < series->n; i++) {
+		if (!is_reading(series, i, to_ns))
 			continue;
-		const double v = tune_value(step->knob, s->value[i]);
+		const double v = tune_value(step->knob, series->value[i]);
 		const bool is = proposed ? is_proposed(step, v)
 					 : tune_same(v, step->current, step->proposed);
 		if (!is) {
-			last_other = s->t_ns[i];
+			last_other = series->t_ns[i];
 			began = INT64_MIN;
 		} else if (began == INT64_MIN) {
-			began = s->t_ns[i];
+			began = series->t_ns[i];
 		}
 	}
 	*since = began > *since ? began : *since;
 	*before = last_other > *before ? last_other : *before;
 }
 
-static void look_at(const struct tune_step *step, const struct series *s, const struct entity *e,
-	int64_t to_ns, struct arena *a, struct look *k, struct tune_read *ret)
+static void tune_ledger_look_at(const struct tune_step *step, const struct series *series,
+	const struct entity *entity, int64_t to_ns, struct arena *a, struct look *look,
+	struct tune_read *ret)
 {
 	double now = NAN;
-	for (uint32_t i = 0; i < s->n; i++)
-		if (is_reading(s, i, to_ns))
-			now = tune_value(step->knob, s->value[i]);
+	for (uint32_t i = 0; i < series->n; i++)
+		if (is_reading(series, i, to_ns))
+			now = tune_value(step->knob, series->value[i]);
 	if (isnan(now))
 		return;
 	const bool proposed = is_proposed(step, now),
 		   current = tune_same(now, step->current, step->proposed);
-	k->proposed += proposed;
-	k->current += current && !proposed;
-	if (!proposed && !current && !k->other++)
+	look->proposed += proposed;
+	look->current += current && !proposed;
+	if (!proposed && !current && !look->other++)
 		ret->text = arena_printf(a,
 			"%s of %s %s is %.10g %s, neither the %.10g it was nor the %.10g proposed",
-			tune_knob_name(step->knob), e->device, e->port, now,
+			tune_knob_name(step->knob), entity->device, entity->port, now,
 			tune_knob_unit(step->knob), step->current, step->proposed);
-	run_of(step, s, to_ns, true, &k->since_ns[0], &k->before_ns[0]);
-	run_of(step, s, to_ns, false, &k->since_ns[1], &k->before_ns[1]);
+	tune_ledger_run_of(step, series, to_ns, true, &look->since_ns[0], &look->before_ns[0]);
+	tune_ledger_run_of(step, series, to_ns, false, &look->since_ns[1], &look->before_ns[1]);
 }
 
-void tune_read_back(
-	const struct tune_record *r, const struct window *w, struct arena *a, struct tune_read *ret)
+void tune_read_back(const struct tune_record *record, const struct window *window, struct arena *a,
+	struct tune_read *ret)
 {
 	struct look k = {.since_ns = {INT64_MIN, INT64_MIN}, .before_ns = {INT64_MIN, INT64_MIN}};
 	*ret = (struct tune_read){.since_ns = INT64_MIN, .before_ns = INT64_MIN};
-	for (size_t i = 0; i < w->n_series; i++) {
-		const struct series *s = &w->series[i];
-		for (size_t step = 0; step < r->n_steps; step++) {
-			const struct entity *e = s->metric == r->steps[step].metric
-				? entity_get(w->entities, s->entity)
+	for (size_t i = 0; i < window->n_series; i++) {
+		const struct series *s = &window->series[i];
+		for (size_t step = 0; step < record->n_steps; step++) {
+			const struct entity *e = s->metric == record->steps[step].metric
+				? entity_get(window->entities, s->entity)
 				: NULL;
-			if (concerns(r, e))
-				look_at(&r->steps[step], s, e, w->to_ns, a, &k, ret);
+			if (tune_ledger_concerns(record, e))
+				tune_ledger_look_at(
+					&record->steps[step], s, e, window->to_ns, a, &k, ret);
 		}
 	}
 	if (k.other)
@@ -558,88 +575,93 @@ void tune_read_back(
 	}
 }
 
-static void look_open(
-	struct tune_ledger *l, struct tune_record *r, const struct tune_read *read, int64_t t_ns)
+static void look_open(struct tune_ledger *ledger, struct tune_record *record,
+	const struct tune_read *read, int64_t t_ns)
 {
-	if (read->reading == TUNE_READ_PROPOSED && r->state == TUNE_ACCEPTED)
-		set_applied(l, r, NULL, "the proposed values were read back", read->since_ns, t_ns);
+	if (read->reading == TUNE_READ_PROPOSED && record->state == TUNE_ACCEPTED)
+		set_applied(ledger, record, NULL, "the proposed values were read back",
+			read->since_ns, t_ns);
 	else if (read->reading == TUNE_READ_PROPOSED)
-		move(l, r, TUNE_EXPIRED, "expired", NULL,
+		tune_ledger_move(ledger, record, TUNE_EXPIRED, "expired", NULL,
 			"its values were set without having been accepted", t_ns);
 	else if (read->reading == TUNE_READ_OTHER)
-		move(l, r, TUNE_EXPIRED, "expired", NULL, read->text, t_ns);
-	else if (t_ns > r->expires_ns)
-		move(l, r, TUNE_EXPIRED, "expired", NULL, "72 h have gone by", t_ns);
+		tune_ledger_move(ledger, record, TUNE_EXPIRED, "expired", NULL, read->text, t_ns);
+	else if (t_ns > record->expires_ns)
+		tune_ledger_move(
+			ledger, record, TUNE_EXPIRED, "expired", NULL, "72 h have gone by", t_ns);
 }
 
-static void look_record(
-	struct tune_ledger *l, struct tune_record *r, const struct window *w, int64_t t_ns)
+static void look_record(struct tune_ledger *ledger, struct tune_record *record,
+	const struct window *window, int64_t t_ns)
 {
 	rw_cleanup(arena_freep) struct arena *a = NULL;
 	struct tune_read read;
-	if (r->state != TUNE_PROPOSED && r->state != TUNE_ACCEPTED && r->state != TUNE_APPLIED &&
-		r->state != TUNE_VERIFIED)
+	if (record->state != TUNE_PROPOSED && record->state != TUNE_ACCEPTED &&
+		record->state != TUNE_APPLIED && record->state != TUNE_VERIFIED)
 		return;
 	a = arena_new();
-	tune_read_back(r, w, a, &read);
-	if (r->state == TUNE_PROPOSED || r->state == TUNE_ACCEPTED)
-		look_open(l, r, &read, t_ns);
-	else if (read.reading == TUNE_READ_CURRENT && read.since_ns > r->applied_ns)
-		move(l, r, TUNE_UNDONE, "undone", NULL, "the values of before were read back",
-			t_ns);
+	tune_read_back(record, window, a, &read);
+	if (record->state == TUNE_PROPOSED || record->state == TUNE_ACCEPTED)
+		look_open(ledger, record, &read, t_ns);
+	else if (read.reading == TUNE_READ_CURRENT && read.since_ns > record->applied_ns)
+		tune_ledger_move(ledger, record, TUNE_UNDONE, "undone", NULL,
+			"the values of before were read back", t_ns);
 	else if (read.reading == TUNE_READ_OTHER &&
-		r->state == TUNE_APPLIED) /* there is nothing left to verify */
-		move(l, r, TUNE_UNDONE, "undone", NULL, read.text, t_ns);
+		record->state == TUNE_APPLIED) /* there is nothing left to verify */
+		tune_ledger_move(ledger, record, TUNE_UNDONE, "undone", NULL, read.text, t_ns);
 }
 
-void tune_ledger_look(struct tune_ledger *l, const struct window *w, int64_t t_ns)
+void tune_ledger_look(struct tune_ledger *ledger, const struct window *window, int64_t t_ns)
 {
-	for (size_t k = 0; k < l->n; k++)
-		look_record(l, l->v[k], w, t_ns);
+	for (size_t k = 0; k < ledger->n; k++)
+		look_record(ledger, ledger->v[k], window, t_ns);
 }
 
 void tune_ledger_look_one(
-	struct tune_ledger *l, const char *id, const struct window *w, int64_t t_ns)
+	struct tune_ledger *ledger, const char *id, const struct window *window, int64_t t_ns)
 {
-	struct tune_record *r = find(l, id);
+	struct tune_record *r = tune_ledger_lookup(ledger, id);
 	if (r)
-		look_record(l, r, w, t_ns);
+		look_record(ledger, r, window, t_ns);
 }
 
 /* ---- what was agreed to -------------------------------------------------- */
 
-static void expect(struct expected_change *v, size_t *n, const struct tune_record *r,
-	const char *device, const struct tune_step *s, double value)
+static void tune_ledger_expect(struct expected_change *changes, size_t *n,
+	const struct tune_record *record, const char *device, const struct tune_step *step,
+	double value)
 {
 	if (!isfinite(value))
 		return;
-	v[(*n)++] = (struct expected_change){.device = device,
-		.priority = r->priority,
-		.metric = (uint16_t)s->metric,
-		.from_ns = r->accepted_ns,
-		.until_ns = r->state == TUNE_UNDONE ? r->updated_ns : INT64_MAX,
-		.value = s->knob == KNOB_ALPHA ? log2(value) : value};
+	changes[(*n)++] = (struct expected_change){.device = device,
+		.priority = record->priority,
+		.metric = (uint16_t)step->metric,
+		.from_ns = record->accepted_ns,
+		.until_ns = record->state == TUNE_UNDONE ? record->updated_ns : INT64_MAX,
+		.value = step->knob == KNOB_ALPHA ? log2(value) : value};
 }
 
 size_t tune_ledger_expected(
-	const struct tune_ledger *l, struct arena *a, struct expected_change **ret)
+	const struct tune_ledger *ledger, struct arena *a, struct expected_change **ret)
 {
 	size_t n = 0, room = 0;
-	for (size_t k = 0; k < l->n; k++)
-		room += l->v[k]->n_steps * 3 * (l->v[k]->n_rest + 1);
+	for (size_t k = 0; k < ledger->n; k++)
+		room += ledger->v[k]->n_steps * 3 * (ledger->v[k]->n_rest + 1);
 	*ret = arena_array(a, struct expected_change, room + 1);
-	for (size_t k = 0; k < l->n; k++) {
-		const struct tune_record *r = l->v[k];
+	for (size_t k = 0; k < ledger->n; k++) {
+		const struct tune_record *r = ledger->v[k];
 		if (r->state != TUNE_ACCEPTED && r->state != TUNE_APPLIED &&
 			r->state != TUNE_VERIFIED && r->state != TUNE_UNDONE)
 			continue;
 		for (size_t d = 0; d <= r->n_rest; d++) {
 			for (size_t s = 0; s < r->n_steps; s++) {
 				const char *device = d ? r->rest[d - 1] : r->device;
-				expect(*ret, &n, r, device, &r->steps[s], r->steps[s].proposed);
-				expect(*ret, &n, r, device, &r->steps[s], r->steps[s].programmed);
+				tune_ledger_expect(
+					*ret, &n, r, device, &r->steps[s], r->steps[s].proposed);
+				tune_ledger_expect(
+					*ret, &n, r, device, &r->steps[s], r->steps[s].programmed);
 				if (r->state != TUNE_ACCEPTED) /* and back again */
-					expect(*ret, &n, r, device, &r->steps[s],
+					tune_ledger_expect(*ret, &n, r, device, &r->steps[s],
 						r->steps[s].current);
 			}
 		}

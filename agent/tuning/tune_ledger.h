@@ -40,7 +40,7 @@ enum tune_state {
 	TUNE_UNDONE,
 	TUNE_STATES
 };
-const char *tune_state_name(enum tune_state s); /* "proposed" ... */
+const char *tune_state_name(enum tune_state state); /* "proposed" ... */
 
 struct tune_step { /* one change, as it is read back; values in the house's units, NAN unknown */
 	enum tune_knob knob;
@@ -70,23 +70,24 @@ struct tune_record {
 };
 
 struct tune_ledger;
-typedef void tune_ledger_fn(void *arg, const struct tune_record *r, enum tune_state from);
+typedef void tune_ledger_fn(void *arg, const struct tune_record *record, enum tune_state from);
 struct tune_ledger *tune_ledger_new(tune_ledger_fn *changed, void *arg);
-void tune_ledger_free(struct tune_ledger *l); /* NULL is fine */
+void tune_ledger_free(struct tune_ledger *ledger); /* NULL is fine */
 /* tune_ledger_restore - a record as it was stored; nothing is told. -EINVAL: it is none, -EEXIST.
  */
-int tune_ledger_restore(struct tune_ledger *l, const char *json);
+int tune_ledger_restore(struct tune_ledger *ledger, const char *json);
 /* any case; NULL */
-const struct tune_record *tune_ledger_find(const struct tune_ledger *l, const char *id);
+const struct tune_record *tune_ledger_find(const struct tune_ledger *ledger, const char *id);
 /* lent until the next change */
-size_t tune_ledger_records(const struct tune_ledger *l, const struct tune_record *const **ret);
+size_t tune_ledger_records(const struct tune_ledger *ledger, const struct tune_record *const **ret);
 
 /*
  * tune_ledger_propose - take a sheet of advice "change". What is still proposed for the same
  * device, priority and diagnosis gives way to it. 0; -EALREADY: it is known (one that expired is
  * proposed anew); -EINVAL: no such sheet; -ENOSPC: there are too many.
  */
-int tune_ledger_propose(struct tune_ledger *l, const json_t *sheet, const char *who, int64_t t_ns);
+int tune_ledger_propose(
+	struct tune_ledger *ledger, const json_t *sheet, const char *who, int64_t t_ns);
 
 /*
  *   TUNE_ACCEPT    @text why, NULL
@@ -106,7 +107,7 @@ struct tune_act_in {
 	int64_t t_ns, at_ns;
 	const json_t *result;
 };
-int tune_ledger_act(struct tune_ledger *l, const char *id, const struct tune_act_in *in);
+int tune_ledger_act(struct tune_ledger *ledger, const char *id, const struct tune_act_in *in);
 /* "tune_accept" "tune_reject" "tune_applied" "tune_verified"; -EINVAL */
 int tune_act_parse(const char *word, enum tune_act *ret);
 const char *tune_act_error(int error, enum tune_state state);
@@ -115,9 +116,9 @@ const char *tune_act_error(int error, enum tune_state state);
 
 /* tune_metrics - metrics read-back looks at. Lent, static. */
 size_t tune_metrics(const uint16_t **ret);
-unsigned tune_knob_metric(enum tune_knob k);
+unsigned tune_knob_metric(enum tune_knob knob);
 /* tune_value - a stored configuration value in the knob's unit (alpha from its exponent). */
-double tune_value(enum tune_knob k, uint64_t stored);
+double tune_value(enum tune_knob knob, uint64_t stored);
 /* tune_same - is @value what was written as @wanted? Switches round to cells and steps: 2 % (alpha
  * 10 %), but never half the way to @other (NAN: none). */
 bool tune_same(double value, double wanted, double other);
@@ -139,28 +140,28 @@ struct tune_read {
 	const char *text; /* OTHER: what was read, in the arena */
 };
 /* tune_read_back - pure; declared values are no reading. */
-void tune_read_back(const struct tune_record *r, const struct window *w, struct arena *a,
+void tune_read_back(const struct tune_record *record, const struct window *window, struct arena *a,
 	struct tune_read *ret);
 
 /*
- * tune_ledger_look - what the switches say at the end of @w moves records on: accepted -> applied,
- * open ones whose basis is another -> expired, applied ones whose values are no longer in force ->
- * undone; and what is older than it may be expires. @t_ns is now.
+ * tune_ledger_look - what the switches say at the end of @window moves records on: accepted ->
+ * applied, open ones whose basis is another -> expired, applied ones whose values are no longer in
+ * force -> undone; and what is older than it may be expires. @t_ns is now.
  */
-void tune_ledger_look(struct tune_ledger *l, const struct window *w, int64_t t_ns);
+void tune_ledger_look(struct tune_ledger *ledger, const struct window *window, int64_t t_ns);
 
 /* tune_ledger_look_one - the same for one record. */
 void tune_ledger_look_one(
-	struct tune_ledger *l, const char *id, const struct window *w, int64_t t_ns);
+	struct tune_ledger *ledger, const char *id, const struct window *window, int64_t t_ns);
 
 /* tune_ledger_note - add a line to the history and tell it, without a change of state; @key (NULL
  * none) of "progress" is set to @value, which is taken. */
-void tune_ledger_note(struct tune_ledger *l, const char *id, const char *event, const char *text,
-	int64_t t_ns, const char *key, json_t *value);
+void tune_ledger_note(struct tune_ledger *ledger, const char *id, const char *event,
+	const char *text, int64_t t_ns, const char *key, json_t *value);
 
 /* tune_ledger_expected - changes of settings that somebody agreed to: for the analyzer that tells
  * of those nobody did (settings_drift). In the arena. */
 size_t tune_ledger_expected(
-	const struct tune_ledger *l, struct arena *a, struct expected_change **ret);
+	const struct tune_ledger *ledger, struct arena *a, struct expected_change **ret);
 
 #endif

@@ -33,17 +33,17 @@ static const uint16_t more_metrics[] = {
 
 /* ---- windows, in chunks -------------------------------------------------- */
 
-typedef void window_fn(void *arg, const struct observed *o);
+typedef void window_fn(void *arg, const struct observed *observed);
 
-static size_t samples_in(const struct window *w)
+static size_t samples_in(const struct window *window)
 {
 	size_t n = 0;
-	for (size_t k = 0; k < w->n_series; k++)
-		n += w->series[k].n;
+	for (size_t k = 0; k < window->n_series; k++)
+		n += window->series[k].n;
 	return n;
 }
 
-static void judge_chunk(struct client *x, const struct window *chunk, int64_t window_ns,
+static void judge_chunk(struct client *client, const struct window *chunk, int64_t window_ns,
 	int64_t interval_ns, struct arena *turn, window_fn *fn, void *arg)
 {
 	for (int64_t t = chunk->from_ns; t < chunk->to_ns; t += window_ns) {
@@ -51,7 +51,7 @@ static void judge_chunk(struct client *x, const struct window *chunk, int64_t wi
 		w.from_ns = t;
 		w.to_ns = t + window_ns;
 		arena_reset(turn);
-		const struct analyzer_in in = {.fabric = x->config->fabric,
+		const struct analyzer_in in = {.fabric = client->config->fabric,
 			.window = &w,
 			.interval_ns = interval_ns,
 			.arena = turn};
@@ -61,7 +61,7 @@ static void judge_chunk(struct client *x, const struct window *chunk, int64_t wi
 
 /* Each window of (from, to], both multiples of @window_ns. How many are read at once follows from
  * what the last chunk held. */
-static int each_window(struct client *x, int64_t from_ns, int64_t to_ns, int64_t window_ns,
+static int each_window(struct client *client, int64_t from_ns, int64_t to_ns, int64_t window_ns,
 	int64_t interval_ns, window_fn *fn, void *arg, struct err *e)
 {
 	uint16_t metrics[METRIC_COUNT];
@@ -78,10 +78,10 @@ static int each_window(struct client *x, int64_t from_ns, int64_t to_ns, int64_t
 			? from + (int64_t)at_once * window_ns
 			: to_ns;
 		arena_reset(chunk_arena);
-		const int rc = window_from_db(x->db, chunk_arena, &spec, from, to, &chunk, e);
+		const int rc = window_from_db(client->db, chunk_arena, &spec, from, to, &chunk, e);
 		if (rc != 0)
 			return rc;
-		judge_chunk(x, &chunk, window_ns, interval_ns, turn, fn, arg);
+		judge_chunk(client, &chunk, window_ns, interval_ns, turn, fn, arg);
 		const size_t each = samples_in(&chunk) / (size_t)((to - from) / window_ns) + 1;
 		at_once = SAMPLES_AT_ONCE / each < 1         ? 1
 			: SAMPLES_AT_ONCE / each > CHUNK_MAX ? CHUNK_MAX
@@ -90,41 +90,41 @@ static int each_window(struct client *x, int64_t from_ns, int64_t to_ns, int64_t
 	return 0;
 }
 
-static int64_t floor_to(int64_t t, int64_t step)
+static int64_t tune_read_floor_to(int64_t t_ns, int64_t step)
 {
-	const int64_t rest = t % step;
-	return t - (rest < 0 ? rest + step : rest);
+	const int64_t rest = t_ns % step;
+	return t_ns - (rest < 0 ? rest + step : rest);
 }
 
 /* The part of [from, to] with samples, in whole windows: (*from, *to]. -ENODATA: none. */
-static int bounds(
-	struct client *x, int64_t window_ns, int64_t *from_ns, int64_t *to_ns, struct err *e)
+static int tune_read_bounds(
+	struct client *client, int64_t window_ns, int64_t *from_ns, int64_t *to_ns, struct err *e)
 {
 	int64_t first_ns, last_ns;
-	const int rc = series_db_range(x->db, &first_ns, &last_ns, e);
+	const int rc = series_db_range(client->db, &first_ns, &last_ns, e);
 	if (rc != 0)
 		return rc;
 	const int64_t from = *from_ns > first_ns ? *from_ns : first_ns,
 		      to = *to_ns < last_ns ? *to_ns : last_ns;
-	*from_ns = floor_to(from + window_ns - 1, window_ns);
-	*to_ns = floor_to(to, window_ns);
+	*from_ns = tune_read_floor_to(from + window_ns - 1, window_ns);
+	*to_ns = tune_read_floor_to(to, window_ns);
 	return *from_ns < *to_ns ? 0 : -ENODATA;
 }
 
-static int64_t configured_interval(const struct config *c)
+static int64_t configured_interval(const struct config *config)
 {
 	int64_t longest = 0;
-	for (size_t k = 0; k < c->n_devices; k++) {
-		const struct config_device *d = &c->devices[k];
+	for (size_t k = 0; k < config->n_devices; k++) {
+		const struct config_device *d = &config->devices[k];
 		const int64_t own = d->gnmi ? d->gnmi->interval_ns
 			: d->snmp           ? d->snmp->interval_ns
 					    : 0;
 		longest = own > longest ? own : longest;
 	}
-	return longest ? longest : c->defaults.interval_ns;
+	return longest ? longest : config->defaults.interval_ns;
 }
 
-int64_t tune_history_interval(struct client *x, int64_t to_ns)
+int64_t tune_history_interval(struct client *client, int64_t to_ns)
 {
 	static const uint16_t metrics[] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS};
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
@@ -132,8 +132,8 @@ int64_t tune_history_interval(struct client *x, int64_t to_ns)
 	struct window w;
 	struct err ignored = {0};
 	double longest = 0;
-	if (window_from_db(x->db, a, &spec, to_ns - SPACING_SPAN_NS, to_ns, &w, &ignored) != 0)
-		return configured_interval(x->config);
+	if (window_from_db(client->db, a, &spec, to_ns - SPACING_SPAN_NS, to_ns, &w, &ignored) != 0)
+		return configured_interval(client->config);
 	for (size_t k = 0; k < w.n_series; k++) {
 		const struct series *s = &w.series[k];
 		if (s->n < 4)
@@ -148,7 +148,7 @@ int64_t tune_history_interval(struct client *x, int64_t to_ns)
 	return longest > 0
 		? (int64_t)(ceil(longest / 1e8 - 0.5) > 1 ? ceil(longest / 1e8 - 0.5) : 1) *
 			(NS_PER_S / 10)
-		: configured_interval(x->config);
+		: configured_interval(client->config);
 }
 
 /* ---- incidents and platforms --------------------------------------------- */
@@ -159,35 +159,35 @@ struct incidents {
 	struct arena *arena;
 };
 
-static const char *text_or_null(struct arena *a, const char *s)
+static const char *text_or_null(struct arena *a, const char *text)
 {
-	return s && *s ? arena_strdup(a, s) : NULL;
+	return text && *text ? arena_strdup(a, text) : NULL;
 }
 
-static int take_incident(void *arg, int n, char *const *v, char *const *names)
+static int tune_read_take_incident(void *arg, int n, char *const *words, char *const *names)
 {
 	struct incidents *l = arg;
-	if (n < 11 || !v[0] || !v[1])
+	if (n < 11 || !words[0] || !words[1])
 		return 0;
 	rw_grow(l->v, l->n, l->cap);
 	struct tune_incident *i = &l->v[l->n++];
-	*i = (struct tune_incident){.id = arena_strdup(l->arena, v[0]),
-		.cause = arena_strdup(l->arena, v[1]),
-		.device = text_or_null(l->arena, v[2]),
-		.port = text_or_null(l->arena, v[3]),
-		.host = text_or_null(l->arena, v[4]),
-		.group = text_or_null(l->arena, v[5]),
-		.priority = v[6] ? atoi(v[6]) : PRIO_NONE,
-		.opened_ns = v[8] ? strtoll(v[8], NULL, 10) : 0,
-		.closed_ns = v[9] ? strtoll(v[9], NULL, 10) : 0,
-		.confidence_ratio = v[10] ? strtod(v[10], NULL) : NAN};
-	for (int s = SEV_INFO; v[7] && s <= SEV_CRITICAL; s++)
-		if (str_eq(severity_name((enum severity)s), v[7]))
+	*i = (struct tune_incident){.id = arena_strdup(l->arena, words[0]),
+		.cause = arena_strdup(l->arena, words[1]),
+		.device = text_or_null(l->arena, words[2]),
+		.port = text_or_null(l->arena, words[3]),
+		.host = text_or_null(l->arena, words[4]),
+		.group = text_or_null(l->arena, words[5]),
+		.priority = words[6] ? atoi(words[6]) : PRIO_NONE,
+		.opened_ns = words[8] ? strtoll(words[8], NULL, 10) : 0,
+		.closed_ns = words[9] ? strtoll(words[9], NULL, 10) : 0,
+		.confidence_ratio = words[10] ? strtod(words[10], NULL) : NAN};
+	for (int s = SEV_INFO; words[7] && s <= SEV_CRITICAL; s++)
+		if (str_eq(severity_name((enum severity)s), words[7]))
 			i->severity = (enum severity)s;
 	return 0;
 }
 
-int tune_history_incidents(struct client *x, int64_t from_ns, int64_t to_ns, struct arena *a,
+int tune_history_incidents(struct client *client, int64_t from_ns, int64_t to_ns, struct arena *a,
 	struct tune_incident **ret, size_t *ret_n, struct err *e)
 {
 	rw_cleanup(str_done) struct str sql = {0};
@@ -198,7 +198,7 @@ int tune_history_incidents(struct client *x, int64_t from_ns, int64_t to_ns, str
 		" WHERE opened_ns IS NOT NULL AND opened_ns<=%lld AND (closed_ns IS NULL OR "
 		"closed_ns>=%lld) ORDER BY opened_ns, id",
 		(long long)to_ns, (long long)from_ns);
-	const int rc = series_db_sql(x->db, sql.s, take_incident, &l, e);
+	const int rc = series_db_sql(client->db, sql.s, tune_read_take_incident, &l, e);
 	*ret = arena_array(a, struct tune_incident, l.n + 1);
 	if (l.n)
 		memcpy(*ret, l.v, l.n * sizeof(*l.v));
@@ -217,30 +217,30 @@ struct attributes {
 	struct arena *arena;
 };
 
-static int take_device(void *arg, int n, char *const *v, char *const *names)
+static int take_device(void *arg, int n, char *const *words, char *const *names)
 {
 	struct attributes *t = arg;
 	const struct fabric_device *d =
-		n >= 3 && v[0] ? fabric_device(t->x->config->fabric, v[0]) : NULL;
+		n >= 3 && words[0] ? fabric_device(t->x->config->fabric, words[0]) : NULL;
 	if (!d)
 		return 0;
-	if (v[1] && *v[1] && !str_eq(v[1], "auto"))
-		t->h->profiles[d->index] = profiles_get(t->profiles, v[1]);
-	if (v[2] && *v[2])
-		t->h->descriptions[d->index] = arena_strdup(t->arena, v[2]);
+	if (words[1] && *words[1] && !str_eq(words[1], "auto"))
+		t->h->profiles[d->index] = profiles_get(t->profiles, words[1]);
+	if (words[2] && *words[2])
+		t->h->descriptions[d->index] = arena_strdup(t->arena, words[2]);
 	return 0;
 }
 
-static int read_platforms(struct client *x, const struct profiles *profiles, int64_t to_ns,
-	struct arena *a, struct tune_history *h, struct err *e)
+static int read_platforms(struct client *client, const struct profiles *profiles, int64_t to_ns,
+	struct arena *a, struct tune_history *history, struct err *e)
 {
-	const struct config *c = x->config;
+	const struct config *c = client->config;
 	const size_t n = c->fabric->n_devices;
 	rw_cleanup(str_done) struct str sql = {0};
-	struct attributes t = {.x = x, .profiles = profiles, .h = h, .arena = a};
-	h->platforms = arena_array(a, struct tune_platform, n + 1);
-	h->profiles = arena_array(a, const struct profile *, n + 1);
-	h->descriptions = arena_array(a, const char *, n + 1);
+	struct attributes t = {.x = client, .profiles = profiles, .h = history, .arena = a};
+	history->platforms = arena_array(a, struct tune_platform, n + 1);
+	history->profiles = arena_array(a, const struct profile *, n + 1);
+	history->descriptions = arena_array(a, const char *, n + 1);
 	/* attributes are dated by the wall clock of the agent, those of a recorded case by its
 	 * samples: the newest not after the stretch, else the oldest */
 	str_addf(&sql,
@@ -248,42 +248,43 @@ static int read_platforms(struct client *x, const struct profiles *profiles, int
 		"max(t_ns) FROM device_attr WHERE device=a.device AND t_ns<=%lld),"
 		" (SELECT min(t_ns) FROM device_attr WHERE device=a.device))",
 		(long long)to_ns);
-	const int rc = series_db_sql(x->db, sql.s, take_device, &t, e);
+	const int rc = series_db_sql(client->db, sql.s, take_device, &t, e);
 	if (rc != 0)
 		return rc;
 	for (size_t k = 0; k < c->n_devices; k++)
 		if (c->devices[k].profile && !str_eq(c->devices[k].profile, "auto"))
-			h->profiles[c->devices[k].device->index] =
+			history->profiles[c->devices[k].device->index] =
 				profiles_get(profiles, c->devices[k].profile);
 	for (size_t k = 0; k < n; k++)
-		h->platforms[k] = (struct tune_platform){
-			.profile = h->profiles[k] ? h->profiles[k]->tune : NULL,
-			.name = h->descriptions[k],
-			.asic = h->descriptions[k] ? profiles_asic(profiles, h->descriptions[k])
-						   : NULL};
+		history->platforms[k] = (struct tune_platform){
+			.profile = history->profiles[k] ? history->profiles[k]->tune : NULL,
+			.name = history->descriptions[k],
+			.asic = history->descriptions[k]
+				? profiles_asic(profiles, history->descriptions[k])
+				: NULL};
 	return 0;
 }
 
 /* ---- evidence ------------------------------------------------------------ */
 
-static void fold(void *arg, const struct observed *o)
+static void tune_read_fold(void *arg, const struct observed *observed)
 {
-	tune_fold_add(arg, o);
+	tune_fold_add(arg, observed);
 }
 
-int tune_history_read(struct client *x, const struct profiles *profiles, int64_t from_ns,
+int tune_history_read(struct client *client, const struct profiles *profiles, int64_t from_ns,
 	int64_t to_ns, struct arena *a, struct tune_history *ret, struct err *e)
 {
 	*ret = (struct tune_history){.from_ns = from_ns, .to_ns = to_ns};
-	ret->interval_ns = tune_history_interval(x, to_ns);
+	ret->interval_ns = tune_history_interval(client, to_ns);
 	ret->window_ns = 3 * ret->interval_ns > 5 * NS_PER_S ? 3 * ret->interval_ns : 5 * NS_PER_S;
 	int64_t first_ns, last_ns;
-	int rc = series_db_range(x->db, &first_ns, &last_ns, e);
+	int rc = series_db_range(client->db, &first_ns, &last_ns, e);
 	if (rc == 0) {
 		const int64_t span = (to_ns < last_ns ? to_ns : last_ns) -
 			(from_ns > first_ns ? from_ns : first_ns);
 		ret->window_ns *= 1 + (span > 0 ? span / ret->window_ns / TUNE_WINDOWS_MAX : 0);
-		rc = bounds(x, ret->window_ns, &ret->from_ns, &ret->to_ns, e);
+		rc = tune_read_bounds(client, ret->window_ns, &ret->from_ns, &ret->to_ns, e);
 	}
 	if (rc == -ENODATA)
 		return err_set(e, rc,
@@ -292,33 +293,36 @@ int tune_history_read(struct client *x, const struct profiles *profiles, int64_t
 			(long long)(ret->window_ns / NS_PER_S));
 	if (rc != 0)
 		return rc;
-	struct tune_fold *f = tune_fold_new(x->config->fabric, ret->window_ns, ret->interval_ns, a);
-	rc = each_window(x, ret->from_ns, ret->to_ns, ret->window_ns, ret->interval_ns, fold, f, e);
+	struct tune_fold *f =
+		tune_fold_new(client->config->fabric, ret->window_ns, ret->interval_ns, a);
+	rc = each_window(client, ret->from_ns, ret->to_ns, ret->window_ns, ret->interval_ns,
+		tune_read_fold, f, e);
 	if (rc == 0)
 		rc = tune_fold_done(f, &ret->evidence);
 	if (rc == -ENODATA)
 		return err_set(e, rc, "there are no samples in the stretch asked for");
 	if (rc == 0)
 		rc = tune_history_incidents(
-			x, ret->from_ns, ret->to_ns, a, &ret->incidents, &ret->n_incidents, e);
+			client, ret->from_ns, ret->to_ns, a, &ret->incidents, &ret->n_incidents, e);
 	if (rc == 0)
-		rc = read_platforms(x, profiles, ret->to_ns, a, ret, e);
+		rc = read_platforms(client, profiles, ret->to_ns, a, ret, e);
 	return rc;
 }
 
-void tune_history_past(const struct tune_ledger *l, struct arena *a, struct tune_history *h)
+void tune_history_past(
+	const struct tune_ledger *ledger, struct arena *a, struct tune_history *history)
 {
 	const struct tune_record *const *v;
-	const size_t n = tune_ledger_records(l, &v);
+	const size_t n = tune_ledger_records(ledger, &v);
 	struct tune_past *past = arena_array(a, struct tune_past, n + 1);
-	h->n_past = 0;
-	h->past = past;
+	history->n_past = 0;
+	history->past = past;
 	for (size_t k = 0; k < n; k++) {
 		if (v[k]->applied_ns == 0 ||
 			(v[k]->state != TUNE_APPLIED && v[k]->state != TUNE_VERIFIED &&
 				v[k]->state != TUNE_UNDONE))
 			continue;
-		struct tune_past *p = &past[h->n_past++];
+		struct tune_past *p = &past[history->n_past++];
 		*p = (struct tune_past){.id = v[k]->id,
 			.device = v[k]->device,
 			.diagnosis = v[k]->diagnosis,
@@ -344,20 +348,21 @@ struct compare {
 	size_t cap;
 };
 
-static bool counts_for_load(const struct compare *c, const struct fabric_port *p)
+static bool counts_for_load(const struct compare *compare, const struct fabric_port *port)
 {
-	return c->uplinks
-		? p->device->role == ROLE_LEAF && p->peer && p->peer->device->role != ROLE_LEAF
-		: p->host != NULL;
+	return compare->uplinks ? port->device->role == ROLE_LEAF && port->peer &&
+			port->peer->device->role != ROLE_LEAF
+				: port->host != NULL;
 }
 
-static void add_load(const struct compare *c, const struct observed *o, struct verify_window *w)
+static void tune_read_add_load(const struct compare *compare, const struct observed *observed,
+	struct verify_window *window)
 {
 	double out = 0, in = 0;
 	size_t n = 0, out_heard = 0, in_heard = 0;
-	for (size_t k = 0; k < o->n_fabric_ports; k++) {
-		const struct port_seen *p = &o->ports[k];
-		if (!counts_for_load(c, p->port))
+	for (size_t k = 0; k < observed->n_fabric_ports; k++) {
+		const struct port_seen *p = &observed->ports[k];
+		if (!counts_for_load(compare, p->port))
 			continue;
 		n++;
 		if (p->out_known) {
@@ -367,33 +372,34 @@ static void add_load(const struct compare *c, const struct observed *o, struct v
 		if (p->in_known) {
 			in_heard++;
 			in += p->in.rate_bps / 8;
-			w->senders += p->in.rate_bps >
+			window->senders += p->in.rate_bps >
 				(p->in.capacity_bps ? SENDS * (double)p->in.capacity_bps
 						    : SENDS_BPS);
 		}
 	}
 	const size_t heard = out_heard >= in_heard ? out_heard : in_heard;
 	if (n && (double)heard >= HEARD * (double)n)
-		w->load = (out_heard >= in_heard ? out : in) / (double)heard * (double)n;
+		window->load = (out_heard >= in_heard ? out : in) / (double)heard * (double)n;
 }
 
-static double pause_of(const struct lane_seen *l)
+static double pause_of(const struct lane_seen *lane)
 {
-	return l && l->lossless ? l->tx_pause.hi : NAN;
+	return lane && lane->lossless ? lane->tx_pause.hi : NAN;
 }
 
-static void add_queues(const struct compare *c, const struct observed *o, struct verify_window *w)
+static void add_queues(const struct compare *compare, const struct observed *observed,
+	struct verify_window *window)
 {
-	float *pause = arena_array(c->arena, float, c->out->n_ports + 1);
+	float *pause = arena_array(compare->arena, float, compare->out->n_ports + 1);
 	double sum = 0, frames = 0, marked = 0, sent = 0, drops = 0;
 	size_t n = 0, n_frames = 0;
 	bool drops_known = false;
-	for (size_t k = 0; k < c->out->n_ports; k++) {
-		const struct lane_seen *l =
-			observed_lane(observed_port(o, c->ports[k]), c->priority);
+	for (size_t k = 0; k < compare->out->n_ports; k++) {
+		const struct lane_seen *l = observed_lane(
+			observed_port(observed, compare->ports[k]), compare->priority);
 		const double x = pause_of(l), rate = l ? amount_rate(&l->tx_frames) : NAN;
 		pause[k] = (float)(l && !l->tx_pause.measured && !isnan(rate) ? rate : x);
-		w->pause_bound |= !isnan(x) && !l->tx_pause.measured;
+		window->pause_bound |= !isnan(x) && !l->tx_pause.measured;
 		if (!isnan(rate)) {
 			frames += rate;
 			n_frames++;
@@ -403,9 +409,9 @@ static void add_queues(const struct compare *c, const struct observed *o, struct
 			n++;
 		}
 	}
-	const struct device_seen *d = &o->devices[c->device->index];
+	const struct device_seen *d = &observed->devices[compare->device->index];
 	for (size_t k = 0; k < d->n_ports; k++) {
-		const struct lane_seen *l = observed_lane(&d->ports[k], c->priority);
+		const struct lane_seen *l = observed_lane(&d->ports[k], compare->priority);
 		if (!l)
 			continue;
 		if (l->marked.known && l->out_packets.known) {
@@ -415,14 +421,14 @@ static void add_queues(const struct compare *c, const struct observed *o, struct
 		drops_known = drops_known || l->pg_drops.known || l->drops.known;
 		drops += l->pg_drops.value + l->drops.value;
 	}
-	w->ports = pause;
-	w->frames = n_frames ? frames / (double)n_frames : NAN;
-	w->pause = n ? sum / (double)n : NAN;
-	w->marks = sent >= MARKS_LEAST ? marked / sent : NAN;
-	w->drops = drops_known ? drops : NAN;
+	window->ports = pause;
+	window->frames = n_frames ? frames / (double)n_frames : NAN;
+	window->pause = n ? sum / (double)n : NAN;
+	window->marks = sent >= MARKS_LEAST ? marked / sent : NAN;
+	window->drops = drops_known ? drops : NAN;
 }
 
-static void compare_window(void *arg, const struct observed *o)
+static void compare_window(void *arg, const struct observed *observed)
 {
 	struct compare *c = arg;
 	struct tune_comparison *out = c->out;
@@ -435,82 +441,89 @@ static void compare_window(void *arg, const struct observed *o)
 		c->cap = c->cap ? c->cap * 2 : 256;
 	}
 	struct verify_window *w = &out->windows[out->n_windows++];
-	const struct device_seen *d = &o->devices[c->device->index];
+	const struct device_seen *d = &observed->devices[c->device->index];
 	*w = (struct verify_window){
-		.from_ns = o->from_ns, .to_ns = o->to_ns, .load = NAN, .frames = NAN};
-	add_load(c, o, w);
-	add_queues(c, o, w);
+		.from_ns = observed->from_ns, .to_ns = observed->to_ns, .load = NAN, .frames = NAN};
+	tune_read_add_load(c, observed, w);
+	add_queues(c, observed, w);
 	w->spoiled = d->n_series == 0 || d->restarted || isnan(w->load);
 }
 
 /* Busy as rhythm.h says: a fifth of what is usual, here the 90th percentile. */
-static void find_busy(struct tune_comparison *c, struct arena *a)
+static void find_busy(struct tune_comparison *comparison, struct arena *a)
 {
-	double *load = arena_array(a, double, c->n_windows + 1);
+	double *load = arena_array(a, double, comparison->n_windows + 1);
 	size_t n = 0;
-	for (size_t k = 0; k < c->n_windows; k++)
-		if (isfinite(c->windows[k].load))
-			load[n++] = c->windows[k].load;
+	for (size_t k = 0; k < comparison->n_windows; k++)
+		if (isfinite(comparison->windows[k].load))
+			load[n++] = comparison->windows[k].load;
 	const double usual = quantile_of(load, n, 0.9);
-	for (size_t k = 0; k < c->n_windows; k++)
-		c->windows[k].busy =
-			c->windows[k].load > 0 && c->windows[k].load >= RHYTHM_IDLE * usual;
+	for (size_t k = 0; k < comparison->n_windows; k++)
+		comparison->windows[k].busy = comparison->windows[k].load > 0 &&
+			comparison->windows[k].load >= RHYTHM_IDLE * usual;
 }
 
 /* What thresholds bring about by themselves: it is what is compared, not what disturbs the
  * comparison. */
-static bool is_effect(const struct tune_incident *i, const char *diagnosis)
+static bool is_effect(const struct tune_incident *incident, const char *diagnosis)
 {
 	static const char *const causes[] = {"ecn_late", "ecn_early", "ecn_off", "incast",
 		"headroom_small", "xon_close", "lossless_loss", "pool_exhausted", "uplink_overload",
 		"oversubscription", "storage_receiver", "config_drift", "baseline_drift", "unknown",
 		"tuning_regression"};
 	for (size_t k = 0; k < rw_countof(causes); k++)
-		if (str_eq(i->cause, causes[k]))
+		if (str_eq(incident->cause, causes[k]))
 			return true;
-	return i->severity == SEV_INFO || str_eq(i->cause, diagnosis);
+	return incident->severity == SEV_INFO || str_eq(incident->cause, diagnosis);
 }
 
-static void spoil(
-	struct tune_comparison *c, const struct tune_incident *v, size_t n, const char *diagnosis)
+static void tune_read_spoil(struct tune_comparison *comparison,
+	const struct tune_incident *incidents, size_t n, const char *diagnosis)
 {
-	const int64_t from = c->n_windows ? c->windows[0].from_ns : 0,
-		      to = c->n_windows ? c->windows[c->n_windows - 1].to_ns : 0;
+	const int64_t from = comparison->n_windows ? comparison->windows[0].from_ns : 0,
+		      to = comparison->n_windows
+		? comparison->windows[comparison->n_windows - 1].to_ns
+		: 0;
 	for (size_t i = 0; i < n; i++) {
 		/* both sides have it alike */
-		const bool always =
-			v[i].opened_ns <= from && (v[i].closed_ns == 0 || v[i].closed_ns >= to);
-		for (size_t k = 0; !always && !is_effect(&v[i], diagnosis) && k < c->n_windows; k++)
-			c->windows[k].spoiled |= v[i].opened_ns < c->windows[k].to_ns &&
-				(v[i].closed_ns == 0 || v[i].closed_ns > c->windows[k].from_ns);
+		const bool always = incidents[i].opened_ns <= from &&
+			(incidents[i].closed_ns == 0 || incidents[i].closed_ns >= to);
+		for (size_t k = 0; !always && !is_effect(&incidents[i], diagnosis) &&
+			k < comparison->n_windows;
+			k++)
+			comparison->windows[k].spoiled |=
+				incidents[i].opened_ns < comparison->windows[k].to_ns &&
+				(incidents[i].closed_ns == 0 ||
+					incidents[i].closed_ns > comparison->windows[k].from_ns);
 	}
 }
 
-static void choose_ports(struct compare *c)
+static void choose_ports(struct compare *compare)
 {
-	const struct fabric_device *d = c->device;
+	const struct fabric_device *d = compare->device;
 	bool hosts = false;
 	for (size_t k = 0; k < d->n_ports; k++)
 		hosts = hosts || d->ports[k]->host;
-	c->ports = arena_array(c->arena, const struct fabric_port *, d->n_ports + 1);
-	c->out->ports = arena_array(c->arena, const char *, d->n_ports + 1);
+	compare->ports = arena_array(compare->arena, const struct fabric_port *, d->n_ports + 1);
+	compare->out->ports = arena_array(compare->arena, const char *, d->n_ports + 1);
 	for (size_t k = 0; k < d->n_ports; k++) {
 		if (hosts && !d->ports[k]->host)
 			continue;
-		c->ports[c->out->n_ports] = d->ports[k];
-		c->out->ports[c->out->n_ports++] =
-			arena_printf(c->arena, "%s:%s", d->name, d->ports[k]->name);
+		compare->ports[compare->out->n_ports] = d->ports[k];
+		compare->out->ports[compare->out->n_ports++] =
+			arena_printf(compare->arena, "%s:%s", d->name, d->ports[k]->name);
 	}
-	c->uplinks = true;
-	for (size_t i = 0; i < c->fabric->n_devices; i++)
-		for (size_t k = 0; k < c->fabric->devices[i]->n_ports; k++)
-			c->uplinks = c->uplinks && !c->fabric->devices[i]->ports[k]->host;
+	compare->uplinks = true;
+	for (size_t i = 0; i < compare->fabric->n_devices; i++)
+		for (size_t k = 0; k < compare->fabric->devices[i]->n_ports; k++)
+			compare->uplinks =
+				compare->uplinks && !compare->fabric->devices[i]->ports[k]->host;
 }
 
 /* Some steps to a window: the longest that is declared, else what the samples show; 0 unknown. */
-static int64_t step_of(struct client *x, int64_t to_ns, int64_t interval_ns)
+static int64_t tune_read_step_of(struct client *client, int64_t to_ns, int64_t interval_ns)
 {
-	const struct fabric *f = x->config->fabric;
+	const struct fabric *f = client->config->fabric;
 	const struct window_spec spec = {
 		.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
 	int64_t step = 0;
@@ -521,31 +534,33 @@ static int64_t step_of(struct client *x, int64_t to_ns, int64_t interval_ns)
 	struct window w;
 	struct period p = {0};
 	if (step > 0 ||
-		window_from_db(
-			x->db, a, &spec, to_ns - SLICES * interval_ns, to_ns, &w, &ignored) != 0)
+		window_from_db(client->db, a, &spec, to_ns - SLICES * interval_ns, to_ns, &w,
+			&ignored) != 0)
 		return step;
 	double *v = arena_array(a, double, SLICES);
 	throughput_slices(f, NULL, &w, interval_ns, v, SLICES);
 	return rhythm_period(v, SLICES, interval_ns, &p) ? p.period_ns : 0;
 }
 
-int tune_history_compare(struct client *x, const struct tune_record *r, int64_t from_ns,
+int tune_history_compare(struct client *client, const struct tune_record *record, int64_t from_ns,
 	int64_t to_ns, int64_t window_ns, struct arena *a, struct tune_comparison *ret,
 	struct err *e)
 {
 	struct compare c = {.out = ret,
-		.fabric = x->config->fabric,
-		.device = fabric_device(x->config->fabric, r->device),
-		.priority = r->priority,
+		.fabric = client->config->fabric,
+		.device = fabric_device(client->config->fabric, record->device),
+		.priority = record->priority,
 		.arena = a};
-	const int64_t interval_ns = tune_history_interval(x, to_ns);
+	const int64_t interval_ns = tune_history_interval(client, to_ns);
 	struct tune_incident *incidents;
 	size_t n;
 	*ret = (struct tune_comparison){.window_ns = window_ns};
 	if (!c.device)
-		return err_set(e, -ENOENT, "the fabric has no switch '%s' any more", r->device);
+		return err_set(
+			e, -ENOENT, "the fabric has no switch '%s' any more", record->device);
 	if (ret->window_ns <= 0) {
-		const int64_t steps = STEPS_A_WINDOW * step_of(x, to_ns, interval_ns),
+		const int64_t steps = STEPS_A_WINDOW *
+			tune_read_step_of(client, to_ns, interval_ns),
 			      least = interval_ns > NS_PER_S ? interval_ns : NS_PER_S;
 		ret->window_ns = steps > least
 			? (steps + interval_ns - 1) / interval_ns * interval_ns
@@ -554,38 +569,38 @@ int tune_history_compare(struct client *x, const struct tune_record *r, int64_t 
 		ret->window_ns *= 1 + span / ret->window_ns / TUNE_WINDOWS_MAX;
 	}
 	choose_ports(&c);
-	int rc = bounds(x, ret->window_ns, &from_ns, &to_ns, e);
+	int rc = tune_read_bounds(client, ret->window_ns, &from_ns, &to_ns, e);
 	if (rc == -ENODATA)
 		return err_set(e, rc,
 			"there is less than one window (%lld s) of samples around the change",
 			(long long)(ret->window_ns / NS_PER_S));
 	if (rc == 0)
 		rc = each_window(
-			x, from_ns, to_ns, ret->window_ns, interval_ns, compare_window, &c, e);
+			client, from_ns, to_ns, ret->window_ns, interval_ns, compare_window, &c, e);
 	if (rc == 0)
-		rc = tune_history_incidents(x, from_ns, to_ns, a, &incidents, &n, e);
+		rc = tune_history_incidents(client, from_ns, to_ns, a, &incidents, &n, e);
 	if (rc != 0)
 		return rc;
 	find_busy(ret, a);
-	spoil(ret, incidents, n, r->diagnosis);
+	tune_read_spoil(ret, incidents, n, record->diagnosis);
 	return 0;
 }
 
-int tune_history_read_range(struct client *x, const struct tune_record *r, int64_t from_ns,
-	int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e)
+int tune_history_read_range(struct client *client, const struct tune_record *record,
+	int64_t from_ns, int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e)
 {
 	const uint16_t *metrics;
 	const size_t n_metrics = tune_metrics(&metrics);
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = n_metrics};
 	struct window w;
-	const int rc = window_from_db(x->db, a, &spec, from_ns, to_ns, &w, e);
+	const int rc = window_from_db(client->db, a, &spec, from_ns, to_ns, &w, e);
 	if (rc == 0)
-		tune_read_back(r, &w, a, ret);
+		tune_read_back(record, &w, a, ret);
 	return rc;
 }
 
-int tune_history_read_back(struct client *x, const struct tune_record *r, int64_t to_ns,
+int tune_history_read_back(struct client *client, const struct tune_record *record, int64_t to_ns,
 	struct arena *a, struct tune_read *ret, struct err *e)
 {
-	return tune_history_read_range(x, r, r->to_ns, to_ns, a, ret, e);
+	return tune_history_read_range(client, record, record->to_ns, to_ns, a, ret, e);
 }

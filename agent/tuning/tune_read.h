@@ -38,14 +38,15 @@ struct tune_history {
 
 /* tune_history_read - [from, to] as far as there are samples, all of it but .past, which is the
  * ledger's. -ENODATA: there are none. */
-int tune_history_read(struct client *x, const struct profiles *profiles, int64_t from_ns,
+int tune_history_read(struct client *client, const struct profiles *profiles, int64_t from_ns,
 	int64_t to_ns, struct arena *a, struct tune_history *ret, struct err *e);
 
-/* tune_history_past - sheets of @l that were applied, for the rules. */
-void tune_history_past(const struct tune_ledger *l, struct arena *a, struct tune_history *h);
+/* tune_history_past - sheets of @ledger that were applied, for the rules. */
+void tune_history_past(
+	const struct tune_ledger *ledger, struct arena *a, struct tune_history *history);
 
 /* tune_history_incidents - those of the stretch that reached open. */
-int tune_history_incidents(struct client *x, int64_t from_ns, int64_t to_ns, struct arena *a,
+int tune_history_incidents(struct client *client, int64_t from_ns, int64_t to_ns, struct arena *a,
 	struct tune_incident **ret, size_t *ret_n, struct err *e);
 
 struct tune_comparison {
@@ -62,19 +63,19 @@ struct tune_comparison {
  * and incidents but those the sheet is about (its diagnosis, symptoms of congestion, the change
  * itself).
  */
-int tune_history_compare(struct client *x, const struct tune_record *r, int64_t from_ns,
+int tune_history_compare(struct client *client, const struct tune_record *record, int64_t from_ns,
 	int64_t to_ns, int64_t window_ns, struct arena *a, struct tune_comparison *ret,
 	struct err *e);
 
 /* tune_history_interval - time between samples: as the newest ones show it, else as configured. */
-int64_t tune_history_interval(struct client *x, int64_t to_ns);
+int64_t tune_history_interval(struct client *client, int64_t to_ns);
 
 /* tune_history_read_back - when the sheet's values came into force, by what was read in its
  * evidence's end .. @to_ns. */
-int tune_history_read_back(struct client *x, const struct tune_record *r, int64_t to_ns,
+int tune_history_read_back(struct client *client, const struct tune_record *record, int64_t to_ns,
 	struct arena *a, struct tune_read *ret, struct err *e);
 /* tune_history_read_range - the same of (from, to]. */
-int tune_history_read_range(struct client *x, const struct tune_record *r, int64_t from_ns,
-	int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e);
+int tune_history_read_range(struct client *client, const struct tune_record *record,
+	int64_t from_ns, int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e);
 
 #endif

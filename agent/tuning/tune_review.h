@@ -20,14 +20,14 @@ struct tune_filter { /* NULL and PRIO_NONE: all */
 	int priority;
 	bool allow_reduce;
 };
-/* tune_sheets - the review of @x's stretch, as records (with "progress"), those of @f; a new
- * reference. @l: what was decided before. 0 or negative errno, @e. */
-int tune_sheets(struct client *x, const struct tune_filter *f, const struct tune_ledger *l,
-	json_t **ret, struct err *e);
+/* tune_sheets - the review of @client's stretch, as records (with "progress"), those of @filter; a
+ * new reference. @ledger: what was decided before. 0 or negative errno, @e. */
+int tune_sheets(struct client *client, const struct tune_filter *filter,
+	const struct tune_ledger *ledger, json_t **ret, struct err *e);
 
 /* tune_render - what to type on @device (NULL: the canary), in the words of @vendor (NULL: its
  * own). In @a. */
-int tune_render(struct client *x, const struct tune_record *r, const char *device,
+int tune_render(struct client *client, const struct tune_record *record, const char *device,
 	const char *vendor, bool undo, struct arena *a, const char **ret, struct err *e);
 
 struct tune_verify_ask {
@@ -37,10 +37,10 @@ struct tune_verify_ask {
 };
 /* tune_verify_record - before and after the change. -ENODATA: it is not in force as far as anything
  * tells. */
-int tune_verify_record(struct client *x, const struct tune_record *r, struct tune_verify_ask *ask,
-	struct arena *a, json_t **ret, struct err *e);
+int tune_verify_record(struct client *client, const struct tune_record *record,
+	struct tune_verify_ask *ask, struct arena *a, json_t **ret, struct err *e);
 
 /* tune_whatif_run - the subcommand. */
-int tune_whatif_run(struct client *x, const struct command_args *a, struct err *e);
+int tune_whatif_run(struct client *client, const struct command_args *args, struct err *e);
 
 #endif

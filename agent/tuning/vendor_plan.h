@@ -82,35 +82,37 @@ struct render_plan {
 	enum tune_disruption disruption;
 };
 
-/* render_names - what the configuration calls the objects of @device ('tuning: names'), into @c. */
-void render_names(struct render_ctx *c, const struct config *config, const char *device);
+/* render_names - what the configuration calls the objects of @device ('tuning: names'), into @ctx.
+ */
+void render_names(struct render_ctx *ctx, const struct config *config, const char *device);
 
 /* render_plan - 0, or -ENOTSUP: nothing of it can be written in this form; .missing says why. */
-int render_plan(const struct tune_sheet *s, const struct render_ctx *c, const struct profile *p,
-	const struct tune_form *form, bool undo, struct render_plan *ret);
+int render_plan(const struct tune_sheet *sheet, const struct render_ctx *render_ctx,
+	const struct profile *profile, const struct tune_form *form, bool undo,
+	struct render_plan *ret);
 
 /* render_text - a plan with its header: device, objects, disruption, canary, what to check; then
  * the steps. In the arena. */
-const char *render_text(
-	const struct tune_sheet *s, const struct render_ctx *c, const struct render_plan *p);
+const char *render_text(const struct tune_sheet *sheet, const struct render_ctx *ctx,
+	const struct render_plan *plan);
 
 /*
  * render_apply, render_undo - {sonic: {cli, config_db}, eos, nxos, nvue, junos}: text with its
  * header, except config_db, which is the JSON document itself. null where that vendor cannot
  * express it.
  */
-json_t *render_apply(const struct tune_sheet *s, const struct render_ctx *c);
-json_t *render_undo(const struct tune_sheet *s, const struct render_ctx *c);
+json_t *render_apply(const struct tune_sheet *sheet, const struct render_ctx *ctx);
+json_t *render_undo(const struct tune_sheet *sheet, const struct render_ctx *ctx);
 /* render_notes - {sonic: [sentences], ...}: what is not in the renderings, and why; empty lists
  * where all is. "native": the device's own, or null. */
-json_t *render_notes(const struct tune_sheet *s, const struct render_ctx *c);
+json_t *render_notes(const struct tune_sheet *sheet, const struct render_ctx *ctx);
 
 /*
  * render_device - what to type on one device, all forms: in the words of @syntax; with @syntax NULL
  * in its own, or, where it is not known what it is, in those of all vendors, for orientation. In
  * the arena. -ENOTSUP: nothing of it can be written, and the text says why.
  */
-int render_device(const struct tune_sheet *s, const struct render_ctx *c, const char *syntax,
+int render_device(const struct tune_sheet *sheet, const struct render_ctx *ctx, const char *syntax,
 	bool undo, const char **ret);
 
 #endif

@@ -66,17 +66,18 @@ static const struct signal { /* numerator over time, or over @over */
 		offsetof(struct baseline_options, marks)},
 };
 
-/* The share of @n over time, or over @d, in (from, to]; NAN when too little is known. */
-static double part_of(
-	const struct series *n, const struct series *d, int64_t from_ns, int64_t to_ns)
+/* The share of @numerator over time, or over @denominator, in (from, to]; NAN when too little is
+ * known. */
+static double baseline_part_of(const struct series *numerator, const struct series *denominator,
+	int64_t from_ns, int64_t to_ns)
 {
 	struct increase num, den;
-	if (series_increase(n, from_ns, to_ns, 0, &num) < 0 ||
+	if (series_increase(numerator, from_ns, to_ns, 0, &num) < 0 ||
 		num.covered_ns < (to_ns - from_ns) / 2)
 		return NAN;
-	if (!d)
+	if (!denominator)
 		return (double)num.value / (double)num.covered_ns;
-	if (series_increase(d, from_ns, to_ns, 0, &den) < 0 || den.value < PACKETS_MIN)
+	if (series_increase(denominator, from_ns, to_ns, 0, &den) < 0 || den.value < PACKETS_MIN)
 		return NAN;
 	return (double)num.value / (double)den.value;
 }
@@ -89,7 +90,7 @@ struct drift {
 
 /* Noise, by the differences of neighbours about their median, so that a steady growth is not taken
  * for noise. */
-static double spread_of(double *steps, size_t n)
+static double baseline_spread_of(double *steps, size_t n)
 {
 	const double usual = quantile_of(steps, n, 0.5);
 	for (size_t k = 0; k < n; k++)
@@ -97,19 +98,21 @@ static double spread_of(double *steps, size_t n)
 	return NORMAL * quantile_of(steps, n, 0.5) / sqrt(2);
 }
 
-static struct drift drift_of(const struct window *past, uint32_t entity, const struct signal *s)
+static struct drift drift_of(
+	const struct window *past, uint32_t entity, const struct signal *signal)
 {
 	const int64_t length = (past->to_ns - past->from_ns) / PARTS;
 	double earlier[PARTS], newest[NEWEST], steps[PARTS];
 	size_t n = 0, m = 0;
 	struct drift d = {.newest_low = INFINITY, .earlier_high = -INFINITY};
-	const struct series *num = window_series(past, entity, s->metric),
-			    *den = s->over == METRIC_COUNT ? NULL
-							   : window_series(past, entity, s->over);
-	if (!num || (s->over != METRIC_COUNT && !den))
+	const struct series *num = window_series(past, entity, signal->metric),
+			    *den = signal->over == METRIC_COUNT
+		? NULL
+		: window_series(past, entity, signal->over);
+	if (!num || (signal->over != METRIC_COUNT && !den))
 		return d;
 	for (unsigned k = 0; k < PARTS; k++) {
-		const double v = part_of(
+		const double v = baseline_part_of(
 			num, den, past->from_ns + k * length, past->from_ns + (k + 1) * length);
 		if (isnan(v))
 			continue;
@@ -128,11 +131,12 @@ static struct drift drift_of(const struct window *past, uint32_t entity, const s
 		return d;
 	d.before = quantile_of(earlier, n, 0.5);
 	d.now = quantile_of(newest, m, 0.5);
-	d.spread = spread_of(steps, n - 1);
+	d.spread = baseline_spread_of(steps, n - 1);
 	return d;
 }
 
-static void judge(const struct analyzer_in *in, const struct lane_seen *l, struct finding_list *out)
+static void baseline_judge(
+	const struct analyzer_in *in, const struct lane_seen *lane, struct finding_list *out)
 {
 	const struct baseline_options *o = in->options;
 	const struct signal *worst = NULL;
@@ -140,7 +144,7 @@ static void judge(const struct analyzer_in *in, const struct lane_seen *l, struc
 	double most_by = 0;
 	bool known = false;
 	/* of the same entities as the window's */
-	const uint32_t entity = l->port->lane_entity[l->priority];
+	const uint32_t entity = lane->port->lane_entity[lane->priority];
 	for (size_t k = 0; entity != ENTITY_NONE && k < rw_countof(signals); k++) {
 		double floor;
 		memcpy(&floor, (const char *)o + signals[k].floor, sizeof(floor));
@@ -158,8 +162,8 @@ static void judge(const struct analyzer_in *in, const struct lane_seen *l, struc
 		return;
 	struct tell t =
 		tell_new(out, in, "baseline", worst ? FINDING_OVER : FINDING_UNDER, o->hold);
-	tell_subject(&t, l->port);
-	t.f->priority = l->priority;
+	tell_subject(&t, lane->port);
+	t.f->priority = lane->priority;
 	t.f->cause = "baseline_drift";
 	t.f->severity = SEV_INFO;
 	t.f->summary = "as before";
@@ -168,13 +172,14 @@ static void judge(const struct analyzer_in *in, const struct lane_seen *l, struc
 	t.f->value = most_by;
 	t.f->warn = 1;
 	t.f->confidence_ratio = 0.5;
-	t.f->coverage_ratio = observed_coverage(l->port);
+	t.f->coverage_ratio = observed_coverage(lane->port);
 	t.f->summary = arena_printf(in->arena,
 		"%s priority %d, towards %s: %s has grown from %.2f %% to %.2f %%, which no rule "
 		"has a limit for",
-		tell_port(l->port, in->arena), l->priority, tell_far(l->port, in->arena),
+		tell_port(lane->port, in->arena), lane->priority, tell_far(lane->port, in->arena),
 		worst->what, 100 * most.before, 100 * most.now);
-	tell_evidence(&t, worst->name, l->port, l->priority, most.now, "ratio", QUALITY_EXACT);
+	tell_evidence(
+		&t, worst->name, lane->port, lane->priority, most.now, "ratio", QUALITY_EXACT);
 	tell_rests_on(&t,
 		"the newest quarter of %.0f s against the rest of it, whose parts vary by %.3f %% "
 		"(robust deviation)",
@@ -185,12 +190,12 @@ static void judge(const struct analyzer_in *in, const struct lane_seen *l, struc
 		"none: read only");
 }
 
-static int run(const struct analyzer_in *in, struct finding_list *out)
+static int baseline_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct observed *o = observe(in);
 	for (size_t i = 0; i < o->n_lanes; i++)
 		if (o->lanes[i]->lossless && o->lanes[i]->port->in_fabric)
-			judge(in, o->lanes[i], out);
+			baseline_judge(in, o->lanes[i], out);
 	return 0;
 }
 
@@ -203,5 +208,5 @@ const struct analyzer analyzer_baseline = {
 	.observes = true,
 	.past_offset = offsetof(struct baseline_options, past_ns),
 	.past = {.metrics = past_metrics, .n_metrics = rw_countof(past_metrics)},
-	.run = run,
+	.run = baseline_run,
 };

@@ -61,26 +61,26 @@ struct census {
 	size_t n_seen, n;
 };
 
-static void census_add(struct census *c, uint64_t value)
+static void census_add(struct census *census, uint64_t value)
 {
-	c->n++;
-	for (size_t i = 0; i < c->n_seen; i++)
-		if (c->seen[i].value == value) {
-			c->seen[i].n++;
+	census->n++;
+	for (size_t i = 0; i < census->n_seen; i++)
+		if (census->seen[i].value == value) {
+			census->seen[i].n++;
 			return;
 		}
-	if (c->n_seen < VALUES_MAX) {
-		c->seen[c->n_seen].value = value;
-		c->seen[c->n_seen++].n = 1;
+	if (census->n_seen < VALUES_MAX) {
+		census->seen[census->n_seen].value = value;
+		census->seen[census->n_seen++].n = 1;
 	}
 }
 
 /* What more than half of three or more have. */
-static bool census_majority(const struct census *c, uint64_t *ret)
+static bool census_majority(const struct census *census, uint64_t *ret)
 {
-	for (size_t i = 0; c->n >= 3 && i < c->n_seen; i++)
-		if (c->seen[i].n * 2 > c->n) {
-			*ret = c->seen[i].value;
+	for (size_t i = 0; census->n >= 3 && i < census->n_seen; i++)
+		if (census->seen[i].n * 2 > census->n) {
+			*ret = census->seen[i].value;
 			return true;
 		}
 	return false;
@@ -116,122 +116,129 @@ struct mismatch {
 	struct cell (*cells)[SLOTS]; /* by port */
 };
 
-static unsigned tier_of(const struct fabric_port *p)
+static unsigned config_mismatch_tier_of(const struct fabric_port *port)
 {
-	const unsigned direction = p->host                ? 0
-		: !p->peer                                ? 3
-		: p->peer->device->role > p->device->role ? 1
-							  : 2;
-	return ((unsigned)p->device->role * 4 + direction) % TIERS;
+	const unsigned direction = port->host                   ? 0
+		: !port->peer                                   ? 3
+		: port->peer->device->role > port->device->role ? 1
+								: 2;
+	return ((unsigned)port->device->role * 4 + direction) % TIERS;
 }
 
-static bool value_of(const struct mismatch *m, const struct port_seen *p, int attr, uint64_t *ret)
+static bool config_mismatch_value_of(
+	const struct mismatch *mismatch, const struct port_seen *port, int attr, uint64_t *ret)
 {
 	if (attr == ATTR_MTU) {
-		*ret = p->mtu_bytes > 0 ? (uint64_t)p->mtu_bytes : 0;
-		return p->mtu_bytes > 0;
+		*ret = port->mtu_bytes > 0 ? (uint64_t)port->mtu_bytes : 0;
+		return port->mtu_bytes > 0;
 	}
-	const struct series *s = p->entity == ENTITY_NONE
+	const struct series *s = port->entity == ENTITY_NONE
 		? NULL
-		: window_series(m->in->window, p->entity,
+		: window_series(mismatch->in->window, port->entity,
 			  attr == ATTR_TRUST ? M_CFG_TRUST : M_CFG_DSCP_TO_PRIO);
-	return s && series_state(s, m->o->to_ns, STATE_AGE_NS, ret) == 0;
+	return s && series_state(s, mismatch->o->to_ns, STATE_AGE_NS, ret) == 0;
 }
 
 /* Hosts outside all jobs (storage, management) have their own settings. */
-static bool compares(const struct fabric *f, const struct fabric_port *p)
+static bool config_mismatch_compares(const struct fabric *fabric, const struct fabric_port *port)
 {
-	if (!p->host || !f->n_jobs)
-		return p->host || p->peer;
-	for (size_t i = 0; i < f->n_jobs; i++)
-		if (str_glob(f->jobs[i].hosts, p->host))
+	if (!port->host || !fabric->n_jobs)
+		return port->host || port->peer;
+	for (size_t i = 0; i < fabric->n_jobs; i++)
+		if (str_glob(fabric->jobs[i].hosts, port->host))
 			return true;
 	return false;
 }
 
-static void take_census(struct mismatch *m)
+static void config_mismatch_take_census(struct mismatch *mismatch)
 {
-	for (size_t i = 0; i < m->o->n_ports; i++)
+	for (size_t i = 0; i < mismatch->o->n_ports; i++)
 		for (int attr = 0; attr < ATTRS; attr++) {
-			const struct port_seen *p = &m->o->ports[i];
+			const struct port_seen *p = &mismatch->o->ports[i];
 			uint64_t v;
-			if (!compares(m->o->fabric, p->port) || !value_of(m, p, attr, &v))
+			if (!config_mismatch_compares(mismatch->o->fabric, p->port) ||
+				!config_mismatch_value_of(mismatch, p, attr, &v))
 				continue;
-			census_add(&m->census[attr][tier_of(p->port)], v);
-			census_add(&m->census[attr][ALL_TIERS], v);
+			census_add(&mismatch->census[attr][config_mismatch_tier_of(p->port)], v);
+			census_add(&mismatch->census[attr][ALL_TIERS], v);
 		}
 }
 
 /* ---- settings ------------------------------------------------------------ */
 
-static bool mtu_differs(double a, double b)
+static bool mtu_differs(double left, double right)
 {
-	return fabs(a - b) > MTU_SLACK;
+	return fabs(left - right) > MTU_SLACK;
 }
 
-static bool off_tier(const struct mismatch *m, const struct port_seen *p, int attr, uint64_t own,
-	uint64_t *ret_like)
+static bool off_tier(const struct mismatch *mismatch, const struct port_seen *port, int attr,
+	uint64_t own, uint64_t *ret_like)
 {
-	if (!compares(m->o->fabric, p->port))
+	if (!config_mismatch_compares(mismatch->o->fabric, port->port))
 		return false;
-	const bool known = census_majority(&m->census[attr][tier_of(p->port)], ret_like) ||
-		(attr != ATTR_MTU && census_majority(&m->census[attr][ALL_TIERS], ret_like));
+	const bool known =
+		census_majority(
+			&mismatch->census[attr][config_mismatch_tier_of(port->port)], ret_like) ||
+		(attr != ATTR_MTU && census_majority(&mismatch->census[attr][ALL_TIERS], ret_like));
 	return known &&
 		(attr == ATTR_MTU ? mtu_differs((double)own, (double)*ret_like) : own != *ret_like);
 }
 
-static void judge_mtu(const struct mismatch *m, const struct port_seen *p, struct cell *c)
+static void judge_mtu(
+	const struct mismatch *mismatch, const struct port_seen *port, struct cell *cell)
 {
-	const struct port_seen *far = observed_peer(m->o, p);
-	const double least = (double)m->o->fabric->lossless_mtu_bytes;
+	const struct port_seen *far = observed_peer(mismatch->o, port);
+	const double least = (double)mismatch->o->fabric->lossless_mtu_bytes;
 	uint64_t own, like = 0, there, there_like;
-	if (!value_of(m, p, ATTR_MTU, &own))
+	if (!config_mismatch_value_of(mismatch, port, ATTR_MTU, &own))
 		return;
-	c->known = true;
-	*c = (struct cell){.known = true, .attr = ATTR_MTU, .own = (double)own, .other = far};
-	if (least > 0 && (double)own < least && compares(m->o->fabric, p->port)) {
-		c->why = WHY_SMALL;
-		c->like = least;
-	} else if (off_tier(m, p, ATTR_MTU, own, &like)) {
-		c->why = far && far->mtu_bytes > 0 && mtu_differs((double)own, far->mtu_bytes)
+	cell->known = true;
+	*cell = (struct cell){.known = true, .attr = ATTR_MTU, .own = (double)own, .other = far};
+	if (least > 0 && (double)own < least &&
+		config_mismatch_compares(mismatch->o->fabric, port->port)) {
+		cell->why = WHY_SMALL;
+		cell->like = least;
+	} else if (off_tier(mismatch, port, ATTR_MTU, own, &like)) {
+		cell->why = far && far->mtu_bytes > 0 && mtu_differs((double)own, far->mtu_bytes)
 			? WHY_LINK
 			: WHY_TIER;
-		c->like = c->why == WHY_LINK ? far->mtu_bytes : (double)like;
-	} else if (far && value_of(m, far, ATTR_MTU, &there) &&
+		cell->like = cell->why == WHY_LINK ? far->mtu_bytes : (double)like;
+	} else if (far && config_mismatch_value_of(mismatch, far, ATTR_MTU, &there) &&
 		mtu_differs((double)own, (double)there) && own < there &&
-		!off_tier(m, far, ATTR_MTU, there, &there_like)) {
+		!off_tier(mismatch, far, ATTR_MTU, there, &there_like)) {
 		/* nobody's majority says which end is right: the smaller one drops what the larger
 		 * one sends */
-		c->why = WHY_LINK;
-		c->like = (double)there;
+		cell->why = WHY_LINK;
+		cell->like = (double)there;
 	}
 }
 
-static void judge_dscp(const struct mismatch *m, const struct port_seen *p, struct cell *c)
+static void judge_dscp(
+	const struct mismatch *mismatch, const struct port_seen *port, struct cell *cell)
 {
 	for (int attr = ATTR_TRUST; attr < ATTRS; attr++) {
 		uint64_t own, like;
-		if (!value_of(m, p, attr, &own))
+		if (!config_mismatch_value_of(mismatch, port, attr, &own))
 			continue;
-		c->known = true;
-		if (c->why || !off_tier(m, p, attr, own, &like))
+		cell->known = true;
+		if (cell->why || !off_tier(mismatch, port, attr, own, &like))
 			continue;
-		*c = (struct cell){.known = true,
+		*cell = (struct cell){.known = true,
 			.why = WHY_TIER,
 			.attr = attr,
-			.own_text = entities_text_get(m->in->window->entities, own),
-			.like_text = entities_text_get(m->in->window->entities, like)};
+			.own_text = entities_text_get(mismatch->in->window->entities, own),
+			.like_text = entities_text_get(mismatch->in->window->entities, like)};
 	}
 }
 
 /* ---- behaviour ----------------------------------------------------------- */
 
 /* Does the switch count this elsewhere? Only then does standing still mean something. */
-static bool counts_elsewhere(const struct port_seen *p, int priority, size_t offset)
+static bool counts_elsewhere(const struct port_seen *port, int priority, size_t offset)
 {
-	for (size_t i = 0; i < p->device->n_ports; i++) {
-		const struct port_seen *q = &p->device->ports[i];
-		const struct lane_seen *l = q == p ? NULL : observed_lane(q, priority);
+	for (size_t i = 0; i < port->device->n_ports; i++) {
+		const struct port_seen *q = &port->device->ports[i];
+		const struct lane_seen *l = q == port ? NULL : observed_lane(q, priority);
 		if (l && ((const struct amount *)((const char *)l + offset))->value > 0)
 			return true;
 	}
@@ -239,90 +246,97 @@ static bool counts_elsewhere(const struct port_seen *p, int priority, size_t off
 }
 
 /* We told the neighbour to stop. What does it say of it? */
-static enum why unheeded(
-	const struct mismatch *m, const struct lane_seen *l, const struct port_seen *far)
+static enum why config_mismatch_unheeded(
+	const struct mismatch *mismatch, const struct lane_seen *lane, const struct port_seen *far)
 {
-	const struct lane_seen *there = far ? observed_lane(far, l->priority) : NULL;
-	const struct port_seen *p = l->port;
-	if (there && l->tx_frames.value >= FRAMES_MIN && far->device->n_series) {
+	const struct lane_seen *there = far ? observed_lane(far, lane->priority) : NULL;
+	const struct port_seen *p = lane->port;
+	if (there && lane->tx_frames.value >= FRAMES_MIN && far->device->n_series) {
 		if (there->rx_frames.known && there->rx_frames.value == 0 &&
-			counts_elsewhere(far, l->priority, offsetof(struct lane_seen, rx_frames)))
+			counts_elsewhere(
+				far, lane->priority, offsetof(struct lane_seen, rx_frames)))
 			return WHY_UNHEARD;
 		if (there->rx_pause_ns.known && there->rx_pause_ns.value == 0 &&
 			there->rx_frames.value > 0 &&
-			counts_elsewhere(far, l->priority, offsetof(struct lane_seen, rx_pause_ns)))
+			counts_elsewhere(
+				far, lane->priority, offsetof(struct lane_seen, rx_pause_ns)))
 			return WHY_IGNORED;
 	}
 	const double load =
 		p->in_known && p->in.read_bps ? p->in.rate_bps / (double)p->in.read_bps : NAN;
-	if (l->tx_pause.measured && l->tx_pause.lo >= PAUSED_MIN &&
-		load + l->tx_pause.lo > OBEY_LIMIT && p->in.quality == QUALITY_EXACT)
+	if (lane->tx_pause.measured && lane->tx_pause.lo >= PAUSED_MIN &&
+		load + lane->tx_pause.lo > OBEY_LIMIT && p->in.quality == QUALITY_EXACT)
 		return WHY_DISOBEYED;
 	return WHY_NONE;
 }
 
-static double strange_frames(const struct lane_seen *l)
+static double strange_frames(const struct lane_seen *lane)
 {
-	return l->rx_frames.value + l->tx_frames.value;
+	return lane->rx_frames.value + lane->tx_frames.value;
 }
 
-static void judge_lane(const struct mismatch *m, const struct lane_seen *l, struct cell *c)
+static void config_mismatch_judge_lane(
+	const struct mismatch *mismatch, const struct lane_seen *lane, struct cell *cell)
 {
-	const struct port_seen *far = observed_peer(m->o, l->port);
-	const bool pfc = m->o->fabric->congestion != CC_ECN_ONLY;
-	*c = (struct cell){.known = true, .other = far, .own = l->pfc_enabled, .like = l->lossless};
-	if (!l->lossless) {
-		c->why = strange_frames(l) >= STRANGE_MIN ? WHY_STRANGE
-			: l->pfc_enabled == 1             ? WHY_ENABLED
-							  : WHY_NONE;
-		c->own = c->why == WHY_STRANGE ? strange_frames(l) : l->pfc_enabled;
-	} else if (l->pfc_enabled == 0 && pfc && compares(m->o->fabric, l->port->port) &&
-		!port_is_down(l->port)) {
-		c->why = WHY_OFF;
+	const struct port_seen *far = observed_peer(mismatch->o, lane->port);
+	const bool pfc = mismatch->o->fabric->congestion != CC_ECN_ONLY;
+	*cell = (struct cell){
+		.known = true, .other = far, .own = lane->pfc_enabled, .like = lane->lossless};
+	if (!lane->lossless) {
+		cell->why = strange_frames(lane) >= STRANGE_MIN ? WHY_STRANGE
+			: lane->pfc_enabled == 1                ? WHY_ENABLED
+								: WHY_NONE;
+		cell->own = cell->why == WHY_STRANGE ? strange_frames(lane) : lane->pfc_enabled;
+	} else if (lane->pfc_enabled == 0 && pfc &&
+		config_mismatch_compares(mismatch->o->fabric, lane->port->port) &&
+		!port_is_down(lane->port)) {
+		cell->why = WHY_OFF;
 	} else {
-		c->why = pfc ? unheeded(m, l, far) : WHY_NONE;
-		c->own = c->why ? l->tx_frames.value : NAN;
+		cell->why = pfc ? config_mismatch_unheeded(mismatch, lane, far) : WHY_NONE;
+		cell->own = cell->why ? lane->tx_frames.value : NAN;
 	}
 }
 
 /* ---- telling ------------------------------------------------------------- */
 
-static const char *cause_of(const struct cell *c)
+static const char *config_mismatch_cause_of(const struct cell *cell)
 {
-	switch (c->why) {
+	switch (cell->why) {
 	case WHY_SMALL:
 	case WHY_LINK: return "mtu_mismatch";
-	case WHY_TIER: return c->attr == ATTR_MTU ? "mtu_mismatch" : "dscp_mismatch";
+	case WHY_TIER: return cell->attr == ATTR_MTU ? "mtu_mismatch" : "dscp_mismatch";
 	case WHY_ENABLED:
 	case WHY_STRANGE: return "pfc_wrong_priority";
 	default: return "pfc_mismatch";
 	}
 }
 
-static const char *where_of(const struct port_seen *p, bool whole, struct arena *a)
+static const char *config_mismatch_where_of(
+	const struct port_seen *port, bool whole, struct arena *a)
 {
-	return whole ? arena_printf(a, "%s, all ports", p->port->device->name) : tell_port(p, a);
+	return whole ? arena_printf(a, "%s, all ports", port->port->device->name)
+		     : tell_port(port, a);
 }
 
-static const char *says(
-	const struct cell *c, const struct port_seen *p, int slot, bool whole, struct arena *a)
+static const char *config_mismatch_says(const struct cell *cell, const struct port_seen *port,
+	int slot, bool whole, struct arena *a)
 {
-	const char *at = where_of(p, whole, a), *far = tell_far(p, a);
-	switch (c->why) {
+	const char *at = config_mismatch_where_of(port, whole, a), *far = tell_far(port, a);
+	switch (cell->why) {
 	case WHY_SMALL:
 		return arena_printf(a,
-			"%s: MTU %.0f is below the %.0f that the lossless class needs", at, c->own,
-			c->like);
+			"%s: MTU %.0f is below the %.0f that the lossless class needs", at,
+			cell->own, cell->like);
 	case WHY_LINK:
-		return arena_printf(
-			a, "%s: MTU %.0f, the other end %s has %.0f", at, c->own, far, c->like);
+		return arena_printf(a, "%s: MTU %.0f, the other end %s has %.0f", at, cell->own,
+			far, cell->like);
 	case WHY_TIER:
-		if (c->attr == ATTR_MTU)
+		if (cell->attr == ATTR_MTU)
 			return arena_printf(a, "%s: MTU %.0f, most ports like it have %.0f", at,
-				c->own, c->like);
+				cell->own, cell->like);
 		return arena_printf(a, "%s: %s is \"%.80s\", most ports have \"%.80s\"", at,
-			c->attr == ATTR_TRUST ? "trust" : "the DSCP map", c->own_text,
-			c->like_text);
+			cell->attr == ATTR_TRUST ? "trust" : "the DSCP map", cell->own_text,
+			cell->like_text);
 	case WHY_ENABLED:
 		return arena_printf(
 			a, "%s: PFC is on for priority %d, which is not lossless", at, slot);
@@ -350,52 +364,55 @@ static const char *says(
 	}
 }
 
-static double sum_discards(const struct device_seen *d)
+static double sum_discards(const struct device_seen *device)
 {
 	double n = 0;
-	for (size_t i = 0; i < d->n_ports; i++)
-		n += d->ports[i].in_discards.value + d->ports[i].out_discards.value;
+	for (size_t i = 0; i < device->n_ports; i++)
+		n += device->ports[i].in_discards.value + device->ports[i].out_discards.value;
 	return n;
 }
 
-static enum severity severity_of(const struct cell *c, const struct port_seen *p, int slot)
+static enum severity config_mismatch_severity_of(
+	const struct cell *cell, const struct port_seen *port, int slot)
 {
-	const struct lane_seen *l = observed_lane(p, slot);
-	if (c->why == WHY_SMALL || (l && l->pg_drops.value > 0) ||
-		(c->attr >= ATTR_TRUST && sum_discards(p->device) > 0) || p->in_discards.value > 0)
+	const struct lane_seen *l = observed_lane(port, slot);
+	if (cell->why == WHY_SMALL || (l && l->pg_drops.value > 0) ||
+		(cell->attr >= ATTR_TRUST && sum_discards(port->device) > 0) ||
+		port->in_discards.value > 0)
 		return SEV_CRITICAL;
-	return c->why == WHY_ENABLED ? SEV_INFO : SEV_WARNING;
+	return cell->why == WHY_ENABLED ? SEV_INFO : SEV_WARNING;
 }
 
-static void evidence_of(const struct cell *c, const struct port_seen *p, int slot, struct tell *t)
+static void evidence_of(
+	const struct cell *cell, const struct port_seen *port, int slot, struct tell *tell)
 {
-	const struct lane_seen *here = observed_lane(p, slot),
-			       *there = c->other ? observed_lane(c->other, slot) : NULL;
-	if (c->attr == ATTR_MTU && slot == SLOT_PORT) {
-		tell_evidence(
-			t, "port.mtu_bytes", p, PRIO_NONE, p->mtu_bytes, "bytes", QUALITY_EXACT);
-		if (c->other)
-			tell_evidence(t, "port.mtu_bytes", c->other, PRIO_NONE, c->other->mtu_bytes,
-				"bytes", QUALITY_EXACT);
+	const struct lane_seen *here = observed_lane(port, slot),
+			       *there = cell->other ? observed_lane(cell->other, slot) : NULL;
+	if (cell->attr == ATTR_MTU && slot == SLOT_PORT) {
+		tell_evidence(tell, "port.mtu_bytes", port, PRIO_NONE, port->mtu_bytes, "bytes",
+			QUALITY_EXACT);
+		if (cell->other)
+			tell_evidence(tell, "port.mtu_bytes", cell->other, PRIO_NONE,
+				cell->other->mtu_bytes, "bytes", QUALITY_EXACT);
 	}
 	if (slot == SLOT_PORT) {
-		tell_rests_on(t, "%s, read back", attr_metric[c->attr]);
+		tell_rests_on(tell, "%s, read back", attr_metric[cell->attr]);
 		return;
 	}
-	tell_evidence(t, "cfg.pfc_enabled", p, slot, here->pfc_enabled, "-", QUALITY_EXACT);
-	tell_amount(t, "pfc.tx_frames", p, slot, &here->tx_frames, "frames");
-	tell_amount(t, "pfc.rx_frames", p, slot, &here->rx_frames, "frames");
-	tell_amount(t, "pg.drops", p, slot, &here->pg_drops, "frames");
-	tell_evidence(t, "pfc.tx_pause_ratio", p, slot, here->tx_pause.lo, "ratio",
+	tell_evidence(tell, "cfg.pfc_enabled", port, slot, here->pfc_enabled, "-", QUALITY_EXACT);
+	tell_amount(tell, "pfc.tx_frames", port, slot, &here->tx_frames, "frames");
+	tell_amount(tell, "pfc.rx_frames", port, slot, &here->rx_frames, "frames");
+	tell_amount(tell, "pg.drops", port, slot, &here->pg_drops, "frames");
+	tell_evidence(tell, "pfc.tx_pause_ratio", port, slot, here->tx_pause.lo, "ratio",
 		here->tx_pause.quality);
 	if (there) {
-		tell_evidence(t, "cfg.pfc_enabled", c->other, slot, there->pfc_enabled, "-",
+		tell_evidence(tell, "cfg.pfc_enabled", cell->other, slot, there->pfc_enabled, "-",
 			QUALITY_EXACT);
-		tell_amount(t, "pfc.rx_frames", c->other, slot, &there->rx_frames, "frames");
-		tell_amount(t, "pfc.rx_pause_ns", c->other, slot, &there->rx_pause_ns, "ns");
+		tell_amount(tell, "pfc.rx_frames", cell->other, slot, &there->rx_frames, "frames");
+		tell_amount(tell, "pfc.rx_pause_ns", cell->other, slot, &there->rx_pause_ns, "ns");
 	}
-	tell_rests_on(t,
-		c->why == WHY_OFF || c->why == WHY_ENABLED
+	tell_rests_on(tell,
+		cell->why == WHY_OFF || cell->why == WHY_ENABLED
 			? "cfg.pfc_enabled, read back, against lossless.priorities"
 			: "pause counters of both ends; the one that stands still counts on other "
 			  "ports of its switch");
@@ -426,70 +443,72 @@ static const struct {
 			"enabling PFC may reset the port's queues: job boundary only"}},
 };
 
-static void tell_cell(const struct mismatch *m, const struct port_seen *p, int slot, bool whole,
-	const struct cell *c, struct finding_list *out)
+static void tell_cell(const struct mismatch *mismatch, const struct port_seen *port, int slot,
+	bool whole, const struct cell *cell, struct finding_list *out)
 {
-	const struct config_mismatch_options *o = m->in->options;
-	struct tell t = tell_new(out, m->in, "config_mismatch",
-		c->why                        ? FINDING_OVER
-			: p->device->n_series ? FINDING_UNDER
-					      : FINDING_UNKNOWN,
+	const struct config_mismatch_options *o = mismatch->in->options;
+	struct tell t = tell_new(out, mismatch->in, "config_mismatch",
+		cell->why                        ? FINDING_OVER
+			: port->device->n_series ? FINDING_UNDER
+						 : FINDING_UNKNOWN,
 		o->hold);
 	t.f->priority = slot == SLOT_PORT ? PRIO_NONE : slot;
-	t.f->cause = cause_of(c);
+	t.f->cause = config_mismatch_cause_of(cell);
 	t.f->summary = "";
 	if (whole)
-		t.f->device = p->port->device->name;
+		t.f->device = port->port->device->name;
 	else
-		tell_subject(&t, p);
-	if (!c->why)
+		tell_subject(&t, port);
+	if (!cell->why)
 		return;
-	t.f->severity = severity_of(c, p, slot);
+	t.f->severity = config_mismatch_severity_of(cell, port, slot);
 	t.f->value = 1;
 	t.f->warn = 1;
-	t.f->confidence_ratio = c->why == WHY_TIER               ? 0.85
-		: c->why == WHY_DISOBEYED                        ? 0.7
-		: c->why == WHY_UNHEARD || c->why == WHY_STRANGE ? 0.8
-								 : 0.95;
-	t.f->summary = says(c, p, slot, whole, t.a);
-	t.f->coverage_ratio = observed_coverage(p);
-	evidence_of(c, p, slot, &t);
+	t.f->confidence_ratio = cell->why == WHY_TIER                  ? 0.85
+		: cell->why == WHY_DISOBEYED                           ? 0.7
+		: cell->why == WHY_UNHEARD || cell->why == WHY_STRANGE ? 0.8
+								       : 0.95;
+	t.f->summary = config_mismatch_says(cell, port, slot, whole, t.a);
+	t.f->coverage_ratio = observed_coverage(port);
+	evidence_of(cell, port, slot, &t);
 	const bool neighbours =
-		c->why == WHY_IGNORED || c->why == WHY_DISOBEYED || c->why == WHY_UNHEARD;
+		cell->why == WHY_IGNORED || cell->why == WHY_DISOBEYED || cell->why == WHY_UNHEARD;
 	tell_role(&t, "culprit", "%s",
-		neighbours      ? tell_far(p, t.a)
-			: whole ? p->port->device->name
-				: tell_port(p, t.a));
+		neighbours      ? tell_far(port, t.a)
+			: whole ? port->port->device->name
+				: tell_port(port, t.a));
 	if (neighbours)
-		tell_role(&t, "direct_victim", "%s", tell_port(p, t.a));
+		tell_role(&t, "direct_victim", "%s", tell_port(port, t.a));
 	for (size_t i = 0; i < rw_countof(steps); i++)
 		if (str_eq(steps[i].cause, t.f->cause))
 			tell_step(&t, steps[i].step.text, steps[i].step.risk);
 }
 
-static bool same_story(const struct cell *a, const struct cell *b)
+static bool same_story(const struct cell *left, const struct cell *right)
 {
-	return a->why == b->why && a->attr == b->attr && str_eq(a->own_text, b->own_text);
+	return left->why == right->why && left->attr == right->attr &&
+		str_eq(left->own_text, right->own_text);
 }
 
 /* NULL: nothing is known of it. Most priorities have no lane; their cells are not touched. */
-static const struct cell *cell_of(const struct mismatch *m, const struct port_seen *p, int slot)
+static const struct cell *config_mismatch_cell_of(
+	const struct mismatch *mismatch, const struct port_seen *port, int slot)
 {
-	if (slot != SLOT_PORT && !p->lanes[slot])
+	if (slot != SLOT_PORT && !port->lanes[slot])
 		return NULL;
-	const struct cell *c = &m->cells[p - m->o->ports][slot];
+	const struct cell *c = &mismatch->cells[port - mismatch->o->ports][slot];
 	return c->known ? c : NULL;
 }
 
 /* Two or more ports, all in the same way? Then it is the switch. Behaviour is never of the whole
  * switch: each neighbour is another. */
 static const struct cell *whole_device(
-	const struct mismatch *m, const struct device_seen *d, int slot)
+	const struct mismatch *mismatch, const struct device_seen *device, int slot)
 {
 	const struct cell *first = NULL;
 	size_t n = 0;
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct cell *c = cell_of(m, &d->ports[i], slot);
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct cell *c = config_mismatch_cell_of(mismatch, &device->ports[i], slot);
 		if (!c)
 			continue;
 		if (!c->why || c->why >= WHY_UNHEARD || c->why == WHY_STRANGE ||
@@ -501,39 +520,41 @@ static const struct cell *whole_device(
 	return n >= 2 ? first : NULL;
 }
 
-static void tell_device(
-	struct mismatch *m, const struct device_seen *d, int slot, struct finding_list *out)
+static void config_mismatch_tell_device(struct mismatch *mismatch, const struct device_seen *device,
+	int slot, struct finding_list *out)
 {
 	static const struct cell fine;
-	const struct cell *whole = whole_device(m, d, slot);
+	const struct cell *whole = whole_device(mismatch, device, slot);
 	size_t known = 0;
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct cell *c = cell_of(m, &d->ports[i], slot);
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct cell *c = config_mismatch_cell_of(mismatch, &device->ports[i], slot);
 		if (!c)
 			continue;
 		if (!known++)
-			tell_cell(m, &d->ports[i], slot, true, whole ? whole : &fine, out);
-		tell_cell(m, &d->ports[i], slot, false, whole ? &fine : c, out);
+			tell_cell(mismatch, &device->ports[i], slot, true, whole ? whole : &fine,
+				out);
+		tell_cell(mismatch, &device->ports[i], slot, false, whole ? &fine : c, out);
 	}
 }
 
-static int run(const struct analyzer_in *in, struct finding_list *out)
+static int config_mismatch_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	struct mismatch m = {.in = in, .o = observe(in)};
 	m.census = arena_alloc(in->arena, sizeof(*m.census) * ATTRS);
 	m.cells = arena_alloc(in->arena, sizeof(*m.cells) * (m.o->n_ports + 1));
-	take_census(&m);
+	config_mismatch_take_census(&m);
 	for (size_t i = 0; i < m.o->n_ports; i++) {
 		const struct port_seen *p = &m.o->ports[i];
 		judge_mtu(&m, p, &m.cells[i][SLOT_PORT]);
 		judge_dscp(&m, p, &m.cells[i][SLOT_PORT]);
 		for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++)
 			if (p->lanes[priority])
-				judge_lane(&m, p->lanes[priority], &m.cells[i][priority]);
+				config_mismatch_judge_lane(
+					&m, p->lanes[priority], &m.cells[i][priority]);
 	}
 	for (size_t i = 0; i < m.o->n_devices; i++)
 		for (int slot = 0; slot < SLOTS; slot++)
-			tell_device(&m, &m.o->devices[i], slot, out);
+			config_mismatch_tell_device(&m, &m.o->devices[i], slot, out);
 	return 0;
 }
 
@@ -546,5 +567,5 @@ const struct analyzer analyzer_config_mismatch = {
 	.window_offset = offsetof(struct config_mismatch_options, window_ns),
 	.spec = {.metrics = (const uint16_t[]){M_CFG_TRUST, M_CFG_DSCP_TO_PRIO}, .n_metrics = 2},
 	.observes = true,
-	.run = run,
+	.run = config_mismatch_run,
 };

@@ -82,123 +82,133 @@ static const struct setting {
 	uint32_t sign; /* that tells it from settings alone; 0: none does */
 } settings[] = {{"ecn_off", SET_OFF}, {"ecn_late", LATE}, {"ecn_early", EARLY}, {"xon_close", 0}};
 
-static bool is_everywhere(const struct congestion *c, const struct suspect *v,
+static bool is_everywhere(const struct congestion *congestion, const struct suspect *suspect,
 	const struct setting *of, size_t *ret_n)
 {
 	size_t set = 0, known = 0, same = 0, judged = 0;
-	for (size_t i = 0; i < c->o->n_devices; i++) {
-		const bool says = v[i].is && str_eq(v[i].is->cause, of->cause);
-		known += of->sign && (v[i].signs.known & of->sign);
-		set += of->sign && (v[i].signs.yes & of->sign);
+	for (size_t i = 0; i < congestion->o->n_devices; i++) {
+		const bool says = suspect[i].is && str_eq(suspect[i].is->cause, of->cause);
+		known += of->sign && (suspect[i].signs.known & of->sign);
+		set += of->sign && (suspect[i].signs.yes & of->sign);
 		same += says;
-		judged += says || c->devices[i].inputs > 0;
+		judged += says || congestion->devices[i].inputs > 0;
 	}
 	const bool by_settings = set > 1 && 3 * set >= 2 * known;
 	*ret_n = by_settings ? set : same;
 	return by_settings || (same > 1 && 3 * same >= 2 * judged);
 }
 
-static void judge_setting(const struct congestion *c, const struct congestion_options *o,
-	const struct setting *of, struct verdicts *v, struct finding_list *out)
+static void judge_setting(const struct congestion *congestion,
+	const struct congestion_options *options, const struct setting *of,
+	struct verdicts *verdicts, struct finding_list *out)
 {
 	size_t n;
-	const bool everywhere = is_everywhere(c, v->switches, of, &n);
+	const bool everywhere = is_everywhere(congestion, verdicts->switches, of, &n);
 	const struct suspect *worst = NULL;
-	for (size_t i = 0; i < c->o->n_devices; i++) {
-		const struct suspect *s = &v->switches[i];
+	for (size_t i = 0; i < congestion->o->n_devices; i++) {
+		const struct suspect *s = &verdicts->switches[i];
 		if (!s->is || !str_eq(s->is->cause, of->cause))
 			continue;
 		if (!worst || (worst->is->harmless && !s->is->harmless) ||
-			c->devices[i].pressure > c->devices[worst->device->device->index].pressure)
+			congestion->devices[i].pressure >
+				congestion->devices[worst->device->device->index].pressure)
 			worst = s;
 		if (!everywhere) {
-			congestion_tell(c, o, s, 1, out);
-			v->told_device[i] = true;
+			congestion_tell(congestion, options, s, 1, out);
+			verdicts->told_device[i] = true;
 		}
 	}
-	if (everywhere && worst && !v->told_fabric) {
-		congestion_tell(c, o, worst, n, out);
-		v->told_fabric = true;
-		v->ecn_fabric = !worst->is->harmless && of->sign;
+	if (everywhere && worst && !verdicts->told_fabric) {
+		congestion_tell(congestion, options, worst, n, out);
+		verdicts->told_fabric = true;
+		verdicts->ecn_fabric = !worst->is->harmless && of->sign;
 	}
 }
 
-static void judge_switches(const struct congestion *c, const struct congestion_options *o,
-	struct verdicts *v, struct finding_list *out)
+static void judge_switches(const struct congestion *congestion,
+	const struct congestion_options *options, struct verdicts *verdicts,
+	struct finding_list *out)
 {
-	for (size_t i = 0; i < c->o->n_devices; i++)
-		suspect_switch(c, o, &c->o->devices[i], &v->switches[i]);
+	for (size_t i = 0; i < congestion->o->n_devices; i++)
+		suspect_switch(
+			congestion, options, &congestion->o->devices[i], &verdicts->switches[i]);
 	for (size_t k = 0; k < rw_countof(settings); k++)
-		judge_setting(c, o, &settings[k], v, out);
+		judge_setting(congestion, options, &settings[k], verdicts, out);
 }
 
 /* ---- step 2: NICs, where captures show them ------------------------------ */
 
-static void judge_nics(const struct congestion *c, const struct congestion_options *o,
-	struct verdicts *v, struct finding_list *out)
+static void judge_nics(const struct congestion *congestion,
+	const struct congestion_options *options, struct verdicts *verdicts,
+	struct finding_list *out)
 {
-	for (size_t i = 0; c->in->window->n_flows && i < c->o->n_fabric_ports; i++) {
-		const struct lane_seen *l = c->o->ports[i].port->host
-			? observed_lane(&c->o->ports[i], c->priority)
+	for (size_t i = 0; congestion->in->window->n_flows && i < congestion->o->n_fabric_ports;
+		i++) {
+		const struct lane_seen *l = congestion->o->ports[i].port->host
+			? observed_lane(&congestion->o->ports[i], congestion->priority)
 			: NULL;
 		struct suspect s;
 		if (!l)
 			continue;
-		suspect_nic(c, o, l, &s);
+		suspect_nic(congestion, options, l, &s);
 		if (!s.is)
 			continue;
-		congestion_tell(c, o, &s, 1, out);
-		v->told_port[i] = true;
+		congestion_tell(congestion, options, &s, 1, out);
+		verdicts->told_port[i] = true;
 	}
 }
 
 /* ---- step 3: hosts ------------------------------------------------------- */
 
-static bool is_setting(const struct verdicts *v, const struct device_seen *d)
+static bool is_setting(const struct verdicts *verdicts, const struct device_seen *device)
 {
-	const struct signature *is = v->switches[d->device->index].is;
-	return is && !is->harmless && v->told_device[d->device->index] &&
+	const struct signature *is = verdicts->switches[device->device->index].is;
+	return is && !is->harmless && verdicts->told_device[device->device->index] &&
 		!str_eq(is->cause, "xon_close");
 }
 
-static void judge_hosts(const struct congestion *c, const struct congestion_options *o,
-	struct verdicts *v, struct finding_list *out)
+static void judge_hosts(const struct congestion *congestion,
+	const struct congestion_options *options, struct verdicts *verdicts,
+	struct finding_list *out)
 {
-	if (v->ecn_fabric)
+	if (verdicts->ecn_fabric)
 		return;
-	for (size_t i = 0; i < c->n_singled && c->n_singled <= HOSTS_NAMED; i++) {
+	for (size_t i = 0; i < congestion->n_singled && congestion->n_singled <= HOSTS_NAMED; i++) {
 		struct suspect s;
-		suspect_host(c, o, &c->hosts[i], &s);
-		if (!s.is || is_setting(v, s.device))
+		suspect_host(congestion, options, &congestion->hosts[i], &s);
+		if (!s.is || is_setting(verdicts, s.device))
 			continue;
-		v->host = true;
-		if (v->told_port[s.lane->port->port->index]) /* packets have said why */
+		verdicts->host = true;
+		if (verdicts->told_port[s.lane->port->port->index]) /* packets have said why */
 			continue;
-		congestion_tell(c, o, &s, 1, out);
-		v->told_port[s.lane->port->port->index] = true;
+		congestion_tell(congestion, options, &s, 1, out);
+		verdicts->told_port[s.lane->port->port->index] = true;
 	}
 }
 
 /* ---- step 4: leaves ------------------------------------------------------ */
 
-static void judge_groups(const struct congestion *c, const struct congestion_options *o,
-	struct verdicts *v, struct finding_list *out)
+static void judge_groups(const struct congestion *congestion,
+	const struct congestion_options *options, struct verdicts *verdicts,
+	struct finding_list *out)
 {
-	for (size_t i = 0; i < c->o->n_devices; i++) {
-		const struct fabric_device *d = c->o->devices[i].device;
+	for (size_t i = 0; i < congestion->o->n_devices; i++) {
+		const struct fabric_device *d = congestion->o->devices[i].device;
 		for (size_t k = 0; k < d->n_groups; k++) {
 			const struct fabric_group *g = &d->groups[k];
 			if (d->role != ROLE_LEAF || strncmp(g->id, "uplinks", 7) != 0 ||
-				!g->n_members || g->members[0]->index >= c->o->n_fabric_ports)
+				!g->n_members ||
+				g->members[0]->index >= congestion->o->n_fabric_ports)
 				continue;
 			struct suspect s;
-			suspect_group(c, o, g, &s);
-			if (!s.is || v->ecn_fabric || v->host || is_setting(v, &c->o->devices[i]))
+			suspect_group(congestion, options, g, &s);
+			if (!s.is || verdicts->ecn_fabric || verdicts->host ||
+				is_setting(verdicts, &congestion->o->devices[i]))
 				continue;
-			congestion_tell(c, o, &s, 1, out);
-			v->told_group[g->members[0]->index] = true;
+			congestion_tell(congestion, options, &s, 1, out);
+			verdicts->told_group[g->members[0]->index] = true;
 			for (size_t m = 0; m < g->n_members; m++)
-				v->told_port[g->members[m]->index] = true;
+				verdicts->told_port[g->members[m]->index] = true;
 		}
 	}
 }
@@ -210,75 +220,78 @@ struct crowd {
 	size_t n, receivers; /* queues; hosts they lead to */
 };
 
-static void suspect_add(const struct congestion *c, const struct congestion_options *o,
-	const struct port_seen *p, const struct pause_root *root, const struct verdicts *v,
-	struct crowd *crowd)
+static void suspect_add(const struct congestion *congestion,
+	const struct congestion_options *options, const struct port_seen *port,
+	const struct pause_root *root, const struct verdicts *verdicts, struct crowd *crowd)
 {
-	const struct lane_seen *l = observed_lane(p, c->priority);
+	const struct lane_seen *l = observed_lane(port, congestion->priority);
 	struct suspect *s = &crowd->v[crowd->n];
-	if (!l || !p->in_fabric || v->told_port[p->port->index] || is_setting(v, p->device))
+	if (!l || !port->in_fabric || verdicts->told_port[port->port->index] ||
+		is_setting(verdicts, port->device))
 		return;
-	suspect_queue(c, o, l, root, s);
+	suspect_queue(congestion, options, l, root, s);
 	if (!s->is)
 		return;
-	v->told_port[p->port->index] = true;
-	bool known = !p->port->host || crowd->receivers >= RECEIVERS_TOLD;
+	verdicts->told_port[port->port->index] = true;
+	bool known = !port->port->host || crowd->receivers >= RECEIVERS_TOLD;
 	for (size_t i = 0; i < crowd->n && !known; i++)
 		/* another of its rails */
-		known = str_eq(crowd->v[i].lane->port->port->host, p->port->host);
+		known = str_eq(crowd->v[i].lane->port->port->host, port->port->host);
 	crowd->receivers += !known;
 	crowd->n++;
 }
 
-static void judge_queues(const struct congestion *c, const struct congestion_options *o,
-	struct verdicts *v, struct finding_list *out)
+static void judge_queues(const struct congestion *congestion,
+	const struct congestion_options *options, struct verdicts *verdicts,
+	struct finding_list *out)
 {
-	if (v->ecn_fabric || v->host)
+	if (verdicts->ecn_fabric || verdicts->host)
 		return;
-	struct crowd crowd = {
-		.v = arena_array(c->in->arena, struct suspect, c->o->n_fabric_ports + 1)};
-	for (size_t i = 0; i < c->graph->n_roots; i++) {
-		const struct pause_root *r = &c->graph->roots[i];
-		if (r->origin == ORIGIN_QUEUE && r->clear && r->priority == c->priority)
-			suspect_add(c, o, r->port, r, v, &crowd);
+	struct crowd crowd = {.v = arena_array(congestion->in->arena, struct suspect,
+				      congestion->o->n_fabric_ports + 1)};
+	for (size_t i = 0; i < congestion->graph->n_roots; i++) {
+		const struct pause_root *r = &congestion->graph->roots[i];
+		if (r->origin == ORIGIN_QUEUE && r->clear && r->priority == congestion->priority)
+			suspect_add(congestion, options, r->port, r, verdicts, &crowd);
 	}
 	/* where nobody is paused the marks tell */
-	for (size_t i = 0; i < c->o->n_fabric_ports; i++) {
-		const struct port_seen *p = &c->o->ports[i];
-		const struct lane_seen *l = observed_lane(p, c->priority);
-		if (!l || c->devices[p->port->device->index].inputs)
+	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
+		const struct port_seen *p = &congestion->o->ports[i];
+		const struct lane_seen *l = observed_lane(p, congestion->priority);
+		if (!l || congestion->devices[p->port->device->index].inputs)
 			continue;
-		const struct marks m = lane_marks(l, (double)c->o->fabric->lossless_mtu_bytes);
-		if (marks_ratio(&m) >= o->marks)
-			suspect_add(c, o, p, NULL, v, &crowd);
+		const struct marks m =
+			lane_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
+		if (marks_ratio(&m) >= options->marks)
+			suspect_add(congestion, options, p, NULL, verdicts, &crowd);
 	}
 	for (size_t i = 0, told = 0; i < crowd.n; i++) {
 		if (crowd.v[i].signs.yes & TO_HOST && told++ >= RECEIVERS_TOLD)
 			continue;
 		crowd.v[i].alike = crowd.v[i].signs.yes & TO_HOST ? crowd.receivers : 1;
-		congestion_tell(c, o, &crowd.v[i], 1, out);
+		congestion_tell(congestion, options, &crowd.v[i], 1, out);
 	}
 }
 
 /* ---- what was looked for and is not there -------------------------------- */
 
-static struct finding *add_under(
-	const struct congestion *c, const struct congestion_options *o, struct finding_list *out)
+static struct finding *congestion_add_under(const struct congestion *congestion,
+	const struct congestion_options *options, struct finding_list *out)
 {
-	struct tell t = tell_new(out, c->in, "congestion", FINDING_UNDER, o->hold);
-	t.f->priority = c->priority;
+	struct tell t = tell_new(out, congestion->in, "congestion", FINDING_UNDER, options->hold);
+	t.f->priority = congestion->priority;
 	t.f->cause = "incast";
 	return t.f;
 }
 
 /* A switch that never paused and never marked cannot have had a story; packets may have told one.
  */
-static bool has_counted(const struct congestion *c, const struct device_seen *d)
+static bool has_counted(const struct congestion *congestion, const struct device_seen *device)
 {
-	if (c->in->window->n_flows)
+	if (congestion->in->window->n_flows)
 		return true;
-	for (size_t k = 0; k < d->n_ports; k++) {
-		const struct lane_seen *l = observed_lane(&d->ports[k], c->priority);
+	for (size_t k = 0; k < device->n_ports; k++) {
+		const struct lane_seen *l = observed_lane(&device->ports[k], congestion->priority);
 		if (l &&
 			(l->tx_pause.alive || l->rx_pause.alive || l->marked.alive ||
 				l->ecn_enabled == 0))
@@ -288,37 +301,38 @@ static bool has_counted(const struct congestion *c, const struct device_seen *d)
 }
 
 /* Its pause or its marks are known. A stale queue counter says nothing. */
-static bool is_judged(const struct congestion *c, const struct port_seen *p)
+static bool is_judged(const struct congestion *congestion, const struct port_seen *port)
 {
-	const struct lane_seen *l = observed_lane(p, c->priority);
+	const struct lane_seen *l = observed_lane(port, congestion->priority);
 	return l && (!isnan(tx_level(l)) || l->marked.known) && !lane_marks(l, 0).stale;
 }
 
 /* In the order of subjects: the switch, its groups, its ports. */
-static void tell_calm_switch(const struct congestion *c, const struct congestion_options *o,
-	const struct device_seen *d, const struct verdicts *v, struct finding_list *out)
+static void tell_calm_switch(const struct congestion *congestion,
+	const struct congestion_options *options, const struct device_seen *device,
+	const struct verdicts *verdicts, struct finding_list *out)
 {
-	if (!v->told_device[d->device->index] && !v->told_fabric) {
-		struct finding *f = add_under(c, o, out);
-		f->device = d->device->name;
+	if (!verdicts->told_device[device->device->index] && !verdicts->told_fabric) {
+		struct finding *f = congestion_add_under(congestion, options, out);
+		f->device = device->device->name;
 		f->cause = "ecn_late";
 	}
-	for (size_t k = 0; k < d->device->n_groups; k++) {
-		const struct fabric_group *g = &d->device->groups[k];
-		if (d->device->role != ROLE_LEAF || strncmp(g->id, "uplinks", 7) != 0 ||
-			!g->n_members || v->told_group[g->members[0]->index])
+	for (size_t k = 0; k < device->device->n_groups; k++) {
+		const struct fabric_group *g = &device->device->groups[k];
+		if (device->device->role != ROLE_LEAF || strncmp(g->id, "uplinks", 7) != 0 ||
+			!g->n_members || verdicts->told_group[g->members[0]->index])
 			continue;
-		struct finding *f = add_under(c, o, out);
-		f->device = d->device->name;
+		struct finding *f = congestion_add_under(congestion, options, out);
+		f->device = device->device->name;
 		f->group = g->id;
 		f->cause = "oversubscription";
 	}
-	for (size_t k = 0; k < d->n_ports; k++) {
-		const struct fabric_port *p = d->ports[k].port;
-		if (v->told_port[p->index] || !is_judged(c, &d->ports[k]))
+	for (size_t k = 0; k < device->n_ports; k++) {
+		const struct fabric_port *p = device->ports[k].port;
+		if (verdicts->told_port[p->index] || !is_judged(congestion, &device->ports[k]))
 			continue;
-		struct finding *f = add_under(c, o, out);
-		f->device = d->device->name;
+		struct finding *f = congestion_add_under(congestion, options, out);
+		f->device = device->device->name;
 		f->port = p->name;
 		f->host = p->host;
 	}
@@ -326,61 +340,64 @@ static void tell_calm_switch(const struct congestion *c, const struct congestion
 
 /* Subjects that may have an open story: ports, groups, switches and the fabric whose pause is
  * known. */
-static void tell_absent(const struct congestion *c, const struct congestion_options *o,
-	const struct verdicts *v, struct finding_list *out)
+static void tell_absent(const struct congestion *congestion,
+	const struct congestion_options *options, const struct verdicts *verdicts,
+	struct finding_list *out)
 {
-	bool *judged = arena_array(c->in->arena, bool, c->o->n_devices + 1), any = false;
-	for (size_t i = 0; i < c->o->n_devices; i++) {
-		const struct device_seen *d = &c->o->devices[i];
-		for (size_t k = 0; k < d->n_ports && !judged[i] && has_counted(c, d); k++)
-			judged[i] = is_judged(c, &d->ports[k]);
+	bool *judged = arena_array(congestion->in->arena, bool, congestion->o->n_devices + 1),
+	     any = false;
+	for (size_t i = 0; i < congestion->o->n_devices; i++) {
+		const struct device_seen *d = &congestion->o->devices[i];
+		for (size_t k = 0; k < d->n_ports && !judged[i] && has_counted(congestion, d); k++)
+			judged[i] = is_judged(congestion, &d->ports[k]);
 		any |= judged[i];
 	}
-	if (any && !v->told_fabric)
-		add_under(c, o, out)->cause = "ecn_late";
-	for (size_t i = 0; i < c->o->n_devices; i++)
+	if (any && !verdicts->told_fabric)
+		congestion_add_under(congestion, options, out)->cause = "ecn_late";
+	for (size_t i = 0; i < congestion->o->n_devices; i++)
 		if (judged[i])
-			tell_calm_switch(c, o, &c->o->devices[i], v, out);
+			tell_calm_switch(
+				congestion, options, &congestion->o->devices[i], verdicts, out);
 }
 
 /* ---- CNPs ---------------------------------------------------------------- */
 
 /* The queue CNPs leave by: read back, else the usual one; -1 when that is a lossless one, which
  * lossless_loss judges. */
-static int cnp_queue(const struct analyzer_in *in, const struct port_seen *p)
+static int cnp_queue(const struct analyzer_in *in, const struct port_seen *port)
 {
 	uint64_t v;
 	int queue = CNP_PRIORITY;
-	const struct series *s = p->entity == ENTITY_NONE
+	const struct series *s = port->entity == ENTITY_NONE
 		? NULL
-		: window_series(in->window, p->entity, M_CFG_CNP_QUEUE);
+		: window_series(in->window, port->entity, M_CFG_CNP_QUEUE);
 	if (s && series_state(s, in->window->to_ns, INT64_MAX, &v) == 0 && v < OBSERVED_PRIORITIES)
 		queue = (int)v;
 	return in->fabric->lossless_mask >> queue & 1 ? -1 : queue;
 }
 
-static void tell_starved(const struct analyzer_in *in, const struct congestion_options *o,
-	const struct port_seen *p, const struct lane_seen *l, struct finding_list *out)
+static void tell_starved(const struct analyzer_in *in, const struct congestion_options *options,
+	const struct port_seen *port, const struct lane_seen *lane, struct finding_list *out)
 {
-	struct tell t = tell_new(out, in, "congestion", FINDING_OVER, o->hold);
-	tell_subject(&t, p);
-	t.f->priority = l->priority;
+	struct tell t = tell_new(out, in, "congestion", FINDING_OVER, options->hold);
+	tell_subject(&t, port);
+	t.f->priority = lane->priority;
 	t.f->cause = "cnp_starved";
 	t.f->severity = SEV_WARNING;
-	t.f->value = l->drops.value;
+	t.f->value = lane->drops.value;
 	t.f->warn = 1;
 	t.f->confidence_ratio = 0.6;
-	t.f->coverage_ratio = observed_coverage(p);
+	t.f->coverage_ratio = observed_coverage(port);
 	t.f->summary = arena_printf(t.a,
 		"%s drops in the queue that carries CNPs (priority %d, %.0f packets): senders are "
 		"not told to slow down",
-		tell_port(p, t.a), l->priority, l->drops.value);
-	tell_amount(&t, "queue.drops", p, l->priority, &l->drops, "packets");
-	tell_amount(&t, "queue.out_packets", p, l->priority, &l->out_packets, "packets");
+		tell_port(port, t.a), lane->priority, lane->drops.value);
+	tell_amount(&t, "queue.drops", port, lane->priority, &lane->drops, "packets");
+	tell_amount(&t, "queue.out_packets", port, lane->priority, &lane->out_packets, "packets");
 	tell_rests_on(&t,
 		"drops of the queue; that CNPs are among them follows from its being the CNP "
 		"queue");
-	tell_role(&t, "culprit", "%s", tell_port(p, t.a));
+	tell_role(&t, "culprit", "%s", tell_port(port, t.a));
 	tell_step(&t, "give the CNP queue strict priority, and see what else uses it",
 		"low; on some platforms a scheduler change flushes queues");
 	tell_step(&t, "leave Kmin as it is", "none");
@@ -420,7 +437,7 @@ static const struct series **cnp_drops(const struct analyzer_in *in, const struc
 	return ret;
 }
 
-static void judge_cnps(const struct analyzer_in *in, const struct congestion_options *o,
+static void judge_cnps(const struct analyzer_in *in, const struct congestion_options *options,
 	struct finding_list *over, struct finding_list *under)
 {
 	const struct observed *seen = observe(in);
@@ -434,11 +451,11 @@ static void judge_cnps(const struct analyzer_in *in, const struct congestion_opt
 		const int queue = entity_get(in->window->entities, drops[i]->entity)->priority;
 		const struct lane_seen *l = observed_lane(p, queue);
 		if (l && l->drops.value > 0) {
-			tell_starved(in, o, p, l, over);
+			tell_starved(in, options, p, l, over);
 			continue;
 		}
 		/* it has dropped before */
-		struct tell t = tell_new(under, in, "congestion", FINDING_UNDER, o->hold);
+		struct tell t = tell_new(under, in, "congestion", FINDING_UNDER, options->hold);
 		tell_subject(&t, p);
 		t.f->priority = queue;
 		t.f->cause = "cnp_starved";
@@ -447,9 +464,9 @@ static void judge_cnps(const struct analyzer_in *in, const struct congestion_opt
 
 /* ---- the analyzer -------------------------------------------------------- */
 
-static int by_subject(const void *a, const void *b)
+static int by_subject(const void *one, const void *other)
 {
-	const struct finding *x = a, *y = b;
+	const struct finding *x = one, *y = other;
 	const char *const left[] = {x->device, x->port, x->host, x->group},
 			  *const right[] = {y->device, y->port, y->host, y->group};
 	for (size_t i = 0; i < rw_countof(left); i++) {
@@ -461,38 +478,40 @@ static int by_subject(const void *a, const void *b)
 }
 
 /* Room for @more findings at once: lists that double leave twice their size behind in the arena. */
-static void reserve(struct finding_list *l, struct arena *a, size_t more)
+static void congestion_reserve(struct finding_list *list, struct arena *a, size_t more)
 {
-	if (l->cap - l->n >= more)
+	if (list->cap - list->n >= more)
 		return;
-	struct finding *v = arena_array(a, struct finding, l->n + more);
-	if (l->n)
-		memcpy(v, l->v, l->n * sizeof(*v));
-	l->v = v;
-	l->cap = l->n + more;
+	struct finding *v = arena_array(a, struct finding, list->n + more);
+	if (list->n)
+		memcpy(v, list->v, list->n * sizeof(*v));
+	list->v = v;
+	list->cap = list->n + more;
 }
 
-static void sort(struct finding_list *l)
+static void congestion_sort(struct finding_list *list)
 {
-	for (size_t i = 1; i < l->n; i++)
-		if (by_subject(&l->v[i - 1], &l->v[i]) > 0) {
-			qsort(l->v, l->n, sizeof(*l->v), by_subject);
+	for (size_t i = 1; i < list->n; i++)
+		if (by_subject(&list->v[i - 1], &list->v[i]) > 0) {
+			qsort(list->v, list->n, sizeof(*list->v), by_subject);
 			return;
 		}
 }
 
-/* Where @f goes in @l at or after @from. It is near as a rule: steps that double, then halves. */
-static size_t place_of(const struct finding *f, const struct finding_list *l, size_t from)
+/* Where @finding goes in @list at or after @from. It is near as a rule: steps that double, then
+ * halves. */
+static size_t congestion_place_of(
+	const struct finding *finding, const struct finding_list *list, size_t from)
 {
 	size_t lo = from, hi = from;
-	for (size_t step = 1; hi < l->n && by_subject(&l->v[hi], f) < 0; step *= 2) {
+	for (size_t step = 1; hi < list->n && by_subject(&list->v[hi], finding) < 0; step *= 2) {
 		lo = hi + 1;
 		hi += step;
 	}
-	hi = hi < l->n ? hi : l->n;
+	hi = hi < list->n ? hi : list->n;
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
-		if (by_subject(&l->v[mid], f) < 0)
+		if (by_subject(&list->v[mid], finding) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -500,34 +519,34 @@ static size_t place_of(const struct finding *f, const struct finding_list *l, si
 	return lo;
 }
 
-static void append(struct finding_list *out, const struct finding *v, size_t n)
+static void congestion_append(struct finding_list *out, const struct finding *findings, size_t n)
 {
 	if (n)
-		memcpy(&out->v[out->n], v, n * sizeof(*v));
+		memcpy(&out->v[out->n], findings, n * sizeof(*findings));
 	out->n += n;
 }
 
 /* What is not there is told in order already, and is much the longer list: the few that are there
  * are put in their places. */
-static void merge(const struct finding_list *few, const struct finding_list *many, struct arena *a,
-	struct finding_list *out)
+static void congestion_merge(const struct finding_list *few, const struct finding_list *many,
+	struct arena *a, struct finding_list *out)
 {
 	size_t k = 0;
 	if (few->n == 0 && out->n == 0) {
 		*out = *many;
 		return;
 	}
-	reserve(out, a, few->n + many->n);
+	congestion_reserve(out, a, few->n + many->n);
 	for (size_t i = 0; i < few->n; i++) {
-		const size_t end = place_of(&few->v[i], many, k);
-		append(out, &many->v[k], end - k);
-		append(out, &few->v[i], 1);
+		const size_t end = congestion_place_of(&few->v[i], many, k);
+		congestion_append(out, &many->v[k], end - k);
+		congestion_append(out, &few->v[i], 1);
 		k = end;
 	}
-	append(out, &many->v[k], many->n - k);
+	congestion_append(out, &many->v[k], many->n - k);
 }
 
-static int run(const struct analyzer_in *in, struct finding_list *out)
+static int congestion_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct congestion_options *o = in->options;
 	struct finding_list over = {0}, under = {0}, cnps = {0}, some = {0};
@@ -548,16 +567,16 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 		judge_hosts(&c, o, &v, &over);
 		judge_groups(&c, o, &v, &over);
 		judge_queues(&c, o, &v, &over);
-		reserve(&under, in->arena, n + 3 * c.o->n_devices);
+		congestion_reserve(&under, in->arena, n + 3 * c.o->n_devices);
 		tell_absent(&c, o, &v, &under);
 		classes++;
 	}
 	judge_cnps(in, o, &over, &cnps);
-	sort(&over);
+	congestion_sort(&over);
 	if (classes > 1)
-		sort(&under);
-	merge(&over, &cnps, in->arena, &some);
-	merge(&some, &under, in->arena, out);
+		congestion_sort(&under);
+	congestion_merge(&over, &cnps, in->arena, &some);
+	congestion_merge(&some, &under, in->arena, out);
 	return 0;
 }
 
@@ -570,5 +589,5 @@ const struct analyzer analyzer_congestion = {
 	.window_offset = offsetof(struct congestion_options, window_ns),
 	.spec = {.metrics = (const uint16_t[]){M_CFG_CNP_QUEUE}, .n_metrics = 1, .flows = true},
 	.observes = true,
-	.run = run,
+	.run = congestion_run,
 };

@@ -65,10 +65,10 @@ struct signs {
 	uint32_t known, yes;
 };
 /* The last word counts. */
-static inline void sign_set(struct signs *s, enum sign what, bool yes)
+static inline void sign_set(struct signs *signs, enum sign what, bool yes)
 {
-	s->known |= what;
-	s->yes = yes ? s->yes | (uint32_t)what : s->yes & ~(uint32_t)what;
+	signs->known |= what;
+	signs->yes = yes ? signs->yes | (uint32_t)what : signs->yes & ~(uint32_t)what;
 }
 
 struct signature {
@@ -83,7 +83,7 @@ struct signature {
 	const char *rests_on; /* what the row's confidence comes from */
 };
 /* The first row that fits, NULL. */
-const struct signature *signature_match(enum suspect_kind kind, const struct signs *s);
+const struct signature *signature_match(enum suspect_kind kind, const struct signs *signs);
 
 /* What the signs are read of. One kind is judged at a time. */
 struct suspect {
@@ -103,22 +103,22 @@ struct suspect {
 	struct signs signs;
 	const struct signature *is; /* NULL: nothing of the kind */
 };
-void suspect_switch(const struct congestion *c, const struct congestion_options *o,
-	const struct device_seen *d, struct suspect *ret);
-void suspect_host(const struct congestion *c, const struct congestion_options *o,
-	const struct paused_host *h, struct suspect *ret);
-/* A host's NIC as captures at its port show it; @l is the lane of that port. */
-void suspect_nic(const struct congestion *c, const struct congestion_options *o,
-	const struct lane_seen *l, struct suspect *ret);
-void suspect_group(const struct congestion *c, const struct congestion_options *o,
-	const struct fabric_group *g, struct suspect *ret);
-void suspect_queue(const struct congestion *c, const struct congestion_options *o,
-	const struct lane_seen *l, const struct pause_root *root, struct suspect *ret);
+void suspect_switch(const struct congestion *congestion, const struct congestion_options *options,
+	const struct device_seen *device, struct suspect *ret);
+void suspect_host(const struct congestion *congestion, const struct congestion_options *options,
+	const struct paused_host *host, struct suspect *ret);
+/* A host's NIC as captures at its port show it; @lane is the lane of that port. */
+void suspect_nic(const struct congestion *congestion, const struct congestion_options *options,
+	const struct lane_seen *lane, struct suspect *ret);
+void suspect_group(const struct congestion *congestion, const struct congestion_options *options,
+	const struct fabric_group *group, struct suspect *ret);
+void suspect_queue(const struct congestion *congestion, const struct congestion_options *options,
+	const struct lane_seen *lane, const struct pause_root *root, struct suspect *ret);
 
 /* congestion_tell.c: the finding of a suspect that has a signature. @n_merged > 1: the same on so
  * many switches, the subject is the fabric. */
 struct finding_list;
-void congestion_tell(const struct congestion *c, const struct congestion_options *o,
-	const struct suspect *s, size_t n_merged, struct finding_list *out);
+void congestion_tell(const struct congestion *congestion, const struct congestion_options *options,
+	const struct suspect *suspect, size_t n_merged, struct finding_list *out);
 
 #endif

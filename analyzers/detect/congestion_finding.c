@@ -16,7 +16,7 @@
 	0.85 /* when a second host is as paused: two senders of one incast look much like that */
 #define CROWD 3 /* receivers at once: that is how the job exchanges, not a fault of one of them */
 
-static const char *percent(double ratio, struct arena *a)
+static const char *congestion_finding_percent(double ratio, struct arena *a)
 {
 	return arena_printf(a,
 		ratio > 0 && ratio < 0.001 ? "%.2f %%"
@@ -26,19 +26,19 @@ static const char *percent(double ratio, struct arena *a)
 }
 
 /* A level as words: measured, or a bound. */
-static const char *pause_text(double level, bool measured, struct arena *a)
+static const char *congestion_finding_pause_text(double level, bool measured, struct arena *a)
 {
 	if (!measured && level >= 1)
 		return "for a share of the time that frames do not tell";
 	return arena_printf(a, "%s%s of the time%s", measured ? "" : "at most ",
-		percent(fmin(1, level), a), measured ? "" : " (from frames)");
+		congestion_finding_percent(fmin(1, level), a), measured ? "" : " (from frames)");
 }
 
-static const char *marks_text(const struct marks *m, struct arena *a)
+static const char *marks_text(const struct marks *marks, struct arena *a)
 {
-	return m->known
-		? arena_printf(a, "%s of its packets are marked", percent(marks_ratio(m), a))
-		: "marks are not observable";
+	return marks->known ? arena_printf(a, "%s of its packets are marked",
+				      congestion_finding_percent(marks_ratio(marks), a))
+			    : "marks are not observable";
 }
 
 /* ---- what each cause says ------------------------------------------------ */
@@ -51,110 +51,117 @@ struct story {
 	const char *where; /* "leaf1", or "8 switches" */
 };
 
-static const char *say_dcqcn(const struct story *y)
+static const char *say_dcqcn(const struct story *story)
 {
-	const struct paused_host *h = y->s->host;
+	const struct paused_host *h = story->s->host;
 	const char *rails = h->rails > 1
-		? arena_printf(y->a, " on %u of %u rails", h->rails_paused, h->rails)
+		? arena_printf(story->a, " on %u of %u rails", h->rails_paused, h->rails)
 		: "";
-	const char *others = y->c->n_others ? arena_printf(y->a, ", other hosts at most %s",
-						      percent(fmin(1, y->c->others_max), y->a))
-					    : "";
-	if (y->s->signs.yes & MARKING)
-		return arena_printf(y->a,
+	const char *others = story->c->n_others
+		? arena_printf(story->a, ", other hosts at most %s",
+			  congestion_finding_percent(fmin(1, story->c->others_max), story->a))
+		: "";
+	if (story->s->signs.yes & MARKING)
+		return arena_printf(story->a,
 			"%s does not slow down when its packets are marked: we paused it%s, %s%s",
-			h->host, rails, pause_text(h->level, h->measured, y->a), others);
-	return arena_printf(y->a,
+			h->host, rails,
+			congestion_finding_pause_text(h->level, h->measured, story->a), others);
+	return arena_printf(story->a,
 		"we paused %s%s, %s%s: it sends as if it were not told to slow down", h->host,
-		rails, pause_text(h->level, h->measured, y->a), others);
+		rails, congestion_finding_pause_text(h->level, h->measured, story->a), others);
 }
-static const char *say_ect(const struct story *y)
+static const char *say_ect(const struct story *story)
 {
-	const struct host_packets *h = &y->s->packets;
-	return arena_printf(y->a,
+	const struct host_packets *h = &story->s->packets;
+	return arena_printf(story->a,
 		"%s sends data that is not ECN-capable: %.0f of %.0f packets captured at %s are "
 		"ECT; it cannot be told to slow down",
-		y->s->lane->port->port->host, h->from_ect, h->from_packets,
-		tell_port(y->s->lane->port, y->a));
+		story->s->lane->port->port->host, h->from_ect, h->from_packets,
+		tell_port(story->s->lane->port, story->a));
 }
-static const char *say_np(const struct story *y)
+static const char *say_np(const struct story *story)
 {
-	const struct host_packets *h = &y->s->packets;
-	return arena_printf(y->a,
+	const struct host_packets *h = &story->s->packets;
+	return arena_printf(story->a,
 		"%s does not answer congestion marks: %.0f packets with CE were captured on the "
 		"way to it, and no CNP from it",
-		y->s->lane->port->port->host, h->to_ce);
+		story->s->lane->port->port->host, h->to_ce);
 }
-static const char *say_off(const struct story *y)
+static const char *say_off(const struct story *story)
 {
-	if (y->s->signs.yes & SET_OFF)
-		return arena_printf(y->a, "%s: ECN marking is switched off for priority %d%s",
-			y->where, y->c->priority,
-			y->s->signs.yes & PAUSES ? ", so PFC pauses instead" : "");
+	if (story->s->signs.yes & SET_OFF)
+		return arena_printf(story->a, "%s: ECN marking is switched off for priority %d%s",
+			story->where, story->c->priority,
+			story->s->signs.yes & PAUSES ? ", so PFC pauses instead" : "");
 	return arena_printf(
-		y->a, "%s: queues fill until PFC pauses, and nothing is marked", y->where);
+		story->a, "%s: queues fill until PFC pauses, and nothing is marked", story->where);
 }
-static const char *say_late(const struct story *y)
+static const char *say_late(const struct story *story)
 {
-	const struct device_load *load = &y->c->devices[y->s->device->device->index];
-	const double hosts = y->c->n_hosts ? y->c->hosts[0].level : load->level;
-	if (y->s->signs.yes & LATE)
-		return arena_printf(y->a,
+	const struct device_load *load = &story->c->devices[story->s->device->device->index];
+	const double hosts = story->c->n_hosts ? story->c->hosts[0].level : load->level;
+	if (story->s->signs.yes & LATE)
+		return arena_printf(story->a,
 			"%s: PFC pauses before ECN marks: Kmin lies above half of %.0f KB, where "
 			"XOFF fires; %s",
-			y->where, y->s->q_pfc_bytes / 1e3, pause_text(hosts, y->c->measured, y->a));
-	return arena_printf(y->a, "%s: PFC pauses before ECN marks: pause %s, %s", y->where,
-		pause_text(hosts, y->c->measured, y->a), marks_text(&y->s->marks, y->a));
+			story->where, story->s->q_pfc_bytes / 1e3,
+			congestion_finding_pause_text(hosts, story->c->measured, story->a));
+	return arena_printf(story->a, "%s: PFC pauses before ECN marks: pause %s, %s", story->where,
+		congestion_finding_pause_text(hosts, story->c->measured, story->a),
+		marks_text(&story->s->marks, story->a));
 }
-static const char *say_early(const struct story *y)
+static const char *say_early(const struct story *story)
 {
-	return arena_printf(y->a, "%s: ECN marks too early: %s, no pause, and no queue needs it%s",
-		y->where, marks_text(&y->s->marks, y->a),
-		y->s->signs.yes & EARLY
-			? arena_printf(y->a,
+	return arena_printf(story->a,
+		"%s: ECN marks too early: %s, no pause, and no queue needs it%s", story->where,
+		marks_text(&story->s->marks, story->a),
+		story->s->signs.yes & EARLY
+			? arena_printf(story->a,
 				  "; Kmin lies below one bandwidth-delay product (%.0f KB)",
-				  y->s->bdp_bytes / 1e3)
+				  story->s->bdp_bytes / 1e3)
 			: "");
 }
-static const char *say_xon(const struct story *y)
+static const char *say_xon(const struct story *story)
 {
-	return arena_printf(y->a,
+	return arena_printf(story->a,
 		"%s: XON follows XOFF too closely: pauses of %.1f us on average, %.0f a second at "
 		"%s",
-		y->where, y->s->episode_ns / 1e3, y->s->episodes_per_s,
-		tell_port(y->s->lane->port, y->a));
+		story->where, story->s->episode_ns / 1e3, story->s->episodes_per_s,
+		tell_port(story->s->lane->port, story->a));
 }
-static const char *say_narrow(const struct story *y)
+static const char *say_narrow(const struct story *story)
 {
-	const struct group_load *g = &y->s->group;
-	return arena_printf(y->a,
+	const struct group_load *g = &story->s->group;
+	return arena_printf(story->a,
 		"%s %s: hosts can send %.2f times what %u uplinks carry, and all of these are "
 		"congested evenly",
 		g->group->device->name, g->group->id, g->oversubscription, g->live);
 }
-static const char *say_incast(const struct story *y)
+static const char *say_incast(const struct story *story)
 {
-	const struct port_seen *p = y->s->lane->port;
-	const struct device_load *load = &y->c->devices[p->port->device->index];
-	const char *pause = load->inputs ? arena_printf(y->a, "%u inputs of %s are paused for it",
-						   load->inputs, p->port->device->name)
-					 : "nobody is paused for it";
-	return arena_printf(y->a, "many send to %s at once: %s at %s, %s", p->port->host,
-		marks_text(&y->s->marks, y->a), tell_port(p, y->a), pause);
+	const struct port_seen *p = story->s->lane->port;
+	const struct device_load *load = &story->c->devices[p->port->device->index];
+	const char *pause = load->inputs
+		? arena_printf(story->a, "%u inputs of %s are paused for it", load->inputs,
+			  p->port->device->name)
+		: "nobody is paused for it";
+	return arena_printf(story->a, "many send to %s at once: %s at %s, %s", p->port->host,
+		marks_text(&story->s->marks, story->a), tell_port(p, story->a), pause);
 }
-static const char *say_overload(const struct story *y)
+static const char *say_overload(const struct story *story)
 {
-	const struct port_seen *p = y->s->lane->port;
-	return arena_printf(y->a,
+	const struct port_seen *p = story->s->lane->port;
+	return arena_printf(story->a,
 		"%s to %s carries more than it can: %s, %u inputs are paused for it",
-		tell_port(p, y->a), tell_far(p, y->a), marks_text(&y->s->marks, y->a),
-		y->c->devices[p->port->device->index].inputs);
+		tell_port(p, story->a), tell_far(p, story->a),
+		marks_text(&story->s->marks, story->a),
+		story->c->devices[p->port->device->index].inputs);
 }
 
 #define READ_ONLY "none: read only"
 static const struct cause_row {
 	const char *cause;
-	const char *(*say)(const struct story *y);
+	const char *(*say)(const struct story *story);
 	struct next_step steps[3];
 } causes[] = {
 	{"dcqcn_off", say_dcqcn,
@@ -239,53 +246,60 @@ static const struct cause_row *cause_row(const char *cause)
  * switches alone weighs less. Settings and narrow leaves bring pause to all alike, of which it is
  * not known that it slows a job down: a warning.
  */
-static enum severity severity_of(const struct congestion *c, const struct suspect *s)
+static enum severity congestion_finding_severity_of(
+	const struct congestion *congestion, const struct suspect *suspect)
 {
-	if (s->is->harmless || s->alike >= CROWD || c->o->fabric->congestion == CC_PFC_ONLY)
+	if (suspect->is->harmless || suspect->alike >= CROWD ||
+		congestion->o->fabric->congestion == CC_PFC_ONLY)
 		return SEV_INFO;
-	const bool of_hosts =
-		s->host || (s->kind == SUSPECT_QUEUE && s->signs.yes & TO_HOST && c->n_hosts);
-	const struct paused_host *h = s->host ? s->host : c->hosts;
+	const bool of_hosts = suspect->host ||
+		(suspect->kind == SUSPECT_QUEUE && suspect->signs.yes & TO_HOST &&
+			congestion->n_hosts);
+	const struct paused_host *h = suspect->host ? suspect->host : congestion->hosts;
 	return of_hosts && h->measured && h->level >= CRITICAL_PAUSE ? SEV_CRITICAL : SEV_WARNING;
 }
 
 /* ---- evidence ------------------------------------------------------------ */
 
-static void prove_lane(struct tell *t, const struct lane_seen *l)
+static void prove_lane(struct tell *tell, const struct lane_seen *lane)
 {
-	const struct port_seen *p = l->port;
-	if (l->tx_pause.measured)
-		tell_evidence(t, "pfc.tx_pause_ns", p, l->priority, l->tx_pause_ns.value, "ns",
-			l->tx_pause.quality);
+	const struct port_seen *p = lane->port;
+	if (lane->tx_pause.measured)
+		tell_evidence(tell, "pfc.tx_pause_ns", p, lane->priority, lane->tx_pause_ns.value,
+			"ns", lane->tx_pause.quality);
 	else
-		tell_evidence(t, "pfc.tx_pause_ratio_hi", p, l->priority, l->tx_pause.hi, "ratio",
-			QUALITY_ESTIMATED);
-	tell_amount(t, "pfc.tx_frames", p, l->priority, &l->tx_frames, "frames");
-	if (l->rx_pause.hi > 0)
-		tell_evidence(t,
-			l->rx_pause.measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", p,
-			l->priority, l->rx_pause.hi, "ratio", l->rx_pause.quality);
-	tell_amount(t, "queue.ecn_marked", p, l->priority, &l->marked, "packets");
-	tell_amount(t, "queue.out_packets", p, l->priority, &l->out_packets, "packets");
-	tell_evidence(
-		t, "queue.watermark_bytes", p, l->priority, l->queue_peak, "bytes", QUALITY_EXACT);
+		tell_evidence(tell, "pfc.tx_pause_ratio_hi", p, lane->priority, lane->tx_pause.hi,
+			"ratio", QUALITY_ESTIMATED);
+	tell_amount(tell, "pfc.tx_frames", p, lane->priority, &lane->tx_frames, "frames");
+	if (lane->rx_pause.hi > 0)
+		tell_evidence(tell,
+			lane->rx_pause.measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", p,
+			lane->priority, lane->rx_pause.hi, "ratio", lane->rx_pause.quality);
+	tell_amount(tell, "queue.ecn_marked", p, lane->priority, &lane->marked, "packets");
+	tell_amount(tell, "queue.out_packets", p, lane->priority, &lane->out_packets, "packets");
+	tell_evidence(tell, "queue.watermark_bytes", p, lane->priority, lane->queue_peak, "bytes",
+		QUALITY_EXACT);
 	if (p->out_known)
-		tell_evidence(t, "port.utilization_ratio", p, PRIO_NONE, p->out.utilization_ratio,
-			"ratio", p->out.quality);
-	tell_evidence(t, "cfg.ecn_enabled", p, l->priority, l->ecn_enabled, "-", QUALITY_EXACT);
-	tell_evidence(t, "cfg.ecn_kmin_bytes", p, l->priority, l->kmin, "bytes", QUALITY_EXACT);
+		tell_evidence(tell, "port.utilization_ratio", p, PRIO_NONE,
+			p->out.utilization_ratio, "ratio", p->out.quality);
+	tell_evidence(
+		tell, "cfg.ecn_enabled", p, lane->priority, lane->ecn_enabled, "-", QUALITY_EXACT);
+	tell_evidence(
+		tell, "cfg.ecn_kmin_bytes", p, lane->priority, lane->kmin, "bytes", QUALITY_EXACT);
 }
 
-static void prove(struct tell *t, const struct story *y)
+static void congestion_finding_prove(struct tell *tell, const struct story *story)
 {
-	const struct suspect *s = y->s;
+	const struct suspect *s = story->s;
 	if (s->lane)
-		prove_lane(t, s->lane);
+		prove_lane(tell, s->lane);
 	if (s->host) {
-		tell_evidence_device(t, "pause.others_max_ratio", NULL, fmin(1, y->c->others_max),
-			"ratio", y->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
-		tell_evidence_device(t, "pause.others_median_ratio", NULL, fmin(1, y->c->median),
-			"ratio", y->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
+		tell_evidence_device(tell, "pause.others_max_ratio", NULL,
+			fmin(1, story->c->others_max), "ratio",
+			story->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
+		tell_evidence_device(tell, "pause.others_median_ratio", NULL,
+			fmin(1, story->c->median), "ratio",
+			story->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
 	}
 	if (s->captured) {
 		const enum quality q = s->packets.sampled ? QUALITY_ESTIMATED : QUALITY_EXACT;
@@ -300,175 +314,180 @@ static void prove(struct tell *t, const struct story *y)
 			{"flow.ce_to_host", s->packets.to_known, s->packets.to_ce},
 			{"flow.cnp_to_host", s->packets.to_known, s->packets.to_cnp}};
 		for (size_t i = 0; i < rw_countof(counts); i++)
-			tell_evidence(t, counts[i].metric, s->lane->port, PRIO_NONE,
+			tell_evidence(tell, counts[i].metric, s->lane->port, PRIO_NONE,
 				counts[i].known ? counts[i].value : NAN, "packets", q);
 	}
 	if (s->marks.known)
-		tell_evidence_device(t, "ecn.marked_ratio",
-			s->host || y->n_merged > 1 ? NULL : s->device->device->name,
+		tell_evidence_device(tell, "ecn.marked_ratio",
+			s->host || story->n_merged > 1 ? NULL : s->device->device->name,
 			marks_ratio(&s->marks), "ratio", QUALITY_EXACT);
-	const char *device = y->n_merged > 1 ? NULL : s->device->device->name;
+	const char *device = story->n_merged > 1 ? NULL : s->device->device->name;
 	tell_evidence_device(
-		t, "ecn.q_pfc_bytes", device, s->q_pfc_bytes, "bytes", QUALITY_ESTIMATED);
+		tell, "ecn.q_pfc_bytes", device, s->q_pfc_bytes, "bytes", QUALITY_ESTIMATED);
 	if (str_eq(s->is->cause, "ecn_early"))
 		tell_evidence_device(
-			t, "ecn.bdp_bytes", device, s->bdp_bytes, "bytes", QUALITY_ESTIMATED);
+			tell, "ecn.bdp_bytes", device, s->bdp_bytes, "bytes", QUALITY_ESTIMATED);
 	if (str_eq(s->is->cause, "xon_close"))
 		tell_evidence_device(
-			t, "pfc.episode_ns", device, s->episode_ns, "ns", QUALITY_EXACT);
+			tell, "pfc.episode_ns", device, s->episode_ns, "ns", QUALITY_EXACT);
 	if (s->kind == SUSPECT_GROUP) {
-		tell_evidence_device(t, "leaf.oversubscription_ratio", device,
+		tell_evidence_device(tell, "leaf.oversubscription_ratio", device,
 			s->group.oversubscription, "ratio", QUALITY_EXACT);
-		tell_evidence_device(t, "ecmp.imbalance_ratio", device, s->group.imbalance, "ratio",
-			QUALITY_EXACT);
+		tell_evidence_device(tell, "ecmp.imbalance_ratio", device, s->group.imbalance,
+			"ratio", QUALITY_EXACT);
 		tell_evidence_device(
-			t, "ecmp.load_ratio", device, s->group.mean, "ratio", QUALITY_EXACT);
+			tell, "ecmp.load_ratio", device, s->group.mean, "ratio", QUALITY_EXACT);
 	}
 }
 
-static bool is_declared(const struct suspect *s)
+static bool is_declared(const struct suspect *suspect)
 {
-	return s->lane && s->lane->declared && s->signs.yes & (LATE | EARLY | SET_OFF);
+	return suspect->lane && suspect->lane->declared &&
+		suspect->signs.yes & (LATE | EARLY | SET_OFF);
 }
 
-static void weigh(struct tell *t, const struct story *y)
+static void congestion_finding_weigh(struct tell *tell, const struct story *story)
 {
-	const struct suspect *s = y->s;
+	const struct suspect *s = story->s;
 	double c = s->is->confidence;
-	tell_rests_on(t, "%s", s->is->rests_on);
+	tell_rests_on(tell, "%s", s->is->rests_on);
 	if (s->kind != SUSPECT_NIC && s->signs.yes & (PAUSES | SINGLED | HOSTS_PAUSED) &&
-		!y->c->measured) {
+		!story->c->measured) {
 		c *= BOUND_SURE;
-		tell_rests_on(t, "pause is bounded from frames, its time is not measured");
+		tell_rests_on(tell, "pause is bounded from frames, its time is not measured");
 	}
 	if (is_declared(s)) {
 		c *= DECLARED_SURE;
-		tell_rests_on(t,
+		tell_rests_on(tell,
 			"thresholds are declared in the configuration, not read back from the "
 			"device");
 	}
 	if (s->root)
-		tell_rests_on(t, "root of %.0f %% of the pressure that hangs together with it",
+		tell_rests_on(tell, "root of %.0f %% of the pressure that hangs together with it",
 			100 * s->root->share);
 	if (s->alike >= CROWD)
-		tell_rests_on(t, "%zu receivers show it at once: that is how the job exchanges",
+		tell_rests_on(tell, "%zu receivers show it at once: that is how the job exchanges",
 			s->alike);
-	if (s->host && y->c->n_singled > 1) {
+	if (s->host && story->c->n_singled > 1) {
 		c *= TOGETHER_SURE;
-		tell_rests_on(t, "%zu hosts show it alike", y->c->n_singled);
+		tell_rests_on(tell, "%zu hosts show it alike", story->c->n_singled);
 	}
 	if (s->host)
-		tell_rests_on(t, "%zu other host-facing ports to compare with; %s", y->c->n_others,
+		tell_rests_on(tell, "%zu other host-facing ports to compare with; %s",
+			story->c->n_others,
 			s->captured ? "NIC counters were not looked at"
 				    : "neither packets nor NIC counters were there to look at");
-	t->f->confidence_ratio = c;
+	tell->f->confidence_ratio = c;
 }
 
-static void rule_out(struct tell *t, const struct story *y)
+static void congestion_finding_rule_out(struct tell *tell, const struct story *story)
 {
-	const struct suspect *s = y->s;
+	const struct suspect *s = story->s;
 	if (!(s->signs.yes & FROM_HOST))
 		tell_ruled_out(
-			t, "slow receiver: no host pauses its switch enough to explain this");
+			tell, "slow receiver: no host pauses its switch enough to explain this");
 	if (s->host && s->signs.known & SKEWED && !(s->signs.yes & SKEWED))
-		tell_ruled_out(t,
+		tell_ruled_out(tell,
 			"hash collision: no uplink of %s is crowded for want of an even spread",
 			s->device->device->name);
 	if (s->host && s->host->rails > 1 && s->host->rails_paused == s->host->rails)
-		tell_ruled_out(t, "cable or port: all %u rails show it", s->host->rails);
+		tell_ruled_out(tell, "cable or port: all %u rails show it", s->host->rails);
 	if (s->kind == SUSPECT_QUEUE && s->signs.known & SKEWED &&
 		!(s->signs.yes & (SKEWED | TO_HOST)))
-		tell_ruled_out(t, "imbalance: the members of its group carry about as much");
+		tell_ruled_out(tell, "imbalance: the members of its group carry about as much");
 	if (s->signs.known & LATE && !(s->signs.yes & LATE) && s->kind == SUSPECT_SWITCH &&
 		!str_eq(s->is->cause, "ecn_late"))
-		tell_ruled_out(t, "thresholds out of order: Kmin lies below half of q_PFC");
-	if (s->kind != SUSPECT_HOST && y->c->n_known && !(s->signs.yes & SINGLED) &&
-		y->c->n_hosts > 1)
-		tell_ruled_out(t, "a host that does not slow down: %zu hosts are paused alike",
-			y->c->n_singled);
+		tell_ruled_out(tell, "thresholds out of order: Kmin lies below half of q_PFC");
+	if (s->kind != SUSPECT_HOST && story->c->n_known && !(s->signs.yes & SINGLED) &&
+		story->c->n_hosts > 1)
+		tell_ruled_out(tell, "a host that does not slow down: %zu hosts are paused alike",
+			story->c->n_singled);
 }
 
-static void name_roles(struct tell *t, const struct story *y)
+static void name_roles(struct tell *tell, const struct story *story)
 {
 	enum { SHOWN = 8 };
-	const struct suspect *s = y->s;
+	const struct suspect *s = story->s;
 	if (s->host || s->kind == SUSPECT_NIC)
-		tell_role(t, "culprit", "%s", s->lane->port->port->host);
+		tell_role(tell, "culprit", "%s", s->lane->port->port->host);
 	else if (s->kind == SUSPECT_QUEUE)
-		tell_role(t, "culprit", "%s", tell_port(s->lane->port, t->a));
-	else if (y->n_merged <= 1)
-		tell_role(t, "culprit", "%s", s->device->device->name);
+		tell_role(tell, "culprit", "%s", tell_port(s->lane->port, tell->a));
+	else if (story->n_merged <= 1)
+		tell_role(tell, "culprit", "%s", s->device->device->name);
 	size_t n = 0;
 	/* those that do not slow down are no victims of each other */
-	for (size_t i = s->host ? y->c->n_singled : 0; i < y->c->n_hosts && n < SHOWN; i++)
+	for (size_t i = s->host ? story->c->n_singled : 0; i < story->c->n_hosts && n < SHOWN; i++)
 		if (!s->lane ||
-			!str_eq(y->c->hosts[i].host,
+			!str_eq(story->c->hosts[i].host,
 				s->kind == SUSPECT_SWITCH ? NULL : s->lane->port->port->host)) {
-			tell_role(t, "direct_victim", "%s", y->c->hosts[i].host);
+			tell_role(tell, "direct_victim", "%s", story->c->hosts[i].host);
 			n++;
 		}
 	for (size_t i = 0; s->root && i < s->root->n_direct && n < SHOWN; i++)
 		if (s->root->direct[i]->at) {
-			tell_role(
-				t, "direct_victim", "%s", tell_port(s->root->direct[i]->at, t->a));
+			tell_role(tell, "direct_victim", "%s",
+				tell_port(s->root->direct[i]->at, tell->a));
 			n++;
 		}
 }
 
 /* ---- the finding --------------------------------------------------------- */
 
-static void set_subject(struct finding *f, const struct suspect *s, size_t n_merged, int priority)
+static void set_subject(
+	struct finding *finding, const struct suspect *suspect, size_t n_merged, int priority)
 {
-	f->priority = priority;
-	if (s->kind == SUSPECT_GROUP) {
-		f->device = s->group.group->device->name;
-		f->group = s->group.group->id;
-	} else if (s->kind == SUSPECT_SWITCH) {
-		f->device = n_merged > 1 ? NULL : s->device->device->name;
+	finding->priority = priority;
+	if (suspect->kind == SUSPECT_GROUP) {
+		finding->device = suspect->group.group->device->name;
+		finding->group = suspect->group.group->id;
+	} else if (suspect->kind == SUSPECT_SWITCH) {
+		finding->device = n_merged > 1 ? NULL : suspect->device->device->name;
 	} else {
-		f->device = s->lane->port->port->device->name;
-		f->port = s->lane->port->port->name;
-		f->host = s->lane->port->port->host;
+		finding->device = suspect->lane->port->port->device->name;
+		finding->port = suspect->lane->port->port->name;
+		finding->host = suspect->lane->port->port->host;
 	}
 }
 
 /* Headline: the share of time hosts are paused where they are, else the share of packets marked. */
-static void set_value(struct finding *f, const struct congestion *c,
-	const struct congestion_options *o, const struct suspect *s)
+static void congestion_finding_set_value(struct finding *finding,
+	const struct congestion *congestion, const struct congestion_options *options,
+	const struct suspect *suspect)
 {
-	if (s->kind == SUSPECT_NIC) {
-		f->value = 1;
-		f->warn = 1;
+	if (suspect->kind == SUSPECT_NIC) {
+		finding->value = 1;
+		finding->warn = 1;
 		return;
 	}
-	const double level = s->host ? s->host->level
-		: s->signs.yes & PAUSES || s->kind == SUSPECT_GROUP
-		? c->devices[s->device->device->index].level
+	const double level = suspect->host ? suspect->host->level
+		: suspect->signs.yes & PAUSES || suspect->kind == SUSPECT_GROUP
+		? congestion->devices[suspect->device->device->index].level
 		: 0;
-	f->value = level > 0 ? fmin(1, level) : marks_ratio(&s->marks);
-	f->warn = level > 0 ? o->pause : o->marks;
+	finding->value = level > 0 ? fmin(1, level) : marks_ratio(&suspect->marks);
+	finding->warn = level > 0 ? options->pause : options->marks;
 }
 
-void congestion_tell(const struct congestion *c, const struct congestion_options *o,
-	const struct suspect *s, size_t n_merged, struct finding_list *out)
+void congestion_tell(const struct congestion *congestion, const struct congestion_options *options,
+	const struct suspect *suspect, size_t n_merged, struct finding_list *out)
 {
-	struct tell t = tell_new(out, c->in, "congestion", FINDING_OVER, o->hold);
-	const struct cause_row *row = cause_row(s->is->cause);
-	const struct story y = {.c = c,
-		.s = s,
+	struct tell t = tell_new(out, congestion->in, "congestion", FINDING_OVER, options->hold);
+	const struct cause_row *row = cause_row(suspect->is->cause);
+	const struct story y = {.c = congestion,
+		.s = suspect,
 		.n_merged = n_merged,
 		.a = t.a,
 		.where = n_merged > 1 ? arena_printf(t.a, "%zu switches", n_merged)
-				      : s->device->device->name};
-	set_subject(t.f, s, n_merged, c->priority);
-	set_value(t.f, c, o, s);
-	t.f->cause = s->is->cause;
-	t.f->severity = severity_of(c, s);
-	t.f->coverage_ratio = observed_coverage(s->lane ? s->lane->port : &s->device->ports[0]);
+				      : suspect->device->device->name};
+	set_subject(t.f, suspect, n_merged, congestion->priority);
+	congestion_finding_set_value(t.f, congestion, options, suspect);
+	t.f->cause = suspect->is->cause;
+	t.f->severity = congestion_finding_severity_of(congestion, suspect);
+	t.f->coverage_ratio =
+		observed_coverage(suspect->lane ? suspect->lane->port : &suspect->device->ports[0]);
 	t.f->summary = row->say(&y);
-	prove(&t, &y);
-	weigh(&t, &y);
-	rule_out(&t, &y);
+	congestion_finding_prove(&t, &y);
+	congestion_finding_weigh(&t, &y);
+	congestion_finding_rule_out(&t, &y);
 	name_roles(&t, &y);
 	for (size_t i = 0; i < rw_countof(row->steps) && row->steps[i].text; i++)
 		tell_step(&t, row->steps[i].text, row->steps[i].risk);

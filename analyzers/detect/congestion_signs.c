@@ -131,12 +131,12 @@ static const struct signature signatures[] = {
 		"one uplink in an even group runs at line rate over the window and marks"},
 };
 
-const struct signature *signature_match(enum suspect_kind kind, const struct signs *s)
+const struct signature *signature_match(enum suspect_kind kind, const struct signs *signs)
 {
 	for (size_t i = 0; i < rw_countof(signatures); i++) {
 		const struct signature *r = &signatures[i];
-		if (r->kind == kind && (s->yes & r->yes) == r->yes &&
-			(s->known & ~s->yes & r->no) == r->no && !(s->yes & r->not_yes))
+		if (r->kind == kind && (signs->yes & r->yes) == r->yes &&
+			(signs->known & ~signs->yes & r->no) == r->no && !(signs->yes & r->not_yes))
 			return r;
 	}
 	return NULL;
@@ -144,68 +144,73 @@ const struct signature *signature_match(enum suspect_kind kind, const struct sig
 
 /* ---- signs several kinds share ------------------------------------------- */
 
-static void sign_marks(struct signs *s, const struct marks *m, const struct congestion_options *o)
+static void congestion_signs_sign_marks(
+	struct signs *signs, const struct marks *marks, const struct congestion_options *options)
 {
-	const double ratio = marks_ratio(m);
-	if (m->known) {
-		sign_set(s, MARKING, m->marked > 0);
-		sign_set(s, MANY_MARKS, ratio >= o->marks);
-		sign_set(s, FEW_MARKS, ratio < o->marks_few);
+	const double ratio = marks_ratio(marks);
+	if (marks->known) {
+		sign_set(signs, MARKING, marks->marked > 0);
+		sign_set(signs, MANY_MARKS, ratio >= options->marks);
+		sign_set(signs, FEW_MARKS, ratio < options->marks_few);
 	}
-	if (m->known || m->alive || m->on || m->off)
-		sign_set(s, MARKS_ALIVE, m->alive || m->on > m->off);
+	if (marks->known || marks->alive || marks->on || marks->off)
+		sign_set(signs, MARKS_ALIVE, marks->alive || marks->on > marks->off);
 }
 
 /* Hosts are paused, but one or two of them far more than all others: settings of switches do not
  * choose among hosts. */
-static bool is_one_host(const struct congestion *c, const struct congestion_options *o)
+static bool is_one_host(
+	const struct congestion *congestion, const struct congestion_options *options)
 {
-	if (!c->n_hosts || c->n_singled > SINGLED_MAX || c->n_others < OTHERS_MIN)
+	if (!congestion->n_hosts || congestion->n_singled > SINGLED_MAX ||
+		congestion->n_others < OTHERS_MIN)
 		return false;
-	const double level = c->hosts[c->n_singled - 1].level;
-	return level >= o->singled_out * c->median && level - c->median > Z_OUTLIER * c->spread;
+	const double level = congestion->hosts[congestion->n_singled - 1].level;
+	return level >= options->singled_out * congestion->median &&
+		level - congestion->median > Z_OUTLIER * congestion->spread;
 }
 
-static void sign_common(
-	struct signs *s, const struct congestion *c, const struct congestion_options *o)
+static void sign_common(struct signs *signs, const struct congestion *congestion,
+	const struct congestion_options *options)
 {
-	if (c->n_known)
-		sign_set(s, SINGLED, is_one_host(c, o));
+	if (congestion->n_known)
+		sign_set(signs, SINGLED, is_one_host(congestion, options));
 	/* tuning facts c.2: a root is accepted from there */
-	sign_set(s, FROM_HOST, c->host_root_share >= 0.4);
-	sign_set(s, SLOWER, c->slow_host);
-	sign_set(s, POLICY,
-		c->o->fabric->congestion == CC_DCQCN || c->o->fabric->congestion == CC_ECN_ONLY);
+	sign_set(signs, FROM_HOST, congestion->host_root_share >= 0.4);
+	sign_set(signs, SLOWER, congestion->slow_host);
+	sign_set(signs, POLICY,
+		congestion->o->fabric->congestion == CC_DCQCN ||
+			congestion->o->fabric->congestion == CC_ECN_ONLY);
 }
 
 /* ---- a switch ------------------------------------------------------------ */
 
 /* Ports that may feed one queue at once: those whose priority groups held something, or all when
  * that is not told. */
-static unsigned inputs_of(const struct congestion *c, const struct device_seen *d)
+static unsigned inputs_of(const struct congestion *congestion, const struct device_seen *device)
 {
 	unsigned known = 0, held = 0;
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct lane_seen *l = observed_lane(&d->ports[i], c->priority);
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct lane_seen *l = observed_lane(&device->ports[i], congestion->priority);
 		known += l && !isnan(l->pg_peak);
 		held += l && l->pg_peak > 0;
 	}
-	const unsigned n = known ? held : (unsigned)d->n_ports;
+	const unsigned n = known ? held : (unsigned)device->n_ports;
 	return n > 1 ? n : 1;
 }
 
 /* Order of Kmin and PFC by settings: that of the queue whose Kmin is lowest, since one that marks
  * in time is enough. */
 static enum ecn_order order_of(
-	const struct congestion *c, const struct device_seen *d, double *ret_q_pfc)
+	const struct congestion *congestion, const struct device_seen *device, double *ret_q_pfc)
 {
-	struct ecn_order_in in = {.pool_bytes = d->pool_bytes,
+	struct ecn_order_in in = {.pool_bytes = device->pool_bytes,
 		.alpha = NAN,
 		.xoff_level_bytes = NAN,
 		.kmin_bytes = NAN,
-		.inputs = inputs_of(c, d)};
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct lane_seen *l = observed_lane(&d->ports[i], c->priority);
+		.inputs = inputs_of(congestion, device)};
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct lane_seen *l = observed_lane(&device->ports[i], congestion->priority);
 		if (!l)
 			continue;
 		in.alpha = fmax(in.alpha, l->alpha);
@@ -220,42 +225,44 @@ struct queues { /* of a switch, that sent something */
 	double bdp;
 };
 
-static void look_at_queues(const struct congestion *c, const struct congestion_options *o,
-	const struct device_seen *d, struct queues *q)
+static void look_at_queues(const struct congestion *congestion,
+	const struct congestion_options *options, const struct device_seen *device,
+	struct queues *queues)
 {
-	q->bdp = NAN;
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct lane_seen *l = observed_lane(&d->ports[i], c->priority);
+	queues->bdp = NAN;
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct lane_seen *l = observed_lane(&device->ports[i], congestion->priority);
 		if (!l)
 			continue;
-		const struct marks m = lane_marks(l, (double)c->o->fabric->lossless_mtu_bytes);
-		const double bdp = d->ports[i].out.capacity_bps
-			? bdp_bytes(d->ports[i].out.capacity_bps, (double)o->rtt_ns)
+		const struct marks m =
+			lane_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
+		const double bdp = device->ports[i].out.capacity_bps
+			? bdp_bytes(device->ports[i].out.capacity_bps, (double)options->rtt_ns)
 			: NAN;
 		if (!m.known)
 			continue;
-		q->busy++;
-		if (marks_ratio(&m) < o->marks)
+		queues->busy++;
+		if (marks_ratio(&m) < options->marks)
 			continue;
-		q->marked++;
-		q->bdp = fmax(q->bdp, bdp);
-		q->deep_known += !isnan(l->queue_peak) && !isnan(bdp);
-		q->deep += l->queue_peak > bdp;
-		q->early_known += !isnan(l->kmin) && !isnan(bdp);
-		q->early += l->kmin < bdp;
+		queues->marked++;
+		queues->bdp = fmax(queues->bdp, bdp);
+		queues->deep_known += !isnan(l->queue_peak) && !isnan(bdp);
+		queues->deep += l->queue_peak > bdp;
+		queues->early_known += !isnan(l->kmin) && !isnan(bdp);
+		queues->early += l->kmin < bdp;
 	}
 }
 
 /* Mean length of a pause, and what it takes for XOFF and XON to act over that link: cable there and
  * back, the peer's response, a frame each. */
-static void episodes_of(const struct congestion *c, struct suspect *s)
+static void episodes_of(const struct congestion *congestion, struct suspect *suspect)
 {
-	const struct lane_seen *l = s->lane;
-	s->episode_ns = s->episode_limit_ns = NAN;
+	const struct lane_seen *l = suspect->lane;
+	suspect->episode_ns = suspect->episode_limit_ns = NAN;
 	if (!l || !l->tx_pause.measured || !l->port->out.capacity_bps)
 		return;
 	const double bytes_ns = (double)l->port->out.capacity_bps / 8e9,
-		     mtu = (double)c->o->fabric->lossless_mtu_bytes;
+		     mtu = (double)congestion->o->fabric->lossless_mtu_bytes;
 	const double link_ns = 2 * (double)l->port->port->cable_mm / 1e3 / CABLE_SPEED_M_S * 1e9 +
 		(double)pause_response_bytes(l->port->out.capacity_bps) / bytes_ns +
 		2 * mtu / bytes_ns;
@@ -266,45 +273,46 @@ static void episodes_of(const struct congestion *c, struct suspect *s)
 							: 0;
 	if (episodes <= 0)
 		return;
-	s->episode_ns = l->tx_pause_ns.value / episodes;
+	suspect->episode_ns = l->tx_pause_ns.value / episodes;
 	/* settings that leave enough room between XOFF and XON exonerate them; too little confirms
 	 * what is seen; unknown ones ask for a plain case */
-	s->episode_limit_ns = isnan(apart)      ? link_ns / 2
-		: apart < HYSTERESIS_MTUS * mtu ? 4 * link_ns
-						: 0;
-	s->episodes_per_s = episodes * 1e9 / (double)l->tx_pause_ns.covered_ns;
-	sign_set(&s->signs, SHORT_PAUSES,
-		s->episodes_per_s > EPISODES_MIN && s->episode_ns < s->episode_limit_ns);
+	suspect->episode_limit_ns = isnan(apart) ? link_ns / 2
+		: apart < HYSTERESIS_MTUS * mtu  ? 4 * link_ns
+						 : 0;
+	suspect->episodes_per_s = episodes * 1e9 / (double)l->tx_pause_ns.covered_ns;
+	sign_set(&suspect->signs, SHORT_PAUSES,
+		suspect->episodes_per_s > EPISODES_MIN &&
+			suspect->episode_ns < suspect->episode_limit_ns);
 }
 
-void suspect_switch(const struct congestion *c, const struct congestion_options *o,
-	const struct device_seen *d, struct suspect *ret)
+void suspect_switch(const struct congestion *congestion, const struct congestion_options *options,
+	const struct device_seen *device, struct suspect *ret)
 {
-	const struct device_load *load = &c->devices[d->device->index];
+	const struct device_load *load = &congestion->devices[device->device->index];
 	*ret = (struct suspect){.kind = SUSPECT_SWITCH,
-		.device = d,
+		.device = device,
 		.lane = load->loudest,
 		.marks = load->marks,
 		.q_pfc_bytes = NAN};
 	struct signs *s = &ret->signs;
-	sign_common(s, c, o);
-	sign_marks(s, &load->marks, o);
+	sign_common(s, congestion, options);
+	congestion_signs_sign_marks(s, &load->marks, options);
 	sign_set(s, PAUSES, load->inputs > 0);
-	sign_set(s, HOSTS_PAUSED, load->hosts > 0 || (load->inputs > 0 && c->n_hosts > 0));
+	sign_set(s, HOSTS_PAUSED, load->hosts > 0 || (load->inputs > 0 && congestion->n_hosts > 0));
 	if (load->marks.on || load->marks.off)
 		sign_set(s, SET_OFF, load->marks.off > load->marks.on);
 	/* where settings say that marking is on here, what others mark proves nothing: their queues
 	 * may simply be longer */
-	if (c->all.known && !(load->marks.on > load->marks.off))
+	if (congestion->all.known && !(load->marks.on > load->marks.off))
 		sign_set(s, OTHERS_MARK,
-			c->all.marked - load->marks.marked >=
-					o->marks_few * (c->all.packets - load->marks.packets) &&
-				c->all.marked > load->marks.marked);
-	const enum ecn_order order = order_of(c, d, &ret->q_pfc_bytes);
+			congestion->all.marked - load->marks.marked >= options->marks_few *
+						(congestion->all.packets - load->marks.packets) &&
+				congestion->all.marked > load->marks.marked);
+	const enum ecn_order order = order_of(congestion, device, &ret->q_pfc_bytes);
 	if (order != ECN_ORDER_UNKNOWN)
 		sign_set(s, LATE, order != ECN_FIRST);
 	struct queues q = {0};
-	look_at_queues(c, o, d, &q);
+	look_at_queues(congestion, options, device, &q);
 	ret->bdp_bytes = q.bdp;
 	if (q.busy) {
 		sign_set(s, WIDESPREAD, 2 * q.marked >= q.busy);
@@ -314,7 +322,7 @@ void suspect_switch(const struct congestion *c, const struct congestion_options 
 		sign_set(s, EARLY, 2 * q.early > q.early_known);
 	if (q.deep_known)
 		sign_set(s, SHALLOW, !q.deep);
-	episodes_of(c, ret);
+	episodes_of(congestion, ret);
 	ret->is = signature_match(SUSPECT_SWITCH, s);
 }
 
@@ -324,45 +332,51 @@ void suspect_switch(const struct congestion *c, const struct congestion_options 
  * Is an uplink of the host's leaf crowded because paths are uneven or missing? Then the path chose
  * the host, not its NIC. Not known where the leaf's groups are not.
  */
-static void sign_collision(const struct congestion *c, const struct device_seen *d, struct signs *s)
+static void sign_collision(
+	const struct congestion *congestion, const struct device_seen *device, struct signs *signs)
 {
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct port_seen *p = &d->ports[i];
-		const struct lane_seen *l = p->port->peer ? observed_lane(p, c->priority) : NULL;
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct port_seen *p = &device->ports[i];
+		const struct lane_seen *l =
+			p->port->peer ? observed_lane(p, congestion->priority) : NULL;
 		struct group_load g;
-		if (!l || !group_measure(c, p, &g) || isnan(g.imbalance))
+		if (!l || !group_measure(congestion, p, &g) || isnan(g.imbalance))
 			continue;
-		const struct marks m = lane_marks(l, (double)c->o->fabric->lossless_mtu_bytes);
+		const struct marks m =
+			lane_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
 		const bool crowded = marks_ratio(&m) >= MARKED || p->out.utilization_ratio > LINE;
-		sign_set(s, SKEWED,
-			s->yes & SKEWED || (crowded && (g.imbalance > SKEW || g.live < g.members)));
+		sign_set(signs, SKEWED,
+			signs->yes & SKEWED ||
+				(crowded && (g.imbalance > SKEW || g.live < g.members)));
 	}
 }
 
-static void sign_packets(const struct congestion *c, const struct lane_seen *l, struct suspect *s)
+static void sign_packets(
+	const struct congestion *congestion, const struct lane_seen *lane, struct suspect *suspect)
 {
-	s->captured = host_packets(c->in->window, l->port, &s->packets);
+	suspect->captured = host_packets(congestion->in->window, lane->port, &suspect->packets);
 	const struct {
 		enum sign sign;
 		int says;
-	} said[] = {{CNP_REACHES, packets_cnp_reaches(&s->packets)},
-		{NO_ECT, packets_lack_ect(&s->packets)}, {NO_CNP, packets_lack_cnp(&s->packets)}};
-	for (size_t i = 0; s->captured && i < rw_countof(said); i++)
+	} said[] = {{CNP_REACHES, packets_cnp_reaches(&suspect->packets)},
+		{NO_ECT, packets_lack_ect(&suspect->packets)},
+		{NO_CNP, packets_lack_cnp(&suspect->packets)}};
+	for (size_t i = 0; suspect->captured && i < rw_countof(said); i++)
 		if (said[i].says >= 0)
-			sign_set(&s->signs, said[i].sign, said[i].says > 0);
+			sign_set(&suspect->signs, said[i].sign, said[i].says > 0);
 }
 
-void suspect_nic(const struct congestion *c, const struct congestion_options *o,
-	const struct lane_seen *l, struct suspect *ret)
+void suspect_nic(const struct congestion *congestion, const struct congestion_options *options,
+	const struct lane_seen *lane, struct suspect *ret)
 {
 	*ret = (struct suspect){.kind = SUSPECT_NIC,
-		.device = l->port->device,
-		.lane = l,
+		.device = lane->port->device,
+		.lane = lane,
 		.q_pfc_bytes = NAN,
 		.bdp_bytes = NAN,
 		.episode_ns = NAN};
-	sign_common(&ret->signs, c, o);
-	sign_packets(c, l, ret);
+	sign_common(&ret->signs, congestion, options);
+	sign_packets(congestion, lane, ret);
 	ret->is = signature_match(SUSPECT_NIC, &ret->signs);
 }
 
@@ -371,36 +385,37 @@ void suspect_nic(const struct congestion *c, const struct congestion_options *o,
  * next, on each of several rails: planes that share nothing but the host, so what one uplink of one
  * of them happens to carry does not matter (product facts, 4.3: PauseHostAllRails).
  */
-static bool is_ahead(const struct congestion *c, const struct paused_host *h)
+static bool is_ahead(const struct congestion *congestion, const struct paused_host *host)
 {
-	if (h->level >= 2 * h->at_leaf)
+	if (host->level >= 2 * host->at_leaf)
 		return true;
-	return h == &c->hosts[0] && h->rails >= RAILS_APART && h->rails_paused == h->rails &&
-		h->level > h->at_leaf && (c->n_hosts < 2 || h->level >= 2 * c->hosts[1].level);
+	return host == &congestion->hosts[0] && host->rails >= RAILS_APART &&
+		host->rails_paused == host->rails && host->level > host->at_leaf &&
+		(congestion->n_hosts < 2 || host->level >= 2 * congestion->hosts[1].level);
 }
 
-void suspect_host(const struct congestion *c, const struct congestion_options *o,
-	const struct paused_host *h, struct suspect *ret)
+void suspect_host(const struct congestion *congestion, const struct congestion_options *options,
+	const struct paused_host *host, struct suspect *ret)
 {
 	*ret = (struct suspect){.kind = SUSPECT_HOST,
-		.device = h->lane->port->device,
-		.lane = h->lane,
-		.host = h,
-		.marks = c->all,
+		.device = host->lane->port->device,
+		.lane = host->lane,
+		.host = host,
+		.marks = congestion->all,
 		.q_pfc_bytes = NAN,
 		.bdp_bytes = NAN,
 		.episode_ns = NAN};
 	struct signs *s = &ret->signs;
-	sign_common(s, c, o);
-	sign_marks(s, &c->all, o);
+	sign_common(s, congestion, options);
+	congestion_signs_sign_marks(s, &congestion->all, options);
 	/* a counter that never moved says nothing of what is marked */
-	if (!c->all.alive && !c->all.on)
+	if (!congestion->all.alive && !congestion->all.on)
 		s->yes &= ~(uint32_t)FEW_MARKS;
-	sign_set(s, FROM_HOST, h->explained);
-	sign_set(s, AHEAD, is_ahead(c, h));
-	sign_set(s, ALL_RAILS, h->rails > 1 && h->rails_paused == h->rails);
-	sign_collision(c, ret->device, s);
-	sign_packets(c, h->lane, ret);
+	sign_set(s, FROM_HOST, host->explained);
+	sign_set(s, AHEAD, is_ahead(congestion, host));
+	sign_set(s, ALL_RAILS, host->rails > 1 && host->rails_paused == host->rails);
+	sign_collision(congestion, ret->device, s);
+	sign_packets(congestion, host->lane, ret);
 	ret->is = signature_match(SUSPECT_HOST, s);
 }
 
@@ -413,21 +428,21 @@ struct side { /* the ports of a leaf that face hosts, or a group of its uplinks 
 	unsigned n, known;
 };
 
-static void side_add(const struct congestion *c, const struct port_seen *p,
-	const struct port_rate *rate, bool rate_known, struct side *s)
+static void side_add(const struct congestion *congestion, const struct port_seen *port,
+	const struct port_rate *rate, bool rate_known, struct side *side)
 {
-	const struct lane_seen *l = observed_lane(p, c->priority);
-	s->n++;
+	const struct lane_seen *l = observed_lane(port, congestion->priority);
+	side->n++;
 	if (rate_known && !isnan(rate->utilization_ratio)) {
-		s->load += rate->utilization_ratio;
-		s->known++;
+		side->load += rate->utilization_ratio;
+		side->known++;
 	}
 	if (!l)
 		return;
-	const struct marks m = lane_marks(l, (double)c->o->fabric->lossless_mtu_bytes);
+	const struct marks m = lane_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
 	const double rx = rx_level(l);
-	marks_add(&s->marks, &m);
-	s->rx = isnan(rx) ? s->rx : fmax(s->rx, rx);
+	marks_add(&side->marks, &m);
+	side->rx = isnan(rx) ? side->rx : fmax(side->rx, rx);
 }
 
 /* Uplinks are where it piles up: busier than the hosts' ports, or at line rate; and, where both
@@ -442,32 +457,32 @@ static bool is_hot(const struct side *up, const struct side *hosts)
 	return (load >= LINE || load >= BUSIER * below) && !(beside * 2 > marked);
 }
 
-void suspect_group(const struct congestion *c, const struct congestion_options *o,
-	const struct fabric_group *g, struct suspect *ret)
+void suspect_group(const struct congestion *congestion, const struct congestion_options *options,
+	const struct fabric_group *group, struct suspect *ret)
 {
-	const struct port_seen *p = observed_port(c->o, g->members[0]);
-	const struct device_load *load = &c->devices[g->device->index];
+	const struct port_seen *p = observed_port(congestion->o, group->members[0]);
+	const struct device_load *load = &congestion->devices[group->device->index];
 	*ret = (struct suspect){.kind = SUSPECT_GROUP,
 		.device = p->device,
 		.q_pfc_bytes = NAN,
 		.bdp_bytes = NAN,
 		.episode_ns = NAN};
 	struct signs *s = &ret->signs;
-	group_measure(c, p, &ret->group);
+	group_measure(congestion, p, &ret->group);
 	struct side up = {0}, hosts = {0};
-	for (size_t i = 0; i < g->n_members; i++) {
-		const struct port_seen *m = observed_port(c->o, g->members[i]);
-		side_add(c, m, &m->out, m->out_known, &up);
+	for (size_t i = 0; i < group->n_members; i++) {
+		const struct port_seen *m = observed_port(congestion->o, group->members[i]);
+		side_add(congestion, m, &m->out, m->out_known, &up);
 	}
 	for (size_t i = 0; i < p->device->n_ports; i++) {
 		const struct port_seen *h = &p->device->ports[i];
 		if (h->port->host)
-			side_add(c, h, h->in_known ? &h->in : &h->out, h->in_known || h->out_known,
-				&hosts);
+			side_add(congestion, h, h->in_known ? &h->in : &h->out,
+				h->in_known || h->out_known, &hosts);
 	}
 	ret->marks = up.marks;
-	sign_common(s, c, o);
-	sign_marks(s, &ret->marks, o);
+	sign_common(s, congestion, options);
+	congestion_signs_sign_marks(s, &ret->marks, options);
 	sign_set(s, SLOWER, ret->group.slower > 0 || ret->group.live < ret->group.members);
 	if (!isnan(ret->group.imbalance))
 		sign_set(s, SKEWED, ret->group.imbalance > SKEW);
@@ -480,7 +495,7 @@ void suspect_group(const struct congestion *c, const struct congestion_options *
 	sign_set(s, HOT, is_hot(&up, &hosts));
 	if (!isnan(ret->group.mean))
 		sign_set(s, FULL, ret->group.mean >= LINE);
-	sign_set(s, HELD, up.rx >= c->floor && up.rx >= load->level / 2);
+	sign_set(s, HELD, up.rx >= congestion->floor && up.rx >= load->level / 2);
 	ret->is = signature_match(SUSPECT_GROUP, s);
 }
 
@@ -488,57 +503,57 @@ void suspect_group(const struct congestion *c, const struct congestion_options *
 
 /* Load of a port against the median of those that lead to the same kind of neighbour on its switch.
  */
-static bool is_busy(const struct port_seen *p)
+static bool is_busy(const struct port_seen *port)
 {
-	const struct device_seen *d = p->device;
+	const struct device_seen *d = port->device;
 	double below = 0;
 	unsigned n = 0;
-	if (!p->out_known)
+	if (!port->out_known)
 		return false;
 	for (size_t i = 0; i < d->n_ports; i++) {
 		const struct port_seen *x = &d->ports[i];
-		if (x == p || !x->out_known || !x->port->host != !p->port->host)
+		if (x == port || !x->out_known || !x->port->host != !port->port->host)
 			continue;
 		n++;
-		below += p->out.rate_bps >= TIMES_PEERS * x->out.rate_bps;
+		below += port->out.rate_bps >= TIMES_PEERS * x->out.rate_bps;
 	}
 	return n && 2 * below > n;
 }
 
-void suspect_queue(const struct congestion *c, const struct congestion_options *o,
-	const struct lane_seen *l, const struct pause_root *root, struct suspect *ret)
+void suspect_queue(const struct congestion *congestion, const struct congestion_options *options,
+	const struct lane_seen *lane, const struct pause_root *root, struct suspect *ret)
 {
-	const struct port_seen *p = l->port;
-	const struct device_load *load = &c->devices[p->port->device->index];
+	const struct port_seen *p = lane->port;
+	const struct device_load *load = &congestion->devices[p->port->device->index];
 	*ret = (struct suspect){.kind = SUSPECT_QUEUE,
 		.device = p->device,
-		.lane = l,
+		.lane = lane,
 		.root = root,
 		.q_pfc_bytes = NAN,
 		.bdp_bytes = NAN,
 		.episode_ns = NAN,
-		.marks = lane_marks(l, (double)c->o->fabric->lossless_mtu_bytes)};
+		.marks = lane_marks(lane, (double)congestion->o->fabric->lossless_mtu_bytes)};
 	struct signs *s = &ret->signs;
-	sign_common(s, c, o);
-	sign_marks(s, &ret->marks, o);
-	sign_set(s, SLOWER, port_slower(c, p));
+	sign_common(s, congestion, options);
+	congestion_signs_sign_marks(s, &ret->marks, options);
+	sign_set(s, SLOWER, port_slower(congestion, p));
 	sign_set(s, TO_HOST, p->port->host != NULL);
 	sign_set(s, PAUSES, load->inputs > 0);
 	sign_set(s, SEVERAL_INPUTS, load->inputs > 1);
-	sign_set(s, HOSTS_PAUSED, c->n_hosts > 0);
+	sign_set(s, HOSTS_PAUSED, congestion->n_hosts > 0);
 	if (!isnan(p->out.utilization_ratio))
 		sign_set(s, FULL, p->out.utilization_ratio >= LINE);
 	sign_set(s, BUSY, is_busy(p));
-	const double rx = rx_level(l);
+	const double rx = rx_level(lane);
 	/* it waits for its own neighbour: the pressure is not its own */
-	if (rx >= c->floor && rx >= load->level)
+	if (rx >= congestion->floor && rx >= load->level)
 		sign_set(s, FROM_HOST, true);
-	if (group_measure(c, p, &ret->group)) {
+	if (group_measure(congestion, p, &ret->group)) {
 		if (!isnan(ret->group.imbalance))
 			sign_set(s, SKEWED, ret->group.imbalance > SKEW);
 		if (!isnan(ret->group.oversubscription))
 			sign_set(s, NARROW, ret->group.oversubscription > NARROW_RATIO);
-		sign_set(s, SLOWER, ret->group.slower > 0 || port_slower(c, p));
+		sign_set(s, SLOWER, ret->group.slower > 0 || port_slower(congestion, p));
 	}
 	ret->is = signature_match(SUSPECT_QUEUE, s);
 }

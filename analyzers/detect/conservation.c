@@ -51,10 +51,10 @@ static const struct option rows[] = {
 		"windows, of the last hold + 2 (2: of the last 3), that must show it"},
 };
 
-struct tell conservation_finding(const struct conservation_in *c, const char *cause,
-	enum finding_verdict v, struct finding_list *out)
+struct tell conservation_finding(const struct conservation_in *in, const char *cause,
+	enum finding_verdict verdict, struct finding_list *out)
 {
-	struct tell t = tell_new(out, c->in, "conservation", v, c->options->hold);
+	struct tell t = tell_new(out, in->in, "conservation", verdict, in->options->hold);
 	t.f->cause = cause;
 	t.f->summary = "";
 	t.f->severity = SEV_WARNING;
@@ -68,17 +68,18 @@ struct classes { /* bytes a second */
 	size_t ports, known; /* that should tell; that do */
 };
 
-static double class_rate(const struct conservation_in *c, double octets)
+static double class_rate(const struct conservation_in *in, double octets)
 {
-	return octets * 1e9 / (double)(c->o->to_ns - c->o->from_ns);
+	return octets * 1e9 / (double)(in->o->to_ns - in->o->from_ns);
 }
 
-static void add_port(const struct conservation_in *c, const struct port_seen *p, struct classes *k)
+static void conservation_add_port(
+	const struct conservation_in *in, const struct port_seen *port, struct classes *classes)
 {
 	double lossless = NAN, other = NAN;
 	for (int prio = 0; prio < OBSERVED_PRIORITIES; prio++) {
-		const bool is = c->o->fabric->lossless_mask >> prio & 1;
-		const double octets = p->class_octets[prio];
+		const bool is = in->o->fabric->lossless_mask >> prio & 1;
+		const double octets = port->class_octets[prio];
 		if (isnan(octets))
 			continue;
 		if (is)
@@ -86,25 +87,25 @@ static void add_port(const struct conservation_in *c, const struct port_seen *p,
 		else
 			other = (isnan(other) ? 0 : other) + octets;
 	}
-	k->ports++;
+	classes->ports++;
 	if (isnan(lossless) || isnan(other))
 		return;
-	k->known++;
-	k->lossless += class_rate(c, lossless);
-	k->other += class_rate(c, other);
+	classes->known++;
+	classes->lossless += class_rate(in, lossless);
+	classes->other += class_rate(in, other);
 }
 
-static bool whole(const struct classes *k)
+static bool conservation_whole(const struct classes *classes)
 {
-	return k->ports && k->known == k->ports;
+	return classes->ports && classes->known == classes->ports;
 }
-static double total(const struct classes *k)
+static double conservation_total(const struct classes *classes)
 {
-	return k->lossless + k->other;
+	return classes->lossless + classes->other;
 }
-static double other_share(const struct classes *k)
+static double other_share(const struct classes *classes)
 {
-	return total(k) > 0 ? k->other / total(k) : NAN;
+	return conservation_total(classes) > 0 ? classes->other / conservation_total(classes) : NAN;
 }
 
 struct flows_of { /* of one switch */
@@ -116,19 +117,19 @@ struct flows_of { /* of one switch */
 	double capacity_up, capacity_down;
 };
 
-static struct flows_of flows_of(const struct conservation_in *c, const struct device_seen *d)
+static struct flows_of flows_of(const struct conservation_in *in, const struct device_seen *device)
 {
 	struct flows_of f = {0};
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct port_seen *p = &d->ports[i], *far = observed_peer(c->o, p);
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct port_seen *p = &device->ports[i], *far = observed_peer(in->o, p);
 		if ((!p->port->peer && !p->port->host) || port_is_down(p))
 			continue;
 		const bool up = far && p->port->peer->device->role > p->port->device->role;
 		f.hosts = f.hosts || p->port->host;
-		add_port(c, p, up ? &f.up : &f.down);
+		conservation_add_port(in, p, up ? &f.up : &f.down);
 		*(up ? &f.capacity_up : &f.capacity_down) += (double)p->out.capacity_bps / 8;
 		if (far)
-			add_port(c, far, up ? &f.from_above : &f.from_below);
+			conservation_add_port(in, far, up ? &f.from_above : &f.from_below);
 	}
 	return f;
 }
@@ -141,50 +142,53 @@ struct leak {
 	const char *against;
 };
 
-static bool busy(const struct classes *k, double capacity, const struct conservation_in *c)
+static bool conservation_busy(
+	const struct classes *classes, double capacity, const struct conservation_in *in)
 {
-	return whole(k) && total(k) > c->options->load_floor * (capacity > 0 ? capacity : 1e9 / 8);
+	return conservation_whole(classes) &&
+		conservation_total(classes) >
+		in->options->load_floor * (capacity > 0 ? capacity : 1e9 / 8);
 }
 
 enum { ROLES = ROLE_OTHER + 1 };
 
 /* The least share of other classes on the uplinks of each tier. */
 static void least_shares(
-	const struct conservation_in *c, const struct flows_of *v, double least[static ROLES])
+	const struct conservation_in *in, const struct flows_of *flows, double least[static ROLES])
 {
 	for (size_t i = 0; i < ROLES; i++)
 		least[i] = INFINITY;
-	for (size_t i = 0; i < c->o->n_devices; i++) {
-		double *of_tier = &least[c->o->devices[i].device->role];
-		if (busy(&v[i].up, v[i].capacity_up, c))
-			*of_tier = fmin(*of_tier, other_share(&v[i].up));
+	for (size_t i = 0; i < in->o->n_devices; i++) {
+		double *of_tier = &least[in->o->devices[i].device->role];
+		if (conservation_busy(&flows[i].up, flows[i].capacity_up, in))
+			*of_tier = fmin(*of_tier, other_share(&flows[i].up));
 	}
 }
 
 /* The uplinks of a switch against those of the others of its tier, of which none has a smaller
  * share of other classes than @least. */
-static bool leaks_up(const struct conservation_in *c, const struct flows_of *v, size_t self,
+static bool leaks_up(const struct conservation_in *in, const struct flows_of *flows, size_t self,
 	double least, struct leak *ret)
 {
-	const struct flows_of *me = &v[self];
-	if (!busy(&me->up, me->capacity_up, c) ||
-		!(other_share(&me->up) - least > c->options->leak))
+	const struct flows_of *me = &flows[self];
+	if (!conservation_busy(&me->up, me->capacity_up, in) ||
+		!(other_share(&me->up) - least > in->options->leak))
 		return false;
-	const size_t max = c->o->n_devices;
-	double *totals = arena_array(c->in->arena, double, max),
-	       *shares = arena_array(c->in->arena, double, max),
-	       *lossless = arena_array(c->in->arena, double, max),
-	       *down = arena_array(c->in->arena, double, max);
+	const size_t max = in->o->n_devices;
+	double *totals = arena_array(in->in->arena, double, max),
+	       *shares = arena_array(in->in->arena, double, max),
+	       *lossless = arena_array(in->in->arena, double, max),
+	       *down = arena_array(in->in->arena, double, max);
 	size_t n = 0, n_down = 0;
-	for (size_t i = 0; i < c->o->n_devices; i++)
+	for (size_t i = 0; i < in->o->n_devices; i++)
 		if (i != self &&
-			c->o->devices[i].device->role == c->o->devices[self].device->role &&
-			busy(&v[i].up, v[i].capacity_up, c)) {
-			totals[n] = total(&v[i].up);
-			lossless[n] = v[i].up.lossless;
-			if (busy(&v[i].down, v[i].capacity_down, c))
-				down[n_down++] = v[i].down.lossless;
-			shares[n++] = other_share(&v[i].up);
+			in->o->devices[i].device->role == in->o->devices[self].device->role &&
+			conservation_busy(&flows[i].up, flows[i].capacity_up, in)) {
+			totals[n] = conservation_total(&flows[i].up);
+			lossless[n] = flows[i].up.lossless;
+			if (conservation_busy(&flows[i].down, flows[i].capacity_down, in))
+				down[n_down++] = flows[i].down.lossless;
+			shares[n++] = other_share(&flows[i].up);
 		}
 	if (!n)
 		return false;
@@ -194,52 +198,56 @@ static bool leaks_up(const struct conservation_in *c, const struct flows_of *v, 
 		return false;
 	*ret = (struct leak){"towards the next tier", me->up, share, own - share,
 		"the other switches of its tier"};
-	if (!(own - share > c->options->leak) || !(fabs(total(&me->up) - like) < LIKE_TOTAL * like))
+	if (!(own - share > in->options->leak) ||
+		!(fabs(conservation_total(&me->up) - like) < LIKE_TOTAL * like))
 		return false;
 	/* hosts that do something else (storage) both send and take less of the lossless class; a
 	 * leak shows where it is sent */
 	const double sent = me->up.lossless / quantile_of(lossless, n, 0.5);
-	const double taken = n_down >= 2 && busy(&me->down, me->capacity_down, c)
+	const double taken = n_down >= 2 && conservation_busy(&me->down, me->capacity_down, in)
 		? me->down.lossless / quantile_of(down, n_down, 0.5)
 		: 1;
-	return sent < fmin(1, taken) - c->options->leak;
+	return sent < fmin(1, taken) - in->options->leak;
 }
 
 /* What leaves against what the switches around sent in. */
-static bool leaks_through(
-	const struct conservation_in *c, const struct flows_of *f, struct leak *ret)
+static bool leaks_through(const struct conservation_in *conservation_in,
+	const struct flows_of *flows, struct leak *ret)
 {
-	const struct classes *in = f->hosts ? &f->from_above : &f->from_below;
-	if (!busy(&f->down, f->capacity_down, c) || !whole(in) || total(in) <= 0)
+	const struct classes *in = flows->hosts ? &flows->from_above : &flows->from_below;
+	if (!conservation_busy(&flows->down, flows->capacity_down, conservation_in) ||
+		!conservation_whole(in) || conservation_total(in) <= 0)
 		return false;
-	const double excess = f->down.other - in->other, moved = excess / total(&f->down);
-	*ret = (struct leak){f->hosts ? "towards its hosts" : "towards the tier below", f->down,
-		other_share(in), moved, "what its neighbours send to it"};
+	const double excess = flows->down.other - in->other,
+		     moved = excess / conservation_total(&flows->down);
+	*ret = (struct leak){flows->hosts ? "towards its hosts" : "towards the tier below",
+		flows->down, other_share(in), moved, "what its neighbours send to it"};
 	/* what hosts of one leaf exchange beside its uplinks is not known by class: then the
 	 * lossless bytes themselves must be missing */
-	return moved > c->options->leak && f->down.lossless < (1 - c->options->leak) * in->lossless;
+	return moved > conservation_in->options->leak &&
+		flows->down.lossless < (1 - conservation_in->options->leak) * in->lossless;
 }
 
-static double leak_drops(const struct device_seen *d)
+static double leak_drops(const struct device_seen *device)
 {
 	double n = 0;
-	for (size_t i = 0; i < d->n_ports; i++)
-		n += d->ports[i].out_discards.value;
+	for (size_t i = 0; i < device->n_ports; i++)
+		n += device->ports[i].out_discards.value;
 	return n;
 }
 
-static void tell_leak(const struct conservation_in *c, const struct device_seen *d,
+static void tell_leak(const struct conservation_in *in, const struct device_seen *device,
 	const struct leak *leak, struct finding_list *out)
 {
 	struct tell t =
-		conservation_finding(c, "class_leak", leak ? FINDING_OVER : FINDING_UNDER, out);
-	const char *name = t.f->device = d->device->name;
+		conservation_finding(in, "class_leak", leak ? FINDING_OVER : FINDING_UNDER, out);
+	const char *name = t.f->device = device->device->name;
 	if (!leak)
 		return;
-	const double drops = leak_drops(d);
+	const double drops = leak_drops(device);
 	t.f->severity = drops > 0 ? SEV_CRITICAL : SEV_WARNING;
 	t.f->value = leak->moved_share;
-	t.f->warn = c->options->leak;
+	t.f->warn = in->options->leak;
 	t.f->confidence_ratio = 0.7;
 	t.f->summary = arena_printf(t.a,
 		"%s sends %.0f %% of its bytes %s outside the lossless class, %s %.0f %%: RoCE has "
@@ -268,49 +276,50 @@ static void tell_leak(const struct conservation_in *c, const struct device_seen 
 		"the class of running traffic changes at once: job boundary only");
 }
 
-static void class_leaks(const struct conservation_in *c, struct finding_list *out)
+static void class_leaks(const struct conservation_in *in, struct finding_list *out)
 {
-	struct flows_of *v = arena_array(c->in->arena, struct flows_of, c->o->n_devices + 1);
-	for (size_t i = 0; i < c->o->n_devices; i++)
-		v[i] = flows_of(c, &c->o->devices[i]);
+	struct flows_of *v = arena_array(in->in->arena, struct flows_of, in->o->n_devices + 1);
+	for (size_t i = 0; i < in->o->n_devices; i++)
+		v[i] = flows_of(in, &in->o->devices[i]);
 	double least[ROLES];
-	least_shares(c, v, least);
-	for (size_t i = 0; i < c->o->n_devices; i++) {
+	least_shares(in, v, least);
+	for (size_t i = 0; i < in->o->n_devices; i++) {
 		struct leak leak;
-		if (!busy(&v[i].up, v[i].capacity_up, c) &&
-			!busy(&v[i].down, v[i].capacity_down, c))
+		if (!conservation_busy(&v[i].up, v[i].capacity_up, in) &&
+			!conservation_busy(&v[i].down, v[i].capacity_down, in))
 			continue;
-		const bool over = leaks_up(c, v, i, least[c->o->devices[i].device->role], &leak) ||
-			leaks_through(c, &v[i], &leak);
-		tell_leak(c, &c->o->devices[i], over ? &leak : NULL, out);
+		const bool over =
+			leaks_up(in, v, i, least[in->o->devices[i].device->role], &leak) ||
+			leaks_through(in, &v[i], &leak);
+		tell_leak(in, &in->o->devices[i], over ? &leak : NULL, out);
 	}
 }
 
 /* ---- storage among RoCE -------------------------------------------------- */
 
-static bool in_some_job(const struct fabric *f, const char *host)
+static bool conservation_in_some_job(const struct fabric *fabric, const char *host)
 {
-	for (size_t i = 0; i < f->n_jobs; i++)
-		if (str_glob(f->jobs[i].hosts, host))
+	for (size_t i = 0; i < fabric->n_jobs; i++)
+		if (str_glob(fabric->jobs[i].hosts, host))
 			return true;
 	return false;
 }
 
-static double lossless_load(const struct conservation_in *c, const struct port_seen *p)
+static double lossless_load(const struct conservation_in *in, const struct port_seen *port)
 {
 	double octets = NAN;
 	for (int prio = 0; prio < OBSERVED_PRIORITIES; prio++)
-		if ((c->o->fabric->lossless_mask >> prio & 1) && !isnan(p->class_octets[prio]))
-			octets = (isnan(octets) ? 0 : octets) + p->class_octets[prio];
-	return class_rate(c, octets) * 8 / (double)p->out.capacity_bps;
+		if ((in->o->fabric->lossless_mask >> prio & 1) && !isnan(port->class_octets[prio]))
+			octets = (isnan(octets) ? 0 : octets) + port->class_octets[prio];
+	return class_rate(in, octets) * 8 / (double)port->out.capacity_bps;
 }
 
 /* Does it hurt there? Much of what is sent to it is marked, it pauses us, or packets are dropped.
  */
-static bool congests(const struct conservation_in *c, const struct port_seen *p)
+static bool conservation_congests(const struct conservation_in *in, const struct port_seen *port)
 {
 	for (int prio = 0; prio < OBSERVED_PRIORITIES; prio++) {
-		const struct lane_seen *l = p->lanes[prio];
+		const struct lane_seen *l = port->lanes[prio];
 		if (!l || !l->lossless)
 			continue;
 		const double marked =
@@ -332,24 +341,24 @@ struct storage { /* hosts of one leaf that belong to no job */
 	bool known;
 };
 
-static bool is_storage(const struct conservation_in *c, const struct port_seen *p)
+static bool is_storage(const struct conservation_in *in, const struct port_seen *port)
 {
-	return p->port->host && !in_some_job(c->o->fabric, p->port->host);
+	return port->port->host && !conservation_in_some_job(in->o->fabric, port->port->host);
 }
 
-static bool storage_hurts(const struct conservation_in *c, const struct port_seen *p)
+static bool storage_hurts(const struct conservation_in *in, const struct port_seen *port)
 {
-	return lossless_load(c, p) >= c->options->storage && congests(c, p);
+	return lossless_load(in, port) >= in->options->storage && conservation_congests(in, port);
 }
 
-static struct storage storage_at(const struct conservation_in *c, const struct device_seen *d)
+static struct storage storage_at(const struct conservation_in *in, const struct device_seen *device)
 {
 	struct storage s = {0};
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct port_seen *p = &d->ports[i];
-		const double load = is_storage(c, p) ? lossless_load(c, p) : NAN;
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct port_seen *p = &device->ports[i];
+		const double load = is_storage(in, p) ? lossless_load(in, p) : NAN;
 		s.known = s.known || !isnan(load);
-		if (isnan(load) || !storage_hurts(c, p))
+		if (isnan(load) || !storage_hurts(in, p))
 			continue;
 		s.n_over++;
 		if (load > s.load) {
@@ -360,78 +369,80 @@ static struct storage storage_at(const struct conservation_in *c, const struct d
 	return s;
 }
 
-static void describe_storage(const struct conservation_in *c, const struct device_seen *d,
-	const struct storage *s, struct tell *t)
+static void describe_storage(const struct conservation_in *in, const struct device_seen *device,
+	const struct storage *storage, struct tell *tell)
 {
-	t->f->value = s->load;
-	t->f->warn = c->options->storage;
-	t->f->confidence_ratio = 0.6;
-	t->f->summary = arena_printf(t->a,
+	tell->f->value = storage->load;
+	tell->f->warn = in->options->storage;
+	tell->f->confidence_ratio = 0.6;
+	tell->f->summary = arena_printf(tell->a,
 		"%s%s, outside all jobs, takes %.0f %% of its line rate in the lossless class and "
 		"congests there: storage traffic among the RoCE of training",
-		s->hot->port->host,
-		s->n_over > 1
-			? arena_printf(t->a, " and %zu more of %s", s->n_over - 1, d->device->name)
-			: "",
-		100 * s->load);
+		storage->hot->port->host,
+		storage->n_over > 1 ? arena_printf(tell->a, " and %zu more of %s",
+					      storage->n_over - 1, device->device->name)
+				    : "",
+		100 * storage->load);
 	size_t shown = 0;
-	for (size_t i = 0; i < d->n_ports && shown < HOSTS_SHOWN; i++) {
-		const struct port_seen *p = &d->ports[i];
-		if (!is_storage(c, p) || !storage_hurts(c, p))
+	for (size_t i = 0; i < device->n_ports && shown < HOSTS_SHOWN; i++) {
+		const struct port_seen *p = &device->ports[i];
+		if (!is_storage(in, p) || !storage_hurts(in, p))
 			continue;
-		const struct lane_seen *l = observed_lane(p, t->f->priority);
-		tell_evidence(t, "class.lossless_utilization_ratio", p, t->f->priority,
-			lossless_load(c, p), "ratio", QUALITY_EXACT);
+		const struct lane_seen *l = observed_lane(p, tell->f->priority);
+		tell_evidence(tell, "class.lossless_utilization_ratio", p, tell->f->priority,
+			lossless_load(in, p), "ratio", QUALITY_EXACT);
 		if (l) {
-			tell_amount(
-				t, "queue.ecn_marked", p, t->f->priority, &l->marked, "packets");
-			tell_evidence(t, "pfc.rx_pause_ratio", p, t->f->priority, l->rx_pause.lo,
-				"ratio", l->rx_pause.quality);
+			tell_amount(tell, "queue.ecn_marked", p, tell->f->priority, &l->marked,
+				"packets");
+			tell_evidence(tell, "pfc.rx_pause_ratio", p, tell->f->priority,
+				l->rx_pause.lo, "ratio", l->rx_pause.quality);
 		}
-		tell_role(t, "culprit", "%s", p->port->host);
+		tell_role(tell, "culprit", "%s", p->port->host);
 		shown++;
 	}
-	tell_rests_on(t,
+	tell_rests_on(tell,
 		"bytes of the lossless queue towards the host; that it is storage follows only "
 		"from no job naming it");
-	tell_step(t,
+	tell_step(tell,
 		"give storage a class and queue of its own (DSCP of the storage client), or name "
 		"its hosts in jobs if this is meant",
 		"the class of running traffic changes at once: job boundary only");
 }
 
 /* One host is told at its port, several of them at their leaf. @port NULL: the leaf. */
-static void tell_storage(const struct conservation_in *c, const struct device_seen *d,
-	const struct port_seen *port, const struct storage *s, struct finding_list *out)
+static void conservation_tell_storage(const struct conservation_in *in,
+	const struct device_seen *device, const struct port_seen *port,
+	const struct storage *storage, struct finding_list *out)
 {
-	const bool over = s->n_over && (port ? s->n_over == 1 && s->hot == port : s->n_over > 1);
+	const bool over = storage->n_over &&
+		(port ? storage->n_over == 1 && storage->hot == port : storage->n_over > 1);
 	struct tell t = conservation_finding(
-		c, "storage_receiver", over ? FINDING_OVER : FINDING_UNDER, out);
-	t.f->device = d->device->name;
-	t.f->priority = __builtin_ctz(c->o->fabric->lossless_mask);
+		in, "storage_receiver", over ? FINDING_OVER : FINDING_UNDER, out);
+	t.f->device = device->device->name;
+	t.f->priority = __builtin_ctz(in->o->fabric->lossless_mask);
 	if (port)
 		tell_subject(&t, port);
 	if (over)
-		describe_storage(c, d, s, &t);
+		describe_storage(in, device, storage, &t);
 }
 
-static void storage_receivers(const struct conservation_in *c, struct finding_list *out)
+static void storage_receivers(const struct conservation_in *in, struct finding_list *out)
 {
-	if (!c->o->fabric->n_jobs || !c->o->fabric->lossless_mask)
+	if (!in->o->fabric->n_jobs || !in->o->fabric->lossless_mask)
 		return;
-	for (size_t i = 0; i < c->o->n_devices; i++) {
-		const struct device_seen *d = &c->o->devices[i];
-		const struct storage s = storage_at(c, d);
+	for (size_t i = 0; i < in->o->n_devices; i++) {
+		const struct device_seen *d = &in->o->devices[i];
+		const struct storage s = storage_at(in, d);
 		if (!s.known)
 			continue;
-		tell_storage(c, d, NULL, &s, out);
+		conservation_tell_storage(in, d, NULL, &s, out);
 		for (size_t k = 0; k < d->n_ports; k++)
-			if (is_storage(c, &d->ports[k]) && !isnan(lossless_load(c, &d->ports[k])))
-				tell_storage(c, d, &d->ports[k], &s, out);
+			if (is_storage(in, &d->ports[k]) && !isnan(lossless_load(in, &d->ports[k])))
+				conservation_tell_storage(in, d, &d->ports[k], &s, out);
 	}
 }
 
-static int run(const struct analyzer_in *in, struct finding_list *out)
+static int conservation_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct conservation_in c = {
 		.in = in, .o = observe(in), .links = links_seen(in), .options = in->options};
@@ -450,5 +461,5 @@ const struct analyzer analyzer_conservation = {
 		rw_countof(rows), "bytes by class and by path"},
 	.window_offset = offsetof(struct conservation_options, window_ns),
 	.observes = true,
-	.run = run,
+	.run = conservation_run,
 };

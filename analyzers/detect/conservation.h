@@ -20,14 +20,14 @@ struct conservation_in {
 
 /* conservation_finding - with what all findings of it have in common; cause as given, texts empty.
  */
-struct tell conservation_finding(const struct conservation_in *c, const char *cause,
-	enum finding_verdict v, struct finding_list *out);
+struct tell conservation_finding(const struct conservation_in *in, const char *cause,
+	enum finding_verdict verdict, struct finding_list *out);
 
 /* missing_route */
-void conservation_routes(const struct conservation_in *c, struct finding_list *out);
+void conservation_routes(const struct conservation_in *in, struct finding_list *out);
 /* remote_capacity */
-void conservation_capacity(const struct conservation_in *c, struct finding_list *out);
+void conservation_capacity(const struct conservation_in *in, struct finding_list *out);
 /* cross_rail */
-void conservation_cross_rail(const struct conservation_in *c, struct finding_list *out);
+void conservation_cross_rail(const struct conservation_in *in, struct finding_list *out);
 
 #endif

@@ -35,34 +35,35 @@
 
 /* ---- missing_route ------------------------------------------------------- */
 
-static double sent_load(const struct port_seen *p, bool out)
+static double sent_load(const struct port_seen *port, bool out)
 {
-	const struct port_rate *r = out ? &p->out : &p->in;
-	if (!(out ? p->out_known : p->in_known) || port_is_down(p) || r->oper == PORT_OPER_DOWN)
+	const struct port_rate *r = out ? &port->out : &port->in;
+	if (!(out ? port->out_known : port->in_known) || port_is_down(port) ||
+		r->oper == PORT_OPER_DOWN)
 		return NAN;
 	return r->rate_bps / (r->capacity_bps ? (double)r->capacity_bps : 1e9);
 }
 
-static double raw_octets(const struct conservation_in *c, const struct port_seen *p, bool out)
+static double raw_octets(const struct conservation_in *in, const struct port_seen *port, bool out)
 {
-	const struct series *s = p->entity == ENTITY_NONE
+	const struct series *s = port->entity == ENTITY_NONE
 		? NULL
 		: window_series(
-			  c->in->window, p->entity, out ? M_PORT_OUT_OCTETS : M_PORT_IN_OCTETS);
+			  in->in->window, port->entity, out ? M_PORT_OUT_OCTETS : M_PORT_IN_OCTETS);
 	return s && s->n ? (double)s->value[s->n - 1] : NAN;
 }
 
 /* Hosts that are busy now, each has a flow at least: of each device, and of all of them at the end.
  */
-static const size_t *busy_hosts(const struct conservation_in *c)
+static const size_t *busy_hosts(const struct conservation_in *in)
 {
-	size_t *n = arena_array(c->in->arena, size_t, c->o->n_devices + 1);
-	for (size_t i = 0; i < c->links->n; i++) {
-		const struct link *l = &c->links->v[i];
+	size_t *n = arena_array(in->in->arena, size_t, in->o->n_devices + 1);
+	for (size_t i = 0; i < in->links->n; i++) {
+		const struct link *l = &in->links->v[i];
 		const bool busy =
-			l->kind == LINK_HOST && port_load(l->near) >= c->options->load_floor;
+			l->kind == LINK_HOST && port_load(l->near) >= in->options->load_floor;
 		n[l->near->port->device->index] += busy;
-		n[c->o->n_devices] += busy;
+		n[in->o->n_devices] += busy;
 	}
 	return n;
 }
@@ -73,12 +74,12 @@ struct siblings { /* of one member of a group, in one direction */
 };
 
 static struct siblings siblings_of(
-	const struct conservation_in *c, const struct fabric_group *g, size_t self, bool out)
+	const struct conservation_in *in, const struct fabric_group *group, size_t self, bool out)
 {
 	struct siblings s = {.mean = NAN, .cov = NAN};
 	double sum = 0, square = 0;
-	for (size_t i = 0; i < g->n_members; i++) {
-		const struct port_seen *p = observed_port(c->o, g->members[i]);
+	for (size_t i = 0; i < group->n_members; i++) {
+		const struct port_seen *p = observed_port(in->o, group->members[i]);
 		const double load = i == self || !p ? NAN : sent_load(p, out);
 		if (isnan(load))
 			continue;
@@ -96,26 +97,27 @@ static struct siblings siblings_of(
 
 /* The mean counter of those siblings. */
 static double raw_of_siblings(
-	const struct conservation_in *c, const struct fabric_group *g, size_t self, bool out)
+	const struct conservation_in *in, const struct fabric_group *group, size_t self, bool out)
 {
 	double raw = 0;
 	size_t n = 0;
-	for (size_t i = 0; i < g->n_members; i++) {
-		const struct port_seen *p = observed_port(c->o, g->members[i]);
+	for (size_t i = 0; i < group->n_members; i++) {
+		const struct port_seen *p = observed_port(in->o, group->members[i]);
 		if (i == self || !p || isnan(sent_load(p, out)))
 			continue;
-		raw += raw_octets(c, p, out);
+		raw += raw_octets(in, p, out);
 		n++;
 	}
 	return raw / (double)n;
 }
 
 /* How likely is it that chance leaves one of the links empty? */
-static double chance_of_empty(const struct siblings *s, size_t hosts)
+static double chance_of_empty(const struct siblings *siblings, size_t hosts)
 {
-	const double m = (double)s->n + 1,
-		     flows = s->n > 1 && s->cov > EVEN ? ((double)s->n - 1) / (s->cov * s->cov)
-						       : (double)hosts;
+	const double m = (double)siblings->n + 1,
+		     flows = siblings->n > 1 && siblings->cov > EVEN
+		? ((double)siblings->n - 1) / (siblings->cov * siblings->cov)
+		: (double)hosts;
 	return fmax(CHANCE_LEAST, fmin(1, m * pow(1 - 1 / m, flows)));
 }
 
@@ -124,36 +126,37 @@ struct empty {
 	bool used;
 };
 
-static bool carries_nothing(const struct conservation_in *c, const struct fabric_group *g,
+static bool carries_nothing(const struct conservation_in *in, const struct fabric_group *group,
 	size_t self, bool out, size_t hosts, struct empty *ret)
 {
-	const struct port_seen *p = observed_port(c->o, g->members[self]);
+	const struct port_seen *p = observed_port(in->o, group->members[self]);
 	const double load = sent_load(p, out);
-	const struct siblings s = siblings_of(c, g, self, out);
-	if (!s.n || s.mean < c->options->load_floor || !(load < EMPTY_SHARE * s.mean) ||
+	const struct siblings s = siblings_of(in, group, self, out);
+	if (!s.n || s.mean < in->options->load_floor || !(load < EMPTY_SHARE * s.mean) ||
 		p->out.coverage_ratio < 0.5)
 		return false;
 	*ret = (struct empty){.chance = chance_of_empty(&s, hosts),
 		.like = s.mean,
-		.used = raw_octets(c, p, out) > USED_SHARE * raw_of_siblings(c, g, self, out)};
+		.used = raw_octets(in, p, out) >
+			USED_SHARE * raw_of_siblings(in, group, self, out)};
 	return ret->chance < (ret->used ? CHANCE_USED : CHANCE);
 }
 
-static void tell_route(const struct conservation_in *c, const struct port_seen *p,
-	const struct empty e[2], const bool over[2], struct finding_list *out)
+static void tell_route(const struct conservation_in *in, const struct port_seen *port,
+	const struct empty empty[2], const bool over[2], struct finding_list *out)
 {
 	struct tell t = conservation_finding(
-		c, "missing_route", over[0] || over[1] ? FINDING_OVER : FINDING_UNDER, out);
-	tell_subject(&t, p);
+		in, "missing_route", over[0] || over[1] ? FINDING_OVER : FINDING_UNDER, out);
+	tell_subject(&t, port);
 	if (!over[0] && !over[1])
 		return;
-	const struct empty *worst = over[1] ? &e[1] : &e[0];
-	const char *far = tell_far(p, t.a), *here = tell_port(p, t.a);
+	const struct empty *worst = over[1] ? &empty[1] : &empty[0];
+	const char *far = tell_far(port, t.a), *here = tell_port(port, t.a);
 	t.f->value = worst->like;
-	t.f->warn = c->options->load_floor;
+	t.f->warn = in->options->load_floor;
 	t.f->severity = worst->like > 0.8 ? SEV_CRITICAL : SEV_WARNING;
 	t.f->confidence_ratio = worst->used ? 0.85 : 0.75;
-	t.f->coverage_ratio = p->out.coverage_ratio;
+	t.f->coverage_ratio = port->out.coverage_ratio;
 	t.f->summary = arena_printf(t.a,
 		"%s to %s is up and carries nothing %s, while the other links of its group are at "
 		"%.0f %%: no route leads over it",
@@ -162,13 +165,13 @@ static void tell_route(const struct conservation_in *c, const struct port_seen *
 			: over[1]  ? "out"
 				   : "in",
 		100 * worst->like);
-	tell_evidence(&t, "port.utilization_ratio", p, PRIO_NONE, sent_load(p, true), "ratio",
-		p->out.quality);
-	tell_evidence(&t, "port.in_utilization_ratio", p, PRIO_NONE, sent_load(p, false), "ratio",
-		p->in.quality);
-	tell_evidence(&t, "port.group_utilization_ratio", p, PRIO_NONE, worst->like, "ratio",
+	tell_evidence(&t, "port.utilization_ratio", port, PRIO_NONE, sent_load(port, true), "ratio",
+		port->out.quality);
+	tell_evidence(&t, "port.in_utilization_ratio", port, PRIO_NONE, sent_load(port, false),
+		"ratio", port->in.quality);
+	tell_evidence(&t, "port.group_utilization_ratio", port, PRIO_NONE, worst->like, "ratio",
 		QUALITY_EXACT);
-	tell_evidence(&t, "port.empty_by_chance_ratio", p, PRIO_NONE, worst->chance, "ratio",
+	tell_evidence(&t, "port.empty_by_chance_ratio", port, PRIO_NONE, worst->chance, "ratio",
 		QUALITY_ESTIMATED);
 	tell_rests_on(&t,
 		"octets of all links of the group; the number of flows is estimated from their "
@@ -177,10 +180,10 @@ static void tell_route(const struct conservation_in *c, const struct port_seen *
 		tell_rests_on(&t, "its counter shows that it carried traffic before");
 	tell_ruled_out(&t, "luck of few flows: it leaves a link empty with a probability of %.1g",
 		worst->chance);
-	if (p->oper_up == 1)
+	if (port->oper_up == 1)
 		tell_ruled_out(&t, "a link that is down: it is up");
-	tell_role(
-		&t, "culprit", "%s", over[1] ? p->port->device->name : p->port->peer->device->name);
+	tell_role(&t, "culprit", "%s",
+		over[1] ? port->port->device->name : port->port->peer->device->name);
 	tell_step(&t,
 		over[1] ? "on this switch: is the next hop over this link in the ECMP group "
 			  "(routing table and hardware), is its BGP session up?"
@@ -191,13 +194,14 @@ static void tell_route(const struct conservation_in *c, const struct port_seen *
 }
 
 /* The largest group a port of the device is a member of: there it has most siblings. */
-static const struct fabric_group *group_of(const struct fabric_port *p, size_t *ret_self)
+static const struct fabric_group *conservation_paths_group_of(
+	const struct fabric_port *port, size_t *ret_self)
 {
 	const struct fabric_group *best = NULL;
-	for (size_t i = 0; i < p->device->n_groups; i++) {
-		const struct fabric_group *g = &p->device->groups[i];
+	for (size_t i = 0; i < port->device->n_groups; i++) {
+		const struct fabric_group *g = &port->device->groups[i];
 		for (size_t k = 0; k < g->n_members; k++)
-			if (g->members[k] == p && (!best || g->n_members > best->n_members) &&
+			if (g->members[k] == port && (!best || g->n_members > best->n_members) &&
 				strncmp(g->id, "lag:", 4) != 0) {
 				best = g;
 				*ret_self = k;
@@ -206,28 +210,28 @@ static const struct fabric_group *group_of(const struct fabric_port *p, size_t *
 	return best;
 }
 
-void conservation_routes(const struct conservation_in *c, struct finding_list *out)
+void conservation_routes(const struct conservation_in *in, struct finding_list *out)
 {
-	const size_t *busy = busy_hosts(c);
-	for (size_t d = 0; d < c->o->n_devices; d++) {
+	const size_t *busy = busy_hosts(in);
+	for (size_t d = 0; d < in->o->n_devices; d++) {
 		const size_t hosts =
-			busy[c->o->devices[d].device->role == ROLE_LEAF ? d : c->o->n_devices];
-		for (size_t i = 0; i < c->o->devices[d].n_ports; i++) {
-			const struct port_seen *p = &c->o->devices[d].ports[i];
+			busy[in->o->devices[d].device->role == ROLE_LEAF ? d : in->o->n_devices];
+		for (size_t i = 0; i < in->o->devices[d].n_ports; i++) {
+			const struct port_seen *p = &in->o->devices[d].ports[i];
 			size_t self = 0;
 			/* told at the end nearer to the hosts: there both directions of the link
 			 * are seen among their siblings */
 			const struct fabric_group *g =
 				p->port->peer && p->port->peer->device->role > p->port->device->role
-				? group_of(p->port, &self)
+				? conservation_paths_group_of(p->port, &self)
 				: NULL;
 			if (!g || p->port->lag || isnan(sent_load(p, true)))
 				continue; /* of a LAG, one port may be empty while the LAG is not */
 			struct empty e[2];
 			bool over[2];
 			for (int way = 0; way < 2; way++)
-				over[way] = carries_nothing(c, g, self, way == 1, hosts, &e[way]);
-			tell_route(c, p, e, over, out);
+				over[way] = carries_nothing(in, g, self, way == 1, hosts, &e[way]);
+			tell_route(in, p, e, over, out);
 		}
 	}
 }
@@ -242,15 +246,15 @@ struct cell { /* what one spine has to one leaf */
 	bool known;
 };
 
-static struct cell cell_of(const struct conservation_in *c, const struct device_seen *spine,
-	const struct fabric_device *leaf)
+static struct cell conservation_paths_cell_of(const struct conservation_in *in,
+	const struct device_seen *spine, const struct fabric_device *leaf)
 {
 	struct cell k = {.spine = spine, .known = true};
 	for (size_t i = 0; i < spine->n_ports; i++) {
 		const struct port_seen *p = &spine->ports[i];
 		if (!p->port->peer || p->port->peer->device != leaf)
 			continue;
-		const struct port_seen *far = observed_peer(c->o, p);
+		const struct port_seen *far = observed_peer(in->o, p);
 		k.links++;
 		k.first = k.first ? k.first : p;
 		if (port_is_down(p) || (far && port_is_down(far)))
@@ -263,8 +267,8 @@ static struct cell cell_of(const struct conservation_in *c, const struct device_
 	return k;
 }
 
-static bool congested(const struct conservation_in *c, const struct device_seen *spine,
-	const struct fabric_device *leaf)
+static bool conservation_paths_congested(const struct conservation_in *in,
+	const struct device_seen *spine, const struct fabric_device *leaf)
 {
 	for (size_t i = 0; i < spine->n_ports; i++) {
 		const struct port_seen *p = &spine->ports[i];
@@ -291,15 +295,15 @@ static const struct fabric_group *group_towards(
 	return NULL;
 }
 
-static void tell_capacity(const struct conservation_in *c, const struct device_seen *spine,
+static void tell_capacity(const struct conservation_in *in, const struct device_seen *spine,
 	const struct fabric_device *leaf, const struct cell *own, double capacity_bps, double load,
 	struct finding_list *out)
 {
 	const double own_load = own->rate_bps / own->capacity_bps;
 	const bool over = own->capacity_bps < LESS * capacity_bps &&
-		own_load >= c->options->load_floor && own_load > FULLER * load;
+		own_load >= in->options->load_floor && own_load > FULLER * load;
 	struct tell t = conservation_finding(
-		c, "remote_capacity", over ? FINDING_OVER : FINDING_UNDER, out);
+		in, "remote_capacity", over ? FINDING_OVER : FINDING_UNDER, out);
 	const struct fabric_group *group = group_towards(spine->device, leaf);
 	t.f->device = spine->device->name;
 	if (group)
@@ -310,7 +314,7 @@ static void tell_capacity(const struct conservation_in *c, const struct device_s
 		return;
 	t.f->value = own_load / load - 1;
 	t.f->warn = FULLER - 1;
-	t.f->severity = congested(c, spine, leaf) ? SEV_WARNING : SEV_INFO;
+	t.f->severity = conservation_paths_congested(in, spine, leaf) ? SEV_WARNING : SEV_INFO;
 	t.f->confidence_ratio = 0.8;
 	t.f->summary = arena_printf(t.a,
 		"%s has %s to %s (%zu of %zu links), other spines have %s; it is sent its full "
@@ -336,7 +340,7 @@ static void tell_capacity(const struct conservation_in *c, const struct device_s
 
 /* The spines a leaf has links to, in the order of the fabric, that have some capacity to it. */
 static size_t cells_of(
-	const struct conservation_in *c, const struct fabric_device *leaf, struct cell *cells)
+	const struct conservation_in *in, const struct fabric_device *leaf, struct cell *cells)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < leaf->n_ports; i++) {
@@ -349,7 +353,8 @@ static size_t cells_of(
 			at--;
 		if (at > 0 && cells[at - 1].spine->device == peer)
 			continue;
-		const struct cell k = cell_of(c, &c->o->devices[peer->index], leaf);
+		const struct cell k =
+			conservation_paths_cell_of(in, &in->o->devices[peer->index], leaf);
 		if (!k.live || !k.known || k.capacity_bps <= 0)
 			continue;
 		memmove(&cells[at + 1], &cells[at], (n++ - at) * sizeof(*cells));
@@ -358,15 +363,15 @@ static size_t cells_of(
 	return n;
 }
 
-void conservation_capacity(const struct conservation_in *c, struct finding_list *out)
+void conservation_capacity(const struct conservation_in *in, struct finding_list *out)
 {
-	const size_t n_devices = c->o->n_devices;
-	double *capacity = arena_array(c->in->arena, double, n_devices + 1),
-	       *load = arena_array(c->in->arena, double, n_devices + 1);
-	struct cell *cells = arena_array(c->in->arena, struct cell, n_devices + 1);
+	const size_t n_devices = in->o->n_devices;
+	double *capacity = arena_array(in->in->arena, double, n_devices + 1),
+	       *load = arena_array(in->in->arena, double, n_devices + 1);
+	struct cell *cells = arena_array(in->in->arena, struct cell, n_devices + 1);
 	for (size_t l = 0; l < n_devices; l++) {
-		const struct fabric_device *leaf = c->o->devices[l].device;
-		const size_t n = leaf->role == ROLE_LEAF ? cells_of(c, leaf, cells) : 0;
+		const struct fabric_device *leaf = in->o->devices[l].device;
+		const size_t n = leaf->role == ROLE_LEAF ? cells_of(in, leaf, cells) : 0;
 		double most = 0;
 		for (size_t s = 0; s < n; s++)
 			most = fmax(most, cells[s].capacity_bps);
@@ -378,7 +383,7 @@ void conservation_capacity(const struct conservation_in *c, struct finding_list 
 					capacity[others] = cells[k].capacity_bps;
 					load[others++] = cells[k].rate_bps / cells[k].capacity_bps;
 				}
-			tell_capacity(c, cells[s].spine, leaf, &cells[s],
+			tell_capacity(in, cells[s].spine, leaf, &cells[s],
 				quantile_of(capacity, others, 0.5), quantile_of(load, others, 0.5),
 				out);
 		}
@@ -388,7 +393,7 @@ void conservation_capacity(const struct conservation_in *c, struct finding_list 
 /* ---- cross_rail ---------------------------------------------------------- */
 
 /* The rail a leaf serves: the one NIC name all its hosts are linked by. NULL: none, or several. */
-static const char *rail_of(const struct fabric_device *leaf)
+static const char *conservation_paths_rail_of(const struct fabric_device *leaf)
 {
 	const char *rail = NULL;
 	for (size_t i = 0; leaf->role == ROLE_LEAF && i < leaf->n_ports; i++) {
@@ -409,23 +414,23 @@ struct rails {
 	size_t *leaves;
 };
 
-static size_t rail_index(struct rails *r, const char *name)
+static size_t rail_index(struct rails *rails, const char *name)
 {
 	size_t i = 0;
-	while (i < r->n && !str_eq(r->name[i], name))
+	while (i < rails->n && !str_eq(rails->name[i], name))
 		i++;
-	if (i == r->n)
-		r->name[r->n++] = name;
+	if (i == rails->n)
+		rails->name[rails->n++] = name;
 	return i;
 }
 
 /* Bytes a second that change rails in one spine, at least; NAN where a port to a leaf is not known.
  */
-static double crossing(const struct conservation_in *c, struct rails *r,
+static double conservation_paths_crossing(const struct conservation_in *in, struct rails *rails,
 	const char *const *leaf_rail, const struct device_seen *spine)
 {
-	memset(r->in, 0, sizeof(double) * r->n);
-	memset(r->out, 0, sizeof(double) * r->n);
+	memset(rails->in, 0, sizeof(double) * rails->n);
+	memset(rails->out, 0, sizeof(double) * rails->n);
 	for (size_t i = 0; i < spine->n_ports; i++) {
 		const struct port_seen *p = &spine->ports[i];
 		if (!p->port->peer || p->port->peer->device->role != ROLE_LEAF || port_is_down(p))
@@ -433,56 +438,57 @@ static double crossing(const struct conservation_in *c, struct rails *r,
 		const char *rail = leaf_rail[p->port->peer->device->index];
 		if (!rail || !p->in_known || !p->out_known)
 			return NAN;
-		const size_t at = rail_index(r, rail);
-		r->in[at] += p->in.rate_bps / 8;
-		r->out[at] += p->out.rate_bps / 8;
+		const size_t at = rail_index(rails, rail);
+		rails->in[at] += p->in.rate_bps / 8;
+		rails->out[at] += p->out.rate_bps / 8;
 	}
 	double net = 0, alone = 0;
-	for (size_t i = 0; i < r->n; i++) {
-		net += fmax(0, r->in[i] - r->out[i]);
-		alone += r->leaves[i] == 1 ? r->in[i] : 0;
+	for (size_t i = 0; i < rails->n; i++) {
+		net += fmax(0, rails->in[i] - rails->out[i]);
+		alone += rails->leaves[i] == 1 ? rails->in[i] : 0;
 	}
 	return fmax(net, alone);
 }
 
-void conservation_cross_rail(const struct conservation_in *c, struct finding_list *out)
+void conservation_cross_rail(const struct conservation_in *in, struct finding_list *out)
 {
-	const size_t n = c->o->n_devices;
-	const char **leaf_rail = arena_array(c->in->arena, const char *, n + 1);
-	struct rails r = {.name = arena_array(c->in->arena, const char *, n + 1),
-		.in = arena_array(c->in->arena, double, n + 1),
-		.out = arena_array(c->in->arena, double, n + 1),
-		.leaves = arena_array(c->in->arena, size_t, n + 1)};
+	const size_t n = in->o->n_devices;
+	const char **leaf_rail = arena_array(in->in->arena, const char *, n + 1);
+	struct rails r = {.name = arena_array(in->in->arena, const char *, n + 1),
+		.in = arena_array(in->in->arena, double, n + 1),
+		.out = arena_array(in->in->arena, double, n + 1),
+		.leaves = arena_array(in->in->arena, size_t, n + 1)};
 	double hosts = 0, capacity = 0, crossed = 0;
 	memset(r.leaves, 0, sizeof(size_t) * (n + 1));
 	for (size_t d = 0; d < n; d++) {
-		leaf_rail[d] = rail_of(c->o->devices[d].device);
+		leaf_rail[d] = conservation_paths_rail_of(in->o->devices[d].device);
 		if (leaf_rail[d])
 			r.leaves[rail_index(&r, leaf_rail[d])]++;
 	}
 	if (r.n < 2)
 		return; /* one rail, or none */
-	for (size_t i = 0; i < c->links->n; i++) {
-		const struct link *l = &c->links->v[i];
+	for (size_t i = 0; i < in->links->n; i++) {
+		const struct link *l = &in->links->v[i];
 		if (l->kind == LINK_HOST && l->near->in_known) {
 			hosts += l->near->in.rate_bps / 8;
 			capacity += (double)l->near->in.capacity_bps / 8;
 		}
 	}
 	for (size_t d = 0; d < n; d++)
-		if (c->o->devices[d].device->role == ROLE_SPINE)
-			crossed += crossing(c, &r, leaf_rail, &c->o->devices[d]);
-	if (isnan(crossed) || hosts <= 0 || hosts < c->options->load_floor * capacity)
+		if (in->o->devices[d].device->role == ROLE_SPINE)
+			crossed +=
+				conservation_paths_crossing(in, &r, leaf_rail, &in->o->devices[d]);
+	if (isnan(crossed) || hosts <= 0 || hosts < in->options->load_floor * capacity)
 		return;
 	const double share = crossed / hosts;
-	const bool over = share > c->options->cross_rail;
+	const bool over = share > in->options->cross_rail;
 	struct tell t =
-		conservation_finding(c, "cross_rail", over ? FINDING_OVER : FINDING_UNDER, out);
+		conservation_finding(in, "cross_rail", over ? FINDING_OVER : FINDING_UNDER, out);
 	if (!over)
 		return;
 	t.f->severity = SEV_INFO;
 	t.f->value = share;
-	t.f->warn = c->options->cross_rail;
+	t.f->warn = in->options->cross_rail;
 	t.f->confidence_ratio = 0.7;
 	t.f->summary = arena_printf(t.a,
 		"%.0f %% or more of what the hosts send changes rails in the spines: on %zu rails "

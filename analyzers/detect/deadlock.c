@@ -27,20 +27,21 @@ static const struct option rows[] = {
 		"windows, of the last hold + 2, that must show it"},
 };
 
-static bool in_ring(const struct pause_cycle *c, const struct pause_edge *e)
+static bool in_ring(const struct pause_cycle *cycle, const struct pause_edge *edge)
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (c->edges[i] == e)
+	for (size_t i = 0; i < cycle->n; i++)
+		if (cycle->edges[i] == edge)
 			return true;
 	return false;
 }
 
 /* [device]: is it part of the ring? */
-static bool *ring_devices(const struct observed *o, const struct pause_cycle *c, struct arena *a)
+static bool *ring_devices(
+	const struct observed *observed, const struct pause_cycle *cycle, struct arena *a)
 {
-	bool *mine = arena_array(a, bool, o->n_devices + 1);
-	for (size_t i = 0; i < c->n; i++)
-		mine[c->edges[i]->at->device->device->index] = true;
+	bool *mine = arena_array(a, bool, observed->n_devices + 1);
+	for (size_t i = 0; i < cycle->n; i++)
+		mine[cycle->edges[i]->at->device->device->index] = true;
 	return mine;
 }
 
@@ -49,16 +50,16 @@ struct victims {
 	size_t n_direct, n_indirect, n_hosts;
 };
 
-static struct victims victims_of(const struct pause_graph *g, const struct observed *o,
-	const struct pause_cycle *c, struct arena *a)
+static struct victims victims_of(const struct pause_graph *graph, const struct observed *observed,
+	const struct pause_cycle *cycle, struct arena *a)
 {
-	struct victims v = {.direct = arena_array(a, const struct pause_edge *, g->n_edges + 1),
-		.indirect = arena_array(a, const struct pause_edge *, g->n_edges + 1)};
-	const bool *mine = ring_devices(o, c, a);
-	for (size_t i = 0; i < g->n_edges; i++) {
-		const struct pause_edge *e = &g->edges[i];
-		if (e->priority != c->priority || e->tree != c->edges[0]->tree || !e->by ||
-			edge_level(e) < WAITS || in_ring(c, e))
+	struct victims v = {.direct = arena_array(a, const struct pause_edge *, graph->n_edges + 1),
+		.indirect = arena_array(a, const struct pause_edge *, graph->n_edges + 1)};
+	const bool *mine = ring_devices(observed, cycle, a);
+	for (size_t i = 0; i < graph->n_edges; i++) {
+		const struct pause_edge *e = &graph->edges[i];
+		if (e->priority != cycle->priority || e->tree != cycle->edges[0]->tree || !e->by ||
+			edge_level(e) < WAITS || in_ring(cycle, e))
 			continue;
 		if (mine[e->by->device->device->index])
 			v.direct[v.n_direct++] = e;
@@ -69,22 +70,22 @@ static struct victims victims_of(const struct pause_graph *g, const struct obser
 	return v;
 }
 
-static const char *ring_text(const struct pause_cycle *c, struct arena *a)
+static const char *ring_text(const struct pause_cycle *cycle, struct arena *a)
 {
 	const char *text = "";
-	for (size_t i = 0; i < c->n; i++)
-		text = arena_printf(a, "%s%s > ", text, tell_port(c->edges[i]->at, a));
-	return arena_printf(a, "%s%s", text, c->edges[0]->at->port->device->name);
+	for (size_t i = 0; i < cycle->n; i++)
+		text = arena_printf(a, "%s%s > ", text, tell_port(cycle->edges[i]->at, a));
+	return arena_printf(a, "%s%s", text, cycle->edges[0]->at->port->device->name);
 }
 
 /* Does a switch of the ring send up again what came down to it? That is the route which should not
  * be. "" if no tier says so. */
-static const char *turns_text(const struct pause_cycle *c, struct arena *a)
+static const char *turns_text(const struct pause_cycle *cycle, struct arena *a)
 {
 	const char *text = "";
-	for (size_t i = 0; i < c->n; i++) {
-		const struct fabric_port *in = c->edges[i]->by->port,
-					 *out = c->edges[(i + 1) % c->n]->at->port;
+	for (size_t i = 0; i < cycle->n; i++) {
+		const struct fabric_port *in = cycle->edges[i]->by->port,
+					 *out = cycle->edges[(i + 1) % cycle->n]->at->port;
 		const bool from_above = in->peer && in->device->role < in->peer->device->role &&
 			in->peer->device->role != ROLE_OTHER;
 		const bool to_above = out->peer && out->device->role < out->peer->device->role &&
@@ -96,88 +97,91 @@ static const char *turns_text(const struct pause_cycle *c, struct arena *a)
 	return text;
 }
 
-static double confidence_of(const struct pause_cycle *c, struct tell *t)
+static double deadlock_confidence_of(const struct pause_cycle *cycle, struct tell *tell)
 {
 	double sure = 0.95;
-	tell_rests_on(t, "%zu queues in a ring are %s all the time", c->n,
-		c->measured ? "paused (measured)" : "told to pause (frames) often enough to stand");
-	if (!c->measured)
+	tell_rests_on(tell, "%zu queues in a ring are %s all the time", cycle->n,
+		cycle->measured ? "paused (measured)"
+				: "told to pause (frames) often enough to stand");
+	if (!cycle->measured)
 		sure -= 0.12;
-	if (c->still)
-		tell_rests_on(t, "none of them sent anything");
+	if (cycle->still)
+		tell_rests_on(tell, "none of them sent anything");
 	else {
-		tell_rests_on(t, "whether they send is not counted everywhere");
+		tell_rests_on(tell, "whether they send is not counted everywhere");
 		sure -= 0.25;
 	}
-	if (c->n == 2) {
-		tell_rests_on(t,
+	if (cycle->n == 2) {
+		tell_rests_on(tell,
 			"two switches only: a loop of routes between them, or two faults beyond "
 			"them");
 		sure -= 0.2;
 	}
-	for (size_t i = 0; i < c->n; i++)
-		if (!c->edges[i]->at->device->n_series) {
-			tell_rests_on(t, "%s is not asked: its part is told by its neighbours",
-				c->edges[i]->at->port->device->name);
+	for (size_t i = 0; i < cycle->n; i++)
+		if (!cycle->edges[i]->at->device->n_series) {
+			tell_rests_on(tell, "%s is not asked: its part is told by its neighbours",
+				cycle->edges[i]->at->port->device->name);
 			sure -= 0.1;
 		}
 	return fmax(0.3, sure);
 }
 
-static void show_evidence(const struct pause_cycle *c, struct tell *t)
+static void deadlock_show_evidence(const struct pause_cycle *cycle, struct tell *tell)
 {
-	tell_evidence_device(t, "pause.ring_ports", c->edges[0]->at->port->device->name,
-		(double)c->n, "ports", QUALITY_EXACT);
-	tell_evidence_device(t, "pause.ring_queued_bytes", c->edges[0]->at->port->device->name,
-		c->queued_bytes, "bytes", QUALITY_EXACT);
-	for (size_t i = 0; i < c->n; i++) {
-		const struct pause_edge *e = c->edges[i];
-		const struct lane_seen *l = observed_lane(e->at, c->priority);
-		tell_evidence(t, e->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi",
-			e->at, c->priority, edge_level(e), "ratio", e->quality);
-		tell_evidence(t, "queue.out_octets", e->at, c->priority,
-			e->at->class_octets[c->priority], "bytes", QUALITY_EXACT);
+	tell_evidence_device(tell, "pause.ring_ports", cycle->edges[0]->at->port->device->name,
+		(double)cycle->n, "ports", QUALITY_EXACT);
+	tell_evidence_device(tell, "pause.ring_queued_bytes",
+		cycle->edges[0]->at->port->device->name, cycle->queued_bytes, "bytes",
+		QUALITY_EXACT);
+	for (size_t i = 0; i < cycle->n; i++) {
+		const struct pause_edge *e = cycle->edges[i];
+		const struct lane_seen *l = observed_lane(e->at, cycle->priority);
+		tell_evidence(tell, e->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi",
+			e->at, cycle->priority, edge_level(e), "ratio", e->quality);
+		tell_evidence(tell, "queue.out_octets", e->at, cycle->priority,
+			e->at->class_octets[cycle->priority], "bytes", QUALITY_EXACT);
 		if (l)
-			tell_evidence(t, "queue.watermark_bytes", e->at, c->priority, l->queue_peak,
-				"bytes", QUALITY_EXACT);
+			tell_evidence(tell, "queue.watermark_bytes", e->at, cycle->priority,
+				l->queue_peak, "bytes", QUALITY_EXACT);
 		if (l && l->storms.alive)
-			tell_amount(t, "pfcwd.storms", e->at, c->priority, &l->storms, "events");
+			tell_amount(
+				tell, "pfcwd.storms", e->at, cycle->priority, &l->storms, "events");
 	}
 }
 
 static void tell_ring(
-	const struct analyzer_in *in, const struct pause_cycle *c, struct finding_list *out)
+	const struct analyzer_in *in, const struct pause_cycle *cycle, struct finding_list *out)
 {
 	const struct deadlock_options *o = in->options;
 	struct tell t = tell_new(out, in, "deadlock", FINDING_OVER, o->hold);
 	const struct pause_graph *g = pause_graph(in);
-	const struct victims v = victims_of(g, g->observed, c, t.a);
-	const char *turns = turns_text(c, t.a);
+	const struct victims v = victims_of(g, g->observed, cycle, t.a);
+	const char *turns = turns_text(cycle, t.a);
 	double least = 1;
-	tell_subject(&t, c->edges[0]->at);
-	t.f->priority = c->priority;
+	tell_subject(&t, cycle->edges[0]->at);
+	t.f->priority = cycle->priority;
 	t.f->cause = "pfc_deadlock";
 	t.f->severity = SEV_CRITICAL;
-	t.f->coverage_ratio = observed_coverage(c->edges[0]->at);
+	t.f->coverage_ratio = observed_coverage(cycle->edges[0]->at);
 	t.f->loss_ratio = 1;
 	t.f->summary = arena_printf(t.a,
 		"PFC deadlock, priority %d: %s wait for one another in a ring and move nothing%s",
-		c->priority, ring_text(c, t.a),
+		cycle->priority, ring_text(cycle, t.a),
 		v.n_hosts ? arena_printf(t.a, "; %zu host%s with them", v.n_hosts,
 				    v.n_hosts == 1 ? " waits" : "s wait")
 			  : "");
-	for (size_t i = 0; i < c->n; i++)
-		least = fmin(least, edge_level(c->edges[i]));
+	for (size_t i = 0; i < cycle->n; i++)
+		least = fmin(least, edge_level(cycle->edges[i]));
 	t.f->value = least;
 	t.f->warn = 0.95;
-	t.f->confidence_ratio = confidence_of(c, &t);
-	show_evidence(c, &t);
+	t.f->confidence_ratio = deadlock_confidence_of(cycle, &t);
+	deadlock_show_evidence(cycle, &t);
 	if (turns[0])
 		tell_rests_on(&t, "what comes down goes up again at %s: a route that should not be",
 			turns);
 	tell_ruled_out(
 		&t, "a PFC storm: none of the ring waits for a host that pauses all the time");
-	pause_tell_roles(&t, "culprit", c->edges, c->n);
+	pause_tell_roles(&t, "culprit", cycle->edges, cycle->n);
 	pause_tell_roles(&t, "direct_victim", v.direct, v.n_direct);
 	pause_tell_roles(&t, "indirect_victim", v.indirect, v.n_indirect);
 	tell_step(&t, "page a human: it does not end by itself, not even when the senders stop",
@@ -194,23 +198,23 @@ static void tell_ring(
 		"port of it",
 		"it drops lossless packets: senders go back and send again, some time out");
 	tell_step(&t,
-		arena_printf(
-			t.a, "or shut one link of the ring, %s", tell_port(c->edges[0]->at, t.a)),
+		arena_printf(t.a, "or shut one link of the ring, %s",
+			tell_port(cycle->edges[0]->at, t.a)),
 		"what is queued is lost; jobs whose connections time out abort");
 }
 
 /* A story may be open for any port between switches that was ever paused; those that stand still
  * are left alone, the ring may only look different. */
 static void tell_free(
-	const struct analyzer_in *in, const struct pause_graph *g, struct finding_list *out)
+	const struct analyzer_in *in, const struct pause_graph *graph, struct finding_list *out)
 {
 	const struct deadlock_options *opt = in->options;
-	const struct observed *o = g->observed;
+	const struct observed *o = graph->observed;
 	bool *stands = arena_array(in->arena, bool, o->n_ports *OBSERVED_PRIORITIES + 1);
-	for (size_t i = 0; i < g->n_edges; i++)
-		if (g->edges[i].at && edge_level(&g->edges[i]) >= WAITS)
-			stands[(size_t)(g->edges[i].at - o->ports) * OBSERVED_PRIORITIES +
-				(size_t)g->edges[i].priority] = true;
+	for (size_t i = 0; i < graph->n_edges; i++)
+		if (graph->edges[i].at && edge_level(&graph->edges[i]) >= WAITS)
+			stands[(size_t)(graph->edges[i].at - o->ports) * OBSERVED_PRIORITIES +
+				(size_t)graph->edges[i].priority] = true;
 	for (size_t i = 0; i < o->n_lanes; i++) {
 		const struct lane_seen *l = o->lanes[i];
 		const struct port_seen *peer = observed_peer(o, l->port);
@@ -231,7 +235,7 @@ static void tell_free(
 	}
 }
 
-static int run(const struct analyzer_in *in, struct finding_list *out)
+static int deadlock_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct pause_graph *g = pause_graph(in);
 	tell_free(in, g, out);
@@ -248,5 +252,5 @@ const struct analyzer analyzer_deadlock = {
 		rw_countof(rows), "PFC deadlocks"},
 	.window_offset = offsetof(struct deadlock_options, window_ns),
 	.observes = true,
-	.run = run,
+	.run = deadlock_run,
 };

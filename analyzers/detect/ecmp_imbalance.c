@@ -67,30 +67,30 @@ static const struct option rows[] = {
 		"is unknown, never even"},
 };
 
-static double hot_load(const struct ecmp_measure *m)
+static double hot_load(const struct ecmp_measure *measure)
 {
-	const struct ecmp_member *hot = &m->members[m->hot];
+	const struct ecmp_member *hot = &measure->members[measure->hot];
 	return isnan(hot->burst_ratio) ? hot->utilization_ratio : hot->burst_ratio;
 }
 
-static enum severity severity_of(
-	const struct ecmp_measure *m, const struct ecmp_options *o, const struct ecmp_harm *harm)
+static enum severity ecmp_imbalance_severity_of(const struct ecmp_measure *measure,
+	const struct ecmp_options *options, const struct ecmp_harm *harm)
 {
-	const struct ecmp_member *hot = &m->members[m->hot];
+	const struct ecmp_member *hot = &measure->members[measure->hot];
 	bool hurt = hot->discards > 0 || hot->ce_packets > 0 || harm->level == ECMP_HARM_SEEN;
 	if (harm->level == ECMP_HARM_NONE && !hot->discards &&
 		!(hot->utilization_ratio > NEAR_LINE))
 		return SEV_INFO;
-	if (m->imbalance_ratio > o->critical && (hurt || hot_load(m) > NEAR_LINE))
+	if (measure->imbalance_ratio > options->critical && (hurt || hot_load(measure) > NEAR_LINE))
 		return SEV_CRITICAL;
 	if (!hurt && !isnan(hot->burst_ratio) && hot->burst_ratio < FAR_FROM_LINE)
 		return SEV_INFO;
 	return SEV_WARNING;
 }
 
-static const char *cause_of(const struct ecmp_measure *m)
+static const char *ecmp_imbalance_cause_of(const struct ecmp_measure *measure)
 {
-	switch (m->verdict) {
+	switch (measure->verdict) {
 	case ECMP_LOW_ENTROPY: return "ecmp_low_entropy";
 	case ECMP_UNLUCKY:
 	case ECMP_WITHIN_CHANCE: return "unlucky_placement";
@@ -106,46 +106,47 @@ struct words {
 	size_t n, cap;
 };
 
-static void say(struct words *w, const char *text)
+static void ecmp_imbalance_say(struct words *words, const char *text)
 {
-	if (w->n >= w->cap) {
-		size_t cap = w->cap ? w->cap * 2 : 8;
-		const char **v = arena_array(w->a, const char *, cap);
-		if (w->n)
-			memcpy(v, w->v, w->n * sizeof(*v));
-		w->v = v;
-		w->cap = cap;
+	if (words->n >= words->cap) {
+		size_t cap = words->cap ? words->cap * 2 : 8;
+		const char **v = arena_array(words->a, const char *, cap);
+		if (words->n)
+			memcpy(v, words->v, words->n * sizeof(*v));
+		words->v = v;
+		words->cap = cap;
 	}
-	w->v[w->n++] = text;
+	words->v[words->n++] = text;
 }
 
-static const char *members_with(const struct ecmp_measure *m, enum ecmp_link link, struct arena *a)
+static const char *members_with(
+	const struct ecmp_measure *measure, enum ecmp_link link, struct arena *a)
 {
 	const char *list = "";
 	size_t n = 0;
-	for (size_t i = 0; i < m->n_members; i++)
-		if (m->members[i].link == link && ++n <= 6)
+	for (size_t i = 0; i < measure->n_members; i++)
+		if (measure->members[i].link == link && ++n <= 6)
 			list = arena_printf(
-				a, "%s%s%s", list, n > 1 ? ", " : "", m->members[i].port);
+				a, "%s%s%s", list, n > 1 ? ", " : "", measure->members[i].port);
 	return n > 6 ? arena_printf(a, "%s and %zu more", list, n - 6) : list;
 }
 
-static const char *p_text(double p, struct arena *a)
+static const char *p_text(double chance, struct arena *a)
 {
-	return p < 1e-6 ? "p < 0.000001" : arena_printf(a, "p = %.2g", p);
+	return chance < 1e-6 ? "p < 0.000001" : arena_printf(a, "p = %.2g", chance);
 }
 
-static const char *chance_text(const struct ecmp_measure *m, struct arena *a)
+static const char *chance_text(const struct ecmp_measure *measure, struct arena *a)
 {
-	if (!m->hashed)
+	if (!measure->hashed)
 		return "the group is not spread by a static hash, so near even is expected";
-	if (isnan(m->n_eff))
+	if (isnan(measure->n_eff))
 		return "luck and a faulty hash cannot be told apart without packets";
 	const char *flows = arena_printf(a,
 		"%.3g effective flows on %zu members (chance: mean %.0f %%, p95 %.0f %%, %s)",
-		m->n_eff, m->n_live, 100 * m->expected_ratio, 100 * m->expected_p95_ratio,
-		p_text(m->chance_p, a));
-	switch (m->verdict) {
+		measure->n_eff, measure->n_live, 100 * measure->expected_ratio,
+		100 * measure->expected_p95_ratio, p_text(measure->chance_p, a));
+	switch (measure->verdict) {
 	case ECMP_LOW_ENTROPY:
 		return arena_printf(a, "within what chance does with only %s", flows);
 	case ECMP_UNLUCKY:
@@ -154,33 +155,34 @@ static const char *chance_text(const struct ecmp_measure *m, struct arena *a)
 	}
 }
 
-static const char *summary_of(
-	const struct ecmp_measure *m, const struct ecmp_options *o, struct arena *a)
+static const char *ecmp_imbalance_summary_of(
+	const struct ecmp_measure *measure, const struct ecmp_options *options, struct arena *a)
 {
-	const struct ecmp_member *hot = &m->members[m->hot];
-	switch (m->verdict) {
+	const struct ecmp_member *hot = &measure->members[measure->hot];
+	switch (measure->verdict) {
 	case ECMP_UNKNOWN:
 		return arena_printf(a,
 			"%s %s: not judged, no usable samples of %s (%zu of %zu members known)",
-			m->device, m->group, members_with(m, ECMP_LINK_ABSENT, a), m->n_known,
-			m->n_members);
+			measure->device, measure->group, members_with(measure, ECMP_LINK_ABSENT, a),
+			measure->n_known, measure->n_members);
 	case ECMP_IDLE:
-		if (m->n_live < 2)
+		if (measure->n_live < 2)
 			return arena_printf(a,
-				"%s %s: %zu of %zu members is up, nothing to balance", m->device,
-				m->group, m->n_live, m->n_members);
-		return arena_printf(a, "%s %s: idle, mean load at or below %.3g %%", m->device,
-			m->group, 100 * o->load_floor);
+				"%s %s: %zu of %zu members is up, nothing to balance",
+				measure->device, measure->group, measure->n_live,
+				measure->n_members);
+		return arena_printf(a, "%s %s: idle, mean load at or below %.3g %%",
+			measure->device, measure->group, 100 * options->load_floor);
 	case ECMP_EVEN:
-		return arena_printf(a, "%s %s: even, max/mean-1 is %.1f %%", m->device, m->group,
-			100 * m->imbalance_ratio);
+		return arena_printf(a, "%s %s: even, max/mean-1 is %.1f %%", measure->device,
+			measure->group, 100 * measure->imbalance_ratio);
 	default:
 		return arena_printf(a,
 			"%s %s: %s%s%s carries %.2f times its fair share (max/mean-1 %.0f %%, "
 			"threshold %.0f %%); %s",
-			m->device, m->group, hot->port, hot->peer[0] ? " to " : "", hot->peer,
-			hot->share_ratio, 100 * m->imbalance_ratio, 100 * o->warn,
-			chance_text(m, a));
+			measure->device, measure->group, hot->port, hot->peer[0] ? " to " : "",
+			hot->peer, hot->share_ratio, 100 * measure->imbalance_ratio,
+			100 * options->warn, chance_text(measure, a));
 	}
 }
 
@@ -190,12 +192,12 @@ static const char *speed_text(uint64_t bps, struct arena *a)
 	return arena_strdup(a, unit_bitrate_text(buf, sizeof(buf), bps));
 }
 
-static bool same_speed(const struct ecmp_measure *m, bool *ret_read)
+static bool same_speed(const struct ecmp_measure *measure, bool *ret_read)
 {
 	*ret_read = true;
 	uint64_t first = 0;
-	for (size_t i = 0; i < m->n_members; i++) {
-		const struct ecmp_member *e = &m->members[i];
+	for (size_t i = 0; i < measure->n_members; i++) {
+		const struct ecmp_member *e = &measure->members[i];
 		if (e->link != ECMP_LINK_UP)
 			continue;
 		if (!first)
@@ -208,103 +210,111 @@ static bool same_speed(const struct ecmp_measure *m, bool *ret_read)
 	return true;
 }
 
-static void rule_out(struct finding *f, const struct ecmp_measure *m, struct arena *a)
+static void ecmp_imbalance_rule_out(
+	struct finding *finding, const struct ecmp_measure *measure, struct arena *a)
 {
 	struct words w = {.a = a};
-	const struct ecmp_member *hot = &m->members[m->hot];
+	const struct ecmp_member *hot = &measure->members[measure->hot];
 	bool read;
-	if (same_speed(m, &read) && read)
-		say(&w,
-			arena_printf(a, "speed mismatch: all %zu members run at %s", m->n_live,
-				speed_text(hot->speed_bps, a)));
-	if (!m->n_down && !m->n_absent)
-		say(&w,
-			arena_printf(
-				a, "missing path: none of the %zu members is down", m->n_members));
-	if (m->verdict == ECMP_SKEWED && m->hashed && !isnan(m->n_eff))
-		say(&w,
+	if (same_speed(measure, &read) && read)
+		ecmp_imbalance_say(&w,
+			arena_printf(a, "speed mismatch: all %zu members run at %s",
+				measure->n_live, speed_text(hot->speed_bps, a)));
+	if (!measure->n_down && !measure->n_absent)
+		ecmp_imbalance_say(&w,
+			arena_printf(a, "missing path: none of the %zu members is down",
+				measure->n_members));
+	if (measure->verdict == ECMP_SKEWED && measure->hashed && !isnan(measure->n_eff))
+		ecmp_imbalance_say(&w,
 			arena_printf(a, "hash luck: chance stays below %.0f %% (%s for one group)",
-				100 * m->chance_limit_ratio, p_text(m->chance_p, a)));
-	if (m->verdict != ECMP_SKEWED)
-		say(&w,
+				100 * measure->chance_limit_ratio, p_text(measure->chance_p, a)));
+	if (measure->verdict != ECMP_SKEWED)
+		ecmp_imbalance_say(&w,
 			arena_printf(a, "faulty hash: not needed to explain this (%s)",
-				p_text(m->chance_p, a)));
+				p_text(measure->chance_p, a)));
 	if (hot->discards_known && !hot->discards)
-		say(&w,
+		ecmp_imbalance_say(&w,
 			arena_printf(a, "loss at the hot member: %s dropped nothing at its egress",
 				hot->port));
-	f->ruled_out = w.v;
-	f->n_ruled_out = w.n;
+	finding->ruled_out = w.v;
+	finding->n_ruled_out = w.n;
 }
 
 /* The hash sees 5-tuples; the QPs they carry are told beside them where there are more. */
-static const char *tuples_text(const struct ecmp_measure *m, struct arena *a)
+static const char *tuples_text(const struct ecmp_measure *measure, struct arena *a)
 {
-	const char *more = m->tuples_more ? " or more" : "";
-	if (m->flows == m->tuples)
-		return arena_printf(a, "%u%s 5-tuples", m->tuples, more);
-	return arena_printf(
-		a, "%u flows (5-tuple and QP) on %u%s 5-tuples", m->flows, m->tuples, more);
+	const char *more = measure->tuples_more ? " or more" : "";
+	if (measure->flows == measure->tuples)
+		return arena_printf(a, "%u%s 5-tuples", measure->tuples, more);
+	return arena_printf(a, "%u flows (5-tuple and QP) on %u%s 5-tuples", measure->flows,
+		measure->tuples, more);
 }
 
-static double confidence_of(struct finding *f, const struct ecmp_measure *m, struct arena *a)
+static double ecmp_imbalance_confidence_of(
+	struct finding *finding, const struct ecmp_measure *measure, struct arena *a)
 {
 	struct words w = {.a = a};
-	const struct ecmp_member *hot = &m->members[m->hot];
+	const struct ecmp_member *hot = &measure->members[measure->hot];
 	double c;
-	say(&w,
-		arena_printf(a, "octets of %zu of %zu members, coverage %.1f %%", m->n_known,
-			m->n_members, 100 * m->coverage_ratio));
-	if (!m->hashed) {
+	ecmp_imbalance_say(&w,
+		arena_printf(a, "octets of %zu of %zu members, coverage %.1f %%", measure->n_known,
+			measure->n_members, 100 * measure->coverage_ratio));
+	if (!measure->hashed) {
 		c = 0.8;
-		say(&w, "policy.load_balancing: not a static hash, so there is no chance baseline");
-	} else if (isnan(m->n_eff)) {
+		ecmp_imbalance_say(&w,
+			"policy.load_balancing: not a static hash, so there is no chance baseline");
+	} else if (isnan(measure->n_eff)) {
 		c = 0.5;
-		say(&w,
+		ecmp_imbalance_say(&w,
 			arena_printf(a,
 				"flows unknown: %s; luck and a faulty hash cannot be told apart "
 				"without packets",
-				m->flows_note ? m->flows_note : "no packets"));
+				measure->flows_note ? measure->flows_note : "no packets"));
 	} else {
-		c = m->verdict != ECMP_SKEWED ? 0.75 : m->n_eff > 8 * (double)m->n_live ? 0.9 : 0.8;
-		if (m->sampling > 1) {
+		c = measure->verdict != ECMP_SKEWED                    ? 0.75
+			: measure->n_eff > 8 * (double)measure->n_live ? 0.9
+								       : 0.8;
+		if (measure->sampling > 1) {
 			c *= 0.9;
-			say(&w,
+			ecmp_imbalance_say(&w,
 				arena_printf(a,
 					"%llu packets sampled 1 in %u: %.3g effective flows",
-					(unsigned long long)m->packets, m->sampling, m->n_eff));
+					(unsigned long long)measure->packets, measure->sampling,
+					measure->n_eff));
 		} else {
-			say(&w,
+			ecmp_imbalance_say(&w,
 				arena_printf(a,
 					"%llu packets, every one seen: %s, %.3g effective flows",
-					(unsigned long long)m->packets, tuples_text(m, a),
-					m->n_eff));
+					(unsigned long long)measure->packets,
+					tuples_text(measure, a), measure->n_eff));
 		}
-		say(&w, "one placement: windows with the same flows are one sample of chance");
+		ecmp_imbalance_say(
+			&w, "one placement: windows with the same flows are one sample of chance");
 	}
-	if (m->equal_weights)
-		say(&w,
+	if (measure->equal_weights)
+		ecmp_imbalance_say(&w,
 			"members weigh alike: a link speed is neither declared nor read; idle is "
 			"judged as if links ran at 1G");
 	bool read;
-	if (!m->equal_weights && same_speed(m, &read) && !read)
-		say(&w, "link speeds are declared, not read from the device");
+	if (!measure->equal_weights && same_speed(measure, &read) && !read)
+		ecmp_imbalance_say(&w, "link speeds are declared, not read from the device");
 	if (isnan(hot->burst_ratio))
-		say(&w, "in-burst rate unknown: severity rests on the window's mean");
+		ecmp_imbalance_say(
+			&w, "in-burst rate unknown: severity rests on the window's mean");
 	if (hot->quality == QUALITY_ESTIMATED) {
 		c *= 0.9;
-		say(&w,
+		ecmp_imbalance_say(&w,
 			"octets of the hot member estimated: its counter is refreshed more slowly "
 			"than it is polled");
 	} else if (hot->quality == QUALITY_SUSPECT) {
 		c *= 0.5;
-		say(&w,
+		ecmp_imbalance_say(&w,
 			"octets of the hot member suspect: its rate exceeds 1.02 times the line "
 			"rate");
 	}
-	f->confidence_inputs = w.v;
-	f->n_confidence_inputs = w.n;
-	return c * fmin(1, isnan(m->coverage_ratio) ? 1 : m->coverage_ratio);
+	finding->confidence_inputs = w.v;
+	finding->n_confidence_inputs = w.n;
+	return c * fmin(1, isnan(measure->coverage_ratio) ? 1 : measure->coverage_ratio);
 }
 
 /* ---- what to do ---------------------------------------------------------- */
@@ -353,20 +363,22 @@ static const struct step {
 			"more QP state in the NICs; takes a job restart"}},
 };
 
-static void advise(struct finding *f, const struct ecmp_measure *m, struct arena *a)
+static void ecmp_imbalance_advise(
+	struct finding *finding, const struct ecmp_measure *measure, struct arena *a)
 {
-	f->next_steps = arena_array(a, struct next_step, rw_countof(steps) + 1);
+	finding->next_steps = arena_array(a, struct next_step, rw_countof(steps) + 1);
 	for (size_t i = 0; i < rw_countof(steps); i++)
-		if (str_eq(steps[i].cause, f->cause) && (m->hashed || !steps[i].hashed) &&
-			(!steps[i].packets || !isnan(m->n_eff)))
-			f->next_steps[f->n_next_steps++] = steps[i].step;
-	if (m->hashed && isnan(m->n_eff))
-		f->next_steps[f->n_next_steps++] =
+		if (str_eq(steps[i].cause, finding->cause) &&
+			(measure->hashed || !steps[i].hashed) &&
+			(!steps[i].packets || !isnan(measure->n_eff)))
+			finding->next_steps[finding->n_next_steps++] = steps[i].step;
+	if (measure->hashed && isnan(measure->n_eff))
+		finding->next_steps[finding->n_next_steps++] =
 			(struct next_step){"capture at the members of the group (mirror, sFlow or "
 					   "the interface itself) to tell luck from a faulty hash",
 				"none: read only"};
-	if (!m->hashed)
-		f->next_steps[f->n_next_steps++] = (struct next_step){
+	if (!measure->hashed)
+		finding->next_steps[finding->n_next_steps++] = (struct next_step){
 			"check that the balancing named in policy.load_balancing is active on "
 			"these ports, and that pinned paths cover all members",
 			"none: read only"};
@@ -380,118 +392,132 @@ struct proof {
 	size_t cap;
 };
 
-static void prove(struct proof *p, const char *metric, const struct ecmp_member *e, double value,
-	const char *unit, enum quality q)
+static void ecmp_imbalance_prove(struct proof *proof, const char *metric,
+	const struct ecmp_member *member, double value, const char *unit, enum quality quality)
 {
-	if (isnan(value) || p->f->n_evidence >= p->cap)
+	if (isnan(value) || proof->f->n_evidence >= proof->cap)
 		return;
-	p->f->evidence[p->f->n_evidence++] = (struct evidence){
+	proof->f->evidence[proof->f->n_evidence++] = (struct evidence){
 		.metric = metric,
-		.device = p->m->device,
-		.port = e ? e->port : NULL,
+		.device = proof->m->device,
+		.port = member ? member->port : NULL,
 		.priority = PRIO_NONE,
-		.from_ns = p->m->from_ns,
-		.to_ns = p->m->to_ns,
+		.from_ns = proof->m->from_ns,
+		.to_ns = proof->m->to_ns,
 		.value = value,
 		.unit = unit,
-		.quality = q,
+		.quality = quality,
 	};
 }
 
 #define MEMBERS_SHOWN 8
 
-static void show_evidence(struct finding *f, const struct ecmp_measure *m, struct arena *a)
+static void ecmp_imbalance_show_evidence(
+	struct finding *finding, const struct ecmp_measure *measure, struct arena *a)
 {
-	struct proof p = {.f = f, .m = m, .cap = 16 + 3 * m->n_members};
-	f->evidence = arena_array(a, struct evidence, p.cap);
-	const struct ecmp_member *hot = &m->members[m->hot];
-	enum quality flow_q = m->sampling > 1 ? QUALITY_ESTIMATED : QUALITY_EXACT;
-	prove(&p, "ecmp.imbalance_ratio", NULL, m->imbalance_ratio, "ratio", hot->quality);
-	prove(&p, "ecmp.max_minus_min_ratio", NULL, m->max_minus_min_ratio, "ratio", hot->quality);
-	prove(&p, "ecmp.cov_ratio", NULL, m->cov_ratio, "ratio", hot->quality);
-	prove(&p, "ecmp.jain_ratio", NULL, m->jain_ratio, "ratio", hot->quality);
-	prove(&p, "ecmp.load_ratio", NULL, m->load_ratio, "ratio", hot->quality);
-	prove(&p, "ecmp.flows_effective", NULL, m->n_eff, "flows", flow_q);
-	prove(&p, "ecmp.expected_ratio", NULL, m->expected_ratio, "ratio", flow_q);
-	prove(&p, "ecmp.expected_p95_ratio", NULL, m->expected_p95_ratio, "ratio", flow_q);
-	prove(&p, "ecmp.expected_p999_ratio", NULL, m->expected_p999_ratio, "ratio", flow_q);
-	prove(&p, "ecmp.chance_limit_ratio", NULL, m->chance_limit_ratio, "ratio", flow_q);
-	prove(&p, "ecmp.chance_probability", NULL, m->chance_p, "ratio", flow_q);
-	if (m->verdict != ECMP_IDLE && m->verdict != ECMP_UNKNOWN) {
-		prove(&p, "port.burst_utilization_ratio", hot, hot->burst_ratio, "ratio",
-			QUALITY_EXACT);
+	struct proof p = {.f = finding, .m = measure, .cap = 16 + 3 * measure->n_members};
+	finding->evidence = arena_array(a, struct evidence, p.cap);
+	const struct ecmp_member *hot = &measure->members[measure->hot];
+	enum quality flow_q = measure->sampling > 1 ? QUALITY_ESTIMATED : QUALITY_EXACT;
+	ecmp_imbalance_prove(
+		&p, "ecmp.imbalance_ratio", NULL, measure->imbalance_ratio, "ratio", hot->quality);
+	ecmp_imbalance_prove(&p, "ecmp.max_minus_min_ratio", NULL, measure->max_minus_min_ratio,
+		"ratio", hot->quality);
+	ecmp_imbalance_prove(&p, "ecmp.cov_ratio", NULL, measure->cov_ratio, "ratio", hot->quality);
+	ecmp_imbalance_prove(
+		&p, "ecmp.jain_ratio", NULL, measure->jain_ratio, "ratio", hot->quality);
+	ecmp_imbalance_prove(
+		&p, "ecmp.load_ratio", NULL, measure->load_ratio, "ratio", hot->quality);
+	ecmp_imbalance_prove(&p, "ecmp.flows_effective", NULL, measure->n_eff, "flows", flow_q);
+	ecmp_imbalance_prove(
+		&p, "ecmp.expected_ratio", NULL, measure->expected_ratio, "ratio", flow_q);
+	ecmp_imbalance_prove(
+		&p, "ecmp.expected_p95_ratio", NULL, measure->expected_p95_ratio, "ratio", flow_q);
+	ecmp_imbalance_prove(&p, "ecmp.expected_p999_ratio", NULL, measure->expected_p999_ratio,
+		"ratio", flow_q);
+	ecmp_imbalance_prove(
+		&p, "ecmp.chance_limit_ratio", NULL, measure->chance_limit_ratio, "ratio", flow_q);
+	ecmp_imbalance_prove(
+		&p, "ecmp.chance_probability", NULL, measure->chance_p, "ratio", flow_q);
+	if (measure->verdict != ECMP_IDLE && measure->verdict != ECMP_UNKNOWN) {
+		ecmp_imbalance_prove(&p, "port.burst_utilization_ratio", hot, hot->burst_ratio,
+			"ratio", QUALITY_EXACT);
 		if (hot->discards_known)
-			prove(&p, "port.out_discards", hot, (double)hot->discards, "frames",
-				QUALITY_EXACT);
+			ecmp_imbalance_prove(&p, "port.out_discards", hot, (double)hot->discards,
+				"frames", QUALITY_EXACT);
 		if (hot->packets)
-			prove(&p, "flow.ce_packets", hot, (double)hot->ce_packets, "packets",
-				flow_q);
+			ecmp_imbalance_prove(&p, "flow.ce_packets", hot, (double)hot->ce_packets,
+				"packets", flow_q);
 	}
-	for (size_t i = 0; i < m->n_members; i++) {
-		const struct ecmp_member *e = &m->members[i];
+	for (size_t i = 0; i < measure->n_members; i++) {
+		const struct ecmp_member *e = &measure->members[i];
 		if (e->link == ECMP_LINK_DOWN)
-			prove(&p, "port.oper_up", e, 0, "-", QUALITY_EXACT);
-		else if (e->link == ECMP_LINK_UP && (m->n_members <= MEMBERS_SHOWN || i == m->hot))
-			prove(&p, "port.out_octets", e, (double)e->octets, "bytes", e->quality);
+			ecmp_imbalance_prove(&p, "port.oper_up", e, 0, "-", QUALITY_EXACT);
+		else if (e->link == ECMP_LINK_UP &&
+			(measure->n_members <= MEMBERS_SHOWN || i == measure->hot))
+			ecmp_imbalance_prove(
+				&p, "port.out_octets", e, (double)e->octets, "bytes", e->quality);
 	}
-	for (size_t i = 0; i < m->n_members; i++) {
-		const struct ecmp_member *e = &m->members[i];
-		if (e->link == ECMP_LINK_UP && (m->n_members <= MEMBERS_SHOWN || i == m->hot))
-			prove(&p, "port.utilization_ratio", e, e->utilization_ratio, "ratio",
-				e->quality);
+	for (size_t i = 0; i < measure->n_members; i++) {
+		const struct ecmp_member *e = &measure->members[i];
+		if (e->link == ECMP_LINK_UP &&
+			(measure->n_members <= MEMBERS_SHOWN || i == measure->hot))
+			ecmp_imbalance_prove(&p, "port.utilization_ratio", e, e->utilization_ratio,
+				"ratio", e->quality);
 	}
 }
 
 /* A member without a link, or one whose speed is not its peers', mimics imbalance: say so first. */
-static const char *with_paths(const char *summary, const struct ecmp_measure *m, struct arena *a)
+static const char *with_paths(
+	const char *summary, const struct ecmp_measure *measure, struct arena *a)
 {
-	if (m->n_down && m->n_live >= 2 && m->verdict != ECMP_IDLE)
+	if (measure->n_down && measure->n_live >= 2 && measure->verdict != ECMP_IDLE)
 		summary = arena_printf(a, "%s; missing path: %s is down, judged over the other %zu",
-			summary, members_with(m, ECMP_LINK_DOWN, a), m->n_live);
+			summary, members_with(measure, ECMP_LINK_DOWN, a), measure->n_live);
 	return summary;
 }
 
-static void finding_of(const struct analyzer_in *in, const struct fabric_group *g,
-	const struct ecmp_measure *m, double edge_ratio, struct finding_list *out)
+static void finding_of(const struct analyzer_in *in, const struct fabric_group *group,
+	const struct ecmp_measure *measure, double edge_ratio, struct finding_list *out)
 {
 	const struct ecmp_options *o = in->options;
 	struct arena *a = in->arena;
 	struct finding *f = finding_add(out, a);
 	f->analyzer = "ecmp_imbalance";
-	f->device = m->device;
-	f->group = m->group;
-	f->from_ns = m->from_ns;
-	f->to_ns = m->to_ns;
+	f->device = measure->device;
+	f->group = measure->group;
+	f->from_ns = measure->from_ns;
+	f->to_ns = measure->to_ns;
 	f->hold = (uint32_t)o->hold;
 	f->warn = o->warn;
-	f->value = m->imbalance_ratio;
-	f->coverage_ratio = m->coverage_ratio;
-	f->cause = cause_of(m);
+	f->value = measure->imbalance_ratio;
+	f->coverage_ratio = measure->coverage_ratio;
+	f->cause = ecmp_imbalance_cause_of(measure);
 	f->severity = SEV_INFO;
-	f->verdict = m->verdict == ECMP_IDLE ? FINDING_IDLE
-		: m->verdict == ECMP_UNKNOWN ? FINDING_UNKNOWN
-		: m->verdict == ECMP_EVEN    ? FINDING_UNDER
-					     : FINDING_OVER;
-	f->summary = with_paths(summary_of(m, o, a), m, a);
-	show_evidence(f, m, a);
+	f->verdict = measure->verdict == ECMP_IDLE ? FINDING_IDLE
+		: measure->verdict == ECMP_UNKNOWN ? FINDING_UNKNOWN
+		: measure->verdict == ECMP_EVEN    ? FINDING_UNDER
+						   : FINDING_OVER;
+	f->summary = with_paths(ecmp_imbalance_summary_of(measure, o, a), measure, a);
+	ecmp_imbalance_show_evidence(f, measure, a);
 	if (f->verdict != FINDING_OVER)
 		return;
-	const struct ecmp_harm measured = ecmp_harm(observe(in), g, m, edge_ratio),
+	const struct ecmp_harm measured = ecmp_harm(observe(in), group, measure, edge_ratio),
 			       *harm = &measured;
-	f->severity = severity_of(m, o, harm);
-	f->member = m->members[m->hot].port;
+	f->severity = ecmp_imbalance_severity_of(measure, o, harm);
+	f->member = measure->members[measure->hot].port;
 	f->loss_ratio = harm->loss_ratio;
-	f->confidence_ratio = confidence_of(f, m, a);
-	f->n_flows = ecmp_flows(g, m->hot, in->window, a, FLOWS_SHOWN, &f->flows);
-	rule_out(f, m, a);
-	advise(f, m, a);
+	f->confidence_ratio = ecmp_imbalance_confidence_of(f, measure, a);
+	f->n_flows = ecmp_flows(group, measure->hot, in->window, a, FLOWS_SHOWN, &f->flows);
+	ecmp_imbalance_rule_out(f, measure, a);
+	ecmp_imbalance_advise(f, measure, a);
 	f->roles = arena_new_of(a, struct finding_role);
-	f->roles[0] =
-		(struct finding_role){arena_printf(a, "%s:%s", m->device, f->member), "culprit"};
+	f->roles[0] = (struct finding_role){
+		arena_printf(a, "%s:%s", measure->device, f->member), "culprit"};
 	f->n_roles = 1;
 }
 
-static int run(const struct analyzer_in *in, struct finding_list *out)
+static int ecmp_imbalance_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct ecmp_options *o = in->options;
 	struct ecmp_params p = {.warn = o->warn,
@@ -523,5 +549,5 @@ const struct analyzer analyzer_ecmp_imbalance = {
 		.n_metrics = 4,
 		.flows = true},
 	.observes = true,
-	.run = run,
+	.run = ecmp_imbalance_run,
 };

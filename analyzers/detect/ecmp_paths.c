@@ -43,11 +43,11 @@ static const struct option rows[] = {
 		"windows in which it must be seen before an incident opens"},
 };
 
-static int rank_of(const struct fabric_device *d)
+static int rank_of(const struct fabric_device *device)
 {
 	static const int rank[] = {
 		[ROLE_LEAF] = 0, [ROLE_SPINE] = 1, [ROLE_SUPERSPINE] = 2, [ROLE_OTHER] = 0};
-	return rank[d->role];
+	return rank[device->role];
 }
 
 static bool holds_all(const struct fabric_group *wide, const struct fabric_group *narrow)
@@ -63,32 +63,33 @@ static bool holds_all(const struct fabric_group *wide, const struct fabric_group
 }
 
 /* Is there a wider group of the device that tells the same? */
-static bool contained(const struct fabric_group *g)
+static bool ecmp_paths_contained(const struct fabric_group *group)
 {
-	const struct fabric_device *d = g->device;
+	const struct fabric_device *d = group->device;
 	for (size_t i = 0; i < d->n_groups; i++)
-		if (d->groups[i].n_members > g->n_members && holds_all(&d->groups[i], g))
+		if (d->groups[i].n_members > group->n_members && holds_all(&d->groups[i], group))
 			return true;
 	return false;
 }
 
-static bool peer_tells(const struct fabric_port *p)
+static bool peer_tells(const struct fabric_port *port)
 {
-	const struct fabric_device *d = p->peer ? p->peer->device : NULL;
-	if (!d || rank_of(d) >= rank_of(p->device))
+	const struct fabric_device *d = port->peer ? port->peer->device : NULL;
+	if (!d || rank_of(d) >= rank_of(port->device))
 		return false;
 	for (size_t i = 0; i < d->n_groups; i++)
 		for (size_t k = 0; k < d->groups[i].n_members; k++)
-			if (d->groups[i].members[k] == p->peer)
+			if (d->groups[i].members[k] == port->peer)
 				return true;
 	return false;
 }
 
 /* ---- missing paths ------------------------------------------------------- */
 
-static double oper_of(const struct observed *o, const struct fabric_port *p)
+static double oper_of(const struct observed *observed, const struct fabric_port *port)
 {
-	const struct port_seen *here = observed_port(o, p), *there = observed_port(o, p->peer);
+	const struct port_seen *here = observed_port(observed, port),
+			       *there = observed_port(observed, port->peer);
 	double up = here ? here->oper_up : NAN;
 	/* one end that says down is enough; each may be the one that is polled */
 	return there && !isnan(there->oper_up)
@@ -103,18 +104,18 @@ struct paths {
 	double load; /* mean utilisation of those that are up; NAN unknown */
 };
 
-static struct paths paths_of(const struct observed *o, const struct fabric_group *g)
+static struct paths paths_of(const struct observed *observed, const struct fabric_group *group)
 {
-	struct paths r = {.group = g};
+	struct paths r = {.group = group};
 	double load = 0;
 	size_t n = 0;
-	for (size_t i = 0; i < g->n_members; i++) {
-		const double up = oper_of(o, g->members[i]);
-		const struct port_seen *p = observed_port(o, g->members[i]);
-		if (up == 0 && peer_tells(g->members[i]))
+	for (size_t i = 0; i < group->n_members; i++) {
+		const double up = oper_of(observed, group->members[i]);
+		const struct port_seen *p = observed_port(observed, group->members[i]);
+		if (up == 0 && peer_tells(group->members[i]))
 			continue;
 		if (up == 0 && r.n_down < MEMBERS_SHOWN)
-			r.down[r.n_down] = g->members[i];
+			r.down[r.n_down] = group->members[i];
 		r.n_down += up == 0;
 		r.n_up += up > 0;
 		r.n_unknown += isnan(up);
@@ -127,35 +128,35 @@ static struct paths paths_of(const struct observed *o, const struct fabric_group
 	return r;
 }
 
-static void missing_path(const struct analyzer_in *in, const struct observed *o,
-	const struct paths *p, struct finding_list *out)
+static void missing_path(const struct analyzer_in *in, const struct observed *observed,
+	const struct paths *paths, struct finding_list *out)
 {
 	const struct paths_options *options = in->options;
 	struct arena *a = in->arena;
 	struct finding *f = finding_add(out, a);
 	f->analyzer = "ecmp_paths";
 	f->cause = "path_asymmetry";
-	f->device = p->group->device->name;
-	f->group = p->group->id;
-	f->from_ns = o->from_ns;
-	f->to_ns = o->to_ns;
+	f->device = paths->group->device->name;
+	f->group = paths->group->id;
+	f->from_ns = observed->from_ns;
+	f->to_ns = observed->to_ns;
 	f->hold = (uint32_t)options->hold;
-	f->verdict = p->n_down ? FINDING_OVER : FINDING_UNDER;
-	f->value = (double)p->n_down;
+	f->verdict = paths->n_down ? FINDING_OVER : FINDING_UNDER;
+	f->value = (double)paths->n_down;
 	f->warn = 1;
-	f->coverage_ratio = 1 - (double)p->n_unknown / (double)p->group->n_members;
-	if (!p->n_down)
+	f->coverage_ratio = 1 - (double)paths->n_unknown / (double)paths->group->n_members;
+	if (!paths->n_down)
 		return;
-	const bool idle = !isnan(p->load) && p->load <= options->load_floor;
-	f->severity = idle ? SEV_INFO : p->n_up == 0 ? SEV_CRITICAL : SEV_WARNING;
-	f->member = p->down[0]->name;
+	const bool idle = !isnan(paths->load) && paths->load <= options->load_floor;
+	f->severity = idle ? SEV_INFO : paths->n_up == 0 ? SEV_CRITICAL : SEV_WARNING;
+	f->member = paths->down[0]->name;
 	f->confidence_ratio = 0.95;
 	const char *list = "";
-	const size_t shown = p->n_down < MEMBERS_SHOWN ? p->n_down : MEMBERS_SHOWN;
+	const size_t shown = paths->n_down < MEMBERS_SHOWN ? paths->n_down : MEMBERS_SHOWN;
 	f->evidence = arena_array(a, struct evidence, shown + 1);
 	f->roles = arena_array(a, struct finding_role, shown);
 	for (size_t i = 0; i < shown; i++) {
-		const struct fabric_port *d = p->down[i];
+		const struct fabric_port *d = paths->down[i];
 		list = arena_printf(a, "%s%s%s%s%s%s", list, i ? ", " : "", d->name,
 			d->peer ? " (to " : "", d->peer ? d->peer->device->name : "",
 			d->peer ? ")" : "");
@@ -163,34 +164,35 @@ static void missing_path(const struct analyzer_in *in, const struct observed *o,
 			.device = f->device,
 			.port = d->name,
 			.priority = PRIO_NONE,
-			.from_ns = o->from_ns,
-			.to_ns = o->to_ns,
+			.from_ns = observed->from_ns,
+			.to_ns = observed->to_ns,
 			.value = 0,
 			.unit = "-",
 			.quality = QUALITY_EXACT};
 		f->roles[f->n_roles++] = (struct finding_role){
 			arena_printf(a, "%s:%s", f->device, d->name), "culprit"};
 	}
-	if (!isnan(p->load))
+	if (!isnan(paths->load))
 		f->evidence[f->n_evidence++] = (struct evidence){.metric = "ecmp.load_ratio",
 			.device = f->device,
 			.priority = PRIO_NONE,
-			.from_ns = o->from_ns,
-			.to_ns = o->to_ns,
-			.value = p->load,
+			.from_ns = observed->from_ns,
+			.to_ns = observed->to_ns,
+			.value = paths->load,
 			.unit = "ratio",
 			.quality = QUALITY_EXACT};
 	f->summary = arena_printf(a,
 		"%s %s: %zu of %zu paths %s down: %s%s; the rest carries its share%s", f->device,
-		f->group, p->n_down, p->group->n_members, p->n_down == 1 ? "is" : "are", list,
-		p->n_down > shown ? " and more" : "",
-		idle                     ? " (idle now)"
-			: isnan(p->load) ? ""
-					 : arena_printf(a, " (mean load %.0f %%)", 100 * p->load));
+		f->group, paths->n_down, paths->group->n_members, paths->n_down == 1 ? "is" : "are",
+		list, paths->n_down > shown ? " and more" : "",
+		idle ? " (idle now)"
+			: isnan(paths->load)
+			? ""
+			: arena_printf(a, " (mean load %.0f %%)", 100 * paths->load));
 	f->confidence_inputs = arena_array(a, const char *, 1);
 	f->confidence_inputs[f->n_confidence_inputs++] =
 		arena_printf(a, "link state of %zu of %zu members read",
-			p->group->n_members - p->n_unknown, p->group->n_members);
+			paths->group->n_members - paths->n_unknown, paths->group->n_members);
 	f->next_steps = arena_array(a, struct next_step, 2);
 	f->next_steps[f->n_next_steps++] =
 		(struct next_step){arena_printf(a,
@@ -214,14 +216,14 @@ struct stage { /* one busy group */
 	bool polarized;
 };
 
-static bool stage_of(const struct observed *o, const struct fabric_group *g, double load_floor,
-	struct stage *ret)
+static bool stage_of(const struct observed *observed, const struct fabric_group *group,
+	double load_floor, struct stage *ret)
 {
 	double sum = 0, max = 0;
 	size_t n = 0;
-	*ret = (struct stage){.group = g};
-	for (size_t i = 0; i < g->n_members; i++) {
-		const struct port_seen *p = observed_port(o, g->members[i]);
+	*ret = (struct stage){.group = group};
+	for (size_t i = 0; i < group->n_members; i++) {
+		const struct port_seen *p = observed_port(observed, group->members[i]);
 		if (!p || p->oper_up == 0)
 			continue;
 		if (!p->out_known || isnan(p->out.utilization_ratio))
@@ -233,8 +235,8 @@ static bool stage_of(const struct observed *o, const struct fabric_group *g, dou
 	if (n < 2 || sum / (double)n <= load_floor)
 		return false;
 	const double mean = sum / (double)n;
-	for (size_t i = 0; i < g->n_members; i++) {
-		const struct port_seen *p = observed_port(o, g->members[i]);
+	for (size_t i = 0; i < group->n_members; i++) {
+		const struct port_seen *p = observed_port(observed, group->members[i]);
 		ret->idle += p && p->oper_up != 0 && p->out.utilization_ratio < IDLE_SHARE * mean;
 	}
 	ret->live = n;
@@ -251,32 +253,33 @@ struct hashing { /* what both stages look like, fabric-wide */
 };
 
 /* Calls @fn for each busy, hashed group; @second: 1 for groups of spines. */
-static void each_stage(const struct observed *o, const struct fabric_device *d, double load_floor,
-	void (*fn)(void *arg, const struct stage *s, int second), void *arg)
+static void each_stage(const struct observed *observed, const struct fabric_device *device,
+	double load_floor, void (*fn)(void *arg, const struct stage *stage, int second), void *arg)
 {
-	const int second = rank_of(d) > 0;
-	for (size_t k = 0; k < d->n_groups; k++) {
-		const struct fabric_group *g = &d->groups[k];
+	const int second = rank_of(device) > 0;
+	for (size_t k = 0; k < device->n_groups; k++) {
+		const struct fabric_group *g = &device->groups[k];
 		struct stage s;
-		if (g->lb == LB_STATIC && g->n_members >= 2 && (second || !contained(g)) &&
-			stage_of(o, g, load_floor, &s))
+		if (g->lb == LB_STATIC && g->n_members >= 2 &&
+			(second || !ecmp_paths_contained(g)) &&
+			stage_of(observed, g, load_floor, &s))
 			fn(arg, &s, second);
 	}
 }
 
-static void add_stage(void *arg, const struct stage *s, int second)
+static void add_stage(void *arg, const struct stage *stage, int second)
 {
 	struct hashing *h = arg;
 	h->n[second]++;
-	h->imbalance[second] += s->imbalance;
-	h->polarized += second && s->polarized;
+	h->imbalance[second] += stage->imbalance;
+	h->polarized += second && stage->polarized;
 }
 
-static struct hashing hashing_of(const struct observed *o, double load_floor)
+static struct hashing hashing_of(const struct observed *observed, double load_floor)
 {
 	struct hashing h = {0};
-	for (size_t i = 0; i < o->n_devices; i++)
-		each_stage(o, o->fabric->devices[i], load_floor, add_stage, &h);
+	for (size_t i = 0; i < observed->n_devices; i++)
+		each_stage(observed, observed->fabric->devices[i], load_floor, add_stage, &h);
 	h.over = h.n[0] > 0 && h.polarized >= POLARIZED_GROUPS &&
 		(double)h.polarized >= POLARIZED_SHARE * (double)h.n[1] &&
 		h.imbalance[0] / (double)h.n[0] < EVEN_AGAINST * h.imbalance[1] / (double)h.n[1];
@@ -288,33 +291,33 @@ struct spine { /* the groups of one device of the second stage */
 	struct stage worst;
 };
 
-static void add_group(void *arg, const struct stage *s, int second)
+static void add_group(void *arg, const struct stage *stage, int second)
 {
 	struct spine *d = arg;
 	d->busy++;
-	d->polarized += s->polarized;
-	d->idle += s->idle;
-	d->members += s->live;
-	if (s->polarized && s->imbalance > d->worst.imbalance)
-		d->worst = *s;
+	d->polarized += stage->polarized;
+	d->idle += stage->idle;
+	d->members += stage->live;
+	if (stage->polarized && stage->imbalance > d->worst.imbalance)
+		d->worst = *stage;
 }
 
-static void polarization(const struct analyzer_in *in, const struct observed *o,
-	const struct fabric_device *d, const struct hashing *h, struct finding_list *out)
+static void ecmp_paths_polarization(const struct analyzer_in *in, const struct observed *observed,
+	const struct fabric_device *device, const struct hashing *hashing, struct finding_list *out)
 {
 	const struct paths_options *options = in->options;
 	struct spine spine = {0};
-	each_stage(o, d, options->load_floor, add_group, &spine);
+	each_stage(observed, device, options->load_floor, add_group, &spine);
 	if (!spine.busy)
 		return;
 	struct arena *a = in->arena;
 	struct finding *f = finding_add(out, a);
-	const bool over = h->over && spine.polarized > 0;
+	const bool over = hashing->over && spine.polarized > 0;
 	f->analyzer = "ecmp_polarization";
 	f->cause = "ecmp_polarization";
-	f->device = d->name;
-	f->from_ns = o->from_ns;
-	f->to_ns = o->to_ns;
+	f->device = device->name;
+	f->from_ns = observed->from_ns;
+	f->to_ns = observed->to_ns;
 	f->hold = (uint32_t)options->hold;
 	f->verdict = over ? FINDING_OVER : FINDING_UNDER;
 	f->value = (double)spine.polarized / (double)spine.busy;
@@ -323,36 +326,37 @@ static void polarization(const struct analyzer_in *in, const struct observed *o,
 	if (!over)
 		return;
 	f->severity = SEV_WARNING;
-	f->confidence_ratio = h->n[1] >= 2 * POLARIZED_GROUPS ? 0.85 : 0.7;
+	f->confidence_ratio = hashing->n[1] >= 2 * POLARIZED_GROUPS ? 0.85 : 0.7;
 	f->summary = arena_printf(a,
 		"%s hashes like the tier before it: %zu of its %zu busy groups leave links idle "
 		"(%zu of %zu links; worst %s, max/mean-1 %.0f %%), "
 		"while the leaves' uplinks are even (%.0f %%)",
-		d->name, spine.polarized, spine.busy, spine.idle, spine.members,
+		device->name, spine.polarized, spine.busy, spine.idle, spine.members,
 		spine.worst.group->id, 100 * spine.worst.imbalance,
-		100 * h->imbalance[0] / (double)h->n[0]);
+		100 * hashing->imbalance[0] / (double)hashing->n[0]);
 	const struct evidence base = {.priority = PRIO_NONE,
-		.from_ns = o->from_ns,
-		.to_ns = o->to_ns,
+		.from_ns = observed->from_ns,
+		.to_ns = observed->to_ns,
 		.unit = "ratio",
 		.quality = QUALITY_EXACT};
 	static const char *const names[] = {"ecmp.first_stage_imbalance_ratio",
 		"ecmp.second_stage_imbalance_ratio", "ecmp.imbalance_ratio"};
-	const double values[] = {h->imbalance[0] / (double)h->n[0],
-		h->imbalance[1] / (double)h->n[1], spine.worst.imbalance};
+	const double values[] = {hashing->imbalance[0] / (double)hashing->n[0],
+		hashing->imbalance[1] / (double)hashing->n[1], spine.worst.imbalance};
 	f->evidence = arena_array(a, struct evidence, rw_countof(names));
 	for (size_t i = 0; i < rw_countof(names); i++) {
 		f->evidence[i] = base;
 		f->evidence[i].metric = names[i];
 		f->evidence[i].value = values[i];
-		f->evidence[i].device = i == 2 ? d->name : NULL;
+		f->evidence[i].device = i == 2 ? device->name : NULL;
 	}
 	f->n_evidence = rw_countof(names);
 	f->roles = arena_new_of(a, struct finding_role);
-	f->roles[f->n_roles++] = (struct finding_role){d->name, "culprit"};
+	f->roles[f->n_roles++] = (struct finding_role){device->name, "culprit"};
 	f->confidence_inputs = arena_array(a, const char *, 2);
-	f->confidence_inputs[f->n_confidence_inputs++] = arena_printf(a,
-		"octets of %zu groups of the second stage and %zu of the first", h->n[1], h->n[0]);
+	f->confidence_inputs[f->n_confidence_inputs++] =
+		arena_printf(a, "octets of %zu groups of the second stage and %zu of the first",
+			hashing->n[1], hashing->n[0]);
 	f->confidence_inputs[f->n_confidence_inputs++] =
 		"from counters alone: the flows of both stages were not compared";
 	f->next_steps = arena_array(a, struct next_step, 2);
@@ -365,7 +369,7 @@ static void polarization(const struct analyzer_in *in, const struct observed *o,
 		"as above"};
 }
 
-static int run(const struct analyzer_in *in, struct finding_list *out)
+static int ecmp_paths_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct observed *o = observe(in);
 	const struct paths_options *options = in->options;
@@ -373,9 +377,9 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 	for (size_t i = 0; i < in->fabric->n_devices; i++) {
 		const struct fabric_device *d = in->fabric->devices[i];
 		if (rank_of(d) > 0)
-			polarization(in, o, d, &hashing, out);
+			ecmp_paths_polarization(in, o, d, &hashing, out);
 		for (size_t k = 0; k < d->n_groups; k++) {
-			if (d->groups[k].n_members < 2 || contained(&d->groups[k]))
+			if (d->groups[k].n_members < 2 || ecmp_paths_contained(&d->groups[k]))
 				continue;
 			const struct paths p = paths_of(o, &d->groups[k]);
 			if (p.n_down || p.n_up)
@@ -393,5 +397,5 @@ const struct analyzer analyzer_ecmp_paths = {
 		"missing paths and polarised hashing of ECMP groups"},
 	.window_offset = offsetof(struct paths_options, window_ns),
 	.observes = true,
-	.run = run,
+	.run = ecmp_paths_run,
 };

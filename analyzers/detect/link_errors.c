@@ -20,54 +20,56 @@
 #define SYMBOL_FACTOR 100
 #define SYMBOL_ALONE 100.0 /* a second, where nothing is like it */
 
-static double per_second(const struct amount *a)
+static double per_second(const struct amount *amount)
 {
-	return a->known ? amount_rate(a) : NAN;
+	return amount->known ? amount_rate(amount) : NAN;
 }
 
 /* Frames (or codewords) lost a second; the counters overlap, so the largest stands for all. NAN
  * when none is known. */
-static double bad_rate(const struct port_seen *p)
+static double bad_rate(const struct port_seen *port)
 {
-	return fmax(fmax(per_second(&p->fcs_errors), per_second(&p->in_errors)),
-		per_second(&p->fec_uncorrectable));
+	return fmax(fmax(per_second(&port->fcs_errors), per_second(&port->in_errors)),
+		per_second(&port->fec_uncorrectable));
 }
-static double bad_count(const struct port_seen *p)
+static double bad_count(const struct port_seen *port)
 {
-	return fmax(fmax(p->fcs_errors.value, p->in_errors.value), p->fec_uncorrectable.value);
+	return fmax(
+		fmax(port->fcs_errors.value, port->in_errors.value), port->fec_uncorrectable.value);
 }
-static double symbol_rate(const struct port_seen *p)
+static double symbol_rate(const struct port_seen *port)
 {
-	return per_second(&p->symbol_errors);
+	return per_second(&port->symbol_errors);
 }
 
 /* Share of the frames that came in; NAN without a packet counter. */
-static double bad_share(const struct port_seen *p)
+static double bad_share(const struct port_seen *port)
 {
-	const double good = p->in_packets.known ? p->in_packets.value : NAN, bad = bad_count(p);
+	const double good = port->in_packets.known ? port->in_packets.value : NAN,
+		     bad = bad_count(port);
 	return good + bad > 0 ? bad / (good + bad) : NAN;
 }
 
-static bool oversized(const struct link *l, const struct port_seen *p)
+static bool link_errors_oversized(const struct link *link, const struct port_seen *port)
 {
-	return l->far && l->near->mtu_bytes != l->far->mtu_bytes &&
-		!isnan(l->near->mtu_bytes + l->far->mtu_bytes) && p->fcs_errors.known &&
-		!p->fcs_errors.value;
+	return link->far && link->near->mtu_bytes != link->far->mtu_bytes &&
+		!isnan(link->near->mtu_bytes + link->far->mtu_bytes) && port->fcs_errors.known &&
+		!port->fcs_errors.value;
 }
 
-static bool passed_on(const struct link *l, const struct port_seen *p)
+static bool passed_on(const struct link *link, const struct port_seen *port)
 {
-	const struct port_seen *sender = p == l->near ? l->far : l->near;
-	return sender && sender->out_errors.known && sender->out_errors.value >= bad_count(p) / 2 &&
-		sender->out_errors.value > 0;
+	const struct port_seen *sender = port == link->near ? link->far : link->near;
+	return sender && sender->out_errors.known &&
+		sender->out_errors.value >= bad_count(port) / 2 && sender->out_errors.value > 0;
 }
 
-static bool find(const struct link_test_in *in, struct link_fault *ret)
+static bool link_errors_find(const struct link_test_in *in, struct link_fault *ret)
 {
 	double worst = 0;
 	for (int e = 0; e < 2; e++) {
 		const struct port_seen *p = link_end(in->link, e);
-		if (!p || oversized(in->link, p) || passed_on(in->link, p))
+		if (!p || link_errors_oversized(in->link, p) || passed_on(in->link, p))
 			continue;
 		double rate = bad_rate(p), like = link_median(in->links, in->link, bad_rate, 2);
 		bool symbols = false;
@@ -102,64 +104,68 @@ static bool find(const struct link_test_in *in, struct link_fault *ret)
 	return worst > 0;
 }
 
-static const char *sender_of(const struct link *l, const struct port_seen *at, struct arena *a)
+static const char *link_errors_sender_of(
+	const struct link *link, const struct port_seen *at, struct arena *a)
 {
-	const struct port_seen *other = at == l->near ? l->far : l->near;
+	const struct port_seen *other = at == link->near ? link->far : link->near;
 	return other ? tell_port(other, a) : tell_far(at, a);
 }
 
-static void describe(const struct link_test_in *in, const struct link_fault *f, struct tell *t)
+static void link_errors_describe(
+	const struct link_test_in *in, const struct link_fault *fault, struct tell *tell)
 {
 	const struct link *l = in->link;
-	const struct port_seen *other = f->at == l->near ? l->far : l->near;
+	const struct port_seen *other = fault->at == l->near ? l->far : l->near;
 	const bool both = other && bad_rate(other) >= in->o->errors_per_s;
-	const double share = bad_share(f->at);
-	const char *sender = sender_of(l, f->at, t->a);
-	if (f->detail)
-		t->f->summary = arena_printf(t->a,
+	const double share = bad_share(fault->at);
+	const char *sender = link_errors_sender_of(l, fault->at, tell->a);
+	if (fault->detail)
+		tell->f->summary = arena_printf(tell->a,
 			"%s sees %.3g symbol errors a second from %s, links like it %.3g",
-			tell_port(f->at, t->a), f->own, sender, f->like);
+			tell_port(fault->at, tell->a), fault->own, sender, fault->like);
 	else
-		t->f->summary = arena_printf(t->a,
+		tell->f->summary = arena_printf(tell->a,
 			"%s receives %.3g damaged frames a second from %s%s%s; suspect the %s",
-			tell_port(f->at, t->a), f->own, sender,
-			isnan(share) ? "" : arena_printf(t->a, " (%.2g of all)", share),
+			tell_port(fault->at, tell->a), fault->own, sender,
+			isnan(share) ? "" : arena_printf(tell->a, " (%.2g of all)", share),
 			both ? ", and the other end as well" : "",
 			both ? "cable"
-			     : arena_printf(t->a, "transmitter or optic of %s, or the fibre to %s",
-				       sender, tell_port(f->at, t->a)));
+			     : arena_printf(tell->a,
+				       "transmitter or optic of %s, or the fibre to %s", sender,
+				       tell_port(fault->at, tell->a)));
 	for (int e = 0; e < 2; e++) {
 		const struct port_seen *p = link_end(l, e);
 		if (!p)
 			continue;
-		tell_amount(t, "port.fcs_errors", p, PRIO_NONE, &p->fcs_errors, "frames");
-		tell_amount(t, "port.in_errors", p, PRIO_NONE, &p->in_errors, "frames");
-		tell_amount(t, "port.fec_uncorrectable", p, PRIO_NONE, &p->fec_uncorrectable,
+		tell_amount(tell, "port.fcs_errors", p, PRIO_NONE, &p->fcs_errors, "frames");
+		tell_amount(tell, "port.in_errors", p, PRIO_NONE, &p->in_errors, "frames");
+		tell_amount(tell, "port.fec_uncorrectable", p, PRIO_NONE, &p->fec_uncorrectable,
 			"codewords");
-		tell_amount(t, "port.symbol_errors", p, PRIO_NONE, &p->symbol_errors, "symbols");
-		tell_evidence(t, "port.pre_fec_ber", p, PRIO_NONE, p->pre_fec_ber, "ratio",
+		tell_amount(tell, "port.symbol_errors", p, PRIO_NONE, &p->symbol_errors, "symbols");
+		tell_evidence(tell, "port.pre_fec_ber", p, PRIO_NONE, p->pre_fec_ber, "ratio",
 			QUALITY_EXACT);
-		tell_evidence(t, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
+		tell_evidence(tell, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
 			QUALITY_EXACT);
 	}
-	tell_evidence(t, "port.bad_frame_ratio", f->at, PRIO_NONE, share, "ratio", QUALITY_EXACT);
-	tell_rests_on(t, "error counters of the receiving end%s",
-		isnan(f->like) ? "; too few links like it to compare with"
-			       : " against links of the same kind");
-	if (f->at->in_discards.known && !f->at->in_discards.value)
-		tell_ruled_out(t, "congestion: %s discarded nothing, the frames came in damaged",
-			tell_port(f->at, t->a));
-	tell_role(t, "culprit", "%s", sender);
-	tell_role(t, "direct_victim", "%s", tell_port(f->at, t->a));
-	tell_step(t,
+	tell_evidence(
+		tell, "port.bad_frame_ratio", fault->at, PRIO_NONE, share, "ratio", QUALITY_EXACT);
+	tell_rests_on(tell, "error counters of the receiving end%s",
+		isnan(fault->like) ? "; too few links like it to compare with"
+				   : " against links of the same kind");
+	if (fault->at->in_discards.known && !fault->at->in_discards.value)
+		tell_ruled_out(tell, "congestion: %s discarded nothing, the frames came in damaged",
+			tell_port(fault->at, tell->a));
+	tell_role(tell, "culprit", "%s", sender);
+	tell_role(tell, "direct_victim", "%s", tell_port(fault->at, tell->a));
+	tell_step(tell,
 		"drain the link (cost it out of the group) and look at its optic: receive power, "
 		"pre-FEC errors, dirt",
 		"less capacity while it is out");
-	tell_step(t,
+	tell_step(tell,
 		"clean or replace the cable or the optic of the sending end first, then of the "
 		"receiving end",
 		"the link goes down while it is done");
-	tell_step(t, "change no threshold: damaged frames are not congestion", "none");
+	tell_step(tell, "change no threshold: damaged frames are not congestion", "none");
 }
 
-const struct link_test link_test_errors = {find, describe};
+const struct link_test link_test_errors = {link_errors_find, link_errors_describe};

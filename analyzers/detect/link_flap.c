@@ -29,91 +29,99 @@ static const struct option rows[] = {
 		"windows, of the last hold + 2 (2: of the last 3), that must show it"},
 };
 
-static double changes_of(const struct window *w, const struct port_seen *p)
+static double link_flap_changes_of(const struct window *window, const struct port_seen *port)
 {
-	const struct series *s =
-		p->entity == ENTITY_NONE ? NULL : window_series(w, p->entity, M_PORT_OPER_UP);
+	const struct series *s = port->entity == ENTITY_NONE
+		? NULL
+		: window_series(window, port->entity, M_PORT_OPER_UP);
 	unsigned n = 0;
-	for (uint32_t i = 1; s && i < s->n && s->t_ns[i] <= w->to_ns; i++)
-		n += s->t_ns[i] > w->from_ns && !s->value[i] != !s->value[i - 1] &&
+	for (uint32_t i = 1; s && i < s->n && s->t_ns[i] <= window->to_ns; i++)
+		n += s->t_ns[i] > window->from_ns && !s->value[i] != !s->value[i - 1] &&
 			!(s->flags[i] & (SF_LATE | SF_RESTART));
 	return n;
 }
 
 /* NAN: neither end can tell. */
-static double transitions_of(const struct window *w, const struct link *l)
+static double transitions_of(const struct window *window, const struct link *link)
 {
 	double n = NAN;
 	for (int e = 0; e < 2; e++) {
-		const struct port_seen *p = link_end(l, e);
+		const struct port_seen *p = link_end(link, e);
 		if (!p || (!p->flaps.known && isnan(p->oper_up)))
 			continue;
-		n = fmax(n, fmax(p->flaps.known ? p->flaps.value : 0, changes_of(w, p)));
+		n = fmax(n,
+			fmax(p->flaps.known ? p->flaps.value : 0, link_flap_changes_of(window, p)));
 	}
 	return n;
 }
 
 /* Do most links of the switch go at once? Then it is the switch. */
-static bool whole_switch(const struct links *links, const double *n, const struct fabric_device *d)
+static bool whole_switch(
+	const struct links *links, const double *changes, const struct fabric_device *device)
 {
 	size_t known = 0, moved = 0;
-	for (size_t i = 0; d && i < links->n; i++) {
+	for (size_t i = 0; device && i < links->n; i++) {
 		const struct link *l = &links->v[i];
-		if (isnan(n[i]) ||
-			(l->near->port->device != d &&
-				!(l->near->port->peer && l->near->port->peer->device == d)))
+		if (isnan(changes[i]) ||
+			(l->near->port->device != device &&
+				!(l->near->port->peer && l->near->port->peer->device == device)))
 			continue;
 		known++;
-		moved += n[i] > 0;
+		moved += changes[i] > 0;
 	}
 	return moved >= 3 && moved * 2 > known;
 }
 
-static bool switch_away(const struct links *links, const double *n, const struct link *l)
+static bool switch_away(const struct links *links, const double *changes, const struct link *link)
 {
-	if (l->near->device->restarted ||
-		(l->far &&
-			(l->far->device->restarted ||
-				(l->far->entity != ENTITY_NONE && !l->far->device->n_series))))
+	if (link->near->device->restarted ||
+		(link->far &&
+			(link->far->device->restarted ||
+				(link->far->entity != ENTITY_NONE &&
+					!link->far->device->n_series))))
 		return true;
-	return whole_switch(links, n, l->near->port->device) ||
-		whole_switch(links, n, l->near->port->peer ? l->near->port->peer->device : NULL);
+	return whole_switch(links, changes, link->near->port->device) ||
+		whole_switch(links, changes,
+			link->near->port->peer ? link->near->port->peer->device : NULL);
 }
 
-static void describe(struct tell *t, const struct link *l, double n, double seconds)
+static void link_flap_describe(
+	struct tell *tell, const struct link *link, double transitions, double seconds)
 {
-	t->f->summary = arena_printf(t->a, "%s to %s went down and up: %.0f transitions in %.0f s",
-		tell_port(l->near, t->a), tell_far(l->near, t->a), n, seconds);
+	tell->f->summary =
+		arena_printf(tell->a, "%s to %s went down and up: %.0f transitions in %.0f s",
+			tell_port(link->near, tell->a), tell_far(link->near, tell->a), transitions,
+			seconds);
 	for (int e = 0; e < 2; e++) {
-		const struct port_seen *p = link_end(l, e);
+		const struct port_seen *p = link_end(link, e);
 		if (!p)
 			continue;
-		tell_amount(t, "port.flaps", p, PRIO_NONE, &p->flaps, "events");
-		tell_evidence(t, "port.oper_up", p, PRIO_NONE, p->oper_up, "-", QUALITY_EXACT);
-		tell_evidence(t, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
+		tell_amount(tell, "port.flaps", p, PRIO_NONE, &p->flaps, "events");
+		tell_evidence(tell, "port.oper_up", p, PRIO_NONE, p->oper_up, "-", QUALITY_EXACT);
+		tell_evidence(tell, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
 			QUALITY_EXACT);
-		tell_evidence(t, "port.pre_fec_ber", p, PRIO_NONE, p->pre_fec_ber, "ratio",
+		tell_evidence(tell, "port.pre_fec_ber", p, PRIO_NONE, p->pre_fec_ber, "ratio",
 			QUALITY_EXACT);
 	}
-	tell_rests_on(t,
-		l->near->flaps.known || (l->far && l->far->flaps.known)
+	tell_rests_on(tell,
+		link->near->flaps.known || (link->far && link->far->flaps.known)
 			? "transitions counted by the device"
 			: "changes of state between polls: there may be more");
-	tell_ruled_out(t, "a restart of the switch: its other links stay up");
-	if (l->kind == LINK_HOST)
-		tell_role(t, "direct_victim", "%s", l->near->port->host);
-	tell_role(t, "culprit", "%s", tell_port(l->near, t->a));
-	tell_step(t,
+	tell_ruled_out(tell, "a restart of the switch: its other links stay up");
+	if (link->kind == LINK_HOST)
+		tell_role(tell, "direct_victim", "%s", link->near->port->host);
+	tell_role(tell, "culprit", "%s", tell_port(link->near, tell->a));
+	tell_step(tell,
 		"take the link out of service until its cable or optic is replaced: a link that is "
 		"down costs less than one that comes and goes",
 		"less capacity while it is out");
-	tell_step(t,
+	tell_step(tell,
 		"compare the times with the logs of both ends (local or remote fault, FEC lock, "
 		"NIC resets)",
 		"none: read only");
 }
 
-static int run(const struct analyzer_in *in, struct finding_list *out)
+static int link_flap_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct link_flap_options *o = in->options;
 	const struct links *links = links_seen(in);
@@ -141,7 +149,7 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 		t.f->confidence_ratio = 0.9;
 		t.f->summary = "";
 		if (over)
-			describe(&t, l, n[i],
+			link_flap_describe(&t, l, n[i],
 				(double)(in->window->to_ns - in->window->from_ns) / 1e9);
 	}
 	return 0;
@@ -154,5 +162,5 @@ const struct analyzer analyzer_link_flap = {
 		rw_countof(rows), "links that come and go"},
 	.window_offset = offsetof(struct link_flap_options, window_ns),
 	.observes = true,
-	.run = run,
+	.run = link_flap_run,
 };

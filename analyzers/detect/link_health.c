@@ -38,7 +38,7 @@ static const struct option rows[] = {
 static const struct link_test *const tests[] = {
 	&link_test_missing_rail, &link_test_slow, &link_test_errors, &link_test_optic};
 
-static void judge(const struct link_test_in *in, struct finding_list *out)
+static void link_health_judge(const struct link_test_in *in, struct finding_list *out)
 {
 	struct link_fault fault = {0};
 	const struct link_test *found = NULL;
@@ -66,14 +66,16 @@ static void judge(const struct link_test_in *in, struct finding_list *out)
 	found->describe(in, &fault, &t);
 }
 
-static int run(const struct analyzer_in *in, struct finding_list *out)
+static int link_health_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	struct links *links = links_seen(in);
 	for (size_t i = 0; i < links->n; i++) {
 		const struct link *l = &links->v[i];
 		if (l->near->entity == ENTITY_NONE && (!l->far || l->far->entity == ENTITY_NONE))
 			continue; /* nobody polls it */
-		judge(&(struct link_test_in){.in = in, .links = links, .link = l, .o = in->options},
+		link_health_judge(
+			&(struct link_test_in){
+				.in = in, .links = links, .link = l, .o = in->options},
 			out);
 	}
 	return 0;
@@ -86,5 +88,5 @@ const struct analyzer analyzer_link_health = {
 		rw_countof(rows), "speed, errors, optics and silence of links"},
 	.window_offset = offsetof(struct link_health_options, window_ns),
 	.observes = true,
-	.run = run,
+	.run = link_health_run,
 };

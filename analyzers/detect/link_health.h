@@ -37,7 +37,8 @@ struct link_fault { /* what a test found */
 
 struct link_test {
 	bool (*find)(const struct link_test_in *in, struct link_fault *ret);
-	void (*describe)(const struct link_test_in *in, const struct link_fault *f, struct tell *t);
+	void (*describe)(
+		const struct link_test_in *in, const struct link_fault *fault, struct tell *tell);
 };
 extern const struct link_test link_test_missing_rail, link_test_slow, link_test_errors,
 	link_test_optic;

@@ -25,33 +25,37 @@
 
 enum { SHOWS_BER, SHOWS_LIGHT };
 
-static double ber_of(const struct port_seen *p)
+static double ber_of(const struct port_seen *port)
 {
-	if (!isnan(p->pre_fec_ber))
-		return p->pre_fec_ber;
-	const double speed_bps = (double)(p->in.read_bps ? p->in.read_bps : p->in.declared_bps);
-	return p->fec_corrected.known && p->fec_corrected.alive
-		? amount_rate(&p->fec_corrected) / (speed_bps > 0 ? speed_bps : SPEED_BPS)
+	if (!isnan(port->pre_fec_ber))
+		return port->pre_fec_ber;
+	const double speed_bps =
+		(double)(port->in.read_bps ? port->in.read_bps : port->in.declared_bps);
+	return port->fec_corrected.known && port->fec_corrected.alive
+		? amount_rate(&port->fec_corrected) / (speed_bps > 0 ? speed_bps : SPEED_BPS)
 		: NAN;
 }
 
-static double light_of(const struct port_seen *p)
+static double light_of(const struct port_seen *port)
 {
-	return p->rx_power_dbm > NO_LIGHT_DBM && !port_is_down(p) ? p->rx_power_dbm : NAN;
+	return port->rx_power_dbm > NO_LIGHT_DBM && !port_is_down(port) ? port->rx_power_dbm : NAN;
 }
 
-static bool bad_ber(double ber, double like, bool counted, const struct link_health_options *o)
+static bool bad_ber(
+	double ber, double like, bool counted, const struct link_health_options *options)
 {
-	return ber >= fmax(BER_LOST, o->ber) || (ber >= o->ber && !(ber < LIKE_FACTOR * like)) ||
+	return ber >= fmax(BER_LOST, options->ber) ||
+		(ber >= options->ber && !(ber < LIKE_FACTOR * like)) ||
 		(ber >= (counted ? BER_FLOOR_COUNTED : BER_FLOOR) && ber >= BER_FACTOR * like);
 }
 
-static bool bad_light(double dbm, double like, const struct link_health_options *o)
+static bool bad_light(double dbm, double like, const struct link_health_options *options)
 {
-	return isnan(like) ? dbm < o->rx_power_min_dbm : dbm < like - o->rx_power_drop_db;
+	return isnan(like) ? dbm < options->rx_power_min_dbm
+			   : dbm < like - options->rx_power_drop_db;
 }
 
-static bool find(const struct link_test_in *in, struct link_fault *ret)
+static bool link_optic_find(const struct link_test_in *in, struct link_fault *ret)
 {
 	double worst = 0;
 	for (int e = 0; e < 2; e++) {
@@ -87,53 +91,57 @@ static bool find(const struct link_test_in *in, struct link_fault *ret)
 	return worst > 0;
 }
 
-static void describe(const struct link_test_in *in, const struct link_fault *f, struct tell *t)
+static void link_optic_describe(
+	const struct link_test_in *in, const struct link_fault *fault, struct tell *tell)
 {
 	const struct link *l = in->link;
-	const struct port_seen *other = f->at == l->near ? l->far : l->near;
-	const char *at = tell_port(f->at, t->a),
-		   *from = other ? tell_port(other, t->a) : tell_far(f->at, t->a);
-	const char *like = isnan(f->like) ? ""
-		: f->detail == SHOWS_BER  ? arena_printf(t->a, ", links like it at %.1e", f->like)
-					  : arena_printf(t->a, ", links like it %.1f dBm", f->like);
-	if (f->detail == SHOWS_BER)
-		t->f->summary = arena_printf(t->a,
+	const struct port_seen *other = fault->at == l->near ? l->far : l->near;
+	const char *at = tell_port(fault->at, tell->a),
+		   *from = other ? tell_port(other, tell->a) : tell_far(fault->at, tell->a);
+	const char *like = isnan(fault->like) ? ""
+		: fault->detail == SHOWS_BER
+		? arena_printf(tell->a, ", links like it at %.1e", fault->like)
+		: arena_printf(tell->a, ", links like it %.1f dBm", fault->like);
+	if (fault->detail == SHOWS_BER)
+		tell->f->summary = arena_printf(tell->a,
 			"%s repairs bit errors at %.1e from %s%s: its optic or cable is going bad; "
 			"no frame is lost yet",
-			at, f->own, from, like);
+			at, fault->own, from, like);
 	else
-		t->f->summary = arena_printf(t->a,
-			"%s receives %.1f dBm from %s%s: too little light", at, f->own, from, like);
+		tell->f->summary =
+			arena_printf(tell->a, "%s receives %.1f dBm from %s%s: too little light",
+				at, fault->own, from, like);
 	for (int e = 0; e < 2; e++) {
 		const struct port_seen *p = link_end(l, e);
 		if (!p)
 			continue;
-		tell_evidence(t, "port.pre_fec_ber", p, PRIO_NONE, ber_of(p), "ratio",
+		tell_evidence(tell, "port.pre_fec_ber", p, PRIO_NONE, ber_of(p), "ratio",
 			isnan(p->pre_fec_ber) ? QUALITY_ESTIMATED : QUALITY_EXACT);
-		tell_evidence(t, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
+		tell_evidence(tell, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
 			QUALITY_EXACT);
-		tell_evidence(t, "optic.tx_power_dbm", p, PRIO_NONE, p->tx_power_dbm, "dBm",
+		tell_evidence(tell, "optic.tx_power_dbm", p, PRIO_NONE, p->tx_power_dbm, "dBm",
 			QUALITY_EXACT);
-		tell_evidence(t, "optic.temperature_c", p, PRIO_NONE, p->temperature_c, "C",
+		tell_evidence(tell, "optic.temperature_c", p, PRIO_NONE, p->temperature_c, "C",
 			QUALITY_EXACT);
-		tell_amount(t, "port.fec_corrected", p, PRIO_NONE, &p->fec_corrected, "codewords");
+		tell_amount(
+			tell, "port.fec_corrected", p, PRIO_NONE, &p->fec_corrected, "codewords");
 	}
-	if (f->detail == SHOWS_BER && isnan(f->at->pre_fec_ber))
-		tell_rests_on(t, "corrected codewords stand for bit errors: a lower bound");
-	tell_rests_on(t,
-		isnan(f->like) ? "nothing like it to compare with: an absolute limit"
-			       : "compared with the median of links of the same kind");
-	tell_ruled_out(t, "loss: no damaged frame was counted");
-	tell_role(t, "culprit", "%s", from);
-	tell_step(t,
+	if (fault->detail == SHOWS_BER && isnan(fault->at->pre_fec_ber))
+		tell_rests_on(tell, "corrected codewords stand for bit errors: a lower bound");
+	tell_rests_on(tell,
+		isnan(fault->like) ? "nothing like it to compare with: an absolute limit"
+				   : "compared with the median of links of the same kind");
+	tell_ruled_out(tell, "loss: no damaged frame was counted");
+	tell_role(tell, "culprit", "%s", from);
+	tell_step(tell,
 		"clean the connectors, then replace the optic of the sending end at the next job "
 		"boundary, before frames are lost",
 		"the link goes down while it is done");
 	if (other && !isnan(other->tx_power_dbm))
-		tell_step(t,
+		tell_step(tell,
 			"compare its sent with the received power: a loss beyond the budget is "
 			"fibre or dirt, low sent power is the laser",
 			"none: read only");
 }
 
-const struct link_test link_test_optic = {find, describe};
+const struct link_test link_test_optic = {link_optic_find, link_optic_describe};

@@ -24,15 +24,16 @@
 enum { REF_NONE, REF_DECLARED, REF_SIBLINGS, REF_PAIR };
 
 /* What the link runs at: the smaller of what its ends say. 0 unknown. */
-static uint64_t link_speed(const struct link *l)
+static uint64_t link_speed(const struct link *link)
 {
-	const uint64_t near = l->near->out.read_bps, far = l->far ? l->far->out.read_bps : 0;
+	const uint64_t near = link->near->out.read_bps,
+		       far = link->far ? link->far->out.read_bps : 0;
 	return near && far ? (near < far ? near : far) : near ? near : far;
 }
 
-static bool link_down(const struct link *l)
+static bool link_down(const struct link *link)
 {
-	return port_is_down(l->near) || (l->far && port_is_down(l->far));
+	return port_is_down(link->near) || (link->far && port_is_down(link->far));
 }
 
 struct vote {
@@ -44,7 +45,7 @@ struct vote {
 enum { SPEEDS_MAX = 16 }; /* distinct ones among the links of one kind; more are not counted */
 
 /* Over a run of links: how many of those like @of run at which speed. */
-static struct vote vote_of(const struct link *of, const struct link *v, size_t n)
+static struct vote vote_of(const struct link *of, const struct link *links, size_t n)
 {
 	struct {
 		uint64_t speed;
@@ -53,8 +54,9 @@ static struct vote vote_of(const struct link *of, const struct link *v, size_t n
 	size_t n_seen = 0;
 	struct vote r = {0};
 	for (size_t i = 0; i < n; i++) {
-		const uint64_t speed = &v[i] != of && link_alike(of, &v[i]) && !link_down(&v[i])
-			? link_speed(&v[i])
+		const uint64_t speed =
+			&links[i] != of && link_alike(of, &links[i]) && !link_down(&links[i])
+			? link_speed(&links[i])
 			: 0;
 		if (!speed)
 			continue;
@@ -76,11 +78,11 @@ static struct vote vote_of(const struct link *of, const struct link *v, size_t n
 	return r;
 }
 
-static double hottest(const struct link *l, uint64_t speed)
+static double link_slow_hottest(const struct link *link, uint64_t speed)
 {
 	double rate = 0;
 	for (int e = 0; e < 2; e++) {
-		const struct port_seen *p = link_end(l, e);
+		const struct port_seen *p = link_end(link, e);
 		if (p && p->out_known)
 			rate = fmax(rate, p->out.rate_bps);
 		if (p && p->in_known)
@@ -89,7 +91,7 @@ static double hottest(const struct link *l, uint64_t speed)
 	return rate / (double)speed;
 }
 
-static bool bottleneck(const struct link_test_in *in, double hot)
+static bool link_slow_bottleneck(const struct link_test_in *in, double hot)
 {
 	return hot > HOT ||
 		(hot > HOT_BURST &&
@@ -97,7 +99,7 @@ static bool bottleneck(const struct link_test_in *in, double hot)
 }
 
 /* What it should run at, and who says so. */
-static uint64_t reference(
+static uint64_t link_slow_reference(
 	const struct link_test_in *in, uint64_t own, int *ret_who, struct vote *ret_vote)
 {
 	const uint64_t declared = in->link->near->port->speed_bps;
@@ -116,14 +118,14 @@ static uint64_t reference(
 	return ret_vote->n == 1 && in->link->kind == LINK_SWITCH ? ret_vote->speed : own;
 }
 
-static bool find(const struct link_test_in *in, struct link_fault *ret)
+static bool link_slow_find(const struct link_test_in *in, struct link_fault *ret)
 {
 	const uint64_t own = link_speed(in->link);
 	struct vote vote = {0};
 	int who;
 	if (!own || in->link->kind == LINK_LOOSE || link_down(in->link))
 		return false;
-	const uint64_t should = reference(in, own, &who, &vote);
+	const uint64_t should = link_slow_reference(in, own, &who, &vote);
 	if (own >= should)
 		return false;
 	*ret = (struct link_fault){.cause = "link_slow",
@@ -135,7 +137,9 @@ static bool find(const struct link_test_in *in, struct link_fault *ret)
 		.state = true,
 		.value = 1 - (double)own / (double)should,
 		.warn = 0.01,
-		.severity = bottleneck(in, hottest(in->link, own)) ? SEV_CRITICAL : SEV_WARNING,
+		.severity = link_slow_bottleneck(in, link_slow_hottest(in->link, own))
+			? SEV_CRITICAL
+			: SEV_WARNING,
 		.confidence = who == REF_DECLARED ? 0.95
 			: who == REF_PAIR         ? 0.6
 			: vote.n >= 3             ? 0.9
@@ -143,38 +147,43 @@ static bool find(const struct link_test_in *in, struct link_fault *ret)
 	return true;
 }
 
-static void describe(const struct link_test_in *in, const struct link_fault *f, struct tell *t)
+static void link_slow_describe(
+	const struct link_test_in *in, const struct link_fault *fault, struct tell *tell)
 {
 	static const char *const who[] = {[REF_DECLARED] = "the speed declared for it",
 		[REF_SIBLINGS] = "what its siblings run at",
 		[REF_PAIR] = "what the other link runs at"};
-	const double hot = hottest(in->link, (uint64_t)f->own);
-	t->f->summary = arena_printf(t->a, "%s to %s runs at %s, %s is %s%s",
-		tell_port(f->at, t->a), tell_far(f->at, t->a), tell_speed(f->own, t->a),
-		who[f->detail], tell_speed(f->like, t->a),
-		bottleneck(in, hot) ? "; what crosses it waits for it" : "");
+	const double hot = link_slow_hottest(in->link, (uint64_t)fault->own);
+	tell->f->summary = arena_printf(tell->a, "%s to %s runs at %s, %s is %s%s",
+		tell_port(fault->at, tell->a), tell_far(fault->at, tell->a),
+		tell_speed(fault->own, tell->a), who[fault->detail],
+		tell_speed(fault->like, tell->a),
+		link_slow_bottleneck(in, hot) ? "; what crosses it waits for it" : "");
 	for (int e = 0; e < 2; e++) {
 		const struct port_seen *p = link_end(in->link, e);
 		if (p && p->out.read_bps)
-			tell_evidence(t, "port.speed_bps", p, PRIO_NONE, (double)p->out.read_bps,
+			tell_evidence(tell, "port.speed_bps", p, PRIO_NONE, (double)p->out.read_bps,
 				"bit/s", QUALITY_EXACT);
 	}
-	tell_evidence(t, "port.utilization_ratio", f->at, PRIO_NONE, hot, "ratio", QUALITY_EXACT);
-	if (f->detail == REF_DECLARED)
-		tell_rests_on(t, "speed read from the device against the speed declared in links");
+	tell_evidence(
+		tell, "port.utilization_ratio", fault->at, PRIO_NONE, hot, "ratio", QUALITY_EXACT);
+	if (fault->detail == REF_DECLARED)
+		tell_rests_on(
+			tell, "speed read from the device against the speed declared in links");
 	else
-		tell_rests_on(t,
+		tell_rests_on(tell,
 			"speed read from the device against %llu links of the same kind; none is "
 			"declared",
-			(unsigned long long)f->count);
-	tell_role(t, "culprit", "%s",
-		in->link->near->port->host ? in->link->near->port->host : tell_port(f->at, t->a));
-	tell_step(t,
+			(unsigned long long)fault->count);
+	tell_role(tell, "culprit", "%s",
+		in->link->near->port->host ? in->link->near->port->host
+					   : tell_port(fault->at, tell->a));
+	tell_step(tell,
 		"compare speed, FEC and breakout settings of both ends, and whether "
 		"auto-negotiation is on",
 		"none: read only");
-	tell_step(t, "re-seat or replace the cable or optic; drain the link first",
+	tell_step(tell, "re-seat or replace the cable or optic; drain the link first",
 		"the link goes down while it is done");
 }
 
-const struct link_test link_test_slow = {find, describe};
+const struct link_test link_test_slow = {link_slow_find, link_slow_describe};

@@ -64,80 +64,85 @@ struct loss { /* of a switch and priority */
 	double fill; /* highest headroom peak over its size; NAN */
 };
 
-static double value_of(const struct amount *a)
+static double lossless_loss_value_of(const struct amount *amount)
 {
-	return a->known ? a->value : 0;
+	return amount->known ? amount->value : 0;
 }
 
-static bool sends_pause(const struct lane_seen *l)
+static bool sends_pause(const struct lane_seen *lane)
 {
-	return l->tx_pause.hi > 0 || value_of(&l->tx_frames) > 0;
+	return lane->tx_pause.hi > 0 || lossless_loss_value_of(&lane->tx_frames) > 0;
 }
 
 /* The neighbour counts no pause although we sent some: it does not take part. A neighbour that is
  * not observed is believed to. */
-static bool is_obeyed(const struct observed *o, const struct lane_seen *l)
+static bool is_obeyed(const struct observed *observed, const struct lane_seen *lane)
 {
-	const struct port_seen *peer = observed_peer(o, l->port);
-	const struct lane_seen *x = peer ? observed_lane(peer, l->priority) : NULL;
+	const struct port_seen *peer = observed_peer(observed, lane->port);
+	const struct lane_seen *x = peer ? observed_lane(peer, lane->priority) : NULL;
 	if (x && x->pfc_enabled == 0)
 		return false;
 	return !(x && x->rx_frames.known && x->rx_frames.value == 0 &&
-		value_of(&l->tx_frames) > 0 && x->rx_frames.covered_ns >= l->tx_frames.covered_ns);
+		lossless_loss_value_of(&lane->tx_frames) > 0 &&
+		x->rx_frames.covered_ns >= lane->tx_frames.covered_ns);
 }
 
-static bool is_damaged(const struct port_seen *p, double lost)
+static bool is_damaged(const struct port_seen *port, double lost)
 {
-	const double errors = fmax(value_of(&p->fcs_errors), value_of(&p->in_errors));
+	const double errors = fmax(lossless_loss_value_of(&port->fcs_errors),
+		lossless_loss_value_of(&port->in_errors));
 	return errors > 0 && errors >= ERRORS_PART * lost;
 }
 
-static double fill_of(const struct lane_seen *l)
+static double fill_of(const struct lane_seen *lane)
 {
-	return l->headroom > 0 ? l->headroom_peak / l->headroom : NAN;
+	return lane->headroom > 0 ? lane->headroom_peak / lane->headroom : NAN;
 }
 
-static bool may_have_lost(const struct lane_seen *l)
+static bool may_have_lost(const struct lane_seen *lane)
 {
-	return l->pg_drops.alive || l->drops.alive || l->port->in_discards.alive ||
-		!isnan(fill_of(l));
+	return lane->pg_drops.alive || lane->drops.alive || lane->port->in_discards.alive ||
+		!isnan(fill_of(lane));
 }
 
-static void take_lane(const struct observed *o, const struct loss_options *opt,
-	const struct lane_seen *l, struct loss *s, double *best)
+static void take_lane(const struct observed *observed, const struct loss_options *opt,
+	const struct lane_seen *lane, struct loss *loss, double *best)
 {
-	const struct port_seen *p = l->port;
-	const double ingress = value_of(&l->pg_drops),
-		     egress = fmax(0, value_of(&l->drops) - value_of(&l->storm_drops));
-	const double discards =
-		!l->pg_drops.known && sends_pause(l) && value_of(&p->in_discards) >= DISCARDS_MIN
+	const struct port_seen *p = lane->port;
+	const double ingress = lossless_loss_value_of(&lane->pg_drops),
+		     egress = fmax(0,
+			     lossless_loss_value_of(&lane->drops) -
+				     lossless_loss_value_of(&lane->storm_drops));
+	const double discards = !lane->pg_drops.known && sends_pause(lane) &&
+			lossless_loss_value_of(&p->in_discards) >= DISCARDS_MIN
 		? p->in_discards.value
 		: 0;
-	const double lost = ingress + egress + discards, fill = fill_of(l);
-	s->alive |= may_have_lost(l);
-	s->fresh |= p->in_known && p->in.octets > 0;
-	s->stale |= lane_marks(l, 0).stale;
-	if (value_of(&l->storm_drops) > 0 || value_of(&l->storms) > 0)
+	const double lost = ingress + egress + discards, fill = fill_of(lane);
+	loss->alive |= may_have_lost(lane);
+	loss->fresh |= p->in_known && p->in.octets > 0;
+	loss->stale |= lane_marks(lane, 0).stale;
+	if (lossless_loss_value_of(&lane->storm_drops) > 0 ||
+		lossless_loss_value_of(&lane->storms) > 0)
 		return;
-	if (lost > 0 ? is_damaged(p, lost) : !(fill >= opt->headroom && sends_pause(l)))
+	if (lost > 0 ? is_damaged(p, lost) : !(fill >= opt->headroom && sends_pause(lane)))
 		return;
-	s->near += lost <= 0;
-	s->lanes += lost > 0;
-	if (ingress + discards > 0 && sends_pause(l)) {
-		s->paused = true;
-		s->headroom_known |= !isnan(fill);
-		s->headroom_full |= fill >= opt->headroom;
-		s->obeyed |= is_obeyed(o, l);
+	loss->near += lost <= 0;
+	loss->lanes += lost > 0;
+	if (ingress + discards > 0 && sends_pause(lane)) {
+		loss->paused = true;
+		loss->headroom_known |= !isnan(fill);
+		loss->headroom_full |= fill >= opt->headroom;
+		loss->obeyed |= is_obeyed(observed, lane);
 	}
-	s->ingress += ingress;
-	s->egress += egress;
-	s->discards += discards;
-	s->fill = fmax(s->fill, fill);
+	loss->ingress += ingress;
+	loss->egress += egress;
+	loss->discards += discards;
+	loss->fill = fmax(loss->fill, fill);
 	/* a fill may exceed 1 by rounding, never 1 + a frame */
 	const double weight = lost > 0 ? 1 + lost : fill;
-	if (!s->worst || weight > *best) {
+	if (!loss->worst || weight > *best) {
 		*best = weight;
-		s->worst = l;
+		loss->worst = lane;
 	}
 }
 
@@ -180,13 +185,15 @@ static const struct cause {
 		"drops of the class; neither its headroom nor the pool was seen to be full"},
 };
 
-static const struct cause *cause_of(const struct loss *s, const struct device_seen *d)
+static const struct cause *lossless_loss_cause_of(
+	const struct loss *loss, const struct device_seen *device)
 {
-	const unsigned is = (s->lanes ? LOST : 0) | (s->ingress > 0 ? INGRESS : 0) |
-		(s->paused ? PAUSED : 0) | (s->headroom_full ? FULL : 0) |
-		(s->headroom_known ? FILL_KNOWN : 0) |
-		(d->pool_peak >= POOL_FULL * d->pool_bytes ? POOL : 0) | (s->obeyed ? OBEYED : 0) |
-		(s->discards > 0 && s->ingress + s->egress <= 0 ? DISCARDS_ONLY : 0);
+	const unsigned is = (loss->lanes ? LOST : 0) | (loss->ingress > 0 ? INGRESS : 0) |
+		(loss->paused ? PAUSED : 0) | (loss->headroom_full ? FULL : 0) |
+		(loss->headroom_known ? FILL_KNOWN : 0) |
+		(device->pool_peak >= POOL_FULL * device->pool_bytes ? POOL : 0) |
+		(loss->obeyed ? OBEYED : 0) |
+		(loss->discards > 0 && loss->ingress + loss->egress <= 0 ? DISCARDS_ONLY : 0);
 	for (size_t i = 0; i < rw_countof(causes); i++)
 		if ((is & causes[i].yes) == causes[i].yes && !(is & causes[i].no))
 			return &causes[i];
@@ -223,32 +230,33 @@ static const struct {
 				"none: read only"}}},
 };
 
-static void advise(struct tell *t, const char *cause)
+static void lossless_loss_advise(struct tell *tell, const char *cause)
 {
 	for (size_t i = 0; i < rw_countof(advice); i++)
 		for (size_t k = 0; str_eq(advice[i].cause, cause) &&
 			k < rw_countof(advice[i].steps) && advice[i].steps[k].text;
 			k++)
-			tell_step(t, advice[i].steps[k].text, advice[i].steps[k].risk);
+			tell_step(tell, advice[i].steps[k].text, advice[i].steps[k].risk);
 }
 
-static const char *say(const struct loss *s, const struct cause *why, int priority, struct arena *a)
+static const char *lossless_loss_say(
+	const struct loss *loss, const struct cause *why, int priority, struct arena *a)
 {
-	const char *port = tell_port(s->worst->port, a),
-		   *device = s->worst->port->port->device->name;
-	if (!s->lanes)
+	const char *port = tell_port(loss->worst->port, a),
+		   *device = loss->worst->port->port->device->name;
+	if (!loss->lanes)
 		return arena_printf(a,
 			"%s: headroom of priority %d filled to %.0f %% while we paused %s", port,
-			priority, 100 * s->fill, tell_far(s->worst->port, a));
-	const double lost = s->ingress + s->egress + s->discards;
-	const char *what = s->discards > 0
+			priority, 100 * loss->fill, tell_far(loss->worst->port, a));
+	const double lost = loss->ingress + loss->egress + loss->discards;
+	const char *what = loss->discards > 0
 		? arena_printf(a,
 			  "%.0f frames, all classes counted together (priority %d is lossless)",
 			  lost, priority)
 		: arena_printf(a, "%.0f lossless frames (priority %d)", lost, priority);
-	const char *where = s->lanes > 1
-		? arena_printf(a, "%s lost %s at %u ports, most at %s", device, what, s->lanes,
-			  s->worst->port->port->name)
+	const char *where = loss->lanes > 1
+		? arena_printf(a, "%s lost %s at %u ports, most at %s", device, what, loss->lanes,
+			  loss->worst->port->port->name)
 		: arena_printf(a, "%s lost %s", port, what);
 	if (str_eq(why->cause, "headroom_small"))
 		return arena_printf(a,
@@ -258,9 +266,10 @@ static const char *say(const struct loss *s, const struct cause *why, int priori
 	return where;
 }
 
-static void prove(struct tell *t, const struct device_seen *d, const struct loss *s)
+static void lossless_loss_prove(
+	struct tell *tell, const struct device_seen *device, const struct loss *loss)
 {
-	const struct lane_seen *l = s->worst;
+	const struct lane_seen *l = loss->worst;
 	const struct port_seen *p = l->port;
 	const struct {
 		const char *metric;
@@ -268,116 +277,119 @@ static void prove(struct tell *t, const struct device_seen *d, const struct loss
 	} amounts[] = {{"pg.drops", &l->pg_drops}, {"queue.drops", &l->drops},
 		{"pfc.tx_frames", &l->tx_frames}};
 	for (size_t i = 0; i < rw_countof(amounts); i++)
-		tell_amount(t, amounts[i].metric, p, l->priority, amounts[i].a, "frames");
-	tell_amount(t, "port.in_discards", p, PRIO_NONE, &p->in_discards, "frames");
+		tell_amount(tell, amounts[i].metric, p, l->priority, amounts[i].a, "frames");
+	tell_amount(tell, "port.in_discards", p, PRIO_NONE, &p->in_discards, "frames");
 	if (l->tx_pause.measured)
-		tell_evidence(t, "pfc.tx_pause_ns", p, l->priority, l->tx_pause_ns.value, "ns",
+		tell_evidence(tell, "pfc.tx_pause_ns", p, l->priority, l->tx_pause_ns.value, "ns",
 			l->tx_pause.quality);
-	tell_evidence(t, "pg.headroom_watermark_bytes", p, l->priority, l->headroom_peak, "bytes",
-		QUALITY_EXACT);
-	tell_evidence(t, "cfg.pg_headroom_bytes", p, l->priority, l->headroom, "bytes",
+	tell_evidence(tell, "pg.headroom_watermark_bytes", p, l->priority, l->headroom_peak,
+		"bytes", QUALITY_EXACT);
+	tell_evidence(tell, "cfg.pg_headroom_bytes", p, l->priority, l->headroom, "bytes",
 		l->headroom_declared ? QUALITY_ESTIMATED : QUALITY_EXACT);
-	tell_evidence_device(
-		t, "pool.watermark_bytes", d->device->name, d->pool_peak, "bytes", QUALITY_EXACT);
-	tell_evidence_device(
-		t, "cfg.buffer_pool_bytes", d->device->name, d->pool_bytes, "bytes", QUALITY_EXACT);
+	tell_evidence_device(tell, "pool.watermark_bytes", device->device->name, device->pool_peak,
+		"bytes", QUALITY_EXACT);
+	tell_evidence_device(tell, "cfg.buffer_pool_bytes", device->device->name,
+		device->pool_bytes, "bytes", QUALITY_EXACT);
 }
 
-static void rule_out(struct tell *t, const struct device_seen *d, const struct loss *s)
+static void lossless_loss_rule_out(
+	struct tell *tell, const struct device_seen *device, const struct loss *loss)
 {
-	const struct port_seen *p = s->worst->port;
+	const struct port_seen *p = loss->worst->port;
 	if (p->fcs_errors.known && p->fcs_errors.value == 0)
-		tell_ruled_out(t, "damaged frames: %s counts no FCS errors", tell_port(p, t->a));
-	if (s->worst->storms.known && s->worst->storms.value == 0)
-		tell_ruled_out(t, "PFC watchdog: it dropped nothing");
-	if (d->pool_peak < POOL_FULL * d->pool_bytes)
 		tell_ruled_out(
-			t, "shared pool: it peaked at %.0f %%", 100 * d->pool_peak / d->pool_bytes);
+			tell, "damaged frames: %s counts no FCS errors", tell_port(p, tell->a));
+	if (loss->worst->storms.known && loss->worst->storms.value == 0)
+		tell_ruled_out(tell, "PFC watchdog: it dropped nothing");
+	if (device->pool_peak < POOL_FULL * device->pool_bytes)
+		tell_ruled_out(tell, "shared pool: it peaked at %.0f %%",
+			100 * device->pool_peak / device->pool_bytes);
 }
 
 /* ---- the analyzer -------------------------------------------------------- */
 
-static void tell_over(const struct analyzer_in *in, const struct device_seen *d, int priority,
-	const struct loss *s, struct finding_list *out)
+static void tell_over(const struct analyzer_in *in, const struct device_seen *device, int priority,
+	const struct loss *loss, struct finding_list *out)
 {
 	const struct loss_options *o = in->options;
-	const struct cause *why = cause_of(s, d);
+	const struct cause *why = lossless_loss_cause_of(loss, device);
 	struct tell t = tell_new(out, in, "lossless_loss", FINDING_OVER,
-		s->lanes              ? o->hold
+		loss->lanes           ? o->hold
 			: o->hold > 3 ? o->hold
 				      : 3);
-	if (s->lanes + s->near == 1)
-		tell_subject(&t, s->worst->port);
-	t.f->device = d->device->name;
+	if (loss->lanes + loss->near == 1)
+		tell_subject(&t, loss->worst->port);
+	t.f->device = device->device->name;
 	t.f->priority = priority;
 	t.f->cause = why->cause;
-	t.f->severity =
-		s->lanes ? (s->ingress + s->egress > 0 ? SEV_CRITICAL : SEV_WARNING) : SEV_WARNING;
-	t.f->value = s->lanes ? s->ingress + s->egress + s->discards : s->fill;
-	t.f->warn = s->lanes ? 1 : o->headroom;
-	t.f->coverage_ratio = observed_coverage(s->worst->port);
+	t.f->severity = loss->lanes
+		? (loss->ingress + loss->egress > 0 ? SEV_CRITICAL : SEV_WARNING)
+		: SEV_WARNING;
+	t.f->value = loss->lanes ? loss->ingress + loss->egress + loss->discards : loss->fill;
+	t.f->warn = loss->lanes ? 1 : o->headroom;
+	t.f->coverage_ratio = observed_coverage(loss->worst->port);
 	t.f->confidence_ratio =
-		why->confidence * (s->worst->headroom_declared && s->fill > 0 ? 0.9 : 1);
+		why->confidence * (loss->worst->headroom_declared && loss->fill > 0 ? 0.9 : 1);
 	tell_rests_on(&t, "%s", why->rests_on);
-	if (s->worst->headroom_declared && s->fill > 0)
+	if (loss->worst->headroom_declared && loss->fill > 0)
 		tell_rests_on(&t,
 			"the size of the headroom is declared in the configuration, not read back "
 			"from the device");
-	t.f->summary = say(s, why, priority, t.a);
-	prove(&t, d, s);
-	rule_out(&t, d, s);
-	tell_role(
-		&t, "culprit", "%s", t.f->port ? tell_port(s->worst->port, t.a) : d->device->name);
-	if (s->worst->port->port->host)
-		tell_role(&t, "direct_victim", "%s", s->worst->port->port->host);
-	advise(&t, why->cause);
+	t.f->summary = lossless_loss_say(loss, why, priority, t.a);
+	lossless_loss_prove(&t, device, loss);
+	lossless_loss_rule_out(&t, device, loss);
+	tell_role(&t, "culprit", "%s",
+		t.f->port ? tell_port(loss->worst->port, t.a) : device->device->name);
+	if (loss->worst->port->port->host)
+		tell_role(&t, "direct_victim", "%s", loss->worst->port->port->host);
+	lossless_loss_advise(&t, why->cause);
 }
 
-static void add_under(const struct analyzer_in *in, const struct device_seen *d,
-	const struct port_seen *p, int priority, struct finding_list *out)
+static void lossless_loss_add_under(const struct analyzer_in *in, const struct device_seen *device,
+	const struct port_seen *port, int priority, struct finding_list *out)
 {
 	const struct loss_options *o = in->options;
 	struct tell t = tell_new(out, in, "lossless_loss", FINDING_UNDER, o->hold);
-	if (p)
-		tell_subject(&t, p);
-	t.f->device = d->device->name;
+	if (port)
+		tell_subject(&t, port);
+	t.f->device = device->device->name;
 	t.f->priority = priority;
 	t.f->cause = "lossless_loss";
 }
 
-static void judge(const struct analyzer_in *in, const struct observed *o,
-	const struct device_seen *d, int priority, struct finding_list *out)
+static void lossless_loss_judge(const struct analyzer_in *in, const struct observed *observed,
+	const struct device_seen *device, int priority, struct finding_list *out)
 {
 	struct loss s = {.fill = NAN};
 	double best = 0;
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct lane_seen *l = observed_lane(&d->ports[i], priority);
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct lane_seen *l = observed_lane(&device->ports[i], priority);
 		if (l)
-			take_lane(o, in->options, l, &s, &best);
+			take_lane(observed, in->options, l, &s, &best);
 	}
 	const bool over = s.lanes + s.near > 0, one = s.lanes + s.near == 1,
 		   absent = s.alive && s.fresh && !s.stale;
 	if (over && !one)
-		tell_over(in, d, priority, &s, out);
+		tell_over(in, device, priority, &s, out);
 	else if (absent) /* else nothing was ever lost, or nothing is known: no story is to be
 			    closed */
-		add_under(in, d, NULL, priority, out);
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct lane_seen *l = observed_lane(&d->ports[i], priority);
+		lossless_loss_add_under(in, device, NULL, priority, out);
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct lane_seen *l = observed_lane(&device->ports[i], priority);
 		if (one && l == s.worst)
-			tell_over(in, d, priority, &s, out);
+			tell_over(in, device, priority, &s, out);
 		else if (l && absent && may_have_lost(l))
-			add_under(in, d, &d->ports[i], priority, out);
+			lossless_loss_add_under(in, device, &device->ports[i], priority, out);
 	}
 }
 
-static int run(const struct analyzer_in *in, struct finding_list *out)
+static int lossless_loss_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct observed *o = observe(in);
 	for (size_t i = 0; i < o->n_devices; i++)
 		for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++)
 			if (in->fabric->lossless_mask >> priority & 1)
-				judge(in, o, &o->devices[i], priority, out);
+				lossless_loss_judge(in, o, &o->devices[i], priority, out);
 	return 0;
 }
 
@@ -388,5 +400,5 @@ const struct analyzer analyzer_lossless_loss = {
 		rw_countof(rows), "loss in lossless classes, and headroom that is used up"},
 	.window_offset = offsetof(struct loss_options, window_ns),
 	.observes = true,
-	.run = run,
+	.run = lossless_loss_run,
 };

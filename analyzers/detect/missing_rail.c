@@ -26,31 +26,32 @@ struct beside { /* the ports compared with */
 	double median; /* load of the busy ones */
 };
 
-static bool in_some_job(const struct fabric *f, const char *host)
+static bool missing_rail_in_some_job(const struct fabric *fabric, const char *host)
 {
-	for (size_t i = 0; i < f->n_jobs; i++)
-		if (str_glob(f->jobs[i].hosts, host))
+	for (size_t i = 0; i < fabric->n_jobs; i++)
+		if (str_glob(fabric->jobs[i].hosts, host))
 			return true;
 	return false;
 }
 
-static void add(struct beside *b, double *loads, const struct link *l, double busy)
+static void missing_rail_add(
+	struct beside *beside, double *loads, const struct link *link, double busy)
 {
-	const double load = port_load(l->near);
-	b->up += l->near->oper_up == 1;
-	b->down += port_is_down(l->near);
-	if (isnan(load) && isnan(l->near->oper_up))
+	const double load = port_load(link->near);
+	beside->up += link->near->oper_up == 1;
+	beside->down += port_is_down(link->near);
+	if (isnan(load) && isnan(link->near->oper_up))
 		return;
-	b->n++;
-	b->loads += !isnan(load);
+	beside->n++;
+	beside->loads += !isnan(load);
 	if (load >= busy)
-		loads[b->busy++] = load;
+		loads[beside->busy++] = load;
 }
 
-static struct beside done(struct beside b, double *loads)
+static struct beside missing_rail_done(struct beside beside, double *loads)
 {
-	b.median = b.busy ? quantile_of(loads, b.busy, 0.5) : NAN;
-	return b;
+	beside.median = beside.busy ? quantile_of(loads, beside.busy, 0.5) : NAN;
+	return beside;
 }
 
 static struct beside other_rails(const struct link_test_in *in)
@@ -61,8 +62,8 @@ static struct beside other_rails(const struct link_test_in *in)
 	struct beside b = {0};
 	for (size_t i = 0; i < n; i++)
 		if (v[i] != in->link)
-			add(&b, loads, v[i], in->o->busy);
-	return done(b, loads);
+			missing_rail_add(&b, loads, v[i], in->o->busy);
+	return missing_rail_done(b, loads);
 }
 
 static struct beside other_hosts(const struct link_test_in *in)
@@ -75,18 +76,18 @@ static struct beside other_hosts(const struct link_test_in *in)
 	for (size_t i = 0; i < n; i++)
 		if (v[i].kind == LINK_HOST &&
 			!str_eq(v[i].near->port->host, in->link->near->port->host) &&
-			(!f->n_jobs || in_some_job(f, v[i].near->port->host)))
-			add(&b, loads, &v[i], in->o->busy);
-	return done(b, loads);
+			(!f->n_jobs || missing_rail_in_some_job(f, v[i].near->port->host)))
+			missing_rail_add(&b, loads, &v[i], in->o->busy);
+	return missing_rail_done(b, loads);
 }
 
-static bool ever_used(const struct link_test_in *in, const struct port_seen *p)
+static bool ever_used(const struct link_test_in *in, const struct port_seen *port)
 {
 	static const uint16_t metrics[] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS};
 	for (int k = 0; k < 2; k++) {
-		const struct series *s = p->entity == ENTITY_NONE
+		const struct series *s = port->entity == ENTITY_NONE
 			? NULL
-			: window_series(in->in->window, p->entity, metrics[k]);
+			: window_series(in->in->window, port->entity, metrics[k]);
 		if (s && s->n && (double)s->value[s->n - 1] >= ALIVE_OCTETS)
 			return true;
 	}
@@ -115,14 +116,14 @@ static size_t silent_partners(const struct link_test_in *in, double median)
 	return n;
 }
 
-static bool find(const struct link_test_in *in, struct link_fault *ret)
+static bool missing_rail_find(const struct link_test_in *in, struct link_fault *ret)
 {
 	const struct port_seen *p = in->link->near;
 	const struct fabric *f = in->in->fabric;
 	const double load = port_load(p);
 	const bool down = port_is_down(p);
 	if (in->link->kind != LINK_HOST || (!down && isnan(load)) ||
-		(f->n_jobs && !in_some_job(f, p->port->host)))
+		(f->n_jobs && !missing_rail_in_some_job(f, p->port->host)))
 		return false;
 	if (!down && load >= in->o->busy)
 		return false;
@@ -160,42 +161,44 @@ static bool find(const struct link_test_in *in, struct link_fault *ret)
 	return true;
 }
 
-static void describe(const struct link_test_in *in, const struct link_fault *f, struct tell *t)
+static void missing_rail_describe(
+	const struct link_test_in *in, const struct link_fault *fault, struct tell *tell)
 {
-	const struct port_seen *p = f->at;
+	const struct port_seen *p = fault->at;
 	const bool down = port_is_down(p);
-	const char *nic = tell_far(p, t->a);
-	const char *others = f->detail == BESIDE_RAILS
-		? arena_printf(t->a, "%llu other port%s", (unsigned long long)f->count,
-			  f->count == 1 ? " of the host is busy" : "s of the host are busy")
-		: f->detail == BESIDE_HOSTS
-		? arena_printf(t->a, "%llu other hosts of %s are busy",
-			  (unsigned long long)f->count, p->port->device->name)
+	const char *nic = tell_far(p, tell->a);
+	const char *others = fault->detail == BESIDE_RAILS
+		? arena_printf(tell->a, "%llu other port%s", (unsigned long long)fault->count,
+			  fault->count == 1 ? " of the host is busy" : "s of the host are busy")
+		: fault->detail == BESIDE_HOSTS
+		? arena_printf(tell->a, "%llu other hosts of %s are busy",
+			  (unsigned long long)fault->count, p->port->device->name)
 		: "other host ports are up";
-	t->f->summary = arena_printf(t->a, "%s %s at %s, while %s", nic,
-		down ? "is down" : "moves nothing", tell_port(p, t->a), others);
-	tell_evidence(t, "port.oper_up", p, PRIO_NONE, p->oper_up, "-", QUALITY_EXACT);
-	tell_evidence(t, "port.utilization_ratio", p, PRIO_NONE, f->own, "ratio", p->out.quality);
+	tell->f->summary = arena_printf(tell->a, "%s %s at %s, while %s", nic,
+		down ? "is down" : "moves nothing", tell_port(p, tell->a), others);
+	tell_evidence(tell, "port.oper_up", p, PRIO_NONE, p->oper_up, "-", QUALITY_EXACT);
 	tell_evidence(
-		t, "port.peer_utilization_ratio", p, PRIO_NONE, f->like, "ratio", QUALITY_EXACT);
-	tell_rests_on(t,
+		tell, "port.utilization_ratio", p, PRIO_NONE, fault->own, "ratio", p->out.quality);
+	tell_evidence(tell, "port.peer_utilization_ratio", p, PRIO_NONE, fault->like, "ratio",
+		QUALITY_EXACT);
+	tell_rests_on(tell,
 		down ? "the port's own state"
 		     : "the port is not known to be down: only that it moves nothing");
-	if (!down && f->detail == BESIDE_HOSTS)
-		tell_rests_on(t,
+	if (!down && fault->detail == BESIDE_HOSTS)
+		tell_rests_on(tell,
 			"compared with other hosts: a job that leaves this one out looks the same");
-	if (f->confidence == PARTNER_CONFIDENCE)
-		tell_rests_on(t,
+	if (fault->confidence == PARTNER_CONFIDENCE)
+		tell_rests_on(tell,
 			"another host is silent on the same rail: of two partners, the one that "
 			"stopped and the one that waits for it look alike");
-	tell_role(t, "culprit", "%s", p->port->host);
-	tell_step(t,
+	tell_role(tell, "culprit", "%s", p->port->host);
+	tell_step(tell,
 		"on the host: is the NIC there and up (ibdev2netdev, rdma link), and does the job "
 		"use it (NCCL_IB_HCA, NCCL_DEBUG=INFO)?",
 		"none: read only");
 	if (down)
-		tell_step(t, "check cable, optic and the switch port's admin state",
+		tell_step(tell, "check cable, optic and the switch port's admin state",
 			"none: read only");
 }
 
-const struct link_test link_test_missing_rail = {find, describe};
+const struct link_test link_test_missing_rail = {missing_rail_find, missing_rail_describe};

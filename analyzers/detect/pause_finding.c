@@ -14,16 +14,16 @@ const char *pause_share_text(double lo, double hi, bool measured, struct arena *
 
 /* Lists are short and the tree's edges come switch by switch: looking back is cheap, and bounded by
  * TOLD_ROLES. */
-static bool told_before(const struct tell *t, const char *entity)
+static bool told_before(const struct tell *tell, const char *entity)
 {
-	for (size_t i = t->f->n_roles; i-- > 0;)
-		if (str_eq(t->f->roles[i].entity, entity))
+	for (size_t i = tell->f->n_roles; i-- > 0;)
+		if (str_eq(tell->f->roles[i].entity, entity))
 			return true;
 	return false;
 }
 
 void pause_tell_roles(
-	struct tell *t, const char *role, const struct pause_edge *const *edges, size_t n)
+	struct tell *tell, const char *role, const struct pause_edge *const *edges, size_t n)
 {
 	size_t told = 0;
 	/* the first to be cut off are hosts and ports, never switches */
@@ -31,18 +31,18 @@ void pause_tell_roles(
 		for (size_t i = 0; i < n && told < TOLD_ROLES; i++) {
 			const struct pause_edge *e = edges[i];
 			const char *entity = switches ? (e->at ? e->at->port->device->name : NULL)
-				: e->at               ? tell_port(e->at, t->a)
+				: e->at               ? tell_port(e->at, tell->a)
 						      : e->host;
-			if (!entity || told_before(t, entity))
+			if (!entity || told_before(tell, entity))
 				continue;
-			tell_role(t, role, "%s", entity);
+			tell_role(tell, role, "%s", entity);
 			told++;
 		}
 }
 
-int pause_ladder(const struct pause_root *r)
+int pause_ladder(const struct pause_root *root)
 {
-	return !r || r->n_direct + r->n_indirect <= 1 ? 1 : r->n_switches >= 3 ? 3 : 2;
+	return !root || root->n_direct + root->n_indirect <= 1 ? 1 : root->n_switches >= 3 ? 3 : 2;
 }
 
 static const char *count_text(size_t n, const char *one, struct arena *a)
@@ -51,14 +51,14 @@ static const char *count_text(size_t n, const char *one, struct arena *a)
 		str_eq(one, "other switch") ? "es" : "s");
 }
 
-const char *pause_spread_text(const struct pause_root *r, struct arena *a)
+const char *pause_spread_text(const struct pause_root *root, struct arena *a)
 {
-	const size_t switches = r && r->n_switches > 1 ? r->n_switches - 1 : 0,
-		     hosts = r ? r->n_hosts : 0;
+	const size_t switches = root && root->n_switches > 1 ? root->n_switches - 1 : 0,
+		     hosts = root ? root->n_hosts : 0;
 	if (!switches && !hosts)
 		return "";
 	return arena_printf(a, "; because of it %s%s%s wait%s (L%d)",
 		switches ? count_text(switches, "other switch", a) : "",
 		switches && hosts ? " and " : "", hosts ? count_text(hosts, "host", a) : "",
-		switches + hosts == 1 ? "s" : "", pause_ladder(r));
+		switches + hosts == 1 ? "s" : "", pause_ladder(root));
 }

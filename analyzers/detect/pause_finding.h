@@ -13,13 +13,13 @@ const char *pause_share_text(double lo, double hi, bool measured, struct arena *
 
 /* Who waits: switches by name and by port, hosts by name, each once. */
 void pause_tell_roles(
-	struct tell *t, const char *role, const struct pause_edge *const *edges, size_t n);
+	struct tell *tell, const char *role, const struct pause_edge *const *edges, size_t n);
 
 /* How far a tree has come: L1 the port alone, L2 its switch makes others wait, L3 at least three
  * switches wait. */
-int pause_ladder(const struct pause_root *r);
+int pause_ladder(const struct pause_root *root);
 
 /* "; because of it 3 switches and 8 hosts wait (L3)", "" when nobody else does. */
-const char *pause_spread_text(const struct pause_root *r, struct arena *a);
+const char *pause_spread_text(const struct pause_root *root, struct arena *a);
 
 #endif

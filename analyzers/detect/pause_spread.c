@@ -52,159 +52,168 @@ struct diffuse { /* of one priority */
 	bool measured, judged; /* judged: some pause counter of the priority is known */
 };
 
-static double warn_for(const struct diffuse *d, bool measured)
+static double warn_for(const struct diffuse *diffuse, bool measured)
 {
-	return fmin(0.95, d->warn * (measured ? 1 : BOUND_TIMES));
+	return fmin(0.95, diffuse->warn * (measured ? 1 : BOUND_TIMES));
 }
 
-static void known_origins(struct diffuse *d)
+static void known_origins(struct diffuse *diffuse)
 {
-	for (size_t i = 0; i < d->g->n_roots; i++)
-		if (d->g->roots[i].priority == d->priority && d->g->roots[i].clear)
-			d->origin_known[d->g->roots[i].tree] = true;
-	for (size_t i = 0; i < d->g->n_cycles; i++)
-		if (d->g->cycles[i].priority == d->priority)
-			d->origin_known[d->g->cycles[i].edges[0]->tree] = true;
+	for (size_t i = 0; i < diffuse->g->n_roots; i++)
+		if (diffuse->g->roots[i].priority == diffuse->priority &&
+			diffuse->g->roots[i].clear)
+			diffuse->origin_known[diffuse->g->roots[i].tree] = true;
+	for (size_t i = 0; i < diffuse->g->n_cycles; i++)
+		if (diffuse->g->cycles[i].priority == diffuse->priority)
+			diffuse->origin_known[diffuse->g->cycles[i].edges[0]->tree] = true;
 }
 
-static void gather(struct diffuse *d)
+static void pause_spread_gather(struct diffuse *diffuse)
 {
-	bool *seen = arena_array(d->in->arena, bool, d->o->n_devices + 1);
-	d->edges = arena_array(d->in->arena, const struct pause_edge *, d->g->n_edges + 1);
-	for (size_t i = 0; i < d->g->n_edges; i++) {
-		const struct pause_edge *e = &d->g->edges[i];
-		if (e->priority != d->priority || !e->by || d->origin_known[e->tree] ||
-			edge_level(e) < warn_for(d, e->measured))
+	bool *seen = arena_array(diffuse->in->arena, bool, diffuse->o->n_devices + 1);
+	diffuse->edges =
+		arena_array(diffuse->in->arena, const struct pause_edge *, diffuse->g->n_edges + 1);
+	for (size_t i = 0; i < diffuse->g->n_edges; i++) {
+		const struct pause_edge *e = &diffuse->g->edges[i];
+		if (e->priority != diffuse->priority || !e->by || diffuse->origin_known[e->tree] ||
+			edge_level(e) < warn_for(diffuse, e->measured))
 			continue;
 		if (!e->at) {
-			d->n_hosts++;
+			diffuse->n_hosts++;
 			continue;
 		}
-		d->edges[d->n++] = e;
-		d->pressure += edge_level(e);
-		if (!d->worst ||
+		diffuse->edges[diffuse->n++] = e;
+		diffuse->pressure += edge_level(e);
+		if (!diffuse->worst ||
 			(e->measured ? 2 : 0) + edge_level(e) >
-				(d->worst->measured ? 2 : 0) + edge_level(d->worst))
-			d->worst = e;
-		d->n_switches += !seen[e->at->device->device->index];
+				(diffuse->worst->measured ? 2 : 0) + edge_level(diffuse->worst))
+			diffuse->worst = e;
+		diffuse->n_switches += !seen[e->at->device->device->index];
 		seen[e->at->device->device->index] = true;
 	}
-	d->measured = d->worst && d->worst->measured;
-	for (size_t i = 0; i < d->o->n_lanes && !d->judged; i++)
-		d->judged = d->o->lanes[i]->priority == d->priority &&
-			d->o->lanes[i]->rx_pause.alive && !isnan(d->o->lanes[i]->rx_pause.hi);
-	for (size_t i = 0; i < d->o->n_lanes && !d->judged; i++)
-		d->judged = d->o->lanes[i]->priority == d->priority &&
-			d->o->lanes[i]->tx_pause.alive && !isnan(d->o->lanes[i]->tx_pause.hi);
+	diffuse->measured = diffuse->worst && diffuse->worst->measured;
+	for (size_t i = 0; i < diffuse->o->n_lanes && !diffuse->judged; i++)
+		diffuse->judged = diffuse->o->lanes[i]->priority == diffuse->priority &&
+			diffuse->o->lanes[i]->rx_pause.alive &&
+			!isnan(diffuse->o->lanes[i]->rx_pause.hi);
+	for (size_t i = 0; i < diffuse->o->n_lanes && !diffuse->judged; i++)
+		diffuse->judged = diffuse->o->lanes[i]->priority == diffuse->priority &&
+			diffuse->o->lanes[i]->tx_pause.alive &&
+			!isnan(diffuse->o->lanes[i]->tx_pause.hi);
 }
 
 /* What would have told the queues of these switches apart. */
-static void say_missing(const struct diffuse *d, struct tell *t)
+static void say_missing(const struct diffuse *diffuse, struct tell *tell)
 {
 	size_t peaks = 0, marks = 0, lanes = 0, silent = 0;
-	for (size_t i = 0; i < d->n; i++) {
-		const struct lane_seen *l =
-			d->edges[i]->by ? observed_lane(d->edges[i]->by, d->priority) : NULL;
+	for (size_t i = 0; i < diffuse->n; i++) {
+		const struct lane_seen *l = diffuse->edges[i]->by
+			? observed_lane(diffuse->edges[i]->by, diffuse->priority)
+			: NULL;
 		lanes += l != NULL;
 		peaks += l && !isnan(l->queue_peak);
 		marks += l && l->marked.known && l->marked.alive;
-		silent += !d->edges[i]->by->device->n_series;
+		silent += !diffuse->edges[i]->by->device->n_series;
 	}
 	if (silent)
-		tell_rests_on(t,
+		tell_rests_on(tell,
 			"missing: %zu of the pausing ports are on switches that do not answer",
 			silent);
-	if (!d->measured)
-		tell_rests_on(t,
+	if (!diffuse->measured)
+		tell_rests_on(tell,
 			"missing: pause time; frames bound it, they do not tell which pause is "
 			"long");
 	if (peaks < lanes)
-		tell_rests_on(t,
+		tell_rests_on(tell,
 			"missing: watermarks of egress queues, which would tell where the bytes "
 			"stood");
 	if (marks < lanes)
-		tell_rests_on(t, "missing: ECN marks per queue");
+		tell_rests_on(tell, "missing: ECN marks per queue");
 	if (peaks == lanes && marks == lanes && !silent)
-		tell_rests_on(t,
+		tell_rests_on(tell,
 			"nothing is missing: several queues share the pressure, none holds 40 %% "
 			"of it and three times the next");
 }
 
-static void tell_candidates(const struct diffuse *d, struct tell *t)
+static void tell_candidates(const struct diffuse *diffuse, struct tell *tell)
 {
 	size_t told = 0;
-	for (size_t i = 0; i < d->g->n_roots && told < ROOTS_TOLD; i++) {
-		const struct pause_root *r = &d->g->roots[i];
-		if (r->priority != d->priority || d->origin_known[r->tree])
+	for (size_t i = 0; i < diffuse->g->n_roots && told < ROOTS_TOLD; i++) {
+		const struct pause_root *r = &diffuse->g->roots[i];
+		if (r->priority != diffuse->priority || diffuse->origin_known[r->tree])
 			continue;
-		tell_evidence(t,
+		tell_evidence(tell,
 			r->origin == ORIGIN_HOST ? "pause.host_share_ratio"
 						 : "pause.queue_share_ratio",
-			r->port, d->priority, r->share, "ratio", QUALITY_ESTIMATED);
+			r->port, diffuse->priority, r->share, "ratio", QUALITY_ESTIMATED);
 		told++;
 	}
 }
 
-static bool hosts_are_seen(const struct diffuse *d)
+static bool hosts_are_seen(const struct diffuse *diffuse)
 {
-	for (size_t i = 0; i < d->o->n_lanes; i++) {
-		const struct lane_seen *l = d->o->lanes[i];
-		if (l->priority == d->priority && l->port->port->host && !isnan(l->rx_pause.hi))
+	for (size_t i = 0; i < diffuse->o->n_lanes; i++) {
+		const struct lane_seen *l = diffuse->o->lanes[i];
+		if (l->priority == diffuse->priority && l->port->port->host &&
+			!isnan(l->rx_pause.hi))
 			return true;
 	}
 	return false;
 }
 
-static void tell_diffuse(const struct diffuse *d, struct finding_list *out)
+static void tell_diffuse(const struct diffuse *diffuse, struct finding_list *out)
 {
-	const struct pause_spread_options *o = d->in->options;
-	struct tell t = tell_new(out, d->in, "pause_spread",
-		d->worst            ? FINDING_OVER
-			: d->judged ? FINDING_UNDER
-				    : FINDING_UNKNOWN,
+	const struct pause_spread_options *o = diffuse->in->options;
+	struct tell t = tell_new(out, diffuse->in, "pause_spread",
+		diffuse->worst            ? FINDING_OVER
+			: diffuse->judged ? FINDING_UNDER
+					  : FINDING_UNKNOWN,
 		o->hold);
-	t.f->priority = d->priority;
+	t.f->priority = diffuse->priority;
 	t.f->cause = "unknown";
 	t.f->summary = "";
-	if (!d->worst)
+	if (!diffuse->worst)
 		return;
-	const struct pause_edge *e = d->worst;
+	const struct pause_edge *e = diffuse->worst;
 	t.f->value = edge_level(e);
-	t.f->warn = warn_for(d, e->measured);
+	t.f->warn = warn_for(diffuse, e->measured);
 	/* pause between switches alone weighs less than that of hosts (tuning facts, d, "Views"):
 	 * bursts to storage do it for a while and nobody is at fault. A bound from frames may be
 	 * hundreds of times what was paused. */
-	t.f->severity = d->n_switches >= WIDE && e->measured && t.f->value >= MUCH * t.f->warn &&
-			d->in->fabric->congestion != CC_PFC_ONLY
+	t.f->severity = diffuse->n_switches >= WIDE && e->measured &&
+			t.f->value >= MUCH * t.f->warn &&
+			diffuse->in->fabric->congestion != CC_PFC_ONLY
 		? SEV_WARNING
 		: SEV_INFO;
 	/* that there is pressure is sure; that nobody in particular causes it is not */
-	t.f->confidence_ratio = d->measured ? 0.5 : 0.3;
+	t.f->confidence_ratio = diffuse->measured ? 0.5 : 0.3;
 	t.f->coverage_ratio = observed_coverage(e->at);
 	t.f->summary = arena_printf(t.a,
 		"switches pause one another, priority %d, and no port stands out as the origin: "
 		"worst %s, paused by %s %s; %zu switch%s and %zu host%s wait",
-		d->priority, tell_port(e->at, t.a), tell_port(e->by, t.a),
-		pause_share_text(e->lo, e->hi, e->measured, t.a), d->n_switches,
-		d->n_switches == 1 ? "" : "es", d->n_hosts, d->n_hosts == 1 ? "" : "s");
+		diffuse->priority, tell_port(e->at, t.a), tell_port(e->by, t.a),
+		pause_share_text(e->lo, e->hi, e->measured, t.a), diffuse->n_switches,
+		diffuse->n_switches == 1 ? "" : "es", diffuse->n_hosts,
+		diffuse->n_hosts == 1 ? "" : "s");
 	tell_evidence(&t, e->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", e->at,
-		d->priority, edge_level(e), "ratio", e->quality);
+		diffuse->priority, edge_level(e), "ratio", e->quality);
 	tell_evidence_device(&t, "pause.unresolved_port_windows", e->by->port->device->name,
-		d->g->unresolved[d->priority], "ports", QUALITY_ESTIMATED);
-	tell_candidates(d, &t);
-	say_missing(d, &t);
-	if (hosts_are_seen(d))
+		diffuse->g->unresolved[diffuse->priority], "ports", QUALITY_ESTIMATED);
+	tell_candidates(diffuse, &t);
+	say_missing(diffuse, &t);
+	if (hosts_are_seen(diffuse))
 		tell_ruled_out(&t, "a slow receiver: no host pauses its port for long");
-	if (!d->g->n_cycles)
-		tell_ruled_out(&t, "deadlock: no ring among %zu ports that wait", d->g->n_edges);
-	pause_tell_roles(&t, "indirect_victim", d->edges, d->n);
+	if (!diffuse->g->n_cycles)
+		tell_ruled_out(
+			&t, "deadlock: no ring among %zu ports that wait", diffuse->g->n_edges);
+	pause_tell_roles(&t, "indirect_victim", diffuse->edges, diffuse->n);
 	tell_step(&t,
 		"pause tree shows who waits for whom; collect watermarks and ECN marks per queue "
 		"of the switches that pause",
 		"none: read only");
 }
 
-static int run(const struct analyzer_in *in, struct finding_list *out)
+static int pause_spread_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct pause_spread_options *o = in->options;
 	const struct pause_graph *g = pause_graph(in);
@@ -216,7 +225,7 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 		d.warn *= in->fabric->congestion == CC_PFC_ONLY ? PFC_ONLY_TIMES : 1;
 		d.origin_known = arena_array(in->arena, bool, d.o->n_devices + 1);
 		known_origins(&d);
-		gather(&d);
+		pause_spread_gather(&d);
 		if (d.worst || d.judged || d.g->observable)
 			tell_diffuse(&d, out);
 	}
@@ -230,5 +239,5 @@ const struct analyzer analyzer_pause_spread = {
 		rw_countof(rows), "pause between switches"},
 	.window_offset = offsetof(struct pause_spread_options, window_ns),
 	.observes = true,
-	.run = run,
+	.run = pause_spread_run,
 };

@@ -73,137 +73,144 @@ struct storm {
 	uint32_t *root_at, *next_root;
 };
 
-static double level_of(const struct pauser *p)
+static double pause_storm_level_of(const struct pauser *pauser)
 {
-	return p->measured ? p->lo : p->hi;
+	return pauser->measured ? pauser->lo : pauser->hi;
 }
-static int priority_of(const struct pauser *p)
+static int priority_of(const struct pauser *pauser)
 {
-	return p->lane ? p->lane->priority : PRIO_NONE;
-}
-
-static bool nothing_moves(const struct storm *s, const struct pauser *p)
-{
-	if (p->lane)
-		return queue_motion(s->seen, p->port, p->lane->priority) == MOTION_NONE;
-	return p->port->out_known && p->port->out.utilization_ratio < MOVES_NOTHING;
+	return pauser->lane ? pauser->lane->priority : PRIO_NONE;
 }
 
-static bool watchdog_acts(const struct lane_seen *l)
+static bool nothing_moves(const struct storm *storm, const struct pauser *pauser)
 {
-	return l &&
-		((l->storms.known && l->storms.value > 0) ||
-			(l->storm_drops.known && l->storm_drops.value > 0));
-}
-static bool watchdog_drops(const struct lane_seen *l)
-{
-	return l && l->storm_drops.known && l->storm_drops.value > 0;
+	if (pauser->lane)
+		return queue_motion(storm->seen, pauser->port, pauser->lane->priority) ==
+			MOTION_NONE;
+	return pauser->port->out_known && pauser->port->out.utilization_ratio < MOVES_NOTHING;
 }
 
-static bool is_storm(const struct storm *s, const struct pauser *p)
+static bool watchdog_acts(const struct lane_seen *lane)
 {
-	return level_of(p) >= s->o->storm && (p->measured || nothing_moves(s, p));
+	return lane &&
+		((lane->storms.known && lane->storms.value > 0) ||
+			(lane->storm_drops.known && lane->storm_drops.value > 0));
+}
+static bool watchdog_drops(const struct lane_seen *lane)
+{
+	return lane && lane->storm_drops.known && lane->storm_drops.value > 0;
+}
+
+static bool is_storm(const struct storm *storm, const struct pauser *pauser)
+{
+	return pause_storm_level_of(pauser) >= storm->o->storm &&
+		(pauser->measured || nothing_moves(storm, pauser));
 }
 
 /* A port that no neighbour is declared for: on a leaf it is taken for a host's, with less
  * confidence; between switches the neighbour's own ports tell. */
-static bool faces_host(const struct port_seen *p)
+static bool faces_host(const struct port_seen *port)
 {
-	return p->port->host || (!p->port->peer && p->port->device->role == ROLE_LEAF);
+	return port->port->host || (!port->port->peer && port->port->device->role == ROLE_LEAF);
 }
 
-static struct finding *say(const struct storm *s, struct finding_list *out, const struct pauser *p,
-	enum finding_verdict v)
+static struct finding *pause_storm_say(const struct storm *storm, struct finding_list *out,
+	const struct pauser *pauser, enum finding_verdict verdict)
 {
-	struct tell t = tell_new(out, s->in, "pause_storm", v, s->o->hold);
-	tell_subject(&t, p->port);
-	t.f->priority = priority_of(p);
+	struct tell t = tell_new(out, storm->in, "pause_storm", verdict, storm->o->hold);
+	tell_subject(&t, pauser->port);
+	t.f->priority = priority_of(pauser);
 	t.f->cause = "slow_receiver";
 	t.f->summary = "";
-	t.f->coverage_ratio = observed_coverage(p->port);
-	t.f->value = level_of(p);
-	t.f->warn = s->o->warn;
+	t.f->coverage_ratio = observed_coverage(pauser->port);
+	t.f->value = pause_storm_level_of(pauser);
+	t.f->warn = storm->o->warn;
 	return t.f;
 }
 
-static void add_over(struct storm *s, const struct pauser *p)
+static void pause_storm_add_over(struct storm *storm, const struct pauser *pauser)
 {
-	if (s->n_over == s->cap_over) {
-		s->cap_over = s->cap_over ? 2 * s->cap_over : 16;
-		struct pauser *wider = arena_array(s->in->arena, struct pauser, s->cap_over);
-		if (s->n_over)
-			memcpy(wider, s->over, s->n_over * sizeof(*wider));
-		s->over = wider;
+	if (storm->n_over == storm->cap_over) {
+		storm->cap_over = storm->cap_over ? 2 * storm->cap_over : 16;
+		struct pauser *wider =
+			arena_array(storm->in->arena, struct pauser, storm->cap_over);
+		if (storm->n_over)
+			memcpy(wider, storm->over, storm->n_over * sizeof(*wider));
+		storm->over = wider;
 	}
-	s->over[s->n_over++] = *p;
+	storm->over[storm->n_over++] = *pauser;
 }
 
-static void judge_lane(struct storm *s, const struct lane_seen *l, struct finding_list *out)
+static void pause_storm_judge_lane(
+	struct storm *storm, const struct lane_seen *lane, struct finding_list *out)
 {
-	struct pauser p = {.port = l->port,
-		.lane = l,
-		.host = l->port->port->host ? l->port->port->host : "",
-		.lo = l->rx_pause.lo,
-		.hi = l->rx_pause.hi,
-		.measured = l->rx_pause.measured,
-		.quality = l->rx_pause.quality};
-	if (isnan(p.hi) && watchdog_acts(l)) {
+	struct pauser p = {.port = lane->port,
+		.lane = lane,
+		.host = lane->port->port->host ? lane->port->port->host : "",
+		.lo = lane->rx_pause.lo,
+		.hi = lane->rx_pause.hi,
+		.measured = lane->rx_pause.measured,
+		.quality = lane->rx_pause.quality};
+	if (isnan(p.hi) && watchdog_acts(lane)) {
 		p.lo = 0;
 		/* all it says is that the queue stood for as long as the watchdog waits */
 		p.hi = 1;
 		p.quality = QUALITY_UNKNOWN;
 	}
 	if (isnan(p.hi)) {
-		say(s, out, &p, FINDING_UNKNOWN);
+		pause_storm_say(storm, out, &p, FINDING_UNKNOWN);
 		return;
 	}
-	s->n_judged++;
-	s->n_quiet += p.hi < s->o->warn / 10;
-	if (watchdog_acts(l) || level_of(&p) >= (p.measured ? s->o->warn : s->o->critical))
-		add_over(s, &p);
+	storm->n_judged++;
+	storm->n_quiet += p.hi < storm->o->warn / 10;
+	if (watchdog_acts(lane) ||
+		pause_storm_level_of(&p) >= (p.measured ? storm->o->warn : storm->o->critical))
+		pause_storm_add_over(storm, &p);
 	else
-		say(s, out, &p, p.hi < s->o->warn || p.measured ? FINDING_UNDER : FINDING_IDLE);
+		pause_storm_say(storm, out, &p,
+			p.hi < storm->o->warn || p.measured ? FINDING_UNDER : FINDING_IDLE);
 }
 
 /* Link-level pause stands for all classes, and only where no PFC counter lives at the port: some
  * switches count PFC frames here too. */
-static bool link_pause(const struct storm *s, const struct port_seen *p, struct pauser *ret)
+static bool link_pause(const struct storm *storm, const struct port_seen *port, struct pauser *ret)
 {
-	if (!p->in_pause.known || !(p->in_pause.value > 0))
+	if (!port->in_pause.known || !(port->in_pause.value > 0))
 		return false;
 	for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-		if (p->lanes[c] && (p->lanes[c]->rx_pause.alive || p->lanes[c]->rx_frames.alive))
+		if (port->lanes[c] &&
+			(port->lanes[c]->rx_pause.alive || port->lanes[c]->rx_frames.alive))
 			return false;
-	const double hold_ns = pause_frame_max_ns(p->out.capacity_bps);
-	*ret = (struct pauser){.port = p,
-		.host = p->port->host ? p->port->host : "",
+	const double hold_ns = pause_frame_max_ns(port->out.capacity_bps);
+	*ret = (struct pauser){.port = port,
+		.host = port->port->host ? port->port->host : "",
 		.lo = 0,
-		.hi = fmin(1, amount_rate(&p->in_pause) * hold_ns / 1e9),
+		.hi = fmin(1, amount_rate(&port->in_pause) * hold_ns / 1e9),
 		.quality = QUALITY_ESTIMATED};
-	return ret->hi >= s->o->critical;
+	return ret->hi >= storm->o->critical;
 }
 
-static void judge_ports(struct storm *s, struct finding_list *out)
+static void judge_ports(struct storm *storm, struct finding_list *out)
 {
-	for (size_t i = 0; i < s->seen->n_ports; i++) {
-		const struct port_seen *p = &s->seen->ports[i];
+	for (size_t i = 0; i < storm->seen->n_ports; i++) {
+		const struct port_seen *p = &storm->seen->ports[i];
 		struct pauser plain;
 		if (!faces_host(p))
 			continue;
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++)
 			if (p->lanes[c] &&
-				(p->lanes[c]->lossless || !s->seen->fabric->lossless_mask))
-				judge_lane(s, p->lanes[c], out);
-		if (link_pause(s, p, &plain))
-			add_over(s, &plain);
+				(p->lanes[c]->lossless || !storm->seen->fabric->lossless_mask))
+				pause_storm_judge_lane(storm, p->lanes[c], out);
+		if (link_pause(storm, p, &plain))
+			pause_storm_add_over(storm, &plain);
 	}
 }
 
 /* ---- a host's story ------------------------------------------------------ */
 
-static int by_host(const void *x, const void *y)
+static int pause_storm_by_host(const void *left, const void *right)
 {
-	const struct pauser *a = x, *b = y;
+	const struct pauser *a = left, *b = right;
 	const int names = strcmp(a->host, b->host);
 	if (names)
 		return names;
@@ -212,51 +219,52 @@ static int by_host(const void *x, const void *y)
 	return priority_of(a) - priority_of(b);
 }
 
-static int by_name(const void *x, const void *y)
+static int pause_storm_by_name(const void *left, const void *right)
 {
-	return strcmp(*(const char *const *)x, *(const char *const *)y);
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
 /* Looked up once for all stories: a fabric where every host pauses has as many stories as hosts. */
-static void prepare(struct storm *s)
+static void pause_storm_prepare(struct storm *storm)
 {
-	const struct observed *o = s->seen;
-	const struct pause_graph *g = s->graph;
-	s->hosts = arena_array(s->in->arena, const char *, o->n_fabric_ports + 1);
-	s->root_at = arena_array(s->in->arena, uint32_t, o->n_ports + 1);
-	s->next_root = arena_array(s->in->arena, uint32_t, g->n_roots + 1);
+	const struct observed *o = storm->seen;
+	const struct pause_graph *g = storm->graph;
+	storm->hosts = arena_array(storm->in->arena, const char *, o->n_fabric_ports + 1);
+	storm->root_at = arena_array(storm->in->arena, uint32_t, o->n_ports + 1);
+	storm->next_root = arena_array(storm->in->arena, uint32_t, g->n_roots + 1);
 	for (size_t i = 0; i < o->n_fabric_ports; i++)
 		if (o->ports[i].port->host)
-			s->hosts[s->n_hosts++] = o->ports[i].port->host;
-	qsort(s->hosts, s->n_hosts, sizeof(*s->hosts), by_name);
+			storm->hosts[storm->n_hosts++] = o->ports[i].port->host;
+	qsort(storm->hosts, storm->n_hosts, sizeof(*storm->hosts), pause_storm_by_name);
 	for (size_t i = 0; i < g->n_roots; i++) {
 		const size_t port = (size_t)(g->roots[i].port - o->ports);
 		if (g->roots[i].origin != ORIGIN_HOST)
 			continue;
-		s->next_root[i] = s->root_at[port];
-		s->root_at[port] = (uint32_t)i + 1;
+		storm->next_root[i] = storm->root_at[port];
+		storm->root_at[port] = (uint32_t)i + 1;
 	}
 }
 
 static const struct pause_root *root_of(
-	const struct storm *s, const struct port_seen *p, int priority)
+	const struct storm *storm, const struct port_seen *port, int priority)
 {
-	for (uint32_t i = s->root_at[p - s->seen->ports]; i; i = s->next_root[i - 1])
-		if (s->graph->roots[i - 1].priority == priority)
-			return &s->graph->roots[i - 1];
+	for (uint32_t i = storm->root_at[port - storm->seen->ports]; i; i = storm->next_root[i - 1])
+		if (storm->graph->roots[i - 1].priority == priority)
+			return &storm->graph->roots[i - 1];
 	return NULL;
 }
 
 /* How many ports face the host. */
-static size_t rails_of(const struct storm *s, const char *host)
+static size_t rails_of(const struct storm *storm, const char *host)
 {
-	const char **at = bsearch(&host, s->hosts, s->n_hosts, sizeof(*s->hosts), by_name);
+	const char **at = bsearch(
+		&host, storm->hosts, storm->n_hosts, sizeof(*storm->hosts), pause_storm_by_name);
 	size_t n = 0;
 	if (!at)
 		return 0;
-	while (at > s->hosts && str_eq(at[-1], host))
+	while (at > storm->hosts && str_eq(at[-1], host))
 		at--;
-	while (at + n < s->hosts + s->n_hosts && str_eq(at[n], host))
+	while (at + n < storm->hosts + storm->n_hosts && str_eq(at[n], host))
 		n++;
 	return n;
 }
@@ -272,33 +280,35 @@ struct story {
 	double load; /* utilisation of that port; NAN unknown */
 };
 
-static struct story story_of(const struct storm *s, const struct pauser *v, size_t n)
+static struct story story_of(const struct storm *storm, const struct pauser *pausers, size_t n)
 {
-	struct story y = {.s = s, .v = v, .n = n};
-	const struct pauser *max = &v[0];
+	struct story y = {.s = storm, .v = pausers, .n = n};
+	const struct pauser *max = &pausers[0];
 	for (size_t i = 1; i < n; i++)
-		max = level_of(&v[i]) > level_of(max) ? &v[i] : max;
+		max = pause_storm_level_of(&pausers[i]) > pause_storm_level_of(max) ? &pausers[i]
+										    : max;
 	for (size_t i = 0; i < n && !y.top; i++)
-		if (level_of(&v[i]) >= SAME_STRENGTH * level_of(max) &&
-			v[i].measured == max->measured)
-			y.top = &v[i];
+		if (pause_storm_level_of(&pausers[i]) >=
+				SAME_STRENGTH * pause_storm_level_of(max) &&
+			pausers[i].measured == max->measured)
+			y.top = &pausers[i];
 	for (size_t i = 0; i < n; i++) {
-		y.storm |= is_storm(s, &v[i]);
-		y.drops |= watchdog_drops(v[i].lane) ||
-			(watchdog_acts(v[i].lane) && v[i].quality == QUALITY_UNKNOWN);
+		y.storm |= is_storm(storm, &pausers[i]);
+		y.drops |= watchdog_drops(pausers[i].lane) ||
+			(watchdog_acts(pausers[i].lane) && pausers[i].quality == QUALITY_UNKNOWN);
 	}
-	y.root = y.top->lane ? root_of(s, y.top->port, y.top->lane->priority) : NULL;
+	y.root = y.top->lane ? root_of(storm, y.top->port, y.top->lane->priority) : NULL;
 	y.load = y.top->port->out_known ? y.top->port->out.utilization_ratio : NAN;
-	y.rails = rails_of(s, v[0].host);
+	y.rails = rails_of(storm, pausers[0].host);
 	return y;
 }
 
-static double sum_of(const struct story *y, size_t offset)
+static double sum_of(const struct story *story, size_t offset)
 {
 	double sum = 0;
-	for (size_t i = 0; i < y->n; i++) {
-		const struct amount *a = y->v[i].lane
-			? (const struct amount *)((const char *)y->v[i].lane + offset)
+	for (size_t i = 0; i < story->n; i++) {
+		const struct amount *a = story->v[i].lane
+			? (const struct amount *)((const char *)story->v[i].lane + offset)
 			: NULL;
 		sum += a && a->known ? a->value : 0;
 	}
@@ -309,190 +319,194 @@ static double sum_of(const struct story *y, size_t offset)
  * Loss, storms and a measured level that the job feels are critical; so is a tree of three
  * switches. A bound alone never is, nor what may be a switch that nobody declared.
  */
-static enum severity severity_of(const struct story *y)
+static enum severity pause_storm_severity_of(const struct story *story)
 {
-	if (y->storm || y->drops)
+	if (story->storm || story->drops)
 		return SEV_CRITICAL;
-	if (!y->top->measured || !y->top->host[0])
+	if (!story->top->measured || !story->top->host[0])
 		return SEV_WARNING;
-	return y->top->lo >= y->s->o->critical || pause_ladder(y->root) >= 3 ? SEV_CRITICAL
-									     : SEV_WARNING;
+	return story->top->lo >= story->s->o->critical || pause_ladder(story->root) >= 3
+		? SEV_CRITICAL
+		: SEV_WARNING;
 }
 
-static double confidence_of(const struct story *y, struct tell *t)
+static double pause_storm_confidence_of(const struct story *story, struct tell *tell)
 {
-	const struct storm *s = y->s;
-	const struct pauser *p = y->top;
-	double c = p->measured ? 0.9 : y->storm ? 0.8 : 0.6;
+	const struct storm *s = story->s;
+	const struct pauser *p = story->top;
+	double c = p->measured ? 0.9 : story->storm ? 0.8 : 0.6;
 	if (p->quality == QUALITY_UNKNOWN)
-		tell_rests_on(t, "the watchdog's counters: pause itself is not counted there");
+		tell_rests_on(tell, "the watchdog's counters: pause itself is not counted there");
 	else if (p->measured)
-		tell_rests_on(t, "pause time measured by the switch%s",
+		tell_rests_on(tell, "pause time measured by the switch%s",
 			p->quality == QUALITY_EXACT ? "" : ", over intervals that its agent blurs");
 	else
-		tell_rests_on(t,
+		tell_rests_on(tell,
 			"frames only: each holds the port for 0 to %.1f us, so the time is a bound",
 			pause_frame_max_ns(p->port->out.capacity_bps) / 1000);
 	if (!p->lane) {
-		tell_rests_on(t,
+		tell_rests_on(tell,
 			"link-level pause (802.3x), which stops all classes: PFC is not counted on "
 			"that port");
 		c -= 0.1;
 	}
-	if (s->n_judged > QUIET_MIN && s->n_quiet >= s->n_judged - y->n) {
-		tell_rests_on(t, "all %zu other host-facing queues are quiet", s->n_quiet);
+	if (s->n_judged > QUIET_MIN && s->n_quiet >= s->n_judged - story->n) {
+		tell_rests_on(tell, "all %zu other host-facing queues are quiet", s->n_quiet);
 		c += 0.05;
 	}
-	if (y->load < LINE_RATE) {
-		tell_rests_on(t, "its port runs at %.0f %% of line rate", 100 * y->load);
+	if (story->load < LINE_RATE) {
+		tell_rests_on(tell, "its port runs at %.0f %% of line rate", 100 * story->load);
 		c += 0.02;
-	} else if (y->load >= LINE_RATE && level_of(p) > 1.1 - y->load) {
-		tell_rests_on(t,
+	} else if (story->load >= LINE_RATE && pause_storm_level_of(p) > 1.1 - story->load) {
+		tell_rests_on(tell,
 			"its port runs at %.0f %% of line rate, which pause does not allow: one of "
 			"the counters is wrong",
-			100 * y->load);
+			100 * story->load);
 		c -= 0.3;
 	}
 	if (!p->host[0]) {
-		tell_rests_on(t,
+		tell_rests_on(tell,
 			"no link is declared there: that a host is at the other end is taken from "
 			"the role of the switch");
 		c -= 0.25;
 	}
-	if (p->quality == QUALITY_SUSPECT || t->f->coverage_ratio < 0.7) {
-		tell_rests_on(t, "samples are missing or suspect");
+	if (p->quality == QUALITY_SUSPECT || tell->f->coverage_ratio < 0.7) {
+		tell_rests_on(tell, "samples are missing or suspect");
 		c -= 0.15;
 	}
 	return fmax(0.2, fmin(0.97, c));
 }
 
-static void show_evidence(const struct story *y, struct tell *t)
+static void pause_storm_show_evidence(const struct story *story, struct tell *tell)
 {
-	for (size_t i = 0; i < y->n && i < RAILS_TOLD; i++) {
-		const struct pauser *p = &y->v[i];
+	for (size_t i = 0; i < story->n && i < RAILS_TOLD; i++) {
+		const struct pauser *p = &story->v[i];
 		const int c = priority_of(p);
-		tell_evidence(t, p->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi",
-			p->port, c, p->quality == QUALITY_UNKNOWN ? NAN : level_of(p), "ratio",
-			p->quality);
+		tell_evidence(tell, p->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi",
+			p->port, c, p->quality == QUALITY_UNKNOWN ? NAN : pause_storm_level_of(p),
+			"ratio", p->quality);
 		if (!p->lane) {
-			tell_amount(t, "port.in_pause_frames", p->port, PRIO_NONE,
+			tell_amount(tell, "port.in_pause_frames", p->port, PRIO_NONE,
 				&p->port->in_pause, "frames");
 			continue;
 		}
-		tell_amount(t, "pfc.rx_pause_ns", p->port, c, &p->lane->rx_pause_ns, "ns");
-		tell_amount(t, "pfc.rx_frames", p->port, c, &p->lane->rx_frames, "frames");
+		tell_amount(tell, "pfc.rx_pause_ns", p->port, c, &p->lane->rx_pause_ns, "ns");
+		tell_amount(tell, "pfc.rx_frames", p->port, c, &p->lane->rx_frames, "frames");
 		if (p->lane->storms.alive)
-			tell_amount(t, "pfcwd.storms", p->port, c, &p->lane->storms, "events");
+			tell_amount(tell, "pfcwd.storms", p->port, c, &p->lane->storms, "events");
 		if (p->lane->restores.alive)
-			tell_amount(t, "pfcwd.restores", p->port, c, &p->lane->restores, "events");
+			tell_amount(
+				tell, "pfcwd.restores", p->port, c, &p->lane->restores, "events");
 		if (p->lane->storm_drops.alive)
-			tell_amount(t, "pfcwd.drops", p->port, c, &p->lane->storm_drops, "frames");
+			tell_amount(
+				tell, "pfcwd.drops", p->port, c, &p->lane->storm_drops, "frames");
 		if (p->lane->drops.alive)
-			tell_amount(t, "queue.drops", p->port, c, &p->lane->drops, "packets");
-		tell_evidence(t, "queue.watermark_bytes", p->port, c, p->lane->queue_peak, "bytes",
-			QUALITY_EXACT);
-		tell_evidence(t, "port.utilization_ratio", p->port, PRIO_NONE,
+			tell_amount(tell, "queue.drops", p->port, c, &p->lane->drops, "packets");
+		tell_evidence(tell, "queue.watermark_bytes", p->port, c, p->lane->queue_peak,
+			"bytes", QUALITY_EXACT);
+		tell_evidence(tell, "port.utilization_ratio", p->port, PRIO_NONE,
 			p->port->out_known ? p->port->out.utilization_ratio : NAN, "ratio",
 			p->port->out.quality);
 	}
-	if (!y->root)
+	if (!story->root)
 		return;
-	const char *device = y->top->port->port->device->name;
-	tell_evidence_device(t, "pause.tree_share_ratio", device, y->root->share, "ratio",
-		y->root->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
-	tell_evidence_device(t, "pause.tree_switches", device, (double)y->root->n_switches,
+	const char *device = story->top->port->port->device->name;
+	tell_evidence_device(tell, "pause.tree_share_ratio", device, story->root->share, "ratio",
+		story->root->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
+	tell_evidence_device(tell, "pause.tree_switches", device, (double)story->root->n_switches,
 		"switches", QUALITY_EXACT);
-	tell_evidence_device(
-		t, "pause.tree_hosts", device, (double)y->root->n_hosts, "hosts", QUALITY_EXACT);
+	tell_evidence_device(tell, "pause.tree_hosts", device, (double)story->root->n_hosts,
+		"hosts", QUALITY_EXACT);
 }
 
-static void rule_out(const struct story *y, struct tell *t)
+static void pause_storm_rule_out(const struct story *story, struct tell *tell)
 {
-	const struct lane_seen *l = y->top->lane;
-	if (y->load < LINE_RATE)
-		tell_ruled_out(t,
+	const struct lane_seen *l = story->top->lane;
+	if (story->load < LINE_RATE)
+		tell_ruled_out(tell,
 			"incast: a queue that many senders fill drains at line rate, this one at "
 			"%.0f %%",
-			100 * y->load);
-	if (l && l->tx_pause.alive && l->tx_pause.hi < level_of(y->top) / 10)
-		tell_ruled_out(t,
+			100 * story->load);
+	if (l && l->tx_pause.alive && l->tx_pause.hi < pause_storm_level_of(story->top) / 10)
+		tell_ruled_out(tell,
 			"congestion control off on this host: we would pause it, and hardly do "
 			"(%s)",
 			pause_share_text(
-				l->tx_pause.lo, l->tx_pause.hi, l->tx_pause.measured, t->a));
-	if (y->top->port->fcs_errors.known && y->top->port->fcs_errors.value == 0 &&
-		y->top->port->fcs_errors.alive)
-		tell_ruled_out(t, "bad cable: no damaged frame on that port");
-	if (!y->s->graph->n_cycles)
-		tell_ruled_out(
-			t, "deadlock: no ring among %zu ports that wait", y->s->graph->n_edges);
+				l->tx_pause.lo, l->tx_pause.hi, l->tx_pause.measured, tell->a));
+	if (story->top->port->fcs_errors.known && story->top->port->fcs_errors.value == 0 &&
+		story->top->port->fcs_errors.alive)
+		tell_ruled_out(tell, "bad cable: no damaged frame on that port");
+	if (!story->s->graph->n_cycles)
+		tell_ruled_out(tell, "deadlock: no ring among %zu ports that wait",
+			story->s->graph->n_edges);
 }
 
-static void next_steps(const struct story *y, struct tell *t)
+static void next_steps(const struct story *story, struct tell *tell)
 {
-	tell_step(t,
+	tell_step(tell,
 		"on the host: out_of_buffer and rx_discards_phy of the NIC, its PCIe width and "
 		"speed, firmware, huge pages and MTT; no threshold of a switch helps here",
 		"none: read only");
-	if (y->storm)
-		tell_step(t, "stop the host's traffic and reset the NIC or reboot the host",
+	if (story->storm)
+		tell_step(tell, "stop the host's traffic and reset the NIC or reboot the host",
 			"aborts the job that runs on it");
-	tell_step(t, "contain: drain the host, or shut its port",
+	tell_step(tell, "contain: drain the host, or shut its port",
 		"shutting one rail port usually aborts the whole job");
-	if (y->drops)
-		tell_step(t, "leave the watchdog on: it keeps the rest of the fabric alive",
+	if (story->drops)
+		tell_step(tell, "leave the watchdog on: it keeps the rest of the fabric alive",
 			"it throws lossless packets away while it acts");
 	else
-		tell_step(t,
+		tell_step(tell,
 			"see that the PFC watchdog is on (it acts only on a queue that is paused "
 			"all the time and moves nothing)",
 			"when it acts it drops lossless packets");
 }
 
-static const char *summary_of(const struct story *y, struct arena *a)
+static const char *pause_storm_summary_of(const struct story *story, struct arena *a)
 {
-	const struct pauser *p = y->top;
+	const struct pauser *p = story->top;
 	const char *who = p->host[0] ? p->host : "an undeclared neighbour",
 		   *port = tell_port(p->port, a);
 	const char *queue = p->lane ? arena_printf(a, "%s p%d", port, p->lane->priority) : port;
-	const char *rails = y->n > 1 && y->rails > 1
-		? arena_printf(a, " (on %zu of %zu rails)", y->n, y->rails)
+	const char *rails = story->n > 1 && story->rails > 1
+		? arena_printf(a, " (on %zu of %zu rails)", story->n, story->rails)
 		: "";
-	const char *spread = pause_spread_text(y->root, a);
+	const char *spread = pause_spread_text(story->root, a);
 	if (p->quality == QUALITY_UNKNOWN)
 		return arena_printf(
 			a, "the PFC watchdog cut %s off: %s stood still%s", who, queue, rails);
 	const char *how = pause_share_text(p->lo, p->hi, p->measured, a);
-	const char *rate =
-		isnan(y->load) ? "" : arena_printf(a, ", at %.0f %% of line rate", 100 * y->load);
-	if (y->drops)
+	const char *rate = isnan(story->load)
+		? ""
+		: arena_printf(a, ", at %.0f %% of line rate", 100 * story->load);
+	if (story->drops)
 		return arena_printf(a,
 			"%s paused us: %s waits %s%s, and the PFC watchdog throws away what is for "
 			"it%s",
 			who, queue, how, rails, spread);
 	return arena_printf(a, "%s paused us%s: %s waits %s%s%s%s", who,
-		y->storm ? " and takes nothing" : "", queue, how, rate, rails, spread);
+		story->storm ? " and takes nothing" : "", queue, how, rate, rails, spread);
 }
 
 static void tell_story(
-	const struct storm *s, const struct pauser *v, size_t n, struct finding_list *out)
+	const struct storm *storm, const struct pauser *pausers, size_t n, struct finding_list *out)
 {
-	const struct story y = story_of(s, v, n);
-	say(s, out, y.top, FINDING_OVER);
-	struct tell t = {&out->v[out->n - 1], s->in->arena};
+	const struct story y = story_of(storm, pausers, n);
+	pause_storm_say(storm, out, y.top, FINDING_OVER);
+	struct tell t = {&out->v[out->n - 1], storm->in->arena};
 	t.f->cause = y.drops ? "pfc_watchdog" : y.storm ? "pfc_storm" : "slow_receiver";
-	t.f->severity = severity_of(&y);
-	t.f->summary = summary_of(&y, t.a);
-	t.f->confidence_ratio = confidence_of(&y, &t);
-	if (y.storm && nothing_moves(s, y.top))
+	t.f->severity = pause_storm_severity_of(&y);
+	t.f->summary = pause_storm_summary_of(&y, t.a);
+	t.f->confidence_ratio = pause_storm_confidence_of(&y, &t);
+	if (y.storm && nothing_moves(storm, y.top))
 		t.f->loss_ratio = 1; /* nobody's collective ends while one host takes nothing */
-	show_evidence(&y, &t);
+	pause_storm_show_evidence(&y, &t);
 	if (sum_of(&y, offsetof(struct lane_seen, storms)) > 1)
 		tell_rests_on(&t,
 			"the watchdog came and went %.0f times in the window: one story, not as "
 			"many",
 			sum_of(&y, offsetof(struct lane_seen, storms)));
-	rule_out(&y, &t);
+	pause_storm_rule_out(&y, &t);
 	tell_role(&t, "culprit", "%s", y.top->host[0] ? y.top->host : tell_port(y.top->port, t.a));
 	if (y.root) {
 		pause_tell_roles(&t, "direct_victim", y.root->direct, y.root->n_direct);
@@ -501,14 +515,14 @@ static void tell_story(
 	next_steps(&y, &t);
 }
 
-static int run(const struct analyzer_in *in, struct finding_list *out)
+static int pause_storm_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	struct storm s = {.in = in, .o = in->options, .graph = pause_graph(in)};
 	s.seen = s.graph->observed;
 	judge_ports(&s, out);
 	if (s.n_over) {
-		prepare(&s);
-		qsort(s.over, s.n_over, sizeof(*s.over), by_host);
+		pause_storm_prepare(&s);
+		qsort(s.over, s.n_over, sizeof(*s.over), pause_storm_by_host);
 	}
 	for (size_t i = 0, k; i < s.n_over; i = k) {
 		for (k = i + 1;
@@ -528,5 +542,5 @@ const struct analyzer analyzer_pause_storm = {
 		rw_countof(rows), "pause received from hosts"},
 	.window_offset = offsetof(struct pause_storm_options, window_ns),
 	.observes = true,
-	.run = run,
+	.run = pause_storm_run,
 };

@@ -62,31 +62,31 @@ struct drift { /* of one switch */
 	bool known; /* some watched setting of it was ever read */
 };
 
-static void push(struct drift *d, struct arena *a, struct change c)
+static void settings_drift_push(struct drift *drift, struct arena *a, struct change change)
 {
-	if (d->n == d->cap) {
-		const size_t cap = d->cap ? d->cap * 2 : 8;
+	if (drift->n == drift->cap) {
+		const size_t cap = drift->cap ? drift->cap * 2 : 8;
 		struct change *v = arena_array(a, struct change, cap);
-		if (d->n)
-			memcpy(v, d->v, d->n * sizeof(*v));
-		d->v = v;
-		d->cap = cap;
+		if (drift->n)
+			memcpy(v, drift->v, drift->n * sizeof(*v));
+		drift->v = v;
+		drift->cap = cap;
 	}
-	d->v[d->n++] = c;
-	d->n_events += !c.declared;
+	drift->v[drift->n++] = change;
+	drift->n_events += !change.declared;
 }
 
 /* ---- what changed in the window ------------------------------------------ */
 
 /* Somebody agreed to it: an accepted tuning sheet has this value. That it was applied is told of
  * the sheet. */
-static bool agreed(const struct analyzer_in *in, const struct entity *e, unsigned metric,
-	double value, int64_t t_ns)
+static bool settings_drift_agreed(const struct analyzer_in *in, const struct entity *entity,
+	unsigned metric, double value, int64_t t_ns)
 {
 	for (size_t i = 0; i < in->n_expected; i++) {
 		const struct expected_change *x = &in->expected[i];
-		if (x->metric == metric && x->priority == e->priority && t_ns >= x->from_ns &&
-			t_ns <= x->until_ns && str_eq(x->device, e->device) &&
+		if (x->metric == metric && x->priority == entity->priority && t_ns >= x->from_ns &&
+			t_ns <= x->until_ns && str_eq(x->device, entity->device) &&
 			fabs(value - x->value) <=
 				fmax(ROUNDING * fabs(x->value),
 					metric == M_CFG_PG_ALPHA_EXP ? ALPHA_ROUNDING : 0))
@@ -95,21 +95,23 @@ static bool agreed(const struct analyzer_in *in, const struct entity *e, unsigne
 	return false;
 }
 
-static void changes_of(const struct analyzer_in *in, const struct series *s, struct drift *d,
-	const struct entity *e)
+static void settings_drift_changes_of(const struct analyzer_in *in, const struct series *series,
+	struct drift *drift, const struct entity *entity)
 {
-	d->known = d->known || s->n > 0;
-	for (uint32_t i = 1; i < s->n && s->t_ns[i] <= in->window->to_ns; i++)
-		if (s->t_ns[i] > in->window->from_ns && s->value[i] != s->value[i - 1] &&
-			!((s->flags[i] | s->flags[i - 1]) & (SF_DECLARED | SF_LATE | SF_SUSPECT)) &&
-			!agreed(in, e, s->metric, sample_number(s->metric, s->value[i]),
-				s->t_ns[i]))
-			push(d, in->arena,
-				(struct change){.entity = e,
-					.metric = s->metric,
-					.from = s->value[i - 1],
-					.to = s->value[i],
-					.t_ns = s->t_ns[i]});
+	drift->known = drift->known || series->n > 0;
+	for (uint32_t i = 1; i < series->n && series->t_ns[i] <= in->window->to_ns; i++)
+		if (series->t_ns[i] > in->window->from_ns &&
+			series->value[i] != series->value[i - 1] &&
+			!((series->flags[i] | series->flags[i - 1]) &
+				(SF_DECLARED | SF_LATE | SF_SUSPECT)) &&
+			!settings_drift_agreed(in, entity, series->metric,
+				sample_number(series->metric, series->value[i]), series->t_ns[i]))
+			settings_drift_push(drift, in->arena,
+				(struct change){.entity = entity,
+					.metric = series->metric,
+					.from = series->value[i - 1],
+					.to = series->value[i],
+					.t_ns = series->t_ns[i]});
 }
 
 static void find_changes(const struct analyzer_in *in, struct drift *drifts)
@@ -123,43 +125,43 @@ static void find_changes(const struct analyzer_in *in, struct drift *drifts)
 			wanted[s->metric] ? entity_get(in->window->entities, s->entity) : NULL;
 		const struct fabric_device *d = e ? fabric_device(in->fabric, e->device) : NULL;
 		if (d)
-			changes_of(in, s, &drifts[d->index], e);
+			settings_drift_changes_of(in, s, &drifts[d->index], e);
 	}
 }
 
 /* ---- what is not as declared --------------------------------------------- */
 
-static double stored(const struct window *w, uint32_t entity, unsigned metric)
+static double settings_drift_stored(const struct window *window, uint32_t entity, unsigned metric)
 {
-	const struct series *s = window_series(w, entity, metric);
-	const uint32_t end = s ? series_after(s, w->to_ns) : 0;
+	const struct series *s = window_series(window, entity, metric);
+	const uint32_t end = s ? series_after(s, window->to_ns) : 0;
 	return end && !(s->flags[end - 1] & SF_DECLARED) ? sample_number(metric, s->value[end - 1])
 							 : NAN;
 }
 
 static const struct fabric_threshold *declared_for(
-	const struct fabric *f, const struct fabric_port *p, int priority)
+	const struct fabric *fabric, const struct fabric_port *port, int priority)
 {
-	for (size_t i = 0; i < f->n_thresholds; i++) {
-		const struct fabric_threshold *t = &f->thresholds[i];
-		if (t->priority == priority && str_glob(t->devices, p->device->name) &&
-			(str_glob(t->ports, p->name) ||
-				(p->alias[0] && str_glob(t->ports, p->alias))))
+	for (size_t i = 0; i < fabric->n_thresholds; i++) {
+		const struct fabric_threshold *t = &fabric->thresholds[i];
+		if (t->priority == priority && str_glob(t->devices, port->device->name) &&
+			(str_glob(t->ports, port->name) ||
+				(port->alias[0] && str_glob(t->ports, port->alias))))
 			return t;
 	}
 	return NULL;
 }
 
-static void compare(const struct analyzer_in *in, uint32_t entity, unsigned metric, double expected,
-	double own, double slack, struct drift *d)
+static void settings_drift_compare(const struct analyzer_in *in, uint32_t entity, unsigned metric,
+	double expected, double own, double slack, struct drift *drift)
 {
 	if (isnan(own) || isnan(expected) || expected <= 0 ||
 		fabs(own - expected) <= slack * expected)
 		return;
-	if (agreed(in, entity_get(in->window->entities, entity), metric,
+	if (settings_drift_agreed(in, entity_get(in->window->entities, entity), metric,
 		    metric == M_CFG_PG_ALPHA_EXP ? log2(own) : own, in->window->to_ns))
 		return;
-	push(d, in->arena,
+	settings_drift_push(drift, in->arena,
 		(struct change){.entity = entity_get(in->window->entities, entity),
 			.metric = metric,
 			.declared = true,
@@ -181,182 +183,187 @@ static void find_undeclared(const struct analyzer_in *in, struct drift *drifts)
 						     : ENTITY_NONE;
 				if (e == ENTITY_NONE)
 					continue;
-				compare(in, e, M_CFG_ECN_KMIN, (double)t->kmin_bytes,
-					stored(in->window, e, M_CFG_ECN_KMIN), ROUNDING,
-					&drifts[i]);
-				compare(in, e, M_CFG_ECN_KMAX, (double)t->kmax_bytes,
-					stored(in->window, e, M_CFG_ECN_KMAX), ROUNDING,
-					&drifts[i]);
-				compare(in, e, M_CFG_ECN_PMAX, t->pmax,
-					stored(in->window, e, M_CFG_ECN_PMAX), ALPHA_ROUNDING,
-					&drifts[i]);
-				compare(in, e, M_CFG_PG_ALPHA_EXP, t->alpha,
-					exp2(stored(in->window, e, M_CFG_PG_ALPHA_EXP)),
+				settings_drift_compare(in, e, M_CFG_ECN_KMIN, (double)t->kmin_bytes,
+					settings_drift_stored(in->window, e, M_CFG_ECN_KMIN),
+					ROUNDING, &drifts[i]);
+				settings_drift_compare(in, e, M_CFG_ECN_KMAX, (double)t->kmax_bytes,
+					settings_drift_stored(in->window, e, M_CFG_ECN_KMAX),
+					ROUNDING, &drifts[i]);
+				settings_drift_compare(in, e, M_CFG_ECN_PMAX, t->pmax,
+					settings_drift_stored(in->window, e, M_CFG_ECN_PMAX),
+					ALPHA_ROUNDING, &drifts[i]);
+				settings_drift_compare(in, e, M_CFG_PG_ALPHA_EXP, t->alpha,
+					exp2(settings_drift_stored(
+						in->window, e, M_CFG_PG_ALPHA_EXP)),
 					ALPHA_ROUNDING, &drifts[i]);
 			}
 }
 
 /* ---- telling ------------------------------------------------------------- */
 
-static const char *value_text(const struct analyzer_in *in, const struct change *c, bool after)
+static const char *settings_drift_value_text(
+	const struct analyzer_in *in, const struct change *change, bool after)
 {
-	const struct metric_info *m = metric_info(c->metric);
-	if (c->declared)
-		return arena_printf(in->arena, "%.6g", after ? c->own : c->expected);
+	const struct metric_info *m = metric_info(change->metric);
+	if (change->declared)
+		return arena_printf(in->arena, "%.6g", after ? change->own : change->expected);
 	if (m->type == TYPE_TEXT)
 		return arena_printf(in->arena, "\"%.60s\"",
-			entities_text_get(in->window->entities, after ? c->to : c->from));
-	return arena_printf(in->arena, "%.10g", sample_number(c->metric, after ? c->to : c->from));
+			entities_text_get(in->window->entities, after ? change->to : change->from));
+	return arena_printf(in->arena, "%.10g",
+		sample_number(change->metric, after ? change->to : change->from));
 }
 
 /* The port, where all of it is of one port that the fabric knows; a pool is of the switch. */
-static const char *only_port(const struct fabric_device *dev, const struct drift *d)
+static const char *only_port(const struct fabric_device *dev, const struct drift *drift)
 {
-	for (size_t i = 0; i < d->n; i++)
-		if (!d->v[i].entity->port[0] || !str_eq(d->v[i].entity->port, d->v[0].entity->port))
+	for (size_t i = 0; i < drift->n; i++)
+		if (!drift->v[i].entity->port[0] ||
+			!str_eq(drift->v[i].entity->port, drift->v[0].entity->port))
 			return NULL;
-	const struct fabric_port *p = fabric_port(dev, d->v[0].entity->port);
+	const struct fabric_port *p = fabric_port(dev, drift->v[0].entity->port);
 	return p ? p->name : NULL;
 }
 
-static size_t ports_of(const struct drift *d, unsigned metric)
+static size_t ports_of(const struct drift *drift, unsigned metric)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < d->n; i++) {
-		bool first = d->v[i].metric == metric;
+	for (size_t i = 0; i < drift->n; i++) {
+		bool first = drift->v[i].metric == metric;
 		for (size_t k = 0; first && k < i; k++)
-			first = d->v[k].metric != metric ||
-				!str_eq(d->v[k].entity->port, d->v[i].entity->port);
+			first = drift->v[k].metric != metric ||
+				!str_eq(drift->v[k].entity->port, drift->v[i].entity->port);
 		n += first;
 	}
 	return n;
 }
 
 /* The metrics that drifted, each with its first values. */
-static const char *list_of(const struct analyzer_in *in, const struct drift *d)
+static const char *settings_drift_list_of(const struct analyzer_in *in, const struct drift *drift)
 {
 	const char *list = "";
 	size_t shown = 0;
-	for (size_t i = 0; i < d->n && shown < 4; i++) {
+	for (size_t i = 0; i < drift->n && shown < 4; i++) {
 		bool first = true;
 		for (size_t k = 0; k < i; k++)
-			first = first && d->v[k].metric != d->v[i].metric;
+			first = first && drift->v[k].metric != drift->v[i].metric;
 		if (!first)
 			continue;
-		const size_t ports = ports_of(d, d->v[i].metric);
+		const size_t ports = ports_of(drift, drift->v[i].metric);
 		list = arena_printf(in->arena, "%s%s%s %s %s, %s %s%s", list, shown ? "; " : "",
-			metric_info(d->v[i].metric)->name, d->v[i].declared ? "is" : "was",
-			value_text(in, &d->v[i], d->v[i].declared),
-			d->v[i].declared ? "declared" : "now",
-			value_text(in, &d->v[i], !d->v[i].declared),
+			metric_info(drift->v[i].metric)->name, drift->v[i].declared ? "is" : "was",
+			settings_drift_value_text(in, &drift->v[i], drift->v[i].declared),
+			drift->v[i].declared ? "declared" : "now",
+			settings_drift_value_text(in, &drift->v[i], !drift->v[i].declared),
 			ports > 1 ? arena_printf(in->arena, " (%zu ports)", ports) : "");
 		shown++;
 	}
 	return list;
 }
 
-static int64_t first_change(const struct drift *d)
+static int64_t first_change(const struct drift *drift)
 {
 	int64_t first = INT64_MAX;
-	for (size_t i = 0; i < d->n; i++)
-		if (!d->v[i].declared && d->v[i].t_ns < first)
-			first = d->v[i].t_ns;
+	for (size_t i = 0; i < drift->n; i++)
+		if (!drift->v[i].declared && drift->v[i].t_ns < first)
+			first = drift->v[i].t_ns;
 	return first;
 }
 
-static void describe(
-	const struct analyzer_in *in, const struct drift *d, const char *device, struct tell *t)
+static void settings_drift_describe(const struct analyzer_in *in, const struct drift *drift,
+	const char *device, struct tell *tell)
 {
-	t->f->summary =
-		arena_printf(t->a, "%s: %s; who did it is not known", device, list_of(in, d));
-	for (size_t i = 0; i < d->n && i < SHOWN_MAX; i++) {
-		const struct change *c = &d->v[i];
+	tell->f->summary = arena_printf(tell->a, "%s: %s; who did it is not known", device,
+		settings_drift_list_of(in, drift));
+	for (size_t i = 0; i < drift->n && i < SHOWN_MAX; i++) {
+		const struct change *c = &drift->v[i];
 		const struct metric_info *m = metric_info(c->metric);
 		if (m->type == TYPE_TEXT)
 			continue;
 		struct fabric_device dev = {.name = c->entity->device};
 		struct fabric_port port = {
 			.name = c->entity->port[0] ? c->entity->port : NULL, .device = &dev};
-		tell_evidence(t, m->name, &(struct port_seen){.port = &port}, c->entity->priority,
-			c->declared ? c->own : sample_number(c->metric, c->to), m->unit,
-			QUALITY_EXACT);
+		tell_evidence(tell, m->name, &(struct port_seen){.port = &port},
+			c->entity->priority, c->declared ? c->own : sample_number(c->metric, c->to),
+			m->unit, QUALITY_EXACT);
 	}
-	tell_rests_on(t,
-		d->n_events ? "the value read back before and after"
-			    : "the value read back, against thresholds: in the configuration file");
-	if (d->n_events) {
-		t->f->event = "config_drift";
-		t->f->event_ns = first_change(d);
+	tell_rests_on(tell,
+		drift->n_events
+			? "the value read back before and after"
+			: "the value read back, against thresholds: in the configuration file");
+	if (drift->n_events) {
+		tell->f->event = "config_drift";
+		tell->f->event_ns = first_change(drift);
 	}
-	tell_role(t, "culprit", "%s", device);
-	tell_step(t,
+	tell_role(tell, "culprit", "%s", device);
+	tell_step(tell,
 		"was it meant? then update thresholds: and note the change (event add); else put "
 		"the old value back",
 		"the setting's own; thresholds at a job boundary");
 }
 
-static void tell_device(const struct analyzer_in *in, const struct fabric_device *dev,
-	const struct drift *d, struct finding_list *out)
+static void settings_drift_tell_device(const struct analyzer_in *in,
+	const struct fabric_device *dev, const struct drift *drift, struct finding_list *out)
 {
 	const struct settings_drift_options *o = in->options;
-	const char *port = d->n ? only_port(dev, d) : NULL;
+	const char *port = drift->n ? only_port(dev, drift) : NULL;
 	for (size_t i = 0; i <= dev->n_ports; i++) { /* the switch, then its ports */
 		const char *here = i ? dev->ports[i - 1]->name : NULL;
-		const bool over = d->n && str_eq(here, port);
+		const bool over = drift->n && str_eq(here, port);
 		struct tell t = tell_new(out, in, "settings_drift",
-			over ? FINDING_OVER : FINDING_UNDER, d->n_events ? 1 : o->hold);
+			over ? FINDING_OVER : FINDING_UNDER, drift->n_events ? 1 : o->hold);
 		t.f->device = dev->name;
 		t.f->port = here;
 		t.f->cause = "config_drift";
 		t.f->summary = "";
 		t.f->severity = SEV_INFO;
-		t.f->value = (double)d->n;
+		t.f->value = (double)drift->n;
 		t.f->warn = 1;
 		t.f->confidence_ratio = 0.95;
 		if (over)
-			describe(in, d, dev->name, &t);
+			settings_drift_describe(in, drift, dev->name, &t);
 	}
 }
 
-static bool same_settings(const struct drift *a, const struct drift *b)
+static bool same_settings(const struct drift *left, const struct drift *right)
 {
-	for (size_t i = 0; i < a->n; i++) {
+	for (size_t i = 0; i < left->n; i++) {
 		bool found = false;
-		for (size_t k = 0; k < b->n && !found; k++)
-			found = a->v[i].metric == b->v[k].metric &&
-				a->v[i].declared == b->v[k].declared;
+		for (size_t k = 0; k < right->n && !found; k++)
+			found = left->v[i].metric == right->v[k].metric &&
+				left->v[i].declared == right->v[k].declared;
 		if (!found)
 			return false;
 	}
 	return true;
 }
 
-static bool alike(const struct drift *a, const struct drift *b)
+static bool settings_drift_alike(const struct drift *left, const struct drift *right)
 {
-	return a->n && b->n && same_settings(a, b) && same_settings(b, a);
+	return left->n && right->n && same_settings(left, right) && same_settings(right, left);
 }
 
 /* Do most switches show the same? Then it is of the fabric: @ret gets what one of them shows, and
  * theirs is emptied. Returns how many. */
-static size_t take_common(const struct fabric *f, struct drift *drifts, struct drift *ret)
+static size_t take_common(const struct fabric *fabric, struct drift *drifts, struct drift *ret)
 {
 	size_t known = 0, agree = 0;
-	for (size_t i = 0; i < f->n_devices; i++)
+	for (size_t i = 0; i < fabric->n_devices; i++)
 		known += drifts[i].known;
-	for (size_t i = 0; i < f->n_devices && !ret->n; i++) {
+	for (size_t i = 0; i < fabric->n_devices && !ret->n; i++) {
 		agree = 0;
-		for (size_t k = 0; k < f->n_devices; k++)
-			agree += alike(&drifts[i], &drifts[k]);
+		for (size_t k = 0; k < fabric->n_devices; k++)
+			agree += settings_drift_alike(&drifts[i], &drifts[k]);
 		if (agree >= 3 && agree * 2 > known)
 			*ret = drifts[i];
 	}
-	for (size_t i = 0; ret->n && i < f->n_devices; i++)
-		if (alike(&drifts[i], ret))
+	for (size_t i = 0; ret->n && i < fabric->n_devices; i++)
+		if (settings_drift_alike(&drifts[i], ret))
 			drifts[i].n = drifts[i].n_events = 0;
 	return ret->n ? agree : 0;
 }
 
-static int run(const struct analyzer_in *in, struct finding_list *out)
+static int settings_drift_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct settings_drift_options *o = in->options;
 	const struct fabric *f = in->fabric;
@@ -367,7 +374,7 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 	const size_t common = take_common(f, drifts, &old);
 	for (size_t i = 0; i < f->n_devices; i++)
 		if (drifts[i].known)
-			tell_device(in, f->devices[i], &drifts[i], out);
+			settings_drift_tell_device(in, f->devices[i], &drifts[i], out);
 	struct tell t = tell_new(out, in, "settings_drift", common ? FINDING_OVER : FINDING_UNDER,
 		old.n_events ? 1 : o->hold);
 	t.f->cause = "config_drift";
@@ -376,7 +383,7 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 	t.f->value = t.f->warn = 1;
 	t.f->confidence_ratio = old.n_events ? 0.95 : 0.8;
 	if (common)
-		describe(in, &old,
+		settings_drift_describe(in, &old,
 			arena_printf(in->arena, "%zu switches%s", common,
 				old.n_events ? "" : " (is the configuration file out of date?)"),
 			&t);
@@ -390,5 +397,5 @@ const struct analyzer analyzer_settings_drift = {
 		rw_countof(rows), "changes of settings"},
 	.window_offset = offsetof(struct settings_drift_options, window_ns),
 	.spec = {.metrics = watched, .n_metrics = rw_countof(watched)},
-	.run = run,
+	.run = settings_drift_run,
 };

@@ -79,47 +79,48 @@ struct sight { /* of one kind of signal, over all ports that count */
 
 enum { SIGHT_PAUSE, SIGHT_MARKS, SIGHT_DROPS, SIGHT_SKEW, SIGHT_COVERAGE, SIGHT_COUNT };
 
-static void saw(struct sight *s, bool observable, double value)
+static void steps_saw(struct sight *sight, bool observable, double value)
 {
-	s->asked++;
-	s->seen += observable;
+	sight->asked++;
+	sight->seen += observable;
 	if (observable)
-		s->worst = fmax(isnan(s->worst) ? value : s->worst, value);
+		sight->worst = fmax(isnan(sight->worst) ? value : sight->worst, value);
 }
 
 /* Pause and CE: a counter that never moved says nothing, unless what it counts is switched on. */
-static void look_at_lane(const struct lane_seen *l, struct sight *s)
+static void look_at_lane(const struct lane_seen *lane, struct sight *sight)
 {
-	const bool pfc_on = l->pfc_enabled > 0, ecn_on = l->ecn_enabled > 0;
-	saw(&s[SIGHT_PAUSE], !isnan(l->rx_pause.hi) && (l->rx_pause.alive || pfc_on),
-		l->rx_pause.hi);
-	saw(&s[SIGHT_PAUSE], !isnan(l->tx_pause.hi) && (l->tx_pause.alive || pfc_on),
-		l->tx_pause.hi);
-	const bool marks = l->marked.known && (l->marked.alive || ecn_on);
-	saw(&s[SIGHT_MARKS], marks,
-		marks && l->out_packets.known && l->out_packets.value > 0
-			? l->marked.value / l->out_packets.value
-			: l->marked.value > 0);
-	saw(&s[SIGHT_DROPS], l->drops.known || l->pg_drops.known,
-		l->drops.value + l->pg_drops.value);
+	const bool pfc_on = lane->pfc_enabled > 0, ecn_on = lane->ecn_enabled > 0;
+	steps_saw(&sight[SIGHT_PAUSE],
+		!isnan(lane->rx_pause.hi) && (lane->rx_pause.alive || pfc_on), lane->rx_pause.hi);
+	steps_saw(&sight[SIGHT_PAUSE],
+		!isnan(lane->tx_pause.hi) && (lane->tx_pause.alive || pfc_on), lane->tx_pause.hi);
+	const bool marks = lane->marked.known && (lane->marked.alive || ecn_on);
+	steps_saw(&sight[SIGHT_MARKS], marks,
+		marks && lane->out_packets.known && lane->out_packets.value > 0
+			? lane->marked.value / lane->out_packets.value
+			: lane->marked.value > 0);
+	steps_saw(&sight[SIGHT_DROPS], lane->drops.known || lane->pg_drops.known,
+		lane->drops.value + lane->pg_drops.value);
 }
 
-static void look_at_group(const struct observed *o, const struct fabric_group *g, struct sight *s)
+static void look_at_group(
+	const struct observed *observed, const struct fabric_group *group, struct sight *sight)
 {
 	double sum = 0, top = 0;
-	bool known = g->n_members > 1;
-	for (size_t i = 0; i < g->n_members && known; i++) {
-		const struct port_seen *p = observed_port(o, g->members[i]);
+	bool known = group->n_members > 1;
+	for (size_t i = 0; i < group->n_members && known; i++) {
+		const struct port_seen *p = observed_port(observed, group->members[i]);
 		known = p && p->out_known;
 		sum += known ? p->out.rate_bps : 0;
 		top = known ? fmax(top, p->out.rate_bps) : top;
 	}
-	if (g->n_members > 1)
-		saw(&s[SIGHT_SKEW], known,
-			known && sum > 0 ? top * (double)g->n_members / sum - 1 : 0);
+	if (group->n_members > 1)
+		steps_saw(&sight[SIGHT_SKEW], known,
+			known && sum > 0 ? top * (double)group->n_members / sum - 1 : 0);
 }
 
-static void look_around(const struct observed *o, struct sight *s)
+static void look_around(const struct observed *observed, struct sight *sight)
 {
 	static const struct sight blank[SIGHT_COUNT] = {
 		{"pause", 0, 0, NAN, SILENT_PAUSE},
@@ -129,54 +130,54 @@ static void look_around(const struct observed *o, struct sight *s)
 		{"missing samples", 0, 0, NAN, 1 - COVERED},
 	};
 	for (size_t i = 0; i < SIGHT_COUNT; i++)
-		s[i] = blank[i];
-	for (size_t i = 0; i < o->n_fabric_ports; i++) {
-		const struct port_seen *p = &o->ports[i];
+		sight[i] = blank[i];
+	for (size_t i = 0; i < observed->n_fabric_ports; i++) {
+		const struct port_seen *p = &observed->ports[i];
 		const double coverage = observed_coverage(p);
-		saw(&s[SIGHT_COVERAGE], !isnan(coverage), 1 - coverage);
+		steps_saw(&sight[SIGHT_COVERAGE], !isnan(coverage), 1 - coverage);
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
-			if (!(o->fabric->lossless_mask >> c & 1))
+			if (!(observed->fabric->lossless_mask >> c & 1))
 				continue;
 			if (p->lanes[c]) {
-				look_at_lane(p->lanes[c], s);
+				look_at_lane(p->lanes[c], sight);
 			} else {
-				saw(&s[SIGHT_PAUSE], false, NAN);
-				saw(&s[SIGHT_MARKS], false, NAN);
-				saw(&s[SIGHT_DROPS], false, NAN);
+				steps_saw(&sight[SIGHT_PAUSE], false, NAN);
+				steps_saw(&sight[SIGHT_MARKS], false, NAN);
+				steps_saw(&sight[SIGHT_DROPS], false, NAN);
 			}
 		}
 	}
-	for (size_t d = 0; d < o->n_devices; d++)
-		for (size_t g = 0; g < o->devices[d].device->n_groups; g++)
-			look_at_group(o, &o->devices[d].device->groups[g], s);
+	for (size_t d = 0; d < observed->n_devices; d++)
+		for (size_t g = 0; g < observed->devices[d].device->n_groups; g++)
+			look_at_group(observed, &observed->devices[d].device->groups[g], sight);
 }
 
 enum network { NETWORK_CLEARED, NETWORK_NOT_PROVEN, NETWORK_NOT_SILENT };
 
 /* Cleared when all of it is proven silent; the words go to the finding either way. */
-static enum network exonerate(struct tell *t, const struct observed *o)
+static enum network steps_exonerate(struct tell *tell, const struct observed *observed)
 {
 	struct sight s[SIGHT_COUNT];
 	bool proven = true, silent = true;
-	look_around(o, s);
+	look_around(observed, s);
 	for (size_t i = 0; i < SIGHT_COUNT; i++) {
 		if (s[i].asked == 0 && i == SIGHT_SKEW)
 			continue; /* no group whose members could differ */
 		const bool loud = s[i].worst > s[i].limit,
 			   unseen = s[i].asked == 0 || s[i].seen < s[i].asked;
 		if (loud) {
-			tell_rests_on(t, "not silent: %s up to %.3g (limit %.3g)", s[i].name,
+			tell_rests_on(tell, "not silent: %s up to %.3g (limit %.3g)", s[i].name,
 				s[i].worst, s[i].limit);
 			/* samples that are missing are no sign of anything */
 			silent &= i == SIGHT_COVERAGE;
 		}
 		if (unseen)
-			tell_rests_on(t,
+			tell_rests_on(tell,
 				"not proven: %s not observable, or never seen to count, at %zu of "
 				"%zu places",
 				s[i].name, s[i].asked - s[i].seen, s[i].asked);
 		if (!loud && !unseen)
-			tell_ruled_out(t, "%s: observable at all %zu places, at most %.3g",
+			tell_ruled_out(tell, "%s: observable at all %zu places, at most %.3g",
 				s[i].name, s[i].asked, s[i].worst);
 		proven &= !loud && !unseen;
 	}
@@ -192,9 +193,9 @@ struct pace {
 	bool idle, changed;
 };
 
-static struct pace pace_of(const struct throughput *t, double least, struct arena *a)
+static struct pace pace_of(const struct throughput *throughput, double least, struct arena *a)
 {
-	const struct job_rate *r = &t->rate;
+	const struct job_rate *r = &throughput->rate;
 	double *v = arena_array(a, double, r->n + 1);
 	size_t *at = arena_array(a, size_t, r->n + 1);
 	struct segment s[SEGMENTS_MAX];
@@ -216,79 +217,82 @@ static struct pace pace_of(const struct throughput *t, double least, struct aren
 	return p;
 }
 
-static const char *subject_of(const struct throughput *t, struct arena *a)
+static const char *subject_of(const struct throughput *throughput, struct arena *a)
 {
-	return arena_printf(a, "job:%s", t->job ? t->job->name : "*");
+	return arena_printf(a, "job:%s", throughput->job ? throughput->job->name : "*");
 }
 
-static void advise(struct tell *t, enum network network)
+static void steps_advise(struct tell *tell, enum network network)
 {
 	if (network == NETWORK_NOT_SILENT)
-		tell_step(t,
+		tell_step(tell,
 			"look first at what is not silent above: rocewatch incident list, "
 			"rocewatch pause, rocewatch ecmp",
 			"none: read only");
 	else if (network == NETWORK_CLEARED)
-		tell_step(t,
+		tell_step(tell,
 			"look at the hosts: storage, input pipeline, GPU clocks and the slowest "
 			"rank; rocewatch steps shows when it began",
 			"none: read only");
 	else
-		tell_step(t,
+		tell_step(tell,
 			"close what is missing above (an interface that tells pause time, CE marks "
 			"and drops); until then the network is neither guilty nor cleared",
 			"none: read only");
-	tell_step(t, "rocewatch steps --since 1h", "none: read only");
+	tell_step(tell, "rocewatch steps --since 1h", "none: read only");
 }
 
 /* Checkpoints that take longer for the same bytes, where the exchanges between them are as they
  * were. */
-static void tell_storage(const struct storage_phases *s, const struct throughput *t, struct tell *f)
+static void steps_tell_storage(
+	const struct storage_phases *phases, const struct throughput *throughput, struct tell *tell)
 {
-	const char *who = t->job ? t->job->name : "the job";
-	f->f->cause = "slow_storage";
-	f->f->severity = s->lost_ratio >= LOSS_STORAGE ? SEV_WARNING : SEV_INFO;
-	f->f->value = f->f->loss_ratio = s->lost_ratio;
-	f->f->confidence_ratio = 0.75 * fmin(1, isnan(t->coverage_ratio) ? 0 : t->coverage_ratio);
-	f->f->summary = arena_printf(f->a,
+	const char *who = throughput->job ? throughput->job->name : "the job";
+	tell->f->cause = "slow_storage";
+	tell->f->severity = phases->lost_ratio >= LOSS_STORAGE ? SEV_WARNING : SEV_INFO;
+	tell->f->value = tell->f->loss_ratio = phases->lost_ratio;
+	tell->f->confidence_ratio =
+		0.75 * fmin(1, isnan(throughput->coverage_ratio) ? 0 : throughput->coverage_ratio);
+	tell->f->summary = arena_printf(tell->a,
 		"%s waits longer for storage: its checkpoints take %.3g s instead of %.3g s for "
 		"the same bytes, %.1f %% of its time; the exchanges between "
 		"them are as before",
-		who, s->after_s, s->before_s, 100 * s->lost_ratio);
-	tell_rests_on(f,
+		who, phases->after_s, phases->before_s, 100 * phases->lost_ratio);
+	tell_rests_on(tell,
 		"%zu checkpoints before and %zu since, each a stretch without exchange in which "
 		"%zu of %zu ports take what the others send",
-		s->n_before, s->n_after, s->n_receivers, s->n_hosts);
-	tell_ruled_out(f,
+		phases->n_before, phases->n_after, phases->n_receivers, phases->n_hosts);
+	tell_ruled_out(tell,
 		"the network: the same bytes went the same way in %.3g s before; what pauses or "
 		"marks in these stretches is told of itself",
-		s->before_s);
-	tell_ruled_out(f, "a larger checkpoint: %.3g instead of %.3g bytes", s->octets_after,
-		s->octets_before);
+		phases->before_s);
+	tell_ruled_out(tell, "a larger checkpoint: %.3g instead of %.3g bytes",
+		phases->octets_after, phases->octets_before);
 	tell_evidence_device(
-		f, "job.checkpoint_s.before", NULL, s->before_s, "s", QUALITY_ESTIMATED);
-	tell_evidence_device(f, "job.checkpoint_s", NULL, s->after_s, "s", QUALITY_ESTIMATED);
+		tell, "job.checkpoint_s.before", NULL, phases->before_s, "s", QUALITY_ESTIMATED);
 	tell_evidence_device(
-		f, "job.checkpoint_octets", NULL, s->octets_after, "bytes", QUALITY_ESTIMATED);
-	tell_evidence_device(f, "job.slower_for_s", NULL, (double)(f->f->to_ns - s->since_ns) / 1e9,
-		"s", QUALITY_ESTIMATED);
-	for (size_t i = 0; i < s->n_receivers && i < RECEIVERS_TOLD; i++)
-		tell_role(f, "culprit", "host:%s", s->receivers[i]->host);
-	tell_step(f,
+		tell, "job.checkpoint_s", NULL, phases->after_s, "s", QUALITY_ESTIMATED);
+	tell_evidence_device(tell, "job.checkpoint_octets", NULL, phases->octets_after, "bytes",
+		QUALITY_ESTIMATED);
+	tell_evidence_device(tell, "job.slower_for_s", NULL,
+		(double)(tell->f->to_ns - phases->since_ns) / 1e9, "s", QUALITY_ESTIMATED);
+	for (size_t i = 0; i < phases->n_receivers && i < RECEIVERS_TOLD; i++)
+		tell_role(tell, "culprit", "host:%s", phases->receivers[i]->host);
+	tell_step(tell,
 		"ask whoever runs the storage about its write latency since then, at the receivers "
 		"named",
 		"none: read only");
-	tell_step(f,
+	tell_step(tell,
 		"rocewatch pause --since 1h: does a receiver pause its port in these stretches?",
 		"none: read only");
 }
 
-static void judge(
-	const struct analyzer_in *in, const struct throughput *t, struct finding_list *out)
+static void steps_judge(
+	const struct analyzer_in *in, const struct throughput *throughput, struct finding_list *out)
 {
 	const struct steps_options *o = in->options;
 	struct arena *a = in->arena;
-	const struct pace p = pace_of(t, o->warn, a);
+	const struct pace p = pace_of(throughput, o->warn, a);
 	const double lost = p.changed ? 1 - p.now.mean / p.base.mean : 0;
 	const bool slower = p.changed && lost > o->warn;
 	/* the level of now may be older than what is remembered: nothing is known of the one before
@@ -296,20 +300,20 @@ static void judge(
 	const bool better = p.changed && !slower;
 	struct storage_phases storage;
 	const bool waits =
-		!p.idle && !slower && storage_slower(in->fabric, t, in->past, a, &storage);
+		!p.idle && !slower && storage_slower(in->fabric, throughput, in->past, a, &storage);
 	struct tell f = tell_new(out, in, "steps",
 		slower || waits             ? FINDING_OVER
 			: p.idle || !better ? FINDING_IDLE
 					    : FINDING_UNDER,
 		o->hold);
 	f.f->cause = "unknown";
-	f.f->group = subject_of(t, a);
-	f.f->coverage_ratio = t->coverage_ratio;
+	f.f->group = subject_of(throughput, a);
+	f.f->coverage_ratio = throughput->coverage_ratio;
 	f.f->warn = o->warn;
 	f.f->value = lost;
 	f.f->summary = p.idle ? "idle" : "steady";
 	if (waits)
-		tell_storage(&storage, t, &f);
+		steps_tell_storage(&storage, throughput, &f);
 	if (!slower)
 		return;
 	static const char *const words[] = {
@@ -317,9 +321,9 @@ static void judge(
 		[NETWORK_NOT_PROVEN] = "nothing seen in the network, not proven",
 		[NETWORK_NOT_SILENT] = "the network is not silent, its part is unknown",
 	};
-	const enum network network = exonerate(&f, observe(in));
+	const enum network network = steps_exonerate(&f, observe(in));
 	const bool proven = network == NETWORK_CLEARED;
-	const char *who = t->job ? t->job->name : "the job";
+	const char *who = throughput->job ? throughput->job->name : "the job";
 	if (proven)
 		f.f->cause = "straggler";
 	f.f->severity = lost >= LOSS_LARGE && !proven ? SEV_WARNING : SEV_INFO;
@@ -329,12 +333,13 @@ static void judge(
 		"%s moves %.1f %% fewer bytes per second than before: steps take %.3g times as "
 		"long; %s",
 		who, 100 * lost, 1 / (1 - lost), words[network]);
-	f.f->confidence_ratio =
-		(proven ? 0.8 : 0.4) * fmin(1, isnan(t->coverage_ratio) ? 0 : t->coverage_ratio);
+	f.f->confidence_ratio = (proven ? 0.8 : 0.4) *
+		fmin(1, isnan(throughput->coverage_ratio) ? 0 : throughput->coverage_ratio);
 	tell_rests_on(&f, "%s of %zu of %zu ports, %zu busy blocks of %.0f s",
-		t->rate.by_uplinks ? "leaf uplinks, for no host's port is counted: octets"
-				   : "host-facing octets",
-		t->n_seen, t->n_ports, p.n, (double)t->rate.block_ns / 1e9);
+		throughput->rate.by_uplinks ? "leaf uplinks, for no host's port is counted: octets"
+					    : "host-facing octets",
+		throughput->n_seen, throughput->n_ports, p.n,
+		(double)throughput->rate.block_ns / 1e9);
 	tell_rests_on(&f,
 		"every step moves the same bytes: a job that entered another phase looks the same");
 	tell_evidence_device(
@@ -342,17 +347,17 @@ static void judge(
 	tell_evidence_device(&f, "job.octets_per_s", NULL, p.now.mean, "bytes/s", QUALITY_EXACT);
 	tell_evidence_device(&f, "job.slower_for_s", NULL, (double)(f.f->to_ns - p.since_ns) / 1e9,
 		"s", QUALITY_ESTIMATED);
-	advise(&f, network);
+	steps_advise(&f, network);
 }
 
-static int run(const struct analyzer_in *in, struct finding_list *out)
+static int steps_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	struct throughput *t;
 	const size_t n = throughput_of(
 		in->fabric, in->past, in->window->to_ns - in->window->from_ns, in->arena, &t);
 	struct job_rate *jobs = arena_array(in->arena, struct job_rate, n + 1);
 	for (size_t i = 0; i < n; i++) {
-		judge(in, &t[i], out);
+		steps_judge(in, &t[i], out);
 		jobs[i] = t[i].rate;
 	}
 	out->jobs = jobs;
@@ -370,5 +375,5 @@ const struct analyzer analyzer_steps = {
 	.observes = true,
 	.past_offset = offsetof(struct steps_options, past_ns),
 	.past = {.metrics = throughput_metrics, .n_metrics = 2},
-	.run = run,
+	.run = steps_run,
 };

@@ -72,44 +72,46 @@ struct host {
 };
 
 /* Does anything in the network explain that the port moves less? */
-static void look_for_reason(struct host *h, const struct port_seen *p)
+static void look_for_reason(struct host *host, const struct port_seen *port)
 {
 	bool known = false;
-	h->hindered = h->hindered ||
-		p->in_errors.value + p->fcs_errors.value + p->fec_uncorrectable.value > 0 ||
-		p->oper_up == 0;
+	host->hindered = host->hindered ||
+		port->in_errors.value + port->fcs_errors.value + port->fec_uncorrectable.value >
+			0 ||
+		port->oper_up == 0;
 	for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
-		const struct lane_seen *l = p->lanes[c];
+		const struct lane_seen *l = port->lanes[c];
 		if (!l)
 			continue;
 		known = known || (!isnan(l->rx_pause.hi) && !isnan(l->tx_pause.hi));
 		if (l->rx_pause.hi > PAUSED || l->tx_pause.hi > PAUSED ||
 			l->drops.value + l->pg_drops.value > 0)
-			h->hindered = true;
+			host->hindered = true;
 	}
-	h->unseen = h->unseen || !known;
+	host->unseen = host->unseen || !known;
 }
 
-static struct host *host_of(struct smap *index, struct host *v, size_t *n, const char *name)
+static struct host *host_of(struct smap *index, struct host *hosts, size_t *n, const char *name)
 {
 	uint64_t at;
 	if (smap_get(index, name, strlen(name), &at))
-		return &v[at];
+		return &hosts[at];
 	smap_put(index, name, strlen(name), *n);
-	v[*n] = (struct host){.name = name, .slowest = INFINITY};
-	return &v[(*n)++];
+	hosts[*n] = (struct host){.name = name, .slowest = INFINITY};
+	return &hosts[(*n)++];
 }
 
-static size_t hosts_of(const struct observed *o, const struct fabric_job *job, struct host *v)
+static size_t hosts_of(
+	const struct observed *observed, const struct fabric_job *job, struct host *host)
 {
 	struct smap *index = smap_new();
 	size_t n = 0;
-	for (size_t i = 0; i < o->n_fabric_ports; i++) {
-		const struct port_seen *p = &o->ports[i];
+	for (size_t i = 0; i < observed->n_fabric_ports; i++) {
+		const struct port_seen *p = &observed->ports[i];
 		const char *name = p->port->host;
 		if (!name || (job && job->hosts && *job->hosts && !str_glob(job->hosts, name)))
 			continue;
-		struct host *h = host_of(index, v, &n, name);
+		struct host *h = host_of(index, host, &n, name);
 		h->ports++;
 		if (!p->out_known || !p->in_known) {
 			h->unheard++;
@@ -131,25 +133,26 @@ static size_t hosts_of(const struct observed *o, const struct fabric_job *job, s
 }
 
 /* The part of the median each host moves; false when there are too few, or they are not alike. */
-static bool compare(struct host *v, size_t n, struct arena *a)
+static bool straggler_compare(struct host *hosts, size_t n, struct arena *a)
 {
 	double *rate = arena_array(a, double, n + 1), *away = arena_array(a, double, n + 1);
 	size_t heard = 0;
 	for (size_t i = 0; i < n; i++)
-		if (!v[i].unheard)
-			rate[heard++] = v[i].rate / (double)v[i].ports;
+		if (!hosts[i].unheard)
+			rate[heard++] = hosts[i].rate / (double)hosts[i].ports;
 	const double median = quantile_of(rate, heard, 0.5);
 	if (heard < HOSTS_MIN || !(median > 0))
 		return false;
 	for (size_t i = 0; i < heard; i++)
 		away[i] = fabs(rate[i] / median - 1);
 	for (size_t i = 0; i < n; i++)
-		v[i].part = v[i].unheard ? NAN : v[i].rate / (double)v[i].ports / median;
+		hosts[i].part =
+			hosts[i].unheard ? NAN : hosts[i].rate / (double)hosts[i].ports / median;
 	uint64_t fastest = 0; /* a slower link than the others have is a finding of its own */
 	for (size_t i = 0; i < n; i++)
-		fastest = v[i].capacity_bps > fastest ? v[i].capacity_bps : fastest;
+		fastest = hosts[i].capacity_bps > fastest ? hosts[i].capacity_bps : fastest;
 	for (size_t i = 0; i < n; i++)
-		v[i].hindered = v[i].hindered || v[i].capacity_bps < fastest;
+		hosts[i].hindered = hosts[i].hindered || hosts[i].capacity_bps < fastest;
 	return quantile_of(away, heard, 0.5) < UNIFORM;
 }
 
@@ -157,10 +160,10 @@ static bool compare(struct host *v, size_t n, struct arena *a)
 
 /* Octets of the port's counter in a quarter of the past; NAN unknown. */
 static double past_octets(
-	const struct window *past, const struct port_seen *p, unsigned metric, unsigned quarter)
+	const struct window *past, const struct port_seen *port, unsigned metric, unsigned quarter)
 {
 	const struct series *s =
-		p->entity == ENTITY_NONE ? NULL : window_series(past, p->entity, metric);
+		port->entity == ENTITY_NONE ? NULL : window_series(past, port->entity, metric);
 	const int64_t length = (past->to_ns - past->from_ns) / QUARTERS,
 		      from = past->from_ns + quarter * length;
 	struct increase inc;
@@ -172,21 +175,21 @@ static double past_octets(
 
 /* The best part of the median the host's port ever moved in a quarter of the past; NAN when nothing
  * is known of it. */
-static double best_part(const struct window *past, const struct observed *o, const struct host *h,
-	const struct host *v, size_t n, struct arena *a)
+static double best_part(const struct window *past, const struct observed *observed,
+	const struct host *host, const struct host *hosts, size_t n, struct arena *a)
 {
 	double best = NAN, *all = arena_array(a, double, n + 1);
 	for (unsigned q = 0; q < QUARTERS; q++) {
 		size_t seen = 0;
 		double own = NAN;
 		for (size_t i = 0; i < n; i++) {
-			const double r = v[i].port
-				? past_octets(past, v[i].port, M_PORT_OUT_OCTETS, q)
+			const double r = hosts[i].port
+				? past_octets(past, hosts[i].port, M_PORT_OUT_OCTETS, q)
 				: NAN;
 			if (isnan(r))
 				continue;
 			all[seen++] = r;
-			own = &v[i] == h ? r : own;
+			own = &hosts[i] == host ? r : own;
 		}
 		const double median = quantile_of(all, seen, 0.5);
 		if (!isnan(own) && seen >= HOSTS_MIN && median > 0)
@@ -197,37 +200,37 @@ static double best_part(const struct window *past, const struct observed *o, con
 
 /* ---- telling ------------------------------------------------------------- */
 
-static void tell_slow(const struct analyzer_in *in, const struct host *h, size_t n, double before,
-	const char *job, struct finding_list *out)
+static void tell_slow(const struct analyzer_in *in, const struct host *host, size_t n,
+	double before, const char *job, struct finding_list *out)
 {
 	const struct straggler_options *o = in->options;
 	struct tell t = tell_new(out, in, "straggler", FINDING_OVER, o->hold);
-	tell_subject(&t, h->port);
+	tell_subject(&t, host->port);
 	t.f->cause = "host_slow";
-	t.f->severity = before > 0 && !h->unseen ? SEV_WARNING : SEV_INFO;
-	t.f->value = 1 / h->part;
+	t.f->severity = before > 0 && !host->unseen ? SEV_WARNING : SEV_INFO;
+	t.f->value = 1 / host->part;
 	t.f->warn = 1 / o->below;
-	t.f->coverage_ratio = observed_coverage(h->port);
-	t.f->confidence_ratio = (before > 0 ? 0.65 : 0.45) * (h->unseen ? 0.6 : 1) *
+	t.f->coverage_ratio = observed_coverage(host->port);
+	t.f->confidence_ratio = (before > 0 ? 0.65 : 0.45) * (host->unseen ? 0.6 : 1) *
 		fmin(1, isnan(t.f->coverage_ratio) ? 0 : t.f->coverage_ratio);
 	t.f->summary = arena_printf(in->arena,
 		"%s moves %.0f %% of what the other hosts of %s move, and nothing in the network "
 		"holds it back: host-side suspect",
-		h->name, 100 * h->part, job);
-	tell_evidence(
-		&t, "host.rate_ratio", h->port, PRIO_NONE, h->part, "ratio", h->port->out.quality);
-	tell_evidence(&t, "port.out_octets", h->port, PRIO_NONE, (double)h->port->out.octets,
-		"bytes", h->port->out.quality);
+		host->name, 100 * host->part, job);
+	tell_evidence(&t, "host.rate_ratio", host->port, PRIO_NONE, host->part, "ratio",
+		host->port->out.quality);
+	tell_evidence(&t, "port.out_octets", host->port, PRIO_NONE, (double)host->port->out.octets,
+		"bytes", host->port->out.quality);
 	tell_rests_on(&t,
 		"octets of %zu ports of the host against the median of %zu hosts, which lie within "
 		"%.0f %% of it",
-		h->ports, n, 100 * UNIFORM);
+		host->ports, n, 100 * UNIFORM);
 	if (before > 0)
 		tell_rests_on(&t, "it moved %.0f %% of the median before", 100 * before);
 	else
 		tell_rests_on(&t,
 			"nothing is known of the time before: it may always have had less to do");
-	if (h->unseen)
+	if (host->unseen)
 		tell_rests_on(
 			&t, "not proven: its switch does not tell pause, which may hold it back");
 	else
@@ -235,33 +238,33 @@ static void tell_slow(const struct analyzer_in *in, const struct host *h, size_t
 	tell_ruled_out(&t,
 		"errors, drops and link speed at its ports: none that are counted, none, as the "
 		"others");
-	tell_role(&t, "culprit", "%s", h->name);
+	tell_role(&t, "culprit", "%s", host->name);
 	tell_step(&t,
 		"on the host: GPU clocks and temperature, PCIe width, NUMA placement, "
 		"nvidia-peermem, storage; compare with rocewatch import nccl-tests",
 		"none: read only");
 }
 
-static void tell_fine(const struct analyzer_in *in, const struct host *h,
+static void tell_fine(const struct analyzer_in *in, const struct host *host,
 	enum finding_verdict verdict, struct finding_list *out)
 {
 	struct tell t = tell_new(out, in, "straggler", verdict,
 		((const struct straggler_options *)in->options)->hold);
-	tell_subject(&t, h->port);
+	tell_subject(&t, host->port);
 	t.f->cause = "host_slow";
-	t.f->value = 1 / h->part;
+	t.f->value = 1 / host->part;
 	t.f->warn = 1 / ((const struct straggler_options *)in->options)->below;
 	t.f->summary = verdict == FINDING_UNDER ? "moves as much as the others"
 						: "another reason stands nearer";
 }
 
-static void judge_job(const struct analyzer_in *in, const struct observed *o,
+static void judge_job(const struct analyzer_in *in, const struct observed *observed,
 	const struct fabric_job *job, struct finding_list *out)
 {
 	const struct straggler_options *opt = in->options;
-	struct host *v = arena_array(in->arena, struct host, o->n_fabric_ports + 1);
-	const size_t n = hosts_of(o, job, v);
-	if (!compare(v, n, in->arena))
+	struct host *v = arena_array(in->arena, struct host, observed->n_fabric_ports + 1);
+	const size_t n = hosts_of(observed, job, v);
+	if (!straggler_compare(v, n, in->arena))
 		return;
 	for (size_t i = 0; i < n; i++) {
 		const struct host *h = &v[i];
@@ -271,7 +274,7 @@ static void judge_job(const struct analyzer_in *in, const struct observed *o,
 			tell_fine(in, h, FINDING_UNDER, out);
 			continue;
 		}
-		const double before = best_part(in->past, o, h, v, n, in->arena);
+		const double before = best_part(in->past, observed, h, v, n, in->arena);
 		if (h->hindered || h->part > OTHER_ROLE * before)
 			tell_fine(in, h, FINDING_IDLE, out);
 		else
@@ -279,7 +282,7 @@ static void judge_job(const struct analyzer_in *in, const struct observed *o,
 	}
 }
 
-static int run(const struct analyzer_in *in, struct finding_list *out)
+static int straggler_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct observed *o = observe(in);
 	for (size_t j = 0; j < in->fabric->n_jobs; j++)
@@ -299,5 +302,5 @@ const struct analyzer analyzer_straggler = {
 	.observes = true,
 	.past_offset = offsetof(struct straggler_options, past_ns),
 	.past = {.metrics = throughput_metrics, .n_metrics = 2},
-	.run = run,
+	.run = straggler_run,
 };

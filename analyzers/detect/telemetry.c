@@ -61,60 +61,63 @@ struct heard { /* of one switch */
 	int64_t cadence_ns, silence_ns;
 };
 
-static void hear_series(struct heard *h, const struct series *s, const struct window *w)
+static void hear_series(
+	struct heard *heard, const struct series *series, const struct window *window)
 {
-	const uint32_t end =
-		s->n && s->t_ns[s->n - 1] <= w->to_ns ? s->n : series_after(s, w->to_ns);
-	const size_t n = end - series_after(s, w->from_ns);
+	const uint32_t end = series->n && series->t_ns[series->n - 1] <= window->to_ns
+		? series->n
+		: series_after(series, window->to_ns);
+	const size_t n = end - series_after(series, window->from_ns);
 	if (!end)
 		return;
-	if (s->t_ns[end - 1] > h->newest_ns)
-		h->newest_ns = s->t_ns[end - 1];
-	if (n > h->n_densest) {
-		h->n_densest = n;
-		h->densest = s;
+	if (series->t_ns[end - 1] > heard->newest_ns)
+		heard->newest_ns = series->t_ns[end - 1];
+	if (n > heard->n_densest) {
+		heard->n_densest = n;
+		heard->densest = series;
 	}
-	for (uint32_t i = end; i-- > 0 && s->t_ns[i] > w->from_ns;)
-		h->restarted = h->restarted || (s->flags[i] & SF_RESTART);
-	if (metric_info(s->metric)->kind != METRIC_COUNTER)
+	for (uint32_t i = end; i-- > 0 && series->t_ns[i] > window->from_ns;)
+		heard->restarted = heard->restarted || (series->flags[i] & SF_RESTART);
+	if (metric_info(series->metric)->kind != METRIC_COUNTER)
 		return;
-	h->counters++;
-	if (w->to_ns - s->t_ns[end - 1] >= PART_NS) {
-		h->stale++;
-		h->stale_metric = s->metric;
+	heard->counters++;
+	if (window->to_ns - series->t_ns[end - 1] >= PART_NS) {
+		heard->stale++;
+		heard->stale_metric = series->metric;
 	}
 }
 
-static void hear(const struct analyzer_in *in, const struct observed *o, struct heard *v)
+static void telemetry_hear(
+	const struct analyzer_in *in, const struct observed *observed, struct heard *heard)
 {
-	for (size_t i = 0; i < o->n_devices; i++)
-		v[i] = (struct heard){.d = &o->devices[i],
+	for (size_t i = 0; i < observed->n_devices; i++)
+		heard[i] = (struct heard){.d = &observed->devices[i],
 			.newest_ns = INT64_MIN,
-			.restarted = o->devices[i].restarted};
+			.restarted = observed->devices[i].restarted};
 	for (size_t i = 0; i < in->window->n_series; i++) {
 		const struct series *s = &in->window->series[i];
 		window_fetch(in->window, i);
-		if (s->entity <= o->n_entities && o->device_of[s->entity])
-			hear_series(&v[o->device_of[s->entity] - 1], s, in->window);
+		if (s->entity <= observed->n_entities && observed->device_of[s->entity])
+			hear_series(&heard[observed->device_of[s->entity] - 1], s, in->window);
 	}
 }
 
-static int by_length(const void *a, const void *b)
+static int by_length(const void *left, const void *right)
 {
-	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	const int64_t x = *(const int64_t *)left, y = *(const int64_t *)right;
 	return (x > y) - (x < y);
 }
 
 /* Time between polls as the window shows it, 0 when it does not; and the longest of them. */
-static int64_t rhythm(
-	const struct heard *h, const struct window *w, struct arena *a, int64_t *ret_longest_ns)
+static int64_t telemetry_rhythm(const struct heard *heard, const struct window *window,
+	struct arena *a, int64_t *ret_longest_ns)
 {
 	*ret_longest_ns = 0;
-	if (!h->densest)
+	if (!heard->densest)
 		return 0;
-	const struct series *s = h->densest;
-	const uint32_t from = series_after(s, w->from_ns), end = series_after(s, w->to_ns),
-		       first = from ? from : 1;
+	const struct series *s = heard->densest;
+	const uint32_t from = series_after(s, window->from_ns),
+		       end = series_after(s, window->to_ns), first = from ? from : 1;
 	int64_t *v = arena_array(a, int64_t, end + 1);
 	size_t n = 0;
 	for (uint32_t i = first; i < end; i++)
@@ -132,155 +135,169 @@ static int64_t late_after(int64_t cadence_ns)
 	return late > LATE_NS ? late : LATE_NS;
 }
 
-static void ask_neighbours(const struct analyzer_in *in, const struct observed *o, struct heard *h)
+static void ask_neighbours(
+	const struct analyzer_in *in, const struct observed *observed, struct heard *heard)
 {
-	for (size_t i = 0; i < h->d->n_ports; i++) {
-		const struct port_seen *far = observed_peer(o, &h->d->ports[i]);
+	for (size_t i = 0; i < heard->d->n_ports; i++) {
+		const struct port_seen *far = observed_peer(observed, &heard->d->ports[i]);
 		if (!far || !far->device->n_series || isnan(far->oper_up))
 			continue;
-		h->links_up += far->oper_up != 0;
-		h->links_down += far->oper_up == 0;
+		heard->links_up += far->oper_up != 0;
+		heard->links_down += far->oper_up == 0;
 		if (far->oper_up == 0)
 			continue;
 		const struct series *s = far->entity == ENTITY_NONE
 			? NULL
 			: window_series(in->window, far->entity, M_PORT_IN_OCTETS);
-		const uint32_t end = s ? series_after(s, o->to_ns) : 0,
-			       then = s ? series_after(s, h->newest_ns + h->cadence_ns) : 0;
-		h->carries =
-			h->carries || (end > 0 && then < end && s->value[end - 1] > s->value[then]);
+		const uint32_t end = s ? series_after(s, observed->to_ns) : 0,
+			       then = s ? series_after(s, heard->newest_ns + heard->cadence_ns) : 0;
+		heard->carries = heard->carries ||
+			(end > 0 && then < end && s->value[end - 1] > s->value[then]);
 	}
 }
 
-static bool links_say_down(const struct heard *h)
+static bool links_say_down(const struct heard *heard)
 {
-	return h->links_down && h->links_down >= h->links_up && !h->carries;
+	return heard->links_down && heard->links_down >= heard->links_up && !heard->carries;
 }
 
-static void judge(const struct analyzer_in *in, const struct observed *o, struct heard *h)
+static void telemetry_judge(
+	const struct analyzer_in *in, const struct observed *observed, struct heard *heard)
 {
 	const struct window *w = in->window;
 	int64_t longest_ns;
-	h->cadence_ns = rhythm(h, w, in->arena, &longest_ns);
-	if (!h->cadence_ns)
-		h->cadence_ns = in->interval_ns;
-	ask_neighbours(in, o, h);
-	if (h->newest_ns == INT64_MIN) {
-		h->state = h->links_down >= 2 && !h->links_up ? STATE_NEVER : STATE_FINE;
+	heard->cadence_ns = telemetry_rhythm(heard, w, in->arena, &longest_ns);
+	if (!heard->cadence_ns)
+		heard->cadence_ns = in->interval_ns;
+	ask_neighbours(in, observed, heard);
+	if (heard->newest_ns == INT64_MIN) {
+		heard->state =
+			heard->links_down >= 2 && !heard->links_up ? STATE_NEVER : STATE_FINE;
 		return;
 	}
-	h->silence_ns = w->to_ns - h->newest_ns;
-	if (h->silence_ns > late_after(h->cadence_ns) || (!h->n_densest && links_say_down(h)))
-		h->state = STATE_SILENT;
-	else if (longest_ns > late_after(h->cadence_ns))
-		h->state = STATE_HOLE;
-	else if (h->silence_ns < PART_NS / 4 &&
-		(double)h->stale > PART_SHARE * (double)h->counters && h->stale < h->counters)
-		h->state = STATE_PART;
-	if (h->state == STATE_HOLE)
-		h->silence_ns = longest_ns;
+	heard->silence_ns = w->to_ns - heard->newest_ns;
+	if (heard->silence_ns > late_after(heard->cadence_ns) ||
+		(!heard->n_densest && links_say_down(heard)))
+		heard->state = STATE_SILENT;
+	else if (longest_ns > late_after(heard->cadence_ns))
+		heard->state = STATE_HOLE;
+	else if (heard->silence_ns < PART_NS / 4 &&
+		(double)heard->stale > PART_SHARE * (double)heard->counters &&
+		heard->stale < heard->counters)
+		heard->state = STATE_PART;
+	if (heard->state == STATE_HOLE)
+		heard->silence_ns = longest_ns;
 }
 
-static bool is_down(const struct heard *h)
+static bool is_down(const struct heard *heard)
 {
-	return h->state == STATE_NEVER || (h->state == STATE_SILENT && links_say_down(h));
+	return heard->state == STATE_NEVER ||
+		(heard->state == STATE_SILENT && links_say_down(heard));
 }
 
 /* ---- telling ------------------------------------------------------------- */
 
-static const char *says(const struct heard *h, struct arena *a)
+static const char *telemetry_says(const struct heard *heard, struct arena *a)
 {
-	const char *name = h->d->device->name;
-	const double silence_s = (double)h->silence_ns / 1e9;
-	switch (h->state) {
+	const char *name = heard->d->device->name;
+	const double silence_s = (double)heard->silence_ns / 1e9;
+	switch (heard->state) {
 	case STATE_NEVER:
 		return arena_printf(a,
 			"%s was never heard of, and all %zu links that its neighbours have to it "
 			"are down",
-			name, h->links_down);
+			name, heard->links_down);
 	case STATE_SILENT:
-		if (is_down(h))
+		if (is_down(heard))
 			return arena_printf(a,
 				"%s is down: silent for %.0f s, and %zu of %zu links that its "
 				"neighbours have to it are down",
-				name, silence_s, h->links_down, h->links_down + h->links_up);
+				name, silence_s, heard->links_down,
+				heard->links_down + heard->links_up);
 		return arena_printf(a, "%s has been silent for %.0f s; %s", name, silence_s,
-			h->carries ? "its links still carry traffic, so only its telemetry is lost"
-				: h->links_up ? "its links are up"
-					      : "nobody can tell whether it is up");
+			heard->carries
+				? "its links still carry traffic, so only its telemetry is lost"
+				: heard->links_up ? "its links are up"
+						  : "nobody can tell whether it is up");
 	case STATE_HOLE:
 		return arena_printf(a, "%s: no samples for %.0f s (usually every %.3g s)%s", name,
-			silence_s, (double)h->cadence_ns / 1e9,
-			h->restarted ? "; it restarted meanwhile" : "");
+			silence_s, (double)heard->cadence_ns / 1e9,
+			heard->restarted ? "; it restarted meanwhile" : "");
 	default:
 		return arena_printf(a,
 			"%s no longer answers part of what it did: %zu of %zu counters, among them "
 			"%s",
-			name, h->stale, h->counters, metric_info(h->stale_metric)->name);
+			name, heard->stale, heard->counters,
+			metric_info(heard->stale_metric)->name);
 	}
 }
 
-static void tell_hosts(const struct heard *h, struct tell *t)
+static void tell_hosts(const struct heard *heard, struct tell *tell)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < h->d->n_ports && n < HOSTS_SHOWN; i++)
-		if (h->d->ports[i].port->host) {
-			tell_role(t, "direct_victim", "%s", h->d->ports[i].port->host);
+	for (size_t i = 0; i < heard->d->n_ports && n < HOSTS_SHOWN; i++)
+		if (heard->d->ports[i].port->host) {
+			tell_role(tell, "direct_victim", "%s", heard->d->ports[i].port->host);
 			n++;
 		}
 }
 
-static void describe(const struct heard *h, struct tell *t)
+static void telemetry_describe(const struct heard *heard, struct tell *tell)
 {
-	const bool down = is_down(h);
-	const char *name = h->d->device->name;
-	t->f->cause = down ? "device_down" : "telemetry_gap";
-	t->f->severity = down ? SEV_CRITICAL : h->state == STATE_SILENT ? SEV_WARNING : SEV_INFO;
-	t->f->confidence_ratio = h->state == STATE_NEVER ? 0.6
-		: down                                   ? (h->links_up ? 0.8 : 0.95)
-		: h->state == STATE_SILENT               ? (h->links_up ? 0.9 : 0.5)
-							 : 0.9;
-	t->f->summary = says(h, t->a);
-	tell_evidence_device(t, "telemetry.silence_s", name,
-		h->state == STATE_NEVER ? NAN : (double)h->silence_ns / 1e9, "s", QUALITY_EXACT);
+	const bool down = is_down(heard);
+	const char *name = heard->d->device->name;
+	tell->f->cause = down ? "device_down" : "telemetry_gap";
+	tell->f->severity = down               ? SEV_CRITICAL
+		: heard->state == STATE_SILENT ? SEV_WARNING
+					       : SEV_INFO;
+	tell->f->confidence_ratio = heard->state == STATE_NEVER ? 0.6
+		: down                                          ? (heard->links_up ? 0.8 : 0.95)
+		: heard->state == STATE_SILENT                  ? (heard->links_up ? 0.9 : 0.5)
+								: 0.9;
+	tell->f->summary = telemetry_says(heard, tell->a);
+	tell_evidence_device(tell, "telemetry.silence_s", name,
+		heard->state == STATE_NEVER ? NAN : (double)heard->silence_ns / 1e9, "s",
+		QUALITY_EXACT);
+	tell_evidence_device(tell, "telemetry.links_down", name, (double)heard->links_down, "links",
+		QUALITY_EXACT);
 	tell_evidence_device(
-		t, "telemetry.links_down", name, (double)h->links_down, "links", QUALITY_EXACT);
-	tell_evidence_device(
-		t, "telemetry.links_up", name, (double)h->links_up, "links", QUALITY_EXACT);
-	tell_rests_on(t, "times of its samples%s",
-		h->links_up + h->links_down ? ", and what its neighbours say of the links to it"
-					    : "; no neighbour says anything of the links to it");
+		tell, "telemetry.links_up", name, (double)heard->links_up, "links", QUALITY_EXACT);
+	tell_rests_on(tell, "times of its samples%s",
+		heard->links_up + heard->links_down
+			? ", and what its neighbours say of the links to it"
+			: "; no neighbour says anything of the links to it");
 	if (down) {
-		tell_role(t, "culprit", "%s", name);
-		tell_hosts(h, t);
-		tell_step(t,
+		tell_role(tell, "culprit", "%s", name);
+		tell_hosts(heard, tell);
+		tell_step(tell,
 			"look at its console and power; its neighbours' logs tell when each link "
 			"went",
 			"none: read only");
-		tell_step(t,
+		tell_step(tell,
 			"keep it out of routing until its counters and settings are back as they "
 			"were",
 			"less capacity meanwhile");
 	} else {
-		if (h->carries || h->links_up)
-			tell_ruled_out(t, "device_down: %s",
-				h->carries ? "traffic still comes from it" : "its links are up");
-		tell_step(t,
+		if (heard->carries || heard->links_up)
+			tell_ruled_out(tell, "device_down: %s",
+				heard->carries ? "traffic still comes from it"
+					       : "its links are up");
+		tell_step(tell,
 			"rocewatch doctor: can the target be reached, does it answer, is its agent "
 			"overloaded?",
 			"none: read only");
 	}
 }
 
-static int run(const struct analyzer_in *in, struct finding_list *out)
+static int telemetry_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct telemetry_options *o = in->options;
 	const struct observed *seen = observe(in);
 	struct heard *v = arena_array(in->arena, struct heard, seen->n_devices + 1);
-	hear(in, seen, v);
+	telemetry_hear(in, seen, v);
 	for (size_t i = 0; i < seen->n_devices; i++) {
 		struct heard *h = &v[i];
-		judge(in, seen, h);
+		telemetry_judge(in, seen, h);
 		if (h->state == STATE_FINE && h->newest_ns == INT64_MIN)
 			continue; /* nobody polls it */
 		struct tell t =
@@ -292,7 +309,7 @@ static int run(const struct analyzer_in *in, struct finding_list *out)
 		t.f->value = (double)h->silence_ns / 1e9;
 		t.f->warn = (double)late_after(h->cadence_ns) / 1e9;
 		if (h->state)
-			describe(h, &t);
+			telemetry_describe(h, &t);
 	}
 	return 0;
 }
@@ -304,5 +321,5 @@ const struct analyzer analyzer_telemetry = {
 		rw_countof(rows), "silence of switches"},
 	.window_offset = offsetof(struct telemetry_options, window_ns),
 	.observes = true,
-	.run = run,
+	.run = telemetry_run,
 };

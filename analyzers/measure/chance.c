@@ -38,12 +38,12 @@ struct spread { /* of the fullest member's count, for whole n */
 	size_t n_cdf;
 };
 
-static void spread_done(struct spread *s)
+static void spread_done(struct spread *spread)
 {
-	free(s->cdf);
+	free(spread->cdf);
 }
 
-static double complex power(double complex base, size_t exponent)
+static double complex chance_power(double complex base, size_t exponent)
 {
 	double complex r = 1;
 	for (; exponent; exponent >>= 1, base *= base)
@@ -53,23 +53,24 @@ static double complex power(double complex base, size_t exponent)
 }
 
 /*
- * spread_make - fill @s for a whole @n >= 1. One pass over j builds the cut Poisson's
+ * spread_make - fill @spread for a whole @flows >= 1. One pass over j builds the cut Poisson's
  * characteristic function at every Fourier point; from k0 on, each step yields one value of the
  * distribution.
  */
-static void spread_make(struct spread *s, size_t m, double n)
+static void spread_make(struct spread *spread, size_t members, double flows)
 {
-	*s = (struct spread){.m = m, .n = n, .used_n = n};
-	if (n / (double)m > LAMBDA_MAX)
-		s->used_n = LAMBDA_MAX * (double)m;
-	double lambda = s->used_n / (double)m;
-	s->k0 = (uint64_t)ceil(lambda - 1e-9);
-	uint64_t k_max = (uint64_t)fmin(s->used_n, ceil(lambda + 14 * sqrt(lambda) + 40));
-	if (m == 1)
-		k_max = s->k0 = (uint64_t)s->used_n;
-	s->cdf = rw_calloc(k_max - s->k0 + 1, sizeof(*s->cdf));
+	*spread = (struct spread){.m = members, .n = flows, .used_n = flows};
+	if (flows / (double)members > LAMBDA_MAX)
+		spread->used_n = LAMBDA_MAX * (double)members;
+	double lambda = spread->used_n / (double)members;
+	spread->k0 = (uint64_t)ceil(lambda - 1e-9);
+	uint64_t k_max = (uint64_t)fmin(spread->used_n, ceil(lambda + 14 * sqrt(lambda) + 40));
+	if (members == 1)
+		k_max = spread->k0 = (uint64_t)spread->used_n;
+	spread->cdf = rw_calloc(k_max - spread->k0 + 1, sizeof(*spread->cdf));
 
-	double reach = fmin((double)m * (double)k_max, s->used_n + 22 * sqrt(s->used_n) + 100);
+	double reach = fmin(
+		(double)members * (double)k_max, spread->used_n + 22 * sqrt(spread->used_n) + 100);
 	size_t points = (size_t)reach + 2;
 	size_t half = points / 2 + 1; /* the other half is the conjugate */
 	rw_cleanup(freep) double complex *phi = rw_calloc(half, sizeof(*phi));
@@ -80,18 +81,19 @@ static void spread_make(struct spread *s, size_t m, double n)
 		double t = 2 * M_PI * (double)l / (double)points;
 		step[l] = cexp(I * t);
 		turn[l] = 1;
-		back[l] = cexp(-I * t * fmod(s->used_n, (double)points));
+		back[l] = cexp(-I * t * fmod(spread->used_n, (double)points));
 	}
 	/* |phi|^m below this adds nothing to a double */
-	double negligible = pow(1e-20, 2.0 / (double)m);
-	double whole = exp(-s->used_n + s->used_n * log(s->used_n) - lgamma(s->used_n + 1));
+	double negligible = pow(1e-20, 2.0 / (double)members);
+	double whole = exp(-spread->used_n + spread->used_n * log(spread->used_n) -
+		lgamma(spread->used_n + 1));
 	for (uint64_t k = 0; k <= k_max; k++) {
 		double p = exp(-lambda + (double)k * log(lambda) - lgamma((double)k + 1));
 		for (size_t l = 0; l < half; l++) {
 			phi[l] += p * turn[l];
 			turn[l] *= step[l];
 		}
-		if (k < s->k0)
+		if (k < spread->k0)
 			continue;
 		double sum = 0;
 		for (size_t l = 0; l < half; l++) {
@@ -99,51 +101,51 @@ static void spread_make(struct spread *s, size_t m, double n)
 			if (size < negligible)
 				continue;
 			double both = l == 0 || 2 * l == points ? 1 : 2;
-			sum += both * creal(power(phi[l], m) * back[l]);
+			sum += both * creal(chance_power(phi[l], members) * back[l]);
 		}
 		double cdf = sum / (double)points / whole;
-		double before = s->n_cdf ? s->cdf[s->n_cdf - 1] : 0;
-		cdf = k == k_max && (double)k >= s->used_n ? 1 : fmin(fmax(cdf, before), 1);
-		s->cdf[s->n_cdf++] = cdf;
+		double before = spread->n_cdf ? spread->cdf[spread->n_cdf - 1] : 0;
+		cdf = k == k_max && (double)k >= spread->used_n ? 1 : fmin(fmax(cdf, before), 1);
+		spread->cdf[spread->n_cdf++] = cdf;
 		if (cdf > 1 - TAIL_END)
 			break;
 	}
 }
 
-/* Imbalance that a fullest count of @k stands for; scaled when the spread was computed for fewer
+/* Imbalance that a fullest count of @most stands for; scaled when the spread was computed for fewer
  * flows. */
-static double spread_imbalance(const struct spread *s, double k)
+static double spread_imbalance(const struct spread *spread, double most)
 {
-	double lambda = s->used_n / (double)s->m;
-	double ratio = k / lambda - 1;
-	return s->used_n < s->n ? ratio * sqrt(s->used_n / s->n) : ratio;
+	double lambda = spread->used_n / (double)spread->m;
+	double ratio = most / lambda - 1;
+	return spread->used_n < spread->n ? ratio * sqrt(spread->used_n / spread->n) : ratio;
 }
 
-static double spread_mean(const struct spread *s)
+static double spread_mean(const struct spread *spread)
 {
-	double mean = (double)s->k0; /* E[max] = sum over k of P(max > k) */
-	for (size_t i = 0; i < s->n_cdf; i++)
-		mean += 1 - s->cdf[i];
-	return spread_imbalance(s, mean);
+	double mean = (double)spread->k0; /* E[max] = sum over k of P(max > k) */
+	for (size_t i = 0; i < spread->n_cdf; i++)
+		mean += 1 - spread->cdf[i];
+	return spread_imbalance(spread, mean);
 }
 
-static double spread_quantile(const struct spread *s, double q)
+static double spread_quantile(const struct spread *spread, double quantile)
 {
 	size_t i = 0;
-	while (i + 1 < s->n_cdf && s->cdf[i] < q)
+	while (i + 1 < spread->n_cdf && spread->cdf[i] < quantile)
 		i++;
-	return spread_imbalance(s, (double)(s->k0 + i));
+	return spread_imbalance(spread, (double)(spread->k0 + i));
 }
 
-static double spread_tail(const struct spread *s, double imbalance)
+static double spread_tail(const struct spread *spread, double imbalance)
 {
-	double lambda = s->used_n / (double)s->m;
-	double scale = s->used_n < s->n ? sqrt(s->n / s->used_n) : 1;
+	double lambda = spread->used_n / (double)spread->m;
+	double scale = spread->used_n < spread->n ? sqrt(spread->n / spread->used_n) : 1;
 	double k = ceil((1 + imbalance * scale) * lambda - 1e-6);
-	if (k <= (double)s->k0)
+	if (k <= (double)spread->k0)
 		return 1;
-	size_t below = (size_t)(k - 1 - (double)s->k0);
-	return below < s->n_cdf ? 1 - s->cdf[below] : 0;
+	size_t below = (size_t)(k - 1 - (double)spread->k0);
+	return below < spread->n_cdf ? 1 - spread->cdf[below] : 0;
 }
 
 static bool in_domain(size_t members, double flows)
@@ -153,12 +155,12 @@ static bool in_domain(size_t members, double flows)
 
 enum ask { ASK_MEAN, ASK_QUANTILE, ASK_TAIL };
 
-static double spread_ask(const struct spread *s, enum ask ask, double arg)
+static double spread_ask(const struct spread *spread, enum ask ask, double arg)
 {
 	switch (ask) {
-	case ASK_MEAN: return spread_mean(s);
-	case ASK_QUANTILE: return spread_quantile(s, arg);
-	case ASK_TAIL: return spread_tail(s, arg);
+	case ASK_MEAN: return spread_mean(spread);
+	case ASK_QUANTILE: return spread_quantile(spread, arg);
+	case ASK_TAIL: return spread_tail(spread, arg);
 	}
 	return NAN;
 }
@@ -194,11 +196,12 @@ int chance_baseline(size_t members, double flows, struct chance *ret)
 	return 0;
 }
 
-double chance_quantile(size_t members, double flows, double q)
+double chance_quantile(size_t members, double flows, double quantile)
 {
 	enum ask ask = ASK_QUANTILE;
 	double v;
-	if (!(q > 0 && q < 1) || chance_ask(members, flows, 1, &ask, &q, &v) < 0)
+	if (!(quantile > 0 && quantile < 1) ||
+		chance_ask(members, flows, 1, &ask, &quantile, &v) < 0)
 		return NAN;
 	return v;
 }

@@ -21,9 +21,9 @@ struct chance {
 #define CHANCE_MEMBERS_MAX 1024
 int chance_baseline(size_t members, double flows, struct chance *ret);
 
-/* chance_quantile - the imbalance that chance stays at or below with probability @q (0 < q < 1).
- * NAN out of domain. */
-double chance_quantile(size_t members, double flows, double q);
+/* chance_quantile - the imbalance that chance stays at or below with probability @quantile (0 < q <
+ * 1). NAN out of domain. */
+double chance_quantile(size_t members, double flows, double quantile);
 
 /* chance_tail - probability of an imbalance of @imbalance or more. 0..1; NAN out of domain. */
 double chance_tail(size_t members, double flows, double imbalance);

@@ -20,82 +20,87 @@
 
 /* ---- one lane ------------------------------------------------------------ */
 
-double pause_level(const struct pause_share *p, const struct amount *frames, double speed_bps)
+double pause_level(const struct pause_share *share, const struct amount *frames, double speed_bps)
 {
-	if (p->measured || isnan(p->hi))
-		return p->lo;
+	if (share->measured || isnan(share->hi))
+		return share->lo;
 	const double hold_ns = speed_bps > 0 ? pause_frame_max_ns((uint64_t)speed_bps) : NAN;
 	return frames->known && !isnan(hold_ns)
-		? fmax(p->hi, frames->value * hold_ns / (double)frames->covered_ns)
-		: p->hi;
+		? fmax(share->hi, frames->value * hold_ns / (double)frames->covered_ns)
+		: share->hi;
 }
 
-static double speed_of(const struct port_seen *p)
+static double congestion_measure_speed_of(const struct port_seen *port)
 {
-	return (double)p->out.capacity_bps;
+	return (double)port->out.capacity_bps;
 }
-double tx_level(const struct lane_seen *l)
+double tx_level(const struct lane_seen *lane)
 {
-	return pause_level(&l->tx_pause, &l->tx_frames, speed_of(l->port));
+	return pause_level(
+		&lane->tx_pause, &lane->tx_frames, congestion_measure_speed_of(lane->port));
 }
-double rx_level(const struct lane_seen *l)
+double rx_level(const struct lane_seen *lane)
 {
-	return pause_level(&l->rx_pause, &l->rx_frames, speed_of(l->port));
+	return pause_level(
+		&lane->rx_pause, &lane->rx_frames, congestion_measure_speed_of(lane->port));
 }
 
-bool level_counts(const struct congestion *c, double level, bool measured)
+bool level_counts(const struct congestion *congestion, double level, bool measured)
 {
-	return level >= (measured ? c->floor : c->floor * BOUND_FACTOR);
+	return level >= (measured ? congestion->floor : congestion->floor * BOUND_FACTOR);
 }
 
 /* What a queue's marks are a share of: its own packets; else those of its port; else its bytes in
  * packets of the largest size. */
-static double packets_of(const struct lane_seen *l, double lossless_mtu)
+static double packets_of(const struct lane_seen *lane, double lossless_mtu)
 {
-	if (l->out_packets.known)
-		return l->out_packets.value;
-	if (l->port->out_packets.known)
-		return l->port->out_packets.value;
-	const double octets = l->out_octets.known ? l->out_octets.value
-		: l->port->out_known              ? (double)l->port->out.octets
-						  : NAN;
+	if (lane->out_packets.known)
+		return lane->out_packets.value;
+	if (lane->port->out_packets.known)
+		return lane->port->out_packets.value;
+	const double octets = lane->out_octets.known ? lane->out_octets.value
+		: lane->port->out_known              ? (double)lane->port->out.octets
+						     : NAN;
 	return lossless_mtu > 0 ? octets / lossless_mtu : NAN;
 }
 
-struct marks lane_marks(const struct lane_seen *l, double lossless_mtu)
+struct marks lane_marks(const struct lane_seen *lane, double lossless_mtu)
 {
-	struct marks m = {
-		.alive = l->marked.alive, .on = l->ecn_enabled > 0, .off = l->ecn_enabled == 0};
-	const double packets = packets_of(l, lossless_mtu);
-	m.stale = l->out_packets.known && l->out_packets.value == 0 && l->marked.value == 0 &&
-		l->port->out_known && (double)l->port->out.octets > OCTETS_MIN;
-	if (l->marked.known && packets >= PACKETS_MIN) {
+	struct marks m = {.alive = lane->marked.alive,
+		.on = lane->ecn_enabled > 0,
+		.off = lane->ecn_enabled == 0};
+	const double packets = packets_of(lane, lossless_mtu);
+	m.stale = lane->out_packets.known && lane->out_packets.value == 0 &&
+		lane->marked.value == 0 && lane->port->out_known &&
+		(double)lane->port->out.octets > OCTETS_MIN;
+	if (lane->marked.known && packets >= PACKETS_MIN) {
 		m.known = true;
-		m.marked = fmin(l->marked.value, packets);
+		m.marked = fmin(lane->marked.value, packets);
 		m.packets = packets;
 	}
 	return m;
 }
 
-void marks_add(struct marks *sum, const struct marks *m)
+void marks_add(struct marks *sum, const struct marks *marks)
 {
-	sum->alive |= m->alive;
-	sum->stale |= m->stale;
-	sum->on += m->on;
-	sum->off += m->off;
-	if (m->known) {
+	sum->alive |= marks->alive;
+	sum->stale |= marks->stale;
+	sum->on += marks->on;
+	sum->off += marks->off;
+	if (marks->known) {
 		sum->known = true;
-		sum->marked += m->marked;
-		sum->packets += m->packets;
+		sum->marked += marks->marked;
+		sum->packets += marks->packets;
 	}
 }
 
-bool port_slower(const struct congestion *c, const struct port_seen *p)
+bool port_slower(const struct congestion *congestion, const struct port_seen *port)
 {
-	const double speed = speed_of(p);
-	if (p->out.read_bps && p->out.declared_bps && p->out.read_bps < p->out.declared_bps)
+	const double speed = congestion_measure_speed_of(port);
+	if (port->out.read_bps && port->out.declared_bps &&
+		port->out.read_bps < port->out.declared_bps)
 		return true;
-	return p->port->host && speed > 0 && speed < c->host_capacity_bps;
+	return port->port->host && speed > 0 && speed < congestion->host_capacity_bps;
 }
 
 /* ---- hosts --------------------------------------------------------------- */
@@ -105,9 +110,9 @@ struct rail { /* a host-facing port whose neighbour we pause */
 	double level;
 };
 
-static int by_host(const void *a, const void *b)
+static int congestion_measure_by_host(const void *left, const void *right)
 {
-	const struct rail *x = a, *y = b;
+	const struct rail *x = left, *y = right;
 	const int c = strcmp(x->lane->port->port->host, y->lane->port->port->host);
 	if (c)
 		return c;
@@ -116,19 +121,19 @@ static int by_host(const void *a, const void *b)
 		: x->lane->port->port->index > y->lane->port->port->index;
 }
 
-static int by_level(const void *a, const void *b)
+static int by_level(const void *left, const void *right)
 {
-	const struct paused_host *x = a, *y = b;
+	const struct paused_host *x = left, *y = right;
 	if (x->level != y->level)
 		return x->level > y->level ? -1 : 1;
 	return strcmp(x->host, y->host);
 }
 
-static bool is_explained(const struct congestion *c, const char *host)
+static bool is_explained(const struct congestion *congestion, const char *host)
 {
-	for (size_t i = 0; i < c->graph->n_roots; i++) {
-		const struct pause_root *r = &c->graph->roots[i];
-		if (r->origin != ORIGIN_HOST || !r->clear || r->priority != c->priority)
+	for (size_t i = 0; i < congestion->graph->n_roots; i++) {
+		const struct pause_root *r = &congestion->graph->roots[i];
+		if (r->origin != ORIGIN_HOST || !r->clear || r->priority != congestion->priority)
 			continue;
 		if (str_eq(r->host, host))
 			return true;
@@ -142,162 +147,173 @@ static bool is_explained(const struct congestion *c, const char *host)
 	return false;
 }
 
-static bool is_singled(const struct congestion *c, const char *host)
+static bool is_singled(const struct congestion *congestion, const char *host)
 {
-	for (size_t i = 0; i < c->n_singled && c->n_singled <= HOSTS_NAMED; i++)
-		if (str_eq(c->hosts[i].host, host))
+	for (size_t i = 0; i < congestion->n_singled && congestion->n_singled <= HOSTS_NAMED; i++)
+		if (str_eq(congestion->hosts[i].host, host))
 			return true;
 	return false;
 }
 
-static double strongest_other_input(const struct congestion *c, const struct lane_seen *l)
+static double strongest_other_input(
+	const struct congestion *congestion, const struct lane_seen *lane)
 {
-	const struct device_seen *d = l->port->device;
+	const struct device_seen *d = lane->port->device;
 	double best = 0;
 	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct lane_seen *x = observed_lane(&d->ports[i], c->priority);
-		if (x && !str_eq(d->ports[i].port->host, l->port->port->host) &&
-			!is_singled(c, d->ports[i].port->host))
+		const struct lane_seen *x = observed_lane(&d->ports[i], congestion->priority);
+		if (x && !str_eq(d->ports[i].port->host, lane->port->port->host) &&
+			!is_singled(congestion, d->ports[i].port->host))
 			best = fmax(best, tx_level(x)); /* fmax() passes NAN over */
 	}
 	return best;
 }
 
-static void count_rails(struct congestion *c)
+static void count_rails(struct congestion *congestion)
 {
-	for (size_t i = 0; i < c->o->n_fabric_ports; i++) {
-		const struct port_seen *p = &c->o->ports[i];
-		const struct lane_seen *l = p->port->host ? observed_lane(p, c->priority) : NULL;
+	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
+		const struct port_seen *p = &congestion->o->ports[i];
+		const struct lane_seen *l =
+			p->port->host ? observed_lane(p, congestion->priority) : NULL;
 		if (!l || isnan(tx_level(l)))
 			continue;
-		for (size_t k = 0; k < c->n_hosts && k < HOSTS_NAMED; k++)
-			c->hosts[k].rails += str_eq(c->hosts[k].host, p->port->host);
+		for (size_t k = 0; k < congestion->n_hosts && k < HOSTS_NAMED; k++)
+			congestion->hosts[k].rails +=
+				str_eq(congestion->hosts[k].host, p->port->host);
 	}
 }
 
-/* Rails of one host lie side by side in @v. */
-static void gather_hosts(struct congestion *c, struct rail *v, size_t n)
+/* Rails of one host lie side by side in @rails. */
+static void gather_hosts(struct congestion *congestion, struct rail *rails, size_t n)
 {
-	qsort(v, n, sizeof(*v), by_host);
-	c->hosts = arena_array(c->in->arena, struct paused_host, n + 1);
+	qsort(rails, n, sizeof(*rails), congestion_measure_by_host);
+	congestion->hosts = arena_array(congestion->in->arena, struct paused_host, n + 1);
 	for (size_t i = 0, end; i < n; i = end) {
-		struct paused_host *h = &c->hosts[c->n_hosts++];
+		struct paused_host *h = &congestion->hosts[congestion->n_hosts++];
 		for (end = i; end < n &&
-			str_eq(v[end].lane->port->port->host, v[i].lane->port->port->host);
+			str_eq(rails[end].lane->port->port->host, rails[i].lane->port->port->host);
 			end++)
-			h->level = fmax(h->level, v[end].level);
-		h->host = v[i].lane->port->port->host;
+			h->level = fmax(h->level, rails[end].level);
+		h->host = rails[i].lane->port->port->host;
 		h->measured = true;
 		for (size_t k = i; k < end; k++) {
-			h->rails_paused += v[k].level * SINGLED_OUT >= h->level;
-			h->measured &= v[k].lane->tx_pause.measured;
-			if (!h->lane && v[k].level * 2 >= h->level)
-				h->lane = v[k].lane;
+			h->rails_paused += rails[k].level * SINGLED_OUT >= h->level;
+			h->measured &= rails[k].lane->tx_pause.measured;
+			if (!h->lane && rails[k].level * 2 >= h->level)
+				h->lane = rails[k].lane;
 		}
 	}
-	qsort(c->hosts, c->n_hosts, sizeof(*c->hosts), by_level);
-	while (c->n_singled < c->n_hosts &&
-		c->hosts[c->n_singled].level * SINGLED_OUT >= c->hosts[0].level)
-		c->n_singled++;
-	for (size_t i = 0; i < c->n_hosts && i < HOSTS_NAMED; i++) {
-		c->hosts[i].at_leaf = strongest_other_input(c, c->hosts[i].lane);
-		c->hosts[i].explained = is_explained(c, c->hosts[i].host);
+	qsort(congestion->hosts, congestion->n_hosts, sizeof(*congestion->hosts), by_level);
+	while (congestion->n_singled < congestion->n_hosts &&
+		congestion->hosts[congestion->n_singled].level * SINGLED_OUT >=
+			congestion->hosts[0].level)
+		congestion->n_singled++;
+	for (size_t i = 0; i < congestion->n_hosts && i < HOSTS_NAMED; i++) {
+		congestion->hosts[i].at_leaf =
+			strongest_other_input(congestion, congestion->hosts[i].lane);
+		congestion->hosts[i].explained =
+			is_explained(congestion, congestion->hosts[i].host);
 	}
 }
 
 /* How calm the rest is: median and scaled median absolute deviation. */
-static void calm(struct congestion *c)
+static void congestion_measure_calm(struct congestion *congestion)
 {
-	double *away = arena_array(c->in->arena, double, c->n_known + 1);
-	c->others = arena_array(c->in->arena, double, c->n_known + 1);
-	for (size_t i = 0; i < c->o->n_fabric_ports; i++) {
-		const struct port_seen *p = &c->o->ports[i];
-		const struct lane_seen *l = p->port->host ? observed_lane(p, c->priority) : NULL;
+	double *away = arena_array(congestion->in->arena, double, congestion->n_known + 1);
+	congestion->others = arena_array(congestion->in->arena, double, congestion->n_known + 1);
+	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
+		const struct port_seen *p = &congestion->o->ports[i];
+		const struct lane_seen *l =
+			p->port->host ? observed_lane(p, congestion->priority) : NULL;
 		const double level = l ? tx_level(l) : NAN;
-		if (isnan(level) || is_singled(c, p->port->host))
+		if (isnan(level) || is_singled(congestion, p->port->host))
 			continue;
-		c->others[c->n_others++] = level;
-		c->others_max = fmax(c->others_max, level);
+		congestion->others[congestion->n_others++] = level;
+		congestion->others_max = fmax(congestion->others_max, level);
 	}
-	if (!c->n_others || c->others_max <= 0)
+	if (!congestion->n_others || congestion->others_max <= 0)
 		return;
-	c->median = quantile_of(c->others, c->n_others, 0.5);
-	for (size_t i = 0; i < c->n_others; i++)
-		away[i] = fabs(c->others[i] - c->median);
-	c->spread = MAD_SCALE * quantile_of(away, c->n_others, 0.5);
+	congestion->median = quantile_of(congestion->others, congestion->n_others, 0.5);
+	for (size_t i = 0; i < congestion->n_others; i++)
+		away[i] = fabs(congestion->others[i] - congestion->median);
+	congestion->spread = MAD_SCALE * quantile_of(away, congestion->n_others, 0.5);
 }
 
-static void survey_hosts(struct congestion *c)
+static void survey_hosts(struct congestion *congestion)
 {
-	struct rail *v = arena_array(c->in->arena, struct rail, c->o->n_fabric_ports + 1);
+	struct rail *v =
+		arena_array(congestion->in->arena, struct rail, congestion->o->n_fabric_ports + 1);
 	size_t n = 0;
-	c->measured = true;
-	for (size_t i = 0; i < c->o->n_fabric_ports; i++) {
-		const struct port_seen *p = &c->o->ports[i];
-		const struct lane_seen *l = p->port->host ? observed_lane(p, c->priority) : NULL;
+	congestion->measured = true;
+	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
+		const struct port_seen *p = &congestion->o->ports[i];
+		const struct lane_seen *l =
+			p->port->host ? observed_lane(p, congestion->priority) : NULL;
 		const double level = l ? tx_level(l) : NAN;
 		if (isnan(level))
 			continue;
-		c->n_known++;
-		c->measured &= l->tx_pause.measured;
-		if (level_counts(c, level, l->tx_pause.measured))
+		congestion->n_known++;
+		congestion->measured &= l->tx_pause.measured;
+		if (level_counts(congestion, level, l->tx_pause.measured))
 			v[n++] = (struct rail){l, level};
 	}
-	gather_hosts(c, v, n);
-	count_rails(c);
-	calm(c);
+	gather_hosts(congestion, v, n);
+	count_rails(congestion);
+	congestion_measure_calm(congestion);
 }
 
-static int by_number(const void *a, const void *b)
+static int by_number(const void *left, const void *right)
 {
-	const double x = *(const double *)a, y = *(const double *)b;
+	const double x = *(const double *)left, y = *(const double *)right;
 	return (x > y) - (x < y);
 }
 
 /* Speed of the median host-facing port: what one port has to be compared with. */
-static void host_speed(struct congestion *c)
+static void host_speed(struct congestion *congestion)
 {
-	double *v = arena_array(c->in->arena, double, c->o->n_fabric_ports + 1);
+	double *v = arena_array(congestion->in->arena, double, congestion->o->n_fabric_ports + 1);
 	size_t n = 0;
-	for (size_t i = 0; i < c->o->n_fabric_ports; i++)
-		if (c->o->ports[i].port->host && speed_of(&c->o->ports[i]) > 0)
-			v[n++] = speed_of(&c->o->ports[i]);
+	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++)
+		if (congestion->o->ports[i].port->host &&
+			congestion_measure_speed_of(&congestion->o->ports[i]) > 0)
+			v[n++] = congestion_measure_speed_of(&congestion->o->ports[i]);
 	if (!n)
 		return;
 	qsort(v, n, sizeof(*v), by_number);
-	c->host_capacity_bps = v[n / 2];
-	for (size_t i = 0; i < c->o->n_fabric_ports; i++) {
-		const struct port_seen *p = &c->o->ports[i];
-		c->slow_host |= p->port->host && port_slower(c, p) && p->out_known &&
-			p->out.utilization_ratio > LOADED;
+	congestion->host_capacity_bps = v[n / 2];
+	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
+		const struct port_seen *p = &congestion->o->ports[i];
+		congestion->slow_host |= p->port->host && port_slower(congestion, p) &&
+			p->out_known && p->out.utilization_ratio > LOADED;
 	}
 }
 
 /* ---- switches ------------------------------------------------------------ */
 
-static void survey_device(struct congestion *c, const struct device_seen *d)
+static void survey_device(struct congestion *congestion, const struct device_seen *device)
 {
-	struct device_load *load = &c->devices[d->device->index];
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct lane_seen *l = observed_lane(&d->ports[i], c->priority);
+	struct device_load *load = &congestion->devices[device->device->index];
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct lane_seen *l = observed_lane(&device->ports[i], congestion->priority);
 		if (!l)
 			continue;
-		const struct marks m = lane_marks(l, (double)c->o->fabric->lossless_mtu_bytes);
+		const struct marks m =
+			lane_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
 		marks_add(&load->marks, &m);
 		const double level = tx_level(l);
-		if (isnan(level) || !level_counts(c, level, l->tx_pause.measured))
+		if (isnan(level) || !level_counts(congestion, level, l->tx_pause.measured))
 			continue;
 		load->inputs++;
-		load->hosts += d->ports[i].port->host != NULL;
+		load->hosts += device->ports[i].port->host != NULL;
 		load->pressure += fmin(1, level);
 		if (level > load->level) {
 			load->level = level;
 			load->loudest = l;
 		}
-		if (d->ports[i].port->peer)
-			c->switch_level = fmax(c->switch_level, level);
+		if (device->ports[i].port->peer)
+			congestion->switch_level = fmax(congestion->switch_level, level);
 	}
-	marks_add(&c->all, &load->marks);
+	marks_add(&congestion->all, &load->marks);
 }
 
 void congestion_measure(
@@ -323,16 +339,16 @@ void congestion_measure(
 
 /* ---- groups -------------------------------------------------------------- */
 
-static double capacity_ratio(const struct congestion *c, const struct device_seen *d)
+static double capacity_ratio(const struct congestion *congestion, const struct device_seen *device)
 {
 	double hosts = 0, up = 0;
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct port_seen *p = &d->ports[i];
-		const double speed = speed_of(p);
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct port_seen *p = &device->ports[i];
+		const double speed = congestion_measure_speed_of(p);
 		if (p->oper_up == 0)
 			continue;
 		if (p->port->host)
-			hosts += speed > 0 ? speed : c->host_capacity_bps;
+			hosts += speed > 0 ? speed : congestion->host_capacity_bps;
 		else if (p->port->peer)
 			up += speed > 0 ? speed : NAN;
 	}
@@ -340,29 +356,29 @@ static double capacity_ratio(const struct congestion *c, const struct device_see
 }
 
 /* Nothing was heard of the switch at its other end, although it has been before. */
-static bool is_silent(const struct congestion *c, const struct port_seen *p)
+static bool is_silent(const struct congestion *congestion, const struct port_seen *port)
 {
-	const struct port_seen *peer = observed_peer(c->o, p);
+	const struct port_seen *peer = observed_peer(congestion->o, port);
 	return peer && peer->entity != ENTITY_NONE && peer->device->n_series == 0;
 }
 
-static void group_sum(
-	const struct congestion *c, const struct fabric_group *g, struct group_load *ret)
+static void group_sum(const struct congestion *congestion, const struct fabric_group *group,
+	struct group_load *ret)
 {
 	double sum = 0, max = 0;
 	unsigned n = 0;
-	for (size_t i = 0; i < g->n_members; i++) {
-		const struct port_seen *p = observed_port(c->o, g->members[i]);
-		const struct lane_seen *l = p ? observed_lane(p, c->priority) : NULL;
+	for (size_t i = 0; i < group->n_members; i++) {
+		const struct port_seen *p = observed_port(congestion->o, group->members[i]);
+		const struct lane_seen *l = p ? observed_lane(p, congestion->priority) : NULL;
 		ret->members++;
-		if (!p || p->oper_up == 0 || is_silent(c, p))
+		if (!p || p->oper_up == 0 || is_silent(congestion, p))
 			continue;
 		ret->live++;
 		ret->slower += p->out.read_bps && p->out.declared_bps &&
 			p->out.read_bps < p->out.declared_bps;
 		if (l) {
 			const struct marks m =
-				lane_marks(l, (double)c->o->fabric->lossless_mtu_bytes);
+				lane_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
 			ret->marked += marks_ratio(&m) >= 0.01;
 		}
 		if (!p->out_known)
@@ -380,25 +396,26 @@ static void group_sum(
 	}
 }
 
-bool group_measure(const struct congestion *c, const struct port_seen *p, struct group_load *ret)
+bool group_measure(
+	const struct congestion *congestion, const struct port_seen *port, struct group_load *ret)
 {
 	*ret = (struct group_load){
 		.mean = NAN, .max = NAN, .imbalance = NAN, .oversubscription = NAN};
-	const struct fabric_device *d = p->port->device;
+	const struct fabric_device *d = port->port->device;
 	for (size_t i = 0; i < d->n_groups; i++) {
 		const struct fabric_group *g = &d->groups[i];
 		if (strncmp(g->id, "lag:", 4) == 0 ||
 			(ret->group && ret->group->n_members >= g->n_members))
 			continue;
 		for (size_t k = 0; k < g->n_members; k++)
-			if (g->members[k] == p->port ||
-				(p->port->lag && str_eq(g->members[k]->lag, p->port->lag)))
+			if (g->members[k] == port->port ||
+				(port->port->lag && str_eq(g->members[k]->lag, port->port->lag)))
 				ret->group = g;
 	}
 	if (!ret->group)
 		return false;
-	group_sum(c, ret->group, ret);
+	group_sum(congestion, ret->group, ret);
 	if (d->role == ROLE_LEAF)
-		ret->oversubscription = capacity_ratio(c, p->device);
+		ret->oversubscription = capacity_ratio(congestion, port->device);
 	return true;
 }

@@ -26,9 +26,9 @@ struct marks {
 	bool stale;
 	unsigned on, off; /* queues whose settings say that marking is enabled, disabled */
 };
-static inline double marks_ratio(const struct marks *m)
+static inline double marks_ratio(const struct marks *marks)
 {
-	return m->known ? m->marked / m->packets : NAN;
+	return marks->known ? marks->marked / marks->packets : NAN;
 }
 
 struct device_load {
@@ -87,14 +87,14 @@ struct congestion {
 void congestion_measure(
 	const struct analyzer_in *in, int priority, double floor, struct congestion *ret);
 
-struct marks lane_marks(const struct lane_seen *l, double lossless_mtu);
-void marks_add(struct marks *sum, const struct marks *m);
+struct marks lane_marks(const struct lane_seen *lane, double lossless_mtu);
+void marks_add(struct marks *sum, const struct marks *marks);
 /* NAN unknown */
-double pause_level(const struct pause_share *p, const struct amount *frames, double speed_bps);
-double tx_level(const struct lane_seen *l); /* we pause the neighbour */
-double rx_level(const struct lane_seen *l); /* the neighbour pauses us */
-bool level_counts(const struct congestion *c, double level, bool measured);
-bool port_slower(const struct congestion *c, const struct port_seen *p);
+double pause_level(const struct pause_share *share, const struct amount *frames, double speed_bps);
+double tx_level(const struct lane_seen *lane); /* we pause the neighbour */
+double rx_level(const struct lane_seen *lane); /* the neighbour pauses us */
+bool level_counts(const struct congestion *congestion, double level, bool measured);
+bool port_slower(const struct congestion *congestion, const struct port_seen *port);
 
 /* The widest ECMP group a port is a member of, NULL; and what its live members say together. */
 struct group_load {
@@ -106,6 +106,7 @@ struct group_load {
 	/* capacity of the hosts of its leaf over that of its live members; NAN unknown */
 	double oversubscription;
 };
-bool group_measure(const struct congestion *c, const struct port_seen *p, struct group_load *ret);
+bool group_measure(
+	const struct congestion *congestion, const struct port_seen *port, struct group_load *ret);
 
 #endif

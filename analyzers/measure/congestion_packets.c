@@ -17,12 +17,12 @@
 #define CNP_EXPECTED 10.0
 #define CNP_MIN 10.0 /* that prove a stream: product facts 1.5 asks for a minimum count */
 
-static size_t rows_begin(const struct window *w, uint32_t entity)
+static size_t rows_begin(const struct window *window, uint32_t entity)
 {
-	size_t lo = 0, hi = w->n_flows;
+	size_t lo = 0, hi = window->n_flows;
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
-		if (w->flows[mid].entity < entity)
+		if (window->flows[mid].entity < entity)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -30,14 +30,15 @@ static size_t rows_begin(const struct window *w, uint32_t entity)
 	return lo;
 }
 
-bool host_packets(const struct window *w, const struct port_seen *p, struct host_packets *ret)
+bool host_packets(
+	const struct window *window, const struct port_seen *port, struct host_packets *ret)
 {
 	memset(ret, 0, sizeof(*ret));
-	if (!w->n_flows || p->entity == ENTITY_NONE)
+	if (!window->n_flows || port->entity == ENTITY_NONE)
 		return false;
-	for (size_t i = rows_begin(w, p->entity); i < w->n_flows && w->flows[i].entity == p->entity;
-		i++) {
-		const struct flow_sample *f = &w->flows[i];
+	for (size_t i = rows_begin(window, port->entity);
+		i < window->n_flows && window->flows[i].entity == port->entity; i++) {
+		const struct flow_sample *f = &window->flows[i];
 		if (!f->total)
 			continue;
 		if (f->dir == FLOW_DIR_IN) {
@@ -57,26 +58,28 @@ bool host_packets(const struct window *w, const struct port_seen *p, struct host
 	return ret->from_known || ret->to_known;
 }
 
-int packets_lack_ect(const struct host_packets *h)
+int packets_lack_ect(const struct host_packets *packets)
 {
-	const double data = h->from_packets - h->from_cnp; /* CNPs need not be ECT */
-	if (!h->from_known || data < DATA_MIN || h->from_octets < DATA_OCTETS * h->from_packets)
+	const double data = packets->from_packets - packets->from_cnp; /* CNPs need not be ECT */
+	if (!packets->from_known || data < DATA_MIN ||
+		packets->from_octets < DATA_OCTETS * packets->from_packets)
 		return -1;
-	return h->from_ect < ECT_FEW * data;
+	return packets->from_ect < ECT_FEW * data;
 }
 
-int packets_lack_cnp(const struct host_packets *h)
+int packets_lack_cnp(const struct host_packets *packets)
 {
-	if (!h->from_known || !h->to_known ||
-		h->to_ce < (h->sampled ? CE_PER_CNP * CNP_EXPECTED : CE_MIN) ||
-		h->from_packets < CE_MIN)
+	if (!packets->from_known || !packets->to_known ||
+		packets->to_ce < (packets->sampled ? CE_PER_CNP * CNP_EXPECTED : CE_MIN) ||
+		packets->from_packets < CE_MIN)
 		return -1;
-	return h->from_cnp == 0;
+	return packets->from_cnp == 0;
 }
 
-int packets_cnp_reaches(const struct host_packets *h)
+int packets_cnp_reaches(const struct host_packets *packets)
 {
-	if (h->to_known && h->to_cnp >= CNP_MIN)
+	if (packets->to_known && packets->to_cnp >= CNP_MIN)
 		return 1;
-	return h->to_known && h->to_packets >= DATA_MIN && h->to_cnp == 0 ? 0 : -1;
+	return packets->to_known && packets->to_packets >= DATA_MIN && packets->to_cnp == 0 ? 0
+											    : -1;
 }

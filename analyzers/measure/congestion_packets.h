@@ -19,18 +19,19 @@ struct host_packets {
 };
 
 /* false: nothing was captured there. */
-bool host_packets(const struct window *w, const struct port_seen *p, struct host_packets *ret);
+bool host_packets(
+	const struct window *window, const struct port_seen *port, struct host_packets *ret);
 
 /* Enough data packets to say that the host does (not) send ECT: 1 and 0; -1 when they are too few.
  */
-int packets_lack_ect(const struct host_packets *h);
+int packets_lack_ect(const struct host_packets *packets);
 /*
  * CE was delivered to the host and no CNP came back: 1, 0, -1. A receiver answers the first CE of a
  * flow at once and then one in some 50 us: so a hundred CE without a CNP prove it where every
  * packet is seen; a sample has to hold as many CE as fit ten CNPs at 400G with 4 KB packets.
  */
-int packets_lack_cnp(const struct host_packets *h);
+int packets_lack_cnp(const struct host_packets *packets);
 /* CNPs do reach the host: 1, 0 (none among enough packets), -1. */
-int packets_cnp_reaches(const struct host_packets *h);
+int packets_cnp_reaches(const struct host_packets *packets);
 
 #endif

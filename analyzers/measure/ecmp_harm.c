@@ -5,11 +5,11 @@
 #define HARM_MARKS 0.005 /* share of packets */
 #define HARM_PAUSE 0.001 /* share of time */
 
-double ecmp_edge(const struct observed *o)
+double ecmp_edge(const struct observed *observed)
 {
 	double edge = NAN;
-	for (size_t i = 0; i < o->n_ports; i++) {
-		const struct port_seen *p = &o->ports[i];
+	for (size_t i = 0; i < observed->n_ports; i++) {
+		const struct port_seen *p = &observed->ports[i];
 		if (!p->port->host)
 			continue;
 		if (p->out_known && p->out.quality != QUALITY_SUSPECT)
@@ -21,11 +21,11 @@ double ecmp_edge(const struct observed *o)
 }
 
 /* Marks and pause of a member's lossless queues; NAN where they are not counted. */
-static void queue_of(const struct port_seen *p, double *marks, double *pause)
+static void ecmp_harm_queue_of(const struct port_seen *port, double *marks, double *pause)
 {
 	*marks = *pause = NAN;
-	for (int c = 0; p && c < OBSERVED_PRIORITIES; c++) {
-		const struct lane_seen *l = observed_lane(p, c);
+	for (int c = 0; port && c < OBSERVED_PRIORITIES; c++) {
+		const struct lane_seen *l = observed_lane(port, c);
 		if (!l || !l->lossless)
 			continue;
 		if (l->marked.known && l->marked.alive && l->out_packets.known &&
@@ -36,21 +36,22 @@ static void queue_of(const struct port_seen *p, double *marks, double *pause)
 	}
 }
 
-static enum ecmp_harm_level level_of(const struct ecmp_harm *h, double hot, double others)
+static enum ecmp_harm_level ecmp_harm_level_of(
+	const struct ecmp_harm *harm, double hot, double others)
 {
-	const bool waits = h->pause_ratio > HARM_PAUSE ||
-		(h->marks_ratio > HARM_MARKS && !(h->marks_ratio <= 2 * others));
-	if (!isnan(h->edge_ratio) && !isnan(hot))
-		return hot <= BUSIER * h->edge_ratio ? ECMP_HARM_NONE
-			: waits                      ? ECMP_HARM_SEEN
-						     : ECMP_HARM_UNKNOWN;
+	const bool waits = harm->pause_ratio > HARM_PAUSE ||
+		(harm->marks_ratio > HARM_MARKS && !(harm->marks_ratio <= 2 * others));
+	if (!isnan(harm->edge_ratio) && !isnan(hot))
+		return hot <= BUSIER * harm->edge_ratio ? ECMP_HARM_NONE
+			: waits                         ? ECMP_HARM_SEEN
+							: ECMP_HARM_UNKNOWN;
 	if (waits)
 		return ECMP_HARM_SEEN;
-	return isnan(h->marks_ratio) ? ECMP_HARM_UNKNOWN : ECMP_HARM_NONE;
+	return isnan(harm->marks_ratio) ? ECMP_HARM_UNKNOWN : ECMP_HARM_NONE;
 }
 
-struct ecmp_harm ecmp_harm(const struct observed *o, const struct fabric_group *g,
-	const struct ecmp_measure *m, double edge_ratio)
+struct ecmp_harm ecmp_harm(const struct observed *observed, const struct fabric_group *group,
+	const struct ecmp_measure *measure, double edge_ratio)
 {
 	struct ecmp_harm h = {.edge_ratio = edge_ratio,
 		.marks_ratio = NAN,
@@ -58,10 +59,10 @@ struct ecmp_harm ecmp_harm(const struct observed *o, const struct fabric_group *
 		.loss_ratio = NAN};
 	double others = 0;
 	size_t n = 0;
-	for (size_t i = 0; i < g->n_members; i++) {
+	for (size_t i = 0; i < group->n_members; i++) {
 		double marks, pause;
-		queue_of(observed_port(o, g->members[i]), &marks, &pause);
-		if (i == m->hot) {
+		ecmp_harm_queue_of(observed_port(observed, group->members[i]), &marks, &pause);
+		if (i == measure->hot) {
 			h.marks_ratio = marks;
 			h.pause_ratio = pause;
 		} else if (!isnan(marks)) {
@@ -69,10 +70,12 @@ struct ecmp_harm ecmp_harm(const struct observed *o, const struct fabric_group *
 			n++;
 		}
 	}
-	const double hot = m->members[m->hot].utilization_ratio;
-	h.level = level_of(&h, hot, n ? others / (double)n : NAN);
+	const double hot = measure->members[measure->hot].utilization_ratio;
+	h.level = ecmp_harm_level_of(&h, hot, n ? others / (double)n : NAN);
 	if (!isnan(hot))
 		h.loss_ratio = fmin(
-			fmax(hot - fmax(m->load_ratio, isnan(edge_ratio) ? 0 : edge_ratio), 0), 1);
+			fmax(hot - fmax(measure->load_ratio, isnan(edge_ratio) ? 0 : edge_ratio),
+				0),
+			1);
 	return h;
 }

@@ -26,8 +26,8 @@ struct ecmp_harm {
 
 /* ecmp_edge - utilisation of the busiest host-facing port, the same for all groups of a window; NAN
  * when none is known. */
-double ecmp_edge(const struct observed *o);
-struct ecmp_harm ecmp_harm(const struct observed *o, const struct fabric_group *g,
-	const struct ecmp_measure *m, double edge_ratio);
+double ecmp_edge(const struct observed *observed);
+struct ecmp_harm ecmp_harm(const struct observed *observed, const struct fabric_group *group,
+	const struct ecmp_measure *measure, double edge_ratio);
 
 #endif

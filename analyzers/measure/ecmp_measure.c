@@ -28,15 +28,15 @@ const size_t ecmp_n_metrics = rw_countof(ecmp_metrics);
  * link plausibly is. */
 #define FLOOR_BPS 1e9
 
-size_t ecmp_member_ports(const struct fabric_group *g, size_t index, struct arena *a,
+size_t ecmp_member_ports(const struct fabric_group *group, size_t index, struct arena *a,
 	const struct fabric_port ***ret)
 {
-	const struct fabric_port *port = g->members[index];
-	const struct fabric_device *d = g->device;
+	const struct fabric_port *port = group->members[index];
+	const struct fabric_device *d = group->device;
 	const struct fabric_port **v = arena_array(a, const struct fabric_port *, d->n_ports + 1);
 	size_t n = 0;
 	v[n++] = port;
-	if (port->lag && strncmp(g->id, "lag:", 4) != 0)
+	if (port->lag && strncmp(group->id, "lag:", 4) != 0)
 		for (size_t i = 0; i < d->n_ports; i++)
 			if (d->ports[i] != port && str_eq(d->ports[i]->lag, port->lag))
 				v[n++] = d->ports[i];
@@ -44,26 +44,29 @@ size_t ecmp_member_ports(const struct fabric_group *g, size_t index, struct aren
 	return n;
 }
 
-static uint64_t discards_of(const struct window *w, const struct fabric_port *port, bool *ret_known)
+static uint64_t discards_of(
+	const struct window *window, const struct fabric_port *port, bool *ret_known)
 {
-	uint32_t entity = entities_find(w->entities, port->device->name, port->name, PRIO_NONE);
+	uint32_t entity =
+		entities_find(window->entities, port->device->name, port->name, PRIO_NONE);
 	const struct series *s =
-		entity == ENTITY_NONE ? NULL : window_series(w, entity, M_PORT_OUT_DISCARDS);
+		entity == ENTITY_NONE ? NULL : window_series(window, entity, M_PORT_OUT_DISCARDS);
 	struct increase inc;
-	if (!s || series_increase(s, w->from_ns, w->to_ns, 0, &inc) < 0)
+	if (!s || series_increase(s, window->from_ns, window->to_ns, 0, &inc) < 0)
 		return 0;
 	*ret_known = true;
 	return inc.value;
 }
 
 /* A member is a port, or a LAG as the sum of its ports; one missing port leaves the LAG unknown. */
-static void measure_member(const struct fabric_group *g, size_t index, const struct window *w,
-	const struct ecmp_params *p, struct arena *a, struct ecmp_member *m)
+static void measure_member(const struct fabric_group *group, size_t index,
+	const struct window *window, const struct ecmp_params *params, struct arena *a,
+	struct ecmp_member *member)
 {
 	const struct fabric_port **ports;
-	size_t n = ecmp_member_ports(g, index, a, &ports), n_down = 0;
+	size_t n = ecmp_member_ports(group, index, a, &ports), n_down = 0;
 	const struct fabric_port *first = ports[0];
-	*m = (struct ecmp_member){
+	*member = (struct ecmp_member){
 		.port = n > 1 ? first->lag : first->name,
 		.peer = first->peer   ? first->peer->device->name
 			: first->host ? first->host
@@ -78,84 +81,85 @@ static void measure_member(const struct fabric_group *g, size_t index, const str
 	bool speeds = true, absent = false;
 	for (size_t i = 0; i < n; i++) {
 		struct port_rate r;
-		int rc = port_rate(w, ports[i], M_PORT_OUT_OCTETS, p->interval_ns, &r);
+		int rc = port_rate(window, ports[i], M_PORT_OUT_OCTETS, params->interval_ns, &r);
 		if (r.oper == PORT_OPER_DOWN && (rc < 0 || r.octets == 0)) {
 			n_down++;
-			m->declared_bps += r.declared_bps;
+			member->declared_bps += r.declared_bps;
 			continue;
 		}
-		m->declared_bps += r.declared_bps;
-		m->read_bps += r.read_bps;
-		m->speed_bps += r.capacity_bps;
+		member->declared_bps += r.declared_bps;
+		member->read_bps += r.read_bps;
+		member->speed_bps += r.capacity_bps;
 		speeds = speeds && r.capacity_bps;
-		m->coverage_ratio = fmin(m->coverage_ratio, r.coverage_ratio);
-		m->discards += discards_of(w, ports[i], &m->discards_known);
-		if (rc < 0 || r.coverage_ratio < p->min_coverage) {
+		member->coverage_ratio = fmin(member->coverage_ratio, r.coverage_ratio);
+		member->discards += discards_of(window, ports[i], &member->discards_known);
+		if (rc < 0 || r.coverage_ratio < params->min_coverage) {
 			absent = true;
 			continue;
 		}
-		m->octets += r.octets;
-		m->rate_bps += r.rate_bps;
-		if (r.quality > m->quality)
-			m->quality = r.quality;
+		member->octets += r.octets;
+		member->rate_bps += r.rate_bps;
+		if (r.quality > member->quality)
+			member->quality = r.quality;
 	}
 	if (!speeds)
-		m->speed_bps = 0;
-	m->link = n_down == n ? ECMP_LINK_DOWN : absent ? ECMP_LINK_ABSENT : ECMP_LINK_UP;
-	if (m->link != ECMP_LINK_UP) {
-		m->rate_bps = m->link == ECMP_LINK_DOWN ? 0 : NAN;
-		m->coverage_ratio = m->link == ECMP_LINK_DOWN ? NAN : m->coverage_ratio;
-		m->quality = m->link == ECMP_LINK_DOWN ? QUALITY_EXACT : QUALITY_UNKNOWN;
+		member->speed_bps = 0;
+	member->link = n_down == n ? ECMP_LINK_DOWN : absent ? ECMP_LINK_ABSENT : ECMP_LINK_UP;
+	if (member->link != ECMP_LINK_UP) {
+		member->rate_bps = member->link == ECMP_LINK_DOWN ? 0 : NAN;
+		member->coverage_ratio =
+			member->link == ECMP_LINK_DOWN ? NAN : member->coverage_ratio;
+		member->quality = member->link == ECMP_LINK_DOWN ? QUALITY_EXACT : QUALITY_UNKNOWN;
 		return;
 	}
-	if (m->speed_bps)
-		m->utilization_ratio = m->rate_bps / (double)m->speed_bps;
+	if (member->speed_bps)
+		member->utilization_ratio = member->rate_bps / (double)member->speed_bps;
 }
 
 /* The spread over the live members; false when nothing was sent. */
-static bool measure_spread(struct ecmp_measure *m)
+static bool measure_spread(struct ecmp_measure *measure)
 {
 	double rate = 0, weight = 0, max = -1, min = INFINITY, var = 0;
-	for (size_t i = 0; i < m->n_members; i++) {
-		const struct ecmp_member *e = &m->members[i];
+	for (size_t i = 0; i < measure->n_members; i++) {
+		const struct ecmp_member *e = &measure->members[i];
 		if (e->link != ECMP_LINK_UP)
 			continue;
 		rate += e->rate_bps;
-		weight += m->equal_weights ? 1 : (double)e->speed_bps;
+		weight += measure->equal_weights ? 1 : (double)e->speed_bps;
 	}
-	if (!m->equal_weights)
-		m->load_ratio = rate / weight;
+	if (!measure->equal_weights)
+		measure->load_ratio = rate / weight;
 	if (rate <= 0)
 		return false;
-	for (size_t i = 0; i < m->n_members; i++) {
-		struct ecmp_member *e = &m->members[i];
+	for (size_t i = 0; i < measure->n_members; i++) {
+		struct ecmp_member *e = &measure->members[i];
 		if (e->link != ECMP_LINK_UP)
 			continue;
-		double c = (m->equal_weights ? 1 : (double)e->speed_bps) / weight;
+		double c = (measure->equal_weights ? 1 : (double)e->speed_bps) / weight;
 		e->share_ratio = e->rate_bps / (rate * c);
 		var += c * (e->share_ratio - 1) * (e->share_ratio - 1);
 		min = fmin(min, e->share_ratio);
 		if (e->share_ratio > max) {
 			max = e->share_ratio;
-			m->hot = i;
+			measure->hot = i;
 		}
 	}
-	m->imbalance_ratio = max - 1;
-	m->max_minus_min_ratio = max - min;
-	m->cov_ratio = sqrt(var);
-	m->jain_ratio = 1 / (1 + var);
+	measure->imbalance_ratio = max - 1;
+	measure->max_minus_min_ratio = max - min;
+	measure->cov_ratio = sqrt(var);
+	measure->jain_ratio = 1 / (1 + var);
 	return true;
 }
 
-void ecmp_measure(const struct fabric_group *g, const struct window *w, const struct ecmp_params *p,
-	struct arena *a, struct ecmp_measure *m)
+void ecmp_measure(const struct fabric_group *group, const struct window *window,
+	const struct ecmp_params *params, struct arena *a, struct ecmp_measure *measure)
 {
-	*m = (struct ecmp_measure){
-		.device = g->device->name,
-		.group = g->id,
-		.from_ns = w->from_ns,
-		.to_ns = w->to_ns,
-		.n_members = g->n_members,
+	*measure = (struct ecmp_measure){
+		.device = group->device->name,
+		.group = group->id,
+		.from_ns = window->from_ns,
+		.to_ns = window->to_ns,
+		.n_members = group->n_members,
 		.imbalance_ratio = NAN,
 		.max_minus_min_ratio = NAN,
 		.cov_ratio = NAN,
@@ -167,92 +171,97 @@ void ecmp_measure(const struct fabric_group *g, const struct window *w, const st
 		.expected_p999_ratio = NAN,
 		.chance_p = NAN,
 		.chance_limit_ratio = NAN,
-		.hashed = g->lb == LB_STATIC,
+		.hashed = group->lb == LB_STATIC,
 		.verdict = ECMP_EVEN,
 	};
-	m->members = arena_array(a, struct ecmp_member, g->n_members);
+	measure->members = arena_array(a, struct ecmp_member, group->n_members);
 	double coverage = 0, rate = 0;
-	for (size_t i = 0; i < g->n_members; i++) {
-		struct ecmp_member *e = &m->members[i];
-		measure_member(g, i, w, p, a, e);
-		m->observed = m->observed ||
-			entities_find(w->entities, g->device->name, g->members[i]->name,
-				PRIO_NONE) != ENTITY_NONE ||
+	for (size_t i = 0; i < group->n_members; i++) {
+		struct ecmp_member *e = &measure->members[i];
+		measure_member(group, i, window, params, a, e);
+		measure->observed = measure->observed ||
+			entities_find(window->entities, group->device->name,
+				group->members[i]->name, PRIO_NONE) != ENTITY_NONE ||
 			e->link != ECMP_LINK_ABSENT;
-		m->n_down += e->link == ECMP_LINK_DOWN;
-		m->n_absent += e->link == ECMP_LINK_ABSENT;
-		m->n_live += e->link == ECMP_LINK_UP;
-		m->n_known += e->link != ECMP_LINK_ABSENT;
+		measure->n_down += e->link == ECMP_LINK_DOWN;
+		measure->n_absent += e->link == ECMP_LINK_ABSENT;
+		measure->n_live += e->link == ECMP_LINK_UP;
+		measure->n_known += e->link != ECMP_LINK_ABSENT;
 		coverage += e->link == ECMP_LINK_DOWN ? 0 : e->coverage_ratio;
 		if (e->link == ECMP_LINK_UP) {
-			m->equal_weights = m->equal_weights || !e->speed_bps;
+			measure->equal_weights = measure->equal_weights || !e->speed_bps;
 			rate += e->rate_bps;
 		}
 	}
-	m->coverage_ratio =
-		m->n_members > m->n_down ? coverage / (double)(m->n_members - m->n_down) : NAN;
-	ecmp_packets(g, w, a, m);
-	if (m->n_absent) {
-		m->verdict = ECMP_UNKNOWN;
+	measure->coverage_ratio = measure->n_members > measure->n_down
+		? coverage / (double)(measure->n_members - measure->n_down)
+		: NAN;
+	ecmp_packets(group, window, a, measure);
+	if (measure->n_absent) {
+		measure->verdict = ECMP_UNKNOWN;
 		return;
 	}
-	bool sent = m->n_live > 0 && measure_spread(m);
-	bool busy = m->equal_weights ? rate / (double)m->n_live > p->load_floor * FLOOR_BPS
-				     : m->load_ratio > p->load_floor;
-	if (m->n_live < 2 || !sent || !busy)
-		m->verdict = ECMP_IDLE;
+	bool sent = measure->n_live > 0 && measure_spread(measure);
+	bool busy = measure->equal_weights
+		? rate / (double)measure->n_live > params->load_floor * FLOOR_BPS
+		: measure->load_ratio > params->load_floor;
+	if (measure->n_live < 2 || !sent || !busy)
+		measure->verdict = ECMP_IDLE;
 }
 
 /* What chance alone would do with these flows. */
-static void judge_chance(struct ecmp_measure *m, size_t n_judged)
+static void judge_chance(struct ecmp_measure *measure, size_t n_judged)
 {
 	struct chance c;
-	if (!m->hashed || isnan(m->n_eff) || chance_baseline(m->n_live, m->n_eff, &c) < 0)
+	if (!measure->hashed || isnan(measure->n_eff) ||
+		chance_baseline(measure->n_live, measure->n_eff, &c) < 0)
 		return;
-	m->expected_ratio = c.mean;
-	m->expected_p95_ratio = c.p95;
-	m->expected_p999_ratio = c.p999;
-	m->chance_limit_ratio = chance_quantile(
-		m->n_live, m->n_eff, 1 - CHANCE_LEVEL / (double)(n_judged ? n_judged : 1));
-	m->chance_p = chance_tail(m->n_live, m->n_eff, m->imbalance_ratio);
+	measure->expected_ratio = c.mean;
+	measure->expected_p95_ratio = c.p95;
+	measure->expected_p999_ratio = c.p999;
+	measure->chance_limit_ratio = chance_quantile(measure->n_live, measure->n_eff,
+		1 - CHANCE_LEVEL / (double)(n_judged ? n_judged : 1));
+	measure->chance_p = chance_tail(measure->n_live, measure->n_eff, measure->imbalance_ratio);
 }
 
-void ecmp_judge(struct ecmp_measure *m, const struct ecmp_params *p, size_t n_judged)
+void ecmp_judge(struct ecmp_measure *measure, const struct ecmp_params *params, size_t n_judged)
 {
-	if (m->verdict == ECMP_IDLE || m->verdict == ECMP_UNKNOWN)
+	if (measure->verdict == ECMP_IDLE || measure->verdict == ECMP_UNKNOWN)
 		return;
-	judge_chance(m, n_judged);
-	if (!(m->imbalance_ratio > p->warn))
-		m->verdict = ECMP_EVEN;
-	else if (isnan(m->chance_limit_ratio) || m->imbalance_ratio > m->chance_limit_ratio + 1e-9)
-		m->verdict = ECMP_SKEWED;
-	else if (m->n_eff < FLOWS_PER_MEMBER * (double)m->n_live)
-		m->verdict = ECMP_LOW_ENTROPY;
-	else if (m->imbalance_ratio > m->expected_p95_ratio)
-		m->verdict = ECMP_UNLUCKY;
+	judge_chance(measure, n_judged);
+	if (!(measure->imbalance_ratio > params->warn))
+		measure->verdict = ECMP_EVEN;
+	else if (isnan(measure->chance_limit_ratio) ||
+		measure->imbalance_ratio > measure->chance_limit_ratio + 1e-9)
+		measure->verdict = ECMP_SKEWED;
+	else if (measure->n_eff < FLOWS_PER_MEMBER * (double)measure->n_live)
+		measure->verdict = ECMP_LOW_ENTROPY;
+	else if (measure->imbalance_ratio > measure->expected_p95_ratio)
+		measure->verdict = ECMP_UNLUCKY;
 	else
-		m->verdict = ECMP_WITHIN_CHANCE;
+		measure->verdict = ECMP_WITHIN_CHANCE;
 }
 
-size_t ecmp_measure_all(const struct fabric *f, const struct window *w, const struct ecmp_params *p,
-	struct arena *a, struct ecmp_measure **ret)
+size_t ecmp_measure_all(const struct fabric *fabric, const struct window *window,
+	const struct ecmp_params *params, struct arena *a, struct ecmp_measure **ret)
 {
 	size_t n = 0, n_judged = 0;
-	for (size_t d = 0; d < f->n_devices; d++)
-		for (size_t i = 0; i < f->devices[d]->n_groups; i++)
-			n += f->devices[d]->groups[i].n_members >= 2;
+	for (size_t d = 0; d < fabric->n_devices; d++)
+		for (size_t i = 0; i < fabric->devices[d]->n_groups; i++)
+			n += fabric->devices[d]->groups[i].n_members >= 2;
 	struct ecmp_measure *v = arena_array(a, struct ecmp_measure, n ? n : 1);
 	n = 0;
-	for (size_t d = 0; d < f->n_devices; d++)
-		for (size_t i = 0; i < f->devices[d]->n_groups; i++)
-			if (f->devices[d]->groups[i].n_members >= 2) {
-				ecmp_measure(&f->devices[d]->groups[i], w, p, a, &v[n]);
+	for (size_t d = 0; d < fabric->n_devices; d++)
+		for (size_t i = 0; i < fabric->devices[d]->n_groups; i++)
+			if (fabric->devices[d]->groups[i].n_members >= 2) {
+				ecmp_measure(
+					&fabric->devices[d]->groups[i], window, params, a, &v[n]);
 				n_judged += v[n].verdict == ECMP_EVEN && v[n].hashed &&
 					!isnan(v[n].n_eff);
 				n++;
 			}
 	for (size_t i = 0; i < n; i++)
-		ecmp_judge(&v[i], p, n_judged);
+		ecmp_judge(&v[i], params, n_judged);
 	*ret = v;
 	return n;
 }

@@ -45,26 +45,26 @@ extern const size_t ecmp_n_metrics;
  */
 #define ECMP_PACKETS_MIN 100
 #define ECMP_CAPTURED_MIN 0.5
-void ecmp_measure(const struct fabric_group *g, const struct window *w, const struct ecmp_params *p,
-	struct arena *a, struct ecmp_measure *ret);
+void ecmp_measure(const struct fabric_group *group, const struct window *window,
+	const struct ecmp_params *params, struct arena *a, struct ecmp_measure *ret);
 
 /*
  * ecmp_judge - the verdict of a measured group. @n_judged: groups looked at together in this
  * window; the limit of chance is that of one in 1,000 such looks (Bonferroni), so that a fabric of
  * many groups does not find a fault each minute.
  */
-void ecmp_judge(struct ecmp_measure *m, const struct ecmp_params *p, size_t n_judged);
+void ecmp_judge(struct ecmp_measure *measure, const struct ecmp_params *params, size_t n_judged);
 
 /* ecmp_measure_all - every group of two or more members, ordered by device and group, measured and
  * judged. */
-size_t ecmp_measure_all(const struct fabric *f, const struct window *w, const struct ecmp_params *p,
-	struct arena *a, struct ecmp_measure **ret);
+size_t ecmp_measure_all(const struct fabric *fabric, const struct window *window,
+	const struct ecmp_params *params, struct arena *a, struct ecmp_measure **ret);
 
 /*
  * ecmp_flows - the flows seen leaving member @index of the group in the window, most octets first,
  * at most @max. Counts as seen (not scaled by the sampling). Returns how many.
  */
-size_t ecmp_flows(const struct fabric_group *g, size_t index, const struct window *w,
+size_t ecmp_flows(const struct fabric_group *group, size_t index, const struct window *window,
 	struct arena *a, size_t max, struct finding_flow **ret);
 
 #endif

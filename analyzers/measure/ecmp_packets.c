@@ -25,56 +25,56 @@ struct tuples {
 };
 
 /* Field by field: the struct has padding. */
-static int key_compare(const struct flow_key *x, const struct flow_key *y)
+static int key_compare(const struct flow_key *left, const struct flow_key *right)
 {
-	int c = (int)x->family - (int)y->family;
+	int c = (int)left->family - (int)right->family;
 	if (!c)
-		c = memcmp(x->src, y->src, sizeof(x->src));
+		c = memcmp(left->src, right->src, sizeof(left->src));
 	if (!c)
-		c = memcmp(x->dst, y->dst, sizeof(x->dst));
+		c = memcmp(left->dst, right->dst, sizeof(left->dst));
 	if (!c)
-		c = (int)x->src_port - (int)y->src_port;
-	return c ? c : (x->dst_qp > y->dst_qp) - (x->dst_qp < y->dst_qp);
+		c = (int)left->src_port - (int)right->src_port;
+	return c ? c : (left->dst_qp > right->dst_qp) - (left->dst_qp < right->dst_qp);
 }
 
-static int by_key(const void *a, const void *b)
+static int by_key(const void *left, const void *right)
 {
-	return key_compare(&((const struct tuple *)a)->key, &((const struct tuple *)b)->key);
+	return key_compare(&((const struct tuple *)left)->key, &((const struct tuple *)right)->key);
 }
 
 /* The 5-tuple of a flow: what a hash sees that does not look into the BTH. */
-static struct flow_key key_of_tuple(const struct flow_key *k)
+static struct flow_key key_of_tuple(const struct flow_key *key)
 {
-	struct flow_key c = *k;
+	struct flow_key c = *key;
 	c.dst_qp = 0;
 	return c;
 }
 
 /* Sorts and adds up equal keys in [from, n); returns the new n. */
-static size_t tuples_merge(struct tuple *v, size_t n)
+static size_t tuples_merge(struct tuple *tuples, size_t n)
 {
 	if (!n)
 		return 0;
-	qsort(v, n, sizeof(*v), by_key);
+	qsort(tuples, n, sizeof(*tuples), by_key);
 	size_t out = 0;
 	for (size_t i = 1; i < n; i++) {
-		if (by_key(&v[out], &v[i]) == 0) {
-			v[out].octets += v[i].octets;
-			v[out].grain = fmax(v[out].grain, v[i].grain);
+		if (by_key(&tuples[out], &tuples[i]) == 0) {
+			tuples[out].octets += tuples[i].octets;
+			tuples[out].grain = fmax(tuples[out].grain, tuples[i].grain);
 		} else {
-			v[++out] = v[i];
+			tuples[++out] = tuples[i];
 		}
 	}
 	return out + 1;
 }
 
 /* First flow row of the entity (rows are sorted by entity), n_flows when there is none. */
-static size_t flows_begin(const struct window *w, uint32_t entity)
+static size_t flows_begin(const struct window *window, uint32_t entity)
 {
-	size_t lo = 0, hi = w->n_flows;
+	size_t lo = 0, hi = window->n_flows;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (w->flows[mid].entity < entity)
+		if (window->flows[mid].entity < entity)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -82,9 +82,9 @@ static size_t flows_begin(const struct window *w, uint32_t entity)
 	return lo;
 }
 
-static bool leaves_port(const struct flow_sample *f)
+static bool leaves_port(const struct flow_sample *flow)
 {
-	return f->dir == FLOW_DIR_OUT || f->dir == FLOW_DIR_UNKNOWN;
+	return flow->dir == FLOW_DIR_OUT || flow->dir == FLOW_DIR_UNKNOWN;
 }
 
 struct packet_sum { /* over the group */
@@ -101,28 +101,29 @@ struct packet_sum { /* over the group */
  * the intervals (Minkowski: exact for the same flows throughout).
  * @ret_flows: 5-tuples with their QPs, as the total row counts them.
  */
-static double interval_add(const struct flow_sample *v, size_t n, struct arena *a,
+static double interval_add(const struct flow_sample *samples, size_t n, struct arena *a,
 	struct packet_sum *sum, uint32_t *ret_flows)
 {
 	double octets = 0, packets = 0, sq = -1, top_octets = 0, top_sq = 0;
 	uint32_t flows = 0;
-	double scale = v[0].sampling ? v[0].sampling : 1;
+	double scale = samples[0].sampling ? samples[0].sampling : 1;
 	struct tuple *top = arena_array(a, struct tuple, n);
 	size_t n_top = 0;
 	uint32_t named = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (!leaves_port(&v[i]))
+		if (!leaves_port(&samples[i]))
 			continue;
-		if (v[i].total) { /* directions that cannot be told apart may each have a row */
-			octets += (double)v[i].octets;
-			packets += (double)v[i].packets;
-			sq = fmax(sq, 0) + v[i].sum_sq_octets;
-			flows += v[i].flows;
+		if (samples[i].total) { /* directions that cannot be told apart may each have a row
+					 */
+			octets += (double)samples[i].octets;
+			packets += (double)samples[i].packets;
+			sq = fmax(sq, 0) + samples[i].sum_sq_octets;
+			flows += samples[i].flows;
 			continue;
 		}
 		named++;
 		top[n_top++] = (struct tuple){
-			.key = key_of_tuple(&v[i].key), .octets = (double)v[i].octets};
+			.key = key_of_tuple(&samples[i].key), .octets = (double)samples[i].octets};
 	}
 	n_top = tuples_merge(top, n_top);
 	for (size_t i = 0; i < n_top; i++) {
@@ -132,7 +133,7 @@ static double interval_add(const struct flow_sample *v, size_t n, struct arena *
 	if (sq < 0) { /* no total row: the top flows are all there is */
 		octets = top_octets;
 		for (size_t i = 0; i < n; i++)
-			packets += leaves_port(&v[i]) ? (double)v[i].packets : 0;
+			packets += leaves_port(&samples[i]) ? (double)samples[i].packets : 0;
 	}
 	double grain = scale > 1 && packets > 0 ? octets / packets : 0;
 	for (size_t i = 0; i < n_top; i++) {
@@ -150,8 +151,8 @@ static double interval_add(const struct flow_sample *v, size_t n, struct arena *
 	}
 	sum->octets += octets * scale;
 	sum->packets += (uint64_t)packets;
-	if (v[0].sampling > sum->sampling)
-		sum->sampling = v[0].sampling;
+	if (samples[0].sampling > sum->sampling)
+		sum->sampling = samples[0].sampling;
 	if (flows > named)
 		sum->unnamed = true;
 	*ret_flows = flows > named ? flows : named;
@@ -165,37 +166,38 @@ struct member_packets {
 	bool any;
 };
 
-static void member_add(const struct fabric_group *g, size_t index, const struct window *w,
-	struct arena *a, struct ecmp_member *e, struct packet_sum *sum, struct member_packets *ret)
+static void member_add(const struct fabric_group *group, size_t index, const struct window *window,
+	struct arena *a, struct ecmp_member *member, struct packet_sum *sum,
+	struct member_packets *ret)
 {
 	const struct fabric_port **ports;
-	size_t n_ports = ecmp_member_ports(g, index, a, &ports);
+	size_t n_ports = ecmp_member_ports(group, index, a, &ports);
 	uint64_t burst_bps = 0;
 	for (size_t p = 0; p < n_ports; p++) {
 		uint32_t entity = entities_find(
-			w->entities, ports[p]->device->name, ports[p]->name, PRIO_NONE);
+			window->entities, ports[p]->device->name, ports[p]->name, PRIO_NONE);
 		double rest = 0, captured_ns = 0;
-		size_t i = entity == ENTITY_NONE ? w->n_flows : flows_begin(w, entity);
-		while (i < w->n_flows && w->flows[i].entity == entity) {
+		size_t i = entity == ENTITY_NONE ? window->n_flows : flows_begin(window, entity);
+		while (i < window->n_flows && window->flows[i].entity == entity) {
 			size_t end = i, here = 0;
-			for (; end < w->n_flows && w->flows[end].entity == entity &&
-				w->flows[end].from_ns == w->flows[i].from_ns;
+			for (; end < window->n_flows && window->flows[end].entity == entity &&
+				window->flows[end].from_ns == window->flows[i].from_ns;
 				end++) {
-				const struct flow_sample *f = &w->flows[end];
+				const struct flow_sample *f = &window->flows[end];
 				if (!leaves_port(f))
 					continue;
 				here++;
 				if (f->sampling <= 1 && f->burst_bps > burst_bps)
 					burst_bps = f->burst_bps;
 				if (f->total) {
-					e->packets += f->packets;
-					e->ce_packets += f->ce;
+					member->packets += f->packets;
+					member->ce_packets += f->ce;
 				}
 			}
-			captured_ns += (double)(w->flows[i].to_ns - w->flows[i].from_ns);
+			captured_ns += (double)(window->flows[i].to_ns - window->flows[i].from_ns);
 			if (here) {
 				uint32_t flows;
-				rest += interval_add(&w->flows[i], end - i, a, sum, &flows);
+				rest += interval_add(&window->flows[i], end - i, a, sum, &flows);
 				if (flows > ret->flows)
 					ret->flows = flows;
 				ret->any = true;
@@ -205,24 +207,24 @@ static void member_add(const struct fabric_group *g, size_t index, const struct 
 		sum->rest_sq += rest * rest;
 		ret->captured_ns = fmax(ret->captured_ns, captured_ns);
 	}
-	if (burst_bps && e->speed_bps)
-		e->burst_ratio = (double)burst_bps / (double)e->speed_bps;
+	if (burst_bps && member->speed_bps)
+		member->burst_ratio = (double)burst_bps / (double)member->speed_bps;
 }
 
-void ecmp_packets(const struct fabric_group *g, const struct window *w, struct arena *a,
-	struct ecmp_measure *m)
+void ecmp_packets(const struct fabric_group *group, const struct window *window, struct arena *a,
+	struct ecmp_measure *measure)
 {
 	struct packet_sum sum = {0};
 	double expected_octets = 0, mean_rate = 0;
 	size_t n_captured = 0, n_loaded = 0, n_loaded_captured = 0;
 	uint64_t flows = 0;
-	for (size_t i = 0; i < m->n_members; i++)
-		if (m->members[i].link == ECMP_LINK_UP)
-			mean_rate += m->members[i].rate_bps / (double)m->n_live;
-	for (size_t i = 0; i < m->n_members; i++) {
-		struct ecmp_member *e = &m->members[i];
+	for (size_t i = 0; i < measure->n_members; i++)
+		if (measure->members[i].link == ECMP_LINK_UP)
+			mean_rate += measure->members[i].rate_bps / (double)measure->n_live;
+	for (size_t i = 0; i < measure->n_members; i++) {
+		struct ecmp_member *e = &measure->members[i];
 		struct member_packets mp = {0};
-		member_add(g, i, w, a, e, &sum, &mp);
+		member_add(group, i, window, a, e, &sum, &mp);
 		bool loaded = e->link == ECMP_LINK_UP && e->rate_bps > LOADED_SHARE * mean_rate;
 		n_captured += mp.any;
 		n_loaded += loaded;
@@ -232,7 +234,7 @@ void ecmp_packets(const struct fabric_group *g, const struct window *w, struct a
 			expected_octets += e->rate_bps / 8 * mp.captured_ns / 1e9;
 	}
 	if (!n_captured || !sum.packets) {
-		m->flows_note = "no packets were captured at its members";
+		measure->flows_note = "no packets were captured at its members";
 		return;
 	}
 	size_t n = tuples_merge(sum.tuples.v, sum.tuples.n);
@@ -240,26 +242,27 @@ void ecmp_packets(const struct fabric_group *g, const struct window *w, struct a
 	for (size_t i = 0; i < n; i++)
 		sq += fmax(0,
 			sum.tuples.v[i].octets * (sum.tuples.v[i].octets - sum.tuples.v[i].grain));
-	m->tuples = (uint32_t)n;
-	m->tuples_more = sum.unnamed;
-	m->flows = (uint32_t)(flows > n ? flows : n);
-	m->packets = sum.packets;
-	m->sampling = sum.sampling ? sum.sampling : 1;
+	measure->tuples = (uint32_t)n;
+	measure->tuples_more = sum.unnamed;
+	measure->flows = (uint32_t)(flows > n ? flows : n);
+	measure->packets = sum.packets;
+	measure->sampling = sum.sampling ? sum.sampling : 1;
 	if (n_loaded_captured < n_loaded)
-		m->flows_note =
+		measure->flows_note =
 			arena_printf(a, "packets were captured at %zu of %zu loaded members only",
 				n_loaded_captured, n_loaded);
-	else if (m->sampling > 1 && sum.packets < ECMP_PACKETS_MIN)
-		m->flows_note = arena_printf(a, "only %llu packets were sampled (1 in %u)",
-			(unsigned long long)sum.packets, m->sampling);
+	else if (measure->sampling > 1 && sum.packets < ECMP_PACKETS_MIN)
+		measure->flows_note = arena_printf(a, "only %llu packets were sampled (1 in %u)",
+			(unsigned long long)sum.packets, measure->sampling);
 	else if (sum.octets < ECMP_CAPTURED_MIN * expected_octets)
-		m->flows_note = arena_printf(a,
+		measure->flows_note = arena_printf(a,
 			"the captured RoCE packets account for %.0f %% of the octets only",
 			100 * sum.octets / expected_octets);
 	else if (!(sq > 0))
-		m->flows_note = "too few samples for each flow to tell how many flows there are";
+		measure->flows_note =
+			"too few samples for each flow to tell how many flows there are";
 	else
-		m->n_eff = fmax(1, sum.octets * sum.octets / sq);
+		measure->n_eff = fmax(1, sum.octets * sum.octets / sq);
 }
 
 /* ---- the flows of one member --------------------------------------------- */
@@ -270,37 +273,37 @@ struct seen {
 	const struct fabric_port *port;
 };
 
-static int seen_by_key(const void *a, const void *b)
+static int seen_by_key(const void *left, const void *right)
 {
-	const struct seen *x = a, *y = b;
+	const struct seen *x = left, *y = right;
 	int c = key_compare(&x->key, &y->key);
 	return c ? c : name_compare(x->port->name, y->port->name);
 }
 
-static int seen_by_octets(const void *a, const void *b)
+static int seen_by_octets(const void *left, const void *right)
 {
-	const struct seen *x = a, *y = b;
+	const struct seen *x = left, *y = right;
 	if (x->octets != y->octets)
 		return x->octets > y->octets ? -1 : 1;
-	return seen_by_key(a, b);
+	return seen_by_key(left, right);
 }
 
-size_t ecmp_flows(const struct fabric_group *g, size_t index, const struct window *w,
+size_t ecmp_flows(const struct fabric_group *group, size_t index, const struct window *window,
 	struct arena *a, size_t max, struct finding_flow **ret)
 {
 	const struct fabric_port **ports;
-	size_t n_ports = ecmp_member_ports(g, index, a, &ports), n = 0, cap = 0;
+	size_t n_ports = ecmp_member_ports(group, index, a, &ports), n = 0, cap = 0;
 	*ret = NULL;
 	for (size_t pass = 0; pass < 2; pass++) {
 		struct seen *v = pass ? arena_array(a, struct seen, cap ? cap : 1) : NULL;
 		for (size_t p = 0; p < n_ports; p++) {
-			uint32_t entity = entities_find(
-				w->entities, ports[p]->device->name, ports[p]->name, PRIO_NONE);
+			uint32_t entity = entities_find(window->entities, ports[p]->device->name,
+				ports[p]->name, PRIO_NONE);
 			if (entity == ENTITY_NONE)
 				continue;
-			for (size_t i = flows_begin(w, entity);
-				i < w->n_flows && w->flows[i].entity == entity; i++) {
-				const struct flow_sample *f = &w->flows[i];
+			for (size_t i = flows_begin(window, entity);
+				i < window->n_flows && window->flows[i].entity == entity; i++) {
+				const struct flow_sample *f = &window->flows[i];
 				if (f->total || !leaves_port(f))
 					continue;
 				if (!pass) {
@@ -337,7 +340,7 @@ size_t ecmp_flows(const struct fabric_group *g, size_t index, const struct windo
 			int family = v[i].key.family == 6 ? AF_INET6 : AF_INET;
 			*o = (struct finding_flow){.src_port = v[i].key.src_port,
 				.dst_qp = v[i].key.dst_qp,
-				.device = g->device->name,
+				.device = group->device->name,
 				.port = v[i].port->name,
 				.packets = v[i].packets,
 				.octets = v[i].octets,

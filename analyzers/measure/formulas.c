@@ -50,27 +50,28 @@ static double worst_cell_factor(double cell)
 #define PEER_RESPONSE_2021_BYTES (3.8 * 1024)
 #define ON_TILE_NS 120.0
 
-static int headroom_spectrum(const struct headroom_in *in, struct headroom *h)
+static int headroom_spectrum(const struct headroom_in *in, struct headroom *headroom)
 {
 	const bool now = in->model == HEADROOM_SPECTRUM;
 	const double mbps = (double)in->speed_bps / 1e6, cell = (double)in->cell_bytes,
 		     lossless = (double)in->lossless_mtu_bytes;
 	const bool eight = in->lanes == 8;
-	h->terms.mtu = (double)in->mtu_bytes;
-	h->terms.lossless_mtu = lossless;
-	h->terms.cable =
+	headroom->terms.mtu = (double)in->mtu_bytes;
+	headroom->terms.lossless_mtu = lossless;
+	headroom->terms.cable =
 		2 * ((double)in->cable_mm / 1e3) * mbps * 1e9 / CABLE_SPEED_M_S / (8 * 1000);
 	/* The script divides by 1024 now, by 1000 in the tables of 2021: reproduced as they are. */
-	h->terms.gearbox = 2 * mbps * (double)in->gearbox_ns / (8 * (now ? 1024 : 1000));
-	h->terms.mac_phy = MAC_PHY_BYTES;
-	h->terms.peer_response =
+	headroom->terms.gearbox = 2 * mbps * (double)in->gearbox_ns / (8 * (now ? 1024 : 1000));
+	headroom->terms.mac_phy = MAC_PHY_BYTES;
+	headroom->terms.peer_response =
 		now ? (double)pause_response_bytes(in->speed_bps) : PEER_RESPONSE_2021_BYTES;
-	if (h->terms.peer_response <= 0)
+	if (headroom->terms.peer_response <= 0)
 		return -ENOTSUP;
 	/* Spectrum-4 and -5 are the generations with 192 byte cells. */
-	h->terms.on_tile = now && in->cell_bytes == 192 ? mbps / 1000 * ON_TILE_NS / 8 : 0;
-	const double propagation = h->terms.mtu + h->terms.cable + h->terms.gearbox +
-		h->terms.mac_phy + h->terms.peer_response + h->terms.on_tile;
+	headroom->terms.on_tile = now && in->cell_bytes == 192 ? mbps / 1000 * ON_TILE_NS / 8 : 0;
+	const double propagation = headroom->terms.mtu + headroom->terms.cable +
+		headroom->terms.gearbox + headroom->terms.mac_phy + headroom->terms.peer_response +
+		headroom->terms.on_tile;
 
 	double worst = worst_cell_factor(cell), small = in->small_ratio * 100;
 	if (now) {
@@ -78,8 +79,8 @@ static int headroom_spectrum(const struct headroom_in *in, struct headroom *h)
 		/* "by bytes", as the script has it */
 		small = 100 * 64 / ((small * 64 + (100 - small) * lossless) / 100);
 	}
-	h->terms.amplification = (100 - small + small * worst) / 100;
-	double xoff = ceil_kib(lossless + propagation * h->terms.amplification);
+	headroom->terms.amplification = (100 - small + small * worst) / 100;
+	double xoff = ceil_kib(lossless + propagation * headroom->terms.amplification);
 	if (now && in->cell_bytes == 256)
 		xoff += 18432;
 	if (now && !in->shared_pool && in->small_ratio < 1 &&
@@ -88,46 +89,50 @@ static int headroom_spectrum(const struct headroom_in *in, struct headroom *h)
 	const double pipeline = (in->cell_bytes == 256 ? 42 : 19) * 1024.0;
 	/* The 400G rows with 8 lanes of the 2021 tables hold 37 KiB, not 2 x 19. */
 	const double xon = ceil_kib(!eight ? pipeline : now ? pipeline * 2 : 37888);
-	h->xoff_bytes = (uint64_t)xoff;
-	h->xon_bytes = (uint64_t)xon;
-	h->size_bytes = (uint64_t)(in->shared_pool
+	headroom->xoff_bytes = (uint64_t)xoff;
+	headroom->xon_bytes = (uint64_t)xon;
+	headroom->size_bytes = (uint64_t)(in->shared_pool
 			? xon
 			: ceil_kib(xoff + xon + (eight ? (double)in->mtu_bytes : 0)));
 	return 0;
 }
 
-static int headroom_generic(const struct headroom_in *in, struct headroom *h)
+static int headroom_generic(const struct headroom_in *in, struct headroom *headroom)
 {
 	const double bytes_ns = (double)in->speed_bps / 8e9, cell = (double)in->cell_bytes;
-	h->terms.mtu = (double)in->mtu_bytes;
-	h->terms.lossless_mtu = (double)in->lossless_mtu_bytes;
-	h->terms.pause_frame = 84; /* 64 B and the 20 B of preamble and gap */
-	h->terms.cable =
+	headroom->terms.mtu = (double)in->mtu_bytes;
+	headroom->terms.lossless_mtu = (double)in->lossless_mtu_bytes;
+	headroom->terms.pause_frame = 84; /* 64 B and the 20 B of preamble and gap */
+	headroom->terms.cable =
 		2 * ((double)in->cable_mm / 1e3) / CABLE_SPEED_M_S * (double)in->speed_bps / 8;
-	h->terms.gearbox = 2 * bytes_ns * (double)in->gearbox_ns;
-	h->terms.macsec = 2 * bytes_ns * (double)in->macsec_ns;
-	h->terms.mac_phy = MAC_PHY_BYTES;
-	h->terms.peer_response = (double)pause_response_bytes(in->speed_bps);
-	if (h->terms.peer_response <= 0)
+	headroom->terms.gearbox = 2 * bytes_ns * (double)in->gearbox_ns;
+	headroom->terms.macsec = 2 * bytes_ns * (double)in->macsec_ns;
+	headroom->terms.mac_phy = MAC_PHY_BYTES;
+	headroom->terms.peer_response = (double)pause_response_bytes(in->speed_bps);
+	if (headroom->terms.peer_response <= 0)
 		return -ENOTSUP;
 	double amplification = in->amplification;
 	if (amplification <= 0) {
 		/* By bytes, as in [swss]; the rest fills its cells to the last, half a cell lost on
 		 * average. */
 		const double small = in->small_ratio * 64 /
-			(in->small_ratio * 64 + (1 - in->small_ratio) * h->terms.lossless_mtu);
-		const double large =
-			ceil(h->terms.lossless_mtu / cell) * cell / h->terms.lossless_mtu;
+			(in->small_ratio * 64 +
+				(1 - in->small_ratio) * headroom->terms.lossless_mtu);
+		const double large = ceil(headroom->terms.lossless_mtu / cell) * cell /
+			headroom->terms.lossless_mtu;
 		amplification = small * worst_cell_factor(cell) + (1 - small) * large;
 	}
-	h->terms.amplification = amplification < 1 ? 1 : amplification;
-	const double sum = h->terms.mtu + h->terms.pause_frame + h->terms.cable + h->terms.gearbox +
-		h->terms.macsec + h->terms.mac_phy + h->terms.peer_response + h->terms.lossless_mtu;
-	h->xoff_bytes = (uint64_t)(ceil(sum * h->terms.amplification / cell) * cell);
+	headroom->terms.amplification = amplification < 1 ? 1 : amplification;
+	const double sum = headroom->terms.mtu + headroom->terms.pause_frame +
+		headroom->terms.cable + headroom->terms.gearbox + headroom->terms.macsec +
+		headroom->terms.mac_phy + headroom->terms.peer_response +
+		headroom->terms.lossless_mtu;
+	headroom->xoff_bytes = (uint64_t)(ceil(sum * headroom->terms.amplification / cell) * cell);
 	/* Hysteresis of two lossless packets, in cells: resume any closer and the port flaps
 	 * (DCQCN, section 4: two MTU). */
-	h->xon_bytes = (uint64_t)(ceil(2 * h->terms.lossless_mtu / cell) * cell);
-	h->size_bytes = in->shared_pool ? h->xon_bytes : h->xoff_bytes + h->xon_bytes;
+	headroom->xon_bytes = (uint64_t)(ceil(2 * headroom->terms.lossless_mtu / cell) * cell);
+	headroom->size_bytes =
+		in->shared_pool ? headroom->xon_bytes : headroom->xoff_bytes + headroom->xon_bytes;
 	return 0;
 }
 
@@ -156,9 +161,9 @@ double dt_limit_bytes(double pool_bytes, double alpha, double n_owners)
 	return alpha * pool_bytes / (1 + n_owners * alpha);
 }
 
-double dt_pfc_queue_bytes(double pool_bytes, double used_bytes, double alpha, double k)
+double dt_pfc_queue_bytes(double pool_bytes, double used_bytes, double alpha, double inputs)
 {
-	return k * alpha * (pool_bytes - used_bytes) / (1 + k * alpha);
+	return inputs * alpha * (pool_bytes - used_bytes) / (1 + inputs * alpha);
 }
 
 double alpha_of_exponent(int dynamic_th)
@@ -184,12 +189,12 @@ double bdp_bytes(uint64_t speed_bps, double rtt_ns)
 	return (double)speed_bps * rtt_ns / 8e9;
 }
 
-void ecn_bounds(double pool_bytes, double used_bytes, double alpha, double k, uint64_t speed_bps,
-	double rtt_ns, double mtu_bytes, double kmin_bytes, double kmax_bytes,
+void ecn_bounds(double pool_bytes, double used_bytes, double alpha, double inputs,
+	uint64_t speed_bps, double rtt_ns, double mtu_bytes, double kmin_bytes, double kmax_bytes,
 	struct ecn_bounds *ret)
 {
 	ret->bdp_bytes = bdp_bytes(speed_bps, rtt_ns);
-	ret->q_pfc_bytes = dt_pfc_queue_bytes(pool_bytes, used_bytes, alpha, k);
+	ret->q_pfc_bytes = dt_pfc_queue_bytes(pool_bytes, used_bytes, alpha, inputs);
 	ret->q_pfc_one_bytes = dt_limit_bytes(pool_bytes, alpha, 1);
 	/* Below one BDP a single CNP empties the link; above half the PFC point the reaction comes
 	 * too late (derived; measured in simulation). */

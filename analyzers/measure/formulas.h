@@ -68,10 +68,10 @@ double pause_duty_bound(uint64_t speed_bps, double frames_per_s);
 /* [DT] the limit of one queue is alpha x what is free. Fill level at which n equal owners settle;
  * what one hog can take is n = 1. */
 double dt_limit_bytes(double pool_bytes, double alpha, double n_owners);
-/* dt_pfc_queue_bytes - depth of an egress queue fed evenly by @k ingress groups when their XOFF
- * fires, with @used bytes of the pool taken by others: k a (B-u) / (1 + k a). Derived from [DT];
- * held against packet simulation within 5 %. */
-double dt_pfc_queue_bytes(double pool_bytes, double used_bytes, double alpha, double k);
+/* dt_pfc_queue_bytes - depth of an egress queue fed evenly by @inputs ingress groups when their
+ * XOFF fires, with @used bytes of the pool taken by others: k a (B-u) / (1 + k a). Derived from
+ * [DT]; held against packet simulation within 5 %. */
+double dt_pfc_queue_bytes(double pool_bytes, double used_bytes, double alpha, double inputs);
 double alpha_of_exponent(int dynamic_th); /* SAI dynamic_th n: 2^n */
 
 /* [DCQCN] (4), generalised to p lossless priorities and SAI alpha (derived): highest Kmin that
@@ -89,8 +89,8 @@ struct ecn_bounds {
 	double bdp_bytes, q_pfc_bytes, q_pfc_one_bytes, lo_bytes, hi_bytes;
 	bool ok, kmin_below_pfc, kmax_below_pfc;
 };
-void ecn_bounds(double pool_bytes, double used_bytes, double alpha, double k, uint64_t speed_bps,
-	double rtt_ns, double mtu_bytes, double kmin_bytes, double kmax_bytes,
+void ecn_bounds(double pool_bytes, double used_bytes, double alpha, double inputs,
+	uint64_t speed_bps, double rtt_ns, double mtu_bytes, double kmin_bytes, double kmax_bytes,
 	struct ecn_bounds *ret);
 
 /* Collectives: ring AllReduce moves 2 (N-1)/N x size per GPU; bus bandwidth as nccl-tests defines

@@ -18,42 +18,43 @@ struct link_values { /* of one measure over links that are alike, sorted */
 	size_t n;
 };
 
-static bool is_near(const struct fabric_port *p)
+static bool is_near(const struct fabric_port *port)
 {
-	if (!p->peer)
+	if (!port->peer)
 		return true;
-	const struct fabric_device *here = p->device, *there = p->peer->device;
+	const struct fabric_device *here = port->device, *there = port->peer->device;
 	if (here->role != there->role)
 		return here->role < there->role;
-	return p->index < p->peer->index;
+	return port->index < port->peer->index;
 }
 
-static uint16_t tiers_of(const struct fabric_port *p, enum link_kind kind)
+static uint16_t tiers_of(const struct fabric_port *port, enum link_kind kind)
 {
 	return (uint16_t)(kind << 8 |
-		(kind == LINK_SWITCH ? p->device->role << 4 | p->peer->device->role : 0));
+		(kind == LINK_SWITCH ? port->device->role << 4 | port->peer->device->role : 0));
 }
 
-static int by_host(const void *a, const void *b)
+static int links_by_host(const void *left, const void *right)
 {
-	const struct link *x = *(const struct link *const *)a, *y = *(const struct link *const *)b;
+	const struct link *x = *(const struct link *const *)left,
+			  *y = *(const struct link *const *)right;
 	const int d = strcmp(x->near->port->host, y->near->port->host);
 	return d ? d : x < y ? -1 : 1;
 }
 
-void links_find(const struct observed *o, struct arena *a, struct links *ret)
+void links_find(const struct observed *observed, struct arena *a, struct links *ret)
 {
-	*ret = (struct links){.o = o,
+	*ret = (struct links){.o = observed,
 		.a = a,
-		.v = arena_array(a, struct link, o->n_ports + 1),
-		.by_host = arena_array(a, const struct link *, o->n_ports + 1)};
-	for (size_t i = 0; i < o->n_ports; i++) {
-		const struct port_seen *p = &o->ports[i];
+		.v = arena_array(a, struct link, observed->n_ports + 1),
+		.by_host = arena_array(a, const struct link *, observed->n_ports + 1)};
+	for (size_t i = 0; i < observed->n_ports; i++) {
+		const struct port_seen *p = &observed->ports[i];
 		if (!is_near(p->port))
 			continue;
 		struct link *l = &ret->v[ret->n++];
 		*l = (struct link){.near = p,
-			.far = observed_peer(o, p),
+			.far = observed_peer(observed, p),
 			.kind = p->port->host   ? LINK_HOST
 				: p->port->peer ? LINK_SWITCH
 						: LINK_LOOSE};
@@ -62,7 +63,7 @@ void links_find(const struct observed *o, struct arena *a, struct links *ret)
 		if (l->kind == LINK_HOST)
 			ret->by_host[ret->n_by_host++] = l;
 	}
-	qsort(ret->by_host, ret->n_by_host, sizeof(*ret->by_host), by_host);
+	qsort(ret->by_host, ret->n_by_host, sizeof(*ret->by_host), links_by_host);
 }
 
 struct links *links_seen(const struct analyzer_in *in)
@@ -77,80 +78,83 @@ struct links *links_seen(const struct analyzer_in *in)
 	return found;
 }
 
-size_t links_of_device(const struct links *l, const struct link *of, const struct link **ret)
+size_t links_of_device(const struct links *links, const struct link *of, const struct link **ret)
 {
 	const struct link *from = of, *to = of + 1;
-	while (from > l->v && from[-1].near->device == of->near->device)
+	while (from > links->v && from[-1].near->device == of->near->device)
 		from--;
-	while (to < l->v + l->n && to->near->device == of->near->device)
+	while (to < links->v + links->n && to->near->device == of->near->device)
 		to++;
 	*ret = from;
 	return (size_t)(to - from);
 }
 
-size_t links_of_host(const struct links *l, const char *host, const struct link *const **ret)
+size_t links_of_host(const struct links *links, const char *host, const struct link *const **ret)
 {
-	size_t lo = 0, hi = l->n_by_host;
+	size_t lo = 0, hi = links->n_by_host;
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
-		if (strcmp(l->by_host[mid]->near->port->host, host) < 0)
+		if (strcmp(links->by_host[mid]->near->port->host, host) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	*ret = &l->by_host[lo];
+	*ret = &links->by_host[lo];
 	size_t n = 0;
-	while (lo + n < l->n_by_host && strcmp(l->by_host[lo + n]->near->port->host, host) == 0)
+	while (lo + n < links->n_by_host &&
+		strcmp(links->by_host[lo + n]->near->port->host, host) == 0)
 		n++;
 	return n;
 }
 
-double port_load(const struct port_seen *p)
+double port_load(const struct port_seen *port)
 {
-	const double rate =
-		fmax(p->out_known ? p->out.rate_bps : NAN, p->in_known ? p->in.rate_bps : NAN);
-	return rate / (p->out.capacity_bps ? (double)p->out.capacity_bps : FLOOR_BPS);
+	const double rate = fmax(port->out_known ? port->out.rate_bps : NAN,
+		port->in_known ? port->in.rate_bps : NAN);
+	return rate / (port->out.capacity_bps ? (double)port->out.capacity_bps : FLOOR_BPS);
 }
 
-static int by_value(const void *a, const void *b)
+static int links_by_value(const void *left, const void *right)
 {
-	const double x = *(const double *)a, y = *(const double *)b;
+	const double x = *(const double *)left, y = *(const double *)right;
 	return (x > y) - (x < y);
 }
 
-static const struct link_values *values_of(struct links *l, uint16_t tiers, port_measure *measure)
+static const struct link_values *values_of(
+	struct links *links, uint16_t tiers, port_measure *measure)
 {
-	for (const struct link_values *k = l->values; k; k = k->next)
+	for (const struct link_values *k = links->values; k; k = k->next)
 		if (k->measure == measure && k->tiers == tiers)
 			return k;
-	struct link_values *k = arena_new_of(l->a, struct link_values);
-	*k = (struct link_values){.next = l->values,
+	struct link_values *k = arena_new_of(links->a, struct link_values);
+	*k = (struct link_values){.next = links->values,
 		.measure = measure,
 		.tiers = tiers,
-		.v = arena_array(l->a, double, 2 * l->n + 1)};
-	for (size_t i = 0; i < l->n; i++)
-		for (int e = 0; e < 2 && l->v[i].tiers == tiers; e++) {
-			const struct port_seen *p = link_end(&l->v[i], e);
+		.v = arena_array(links->a, double, 2 * links->n + 1)};
+	for (size_t i = 0; i < links->n; i++)
+		for (int e = 0; e < 2 && links->v[i].tiers == tiers; e++) {
+			const struct port_seen *p = link_end(&links->v[i], e);
 			const double x = p ? measure(p) : NAN;
 			if (!isnan(x))
 				k->v[k->n++] = x;
 		}
-	qsort(k->v, k->n, sizeof(*k->v), by_value);
-	l->values = k;
+	qsort(k->v, k->n, sizeof(*k->v), links_by_value);
+	links->values = k;
 	return k;
 }
 
 /* The element that would be at @at, were the values at @skip (ascending) not there. */
-static double element(const struct link_values *k, size_t at, const size_t skip[2], size_t n_skip)
+static double links_element(
+	const struct link_values *values, size_t at, const size_t skip[2], size_t n_skip)
 {
 	for (size_t i = 0; i < n_skip; i++)
 		at += at >= skip[i];
-	return k->v[at];
+	return values->v[at];
 }
 
-double link_median(struct links *l, const struct link *of, port_measure *measure, size_t least)
+double link_median(struct links *links, const struct link *of, port_measure *measure, size_t least)
 {
-	const struct link_values *k = values_of(l, of->tiers, measure);
+	const struct link_values *k = values_of(links, of->tiers, measure);
 	size_t skip[2], n_skip = 0;
 	double own[2] = {measure(of->near), of->far ? measure(of->far) : NAN};
 	if (own[1] < own[0])
@@ -158,7 +162,7 @@ double link_median(struct links *l, const struct link *of, port_measure *measure
 	for (int e = 0; e < 2; e++) {
 		const double *at = isnan(own[e])
 			? NULL
-			: bsearch(&own[e], k->v, k->n, sizeof(*k->v), by_value);
+			: bsearch(&own[e], k->v, k->n, sizeof(*k->v), links_by_value);
 		if (!at)
 			continue;
 		const size_t found = (size_t)(at - k->v);
@@ -174,5 +178,7 @@ double link_median(struct links *l, const struct link *of, port_measure *measure
 	const size_t n = k->n - n_skip;
 	if (n < least || n == 0)
 		return NAN;
-	return (element(k, (n - 1) / 2, skip, n_skip) + element(k, n / 2, skip, n_skip)) / 2;
+	return (links_element(k, (n - 1) / 2, skip, n_skip) +
+		       links_element(k, n / 2, skip, n_skip)) /
+		2;
 }

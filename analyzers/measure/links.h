@@ -23,7 +23,7 @@ struct link {
 	uint16_t tiers; /* which tiers it joins: links alike have the same */
 };
 
-typedef double port_measure(const struct port_seen *p); /* NAN unknown */
+typedef double port_measure(const struct port_seen *port); /* NAN unknown */
 
 struct links { /* in the order of their near ends: those of a device lie together */
 	const struct observed *o;
@@ -35,41 +35,41 @@ struct links { /* in the order of their near ends: those of a device lie togethe
 	struct link_values *values; /* what link_median() has sorted so far */
 };
 
-void links_find(const struct observed *o, struct arena *a, struct links *ret);
+void links_find(const struct observed *observed, struct arena *a, struct links *ret);
 /* links_seen - those of the window; found once when the caller shares it (in->shared). Never NULL.
  */
 struct links *links_seen(const struct analyzer_in *in);
 
 /* Do they join the same tiers: host to leaf, or leaf to spine? Their speeds, errors and optics
  * compare. */
-static inline bool link_alike(const struct link *a, const struct link *b)
+static inline bool link_alike(const struct link *left, const struct link *right)
 {
-	return a->tiers == b->tiers;
+	return left->tiers == right->tiers;
 }
 
 /* The links whose near end is on the same switch; the links of the same host. A run within .v or
  * .by_host. */
-size_t links_of_device(const struct links *l, const struct link *of, const struct link **ret);
-size_t links_of_host(const struct links *l, const char *host, const struct link *const **ret);
+size_t links_of_device(const struct links *links, const struct link *of, const struct link **ret);
+size_t links_of_host(const struct links *links, const char *host, const struct link *const **ret);
 
 /* End 0 is near, 1 far; NULL where there is no switch port. */
-static inline const struct port_seen *link_end(const struct link *l, int end)
+static inline const struct port_seen *link_end(const struct link *link, int end)
 {
-	return end ? l->far : l->near;
+	return end ? link->far : link->near;
 }
 
 /* Is the port known to be down? Unknown is not down. */
-static inline bool port_is_down(const struct port_seen *p)
+static inline bool port_is_down(const struct port_seen *port)
 {
-	return p->oper_up == 0;
+	return port->oper_up == 0;
 }
 
 /* port_load - the busier direction of a port, share of its speed, 0..1. Without a speed, of 1 Gb/s:
  * enough to tell idle from busy. NAN unknown. */
-double port_load(const struct port_seen *p);
+double port_load(const struct port_seen *port);
 
 /* link_median - of what @measure says of the ends of all links like @of, without @of itself; NAN
  * when that is less than @least values. */
-double link_median(struct links *l, const struct link *of, port_measure *measure, size_t least);
+double link_median(struct links *links, const struct link *of, port_measure *measure, size_t least);
 
 #endif

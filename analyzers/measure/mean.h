@@ -8,16 +8,16 @@ struct mean {
 	double sum;
 	unsigned n;
 };
-static inline void mean_add(struct mean *m, double v)
+static inline void mean_add(struct mean *mean, double value)
 {
-	if (isnan(v))
+	if (isnan(value))
 		return;
-	m->sum += v;
-	m->n++;
+	mean->sum += value;
+	mean->n++;
 }
-static inline double mean_of(const struct mean *m)
+static inline double mean_of(const struct mean *mean)
 {
-	return m->n ? m->sum / m->n : NAN;
+	return mean->n ? mean->sum / mean->n : NAN;
 }
 
 #endif

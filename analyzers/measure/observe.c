@@ -135,9 +135,9 @@ double pause_frame_max_ns(uint64_t speed_bps)
 
 /* ---- values -------------------------------------------------------------- */
 
-static double gate_rate(enum gate g, uint64_t speed_bps)
+static double gate_rate(enum gate gate, uint64_t speed_bps)
 {
-	switch (g) {
+	switch (gate) {
 	case GATE_TIME: return PORT_RATE_PLAUSIBLE * 1e9;
 	case GATE_FRAMES: return PORT_RATE_PLAUSIBLE * (double)speed_bps / FRAME_MIN_BITS;
 	case GATE_OCTETS: return PORT_RATE_PLAUSIBLE * (double)speed_bps / 8;
@@ -146,12 +146,13 @@ static double gate_rate(enum gate g, uint64_t speed_bps)
 	return 0;
 }
 
-static struct amount amount_of(const struct series *s, const struct window *w, double max_rate)
+static struct amount amount_of(
+	const struct series *series, const struct window *window, double max_rate)
 {
 	struct increase inc, all;
-	int r = series_increase(s, w->from_ns, w->to_ns, max_rate, &inc);
+	int r = series_increase(series, window->from_ns, window->to_ns, max_rate, &inc);
 	if (inc.suspects && max_rate > 0 &&
-		series_increase(s, w->from_ns, w->to_ns, 0, &all) == 0) {
+		series_increase(series, window->from_ns, window->to_ns, 0, &all) == 0) {
 		/* a cached counter jumps by more than its window: the run as a whole is believed,
 		 * and marked */
 		all.quality = QUALITY_ESTIMATED;
@@ -161,7 +162,7 @@ static struct amount amount_of(const struct series *s, const struct window *w, d
 	struct amount a = {.known = r == 0,
 		.restarted = inc.resets > 0,
 		.quality = inc.quality,
-		.alive = s->n && (s->value[s->n - 1] || s->value[0])};
+		.alive = series->n && (series->value[series->n - 1] || series->value[0])};
 	if (a.known) {
 		a.value = (double)inc.value;
 		a.covered_ns = inc.covered_ns;
@@ -170,49 +171,53 @@ static struct amount amount_of(const struct series *s, const struct window *w, d
 }
 
 /* A maximum the device kept over its own window: it counts once, in the window it was read in. */
-static double peak_of(const struct series *s, const struct window *w)
+static double peak_of(const struct series *series, const struct window *window)
 {
 	double best = NAN;
-	for (uint32_t i = series_after(s, w->from_ns); i < s->n && s->t_ns[i] <= w->to_ns; i++)
-		if (!(s->flags[i] & (SF_LATE | SF_SUSPECT)))
-			best = fmax(best, sample_number(s->metric, s->value[i]));
+	for (uint32_t i = series_after(series, window->from_ns);
+		i < series->n && series->t_ns[i] <= window->to_ns; i++)
+		if (!(series->flags[i] & (SF_LATE | SF_SUSPECT)))
+			best = fmax(best, sample_number(series->metric, series->value[i]));
 	return best;
 }
 
-static double mean_of(const struct series *s, const struct window *w)
+static double observe_mean_of(const struct series *series, const struct window *window)
 {
 	double sum = 0;
 	unsigned n = 0;
-	for (uint32_t i = series_after(s, w->from_ns); i < s->n && s->t_ns[i] <= w->to_ns; i++)
-		if (!(s->flags[i] & (SF_LATE | SF_SUSPECT))) {
-			sum += sample_number(s->metric, s->value[i]);
+	for (uint32_t i = series_after(series, window->from_ns);
+		i < series->n && series->t_ns[i] <= window->to_ns; i++)
+		if (!(series->flags[i] & (SF_LATE | SF_SUSPECT))) {
+			sum += sample_number(series->metric, series->value[i]);
 			n++;
 		}
 	return n ? sum / n : NAN;
 }
 
-static double state_value(const struct series *s, const struct window *w)
+static double state_value(const struct series *series, const struct window *window)
 {
 	uint64_t v;
-	return series_state(s, w->to_ns, STATE_AGE_NS, &v) == 0 ? sample_number(s->metric, v) : NAN;
+	return series_state(series, window->to_ns, STATE_AGE_NS, &v) == 0
+		? sample_number(series->metric, v)
+		: NAN;
 }
 
-static void put(char *base, const struct row *r, const struct series *s, const struct window *w,
-	uint64_t speed_bps)
+static void observe_put(char *base, const struct row *row, const struct series *series,
+	const struct window *window, uint64_t speed_bps)
 {
-	double *number = (double *)(base + r->offset);
-	switch ((enum place)r->place) {
+	double *number = (double *)(base + row->offset);
+	switch ((enum place)row->place) {
 	case PLACE_COUNTER:
-		*(struct amount *)(base + r->offset) =
-			amount_of(s, w, gate_rate((enum gate)r->gate, speed_bps));
+		*(struct amount *)(base + row->offset) =
+			amount_of(series, window, gate_rate((enum gate)row->gate, speed_bps));
 		break;
-	case PLACE_PEAK: *number = fmax(*number, peak_of(s, w)); break;
-	case PLACE_MEAN: *number = mean_of(s, w); break;
+	case PLACE_PEAK: *number = fmax(*number, peak_of(series, window)); break;
+	case PLACE_MEAN: *number = observe_mean_of(series, window); break;
 	case PLACE_STATE:
-		*number = fmax(
-			*number, state_value(s, w)); /* for pools the largest; else there is one */
+		*number = fmax(*number,
+			state_value(series, window)); /* for pools the largest; else there is one */
 		break;
-	case PLACE_EXP2: *number = exp2(state_value(s, w)); break;
+	case PLACE_EXP2: *number = exp2(state_value(series, window)); break;
 	case PLACE_OTHER: break;
 	}
 }
@@ -235,34 +240,35 @@ struct maker {
 	} * rates;
 };
 
-static void blank_lane(
-	struct lane_seen *l, const struct port_seen *p, int priority, const struct fabric *f)
+static void blank_lane(struct lane_seen *lane, const struct port_seen *port, int priority,
+	const struct fabric *fabric)
 {
 	const double none = NAN;
-	*l = (struct lane_seen){
-		.port = p, .priority = priority, .lossless = f->lossless_mask >> priority & 1};
+	*lane = (struct lane_seen){.port = port,
+		.priority = priority,
+		.lossless = fabric->lossless_mask >> priority & 1};
 	for (size_t i = 0; i < rw_countof(lane_rows); i++)
 		if (lane_rows[i].place != PLACE_COUNTER)
-			memcpy((char *)l + lane_rows[i].offset, &none, sizeof(none));
+			memcpy((char *)lane + lane_rows[i].offset, &none, sizeof(none));
 }
 
 static void blank_port(
-	struct port_seen *p, const struct fabric_port *port, const struct device_seen *d)
+	struct port_seen *seen, const struct fabric_port *port, const struct device_seen *device)
 {
 	const double none = NAN;
-	*p = (struct port_seen){.port = port, .device = d};
+	*seen = (struct port_seen){.port = port, .device = device};
 	for (size_t i = 0; i < rw_countof(port_rows); i++)
 		if (port_rows[i].place == PLACE_STATE)
-			memcpy((char *)p + port_rows[i].offset, &none, sizeof(none));
+			memcpy((char *)seen + port_rows[i].offset, &none, sizeof(none));
 	for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-		p->class_octets[c] = NAN;
+		seen->class_octets[c] = NAN;
 }
 
-static void place_fabric(struct maker *m)
+static void place_fabric(struct maker *maker)
 {
-	const struct fabric *f = m->in->fabric;
-	struct observed *o = m->o;
-	const struct entities *e = m->w->entities;
+	const struct fabric *f = maker->in->fabric;
+	struct observed *o = maker->o;
+	const struct entities *e = maker->w->entities;
 	size_t n = 0;
 	for (size_t i = 0; i < f->n_devices; i++) {
 		const struct fabric_device *d = f->devices[i];
@@ -278,7 +284,7 @@ static void place_fabric(struct maker *m)
 			.shp_ratio = NAN};
 		const uint32_t id = entities_find(e, d->name, NULL, PRIO_NONE);
 		if (id != ENTITY_NONE)
-			m->device_of[id] = (uint32_t)i + 1;
+			maker->device_of[id] = (uint32_t)i + 1;
 		for (size_t k = 0; k < d->n_ports; k++, n++) {
 			blank_port(&o->ports[n], d->ports[k], seen);
 			o->ports[n].in_fabric = true;
@@ -286,8 +292,8 @@ static void place_fabric(struct maker *m)
 				entities_find(e, d->name, d->ports[k]->name, PRIO_NONE);
 			if (o->ports[n].entity == ENTITY_NONE)
 				continue;
-			m->port_of[o->ports[n].entity] = (uint32_t)n + 1;
-			m->device_of[o->ports[n].entity] = (uint32_t)i + 1;
+			maker->port_of[o->ports[n].entity] = (uint32_t)n + 1;
+			maker->device_of[o->ports[n].entity] = (uint32_t)i + 1;
 		}
 	}
 	o->n_ports = o->n_fabric_ports = n;
@@ -295,143 +301,153 @@ static void place_fabric(struct maker *m)
 
 /* Is the port entity that of a buffer pool, or of a queue no priority is known for? Neither is a
  * port. */
-static bool is_port(const struct entity *e)
+static bool observe_is_port(const struct entity *entity)
 {
-	return e->port[0] && strncmp(e->port, "pool:", 5) != 0 && !strchr(e->port, '#');
+	return entity->port[0] && strncmp(entity->port, "pool:", 5) != 0 &&
+		!strchr(entity->port, '#');
 }
 
 /* Ports the fabric does not name: counted, since "port" was made for MAX of them beforehand. */
-static void place_stranger(struct maker *m, const struct entity *e, uint32_t device)
+static void place_stranger(struct maker *maker, const struct entity *entity, uint32_t device)
 {
-	struct observed *o = m->o;
-	if (o->n_ports >= m->cap_ports)
+	struct observed *o = maker->o;
+	if (o->n_ports >= maker->cap_ports)
 		return;
-	struct fabric_port *port = arena_new_of(m->a, struct fabric_port);
+	struct fabric_port *port = arena_new_of(maker->a, struct fabric_port);
 	struct port_seen *seen = &o->ports[o->n_ports];
-	port->name = e->port;
-	port->device = m->in->fabric->devices[device];
+	port->name = entity->port;
+	port->device = maker->in->fabric->devices[device];
 	port->alias = "";
 	port->host_nic = "";
 	port->index = UINT32_MAX;
 	blank_port(seen, port, &o->devices[device]);
-	seen->entity = e->id;
-	m->port_of[e->id] = (uint32_t)++o->n_ports;
+	seen->entity = entity->id;
+	maker->port_of[entity->id] = (uint32_t)++o->n_ports;
 }
 
 /* Which device and port each entity of the window belongs to. Parents come before children: ids are
  * given in that order. */
-static void place_entities(struct maker *m)
+static void place_entities(struct maker *maker)
 {
-	for (uint32_t id = 1; id <= m->n_entities; id++) {
-		if (m->device_of[id])
+	for (uint32_t id = 1; id <= maker->n_entities; id++) {
+		if (maker->device_of[id])
 			continue;
-		const struct entity *e = entity_get(m->w->entities, id);
-		if (!e || e->parent == ENTITY_NONE || e->parent >= id || !m->device_of[e->parent])
+		const struct entity *e = entity_get(maker->w->entities, id);
+		if (!e || e->parent == ENTITY_NONE || e->parent >= id ||
+			!maker->device_of[e->parent])
 			continue;
-		m->device_of[id] = m->device_of[e->parent];
-		m->priority_of[id] = e->priority >= 0 && e->priority < OBSERVED_PRIORITIES
+		maker->device_of[id] = maker->device_of[e->parent];
+		maker->priority_of[id] = e->priority >= 0 && e->priority < OBSERVED_PRIORITIES
 			? (int8_t)e->priority
 			: -1;
-		if (e->priority == PRIO_NONE && is_port(e))
-			place_stranger(m, e, m->device_of[id] - 1);
-		else if ((m->port_of[id] = m->port_of[e->parent]) && m->priority_of[id] >= 0)
-			m->o->ports[m->port_of[id] - 1].lane_entity[m->priority_of[id]] = id;
+		if (e->priority == PRIO_NONE && observe_is_port(e))
+			place_stranger(maker, e, maker->device_of[id] - 1);
+		else if ((maker->port_of[id] = maker->port_of[e->parent]) &&
+			maker->priority_of[id] >= 0)
+			maker->o->ports[maker->port_of[id] - 1]
+				.lane_entity[maker->priority_of[id]] = id;
 	}
 }
 
-static struct port_seen *port_at(const struct maker *m, uint32_t entity)
+static struct port_seen *observe_port_at(const struct maker *maker, uint32_t entity)
 {
-	return m->port_of[entity] ? &m->o->ports[m->port_of[entity] - 1] : NULL;
+	return maker->port_of[entity] ? &maker->o->ports[maker->port_of[entity] - 1] : NULL;
 }
 
-static struct lane_seen *lane_make(struct maker *m, struct port_seen *p, int priority)
+static struct lane_seen *lane_make(struct maker *maker, struct port_seen *port, int priority)
 {
-	if (!p->lanes[priority]) {
-		p->lanes[priority] = arena_new_of(m->a, struct lane_seen);
-		blank_lane(p->lanes[priority], p, priority, m->in->fabric);
-		m->o->n_lanes++;
+	if (!port->lanes[priority]) {
+		port->lanes[priority] = arena_new_of(maker->a, struct lane_seen);
+		blank_lane(port->lanes[priority], port, priority, maker->in->fabric);
+		maker->o->n_lanes++;
 	}
-	return p->lanes[priority];
+	return port->lanes[priority];
 }
 
-static bool tells(const struct series *s, const struct window *w, const struct row *r)
+static bool observe_tells(
+	const struct series *series, const struct window *window, const struct row *row)
 {
-	if (!s->n)
+	if (!series->n)
 		return false;
-	if (r->place == PLACE_COUNTER)
-		return s->value[0] != s->value[s->n - 1];
-	return state_value(s, w) > 0;
+	if (row->place == PLACE_COUNTER)
+		return series->value[0] != series->value[series->n - 1];
+	return state_value(series, window) > 0;
 }
 
 /* First pass: which priorities of which ports are worth a lane. */
-static void make_lanes(struct maker *m)
+static void make_lanes(struct maker *maker)
 {
-	for (size_t i = 0; i < m->w->n_series; i++) {
-		const struct series *s = &m->w->series[i];
-		const struct row *r = m->rows[s->metric];
+	for (size_t i = 0; i < maker->w->n_series; i++) {
+		const struct series *s = &maker->w->series[i];
+		const struct row *r = maker->rows[s->metric];
 		if (r && r->tells)
-			window_fetch(m->w, i);
+			window_fetch(maker->w, i);
 		const int priority =
-			r && s->entity <= m->n_entities ? m->priority_of[s->entity] : -1;
+			r && s->entity <= maker->n_entities ? maker->priority_of[s->entity] : -1;
 		if (priority < 0 ||
-			!(m->in->fabric->lossless_mask >> priority & 1 ||
-				(r->tells && tells(s, m->w, r))))
+			!(maker->in->fabric->lossless_mask >> priority & 1 ||
+				(r->tells && observe_tells(s, maker->w, r))))
 			continue;
-		struct port_seen *p = port_at(m, s->entity);
+		struct port_seen *p = observe_port_at(maker, s->entity);
 		if (p && !p->lanes[priority])
-			lane_make(m, p, priority);
+			lane_make(maker, p, priority);
 	}
 }
 
 /* Which device a sample of the window came from, and when. */
-static void hear(struct device_seen *d, const struct series *s, const struct window *w)
+static void observe_hear(
+	struct device_seen *device, const struct series *series, const struct window *window)
 {
-	const uint32_t end = s->t_ns[s->n - 1] <= w->to_ns ? s->n : series_after(s, w->to_ns);
-	if (end == 0 || s->t_ns[end - 1] <= w->from_ns)
+	const uint32_t end = series->t_ns[series->n - 1] <= window->to_ns
+		? series->n
+		: series_after(series, window->to_ns);
+	if (end == 0 || series->t_ns[end - 1] <= window->from_ns)
 		return;
-	d->n_series++;
-	d->newest_ns = s->t_ns[end - 1] > d->newest_ns ? s->t_ns[end - 1] : d->newest_ns;
+	device->n_series++;
+	device->newest_ns = series->t_ns[end - 1] > device->newest_ns ? series->t_ns[end - 1]
+								      : device->newest_ns;
 }
 
-static void fill_lane(struct maker *m, struct port_seen *p, int priority, const struct row *r,
-	const struct series *s)
+static void fill_lane(struct maker *maker, struct port_seen *port, int priority,
+	const struct row *row, const struct series *series)
 {
-	const uint64_t speed_bps = p->out.read_bps ? p->out.read_bps : p->port->speed_bps;
-	struct lane_seen *l = p->lanes[priority];
+	const uint64_t speed_bps = port->out.read_bps ? port->out.read_bps : port->port->speed_bps;
+	struct lane_seen *l = port->lanes[priority];
 	if (l)
-		put((char *)l, r, s, m->w, speed_bps);
-	if (s->metric == M_QUEUE_OUT_OCTETS) {
-		const struct amount octets =
-			l ? l->out_octets : amount_of(s, m->w, gate_rate(GATE_OCTETS, speed_bps));
-		p->class_octets[priority] = octets.known ? octets.value : NAN;
+		observe_put((char *)l, row, series, maker->w, speed_bps);
+	if (series->metric == M_QUEUE_OUT_OCTETS) {
+		const struct amount octets = l
+			? l->out_octets
+			: amount_of(series, maker->w, gate_rate(GATE_OCTETS, speed_bps));
+		port->class_octets[priority] = octets.known ? octets.value : NAN;
 	}
 }
 
-static void fill(struct maker *m)
+static void observe_fill(struct maker *maker)
 {
-	for (size_t i = 0; i < m->w->n_series; i++) {
-		const struct series *s = &m->w->series[i];
-		window_fetch(m->w, i);
-		if (s->entity > m->n_entities || !m->device_of[s->entity] || !s->n)
+	for (size_t i = 0; i < maker->w->n_series; i++) {
+		const struct series *s = &maker->w->series[i];
+		window_fetch(maker->w, i);
+		if (s->entity > maker->n_entities || !maker->device_of[s->entity] || !s->n)
 			continue;
-		struct device_seen *d = &m->o->devices[m->device_of[s->entity] - 1];
-		hear(d, s, m->w);
-		const struct row *r = m->rows[s->metric];
+		struct device_seen *d = &maker->o->devices[maker->device_of[s->entity] - 1];
+		observe_hear(d, s, maker->w);
+		const struct row *r = maker->rows[s->metric];
 		if (!r)
 			continue;
-		struct port_seen *p = port_at(m, s->entity);
-		const int priority = m->priority_of[s->entity];
+		struct port_seen *p = observe_port_at(maker, s->entity);
+		const int priority = maker->priority_of[s->entity];
 		if (p && priority >= 0)
-			fill_lane(m, p, priority, r, s);
+			fill_lane(maker, p, priority, r, s);
 		else if (p)
-			put((char *)p, r, s, m->w,
+			observe_put((char *)p, r, s, maker->w,
 				p->out.read_bps ? p->out.read_bps : p->port->speed_bps);
 		else if (metric_info(s->metric)->scope == SCOPE_DEVICE)
-			put((char *)d, r, s, m->w, 0);
+			observe_put((char *)d, r, s, maker->w, 0);
 	}
 }
 
-static void rates(struct maker *m)
+static void observe_rates(struct maker *maker)
 {
 	static const struct {
 		uint16_t metric, offset;
@@ -442,28 +458,29 @@ static void rates(struct maker *m)
 		{M_PORT_OPER_UP, offsetof(struct rate_series, up)},
 	};
 	for (size_t k = 0; k < rw_countof(columns); k++)
-		for (size_t i = window_metric(m->w, columns[k].metric);
-			i < m->w->n_series && m->w->series[i].metric == columns[k].metric; i++) {
-			const struct series *s = &m->w->series[i];
-			if (s->entity <= m->n_entities && m->port_of[s->entity])
-				memcpy((char *)&m->rates[m->port_of[s->entity] - 1] +
+		for (size_t i = window_metric(maker->w, columns[k].metric);
+			i < maker->w->n_series && maker->w->series[i].metric == columns[k].metric;
+			i++) {
+			const struct series *s = &maker->w->series[i];
+			if (s->entity <= maker->n_entities && maker->port_of[s->entity])
+				memcpy((char *)&maker->rates[maker->port_of[s->entity] - 1] +
 						columns[k].offset,
 					&s, sizeof(s));
 		}
-	for (size_t i = 0; i < m->o->n_ports; i++) {
-		struct port_seen *p = &m->o->ports[i];
-		const struct rate_series *v = &m->rates[i];
-		p->out_known = port_rate_of(m->w, p->port, v->out, v->speed, v->up,
-				       m->in->interval_ns, &p->out) == 0;
-		p->in_known = port_rate_of(m->w, p->port, v->in, v->speed, v->up,
-				      m->in->interval_ns, &p->in) == 0;
+	for (size_t i = 0; i < maker->o->n_ports; i++) {
+		struct port_seen *p = &maker->o->ports[i];
+		const struct rate_series *v = &maker->rates[i];
+		p->out_known = port_rate_of(maker->w, p->port, v->out, v->speed, v->up,
+				       maker->in->interval_ns, &p->out) == 0;
+		p->in_known = port_rate_of(maker->w, p->port, v->in, v->speed, v->up,
+				      maker->in->interval_ns, &p->in) == 0;
 	}
 }
 
 /* ---- what follows from it ------------------------------------------------ */
 
-static struct pause_share share_of(const struct amount *measured, const struct amount *bound,
-	const struct amount *frames, uint64_t speed_bps)
+static struct pause_share observe_share_of(const struct amount *measured,
+	const struct amount *bound, const struct amount *frames, uint64_t speed_bps)
 {
 	struct pause_share r = {.lo = NAN,
 		.hi = NAN,
@@ -490,9 +507,9 @@ static struct pause_share share_of(const struct amount *measured, const struct a
 	return r;
 }
 
-static uint64_t speed_of(const struct port_seen *p)
+static uint64_t observe_speed_of(const struct port_seen *port)
 {
-	return p->out.read_bps ? p->out.read_bps : p->out.declared_bps;
+	return port->out.read_bps ? port->out.read_bps : port->out.declared_bps;
 }
 
 static void take_declared(double *value, double declared, bool *mark)
@@ -502,44 +519,46 @@ static void take_declared(double *value, double declared, bool *mark)
 	*value = declared;
 	*mark = true;
 }
-static double bytes_or_none(uint64_t v)
+static double bytes_or_none(uint64_t value)
 {
-	return v ? (double)v : NAN;
+	return value ? (double)value : NAN;
 }
 
 /* Thresholds from the configuration file stand where no protocol reads them back; the first that
  * matches wins. */
-static void declare(struct lane_seen *l, const struct fabric *f)
+static void observe_declare(struct lane_seen *lane, const struct fabric *fabric)
 {
-	const struct fabric_port *p = l->port->port;
-	for (size_t i = 0; i < f->n_thresholds; i++) {
-		const struct fabric_threshold *t = &f->thresholds[i];
-		if (t->priority != l->priority || !str_glob(t->devices, p->device->name) ||
+	const struct fabric_port *p = lane->port->port;
+	for (size_t i = 0; i < fabric->n_thresholds; i++) {
+		const struct fabric_threshold *t = &fabric->thresholds[i];
+		if (t->priority != lane->priority || !str_glob(t->devices, p->device->name) ||
 			!(str_glob(t->ports, p->name) ||
 				(p->alias[0] && str_glob(t->ports, p->alias))))
 			continue;
-		take_declared(&l->kmin, bytes_or_none(t->kmin_bytes), &l->declared);
-		take_declared(&l->kmax, bytes_or_none(t->kmax_bytes), &l->declared);
-		take_declared(&l->pmax, t->pmax, &l->declared);
-		take_declared(&l->alpha, t->alpha, &l->declared);
+		take_declared(&lane->kmin, bytes_or_none(t->kmin_bytes), &lane->declared);
+		take_declared(&lane->kmax, bytes_or_none(t->kmax_bytes), &lane->declared);
+		take_declared(&lane->pmax, t->pmax, &lane->declared);
+		take_declared(&lane->alpha, t->alpha, &lane->declared);
+		take_declared(&lane->headroom, bytes_or_none(t->headroom_bytes),
+			&lane->headroom_declared);
 		take_declared(
-			&l->headroom, bytes_or_none(t->headroom_bytes), &l->headroom_declared);
-		take_declared(&l->xoff_level, bytes_or_none(t->xoff_level_bytes), &l->declared);
-		take_declared(&l->xon_level, bytes_or_none(t->xon_level_bytes), &l->declared);
-		take_declared(&l->xon_offset, bytes_or_none(t->xon_offset_bytes), &l->declared);
-		l->declared |= l->headroom_declared;
+			&lane->xoff_level, bytes_or_none(t->xoff_level_bytes), &lane->declared);
+		take_declared(&lane->xon_level, bytes_or_none(t->xon_level_bytes), &lane->declared);
+		take_declared(
+			&lane->xon_offset, bytes_or_none(t->xon_offset_bytes), &lane->declared);
+		lane->declared |= lane->headroom_declared;
 		/* ours until observe() returns */
-		struct device_seen *d = (struct device_seen *)l->port->device;
+		struct device_seen *d = (struct device_seen *)lane->port->device;
 		bool mark = false;
 		take_declared(&d->pool_bytes, bytes_or_none(t->pool_bytes), &mark);
 		take_declared(&d->cell_bytes, bytes_or_none(t->cell_bytes), &mark);
 	}
 }
 
-static void finish(struct maker *m)
+static void observe_finish(struct maker *maker)
 {
-	struct observed *o = m->o;
-	o->lanes = arena_array(m->a, struct lane_seen *, o->n_lanes ? o->n_lanes : 1);
+	struct observed *o = maker->o;
+	o->lanes = arena_array(maker->a, struct lane_seen *, o->n_lanes ? o->n_lanes : 1);
 	size_t n = 0;
 	for (size_t i = 0; i < o->n_ports; i++) {
 		struct port_seen *p = &o->ports[i];
@@ -549,17 +568,17 @@ static void finish(struct maker *m)
 			struct lane_seen *l = p->lanes[c];
 			if (!l)
 				continue;
-			l->rx_pause = share_of(
-				&l->rx_pause_ns, &l->rx_pause_ns_hi, &l->rx_frames, speed_of(p));
-			l->tx_pause = share_of(
-				&l->tx_pause_ns, &l->tx_pause_ns_hi, &l->tx_frames, speed_of(p));
-			declare(l, o->fabric);
+			l->rx_pause = observe_share_of(&l->rx_pause_ns, &l->rx_pause_ns_hi,
+				&l->rx_frames, observe_speed_of(p));
+			l->tx_pause = observe_share_of(&l->tx_pause_ns, &l->tx_pause_ns_hi,
+				&l->tx_frames, observe_speed_of(p));
+			observe_declare(l, o->fabric);
 			o->lanes[n++] = l;
 		}
 	}
 }
 
-static const struct observed *make(const struct analyzer_in *in, struct arena *a)
+static const struct observed *observe_make(const struct analyzer_in *in, struct arena *a)
 {
 	const struct fabric *f = in->fabric;
 	const uint32_t n = entities_count(in->window->entities);
@@ -582,7 +601,7 @@ static const struct observed *make(const struct analyzer_in *in, struct arena *a
 	size_t strangers = 0;
 	for (uint32_t id = 1; id <= n; id++) {
 		const struct entity *e = entity_get(in->window->entities, id);
-		strangers += e && e->priority == PRIO_NONE && is_port(e);
+		strangers += e && e->priority == PRIO_NONE && observe_is_port(e);
 	}
 	m.cap_ports = ports + strangers;
 	m.rates = arena_array(a, struct rate_series, m.cap_ports + 1);
@@ -601,30 +620,32 @@ static const struct observed *make(const struct analyzer_in *in, struct arena *a
 	m.o->n_entities = n;
 	place_fabric(&m);
 	place_entities(&m);
-	rates(&m);
+	observe_rates(&m);
 	make_lanes(&m);
-	fill(&m);
-	finish(&m);
+	observe_fill(&m);
+	observe_finish(&m);
 	return m.o;
 }
 
 const struct observed *observe(const struct analyzer_in *in)
 {
 	if (!in->shared)
-		return make(in, in->arena);
+		return observe_make(in, in->arena);
 	if (!in->shared->observed)
-		in->shared->observed = make(in, in->shared->arena);
+		in->shared->observed = observe_make(in, in->shared->arena);
 	return in->shared->observed;
 }
 
-const struct port_seen *observed_port(const struct observed *o, const struct fabric_port *p)
+const struct port_seen *observed_port(
+	const struct observed *observed, const struct fabric_port *port)
 {
-	return p && p->index < o->n_fabric_ports ? &o->ports[p->index] : NULL;
+	return port && port->index < observed->n_fabric_ports ? &observed->ports[port->index]
+							      : NULL;
 }
 
-const struct port_seen *observed_peer(const struct observed *o, const struct port_seen *p)
+const struct port_seen *observed_peer(const struct observed *observed, const struct port_seen *port)
 {
-	return observed_port(o, p->port->peer);
+	return observed_port(observed, port->port->peer);
 }
 
 const struct lane_seen *observed_lane(const struct port_seen *port, int priority)

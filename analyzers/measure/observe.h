@@ -36,9 +36,9 @@ struct amount { /* growth of a counter in the window */
 	enum quality quality;
 };
 /* Per second of watched time; NAN when unknown. */
-static inline double amount_rate(const struct amount *a)
+static inline double amount_rate(const struct amount *amount)
 {
-	return a->known ? a->value * 1e9 / (double)a->covered_ns : NAN;
+	return amount->known ? amount->value * 1e9 / (double)amount->covered_ns : NAN;
 }
 
 /*
@@ -131,16 +131,20 @@ extern const uint16_t observe_metrics[];
 extern const size_t observe_n_metrics;
 
 /* p may be NULL: NULL */
-const struct port_seen *observed_port(const struct observed *o, const struct fabric_port *p);
+const struct port_seen *observed_port(
+	const struct observed *observed, const struct fabric_port *port);
 /* switch port at the other end, NULL */
-const struct port_seen *observed_peer(const struct observed *o, const struct port_seen *p);
+const struct port_seen *observed_peer(
+	const struct observed *observed, const struct port_seen *port);
 /* The lane at @port of @priority, NULL when nothing is known of it. */
 const struct lane_seen *observed_lane(const struct port_seen *port, int priority);
 
 /* Share of the window with samples of the port's octets, 0..1; NAN unknown. */
-static inline double observed_coverage(const struct port_seen *p)
+static inline double observed_coverage(const struct port_seen *port)
 {
-	return p->out_known ? p->out.coverage_ratio : p->in_known ? p->in.coverage_ratio : NAN;
+	return port->out_known   ? port->out.coverage_ratio
+		: port->in_known ? port->in.coverage_ratio
+				 : NAN;
 }
 
 /* Longest time one PFC frame can hold a port, ns: 65,535 quanta of 512 bit times (IEEE 802.3 annex

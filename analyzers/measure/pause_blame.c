@@ -50,29 +50,30 @@ struct blame {
 
 /* ---- what the egress queues of a switch tell ----------------------------- */
 
-static double lane_marks_ratio(const struct lane_seen *l)
+static double lane_marks_ratio(const struct lane_seen *lane)
 {
-	return l && l->marked.known && l->marked.alive && l->out_packets.known &&
-			l->out_packets.value >= PACKETS_MIN
-		? l->marked.value / l->out_packets.value
+	return lane && lane->marked.known && lane->marked.alive && lane->out_packets.known &&
+			lane->out_packets.value >= PACKETS_MIN
+		? lane->marked.value / lane->out_packets.value
 		: NAN;
 }
 
-static double edge_at_weight(const struct pause_net *net, const struct port_seen *p)
+static double edge_at_weight(const struct pause_net *net, const struct port_seen *port)
 {
-	const uint32_t e = net->edge_at[port_index(net->o, p)];
+	const uint32_t e = net->edge_at[port_index(net->o, port)];
 	return e ? net->edges[e - 1].weight : 0;
 }
 
 enum tells { TELLS_PEAK, TELLS_MARKS, TELLS_LOAD };
 
-static double told(const struct pause_net *net, const struct port_seen *p, enum tells what)
+static double pause_blame_told(
+	const struct pause_net *net, const struct port_seen *port, enum tells what)
 {
-	const struct lane_seen *l = observed_lane(p, net->priority);
+	const struct lane_seen *l = observed_lane(port, net->priority);
 	switch (what) {
 	case TELLS_PEAK: return l ? l->queue_peak : NAN;
 	case TELLS_MARKS: return lane_marks_ratio(l);
-	case TELLS_LOAD: return p->out_known ? p->out.utilization_ratio : NAN;
+	case TELLS_LOAD: return port->out_known ? port->out.utilization_ratio : NAN;
 	}
 	return NAN;
 }
@@ -81,28 +82,30 @@ struct spread { /* of one measure over the ports of a switch */
 	size_t n;
 	double max, median;
 };
-static struct spread spread_of(struct blame *b, const struct device_seen *d, enum tells what)
+static struct spread pause_blame_spread_of(
+	struct blame *blame, const struct device_seen *device, enum tells what)
 {
 	struct spread s = {.max = 0, .median = 0};
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const double v = told(b->net, &d->ports[i], what);
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const double v = pause_blame_told(blame->net, &device->ports[i], what);
 		if (isnan(v))
 			continue;
-		b->sort[s.n++] = v;
+		blame->sort[s.n++] = v;
 		s.max = fmax(s.max, v);
 	}
 	if (s.n >= USUAL_MIN)
-		s.median = quantile_of(b->sort, s.n, 0.5);
+		s.median = quantile_of(blame->sort, s.n, 0.5);
 	return s;
 }
 
 /* What stands out of the usual, as a share of what stands out most. */
-static double outstanding(const struct spread *s, double v)
+static double pause_blame_outstanding(const struct spread *spread, double excess)
 {
-	const double usual = ABOVE_USUAL * s->median;
-	if (isnan(v) || s->max <= 0)
+	const double usual = ABOVE_USUAL * spread->median;
+	if (isnan(excess) || spread->max <= 0)
 		return 0;
-	return s->max > usual ? fmax(0, (v - usual) / (s->max - usual)) : v / s->max;
+	return spread->max > usual ? fmax(0, (excess - usual) / (spread->max - usual))
+				   : excess / spread->max;
 }
 
 /*
@@ -110,37 +113,42 @@ static double outstanding(const struct spread *s, double v)
  * one that is not holds bytes where it marks, or is full. @most: the strongest pause among the
  * inputs, the yardstick for both.
  */
-static void weigh_ports(struct blame *b, const struct device_seen *d, double most)
+static void weigh_ports(struct blame *blame, const struct device_seen *device, double most)
 {
-	const struct spread peaks = spread_of(b, d, TELLS_PEAK),
-			    marks = spread_of(b, d, TELLS_MARKS),
-			    load = spread_of(b, d, TELLS_LOAD);
+	const struct spread peaks = pause_blame_spread_of(blame, device, TELLS_PEAK),
+			    marks = pause_blame_spread_of(blame, device, TELLS_MARKS),
+			    load = pause_blame_spread_of(blame, device, TELLS_LOAD);
 	double sum = 0;
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct port_seen *p = &d->ports[i];
-		double *w = &b->weight[port_index(b->net->o, p)];
-		const double paused = edge_at_weight(b->net, p), full = told(b->net, p, TELLS_LOAD);
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct port_seen *p = &device->ports[i];
+		double *w = &blame->weight[port_index(blame->net->o, p)];
+		const double paused = edge_at_weight(blame->net, p),
+			     full = pause_blame_told(blame->net, p, TELLS_LOAD);
 		*w = 0;
 		if (p->oper_up == 0)
 			continue;
-		if (peaks.n && !isnan(told(b->net, p, TELLS_PEAK)))
-			*w = outstanding(&peaks, told(b->net, p, TELLS_PEAK));
+		if (peaks.n && !isnan(pause_blame_told(blame->net, p, TELLS_PEAK)))
+			*w = pause_blame_outstanding(
+				&peaks, pause_blame_told(blame->net, p, TELLS_PEAK));
 		else if (peaks.n)
 			*w = fmin(1, paused / most);
 		else
 			*w = fmax(paused / most,
 				marks.max >= MARKS_MIN
-					? outstanding(&marks, told(b->net, p, TELLS_MARKS))
+					? pause_blame_outstanding(&marks,
+						  pause_blame_told(blame->net, p, TELLS_MARKS))
 					: full >= FULL ? 1
 						       : 0);
 		sum += *w;
 	}
 	/* nothing waits, marks or is full: at least a load far above the others' */
-	for (size_t i = 0; sum <= 0 && i < d->n_ports; i++)
+	for (size_t i = 0; sum <= 0 && i < device->n_ports; i++)
 		if (load.n >= USUAL_MIN && load.max > ABOVE_USUAL * load.median &&
-			d->ports[i].oper_up != 0)
-			b->weight[port_index(b->net->o, &d->ports[i])] =
-				outstanding(&load, told(b->net, &d->ports[i], TELLS_LOAD));
+			device->ports[i].oper_up != 0)
+			blame->weight[port_index(blame->net->o, &device->ports[i])] =
+				pause_blame_outstanding(&load,
+					pause_blame_told(
+						blame->net, &device->ports[i], TELLS_LOAD));
 }
 
 /* ---- load moves ---------------------------------------------------------- */
@@ -152,15 +160,15 @@ struct outs {
 	const struct device_seen *d;
 	size_t i;
 };
-static const struct port_seen *next_out(struct outs *o)
+static const struct port_seen *next_out(struct outs *outs)
 {
-	if (o->i < o->d->n_ports)
-		return &o->d->ports[o->i++];
-	const struct pause_net *net = o->b->net;
-	const size_t device = o->d->device->index;
-	for (size_t k = net->from.start[device] + (o->i - o->d->n_ports);
+	if (outs->i < outs->d->n_ports)
+		return &outs->d->ports[outs->i++];
+	const struct pause_net *net = outs->b->net;
+	const size_t device = outs->d->device->index;
+	for (size_t k = net->from.start[device] + (outs->i - outs->d->n_ports);
 		k < net->from.start[device + 1]; k++) {
-		o->i++;
+		outs->i++;
 		const struct port_seen *at = net->edges[net->from.ids[k]].at;
 		if (!at->in_fabric)
 			return at;
@@ -168,9 +176,9 @@ static const struct port_seen *next_out(struct outs *o)
 	return NULL;
 }
 
-static int peer_device(const struct port_seen *p)
+static int peer_device(const struct port_seen *port)
 {
-	return p->port->peer ? (int)p->port->peer->device->index : NO_DEVICE;
+	return port->port->peer ? (int)port->port->peer->device->index : NO_DEVICE;
 }
 
 struct turn { /* of one switch: load that came in, per unit of weight it can go to */
@@ -178,157 +186,162 @@ struct turn { /* of one switch: load that came in, per unit of weight it can go 
 	double load, paused; /* sum, and sum of load x pause: for the mean pause of what came in */
 };
 
-static struct turn take_in(struct blame *b, size_t device, double all, double down)
+static struct turn take_in(struct blame *blame, size_t device, double all, double down)
 {
-	const struct pause_net *net = b->net;
+	const struct pause_net *net = blame->net;
 	struct turn t = {.load = 0};
 	for (uint32_t k = net->to.start[device]; k < net->to.start[device + 1]; k++) {
 		const uint32_t id = net->to.ids[k];
 		const struct port_seen *by = net->edges[id].by;
-		const double load = b->load[id];
+		const double load = blame->load[id];
 		if (load <= 0)
 			continue;
 		const int peer = peer_device(by), above = leads_up(by);
-		const double back = peer == NO_DEVICE ? b->weight[port_index(net->o, by)]
+		const double back = peer == NO_DEVICE ? blame->weight[port_index(net->o, by)]
 			: above                       ? 0
-						      : b->peer[peer];
+						      : blame->peer[peer];
 		const double room = (above ? down : all) - back;
 		if (room <= 1e-9) {
-			b->unresolved += load;
+			blame->unresolved += load;
 			continue;
 		}
 		t.coef[above] += load / room;
 		if (peer == NO_DEVICE)
-			b->own[port_index(net->o, by)] += load / room;
+			blame->own[port_index(net->o, by)] += load / room;
 		else
-			b->sent[above][peer] += load / room;
+			blame->sent[above][peer] += load / room;
 		t.load += load;
 		t.paused += load * net->edges[id].weight;
 	}
 	return t;
 }
 
-static void give_out(struct blame *b, const struct port_seen *p, const struct turn *t)
+static void give_out(struct blame *blame, const struct port_seen *port, const struct turn *turn)
 {
-	const struct pause_net *net = b->net;
-	const size_t i = port_index(net->o, p);
-	const int peer = peer_device(p), up = leads_up(p);
-	double coef = t->coef[0] - (peer == NO_DEVICE ? b->own[i] : b->sent[0][peer]);
+	const struct pause_net *net = blame->net;
+	const size_t i = port_index(net->o, port);
+	const int peer = peer_device(port), up = leads_up(port);
+	double coef = turn->coef[0] - (peer == NO_DEVICE ? blame->own[i] : blame->sent[0][peer]);
 	if (!up)
-		coef += t->coef[1] - (peer == NO_DEVICE ? 0 : b->sent[1][peer]);
-	const double moved = fmax(0, b->weight[i] * coef);
+		coef += turn->coef[1] - (peer == NO_DEVICE ? 0 : blame->sent[1][peer]);
+	const double moved = fmax(0, blame->weight[i] * coef);
 	if (moved <= 0)
 		return;
 	const uint32_t e = net->edge_at[i];
-	const double on = e ? moved * fmin(1, net->edges[e - 1].weight * t->load / t->paused) : 0;
-	b->queue[i] += moved - on;
+	const double on =
+		e ? moved * fmin(1, net->edges[e - 1].weight * turn->load / turn->paused) : 0;
+	blame->queue[i] += moved - on;
 	if (e && net->edges[e - 1].by)
-		b->next[e - 1] += on;
+		blame->next[e - 1] += on;
 	else
-		b->host[i] += on;
+		blame->host[i] += on;
 }
 
-static void pass_device(struct blame *b, const struct device_seen *d)
+static void pass_device(struct blame *blame, const struct device_seen *device)
 {
 	double all = 0, down = 0;
 	const struct port_seen *p;
-	for (struct outs o = {b, d, 0}; (p = next_out(&o));) {
-		const double w = b->weight[port_index(b->net->o, p)];
+	for (struct outs o = {blame, device, 0}; (p = next_out(&o));) {
+		const double w = blame->weight[port_index(blame->net->o, p)];
 		all += w;
 		down += leads_up(p) ? 0 : w;
 		if (peer_device(p) != NO_DEVICE)
-			b->peer[peer_device(p)] += w;
+			blame->peer[peer_device(p)] += w;
 	}
-	const struct turn t = take_in(b, d->device->index, all, down);
-	for (struct outs o = {b, d, 0}; t.load > 0 && (p = next_out(&o));)
-		give_out(b, p, &t);
-	for (struct outs o = {b, d, 0}; (p = next_out(&o));) {
-		b->own[port_index(b->net->o, p)] = 0;
+	const struct turn t = take_in(blame, device->device->index, all, down);
+	for (struct outs o = {blame, device, 0}; t.load > 0 && (p = next_out(&o));)
+		give_out(blame, p, &t);
+	for (struct outs o = {blame, device, 0}; (p = next_out(&o));) {
+		blame->own[port_index(blame->net->o, p)] = 0;
 		if (peer_device(p) != NO_DEVICE)
-			b->peer[peer_device(p)] = b->sent[0][peer_device(p)] =
-				b->sent[1][peer_device(p)] = 0;
+			blame->peer[peer_device(p)] = blame->sent[0][peer_device(p)] =
+				blame->sent[1][peer_device(p)] = 0;
 	}
-	for (uint32_t k = b->net->to.start[d->device->index];
-		k < b->net->to.start[d->device->index + 1]; k++)
+	for (uint32_t k = blame->net->to.start[device->device->index];
+		k < blame->net->to.start[device->device->index + 1]; k++)
 		/* a stranger's */
-		b->own[port_index(b->net->o, b->net->edges[b->net->to.ids[k]].by)] = 0;
+		blame->own[port_index(blame->net->o, blame->net->edges[blame->net->to.ids[k]].by)] =
+			0;
 }
 
-static bool has_load(const struct blame *b, size_t device)
+static bool has_load(const struct blame *blame, size_t device)
 {
-	for (uint32_t k = b->net->to.start[device]; k < b->net->to.start[device + 1]; k++)
-		if (b->load[b->net->to.ids[k]] > 0)
+	for (uint32_t k = blame->net->to.start[device]; k < blame->net->to.start[device + 1]; k++)
+		if (blame->load[blame->net->to.ids[k]] > 0)
 			return true;
 	return false;
 }
 
-static void move(struct blame *b)
+static void pause_blame_move(struct blame *blame)
 {
-	const size_t n_edges = b->net->n_edges;
-	const struct observed *o = b->net->o;
+	const size_t n_edges = blame->net->n_edges;
+	const struct observed *o = blame->net->o;
 	for (int pass = 0; pass < PASSES; pass++) {
 		bool moved = false;
 		for (size_t d = 0; d < o->n_devices; d++)
-			if (has_load(b, d)) {
-				pass_device(b, &o->devices[d]);
+			if (has_load(blame, d)) {
+				pass_device(blame, &o->devices[d]);
 				moved = true;
 			}
-		double *done = b->load;
-		b->load = b->next;
-		b->next = done;
+		double *done = blame->load;
+		blame->load = blame->next;
+		blame->next = done;
 		memset(done, 0, n_edges * sizeof(*done));
 		if (!moved)
 			return;
 	}
 	for (size_t i = 0; i < n_edges; i++)
-		b->unresolved += b->load[i];
+		blame->unresolved += blame->load[i];
 }
 
 /* ---- trees that hang together -------------------------------------------- */
 
-static int find(int *comp, int d)
+static int pause_blame_find(int *comp, int at)
 {
-	while (comp[d] != d)
-		d = comp[d] = comp[comp[d]];
-	return d;
+	while (comp[at] != at)
+		at = comp[at] = comp[comp[at]];
+	return at;
 }
 
-static double start(struct blame *b)
+static double pause_blame_start(struct blame *blame)
 {
-	const struct pause_net *net = b->net;
+	const struct pause_net *net = blame->net;
 	const size_t n_edges = net->n_edges;
 	double sum = 0;
 	for (size_t d = 0; d < net->o->n_devices; d++)
-		b->comp[d] = (int)d;
+		blame->comp[d] = (int)d;
 	for (size_t i = 0; i < n_edges; i++) {
 		const struct pause_edge *e = &net->edges[i];
 		if (e->priority != net->priority)
 			continue;
 		sum += e->weight;
 		if (e->by)
-			b->load[i] = e->weight;
+			blame->load[i] = e->weight;
 		else
-			b->host[port_index(net->o, e->at)] += e->weight;
+			blame->host[port_index(net->o, e->at)] += e->weight;
 		if (e->at && e->by)
-			b->comp[find(b->comp, device_of(e->at))] = find(b->comp, device_of(e->by));
+			blame->comp[pause_blame_find(blame->comp, pause_device_of(e->at))] =
+				pause_blame_find(blame->comp, pause_device_of(e->by));
 	}
 	for (size_t i = 0; i < n_edges; i++) {
 		struct pause_edge *e = &net->edges[i];
 		if (e->priority != net->priority)
 			continue;
-		e->tree = (uint32_t)find(b->comp, device_of(e->at ? e->at : e->by));
-		b->comp_sum[e->tree] += e->weight;
+		e->tree = (uint32_t)pause_blame_find(
+			blame->comp, pause_device_of(e->at ? e->at : e->by));
+		blame->comp_sum[e->tree] += e->weight;
 	}
 	for (size_t d = 0; d < net->o->n_devices; d++) {
 		double most = 0;
 		for (uint32_t k = net->to.start[d]; k < net->to.start[d + 1]; k++)
 			most = fmax(most, net->edges[net->to.ids[k]].weight);
 		if (most > 0)
-			weigh_ports(b, &net->o->devices[d], most);
+			weigh_ports(blame, &net->o->devices[d], most);
 		for (uint32_t k = net->from.start[d]; most > 0 && k < net->from.start[d + 1]; k++) {
 			const struct pause_edge *e = &net->edges[net->from.ids[k]];
 			if (!e->at->in_fabric)
-				b->weight[port_index(net->o, e->at)] = fmin(1, e->weight / most);
+				blame->weight[port_index(net->o, e->at)] =
+					fmin(1, e->weight / most);
 		}
 	}
 	return sum;
@@ -345,20 +358,22 @@ struct joint {
 	struct pause_root *root;
 };
 
-static struct joint joint_of(struct blame *b, struct pause_root *r)
+static struct joint joint_of(struct blame *blame, struct pause_root *root)
 {
-	struct joint j = {.comp = find(b->comp, device_of(r->port)), .host = r->host, .root = r};
-	const struct fabric_port *peer = r->port->port->peer;
-	if (!r->host)
-		j.what = !peer              ? b->net->o->n_devices + port_index(b->net->o, r->port)
-			: leads_up(r->port) ? r->port->port->device->index
-					    : peer->device->index;
+	struct joint j = {.comp = pause_blame_find(blame->comp, pause_device_of(root->port)),
+		.host = root->host,
+		.root = root};
+	const struct fabric_port *peer = root->port->port->peer;
+	if (!root->host)
+		j.what = !peer ? blame->net->o->n_devices + port_index(blame->net->o, root->port)
+			: leads_up(root->port) ? root->port->port->device->index
+					       : peer->device->index;
 	return j;
 }
 
-static int joint_compare(const void *x, const void *y)
+static int joint_compare(const void *left, const void *right)
 {
-	const struct joint *a = x, *b = y;
+	const struct joint *a = left, *b = right;
 	if (a->comp != b->comp)
 		return a->comp - b->comp;
 	if (a->host && b->host)
@@ -368,23 +383,23 @@ static int joint_compare(const void *x, const void *y)
 	return a->what < b->what ? -1 : a->what > b->what;
 }
 
-static bool seen_directly(const struct pause_root *r)
+static bool seen_directly(const struct pause_root *root)
 {
-	return r->origin == ORIGIN_HOST &&
-		(r->measured ? r->level_lo >= SEEN_MEASURED : r->level_hi >= SEEN_BOUND);
+	return root->origin == ORIGIN_HOST &&
+		(root->measured ? root->level_lo >= SEEN_MEASURED : root->level_hi >= SEEN_BOUND);
 }
 
-/* Shares of one tree's causes against one another: @v[0..n) is a tree, sorted by cause. */
-static void accept(const struct joint *v, size_t n)
+/* Shares of one tree's causes against one another: @joints[0..n) is a tree, sorted by cause. */
+static void pause_blame_accept(const struct joint *joints, size_t n)
 {
 	double best = 0, second = 0;
 	size_t lead = 0, lead_end = 0;
 	for (size_t i = 0, k; i < n; i = k) {
 		double sum = 0;
-		for (k = i; k < n && joint_compare(&v[i], &v[k]) == 0; k++)
-			sum += v[k].root->share;
+		for (k = i; k < n && joint_compare(&joints[i], &joints[k]) == 0; k++)
+			sum += joints[k].root->share;
 		for (size_t x = i; x < k; x++)
-			v[x].root->joint_share = sum;
+			joints[x].root->joint_share = sum;
 		second = fmax(second, fmin(best, sum));
 		if (sum > best) {
 			best = sum;
@@ -394,9 +409,9 @@ static void accept(const struct joint *v, size_t n)
 	}
 	double most = 0; /* of the roots that lead together, those that matter */
 	for (size_t i = lead; i < lead_end; i++)
-		most = fmax(most, v[i].root->share);
+		most = fmax(most, joints[i].root->share);
 	for (size_t i = 0; i < n; i++) {
-		struct pause_root *r = v[i].root;
+		struct pause_root *r = joints[i].root;
 		const bool leads = i >= lead && i < lead_end;
 		r->next_share = leads ? second : best;
 		r->clear = seen_directly(r) ||
@@ -406,18 +421,18 @@ static void accept(const struct joint *v, size_t n)
 	}
 }
 
-static void add_root(struct blame *b, const struct port_seen *p, enum pause_origin origin,
-	double pressure, struct pause_root **v, size_t *n, size_t *cap)
+static void add_root(struct blame *blame, const struct port_seen *port, enum pause_origin origin,
+	double pressure, struct pause_root **roots, size_t *n, size_t *cap)
 {
-	const struct pause_net *net = b->net;
-	const double tree = b->comp_sum[find(b->comp, device_of(p))];
-	const uint32_t e = net->edge_at[port_index(net->o, p)];
+	const struct pause_net *net = blame->net;
+	const double tree = blame->comp_sum[pause_blame_find(blame->comp, pause_device_of(port))];
+	const uint32_t e = net->edge_at[port_index(net->o, port)];
 	struct pause_root r = {.origin = origin,
-		.port = p,
-		.host = p->port->host,
+		.port = port,
+		.host = port->port->host,
 		.priority = net->priority,
 		.pressure = pressure,
-		.tree = (uint32_t)find(b->comp, device_of(p)),
+		.tree = (uint32_t)pause_blame_find(blame->comp, pause_device_of(port)),
 		.share = tree > 0 ? fmin(1, pressure / tree) : 0,
 		.level_lo = NAN,
 		.level_hi = NAN};
@@ -426,32 +441,33 @@ static void add_root(struct blame *b, const struct port_seen *p, enum pause_orig
 		r.level_hi = net->edges[e - 1].hi;
 		r.measured = net->edges[e - 1].measured;
 	}
-	arena_grow(net->a, *v, *n, *cap);
-	(*v)[(*n)++] = r;
+	arena_grow(net->a, *roots, *n, *cap);
+	(*roots)[(*n)++] = r;
 }
 
-static void roots_of(struct blame *b, struct pause_root **v, size_t *n, size_t *cap)
+static void roots_of(struct blame *blame, struct pause_root **roots, size_t *n, size_t *cap)
 {
-	const struct observed *o = b->net->o;
+	const struct observed *o = blame->net->o;
 	const size_t first = *n;
 	for (size_t i = 0; i < o->n_ports; i++) {
-		const double tree = b->comp_sum[find(b->comp, device_of(&o->ports[i]))];
-		if (b->host[i] > 0)
-			add_root(b, &o->ports[i], ORIGIN_HOST, b->host[i], v, n, cap);
-		if (b->queue[i] > SMALLEST_SHARE * tree)
-			add_root(b, &o->ports[i], ORIGIN_QUEUE, b->queue[i], v, n, cap);
+		const double tree = blame->comp_sum[pause_blame_find(
+			blame->comp, pause_device_of(&o->ports[i]))];
+		if (blame->host[i] > 0)
+			add_root(blame, &o->ports[i], ORIGIN_HOST, blame->host[i], roots, n, cap);
+		if (blame->queue[i] > SMALLEST_SHARE * tree)
+			add_root(blame, &o->ports[i], ORIGIN_QUEUE, blame->queue[i], roots, n, cap);
 	}
 	const size_t found = *n - first;
 	if (!found)
 		return;
-	struct joint *j = arena_array(b->net->a, struct joint, found);
+	struct joint *j = arena_array(blame->net->a, struct joint, found);
 	for (size_t i = 0; i < found; i++)
-		j[i] = joint_of(b, &(*v)[first + i]);
+		j[i] = joint_of(blame, &(*roots)[first + i]);
 	qsort(j, found, sizeof(*j), joint_compare);
 	for (size_t i = 0, k; i < found; i = k) {
 		for (k = i; k < found && j[k].comp == j[i].comp; k++)
 			;
-		accept(&j[i], k - i);
+		pause_blame_accept(&j[i], k - i);
 	}
 }
 
@@ -473,84 +489,86 @@ struct tree {
 };
 
 /* The edges that wait for @out, an egress port: inputs of its switch that may have filled it. */
-static void waiting_for(struct tree *t, const struct port_seen *out)
+static void waiting_for(struct tree *tree, const struct port_seen *out)
 {
-	const int d = device_of(out), up = leads_up(out);
-	struct scanned *s = &t->scanned[d];
+	const int d = pause_device_of(out), up = leads_up(out);
+	struct scanned *s = &tree->scanned[d];
 	const int32_t neighbour = 1 +
-		(peer_device(out) != NO_DEVICE
-				? peer_device(out)
-				: (int32_t)(t->net->o->n_devices + port_index(t->net->o, out)));
+		(peer_device(out) != NO_DEVICE ? peer_device(out)
+					       : (int32_t)(tree->net->o->n_devices +
+							 port_index(tree->net->o, out)));
 	if (s->all[up] || s->neighbour[up] == neighbour)
 		return;
 	s->all[up] = s->neighbour[up] != 0;
 	s->neighbour[up] = neighbour;
-	for (uint32_t k = t->net->to.start[d]; k < t->net->to.start[d + 1]; k++) {
-		const uint32_t id = t->net->to.ids[k];
-		if (t->edge_seen[id] || edge_level(&t->net->edges[id]) < WAITS ||
-			!can_pass(t->net->edges[id].by, out))
+	for (uint32_t k = tree->net->to.start[d]; k < tree->net->to.start[d + 1]; k++) {
+		const uint32_t id = tree->net->to.ids[k];
+		if (tree->edge_seen[id] || edge_level(&tree->net->edges[id]) < WAITS ||
+			!can_pass(tree->net->edges[id].by, out))
 			continue;
-		t->edge_seen[id] = true;
-		t->queue[t->tail++] = id;
+		tree->edge_seen[id] = true;
+		tree->queue[tree->tail++] = id;
 	}
 }
 
 /* What is left of a tree that was drawn: the marks, and how many switches wait in it. */
-static size_t wipe(struct tree *t, int root_device)
+static size_t pause_blame_wipe(struct tree *tree, int root_device)
 {
 	size_t switches = 0;
-	for (size_t i = 0; i < t->tail; i++) {
-		const struct pause_edge *e = &t->net->edges[t->queue[i]];
-		t->edge_seen[t->queue[i]] = false;
+	for (size_t i = 0; i < tree->tail; i++) {
+		const struct pause_edge *e = &tree->net->edges[tree->queue[i]];
+		tree->edge_seen[tree->queue[i]] = false;
 		if (e->at) {
-			switches += !t->scanned[device_of(e->at)].counted;
-			t->scanned[device_of(e->at)].counted = true;
+			switches += !tree->scanned[pause_device_of(e->at)].counted;
+			tree->scanned[pause_device_of(e->at)].counted = true;
 		}
 	}
-	for (size_t i = 0; i < t->tail; i++)
-		if (t->net->edges[t->queue[i]].at)
-			t->scanned[device_of(t->net->edges[t->queue[i]].at)] = (struct scanned){0};
-	t->scanned[root_device] = (struct scanned){0};
+	for (size_t i = 0; i < tree->tail; i++)
+		if (tree->net->edges[tree->queue[i]].at)
+			tree->scanned[pause_device_of(tree->net->edges[tree->queue[i]].at)] =
+				(struct scanned){0};
+	tree->scanned[root_device] = (struct scanned){0};
 	return switches;
 }
 
-static void draw(struct tree *t, struct pause_root *r)
+static void pause_blame_draw(struct tree *tree, struct pause_root *root)
 {
-	const struct pause_net *net = t->net;
-	const uint32_t own = net->edge_at[port_index(net->o, r->port)];
-	t->head = t->tail = 0;
-	if (own && r->origin == ORIGIN_HOST) {
-		t->edge_seen[own - 1] = true;
+	const struct pause_net *net = tree->net;
+	const uint32_t own = net->edge_at[port_index(net->o, root->port)];
+	tree->head = tree->tail = 0;
+	if (own && root->origin == ORIGIN_HOST) {
+		tree->edge_seen[own - 1] = true;
 		/* the switch itself waits for the host: the first to be told */
-		t->queue[t->tail++] = own - 1;
-		t->head = 1;
+		tree->queue[tree->tail++] = own - 1;
+		tree->head = 1;
 	}
-	waiting_for(t, r->port);
-	r->n_direct = t->tail;
-	for (; t->head < t->tail; t->head++)
-		if (net->edges[t->queue[t->head]].at)
-			waiting_for(t, net->edges[t->queue[t->head]].at);
-	const struct pause_edge **all = arena_array(net->a, const struct pause_edge *, t->tail + 1);
-	for (size_t i = 0; i < t->tail; i++) {
-		all[i] = &net->edges[t->queue[i]];
-		r->n_hosts += !all[i]->at;
+	waiting_for(tree, root->port);
+	root->n_direct = tree->tail;
+	for (; tree->head < tree->tail; tree->head++)
+		if (net->edges[tree->queue[tree->head]].at)
+			waiting_for(tree, net->edges[tree->queue[tree->head]].at);
+	const struct pause_edge **all =
+		arena_array(net->a, const struct pause_edge *, tree->tail + 1);
+	for (size_t i = 0; i < tree->tail; i++) {
+		all[i] = &net->edges[tree->queue[i]];
+		root->n_hosts += !all[i]->at;
 	}
-	r->direct = all;
-	r->indirect = all + r->n_direct;
-	r->n_indirect = t->tail - r->n_direct;
-	r->n_switches = wipe(t, device_of(r->port));
+	root->direct = all;
+	root->indirect = all + root->n_direct;
+	root->n_indirect = tree->tail - root->n_direct;
+	root->n_switches = pause_blame_wipe(tree, pause_device_of(root->port));
 }
 
-static int by_pressure(const void *x, const void *y)
+static int pause_blame_by_pressure(const void *left, const void *right)
 {
-	const struct pause_root *a = *(struct pause_root *const *)x,
-				*b = *(struct pause_root *const *)y;
+	const struct pause_root *a = *(struct pause_root *const *)left,
+				*b = *(struct pause_root *const *)right;
 	if (a->pressure != b->pressure)
 		return a->pressure > b->pressure ? -1 : 1;
 	return a < b ? -1 : a > b; /* one array, in the order of ports */
 }
 
-static void draw_trees(const struct pause_net *net, struct pause_root *v, size_t n)
+static void draw_trees(const struct pause_net *net, struct pause_root *roots, size_t n)
 {
 	struct pause_root **order = arena_array(net->a, struct pause_root *, n + 1);
 	struct tree t = {.net = net,
@@ -558,13 +576,13 @@ static void draw_trees(const struct pause_net *net, struct pause_root *v, size_t
 		.scanned = arena_array(net->a, struct scanned, net->o->n_devices),
 		.queue = arena_array(net->a, uint32_t, net->n_edges)};
 	for (size_t i = 0; i < n; i++)
-		order[i] = &v[i];
-	qsort(order, n, sizeof(*order), by_pressure);
+		order[i] = &roots[i];
+	qsort(order, n, sizeof(*order), pause_blame_by_pressure);
 	for (size_t i = 0; i < n && i < PAUSE_TREES; i++)
-		draw(&t, order[i]);
+		pause_blame_draw(&t, order[i]);
 }
 
-void pause_blame(const struct pause_net *net, struct pause_root **v, size_t *n, size_t *cap,
+void pause_blame(const struct pause_net *net, struct pause_root **roots, size_t *n, size_t *cap,
 	double *ret_pressure, double *ret_unresolved)
 {
 	const size_t ports = net->o->n_ports + 1, devices = net->o->n_devices + 1, first = *n;
@@ -581,9 +599,9 @@ void pause_blame(const struct pause_net *net, struct pause_root **v, size_t *n, 
 		.comp = arena_array(a, int, devices),
 		.comp_sum = arena_array(a, double, devices),
 		.sort = arena_array(a, double, ports)};
-	*ret_pressure = start(&b);
-	move(&b);
-	roots_of(&b, v, n, cap);
+	*ret_pressure = pause_blame_start(&b);
+	pause_blame_move(&b);
+	roots_of(&b, roots, n, cap);
 	*ret_unresolved = b.unresolved;
-	draw_trees(net, *v + first, *n - first);
+	draw_trees(net, *roots + first, *n - first);
 }

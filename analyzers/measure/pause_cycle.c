@@ -22,36 +22,38 @@ enum { TRIES = 64 }; /* edges a ring is looked for from */
 	0.0001 /* utilisation at which a port moves nothing but its own protocols; for ports whose \
 		  classes are not told apart */
 
-static double load_of(const struct observed *o, const struct port_seen *p)
+static double pause_cycle_load_of(const struct observed *observed, const struct port_seen *port)
 {
-	const struct port_seen *peer = observed_peer(o, p);
-	if (p->out_known)
-		return p->out.utilization_ratio;
+	const struct port_seen *peer = observed_peer(observed, port);
+	if (port->out_known)
+		return port->out.utilization_ratio;
 	return peer && peer->in_known ? peer->in.utilization_ratio : NAN;
 }
 
-enum motion queue_motion(const struct observed *o, const struct port_seen *p, int priority)
+enum motion queue_motion(
+	const struct observed *observed, const struct port_seen *port, int priority)
 {
-	const double octets = p->class_octets[priority], load = load_of(o, p);
+	const double octets = port->class_octets[priority],
+		     load = pause_cycle_load_of(observed, port);
 	if (octets > 0)
 		return MOTION_SOME;
 	if (load <= STILL)
 		return MOTION_NONE;
 	if (isnan(octets))
 		return isnan(load) ? MOTION_UNKNOWN : MOTION_SOME;
-	for (size_t i = 0; i < p->device->n_ports; i++)
-		if (p->device->ports[i].class_octets[priority] > 0)
+	for (size_t i = 0; i < port->device->n_ports; i++)
+		if (port->device->ports[i].class_octets[priority] > 0)
 			return MOTION_NONE;
 	return isnan(load) ? MOTION_NONE : MOTION_UNKNOWN;
 }
 
-static bool is_stuck(const struct pause_net *net, const struct pause_edge *e)
+static bool is_stuck(const struct pause_net *net, const struct pause_edge *edge)
 {
-	if (!e->at || edge_level(e) < STUCK)
+	if (!edge->at || edge_level(edge) < STUCK)
 		return false;
-	const enum motion m = queue_motion(net->o, e->at, net->priority);
+	const enum motion m = queue_motion(net->o, edge->at, net->priority);
 	/* many short pauses have the same bound as one that never ends */
-	return e->measured ? m != MOTION_SOME : m == MOTION_NONE;
+	return edge->measured ? m != MOTION_SOME : m == MOTION_NONE;
 }
 
 struct rings {
@@ -66,56 +68,58 @@ struct rings {
 	uint32_t *size; /* [component] */
 };
 
-static void close_component(struct rings *r, uint32_t device)
+static void close_component(struct rings *rings, uint32_t device)
 {
-	const struct pause_net *net = r->net;
-	const uint32_t id = ++r->n_scc;
+	const struct pause_net *net = rings->net;
+	const uint32_t id = ++rings->n_scc;
 	uint32_t d;
-	const size_t top = r->n_stack;
+	const size_t top = rings->n_stack;
 	do {
-		d = r->stack[--r->n_stack];
-		r->scc[d] = id;
-		r->size[id]++;
+		d = rings->stack[--rings->n_stack];
+		rings->scc[d] = id;
+		rings->size[id]++;
 	} while (d != device);
-	for (size_t i = r->n_stack; i < top; i++)
-		for (uint32_t k = net->from.start[r->stack[i]];
-			k < net->from.start[r->stack[i] + 1]; k++) {
+	for (size_t i = rings->n_stack; i < top; i++)
+		for (uint32_t k = net->from.start[rings->stack[i]];
+			k < net->from.start[rings->stack[i] + 1]; k++) {
 			const struct pause_edge *e = &net->edges[net->from.ids[k]];
 			if (is_stuck(net, e))
-				r->fed[id] |= e->by ? r->fed[r->scc[device_of(e->by)]] : true;
+				rings->fed[id] |= e->by
+					? rings->fed[rings->scc[pause_device_of(e->by)]]
+					: true;
 		}
 }
 
-static void enter(struct rings *r, uint32_t d)
+static void pause_cycle_enter(struct rings *rings, uint32_t node)
 {
-	r->order[d] = r->low[d] = ++r->seen;
-	r->at[d] = r->net->from.start[d];
-	r->stack[r->n_stack++] = d;
-	r->path[r->n_path++] = d;
+	rings->order[node] = rings->low[node] = ++rings->seen;
+	rings->at[node] = rings->net->from.start[node];
+	rings->stack[rings->n_stack++] = node;
+	rings->path[rings->n_path++] = node;
 }
 
 /* One step of the walk: on to a switch that is new, or back. */
-static void step(struct rings *r)
+static void pause_cycle_step(struct rings *rings)
 {
-	const struct pause_net *net = r->net;
-	const uint32_t d = r->path[r->n_path - 1];
-	while (r->at[d] < net->from.start[d + 1]) {
-		const struct pause_edge *e = &net->edges[net->from.ids[r->at[d]++]];
+	const struct pause_net *net = rings->net;
+	const uint32_t d = rings->path[rings->n_path - 1];
+	while (rings->at[d] < net->from.start[d + 1]) {
+		const struct pause_edge *e = &net->edges[net->from.ids[rings->at[d]++]];
 		if (!e->by || !is_stuck(net, e))
 			continue;
-		const uint32_t to = (uint32_t)device_of(e->by);
-		if (!r->order[to]) {
-			enter(r, to);
+		const uint32_t to = (uint32_t)pause_device_of(e->by);
+		if (!rings->order[to]) {
+			pause_cycle_enter(rings, to);
 			return;
 		}
-		if (!r->scc[to] && r->order[to] < r->low[d])
-			r->low[d] = r->order[to];
+		if (!rings->scc[to] && rings->order[to] < rings->low[d])
+			rings->low[d] = rings->order[to];
 	}
-	if (r->low[d] == r->order[d])
-		close_component(r, d);
-	r->n_path--;
-	if (r->n_path && r->low[d] < r->low[r->path[r->n_path - 1]])
-		r->low[r->path[r->n_path - 1]] = r->low[d];
+	if (rings->low[d] == rings->order[d])
+		close_component(rings, d);
+	rings->n_path--;
+	if (rings->n_path && rings->low[d] < rings->low[rings->path[rings->n_path - 1]])
+		rings->low[rings->path[rings->n_path - 1]] = rings->low[d];
 }
 
 /* ---- one ring of a component --------------------------------------------- */
@@ -130,45 +134,47 @@ struct search {
 	bool may_turn;
 };
 
-static bool inside(const struct search *s, const struct pause_edge *e, uint32_t component)
+static bool pause_cycle_inside(
+	const struct search *search, const struct pause_edge *edge, uint32_t component)
 {
-	return e->by && is_stuck(s->r->net, e) && s->r->scc[device_of(e->by)] == component &&
-		s->r->scc[device_of(e->at)] == component;
+	return edge->by && is_stuck(search->r->net, edge) &&
+		search->r->scc[pause_device_of(edge->by)] == component &&
+		search->r->scc[pause_device_of(edge->at)] == component;
 }
 
 /* The shortest way from edge @start back to it: leaves .via behind. Length, 0 none. */
-static size_t way_back(struct search *s, uint32_t start)
+static size_t way_back(struct search *search, uint32_t start)
 {
-	const struct pause_net *net = s->r->net;
-	const uint32_t component = s->r->scc[device_of(net->edges[start].at)];
+	const struct pause_net *net = search->r->net;
+	const uint32_t component = search->r->scc[pause_device_of(net->edges[start].at)];
 	const size_t devices = net->o->n_devices;
 	size_t head = 0, tail = 0;
-	memset(s->via, 0, net->n_edges * sizeof(*s->via));
-	memset(s->first, 0, devices * sizeof(*s->first));
-	memset(s->second, 0, devices * sizeof(*s->second));
-	s->queue[tail++] = start;
+	memset(search->via, 0, net->n_edges * sizeof(*search->via));
+	memset(search->first, 0, devices * sizeof(*search->first));
+	memset(search->second, 0, devices * sizeof(*search->second));
+	search->queue[tail++] = start;
 	while (head < tail) {
-		const uint32_t id = s->queue[head++];
-		const uint32_t d = (uint32_t)device_of(net->edges[id].by),
-			       from = (uint32_t)device_of(net->edges[id].at) + 1;
-		if (s->second[d] || s->first[d] == from)
+		const uint32_t id = search->queue[head++];
+		const uint32_t d = (uint32_t)pause_device_of(net->edges[id].by),
+			       from = (uint32_t)pause_device_of(net->edges[id].at) + 1;
+		if (search->second[d] || search->first[d] == from)
 			continue;
-		*(s->first[d] ? &s->second[d] : &s->first[d]) = from;
+		*(search->first[d] ? &search->second[d] : &search->first[d]) = from;
 		for (uint32_t k = net->from.start[d]; k < net->from.start[d + 1]; k++) {
 			const uint32_t next = net->from.ids[k];
 			const struct pause_edge *e = &net->edges[next];
-			if (!inside(s, e, component) || s->via[next] ||
-				(!s->may_turn && (uint32_t)device_of(e->by) + 1 == from))
+			if (!pause_cycle_inside(search, e, component) || search->via[next] ||
+				(!search->may_turn && (uint32_t)pause_device_of(e->by) + 1 == from))
 				continue;
-			s->via[next] = id + 1;
+			search->via[next] = id + 1;
 			if (next == start) {
 				size_t n = 1;
-				for (uint32_t at = s->via[start] - 1; at != start;
-					at = s->via[at] - 1)
+				for (uint32_t at = search->via[start] - 1; at != start;
+					at = search->via[at] - 1)
 					n++;
 				return n;
 			}
-			s->queue[tail++] = next;
+			search->queue[tail++] = next;
 		}
 	}
 	return 0;
@@ -176,17 +182,18 @@ static size_t way_back(struct search *s, uint32_t start)
 
 /* The shortest ring of a component, looked for from its first edges; one that turns straight back
  * only if there is no other. */
-static size_t ring_from(struct search *s, uint32_t component, uint32_t *ret_start)
+static size_t ring_from(struct search *search, uint32_t component, uint32_t *ret_start)
 {
-	const struct pause_net *net = s->r->net;
+	const struct pause_net *net = search->r->net;
 	for (int turn = 0; turn < 2; turn++) {
 		size_t best = 0, tried = 0;
-		s->may_turn = turn;
+		search->may_turn = turn;
 		for (uint32_t i = 0; i < net->n_edges && tried < TRIES; i++) {
 			const struct pause_edge *e = &net->edges[i];
-			if (e->priority != net->priority || !e->at || !inside(s, e, component))
+			if (e->priority != net->priority || !e->at ||
+				!pause_cycle_inside(search, e, component))
 				continue;
-			const size_t n = way_back(s, i);
+			const size_t n = way_back(search, i);
 			tried++;
 			if (n && (!best || n < best)) {
 				best = n;
@@ -194,14 +201,14 @@ static size_t ring_from(struct search *s, uint32_t component, uint32_t *ret_star
 			}
 		}
 		if (best)
-			return way_back(s, *ret_start);
+			return way_back(search, *ret_start);
 	}
 	return 0;
 }
 
-static struct pause_cycle ring_of(const struct search *s, uint32_t start, size_t n)
+static struct pause_cycle ring_of(const struct search *search, uint32_t start, size_t n)
 {
-	const struct pause_net *net = s->r->net;
+	const struct pause_net *net = search->r->net;
 	const struct pause_edge **edges = arena_array(net->a, const struct pause_edge *, n);
 	struct pause_cycle c = {.edges = edges,
 		.n = n,
@@ -209,9 +216,9 @@ static struct pause_cycle ring_of(const struct search *s, uint32_t start, size_t
 		.queued_bytes = NAN,
 		.still = true,
 		.measured = true,
-		.fed = s->r->fed[s->r->scc[device_of(net->edges[start].at)]]};
+		.fed = search->r->fed[search->r->scc[pause_device_of(net->edges[start].at)]]};
 	uint32_t at = start;
-	for (size_t i = n; i-- > 0; at = s->via[at] - 1) {
+	for (size_t i = n; i-- > 0; at = search->via[at] - 1) {
 		const struct pause_edge *e = edges[(i + 1) % n] = &net->edges[at];
 		const struct lane_seen *l = observed_lane(e->at, net->priority);
 		c.still &= queue_motion(net->o, e->at, net->priority) == MOTION_NONE;
@@ -223,7 +230,7 @@ static struct pause_cycle ring_of(const struct search *s, uint32_t start, size_t
 	return c;
 }
 
-void pause_cycles(const struct pause_net *net, struct pause_cycle **v, size_t *n, size_t *cap)
+void pause_cycles(const struct pause_net *net, struct pause_cycle **cycles, size_t *n, size_t *cap)
 {
 	const size_t devices = net->o->n_devices;
 	bool any = false;
@@ -244,9 +251,9 @@ void pause_cycles(const struct pause_net *net, struct pause_cycle **v, size_t *n
 		.size = arena_array(a, uint32_t, devices + 1)};
 	for (uint32_t d = 0; d < devices; d++) {
 		if (!r.order[d])
-			enter(&r, d);
+			pause_cycle_enter(&r, d);
 		while (r.n_path)
-			step(&r);
+			pause_cycle_step(&r);
 	}
 	struct search s = {.r = &r,
 		.via = arena_array(a, uint32_t, net->n_edges),
@@ -258,7 +265,7 @@ void pause_cycles(const struct pause_net *net, struct pause_cycle **v, size_t *n
 		const size_t length = r.size[id] > 1 ? ring_from(&s, id, &start) : 0;
 		if (!length)
 			continue;
-		arena_grow(a, *v, *n, *cap);
-		(*v)[(*n)++] = ring_of(&s, start, length);
+		arena_grow(a, *cycles, *n, *cap);
+		(*cycles)[(*n)++] = ring_of(&s, start, length);
 	}
 }

@@ -24,22 +24,23 @@ struct fact {
 	enum quality quality;
 };
 
-static double port_speed(const struct port_seen *p)
+static double port_speed(const struct port_seen *port)
 {
-	return (double)(p->out.read_bps       ? p->out.read_bps
-			: p->out.declared_bps ? p->out.declared_bps
-					      : p->port->speed_bps);
+	return (double)(port->out.read_bps       ? port->out.read_bps
+			: port->out.declared_bps ? port->out.declared_bps
+						 : port->port->speed_bps);
 }
 
-static struct fact fact_of(const struct port_seen *p, int priority, bool rx)
+static struct fact fact_of(const struct port_seen *port, int priority, bool rx)
 {
-	const struct lane_seen *l = p ? observed_lane(p, priority) : NULL;
+	const struct lane_seen *l = port ? observed_lane(port, priority) : NULL;
 	if (!l)
 		return (struct fact){.frames_time = NAN};
 	const struct pause_share *s = rx ? &l->rx_pause : &l->tx_pause;
 	const struct amount *frames = rx ? &l->rx_frames : &l->tx_frames,
 			    *bound = rx ? &l->rx_pause_ns_hi : &l->tx_pause_ns_hi;
-	const double rate = amount_rate(frames) * pause_frame_max_ns((uint64_t)port_speed(p)) / 1e9;
+	const double rate =
+		amount_rate(frames) * pause_frame_max_ns((uint64_t)port_speed(port)) / 1e9;
 	return (struct fact){.known = !isnan(s->hi),
 		.measured = s->measured,
 		.alive = s->alive,
@@ -56,19 +57,20 @@ static struct fact fact_of(const struct port_seen *p, int priority, bool rx)
  * two measured ones the larger, as one that stands still is more common than one that counts too
  * much; of two bounds the smaller, if both count.
  */
-static const struct fact *better(const struct fact *a, const struct fact *b)
+static const struct fact *pause_graph_better(const struct fact *left, const struct fact *right)
 {
-	if (!a->known || !b->known)
-		return a->known ? a : b;
-	if (a->measured && b->measured)
-		return a->hi >= b->hi ? a : b;
-	if (a->measured != b->measured) {
-		const struct fact *m = a->measured ? a : b, *f = a->measured ? b : a;
+	if (!left->known || !right->known)
+		return left->known ? left : right;
+	if (left->measured && right->measured)
+		return left->hi >= right->hi ? left : right;
+	if (left->measured != right->measured) {
+		const struct fact *m = left->measured ? left : right,
+				  *f = left->measured ? right : left;
 		return m->alive || !(f->hi > 0) ? m : f;
 	}
-	if (a->alive != b->alive)
-		return a->alive ? a : b;
-	return a->hi <= b->hi ? a : b;
+	if (left->alive != right->alive)
+		return left->alive ? left : right;
+	return left->hi <= right->hi ? left : right;
 }
 
 /* ---- edges --------------------------------------------------------------- */
@@ -88,32 +90,32 @@ struct maker {
 	bool observable;
 };
 
-static void calibrate(
-	struct maker *m, const struct port_seen *p, int priority, const struct lane_seen *l)
+static void pause_graph_calibrate(struct maker *maker, const struct port_seen *port, int priority,
+	const struct lane_seen *lane)
 {
 	const struct {
 		const struct amount *ns, *frames;
-	} ways[] = {{&l->rx_pause_ns, &l->rx_frames}, {&l->tx_pause_ns, &l->tx_frames}};
-	const double longest = pause_frame_max_ns((uint64_t)port_speed(p));
+	} ways[] = {{&lane->rx_pause_ns, &lane->rx_frames}, {&lane->tx_pause_ns, &lane->tx_frames}};
+	const double longest = pause_frame_max_ns((uint64_t)port_speed(port));
 	for (int i = 0; i < 2; i++)
 		if (ways[i].ns->known && ways[i].ns->value > 0 && ways[i].frames->known &&
 			ways[i].frames->value > 0 && !isnan(longest)) {
-			m->scale[priority].measured += ways[i].ns->value;
-			m->scale[priority].frames += ways[i].frames->value * longest;
-			m->scale[priority].n += ways[i].frames->value;
+			maker->scale[priority].measured += ways[i].ns->value;
+			maker->scale[priority].frames += ways[i].frames->value * longest;
+			maker->scale[priority].n += ways[i].frames->value;
 		}
 }
 
-static void add_edge(
-	struct maker *m, const struct port_seen *at, const struct port_seen *by, int priority)
+static void pause_graph_add_edge(
+	struct maker *maker, const struct port_seen *at, const struct port_seen *by, int priority)
 {
 	const struct fact here = fact_of(at, priority, true), there = fact_of(by, priority, false);
-	const struct fact *f = better(&here, &there);
+	const struct fact *f = pause_graph_better(&here, &there);
 	if (!f->known || !(f->hi > 0))
 		return;
-	arena_grow(m->a, m->edges, m->n, m->cap);
+	arena_grow(maker->a, maker->edges, maker->n, maker->cap);
 	const struct port_seen *side = at && at->port->host ? at : by && by->port->host ? by : NULL;
-	m->edges[m->n++] = (struct pause_edge){.at = at,
+	maker->edges[maker->n++] = (struct pause_edge){.at = at,
 		.by = by,
 		.host = side ? side->port->host : NULL,
 		.priority = priority,
@@ -125,56 +127,57 @@ static void add_edge(
 		.measured = f->measured,
 		.quality = f->quality,
 		.one_end = at && by && !(here.known && there.known)};
-	m->n_of[priority]++;
-	m->scale[priority].any |= f->measured;
+	maker->n_of[priority]++;
+	maker->scale[priority].any |= f->measured;
 }
 
-static void gather(struct maker *m)
+static void pause_graph_gather(struct maker *maker)
 {
-	for (size_t i = 0; i < m->o->n_ports; i++) {
-		const struct port_seen *p = &m->o->ports[i], *peer = observed_peer(m->o, p);
+	for (size_t i = 0; i < maker->o->n_ports; i++) {
+		const struct port_seen *p = &maker->o->ports[i], *peer = observed_peer(maker->o, p);
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
 			const struct lane_seen *l = p->lanes[c],
 					       *far = peer ? peer->lanes[c] : NULL;
 			if (l) {
-				m->observable = m->observable || l->rx_pause.alive ||
+				maker->observable = maker->observable || l->rx_pause.alive ||
 					l->tx_pause.alive || l->pfc_enabled > 0;
 				if (l->rx_pause.hi > 0 || l->tx_pause.hi > 0)
-					calibrate(m, p, c, l);
+					pause_graph_calibrate(maker, p, c, l);
 			}
 			if ((l && l->rx_pause.hi > 0) || (far && far->tx_pause.hi > 0))
-				add_edge(m, p, peer, c);
+				pause_graph_add_edge(maker, p, peer, c);
 			if (!peer && l && l->tx_pause.hi > 0)
-				add_edge(m, NULL, p, c);
+				pause_graph_add_edge(maker, NULL, p, c);
 		}
 	}
 }
 
 /* Bounds become comparable with measured edges: by what a frame lasts where both are counted.
  * Without that a bound weighs at most 1. */
-static void weigh(struct maker *m)
+static void pause_graph_weigh(struct maker *maker)
 {
-	for (size_t i = 0; i < m->n; i++) {
-		struct pause_edge *e = &m->edges[i];
-		if (e->measured || !m->scale[e->priority].any)
+	for (size_t i = 0; i < maker->n; i++) {
+		struct pause_edge *e = &maker->edges[i];
+		if (e->measured || !maker->scale[e->priority].any)
 			continue;
-		if (m->scale[e->priority].n >= FRAMES_MIN)
-			e->weight *= m->scale[e->priority].measured / m->scale[e->priority].frames;
+		if (maker->scale[e->priority].n >= FRAMES_MIN)
+			e->weight *= maker->scale[e->priority].measured /
+				maker->scale[e->priority].frames;
 		e->weight = fmin(1, e->weight);
 	}
 }
 
 /* ---- one priority -------------------------------------------------------- */
 
-static struct pause_list list_by(const struct maker *m, int priority, bool at)
+static struct pause_list list_by(const struct maker *maker, int priority, bool at)
 {
-	const size_t devices = m->o->n_devices;
-	struct pause_list l = {.ids = arena_array(m->a, uint32_t, m->n_of[priority]),
-		.start = arena_array(m->a, uint32_t, devices + 2)};
+	const size_t devices = maker->o->n_devices;
+	struct pause_list l = {.ids = arena_array(maker->a, uint32_t, maker->n_of[priority]),
+		.start = arena_array(maker->a, uint32_t, devices + 2)};
 	for (int pass = 0; pass < 2; pass++) {
-		for (size_t i = 0; i < m->n; i++) {
-			const int d = m->edges[i].priority == priority
-				? device_of(at ? m->edges[i].at : m->edges[i].by)
+		for (size_t i = 0; i < maker->n; i++) {
+			const int d = maker->edges[i].priority == priority
+				? pause_device_of(at ? maker->edges[i].at : maker->edges[i].by)
 				: NO_DEVICE;
 			if (d == NO_DEVICE)
 				continue;
@@ -189,25 +192,25 @@ static struct pause_list list_by(const struct maker *m, int priority, bool at)
 	return l;
 }
 
-static struct pause_net net_of(const struct maker *m, int priority)
+static struct pause_net net_of(const struct maker *maker, int priority)
 {
-	struct pause_net net = {.o = m->o,
-		.a = m->a,
+	struct pause_net net = {.o = maker->o,
+		.a = maker->a,
 		.priority = priority,
-		.edges = m->edges,
-		.n_edges = m->n,
-		.from = list_by(m, priority, true),
-		.to = list_by(m, priority, false),
-		.edge_at = arena_array(m->a, uint32_t, m->o->n_ports + 1)};
-	for (size_t i = 0; i < m->n; i++)
-		if (m->edges[i].priority == priority && m->edges[i].at)
-			net.edge_at[port_index(m->o, m->edges[i].at)] = (uint32_t)i + 1;
+		.edges = maker->edges,
+		.n_edges = maker->n,
+		.from = list_by(maker, priority, true),
+		.to = list_by(maker, priority, false),
+		.edge_at = arena_array(maker->a, uint32_t, maker->o->n_ports + 1)};
+	for (size_t i = 0; i < maker->n; i++)
+		if (maker->edges[i].priority == priority && maker->edges[i].at)
+			net.edge_at[port_index(maker->o, maker->edges[i].at)] = (uint32_t)i + 1;
 	return net;
 }
 
-static int by_pressure(const void *x, const void *y)
+static int pause_graph_by_pressure(const void *left, const void *right)
 {
-	const struct pause_root *a = x, *b = y;
+	const struct pause_root *a = left, *b = right;
 	if (a->pressure != b->pressure)
 		return a->pressure > b->pressure ? -1 : 1;
 	if (a->port != b->port)
@@ -217,12 +220,12 @@ static int by_pressure(const void *x, const void *y)
 					  : (int)a->origin - (int)b->origin;
 }
 
-static struct pause_graph *make(const struct analyzer_in *in, struct arena *a)
+static struct pause_graph *pause_graph_make(const struct analyzer_in *in, struct arena *a)
 {
 	struct maker m = {.o = observe(in), .a = a};
 	struct pause_graph *g = arena_new_of(a, struct pause_graph);
-	gather(&m);
-	weigh(&m);
+	pause_graph_gather(&m);
+	pause_graph_weigh(&m);
 	struct pause_root *roots = NULL;
 	struct pause_cycle *cycles = NULL;
 	size_t cap_roots = 0, cap_cycles = 0;
@@ -235,7 +238,7 @@ static struct pause_graph *make(const struct analyzer_in *in, struct arena *a)
 		pause_cycles(&net, &cycles, &g->n_cycles, &cap_cycles);
 	}
 	if (g->n_roots)
-		qsort(roots, g->n_roots, sizeof(*roots), by_pressure);
+		qsort(roots, g->n_roots, sizeof(*roots), pause_graph_by_pressure);
 	g->observed = m.o;
 	g->edges = m.edges;
 	g->n_edges = m.n;
@@ -248,8 +251,8 @@ static struct pause_graph *make(const struct analyzer_in *in, struct arena *a)
 const struct pause_graph *pause_graph(const struct analyzer_in *in)
 {
 	if (!in->shared)
-		return make(in, in->arena);
+		return pause_graph_make(in, in->arena);
 	if (!in->shared->pause)
-		in->shared->pause = make(in, in->shared->arena);
+		in->shared->pause = pause_graph_make(in, in->shared->arena);
 	return in->shared->pause;
 }

@@ -119,13 +119,14 @@ const struct pause_graph *pause_graph(const struct analyzer_in *in);
  * received is.
  */
 enum motion { MOTION_UNKNOWN, MOTION_NONE, MOTION_SOME };
-enum motion queue_motion(const struct observed *o, const struct port_seen *p, int priority);
+enum motion queue_motion(
+	const struct observed *observed, const struct port_seen *port, int priority);
 
 /* How long an edge lasts, for thresholds: the measured share of the window, else its upper bound.
  */
-static inline double edge_level(const struct pause_edge *e)
+static inline double edge_level(const struct pause_edge *edge)
 {
-	return e->measured ? e->lo : e->hi;
+	return edge->measured ? edge->lo : edge->hi;
 }
 
 #endif

@@ -26,19 +26,19 @@ struct pause_net {
 	size_t n_edges;
 };
 
-static inline int device_of(const struct port_seen *p)
+static inline int pause_device_of(const struct port_seen *port)
 {
-	return p ? (int)p->device->device->index : NO_DEVICE;
+	return port ? (int)port->device->device->index : NO_DEVICE;
 }
-static inline size_t port_index(const struct observed *o, const struct port_seen *p)
+static inline size_t port_index(const struct observed *observed, const struct port_seen *port)
 {
-	return (size_t)(p - o->ports);
+	return (size_t)(port - observed->ports);
 }
 
 /* Which tier a switch stands in; -1 is not known. */
-static inline int tier_of(const struct fabric_device *d)
+static inline int pause_tier_of(const struct fabric_device *device)
 {
-	switch (d->role) {
+	switch (device->role) {
 	case ROLE_LEAF: return 0;
 	case ROLE_SPINE: return 1;
 	case ROLE_SUPERSPINE: return 2;
@@ -48,11 +48,11 @@ static inline int tier_of(const struct fabric_device *d)
 }
 
 /* Does the port lead to a higher tier? Hosts and neighbours whose tier is not known do not. */
-static inline bool leads_up(const struct port_seen *p)
+static inline bool leads_up(const struct port_seen *port)
 {
-	const struct fabric_port *peer = p->port->peer;
-	return peer && tier_of(p->port->device) >= 0 &&
-		tier_of(peer->device) > tier_of(p->port->device);
+	const struct fabric_port *peer = port->port->peer;
+	return peer && pause_tier_of(port->port->device) >= 0 &&
+		pause_tier_of(peer->device) > pause_tier_of(port->port->device);
 }
 
 /*
@@ -69,11 +69,11 @@ static inline bool can_pass(const struct port_seen *in, const struct port_seen *
 	return !(leads_up(in) && leads_up(out));
 }
 
-/* Add the roots of the net's priority to @v (room for all), and say how much pressure there is and
- * how much leads nowhere. */
-void pause_blame(const struct pause_net *net, struct pause_root **v, size_t *n, size_t *cap,
+/* Add the roots of the net's priority to @roots (room for all), and say how much pressure there is
+ * and how much leads nowhere. */
+void pause_blame(const struct pause_net *net, struct pause_root **roots, size_t *n, size_t *cap,
 	double *ret_pressure, double *ret_unresolved);
-void pause_cycles(const struct pause_net *net, struct pause_cycle **v, size_t *n, size_t *cap);
+void pause_cycles(const struct pause_net *net, struct pause_cycle **cycles, size_t *n, size_t *cap);
 
 /* Room for one more in a list that lives in an arena. */
 #define arena_grow(a, v, n, cap)                                                                   \

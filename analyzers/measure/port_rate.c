@@ -14,26 +14,28 @@
 /* A state is valid until its next value, and may be told once only. */
 #define STATE_AGE_NS (366LL * 86400 * NS_PER_S)
 
-static uint64_t state_of(const struct series *s, const struct window *w, uint64_t otherwise)
+static uint64_t port_rate_state_of(
+	const struct series *series, const struct window *window, uint64_t otherwise)
 {
 	uint64_t v;
-	return s && series_state(s, w->to_ns, STATE_AGE_NS, &v) == 0 ? v : otherwise;
+	return series && series_state(series, window->to_ns, STATE_AGE_NS, &v) == 0 ? v : otherwise;
 }
 
-static double increase_rate(const struct increase *i)
+static double increase_rate(const struct increase *increase)
 {
-	return i->covered_ns > 0 ? (double)i->value * 8 * (double)NS_PER_S / (double)i->covered_ns
-				 : 0;
+	return increase->covered_ns > 0
+		? (double)increase->value * 8 * (double)NS_PER_S / (double)increase->covered_ns
+		: 0;
 }
 
 /* A handful of values, mostly in order: a library sort costs more than it saves. */
-static void sort_sizes(int64_t *v, size_t n)
+static void sort_sizes(int64_t *values, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
-		for (size_t k = i; k > 0 && v[k] < v[k - 1]; k--) {
-			const int64_t swap = v[k];
-			v[k] = v[k - 1];
-			v[k - 1] = swap;
+		for (size_t k = i; k > 0 && values[k] < values[k - 1]; k--) {
+			const int64_t swap = values[k];
+			values[k] = values[k - 1];
+			values[k - 1] = swap;
 		}
 }
 
@@ -41,17 +43,17 @@ static void sort_sizes(int64_t *v, size_t n)
  * The time between samples as this series shows it: the median, so that gaps do not count for much.
  * From few samples it is no less than what is usual. 0 = not known.
  */
-static int64_t spacing_of(
-	const struct series *s, const struct window *w, int64_t interval_ns, int64_t *ret_last_ns)
+static int64_t port_rate_spacing_of(const struct series *series, const struct window *window,
+	int64_t interval_ns, int64_t *ret_last_ns)
 {
 	int64_t v[SPACINGS_MAX];
 	size_t n = 0;
-	uint32_t i = s->n;
-	while (i > 0 && s->t_ns[i - 1] > w->to_ns)
+	uint32_t i = series->n;
+	while (i > 0 && series->t_ns[i - 1] > window->to_ns)
 		i--;
-	*ret_last_ns = i > 0 ? s->t_ns[i - 1] : INT64_MIN;
-	for (; i > 1 && n < SPACINGS_MAX && s->t_ns[i - 1] > w->from_ns; i--)
-		v[n++] = s->t_ns[i - 1] - s->t_ns[i - 2];
+	*ret_last_ns = i > 0 ? series->t_ns[i - 1] : INT64_MIN;
+	for (; i > 1 && n < SPACINGS_MAX && series->t_ns[i - 1] > window->from_ns; i--)
+		v[n++] = series->t_ns[i - 1] - series->t_ns[i - 2];
 	if (!n)
 		return interval_ns;
 	sort_sizes(v, n);
@@ -61,32 +63,33 @@ static int64_t spacing_of(
 
 /* Share of the window that has its samples. The piece after the last one is not missing while the
  * next is not due. */
-static double coverage_of(const struct series *s, const struct window *w, int64_t interval_ns)
+static double port_rate_coverage_of(
+	const struct series *series, const struct window *window, int64_t interval_ns)
 {
-	int64_t length_ns = w->to_ns - w->from_ns, last_ns;
-	int64_t spacing_ns = spacing_of(s, w, interval_ns, &last_ns);
+	int64_t length_ns = window->to_ns - window->from_ns, last_ns;
+	int64_t spacing_ns = port_rate_spacing_of(series, window, interval_ns, &last_ns);
 	double gap_ns = GAP_INTERVALS * (double)spacing_ns;
 	gap_ns = fmin(gap_ns, fmax(1.5 * (double)length_ns, GAP_INTERVALS * (double)interval_ns));
-	double covered = series_coverage(
-		s, w->from_ns, w->to_ns, spacing_ns > 0 ? (int64_t)gap_ns : length_ns);
-	if (last_ns > w->from_ns && w->to_ns - last_ns <= spacing_ns)
-		covered += (double)(w->to_ns - last_ns) / (double)length_ns;
+	double covered = series_coverage(series, window->from_ns, window->to_ns,
+		spacing_ns > 0 ? (int64_t)gap_ns : length_ns);
+	if (last_ns > window->from_ns && window->to_ns - last_ns <= spacing_ns)
+		covered += (double)(window->to_ns - last_ns) / (double)length_ns;
 	return fmin(1, covered);
 }
 
 /* The plausibility gate: widen, or label suspect; see the header. */
-static int plausible_increase(const struct series *s, const struct window *w, double line_bps,
-	struct increase *ret, enum quality *ret_q)
+static int plausible_increase(const struct series *series, const struct window *window,
+	double line_bps, struct increase *ret, enum quality *ret_q)
 {
 	double gate = line_bps * PORT_RATE_PLAUSIBLE / 8;
 	struct increase gated, all;
-	int r = series_increase(s, w->from_ns, w->to_ns, gate, &gated);
+	int r = series_increase(series, window->from_ns, window->to_ns, gate, &gated);
 	if (r == 0 && gated.suspects == 0) {
 		*ret = gated;
 		*ret_q = gated.quality;
 		return 0;
 	}
-	int r_all = series_increase(s, w->from_ns, w->to_ns, 0, &all);
+	int r_all = series_increase(series, window->from_ns, window->to_ns, 0, &all);
 	if (r_all < 0)
 		return r_all;
 	bool widened = line_bps <= 0 || increase_rate(&all) <= line_bps * PORT_RATE_PLAUSIBLE;
@@ -95,13 +98,13 @@ static int plausible_increase(const struct series *s, const struct window *w, do
 	return 0;
 }
 
-int port_rate_of(const struct window *w, const struct fabric_port *port,
+int port_rate_of(const struct window *window, const struct fabric_port *port,
 	const struct series *octets, const struct series *speed, const struct series *up,
 	int64_t interval_ns, struct port_rate *ret)
 {
 	*ret = (struct port_rate){
 		.declared_bps = port->speed_bps,
-		.read_bps = state_of(speed, w, 0),
+		.read_bps = port_rate_state_of(speed, window, 0),
 		.utilization_ratio = NAN,
 		.rate_bps = NAN,
 		.quality = QUALITY_UNKNOWN,
@@ -109,17 +112,17 @@ int port_rate_of(const struct window *w, const struct fabric_port *port,
 	ret->capacity_bps = ret->declared_bps;
 	if (ret->read_bps && (!ret->capacity_bps || ret->read_bps < ret->capacity_bps))
 		ret->capacity_bps = ret->read_bps;
-	const uint64_t is_up = state_of(up, w, UINT64_MAX);
+	const uint64_t is_up = port_rate_state_of(up, window, UINT64_MAX);
 	ret->oper = is_up == UINT64_MAX ? PORT_OPER_UNKNOWN : is_up ? PORT_OPER_UP : PORT_OPER_DOWN;
 	if (!octets)
 		return -ENODATA;
-	ret->coverage_ratio = coverage_of(octets, w, interval_ns);
+	ret->coverage_ratio = port_rate_coverage_of(octets, window, interval_ns);
 
 	/* The gate asks for the line rate, not the capacity: a port that runs faster than declared
 	 * is a finding of its own. */
 	double line_bps = (double)(ret->read_bps ? ret->read_bps : ret->declared_bps);
 	struct increase inc;
-	int r = plausible_increase(octets, w, line_bps, &inc, &ret->quality);
+	int r = plausible_increase(octets, window, line_bps, &inc, &ret->quality);
 	if (r < 0)
 		return r;
 	ret->octets = inc.value;
@@ -130,14 +133,14 @@ int port_rate_of(const struct window *w, const struct fabric_port *port,
 	return 0;
 }
 
-int port_rate(const struct window *w, const struct fabric_port *port, unsigned metric,
+int port_rate(const struct window *window, const struct fabric_port *port, unsigned metric,
 	int64_t interval_ns, struct port_rate *ret)
 {
 	const uint32_t entity =
-		entities_find(w->entities, port->device->name, port->name, PRIO_NONE);
+		entities_find(window->entities, port->device->name, port->name, PRIO_NONE);
 	if (entity == ENTITY_NONE)
-		return port_rate_of(w, port, NULL, NULL, NULL, interval_ns, ret);
-	return port_rate_of(w, port, window_series(w, entity, metric),
-		window_series(w, entity, M_PORT_SPEED_BPS),
-		window_series(w, entity, M_PORT_OPER_UP), interval_ns, ret);
+		return port_rate_of(window, port, NULL, NULL, NULL, interval_ns, ret);
+	return port_rate_of(window, port, window_series(window, entity, metric),
+		window_series(window, entity, M_PORT_SPEED_BPS),
+		window_series(window, entity, M_PORT_OPER_UP), interval_ns, ret);
 }

@@ -44,12 +44,12 @@ struct port_rate {
  *
  * 0, or -ENODATA (speeds, coverage and .oper are filled all the same, as far as known).
  */
-int port_rate(const struct window *w, const struct fabric_port *port, unsigned metric,
+int port_rate(const struct window *window, const struct fabric_port *port, unsigned metric,
 	int64_t interval_ns, struct port_rate *ret);
 
 /* port_rate_of - the same for whoever has the series at hand: octets, speed, link state; each may
  * be NULL. */
-int port_rate_of(const struct window *w, const struct fabric_port *port,
+int port_rate_of(const struct window *window, const struct fabric_port *port,
 	const struct series *octets, const struct series *speed, const struct series *up,
 	int64_t interval_ns, struct port_rate *ret);
 

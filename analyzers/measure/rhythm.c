@@ -39,31 +39,34 @@ struct taps {
 	size_t n, n_ports;
 };
 
-static bool belongs(const struct fabric_port *p, const struct fabric_job *job, bool uplinks)
+static bool rhythm_belongs(
+	const struct fabric_port *port, const struct fabric_job *job, bool uplinks)
 {
 	if (uplinks)
-		return p->device->role == ROLE_LEAF && p->peer;
-	return p->host && (!job || !job->hosts || !*job->hosts || str_glob(job->hosts, p->host));
+		return port->device->role == ROLE_LEAF && port->peer;
+	return port->host &&
+		(!job || !job->hosts || !*job->hosts || str_glob(job->hosts, port->host));
 }
 
-static struct taps taps_of(const struct fabric *f, const struct fabric_job *job,
-	const struct window *w, bool uplinks, unsigned metric, struct arena *a)
+static struct taps taps_of(const struct fabric *fabric, const struct fabric_job *job,
+	const struct window *window, bool uplinks, unsigned metric, struct arena *a)
 {
 	struct taps t = {0};
 	size_t max = 0;
-	for (size_t d = 0; d < f->n_devices; d++)
-		max += f->devices[d]->n_ports;
+	for (size_t d = 0; d < fabric->n_devices; d++)
+		max += fabric->devices[d]->n_ports;
 	t.v = arena_array(a, struct tap, max + 1);
-	for (size_t d = 0; d < f->n_devices; d++) {
-		for (size_t k = 0; k < f->devices[d]->n_ports; k++) {
-			const struct fabric_port *p = f->devices[d]->ports[k];
-			if (!belongs(p, job, uplinks))
+	for (size_t d = 0; d < fabric->n_devices; d++) {
+		for (size_t k = 0; k < fabric->devices[d]->n_ports; k++) {
+			const struct fabric_port *p = fabric->devices[d]->ports[k];
+			if (!rhythm_belongs(p, job, uplinks))
 				continue;
 			t.n_ports++;
-			const uint32_t entity =
-				entities_find(w->entities, p->device->name, p->name, PRIO_NONE);
-			const struct series *s =
-				entity == ENTITY_NONE ? NULL : window_series(w, entity, metric);
+			const uint32_t entity = entities_find(
+				window->entities, p->device->name, p->name, PRIO_NONE);
+			const struct series *s = entity == ENTITY_NONE
+				? NULL
+				: window_series(window, entity, metric);
 			if (s && s->n > 1)
 				t.v[t.n++] = (struct tap){.s = s,
 					.gate = PORT_RATE_PLAUSIBLE * (double)p->speed_bps / 8};
@@ -74,14 +77,14 @@ static struct taps taps_of(const struct fabric *f, const struct fabric_job *job,
 
 /* What reaches the hosts; where nobody counts that, what they send; where no host's port is counted
  * at all, what goes up from the leaves. */
-static struct taps best_taps(const struct fabric *f, const struct fabric_job *job,
-	const struct window *w, bool *ret_uplinks, struct arena *a)
+static struct taps best_taps(const struct fabric *fabric, const struct fabric_job *job,
+	const struct window *window, bool *ret_uplinks, struct arena *a)
 {
 	struct taps t = {0};
-	const bool alone = !job || f->n_jobs == 1; /* uplinks carry all jobs */
+	const bool alone = !job || fabric->n_jobs == 1; /* uplinks carry all jobs */
 	for (unsigned uplinks = 0; uplinks <= alone; uplinks++) {
 		for (size_t m = 0; m < throughput_n_metrics; m++) {
-			t = taps_of(f, job, w, uplinks, throughput_metrics[m], a);
+			t = taps_of(fabric, job, window, uplinks, throughput_metrics[m], a);
 			*ret_uplinks = uplinks;
 			if (t.n)
 				return t;
@@ -91,10 +94,10 @@ static struct taps best_taps(const struct fabric *f, const struct fabric_job *jo
 }
 
 /* Octets per second in (from, to]; NAN when too little of it is seen. */
-static double tap_rate(const struct tap *t, int64_t from_ns, int64_t to_ns)
+static double tap_rate(const struct tap *tap, int64_t from_ns, int64_t to_ns)
 {
 	struct increase inc;
-	if (series_increase(t->s, from_ns, to_ns, t->gate, &inc) < 0 ||
+	if (series_increase(tap->s, from_ns, to_ns, tap->gate, &inc) < 0 ||
 		(double)inc.covered_ns < BLOCK_SEEN * (double)(to_ns - from_ns))
 		return NAN;
 	return (double)inc.value * (double)NS_PER_S / (double)inc.covered_ns;
@@ -105,50 +108,50 @@ static double tap_rate(const struct tap *t, int64_t from_ns, int64_t to_ns)
  * One that moves nothing, or something else, while the others go on has left the job, or is a
  * finding of its own: the steps are no longer for it. NAN when too little is heard.
  */
-static double block_rate(
-	const struct taps *t, const double *each, size_t n, size_t k, double usual, double *share)
+static double block_rate(const struct taps *taps, const double *each, size_t n, size_t block,
+	double usual, double *share)
 {
 	double heard = 0, sum = 0, weight = 0;
 	size_t seen = 0;
-	for (size_t i = 0; i < t->n; i++) {
-		const double r = each[i * n + k];
-		if (isnan(r) || !(t->v[i].usual > 0))
+	for (size_t i = 0; i < taps->n; i++) {
+		const double r = each[i * n + block];
+		if (isnan(r) || !(taps->v[i].usual > 0))
 			continue;
-		heard += t->v[i].usual;
-		share[seen++] = r / t->v[i].usual;
+		heard += taps->v[i].usual;
+		share[seen++] = r / taps->v[i].usual;
 	}
 	if (!seen || heard < PORTS_SEEN * usual)
 		return NAN;
 	const double m = seen < PORTS_FEW ? NAN : quantile_of(share, seen, 0.5);
-	for (size_t i = 0; i < t->n; i++) {
-		const double r = each[i * n + k], part = r / t->v[i].usual;
-		if (isnan(r) || !(t->v[i].usual > 0) || part < 0.5 * m || part > 1.5 * m)
+	for (size_t i = 0; i < taps->n; i++) {
+		const double r = each[i * n + block], part = r / taps->v[i].usual;
+		if (isnan(r) || !(taps->v[i].usual > 0) || part < 0.5 * m || part > 1.5 * m)
 			continue;
 		sum += r;
-		weight += t->v[i].usual;
+		weight += taps->v[i].usual;
 	}
 	return weight > 0 ? sum / weight * usual : 0;
 }
 
 /* One block after the other; a port that is not heard counts with its usual share. */
-static void sum_blocks(
-	struct taps *t, int64_t from_ns, int64_t block_ns, double *rate, size_t n, struct arena *a)
+static void sum_blocks(struct taps *taps, int64_t from_ns, int64_t block_ns, double *rate, size_t n,
+	struct arena *a)
 {
-	double *each = arena_array(a, double, t->n *n + 1),
-	       *share = arena_array(a, double, t->n + 1), usual = 0;
-	for (size_t i = 0; i < t->n; i++) {
+	double *each = arena_array(a, double, taps->n *n + 1),
+	       *share = arena_array(a, double, taps->n + 1), usual = 0;
+	for (size_t i = 0; i < taps->n; i++) {
 		for (size_t k = 0; k < n; k++)
-			each[i * n + k] = tap_rate(&t->v[i], from_ns + (int64_t)k * block_ns,
+			each[i * n + k] = tap_rate(&taps->v[i], from_ns + (int64_t)k * block_ns,
 				from_ns + (int64_t)(k + 1) * block_ns);
 		const struct level l = rhythm_level(each + i * n, n);
-		t->v[i].usual = l.n ? l.mean : 0;
-		usual += t->v[i].usual;
+		taps->v[i].usual = l.n ? l.mean : 0;
+		usual += taps->v[i].usual;
 	}
 	for (size_t k = 0; k < n; k++)
-		rate[k] = block_rate(t, each, n, k, usual, share);
+		rate[k] = block_rate(taps, each, n, k, usual, share);
 }
 
-static double coverage_of(const double *rate, size_t n)
+static double rhythm_coverage_of(const double *rate, size_t n)
 {
 	size_t first = 0, seen = 0;
 	while (first < n && isnan(rate[first]))
@@ -158,21 +161,21 @@ static double coverage_of(const double *rate, size_t n)
 	return first < n ? (double)seen / (double)(n - first) : NAN;
 }
 
-size_t throughput_of(const struct fabric *f, const struct window *w, int64_t block_ns,
+size_t throughput_of(const struct fabric *fabric, const struct window *window, int64_t block_ns,
 	struct arena *a, struct throughput **ret)
 {
-	const size_t n_blocks = (size_t)((w->to_ns - w->from_ns) / block_ns),
-		     n_jobs = f->n_jobs ? f->n_jobs : 1;
+	const size_t n_blocks = (size_t)((window->to_ns - window->from_ns) / block_ns),
+		     n_jobs = fabric->n_jobs ? fabric->n_jobs : 1;
 	size_t n = 0;
 	*ret = arena_array(a, struct throughput, n_jobs);
 	for (size_t j = 0; j < n_jobs; j++) {
-		const struct fabric_job *job = f->n_jobs ? &f->jobs[j] : NULL;
+		const struct fabric_job *job = fabric->n_jobs ? &fabric->jobs[j] : NULL;
 		bool by_uplinks;
-		struct taps t = best_taps(f, job, w, &by_uplinks, a);
+		struct taps t = best_taps(fabric, job, window, &by_uplinks, a);
 		if (!t.n || !n_blocks)
 			continue;
 		double *rate = arena_array(a, double, n_blocks);
-		const int64_t from_ns = w->to_ns - (int64_t)n_blocks * block_ns;
+		const int64_t from_ns = window->to_ns - (int64_t)n_blocks * block_ns;
 		sum_blocks(&t, from_ns, block_ns, rate, n_blocks, a);
 		(*ret)[n++] = (struct throughput){
 			.rate = {.job = job ? job->name : NULL,
@@ -184,19 +187,19 @@ size_t throughput_of(const struct fabric *f, const struct window *w, int64_t blo
 			.job = job,
 			.n_ports = t.n_ports,
 			.n_seen = t.n,
-			.coverage_ratio = coverage_of(rate, n_blocks),
+			.coverage_ratio = rhythm_coverage_of(rate, n_blocks),
 		};
 	}
 	return n;
 }
 
-void throughput_slices(const struct fabric *f, const struct fabric_job *job, const struct window *w,
-	int64_t slice_ns, double *ret, size_t n)
+void throughput_slices(const struct fabric *fabric, const struct fabric_job *job,
+	const struct window *window, int64_t slice_ns, double *ret, size_t n)
 {
 	struct arena *a = arena_new();
 	bool by_uplinks;
-	struct taps t = best_taps(f, job, w, &by_uplinks, a);
-	const int64_t from_ns = w->to_ns - (int64_t)n * slice_ns;
+	struct taps t = best_taps(fabric, job, window, &by_uplinks, a);
+	const int64_t from_ns = window->to_ns - (int64_t)n * slice_ns;
 	if (t.n)
 		sum_blocks(&t, from_ns, slice_ns, ret, n, a);
 	for (size_t k = 0; k < n; k++)
@@ -206,77 +209,77 @@ void throughput_slices(const struct fabric *f, const struct fabric_job *job, con
 
 /* ---- levels -------------------------------------------------------------- */
 
-static double median_of(const double *v, size_t n)
+static double rhythm_median_of(const double *values, size_t n)
 {
 	double *sorted = rw_calloc(n + 1, sizeof(*sorted));
 	size_t seen = 0;
 	for (size_t k = 0; k < n; k++)
-		if (!isnan(v[k]))
-			sorted[seen++] = v[k];
+		if (!isnan(values[k]))
+			sorted[seen++] = values[k];
 	const double m = quantile_of(sorted, seen, 0.5);
 	free(sorted);
 	return m;
 }
 
-struct level rhythm_level(const double *v, size_t n)
+struct level rhythm_level(const double *values, size_t n)
 {
-	const double m = median_of(v, n);
+	const double m = rhythm_median_of(values, n);
 	double sum = 0, squares = 0;
 	struct level l = {.mean = NAN, .se = NAN};
 	for (size_t k = 0; k < n; k++) {
-		if (isnan(v[k]) || v[k] < 0.5 * m || v[k] > 1.5 * m)
+		if (isnan(values[k]) || values[k] < 0.5 * m || values[k] > 1.5 * m)
 			continue;
-		sum += v[k];
+		sum += values[k];
 		l.n++;
 	}
 	if (!l.n)
 		return l;
 	l.mean = sum / (double)l.n;
 	for (size_t k = 0; k < n; k++)
-		if (!isnan(v[k]) && v[k] >= 0.5 * m && v[k] <= 1.5 * m)
-			squares += (v[k] - l.mean) * (v[k] - l.mean);
+		if (!isnan(values[k]) && values[k] >= 0.5 * m && values[k] <= 1.5 * m)
+			squares += (values[k] - l.mean) * (values[k] - l.mean);
 	if (l.n > 1)
 		l.se = sqrt(squares / (double)(l.n - 1) / (double)l.n);
 	return l;
 }
 
-static bool is_idle(double v, double high)
+static bool is_idle(double value, double high)
 {
-	return !isnan(v) && !(v > RHYTHM_IDLE * high);
+	return !isnan(value) && !(value > RHYTHM_IDLE * high);
 }
 
 /* Busy blocks; with @apart not those next to idle ones, which may be idle for a part of their time.
  */
 static size_t pick_busy(
-	const double *v, size_t n, double high, bool apart, double *ret, size_t *ret_at)
+	const double *values, size_t n, double high, bool apart, double *ret, size_t *ret_at)
 {
 	size_t busy = 0;
 	for (size_t k = 0; k < n; k++) {
-		if (isnan(v[k]) || is_idle(v[k], high))
+		if (isnan(values[k]) || is_idle(values[k], high))
 			continue;
 		if (apart &&
-			((k > 0 && is_idle(v[k - 1], high)) ||
-				(k + 1 < n && is_idle(v[k + 1], high))))
+			((k > 0 && is_idle(values[k - 1], high)) ||
+				(k + 1 < n && is_idle(values[k + 1], high))))
 			continue;
-		ret[busy] = v[k];
+		ret[busy] = values[k];
 		ret_at[busy++] = k;
 	}
 	return busy;
 }
 
-size_t rhythm_busy(const double *v, size_t n, double *ret, size_t *ret_at)
+size_t rhythm_busy(const double *values, size_t n, double *ret, size_t *ret_at)
 {
 	double *sorted = rw_calloc(n + 1, sizeof(*sorted));
 	size_t seen = 0;
 	for (size_t k = 0; k < n; k++)
-		if (!isnan(v[k]) && v[k] > 0)
-			sorted[seen++] = v[k];
+		if (!isnan(values[k]) && values[k] > 0)
+			sorted[seen++] = values[k];
 	const double high = quantile_of(sorted, seen, 0.75);
 	free(sorted);
-	const size_t all = pick_busy(v, n, high, false, ret, ret_at),
-		     apart = pick_busy(v, n, high, true, ret, ret_at);
+	const size_t all = pick_busy(values, n, high, false, ret, ret_at),
+		     apart = pick_busy(values, n, high, true, ret, ret_at);
 	/* a job that idles all the time */
-	return 2 * apart >= all ? apart : pick_busy(v, n, high, false, ret, ret_at);
+	return 2 * apart >= all ? apart : pick_busy(values, n, high, false, ret, ret_at);
 }
 
 /* ---- change points ------------------------------------------------------- */
@@ -286,37 +289,38 @@ struct sums {
 	size_t n;
 };
 
-static struct sums sums_of(const double *v, size_t n)
+static struct sums rhythm_sums_of(const double *values, size_t n)
 {
 	struct sums r = {.n = n};
 	for (size_t k = 0; k < n; k++) {
-		r.s += v[k];
-		r.q += v[k] * v[k];
+		r.s += values[k];
+		r.q += values[k] * values[k];
 	}
 	return r;
 }
 
-static double scatter(const struct sums *x)
+static double rhythm_scatter(const struct sums *sums)
 {
-	return fmax(0, x->q - x->s * x->s / (double)x->n);
+	return fmax(0, sums->q - sums->s * sums->s / (double)sums->n);
 }
 
-bool rhythm_change(const double *v, size_t n, size_t lo, size_t hi, struct change *ret)
+bool rhythm_change(const double *values, size_t n, size_t lo, size_t hi, struct change *ret)
 {
 	const size_t first = lo > SIDE_MIN ? lo : SIDE_MIN,
 		     last = n >= SIDE_MIN && hi > n - SIDE_MIN ? n - SIDE_MIN : hi;
 	if (n < 2 * SIDE_MIN || first > last)
 		return false;
 	*ret = (struct change){.t = -1};
-	const struct sums all = sums_of(v, n);
-	struct sums left = sums_of(v, first - 1);
+	const struct sums all = rhythm_sums_of(values, n);
+	struct sums left = rhythm_sums_of(values, first - 1);
 	for (size_t k = first; k <= last; k++) {
-		left.s += v[k - 1];
-		left.q += v[k - 1] * v[k - 1];
+		left.s += values[k - 1];
+		left.q += values[k - 1] * values[k - 1];
 		left.n = k;
 		const struct sums right = {.s = all.s - left.s, .q = all.q - left.q, .n = n - k};
 		const double before = left.s / (double)k, after = right.s / (double)right.n;
-		const double sd = fmax(sqrt((scatter(&left) + scatter(&right)) / (double)(n - 2)),
+		const double sd = fmax(
+			sqrt((rhythm_scatter(&left) + rhythm_scatter(&right)) / (double)(n - 2)),
 			SPREAD_MIN * fmax(before, after));
 		const double t = sd > 0 ? fabs(after - before) /
 				(sd * sqrt(1.0 / (double)k + 1.0 / (double)right.n))
@@ -327,36 +331,38 @@ bool rhythm_change(const double *v, size_t n, size_t lo, size_t hi, struct chang
 	return true;
 }
 
-static size_t split(
-	const double *v, size_t from, size_t to, double least, struct segment *ret, size_t max)
+static size_t rhythm_split(
+	const double *values, size_t from, size_t to, double least, struct segment *ret, size_t max)
 {
 	struct change c;
-	if (max > 1 && rhythm_change(v + from, to - from, 0, to - from, &c) && c.t >= RHYTHM_SURE &&
-		fabs(c.after - c.before) > least * fmax(c.before, c.after)) {
-		const size_t n = split(v, from, from + c.at, least, ret, max - 1);
-		return n + split(v, from + c.at, to, least, ret + n, max - n);
+	if (max > 1 && rhythm_change(values + from, to - from, 0, to - from, &c) &&
+		c.t >= RHYTHM_SURE && fabs(c.after - c.before) > least * fmax(c.before, c.after)) {
+		const size_t n = rhythm_split(values, from, from + c.at, least, ret, max - 1);
+		return n + rhythm_split(values, from + c.at, to, least, ret + n, max - n);
 	}
 	ret[0] = (struct segment){
-		.from = from, .to = to, .level = rhythm_level(v + from, to - from)};
+		.from = from, .to = to, .level = rhythm_level(values + from, to - from)};
 	return 1;
 }
 
-size_t rhythm_segments(const double *v, size_t n, double least, struct segment *ret, size_t max)
+size_t rhythm_segments(
+	const double *values, size_t n, double least, struct segment *ret, size_t max)
 {
-	return n && max ? split(v, 0, n, least, ret, max) : 0;
+	return n && max ? rhythm_split(values, 0, n, least, ret, max) : 0;
 }
 
 /* ---- the step ------------------------------------------------------------ */
 
-/* Autocorrelation at @lag of what is known of @v; NAN when too little is. */
-static double correlation(const double *v, size_t n, size_t lag, double mean, double variance)
+/* Autocorrelation at @lag of what is known of @values; NAN when too little is. */
+static double rhythm_correlation(
+	const double *values, size_t n, size_t lag, double mean, double variance)
 {
 	double sum = 0;
 	size_t pairs = 0;
 	for (size_t k = 0; k + lag < n; k++) {
-		if (isnan(v[k]) || isnan(v[k + lag]))
+		if (isnan(values[k]) || isnan(values[k + lag]))
 			continue;
-		sum += (v[k] - mean) * (v[k + lag] - mean);
+		sum += (values[k] - mean) * (values[k + lag] - mean);
 		pairs++;
 	}
 	return pairs >= 8 && variance > 0 ? sum / (double)pairs / variance : NAN;
@@ -364,22 +370,24 @@ static double correlation(const double *v, size_t n, size_t lag, double mean, do
 
 /* The peak next to @lag with a parabola through its neighbours: a step is rarely a whole number of
  * slices. */
-static double peak_at(const double *r, size_t n, size_t lag)
+static double peak_at(const double *correlations, size_t n, size_t lag)
 {
 	if (lag == 0 || lag + 1 >= n)
 		return (double)lag;
-	const double bend = r[lag - 1] - 2 * r[lag] + r[lag + 1];
-	return bend < 0 ? (double)lag + 0.5 * (r[lag - 1] - r[lag + 1]) / bend : (double)lag;
+	const double bend = correlations[lag - 1] - 2 * correlations[lag] + correlations[lag + 1];
+	return bend < 0 ? (double)lag + 0.5 * (correlations[lag - 1] - correlations[lag + 1]) / bend
+			: (double)lag;
 }
 
-static bool is_peak(const double *r, size_t n, size_t lag)
+static bool is_peak(const double *correlations, size_t n, size_t lag)
 {
-	return lag > 0 && lag + 1 < n && r[lag] >= r[lag - 1] && r[lag] > r[lag + 1];
+	return lag > 0 && lag + 1 < n && correlations[lag] >= correlations[lag - 1] &&
+		correlations[lag] > correlations[lag + 1];
 }
 
 /* Many steps on, the same peak tells the step more exactly: follow it from multiple to multiple as
  * long as it is one. */
-static double refine(const double *r, size_t n, double lag)
+static double rhythm_refine(const double *correlations, size_t n, double lag)
 {
 	double best = lag;
 	for (size_t m = 2; (double)m * best + 2 < (double)n; m++) {
@@ -388,11 +396,12 @@ static double refine(const double *r, size_t n, double lag)
 		size_t top = 0;
 		for (size_t k = about > reach ? about - reach : 1; k <= about + reach && k + 1 < n;
 			k++)
-			if (is_peak(r, n, k) && (!top || r[k] > r[top]))
+			if (is_peak(correlations, n, k) &&
+				(!top || correlations[k] > correlations[top]))
 				top = k;
-		if (!top || r[top] < PEAK_MIN)
+		if (!top || correlations[top] < PEAK_MIN)
 			break;
-		best = peak_at(r, n, top) / (double)m;
+		best = peak_at(correlations, n, top) / (double)m;
 	}
 	return best;
 }
@@ -401,13 +410,13 @@ static double refine(const double *r, size_t n, double lag)
  * Is there an idle part between exchanges? Slices longer than a step hold some of every exchange,
  * and what looks like a rhythm then is the beat of the step with the polls.
  */
-static bool breathes(const double *v, size_t n)
+static bool rhythm_breathes(const double *values, size_t n)
 {
 	double *sorted = rw_calloc(n + 1, sizeof(*sorted));
 	size_t seen = 0;
 	for (size_t k = 0; k < n; k++)
-		if (!isnan(v[k]))
-			sorted[seen++] = v[k];
+		if (!isnan(values[k]))
+			sorted[seen++] = values[k];
 	const double low = quantile_of(sorted, seen, 0.1), high = quantile_of(sorted, seen, 0.9);
 	free(sorted);
 	return low < LOW_PART * high;
@@ -418,15 +427,17 @@ static bool breathes(const double *v, size_t n)
  * So parts of @lag are tried: all multiples of a part must correlate nearly as well, less what is
  * lost by being off the slice.
  */
-static double smallest_part(const double *r, size_t n, double lag)
+static double smallest_part(const double *correlations, size_t n, double lag)
 {
-	const double whole = r[(size_t)llround(lag)];
+	const double whole = correlations[(size_t)llround(lag)];
 	for (unsigned m = 6; m > 1; m--) {
 		bool good = lag / m >= SLICES_PER_STEP;
 		for (unsigned i = 1; i < m && good; i++) {
 			const double at = lag * i / m, off = fabs(at - round(at));
 			const size_t k = (size_t)at;
-			good = k + 1 < n && fmax(r[k], r[k + 1]) >= NEARLY * (1 - off) * whole;
+			good = k + 1 < n &&
+				fmax(correlations[k], correlations[k + 1]) >=
+					NEARLY * (1 - off) * whole;
 		}
 		if (good)
 			return lag / m;
@@ -434,26 +445,26 @@ static double smallest_part(const double *r, size_t n, double lag)
 	return lag;
 }
 
-bool rhythm_period(const double *v, size_t n, int64_t slice_ns, struct period *ret)
+bool rhythm_period(const double *values, size_t n, int64_t slice_ns, struct period *ret)
 {
 	*ret = (struct period){.duty_ratio = NAN, .confidence_ratio = NAN};
 	double sum = 0, squares = 0, top = 0;
 	size_t seen = 0;
 	for (size_t k = 0; k < n; k++) {
-		if (isnan(v[k]))
+		if (isnan(values[k]))
 			continue;
-		sum += v[k];
-		squares += v[k] * v[k];
-		top = fmax(top, v[k]);
+		sum += values[k];
+		squares += values[k] * values[k];
+		top = fmax(top, values[k]);
 		seen++;
 	}
-	if (seen < 16 || !breathes(v, n))
+	if (seen < 16 || !rhythm_breathes(values, n))
 		return false;
 	const double mean = sum / (double)seen, variance = squares / (double)seen - mean * mean;
 	const size_t lags = n / 2;
 	double *r = rw_calloc(lags + 1, sizeof(*r)), best = 0;
 	for (size_t lag = 0; lag < lags; lag++) {
-		r[lag] = correlation(v, n, lag, mean, variance);
+		r[lag] = rhythm_correlation(values, n, lag, mean, variance);
 		if (isnan(r[lag]))
 			r[lag] = 0;
 	}
@@ -465,10 +476,11 @@ bool rhythm_period(const double *v, size_t n, int64_t slice_ns, struct period *r
 		lag++;
 	const bool found = lag < lags && best >= PEAK_MIN;
 	if (found) {
-		const double step = smallest_part(r, lags, refine(r, lags, peak_at(r, lags, lag)));
+		const double step =
+			smallest_part(r, lags, rhythm_refine(r, lags, peak_at(r, lags, lag)));
 		size_t busy = 0;
 		for (size_t k = 0; k < n; k++)
-			busy += !isnan(v[k]) && v[k] > RHYTHM_IDLE * top;
+			busy += !isnan(values[k]) && values[k] > RHYTHM_IDLE * top;
 		ret->period_ns = (int64_t)llround(step * (double)slice_ns);
 		ret->duty_ratio = (double)busy / (double)seen;
 		ret->exchange_ns = (int64_t)llround(ret->duty_ratio * step * (double)slice_ns);

@@ -45,7 +45,7 @@ struct throughput {
  * half or more than one and a half times their usual while most do not are left out: a host that
  * leaves the job does not slow it down. Blocks are (to - n block, to], aligned to the window's end.
  */
-size_t throughput_of(const struct fabric *f, const struct window *w, int64_t block_ns,
+size_t throughput_of(const struct fabric *fabric, const struct window *window, int64_t block_ns,
 	struct arena *a, struct throughput **ret);
 
 /* Metrics it reads: what memory keeps of the past. */
@@ -63,9 +63,9 @@ struct level {
 	double mean, se;
 	size_t n;
 };
-/* rhythm_level - the mean of @v[0..n), NAN left out. Not the median: blocks are whole numbers of
- * steps, and so would it be. */
-struct level rhythm_level(const double *v, size_t n);
+/* rhythm_level - the mean of @values[0..n), NAN left out. Not the median: blocks are whole numbers
+ * of steps, and so would it be. */
+struct level rhythm_level(const double *values, size_t n);
 
 struct change {
 	size_t at; /* first value of the new level */
@@ -73,11 +73,11 @@ struct change {
 	double t; /* |difference| in standard errors (pooled) */
 };
 /*
- * rhythm_change - where @v[0..n) (no NAN) most probably changed its level, at a position in [lo,
- * hi]. False when there are less than three values on either side. It always finds something: judge
- * .t (RHYTHM_SURE) and the size.
+ * rhythm_change - where @values[0..n) (no NAN) most probably changed its level, at a position in
+ * [lo, hi]. False when there are less than three values on either side. It always finds something:
+ * judge .t (RHYTHM_SURE) and the size.
  */
-bool rhythm_change(const double *v, size_t n, size_t lo, size_t hi, struct change *ret);
+bool rhythm_change(const double *values, size_t n, size_t lo, size_t hi, struct change *ret);
 /* Standard errors that count as change: looked at anew in every window, at every position, for
  * months. */
 #define RHYTHM_SURE 6.0
@@ -91,11 +91,12 @@ struct segment {
  * larger than @least (share of the larger).
  * @busy[k] says which block value k is; idle and unseen blocks are left out before. At most @max.
  */
-size_t rhythm_segments(const double *v, size_t n, double least, struct segment *ret, size_t max);
+size_t rhythm_segments(
+	const double *values, size_t n, double least, struct segment *ret, size_t max);
 
 /* rhythm_busy - blocks that are seen and neither idle nor, unless most are, next to an idle one:
  * values and their positions, into arrays of @n. Returns how many. */
-size_t rhythm_busy(const double *v, size_t n, double *ret, size_t *ret_at);
+size_t rhythm_busy(const double *values, size_t n, double *ret, size_t *ret_at);
 
 /* ---- the step ------------------------------------------------------------ */
 
@@ -105,17 +106,17 @@ struct period {
 	double duty_ratio, confidence_ratio; /* confidence: the autocorrelation at that lag */
 };
 /*
- * rhythm_period - the step, by autocorrelation of @v, amounts in equal slices of @slice_ns. False
- * (and .period_ns 0) when there is none (jobs that never idle, or whose slices are longer than a
- * step), and when the slices are too coarse: it takes two a step to see one, so at 1..30 s polls
- * steps below 2..60 s stay unknown. A harmonic is not taken for the step: the shortest lag counts
- * that is nearly as good as the best.
+ * rhythm_period - the step, by autocorrelation of @values, amounts in equal slices of @slice_ns.
+ * False (and .period_ns 0) when there is none (jobs that never idle, or whose slices are longer
+ * than a step), and when the slices are too coarse: it takes two a step to see one, so at 1..30 s
+ * polls steps below 2..60 s stay unknown. A harmonic is not taken for the step: the shortest lag
+ * counts that is nearly as good as the best.
  */
-bool rhythm_period(const double *v, size_t n, int64_t slice_ns, struct period *ret);
+bool rhythm_period(const double *values, size_t n, int64_t slice_ns, struct period *ret);
 
-/* Octets of @w in slices of @slice_ns, summed over the job's ports; NAN where a port is not heard.
- * For rhythm_period(). @ret holds n. */
-void throughput_slices(const struct fabric *f, const struct fabric_job *job, const struct window *w,
-	int64_t slice_ns, double *ret, size_t n);
+/* Octets of @window in slices of @slice_ns, summed over the job's ports; NAN where a port is not
+ * heard. For rhythm_period(). @ret holds n. */
+void throughput_slices(const struct fabric *fabric, const struct fabric_job *job,
+	const struct window *window, int64_t slice_ns, double *ret, size_t n);
 
 #endif

@@ -35,28 +35,28 @@ struct stretch {
 /* Whole stretches: one that is still going on, began before the past, or touches a time that was
  * not seen, has no length. */
 static size_t stretches_of(
-	const struct job_rate *r, double usual, double scatter, struct stretch *ret)
+	const struct job_rate *rate, double usual, double scatter, struct stretch *ret)
 {
-	const double block_s = (double)r->block_ns / (double)NS_PER_S;
+	const double block_s = (double)rate->block_ns / (double)NS_PER_S;
 	const double least = fmax(LACKING, SCATTERED * scatter);
 	struct stretch s = {0};
 	bool open = true, whole = false; /* before the first busy block nothing is whole */
 	size_t n = 0;
-	for (size_t k = 0; k < r->n; k++) {
-		const double lacks = 1 - r->rate[k] / usual;
+	for (size_t k = 0; k < rate->n; k++) {
+		const double lacks = 1 - rate->rate[k] / usual;
 		if (isnan(lacks)) {
 			open = true;
 			whole = false;
 		} else if (lacks > least) {
 			if (!open)
 				s = (struct stretch){
-					.from_ns = r->from_ns + (int64_t)k * r->block_ns};
+					.from_ns = rate->from_ns + (int64_t)k * rate->block_ns};
 			whole = whole || !open;
 			open = true;
 			s.lost_s += fmin(lacks, 1) * block_s;
 		} else {
 			if (open && whole) {
-				s.to_ns = r->from_ns + (int64_t)k * r->block_ns;
+				s.to_ns = rate->from_ns + (int64_t)k * rate->block_ns;
 				ret[n++] = s;
 			}
 			open = whole = false;
@@ -65,25 +65,26 @@ static size_t stretches_of(
 	return n;
 }
 
-static double median_of(const struct stretch *s, size_t n, struct arena *a)
+static double storage_phase_median_of(const struct stretch *stretch, size_t n, struct arena *a)
 {
 	double *v = arena_array(a, double, n);
 	for (size_t i = 0; i < n; i++)
-		v[i] = s[i].lost_s;
+		v[i] = stretch[i].lost_s;
 	return quantile_of(v, n, 0.5);
 }
 
 /* Where the lengths fall apart into shorter and longer ones; 0 = nowhere. */
-static size_t split_of(const struct stretch *s, size_t n, struct arena *a)
+static size_t split_of(const struct stretch *stretch, size_t n, struct arena *a)
 {
 	for (size_t at = SIDES_MIN; at + SIDES_MIN <= n; at++) {
 		double longest = 0, shortest = INFINITY;
 		for (size_t i = 0; i < n; i++) {
-			longest = i < at ? fmax(longest, s[i].lost_s) : longest;
-			shortest = i < at ? shortest : fmin(shortest, s[i].lost_s);
+			longest = i < at ? fmax(longest, stretch[i].lost_s) : longest;
+			shortest = i < at ? shortest : fmin(shortest, stretch[i].lost_s);
 		}
 		if (shortest >= APART * longest &&
-			median_of(s + at, n - at, a) >= LONGER * median_of(s, at, a))
+			storage_phase_median_of(stretch + at, n - at, a) >=
+				LONGER * storage_phase_median_of(stretch, at, a))
 			return at;
 	}
 	return 0;
@@ -94,28 +95,29 @@ struct taker {
 	double octets; /* beyond its share of the exchange */
 };
 
-static int more_first(const void *x, const void *y)
+static int more_first(const void *left, const void *right)
 {
-	const struct taker *a = x, *b = y;
+	const struct taker *a = left, *b = right;
 	return a->octets != b->octets
 		? (a->octets < b->octets) - (a->octets > b->octets)
 		: (a->port->index > b->port->index) - (a->port->index < b->port->index);
 }
 
 static double octets_of(
-	const struct series *s, const struct fabric_port *p, int64_t from_ns, int64_t to_ns)
+	const struct series *series, const struct fabric_port *port, int64_t from_ns, int64_t to_ns)
 {
 	struct increase inc;
 	if (to_ns <= from_ns ||
-		series_increase(s, from_ns, to_ns, PORT_RATE_PLAUSIBLE * (double)p->speed_bps / 8,
-			&inc) < 0)
+		series_increase(series, from_ns, to_ns,
+			PORT_RATE_PLAUSIBLE * (double)port->speed_bps / 8, &inc) < 0)
 		return NAN;
 	return (double)inc.value;
 }
 
-static bool of_job(const struct fabric_port *p, const struct fabric_job *job)
+static bool of_job(const struct fabric_port *port, const struct fabric_job *job)
 {
-	return p->host && (!job || !job->hosts || !*job->hosts || str_glob(job->hosts, p->host));
+	return port->host &&
+		(!job || !job->hosts || !*job->hosts || str_glob(job->hosts, port->host));
 }
 
 struct taking {
@@ -126,20 +128,20 @@ struct taking {
 
 /* Who took what in a stretch, beyond what the exchange brings in the time that is left of it; @busy
  * is a stretch of exchange alone. False: no few receivers. */
-static bool taking_of(const struct fabric *f, const struct fabric_job *job,
-	const struct window *past, const struct stretch *s, const struct stretch *busy,
+static bool taking_of(const struct fabric *fabric, const struct fabric_job *job,
+	const struct window *past, const struct stretch *stretch, const struct stretch *busy,
 	struct arena *a, struct taking *ret)
 {
-	const double part = ((double)(s->to_ns - s->from_ns) / 1e9 - s->lost_s) /
+	const double part = ((double)(stretch->to_ns - stretch->from_ns) / 1e9 - stretch->lost_s) /
 		((double)(busy->to_ns - busy->from_ns) / 1e9);
 	double all = 0;
 	size_t max = 0;
-	for (size_t d = 0; d < f->n_devices; d++)
-		max += f->devices[d]->n_ports;
+	for (size_t d = 0; d < fabric->n_devices; d++)
+		max += fabric->devices[d]->n_ports;
 	*ret = (struct taking){.v = arena_array(a, struct taker, max + 1)};
-	for (size_t d = 0; d < f->n_devices; d++) {
-		for (size_t k = 0; k < f->devices[d]->n_ports; k++) {
-			const struct fabric_port *p = f->devices[d]->ports[k];
+	for (size_t d = 0; d < fabric->n_devices; d++) {
+		for (size_t k = 0; k < fabric->devices[d]->n_ports; k++) {
+			const struct fabric_port *p = fabric->devices[d]->ports[k];
 			const uint32_t entity = of_job(p, job)
 				? entities_find(past->entities, p->device->name, p->name, PRIO_NONE)
 				: ENTITY_NONE;
@@ -150,7 +152,9 @@ static bool taking_of(const struct fabric *f, const struct fabric_job *job,
 				continue;
 			const double usual = part *
 				octets_of(series, p, busy->from_ns, busy->to_ns),
-				     octets = octets_of(series, p, s->from_ns, s->to_ns) - usual;
+				     octets = octets_of(
+						      series, p, stretch->from_ns, stretch->to_ns) -
+				usual;
 			if (isnan(octets))
 				continue;
 			ret->v[ret->n++] = (struct taker){.port = p, .octets = octets};
@@ -165,10 +169,10 @@ static bool taking_of(const struct fabric *f, const struct fabric_job *job,
 		ret->octets >= MOST_OCTETS * all;
 }
 
-bool storage_slower(const struct fabric *f, const struct throughput *t, const struct window *past,
-	struct arena *a, struct storage_phases *ret)
+bool storage_slower(const struct fabric *fabric, const struct throughput *throughput,
+	const struct window *past, struct arena *a, struct storage_phases *ret)
 {
-	const struct job_rate *r = &t->rate;
+	const struct job_rate *r = &throughput->rate;
 	double *v = arena_array(a, double, r->n + 1);
 	size_t *at = arena_array(a, size_t, r->n + 1);
 	struct stretch *s = arena_array(a, struct stretch, r->n + 1);
@@ -182,15 +186,15 @@ bool storage_slower(const struct fabric *f, const struct throughput *t, const st
 		return false;
 	struct taking before, after;
 	const struct stretch between = {.from_ns = s[n - 2].to_ns, .to_ns = s[n - 1].from_ns};
-	if (!taking_of(f, t->job, past, &s[split - 1], &between, a, &before) ||
-		!taking_of(f, t->job, past, &s[n - 1], &between, a, &after) ||
+	if (!taking_of(fabric, throughput->job, past, &s[split - 1], &between, a, &before) ||
+		!taking_of(fabric, throughput->job, past, &s[n - 1], &between, a, &after) ||
 		after.octets < SAME_LEAST * before.octets ||
 		after.octets > SAME_MOST * before.octets)
 		return false;
 	*ret = (struct storage_phases){.n_before = split,
 		.n_after = n - split,
-		.before_s = median_of(s, split, a),
-		.after_s = median_of(s + split, n - split, a),
+		.before_s = storage_phase_median_of(s, split, a),
+		.after_s = storage_phase_median_of(s + split, n - split, a),
 		.octets_before = before.octets,
 		.octets_after = after.octets,
 		.since_ns = s[split].from_ns,

@@ -35,9 +35,9 @@ struct storage_phases {
 /*
  * storage_slower - true when the later stretches are clearly longer, a few receivers take nearly
  * all that is sent in them, and that is about as much as before. @past holds M_PORT_OUT_OCTETS of
- * the time @t tells of. Lives in @a.
+ * the time @throughput tells of. Lives in @a.
  */
-bool storage_slower(const struct fabric *f, const struct throughput *t, const struct window *past,
-	struct arena *a, struct storage_phases *ret);
+bool storage_slower(const struct fabric *fabric, const struct throughput *throughput,
+	const struct window *past, struct arena *a, struct storage_phases *ret);
 
 #endif

@@ -15,10 +15,10 @@
 
 #define SURE_LEAST 0.2 /* confidence of a change; below it is something to watch */
 
-const char *tune_advice_name(enum tune_advice a)
+const char *tune_advice_name(enum tune_advice advice)
 {
 	static const char *const names[] = {"change", "fix_first", "watch", "none", "blocked"};
-	return (size_t)a < rw_countof(names) ? names[a] : "?";
+	return (size_t)advice < rw_countof(names) ? names[advice] : "?";
 }
 
 struct entry { /* a place that has a rule with a knob, or one to watch */
@@ -33,12 +33,13 @@ struct review {
 	struct tune_list *out;
 };
 
-static struct tune_sheet *sheet_add(struct review *r)
+static struct tune_sheet *sheet_add(struct review *review)
 {
-	struct tune_list *l = r->out;
+	struct tune_list *l = review->out;
 	if (l->n == l->cap) {
 		l->cap = l->cap ? l->cap * 2 : 8;
-		struct tune_sheet *wider = arena_array(r->c.in->arena, struct tune_sheet, l->cap);
+		struct tune_sheet *wider =
+			arena_array(review->c.in->arena, struct tune_sheet, l->cap);
 		if (l->n)
 			memcpy(wider, l->v, l->n * sizeof(*wider));
 		l->v = wider;
@@ -48,26 +49,26 @@ static struct tune_sheet *sheet_add(struct review *r)
 
 /* ---- one sheet per tier, priority, diagnosis and queue profile ----------- */
 
-static bool same_number(double a, double b)
+static bool same_number(double left, double right)
 {
-	return a == b || (isnan(a) && isnan(b));
+	return left == right || (isnan(left) && isnan(right));
 }
-static bool same_pool(const struct tune_place *a, const struct tune_place *b)
+static bool same_pool(const struct tune_place *left, const struct tune_place *right)
 {
-	return same_number(a->device->pool_bytes, b->device->pool_bytes) &&
-		same_number(a->device->pool_slices, b->device->pool_slices);
+	return same_number(left->device->pool_bytes, right->device->pool_bytes) &&
+		same_number(left->device->pool_slices, right->device->pool_slices);
 }
 
 /* Families that change the queue profile of a tier: one of them at a time. */
-static bool of_tier(enum tune_family f)
+static bool of_tier(enum tune_family family)
 {
-	return f == FAMILY_ALPHA_THEN_ECN || f == FAMILY_ALPHA_OR_ECN || f == FAMILY_KMAX ||
-		f == FAMILY_ECN_UP || f == FAMILY_XON;
+	return family == FAMILY_ALPHA_THEN_ECN || family == FAMILY_ALPHA_OR_ECN ||
+		family == FAMILY_KMAX || family == FAMILY_ECN_UP || family == FAMILY_XON;
 }
 
-static bool same_headroom(const struct entry *a, const struct entry *b)
+static bool same_headroom(const struct entry *left, const struct entry *right)
 {
-	const struct tune_plan *x = &a->plan, *y = &b->plan;
+	const struct tune_plan *x = &left->plan, *y = &right->plan;
 	return x->n_changes == y->n_changes &&
 		(!x->n_changes || x->changes[0].proposed == y->changes[0].proposed) &&
 		!x->like->port->host == !y->like->port->host &&
@@ -81,43 +82,44 @@ static bool same_headroom(const struct entry *a, const struct entry *b)
  * where these and the dose are the same. A queue profile that is to be changed gets one change,
  * that of the switch where it is worst, whatever the diagnosis is elsewhere.
  */
-static bool alike(const struct entry *a, const struct entry *b)
+static bool tune_alike(const struct entry *left, const struct entry *right)
 {
-	const enum tune_family f = a->plan.rule->family, g = b->plan.rule->family;
-	if (a->plan.place->device->device->role != b->plan.place->device->device->role ||
-		a->plan.place->priority != b->plan.place->priority ||
-		a->verdict.advice != b->verdict.advice ||
-		(f == FAMILY_HEADROOM && !same_headroom(a, b)) ||
-		!same_pool(a->plan.place, b->plan.place) ||
-		!tune_same_profile(f, a->plan.like, b->plan.like))
+	const enum tune_family f = left->plan.rule->family, g = right->plan.rule->family;
+	if (left->plan.place->device->device->role != right->plan.place->device->device->role ||
+		left->plan.place->priority != right->plan.place->priority ||
+		left->verdict.advice != right->verdict.advice ||
+		(f == FAMILY_HEADROOM && !same_headroom(left, right)) ||
+		!same_pool(left->plan.place, right->plan.place) ||
+		!tune_same_profile(f, left->plan.like, right->plan.like))
 		return false;
-	return (of_tier(f) && of_tier(g) && a->verdict.advice == ADVICE_CHANGE &&
-		       tune_same_profile(g, a->plan.like, b->plan.like)) ||
-		(f == g && str_eq(a->plan.rule->cause, b->plan.rule->cause));
+	return (of_tier(f) && of_tier(g) && left->verdict.advice == ADVICE_CHANGE &&
+		       tune_same_profile(g, left->plan.like, right->plan.like)) ||
+		(f == g && str_eq(left->plan.rule->cause, right->plan.rule->cause));
 }
 
-static double badness(const struct entry *e)
+static double tune_badness(const struct entry *entry)
 {
-	const struct tune_place *p = e->plan.place;
-	return e->plan.rule->row == 5 ? p->marks : p->paused ? p->paused->tx_pause_busy : 0;
+	const struct tune_place *p = entry->plan.place;
+	return entry->plan.rule->row == 5 ? p->marks : p->paused ? p->paused->tx_pause_busy : 0;
 }
 
 /* Switches of the tier that have the same queue profile, whether or not they show anything yet:
  * different thresholds in one tier are unfair. */
-static bool follows(const struct review *r, const struct entry *canary, const struct tune_place *p)
+static bool tune_follows(
+	const struct review *review, const struct entry *canary, const struct tune_place *place)
 {
 	const struct tune_place *at = canary->plan.place;
-	if (p == at || p->priority != at->priority ||
-		p->device->device->role != at->device->device->role || !same_pool(p, at))
+	if (place == at || place->priority != at->priority ||
+		place->device->device->role != at->device->device->role || !same_pool(place, at))
 		return false;
-	for (size_t i = 0; i < r->n; i++)
-		if (r->v[i].plan.place == p &&
-			(r->v[i].verdict.advice == ADVICE_CHANGE ||
-				r->v[i].verdict.advice == ADVICE_BLOCKED) &&
-			!alike(canary, &r->v[i]))
+	for (size_t i = 0; i < review->n; i++)
+		if (review->v[i].plan.place == place &&
+			(review->v[i].verdict.advice == ADVICE_CHANGE ||
+				review->v[i].verdict.advice == ADVICE_BLOCKED) &&
+			!tune_alike(canary, &review->v[i]))
 			return false; /* it has a story of its own */
-	const struct tune_lane *any = tune_next_lane(p, NULL);
-	for (const struct tune_lane *l = any; l; l = tune_next_lane(p, l))
+	const struct tune_lane *any = tune_next_lane(place, NULL);
+	for (const struct tune_lane *l = any; l; l = tune_next_lane(place, l))
 		if (tune_same_profile(canary->plan.rule->family, l, canary->plan.like))
 			return true;
 	return false;
@@ -125,139 +127,141 @@ static bool follows(const struct review *r, const struct entry *canary, const st
 
 /* What the same buffers lack elsewhere too: the dose follows from cable and speed, so ports of the
  * same kind and size need it alike. */
-static bool lacks(const struct entry *canary, const struct tune_place *p)
+static bool tune_lacks(const struct entry *canary, const struct tune_place *place)
 {
 	const struct tune_plan *t = &canary->plan;
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));)
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(place, l));)
 		if (tune_same_profile(FAMILY_HEADROOM, l, t->like) &&
 			!l->port->host == !t->like->port->host && l->port->cable_mm &&
 			l->port->cable_mm == t->like->port->cable_mm &&
-			tune_speed(p->device, l->port) ==
+			tune_speed(place->device, l->port) ==
 				tune_speed(t->place->device, t->like->port))
 			return true;
 	return false;
 }
 
 /* Loss first: where headroom of a tier is to be changed, its queue profile waits. */
-static void headroom_first(struct review *r)
+static void headroom_first(struct review *review)
 {
-	for (size_t i = 0; i < r->n; i++) {
-		const struct tune_plan *h = &r->v[i].plan;
+	for (size_t i = 0; i < review->n; i++) {
+		const struct tune_plan *h = &review->v[i].plan;
 		for (size_t k = 0; h->rule->family == FAMILY_HEADROOM &&
-			r->v[i].verdict.advice == ADVICE_CHANGE && k < r->n;
+			review->v[i].verdict.advice == ADVICE_CHANGE && k < review->n;
 			k++) {
-			struct entry *e = &r->v[k];
+			struct entry *e = &review->v[k];
 			if (!of_tier(e->plan.rule->family) || e->verdict.advice != ADVICE_CHANGE ||
 				e->plan.place->priority != h->place->priority ||
 				e->plan.place->device->device->role !=
 					h->place->device->device->role)
 				continue;
 			e->verdict.advice = ADVICE_BLOCKED;
-			e->verdict.blocked_by =
-				arena_printf(r->c.in->arena, "headroom of %s, which comes first",
-					h->place->device->device->name);
+			e->verdict.blocked_by = arena_printf(review->c.in->arena,
+				"headroom of %s, which comes first",
+				h->place->device->device->name);
 		}
 	}
 }
 
-static void make_sheet(struct review *r, struct entry *canary)
+static void make_sheet(struct review *review, struct entry *canary)
 {
 	const struct tune_place **rest =
-		arena_array(r->c.in->arena, const struct tune_place *, r->c.n_places + 1);
+		arena_array(review->c.in->arena, const struct tune_place *, review->c.n_places + 1);
 	const enum tune_family f = canary->plan.rule->family;
 	size_t n = 0;
-	for (size_t i = 0; i < r->n; i++) {
-		struct entry *e = &r->v[i];
-		if (e == canary || e->taken || !alike(canary, e))
+	for (size_t i = 0; i < review->n; i++) {
+		struct entry *e = &review->v[i];
+		if (e == canary || e->taken || !tune_alike(canary, e))
 			continue;
 		e->taken = true;
 		if (canary->verdict.advice != ADVICE_CHANGE)
 			rest[n++] = e->plan.place;
 	}
-	for (size_t i = 0; canary->verdict.advice == ADVICE_CHANGE && i < r->c.n_places; i++)
-		if (follows(r, canary, &r->c.places[i]) &&
-			(f != FAMILY_HEADROOM || lacks(canary, &r->c.places[i])))
-			rest[n++] = &r->c.places[i];
-	for (size_t i = 0; canary->verdict.advice == ADVICE_CHANGE && i < r->n; i++)
+	for (size_t i = 0; canary->verdict.advice == ADVICE_CHANGE && i < review->c.n_places; i++)
+		if (tune_follows(review, canary, &review->c.places[i]) &&
+			(f != FAMILY_HEADROOM || tune_lacks(canary, &review->c.places[i])))
+			rest[n++] = &review->c.places[i];
+	for (size_t i = 0; canary->verdict.advice == ADVICE_CHANGE && i < review->n; i++)
 		for (size_t k = 0; k < n; k++) /* it follows: no need to watch it for the same */
-			r->v[i].taken = r->v[i].taken ||
-				(r->v[i].plan.place == rest[k] &&
-					r->v[i].verdict.advice == ADVICE_WATCH &&
-					str_eq(r->v[i].plan.rule->cause, canary->plan.rule->cause));
+			review->v[i].taken = review->v[i].taken ||
+				(review->v[i].plan.place == rest[k] &&
+					review->v[i].verdict.advice == ADVICE_WATCH &&
+					str_eq(review->v[i].plan.rule->cause,
+						canary->plan.rule->cause));
 	canary->taken = true;
-	sheet_of_plan(&canary->plan, &canary->verdict, rest, n, sheet_add(r));
+	sheet_of_plan(&canary->plan, &canary->verdict, rest, n, sheet_add(review));
 }
 
-static void make_sheets(struct review *r)
+static void make_sheets(struct review *review)
 {
-	for (size_t i = 0; i < r->n; i++) {
-		if (r->v[i].taken)
+	for (size_t i = 0; i < review->n; i++) {
+		if (review->v[i].taken)
 			continue;
-		struct entry *worst = &r->v[i];
-		for (size_t k = i + 1; k < r->n; k++)
-			if (!r->v[k].taken && alike(&r->v[i], &r->v[k]) &&
-				badness(&r->v[k]) > badness(worst))
-				worst = &r->v[k];
-		make_sheet(r, worst);
+		struct entry *worst = &review->v[i];
+		for (size_t k = i + 1; k < review->n; k++)
+			if (!review->v[k].taken && tune_alike(&review->v[i], &review->v[k]) &&
+				tune_badness(&review->v[k]) > tune_badness(worst))
+				worst = &review->v[k];
+		make_sheet(review, worst);
 	}
 }
 
 /* ---- what else there is to say ------------------------------------------- */
 
-static bool fault_of_row(const struct tune_case *c, const struct tune_place *p)
+static bool fault_of_row(const struct tune_case *tune_case, const struct tune_place *place)
 {
-	for (size_t i = 0; i < c->n_faults; i++)
-		if (c->faults[i].row == p->is->row && tune_fault_touches(c, &c->faults[i], p))
+	for (size_t i = 0; i < tune_case->n_faults; i++)
+		if (tune_case->faults[i].row == place->is->row &&
+			tune_fault_touches(tune_case, &tune_case->faults[i], place))
 			return true;
 	return false;
 }
 
-static void judge_places(struct review *r)
+static void judge_places(struct review *review)
 {
-	for (size_t i = 0; i < r->c.n_places; i++) {
-		const struct tune_place *p = &r->c.places[i];
+	for (size_t i = 0; i < review->c.n_places; i++) {
+		const struct tune_place *p = &review->c.places[i];
 		/* where pause is the site's congestion control, pause alone is no story; loss is */
 		if (!p->is ||
-			(r->c.in->fabric->congestion != CC_DCQCN &&
+			(review->c.in->fabric->congestion != CC_DCQCN &&
 				p->is->family != FAMILY_HEADROOM && p->is->family != FAMILY_XON &&
 				!(p->signs.yes & T_LOST)))
 			continue;
 		if (p->is->family == FAMILY_NONE && p->is->certain) {
-			if (!fault_of_row(&r->c, p))
-				sheet_of_rule(&r->c, p, sheet_add(r));
+			if (!fault_of_row(&review->c, p))
+				sheet_of_rule(&review->c, p, sheet_add(review));
 			continue;
 		}
-		struct entry *e = &r->v[r->n++];
-		tune_dose(&r->c, p, &e->plan);
+		struct entry *e = &review->v[review->n++];
+		tune_dose(&review->c, p, &e->plan);
 		tune_gate(&e->plan, &e->verdict);
 		if (e->verdict.advice == ADVICE_CHANGE && tune_confidence(&e->plan) < SURE_LEAST)
 			tune_gate_doubt(&e->plan, &e->verdict);
 	}
 }
 
-static bool spoken_of(const struct tune_list *l, int priority)
+static bool spoken_of(const struct tune_list *list, int priority)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (l->v[i].priority == priority || l->v[i].priority == PRIO_NONE)
+	for (size_t i = 0; i < list->n; i++)
+		if (list->v[i].priority == priority || list->v[i].priority == PRIO_NONE)
 			return true;
 	return false;
 }
 
-static int rank(enum tune_advice a)
+static int tune_rank(enum tune_advice advice)
 {
 	static const int ranks[] = {[ADVICE_CHANGE] = 0,
 		[ADVICE_FIX_FIRST] = 1,
 		[ADVICE_BLOCKED] = 2,
 		[ADVICE_WATCH] = 3,
 		[ADVICE_NONE] = 4};
-	return ranks[a];
+	return ranks[advice];
 }
 
-static int by_urgency(const void *a, const void *b)
+static int by_urgency(const void *left, const void *right)
 {
-	const struct tune_sheet *x = a, *y = b;
+	const struct tune_sheet *x = left, *y = right;
 	if (x->advice != y->advice)
-		return rank(x->advice) < rank(y->advice) ? -1 : 1;
+		return tune_rank(x->advice) < tune_rank(y->advice) ? -1 : 1;
 	if (x->confidence_ratio != y->confidence_ratio)
 		return x->confidence_ratio > y->confidence_ratio ? -1 : 1;
 	const int d = name_compare(x->device ? x->device : "", y->device ? y->device : "");

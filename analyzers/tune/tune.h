@@ -37,7 +37,7 @@ struct tune_evidence;
 
 enum tune_advice { ADVICE_CHANGE, ADVICE_FIX_FIRST, ADVICE_WATCH, ADVICE_NONE, ADVICE_BLOCKED };
 /* "change" "fix_first" "watch" "none" "blocked" */
-const char *tune_advice_name(enum tune_advice a);
+const char *tune_advice_name(enum tune_advice advice);
 
 /* What is known of the platform of one device; see profile_tune.h. NULL profile: not known what it
  * is, all renderings are for orientation. */

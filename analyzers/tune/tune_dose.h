@@ -37,13 +37,15 @@ struct tune_plan {
 	double q_pfc; /* after the change; NAN */
 };
 
-/* tune_dose - the plan for @p, which has a rule with a family. No changes: see .refused, then
+/* tune_dose - the plan for @place, which has a rule with a family. No changes: see .refused, then
  * .collect. */
-void tune_dose(const struct tune_case *c, const struct tune_place *p, struct tune_plan *ret);
+void tune_dose(
+	const struct tune_case *tune_case, const struct tune_place *place, struct tune_plan *ret);
 
-/* Are the settings of the plan's family the same at @l as at @like? A queue profile is what is set
- * alike. */
-bool tune_same_profile(enum tune_family f, const struct tune_lane *l, const struct tune_lane *like);
+/* Are the settings of the plan's family the same at @lane as at @like? A queue profile is what is
+ * set alike. */
+bool tune_same_profile(
+	enum tune_family family, const struct tune_lane *lane, const struct tune_lane *like);
 
 /* Largest incast (senders at line rate into one queue) whose overshoot until DCQCN reacts still
  * fits between Kmin and PFC; 1 = none. */

@@ -26,42 +26,45 @@ static const char cable_unknown[] =
 	"length of the cable: `cable:` of the link in the configuration (inventory, DAC or AOC "
 	"label); LLDP does not carry it, and an optic tells its reach, not its length";
 
-static bool alike(const struct tune_device *d, const struct tune_lane *l,
-	const struct tune_device *d2, const struct tune_lane *m)
+static bool tune_dose_headroom_alike(const struct tune_device *device, const struct tune_lane *lane,
+	const struct tune_device *d2, const struct tune_lane *tune_lane)
 {
-	return d->device->role == d2->device->role && !l->port->host == !m->port->host &&
-		l->priority == m->priority && l->port->cable_mm == m->port->cable_mm &&
-		tune_speed(d, l->port) == tune_speed(d2, m->port);
+	return device->device->role == d2->device->role &&
+		!lane->port->host == !tune_lane->port->host &&
+		lane->priority == tune_lane->priority &&
+		lane->port->cable_mm == tune_lane->port->cable_mm &&
+		tune_speed(device, lane->port) == tune_speed(d2, tune_lane->port);
 }
 
 /* What ports of the same kind have elsewhere without losing anything; NAN none has more. */
-static double of_peers(const struct tune_plan *t)
+static double of_peers(const struct tune_plan *plan)
 {
-	const struct tune_evidence *e = t->c->in->evidence;
+	const struct tune_evidence *e = plan->c->in->evidence;
 	double best = NAN;
-	for (size_t i = 0; t->like->port->cable_mm && i < e->n_devices; i++)
+	for (size_t i = 0; plan->like->port->cable_mm && i < e->n_devices; i++)
 		for (size_t k = 0; k < e->devices[i].n_lanes; k++) {
 			const struct tune_lane *l = &e->devices[i].lanes[k];
 			if (!l->lost_windows && !l->full_windows && l->tx_windows &&
-				alike(t->place->device, t->like, &e->devices[i], l) &&
-				l->headroom_bytes > t->like->headroom_bytes)
+				tune_dose_headroom_alike(
+					plan->place->device, plan->like, &e->devices[i], l) &&
+				l->headroom_bytes > plan->like->headroom_bytes)
 				best = fmax(best, l->headroom_bytes);
 		}
 	return best;
 }
 
-static double formula(const struct tune_plan *t, enum headroom_model model, double cell_bytes,
-	double amplification)
+static double tune_dose_headroom_formula(const struct tune_plan *plan, enum headroom_model model,
+	double cell_bytes, double amplification)
 {
-	const struct tune_port *port = tune_port_at(t->place->device, t->like->port);
-	const double speed = tune_speed(t->place->device, t->like->port);
-	if (!t->like->port->cable_mm || !(speed > 0))
+	const struct tune_port *port = tune_port_at(plan->place->device, plan->like->port);
+	const double speed = tune_speed(plan->place->device, plan->like->port);
+	if (!plan->like->port->cable_mm || !(speed > 0))
 		return NAN;
 	const struct headroom_in in = {.model = model,
 		.speed_bps = (uint64_t)speed,
-		.cable_mm = t->like->port->cable_mm,
+		.cable_mm = plan->like->port->cable_mm,
 		.mtu_bytes = (uint64_t)fmax(MTU_MOST, port ? port->mtu_bytes : NAN),
-		.lossless_mtu_bytes = t->c->in->fabric->lossless_mtu_bytes,
+		.lossless_mtu_bytes = plan->c->in->fabric->lossless_mtu_bytes,
 		.cell_bytes = (uint64_t)cell_bytes,
 		.small_ratio = 1,
 		.lanes = speed >= 800e9 ? 8 : 4,
@@ -72,12 +75,12 @@ static double formula(const struct tune_plan *t, enum headroom_model model, doub
 
 /* The vendor's own number; NAN: not an ASIC whose tables the formula reproduces, or the cable is
  * not known. */
-static double calculated(const struct tune_plan *t)
+static double tune_dose_headroom_calculated(const struct tune_plan *plan)
 {
-	const struct tune_asic *asic = t->platform->asic;
+	const struct tune_asic *asic = plan->platform->asic;
 	if (!asic || asic->headroom == TUNE_HEADROOM_NONE)
 		return NAN;
-	return formula(t,
+	return tune_dose_headroom_formula(plan,
 		asic->headroom == TUNE_HEADROOM_SPECTRUM ? HEADROOM_SPECTRUM
 							 : HEADROOM_SPECTRUM_2021,
 		asic->cell_bytes, 0);
@@ -89,50 +92,51 @@ static double calculated(const struct tune_plan *t)
  * lost, or a peak at the full size hides the need, it is no use to ask for less; as a measure of
  * what could be given back it does not count.
  */
-static double in_flight(const struct tune_plan *t)
+static double in_flight(const struct tune_plan *plan)
 {
-	return formula(t, HEADROOM_GENERIC, 1, 1);
+	return tune_dose_headroom_formula(plan, HEADROOM_GENERIC, 1, 1);
 }
 
 /* Ports of one speed and cable have one profile: what is too small at one of them is too small at
  * all. */
-static bool of_kind(const struct tune_plan *t, const struct tune_lane *l)
+static bool of_kind(const struct tune_plan *plan, const struct tune_lane *lane)
 {
-	return tune_same_profile(FAMILY_HEADROOM, l, t->like) &&
-		alike(t->place->device, l, t->place->device, t->like);
+	return tune_same_profile(FAMILY_HEADROOM, lane, plan->like) &&
+		tune_dose_headroom_alike(
+			plan->place->device, lane, plan->place->device, plan->like);
 }
 
-static bool of_size(const struct tune_plan *t, const struct tune_lane *l)
+static bool of_size(const struct tune_plan *plan, const struct tune_lane *lane)
 {
-	return tune_same_profile(FAMILY_HEADROOM, l, t->like);
+	return tune_same_profile(FAMILY_HEADROOM, lane, plan->like);
 }
 
 /* Of the bound object: all groups of the switch that have this profile, where it is shared or not
  * known to be anyone's own. */
-static size_t bound(const struct tune_plan *t)
+static size_t tune_dose_headroom_bound(const struct tune_plan *plan)
 {
 	size_t n = 0;
-	const struct tune_device *d = t->place->device;
-	const struct profile_tune *profile = t->platform->profile;
+	const struct tune_device *d = plan->place->device;
+	const struct profile_tune *profile = plan->platform->profile;
 	if (profile && !profile->knobs[KNOB_HEADROOM].shared)
-		return t->n_lanes;
+		return plan->n_lanes;
 	for (size_t i = 0; i < d->n_lanes; i++)
-		n += tune_same_profile(FAMILY_HEADROOM, &d->lanes[i], t->like);
+		n += tune_same_profile(FAMILY_HEADROOM, &d->lanes[i], plan->like);
 	return n;
 }
 
 /* The order of ECN and PFC of every queue of the switch, with what is left of the pool. False: one
  * would be turned over. */
-static bool order_holds(const struct tune_plan *t, double left)
+static bool order_holds(const struct tune_plan *plan, double left)
 {
-	const struct tune_device *d = t->place->device;
+	const struct tune_device *d = plan->place->device;
 	for (size_t i = 0; i < d->n_lanes; i++) {
 		const struct tune_lane *l = &d->lanes[i];
-		struct ecn_order_in in = {.pool_bytes = t->place->pool_bytes,
+		struct ecn_order_in in = {.pool_bytes = plan->place->pool_bytes,
 			.alpha = l->alpha,
 			.xoff_level_bytes = NAN,
 			.kmin_bytes = l->kmin,
-			.inputs = (unsigned)fmax(1, fmin(l->inputs, t->place->inputs))};
+			.inputs = (unsigned)fmax(1, fmin(l->inputs, plan->place->inputs))};
 		const enum ecn_order before = ecn_order(&in, NULL);
 		in.pool_bytes = left;
 		const enum ecn_order after = ecn_order(&in, NULL);
@@ -142,54 +146,57 @@ static bool order_holds(const struct tune_plan *t, double left)
 	return true;
 }
 
-static void couple(struct tune_plan *t, double more)
+static void tune_dose_headroom_couple(struct tune_plan *plan, double more)
 {
-	const struct tune_device *d = t->place->device;
-	const double cost = more * (double)bound(t), b = t->place->pool_bytes, left = b - cost;
-	t->cost_bytes = cost;
+	const struct tune_device *d = plan->place->device;
+	const double cost = more * (double)tune_dose_headroom_bound(plan),
+		     b = plan->place->pool_bytes, left = b - cost;
+	plan->cost_bytes = cost;
 	if (!(b > 0))
 		return;
 	const double limit = d->pool.windows ? b : POOL_TAKE * b,
 		     need = d->pool.windows ? d->pool.max * b / d->pool_bytes + cost : cost;
-	plan_check(t,
+	plan_check(plan,
 		d->pool.windows ? "peak of the shared pool and what the headroom takes"
 				: "what the headroom takes of the shared pool",
 		need - cost, need, limit, "bytes", need <= limit);
-	if (t->like->alpha > 0) {
-		const double k = fmax(1, t->place->inputs),
-			     before = dt_pfc_queue_bytes(b, 0, t->like->alpha, k);
-		t->q_pfc = left > 0 ? dt_pfc_queue_bytes(left, 0, t->like->alpha, k) : 0;
-		plan_check(t, "depth of the queue at which PFC fires, q_PFC", before, t->q_pfc, NAN,
-			"bytes", true);
-		if (!isnan(t->like->kmin))
-			plan_check(t, "Kmin at most half of q_PFC", t->like->kmin, t->like->kmin,
-				t->q_pfc / 2, "bytes", t->like->kmin <= t->q_pfc / 2);
+	if (plan->like->alpha > 0) {
+		const double k = fmax(1, plan->place->inputs),
+			     before = dt_pfc_queue_bytes(b, 0, plan->like->alpha, k);
+		plan->q_pfc = left > 0 ? dt_pfc_queue_bytes(left, 0, plan->like->alpha, k) : 0;
+		plan_check(plan, "depth of the queue at which PFC fires, q_PFC", before,
+			plan->q_pfc, NAN, "bytes", true);
+		if (!isnan(plan->like->kmin))
+			plan_check(plan, "Kmin at most half of q_PFC", plan->like->kmin,
+				plan->like->kmin, plan->q_pfc / 2, "bytes",
+				plan->like->kmin <= plan->q_pfc / 2);
 	}
 	if (need > limit || left <= 0)
-		t->refused = arena_printf(
-			t->c->in->arena, "the shared pool cannot give %.0f bytes", cost);
-	else if (!order_holds(t, left))
-		t->refused = "with what is left of the shared pool PFC would fire before ECN at a "
-			     "queue of this switch: lower Kmin first";
+		plan->refused = arena_printf(
+			plan->c->in->arena, "the shared pool cannot give %.0f bytes", cost);
+	else if (!order_holds(plan, left))
+		plan->refused =
+			"with what is left of the shared pool PFC would fire before ECN at a "
+			"queue of this switch: lower Kmin first";
 }
 
-static bool may_size(struct tune_plan *t)
+static bool may_size(struct tune_plan *plan)
 {
-	if (isnan(t->like->headroom_bytes))
-		plan_missing(t, KNOB_HEADROOM);
-	if (t->place->device->shp_ratio > 0)
-		t->refused = "the headroom of this switch is a shared pool: raise the shared "
-			     "headroom pool, not a group's own";
-	return !t->refused && !t->n_collect;
+	if (isnan(plan->like->headroom_bytes))
+		plan_missing(plan, KNOB_HEADROOM);
+	if (plan->place->device->shp_ratio > 0)
+		plan->refused = "the headroom of this switch is a shared pool: raise the shared "
+				"headroom pool, not a group's own";
+	return !plan->refused && !plan->n_collect;
 }
 
-void plan_more_headroom(struct tune_plan *t)
+void plan_more_headroom(struct tune_plan *plan)
 {
-	const struct tune_lane *l = t->like;
-	plan_lanes(t, of_kind);
-	if (!may_size(t)) {
-		if (t->refused)
-			plan_next(t,
+	const struct tune_lane *l = plan->like;
+	plan_lanes(plan, of_kind);
+	if (!may_size(plan)) {
+		if (plan->refused)
+			plan_next(plan,
 				"raise the size of the shared headroom pool (SONiC: config buffer "
 				"shared-headroom-pool size), or lower its over-subscription ratio");
 		return;
@@ -198,10 +205,11 @@ void plan_more_headroom(struct tune_plan *t)
 	const double used = l->headroom.windows && !l->headroom.censored && !l->lost_windows
 		? l->headroom.max
 		: l->headroom_bytes;
-	const double calc = calculated(t), peers = of_peers(t), step = STEP * used,
-		     physics = l->lost_windows || l->headroom.censored ? in_flight(t) : NAN;
+	const double calc = tune_dose_headroom_calculated(plan), peers = of_peers(plan),
+		     step = STEP * used,
+		     physics = l->lost_windows || l->headroom.censored ? in_flight(plan) : NAN;
 	if (!l->port->cable_mm)
-		plan_next(t, cable_unknown);
+		plan_next(plan, cable_unknown);
 	const double proposed = fmax(fmax(step, calc), fmax(peers, physics));
 	const char *why = proposed == calc ? "the calculated value for this cable, MTU and speed"
 		: proposed == peers
@@ -212,49 +220,51 @@ void plan_more_headroom(struct tune_plan *t)
 		? "a quarter more than all of it: the true need is unknown"
 		: "a quarter more than was used";
 	if (proposed > l->headroom_bytes &&
-		plan_change(t, KNOB_HEADROOM, l->headroom_bytes, proposed, proposed, why,
+		plan_change(plan, KNOB_HEADROOM, l->headroom_bytes, proposed, proposed, why,
 			"tuning facts d, row 1; a.1; d.2 rule 1"))
-		couple(t, t->changes[0].proposed - l->headroom_bytes);
+		tune_dose_headroom_couple(plan, plan->changes[0].proposed - l->headroom_bytes);
 	if (!isnan(calc))
-		plan_check(t, "headroom at least the calculated value", l->headroom_bytes,
-			t->n_changes ? t->changes[0].proposed : l->headroom_bytes, calc, "bytes",
-			(t->n_changes ? t->changes[0].proposed : l->headroom_bytes) >= calc);
+		plan_check(plan, "headroom at least the calculated value", l->headroom_bytes,
+			plan->n_changes ? plan->changes[0].proposed : l->headroom_bytes, calc,
+			"bytes",
+			(plan->n_changes ? plan->changes[0].proposed : l->headroom_bytes) >= calc);
 }
 
-void plan_less_headroom(struct tune_plan *t)
+void plan_less_headroom(struct tune_plan *plan)
 {
-	const struct tune_lane *l = t->like;
+	const struct tune_lane *l = plan->like;
 	double used = NAN;
-	plan_lanes(t, of_size);
-	if (!may_size(t))
+	plan_lanes(plan, of_size);
+	if (!may_size(plan))
 		return;
-	for (size_t i = 0; i < t->n_lanes; i++) {
-		used = fmax(used, t->lanes[i]->headroom.max);
-		if (!t->lanes[i]->port->cable_mm)
-			plan_collect(t, cable_unknown);
-		if (t->lanes[i]->headroom.censored)
-			t->refused =
+	for (size_t i = 0; i < plan->n_lanes; i++) {
+		used = fmax(used, plan->lanes[i]->headroom.max);
+		if (!plan->lanes[i]->port->cable_mm)
+			plan_collect(plan, cable_unknown);
+		if (plan->lanes[i]->headroom.censored)
+			plan->refused =
 				"a peak reached the size of the headroom: what it needs is unknown";
 	}
 	/* the longest cable of the profile decides */
-	for (size_t i = 0; i < t->n_lanes; i++)
-		if (t->lanes[i]->port->cable_mm > t->like->port->cable_mm)
-			t->like = t->lanes[i];
-	const double calc = calculated(t);
+	for (size_t i = 0; i < plan->n_lanes; i++)
+		if (plan->lanes[i]->port->cable_mm > plan->like->port->cable_mm)
+			plan->like = plan->lanes[i];
+	const double calc = tune_dose_headroom_calculated(plan);
 	if (isnan(calc))
-		plan_collect(t,
+		plan_collect(plan,
 			"a vendor's table for this ASIC: the formula does not reproduce it, so "
 			"that the device's own value is the floor");
-	if (!t->c->in->options.allow_reduce)
-		plan_collect(t,
+	if (!plan->c->in->options.allow_reduce)
+		plan_collect(plan,
 			"a person's word that headroom may be reduced: run the review with "
 			"--allow-reduce");
 	const double proposed = fmax(calc, SPARE * used);
-	if (!t->refused && !t->n_collect && proposed < l->headroom_bytes &&
-		plan_change(t, KNOB_HEADROOM, l->headroom_bytes, proposed, proposed,
+	if (!plan->refused && !plan->n_collect && proposed < l->headroom_bytes &&
+		plan_change(plan, KNOB_HEADROOM, l->headroom_bytes, proposed, proposed,
 			"one and a half times what was used in a week, not below the calculated "
 			"value",
 			"tuning facts d, row 2; d.2 rule 1") &&
-		t->changes[0].proposed < l->headroom_bytes)
-		t->cost_bytes = (t->changes[0].proposed - l->headroom_bytes) * (double)bound(t);
+		plan->changes[0].proposed < l->headroom_bytes)
+		plan->cost_bytes = (plan->changes[0].proposed - l->headroom_bytes) *
+			(double)tune_dose_headroom_bound(plan);
 }

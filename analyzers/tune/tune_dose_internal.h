@@ -4,22 +4,22 @@
 
 #include "analyzers/tune/tune_dose.h"
 
-void plan_collect(struct tune_plan *t, const char *what);
-void plan_next(struct tune_plan *t, const char *what);
+void plan_collect(struct tune_plan *plan, const char *what);
+void plan_next(struct tune_plan *plan, const char *what);
 /* its value in force is not known: how to get it */
-void plan_missing(struct tune_plan *t, enum tune_knob k);
+void plan_missing(struct tune_plan *plan, enum tune_knob knob);
 /* nothing known: no check */
-void plan_check(struct tune_plan *t, const char *text, double before, double after, double limit,
+void plan_check(struct tune_plan *plan, const char *text, double before, double after, double limit,
 	const char *unit, bool ok);
-void plan_lanes(
-	struct tune_plan *t, bool (*wanted)(const struct tune_plan *t, const struct tune_lane *l));
-double plan_cell(const struct tune_plan *t); /* NAN unknown */
+void plan_lanes(struct tune_plan *plan,
+	bool (*wanted)(const struct tune_plan *plan, const struct tune_lane *lane));
+double plan_cell(const struct tune_plan *plan); /* NAN unknown */
 /* plan_change - rounded as the platform rounds, not below @least. False: the platform cannot
  * (.refused), or rounding leaves nothing of it. */
-bool plan_change(struct tune_plan *t, enum tune_knob k, double current, double proposed,
+bool plan_change(struct tune_plan *plan, enum tune_knob knob, double current, double proposed,
 	double least, const char *why, const char *source);
 
-void plan_more_headroom(struct tune_plan *t); /* row 1 */
-void plan_less_headroom(struct tune_plan *t); /* row 2 */
+void plan_more_headroom(struct tune_plan *plan); /* row 1 */
+void plan_less_headroom(struct tune_plan *plan); /* row 2 */
 
 #endif

@@ -44,9 +44,9 @@ struct tune_effect {
  * device, port or lossless priority; -ENODATA: there is not enough to calibrate the model by;
  * -EDOM: a value is out of range. @err says what is missing.
  */
-int tune_whatif(const struct tune_evidence *e, const char *device, const char *port, int priority,
-	const struct whatif_settings *to, const struct tune_options *options, struct arena *a,
-	struct tune_effect *ret, struct err *err);
+int tune_whatif(const struct tune_evidence *evidence, const char *device, const char *port,
+	int priority, const struct whatif_settings *to, const struct tune_options *options,
+	struct arena *a, struct tune_effect *ret, struct err *err);
 
 /* tune_expected - fills .expected of a sheet from its device, ports, priority and changes; or
  * .not_expected, where nothing can be told. */

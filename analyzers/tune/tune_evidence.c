@@ -41,16 +41,16 @@ const struct tune_setting tune_settings[SETTINGS] = {
 };
 
 struct tune_fold *tune_fold_new(
-	const struct fabric *f, int64_t window_ns, int64_t interval_ns, struct arena *a)
+	const struct fabric *fabric, int64_t window_ns, int64_t interval_ns, struct arena *a)
 {
 	struct tune_fold *t = arena_new_of(a, struct tune_fold);
-	*t = (struct tune_fold){.fabric = f,
+	*t = (struct tune_fold){.fabric = fabric,
 		.window_ns = window_ns,
 		.interval_ns = interval_ns,
 		.arena = a,
-		.devices = arena_array(a, struct device_fold, f->n_devices + 1)};
-	for (size_t i = 0; i < f->n_devices; i++)
-		t->devices[i] = (struct device_fold){.device = f->devices[i],
+		.devices = arena_array(a, struct device_fold, fabric->n_devices + 1)};
+	for (size_t i = 0; i < fabric->n_devices; i++)
+		t->devices[i] = (struct device_fold){.device = fabric->devices[i],
 			.pool = peak_fold_new(a),
 			.pool_bytes = NAN,
 			.pool_slices = NAN,
@@ -58,27 +58,27 @@ struct tune_fold *tune_fold_new(
 			.cell_bytes = NAN,
 			.since_ns = INT64_MIN,
 			.lanes = arena_array(a, struct lane_fold *,
-				f->devices[i]->n_ports * OBSERVED_PRIORITIES + 1),
-			.ports = arena_array(a, struct port_fold, f->devices[i]->n_ports + 1)};
-	for (size_t i = 0; i < f->n_devices; i++)
-		for (size_t k = 0; k < f->devices[i]->n_ports; k++)
+				fabric->devices[i]->n_ports * OBSERVED_PRIORITIES + 1),
+			.ports = arena_array(a, struct port_fold, fabric->devices[i]->n_ports + 1)};
+	for (size_t i = 0; i < fabric->n_devices; i++)
+		for (size_t k = 0; k < fabric->devices[i]->n_ports; k++)
 			t->devices[i].ports[k].speed_bps = t->devices[i].ports[k].mtu_bytes =
 				t->devices[i].ports[k].cable_m = NAN;
 	return t;
 }
 
 static struct lane_fold *lane_at(
-	struct tune_fold *t, struct device_fold *d, size_t port, int priority)
+	struct tune_fold *fold, struct device_fold *device_fold, size_t port, int priority)
 {
-	struct lane_fold **at = &d->lanes[port * OBSERVED_PRIORITIES + (size_t)priority];
+	struct lane_fold **at = &device_fold->lanes[port * OBSERVED_PRIORITIES + (size_t)priority];
 	if (*at)
 		return *at;
-	struct lane_fold *l = *at = arena_new_of(t->arena, struct lane_fold);
-	l->port = d->device->ports[port];
+	struct lane_fold *l = *at = arena_new_of(fold->arena, struct lane_fold);
+	l->port = device_fold->device->ports[port];
 	l->priority = priority;
-	l->queue = peak_fold_new(t->arena);
-	l->pg = peak_fold_new(t->arena);
-	l->headroom = peak_fold_new(t->arena);
+	l->queue = peak_fold_new(fold->arena);
+	l->pg = peak_fold_new(fold->arena);
+	l->headroom = peak_fold_new(fold->arena);
 	for (size_t i = 0; i < SETTINGS; i++) {
 		l->read[i].value = NAN;
 		l->in_force[i] = NAN;
@@ -86,10 +86,10 @@ static struct lane_fold *lane_at(
 	return l;
 }
 
-static void forget(struct device_fold *d, int64_t now_ns)
+static void tune_evidence_forget(struct device_fold *fold, int64_t now_ns)
 {
-	for (size_t i = 0; i < d->device->n_ports * OBSERVED_PRIORITIES; i++) {
-		struct lane_fold *l = d->lanes[i];
+	for (size_t i = 0; i < fold->device->n_ports * OBSERVED_PRIORITIES; i++) {
+		struct lane_fold *l = fold->lanes[i];
 		if (!l)
 			continue;
 		l->sums = (struct lane_sums){0};
@@ -97,23 +97,23 @@ static void forget(struct device_fold *d, int64_t now_ns)
 		peak_fold_reset(l->pg);
 		peak_fold_reset(l->headroom);
 	}
-	peak_fold_reset(d->pool);
-	memset(d->loads, 0, sizeof(d->loads));
-	memset(d->k, 0, sizeof(d->k));
-	d->windows = 0;
-	d->since_ns = now_ns;
+	peak_fold_reset(fold->pool);
+	memset(fold->loads, 0, sizeof(fold->loads));
+	memset(fold->k, 0, sizeof(fold->k));
+	fold->windows = 0;
+	fold->since_ns = now_ns;
 }
 
 /* ---- settings ------------------------------------------------------------ */
 
-static double number_at(const void *base, size_t offset)
+static double tune_evidence_number_at(const void *base, size_t offset)
 {
 	double v;
 	memcpy(&v, (const char *)base + offset, sizeof(v));
 	return v;
 }
 
-static bool moved(double before, double now)
+static bool tune_evidence_moved(double before, double now)
 {
 	return !isnan(before) && !isnan(now) &&
 		fabs(now - before) > 1e-9 * fmax(fabs(before), fabs(now));
@@ -121,10 +121,10 @@ static bool moved(double before, double now)
 
 /* The newest sample of a state that a device told. */
 static bool newest_read(
-	const struct window *w, uint32_t entity, unsigned metric, int64_t *ret_ns, double *ret)
+	const struct window *window, uint32_t entity, unsigned metric, int64_t *ret_ns, double *ret)
 {
-	const struct series *s = window_series(w, entity, metric);
-	for (uint32_t i = s ? series_after(s, w->to_ns) : 0; i > 0; i--)
+	const struct series *s = window_series(window, entity, metric);
+	for (uint32_t i = s ? series_after(s, window->to_ns) : 0; i > 0; i--)
 		if (!(s->flags[i - 1] & (SF_DECLARED | SF_LATE | SF_SUSPECT))) {
 			*ret_ns = s->t_ns[i - 1];
 			*ret = sample_number(metric, s->value[i - 1]);
@@ -134,25 +134,25 @@ static bool newest_read(
 }
 
 static bool read_settings(
-	struct lane_fold *l, const struct lane_seen *seen, const struct observed *o)
+	struct lane_fold *fold, const struct lane_seen *seen, const struct observed *observed)
 {
-	const struct window *w = o->window;
+	const struct window *w = observed->window;
 	const struct device_seen *d = seen->port->device;
-	const uint32_t entity =
-		entities_find(w->entities, l->port->device->name, l->port->name, l->priority);
+	const uint32_t entity = entities_find(
+		w->entities, fold->port->device->name, fold->port->name, fold->priority);
 	bool any = false;
-	l->declared = seen->declared;
+	fold->declared = seen->declared;
 	for (size_t i = 0; i < SETTINGS; i++) {
-		struct read_back *r = &l->read[i];
+		struct read_back *r = &fold->read[i];
 		int64_t t_ns;
 		double v;
-		l->in_force[i] = number_at(seen, tune_settings[i].seen);
+		fold->in_force[i] = tune_evidence_number_at(seen, tune_settings[i].seen);
 		if (entity == ENTITY_NONE ||
 			!newest_read(w, entity, tune_settings[i].metric, &t_ns, &v))
 			continue;
-		if (moved(r->value, v)) {
+		if (tune_evidence_moved(r->value, v)) {
 			any = true;
-			l->setting_changes++;
+			fold->setting_changes++;
 		}
 		if (t_ns > w->from_ns || isnan(r->value))
 			r->carried = true;
@@ -164,16 +164,16 @@ static bool read_settings(
 	return any;
 }
 
-static bool read_device(struct device_fold *f, const struct device_seen *d)
+static bool read_device(struct device_fold *fold, const struct device_seen *device)
 {
 	const struct {
 		double now;
 		double *kept;
-	} v[] = {{d->pool_bytes, &f->pool_bytes}, {d->pool_slices, &f->pool_slices},
-		{d->shp_ratio, &f->shp_ratio}, {d->cell_bytes, &f->cell_bytes}};
+	} v[] = {{device->pool_bytes, &fold->pool_bytes}, {device->pool_slices, &fold->pool_slices},
+		{device->shp_ratio, &fold->shp_ratio}, {device->cell_bytes, &fold->cell_bytes}};
 	bool any = false;
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
-		any |= moved(*v[i].kept, v[i].now);
+		any |= tune_evidence_moved(*v[i].kept, v[i].now);
 		if (!isnan(v[i].now))
 			*v[i].kept = v[i].now;
 	}
@@ -191,67 +191,69 @@ static double watched_ns(
 					: 0);
 }
 
-static double add_pause(struct pause_sum *p, const struct pause_share *s, double ns)
+static double tune_evidence_add_pause(
+	struct pause_sum *sum, const struct pause_share *share, double ns)
 {
-	p->alive = p->alive || s->alive;
-	if (isnan(s->hi) || ns <= 0)
+	sum->alive = sum->alive || share->alive;
+	if (isnan(share->hi) || ns <= 0)
 		return 0;
-	p->measured = s->measured && (p->measured || p->watched_ns == 0);
-	p->lo_ns += s->lo * ns;
-	p->hi_ns += s->hi * ns;
-	p->watched_ns += ns;
-	return s->hi * ns;
+	sum->measured = share->measured && (sum->measured || sum->watched_ns == 0);
+	sum->lo_ns += share->lo * ns;
+	sum->hi_ns += share->hi * ns;
+	sum->watched_ns += ns;
+	return share->hi * ns;
 }
 
-static void add_amount(const struct amount *a, double *sum, bool *told, struct lane_sums *s)
+static void add_amount(const struct amount *amount, double *sum, bool *told, struct lane_sums *sums)
 {
-	if (!a->known)
+	if (!amount->known)
 		return;
-	*sum += a->value;
+	*sum += amount->value;
 	*told = true;
-	s->drops_alive = s->drops_alive || a->alive;
+	sums->drops_alive = sums->drops_alive || amount->alive;
 }
 
-static void add_drops(struct lane_sums *s, const struct lane_seen *l)
+static void add_drops(struct lane_sums *sums, const struct lane_seen *lane)
 {
-	add_amount(&l->drops, &s->drops, &s->drops_told, s);
-	add_amount(&l->pg_drops, &s->pg_drops, &s->pg_drops_told, s);
-	add_amount(&l->wred_drops, &s->wred_drops, &s->wred_told, s);
-	const int64_t a = l->drops.known ? l->drops.covered_ns : 0,
-		      b = l->pg_drops.known ? l->pg_drops.covered_ns : 0;
-	s->drops_watched_ns += a > b ? a : b;
+	add_amount(&lane->drops, &sums->drops, &sums->drops_told, sums);
+	add_amount(&lane->pg_drops, &sums->pg_drops, &sums->pg_drops_told, sums);
+	add_amount(&lane->wred_drops, &sums->wred_drops, &sums->wred_told, sums);
+	const int64_t a = lane->drops.known ? lane->drops.covered_ns : 0,
+		      b = lane->pg_drops.known ? lane->pg_drops.covered_ns : 0;
+	sums->drops_watched_ns += a > b ? a : b;
 }
 
-static void add_marks(struct lane_sums *s, const struct lane_seen *l)
+static void add_marks(struct lane_sums *sums, const struct lane_seen *lane)
 {
-	s->marks_alive = s->marks_alive || l->marked.alive;
+	sums->marks_alive = sums->marks_alive || lane->marked.alive;
 	const struct amount *packets =
-		l->out_packets.known ? &l->out_packets : &l->port->out_packets;
-	if (!l->marked.known || !packets->known)
+		lane->out_packets.known ? &lane->out_packets : &lane->port->out_packets;
+	if (!lane->marked.known || !packets->known)
 		return;
-	s->marks_told = true;
-	s->marked += l->marked.value;
-	s->marked_packets += packets->value;
+	sums->marks_told = true;
+	sums->marked += lane->marked.value;
+	sums->marked_packets += packets->value;
 }
 
-static void add_episodes(struct lane_sums *s, const struct lane_seen *l)
+static void add_episodes(struct lane_sums *sums, const struct lane_seen *lane)
 {
-	if (!l->tx_transitions.known)
+	if (!lane->tx_transitions.known)
 		return;
-	s->transitions += l->tx_transitions.value;
-	s->transition_watched_ns += (double)l->tx_transitions.covered_ns;
-	if (l->tx_pause_ns.known)
-		s->transition_pause_ns += l->tx_pause_ns.value;
+	sums->transitions += lane->tx_transitions.value;
+	sums->transition_watched_ns += (double)lane->tx_transitions.covered_ns;
+	if (lane->tx_pause_ns.known)
+		sums->transition_pause_ns += lane->tx_pause_ns.value;
 }
 
-static void add_peak(
-	struct peak_fold *p, const struct window *w, uint32_t entity, unsigned metric, double size)
+static void add_peak(struct peak_fold *fold, const struct window *window, uint32_t entity,
+	unsigned metric, double size)
 {
-	const struct series *s = entity == ENTITY_NONE ? NULL : window_series(w, entity, metric);
-	for (uint32_t i = s ? series_after(s, w->from_ns) : 0;
-		s && i < s->n && s->t_ns[i] <= w->to_ns; i++)
+	const struct series *s =
+		entity == ENTITY_NONE ? NULL : window_series(window, entity, metric);
+	for (uint32_t i = s ? series_after(s, window->from_ns) : 0;
+		s && i < s->n && s->t_ns[i] <= window->to_ns; i++)
 		if (!(s->flags[i] & (SF_LATE | SF_SUSPECT)))
-			peak_fold_add(p, s->t_ns[i], sample_number(metric, s->value[i]),
+			peak_fold_add(fold, s->t_ns[i], sample_number(metric, s->value[i]),
 				s->window_ms[i], size);
 }
 
@@ -285,48 +287,50 @@ unsigned tune_busy_from(const unsigned *loads)
 	return from < 2 ? 2 : (unsigned)ceil(from);
 }
 
-static void add_load(struct load_sum *b, double tx_ns, double tx_watched, double rx_ns,
-	double rx_watched, const struct port_seen *p)
+static void tune_evidence_add_load(struct load_sum *sum, double tx_ns, double tx_watched,
+	double rx_ns, double rx_watched, const struct port_seen *port)
 {
-	b->windows++;
-	b->tx_ns += tx_ns;
-	b->tx_watched_ns += tx_watched;
-	b->rx_ns += rx_ns;
-	b->rx_watched_ns += rx_watched;
-	if (p->out_known && !isnan(p->out.utilization_ratio)) {
-		b->utilization += p->out.utilization_ratio;
-		b->n_utilization++;
+	sum->windows++;
+	sum->tx_ns += tx_ns;
+	sum->tx_watched_ns += tx_watched;
+	sum->rx_ns += rx_ns;
+	sum->rx_watched_ns += rx_watched;
+	if (port->out_known && !isnan(port->out.utilization_ratio)) {
+		sum->utilization += port->out.utilization_ratio;
+		sum->n_utilization++;
 	}
 }
 
-static bool total(struct total *t, const struct amount *a)
+static bool tune_evidence_total(struct total *sum, const struct amount *amount)
 {
-	if (!a->known)
+	if (!amount->known)
 		return false;
-	t->sum += a->value;
-	t->told = true;
-	return a->value > 0;
+	sum->sum += amount->value;
+	sum->told = true;
+	return amount->value > 0;
 }
 
-static void add_port(struct port_fold *f, const struct port_seen *p, unsigned bin)
+static void tune_evidence_add_port(
+	struct port_fold *fold, const struct port_seen *port, unsigned bin)
 {
-	bool bad = total(&f->damaged, &p->fcs_errors);
-	bad |= total(&f->damaged, &p->symbol_errors);
-	bad |= total(&f->damaged, &p->fec_uncorrectable);
-	bad |= total(&f->in_errors, &p->in_errors);
-	f->error_windows += bad;
-	f->down_windows += p->oper_up == 0 || p->out.oper == PORT_OPER_DOWN;
-	total(&f->flaps, &p->flaps);
+	bool bad = tune_evidence_total(&fold->damaged, &port->fcs_errors);
+	bad |= tune_evidence_total(&fold->damaged, &port->symbol_errors);
+	bad |= tune_evidence_total(&fold->damaged, &port->fec_uncorrectable);
+	bad |= tune_evidence_total(&fold->in_errors, &port->in_errors);
+	fold->error_windows += bad;
+	fold->down_windows += port->oper_up == 0 || port->out.oper == PORT_OPER_DOWN;
+	tune_evidence_total(&fold->flaps, &port->flaps);
 	for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-		if (p->lanes[c])
-			total(&f->storms, &p->lanes[c]->storms);
-	total(&f->in_octets, &(struct amount){.known = p->in_known, .value = (double)p->in.octets});
-	total(&f->out_octets,
-		&(struct amount){.known = p->out_known, .value = (double)p->out.octets});
-	f->speed_bps = p->out.read_bps ? (double)p->out.read_bps : f->speed_bps;
-	f->mtu_bytes = isnan(p->mtu_bytes) ? f->mtu_bytes : p->mtu_bytes;
-	f->cable_m = isnan(p->cable_m) ? f->cable_m : p->cable_m;
-	add_load(&f->loads[bin], 0, 0, 0, 0, p);
+		if (port->lanes[c])
+			tune_evidence_total(&fold->storms, &port->lanes[c]->storms);
+	tune_evidence_total(&fold->in_octets,
+		&(struct amount){.known = port->in_known, .value = (double)port->in.octets});
+	tune_evidence_total(&fold->out_octets,
+		&(struct amount){.known = port->out_known, .value = (double)port->out.octets});
+	fold->speed_bps = port->out.read_bps ? (double)port->out.read_bps : fold->speed_bps;
+	fold->mtu_bytes = isnan(port->mtu_bytes) ? fold->mtu_bytes : port->mtu_bytes;
+	fold->cable_m = isnan(port->cable_m) ? fold->cable_m : port->cable_m;
+	tune_evidence_add_load(&fold->loads[bin], 0, 0, 0, 0, port);
 }
 
 /* ---- one window of one switch -------------------------------------------- */
@@ -336,74 +340,81 @@ struct device_window {
 	bool busy, marks_told, marked;
 };
 
-static void shift(uint8_t *bits, bool newest)
+static void tune_evidence_shift(uint8_t *bits, bool newest)
 {
 	*bits = (uint8_t)(*bits << 1 | newest);
 }
 
 static void add_recent(
-	struct lane_sums *s, const struct lane_seen *l, const struct device_window *dw)
+	struct lane_sums *sums, const struct lane_seen *lane, const struct device_window *dw)
 {
-	const struct amount *sent = l->out_packets.known ? &l->out_packets : &l->port->out_packets;
-	const bool tx = l->tx_pause.hi > PAUSED_RATIO,
-		   lost = l->pg_drops.known && l->pg_drops.value > 0,
-		   full = l->headroom_peak >= FULL_RATIO * l->headroom;
-	s->lost_windows += lost;
-	s->full_windows += full;
+	const struct amount *sent =
+		lane->out_packets.known ? &lane->out_packets : &lane->port->out_packets;
+	const bool tx = lane->tx_pause.hi > PAUSED_RATIO,
+		   lost = lane->pg_drops.known && lane->pg_drops.value > 0,
+		   full = lane->headroom_peak >= FULL_RATIO * lane->headroom;
+	sums->lost_windows += lost;
+	sums->full_windows += full;
 	if (!dw->busy)
 		return;
-	s->recent += s->recent < RECENT_WINDOWS;
-	shift(&s->recent_tx, tx);
-	shift(&s->recent_rx, l->rx_pause.hi > PAUSED_US_RATIO);
-	shift(&s->recent_unmarked, tx && dw->marks_told && !dw->marked);
-	shift(&s->recent_marks,
-		l->marked.known && sent->known && l->marked.value > MARKED_RATIO * sent->value);
-	shift(&s->recent_lost, lost);
-	shift(&s->recent_full, full);
+	sums->recent += sums->recent < RECENT_WINDOWS;
+	tune_evidence_shift(&sums->recent_tx, tx);
+	tune_evidence_shift(&sums->recent_rx, lane->rx_pause.hi > PAUSED_US_RATIO);
+	tune_evidence_shift(&sums->recent_unmarked, tx && dw->marks_told && !dw->marked);
+	tune_evidence_shift(&sums->recent_marks,
+		lane->marked.known && sent->known &&
+			lane->marked.value > MARKED_RATIO * sent->value);
+	tune_evidence_shift(&sums->recent_lost, lost);
+	tune_evidence_shift(&sums->recent_full, full);
 }
 
-static void add_lane(struct device_fold *d, struct lane_fold *f, const struct lane_seen *l,
-	const struct device_window *dw, const struct observed *o)
+static void add_lane(struct device_fold *fold, struct lane_fold *lane_fold,
+	const struct lane_seen *lane, const struct device_window *dw,
+	const struct observed *observed)
 {
-	struct lane_sums *s = &f->sums;
-	const double tx_watched = watched_ns(&l->tx_pause_ns, &l->tx_pause_ns_hi, &l->tx_frames),
-		     rx_watched = watched_ns(&l->rx_pause_ns, &l->rx_pause_ns_hi, &l->rx_frames);
-	const double tx_ns = add_pause(&s->tx, &l->tx_pause, tx_watched),
-		     rx_ns = add_pause(&s->rx, &l->rx_pause, rx_watched);
+	struct lane_sums *s = &lane_fold->sums;
+	const double tx_watched = watched_ns(
+			     &lane->tx_pause_ns, &lane->tx_pause_ns_hi, &lane->tx_frames),
+		     rx_watched = watched_ns(
+			     &lane->rx_pause_ns, &lane->rx_pause_ns_hi, &lane->rx_frames);
+	const double tx_ns = tune_evidence_add_pause(&s->tx, &lane->tx_pause, tx_watched),
+		     rx_ns = tune_evidence_add_pause(&s->rx, &lane->rx_pause, rx_watched);
 	s->windows++;
-	if (l->tx_pause.hi > PAUSED_RATIO) {
+	if (lane->tx_pause.hi > PAUSED_RATIO) {
 		s->tx_windows++;
 		s->tx_unmarked += dw->marks_told && !dw->marked;
 	}
-	s->rx_windows += l->rx_pause.hi > PAUSED_RATIO;
-	add_recent(s, l, dw);
-	add_drops(s, l);
-	add_marks(s, l);
-	add_episodes(s, l);
-	add_load(&s->loads[dw->bin], tx_ns, tx_watched, rx_ns, rx_watched, l->port);
-	const uint32_t entity = entities_find(
-		o->window->entities, f->port->device->name, f->port->name, f->priority);
-	add_peak(f->queue, o->window, entity, M_QUEUE_WATERMARK, d->pool_bytes);
-	add_peak(f->pg, o->window, entity, M_PG_SHARED_WATERMARK, d->pool_bytes);
-	add_peak(f->headroom, o->window, entity, M_PG_HEADROOM_WATERMARK, l->headroom);
+	s->rx_windows += lane->rx_pause.hi > PAUSED_RATIO;
+	add_recent(s, lane, dw);
+	add_drops(s, lane);
+	add_marks(s, lane);
+	add_episodes(s, lane);
+	tune_evidence_add_load(
+		&s->loads[dw->bin], tx_ns, tx_watched, rx_ns, rx_watched, lane->port);
+	const uint32_t entity = entities_find(observed->window->entities,
+		lane_fold->port->device->name, lane_fold->port->name, lane_fold->priority);
+	add_peak(lane_fold->queue, observed->window, entity, M_QUEUE_WATERMARK, fold->pool_bytes);
+	add_peak(lane_fold->pg, observed->window, entity, M_PG_SHARED_WATERMARK, fold->pool_bytes);
+	add_peak(lane_fold->headroom, observed->window, entity, M_PG_HEADROOM_WATERMARK,
+		lane->headroom);
 }
 
-static double load_of(const struct device_seen *d)
+static double tune_evidence_load_of(const struct device_seen *device)
 {
 	double load = NAN;
-	for (size_t i = 0; i < d->n_ports; i++)
-		if (d->ports[i].out_known)
-			load = (isnan(load) ? 0 : load) + d->ports[i].out.rate_bps / 8;
+	for (size_t i = 0; i < device->n_ports; i++)
+		if (device->ports[i].out_known)
+			load = (isnan(load) ? 0 : load) + device->ports[i].out.rate_bps / 8;
 	return load;
 }
 
-static struct device_window look(const struct device_seen *d, unsigned bin)
+static struct device_window tune_evidence_look(const struct device_seen *device, unsigned bin)
 {
 	struct device_window r = {.bin = bin};
 	double fullest = 0;
 	unsigned filled = 0, paused = 0;
-	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct port_seen *p = &d->ports[i];
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct port_seen *p = &device->ports[i];
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
 			const struct lane_seen *l = p->lanes[c];
 			if (!l || !l->lossless)
@@ -414,87 +425,93 @@ static struct device_window look(const struct device_seen *d, unsigned bin)
 			fullest = fmax(fullest, l->pg_peak);
 		}
 	}
-	for (size_t i = 0; i < d->n_ports && fullest >= FILLED_BYTES; i++)
+	for (size_t i = 0; i < device->n_ports && fullest >= FILLED_BYTES; i++)
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-			filled += d->ports[i].lanes[c] && d->ports[i].lanes[c]->lossless &&
-				d->ports[i].lanes[c]->pg_peak >= FILLED_RATIO * fullest;
+			filled += device->ports[i].lanes[c] &&
+				device->ports[i].lanes[c]->lossless &&
+				device->ports[i].lanes[c]->pg_peak >= FILLED_RATIO * fullest;
 	r.k = filled > paused ? filled : paused;
 	return r;
 }
 
-static void hear(struct device_fold *f, const struct device_seen *d)
+static void tune_evidence_hear(struct device_fold *fold, const struct device_seen *device)
 {
-	if (!d->n_series) {
-		f->gaps += !f->silent;
-		f->silent = true;
+	if (!device->n_series) {
+		fold->gaps += !fold->silent;
+		fold->silent = true;
 		return;
 	}
-	f->silent = false;
-	f->heard++;
-	f->restarts += d->restarted;
-	f->newest_ns = d->newest_ns;
+	fold->silent = false;
+	fold->heard++;
+	fold->restarts += device->restarted;
+	fold->newest_ns = device->newest_ns;
 }
 
 /* Pools of a device are ports of their own among the entities; the fullest counts. */
-static void add_pools(struct tune_fold *t, const struct observed *o)
+static void add_pools(struct tune_fold *fold, const struct observed *observed)
 {
-	for (size_t i = window_metric(o->window, M_POOL_WATERMARK);
-		i < o->window->n_series && o->window->series[i].metric == M_POOL_WATERMARK; i++) {
-		const uint32_t entity = o->window->series[i].entity;
-		struct device_fold *d = entity <= o->n_entities && o->device_of[entity]
-			? &t->devices[o->device_of[entity] - 1]
+	for (size_t i = window_metric(observed->window, M_POOL_WATERMARK);
+		i < observed->window->n_series &&
+		observed->window->series[i].metric == M_POOL_WATERMARK;
+		i++) {
+		const uint32_t entity = observed->window->series[i].entity;
+		struct device_fold *d =
+			entity <= observed->n_entities && observed->device_of[entity]
+			? &fold->devices[observed->device_of[entity] - 1]
 			: NULL;
-		if (d && d->since_ns < o->to_ns)
-			add_peak(d->pool, o->window, entity, M_POOL_WATERMARK, d->pool_bytes);
+		if (d && d->since_ns < observed->to_ns)
+			add_peak(
+				d->pool, observed->window, entity, M_POOL_WATERMARK, d->pool_bytes);
 	}
 }
 
-static void add_device(struct tune_fold *t, struct device_fold *f, const struct device_seen *d,
-	const struct observed *o)
+static void add_device(struct tune_fold *fold, struct device_fold *device_fold,
+	const struct device_seen *device, const struct observed *observed)
 {
-	hear(f, d);
-	bool changed = read_device(f, d);
-	for (size_t i = 0; i < d->n_ports; i++)
+	tune_evidence_hear(device_fold, device);
+	bool changed = read_device(device_fold, device);
+	for (size_t i = 0; i < device->n_ports; i++)
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-			if (d->ports[i].lanes[c] && d->ports[i].lanes[c]->lossless)
-				changed |=
-					read_settings(lane_at(t, f, i, c), d->ports[i].lanes[c], o);
-	if (f->since_ns == INT64_MIN)
-		f->since_ns = o->from_ns;
-	const unsigned bin = load_bin(load_of(d));
-	for (size_t i = 0; i < d->n_ports; i++)
-		add_port(&f->ports[i], &d->ports[i], bin);
+			if (device->ports[i].lanes[c] && device->ports[i].lanes[c]->lossless)
+				changed |= read_settings(lane_at(fold, device_fold, i, c),
+					device->ports[i].lanes[c], observed);
+	if (device_fold->since_ns == INT64_MIN)
+		device_fold->since_ns = observed->from_ns;
+	const unsigned bin = load_bin(tune_evidence_load_of(device));
+	for (size_t i = 0; i < device->n_ports; i++)
+		tune_evidence_add_port(&device_fold->ports[i], &device->ports[i], bin);
 	if (changed) { /* half of this window is of the old ones */
-		forget(f, o->to_ns);
+		tune_evidence_forget(device_fold, observed->to_ns);
 		return;
 	}
-	if (!d->n_series)
+	if (!device->n_series)
 		return;
-	struct device_window dw = look(d, bin);
-	f->windows++;
-	f->loads[dw.bin]++;
-	dw.busy = dw.bin >= tune_busy_from(f->loads);
-	f->k[dw.k < K_BINS - 1 ? dw.k : K_BINS - 1]++;
-	for (size_t i = 0; i < d->n_ports; i++)
+	struct device_window dw = tune_evidence_look(device, bin);
+	device_fold->windows++;
+	device_fold->loads[dw.bin]++;
+	dw.busy = dw.bin >= tune_busy_from(device_fold->loads);
+	device_fold->k[dw.k < K_BINS - 1 ? dw.k : K_BINS - 1]++;
+	for (size_t i = 0; i < device->n_ports; i++)
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-			if (d->ports[i].lanes[c] && d->ports[i].lanes[c]->lossless)
-				add_lane(f, lane_at(t, f, i, c), d->ports[i].lanes[c], &dw, o);
+			if (device->ports[i].lanes[c] && device->ports[i].lanes[c]->lossless)
+				add_lane(device_fold, lane_at(fold, device_fold, i, c),
+					device->ports[i].lanes[c], &dw, observed);
 }
 
 /* ---- one window of the fabric -------------------------------------------- */
 
-static void add_window(struct tune_fold *t, const struct observed *o)
+static void add_window(struct tune_fold *fold, const struct observed *observed)
 {
 	struct mean pause = {0}, drops = {0}, to_hosts = {0}, out = {0};
 	double marked = 0, packets = 0;
-	for (size_t i = 0; i < o->n_fabric_ports; i++) {
-		const struct port_seen *p = &o->ports[i];
+	for (size_t i = 0; i < observed->n_fabric_ports; i++) {
+		const struct port_seen *p = &observed->ports[i];
 		const double rate = p->out_known ? p->out.rate_bps / 8 : NAN;
 		mean_add(&out, rate);
 		mean_add(&to_hosts, p->port->host ? rate : NAN);
 	}
-	for (size_t i = 0; i < o->n_lanes; i++) {
-		const struct lane_seen *l = o->lanes[i];
+	for (size_t i = 0; i < observed->n_lanes; i++) {
+		const struct lane_seen *l = observed->lanes[i];
 		const struct amount *sent =
 			l->out_packets.known ? &l->out_packets : &l->port->out_packets;
 		if (!l->lossless || !l->port->in_fabric)
@@ -507,26 +524,27 @@ static void add_window(struct tune_fold *t, const struct observed *o)
 			packets += sent->value;
 		}
 	}
-	if (t->n_windows == t->cap_windows) {
-		t->cap_windows = t->cap_windows ? 2 * t->cap_windows : 64;
-		struct tune_window *v = arena_array(t->arena, struct tune_window, t->cap_windows);
-		if (t->n_windows)
-			memcpy(v, t->windows, t->n_windows * sizeof(*v));
-		t->windows = v;
+	if (fold->n_windows == fold->cap_windows) {
+		fold->cap_windows = fold->cap_windows ? 2 * fold->cap_windows : 64;
+		struct tune_window *v =
+			arena_array(fold->arena, struct tune_window, fold->cap_windows);
+		if (fold->n_windows)
+			memcpy(v, fold->windows, fold->n_windows * sizeof(*v));
+		fold->windows = v;
 	}
 	const struct mean *load = to_hosts.n ? &to_hosts : &out;
-	t->windows[t->n_windows++] = (struct tune_window){.from_ns = o->from_ns,
-		.to_ns = o->to_ns,
+	fold->windows[fold->n_windows++] = (struct tune_window){.from_ns = observed->from_ns,
+		.to_ns = observed->to_ns,
 		.host_pause = (float)mean_of(&pause),
 		.marks = packets > 0 ? (float)(marked / packets) : NAN,
 		.drops = drops.n ? (float)drops.sum : NAN,
 		.load = load->n ? (float)load->sum : NAN};
 }
 
-void tune_fold_add(struct tune_fold *t, const struct observed *o)
+void tune_fold_add(struct tune_fold *fold, const struct observed *observed)
 {
-	for (size_t i = 0; i < o->n_devices; i++)
-		add_device(t, &t->devices[i], &o->devices[i], o);
-	add_pools(t, o);
-	add_window(t, o);
+	for (size_t i = 0; i < observed->n_devices; i++)
+		add_device(fold, &fold->devices[i], &observed->devices[i], observed);
+	add_pools(fold, observed);
+	add_window(fold, observed);
 }

@@ -135,19 +135,20 @@ struct tune_evidence {
 /* tune_fold_new - for windows of @window_ns. Everything lives in @a. */
 struct tune_fold;
 struct tune_fold *tune_fold_new(
-	const struct fabric *f, int64_t window_ns, int64_t interval_ns, struct arena *a);
-/* tune_fold_add - windows in order of time; @o lives in an arena of its own and is not kept. */
-void tune_fold_add(struct tune_fold *f, const struct observed *o);
+	const struct fabric *fabric, int64_t window_ns, int64_t interval_ns, struct arena *a);
+/* tune_fold_add - windows in order of time; @observed lives in an arena of its own and is not kept.
+ */
+void tune_fold_add(struct tune_fold *fold, const struct observed *observed);
 /* tune_fold_done - once; lent, valid as long as the arena. -ENODATA: no window had a sample. */
-int tune_fold_done(struct tune_fold *f, const struct tune_evidence **ret);
+int tune_fold_done(struct tune_fold *fold, const struct tune_evidence **ret);
 
 /* Share of sent packets that were marked, 0..1; NAN unknown or nothing was sent. */
-static inline double tune_lane_marks(const struct tune_lane *l)
+static inline double tune_lane_marks(const struct tune_lane *lane)
 {
-	return l->out_packets > 0 ? l->marked / l->out_packets : NAN;
+	return lane->out_packets > 0 ? lane->marked / lane->out_packets : NAN;
 }
 /* The lane of @device (its index in the fabric) at @port, NULL. */
 const struct tune_lane *tune_lane_at(
-	const struct tune_evidence *e, const struct fabric_port *port, int priority);
+	const struct tune_evidence *evidence, const struct fabric_port *port, int priority);
 
 #endif

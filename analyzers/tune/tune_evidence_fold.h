@@ -70,9 +70,9 @@ struct total {
 	double sum;
 	bool told;
 };
-static inline double total_of(const struct total *t)
+static inline double total_of(const struct total *total)
 {
-	return t->told ? t->sum : NAN;
+	return total->told ? total->sum : NAN;
 }
 struct port_fold {
 	struct total damaged, in_errors, flaps, storms, in_octets, out_octets;

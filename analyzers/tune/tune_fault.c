@@ -151,17 +151,18 @@ struct faults {
 	size_t n, cap;
 };
 
-static struct tune_fault *add(struct faults *f, const char *cause)
+static struct tune_fault *tune_fault_add(struct faults *faults, const char *cause)
 {
 	const struct cure *c = cure_of(cause);
-	if (f->n == f->cap) {
-		f->cap = f->cap ? f->cap * 2 : 8;
-		struct tune_fault *wider = arena_array(f->in->arena, struct tune_fault, f->cap);
-		if (f->n)
-			memcpy(wider, f->v, f->n * sizeof(*wider));
-		f->v = wider;
+	if (faults->n == faults->cap) {
+		faults->cap = faults->cap ? faults->cap * 2 : 8;
+		struct tune_fault *wider =
+			arena_array(faults->in->arena, struct tune_fault, faults->cap);
+		if (faults->n)
+			memcpy(wider, faults->v, faults->n * sizeof(*wider));
+		faults->v = wider;
 	}
-	struct tune_fault *r = &f->v[f->n++];
+	struct tune_fault *r = &faults->v[faults->n++];
 	*r = (struct tune_fault){.row = c->row,
 		.cause = c->cause,
 		.priority = PRIO_NONE,
@@ -178,26 +179,28 @@ static struct tune_fault *add(struct faults *f, const char *cause)
  * marks next to nothing, and by its settings cannot mark before PFC fires, row 3 explains what
  * singles the host out, and the incident proves nothing.
  */
-static bool explained_by_late(const struct tune_case *c, const struct tune_incident *t)
+static bool explained_by_late(
+	const struct tune_case *tune_case, const struct tune_incident *incident)
 {
 	const uint32_t late = T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS | T_LATE;
-	for (size_t i = 0; str_eq(t->cause, "dcqcn_off") && i < c->n_places; i++)
-		if (str_eq(c->places[i].device->device->name, t->device) &&
-			(t->priority == PRIO_NONE || t->priority == c->places[i].priority) &&
-			c->places[i].is && c->places[i].is->row == 3 &&
-			(c->places[i].signs.yes & late) == late)
+	for (size_t i = 0; str_eq(incident->cause, "dcqcn_off") && i < tune_case->n_places; i++)
+		if (str_eq(tune_case->places[i].device->device->name, incident->device) &&
+			(incident->priority == PRIO_NONE ||
+				incident->priority == tune_case->places[i].priority) &&
+			tune_case->places[i].is && tune_case->places[i].is->row == 3 &&
+			(tune_case->places[i].signs.yes & late) == late)
 			return true;
 	return false;
 }
 
-static void from_incidents(struct faults *f, const struct tune_case *c)
+static void from_incidents(struct faults *faults, const struct tune_case *tune_case)
 {
-	for (size_t i = 0; i < f->in->n_incidents; i++) {
-		const struct tune_incident *t = &f->in->incidents[i];
+	for (size_t i = 0; i < faults->in->n_incidents; i++) {
+		const struct tune_incident *t = &faults->in->incidents[i];
 		if (t->closed_ns || t->severity < SEV_WARNING || !cure_of(t->cause) ||
-			explained_by_late(c, t))
+			explained_by_late(tune_case, t))
 			continue;
-		struct tune_fault *r = add(f, t->cause);
+		struct tune_fault *r = tune_fault_add(faults, t->cause);
 		r->id = t->id;
 		r->device = t->device;
 		r->port = t->port;
@@ -205,7 +208,7 @@ static void from_incidents(struct faults *f, const struct tune_case *c)
 		r->priority = t->priority;
 		r->confidence = t->confidence_ratio;
 		r->everywhere = !t->device && !t->host;
-		r->summary = arena_printf(f->in->arena,
+		r->summary = arena_printf(faults->in->arena,
 			"%s%s%s%s%s: incident %s (%s) is open, and no threshold mends it",
 			t->host             ? t->host
 				: t->device ? t->device
@@ -216,12 +219,12 @@ static void from_incidents(struct faults *f, const struct tune_case *c)
 }
 
 /* The same was told by an incident: of the same row, at the same place (or at no place). */
-static bool told(const struct faults *f, const char *cause, const char *device, const char *port,
-	const char *host)
+static bool tune_fault_told(const struct faults *faults, const char *cause, const char *device,
+	const char *port, const char *host)
 {
 	const struct cure *c = cure_of(cause);
-	for (size_t i = 0; i < f->n; i++) {
-		const struct tune_fault *t = &f->v[i];
+	for (size_t i = 0; i < faults->n; i++) {
+		const struct tune_fault *t = &faults->v[i];
 		if (t->row != c->row)
 			continue;
 		if (t->everywhere || (host && str_eq(t->host, host)) ||
@@ -233,14 +236,16 @@ static bool told(const struct faults *f, const char *cause, const char *device, 
 }
 
 /* @l or @port tells where. NULL: an incident, or a look before, has it already. */
-static struct tune_fault *see(struct faults *f, const char *cause, const struct fabric_port *port,
-	int priority, double confidence)
+static struct tune_fault *tune_fault_see(struct faults *faults, const char *cause,
+	const struct fabric_port *port, int priority, double confidence)
 {
 	/* one link, one story: its other end may have told it */
-	if (told(f, cause, port->device->name, port->name, port->host) ||
-		(port->peer && told(f, cause, port->peer->device->name, port->peer->name, NULL)))
+	if (tune_fault_told(faults, cause, port->device->name, port->name, port->host) ||
+		(port->peer &&
+			tune_fault_told(
+				faults, cause, port->peer->device->name, port->peer->name, NULL)))
 		return NULL;
-	struct tune_fault *r = add(f, cause);
+	struct tune_fault *r = tune_fault_add(faults, cause);
 	r->device = port->device->name;
 	r->port = port->name;
 	r->host = port->host;
@@ -249,50 +254,50 @@ static struct tune_fault *see(struct faults *f, const char *cause, const struct 
 	return r;
 }
 
-static void prove(struct faults *f, struct tune_fault *r, const char *metric, double value,
-	const char *unit, enum quality q)
+static void tune_fault_prove(struct faults *faults, struct tune_fault *fault, const char *metric,
+	double value, const char *unit, enum quality quality)
 {
-	const struct tune_evidence *e = f->in->evidence;
-	r->proof = (struct evidence){.metric = metric,
-		.device = r->device,
-		.port = r->port,
-		.priority = r->priority,
+	const struct tune_evidence *e = faults->in->evidence;
+	fault->proof = (struct evidence){.metric = metric,
+		.device = fault->device,
+		.port = fault->port,
+		.priority = fault->priority,
 		.from_ns = e->from_ns,
 		.to_ns = e->to_ns,
 		.value = value,
 		.unit = unit,
-		.quality = q};
+		.quality = quality};
 }
 
 /* ---- hosts --------------------------------------------------------------- */
 
-static void look_at_receiver(struct faults *f, const struct tune_lane *l)
+static void look_at_receiver(struct faults *faults, const struct tune_lane *lane)
 {
-	if (!tune_paused_by_host(l))
+	if (!tune_paused_by_host(lane))
 		return;
-	const bool storm = l->rx_pause_busy >= STORM && l->pause_measured;
-	struct tune_fault *r = see(f, storm ? "pfc_storm" : "slow_receiver", l->port, l->priority,
-		l->pause_measured ? 0.8 : 0.5);
+	const bool storm = lane->rx_pause_busy >= STORM && lane->pause_measured;
+	struct tune_fault *r = tune_fault_see(faults, storm ? "pfc_storm" : "slow_receiver",
+		lane->port, lane->priority, lane->pause_measured ? 0.8 : 0.5);
 	if (!r)
 		return;
-	r->summary = arena_printf(f->in->arena,
+	r->summary = arena_printf(faults->in->arena,
 		"%s paused us %s%s of the time at %s:%s: it does not take what it is sent, and no "
 		"threshold changes that",
-		l->port->host, l->pause_measured ? "" : "at most ",
-		tune_percent(f->in->arena, l->rx_pause_busy), r->device, r->port);
-	prove(f, r, "pfc.rx_pause_ratio", l->rx_pause_busy, "ratio",
-		l->pause_measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
+		lane->port->host, lane->pause_measured ? "" : "at most ",
+		tune_percent(faults->in->arena, lane->rx_pause_busy), r->device, r->port);
+	tune_fault_prove(faults, r, "pfc.rx_pause_ratio", lane->rx_pause_busy, "ratio",
+		lane->pause_measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
 }
 
-static int by_value(const void *a, const void *b)
+static int tune_fault_by_value(const void *left, const void *right)
 {
-	const double x = *(const double *)a, y = *(const double *)b;
+	const double x = *(const double *)left, y = *(const double *)right;
 	return x < y ? -1 : x > y;
 }
-static double median(double *v, size_t n)
+static double tune_fault_median(double *values, size_t n)
 {
-	qsort(v, n, sizeof(*v), by_value);
-	return n ? (v[n / 2] + v[(n - 1) / 2]) / 2 : NAN;
+	qsort(values, n, sizeof(*values), tune_fault_by_value);
+	return n ? (values[n / 2] + values[(n - 1) / 2]) / 2 : NAN;
 }
 
 /*
@@ -300,41 +305,43 @@ static double median(double *v, size_t n)
  * much and has its thresholds in order: they do not slow down. Settings that are late, and loss,
  * single hosts out as well.
  */
-static void look_for_one_host(struct faults *f, const struct tune_place *v, size_t n_places)
+static void look_for_one_host(
+	struct faults *faults, const struct tune_place *place, size_t n_places)
 {
 	const uint32_t marks = T_MANY_MARKS, other = T_LATE | T_LOST | T_FROM_HOST;
-	struct arena *a = f->in->arena;
+	struct arena *a = faults->in->arena;
 	size_t n = 0, cap = 1, out = 0, n_marking = 0;
 	for (size_t i = 0; i < n_places; i++) {
-		cap += v[i].device->n_lanes;
-		n_marking += (v[i].signs.yes & marks) != 0;
+		cap += place[i].device->n_lanes;
+		n_marking += (place[i].signs.yes & marks) != 0;
 	}
 	double *level = arena_array(a, double, cap), *apart = arena_array(a, double, cap);
 	for (size_t i = 0; i < n_places; i++)
-		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&v[i], l));)
+		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&place[i], l));)
 			if (l->port->host && !isnan(l->tx_pause_busy))
 				level[n++] = l->tx_pause_busy;
 	if (n < SINGLED_MAX + OTHERS_MIN || !n_marking)
 		return;
-	const double mid = median(level, n); /* sorts */
+	const double mid = tune_fault_median(level, n); /* sorts */
 	while (out < SINGLED_MAX && !(level[n - 1 - out] >= SINGLED * level[n - 2 - out]))
 		out++;
 	const double least = level[n - 1 - out], others = level[n - 2 - out];
 	for (size_t i = 0; i < n; i++)
 		apart[i] = fabs(level[i] - mid);
-	const double spread = 1.4826 * median(apart, n);
+	const double spread = 1.4826 * tune_fault_median(apart, n);
 	const struct tune_lane *worst = NULL;
 	for (size_t i = 0; i < n_places; i++)
-		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&v[i], l));)
+		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&place[i], l));)
 			if (l->port->host && tune_recent(l, l->recent_tx) >= TUNE_NEEDED &&
 				l->tx_pause_busy >= least &&
 				l->tx_pause_busy - mid > Z_OUTLIER * spread &&
-				!(v[i].signs.yes & other) &&
+				!(place[i].signs.yes & other) &&
 				(!worst || l->tx_pause_busy > worst->tx_pause_busy))
 				worst = l;
 	if (!worst || out >= SINGLED_MAX || !worst->pause_measured)
 		return;
-	struct tune_fault *r = see(f, "dcqcn_off", worst->port, worst->priority, 0.6);
+	struct tune_fault *r =
+		tune_fault_see(faults, "dcqcn_off", worst->port, worst->priority, 0.6);
 	if (!r)
 		return;
 	r->summary = arena_printf(a,
@@ -342,72 +349,78 @@ static void look_for_one_host(struct faults *f, const struct tune_place *v, size
 		"it does not slow down",
 		worst->port->host, tune_percent(a, worst->tx_pause_busy), r->device, r->port,
 		tune_percent(a, others));
-	prove(f, r, "pfc.tx_pause_ratio", worst->tx_pause_busy, "ratio", QUALITY_EXACT);
+	tune_fault_prove(
+		faults, r, "pfc.tx_pause_ratio", worst->tx_pause_busy, "ratio", QUALITY_EXACT);
 }
 
 /* ---- links --------------------------------------------------------------- */
 
 /* Errors that most ports of the switch count alike are how the platform counts. */
-static bool like_all(const struct tune_device *d, double errors)
+static bool like_all(const struct tune_device *device, double errors)
 {
 	size_t n = 0, like = 0;
-	for (size_t i = 0; i < d->n_ports; i++)
-		if (!isnan(d->ports[i].errors)) {
+	for (size_t i = 0; i < device->n_ports; i++)
+		if (!isnan(device->ports[i].errors)) {
 			n++;
-			like += d->ports[i].errors >= errors / 10;
+			like += device->ports[i].errors >= errors / 10;
 		}
 	return n >= 3 && 2 * like > n;
 }
 
-static void look_at_port(struct faults *f, const struct tune_device *d, const struct tune_port *p)
+static void look_at_port(
+	struct faults *faults, const struct tune_device *device, const struct tune_port *port)
 {
 	struct tune_fault *r;
-	if (p->errors >= ERRORS_MIN && p->error_windows >= TUNE_NEEDED && !like_all(d, p->errors) &&
-		(r = see(f, "link_errors", p->port, PRIO_NONE, 0.8))) {
-		r->summary = arena_printf(f->in->arena,
+	if (port->errors >= ERRORS_MIN && port->error_windows >= TUNE_NEEDED &&
+		!like_all(device, port->errors) &&
+		(r = tune_fault_see(faults, "link_errors", port->port, PRIO_NONE, 0.8))) {
+		r->summary = arena_printf(faults->in->arena,
 			"%s:%s received %.0f damaged frames: a cable or an optic, no matter of "
 			"buffers",
-			r->device, r->port, p->errors);
-		prove(f, r, "port.fcs_errors", p->errors, "frames", QUALITY_EXACT);
+			r->device, r->port, port->errors);
+		tune_fault_prove(
+			faults, r, "port.fcs_errors", port->errors, "frames", QUALITY_EXACT);
 	}
-	if (p->storms > 0 && (r = see(f, "pfc_watchdog", p->port, PRIO_NONE, 0.8))) {
-		r->summary =
-			arena_printf(f->in->arena, "the PFC watchdog of %s fired %.0f times at %s",
-				r->device, p->storms, r->port);
-		prove(f, r, "pfcwd.storms", p->storms, "events", QUALITY_EXACT);
+	if (port->storms > 0 &&
+		(r = tune_fault_see(faults, "pfc_watchdog", port->port, PRIO_NONE, 0.8))) {
+		r->summary = arena_printf(faults->in->arena,
+			"the PFC watchdog of %s fired %.0f times at %s", r->device, port->storms,
+			r->port);
+		tune_fault_prove(faults, r, "pfcwd.storms", port->storms, "events", QUALITY_EXACT);
 	}
-	if (p->port->peer && p->down_windows && 2 * p->down_windows >= d->windows &&
-		(r = see(f, "path_asymmetry", p->port, PRIO_NONE, 0.8))) {
-		r->summary = arena_printf(f->in->arena,
+	if (port->port->peer && port->down_windows && 2 * port->down_windows >= device->windows &&
+		(r = tune_fault_see(faults, "path_asymmetry", port->port, PRIO_NONE, 0.8))) {
+		r->summary = arena_printf(faults->in->arena,
 			"%s:%s to %s is down: the other members carry its share", r->device,
-			r->port, p->port->peer->device->name);
-		prove(f, r, "port.oper_up", 0, "-", QUALITY_EXACT);
+			r->port, port->port->peer->device->name);
+		tune_fault_prove(faults, r, "port.oper_up", 0, "-", QUALITY_EXACT);
 	}
-	const struct fabric_port *far = p->port->peer;
-	const struct tune_port *there = far && p->port->index < far->index
-		? tune_port_at(&f->in->evidence->devices[far->device->index], far)
+	const struct fabric_port *far = port->port->peer;
+	const struct tune_port *there = far && port->port->index < far->index
+		? tune_port_at(&faults->in->evidence->devices[far->device->index], far)
 		: NULL;
-	if (there && fabs(there->mtu_bytes - p->mtu_bytes) > MTU_SLACK &&
-		(r = see(f, "mtu_mismatch", p->port, PRIO_NONE, 0.9))) {
-		r->summary =
-			arena_printf(f->in->arena, "MTU %.0f at %s:%s, %.0f at %s:%s", p->mtu_bytes,
-				r->device, r->port, there->mtu_bytes, far->device->name, far->name);
-		prove(f, r, "port.mtu_bytes", p->mtu_bytes, "bytes", QUALITY_EXACT);
+	if (there && fabs(there->mtu_bytes - port->mtu_bytes) > MTU_SLACK &&
+		(r = tune_fault_see(faults, "mtu_mismatch", port->port, PRIO_NONE, 0.9))) {
+		r->summary = arena_printf(faults->in->arena, "MTU %.0f at %s:%s, %.0f at %s:%s",
+			port->mtu_bytes, r->device, r->port, there->mtu_bytes, far->device->name,
+			far->name);
+		tune_fault_prove(
+			faults, r, "port.mtu_bytes", port->mtu_bytes, "bytes", QUALITY_EXACT);
 	}
 }
 
 /* Row 9 without packets: one member of a group carries far more than the others, and queues of it
  * mark or its switch pauses. */
-static void look_at_groups(struct faults *f, const struct tune_place *p)
+static void look_at_groups(struct faults *faults, const struct tune_place *place)
 {
-	const struct fabric_device *d = p->device->device;
-	for (size_t g = 0; p->signs.yes & T_PAUSES && g < d->n_groups; g++) {
+	const struct fabric_device *d = place->device->device;
+	for (size_t g = 0; place->signs.yes & T_PAUSES && g < d->n_groups; g++) {
 		double sum = 0, most = 0;
 		const struct fabric_port *hot = NULL;
 		size_t n = 0;
 		for (size_t i = 0; i < d->groups[g].n_members; i++) {
 			const struct tune_port *m =
-				tune_port_at(p->device, d->groups[g].members[i]);
+				tune_port_at(place->device, d->groups[g].members[i]);
 			if (!m || isnan(m->out_octets))
 				continue;
 			n++;
@@ -417,18 +430,19 @@ static void look_at_groups(struct faults *f, const struct tune_place *p)
 				hot = m->port;
 			}
 		}
-		if (n < 2 || !(most * (double)n >= (1 + SKEW) * sum) || !p->hot ||
-			p->hot->port != hot)
+		if (n < 2 || !(most * (double)n >= (1 + SKEW) * sum) || !place->hot ||
+			place->hot->port != hot)
 			continue;
-		struct tune_fault *r = see(f, "ecmp_imbalance", hot, p->priority, 0.5);
+		struct tune_fault *r =
+			tune_fault_see(faults, "ecmp_imbalance", hot, place->priority, 0.5);
 		if (!r)
 			continue;
-		r->summary = arena_printf(f->in->arena,
+		r->summary = arena_printf(faults->in->arena,
 			"%s:%s carries %.0f %% more than the mean of group %s, and the pressure is "
 			"there",
 			r->device, r->port, 100 * (most * (double)n / sum - 1), d->groups[g].id);
-		prove(f, r, "ecmp.imbalance_ratio", most * (double)n / sum - 1, "ratio",
-			QUALITY_ESTIMATED);
+		tune_fault_prove(faults, r, "ecmp.imbalance_ratio", most * (double)n / sum - 1,
+			"ratio", QUALITY_ESTIMATED);
 	}
 }
 
@@ -443,18 +457,18 @@ static const struct {
 	{"cfg.ecn_kmin_bytes", "Kmin", offsetof(struct tune_lane, kmin)},
 	{"cfg.pg_alpha_exp", "alpha", offsetof(struct tune_lane, alpha)},
 };
-static double setting(const struct tune_lane *l, size_t i)
+static double tune_fault_setting(const struct tune_lane *lane, size_t i)
 {
-	return *(const double *)((const char *)l + alike[i].offset);
+	return *(const double *)((const char *)lane + alike[i].offset);
 }
 
 /* Ports that have the same part to play: role of the switch and what they lead to. */
-static unsigned part_of(const struct fabric_port *p)
+static unsigned tune_fault_part_of(const struct fabric_port *port)
 {
-	return (unsigned)p->device->role * 3 +
-		(p->host                                                             ? 0
-				: p->peer && p->peer->device->role > p->device->role ? 1
-										     : 2);
+	return (unsigned)port->device->role * 3 +
+		(port->host                                                                   ? 0
+				: port->peer && port->peer->device->role > port->device->role ? 1
+											      : 2);
 }
 
 enum { TALLIES = 256 };
@@ -468,54 +482,59 @@ struct census {
 	size_t n;
 };
 
-static void count(struct census *c, unsigned part, double speed, size_t what, double value)
+static void tune_fault_count(
+	struct census *census, unsigned part, double speed, size_t what, double value)
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (c->v[i].part == part && c->v[i].what == what && c->v[i].speed == speed &&
-			c->v[i].value == value) {
-			c->v[i].n++;
+	for (size_t i = 0; i < census->n; i++)
+		if (census->v[i].part == part && census->v[i].what == what &&
+			census->v[i].speed == speed && census->v[i].value == value) {
+			census->v[i].n++;
 			return;
 		}
-	if (c->n < TALLIES)
-		c->v[c->n++] = (struct tally){
+	if (census->n < TALLIES)
+		census->v[census->n++] = (struct tally){
 			.part = part, .what = what, .n = 1, .speed = speed, .value = value};
 }
 
-static double speed_or_0(const struct tune_device *d, const struct fabric_port *p)
+static double speed_or_0(const struct tune_device *device, const struct fabric_port *port)
 {
-	const double speed = tune_speed(d, p);
+	const double speed = tune_speed(device, port);
 	return isnan(speed) ? 0 : speed;
 }
 
-static struct census *take_census(struct arena *a, const struct tune_place *v, size_t n)
+static struct census *tune_fault_take_census(
+	struct arena *a, const struct tune_place *places, size_t n)
 {
 	struct census *c = arena_new_of(a, struct census);
 	for (size_t i = 0; i < n; i++)
-		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&v[i], l));)
+		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&places[i], l));)
 			for (size_t what = 0; what < rw_countof(alike); what++)
-				if (!isnan(setting(l, what)))
-					count(c, part_of(l->port), speed_or_0(v[i].device, l->port),
-						what, setting(l, what));
+				if (!isnan(tune_fault_setting(l, what)))
+					tune_fault_count(c, tune_fault_part_of(l->port),
+						speed_or_0(places[i].device, l->port), what,
+						tune_fault_setting(l, what));
 	return c;
 }
 
 /* What more than half of three or more ports of the same part and speed have. */
-static bool majority(const struct census *c, unsigned part, double speed, size_t what, double *ret)
+static bool tune_fault_majority(
+	const struct census *census, unsigned part, double speed, size_t what, double *ret)
 {
 	size_t all = 0, most = 0;
-	for (size_t i = 0; i < c->n; i++) {
-		if (c->v[i].part != part || c->v[i].what != what || c->v[i].speed != speed)
+	for (size_t i = 0; i < census->n; i++) {
+		if (census->v[i].part != part || census->v[i].what != what ||
+			census->v[i].speed != speed)
 			continue;
-		all += c->v[i].n;
-		if (c->v[i].n > most) {
-			most = c->v[i].n;
-			*ret = c->v[i].value;
+		all += census->v[i].n;
+		if (census->v[i].n > most) {
+			most = census->v[i].n;
+			*ret = census->v[i].value;
 		}
 	}
 	return all >= 3 && 2 * most > all;
 }
 
-static bool ours(const struct tune_in *in, const char *device)
+static bool tune_fault_ours(const struct tune_in *in, const char *device)
 {
 	for (size_t i = 0; i < in->n_past; i++)
 		if (str_eq(in->past[i].device, device))
@@ -523,101 +542,103 @@ static bool ours(const struct tune_in *in, const char *device)
 	return false;
 }
 
-static void look_at_settings(struct faults *f, const struct census *c, const struct tune_place *p)
+static void look_at_settings(
+	struct faults *faults, const struct census *census, const struct tune_place *place)
 {
-	const char *const device = p->device->device->name;
+	const char *const device = place->device->device->name;
 	for (size_t what = 0; what < rw_countof(alike); what++) {
 		const struct tune_lane *odd = NULL;
 		double usual = NAN;
 		size_t n_odd = 0;
-		for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));) {
+		for (const struct tune_lane *l = NULL; (l = tune_next_lane(place, l));) {
 			double like = NAN;
-			if (isnan(setting(l, what)) ||
-				!majority(c, part_of(l->port), speed_or_0(p->device, l->port), what,
-					&like) ||
-				like == setting(l, what))
+			if (isnan(tune_fault_setting(l, what)) ||
+				!tune_fault_majority(census, tune_fault_part_of(l->port),
+					speed_or_0(place->device, l->port), what, &like) ||
+				like == tune_fault_setting(l, what))
 				continue;
 			n_odd++;
 			odd = odd ? odd : l;
 			usual = like;
 		}
-		if (!odd || ours(f->in, device) ||
-			told(f, "config_mixed", device, odd->port->name, NULL))
+		if (!odd || tune_fault_ours(faults->in, device) ||
+			tune_fault_told(faults, "config_mixed", device, odd->port->name, NULL))
 			continue;
-		struct tune_fault *r = add(f, "config_mixed");
+		struct tune_fault *r = tune_fault_add(faults, "config_mixed");
 		r->device = device;
 		r->port = n_odd == 1 ? odd->port->name : NULL;
-		r->priority = p->priority;
+		r->priority = place->priority;
 		r->confidence = odd->declared ? 0.6 : 0.9;
-		r->summary = arena_printf(f->in->arena,
+		r->summary = arena_printf(faults->in->arena,
 			"%s%s%s: %s is %.10g, most ports of its part in the fabric have %.10g "
 			"(priority %d): align it first",
 			device, r->port ? ":" : "", r->port ? r->port : "", alike[what].word,
-			setting(odd, what), usual, p->priority);
-		prove(f, r, alike[what].metric, setting(odd, what), "-",
+			tune_fault_setting(odd, what), usual, place->priority);
+		tune_fault_prove(faults, r, alike[what].metric, tune_fault_setting(odd, what), "-",
 			odd->declared ? QUALITY_ESTIMATED : QUALITY_EXACT);
 	}
 }
 
 /* Row 1's own cause, where the switch tells it: the buffer profile was made for another cable than
  * the inventory has. */
-static void look_at_cable(struct faults *f, const struct tune_place *p)
+static void look_at_cable(struct faults *faults, const struct tune_place *place)
 {
-	const struct tune_lane *l = p->short_of;
-	const struct tune_port *port =
-		l && p->signs.yes & (T_LOST | T_FULL) ? tune_port_at(p->device, l->port) : NULL;
+	const struct tune_lane *l = place->short_of;
+	const struct tune_port *port = l && place->signs.yes & (T_LOST | T_FULL)
+		? tune_port_at(place->device, l->port)
+		: NULL;
 	const double truth = l ? (double)l->port->cable_mm / 1e3 : 0;
 	if (!port || !(port->cable_m > 0) || truth <= 0 ||
 		fabs(port->cable_m - truth) <= fmax(CABLE_SLACK_M, CABLE_SLACK * truth))
 		return;
-	struct tune_fault *r = add(f, "cable_length");
+	struct tune_fault *r = tune_fault_add(faults, "cable_length");
 	r->cause = "headroom_small";
-	r->device = p->device->device->name;
+	r->device = place->device->device->name;
 	r->port = l->port->name;
 	r->host = l->port->host;
-	r->priority = p->priority;
+	r->priority = place->priority;
 	r->confidence = 0.9;
-	r->summary = arena_printf(f->in->arena,
+	r->summary = arena_printf(faults->in->arena,
 		"%s:%s: the switch is configured for a cable of %.4g m, the inventory says %.4g m: "
 		"its headroom is that of the wrong length",
 		r->device, r->port, port->cable_m, truth);
-	prove(f, r, "cfg.cable_m", port->cable_m, "m", QUALITY_EXACT);
+	tune_fault_prove(faults, r, "cfg.cable_m", port->cable_m, "m", QUALITY_EXACT);
 }
 
-static void look_at_marking(struct faults *f, const struct tune_place *p)
+static void look_at_marking(struct faults *faults, const struct tune_place *place)
 {
-	const enum congestion_policy cc = f->in->fabric->congestion;
+	const enum congestion_policy cc = faults->in->fabric->congestion;
 	const struct tune_lane *off = NULL;
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));)
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(place, l));)
 		if (!off && (l->ecn_enabled == 0 || l->kmin >= ECN_NEVER || l->pmax == 0))
 			off = l;
-	if (!off || !(p->signs.yes & T_HOSTS_PAUSED) || !(p->signs.yes & T_PAUSES) ||
+	if (!off || !(place->signs.yes & T_HOSTS_PAUSED) || !(place->signs.yes & T_PAUSES) ||
 		(cc != CC_DCQCN && cc != CC_ECN_ONLY))
 		return;
-	struct tune_fault *r = see(f, "ecn_off", off->port, p->priority, 0.85);
+	struct tune_fault *r = tune_fault_see(faults, "ecn_off", off->port, place->priority, 0.85);
 	if (!r)
 		return;
 	r->port = NULL;
-	r->summary = arena_printf(f->in->arena,
+	r->summary = arena_printf(faults->in->arena,
 		"%s does not mark on priority %d (ECN is off by its settings), and hosts are "
 		"paused",
-		r->device, p->priority);
-	prove(f, r, "cfg.ecn_enabled", off->ecn_enabled, "-", QUALITY_EXACT);
+		r->device, place->priority);
+	tune_fault_prove(faults, r, "cfg.ecn_enabled", off->ecn_enabled, "-", QUALITY_EXACT);
 }
 
 /* ---- all of it ----------------------------------------------------------- */
 
-static void look_at_places(struct faults *f, const struct tune_place *v, size_t n)
+static void look_at_places(struct faults *faults, const struct tune_place *places, size_t n)
 {
-	const struct census *c = take_census(f->in->arena, v, n);
-	look_for_one_host(f, v, n);
+	const struct census *c = tune_fault_take_census(faults->in->arena, places, n);
+	look_for_one_host(faults, places, n);
 	for (size_t i = 0; i < n; i++) {
-		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&v[i], l));)
-			look_at_receiver(f, l);
-		look_at_groups(f, &v[i]);
-		look_at_settings(f, c, &v[i]);
-		look_at_marking(f, &v[i]);
-		look_at_cable(f, &v[i]);
+		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&places[i], l));)
+			look_at_receiver(faults, l);
+		look_at_groups(faults, &places[i]);
+		look_at_settings(faults, c, &places[i]);
+		look_at_marking(faults, &places[i]);
+		look_at_cable(faults, &places[i]);
 	}
 }
 
@@ -643,42 +664,44 @@ void tune_diagnose(const struct tune_in *in, struct tune_case *ret)
 	ret->n_faults = f.n;
 }
 
-static bool in_tree(
-	const struct tune_case *c, const struct fabric_device *d, const struct tune_place *p)
+static bool tune_fault_in_tree(const struct tune_case *tune_case,
+	const struct fabric_device *device, const struct tune_place *place)
 {
-	for (size_t i = 0; i < c->n_places; i++)
-		if (c->places[i].priority == p->priority && c->places[i].tree == p->tree &&
-			c->places[i].device->device == d)
+	for (size_t i = 0; i < tune_case->n_places; i++)
+		if (tune_case->places[i].priority == place->priority &&
+			tune_case->places[i].tree == place->tree &&
+			tune_case->places[i].device->device == device)
 			return true;
 	return false;
 }
 
-bool tune_fault_touches(
-	const struct tune_case *c, const struct tune_fault *t, const struct tune_place *p)
+bool tune_fault_touches(const struct tune_case *tune_case, const struct tune_fault *fault,
+	const struct tune_place *place)
 {
-	const struct fabric *f = c->in->fabric;
+	const struct fabric *f = tune_case->in->fabric;
 	/* a sender that does not slow down presses on its receivers' queues, wherever these are */
-	if (t->row == 7 && (t->priority == PRIO_NONE || t->priority == p->priority))
+	if (fault->row == 7 && (fault->priority == PRIO_NONE || fault->priority == place->priority))
 		return true;
-	if (t->priority != PRIO_NONE && t->priority != p->priority &&
-		f->lossless_mask >> t->priority & 1)
+	if (fault->priority != PRIO_NONE && fault->priority != place->priority &&
+		f->lossless_mask >> fault->priority & 1)
 		return false;
 	bool found = false;
 	for (size_t i = 0; i < f->n_devices; i++) {
 		const struct fabric_device *d = f->devices[i];
-		bool here = str_eq(d->name, t->device);
-		for (size_t k = 0; !t->device && t->host && !here && k < d->n_ports; k++)
-			here = str_eq(d->ports[k]->host, t->host);
+		bool here = str_eq(d->name, fault->device);
+		for (size_t k = 0; !fault->device && fault->host && !here && k < d->n_ports; k++)
+			here = str_eq(d->ports[k]->host, fault->host);
 		/* an error at one end of a link is one at its other end */
 		const struct fabric_port *port =
-			here && t->device && t->port ? fabric_port(d, t->port) : NULL;
+			here && fault->device && fault->port ? fabric_port(d, fault->port) : NULL;
 		found = found || here;
 		if (here &&
-			(in_tree(c, d, p) ||
-				(port && port->peer && in_tree(c, port->peer->device, p))))
+			(tune_fault_in_tree(tune_case, d, place) ||
+				(port && port->peer &&
+					tune_fault_in_tree(tune_case, port->peer->device, place))))
 			return true;
 	}
-	return t->everywhere || !found;
+	return fault->everywhere || !found;
 }
 
 size_t tune_cure_steps(const char *cause, const char *const **ret)

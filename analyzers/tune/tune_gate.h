@@ -26,11 +26,11 @@ struct tune_verdict {
 
 /* tune_gate - the verdict on a plan. Blocked goes before watch; of several reasons to watch, all
  * say what to collect. */
-void tune_gate(const struct tune_plan *t, struct tune_verdict *ret);
+void tune_gate(const struct tune_plan *plan, struct tune_verdict *ret);
 
 /* tune_gate_doubt - the verdict on a change nobody could approve, for its confidence: watch, and
  * what would make it surer. */
-void tune_gate_doubt(const struct tune_plan *t, struct tune_verdict *v);
+void tune_gate_doubt(const struct tune_plan *plan, struct tune_verdict *verdict);
 
 /* Longest time a sheet lives; longest age of what was read back; shortest time between two changes
  * of a queue profile. */

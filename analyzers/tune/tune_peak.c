@@ -43,15 +43,15 @@ struct peak_fold *peak_fold_new(struct arena *a)
 	return p;
 }
 
-void peak_fold_reset(struct peak_fold *p)
+void peak_fold_reset(struct peak_fold *fold)
 {
-	for (size_t i = 0; i < CLASSES && p->classes[i]; i++)
-		*p->classes[i] = (struct peak_class){.window_ms = p->classes[i]->window_ms};
-	p->max = NAN;
-	p->censored = p->moved = false;
+	for (size_t i = 0; i < CLASSES && fold->classes[i]; i++)
+		*fold->classes[i] = (struct peak_class){.window_ms = fold->classes[i]->window_ms};
+	fold->max = NAN;
+	fold->censored = fold->moved = false;
 }
 
-static unsigned bin_of(double bytes)
+static unsigned tune_peak_bin_of(double bytes)
 {
 	if (bytes <= FIRST_BYTES)
 		return 0;
@@ -63,77 +63,78 @@ static double bin_bytes(unsigned bin)
 	return FIRST_BYTES * exp2((double)bin / PER_OCTAVE);
 }
 
-static struct peak_class *class_of(struct peak_fold *p, uint32_t window_ms)
+static struct peak_class *class_of(struct peak_fold *fold, uint32_t window_ms)
 {
 	for (size_t i = 0; i < CLASSES; i++) {
-		if (!p->classes[i]) {
-			p->classes[i] = arena_new_of(p->arena, struct peak_class);
-			p->classes[i]->window_ms = window_ms;
-			return p->classes[i];
+		if (!fold->classes[i]) {
+			fold->classes[i] = arena_new_of(fold->arena, struct peak_class);
+			fold->classes[i]->window_ms = window_ms;
+			return fold->classes[i];
 		}
-		if (p->classes[i]->window_ms == window_ms)
-			return p->classes[i];
+		if (fold->classes[i]->window_ms == window_ms)
+			return fold->classes[i];
 	}
 	return NULL;
 }
 
 /* Is it a window of its own, or the one counted last, told again? */
-static bool is_new_window(const struct peak_class *c, int64_t t_ns, double bytes)
+static bool is_new_window(const struct peak_class *class, int64_t t_ns, double bytes)
 {
-	if (!c->windows)
+	if (!class->windows)
 		return true;
-	if (!c->window_ms)
-		return bytes != c->last;
-	return t_ns - c->counted_ns >= (int64_t)(SAME_WINDOW * c->window_ms * NS_PER_MS) ||
-		bytes < c->last;
+	if (!class->window_ms)
+		return bytes != class->last;
+	return t_ns - class->counted_ns >= (int64_t)(SAME_WINDOW * class->window_ms * NS_PER_MS) ||
+		bytes < class->last;
 }
 
-void peak_fold_add(struct peak_fold *p, int64_t t_ns, double bytes, uint32_t window_ms, double size)
+void peak_fold_add(
+	struct peak_fold *fold, int64_t t_ns, double bytes, uint32_t window_ms, double size)
 {
-	struct peak_class *c = isfinite(bytes) && bytes >= 0 ? class_of(p, window_ms) : NULL;
+	struct peak_class *c = isfinite(bytes) && bytes >= 0 ? class_of(fold, window_ms) : NULL;
 	if (!c)
 		return;
-	p->moved = p->moved || window_ms || (c->windows && bytes != c->last);
-	p->max = fmax(p->max, bytes);
-	p->censored = p->censored || (size > 0 && bytes >= CENSORED_RATIO * size);
+	fold->moved = fold->moved || window_ms || (c->windows && bytes != c->last);
+	fold->max = fmax(fold->max, bytes);
+	fold->censored = fold->censored || (size > 0 && bytes >= CENSORED_RATIO * size);
 	if (is_new_window(c, t_ns, bytes)) {
 		c->windows++;
 		c->counted_ns = t_ns;
-		c->bin[bin_of(bytes)]++;
+		c->bin[tune_peak_bin_of(bytes)]++;
 	} else if (bytes > c->last) { /* the maximum of a window that is still running */
-		c->bin[bin_of(c->last)]--;
-		c->bin[bin_of(bytes)]++;
+		c->bin[tune_peak_bin_of(c->last)]--;
+		c->bin[tune_peak_bin_of(bytes)]++;
 	}
 	c->last = bytes;
 }
 
-static double quantile(const struct peak_class *c)
+static double tune_peak_quantile(const struct peak_class *class)
 {
-	const unsigned rank = (unsigned)ceil(QUANTILE * c->windows);
+	const unsigned rank = (unsigned)ceil(QUANTILE * class->windows);
 	unsigned n = 0;
 	for (unsigned i = 0; i < BINS; i++)
-		if ((n += c->bin[i]) >= rank)
+		if ((n += class->bin[i]) >= rank)
 			return bin_bytes(i);
 	return NAN;
 }
 
-struct tune_peak peak_fold_done(const struct peak_fold *p)
+struct tune_peak peak_fold_done(const struct peak_fold *fold)
 {
 	struct tune_peak r = {.max = NAN, .p99 = NAN};
 	const struct peak_class *best = NULL;
-	for (size_t i = 0; p && i < CLASSES && p->classes[i]; i++)
-		if (p->classes[i]->windows &&
-			(!best || p->classes[i]->windows > best->windows ||
-				(p->classes[i]->windows == best->windows &&
-					p->classes[i]->window_ms > best->window_ms)))
-			best = p->classes[i];
+	for (size_t i = 0; fold && i < CLASSES && fold->classes[i]; i++)
+		if (fold->classes[i]->windows &&
+			(!best || fold->classes[i]->windows > best->windows ||
+				(fold->classes[i]->windows == best->windows &&
+					fold->classes[i]->window_ms > best->window_ms)))
+			best = fold->classes[i];
 	if (!best)
 		return r;
-	r.max = p->max;
-	r.p99 = fmin(p->max, quantile(best));
+	r.max = fold->max;
+	r.p99 = fmin(fold->max, tune_peak_quantile(best));
 	r.windows = best->windows;
 	r.window_ms = best->window_ms;
-	r.censored = p->censored;
-	r.standing = !p->moved;
+	r.censored = fold->censored;
+	r.standing = !fold->moved;
 	return r;
 }

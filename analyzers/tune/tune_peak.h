@@ -35,8 +35,8 @@ struct peak_fold *peak_fold_new(struct arena *a);
 /* peak_fold_add - in order of time. @size of what it measures at that time, NAN unknown. Values
  * that are no number or below 0 are not looked at. */
 void peak_fold_add(
-	struct peak_fold *p, int64_t t_ns, double bytes, uint32_t window_ms, double size);
-void peak_fold_reset(struct peak_fold *p); /* as new, keeping its memory */
-struct tune_peak peak_fold_done(const struct peak_fold *p); /* @p may be NULL: never told */
+	struct peak_fold *fold, int64_t t_ns, double bytes, uint32_t window_ms, double size);
+void peak_fold_reset(struct peak_fold *fold); /* as new, keeping its memory */
+struct tune_peak peak_fold_done(const struct peak_fold *fold); /* @fold may be NULL: never told */
 
 #endif

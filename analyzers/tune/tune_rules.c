@@ -139,21 +139,21 @@ const struct tune_rule tune_rules[] = {
 };
 const size_t tune_n_rules = rw_countof(tune_rules);
 
-static struct tune_signs with_told(const struct tune_signs *s, const struct tune_rule *r)
+static struct tune_signs with_told(const struct tune_signs *signs, const struct tune_rule *rule)
 {
-	struct tune_signs t = *s;
+	struct tune_signs t = *signs;
 	bool told = false;
-	for (size_t i = 0; r->cause && i < s->n_told; i++)
-		told = told || str_eq(s->told[i], r->cause);
+	for (size_t i = 0; rule->cause && i < signs->n_told; i++)
+		told = told || str_eq(signs->told[i], rule->cause);
 	tune_sign_set(&t, T_TOLD, told);
 	return t;
 }
 
-const struct tune_rule *tune_rule_match(const struct tune_signs *s)
+const struct tune_rule *tune_rule_match(const struct tune_signs *signs)
 {
 	for (size_t i = 0; i < tune_n_rules; i++) {
 		const struct tune_rule *r = &tune_rules[i];
-		const struct tune_signs t = with_told(s, r);
+		const struct tune_signs t = with_told(signs, r);
 		if ((t.yes & r->yes) == r->yes && (t.known & ~t.yes & r->no) == r->no &&
 			!(t.yes & r->not_yes))
 			return r->cause ? r : NULL;
@@ -163,33 +163,34 @@ const struct tune_rule *tune_rule_match(const struct tune_signs *s)
 
 /* ---- lanes and ports ----------------------------------------------------- */
 
-const struct tune_lane *tune_next_lane(const struct tune_place *p, const struct tune_lane *l)
+const struct tune_lane *tune_next_lane(const struct tune_place *place, const struct tune_lane *lane)
 {
-	const struct tune_lane *end = p->device->lanes + p->device->n_lanes;
-	for (l = l ? l + 1 : p->device->lanes; l < end; l++)
-		if (l->priority == p->priority)
-			return l;
+	const struct tune_lane *end = place->device->lanes + place->device->n_lanes;
+	for (lane = lane ? lane + 1 : place->device->lanes; lane < end; lane++)
+		if (lane->priority == place->priority)
+			return lane;
 	return NULL;
 }
 
-const struct tune_port *tune_port_at(const struct tune_device *d, const struct fabric_port *port)
+const struct tune_port *tune_port_at(
+	const struct tune_device *device, const struct fabric_port *port)
 {
-	for (size_t i = 0; i < d->n_ports; i++)
-		if (d->ports[i].port == port)
-			return &d->ports[i];
+	for (size_t i = 0; i < device->n_ports; i++)
+		if (device->ports[i].port == port)
+			return &device->ports[i];
 	return NULL;
 }
 
-double tune_speed(const struct tune_device *d, const struct fabric_port *port)
+double tune_speed(const struct tune_device *device, const struct fabric_port *port)
 {
-	const struct tune_port *p = tune_port_at(d, port);
+	const struct tune_port *p = tune_port_at(device, port);
 	return port->speed_bps          ? (double)port->speed_bps
 		: p && p->speed_bps > 0 ? p->speed_bps
 					: NAN;
 }
 
-unsigned tune_recent(const struct tune_lane *l, uint8_t bits)
+unsigned tune_recent(const struct tune_lane *lane, uint8_t bits)
 {
 	return (unsigned)__builtin_popcount(
-		bits & ((1u << (l->recent < TUNE_OF ? l->recent : TUNE_OF)) - 1));
+		bits & ((1u << (lane->recent < TUNE_OF ? lane->recent : TUNE_OF)) - 1));
 }

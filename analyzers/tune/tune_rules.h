@@ -65,10 +65,10 @@ struct tune_signs {
 	const char *told[4];
 	size_t n_told;
 };
-static inline void tune_sign_set(struct tune_signs *s, uint32_t what, bool yes)
+static inline void tune_sign_set(struct tune_signs *signs, uint32_t what, bool yes)
 {
-	s->known |= what;
-	s->yes = yes ? s->yes | what : s->yes & ~what;
+	signs->known |= what;
+	signs->yes = yes ? signs->yes | what : signs->yes & ~what;
 }
 
 struct tune_rule {
@@ -138,22 +138,24 @@ struct tune_case { /* all that is known, sorted out */
 
 void tune_diagnose(const struct tune_in *in, struct tune_case *ret);
 
-/* Does @f touch the pause tree of @p: is it on a switch of it, or could it be anywhere? */
-bool tune_fault_touches(
-	const struct tune_case *c, const struct tune_fault *f, const struct tune_place *p);
+/* Does @fault touch the pause tree of @place: is it on a switch of it, or could it be anywhere? */
+bool tune_fault_touches(const struct tune_case *tune_case, const struct tune_fault *fault,
+	const struct tune_place *place);
 
 /* For tests and for the manual: the row that fits, NULL. */
-const struct tune_rule *tune_rule_match(const struct tune_signs *s);
+const struct tune_rule *tune_rule_match(const struct tune_signs *signs);
 extern const struct tune_rule tune_rules[];
 extern const size_t tune_n_rules;
 
 /* Lanes of a place: for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));) */
-const struct tune_lane *tune_next_lane(const struct tune_place *p, const struct tune_lane *l);
-const struct tune_port *tune_port_at(const struct tune_device *d, const struct fabric_port *port);
+const struct tune_lane *tune_next_lane(
+	const struct tune_place *place, const struct tune_lane *lane);
+const struct tune_port *tune_port_at(
+	const struct tune_device *device, const struct fabric_port *port);
 /* Declared speed, else that read back; NAN. */
-double tune_speed(const struct tune_device *d, const struct fabric_port *port);
+double tune_speed(const struct tune_device *device, const struct fabric_port *port);
 /* How many of the newest five busy windows have the bit. */
-unsigned tune_recent(const struct tune_lane *l, uint8_t bits);
+unsigned tune_recent(const struct tune_lane *lane, uint8_t bits);
 
 enum { TUNE_NEEDED = 3, TUNE_OF = 5 };
 

@@ -28,49 +28,51 @@ struct sheet {
 
 /* ---- lists --------------------------------------------------------------- */
 
-static void add_word(struct sheet *t, const char ***list, size_t *n, const char *what)
+static void add_word(struct sheet *sheet, const char ***list, size_t *n, const char *what)
 {
 	if (!*list)
-		*list = arena_array(t->a, const char *, LIST_MAX);
+		*list = arena_array(sheet->a, const char *, LIST_MAX);
 	if (what && *n < LIST_MAX)
 		(*list)[(*n)++] = what;
 }
-static void next_step(struct sheet *t, const char *what)
+static void next_step(struct sheet *sheet, const char *what)
 {
-	add_word(t, &t->s->next_steps, &t->s->n_next_steps, what);
+	add_word(sheet, &sheet->s->next_steps, &sheet->s->n_next_steps, what);
 }
-static void gather(struct sheet *t, const char *what)
+static void tune_sheet_gather(struct sheet *sheet, const char *what)
 {
-	add_word(t, &t->s->collect, &t->s->n_collect, what);
+	add_word(sheet, &sheet->s->collect, &sheet->s->n_collect, what);
 }
 
 static __attribute__((format(printf, 3, 4))) void rests_on(
-	struct sheet *t, double factor, const char *fmt, ...)
+	struct sheet *sheet, double factor, const char *fmt, ...)
 {
 	char buf[256];
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(buf, sizeof(buf), fmt, ap);
 	va_end(ap);
-	t->s->confidence_ratio *= factor;
-	add_word(t, &t->s->confidence_inputs, &t->s->n_confidence_inputs, arena_strdup(t->a, buf));
+	sheet->s->confidence_ratio *= factor;
+	add_word(sheet, &sheet->s->confidence_inputs, &sheet->s->n_confidence_inputs,
+		arena_strdup(sheet->a, buf));
 }
 
-static void evidence(struct sheet *t, const char *metric, const struct fabric_device *d,
-	const struct tune_lane *l, double value, const char *unit, enum quality q)
+static void tune_sheet_evidence(struct sheet *sheet, const char *metric,
+	const struct fabric_device *device, const struct tune_lane *lane, double value,
+	const char *unit, enum quality quality)
 {
-	if (!t->s->evidence)
-		t->s->evidence = arena_array(t->a, struct evidence, LIST_MAX);
-	if (!isnan(value) && t->s->n_evidence < LIST_MAX)
-		t->s->evidence[t->s->n_evidence++] = (struct evidence){.metric = metric,
-			.device = d->name,
-			.port = l ? l->port->name : NULL,
-			.priority = l ? l->priority : PRIO_NONE,
-			.from_ns = t->s->from_ns,
-			.to_ns = t->s->to_ns,
+	if (!sheet->s->evidence)
+		sheet->s->evidence = arena_array(sheet->a, struct evidence, LIST_MAX);
+	if (!isnan(value) && sheet->s->n_evidence < LIST_MAX)
+		sheet->s->evidence[sheet->s->n_evidence++] = (struct evidence){.metric = metric,
+			.device = device->name,
+			.port = lane ? lane->port->name : NULL,
+			.priority = lane ? lane->priority : PRIO_NONE,
+			.from_ns = sheet->s->from_ns,
+			.to_ns = sheet->s->to_ns,
 			.value = value,
 			.unit = unit,
-			.quality = q};
+			.quality = quality};
 }
 
 /* ---- words --------------------------------------------------------------- */
@@ -87,104 +89,109 @@ const char *tune_percent(struct arena *a, double ratio)
 	return arena_printf(a, fabs(ratio) >= 0.0995 ? "%.0f %%" : "%.2g %%", 100 * ratio);
 }
 
-static const char *value_text(struct arena *a, enum tune_knob k, double v)
+static const char *tune_sheet_value_text(struct arena *a, enum tune_knob knob, double value)
 {
-	if (isnan(v))
+	if (isnan(value))
 		return "unknown";
-	if (str_eq(tune_knob_unit(k), "bytes"))
-		return size_text(a, v);
-	if (k == KNOB_PMAX)
-		return arena_printf(a, "%.3g %%", 100 * v);
-	return k == KNOB_ALPHA && v > 0 && v < 1 ? arena_printf(a, "1/%.3g", 1 / v)
-						 : arena_printf(a, "%.3g", v);
+	if (str_eq(tune_knob_unit(knob), "bytes"))
+		return size_text(a, value);
+	if (knob == KNOB_PMAX)
+		return arena_printf(a, "%.3g %%", 100 * value);
+	return knob == KNOB_ALPHA && value > 0 && value < 1 ? arena_printf(a, "1/%.3g", 1 / value)
+							    : arena_printf(a, "%.3g", value);
 }
 
-static const char *neighbour(const struct tune_lane *l)
+static const char *tune_sheet_neighbour(const struct tune_lane *lane)
 {
-	return l->port->host    ? l->port->host
-		: l->port->peer ? l->port->peer->device->name
-				: "its neighbour";
+	return lane->port->host    ? lane->port->host
+		: lane->port->peer ? lane->port->peer->device->name
+				   : "its neighbour";
 }
 
-static const char *pause_text(struct arena *a, const struct tune_place *p)
+static const char *tune_sheet_pause_text(struct arena *a, const struct tune_place *place)
 {
-	const struct tune_lane *l = p->paused;
+	const struct tune_lane *l = place->paused;
 	if (!l)
-		return arena_printf(a, "%s paused nobody", p->device->device->name);
+		return arena_printf(a, "%s paused nobody", place->device->device->name);
 	return arena_printf(a, "%s paused %s %s%s of busy time at %s (priority %d)",
-		p->device->device->name, neighbour(l), l->pause_measured ? "" : "at most ",
-		tune_percent(a, l->tx_pause_busy), l->port->name, p->priority);
+		place->device->device->name, tune_sheet_neighbour(l),
+		l->pause_measured ? "" : "at most ", tune_percent(a, l->tx_pause_busy),
+		l->port->name, place->priority);
 }
 
-static const char *changes_text(struct arena *a, const struct tune_plan *t)
+static const char *changes_text(struct arena *a, const struct tune_plan *plan)
 {
 	const char *s = "";
-	for (size_t i = 0; i < t->n_changes; i++) {
-		const struct tune_change *c = &t->changes[i];
+	for (size_t i = 0; i < plan->n_changes; i++) {
+		const struct tune_change *c = &plan->changes[i];
 		s = arena_printf(a, "%s%s%s %s -> %s", s, i ? ", " : "", tune_knob_name(c->knob),
-			value_text(a, c->knob, c->current), value_text(a, c->knob, c->proposed));
+			tune_sheet_value_text(a, c->knob, c->current),
+			tune_sheet_value_text(a, c->knob, c->proposed));
 	}
 	return s;
 }
 
-static const char *headroom_text(struct arena *a, const struct tune_place *p)
+static const char *headroom_text(struct arena *a, const struct tune_place *place)
 {
-	const struct tune_lane *l = p->short_of;
+	const struct tune_lane *l = place->short_of;
 	const double used = l->headroom.max / l->headroom_bytes;
 	const char *use = isnan(used) ? "use of headroom is not told"
 				      : arena_printf(a, "headroom was used to %.0f %%", 100 * used);
 	if (l->pg_drops > 0)
 		return arena_printf(a,
 			"%s:%s lost %.0f frames of priority %d while we paused %s; %s",
-			p->device->device->name, l->port->name, l->pg_drops, p->priority,
-			neighbour(l), use);
+			place->device->device->name, l->port->name, l->pg_drops, place->priority,
+			tune_sheet_neighbour(l), use);
 	return arena_printf(a, "%s:%s: %s while we paused %s (priority %d)",
-		p->device->device->name, l->port->name, use, neighbour(l), p->priority);
+		place->device->device->name, l->port->name, use, tune_sheet_neighbour(l),
+		place->priority);
 }
 
-static const char *why_text(struct arena *a, const struct tune_plan *t)
+static const char *why_text(struct arena *a, const struct tune_plan *plan)
 {
-	const struct tune_place *p = t->place;
-	switch (t->rule->row) {
+	const struct tune_place *p = plan->place;
+	switch (plan->rule->row) {
 	case 1: return headroom_text(a, p);
 	case 2:
 		return arena_printf(a,
 			"%s: no headroom of priority %d was used by more than a quarter in a week",
 			p->device->device->name, p->priority);
 	case 3:
-		if (!isnan(t->like->kmin) && !isnan(p->q_pfc))
-			return arena_printf(a, "%s; Kmin %s, PFC fires at %s%s", pause_text(a, p),
-				size_text(a, t->like->kmin), size_text(a, p->q_pfc),
-				p->by_watermark ? " (watermark)" : "");
-		return pause_text(a, p);
+		if (!isnan(plan->like->kmin) && !isnan(p->q_pfc))
+			return arena_printf(a, "%s; Kmin %s, PFC fires at %s%s",
+				tune_sheet_pause_text(a, p), size_text(a, plan->like->kmin),
+				size_text(a, p->q_pfc), p->by_watermark ? " (watermark)" : "");
+		return tune_sheet_pause_text(a, p);
 	case 4:
-		return arena_printf(a, "%s while its queue to %s marks %s", pause_text(a, p),
-			neighbour(p->hot), tune_percent(a, p->marks));
+		return arena_printf(a, "%s while its queue to %s marks %s",
+			tune_sheet_pause_text(a, p), tune_sheet_neighbour(p->hot),
+			tune_percent(a, p->marks));
 	case 5:
 		return arena_printf(a,
 			"%s marks %s of what it sends at %s and pauses nobody; Kmin %s is below "
 			"one bandwidth-delay product (%s)",
 			p->device->device->name, tune_percent(a, p->marks), p->hot->port->name,
-			value_text(a, KNOB_KMIN, t->like->kmin), value_text(a, KNOB_KMIN, p->bdp));
+			tune_sheet_value_text(a, KNOB_KMIN, plan->like->kmin),
+			tune_sheet_value_text(a, KNOB_KMIN, p->bdp));
 	case 11:
 		return arena_printf(a, "%s: %.0f pauses a second of %.1f us at %s",
 			p->device->device->name, p->flapping->episodes_per_s,
 			p->flapping->episode_ns / 1e3, p->flapping->port->name);
-	default: return pause_text(a, p);
+	default: return tune_sheet_pause_text(a, p);
 	}
 }
 
 /* ---- place --------------------------------------------------------------- */
 
-static const char *group_of(struct arena *a, const struct tune_plan *t)
+static const char *tune_sheet_group_of(struct arena *a, const struct tune_plan *plan)
 {
 	size_t hosts = 0, others = 0, all_hosts = 0, all_others = 0;
-	for (size_t i = 0; i < t->n_lanes; i++)
-		*(t->lanes[i]->port->host ? &hosts : &others) += 1;
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(t->place, l));)
+	for (size_t i = 0; i < plan->n_lanes; i++)
+		*(plan->lanes[i]->port->host ? &hosts : &others) += 1;
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(plan->place, l));)
 		*(l->port->host ? &all_hosts : &all_others) += 1;
 	if (hosts + others == 1 && all_hosts + all_others > 1)
-		return arena_strdup(a, t->lanes[0]->port->name);
+		return arena_strdup(a, plan->lanes[0]->port->name);
 	if (hosts == all_hosts && others == all_others)
 		return "all";
 	return hosts == all_hosts && !others     ? "hosts"
@@ -193,64 +200,66 @@ static const char *group_of(struct arena *a, const struct tune_plan *t)
 }
 
 static void add_affected(
-	struct sheet *t, const char *device, const char *port, int priority, const char *object)
+	struct sheet *sheet, const char *device, const char *port, int priority, const char *object)
 {
-	t->s->affected[t->s->n_affected++] = (struct tune_object){
+	sheet->s->affected[sheet->s->n_affected++] = (struct tune_object){
 		.device = device, .port = port, .priority = priority, .object = object};
 }
 
 /* Blast radius: all that is bound to what is rendered (rule 4). Not known whose it is: everything
  * that is set alike. */
-static void affect(
-	struct sheet *t, const struct tune_plan *p, const struct tune_place **rest, size_t n_rest)
+static void tune_sheet_affect(struct sheet *sheet, const struct tune_plan *plan,
+	const struct tune_place **rest, size_t n_rest)
 {
-	const struct tune_device *d = p->place->device;
-	const struct tune_knob_rule *rule = p->platform->profile && p->n_changes
-		? &p->platform->profile->knobs[p->changes[0].knob]
+	const struct tune_device *d = plan->place->device;
+	const struct tune_knob_rule *rule = plan->platform->profile && plan->n_changes
+		? &plan->platform->profile->knobs[plan->changes[0].knob]
 		: NULL;
 	const char *object = rule && rule->object ? rule->object
-		: p->rule->family == FAMILY_ECN_UP || p->rule->family == FAMILY_KMAX ||
-			(p->n_changes && p->changes[0].knob >= KNOB_KMIN)
+		: plan->rule->family == FAMILY_ECN_UP || plan->rule->family == FAMILY_KMAX ||
+			(plan->n_changes && plan->changes[0].knob >= KNOB_KMIN)
 		? "ECN profile"
 		: "buffer profile";
-	t->s->affected = arena_array(t->a, struct tune_object, d->n_lanes + n_rest + 1);
+	sheet->s->affected = arena_array(sheet->a, struct tune_object, d->n_lanes + n_rest + 1);
 	for (size_t i = 0; i < d->n_lanes; i++) {
 		bool meant = false;
-		for (size_t k = 0; k < p->n_lanes; k++)
-			meant = meant || p->lanes[k] == &d->lanes[i];
+		for (size_t k = 0; k < plan->n_lanes; k++)
+			meant = meant || plan->lanes[k] == &d->lanes[i];
 		if (meant ||
 			((!rule || rule->shared) &&
-				tune_same_profile(p->rule->family, &d->lanes[i], p->like)))
-			add_affected(t, d->device->name, d->lanes[i].port->name,
+				tune_same_profile(plan->rule->family, &d->lanes[i], plan->like)))
+			add_affected(sheet, d->device->name, d->lanes[i].port->name,
 				d->lanes[i].priority, object);
 	}
 	for (size_t i = 0; i < n_rest; i++)
-		add_affected(t, rest[i]->device->device->name, NULL, p->place->priority, object);
+		add_affected(
+			sheet, rest[i]->device->device->name, NULL, plan->place->priority, object);
 }
 
-static void set_disruption(struct sheet *t, const struct tune_plan *p)
+static void set_disruption(struct sheet *sheet, const struct tune_plan *plan)
 {
-	enum tune_disruption worst = p->platform->profile ? DISRUPTION_HITLESS : DISRUPTION_UNKNOWN;
-	for (size_t i = 0; p->platform->profile && i < p->n_changes; i++) {
+	enum tune_disruption worst =
+		plan->platform->profile ? DISRUPTION_HITLESS : DISRUPTION_UNKNOWN;
+	for (size_t i = 0; plan->platform->profile && i < plan->n_changes; i++) {
 		const enum tune_disruption d =
-			p->platform->profile->knobs[p->changes[i].knob].disruption;
+			plan->platform->profile->knobs[plan->changes[i].knob].disruption;
 		worst = d > worst ? d : worst;
 	}
-	t->s->disruption = worst;
-	t->s->job_boundary = worst != DISRUPTION_HITLESS;
+	sheet->s->disruption = worst;
+	sheet->s->job_boundary = worst != DISRUPTION_HITLESS;
 }
 
 /* ---- how sure ------------------------------------------------------------ */
 
-static void weigh(struct sheet *t, const struct tune_plan *p)
+static void tune_sheet_weigh(struct sheet *sheet, const struct tune_plan *plan)
 {
-	const struct tune_place *at = p->place;
-	const enum tune_family f = p->rule->family;
-	const bool by_pause =
-		p->rule->row == 3 || p->rule->row == 4 || p->rule->row == 11 || p->rule->row == 0;
-	t->s->confidence_ratio = p->rule->confidence;
-	rests_on(t, 1, "%s", p->rule->rests_on);
-	rests_on(t,
+	const struct tune_place *at = plan->place;
+	const enum tune_family f = plan->rule->family;
+	const bool by_pause = plan->rule->row == 3 || plan->rule->row == 4 ||
+		plan->rule->row == 11 || plan->rule->row == 0;
+	sheet->s->confidence_ratio = plan->rule->confidence;
+	rests_on(sheet, 1, "%s", plan->rule->rests_on);
+	rests_on(sheet,
 		at->agreeing >= 5           ? 1
 			: at->agreeing == 4 ? 0.95
 			: at->agreeing == 3 ? 0.9
@@ -258,85 +267,92 @@ static void weigh(struct sheet *t, const struct tune_plan *p)
 		"the signature held in %u of the last %d windows",
 		at->agreeing > TUNE_OF ? TUNE_OF : at->agreeing, TUNE_OF);
 	for (size_t i = 0; i < at->signs.n_told; i++)
-		if (str_eq(at->signs.told[i], p->rule->cause))
-			rests_on(t, 1.05, "an open incident names the same cause");
+		if (str_eq(at->signs.told[i], plan->rule->cause))
+			rests_on(sheet, 1.05, "an open incident names the same cause");
 	if (by_pause && !at->measured)
-		rests_on(t, 0.7, "pause is an upper bound from frame counts, not measured");
+		rests_on(sheet, 0.7, "pause is an upper bound from frame counts, not measured");
 	if (f == FAMILY_ALPHA_THEN_ECN || f == FAMILY_ALPHA_OR_ECN || f == FAMILY_KMAX ||
 		f == FAMILY_ECN_UP) {
 		if (isnan(at->residual))
-			rests_on(t, 0.95, "no queue watermark to hold the computed q_PFC against");
+			rests_on(sheet, 0.95,
+				"no queue watermark to hold the computed q_PFC against");
 		else
-			rests_on(t, at->residual < RESIDUAL_GOOD ? 1 : 0.85,
+			rests_on(sheet, at->residual < RESIDUAL_GOOD ? 1 : 0.85,
 				"queue watermark and computed q_PFC differ by %.0f %%",
 				100 * at->residual);
 	}
 	if (at->slices_unknown &&
 		(f == FAMILY_ALPHA_THEN_ECN || f == FAMILY_ALPHA_OR_ECN || f == FAMILY_KMAX ||
 			f == FAMILY_ECN_UP))
-		rests_on(t, 0.5,
+		rests_on(sheet, 0.5,
 			"slicing of the shared buffer is not known: half of it is counted on");
-	if (p->like->declared)
-		rests_on(
-			t, 0.85, "thresholds are declared in the configuration, not all read back");
-	else if (p->like->read_ns)
-		rests_on(t, 1, "thresholds read back %.1f h before",
-			(double)(t->in->now_ns - p->like->read_ns) / 3600e9);
-	if (!p->platform->profile)
-		rests_on(t, 0.95,
+	if (plan->like->declared)
+		rests_on(sheet, 0.85,
+			"thresholds are declared in the configuration, not all read back");
+	else if (plan->like->read_ns)
+		rests_on(sheet, 1, "thresholds read back %.1f h before",
+			(double)(sheet->in->now_ns - plan->like->read_ns) / 3600e9);
+	if (!plan->platform->profile)
+		rests_on(sheet, 0.95,
 			"what kind of switch it is, is not known: values are rounded to whole "
 			"cells, or KiB");
-	rests_on(t, at->device->coverage_ratio, "%.1f %% of the samples are there",
+	rests_on(sheet, at->device->coverage_ratio, "%.1f %% of the samples are there",
 		100 * at->device->coverage_ratio);
 	/* more digits would claim more */
-	t->s->confidence_ratio = rint(1000 * fmin(0.99, fmax(0.01, t->s->confidence_ratio))) / 1000;
+	sheet->s->confidence_ratio =
+		rint(1000 * fmin(0.99, fmax(0.01, sheet->s->confidence_ratio))) / 1000;
 }
 
 /* ---- evidence ------------------------------------------------------------ */
 
-static void prove(struct sheet *t, const struct tune_place *p, const struct tune_lane *like)
+static void tune_sheet_prove(
+	struct sheet *sheet, const struct tune_place *place, const struct tune_lane *like)
 {
-	const struct fabric_device *d = p->device->device;
+	const struct fabric_device *d = place->device->device;
 	const enum quality set = like && like->declared ? QUALITY_ESTIMATED : QUALITY_EXACT;
-	if (p->paused)
-		evidence(t, "pfc.tx_pause_ratio", d, p->paused, p->paused->tx_pause_busy, "ratio",
-			p->paused->pause_measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
-	if (p->hot) {
-		evidence(t, "queue.marked_ratio", d, p->hot, p->marks, "ratio", QUALITY_EXACT);
-		evidence(t, "queue.watermark_bytes", d, p->hot, p->hot->queue.max, "bytes",
-			p->hot->queue.standing ? QUALITY_ESTIMATED : QUALITY_EXACT);
+	if (place->paused)
+		tune_sheet_evidence(sheet, "pfc.tx_pause_ratio", d, place->paused,
+			place->paused->tx_pause_busy, "ratio",
+			place->paused->pause_measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
+	if (place->hot) {
+		tune_sheet_evidence(sheet, "queue.marked_ratio", d, place->hot, place->marks,
+			"ratio", QUALITY_EXACT);
+		tune_sheet_evidence(sheet, "queue.watermark_bytes", d, place->hot,
+			place->hot->queue.max, "bytes",
+			place->hot->queue.standing ? QUALITY_ESTIMATED : QUALITY_EXACT);
 	}
-	if (p->short_of) {
-		evidence(t, "pg.drops", d, p->short_of, p->short_of->pg_drops, "frames",
-			QUALITY_EXACT);
-		evidence(t, "pg.headroom_watermark_bytes", d, p->short_of,
-			p->short_of->headroom.max, "bytes",
-			p->short_of->headroom.censored ? QUALITY_ESTIMATED : QUALITY_EXACT);
+	if (place->short_of) {
+		tune_sheet_evidence(sheet, "pg.drops", d, place->short_of,
+			place->short_of->pg_drops, "frames", QUALITY_EXACT);
+		tune_sheet_evidence(sheet, "pg.headroom_watermark_bytes", d, place->short_of,
+			place->short_of->headroom.max, "bytes",
+			place->short_of->headroom.censored ? QUALITY_ESTIMATED : QUALITY_EXACT);
 	}
 	if (like) {
 		/* dynamic_th, as switches write it */
-		evidence(t, "cfg.pg_alpha_exp", d, like, like->alpha > 0 ? log2(like->alpha) : NAN,
-			"-", set);
-		evidence(t, "cfg.pg_headroom_bytes", d, like, like->headroom_bytes, "bytes", set);
-		evidence(t, "cfg.ecn_kmin_bytes", d, like, like->kmin, "bytes", set);
-		evidence(t, "cfg.ecn_kmax_bytes", d, like, like->kmax, "bytes", set);
-		evidence(t, "cfg.ecn_pmax_ratio", d, like, like->pmax, "ratio", set);
+		tune_sheet_evidence(sheet, "cfg.pg_alpha_exp", d, like,
+			like->alpha > 0 ? log2(like->alpha) : NAN, "-", set);
+		tune_sheet_evidence(sheet, "cfg.pg_headroom_bytes", d, like, like->headroom_bytes,
+			"bytes", set);
+		tune_sheet_evidence(sheet, "cfg.ecn_kmin_bytes", d, like, like->kmin, "bytes", set);
+		tune_sheet_evidence(sheet, "cfg.ecn_kmax_bytes", d, like, like->kmax, "bytes", set);
+		tune_sheet_evidence(sheet, "cfg.ecn_pmax_ratio", d, like, like->pmax, "ratio", set);
 	}
-	evidence(t, "pfc.q_pfc_bytes", d, NULL, p->q_pfc, "bytes",
-		p->by_watermark ? QUALITY_EXACT : QUALITY_ESTIMATED);
-	evidence(
-		t, "cfg.buffer_pool_bytes", d, NULL, p->device->pool_bytes, "bytes", QUALITY_EXACT);
+	tune_sheet_evidence(sheet, "pfc.q_pfc_bytes", d, NULL, place->q_pfc, "bytes",
+		place->by_watermark ? QUALITY_EXACT : QUALITY_ESTIMATED);
+	tune_sheet_evidence(sheet, "cfg.buffer_pool_bytes", d, NULL, place->device->pool_bytes,
+		"bytes", QUALITY_EXACT);
 }
 
 /* ---- the sheet ----------------------------------------------------------- */
 
-static void set_id(struct sheet *t)
+static void set_id(struct sheet *sheet)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
-	const struct tune_sheet *s = t->s;
+	const struct tune_sheet *s = sheet->s;
 	const char *const words[] = {
 		s->device, s->port_group, s->diagnosis, s->n_ports == 1 ? s->ports[0] : NULL};
-	uint64_t h = hash_bytes(&s->priority, sizeof(s->priority), t->in->fabric->id);
+	uint64_t h = hash_bytes(&s->priority, sizeof(s->priority), sheet->in->fabric->id);
 	for (size_t i = 0; i < rw_countof(words); i++)
 		h = words[i] ? hash_bytes(words[i], strlen(words[i]) + 1, h) : hash_u64(h);
 	for (size_t i = 0; i < s->n_changes; i++) {
@@ -346,11 +362,11 @@ static void set_id(struct sheet *t)
 		h = hash_bytes(v, sizeof(v), h);
 	}
 	for (int i = 0; i < 8; i++, h >>= 5)
-		t->s->id[i] = letters[h & 31];
-	t->s->id[8] = 0;
+		sheet->s->id[i] = letters[h & 31];
+	sheet->s->id[8] = 0;
 }
 
-static struct sheet begin(const struct tune_in *in, const char *device, int priority,
+static struct sheet tune_sheet_begin(const struct tune_in *in, const char *device, int priority,
 	const char *diagnosis, enum tune_advice advice, struct tune_sheet *ret)
 {
 	const struct tune_evidence *e = in->evidence;
@@ -371,101 +387,104 @@ static struct sheet begin(const struct tune_in *in, const char *device, int prio
 	return (struct sheet){.s = ret, .in = in, .a = in->arena};
 }
 
-static void set_rollback(struct sheet *t)
+static void set_rollback(struct sheet *sheet)
 {
 	int64_t step_ns = 0;
-	for (size_t i = 0; i < t->in->fabric->n_jobs; i++)
-		step_ns = t->in->fabric->jobs[i].step_ns > step_ns ? t->in->fabric->jobs[i].step_ns
-								   : step_ns;
+	for (size_t i = 0; i < sheet->in->fabric->n_jobs; i++)
+		step_ns = sheet->in->fabric->jobs[i].step_ns > step_ns
+			? sheet->in->fabric->jobs[i].step_ns
+			: step_ns;
 	const char *above = step_ns
-		? arena_printf(t->a, " (declared %.0f ms: above %.0f ms)", (double)step_ns / 1e6,
-			  (double)step_ns / 1e6 * (1 + STEP_LIMIT))
+		? arena_printf(sheet->a, " (declared %.0f ms: above %.0f ms)",
+			  (double)step_ns / 1e6, (double)step_ns / 1e6 * (1 + STEP_LIMIT))
 		: "";
-	t->s->rollback_if = arena_printf(t->a,
+	sheet->s->rollback_if = arena_printf(sheet->a,
 		"any drop on priority %d, or step time p50 +%.0f %% over %d steps%s",
-		t->s->priority, 100 * STEP_LIMIT, STEPS_JUDGED, above);
+		sheet->s->priority, 100 * STEP_LIMIT, STEPS_JUDGED, above);
 }
 
-static void set_steps(struct sheet *t, const struct tune_plan *p)
+static void set_steps(struct sheet *sheet, const struct tune_plan *plan)
 {
-	struct tune_sheet *s = t->s;
+	struct tune_sheet *s = sheet->s;
 	if (s->advice == ADVICE_CHANGE) {
-		next_step(t,
-			arena_printf(t->a, "canary: apply to %s%s, then rocewatch tune verify %s",
-				s->device, s->job_boundary ? " at a job boundary" : "", s->id));
+		next_step(sheet,
+			arena_printf(sheet->a,
+				"canary: apply to %s%s, then rocewatch tune verify %s", s->device,
+				s->job_boundary ? " at a job boundary" : "", s->id));
 		const char *names = "";
 		for (size_t i = 0; i < s->n_rest && i < 8; i++)
-			names = arena_printf(t->a, "%s%s%s", names, i ? " " : "", s->rest[i]);
+			names = arena_printf(sheet->a, "%s%s%s", names, i ? " " : "", s->rest[i]);
 		if (s->n_rest)
-			next_step(t,
-				arena_printf(t->a,
+			next_step(sheet,
+				arena_printf(sheet->a,
 					"when it is verified, soon after: %s%s (different "
 					"thresholds within one tier are unfair to flows)",
 					names, s->n_rest > 8 ? " ..." : ""));
 	}
-	for (size_t i = 0; i < p->n_next; i++)
-		next_step(t, p->next[i]);
-	if (p->rule->do_not)
-		next_step(t, p->rule->do_not);
+	for (size_t i = 0; i < plan->n_next; i++)
+		next_step(sheet, plan->next[i]);
+	if (plan->rule->do_not)
+		next_step(sheet, plan->rule->do_not);
 }
 
-static const char *plan_summary(struct arena *a, const struct tune_plan *p,
-	const struct tune_verdict *v, const char *because)
+static const char *plan_summary(struct arena *a, const struct tune_plan *plan,
+	const struct tune_verdict *verdict, const char *because)
 {
-	switch (v->advice) {
-	case ADVICE_CHANGE: return arena_printf(a, "%s: %s", because, changes_text(a, p));
+	switch (verdict->advice) {
+	case ADVICE_CHANGE: return arena_printf(a, "%s: %s", because, changes_text(a, plan));
 	case ADVICE_BLOCKED:
 		return arena_printf(
-			a, "%s; nothing is changed because of %s", because, v->blocked_by);
+			a, "%s; nothing is changed because of %s", because, verdict->blocked_by);
 	case ADVICE_NONE:
 		return arena_printf(
 			a, "%s; the thresholds are where they should be already", because);
 	default:
-		return arena_printf(
-			a, "%s; watch: %s", because, v->why ? v->why : "not enough is known");
+		return arena_printf(a, "%s; watch: %s", because,
+			verdict->why ? verdict->why : "not enough is known");
 	}
 }
 
-double tune_confidence(const struct tune_plan *p)
+double tune_confidence(const struct tune_plan *plan)
 {
 	struct tune_sheet scratch;
-	struct sheet t =
-		begin(p->c->in, NULL, p->place->priority, p->rule->cause, ADVICE_CHANGE, &scratch);
-	weigh(&t, p);
+	struct sheet t = tune_sheet_begin(plan->c->in, NULL, plan->place->priority,
+		plan->rule->cause, ADVICE_CHANGE, &scratch);
+	tune_sheet_weigh(&t, plan);
 	return scratch.confidence_ratio;
 }
 
-void sheet_of_plan(const struct tune_plan *p, const struct tune_verdict *v,
+void sheet_of_plan(const struct tune_plan *plan, const struct tune_verdict *verdict,
 	const struct tune_place **rest, size_t n_rest, struct tune_sheet *ret)
 {
-	const struct tune_in *in = p->c->in;
-	struct sheet t = begin(in, p->place->device->device->name, p->place->priority,
-		p->rule->cause, v->advice, ret);
-	ret->blocked_by = v->blocked_by;
-	ret->coverage_ratio = fmin(p->place->device->coverage_ratio, in->evidence->coverage_ratio);
-	ret->port_group = group_of(t.a, p);
-	ret->ports = arena_array(t.a, const char *, p->n_lanes + 1);
-	for (size_t i = 0; i < p->n_lanes; i++)
-		ret->ports[ret->n_ports++] = p->lanes[i]->port->name;
+	const struct tune_in *in = plan->c->in;
+	struct sheet t = tune_sheet_begin(in, plan->place->device->device->name,
+		plan->place->priority, plan->rule->cause, verdict->advice, ret);
+	ret->blocked_by = verdict->blocked_by;
+	ret->coverage_ratio =
+		fmin(plan->place->device->coverage_ratio, in->evidence->coverage_ratio);
+	ret->port_group = tune_sheet_group_of(t.a, plan);
+	ret->ports = arena_array(t.a, const char *, plan->n_lanes + 1);
+	for (size_t i = 0; i < plan->n_lanes; i++)
+		ret->ports[ret->n_ports++] = plan->lanes[i]->port->name;
 	ret->rest = arena_array(t.a, const char *, n_rest + 1);
 	for (size_t i = 0; i < n_rest; i++)
 		ret->rest[ret->n_rest++] = rest[i]->device->device->name;
-	weigh(&t, p);
-	if (v->advice == ADVICE_CHANGE) {
-		ret->changes = arena_array(t.a, struct tune_change, p->n_changes);
-		memcpy(ret->changes, p->changes, p->n_changes * sizeof(*p->changes));
-		ret->n_changes = p->n_changes;
-		ret->buffer_cost_bytes = p->cost_bytes;
-		affect(&t, p, rest, n_rest);
-		set_disruption(&t, p);
-		ret->risk = p->n_changes && p->changes[0].knob == KNOB_ALPHA
+	tune_sheet_weigh(&t, plan);
+	if (verdict->advice == ADVICE_CHANGE) {
+		ret->changes = arena_array(t.a, struct tune_change, plan->n_changes);
+		memcpy(ret->changes, plan->changes, plan->n_changes * sizeof(*plan->changes));
+		ret->n_changes = plan->n_changes;
+		ret->buffer_cost_bytes = plan->cost_bytes;
+		tune_sheet_affect(&t, plan, rest, n_rest);
+		set_disruption(&t, plan);
+		ret->risk = plan->n_changes && plan->changes[0].knob == KNOB_ALPHA
 			? "PFC later means deeper queues: latency of what shares them grows; this "
 			  "class takes a larger share of the pool, and the limit of the others "
 			  "shrinks"
-			: p->rule->risk;
-		ret->checks = arena_array(t.a, struct tune_check, p->n_checks + 1);
-		memcpy(ret->checks, p->checks, p->n_checks * sizeof(*p->checks));
-		ret->n_checks = p->n_checks;
+			: plan->rule->risk;
+		ret->checks = arena_array(t.a, struct tune_check, plan->n_checks + 1);
+		memcpy(ret->checks, plan->checks, plan->n_checks * sizeof(*plan->checks));
+		ret->n_checks = plan->n_checks;
 		tune_expected(in, ret);
 		if (!ret->n_expected)
 			rests_on(&t, 1,
@@ -474,59 +493,63 @@ void sheet_of_plan(const struct tune_plan *p, const struct tune_verdict *v,
 	}
 	set_id(&t);
 	set_rollback(&t);
-	ret->summary = plan_summary(t.a, p, v, why_text(t.a, p));
-	prove(&t, p->place, p->like);
-	for (size_t i = 0; i < v->n_collect; i++)
-		gather(&t, v->collect[i]);
-	set_steps(&t, p);
+	ret->summary = plan_summary(t.a, plan, verdict, why_text(t.a, plan));
+	tune_sheet_prove(&t, plan->place, plan->like);
+	for (size_t i = 0; i < verdict->n_collect; i++)
+		tune_sheet_gather(&t, verdict->collect[i]);
+	set_steps(&t, plan);
 }
 
-void sheet_of_fault(const struct tune_case *c, const struct tune_fault *f, struct tune_sheet *ret)
+void sheet_of_fault(
+	const struct tune_case *tune_case, const struct tune_fault *fault, struct tune_sheet *ret)
 {
-	struct sheet t = begin(c->in, f->device, f->priority, f->cause, ADVICE_FIX_FIRST, ret);
-	ret->port_group = f->port ? f->port : f->host ? f->host : "all";
-	if (f->port) {
+	struct sheet t = tune_sheet_begin(
+		tune_case->in, fault->device, fault->priority, fault->cause, ADVICE_FIX_FIRST, ret);
+	ret->port_group = fault->port ? fault->port : fault->host ? fault->host : "all";
+	if (fault->port) {
 		ret->ports = arena_array(t.a, const char *, 1);
-		ret->ports[ret->n_ports++] = f->port;
+		ret->ports[ret->n_ports++] = fault->port;
 	}
-	ret->blocked_by = f->id;
-	ret->summary = f->summary;
-	ret->confidence_ratio = f->confidence;
-	if (f->proof.metric) {
+	ret->blocked_by = fault->id;
+	ret->summary = fault->summary;
+	ret->confidence_ratio = fault->confidence;
+	if (fault->proof.metric) {
 		ret->evidence = arena_array(t.a, struct evidence, 1);
-		ret->evidence[ret->n_evidence++] = f->proof;
+		ret->evidence[ret->n_evidence++] = fault->proof;
 	}
 	rests_on(&t, 1, "%s",
-		f->id ? arena_printf(t.a, "incident %s", f->id)
-		      : "the evidence of this range; no incident was raised");
-	for (size_t i = 0; i < f->n_steps; i++)
-		next_step(&t, f->steps[i]);
+		fault->id ? arena_printf(t.a, "incident %s", fault->id)
+			  : "the evidence of this range; no incident was raised");
+	for (size_t i = 0; i < fault->n_steps; i++)
+		next_step(&t, fault->steps[i]);
 	set_id(&t);
 }
 
-void sheet_of_rule(const struct tune_case *c, const struct tune_place *p, struct tune_sheet *ret)
+void sheet_of_rule(
+	const struct tune_case *tune_case, const struct tune_place *place, struct tune_sheet *ret)
 {
 	const char *const *steps = NULL;
-	const size_t n = tune_cure_steps(p->is->cause, &steps);
-	struct sheet t = begin(
-		c->in, p->device->device->name, p->priority, p->is->cause, ADVICE_FIX_FIRST, ret);
-	ret->summary = arena_printf(t.a, "%s: %s", pause_text(t.a, p), p->is->rests_on);
-	ret->confidence_ratio = p->is->confidence;
-	rests_on(&t, 1, "%s", p->is->rests_on);
-	prove(&t, p, p->hot);
+	const size_t n = tune_cure_steps(place->is->cause, &steps);
+	struct sheet t = tune_sheet_begin(tune_case->in, place->device->device->name,
+		place->priority, place->is->cause, ADVICE_FIX_FIRST, ret);
+	ret->summary =
+		arena_printf(t.a, "%s: %s", tune_sheet_pause_text(t.a, place), place->is->rests_on);
+	ret->confidence_ratio = place->is->confidence;
+	rests_on(&t, 1, "%s", place->is->rests_on);
+	tune_sheet_prove(&t, place, place->hot);
 	for (size_t i = 0; i < n; i++)
 		next_step(&t, steps[i]);
-	next_step(&t, p->is->do_not);
+	next_step(&t, place->is->do_not);
 	set_id(&t);
 }
 
-void sheet_of_rest(const struct tune_case *c, int priority, struct tune_sheet *ret)
+void sheet_of_rest(const struct tune_case *tune_case, int priority, struct tune_sheet *ret)
 {
 	double worst = NAN;
 	bool measured = true, paused = false;
 	const struct tune_place *at = NULL;
-	for (size_t i = 0; i < c->n_places; i++) {
-		const struct tune_place *p = &c->places[i];
+	for (size_t i = 0; i < tune_case->n_places; i++) {
+		const struct tune_place *p = &tune_case->places[i];
 		if (p->priority != priority || isnan(p->host_pause))
 			continue;
 		paused = paused || p->signs.yes & T_HOSTS_PAUSED;
@@ -536,13 +559,13 @@ void sheet_of_rest(const struct tune_case *c, int priority, struct tune_sheet *r
 			at = p;
 		}
 	}
-	const enum congestion_policy cc = c->in->fabric->congestion;
+	const enum congestion_policy cc = tune_case->in->fabric->congestion;
 	const bool good = !isnan(worst) && (!paused || cc != CC_DCQCN);
-	struct sheet t = begin(c->in, NULL, priority, good ? "none" : "unknown",
+	struct sheet t = tune_sheet_begin(tune_case->in, NULL, priority, good ? "none" : "unknown",
 		good ? ADVICE_NONE : ADVICE_WATCH, ret);
 	ret->confidence_ratio = good ? (measured ? 0.9 : 0.6) : 0.3;
 	if (at)
-		prove(&t, at, at->hot);
+		tune_sheet_prove(&t, at, at->hot);
 	if (good && paused) {
 		ret->summary = arena_printf(t.a,
 			"priority %d: hosts are paused up to %s of busy time, which is how a site "
@@ -565,7 +588,7 @@ void sheet_of_rest(const struct tune_case *c, int priority, struct tune_sheet *r
 			"priority %d: hosts are paused up to %s of busy time, and no switch stands "
 			"out as where it begins",
 			priority, tune_percent(t.a, worst));
-		gather(&t,
+		tune_sheet_gather(&t,
 			"all switches of the fabric: pause of the links between them tells where "
 			"it begins");
 		rests_on(&t, 1, "pause of hosts without a root");
@@ -574,11 +597,11 @@ void sheet_of_rest(const struct tune_case *c, int priority, struct tune_sheet *r
 			"priority %d: it is not seen whether hosts are paused, so nothing can be "
 			"said about thresholds",
 			priority);
-		gather(&t,
+		tune_sheet_gather(&t,
 			"pause per priority at the ports to hosts: pfc.tx_pause_ns, or "
 			"pfc.tx_frames for an upper bound (gNMI: SONiC COUNTERS_DB; SNMP: "
 			"CISCO-PFC-EXT-MIB)");
-		gather(&t,
+		tune_sheet_gather(&t,
 			"thresholds in force: read-back by gNMI, or `thresholds:` in the "
 			"configuration");
 		rests_on(&t, 1, "no pause counter");

@@ -39,78 +39,82 @@
 
 /* ---- pause, in one direction at one lane --------------------------------- */
 
-static bool stands(const struct tune_lane *l, uint8_t recent, double busy, double bound)
+static bool tune_signs_stands(
+	const struct tune_lane *lane, uint8_t recent, double busy, double bound)
 {
-	return tune_recent(l, recent) >= TUNE_NEEDED && (l->pause_measured || busy >= bound);
+	return tune_recent(lane, recent) >= TUNE_NEEDED && (lane->pause_measured || busy >= bound);
 }
-static bool pauses(const struct tune_lane *l)
+static bool tune_signs_pauses(const struct tune_lane *lane)
 {
-	return stands(l, l->recent_tx, l->tx_pause_busy, PAUSED_BOUND);
+	return tune_signs_stands(lane, lane->recent_tx, lane->tx_pause_busy, PAUSED_BOUND);
 }
 /* Beyond where one stops (d): over the range, or in each of the newest windows. A burst now and
  * then, such as a checkpoint, is neither. */
-static bool matters(const struct tune_lane *l)
+static bool tune_signs_matters(const struct tune_lane *lane)
 {
-	return pauses(l) && (l->tx_pause_busy >= PAUSED || tune_recent(l, l->recent_tx) == TUNE_OF);
+	return tune_signs_pauses(lane) &&
+		(lane->tx_pause_busy >= PAUSED || tune_recent(lane, lane->recent_tx) == TUNE_OF);
 }
-bool tune_paused_by_host(const struct tune_lane *l)
+bool tune_paused_by_host(const struct tune_lane *lane)
 {
-	return l->port->host && stands(l, l->recent_rx, l->rx_pause_busy, HOST_PAUSES_BOUND) &&
-		l->rx_pause_busy >= HOST_PAUSES;
+	return lane->port->host &&
+		tune_signs_stands(lane, lane->recent_rx, lane->rx_pause_busy, HOST_PAUSES_BOUND) &&
+		lane->rx_pause_busy >= HOST_PAUSES;
 }
 
 /* ---- trees: switches that pause one another ------------------------------ */
 
-static bool carries_pause(const struct tune_lane *l)
+static bool carries_pause(const struct tune_lane *lane)
 {
-	return l &&
-		(l->tx_pause_hi > PAUSED || l->rx_pause_hi > PAUSED ||
-			tune_recent(l, (uint8_t)(l->recent_tx | l->recent_rx)));
+	return lane &&
+		(lane->tx_pause_hi > PAUSED || lane->rx_pause_hi > PAUSED ||
+			tune_recent(lane, (uint8_t)(lane->recent_tx | lane->recent_rx)));
 }
 
-static void join(struct tune_place *v, size_t n, unsigned from, unsigned to)
+static void tune_signs_join(struct tune_place *places, size_t n, unsigned from, unsigned to)
 {
 	for (size_t i = 0; i < n; i++)
-		if (v[i].tree == from)
-			v[i].tree = to;
+		if (places[i].tree == from)
+			places[i].tree = to;
 }
 
-static struct tune_place *place_of(struct tune_place *v, size_t n, const struct fabric_device *d)
+static struct tune_place *tune_signs_place_of(
+	struct tune_place *places, size_t n, const struct fabric_device *device)
 {
 	for (size_t i = 0; i < n; i++)
-		if (v[i].device->device == d)
-			return &v[i];
+		if (places[i].device->device == device)
+			return &places[i];
 	return NULL;
 }
 
-static void grow_trees(struct tune_place *v, size_t n)
+static void grow_trees(struct tune_place *places, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&v[i], l));) {
+		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&places[i], l));) {
 			const struct tune_place *far = l->port->peer && carries_pause(l)
-				? place_of(v, n, l->port->peer->device)
+				? tune_signs_place_of(places, n, l->port->peer->device)
 				: NULL;
-			if (far && far->tree != v[i].tree)
-				join(v, n, far->tree, v[i].tree);
+			if (far && far->tree != places[i].tree)
+				tune_signs_join(places, n, far->tree, places[i].tree);
 		}
 }
 
 /* ---- where the pressure is ----------------------------------------------- */
 
-static void find_lanes(struct tune_place *p)
+static void find_lanes(struct tune_place *place)
 {
 	double paused = 0, marked = 0, deep = 0, lost = 0, fill = 0, episodes = EPISODES_MIN;
 	const struct tune_lane *deepest = NULL;
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));) {
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(place, l));) {
 		const double weight = l->tx_pause_busy + (l->port->host ? 1 : 0);
 		const double used = l->headroom.max / l->headroom_bytes;
 		if (l->tx_pause_busy > 0 && weight > paused) {
 			paused = weight;
-			p->paused = l;
+			place->paused = l;
 		}
 		if (l->marked > marked) {
 			marked = l->marked;
-			p->hot = l;
+			place->hot = l;
 		}
 		if (l->queue.max > deep) {
 			deep = l->queue.max;
@@ -119,109 +123,111 @@ static void find_lanes(struct tune_place *p)
 		if (l->pg_drops > lost || (lost <= 0 && used > fill)) {
 			lost = fmax(lost, l->pg_drops);
 			fill = fmax(fill, used);
-			p->short_of = l;
+			place->short_of = l;
 		}
 		if (l->pause_measured && l->episodes_per_s > episodes) {
 			episodes = l->episodes_per_s;
-			p->flapping = l;
+			place->flapping = l;
 		}
 	}
-	if (!p->hot || !(tune_lane_marks(p->hot) >= MARKS_FEW))
-		p->hot = deepest ? deepest : p->hot;
-	if (!p->hot)
-		p->hot = p->paused ? p->paused : tune_next_lane(p, NULL);
-	p->marks = p->hot ? tune_lane_marks(p->hot) : NAN;
+	if (!place->hot || !(tune_lane_marks(place->hot) >= MARKS_FEW))
+		place->hot = deepest ? deepest : place->hot;
+	if (!place->hot)
+		place->hot = place->paused ? place->paused : tune_next_lane(place, NULL);
+	place->marks = place->hot ? tune_lane_marks(place->hot) : NAN;
 }
 
-static double deepest_queue(const struct tune_place *p)
+static double deepest_queue(const struct tune_place *place)
 {
 	double deep = NAN;
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));)
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(place, l));)
 		deep = fmax(deep, l->queue.max);
 	return deep;
 }
 
-static double highest(const struct tune_place *p, size_t offset)
+static double tune_signs_highest(const struct tune_place *place, size_t offset)
 {
 	double best = NAN;
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));)
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(place, l));)
 		best = fmax(best, *(const double *)((const char *)l + offset));
 	return best;
 }
 
 /* Depth at which PFC fires, by the settings, with @pool_bytes; k inputs need not be whole: they are
  * not equally full. NAN unknown. */
-static double model_q_pfc(const struct tune_place *p, double pool_bytes)
+static double model_q_pfc(const struct tune_place *place, double pool_bytes)
 {
-	const double alpha = highest(p, offsetof(struct tune_lane, alpha)),
-		     level = highest(p, offsetof(struct tune_lane, xoff_level)),
-		     k = fmax(1, p->inputs);
+	const double alpha = tune_signs_highest(place, offsetof(struct tune_lane, alpha)),
+		     level = tune_signs_highest(place, offsetof(struct tune_lane, xoff_level)),
+		     k = fmax(1, place->inputs);
 	if (alpha > 0 && pool_bytes > 0)
 		return dt_pfc_queue_bytes(pool_bytes, 0, alpha, k);
 	return level > 0 ? k * level : NAN;
 }
 
-static void find_depths(struct tune_place *p, bool pausing)
+static void find_depths(struct tune_place *place, bool pausing)
 {
-	const struct tune_device *d = p->device;
-	p->inputs = p->hot && p->hot->inputs >= 1 ? p->hot->inputs
-		: d->inputs_typical               ? d->inputs_typical
-						  : NAN;
+	const struct tune_device *d = place->device;
+	place->inputs = place->hot && place->hot->inputs >= 1 ? place->hot->inputs
+		: d->inputs_typical                           ? d->inputs_typical
+							      : NAN;
 	const bool told = d->pool_slices >= 1;
-	const double most = model_q_pfc(p, told ? d->pool_bytes / d->pool_slices : d->pool_bytes),
-		     deep = pausing ? deepest_queue(p) : NAN;
+	const double most = model_q_pfc(
+			     place, told ? d->pool_bytes / d->pool_slices : d->pool_bytes),
+		     deep = pausing ? deepest_queue(place) : NAN;
 	/* a queue that went as deep as the whole pool allows settles it: there is one slice */
-	p->slices_unknown = !told && d->pool_bytes > 0 && !(deepest_queue(p) >= SETTLED * most);
-	p->pool_bytes = told        ? d->pool_bytes / d->pool_slices
-		: p->slices_unknown ? d->pool_bytes / 2
-				    : d->pool_bytes;
-	p->q_pfc = p->q_pfc_model = model_q_pfc(p, p->pool_bytes);
-	p->residual = isnan(deep) ? NAN : fabs(deep - most) / most;
+	place->slices_unknown =
+		!told && d->pool_bytes > 0 && !(deepest_queue(place) >= SETTLED * most);
+	place->pool_bytes = told        ? d->pool_bytes / d->pool_slices
+		: place->slices_unknown ? d->pool_bytes / 2
+					: d->pool_bytes;
+	place->q_pfc = place->q_pfc_model = model_q_pfc(place, place->pool_bytes);
+	place->residual = isnan(deep) ? NAN : fabs(deep - most) / most;
 	/* PFC fired while no queue was deeper than this: it fires no later, whatever the model says
 	 */
-	if (deep > 0 && !(deep >= p->q_pfc)) {
-		p->q_pfc = deep;
-		p->by_watermark = true;
+	if (deep > 0 && !(deep >= place->q_pfc)) {
+		place->q_pfc = deep;
+		place->by_watermark = true;
 	}
-	p->speed_bps = NAN;
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));)
-		p->speed_bps = fmax(p->speed_bps, tune_speed(d, l->port));
+	place->speed_bps = NAN;
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(place, l));)
+		place->speed_bps = fmax(place->speed_bps, tune_speed(d, l->port));
 
 	const double fires = deep > 0 ? fmin(most, deep) : most,
-		     kmin = p->hot && !isnan(p->hot->kmin)
-		? p->hot->kmin
-		: highest(p, offsetof(struct tune_lane, kmin));
+		     kmin = place->hot && !isnan(place->hot->kmin)
+		? place->hot->kmin
+		: tune_signs_highest(place, offsetof(struct tune_lane, kmin));
 	if (!isnan(fires) && !isnan(kmin)) {
-		tune_sign_set(&p->signs, T_LATE, kmin > ROOM * fires);
-		tune_sign_set(&p->signs, T_PFC_FIRST, kmin >= fires);
+		tune_sign_set(&place->signs, T_LATE, kmin > ROOM * fires);
+		tune_sign_set(&place->signs, T_PFC_FIRST, kmin >= fires);
 	}
-	if (!isnan(fires) && p->hot && !isnan(p->hot->kmax))
-		tune_sign_set(&p->signs, T_FLAT, p->hot->kmax > FLAT * fires);
+	if (!isnan(fires) && place->hot && !isnan(place->hot->kmax))
+		tune_sign_set(&place->signs, T_FLAT, place->hot->kmax > FLAT * fires);
 }
 
 /* ---- signs --------------------------------------------------------------- */
 
-static void sign_pause(struct tune_place *p)
+static void sign_pause(struct tune_place *place)
 {
 	double given = 0, taken = 0;
 	bool known = false, any = false;
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));) {
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(place, l));) {
 		known = known || !isnan(l->tx_pause_hi);
-		any = any || pauses(l);
+		any = any || tune_signs_pauses(l);
 		given = fmax(given, l->tx_pause_busy);
 		if (l->port->peer)
 			taken = fmax(taken, l->rx_pause_busy);
 	}
 	if (known || any)
-		tune_sign_set(&p->signs, T_PAUSES, any);
-	tune_sign_set(&p->signs, T_PASSED_ON, taken > PAUSED && taken >= PASSED_ON * given);
+		tune_sign_set(&place->signs, T_PAUSES, any);
+	tune_sign_set(&place->signs, T_PASSED_ON, taken > PAUSED && taken >= PASSED_ON * given);
 }
 
-static void sign_marks(struct tune_place *p)
+static void tune_signs_sign_marks(struct tune_place *place)
 {
 	unsigned busy = 0, marking = 0, paused = 0, unmarked = 0;
 	bool counts = false;
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));) {
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(place, l));) {
 		const double marks = tune_lane_marks(l);
 		counts = counts || l->marks_alive || (l->ecn_enabled > 0 && !isnan(marks));
 		busy += !isnan(marks) && l->busy > 0;
@@ -229,98 +235,101 @@ static void sign_marks(struct tune_place *p)
 		paused += l->tx_windows;
 		unmarked += l->tx_unmarked;
 	}
-	if (!counts || !p->hot)
+	if (!counts || !place->hot)
 		return;
-	const bool many = tune_recent(p->hot, p->hot->recent_marks) >= TUNE_NEEDED;
-	tune_sign_set(&p->signs, T_NO_MARKS,
-		!many && (p->marks < MARKS_FEW || (paused && 2 * unmarked > paused)));
-	tune_sign_set(&p->signs, T_MANY_MARKS, many);
-	tune_sign_set(&p->signs, T_WIDESPREAD, 2 * marking > busy);
-	tune_sign_set(&p->signs, T_TO_HOST,
-		p->hot->port->host && tune_recent(p->hot, p->hot->recent_rx) < TUNE_NEEDED);
+	const bool many = tune_recent(place->hot, place->hot->recent_marks) >= TUNE_NEEDED;
+	tune_sign_set(&place->signs, T_NO_MARKS,
+		!many && (place->marks < MARKS_FEW || (paused && 2 * unmarked > paused)));
+	tune_sign_set(&place->signs, T_MANY_MARKS, many);
+	tune_sign_set(&place->signs, T_WIDESPREAD, 2 * marking > busy);
+	tune_sign_set(&place->signs, T_TO_HOST,
+		place->hot->port->host &&
+			tune_recent(place->hot, place->hot->recent_rx) < TUNE_NEEDED);
 }
 
-static void sign_early(struct tune_place *p, int64_t rtt_ns)
+static void sign_early(struct tune_place *place, int64_t rtt_ns)
 {
-	p->bdp = p->speed_bps > 0 ? bdp_bytes((uint64_t)p->speed_bps, (double)rtt_ns) : NAN;
-	const double speed = p->hot ? tune_speed(p->device, p->hot->port) : NAN;
-	if (!(speed > 0) || isnan(p->hot->kmin))
+	place->bdp =
+		place->speed_bps > 0 ? bdp_bytes((uint64_t)place->speed_bps, (double)rtt_ns) : NAN;
+	const double speed = place->hot ? tune_speed(place->device, place->hot->port) : NAN;
+	if (!(speed > 0) || isnan(place->hot->kmin))
 		return;
 	const double bdp = bdp_bytes((uint64_t)speed, (double)rtt_ns);
-	tune_sign_set(&p->signs, T_EARLY, p->hot->kmin < bdp);
-	tune_sign_set(&p->signs, T_FAR_EARLY, p->hot->kmin < FAR_EARLY * bdp);
+	tune_sign_set(&place->signs, T_EARLY, place->hot->kmin < bdp);
+	tune_sign_set(&place->signs, T_FAR_EARLY, place->hot->kmin < FAR_EARLY * bdp);
 }
 
-static void sign_loss(struct tune_place *p, double mtu)
+static void sign_loss(struct tune_place *place, double mtu)
 {
-	const struct tune_lane *l = p->short_of;
+	const struct tune_lane *l = place->short_of;
 	bool alive = false, told = false;
-	for (const struct tune_lane *i = NULL; (i = tune_next_lane(p, i));) {
+	for (const struct tune_lane *i = NULL; (i = tune_next_lane(place, i));) {
 		alive = alive || !isnan(i->pg_drops);
 		told = told || (i->headroom.windows && i->headroom_bytes > 0);
 	}
 	if (alive)
-		tune_sign_set(&p->signs, T_LOST, l && l->lost_windows && l->tx_windows);
+		tune_sign_set(&place->signs, T_LOST, l && l->lost_windows && l->tx_windows);
 	if (told && l && l->headroom.windows)
 		/* a frame that does not fit any more is lost before the last byte is used */
-		tune_sign_set(&p->signs, T_FULL,
+		tune_sign_set(&place->signs, T_FULL,
 			(l->full_windows ||
 				(l->lost_windows && l->headroom.max > l->headroom_bytes - mtu)) &&
 				l->tx_windows && !l->headroom.standing);
-	if (p->device->pool.windows && p->device->pool_bytes > 0)
-		tune_sign_set(&p->signs, T_POOL_FULL,
-			p->device->pool.max >= FULL * p->device->pool_bytes &&
-				!p->device->pool.standing);
+	if (place->device->pool.windows && place->device->pool_bytes > 0)
+		tune_sign_set(&place->signs, T_POOL_FULL,
+			place->device->pool.max >= FULL * place->device->pool_bytes &&
+				!place->device->pool.standing);
 }
 
 /* What it takes for XOFF and XON to act over a link: the cable there and back, the peer's response,
  * a frame each (as in congestion_signs.c). */
-static double link_round_ns(const struct tune_place *p, const struct tune_lane *l, double mtu)
+static double link_round_ns(
+	const struct tune_place *place, const struct tune_lane *lane, double mtu)
 {
-	const double speed = tune_speed(p->device, l->port), bytes_ns = speed / 8e9;
-	return 2 * (double)l->port->cable_mm / 1e3 / CABLE_SPEED_M_S * 1e9 +
+	const double speed = tune_speed(place->device, lane->port), bytes_ns = speed / 8e9;
+	return 2 * (double)lane->port->cable_mm / 1e3 / CABLE_SPEED_M_S * 1e9 +
 		(double)pause_response_bytes((uint64_t)speed) / bytes_ns + 2 * mtu / bytes_ns;
 }
 
-double tune_hysteresis(const struct tune_lane *l)
+double tune_hysteresis(const struct tune_lane *lane)
 {
-	return !isnan(l->xon_offset) ? l->xon_offset : l->xoff_level - l->xon_level;
+	return !isnan(lane->xon_offset) ? lane->xon_offset : lane->xoff_level - lane->xon_level;
 }
 
-static void sign_xon(struct tune_place *p, double mtu)
+static void sign_xon(struct tune_place *place, double mtu)
 {
-	const struct tune_lane *l = p->flapping;
-	if (!l || !(tune_speed(p->device, l->port) > 0) || isnan(l->episode_ns))
+	const struct tune_lane *l = place->flapping;
+	if (!l || !(tune_speed(place->device, l->port) > 0) || isnan(l->episode_ns))
 		return;
-	const double apart = tune_hysteresis(l), round_ns = link_round_ns(p, l, mtu);
+	const double apart = tune_hysteresis(l), round_ns = link_round_ns(place, l, mtu);
 	if (!isnan(apart))
-		tune_sign_set(&p->signs, T_CLOSE, apart < HYSTERESIS_MTUS * mtu);
+		tune_sign_set(&place->signs, T_CLOSE, apart < HYSTERESIS_MTUS * mtu);
 	/* settings that leave room exonerate them; without settings the case has to be plain */
 	const double limit_ns = isnan(apart)    ? round_ns / 2
 		: apart < HYSTERESIS_MTUS * mtu ? 2 * round_ns
 						: 0;
-	tune_sign_set(&p->signs, T_SHORT, pauses(l) && l->episode_ns < limit_ns);
+	tune_sign_set(&place->signs, T_SHORT, tune_signs_pauses(l) && l->episode_ns < limit_ns);
 }
 
-static void sign_idle_room(struct tune_place *p, int64_t range_ns)
+static void sign_idle_room(struct tune_place *place, int64_t range_ns)
 {
 	bool idle = range_ns >= WEEK_NS, any = false;
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));) {
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(place, l));) {
 		any = true;
 		idle = idle && l->headroom.windows && !l->headroom.censored &&
 			l->headroom.max < IDLE_ROOM * l->headroom_bytes;
 	}
-	tune_sign_set(&p->signs, T_IDLE_ROOM, any && idle);
+	tune_sign_set(&place->signs, T_IDLE_ROOM, any && idle);
 }
 
-static void sign_told(struct tune_place *p, const struct tune_in *in)
+static void sign_told(struct tune_place *place, const struct tune_in *in)
 {
-	struct tune_signs *s = &p->signs;
+	struct tune_signs *s = &place->signs;
 	for (size_t i = 0; i < in->n_incidents && s->n_told < sizeof(s->told) / sizeof(*s->told);
 		i++) {
 		const struct tune_incident *t = &in->incidents[i];
-		if (!t->closed_ns && (t->priority < 0 || t->priority == p->priority) &&
-			(!t->device || str_eq(t->device, p->device->device->name)))
+		if (!t->closed_ns && (t->priority < 0 || t->priority == place->priority) &&
+			(!t->device || str_eq(t->device, place->device->device->name)))
 			s->told[s->n_told++] = t->cause;
 	}
 }
@@ -329,96 +338,98 @@ static void sign_told(struct tune_place *p, const struct tune_in *in)
 
 /* A queue to a host that fills as far as PFC lets it, and that nobody pauses: pressure begins
  * there, however much pause is only a bound. */
-static bool presses(const struct tune_place *p)
+static bool tune_signs_presses(const struct tune_place *place)
 {
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));)
-		if (l->port->host && l->queue.max >= ROOM * p->q_pfc_model &&
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(place, l));)
+		if (l->port->host && l->queue.max >= ROOM * place->q_pfc_model &&
 			tune_recent(l, l->recent_rx) < TUNE_NEEDED)
 			return true;
 	return false;
 }
 
 /* Bounds from frames stand at 100 % everywhere and tell no direction; depths do. */
-static void root_by_depth(struct tune_place *v, size_t n, unsigned tree)
+static void root_by_depth(struct tune_place *places, size_t n, unsigned tree)
 {
 	bool any = false;
 	for (size_t i = 0; i < n; i++)
-		any = any || (v[i].tree == tree && presses(&v[i]));
+		any = any || (places[i].tree == tree && tune_signs_presses(&places[i]));
 	for (size_t i = 0; any && i < n; i++)
-		if (v[i].tree == tree)
-			tune_sign_set(&v[i].signs, T_PASSED_ON, !presses(&v[i]));
+		if (places[i].tree == tree)
+			tune_sign_set(
+				&places[i].signs, T_PASSED_ON, !tune_signs_presses(&places[i]));
 }
 
-static void sign_tree(struct tune_place *v, size_t n, unsigned tree)
+static void sign_tree(struct tune_place *places, size_t n, unsigned tree)
 {
 	double worst = NAN;
 	bool paused = false, known = false, from_host = false, measured = true, root = false,
 	     bounds = false;
 	for (size_t i = 0; i < n; i++)
 		for (const struct tune_lane *l = NULL;
-			v[i].tree == tree && (l = tune_next_lane(&v[i], l));) {
+			places[i].tree == tree && (l = tune_next_lane(&places[i], l));) {
 			from_host = from_host || tune_paused_by_host(l);
-			bounds = bounds || (!l->pause_measured && pauses(l));
+			bounds = bounds || (!l->pause_measured && tune_signs_pauses(l));
 			if (!l->port->host || isnan(l->tx_pause_hi))
 				continue;
 			known = true;
-			paused = paused || matters(l);
+			paused = paused || tune_signs_matters(l);
 			if (!(l->tx_pause_busy <= worst)) {
 				worst = l->tx_pause_busy;
 				measured = l->pause_measured;
 			}
 		}
 	if (bounds)
-		root_by_depth(v, n, tree);
+		root_by_depth(places, n, tree);
 	for (size_t i = 0; i < n; i++) {
-		if (v[i].tree != tree)
+		if (places[i].tree != tree)
 			continue;
 		if (known)
-			tune_sign_set(&v[i].signs, T_HOSTS_PAUSED, paused);
-		tune_sign_set(&v[i].signs, T_FROM_HOST, from_host);
-		v[i].host_pause = worst;
-		v[i].measured = measured;
-		root = root || (v[i].signs.yes & T_PAUSES && !(v[i].signs.yes & T_PASSED_ON));
+			tune_sign_set(&places[i].signs, T_HOSTS_PAUSED, paused);
+		tune_sign_set(&places[i].signs, T_FROM_HOST, from_host);
+		places[i].host_pause = worst;
+		places[i].measured = measured;
+		root = root ||
+			(places[i].signs.yes & T_PAUSES && !(places[i].signs.yes & T_PASSED_ON));
 	}
 	/* all pause one another: no one merely passes it on */
 	for (size_t i = 0; !root && i < n; i++)
-		if (v[i].tree == tree)
-			tune_sign_set(&v[i].signs, T_PASSED_ON, false);
+		if (places[i].tree == tree)
+			tune_sign_set(&places[i].signs, T_PASSED_ON, false);
 }
 
-static unsigned agreeing(const struct tune_place *p)
+static unsigned tune_signs_agreeing(const struct tune_place *place)
 {
 	unsigned most = 0;
-	if (p->is && p->is->family == FAMILY_HEADROOM)
-		return p->short_of->lost_windows > p->short_of->full_windows
-			? p->short_of->lost_windows
-			: p->short_of->full_windows;
-	if (p->is && p->is->row == 5)
-		return tune_recent(p->hot, p->hot->recent_marks);
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));) {
+	if (place->is && place->is->family == FAMILY_HEADROOM)
+		return place->short_of->lost_windows > place->short_of->full_windows
+			? place->short_of->lost_windows
+			: place->short_of->full_windows;
+	if (place->is && place->is->row == 5)
+		return tune_recent(place->hot, place->hot->recent_marks);
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(place, l));) {
 		const unsigned n = tune_recent(l, l->recent_tx);
 		most = n > most ? n : most;
 	}
 	return most;
 }
 
-void tune_signs_of(const struct tune_in *in, int priority, struct tune_place *v, size_t n)
+void tune_signs_of(const struct tune_in *in, int priority, struct tune_place *places, size_t n)
 {
 	const double mtu = (double)in->fabric->lossless_mtu_bytes;
 	const struct tune_evidence *e = in->evidence;
 	for (size_t i = 0; i < n; i++)
-		v[i] = (struct tune_place){.device = &e->devices[i],
+		places[i] = (struct tune_place){.device = &e->devices[i],
 			.priority = priority,
 			.tree = (unsigned)i,
 			.host_pause = NAN,
 			.marks = NAN};
-	grow_trees(v, n);
+	grow_trees(places, n);
 	for (size_t i = 0; i < n; i++) {
-		struct tune_place *p = &v[i];
+		struct tune_place *p = &places[i];
 		find_lanes(p);
 		sign_pause(p);
 		find_depths(p, p->signs.yes & T_PAUSES);
-		sign_marks(p);
+		tune_signs_sign_marks(p);
 		sign_early(p, in->options.rtt_ns);
 		sign_loss(p, mtu);
 		sign_xon(p, mtu);
@@ -426,9 +437,10 @@ void tune_signs_of(const struct tune_in *in, int priority, struct tune_place *v,
 		sign_told(p, in);
 	}
 	for (size_t i = 0; i < n; i++)
-		sign_tree(v, n, (unsigned)i);
+		sign_tree(places, n, (unsigned)i);
 	for (size_t i = 0; i < n; i++) {
-		v[i].is = tune_next_lane(&v[i], NULL) ? tune_rule_match(&v[i].signs) : NULL;
-		v[i].agreeing = agreeing(&v[i]);
+		places[i].is =
+			tune_next_lane(&places[i], NULL) ? tune_rule_match(&places[i].signs) : NULL;
+		places[i].agreeing = tune_signs_agreeing(&places[i]);
 	}
 }

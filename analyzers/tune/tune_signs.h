@@ -4,12 +4,12 @@
 
 #include "analyzers/tune/tune_rules.h"
 
-/* tune_signs_of - fills @v, one per switch of the evidence (@n). */
-void tune_signs_of(const struct tune_in *in, int priority, struct tune_place *v, size_t n);
+/* tune_signs_of - fills @places, one per switch of the evidence (@n). */
+void tune_signs_of(const struct tune_in *in, int priority, struct tune_place *places, size_t n);
 
 /* A host paused us: above 1 % of the time in 3 of the last 5 busy windows. */
-bool tune_paused_by_host(const struct tune_lane *l);
+bool tune_paused_by_host(const struct tune_lane *lane);
 /* Bytes between XOFF and XON; NAN unknown. */
-double tune_hysteresis(const struct tune_lane *l);
+double tune_hysteresis(const struct tune_lane *lane);
 
 #endif

@@ -51,13 +51,13 @@ int verify_match_parse(const char *word, enum verify_match *ret)
 	return -EINVAL;
 }
 
-const char *verify_match_name(enum verify_match m)
+const char *verify_match_name(enum verify_match match)
 {
-	return match_names[m];
+	return match_names[match];
 }
-const char *verify_verdict_name(enum verify_verdict v)
+const char *verify_verdict_name(enum verify_verdict verdict)
 {
-	return verdict_names[v];
+	return verdict_names[verdict];
 }
 
 /* ---- which windows ------------------------------------------------------- */
@@ -69,51 +69,51 @@ struct side { /* windows in order of time */
 	size_t n_all;
 };
 
-static double median_load(const struct verify_window *const *v, size_t n, struct arena *a)
+static double median_load(const struct verify_window *const *windows, size_t n, struct arena *a)
 {
 	double *load = arena_array(a, double, n + 1);
 	size_t m = 0;
 	for (size_t k = 0; k < n; k++)
-		if (isfinite(v[k]->load))
-			load[m++] = v[k]->load;
+		if (isfinite(windows[k]->load))
+			load[m++] = windows[k]->load;
 	return quantile_of(load, m, 0.5);
 }
 
-static double median_senders(const struct side *s, struct arena *a)
+static double median_senders(const struct side *side, struct arena *a)
 {
-	double *senders = arena_array(a, double, s->n_all + 1);
-	for (size_t k = 0; k < s->n_all; k++)
-		senders[k] = s->all[k]->senders;
-	return quantile_of(senders, s->n_all, 0.5);
+	double *senders = arena_array(a, double, side->n_all + 1);
+	for (size_t k = 0; k < side->n_all; k++)
+		senders[k] = side->all[k]->senders;
+	return quantile_of(senders, side->n_all, 0.5);
 }
 
-static void usable(const struct verify_window *v, size_t n, struct side *s, struct verify_result *r,
-	struct arena *a)
+static void tune_verify_usable(const struct verify_window *windows, size_t n, struct side *side,
+	struct verify_result *result, struct arena *a)
 {
-	s->all = arena_array(a, const struct verify_window *, n + 1);
-	s->v = arena_array(a, const struct verify_window *, n + 1);
+	side->all = arena_array(a, const struct verify_window *, n + 1);
+	side->v = arena_array(a, const struct verify_window *, n + 1);
 	for (size_t k = 0; k < n; k++) {
-		if (v[k].spoiled)
-			r->n_spoiled++;
-		else if (!v[k].busy)
-			r->n_idle++;
+		if (windows[k].spoiled)
+			result->n_spoiled++;
+		else if (!windows[k].busy)
+			result->n_idle++;
 		else
-			s->all[s->n_all++] = &v[k];
+			side->all[side->n_all++] = &windows[k];
 	}
 }
 
-static void match_job(struct side *s, double senders, struct arena *a)
+static void match_job(struct side *side, double senders, struct arena *a)
 {
-	const double usual = median_load(s->all, s->n_all, a);
-	for (size_t k = 0; k < s->n_all; k++) {
-		const struct verify_window *w = s->all[k];
+	const double usual = median_load(side->all, side->n_all, a);
+	for (size_t k = 0; k < side->n_all; k++) {
+		const struct verify_window *w = side->all[k];
 		const bool work = w->load >= NEAR_LOW * usual && w->load <= NEAR_HIGH * usual;
 		if (work && fabs(w->senders - senders) <= SENDERS_NEAR * senders)
-			s->v[s->n++] = w;
+			side->v[side->n++] = w;
 	}
 }
 
-static size_t bin_of(double load, const double *edges)
+static size_t tune_verify_bin_of(double load, const double *edges)
 {
 	size_t bin = 0;
 	while (bin < BINS - 1 && load > edges[bin])
@@ -122,14 +122,15 @@ static size_t bin_of(double load, const double *edges)
 }
 
 /* Every n-th of a bin's windows, so that both sides have as many of it. */
-static void thin(struct side *s, size_t *have, const size_t *want, const double *edges)
+static void tune_verify_thin(
+	struct side *side, size_t *have, const size_t *want, const double *edges)
 {
 	size_t seen[BINS] = {0};
-	for (size_t k = 0; k < s->n_all; k++) {
-		const size_t bin = bin_of(s->all[k]->load, edges), at = seen[bin]++;
-		if (isfinite(s->all[k]->load) &&
+	for (size_t k = 0; k < side->n_all; k++) {
+		const size_t bin = tune_verify_bin_of(side->all[k]->load, edges), at = seen[bin]++;
+		if (isfinite(side->all[k]->load) &&
 			(at + 1) * want[bin] / have[bin] > at * want[bin] / have[bin])
-			s->v[s->n++] = s->all[k];
+			side->v[side->n++] = side->all[k];
 	}
 }
 
@@ -146,18 +147,18 @@ static void match_load(struct side *before, struct side *after, struct arena *a)
 		edges[b] = quantile_of(pool, n, (double)(b + 1) / BINS);
 	for (int i = 0; i < 2; i++)
 		for (size_t k = 0; k < sides[i]->n_all; k++)
-			have[i][bin_of(sides[i]->all[k]->load, edges)]++;
+			have[i][tune_verify_bin_of(sides[i]->all[k]->load, edges)]++;
 	for (size_t b = 0; b < BINS; b++)
 		want[b] = have[0][b] < have[1][b] ? have[0][b] : have[1][b];
 	for (int i = 0; i < 2; i++)
-		thin(sides[i], have[i], want, edges);
+		tune_verify_thin(sides[i], have[i], want, edges);
 }
 
 static void match_windows(const struct verify_in *in, struct side *before, struct side *after,
-	struct verify_result *r)
+	struct verify_result *result)
 {
-	usable(in->before, in->n_before, before, r, in->arena);
-	usable(in->after, in->n_after, after, r, in->arena);
+	tune_verify_usable(in->before, in->n_before, before, result, in->arena);
+	tune_verify_usable(in->after, in->n_after, after, result, in->arena);
 	if (in->match == VERIFY_JOB) {
 		const double senders = median_senders(before, in->arena);
 		match_job(before, senders, in->arena);
@@ -171,12 +172,12 @@ static void match_windows(const struct verify_in *in, struct side *before, struc
 		after->n = after->n_all;
 	}
 	for (size_t k = 0; k < before->n; k++)
-		r->pause_bound |= before->v[k]->pause_bound;
+		result->pause_bound |= before->v[k]->pause_bound;
 	for (size_t k = 0; k < after->n; k++)
-		r->pause_bound |= after->v[k]->pause_bound;
-	r->n_before = before->n;
-	r->n_after = after->n;
-	r->n_unmatched = before->n_all - before->n + after->n_all - after->n;
+		result->pause_bound |= after->v[k]->pause_bound;
+	result->n_before = before->n;
+	result->n_after = after->n;
+	result->n_unmatched = before->n_all - before->n + after->n_all - after->n;
 }
 
 /* ---- block bootstrap ----------------------------------------------------- */
@@ -196,45 +197,46 @@ struct column {
 	double *scratch;
 };
 
-static size_t block_of(size_t n)
+static size_t tune_verify_block_of(size_t n)
 {
 	const size_t b = n / BLOCKS_LEAST;
 	return b > BLOCK ? BLOCK : b ? b : 1;
 }
 
-static double value_of(const struct verify_window *w, int value)
+static double tune_verify_value_of(const struct verify_window *window, int value)
 {
-	const double seconds = (double)(w->to_ns - w->from_ns) / 1e9;
+	const double seconds = (double)(window->to_ns - window->from_ns) / 1e9;
 	switch (value) {
-	case V_PAUSE: return w->pause;
-	case V_FRAMES: return w->frames;
-	case V_MARKS: return w->marks;
-	case V_DROPS: return w->drops / seconds;
-	default: return w->load;
+	case V_PAUSE: return window->pause;
+	case V_FRAMES: return window->frames;
+	case V_MARKS: return window->marks;
+	case V_DROPS: return window->drops / seconds;
+	default: return window->load;
 	}
 }
 
-static void columns_of(const struct side *s, bool all_loads, struct arena *a, struct column *c)
+static void tune_verify_columns_of(
+	const struct side *side, bool all_loads, struct arena *a, struct column *column)
 {
 	for (int i = 0; i < VALUES; i++) {
 		const bool all = i == V_LOAD && all_loads;
-		const size_t n = all ? s->n_all : s->n;
+		const size_t n = all ? side->n_all : side->n;
 		const struct verify_window *const *v =
-			(const struct verify_window *const *)(all ? s->all : s->v);
-		c->v[i] = arena_array(a, double, n + 1);
+			(const struct verify_window *const *)(all ? side->all : side->v);
+		column->v[i] = arena_array(a, double, n + 1);
 		for (size_t k = 0; k < n; k++) {
-			const double x = value_of(v[k], i);
+			const double x = tune_verify_value_of(v[k], i);
 			if (isfinite(x))
-				c->v[i][c->n[i]++] = x;
+				column->v[i][column->n[i]++] = x;
 		}
-		c->block[i] = block_of(c->n[i]);
+		column->block[i] = tune_verify_block_of(column->n[i]);
 	}
-	c->scratch = arena_array(a, double, s->n_all + s->n + 1);
+	column->scratch = arena_array(a, double, side->n_all + side->n + 1);
 }
 
 /* splitmix64 (Steele, Lea, Flood 2014): a fixed sequence, so that the same history gives the same
  * words. */
-static uint64_t draw(uint64_t *state)
+static uint64_t tune_verify_draw(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -244,60 +246,63 @@ static uint64_t draw(uint64_t *state)
 
 /* The smallest values met so far, ascending: enough of them for a low percentile, without sorting
  * all of a drawn sample. */
-static void keep_low(double *low, size_t *n, size_t room, double x)
+static void keep_low(double *low, size_t *n, size_t room, double value)
 {
-	if (*n == room && x >= low[room - 1])
+	if (*n == room && value >= low[room - 1])
 		return;
 	size_t at = *n < room ? (*n)++ : room - 1;
-	for (; at > 0 && low[at - 1] > x; at--)
+	for (; at > 0 && low[at - 1] > value; at--)
 		low[at] = low[at - 1];
-	low[at] = x;
+	low[at] = value;
 }
 
-/* The mean of @c's value @i, and for rates the first percentile; drawn anew block by block with
+/* The mean of @column's value @i, and for rates the first percentile; drawn anew block by block
+ * with
  * @state, as they are with NULL. */
-static double mean_of(const struct column *c, int i, uint64_t *state, double *ret_slow)
+static double tune_verify_mean_of(
+	const struct column *column, int i, uint64_t *state, double *ret_slow)
 {
-	const size_t n = c->n[i], block = c->block[i], room = n / 100 + 2;
+	const size_t n = column->n[i], block = column->block[i], room = n / 100 + 2;
 	size_t n_low = 0;
 	double sum = 0;
 	if (n == 0)
 		return NAN;
 	for (size_t k = 0; k < n;) {
-		size_t at = state ? draw(state) % n : 0;
+		size_t at = state ? tune_verify_draw(state) % n : 0;
 		for (size_t m = 0; (m < block || !state) && k < n; m++, k++, at++) {
-			const double x = c->v[i][at < n ? at : at - n];
+			const double x = column->v[i][at < n ? at : at - n];
 			sum += x;
 			if (ret_slow)
-				keep_low(c->scratch, &n_low, room, x);
+				keep_low(column->scratch, &n_low, room, x);
 		}
 	}
 	if (ret_slow && n >= TAIL_LEAST) {
 		const double place = 0.01 * (double)(n - 1), whole = floor(place);
-		*ret_slow = c->scratch[(size_t)whole] +
+		*ret_slow = column->scratch[(size_t)whole] +
 			(place - whole) *
-				(c->scratch[(size_t)whole + 1] - c->scratch[(size_t)whole]);
+				(column->scratch[(size_t)whole + 1] -
+					column->scratch[(size_t)whole]);
 	}
 	return sum / (double)n;
 }
 
-static struct sums sums_of(const struct column *c, uint64_t *state)
+static struct sums tune_verify_sums_of(const struct column *column, uint64_t *state)
 {
 	struct sums s = {.slow = NAN};
 	for (int i = 0; i < VALUES; i++)
-		s.mean[i] = mean_of(c, i, state, i == V_LOAD ? &s.slow : NULL);
+		s.mean[i] = tune_verify_mean_of(column, i, state, i == V_LOAD ? &s.slow : NULL);
 	return s;
 }
 
-static void effects_of(
-	const struct sums *b, const struct sums *a, bool pause_bound, double delta[VERIFY_EFFECTS])
+static void effects_of(const struct sums *right, const struct sums *left, bool pause_bound,
+	double delta[VERIFY_EFFECTS])
 {
-	delta[VERIFY_FRAMES] = a->mean[V_FRAMES] - b->mean[V_FRAMES];
-	delta[VERIFY_PAUSE] = a->mean[V_PAUSE] - b->mean[V_PAUSE];
-	delta[VERIFY_MARKS] = a->mean[V_MARKS] - b->mean[V_MARKS];
-	delta[VERIFY_DROPS] = a->mean[V_DROPS] - b->mean[V_DROPS];
-	delta[VERIFY_STEP] = b->mean[V_LOAD] / a->mean[V_LOAD] - 1;
-	delta[VERIFY_TAIL] = b->slow / a->slow - 1;
+	delta[VERIFY_FRAMES] = left->mean[V_FRAMES] - right->mean[V_FRAMES];
+	delta[VERIFY_PAUSE] = left->mean[V_PAUSE] - right->mean[V_PAUSE];
+	delta[VERIFY_MARKS] = left->mean[V_MARKS] - right->mean[V_MARKS];
+	delta[VERIFY_DROPS] = left->mean[V_DROPS] - right->mean[V_DROPS];
+	delta[VERIFY_STEP] = right->mean[V_LOAD] / left->mean[V_LOAD] - 1;
+	delta[VERIFY_TAIL] = right->slow / left->slow - 1;
 	delta[VERIFY_J] = delta[VERIFY_STEP] +
 		(isnan(delta[VERIFY_TAIL]) ? 0 : delta[VERIFY_TAIL]) +
 		J_PAUSE * (isnan(delta[VERIFY_PAUSE]) || pause_bound ? 0 : delta[VERIFY_PAUSE]);
@@ -305,7 +310,7 @@ static void effects_of(
 
 /* Student's 97.5 % point over the normal one, and the variance a mean of few blocks hides. Hill's
  * expansion in 1/df; at 4 degrees 1 % low. */
-static double widening(size_t blocks_before, size_t blocks_after)
+static double tune_verify_widening(size_t blocks_before, size_t blocks_after)
 {
 	const double few = (double)(blocks_before < blocks_after ? blocks_before : blocks_after),
 		     df = (double)(blocks_before + blocks_after) - 2;
@@ -314,8 +319,8 @@ static double widening(size_t blocks_before, size_t blocks_after)
 	return (1.96 + 2.37 / df + 2.82 / (df * df)) / 1.96 * sqrt(few / (few - 1));
 }
 
-static void intervals(const struct column *before, const struct column *after, bool pause_bound,
-	struct verify_effect *e, struct arena *a)
+static void tune_verify_intervals(const struct column *before, const struct column *after,
+	bool pause_bound, struct verify_effect *effect, struct arena *a)
 {
 	static const int rests_on[VERIFY_EFFECTS] = {[VERIFY_PAUSE] = V_PAUSE,
 		[VERIFY_FRAMES] = V_FRAMES,
@@ -329,32 +334,36 @@ static void intervals(const struct column *before, const struct column *after, b
 	for (int i = 0; i < VERIFY_EFFECTS; i++)
 		drawn[i] = arena_array(a, double, DRAWS);
 	for (int k = 0; k < DRAWS; k++) {
-		const struct sums b = sums_of(before, &state), f = sums_of(after, &state);
+		const struct sums b = tune_verify_sums_of(before, &state),
+				  f = tune_verify_sums_of(after, &state);
 		effects_of(&b, &f, pause_bound, delta);
 		for (int i = 0; i < VERIFY_EFFECTS; i++)
 			drawn[i][k] = delta[i];
 	}
 	for (int i = 0; i < VERIFY_EFFECTS; i++) {
 		const int on = rests_on[i];
-		const double wider = widening(
+		const double wider = tune_verify_widening(
 			before->n[on] / before->block[on], after->n[on] / after->block[on]);
-		e[i].low = e[i].high = NAN;
-		if (!isfinite(e[i].delta))
+		effect[i].low = effect[i].high = NAN;
+		if (!isfinite(effect[i].delta))
 			continue;
-		e[i].low = e[i].delta - wider * (e[i].delta - quantile_of(drawn[i], DRAWS, 0.025));
-		e[i].high = e[i].delta + wider * (quantile_of(drawn[i], DRAWS, 0.975) - e[i].delta);
+		effect[i].low = effect[i].delta -
+			wider * (effect[i].delta - quantile_of(drawn[i], DRAWS, 0.025));
+		effect[i].high = effect[i].delta +
+			wider * (quantile_of(drawn[i], DRAWS, 0.975) - effect[i].delta);
 	}
 }
 
 /* ---- ports --------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
+static int tune_verify_by_value(const void *left, const void *right)
 {
-	const double x = *(const double *)a, y = *(const double *)b;
+	const double x = *(const double *)left, y = *(const double *)right;
 	return (x > y) - (x < y);
 }
 
-double verify_rank_test(const double *a, size_t n_a, const double *b, size_t n_b, double *scratch)
+double verify_rank_test(
+	const double *left, size_t n_a, const double *right, size_t n_b, double *scratch)
 {
 	const size_t n = n_a + n_b;
 	double u = 0, ties = 0;
@@ -362,10 +371,10 @@ double verify_rank_test(const double *a, size_t n_a, const double *b, size_t n_b
 		return 1;
 	for (size_t i = 0; i < n_a; i++)
 		for (size_t k = 0; k < n_b; k++)
-			u += a[i] > b[k] ? 1 : a[i] == b[k] ? 0.5 : 0;
-	memcpy(scratch, a, n_a * sizeof(*a));
-	memcpy(scratch + n_a, b, n_b * sizeof(*b));
-	qsort(scratch, n, sizeof(*scratch), by_value);
+			u += left[i] > right[k] ? 1 : left[i] == right[k] ? 0.5 : 0;
+	memcpy(scratch, left, n_a * sizeof(*left));
+	memcpy(scratch + n_a, right, n_b * sizeof(*right));
+	qsort(scratch, n, sizeof(*scratch), tune_verify_by_value);
 	for (size_t i = 0; i < n;) {
 		size_t k = i;
 		while (k < n && scratch[k] == scratch[i])
@@ -380,27 +389,27 @@ double verify_rank_test(const double *a, size_t n_a, const double *b, size_t n_b
 	return var > 0 && off > 0 ? erfc(off / sqrt(2 * var)) : 1;
 }
 
-double verify_discoveries(double *p, size_t n, double q)
+double verify_discoveries(double *chances, size_t n, double rate)
 {
 	double limit = -1;
-	qsort(p, n, sizeof(*p), by_value);
+	qsort(chances, n, sizeof(*chances), tune_verify_by_value);
 	for (size_t k = 0; k < n; k++)
-		if (p[k] <= q * (double)(k + 1) / (double)n)
-			limit = p[k];
+		if (chances[k] <= rate * (double)(k + 1) / (double)n)
+			limit = chances[k];
 	return limit;
 }
 
 /* Means of one port over blocks of neighbouring windows, which may be alike; blocks themselves
  * hardly are. */
-static size_t block_means(const struct side *s, size_t port, double *ret)
+static size_t block_means(const struct side *side, size_t port, double *ret)
 {
-	const size_t block = block_of(s->n);
+	const size_t block = tune_verify_block_of(side->n);
 	size_t n = 0;
-	for (size_t k = 0; k + block <= s->n; k += block) {
+	for (size_t k = 0; k + block <= side->n; k += block) {
 		double sum = 0;
 		size_t seen = 0;
 		for (size_t m = k; m < k + block; m++) {
-			const float x = s->v[m]->ports ? s->v[m]->ports[port] : NAN;
+			const float x = side->v[m]->ports ? side->v[m]->ports[port] : NAN;
 			if (!isnan(x)) {
 				sum += x;
 				seen++;
@@ -412,16 +421,16 @@ static size_t block_means(const struct side *s, size_t port, double *ret)
 	return n;
 }
 
-static double mean(const double *v, size_t n)
+static double tune_verify_mean(const double *values, size_t n)
 {
 	double sum = 0;
 	for (size_t k = 0; k < n; k++)
-		sum += v[k];
+		sum += values[k];
 	return n ? sum / (double)n : NAN;
 }
 
 static void test_ports(const struct verify_in *in, const struct side *before,
-	const struct side *after, struct verify_result *r)
+	const struct side *after, struct verify_result *result)
 {
 	const size_t room = before->n + after->n + 2;
 	double *b = arena_array(in->arena, double, room), *a = arena_array(in->arena, double, room),
@@ -429,44 +438,46 @@ static void test_ports(const struct verify_in *in, const struct side *before,
 	double *p = arena_array(in->arena, double, in->n_ports + 1),
 	       *sorted = arena_array(in->arena, double, in->n_ports + 1),
 	       *moved = arena_array(in->arena, double, in->n_ports + 1);
-	r->ports_worse = arena_array(in->arena, size_t, in->n_ports + 1);
-	r->ports_better = arena_array(in->arena, size_t, in->n_ports + 1);
+	result->ports_worse = arena_array(in->arena, size_t, in->n_ports + 1);
+	result->ports_better = arena_array(in->arena, size_t, in->n_ports + 1);
 	for (size_t k = 0; k < in->n_ports; k++) {
 		const size_t nb = block_means(before, k, b), na = block_means(after, k, a);
 		p[k] = NAN;
-		moved[k] = mean(a, na) - mean(b, nb);
+		moved[k] = tune_verify_mean(a, na) - tune_verify_mean(b, nb);
 		if (nb < BLOCKS_LEAST || na < BLOCKS_LEAST)
 			continue;
-		sorted[r->n_ports_tested++] = p[k] = verify_rank_test(b, nb, a, na, scratch);
+		sorted[result->n_ports_tested++] = p[k] = verify_rank_test(b, nb, a, na, scratch);
 	}
-	const double limit = verify_discoveries(sorted, r->n_ports_tested, VERIFY_DISCOVERY);
+	const double limit = verify_discoveries(sorted, result->n_ports_tested, VERIFY_DISCOVERY);
 	for (size_t k = 0; k < in->n_ports; k++) {
 		if (isnan(p[k]) || p[k] > limit || fabs(moved[k]) < PAUSE_LEAST)
 			continue;
 		if (moved[k] > 0)
-			r->ports_worse[r->n_ports_worse++] = k;
+			result->ports_worse[result->n_ports_worse++] = k;
 		else
-			r->ports_better[r->n_ports_better++] = k;
+			result->ports_better[result->n_ports_better++] = k;
 	}
 }
 
 /* ---- verdict ------------------------------------------------------------- */
 
 /* Drops are counted in every window that was heard: one is one too many, whatever the job did. */
-static double drops_of(const struct verify_window *v, size_t n)
+static double tune_verify_drops_of(const struct verify_window *windows, size_t n)
 {
 	double sum = NAN;
 	for (size_t k = 0; k < n; k++)
-		if (isfinite(v[k].drops) && v[k].drops >= 0)
-			sum = (isnan(sum) ? 0 : sum) + v[k].drops;
+		if (isfinite(windows[k].drops) && windows[k].drops >= 0)
+			sum = (isnan(sum) ? 0 : sum) + windows[k].drops;
 	return sum;
 }
 
-static double seconds_of(const struct verify_window *v, size_t n)
+static double tune_verify_seconds_of(const struct verify_window *windows, size_t n)
 {
 	double s = 0;
 	for (size_t k = 0; k < n; k++)
-		s += isfinite(v[k].drops) ? (double)(v[k].to_ns - v[k].from_ns) / 1e9 : 0;
+		s += isfinite(windows[k].drops)
+			? (double)(windows[k].to_ns - windows[k].from_ns) / 1e9
+			: 0;
 	return s;
 }
 
@@ -474,89 +485,93 @@ struct judged {
 	bool worse, better;
 };
 
-static struct judged judge(const struct verify_effect *e, double least)
+static struct judged tune_verify_judge(const struct verify_effect *effect, double least)
 {
-	return (struct judged){.worse = e->low > 0 && e->delta > least,
-		.better = e->high < 0 && e->delta < -least};
+	return (struct judged){.worse = effect->low > 0 && effect->delta > least,
+		.better = effect->high < 0 && effect->delta < -least};
 }
 
-static void tell(struct verify_effect *e, struct judged j)
+static void tune_verify_tell(struct verify_effect *effect, struct judged judged)
 {
-	e->told = isnan(e->low) ? "not known"
-		: j.worse       ? "worse"
-		: j.better      ? "better"
-				: "no change seen";
+	effect->told = isnan(effect->low) ? "not known"
+		: judged.worse            ? "worse"
+		: judged.better           ? "better"
+					  : "no change seen";
 }
 
-static void say(struct verify_result *r, enum verify_verdict v, const char *why)
+static void tune_verify_say(
+	struct verify_result *result, enum verify_verdict verdict, const char *why)
 {
-	r->verdict = v;
-	r->why = why;
+	result->verdict = verdict;
+	result->why = why;
 }
 
-static void decide(const struct verify_in *in, struct verify_result *r)
+static void tune_verify_decide(const struct verify_in *in, struct verify_result *result)
 {
-	struct verify_effect *e = r->effects;
+	struct verify_effect *e = result->effects;
 	const double least = fmax(PAUSE_LEAST, PAUSE_FALL * e[VERIFY_PAUSE].before);
-	const struct judged pause_time =
-				    judge(&e[VERIFY_PAUSE], isnan(least) ? PAUSE_LEAST : least),
-			    frames = judge(&e[VERIFY_FRAMES], PAUSE_FALL * e[VERIFY_FRAMES].before),
-			    pause = r->pause_bound && !isnan(e[VERIFY_FRAMES].low) ? frames
-										   : pause_time,
-			    tail = judge(&e[VERIFY_TAIL], VERIFY_STEP_NOISE),
-			    j = judge(&e[VERIFY_J], VERIFY_STEP_NOISE);
-	struct judged drops = judge(&e[VERIFY_DROPS], 0),
-		      step = judge(&e[VERIFY_STEP], VERIFY_STEP_LIMIT);
+	const struct judged pause_time = tune_verify_judge(
+				    &e[VERIFY_PAUSE], isnan(least) ? PAUSE_LEAST : least),
+			    frames = tune_verify_judge(
+				    &e[VERIFY_FRAMES], PAUSE_FALL * e[VERIFY_FRAMES].before),
+			    pause = result->pause_bound && !isnan(e[VERIFY_FRAMES].low)
+		? frames
+		: pause_time,
+			    tail = tune_verify_judge(&e[VERIFY_TAIL], VERIFY_STEP_NOISE),
+			    j = tune_verify_judge(&e[VERIFY_J], VERIFY_STEP_NOISE);
+	struct judged drops = tune_verify_judge(&e[VERIFY_DROPS], 0),
+		      step = tune_verify_judge(&e[VERIFY_STEP], VERIFY_STEP_LIMIT);
 	/* careful one way: harm is believed sooner than gain */
 	step.better = step.better && e[VERIFY_STEP].delta < -VERIFY_STEP_NOISE;
-	const double before_s = seconds_of(in->before, in->n_before),
-		     after_s = seconds_of(in->after, in->n_after);
-	const bool fresh = r->drops_after > 0 && !(r->drops_before > 0);
-	const bool gone = r->drops_after == 0 && r->drops_before > 0 &&
-		r->drops_before / before_s * after_s >= DROPS_LEAST;
-	drops.better = drops.better && r->drops_before >= DROPS_LEAST;
-	tell(&e[VERIFY_PAUSE], pause_time);
-	tell(&e[VERIFY_FRAMES], frames);
+	const double before_s = tune_verify_seconds_of(in->before, in->n_before),
+		     after_s = tune_verify_seconds_of(in->after, in->n_after);
+	const bool fresh = result->drops_after > 0 && !(result->drops_before > 0);
+	const bool gone = result->drops_after == 0 && result->drops_before > 0 &&
+		result->drops_before / before_s * after_s >= DROPS_LEAST;
+	drops.better = drops.better && result->drops_before >= DROPS_LEAST;
+	tune_verify_tell(&e[VERIFY_PAUSE], pause_time);
+	tune_verify_tell(&e[VERIFY_FRAMES], frames);
 	e[VERIFY_MARKS].told = "";
-	tell(&e[VERIFY_DROPS],
+	tune_verify_tell(&e[VERIFY_DROPS],
 		(struct judged){.worse = drops.worse || fresh, .better = drops.better || gone});
-	tell(&e[VERIFY_STEP], step);
-	tell(&e[VERIFY_TAIL], tail);
-	tell(&e[VERIFY_J], j);
+	tune_verify_tell(&e[VERIFY_STEP], step);
+	tune_verify_tell(&e[VERIFY_TAIL], tail);
+	tune_verify_tell(&e[VERIFY_J], j);
 	if (fresh)
-		say(r, VERIFY_ROLL_BACK,
+		tune_verify_say(result, VERIFY_ROLL_BACK,
 			arena_printf(in->arena, "%.0f lossless drops since, none before",
-				r->drops_after));
-	else if (r->n_before < VERIFY_WINDOWS_MIN || r->n_after < VERIFY_WINDOWS_MIN)
-		say(r, VERIFY_INCONCLUSIVE,
+				result->drops_after));
+	else if (result->n_before < VERIFY_WINDOWS_MIN || result->n_after < VERIFY_WINDOWS_MIN)
+		tune_verify_say(result, VERIFY_INCONCLUSIVE,
 			arena_printf(in->arena,
 				"%zu matched windows before and %zu after, expected at least %d of "
 				"each",
-				r->n_before, r->n_after, VERIFY_WINDOWS_MIN));
+				result->n_before, result->n_after, VERIFY_WINDOWS_MIN));
 	else if (drops.worse)
-		say(r, VERIFY_ROLL_BACK, "more lossless drops than before");
+		tune_verify_say(result, VERIFY_ROLL_BACK, "more lossless drops than before");
 	else if (step.worse)
-		say(r, VERIFY_ROLL_BACK,
+		tune_verify_say(result, VERIFY_ROLL_BACK,
 			arena_printf(in->arena, "steps take %.1f %% longer",
 				100 * e[VERIFY_STEP].delta));
 	else if (j.worse)
-		say(r, VERIFY_ROLL_BACK, "step time, its tail and pause together are worse (J)");
+		tune_verify_say(result, VERIFY_ROLL_BACK,
+			"step time, its tail and pause together are worse (J)");
 	else if (isnan(e[VERIFY_STEP].high))
-		say(r, VERIFY_INCONCLUSIVE,
+		tune_verify_say(result, VERIFY_INCONCLUSIVE,
 			"how fast the job gets on is not seen, and pause alone proves nothing");
 	else if (!pause.better && !drops.better && !gone && !step.better)
-		say(r, VERIFY_INCONCLUSIVE,
+		tune_verify_say(result, VERIFY_INCONCLUSIVE,
 			pause.worse ? "pause rose, step time did not follow"
 				    : "no effect is seen that exceeds chance");
 	else if (e[VERIFY_STEP].high > VERIFY_STEP_NOISE && !step.better)
-		say(r, VERIFY_INCONCLUSIVE,
+		tune_verify_say(result, VERIFY_INCONCLUSIVE,
 			arena_printf(in->arena,
 				"%s, but steps may take up to %.1f %% longer; more windows will "
 				"tell",
 				pause.better ? "pause fell" : "drops fell",
 				100 * e[VERIFY_STEP].high));
 	else
-		say(r, VERIFY_KEEP,
+		tune_verify_say(result, VERIFY_KEEP,
 			gone || drops.better  ? "drops fell, and steps take no longer"
 				: step.better ? "steps take less time"
 					      : "pause fell, and steps take no longer");
@@ -568,11 +583,11 @@ void tune_verify(const struct verify_in *in, struct verify_result *ret)
 	struct column b = {0}, a = {0};
 	*ret = (struct verify_result){.verdict = VERIFY_INCONCLUSIVE};
 	match_windows(in, &before, &after, ret);
-	ret->drops_before = drops_of(in->before, in->n_before);
-	ret->drops_after = drops_of(in->after, in->n_after);
-	columns_of(&before, in->match == VERIFY_LOAD, in->arena, &b);
-	columns_of(&after, in->match == VERIFY_LOAD, in->arena, &a);
-	const struct sums was = sums_of(&b, NULL), is = sums_of(&a, NULL);
+	ret->drops_before = tune_verify_drops_of(in->before, in->n_before);
+	ret->drops_after = tune_verify_drops_of(in->after, in->n_after);
+	tune_verify_columns_of(&before, in->match == VERIFY_LOAD, in->arena, &b);
+	tune_verify_columns_of(&after, in->match == VERIFY_LOAD, in->arena, &a);
+	const struct sums was = tune_verify_sums_of(&b, NULL), is = tune_verify_sums_of(&a, NULL);
 	double delta[VERIFY_EFFECTS];
 	effects_of(&was, &is, ret->pause_bound, delta);
 	for (int i = 0; i < VERIFY_EFFECTS; i++)
@@ -593,7 +608,7 @@ void tune_verify(const struct verify_in *in, struct verify_result *ret)
 		ret->effects[i].before = 1;
 		ret->effects[i].after = 1 + delta[i];
 	}
-	intervals(&b, &a, ret->pause_bound, ret->effects, in->arena);
+	tune_verify_intervals(&b, &a, ret->pause_bound, ret->effects, in->arena);
 	test_ports(in, &before, &after, ret);
-	decide(in, ret);
+	tune_verify_decide(in, ret);
 }

@@ -59,7 +59,7 @@ struct verify_window {
 
 enum verify_match { VERIFY_JOB, VERIFY_LOAD, VERIFY_NONE };
 int verify_match_parse(const char *word, enum verify_match *ret); /* "job" "load" "none"; -EINVAL */
-const char *verify_match_name(enum verify_match m);
+const char *verify_match_name(enum verify_match match);
 
 struct verify_in {
 	const struct verify_window *before, *after;
@@ -69,7 +69,8 @@ struct verify_in {
 };
 
 enum verify_verdict { VERIFY_KEEP, VERIFY_ROLL_BACK, VERIFY_INCONCLUSIVE };
-const char *verify_verdict_name(enum verify_verdict v); /* "keep" "roll_back" "inconclusive" */
+const char *verify_verdict_name(
+	enum verify_verdict verdict); /* "keep" "roll_back" "inconclusive" */
 
 /*
  * Pause that is only a bound from frames says little: the bound stands at 100 % long before pause
@@ -115,9 +116,10 @@ void tune_verify(const struct verify_in *in, struct verify_result *ret);
 
 /* verify_rank_test - two-sided p of Mann and Whitney's U with ties, normal approximation with
  * continuity; 1 when either side is empty. Exported for tests. */
-double verify_rank_test(const double *a, size_t n_a, const double *b, size_t n_b, double *scratch);
-/* verify_discoveries - Benjamini and Hochberg: the largest p that still counts at rate @q, or -1
- * when none does. @p is sorted in place. */
-double verify_discoveries(double *p, size_t n, double q);
+double verify_rank_test(
+	const double *left, size_t n_a, const double *right, size_t n_b, double *scratch);
+/* verify_discoveries - Benjamini and Hochberg: the largest p that still counts at rate @rate, or -1
+ * when none does. @chances is sorted in place. */
+double verify_discoveries(double *chances, size_t n, double rate);
 
 #endif

@@ -69,42 +69,45 @@ static struct whatif_settings settings_of(
 }
 
 /* bytes/ns */
-static double input_rate(const struct whatif_queue *q)
+static double input_rate(const struct whatif_queue *queue)
 {
-	return (isnan(q->input_bps) ? q->speed_bps : q->input_bps) / 8e9;
+	return (isnan(queue->input_bps) ? queue->speed_bps : queue->input_bps) / 8e9;
 }
 /* 4096 and its headers */
-static double mtu(const struct whatif_queue *q)
+static double whatif_mtu(const struct whatif_queue *queue)
 {
-	return isnan(q->mtu_bytes) ? 4200 : q->mtu_bytes;
+	return isnan(queue->mtu_bytes) ? 4200 : queue->mtu_bytes;
 }
-static double inputs(const struct whatif_queue *q)
+static double whatif_inputs(const struct whatif_queue *queue)
 {
-	return isnan(q->inputs) ? 2 : fmax(1, q->inputs);
+	return isnan(queue->inputs) ? 2 : fmax(1, queue->inputs);
 }
 
 /* What still comes in by one input after its XOFF: both ways over the cable, and the packets under
  * way at both ends. */
-static double under_way(const struct whatif_queue *q)
+static double under_way(const struct whatif_queue *queue)
 {
-	return 2 * input_rate(q) * (isnan(q->cable_ns) ? 0 : q->cable_ns) + 2 * mtu(q);
+	return 2 * input_rate(queue) * (isnan(queue->cable_ns) ? 0 : queue->cable_ns) +
+		2 * whatif_mtu(queue);
 }
 
-static double level_of(const struct whatif_queue *q, const struct whatif_settings *t, double k)
+static double whatif_level_of(
+	const struct whatif_queue *queue, const struct whatif_settings *settings, double inputs)
 {
-	if (!isnan(t->xoff_level_bytes))
-		return k * t->xoff_level_bytes;
-	return isnan(t->alpha) || isnan(q->pool_bytes)
+	if (!isnan(settings->xoff_level_bytes))
+		return inputs * settings->xoff_level_bytes;
+	return isnan(settings->alpha) || isnan(queue->pool_bytes)
 		? NAN
-		: dt_pfc_queue_bytes(q->pool_bytes, 0, t->alpha, k);
+		: dt_pfc_queue_bytes(queue->pool_bytes, 0, settings->alpha, inputs);
 }
 
 /* Depth at PFC by the watermark: while there is pause, the peak is that depth and what was under
  * way. NAN: nothing tells. */
-static double measured_depth(const struct whatif_queue *q)
+static double measured_depth(const struct whatif_queue *queue)
 {
-	return q->pause_ratio > PAUSE_SLACK
-		? fmax(mtu(q), q->queue_peak_bytes - inputs(q) * under_way(q))
+	return queue->pause_ratio > PAUSE_SLACK
+		? fmax(whatif_mtu(queue),
+			  queue->queue_peak_bytes - whatif_inputs(queue) * under_way(queue))
 		: NAN;
 }
 
@@ -113,69 +116,75 @@ static double measured_depth(const struct whatif_queue *q)
  * over the fullest of them counts too few. Within a factor around what was counted; what remains is
  * a factor on the depth (other queues in the pool).
  */
-static double even_inputs(const struct whatif_queue *q)
+static double even_inputs(const struct whatif_queue *queue)
 {
-	const double depth = measured_depth(q), share = depth / q->pool_bytes, k = inputs(q);
-	if (isnan(share) || !isnan(q->now.xoff_level_bytes) || isnan(q->now.alpha))
+	const double depth = measured_depth(queue), share = depth / queue->pool_bytes,
+		     k = whatif_inputs(queue);
+	if (isnan(share) || !isnan(queue->now.xoff_level_bytes) || isnan(queue->now.alpha))
 		return k;
-	return share < 1
-		? fmin(INPUTS_WIDE * k, fmax(k / INPUTS_WIDE, share / (q->now.alpha * (1 - share))))
-		: INPUTS_WIDE * k;
+	return share < 1 ? fmin(INPUTS_WIDE * k,
+				   fmax(k / INPUTS_WIDE, share / (queue->now.alpha * (1 - share))))
+			 : INPUTS_WIDE * k;
 }
 
 /* INFINITY: PFC does not fire. */
-static double depth_of(const struct whatif_queue *q, const struct whatif_settings *t)
+static double depth_of(const struct whatif_queue *queue, const struct whatif_settings *settings)
 {
-	const double k = even_inputs(q), now = level_of(q, &q->now, k), then = level_of(q, t, k),
-		     measured = measured_depth(q);
+	const double k = even_inputs(queue), now = whatif_level_of(queue, &queue->now, k),
+		     then = whatif_level_of(queue, settings, k), measured = measured_depth(queue);
 	if (isnan(then) || isnan(now)) /* as now, if it fires */
 		return isnan(measured) ? INFINITY : measured;
 	return isnan(measured) ? then
 			       : then * fmin(SCALE_WIDE, fmax(1 / SCALE_WIDE, measured / now));
 }
 
-static struct burst_in burst_of(
-	const struct whatif_queue *q, const struct whatif_settings *t, const double *p)
+static struct burst_in burst_of(const struct whatif_queue *queue,
+	const struct whatif_settings *settings, const double *params)
 {
-	const double most = even_inputs(q) * input_rate(q) / (q->speed_bps / 8e9), least = 1.02;
-	struct burst_in b = {.speed = q->speed_bps / 8e9,
-		.overload = most > least ? least * pow(most / least, p[DEMAND]) : most,
-		.inputs = even_inputs(q),
-		.rtt_ns = q->rtt_ns,
-		.q_pfc = depth_of(q, t),
+	const double most = even_inputs(queue) * input_rate(queue) / (queue->speed_bps / 8e9),
+		     least = 1.02;
+	struct burst_in b = {.speed = queue->speed_bps / 8e9,
+		.overload = most > least ? least * pow(most / least, params[DEMAND]) : most,
+		.inputs = even_inputs(queue),
+		.rtt_ns = queue->rtt_ns,
+		.q_pfc = depth_of(queue, settings),
 		.kmin = INFINITY,
 		.kmax = INFINITY,
-		.dcqcn = q->dcqcn,
-		.xon_gap = inputs(q) *
-			((isnan(t->xon_offset_bytes) ? 2 * mtu(q) : t->xon_offset_bytes) +
-				under_way(q))};
-	if (t->kmin_bytes > 0 && !isnan(t->kmin_bytes)) {
-		b.kmin = t->kmin_bytes;
-		b.kmax = fmax(b.kmin + 1, isnan(t->kmax_bytes) ? 4 * b.kmin : t->kmax_bytes);
-		b.pmax = isnan(t->pmax) ? 0.1 : t->pmax;
+		.dcqcn = queue->dcqcn,
+		.xon_gap = whatif_inputs(queue) *
+			((isnan(settings->xon_offset_bytes) ? 2 * whatif_mtu(queue)
+							    : settings->xon_offset_bytes) +
+				under_way(queue))};
+	if (settings->kmin_bytes > 0 && !isnan(settings->kmin_bytes)) {
+		b.kmin = settings->kmin_bytes;
+		b.kmax = fmax(b.kmin + 1,
+			isnan(settings->kmax_bytes) ? 4 * b.kmin : settings->kmax_bytes);
+		b.pmax = isnan(settings->pmax) ? 0.1 : settings->pmax;
 	}
 	return b;
 }
 
 /* Shares of all time from shares of a burst. @busy: share of time in which there are bursts. */
-static double busy_share(const struct whatif_queue *q, const struct whatif_burst *b)
+static double busy_share(const struct whatif_queue *queue, const struct whatif_burst *burst)
 {
-	return isnan(q->utilization) ? 1 : fmin(1, fmax(1e-6, q->utilization / b->throughput));
+	return isnan(queue->utilization)
+		? 1
+		: fmin(1, fmax(1e-6, queue->utilization / burst->throughput));
 }
 
 /* ---- calibration --------------------------------------------------------- */
 
-static double at(enum whatif_param i, double u)
+static double whatif_at(enum whatif_param i, double share)
 {
 	const struct range *r = &ranges[i];
 	/* bursts follow each other closely within a step: most of them take most of it over */
 	if (i == KEEP)
-		return 1 - (1 - u) * (1 - u);
-	return r->log ? r->low * pow(r->high / r->low, u) : r->low + u * (r->high - r->low);
+		return 1 - (1 - share) * (1 - share);
+	return r->log ? r->low * pow(r->high / r->low, share) : r->low + share * (r->high - r->low);
 }
 
 /* Van der Corput in bases of the first primes: evenly spread, the same every time. */
-static double spread(unsigned n, unsigned base)
+static double whatif_spread(unsigned n, unsigned base)
 {
 	double r = 0, f = 1;
 	for (n++; n; n /= base) {
@@ -191,56 +200,57 @@ struct candidate {
 	struct whatif_burst now;
 };
 
-static void compare(
-	double measured, double model, double slack, double sigma, struct candidate *c, double *n)
+static void whatif_compare(double measured, double model, double slack, double sigma,
+	struct candidate *candidate, double *count)
 {
 	if (isnan(measured))
 		return;
 	const double d = log((model + slack) / (measured + slack));
-	c->cost += d * d / (sigma * sigma);
-	c->residual += fabs(model - measured) / (measured + slack);
-	(*n)++;
+	candidate->cost += d * d / (sigma * sigma);
+	candidate->residual += fabs(model - measured) / (measured + slack);
+	(*count)++;
 }
 
-static void judge(const struct whatif_queue *q, struct candidate *c)
+static void whatif_judge(const struct whatif_queue *queue, struct candidate *candidate)
 {
 	double n = 0;
 	for (int i = 0; i < WHATIF_PARAMS; i++)
-		c->p[i] = at((enum whatif_param)i, c->u[i]);
-	const struct burst_in in = burst_of(q, &q->now, c->p);
-	const struct whatif_burst b = c->now = whatif_run(&in, c->p);
-	c->cost = c->residual = 0;
-	const double paused = b.pause * busy_share(q, &b),
-		     least = q->pause_bound ? q->pause_ratio / BOUND_WIDE : q->pause_ratio;
-	compare(paused > q->pause_ratio  ? q->pause_ratio
-			: paused < least ? least
-					 : paused,
-		paused, PAUSE_SLACK, PAUSE_SIGMA, c, &n);
-	compare(q->marks_ratio, b.marks, MARKS_SLACK, MARKS_SIGMA, c, &n);
-	const double peak = b.peak + (b.pause > 0 ? inputs(q) * under_way(q) : 0);
-	compare(q->queue_peak_bytes, peak, mtu(q), PEAK_SIGMA, c, &n);
-	c->residual /= n;
+		candidate->p[i] = whatif_at((enum whatif_param)i, candidate->u[i]);
+	const struct burst_in in = burst_of(queue, &queue->now, candidate->p);
+	const struct whatif_burst b = candidate->now = whatif_run(&in, candidate->p);
+	candidate->cost = candidate->residual = 0;
+	const double paused = b.pause * busy_share(queue, &b),
+		     least = queue->pause_bound ? queue->pause_ratio / BOUND_WIDE
+						: queue->pause_ratio;
+	whatif_compare(paused > queue->pause_ratio ? queue->pause_ratio
+			: paused < least           ? least
+						   : paused,
+		paused, PAUSE_SLACK, PAUSE_SIGMA, candidate, &n);
+	whatif_compare(queue->marks_ratio, b.marks, MARKS_SLACK, MARKS_SIGMA, candidate, &n);
+	const double peak = b.peak + (b.pause > 0 ? whatif_inputs(queue) * under_way(queue) : 0);
+	whatif_compare(queue->queue_peak_bytes, peak, whatif_mtu(queue), PEAK_SIGMA, candidate, &n);
+	candidate->residual /= n;
 }
 
 /* Keeps the best of what was judged, in order. */
-static void keep(struct candidate *best, unsigned *n, const struct candidate *c)
+static void whatif_keep(struct candidate *best, unsigned *n, const struct candidate *candidate)
 {
-	if (*n == WHATIF_KEPT && !(c->cost < best[*n - 1].cost))
+	if (*n == WHATIF_KEPT && !(candidate->cost < best[*n - 1].cost))
 		return;
 	unsigned i = *n < WHATIF_KEPT ? (*n)++ : *n - 1;
-	for (; i > 0 && best[i - 1].cost > c->cost; i--)
+	for (; i > 0 && best[i - 1].cost > candidate->cost; i--)
 		best[i] = best[i - 1];
-	best[i] = *c;
+	best[i] = *candidate;
 }
 
-static void search(const struct whatif_queue *q, struct candidate *best, unsigned *n)
+static void whatif_search(const struct whatif_queue *queue, struct candidate *best, unsigned *n)
 {
 	for (unsigned i = 0; i < DRAWS; i++) {
 		struct candidate c;
 		for (int k = 0; k < WHATIF_PARAMS; k++)
-			c.u[k] = spread(i, bases[k]);
-		judge(q, &c);
-		keep(best, n, &c);
+			c.u[k] = whatif_spread(i, bases[k]);
+		whatif_judge(queue, &c);
+		whatif_keep(best, n, &c);
 	}
 	double width = NARROW;
 	for (unsigned round = 0; round < ROUNDS; round++, width /= 2) {
@@ -251,54 +261,62 @@ static void search(const struct whatif_queue *q, struct candidate *best, unsigne
 			for (int k = 0; k < WHATIF_PARAMS; k++) {
 				const double u = seeds[i % SEEDS].u[k] +
 					width *
-						(2 * spread(DRAWS + round * NEAR + i, bases[k]) -
+						(2 *
+								whatif_spread(
+									DRAWS + round * NEAR + i,
+									bases[k]) -
 							1);
 				c.u[k] = u < 0 ? -u : u > 1 ? 2 - u : u;
 			}
-			judge(q, &c);
-			keep(best, n, &c);
+			whatif_judge(queue, &c);
+			whatif_keep(best, n, &c);
 		}
 	}
 }
 
-static bool positive(double v)
+static bool whatif_positive(double value)
 {
-	return isfinite(v) && v > 0;
+	return isfinite(value) && value > 0;
 }
-static bool share(double v)
+static bool whatif_share(double value)
 {
-	return isnan(v) || (v >= 0 && v <= 1);
+	return isnan(value) || (value >= 0 && value <= 1);
 }
-static bool none_or_positive(double v)
+static bool none_or_positive(double value)
 {
-	return isnan(v) || (isfinite(v) && v >= 0);
-}
-
-static bool sane(const struct whatif_settings *t)
-{
-	return (isnan(t->alpha) || positive(t->alpha)) && none_or_positive(t->headroom_bytes) &&
-		none_or_positive(t->xoff_level_bytes) && none_or_positive(t->xon_offset_bytes) &&
-		none_or_positive(t->kmin_bytes) && none_or_positive(t->kmax_bytes) &&
-		share(t->pmax) && !(t->kmax_bytes < t->kmin_bytes);
+	return isnan(value) || (isfinite(value) && value >= 0);
 }
 
-int whatif_calibrate(const struct whatif_queue *q, struct whatif_fit *ret)
+static bool whatif_sane(const struct whatif_settings *settings)
 {
-	if (!sane(&q->now) || !share(q->pause_ratio) || !share(q->marks_ratio) ||
-		!none_or_positive(q->queue_peak_bytes) || !none_or_positive(q->utilization))
+	return (isnan(settings->alpha) || whatif_positive(settings->alpha)) &&
+		none_or_positive(settings->headroom_bytes) &&
+		none_or_positive(settings->xoff_level_bytes) &&
+		none_or_positive(settings->xon_offset_bytes) &&
+		none_or_positive(settings->kmin_bytes) && none_or_positive(settings->kmax_bytes) &&
+		whatif_share(settings->pmax) && !(settings->kmax_bytes < settings->kmin_bytes);
+}
+
+int whatif_calibrate(const struct whatif_queue *queue, struct whatif_fit *ret)
+{
+	if (!whatif_sane(&queue->now) || !whatif_share(queue->pause_ratio) ||
+		!whatif_share(queue->marks_ratio) || !none_or_positive(queue->queue_peak_bytes) ||
+		!none_or_positive(queue->utilization))
 		return -EDOM;
-	if (!positive(q->speed_bps) || !positive(q->rtt_ns) || isnan(q->pause_ratio))
+	if (!whatif_positive(queue->speed_bps) || !whatif_positive(queue->rtt_ns) ||
+		isnan(queue->pause_ratio))
 		return -ENODATA;
-	if (isnan(level_of(q, &q->now, inputs(q))) && isnan(measured_depth(q)))
+	if (isnan(whatif_level_of(queue, &queue->now, whatif_inputs(queue))) &&
+		isnan(measured_depth(queue)))
 		return -ENODATA;
 	struct candidate best[WHATIF_KEPT];
 	unsigned n = 0;
-	search(q, best, &n);
-	*ret = (struct whatif_fit){.q = *q,
+	whatif_search(queue, best, &n);
+	*ret = (struct whatif_fit){.q = *queue,
 		.n = n,
 		.residual = best[0].residual,
-		.known = !q->pause_bound + !isnan(q->marks_ratio) + !isnan(q->queue_peak_bytes) +
-			!isnan(q->utilization)};
+		.known = !queue->pause_bound + !isnan(queue->marks_ratio) +
+			!isnan(queue->queue_peak_bytes) + !isnan(queue->utilization)};
 	double sum = 0;
 	for (unsigned i = 0; i < n; i++) {
 		memcpy(ret->v[i].p, best[i].p, sizeof(best[i].p));
@@ -317,23 +335,24 @@ struct outcome {
 	double v[WHATIF_KEPT];
 };
 
-static double quantile(const struct whatif_fit *f, const struct outcome *o, double q)
+static double whatif_quantile(
+	const struct whatif_fit *fit, const struct outcome *outcome, double at)
 {
 	/* by weight; few values, so the next larger is looked for each time */
 	double below = -INFINITY, sum = 0;
-	for (unsigned done = 0; done < f->n;) {
+	for (unsigned done = 0; done < fit->n;) {
 		double next = INFINITY;
-		for (unsigned i = 0; i < f->n; i++)
-			if (o->v[i] > below && o->v[i] < next)
-				next = o->v[i];
+		for (unsigned i = 0; i < fit->n; i++)
+			if (outcome->v[i] > below && outcome->v[i] < next)
+				next = outcome->v[i];
 		if (!isfinite(next))
 			return NAN;
-		for (unsigned i = 0; i < f->n; i++)
-			if (o->v[i] == next) {
-				sum += f->v[i].weight;
+		for (unsigned i = 0; i < fit->n; i++)
+			if (outcome->v[i] == next) {
+				sum += fit->v[i].weight;
 				done++;
 			}
-		if (sum >= q || done == f->n)
+		if (sum >= at || done == fit->n)
 			return next;
 		below = next;
 	}
@@ -342,41 +361,44 @@ static double quantile(const struct whatif_fit *f, const struct outcome *o, doub
 
 /* The spread of what fits; on either side the residual of the best fit, and shares of the change
  * from @now (NAN: none). */
-static struct whatif_range range_of(const struct whatif_fit *f, const struct outcome *o, double now)
+static struct whatif_range range_of(
+	const struct whatif_fit *fit, const struct outcome *outcome, double now)
 {
-	const double mid = quantile(f, o, 0.5), change = isnan(now) ? 0 : mid - now,
-		     missing = 5 - f->known,
-		     wide = fmin(0.5, fmax(RESIDUAL_LEAST * missing * missing, f->residual));
+	const double mid = whatif_quantile(fit, outcome, 0.5), change = isnan(now) ? 0 : mid - now,
+		     missing = 5 - fit->known,
+		     wide = fmin(0.5, fmax(RESIDUAL_LEAST * missing * missing, fit->residual));
 	const double below = (change > 0 ? CHANGE_NONE : CHANGE_WIDE) * fabs(change),
 		     above = (change < 0 ? CHANGE_NONE : CHANGE_WIDE) * fabs(change);
-	return (struct whatif_range){fmax(0, quantile(f, o, TAIL) * (1 - wide) - below), mid,
-		quantile(f, o, 1 - TAIL) * (1 + wide) + above};
+	return (struct whatif_range){
+		fmax(0, whatif_quantile(fit, outcome, TAIL) * (1 - wide) - below), mid,
+		whatif_quantile(fit, outcome, 1 - TAIL) * (1 + wide) + above};
 }
 
 /* A change that lessens pause in everything that fits does not bring more of it, and the other way
  * round. */
 static struct whatif_range pause_range(
-	const struct whatif_fit *f, const struct outcome *o, const struct outcome *of_now)
+	const struct whatif_fit *fit, const struct outcome *outcome, const struct outcome *of_now)
 {
-	struct whatif_range r = range_of(f, o, f->q.pause_ratio);
+	struct whatif_range r = range_of(fit, outcome, fit->q.pause_ratio);
 	bool less = true, more = true;
-	for (unsigned i = 0; i < f->n; i++) {
-		less = less && o->v[i] <= of_now->v[i] + PAUSE_SLACK / 10;
-		more = more && o->v[i] >= of_now->v[i] - PAUSE_SLACK / 10;
+	for (unsigned i = 0; i < fit->n; i++) {
+		less = less && outcome->v[i] <= of_now->v[i] + PAUSE_SLACK / 10;
+		more = more && outcome->v[i] >= of_now->v[i] - PAUSE_SLACK / 10;
 	}
-	const double near = SAME_RATIO * f->q.pause_ratio;
-	r.high = less ? fmin(r.high, fmax(r.mid, f->q.pause_ratio + near)) : r.high;
-	r.low = more ? fmax(r.low, fmin(r.mid, f->q.pause_ratio - near)) : r.low;
+	const double near = SAME_RATIO * fit->q.pause_ratio;
+	r.high = less ? fmin(r.high, fmax(r.mid, fit->q.pause_ratio + near)) : r.high;
+	r.low = more ? fmax(r.low, fmin(r.mid, fit->q.pause_ratio - near)) : r.low;
 	return (struct whatif_range){fmin(r.low, 1), fmin(r.mid, 1), fmin(r.high, 1)};
 }
 
-static struct whatif_range at_most(struct whatif_range r, double most)
+static struct whatif_range at_most(struct whatif_range range, double most)
 {
-	return (struct whatif_range){fmin(r.low, most), fmin(r.mid, most), fmin(r.high, most)};
+	return (struct whatif_range){
+		fmin(range.low, most), fmin(range.mid, most), fmin(range.high, most)};
 }
 
 /* What a model says of now and then, brought to what was measured now. */
-static double anchored(double then, double now, double measured, double slack)
+static double whatif_anchored(double then, double now, double measured, double slack)
 {
 	if (isnan(measured))
 		return then;
@@ -385,49 +407,50 @@ static double anchored(double then, double now, double measured, double slack)
 
 /* Bytes an input loses per pause: what does not fit the headroom, of what comes in after XOFF.
  * Measured where a watermark (uncensored) or drops tell. */
-static double needed(const struct whatif_queue *q, double episodes_per_s)
+static double whatif_needed(const struct whatif_queue *queue, double episodes_per_s)
 {
-	const double size = q->now.headroom_bytes,
-		     need = q->headroom_peak_bytes > 0 ? q->headroom_peak_bytes : under_way(q);
-	if (q->drops_per_s > 0 && positive(size) && positive(episodes_per_s))
-		return size + q->drops_per_s * mtu(q) / episodes_per_s;
+	const double size = queue->now.headroom_bytes,
+		     need = queue->headroom_peak_bytes > 0 ? queue->headroom_peak_bytes
+							   : under_way(queue);
+	if (queue->drops_per_s > 0 && whatif_positive(size) && whatif_positive(episodes_per_s))
+		return size + queue->drops_per_s * whatif_mtu(queue) / episodes_per_s;
 	/* nothing was lost: it fits */
-	return q->drops_per_s == 0 && positive(size) ? fmin(need, size) : need;
+	return queue->drops_per_s == 0 && whatif_positive(size) ? fmin(need, size) : need;
 }
 
 /* Where pause may end, the queue may stay below Kmin as well: senders that keep their rates do not
  * even begin with an overshoot. */
-static struct whatif_range peak_range(const struct whatif_fit *f, const struct outcome *o,
-	const struct whatif_settings *t, const struct whatif_range *pause)
+static struct whatif_range peak_range(const struct whatif_fit *fit, const struct outcome *outcome,
+	const struct whatif_settings *settings, const struct whatif_range *pause)
 {
-	struct whatif_range r = range_of(f, o, f->q.queue_peak_bytes);
+	struct whatif_range r = range_of(fit, outcome, fit->q.queue_peak_bytes);
 	r.low = fmax(r.low,
-		fmin(r.mid, isnan(f->q.queue_peak_bytes) ? r.mid : f->q.queue_peak_bytes) / 4);
-	if (f->q.pause_ratio > PAUSE_SLACK && pause->low < ENDS_RATIO * f->q.pause_ratio &&
-		t->kmin_bytes > 0)
-		r.low = fmin(r.low, t->kmin_bytes / 4);
+		fmin(r.mid, isnan(fit->q.queue_peak_bytes) ? r.mid : fit->q.queue_peak_bytes) / 4);
+	if (fit->q.pause_ratio > PAUSE_SLACK && pause->low < ENDS_RATIO * fit->q.pause_ratio &&
+		settings->kmin_bytes > 0)
+		r.low = fmin(r.low, settings->kmin_bytes / 4);
 	return r;
 }
 
-static struct whatif_range headroom_range(
-	const struct whatif_fit *f, const struct outcome *o, const struct whatif_settings *t)
+static struct whatif_range headroom_range(const struct whatif_fit *fit,
+	const struct outcome *outcome, const struct whatif_settings *settings)
 {
-	struct whatif_range r = range_of(f, o, f->q.headroom_peak_bytes);
-	if (f->q.drops_per_s > 0) /* how much is missing is the least certain of all */
-		r.low = fmin(r.low, f->q.now.headroom_bytes);
+	struct whatif_range r = range_of(fit, outcome, fit->q.headroom_peak_bytes);
+	if (fit->q.drops_per_s > 0) /* how much is missing is the least certain of all */
+		r.low = fmin(r.low, fit->q.now.headroom_bytes);
 	return at_most((struct whatif_range){r.low * (1 - HEADROOM_WIDE), r.mid,
 			       r.high * (1 + HEADROOM_WIDE)},
-		isnan(t->headroom_bytes) ? INFINITY : t->headroom_bytes);
+		isnan(settings->headroom_bytes) ? INFINITY : settings->headroom_bytes);
 }
 
-static struct whatif_range drops_range(
-	const struct whatif_fit *f, const struct outcome *o, const struct whatif_settings *t)
+static struct whatif_range drops_range(const struct whatif_fit *fit, const struct outcome *outcome,
+	const struct whatif_settings *settings)
 {
-	if (isnan(t->headroom_bytes))
+	if (isnan(settings->headroom_bytes))
 		return (struct whatif_range){NAN, NAN, NAN};
-	const struct whatif_range r = range_of(f, o, NAN);
-	const double now = f->q.drops_per_s > 0
-		? f->q.drops_per_s * fmin(1, f->q.now.headroom_bytes / t->headroom_bytes)
+	const struct whatif_range r = range_of(fit, outcome, NAN);
+	const double now = fit->q.drops_per_s > 0
+		? fit->q.drops_per_s * fmin(1, fit->q.now.headroom_bytes / settings->headroom_bytes)
 		: 0;
 	return (struct whatif_range){
 		now > 0 ? 0 : r.low / LOSS_WIDE, r.mid, fmax(now, r.high * LOSS_WIDE)};
@@ -437,62 +460,66 @@ struct outcomes {
 	struct outcome pause, pause_now, marks, drops, peak, headroom, throughput, step;
 };
 
-/* What one of the calibrations that fit says of @t. */
-static void ask(
-	const struct whatif_fit *f, unsigned i, const struct whatif_settings *t, struct outcomes *o)
+/* What one of the calibrations that fit says of @settings. */
+static void whatif_ask(const struct whatif_fit *fit, unsigned i,
+	const struct whatif_settings *settings, struct outcomes *outcomes)
 {
-	const struct whatif_queue *q = &f->q;
-	const struct burst_in in = burst_of(q, t, f->v[i].p);
-	const struct whatif_burst now = f->v[i].now, then = whatif_run(&in, f->v[i].p);
+	const struct whatif_queue *q = &fit->q;
+	const struct burst_in in = burst_of(q, settings, fit->v[i].p);
+	const struct whatif_burst now = fit->v[i].now, then = whatif_run(&in, fit->v[i].p);
 	const double busy = busy_share(q, &now), longer = then.length_ns / now.length_ns,
 		     stretch = 1 - busy + busy * longer, busy_then = busy * longer / stretch;
-	const double way = inputs(q) * under_way(q), paused_now = now.pause * busy,
+	const double way = whatif_inputs(q) * under_way(q), paused_now = now.pause * busy,
 		     paused_then = then.pause * busy_then;
 	if (q->pause_bound && paused_now > 0) {
-		o->pause.v[i] = q->pause_ratio * fmin(EPISODES_WIDE, paused_then / paused_now);
-		o->pause_now.v[i] = q->pause_ratio;
+		outcomes->pause.v[i] =
+			q->pause_ratio * fmin(EPISODES_WIDE, paused_then / paused_now);
+		outcomes->pause_now.v[i] = q->pause_ratio;
 	} else {
-		o->pause.v[i] = anchored(paused_then, paused_now, q->pause_ratio, PAUSE_SLACK);
-		o->pause_now.v[i] = anchored(paused_now, paused_now, q->pause_ratio, PAUSE_SLACK);
+		outcomes->pause.v[i] =
+			whatif_anchored(paused_then, paused_now, q->pause_ratio, PAUSE_SLACK);
+		outcomes->pause_now.v[i] =
+			whatif_anchored(paused_now, paused_now, q->pause_ratio, PAUSE_SLACK);
 	}
-	o->marks.v[i] = anchored(then.marks, now.marks, q->marks_ratio, MARKS_SLACK);
-	o->peak.v[i] = anchored(then.peak + (then.pause > 0 ? way : 0),
-		now.peak + (now.pause > 0 ? way : 0), q->queue_peak_bytes, mtu(q));
-	o->throughput.v[i] = then.throughput / now.throughput;
-	o->step.v[i] = stretch;
+	outcomes->marks.v[i] = whatif_anchored(then.marks, now.marks, q->marks_ratio, MARKS_SLACK);
+	outcomes->peak.v[i] = whatif_anchored(then.peak + (then.pause > 0 ? way : 0),
+		now.peak + (now.pause > 0 ? way : 0), q->queue_peak_bytes, whatif_mtu(q));
+	outcomes->throughput.v[i] = then.throughput / now.throughput;
+	outcomes->step.v[i] = stretch;
 	const double model_now = now.episodes_per_ns * busy * 1e9,
 		     model_then = then.episodes_per_ns * busy_then * 1e9;
 	const double measured = isnan(q->episodes_per_s) ? model_now : q->episodes_per_s,
-		     need = needed(q, measured);
+		     need = whatif_needed(q, measured);
 	const double episodes =
 		model_now > 0 ? measured * fmin(EPISODES_WIDE, model_then / model_now) : model_then;
-	o->headroom.v[i] = then.pause > 0 ? fmin(need, or_now(t->headroom_bytes, need)) : 0;
-	o->drops.v[i] = isnan(t->headroom_bytes)
+	outcomes->headroom.v[i] =
+		then.pause > 0 ? fmin(need, or_now(settings->headroom_bytes, need)) : 0;
+	outcomes->drops.v[i] = isnan(settings->headroom_bytes)
 		? 0
-		: episodes * fmax(0, need - t->headroom_bytes) / mtu(q);
+		: episodes * fmax(0, need - settings->headroom_bytes) / whatif_mtu(q);
 }
 
 int whatif_predict(
-	const struct whatif_fit *f, const struct whatif_settings *to, struct whatif_result *ret)
+	const struct whatif_fit *fit, const struct whatif_settings *to, struct whatif_result *ret)
 {
-	const struct whatif_queue *q = &f->q;
+	const struct whatif_queue *q = &fit->q;
 	const struct whatif_settings t = settings_of(&q->now, to);
 	struct outcomes o = {0};
-	if (!sane(to) || !sane(&t))
+	if (!whatif_sane(to) || !whatif_sane(&t))
 		return -EDOM;
-	for (unsigned i = 0; i < f->n; i++)
-		ask(f, i, &t, &o);
-	const struct whatif_range paused = pause_range(f, &o.pause, &o.pause_now);
+	for (unsigned i = 0; i < fit->n; i++)
+		whatif_ask(fit, i, &t, &o);
+	const struct whatif_range paused = pause_range(fit, &o.pause, &o.pause_now);
 	*ret = (struct whatif_result){.pause_ratio = paused,
-		.marks_ratio = at_most(range_of(f, &o.marks, q->marks_ratio), 1),
-		.queue_peak_bytes = peak_range(f, &o.peak, &t, &paused),
-		.headroom_peak_bytes = headroom_range(f, &o.headroom, &t),
-		.throughput_ratio = range_of(f, &o.throughput, 1),
-		.step_ratio = range_of(f, &o.step, 1),
-		.drops_per_s = drops_range(f, &o.drops, &t),
+		.marks_ratio = at_most(range_of(fit, &o.marks, q->marks_ratio), 1),
+		.queue_peak_bytes = peak_range(fit, &o.peak, &t, &paused),
+		.headroom_peak_bytes = headroom_range(fit, &o.headroom, &t),
+		.throughput_ratio = range_of(fit, &o.throughput, 1),
+		.step_ratio = range_of(fit, &o.step, 1),
+		.drops_per_s = drops_range(fit, &o.drops, &t),
 		.q_pfc_bytes = depth_of(q, &t),
-		.known = f->known,
-		.residual = f->residual};
+		.known = fit->known,
+		.residual = fit->residual};
 	if (!isfinite(ret->q_pfc_bytes))
 		ret->q_pfc_bytes = NAN;
 	return 0;

@@ -101,9 +101,9 @@ struct whatif_fit { /* a calibrated queue: one fit, many predictions */
 
 /* whatif_calibrate - 0; -ENODATA: not enough was measured to calibrate; -EDOM: a value is out of
  * range. A few milliseconds. */
-int whatif_calibrate(const struct whatif_queue *q, struct whatif_fit *ret);
+int whatif_calibrate(const struct whatif_queue *queue, struct whatif_fit *ret);
 /* whatif_predict - the effect of @to. 0; -EDOM: a value is out of range. Below a millisecond. */
 int whatif_predict(
-	const struct whatif_fit *f, const struct whatif_settings *to, struct whatif_result *ret);
+	const struct whatif_fit *fit, const struct whatif_settings *to, struct whatif_result *ret);
 
 #endif

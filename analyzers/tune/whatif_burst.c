@@ -23,7 +23,7 @@ struct sums {
 	double ns, paused_ns, served, marked, episodes;
 };
 
-static double mark(const struct burst_in *in, double queue)
+static double whatif_burst_mark(const struct burst_in *in, double queue)
 {
 	if (queue <= in->kmin)
 		return 0;
@@ -32,23 +32,26 @@ static double mark(const struct burst_in *in, double queue)
 
 /* DCQCN in expectation over flows that all have the same state. @marked: share of packets;
  * @packets: a flow sends in a CNP interval. */
-static void react(struct senders *s, const double *p, double marked, double packets, double dt)
+static void whatif_burst_react(
+	struct senders *senders, const double *params, double marked, double packets, double dt)
 {
 	/* a whole CNP interval without a mark; and a whole timer: */
 	const double clean = marked > 0 ? exp(-marked * packets) : 1;
-	const double free_run = marked > 0 ? exp(-marked * packets * p[TIMER_NS] / p[CNP_NS]) : 1;
-	const double cut = fmin(1, (1 - clean) * dt / p[CNP_NS]),
-		     back = fmin(1, free_run * dt / p[TIMER_NS]);
-	s->average += (1 - clean - s->average) * fmin(1, dt / p[AVERAGE_NS]);
-	s->target += cut * (s->rate - s->target) + back * p[STEP];
-	s->target = fmin(1, s->target);
-	s->rate += -cut * s->rate * s->average / 2 + back * (s->target - s->rate) / 2;
-	s->rate = fmin(1, fmax(RATE_LEAST, s->rate));
+	const double free_run =
+		marked > 0 ? exp(-marked * packets * params[TIMER_NS] / params[CNP_NS]) : 1;
+	const double cut = fmin(1, (1 - clean) * dt / params[CNP_NS]),
+		     back = fmin(1, free_run * dt / params[TIMER_NS]);
+	senders->average += (1 - clean - senders->average) * fmin(1, dt / params[AVERAGE_NS]);
+	senders->target += cut * (senders->rate - senders->target) + back * params[STEP];
+	senders->target = fmin(1, senders->target);
+	senders->rate += -cut * senders->rate * senders->average / 2 +
+		back * (senders->target - senders->rate) / 2;
+	senders->rate = fmin(1, fmax(RATE_LEAST, senders->rate));
 }
 
 /* One step of the queue while @arriving (of the queue's own rate) comes in; returns what left, in
  * bytes. */
-static double flow(
+static double whatif_burst_flow(
 	const struct burst_in *in, double arriving, double *queue, double dt, struct sums *sums)
 {
 	double q = *queue + (arriving - 1) * in->speed * dt;
@@ -67,24 +70,26 @@ static double flow(
 	return left;
 }
 
-static struct sums minus(struct sums a, struct sums b)
+static struct sums whatif_burst_minus(struct sums left, struct sums right)
 {
-	return (struct sums){a.ns - b.ns, a.paused_ns - b.paused_ns, a.served - b.served,
-		a.marked - b.marked, a.episodes - b.episodes};
+	return (struct sums){left.ns - right.ns, left.paused_ns - right.paused_ns,
+		left.served - right.served, left.marked - right.marked,
+		left.episodes - right.episodes};
 }
 
-static struct whatif_burst one_burst(const struct burst_in *in, const double *p, struct senders *s)
+static struct whatif_burst one_burst(
+	const struct burst_in *in, const double *params, struct senders *senders)
 {
-	const double volume = p[BURST_NS] * in->speed,
-		     dt = fmax(in->rtt_ns / STEPS_PER_RTT, p[BURST_NS] / STEPS_PER_BURST);
+	const double volume = params[BURST_NS] * in->speed,
+		     dt = fmax(in->rtt_ns / STEPS_PER_RTT, params[BURST_NS] / STEPS_PER_BURST);
 	const unsigned lag = (unsigned)fmin(LAG_MAX - 1, fmax(1, round(in->rtt_ns / dt)));
 	double seen[LAG_MAX] = {0}, queue = 0, peak = 0, sent = 0;
 	struct sums sums = {0}, before = {0};
 	for (unsigned i = 0; i < STEPS_MAX && sums.served < volume; i++) {
-		const double arriving = sent < volume ? s->rate * in->overload : 0;
-		const double p_now = mark(in, queue),
-			     left = fmin(
-				     flow(in, arriving, &queue, dt, &sums), volume - sums.served);
+		const double arriving = sent < volume ? senders->rate * in->overload : 0;
+		const double p_now = whatif_burst_mark(in, queue),
+			     left = fmin(whatif_burst_flow(in, arriving, &queue, dt, &sums),
+				     volume - sums.served);
 		sums.served += left;
 		sent = sums.served + queue;
 		sums.marked += p_now * left;
@@ -93,12 +98,13 @@ static struct whatif_burst one_burst(const struct burst_in *in, const double *p,
 		const double heard = i >= lag ? seen[i % lag] : 0;
 		seen[i % lag] = p_now;
 		if (in->dcqcn)
-			react(s, p, heard, p[CNP_PACKETS] * fmin(1, arriving), dt);
+			whatif_burst_react(senders, params, heard,
+				params[CNP_PACKETS] * fmin(1, arriving), dt);
 		if (i == STEPS_MAX * 2 / 3)
 			before = sums;
 	}
 	if (sums.served < volume) {
-		const struct sums last = minus(sums, before);
+		const struct sums last = whatif_burst_minus(sums, before);
 		const double times = (volume - sums.served) / fmax(last.served, volume * 1e-9);
 		sums = (struct sums){sums.ns + times * last.ns,
 			sums.paused_ns + times * last.paused_ns, volume,
@@ -108,20 +114,20 @@ static struct whatif_burst one_burst(const struct burst_in *in, const double *p,
 		.pause = sums.paused_ns / sums.ns,
 		.marks = sums.marked / volume,
 		.peak = peak,
-		.throughput = p[BURST_NS] / sums.ns,
+		.throughput = params[BURST_NS] / sums.ns,
 		.episodes_per_ns = sums.episodes / sums.ns};
 }
 
-struct whatif_burst whatif_run(const struct burst_in *in, const double p[WHATIF_PARAMS])
+struct whatif_burst whatif_run(const struct burst_in *in, const double params[WHATIF_PARAMS])
 {
 	const struct senders fresh = {1, 1, AVERAGE_FRESH};
 	struct senders s = fresh;
-	struct whatif_burst r = one_burst(in, p, &s);
+	struct whatif_burst r = one_burst(in, params, &s);
 	for (int i = 1; i < ROUNDS && in->dcqcn && isfinite(in->kmin); i++) {
-		s.rate = pow(s.rate, p[KEEP]);
-		s.target = pow(s.target, p[KEEP]);
-		s.average = s.average * p[KEEP] + AVERAGE_FRESH * (1 - p[KEEP]);
-		r = one_burst(in, p, &s);
+		s.rate = pow(s.rate, params[KEEP]);
+		s.target = pow(s.target, params[KEEP]);
+		s.average = s.average * params[KEEP] + AVERAGE_FRESH * (1 - params[KEEP]);
+		r = one_burst(in, params, &s);
 	}
 	return r;
 }

@@ -33,6 +33,6 @@ struct burst_in {
 	double xon_gap;
 	bool dcqcn;
 };
-struct whatif_burst whatif_run(const struct burst_in *in, const double p[WHATIF_PARAMS]);
+struct whatif_burst whatif_run(const struct burst_in *in, const double params[WHATIF_PARAMS]);
 
 #endif

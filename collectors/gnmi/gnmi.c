@@ -24,74 +24,75 @@
 static const unsigned encodings_usual[] = {
 	GNMI_ENC_PROTO, GNMI_ENC_JSON_IETF, GNMI_ENC_JSON, GNMI_ENC_ASCII};
 
-static void target_lost(struct gnmi_target *t, const char *fmt, ...)
+static void target_lost(struct gnmi_target *target, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static const struct config_gnmi_credential *credential(const struct gnmi_target *t)
+static const struct config_gnmi_credential *gnmi_credential(const struct gnmi_target *target)
 {
-	return t->device->gnmi->credential->gnmi;
+	return target->device->gnmi->credential->gnmi;
 }
 
-int64_t gnmi_target_jittered(struct gnmi_target *t, int64_t ns)
+int64_t gnmi_target_jittered(struct gnmi_target *target, int64_t ns)
 {
-	t->random ^= t->random << 13;
-	t->random ^= t->random >> 7;
-	t->random ^= t->random << 17;
-	return ns - ns / 10 + (int64_t)(t->random % 1024) * (ns / 5) / 1024;
+	target->random ^= target->random << 13;
+	target->random ^= target->random >> 7;
+	target->random ^= target->random << 17;
+	return ns - ns / 10 + (int64_t)(target->random % 1024) * (ns / 5) / 1024;
 }
 
 /* ---- secrets ------------------------------------------------------------- */
 
 /* secrets_renew - at each try, so that a new one needs no reload. Where a file cannot be read any
  * more (rights were given up after the start) what we have goes on. */
-static int secrets_renew(struct gnmi_target *t, struct err *e)
+static int secrets_renew(struct gnmi_target *target, struct err *e)
 {
 	struct gnmi_secrets now = {0};
-	const bool had = t->secrets_error.code == 0;
-	int rc = gnmi_secrets_read(credential(t), &now, e);
+	const bool had = target->secrets_error.code == 0;
+	int rc = gnmi_secrets_read(gnmi_credential(target), &now, e);
 	if (rc == -EACCES && had) {
 		gnmi_secrets_done(&now);
 		return 0;
 	}
-	gnmi_secrets_done(&t->secrets);
-	t->secrets = now;
+	gnmi_secrets_done(&target->secrets);
+	target->secrets = now;
 	return rc;
 }
 
 /* ---- connections --------------------------------------------------------- */
 
-int gnmi_target_channel(struct gnmi_target *t, struct grpc_io_channel **ret, struct err *e)
+int gnmi_target_channel(struct gnmi_target *target, struct grpc_io_channel **ret, struct err *e)
 {
-	const struct config_gnmi *g = t->device->gnmi;
-	const struct config_gnmi_credential *c = credential(t);
+	const struct config_gnmi *g = target->device->gnmi;
+	const struct config_gnmi_credential *c = gnmi_credential(target);
 	const struct grpc_io_options o = {.host = g->address,
 		.port = g->port,
 		.tls = !c->tls_off,
-		.ca = t->secrets.ca,
-		.cert = t->secrets.cert,
-		.key = t->secrets.key,
+		.ca = target->secrets.ca,
+		.cert = target->secrets.cert,
+		.key = target->secrets.key,
 		.server_name = c->tls_server_name,
 		.skip_verify = c->tls_skip_verify,
 		.max_message = (uint32_t)g->max_message,
 		.connect_ns = g->timeout_ns};
-	return grpc_io_connect(t->io, &o, ret, e);
+	return grpc_io_connect(target->io, &o, ret, e);
 }
 
-int gnmi_target_call(struct gnmi_target *t, struct grpc_io_channel *c, const char *method,
-	struct gnmi_bytes request, bool unary, int64_t deadline_ns,
+int gnmi_target_call(struct gnmi_target *target, struct grpc_io_channel *channel,
+	const char *method, struct gnmi_bytes request, bool unary, int64_t deadline_ns,
 	const struct grpc_io_events *events, void *arg, struct grpc_io_call **ret, struct err *e)
 {
 	struct grpc_io_metadata metadata[3];
 	size_t n = 0;
 	rw_cleanup(gnmi_secret_wipe) char *bearer = NULL;
-	if (credential(t)->username)
-		metadata[n++] = (struct grpc_io_metadata){"username", credential(t)->username};
-	if (t->secrets.password)
-		metadata[n++] = (struct grpc_io_metadata){"password", t->secrets.password};
-	if (t->secrets.token) {
-		size_t size = strlen(t->secrets.token) + sizeof("Bearer ");
+	if (gnmi_credential(target)->username)
+		metadata[n++] =
+			(struct grpc_io_metadata){"username", gnmi_credential(target)->username};
+	if (target->secrets.password)
+		metadata[n++] = (struct grpc_io_metadata){"password", target->secrets.password};
+	if (target->secrets.token) {
+		size_t size = strlen(target->secrets.token) + sizeof("Bearer ");
 		bearer = rw_calloc(1, size);
-		snprintf(bearer, size, "Bearer %s", t->secrets.token);
+		snprintf(bearer, size, "Bearer %s", target->secrets.token);
 		metadata[n++] = (struct grpc_io_metadata){"authorization", bearer};
 	}
 	const struct grpc_io_request r = {.method = method,
@@ -101,79 +102,82 @@ int gnmi_target_call(struct gnmi_target *t, struct grpc_io_channel *c, const cha
 		.n = request.n,
 		.half_close = unary,
 		.deadline_ns = deadline_ns};
-	return grpc_io_call_new(c, &r, events, arg, ret, e);
+	return grpc_io_call_new(channel, &r, events, arg, ret, e);
 }
 
 /* ---- what the pipeline is told ------------------------------------------- */
 
-static void told(struct gnmi_target *t)
+static void gnmi_told(struct gnmi_target *target)
 {
-	t->state.suspects =
-		t->decoder ? gnmi_decode_stats(t->decoder)->suspects : t->state.suspects;
-	t->sink.target(t->sink.arg, &t->state);
+	target->state.suspects = target->decoder ? gnmi_decode_stats(target->decoder)->suspects
+						 : target->state.suspects;
+	target->sink.target(target->sink.arg, &target->state);
 }
 
-void gnmi_target_deliver(struct gnmi_target *t, struct sample_list *samples)
+void gnmi_target_deliver(struct gnmi_target *target, struct sample_list *samples)
 {
-	if (gnmi_decode_ports_changed(t->decoder)) {
-		for (size_t i = 0; i < gnmi_decode_port_count(t->decoder); i++) {
-			const struct gnmi_port *p = gnmi_decode_port(t->decoder, i);
+	if (gnmi_decode_ports_changed(target->decoder)) {
+		for (size_t i = 0; i < gnmi_decode_port_count(target->decoder); i++) {
+			const struct gnmi_port *p = gnmi_decode_port(target->decoder, i);
 			if (p->changed)
-				t->sink.port(t->sink.arg, t->name, p->name, p->alias, p->speed_bps);
+				target->sink.port(target->sink.arg, target->name, p->name, p->alias,
+					p->speed_bps);
 		}
-		gnmi_decode_ports_told(t->decoder);
+		gnmi_decode_ports_told(target->decoder);
 	}
 	if (samples->n)
-		t->sink.samples(t->sink.arg, samples->v, samples->n);
+		target->sink.samples(target->sink.arg, samples->v, samples->n);
 	samples->n = 0;
 }
 
-void gnmi_target_neighbors(struct gnmi_target *t)
+void gnmi_target_neighbors(struct gnmi_target *target)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	struct topology_device self = {
-		.name = t->name, .sysname = gnmi_decode_sysname(t->decoder), .chassis = ""};
+	struct topology_device self = {.name = target->name,
+		.sysname = gnmi_decode_sysname(target->decoder),
+		.chassis = ""};
 	struct topology_neighbor *heard = NULL;
-	if (!t->sink.neighbors)
+	if (!target->sink.neighbors)
 		return;
-	const size_t n = gnmi_decode_hears(t->decoder)
-		? gnmi_decode_neighbors(t->decoder, a, &self, &heard)
+	const size_t n = gnmi_decode_hears(target->decoder)
+		? gnmi_decode_neighbors(target->decoder, a, &self, &heard)
 		: 0;
-	t->sink.neighbors(t->sink.arg, &self, heard, n);
+	target->sink.neighbors(target->sink.arg, &self, heard, n);
 }
 
 /* ---- failure ------------------------------------------------------------- */
 
-static void session_end(struct gnmi_target *t)
+static void session_end(struct gnmi_target *target)
 {
-	for (size_t i = 0; i < t->n_streams; i++)
-		gnmi_stream_stop(t->streams[i]);
-	grpc_io_call_free(t->call);
-	grpc_io_close(t->channel);
-	t->call = NULL;
-	t->channel = NULL;
-	free((void *)t->answer.p);
-	t->answer = (struct gnmi_bytes){0};
-	loop_timer_stop(t->deadline);
-	loop_timer_stop(t->slow);
-	t->slow_at = t->n_streams;
+	for (size_t i = 0; i < target->n_streams; i++)
+		gnmi_stream_stop(target->streams[i]);
+	grpc_io_call_free(target->call);
+	grpc_io_close(target->channel);
+	target->call = NULL;
+	target->channel = NULL;
+	free((void *)target->answer.p);
+	target->answer = (struct gnmi_bytes){0};
+	loop_timer_stop(target->deadline);
+	loop_timer_stop(target->slow);
+	target->slow_at = target->n_streams;
 }
 
-static void target_lost(struct gnmi_target *t, const char *fmt, ...)
+static void target_lost(struct gnmi_target *target, const char *fmt, ...)
 {
 	char reason[GNMI_REASON_MAX];
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(reason, sizeof(reason), fmt, ap);
 	va_end(ap);
-	session_end(t);
-	t->failures++;
-	int64_t gap = t->device->gnmi->interval_ns *
-		(t->failures < BACKOFF_INTERVALS ? (int64_t)t->failures : BACKOFF_INTERVALS);
+	session_end(target);
+	target->failures++;
+	int64_t gap = target->device->gnmi->interval_ns *
+		(target->failures < BACKOFF_INTERVALS ? (int64_t)target->failures
+						      : BACKOFF_INTERVALS);
 	gap = gap > BACKOFF_MAX_NS ? BACKOFF_MAX_NS : gap < BACKOFF_MIN_NS ? BACKOFF_MIN_NS : gap;
-	loop_timer_start(t->timer, gnmi_target_jittered(t, gap), 0);
-	target_change(&t->state, TARGET_BACKOFF, loop_now(t->loop), wall_now(), reason);
-	told(t);
+	loop_timer_start(target->timer, gnmi_target_jittered(target, gap), 0);
+	target_change(&target->state, TARGET_BACKOFF, loop_now(target->loop), wall_now(), reason);
+	gnmi_told(target);
 }
 
 /* A handshake of our own, on a pool thread. The target may be gone when it is over. */
@@ -185,13 +189,13 @@ struct probe {
 	int status_code;
 };
 
-static void probe_free(struct probe *x)
+static void probe_free(struct probe *probe)
 {
-	gnmi_secrets_done(&x->copies);
-	free(x->host);
-	free(x->server_name);
-	free(x->status_text);
-	free(x);
+	gnmi_secrets_done(&probe->copies);
+	free(probe->host);
+	free(probe->server_name);
+	free(probe->status_text);
+	free(probe);
 }
 
 static void probe_work(void *arg)
@@ -212,128 +216,131 @@ static void probe_done(void *arg)
 	probe_free(x);
 }
 
-static char *copy_of(const char *s)
+static char *copy_of(const char *text)
 {
-	return s ? rw_strdup(s) : NULL;
+	return text ? rw_strdup(text) : NULL;
 }
 
-static bool probe_start(struct gnmi_target *t, const struct grpc_io_status *s)
+static bool probe_start(struct gnmi_target *target, const struct grpc_io_status *status)
 {
 	struct probe *x = rw_calloc(1, sizeof(*x));
-	*x = (struct probe){.t = t,
-		.host = rw_strdup(t->device->gnmi->address),
-		.server_name = copy_of(credential(t)->tls_server_name),
-		.status_text = rw_strdup(s->text),
-		.status_code = s->code,
-		.copies = {.ca = copy_of(t->secrets.ca),
-			.cert = copy_of(t->secrets.cert),
-			.key = copy_of(t->secrets.key)}};
+	*x = (struct probe){.t = target,
+		.host = rw_strdup(target->device->gnmi->address),
+		.server_name = copy_of(gnmi_credential(target)->tls_server_name),
+		.status_text = rw_strdup(status->text),
+		.status_code = status->code,
+		.copies = {.ca = copy_of(target->secrets.ca),
+			.cert = copy_of(target->secrets.cert),
+			.key = copy_of(target->secrets.key)}};
 	x->p = (struct tls_probe){.host = x->host,
-		.port = t->device->gnmi->port,
+		.port = target->device->gnmi->port,
 		.ca = x->copies.ca,
 		.cert = x->copies.cert,
 		.key = x->copies.key,
 		.server_name = x->server_name,
 		.timeout_ns = PROBE_NS};
-	if (loop_work(t->loop, probe_work, probe_done, x) < 0) {
+	if (loop_work(target->loop, probe_work, probe_done, x) < 0) {
 		probe_free(x);
 		return false;
 	}
-	t->probe = x;
+	target->probe = x;
 	return true;
 }
 
 /* target_lost_by - how a call ended, in words; TLS gets a closer look first. */
-static void target_lost_by(
-	struct gnmi_target *t, const struct gnmi_stream *stream, const struct grpc_io_status *s)
+static void target_lost_by(struct gnmi_target *target, const struct gnmi_stream *stream,
+	const struct grpc_io_status *status)
 {
 	char reason[GNMI_REASON_MAX];
-	t->state.errors++;
-	gnmi_reason(t, stream, s, reason);
-	if (!stream && gnmi_reason_is_tls(t, s)) {
-		rw_cleanup(freep) char *text = rw_strdup(s->text);
-		const struct grpc_io_status copy = {s->code, text};
-		session_end(t);
-		if (probe_start(t, &copy))
+	target->state.errors++;
+	gnmi_reason(target, stream, status, reason);
+	if (!stream && gnmi_reason_is_tls(target, status)) {
+		rw_cleanup(freep) char *text = rw_strdup(status->text);
+		const struct grpc_io_status copy = {status->code, text};
+		session_end(target);
+		if (probe_start(target, &copy))
 			return;
 	}
-	target_lost(t, "%s", stream && *stream->trouble ? stream->trouble : reason);
+	target_lost(target, "%s", stream && *stream->trouble ? stream->trouble : reason);
 }
 
 /* ---- streams ------------------------------------------------------------- */
 
-static void streams_free(struct gnmi_target *t)
+static void streams_free(struct gnmi_target *target)
 {
-	for (size_t i = 0; i < t->n_streams; i++)
-		gnmi_stream_free(t->streams[i]);
-	free(t->streams);
-	t->streams = NULL;
-	t->n_streams = t->slow_at = 0;
-	gnmi_decoder_free(t->decoder);
-	t->decoder = NULL;
+	for (size_t i = 0; i < target->n_streams; i++)
+		gnmi_stream_free(target->streams[i]);
+	free(target->streams);
+	target->streams = NULL;
+	target->n_streams = target->slow_at = 0;
+	gnmi_decoder_free(target->decoder);
+	target->decoder = NULL;
 }
 
-static uint64_t cell_bytes(const struct gnmi_target *t)
+static uint64_t gnmi_cell_bytes(const struct gnmi_target *target)
 {
-	const struct fabric *f = t->config->fabric;
+	const struct fabric *f = target->config->fabric;
 	for (size_t i = 0; f && i < f->n_thresholds; i++)
 		if (f->thresholds[i].cell_bytes &&
-			str_glob(f->thresholds[i].devices, t->device->name))
+			str_glob(f->thresholds[i].devices, target->device->name))
 			return f->thresholds[i].cell_bytes;
 	return 0;
 }
 
 /* profile_use - its decoder and streams; what another profile knew is forgotten. */
-static int profile_use(struct gnmi_target *t, const struct profile *p, struct err *e)
+static int profile_use(struct gnmi_target *target, const struct profile *profile, struct err *e)
 {
-	if (t->profile == p && t->decoder)
+	if (target->profile == profile && target->decoder)
 		return 0;
-	streams_free(t);
-	t->profile = p;
-	if (!t->set->compiled)
-		t->set->compiled = gnmi_compiled_set_new();
-	t->decoder = gnmi_decoder_new(t->entities, t->name, p, t->set->compiled, cell_bytes(t));
-	t->streams = rw_calloc(p->gnmi->n_streams ? p->gnmi->n_streams : 1, sizeof(*t->streams));
-	for (size_t i = 0; i < p->gnmi->n_streams; i++) {
-		struct gnmi_stream *s = gnmi_stream_new(t, p->gnmi->streams[i], e);
+	streams_free(target);
+	target->profile = profile;
+	if (!target->set->compiled)
+		target->set->compiled = gnmi_compiled_set_new();
+	target->decoder = gnmi_decoder_new(target->entities, target->name, profile,
+		target->set->compiled, gnmi_cell_bytes(target));
+	target->streams = rw_calloc(
+		profile->gnmi->n_streams ? profile->gnmi->n_streams : 1, sizeof(*target->streams));
+	for (size_t i = 0; i < profile->gnmi->n_streams; i++) {
+		struct gnmi_stream *s = gnmi_stream_new(target, profile->gnmi->streams[i], e);
 		if (!s) {
-			streams_free(t);
+			streams_free(target);
 			return -EINVAL;
 		}
-		t->streams[t->n_streams++] = s;
+		target->streams[target->n_streams++] = s;
 	}
-	t->slow_at = t->n_streams;
+	target->slow_at = target->n_streams;
 	return 0;
 }
 
-static void fast_start(struct gnmi_target *t)
+static void fast_start(struct gnmi_target *target)
 {
 	bool any = false;
-	t->slow_first = false;
-	for (size_t i = 0; i < t->n_streams; i++)
-		any = any || !t->streams[i]->p->slow;
+	target->slow_first = false;
+	for (size_t i = 0; i < target->n_streams; i++)
+		any = any || !target->streams[i]->p->slow;
 	if (!any)
-		target_lost(t, "%s: profile %s has no stream of counters", t->address,
-			t->profile->name);
-	for (size_t i = 0; i < t->n_streams && t->state.state != TARGET_BACKOFF; i++)
-		if (!t->streams[i]->p->slow)
-			gnmi_stream_start(t->streams[i]);
+		target_lost(target, "%s: profile %s has no stream of counters", target->address,
+			target->profile->name);
+	for (size_t i = 0; i < target->n_streams && target->state.state != TARGET_BACKOFF; i++)
+		if (!target->streams[i]->p->slow)
+			gnmi_stream_start(target->streams[i]);
 }
 
 /* slow_next - the next slow stream from @from on, or the fast ones. */
-static void slow_next(struct gnmi_target *t, size_t from)
+static void slow_next(struct gnmi_target *target, size_t from)
 {
-	for (size_t i = from; i < t->n_streams; i++) {
-		if (!t->streams[i]->p->slow)
+	for (size_t i = from; i < target->n_streams; i++) {
+		if (!target->streams[i]->p->slow)
 			continue;
-		t->slow_at = i;
-		gnmi_stream_start(t->streams[i]);
+		target->slow_at = i;
+		gnmi_stream_start(target->streams[i]);
 		return;
 	}
-	t->slow_at = t->n_streams;
-	loop_timer_start(t->slow, gnmi_target_jittered(t, t->device->gnmi->slow_interval_ns), 0);
-	if (t->slow_first)
-		fast_start(t);
+	target->slow_at = target->n_streams;
+	loop_timer_start(target->slow,
+		gnmi_target_jittered(target, target->device->gnmi->slow_interval_ns), 0);
+	if (target->slow_first)
+		fast_start(target);
 }
 
 static void on_slow(void *arg)
@@ -341,136 +348,141 @@ static void on_slow(void *arg)
 	slow_next(arg, 0);
 }
 
-static bool fast_live(const struct gnmi_target *t)
+static bool fast_live(const struct gnmi_target *target)
 {
-	for (size_t i = 0; i < t->n_streams; i++)
-		if (!t->streams[i]->p->slow &&
-			(t->streams[i]->state == STREAM_LIVE ||
-				t->streams[i]->state == STREAM_OPENING))
+	for (size_t i = 0; i < target->n_streams; i++)
+		if (!target->streams[i]->p->slow &&
+			(target->streams[i]->state == STREAM_LIVE ||
+				target->streams[i]->state == STREAM_OPENING))
 			return true;
 	return false;
 }
 
-static void account(struct gnmi_target *t)
+static void gnmi_account(struct gnmi_target *target)
 {
-	if (t->state.values != t->values_before || t->state.n_poll == 0)
-		target_polled(&t->state, t->lag_s, wall_now());
-	t->values_before = t->state.values;
-	told(t);
+	if (target->state.values != target->values_before || target->state.n_poll == 0)
+		target_polled(&target->state, target->lag_s, wall_now());
+	target->values_before = target->state.values;
+	gnmi_told(target);
 }
 
-static void target_up(struct gnmi_target *t)
+static void target_up(struct gnmi_target *target)
 {
-	t->failures = 0;
-	if (t->state.state == TARGET_UP)
+	target->failures = 0;
+	if (target->state.state == TARGET_UP)
 		return;
-	target_change(&t->state, TARGET_UP, loop_now(t->loop), wall_now(), NULL);
-	account(t);
-	if (!gnmi_decode_hears(t->decoder))
-		gnmi_target_neighbors(t);
-	loop_timer_start(t->timer, t->device->gnmi->interval_ns, t->device->gnmi->interval_ns);
+	target_change(&target->state, TARGET_UP, loop_now(target->loop), wall_now(), NULL);
+	gnmi_account(target);
+	if (!gnmi_decode_hears(target->decoder))
+		gnmi_target_neighbors(target);
+	loop_timer_start(target->timer, target->device->gnmi->interval_ns,
+		target->device->gnmi->interval_ns);
 }
 
 void gnmi_target_stream_changed(
-	struct gnmi_target *t, struct gnmi_stream *s, const struct grpc_io_status *why)
+	struct gnmi_target *target, struct gnmi_stream *stream, const struct grpc_io_status *why)
 {
-	if (s->p->slow) {
+	if (stream->p->slow) {
 		if (why && !gnmi_reason_is_request(why) && why->code != GRPC_IO_DEADLINE_EXCEEDED &&
-			t->slow_first) {
-			target_lost_by(t, s, why); /* not the stream: the device */
+			target->slow_first) {
+			target_lost_by(target, stream, why); /* not the stream: the device */
 			return;
 		}
 		if (why)
-			gnmi_stream_stop(s);
-		if (why && gnmi_feed_hears(s->feed))
-			gnmi_target_neighbors(t); /* it has no LLDP, which is an answer */
-		if (s->state == STREAM_REST && t->slow_at < t->n_streams &&
-			t->streams[t->slow_at] == s)
-			slow_next(t, t->slow_at + 1);
+			gnmi_stream_stop(stream);
+		if (why && gnmi_feed_hears(stream->feed))
+			gnmi_target_neighbors(target); /* it has no LLDP, which is an answer */
+		if (stream->state == STREAM_REST && target->slow_at < target->n_streams &&
+			target->streams[target->slow_at] == stream)
+			slow_next(target, target->slow_at + 1);
 		return;
 	}
-	if (s->state == STREAM_LIVE)
-		target_up(t);
-	else if (why && !fast_live(t))
-		target_lost_by(t, s, why);
+	if (stream->state == STREAM_LIVE)
+		target_up(target);
+	else if (why && !fast_live(target))
+		target_lost_by(target, stream, why);
 }
 
 /* ---- Capabilities -------------------------------------------------------- */
 
-static void encodings_choose(struct gnmi_target *t, const struct gnmi_capabilities *c)
+static void encodings_choose(
+	struct gnmi_target *target, const struct gnmi_capabilities *capabilities)
 {
-	const struct profile_gnmi *g = t->profile->gnmi;
+	const struct profile_gnmi *g = target->profile->gnmi;
 	const unsigned *wanted = g->n_encodings ? g->encodings : encodings_usual;
 	const size_t n = g->n_encodings ? g->n_encodings : rw_countof(encodings_usual);
-	t->n_encodings = 0;
-	if (t->device->gnmi->encoding >= 0) {
-		t->encodings[t->n_encodings++] = (unsigned)t->device->gnmi->encoding;
+	target->n_encodings = 0;
+	if (target->device->gnmi->encoding >= 0) {
+		target->encodings[target->n_encodings++] = (unsigned)target->device->gnmi->encoding;
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		if (!c || c->n_encodings == 0 ||
-			gnmi_capabilities_has(c, (enum gnmi_encoding)wanted[i]))
-			t->encodings[t->n_encodings++] = wanted[i];
+		if (!capabilities || capabilities->n_encodings == 0 ||
+			gnmi_capabilities_has(capabilities, (enum gnmi_encoding)wanted[i]))
+			target->encodings[target->n_encodings++] = wanted[i];
 }
 
-static const struct profile *profile_choose(
-	const struct gnmi_target *t, const struct gnmi_capabilities *c, struct arena *a)
+static const struct profile *profile_choose(const struct gnmi_target *target,
+	const struct gnmi_capabilities *capabilities, struct arena *a)
 {
-	const char *wanted = t->device->profile;
+	const char *wanted = target->device->profile;
 	if (wanted && !str_eq(wanted, "auto"))
-		return profiles_get(t->set->profiles, wanted);
-	size_t n = c ? c->n_models : 0;
+		return profiles_get(target->set->profiles, wanted);
+	size_t n = capabilities ? capabilities->n_models : 0;
 	const char **names = arena_array(a, const char *, n + 1);
 	for (size_t i = 0; i < n; i++)
-		names[i] = c->models[i].name;
-	return profiles_match_models(t->set->profiles, names, n);
+		names[i] = capabilities->models[i].name;
+	return profiles_match_models(target->set->profiles, names, n);
 }
 
-/* offers - for people: "PROTO, JSON". */
-static const char *offers(const struct gnmi_capabilities *c, char buf[80])
+/* gnmi_offers - for people: "PROTO, JSON". */
+static const char *gnmi_offers(const struct gnmi_capabilities *capabilities, char buf[80])
 {
 	size_t n = 0;
 	buf[0] = '\0';
-	for (size_t i = 0; c && i < c->n_encodings && n < 60; i++)
+	for (size_t i = 0; capabilities && i < capabilities->n_encodings && n < 60; i++)
 		n += (size_t)snprintf(buf + n, 80 - n, "%s%s", n ? ", " : "",
-			gnmi_encoding_name(c->encodings[i]));
+			gnmi_encoding_name(capabilities->encodings[i]));
 	return buf;
 }
 
-static void session_begin(struct gnmi_target *t, const struct gnmi_capabilities *c)
+static void session_begin(struct gnmi_target *target, const struct gnmi_capabilities *capabilities)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct err e = {0};
 	char list[80];
-	const struct profile *p = profile_choose(t, c, a);
+	const struct profile *p = profile_choose(target, capabilities, a);
 	if (!p || !p->gnmi) {
-		target_lost(t,
+		target_lost(target,
 			"%s: no profile fits this device: name one with 'profile:' (rocewatch "
 			"profile list)",
-			t->address);
+			target->address);
 		return;
 	}
-	if (profile_use(t, p, &e) < 0) {
-		target_lost(t, "profile %s: %s", p->name, e.text);
+	if (profile_use(target, p, &e) < 0) {
+		target_lost(target, "profile %s: %s", p->name, e.text);
 		return;
 	}
-	encodings_choose(t, c);
-	if (t->n_encodings == 0) {
-		target_lost(t,
+	encodings_choose(target, capabilities);
+	if (target->n_encodings == 0) {
+		target_lost(target,
 			"%s: the device offers the encodings %s, and profile %s reads none of "
 			"them: set gnmi.encoding",
-			t->address, offers(c, list), p->name);
+			target->address, gnmi_offers(capabilities, list), p->name);
 		return;
 	}
-	if (c)
-		snprintf(t->descr, sizeof(t->descr), "gNMI %.20s, %zu models, encoding %s",
-			c->version, c->n_models, gnmi_encoding_name(t->encodings[0]));
+	if (capabilities)
+		snprintf(target->descr, sizeof(target->descr),
+			"gNMI %.20s, %zu models, encoding %s", capabilities->version,
+			capabilities->n_models, gnmi_encoding_name(target->encodings[0]));
 	else
-		snprintf(t->descr, sizeof(t->descr), "gNMI without Capabilities, encoding %s",
-			gnmi_encoding_name(t->encodings[0]));
-	t->sink.device(t->sink.arg, t->name, p->name, gnmi_decode_sysname(t->decoder), t->descr);
-	t->slow_first = true;
-	slow_next(t, 0);
+		snprintf(target->descr, sizeof(target->descr),
+			"gNMI without Capabilities, encoding %s",
+			gnmi_encoding_name(target->encodings[0]));
+	target->sink.device(target->sink.arg, target->name, p->name,
+		gnmi_decode_sysname(target->decoder), target->descr);
+	target->slow_first = true;
+	slow_next(target, 0);
 }
 
 static void capabilities_started(void *arg, const char *pem)
@@ -479,24 +491,24 @@ static void capabilities_started(void *arg, const char *pem)
 		gnmi_target_certificate(arg, pem);
 }
 
-static void capabilities_message(void *arg, const void *p, size_t n)
+static void capabilities_message(void *arg, const void *data, size_t n)
 {
 	struct gnmi_target *t = arg;
 	free((void *)t->answer.p);
 	uint8_t *copy = rw_calloc(1, n + 1);
-	memcpy(copy, p, n);
+	memcpy(copy, data, n);
 	t->answer = (struct gnmi_bytes){copy, n};
 }
 
-static void capabilities_done(void *arg, const struct grpc_io_status *s)
+static void capabilities_done(void *arg, const struct grpc_io_status *status)
 {
 	struct gnmi_target *t = arg;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct gnmi_capabilities c;
-	bool known = s->code == GRPC_IO_OK && t->answer.p &&
+	bool known = status->code == GRPC_IO_OK && t->answer.p &&
 		gnmi_decode_capabilities(t->answer.p, t->answer.n, a, &c) == 0;
-	if (s->code != GRPC_IO_OK && s->code != GRPC_IO_UNIMPLEMENTED) {
-		target_lost_by(t, NULL, s);
+	if (status->code != GRPC_IO_OK && status->code != GRPC_IO_UNIMPLEMENTED) {
+		target_lost_by(t, NULL, status);
 		return;
 	}
 	session_end(t); /* the connection of Capabilities; streams have their own */
@@ -507,7 +519,7 @@ static const struct grpc_io_events capabilities_events = {.started = capabilitie
 	.message = capabilities_message,
 	.done = capabilities_done};
 
-static void on_deadline(void *arg)
+static void gnmi_on_deadline(void *arg)
 {
 	struct gnmi_target *t = arg;
 	t->state.timeouts++;
@@ -517,68 +529,69 @@ static void on_deadline(void *arg)
 		t->address, (double)t->device->gnmi->timeout_ns / 1e9);
 }
 
-static void session_start(struct gnmi_target *t)
+static void gnmi_session_start(struct gnmi_target *target)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct gnmi_bytes request;
 	struct err e = {0};
-	target_change(&t->state, TARGET_STARTING, loop_now(t->loop), wall_now(), NULL);
-	told(t);
-	int rc = secrets_renew(t, &e);
-	if (rc == 0 && !t->io && !(t->io = grpc_io_get(t->loop)))
+	target_change(&target->state, TARGET_STARTING, loop_now(target->loop), wall_now(), NULL);
+	gnmi_told(target);
+	int rc = secrets_renew(target, &e);
+	if (rc == 0 && !target->io && !(target->io = grpc_io_get(target->loop)))
 		rc = err_set(&e, -EAGAIN, "no thread for gRPC: %s", strerror(errno));
 	if (rc == 0)
-		rc = gnmi_target_channel(t, &t->channel, &e);
+		rc = gnmi_target_channel(target, &target->channel, &e);
 	gnmi_encode_capabilities(a, &request);
 	if (rc == 0)
-		rc = gnmi_target_call(t, t->channel, GNMI_METHOD_CAPABILITIES, request, true, 0,
-			&capabilities_events, t, &t->call, &e);
+		rc = gnmi_target_call(target, target->channel, GNMI_METHOD_CAPABILITIES, request,
+			true, 0, &capabilities_events, target, &target->call, &e);
 	if (rc < 0) {
-		t->state.errors++;
-		target_lost(t, *e.file ? "%s: %s" : "%s%s", *e.file ? e.file : "", e.text);
+		target->state.errors++;
+		target_lost(target, *e.file ? "%s: %s" : "%s%s", *e.file ? e.file : "", e.text);
 		return;
 	}
-	if (t->failures == 0)
-		gnmi_secrets_expiry(t);
+	if (target->failures == 0)
+		gnmi_secrets_expiry(target);
 	/* gRPC's own limit of a connection comes first, with a reason */
-	loop_timer_start(t->deadline, t->device->gnmi->timeout_ns + NS_PER_S, 0);
+	loop_timer_start(target->deadline, target->device->gnmi->timeout_ns + NS_PER_S, 0);
 }
 
-static void on_timer(void *arg)
+static void gnmi_on_timer(void *arg)
 {
 	struct gnmi_target *t = arg;
 	if (t->state.state == TARGET_UP)
-		account(t);
+		gnmi_account(t);
 	else
-		session_start(t);
+		gnmi_session_start(t);
 }
 
 /* ---- new, same, update, free --------------------------------------------- */
 
-static bool profile_known(const struct gnmi_target *t, struct err *e)
+static bool gnmi_profile_known(const struct gnmi_target *target, struct err *e)
 {
-	const char *wanted = t->device->profile;
-	const struct profile *p =
-		wanted && !str_eq(wanted, "auto") ? profiles_get(t->set->profiles, wanted) : NULL;
+	const char *wanted = target->device->profile;
+	const struct profile *p = wanted && !str_eq(wanted, "auto")
+		? profiles_get(target->set->profiles, wanted)
+		: NULL;
 	if (!wanted || str_eq(wanted, "auto") || (p && p->gnmi))
 		return true;
 	err_set(e, -ENOENT,
 		p ? "device %s: profile '%s' has no gNMI streams"
 		  : "device %s: no profile '%s'. Those there are: rocewatch profile list",
-		t->name, wanted);
+		target->name, wanted);
 	return false;
 }
 
-int gnmi_target_new(struct loop *l, struct entities *entities, const struct config_device *device,
-	const struct config *config, const struct sink *sink, struct gnmi_target **ret,
-	struct err *e)
+int gnmi_target_new(struct loop *loop, struct entities *entities,
+	const struct config_device *device, const struct config *config, const struct sink *sink,
+	struct gnmi_target **ret, struct err *e)
 {
 	assert(device->gnmi);
 	struct gnmi_target *t = rw_calloc(1, sizeof(*t));
 	char address[300];
 	snprintf(address, sizeof(address), strchr(device->gnmi->address, ':') ? "[%s]:%u" : "%s:%u",
 		device->gnmi->address, device->gnmi->port);
-	*t = (struct gnmi_target){.loop = l,
+	*t = (struct gnmi_target){.loop = loop,
 		.entities = entities,
 		.sink = *sink,
 		.device = device,
@@ -590,19 +603,19 @@ int gnmi_target_new(struct loop *l, struct entities *entities, const struct conf
 	t->state.address = t->address;
 	t->state.interval_ns = device->gnmi->interval_ns;
 	t->random = hash_bytes(t->name, strlen(t->name), (uint64_t)wall_now().ns) | 1;
-	t->timer = loop_timer_new(l, on_timer, t);
-	t->deadline = loop_timer_new(l, on_deadline, t);
-	t->slow = loop_timer_new(l, on_slow, t);
+	t->timer = loop_timer_new(loop, gnmi_on_timer, t);
+	t->deadline = loop_timer_new(loop, gnmi_on_deadline, t);
+	t->slow = loop_timer_new(loop, on_slow, t);
 	t->set = profile_set_get(config, e);
-	if (!t->set || !profile_known(t, e)) {
+	if (!t->set || !gnmi_profile_known(t, e)) {
 		gnmi_target_free(t);
 		return -EINVAL;
 	}
-	if (credential(t)->tls_skip_verify && !credential(t)->tls_off)
+	if (gnmi_credential(t)->tls_skip_verify && !gnmi_credential(t)->tls_off)
 		log_warn(t->name, "gnmi: tls.skip_verify: anyone in between can pose as %s",
 			t->address);
 	/* now, while we may; what may heal is told by the first try */
-	gnmi_secrets_read(credential(t), &t->secrets, &t->secrets_error);
+	gnmi_secrets_read(gnmi_credential(t), &t->secrets, &t->secrets_error);
 	int64_t spread =
 		device->gnmi->interval_ns < NS_PER_S ? device->gnmi->interval_ns : NS_PER_S;
 	loop_timer_start(t->timer, (int64_t)(t->random % 1024) * spread / 1024, 0);
@@ -610,69 +623,70 @@ int gnmi_target_new(struct loop *l, struct entities *entities, const struct conf
 	return 0;
 }
 
-static bool secret_same(const struct config_secret *a, const struct config_secret *b)
+static bool gnmi_secret_same(const struct config_secret *left, const struct config_secret *right)
 {
-	return a->from == b->from && str_eq(a->name, b->name);
+	return left->from == right->from && str_eq(left->name, right->name);
 }
 
-bool gnmi_target_same(const struct gnmi_target *t, const struct config_device *device,
+bool gnmi_target_same(const struct gnmi_target *target, const struct config_device *device,
 	const struct config *config)
 {
-	const struct config_gnmi *a = t->device->gnmi, *b = device->gnmi;
+	const struct config_gnmi *a = target->device->gnmi, *b = device->gnmi;
 	if (!b)
 		return false;
 	const struct config_gnmi_credential *ca = a->credential->gnmi, *cb = b->credential->gnmi;
 	const struct gnmi_target other = {.device = device, .config = config};
-	return str_eq(t->device->name, device->name) &&
-		str_eq(t->device->profile, device->profile) &&
-		profile_set_same(t->set, t->config, config) &&
-		cell_bytes(t) == cell_bytes(&other) && str_eq(a->address, b->address) &&
-		a->port == b->port && a->interval_ns == b->interval_ns &&
-		a->slow_interval_ns == b->slow_interval_ns && a->timeout_ns == b->timeout_ns &&
-		a->encoding == b->encoding && a->max_message == b->max_message &&
-		str_eq(ca->username, cb->username) && secret_same(&ca->password, &cb->password) &&
-		secret_same(&ca->token, &cb->token) && str_eq(ca->tls_ca, cb->tls_ca) &&
+	return str_eq(target->device->name, device->name) &&
+		str_eq(target->device->profile, device->profile) &&
+		profile_set_same(target->set, target->config, config) &&
+		gnmi_cell_bytes(target) == gnmi_cell_bytes(&other) &&
+		str_eq(a->address, b->address) && a->port == b->port &&
+		a->interval_ns == b->interval_ns && a->slow_interval_ns == b->slow_interval_ns &&
+		a->timeout_ns == b->timeout_ns && a->encoding == b->encoding &&
+		a->max_message == b->max_message && str_eq(ca->username, cb->username) &&
+		gnmi_secret_same(&ca->password, &cb->password) &&
+		gnmi_secret_same(&ca->token, &cb->token) && str_eq(ca->tls_ca, cb->tls_ca) &&
 		str_eq(ca->tls_cert, cb->tls_cert) && str_eq(ca->tls_key, cb->tls_key) &&
 		str_eq(ca->tls_server_name, cb->tls_server_name) && ca->tls_off == cb->tls_off &&
 		ca->tls_skip_verify == cb->tls_skip_verify;
 }
 
 void gnmi_target_update(
-	struct gnmi_target *t, const struct config_device *device, const struct config *config)
+	struct gnmi_target *target, const struct config_device *device, const struct config *config)
 {
-	t->device = device;
-	t->config = config;
+	target->device = device;
+	target->config = config;
 	/* equal, as gnmi_target_same() found: and the old one's address may be used again */
-	t->set->config = config;
+	target->set->config = config;
 }
 
-void gnmi_target_free(struct gnmi_target *t)
+void gnmi_target_free(struct gnmi_target *target)
 {
-	if (!t)
+	if (!target)
 		return;
-	if (t->probe)
-		t->probe->t = NULL;
-	session_end(t);
-	streams_free(t);
-	grpc_io_put(t->io);
-	loop_timer_free(t->timer);
-	loop_timer_free(t->deadline);
-	loop_timer_free(t->slow);
-	profile_set_put(t->set);
-	gnmi_secrets_done(&t->secrets);
-	free(t->address);
-	free(t->name);
-	free(t);
+	if (target->probe)
+		target->probe->t = NULL;
+	session_end(target);
+	streams_free(target);
+	grpc_io_put(target->io);
+	loop_timer_free(target->timer);
+	loop_timer_free(target->deadline);
+	loop_timer_free(target->slow);
+	profile_set_put(target->set);
+	gnmi_secrets_done(&target->secrets);
+	free(target->address);
+	free(target->name);
+	free(target);
 }
 
-const struct target *gnmi_target_state(const struct gnmi_target *t)
+const struct target *gnmi_target_state(const struct gnmi_target *target)
 {
-	return &t->state;
+	return &target->state;
 }
 
-bool gnmi_target_prefers_snmp(const struct gnmi_target *t, unsigned metric)
+bool gnmi_target_prefers_snmp(const struct gnmi_target *target, unsigned metric)
 {
-	const struct profile_gnmi *g = t->profile ? t->profile->gnmi : NULL;
+	const struct profile_gnmi *g = target->profile ? target->profile->gnmi : NULL;
 	for (size_t i = 0; g && i < g->n_prefer_snmp; i++)
 		if (g->prefer_snmp[i] == metric)
 			return true;
@@ -687,37 +701,38 @@ struct leaves {
 	void *arg;
 };
 
-static void leaf_view(void *arg, const struct gnmi_leaf_view *v)
+static void leaf_view(void *arg, const struct gnmi_leaf_view *view)
 {
 	const struct leaves *l = arg;
 	l->fn(l->arg,
 		&(struct gnmi_leaf){.stream = l->s->p->name,
 			.how = profile_gnmi_how_name(l->s->p->hows[l->s->how]),
-			.path = v->path,
-			.what = v->metric >= 0 ? metric_info((unsigned)v->metric)->name : v->what,
-			.doc = v->doc,
-			.type = v->type,
+			.path = view->path,
+			.what = view->metric >= 0 ? metric_info((unsigned)view->metric)->name
+						  : view->what,
+			.doc = view->doc,
+			.type = view->type,
 			.trouble = l->s->trouble,
 			.slow = l->s->p->slow,
-			.fallback = v->fallback,
-			.paths = v->paths,
-			.zero = v->zero,
-			.wrong_type = v->wrong_type});
+			.fallback = view->fallback,
+			.paths = view->paths,
+			.zero = view->zero,
+			.wrong_type = view->wrong_type});
 }
 
-void gnmi_target_leaves(const struct gnmi_target *t, gnmi_leaf_fn *fn, void *arg)
+void gnmi_target_leaves(const struct gnmi_target *target, gnmi_leaf_fn *fn, void *arg)
 {
-	for (size_t i = 0; i < t->n_streams; i++) {
-		struct leaves l = {t->streams[i], fn, arg};
-		gnmi_feed_leaves(t->streams[i]->feed, leaf_view, &l);
+	for (size_t i = 0; i < target->n_streams; i++) {
+		struct leaves l = {target->streams[i], fn, arg};
+		gnmi_feed_leaves(target->streams[i]->feed, leaf_view, &l);
 	}
 }
 
-struct gnmi_target_counts gnmi_target_counts(const struct gnmi_target *t)
+struct gnmi_target_counts gnmi_target_counts(const struct gnmi_target *target)
 {
 	struct gnmi_target_counts n = {0};
-	for (size_t i = 0; i < t->n_streams; i++) {
-		const struct gnmi_stream *s = t->streams[i];
+	for (size_t i = 0; i < target->n_streams; i++) {
+		const struct gnmi_stream *s = target->streams[i];
 		const struct gnmi_counts *c = &s->counts;
 		n.messages += c->messages;
 		n.bytes += c->bytes;
@@ -731,6 +746,6 @@ struct gnmi_target_counts gnmi_target_counts(const struct gnmi_target *t)
 		if (s->time.skew_ns)
 			n.skew_s = (double)s->time.skew_ns / 1e9;
 	}
-	n.refused += t->decoder ? gnmi_decode_stats(t->decoder)->wrong_types : 0;
+	n.refused += target->decoder ? gnmi_decode_stats(target->decoder)->wrong_types : 0;
 	return n;
 }

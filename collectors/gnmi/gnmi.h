@@ -24,19 +24,19 @@ struct err;
 /* As snmp_target_new() and its companions (collectors/snmp/snmp.h): what may heal leaves the target
  * in BACKOFF with the reason. No thread is started before the loop runs, so that rights can be
  * given up in between; files are read now, while we may. */
-int gnmi_target_new(struct loop *l, struct entities *entities, const struct config_device *device,
-	const struct config *config, const struct sink *sink, struct gnmi_target **ret,
-	struct err *e);
-bool gnmi_target_same(const struct gnmi_target *t, const struct config_device *device,
+int gnmi_target_new(struct loop *loop, struct entities *entities,
+	const struct config_device *device, const struct config *config, const struct sink *sink,
+	struct gnmi_target **ret, struct err *e);
+bool gnmi_target_same(const struct gnmi_target *target, const struct config_device *device,
 	const struct config *config);
-void gnmi_target_update(
-	struct gnmi_target *t, const struct config_device *device, const struct config *config);
-void gnmi_target_free(struct gnmi_target *t); /* NULL is fine */
-const struct target *gnmi_target_state(const struct gnmi_target *t);
+void gnmi_target_update(struct gnmi_target *target, const struct config_device *device,
+	const struct config *config);
+void gnmi_target_free(struct gnmi_target *target); /* NULL is fine */
+const struct target *gnmi_target_state(const struct gnmi_target *target);
 
 /* gnmi_target_prefers_snmp - by its profile, is SNMP the better source of this metric? False before
  * the profile is known. */
-bool gnmi_target_prefers_snmp(const struct gnmi_target *t, unsigned metric);
+bool gnmi_target_prefers_snmp(const struct gnmi_target *target, unsigned metric);
 
 /* For "profile test": what each leaf of the profile brought since its stream began. Lent for the
  * call. */
@@ -48,8 +48,8 @@ struct gnmi_leaf {
 	bool slow, fallback;
 	size_t paths, zero, wrong_type;
 };
-typedef void gnmi_leaf_fn(void *arg, const struct gnmi_leaf *v);
-void gnmi_target_leaves(const struct gnmi_target *t, gnmi_leaf_fn *fn, void *arg);
+typedef void gnmi_leaf_fn(void *arg, const struct gnmi_leaf *leaf);
+void gnmi_target_leaves(const struct gnmi_target *target, gnmi_leaf_fn *fn, void *arg);
 
 /* What the streams of a target went through, since it was made. */
 struct gnmi_target_counts {
@@ -62,6 +62,6 @@ struct gnmi_target_counts {
 	/* how far its clock is behind ours, where that is why its times are not used; else 0 */
 	double skew_s;
 };
-struct gnmi_target_counts gnmi_target_counts(const struct gnmi_target *t);
+struct gnmi_target_counts gnmi_target_counts(const struct gnmi_target *target);
 
 #endif

@@ -18,42 +18,42 @@ struct gnmi_compiled_set *gnmi_compiled_set_new(void)
 	return s;
 }
 
-void gnmi_compiled_set_free(struct gnmi_compiled_set *s)
+void gnmi_compiled_set_free(struct gnmi_compiled_set *set)
 {
-	if (!s)
+	if (!set)
 		return;
-	arena_free(s->arena);
-	free(s->v);
-	free(s);
+	arena_free(set->arena);
+	free(set->v);
+	free(set);
 }
 
-static bool shares(const struct profile_gnmi_stream *s, size_t i)
+static bool gnmi_compiled_shares(const struct profile_gnmi_stream *stream, size_t i)
 {
-	for (size_t k = 0; k < s->n_values && s->values[i].metric >= 0; k++)
-		if (k != i && s->values[k].metric == s->values[i].metric)
+	for (size_t k = 0; k < stream->n_values && stream->values[i].metric >= 0; k++)
+		if (k != i && stream->values[k].metric == stream->values[i].metric)
 			return true;
 	return false;
 }
 
 const struct gnmi_compiled *gnmi_compiled_get(
-	struct gnmi_compiled_set *s, const struct profile_gnmi_stream *stream, struct err *e)
+	struct gnmi_compiled_set *set, const struct profile_gnmi_stream *stream, struct err *e)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->v[i]->stream == stream)
-			return s->v[i];
-	struct gnmi_compiled *c = arena_new_of(s->arena, struct gnmi_compiled);
+	for (size_t i = 0; i < set->n; i++)
+		if (set->v[i]->stream == stream)
+			return set->v[i];
+	struct gnmi_compiled *c = arena_new_of(set->arena, struct gnmi_compiled);
 	c->stream = stream;
-	c->patterns = arena_array(s->arena, struct gnmi_pattern *, stream->n_values + 1);
-	c->shared = arena_array(s->arena, bool, stream->n_values + 1);
+	c->patterns = arena_array(set->arena, struct gnmi_pattern *, stream->n_values + 1);
+	c->shared = arena_array(set->arena, bool, stream->n_values + 1);
 	for (size_t i = 0; i < stream->n_values; i++) {
-		c->patterns[i] = gnmi_pattern_new(stream->values[i].path, s->arena, e);
+		c->patterns[i] = gnmi_pattern_new(stream->values[i].path, set->arena, e);
 		if (!c->patterns[i])
 			return NULL;
 		gnmi_pattern_lists(c->patterns[i], c->lists, &c->n_lists, GNMI_LISTS_MAX);
-		c->shared[i] = shares(stream, i);
+		c->shared[i] = gnmi_compiled_shares(stream, i);
 		c->hears = c->hears || stream->values[i].attribute >= GNMI_ATTRIBUTE_CHASSIS;
 	}
-	rw_grow(s->v, s->n, s->cap);
-	s->v[s->n++] = c;
+	rw_grow(set->v, set->n, set->cap);
+	set->v[set->n++] = c;
 	return c;
 }

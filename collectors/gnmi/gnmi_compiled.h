@@ -22,11 +22,11 @@ struct gnmi_compiled {
 
 struct gnmi_compiled_set;
 struct gnmi_compiled_set *gnmi_compiled_set_new(void);
-void gnmi_compiled_set_free(struct gnmi_compiled_set *s); /* NULL is fine */
+void gnmi_compiled_set_free(struct gnmi_compiled_set *set); /* NULL is fine */
 
 /* gnmi_compiled_get - of @stream, which is lent for the life of the set. NULL with @e for a pattern
  * that is no path. */
 const struct gnmi_compiled *gnmi_compiled_get(
-	struct gnmi_compiled_set *s, const struct profile_gnmi_stream *stream, struct err *e);
+	struct gnmi_compiled_set *set, const struct profile_gnmi_stream *stream, struct err *e);
 
 #endif

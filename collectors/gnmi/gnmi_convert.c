@@ -15,26 +15,26 @@ const char *gnmi_convert_kind_name(enum gnmi_kind kind)
 	return (size_t)kind < rw_countof(names) ? names[kind] : "?";
 }
 
-static bool is_text(const struct gnmi_value *v)
+static bool is_text(const struct gnmi_value *value)
 {
-	return v->kind == GNMI_STRING || v->kind == GNMI_ASCII;
+	return value->kind == GNMI_STRING || value->kind == GNMI_ASCII;
 }
 
 /* without_module - "openconfig-if-ethernet:SPEED_100GB" is "SPEED_100GB": identities come with the
  * module before them. */
-static struct gnmi_value without_module(const struct gnmi_value *v)
+static struct gnmi_value without_module(const struct gnmi_value *value)
 {
-	struct gnmi_value r = *v;
-	const char *colon = is_text(v) && v->n ? memchr(v->p, ':', v->n) : NULL;
+	struct gnmi_value r = *value;
+	const char *colon = is_text(value) && value->n ? memchr(value->p, ':', value->n) : NULL;
 	if (colon) {
-		r.n = (size_t)(v->p + v->n - colon) - 1;
+		r.n = (size_t)(value->p + value->n - colon) - 1;
 		r.p = colon + 1;
 	}
 	return r;
 }
 
-static enum gnmi_convert word_of(
-	const struct profile_gnmi_value *v, const struct gnmi_value *value, uint64_t *ret)
+static enum gnmi_convert gnmi_convert_word_of(
+	const struct profile_gnmi_value *spec, const struct gnmi_value *value, uint64_t *ret)
 {
 	char text[TEXT_MAX];
 	struct gnmi_value bare = without_module(value);
@@ -43,12 +43,12 @@ static enum gnmi_convert word_of(
 			.p = value->b ? "true" : "false",
 			.n = value->b ? 4 : 5};
 	gnmi_value_text(&bare, text, sizeof(text));
-	for (size_t i = 0; i < v->n_words; i++)
-		if (strcmp(v->words[i].word, text) == 0)
-			return *ret = v->words[i].value, GNMI_CONVERT_OK;
-	if (!v->has_otherwise || !is_text(value))
+	for (size_t i = 0; i < spec->n_words; i++)
+		if (strcmp(spec->words[i].word, text) == 0)
+			return *ret = spec->words[i].value, GNMI_CONVERT_OK;
+	if (!spec->has_otherwise || !is_text(value))
 		return is_text(value) ? GNMI_CONVERT_NONE : GNMI_CONVERT_WRONG;
-	*ret = v->otherwise;
+	*ret = spec->otherwise;
 	return GNMI_CONVERT_OK;
 }
 
@@ -69,65 +69,67 @@ static enum gnmi_convert priorities_of(const struct gnmi_value *value, uint64_t 
 	return is_text(value) ? GNMI_CONVERT_OK : GNMI_CONVERT_WRONG;
 }
 
-static bool unread(const struct profile_gnmi_value *v, const struct gnmi_value *value)
+static bool gnmi_convert_unread(
+	const struct profile_gnmi_value *spec, const struct gnmi_value *value)
 {
-	for (size_t i = 0; is_text(value) && i < v->n_unread; i++)
-		if (strlen(v->unread[i]) == value->n &&
-			memcmp(v->unread[i], value->p, value->n) == 0)
+	for (size_t i = 0; is_text(value) && i < spec->n_unread; i++)
+		if (strlen(spec->unread[i]) == value->n &&
+			memcmp(spec->unread[i], value->p, value->n) == 0)
 			return true;
 	return false;
 }
 
-static bool ignored(const struct profile_gnmi_value *v, uint64_t u)
+static bool gnmi_convert_ignored(const struct profile_gnmi_value *spec, uint64_t number)
 {
-	for (size_t i = 0; i < v->n_ignore; i++)
-		if (v->ignore[i] == u)
+	for (size_t i = 0; i < spec->n_ignore; i++)
+		if (spec->ignore[i] == number)
 			return true;
 	return false;
 }
 
 enum gnmi_convert gnmi_convert_number(
-	const struct profile_gnmi_value *v, const struct gnmi_value *value, uint64_t *ret)
+	const struct profile_gnmi_value *spec, const struct gnmi_value *value, uint64_t *ret)
 {
-	if (v->n_words || v->has_otherwise)
-		return word_of(v, value, ret);
+	if (spec->n_words || spec->has_otherwise)
+		return gnmi_convert_word_of(spec, value, ret);
 	return gnmi_value_u64(value, ret) < 0 ? GNMI_CONVERT_WRONG : GNMI_CONVERT_OK;
 }
 
-enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *v, const struct gnmi_value *value,
-	struct entities *texts, uint64_t cell_bytes, struct gnmi_converted *ret)
+enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *spec,
+	const struct gnmi_value *value, struct entities *texts, uint64_t cell_bytes,
+	struct gnmi_converted *ret)
 {
-	const struct metric_info *m = metric_info((unsigned)v->metric);
-	const uint64_t cells = v->cells ? cell_bytes : 1;
+	const struct metric_info *m = metric_info((unsigned)spec->metric);
+	const uint64_t cells = spec->cells ? cell_bytes : 1;
 	struct gnmi_value bare = *value;
 	char text[TEXT_MAX];
 	enum gnmi_convert rc = GNMI_CONVERT_OK;
 	*ret = (struct gnmi_converted){0};
-	if (value->kind == GNMI_NULL || cells == 0 || unread(v, value))
+	if (value->kind == GNMI_NULL || cells == 0 || gnmi_convert_unread(spec, value))
 		return GNMI_CONVERT_NONE;
 	if (m->type == TYPE_TEXT) {
 		ret->u = entities_text(texts, gnmi_value_text(value, text, sizeof(text)));
 		return GNMI_CONVERT_OK;
 	}
-	if (v->priorities)
+	if (spec->priorities)
 		return priorities_of(value, &ret->u);
-	if (v->suffix && is_text(value)) {
-		size_t n = strlen(v->suffix);
-		if (bare.n > n && memcmp(bare.p + bare.n - n, v->suffix, n) == 0)
+	if (spec->suffix && is_text(value)) {
+		size_t n = strlen(spec->suffix);
+		if (bare.n > n && memcmp(bare.p + bare.n - n, spec->suffix, n) == 0)
 			bare.n -= n;
 	}
 	if (m->type == TYPE_F64) {
 		if (gnmi_value_double(&bare, &ret->d) < 0)
 			return GNMI_CONVERT_WRONG;
-		ret->d = ret->d * (double)cells * (double)v->mul / (double)v->div;
+		ret->d = ret->d * (double)cells * (double)spec->mul / (double)spec->div;
 		return GNMI_CONVERT_OK;
 	}
-	if (v->n_words || v->has_otherwise)
-		rc = word_of(v, value, &ret->u);
+	if (spec->n_words || spec->has_otherwise)
+		rc = gnmi_convert_word_of(spec, value, &ret->u);
 	else if (gnmi_value_u64(&bare, &ret->u) < 0)
 		rc = GNMI_CONVERT_WRONG;
-	if (rc == GNMI_CONVERT_OK && ignored(v, ret->u))
+	if (rc == GNMI_CONVERT_OK && gnmi_convert_ignored(spec, ret->u))
 		rc = GNMI_CONVERT_NONE;
-	ret->u = ret->u * cells * v->mul / v->div;
+	ret->u = ret->u * cells * spec->mul / spec->div;
 	return rc;
 }

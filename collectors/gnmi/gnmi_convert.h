@@ -18,13 +18,15 @@ struct gnmi_converted {
 
 /* NONE: the device says "not there" */
 enum gnmi_convert { GNMI_CONVERT_OK, GNMI_CONVERT_NONE, GNMI_CONVERT_WRONG };
-/* @v must be of a metric. @cell_bytes 0 = not known: what is in cells then is GNMI_CONVERT_NONE. */
-enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *v, const struct gnmi_value *value,
-	struct entities *texts, uint64_t cell_bytes, struct gnmi_converted *ret);
+/* @spec must be of a metric. @cell_bytes 0 = not known: what is in cells then is GNMI_CONVERT_NONE.
+ */
+enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *spec,
+	const struct gnmi_value *value, struct entities *texts, uint64_t cell_bytes,
+	struct gnmi_converted *ret);
 
-/* gnmi_convert_number - a number, or a word that @v knows one for: of what is no metric. */
+/* gnmi_convert_number - a number, or a word that @spec knows one for: of what is no metric. */
 enum gnmi_convert gnmi_convert_number(
-	const struct profile_gnmi_value *v, const struct gnmi_value *value, uint64_t *ret);
+	const struct profile_gnmi_value *spec, const struct gnmi_value *value, uint64_t *ret);
 
 const char *gnmi_convert_kind_name(enum gnmi_kind kind); /* "uint" */
 

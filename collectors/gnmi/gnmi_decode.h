@@ -38,35 +38,35 @@ struct gnmi_port {
 struct gnmi_compiled_set;
 struct gnmi_decoder *gnmi_decoder_new(struct entities *entities, const char *device,
 	const struct profile *profile, struct gnmi_compiled_set *compiled, uint64_t cell_bytes);
-void gnmi_decoder_free(struct gnmi_decoder *d); /* its feeds first; NULL is fine */
-size_t gnmi_decode_port_count(const struct gnmi_decoder *d);
-const struct gnmi_port *gnmi_decode_port(const struct gnmi_decoder *d, size_t i);
-bool gnmi_decode_ports_changed(const struct gnmi_decoder *d); /* is .changed set in any? */
-void gnmi_decode_ports_told(struct gnmi_decoder *d);
-const char *gnmi_decode_sysname(const struct gnmi_decoder *d); /* "" = not said */
+void gnmi_decoder_free(struct gnmi_decoder *decoder); /* its feeds first; NULL is fine */
+size_t gnmi_decode_port_count(const struct gnmi_decoder *decoder);
+const struct gnmi_port *gnmi_decode_port(const struct gnmi_decoder *decoder, size_t i);
+bool gnmi_decode_ports_changed(const struct gnmi_decoder *decoder); /* is .changed set in any? */
+void gnmi_decode_ports_told(struct gnmi_decoder *decoder);
+const char *gnmi_decode_sysname(const struct gnmi_decoder *decoder); /* "" = not said */
 /* gnmi_decode_hears - has the profile a stream of LLDP? gnmi_decode_neighbors - what the device
  * said of itself and whom it heard in the newest round of it, in @a. Returns the number of
  * neighbours. */
-bool gnmi_decode_hears(const struct gnmi_decoder *d);
-size_t gnmi_decode_neighbors(const struct gnmi_decoder *d, struct arena *a,
+bool gnmi_decode_hears(const struct gnmi_decoder *decoder);
+size_t gnmi_decode_neighbors(const struct gnmi_decoder *decoder, struct arena *a,
 	struct topology_device *ret_self, struct topology_neighbor **ret_heard);
 
 /* gnmi_feed_new - NULL with @e for a pattern that is no path. @stream is lent. */
 struct gnmi_feed *gnmi_feed_new(
-	struct gnmi_decoder *d, const struct profile_gnmi_stream *stream, struct err *e);
-void gnmi_feed_free(struct gnmi_feed *f);
+	struct gnmi_decoder *decoder, const struct profile_gnmi_stream *stream, struct err *e);
+void gnmi_feed_free(struct gnmi_feed *feed);
 /* How the stream is to be decoded; lists come from the patterns. Lent. .fn, .arg and .counts are
  * the caller's to fill in a copy. */
-const struct gnmi_decode *gnmi_feed_decode(const struct gnmi_feed *f);
-bool gnmi_feed_hears(const struct gnmi_feed *f); /* neighbours, by LLDP */
+const struct gnmi_decode *gnmi_feed_decode(const struct gnmi_feed *feed);
+bool gnmi_feed_hears(const struct gnmi_feed *feed); /* neighbours, by LLDP */
 
 /* gnmi_feed_begin - a new call: path_ids begin anew, and no round is complete. */
-void gnmi_feed_begin(struct gnmi_feed *f);
+void gnmi_feed_begin(struct gnmi_feed *feed);
 /* gnmi_feed_update - one GNMI_UPDATE, taken at @t_ns. Samples (source gNMI) are added to @out. */
-void gnmi_feed_update(
-	struct gnmi_feed *f, const struct gnmi_update *u, int64_t t_ns, struct sample_list *out);
+void gnmi_feed_update(struct gnmi_feed *feed, const struct gnmi_update *update, int64_t t_ns,
+	struct sample_list *out);
 /* gnmi_feed_round - everything asked for has come once. */
-void gnmi_feed_round(struct gnmi_feed *f, int64_t t_ns, struct sample_list *out);
+void gnmi_feed_round(struct gnmi_feed *feed, int64_t t_ns, struct sample_list *out);
 
 struct gnmi_decode_stats {
 	uint64_t unknown_paths; /* paths (not updates) that mean nothing to the profile */
@@ -74,7 +74,7 @@ struct gnmi_decode_stats {
 	uint64_t over_limit; /* paths of a port or cell beyond the limits above */
 	uint64_t suspects, restarts;
 };
-const struct gnmi_decode_stats *gnmi_decode_stats(const struct gnmi_decoder *d);
+const struct gnmi_decode_stats *gnmi_decode_stats(const struct gnmi_decoder *decoder);
 
 /* For "profile test": what one leaf of the profile brought. */
 struct gnmi_leaf_view {
@@ -84,7 +84,7 @@ struct gnmi_leaf_view {
 	bool fallback;
 	size_t paths, zero, wrong_type;
 };
-typedef void gnmi_leaf_view_fn(void *arg, const struct gnmi_leaf_view *v);
-void gnmi_feed_leaves(const struct gnmi_feed *f, gnmi_leaf_view_fn *fn, void *arg);
+typedef void gnmi_leaf_view_fn(void *arg, const struct gnmi_leaf_view *view);
+void gnmi_feed_leaves(const struct gnmi_feed *feed, gnmi_leaf_view_fn *fn, void *arg);
 
 #endif

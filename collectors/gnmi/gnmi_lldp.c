@@ -30,33 +30,34 @@ struct gnmi_lldp *gnmi_lldp_new(void)
 	return l;
 }
 
-void gnmi_lldp_free(struct gnmi_lldp *l)
+void gnmi_lldp_free(struct gnmi_lldp *lldp)
 {
-	if (!l)
+	if (!lldp)
 		return;
-	arena_free(l->arena);
-	free(l->v);
-	free(l);
+	arena_free(lldp->arena);
+	free(lldp->v);
+	free(lldp);
 }
 
-void gnmi_lldp_clear(struct gnmi_lldp *l)
+void gnmi_lldp_clear(struct gnmi_lldp *lldp)
 {
-	arena_reset(l->arena);
-	l->n = 0;
-	l->chassis = "";
+	arena_reset(lldp->arena);
+	lldp->n = 0;
+	lldp->chassis = "";
 }
 
-uint32_t gnmi_lldp_of(struct gnmi_lldp *l, uint32_t port, const char *id, size_t n)
+uint32_t gnmi_lldp_of(struct gnmi_lldp *lldp, uint32_t port, const char *id, size_t n)
 {
-	for (size_t i = l->n; i-- > 0;) /* leaves of one neighbour come together */
-		if (l->v[i].port == port && strlen(l->v[i].id) == n &&
-			memcmp(l->v[i].id, id, n) == 0)
+	for (size_t i = lldp->n; i-- > 0;) /* leaves of one neighbour come together */
+		if (lldp->v[i].port == port && strlen(lldp->v[i].id) == n &&
+			memcmp(lldp->v[i].id, id, n) == 0)
 			return (uint32_t)i;
-	if (l->n == GNMI_LLDP_NEIGHBORS_MAX)
+	if (lldp->n == GNMI_LLDP_NEIGHBORS_MAX)
 		return GNMI_LLDP_NONE;
-	rw_grow(l->v, l->n, l->cap);
-	l->v[l->n] = (struct heard){.port = port, .id = arena_strndup(l->arena, n ? id : "", n)};
-	return (uint32_t)l->n++;
+	rw_grow(lldp->v, lldp->n, lldp->cap);
+	lldp->v[lldp->n] =
+		(struct heard){.port = port, .id = arena_strndup(lldp->arena, n ? id : "", n)};
+	return (uint32_t)lldp->n++;
 }
 
 /* A MAC address in the form that lldp_id_text() gives: lower case, with colons; everything else as
@@ -74,26 +75,26 @@ static const char *id_text(struct arena *a, const char *text)
 	return copy;
 }
 
-void gnmi_lldp_take(struct gnmi_lldp *l, uint32_t at, enum profile_gnmi_attribute which,
+void gnmi_lldp_take(struct gnmi_lldp *lldp, uint32_t at, enum profile_gnmi_attribute which,
 	const char *text, uint64_t number)
 {
 	if (which == GNMI_ATTRIBUTE_CHASSIS) {
-		l->chassis = id_text(l->arena, text);
+		lldp->chassis = id_text(lldp->arena, text);
 		return;
 	}
-	if (at >= l->n)
+	if (at >= lldp->n)
 		return;
-	struct heard *h = &l->v[at];
+	struct heard *h = &lldp->v[at];
 	switch (which) {
 	case GNMI_ATTRIBUTE_NEIGHBOR_SYSNAME:
-		h->text[TEXT_SYSNAME] = arena_strdup(l->arena, text);
+		h->text[TEXT_SYSNAME] = arena_strdup(lldp->arena, text);
 		break;
 	case GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS:
-		h->text[TEXT_CHASSIS] = id_text(l->arena, text);
+		h->text[TEXT_CHASSIS] = id_text(lldp->arena, text);
 		break;
-	case GNMI_ATTRIBUTE_NEIGHBOR_PORT: h->text[TEXT_PORT] = id_text(l->arena, text); break;
+	case GNMI_ATTRIBUTE_NEIGHBOR_PORT: h->text[TEXT_PORT] = id_text(lldp->arena, text); break;
 	case GNMI_ATTRIBUTE_NEIGHBOR_DESCR:
-		h->text[TEXT_DESCR] = arena_strdup(l->arena, text);
+		h->text[TEXT_DESCR] = arena_strdup(lldp->arena, text);
 		break;
 	case GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS_KIND:
 		h->chassis_kind = number <= LLDP_CHASSIS_LOCAL ? (int)number : 0;
@@ -105,35 +106,35 @@ void gnmi_lldp_take(struct gnmi_lldp *l, uint32_t at, enum profile_gnmi_attribut
 	}
 }
 
-static const char *said(struct arena *a, const struct heard *h, enum text which)
+static const char *gnmi_lldp_said(struct arena *a, const struct heard *heard, enum text which)
 {
-	return h->text[which] ? arena_strdup(a, h->text[which]) : "";
+	return heard->text[which] ? arena_strdup(a, heard->text[which]) : "";
 }
 
-size_t gnmi_lldp_result(const struct gnmi_lldp *l, struct arena *a, const char *device,
+size_t gnmi_lldp_result(const struct gnmi_lldp *lldp, struct arena *a, const char *device,
 	const char *sysname, struct topology_port *ports, size_t n_ports,
 	struct topology_device *ret_self, struct topology_neighbor **ret_heard)
 {
 	size_t n = 0;
 	*ret_self = (struct topology_device){.name = arena_strdup(a, device),
 		.sysname = arena_strdup(a, sysname),
-		.chassis = arena_strdup(a, l->chassis),
+		.chassis = arena_strdup(a, lldp->chassis),
 		.ports = ports,
 		.n_ports = n_ports};
-	*ret_heard = arena_array(a, struct topology_neighbor, l->n + 1);
-	for (size_t i = 0; i < l->n; i++) {
-		const struct heard *h = &l->v[i];
+	*ret_heard = arena_array(a, struct topology_neighbor, lldp->n + 1);
+	for (size_t i = 0; i < lldp->n; i++) {
+		const struct heard *h = &lldp->v[i];
 		if (h->port >= n_ports ||
 			(!h->text[TEXT_SYSNAME] && !h->text[TEXT_CHASSIS] && !h->text[TEXT_PORT]))
 			continue;
 		(*ret_heard)[n++] = (struct topology_neighbor){.device = ret_self->name,
 			.port = ports[h->port].name,
-			.sysname = said(a, h, TEXT_SYSNAME),
+			.sysname = gnmi_lldp_said(a, h, TEXT_SYSNAME),
 			.chassis_subtype = h->chassis_kind,
 			.port_subtype = h->port_kind,
-			.chassis = said(a, h, TEXT_CHASSIS),
-			.port_id = said(a, h, TEXT_PORT),
-			.port_descr = said(a, h, TEXT_DESCR)};
+			.chassis = gnmi_lldp_said(a, h, TEXT_CHASSIS),
+			.port_id = gnmi_lldp_said(a, h, TEXT_PORT),
+			.port_descr = gnmi_lldp_said(a, h, TEXT_DESCR)};
 	}
 	return n;
 }

@@ -18,15 +18,15 @@ struct arena;
 struct gnmi_lldp;
 
 struct gnmi_lldp *gnmi_lldp_new(void);
-void gnmi_lldp_free(struct gnmi_lldp *l); /* NULL is fine */
-void gnmi_lldp_clear(struct gnmi_lldp *l); /* a new round: what does not come again is gone */
+void gnmi_lldp_free(struct gnmi_lldp *lldp); /* NULL is fine */
+void gnmi_lldp_clear(struct gnmi_lldp *lldp); /* a new round: what does not come again is gone */
 
 /* gnmi_lldp_of - the neighbour called @id on the port with this index; made when it is new.
  * GNMI_LLDP_NONE when there are too many. */
-uint32_t gnmi_lldp_of(struct gnmi_lldp *l, uint32_t port, const char *id, size_t n);
+uint32_t gnmi_lldp_of(struct gnmi_lldp *lldp, uint32_t port, const char *id, size_t n);
 /* gnmi_lldp_take - one leaf of it; @number is that of an id's kind. GNMI_ATTRIBUTE_CHASSIS is of
  * the device itself, @at does not matter. */
-void gnmi_lldp_take(struct gnmi_lldp *l, uint32_t at, enum profile_gnmi_attribute which,
+void gnmi_lldp_take(struct gnmi_lldp *lldp, uint32_t at, enum profile_gnmi_attribute which,
 	const char *text, uint64_t number);
 
 /*
@@ -34,7 +34,7 @@ void gnmi_lldp_take(struct gnmi_lldp *l, uint32_t at, enum profile_gnmi_attribut
  * and @ret_heard, in @a, with copies of all text. Neighbours that said neither who they are nor
  * which port is theirs are left out. Returns the number of neighbours.
  */
-size_t gnmi_lldp_result(const struct gnmi_lldp *l, struct arena *a, const char *device,
+size_t gnmi_lldp_result(const struct gnmi_lldp *lldp, struct arena *a, const char *device,
 	const char *sysname, struct topology_port *ports, size_t n_ports,
 	struct topology_device *ret_self, struct topology_neighbor **ret_heard);
 

@@ -40,33 +40,34 @@ struct gnmi_pattern {
 
 /* ---- compiling ----------------------------------------------------------- */
 
-static bool part_of(const char *p, size_t n, enum part *ret)
+static bool gnmi_match_part_of(const char *text, size_t n, enum part *ret)
 {
 	for (size_t i = 0; i < rw_countof(part_names); i++)
-		if (strlen(part_names[i]) == n && memcmp(part_names[i], p, n) == 0)
+		if (strlen(part_names[i]) == n && memcmp(part_names[i], text, n) == 0)
 			return *ret = (enum part)i, true;
 	return false;
 }
 
-static struct glob glob_of(const char *p, size_t n, struct arena *a)
+static struct glob glob_of(const char *text, size_t n, struct arena *a)
 {
 	size_t from = 0, tokens = 1;
 	for (size_t i = 0; i < n; i++)
-		tokens += 2 * (p[i] == '{' || p[i] == '*');
+		tokens += 2 * (text[i] == '{' || text[i] == '*');
 	struct glob g = {.v = arena_array(a, struct token, tokens)};
 	for (size_t i = 0; i <= n; i++) {
-		const char *close = i < n && p[i] == '{' ? memchr(p + i, '}', n - i) : NULL;
+		const char *close = i < n && text[i] == '{' ? memchr(text + i, '}', n - i) : NULL;
 		struct token t = {.kind = TOKEN_ANY};
-		if (close && part_of(p + i + 1, (size_t)(close - p) - i - 1, &t.part))
+		if (close &&
+			gnmi_match_part_of(text + i + 1, (size_t)(close - text) - i - 1, &t.part))
 			t.kind = TOKEN_PART;
-		else if (i < n && p[i] != '*')
+		else if (i < n && text[i] != '*')
 			continue;
 		if (i > from)
 			g.v[g.n++] =
-				(struct token){.kind = TOKEN_TEXT, .p = p + from, .n = i - from};
+				(struct token){.kind = TOKEN_TEXT, .p = text + from, .n = i - from};
 		if (i < n)
 			g.v[g.n++] = t;
-		i = t.kind == TOKEN_PART ? (size_t)(close - p) : i;
+		i = t.kind == TOKEN_PART ? (size_t)(close - text) : i;
 		from = i + 1;
 	}
 	return g;
@@ -98,18 +99,19 @@ struct gnmi_pattern *gnmi_pattern_new(const char *path, struct arena *a, struct 
 	return p;
 }
 
-void gnmi_pattern_lists(const struct gnmi_pattern *p, struct gnmi_list *v, size_t *n, size_t max)
+void gnmi_pattern_lists(
+	const struct gnmi_pattern *pattern, struct gnmi_list *lists, size_t *n, size_t max)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		const struct elem *e = &p->elems[i];
+	for (size_t i = 0; i < pattern->n; i++) {
+		const struct elem *e = &pattern->elems[i];
 		bool known = e->n_keys == 0 || *n == max;
 		for (size_t k = 0; k < *n && !known; k++)
-			known = strcmp(v[k].name, e->text) == 0;
+			known = strcmp(lists[k].name, e->text) == 0;
 		if (known)
 			continue;
-		v[*n] = (struct gnmi_list){.name = e->text};
+		lists[*n] = (struct gnmi_list){.name = e->text};
 		for (size_t k = 0; k < e->n_keys; k++)
-			v[*n].keys[k] = e->keys[k].name;
+			lists[*n].keys[k] = e->keys[k].name;
 		(*n)++;
 	}
 }
@@ -117,7 +119,7 @@ void gnmi_pattern_lists(const struct gnmi_pattern *p, struct gnmi_list *v, size_
 /* ---- matching ------------------------------------------------------------ */
 
 /* numbers_of - "3", "3-4", "0,3-4", each below 64. */
-static bool numbers_of(const char *p, size_t n, uint64_t *ret)
+static bool numbers_of(const char *text, size_t n, uint64_t *ret)
 {
 	uint64_t set = 0;
 	size_t i = 0;
@@ -125,11 +127,12 @@ static bool numbers_of(const char *p, size_t n, uint64_t *ret)
 		unsigned v[2] = {0, 0}, k = 0;
 		for (;; k++) {
 			size_t digits = 0;
-			for (; i < n && isdigit((unsigned char)p[i]) && digits < 3; i++, digits++)
-				v[k] = v[k] * 10 + (unsigned)(p[i] - '0');
+			for (; i < n && isdigit((unsigned char)text[i]) && digits < 3;
+				i++, digits++)
+				v[k] = v[k] * 10 + (unsigned)(text[i] - '0');
 			if (digits == 0 || v[k] > 63)
 				return false;
-			if (k == 1 || i == n || p[i] != '-')
+			if (k == 1 || i == n || text[i] != '-')
 				break;
 			i++;
 		}
@@ -137,27 +140,27 @@ static bool numbers_of(const char *p, size_t n, uint64_t *ret)
 			v[1] = v[0];
 		for (unsigned b = v[0]; b <= v[1]; b++)
 			set |= (uint64_t)1 << b;
-		if (i < n && p[i++] != ',')
+		if (i < n && text[i++] != ',')
 			return false;
-		if (i == n && p[i - 1] == ',')
+		if (i == n && text[i - 1] == ',')
 			return false;
 	}
 	*ret = set;
 	return set != 0;
 }
 
-/* queue_of - the number in what servers call a queue. */
-static bool queue_of(const char *p, size_t n, uint64_t *ret)
+/* gnmi_match_queue_of - the number in what servers call a queue. */
+static bool gnmi_match_queue_of(const char *text, size_t n, uint64_t *ret)
 {
 	static const char *const before[] = {"uc", "queue", "q", "tc"};
-	if (numbers_of(p, n, ret))
+	if (numbers_of(text, n, ret))
 		return true;
 	for (size_t i = 0; i < rw_countof(before); i++) {
 		size_t k = strlen(before[i]);
-		if (n <= k || strncasecmp(p, before[i], k) != 0)
+		if (n <= k || strncasecmp(text, before[i], k) != 0)
 			continue;
-		k += p[k] == '-' || p[k] == '_' || p[k] == ' ';
-		if (n > k && numbers_of(p + k, n - k, ret))
+		k += text[k] == '-' || text[k] == '_' || text[k] == ' ';
+		if (n > k && numbers_of(text + k, n - k, ret))
 			return true;
 	}
 	return false;
@@ -170,9 +173,10 @@ static bool number_take(struct gnmi_place *at, enum gnmi_number kind, uint64_t n
 	return true;
 }
 
-static bool part_take(struct gnmi_place *at, enum part part, const char *p, size_t n, bool alone)
+static bool part_take(
+	struct gnmi_place *at, enum part part, const char *string, size_t n, bool alone)
 {
-	const struct gnmi_text text = {p, n};
+	const struct gnmi_text text = {string, n};
 	uint64_t numbers;
 	if (n == 0)
 		return false;
@@ -185,12 +189,14 @@ static bool part_take(struct gnmi_place *at, enum part part, const char *p, size
 	case PART_POOL: at->pool = text; return true;
 	case PART_NAME: at->name = text; return true;
 	case PART_PRIORITY:
-		return numbers_of(p, n, &numbers) && numbers < 256 &&
+		return numbers_of(string, n, &numbers) && numbers < 256 &&
 			number_take(at, GNMI_NUMBER_PRIORITY, numbers);
 	case PART_GROUP:
-		return numbers_of(p, n, &numbers) && number_take(at, GNMI_NUMBER_GROUP, numbers);
+		return numbers_of(string, n, &numbers) &&
+			number_take(at, GNMI_NUMBER_GROUP, numbers);
 	case PART_QUEUE:
-		if (alone ? queue_of(p, n, &numbers) : numbers_of(p, n, &numbers))
+		if (alone ? gnmi_match_queue_of(string, n, &numbers)
+			  : numbers_of(string, n, &numbers))
 			return number_take(at, GNMI_NUMBER_QUEUE, numbers);
 		at->number = GNMI_NUMBER_QUEUE;
 		at->queue_name = text;
@@ -199,21 +205,21 @@ static bool part_take(struct gnmi_place *at, enum part part, const char *p, size
 	return false;
 }
 
-static bool glob_match(const struct token *v, size_t n_v, const char *p, size_t n,
+static bool glob_match(const struct token *tokens, size_t n_v, const char *text, size_t n,
 	struct gnmi_place *at, bool alone)
 {
 	if (n_v == 0)
 		return n == 0;
-	if (v->kind == TOKEN_TEXT)
-		return n >= v->n && memcmp(p, v->p, v->n) == 0 &&
-			glob_match(v + 1, n_v - 1, p + v->n, n - v->n, at, false);
+	if (tokens->kind == TOKEN_TEXT)
+		return n >= tokens->n && memcmp(text, tokens->p, tokens->n) == 0 &&
+			glob_match(tokens + 1, n_v - 1, text + tokens->n, n - tokens->n, at, false);
 	/* the longest first: a port's name may hold what comes after it */
 	for (size_t take = n + 1; take-- > 0;) {
 		struct gnmi_place was = *at;
 		if (n_v == 1 && take < n)
 			return false;
-		if ((v->kind == TOKEN_ANY || part_take(at, v->part, p, take, alone)) &&
-			glob_match(v + 1, n_v - 1, p + take, n - take, at, false))
+		if ((tokens->kind == TOKEN_ANY || part_take(at, tokens->part, text, take, alone)) &&
+			glob_match(tokens + 1, n_v - 1, text + take, n - take, at, false))
 			return true;
 		*at = was;
 	}
@@ -241,14 +247,14 @@ static bool elem_match(const struct elem *want, const struct gnmi_elem *have, st
 	return true;
 }
 
-bool gnmi_pattern_match(const struct gnmi_pattern *p, const struct gnmi_elem *elems, size_t n,
+bool gnmi_pattern_match(const struct gnmi_pattern *pattern, const struct gnmi_elem *elems, size_t n,
 	struct gnmi_place *ret)
 {
 	*ret = (struct gnmi_place){0};
-	if (n != p->n)
+	if (n != pattern->n)
 		return false;
 	for (size_t i = n; i-- > 0;) /* leaves differ most */
-		if (!elem_match(&p->elems[i], &elems[i], ret))
+		if (!elem_match(&pattern->elems[i], &elems[i], ret))
 			return false;
 	return true;
 }

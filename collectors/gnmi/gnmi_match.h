@@ -31,11 +31,12 @@ struct gnmi_place {
 
 /* gnmi_pattern_new - NULL, with @e, when @path is none. Lives in @a. */
 struct gnmi_pattern *gnmi_pattern_new(const char *path, struct arena *a, struct err *e);
-/* gnmi_pattern_lists - the lists whose keys the pattern names, added to @v at *n, each list once,
- * up to @max. */
-void gnmi_pattern_lists(const struct gnmi_pattern *p, struct gnmi_list *v, size_t *n, size_t max);
+/* gnmi_pattern_lists - the lists whose keys the pattern names, added to @lists at *n, each list
+ * once, up to @max. */
+void gnmi_pattern_lists(
+	const struct gnmi_pattern *pattern, struct gnmi_list *lists, size_t *n, size_t max);
 
-bool gnmi_pattern_match(const struct gnmi_pattern *p, const struct gnmi_elem *elems, size_t n,
+bool gnmi_pattern_match(const struct gnmi_pattern *pattern, const struct gnmi_elem *elems, size_t n,
 	struct gnmi_place *ret);
 
 #endif

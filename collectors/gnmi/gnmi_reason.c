@@ -15,9 +15,9 @@
 
 #define WORDS_MAX 110 /* of a server's text that are shown */
 
-static void say(char buf[GNMI_REASON_MAX], const char *fmt, ...)
+static void gnmi_reason_say(char buf[GNMI_REASON_MAX], const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-static void say(char buf[GNMI_REASON_MAX], const char *fmt, ...)
+static void gnmi_reason_say(char buf[GNMI_REASON_MAX], const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -34,33 +34,34 @@ static void secret_hide(char *text, const char *secret)
 }
 
 /* words_of - the server's text: one line, no secret, no control characters, not long. */
-static void words_of(const struct gnmi_target *t, const char *text, char buf[WORDS_MAX])
+static void words_of(const struct gnmi_target *target, const char *text, char buf[WORDS_MAX])
 {
 	rw_cleanup(freep) char *copy = rw_strdup(text ? text : "");
-	secret_hide(copy, t->secrets.password);
-	secret_hide(copy, t->secrets.token);
+	secret_hide(copy, target->secrets.password);
+	secret_hide(copy, target->secrets.token);
 	for (char *p = copy; *p; p++)
 		if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
 			*p = '?';
 	snprintf(buf, WORDS_MAX, "%s", copy);
 }
 
-bool gnmi_reason_is_request(const struct grpc_io_status *s)
+bool gnmi_reason_is_request(const struct grpc_io_status *status)
 {
-	return s->code == GRPC_IO_INVALID_ARGUMENT || s->code == GRPC_IO_NOT_FOUND ||
-		s->code == GRPC_IO_UNIMPLEMENTED;
+	return status->code == GRPC_IO_INVALID_ARGUMENT || status->code == GRPC_IO_NOT_FOUND ||
+		status->code == GRPC_IO_UNIMPLEMENTED;
 }
 
-bool gnmi_reason_is_tls(const struct gnmi_target *t, const struct grpc_io_status *s)
+bool gnmi_reason_is_tls(const struct gnmi_target *target, const struct grpc_io_status *status)
 {
 	static const char *const signs[] = {"handshake failed", "Ssl handshake", "peer certificate",
 		"Peer name", "Hostname Verification", "Socket closed", "Connection reset",
 		"Endpoint read failed", "Cannot check peer"};
-	if (s->code != GRPC_IO_UNAVAILABLE || t->device->gnmi->credential->gnmi->tls_off ||
-		t->device->gnmi->credential->gnmi->tls_skip_verify)
+	if (status->code != GRPC_IO_UNAVAILABLE ||
+		target->device->gnmi->credential->gnmi->tls_off ||
+		target->device->gnmi->credential->gnmi->tls_skip_verify)
 		return false;
 	for (size_t i = 0; i < rw_countof(signs); i++)
-		if (strstr(s->text, signs[i]))
+		if (strstr(status->text, signs[i]))
 			return true;
 	return false;
 }
@@ -105,110 +106,113 @@ static const struct {
 		"no answer in the time allowed: ping it; check the firewall, and gnmi.timeout"},
 };
 
-static void unavailable(
-	const struct gnmi_target *t, const struct grpc_io_status *s, char buf[GNMI_REASON_MAX])
+static void gnmi_reason_unavailable(const struct gnmi_target *target,
+	const struct grpc_io_status *status, char buf[GNMI_REASON_MAX])
 {
-	const struct config_gnmi_credential *c = t->device->gnmi->credential->gnmi;
+	const struct config_gnmi_credential *c = target->device->gnmi->credential->gnmi;
 	char words[WORDS_MAX];
 	for (size_t i = 0; i < rw_countof(network); i++) {
-		if (strstr(s->text, network[i].sign)) {
-			say(buf, "%s: %s", t->address, network[i].words);
+		if (strstr(status->text, network[i].sign)) {
+			gnmi_reason_say(buf, "%s: %s", target->address, network[i].words);
 			return;
 		}
 	}
-	if (strstr(s->text, "failed to connect") &&
-		(strstr(s->text, "Socket closed") || strstr(s->text, "Connection reset") ||
-			strstr(s->text, "Endpoint read failed"))) {
-		say(buf,
+	if (strstr(status->text, "failed to connect") &&
+		(strstr(status->text, "Socket closed") ||
+			strstr(status->text, "Connection reset") ||
+			strstr(status->text, "Endpoint read failed"))) {
+		gnmi_reason_say(buf,
 			c->tls_off ? "%s: the server hangs up at once: it wants TLS. Remove "
 				     "tls.off, or correct the port"
 				   : "%s: the server hangs up during the TLS handshake: it may "
 				     "want a client certificate (tls.cert, tls.key)",
-			t->address);
+			target->address);
 		return;
 	}
-	words_of(t, s->text, words);
-	say(buf, "%s: the connection was lost: %s", t->address, words);
+	words_of(target, status->text, words);
+	gnmi_reason_say(buf, "%s: the connection was lost: %s", target->address, words);
 }
 
-static void unauthenticated(
-	const struct gnmi_target *t, const char *words, char buf[GNMI_REASON_MAX])
+static void gnmi_reason_unauthenticated(
+	const struct gnmi_target *target, const char *words, char buf[GNMI_REASON_MAX])
 {
-	const struct config_gnmi_credential *c = t->device->gnmi->credential->gnmi;
+	const struct config_gnmi_credential *c = target->device->gnmi->credential->gnmi;
 	if (c->token.from != SECRET_NONE)
-		say(buf,
+		gnmi_reason_say(buf,
 			"%s: the token is refused ('%s'): renew the file of token_file; it is read "
 			"again at each try",
-			t->address, words);
+			target->address, words);
 	else if (c->username)
-		say(buf,
+		gnmi_reason_say(buf,
 			"%s: wrong password, or no user %s there ('%s'): correct them; the file is "
 			"read again at each try",
-			t->address, c->username, words);
+			target->address, c->username, words);
 	else
-		say(buf,
+		gnmi_reason_say(buf,
 			"%s: it asks for a log-in ('%s'): add username and password_file to the "
 			"credentials",
-			t->address, words);
+			target->address, words);
 }
 
-void gnmi_reason(const struct gnmi_target *t, const struct gnmi_stream *stream,
-	const struct grpc_io_status *s, char buf[GNMI_REASON_MAX])
+void gnmi_reason(const struct gnmi_target *target, const struct gnmi_stream *stream,
+	const struct grpc_io_status *status, char buf[GNMI_REASON_MAX])
 {
 	const char *what = stream ? stream->p->name : "Capabilities";
 	char words[WORDS_MAX];
-	words_of(t, s->text, words);
-	switch (s->code) {
-	case GRPC_IO_UNAVAILABLE: unavailable(t, s, buf); break;
-	case GRPC_IO_UNAUTHENTICATED: unauthenticated(t, words, buf); break;
+	words_of(target, status->text, words);
+	switch (status->code) {
+	case GRPC_IO_UNAVAILABLE: gnmi_reason_unavailable(target, status, buf); break;
+	case GRPC_IO_UNAUTHENTICATED: gnmi_reason_unauthenticated(target, words, buf); break;
 	case GRPC_IO_PERMISSION_DENIED:
-		say(buf,
+		gnmi_reason_say(buf,
 			"%s: not allowed to read %s ('%s'): give this user read access on the "
 			"device",
-			t->address, what, words);
+			target->address, what, words);
 		break;
 	case GRPC_IO_NOT_FOUND:
-		say(buf,
+		gnmi_reason_say(buf,
 			"%s: stream %s asks for a path that is unknown there ('%s'): another "
 			"profile may fit this image",
-			t->address, what, words);
+			target->address, what, words);
 		break;
 	case GRPC_IO_INVALID_ARGUMENT:
-		say(buf,
-			strcasestr(s->text, "encoding")
+		gnmi_reason_say(buf,
+			strcasestr(status->text, "encoding")
 				? "%s: wrong encoding for stream %s ('%s'): set gnmi.encoding to "
 				  "one the device offers"
 				: "%s: the device refuses stream %s: '%s'",
-			t->address, what, words);
+			target->address, what, words);
 		break;
 	case GRPC_IO_UNIMPLEMENTED:
-		say(buf, "%s: the device does not serve stream %s: '%s'", t->address, what, words);
+		gnmi_reason_say(buf, "%s: the device does not serve stream %s: '%s'",
+			target->address, what, words);
 		break;
 	case GRPC_IO_RESOURCE_EXHAUSTED:
-		say(buf,
-			strstr(s->text, "larger than max")
+		gnmi_reason_say(buf,
+			strstr(status->text, "larger than max")
 				? "%s: stream %s sends messages larger than gnmi.max_message: "
 				  "raise it ('%s')"
 				: "%s: the device has no room for stream %s: '%s'",
-			t->address, what, words);
+			target->address, what, words);
 		break;
 	case GRPC_IO_DEADLINE_EXCEEDED:
-		say(buf,
+		gnmi_reason_say(buf,
 			"%s: %s: no answer in the time allowed: the host may be down, a firewall "
 			"in between, or the device slow (gnmi.timeout)",
-			t->address, what);
+			target->address, what);
 		break;
 	case GRPC_IO_OK:
-		say(buf, "%s: the device ended stream %s without a reason", t->address, what);
+		gnmi_reason_say(buf, "%s: the device ended stream %s without a reason",
+			target->address, what);
 		break;
 	default:
-		say(buf, "%s: stream %s ended: %s: '%s'", t->address, what,
-			grpc_io_code_name(s->code), words);
+		gnmi_reason_say(buf, "%s: stream %s ended: %s: '%s'", target->address, what,
+			grpc_io_code_name(status->code), words);
 	}
 }
 
-void gnmi_reason_probed(const struct gnmi_target *t, const struct tls_probe *p,
-	const struct grpc_io_status *s, char buf[GNMI_REASON_MAX])
+void gnmi_reason_probed(const struct gnmi_target *target, const struct tls_probe *probe,
+	const struct grpc_io_status *status, char buf[GNMI_REASON_MAX])
 {
 	static const char *const remedies[] = {
 		[TLS_EXPIRED] = "renew it on the device (and check both clocks)",
@@ -218,13 +222,14 @@ void gnmi_reason_probed(const struct gnmi_target *t, const struct tls_probe *p,
 		[TLS_WANTS_CERTIFICATE] = "give tls.cert and tls.key, signed by a CA it trusts",
 		[TLS_OTHER] = "see tls.ca, tls.cert and tls.key",
 	};
-	if (p->finding == TLS_NOT_SPOKEN)
-		say(buf,
+	if (probe->finding == TLS_NOT_SPOKEN)
+		gnmi_reason_say(buf,
 			"%s: something listens there, but speaks no TLS: correct the port in "
 			"gnmi.address, or set tls.off if the server has none",
-			t->address);
-	else if (p->finding == TLS_FINE || p->finding == TLS_UNREACHABLE || !*p->text)
-		gnmi_reason(t, NULL, s, buf);
+			target->address);
+	else if (probe->finding == TLS_FINE || probe->finding == TLS_UNREACHABLE || !*probe->text)
+		gnmi_reason(target, NULL, status, buf);
 	else
-		say(buf, "%s: %s: %s", t->address, p->text, remedies[p->finding]);
+		gnmi_reason_say(
+			buf, "%s: %s: %s", target->address, probe->text, remedies[probe->finding]);
 }

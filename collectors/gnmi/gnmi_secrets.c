@@ -14,21 +14,21 @@
 static const char *const system_roots[] = {"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
 
-void gnmi_secret_wipe(char **s)
+void gnmi_secret_wipe(char **text)
 {
-	if (*s)
-		explicit_bzero(*s, strlen(*s));
-	free(*s);
-	*s = NULL;
+	if (*text)
+		explicit_bzero(*text, strlen(*text));
+	free(*text);
+	*text = NULL;
 }
 
-void gnmi_secrets_done(struct gnmi_secrets *s)
+void gnmi_secrets_done(struct gnmi_secrets *secrets)
 {
-	gnmi_secret_wipe(&s->password);
-	gnmi_secret_wipe(&s->token);
-	gnmi_secret_wipe(&s->ca);
-	gnmi_secret_wipe(&s->cert);
-	gnmi_secret_wipe(&s->key);
+	gnmi_secret_wipe(&secrets->password);
+	gnmi_secret_wipe(&secrets->token);
+	gnmi_secret_wipe(&secrets->ca);
+	gnmi_secret_wipe(&secrets->cert);
+	gnmi_secret_wipe(&secrets->key);
 }
 
 static int pem_read(const char *path, char **ret, struct err *e)
@@ -48,42 +48,46 @@ static int roots_read(char **ret, struct err *e)
 }
 
 int gnmi_secrets_read(
-	const struct config_gnmi_credential *c, struct gnmi_secrets *ret, struct err *e)
+	const struct config_gnmi_credential *credential, struct gnmi_secrets *ret, struct err *e)
 {
-	int rc = c->password.from != SECRET_NONE ? secret_read(&c->password, &ret->password, e) : 0;
-	if (rc == 0 && c->token.from != SECRET_NONE)
-		rc = secret_read(&c->token, &ret->token, e);
-	if (rc == 0 && !c->tls_off && !c->tls_skip_verify)
-		rc = c->tls_ca ? pem_read(c->tls_ca, &ret->ca, e) : roots_read(&ret->ca, e);
-	if (rc == 0 && !c->tls_off)
-		rc = pem_read(c->tls_cert, &ret->cert, e);
-	if (rc == 0 && !c->tls_off)
-		rc = pem_read(c->tls_key, &ret->key, e);
+	int rc = credential->password.from != SECRET_NONE
+		? secret_read(&credential->password, &ret->password, e)
+		: 0;
+	if (rc == 0 && credential->token.from != SECRET_NONE)
+		rc = secret_read(&credential->token, &ret->token, e);
+	if (rc == 0 && !credential->tls_off && !credential->tls_skip_verify)
+		rc = credential->tls_ca ? pem_read(credential->tls_ca, &ret->ca, e)
+					: roots_read(&ret->ca, e);
+	if (rc == 0 && !credential->tls_off)
+		rc = pem_read(credential->tls_cert, &ret->cert, e);
+	if (rc == 0 && !credential->tls_off)
+		rc = pem_read(credential->tls_key, &ret->key, e);
 	if (rc == 0 && ret->cert && tls_probe_pair(ret->cert, ret->key) < 0)
 		rc = err_set(e, -EINVAL,
 			"tls.cert and tls.key do not belong together, or are no PEM: %s, %s",
-			c->tls_cert, c->tls_key);
+			credential->tls_cert, credential->tls_key);
 	return rc;
 }
 
-void gnmi_target_certificate(struct gnmi_target *t, const char *pem)
+void gnmi_target_certificate(struct gnmi_target *target, const char *pem)
 {
 	int64_t until, left;
-	if (t->expiry_told || tls_probe_expiry(pem, &until) < 0 ||
+	if (target->expiry_told || tls_probe_expiry(pem, &until) < 0 ||
 		(left = until - wall_now().ns / NS_PER_S) > EXPIRY_WARN_S)
 		return;
-	t->expiry_told = true;
-	log_warn(t->name, "gnmi: the certificate of %s ends in %.1f days: renew it on the device",
-		t->address, (double)left / 86400);
+	target->expiry_told = true;
+	log_warn(target->name,
+		"gnmi: the certificate of %s ends in %.1f days: renew it on the device",
+		target->address, (double)left / 86400);
 }
 
-void gnmi_secrets_expiry(const struct gnmi_target *t)
+void gnmi_secrets_expiry(const struct gnmi_target *target)
 {
 	int64_t until, left;
-	if (!t->secrets.cert || tls_probe_expiry(t->secrets.cert, &until) < 0 ||
+	if (!target->secrets.cert || tls_probe_expiry(target->secrets.cert, &until) < 0 ||
 		(left = until - wall_now().ns / NS_PER_S) > EXPIRY_WARN_S)
 		return;
-	log_warn(t->name, "gnmi: our client certificate %s %s: renew it",
-		t->device->gnmi->credential->gnmi->tls_cert,
+	log_warn(target->name, "gnmi: our client certificate %s %s: renew it",
+		target->device->gnmi->credential->gnmi->tls_cert,
 		left > 0 ? "ends within 14 days" : "has expired");
 }

@@ -8,10 +8,10 @@
 #include "agent/base/map.h"
 #include "db/model/metric.h"
 
-uint32_t gnmi_cell_entity(struct gnmi_feed *f, uint32_t port, int metric, int priority,
+uint32_t gnmi_cell_entity(struct gnmi_feed *feed, uint32_t port, int metric, int priority,
 	const char *queue, struct gnmi_text pool)
 {
-	struct gnmi_decoder *d = f->d;
+	struct gnmi_decoder *d = feed->d;
 	char name[NAME_MAX_BYTES + 80];
 	if (port == NO_CELL) {
 		snprintf(name, sizeof(name), "pool:%.*s", (int)pool.n, pool.p ? pool.p : "");
@@ -26,34 +26,35 @@ uint32_t gnmi_cell_entity(struct gnmi_feed *f, uint32_t port, int metric, int pr
 	return entities_intern(d->entities, d->device, name, PRIO_NONE);
 }
 
-uint32_t gnmi_cell_of(struct gnmi_feed *f, uint32_t entity, int metric, uint32_t port)
+uint32_t gnmi_cell_of(struct gnmi_feed *feed, uint32_t entity, int metric, uint32_t port)
 {
 	uint64_t at, key = (uint64_t)entity << 16 | (uint16_t)metric;
-	if (map_get(f->cells, key, &at))
+	if (map_get(feed->cells, key, &at))
 		return (uint32_t)at;
-	if (f->n_cells == GNMI_CELLS_MAX) {
-		f->d->stats.over_limit++;
+	if (feed->n_cells == GNMI_CELLS_MAX) {
+		feed->d->stats.over_limit++;
 		return NO_CELL;
 	}
-	rw_grow(f->v, f->n_cells, f->cap_cells);
-	f->v[f->n_cells] = (struct cell){.entity = entity,
+	rw_grow(feed->v, feed->n_cells, feed->cap_cells);
+	feed->v[feed->n_cells] = (struct cell){.entity = entity,
 		.metric = (uint16_t)metric,
 		.port = port,
-		.epoch = f->d->epoch,
+		.epoch = feed->d->epoch,
 		.first_part = NO_CELL};
-	map_put(f->cells, key, f->n_cells);
-	return (uint32_t)f->n_cells++;
+	map_put(feed->cells, key, feed->n_cells);
+	return (uint32_t)feed->n_cells++;
 }
 
-/* bound_of - what a counter can grow by in a second, 0 = who knows. */
-static double bound_of(const struct gnmi_decoder *d, const struct cell *c)
+/* gnmi_series_bound_of - what a counter can grow by in a second, 0 = who knows. */
+static double gnmi_series_bound_of(const struct gnmi_decoder *decoder, const struct cell *cell)
 {
-	switch (c->metric) {
+	switch (cell->metric) {
 	case M_PORT_IN_OCTETS:
 	case M_PORT_OUT_OCTETS:
 	case M_QUEUE_OUT_OCTETS:
-		return c->port != NO_CELL && d->ports[c->port].seen.speed_bps >= LINE_LEAST_BPS
-			? (double)d->ports[c->port].seen.speed_bps / 8
+		return cell->port != NO_CELL &&
+				decoder->ports[cell->port].seen.speed_bps >= LINE_LEAST_BPS
+			? (double)decoder->ports[cell->port].seen.speed_bps / 8
 			: 0;
 	case M_PFC_RX_PAUSE_NS:
 	case M_PFC_TX_PAUSE_NS: return 1e9;
@@ -61,50 +62,50 @@ static double bound_of(const struct gnmi_decoder *d, const struct cell *c)
 	}
 }
 
-static unsigned gate(
-	struct gnmi_decoder *d, struct cell *c, int64_t t_ns, uint64_t value, unsigned flags)
+static unsigned gnmi_series_gate(struct gnmi_decoder *decoder, struct cell *cell, int64_t t_ns,
+	uint64_t value, unsigned flags)
 {
-	double bound = bound_of(d, c);
+	double bound = gnmi_series_bound_of(decoder, cell);
 	if (bound <= 0)
 		return flags;
-	if (!c->gate) {
-		rw_grow(d->gates, d->n_gates, d->cap_gates);
-		d->gates[d->n_gates++] = (struct snmp_gate){0};
-		c->gate = (uint32_t)d->n_gates;
+	if (!cell->gate) {
+		rw_grow(decoder->gates, decoder->n_gates, decoder->cap_gates);
+		decoder->gates[decoder->n_gates++] = (struct snmp_gate){0};
+		cell->gate = (uint32_t)decoder->n_gates;
 	}
-	flags = snmp_gate_take(&d->gates[c->gate - 1], t_ns, value, flags, bound);
-	d->stats.suspects += (flags & SF_SUSPECT) != 0;
+	flags = snmp_gate_take(&decoder->gates[cell->gate - 1], t_ns, value, flags, bound);
+	decoder->stats.suspects += (flags & SF_SUSPECT) != 0;
 	return flags;
 }
 
-static void speed_note(struct gnmi_decoder *d, const struct cell *c, uint64_t bps)
+static void speed_note(struct gnmi_decoder *decoder, const struct cell *cell, uint64_t bps)
 {
-	if (c->metric != M_PORT_SPEED_BPS || c->port == NO_CELL ||
-		d->ports[c->port].seen.speed_bps == bps)
+	if (cell->metric != M_PORT_SPEED_BPS || cell->port == NO_CELL ||
+		decoder->ports[cell->port].seen.speed_bps == bps)
 		return;
-	d->ports[c->port].seen.speed_bps = bps;
-	gnmi_port_changed(d, &d->ports[c->port]);
+	decoder->ports[cell->port].seen.speed_bps = bps;
+	gnmi_port_changed(decoder, &decoder->ports[cell->port]);
 }
 
-void gnmi_emit(struct gnmi_feed *f, struct cell *c, const struct gnmi_converted *value,
+void gnmi_emit(struct gnmi_feed *feed, struct cell *cell, const struct gnmi_converted *value,
 	uint32_t window_ms, int64_t t_ns, bool remade, struct sample_list *out)
 {
-	struct gnmi_decoder *d = f->d;
-	const struct metric_info *m = metric_info(c->metric);
+	struct gnmi_decoder *d = feed->d;
+	const struct metric_info *m = metric_info(cell->metric);
 	unsigned flags = value->estimated ? SF_ESTIMATED : 0;
 	uint64_t bits = m->type == TYPE_F64 ? sample_of_f64(value->d) : value->u;
 	if (m->kind == METRIC_COUNTER) {
-		if (remade || c->epoch != d->epoch)
+		if (remade || cell->epoch != d->epoch)
 			flags |= SF_RESTART;
-		flags = gate(d, c, t_ns, bits, flags);
+		flags = gnmi_series_gate(d, cell, t_ns, bits, flags);
 	}
-	c->epoch = d->epoch;
-	speed_note(d, c, bits);
+	cell->epoch = d->epoch;
+	speed_note(d, cell, bits);
 	rw_grow(out->v, out->n, out->cap);
 	out->v[out->n++] = (struct sample){.t_ns = t_ns,
 		.value = bits,
-		.entity = c->entity,
-		.metric = c->metric,
+		.entity = cell->entity,
+		.metric = cell->metric,
 		.flags = (uint16_t)flags,
 		.source = SOURCE_GNMI,
 		.window_ms = window_ms};
@@ -112,23 +113,24 @@ void gnmi_emit(struct gnmi_feed *f, struct cell *c, const struct gnmi_converted 
 
 /* ---- cells of several parts ---------------------------------------------- */
 
-void gnmi_cell_emit(struct gnmi_feed *f, struct cell *c, int64_t t_ns, struct sample_list *out)
+void gnmi_cell_emit(
+	struct gnmi_feed *feed, struct cell *cell, int64_t t_ns, struct sample_list *out)
 {
 	struct gnmi_converted sum = {0};
 	bool better = false;
 	uint32_t seen = 0;
 	uint32_t window_ms = 0;
-	for (uint32_t p = c->first_part; p != NO_CELL; p = f->parts[p].next)
-		better = better || (f->parts[p].seen && !f->parts[p].leaf->v->fallback);
-	for (uint32_t p = c->first_part; p != NO_CELL; p = f->parts[p].next) {
-		struct part *x = &f->parts[p];
+	for (uint32_t p = cell->first_part; p != NO_CELL; p = feed->parts[p].next)
+		better = better || (feed->parts[p].seen && !feed->parts[p].leaf->v->fallback);
+	for (uint32_t p = cell->first_part; p != NO_CELL; p = feed->parts[p].next) {
+		struct part *x = &feed->parts[p];
 		x->fresh = false;
 		if (!x->seen || (better && x->leaf->v->fallback))
 			continue;
 		seen++;
 		window_ms = x->leaf->v->window_ms;
 		const enum profile_fold fold = x->leaf->v->fold;
-		if (metric_info(c->metric)->type == TYPE_F64)
+		if (metric_info(cell->metric)->type == TYPE_F64)
 			sum.d = seen == 1          ? x->d
 				: fold == FOLD_MIN ? fmin(sum.d, x->d)
 				: fold == FOLD_MAX ? fmax(sum.d, x->d)
@@ -138,39 +140,40 @@ void gnmi_cell_emit(struct gnmi_feed *f, struct cell *c, int64_t t_ns, struct sa
 	}
 	if (!seen)
 		return;
-	gnmi_emit(f, c, &sum, window_ms, t_ns, c->emitted_parts && c->emitted_parts != seen, out);
-	c->emitted_parts = seen;
+	gnmi_emit(feed, cell, &sum, window_ms, t_ns,
+		cell->emitted_parts && cell->emitted_parts != seen, out);
+	cell->emitted_parts = seen;
 }
 
-static void cell_later(struct gnmi_feed *f, uint32_t cell)
+static void cell_later(struct gnmi_feed *feed, uint32_t cell)
 {
-	if (f->v[cell].pending)
+	if (feed->v[cell].pending)
 		return;
-	f->v[cell].pending = true;
-	rw_grow(f->pending, f->n_pending, f->cap_pending);
-	f->pending[f->n_pending++] = cell;
+	feed->v[cell].pending = true;
+	rw_grow(feed->pending, feed->n_pending, feed->cap_pending);
+	feed->pending[feed->n_pending++] = cell;
 }
 
-void gnmi_part_take(struct gnmi_feed *f, uint32_t index, const struct gnmi_converted *value,
+void gnmi_part_take(struct gnmi_feed *feed, uint32_t index, const struct gnmi_converted *value,
 	int64_t t_ns, struct sample_list *out)
 {
-	struct part *p = &f->parts[index];
-	struct cell *c = &f->v[p->cell];
+	struct part *p = &feed->parts[index];
+	struct cell *c = &feed->v[p->cell];
 	const bool again = p->fresh, f64 = metric_info(c->metric)->type == TYPE_F64;
-	if (again && f->complete) /* the others are silent: they did not change */
-		gnmi_cell_emit(f, c, t_ns, out);
+	if (again && feed->complete) /* the others are silent: they did not change */
+		gnmi_cell_emit(feed, c, t_ns, out);
 	if (f64)
 		p->d = value->d;
 	else
 		p->u = value->u;
 	p->seen = p->fresh = true;
-	if (!f->complete) {
-		cell_later(f, p->cell);
+	if (!feed->complete) {
+		cell_later(feed, p->cell);
 		return;
 	}
 	bool all = true;
-	for (uint32_t i = c->first_part; i != NO_CELL && all; i = f->parts[i].next)
-		all = f->parts[i].fresh || !f->parts[i].seen;
+	for (uint32_t i = c->first_part; i != NO_CELL && all; i = feed->parts[i].next)
+		all = feed->parts[i].fresh || !feed->parts[i].seen;
 	if (all)
-		gnmi_cell_emit(f, c, t_ns, out);
+		gnmi_cell_emit(feed, c, t_ns, out);
 }

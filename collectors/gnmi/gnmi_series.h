@@ -126,20 +126,21 @@ struct gnmi_decoder {
 
 /* gnmi_cell_entity - of a metric at a place: a port, a priority of it, an unmapped queue (@queue),
  * a pool or the device. */
-uint32_t gnmi_cell_entity(struct gnmi_feed *f, uint32_t port, int metric, int priority,
+uint32_t gnmi_cell_entity(struct gnmi_feed *feed, uint32_t port, int metric, int priority,
 	const char *queue, struct gnmi_text pool);
 /* gnmi_cell_of - the value of this metric of this thing, made when new; NO_CELL when there are too
  * many. */
-uint32_t gnmi_cell_of(struct gnmi_feed *f, uint32_t entity, int metric, uint32_t port);
+uint32_t gnmi_cell_of(struct gnmi_feed *feed, uint32_t entity, int metric, uint32_t port);
 /* gnmi_emit - one sample. @remade: it is made of other parts than the last one. */
-void gnmi_emit(struct gnmi_feed *f, struct cell *c, const struct gnmi_converted *value,
+void gnmi_emit(struct gnmi_feed *feed, struct cell *cell, const struct gnmi_converted *value,
 	uint32_t window_ms, int64_t t_ns, bool remade, struct sample_list *out);
 /* gnmi_cell_emit - one sample of all parts that have spoken. */
-void gnmi_cell_emit(struct gnmi_feed *f, struct cell *c, int64_t t_ns, struct sample_list *out);
+void gnmi_cell_emit(
+	struct gnmi_feed *feed, struct cell *cell, int64_t t_ns, struct sample_list *out);
 /* gnmi_part_take - one part of several has spoken: the sample comes when all have. */
-void gnmi_part_take(struct gnmi_feed *f, uint32_t index, const struct gnmi_converted *value,
+void gnmi_part_take(struct gnmi_feed *feed, uint32_t index, const struct gnmi_converted *value,
 	int64_t t_ns, struct sample_list *out);
 
-void gnmi_port_changed(struct gnmi_decoder *d, struct port *p);
+void gnmi_port_changed(struct gnmi_decoder *decoder, struct port *port);
 
 #endif

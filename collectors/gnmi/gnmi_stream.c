@@ -18,34 +18,35 @@
 #define BACKOFF_MIN_NS (200 * NS_PER_MS)
 #define SAMPLES_AT_ONCE 1024
 
-static void on_timer(void *arg);
-static void open_way(struct gnmi_stream *s);
+static void gnmi_stream_on_timer(void *arg);
+static void open_way(struct gnmi_stream *stream);
 
-/* timer_set - on_timer() in @ns, and when that should be: see overslept(). */
-static void timer_set(struct gnmi_stream *s, int64_t ns)
+/* timer_set - gnmi_stream_on_timer() in @ns, and when that should be: see gnmi_stream_overslept().
+ */
+static void timer_set(struct gnmi_stream *stream, int64_t ns)
 {
-	s->due = (mono_t){loop_now(s->t->loop).ns + ns};
-	loop_timer_start(s->timer, ns, 0);
+	stream->due = (mono_t){loop_now(stream->t->loop).ns + ns};
+	loop_timer_start(stream->timer, ns, 0);
 }
 
-static enum profile_gnmi_how way(const struct gnmi_stream *s)
+static enum profile_gnmi_how gnmi_stream_way(const struct gnmi_stream *stream)
 {
-	return s->p->hows[s->how];
+	return stream->p->hows[stream->how];
 }
-static int64_t timeout_ns(const struct gnmi_stream *s)
+static int64_t timeout_ns(const struct gnmi_stream *stream)
 {
-	return s->t->device->gnmi->timeout_ns;
+	return stream->t->device->gnmi->timeout_ns;
 }
 
 /* ---- what arrives -------------------------------------------------------- */
 
-static void on_update(void *arg, const struct gnmi_update *u)
+static void on_update(void *arg, const struct gnmi_update *update)
 {
 	struct gnmi_stream *s = arg;
-	switch (u->op) {
+	switch (update->op) {
 	case GNMI_UPDATE:
-		s->round_t_ns = gnmi_time_take(&s->time, u, s->arrived_ns);
-		gnmi_feed_update(s->feed, u, s->round_t_ns, &s->samples);
+		s->round_t_ns = gnmi_time_take(&s->time, update, s->arrived_ns);
+		gnmi_feed_update(s->feed, update, s->round_t_ns, &s->samples);
 		break;
 	case GNMI_SYNC: s->synced = true; break;
 	case GNMI_ERROR: /* the old way to say why; the call's status follows */
@@ -53,72 +54,73 @@ static void on_update(void *arg, const struct gnmi_update *u)
 	}
 }
 
-static void samples_flush(struct gnmi_stream *s)
+static void samples_flush(struct gnmi_stream *stream)
 {
-	s->t->state.values += s->samples.n;
-	gnmi_target_deliver(s->t, &s->samples);
+	stream->t->state.values += stream->samples.n;
+	gnmi_target_deliver(stream->t, &stream->samples);
 	/* a large table once: hundreds of switches must not all keep the room for one */
-	if (s->samples.cap > 2 * SAMPLES_AT_ONCE) {
-		free(s->samples.v);
-		s->samples = (struct sample_list){0};
+	if (stream->samples.cap > 2 * SAMPLES_AT_ONCE) {
+		free(stream->samples.v);
+		stream->samples = (struct sample_list){0};
 	}
 }
 
-static void call_drop(struct gnmi_stream *s)
+static void call_drop(struct gnmi_stream *stream)
 {
-	if (s->call)
-		s->n_stalls += grpc_io_call_counts(s->call).stalls;
-	grpc_io_call_free(s->call);
-	s->call = NULL;
+	if (stream->call)
+		stream->n_stalls += grpc_io_call_counts(stream->call).stalls;
+	grpc_io_call_free(stream->call);
+	stream->call = NULL;
 }
 
-static void channel_drop(struct gnmi_stream *s)
+static void channel_drop(struct gnmi_stream *stream)
 {
-	call_drop(s);
-	grpc_io_close(s->channel);
-	s->channel = NULL;
+	call_drop(stream);
+	grpc_io_close(stream->channel);
+	stream->channel = NULL;
 }
 
 /* round_over - everything asked for has come once. */
-static void round_over(struct gnmi_stream *s)
+static void round_over(struct gnmi_stream *stream)
 {
-	gnmi_feed_round(s->feed, s->round_t_ns ? s->round_t_ns : wall_now().ns, &s->samples);
-	samples_flush(s);
-	s->failures = 0;
-	s->trouble[0] = '\0';
-	complaint_over(
-		&s->complaint, loop_now(s->t->loop), s->t->name, "gnmi: the stream delivers again");
-	if (way(s) == HOW_ONCE)
-		call_drop(s); /* some servers leave it open */
-	s->again = way(s) != HOW_STREAM;
-	s->state = STREAM_LIVE;
-	timer_set(s, s->period_ns);
-	if (s->p->slow) {
-		channel_drop(s);
-		loop_timer_stop(s->timer);
-		s->state = STREAM_REST;
+	gnmi_feed_round(stream->feed, stream->round_t_ns ? stream->round_t_ns : wall_now().ns,
+		&stream->samples);
+	samples_flush(stream);
+	stream->failures = 0;
+	stream->trouble[0] = '\0';
+	complaint_over(&stream->complaint, loop_now(stream->t->loop), stream->t->name,
+		"gnmi: the stream delivers again");
+	if (gnmi_stream_way(stream) == HOW_ONCE)
+		call_drop(stream); /* some servers leave it open */
+	stream->again = gnmi_stream_way(stream) != HOW_STREAM;
+	stream->state = STREAM_LIVE;
+	timer_set(stream, stream->period_ns);
+	if (stream->p->slow) {
+		channel_drop(stream);
+		loop_timer_stop(stream->timer);
+		stream->state = STREAM_REST;
 	}
-	if (gnmi_feed_hears(s->feed))
-		gnmi_target_neighbors(s->t);
-	gnmi_target_stream_changed(s->t, s, NULL);
+	if (gnmi_feed_hears(stream->feed))
+		gnmi_target_neighbors(stream->t);
+	gnmi_target_stream_changed(stream->t, stream, NULL);
 }
 
-static void on_message(void *arg, const void *p, size_t n)
+static void gnmi_stream_on_message(void *arg, const void *data, size_t n)
 {
 	struct gnmi_stream *s = arg;
 	const bool before = s->synced;
 	s->arrived_ns = wall_now().ns;
 	s->last_update = loop_now(s->t->loop);
 	s->round_t_ns = s->arrived_ns;
-	if (way(s) == HOW_GET) {
+	if (gnmi_stream_way(s) == HOW_GET) {
 		struct gnmi_decode d = *gnmi_feed_decode(s->feed);
 		d.fn = on_update;
 		d.arg = s;
 		d.counts = &s->counts;
 		rw_cleanup(arena_freep) struct arena *a = arena_new();
-		gnmi_decode_get(p, n, &d, a);
+		gnmi_decode_get(data, n, &d, a);
 	} else {
-		gnmi_walk_message(s->walk, p, n);
+		gnmi_walk_message(s->walk, data, n);
 	}
 	s->t->lag_s =
 		s->round_t_ns < s->arrived_ns ? (double)(s->arrived_ns - s->round_t_ns) / 1e9 : 0;
@@ -133,7 +135,7 @@ static void on_idle(void *arg)
 	samples_flush(arg);
 }
 
-static void on_started(void *arg, const char *pem)
+static void gnmi_stream_on_started(void *arg, const char *pem)
 {
 	struct gnmi_stream *s = arg;
 	if (pem)
@@ -142,30 +144,32 @@ static void on_started(void *arg, const char *pem)
 
 /* ---- when it does not go well -------------------------------------------- */
 
-static void trouble_tell(struct gnmi_stream *s)
+static void trouble_tell(struct gnmi_stream *stream)
 {
-	complain(
-		&s->complaint, loop_now(s->t->loop), LOG_WARN_, s->t->name, "gnmi: %s", s->trouble);
+	complain(&stream->complaint, loop_now(stream->t->loop), LOG_WARN_, stream->t->name,
+		"gnmi: %s", stream->trouble);
 }
 
-static void wait_and_retry(struct gnmi_stream *s)
+static void wait_and_retry(struct gnmi_stream *stream)
 {
-	int64_t gap = s->period_ns *
-		(s->failures < BACKOFF_INTERVALS ? (int64_t)s->failures : BACKOFF_INTERVALS);
+	int64_t gap = stream->period_ns *
+		(stream->failures < BACKOFF_INTERVALS ? (int64_t)stream->failures
+						      : BACKOFF_INTERVALS);
 	gap = gap > BACKOFF_MAX_NS ? BACKOFF_MAX_NS : gap < BACKOFF_MIN_NS ? BACKOFF_MIN_NS : gap;
-	s->state = STREAM_WAITING;
-	timer_set(s, gnmi_target_jittered(s->t, gap));
+	stream->state = STREAM_WAITING;
+	timer_set(stream, gnmi_target_jittered(stream->t, gap));
 }
 
 /* next_way - what the profile allows instead; false when there is nothing left. */
-static bool next_way(struct gnmi_stream *s, const char *because)
+static bool next_way(struct gnmi_stream *stream, const char *because)
 {
-	if (s->how + 1 >= s->p->n_hows)
+	if (stream->how + 1 >= stream->p->n_hows)
 		return false;
-	log_warn(s->t->name, "gnmi: %s; stream %s falls back from %s to %s", because, s->p->name,
-		profile_gnmi_how_name(way(s)), profile_gnmi_how_name(s->p->hows[s->how + 1]));
-	s->how++;
-	s->try_first = (mono_t){loop_now(s->t->loop).ns + FIRST_WAY_AGAIN_NS};
+	log_warn(stream->t->name, "gnmi: %s; stream %s falls back from %s to %s", because,
+		stream->p->name, profile_gnmi_how_name(gnmi_stream_way(stream)),
+		profile_gnmi_how_name(stream->p->hows[stream->how + 1]));
+	stream->how++;
+	stream->try_first = (mono_t){loop_now(stream->t->loop).ns + FIRST_WAY_AGAIN_NS};
 	return true;
 }
 
@@ -181,72 +185,74 @@ static const char *path_end(const char *path)
 
 /* leave_out - optional paths that are not asked for any more: those the server names, else all of
  * them. False when that leaves nothing to ask for, or there are none. */
-static bool leave_out(struct gnmi_stream *s, const char *words)
+static bool leave_out(struct gnmi_stream *stream, const char *words)
 {
 	uint32_t whole = 0, named = 0, optional = 0, all = 0;
-	for (size_t i = 0; i < s->p->n_subscriptions; i++) {
-		const struct profile_gnmi_subscription *p = &s->p->subscriptions[i];
-		if (s->left_out >> i & 1)
+	for (size_t i = 0; i < stream->p->n_subscriptions; i++) {
+		const struct profile_gnmi_subscription *p = &stream->p->subscriptions[i];
+		if (stream->left_out >> i & 1)
 			continue;
 		all |= (uint32_t)1 << i;
 		optional |= (uint32_t)p->optional << i;
 		whole |= (uint32_t)(p->optional && strstr(words, p->path)) << i;
 		named |= (uint32_t)(p->optional && strstr(words, path_end(p->path))) << i;
 	}
-	s->left_out |= whole ? whole : named ? named : optional;
-	return optional && (all & ~s->left_out);
+	stream->left_out |= whole ? whole : named ? named : optional;
+	return optional && (all & ~stream->left_out);
 }
 
-static bool all_optional(const struct gnmi_stream *s)
+static bool all_optional(const struct gnmi_stream *stream)
 {
 	size_t n = 0;
-	while (n < s->p->n_subscriptions && s->p->subscriptions[n].optional)
+	while (n < stream->p->n_subscriptions && stream->p->subscriptions[n].optional)
 		n++;
-	return n == s->p->n_subscriptions;
+	return n == stream->p->n_subscriptions;
 }
 
-/* refused - the server does not want the request: ask for less, in another encoding, in another
- * way; else rest for long. */
-static void refused(struct gnmi_stream *s, const struct grpc_io_status *status)
+/* gnmi_stream_refused - the server does not want the request: ask for less, in another encoding, in
+ * another way; else rest for long. */
+static void gnmi_stream_refused(struct gnmi_stream *stream, const struct grpc_io_status *status)
 {
-	channel_drop(s);
+	channel_drop(stream);
 	const bool encoding = strcasestr(status->text, "encoding") != NULL;
-	if (encoding && s->encoding + 1 < s->t->n_encodings) {
-		log_warn(s->t->name, "gnmi: stream %s: encoding %s is refused; tries %s",
-			s->p->name, gnmi_encoding_name(s->t->encodings[s->encoding]),
-			gnmi_encoding_name(s->t->encodings[s->encoding + 1]));
-		s->encoding++;
-		open_way(s);
+	if (encoding && stream->encoding + 1 < stream->t->n_encodings) {
+		log_warn(stream->t->name, "gnmi: stream %s: encoding %s is refused; tries %s",
+			stream->p->name, gnmi_encoding_name(stream->t->encodings[stream->encoding]),
+			gnmi_encoding_name(stream->t->encodings[stream->encoding + 1]));
+		stream->encoding++;
+		open_way(stream);
 	} else if (!encoding && status->code != GRPC_IO_UNIMPLEMENTED &&
-		leave_out(s, status->text)) {
-		log_info(s->t->name, "gnmi: %s; asks again without it, which is optional",
-			s->trouble);
-		open_way(s);
-	} else if (!encoding && status->code != GRPC_IO_NOT_FOUND && next_way(s, s->trouble)) {
-		s->left_out = 0;
-		open_way(s);
+		leave_out(stream, status->text)) {
+		log_info(stream->t->name, "gnmi: %s; asks again without it, which is optional",
+			stream->trouble);
+		open_way(stream);
+	} else if (!encoding && status->code != GRPC_IO_NOT_FOUND &&
+		next_way(stream, stream->trouble)) {
+		stream->left_out = 0;
+		open_way(stream);
 	} else {
-		if (all_optional(s))
-			log_info(s->t->name, "gnmi: %s; all of stream %s is optional", s->trouble,
-				s->p->name);
+		if (all_optional(stream))
+			log_info(stream->t->name, "gnmi: %s; all of stream %s is optional",
+				stream->trouble, stream->p->name);
 		else
-			trouble_tell(s);
-		s->state = STREAM_REFUSED;
-		s->how = 0;
-		s->left_out = 0;
-		timer_set(s, gnmi_target_jittered(s->t, s->t->device->gnmi->slow_interval_ns));
-		gnmi_target_stream_changed(s->t, s, status);
+			trouble_tell(stream);
+		stream->state = STREAM_REFUSED;
+		stream->how = 0;
+		stream->left_out = 0;
+		timer_set(stream,
+			gnmi_target_jittered(stream->t, stream->t->device->gnmi->slow_interval_ns));
+		gnmi_target_stream_changed(stream->t, stream, status);
 	}
 }
 
-static void lost(struct gnmi_stream *s, const struct grpc_io_status *status)
+static void gnmi_stream_lost(struct gnmi_stream *stream, const struct grpc_io_status *status)
 {
-	channel_drop(s);
-	s->failures++;
-	s->n_reconnects++;
-	trouble_tell(s);
-	wait_and_retry(s);
-	gnmi_target_stream_changed(s->t, s, status);
+	channel_drop(stream);
+	stream->failures++;
+	stream->n_reconnects++;
+	trouble_tell(stream);
+	wait_and_retry(stream);
+	gnmi_target_stream_changed(stream->t, stream, status);
 }
 
 static void on_done(void *arg, const struct grpc_io_status *status)
@@ -254,7 +260,8 @@ static void on_done(void *arg, const struct grpc_io_status *status)
 	struct gnmi_stream *s = arg;
 	const bool data = s->last_update.ns > s->opened.ns;
 	if (status->code == GRPC_IO_OK &&
-		(way(s) == HOW_GET || (way(s) == HOW_ONCE && data && !s->synced))) {
+		(gnmi_stream_way(s) == HOW_GET ||
+			(gnmi_stream_way(s) == HOW_ONCE && data && !s->synced))) {
 		call_drop(s);
 		s->synced = true;
 		round_over(s);
@@ -262,41 +269,45 @@ static void on_done(void *arg, const struct grpc_io_status *status)
 	}
 	gnmi_reason(s->t, s, status, s->trouble);
 	if (!s->synced && gnmi_reason_is_request(status))
-		refused(s, status);
+		gnmi_stream_refused(s, status);
 	else
-		lost(s, status);
+		gnmi_stream_lost(s, status);
 }
 
-static const struct grpc_io_events events = {
-	.started = on_started, .message = on_message, .idle = on_idle, .done = on_done};
+static const struct grpc_io_events events = {.started = gnmi_stream_on_started,
+	.message = gnmi_stream_on_message,
+	.idle = on_idle,
+	.done = on_done};
 
 /* ---- asking -------------------------------------------------------------- */
 
-static int64_t interval_of(const struct gnmi_stream *s, const struct profile_gnmi_subscription *p)
+static int64_t gnmi_stream_interval_of(
+	const struct gnmi_stream *stream, const struct profile_gnmi_subscription *subscription)
 {
-	int64_t ns =
-		s->p->slow ? s->t->device->gnmi->slow_interval_ns : s->t->device->gnmi->interval_ns;
-	return ns > p->min_interval_ns ? ns : p->min_interval_ns;
+	int64_t ns = stream->p->slow ? stream->t->device->gnmi->slow_interval_ns
+				     : stream->t->device->gnmi->interval_ns;
+	return ns > subscription->min_interval_ns ? ns : subscription->min_interval_ns;
 }
 
-static void request_of(struct gnmi_stream *s, struct arena *a, struct gnmi_bytes *ret)
+static void request_of(struct gnmi_stream *stream, struct arena *a, struct gnmi_bytes *ret)
 {
-	const struct gnmi_where where = {.target = s->p->target, .origin = s->p->origin};
-	const unsigned encoding = s->t->encodings[s->encoding];
+	const struct gnmi_where where = {.target = stream->p->target, .origin = stream->p->origin};
+	const unsigned encoding = stream->t->encodings[stream->encoding];
 	struct gnmi_subscription *v =
-		arena_array(a, struct gnmi_subscription, s->p->n_subscriptions);
-	const char **paths = arena_array(a, const char *, s->p->n_subscriptions);
+		arena_array(a, struct gnmi_subscription, stream->p->n_subscriptions);
+	const char **paths = arena_array(a, const char *, stream->p->n_subscriptions);
 	size_t n = 0;
-	for (size_t i = 0; i < s->p->n_subscriptions; i++) {
-		const struct profile_gnmi_subscription *p = &s->p->subscriptions[i];
-		if (s->left_out >> i & 1)
+	for (size_t i = 0; i < stream->p->n_subscriptions; i++) {
+		const struct profile_gnmi_subscription *p = &stream->p->subscriptions[i];
+		if (stream->left_out >> i & 1)
 			continue;
 		paths[n] = p->path;
 		v[n++] = (struct gnmi_subscription){.path = p->path,
 			.mode = p->on_change ? GNMI_ON_CHANGE : GNMI_SAMPLE,
-			.sample_ns = p->on_change ? 0 : (uint64_t)interval_of(s, p)};
+			.sample_ns =
+				p->on_change ? 0 : (uint64_t)gnmi_stream_interval_of(stream, p)};
 	}
-	if (way(s) == HOW_GET) {
+	if (gnmi_stream_way(stream) == HOW_GET) {
 		const struct gnmi_get g = {.where = where,
 			.type = GNMI_ALL,
 			.encoding = (enum gnmi_encoding)encoding,
@@ -308,7 +319,7 @@ static void request_of(struct gnmi_stream *s, struct arena *a, struct gnmi_bytes
 		const enum gnmi_mode modes[] = {
 			[HOW_STREAM] = GNMI_STREAM, [HOW_ONCE] = GNMI_ONCE, [HOW_POLL] = GNMI_POLL};
 		const struct gnmi_subscribe q = {.where = where,
-			.mode = modes[way(s)],
+			.mode = modes[gnmi_stream_way(stream)],
 			.encoding = (enum gnmi_encoding)encoding,
 			.v = v,
 			.n = n};
@@ -317,158 +328,167 @@ static void request_of(struct gnmi_stream *s, struct arena *a, struct gnmi_bytes
 }
 
 /* call_open - one call in the way of the moment, on the channel that is there or a new one. */
-static void call_open(struct gnmi_stream *s)
+static void call_open(struct gnmi_stream *stream)
 {
-	struct gnmi_target *t = s->t;
+	struct gnmi_target *t = stream->t;
 	struct gnmi_bytes request;
 	struct err e = {0};
-	const bool get = way(s) == HOW_GET;
+	const bool get = gnmi_stream_way(stream) == HOW_GET;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	call_drop(s);
-	s->synced = s->again = s->asked = s->looks_again = false;
-	s->opened = s->last_update = loop_now(t->loop);
-	s->state = s->state == STREAM_LIVE ? STREAM_LIVE : STREAM_OPENING;
-	request_of(s, a, &request);
-	int rc = s->channel ? 0 : gnmi_target_channel(t, &s->channel, &e);
+	call_drop(stream);
+	stream->synced = stream->again = stream->asked = stream->looks_again = false;
+	stream->opened = stream->last_update = loop_now(t->loop);
+	stream->state = stream->state == STREAM_LIVE ? STREAM_LIVE : STREAM_OPENING;
+	request_of(stream, a, &request);
+	int rc = stream->channel ? 0 : gnmi_target_channel(t, &stream->channel, &e);
 	if (rc == 0)
-		rc = gnmi_target_call(t, s->channel, get ? GNMI_METHOD_GET : GNMI_METHOD_SUBSCRIBE,
-			request, get, 0, &events, s, &s->call, &e);
+		rc = gnmi_target_call(t, stream->channel,
+			get ? GNMI_METHOD_GET : GNMI_METHOD_SUBSCRIBE, request, get, 0, &events,
+			stream, &stream->call, &e);
 	if (rc < 0) {
-		snprintf(s->trouble, sizeof(s->trouble), "%.60s: %.130s", t->address, e.text);
-		lost(s, &(struct grpc_io_status){GRPC_IO_UNAVAILABLE, s->trouble});
+		snprintf(stream->trouble, sizeof(stream->trouble), "%.60s: %.130s", t->address,
+			e.text);
+		gnmi_stream_lost(
+			stream, &(struct grpc_io_status){GRPC_IO_UNAVAILABLE, stream->trouble});
 		return;
 	}
-	timer_set(s, timeout_ns(s));
+	timer_set(stream, timeout_ns(stream));
 }
 
-static void open_way(struct gnmi_stream *s)
+static void open_way(struct gnmi_stream *stream)
 {
-	channel_drop(s);
-	s->state = STREAM_OPENING;
-	gnmi_feed_begin(s->feed);
-	gnmi_walk_reset(s->walk);
-	call_open(s);
+	channel_drop(stream);
+	stream->state = STREAM_OPENING;
+	gnmi_feed_begin(stream->feed);
+	gnmi_walk_reset(stream->walk);
+	call_open(stream);
 }
 
 /* ---- time ---------------------------------------------------------------- */
 
 /*
- * overslept - the timer comes late by half of @ns or more: this process stood still (a busy
- * machine, a paused one), and a device is not to be judged silent before what it sent meanwhile was
- * read. Then it is looked at again after @ns; once, so that nothing is put off for ever.
+ * gnmi_stream_overslept - the timer comes late by half of @ns or more: this process stood still (a
+ * busy machine, a paused one), and a device is not to be judged silent before what it sent
+ * meanwhile was read. Then it is looked at again after @ns; once, so that nothing is put off for
+ * ever.
  */
-static bool overslept(struct gnmi_stream *s, int64_t ns)
+static bool gnmi_stream_overslept(struct gnmi_stream *stream, int64_t ns)
 {
-	s->looks_again = !s->looks_again && loop_now(s->t->loop).ns - s->due.ns >= ns / 2;
-	if (s->looks_again)
-		timer_set(s, ns);
-	return s->looks_again;
+	stream->looks_again =
+		!stream->looks_again && loop_now(stream->t->loop).ns - stream->due.ns >= ns / 2;
+	if (stream->looks_again)
+		timer_set(stream, ns);
+	return stream->looks_again;
 }
 
-/* unfinished - the time for the first round is over. */
-static void unfinished(struct gnmi_stream *s)
+/* gnmi_stream_unfinished - the time for the first round is over. */
+static void gnmi_stream_unfinished(struct gnmi_stream *stream)
 {
 	char because[GNMI_REASON_MAX];
-	const int64_t now = loop_now(s->t->loop).ns;
-	const bool data = s->last_update.ns > s->opened.ns;
-	if (overslept(s, timeout_ns(s)))
+	const int64_t now = loop_now(stream->t->loop).ns;
+	const bool data = stream->last_update.ns > stream->opened.ns;
+	if (gnmi_stream_overslept(stream, timeout_ns(stream)))
 		return;
-	if (data && now - s->last_update.ns < timeout_ns(s) / 2 &&
-		now - s->opened.ns < 6 * timeout_ns(s)) {
-		timer_set(s, timeout_ns(s) / 2); /* it is still coming */
+	if (data && now - stream->last_update.ns < timeout_ns(stream) / 2 &&
+		now - stream->opened.ns < 6 * timeout_ns(stream)) {
+		timer_set(stream, timeout_ns(stream) / 2); /* it is still coming */
 		return;
 	}
 	/* some wait for the first Poll, some do not */
-	if (way(s) == HOW_POLL && !data && !s->asked) {
+	if (gnmi_stream_way(stream) == HOW_POLL && !data && !stream->asked) {
 		struct gnmi_bytes poll;
 		rw_cleanup(arena_freep) struct arena *a = arena_new();
 		gnmi_encode_poll(a, &poll);
-		s->asked = true;
-		grpc_io_call_send(s->call, poll.p, poll.n);
-		timer_set(s, timeout_ns(s));
+		stream->asked = true;
+		grpc_io_call_send(stream->call, poll.p, poll.n);
+		timer_set(stream, timeout_ns(stream));
 		return;
 	}
-	if (data && s->counts.updates > 0) { /* all there is, from a server that never says so */
-		log_debug(s->t->name,
+	if (data &&
+		stream->counts.updates > 0) { /* all there is, from a server that never says so */
+		log_debug(stream->t->name,
 			"gnmi: stream %s never says that the first round is complete; what came "
 			"counts as it",
-			s->p->name);
-		s->synced = true;
-		round_over(s);
+			stream->p->name);
+		stream->synced = true;
+		round_over(stream);
 		return;
 	}
 	snprintf(because, sizeof(because),
 		"%s: stream %s: the device took the request and sent nothing within %.0f s "
 		"(gnmi.timeout)",
-		s->t->address, s->p->name, (double)timeout_ns(s) / 1e9);
-	snprintf(s->trouble, sizeof(s->trouble), "%s", because);
-	if (next_way(s, because))
-		open_way(s);
+		stream->t->address, stream->p->name, (double)timeout_ns(stream) / 1e9);
+	snprintf(stream->trouble, sizeof(stream->trouble), "%s", because);
+	if (next_way(stream, because))
+		open_way(stream);
 	else
-		lost(s, &(struct grpc_io_status){GRPC_IO_DEADLINE_EXCEEDED, because});
+		gnmi_stream_lost(
+			stream, &(struct grpc_io_status){GRPC_IO_DEADLINE_EXCEEDED, because});
 }
 
-static bool samples(const struct gnmi_stream *s)
+static bool gnmi_stream_samples(const struct gnmi_stream *stream)
 {
-	for (size_t i = 0; i < s->p->n_subscriptions; i++)
-		if (!s->p->subscriptions[i].on_change && !(s->left_out >> i & 1))
+	for (size_t i = 0; i < stream->p->n_subscriptions; i++)
+		if (!stream->p->subscriptions[i].on_change && !(stream->left_out >> i & 1))
 			return true;
 	return false;
 }
 
-static void watch(struct gnmi_stream *s)
+static void gnmi_stream_watch(struct gnmi_stream *stream)
 {
-	const int64_t silent = loop_now(s->t->loop).ns - s->last_update.ns,
-		      limit = STALE_INTERVALS * s->period_ns;
-	if (!samples(s) || silent < limit) {
-		if (s->last_update.ns > s->opened.ns + s->period_ns)
-			s->stale = 0; /* it did come again after the first round */
-		s->looks_again = false;
-		timer_set(s,
-			samples(s) && limit - silent < s->period_ns ? limit - silent + NS_PER_MS
-								    : s->period_ns);
+	const int64_t silent = loop_now(stream->t->loop).ns - stream->last_update.ns,
+		      limit = STALE_INTERVALS * stream->period_ns;
+	if (!gnmi_stream_samples(stream) || silent < limit) {
+		if (stream->last_update.ns > stream->opened.ns + stream->period_ns)
+			stream->stale = 0; /* it did come again after the first round */
+		stream->looks_again = false;
+		timer_set(stream,
+			gnmi_stream_samples(stream) && limit - silent < stream->period_ns
+				? limit - silent + NS_PER_MS
+				: stream->period_ns);
 		return;
 	}
-	if (overslept(s, s->period_ns))
+	if (gnmi_stream_overslept(stream, stream->period_ns))
 		return;
-	s->n_stale++;
-	s->stale++;
-	s->t->state.timeouts++;
-	snprintf(s->trouble, sizeof(s->trouble),
-		"%s: stream %s went silent for %.1f s; subscribes anew", s->t->address, s->p->name,
-		(double)silent / 1e9);
-	trouble_tell(s);
-	if (s->stale >= STALE_MAX && next_way(s, s->trouble))
-		s->stale = 0;
-	s->n_reconnects++;
-	open_way(s);
+	stream->n_stale++;
+	stream->stale++;
+	stream->t->state.timeouts++;
+	snprintf(stream->trouble, sizeof(stream->trouble),
+		"%s: stream %s went silent for %.1f s; subscribes anew", stream->t->address,
+		stream->p->name, (double)silent / 1e9);
+	trouble_tell(stream);
+	if (stream->stale >= STALE_MAX && next_way(stream, stream->trouble))
+		stream->stale = 0;
+	stream->n_reconnects++;
+	open_way(stream);
 }
 
-static void round_next(struct gnmi_stream *s)
+static void round_next(struct gnmi_stream *stream)
 {
 	struct gnmi_bytes poll;
-	if (s->how > 0 && s->try_first.ns && loop_now(s->t->loop).ns >= s->try_first.ns) {
-		s->how = 0;
-		s->try_first = (mono_t){0};
-		s->n_reconnects++;
-		open_way(s);
+	if (stream->how > 0 && stream->try_first.ns &&
+		loop_now(stream->t->loop).ns >= stream->try_first.ns) {
+		stream->how = 0;
+		stream->try_first = (mono_t){0};
+		stream->n_reconnects++;
+		open_way(stream);
 		return;
 	}
-	if (way(s) != HOW_POLL) {
-		call_open(s);
+	if (gnmi_stream_way(stream) != HOW_POLL) {
+		call_open(stream);
 		return;
 	}
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	gnmi_encode_poll(a, &poll);
-	s->synced = s->again = false;
-	s->opened = s->last_update = loop_now(s->t->loop);
-	if (!s->call || grpc_io_call_send(s->call, poll.p, poll.n) < 0)
-		open_way(s);
+	stream->synced = stream->again = false;
+	stream->opened = stream->last_update = loop_now(stream->t->loop);
+	if (!stream->call || grpc_io_call_send(stream->call, poll.p, poll.n) < 0)
+		open_way(stream);
 	else
-		timer_set(s, timeout_ns(s));
+		timer_set(stream, timeout_ns(stream));
 }
 
-static void on_timer(void *arg)
+static void gnmi_stream_on_timer(void *arg)
 {
 	struct gnmi_stream *s = arg;
 	if (s->state == STREAM_WAITING || s->state == STREAM_REFUSED || s->state == STREAM_REST)
@@ -476,33 +496,33 @@ static void on_timer(void *arg)
 	else if (s->again)
 		round_next(s);
 	else if (s->synced)
-		watch(s);
+		gnmi_stream_watch(s);
 	else
-		unfinished(s);
+		gnmi_stream_unfinished(s);
 }
 
 /* ---- life ---------------------------------------------------------------- */
 
 struct gnmi_stream *gnmi_stream_new(
-	struct gnmi_target *t, const struct profile_gnmi_stream *p, struct err *e)
+	struct gnmi_target *target, const struct profile_gnmi_stream *stream, struct err *e)
 {
 	struct gnmi_stream *s = rw_calloc(1, sizeof(*s));
 	struct gnmi_bytes request;
-	*s = (struct gnmi_stream){.t = t, .p = p, .period_ns = INT64_MAX};
+	*s = (struct gnmi_stream){.t = target, .p = stream, .period_ns = INT64_MAX};
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	s->feed = gnmi_feed_new(t->decoder, p, e);
+	s->feed = gnmi_feed_new(target->decoder, stream, e);
 	const struct gnmi_get g = {.paths = (const char *const[]){""}, .n = 0};
 	int rc = s->feed ? gnmi_encode_get(&g, a, &request, e) : -1;
-	for (size_t i = 0; i < p->n_subscriptions; i++) {
-		const char *path = p->subscriptions[i].path;
+	for (size_t i = 0; i < stream->n_subscriptions; i++) {
+		const char *path = stream->subscriptions[i].path;
 		const struct gnmi_get one = {.paths = &path, .n = 1};
 		rc = rc < 0 ? rc : gnmi_encode_get(&one, a, &request, e);
-		int64_t ns = interval_of(s, &p->subscriptions[i]);
-		if (!p->subscriptions[i].on_change && ns < s->period_ns)
+		int64_t ns = gnmi_stream_interval_of(s, &stream->subscriptions[i]);
+		if (!stream->subscriptions[i].on_change && ns < s->period_ns)
 			s->period_ns = ns;
 	}
 	if (s->period_ns == INT64_MAX)
-		s->period_ns = t->device->gnmi->interval_ns;
+		s->period_ns = target->device->gnmi->interval_ns;
 	if (rc < 0) {
 		gnmi_stream_free(s);
 		return NULL;
@@ -513,35 +533,35 @@ struct gnmi_stream *gnmi_stream_new(
 	d.counts = &s->counts;
 	s->walk = gnmi_walk_new(&d);
 	s->time.interval_ns = s->period_ns;
-	s->timer = loop_timer_new(t->loop, on_timer, s);
+	s->timer = loop_timer_new(target->loop, gnmi_stream_on_timer, s);
 	return s;
 }
 
-void gnmi_stream_free(struct gnmi_stream *s)
+void gnmi_stream_free(struct gnmi_stream *stream)
 {
-	if (!s)
+	if (!stream)
 		return;
-	channel_drop(s);
-	loop_timer_free(s->timer);
-	gnmi_walk_free(s->walk);
-	gnmi_feed_free(s->feed);
-	free(s->samples.v);
-	free(s);
+	channel_drop(stream);
+	loop_timer_free(stream->timer);
+	gnmi_walk_free(stream->walk);
+	gnmi_feed_free(stream->feed);
+	free(stream->samples.v);
+	free(stream);
 }
 
-void gnmi_stream_start(struct gnmi_stream *s)
+void gnmi_stream_start(struct gnmi_stream *stream)
 {
-	s->how = 0;
-	s->left_out = 0;
-	s->encoding = 0;
-	s->stale = 0;
-	open_way(s);
+	stream->how = 0;
+	stream->left_out = 0;
+	stream->encoding = 0;
+	stream->stale = 0;
+	open_way(stream);
 }
 
-void gnmi_stream_stop(struct gnmi_stream *s)
+void gnmi_stream_stop(struct gnmi_stream *stream)
 {
-	channel_drop(s);
-	loop_timer_stop(s->timer);
-	s->state = STREAM_REST;
-	s->synced = s->again = false;
+	channel_drop(stream);
+	loop_timer_stop(stream->timer);
+	stream->state = STREAM_REST;
+	stream->synced = stream->again = false;
 }

@@ -100,54 +100,54 @@ struct gnmi_target {
 };
 
 /* ---- gnmi.c -------------------------------------------------------------- */
-int64_t gnmi_target_jittered(struct gnmi_target *t, int64_t ns);
+int64_t gnmi_target_jittered(struct gnmi_target *target, int64_t ns);
 /* gnmi_target_channel - a new connection to the device, by its credentials. 0 or negative errno
  * with @e. */
-int gnmi_target_channel(struct gnmi_target *t, struct grpc_io_channel **ret, struct err *e);
+int gnmi_target_channel(struct gnmi_target *target, struct grpc_io_channel **ret, struct err *e);
 /* gnmi_target_call - a call with the credentials. */
-int gnmi_target_call(struct gnmi_target *t, struct grpc_io_channel *c, const char *method,
-	struct gnmi_bytes request, bool unary, int64_t deadline_ns,
+int gnmi_target_call(struct gnmi_target *target, struct grpc_io_channel *channel,
+	const char *method, struct gnmi_bytes request, bool unary, int64_t deadline_ns,
 	const struct grpc_io_events *events, void *arg, struct grpc_io_call **ret, struct err *e);
 /* gnmi_target_deliver - samples to the pipeline, and ports that changed. */
-void gnmi_target_deliver(struct gnmi_target *t, struct sample_list *samples);
+void gnmi_target_deliver(struct gnmi_target *target, struct sample_list *samples);
 /* gnmi_target_neighbors - whom the device heard, to who wants to know; nobody where it has no LLDP.
  */
-void gnmi_target_neighbors(struct gnmi_target *t);
+void gnmi_target_neighbors(struct gnmi_target *target);
 /* gnmi_target_stream_changed - a stream became LIVE, WAITING or REFUSED, or ended its round. May
  * start others, or end the target's session. */
 void gnmi_target_stream_changed(
-	struct gnmi_target *t, struct gnmi_stream *s, const struct grpc_io_status *why);
+	struct gnmi_target *target, struct gnmi_stream *stream, const struct grpc_io_status *why);
 
 /* ---- gnmi_secrets.c ------------------------------------------------------ */
 /* 0 or negative errno */
 int gnmi_secrets_read(
-	const struct config_gnmi_credential *c, struct gnmi_secrets *ret, struct err *e);
-void gnmi_secrets_done(struct gnmi_secrets *s);
-void gnmi_secret_wipe(char **s);
+	const struct config_gnmi_credential *credential, struct gnmi_secrets *ret, struct err *e);
+void gnmi_secrets_done(struct gnmi_secrets *secrets);
+void gnmi_secret_wipe(char **text);
 /* gnmi_target_certificate - what the server showed: warn when it ends soon. gnmi_secrets_expiry -
  * the same of our own. */
-void gnmi_target_certificate(struct gnmi_target *t, const char *pem);
-void gnmi_secrets_expiry(const struct gnmi_target *t);
+void gnmi_target_certificate(struct gnmi_target *target, const char *pem);
+void gnmi_secrets_expiry(const struct gnmi_target *target);
 
 /* ---- gnmi_stream.c ------------------------------------------------------- */
 struct gnmi_stream *gnmi_stream_new(
-	struct gnmi_target *t, const struct profile_gnmi_stream *p, struct err *e);
-void gnmi_stream_free(struct gnmi_stream *s);
-void gnmi_stream_start(struct gnmi_stream *s); /* from any state: anew */
-void gnmi_stream_stop(struct gnmi_stream *s); /* REST */
+	struct gnmi_target *target, const struct profile_gnmi_stream *stream, struct err *e);
+void gnmi_stream_free(struct gnmi_stream *stream);
+void gnmi_stream_start(struct gnmi_stream *stream); /* from any state: anew */
+void gnmi_stream_stop(struct gnmi_stream *stream); /* REST */
 
 /* ---- gnmi_reason.c ------------------------------------------------------- */
 
 /* gnmi_reason - a sentence with the remedy for how a call ended. @stream NULL: Capabilities. Never
  * holds a secret. */
-void gnmi_reason(const struct gnmi_target *t, const struct gnmi_stream *stream,
-	const struct grpc_io_status *s, char buf[GNMI_REASON_MAX]);
+void gnmi_reason(const struct gnmi_target *target, const struct gnmi_stream *stream,
+	const struct grpc_io_status *status, char buf[GNMI_REASON_MAX]);
 /* gnmi_reason_probed - the same, when a handshake of our own told more. */
-void gnmi_reason_probed(const struct gnmi_target *t, const struct tls_probe *p,
-	const struct grpc_io_status *s, char buf[GNMI_REASON_MAX]);
+void gnmi_reason_probed(const struct gnmi_target *target, const struct tls_probe *probe,
+	const struct grpc_io_status *status, char buf[GNMI_REASON_MAX]);
 /* gnmi_reason_is_tls - might a handshake of our own tell more? */
-bool gnmi_reason_is_tls(const struct gnmi_target *t, const struct grpc_io_status *s);
+bool gnmi_reason_is_tls(const struct gnmi_target *target, const struct grpc_io_status *status);
 /* gnmi_reason_is_request - the server refuses what is asked, not us: another way may do. */
-bool gnmi_reason_is_request(const struct grpc_io_status *s);
+bool gnmi_reason_is_request(const struct grpc_io_status *status);
 
 #endif

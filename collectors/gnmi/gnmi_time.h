@@ -35,7 +35,8 @@ struct gnmi_time { /* of one stream; zeroed, then .interval_ns set */
 	int64_t skew_ns;
 };
 
-/* gnmi_time_take - ns since 1970 of what came at @arrival_ns with the stamp of @u. */
-int64_t gnmi_time_take(struct gnmi_time *t, const struct gnmi_update *u, int64_t arrival_ns);
+/* gnmi_time_take - ns since 1970 of what came at @arrival_ns with the stamp of @update. */
+int64_t gnmi_time_take(
+	struct gnmi_time *time, const struct gnmi_update *update, int64_t arrival_ns);
 
 #endif

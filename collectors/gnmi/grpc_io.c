@@ -106,114 +106,114 @@ const char *grpc_io_code_name(int code)
 	return code >= 0 && (size_t)code < rw_countof(names) ? names[code] : "unknown status";
 }
 
-static void on_library_log(gpr_log_func_args *l)
+static void on_library_log(gpr_log_func_args *line)
 {
-	log_debug("grpc", "%s", l->message);
+	log_debug("grpc", "%s", line->message);
 }
 
-static void event_free(struct event *e)
+static void event_free(struct event *event)
 {
-	if (e->bytes)
-		grpc_byte_buffer_destroy(e->bytes);
-	free(e->pem);
-	free(e);
+	if (event->bytes)
+		grpc_byte_buffer_destroy(event->bytes);
+	free(event->pem);
+	free(event);
 }
 
-static void call_unref(struct grpc_io_call *c)
+static void call_unref(struct grpc_io_call *call)
 {
-	if (atomic_fetch_sub(&c->refs, 1) > 1)
+	if (atomic_fetch_sub(&call->refs, 1) > 1)
 		return;
-	for (struct event *e = atomic_exchange(&c->head, NULL), *next; e; e = next) {
+	for (struct event *e = atomic_exchange(&call->head, NULL), *next; e; e = next) {
 		next = e->next;
 		event_free(e);
 	}
-	if (c->call)
-		grpc_call_unref(c->call);
-	grpc_metadata_array_destroy(&c->initial);
-	grpc_metadata_array_destroy(&c->trailing);
-	grpc_slice_unref(c->details);
-	for (size_t i = 0; i < c->n_metadata; i++) {
-		grpc_slice_unref(c->metadata[i].key);
-		grpc_slice_unref(c->metadata[i].value);
+	if (call->call)
+		grpc_call_unref(call->call);
+	grpc_metadata_array_destroy(&call->initial);
+	grpc_metadata_array_destroy(&call->trailing);
+	grpc_slice_unref(call->details);
+	for (size_t i = 0; i < call->n_metadata; i++) {
+		grpc_slice_unref(call->metadata[i].key);
+		grpc_slice_unref(call->metadata[i].value);
 	}
-	free(c->metadata);
-	atomic_fetch_sub(&c->io->calls, 1);
-	free(c);
+	free(call->metadata);
+	atomic_fetch_sub(&call->io->calls, 1);
+	free(call);
 }
 
 /* ---- gRPC's thread ------------------------------------------------------- */
 
-static void push(struct grpc_io_call *c, struct event e)
+static void grpc_io_push(struct grpc_io_call *call, struct event event)
 {
 	struct event *copy = rw_calloc(1, sizeof(*copy));
-	*copy = e;
-	copy->next = atomic_load(&c->head);
-	while (!atomic_compare_exchange_weak(&c->head, &copy->next, copy))
+	*copy = event;
+	copy->next = atomic_load(&call->head);
+	while (!atomic_compare_exchange_weak(&call->head, &copy->next, copy))
 		;
-	if (atomic_exchange(&c->woken, true))
+	if (atomic_exchange(&call->woken, true))
 		return;
-	atomic_fetch_add(&c->refs, 1);
-	bool posted = mailbox_post(c->io->mailbox, c);
+	atomic_fetch_add(&call->refs, 1);
+	bool posted = mailbox_post(call->io->mailbox, call);
 	assert(posted); /* it has room for every call there may be, and each is in it once */
 	(void)posted;
 }
 
 /* One operation is over; the status is told when it was the last, so that it comes after every
  * message. */
-static void op_over(struct grpc_io_call *c)
+static void op_over(struct grpc_io_call *call)
 {
-	if (atomic_fetch_sub(&c->ops, 1) == 1 && atomic_load(&c->over) &&
-		!atomic_exchange(&c->told, true))
-		push(c, (struct event){.kind = EVENT_DONE});
+	if (atomic_fetch_sub(&call->ops, 1) == 1 && atomic_load(&call->over) &&
+		!atomic_exchange(&call->told, true))
+		grpc_io_push(call, (struct event){.kind = EVENT_DONE});
 }
 
 /* Ask for the next message; on either thread, one at a time. */
-static void message_start(struct grpc_io_call *c)
+static void message_start(struct grpc_io_call *call)
 {
 	grpc_op op = {.op = GRPC_OP_RECV_MESSAGE};
-	op.data.recv_message.recv_message = &c->received;
-	atomic_fetch_add(&c->refs, 1);
-	atomic_fetch_add(&c->ops, 1);
-	atomic_fetch_add(&c->io->handed, 1);
-	atomic_fetch_add(&c->io->starting, 1);
-	bool started = !atomic_load(&c->io->closing) &&
-		grpc_call_start_batch(c->call, &op, 1, &c->message, NULL) == GRPC_CALL_OK;
-	atomic_fetch_sub(&c->io->starting, 1);
+	op.data.recv_message.recv_message = &call->received;
+	atomic_fetch_add(&call->refs, 1);
+	atomic_fetch_add(&call->ops, 1);
+	atomic_fetch_add(&call->io->handed, 1);
+	atomic_fetch_add(&call->io->starting, 1);
+	bool started = !atomic_load(&call->io->closing) &&
+		grpc_call_start_batch(call->call, &op, 1, &call->message, NULL) == GRPC_CALL_OK;
+	atomic_fetch_sub(&call->io->starting, 1);
 	if (!started) {
-		op_over(c);
-		call_unref(c);
+		op_over(call);
+		call_unref(call);
 	}
 }
 
-static void on_message(struct grpc_io_call *c, bool success)
+static void grpc_io_on_message(struct grpc_io_call *call, bool success)
 {
-	grpc_byte_buffer *bytes = c->received;
-	c->received = NULL;
+	grpc_byte_buffer *bytes = call->received;
+	call->received = NULL;
 	if (!success || !bytes) { /* no more will come: the status follows */
 		if (bytes)
 			grpc_byte_buffer_destroy(bytes);
 		return;
 	}
 	size_t n = grpc_byte_buffer_length(bytes);
-	atomic_fetch_add(&c->n_messages, 1);
-	atomic_fetch_add(&c->n_bytes, n);
-	size_t held = atomic_fetch_add(&c->held, n + EVENT_BYTES) + n + EVENT_BYTES;
-	push(c, (struct event){.kind = EVENT_MESSAGE, .bytes = bytes});
+	atomic_fetch_add(&call->n_messages, 1);
+	atomic_fetch_add(&call->n_bytes, n);
+	size_t held = atomic_fetch_add(&call->held, n + EVENT_BYTES) + n + EVENT_BYTES;
+	grpc_io_push(call, (struct event){.kind = EVENT_MESSAGE, .bytes = bytes});
 	if (held < GRPC_IO_HELD_MAX) {
-		message_start(c);
+		message_start(call);
 		return;
 	}
-	atomic_fetch_add(&c->n_stalls, 1);
-	atomic_store(&c->paused, true);
+	atomic_fetch_add(&call->n_stalls, 1);
+	atomic_store(&call->paused, true);
 	/* the loop was faster */
-	if (atomic_load(&c->held) < GRPC_IO_HELD_MAX && atomic_exchange(&c->paused, false))
-		message_start(c);
+	if (atomic_load(&call->held) < GRPC_IO_HELD_MAX && atomic_exchange(&call->paused, false))
+		message_start(call);
 }
 
-static void on_started(struct grpc_io_call *c, bool success)
+static void grpc_io_on_started(struct grpc_io_call *call, bool success)
 {
 	struct event e = {.kind = EVENT_STARTED};
-	grpc_auth_context *auth = success ? grpc_call_auth_context(c->call) : NULL;
+	grpc_auth_context *auth = success ? grpc_call_auth_context(call->call) : NULL;
 	if (auth) {
 		grpc_auth_property_iterator i = grpc_auth_context_find_properties_by_name(
 			auth, GRPC_X509_PEM_CERT_PROPERTY_NAME);
@@ -225,7 +225,7 @@ static void on_started(struct grpc_io_call *c, bool success)
 		grpc_auth_context_release(auth);
 	}
 	if (success)
-		push(c, e);
+		grpc_io_push(call, e);
 }
 
 static void op_done(struct op *op, bool success)
@@ -233,9 +233,9 @@ static void op_done(struct op *op, bool success)
 	struct grpc_io_call *c = op->call;
 	switch (op->kind) {
 	case OP_SEND: atomic_store(&c->sending, false); break;
-	case OP_STARTED: on_started(c, success); break;
+	case OP_STARTED: grpc_io_on_started(c, success); break;
 	case OP_MESSAGE:
-		on_message(c, success);
+		grpc_io_on_message(c, success);
 		op_over(c);
 		break;
 	case OP_STATUS:
@@ -246,7 +246,7 @@ static void op_done(struct op *op, bool success)
 	call_unref(c);
 }
 
-static void *run(void *arg)
+static void *grpc_io_run(void *arg)
 {
 	struct grpc_io *io = arg;
 	for (;;) {
@@ -262,61 +262,63 @@ static void *run(void *arg)
 
 /* ---- the loop ------------------------------------------------------------ */
 
-static void message_give(struct grpc_io_call *c, grpc_byte_buffer *bytes)
+static void message_give(struct grpc_io_call *call, grpc_byte_buffer *bytes)
 {
 	size_t n = grpc_byte_buffer_length(bytes);
-	if (c->events->message && bytes->type == GRPC_BB_RAW &&
+	if (call->events->message && bytes->type == GRPC_BB_RAW &&
 		bytes->data.raw.compression == GRPC_COMPRESS_NONE &&
 		bytes->data.raw.slice_buffer.count == 1) {
 		grpc_slice *s = &bytes->data.raw.slice_buffer.slices[0]; /* one piece: no copy */
-		c->events->message(c->arg, GRPC_SLICE_START_PTR(*s), GRPC_SLICE_LENGTH(*s));
-	} else if (c->events->message) {
+		call->events->message(call->arg, GRPC_SLICE_START_PTR(*s), GRPC_SLICE_LENGTH(*s));
+	} else if (call->events->message) {
 		grpc_byte_buffer_reader r;
 		if (grpc_byte_buffer_reader_init(&r, bytes)) {
 			grpc_slice s = grpc_byte_buffer_reader_readall(&r);
-			c->events->message(c->arg, GRPC_SLICE_START_PTR(s), GRPC_SLICE_LENGTH(s));
+			call->events->message(
+				call->arg, GRPC_SLICE_START_PTR(s), GRPC_SLICE_LENGTH(s));
 			grpc_slice_unref(s);
 			grpc_byte_buffer_reader_destroy(&r);
 		}
 	}
-	atomic_fetch_sub(&c->held, n + EVENT_BYTES);
+	atomic_fetch_sub(&call->held, n + EVENT_BYTES);
 }
 
-static void done_give(struct grpc_io_call *c)
+static void done_give(struct grpc_io_call *call)
 {
-	if (!c->events->done)
+	if (!call->events->done)
 		return;
 	/* malloc underneath; gpr_free is free */
-	rw_cleanup(freep) char *text = grpc_slice_to_c_string(c->details);
-	c->events->done(c->arg, &(struct grpc_io_status){.code = (int)c->code, .text = text});
+	rw_cleanup(freep) char *text = grpc_slice_to_c_string(call->details);
+	call->events->done(
+		call->arg, &(struct grpc_io_status){.code = (int)call->code, .text = text});
 }
 
-static void event_give(struct grpc_io_call *c, struct event *e)
+static void event_give(struct grpc_io_call *call, struct event *event)
 {
-	if (!c->closed) {
-		switch (e->kind) {
+	if (!call->closed) {
+		switch (event->kind) {
 		case EVENT_STARTED:
-			if (c->events->started)
-				c->events->started(c->arg, e->pem);
+			if (call->events->started)
+				call->events->started(call->arg, event->pem);
 			break;
 		case EVENT_MESSAGE:
-			c->unread = true;
-			message_give(c, e->bytes);
+			call->unread = true;
+			message_give(call, event->bytes);
 			break;
-		case EVENT_DONE: done_give(c); break;
+		case EVENT_DONE: done_give(call); break;
 		}
 	}
-	event_free(e);
+	event_free(event);
 }
 
-static void idle_give(struct grpc_io_call *c)
+static void idle_give(struct grpc_io_call *call)
 {
-	if (c->unread && !c->closed && c->events->idle)
-		c->events->idle(c->arg);
-	c->unread = false;
+	if (call->unread && !call->closed && call->events->idle)
+		call->events->idle(call->arg);
+	call->unread = false;
 }
 
-static void on_mail(void *arg, void *message)
+static void grpc_io_on_mail(void *arg, void *message)
 {
 	struct grpc_io_call *c = message;
 	atomic_store(&c->woken, false);
@@ -348,17 +350,18 @@ static struct grpc_io *only; /* gRPC is process-wide, and so is this */
 static void io_free(struct grpc_io *io)
 {
 	if (io->mailbox)
-		mailbox_free(io->mailbox); /* gives what is left to on_mail, which drops it */
+		mailbox_free(
+			io->mailbox); /* gives what is left to grpc_io_on_mail, which drops it */
 	if (io->queue)
 		grpc_completion_queue_destroy(io->queue);
 	grpc_shutdown();
 	free(io);
 }
 
-struct grpc_io *grpc_io_get(struct loop *l)
+struct grpc_io *grpc_io_get(struct loop *loop)
 {
 	if (only) {
-		assert(only->loop == l);
+		assert(only->loop == loop);
 		only->users++;
 		return only;
 	}
@@ -371,11 +374,11 @@ struct grpc_io *grpc_io_get(struct loop *l)
 	/* gRPC's threads come and go: a heap for each would keep what it once held */
 	mallopt(M_ARENA_MAX, 2);
 	grpc_init();
-	io->loop = l;
+	io->loop = loop;
 	io->users = 1;
 	io->queue = grpc_completion_queue_create_for_next(NULL);
-	io->mailbox = mailbox_new(l, GRPC_IO_CALLS_MAX, on_mail, io);
-	bool ok = io->mailbox && pthread_create(&io->thread, NULL, run, io) == 0;
+	io->mailbox = mailbox_new(loop, GRPC_IO_CALLS_MAX, grpc_io_on_mail, io);
+	bool ok = io->mailbox && pthread_create(&io->thread, NULL, grpc_io_run, io) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (ok) {
 		only = io;
@@ -410,7 +413,7 @@ static bool is_pem(const char *text, const char *of)
 	return text && strstr(text, "-----BEGIN ") && strstr(text, of);
 }
 
-static grpc_channel_credentials *credentials_unverified(const struct grpc_io_options *o)
+static grpc_channel_credentials *credentials_unverified(const struct grpc_io_options *options)
 {
 	grpc_tls_credentials_options *t = grpc_tls_credentials_options_create();
 	grpc_tls_certificate_verifier *any = grpc_tls_certificate_verifier_no_op_create();
@@ -418,9 +421,9 @@ static grpc_channel_credentials *credentials_unverified(const struct grpc_io_opt
 	grpc_tls_credentials_options_set_check_call_host(t, 0);
 	grpc_tls_credentials_options_set_certificate_verifier(t, any);
 	grpc_tls_certificate_verifier_release(any);
-	if (o->cert) {
+	if (options->cert) {
 		grpc_tls_identity_pairs *pair = grpc_tls_identity_pairs_create();
-		grpc_tls_identity_pairs_add_pair(pair, o->key, o->cert);
+		grpc_tls_identity_pairs_add_pair(pair, options->key, options->cert);
 		grpc_tls_certificate_provider *p =
 			grpc_tls_certificate_provider_static_data_create(NULL, pair);
 		grpc_tls_credentials_options_set_certificate_provider(t, p);
@@ -430,14 +433,14 @@ static grpc_channel_credentials *credentials_unverified(const struct grpc_io_opt
 	return grpc_tls_credentials_create(t);
 }
 
-static grpc_channel_credentials *credentials_of(const struct grpc_io_options *o)
+static grpc_channel_credentials *credentials_of(const struct grpc_io_options *options)
 {
-	if (!o->tls)
+	if (!options->tls)
 		return grpc_insecure_credentials_create();
-	if (o->skip_verify)
-		return credentials_unverified(o);
-	grpc_ssl_pem_key_cert_pair pair = {o->key, o->cert};
-	return grpc_ssl_credentials_create(o->ca, o->cert ? &pair : NULL, NULL, NULL);
+	if (options->skip_verify)
+		return credentials_unverified(options);
+	grpc_ssl_pem_key_cert_pair pair = {options->key, options->cert};
+	return grpc_ssl_credentials_create(options->ca, options->cert ? &pair : NULL, NULL, NULL);
 }
 
 static grpc_arg arg_int(const char *key, int value)
@@ -445,26 +448,27 @@ static grpc_arg arg_int(const char *key, int value)
 	return (grpc_arg){.type = GRPC_ARG_INTEGER, .key = (char *)key, .value.integer = value};
 }
 
-int grpc_io_connect(struct grpc_io *io, const struct grpc_io_options *o,
+int grpc_io_connect(struct grpc_io *io, const struct grpc_io_options *options,
 	struct grpc_io_channel **ret, struct err *e)
 {
 	char target[320];
-	int connect_ms = (int)(o->connect_ns / NS_PER_MS);
-	if (o->tls && !o->skip_verify && !is_pem(o->ca, "CERTIFICATE"))
+	int connect_ms = (int)(options->connect_ns / NS_PER_MS);
+	if (options->tls && !options->skip_verify && !is_pem(options->ca, "CERTIFICATE"))
 		return err_set(e, -EINVAL,
 			"the CA file holds no certificate in PEM form (-----BEGIN "
 			"CERTIFICATE-----)");
-	if (o->tls && o->cert && !is_pem(o->cert, "CERTIFICATE"))
+	if (options->tls && options->cert && !is_pem(options->cert, "CERTIFICATE"))
 		return err_set(e, -EINVAL, "the file of tls.cert holds no certificate in PEM form");
-	if (o->tls && o->cert && !is_pem(o->key, "PRIVATE KEY"))
+	if (options->tls && options->cert && !is_pem(options->key, "PRIVATE KEY"))
 		return err_set(e, -EINVAL, "the file of tls.key holds no private key in PEM form");
-	snprintf(target, sizeof(target), strchr(o->host, ':') ? "dns:///[%s]:%u" : "dns:///%s:%u",
-		o->host, o->port);
+	snprintf(target, sizeof(target),
+		strchr(options->host, ':') ? "dns:///[%s]:%u" : "dns:///%s:%u", options->host,
+		options->port);
 	grpc_arg args[20];
 	size_t n = 0;
 	/* else two channels to one target share a connection */
 	args[n++] = arg_int(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-	args[n++] = arg_int(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)o->max_message);
+	args[n++] = arg_int(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)options->max_message);
 	args[n++] = arg_int(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
 	args[n++] = arg_int(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
 	args[n++] = arg_int(GRPC_ARG_DNS_ENABLE_SRV_QUERIES, 0);
@@ -482,12 +486,12 @@ int grpc_io_connect(struct grpc_io *io, const struct grpc_io_options *o,
 	args[n++] = (grpc_arg){.type = GRPC_ARG_STRING,
 		.key = (char *)GRPC_ARG_PRIMARY_USER_AGENT_STRING,
 		.value.string = (char *)"rocewatch/" RW_VERSION};
-	if (o->tls && o->server_name)
+	if (options->tls && options->server_name)
 		args[n++] = (grpc_arg){.type = GRPC_ARG_STRING,
 			.key = (char *)GRPC_SSL_TARGET_NAME_OVERRIDE_ARG,
-			.value.string = (char *)o->server_name};
+			.value.string = (char *)options->server_name};
 	const grpc_channel_args list = {n, args};
-	grpc_channel_credentials *credentials = credentials_of(o);
+	grpc_channel_credentials *credentials = credentials_of(options);
 	if (!credentials)
 		return err_set(e, -EINVAL,
 			"the certificate and the key of tls.cert and tls.key cannot be used "
@@ -500,77 +504,79 @@ int grpc_io_connect(struct grpc_io *io, const struct grpc_io_options *o,
 	return 0;
 }
 
-void grpc_io_close(struct grpc_io_channel *c)
+void grpc_io_close(struct grpc_io_channel *channel)
 {
-	if (!c)
+	if (!channel)
 		return;
-	grpc_channel_destroy(c->channel);
-	free(c);
+	grpc_channel_destroy(channel->channel);
+	free(channel);
 }
 
 /* ---- calls --------------------------------------------------------------- */
 
-static bool metadata_copy(struct grpc_io_call *c, const struct grpc_io_request *r, struct err *e)
+static bool metadata_copy(
+	struct grpc_io_call *call, const struct grpc_io_request *request, struct err *e)
 {
-	c->metadata = rw_calloc(r->n_metadata ? r->n_metadata : 1, sizeof(*c->metadata));
-	for (size_t i = 0; i < r->n_metadata; i++) {
-		grpc_metadata *m = &c->metadata[c->n_metadata++];
-		m->key = grpc_slice_from_copied_string(r->metadata[i].key);
-		m->value = grpc_slice_from_copied_string(r->metadata[i].value);
+	call->metadata =
+		rw_calloc(request->n_metadata ? request->n_metadata : 1, sizeof(*call->metadata));
+	for (size_t i = 0; i < request->n_metadata; i++) {
+		grpc_metadata *m = &call->metadata[call->n_metadata++];
+		m->key = grpc_slice_from_copied_string(request->metadata[i].key);
+		m->value = grpc_slice_from_copied_string(request->metadata[i].value);
 		if (!grpc_header_key_is_legal(m->key) ||
 			!grpc_header_nonbin_value_is_legal(m->value)) {
 			err_set(e, -EINVAL,
 				"the %s has a character that gRPC cannot carry: printable ASCII "
 				"only",
-				r->metadata[i].key);
+				request->metadata[i].key);
 			return false;
 		}
 	}
 	return true;
 }
 
-static grpc_byte_buffer *bytes_of_copy(const void *p, size_t n)
+static grpc_byte_buffer *bytes_of_copy(const void *data, size_t n)
 {
-	grpc_slice s = grpc_slice_from_copied_buffer(p, n);
+	grpc_slice s = grpc_slice_from_copied_buffer(data, n);
 	grpc_byte_buffer *b = grpc_raw_byte_buffer_create(&s, 1);
 	grpc_slice_unref(s);
 	return b;
 }
 
 /* A batch of ours cannot be wrong, except in what metadata_copy() has checked. */
-static void batch(struct grpc_io_call *c, const grpc_op *ops, size_t n, struct op *tag)
+static void grpc_io_batch(struct grpc_io_call *call, const grpc_op *ops, size_t n, struct op *tag)
 {
-	atomic_fetch_add(&c->refs, 1);
-	atomic_fetch_add(&c->io->handed, 1);
-	grpc_call_error rc = grpc_call_start_batch(c->call, ops, n, tag, NULL);
+	atomic_fetch_add(&call->refs, 1);
+	atomic_fetch_add(&call->io->handed, 1);
+	grpc_call_error rc = grpc_call_start_batch(call->call, ops, n, tag, NULL);
 	assert(rc == GRPC_CALL_OK);
 	(void)rc;
 }
 
-static void call_start(struct grpc_io_call *c, const struct grpc_io_request *r)
+static void call_start(struct grpc_io_call *call, const struct grpc_io_request *request)
 {
-	grpc_byte_buffer *bytes = bytes_of_copy(r->p, r->n);
+	grpc_byte_buffer *bytes = bytes_of_copy(request->p, request->n);
 	grpc_op first[3] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}, {.op = GRPC_OP_SEND_MESSAGE},
 		{.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT}};
-	first[0].data.send_initial_metadata.count = c->n_metadata;
-	first[0].data.send_initial_metadata.metadata = c->metadata;
+	first[0].data.send_initial_metadata.count = call->n_metadata;
+	first[0].data.send_initial_metadata.metadata = call->metadata;
 	first[1].data.send_message.send_message = bytes;
 	grpc_op status = {.op = GRPC_OP_RECV_STATUS_ON_CLIENT},
 		started = {.op = GRPC_OP_RECV_INITIAL_METADATA};
-	status.data.recv_status_on_client.trailing_metadata = &c->trailing;
-	status.data.recv_status_on_client.status = &c->code;
-	status.data.recv_status_on_client.status_details = &c->details;
-	started.data.recv_initial_metadata.recv_initial_metadata = &c->initial;
-	atomic_store(&c->sending, true);
-	atomic_store(&c->ops, 1); /* the status */
-	batch(c, &status, 1, &c->status);
-	batch(c, first, r->half_close ? 3 : 2, &c->send);
-	batch(c, &started, 1, &c->started);
-	message_start(c);
+	status.data.recv_status_on_client.trailing_metadata = &call->trailing;
+	status.data.recv_status_on_client.status = &call->code;
+	status.data.recv_status_on_client.status_details = &call->details;
+	started.data.recv_initial_metadata.recv_initial_metadata = &call->initial;
+	atomic_store(&call->sending, true);
+	atomic_store(&call->ops, 1); /* the status */
+	grpc_io_batch(call, &status, 1, &call->status);
+	grpc_io_batch(call, first, request->half_close ? 3 : 2, &call->send);
+	grpc_io_batch(call, &started, 1, &call->started);
+	message_start(call);
 	grpc_byte_buffer_destroy(bytes);
 }
 
-int grpc_io_call_new(struct grpc_io_channel *channel, const struct grpc_io_request *r,
+int grpc_io_call_new(struct grpc_io_channel *channel, const struct grpc_io_request *request,
 	const struct grpc_io_events *events, void *arg, struct grpc_io_call **ret, struct err *e)
 {
 	struct grpc_io *io = channel->io;
@@ -589,52 +595,52 @@ int grpc_io_call_new(struct grpc_io_channel *channel, const struct grpc_io_reque
 	int rc = 0;
 	if (atomic_fetch_add(&io->calls, 1) >= GRPC_IO_CALLS_MAX)
 		rc = err_set(e, -EMFILE, "more than %u calls at once", GRPC_IO_CALLS_MAX);
-	else if (!metadata_copy(c, r, e))
+	else if (!metadata_copy(c, request, e))
 		rc = -EINVAL;
 	if (rc < 0) {
 		call_unref(c);
 		return rc;
 	}
-	gpr_timespec deadline = r->deadline_ns > 0
+	gpr_timespec deadline = request->deadline_ns > 0
 		? gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-			  gpr_time_from_nanos(r->deadline_ns, GPR_TIMESPAN))
+			  gpr_time_from_nanos(request->deadline_ns, GPR_TIMESPAN))
 		: gpr_inf_future(GPR_CLOCK_MONOTONIC);
-	grpc_slice method = grpc_slice_from_copied_string(r->method);
+	grpc_slice method = grpc_slice_from_copied_string(request->method);
 	c->call = grpc_channel_create_call(channel->channel, NULL, GRPC_PROPAGATE_DEFAULTS,
 		io->queue, method, NULL, deadline, NULL);
 	grpc_slice_unref(method);
-	call_start(c, r);
+	call_start(c, request);
 	*ret = c;
 	return 0;
 }
 
-int grpc_io_call_send(struct grpc_io_call *c, const void *p, size_t n)
+int grpc_io_call_send(struct grpc_io_call *call, const void *data, size_t n)
 {
-	if (atomic_load(&c->over))
+	if (atomic_load(&call->over))
 		return -EPIPE;
-	if (atomic_exchange(&c->sending, true))
+	if (atomic_exchange(&call->sending, true))
 		return -EBUSY;
-	grpc_byte_buffer *bytes = bytes_of_copy(p, n);
+	grpc_byte_buffer *bytes = bytes_of_copy(data, n);
 	grpc_op op = {.op = GRPC_OP_SEND_MESSAGE};
 	op.data.send_message.send_message = bytes;
-	batch(c, &op, 1, &c->send);
+	grpc_io_batch(call, &op, 1, &call->send);
 	grpc_byte_buffer_destroy(bytes);
 	return 0;
 }
 
-void grpc_io_call_free(struct grpc_io_call *c)
+void grpc_io_call_free(struct grpc_io_call *call)
 {
-	if (!c)
+	if (!call)
 		return;
-	c->closed = true;
-	if (!atomic_load(&c->over))
-		grpc_call_cancel(c->call, NULL);
-	call_unref(c);
+	call->closed = true;
+	if (!atomic_load(&call->over))
+		grpc_call_cancel(call->call, NULL);
+	call_unref(call);
 }
 
-struct grpc_io_counts grpc_io_call_counts(const struct grpc_io_call *c)
+struct grpc_io_counts grpc_io_call_counts(const struct grpc_io_call *call)
 {
-	struct grpc_io_call *m = (struct grpc_io_call *)c;
+	struct grpc_io_call *m = (struct grpc_io_call *)call;
 	return (struct grpc_io_counts){.messages = atomic_load(&m->n_messages),
 		.bytes = atomic_load(&m->n_bytes),
 		.stalls = atomic_load(&m->n_stalls)};

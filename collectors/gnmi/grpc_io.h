@@ -45,7 +45,7 @@ struct grpc_io_call;
 /* grpc_io_get - gRPC for this loop; the first one starts the thread (after rights were given up:
  * threads keep theirs), the last grpc_io_put() ends it. A process has one loop that uses it at a
  * time. NULL when a thread or a mailbox cannot be had. */
-struct grpc_io *grpc_io_get(struct loop *l);
+struct grpc_io *grpc_io_get(struct loop *loop);
 /* NULL is fine; all channels and calls must have been freed */
 void grpc_io_put(struct grpc_io *io);
 
@@ -62,11 +62,12 @@ struct grpc_io_options {
 	int64_t connect_ns; /* time for one connection to be made, TLS included */
 };
 
-/* grpc_io_connect - nothing is sent before the first call. Everything in @o is copied. 0, or
+/* grpc_io_connect - nothing is sent before the first call. Everything in @options is copied. 0, or
  * -EINVAL with @e: a PEM text that is none. */
-int grpc_io_connect(struct grpc_io *io, const struct grpc_io_options *o,
+int grpc_io_connect(struct grpc_io *io, const struct grpc_io_options *options,
 	struct grpc_io_channel **ret, struct err *e);
-void grpc_io_close(struct grpc_io_channel *c); /* its calls must have been freed; NULL is fine */
+void grpc_io_close(
+	struct grpc_io_channel *channel); /* its calls must have been freed; NULL is fine */
 
 /* gRPC's own numbers (grpc/status.h, part of the protocol). */
 enum grpc_io_code {
@@ -101,10 +102,10 @@ struct grpc_io_status {
 struct grpc_io_events {
 	/* The server took the call. @peer_pem: its certificate, NULL without TLS. */
 	void (*started)(void *arg, const char *peer_pem);
-	void (*message)(void *arg, const void *p, size_t n);
+	void (*message)(void *arg, const void *data, size_t n);
 	void (*idle)(void *arg); /* after the messages that were there */
 	/* exactly once, unless the call was freed before; nothing follows */
-	void (*done)(void *arg, const struct grpc_io_status *s);
+	void (*done)(void *arg, const struct grpc_io_status *status);
 };
 
 struct grpc_io_metadata {
@@ -129,19 +130,19 @@ struct grpc_io_request {
 	bool half_close;
 	int64_t deadline_ns;
 };
-int grpc_io_call_new(struct grpc_io_channel *c, const struct grpc_io_request *r,
+int grpc_io_call_new(struct grpc_io_channel *channel, const struct grpc_io_request *request,
 	const struct grpc_io_events *events, void *arg, struct grpc_io_call **ret, struct err *e);
 /* grpc_io_call_send - one more message. 0, or -EBUSY while the one before is under way, -EPIPE when
  * the call is over. */
-int grpc_io_call_send(struct grpc_io_call *c, const void *p, size_t n);
+int grpc_io_call_send(struct grpc_io_call *call, const void *data, size_t n);
 /* grpc_io_call_free - cancels when it is not over. No callback comes after it. NULL is fine. */
-void grpc_io_call_free(struct grpc_io_call *c);
+void grpc_io_call_free(struct grpc_io_call *call);
 
 struct grpc_io_counts {
 	uint64_t messages, bytes; /* received */
 	/* times reading stopped because GRPC_IO_HELD_MAX waited for the loop */
 	uint64_t stalls;
 };
-struct grpc_io_counts grpc_io_call_counts(const struct grpc_io_call *c);
+struct grpc_io_counts grpc_io_call_counts(const struct grpc_io_call *call);
 
 #endif

@@ -18,25 +18,25 @@
 
 #define NS_PER_MS_ 1000000LL
 
-static void bio_freep(BIO **b)
+static void bio_freep(BIO **bio)
 {
-	BIO_free(*b);
+	BIO_free(*bio);
 }
-static void x509_freep(X509 **x)
+static void x509_freep(X509 **certificate)
 {
-	X509_free(*x);
+	X509_free(*certificate);
 }
-static void ssl_freep(SSL **s)
+static void ssl_freep(SSL **ssl)
 {
-	SSL_free(*s);
+	SSL_free(*ssl);
 }
-static void ctx_freep(SSL_CTX **c)
+static void ctx_freep(SSL_CTX **ctx)
 {
-	SSL_CTX_free(*c);
+	SSL_CTX_free(*ctx);
 }
-static void key_freep(EVP_PKEY **k)
+static void key_freep(EVP_PKEY **key)
 {
-	EVP_PKEY_free(*k);
+	EVP_PKEY_free(*key);
 }
 
 static X509 *certificate_of(const char *pem)
@@ -52,10 +52,10 @@ static EVP_PKEY *key_of(const char *pem)
 	return b ? PEM_read_bio_PrivateKey(b, NULL, NULL, (void *)"") : NULL;
 }
 
-static int64_t seconds_of(const ASN1_TIME *t)
+static int64_t tls_probe_seconds_of(const ASN1_TIME *time)
 {
 	struct tm tm;
-	return ASN1_TIME_to_tm(t, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
+	return ASN1_TIME_to_tm(time, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
 }
 
 int tls_probe_expiry(const char *pem, int64_t *ret_s)
@@ -63,7 +63,7 @@ int tls_probe_expiry(const char *pem, int64_t *ret_s)
 	rw_cleanup(x509_freep) X509 *x = certificate_of(pem);
 	if (!x)
 		return -EINVAL;
-	*ret_s = seconds_of(X509_get0_notAfter(x));
+	*ret_s = tls_probe_seconds_of(X509_get0_notAfter(x));
 	return *ret_s ? 0 : -EINVAL;
 }
 
@@ -76,23 +76,23 @@ int tls_probe_pair(const char *cert, const char *key)
 
 /* ---- words --------------------------------------------------------------- */
 
-static void day_text(char buf[32], const ASN1_TIME *t)
+static void day_text(char buf[32], const ASN1_TIME *time)
 {
 	struct tm tm = {0};
-	ASN1_TIME_to_tm(t, &tm);
+	ASN1_TIME_to_tm(time, &tm);
 	strftime(buf, 32, "%Y-%m-%d", &tm);
 }
 
-static void common_name(char *buf, size_t size, X509_NAME *n)
+static void common_name(char *buf, size_t size, X509_NAME *name)
 {
-	if (X509_NAME_get_text_by_NID(n, NID_commonName, buf, (int)size) < 0)
-		X509_NAME_oneline(n, buf, (int)size);
+	if (X509_NAME_get_text_by_NID(name, NID_commonName, buf, (int)size) < 0)
+		X509_NAME_oneline(name, buf, (int)size);
 }
 
 /* names_text - what the certificate is made out to. */
-static void names_text(char *buf, size_t size, X509 *x)
+static void names_text(char *buf, size_t size, X509 *certificate)
 {
-	GENERAL_NAMES *names = X509_get_ext_d2i(x, NID_subject_alt_name, NULL, NULL);
+	GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
 	size_t n = 0;
 	buf[0] = '\0';
 	for (int i = 0; names && i < sk_GENERAL_NAME_num(names) && n + 16 < size; i++) {
@@ -115,71 +115,72 @@ static void names_text(char *buf, size_t size, X509 *x)
 	}
 	GENERAL_NAMES_free(names);
 	if (n == 0)
-		common_name(buf, size, X509_get_subject_name(x));
+		common_name(buf, size, X509_get_subject_name(certificate));
 }
 
-static void verdict(struct tls_probe *p, SSL *ssl)
+static void tls_probe_verdict(struct tls_probe *probe, SSL *ssl)
 {
 	rw_cleanup(x509_freep) X509 *x = SSL_get1_peer_certificate(ssl);
 	long rc = SSL_get_verify_result(ssl);
 	char names[72], issuer[48] = "", day[32]; /* short: the remedy comes behind */
 	if (!x) {
-		p->finding = TLS_OTHER;
-		snprintf(p->text, sizeof(p->text), "it shows no certificate");
+		probe->finding = TLS_OTHER;
+		snprintf(probe->text, sizeof(probe->text), "it shows no certificate");
 		return;
 	}
 	names_text(names, sizeof(names), x);
 	common_name(issuer, sizeof(issuer), X509_get_issuer_name(x));
 	switch (rc) {
-	case X509_V_OK: p->finding = TLS_FINE; break;
+	case X509_V_OK: probe->finding = TLS_FINE; break;
 	case X509_V_ERR_CERT_HAS_EXPIRED:
-		p->finding = TLS_EXPIRED;
+		probe->finding = TLS_EXPIRED;
 		day_text(day, X509_get0_notAfter(x));
-		snprintf(p->text, sizeof(p->text),
+		snprintf(probe->text, sizeof(probe->text),
 			"its certificate (%s), or the one that signed it, expired: it was valid "
 			"until %s",
 			names, day);
 		break;
 	case X509_V_ERR_CERT_NOT_YET_VALID:
-		p->finding = TLS_NOT_YET_VALID;
+		probe->finding = TLS_NOT_YET_VALID;
 		day_text(day, X509_get0_notBefore(x));
-		snprintf(p->text, sizeof(p->text), "its certificate (%s) is not valid before %s",
-			names, day);
+		snprintf(probe->text, sizeof(probe->text),
+			"its certificate (%s) is not valid before %s", names, day);
 		break;
 	case X509_V_ERR_HOSTNAME_MISMATCH:
 	case X509_V_ERR_IP_ADDRESS_MISMATCH:
-		p->finding = TLS_WRONG_NAME;
-		snprintf(p->text, sizeof(p->text), "its certificate is made out to %s, not to %s",
-			names, p->server_name ? p->server_name : p->host);
+		probe->finding = TLS_WRONG_NAME;
+		snprintf(probe->text, sizeof(probe->text),
+			"its certificate is made out to %s, not to %s", names,
+			probe->server_name ? probe->server_name : probe->host);
 		break;
 	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
 	case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
 	case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
 	case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
 	case X509_V_ERR_CERT_SIGNATURE_FAILURE:
-		p->finding = TLS_UNKNOWN_CA;
-		snprintf(p->text, sizeof(p->text),
+		probe->finding = TLS_UNKNOWN_CA;
+		snprintf(probe->text, sizeof(probe->text),
 			"its certificate (%s) was issued by '%s', which is not among the CAs "
 			"trusted here",
 			names, issuer);
 		break;
 	default:
-		p->finding = TLS_OTHER;
-		snprintf(p->text, sizeof(p->text), "its certificate (%s) is refused: %s", names,
-			X509_verify_cert_error_string(rc));
+		probe->finding = TLS_OTHER;
+		snprintf(probe->text, sizeof(probe->text), "its certificate (%s) is refused: %s",
+			names, X509_verify_cert_error_string(rc));
 	}
 }
 
 /* ---- the handshake ------------------------------------------------------- */
 
 /* connect_within - a connected socket with time limits, or -1. */
-static int connect_within(const struct tls_probe *p)
+static int connect_within(const struct tls_probe *probe)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list;
 	char port[8];
-	int timeout_ms = (int)(p->timeout_ns / NS_PER_MS_), fd = -1;
-	snprintf(port, sizeof(port), "%u", p->port);
-	if (getaddrinfo(p->host, port, &hints, &list) != 0)
+	int timeout_ms = (int)(probe->timeout_ns / NS_PER_MS_), fd = -1;
+	snprintf(port, sizeof(port), "%u", probe->port);
+	if (getaddrinfo(probe->host, port, &hints, &list) != 0)
 		return -1;
 	for (const struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
 		fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -198,13 +199,13 @@ static int connect_within(const struct tls_probe *p)
 	return fd;
 }
 
-static int certificate_asked(SSL *ssl, X509 **x, EVP_PKEY **k)
+static int certificate_asked(SSL *ssl, X509 **certificate, EVP_PKEY **key)
 {
 	*(bool *)SSL_get_app_data(ssl) = true;
 	return 0;
 }
 
-static void trust(SSL_CTX *ctx, const char *pem)
+static void tls_probe_trust(SSL_CTX *ctx, const char *pem)
 {
 	rw_cleanup(bio_freep) BIO *b = BIO_new_mem_buf(pem, -1);
 	for (X509 *x; b && (x = PEM_read_bio_X509(b, NULL, NULL, NULL)); X509_free(x))
@@ -212,9 +213,9 @@ static void trust(SSL_CTX *ctx, const char *pem)
 	ERR_clear_error();
 }
 
-/* shake - until the handshake and, in TLS 1.3, the server's judgement of our certificate: that
- * comes with the first bytes. */
-static int shake(SSL *ssl, int fd, int timeout_ms)
+/* tls_probe_shake - until the handshake and, in TLS 1.3, the server's judgement of our certificate:
+ * that comes with the first bytes. */
+static int tls_probe_shake(SSL *ssl, int fd, int timeout_ms)
 {
 	char byte;
 	for (int i = 0, done = 0; i < 100; i++) {
@@ -234,24 +235,24 @@ static int shake(SSL *ssl, int fd, int timeout_ms)
 	return 0;
 }
 
-void tls_probe(struct tls_probe *p)
+void tls_probe(struct tls_probe *probe)
 {
-	rw_cleanup(closep) int fd = connect_within(p);
+	rw_cleanup(closep) int fd = connect_within(probe);
 	rw_cleanup(ctx_freep) SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
 	rw_cleanup(ssl_freep) SSL *ssl = ctx ? SSL_new(ctx) : NULL;
-	rw_cleanup(x509_freep) X509 *own = p->cert ? certificate_of(p->cert) : NULL;
-	rw_cleanup(key_freep) EVP_PKEY *key = p->key ? key_of(p->key) : NULL;
-	const char *name = p->server_name ? p->server_name : p->host;
+	rw_cleanup(x509_freep) X509 *own = probe->cert ? certificate_of(probe->cert) : NULL;
+	rw_cleanup(key_freep) EVP_PKEY *key = probe->key ? key_of(probe->key) : NULL;
+	const char *name = probe->server_name ? probe->server_name : probe->host;
 	unsigned char address[16];
 	bool asked = false,
 	     is_address = inet_pton(AF_INET, name, address) == 1 ||
 		inet_pton(AF_INET6, name, address) == 1;
-	p->finding = fd < 0 ? TLS_UNREACHABLE : TLS_OTHER;
-	p->text[0] = '\0';
+	probe->finding = fd < 0 ? TLS_UNREACHABLE : TLS_OTHER;
+	probe->text[0] = '\0';
 	if (fd < 0 || !ssl)
 		return;
-	if (p->ca)
-		trust(ctx, p->ca);
+	if (probe->ca)
+		tls_probe_trust(ctx, probe->ca);
 	SSL_set_app_data(ssl, &asked);
 	SSL_CTX_set_client_cert_cb(ctx, certificate_asked);
 	if (own && key) {
@@ -264,16 +265,16 @@ void tls_probe(struct tls_probe *p)
 	else if (SSL_set_tlsext_host_name(ssl, name))
 		SSL_set1_host(ssl, name);
 	SSL_set_fd(ssl, fd);
-	int rc = shake(ssl, fd, (int)(p->timeout_ns / NS_PER_MS_));
+	int rc = tls_probe_shake(ssl, fd, (int)(probe->timeout_ns / NS_PER_MS_));
 	unsigned long e = ERR_peek_error();
 	if (rc < 0 && ERR_GET_REASON(e) == SSL_R_WRONG_VERSION_NUMBER)
-		p->finding = TLS_NOT_SPOKEN;
+		probe->finding = TLS_NOT_SPOKEN;
 	else if (rc >= 0)
-		verdict(p, ssl);
-	if ((rc < 0 || p->finding == TLS_FINE) && (asked || rc > 0) &&
-		p->finding != TLS_NOT_SPOKEN) {
-		p->finding = TLS_WANTS_CERTIFICATE;
-		snprintf(p->text, sizeof(p->text),
+		tls_probe_verdict(probe, ssl);
+	if ((rc < 0 || probe->finding == TLS_FINE) && (asked || rc > 0) &&
+		probe->finding != TLS_NOT_SPOKEN) {
+		probe->finding = TLS_WANTS_CERTIFICATE;
+		snprintf(probe->text, sizeof(probe->text),
 			own ? "it does not accept our client certificate"
 			    : "it asks for a client certificate");
 	}

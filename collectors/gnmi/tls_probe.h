@@ -34,7 +34,7 @@ struct tls_probe { /* in: all copied pointers are lent for the call. out: below 
 	char text[TLS_PROBE_TEXT_MAX];
 };
 
-void tls_probe(struct tls_probe *p);
+void tls_probe(struct tls_probe *probe);
 
 /* tls_probe_expiry - end of validity of the first certificate of a PEM text, seconds since 1970. 0,
  * or -EINVAL. */

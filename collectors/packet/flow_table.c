@@ -61,65 +61,67 @@ struct flow_table {
 
 /* ---- index --------------------------------------------------------------- */
 
-static void index_clear(struct index *x, uint32_t slots)
+static void index_clear(struct index *index, uint32_t slots)
 {
-	if (!x->slot || x->mask + 1 != slots) {
-		free(x->slot);
-		x->slot = rw_calloc(slots, sizeof(*x->slot));
-		x->mask = slots - 1;
+	if (!index->slot || index->mask + 1 != slots) {
+		free(index->slot);
+		index->slot = rw_calloc(slots, sizeof(*index->slot));
+		index->mask = slots - 1;
 	} else {
-		memset(x->slot, 0, (size_t)slots * sizeof(*x->slot));
+		memset(index->slot, 0, (size_t)slots * sizeof(*index->slot));
 	}
 }
 
-static void index_put(struct index *x, uint64_t hash, uint32_t position)
+static void index_put(struct index *index, uint64_t hash, uint32_t position)
 {
-	uint32_t i = (uint32_t)hash & x->mask;
-	while (x->slot[i])
-		i = (i + 1) & x->mask;
-	x->slot[i] = position + 1;
+	uint32_t i = (uint32_t)hash & index->mask;
+	while (index->slot[i])
+		i = (i + 1) & index->mask;
+	index->slot[i] = position + 1;
 }
 
-static uint64_t mix(uint64_t a, uint64_t b) /* folded 64x64 multiplication */
+static uint64_t flow_table_mix(uint64_t left, uint64_t right) /* folded 64x64 multiplication */
 {
 	unsigned __int128 m =
-		(unsigned __int128)(a ^ 0x9E3779B97F4A7C15ull) * (b ^ 0xD1B54A32D192ED03ull);
+		(unsigned __int128)(left ^ 0x9E3779B97F4A7C15ull) * (right ^ 0xD1B54A32D192ED03ull);
 	return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
 static uint64_t hash_pair(
-	const struct flow_table *t, unsigned family, const uint8_t *src, const uint8_t *dst)
+	const struct flow_table *table, unsigned family, const uint8_t *src, const uint8_t *dst)
 {
 	uint64_t w[4];
 	memcpy(w, src, 16);
 	memcpy(w + 2, dst, 16);
-	uint64_t h = mix(w[0] ^ t->seed, w[2] ^ family);
-	return family == 4 ? h : mix(h ^ w[1], w[3] ^ t->seed);
+	uint64_t h = flow_table_mix(w[0] ^ table->seed, w[2] ^ family);
+	return family == 4 ? h : flow_table_mix(h ^ w[1], w[3] ^ table->seed);
 }
 
 static uint64_t hash_tuple(uint64_t pair_hash, unsigned src_port)
 {
-	return mix(pair_hash, src_port + 1);
+	return flow_table_mix(pair_hash, src_port + 1);
 }
 static uint64_t hash_flow(uint64_t pair_hash, unsigned src_port, uint32_t dst_qp)
 {
-	return mix(pair_hash, (uint64_t)dst_qp << 16 | src_port);
+	return flow_table_mix(pair_hash, (uint64_t)dst_qp << 16 | src_port);
 }
 static uint64_t hash_qp(uint64_t pair_hash, uint32_t dst_qp)
 {
-	return mix(pair_hash, (uint64_t)dst_qp << 16 | 1ull << 40);
+	return flow_table_mix(pair_hash, (uint64_t)dst_qp << 16 | 1ull << 40);
 }
 
-static bool same_pair(unsigned family, const uint8_t *src, const uint8_t *dst, unsigned f,
-	const uint8_t *s, const uint8_t *d)
+static bool same_pair(unsigned family, const uint8_t *src, const uint8_t *dst,
+	unsigned other_family, const uint8_t *other_src, const uint8_t *other_dst)
 {
-	return family == f && memcmp(src, s, 16) == 0 && memcmp(dst, d, 16) == 0;
+	return family == other_family && memcmp(src, other_src, 16) == 0 &&
+		memcmp(dst, other_dst, 16) == 0;
 }
 
-static bool same_tuple(const struct flow_key *a, const struct flow_key *b)
+static bool same_tuple(const struct flow_key *left, const struct flow_key *right)
 {
-	return a->src_port == b->src_port &&
-		same_pair(a->family, a->src, a->dst, b->family, b->src, b->dst);
+	return left->src_port == right->src_port &&
+		same_pair(
+			left->family, left->src, left->dst, right->family, right->src, right->dst);
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -137,24 +139,24 @@ struct flow_table *flow_table_new(uint32_t limit, uint32_t sampling, uint64_t se
 	return t;
 }
 
-void flow_table_free(struct flow_table *t)
+void flow_table_free(struct flow_table *table)
 {
-	if (!t)
+	if (!table)
 		return;
-	free(t->flows);
-	free(t->qps);
-	free(t->tuples);
-	free(t->pairs);
-	free(t->by_flow.slot);
-	free(t->by_qp.slot);
-	free(t->by_tuple.slot);
-	free(t->by_pair.slot);
-	free(t);
+	free(table->flows);
+	free(table->qps);
+	free(table->tuples);
+	free(table->pairs);
+	free(table->by_flow.slot);
+	free(table->by_qp.slot);
+	free(table->by_tuple.slot);
+	free(table->by_pair.slot);
+	free(table);
 }
 
-static uint64_t key_hash(const struct flow_table *t, const struct flow_key *k)
+static uint64_t key_hash(const struct flow_table *table, const struct flow_key *key)
 {
-	return hash_pair(t, k->family, k->src, k->dst);
+	return hash_pair(table, key->family, key->src, key->dst);
 }
 
 static uint32_t slots_for(uint32_t n)
@@ -165,215 +167,225 @@ static uint32_t slots_for(uint32_t n)
 	return slots;
 }
 
-static void reindex_flows(struct flow_table *t)
+static void reindex_flows(struct flow_table *table)
 {
-	index_clear(&t->by_flow, slots_for(t->n_flows + t->n_flows / 2 + 1));
-	for (uint32_t i = 0; i < t->n_flows; i++) {
-		const struct flow_key *k = &t->flows[i].key;
-		index_put(&t->by_flow, hash_flow(key_hash(t, k), k->src_port, k->dst_qp), i);
+	index_clear(&table->by_flow, slots_for(table->n_flows + table->n_flows / 2 + 1));
+	for (uint32_t i = 0; i < table->n_flows; i++) {
+		const struct flow_key *k = &table->flows[i].key;
+		index_put(
+			&table->by_flow, hash_flow(key_hash(table, k), k->src_port, k->dst_qp), i);
 	}
 }
 
-static uint64_t qp_pair_hash(const struct flow_table *t, const struct qp *q)
+static uint64_t qp_pair_hash(const struct flow_table *table, const struct qp *qp)
 {
-	const struct pair *p = &t->pairs[q->pair];
-	return hash_pair(t, p->family, p->src, p->dst);
+	const struct pair *p = &table->pairs[qp->pair];
+	return hash_pair(table, p->family, p->src, p->dst);
 }
 
-static void reindex_qps(struct flow_table *t)
+static void reindex_qps(struct flow_table *table)
 {
-	index_clear(&t->by_qp, slots_for(t->n_qps + t->n_qps / 2 + 1));
-	for (uint32_t i = 0; i < t->n_qps; i++)
-		index_put(&t->by_qp, hash_qp(qp_pair_hash(t, &t->qps[i]), t->qps[i].dst_qp), i);
+	index_clear(&table->by_qp, slots_for(table->n_qps + table->n_qps / 2 + 1));
+	for (uint32_t i = 0; i < table->n_qps; i++)
+		index_put(&table->by_qp,
+			hash_qp(qp_pair_hash(table, &table->qps[i]), table->qps[i].dst_qp), i);
 }
 
-static void reindex_tuples(struct flow_table *t)
+static void reindex_tuples(struct flow_table *table)
 {
-	index_clear(&t->by_tuple, slots_for(t->n_tuples + t->n_tuples / 2 + 1));
-	for (uint32_t i = 0; i < t->n_tuples; i++)
-		index_put(&t->by_tuple,
-			hash_tuple(key_hash(t, &t->tuples[i].key), t->tuples[i].key.src_port), i);
+	index_clear(&table->by_tuple, slots_for(table->n_tuples + table->n_tuples / 2 + 1));
+	for (uint32_t i = 0; i < table->n_tuples; i++)
+		index_put(&table->by_tuple,
+			hash_tuple(key_hash(table, &table->tuples[i].key),
+				table->tuples[i].key.src_port),
+			i);
 }
 
-static void reindex_pairs(struct flow_table *t)
+static void reindex_pairs(struct flow_table *table)
 {
-	index_clear(&t->by_pair, slots_for(t->n_pairs + t->n_pairs / 2 + 1));
-	for (uint32_t i = 0; i < t->n_pairs; i++)
-		index_put(&t->by_pair,
-			hash_pair(t, t->pairs[i].family, t->pairs[i].src, t->pairs[i].dst), i);
+	index_clear(&table->by_pair, slots_for(table->n_pairs + table->n_pairs / 2 + 1));
+	for (uint32_t i = 0; i < table->n_pairs; i++)
+		index_put(&table->by_pair,
+			hash_pair(table, table->pairs[i].family, table->pairs[i].src,
+				table->pairs[i].dst),
+			i);
 }
 
-static uint32_t pair_find(const struct flow_table *t, unsigned family, const uint8_t *src,
+static uint32_t pair_find(const struct flow_table *table, unsigned family, const uint8_t *src,
 	const uint8_t *dst, uint64_t hash)
 {
-	for (uint32_t i = (uint32_t)hash & t->by_pair.mask; t->by_pair.slot[i];
-		i = (i + 1) & t->by_pair.mask) {
-		const struct pair *p = &t->pairs[t->by_pair.slot[i] - 1];
+	for (uint32_t i = (uint32_t)hash & table->by_pair.mask; table->by_pair.slot[i];
+		i = (i + 1) & table->by_pair.mask) {
+		const struct pair *p = &table->pairs[table->by_pair.slot[i] - 1];
 		if (same_pair(family, src, dst, p->family, p->src, p->dst))
-			return t->by_pair.slot[i] - 1;
+			return table->by_pair.slot[i] - 1;
 	}
 	return NONE;
 }
 
-static uint32_t pair_get(struct flow_table *t, const struct flow_key *k, uint64_t hash)
+static uint32_t pair_get(struct flow_table *table, const struct flow_key *key, uint64_t hash)
 {
-	uint32_t at = pair_find(t, k->family, k->src, k->dst, hash);
+	uint32_t at = pair_find(table, key->family, key->src, key->dst, hash);
 	if (at != NONE)
 		return at;
-	rw_grow(t->pairs, t->n_pairs, t->cap_pairs);
-	at = t->n_pairs++;
-	struct pair *p = &t->pairs[at];
-	*p = (struct pair){.family = k->family, .first = NONE};
-	memcpy(p->src, k->src, 16);
-	memcpy(p->dst, k->dst, 16);
-	p->reverse =
-		pair_find(t, k->family, k->dst, k->src, hash_pair(t, k->family, k->dst, k->src));
+	rw_grow(table->pairs, table->n_pairs, table->cap_pairs);
+	at = table->n_pairs++;
+	struct pair *p = &table->pairs[at];
+	*p = (struct pair){.family = key->family, .first = NONE};
+	memcpy(p->src, key->src, 16);
+	memcpy(p->dst, key->dst, 16);
+	p->reverse = pair_find(table, key->family, key->dst, key->src,
+		hash_pair(table, key->family, key->dst, key->src));
 	if (p->reverse != NONE)
-		t->pairs[p->reverse].reverse = at;
-	if (t->n_pairs * 2 > t->by_pair.mask)
-		reindex_pairs(t);
+		table->pairs[p->reverse].reverse = at;
+	if (table->n_pairs * 2 > table->by_pair.mask)
+		reindex_pairs(table);
 	else
-		index_put(&t->by_pair, hash, at);
+		index_put(&table->by_pair, hash, at);
 	return at;
 }
 
-static uint32_t tuple_get(struct flow_table *t, const struct flow_key *k, uint64_t pair_hash)
+static uint32_t tuple_get(struct flow_table *table, const struct flow_key *key, uint64_t pair_hash)
 {
-	uint64_t hash = hash_tuple(pair_hash, k->src_port);
-	for (uint32_t i = (uint32_t)hash & t->by_tuple.mask; t->by_tuple.slot[i];
-		i = (i + 1) & t->by_tuple.mask)
-		if (same_tuple(&t->tuples[t->by_tuple.slot[i] - 1].key, k))
-			return t->by_tuple.slot[i] - 1;
-	rw_grow(t->tuples, t->n_tuples, t->cap_tuples);
-	uint32_t at = t->n_tuples++;
-	t->tuples[at] = (struct tuple){.key = *k};
-	t->tuples[at].key.dst_qp = 0;
-	if (t->n_tuples * 2 > t->by_tuple.mask)
-		reindex_tuples(t);
+	uint64_t hash = hash_tuple(pair_hash, key->src_port);
+	for (uint32_t i = (uint32_t)hash & table->by_tuple.mask; table->by_tuple.slot[i];
+		i = (i + 1) & table->by_tuple.mask)
+		if (same_tuple(&table->tuples[table->by_tuple.slot[i] - 1].key, key))
+			return table->by_tuple.slot[i] - 1;
+	rw_grow(table->tuples, table->n_tuples, table->cap_tuples);
+	uint32_t at = table->n_tuples++;
+	table->tuples[at] = (struct tuple){.key = *key};
+	table->tuples[at].key.dst_qp = 0;
+	if (table->n_tuples * 2 > table->by_tuple.mask)
+		reindex_tuples(table);
 	else
-		index_put(&t->by_tuple, hash, at);
+		index_put(&table->by_tuple, hash, at);
 	return at;
 }
 
-static uint32_t qp_get(struct flow_table *t, const struct flow_key *k, uint64_t pair_hash)
+static uint32_t qp_get(struct flow_table *table, const struct flow_key *key, uint64_t pair_hash)
 {
-	uint64_t hash = hash_qp(pair_hash, k->dst_qp);
-	uint32_t pair = pair_get(t, k, pair_hash);
-	for (uint32_t i = (uint32_t)hash & t->by_qp.mask; t->by_qp.slot[i];
-		i = (i + 1) & t->by_qp.mask) {
-		const struct qp *q = &t->qps[t->by_qp.slot[i] - 1];
-		if (q->pair == pair && q->dst_qp == k->dst_qp)
-			return t->by_qp.slot[i] - 1;
+	uint64_t hash = hash_qp(pair_hash, key->dst_qp);
+	uint32_t pair = pair_get(table, key, pair_hash);
+	for (uint32_t i = (uint32_t)hash & table->by_qp.mask; table->by_qp.slot[i];
+		i = (i + 1) & table->by_qp.mask) {
+		const struct qp *q = &table->qps[table->by_qp.slot[i] - 1];
+		if (q->pair == pair && q->dst_qp == key->dst_qp)
+			return table->by_qp.slot[i] - 1;
 	}
-	rw_grow(t->qps, t->n_qps, t->cap_qps);
-	uint32_t at = t->n_qps++;
-	t->qps[at] = (struct qp){.pair = pair,
-		.dst_qp = k->dst_qp,
-		.pair_next = t->pairs[pair].first,
+	rw_grow(table->qps, table->n_qps, table->cap_qps);
+	uint32_t at = table->n_qps++;
+	table->qps[at] = (struct qp){.pair = pair,
+		.dst_qp = key->dst_qp,
+		.pair_next = table->pairs[pair].first,
 		.flow = NONE,
 		.peer = NONE};
-	t->pairs[pair].first = at;
-	if (t->n_qps * 2 > t->by_qp.mask)
-		reindex_qps(t);
+	table->pairs[pair].first = at;
+	if (table->n_qps * 2 > table->by_qp.mask)
+		reindex_qps(table);
 	else
-		index_put(&t->by_qp, hash, at);
+		index_put(&table->by_qp, hash, at);
 	return at;
 }
 
 /* Find or add; NONE when the table is full. */
-static uint32_t flow_get(struct flow_table *t, const struct roce_packet *p)
+static uint32_t flow_get(struct flow_table *table, const struct roce_packet *packet)
 {
-	uint64_t pair_hash = hash_pair(t, p->family, p->src, p->dst),
-		 hash = hash_flow(pair_hash, p->src_port, p->dst_qp);
-	for (uint32_t i = (uint32_t)hash & t->by_flow.mask; t->by_flow.slot[i];
-		i = (i + 1) & t->by_flow.mask) {
-		const struct flow_key *k = &t->flows[t->by_flow.slot[i] - 1].key;
-		if (k->dst_qp == p->dst_qp && k->src_port == p->src_port &&
-			same_pair(p->family, p->src, p->dst, k->family, k->src, k->dst))
-			return t->by_flow.slot[i] - 1;
+	uint64_t pair_hash = hash_pair(table, packet->family, packet->src, packet->dst),
+		 hash = hash_flow(pair_hash, packet->src_port, packet->dst_qp);
+	for (uint32_t i = (uint32_t)hash & table->by_flow.mask; table->by_flow.slot[i];
+		i = (i + 1) & table->by_flow.mask) {
+		const struct flow_key *k = &table->flows[table->by_flow.slot[i] - 1].key;
+		if (k->dst_qp == packet->dst_qp && k->src_port == packet->src_port &&
+			same_pair(packet->family, packet->src, packet->dst, k->family, k->src,
+				k->dst))
+			return table->by_flow.slot[i] - 1;
 	}
-	if (t->n_flows >= t->limit)
+	if (table->n_flows >= table->limit)
 		return NONE;
-	rw_grow(t->flows, t->n_flows, t->cap_flows);
-	uint32_t at = t->n_flows++;
-	struct flow *f = &t->flows[at];
-	*f = (struct flow){
-		.key = {.family = p->family, .src_port = p->src_port, .dst_qp = p->dst_qp}};
-	memcpy(f->key.src, p->src, 16);
-	memcpy(f->key.dst, p->dst, 16);
-	f->tuple = tuple_get(t, &f->key, pair_hash);
-	f->qp = qp_get(t, &f->key, pair_hash);
-	if (t->n_flows * 2 > t->by_flow.mask)
-		reindex_flows(t);
+	rw_grow(table->flows, table->n_flows, table->cap_flows);
+	uint32_t at = table->n_flows++;
+	struct flow *f = &table->flows[at];
+	*f = (struct flow){.key = {.family = packet->family,
+				   .src_port = packet->src_port,
+				   .dst_qp = packet->dst_qp}};
+	memcpy(f->key.src, packet->src, 16);
+	memcpy(f->key.dst, packet->dst, 16);
+	f->tuple = tuple_get(table, &f->key, pair_hash);
+	f->qp = qp_get(table, &f->key, pair_hash);
+	if (table->n_flows * 2 > table->by_flow.mask)
+		reindex_flows(table);
 	else
-		index_put(&t->by_flow, hash, at);
+		index_put(&table->by_flow, hash, at);
 	return at;
 }
 
 /* ---- PSN ----------------------------------------------------------------- */
 
-static void psn_range(struct qp *q, uint32_t psn, uint8_t rank)
+static void psn_range(struct qp *qp, uint32_t psn, uint8_t rank)
 {
-	if (rank > q->psn_rank) {
-		q->psn_rank = rank;
-		q->psn_first = q->psn_last = psn;
-	} else if (rank == q->psn_rank && psn_distance(psn, q->psn_last) > 0) {
-		q->psn_last = psn;
+	if (rank > qp->psn_rank) {
+		qp->psn_rank = rank;
+		qp->psn_first = qp->psn_last = psn;
+	} else if (rank == qp->psn_rank && psn_distance(psn, qp->psn_last) > 0) {
+		qp->psn_last = psn;
 	}
 }
 
-static void psn_packet(struct flow_table *t, uint32_t at, const struct roce_packet *p)
+static void psn_packet(struct flow_table *table, uint32_t at, const struct roce_packet *packet)
 {
-	struct flow *f = &t->flows[at];
-	struct qp *q = &t->qps[f->qp];
-	enum roce_role role = roce_opcode_role(p->opcode);
+	struct flow *f = &table->flows[at];
+	struct qp *q = &table->qps[f->qp];
+	enum roce_role role = roce_opcode_role(packet->opcode);
 	uint8_t rank = role == ROLE_REQUEST                            ? 3
 		: role == ROLE_RESPONSE || role == ROLE_RESPONSE_FIRST ? 2
 								       : 1;
 	if (rank == 3 || q->psn_rank < 3)
 		q->flow = at;
-	psn_range(q, p->psn, rank);
-	if (t->sampling > 1)
+	psn_range(q, packet->psn, rank);
+	if (table->sampling > 1)
 		return;
 	if (role == ROLE_REQUEST) {
-		bool read = (p->opcode & 31) == 0x0c && p->has_reth;
-		psn_add(&q->request, &f->psn, p->psn, read ? p->reth_bytes / READ_MTU_MIN + 1 : 0);
+		bool read = (packet->opcode & 31) == 0x0c && packet->has_reth;
+		psn_add(&q->request, &f->psn, packet->psn,
+			read ? packet->reth_bytes / READ_MTU_MIN + 1 : 0);
 	} else if (role == ROLE_RESPONSE_FIRST) {
-		psn_anchor(&q->response, p->psn);
+		psn_anchor(&q->response, packet->psn);
 	} else if (role == ROLE_RESPONSE && q->response.valid) {
-		psn_add(&q->response, &f->psn, p->psn, 0);
+		psn_add(&q->response, &f->psn, packet->psn, 0);
 	}
 }
 
 /* ---- attribution --------------------------------------------------------- */
 
-/* The queue pair that @p, a packet of flow @f, speaks of; NONE when not clear. See flow_table.h for
- * the rule. */
-static uint32_t peer_of(struct flow_table *t, const struct flow *f, const struct roce_packet *p)
+/* The queue pair that @packet, a packet of flow @flow, speaks of; NONE when not clear. See
+ * flow_table.h for the rule. */
+static uint32_t flow_table_peer_of(
+	struct flow_table *table, const struct flow *flow, const struct roce_packet *packet)
 {
-	struct qp *q = &t->qps[f->qp];
+	struct qp *q = &table->qps[flow->qp];
 	if (q->peer != NONE)
 		return q->peer;
-	uint32_t reverse = t->pairs[q->pair].reverse;
+	uint32_t reverse = table->pairs[q->pair].reverse;
 	if (reverse == NONE || q->peer_tries >= PEER_TRIES_MAX)
 		return NONE;
 	uint32_t only = NONE, same_port = NONE, holds = NONE;
 	unsigned n = 0, n_port = 0, n_holds = 0, walked = 0;
-	for (uint32_t i = t->pairs[reverse].first; i != NONE && walked <= PAIR_WALK_MAX;
-		i = t->qps[i].pair_next, walked++) {
-		const struct qp *g = &t->qps[i];
+	for (uint32_t i = table->pairs[reverse].first; i != NONE && walked <= PAIR_WALK_MAX;
+		i = table->qps[i].pair_next, walked++) {
+		const struct qp *g = &table->qps[i];
 		if (g->psn_rank < 3)
 			continue;
 		n++;
 		only = i;
-		if (t->flows[g->flow].key.src_port == f->key.src_port) {
+		if (table->flows[g->flow].key.src_port == flow->key.src_port) {
 			n_port++;
 			same_port = i;
 		}
-		int32_t back = psn_distance(g->psn_last, p->psn),
+		int32_t back = psn_distance(g->psn_last, packet->psn),
 			known = psn_distance(g->psn_last, g->psn_first);
 		/* < 0: round the circle */
-		if (p->has_aeth && back >= -1 && back < PSN_WINDOW &&
+		if (packet->has_aeth && back >= -1 && back < PSN_WINDOW &&
 			(known < 0 || back <= known)) {
 			n_holds++;
 			holds = i;
@@ -391,24 +403,25 @@ static uint32_t peer_of(struct flow_table *t, const struct flow *f, const struct
 	return q->peer;
 }
 
-static void attribute(struct flow_table *t, uint32_t at, const struct roce_packet *p)
+static void flow_table_attribute(
+	struct flow_table *table, uint32_t at, const struct roce_packet *packet)
 {
-	bool cnp = roce_is_cnp(p), nak = roce_is_nak(p), rnr = roce_is_rnr_nak(p);
-	struct flow *f = &t->flows[at];
+	bool cnp = roce_is_cnp(packet), nak = roce_is_nak(packet), rnr = roce_is_rnr_nak(packet);
+	struct flow *f = &table->flows[at];
 	f->cnp_sent += cnp;
 	f->nak_sent += nak;
 	f->rnr_nak_sent += rnr;
-	if (!cnp && !p->has_aeth)
+	if (!cnp && !packet->has_aeth)
 		return;
 	/* for ordinary ACKs too: they teach which QPs belong together */
-	uint32_t peer = peer_of(t, f, p);
+	uint32_t peer = flow_table_peer_of(table, f, packet);
 	if (!cnp && !nak && !rnr)
 		return;
 	if (peer == NONE) {
-		t->refused.unattributed++;
+		table->refused.unattributed++;
 		return;
 	}
-	f = &t->flows[t->qps[peer].flow];
+	f = &table->flows[table->qps[peer].flow];
 	f->cnp_about += cnp;
 	f->nak_about += nak;
 	f->rnr_nak_about += rnr;
@@ -430,47 +443,47 @@ static void burst_add(
 		*most = *bin_octets;
 }
 
-void flow_table_add(struct flow_table *t, const struct roce_packet *p, int64_t t_ns)
+void flow_table_add(struct flow_table *table, const struct roce_packet *packet, int64_t t_ns)
 {
-	burst_add(&t->bin, &t->bin_octets, &t->burst_octets, t_ns, p->octets);
-	uint32_t at = flow_get(t, p);
+	burst_add(&table->bin, &table->bin_octets, &table->burst_octets, t_ns, packet->octets);
+	uint32_t at = flow_get(table, packet);
 	if (at == NONE) {
-		struct flow_totals *r = &t->refused;
+		struct flow_totals *r = &table->refused;
 		r->refused++;
 		r->packets++;
-		r->octets += p->octets;
-		r->ce += p->ecn == ECN_CE;
-		r->ect += p->ecn == ECN_ECT0 || p->ecn == ECN_ECT1;
-		r->not_ect += p->ecn == ECN_NOT_ECT;
-		r->cnp += roce_is_cnp(p);
-		r->nak += roce_is_nak(p);
-		r->rnr_nak += roce_is_rnr_nak(p);
+		r->octets += packet->octets;
+		r->ce += packet->ecn == ECN_CE;
+		r->ect += packet->ecn == ECN_ECT0 || packet->ecn == ECN_ECT1;
+		r->not_ect += packet->ecn == ECN_NOT_ECT;
+		r->cnp += roce_is_cnp(packet);
+		r->nak += roce_is_nak(packet);
+		r->rnr_nak += roce_is_rnr_nak(packet);
 		return;
 	}
-	struct flow *f = &t->flows[at];
+	struct flow *f = &table->flows[at];
 	if (f->packets++ == 0)
 		f->first_ns = t_ns;
 	f->last_ns = t_ns;
-	f->octets += p->octets;
-	f->payload_bytes += p->payload_bytes;
-	f->ce += p->ecn == ECN_CE;
-	f->ect += p->ecn == ECN_ECT0 || p->ecn == ECN_ECT1;
-	f->not_ect += p->ecn == ECN_NOT_ECT;
-	burst_add(&f->bin, &f->bin_octets, &f->burst_octets, t_ns, p->octets);
-	psn_packet(t, at, p);
-	if (p->has_aeth || p->opcode == ROCE_OPCODE_CNP)
-		attribute(t, at, p);
+	f->octets += packet->octets;
+	f->payload_bytes += packet->payload_bytes;
+	f->ce += packet->ecn == ECN_CE;
+	f->ect += packet->ecn == ECN_ECT0 || packet->ecn == ECN_ECT1;
+	f->not_ect += packet->ecn == ECN_NOT_ECT;
+	burst_add(&f->bin, &f->bin_octets, &f->burst_octets, t_ns, packet->octets);
+	psn_packet(table, at, packet);
+	if (packet->has_aeth || packet->opcode == ROCE_OPCODE_CNP)
+		flow_table_attribute(table, at, packet);
 }
 
 /* ---- answers ------------------------------------------------------------- */
 
-void flow_table_totals(struct flow_table *t, struct flow_totals *ret)
+void flow_table_totals(struct flow_table *table, struct flow_totals *ret)
 {
-	struct flow_totals s = t->refused;
-	for (uint32_t i = 0; i < t->n_tuples; i++)
-		t->tuples[i].octets = 0;
-	for (uint32_t i = 0; i < t->n_flows; i++) {
-		const struct flow *f = &t->flows[i];
+	struct flow_totals s = table->refused;
+	for (uint32_t i = 0; i < table->n_tuples; i++)
+		table->tuples[i].octets = 0;
+	for (uint32_t i = 0; i < table->n_flows; i++) {
+		const struct flow *f = &table->flows[i];
 		if (f->packets == 0)
 			continue;
 		s.flows++;
@@ -488,29 +501,29 @@ void flow_table_totals(struct flow_table *t, struct flow_totals *ret)
 		s.psn.retransmits += f->psn.retransmits;
 		s.psn.reordered += f->psn.reordered;
 		s.psn.restarts += f->psn.restarts;
-		t->tuples[f->tuple].octets += f->octets;
+		table->tuples[f->tuple].octets += f->octets;
 	}
-	for (uint32_t i = 0; i < t->n_tuples; i++) {
-		double w = (double)t->tuples[i].octets;
+	for (uint32_t i = 0; i < table->n_tuples; i++) {
+		double w = (double)table->tuples[i].octets;
 		s.five_tuples += w > 0;
 		s.sum_octets += w;
 		s.sum_sq_octets += w * w;
 	}
-	s.burst_octets = t->burst_octets;
+	s.burst_octets = table->burst_octets;
 	*ret = s;
 }
 
-static int compare_key(const struct flow_key *a, const struct flow_key *b)
+static int compare_key(const struct flow_key *left, const struct flow_key *right)
 {
-	int c = a->family - b->family;
+	int c = left->family - right->family;
 	if (c == 0)
-		c = memcmp(a->src, b->src, 16);
+		c = memcmp(left->src, right->src, 16);
 	if (c == 0)
-		c = memcmp(a->dst, b->dst, 16);
+		c = memcmp(left->dst, right->dst, 16);
 	if (c == 0)
-		c = (int)a->src_port - (int)b->src_port;
+		c = (int)left->src_port - (int)right->src_port;
 	if (c == 0)
-		c = (int)a->dst_qp - (int)b->dst_qp;
+		c = (int)left->dst_qp - (int)right->dst_qp;
 	return c;
 }
 
@@ -522,33 +535,33 @@ static int compare_flows(const void *pa, const void *pb)
 				      : compare_key(&a->key, &b->key);
 }
 
-const struct flow **flow_table_top(const struct flow_table *t, size_t max, size_t *ret_n)
+const struct flow **flow_table_top(const struct flow_table *table, size_t max, size_t *ret_n)
 {
-	const struct flow **v = rw_calloc((size_t)t->n_flows + 1, sizeof(*v));
+	const struct flow **v = rw_calloc((size_t)table->n_flows + 1, sizeof(*v));
 	size_t n = 0;
-	for (uint32_t i = 0; i < t->n_flows; i++)
-		if (t->flows[i].packets)
-			v[n++] = &t->flows[i];
+	for (uint32_t i = 0; i < table->n_flows; i++)
+		if (table->flows[i].packets)
+			v[n++] = &table->flows[i];
 	qsort(v, n, sizeof(*v), compare_flows);
 	*ret_n = n < max ? n : max;
 	return v;
 }
 
-static void qp_sum(struct flow *s, const struct flow *f)
+static void qp_sum(struct flow *sum, const struct flow *flow)
 {
-	if (s->packets == 0) {
-		*s = *f;
-		s->source_ports = 1;
+	if (sum->packets == 0) {
+		*sum = *flow;
+		sum->source_ports = 1;
 		return;
 	}
-	s->key.src_port = 0;
-	s->source_ports++;
-	if (f->first_ns < s->first_ns)
-		s->first_ns = f->first_ns;
-	if (f->last_ns > s->last_ns)
-		s->last_ns = f->last_ns;
-	if (f->burst_octets > s->burst_octets)
-		s->burst_octets = f->burst_octets;
+	sum->key.src_port = 0;
+	sum->source_ports++;
+	if (flow->first_ns < sum->first_ns)
+		sum->first_ns = flow->first_ns;
+	if (flow->last_ns > sum->last_ns)
+		sum->last_ns = flow->last_ns;
+	if (flow->burst_octets > sum->burst_octets)
+		sum->burst_octets = flow->burst_octets;
 	static const size_t sums[] = {
 		offsetof(struct flow, packets),
 		offsetof(struct flow, octets),
@@ -570,8 +583,8 @@ static void qp_sum(struct flow *s, const struct flow *f)
 		offsetof(struct flow, psn.restarts),
 	};
 	for (size_t i = 0; i < rw_countof(sums); i++)
-		*(uint64_t *)(void *)((char *)s + sums[i]) +=
-			*(const uint64_t *)(const void *)((const char *)f + sums[i]);
+		*(uint64_t *)(void *)((char *)sum + sums[i]) +=
+			*(const uint64_t *)(const void *)((const char *)flow + sums[i]);
 }
 
 static int compare_qps(const void *pa, const void *pb)
@@ -580,20 +593,20 @@ static int compare_qps(const void *pa, const void *pb)
 	return compare_flows(&a, &b);
 }
 
-struct flow *flow_table_qps(const struct flow_table *t, size_t *ret_n)
+struct flow *flow_table_qps(const struct flow_table *table, size_t *ret_n)
 {
-	struct flow *v = rw_calloc((size_t)t->n_qps + 1, sizeof(*v));
-	for (uint32_t i = 0; i < t->n_flows; i++)
-		if (t->flows[i].packets)
-			qp_sum(&v[t->flows[i].qp], &t->flows[i]);
+	struct flow *v = rw_calloc((size_t)table->n_qps + 1, sizeof(*v));
+	for (uint32_t i = 0; i < table->n_flows; i++)
+		if (table->flows[i].packets)
+			qp_sum(&v[table->flows[i].qp], &table->flows[i]);
 	size_t n = 0;
-	for (uint32_t i = 0; i < t->n_qps; i++) {
+	for (uint32_t i = 0; i < table->n_qps; i++) {
 		if (v[i].packets == 0)
 			continue;
-		v[i].psn_first = t->qps[i].psn_first;
-		v[i].psn_last = t->qps[i].psn_last;
+		v[i].psn_first = table->qps[i].psn_first;
+		v[i].psn_last = table->qps[i].psn_last;
 		/* the end came before the verdict */
-		v[i].psn.reordered += t->qps[i].request.late + t->qps[i].response.late;
+		v[i].psn.reordered += table->qps[i].request.late + table->qps[i].response.late;
 		v[n++] = v[i];
 	}
 	qsort(v, n, sizeof(*v), compare_qps);
@@ -601,17 +614,17 @@ struct flow *flow_table_qps(const struct flow_table *t, size_t *ret_n)
 	return v;
 }
 
-size_t flow_table_samples(struct flow_table *t, int64_t from_ns, int64_t to_ns, uint32_t entity,
+size_t flow_table_samples(struct flow_table *table, int64_t from_ns, int64_t to_ns, uint32_t entity,
 	enum flow_dir dir, bool psn_known, struct flow_sample ret[FLOW_TOP + 1])
 {
 	struct flow_totals s;
-	flow_table_totals(t, &s);
+	flow_table_totals(table, &s);
 	struct flow_sample common = {.from_ns = from_ns,
 		.to_ns = to_ns,
 		.entity = entity,
-		.sampling = t->sampling,
+		.sampling = table->sampling,
 		.dir = (uint8_t)dir};
-	bool every = t->sampling == 1, psn = every && psn_known;
+	bool every = table->sampling == 1, psn = every && psn_known;
 	uint64_t per_s = every ? 8000 : 0; /* octets in a millisecond -> bit/s */
 	ret[0] = common;
 	ret[0].total = true;
@@ -628,7 +641,7 @@ size_t flow_table_samples(struct flow_table *t, int64_t from_ns, int64_t to_ns, 
 	ret[0].sum_sq_octets = s.sum_sq_octets;
 
 	size_t n;
-	rw_cleanup(freep) const struct flow **top = flow_table_top(t, FLOW_TOP, &n);
+	rw_cleanup(freep) const struct flow **top = flow_table_top(table, FLOW_TOP, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct flow *f = top[i];
 		struct flow_sample *r = &ret[i + 1];
@@ -660,37 +673,37 @@ static void qp_carry(struct qp *to, const struct qp *from, uint32_t flow)
 	to->flow = flow;
 }
 
-void flow_table_next(struct flow_table *t)
+void flow_table_next(struct flow_table *table)
 {
 	/* A table half full of the idle would soon refuse the busy. */
-	int keep = t->n_flows > t->limit / 2 ? 1 : FLOW_IDLE;
-	rw_cleanup(freep) struct qp *old = t->qps;
-	t->qps = NULL;
-	t->n_qps = t->cap_qps = t->n_tuples = t->n_pairs = 0;
-	index_clear(&t->by_qp, 64);
-	index_clear(&t->by_tuple, 64);
-	index_clear(&t->by_pair, 64);
+	int keep = table->n_flows > table->limit / 2 ? 1 : FLOW_IDLE;
+	rw_cleanup(freep) struct qp *old = table->qps;
+	table->qps = NULL;
+	table->n_qps = table->cap_qps = table->n_tuples = table->n_pairs = 0;
+	index_clear(&table->by_qp, 64);
+	index_clear(&table->by_tuple, 64);
+	index_clear(&table->by_pair, 64);
 	uint32_t n = 0;
-	for (uint32_t i = 0; i < t->n_flows; i++) {
-		const struct flow *f = &t->flows[i];
+	for (uint32_t i = 0; i < table->n_flows; i++) {
+		const struct flow *f = &table->flows[i];
 		const struct qp *q = &old[f->qp];
 		uint8_t idle = f->packets ? 0 : (uint8_t)(f->idle + 1);
 		if (idle >= keep)
 			continue;
 		struct flow kept = {.key = f->key, .idle = idle};
-		uint64_t hash = key_hash(t, &kept.key);
-		kept.tuple = tuple_get(t, &kept.key, hash);
-		kept.qp = qp_get(t, &kept.key, hash);
+		uint64_t hash = key_hash(table, &kept.key);
+		kept.tuple = tuple_get(table, &kept.key, hash);
+		kept.qp = qp_get(table, &kept.key, hash);
 		/* Of a queue pair with several flows the one of the newest request stays its flow,
 		 * if it stays. */
-		if (t->qps[kept.qp].flow == NONE || q->flow == i)
-			qp_carry(&t->qps[kept.qp], q, n);
-		t->flows[n++] = kept;
+		if (table->qps[kept.qp].flow == NONE || q->flow == i)
+			qp_carry(&table->qps[kept.qp], q, n);
+		table->flows[n++] = kept;
 	}
-	t->n_flows = n;
-	t->refused = (struct flow_totals){0};
-	t->burst_octets = 0;
-	reindex_flows(t);
+	table->n_flows = n;
+	table->refused = (struct flow_totals){0};
+	table->burst_octets = 0;
+	reindex_flows(table);
 }
 
 double flow_n_eff(double sum, double sum_sq)

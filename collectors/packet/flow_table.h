@@ -59,10 +59,10 @@ struct flow_table;
 /* @limit: most flows kept; packets of further ones are refused and counted. @sampling: one packet
  * in N, >= 1. @seed: of the hash. */
 struct flow_table *flow_table_new(uint32_t limit, uint32_t sampling, uint64_t seed);
-void flow_table_free(struct flow_table *t); /* NULL is fine */
+void flow_table_free(struct flow_table *table); /* NULL is fine */
 
-/* flow_table_add - @p must be of kind PACKET_ROCE. */
-void flow_table_add(struct flow_table *t, const struct roce_packet *p, int64_t t_ns);
+/* flow_table_add - @packet must be of kind PACKET_ROCE. */
+void flow_table_add(struct flow_table *table, const struct roce_packet *packet, int64_t t_ns);
 
 struct flow_totals {
 	uint64_t packets, octets, ce, ect, not_ect, cnp, nak, rnr_nak;
@@ -77,18 +77,18 @@ struct flow_totals {
 	double sum_octets; /* over the same */
 };
 /* flow_table_totals - sums over the flows that had packets. Walks the table. */
-void flow_table_totals(struct flow_table *t, struct flow_totals *ret);
+void flow_table_totals(struct flow_table *table, struct flow_totals *ret);
 
 /* Flows with packets, most octets first, equal ones by key: at most @max. Returns an array the
  * caller frees; flows are lent. */
-const struct flow **flow_table_top(const struct flow_table *t, size_t max, size_t *ret_n);
+const struct flow **flow_table_top(const struct flow_table *table, size_t max, size_t *ret_n);
 
 /*
  * flow_table_qps - the same by direction of a queue pair: flows that differ in the source port only
  * are one. Most octets first. key.src_port is the one port used, or 0 when there were several.
  * burst_octets is the largest of its flows. Caller frees.
  */
-struct flow *flow_table_qps(const struct flow_table *t, size_t *ret_n);
+struct flow *flow_table_qps(const struct flow_table *table, size_t *ret_n);
 
 /*
  * flow_table_samples - the rows of one interval, as history keeps them: the totals, then the top
@@ -98,13 +98,13 @@ struct flow *flow_table_qps(const struct flow_table *t, size_t *ret_n);
  * then unknown and 0
  * @ret        room for FLOW_TOP + 1; returns how many were filled
  */
-size_t flow_table_samples(struct flow_table *t, int64_t from_ns, int64_t to_ns, uint32_t entity,
+size_t flow_table_samples(struct flow_table *table, int64_t from_ns, int64_t to_ns, uint32_t entity,
 	enum flow_dir dir, bool psn_known, struct flow_sample ret[FLOW_TOP + 1]);
 
 /* flow_table_next - begin the next interval: counts go to 0, sequences are remembered, flows idle
  * for FLOW_IDLE intervals go. */
 enum { FLOW_IDLE = 6 };
-void flow_table_next(struct flow_table *t);
+void flow_table_next(struct flow_table *table);
 
 /* n_eff = (sum w)^2 / sum w^2: how many equal 5-tuples would spread as unevenly. 0 when nothing was
  * seen. */

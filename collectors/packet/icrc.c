@@ -33,9 +33,10 @@ __attribute__((constructor)) static void crc32_tables(void)
 			table[k][i] = table[0][table[k - 1][i] & 0xff] ^ (table[k - 1][i] >> 8);
 }
 
-static uint32_t le32(const uint8_t *p)
+static uint32_t icrc_le32(const uint8_t *data)
 {
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+	return (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
+		(uint32_t)data[3] << 24;
 }
 
 uint32_t crc32_ieee(uint32_t crc, const void *data, size_t n)
@@ -43,7 +44,7 @@ uint32_t crc32_ieee(uint32_t crc, const void *data, size_t n)
 	const uint8_t *p = data;
 	uint32_t c = ~crc;
 	for (; n >= 8; n -= 8, p += 8) {
-		uint32_t lo = le32(p) ^ c, hi = le32(p + 4);
+		uint32_t lo = icrc_le32(p) ^ c, hi = icrc_le32(p + 4);
 		c = table[7][lo & 0xff] ^ table[6][lo >> 8 & 0xff] ^ table[5][lo >> 16 & 0xff] ^
 			table[4][lo >> 24] ^ table[3][hi & 0xff] ^ table[2][hi >> 8 & 0xff] ^
 			table[1][hi >> 16 & 0xff] ^ table[0][hi >> 24];

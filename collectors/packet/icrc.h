@@ -11,7 +11,7 @@
 #define ICRC_BYTES 4
 
 /* crc32_ieee - chainable like zlib's crc32(): start with 0. */
-uint32_t crc32_ieee(uint32_t crc, const void *p, size_t n);
+uint32_t crc32_ieee(uint32_t crc, const void *data, size_t n);
 
 /*
  * icrc_compute - the ICRC a RoCEv2 packet must carry.
@@ -31,16 +31,17 @@ uint32_t crc32_ieee(uint32_t crc, const void *p, size_t n);
  */
 int icrc_compute(const uint8_t *ip, size_t n, uint32_t *ret);
 
-static inline void icrc_put(uint8_t *p, uint32_t icrc)
+static inline void icrc_put(uint8_t *data, uint32_t icrc)
 {
-	p[0] = (uint8_t)icrc;
-	p[1] = (uint8_t)(icrc >> 8);
-	p[2] = (uint8_t)(icrc >> 16);
-	p[3] = (uint8_t)(icrc >> 24);
+	data[0] = (uint8_t)icrc;
+	data[1] = (uint8_t)(icrc >> 8);
+	data[2] = (uint8_t)(icrc >> 16);
+	data[3] = (uint8_t)(icrc >> 24);
 }
-static inline uint32_t icrc_get(const uint8_t *p)
+static inline uint32_t icrc_get(const uint8_t *data)
 {
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+	return (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
+		(uint32_t)data[3] << 24;
 }
 
 #endif

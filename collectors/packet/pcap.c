@@ -51,8 +51,9 @@ struct capture {
 
 /* ---- opening ------------------------------------------------------------- */
 
-/* netns_enter - 0 and the fd of the namespace we came from in *ret_back, -1 when @name is NULL. */
-static int netns_enter(const char *name, int *ret_back, struct err *e)
+/* pcap_netns_enter - 0 and the fd of the namespace we came from in *ret_back, -1 when @name is
+ * NULL. */
+static int pcap_netns_enter(const char *name, int *ret_back, struct err *e)
 {
 	*ret_back = -1;
 	if (!name)
@@ -77,7 +78,7 @@ static int netns_enter(const char *name, int *ret_back, struct err *e)
 	return 0;
 }
 
-static void netns_leave(int back)
+static void pcap_netns_leave(int back)
 {
 	if (back < 0)
 		return;
@@ -90,7 +91,7 @@ static void netns_leave(int back)
 	close(back);
 }
 
-static int activate_error(int rc, pcap_t *p, const char *interface, struct err *e)
+static int activate_error(int rc, pcap_t *handle, const char *interface, struct err *e)
 {
 	static const struct {
 		int pcap, code;
@@ -106,13 +107,13 @@ static int activate_error(int rc, pcap_t *p, const char *interface, struct err *
 		if (known[i].pcap == rc)
 			return err_set(e, known[i].code, "%s: %s", interface, known[i].text);
 	return err_set(e, -EIO, "%s: %s", interface,
-		*pcap_geterr(p) ? pcap_geterr(p) : pcap_statustostr(rc));
+		*pcap_geterr(handle) ? pcap_geterr(handle) : pcap_statustostr(rc));
 }
 
-static void pcap_closep(pcap_t **p)
+static void pcap_closep(pcap_t **pcap)
 {
-	if (*p)
-		pcap_close(*p);
+	if (*pcap)
+		pcap_close(*pcap);
 }
 
 /* In the namespace we are in. */
@@ -152,115 +153,116 @@ static int open_here(const char *interface, uint32_t snaplen, uint64_t buffer_by
 	return 0;
 }
 
-static int open_handle(const struct config_capture *c, pcap_t **ret, struct err *e)
+static int open_handle(const struct config_capture *capture, pcap_t **ret, struct err *e)
 {
-	pcap_direction_t direction = str_eq(c->direction, "in") ? PCAP_D_IN
-		: str_eq(c->direction, "out")                   ? PCAP_D_OUT
-								: PCAP_D_INOUT;
-	int back, rc = netns_enter(c->netns, &back, e);
+	pcap_direction_t direction = str_eq(capture->direction, "in") ? PCAP_D_IN
+		: str_eq(capture->direction, "out")                   ? PCAP_D_OUT
+								      : PCAP_D_INOUT;
+	int back, rc = pcap_netns_enter(capture->netns, &back, e);
 	if (rc < 0)
 		return rc;
-	rc = open_here(
-		c->interface, c->snaplen ? c->snaplen : 128, c->buffer_bytes, direction, ret, e);
-	netns_leave(back);
+	rc = open_here(capture->interface, capture->snaplen ? capture->snaplen : 128,
+		capture->buffer_bytes, direction, ret, e);
+	pcap_netns_leave(back);
 	return rc;
 }
 
-static int64_t header_ns(const struct pcap_pkthdr *h)
+static int64_t header_ns(const struct pcap_pkthdr *header)
 {
 	/* nanosecond precision was asked for: libpcap scales */
-	return (int64_t)h->ts.tv_sec * NS_PER_S + h->ts.tv_usec;
+	return (int64_t)header->ts.tv_sec * NS_PER_S + header->ts.tv_usec;
 }
 
 /* ---- intervals ----------------------------------------------------------- */
 
-static void interval_begin(struct capture *c, int64_t now_ns)
+static void interval_begin(struct capture *capture, int64_t now_ns)
 {
-	c->from_ns = now_ns;
-	c->to_ns = (now_ns / c->config.interval_ns + 1) * c->config.interval_ns;
+	capture->from_ns = now_ns;
+	capture->to_ns = (now_ns / capture->config.interval_ns + 1) * capture->config.interval_ns;
 }
 
 /* Kernel drops since the last look: our own blindness, which must not be told as the network's
  * loss. */
-static uint32_t drops_since(struct capture *c)
+static uint32_t drops_since(struct capture *capture)
 {
 	struct pcap_stat s;
-	if (!c->handle || pcap_stats(c->handle, &s))
+	if (!capture->handle || pcap_stats(capture->handle, &s))
 		return 0;
-	uint32_t n = s.ps_drop - c->drops; /* wraps with the library's counter */
-	c->drops = s.ps_drop;
-	c->counts.kernel_drops += n;
+	uint32_t n = s.ps_drop - capture->drops; /* wraps with the library's counter */
+	capture->drops = s.ps_drop;
+	capture->counts.kernel_drops += n;
 	return n;
 }
 
-static void interval_end(struct capture *c, int64_t end_ns)
+static void pcap_interval_end(struct capture *capture, int64_t end_ns)
 {
 	struct flow_sample rows[FLOW_TOP + 1];
-	uint32_t dropped = drops_since(c);
+	uint32_t dropped = drops_since(capture);
 	mono_t begin = mono_now();
 	if (dropped) {
 		char text[160];
-		c->target.errors++;
+		capture->target.errors++;
 		snprintf(text, sizeof(text),
 			"the kernel dropped %u packets of capture %s: PSN gaps of this interval "
 			"are unknown; raise its buffer "
 			"or lower its load",
-			dropped, c->config.name);
-		if (complain(&c->drops_complaint, begin, LOG_WARN_, c->config.name, "%s", text) &&
-			c->sink.event)
-			c->sink.event(c->sink.arg, end_ns, "capture_drops", c->config.device,
-				c->config.port, text);
+			dropped, capture->config.name);
+		if (complain(&capture->drops_complaint, begin, LOG_WARN_, capture->config.name,
+			    "%s", text) &&
+			capture->sink.event)
+			capture->sink.event(capture->sink.arg, end_ns, "capture_drops",
+				capture->config.device, capture->config.port, text);
 	} else {
-		complaint_over(
-			&c->drops_complaint, begin, c->config.name, "no more dropped packets");
+		complaint_over(&capture->drops_complaint, begin, capture->config.name,
+			"no more dropped packets");
 	}
-	if (end_ns > c->from_ns) {
-		size_t n = flow_table_samples(
-			c->flows, c->from_ns, end_ns, c->entity, c->dir, dropped == 0, rows);
-		c->target.values += n;
-		if (c->sink.flows)
-			c->sink.flows(c->sink.arg, rows, n);
+	if (end_ns > capture->from_ns) {
+		size_t n = flow_table_samples(capture->flows, capture->from_ns, end_ns,
+			capture->entity, capture->dir, dropped == 0, rows);
+		capture->target.values += n;
+		if (capture->sink.flows)
+			capture->sink.flows(capture->sink.arg, rows, n);
 	}
-	flow_table_next(c->flows);
-	target_polled(&c->target, (double)(mono_now().ns - begin.ns) / 1e9, (wall_t){end_ns});
-	if (c->sink.target)
-		c->sink.target(c->sink.arg, &c->target);
+	flow_table_next(capture->flows);
+	target_polled(&capture->target, (double)(mono_now().ns - begin.ns) / 1e9, (wall_t){end_ns});
+	if (capture->sink.target)
+		capture->sink.target(capture->sink.arg, &capture->target);
 }
 
 /* Close what is over at @t_ns. */
-static void interval_advance(struct capture *c, int64_t t_ns)
+static void interval_advance(struct capture *capture, int64_t t_ns)
 {
-	if (t_ns < c->from_ns - c->config.interval_ns ||
-		t_ns - c->to_ns > SKIP_INTERVALS * c->config.interval_ns) {
+	if (t_ns < capture->from_ns - capture->config.interval_ns ||
+		t_ns - capture->to_ns > SKIP_INTERVALS * capture->config.interval_ns) {
 		/* the clock was set: what was counted stays labelled with the old time */
-		interval_end(c, c->to_ns);
-		interval_begin(c, t_ns);
+		pcap_interval_end(capture, capture->to_ns);
+		interval_begin(capture, t_ns);
 		return;
 	}
-	while (t_ns >= c->to_ns) {
-		interval_end(c, c->to_ns);
-		c->from_ns = c->to_ns;
-		c->to_ns += c->config.interval_ns;
+	while (t_ns >= capture->to_ns) {
+		pcap_interval_end(capture, capture->to_ns);
+		capture->from_ns = capture->to_ns;
+		capture->to_ns += capture->config.interval_ns;
 	}
 }
 
 /* ---- running ------------------------------------------------------------- */
 
-static void capture_changed(struct capture *c, enum target_state to, const char *reason)
+static void capture_changed(struct capture *capture, enum target_state to, const char *reason)
 {
-	target_change(&c->target, to, loop_now(c->loop), wall_now(), reason);
-	if (c->sink.target)
-		c->sink.target(c->sink.arg, &c->target);
+	target_change(&capture->target, to, loop_now(capture->loop), wall_now(), reason);
+	if (capture->sink.target)
+		capture->sink.target(capture->sink.arg, &capture->target);
 }
 
-static void on_packet(u_char *arg, const struct pcap_pkthdr *h, const u_char *bytes)
+static void on_packet(u_char *arg, const struct pcap_pkthdr *header, const u_char *bytes)
 {
 	struct capture *c = (struct capture *)(void *)arg;
 	struct roce_packet p;
-	int64_t t_ns = header_ns(h);
+	int64_t t_ns = header_ns(header);
 	if (t_ns >= c->to_ns)
 		interval_advance(c, t_ns);
-	roce_parse(c->link, bytes, h->caplen, h->len, 0, &p);
+	roce_parse(c->link, bytes, header->caplen, header->len, 0, &p);
 	c->counts.frames++;
 	c->counts.roce += p.kind == PACKET_ROCE;
 	c->counts.bad += p.kind == PACKET_BAD;
@@ -270,26 +272,26 @@ static void on_packet(u_char *arg, const struct pcap_pkthdr *h, const u_char *by
 		c->target.errors++;
 }
 
-static void capture_lost(struct capture *c, const char *why)
+static void capture_lost(struct capture *capture, const char *why)
 {
 	char reason[160];
-	snprintf(reason, sizeof(reason), "%s: %s; waiting for it to come back", c->config.interface,
-		why);
-	loop_fd_free(c->fd);
-	c->fd = NULL;
-	c->target.errors++;
+	snprintf(reason, sizeof(reason), "%s: %s; waiting for it to come back",
+		capture->config.interface, why);
+	loop_fd_free(capture->fd);
+	capture->fd = NULL;
+	capture->target.errors++;
 	int64_t now = wall_now().ns;
-	interval_end(c, now < c->to_ns ? now : c->to_ns);
-	c->retry_ns = RETRY_MIN;
-	c->next_try = (mono_t){loop_now(c->loop).ns + c->retry_ns};
-	capture_changed(c, TARGET_BACKOFF, reason);
+	pcap_interval_end(capture, now < capture->to_ns ? now : capture->to_ns);
+	capture->retry_ns = RETRY_MIN;
+	capture->next_try = (mono_t){loop_now(capture->loop).ns + capture->retry_ns};
+	capture_changed(capture, TARGET_BACKOFF, reason);
 }
 
-static void capture_read(struct capture *c)
+static void capture_read(struct capture *capture)
 {
-	int n = pcap_dispatch(c->handle, PACKETS_PER_TURN, on_packet, (u_char *)c);
+	int n = pcap_dispatch(capture->handle, PACKETS_PER_TURN, on_packet, (u_char *)capture);
 	if (n < 0)
-		capture_lost(c, pcap_geterr(c->handle));
+		capture_lost(capture, pcap_geterr(capture->handle));
 }
 
 /*
@@ -297,80 +299,82 @@ static void capture_read(struct capture *c)
  * went down, or was replaced by another of the same name, is only silent. The ioctls act in the
  * socket's namespace and need no privilege.
  */
-static const char *interface_fault(const struct capture *c, int *ret_ifindex)
+static const char *interface_fault(const struct capture *capture, int *ret_ifindex)
 {
 	struct ifreq r;
 	*ret_ifindex = 0;
-	if (str_eq(c->config.interface, "any")) /* all of them: never gone */
+	if (str_eq(capture->config.interface, "any")) /* all of them: never gone */
 		return NULL;
 	memset(&r, 0, sizeof(r));
-	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", c->config.interface);
-	if (ioctl(pcap_fileno(c->handle), SIOCGIFINDEX, &r))
+	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", capture->config.interface);
+	if (ioctl(pcap_fileno(capture->handle), SIOCGIFINDEX, &r))
 		return "the interface is gone";
 	*ret_ifindex = r.ifr_ifindex;
-	if (ioctl(pcap_fileno(c->handle), SIOCGIFFLAGS, &r))
+	if (ioctl(pcap_fileno(capture->handle), SIOCGIFFLAGS, &r))
 		return "the interface is gone";
 	return r.ifr_flags & IFF_UP ? NULL : "the interface is down";
 }
 
-static void on_readable(void *arg, int events)
+static void pcap_on_readable(void *arg, int events)
 {
 	capture_read(arg);
 }
 
-static int capture_watch(struct capture *c)
+static int capture_watch(struct capture *capture)
 {
-	c->link = link_of_dlt((uint32_t)pcap_datalink(c->handle));
-	c->fd = loop_fd_new(c->loop, pcap_get_selectable_fd(c->handle), LOOP_READ, on_readable, c);
-	if (!c->fd)
+	capture->link = link_of_dlt((uint32_t)pcap_datalink(capture->handle));
+	capture->fd = loop_fd_new(capture->loop, pcap_get_selectable_fd(capture->handle), LOOP_READ,
+		pcap_on_readable, capture);
+	if (!capture->fd)
 		return -EBADF;
-	interval_begin(c, wall_now().ns);
-	capture_changed(c, TARGET_UP, "");
+	interval_begin(capture, wall_now().ns);
+	capture_changed(capture, TARGET_UP, "");
 	return 0;
 }
 
 /* An old handle lives again when its interface is up: the kernel re-attaches the socket by itself.
  */
-static bool capture_revive(struct capture *c)
+static bool capture_revive(struct capture *capture)
 {
 	int ifindex;
-	if (!c->handle || interface_fault(c, &ifindex) || ifindex != c->ifindex)
+	if (!capture->handle || interface_fault(capture, &ifindex) || ifindex != capture->ifindex)
 		return false;
-	interval_begin(c, wall_now().ns); /* for packets that wait in the ring */
-	return pcap_dispatch(c->handle, PACKETS_PER_TURN, on_packet, (u_char *)c) >= 0 &&
-		capture_watch(c) == 0;
+	interval_begin(capture, wall_now().ns); /* for packets that wait in the ring */
+	return pcap_dispatch(capture->handle, PACKETS_PER_TURN, on_packet, (u_char *)capture) >=
+		0 &&
+		capture_watch(capture) == 0;
 }
 
 /* 0 when the capture is UP. Otherwise it is in BACKOFF, and the error is returned, too. */
-static int capture_try(struct capture *c, struct err *e)
+static int capture_try(struct capture *capture, struct err *e)
 {
 	struct err why = {0};
 	pcap_t *handle = NULL;
-	capture_changed(c, TARGET_STARTING, "");
-	int rc = open_handle(&c->config, &handle, &why);
+	capture_changed(capture, TARGET_STARTING, "");
+	int rc = open_handle(&capture->config, &handle, &why);
 	if (rc == 0) {
-		if (c->handle)
-			pcap_close(c->handle);
-		c->handle = handle;
-		c->drops = 0;
-		interface_fault(c, &c->ifindex);
-		rc = capture_watch(c);
-	} else if ((rc == -EPERM || rc == -EACCES) && capture_revive(c)) {
+		if (capture->handle)
+			pcap_close(capture->handle);
+		capture->handle = handle;
+		capture->drops = 0;
+		interface_fault(capture, &capture->ifindex);
+		rc = capture_watch(capture);
+	} else if ((rc == -EPERM || rc == -EACCES) && capture_revive(capture)) {
 		rc = 0;
 	}
 	if (rc == 0) {
-		c->retry_ns = RETRY_MIN;
+		capture->retry_ns = RETRY_MIN;
 		return 0;
 	}
-	c->next_try = (mono_t){loop_now(c->loop).ns + c->retry_ns};
-	c->retry_ns = c->retry_ns * 2 < RETRY_MAX ? c->retry_ns * 2 : RETRY_MAX;
-	capture_changed(c, TARGET_BACKOFF, why.text);
+	capture->next_try = (mono_t){loop_now(capture->loop).ns + capture->retry_ns};
+	capture->retry_ns = capture->retry_ns * 2 < RETRY_MAX ? capture->retry_ns * 2 : RETRY_MAX;
+	capture_changed(capture, TARGET_BACKOFF, why.text);
 	if (e)
 		*e = why;
 	return rc;
 }
 
-static void on_tick(void *arg)
+static void pcap_on_tick(void *arg)
 {
 	struct capture *c = arg;
 	if (!c->fd) {
@@ -392,12 +396,12 @@ static void on_tick(void *arg)
 
 /* ---- door ---------------------------------------------------------------- */
 
-static const char *copy(struct arena *a, const char *s)
+static const char *pcap_copy(struct arena *a, const char *text)
 {
-	return s ? arena_strdup(a, s) : NULL;
+	return text ? arena_strdup(a, text) : NULL;
 }
 
-int capture_open(struct loop *l, struct entities *entities, const struct config_capture *config,
+int capture_open(struct loop *loop, struct entities *entities, const struct config_capture *config,
 	const struct sink *sink, struct capture **ret, struct err *e)
 {
 	if (!config->interface)
@@ -410,16 +414,16 @@ int capture_open(struct loop *l, struct entities *entities, const struct config_
 			e, -EINVAL, "capture %s: the interval must be positive", config->name);
 	struct capture *c = rw_calloc(1, sizeof(*c));
 	struct arena *a = c->arena = arena_new();
-	c->loop = l;
+	c->loop = loop;
 	c->sink = *sink;
 	c->config = *config;
-	c->config.name = copy(a, config->name ? config->name : config->interface);
-	c->config.interface = copy(a, config->interface);
-	c->config.listen = copy(a, config->listen);
-	c->config.netns = copy(a, config->netns);
-	c->config.device = copy(a, config->device);
-	c->config.port = copy(a, config->port);
-	c->config.direction = copy(a, config->direction);
+	c->config.name = pcap_copy(a, config->name ? config->name : config->interface);
+	c->config.interface = pcap_copy(a, config->interface);
+	c->config.listen = pcap_copy(a, config->listen);
+	c->config.netns = pcap_copy(a, config->netns);
+	c->config.device = pcap_copy(a, config->device);
+	c->config.port = pcap_copy(a, config->port);
+	c->config.direction = pcap_copy(a, config->direction);
 	c->dir = str_eq(config->direction, "in")   ? FLOW_DIR_IN
 		: str_eq(config->direction, "out") ? FLOW_DIR_OUT
 						   : FLOW_DIR_UNKNOWN;
@@ -438,7 +442,7 @@ int capture_open(struct loop *l, struct entities *entities, const struct config_
 	if (random)
 		memcpy(&seed, random, sizeof(seed));
 	c->flows = flow_table_new(FLOW_TABLE_LIMIT, config->sampling, seed);
-	c->tick = loop_timer_new(l, on_tick, c);
+	c->tick = loop_timer_new(loop, pcap_on_tick, c);
 
 	struct err why = {0};
 	int rc = capture_try(c, &why);
@@ -452,50 +456,55 @@ int capture_open(struct loop *l, struct entities *entities, const struct config_
 	return 0;
 }
 
-bool capture_same(const struct capture *c, const struct config_capture *b)
+bool capture_same(const struct capture *capture, const struct config_capture *config_capture)
 {
-	const struct config_capture *a = &c->config;
-	return str_eq(a->name, b->name ? b->name : b->interface) &&
-		str_eq(a->interface, b->interface) && str_eq(a->listen, b->listen) &&
-		str_eq(a->netns, b->netns) && str_eq(a->device, b->device) &&
-		str_eq(a->port, b->port) && str_eq(a->direction, b->direction) &&
-		a->sampling == b->sampling && a->snaplen == b->snaplen &&
-		a->buffer_bytes == b->buffer_bytes && a->interval_ns == b->interval_ns;
+	const struct config_capture *a = &capture->config;
+	return str_eq(a->name,
+		       config_capture->name ? config_capture->name : config_capture->interface) &&
+		str_eq(a->interface, config_capture->interface) &&
+		str_eq(a->listen, config_capture->listen) &&
+		str_eq(a->netns, config_capture->netns) &&
+		str_eq(a->device, config_capture->device) &&
+		str_eq(a->port, config_capture->port) &&
+		str_eq(a->direction, config_capture->direction) &&
+		a->sampling == config_capture->sampling && a->snaplen == config_capture->snaplen &&
+		a->buffer_bytes == config_capture->buffer_bytes &&
+		a->interval_ns == config_capture->interval_ns;
 }
 
-void capture_update(struct capture *c, const struct config_capture *config)
+void capture_update(struct capture *capture, const struct config_capture *config)
 {
-	c->config.line = config->line;
+	capture->config.line = config->line;
 }
 
-void capture_free(struct capture *c)
+void capture_free(struct capture *capture)
 {
-	if (!c)
+	if (!capture)
 		return;
-	if (c->fd) {
+	if (capture->fd) {
 		/* What the ring holds belongs to the interval. Once through is enough: new packets
 		 * are not waited for. */
-		pcap_dispatch(c->handle, PACKETS_PER_TURN, on_packet, (u_char *)c);
+		pcap_dispatch(capture->handle, PACKETS_PER_TURN, on_packet, (u_char *)capture);
 		int64_t now = wall_now().ns;
-		interval_end(c, now < c->to_ns ? now : c->to_ns);
-		loop_fd_free(c->fd);
+		pcap_interval_end(capture, now < capture->to_ns ? now : capture->to_ns);
+		loop_fd_free(capture->fd);
 	}
-	loop_timer_free(c->tick);
-	if (c->handle)
-		pcap_close(c->handle);
-	flow_table_free(c->flows);
-	arena_free(c->arena);
-	free(c);
+	loop_timer_free(capture->tick);
+	if (capture->handle)
+		pcap_close(capture->handle);
+	flow_table_free(capture->flows);
+	arena_free(capture->arena);
+	free(capture);
 }
 
-const struct target *capture_state(const struct capture *c)
+const struct target *capture_state(const struct capture *capture)
 {
-	return &c->target;
+	return &capture->target;
 }
 
-const struct capture_counts *capture_counts(const struct capture *c)
+const struct capture_counts *capture_counts(const struct capture *capture)
 {
-	return &c->counts;
+	return &capture->counts;
 }
 
 /* ---- the foreground ------------------------------------------------------ */
@@ -506,12 +515,12 @@ struct watch {
 	enum roce_link link;
 };
 
-static void on_watched(u_char *arg, const struct pcap_pkthdr *h, const u_char *bytes)
+static void on_watched(u_char *arg, const struct pcap_pkthdr *header, const u_char *bytes)
 {
 	struct watch *w = (struct watch *)(void *)arg;
 	struct roce_packet p;
-	roce_parse(w->link, bytes, h->caplen, h->len, 0, &p);
-	w->fn(w->arg, &p, header_ns(h));
+	roce_parse(w->link, bytes, header->caplen, header->len, 0, &p);
+	w->fn(w->arg, &p, header_ns(header));
 }
 
 int pcap_watch(const char *interface, int64_t for_ns, const volatile sig_atomic_t *stop,

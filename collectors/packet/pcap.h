@@ -32,16 +32,16 @@ struct capture;
  *
  * An interface that is absent or down is not an error: the capture waits for it in BACKOFF. 0;
  * -EPERM, -ENOTSUP (listen), -EINVAL.
- * @c is copied. @sink is copied, what it points to is lent. Without device and port the rows go to
- * the entity (capture name, interface).
+ * @config is copied. @sink is copied, what it points to is lent. Without device and port the rows
+ * go to the entity (capture name, interface).
  */
-int capture_open(struct loop *l, struct entities *entities, const struct config_capture *c,
+int capture_open(struct loop *loop, struct entities *entities, const struct config_capture *config,
 	const struct sink *sink, struct capture **ret, struct err *e);
-bool capture_same(const struct capture *c, const struct config_capture *config);
+bool capture_same(const struct capture *capture, const struct config_capture *config);
 /* after capture_same(): nothing is borrowed, nothing changes */
-void capture_update(struct capture *c, const struct config_capture *config);
-void capture_free(struct capture *c); /* hands over the interval under way first */
-const struct target *capture_state(const struct capture *c);
+void capture_update(struct capture *capture, const struct config_capture *config);
+void capture_free(struct capture *capture); /* hands over the interval under way first */
+const struct target *capture_state(const struct capture *capture);
 
 /* What came since the capture was opened, in frames. .roce of 0 says that the capture sees none,
  * not that there is none. */
@@ -50,14 +50,14 @@ struct capture_counts {
 	uint64_t frames, roce, bad;
 	uint64_t kernel_drops; /* up to the last end of an interval */
 };
-const struct capture_counts *capture_counts(const struct capture *c);
+const struct capture_counts *capture_counts(const struct capture *capture);
 
 /*
  * pcap_watch - capture in the foreground until @for_ns has passed (0 = no end) or *@stop is set:
  * "rocewatch pcap -i".
  * @fn sees every frame that PCAP_FILTER lets through. 0 or negative errno with @e.
  */
-typedef void pcap_packet_fn(void *arg, const struct roce_packet *p, int64_t t_ns);
+typedef void pcap_packet_fn(void *arg, const struct roce_packet *packet, int64_t t_ns);
 struct pcap_watch_stats {
 	uint64_t kernel_drops;
 };

@@ -1,9 +1,9 @@
 /*
  * pcap_file - see pcap_file.h.
  *
- * Bytes come through a window: need(n) makes n contiguous bytes available at r->at, refilling from
- * the file. read(2) in 1 MiB steps and not mmap: a file that shrinks while it is read would kill a
- * mapping with SIGBUS, and pipes work too.
+ * Bytes come through a window: pcap_file_need(n) makes n contiguous bytes available at r->at,
+ * refilling from the file. read(2) in 1 MiB steps and not mmap: a file that shrinks while it is
+ * read would kill a mapping with SIGBUS, and pipes work too.
  */
 #include "collectors/packet/pcap_file.h"
 
@@ -48,77 +48,77 @@ struct pcap_reader {
 	size_t n_interfaces, cap_interfaces;
 };
 
-static uint32_t u32(const struct pcap_reader *r, const uint8_t *p)
+static uint32_t pcap_file_u32(const struct pcap_reader *reader, const uint8_t *data)
 {
 	uint32_t v;
-	memcpy(&v, p, 4);
-	return r->swapped ? __builtin_bswap32(v) : v;
+	memcpy(&v, data, 4);
+	return reader->swapped ? __builtin_bswap32(v) : v;
 }
 
-static uint16_t u16(const struct pcap_reader *r, const uint8_t *p)
+static uint16_t pcap_file_u16(const struct pcap_reader *reader, const uint8_t *data)
 {
 	uint16_t v;
-	memcpy(&v, p, 2);
-	return r->swapped ? __builtin_bswap16(v) : v;
+	memcpy(&v, data, 2);
+	return reader->swapped ? __builtin_bswap16(v) : v;
 }
 
-/* need - @n bytes at r->at: 1; 0 when the file ends before (r->end - r->at bytes are left);
- * negative errno. */
-static int need(struct pcap_reader *r, size_t n)
+/* pcap_file_need - @n bytes at reader->at: 1; 0 when the file ends before (reader->end - reader->at
+ * bytes are left); negative errno. */
+static int pcap_file_need(struct pcap_reader *reader, size_t n)
 {
-	size_t have = (size_t)(r->end - r->at);
+	size_t have = (size_t)(reader->end - reader->at);
 	if (have >= n)
 		return 1;
-	if (!r->buf || r->eof)
+	if (!reader->buf || reader->eof)
 		return 0;
-	if (r->cap < n + CHUNK) {
-		size_t at = (size_t)(r->at - r->buf);
-		r->cap = n + CHUNK;
-		r->buf = rw_realloc(r->buf, r->cap);
-		r->at = r->buf + at;
+	if (reader->cap < n + CHUNK) {
+		size_t at = (size_t)(reader->at - reader->buf);
+		reader->cap = n + CHUNK;
+		reader->buf = rw_realloc(reader->buf, reader->cap);
+		reader->at = reader->buf + at;
 	}
-	memmove(r->buf, r->at, have);
-	r->at = r->buf;
+	memmove(reader->buf, reader->at, have);
+	reader->at = reader->buf;
 	while (have < n) {
-		ssize_t k = read(r->fd, r->buf + have, r->cap - have);
+		ssize_t k = read(reader->fd, reader->buf + have, reader->cap - have);
 		if (k < 0 && errno == EINTR)
 			continue;
 		if (k < 0)
 			return -errno;
 		if (k == 0) {
-			r->eof = true;
+			reader->eof = true;
 			break;
 		}
 		have += (size_t)k;
 	}
-	r->end = r->buf + have;
+	reader->end = reader->buf + have;
 	return have >= n;
 }
 
-static void step(struct pcap_reader *r, size_t n)
+static void pcap_file_step(struct pcap_reader *reader, size_t n)
 {
-	r->at += n;
-	r->offset += n;
+	reader->at += n;
+	reader->offset += n;
 }
 
-static int damaged(struct pcap_reader *r, struct err *e, const char *what)
+static int pcap_file_damaged(struct pcap_reader *reader, struct err *e, const char *what)
 {
-	r->over = true;
+	reader->over = true;
 	return err_set(e, -EBADMSG, "damaged at byte %llu: %s; what came before was read",
-		(unsigned long long)r->offset, what);
+		(unsigned long long)reader->offset, what);
 }
 
-/* The file ended inside something: @got is need()'s answer. */
-static int cut(struct pcap_reader *r, int got, struct err *e)
+/* The file ended inside something: @got is pcap_file_need()'s answer. */
+static int pcap_file_cut(struct pcap_reader *reader, int got, struct err *e)
 {
-	r->over = true;
+	reader->over = true;
 	if (got < 0)
 		return err_set(e, got, "cannot read on at byte %llu: %s",
-			(unsigned long long)r->offset, strerror(-got));
+			(unsigned long long)reader->offset, strerror(-got));
 	return err_set(e, -ENODATA,
 		"truncated: the file ends within the record at byte %llu; what came before was "
 		"read",
-		(unsigned long long)r->offset);
+		(unsigned long long)reader->offset);
 }
 
 /* ---- time ---------------------------------------------------------------- */
@@ -129,11 +129,11 @@ static int64_t clamp_ns(__int128 ns)
 	return ns > INT64_MAX ? INT64_MAX : ns < 0 ? 0 : (int64_t)ns;
 }
 
-static int64_t ticks_ns(const struct interface *i, uint64_t ticks)
+static int64_t ticks_ns(const struct interface *interface, uint64_t ticks)
 {
 	unsigned __int128 ns = ticks;
-	unsigned exponent = i->resolution & 0x7f;
-	if (i->resolution & 0x80) {
+	unsigned exponent = interface->resolution & 0x7f;
+	if (interface->resolution & 0x80) {
 		ns = exponent > 64 ? 0 : ns * 1000000000u >> exponent;
 	} else if (exponent <= 9) {
 		for (unsigned k = exponent; k < 9; k++)
@@ -143,88 +143,92 @@ static int64_t ticks_ns(const struct interface *i, uint64_t ticks)
 			ns /= 10;
 	}
 	__int128 t = ns > (unsigned __int128)INT64_MAX ? INT64_MAX : (__int128)ns;
-	return clamp_ns(t + (__int128)i->offset_s * 1000000000);
+	return clamp_ns(t + (__int128)interface->offset_s * 1000000000);
 }
 
 /* ---- pcap ---------------------------------------------------------------- */
 
-static void interface_add(struct pcap_reader *r, uint32_t linktype, uint32_t snaplen)
+static void interface_add(struct pcap_reader *reader, uint32_t linktype, uint32_t snaplen)
 {
-	rw_grow(r->interfaces, r->n_interfaces, r->cap_interfaces);
-	r->interfaces[r->n_interfaces++] = (struct interface){
+	rw_grow(reader->interfaces, reader->n_interfaces, reader->cap_interfaces);
+	reader->interfaces[reader->n_interfaces++] = (struct interface){
 		.link = link_of_dlt(linktype), .snaplen = snaplen, .resolution = 6};
 }
 
-static void pcap_begin(struct pcap_reader *r, uint32_t magic)
+static void pcap_begin(struct pcap_reader *reader, uint32_t magic)
 {
-	uint32_t network = u32(r, r->at + 20);
-	interface_add(r, network & 0xffff, u32(r, r->at + 16));
-	r->interfaces[0].resolution = magic == MAGIC_NS ? 9 : 6;
+	uint32_t network = pcap_file_u32(reader, reader->at + 20);
+	interface_add(reader, network & 0xffff, pcap_file_u32(reader, reader->at + 16));
+	reader->interfaces[0].resolution = magic == MAGIC_NS ? 9 : 6;
 	if (network & 0x04000000) /* FCS length present, in 16-bit words */
-		r->interfaces[0].fcs_bytes = (uint8_t)((network >> 28) * 2);
-	step(r, PCAP_HEAD);
+		reader->interfaces[0].fcs_bytes = (uint8_t)((network >> 28) * 2);
+	pcap_file_step(reader, PCAP_HEAD);
 }
 
-static void record_lengths(const struct interface *i, struct pcap_record *ret)
+static void record_lengths(const struct interface *interface, struct pcap_record *ret)
 {
 	if (ret->wire < ret->n)
 		ret->wire = ret->n;
-	if (i->fcs_bytes && ret->wire >= i->fcs_bytes) {
-		ret->wire -= i->fcs_bytes;
+	if (interface->fcs_bytes && ret->wire >= interface->fcs_bytes) {
+		ret->wire -= interface->fcs_bytes;
 		if (ret->n > ret->wire)
 			ret->n = ret->wire;
 	}
-	ret->link = i->link;
+	ret->link = interface->link;
 }
 
-static int pcap_next(struct pcap_reader *r, struct pcap_record *ret, struct err *e)
+static int pcap_next(struct pcap_reader *reader, struct pcap_record *ret, struct err *e)
 {
-	int got = need(r, PCAP_RECORD_HEAD);
-	if (got == 0 && r->at == r->end) {
-		r->over = true;
+	int got = pcap_file_need(reader, PCAP_RECORD_HEAD);
+	if (got == 0 && reader->at == reader->end) {
+		reader->over = true;
 		return 0;
 	}
 	if (got <= 0)
-		return cut(r, got, e);
-	const struct interface *i = &r->interfaces[0];
-	uint32_t s = u32(r, r->at), fraction = u32(r, r->at + 4), n = u32(r, r->at + 8),
-		 wire = u32(r, r->at + 12);
+		return pcap_file_cut(reader, got, e);
+	const struct interface *i = &reader->interfaces[0];
+	uint32_t s = pcap_file_u32(reader, reader->at),
+		 fraction = pcap_file_u32(reader, reader->at + 4),
+		 n = pcap_file_u32(reader, reader->at + 8),
+		 wire = pcap_file_u32(reader, reader->at + 12);
 	if (n > PCAP_RECORD_MAX)
-		return damaged(r, e, "a record claims more bytes than any packet has");
-	got = need(r, PCAP_RECORD_HEAD + (size_t)n);
+		return pcap_file_damaged(
+			reader, e, "a record claims more bytes than any packet has");
+	got = pcap_file_need(reader, PCAP_RECORD_HEAD + (size_t)n);
 	if (got <= 0)
-		return cut(r, got, e);
+		return pcap_file_cut(reader, got, e);
 	ret->t_ns = (int64_t)s * 1000000000 + (int64_t)fraction * (i->resolution == 9 ? 1 : 1000);
-	ret->p = r->at + PCAP_RECORD_HEAD;
+	ret->p = reader->at + PCAP_RECORD_HEAD;
 	ret->n = n;
 	ret->wire = wire;
 	record_lengths(i, ret);
-	step(r, PCAP_RECORD_HEAD + (size_t)n);
+	pcap_file_step(reader, PCAP_RECORD_HEAD + (size_t)n);
 	return 1;
 }
 
 /* ---- pcapng -------------------------------------------------------------- */
 
-static int ng_section(struct pcap_reader *r, const uint8_t *body, size_t n, struct err *e)
+static int ng_section(struct pcap_reader *reader, const uint8_t *body, size_t n, struct err *e)
 {
 	if (n < 16)
-		return damaged(r, e, "section header too short");
-	if (u16(r, body + 4) != 1)
-		return damaged(r, e, "pcapng of an unknown version");
-	r->n_interfaces = 0; /* interfaces are numbered anew in each section */
+		return pcap_file_damaged(reader, e, "section header too short");
+	if (pcap_file_u16(reader, body + 4) != 1)
+		return pcap_file_damaged(reader, e, "pcapng of an unknown version");
+	reader->n_interfaces = 0; /* interfaces are numbered anew in each section */
 	return 0;
 }
 
-static int ng_interface(struct pcap_reader *r, const uint8_t *body, size_t n, struct err *e)
+static int ng_interface(struct pcap_reader *reader, const uint8_t *body, size_t n, struct err *e)
 {
 	if (n < 8)
-		return damaged(r, e, "interface description too short");
-	if (r->n_interfaces >= PCAP_INTERFACES_MAX)
-		return damaged(r, e, "more interfaces than any capture has");
-	interface_add(r, u16(r, body), u32(r, body + 4));
-	struct interface *i = &r->interfaces[r->n_interfaces - 1];
+		return pcap_file_damaged(reader, e, "interface description too short");
+	if (reader->n_interfaces >= PCAP_INTERFACES_MAX)
+		return pcap_file_damaged(reader, e, "more interfaces than any capture has");
+	interface_add(reader, pcap_file_u16(reader, body), pcap_file_u32(reader, body + 4));
+	struct interface *i = &reader->interfaces[reader->n_interfaces - 1];
 	for (size_t at = 8; at + 4 <= n;) {
-		unsigned code = u16(r, body + at), size = u16(r, body + at + 2);
+		unsigned code = pcap_file_u16(reader, body + at),
+			 size = pcap_file_u16(reader, body + at + 2);
 		at += 4;
 		if (code == OPT_END || size > n - at)
 			break;
@@ -233,7 +237,7 @@ static int ng_interface(struct pcap_reader *r, const uint8_t *body, size_t n, st
 		if (code == OPT_TSOFFSET && size >= 8) {
 			uint64_t v;
 			memcpy(&v, body + at, 8);
-			i->offset_s = (int64_t)(r->swapped ? __builtin_bswap64(v) : v);
+			i->offset_s = (int64_t)(reader->swapped ? __builtin_bswap64(v) : v);
 		}
 		at += (size + 3u) & ~3u;
 	}
@@ -241,79 +245,85 @@ static int ng_interface(struct pcap_reader *r, const uint8_t *body, size_t n, st
 }
 
 /* 1: a record. */
-static int ng_packet(struct pcap_reader *r, uint32_t type, const uint8_t *body, size_t n,
+static int ng_packet(struct pcap_reader *reader, uint32_t type, const uint8_t *body, size_t n,
 	struct pcap_record *ret, struct err *e)
 {
 	size_t head = type == NG_SIMPLE ? 4 : 20;
 	if (n < head)
-		return damaged(r, e, "packet block too short");
+		return pcap_file_damaged(reader, e, "packet block too short");
 	uint32_t interface = type == NG_SIMPLE ? 0
-		: type == NG_PACKET            ? u16(r, body)
-					       : u32(r, body);
-	if (interface >= r->n_interfaces)
-		return damaged(r, e, "packet of an interface that was not described");
-	const struct interface *i = &r->interfaces[interface];
+		: type == NG_PACKET            ? pcap_file_u16(reader, body)
+					       : pcap_file_u32(reader, body);
+	if (interface >= reader->n_interfaces)
+		return pcap_file_damaged(
+			reader, e, "packet of an interface that was not described");
+	const struct interface *i = &reader->interfaces[interface];
 	if (type == NG_SIMPLE) {
 		ret->t_ns = 0;
-		ret->wire = u32(r, body);
+		ret->wire = pcap_file_u32(reader, body);
 		ret->n = i->snaplen && ret->wire > i->snaplen ? i->snaplen : ret->wire;
 	} else {
-		ret->t_ns = ticks_ns(i, (uint64_t)u32(r, body + 4) << 32 | u32(r, body + 8));
-		ret->n = u32(r, body + 12);
-		ret->wire = u32(r, body + 16);
+		ret->t_ns = ticks_ns(i,
+			(uint64_t)pcap_file_u32(reader, body + 4) << 32 |
+				pcap_file_u32(reader, body + 8));
+		ret->n = pcap_file_u32(reader, body + 12);
+		ret->wire = pcap_file_u32(reader, body + 16);
 	}
 	if (ret->n > n - head || ret->n > PCAP_RECORD_MAX)
-		return damaged(r, e, "a packet claims more bytes than its block has");
+		return pcap_file_damaged(
+			reader, e, "a packet claims more bytes than its block has");
 	ret->p = body + head;
 	record_lengths(i, ret);
 	return 1;
 }
 
-static int ng_block(struct pcap_reader *r, uint32_t type, const uint8_t *body, size_t n,
+static int ng_block(struct pcap_reader *reader, uint32_t type, const uint8_t *body, size_t n,
 	struct pcap_record *ret, struct err *e)
 {
 	if (type == NG_SECTION)
-		return ng_section(r, body, n, e);
+		return ng_section(reader, body, n, e);
 	if (type == NG_INTERFACE)
-		return ng_interface(r, body, n, e);
+		return ng_interface(reader, body, n, e);
 	if (type == NG_PACKET || type == NG_SIMPLE || type == NG_ENHANCED)
-		return ng_packet(r, type, body, n, ret, e);
+		return ng_packet(reader, type, body, n, ret, e);
 	return 0; /* statistics, names, comments and what is not yet invented */
 }
 
-static int ng_next(struct pcap_reader *r, struct pcap_record *ret, struct err *e)
+static int ng_next(struct pcap_reader *reader, struct pcap_record *ret, struct err *e)
 {
 	for (;;) {
-		int got = need(r, NG_BLOCK_MIN);
-		if (got == 0 && r->at == r->end) {
-			r->over = true;
+		int got = pcap_file_need(reader, NG_BLOCK_MIN);
+		if (got == 0 && reader->at == reader->end) {
+			reader->over = true;
 			return 0;
 		}
 		if (got <= 0)
-			return cut(r, got, e);
+			return pcap_file_cut(reader, got, e);
 		uint32_t type;
-		memcpy(&type, r->at, 4);
+		memcpy(&type, reader->at, 4);
 		/* the same in both byte orders; what follows says which */
 		if (type == NG_SECTION) {
 			uint32_t magic;
-			memcpy(&magic, r->at + 8, 4);
+			memcpy(&magic, reader->at + 8, 4);
 			if (magic != NG_MAGIC && magic != __builtin_bswap32(NG_MAGIC))
-				return damaged(r, e, "section header without byte-order magic");
-			r->swapped = magic != NG_MAGIC;
+				return pcap_file_damaged(
+					reader, e, "section header without byte-order magic");
+			reader->swapped = magic != NG_MAGIC;
 		}
-		type = u32(r, r->at);
-		size_t total = u32(r, r->at + 4);
+		type = pcap_file_u32(reader, reader->at);
+		size_t total = pcap_file_u32(reader, reader->at + 4);
 		if (total < NG_BLOCK_MIN || total > PCAP_BLOCK_MAX || total % 4)
-			return damaged(r, e, "block length impossible");
-		got = need(r, total);
+			return pcap_file_damaged(reader, e, "block length impossible");
+		got = pcap_file_need(reader, total);
 		if (got <= 0)
-			return cut(r, got, e);
-		if (u32(r, r->at + total - 4) != total)
-			return damaged(r, e, "the two lengths of a block differ");
-		int rc = ng_block(r, type, r->at + NG_BLOCK_HEAD, total - NG_BLOCK_MIN, ret, e);
+			return pcap_file_cut(reader, got, e);
+		if (pcap_file_u32(reader, reader->at + total - 4) != total)
+			return pcap_file_damaged(reader, e, "the two lengths of a block differ");
+		int rc = ng_block(
+			reader, type, reader->at + NG_BLOCK_HEAD, total - NG_BLOCK_MIN, ret, e);
 		if (rc < 0)
 			return rc;
-		step(r, total);
+		pcap_file_step(reader, total);
 		if (rc > 0)
 			return 1;
 	}
@@ -321,22 +331,23 @@ static int ng_next(struct pcap_reader *r, struct pcap_record *ret, struct err *e
 
 /* ---- door ---------------------------------------------------------------- */
 
-static int begin(struct pcap_reader *r, struct err *e)
+static int pcap_file_begin(struct pcap_reader *reader, struct err *e)
 {
-	int got = need(r, 4);
+	int got = pcap_file_need(reader, 4);
 	if (got < 0)
 		return err_set(e, got, "cannot read: %s", strerror(-got));
-	if (r->at == r->end)
+	if (reader->at == reader->end)
 		return err_set(e, -ENODATA, "the file is empty");
 	uint32_t magic = 0;
 	if (got > 0)
-		memcpy(&magic, r->at, 4);
+		memcpy(&magic, reader->at, 4);
 	if (magic == NG_SECTION) {
-		r->ng = true;
+		reader->ng = true;
 		return 0;
 	}
-	r->swapped = magic == __builtin_bswap32(MAGIC_US) || magic == __builtin_bswap32(MAGIC_NS);
-	if (r->swapped)
+	reader->swapped =
+		magic == __builtin_bswap32(MAGIC_US) || magic == __builtin_bswap32(MAGIC_NS);
+	if (reader->swapped)
 		magic = __builtin_bswap32(magic);
 	if (magic == MAGIC_KUZNETZOV || magic == __builtin_bswap32(MAGIC_KUZNETZOV))
 		return err_set(e, -EINVAL,
@@ -349,13 +360,14 @@ static int begin(struct pcap_reader *r, struct err *e)
 			"works, too)");
 	if (magic != MAGIC_US && magic != MAGIC_NS)
 		return err_set(e, -EINVAL, "not a capture file (expected pcap or pcapng)");
-	got = need(r, PCAP_HEAD);
+	got = pcap_file_need(reader, PCAP_HEAD);
 	if (got <= 0)
 		return err_set(
 			e, got < 0 ? got : -EBADMSG, "truncated: the file ends within its header");
-	if (u16(r, r->at + 4) != 2)
-		return err_set(e, -EINVAL, "pcap of version %u, expected 2", u16(r, r->at + 4));
-	pcap_begin(r, magic);
+	if (pcap_file_u16(reader, reader->at + 4) != 2)
+		return err_set(e, -EINVAL, "pcap of version %u, expected 2",
+			pcap_file_u16(reader, reader->at + 4));
+	pcap_begin(reader, magic);
 	return 0;
 }
 
@@ -392,7 +404,7 @@ int pcap_reader_open(const char *path, struct pcap_reader **ret, struct err *e)
 	r->cap = CHUNK;
 	r->buf = rw_calloc(1, r->cap);
 	r->at = r->end = r->buf;
-	int rc = begin(r, e);
+	int rc = pcap_file_begin(r, e);
 	if (rc == 0) {
 		*ret = r;
 		return 0;
@@ -405,13 +417,13 @@ failed:
 	return fd;
 }
 
-int pcap_reader_memory(const void *p, size_t n, struct pcap_reader **ret, struct err *e)
+int pcap_reader_memory(const void *data, size_t n, struct pcap_reader **ret, struct err *e)
 {
 	struct pcap_reader *r = rw_calloc(1, sizeof(*r));
 	r->fd = -1;
-	r->at = p;
+	r->at = data;
 	r->end = r->at + n;
-	int rc = begin(r, e);
+	int rc = pcap_file_begin(r, e);
 	if (rc == 0)
 		*ret = r;
 	else
@@ -419,21 +431,21 @@ int pcap_reader_memory(const void *p, size_t n, struct pcap_reader **ret, struct
 	return rc;
 }
 
-void pcap_reader_free(struct pcap_reader *r)
+void pcap_reader_free(struct pcap_reader *reader)
 {
-	if (!r)
+	if (!reader)
 		return;
-	if (r->fd >= 0)
-		close(r->fd);
-	free(r->buf);
-	free(r->interfaces);
-	free(r);
+	if (reader->fd >= 0)
+		close(reader->fd);
+	free(reader->buf);
+	free(reader->interfaces);
+	free(reader);
 }
 
-int pcap_reader_next(struct pcap_reader *r, struct pcap_record *ret, struct err *e)
+int pcap_reader_next(struct pcap_reader *reader, struct pcap_record *ret, struct err *e)
 {
-	if (r->over)
+	if (reader->over)
 		return 0;
 	*ret = (struct pcap_record){0};
-	return r->ng ? ng_next(r, ret, e) : pcap_next(r, ret, e);
+	return reader->ng ? ng_next(reader, ret, e) : pcap_next(reader, ret, e);
 }

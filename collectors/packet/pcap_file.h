@@ -36,8 +36,8 @@ struct pcap_record {
  * pcap_reader_memory - over bytes that stay the caller's.
  */
 int pcap_reader_open(const char *path, struct pcap_reader **ret, struct err *e);
-int pcap_reader_memory(const void *p, size_t n, struct pcap_reader **ret, struct err *e);
-void pcap_reader_free(struct pcap_reader *r); /* NULL is fine */
+int pcap_reader_memory(const void *data, size_t n, struct pcap_reader **ret, struct err *e);
+void pcap_reader_free(struct pcap_reader *reader); /* NULL is fine */
 
 /*
  * pcap_reader_next - 1: *ret is the next record; 0: the end.
@@ -45,6 +45,6 @@ void pcap_reader_free(struct pcap_reader *r); /* NULL is fine */
  * errno of a failed read. After a negative answer there is nothing more; what came before stands.
  * @e says it in words, with the byte offset.
  */
-int pcap_reader_next(struct pcap_reader *r, struct pcap_record *ret, struct err *e);
+int pcap_reader_next(struct pcap_reader *reader, struct pcap_record *ret, struct err *e);
 
 #endif

@@ -39,15 +39,15 @@ struct psn_track { /* zeroed to start */
 
 /* psn_add - one packet. @allow: how many PSNs after this one may be skipped without being missing.
  */
-void psn_add(struct psn_track *s, struct psn_counts *c, uint32_t psn, uint32_t allow);
+void psn_add(struct psn_track *track, struct psn_counts *counts, uint32_t psn, uint32_t allow);
 
 /* psn_anchor - begin here, without judging what was before. */
-void psn_anchor(struct psn_track *s, uint32_t psn);
+void psn_anchor(struct psn_track *track, uint32_t psn);
 
 /* a - b, in -2^23 .. 2^23-1. */
-static inline int32_t psn_distance(uint32_t a, uint32_t b)
+static inline int32_t psn_distance(uint32_t left, uint32_t right)
 {
-	return (int32_t)((a - b) << 8) >> 8;
+	return (int32_t)((left - right) << 8) >> 8;
 }
 
 #endif

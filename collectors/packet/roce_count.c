@@ -1,49 +1,50 @@
 /* roce_count - see roce_count.h. */
 #include "collectors/packet/roce_count.h"
 
-static void count_roce(struct roce_count *c, const struct roce_packet *p)
+static void count_roce(struct roce_count *count, const struct roce_packet *packet)
 {
-	c->roce_packets++;
-	c->roce_octets += p->octets;
-	c->by_opcode[p->opcode]++;
-	c->ecn[p->ecn]++;
-	c->icrc[p->icrc]++;
-	c->cnp += roce_is_cnp(p);
-	c->rnr_nak += roce_is_rnr_nak(p);
-	if (roce_is_nak(p)) {
-		c->nak++;
-		c->nak_code[p->syndrome & 31]++;
+	count->roce_packets++;
+	count->roce_octets += packet->octets;
+	count->by_opcode[packet->opcode]++;
+	count->ecn[packet->ecn]++;
+	count->icrc[packet->icrc]++;
+	count->cnp += roce_is_cnp(packet);
+	count->rnr_nak += roce_is_rnr_nak(packet);
+	if (roce_is_nak(packet)) {
+		count->nak++;
+		count->nak_code[packet->syndrome & 31]++;
 	}
-	uint8_t *seen = &c->udp_port_seen[p->src_port / 8], bit = (uint8_t)(1u << p->src_port % 8);
-	c->udp_source_ports += !(*seen & bit);
+	uint8_t *seen = &count->udp_port_seen[packet->src_port / 8],
+		bit = (uint8_t)(1u << packet->src_port % 8);
+	count->udp_source_ports += !(*seen & bit);
 	*seen |= bit;
 }
 
-static void count_pfc(struct roce_count *c, const struct roce_packet *p)
+static void count_pfc(struct roce_count *count, const struct roce_packet *packet)
 {
-	c->pfc_frames++;
+	count->pfc_frames++;
 	for (int i = 0; i < 8; i++)
-		if (p->classes >> i & 1) {
-			c->pfc_xoff[i] += p->time[i] > 0;
-			c->pfc_xon[i] += p->time[i] == 0;
-			c->pfc_quanta[i] += p->time[i];
+		if (packet->classes >> i & 1) {
+			count->pfc_xoff[i] += packet->time[i] > 0;
+			count->pfc_xon[i] += packet->time[i] == 0;
+			count->pfc_quanta[i] += packet->time[i];
 		}
 }
 
-void roce_count_add(struct roce_count *c, const struct roce_packet *p, int64_t t_ns)
+void roce_count_add(struct roce_count *count, const struct roce_packet *packet, int64_t t_ns)
 {
-	if (c->packets == 0 || t_ns < c->first_ns)
-		c->first_ns = t_ns;
-	if (c->packets == 0 || t_ns > c->last_ns)
-		c->last_ns = t_ns;
-	c->packets++;
-	c->octets += p->octets;
-	switch (p->kind) {
-	case PACKET_ROCE: count_roce(c, p); break;
-	case PACKET_ROCEV1: c->rocev1_packets++; break;
-	case PACKET_PFC: count_pfc(c, p); break;
-	case PACKET_PAUSE: c->pause_frames++; break;
-	case PACKET_BAD: c->errors[p->error]++; break;
+	if (count->packets == 0 || t_ns < count->first_ns)
+		count->first_ns = t_ns;
+	if (count->packets == 0 || t_ns > count->last_ns)
+		count->last_ns = t_ns;
+	count->packets++;
+	count->octets += packet->octets;
+	switch (packet->kind) {
+	case PACKET_ROCE: count_roce(count, packet); break;
+	case PACKET_ROCEV1: count->rocev1_packets++; break;
+	case PACKET_PFC: count_pfc(count, packet); break;
+	case PACKET_PAUSE: count->pause_frames++; break;
+	case PACKET_BAD: count->errors[packet->error]++; break;
 	case PACKET_OTHER: break;
 	}
 }

@@ -23,6 +23,6 @@ struct roce_count {
 	uint32_t udp_source_ports; /* distinct ones */
 };
 
-void roce_count_add(struct roce_count *c, const struct roce_packet *p, int64_t t_ns);
+void roce_count_add(struct roce_count *count, const struct roce_packet *packet, int64_t t_ns);
 
 #endif

@@ -119,7 +119,7 @@ const char *aeth_nak_text(uint8_t syndrome)
 	return code < rw_countof(text) ? text[code] : "reserved code";
 }
 
-const char *roce_error_name(enum roce_error e)
+const char *roce_error_name(enum roce_error error)
 {
 	static const char *const names[ROCE_ERROR_COUNT] = {
 		[ROCE_OK] = "ok",
@@ -136,7 +136,7 @@ const char *roce_error_name(enum roce_error e)
 		[ROCE_BTH_VERSION] = "bad_bth_version",
 		[ROCE_MAC_CONTROL] = "bad_mac_control",
 	};
-	return (unsigned)e < ROCE_ERROR_COUNT ? names[e] : "unknown";
+	return (unsigned)error < ROCE_ERROR_COUNT ? names[error] : "unknown";
 }
 
 enum roce_link link_of_dlt(uint32_t linktype)
@@ -174,180 +174,182 @@ struct frame {
 	size_t wire_left; /* bytes of the packet from here on, as the last length field said */
 };
 
-static void bad(struct roce_packet *p, enum roce_error e)
+static void roce_parse_bad(struct roce_packet *packet, enum roce_error error)
 {
-	p->kind = PACKET_BAD;
-	p->error = e;
+	packet->kind = PACKET_BAD;
+	packet->error = error;
 }
 
-static void ran_out(const struct frame *f, struct roce_packet *p)
+static void ran_out(const struct frame *frame, struct roce_packet *packet)
 {
-	bad(p, f->cut ? ROCE_CUT_BY_SNAPLEN : ROCE_SHORT_PACKET);
+	roce_parse_bad(packet, frame->cut ? ROCE_CUT_BY_SNAPLEN : ROCE_SHORT_PACKET);
 }
 
-static void parse_extensions(struct frame *f, struct roce_packet *p, size_t body)
+static void parse_extensions(struct frame *frame, struct roce_packet *packet, size_t body)
 {
-	if (!opcode_defined(p->opcode))
+	if (!opcode_defined(packet->opcode))
 		return;
-	const struct transport *t = &transports[p->opcode >> 5];
-	const struct operation *o = &operations[p->opcode & 31];
+	const struct transport *t = &transports[packet->opcode >> 5];
+	const struct operation *o = &operations[packet->opcode & 31];
 	size_t n = t->any_bytes + (o->role == ROLE_REQUEST ? t->request_bytes : 0);
-	bytes_skip(&f->b, n);
+	bytes_skip(&frame->b, n);
 	if (o->extensions & X_RETH) {
-		bytes_skip(&f->b, 12); /* virtual address, R_Key */
-		p->reth_bytes = bytes_be32(&f->b);
-		p->has_reth = bytes_ok(&f->b);
+		bytes_skip(&frame->b, 12); /* virtual address, R_Key */
+		packet->reth_bytes = bytes_be32(&frame->b);
+		packet->has_reth = bytes_ok(&frame->b);
 		n += 16;
 	}
 	if (o->extensions & X_AETH) {
-		p->syndrome = bytes_u8(&f->b);
-		p->msn = bytes_be24(&f->b);
-		p->has_aeth = bytes_ok(&f->b);
+		packet->syndrome = bytes_u8(&frame->b);
+		packet->msn = bytes_be24(&frame->b);
+		packet->has_aeth = bytes_ok(&frame->b);
 		n += 4;
 	}
 	n += (o->extensions & X_ATOMIC ? 28u : 0) + (o->extensions & X_ATOMIC_ACK ? 8u : 0) +
 		(o->extensions & (X_IMM | X_IETH) ? 4u : 0);
-	p->payload_bytes = body > n + p->pad ? (uint32_t)(body - n - p->pad) : 0;
+	packet->payload_bytes = body > n + packet->pad ? (uint32_t)(body - n - packet->pad) : 0;
 }
 
 /* @udp_bytes: UDP length, header included; the reader stands behind the UDP header. */
-static void parse_bth(struct frame *f, struct roce_packet *p, const uint8_t *udp, size_t udp_bytes)
+static void parse_bth(
+	struct frame *frame, struct roce_packet *roce_packet, const uint8_t *udp, size_t udp_bytes)
 {
 	if (udp_bytes < UDP_BYTES + BTH_BYTES + ICRC_BYTES) {
-		bad(p, ROCE_BTH_SHORT);
+		roce_parse_bad(roce_packet, ROCE_BTH_SHORT);
 		return;
 	}
-	size_t captured = bytes_left(&f->b), packet = udp_bytes - UDP_BYTES;
-	p->opcode = bytes_u8(&f->b);
-	uint8_t flags = bytes_u8(&f->b);
-	p->se = flags & 0x80;
-	p->mig_req = flags & 0x40;
-	p->pad = flags >> 4 & 3;
-	p->p_key = bytes_be16(&f->b);
-	uint8_t ecn = bytes_u8(&f->b);
-	p->fecn = ecn & 0x80;
-	p->becn = ecn & 0x40;
-	p->dst_qp = bytes_be24(&f->b);
-	p->ack_req = bytes_u8(&f->b) & 0x80;
-	p->psn = bytes_be24(&f->b);
-	if (!bytes_ok(&f->b)) {
-		ran_out(f, p);
+	size_t captured = bytes_left(&frame->b), packet = udp_bytes - UDP_BYTES;
+	roce_packet->opcode = bytes_u8(&frame->b);
+	uint8_t flags = bytes_u8(&frame->b);
+	roce_packet->se = flags & 0x80;
+	roce_packet->mig_req = flags & 0x40;
+	roce_packet->pad = flags >> 4 & 3;
+	roce_packet->p_key = bytes_be16(&frame->b);
+	uint8_t ecn = bytes_u8(&frame->b);
+	roce_packet->fecn = ecn & 0x80;
+	roce_packet->becn = ecn & 0x40;
+	roce_packet->dst_qp = bytes_be24(&frame->b);
+	roce_packet->ack_req = bytes_u8(&frame->b) & 0x80;
+	roce_packet->psn = bytes_be24(&frame->b);
+	if (!bytes_ok(&frame->b)) {
+		ran_out(frame, roce_packet);
 		return;
 	}
 	if (flags & 0x0f) {
-		bad(p, ROCE_BTH_VERSION);
+		roce_parse_bad(roce_packet, ROCE_BTH_VERSION);
 		return;
 	}
-	p->kind = PACKET_ROCE;
-	parse_extensions(f, p, packet - BTH_BYTES - ICRC_BYTES);
+	roce_packet->kind = PACKET_ROCE;
+	parse_extensions(frame, roce_packet, packet - BTH_BYTES - ICRC_BYTES);
 
-	if ((f->flags & ROCE_CHECK_ICRC) && f->icrc_form && captured >= packet) {
+	if ((frame->flags & ROCE_CHECK_ICRC) && frame->icrc_form && captured >= packet) {
 		const uint8_t *end = udp + udp_bytes;
 		uint32_t icrc;
-		if (icrc_compute(f->ip, (size_t)(end - f->ip) - ICRC_BYTES, &icrc) == 0)
-			p->icrc = icrc == icrc_get(end - ICRC_BYTES) ? ICRC_OK : ICRC_BAD;
+		if (icrc_compute(frame->ip, (size_t)(end - frame->ip) - ICRC_BYTES, &icrc) == 0)
+			roce_packet->icrc = icrc == icrc_get(end - ICRC_BYTES) ? ICRC_OK : ICRC_BAD;
 	}
 }
 
-static void parse_udp(struct frame *f, struct roce_packet *p)
+static void parse_udp(struct frame *frame, struct roce_packet *packet)
 {
-	const uint8_t *udp = f->b.p;
-	p->src_port = bytes_be16(&f->b);
-	uint16_t dst_port = bytes_be16(&f->b);
-	size_t udp_bytes = bytes_be16(&f->b);
-	bytes_skip(&f->b, 2);
-	if (!bytes_ok(&f->b)) {
-		ran_out(f, p);
+	const uint8_t *udp = frame->b.p;
+	packet->src_port = bytes_be16(&frame->b);
+	uint16_t dst_port = bytes_be16(&frame->b);
+	size_t udp_bytes = bytes_be16(&frame->b);
+	bytes_skip(&frame->b, 2);
+	if (!bytes_ok(&frame->b)) {
+		ran_out(frame, packet);
 		return;
 	}
 	if (dst_port != ROCE_UDP_PORT)
 		return; /* replies go to 4791 too: a source port of 4791 alone is someone else's */
-	if (udp_bytes < UDP_BYTES || udp_bytes > f->wire_left) {
-		bad(p, ROCE_UDP_LENGTH);
+	if (udp_bytes < UDP_BYTES || udp_bytes > frame->wire_left) {
+		roce_parse_bad(packet, ROCE_UDP_LENGTH);
 		return;
 	}
-	parse_bth(f, p, udp, udp_bytes);
+	parse_bth(frame, packet, udp, udp_bytes);
 }
 
 /* Shorten the reader to the packet: what follows is Ethernet padding. A captured part stays as it
  * is. */
-static void limit(struct frame *f, const uint8_t *start, size_t total)
+static void roce_parse_limit(struct frame *frame, const uint8_t *start, size_t total)
 {
-	if ((size_t)(f->b.end - start) > total)
-		f->b.end = start + total;
+	if ((size_t)(frame->b.end - start) > total)
+		frame->b.end = start + total;
 }
 
-static void parse_ip4(struct frame *f, struct roce_packet *p)
+static void parse_ip4(struct frame *frame, struct roce_packet *packet)
 {
-	const uint8_t *h = bytes_take(&f->b, IP4_BYTES);
+	const uint8_t *h = bytes_take(&frame->b, IP4_BYTES);
 	if (!h) {
-		ran_out(f, p);
+		ran_out(frame, packet);
 		return;
 	}
 	size_t header = (size_t)(h[0] & 15) * 4, total = (size_t)h[2] << 8 | h[3];
 	unsigned fragment = ((unsigned)h[6] << 8 | h[7]) & 0x1fff;
 	if (h[0] >> 4 != 4 || header < IP4_BYTES) {
-		bad(p, ROCE_IP_HEADER);
+		roce_parse_bad(packet, ROCE_IP_HEADER);
 		return;
 	}
 	if (total == 0)
-		total = f->wire_left; /* segmentation offload: the sender's own capture shows 0 */
-	if (total < header || total > f->wire_left) {
-		bad(p, ROCE_IP_LENGTH);
+		total = frame->wire_left; /* segmentation offload: the sender's own capture shows 0
+					   */
+	if (total < header || total > frame->wire_left) {
+		roce_parse_bad(packet, ROCE_IP_LENGTH);
 		return;
 	}
-	p->family = 4;
-	memcpy(p->src, h + 12, 4);
-	memcpy(p->dst, h + 16, 4);
-	p->dscp = h[1] >> 2;
-	p->ecn = h[1] & 3;
-	p->ttl = h[8];
+	packet->family = 4;
+	memcpy(packet->src, h + 12, 4);
+	memcpy(packet->dst, h + 16, 4);
+	packet->dscp = h[1] >> 2;
+	packet->ecn = h[1] & 3;
+	packet->ttl = h[8];
 	if (h[9] != PROTO_UDP)
 		return;
 	if (fragment) {
-		bad(p, ROCE_IP_FRAGMENT);
+		roce_parse_bad(packet, ROCE_IP_FRAGMENT);
 		return;
 	}
-	f->ip = h;
-	f->icrc_form = header == IP4_BYTES && !(h[6] & 0x20);
-	limit(f, h, total);
-	f->wire_left = total - header;
-	if (!bytes_skip(&f->b, header - IP4_BYTES)) {
-		ran_out(f, p);
+	frame->ip = h;
+	frame->icrc_form = header == IP4_BYTES && !(h[6] & 0x20);
+	roce_parse_limit(frame, h, total);
+	frame->wire_left = total - header;
+	if (!bytes_skip(&frame->b, header - IP4_BYTES)) {
+		ran_out(frame, packet);
 		return;
 	}
-	parse_udp(f, p);
+	parse_udp(frame, packet);
 }
 
-static void parse_ip6(struct frame *f, struct roce_packet *p)
+static void parse_ip6(struct frame *frame, struct roce_packet *packet)
 {
-	const uint8_t *h = bytes_take(&f->b, IP6_BYTES);
+	const uint8_t *h = bytes_take(&frame->b, IP6_BYTES);
 	if (!h) {
-		ran_out(f, p);
+		ran_out(frame, packet);
 		return;
 	}
 	size_t payload = (size_t)h[4] << 8 | h[5];
 	if (h[0] >> 4 != 6) {
-		bad(p, ROCE_IP_HEADER);
+		roce_parse_bad(packet, ROCE_IP_HEADER);
 		return;
 	}
 	if (payload == 0)
 		/* as above, or a jumbogram */
-		payload = f->wire_left > IP6_BYTES ? f->wire_left - IP6_BYTES : 0;
-	if (payload + IP6_BYTES > f->wire_left) {
-		bad(p, ROCE_IP_LENGTH);
+		payload = frame->wire_left > IP6_BYTES ? frame->wire_left - IP6_BYTES : 0;
+	if (payload + IP6_BYTES > frame->wire_left) {
+		roce_parse_bad(packet, ROCE_IP_LENGTH);
 		return;
 	}
-	p->family = 6;
-	memcpy(p->src, h + 8, 16);
-	memcpy(p->dst, h + 24, 16);
-	p->dscp = (uint8_t)((h[0] & 15) << 2 | h[1] >> 6);
-	p->ecn = h[1] >> 4 & 3;
-	p->ttl = h[7];
-	f->ip = h;
-	f->icrc_form = true;
-	limit(f, h, IP6_BYTES + payload);
-	f->wire_left = payload;
+	packet->family = 6;
+	memcpy(packet->src, h + 8, 16);
+	memcpy(packet->dst, h + 24, 16);
+	packet->dscp = (uint8_t)((h[0] & 15) << 2 | h[1] >> 6);
+	packet->ecn = h[1] >> 4 & 3;
+	packet->ttl = h[7];
+	frame->ip = h;
+	frame->icrc_form = true;
+	roce_parse_limit(frame, h, IP6_BYTES + payload);
+	frame->wire_left = payload;
 
 	uint8_t next = h[6];
 	for (int i = 0; next != PROTO_UDP; i++) {
@@ -355,12 +357,12 @@ static void parse_ip6(struct frame *f, struct roce_packet *p)
 			next != PROTO_AUTH && next != PROTO_OPTIONS)
 			return;
 		if (i == IP6_EXTENSIONS_MAX) {
-			bad(p, ROCE_IP6_EXTENSIONS);
+			roce_parse_bad(packet, ROCE_IP6_EXTENSIONS);
 			return;
 		}
-		const uint8_t *x = bytes_take(&f->b, 8);
+		const uint8_t *x = bytes_take(&frame->b, 8);
 		if (!x) {
-			ran_out(f, p);
+			ran_out(frame, packet);
 			return;
 		}
 		/* length in units of 8 octets beyond the first 8; AH counts 4-octet units minus 2
@@ -368,81 +370,81 @@ static void parse_ip6(struct frame *f, struct roce_packet *p)
 		size_t size = next == PROTO_FRAGMENT ? 8
 			: next == PROTO_AUTH         ? ((size_t)x[1] + 2) * 4
 						     : ((size_t)x[1] + 1) * 8;
-		if (size < 8 || size > f->wire_left) {
-			bad(p, ROCE_IP_LENGTH);
+		if (size < 8 || size > frame->wire_left) {
+			roce_parse_bad(packet, ROCE_IP_LENGTH);
 			return;
 		}
-		if (!bytes_skip(&f->b, size - 8)) {
-			ran_out(f, p);
+		if (!bytes_skip(&frame->b, size - 8)) {
+			ran_out(frame, packet);
 			return;
 		}
-		f->icrc_form = false;
-		f->wire_left -= size;
+		frame->icrc_form = false;
+		frame->wire_left -= size;
 		if (next == PROTO_FRAGMENT && (((unsigned)x[2] << 8 | x[3]) & 0xfff8)) {
 			if (x[0] == PROTO_UDP)
-				bad(p, ROCE_IP_FRAGMENT);
+				roce_parse_bad(packet, ROCE_IP_FRAGMENT);
 			return;
 		}
 		next = x[0];
 	}
-	parse_udp(f, p);
+	parse_udp(frame, packet);
 }
 
-static void parse_mac_control(struct frame *f, struct roce_packet *p)
+static void parse_mac_control(struct frame *frame, struct roce_packet *packet)
 {
-	unsigned opcode = bytes_be16(&f->b);
+	unsigned opcode = bytes_be16(&frame->b);
 	if (opcode == MAC_PFC) {
-		p->kind = PACKET_PFC;
-		p->classes = (uint8_t)bytes_be16(&f->b); /* the high byte is reserved */
+		packet->kind = PACKET_PFC;
+		packet->classes = (uint8_t)bytes_be16(&frame->b); /* the high byte is reserved */
 		for (int i = 0; i < 8; i++)
-			p->time[i] = bytes_be16(&f->b);
+			packet->time[i] = bytes_be16(&frame->b);
 	} else if (opcode == MAC_PAUSE) {
-		p->kind = PACKET_PAUSE;
-		p->time[0] = bytes_be16(&f->b);
+		packet->kind = PACKET_PAUSE;
+		packet->time[0] = bytes_be16(&frame->b);
 	}
-	if (!bytes_ok(&f->b))
-		bad(p, f->cut ? ROCE_CUT_BY_SNAPLEN : ROCE_MAC_CONTROL);
+	if (!bytes_ok(&frame->b))
+		roce_parse_bad(packet, frame->cut ? ROCE_CUT_BY_SNAPLEN : ROCE_MAC_CONTROL);
 }
 
-static void parse_type(struct frame *f, struct roce_packet *p, unsigned type)
+static void parse_type(struct frame *frame, struct roce_packet *packet, unsigned type)
 {
 	while (type == TYPE_VLAN || type == TYPE_QINQ || type == TYPE_QINQ_OLD) {
-		unsigned tag = bytes_be16(&f->b);
-		type = bytes_be16(&f->b);
-		if (!bytes_ok(&f->b)) {
-			ran_out(f, p);
+		unsigned tag = bytes_be16(&frame->b);
+		type = bytes_be16(&frame->b);
+		if (!bytes_ok(&frame->b)) {
+			ran_out(frame, packet);
 			return;
 		}
-		if (p->n_vlan == VLAN_TAGS_MAX) {
-			bad(p, ROCE_VLAN_DEPTH);
+		if (packet->n_vlan == VLAN_TAGS_MAX) {
+			roce_parse_bad(packet, ROCE_VLAN_DEPTH);
 			return;
 		}
-		if (p->n_vlan++ == 0) {
-			p->pcp = (uint8_t)(tag >> 13);
-			p->vlan = tag & 0xfff;
+		if (packet->n_vlan++ == 0) {
+			packet->pcp = (uint8_t)(tag >> 13);
+			packet->vlan = tag & 0xfff;
 		}
-		f->wire_left -= 4;
+		frame->wire_left -= 4;
 	}
 	if (type == TYPE_IP4)
-		parse_ip4(f, p);
+		parse_ip4(frame, packet);
 	else if (type == TYPE_IP6)
-		parse_ip6(f, p);
+		parse_ip6(frame, packet);
 	else if (type == TYPE_ROCEV1)
-		p->kind = PACKET_ROCEV1;
+		packet->kind = PACKET_ROCEV1;
 	else if (type == TYPE_MAC_CONTROL)
-		parse_mac_control(f, p);
+		parse_mac_control(frame, packet);
 }
 
-static void parse_raw(struct frame *f, struct roce_packet *p)
+static void parse_raw(struct frame *frame, struct roce_packet *packet)
 {
-	if (bytes_left(&f->b) == 0)
-		ran_out(f, p);
-	else if (*f->b.p >> 4 == 4)
-		parse_ip4(f, p);
-	else if (*f->b.p >> 4 == 6)
-		parse_ip6(f, p);
+	if (bytes_left(&frame->b) == 0)
+		ran_out(frame, packet);
+	else if (*frame->b.p >> 4 == 4)
+		parse_ip4(frame, packet);
+	else if (*frame->b.p >> 4 == 6)
+		parse_ip6(frame, packet);
 	else
-		bad(p, ROCE_IP_HEADER);
+		roce_parse_bad(packet, ROCE_IP_HEADER);
 }
 
 void roce_parse(enum roce_link link, const uint8_t *bytes, size_t n, size_t wire, unsigned flags,
@@ -462,7 +464,7 @@ void roce_parse(enum roce_link link, const uint8_t *bytes, size_t n, size_t wire
 	*ret = (struct roce_packet){.kind = PACKET_OTHER};
 	if (link <= LINK_UNSUPPORTED || link >= rw_countof(links)) {
 		ret->octets = (uint32_t)wire;
-		bad(ret, ROCE_UNSUPPORTED_LINK);
+		roce_parse_bad(ret, ROCE_UNSUPPORTED_LINK);
 		return;
 	}
 	if (wire < n)

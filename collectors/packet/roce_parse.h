@@ -46,7 +46,7 @@ enum roce_error {
 	ROCE_MAC_CONTROL, /* PFC or pause frame too short for its fields */
 	ROCE_ERROR_COUNT,
 };
-const char *roce_error_name(enum roce_error e); /* "cut_by_snaplen": keys of the JSON report */
+const char *roce_error_name(enum roce_error error); /* "cut_by_snaplen": keys of the JSON report */
 
 enum { VLAN_TAGS_MAX = 4, IP6_EXTENSIONS_MAX = 8 };
 
@@ -98,7 +98,7 @@ enum { ROCE_CHECK_ICRC = 1 };
  * roce_parse - decode one frame.
  *
  * @link      how the frame begins
- * @p, @n     captured bytes
+ * @bytes, @n     captured bytes
  * @wire      length of the frame on the wire, >= @n (a smaller value is taken as @n)
  * @flags     ROCE_CHECK_ICRC: verify ICRC when the whole packet is there (costs a CRC over it)
  *
@@ -107,24 +107,24 @@ enum { ROCE_CHECK_ICRC = 1 };
  * Architecture Specification vol. 1, chapter 9 (BTH, extension headers) and annex A17 (RoCEv2);
  * tcpdump.org link-type list (SLL, SLL2).
  */
-void roce_parse(enum roce_link link, const uint8_t *p, size_t n, size_t wire, unsigned flags,
+void roce_parse(enum roce_link link, const uint8_t *bytes, size_t n, size_t wire, unsigned flags,
 	struct roce_packet *ret);
 
 static inline enum aeth_kind aeth_kind(uint8_t syndrome)
 {
 	return (enum aeth_kind)(syndrome >> 5 & 3);
 }
-static inline bool roce_is_cnp(const struct roce_packet *p)
+static inline bool roce_is_cnp(const struct roce_packet *packet)
 {
-	return p->kind == PACKET_ROCE && p->opcode == ROCE_OPCODE_CNP;
+	return packet->kind == PACKET_ROCE && packet->opcode == ROCE_OPCODE_CNP;
 }
-static inline bool roce_is_nak(const struct roce_packet *p)
+static inline bool roce_is_nak(const struct roce_packet *packet)
 {
-	return p->has_aeth && aeth_kind(p->syndrome) == AETH_NAK;
+	return packet->has_aeth && aeth_kind(packet->syndrome) == AETH_NAK;
 }
-static inline bool roce_is_rnr_nak(const struct roce_packet *p)
+static inline bool roce_is_rnr_nak(const struct roce_packet *packet)
 {
-	return p->has_aeth && aeth_kind(p->syndrome) == AETH_RNR_NAK;
+	return packet->has_aeth && aeth_kind(packet->syndrome) == AETH_RNR_NAK;
 }
 
 /* Name as in the InfiniBand specification ("RC_RDMA_WRITE_ONLY"), or "0x9f" for an opcode it does

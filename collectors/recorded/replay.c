@@ -47,28 +47,29 @@ struct reader {
 /* How much of a foreign text is quoted back. */
 #define QUOTE(f) (int)((f)->n > 60 ? 60 : (f)->n), (f)->s
 
-static bool field_is(const struct field *f, const char *text)
+static bool field_is(const struct field *field, const char *text)
 {
-	return f->n == strlen(text) && memcmp(f->s, text, f->n) == 0;
+	return field->n == strlen(text) && memcmp(field->s, text, field->n) == 0;
 }
-static bool field_none(const struct field *f)
+static bool field_none(const struct field *field)
 {
-	return f->n == 0 || field_is(f, "-");
+	return field->n == 0 || field_is(field, "-");
 }
 
-static int refuse(struct reader *r, const struct field *f, const char *what, const char *expected)
+static int replay_refuse(
+	struct reader *reader, const struct field *field, const char *what, const char *expected)
 {
-	return err_at(r->e, -EINVAL, r->name, r->line, f->col, "read %s '%.*s', expected %s", what,
-		QUOTE(f), expected);
+	return err_at(reader->e, -EINVAL, reader->name, reader->line, field->col,
+		"read %s '%.*s', expected %s", what, QUOTE(field), expected);
 }
 
 /*
  * Decimal seconds to ns without going through a double, which has no room for ns since 1970. Digits
  * past the ninth are refused unless zero: they would be lost silently.
  */
-static bool parse_seconds(const struct field *f, int64_t *ret_ns)
+static bool parse_seconds(const struct field *field, int64_t *ret_ns)
 {
-	const char *p = f->s, *end = f->s + f->n;
+	const char *p = field->s, *end = field->s + field->n;
 	int64_t s = 0, ns = 0;
 	if (p == end || *p < '0' || *p > '9')
 		return false;
@@ -93,13 +94,13 @@ static bool parse_seconds(const struct field *f, int64_t *ret_ns)
 	return true;
 }
 
-static bool parse_u64(const struct field *f, uint64_t *ret)
+static bool parse_u64(const struct field *field, uint64_t *ret)
 {
 	uint64_t v = 0;
-	if (f->n == 0)
+	if (field->n == 0)
 		return false;
-	for (size_t k = 0; k < f->n; k++) {
-		unsigned digit = (unsigned)(f->s[k] - '0');
+	for (size_t k = 0; k < field->n; k++) {
+		unsigned digit = (unsigned)(field->s[k] - '0');
 		if (digit > 9 || __builtin_mul_overflow(v, 10, &v) ||
 			__builtin_add_overflow(v, digit, &v))
 			return false;
@@ -108,80 +109,82 @@ static bool parse_u64(const struct field *f, uint64_t *ret)
 	return true;
 }
 
-static bool parse_f64(const struct field *f, double *ret)
+static bool parse_f64(const struct field *field, double *ret)
 {
 	char buf[64], *end;
-	if (f->n == 0 || f->n >= sizeof(buf) || !strchr("+-.0123456789", f->s[0]))
+	if (field->n == 0 || field->n >= sizeof(buf) || !strchr("+-.0123456789", field->s[0]))
 		return false;
-	memcpy(buf, f->s, f->n);
-	buf[f->n] = '\0';
+	memcpy(buf, field->s, field->n);
+	buf[field->n] = '\0';
 	if (strpbrk(buf, "xXnN")) /* no hex, no nan, no inf */
 		return false;
 	*ret = strtod(buf, &end);
-	return end == buf + f->n && isfinite(*ret);
+	return end == buf + field->n && isfinite(*ret);
 }
 
 /* A whole number that a tool wrote as 4e11 or 42.0 is still exact below 2^53. */
-static bool parse_whole(const struct field *f, uint64_t *ret)
+static bool parse_whole(const struct field *field, uint64_t *ret)
 {
 	double d;
-	if (parse_u64(f, ret))
+	if (parse_u64(field, ret))
 		return true;
-	if (!parse_f64(f, &d) || d < 0 || d > 9007199254740992.0 || d != floor(d))
+	if (!parse_f64(field, &d) || d < 0 || d > 9007199254740992.0 || d != floor(d))
 		return false;
 	*ret = (uint64_t)d;
 	return true;
 }
 
-static int parse_value(
-	struct reader *r, const struct field *f, const struct metric_info *m, uint64_t *ret)
+static int parse_value(struct reader *reader, const struct field *field,
+	const struct metric_info *info, uint64_t *ret)
 {
 	char expected[160], text[REPLAY_NAME_MAX + 1];
 	double d;
-	switch (m->type) {
+	switch (info->type) {
 	case TYPE_U64:
-		if (parse_whole(f, ret))
+		if (parse_whole(field, ret))
 			return 0;
-		snprintf(expected, sizeof(expected), "a whole number (%s, %s)", m->name, m->unit);
-		return refuse(r, f, "value", expected);
+		snprintf(expected, sizeof(expected), "a whole number (%s, %s)", info->name,
+			info->unit);
+		return replay_refuse(reader, field, "value", expected);
 	case TYPE_F64:
-		if (parse_f64(f, &d)) {
+		if (parse_f64(field, &d)) {
 			*ret = sample_of_f64(d);
 			return 0;
 		}
-		snprintf(expected, sizeof(expected), "a number (%s, %s)", m->name, m->unit);
-		return refuse(r, f, "value", expected);
+		snprintf(expected, sizeof(expected), "a number (%s, %s)", info->name, info->unit);
+		return replay_refuse(reader, field, "value", expected);
 	case TYPE_TEXT:
-		if (f->n > REPLAY_NAME_MAX)
-			return refuse(r, f, "value", "a text of at most 255 bytes");
-		memcpy(text, f->s, f->n);
-		text[f->n] = '\0';
-		*ret = entities_text(r->entities, text);
+		if (field->n > REPLAY_NAME_MAX)
+			return replay_refuse(reader, field, "value", "a text of at most 255 bytes");
+		memcpy(text, field->s, field->n);
+		text[field->n] = '\0';
+		*ret = entities_text(reader->entities, text);
 		return 0;
 	}
-	return refuse(r, f, "value", "a value");
+	return replay_refuse(reader, field, "value", "a value");
 }
 
-static int parse_name(
-	struct reader *r, const struct field *f, const char *what, char ret[REPLAY_NAME_MAX + 1])
+static int parse_name(struct reader *reader, const struct field *field, const char *what,
+	char ret[REPLAY_NAME_MAX + 1])
 {
-	if (f->n > REPLAY_NAME_MAX)
-		return refuse(r, f, what, "a name of at most 255 bytes");
-	for (size_t k = 0; k < f->n; k++) {
-		if ((unsigned char)f->s[k] < 0x20 || f->s[k] == 0x7f)
-			return refuse(r, f, what, "a name without control characters");
+	if (field->n > REPLAY_NAME_MAX)
+		return replay_refuse(reader, field, what, "a name of at most 255 bytes");
+	for (size_t k = 0; k < field->n; k++) {
+		if ((unsigned char)field->s[k] < 0x20 || field->s[k] == 0x7f)
+			return replay_refuse(
+				reader, field, what, "a name without control characters");
 	}
-	memcpy(ret, f->s, f->n);
-	ret[f->n] = '\0';
+	memcpy(ret, field->s, field->n);
+	ret[field->n] = '\0';
 	return 0;
 }
 
-static int parse_metric(struct reader *r, const struct field *f, unsigned *ret)
+static int parse_metric(struct reader *reader, const struct field *field, unsigned *ret)
 {
 	char name[64], expected[128];
-	snprintf(name, sizeof(name), "%.*s", QUOTE(f));
+	snprintf(name, sizeof(name), "%.*s", QUOTE(field));
 	int m = metric_by_name(name);
-	if (m >= 0 && strlen(name) == f->n) {
+	if (m >= 0 && strlen(name) == field->n) {
 		*ret = (unsigned)m;
 		return 0;
 	}
@@ -192,7 +195,7 @@ static int parse_metric(struct reader *r, const struct field *f, unsigned *ret)
 	snprintf(expected, sizeof(expected), "a canonical metric%s%s%s",
 		near ? ", perhaps '" : " such as port.out_octets", near ? near : "",
 		near ? "'" : "");
-	return refuse(r, f, "metric", expected);
+	return replay_refuse(reader, field, "metric", expected);
 }
 
 const char *sample_scope_error(unsigned metric, const struct entity *entity)
@@ -225,7 +228,7 @@ const char *sample_scope_error(unsigned metric, const struct entity *entity)
 }
 
 /* The eight columns of one line to one sample. */
-static int parse_fields(struct reader *r, const struct field *f, size_t n)
+static int parse_fields(struct reader *reader, const struct field *field, size_t n)
 {
 	struct sample s = {.source = SOURCE_REPLAY};
 	char device[REPLAY_NAME_MAX + 1], port[REPLAY_NAME_MAX + 1] = "",
@@ -233,103 +236,107 @@ static int parse_fields(struct reader *r, const struct field *f, size_t n)
 	unsigned metric = 0, flags = 0;
 	int priority = PRIO_NONE, rc;
 
-	if (!parse_seconds(&f[COL_TIME], &s.t_ns))
-		return refuse(r, &f[COL_TIME], "time_s", "seconds such as 12 or 1763690400.25");
-	if (field_none(&f[COL_DEVICE]))
-		return refuse(r, &f[COL_DEVICE], "device", "the name of a device");
-	rc = parse_name(r, &f[COL_DEVICE], "device", device);
-	if (rc == 0 && !field_none(&f[COL_PORT]))
-		rc = parse_name(r, &f[COL_PORT], "port", port);
+	if (!parse_seconds(&field[COL_TIME], &s.t_ns))
+		return replay_refuse(
+			reader, &field[COL_TIME], "time_s", "seconds such as 12 or 1763690400.25");
+	if (field_none(&field[COL_DEVICE]))
+		return replay_refuse(reader, &field[COL_DEVICE], "device", "the name of a device");
+	rc = parse_name(reader, &field[COL_DEVICE], "device", device);
+	if (rc == 0 && !field_none(&field[COL_PORT]))
+		rc = parse_name(reader, &field[COL_PORT], "port", port);
 	if (rc == 0)
-		rc = parse_metric(r, &f[COL_METRIC], &metric);
+		rc = parse_metric(reader, &field[COL_METRIC], &metric);
 	if (rc != 0)
 		return rc;
-	if (!field_none(&f[COL_PRIORITY])) {
-		if (f[COL_PRIORITY].n != 1 || f[COL_PRIORITY].s[0] < '0' ||
-			f[COL_PRIORITY].s[0] > '7')
-			return refuse(r, &f[COL_PRIORITY], "priority", "0 to 7, or - for none");
-		priority = f[COL_PRIORITY].s[0] - '0';
+	if (!field_none(&field[COL_PRIORITY])) {
+		if (field[COL_PRIORITY].n != 1 || field[COL_PRIORITY].s[0] < '0' ||
+			field[COL_PRIORITY].s[0] > '7')
+			return replay_refuse(
+				reader, &field[COL_PRIORITY], "priority", "0 to 7, or - for none");
+		priority = field[COL_PRIORITY].s[0] - '0';
 	}
 	struct entity probe = {.device = device, .port = port, .priority = (int16_t)priority};
 	const char *expected = sample_scope_error(metric, &probe);
 	if (expected) {
-		struct field place = f[*port ? COL_PRIORITY : COL_PORT];
-		return err_at(r->e, -EINVAL, r->name, r->line, place.col,
+		struct field place = field[*port ? COL_PRIORITY : COL_PORT];
+		return err_at(reader->e, -EINVAL, reader->name, reader->line, place.col,
 			"read port '%.*s' and priority '%.*s' for %s, expected %s",
-			QUOTE(&f[COL_PORT]), QUOTE(&f[COL_PRIORITY]), metric_info(metric)->name,
-			expected);
+			QUOTE(&field[COL_PORT]), QUOTE(&field[COL_PRIORITY]),
+			metric_info(metric)->name, expected);
 	}
-	rc = parse_value(r, &f[COL_VALUE], metric_info(metric), &s.value);
+	rc = parse_value(reader, &field[COL_VALUE], metric_info(metric), &s.value);
 	if (rc != 0)
 		return rc;
-	if (n > COL_FLAGS && !field_none(&f[COL_FLAGS])) {
-		if (f[COL_FLAGS].n >= sizeof(flags_text))
-			return refuse(
-				r, &f[COL_FLAGS], "flags", "flags such as restart,wrap32, or -");
-		memcpy(flags_text, f[COL_FLAGS].s, f[COL_FLAGS].n);
-		flags_text[f[COL_FLAGS].n] = '\0';
+	if (n > COL_FLAGS && !field_none(&field[COL_FLAGS])) {
+		if (field[COL_FLAGS].n >= sizeof(flags_text))
+			return replay_refuse(reader, &field[COL_FLAGS], "flags",
+				"flags such as restart,wrap32, or -");
+		memcpy(flags_text, field[COL_FLAGS].s, field[COL_FLAGS].n);
+		flags_text[field[COL_FLAGS].n] = '\0';
 		if (sample_flags_parse(flags_text, &flags) != 0)
-			return refuse(r, &f[COL_FLAGS], "flags",
+			return replay_refuse(reader, &field[COL_FLAGS], "flags",
 				"some of restart,wrap32,estimated,suspect,late,declared, or -");
 	}
-	if (n > COL_WINDOW && !field_none(&f[COL_WINDOW])) {
+	if (n > COL_WINDOW && !field_none(&field[COL_WINDOW])) {
 		int64_t window_ns;
-		if (!parse_seconds(&f[COL_WINDOW], &window_ns) ||
+		if (!parse_seconds(&field[COL_WINDOW], &window_ns) ||
 			window_ns / NS_PER_MS > UINT32_MAX)
-			return refuse(r, &f[COL_WINDOW], "window_s",
+			return replay_refuse(reader, &field[COL_WINDOW], "window_s",
 				"seconds such as 60, at most 49 days");
 		s.window_ms = (uint32_t)(window_ns / NS_PER_MS);
 	}
-	s.entity = entities_intern(r->entities, device, port, priority);
+	s.entity = entities_intern(reader->entities, device, port, priority);
 	s.metric = (uint16_t)metric;
 	s.flags = (uint16_t)flags;
-	rw_grow(r->out->v, r->out->n, r->out->cap);
-	r->out->v[r->out->n++] = s;
+	rw_grow(reader->out->v, reader->out->n, reader->out->cap);
+	reader->out->v[reader->out->n++] = s;
 	return 0;
 }
 
-static int parse_line(struct reader *r, const char *s, size_t n)
+static int parse_line(struct reader *reader, const char *text, size_t n)
 {
 	struct field f[COL_COUNT];
 	size_t count = 0;
-	r->line++;
-	if (n > 0 && s[n - 1] == '\r')
+	reader->line++;
+	if (n > 0 && text[n - 1] == '\r')
 		n--;
 	if (n > REPLAY_LINE_MAX)
-		return err_at(r->e, -EINVAL, r->name, r->line, 1,
+		return err_at(reader->e, -EINVAL, reader->name, reader->line, 1,
 			"read a line of %zu bytes, expected at most %d", n, REPLAY_LINE_MAX);
-	if (n == 0 || s[0] == '#' || strspn(s, " \t") >= n)
+	if (n == 0 || text[0] == '#' || strspn(text, " \t") >= n)
 		return 0;
-	if (memchr(s, '\0', n))
-		return err_at(r->e, -EINVAL, r->name, r->line, 1, "read a NUL byte, expected text");
-	const char *begin = s, *end = s + n;
+	if (memchr(text, '\0', n))
+		return err_at(reader->e, -EINVAL, reader->name, reader->line, 1,
+			"read a NUL byte, expected text");
+	const char *begin = text, *end = text + n;
 	for (;;) {
 		const char *tab = memchr(begin, '\t', (size_t)(end - begin));
 		const char *stop = tab ? tab : end;
 		if (count == COL_COUNT)
-			return err_at(r->e, -EINVAL, r->name, r->line, (int)(begin - s) + 1,
+			return err_at(reader->e, -EINVAL, reader->name, reader->line,
+				(int)(begin - text) + 1,
 				"read more than %d columns, expected time_s device "
 				"port priority metric value [flags [window_s]] separated by tabs",
 				COL_COUNT);
-		f[count++] = (struct field){begin, (size_t)(stop - begin), (int)(begin - s) + 1};
+		f[count++] = (struct field){begin, (size_t)(stop - begin), (int)(begin - text) + 1};
 		if (!tab)
 			break;
 		begin = tab + 1;
 	}
 	if (count < COLUMNS_NEEDED)
-		return err_at(r->e, -EINVAL, r->name, r->line, 1,
+		return err_at(reader->e, -EINVAL, reader->name, reader->line, 1,
 			"read %zu column%s, expected at least %d: time_s device port priority "
 			"metric value, separated by tabs",
 			count, count == 1 ? "" : "s", COLUMNS_NEEDED);
-	if (!r->seen_data && field_is(&f[COL_TIME], "time_s"))
+	if (!reader->seen_data && field_is(&f[COL_TIME], "time_s"))
 		return 0;
-	r->seen_data = true;
-	return parse_fields(r, f, count);
+	reader->seen_data = true;
+	return parse_fields(reader, f, count);
 }
 
-static int sample_compare(const void *a, const void *b)
+static int sample_compare(const void *left, const void *right)
 {
-	const struct sample *x = a, *y = b;
+	const struct sample *x = left, *y = right;
 	if (x->t_ns != y->t_ns)
 		return x->t_ns < y->t_ns ? -1 : 1;
 	if (x->entity != y->entity)
@@ -342,7 +349,7 @@ static int sample_compare(const void *a, const void *b)
 	return x->flags < y->flags ? -1 : x->flags > y->flags;
 }
 
-static int finish(struct sample_list *out, int rc)
+static int replay_finish(struct sample_list *out, int rc)
 {
 	if (rc != 0)
 		out->n = 0;
@@ -364,7 +371,7 @@ int replay_parse(const char *text, size_t n, const char *name, struct entities *
 		rw_cleanup(freep) char *line = strndup(p, (size_t)(stop - p));
 		size_t length = (size_t)(stop - p);
 		if (!line)
-			return finish(out, -ENOMEM);
+			return replay_finish(out, -ENOMEM);
 		if (strlen(line) < length) {
 			r.line++;
 			rc = err_at(e, -EINVAL, name, r.line, (int)strlen(line) + 1,
@@ -374,7 +381,7 @@ int replay_parse(const char *text, size_t n, const char *name, struct entities *
 		}
 		p = stop + 1;
 	}
-	return finish(out, rc);
+	return replay_finish(out, rc);
 }
 
 int replay_read(const char *path, struct entities *entities, struct sample_list *out, struct err *e)
@@ -395,12 +402,12 @@ int replay_read(const char *path, struct entities *entities, struct sample_list 
 			line[--n] = '\0';
 		rc = parse_line(&r, line, (size_t)n);
 		if (rc != 0)
-			return finish(out, rc);
+			return replay_finish(out, rc);
 	}
 	if (ferror(f))
 		rc = err_at(e, errno ? -errno : -EIO, path, r.line + 1, 0, "cannot be read: %s",
 			strerror(errno ? errno : EIO));
-	return finish(out, rc);
+	return replay_finish(out, rc);
 }
 
 /* ---- cadence ------------------------------------------------------------- */
@@ -413,49 +420,49 @@ struct gaps {
 	size_t n;
 };
 
-static int ns_compare(const void *a, const void *b)
+static int ns_compare(const void *left, const void *right)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	int64_t x = *(const int64_t *)left, y = *(const int64_t *)right;
 	return (x > y) - (x < y);
 }
 
 /* The lower median: an interval that was really seen. Sorts in place. */
-static int64_t median_of(int64_t *v, size_t n)
+static int64_t replay_median_of(int64_t *values, size_t n)
 {
 	if (n == 0)
 		return 0;
-	qsort(v, n, sizeof(*v), ns_compare);
-	return v[(n - 1) / 2];
+	qsort(values, n, sizeof(*values), ns_compare);
+	return values[(n - 1) / 2];
 }
 
-int64_t replay_interval(const struct sample *v, size_t n)
+int64_t replay_interval(const struct sample *samples, size_t n)
 {
 	struct map *index = map_new();
 	struct gaps *runs = NULL;
 	size_t n_runs = 0, cap = 0;
 	for (size_t k = 0; k < n; k++) {
-		const struct metric_info *m = metric_info(v[k].metric);
-		uint64_t key = (uint64_t)v[k].entity << 16 | v[k].metric, at;
+		const struct metric_info *m = metric_info(samples[k].metric);
+		uint64_t key = (uint64_t)samples[k].entity << 16 | samples[k].metric, at;
 		if (!m || m->kind != METRIC_COUNTER)
 			continue;
 		if (!map_get(index, key, &at)) {
 			rw_grow(runs, n_runs, cap);
 			map_put(index, key, n_runs);
-			runs[n_runs++] = (struct gaps){.last_ns = v[k].t_ns};
+			runs[n_runs++] = (struct gaps){.last_ns = samples[k].t_ns};
 			continue;
 		}
 		struct gaps *g = &runs[at];
-		if (v[k].t_ns > g->last_ns && g->n < GAPS_PER_SERIES)
-			g->v[g->n++] = v[k].t_ns - g->last_ns;
-		g->last_ns = v[k].t_ns;
+		if (samples[k].t_ns > g->last_ns && g->n < GAPS_PER_SERIES)
+			g->v[g->n++] = samples[k].t_ns - g->last_ns;
+		g->last_ns = samples[k].t_ns;
 	}
 	int64_t *medians = rw_calloc(n_runs + 1, sizeof(*medians));
 	size_t n_medians = 0;
 	for (size_t k = 0; k < n_runs; k++) {
 		if (runs[k].n)
-			medians[n_medians++] = median_of(runs[k].v, runs[k].n);
+			medians[n_medians++] = replay_median_of(runs[k].v, runs[k].n);
 	}
-	int64_t median = median_of(medians, n_medians);
+	int64_t median = replay_median_of(medians, n_medians);
 	free(medians);
 	free(runs);
 	map_free(index);

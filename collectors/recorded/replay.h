@@ -40,9 +40,9 @@ int replay_parse(const char *text, size_t n, const char *name, struct entities *
 /*
  * replay_interval - the usual time between the samples of a counter: the median over series of
  * their median gap, ns. What a recorded case was polled with, since its fabric.yaml need not say.
- * @v sorted by time. 0 when no counter has two samples.
+ * @samples sorted by time. 0 when no counter has two samples.
  */
-int64_t replay_interval(const struct sample *v, size_t n);
+int64_t replay_interval(const struct sample *samples, size_t n);
 
 /* sample_scope_error - why @metric cannot be said of @entity, as a phrase of what was expected;
  * NULL when it can. Static. */

@@ -18,17 +18,17 @@
 #define YAML_MAX (1u << 20)
 #define INTERVALS_MAX 1000000 /* of one case; beyond, only those with packets have rows */
 
-static void free_config(struct config **c)
+static void free_config(struct config **config)
 {
-	config_free(*c);
+	config_free(*config);
 }
-static void free_reader(struct pcap_reader **r)
+static void free_reader(struct pcap_reader **reader)
 {
-	pcap_reader_free(*r);
+	pcap_reader_free(*reader);
 }
-static void free_table(struct flow_table **t)
+static void free_table(struct flow_table **table)
 {
-	flow_table_free(*t);
+	flow_table_free(*table);
 }
 
 /*
@@ -82,21 +82,21 @@ static enum flow_dir direction_of(const char *text)
 				      : FLOW_DIR_UNKNOWN;
 }
 
-static int64_t interval_end(int64_t t_ns, int64_t interval_ns)
+static int64_t replay_capture_interval_end(int64_t t_ns, int64_t interval_ns)
 {
 	return (t_ns / interval_ns + 1) * interval_ns;
 }
 
-static void take_rows(struct flow_list *out, struct flow_table *t, int64_t from_ns, int64_t to_ns,
-	uint32_t entity, enum flow_dir dir)
+static void take_rows(struct flow_list *out, struct flow_table *table, int64_t from_ns,
+	int64_t to_ns, uint32_t entity, enum flow_dir dir)
 {
 	struct flow_sample rows[FLOW_TOP + 1];
-	size_t n = flow_table_samples(t, from_ns, to_ns, entity, dir, true, rows);
+	size_t n = flow_table_samples(table, from_ns, to_ns, entity, dir, true, rows);
 	for (size_t k = 0; k < n; k++) {
 		rw_grow(out->v, out->n, out->cap);
 		out->v[out->n++] = rows[k];
 	}
-	flow_table_next(t);
+	flow_table_next(table);
 }
 
 /* When the captures of the case ran: from the first packet of any to the last of any. */
@@ -105,22 +105,22 @@ struct span {
 	bool any;
 };
 
-static void span_take(struct span *s, int64_t t_ns)
+static void span_take(struct span *span, int64_t t_ns)
 {
-	if (!s->any || t_ns < s->first_ns)
-		s->first_ns = t_ns;
-	if (!s->any || t_ns > s->last_ns)
-		s->last_ns = t_ns;
-	s->any = true;
+	if (!span->any || t_ns < span->first_ns)
+		span->first_ns = t_ns;
+	if (!span->any || t_ns > span->last_ns)
+		span->last_ns = t_ns;
+	span->any = true;
 }
 
-static int read_span(
-	const char *dir, const struct config_capture *c, struct span *span, struct err *e)
+static int replay_capture_read_span(
+	const char *dir, const struct config_capture *capture, struct span *span, struct err *e)
 {
 	rw_cleanup(str_done) struct str path = {0};
 	rw_cleanup(free_reader) struct pcap_reader *reader = NULL;
 	struct pcap_record record;
-	int rc = open_packets(dir, c->name, &reader, &path, e);
+	int rc = open_packets(dir, capture->name, &reader, &path, e);
 	while (rc == 0 && (rc = pcap_reader_next(reader, &record, e)) == 1) {
 		span_take(span, record.t_ns);
 		rc = 0;
@@ -133,31 +133,33 @@ static int read_span(
  * packets on this member" is what an analyzer needs to know. Only while the captures ran: before
  * and after, nothing is known.
  */
-static int read_packets(const char *dir, const struct config_capture *c, const struct span *span,
-	struct entities *entities, struct flow_list *out, struct err *e)
+static int read_packets(const char *dir, const struct config_capture *capture,
+	const struct span *span, struct entities *entities, struct flow_list *out, struct err *e)
 {
 	rw_cleanup(str_done) struct str path = {0};
 	rw_cleanup(free_reader) struct pcap_reader *reader = NULL;
 	rw_cleanup(free_table) struct flow_table *table = NULL;
 	struct pcap_record record;
-	int rc = open_packets(dir, c->name, &reader, &path, e);
+	int rc = open_packets(dir, capture->name, &reader, &path, e);
 	if (rc != 0 || !span->any)
 		return rc;
-	enum flow_dir dir_seen = direction_of(c->direction);
-	uint32_t entity = entities_intern(entities, c->device ? c->device : "capture",
-		c->port ? c->port : c->name, PRIO_NONE);
-	bool fill = (span->last_ns - span->first_ns) / c->interval_ns < INTERVALS_MAX;
-	int64_t to_ns = interval_end(span->first_ns, c->interval_ns);
+	enum flow_dir dir_seen = direction_of(capture->direction);
+	uint32_t entity = entities_intern(entities, capture->device ? capture->device : "capture",
+		capture->port ? capture->port : capture->name, PRIO_NONE);
+	bool fill = (span->last_ns - span->first_ns) / capture->interval_ns < INTERVALS_MAX;
+	int64_t to_ns = replay_capture_interval_end(span->first_ns, capture->interval_ns);
 	/* the same seed every time: else two replays of one case could refuse different flows when
 	 * the table is full */
-	table = flow_table_new(
-		FLOW_TABLE_LIMIT, c->sampling, hash_bytes(c->name, strlen(c->name), 0));
+	table = flow_table_new(FLOW_TABLE_LIMIT, capture->sampling,
+		hash_bytes(capture->name, strlen(capture->name), 0));
 	while ((rc = pcap_reader_next(reader, &record, e)) == 1) {
 		struct roce_packet packet;
 		while (record.t_ns >= to_ns) {
-			take_rows(out, table, to_ns - c->interval_ns, to_ns, entity, dir_seen);
-			to_ns = fill ? to_ns + c->interval_ns
-				     : interval_end(record.t_ns, c->interval_ns);
+			take_rows(
+				out, table, to_ns - capture->interval_ns, to_ns, entity, dir_seen);
+			to_ns = fill
+				? to_ns + capture->interval_ns
+				: replay_capture_interval_end(record.t_ns, capture->interval_ns);
 		}
 		roce_parse(record.link, record.p, record.n, record.wire, 0, &packet);
 		if (packet.kind == PACKET_ROCE)
@@ -165,8 +167,9 @@ static int read_packets(const char *dir, const struct config_capture *c, const s
 	}
 	if (rc < 0)
 		return rc;
-	for (; to_ns <= interval_end(span->last_ns, c->interval_ns); to_ns += c->interval_ns) {
-		take_rows(out, table, to_ns - c->interval_ns, to_ns, entity, dir_seen);
+	for (; to_ns <= replay_capture_interval_end(span->last_ns, capture->interval_ns);
+		to_ns += capture->interval_ns) {
+		take_rows(out, table, to_ns - capture->interval_ns, to_ns, entity, dir_seen);
 		if (!fill)
 			break;
 	}
@@ -181,7 +184,7 @@ int replay_captures(const char *dir, const struct config *config, struct entitie
 	int rc = read_yaml(dir, config, &captures, e);
 	size_t n = rc == 0 && captures ? captures->n_captures : 0;
 	for (size_t k = 0; rc == 0 && k < n; k++)
-		rc = read_span(dir, &captures->captures[k], &span, e);
+		rc = replay_capture_read_span(dir, &captures->captures[k], &span, e);
 	for (size_t k = 0; rc == 0 && k < n; k++)
 		rc = read_packets(dir, &captures->captures[k], &span, entities, out, e);
 	if (rc != 0)

@@ -29,18 +29,18 @@ void snmp_init(void)
 
 /* jittered - @ns +- 10 %, so that a thousand targets do not poll in step. xorshift64: nobody
  * attacks this. */
-int64_t snmp_target_jittered(struct snmp_target *t, int64_t ns)
+int64_t snmp_target_jittered(struct snmp_target *target, int64_t ns)
 {
-	t->random ^= t->random << 13;
-	t->random ^= t->random >> 7;
-	t->random ^= t->random << 17;
-	return ns - ns / 10 + (int64_t)(t->random % 1024) * (ns / 5) / 1024;
+	target->random ^= target->random << 13;
+	target->random ^= target->random >> 7;
+	target->random ^= target->random << 17;
+	return ns - ns / 10 + (int64_t)(target->random % 1024) * (ns / 5) / 1024;
 }
 
-int64_t snmp_target_interval(const struct snmp_target *t)
+int64_t snmp_target_interval(const struct snmp_target *target)
 {
-	int64_t floor_ns = t->profile ? t->profile->min_interval_ns : 0,
-		ns = t->device->snmp->interval_ns;
+	int64_t floor_ns = target->profile ? target->profile->min_interval_ns : 0,
+		ns = target->device->snmp->interval_ns;
 	return ns > floor_ns ? ns : floor_ns;
 }
 
@@ -54,36 +54,37 @@ uint64_t snmp_target_cell_bytes(const struct config_device *device, const struct
 	return 0;
 }
 
-void snmp_target_told(struct snmp_target *t)
+void snmp_target_told(struct snmp_target *target)
 {
-	t->sink.target(t->sink.arg, &t->state);
+	target->sink.target(target->sink.arg, &target->state);
 }
 
 /* ---- failure ------------------------------------------------------------- */
 
-static void on_timer(void *arg);
+static void snmp_on_timer(void *arg);
 
-void snmp_target_lost(struct snmp_target *t, const char *fmt, ...)
+void snmp_target_lost(struct snmp_target *target, const char *fmt, ...)
 {
-	char reason[sizeof(t->state.reason)];
+	char reason[sizeof(target->state.reason)];
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(reason, sizeof(reason), fmt, ap);
 	va_end(ap);
 
-	loop_timer_stop(t->deadline);
-	loop_timer_stop(t->pace);
-	t->phase = PHASE_NONE;
-	t->failures++;
-	int64_t gap = snmp_target_interval(t) *
-		(t->failures < BACKOFF_INTERVALS ? (int64_t)t->failures : BACKOFF_INTERVALS);
-	loop_timer_start(t->timer, snmp_target_jittered(t, gap), 0);
-	target_change(&t->state, TARGET_BACKOFF, loop_now(t->loop), wall_now(), reason);
-	snmp_target_told(t);
+	loop_timer_stop(target->deadline);
+	loop_timer_stop(target->pace);
+	target->phase = PHASE_NONE;
+	target->failures++;
+	int64_t gap = snmp_target_interval(target) *
+		(target->failures < BACKOFF_INTERVALS ? (int64_t)target->failures
+						      : BACKOFF_INTERVALS);
+	loop_timer_start(target->timer, snmp_target_jittered(target, gap), 0);
+	target_change(&target->state, TARGET_BACKOFF, loop_now(target->loop), wall_now(), reason);
+	snmp_target_told(target);
 }
 
 /* lost_by_report - SNMPv3 engines say what is wrong; the words here say what to look at. */
-static void lost_by_report(struct snmp_target *t, enum snmp_report report)
+static void lost_by_report(struct snmp_target *target, enum snmp_report report)
 {
 	static const char *const words[] = {
 		[REPORT_OTHER] =
@@ -104,85 +105,86 @@ static void lost_by_report(struct snmp_target *t, enum snmp_report report)
 			"wrong priv password or priv protocol for SNMPv3 user %s: correct "
 			"priv_file or priv; the file is read again at each try",
 	};
-	char text[sizeof(t->state.reason)];
-	const char *user = t->device->snmp->credential->snmp->user,
+	char text[sizeof(target->state.reason)];
+	const char *user = target->device->snmp->credential->snmp->user,
 		   *at = strstr(words[report], "%s");
 	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - words[report]), words[report],
 		user ? user : "", at + 2);
-	snmp_target_lost(t, "%s: %s", snmp_io_peer(t->io), text);
+	snmp_target_lost(target, "%s: %s", snmp_io_peer(target->io), text);
 }
 
 /* RFC 3416 section 3; noAccess and authorizationError come from the agent's view. */
 enum { PDU_NO_ACCESS = 6, PDU_AUTHORIZATION = 16 };
 
 /* lost_by_error - the agent answers, with an error to a request that every agent can answer. */
-static void lost_by_error(struct snmp_target *t, const struct snmp_answer *a)
+static void lost_by_error(struct snmp_target *target, const struct snmp_answer *answer)
 {
-	const struct config_snmp_credential *c = t->device->snmp->credential->snmp;
-	t->state.errors++;
-	if (a->error_status == PDU_AUTHORIZATION || a->error_status == PDU_NO_ACCESS)
-		snmp_target_lost(t,
+	const struct config_snmp_credential *c = target->device->snmp->credential->snmp;
+	target->state.errors++;
+	if (answer->error_status == PDU_AUTHORIZATION || answer->error_status == PDU_NO_ACCESS)
+		snmp_target_lost(target,
 			"%s: the agent does not allow %s%s to read: its access control wants "
 			"another view, context or security level",
-			snmp_io_peer(t->io), c->version == 3 ? "user " : "this community",
+			snmp_io_peer(target->io), c->version == 3 ? "user " : "this community",
 			c->version == 3 ? c->user : "");
 	else
-		snmp_target_lost(t,
+		snmp_target_lost(target,
 			"%s: the agent answers with error %d to the most common request "
 			"(sysUpTime)",
-			snmp_io_peer(t->io), a->error_status);
+			snmp_io_peer(target->io), answer->error_status);
 }
 
 /* lost_by_silence - SNMP v1/v2c looks the same for a silent host and a wrong community; snmp_io has
  * asked one question more. */
-static void lost_by_silence(struct snmp_target *t, enum snmp_silence silence, const char *timeout)
+static void lost_by_silence(
+	struct snmp_target *target, enum snmp_silence silence, const char *timeout)
 {
-	const char *peer = snmp_io_peer(t->io);
-	int tries = t->device->snmp->retries + 1;
+	const char *peer = snmp_io_peer(target->io);
+	int tries = target->device->snmp->retries + 1;
 	if (silence == SILENCE_AGENT)
-		snmp_target_lost(t,
+		snmp_target_lost(target,
 			"%s: wrong community: an agent is there (it answers SNMPv3's discovery), "
 			"but not to this community. Correct the "
 			"community file, or the agent's access list",
 			peer);
 	else if (silence == SILENCE_LATE)
-		snmp_target_lost(t,
+		snmp_target_lost(target,
 			"%s: answers come later than %d tries of %s: raise snmp.timeout", peer,
 			tries, timeout);
 	else
-		snmp_target_lost(t,
+		snmp_target_lost(target,
 			"%s: no answer, %d tries of %s: ping it. If it is there, an access list is "
 			"in the way, or the community is wrong and "
 			"the agent speaks no SNMPv3",
 			peer, tries, timeout);
 }
 
-void snmp_target_lost_by(struct snmp_target *t, const struct snmp_answer *a)
+void snmp_target_lost_by(struct snmp_target *target, const struct snmp_answer *answer)
 {
-	const struct config_snmp_credential *c = t->device->snmp->credential->snmp;
-	const char *peer = snmp_io_peer(t->io);
-	int tries = t->device->snmp->retries + 1;
+	const struct config_snmp_credential *c = target->device->snmp->credential->snmp;
+	const char *peer = snmp_io_peer(target->io);
+	int tries = target->device->snmp->retries + 1;
 	char timeout[32];
-	switch (a->status) {
-	case SNMP_IO_OK: lost_by_error(t, a); break;
+	switch (answer->status) {
+	case SNMP_IO_OK: lost_by_error(target, answer); break;
 	case SNMP_IO_TIMEOUT:
-		t->state.timeouts++;
-		unit_duration_text(timeout, sizeof(timeout), t->device->snmp->timeout_ns);
-		if (t->phase != PHASE_IDENT && a->silence == SILENCE_AGENT)
-			snmp_target_lost(t,
+		target->state.timeouts++;
+		unit_duration_text(timeout, sizeof(timeout), target->device->snmp->timeout_ns);
+		if (target->phase != PHASE_IDENT && answer->silence == SILENCE_AGENT)
+			snmp_target_lost(target,
 				"%s: the engine is there, but requests of user %s stay unanswered "
 				"since now: see on the agent whether the user, its keys or "
 				"its access changed",
 				peer, c->user);
-		else if (t->phase != PHASE_IDENT)
-			snmp_target_lost(t,
+		else if (target->phase != PHASE_IDENT)
+			snmp_target_lost(target,
 				"%s: no answer any more, %d tries of %s: the agent, the host or "
 				"the way to it is gone",
 				peer, tries, timeout);
 		else if (c->version != 3)
-			lost_by_silence(t, a->silence, timeout);
+			lost_by_silence(target, answer->silence, timeout);
 		else if (c->context && *c->context)
-			snmp_target_lost(t,
+			snmp_target_lost(target,
 				"%s: the engine was found, but requests of user %s stay "
 				"unanswered: agents drop a context they do not have ('%s')%s "
 				"without "
@@ -190,35 +192,35 @@ void snmp_target_lost_by(struct snmp_target *t, const struct snmp_answer *a)
 				peer, c->user, c->context,
 				c->priv ? ", and a wrong priv password or priv protocol," : "");
 		else if (c->priv)
-			snmp_target_lost(t,
+			snmp_target_lost(target,
 				"%s: the engine was found, but requests of user %s stay "
 				"unanswered: agents drop a wrong priv password or priv protocol "
 				"without "
 				"a word",
 				peer, c->user);
 		else
-			snmp_target_lost(t,
+			snmp_target_lost(target,
 				"%s: the engine was found, but requests of user %s stay "
 				"unanswered: packets get lost, or an access list is in the way",
 				peer, c->user);
 		break;
 	case SNMP_IO_REFUSED:
-		t->state.errors++;
-		snmp_target_lost(t,
+		target->state.errors++;
+		snmp_target_lost(target,
 			"%s: connection refused: the host is there, but no SNMP agent listens on "
 			"this port. Start it, or correct snmp.address",
 			peer);
 		break;
 	case SNMP_IO_UNREACHABLE:
-		t->state.errors++;
-		snmp_target_lost(t, "%s: %s: check the route, the firewall and snmp.source", peer,
-			a->detail);
+		target->state.errors++;
+		snmp_target_lost(target, "%s: %s: check the route, the firewall and snmp.source",
+			peer, answer->detail);
 		break;
 	case SNMP_IO_REPORT:
-		t->state.errors++;
-		lost_by_report(t, a->report);
+		target->state.errors++;
+		lost_by_report(target, answer->report);
 		break;
-	default: t->state.errors++; snmp_target_lost(t, "%s: %s", peer, a->detail);
+	default: target->state.errors++; snmp_target_lost(target, "%s: %s", peer, answer->detail);
 	}
 }
 
@@ -237,16 +239,16 @@ static void on_ready(void *arg, int rc, const char *why)
 
 static const struct snmp_io_events io_events = {.ready = on_ready, .answer = snmp_poll_answer};
 
-static void secret_wipe(char **s)
+static void secret_wipe(char **text)
 {
-	if (*s)
-		explicit_bzero(*s, strlen(*s));
-	free(*s);
+	if (*text)
+		explicit_bzero(*text, strlen(*text));
+	free(*text);
 }
 
-static int io_open(struct snmp_target *t, struct err *e)
+static int io_open(struct snmp_target *target, struct err *e)
 {
-	const struct config_snmp *s = t->device->snmp;
+	const struct config_snmp *s = target->device->snmp;
 	const struct config_snmp_credential *c = s->credential->snmp;
 	rw_cleanup(secret_wipe) char *community = NULL, *auth = NULL, *priv = NULL;
 	int rc = 0;
@@ -272,83 +274,85 @@ static int io_open(struct snmp_target *t, struct err *e)
 		.priv_password = priv,
 		.timeout_ns = s->timeout_ns,
 		.retries = s->retries};
-	return snmp_io_new(t->loop, &o, &io_events, t, &t->io, e);
+	return snmp_io_new(target->loop, &o, &io_events, target, &target->io, e);
 }
 
 /* io_renew - the secret is read each time, so that a new one needs no reload. Where it cannot be
  * read any more (rights were given up after the start) the one we have goes on; and a socket in
  * another namespace cannot be made again. */
-static int io_renew(struct snmp_target *t, struct err *e)
+static int io_renew(struct snmp_target *target, struct err *e)
 {
-	struct snmp_io *old = t->io;
-	if (old && t->device->snmp->netns)
+	struct snmp_io *old = target->io;
+	if (old && target->device->snmp->netns)
 		return 0;
-	t->io = NULL;
-	int rc = io_open(t, e);
+	target->io = NULL;
+	int rc = io_open(target, e);
 	if (rc == -EACCES && old) {
-		t->io = old;
+		target->io = old;
 		return 0;
 	}
 	snmp_io_free(old);
 	return rc;
 }
 
-/* session_start - from IDLE or BACKOFF. */
-static void session_start(struct snmp_target *t)
+/* snmp_session_start - from IDLE or BACKOFF. */
+static void snmp_session_start(struct snmp_target *target)
 {
 	struct err e = {0};
-	target_change(&t->state, TARGET_STARTING, loop_now(t->loop), wall_now(), NULL);
-	snmp_target_told(t);
-	int rc = io_renew(t, &e);
+	target_change(&target->state, TARGET_STARTING, loop_now(target->loop), wall_now(), NULL);
+	snmp_target_told(target);
+	int rc = io_renew(target, &e);
 	if (rc == 0)
-		rc = snmp_io_start(t->io, &e);
+		rc = snmp_io_start(target->io, &e);
 	if (rc == -EINPROGRESS)
 		return;
 	if (rc < 0) {
-		t->state.errors++;
-		snmp_target_lost(t, "%s", e.text);
+		target->state.errors++;
+		snmp_target_lost(target, "%s", e.text);
 		return;
 	}
-	snmp_poll_identify(t);
+	snmp_poll_identify(target);
 }
 
-static void on_timer(void *arg)
+static void snmp_on_timer(void *arg)
 {
 	struct snmp_target *t = arg;
 	if (t->state.state == TARGET_UP)
 		snmp_poll_begin(t);
 	else
-		session_start(t);
+		snmp_session_start(t);
 }
 
 /* ---- new, same, update, free --------------------------------------------- */
 
-static bool profile_known(const struct snmp_target *t, struct err *e)
+static bool snmp_profile_known(const struct snmp_target *target, struct err *e)
 {
-	const char *wanted = t->device->profile;
-	const struct profile *p =
-		wanted && !str_eq(wanted, "auto") ? profiles_get(t->set->profiles, wanted) : NULL;
+	const char *wanted = target->device->profile;
+	const struct profile *p = wanted && !str_eq(wanted, "auto")
+		? profiles_get(target->set->profiles, wanted)
+		: NULL;
 	if (!wanted || str_eq(wanted, "auto") || (p && p->snmp))
 		return true;
 	if (p)
-		err_set(e, -ENOENT, "device %s: profile '%s' has no SNMP tables", t->name, wanted);
+		err_set(e, -ENOENT, "device %s: profile '%s' has no SNMP tables", target->name,
+			wanted);
 	else
 		err_set(e, -ENOENT,
 			"device %s: no profile '%s'. Those there are: rocewatch profile list",
-			t->name, wanted);
+			target->name, wanted);
 	return false;
 }
 
-int snmp_target_new(struct loop *l, struct entities *entities, const struct config_device *device,
-	const struct config *config, const struct sink *sink, struct snmp_target **ret,
-	struct err *e)
+int snmp_target_new(struct loop *loop, struct entities *entities,
+	const struct config_device *device, const struct config *config, const struct sink *sink,
+	struct snmp_target **ret, struct err *e)
 {
 	assert(device->snmp);
 	struct snmp_target *t = rw_calloc(1, sizeof(*t));
 	char address[300];
 	snprintf(address, sizeof(address), strchr(device->snmp->address, ':') ? "[%s]:%u" : "%s:%u",
 		device->snmp->address, device->snmp->port);
-	*t = (struct snmp_target){.loop = l,
+	*t = (struct snmp_target){.loop = loop,
 		.entities = entities,
 		.sink = *sink,
 		.device = device,
@@ -360,13 +364,13 @@ int snmp_target_new(struct loop *l, struct entities *entities, const struct conf
 	t->state.protocol = "snmp";
 	t->state.address = t->address;
 	t->random = hash_bytes(t->name, strlen(t->name), (uint64_t)wall_now().ns) | 1;
-	t->timer = loop_timer_new(l, on_timer, t);
-	t->deadline = loop_timer_new(l, snmp_poll_deadline, t);
-	t->pace = loop_timer_new(l, snmp_poll_pace, t);
+	t->timer = loop_timer_new(loop, snmp_on_timer, t);
+	t->deadline = loop_timer_new(loop, snmp_poll_deadline, t);
+	t->pace = loop_timer_new(loop, snmp_poll_pace, t);
 	t->lldp = sink->neighbors ? snmp_lldp_new() : NULL;
 	int rc = 0;
 	t->set = profile_set_get(config, e);
-	if (!t->set || !profile_known(t, e))
+	if (!t->set || !snmp_profile_known(t, e))
 		rc = -EINVAL;
 	/* now, while we may read the secret and enter the namespace; what may heal is told by the
 	 * first try */
@@ -385,70 +389,70 @@ int snmp_target_new(struct loop *l, struct entities *entities, const struct conf
 	return 0;
 }
 
-static bool secret_same(const struct config_secret *a, const struct config_secret *b)
+static bool snmp_secret_same(const struct config_secret *left, const struct config_secret *right)
 {
-	return a->from == b->from && str_eq(a->name, b->name);
+	return left->from == right->from && str_eq(left->name, right->name);
 }
 
-bool snmp_target_same(const struct snmp_target *t, const struct config_device *device,
+bool snmp_target_same(const struct snmp_target *target, const struct config_device *device,
 	const struct config *config)
 {
-	const struct config_snmp *a = t->device->snmp, *b = device->snmp;
+	const struct config_snmp *a = target->device->snmp, *b = device->snmp;
 	if (!b)
 		return false;
 	const struct config_snmp_credential *ca = a->credential->snmp, *cb = b->credential->snmp;
-	return str_eq(t->device->name, device->name) &&
-		str_eq(t->device->profile, device->profile) &&
-		profile_set_same(t->set, t->config, config) &&
-		snmp_target_cell_bytes(t->device, t->config) ==
+	return str_eq(target->device->name, device->name) &&
+		str_eq(target->device->profile, device->profile) &&
+		profile_set_same(target->set, target->config, config) &&
+		snmp_target_cell_bytes(target->device, target->config) ==
 		snmp_target_cell_bytes(device, config) &&
 		str_eq(a->address, b->address) && a->port == b->port &&
 		a->interval_ns == b->interval_ns && a->slow_interval_ns == b->slow_interval_ns &&
 		a->timeout_ns == b->timeout_ns && a->deadline_ns == b->deadline_ns &&
 		a->retries == b->retries && a->max_varbinds_s == b->max_varbinds_s &&
 		str_eq(a->source, b->source) && str_eq(a->netns, b->netns) &&
-		ca->version == cb->version && secret_same(&ca->community, &cb->community) &&
+		ca->version == cb->version && snmp_secret_same(&ca->community, &cb->community) &&
 		str_eq(ca->user, cb->user) && str_eq(ca->context, cb->context) &&
-		ca->auth == cb->auth && secret_same(&ca->auth_secret, &cb->auth_secret) &&
-		ca->priv == cb->priv && secret_same(&ca->priv_secret, &cb->priv_secret);
+		ca->auth == cb->auth && snmp_secret_same(&ca->auth_secret, &cb->auth_secret) &&
+		ca->priv == cb->priv && snmp_secret_same(&ca->priv_secret, &cb->priv_secret);
 }
 
 void snmp_target_update(
-	struct snmp_target *t, const struct config_device *device, const struct config *config)
+	struct snmp_target *target, const struct config_device *device, const struct config *config)
 {
-	t->device = device;
-	t->config = config;
+	target->device = device;
+	target->config = config;
 	/* equal, as snmp_target_same() found: and the old one's address may be used again */
-	t->set->config = config;
+	target->set->config = config;
 }
 
-void snmp_target_free(struct snmp_target *t)
+void snmp_target_free(struct snmp_target *target)
 {
-	if (!t)
+	if (!target)
 		return;
-	snmp_io_free(t->io);
-	loop_timer_free(t->timer);
-	loop_timer_free(t->deadline);
-	loop_timer_free(t->pace);
-	snmp_poll_profile_free(t);
-	snmp_lldp_free(t->lldp);
-	free(t->sysname);
-	profile_set_put(t->set);
-	free(t->samples.v);
-	free(t->address);
-	free(t->name);
-	free(t);
+	snmp_io_free(target->io);
+	loop_timer_free(target->timer);
+	loop_timer_free(target->deadline);
+	loop_timer_free(target->pace);
+	snmp_poll_profile_free(target);
+	snmp_lldp_free(target->lldp);
+	free(target->sysname);
+	profile_set_put(target->set);
+	free(target->samples.v);
+	free(target->address);
+	free(target->name);
+	free(target);
 }
 
-const struct target *snmp_target_state(const struct snmp_target *t)
+const struct target *snmp_target_state(const struct snmp_target *target)
 {
-	return &t->state;
+	return &target->state;
 }
 
-void snmp_target_columns(const struct snmp_target *t, snmp_column_fn *fn, void *arg)
+void snmp_target_columns(const struct snmp_target *target, snmp_column_fn *fn, void *arg)
 {
-	for (size_t i = 0; i < t->n_walks; i++) {
-		const struct walk *w = &t->walks[i];
+	for (size_t i = 0; i < target->n_walks; i++) {
+		const struct walk *w = &target->walks[i];
 		for (size_t k = 0; k < w->table->n_values; k++) {
 			const struct profile_value *v = &w->table->values[k];
 			char oid[SNMP_OID_MAX * 11];
@@ -480,17 +484,18 @@ void snmp_target_columns(const struct snmp_target *t, snmp_column_fn *fn, void *
 	}
 }
 
-unsigned snmp_target_max_repetitions(const struct snmp_target *t)
+unsigned snmp_target_max_repetitions(const struct snmp_target *target)
 {
-	return t->repetitions;
+	return target->repetitions;
 }
 
-int64_t snmp_target_refresh_ns(const struct snmp_target *t)
+int64_t snmp_target_refresh_ns(const struct snmp_target *target)
 {
 	int64_t longest = 0;
-	for (size_t i = 0; i < t->n_walks; i++)
-		longest = t->walks[i].refresh.period_ns > longest ? t->walks[i].refresh.period_ns
-								  : longest;
+	for (size_t i = 0; i < target->n_walks; i++)
+		longest = target->walks[i].refresh.period_ns > longest
+			? target->walks[i].refresh.period_ns
+			: longest;
 	return longest;
 }
 
@@ -499,30 +504,30 @@ int64_t snmp_target_refresh_ns(const struct snmp_target *t)
 #define LOOK_AFTER_NS (200 * NS_PER_MS) /* more traps may follow */
 #define LOOK_GAP_NS (2 * NS_PER_S) /* a storm of traps does not become a storm of polls */
 
-const struct profile *snmp_target_profile_data(const struct snmp_target *t)
+const struct profile *snmp_target_profile_data(const struct snmp_target *target)
 {
-	return t->profile;
+	return target->profile;
 }
 
-const char *snmp_target_peer(const struct snmp_target *t)
+const char *snmp_target_peer(const struct snmp_target *target)
 {
-	return t->io ? snmp_io_peer(t->io) : t->address;
+	return target->io ? snmp_io_peer(target->io) : target->address;
 }
 
-const char *snmp_target_port_name(const struct snmp_target *t, uint32_t ifindex)
+const char *snmp_target_port_name(const struct snmp_target *target, uint32_t ifindex)
 {
-	for (size_t i = 0; t->decoder && i < snmp_decode_port_count(t->decoder); i++) {
-		const struct snmp_port *p = snmp_decode_port(t->decoder, i);
+	for (size_t i = 0; target->decoder && i < snmp_decode_port_count(target->decoder); i++) {
+		const struct snmp_port *p = snmp_decode_port(target->decoder, i);
 		if (p->ifindex == ifindex)
 			return p->name;
 	}
 	return NULL;
 }
 
-void snmp_target_look(struct snmp_target *t)
+void snmp_target_look(struct snmp_target *target)
 {
-	t->next_slow_ns = 0;
-	if (t->state.state == TARGET_UP && t->phase == PHASE_NONE &&
-		loop_now(t->loop).ns - t->poll_began.ns >= LOOK_GAP_NS)
-		loop_timer_start(t->timer, LOOK_AFTER_NS, 0);
+	target->next_slow_ns = 0;
+	if (target->state.state == TARGET_UP && target->phase == PHASE_NONE &&
+		loop_now(target->loop).ns - target->poll_began.ns >= LOOK_GAP_NS)
+		loop_timer_start(target->timer, LOOK_AFTER_NS, 0);
 }

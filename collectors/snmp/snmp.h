@@ -18,17 +18,17 @@ void snmp_init(void);
  * that does not resolve, an unreadable secret) leaves the target in BACKOFF with the reason, so
  * that it is shown, and is tried again. 0 or negative errno with @e for what cannot (no such
  * profile, no right to enter the namespace): the caller reports and goes on. */
-int snmp_target_new(struct loop *l, struct entities *entities, const struct config_device *device,
-	const struct config *config, const struct sink *sink, struct snmp_target **ret,
-	struct err *e);
+int snmp_target_new(struct loop *loop, struct entities *entities,
+	const struct config_device *device, const struct config *config, const struct sink *sink,
+	struct snmp_target **ret, struct err *e);
 /* snmp_target_same - would the new configuration poll exactly as now? Then snmp_target_update()
  * only re-borrows. */
-bool snmp_target_same(const struct snmp_target *t, const struct config_device *device,
+bool snmp_target_same(const struct snmp_target *target, const struct config_device *device,
 	const struct config *config);
-void snmp_target_update(
-	struct snmp_target *t, const struct config_device *device, const struct config *config);
-void snmp_target_free(struct snmp_target *t);
-const struct target *snmp_target_state(const struct snmp_target *t);
+void snmp_target_update(struct snmp_target *target, const struct config_device *device,
+	const struct config *config);
+void snmp_target_free(struct snmp_target *target);
+const struct target *snmp_target_state(const struct snmp_target *target);
 
 /* For "profile test": what each column of the profile brought in the last poll. Lent for the call.
  */
@@ -40,22 +40,22 @@ struct snmp_column_view {
 	size_t wrong_type; /* not a number where a metric needs one, or no text where a name is */
 	const char *type; /* of the first value; "" */
 };
-typedef void snmp_column_fn(void *arg, const struct snmp_column_view *v);
-void snmp_target_columns(const struct snmp_target *t, snmp_column_fn *fn, void *arg);
-unsigned snmp_target_max_repetitions(const struct snmp_target *t); /* as learned */
+typedef void snmp_column_fn(void *arg, const struct snmp_column_view *view);
+void snmp_target_columns(const struct snmp_target *target, snmp_column_fn *fn, void *arg);
+unsigned snmp_target_max_repetitions(const struct snmp_target *target); /* as learned */
 /* longest cache period learned of a table; 0 = none at this pace */
-int64_t snmp_target_refresh_ns(const struct snmp_target *t);
+int64_t snmp_target_refresh_ns(const struct snmp_target *target);
 
 /* For traps: what a target knows of its device. Lent; the profile is NULL and no port is known
  * before the device said what it is. */
 struct profile;
-const struct profile *snmp_target_profile_data(const struct snmp_target *t);
+const struct profile *snmp_target_profile_data(const struct snmp_target *target);
 /* "192.0.2.1:161", "[2001:db8::1]:161"; the host as given while it is not resolved */
-const char *snmp_target_peer(const struct snmp_target *t);
+const char *snmp_target_peer(const struct snmp_target *target);
 /* NULL if unknown */
-const char *snmp_target_port_name(const struct snmp_target *t, uint32_t ifindex);
+const char *snmp_target_port_name(const struct snmp_target *target, uint32_t ifindex);
 /* snmp_target_look - something changed there: the next poll reads names and states again, and comes
  * soon when the last is 2 s old. */
-void snmp_target_look(struct snmp_target *t);
+void snmp_target_look(struct snmp_target *target);
 
 #endif

@@ -93,34 +93,34 @@ struct snmp_decoder *snmp_decoder_new(
 	return d;
 }
 
-static void port_free(struct port *p)
+static void port_free(struct port *port)
 {
-	free(p->name);
-	free(p->alias);
-	free(p);
+	free(port->name);
+	free(port->alias);
+	free(port);
 }
 
-static void drafts_clear(struct snmp_decoder *d)
+static void drafts_clear(struct snmp_decoder *decoder)
 {
-	for (size_t i = 0; i < d->n_drafts; i++) {
-		free(d->drafts[i].name);
-		free(d->drafts[i].descr);
-		free(d->drafts[i].alias);
+	for (size_t i = 0; i < decoder->n_drafts; i++) {
+		free(decoder->drafts[i].name);
+		free(decoder->drafts[i].descr);
+		free(decoder->drafts[i].alias);
 	}
-	d->n_drafts = 0;
+	decoder->n_drafts = 0;
 }
 
-void snmp_decoder_free(struct snmp_decoder *d)
+void snmp_decoder_free(struct snmp_decoder *decoder)
 {
-	if (!d)
+	if (!decoder)
 		return;
-	for (size_t i = 0; i < d->n_ports; i++)
-		port_free(d->ports[i]);
-	drafts_clear(d);
-	free(d->ports);
-	free(d->drafts);
-	map_free(d->by_index);
-	map_free(d->made_of);
+	for (size_t i = 0; i < decoder->n_ports; i++)
+		port_free(decoder->ports[i]);
+	drafts_clear(decoder);
+	free(decoder->ports);
+	free(decoder->drafts);
+	map_free(decoder->by_index);
+	map_free(decoder->made_of);
 	if (--sums.refs == 0) {
 		map_free(sums.at);
 		free(sums.v);
@@ -128,76 +128,76 @@ void snmp_decoder_free(struct snmp_decoder *d)
 		sums.v = NULL;
 		sums.n = sums.cap = 0;
 	}
-	map_free(d->gate_at);
-	free(d->gates);
-	free(d->device);
-	free(d);
+	map_free(decoder->gate_at);
+	free(decoder->gates);
+	free(decoder->device);
+	free(decoder);
 }
 
-void snmp_decode_cell_told(struct snmp_decoder *d, uint64_t cell_bytes)
+void snmp_decode_cell_told(struct snmp_decoder *decoder, uint64_t cell_bytes)
 {
 	if (cell_bytes == 0 || cell_bytes > CELL_MAX_BYTES)
 		return;
-	d->cell_bytes = cell_bytes;
-	d->cell_told = true;
-	d->cell_assumed = false;
+	decoder->cell_bytes = cell_bytes;
+	decoder->cell_told = true;
+	decoder->cell_assumed = false;
 }
 
-void snmp_decode_cell_assumed(struct snmp_decoder *d, uint64_t cell_bytes)
+void snmp_decode_cell_assumed(struct snmp_decoder *decoder, uint64_t cell_bytes)
 {
-	if (d->cell_bytes != 0 || cell_bytes == 0 || cell_bytes > CELL_MAX_BYTES)
+	if (decoder->cell_bytes != 0 || cell_bytes == 0 || cell_bytes > CELL_MAX_BYTES)
 		return;
-	d->cell_bytes = cell_bytes;
-	d->cell_assumed = true;
+	decoder->cell_bytes = cell_bytes;
+	decoder->cell_assumed = true;
 }
 
-void snmp_decode_cell(struct snmp_decoder *d, struct sample_list *out)
+void snmp_decode_cell(struct snmp_decoder *decoder, struct sample_list *out)
 {
-	if (!d->cell_told)
+	if (!decoder->cell_told)
 		return;
 	rw_grow(out->v, out->n, out->cap);
-	out->v[out->n++] = (struct sample){.value = d->cell_bytes,
-		.entity = entities_intern(d->entities, d->device, NULL, PRIO_NONE),
+	out->v[out->n++] = (struct sample){.value = decoder->cell_bytes,
+		.entity = entities_intern(decoder->entities, decoder->device, NULL, PRIO_NONE),
 		.metric = M_CFG_CELL,
 		.source = SOURCE_SNMP};
 }
 
 /* ---- names --------------------------------------------------------------- */
 
-static struct draft *draft_of(struct snmp_decoder *d, uint32_t ifindex)
+static struct draft *draft_of(struct snmp_decoder *decoder, uint32_t ifindex)
 {
 	/* tables come in index order: the one wanted is near the end, or the first of a new pass */
-	for (size_t i = d->n_drafts; i-- > 0;)
-		if (d->drafts[i].ifindex == ifindex)
-			return &d->drafts[i];
-		else if (d->drafts[i].ifindex < ifindex && i == d->n_drafts - 1)
+	for (size_t i = decoder->n_drafts; i-- > 0;)
+		if (decoder->drafts[i].ifindex == ifindex)
+			return &decoder->drafts[i];
+		else if (decoder->drafts[i].ifindex < ifindex && i == decoder->n_drafts - 1)
 			break;
-	rw_grow(d->drafts, d->n_drafts, d->cap_drafts);
-	d->drafts[d->n_drafts] = (struct draft){.ifindex = ifindex};
-	return &d->drafts[d->n_drafts++];
+	rw_grow(decoder->drafts, decoder->n_drafts, decoder->cap_drafts);
+	decoder->drafts[decoder->n_drafts] = (struct draft){.ifindex = ifindex};
+	return &decoder->drafts[decoder->n_drafts++];
 }
 
-static bool value_usable(const struct profile_value *v, uint64_t raw)
+static bool value_usable(const struct profile_value *value, uint64_t raw)
 {
-	for (size_t i = 0; i < v->n_ignore; i++)
-		if (v->ignore[i] == raw)
+	for (size_t i = 0; i < value->n_ignore; i++)
+		if (value->ignore[i] == raw)
 			return false;
 	return true;
 }
 
-void snmp_decode_names(
-	struct snmp_decoder *d, const struct profile_table *t, const struct snmp_rows *r)
+void snmp_decode_names(struct snmp_decoder *decoder, const struct profile_table *table,
+	const struct snmp_rows *rows)
 {
-	if (t->n_parts != 1 || t->parts[0] != PART_PORT)
+	if (table->n_parts != 1 || table->parts[0] != PART_PORT)
 		return;
-	for (size_t row = 0; row < snmp_rows_count(r); row++) {
-		struct snmp_oid index = snmp_rows_index(r, row);
+	for (size_t row = 0; row < snmp_rows_count(rows); row++) {
+		struct snmp_oid index = snmp_rows_index(rows, row);
 		if (index.n != 1)
 			continue;
 		struct draft *draft = NULL;
-		for (size_t i = 0; i < t->n_values; i++) {
-			const struct profile_value *v = &t->values[i];
-			const struct snmp_cell *c = snmp_rows_cell(r, row, v->column);
+		for (size_t i = 0; i < table->n_values; i++) {
+			const struct profile_value *v = &table->values[i];
+			const struct snmp_cell *c = snmp_rows_cell(rows, row, v->column);
 			bool text = v->attribute == ATTRIBUTE_PORT_NAME ||
 				v->attribute == ATTRIBUTE_PORT_DESCR ||
 				v->attribute == ATTRIBUTE_PORT_ALIAS;
@@ -205,7 +205,7 @@ void snmp_decode_names(
 			if (!c || !(text || speed))
 				continue;
 			if (!draft)
-				draft = draft_of(d, index.v[0]);
+				draft = draft_of(decoder, index.v[0]);
 			if (speed) {
 				if (snmp_type_is_number(c->type) && value_usable(v, c->u) &&
 					!(v->fallback && draft->speed_bps))
@@ -213,7 +213,7 @@ void snmp_decode_names(
 				continue;
 			}
 			size_t n;
-			const uint8_t *p = snmp_rows_bytes(r, c, &n);
+			const uint8_t *p = snmp_rows_bytes(rows, c, &n);
 			char clean[NAME_MAX_BYTES];
 			if (!p || !*snmp_text_clean(clean, sizeof(clean), p, n))
 				continue;
@@ -228,18 +228,18 @@ void snmp_decode_names(
 
 /* draft_name - native name by the profile's rule, else ifName, ifDescr, the index. @ret_alias: what
  * else it is called. */
-static const char *draft_name(const struct snmp_decoder *d, const struct draft *f,
+static const char *draft_name(const struct snmp_decoder *decoder, const struct draft *draft,
 	char buf[NAME_MAX_BYTES], const char **ret_alias)
 {
-	*ret_alias = f->alias ? f->alias : "";
-	if (profile_port_name_of(d->profile, f->ifindex, buf, NAME_MAX_BYTES)) {
-		if (f->name && strcmp(f->name, buf) != 0)
-			*ret_alias = f->name;
+	*ret_alias = draft->alias ? draft->alias : "";
+	if (profile_port_name_of(decoder->profile, draft->ifindex, buf, NAME_MAX_BYTES)) {
+		if (draft->name && strcmp(draft->name, buf) != 0)
+			*ret_alias = draft->name;
 		return buf;
 	}
-	if (f->name || f->descr)
-		return f->name ? f->name : f->descr;
-	snprintf(buf, NAME_MAX_BYTES, "%u", f->ifindex);
+	if (draft->name || draft->descr)
+		return draft->name ? draft->name : draft->descr;
+	snprintf(buf, NAME_MAX_BYTES, "%u", draft->ifindex);
 	return buf;
 }
 
@@ -252,85 +252,87 @@ static bool text_set(char **slot, const char *text)
 	return true;
 }
 
-static struct port *port_find(const struct snmp_decoder *d, uint32_t ifindex)
+static struct port *port_find(const struct snmp_decoder *decoder, uint32_t ifindex)
 {
 	uint64_t at;
-	return map_get(d->by_index, ifindex, &at) ? d->ports[at] : NULL;
+	return map_get(decoder->by_index, ifindex, &at) ? decoder->ports[at] : NULL;
 }
 
-/* port_take - the port of this index in the new map: the old one if it still has the name. */
-static struct port *port_take(
-	struct snmp_decoder *d, const struct draft *f, const char *name, const char *alias)
+/* snmp_decode_port_take - the port of this index in the new map: the old one if it still has the
+ * name. */
+static struct port *snmp_decode_port_take(struct snmp_decoder *decoder, const struct draft *draft,
+	const char *name, const char *alias)
 {
 	uint64_t at;
-	struct port *p = map_get(d->by_index, f->ifindex, &at) ? d->ports[at] : NULL;
+	struct port *p =
+		map_get(decoder->by_index, draft->ifindex, &at) ? decoder->ports[at] : NULL;
 	if (p && strcmp(p->name, name) == 0) {
-		d->ports[at] = NULL; /* kept: not to be freed with the old map */
+		decoder->ports[at] = NULL; /* kept: not to be freed with the old map */
 	} else {
 		p = rw_calloc(1, sizeof(*p));
-		p->fresh = d->n_ports > 0;
-		p->seen.ifindex = f->ifindex;
-		p->entity = entities_intern(d->entities, d->device, name, PRIO_NONE);
+		p->fresh = decoder->n_ports > 0;
+		p->seen.ifindex = draft->ifindex;
+		p->entity = entities_intern(decoder->entities, decoder->device, name, PRIO_NONE);
 		p->seen.changed = true;
 	}
 	bool changed = text_set(&p->name, name);
 	changed = text_set(&p->alias, alias) || changed;
-	changed = p->seen.speed_bps != f->speed_bps || changed;
-	p->seen = (struct snmp_port){.ifindex = f->ifindex,
+	changed = p->seen.speed_bps != draft->speed_bps || changed;
+	p->seen = (struct snmp_port){.ifindex = draft->ifindex,
 		.name = p->name,
 		.alias = p->alias,
-		.speed_bps = f->speed_bps,
+		.speed_bps = draft->speed_bps,
 		.changed = p->seen.changed || changed};
 	return p;
 }
 
-bool snmp_decode_ports(struct snmp_decoder *d)
+bool snmp_decode_ports(struct snmp_decoder *decoder)
 {
-	struct port **ports = rw_calloc(d->n_drafts ? d->n_drafts : 1, sizeof(*ports));
+	struct port **ports = rw_calloc(decoder->n_drafts ? decoder->n_drafts : 1, sizeof(*ports));
 	struct smap *names = smap_new();
-	bool changed = d->n_drafts != d->n_ports;
-	for (size_t i = 0; i < d->n_drafts; i++) {
+	bool changed = decoder->n_drafts != decoder->n_ports;
+	for (size_t i = 0; i < decoder->n_drafts; i++) {
 		char buf[NAME_MAX_BYTES], unique[NAME_MAX_BYTES + 16];
-		const char *alias, *name = draft_name(d, &d->drafts[i], buf, &alias);
+		const char *alias, *name = draft_name(decoder, &decoder->drafts[i], buf, &alias);
 		uint64_t taken;
 		/* two ports of one name: the index tells them apart */
 		if (smap_get(names, name, strlen(name), &taken)) {
-			snprintf(unique, sizeof(unique), "%s@%u", name, d->drafts[i].ifindex);
+			snprintf(unique, sizeof(unique), "%s@%u", name, decoder->drafts[i].ifindex);
 			name = unique;
 		}
 		smap_put(names, name, strlen(name), 1);
-		ports[i] = port_take(d, &d->drafts[i], name, alias);
+		ports[i] = snmp_decode_port_take(decoder, &decoder->drafts[i], name, alias);
 		changed = changed || ports[i]->seen.changed;
 	}
-	for (size_t i = 0; i < d->n_ports; i++)
-		if (d->ports[i])
-			port_free(d->ports[i]);
-	free(d->ports);
+	for (size_t i = 0; i < decoder->n_ports; i++)
+		if (decoder->ports[i])
+			port_free(decoder->ports[i]);
+	free(decoder->ports);
 	smap_free(names);
-	d->ports = ports;
-	d->n_ports = d->n_drafts;
-	map_clear(d->by_index);
-	for (size_t i = 0; i < d->n_ports; i++)
-		map_put(d->by_index, d->ports[i]->seen.ifindex, i);
-	drafts_clear(d);
+	decoder->ports = ports;
+	decoder->n_ports = decoder->n_drafts;
+	map_clear(decoder->by_index);
+	for (size_t i = 0; i < decoder->n_ports; i++)
+		map_put(decoder->by_index, decoder->ports[i]->seen.ifindex, i);
+	drafts_clear(decoder);
 	return changed;
 }
 
-size_t snmp_decode_port_count(const struct snmp_decoder *d)
+size_t snmp_decode_port_count(const struct snmp_decoder *decoder)
 {
-	return d->n_ports;
+	return decoder->n_ports;
 }
 
-const struct snmp_port *snmp_decode_port(const struct snmp_decoder *d, size_t i)
+const struct snmp_port *snmp_decode_port(const struct snmp_decoder *decoder, size_t i)
 {
-	assert(i < d->n_ports);
-	return &d->ports[i]->seen;
+	assert(i < decoder->n_ports);
+	return &decoder->ports[i]->seen;
 }
 
-void snmp_decode_ports_told(struct snmp_decoder *d)
+void snmp_decode_ports_told(struct snmp_decoder *decoder)
 {
-	for (size_t i = 0; i < d->n_ports; i++)
-		d->ports[i]->seen.changed = false;
+	for (size_t i = 0; i < decoder->n_ports; i++)
+		decoder->ports[i]->seen.changed = false;
 }
 
 /* ---- values -------------------------------------------------------------- */
@@ -342,40 +344,41 @@ struct place { /* what the index of a row says */
 	int64_t pool;
 };
 
-/* index_of - the parts of a row's index, by the table's rule. False when the row is not for us. */
-static bool index_of(struct snmp_decoder *d, const struct profile_table *t, struct snmp_oid row,
-	uint32_t parts[PROFILE_PARTS_MAX])
+/* snmp_decode_index_of - the parts of a row's index, by the table's rule. False when the row is not
+ * for us. */
+static bool snmp_decode_index_of(struct snmp_decoder *decoder, const struct profile_table *table,
+	struct snmp_oid row, uint32_t parts[PROFILE_PARTS_MAX])
 {
-	if (row.n != (t->decimal_by[0] ? 1 : t->n_parts)) {
-		d->stats.bad_indexes++;
+	if (row.n != (table->decimal_by[0] ? 1 : table->n_parts)) {
+		decoder->stats.bad_indexes++;
 		return false;
 	}
-	if (!t->decimal_by[0]) {
+	if (!table->decimal_by[0]) {
 		memcpy(parts, row.v, row.n * sizeof(*parts));
 		return true;
 	}
-	if (row.v[0] < t->decimal_base)
+	if (row.v[0] < table->decimal_base)
 		return false; /* another kind of thing in the same table */
-	uint32_t left = row.v[0] - t->decimal_base;
-	for (size_t i = 0; i < t->n_parts; i++) {
-		parts[i] = left / t->decimal_by[i];
-		left %= t->decimal_by[i];
+	uint32_t left = row.v[0] - table->decimal_base;
+	for (size_t i = 0; i < table->n_parts; i++) {
+		parts[i] = left / table->decimal_by[i];
+		left %= table->decimal_by[i];
 	}
 	return true;
 }
 
-/* place_of - what the index says. False when the row is not for us. */
-static bool place_of(struct snmp_decoder *d, const struct profile_table *t, const uint32_t *index,
-	struct place *ret)
+/* snmp_decode_place_of - what the index says. False when the row is not for us. */
+static bool snmp_decode_place_of(struct snmp_decoder *decoder, const struct profile_table *table,
+	const uint32_t *index, struct place *ret)
 {
 	*ret = (struct place){.priority = PRIO_NONE, .queue = -1, .pool = -1};
-	for (size_t i = 0; i < t->n_parts; i++) {
+	for (size_t i = 0; i < table->n_parts; i++) {
 		uint32_t arc = index[i];
-		switch (t->parts[i]) {
+		switch (table->parts[i]) {
 		case PART_PORT:
-			ret->port = port_find(d, arc);
+			ret->port = port_find(decoder, arc);
 			if (!ret->port) {
-				d->stats.unknown_ports++;
+				decoder->stats.unknown_ports++;
 				return false;
 			}
 			break;
@@ -386,11 +389,12 @@ static bool place_of(struct snmp_decoder *d, const struct profile_table *t, cons
 			break;
 		case PART_QUEUE:
 		case PART_GROUP:
-			if (t->parts[i] == PART_QUEUE && arc < t->first_queue)
+			if (table->parts[i] == PART_QUEUE && arc < table->first_queue)
 				return false; /* "0 = the sum of all" and the like */
-			ret->queue = t->parts[i] == PART_QUEUE ? (int64_t)arc - t->first_queue
-							       : (int64_t)arc;
-			ret->priority = profile_priority(d->profile, (uint32_t)ret->queue);
+			ret->queue = table->parts[i] == PART_QUEUE
+				? (int64_t)arc - table->first_queue
+				: (int64_t)arc;
+			ret->priority = profile_priority(decoder->profile, (uint32_t)ret->queue);
 			break;
 		case PART_POOL: ret->pool = arc; break;
 		case PART_OTHER: break;
@@ -400,41 +404,42 @@ static bool place_of(struct snmp_decoder *d, const struct profile_table *t, cons
 }
 
 static uint32_t place_entity(
-	struct snmp_decoder *d, const struct place *at, const struct profile_value *v)
+	struct snmp_decoder *decoder, const struct place *at, const struct profile_value *value)
 {
 	char name[NAME_MAX_BYTES + 32];
-	int priority = v->priority != PRIO_NONE ? v->priority : at->priority;
+	int priority = value->priority != PRIO_NONE ? value->priority : at->priority;
 	if (!at->port) {
 		if (at->pool < 0)
-			return entities_intern(d->entities, d->device, NULL, PRIO_NONE);
+			return entities_intern(decoder->entities, decoder->device, NULL, PRIO_NONE);
 		snprintf(name, sizeof(name), "pool:%lld", (long long)at->pool);
-		return entities_intern(d->entities, d->device, name, PRIO_NONE);
+		return entities_intern(decoder->entities, decoder->device, name, PRIO_NONE);
 	}
-	if (metric_info((unsigned)v->metric)->scope != SCOPE_PRIO)
+	if (metric_info((unsigned)value->metric)->scope != SCOPE_PRIO)
 		return at->port->entity;
 	if (priority != PRIO_NONE) {
 		uint32_t *slot = &at->port->priority[priority];
 		if (!*slot)
-			*slot = entities_intern(d->entities, d->device, at->port->name, priority);
+			*slot = entities_intern(
+				decoder->entities, decoder->device, at->port->name, priority);
 		return *slot;
 	}
 	if (at->queue < 0)
 		return at->port->entity;
 	/* unmapped, never dropped silently */
 	snprintf(name, sizeof(name), "%s#q%lld", at->port->name, (long long)at->queue);
-	return entities_intern(d->entities, d->device, name, PRIO_NONE);
+	return entities_intern(decoder->entities, decoder->device, name, PRIO_NONE);
 }
 
-static bool value_applies(const struct profile_table *t, const struct profile_value *v,
-	const uint32_t *index, const struct snmp_rows *r, size_t row)
+static bool value_applies(const struct profile_table *table, const struct profile_value *value,
+	const uint32_t *index, const struct snmp_rows *rows, size_t row)
 {
-	for (size_t i = 0; i < t->n_parts; i++)
-		if (v->where[i] != PROFILE_ANY && index[i] != (uint64_t)v->where[i])
+	for (size_t i = 0; i < table->n_parts; i++)
+		if (value->where[i] != PROFILE_ANY && index[i] != (uint64_t)value->where[i])
 			return false;
-	if (v->when_column < 0)
+	if (value->when_column < 0)
 		return true;
-	const struct snmp_cell *c = snmp_rows_cell(r, row, (size_t)v->when_column);
-	return c && c->u == v->when_equals;
+	const struct snmp_cell *c = snmp_rows_cell(rows, row, (size_t)value->when_column);
+	return c && c->u == value->when_equals;
 }
 
 static uint64_t pending_key(uint32_t entity, int metric)
@@ -444,11 +449,11 @@ static uint64_t pending_key(uint32_t entity, int metric)
 
 /* pending_of - the sum under way for this metric of this thing; @from: where those of the current
  * row begin. */
-static struct pending *pending_of(struct snmp_decoder *d, const struct profile_table *t,
+static struct pending *pending_of(struct snmp_decoder *decoder, const struct profile_table *table,
 	uint32_t entity, int metric, size_t from)
 {
 	uint64_t at;
-	if (t->sums_rows) {
+	if (table->sums_rows) {
 		if (map_get(sums.at, pending_key(entity, metric), &at))
 			return &sums.v[at];
 		map_put(sums.at, pending_key(entity, metric), sums.n);
@@ -462,93 +467,98 @@ static struct pending *pending_of(struct snmp_decoder *d, const struct profile_t
 	return &sums.v[sums.n++];
 }
 
-static void value_take(struct snmp_decoder *d, const struct profile_table *t,
-	const struct profile_value *v, const struct snmp_cell *c, const struct place *at,
-	size_t from)
-{
-	if (!snmp_type_is_number(c->type)) {
-		d->stats.wrong_types++;
-		return;
-	}
-	if (!value_usable(v, c->u) || (v->cells && !d->cell_bytes))
-		return;
-	struct pending *p = pending_of(d, t, place_entity(d, at, v), v->metric, from);
-	if (p->mask && v->fallback && !p->fallback)
-		return; /* the better column has spoken */
-	uint64_t raw = v->has_equals ? c->u == v->equals : c->u;
-	uint64_t cells = v->cells ? d->cell_bytes : 1;
-	uint64_t value = raw * cells * v->mul / v->div;
-	p->sum = v->subtract ? p->sum - value : p->sum + value;
-	double f = (double)(c->type == SNMP_INTEGER ? (double)(int64_t)raw : (double)raw) *
-		(double)cells * (double)v->mul / (double)v->div;
-	p->fsum += v->subtract ? -f : f;
-	p->mask |= (uint64_t)1 << v->bit;
-	p->port = at->port;
-	p->fallback = v->fallback;
-	p->estimated = p->estimated || (v->cells && d->cell_assumed);
-	/* a scaled 32-bit counter does not wrap at 2^32 any more: then a decrease is a reset */
-	p->wrap32 = p->wrap32 ||
-		(v->mul == 1 && v->div == 1 && !v->cells &&
-			(v->width == 32 || (v->width == 0 && c->type == SNMP_COUNTER32)));
-	p->needed = v->needed;
-}
-
-static void sensor_take(struct snmp_decoder *d, const struct profile_table *t,
-	const struct profile_value *v, const struct snmp_rows *r, size_t row,
+static void value_take(struct snmp_decoder *decoder, const struct profile_table *table,
+	const struct profile_value *profile_value, const struct snmp_cell *cell,
 	const struct place *at, size_t from)
 {
-	struct snmp_sensor s = {.value = snmp_rows_cell(r, row, v->column)};
+	if (!snmp_type_is_number(cell->type)) {
+		decoder->stats.wrong_types++;
+		return;
+	}
+	if (!value_usable(profile_value, cell->u) || (profile_value->cells && !decoder->cell_bytes))
+		return;
+	struct pending *p = pending_of(decoder, table, place_entity(decoder, at, profile_value),
+		profile_value->metric, from);
+	if (p->mask && profile_value->fallback && !p->fallback)
+		return; /* the better column has spoken */
+	uint64_t raw = profile_value->has_equals ? cell->u == profile_value->equals : cell->u;
+	uint64_t cells = profile_value->cells ? decoder->cell_bytes : 1;
+	uint64_t value = raw * cells * profile_value->mul / profile_value->div;
+	p->sum = profile_value->subtract ? p->sum - value : p->sum + value;
+	double f = (double)(cell->type == SNMP_INTEGER ? (double)(int64_t)raw : (double)raw) *
+		(double)cells * (double)profile_value->mul / (double)profile_value->div;
+	p->fsum += profile_value->subtract ? -f : f;
+	p->mask |= (uint64_t)1 << profile_value->bit;
+	p->port = at->port;
+	p->fallback = profile_value->fallback;
+	p->estimated = p->estimated || (profile_value->cells && decoder->cell_assumed);
+	/* a scaled 32-bit counter does not wrap at 2^32 any more: then a decrease is a reset */
+	p->wrap32 = p->wrap32 ||
+		(profile_value->mul == 1 && profile_value->div == 1 && !profile_value->cells &&
+			(profile_value->width == 32 ||
+				(profile_value->width == 0 && cell->type == SNMP_COUNTER32)));
+	p->needed = profile_value->needed;
+}
+
+static void sensor_take(struct snmp_decoder *decoder, const struct profile_table *table,
+	const struct profile_value *value, const struct snmp_rows *rows, size_t row,
+	const struct place *at, size_t from)
+{
+	struct snmp_sensor s = {.value = snmp_rows_cell(rows, row, value->column)};
 	const struct snmp_cell **const to[] = {[SENSOR_TYPE] = &s.type,
 		[SENSOR_SCALE] = &s.scale,
 		[SENSOR_PRECISION] = &s.precision,
 		[SENSOR_STATUS] = &s.status};
-	bool bound, power = strcmp(metric_info((unsigned)v->metric)->unit, "dBm") == 0;
+	bool bound, power = strcmp(metric_info((unsigned)value->metric)->unit, "dBm") == 0;
 	double f;
 	for (size_t i = 0; i < PROFILE_SENSOR_COLUMNS; i++)
-		*to[i] = snmp_rows_cell(r, row, v->sensor_columns[i]);
+		*to[i] = snmp_rows_cell(rows, row, value->sensor_columns[i]);
 	int rc = power ? snmp_sensor_dbm(&s, &f, &bound) : snmp_sensor_celsius(&s, &f);
 	if (rc == -EPROTOTYPE)
-		d->stats.wrong_types++;
+		decoder->stats.wrong_types++;
 	if (rc < 0)
 		return;
-	struct pending *p = pending_of(d, t, place_entity(d, at, v), v->metric, from);
+	struct pending *p =
+		pending_of(decoder, table, place_entity(decoder, at, value), value->metric, from);
 	bool first = p->mask == 0;
 	if (!first &&
-		((v->fold == FOLD_MIN && f >= p->fsum) || (v->fold == FOLD_MAX && f <= p->fsum)))
+		((value->fold == FOLD_MIN && f >= p->fsum) ||
+			(value->fold == FOLD_MAX && f <= p->fsum)))
 		return;
-	p->fsum = first || v->fold != FOLD_SUM ? f : p->fsum + f;
-	p->mask |= (uint64_t)1 << v->bit;
+	p->fsum = first || value->fold != FOLD_SUM ? f : p->fsum + f;
+	p->mask |= (uint64_t)1 << value->bit;
 	p->port = at->port;
 	p->estimated = power && bound;
 }
 
-static void attribute_take(struct snmp_decoder *d, const struct profile_value *v,
-	const struct snmp_cell *c, struct port *p)
+static void snmp_decode_attribute_take(struct snmp_decoder *decoder,
+	const struct profile_value *value, const struct snmp_cell *cell, struct port *port)
 {
-	if (v->attribute != ATTRIBUTE_DISCONTINUITY || !p || !snmp_type_is_number(c->type))
+	if (value->attribute != ATTRIBUTE_DISCONTINUITY || !port ||
+		!snmp_type_is_number(cell->type))
 		return;
-	if (p->has_discontinuity && p->discontinuity != c->u) {
-		p->discontinued = true;
-		d->stats.discontinuities++;
+	if (port->has_discontinuity && port->discontinuity != cell->u) {
+		port->discontinued = true;
+		decoder->stats.discontinuities++;
 	}
-	p->discontinuity = c->u;
-	p->has_discontinuity = true;
+	port->discontinuity = cell->u;
+	port->has_discontinuity = true;
 }
 
-void snmp_decode_time(struct snmp_decoder *d, int64_t t_ns)
+void snmp_decode_time(struct snmp_decoder *decoder, int64_t t_ns)
 {
-	d->t_ns = t_ns;
+	decoder->t_ns = t_ns;
 }
 
-/* bound_of - what a counter can grow by in a second, 0 = who knows. */
-static double bound_of(const struct pending *p)
+/* snmp_decode_bound_of - what a counter can grow by in a second, 0 = who knows. */
+static double snmp_decode_bound_of(const struct pending *pending)
 {
-	switch (p->metric) {
+	switch (pending->metric) {
 	case M_PORT_IN_OCTETS:
 	case M_PORT_OUT_OCTETS:
 	case M_QUEUE_OUT_OCTETS:
-		return p->port && p->port->seen.speed_bps >= LINE_LEAST_BPS
-			? (double)p->port->seen.speed_bps / 8
+		return pending->port && pending->port->seen.speed_bps >= LINE_LEAST_BPS
+			? (double)pending->port->seen.speed_bps / 8
 			: 0;
 	case M_PFC_RX_PAUSE_NS:
 	case M_PFC_TX_PAUSE_NS: return NS_PER_S;
@@ -556,25 +566,25 @@ static double bound_of(const struct pending *p)
 	}
 }
 
-static unsigned gate(
-	struct snmp_decoder *d, const struct pending *p, uint64_t value, unsigned flags)
+static unsigned snmp_decode_gate(
+	struct snmp_decoder *decoder, const struct pending *pending, uint64_t value, unsigned flags)
 {
-	uint64_t at, key = pending_key(p->entity, p->metric);
-	double bound = d->t_ns ? bound_of(p) : 0;
+	uint64_t at, key = pending_key(pending->entity, pending->metric);
+	double bound = decoder->t_ns ? snmp_decode_bound_of(pending) : 0;
 	if (bound <= 0)
 		return flags;
-	if (!map_get(d->gate_at, key, &at)) {
-		at = d->n_gates;
-		rw_grow(d->gates, d->n_gates, d->cap_gates);
-		d->gates[d->n_gates++] = (struct snmp_gate){0};
-		map_put(d->gate_at, key, at);
+	if (!map_get(decoder->gate_at, key, &at)) {
+		at = decoder->n_gates;
+		rw_grow(decoder->gates, decoder->n_gates, decoder->cap_gates);
+		decoder->gates[decoder->n_gates++] = (struct snmp_gate){0};
+		map_put(decoder->gate_at, key, at);
 	}
-	flags = snmp_gate_take(&d->gates[at], d->t_ns, value, flags, bound);
-	d->stats.suspects += (flags & SF_SUSPECT) != 0;
+	flags = snmp_gate_take(&decoder->gates[at], decoder->t_ns, value, flags, bound);
+	decoder->stats.suspects += (flags & SF_SUSPECT) != 0;
 	return flags;
 }
 
-static void pending_flush(struct snmp_decoder *d, bool restart, struct sample_list *out)
+static void pending_flush(struct snmp_decoder *decoder, bool restart, struct sample_list *out)
 {
 	for (size_t i = 0; i < sums.n; i++) {
 		const struct pending *p = &sums.v[i];
@@ -584,10 +594,11 @@ static void pending_flush(struct snmp_decoder *d, bool restart, struct sample_li
 		unsigned flags = p->estimated ? SF_ESTIMATED : 0;
 		if (m->kind == METRIC_COUNTER) {
 			uint64_t before;
-			bool known =
-				map_get(d->made_of, pending_key(p->entity, p->metric), &before);
+			bool known = map_get(
+				decoder->made_of, pending_key(p->entity, p->metric), &before);
 			if (!known || before != p->mask)
-				map_put(d->made_of, pending_key(p->entity, p->metric), p->mask);
+				map_put(decoder->made_of, pending_key(p->entity, p->metric),
+					p->mask);
 			if (restart || (p->port && (p->port->discontinued || p->port->fresh)) ||
 				(known && before != p->mask))
 				flags |= SF_RESTART;
@@ -597,7 +608,8 @@ static void pending_flush(struct snmp_decoder *d, bool restart, struct sample_li
 		uint64_t value = m->type == TYPE_F64 ? sample_of_f64(p->fsum)
 			: p->wrap32                  ? (uint32_t)p->sum
 						     : p->sum;
-		flags = m->kind == METRIC_COUNTER ? gate(d, p, value, flags) : flags;
+		flags = m->kind == METRIC_COUNTER ? snmp_decode_gate(decoder, p, value, flags)
+						  : flags;
 		rw_grow(out->v, out->n, out->cap);
 		out->v[out->n++] = (struct sample){.value = value,
 			.entity = p->entity,
@@ -607,54 +619,56 @@ static void pending_flush(struct snmp_decoder *d, bool restart, struct sample_li
 	}
 }
 
-void snmp_decode_begin(struct snmp_decoder *d)
+void snmp_decode_begin(struct snmp_decoder *decoder)
 {
-	for (size_t i = 0; i < d->n_ports; i++)
-		d->ports[i]->discontinued = d->ports[i]->fresh = false;
+	for (size_t i = 0; i < decoder->n_ports; i++)
+		decoder->ports[i]->discontinued = decoder->ports[i]->fresh = false;
 }
 
-void snmp_decode_table(struct snmp_decoder *d, const struct profile_table *t,
-	const struct snmp_rows *r, bool restart, struct sample_list *out)
+void snmp_decode_table(struct snmp_decoder *decoder, const struct profile_table *table,
+	const struct snmp_rows *rows, bool restart, struct sample_list *out)
 {
 	sums.n = 0;
 	map_clear(sums.at);
-	for (size_t row = 0; row < snmp_rows_count(r); row++) {
+	for (size_t row = 0; row < snmp_rows_count(rows); row++) {
 		struct place at;
 		uint32_t index[PROFILE_PARTS_MAX];
-		if (!index_of(d, t, snmp_rows_index(r, row), index) || !place_of(d, t, index, &at))
+		if (!snmp_decode_index_of(decoder, table, snmp_rows_index(rows, row), index) ||
+			!snmp_decode_place_of(decoder, table, index, &at))
 			continue;
 		size_t from = sums.n;
-		for (size_t i = 0; i < t->n_values; i++) {
-			const struct profile_value *v = &t->values[i];
-			const struct snmp_cell *c = snmp_rows_cell(r, row, v->column);
-			if (!c || !value_applies(t, v, index, r, row))
+		for (size_t i = 0; i < table->n_values; i++) {
+			const struct profile_value *v = &table->values[i];
+			const struct snmp_cell *c = snmp_rows_cell(rows, row, v->column);
+			if (!c || !value_applies(table, v, index, rows, row))
 				continue;
 			if (v->attribute != ATTRIBUTE_NONE)
-				attribute_take(d, v, c, at.port);
+				snmp_decode_attribute_take(decoder, v, c, at.port);
 			else if (v->sensor)
-				sensor_take(d, t, v, r, row, &at, from);
+				sensor_take(decoder, table, v, rows, row, &at, from);
 			else
-				value_take(d, t, v, c, &at, from);
+				value_take(decoder, table, v, c, &at, from);
 		}
 	}
-	pending_flush(d, restart, out);
+	pending_flush(decoder, restart, out);
 }
 
-size_t snmp_decode_needed(const struct profile_table *t, const struct snmp_rows *r, bool *ret_want)
+size_t snmp_decode_needed(
+	const struct profile_table *table, const struct snmp_rows *rows, bool *ret_want)
 {
 	size_t n = 0;
-	memset(ret_want, 0, t->n_columns * sizeof(*ret_want));
-	for (size_t i = 0; i < t->n_values; i++) {
-		const struct profile_value *v = &t->values[i];
-		if (snmp_rows_column_count(r, v->column) == 0)
+	memset(ret_want, 0, table->n_columns * sizeof(*ret_want));
+	for (size_t i = 0; i < table->n_values; i++) {
+		const struct profile_value *v = &table->values[i];
+		if (snmp_rows_column_count(rows, v->column) == 0)
 			continue;
 		bool needed = !v->fallback;
-		for (size_t row = 0; row < snmp_rows_count(r) && !needed; row++) {
-			const struct snmp_cell *c = snmp_rows_cell(r, row, v->column);
+		for (size_t row = 0; row < snmp_rows_count(rows) && !needed; row++) {
+			const struct snmp_cell *c = snmp_rows_cell(rows, row, v->column);
 			bool better = false;
-			for (size_t k = 0; k < t->n_values && !better; k++) {
-				const struct profile_value *o = &t->values[k];
-				const struct snmp_cell *oc = snmp_rows_cell(r, row, o->column);
+			for (size_t k = 0; k < table->n_values && !better; k++) {
+				const struct profile_value *o = &table->values[k];
+				const struct snmp_cell *oc = snmp_rows_cell(rows, row, o->column);
 				better = !o->fallback && o->metric == v->metric && oc &&
 					value_usable(o, oc->u);
 			}
@@ -668,12 +682,12 @@ size_t snmp_decode_needed(const struct profile_table *t, const struct snmp_rows 
 		for (size_t k = 0; v->sensor && k < PROFILE_SENSOR_COLUMNS; k++)
 			ret_want[v->sensor_columns[k]] = true;
 	}
-	for (size_t i = 0; i < t->n_columns; i++)
+	for (size_t i = 0; i < table->n_columns; i++)
 		n += ret_want[i];
 	return n;
 }
 
-const struct snmp_decode_stats *snmp_decode_stats(const struct snmp_decoder *d)
+const struct snmp_decode_stats *snmp_decode_stats(const struct snmp_decoder *decoder)
 {
-	return &d->stats;
+	return &decoder->stats;
 }

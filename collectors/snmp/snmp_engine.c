@@ -34,35 +34,35 @@ size_t snmp_engine_probe(uint8_t buf[SNMP_PROBE_MAX], uint32_t msg_id)
 	return sizeof(message);
 }
 
-/* element - step into (or over) one element: its content, or an empty bad reader. */
-static struct bytes element(struct bytes *b, uint8_t tag)
+/* snmp_engine_element - step into (or over) one element: its content, or an empty bad reader. */
+static struct bytes snmp_engine_element(struct bytes *bytes, uint8_t tag)
 {
 	struct bytes none = {.bad = true};
-	if (bytes_u8(b) != tag) {
-		b->bad = true;
+	if (bytes_u8(bytes) != tag) {
+		bytes->bad = true;
 		return none;
 	}
-	size_t n = bytes_u8(b);
+	size_t n = bytes_u8(bytes);
 	if (n & 0x80) {
 		size_t octets = n & 0x7f;
 		if (octets == 0 || octets > 3) { /* indefinite, or larger than a datagram */
-			b->bad = true;
+			bytes->bad = true;
 			return none;
 		}
 		for (n = 0; octets > 0; octets--)
-			n = n << 8 | bytes_u8(b);
+			n = n << 8 | bytes_u8(bytes);
 	}
-	const uint8_t *p = bytes_take(b, n);
+	const uint8_t *p = bytes_take(bytes, n);
 	return p ? bytes_of(p, n) : none;
 }
 
 /* unsigned_of - an INTEGER from 0 to 2^31-1, else bad. */
-static uint32_t unsigned_of(struct bytes *b)
+static uint32_t unsigned_of(struct bytes *bytes)
 {
-	struct bytes v = element(b, BER_INTEGER);
+	struct bytes v = snmp_engine_element(bytes, BER_INTEGER);
 	uint32_t u = 0;
 	if (bytes_left(&v) == 0 || bytes_left(&v) > 4 || (*v.p & 0x80)) {
-		b->bad = true;
+		bytes->bad = true;
 		return 0;
 	}
 	while (bytes_left(&v) > 0)
@@ -70,15 +70,16 @@ static uint32_t unsigned_of(struct bytes *b)
 	return u;
 }
 
-int snmp_engine_answer(const uint8_t *p, size_t n, uint32_t msg_id, struct snmp_engine *ret)
+int snmp_engine_answer(const uint8_t *data, size_t n, uint32_t msg_id, struct snmp_engine *ret)
 {
-	struct bytes b = bytes_of(p, n), message = element(&b, BER_SEQUENCE);
+	struct bytes b = bytes_of(data, n), message = snmp_engine_element(&b, BER_SEQUENCE);
 	if (unsigned_of(&message) != 3 || !bytes_ok(&message))
 		return -EBADMSG;
-	struct bytes global = element(&message, BER_SEQUENCE);
+	struct bytes global = snmp_engine_element(&message, BER_SEQUENCE);
 	uint32_t id = unsigned_of(&global);
-	struct bytes security = element(&message, BER_STRING),
-		     usm = element(&security, BER_SEQUENCE), engine = element(&usm, BER_STRING);
+	struct bytes security = snmp_engine_element(&message, BER_STRING),
+		     usm = snmp_engine_element(&security, BER_SEQUENCE),
+		     engine = snmp_engine_element(&usm, BER_STRING);
 	uint32_t boots = unsigned_of(&usm), time = unsigned_of(&usm);
 	if (!bytes_ok(&global) || !bytes_ok(&usm) || !bytes_ok(&engine))
 		return -EBADMSG;
@@ -92,11 +93,11 @@ int snmp_engine_answer(const uint8_t *p, size_t n, uint32_t msg_id, struct snmp_
 	return 0;
 }
 
-int snmp_engine_version(const uint8_t *p, size_t n)
+int snmp_engine_version(const uint8_t *data, size_t n)
 {
 	/* msgVersion counts from 0, and left 2 out */
 	static const int versions[] = {[0] = 1, [1] = 2, [3] = 3};
-	struct bytes b = bytes_of(p, n), message = element(&b, BER_SEQUENCE);
+	struct bytes b = bytes_of(data, n), message = snmp_engine_element(&b, BER_SEQUENCE);
 	uint32_t version = unsigned_of(&message);
 	return bytes_ok(&message) && version < sizeof(versions) / sizeof(versions[0])
 		? versions[version]
@@ -104,16 +105,17 @@ int snmp_engine_version(const uint8_t *p, size_t n)
 }
 
 int snmp_engine_sender(
-	const uint8_t *p, size_t n, struct snmp_engine *ret, char user[SNMP_ENGINE_USER_MAX])
+	const uint8_t *data, size_t n, struct snmp_engine *ret, char user[SNMP_ENGINE_USER_MAX])
 {
-	struct bytes b = bytes_of(p, n), message = element(&b, BER_SEQUENCE);
+	struct bytes b = bytes_of(data, n), message = snmp_engine_element(&b, BER_SEQUENCE);
 	if (unsigned_of(&message) != 3 || !bytes_ok(&message))
 		return -EBADMSG;
-	element(&message, BER_SEQUENCE); /* msgGlobalData */
-	struct bytes security = element(&message, BER_STRING),
-		     usm = element(&security, BER_SEQUENCE), engine = element(&usm, BER_STRING);
+	snmp_engine_element(&message, BER_SEQUENCE); /* msgGlobalData */
+	struct bytes security = snmp_engine_element(&message, BER_STRING),
+		     usm = snmp_engine_element(&security, BER_SEQUENCE),
+		     engine = snmp_engine_element(&usm, BER_STRING);
 	uint32_t boots = unsigned_of(&usm), time = unsigned_of(&usm);
-	struct bytes name = element(&usm, BER_STRING);
+	struct bytes name = snmp_engine_element(&usm, BER_STRING);
 	size_t n_id = bytes_left(&engine), n_name = bytes_left(&name);
 	if (!bytes_ok(&message) || !bytes_ok(&usm) || !bytes_ok(&engine) || !bytes_ok(&name) ||
 		n_id > SNMP_ENGINE_ID_MAX || n_name >= SNMP_ENGINE_USER_MAX)

@@ -39,6 +39,6 @@ struct snmp_gate { /* of one counter; zeroed to start */
  * nothing.
  */
 unsigned snmp_gate_take(
-	struct snmp_gate *g, int64_t t_ns, uint64_t value, unsigned flags, double max_per_s);
+	struct snmp_gate *gate, int64_t t_ns, uint64_t value, unsigned flags, double max_per_s);
 
 #endif

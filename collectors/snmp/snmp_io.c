@@ -100,15 +100,15 @@ static bool io_leave(struct snmp_io *io)
 	return true;
 }
 
-static void io_answer(struct snmp_io *io, const struct snmp_answer *a)
+static void io_answer(struct snmp_io *io, const struct snmp_answer *answer)
 {
 	if (!io->busy || io->freed)
 		return;
 	io->busy = false;
 	loop_timer_stop(io->timer);
-	if (a->status != SNMP_IO_OK && a->status != SNMP_IO_TIMEOUT)
+	if (answer->status != SNMP_IO_OK && answer->status != SNMP_IO_TIMEOUT)
 		io->dead = true;
-	io->events.answer(io->arg, a);
+	io->events.answer(io->arg, answer);
 }
 
 static void io_failed(struct snmp_io *io, int error)
@@ -120,18 +120,19 @@ static void io_failed(struct snmp_io *io, int error)
 	io_answer(io, &a);
 }
 
-/* report_of - which of the usmStats counters the engine told. */
-static void report_of(struct snmp_answer *a)
+/* snmp_io_report_of - which of the usmStats counters the engine told. */
+static void snmp_io_report_of(struct snmp_answer *answer)
 {
 	static const uint32_t usm_stats[] = {1, 3, 6, 1, 6, 3, 15, 1, 1};
 	struct snmp_oid root = {usm_stats, rw_countof(usm_stats)};
-	a->status = SNMP_IO_REPORT;
-	if (a->n > 0 && snmp_oid_under(a->v[0].oid, root) && a->v[0].oid.n > root.n &&
-		a->v[0].oid.v[root.n] <= REPORT_DECRYPTION)
-		a->report = (enum snmp_report)a->v[0].oid.v[root.n];
+	answer->status = SNMP_IO_REPORT;
+	if (answer->n > 0 && snmp_oid_under(answer->v[0].oid, root) &&
+		answer->v[0].oid.n > root.n && answer->v[0].oid.v[root.n] <= REPORT_DECRYPTION)
+		answer->report = (enum snmp_report)answer->v[0].oid.v[root.n];
 }
 
-static int on_library(int op, netsnmp_session *session, int reqid, netsnmp_pdu *pdu, void *magic)
+static int snmp_io_on_library(
+	int op, netsnmp_session *session, int reqid, netsnmp_pdu *pdu, void *magic)
 {
 	struct snmp_io *io = magic;
 	struct snmp_answer a = {.status = SNMP_IO_OK, .detail = ""};
@@ -146,7 +147,7 @@ static int on_library(int op, netsnmp_session *session, int reqid, netsnmp_pdu *
 		a.error_index = (int)pdu->errindex;
 		io->heard = true;
 		if (pdu->command == SNMP_MSG_REPORT)
-			report_of(&a);
+			snmp_io_report_of(&a);
 		break;
 	case NETSNMP_CALLBACK_OP_TIMED_OUT:
 		if (io->busy && !io->freed && (io->version == 3 || !io->heard)) {
@@ -168,7 +169,7 @@ static int on_library(int op, netsnmp_session *session, int reqid, netsnmp_pdu *
 	return 1;
 }
 
-static void on_readable(void *arg, int events)
+static void snmp_io_on_readable(void *arg, int events)
 {
 	struct snmp_io *io = arg;
 	if (io->probing) {
@@ -186,7 +187,7 @@ static void on_readable(void *arg, int events)
 	io_leave(io);
 }
 
-static void on_timer(void *arg)
+static void snmp_io_on_timer(void *arg)
 {
 	struct snmp_io *io = arg;
 	if (io->probing) {
@@ -196,7 +197,8 @@ static void on_timer(void *arg)
 	io_enter(io);
 	io->failed_errno = 0;
 	if (io->session)
-		snmp_sess_timeout(io->session); /* sends again, or gives up and calls on_library */
+		snmp_sess_timeout(
+			io->session); /* sends again, or gives up and calls snmp_io_on_library */
 	if (io->failed_errno && !io->freed)
 		io_failed(io, io->failed_errno);
 	if (io->busy && !io->probing && !io->freed)
@@ -231,26 +233,26 @@ static void ready_tell(struct snmp_io *io, int rc, const char *why)
 
 /* user_forget - the library keeps the first keys it saw for (engine, user): others must replace
  * them. */
-static void user_forget(const netsnmp_session *s)
+static void user_forget(const netsnmp_session *session)
 {
-	struct usmUser *u =
-		usm_get_user(s->securityEngineID, s->securityEngineIDLen, s->securityName);
+	struct usmUser *u = usm_get_user(
+		session->securityEngineID, session->securityEngineIDLen, session->securityName);
 	if (!u)
 		return;
 	usm_remove_user(u);
 	usm_free_user(u);
 }
 
-static void session_v3(struct snmp_io *io, netsnmp_session *s)
+static void session_v3(struct snmp_io *io, netsnmp_session *session)
 {
-	snmp_session_user(s, io->user, io->auth, io->priv, snmp_key_value(io->auth_key),
+	snmp_session_user(session, io->user, io->auth, io->priv, snmp_key_value(io->auth_key),
 		snmp_key_value(io->priv_key), io->engine.id, io->engine.n_id);
-	s->contextName = io->context;
-	s->contextNameLen = strlen(io->context);
-	s->flags |= SNMP_FLAGS_DONT_PROBE; /* it would wait for the answer */
+	session->contextName = io->context;
+	session->contextNameLen = strlen(io->context);
+	session->flags |= SNMP_FLAGS_DONT_PROBE; /* it would wait for the answer */
 }
 
-static int session_open(struct snmp_io *io, struct err *e)
+static int snmp_io_session_open(struct snmp_io *io, struct err *e)
 {
 	static const long versions[] = {
 		[1] = SNMP_VERSION_1, [2] = SNMP_VERSION_2c, [3] = SNMP_VERSION_3};
@@ -266,7 +268,7 @@ static int session_open(struct snmp_io *io, struct err *e)
 	}
 	s.retries = io->retries;
 	s.timeout = (long)(io->timeout_ns / NS_PER_US);
-	s.callback = on_library;
+	s.callback = snmp_io_on_library;
 	s.callback_magic = io;
 	/* copies what it needs */
 	io->session = snmp_sess_add(&s, snmp_transport_new(io->fd, &io->failed_errno), NULL, NULL);
@@ -283,11 +285,11 @@ static int session_open(struct snmp_io *io, struct err *e)
 			    snmp_api_errstring(snmp_errno));
 }
 
-static int watch(struct snmp_io *io, struct err *e)
+static int snmp_io_watch(struct snmp_io *io, struct err *e)
 {
 	io->fd = snmp_socket_fd(io->socket);
 	netsnmp_large_fd_set_resize(&io->set, io->fd + 1);
-	io->watch = loop_fd_new(io->loop, io->fd, LOOP_READ, on_readable, io);
+	io->watch = loop_fd_new(io->loop, io->fd, LOOP_READ, snmp_io_on_readable, io);
 	io->dead = false;
 	return io->watch ? 0 : err_set(e, -ENOMEM, "cannot watch the socket");
 }
@@ -318,19 +320,19 @@ static void probe_begin(struct snmp_io *io)
 }
 
 /* silence_tell - what the discovery after an unanswered request has shown. */
-static void silence_tell(struct snmp_io *io, struct snmp_answer a)
+static void silence_tell(struct snmp_io *io, struct snmp_answer answer)
 {
 	io->probing = false;
-	a.detail = "";
+	answer.detail = "";
 	io_enter(io);
-	io_answer(io, &a);
+	io_answer(io, &answer);
 	io_leave(io);
 }
 
-static void silence_read(struct snmp_io *io, const uint8_t *p, size_t n)
+static void silence_read(struct snmp_io *io, const uint8_t *data, size_t n)
 {
 	struct snmp_engine now;
-	int rc = snmp_engine_answer(p, n, io->probe_id, &now);
+	int rc = snmp_engine_answer(data, n, io->probe_id, &now);
 	bool same = rc == 0 && now.n_id == io->engine.n_id &&
 		memcmp(now.id, io->engine.id, now.n_id) == 0;
 	if (io->version == 3 && rc == 0 && !same)
@@ -405,7 +407,7 @@ static void probe_read(struct snmp_io *io)
 		return; /* something else, or late: the timer decides */
 	struct err e = {0};
 	io->probing = false;
-	rc = session_open(io, &e);
+	rc = snmp_io_session_open(io, &e);
 	ready_tell(io, rc, e.text);
 }
 
@@ -426,7 +428,7 @@ static void v3_continue(void *arg)
 			"protocol");
 		return;
 	}
-	int rc = watch(io, &e);
+	int rc = snmp_io_watch(io, &e);
 	if (rc < 0) {
 		ready_tell(io, rc, e.text);
 		return;
@@ -436,16 +438,16 @@ static void v3_continue(void *arg)
 
 /* ---- start --------------------------------------------------------------- */
 
-/* connected - 0 = ready, -EINPROGRESS = v3 goes on by itself. */
-static int connected(struct snmp_io *io, struct err *e)
+/* snmp_io_connected - 0 = ready, -EINPROGRESS = v3 goes on by itself. */
+static int snmp_io_connected(struct snmp_io *io, struct err *e)
 {
 	if (io->version == 3) {
 		io->fd = snmp_socket_fd(io->socket);
 		return -EINPROGRESS;
 	}
 	io->fd = snmp_socket_fd(io->socket);
-	int rc = session_open(io, e);
-	return rc < 0 ? rc : watch(io, e);
+	int rc = snmp_io_session_open(io, e);
+	return rc < 0 ? rc : snmp_io_watch(io, e);
 }
 
 static void on_connected(void *arg, int rc, const char *why)
@@ -453,7 +455,7 @@ static void on_connected(void *arg, int rc, const char *why)
 	struct snmp_io *io = arg;
 	struct err e = {0};
 	if (rc == 0) {
-		rc = connected(io, &e);
+		rc = snmp_io_connected(io, &e);
 		why = e.text;
 	}
 	if (rc == -EINPROGRESS)
@@ -470,7 +472,7 @@ int snmp_io_start(struct snmp_io *io, struct err *e)
 	session_close(io);
 	int rc = snmp_socket_connect(io->socket, e);
 	if (rc == 0)
-		rc = connected(io, e);
+		rc = snmp_io_connected(io, e);
 	else if (rc == -EINPROGRESS)
 		return rc;
 	if (rc == -EINPROGRESS)
@@ -482,24 +484,24 @@ int snmp_io_start(struct snmp_io *io, struct err *e)
 
 /* ---- new, free, send ----------------------------------------------------- */
 
-static int v3_options(struct snmp_io *io, const struct snmp_io_options *o, struct err *e)
+static int v3_options(struct snmp_io *io, const struct snmp_io_options *options, struct err *e)
 {
 	struct {
 		const char *what, *password;
 		bool wanted;
 		struct snmp_key **to;
 	} rows[] = {
-		{"auth", o->auth_password, o->auth != SNMP_AUTH_NONE, &io->auth_key},
-		{"priv", o->priv_password, o->priv != SNMP_PRIV_NONE, &io->priv_key},
+		{"auth", options->auth_password, options->auth != SNMP_AUTH_NONE, &io->auth_key},
+		{"priv", options->priv_password, options->priv != SNMP_PRIV_NONE, &io->priv_key},
 	};
-	if (!o->user || !*o->user)
+	if (!options->user || !*options->user)
 		return err_set(e, -EINVAL, "SNMPv3 needs a user");
-	if (o->priv && !o->auth)
+	if (options->priv && !options->auth)
 		return err_set(
 			e, -EINVAL, "SNMPv3 has no privacy without authentication: give auth too");
-	io->user = rw_strdup(o->user);
-	io->auth = o->auth;
-	io->priv = o->priv;
+	io->user = rw_strdup(options->user);
+	io->auth = options->auth;
+	io->priv = options->priv;
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		if (!rows[i].wanted)
 			continue;
@@ -507,35 +509,35 @@ static int v3_options(struct snmp_io *io, const struct snmp_io_options *o, struc
 			return err_set(e, -EINVAL,
 				"the %s password of SNMPv3 user %s is shorter than %d characters "
 				"(RFC 3414)",
-				rows[i].what, o->user, USM_LENGTH_P_MIN);
-		*rows[i].to = snmp_key_get(o->auth, rows[i].password);
+				rows[i].what, options->user, USM_LENGTH_P_MIN);
+		*rows[i].to = snmp_key_get(options->auth, rows[i].password);
 	}
 	return 0;
 }
 
-int snmp_io_new(struct loop *l, const struct snmp_io_options *o,
+int snmp_io_new(struct loop *loop, const struct snmp_io_options *options,
 	const struct snmp_io_events *events, void *arg, struct snmp_io **ret, struct err *e)
 {
-	assert(o->version >= 1 && o->version <= 3);
+	assert(options->version >= 1 && options->version <= 3);
 	struct snmp_io *io = rw_calloc(1, sizeof(*io));
-	*io = (struct snmp_io){.loop = l,
+	*io = (struct snmp_io){.loop = loop,
 		.events = *events,
 		.arg = arg,
-		.version = o->version,
-		.retries = o->retries,
-		.timeout_ns = o->timeout_ns,
-		.community = rw_strdup(o->community ? o->community : ""),
-		.context = rw_strdup(o->context ? o->context : ""),
+		.version = options->version,
+		.retries = options->retries,
+		.timeout_ns = options->timeout_ns,
+		.community = rw_strdup(options->community ? options->community : ""),
+		.context = rw_strdup(options->context ? options->context : ""),
 		.fd = -1};
 	netsnmp_large_fd_set_init(&io->set, 64);
 	NETSNMP_LARGE_FD_ZERO(&io->set);
-	io->timer = loop_timer_new(l, on_timer, io);
+	io->timer = loop_timer_new(loop, snmp_io_on_timer, io);
 	io->key_waiter = (struct snmp_key_waiter){.done = v3_continue, .arg = io};
-	io->begin = loop_timer_new(l, v3_continue, io);
-	int rc = o->version == 3 ? v3_options(io, o, e) : 0;
+	io->begin = loop_timer_new(loop, v3_continue, io);
+	int rc = options->version == 3 ? v3_options(io, options, e) : 0;
 	if (rc == 0)
-		rc = snmp_socket_new(
-			l, o->host, o->port, o->source, o->netns, on_connected, io, &io->socket, e);
+		rc = snmp_socket_new(loop, options->host, options->port, options->source,
+			options->netns, on_connected, io, &io->socket, e);
 	if (rc < 0) {
 		io_release(io);
 		return rc;
@@ -603,7 +605,7 @@ int snmp_io_send(struct snmp_io *io, enum snmp_request what, const struct snmp_o
 	}
 	io->failed_errno = 0;
 	io->busy = true;
-	if (!snmp_sess_async_send(io->session, pdu, on_library, io)) {
+	if (!snmp_sess_async_send(io->session, pdu, snmp_io_on_library, io)) {
 		io->busy = false;
 		io->dead = true;
 		snmp_free_pdu(pdu);

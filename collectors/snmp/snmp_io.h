@@ -92,7 +92,8 @@ struct snmp_answer { /* lent for the call */
 struct snmp_io_events {
 	/* only after snmp_io_start() returned -EINPROGRESS; 0 or negative errno */
 	void (*ready)(void *arg, int rc, const char *why);
-	void (*answer)(void *arg, const struct snmp_answer *a); /* may send again or free the io */
+	void (*answer)(
+		void *arg, const struct snmp_answer *answer); /* may send again or free the io */
 };
 
 /* Once per process, before threads: no MIB files, no configuration files, no persistent state, no
@@ -104,7 +105,7 @@ void snmp_io_init(void);
  * still may (setns needs CAP_SYS_ADMIN), and kept until snmp_io_free(). 0, or negative errno with
  * @e (bad source address, no such namespace, no right).
  */
-int snmp_io_new(struct loop *l, const struct snmp_io_options *o,
+int snmp_io_new(struct loop *loop, const struct snmp_io_options *options,
 	const struct snmp_io_events *events, void *arg, struct snmp_io **ret, struct err *e);
 /* Allowed at any time, also from within a callback. NULL is fine. */
 void snmp_io_free(struct snmp_io *io);

@@ -23,26 +23,26 @@ struct snmp_key {
 static struct snmp_key *keys;
 static struct snmp_key_waiter *waiters, *telling; /* telling: those being told just now */
 
-static void password_wipe(struct snmp_key *k)
+static void password_wipe(struct snmp_key *key)
 {
-	if (k->password)
-		explicit_bzero(k->password, strlen(k->password));
-	free(k->password);
-	k->password = NULL;
+	if (key->password)
+		explicit_bzero(key->password, strlen(key->password));
+	free(key->password);
+	key->password = NULL;
 }
 
-void snmp_key_put(struct snmp_key *k)
+void snmp_key_put(struct snmp_key *key)
 {
-	if (!k || --k->refs > 0)
+	if (!key || --key->refs > 0)
 		return;
 	for (struct snmp_key **p = &keys; *p; p = &(*p)->next)
-		if (*p == k) {
-			*p = k->next;
+		if (*p == key) {
+			*p = key->next;
 			break;
 		}
-	password_wipe(k);
-	explicit_bzero(k, sizeof(*k));
-	free(k);
+	password_wipe(key);
+	explicit_bzero(key, sizeof(*key));
+	free(key);
 }
 
 struct snmp_key *snmp_key_get(enum snmp_auth auth, const char *password)
@@ -73,7 +73,7 @@ static void key_work(void *arg)
 	k->rc = snmp_ku_make(k->auth, k->password, &k->ku);
 }
 
-static void key_done(void *arg)
+static void snmp_key_done(void *arg)
 {
 	struct snmp_key *k = arg;
 	k->busy = false;
@@ -92,48 +92,48 @@ static void key_done(void *arg)
 	snmp_key_put(k);
 }
 
-bool snmp_key_ready(struct snmp_key *k, struct loop *l)
+bool snmp_key_ready(struct snmp_key *key, struct loop *loop)
 {
-	if (!k || k->ready)
+	if (!key || key->ready)
 		return true;
-	if (!k->busy) {
-		k->busy = true;
-		k->refs++;
-		if (loop_work(l, key_work, key_done, k) < 0) {
-			k->busy = false;
-			k->refs--;
-			k->rc = -EAGAIN;
+	if (!key->busy) {
+		key->busy = true;
+		key->refs++;
+		if (loop_work(loop, key_work, snmp_key_done, key) < 0) {
+			key->busy = false;
+			key->refs--;
+			key->rc = -EAGAIN;
 			return true;
 		}
 	}
 	return false;
 }
 
-const struct snmp_ku *snmp_key_value(const struct snmp_key *k)
+const struct snmp_ku *snmp_key_value(const struct snmp_key *key)
 {
-	return k && k->ready && k->rc == 0 ? &k->ku : NULL;
+	return key && key->ready && key->rc == 0 ? &key->ku : NULL;
 }
 
-int snmp_key_error(const struct snmp_key *k)
+int snmp_key_error(const struct snmp_key *key)
 {
-	return k ? k->rc : 0;
+	return key ? key->rc : 0;
 }
 
-void snmp_key_wait(struct snmp_key_waiter *w)
+void snmp_key_wait(struct snmp_key_waiter *waiter)
 {
-	w->waiting = true;
-	w->next = waiters;
-	waiters = w;
+	waiter->waiting = true;
+	waiter->next = waiters;
+	waiters = waiter;
 }
 
-void snmp_key_leave(struct snmp_key_waiter *w)
+void snmp_key_leave(struct snmp_key_waiter *waiter)
 {
 	struct snmp_key_waiter **const lists[] = {&waiters, &telling};
-	for (size_t i = 0; w->waiting && i < rw_countof(lists); i++)
+	for (size_t i = 0; waiter->waiting && i < rw_countof(lists); i++)
 		for (struct snmp_key_waiter **p = lists[i]; *p; p = &(*p)->next)
-			if (*p == w) {
-				*p = w->next;
+			if (*p == waiter) {
+				*p = waiter->next;
 				break;
 			}
-	w->waiting = false;
+	waiter->waiting = false;
 }

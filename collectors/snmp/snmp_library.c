@@ -13,132 +13,135 @@
 
 /* ---- varbinds ------------------------------------------------------------ */
 
-static void arcs_of(uint32_t *to, const oid *from, size_t n)
+static void snmp_library_arcs_of(uint32_t *to, const oid *from, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		to[i] = (uint32_t)from[i];
 }
 
-static void value_of(struct snmp_varbind *v, const netsnmp_variable_list *var, uint32_t *arcs)
+static void snmp_library_value_of(
+	struct snmp_varbind *varbind, const netsnmp_variable_list *var, uint32_t *arcs)
 {
 	switch (var->type) {
 	case ASN_INTEGER:
-		v->type = SNMP_INTEGER;
-		v->number = (uint64_t)(int64_t)*var->val.integer;
+		varbind->type = SNMP_INTEGER;
+		varbind->number = (uint64_t)(int64_t)*var->val.integer;
 		break;
 	case ASN_GAUGE: /* = Unsigned32 */
 	case ASN_UINTEGER:
-		v->type = SNMP_GAUGE32;
-		v->number = (uint32_t)*var->val.integer;
+		varbind->type = SNMP_GAUGE32;
+		varbind->number = (uint32_t)*var->val.integer;
 		break;
 	case ASN_COUNTER:
-		v->type = SNMP_COUNTER32;
-		v->number = (uint32_t)*var->val.integer;
+		varbind->type = SNMP_COUNTER32;
+		varbind->number = (uint32_t)*var->val.integer;
 		break;
 	case ASN_TIMETICKS:
-		v->type = SNMP_TICKS;
-		v->number = (uint32_t)*var->val.integer;
+		varbind->type = SNMP_TICKS;
+		varbind->number = (uint32_t)*var->val.integer;
 		break;
 	case ASN_COUNTER64:
-		v->type = SNMP_COUNTER64;
-		v->number = (uint64_t)(uint32_t)var->val.counter64->high << 32 |
+		varbind->type = SNMP_COUNTER64;
+		varbind->number = (uint64_t)(uint32_t)var->val.counter64->high << 32 |
 			(uint32_t)var->val.counter64->low;
 		break;
 	case ASN_OCTET_STR:
 	case ASN_IPADDRESS:
-		v->type = var->type == ASN_OCTET_STR ? SNMP_STRING : SNMP_ADDRESS;
-		v->bytes = var->val.string;
-		v->n_bytes = var->val_len;
+		varbind->type = var->type == ASN_OCTET_STR ? SNMP_STRING : SNMP_ADDRESS;
+		varbind->bytes = var->val.string;
+		varbind->n_bytes = var->val_len;
 		break;
 	case ASN_OBJECT_ID:
-		v->type = SNMP_OBJECT_ID;
-		v->object = (struct snmp_oid){arcs, var->val_len / sizeof(oid)};
-		arcs_of(arcs, var->val.objid, v->object.n);
+		varbind->type = SNMP_OBJECT_ID;
+		varbind->object = (struct snmp_oid){arcs, var->val_len / sizeof(oid)};
+		snmp_library_arcs_of(arcs, var->val.objid, varbind->object.n);
 		break;
-	case ASN_NULL: v->type = SNMP_NULL_VALUE; break;
-	case SNMP_NOSUCHOBJECT: v->type = SNMP_NO_SUCH_OBJECT; break;
-	case SNMP_NOSUCHINSTANCE: v->type = SNMP_NO_SUCH_INSTANCE; break;
-	case SNMP_ENDOFMIBVIEW: v->type = SNMP_END_OF_MIB; break;
-	default: v->type = SNMP_OTHER;
+	case ASN_NULL: varbind->type = SNMP_NULL_VALUE; break;
+	case SNMP_NOSUCHOBJECT: varbind->type = SNMP_NO_SUCH_OBJECT; break;
+	case SNMP_NOSUCHINSTANCE: varbind->type = SNMP_NO_SUCH_INSTANCE; break;
+	case SNMP_ENDOFMIBVIEW: varbind->type = SNMP_END_OF_MIB; break;
+	default: varbind->type = SNMP_OTHER;
 	}
 }
 
-size_t snmp_scratch_fill(struct snmp_scratch *s, const struct snmp_pdu *pdu)
+size_t snmp_scratch_fill(struct snmp_scratch *scratch, const struct snmp_pdu *pdu)
 {
 	size_t n = 0, n_arcs = 0;
 	for (const netsnmp_variable_list *v = pdu->variables; v; v = v->next_variable, n++)
 		n_arcs +=
 			v->name_length + (v->type == ASN_OBJECT_ID ? v->val_len / sizeof(oid) : 0);
-	if (n > s->cap_v) {
-		s->cap_v = n * 2;
-		s->v = rw_realloc(s->v, s->cap_v * sizeof(*s->v));
+	if (n > scratch->cap_v) {
+		scratch->cap_v = n * 2;
+		scratch->v = rw_realloc(scratch->v, scratch->cap_v * sizeof(*scratch->v));
 	}
-	if (n_arcs > s->cap_arcs) {
-		s->cap_arcs = n_arcs * 2;
-		s->arcs = rw_realloc(s->arcs, s->cap_arcs * sizeof(*s->arcs));
+	if (n_arcs > scratch->cap_arcs) {
+		scratch->cap_arcs = n_arcs * 2;
+		scratch->arcs =
+			rw_realloc(scratch->arcs, scratch->cap_arcs * sizeof(*scratch->arcs));
 	}
-	uint32_t *arcs = s->arcs;
+	uint32_t *arcs = scratch->arcs;
 	size_t i = 0;
 	for (const netsnmp_variable_list *v = pdu->variables; v; v = v->next_variable, i++) {
-		struct snmp_varbind *b = &s->v[i];
+		struct snmp_varbind *b = &scratch->v[i];
 		*b = (struct snmp_varbind){.oid = {arcs, v->name_length}};
-		arcs_of(arcs, v->name, v->name_length);
+		snmp_library_arcs_of(arcs, v->name, v->name_length);
 		arcs += v->name_length;
-		value_of(b, v, arcs);
+		snmp_library_value_of(b, v, arcs);
 		arcs += b->object.n;
 	}
 	return n;
 }
 
-void snmp_scratch_done(struct snmp_scratch *s)
+void snmp_scratch_done(struct snmp_scratch *scratch)
 {
-	free(s->v);
-	free(s->arcs);
-	*s = (struct snmp_scratch){0};
+	free(scratch->v);
+	free(scratch->arcs);
+	*scratch = (struct snmp_scratch){0};
 }
 
 /* ---- the transport: plain send and recv on a connected socket ------------ */
 
 #define DATAGRAM_MAX 65507
 
-static void failed(netsnmp_transport *t, int error)
+static void snmp_library_failed(netsnmp_transport *transport, int error)
 {
 	int *to;
-	memcpy(&to, t->data, sizeof(to));
+	memcpy(&to, transport->data, sizeof(to));
 	*to = error;
 }
 
-static int transport_recv(netsnmp_transport *t, void *buf, int size, void **opaque, int *opaque_n)
+static int snmp_library_transport_recv(
+	netsnmp_transport *transport, void *buf, int size, void **opaque, int *opaque_n)
 {
 	*opaque = NULL;
 	*opaque_n = 0;
-	ssize_t n = recv(t->sock, buf, (size_t)size, MSG_DONTWAIT);
+	ssize_t n = recv(transport->sock, buf, (size_t)size, MSG_DONTWAIT);
 	if (n >= 0)
 		return (int)n;
 	if (errno != EAGAIN && errno != EINTR)
-		failed(t, errno);
+		snmp_library_failed(transport, errno);
 	return -1;
 }
 
-static int transport_send(
-	netsnmp_transport *t, const void *buf, int size, void **opaque, int *opaque_n)
+static int snmp_library_transport_send(
+	netsnmp_transport *transport, const void *buf, int size, void **opaque, int *opaque_n)
 {
-	ssize_t n = send(t->sock, buf, (size_t)size, MSG_DONTWAIT);
+	ssize_t n = send(transport->sock, buf, (size_t)size, MSG_DONTWAIT);
 	/* the answer to an earlier datagram, told now: this one was not sent */
 	if (n < 0 && errno == ECONNREFUSED)
-		n = send(t->sock, buf, (size_t)size, MSG_DONTWAIT);
+		n = send(transport->sock, buf, (size_t)size, MSG_DONTWAIT);
 	if (n < 0)
-		failed(t, errno);
+		snmp_library_failed(transport, errno);
 	return (int)n;
 }
 
-static int transport_close(netsnmp_transport *t)
+static int snmp_library_transport_close(netsnmp_transport *transport)
 {
-	t->sock = -1; /* the socket is its owner's and stays */
+	transport->sock = -1; /* the socket is its owner's and stays */
 	return 0;
 }
 
-static char *transport_text(netsnmp_transport *t, const void *data, int n)
+static char *snmp_library_transport_text(netsnmp_transport *transport, const void *data, int n)
 {
 	return strdup("peer"); /* freed by the library */
 }
@@ -154,10 +157,10 @@ struct netsnmp_transport_s *snmp_transport_new(int fd, int *failed_errno)
 	t->data = rw_calloc(1, sizeof(failed_errno));
 	t->data_length = sizeof(failed_errno);
 	memcpy(t->data, &failed_errno, sizeof(failed_errno));
-	t->f_recv = transport_recv;
-	t->f_send = transport_send;
-	t->f_close = transport_close;
-	t->f_fmtaddr = transport_text;
+	t->f_recv = snmp_library_transport_recv;
+	t->f_send = snmp_library_transport_send;
+	t->f_close = snmp_library_transport_close;
+	t->f_fmtaddr = snmp_library_transport_text;
 	return t;
 }
 
@@ -196,26 +199,28 @@ int snmp_ku_make(enum snmp_auth auth, const char *password, struct snmp_ku *ret)
 		: -EINVAL;
 }
 
-void snmp_session_user(struct snmp_session *s, char *user, enum snmp_auth auth, enum snmp_priv priv,
-	const struct snmp_ku *auth_key, const struct snmp_ku *priv_key, uint8_t *engine,
-	size_t n_engine)
+void snmp_session_user(struct snmp_session *session, char *user, enum snmp_auth auth,
+	enum snmp_priv priv, const struct snmp_ku *auth_key, const struct snmp_ku *priv_key,
+	uint8_t *engine, size_t n_engine)
 {
-	s->securityModel = USM_SEC_MODEL_NUMBER;
-	s->securityLevel = priv ? SNMP_SEC_LEVEL_AUTHPRIV
-		: auth          ? SNMP_SEC_LEVEL_AUTHNOPRIV
-				: SNMP_SEC_LEVEL_NOAUTH;
-	s->securityName = user;
-	s->securityNameLen = strlen(user);
-	s->securityEngineID = engine;
-	s->securityEngineIDLen = n_engine;
-	s->contextEngineID = engine;
-	s->contextEngineIDLen = n_engine;
-	s->securityAuthProto = auth_protocols[auth].oid;
-	s->securityAuthProtoLen = auth_protocols[auth].n;
-	s->securityPrivProto = priv_protocols[priv].oid;
-	s->securityPrivProtoLen = priv_protocols[priv].n;
+	session->securityModel = USM_SEC_MODEL_NUMBER;
+	session->securityLevel = priv ? SNMP_SEC_LEVEL_AUTHPRIV
+		: auth                ? SNMP_SEC_LEVEL_AUTHNOPRIV
+				      : SNMP_SEC_LEVEL_NOAUTH;
+	session->securityName = user;
+	session->securityNameLen = strlen(user);
+	session->securityEngineID = engine;
+	session->securityEngineIDLen = n_engine;
+	session->contextEngineID = engine;
+	session->contextEngineIDLen = n_engine;
+	session->securityAuthProto = auth_protocols[auth].oid;
+	session->securityAuthProtoLen = auth_protocols[auth].n;
+	session->securityPrivProto = priv_protocols[priv].oid;
+	session->securityPrivProtoLen = priv_protocols[priv].n;
 	if (auth_key)
-		memcpy(s->securityAuthKey, auth_key->v, s->securityAuthKeyLen = auth_key->n);
+		memcpy(session->securityAuthKey, auth_key->v,
+			session->securityAuthKeyLen = auth_key->n);
 	if (priv_key)
-		memcpy(s->securityPrivKey, priv_key->v, s->securityPrivKeyLen = priv_key->n);
+		memcpy(session->securityPrivKey, priv_key->v,
+			session->securityPrivKeyLen = priv_key->n);
 }

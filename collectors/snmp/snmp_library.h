@@ -20,10 +20,10 @@ struct snmp_scratch { /* zeroed to begin with; grows to the largest PDU */
 	uint32_t *arcs;
 	size_t cap_v, cap_arcs;
 };
-/* snmp_scratch_fill - the varbinds of @pdu into s->v; strings stay in the library's PDU. Returns
- * how many. */
-size_t snmp_scratch_fill(struct snmp_scratch *s, const struct snmp_pdu *pdu);
-void snmp_scratch_done(struct snmp_scratch *s);
+/* snmp_scratch_fill - the varbinds of @pdu into scratch->v; strings stay in the library's PDU.
+ * Returns how many. */
+size_t snmp_scratch_fill(struct snmp_scratch *scratch, const struct snmp_pdu *pdu);
+void snmp_scratch_done(struct snmp_scratch *scratch);
 
 /* snmp_transport_new - the library's way over a connected UDP socket, which stays its owner's; what
  * the socket says is put into
@@ -40,10 +40,10 @@ struct snmp_ku {
 /* snmp_ku_make - 0, or -EINVAL: the library lacks the protocol. Any thread; milliseconds. */
 int snmp_ku_make(enum snmp_auth auth, const char *password, struct snmp_ku *ret);
 
-/* snmp_session_user - who speaks in @s; everything is lent until the library has copied the
+/* snmp_session_user - who speaks in @session; everything is lent until the library has copied the
  * session. Keys may be NULL. */
-void snmp_session_user(struct snmp_session *s, char *user, enum snmp_auth auth, enum snmp_priv priv,
-	const struct snmp_ku *auth_key, const struct snmp_ku *priv_key, uint8_t *engine,
-	size_t n_engine);
+void snmp_session_user(struct snmp_session *session, char *user, enum snmp_auth auth,
+	enum snmp_priv priv, const struct snmp_ku *auth_key, const struct snmp_ku *priv_key,
+	uint8_t *engine, size_t n_engine);
 
 #endif

@@ -63,7 +63,7 @@ struct snmp_lldp {
 	size_t at; /* the table under way */
 };
 
-static size_t arcs_of(const uint32_t *arcs)
+static size_t snmp_lldp_arcs_of(const uint32_t *arcs)
 {
 	size_t n = 2; /* the second arc of LLDP-MIB is 0 */
 	while (n < ARCS_MAX && arcs[n])
@@ -77,8 +77,8 @@ struct snmp_lldp *snmp_lldp_new(void)
 	for (size_t t = 0; t < TABLES; t++) {
 		struct snmp_oid columns[COLUMNS_MAX];
 		for (size_t i = 0; i < tables[t].n; i++)
-			columns[i] =
-				(struct snmp_oid){tables[t].arcs[i], arcs_of(tables[t].arcs[i])};
+			columns[i] = (struct snmp_oid){
+				tables[t].arcs[i], snmp_lldp_arcs_of(tables[t].arcs[i])};
 		l->rows[t] = snmp_rows_new(columns, tables[t].n);
 		snmp_rows_begin(l->rows[t], NULL);
 	}
@@ -86,26 +86,26 @@ struct snmp_lldp *snmp_lldp_new(void)
 	return l;
 }
 
-void snmp_lldp_free(struct snmp_lldp *l)
+void snmp_lldp_free(struct snmp_lldp *lldp)
 {
-	if (!l)
+	if (!lldp)
 		return;
 	for (size_t t = 0; t < TABLES; t++)
-		snmp_rows_free(l->rows[t]);
-	free(l);
+		snmp_rows_free(lldp->rows[t]);
+	free(lldp);
 }
 
-void snmp_lldp_begin(struct snmp_lldp *l)
+void snmp_lldp_begin(struct snmp_lldp *lldp)
 {
 	for (size_t t = 0; t < TABLES; t++)
-		snmp_rows_begin(l->rows[t], NULL);
-	l->at = 0;
+		snmp_rows_begin(lldp->rows[t], NULL);
+	lldp->at = 0;
 }
 
-size_t snmp_lldp_next(struct snmp_lldp *l, struct snmp_oid *ret, size_t max)
+size_t snmp_lldp_next(struct snmp_lldp *lldp, struct snmp_oid *ret, size_t max)
 {
-	for (; l->at < TABLES; l->at++) {
-		size_t n = snmp_rows_next(l->rows[l->at], ret, max);
+	for (; lldp->at < TABLES; lldp->at++) {
+		size_t n = snmp_rows_next(lldp->rows[lldp->at], ret, max);
 		if (n > 0)
 			return n;
 	}
@@ -119,14 +119,14 @@ static uint64_t neighbor_key(struct snmp_oid index)
 
 /* going_round - a TimeFilter taken at its word repeats every row for every mark up to now: when
  * rows come again, nothing new follows. */
-static bool going_round(const struct snmp_rows *r)
+static bool going_round(const struct snmp_rows *rows)
 {
-	size_t n = snmp_rows_count(r);
+	size_t n = snmp_rows_count(rows);
 	if (n < 2 * REPEATS_SLACK)
 		return false;
 	struct map *seen = map_new();
 	for (size_t row = 0; row < n; row++) {
-		struct snmp_oid index = snmp_rows_index(r, row);
+		struct snmp_oid index = snmp_rows_index(rows, row);
 		if (index.n == INDEX_PARTS)
 			map_put(seen, neighbor_key(index), row);
 	}
@@ -135,66 +135,67 @@ static bool going_round(const struct snmp_rows *r)
 	return n > 2 * known + REPEATS_SLACK;
 }
 
-void snmp_lldp_take(struct snmp_lldp *l, const struct snmp_varbind *v, size_t n)
+void snmp_lldp_take(struct snmp_lldp *lldp, const struct snmp_varbind *varbinds, size_t n)
 {
-	if (l->at >= TABLES)
+	if (lldp->at >= TABLES)
 		return;
-	struct snmp_rows *r = l->rows[l->at];
+	struct snmp_rows *r = lldp->rows[lldp->at];
 	size_t before = snmp_rows_count(r);
-	if (n == 0 || !snmp_rows_take(r, v, n)) {
-		l->at++;
+	if (n == 0 || !snmp_rows_take(r, varbinds, n)) {
+		lldp->at++;
 		return;
 	}
 	size_t after = snmp_rows_count(r);
 	/* looked at when the rows pass a power of two: the looking costs as much as the walk, not
 	 * its square */
-	bool look = l->at == TABLE_NEIGHBORS && after > before && (before ^ after) > before;
+	bool look = lldp->at == TABLE_NEIGHBORS && after > before && (before ^ after) > before;
 	if (after > 4 * SNMP_LLDP_NEIGHBORS_MAX || (look && going_round(r)))
-		l->at++;
+		lldp->at++;
 }
 
-void snmp_lldp_refuse(struct snmp_lldp *l, size_t i)
+void snmp_lldp_refuse(struct snmp_lldp *lldp, size_t i)
 {
-	if (l->at < TABLES)
-		snmp_rows_refuse(l->rows[l->at], i);
+	if (lldp->at < TABLES)
+		snmp_rows_refuse(lldp->rows[lldp->at], i);
 }
 
-void snmp_lldp_skip(struct snmp_lldp *l)
+void snmp_lldp_skip(struct snmp_lldp *lldp)
 {
-	if (l->at < TABLES)
-		l->at++;
+	if (lldp->at < TABLES)
+		lldp->at++;
 }
 
 /* ---- reading cells ------------------------------------------------------- */
 
-static int cell_number(const struct snmp_rows *r, size_t row, size_t column)
+static int cell_number(const struct snmp_rows *rows, size_t row, size_t column)
 {
-	const struct snmp_cell *c = snmp_rows_cell(r, row, column);
+	const struct snmp_cell *c = snmp_rows_cell(rows, row, column);
 	return c && snmp_type_is_number(c->type) && c->u <= 255 ? (int)c->u : 0;
 }
 
-static const uint8_t *cell_bytes(
-	const struct snmp_rows *r, size_t row, size_t column, size_t *ret_n)
+static const uint8_t *snmp_lldp_cell_bytes(
+	const struct snmp_rows *rows, size_t row, size_t column, size_t *ret_n)
 {
-	const struct snmp_cell *c = snmp_rows_cell(r, row, column);
+	const struct snmp_cell *c = snmp_rows_cell(rows, row, column);
 	*ret_n = 0;
-	return c && c->type == SNMP_STRING ? snmp_rows_bytes(r, c, ret_n) : NULL;
+	return c && c->type == SNMP_STRING ? snmp_rows_bytes(rows, c, ret_n) : NULL;
 }
 
-static const char *cell_text(const struct snmp_rows *r, struct arena *a, size_t row, size_t column)
+static const char *cell_text(
+	const struct snmp_rows *rows, struct arena *a, size_t row, size_t column)
 {
 	char buf[TEXT_MAX];
 	size_t n;
-	const uint8_t *p = cell_bytes(r, row, column, &n);
+	const uint8_t *p = snmp_lldp_cell_bytes(rows, row, column, &n);
 	return p && *snmp_text_clean(buf, sizeof(buf), p, n) ? arena_strdup(a, buf) : "";
 }
 
-static const char *cell_id(const struct snmp_rows *r, struct arena *a, size_t row, size_t column,
+static const char *cell_id(const struct snmp_rows *rows, struct arena *a, size_t row, size_t column,
 	bool chassis, int subtype)
 {
 	char buf[LLDP_ID_TEXT_MAX];
 	size_t n;
-	const uint8_t *p = cell_bytes(r, row, column, &n);
+	const uint8_t *p = snmp_lldp_cell_bytes(rows, row, column, &n);
 	return p && *lldp_id_text(buf, chassis, subtype, p, n) ? arena_strdup(a, buf) : "";
 }
 
@@ -211,16 +212,16 @@ struct interfaces {
 	size_t n;
 };
 
-static struct interfaces interfaces_read(const struct snmp_lldp *l, struct arena *a)
+static struct interfaces interfaces_read(const struct snmp_lldp *lldp, struct arena *a)
 {
-	const struct snmp_rows *r = l->rows[TABLE_INTERFACES];
+	const struct snmp_rows *r = lldp->rows[TABLE_INTERFACES];
 	struct interfaces ret = {.v = arena_array(a, struct interface, snmp_rows_count(r) + 1)};
 	for (size_t row = 0; row < snmp_rows_count(r); row++) {
 		struct snmp_oid index = snmp_rows_index(r, row);
 		if (index.n != 1)
 			continue;
 		size_t n_mac;
-		cell_bytes(r, row, IF_PHYS, &n_mac);
+		snmp_lldp_cell_bytes(r, row, IF_PHYS, &n_mac);
 		const struct snmp_cell *mtu = snmp_rows_cell(r, row, IF_MTU);
 		ret.v[ret.n++] = (struct interface){.ifindex = index.v[0],
 			.name = cell_text(r, a, row, IF_NAME),
@@ -249,15 +250,15 @@ static const enum key keys_of[][5] = {
 	[LLDP_PORT_LOCAL] = {BY_NAME, BY_ALIAS, BY_DESCR, BY_NUMBER, BY_END},
 };
 
-static bool interface_is(const struct interface *i, enum key key, const char *id)
+static bool interface_is(const struct interface *interface, enum key key, const char *id)
 {
-	const char *const texts[] = {[BY_NAME] = i->name,
-		[BY_ALIAS] = i->alias,
-		[BY_DESCR] = i->descr,
-		[BY_MAC] = i->mac};
+	const char *const texts[] = {[BY_NAME] = interface->name,
+		[BY_ALIAS] = interface->alias,
+		[BY_DESCR] = interface->descr,
+		[BY_MAC] = interface->mac};
 	char number[16];
 	if (key == BY_NUMBER) {
-		snprintf(number, sizeof(number), "%u", i->ifindex);
+		snprintf(number, sizeof(number), "%u", interface->ifindex);
 		return strcmp(number, id) == 0;
 	}
 	return *texts[key] && strcmp(texts[key], id) == 0;
@@ -286,11 +287,11 @@ static uint32_t interface_by(
 }
 
 /* local_ports - lldpLocPortNum -> ifIndex, by the ids of the local port table. */
-static void local_ports(
-	const struct snmp_lldp *l, struct arena *a, const struct interfaces *all, struct map *ret)
+static void local_ports(const struct snmp_lldp *lldp, struct arena *a, const struct interfaces *all,
+	struct map *ret)
 {
 	static const enum key by_descr[] = {BY_NAME, BY_DESCR, BY_ALIAS, BY_END};
-	const struct snmp_rows *r = l->rows[TABLE_PORTS];
+	const struct snmp_rows *r = lldp->rows[TABLE_PORTS];
 	for (size_t row = 0; row < snmp_rows_count(r); row++) {
 		struct snmp_oid index = snmp_rows_index(r, row);
 		if (index.n != 1)
@@ -312,10 +313,10 @@ static void local_ports(
 
 /* ---- the result ---------------------------------------------------------- */
 
-static void self_fill(const struct snmp_lldp *l, struct arena *a, const struct interfaces *all,
+static void self_fill(const struct snmp_lldp *lldp, struct arena *a, const struct interfaces *all,
 	const struct topology_port *ports, size_t n_ports, struct topology_device *self)
 {
-	const struct snmp_rows *r = l->rows[TABLE_SELF];
+	const struct snmp_rows *r = lldp->rows[TABLE_SELF];
 	struct map *by_index = map_new();
 	uint64_t at;
 	self->chassis = "";
@@ -355,13 +356,13 @@ static void self_fill(const struct snmp_lldp *l, struct arena *a, const struct i
 
 /* newest_rows - of each (port, index) the row with the largest mark. Rows are in index order, so
  * the later one has it. */
-static size_t newest_rows(const struct snmp_rows *r, struct arena *a, size_t **ret)
+static size_t newest_rows(const struct snmp_rows *snmp_rows, struct arena *a, size_t **ret)
 {
 	struct map *newest = map_new();
-	size_t n = 0, count = snmp_rows_count(r);
+	size_t n = 0, count = snmp_rows_count(snmp_rows);
 	size_t *rows = arena_array(a, size_t, count + 1);
 	for (size_t row = 0; row < count; row++) {
-		struct snmp_oid index = snmp_rows_index(r, row);
+		struct snmp_oid index = snmp_rows_index(snmp_rows, row);
 		uint64_t at;
 		if (index.n != INDEX_PARTS)
 			continue;
@@ -379,20 +380,20 @@ static size_t newest_rows(const struct snmp_rows *r, struct arena *a, size_t **r
 	return n;
 }
 
-size_t snmp_lldp_result(const struct snmp_lldp *l, struct arena *a, const char *device,
+size_t snmp_lldp_result(const struct snmp_lldp *lldp, struct arena *a, const char *device,
 	const char *sysname, const struct topology_port *ports, size_t n_ports,
 	struct topology_device *ret_self, struct topology_neighbor **ret_heard)
 {
-	const struct snmp_rows *r = l->rows[TABLE_NEIGHBORS];
-	struct interfaces all = interfaces_read(l, a);
+	const struct snmp_rows *r = lldp->rows[TABLE_NEIGHBORS];
+	struct interfaces all = interfaces_read(lldp, a);
 	struct map *ifindex_of = map_new(), *port_of = map_new();
 	size_t *rows, n = 0, n_rows = newest_rows(r, a, &rows);
 	uint64_t at;
 
 	*ret_self = (struct topology_device){
 		.name = arena_strdup(a, device), .sysname = arena_strdup(a, sysname)};
-	self_fill(l, a, &all, ports, n_ports, ret_self);
-	local_ports(l, a, &all, ifindex_of);
+	self_fill(lldp, a, &all, ports, n_ports, ret_self);
+	local_ports(lldp, a, &all, ifindex_of);
 	for (size_t i = 0; i < n_ports; i++)
 		map_put(port_of, ports[i].ifindex, i);
 	*ret_heard = arena_array(a, struct topology_neighbor, n_rows + 1);

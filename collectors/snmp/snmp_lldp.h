@@ -32,16 +32,17 @@ extern const size_t snmp_lldp_last_change_n;
 
 struct snmp_lldp;
 struct snmp_lldp *snmp_lldp_new(void);
-void snmp_lldp_free(struct snmp_lldp *l); /* NULL is fine */
+void snmp_lldp_free(struct snmp_lldp *lldp); /* NULL is fine */
 
 /* A walk, as with snmp_rows: begin, then ask and take until _next() returns 0. OIDs are lent until
  * the next call. */
-void snmp_lldp_begin(struct snmp_lldp *l);
-size_t snmp_lldp_next(struct snmp_lldp *l, struct snmp_oid *ret, size_t max);
+void snmp_lldp_begin(struct snmp_lldp *lldp);
+size_t snmp_lldp_next(struct snmp_lldp *lldp, struct snmp_oid *ret, size_t max);
 /* an answer that brings nothing ends its table */
-void snmp_lldp_take(struct snmp_lldp *l, const struct snmp_varbind *v, size_t n);
-void snmp_lldp_refuse(struct snmp_lldp *l, size_t i); /* OID @i of the last request: noSuchName */
-void snmp_lldp_skip(struct snmp_lldp *l); /* give the table under way up */
+void snmp_lldp_take(struct snmp_lldp *lldp, const struct snmp_varbind *varbinds, size_t n);
+void snmp_lldp_refuse(
+	struct snmp_lldp *lldp, size_t i); /* OID @i of the last request: noSuchName */
+void snmp_lldp_skip(struct snmp_lldp *lldp); /* give the table under way up */
 
 /*
  * snmp_lldp_result - of the finished walk.
@@ -54,7 +55,7 @@ void snmp_lldp_skip(struct snmp_lldp *l); /* give the table under way up */
  * keeps copies of all text. Neighbours on a local port that is none of @ports are left out. Returns
  * the number of neighbours.
  */
-size_t snmp_lldp_result(const struct snmp_lldp *l, struct arena *a, const char *device,
+size_t snmp_lldp_result(const struct snmp_lldp *lldp, struct arena *a, const char *device,
 	const char *sysname, const struct topology_port *ports, size_t n_ports,
 	struct topology_device *ret_self, struct topology_neighbor **ret_heard);
 

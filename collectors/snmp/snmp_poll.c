@@ -44,125 +44,129 @@ static const uint32_t if_number[] = {1, 3, 6, 1, 2, 1, 2, 1, 0};
 static const uint32_t if_table_last_change[] = {1, 3, 6, 1, 2, 1, 31, 1, 5, 0};
 #define OID(a) ((struct snmp_oid){(a), rw_countof(a)})
 
-static int64_t deadline_of(const struct snmp_target *t)
+static int64_t deadline_of(const struct snmp_target *target)
 {
-	const struct config_snmp *s = t->device->snmp;
+	const struct config_snmp *s = target->device->snmp;
 	return s->deadline_ns ? s->deadline_ns : s->interval_ns + s->timeout_ns * (s->retries + 1);
 }
 
-static const char *table_name(const struct snmp_target *t)
+static const char *table_name(const struct snmp_target *target)
 {
-	return t->phase == PHASE_LLDP  ? "lldp"
-		: t->walk < t->n_walks ? t->walks[t->walk].table->name
-				       : "-";
+	return target->phase == PHASE_LLDP       ? "lldp"
+		: target->walk < target->n_walks ? target->walks[target->walk].table->name
+						 : "-";
 }
 
-void snmp_poll_profile_free(struct snmp_target *t)
+void snmp_poll_profile_free(struct snmp_target *target)
 {
-	for (size_t i = 0; i < t->n_walks; i++) {
-		snmp_rows_free(t->walks[i].rows);
-		free(t->walks[i].want);
+	for (size_t i = 0; i < target->n_walks; i++) {
+		snmp_rows_free(target->walks[i].rows);
+		free(target->walks[i].want);
 	}
-	free(t->walks);
-	t->walks = NULL;
-	t->n_walks = 0;
-	snmp_decoder_free(t->decoder);
-	t->decoder = NULL;
+	free(target->walks);
+	target->walks = NULL;
+	target->n_walks = 0;
+	snmp_decoder_free(target->decoder);
+	target->decoder = NULL;
 }
 
-static void profile_set(struct snmp_target *t, const struct profile *p)
+static void profile_set(struct snmp_target *target, const struct profile *profile)
 {
-	if (t->profile == p)
+	if (target->profile == profile)
 		return;
-	snmp_poll_profile_free(t);
-	t->profile = p;
-	t->decoder = snmp_decoder_new(t->entities, t->name, p);
-	snmp_decode_cell_assumed(t->decoder, snmp_target_cell_bytes(t->device, t->config));
-	t->walks = rw_calloc(p->n_tables ? p->n_tables : 1, sizeof(*t->walks));
-	t->n_walks = p->n_tables;
-	for (size_t i = 0; i < t->n_walks; i++) {
-		const struct profile_table *table = p->tables[i];
+	snmp_poll_profile_free(target);
+	target->profile = profile;
+	target->decoder = snmp_decoder_new(target->entities, target->name, profile);
+	snmp_decode_cell_assumed(
+		target->decoder, snmp_target_cell_bytes(target->device, target->config));
+	target->walks =
+		rw_calloc(profile->n_tables ? profile->n_tables : 1, sizeof(*target->walks));
+	target->n_walks = profile->n_tables;
+	for (size_t i = 0; i < target->n_walks; i++) {
+		const struct profile_table *table = profile->tables[i];
 		struct snmp_oid columns[PROFILE_COLUMNS_MAX];
 		for (size_t k = 0; k < table->n_columns; k++)
 			columns[k] = (struct snmp_oid){table->columns[k].v, table->columns[k].n};
-		t->walks[i] = (struct walk){.table = table,
+		target->walks[i] = (struct walk){.table = table,
 			.rows = snmp_rows_new(columns, table->n_columns),
 			.want = rw_calloc(table->n_columns, sizeof(bool))};
 	}
-	t->next_slow_ns = 0;
-	t->unknown_ports = 0;
+	target->next_slow_ns = 0;
+	target->unknown_ports = 0;
 }
 
 /* ---- requests ------------------------------------------------------------ */
 
-static void request(struct snmp_target *t, enum snmp_request what, const struct snmp_oid *oids,
-	size_t n, int non_repeaters, int repetitions)
+static void snmp_poll_request(struct snmp_target *target, enum snmp_request what,
+	const struct snmp_oid *oids, size_t n, int non_repeaters, int repetitions)
 {
-	int rc = snmp_io_send(t->io, what, oids, n, non_repeaters, repetitions);
+	int rc = snmp_io_send(target->io, what, oids, n, non_repeaters, repetitions);
 	if (rc < 0) {
-		t->state.errors++;
-		snmp_target_lost(t, "%s: cannot send: %s", snmp_io_peer(t->io), strerror(-rc));
+		target->state.errors++;
+		snmp_target_lost(
+			target, "%s: cannot send: %s", snmp_io_peer(target->io), strerror(-rc));
 	}
 }
 
-void snmp_poll_identify(struct snmp_target *t)
+void snmp_poll_identify(struct snmp_target *target)
 {
 	const struct snmp_oid oids[] = {
 		OID(sys_uptime), OID(sys_object_id), OID(sys_descr), OID(sys_name)};
-	t->phase = PHASE_IDENT;
-	request(t, SNMP_GET, oids, rw_countof(oids), 0, 0);
+	target->phase = PHASE_IDENT;
+	snmp_poll_request(target, SNMP_GET, oids, rw_countof(oids), 0, 0);
 }
 
-static void ask_head(struct snmp_target *t)
+static void ask_head(struct snmp_target *target)
 {
 	struct snmp_oid oids[5] = {OID(sys_uptime), OID(if_number)};
 	size_t n = 2;
 	/* in v1 one missing object spoils the whole answer */
-	if (t->device->snmp->credential->snmp->version != 1) {
+	if (target->device->snmp->credential->snmp->version != 1) {
 		oids[n++] = OID(if_table_last_change);
-		if (t->sink.neighbors)
+		if (target->sink.neighbors)
 			oids[n++] =
 				(struct snmp_oid){snmp_lldp_last_change, snmp_lldp_last_change_n};
-		if (t->profile->cell_oid.n)
-			oids[n++] =
-				(struct snmp_oid){t->profile->cell_oid.v, t->profile->cell_oid.n};
+		if (target->profile->cell_oid.n)
+			oids[n++] = (struct snmp_oid){
+				target->profile->cell_oid.v, target->profile->cell_oid.n};
 	}
-	t->phase = PHASE_HEAD;
-	request(t, SNMP_GET, oids, n, 0, 0);
+	target->phase = PHASE_HEAD;
+	snmp_poll_request(target, SNMP_GET, oids, n, 0, 0);
 }
 
-static void poll_finish(struct snmp_target *t);
+static void poll_finish(struct snmp_target *target);
 
 /* rows_ask - @oids[1..n]; sysUpTime rides along. */
-static void rows_ask(struct snmp_target *t, struct snmp_oid *oids, size_t n)
+static void rows_ask(struct snmp_target *target, struct snmp_oid *oids, size_t n)
 {
 	unsigned repetitions = VARBINDS_PER_REQUEST / (unsigned)n;
-	unsigned most = n <= NARROW_COLUMNS ? t->repetitions * 2 : t->repetitions;
+	unsigned most = n <= NARROW_COLUMNS ? target->repetitions * 2 : target->repetitions;
 	if (repetitions > most)
 		repetitions = most;
-	bool v1 = t->device->snmp->credential->snmp->version == 1;
+	bool v1 = target->device->snmp->credential->snmp->version == 1;
 	oids[0] = OID(sys_uptime);
 	oids[0].n--; /* GETNEXT of sysUpTime without its instance */
-	request(t, v1 ? SNMP_GETNEXT : SNMP_GETBULK, oids, n + 1, 1,
+	snmp_poll_request(target, v1 ? SNMP_GETNEXT : SNMP_GETBULK, oids, n + 1, 1,
 		(int)(repetitions ? repetitions : 1));
 }
 
 /* walk_ask - the next wanted table of this phase, or the next phase, or the end. */
-static void walk_ask(struct snmp_target *t)
+static void walk_ask(struct snmp_target *target)
 {
 	struct snmp_oid oids[1 + COLUMNS_PER_REQUEST];
-	if (t->phase == PHASE_LLDP) {
-		size_t n = snmp_lldp_next(t->lldp, oids + 1, COLUMNS_PER_REQUEST);
+	if (target->phase == PHASE_LLDP) {
+		size_t n = snmp_lldp_next(target->lldp, oids + 1, COLUMNS_PER_REQUEST);
 		if (n > 0) {
-			rows_ask(t, oids, n);
+			rows_ask(target, oids, n);
 			return;
 		}
-		t->phase = PHASE_SLOW;
+		target->phase = PHASE_SLOW;
 	}
 	for (;;) {
-		enum profile_cadence cadence = t->phase == PHASE_SLOW ? CADENCE_SLOW : CADENCE_FAST;
-		for (; t->walk < t->n_walks; t->walk++) {
-			struct walk *w = &t->walks[t->walk];
+		enum profile_cadence cadence =
+			target->phase == PHASE_SLOW ? CADENCE_SLOW : CADENCE_FAST;
+		for (; target->walk < target->n_walks; target->walk++) {
+			struct walk *w = &target->walks[target->walk];
 			if (w->table->cadence != cadence || w->done || w->n_want == 0)
 				continue;
 			size_t n = snmp_rows_next(w->rows, oids + 1, COLUMNS_PER_REQUEST);
@@ -170,16 +174,16 @@ static void walk_ask(struct snmp_target *t)
 				w->done = true;
 				continue;
 			}
-			rows_ask(t, oids, n);
+			rows_ask(target, oids, n);
 			return;
 		}
-		if (t->phase == PHASE_FAST) {
-			poll_finish(t);
+		if (target->phase == PHASE_FAST) {
+			poll_finish(target);
 			return;
 		}
-		t->phase = PHASE_FAST;
-		t->walk = 0;
-		t->fast_began = wall_now();
+		target->phase = PHASE_FAST;
+		target->walk = 0;
+		target->fast_began = wall_now();
 	}
 }
 
@@ -189,19 +193,19 @@ void snmp_poll_pace(void *arg)
 }
 
 /* walk_paced - as walk_ask, but not faster than the device's max_varbinds_s. */
-static void walk_paced(struct snmp_target *t, size_t varbinds)
+static void walk_paced(struct snmp_target *target, size_t varbinds)
 {
-	uint64_t limit = t->device->snmp->max_varbinds_s;
-	int64_t now = loop_now(t->loop).ns;
+	uint64_t limit = target->device->snmp->max_varbinds_s;
+	int64_t now = loop_now(target->loop).ns;
 	if (limit) {
-		if (t->pace_until_ns < now)
-			t->pace_until_ns = now;
-		t->pace_until_ns += (int64_t)(varbinds * (uint64_t)NS_PER_S / limit);
+		if (target->pace_until_ns < now)
+			target->pace_until_ns = now;
+		target->pace_until_ns += (int64_t)(varbinds * (uint64_t)NS_PER_S / limit);
 	}
-	if (limit && t->pace_until_ns > now + NS_PER_MS)
-		loop_timer_start(t->pace, t->pace_until_ns - now, 0);
+	if (limit && target->pace_until_ns > now + NS_PER_MS)
+		loop_timer_start(target->pace, target->pace_until_ns - now, 0);
 	else
-		walk_ask(t);
+		walk_ask(target);
 }
 
 /* ---- poll ---------------------------------------------------------------- */
@@ -220,45 +224,45 @@ void snmp_poll_deadline(void *arg)
 		table_name(t));
 }
 
-void snmp_poll_begin(struct snmp_target *t)
+void snmp_poll_begin(struct snmp_target *target)
 {
-	t->poll_began = loop_now(t->loop);
-	t->state.interval_ns = snmp_target_interval(t);
-	t->restarted = false;
-	t->trouble = NULL;
-	loop_timer_start(t->deadline, deadline_of(t), 0);
-	ask_head(t);
+	target->poll_began = loop_now(target->loop);
+	target->state.interval_ns = snmp_target_interval(target);
+	target->restarted = false;
+	target->trouble = NULL;
+	loop_timer_start(target->deadline, deadline_of(target), 0);
+	ask_head(target);
 }
 
 /* uptime_take - every answer carries it. A restart is a clock that went back, or that is behind
  * where it should be by now; a TimeTicks counter that wrapped after 497 days is neither. */
-static void uptime_take(struct snmp_target *t, uint32_t ticks)
+static void uptime_take(struct snmp_target *target, uint32_t ticks)
 {
-	mono_t now = loop_now(t->loop);
-	if (t->has_uptime) {
-		int64_t elapsed = now.ns - t->uptime_at.ns;
-		uint32_t expected = t->uptime + (uint32_t)(elapsed / TICK_NS);
+	mono_t now = loop_now(target->loop);
+	if (target->has_uptime) {
+		int64_t elapsed = now.ns - target->uptime_at.ns;
+		uint32_t expected = target->uptime + (uint32_t)(elapsed / TICK_NS);
 		int64_t slack = UPTIME_SLACK_NS + elapsed / 50;
 		int32_t ahead = (int32_t)(ticks - expected);
-		bool back = ticks < t->uptime && (int64_t)(t->uptime - ticks) < INT32_MAX;
+		bool back = ticks < target->uptime && (int64_t)(target->uptime - ticks) < INT32_MAX;
 		if (back || (int64_t)ahead * TICK_NS < -slack)
-			t->restarted = true;
+			target->restarted = true;
 	}
-	t->has_uptime = true;
-	t->uptime = ticks;
-	t->uptime_at = now;
+	target->has_uptime = true;
+	target->uptime = ticks;
+	target->uptime_at = now;
 }
 
-static void head_take(struct snmp_target *t, const struct snmp_answer *a)
+static void head_take(struct snmp_target *target, const struct snmp_answer *answer)
 {
-	uint64_t interfaces = t->interfaces, changed = t->table_changed,
-		 neighbors_changed = t->neighbors_changed;
-	for (size_t i = 0; i < a->n; i++) {
-		const struct snmp_varbind *v = &a->v[i];
+	uint64_t interfaces = target->interfaces, changed = target->table_changed,
+		 neighbors_changed = target->neighbors_changed;
+	for (size_t i = 0; i < answer->n; i++) {
+		const struct snmp_varbind *v = &answer->v[i];
 		if (!snmp_type_is_number(v->type))
 			continue;
 		if (snmp_oid_order(v->oid, OID(sys_uptime)) == 0)
-			uptime_take(t, (uint32_t)v->number);
+			uptime_take(target, (uint32_t)v->number);
 		else if (snmp_oid_order(v->oid, OID(if_number)) == 0)
 			interfaces = v->number;
 		else if (snmp_oid_order(v->oid, OID(if_table_last_change)) == 0)
@@ -267,173 +271,178 @@ static void head_take(struct snmp_target *t, const struct snmp_answer *a)
 				 (struct snmp_oid){
 					 snmp_lldp_last_change, snmp_lldp_last_change_n}) == 0)
 			neighbors_changed = v->number;
-		else if (t->profile->cell_oid.n)
-			snmp_decode_cell_told(t->decoder, v->number);
+		else if (target->profile->cell_oid.n)
+			snmp_decode_cell_told(target->decoder, v->number);
 	}
-	int64_t now = loop_now(t->loop).ns;
-	uint64_t unknown = snmp_decode_stats(t->decoder)->unknown_ports;
-	t->slow = now >= t->next_slow_ns || interfaces != t->interfaces ||
-		changed != t->table_changed || t->restarted ||
-		(unknown != t->unknown_ports && now >= t->names_read_ns + NAMES_AGAIN_NS);
-	t->interfaces = interfaces;
-	t->table_changed = changed;
-	t->neighbors = t->sink.neighbors && (t->slow || neighbors_changed != t->neighbors_changed);
-	t->neighbors_changed = neighbors_changed;
-	if (t->neighbors)
-		snmp_lldp_begin(t->lldp);
-	for (size_t i = 0; i < t->n_walks; i++) {
-		struct walk *w = &t->walks[i];
-		w->done = w->table->cadence == CADENCE_SLOW && !t->slow;
-		if (t->slow) { /* ask for everything again: what was empty may have come */
+	int64_t now = loop_now(target->loop).ns;
+	uint64_t unknown = snmp_decode_stats(target->decoder)->unknown_ports;
+	target->slow = now >= target->next_slow_ns || interfaces != target->interfaces ||
+		changed != target->table_changed || target->restarted ||
+		(unknown != target->unknown_ports && now >= target->names_read_ns + NAMES_AGAIN_NS);
+	target->interfaces = interfaces;
+	target->table_changed = changed;
+	target->neighbors = target->sink.neighbors &&
+		(target->slow || neighbors_changed != target->neighbors_changed);
+	target->neighbors_changed = neighbors_changed;
+	if (target->neighbors)
+		snmp_lldp_begin(target->lldp);
+	for (size_t i = 0; i < target->n_walks; i++) {
+		struct walk *w = &target->walks[i];
+		w->done = w->table->cadence == CADENCE_SLOW && !target->slow;
+		if (target->slow) { /* ask for everything again: what was empty may have come */
 			memset(w->want, true, w->table->n_columns * sizeof(*w->want));
 			w->n_want = w->table->n_columns;
 		}
 		if (!w->done)
 			snmp_rows_begin(w->rows, w->want);
 	}
-	t->walk = 0;
-	t->phase = t->neighbors ? PHASE_LLDP : PHASE_SLOW;
-	walk_ask(t);
+	target->walk = 0;
+	target->phase = target->neighbors ? PHASE_LLDP : PHASE_SLOW;
+	walk_ask(target);
 }
 
-static void ports_tell(struct snmp_target *t)
+static void ports_tell(struct snmp_target *target)
 {
-	for (size_t i = 0; i < snmp_decode_port_count(t->decoder); i++) {
-		const struct snmp_port *p = snmp_decode_port(t->decoder, i);
+	for (size_t i = 0; i < snmp_decode_port_count(target->decoder); i++) {
+		const struct snmp_port *p = snmp_decode_port(target->decoder, i);
 		if (p->changed)
-			t->sink.port(t->sink.arg, t->name, p->name, p->alias, p->speed_bps);
+			target->sink.port(
+				target->sink.arg, target->name, p->name, p->alias, p->speed_bps);
 	}
-	snmp_decode_ports_told(t->decoder);
+	snmp_decode_ports_told(target->decoder);
 }
 
 /* walk_news - is this reading of a fast table a new one, or the agent's cache once more? */
-static bool walk_news(struct snmp_target *t, struct walk *w)
+static bool walk_news(struct snmp_target *target, struct walk *walk)
 {
-	int64_t before = w->refresh.period_ns;
-	bool news = snmp_refresh_take(
-		&w->refresh, snmp_rows_digest(w->rows), t->poll_began.ns, snmp_target_interval(t));
+	int64_t before = walk->refresh.period_ns;
+	bool news = snmp_refresh_take(&walk->refresh, snmp_rows_digest(walk->rows),
+		target->poll_began.ns, snmp_target_interval(target));
 	char every[32];
-	if (before == 0 && w->refresh.period_ns != 0)
-		log_info(t->name,
+	if (before == 0 && walk->refresh.period_ns != 0)
+		log_info(target->name,
 			"snmp: the agent refreshes table %s about every %s only: readings in "
 			"between are not used",
-			w->table->name,
-			duration_format(every, sizeof(every), w->refresh.period_ns));
-	return news || t->slow || t->restarted;
+			walk->table->name,
+			duration_format(every, sizeof(every), walk->refresh.period_ns));
+	return news || target->slow || target->restarted;
 }
 
-/* decode - all tables of this poll, which took place at @t_ns, into t->samples. False when no table
- * had a row. */
-static bool decode(struct snmp_target *t, int64_t t_ns)
+/* snmp_poll_decode - all tables of this poll, which took place at @t_ns, into target->samples.
+ * False when no table had a row. */
+static bool snmp_poll_decode(struct snmp_target *target, int64_t t_ns)
 {
 	bool rows = false;
-	t->samples.n = 0;
-	snmp_decode_begin(t->decoder);
-	snmp_decode_time(t->decoder, t_ns);
-	if (t->slow) {
-		for (size_t i = 0; i < t->n_walks; i++)
-			if (t->walks[i].table->cadence == CADENCE_SLOW)
-				snmp_decode_names(t->decoder, t->walks[i].table, t->walks[i].rows);
-		if (snmp_decode_ports(t->decoder))
-			ports_tell(t);
-		t->names_read_ns = t->poll_began.ns;
-		t->next_slow_ns = t->poll_began.ns +
-			snmp_target_jittered(t, t->device->snmp->slow_interval_ns);
+	target->samples.n = 0;
+	snmp_decode_begin(target->decoder);
+	snmp_decode_time(target->decoder, t_ns);
+	if (target->slow) {
+		for (size_t i = 0; i < target->n_walks; i++)
+			if (target->walks[i].table->cadence == CADENCE_SLOW)
+				snmp_decode_names(target->decoder, target->walks[i].table,
+					target->walks[i].rows);
+		if (snmp_decode_ports(target->decoder))
+			ports_tell(target);
+		target->names_read_ns = target->poll_began.ns;
+		target->next_slow_ns = target->poll_began.ns +
+			snmp_target_jittered(target, target->device->snmp->slow_interval_ns);
 	}
 	for (int cadence = CADENCE_FAST; cadence <= CADENCE_SLOW; cadence++)
-		for (size_t i = 0; i < t->n_walks; i++) {
-			struct walk *w = &t->walks[i];
+		for (size_t i = 0; i < target->n_walks; i++) {
+			struct walk *w = &target->walks[i];
 			if ((int)w->table->cadence != cadence || w->n_want == 0 ||
-				(cadence == CADENCE_SLOW && !t->slow))
+				(cadence == CADENCE_SLOW && !target->slow))
 				continue;
 			rows = rows || snmp_rows_count(w->rows) > 0;
-			if (cadence == CADENCE_FAST && !walk_news(t, w))
+			if (cadence == CADENCE_FAST && !walk_news(target, w))
 				continue;
-			snmp_decode_table(t->decoder, w->table, w->rows, t->restarted, &t->samples);
-			if (t->slow)
+			snmp_decode_table(target->decoder, w->table, w->rows, target->restarted,
+				&target->samples);
+			if (target->slow)
 				w->n_want = snmp_decode_needed(w->table, w->rows, w->want);
 		}
-	if (t->slow)
-		snmp_decode_cell(t->decoder, &t->samples);
-	t->unknown_ports = snmp_decode_stats(t->decoder)->unknown_ports;
+	if (target->slow)
+		snmp_decode_cell(target->decoder, &target->samples);
+	target->unknown_ports = snmp_decode_stats(target->decoder)->unknown_ports;
 	return rows;
 }
 
 /* neighbors_tell - after the names: neighbours are told by the names the house uses. */
-static void neighbors_tell(struct snmp_target *t)
+static void neighbors_tell(struct snmp_target *target)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	size_t n = snmp_decode_port_count(t->decoder);
+	size_t n = snmp_decode_port_count(target->decoder);
 	struct topology_port *ports = arena_array(a, struct topology_port, n + 1);
 	struct topology_device self;
 	struct topology_neighbor *heard;
 	for (size_t i = 0; i < n; i++) {
-		const struct snmp_port *p = snmp_decode_port(t->decoder, i);
+		const struct snmp_port *p = snmp_decode_port(target->decoder, i);
 		ports[i] = (struct topology_port){.name = p->name,
 			.alias = p->alias,
 			.ifindex = p->ifindex,
 			.speed_bps = p->speed_bps};
 	}
-	size_t n_heard = snmp_lldp_result(
-		t->lldp, a, t->name, t->sysname ? t->sysname : "", ports, n, &self, &heard);
-	t->sink.neighbors(t->sink.arg, &self, heard, n_heard);
+	size_t n_heard = snmp_lldp_result(target->lldp, a, target->name,
+		target->sysname ? target->sysname : "", ports, n, &self, &heard);
+	target->sink.neighbors(target->sink.arg, &self, heard, n_heard);
 }
 
 /* samples_tell - one poll, one time. */
-static void samples_tell(struct snmp_target *t, int64_t t_ns)
+static void samples_tell(struct snmp_target *target, int64_t t_ns)
 {
-	if (t->samples.n == 0)
+	if (target->samples.n == 0)
 		return; /* the agent's cache, whole */
-	for (size_t i = 0; i < t->samples.n; i++)
-		t->samples.v[i].t_ns = t_ns;
-	t->state.values += t->samples.n;
-	t->sink.samples(t->sink.arg, t->samples.v, t->samples.n);
+	for (size_t i = 0; i < target->samples.n; i++)
+		target->samples.v[i].t_ns = t_ns;
+	target->state.values += target->samples.n;
+	target->sink.samples(target->sink.arg, target->samples.v, target->samples.n);
 }
 
-static void poll_finish(struct snmp_target *t)
+static void poll_finish(struct snmp_target *target)
 {
-	mono_t now = loop_now(t->loop);
+	mono_t now = loop_now(target->loop);
 	wall_t wall = wall_now();
-	loop_timer_stop(t->deadline);
-	t->phase = PHASE_NONE;
-	t->failures = 0;
-	int64_t t_ns = t->fast_began.ns + (wall.ns - t->fast_began.ns) / 2;
-	bool rows = decode(t, t_ns);
-	t->state.suspects = snmp_decode_stats(t->decoder)->suspects;
-	if (t->restarted && t->sink.event)
-		t->sink.event(t->sink.arg, wall.ns, "device_restart", t->name, NULL,
+	loop_timer_stop(target->deadline);
+	target->phase = PHASE_NONE;
+	target->failures = 0;
+	int64_t t_ns = target->fast_began.ns + (wall.ns - target->fast_began.ns) / 2;
+	bool rows = snmp_poll_decode(target, t_ns);
+	target->state.suspects = snmp_decode_stats(target->decoder)->suspects;
+	if (target->restarted && target->sink.event)
+		target->sink.event(target->sink.arg, wall.ns, "device_restart", target->name, NULL,
 			"sysUpTime went back: the agent or the device restarted");
 	if (!rows) {
-		t->state.errors++;
-		if (t->trouble)
-			snmp_target_lost(t,
+		target->state.errors++;
+		if (target->trouble)
+			snmp_target_lost(target,
 				"%s: answers, but its tables cannot be read: the last answer had "
 				"in it %s. Restart or update the agent",
-				snmp_io_peer(t->io), t->trouble);
+				snmp_io_peer(target->io), target->trouble);
 		else
-			snmp_target_lost(t,
+			snmp_target_lost(target,
 				"%s: answers, but the profile '%s' finds nothing there: the "
 				"agent's view may hide the tables. Try: rocewatch profile test %s",
-				snmp_io_peer(t->io), t->profile->name, t->name);
+				snmp_io_peer(target->io), target->profile->name, target->name);
 		return;
 	}
-	samples_tell(t, t_ns);
-	if (t->neighbors)
-		neighbors_tell(t);
-	t->state.interval_ns = snmp_target_interval(t);
-	target_polled(&t->state, (double)(now.ns - t->poll_began.ns) / NS_PER_S, wall);
-	target_change(&t->state, TARGET_UP, now, wall, NULL);
-	int64_t next = t->poll_began.ns + snmp_target_jittered(t, snmp_target_interval(t)) - now.ns;
-	loop_timer_start(t->timer, next > NS_PER_MS ? next : NS_PER_MS, 0);
-	snmp_target_told(t);
+	samples_tell(target, t_ns);
+	if (target->neighbors)
+		neighbors_tell(target);
+	target->state.interval_ns = snmp_target_interval(target);
+	target_polled(&target->state, (double)(now.ns - target->poll_began.ns) / NS_PER_S, wall);
+	target_change(&target->state, TARGET_UP, now, wall, NULL);
+	int64_t next = target->poll_began.ns +
+		snmp_target_jittered(target, snmp_target_interval(target)) - now.ns;
+	loop_timer_start(target->timer, next > NS_PER_MS ? next : NS_PER_MS, 0);
+	snmp_target_told(target);
 }
 
-static void ident_take(struct snmp_target *t, const struct snmp_answer *a)
+static void ident_take(struct snmp_target *target, const struct snmp_answer *answer)
 {
 	struct snmp_oid object = {0};
 	char descr[TEXT_MAX] = "", name[TEXT_MAX] = "";
-	for (size_t i = 0; i < a->n; i++) {
-		const struct snmp_varbind *v = &a->v[i];
+	for (size_t i = 0; i < answer->n; i++) {
+		const struct snmp_varbind *v = &answer->v[i];
 		if (v->type == SNMP_OBJECT_ID && snmp_oid_order(v->oid, OID(sys_object_id)) == 0)
 			object = v->object;
 		else if (v->type == SNMP_STRING && snmp_oid_order(v->oid, OID(sys_descr)) == 0)
@@ -441,17 +450,17 @@ static void ident_take(struct snmp_target *t, const struct snmp_answer *a)
 		else if (v->type == SNMP_STRING && snmp_oid_order(v->oid, OID(sys_name)) == 0)
 			snmp_text_clean(name, sizeof(name), v->bytes, v->n_bytes);
 	}
-	const char *wanted = t->device->profile;
+	const char *wanted = target->device->profile;
 	const struct profile *p = wanted && !str_eq(wanted, "auto")
-		? profiles_get(t->set->profiles, wanted)
-		: profiles_match(t->set->profiles, object.v, object.n, descr);
+		? profiles_get(target->set->profiles, wanted)
+		: profiles_match(target->set->profiles, object.v, object.n, descr);
 	assert(p); /* a named one was looked up by snmp_target_new, and generic always matches */
-	profile_set(t, p);
-	free(t->sysname);
-	t->sysname = rw_strdup(name);
-	t->sink.device(t->sink.arg, t->name, p->name, name, descr);
-	t->next_slow_ns = 0;
-	snmp_poll_begin(t);
+	profile_set(target, p);
+	free(target->sysname);
+	target->sysname = rw_strdup(name);
+	target->sink.device(target->sink.arg, target->name, p->name, name, descr);
+	target->next_slow_ns = 0;
+	snmp_poll_begin(target);
 }
 
 /* ---- answers ------------------------------------------------------------- */
@@ -459,8 +468,8 @@ static void ident_take(struct snmp_target *t, const struct snmp_answer *a)
 /* RFC 3416 section 3 */
 enum { PDU_TOO_BIG = 1, PDU_NO_SUCH_NAME = 2, PDU_GEN_ERR = 5 };
 
-/* refusal - in words; NULL for what SNMPv1 says at the end of every table. */
-static const char *refusal(int error_status)
+/* snmp_poll_refusal - in words; NULL for what SNMPv1 says at the end of every table. */
+static const char *snmp_poll_refusal(int error_status)
 {
 	switch (error_status) {
 	case PDU_NO_SUCH_NAME: return NULL;
@@ -472,65 +481,68 @@ static const char *refusal(int error_status)
 
 /* walk_error - the agent refused a request of a table: smaller, or without the column it names, or
  * without this table. */
-static void walk_error(struct snmp_target *t, struct walk *w, const struct snmp_answer *a)
+static void walk_error(
+	struct snmp_target *target, struct walk *walk, const struct snmp_answer *answer)
 {
-	if (a->error_status == PDU_TOO_BIG && t->repetitions > 1) {
-		t->repetitions /= 2;
+	if (answer->error_status == PDU_TOO_BIG && target->repetitions > 1) {
+		target->repetitions /= 2;
 		return;
 	}
-	t->trouble = refusal(a->error_status);
+	target->trouble = snmp_poll_refusal(answer->error_status);
 	/* 1 is sysUpTime */
-	if (a->error_index >= 2 && snmp_rows_refuse(w->rows, (size_t)a->error_index - 2))
+	if (answer->error_index >= 2 &&
+		snmp_rows_refuse(walk->rows, (size_t)answer->error_index - 2))
 		return;
-	t->state.errors++;
-	w->done = true;
+	target->state.errors++;
+	walk->done = true;
 }
 
-static void lldp_take(struct snmp_target *t, const struct snmp_answer *a)
+static void lldp_take(struct snmp_target *target, const struct snmp_answer *answer)
 {
-	if (a->error_status == PDU_TOO_BIG && t->repetitions > 1)
-		t->repetitions /= 2;
-	else if (a->error_status == PDU_NO_SUCH_NAME && a->error_index >= 2)
-		snmp_lldp_refuse(t->lldp, (size_t)a->error_index - 2);
-	else if (a->error_status != 0)
+	if (answer->error_status == PDU_TOO_BIG && target->repetitions > 1)
+		target->repetitions /= 2;
+	else if (answer->error_status == PDU_NO_SUCH_NAME && answer->error_index >= 2)
+		snmp_lldp_refuse(target->lldp, (size_t)answer->error_index - 2);
+	else if (answer->error_status != 0)
 		/* of all tables the least needed: the poll goes on without it */
-		snmp_lldp_skip(t->lldp);
+		snmp_lldp_skip(target->lldp);
 	else
-		snmp_lldp_take(t->lldp, a->v + 1, a->n ? a->n - 1 : 0);
-	walk_paced(t, a->n);
+		snmp_lldp_take(target->lldp, answer->v + 1, answer->n ? answer->n - 1 : 0);
+	walk_paced(target, answer->n);
 }
 
-static void walk_take(struct snmp_target *t, const struct snmp_answer *a)
+static void walk_take(struct snmp_target *target, const struct snmp_answer *answer)
 {
-	if (t->phase == PHASE_LLDP) {
-		lldp_take(t, a);
+	if (target->phase == PHASE_LLDP) {
+		lldp_take(target, answer);
 		return;
 	}
-	struct walk *w = &t->walks[t->walk];
-	if (a->error_status != 0) {
-		walk_error(t, w, a);
-		walk_paced(t, a->n);
+	struct walk *w = &target->walks[target->walk];
+	if (answer->error_status != 0) {
+		walk_error(target, w, answer);
+		walk_paced(target, answer->n);
 		return;
 	}
-	if (a->n > 0 && snmp_type_is_number(a->v[0].type) &&
-		snmp_oid_order(a->v[0].oid, OID(sys_uptime)) == 0)
-		uptime_take(t, (uint32_t)a->v[0].number);
-	if (a->n == 0 || !snmp_rows_take(w->rows, a->v + 1, a->n - 1)) {
-		t->state.errors++;
-		t->trouble = a->n == 0 ? "nothing"
-				       : "objects that were not asked for, or the same ones again";
+	if (answer->n > 0 && snmp_type_is_number(answer->v[0].type) &&
+		snmp_oid_order(answer->v[0].oid, OID(sys_uptime)) == 0)
+		uptime_take(target, (uint32_t)answer->v[0].number);
+	if (answer->n == 0 || !snmp_rows_take(w->rows, answer->v + 1, answer->n - 1)) {
+		target->state.errors++;
+		target->trouble = answer->n == 0
+			? "nothing"
+			: "objects that were not asked for, or the same ones again";
 		w->done = true; /* an answer that brings nothing would be asked for ever */
 	}
-	walk_paced(t, a->n);
+	walk_paced(target, answer->n);
 }
 
-void snmp_poll_answer(void *arg, const struct snmp_answer *a)
+void snmp_poll_answer(void *arg, const struct snmp_answer *answer)
 {
 	struct snmp_target *t = arg;
-	t->state.varbinds += a->n;
+	t->state.varbinds += answer->n;
 	if (t->phase == PHASE_NONE)
 		return; /* the deadline was faster */
-	if (a->status == SNMP_IO_TIMEOUT && t->phase > PHASE_HEAD && t->repetitions > 1) {
+	if (answer->status == SNMP_IO_TIMEOUT && t->phase > PHASE_HEAD && t->repetitions > 1) {
 		/* it answered the head just now: the big answer is what gets lost */
 		t->state.timeouts++;
 		t->repetitions /= 2;
@@ -540,13 +552,13 @@ void snmp_poll_answer(void *arg, const struct snmp_answer *a)
 		walk_ask(t);
 		return;
 	}
-	if (a->status != SNMP_IO_OK || (t->phase <= PHASE_HEAD && a->error_status != 0)) {
-		snmp_target_lost_by(t, a);
+	if (answer->status != SNMP_IO_OK || (t->phase <= PHASE_HEAD && answer->error_status != 0)) {
+		snmp_target_lost_by(t, answer);
 		return;
 	}
 	switch (t->phase) {
-	case PHASE_IDENT: ident_take(t, a); break;
-	case PHASE_HEAD: head_take(t, a); break;
-	default: walk_take(t, a);
+	case PHASE_IDENT: ident_take(t, answer); break;
+	case PHASE_HEAD: head_take(t, answer); break;
+	default: walk_take(t, answer);
 	}
 }

@@ -32,6 +32,6 @@ struct snmp_refresh { /* zeroed to start */
  * would explain.
  */
 bool snmp_refresh_take(
-	struct snmp_refresh *r, uint64_t digest, int64_t now_ns, int64_t interval_ns);
+	struct snmp_refresh *refresh, uint64_t digest, int64_t now_ns, int64_t interval_ns);
 
 #endif

@@ -62,23 +62,23 @@ static const char *const type_names[] = {
 	[SNMP_OTHER] = "other",
 };
 
-const char *snmp_type_name(enum snmp_type t)
+const char *snmp_type_name(enum snmp_type type)
 {
-	return (size_t)t < rw_countof(type_names) ? type_names[t] : "other";
+	return (size_t)type < rw_countof(type_names) ? type_names[type] : "other";
 }
 
-bool snmp_type_is_number(enum snmp_type t)
+bool snmp_type_is_number(enum snmp_type type)
 {
-	return t >= SNMP_INTEGER && t <= SNMP_TICKS;
+	return type >= SNMP_INTEGER && type <= SNMP_TICKS;
 }
 
-int snmp_oid_order(struct snmp_oid a, struct snmp_oid b)
+int snmp_oid_order(struct snmp_oid left, struct snmp_oid right)
 {
-	size_t n = a.n < b.n ? a.n : b.n;
+	size_t n = left.n < right.n ? left.n : right.n;
 	for (size_t i = 0; i < n; i++)
-		if (a.v[i] != b.v[i])
-			return a.v[i] < b.v[i] ? -1 : 1;
-	return (a.n > b.n) - (a.n < b.n);
+		if (left.v[i] != right.v[i])
+			return left.v[i] < right.v[i] ? -1 : 1;
+	return (left.n > right.n) - (left.n < right.n);
 }
 
 bool snmp_oid_under(struct snmp_oid oid, struct snmp_oid root)
@@ -107,12 +107,12 @@ int snmp_oid_parse(const char *text, uint32_t *ret, size_t max)
 	}
 }
 
-char *snmp_oid_text(char *buf, size_t size, struct snmp_oid o)
+char *snmp_oid_text(char *buf, size_t size, struct snmp_oid oid)
 {
 	size_t at = 0;
 	buf[0] = '\0';
-	for (size_t i = 0; i < o.n && at < size; i++)
-		at += (size_t)snprintf(buf + at, size - at, i ? ".%u" : "%u", o.v[i]);
+	for (size_t i = 0; i < oid.n && at < size; i++)
+		at += (size_t)snprintf(buf + at, size - at, i ? ".%u" : "%u", oid.v[i]);
 	return buf;
 }
 
@@ -132,69 +132,70 @@ struct snmp_rows *snmp_rows_new(const struct snmp_oid *columns, size_t n)
 	return r;
 }
 
-void snmp_rows_free(struct snmp_rows *r)
+void snmp_rows_free(struct snmp_rows *rows)
 {
-	if (!r)
+	if (!rows)
 		return;
-	for (size_t i = 0; i < r->n_columns; i++)
-		free(r->columns[i].root);
-	free(r->columns);
-	free(r->asked);
-	free(r->rows);
-	free(r->keys);
-	free(r->cells);
-	free(r->bytes);
-	free(r);
+	for (size_t i = 0; i < rows->n_columns; i++)
+		free(rows->columns[i].root);
+	free(rows->columns);
+	free(rows->asked);
+	free(rows->rows);
+	free(rows->keys);
+	free(rows->cells);
+	free(rows->bytes);
+	free(rows);
 }
 
-void snmp_rows_begin(struct snmp_rows *r, const bool *want)
+void snmp_rows_begin(struct snmp_rows *rows, const bool *want)
 {
-	for (size_t i = 0; i < r->n_columns; i++) {
-		struct column *c = &r->columns[i];
+	for (size_t i = 0; i < rows->n_columns; i++) {
+		struct column *c = &rows->columns[i];
 		memcpy(c->last, c->root, c->n_root * sizeof(*c->root));
 		c->n_last = c->n_root;
 		c->hint = 0;
 		c->count = 0;
 		c->over = want && !want[i];
 	}
-	r->n_rows = r->n_keys = r->n_bytes = r->n_asked = 0;
-	r->stats = (struct snmp_rows_stats){0};
+	rows->n_rows = rows->n_keys = rows->n_bytes = rows->n_asked = 0;
+	rows->stats = (struct snmp_rows_stats){0};
 }
 
-size_t snmp_rows_next(struct snmp_rows *r, struct snmp_oid *ret, size_t max)
+size_t snmp_rows_next(struct snmp_rows *rows, struct snmp_oid *ret, size_t max)
 {
-	r->n_asked = 0;
-	for (size_t i = 0; i < r->n_columns && r->n_asked < max; i++) {
-		if (r->columns[i].over)
+	rows->n_asked = 0;
+	for (size_t i = 0; i < rows->n_columns && rows->n_asked < max; i++) {
+		if (rows->columns[i].over)
 			continue;
-		ret[r->n_asked] = (struct snmp_oid){r->columns[i].last, r->columns[i].n_last};
-		r->asked[r->n_asked++] = (uint32_t)i;
+		ret[rows->n_asked] =
+			(struct snmp_oid){rows->columns[i].last, rows->columns[i].n_last};
+		rows->asked[rows->n_asked++] = (uint32_t)i;
 	}
-	return r->n_asked;
+	return rows->n_asked;
 }
 
-static struct snmp_oid row_key(const struct snmp_rows *r, size_t row)
+static struct snmp_oid row_key(const struct snmp_rows *rows, size_t row)
 {
-	return (struct snmp_oid){r->keys + r->rows[row].key, r->rows[row].n_key};
+	return (struct snmp_oid){rows->keys + rows->rows[row].key, rows->rows[row].n_key};
 }
 
 /* row_place - where @key is or would be: first position whose key is not below it. */
-static size_t row_place(const struct snmp_rows *r, struct snmp_oid key, size_t hint)
+static size_t row_place(const struct snmp_rows *rows, struct snmp_oid key, size_t hint)
 {
 	/* in step: this row or the next */
-	for (size_t i = hint; i < hint + 2 && i < r->n_rows; i++) {
-		int c = snmp_oid_order(row_key(r, i), key);
+	for (size_t i = hint; i < hint + 2 && i < rows->n_rows; i++) {
+		int c = snmp_oid_order(row_key(rows, i), key);
 		if (c == 0 || (c > 0 && i > hint))
 			return i;
 		if (c > 0)
 			break; /* rows were put in before the hint: it says nothing any more */
 	}
-	if (r->n_rows == 0 || snmp_oid_order(row_key(r, r->n_rows - 1), key) < 0)
-		return r->n_rows;
-	size_t lo = 0, hi = r->n_rows;
+	if (rows->n_rows == 0 || snmp_oid_order(row_key(rows, rows->n_rows - 1), key) < 0)
+		return rows->n_rows;
+	size_t lo = 0, hi = rows->n_rows;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (snmp_oid_order(row_key(r, mid), key) < 0)
+		if (snmp_oid_order(row_key(rows, mid), key) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -202,169 +203,177 @@ static size_t row_place(const struct snmp_rows *r, struct snmp_oid key, size_t h
 	return lo;
 }
 
-/* row_at - position of the row with this index, added if new. False at a limit. */
-static bool row_at(struct snmp_rows *r, struct snmp_oid key, size_t hint, size_t *ret)
+/* snmp_rows_row_at - position of the row with this index, added if new. False at a limit. */
+static bool snmp_rows_row_at(struct snmp_rows *rows, struct snmp_oid key, size_t hint, size_t *ret)
 {
-	size_t at = row_place(r, key, hint);
+	size_t at = row_place(rows, key, hint);
 	*ret = at;
-	if (at < r->n_rows && snmp_oid_order(row_key(r, at), key) == 0)
+	if (at < rows->n_rows && snmp_oid_order(row_key(rows, at), key) == 0)
 		return true;
-	if (r->n_rows >= SNMP_ROWS_MAX)
+	if (rows->n_rows >= SNMP_ROWS_MAX)
 		return false;
-	rw_grow(r->rows, r->n_rows, r->cap_rows);
-	if (r->n_rows >= r->cap_slots) {
-		r->cap_slots = r->cap_slots ? r->cap_slots * 2 : 64;
-		r->cells = rw_realloc(r->cells, r->cap_slots * r->n_columns * sizeof(*r->cells));
+	rw_grow(rows->rows, rows->n_rows, rows->cap_rows);
+	if (rows->n_rows >= rows->cap_slots) {
+		rows->cap_slots = rows->cap_slots ? rows->cap_slots * 2 : 64;
+		rows->cells = rw_realloc(
+			rows->cells, rows->cap_slots * rows->n_columns * sizeof(*rows->cells));
 	}
-	if (r->n_keys + key.n > r->cap_keys) {
-		r->cap_keys = (r->n_keys + key.n) * 2;
-		r->keys = rw_realloc(r->keys, r->cap_keys * sizeof(*r->keys));
+	if (rows->n_keys + key.n > rows->cap_keys) {
+		rows->cap_keys = (rows->n_keys + key.n) * 2;
+		rows->keys = rw_realloc(rows->keys, rows->cap_keys * sizeof(*rows->keys));
 	}
-	memmove(r->rows + at + 1, r->rows + at, (r->n_rows - at) * sizeof(*r->rows));
-	r->rows[at] = (struct row){
-		.key = (uint32_t)r->n_keys, .n_key = (uint16_t)key.n, .slot = (uint32_t)r->n_rows};
-	memcpy(r->keys + r->n_keys, key.v, key.n * sizeof(*key.v));
-	memset(r->cells + r->n_rows * r->n_columns, 0, r->n_columns * sizeof(*r->cells));
-	r->n_keys += key.n;
-	r->n_rows++;
+	memmove(rows->rows + at + 1, rows->rows + at, (rows->n_rows - at) * sizeof(*rows->rows));
+	rows->rows[at] = (struct row){.key = (uint32_t)rows->n_keys,
+		.n_key = (uint16_t)key.n,
+		.slot = (uint32_t)rows->n_rows};
+	memcpy(rows->keys + rows->n_keys, key.v, key.n * sizeof(*key.v));
+	memset(rows->cells + rows->n_rows * rows->n_columns, 0,
+		rows->n_columns * sizeof(*rows->cells));
+	rows->n_keys += key.n;
+	rows->n_rows++;
 	return true;
 }
 
-/* cell_of - the value of @v, strings copied into the table. SNMP_NONE when a limit refused it. */
-static struct snmp_cell cell_of(struct snmp_rows *r, const struct snmp_varbind *v)
+/* snmp_rows_cell_of - the value of @varbind, strings copied into the table. SNMP_NONE when a limit
+ * refused it. */
+static struct snmp_cell snmp_rows_cell_of(
+	struct snmp_rows *rows, const struct snmp_varbind *varbind)
 {
-	if (v->type != SNMP_STRING && v->type != SNMP_ADDRESS)
-		return (struct snmp_cell){.type = (uint8_t)v->type, .u = v->number};
-	if (v->n_bytes > SNMP_BYTES_MAX - r->n_bytes) {
-		r->stats.overflow++;
+	if (varbind->type != SNMP_STRING && varbind->type != SNMP_ADDRESS)
+		return (struct snmp_cell){.type = (uint8_t)varbind->type, .u = varbind->number};
+	if (varbind->n_bytes > SNMP_BYTES_MAX - rows->n_bytes) {
+		rows->stats.overflow++;
 		return (struct snmp_cell){.type = SNMP_NONE};
 	}
-	if (r->n_bytes + v->n_bytes > r->cap_bytes) {
-		r->cap_bytes = (r->n_bytes + v->n_bytes) * 2;
-		r->bytes = rw_realloc(r->bytes, r->cap_bytes);
+	if (rows->n_bytes + varbind->n_bytes > rows->cap_bytes) {
+		rows->cap_bytes = (rows->n_bytes + varbind->n_bytes) * 2;
+		rows->bytes = rw_realloc(rows->bytes, rows->cap_bytes);
 	}
-	if (v->n_bytes)
-		memcpy(r->bytes + r->n_bytes, v->bytes, v->n_bytes);
-	struct snmp_cell c = {
-		.type = (uint8_t)v->type, .u = (uint64_t)r->n_bytes << 32 | v->n_bytes};
-	r->n_bytes += v->n_bytes;
+	if (varbind->n_bytes)
+		memcpy(rows->bytes + rows->n_bytes, varbind->bytes, varbind->n_bytes);
+	struct snmp_cell c = {.type = (uint8_t)varbind->type,
+		.u = (uint64_t)rows->n_bytes << 32 | varbind->n_bytes};
+	rows->n_bytes += varbind->n_bytes;
 	return c;
 }
 
 /* column_take - one varbind for one column. True when the column got on (a step or its end). */
-static bool column_take(struct snmp_rows *r, size_t i, const struct snmp_varbind *v)
+static bool column_take(struct snmp_rows *rows, size_t i, const struct snmp_varbind *varbind)
 {
-	struct column *c = &r->columns[i];
+	struct column *c = &rows->columns[i];
 	struct snmp_oid root = {c->root, c->n_root}, last = {c->last, c->n_last};
 	/* 1. the end: endOfMibView, or the agent went on to the next column or table */
-	if (v->type == SNMP_END_OF_MIB || v->oid.n > SNMP_OID_MAX || v->oid.n <= c->n_root ||
-		!snmp_oid_under(v->oid, root)) {
-		if (v->type != SNMP_END_OF_MIB && snmp_oid_order(v->oid, last) <= 0)
-			r->stats.non_increasing++;
+	if (varbind->type == SNMP_END_OF_MIB || varbind->oid.n > SNMP_OID_MAX ||
+		varbind->oid.n <= c->n_root || !snmp_oid_under(varbind->oid, root)) {
+		if (varbind->type != SNMP_END_OF_MIB && snmp_oid_order(varbind->oid, last) <= 0)
+			rows->stats.non_increasing++;
 		c->over = true;
 		return true;
 	}
 	/* 2. an agent that does not move on would keep us for ever */
-	if (snmp_oid_order(v->oid, last) <= 0) {
-		r->stats.non_increasing++;
+	if (snmp_oid_order(varbind->oid, last) <= 0) {
+		rows->stats.non_increasing++;
 		c->over = true;
 		return true;
 	}
-	memcpy(c->last, v->oid.v, v->oid.n * sizeof(*c->last));
-	c->n_last = v->oid.n;
+	memcpy(c->last, varbind->oid.v, varbind->oid.n * sizeof(*c->last));
+	c->n_last = varbind->oid.n;
 	/* 3. a hole: the row went away between two requests, or this value is missing on this
 	 * platform */
-	if (v->type == SNMP_NO_SUCH_OBJECT || v->type == SNMP_NO_SUCH_INSTANCE ||
-		v->type == SNMP_NULL_VALUE || v->type == SNMP_NONE) {
-		r->stats.no_value++;
+	if (varbind->type == SNMP_NO_SUCH_OBJECT || varbind->type == SNMP_NO_SUCH_INSTANCE ||
+		varbind->type == SNMP_NULL_VALUE || varbind->type == SNMP_NONE) {
+		rows->stats.no_value++;
 		return true;
 	}
 	size_t row;
-	struct snmp_oid key = {v->oid.v + c->n_root, v->oid.n - c->n_root};
-	if (!row_at(r, key, c->hint, &row)) {
-		r->stats.overflow++;
+	struct snmp_oid key = {varbind->oid.v + c->n_root, varbind->oid.n - c->n_root};
+	if (!snmp_rows_row_at(rows, key, c->hint, &row)) {
+		rows->stats.overflow++;
 		c->over = true;
 		return true;
 	}
 	c->hint = (uint32_t)row;
-	struct snmp_cell cell = cell_of(r, v);
+	struct snmp_cell cell = snmp_rows_cell_of(rows, varbind);
 	if (cell.type != SNMP_NONE) {
-		r->cells[(size_t)r->rows[row].slot * r->n_columns + i] = cell;
+		rows->cells[(size_t)rows->rows[row].slot * rows->n_columns + i] = cell;
 		c->count++;
 	}
 	return true;
 }
 
-bool snmp_rows_take(struct snmp_rows *r, const struct snmp_varbind *v, size_t n)
+bool snmp_rows_take(struct snmp_rows *rows, const struct snmp_varbind *varbinds, size_t n)
 {
 	bool moved = false;
-	r->stats.requests++;
-	r->stats.varbinds += (uint32_t)n;
-	for (size_t k = 0; k < n && r->n_asked; k++) {
-		size_t i = r->asked[k % r->n_asked];
-		if (!r->columns[i].over && column_take(r, i, &v[k]))
+	rows->stats.requests++;
+	rows->stats.varbinds += (uint32_t)n;
+	for (size_t k = 0; k < n && rows->n_asked; k++) {
+		size_t i = rows->asked[k % rows->n_asked];
+		if (!rows->columns[i].over && column_take(rows, i, &varbinds[k]))
 			moved = true;
 	}
 	if (!moved)
-		r->stats.stalled++;
+		rows->stats.stalled++;
 	return moved;
 }
 
-bool snmp_rows_refuse(struct snmp_rows *r, size_t i)
+bool snmp_rows_refuse(struct snmp_rows *rows, size_t i)
 {
-	if (i >= r->n_asked)
+	if (i >= rows->n_asked)
 		return false;
-	r->columns[r->asked[i]].over = true;
+	rows->columns[rows->asked[i]].over = true;
 	return true;
 }
 
-size_t snmp_rows_count(const struct snmp_rows *r)
+size_t snmp_rows_count(const struct snmp_rows *rows)
 {
-	return r->n_rows;
+	return rows->n_rows;
 }
 
-struct snmp_oid snmp_rows_index(const struct snmp_rows *r, size_t row)
+struct snmp_oid snmp_rows_index(const struct snmp_rows *rows, size_t row)
 {
-	assert(row < r->n_rows);
-	return row_key(r, row);
+	assert(row < rows->n_rows);
+	return row_key(rows, row);
 }
 
-const struct snmp_cell *snmp_rows_cell(const struct snmp_rows *r, size_t row, size_t column)
+const struct snmp_cell *snmp_rows_cell(const struct snmp_rows *rows, size_t row, size_t column)
 {
-	assert(row < r->n_rows && column < r->n_columns);
-	const struct snmp_cell *c = &r->cells[(size_t)r->rows[row].slot * r->n_columns + column];
+	assert(row < rows->n_rows && column < rows->n_columns);
+	const struct snmp_cell *c =
+		&rows->cells[(size_t)rows->rows[row].slot * rows->n_columns + column];
 	return c->type == SNMP_NONE ? NULL : c;
 }
 
-const uint8_t *snmp_rows_bytes(const struct snmp_rows *r, const struct snmp_cell *c, size_t *ret_n)
+const uint8_t *snmp_rows_bytes(
+	const struct snmp_rows *rows, const struct snmp_cell *cell, size_t *ret_n)
 {
-	if (c->type != SNMP_STRING && c->type != SNMP_ADDRESS) {
+	if (cell->type != SNMP_STRING && cell->type != SNMP_ADDRESS) {
 		*ret_n = 0;
 		return NULL;
 	}
-	*ret_n = (uint32_t)c->u;
-	return *ret_n ? r->bytes + (c->u >> 32) : (const uint8_t *)"";
+	*ret_n = (uint32_t)cell->u;
+	return *ret_n ? rows->bytes + (cell->u >> 32) : (const uint8_t *)"";
 }
 
-size_t snmp_rows_column_count(const struct snmp_rows *r, size_t column)
+size_t snmp_rows_column_count(const struct snmp_rows *rows, size_t column)
 {
-	assert(column < r->n_columns);
-	return r->columns[column].count;
+	assert(column < rows->n_columns);
+	return rows->columns[column].count;
 }
 
-uint64_t snmp_rows_digest(const struct snmp_rows *r)
+uint64_t snmp_rows_digest(const struct snmp_rows *rows)
 {
-	uint64_t h = r->n_rows;
-	for (size_t i = 0; i < r->n_rows; i++) {
-		const struct snmp_cell *c = r->cells + (size_t)r->rows[i].slot * r->n_columns;
-		for (size_t k = 0; k < r->n_columns; k++)
+	uint64_t h = rows->n_rows;
+	for (size_t i = 0; i < rows->n_rows; i++) {
+		const struct snmp_cell *c =
+			rows->cells + (size_t)rows->rows[i].slot * rows->n_columns;
+		for (size_t k = 0; k < rows->n_columns; k++)
 			if (snmp_type_is_number(c[k].type) && c[k].type != SNMP_TICKS)
 				h = hash_u64(h ^ c[k].u) + k;
 	}
 	return h;
 }
 
-const struct snmp_rows_stats *snmp_rows_stats(const struct snmp_rows *r)
+const struct snmp_rows_stats *snmp_rows_stats(const struct snmp_rows *rows)
 {
-	return &r->stats;
+	return &rows->stats;
 }

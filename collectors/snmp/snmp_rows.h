@@ -40,8 +40,8 @@ enum snmp_type {
 	SNMP_END_OF_MIB,
 	SNMP_OTHER,
 };
-const char *snmp_type_name(enum snmp_type t); /* as in the SMI: "Counter64" */
-bool snmp_type_is_number(enum snmp_type t);
+const char *snmp_type_name(enum snmp_type type); /* as in the SMI: "Counter64" */
+bool snmp_type_is_number(enum snmp_type type);
 
 struct snmp_varbind { /* everything lent for the call it is passed in */
 	struct snmp_oid oid;
@@ -53,11 +53,11 @@ struct snmp_varbind { /* everything lent for the call it is passed in */
 };
 
 /* -1, 0, 1 in lexicographical order of arcs. */
-int snmp_oid_order(struct snmp_oid a, struct snmp_oid b);
+int snmp_oid_order(struct snmp_oid left, struct snmp_oid right);
 bool snmp_oid_under(struct snmp_oid oid, struct snmp_oid root); /* oid is root or below it */
 /* "1.3.6.1" (a leading dot is fine) into at most @max arcs: number of arcs, or -EINVAL. */
 int snmp_oid_parse(const char *text, uint32_t *ret, size_t max);
-char *snmp_oid_text(char *buf, size_t size, struct snmp_oid o);
+char *snmp_oid_text(char *buf, size_t size, struct snmp_oid oid);
 
 struct snmp_cell {
 	uint8_t type; /* enum snmp_type; SNMP_NONE = this row has no such column */
@@ -76,32 +76,33 @@ struct snmp_rows;
 
 /* A table of @n columns; the OIDs are copied. */
 struct snmp_rows *snmp_rows_new(const struct snmp_oid *columns, size_t n);
-void snmp_rows_free(struct snmp_rows *r); /* NULL is fine */
+void snmp_rows_free(struct snmp_rows *rows); /* NULL is fine */
 
 /* snmp_rows_begin - forget all rows and start at the top. @want[i] false leaves column i out of
  * this walk; NULL = all. */
-void snmp_rows_begin(struct snmp_rows *r, const bool *want);
-/* snmp_rows_next - what to ask now: at most @max OIDs, lent until the next call on @r. 0 = the walk
- * is over. */
-size_t snmp_rows_next(struct snmp_rows *r, struct snmp_oid *ret, size_t max);
+void snmp_rows_begin(struct snmp_rows *rows, const bool *want);
+/* snmp_rows_next - what to ask now: at most @max OIDs, lent until the next call on @rows. 0 = the
+ * walk is over. */
+size_t snmp_rows_next(struct snmp_rows *rows, struct snmp_oid *ret, size_t max);
 /* snmp_rows_take - the answer to the last snmp_rows_next(), any number of repetitions, whole or
  * cut. False when it brought nothing at all: asking the same again would not end. */
-bool snmp_rows_take(struct snmp_rows *r, const struct snmp_varbind *v, size_t n);
+bool snmp_rows_take(struct snmp_rows *rows, const struct snmp_varbind *varbinds, size_t n);
 /* snmp_rows_refuse - the agent refused OID @i (0-based) of the last request (SNMPv1 noSuchName):
  * that column is over. False when there was no such OID. */
-bool snmp_rows_refuse(struct snmp_rows *r, size_t i);
+bool snmp_rows_refuse(struct snmp_rows *rows, size_t i);
 
 /* Reading; rows are in index order. Pointers are lent until the next snmp_rows_begin() or _take().
  */
-size_t snmp_rows_count(const struct snmp_rows *r);
-struct snmp_oid snmp_rows_index(const struct snmp_rows *r, size_t row);
+size_t snmp_rows_count(const struct snmp_rows *rows);
+struct snmp_oid snmp_rows_index(const struct snmp_rows *rows, size_t row);
 /* NULL when absent */
-const struct snmp_cell *snmp_rows_cell(const struct snmp_rows *r, size_t row, size_t column);
-const uint8_t *snmp_rows_bytes(const struct snmp_rows *r, const struct snmp_cell *c, size_t *ret_n);
-size_t snmp_rows_column_count(const struct snmp_rows *r, size_t column); /* rows that have it */
+const struct snmp_cell *snmp_rows_cell(const struct snmp_rows *rows, size_t row, size_t column);
+const uint8_t *snmp_rows_bytes(
+	const struct snmp_rows *rows, const struct snmp_cell *cell, size_t *ret_n);
+size_t snmp_rows_column_count(const struct snmp_rows *rows, size_t column); /* rows that have it */
 /* snmp_rows_digest - of all numbers but times: equal for two readings between which nothing moved.
  */
-uint64_t snmp_rows_digest(const struct snmp_rows *r);
-const struct snmp_rows_stats *snmp_rows_stats(const struct snmp_rows *r);
+uint64_t snmp_rows_digest(const struct snmp_rows *rows);
+const struct snmp_rows_stats *snmp_rows_stats(const struct snmp_rows *rows);
 
 #endif

@@ -9,22 +9,25 @@
 enum { TYPE_WATTS = 6, TYPE_CELSIUS = 8, SCALE_UNITS = 9, SCALE_LAST = 17, STATUS_OK = 1 };
 #define VALUE_RANGE 1000000000 /* at either end: over- or underflow, not a value */
 
-static bool number(const struct snmp_cell *c, int64_t min, int64_t max, int64_t *ret)
+static bool snmp_sensor_number(const struct snmp_cell *cell, int64_t min, int64_t max, int64_t *ret)
 {
-	if (!c || !snmp_type_is_number(c->type) || (int64_t)c->u < min || (int64_t)c->u > max)
+	if (!cell || !snmp_type_is_number(cell->type) || (int64_t)cell->u < min ||
+		(int64_t)cell->u > max)
 		return false;
-	*ret = (int64_t)c->u;
+	*ret = (int64_t)cell->u;
 	return true;
 }
 
 /* sensor_read - in base units, and the weight of its last digit. */
-static int sensor_read(const struct snmp_sensor *s, int64_t type, double *ret, double *ret_digit)
+static int sensor_read(
+	const struct snmp_sensor *sensor, int64_t type, double *ret, double *ret_digit)
 {
 	int64_t is, scale, precision, status, value;
-	if (!number(s->type, 1, INT32_MAX, &is) || !number(s->scale, 1, SCALE_LAST, &scale) ||
-		!number(s->precision, -8, 9, &precision) ||
-		!number(s->status, STATUS_OK, STATUS_OK, &status) ||
-		!number(s->value, 1 - VALUE_RANGE, VALUE_RANGE - 1, &value))
+	if (!snmp_sensor_number(sensor->type, 1, INT32_MAX, &is) ||
+		!snmp_sensor_number(sensor->scale, 1, SCALE_LAST, &scale) ||
+		!snmp_sensor_number(sensor->precision, -8, 9, &precision) ||
+		!snmp_sensor_number(sensor->status, STATUS_OK, STATUS_OK, &status) ||
+		!snmp_sensor_number(sensor->value, 1 - VALUE_RANGE, VALUE_RANGE - 1, &value))
 		return -ENODATA;
 	if (is != type)
 		return -EPROTOTYPE;
@@ -33,10 +36,10 @@ static int sensor_read(const struct snmp_sensor *s, int64_t type, double *ret, d
 	return 0;
 }
 
-int snmp_sensor_dbm(const struct snmp_sensor *s, double *ret, bool *ret_bound)
+int snmp_sensor_dbm(const struct snmp_sensor *sensor, double *ret, bool *ret_bound)
 {
 	double watts, digit;
-	int rc = sensor_read(s, TYPE_WATTS, &watts, &digit);
+	int rc = sensor_read(sensor, TYPE_WATTS, &watts, &digit);
 	if (rc < 0)
 		return rc;
 	if (watts < 0)
@@ -46,8 +49,8 @@ int snmp_sensor_dbm(const struct snmp_sensor *s, double *ret, bool *ret_bound)
 	return 0;
 }
 
-int snmp_sensor_celsius(const struct snmp_sensor *s, double *ret)
+int snmp_sensor_celsius(const struct snmp_sensor *sensor, double *ret)
 {
 	double digit;
-	return sensor_read(s, TYPE_CELSIUS, ret, &digit);
+	return sensor_read(sensor, TYPE_CELSIUS, ret, &digit);
 }

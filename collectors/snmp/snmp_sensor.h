@@ -20,7 +20,7 @@ struct snmp_sensor { /* cells of one row, NULL = absent */
  * 0; -ENODATA (not there, not operational, out of the sensor's range), -EPROTOTYPE (measures
  * something else).
  */
-int snmp_sensor_dbm(const struct snmp_sensor *s, double *ret, bool *ret_bound);
-int snmp_sensor_celsius(const struct snmp_sensor *s, double *ret);
+int snmp_sensor_dbm(const struct snmp_sensor *sensor, double *ret, bool *ret_bound);
+int snmp_sensor_celsius(const struct snmp_sensor *sensor, double *ret);
 
 #endif

@@ -43,8 +43,8 @@ struct snmp_socket {
 	char peer[NI_MAXHOST + 16];
 };
 
-/* netns_enter - the calling thread into @netns; ret_back is the way home. */
-static int netns_enter(const char *netns, int *ret_back, struct err *e)
+/* snmp_socket_netns_enter - the calling thread into @netns; ret_back is the way home. */
+static int snmp_socket_netns_enter(const char *netns, int *ret_back, struct err *e)
 {
 	char path[512];
 	snprintf(path, sizeof(path), strchr(netns, '/') ? "%s" : "/run/netns/%s", netns);
@@ -63,7 +63,7 @@ static int netns_enter(const char *netns, int *ret_back, struct err *e)
 	return 0;
 }
 
-static void netns_leave(int back)
+static void snmp_socket_netns_leave(int back)
 {
 	/* In the wrong namespace every later socket would quietly be wrong. */
 	if (setns(back, CLONE_NEWNET) < 0) {
@@ -74,68 +74,69 @@ static void netns_leave(int back)
 	close(back);
 }
 
-static int socket_make(struct snmp_socket *s, int which, struct err *e)
+static int socket_make(struct snmp_socket *snmp_socket, int which, struct err *e)
 {
-	if (s->fds[which] >= 0)
+	if (snmp_socket->fds[which] >= 0)
 		return 0;
 	int fd = socket(families[which], SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return err_set(e, -errno, "cannot make a UDP socket: %s", strerror(errno));
-	if (s->n_source && s->source.ss_family == families[which] &&
-		bind(fd, (struct sockaddr *)&s->source, s->n_source) < 0) {
+	if (snmp_socket->n_source && snmp_socket->source.ss_family == families[which] &&
+		bind(fd, (struct sockaddr *)&snmp_socket->source, snmp_socket->n_source) < 0) {
 		int rc = -errno;
 		close(fd);
 		return err_set(e, rc,
 			"cannot use the source address: %s. It must be an address of this "
 			"machine%s",
-			strerror(-rc), s->netns ? " in that network namespace" : "");
+			strerror(-rc), snmp_socket->netns ? " in that network namespace" : "");
 	}
-	s->fds[which] = fd;
+	snmp_socket->fds[which] = fd;
 	return 0;
 }
 
 /* In another namespace both families are opened now: the right to enter it is given up later. */
-static int sockets_make_in_netns(struct snmp_socket *s, struct err *e)
+static int sockets_make_in_netns(struct snmp_socket *socket, struct err *e)
 {
 	int back;
-	int rc = netns_enter(s->netns, &back, e);
+	int rc = snmp_socket_netns_enter(socket->netns, &back, e);
 	if (rc < 0)
 		return rc;
 	for (int i = 0; i < FAMILIES && rc == 0; i++)
-		if (!s->n_source || s->source.ss_family == families[i])
-			rc = socket_make(s, i, e);
-	if (rc == -EAFNOSUPPORT && s->fds[FAMILY_V4] >= 0)
+		if (!socket->n_source || socket->source.ss_family == families[i])
+			rc = socket_make(socket, i, e);
+	if (rc == -EAFNOSUPPORT && socket->fds[FAMILY_V4] >= 0)
 		rc = 0; /* no IPv6 there */
-	netns_leave(back);
+	snmp_socket_netns_leave(back);
 	return rc;
 }
 
-static int connected(
-	struct snmp_socket *s, const struct sockaddr_storage *addr, socklen_t n, struct err *e)
+static int snmp_socket_connected(
+	struct snmp_socket *socket, const struct sockaddr_storage *addr, socklen_t n, struct err *e)
 {
 	int which = addr->ss_family == AF_INET6 ? FAMILY_V6 : FAMILY_V4;
-	if (s->n_source && s->source.ss_family != addr->ss_family)
+	if (socket->n_source && socket->source.ss_family != addr->ss_family)
 		return err_set(e, -EINVAL,
 			"the source address and the device's address are of different families "
 			"(IPv4, IPv6)");
-	int rc = socket_make(s, which, e);
+	int rc = socket_make(socket, which, e);
 	if (rc < 0)
 		return rc;
-	if (connect(s->fds[which], (const struct sockaddr *)addr, n) < 0)
-		return err_set(e, -errno, "cannot reach %s: %s", s->host, strerror(errno));
-	s->fd = s->fds[which];
+	if (connect(socket->fds[which], (const struct sockaddr *)addr, n) < 0)
+		return err_set(e, -errno, "cannot reach %s: %s", socket->host, strerror(errno));
+	socket->fd = socket->fds[which];
 	int error;
 	socklen_t n_error = sizeof(error);
 	/* forget what belongs to the connection before */
-	getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &n_error);
+	getsockopt(socket->fd, SOL_SOCKET, SO_ERROR, &error, &n_error);
 
 	char host[NI_MAXHOST] = "?";
 	getnameinfo((const struct sockaddr *)addr, n, host, sizeof(host), NULL, 0, NI_NUMERICHOST);
-	snprintf(s->peer, sizeof(s->peer), which == FAMILY_V6 ? "[%s]:%u" : "%s:%u", host, s->port);
+	snprintf(socket->peer, sizeof(socket->peer), which == FAMILY_V6 ? "[%s]:%u" : "%s:%u", host,
+		socket->port);
 	return 0;
 }
 
-static int lookup(
+static int snmp_socket_lookup(
 	const char *host, uint16_t port, int flags, struct sockaddr_storage *ret, socklen_t *ret_n)
 {
 	char service[8];
@@ -154,7 +155,7 @@ static int lookup(
 static void resolve_work(void *arg)
 {
 	struct resolve *r = arg;
-	r->rc = lookup(r->host, r->port, 0, &r->addr, &r->n_addr);
+	r->rc = snmp_socket_lookup(r->host, r->port, 0, &r->addr, &r->n_addr);
 }
 
 static void resolve_done(void *arg)
@@ -166,40 +167,41 @@ static void resolve_done(void *arg)
 		s->resolving = NULL;
 		int rc = r->rc ? err_set(&e, -EHOSTUNREACH, "cannot resolve %s: %s", r->host,
 					 gai_strerror(r->rc))
-			       : connected(s, &r->addr, r->n_addr, &e);
+			       : snmp_socket_connected(s, &r->addr, r->n_addr, &e);
 		s->ready(s->arg, rc, e.text); /* may free the socket */
 	}
 	free(r->host);
 	free(r);
 }
 
-int snmp_socket_connect(struct snmp_socket *s, struct err *e)
+int snmp_socket_connect(struct snmp_socket *socket, struct err *e)
 {
 	struct sockaddr_storage addr;
 	socklen_t n;
-	s->fd = -1;
-	if (s->resolving)
+	socket->fd = -1;
+	if (socket->resolving)
 		return -EINPROGRESS;
-	if (lookup(s->host, s->port, AI_NUMERICHOST, &addr, &n) == 0)
-		return connected(s, &addr, n, e);
+	if (snmp_socket_lookup(socket->host, socket->port, AI_NUMERICHOST, &addr, &n) == 0)
+		return snmp_socket_connected(socket, &addr, n, e);
 	struct resolve *r = rw_calloc(1, sizeof(*r));
-	*r = (struct resolve){.socket = s, .host = rw_strdup(s->host), .port = s->port};
-	int rc = loop_work(s->loop, resolve_work, resolve_done, r);
+	*r = (struct resolve){
+		.socket = socket, .host = rw_strdup(socket->host), .port = socket->port};
+	int rc = loop_work(socket->loop, resolve_work, resolve_done, r);
 	if (rc < 0) {
 		free(r->host);
 		free(r);
-		return err_set(e, rc, "cannot resolve %s: no worker thread", s->host);
+		return err_set(e, rc, "cannot resolve %s: no worker thread", socket->host);
 	}
-	s->resolving = r;
+	socket->resolving = r;
 	return -EINPROGRESS;
 }
 
-int snmp_socket_new(struct loop *l, const char *host, uint16_t port, const char *source,
+int snmp_socket_new(struct loop *loop, const char *host, uint16_t port, const char *source,
 	const char *netns, snmp_socket_ready_fn *ready, void *arg, struct snmp_socket **ret,
 	struct err *e)
 {
 	struct snmp_socket *s = rw_calloc(1, sizeof(*s));
-	*s = (struct snmp_socket){.loop = l,
+	*s = (struct snmp_socket){.loop = loop,
 		.ready = ready,
 		.arg = arg,
 		.host = rw_strdup(host),
@@ -209,7 +211,7 @@ int snmp_socket_new(struct loop *l, const char *host, uint16_t port, const char 
 		.fd = -1};
 	snprintf(s->peer, sizeof(s->peer), "%s", host);
 	int rc = 0;
-	if (source && lookup(source, 0, AI_NUMERICHOST, &s->source, &s->n_source) != 0)
+	if (source && snmp_socket_lookup(source, 0, AI_NUMERICHOST, &s->source, &s->n_source) != 0)
 		rc = err_set(e, -EINVAL,
 			"read source '%s', expected an IPv4 or IPv6 address of this machine",
 			source);
@@ -223,26 +225,26 @@ int snmp_socket_new(struct loop *l, const char *host, uint16_t port, const char 
 	return 0;
 }
 
-void snmp_socket_free(struct snmp_socket *s)
+void snmp_socket_free(struct snmp_socket *socket)
 {
-	if (!s)
+	if (!socket)
 		return;
-	if (s->resolving)
-		s->resolving->socket = NULL;
+	if (socket->resolving)
+		socket->resolving->socket = NULL;
 	for (int i = 0; i < FAMILIES; i++)
-		if (s->fds[i] >= 0)
-			close(s->fds[i]);
-	free(s->host);
-	free(s->netns);
-	free(s);
+		if (socket->fds[i] >= 0)
+			close(socket->fds[i]);
+	free(socket->host);
+	free(socket->netns);
+	free(socket);
 }
 
-int snmp_socket_fd(const struct snmp_socket *s)
+int snmp_socket_fd(const struct snmp_socket *socket)
 {
-	return s->fd;
+	return socket->fd;
 }
 
-const char *snmp_socket_peer(const struct snmp_socket *s)
+const char *snmp_socket_peer(const struct snmp_socket *socket)
 {
-	return s->peer;
+	return socket->peer;
 }

@@ -19,15 +19,15 @@ typedef void snmp_socket_ready_fn(void *arg, int rc, const char *why);
 
 /* @source NULL = any, @netns a name under /run/netns or a path, NULL = ours. Strings are copied.
  * 0, or negative errno with @e (bad source address, no such namespace, no right to enter it). */
-int snmp_socket_new(struct loop *l, const char *host, uint16_t port, const char *source,
+int snmp_socket_new(struct loop *loop, const char *host, uint16_t port, const char *source,
 	const char *netns, snmp_socket_ready_fn *ready, void *arg, struct snmp_socket **ret,
 	struct err *e);
-void snmp_socket_free(struct snmp_socket *s); /* NULL is fine */
+void snmp_socket_free(struct snmp_socket *socket); /* NULL is fine */
 /* snmp_socket_connect - (again) to the address the host has now. 0, -EINPROGRESS (@ready follows),
  * or negative errno with @e. */
-int snmp_socket_connect(struct snmp_socket *s, struct err *e);
-int snmp_socket_fd(const struct snmp_socket *s); /* -1 = not connected */
+int snmp_socket_connect(struct snmp_socket *socket, struct err *e);
+int snmp_socket_fd(const struct snmp_socket *socket); /* -1 = not connected */
 /* "192.0.2.1:161"; the host before it is known */
-const char *snmp_socket_peer(const struct snmp_socket *s);
+const char *snmp_socket_peer(const struct snmp_socket *socket);
 
 #endif

@@ -73,16 +73,16 @@ struct snmp_target {
 
 /* snmp_target_lost - this session is over; try again after a pause that grows to three intervals
  * and no further. */
-void snmp_target_lost(struct snmp_target *t, const char *fmt, ...)
+void snmp_target_lost(struct snmp_target *target, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* snmp_target_lost_by - because of this answer, or of this error in it; in words, with the remedy.
  */
-void snmp_target_lost_by(struct snmp_target *t, const struct snmp_answer *a);
-void snmp_target_told(struct snmp_target *t);
+void snmp_target_lost_by(struct snmp_target *target, const struct snmp_answer *answer);
+void snmp_target_told(struct snmp_target *target);
 /* @ns +- 10 %, so that a thousand targets do not poll in step. */
-int64_t snmp_target_jittered(struct snmp_target *t, int64_t ns);
+int64_t snmp_target_jittered(struct snmp_target *target, int64_t ns);
 /* The configured interval, or the profile's least one when that is longer. */
-int64_t snmp_target_interval(const struct snmp_target *t);
+int64_t snmp_target_interval(const struct snmp_target *target);
 /* The size of a buffer cell that the configuration declares for this device (thresholds[].cell), 0
  * = none. */
 uint64_t snmp_target_cell_bytes(const struct config_device *device, const struct config *config);
@@ -90,11 +90,11 @@ uint64_t snmp_target_cell_bytes(const struct config_device *device, const struct
 /* ---- snmp_poll.c --------------------------------------------------------- */
 
 /* the first request of a session; a poll follows by itself */
-void snmp_poll_identify(struct snmp_target *t);
-void snmp_poll_begin(struct snmp_target *t);
-void snmp_poll_answer(void *arg, const struct snmp_answer *a); /* snmp_io_events.answer */
+void snmp_poll_identify(struct snmp_target *target);
+void snmp_poll_begin(struct snmp_target *target);
+void snmp_poll_answer(void *arg, const struct snmp_answer *answer); /* snmp_io_events.answer */
 void snmp_poll_deadline(void *arg); /* timer: the poll took too long */
 void snmp_poll_pace(void *arg); /* timer: max_varbinds_s allows the next request */
-void snmp_poll_profile_free(struct snmp_target *t); /* walks and decoder */
+void snmp_poll_profile_free(struct snmp_target *target); /* walks and decoder */
 
 #endif

@@ -3,39 +3,41 @@
 
 #include <string.h>
 
-/* utf8_length - bytes of the valid sequence at @p, 0 when there is none (RFC 3629: no overlong
- * forms, no surrogates). */
-static size_t utf8_length(const uint8_t *p, size_t n)
+/* snmp_text_utf8_length - bytes of the valid sequence at @data, 0 when there is none (RFC 3629: no
+ * overlong forms, no surrogates). */
+static size_t snmp_text_utf8_length(const uint8_t *data, size_t n)
 {
-	size_t len = p[0] < 0x80              ? 1
-		: p[0] >= 0xc2 && p[0] < 0xe0 ? 2
-		: p[0] >= 0xe0 && p[0] < 0xf0 ? 3
-		: p[0] >= 0xf0 && p[0] < 0xf5 ? 4
-					      : 0;
+	size_t len = data[0] < 0x80                 ? 1
+		: data[0] >= 0xc2 && data[0] < 0xe0 ? 2
+		: data[0] >= 0xe0 && data[0] < 0xf0 ? 3
+		: data[0] >= 0xf0 && data[0] < 0xf5 ? 4
+						    : 0;
 	if (len == 0 || len > n)
 		return 0;
 	for (size_t i = 1; i < len; i++)
-		if ((p[i] & 0xc0) != 0x80)
+		if ((data[i] & 0xc0) != 0x80)
 			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-		(p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+	if ((data[0] == 0xe0 && data[1] < 0xa0) || (data[0] == 0xed && data[1] > 0x9f) ||
+		(data[0] == 0xf0 && data[1] < 0x90) || (data[0] == 0xf4 && data[1] > 0x8f))
 		return 0;
 	return len;
 }
 
-char *snmp_text_clean(char *buf, size_t size, const uint8_t *p, size_t n)
+char *snmp_text_clean(char *buf, size_t size, const uint8_t *data, size_t n)
 {
 	size_t at = 0;
-	while (n > 0 && p[n - 1] == 0)
+	while (n > 0 && data[n - 1] == 0)
 		n--;
 	for (size_t i = 0; i < n;) {
-		size_t len = utf8_length(p + i, n - i);
+		size_t len = snmp_text_utf8_length(data + i, n - i);
 		if (at + (len ? len : 1) >= size)
 			break;
 		if (len > 1)
-			memcpy(buf + at, p + i, len);
+			memcpy(buf + at, data + i, len);
 		else
-			buf[at] = len == 0 ? '?' : p[i] < 0x20 || p[i] == 0x7f ? ' ' : (char)p[i];
+			buf[at] = len == 0                          ? '?'
+				: data[i] < 0x20 || data[i] == 0x7f ? ' '
+								    : (char)data[i];
 		at += len ? len : 1;
 		i += len ? len : 1;
 	}

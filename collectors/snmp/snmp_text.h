@@ -7,6 +7,6 @@
 
 /* snmp_text_clean - @n bytes as one line of valid UTF-8: control characters become blanks, foreign
  * bytes '?', ends are trimmed. */
-char *snmp_text_clean(char *buf, size_t size, const uint8_t *p, size_t n);
+char *snmp_text_clean(char *buf, size_t size, const uint8_t *data, size_t n);
 
 #endif

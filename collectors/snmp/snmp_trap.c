@@ -35,64 +35,66 @@ static const struct {
 	{4, "link_up", "linkUp", true, true},
 };
 
-bool snmp_trap_oid(const struct snmp_trap_pdu *p, uint32_t buf[SNMP_OID_MAX], struct snmp_oid *ret)
+bool snmp_trap_oid(
+	const struct snmp_trap_pdu *pdu, uint32_t buf[SNMP_OID_MAX], struct snmp_oid *ret)
 {
-	if (p->version != 1) {
-		for (size_t i = 0; i < p->n; i++)
-			if (p->v[i].type == SNMP_OBJECT_ID &&
-				snmp_oid_order(p->v[i].oid, OID(trap_oid)) == 0) {
-				*ret = p->v[i].object;
+	if (pdu->version != 1) {
+		for (size_t i = 0; i < pdu->n; i++)
+			if (pdu->v[i].type == SNMP_OBJECT_ID &&
+				snmp_oid_order(pdu->v[i].oid, OID(trap_oid)) == 0) {
+				*ret = pdu->v[i].object;
 				return ret->n > 0;
 			}
 		return false;
 	}
-	bool is_generic = p->generic >= 0 && p->generic <= 5;
-	struct snmp_oid root = is_generic ? OID(snmp_traps) : p->enterprise;
-	if ((!is_generic && p->generic != 6) || p->specific < 0 || p->specific > UINT32_MAX ||
+	bool is_generic = pdu->generic >= 0 && pdu->generic <= 5;
+	struct snmp_oid root = is_generic ? OID(snmp_traps) : pdu->enterprise;
+	if ((!is_generic && pdu->generic != 6) || pdu->specific < 0 || pdu->specific > UINT32_MAX ||
 		root.n == 0 || root.n + 2 > SNMP_OID_MAX)
 		return false;
 	memcpy(buf, root.v, root.n * sizeof(*buf));
 	size_t n = root.n;
 	if (is_generic) {
-		buf[n++] = (uint32_t)p->generic + 1;
+		buf[n++] = (uint32_t)pdu->generic + 1;
 	} else {
 		buf[n++] = 0;
-		buf[n++] = (uint32_t)p->specific;
+		buf[n++] = (uint32_t)pdu->specific;
 	}
 	*ret = (struct snmp_oid){buf, n};
 	return true;
 }
 
-/* below - the varbind that lies under @root (and @column of it, 0 = any); its instance is what
- * follows. NULL if there is none. */
-static const struct snmp_varbind *below(
-	const struct snmp_trap_pdu *p, struct snmp_oid root, uint32_t column)
+/* snmp_trap_below - the varbind that lies under @root (and @column of it, 0 = any); its instance is
+ * what follows. NULL if there is none. */
+static const struct snmp_varbind *snmp_trap_below(
+	const struct snmp_trap_pdu *pdu, struct snmp_oid root, uint32_t column)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		struct snmp_oid o = p->v[i].oid;
+	for (size_t i = 0; i < pdu->n; i++) {
+		struct snmp_oid o = pdu->v[i].oid;
 		if (o.n > root.n && snmp_oid_under(o, root) &&
 			(column == 0 || o.v[root.n] == column))
-			return &p->v[i];
+			return &pdu->v[i];
 	}
 	return NULL;
 }
 
-static bool index_of(const struct snmp_varbind *v, uint32_t *ret)
+static bool snmp_trap_index_of(const struct snmp_varbind *varbind, uint32_t *ret)
 {
-	if (!v || !snmp_type_is_number(v->type) || v->number == 0 || v->number > INT32_MAX)
+	if (!varbind || !snmp_type_is_number(varbind->type) || varbind->number == 0 ||
+		varbind->number > INT32_MAX)
 		return false;
-	*ret = (uint32_t)v->number;
+	*ret = (uint32_t)varbind->number;
 	return true;
 }
 
 /* ifindex_of - as ifIndex says, else as the instance of anything from ifTable or ifXTable does. */
-static bool ifindex_of(const struct snmp_trap_pdu *p, uint32_t *ret)
+static bool ifindex_of(const struct snmp_trap_pdu *pdu, uint32_t *ret)
 {
-	if (index_of(below(p, OID(if_entry), IF_INDEX), ret))
+	if (snmp_trap_index_of(snmp_trap_below(pdu, OID(if_entry), IF_INDEX), ret))
 		return true;
 	const struct snmp_oid roots[] = {OID(if_entry), OID(if_x_entry)};
 	for (size_t i = 0; i < rw_countof(roots); i++) {
-		const struct snmp_varbind *v = below(p, roots[i], 0);
+		const struct snmp_varbind *v = snmp_trap_below(pdu, roots[i], 0);
 		if (v && v->oid.n == roots[i].n + 2 && v->oid.v[roots[i].n + 1] > 0) {
 			*ret = v->oid.v[roots[i].n + 1];
 			return true;
@@ -106,48 +108,50 @@ struct where {
 	int priority, queue; /* -1 = not said */
 };
 
-static bool name_from(const struct snmp_varbind *v, char *buf, size_t size)
+static bool name_from(const struct snmp_varbind *varbind, char *buf, size_t size)
 {
-	if (v && v->type == SNMP_STRING)
-		snmp_text_clean(buf, size, v->bytes, v->n_bytes);
+	if (varbind && varbind->type == SNMP_STRING)
+		snmp_text_clean(buf, size, varbind->bytes, varbind->n_bytes);
 	return *buf != '\0';
 }
 
-static void port_name(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s,
-	uint32_t ifindex, char *buf, size_t size)
+static void snmp_trap_port_name(const struct snmp_trap_pdu *pdu,
+	const struct snmp_trap_sender *sender, uint32_t ifindex, char *buf, size_t size)
 {
-	const char *ours = ifindex && s->port_name ? s->port_name(s->arg, ifindex) : NULL;
+	const char *ours =
+		ifindex && sender->port_name ? sender->port_name(sender->arg, ifindex) : NULL;
 	*buf = '\0';
 	if (ours)
 		snprintf(buf, size, "%s", ours);
-	else if (!name_from(below(p, OID(if_x_entry), IFX_NAME), buf, size))
-		name_from(below(p, OID(if_entry), IF_DESCR), buf, size);
+	else if (!name_from(snmp_trap_below(pdu, OID(if_x_entry), IFX_NAME), buf, size))
+		name_from(snmp_trap_below(pdu, OID(if_entry), IF_DESCR), buf, size);
 }
 
-static void text_add(struct snmp_trap_event *e, const char *fmt, ...)
+static void text_add(struct snmp_trap_event *event, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-static void text_add(struct snmp_trap_event *e, const char *fmt, ...)
+static void text_add(struct snmp_trap_event *event, const char *fmt, ...)
 {
-	size_t n = strlen(e->text);
+	size_t n = strlen(event->text);
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(e->text + n, sizeof(e->text) - n, fmt, ap);
+	vsnprintf(event->text + n, sizeof(event->text) - n, fmt, ap);
 	va_end(ap);
 }
 
-static void port_take(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s,
-	const struct where *w, struct snmp_trap_event *e)
+static void snmp_trap_port_take(const struct snmp_trap_pdu *pdu,
+	const struct snmp_trap_sender *sender, const struct where *where,
+	struct snmp_trap_event *event)
 {
-	port_name(p, s, w->ifindex, e->port, sizeof(e->port));
-	if (!*e->port && w->ifindex)
-		text_add(e, ", ifIndex %u, a port whose name is not known", w->ifindex);
-	else if (!*e->port)
-		text_add(e, ", without saying which port");
+	snmp_trap_port_name(pdu, sender, where->ifindex, event->port, sizeof(event->port));
+	if (!*event->port && where->ifindex)
+		text_add(event, ", ifIndex %u, a port whose name is not known", where->ifindex);
+	else if (!*event->port)
+		text_add(event, ", without saying which port");
 }
 
 /* The states a linkDown brings (RFC 2863): administratively down is somebody's wish, not a fault.
  */
-static void states_add(const struct snmp_trap_pdu *p, struct snmp_trap_event *e)
+static void states_add(const struct snmp_trap_pdu *pdu, struct snmp_trap_event *event)
 {
 	static const char *const words[] = {
 		"?", "up", "down", "testing", "unknown", "dormant", "notPresent", "lowerLayerDown"};
@@ -156,14 +160,15 @@ static void states_add(const struct snmp_trap_pdu *p, struct snmp_trap_event *e)
 		const char *name;
 	} states[] = {{IF_ADMIN, "administratively"}, {IF_OPER, "operationally"}};
 	for (size_t i = 0; i < rw_countof(states); i++) {
-		const struct snmp_varbind *v = below(p, OID(if_entry), states[i].column);
+		const struct snmp_varbind *v =
+			snmp_trap_below(pdu, OID(if_entry), states[i].column);
 		if (v && snmp_type_is_number(v->type) && v->number > 0 &&
 			v->number < rw_countof(words))
-			text_add(e, ", %s %s", states[i].name, words[v->number]);
+			text_add(event, ", %s %s", states[i].name, words[v->number]);
 	}
 }
 
-static bool standard_read(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s,
+static bool standard_read(const struct snmp_trap_pdu *pdu, const struct snmp_trap_sender *sender,
 	struct snmp_oid oid, struct snmp_trap_event *ret)
 {
 	if (oid.n != rw_countof(snmp_traps) + 1 || !snmp_oid_under(oid, OID(snmp_traps)))
@@ -176,9 +181,9 @@ static bool standard_read(const struct snmp_trap_pdu *p, const struct snmp_trap_
 		snprintf(ret->text, sizeof(ret->text), "%s", standard[i].text);
 		ret->look = standard[i].look;
 		if (standard[i].about_port) {
-			ifindex_of(p, &w.ifindex);
-			port_take(p, s, &w, ret);
-			states_add(p, ret);
+			ifindex_of(pdu, &w.ifindex);
+			snmp_trap_port_take(pdu, sender, &w, ret);
+			states_add(pdu, ret);
 		}
 		return true;
 	}
@@ -187,56 +192,58 @@ static bool standard_read(const struct snmp_trap_pdu *p, const struct snmp_trap_
 
 /* What the instance of the profile's column says of the place. */
 static void instance_read(
-	const struct profile_trap *t, const struct snmp_varbind *v, struct where *w)
+	const struct profile_trap *trap, const struct snmp_varbind *varbind, struct where *where)
 {
-	for (size_t i = 0; i < t->n_parts && t->at.n + i < v->oid.n; i++) {
-		uint32_t arc = v->oid.v[t->at.n + i];
-		if (t->parts[i] == PART_PORT)
-			w->ifindex = arc;
-		else if (t->parts[i] == PART_PRIORITY)
-			w->priority = (int)(arc & 0xff);
-		else if (t->parts[i] == PART_QUEUE)
-			w->queue = (int)(arc & 0xff);
+	for (size_t i = 0; i < trap->n_parts && trap->at.n + i < varbind->oid.n; i++) {
+		uint32_t arc = varbind->oid.v[trap->at.n + i];
+		if (trap->parts[i] == PART_PORT)
+			where->ifindex = arc;
+		else if (trap->parts[i] == PART_PRIORITY)
+			where->priority = (int)(arc & 0xff);
+		else if (trap->parts[i] == PART_QUEUE)
+			where->queue = (int)(arc & 0xff);
 	}
 }
 
-static void profile_read_trap(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s,
-	const struct profile_trap *t, struct snmp_trap_event *ret)
+static void profile_read_trap(const struct snmp_trap_pdu *pdu,
+	const struct snmp_trap_sender *sender, const struct profile_trap *trap,
+	struct snmp_trap_event *ret)
 {
 	struct where w = {.priority = -1, .queue = -1};
-	const struct snmp_varbind *at =
-		t->at.n ? below(p, (struct snmp_oid){t->at.v, t->at.n}, 0) : NULL;
-	snprintf(ret->kind, sizeof(ret->kind), "%s", t->kind);
-	snprintf(ret->text, sizeof(ret->text), "%s", t->doc);
-	ifindex_of(p, &w.ifindex);
+	const struct snmp_varbind *at = trap->at.n
+		? snmp_trap_below(pdu, (struct snmp_oid){trap->at.v, trap->at.n}, 0)
+		: NULL;
+	snprintf(ret->kind, sizeof(ret->kind), "%s", trap->kind);
+	snprintf(ret->text, sizeof(ret->text), "%s", trap->doc);
+	ifindex_of(pdu, &w.ifindex);
 	if (at)
-		instance_read(t, at, &w);
-	for (size_t i = 0; at && snmp_type_is_number(at->type) && i < t->n_states; i++)
-		if (t->states[i].value == at->number)
-			text_add(ret, ": %s", t->states[i].word);
-	if (t->about_port)
-		port_take(p, s, &w, ret);
+		instance_read(trap, at, &w);
+	for (size_t i = 0; at && snmp_type_is_number(at->type) && i < trap->n_states; i++)
+		if (trap->states[i].value == at->number)
+			text_add(ret, ": %s", trap->states[i].word);
+	if (trap->about_port)
+		snmp_trap_port_take(pdu, sender, &w, ret);
 	if (w.priority >= 0)
 		text_add(ret, ", priority %d", w.priority);
 	if (w.queue >= 0)
 		text_add(ret, ", queue %d", w.queue);
 }
 
-int snmp_trap_read(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s,
+int snmp_trap_read(const struct snmp_trap_pdu *pdu, const struct snmp_trap_sender *sender,
 	struct snmp_trap_event *ret)
 {
 	uint32_t buf[SNMP_OID_MAX];
 	struct snmp_oid oid;
 	*ret = (struct snmp_trap_event){0};
-	if (!snmp_trap_oid(p, buf, &oid))
+	if (!snmp_trap_oid(pdu, buf, &oid))
 		return -EBADMSG;
-	if (standard_read(p, s, oid, ret))
+	if (standard_read(pdu, sender, oid, ret))
 		return 0;
-	for (size_t i = 0; s->profile && i < s->profile->n_traps; i++) {
-		const struct profile_trap *t = &s->profile->traps[i];
+	for (size_t i = 0; sender->profile && i < sender->profile->n_traps; i++) {
+		const struct profile_trap *t = &sender->profile->traps[i];
 		if (snmp_oid_order(oid, (struct snmp_oid){t->oid.v, t->oid.n}) != 0)
 			continue;
-		profile_read_trap(p, s, t, ret);
+		profile_read_trap(pdu, sender, t, ret);
 		return 0;
 	}
 	return -ENOENT;

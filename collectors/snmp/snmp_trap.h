@@ -45,11 +45,12 @@ struct snmp_trap_event {
  * False when the message has none.
  * @buf holds the arcs where they have to be made.
  */
-bool snmp_trap_oid(const struct snmp_trap_pdu *p, uint32_t buf[SNMP_OID_MAX], struct snmp_oid *ret);
+bool snmp_trap_oid(
+	const struct snmp_trap_pdu *pdu, uint32_t buf[SNMP_OID_MAX], struct snmp_oid *ret);
 
 /* snmp_trap_read - 0, -EBADMSG (no notification in it), or -ENOENT (one that we have no meaning
  * for). */
-int snmp_trap_read(const struct snmp_trap_pdu *p, const struct snmp_trap_sender *s,
+int snmp_trap_read(const struct snmp_trap_pdu *pdu, const struct snmp_trap_sender *sender,
 	struct snmp_trap_event *ret);
 
 #endif

@@ -60,16 +60,17 @@ struct snmp_trap_io {
 
 /* ---- the transport: one datagram, as it was handed in -------------------- */
 
-static struct snmp_trap_io *io_of(netsnmp_transport *t)
+static struct snmp_trap_io *io_of(netsnmp_transport *transport)
 {
 	struct snmp_trap_io *io;
-	memcpy(&io, t->data, sizeof(io));
+	memcpy(&io, transport->data, sizeof(io));
 	return io;
 }
 
-static int transport_recv(netsnmp_transport *t, void *buf, int size, void **opaque, int *opaque_n)
+static int snmp_trap_io_transport_recv(
+	netsnmp_transport *transport, void *buf, int size, void **opaque, int *opaque_n)
 {
-	struct snmp_trap_io *io = io_of(t);
+	struct snmp_trap_io *io = io_of(transport);
 	if (io->n == 0 || io->n > (size_t)size)
 		return -1;
 	memcpy(buf, io->buf, io->n);
@@ -81,21 +82,22 @@ static int transport_recv(netsnmp_transport *t, void *buf, int size, void **opaq
 
 /* Answers go to where the message came from: acknowledgements, and reports that let a sender of v3
  * informs discover our engine. */
-static int transport_send(
-	netsnmp_transport *t, const void *buf, int size, void **opaque, int *opaque_n)
+static int snmp_trap_io_transport_send(
+	netsnmp_transport *transport, const void *buf, int size, void **opaque, int *opaque_n)
 {
 	if (!opaque || !*opaque)
 		return -1;
-	return (int)sendto(t->sock, buf, (size_t)size, MSG_DONTWAIT, *opaque, (socklen_t)*opaque_n);
+	return (int)sendto(
+		transport->sock, buf, (size_t)size, MSG_DONTWAIT, *opaque, (socklen_t)*opaque_n);
 }
 
-static int transport_close(netsnmp_transport *t)
+static int snmp_trap_io_transport_close(netsnmp_transport *transport)
 {
-	t->sock = -1;
+	transport->sock = -1;
 	return 0;
 }
 
-static char *transport_text(netsnmp_transport *t, const void *data, int n)
+static char *snmp_trap_io_transport_text(netsnmp_transport *transport, const void *data, int n)
 {
 	return strdup("sender"); /* freed by the library */
 }
@@ -111,10 +113,10 @@ static netsnmp_transport *transport_new(struct snmp_trap_io *io)
 	t->data = rw_calloc(1, sizeof(io));
 	t->data_length = sizeof(io);
 	memcpy(t->data, &io, sizeof(io));
-	t->f_recv = transport_recv;
-	t->f_send = transport_send;
-	t->f_close = transport_close;
-	t->f_fmtaddr = transport_text;
+	t->f_recv = snmp_trap_io_transport_recv;
+	t->f_send = snmp_trap_io_transport_send;
+	t->f_close = snmp_trap_io_transport_close;
+	t->f_fmtaddr = snmp_trap_io_transport_text;
 	return t;
 }
 
@@ -156,13 +158,14 @@ static bool user_known(const struct snmp_trap_io *io, const netsnmp_pdu *pdu)
 	return c && pdu->securityLevel >= least;
 }
 
-static bool user_add(const struct credential *c, uint8_t *engine, size_t n_engine)
+static bool user_add(const struct credential *credential, uint8_t *engine, size_t n_engine)
 {
 	netsnmp_session s;
 	snmp_sess_init(&s);
 	s.version = SNMP_VERSION_3;
-	snmp_session_user(&s, c->user, c->auth, c->priv, c->auth ? &c->auth_key : NULL,
-		c->priv ? &c->priv_key : NULL, engine, n_engine);
+	snmp_session_user(&s, credential->user, credential->auth, credential->priv,
+		credential->auth ? &credential->auth_key : NULL,
+		credential->priv ? &credential->priv_key : NULL, engine, n_engine);
 	bool ok = usm_create_user_from_session(&s) == SNMPERR_SUCCESS;
 	explicit_bzero(&s, sizeof(s));
 	return ok;
@@ -179,7 +182,7 @@ static void user_remove(const struct snmp_engine *engine, const char *user)
 
 /* ---- messages ------------------------------------------------------------ */
 
-static void acknowledge(struct snmp_trap_io *io, netsnmp_pdu *pdu)
+static void snmp_trap_io_acknowledge(struct snmp_trap_io *io, netsnmp_pdu *pdu)
 {
 	netsnmp_pdu *reply = snmp_clone_pdu(pdu);
 	if (!reply)
@@ -191,7 +194,8 @@ static void acknowledge(struct snmp_trap_io *io, netsnmp_pdu *pdu)
 		snmp_free_pdu(reply); /* the sender asks again */
 }
 
-static int on_library(int op, netsnmp_session *session, int reqid, netsnmp_pdu *pdu, void *magic)
+static int snmp_trap_io_on_library(
+	int op, netsnmp_session *session, int reqid, netsnmp_pdu *pdu, void *magic)
 {
 	struct snmp_trap_io *io = magic;
 	if (op != NETSNMP_CALLBACK_OP_RECEIVED_MESSAGE || !pdu)
@@ -208,7 +212,7 @@ static int on_library(int op, netsnmp_session *session, int reqid, netsnmp_pdu *
 	}
 	io->proven = true;
 	if (inform)
-		acknowledge(io, pdu);
+		snmp_trap_io_acknowledge(io, pdu);
 	struct snmp_trap_message m = {.host = io->host, .request_id = (uint32_t)pdu->reqid};
 	m.pdu = (struct snmp_trap_pdu){.version = v3 ? 3 : v1 ? 1 : 2, .inform = inform};
 	m.pdu.n = snmp_scratch_fill(&io->scratch, pdu);
@@ -226,8 +230,8 @@ static int on_library(int op, netsnmp_session *session, int reqid, netsnmp_pdu *
 	return 1;
 }
 
-/* feed - the datagram at hand through the library. */
-static void feed(struct snmp_trap_io *io)
+/* snmp_trap_io_feed - the datagram at hand through the library. */
+static void snmp_trap_io_feed(struct snmp_trap_io *io)
 {
 	io->proven = io->told = false;
 	NETSNMP_LARGE_FD_SET(io->fd, &io->set);
@@ -247,7 +251,7 @@ static void feed_v3(struct snmp_trap_io *io, const struct snmp_engine *engine, c
 	if (fresh &&
 		(io->n_engines >= ENGINES_MAX || !user_add(c, (uint8_t *)engine->id, engine->n_id)))
 		fresh = false;
-	feed(io);
+	snmp_trap_io_feed(io);
 	if (fresh && !io->proven)
 		user_remove(engine, user);
 	io->n_engines += fresh && io->proven;
@@ -255,7 +259,7 @@ static void feed_v3(struct snmp_trap_io *io, const struct snmp_engine *engine, c
 		io->events.refused(io->arg, io->host, TRAP_WRONG_CREDENTIAL);
 }
 
-static void take(struct snmp_trap_io *io)
+static void snmp_trap_io_take(struct snmp_trap_io *io)
 {
 	struct snmp_engine engine = {0};
 	char user[SNMP_ENGINE_USER_MAX];
@@ -269,12 +273,12 @@ static void take(struct snmp_trap_io *io)
 		feed_v3(io, &engine, user);
 		return;
 	}
-	feed(io);
+	snmp_trap_io_feed(io);
 	if (!io->proven && !io->told)
 		io->events.refused(io->arg, io->host, TRAP_MALFORMED);
 }
 
-static void on_readable(void *arg, int events)
+static void snmp_trap_io_on_readable(void *arg, int events)
 {
 	struct snmp_trap_io *io = arg;
 	for (int i = 0; i < DATAGRAMS_PER_TURN; i++) {
@@ -285,7 +289,7 @@ static void on_readable(void *arg, int events)
 			return;
 		io->n = (size_t)n;
 		if (n > 0)
-			take(io);
+			snmp_trap_io_take(io);
 	}
 }
 
@@ -323,21 +327,23 @@ static int listen_on(struct snmp_trap_io *io, const char *address, uint16_t port
 }
 
 static int credential_take(
-	struct credential *to, const struct snmp_trap_credential *c, struct err *e)
+	struct credential *to, const struct snmp_trap_credential *credential, struct err *e)
 {
 	const struct {
 		const char *what, *password;
 		bool wanted;
 		struct snmp_ku *key;
 	} keys[] = {
-		{"auth", c->auth_password, c->version == 3 && c->auth, &to->auth_key},
-		{"priv", c->priv_password, c->version == 3 && c->priv, &to->priv_key},
+		{"auth", credential->auth_password, credential->version == 3 && credential->auth,
+			&to->auth_key},
+		{"priv", credential->priv_password, credential->version == 3 && credential->priv,
+			&to->priv_key},
 	};
-	*to = (struct credential){.version = c->version,
-		.community = rw_strdup(c->community ? c->community : ""),
-		.user = rw_strdup(c->user ? c->user : ""),
-		.auth = c->auth,
-		.priv = c->priv};
+	*to = (struct credential){.version = credential->version,
+		.community = rw_strdup(credential->community ? credential->community : ""),
+		.user = rw_strdup(credential->user ? credential->user : ""),
+		.auth = credential->auth,
+		.priv = credential->priv};
 	for (size_t i = 0; i < rw_countof(keys); i++) {
 		if (!keys[i].wanted)
 			continue;
@@ -347,7 +353,7 @@ static int credential_take(
 				"characters (RFC 3414)",
 				keys[i].what, to->user, USM_LENGTH_P_MIN);
 		/* milliseconds, once per credential and start */
-		if (snmp_ku_make(c->auth, keys[i].password, keys[i].key) < 0)
+		if (snmp_ku_make(credential->auth, keys[i].password, keys[i].key) < 0)
 			return err_set(e, -EINVAL,
 				"traps: the %s password of SNMPv3 user %s cannot be made into a "
 				"key: this library lacks the protocol",
@@ -367,13 +373,13 @@ static void own_users(struct snmp_trap_io *io)
 			user_add(&io->credentials[i], id, n);
 }
 
-static int session_open(struct snmp_trap_io *io, struct err *e)
+static int snmp_trap_io_session_open(struct snmp_trap_io *io, struct err *e)
 {
 	netsnmp_session s;
 	snmp_sess_init(&s);
 	s.version = SNMP_DEFAULT_VERSION; /* whatever comes */
 	s.isAuthoritative = SNMP_SESS_UNKNOWNAUTH; /* of informs we are, of traps the sender is */
-	s.callback = on_library;
+	s.callback = snmp_trap_io_on_library;
 	s.callback_magic = io;
 	io->session = snmp_sess_add(&s, transport_new(io), NULL, NULL);
 	return io->session ? 0
@@ -391,12 +397,13 @@ static void library_quiet(void)
 	done = true;
 }
 
-int snmp_trap_io_new(struct loop *l, const char *address, uint16_t port,
-	const struct snmp_trap_credential *v, size_t n, const struct snmp_trap_io_events *events,
-	void *arg, struct snmp_trap_io **ret, struct err *e)
+int snmp_trap_io_new(struct loop *loop, const char *address, uint16_t port,
+	const struct snmp_trap_credential *credentials, size_t n,
+	const struct snmp_trap_io_events *events, void *arg, struct snmp_trap_io **ret,
+	struct err *e)
 {
 	struct snmp_trap_io *io = rw_calloc(1, sizeof(*io));
-	io->loop = l;
+	io->loop = loop;
 	io->events = *events;
 	io->arg = arg;
 	io->fd = -1;
@@ -406,16 +413,16 @@ int snmp_trap_io_new(struct loop *l, const char *address, uint16_t port,
 	library_quiet();
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = credential_take(&io->credentials[io->n_credentials++], &v[i], e);
+		rc = credential_take(&io->credentials[io->n_credentials++], &credentials[i], e);
 	if (rc == 0)
 		rc = listen_on(io, address, port, e);
 	if (rc == 0)
-		rc = session_open(io, e);
+		rc = snmp_trap_io_session_open(io, e);
 	if (rc == 0) {
 		own_users(io);
 		netsnmp_large_fd_set_resize(&io->set, io->fd + 1);
 		NETSNMP_LARGE_FD_ZERO(&io->set);
-		io->watch = loop_fd_new(l, io->fd, LOOP_READ, on_readable, io);
+		io->watch = loop_fd_new(loop, io->fd, LOOP_READ, snmp_trap_io_on_readable, io);
 		rc = io->watch ? 0 : err_set(e, -ENOMEM, "traps: cannot watch the socket");
 	}
 	if (rc < 0) {

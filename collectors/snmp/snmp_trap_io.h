@@ -41,15 +41,16 @@ enum snmp_trap_refusal { TRAP_MALFORMED, TRAP_WRONG_CREDENTIAL };
 struct snmp_trap_io_events {
 	/* before it is decoded; @version 0 = not to be seen. false drops it */
 	bool (*datagram)(void *arg, const char *host, int version);
-	void (*message)(void *arg, const struct snmp_trap_message *m);
+	void (*message)(void *arg, const struct snmp_trap_message *message);
 	void (*refused)(void *arg, const char *host, enum snmp_trap_refusal why);
 };
 
 /* 0, or negative errno with @e: address not ours, port taken or not allowed, a password that is too
  * short. */
-int snmp_trap_io_new(struct loop *l, const char *address, uint16_t port,
-	const struct snmp_trap_credential *v, size_t n, const struct snmp_trap_io_events *events,
-	void *arg, struct snmp_trap_io **ret, struct err *e);
+int snmp_trap_io_new(struct loop *loop, const char *address, uint16_t port,
+	const struct snmp_trap_credential *credentials, size_t n,
+	const struct snmp_trap_io_events *events, void *arg, struct snmp_trap_io **ret,
+	struct err *e);
 void snmp_trap_io_free(struct snmp_trap_io *io); /* NULL is fine; not from within a callback */
 
 #endif

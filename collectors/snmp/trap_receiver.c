@@ -38,42 +38,44 @@ struct trap_receiver {
 
 /* ---- how much of whom ---------------------------------------------------- */
 
-static struct sender *sender_of(struct trap_receiver *r, const char *host, bool known)
+static struct sender *trap_receiver_sender_of(
+	struct trap_receiver *receiver, const char *host, bool known)
 {
 	uint64_t at = 0;
-	if (known && !smap_get(r->index, host, strlen(host), &at) && r->n_senders < SENDERS_MAX) {
-		at = r->n_senders;
-		rw_grow(r->senders, r->n_senders, r->cap_senders);
-		r->senders[r->n_senders++] = (struct sender){.allowance = BURST};
-		smap_put(r->index, host, strlen(host), at);
+	if (known && !smap_get(receiver->index, host, strlen(host), &at) &&
+		receiver->n_senders < SENDERS_MAX) {
+		at = receiver->n_senders;
+		rw_grow(receiver->senders, receiver->n_senders, receiver->cap_senders);
+		receiver->senders[receiver->n_senders++] = (struct sender){.allowance = BURST};
+		smap_put(receiver->index, host, strlen(host), at);
 	}
-	return &r->senders[at];
+	return &receiver->senders[at];
 }
 
 /* A token bucket (monotonic time). */
-static bool allowed(struct sender *s, mono_t now)
+static bool trap_receiver_allowed(struct sender *sender, mono_t now)
 {
-	if (s->at_ns)
-		s->allowance += (double)(now.ns - s->at_ns) * RATE / 1e9;
-	s->at_ns = now.ns;
-	if (s->allowance > BURST)
-		s->allowance = BURST;
-	if (s->allowance < 1)
+	if (sender->at_ns)
+		sender->allowance += (double)(now.ns - sender->at_ns) * RATE / 1e9;
+	sender->at_ns = now.ns;
+	if (sender->allowance > BURST)
+		sender->allowance = BURST;
+	if (sender->allowance < 1)
 		return false;
-	s->allowance -= 1;
+	sender->allowance -= 1;
 	return true;
 }
 
-static void complain_unknown(struct trap_receiver *r, const char *host, size_t n)
+static void complain_unknown(struct trap_receiver *receiver, const char *host, size_t n)
 {
-	r->counters.unknown_sender++;
+	receiver->counters.unknown_sender++;
 	if (n > 1)
-		complain(&r->unknown, loop_now(r->loop), LOG_WARN_, "traps",
+		complain(&receiver->unknown, loop_now(receiver->loop), LOG_WARN_, "traps",
 			"%zu devices share the address %s: whose trap this is cannot be told, it "
 			"is dropped",
 			n, host);
 	else
-		complain(&r->unknown, loop_now(r->loop), LOG_WARN_, "traps",
+		complain(&receiver->unknown, loop_now(receiver->loop), LOG_WARN_, "traps",
 			"a trap from %s, which is the address of no device: dropped. Let the "
 			"device send "
 			"from the address it is polled at (trap source), or correct snmp.address",
@@ -87,7 +89,7 @@ static bool on_datagram(void *arg, const char *host, int version)
 	size_t n = 0;
 	bool known = r->find(r->arg, host, &n) != NULL;
 	r->counters.received++;
-	if (!allowed(sender_of(r, host, known), loop_now(r->loop))) {
+	if (!trap_receiver_allowed(trap_receiver_sender_of(r, host, known), loop_now(r->loop))) {
 		r->counters.limited++;
 		complain(&r->limited, loop_now(r->loop), LOG_WARN_, "traps",
 			"more than %d traps a second from %s: the rest is dropped unread", RATE,
@@ -120,50 +122,53 @@ static void on_refused(void *arg, const char *host, enum snmp_trap_refusal why)
 
 /* ---- what it says -------------------------------------------------------- */
 
-static const char *port_name(void *arg, uint32_t ifindex)
+static const char *trap_receiver_port_name(void *arg, uint32_t ifindex)
 {
 	return snmp_target_port_name(arg, ifindex);
 }
 
-static struct snmp_target *target_of(struct trap_receiver *r, const struct snmp_trap_message *m)
+static struct snmp_target *target_of(
+	struct trap_receiver *receiver, const struct snmp_trap_message *message)
 {
 	char agent[16];
 	size_t n = 0, n_agent = 0;
-	struct snmp_target *t = r->find(r->arg, m->host, &n);
-	const uint8_t *a = m->pdu.agent_addr;
-	if (!t && m->pdu.version == 1) {
+	struct snmp_target *t = receiver->find(receiver->arg, message->host, &n);
+	const uint8_t *a = message->pdu.agent_addr;
+	if (!t && message->pdu.version == 1) {
 		snprintf(agent, sizeof(agent), "%u.%u.%u.%u", a[0], a[1], a[2], a[3]);
-		t = r->find(r->arg, agent, &n_agent);
+		t = receiver->find(receiver->arg, agent, &n_agent);
 	}
 	if (!t)
-		complain_unknown(r, m->host, n);
+		complain_unknown(receiver, message->host, n);
 	return t;
 }
 
 /* An inform whose acknowledgement got lost is sent again with the same id: one event is enough. */
-static bool repeated(struct trap_receiver *r, const struct snmp_trap_message *m)
+static bool trap_receiver_repeated(
+	struct trap_receiver *receiver, const struct snmp_trap_message *message)
 {
-	if (!m->pdu.inform)
+	if (!message->pdu.inform)
 		return false;
-	struct sender *s = sender_of(r, m->host, true);
-	bool again = s->has_inform && s->last_inform == m->request_id;
+	struct sender *s = trap_receiver_sender_of(receiver, message->host, true);
+	bool again = s->has_inform && s->last_inform == message->request_id;
 	s->has_inform = true;
-	s->last_inform = m->request_id;
-	r->counters.informs += !again;
-	r->counters.repeated += again;
+	s->last_inform = message->request_id;
+	receiver->counters.informs += !again;
+	receiver->counters.repeated += again;
 	return again;
 }
 
-static void on_message(void *arg, const struct snmp_trap_message *m)
+static void trap_receiver_on_message(void *arg, const struct snmp_trap_message *message)
 {
 	struct trap_receiver *r = arg;
-	struct snmp_target *t = target_of(r, m);
+	struct snmp_target *t = target_of(r, message);
 	struct snmp_trap_event e;
-	if (!t || repeated(r, m))
+	if (!t || trap_receiver_repeated(r, message))
 		return;
-	const struct snmp_trap_sender s = {
-		.profile = snmp_target_profile_data(t), .port_name = port_name, .arg = t};
-	int rc = snmp_trap_read(&m->pdu, &s, &e);
+	const struct snmp_trap_sender s = {.profile = snmp_target_profile_data(t),
+		.port_name = trap_receiver_port_name,
+		.arg = t};
+	int rc = snmp_trap_read(&message->pdu, &s, &e);
 	if (rc < 0) {
 		r->counters.malformed += rc == -EBADMSG;
 		r->counters.unknown_trap += rc != -EBADMSG;
@@ -183,57 +188,58 @@ struct secrets {
 	char *community, *auth, *priv;
 };
 
-static void wipe(char *s)
+static void trap_receiver_wipe(char *text)
 {
-	if (s)
-		explicit_bzero(s, strlen(s));
-	free(s);
+	if (text)
+		explicit_bzero(text, strlen(text));
+	free(text);
 }
 
-static int credential_read(const struct config_snmp_credential *c, struct secrets *s,
+static int credential_read(const struct config_snmp_credential *credential, struct secrets *secrets,
 	struct snmp_trap_credential *ret, struct err *e)
 {
 	int rc = 0;
-	if (c->version != 3)
-		rc = secret_read(&c->community, &s->community, e);
-	if (rc == 0 && c->version == 3 && c->auth)
-		rc = secret_read(&c->auth_secret, &s->auth, e);
-	if (rc == 0 && c->version == 3 && c->priv)
-		rc = secret_read(&c->priv_secret, &s->priv, e);
-	*ret = (struct snmp_trap_credential){.version = c->version,
-		.community = s->community,
-		.user = c->user,
-		.auth = c->auth,
-		.auth_password = s->auth,
-		.priv = c->priv,
-		.priv_password = s->priv};
+	if (credential->version != 3)
+		rc = secret_read(&credential->community, &secrets->community, e);
+	if (rc == 0 && credential->version == 3 && credential->auth)
+		rc = secret_read(&credential->auth_secret, &secrets->auth, e);
+	if (rc == 0 && credential->version == 3 && credential->priv)
+		rc = secret_read(&credential->priv_secret, &secrets->priv, e);
+	*ret = (struct snmp_trap_credential){.version = credential->version,
+		.community = secrets->community,
+		.user = credential->user,
+		.auth = credential->auth,
+		.auth_password = secrets->auth,
+		.priv = credential->priv,
+		.priv_password = secrets->priv};
 	return rc;
 }
 
-int trap_receiver_new(struct loop *l, const struct config_traps *c, const struct sink *sink,
+int trap_receiver_new(struct loop *loop, const struct config_traps *traps, const struct sink *sink,
 	trap_find_fn *find, void *arg, struct trap_receiver **ret, struct err *e)
 {
-	static const struct snmp_trap_io_events events = {
-		.datagram = on_datagram, .message = on_message, .refused = on_refused};
+	static const struct snmp_trap_io_events events = {.datagram = on_datagram,
+		.message = trap_receiver_on_message,
+		.refused = on_refused};
 	rw_cleanup(freep) struct secrets *secrets =
-		rw_calloc(c->n_credentials + 1, sizeof(*secrets));
+		rw_calloc(traps->n_credentials + 1, sizeof(*secrets));
 	rw_cleanup(freep) struct snmp_trap_credential *v =
-		rw_calloc(c->n_credentials + 1, sizeof(*v));
+		rw_calloc(traps->n_credentials + 1, sizeof(*v));
 	struct trap_receiver *r = rw_calloc(1, sizeof(*r));
 	*r = (struct trap_receiver){
-		.loop = l, .sink = *sink, .find = find, .arg = arg, .index = smap_new()};
+		.loop = loop, .sink = *sink, .find = find, .arg = arg, .index = smap_new()};
 	rw_grow(r->senders, r->n_senders, r->cap_senders);
 	r->senders[r->n_senders++] = (struct sender){.allowance = BURST}; /* strangers */
 	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < c->n_credentials; i++)
-		rc = credential_read(c->credentials[i]->snmp, &secrets[i], &v[i], e);
+	for (size_t i = 0; rc == 0 && i < traps->n_credentials; i++)
+		rc = credential_read(traps->credentials[i]->snmp, &secrets[i], &v[i], e);
 	if (rc == 0)
-		rc = snmp_trap_io_new(
-			l, c->address, c->port, v, c->n_credentials, &events, r, &r->io, e);
-	for (size_t i = 0; i < c->n_credentials; i++) {
-		wipe(secrets[i].community);
-		wipe(secrets[i].auth);
-		wipe(secrets[i].priv);
+		rc = snmp_trap_io_new(loop, traps->address, traps->port, v, traps->n_credentials,
+			&events, r, &r->io, e);
+	for (size_t i = 0; i < traps->n_credentials; i++) {
+		trap_receiver_wipe(secrets[i].community);
+		trap_receiver_wipe(secrets[i].auth);
+		trap_receiver_wipe(secrets[i].priv);
 	}
 	if (rc < 0) {
 		trap_receiver_free(r);
@@ -243,40 +249,43 @@ int trap_receiver_new(struct loop *l, const struct config_traps *c, const struct
 	return 0;
 }
 
-void trap_receiver_free(struct trap_receiver *r)
+void trap_receiver_free(struct trap_receiver *receiver)
 {
-	if (!r)
+	if (!receiver)
 		return;
-	snmp_trap_io_free(r->io);
-	smap_free(r->index);
-	free(r->senders);
-	free(r);
+	snmp_trap_io_free(receiver->io);
+	smap_free(receiver->index);
+	free(receiver->senders);
+	free(receiver);
 }
 
-const struct trap_counters *trap_receiver_counters(const struct trap_receiver *r)
+const struct trap_counters *trap_receiver_counters(const struct trap_receiver *receiver)
 {
-	return &r->counters;
+	return &receiver->counters;
 }
 
-static bool secret_same(const struct config_secret *a, const struct config_secret *b)
+static bool trap_receiver_secret_same(
+	const struct config_secret *left, const struct config_secret *right)
 {
-	return a->from == b->from && str_eq(a->name, b->name);
+	return left->from == right->from && str_eq(left->name, right->name);
 }
 
-bool config_traps_same(const struct config_traps *a, const struct config_traps *b)
+bool config_traps_same(const struct config_traps *left, const struct config_traps *right)
 {
-	if (!a || !b)
-		return a == b;
-	if (!str_eq(a->address, b->address) || a->port != b->port ||
-		a->n_credentials != b->n_credentials)
+	if (!left || !right)
+		return left == right;
+	if (!str_eq(left->address, right->address) || left->port != right->port ||
+		left->n_credentials != right->n_credentials)
 		return false;
-	for (size_t i = 0; i < a->n_credentials; i++) {
-		const struct config_snmp_credential *x = a->credentials[i]->snmp,
-						    *y = b->credentials[i]->snmp;
-		if (x->version != y->version || !secret_same(&x->community, &y->community) ||
+	for (size_t i = 0; i < left->n_credentials; i++) {
+		const struct config_snmp_credential *x = left->credentials[i]->snmp,
+						    *y = right->credentials[i]->snmp;
+		if (x->version != y->version ||
+			!trap_receiver_secret_same(&x->community, &y->community) ||
 			!str_eq(x->user, y->user) || x->auth != y->auth ||
-			!secret_same(&x->auth_secret, &y->auth_secret) || x->priv != y->priv ||
-			!secret_same(&x->priv_secret, &y->priv_secret))
+			!trap_receiver_secret_same(&x->auth_secret, &y->auth_secret) ||
+			x->priv != y->priv ||
+			!trap_receiver_secret_same(&x->priv_secret, &y->priv_secret))
 			return false;
 	}
 	return true;

@@ -34,11 +34,12 @@ struct trap_counters {
 
 /* Secrets are read now. 0, or negative errno with @e: the caller says so and tries again. @find and
  * the sink are lent. */
-int trap_receiver_new(struct loop *l, const struct config_traps *c, const struct sink *sink,
+int trap_receiver_new(struct loop *loop, const struct config_traps *traps, const struct sink *sink,
 	trap_find_fn *find, void *arg, struct trap_receiver **ret, struct err *e);
-void trap_receiver_free(struct trap_receiver *r); /* NULL is fine */
-const struct trap_counters *trap_receiver_counters(const struct trap_receiver *r);
-/* config_traps_same - would a receiver of @b be the same as one of @a? Either may be NULL. */
-bool config_traps_same(const struct config_traps *a, const struct config_traps *b);
+void trap_receiver_free(struct trap_receiver *receiver); /* NULL is fine */
+const struct trap_counters *trap_receiver_counters(const struct trap_receiver *receiver);
+/* config_traps_same - would a receiver of @right be the same as one of @left? Either may be NULL.
+ */
+bool config_traps_same(const struct config_traps *left, const struct config_traps *right);
 
 #endif

@@ -13,77 +13,81 @@ static const char *const state_names[] = {
 	[TARGET_BACKOFF] = "backoff",
 };
 
-const char *target_state_name(enum target_state s)
+const char *target_state_name(enum target_state state)
 {
-	return (size_t)s < rw_countof(state_names) ? state_names[s] : "?";
+	return (size_t)state < rw_countof(state_names) ? state_names[state] : "?";
 }
 
 void target_change(
-	struct target *t, enum target_state to, mono_t mono, wall_t wall, const char *reason)
+	struct target *target, enum target_state to, mono_t mono, wall_t wall, const char *reason)
 {
-	enum target_state from = t->state;
+	enum target_state from = target->state;
 	bool was_up = from == TARGET_UP, is_up = to == TARGET_UP;
 	char where[160];
-	snprintf(where, sizeof(where), "%s", t->device);
+	snprintf(where, sizeof(where), "%s", target->device);
 
-	t->state = to;
-	if (t->since.ns == 0 || was_up != is_up)
-		t->since = wall; /* up or down since then: the tries in between are one outage */
+	target->state = to;
+	if (target->since.ns == 0 || was_up != is_up)
+		target->since =
+			wall; /* up or down since then: the tries in between are one outage */
 	if (is_up)
-		t->reason[0] = '\0';
+		target->reason[0] = '\0';
 	else if (reason && *reason)
-		snprintf(t->reason, sizeof(t->reason), "%s", reason);
+		snprintf(target->reason, sizeof(target->reason), "%s", reason);
 
 	if (to == TARGET_BACKOFF) {
-		complain(&t->complaint, mono, LOG_WARN_, where, "%s: %s -> %s: %s", t->protocol,
-			target_state_name(from), target_state_name(to), t->reason);
-	} else if (is_up && t->complaint.total > 0) {
+		complain(&target->complaint, mono, LOG_WARN_, where, "%s: %s -> %s: %s",
+			target->protocol, target_state_name(from), target_state_name(to),
+			target->reason);
+	} else if (is_up && target->complaint.total > 0) {
 		char what[64];
-		snprintf(what, sizeof(what), "%s: %s -> up: answers again", t->protocol,
+		snprintf(what, sizeof(what), "%s: %s -> up: answers again", target->protocol,
 			target_state_name(from));
-		complaint_over(&t->complaint, mono, where, what);
+		complaint_over(&target->complaint, mono, where, what);
 	} else if (from != to) {
-		log_event(is_up ? LOG_INFO_ : LOG_DEBUG_, where, "%s: %s -> %s%s%s", t->protocol,
-			target_state_name(from), target_state_name(to),
+		log_event(is_up ? LOG_INFO_ : LOG_DEBUG_, where, "%s: %s -> %s%s%s",
+			target->protocol, target_state_name(from), target_state_name(to),
 			reason && *reason ? ": " : "", reason ? reason : "");
 	}
 }
 
-void target_polled(struct target *t, double seconds, wall_t wall)
+void target_polled(struct target *target, double seconds, wall_t wall)
 {
-	t->poll_s[t->n_poll % TARGET_POLL_HISTORY] = (float)seconds;
-	t->n_poll++;
-	t->polls++;
-	if (t->interval_ns > 0 && t->last_success.ns > 0 && wall.ns > t->last_success.ns) {
+	target->poll_s[target->n_poll % TARGET_POLL_HISTORY] = (float)seconds;
+	target->n_poll++;
+	target->polls++;
+	if (target->interval_ns > 0 && target->last_success.ns > 0 &&
+		wall.ns > target->last_success.ns) {
 		uint64_t intervals =
-			(uint64_t)((wall.ns - t->last_success.ns + t->interval_ns / 2) /
-				t->interval_ns);
-		t->missed += intervals > 1 ? intervals - 1 : 0;
+			(uint64_t)((wall.ns - target->last_success.ns + target->interval_ns / 2) /
+				target->interval_ns);
+		target->missed += intervals > 1 ? intervals - 1 : 0;
 	}
-	t->last_success = wall;
+	target->last_success = wall;
 }
 
-static int by_value(const void *a, const void *b)
+static int collector_by_value(const void *left, const void *right)
 {
-	float x = *(const float *)a, y = *(const float *)b;
+	float x = *(const float *)left, y = *(const float *)right;
 	return (x > y) - (x < y);
 }
 
-/* quantile - linear between order statistics of @n >= 1 sorted values. */
-static double quantile(const float *v, size_t n, double q)
+/* collector_quantile - linear between order statistics of @n >= 1 sorted values. */
+static double collector_quantile(const float *values, size_t n, double value)
 {
-	double at = q * (double)(n - 1);
+	double at = value * (double)(n - 1);
 	size_t i = (size_t)at;
-	return i + 1 < n ? v[i] + (at - (double)i) * ((double)v[i + 1] - v[i]) : v[i];
+	return i + 1 < n ? values[i] + (at - (double)i) * ((double)values[i + 1] - values[i])
+			 : values[i];
 }
 
-void target_poll_quantiles(const struct target *t, double *ret_p50, double *ret_p95)
+void target_poll_quantiles(const struct target *target, double *ret_p50, double *ret_p95)
 {
 	float v[TARGET_POLL_HISTORY];
-	size_t n = t->n_poll < TARGET_POLL_HISTORY ? t->n_poll : TARGET_POLL_HISTORY;
+	size_t n = target->n_poll < TARGET_POLL_HISTORY ? target->n_poll : TARGET_POLL_HISTORY;
 	for (size_t i = 0; i < n; i++)
-		v[i] = t->poll_s[i];
-	qsort(v, n, sizeof(*v), by_value);
-	*ret_p50 = n ? quantile(v, n, 0.5) : NAN;
-	*ret_p95 = n ? quantile(v, n, 0.95) : NAN;
+		v[i] = target->poll_s[i];
+	qsort(v, n, sizeof(*v), collector_by_value);
+	*ret_p50 = n ? collector_quantile(v, n, 0.5) : NAN;
+	*ret_p95 = n ? collector_quantile(v, n, 0.95) : NAN;
 }

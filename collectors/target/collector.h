@@ -24,17 +24,17 @@
 #include "db/model/sample.h"
 
 enum target_state { TARGET_IDLE, TARGET_STARTING, TARGET_UP, TARGET_BACKOFF };
-const char *target_state_name(enum target_state s);
+const char *target_state_name(enum target_state state);
 
 /* What a collector tells the rest of the house; implemented by the pipeline. Arrays are lent for
  * the call. */
 struct target;
 struct sink {
 	void *arg;
-	void (*samples)(void *arg, const struct sample *v, size_t n);
-	void (*flows)(void *arg, const struct flow_sample *v, size_t n);
+	void (*samples)(void *arg, const struct sample *samples, size_t n);
+	void (*flows)(void *arg, const struct flow_sample *flows, size_t n);
 	/* state or statistics changed; at most about once a poll */
-	void (*target)(void *arg, const struct target *t);
+	void (*target)(void *arg, const struct target *target);
 	void (*device)(void *arg, const char *device, const char *profile, const char *sysname,
 		const char *descr);
 	void (*port)(void *arg, const char *device, const char *port, const char *alias,
@@ -68,9 +68,9 @@ struct target {
 };
 /* target_change - the only place that changes .state. */
 void target_change(
-	struct target *t, enum target_state to, mono_t mono, wall_t wall, const char *reason);
-void target_polled(struct target *t, double seconds, wall_t wall); /* one successful poll */
+	struct target *target, enum target_state to, mono_t mono, wall_t wall, const char *reason);
+void target_polled(struct target *target, double seconds, wall_t wall); /* one successful poll */
 /* p50 and p95 over the ring; NAN when empty. */
-void target_poll_quantiles(const struct target *t, double *ret_p50, double *ret_p95);
+void target_poll_quantiles(const struct target *target, double *ret_p50, double *ret_p95);
 
 #endif

@@ -28,35 +28,35 @@ struct profile_set *profile_set_get(const struct config *config, struct err *e)
 	return s;
 }
 
-void profile_set_put(struct profile_set *s)
+void profile_set_put(struct profile_set *set)
 {
-	if (!s || --s->refs > 0)
+	if (!set || --set->refs > 0)
 		return;
-	if (newest == s)
+	if (newest == set)
 		newest = NULL;
-	gnmi_compiled_set_free(s->compiled);
-	profiles_free(s->profiles);
-	free(s);
+	gnmi_compiled_set_free(set->compiled);
+	profiles_free(set->profiles);
+	free(set);
 }
 
 /* texts_same - the same files, word for word? */
-static bool texts_same(const struct profiles *a, const struct profiles *b)
+static bool texts_same(const struct profiles *left, const struct profiles *right)
 {
-	if (profiles_count(a) != profiles_count(b))
+	if (profiles_count(left) != profiles_count(right))
 		return false;
-	for (size_t i = 0; i < profiles_count(a); i++)
-		if (!str_eq(profiles_at(a, i)->text, profiles_at(b, i)->text))
+	for (size_t i = 0; i < profiles_count(left); i++)
+		if (!str_eq(profiles_at(left, i)->text, profiles_at(right, i)->text))
 			return false;
 	return true;
 }
 
 bool profile_set_same(
-	const struct profile_set *s, const struct config *before, const struct config *config)
+	const struct profile_set *set, const struct config *before, const struct config *config)
 {
 	if (!before->profile_dir && !config->profile_dir)
 		return true;
 	struct profile_set *now = profile_set_get(config, NULL);
-	bool same = now && (now == s || texts_same(s->profiles, now->profiles));
+	bool same = now && (now == set || texts_same(set->profiles, now->profiles));
 	profile_set_put(now);
 	return same;
 }

@@ -17,9 +17,9 @@ struct profile_set {
 
 /* profile_set_get - NULL with the first mistake in @e (may be NULL). */
 struct profile_set *profile_set_get(const struct config *config, struct err *e);
-void profile_set_put(struct profile_set *s); /* NULL is fine */
-/* profile_set_same - would a target of @config find the profiles of @s, used under @before? */
+void profile_set_put(struct profile_set *set); /* NULL is fine */
+/* profile_set_same - would a target of @config find the profiles of @set, used under @before? */
 bool profile_set_same(
-	const struct profile_set *s, const struct config *before, const struct config *config);
+	const struct profile_set *set, const struct config *before, const struct config *config);
 
 #endif

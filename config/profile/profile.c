@@ -31,39 +31,39 @@ static struct profiles *set_new(void)
 	return p;
 }
 
-void profiles_free(struct profiles *p)
+void profiles_free(struct profiles *profiles)
 {
-	if (!p)
+	if (!profiles)
 		return;
-	arena_free(p->arena);
-	free(p->drafts);
-	free(p);
+	arena_free(profiles->arena);
+	free(profiles->drafts);
+	free(profiles);
 }
 
 /* set_add - a later one of the same name replaces an earlier one. */
-static void set_add(struct profiles *p, const struct profile_draft *d)
+static void set_add(struct profiles *profiles, const struct profile_draft *draft)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (strcmp(p->drafts[i].profile->name, d->profile->name) == 0) {
-			p->drafts[i] = *d;
+	for (size_t i = 0; i < profiles->n; i++)
+		if (strcmp(profiles->drafts[i].profile->name, draft->profile->name) == 0) {
+			profiles->drafts[i] = *draft;
 			return;
 		}
-	rw_grow(p->drafts, p->n, p->cap);
-	p->drafts[p->n++] = *d;
+	rw_grow(profiles->drafts, profiles->n, profiles->cap);
+	profiles->drafts[profiles->n++] = *draft;
 }
 
-static int set_read(
-	struct profiles *p, const char *text, size_t n, const char *file, struct err_list *errors)
+static int set_read(struct profiles *profiles, const char *text, size_t n, const char *file,
+	struct err_list *errors)
 {
 	struct profile_draft d;
-	int rc = profile_read(text, n, file, p->arena, &d, errors);
+	int rc = profile_read(text, n, file, profiles->arena, &d, errors);
 	if (rc == 0)
-		set_add(p, &d);
+		set_add(profiles, &d);
 	return rc;
 }
 
-static int wrong(struct err_list *errors, const char *file, int line, int col, const char *before,
-	const char *what, const char *after)
+static int profile_wrong(struct err_list *errors, const char *file, int line, int col,
+	const char *before, const char *what, const char *after)
 {
 	struct err e = {0};
 	err_at(&e, -EINVAL, file, line, col, "%s'%s'%s", before, what, after);
@@ -71,45 +71,48 @@ static int wrong(struct err_list *errors, const char *file, int line, int col, c
 	return -EINVAL;
 }
 
-static bool left_out(const struct profile_draft *d, const struct profile_table *t)
+static bool profile_left_out(const struct profile_draft *draft, const struct profile_table *table)
 {
-	for (size_t i = 0; i < d->n_without; i++)
-		if (strcmp(d->without[i], t->name) == 0)
+	for (size_t i = 0; i < draft->n_without; i++)
+		if (strcmp(draft->without[i], table->name) == 0)
 			return true;
-	for (size_t i = 0; i < d->profile->n_tables; i++)
-		if (strcmp(d->profile->tables[i]->name, t->name) == 0)
+	for (size_t i = 0; i < draft->profile->n_tables; i++)
+		if (strcmp(draft->profile->tables[i]->name, table->name) == 0)
 			return true; /* an own table replaces it */
 	return false;
 }
 
-/* extend - one level: what @d does not say is taken from its base, tables of the base come first.
+/* profile_extend - one level: what @draft does not say is taken from its base, tables of the base
+ * come first.
  */
-static int extend(struct profiles *set, struct profile_draft *d, struct err_list *errors)
+static int profile_extend(
+	struct profiles *set, struct profile_draft *draft, struct err_list *errors)
 {
-	struct profile *p = d->profile;
-	if (!d->extends)
+	struct profile *p = draft->profile;
+	if (!draft->extends)
 		return 0;
 	const struct profile *base = NULL;
 	for (size_t i = 0; i < set->n; i++)
-		if (strcmp(set->drafts[i].profile->name, d->extends) == 0)
+		if (strcmp(set->drafts[i].profile->name, draft->extends) == 0)
 			base = set->drafts[i].extends ? NULL : set->drafts[i].profile;
 	if (!base)
-		return wrong(errors, p->file, d->extends_line, d->extends_col, "read ", d->extends,
+		return profile_wrong(errors, p->file, draft->extends_line, draft->extends_col,
+			"read ", draft->extends,
 			", expected the name of a profile that does not itself extend another");
-	for (size_t i = 0; i < d->n_without; i++) {
+	for (size_t i = 0; i < draft->n_without; i++) {
 		bool found = false;
 		for (size_t k = 0; k < base->n_tables; k++)
-			found = found || strcmp(base->tables[k]->name, d->without[i]) == 0;
+			found = found || strcmp(base->tables[k]->name, draft->without[i]) == 0;
 		if (!found)
-			return wrong(errors, p->file, d->without_lines[i], 0, "read ",
-				d->without[i],
+			return profile_wrong(errors, p->file, draft->without_lines[i], 0, "read ",
+				draft->without[i],
 				", expected a table of the profile this one extends");
 	}
 	struct profile_table **tables =
 		arena_array(set->arena, struct profile_table *, base->n_tables + p->n_tables + 1);
 	size_t n = 0;
 	for (size_t i = 0; i < base->n_tables; i++)
-		if (!left_out(d, base->tables[i]))
+		if (!profile_left_out(draft, base->tables[i]))
 			tables[n++] = base->tables[i];
 	for (size_t i = 0; i < p->n_tables; i++)
 		tables[n++] = p->tables[i];
@@ -123,19 +126,20 @@ static int extend(struct profiles *set, struct profile_draft *d, struct err_list
 	return 0;
 }
 
-static int extend_gnmi(struct profiles *set, struct profile *p, struct err_list *errors)
+static int extend_gnmi(struct profiles *set, struct profile *profile, struct err_list *errors)
 {
 	struct err e = {0};
-	if (!p->gnmi || !p->gnmi->extends ||
-		profile_gnmi_extend(p, profiles_get(set, p->gnmi->extends), set->arena, &e) == 0)
+	if (!profile->gnmi || !profile->gnmi->extends ||
+		profile_gnmi_extend(
+			profile, profiles_get(set, profile->gnmi->extends), set->arena, &e) == 0)
 		return 0;
 	err_list_add(errors, &e);
 	return -EINVAL;
 }
 
-static int by_name(const void *a, const void *b)
+static int profile_by_name(const void *left, const void *right)
 {
-	const struct profile_draft *x = a, *y = b;
+	const struct profile_draft *x = left, *y = right;
 	bool gx = strcmp(x->profile->name, GENERIC) == 0,
 	     gy = strcmp(y->profile->name, GENERIC) == 0;
 	return gx != gy ? (gx ? -1 : 1) : strcmp(x->profile->name, y->profile->name);
@@ -143,36 +147,36 @@ static int by_name(const void *a, const void *b)
 
 /* set_finish - follow "extends". The built-in ones are finished before site files are read: a
  * site's "generic" does not change them. */
-static int set_finish(struct profiles *p, struct err_list *errors)
+static int set_finish(struct profiles *profiles, struct err_list *errors)
 {
 	int rc = 0;
-	for (size_t i = 0; i < p->n; i++)
-		if (!p->drafts[i].extended &&
-			(extend(p, &p->drafts[i], errors) < 0 ||
-				extend_gnmi(p, p->drafts[i].profile, errors) < 0))
+	for (size_t i = 0; i < profiles->n; i++)
+		if (!profiles->drafts[i].extended &&
+			(profile_extend(profiles, &profiles->drafts[i], errors) < 0 ||
+				extend_gnmi(profiles, profiles->drafts[i].profile, errors) < 0))
 			rc = -EINVAL;
-	for (size_t i = 0; i < p->n; i++)
-		p->drafts[i].extended = true;
-	qsort(p->drafts, p->n, sizeof(*p->drafts), by_name);
+	for (size_t i = 0; i < profiles->n; i++)
+		profiles->drafts[i].extended = true;
+	qsort(profiles->drafts, profiles->n, sizeof(*profiles->drafts), profile_by_name);
 	return rc;
 }
 
-static int read_builtin(struct profiles *p, struct err_list *errors)
+static int read_builtin(struct profiles *profiles, struct err_list *errors)
 {
 	int rc = 0;
 	for (const struct profile_text *t = profile_texts; t->file; t++)
-		if (set_read(p, t->text, t->n, t->file, errors) < 0)
+		if (set_read(profiles, t->text, t->n, t->file, errors) < 0)
 			rc = -EINVAL;
-	return rc == 0 ? set_finish(p, errors) : rc;
+	return rc == 0 ? set_finish(profiles, errors) : rc;
 }
 
-static int is_profile_file(const struct dirent *d)
+static int is_profile_file(const struct dirent *entry)
 {
-	size_t n = strlen(d->d_name);
-	return d->d_name[0] != '.' && n > 5 && strcmp(d->d_name + n - 5, ".yaml") == 0;
+	size_t n = strlen(entry->d_name);
+	return entry->d_name[0] != '.' && n > 5 && strcmp(entry->d_name + n - 5, ".yaml") == 0;
 }
 
-static int read_site(struct profiles *p, const char *dir, struct err_list *errors)
+static int read_site(struct profiles *profiles, const char *dir, struct err_list *errors)
 {
 	struct dirent **list;
 	int rc = 0, n = scandir(dir, &list, is_profile_file, alphasort);
@@ -192,7 +196,7 @@ static int read_site(struct profiles *p, const char *dir, struct err_list *error
 		if (str_read_file(path, FILE_MAX_BYTES, &text, &size, &e) < 0) {
 			err_list_add(errors, &e);
 			rc = -EINVAL;
-		} else if (set_read(p, text, size, path, errors) < 0) {
+		} else if (set_read(profiles, text, size, path, errors) < 0) {
 			rc = -EINVAL;
 		}
 		free(list[i]);
@@ -234,46 +238,47 @@ int profiles_parse(const char *text, size_t n, const char *file, struct profiles
 	return 0;
 }
 
-size_t profiles_count(const struct profiles *p)
+size_t profiles_count(const struct profiles *profiles)
 {
-	return p->n;
+	return profiles->n;
 }
 
-const struct profile *profiles_at(const struct profiles *p, size_t i)
+const struct profile *profiles_at(const struct profiles *profiles, size_t i)
 {
-	assert(i < p->n);
-	return p->drafts[i].profile;
+	assert(i < profiles->n);
+	return profiles->drafts[i].profile;
 }
 
-const struct profile *profiles_get(const struct profiles *p, const char *name)
+const struct profile *profiles_get(const struct profiles *profiles, const char *name)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (strcmp(p->drafts[i].profile->name, name) == 0)
-			return p->drafts[i].profile;
+	for (size_t i = 0; i < profiles->n; i++)
+		if (strcmp(profiles->drafts[i].profile->name, name) == 0)
+			return profiles->drafts[i].profile;
 	return NULL;
 }
 
 /* match_weight - 0 = does not fit. A description weighs more than any object id, both together
  * most. */
 static size_t match_weight(
-	const struct profile_match *m, const uint32_t *object_id, size_t n, const char *descr)
+	const struct profile_match *match, const uint32_t *object_id, size_t n, const char *descr)
 {
-	if (m->n_object_id &&
-		(n < m->n_object_id ||
-			memcmp(object_id, m->object_id, m->n_object_id * sizeof(*object_id)) != 0))
+	if (match->n_object_id &&
+		(n < match->n_object_id ||
+			memcmp(object_id, match->object_id,
+				match->n_object_id * sizeof(*object_id)) != 0))
 		return 0;
-	if (m->descr && !str_glob(m->descr, descr))
+	if (match->descr && !str_glob(match->descr, descr))
 		return 0;
-	return m->n_object_id + (m->descr ? 1000 : 0);
+	return match->n_object_id + (match->descr ? 1000 : 0);
 }
 
 const struct profile *profiles_match(
-	const struct profiles *p, const uint32_t *object_id, size_t n, const char *descr)
+	const struct profiles *profiles, const uint32_t *object_id, size_t n, const char *descr)
 {
-	const struct profile *best = profiles_get(p, GENERIC);
+	const struct profile *best = profiles_get(profiles, GENERIC);
 	size_t weight = 0;
-	for (size_t i = 0; i < p->n; i++) {
-		const struct profile *c = p->drafts[i].profile;
+	for (size_t i = 0; i < profiles->n; i++) {
+		const struct profile *c = profiles->drafts[i].profile;
 		for (size_t k = 0; c->snmp && k < c->n_matches; k++) {
 			size_t w = match_weight(&c->matches[k], object_id, n, descr ? descr : "");
 			if (w > weight) {
@@ -286,13 +291,13 @@ const struct profile *profiles_match(
 }
 
 const struct profile *profiles_match_models(
-	const struct profiles *p, const char *const *models, size_t n)
+	const struct profiles *profiles, const char *const *models, size_t n)
 {
-	const struct profile *best = profiles_get(p, "openconfig");
+	const struct profile *best = profiles_get(profiles, "openconfig");
 	size_t weight = 0;
 	best = best && best->gnmi ? best : NULL;
-	for (size_t i = 0; i < p->n; i++) {
-		const struct profile *c = p->drafts[i].profile;
+	for (size_t i = 0; i < profiles->n; i++) {
+		const struct profile *c = profiles->drafts[i].profile;
 		size_t w = 0;
 		for (size_t k = 0; c->gnmi && k < n; k++)
 			for (size_t g = 0; g < c->gnmi->n_models; g++)
@@ -305,17 +310,17 @@ const struct profile *profiles_match_models(
 	return best;
 }
 
-int profile_priority(const struct profile *p, uint32_t queue)
+int profile_priority(const struct profile *profile, uint32_t queue)
 {
-	if (!p->has_tc_map)
+	if (!profile->has_tc_map)
 		return queue < 8 ? (int)queue : PRIO_NONE;
-	return queue < PROFILE_TC_MAX ? p->tc_map[queue] : PRIO_NONE;
+	return queue < PROFILE_TC_MAX ? profile->tc_map[queue] : PRIO_NONE;
 }
 
-bool profile_port_name_of(const struct profile *p, uint32_t ifindex, char *buf, size_t size)
+bool profile_port_name_of(const struct profile *profile, uint32_t ifindex, char *buf, size_t size)
 {
-	for (size_t i = 0; i < p->n_port_names; i++) {
-		const struct profile_port_name *r = &p->port_names[i];
+	for (size_t i = 0; i < profile->n_port_names; i++) {
+		const struct profile_port_name *r = &profile->port_names[i];
 		if (ifindex < r->first || ifindex > r->last)
 			continue;
 		const char *at = strstr(r->name, "{n}");

@@ -89,7 +89,7 @@ enum profile_attribute {
 	ATTRIBUTE_DISCONTINUITY
 };
 
-const char *profile_attribute_name(enum profile_attribute a); /* "port_name" */
+const char *profile_attribute_name(enum profile_attribute attribute); /* "port_name" */
 
 enum { SENSOR_TYPE, SENSOR_SCALE, SENSOR_PRECISION, SENSOR_STATUS, PROFILE_SENSOR_COLUMNS };
 
@@ -203,30 +203,31 @@ int profiles_load(const char *site_dir, struct profiles **ret, struct err_list *
  */
 int profiles_parse(const char *text, size_t n, const char *file, struct profiles **ret,
 	struct err_list *errors);
-void profiles_free(struct profiles *p); /* NULL is fine */
+void profiles_free(struct profiles *profiles); /* NULL is fine */
 
-size_t profiles_count(const struct profiles *p);
+size_t profiles_count(const struct profiles *profiles);
 /* generic first, then by name */
-const struct profile *profiles_at(const struct profiles *p, size_t i);
-const struct profile *profiles_get(const struct profiles *p, const char *name); /* NULL if absent */
+const struct profile *profiles_at(const struct profiles *profiles, size_t i);
+const struct profile *profiles_get(
+	const struct profiles *profiles, const char *name); /* NULL if absent */
 
 /* profiles_match - the profile for a device that says this of itself: a description that fits beats
  * an object id (SONiC answers with net-snmp's), a longer object id beats a shorter one; "generic"
  * when none fits. */
 const struct profile *profiles_match(
-	const struct profiles *p, const uint32_t *object_id, size_t n, const char *descr);
+	const struct profiles *profiles, const uint32_t *object_id, size_t n, const char *descr);
 
 /* profiles_match_models - the profile with a gNMI half that most of its "models" globs speak for,
  * counted over what the device's Capabilities list; "openconfig" when none does. NULL only when
  * there is no such profile. */
 const struct profile *profiles_match_models(
-	const struct profiles *p, const char *const *models, size_t n);
+	const struct profiles *profiles, const char *const *models, size_t n);
 
 /* profile_priority - of a queue, traffic class or priority group: 0..7, or PRIO_NONE when unmapped.
  */
-int profile_priority(const struct profile *p, uint32_t queue);
+int profile_priority(const struct profile *profile, uint32_t queue);
 /* profile_port_name - the native name of @ifindex by the profile's rule into @buf, or false when it
  * has none. */
-bool profile_port_name_of(const struct profile *p, uint32_t ifindex, char *buf, size_t size);
+bool profile_port_name_of(const struct profile *profile, uint32_t ifindex, char *buf, size_t size);
 
 #endif

@@ -80,7 +80,7 @@ enum profile_gnmi_attribute {
 	GNMI_ATTRIBUTE_NEIGHBOR_DESCR
 };
 /* "port_alias"; "" for none */
-const char *profile_gnmi_attribute_name(enum profile_gnmi_attribute a);
+const char *profile_gnmi_attribute_name(enum profile_gnmi_attribute attribute);
 
 struct profile_gnmi_subscription {
 	const char *path;

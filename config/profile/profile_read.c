@@ -11,7 +11,7 @@
 #include "agent/base/str.h"
 #include "db/model/entity.h"
 
-void reader_wrong(struct reader *r, int line, int col, const char *fmt, ...)
+void reader_wrong(struct reader *reader, int line, int col, const char *fmt, ...)
 {
 	struct err e = {0};
 	char text[sizeof(e.text)];
@@ -19,37 +19,37 @@ void reader_wrong(struct reader *r, int line, int col, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	err_at(&e, -EINVAL, r->file, line, col, "%s", text);
-	err_list_add(r->errors, &e);
+	err_at(&e, -EINVAL, reader->file, line, col, "%s", text);
+	err_list_add(reader->errors, &e);
 }
 
-void reader_wrong_node(struct reader *r, const struct yaml_node *n, const char *expected)
+void reader_wrong_node(struct reader *reader, const struct yaml_node *node, const char *expected)
 {
 	char what[128];
-	reader_wrong(r, n->line, n->col, "read %s, expected %s", yaml_what(n, what, sizeof(what)),
-		expected);
+	reader_wrong(reader, node->line, node->col, "read %s, expected %s",
+		yaml_what(node, what, sizeof(what)), expected);
 }
 
-/* keys_check - @n must be a section whose keys are all in @known. */
-bool reader_keys(struct reader *r, const struct yaml_node *n, const char *const *known,
+/* keys_check - @node must be a section whose keys are all in @known. */
+bool reader_keys(struct reader *reader, const struct yaml_node *node, const char *const *known,
 	size_t n_known, const char *what)
 {
-	if (n->kind != YAML_MAP) {
-		reader_wrong_node(r, n, what);
+	if (node->kind != YAML_MAP) {
+		reader_wrong_node(reader, node, what);
 		return false;
 	}
 	bool ok = true;
-	for (size_t i = 0; i < n->n; i++) {
+	for (size_t i = 0; i < node->n; i++) {
 		bool found = false;
 		for (size_t k = 0; k < n_known && !found; k++)
-			found = strcmp(known[k], n->items[i].key) == 0;
+			found = strcmp(known[k], node->items[i].key) == 0;
 		if (found)
 			continue;
-		const char *near = str_nearest(n->items[i].key, known, n_known);
-		reader_wrong(r, n->items[i].line, n->items[i].col,
+		const char *near = str_nearest(node->items[i].key, known, n_known);
+		reader_wrong(reader, node->items[i].line, node->items[i].col,
 			near ? "unknown key '%s' in %s, did you mean '%s'?"
 			     : "unknown key '%s' in %s%s",
-			n->items[i].key, what, near ? near : "");
+			node->items[i].key, what, near ? near : "");
 		ok = false;
 	}
 	return ok;
@@ -62,24 +62,25 @@ const struct yaml_node *reader_value(const struct yaml_node *map, const char *ke
 }
 
 const char *reader_text(
-	struct reader *r, const struct yaml_node *map, const char *key, bool required)
+	struct reader *reader, const struct yaml_node *map, const char *key, bool required)
 {
 	const struct yaml_node *v = reader_value(map, key);
 	if (!v) {
 		if (required)
-			reader_wrong(r, map->line, map->col, "'%s' is missing here", key);
+			reader_wrong(reader, map->line, map->col, "'%s' is missing here", key);
 		return NULL;
 	}
 	if (v->kind != YAML_TEXT || !*v->text) {
-		reader_wrong_node(r, v, "text");
+		reader_wrong_node(reader, v, "text");
 		return NULL;
 	}
 	return v->text;
 }
 
-bool reader_number_at(struct reader *r, const struct yaml_node *v, uint64_t max, uint64_t *ret)
+bool reader_number_at(
+	struct reader *reader, const struct yaml_node *node, uint64_t max, uint64_t *ret)
 {
-	const char *t = v->kind == YAML_TEXT ? v->text : "";
+	const char *t = node->kind == YAML_TEXT ? node->text : "";
 	uint64_t u = 0;
 	bool ok = *t != '\0' && (t[0] != '0' || t[1] == '\0');
 	for (; ok && *t; t++)
@@ -88,34 +89,35 @@ bool reader_number_at(struct reader *r, const struct yaml_node *v, uint64_t max,
 	if (!ok || u > max) {
 		char expected[64];
 		snprintf(expected, sizeof(expected), "a whole number from 0 to %" PRIu64, max);
-		reader_wrong_node(r, v, expected);
+		reader_wrong_node(reader, node, expected);
 		return false;
 	}
 	*ret = u;
 	return true;
 }
 
-bool reader_number(
-	struct reader *r, const struct yaml_node *map, const char *key, uint64_t max, uint64_t *ret)
+bool reader_number(struct reader *reader, const struct yaml_node *map, const char *key,
+	uint64_t max, uint64_t *ret)
 {
 	const struct yaml_node *v = reader_value(map, key);
-	return v && reader_number_at(r, v, max, ret);
+	return v && reader_number_at(reader, v, max, ret);
 }
 
-bool reader_bool(struct reader *r, const struct yaml_node *map, const char *key)
+bool reader_bool(struct reader *reader, const struct yaml_node *map, const char *key)
 {
 	const struct yaml_node *v = reader_value(map, key);
 	if (!v)
 		return false;
 	if (v->kind != YAML_TEXT ||
 		(strcmp(v->text, "true") != 0 && strcmp(v->text, "false") != 0)) {
-		reader_wrong_node(r, v, "true or false");
+		reader_wrong_node(reader, v, "true or false");
 		return false;
 	}
 	return v->text[0] == 't';
 }
 
-static int64_t duration_of(struct reader *r, const struct yaml_node *map, const char *key)
+static int64_t profile_read_duration_of(
+	struct reader *reader, const struct yaml_node *map, const char *key)
 {
 	const struct yaml_node *v = reader_value(map, key);
 	int64_t ns = 0;
@@ -123,17 +125,17 @@ static int64_t duration_of(struct reader *r, const struct yaml_node *map, const 
 	if (!v)
 		return 0;
 	if (v->kind != YAML_TEXT)
-		reader_wrong_node(r, v, "a duration such as 5s");
+		reader_wrong_node(reader, v, "a duration such as 5s");
 	else if (unit_duration(v->text, &ns, &e) < 0)
-		reader_wrong(r, v->line, v->col, "%s", e.text);
+		reader_wrong(reader, v->line, v->col, "%s", e.text);
 	return ns;
 }
 
-bool reader_oid(struct reader *r, const struct yaml_node *v, struct profile_oid *ret)
+bool reader_oid(struct reader *reader, const struct yaml_node *node, struct profile_oid *ret)
 {
 	uint32_t arcs[PROFILE_OID_MAX];
 	size_t n = 0;
-	const char *t = v->kind == YAML_TEXT ? v->text : "";
+	const char *t = node->kind == YAML_TEXT ? node->text : "";
 	bool ok = *t != '\0';
 	while (ok) {
 		uint64_t arc = 0;
@@ -148,10 +150,11 @@ bool reader_oid(struct reader *r, const struct yaml_node *v, struct profile_oid 
 		ok = *t++ == '.';
 	}
 	if (!ok || n < 2) {
-		reader_wrong_node(r, v, "an object identifier such as 1.3.6.1.2.1.31.1.1.1");
+		reader_wrong_node(
+			reader, node, "an object identifier such as 1.3.6.1.2.1.31.1.1.1");
 		return false;
 	}
-	uint32_t *copy = arena_array(r->a, uint32_t, n);
+	uint32_t *copy = arena_array(reader->a, uint32_t, n);
 	memcpy(copy, arcs, n * sizeof(*copy));
 	*ret = (struct profile_oid){copy, n};
 	return true;
@@ -168,170 +171,173 @@ enum profile_part reader_part(const char *word)
 
 /* ---- the rest ------------------------------------------------------------ */
 
-static void matches_read(struct reader *r, const struct yaml_node *n)
+static void matches_read(struct reader *reader, const struct yaml_node *node)
 {
-	if (!n)
+	if (!node)
 		return;
-	if (n->kind != YAML_LIST) {
-		reader_wrong_node(r, n, "a list such as [{ object_id: 1.3.6.1.4.1.9 }]");
+	if (node->kind != YAML_LIST) {
+		reader_wrong_node(reader, node, "a list such as [{ object_id: 1.3.6.1.4.1.9 }]");
 		return;
 	}
-	r->p->matches = arena_array(r->a, struct profile_match, n->n ? n->n : 1);
-	for (size_t i = 0; i < n->n; i++) {
-		const struct yaml_node *m = n->items[i].value;
-		struct profile_match *to = &r->p->matches[r->p->n_matches];
+	reader->p->matches = arena_array(reader->a, struct profile_match, node->n ? node->n : 1);
+	for (size_t i = 0; i < node->n; i++) {
+		const struct yaml_node *m = node->items[i].value;
+		struct profile_match *to = &reader->p->matches[reader->p->n_matches];
 		struct profile_oid oid = {0};
 		const char *descr;
-		if (!KEYS(r, m, "a match", "object_id", "descr"))
+		if (!KEYS(reader, m, "a match", "object_id", "descr"))
 			continue;
 		if (m->n == 0)
-			reader_wrong(r, m->line, m->col, "expected 'object_id', 'descr' or both");
+			reader_wrong(
+				reader, m->line, m->col, "expected 'object_id', 'descr' or both");
 		if (reader_value(m, "object_id") &&
-			reader_oid(r, reader_value(m, "object_id"), &oid)) {
-			to->object_id = arena_array(r->a, uint32_t, oid.n);
+			reader_oid(reader, reader_value(m, "object_id"), &oid)) {
+			to->object_id = arena_array(reader->a, uint32_t, oid.n);
 			memcpy(to->object_id, oid.v, oid.n * sizeof(uint32_t));
 			to->n_object_id = oid.n;
 		}
-		if ((descr = reader_text(r, m, "descr", false)))
-			to->descr = arena_strdup(r->a, descr);
-		r->p->n_matches++;
+		if ((descr = reader_text(reader, m, "descr", false)))
+			to->descr = arena_strdup(reader->a, descr);
+		reader->p->n_matches++;
 	}
 }
 
-static void quirks_read(struct reader *r, const struct yaml_node *n)
+static void quirks_read(struct reader *reader, const struct yaml_node *node)
 {
-	if (!n)
+	if (!node)
 		return;
-	if (n->kind != YAML_LIST) {
-		reader_wrong_node(r, n, "a list of quirks");
+	if (node->kind != YAML_LIST) {
+		reader_wrong_node(reader, node, "a list of quirks");
 		return;
 	}
-	r->p->quirks = arena_array(r->a, struct profile_quirk, n->n ? n->n : 1);
-	for (size_t i = 0; i < n->n; i++) {
-		const struct yaml_node *q = n->items[i].value;
-		if (!KEYS(r, q, "a quirk", "name", "doc", "evidence"))
+	reader->p->quirks = arena_array(reader->a, struct profile_quirk, node->n ? node->n : 1);
+	for (size_t i = 0; i < node->n; i++) {
+		const struct yaml_node *q = node->items[i].value;
+		if (!KEYS(reader, q, "a quirk", "name", "doc", "evidence"))
 			continue;
-		const char *name = reader_text(r, q, "name", true),
-			   *doc = reader_text(r, q, "doc", true),
+		const char *name = reader_text(reader, q, "name", true),
+			   *doc = reader_text(reader, q, "doc", true),
 			   *evidence = reader_value(q, "evidence")
-			? reader_text(r, q, "evidence", true)
+			? reader_text(reader, q, "evidence", true)
 			: NULL;
 		if (!reader_value(q, "evidence"))
-			reader_wrong(r, q->line, q->col,
+			reader_wrong(reader, q->line, q->col,
 				"a quirk without 'evidence': say where this was read or seen "
 				"(source file, document, device and release)");
 		if (name && doc && evidence)
-			r->p->quirks[r->p->n_quirks++] =
-				(struct profile_quirk){arena_strdup(r->a, name),
-					arena_strdup(r->a, doc), arena_strdup(r->a, evidence)};
+			reader->p->quirks[reader->p->n_quirks++] = (struct profile_quirk){
+				arena_strdup(reader->a, name), arena_strdup(reader->a, doc),
+				arena_strdup(reader->a, evidence)};
 	}
 }
 
-static void tc_map_read(struct reader *r, const struct yaml_node *n)
+static void tc_map_read(struct reader *reader, const struct yaml_node *node)
 {
 	for (size_t i = 0; i < PROFILE_TC_MAX; i++)
-		r->p->tc_map[i] = PRIO_NONE;
-	if (!n)
+		reader->p->tc_map[i] = PRIO_NONE;
+	if (!node)
 		return;
-	if (n->kind != YAML_MAP) {
-		reader_wrong_node(r, n, "queue to priority, such as { 0: 0, 5: 3 }");
+	if (node->kind != YAML_MAP) {
+		reader_wrong_node(reader, node, "queue to priority, such as { 0: 0, 5: 3 }");
 		return;
 	}
-	r->p->has_tc_map = true;
-	for (size_t i = 0; i < n->n; i++) {
+	reader->p->has_tc_map = true;
+	for (size_t i = 0; i < node->n; i++) {
 		uint64_t queue, priority;
 		struct yaml_node key = {.kind = YAML_TEXT,
-			.line = n->items[i].line,
-			.col = n->items[i].col,
-			.text = n->items[i].key};
-		if (reader_number_at(r, &key, PROFILE_TC_MAX - 1, &queue) &&
-			reader_number_at(r, n->items[i].value, 7, &priority))
-			r->p->tc_map[queue] = (int8_t)priority;
+			.line = node->items[i].line,
+			.col = node->items[i].col,
+			.text = node->items[i].key};
+		if (reader_number_at(reader, &key, PROFILE_TC_MAX - 1, &queue) &&
+			reader_number_at(reader, node->items[i].value, 7, &priority))
+			reader->p->tc_map[queue] = (int8_t)priority;
 	}
 }
 
-static void port_names_read(struct reader *r, const struct yaml_node *n)
+static void port_names_read(struct reader *reader, const struct yaml_node *node)
 {
-	if (!n)
+	if (!node)
 		return;
-	if (n->kind != YAML_LIST) {
-		reader_wrong_node(r, n,
+	if (node->kind != YAML_LIST) {
+		reader_wrong_node(reader, node,
 			"a list such as [{ first: 1, last: 999, subtract: 1, name: \"Ethernet{n}\" "
 			"}]");
 		return;
 	}
-	r->p->port_names = arena_array(r->a, struct profile_port_name, n->n ? n->n : 1);
-	for (size_t i = 0; i < n->n; i++) {
-		const struct yaml_node *m = n->items[i].value;
+	reader->p->port_names =
+		arena_array(reader->a, struct profile_port_name, node->n ? node->n : 1);
+	for (size_t i = 0; i < node->n; i++) {
+		const struct yaml_node *m = node->items[i].value;
 		uint64_t first = 0, last = 0, subtract = 0;
-		if (!KEYS(r, m, "a port name rule", "first", "last", "subtract", "name"))
+		if (!KEYS(reader, m, "a port name rule", "first", "last", "subtract", "name"))
 			continue;
-		const char *name = reader_text(r, m, "name", true);
-		reader_number(r, m, "subtract", UINT32_MAX, &subtract);
-		if (!reader_number(r, m, "first", UINT32_MAX, &first) ||
-			!reader_number(r, m, "last", UINT32_MAX, &last) || !name)
-			reader_wrong(r, m->line, m->col,
+		const char *name = reader_text(reader, m, "name", true);
+		reader_number(reader, m, "subtract", UINT32_MAX, &subtract);
+		if (!reader_number(reader, m, "first", UINT32_MAX, &first) ||
+			!reader_number(reader, m, "last", UINT32_MAX, &last) || !name)
+			reader_wrong(reader, m->line, m->col,
 				"expected first, last and name (with {n} for the number)");
 		else if (first > last || subtract > first || !strstr(name, "{n}"))
-			reader_wrong(r, m->line, m->col,
+			reader_wrong(reader, m->line, m->col,
 				"expected first <= last, subtract <= first, and {n} in the name");
 		else
-			r->p->port_names[r->p->n_port_names++] =
+			reader->p->port_names[reader->p->n_port_names++] =
 				(struct profile_port_name){(uint32_t)first, (uint32_t)last,
-					(uint32_t)subtract, arena_strdup(r->a, name)};
+					(uint32_t)subtract, arena_strdup(reader->a, name)};
 	}
 }
 
-static void without_read(struct reader *r, const struct yaml_node *n)
+static void without_read(struct reader *reader, const struct yaml_node *node)
 {
-	if (!n)
+	if (!node)
 		return;
-	if (n->kind != YAML_LIST) {
-		reader_wrong_node(r, n, "a list of table names");
+	if (node->kind != YAML_LIST) {
+		reader_wrong_node(reader, node, "a list of table names");
 		return;
 	}
-	r->draft->without = arena_array(r->a, const char *, n->n ? n->n : 1);
-	r->draft->without_lines = arena_array(r->a, int, n->n ? n->n : 1);
-	for (size_t i = 0; i < n->n; i++) {
-		if (n->items[i].value->kind != YAML_TEXT) {
-			reader_wrong_node(r, n->items[i].value, "a table name");
+	reader->draft->without = arena_array(reader->a, const char *, node->n ? node->n : 1);
+	reader->draft->without_lines = arena_array(reader->a, int, node->n ? node->n : 1);
+	for (size_t i = 0; i < node->n; i++) {
+		if (node->items[i].value->kind != YAML_TEXT) {
+			reader_wrong_node(reader, node->items[i].value, "a table name");
 			continue;
 		}
-		r->draft->without_lines[r->draft->n_without] = n->items[i].value->line;
-		r->draft->without[r->draft->n_without++] =
-			arena_strdup(r->a, n->items[i].value->text);
+		reader->draft->without_lines[reader->draft->n_without] = node->items[i].value->line;
+		reader->draft->without[reader->draft->n_without++] =
+			arena_strdup(reader->a, node->items[i].value->text);
 	}
 }
 
-static void snmp_read(struct reader *r, const struct yaml_node *n)
+static void snmp_read(struct reader *reader, const struct yaml_node *node)
 {
-	if (!n ||
-		!KEYS(r, n, "'snmp'", "min_interval", "refresh", "without", "port_names", "tables",
-			"traps"))
+	if (!node ||
+		!KEYS(reader, node, "'snmp'", "min_interval", "refresh", "without", "port_names",
+			"tables", "traps"))
 		return;
-	profile_traps_read(r, reader_value(n, "traps"));
-	r->p->snmp = true;
-	r->p->min_interval_ns = duration_of(r, n, "min_interval");
-	r->p->refresh_ns = duration_of(r, n, "refresh");
-	port_names_read(r, reader_value(n, "port_names"));
-	without_read(r, reader_value(n, "without"));
-	const struct yaml_node *tables = reader_value(n, "tables");
+	profile_traps_read(reader, reader_value(node, "traps"));
+	reader->p->snmp = true;
+	reader->p->min_interval_ns = profile_read_duration_of(reader, node, "min_interval");
+	reader->p->refresh_ns = profile_read_duration_of(reader, node, "refresh");
+	port_names_read(reader, reader_value(node, "port_names"));
+	without_read(reader, reader_value(node, "without"));
+	const struct yaml_node *tables = reader_value(node, "tables");
 	if (!tables)
 		return;
 	if (tables->kind != YAML_LIST) {
-		reader_wrong_node(r, tables, "a list of tables");
+		reader_wrong_node(reader, tables, "a list of tables");
 		return;
 	}
-	r->p->tables = arena_array(r->a, struct profile_table *, tables->n ? tables->n : 1);
+	reader->p->tables =
+		arena_array(reader->a, struct profile_table *, tables->n ? tables->n : 1);
 	for (size_t i = 0; i < tables->n; i++) {
-		struct profile_table *t = profile_table_read(r, tables->items[i].value);
-		for (size_t k = 0; t && k < r->p->n_tables; k++)
-			if (strcmp(r->p->tables[k]->name, t->name) == 0)
-				reader_wrong(r, t->line, 0,
+		struct profile_table *t = profile_table_read(reader, tables->items[i].value);
+		for (size_t k = 0; t && k < reader->p->n_tables; k++)
+			if (strcmp(reader->p->tables[k]->name, t->name) == 0)
+				reader_wrong(reader, t->line, 0,
 					"table '%s' twice; the first is in line %d", t->name,
-					r->p->tables[k]->line);
+					reader->p->tables[k]->line);
 		if (t)
-			r->p->tables[r->p->n_tables++] = t;
+			reader->p->tables[reader->p->n_tables++] = t;
 	}
 }
 

@@ -29,9 +29,9 @@ struct profile_draft { /* a profile before its "extends" was followed */
 int profile_read(const char *text, size_t n, const char *file, struct arena *a,
 	struct profile_draft *ret, struct err_list *errors);
 
-/* profile_gnmi_extend - p->gnmi takes the streams of @base (NULL = there is none of that name) it
- * does not replace. 0 or -EINVAL. */
+/* profile_gnmi_extend - profile->gnmi takes the streams of @base (NULL = there is none of that
+ * name) it does not replace. 0 or -EINVAL. */
 int profile_gnmi_extend(
-	struct profile *p, const struct profile *base, struct arena *a, struct err *e);
+	struct profile *profile, const struct profile *base, struct arena *a, struct err *e);
 
 #endif

@@ -19,13 +19,13 @@ struct reader {
 	struct profile_draft *draft;
 };
 
-void reader_wrong(struct reader *r, int line, int col, const char *fmt, ...)
+void reader_wrong(struct reader *reader, int line, int col, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-void reader_wrong_node(struct reader *r, const struct yaml_node *n, const char *expected);
+void reader_wrong_node(struct reader *reader, const struct yaml_node *node, const char *expected);
 
 /* KEYS - must be a section whose keys are all in the list; what is unknown is reported with the
  * nearest known one. */
-bool reader_keys(struct reader *r, const struct yaml_node *n, const char *const *known,
+bool reader_keys(struct reader *reader, const struct yaml_node *node, const char *const *known,
 	size_t n_known, const char *what);
 #define KEYS(r, n, what, ...)                                                                      \
 	reader_keys((r), (n), (const char *const[]){__VA_ARGS__},                                  \
@@ -35,24 +35,25 @@ bool reader_keys(struct reader *r, const struct yaml_node *n, const char *const 
  * number, oid: false when absent or wrong. */
 const struct yaml_node *reader_value(const struct yaml_node *map, const char *key);
 const char *reader_text(
-	struct reader *r, const struct yaml_node *map, const char *key, bool required);
-bool reader_number_at(struct reader *r, const struct yaml_node *v, uint64_t max, uint64_t *ret);
-bool reader_number(struct reader *r, const struct yaml_node *map, const char *key, uint64_t max,
-	uint64_t *ret);
-bool reader_bool(struct reader *r, const struct yaml_node *map, const char *key);
-bool reader_oid(struct reader *r, const struct yaml_node *v, struct profile_oid *ret);
+	struct reader *reader, const struct yaml_node *map, const char *key, bool required);
+bool reader_number_at(
+	struct reader *reader, const struct yaml_node *node, uint64_t max, uint64_t *ret);
+bool reader_number(struct reader *reader, const struct yaml_node *map, const char *key,
+	uint64_t max, uint64_t *ret);
+bool reader_bool(struct reader *reader, const struct yaml_node *map, const char *key);
+bool reader_oid(struct reader *reader, const struct yaml_node *node, struct profile_oid *ret);
 
 /* reader_fold - the key "fold", of a metric (-1: none) that is neither a counter nor a whole
  * number; FOLD_SUM when it is not there. */
-enum profile_fold reader_fold(struct reader *r, const struct yaml_node *n, int metric);
+enum profile_fold reader_fold(struct reader *reader, const struct yaml_node *node, int metric);
 
 /* reader_part - what a word in an index stands for. */
 enum profile_part reader_part(const char *word);
 
 /* The parts of a profile. table_read: NULL when it was wrong. */
-struct profile_table *profile_table_read(struct reader *r, const struct yaml_node *n);
-void profile_traps_read(struct reader *r, const struct yaml_node *n);
-void profile_gnmi_read(struct reader *r, const struct yaml_node *n);
-void profile_tune_read(struct reader *r, const struct yaml_node *n);
+struct profile_table *profile_table_read(struct reader *reader, const struct yaml_node *node);
+void profile_traps_read(struct reader *reader, const struct yaml_node *node);
+void profile_gnmi_read(struct reader *reader, const struct yaml_node *node);
+void profile_tune_read(struct reader *reader, const struct yaml_node *node);
 
 #endif

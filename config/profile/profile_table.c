@@ -18,9 +18,9 @@ static const char *const attribute_names[] = {
 	[ATTRIBUTE_DISCONTINUITY] = "discontinuity",
 };
 
-const char *profile_attribute_name(enum profile_attribute a)
+const char *profile_attribute_name(enum profile_attribute attribute)
 {
-	return (size_t)a < rw_countof(attribute_names) ? attribute_names[a] : "";
+	return (size_t)attribute < rw_countof(attribute_names) ? attribute_names[attribute] : "";
 }
 
 static const struct unit {
@@ -40,156 +40,166 @@ static const struct unit {
 };
 
 /* table_column - position of an OID among the table's columns, added if new. */
-static bool table_column(struct reader *r, struct profile_table *t, struct profile_oid oid,
+static bool table_column(struct reader *reader, struct profile_table *table, struct profile_oid oid,
 	const struct yaml_node *at, size_t *ret)
 {
-	for (size_t i = 0; i < t->n_columns; i++)
-		if (t->columns[i].n == oid.n &&
-			memcmp(t->columns[i].v, oid.v, oid.n * sizeof(*oid.v)) == 0) {
+	for (size_t i = 0; i < table->n_columns; i++)
+		if (table->columns[i].n == oid.n &&
+			memcmp(table->columns[i].v, oid.v, oid.n * sizeof(*oid.v)) == 0) {
 			*ret = i;
 			return true;
 		}
-	if (t->n_columns == PROFILE_COLUMNS_MAX) {
-		reader_wrong(r, at->line, at->col, "more than %d columns in table '%s': split it",
-			PROFILE_COLUMNS_MAX, t->name);
+	if (table->n_columns == PROFILE_COLUMNS_MAX) {
+		reader_wrong(reader, at->line, at->col,
+			"more than %d columns in table '%s': split it", PROFILE_COLUMNS_MAX,
+			table->name);
 		return false;
 	}
-	t->columns[t->n_columns] = oid;
-	*ret = t->n_columns++;
+	table->columns[table->n_columns] = oid;
+	*ret = table->n_columns++;
 	return true;
 }
 
 /* column_oid - "column: 6" below the table's oid, or "oid: 1.3..." */
-static bool column_oid(struct reader *r, struct profile_table *t, struct profile_oid base,
-	const struct yaml_node *n, size_t *ret)
+static bool column_oid(struct reader *reader, struct profile_table *table, struct profile_oid base,
+	const struct yaml_node *node, size_t *ret)
 {
-	const struct yaml_node *relative = reader_value(n, "column"),
-			       *absolute = reader_value(n, "oid");
+	const struct yaml_node *relative = reader_value(node, "column"),
+			       *absolute = reader_value(node, "oid");
 	struct profile_oid oid;
 	uint64_t arc;
 	if (!relative == !absolute) {
-		reader_wrong(r, n->line, n->col,
+		reader_wrong(reader, node->line, node->col,
 			"expected either 'column' (below the table's oid) or 'oid'");
 		return false;
 	}
 	if (absolute)
-		return reader_oid(r, absolute, &oid) && table_column(r, t, oid, n, ret);
-	if (!reader_number_at(r, relative, UINT32_MAX, &arc))
+		return reader_oid(reader, absolute, &oid) &&
+			table_column(reader, table, oid, node, ret);
+	if (!reader_number_at(reader, relative, UINT32_MAX, &arc))
 		return false;
 	if (base.n == 0 || base.n + 1 > PROFILE_OID_MAX) {
-		reader_wrong(
-			r, relative->line, relative->col, "'column' needs the 'oid' of the table");
+		reader_wrong(reader, relative->line, relative->col,
+			"'column' needs the 'oid' of the table");
 		return false;
 	}
-	uint32_t *v = arena_array(r->a, uint32_t, base.n + 1);
+	uint32_t *v = arena_array(reader->a, uint32_t, base.n + 1);
 	memcpy(v, base.v, base.n * sizeof(*v));
 	v[base.n] = (uint32_t)arc;
-	return table_column(r, t, (struct profile_oid){v, base.n + 1}, n, ret);
+	return table_column(reader, table, (struct profile_oid){v, base.n + 1}, node, ret);
 }
 
-static void column_where(struct reader *r, const struct profile_table *t, const struct yaml_node *n,
-	struct profile_value *v)
+static void column_where(struct reader *reader, const struct profile_table *table,
+	const struct yaml_node *node, struct profile_value *value)
 {
-	const struct yaml_node *where = reader_value(n, "where");
+	const struct yaml_node *where = reader_value(node, "where");
 	for (size_t i = 0; i < PROFILE_PARTS_MAX; i++)
-		v->where[i] = PROFILE_ANY;
+		value->where[i] = PROFILE_ANY;
 	if (!where)
 		return;
 	if (where->kind != YAML_MAP) {
-		reader_wrong_node(
-			r, where, "parts of the index and their values, such as { direction: 2 }");
+		reader_wrong_node(reader, where,
+			"parts of the index and their values, such as { direction: 2 }");
 		return;
 	}
 	for (size_t i = 0; i < where->n; i++) {
 		size_t part = 0;
 		uint64_t u;
-		while (part < t->n_parts && strcmp(t->part_names[part], where->items[i].key) != 0)
+		while (part < table->n_parts &&
+			strcmp(table->part_names[part], where->items[i].key) != 0)
 			part++;
-		if (part == t->n_parts)
-			reader_wrong(r, where->items[i].line, where->items[i].col,
+		if (part == table->n_parts)
+			reader_wrong(reader, where->items[i].line, where->items[i].col,
 				"'%s' is not a part of this table's index", where->items[i].key);
-		else if (reader_number_at(r, where->items[i].value, UINT32_MAX, &u))
-			v->where[part] = (int64_t)u;
+		else if (reader_number_at(reader, where->items[i].value, UINT32_MAX, &u))
+			value->where[part] = (int64_t)u;
 	}
 }
 
-static void column_unit(struct reader *r, const struct yaml_node *n, struct profile_value *v)
+static void column_unit(
+	struct reader *reader, const struct yaml_node *node, struct profile_value *value)
 {
-	const struct yaml_node *unit = reader_value(n, "unit");
+	const struct yaml_node *unit = reader_value(node, "unit");
 	uint64_t scale;
-	v->mul = v->div = 1;
+	value->mul = value->div = 1;
 	if (unit) {
 		size_t i = 0;
 		while (i < rw_countof(units) &&
 			!(unit->kind == YAML_TEXT && strcmp(units[i].name, unit->text) == 0))
 			i++;
 		if (i == rw_countof(units)) {
-			reader_wrong_node(r, unit, "one of ns us ms ticks s Mbps kB KiB cells");
+			reader_wrong_node(
+				reader, unit, "one of ns us ms ticks s Mbps kB KiB cells");
 			return;
 		}
-		v->mul = units[i].mul;
-		v->cells = units[i].cells;
+		value->mul = units[i].mul;
+		value->cells = units[i].cells;
 	}
-	if (reader_number(r, n, "divide", UINT32_MAX, &scale)) {
+	if (reader_number(reader, node, "divide", UINT32_MAX, &scale)) {
 		if (scale == 0)
-			reader_wrong_node(r, reader_value(n, "divide"), "a whole number from 1");
+			reader_wrong_node(
+				reader, reader_value(node, "divide"), "a whole number from 1");
 		else
-			v->div = scale;
+			value->div = scale;
 	}
 }
 
-static void column_ignore(struct reader *r, const struct yaml_node *n, struct profile_value *v)
+static void column_ignore(
+	struct reader *reader, const struct yaml_node *node, struct profile_value *value)
 {
-	const struct yaml_node *list = reader_value(n, "ignore");
+	const struct yaml_node *list = reader_value(node, "ignore");
 	if (!list)
 		return;
 	if (list->kind != YAML_LIST || list->n > PROFILE_IGNORE_MAX) {
 		reader_wrong_node(
-			r, list, "a list of at most 4 raw values that mean \"not there\"");
+			reader, list, "a list of at most 4 raw values that mean \"not there\"");
 		return;
 	}
 	for (size_t i = 0; i < list->n; i++)
-		if (reader_number_at(r, list->items[i].value, UINT64_MAX, &v->ignore[v->n_ignore]))
-			v->n_ignore++;
+		if (reader_number_at(reader, list->items[i].value, UINT64_MAX,
+			    &value->ignore[value->n_ignore]))
+			value->n_ignore++;
 }
 
-static void column_when(struct reader *r, struct profile_table *t, struct profile_oid base,
-	const struct yaml_node *n, struct profile_value *v)
+static void column_when(struct reader *reader, struct profile_table *table, struct profile_oid base,
+	const struct yaml_node *node, struct profile_value *value)
 {
-	const struct yaml_node *when = reader_value(n, "when");
+	const struct yaml_node *when = reader_value(node, "when");
 	size_t column;
-	v->when_column = -1;
-	if (!when || !KEYS(r, when, "'when'", "column", "oid", "equals") ||
-		!column_oid(r, t, base, when, &column))
+	value->when_column = -1;
+	if (!when || !KEYS(reader, when, "'when'", "column", "oid", "equals") ||
+		!column_oid(reader, table, base, when, &column))
 		return;
 	if (!reader_value(when, "equals"))
-		reader_wrong(r, when->line, when->col, "'equals' is missing here");
-	else if (reader_number(r, when, "equals", UINT64_MAX, &v->when_equals))
-		v->when_column = (int)column;
+		reader_wrong(reader, when->line, when->col, "'equals' is missing here");
+	else if (reader_number(reader, when, "equals", UINT64_MAX, &value->when_equals))
+		value->when_column = (int)column;
 }
 
 /* column_meaning - metric or attribute. */
-static bool column_meaning(struct reader *r, const struct yaml_node *n, struct profile_value *v)
+static bool column_meaning(
+	struct reader *reader, const struct yaml_node *node, struct profile_value *value)
 {
-	const struct yaml_node *metric = reader_value(n, "metric"),
-			       *attribute = reader_value(n, "attribute");
-	v->metric = -1;
+	const struct yaml_node *metric = reader_value(node, "metric"),
+			       *attribute = reader_value(node, "attribute");
+	value->metric = -1;
 	if (!metric == !attribute) {
-		reader_wrong(r, n->line, n->col, "expected either 'metric' or 'attribute'");
+		reader_wrong(
+			reader, node->line, node->col, "expected either 'metric' or 'attribute'");
 		return false;
 	}
 	if (attribute) {
 		for (size_t i = 1; i < rw_countof(attribute_names); i++)
 			if (attribute->kind == YAML_TEXT &&
 				strcmp(attribute->text, attribute_names[i]) == 0)
-				v->attribute = (enum profile_attribute)i;
-		if (v->attribute == ATTRIBUTE_NONE)
-			reader_wrong_node(r, attribute,
+				value->attribute = (enum profile_attribute)i;
+		if (value->attribute == ATTRIBUTE_NONE)
+			reader_wrong_node(reader, attribute,
 				"one of port_name port_descr port_alias discontinuity");
-		return v->attribute != ATTRIBUTE_NONE;
+		return value->attribute != ATTRIBUTE_NONE;
 	}
-	v->metric = metric->kind == YAML_TEXT ? metric_by_name(metric->text) : -1;
-	if (v->metric < 0) {
+	value->metric = metric->kind == YAML_TEXT ? metric_by_name(metric->text) : -1;
+	if (value->metric < 0) {
 		const char *names[METRIC_COUNT];
 		for (unsigned i = 0; i < METRIC_COUNT; i++)
 			names[i] = metric_info(i)->name;
@@ -201,20 +211,20 @@ static bool column_meaning(struct reader *r, const struct yaml_node *n, struct p
 			near ? "a metric: did you mean '%s'?"
 			     : "a metric (rocewatch query --list names them)%s",
 			near ? near : "");
-		reader_wrong_node(r, metric, expected);
+		reader_wrong_node(reader, metric, expected);
 		return false;
 	}
-	if (metric_info((unsigned)v->metric)->type == TYPE_TEXT) {
-		reader_wrong_node(r, metric, "a metric that is a number");
+	if (metric_info((unsigned)value->metric)->type == TYPE_TEXT) {
+		reader_wrong_node(reader, metric, "a metric that is a number");
 		return false;
 	}
 	return true;
 }
 
-enum profile_fold reader_fold(struct reader *r, const struct yaml_node *n, int metric)
+enum profile_fold reader_fold(struct reader *reader, const struct yaml_node *node, int metric)
 {
 	static const char *const words[] = {[FOLD_MIN] = "min", [FOLD_MAX] = "max"};
-	const struct yaml_node *fold = reader_value(n, "fold");
+	const struct yaml_node *fold = reader_value(node, "fold");
 	enum profile_fold ret = FOLD_SUM;
 	if (!fold)
 		return ret;
@@ -222,129 +232,132 @@ enum profile_fold reader_fold(struct reader *r, const struct yaml_node *n, int m
 		if (fold->kind == YAML_TEXT && strcmp(fold->text, words[i]) == 0)
 			ret = (enum profile_fold)i;
 	if (ret == FOLD_SUM || metric < 0 || metric_info((unsigned)metric)->type != TYPE_F64)
-		reader_wrong_node(
-			r, fold, "min or max, of a metric that is no counter and no whole number");
+		reader_wrong_node(reader, fold,
+			"min or max, of a metric that is no counter and no whole number");
 	return ret;
 }
 
 /* column_sensor - the columns beside the value (RFC 3433 section 2): entPhySensorType 1, Scale 2,
  * Precision 3, OperStatus 5. */
-static void column_sensor(struct reader *r, struct profile_table *t, struct profile_oid base,
-	const struct yaml_node *n, struct profile_value *v)
+static void column_sensor(struct reader *reader, struct profile_table *table,
+	struct profile_oid base, const struct yaml_node *node, struct profile_value *value)
 {
 	static const uint32_t arcs[] = {
 		[SENSOR_TYPE] = 1, [SENSOR_SCALE] = 2, [SENSOR_PRECISION] = 3, [SENSOR_STATUS] = 5};
-	const char *unit = v->metric >= 0 ? metric_info((unsigned)v->metric)->unit : "";
-	if (!reader_bool(r, n, "sensor"))
+	const char *unit = value->metric >= 0 ? metric_info((unsigned)value->metric)->unit : "";
+	if (!reader_bool(reader, node, "sensor"))
 		return;
 	if (base.n == 0 || base.n + 1 > PROFILE_OID_MAX ||
 		(strcmp(unit, "dBm") != 0 && strcmp(unit, "C") != 0)) {
-		reader_wrong_node(r, reader_value(n, "sensor"),
+		reader_wrong_node(reader, reader_value(node, "sensor"),
 			"a metric in dBm or C, in a table with an 'oid'");
 		return;
 	}
 	for (size_t i = 0; i < PROFILE_SENSOR_COLUMNS; i++) {
-		uint32_t *oid = arena_array(r->a, uint32_t, base.n + 1);
+		uint32_t *oid = arena_array(reader->a, uint32_t, base.n + 1);
 		memcpy(oid, base.v, base.n * sizeof(*oid));
 		oid[base.n] = arcs[i];
-		if (!table_column(
-			    r, t, (struct profile_oid){oid, base.n + 1}, n, &v->sensor_columns[i]))
+		if (!table_column(reader, table, (struct profile_oid){oid, base.n + 1}, node,
+			    &value->sensor_columns[i]))
 			return;
 	}
-	v->sensor = true;
+	value->sensor = true;
 }
 
-static void column_read(struct reader *r, struct profile_table *t, struct profile_oid base,
-	const struct yaml_node *n)
+static void column_read(struct reader *reader, struct profile_table *table, struct profile_oid base,
+	const struct yaml_node *node)
 {
-	struct profile_value *v = &t->values[t->n_values];
+	struct profile_value *v = &table->values[table->n_values];
 	const char *doc;
 	uint64_t u;
 	*v = (struct profile_value){.priority = PRIO_NONE, .doc = ""};
-	if (!KEYS(r, n, "a column", "column", "oid", "metric", "attribute", "where", "priority",
-		    "unit", "divide", "equals", "ignore", "when", "subtract", "fallback", "width",
-		    "fold", "sensor", "doc") ||
-		!column_oid(r, t, base, n, &v->column) || !column_meaning(r, n, v))
+	if (!KEYS(reader, node, "a column", "column", "oid", "metric", "attribute", "where",
+		    "priority", "unit", "divide", "equals", "ignore", "when", "subtract",
+		    "fallback", "width", "fold", "sensor", "doc") ||
+		!column_oid(reader, table, base, node, &v->column) ||
+		!column_meaning(reader, node, v))
 		return;
-	column_where(r, t, n, v);
-	column_unit(r, n, v);
-	column_ignore(r, n, v);
-	column_when(r, t, base, n, v);
-	v->fold = reader_fold(r, n, v->metric);
-	column_sensor(r, t, base, n, v);
-	if (reader_number(r, n, "priority", 7, &u))
+	column_where(reader, table, node, v);
+	column_unit(reader, node, v);
+	column_ignore(reader, node, v);
+	column_when(reader, table, base, node, v);
+	v->fold = reader_fold(reader, node, v->metric);
+	column_sensor(reader, table, base, node, v);
+	if (reader_number(reader, node, "priority", 7, &u))
 		v->priority = (int)u;
-	v->has_equals = reader_number(r, n, "equals", UINT64_MAX, &v->equals);
-	v->subtract = reader_bool(r, n, "subtract");
-	v->fallback = reader_bool(r, n, "fallback");
-	if (reader_number(r, n, "width", 64, &u)) {
+	v->has_equals = reader_number(reader, node, "equals", UINT64_MAX, &v->equals);
+	v->subtract = reader_bool(reader, node, "subtract");
+	v->fallback = reader_bool(reader, node, "fallback");
+	if (reader_number(reader, node, "width", 64, &u)) {
 		if (u != 32 && u != 64)
-			reader_wrong_node(r, reader_value(n, "width"), "32 or 64");
+			reader_wrong_node(reader, reader_value(node, "width"), "32 or 64");
 		v->width = (unsigned)u;
 	}
-	if ((doc = reader_text(r, n, "doc", false)))
-		v->doc = arena_strdup(r->a, doc);
-	t->n_values++;
+	if ((doc = reader_text(reader, node, "doc", false)))
+		v->doc = arena_strdup(reader->a, doc);
+	table->n_values++;
 }
 
 /* ---- a table ------------------------------------------------------------- */
 
-static void table_index(struct reader *r, struct profile_table *t, const struct yaml_node *n)
+static void table_index(
+	struct reader *reader, struct profile_table *table, const struct yaml_node *node)
 {
-	const struct yaml_node *index = reader_value(n, "index");
+	const struct yaml_node *index = reader_value(node, "index");
 	if (!index || index->kind != YAML_LIST || index->n == 0 || index->n > PROFILE_PARTS_MAX) {
-		reader_wrong_node(r, index ? index : n,
+		reader_wrong_node(reader, index ? index : node,
 			"an 'index' such as [port, priority], of at most 8 parts");
 		return;
 	}
 	for (size_t i = 0; i < index->n; i++) {
 		const struct yaml_node *part = index->items[i].value;
 		if (part->kind != YAML_TEXT || !*part->text) {
-			reader_wrong_node(r, part,
+			reader_wrong_node(reader, part,
 				"port, priority, queue, group, pool, or a word of your own");
 			return;
 		}
 		for (size_t k = 0; k < i; k++)
-			if (strcmp(t->part_names[k], part->text) == 0)
-				reader_wrong(r, part->line, part->col, "'%s' twice in one index",
-					part->text);
-		t->part_names[i] = arena_strdup(r->a, part->text);
-		t->parts[i] = reader_part(part->text);
-		t->n_parts = i + 1;
+			if (strcmp(table->part_names[k], part->text) == 0)
+				reader_wrong(reader, part->line, part->col,
+					"'%s' twice in one index", part->text);
+		table->part_names[i] = arena_strdup(reader->a, part->text);
+		table->parts[i] = reader_part(part->text);
+		table->n_parts = i + 1;
 	}
 }
 
 /* table_decimal - several parts of the index in one number: each is what is left, divided. */
-static void table_decimal(struct reader *r, struct profile_table *t, const struct yaml_node *n)
+static void table_decimal(
+	struct reader *reader, struct profile_table *table, const struct yaml_node *node)
 {
-	const struct yaml_node *decimal = reader_value(n, "decimal"), *by;
+	const struct yaml_node *decimal = reader_value(node, "decimal"), *by;
 	uint64_t u = 0, last = UINT32_MAX;
-	if (!decimal || !KEYS(r, decimal, "'decimal'", "base", "by"))
+	if (!decimal || !KEYS(reader, decimal, "'decimal'", "base", "by"))
 		return;
-	if (reader_number(r, decimal, "base", UINT32_MAX, &u))
-		t->decimal_base = (uint32_t)u;
+	if (reader_number(reader, decimal, "base", UINT32_MAX, &u))
+		table->decimal_base = (uint32_t)u;
 	by = reader_value(decimal, "by");
-	if (!by || by->kind != YAML_LIST || by->n == 0 || by->n != t->n_parts) {
-		reader_wrong_node(r, by ? by : decimal,
+	if (!by || by->kind != YAML_LIST || by->n == 0 || by->n != table->n_parts) {
+		reader_wrong_node(reader, by ? by : decimal,
 			"'by': one divisor for each part of the index, such as [100, 10, 1]");
 		return;
 	}
 	for (size_t i = 0; i < by->n; i++, last = u) {
-		if (!reader_number_at(r, by->items[i].value, UINT32_MAX, &u))
+		if (!reader_number_at(reader, by->items[i].value, UINT32_MAX, &u))
 			return;
 		if (u == 0 || u >= last) {
-			reader_wrong_node(r, by->items[i].value,
+			reader_wrong_node(reader, by->items[i].value,
 				"a divisor from 1, smaller than the one before it");
-			t->decimal_by[0] = 0;
+			table->decimal_by[0] = 0;
 			return;
 		}
-		t->decimal_by[i] = (uint32_t)u;
+		table->decimal_by[i] = (uint32_t)u;
 	}
 }
 
-static int fallback_order(const void *a, const void *b)
+static int fallback_order(const void *left, const void *right)
 {
-	const struct profile_value *x = a, *y = b;
+	const struct profile_value *x = left, *y = right;
 	if (x->fallback != y->fallback)
 		return x->fallback ? 1 : -1;
 	return (x->bit > y->bit) - (x->bit < y->bit);
@@ -352,76 +365,78 @@ static int fallback_order(const void *a, const void *b)
 
 /* table_finish - what follows from the columns: who comes last, who adds up, which rows are added.
  */
-static void table_finish(struct profile_table *t)
+static void table_finish(struct profile_table *table)
 {
-	for (size_t i = 0; i < t->n_values; i++)
-		t->values[i].bit = i;
-	qsort(t->values, t->n_values, sizeof(*t->values), fallback_order);
-	for (size_t i = 0; i < t->n_values; i++)
-		t->values[i].bit = i;
-	for (size_t i = 0; i < t->n_values; i++) {
+	for (size_t i = 0; i < table->n_values; i++)
+		table->values[i].bit = i;
+	qsort(table->values, table->n_values, sizeof(*table->values), fallback_order);
+	for (size_t i = 0; i < table->n_values; i++)
+		table->values[i].bit = i;
+	for (size_t i = 0; i < table->n_values; i++) {
 		unsigned n = 0;
 		bool difference = false;
-		for (size_t k = 0; k < t->n_values; k++)
-			if (t->values[k].metric == t->values[i].metric &&
-				t->values[i].metric >= 0 && !t->values[k].fallback) {
+		for (size_t k = 0; k < table->n_values; k++)
+			if (table->values[k].metric == table->values[i].metric &&
+				table->values[i].metric >= 0 && !table->values[k].fallback) {
 				n++;
-				difference = difference || t->values[k].subtract;
+				difference = difference || table->values[k].subtract;
 			}
 		/* half a difference would be a wrong value, not a part of one */
-		t->values[i].needed = difference ? n : 0;
+		table->values[i].needed = difference ? n : 0;
 	}
-	for (size_t i = 0; i < t->n_values && !t->sums_rows; i++)
-		for (size_t p = 0; p < t->n_parts; p++)
+	for (size_t i = 0; i < table->n_values && !table->sums_rows; i++)
+		for (size_t p = 0; p < table->n_parts; p++)
 			/* a part nobody fixed: rows that differ only there are one thing. Two
 			 * queues may share a priority, too. */
-			if (t->values[i].where[p] == PROFILE_ANY &&
-				(t->parts[p] == PART_OTHER || t->parts[p] == PART_QUEUE))
-				t->sums_rows = true;
+			if (table->values[i].where[p] == PROFILE_ANY &&
+				(table->parts[p] == PART_OTHER || table->parts[p] == PART_QUEUE))
+				table->sums_rows = true;
 	bool differ = false;
-	for (size_t i = 1; i < t->n_values; i++)
-		for (size_t p = 0; p < t->n_parts; p++)
-			if (t->values[i].where[p] != t->values[0].where[p])
+	for (size_t i = 1; i < table->n_values; i++)
+		for (size_t p = 0; p < table->n_parts; p++)
+			if (table->values[i].where[p] != table->values[0].where[p])
 				differ = true;
 	if (differ) /* one thing is spread over rows: queue drops of type 5 and 7 */
-		t->sums_rows = true;
+		table->sums_rows = true;
 }
 
-struct profile_table *profile_table_read(struct reader *r, const struct yaml_node *n)
+struct profile_table *profile_table_read(struct reader *reader, const struct yaml_node *node)
 {
-	struct profile_table *t = arena_new_of(r->a, struct profile_table);
+	struct profile_table *t = arena_new_of(reader->a, struct profile_table);
 	struct profile_oid base = {0};
 	uint64_t u;
 	const char *text;
-	if (!KEYS(r, n, "a table", "name", "doc", "cadence", "oid", "index", "decimal",
+	if (!KEYS(reader, node, "a table", "name", "doc", "cadence", "oid", "index", "decimal",
 		    "first_queue", "columns"))
 		return NULL;
-	t->line = n->line;
-	if (!(text = reader_text(r, n, "name", true)))
+	t->line = node->line;
+	if (!(text = reader_text(reader, node, "name", true)))
 		return NULL;
-	t->name = arena_strdup(r->a, text);
-	t->doc = (text = reader_text(r, n, "doc", false)) ? arena_strdup(r->a, text) : "";
-	if ((text = reader_text(r, n, "cadence", true))) {
+	t->name = arena_strdup(reader->a, text);
+	t->doc = (text = reader_text(reader, node, "doc", false)) ? arena_strdup(reader->a, text)
+								  : "";
+	if ((text = reader_text(reader, node, "cadence", true))) {
 		if (strcmp(text, "fast") != 0 && strcmp(text, "slow") != 0)
-			reader_wrong_node(r, reader_value(n, "cadence"), "fast or slow");
+			reader_wrong_node(reader, reader_value(node, "cadence"), "fast or slow");
 		t->cadence = strcmp(text, "slow") == 0 ? CADENCE_SLOW : CADENCE_FAST;
 	}
-	if (reader_value(n, "oid"))
-		reader_oid(r, reader_value(n, "oid"), &base);
-	if (reader_number(r, n, "first_queue", 64, &u))
+	if (reader_value(node, "oid"))
+		reader_oid(reader, reader_value(node, "oid"), &base);
+	if (reader_number(reader, node, "first_queue", 64, &u))
 		t->first_queue = (unsigned)u;
-	table_index(r, t, n);
-	table_decimal(r, t, n);
-	const struct yaml_node *columns = reader_value(n, "columns");
+	table_index(reader, t, node);
+	table_decimal(reader, t, node);
+	const struct yaml_node *columns = reader_value(node, "columns");
 	if (!columns || columns->kind != YAML_LIST || columns->n == 0 ||
 		columns->n > PROFILE_COLUMNS_MAX) {
-		reader_wrong_node(r, columns ? columns : n, "'columns': a list of 1 to 64 columns");
+		reader_wrong_node(
+			reader, columns ? columns : node, "'columns': a list of 1 to 64 columns");
 		return NULL;
 	}
-	t->values = arena_array(r->a, struct profile_value, columns->n);
-	t->columns = arena_array(r->a, struct profile_oid, PROFILE_COLUMNS_MAX);
+	t->values = arena_array(reader->a, struct profile_value, columns->n);
+	t->columns = arena_array(reader->a, struct profile_oid, PROFILE_COLUMNS_MAX);
 	for (size_t i = 0; i < columns->n; i++)
-		column_read(r, t, base, columns->items[i].value);
+		column_read(reader, t, base, columns->items[i].value);
 	table_finish(t);
 	return t;
 }

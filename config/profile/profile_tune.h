@@ -94,9 +94,9 @@ enum tune_knob {
 	KNOB_WEIGHT,
 	TUNE_KNOBS
 };
-const char *tune_knob_name(enum tune_knob k); /* "kmin" */
+const char *tune_knob_name(enum tune_knob knob); /* "kmin" */
 /* of values in the house: "bytes", "ratio" (alpha, pmax), "-" (weight) */
-const char *tune_knob_unit(enum tune_knob k);
+const char *tune_knob_unit(enum tune_knob knob);
 int tune_knob_parse(const char *word, enum tune_knob *ret); /* -EINVAL */
 
 enum tune_disruption {
@@ -107,7 +107,7 @@ enum tune_disruption {
 	DISRUPTION_REBOOT,
 	DISRUPTION_UNKNOWN
 };
-const char *tune_disruption_name(enum tune_disruption d);
+const char *tune_disruption_name(enum tune_disruption disruption);
 
 enum tune_unit {
 	TUNE_BYTES,
@@ -196,11 +196,11 @@ struct profile_tune {
 
 /* tune_rule_applies - whether the rule holds for a device that says this of itself (NULL: not known
  * what it is). */
-bool tune_rule_applies(const struct tune_knob_rule *r, const char *platform);
+bool tune_rule_applies(const struct tune_knob_rule *rule, const char *platform);
 
-/* tune_knob_safe - the side to round a value of @k to: never above a limit that must not be
+/* tune_knob_safe - the side to round a value of @knob to: never above a limit that must not be
  * exceeded (Kmin, Kmax, alpha, xoff and xon level), never below a need (headroom, xon offset). */
-enum tune_round tune_knob_safe(enum tune_knob k);
+enum tune_round tune_knob_safe(enum tune_knob knob);
 
 /*
  * tune_knob_write - the number that is written for @value (house units). NAN: not settable, the
@@ -208,22 +208,22 @@ enum tune_round tune_knob_safe(enum tune_knob k);
  * range. A percent that is a share of a queue's limit (unit percent on a knob in bytes) needs
  * @limit_bytes.
  */
-double tune_knob_write(const struct tune_knob_rule *r, enum tune_knob k, double value,
+double tune_knob_write(const struct tune_knob_rule *rule, enum tune_knob knob, double value,
 	double cell_bytes, double limit_bytes, enum tune_round how);
 /* tune_knob_value - the other way: what a written number means. */
-double tune_knob_value(const struct tune_knob_rule *r, enum tune_knob k, double written,
+double tune_knob_value(const struct tune_knob_rule *rule, enum tune_knob knob, double written,
 	double cell_bytes, double limit_bytes);
 /* tune_knob_round - what is in force after @value was written, rounded to the safe side. NAN as
  * above. */
-double tune_knob_round(const struct tune_knob_rule *r, enum tune_knob k, double value,
+double tune_knob_round(const struct tune_knob_rule *rule, enum tune_knob knob, double value,
 	double cell_bytes, double limit_bytes);
 /* tune_knob_programmed - what the ASIC makes of @value: whole cells, rounded up. NAN: the cell is
  * not known, or the knob does not count bytes. */
 double tune_knob_programmed(
-	enum tune_knob k, double value, double cell_bytes, const struct tune_asic *asic);
+	enum tune_knob knob, double value, double cell_bytes, const struct tune_asic *asic);
 
 /* profiles_asic - of a device that says this of itself, from the tables of all profiles; NULL: not
  * known. */
-const struct tune_asic *profiles_asic(const struct profiles *p, const char *platform);
+const struct tune_asic *profiles_asic(const struct profiles *profiles, const char *platform);
 
 #endif

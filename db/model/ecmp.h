@@ -18,7 +18,7 @@ enum ecmp_verdict {
 	ECMP_SKEWED
 };
 /* "idle" "unknown" "even" "within chance" "unlucky placement" "low entropy" "skewed" */
-const char *ecmp_verdict_name(enum ecmp_verdict v);
+const char *ecmp_verdict_name(enum ecmp_verdict verdict);
 
 /* absent: no usable sample in the window */
 enum ecmp_link { ECMP_LINK_UP, ECMP_LINK_DOWN, ECMP_LINK_ABSENT };

@@ -34,30 +34,30 @@ struct entities *entities_new(void)
 	return t;
 }
 
-void entities_free(struct entities *t)
+void entities_free(struct entities *entities)
 {
-	if (!t)
+	if (!entities)
 		return;
-	smap_free(t->by_name);
-	smap_free(t->by_text);
-	smap_free(t->names);
-	free(t->v);
-	free(t->text);
-	arena_free(t->arena);
-	free(t);
+	smap_free(entities->by_name);
+	smap_free(entities->by_text);
+	smap_free(entities->names);
+	free(entities->v);
+	free(entities->text);
+	arena_free(entities->arena);
+	free(entities);
 }
 
-static const char *name_intern(struct entities *t, const char *s)
+static const char *name_intern(struct entities *entities, const char *name)
 {
-	size_t n = strlen(s);
+	size_t n = strlen(name);
 	uint64_t p;
 
 	if (n == 0)
 		return "";
-	if (smap_get(t->names, s, n, &p))
+	if (smap_get(entities->names, name, n, &p))
 		return (const char *)(uintptr_t)p;
-	char *copy = arena_strdup(t->arena, s);
-	smap_put(t->names, s, n, (uint64_t)(uintptr_t)copy);
+	char *copy = arena_strdup(entities->arena, name);
+	smap_put(entities->names, name, n, (uint64_t)(uintptr_t)copy);
 	return copy;
 }
 
@@ -69,89 +69,93 @@ struct name_key {
 	size_t n;
 };
 
-static void key_make(struct name_key *k, const char *device, const char *port, int priority)
+static void key_make(struct name_key *key, const char *device, const char *port, int priority)
 {
 	size_t nd = strlen(device) + 1, np = strlen(port) + 1;
 	int16_t prio = (int16_t)priority;
 
-	k->n = nd + np + sizeof(prio);
-	k->p = k->n <= sizeof(k->small) ? k->small : rw_calloc(1, k->n);
-	memcpy(k->p, device, nd);
-	memcpy(k->p + nd, port, np);
-	memcpy(k->p + nd + np, &prio, sizeof(prio));
+	key->n = nd + np + sizeof(prio);
+	key->p = key->n <= sizeof(key->small) ? key->small : rw_calloc(1, key->n);
+	memcpy(key->p, device, nd);
+	memcpy(key->p + nd, port, np);
+	memcpy(key->p + nd + np, &prio, sizeof(prio));
 }
 
-static void key_done(struct name_key *k)
+static void entity_key_done(struct name_key *key)
 {
-	if (k->p != k->small)
-		free(k->p);
+	if (key->p != key->small)
+		free(key->p);
 }
 
-static uint32_t find(const struct entities *t, const char *device, const char *port, int priority)
+static uint32_t entity_find(
+	const struct entities *entities, const char *device, const char *port, int priority)
 {
 	struct name_key k;
 	uint64_t id = ENTITY_NONE;
 
 	key_make(&k, device, port, priority);
-	smap_get(t->by_name, k.p, k.n, &id);
-	key_done(&k);
+	smap_get(entities->by_name, k.p, k.n, &id);
+	entity_key_done(&k);
 	return (uint32_t)id;
 }
 
-/* put - enter @id under its names; the slot is free. Parents are looked up, not made:
+/* entity_put - enter @id under its names; the slot is free. Parents are looked up, not made:
  * entities_load() may meet them later. */
-static void put(struct entities *t, uint32_t id, const char *device, const char *port, int priority)
+static void entity_put(
+	struct entities *entities, uint32_t id, const char *device, const char *port, int priority)
 {
-	struct entity *e = arena_new_of(t->arena, struct entity);
+	struct entity *e = arena_new_of(entities->arena, struct entity);
 	struct name_key k;
 
 	e->id = id;
-	e->device = name_intern(t, device);
-	e->port = name_intern(t, port);
+	e->device = name_intern(entities, device);
+	e->port = name_intern(entities, port);
 	e->priority = (int16_t)priority;
 	if (priority != PRIO_NONE)
-		e->parent = find(t, device, port, PRIO_NONE);
+		e->parent = entity_find(entities, device, port, PRIO_NONE);
 	else if (*port)
-		e->parent = find(t, device, "", PRIO_NONE);
-	while (t->n < id) {
-		rw_grow(t->v, t->n, t->cap);
-		t->v[t->n++] = NULL;
+		e->parent = entity_find(entities, device, "", PRIO_NONE);
+	while (entities->n < id) {
+		rw_grow(entities->v, entities->n, entities->cap);
+		entities->v[entities->n++] = NULL;
 	}
-	t->v[id - 1] = e;
+	entities->v[id - 1] = e;
 	key_make(&k, device, port, priority);
-	smap_put(t->by_name, k.p, k.n, id);
-	key_done(&k);
+	smap_put(entities->by_name, k.p, k.n, id);
+	entity_key_done(&k);
 }
 
-uint32_t entities_intern(struct entities *t, const char *device, const char *port, int priority)
+uint32_t entities_intern(
+	struct entities *entities, const char *device, const char *port, int priority)
 {
 	if (!port)
 		port = "";
-	uint32_t id = find(t, device, port, priority);
+	uint32_t id = entity_find(entities, device, port, priority);
 	if (id != ENTITY_NONE)
 		return id;
 	if (priority != PRIO_NONE)
-		entities_intern(t, device, port, PRIO_NONE);
+		entities_intern(entities, device, port, PRIO_NONE);
 	else if (*port)
-		entities_intern(t, device, "", PRIO_NONE);
-	id = t->n + 1;
-	put(t, id, device, port, priority);
+		entities_intern(entities, device, "", PRIO_NONE);
+	id = entities->n + 1;
+	entity_put(entities, id, device, port, priority);
 	return id;
 }
 
-uint32_t entities_find(const struct entities *t, const char *device, const char *port, int priority)
+uint32_t entities_find(
+	const struct entities *entities, const char *device, const char *port, int priority)
 {
-	return device ? find(t, device, port ? port : "", priority) : ENTITY_NONE;
+	return device ? entity_find(entities, device, port ? port : "", priority) : ENTITY_NONE;
 }
 
-const struct entity *entity_get(const struct entities *t, uint32_t id)
+const struct entity *entity_get(const struct entities *entities, uint32_t id)
 {
-	return id != ENTITY_NONE && id <= t->n ? t->v[id - 1] : NULL;
+	return id != ENTITY_NONE && id <= entities->n ? entities->v[id - 1] : NULL;
 }
 
-uint32_t entities_count(const struct entities *t)
+uint32_t entities_count(const struct entities *entities)
 {
-	return t->n;
+	return entities->n;
 }
 
 /*
@@ -162,53 +166,53 @@ uint32_t entities_count(const struct entities *t)
 #define ENTITY_ID_MAX (1u << 24)
 
 int entities_load(
-	struct entities *t, uint32_t id, const char *device, const char *port, int priority)
+	struct entities *entities, uint32_t id, const char *device, const char *port, int priority)
 {
 	if (id == ENTITY_NONE || id > ENTITY_ID_MAX || !device || priority < INT16_MIN ||
 		priority > INT16_MAX)
 		return -EINVAL;
 	if (!port)
 		port = "";
-	uint32_t have = find(t, device, port, priority);
-	const struct entity *at = entity_get(t, id);
+	uint32_t have = entity_find(entities, device, port, priority);
+	const struct entity *at = entity_get(entities, id);
 	if (have == id)
 		return 0;
 	if (have != ENTITY_NONE || at)
 		return -EEXIST;
-	put(t, id, device, port, priority);
+	entity_put(entities, id, device, port, priority);
 	/* Children that came before their parent are adopted. Files are written parents first, so
 	 * this is rare and may be slow. */
-	if (id != t->n && priority == PRIO_NONE) {
-		for (uint32_t i = 0; i < t->n; i++) {
-			struct entity *e = t->v[i];
+	if (id != entities->n && priority == PRIO_NONE) {
+		for (uint32_t i = 0; i < entities->n; i++) {
+			struct entity *e = entities->v[i];
 			if (e && e->parent == ENTITY_NONE && e->id != id &&
-				e->device == t->v[id - 1]->device)
+				e->device == entities->v[id - 1]->device)
 				e->parent = e->priority != PRIO_NONE
-					? find(t, e->device, e->port, PRIO_NONE)
-					: *e->port ? find(t, e->device, "", PRIO_NONE)
+					? entity_find(entities, e->device, e->port, PRIO_NONE)
+					: *e->port ? entity_find(entities, e->device, "", PRIO_NONE)
 						   : ENTITY_NONE;
 		}
 	}
 	return 0;
 }
 
-uint64_t entities_text(struct entities *t, const char *text)
+uint64_t entities_text(struct entities *entities, const char *text)
 {
 	uint64_t id;
 
 	if (!text || !*text)
 		return 0;
 	size_t n = strlen(text);
-	if (smap_get(t->by_text, text, n, &id))
+	if (smap_get(entities->by_text, text, n, &id))
 		return id;
-	rw_grow(t->text, t->n_text, t->cap_text);
-	t->text[t->n_text++] = arena_strdup(t->arena, text);
-	id = t->n_text;
-	smap_put(t->by_text, text, n, id);
+	rw_grow(entities->text, entities->n_text, entities->cap_text);
+	entities->text[entities->n_text++] = arena_strdup(entities->arena, text);
+	id = entities->n_text;
+	smap_put(entities->by_text, text, n, id);
 	return id;
 }
 
-const char *entities_text_get(const struct entities *t, uint64_t id)
+const char *entities_text_get(const struct entities *entities, uint64_t id)
 {
-	return id != 0 && id <= t->n_text ? t->text[id - 1] : "";
+	return id != 0 && id <= entities->n_text ? entities->text[id - 1] : "";
 }

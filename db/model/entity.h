@@ -25,25 +25,26 @@ struct entity {
 
 struct entities;
 struct entities *entities_new(void);
-void entities_free(struct entities *t);
+void entities_free(struct entities *entities);
 
 /* entities_intern - find or add; parents are added first. @port NULL or "" and @priority PRIO_NONE
  * name the device. */
-uint32_t entities_intern(struct entities *t, const char *device, const char *port, int priority);
+uint32_t entities_intern(
+	struct entities *entities, const char *device, const char *port, int priority);
 /* ENTITY_NONE if absent */
 uint32_t entities_find(
-	const struct entities *t, const char *device, const char *port, int priority);
+	const struct entities *entities, const char *device, const char *port, int priority);
 /* NULL if absent; lent until entities_free() */
-const struct entity *entity_get(const struct entities *t, uint32_t id);
-uint32_t entities_count(const struct entities *t); /* ids are 1..count */
+const struct entity *entity_get(const struct entities *entities, uint32_t id);
+uint32_t entities_count(const struct entities *entities); /* ids are 1..count */
 
 /* entities_load - for the store: add with the id it has in the database. -EEXIST when the id or
  * name is taken by another. */
 int entities_load(
-	struct entities *t, uint32_t id, const char *device, const char *port, int priority);
+	struct entities *entities, uint32_t id, const char *device, const char *port, int priority);
 
 /* Text values. Id 0 = "". */
-uint64_t entities_text(struct entities *t, const char *text);
-const char *entities_text_get(const struct entities *t, uint64_t id); /* "" when absent */
+uint64_t entities_text(struct entities *entities, const char *text);
+const char *entities_text_get(const struct entities *entities, uint64_t id); /* "" when absent */
 
 #endif

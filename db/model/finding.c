@@ -33,22 +33,22 @@ static const char *name_at(const char *const *names, size_t n, unsigned i)
 	return i < n ? names[i] : "unknown";
 }
 
-const char *severity_name(enum severity s)
+const char *severity_name(enum severity severity)
 {
-	return name_at(severity_names, rw_countof(severity_names), s);
+	return name_at(severity_names, rw_countof(severity_names), severity);
 }
 
-const char *finding_verdict_name(enum finding_verdict v)
+const char *finding_verdict_name(enum finding_verdict verdict)
 {
-	return name_at(verdict_names, rw_countof(verdict_names), v);
+	return name_at(verdict_names, rw_countof(verdict_names), verdict);
 }
 
-const char *quality_name(enum quality q)
+const char *quality_name(enum quality quality)
 {
-	return name_at(quality_names, rw_countof(quality_names), q);
+	return name_at(quality_names, rw_countof(quality_names), quality);
 }
 
-const char *ecmp_verdict_name(enum ecmp_verdict v)
+const char *ecmp_verdict_name(enum ecmp_verdict verdict)
 {
-	return name_at(ecmp_names, rw_countof(ecmp_names), v);
+	return name_at(ecmp_names, rw_countof(ecmp_names), verdict);
 }

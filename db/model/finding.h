@@ -11,16 +11,16 @@
 #include <stdint.h>
 
 enum severity { SEV_INFO, SEV_WARNING, SEV_CRITICAL };
-const char *severity_name(enum severity s);
+const char *severity_name(enum severity severity);
 
 /* OVER: the condition holds in this window. UNDER: it was looked for and is not there. IDLE:
  * nothing to judge (below the load floor): neither for nor against. UNKNOWN: data is missing;
  * freezes an incident, never closes it. */
 enum finding_verdict { FINDING_OVER, FINDING_UNDER, FINDING_IDLE, FINDING_UNKNOWN };
-const char *finding_verdict_name(enum finding_verdict v);
+const char *finding_verdict_name(enum finding_verdict verdict);
 
 enum quality { QUALITY_EXACT, QUALITY_ESTIMATED, QUALITY_SUSPECT, QUALITY_UNKNOWN };
-const char *quality_name(enum quality q);
+const char *quality_name(enum quality quality);
 
 struct evidence {
 	const char *metric; /* canonical name, or a derived one ("ecmp.imbalance_ratio") */

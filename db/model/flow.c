@@ -9,9 +9,9 @@
 			return (x) < (y) ? -1 : 1;                                                 \
 	} while (0)
 
-int flow_order(const void *a, const void *b)
+int flow_order(const void *left, const void *right)
 {
-	const struct flow_sample *x = a, *y = b;
+	const struct flow_sample *x = left, *y = right;
 
 	ORDER(x->entity, y->entity);
 	ORDER(x->from_ns, y->from_ns);
@@ -32,10 +32,10 @@ int flow_order(const void *a, const void *b)
 	return 0;
 }
 
-int flow_end_order(const void *a, const void *b)
+int flow_end_order(const void *left, const void *right)
 {
-	const struct flow_sample *x = a, *y = b;
+	const struct flow_sample *x = left, *y = right;
 
 	ORDER(x->to_ns, y->to_ns);
-	return flow_order(a, b);
+	return flow_order(left, right);
 }

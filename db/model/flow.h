@@ -42,7 +42,7 @@ struct flow_sample {
 /* For qsort of struct flow_sample. flow_order: by entity, from, total first, octets desc, the rest:
  * total, so equal flows come in one order whoever sorts them. flow_end_order: by end first, as they
  * arrive live. */
-int flow_order(const void *a, const void *b);
-int flow_end_order(const void *a, const void *b);
+int flow_order(const void *left, const void *right);
+int flow_end_order(const void *left, const void *right);
 
 #endif

@@ -29,9 +29,9 @@ static const char *const kind_names[] = {
 static const char *const scope_names[] = {
 	[SCOPE_PORT] = "port", [SCOPE_PRIO] = "priority", [SCOPE_DEVICE] = "device"};
 
-const struct metric_info *metric_info(unsigned m)
+const struct metric_info *metric_info(unsigned metric)
 {
-	return m < METRIC_COUNT ? &infos[m] : NULL;
+	return metric < METRIC_COUNT ? &infos[metric] : NULL;
 }
 
 /* Called while reading files and arguments, never per sample: a scan of some eighty names is
@@ -46,13 +46,14 @@ int metric_by_name(const char *name)
 	return -1;
 }
 
-const char *metric_kind_name(enum metric_kind k)
+const char *metric_kind_name(enum metric_kind kind)
 {
-	return (unsigned)k < sizeof(kind_names) / sizeof(kind_names[0]) ? kind_names[k] : "unknown";
+	return (unsigned)kind < sizeof(kind_names) / sizeof(kind_names[0]) ? kind_names[kind]
+									   : "unknown";
 }
 
-const char *metric_scope_name(enum metric_scope s)
+const char *metric_scope_name(enum metric_scope scope)
 {
-	return (unsigned)s < sizeof(scope_names) / sizeof(scope_names[0]) ? scope_names[s]
-									  : "unknown";
+	return (unsigned)scope < sizeof(scope_names) / sizeof(scope_names[0]) ? scope_names[scope]
+									      : "unknown";
 }

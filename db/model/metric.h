@@ -24,10 +24,10 @@ struct metric_info {
 	const char *help;
 };
 
-/* metric_info - static; NULL when @m is out of range. metric_by_name - id or -1. */
-const struct metric_info *metric_info(unsigned m);
+/* metric_info - static; NULL when @metric is out of range. metric_by_name - id or -1. */
+const struct metric_info *metric_info(unsigned metric);
 int metric_by_name(const char *name);
-const char *metric_kind_name(enum metric_kind k);
-const char *metric_scope_name(enum metric_scope s);
+const char *metric_kind_name(enum metric_kind kind);
+const char *metric_scope_name(enum metric_scope scope);
 
 #endif

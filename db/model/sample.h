@@ -38,16 +38,16 @@ struct sample {
 	uint16_t pad;
 };
 
-static inline uint64_t sample_of_f64(double d)
+static inline uint64_t sample_of_f64(double value)
 {
 	uint64_t u;
-	memcpy(&u, &d, sizeof(u));
+	memcpy(&u, &value, sizeof(u));
 	return u;
 }
-static inline double sample_f64(uint64_t u)
+static inline double sample_f64(uint64_t bits)
 {
 	double d;
-	memcpy(&d, &u, sizeof(d));
+	memcpy(&d, &bits, sizeof(d));
 	return d;
 }
 

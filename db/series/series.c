@@ -22,13 +22,13 @@
 #include "agent/base/clock.h"
 #include "db/series/series_window.h"
 
-uint32_t series_after(const struct series *s, int64_t t)
+uint32_t series_after(const struct series *series, int64_t time_ns)
 {
-	uint32_t lo = 0, hi = s->n;
+	uint32_t lo = 0, hi = series->n;
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
-		if (s->t_ns[mid] > t)
+		if (series->t_ns[mid] > time_ns)
 			hi = mid;
 		else
 			lo = mid + 1;
@@ -36,17 +36,17 @@ uint32_t series_after(const struct series *s, int64_t t)
 	return lo;
 }
 
-static bool usable(const struct series *s, uint32_t i)
+static bool series_usable(const struct series *series, uint32_t i)
 {
-	return !(s->flags[i] & (SF_LATE | SF_SUSPECT));
+	return !(series->flags[i] & (SF_LATE | SF_SUSPECT));
 }
 
-size_t window_metric(const struct window *w, unsigned metric)
+size_t window_metric(const struct window *window, unsigned metric)
 {
-	size_t lo = 0, hi = w->n_series;
+	size_t lo = 0, hi = window->n_series;
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
-		if (w->series[mid].metric < metric)
+		if (window->series[mid].metric < metric)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -54,13 +54,13 @@ size_t window_metric(const struct window *w, unsigned metric)
 	return lo;
 }
 
-const struct series *window_series(const struct window *w, uint32_t entity, unsigned metric)
+const struct series *window_series(const struct window *window, uint32_t entity, unsigned metric)
 {
-	size_t lo = 0, hi = w->n_series;
+	size_t lo = 0, hi = window->n_series;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		const struct series *s = &w->series[mid];
+		const struct series *s = &window->series[mid];
 		if (s->metric == metric && s->entity == entity)
 			return s;
 		if (s->metric < metric || (s->metric == metric && s->entity < entity))
@@ -78,25 +78,25 @@ const struct series *window_series(const struct window *w, uint32_t entity, unsi
  * been old), so the time until the next move stands for it.
  */
 static int64_t gate_time(
-	const struct series *s, uint32_t i, uint32_t end, int64_t moved_ns, bool first_move)
+	const struct series *series, uint32_t i, uint32_t end, int64_t moved_ns, bool first_move)
 {
-	int64_t back = s->t_ns[i] - moved_ns, ahead = 0;
+	int64_t back = series->t_ns[i] - moved_ns, ahead = 0;
 
 	if (!first_move)
 		return back;
 	for (uint32_t j = i + 1; j < end; j++) {
-		if (!usable(s, j))
+		if (!series_usable(series, j))
 			continue;
-		if (s->flags[j] & SF_RESTART)
+		if (series->flags[j] & SF_RESTART)
 			break;
-		ahead = s->t_ns[j] - s->t_ns[i];
-		if (s->value[j] != s->value[i])
+		ahead = series->t_ns[j] - series->t_ns[i];
+		if (series->value[j] != series->value[i])
 			break;
 	}
 	return ahead > back ? ahead : back;
 }
 
-static bool believable(uint64_t delta, int64_t ns, double max_rate_per_s)
+static bool series_believable(uint64_t delta, int64_t ns, double max_rate_per_s)
 {
 	return (double)delta <= max_rate_per_s * ((double)ns / NS_PER_S);
 }
@@ -106,20 +106,22 @@ static bool believable(uint64_t delta, int64_t ns, double max_rate_per_s)
  * over its own time. The rules below then come to last minus anchor; anything else is for them.
  * @begin is the first sample after the start.
  */
-static bool plain_increase(const struct series *s, uint32_t begin, uint32_t end,
+static bool plain_increase(const struct series *series, uint32_t begin, uint32_t end,
 	double max_rate_per_s, struct increase *ret)
 {
-	if (begin == end || s->flags[begin - (begin > 0)])
+	if (begin == end || series->flags[begin - (begin > 0)])
 		return false;
 	uint32_t prev = begin > 0 ? begin - 1 : begin;
 	const uint32_t first = prev;
 	struct increase r = {.quality = QUALITY_EXACT};
 	for (uint32_t i = prev + 1; i < end; i++) {
-		if (s->flags[i] || s->value[i] < s->value[prev] || s->t_ns[i] <= s->t_ns[prev])
+		if (series->flags[i] || series->value[i] < series->value[prev] ||
+			series->t_ns[i] <= series->t_ns[prev])
 			return false;
-		const uint64_t delta = s->value[i] - s->value[prev];
+		const uint64_t delta = series->value[i] - series->value[prev];
 		if (delta && max_rate_per_s > 0 &&
-			!believable(delta, s->t_ns[i] - s->t_ns[prev], max_rate_per_s))
+			!series_believable(
+				delta, series->t_ns[i] - series->t_ns[prev], max_rate_per_s))
 			return false;
 		r.changes += delta != 0;
 		prev = i;
@@ -127,16 +129,16 @@ static bool plain_increase(const struct series *s, uint32_t begin, uint32_t end,
 	if (prev == first)
 		return false;
 	r.intervals = prev - first;
-	r.value = s->value[prev] - s->value[first];
-	r.first_ns = s->t_ns[first];
-	r.last_ns = s->t_ns[prev];
+	r.value = series->value[prev] - series->value[first];
+	r.first_ns = series->t_ns[first];
+	r.last_ns = series->t_ns[prev];
 	r.covered_ns = r.span_ns = r.last_ns - r.first_ns;
 	*ret = r;
 	return true;
 }
 
-int series_increase(const struct series *s, int64_t from_ns, int64_t to_ns, double max_rate_per_s,
-	struct increase *ret)
+int series_increase(const struct series *series, int64_t from_ns, int64_t to_ns,
+	double max_rate_per_s, struct increase *ret)
 {
 	struct increase r = {.quality = QUALITY_UNKNOWN};
 	bool have = false, broken = false, first_move = true, estimated = false;
@@ -144,31 +146,32 @@ int series_increase(const struct series *s, int64_t from_ns, int64_t to_ns, doub
 	int64_t moved_ns = 0;
 
 	*ret = r;
-	if (!s || s->n == 0)
+	if (!series || series->n == 0)
 		return -ENODATA;
-	begin = series_after(s, from_ns);
-	end = series_after(s, to_ns);
-	if (plain_increase(s, begin, end, max_rate_per_s, ret))
+	begin = series_after(series, from_ns);
+	end = series_after(series, to_ns);
+	if (plain_increase(series, begin, end, max_rate_per_s, ret))
 		return 0;
 	/* the anchor: the last usable sample at or before the start; without one, the first in the
 	 * window takes its place */
 	for (uint32_t i = begin; i > 0 && !have; i--) {
-		if (usable(s, i - 1)) {
+		if (series_usable(series, i - 1)) {
 			prev = i - 1;
 			have = true;
-		} else if (!(s->flags[i - 1] & SF_LATE)) {
-			broken |= (s->flags[i - 1] & SF_RESTART) != 0;
+		} else if (!(series->flags[i - 1] & SF_LATE)) {
+			broken |= (series->flags[i - 1] & SF_RESTART) != 0;
 		}
 	}
 	if (have) {
-		r.first_ns = r.last_ns = moved_ns = s->t_ns[prev];
+		r.first_ns = r.last_ns = moved_ns = series->t_ns[prev];
 		/* samples before the anchor may tell how old its value already was */
-		for (uint32_t i = prev;
-			i > 0 && usable(s, i - 1) && s->value[i - 1] == s->value[prev]; i--)
-			moved_ns = s->t_ns[i - 1];
+		for (uint32_t i = prev; i > 0 && series_usable(series, i - 1) &&
+			series->value[i - 1] == series->value[prev];
+			i--)
+			moved_ns = series->t_ns[i - 1];
 	}
 	for (uint32_t i = begin; i < end; i++) {
-		unsigned f = s->flags[i];
+		unsigned f = series->flags[i];
 		if (f & SF_LATE)
 			continue;
 		broken |= (f & SF_RESTART) != 0;
@@ -180,18 +183,18 @@ int series_increase(const struct series *s, int64_t from_ns, int64_t to_ns, doub
 			have = true;
 			broken = false;
 			prev = i;
-			r.first_ns = r.last_ns = moved_ns = s->t_ns[i];
+			r.first_ns = r.last_ns = moved_ns = series->t_ns[i];
 			continue;
 		}
-		int64_t dt = s->t_ns[i] - s->t_ns[prev];
+		int64_t dt = series->t_ns[i] - series->t_ns[prev];
 		if (dt <= 0)
 			continue;
-		uint64_t a = s->value[prev], b = s->value[i], delta = b - a;
-		bool narrow = (f & SF_WRAP32) && (s->flags[prev] & SF_WRAP32) && a <= UINT32_MAX &&
-			b <= UINT32_MAX;
+		uint64_t a = series->value[prev], b = series->value[i], delta = b - a;
+		bool narrow = (f & SF_WRAP32) && (series->flags[prev] & SF_WRAP32) &&
+			a <= UINT32_MAX && b <= UINT32_MAX;
 		bool valid = !broken, wrapped = false;
 		int64_t gate_ns = valid && b != a && max_rate_per_s > 0
-			? gate_time(s, i, end, moved_ns, first_move)
+			? gate_time(series, i, end, moved_ns, first_move)
 			: dt;
 
 		if (broken) {
@@ -199,12 +202,14 @@ int series_increase(const struct series *s, int64_t from_ns, int64_t to_ns, doub
 		} else if (b < a) {
 			delta = (uint32_t)delta;
 			wrapped = narrow &&
-				(max_rate_per_s > 0 ? believable(delta, gate_ns, max_rate_per_s)
-						    : delta < UINT64_C(1) << 31);
+				(max_rate_per_s > 0
+						? series_believable(delta, gate_ns, max_rate_per_s)
+						: delta < UINT64_C(1) << 31);
 			valid = wrapped;
 			r.wraps += wrapped;
 			r.resets += !wrapped;
-		} else if (max_rate_per_s > 0 && !believable(delta, gate_ns, max_rate_per_s)) {
+		} else if (max_rate_per_s > 0 &&
+			!series_believable(delta, gate_ns, max_rate_per_s)) {
 			valid = false;
 			r.suspects++;
 		}
@@ -213,19 +218,19 @@ int series_increase(const struct series *s, int64_t from_ns, int64_t to_ns, doub
 			r.covered_ns += dt;
 			r.intervals++;
 			r.changes += delta != 0;
-			estimated |= ((f | s->flags[prev]) & SF_ESTIMATED) != 0;
+			estimated |= ((f | series->flags[prev]) & SF_ESTIMATED) != 0;
 			/* 32 bits that can wrap more than once between two samples: what we have is
 			 * a lower bound */
 			estimated |= narrow && max_rate_per_s > 0 &&
-				believable(UINT64_C(1) << 32, dt, max_rate_per_s);
+				series_believable(UINT64_C(1) << 32, dt, max_rate_per_s);
 		}
 		if (b != a || broken) {
-			moved_ns = s->t_ns[i];
+			moved_ns = series->t_ns[i];
 			first_move = broken;
 		}
 		broken = false;
 		prev = i;
-		r.last_ns = s->t_ns[i];
+		r.last_ns = series->t_ns[i];
 	}
 	r.span_ns = r.last_ns - r.first_ns;
 	if (r.intervals > 0)
@@ -236,11 +241,11 @@ int series_increase(const struct series *s, int64_t from_ns, int64_t to_ns, doub
 	return r.intervals > 0 ? 0 : -ENODATA;
 }
 
-int series_rate(const struct series *s, int64_t from_ns, int64_t to_ns, double max_rate_per_s,
+int series_rate(const struct series *series, int64_t from_ns, int64_t to_ns, double max_rate_per_s,
 	double *ret_per_s, struct increase *ret_inc)
 {
 	struct increase inc;
-	int r = series_increase(s, from_ns, to_ns, max_rate_per_s, &inc);
+	int r = series_increase(series, from_ns, to_ns, max_rate_per_s, &inc);
 
 	if (ret_inc)
 		*ret_inc = inc;
@@ -250,95 +255,98 @@ int series_rate(const struct series *s, int64_t from_ns, int64_t to_ns, double m
 	return 0;
 }
 
-int series_state(const struct series *s, int64_t at_ns, int64_t max_age_ns, uint64_t *ret)
+int series_state(const struct series *series, int64_t at_ns, int64_t max_age_ns, uint64_t *ret)
 {
-	if (!s)
+	if (!series)
 		return -ENODATA;
-	for (uint32_t i = series_after(s, at_ns); i > 0; i--) {
-		if (at_ns - s->t_ns[i - 1] > max_age_ns)
+	for (uint32_t i = series_after(series, at_ns); i > 0; i--) {
+		if (at_ns - series->t_ns[i - 1] > max_age_ns)
 			break;
-		if (!usable(s, i - 1))
+		if (!series_usable(series, i - 1))
 			continue;
-		*ret = s->value[i - 1];
+		*ret = series->value[i - 1];
 		return 0;
 	}
 	return -ENODATA;
 }
 
-int series_quantile(const struct series *s, int64_t from_ns, int64_t to_ns, double q, double *ret)
+int series_quantile(
+	const struct series *series, int64_t from_ns, int64_t to_ns, double at, double *ret)
 {
-	if (!s || s->n == 0)
+	if (!series || series->n == 0)
 		return -ENODATA;
-	uint32_t begin = series_after(s, from_ns), end = series_after(s, to_ns);
+	uint32_t begin = series_after(series, from_ns), end = series_after(series, to_ns);
 	size_t n = 0;
 	double *v = malloc((size_t)(end - begin) * sizeof(*v) + 1);
 
 	if (!v)
 		return -ENOMEM;
 	for (uint32_t i = begin; i < end; i++) {
-		double d = sample_number(s->metric, s->value[i]);
-		if (usable(s, i) && !isnan(d))
+		double d = sample_number(series->metric, series->value[i]);
+		if (series_usable(series, i) && !isnan(d))
 			v[n++] = d;
 	}
 	if (n > 0)
-		*ret = quantile_of(v, n, q);
+		*ret = quantile_of(v, n, at);
 	free(v);
 	return n > 0 ? 0 : -ENODATA;
 }
 
-double series_coverage(const struct series *s, int64_t from_ns, int64_t to_ns, int64_t max_gap_ns)
+double series_coverage(
+	const struct series *series, int64_t from_ns, int64_t to_ns, int64_t max_gap_ns)
 {
-	if (!s || s->n == 0 || to_ns <= from_ns)
+	if (!series || series->n == 0 || to_ns <= from_ns)
 		return 0;
-	uint32_t begin = series_after(s, from_ns), end = series_after(s, to_ns);
+	uint32_t begin = series_after(series, from_ns), end = series_after(series, to_ns);
 	int64_t covered = 0, prev = 0;
 	bool have = false;
 
 	for (uint32_t i = begin; i > 0 && !have; i--) {
-		have = usable(s, i - 1);
-		prev = s->t_ns[i - 1];
+		have = series_usable(series, i - 1);
+		prev = series->t_ns[i - 1];
 	}
 	for (uint32_t i = begin; i < end; i++) {
-		if (!usable(s, i))
+		if (!series_usable(series, i))
 			continue;
 		/* Counters' deltas do not exist over a restart, whatever the gap. */
-		if (have && s->t_ns[i] - prev <= max_gap_ns && !(s->flags[i] & SF_RESTART))
-			covered += s->t_ns[i] - (prev > from_ns ? prev : from_ns);
-		prev = s->t_ns[i];
+		if (have && series->t_ns[i] - prev <= max_gap_ns &&
+			!(series->flags[i] & SF_RESTART))
+			covered += series->t_ns[i] - (prev > from_ns ? prev : from_ns);
+		prev = series->t_ns[i];
 		have = true;
 	}
 	double ratio = (double)covered / (double)(to_ns - from_ns);
 	return ratio > 1 ? 1 : ratio;
 }
 
-static int by_value(const void *a, const void *b)
+static int series_by_value(const void *left, const void *right)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	double x = *(const double *)left, y = *(const double *)right;
 
 	return (x > y) - (x < y);
 }
 
 /* Hyndman and Fan 1996, definition 7: h = (n - 1) q, linear between the order statistics around it.
  */
-double quantile_of(double *v, size_t n, double q)
+double quantile_of(double *values, size_t n, double at)
 {
-	if (n == 0 || isnan(q))
+	if (n == 0 || isnan(at))
 		return NAN;
-	qsort(v, n, sizeof(*v), by_value);
-	if (q <= 0)
-		return v[0];
-	if (q >= 1)
-		return v[n - 1];
-	double h = (double)(n - 1) * q;
+	qsort(values, n, sizeof(*values), series_by_value);
+	if (at <= 0)
+		return values[0];
+	if (at >= 1)
+		return values[n - 1];
+	double h = (double)(n - 1) * at;
 	size_t i = (size_t)h;
 	if (i + 1 >= n)
-		return v[n - 1];
-	return v[i] + (h - (double)i) * (v[i + 1] - v[i]);
+		return values[n - 1];
+	return values[i] + (h - (double)i) * (values[i + 1] - values[i]);
 }
 
-int series_order(const void *a, const void *b)
+int series_order(const void *left, const void *right)
 {
-	const struct series *x = a, *y = b;
+	const struct series *x = left, *y = right;
 
 	if (x->metric != y->metric)
 		return x->metric < y->metric ? -1 : 1;

@@ -31,51 +31,54 @@ struct series_index *series_index_new(void)
 	return x;
 }
 
-void series_index_free(struct series_index *x)
+void series_index_free(struct series_index *index)
 {
-	if (!x)
+	if (!index)
 		return;
-	free(x->v);
-	free(x->heads);
-	free(x);
+	free(index->v);
+	free(index->heads);
+	free(index);
 }
 
-static uint32_t *head_of(struct series_index *x, uint32_t entity)
+static uint32_t *head_of(struct series_index *index, uint32_t entity)
 {
-	if (entity >= x->n_heads) {
+	if (entity >= index->n_heads) {
 		uint32_t n = entity < UINT32_MAX / 2 ? entity + entity / 2 + 64 : entity + 1;
-		x->heads = rw_realloc(x->heads, (size_t)n * sizeof(*x->heads));
-		memset(x->heads + x->n_heads, 0xff, (size_t)(n - x->n_heads) * sizeof(*x->heads));
-		x->n_heads = n;
+		index->heads = rw_realloc(index->heads, (size_t)n * sizeof(*index->heads));
+		memset(index->heads + index->n_heads, 0xff,
+			(size_t)(n - index->n_heads) * sizeof(*index->heads));
+		index->n_heads = n;
 	}
-	return &x->heads[entity];
+	return &index->heads[entity];
 }
 
-static uint32_t find(struct series_index *x, uint32_t entity, uint16_t metric, bool *ret_new)
+static uint32_t series_index_find(
+	struct series_index *index, uint32_t entity, uint16_t metric, bool *ret_new)
 {
-	uint32_t *head = head_of(x, entity);
+	uint32_t *head = head_of(index, entity);
 
-	for (uint32_t i = *head; i != NONE; i = x->v[i].next)
-		if (x->v[i].metric == metric)
+	for (uint32_t i = *head; i != NONE; i = index->v[i].next)
+		if (index->v[i].metric == metric)
 			return i;
-	rw_grow(x->v, x->n, x->cap);
-	x->v[x->n] =
+	rw_grow(index->v, index->n, index->cap);
+	index->v[index->n] =
 		(struct item){.entity = entity, .metric = metric, .next = *head, .follow = NONE};
-	*head = x->n;
+	*head = index->n;
 	*ret_new = true;
-	return x->n++;
+	return index->n++;
 }
 
-uint32_t series_index_at(struct series_index *x, uint32_t entity, uint16_t metric, bool *ret_new)
+uint32_t series_index_at(
+	struct series_index *index, uint32_t entity, uint16_t metric, bool *ret_new)
 {
-	uint32_t at = x->last != NONE ? x->v[x->last].follow : NONE;
+	uint32_t at = index->last != NONE ? index->v[index->last].follow : NONE;
 
 	*ret_new = false;
-	if (at == NONE || x->v[at].entity != entity || x->v[at].metric != metric) {
-		at = find(x, entity, metric, ret_new);
-		if (x->last != NONE)
-			x->v[x->last].follow = at;
+	if (at == NONE || index->v[at].entity != entity || index->v[at].metric != metric) {
+		at = series_index_find(index, entity, metric, ret_new);
+		if (index->last != NONE)
+			index->v[index->last].follow = at;
 	}
-	x->last = at;
+	index->last = at;
 	return at;
 }

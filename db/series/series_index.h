@@ -12,10 +12,11 @@
 
 struct series_index;
 struct series_index *series_index_new(void);
-void series_index_free(struct series_index *x); /* NULL is fine */
+void series_index_free(struct series_index *index); /* NULL is fine */
 
 /* series_index_at - the number of a series, from 0 without gaps in the order they came; @ret_new:
  * it was given just now. */
-uint32_t series_index_at(struct series_index *x, uint32_t entity, uint16_t metric, bool *ret_new);
+uint32_t series_index_at(
+	struct series_index *index, uint32_t entity, uint16_t metric, bool *ret_new);
 
 #endif

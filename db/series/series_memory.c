@@ -51,93 +51,97 @@ struct series_memory *series_memory_new(const struct entities *entities, int64_t
 	return m;
 }
 
-void series_memory_free(struct series_memory *m)
+void series_memory_free(struct series_memory *memory)
 {
-	if (!m)
+	if (!memory)
 		return;
-	for (size_t i = 0; i < m->n; i++)
-		free(m->tracks[i].v);
+	for (size_t i = 0; i < memory->n; i++)
+		free(memory->tracks[i].v);
 	for (size_t i = 0; i < METRIC_COUNT; i++)
-		free(m->by_metric[i]);
-	free(m->tracks);
-	free(m->flows);
-	series_index_free(m->index);
-	free(m);
+		free(memory->by_metric[i]);
+	free(memory->tracks);
+	free(memory->flows);
+	series_index_free(memory->index);
+	free(memory);
 }
 
-void series_memory_keep(struct series_memory *m, int64_t keep_ns)
+void series_memory_keep(struct series_memory *memory, int64_t keep_ns)
 {
-	m->keep_ns = keep_ns;
+	memory->keep_ns = keep_ns;
 }
 
-void series_memory_keep_metric(struct series_memory *m, unsigned metric, int64_t keep_ns)
+void series_memory_keep_metric(struct series_memory *memory, unsigned metric, int64_t keep_ns)
 {
-	m->longer_ns[metric] = keep_ns;
+	memory->longer_ns[metric] = keep_ns;
 }
 
-static struct track *track_of(struct series_memory *m, uint32_t entity, uint16_t metric)
+static struct track *track_of(struct series_memory *memory, uint32_t entity, uint16_t metric)
 {
 	bool fresh;
-	uint32_t at = series_index_at(m->index, entity, metric, &fresh);
+	uint32_t at = series_index_at(memory->index, entity, metric, &fresh);
 
 	if (!fresh)
-		return &m->tracks[at];
-	rw_grow(m->tracks, m->n, m->cap);
-	struct track *t = &m->tracks[m->n++];
+		return &memory->tracks[at];
+	rw_grow(memory->tracks, memory->n, memory->cap);
+	struct track *t = &memory->tracks[memory->n++];
 	*t = (struct track){.entity = entity, .metric = metric};
-	rw_grow(m->by_metric[metric], m->n_by_metric[metric], m->cap_by_metric[metric]);
-	m->by_metric[metric][m->n_by_metric[metric]++] = (uint32_t)(m->n - 1);
+	rw_grow(memory->by_metric[metric], memory->n_by_metric[metric],
+		memory->cap_by_metric[metric]);
+	memory->by_metric[metric][memory->n_by_metric[metric]++] = (uint32_t)(memory->n - 1);
 	return t;
 }
 
-static void track_room(struct track *t)
+static void track_room(struct track *track)
 {
-	if (t->n < t->cap)
+	if (track->n < track->cap)
 		return;
-	if (t->head > 0 && t->head >= t->n / 4) {
-		t->n -= t->head;
-		memmove(t->v, t->v + t->head, t->n * sizeof(*t->v));
-		t->head = 0;
+	if (track->head > 0 && track->head >= track->n / 4) {
+		track->n -= track->head;
+		memmove(track->v, track->v + track->head, track->n * sizeof(*track->v));
+		track->head = 0;
 		return;
 	}
-	t->cap += t->cap / 2 > 4 ? t->cap / 2 : 4;
-	t->v = rw_realloc(t->v, t->cap * sizeof(*t->v));
+	track->cap += track->cap / 2 > 4 ? track->cap / 2 : 4;
+	track->v = rw_realloc(track->v, track->cap * sizeof(*track->v));
 }
 
-int series_memory_add(struct series_memory *m, const struct sample *s)
+int series_memory_add(struct series_memory *memory, const struct sample *sample)
 {
-	if (s->metric >= METRIC_COUNT || s->entity == ENTITY_NONE)
+	if (sample->metric >= METRIC_COUNT || sample->entity == ENTITY_NONE)
 		return -EINVAL;
-	if (s->flags & SF_LATE)
+	if (sample->flags & SF_LATE)
 		return -EALREADY; /* its window is closed: kept by the store, never analysed */
-	struct track *t = track_of(m, s->entity, s->metric);
-	if (t->n > t->head && s->t_ns <= t->v[t->n - 1].t_ns)
+	struct track *t = track_of(memory, sample->entity, sample->metric);
+	if (t->n > t->head && sample->t_ns <= t->v[t->n - 1].t_ns)
 		return -EALREADY;
 	track_room(t);
-	t->v[t->n++] = (struct point){
-		.t_ns = s->t_ns, .value = s->value, .window_ms = s->window_ms, .flags = s->flags};
+	t->v[t->n++] = (struct point){.t_ns = sample->t_ns,
+		.value = sample->value,
+		.window_ms = sample->window_ms,
+		.flags = sample->flags};
 	return 0;
 }
 
-void series_memory_add_flow(struct series_memory *m, const struct flow_sample *f)
+void series_memory_add_flow(struct series_memory *memory, const struct flow_sample *flow)
 {
-	if (m->flow_head > m->n_flows / 2) {
-		m->n_flows -= m->flow_head;
-		memmove(m->flows, m->flows + m->flow_head, m->n_flows * sizeof(*m->flows));
-		m->flow_head = 0;
+	if (memory->flow_head > memory->n_flows / 2) {
+		memory->n_flows -= memory->flow_head;
+		memmove(memory->flows, memory->flows + memory->flow_head,
+			memory->n_flows * sizeof(*memory->flows));
+		memory->flow_head = 0;
 	}
-	rw_grow(m->flows, m->n_flows, m->cap_flows);
-	m->flows[m->n_flows++] = *f;
+	rw_grow(memory->flows, memory->n_flows, memory->cap_flows);
+	memory->flows[memory->n_flows++] = *flow;
 }
 
-void series_memory_trim(struct series_memory *m, int64_t now_ns)
+void series_memory_trim(struct series_memory *memory, int64_t now_ns)
 {
-	int64_t old = now_ns - m->keep_ns;
+	int64_t old = now_ns - memory->keep_ns;
 
-	for (size_t i = 0; i < m->n; i++) {
-		struct track *t = &m->tracks[i];
-		const int64_t longer = m->longer_ns[t->metric],
-			      edge = longer > m->keep_ns ? now_ns - longer : old;
+	for (size_t i = 0; i < memory->n; i++) {
+		struct track *t = &memory->tracks[i];
+		const int64_t longer = memory->longer_ns[t->metric],
+			      edge = longer > memory->keep_ns ? now_ns - longer : old;
 		/* the last one at or before the edge stays: it is the anchor of a window that
 		 * begins there */
 		while (t->head + 1 < t->n && t->v[t->head + 1].t_ns <= edge)
@@ -145,18 +149,18 @@ void series_memory_trim(struct series_memory *m, int64_t now_ns)
 	}
 	/* Arrival is nearly the order of time: a flow behind a younger one waits for it, no longer.
 	 */
-	while (m->flow_head < m->n_flows && m->flows[m->flow_head].to_ns <= old)
-		m->flow_head++;
+	while (memory->flow_head < memory->n_flows && memory->flows[memory->flow_head].to_ns <= old)
+		memory->flow_head++;
 }
 
 /* First index in [head, n) with t > @at. */
-static uint32_t track_after(const struct track *t, int64_t at)
+static uint32_t track_after(const struct track *track, int64_t at)
 {
-	uint32_t lo = t->head, hi = t->n;
+	uint32_t lo = track->head, hi = track->n;
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
-		if (t->v[mid].t_ns > at)
+		if (track->v[mid].t_ns > at)
 			hi = mid;
 		else
 			lo = mid + 1;
@@ -165,17 +169,17 @@ static uint32_t track_after(const struct track *t, int64_t at)
 }
 
 /* The window must not change when samples are added later, so the columns are copied. */
-static bool track_window(
-	const struct track *t, struct arena *a, int64_t from_ns, int64_t to_ns, struct series *ret)
+static bool track_window(const struct track *track, struct arena *a, int64_t from_ns, int64_t to_ns,
+	struct series *ret)
 {
-	uint32_t begin = track_after(t, from_ns), end = track_after(t, to_ns);
+	uint32_t begin = track_after(track, from_ns), end = track_after(track, to_ns);
 
-	if (begin > t->head)
+	if (begin > track->head)
 		begin--; /* the anchor */
 	if (begin >= end)
 		return false;
-	ret->entity = t->entity;
-	ret->metric = t->metric;
+	ret->entity = track->entity;
+	ret->metric = track->metric;
 	ret->n = end - begin;
 	/* one piece for all columns, the widest first */
 	int64_t *t_ns = arena_alloc(a,
@@ -185,7 +189,7 @@ static bool track_window(
 	uint32_t *window_ms = (uint32_t *)(value + ret->n);
 	uint16_t *flags = (uint16_t *)(window_ms + ret->n);
 	for (uint32_t i = 0; i < ret->n; i++) {
-		const struct point *p = &t->v[begin + i];
+		const struct point *p = &track->v[begin + i];
 		t_ns[i] = p->t_ns;
 		value[i] = p->value;
 		flags[i] = p->flags;
@@ -199,14 +203,14 @@ static bool track_window(
 }
 
 /* Millions of tracks, each somewhere else: what comes next is fetched while this one is copied. */
-static inline void fetch_ahead(const struct series_memory *m, unsigned metric, uint32_t k)
+static inline void fetch_ahead(const struct series_memory *memory, unsigned metric, uint32_t index)
 {
 	enum { TRACKS = 16, POINTS = 8 };
-	const uint32_t *at = m->by_metric[metric], n = m->n_by_metric[metric];
-	if (k + TRACKS < n)
-		__builtin_prefetch(&m->tracks[at[k + TRACKS]]);
-	if (k + POINTS < n) {
-		const struct track *t = &m->tracks[at[k + POINTS]];
+	const uint32_t *at = memory->by_metric[metric], n = memory->n_by_metric[metric];
+	if (index + TRACKS < n)
+		__builtin_prefetch(&memory->tracks[at[index + TRACKS]]);
+	if (index + POINTS < n) {
+		const struct track *t = &memory->tracks[at[index + POINTS]];
 		/* where the search for the window begins */
 		__builtin_prefetch(&t->v[(t->head + t->n) / 2]);
 		__builtin_prefetch(&t->v[t->head]);
@@ -214,23 +218,24 @@ static inline void fetch_ahead(const struct series_memory *m, unsigned metric, u
 	}
 }
 
-int window_from_memory(struct series_memory *m, struct arena *a, const struct window_spec *spec,
-	int64_t from_ns, int64_t to_ns, struct window *ret)
+int window_from_memory(struct series_memory *memory, struct arena *a,
+	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret)
 {
 	size_t max = 0, n = 0;
 	bool want[METRIC_COUNT] = {false};
 
 	for (unsigned i = 0; i < METRIC_COUNT; i++) {
 		want[i] = window_wants(spec, i);
-		max += want[i] ? m->n_by_metric[i] : 0;
+		max += want[i] ? memory->n_by_metric[i] : 0;
 	}
 	struct series *v = arena_array(a, struct series, max);
 	for (unsigned i = 0; i < METRIC_COUNT; i++)
-		for (uint32_t k = 0; want[i] && k < m->n_by_metric[i]; k++) {
-			fetch_ahead(m, i, k);
-			if (window_wants_entity(spec, m->tracks[m->by_metric[i][k]].entity))
-				n += track_window(
-					&m->tracks[m->by_metric[i][k]], a, from_ns, to_ns, &v[n]);
+		for (uint32_t k = 0; want[i] && k < memory->n_by_metric[i]; k++) {
+			fetch_ahead(memory, i, k);
+			if (window_wants_entity(
+				    spec, memory->tracks[memory->by_metric[i][k]].entity))
+				n += track_window(&memory->tracks[memory->by_metric[i][k]], a,
+					from_ns, to_ns, &v[n]);
 		}
 	for (size_t i = 1; i < n; i++) {
 		/* metrics come in order, and entities mostly do: they are numbered as they are
@@ -242,17 +247,18 @@ int window_from_memory(struct series_memory *m, struct arena *a, const struct wi
 	}
 	*ret = (struct window){.from_ns = from_ns,
 		.to_ns = to_ns,
-		.entities = m->entities,
+		.entities = memory->entities,
 		.series = v,
 		.n_series = n};
 	if (!spec->flows)
 		return 0;
 
 	size_t n_flows = 0;
-	struct flow_sample *f = arena_array(a, struct flow_sample, m->n_flows - m->flow_head);
-	for (size_t i = m->flow_head; i < m->n_flows; i++)
-		if (m->flows[i].from_ns >= from_ns && m->flows[i].to_ns <= to_ns)
-			f[n_flows++] = m->flows[i];
+	struct flow_sample *f =
+		arena_array(a, struct flow_sample, memory->n_flows - memory->flow_head);
+	for (size_t i = memory->flow_head; i < memory->n_flows; i++)
+		if (memory->flows[i].from_ns >= from_ns && memory->flows[i].to_ns <= to_ns)
+			f[n_flows++] = memory->flows[i];
 	qsort(f, n_flows, sizeof(*f), flow_order);
 	ret->flows = f;
 	ret->n_flows = n_flows;

@@ -5,7 +5,8 @@
 
 #include "db/series/series.h"
 
-int series_order(const void *a, const void *b); /* struct series by (metric, entity), for qsort */
+int series_order(
+	const void *left, const void *right); /* struct series by (metric, entity), for qsort */
 
 /* window_wants - is the metric in the spec's list? An empty list wants none. */
 static inline bool window_wants(const struct window_spec *spec, unsigned metric)

@@ -13,17 +13,17 @@
 #include "db/sqlite/sqlite_io.h"
 #include "db/store/store_internal.h"
 
-static void dbp(sqlite3 **db)
+static void admin_dbp(sqlite3 **db)
 {
 	sqlite3_close(*db);
 }
 
-static void series_dbp(struct series_db **d)
+static void series_dbp(struct series_db **db)
 {
-	series_db_close(*d);
+	series_db_close(*db);
 }
 
-static uint64_t size_of(const char *path, const char *suffix)
+static uint64_t admin_size_of(const char *path, const char *suffix)
 {
 	rw_cleanup(str_done) struct str name = {0};
 	struct stat st;
@@ -46,7 +46,7 @@ static int open_reader(const char *path, sqlite3 **ret, int *ret_version, struct
 }
 
 /* One pass per table counts its rows and every column. */
-static int count_table(sqlite3 *db, unsigned table, struct db_stat *s)
+static int count_table(sqlite3 *db, unsigned table, struct db_stat *stat)
 {
 	rw_cleanup(str_done) struct str sql = {0};
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
@@ -79,21 +79,21 @@ static int count_table(sqlite3 *db, unsigned table, struct db_stat *s)
 		rc = sqlite3_step(st);
 	if (rc != SQLITE_ROW)
 		return rc;
-	s->rows += (uint64_t)sqlite3_column_int64(st, 0);
+	stat->rows += (uint64_t)sqlite3_column_int64(st, 0);
 	for (int i = 0; i < n; i++) {
 		uint64_t count = (uint64_t)sqlite3_column_int64(st, i + 1);
-		s->by_metric[metrics[i]] += count;
-		s->samples += count;
+		stat->by_metric[metrics[i]] += count;
+		stat->samples += count;
 	}
 	return SQLITE_OK;
 }
 
-static int count_samples(sqlite3 *db, struct db_stat *s)
+static int count_samples(sqlite3 *db, struct db_stat *stat)
 {
 	int rc = SQLITE_OK;
 
 	for (unsigned t = 0; rc == SQLITE_OK && t < SCHEMA_TABLES; t++)
-		rc = count_table(db, t, s);
+		rc = count_table(db, t, stat);
 	return rc;
 }
 
@@ -116,7 +116,7 @@ static int quick_check(sqlite3 *db, char *buf, size_t size)
 int db_stat_read(const char *path, struct db_stat *ret, struct err *e)
 {
 	rw_cleanup(series_dbp) struct series_db *d = NULL;
-	rw_cleanup(dbp) sqlite3 *db = NULL;
+	rw_cleanup(admin_dbp) sqlite3 *db = NULL;
 	struct db_stat s = {0};
 	int rc, r = series_db_open(path, &d, e);
 
@@ -139,8 +139,8 @@ int db_stat_read(const char *path, struct db_stat *ret, struct err *e)
 		(uint64_t)sqlite_int(db, "PRAGMA page_size", 0, NULL);
 	if (rc != SQLITE_OK)
 		return sqlite_fail(e, db, rc, "read", path);
-	s.file_bytes = size_of(path, "");
-	s.wal_bytes = size_of(path, "-wal");
+	s.file_bytes = admin_size_of(path, "");
+	s.wal_bytes = admin_size_of(path, "-wal");
 	s.writer_pid = store_writer_pid(path);
 	*ret = s;
 	return 0;
@@ -166,7 +166,7 @@ static int copy_pages(sqlite3 *from, sqlite3 *to)
 
 int db_backup(const char *path, const char *to, struct err *e)
 {
-	rw_cleanup(dbp) sqlite3 *from = NULL;
+	rw_cleanup(admin_dbp) sqlite3 *from = NULL;
 	rw_cleanup(str_done) struct str part = {0};
 	sqlite3 *copy = NULL;
 	int version, r = open_reader(path, &from, &version, e);
@@ -205,7 +205,7 @@ int db_backup(const char *path, const char *to, struct err *e)
 
 int db_vacuum(const char *path, struct err *e)
 {
-	rw_cleanup(dbp) sqlite3 *db = NULL;
+	rw_cleanup(admin_dbp) sqlite3 *db = NULL;
 	int version, fd = -1, r;
 
 	if (access(path, F_OK) < 0) {

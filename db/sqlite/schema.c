@@ -141,16 +141,16 @@ char *schema_lane_column(char buf[SCHEMA_COLUMN_MAX], unsigned metric, unsigned 
 	return buf;
 }
 
-struct place schema_place(const struct entities *t, uint32_t id)
+struct place schema_place(const struct entities *entities, uint32_t id)
 {
-	const struct entity *e = entity_get(t, id), *up;
+	const struct entity *e = entity_get(entities, id), *up;
 	struct place p = {.row = id, .device = id};
 
 	if (e && e->priority >= 0 && e->priority < SCHEMA_LANES && e->parent != ENTITY_NONE) {
 		p.row = e->parent;
 		p.lane = (uint8_t)(e->priority + 1);
 	}
-	for (; e && e->parent != ENTITY_NONE && (up = entity_get(t, e->parent)); e = up)
+	for (; e && e->parent != ENTITY_NONE && (up = entity_get(entities, e->parent)); e = up)
 		p.device = up->id;
 	return p;
 }
@@ -212,7 +212,7 @@ static int migrate_steps(sqlite3 *db, int version)
 }
 
 /* The columns the sample tables have, as "table.column". */
-static int load_columns(sqlite3 *db, struct smap *have)
+static int schema_load_columns(sqlite3 *db, struct smap *have)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db,
@@ -229,7 +229,7 @@ static int load_columns(sqlite3 *db, struct smap *have)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static bool has(const struct smap *have, const char *table, const char *column)
+static bool schema_has(const struct smap *have, const char *table, const char *column)
 {
 	char key[SCHEMA_COLUMN_MAX + 32];
 	uint64_t dummy;
@@ -244,7 +244,7 @@ static void complete_table(const struct smap *have, unsigned table, struct str *
 {
 	const char *name = schema_table[table];
 	char column[SCHEMA_COLUMN_MAX];
-	bool fresh = !has(have, name, "entity");
+	bool fresh = !schema_has(have, name, "entity");
 
 	if (fresh)
 		str_addf(out,
@@ -262,7 +262,7 @@ static void complete_table(const struct smap *have, unsigned table, struct str *
 			schema_lane_column(column, m, schema_source_lane(source));
 			if (fresh)
 				str_addf(out, ", %s %s", column, type);
-			else if (!has(have, name, column))
+			else if (!schema_has(have, name, column))
 				str_addf(out, "ALTER TABLE %s ADD COLUMN %s %s;", name, column,
 					type);
 		}
@@ -278,7 +278,7 @@ static int add_columns(sqlite3 *db)
 {
 	rw_cleanup(str_done) struct str sql = {0};
 	struct smap *have = smap_new();
-	int rc = load_columns(db, have);
+	int rc = schema_load_columns(db, have);
 
 	for (unsigned table = 0; rc == SQLITE_OK && table < SCHEMA_TABLES; table++)
 		complete_table(have, table, &sql);

@@ -44,7 +44,7 @@ struct place {
 	uint8_t lane;
 };
 struct entities;
-struct place schema_place(const struct entities *t, uint32_t id);
+struct place schema_place(const struct entities *entities, uint32_t id);
 
 /* What a reader goes through: the three tables by scope, then each lane. */
 #define SCHEMA_SOURCES (TABLE_LANES + SCHEMA_LANES)
@@ -91,12 +91,12 @@ struct row_value {
 
 /*
  * row_x_write - {"port_in_octets":{"flags":1},"queue_watermark_bytes":{"window_ms":60000}}; nothing
- * is added when there is no exception. row_x_apply - set @v's flags, source and window from the
- * row's text; values that are not named keep what they have. Damaged text changes nothing from the
- * damage on.
+ * is added when there is no exception. row_x_apply - set @values's flags, source and window from
+ * the row's text; values that are not named keep what they have. Damaged text changes nothing from
+ * the damage on.
  */
 void row_x_write(
-	struct str *out, const struct row_value *v, size_t n, uint16_t flags, uint16_t source);
-void row_x_apply(const char *x, struct row_value *v, size_t n);
+	struct str *out, const struct row_value *values, size_t n, uint16_t flags, uint16_t source);
+void row_x_apply(const char *json, struct row_value *values, size_t n);
 
 #endif

@@ -9,7 +9,7 @@
 #include "db/sqlite/schema.h"
 
 void row_x_write(
-	struct str *out, const struct row_value *v, size_t n, uint16_t flags, uint16_t source)
+	struct str *out, const struct row_value *values, size_t n, uint16_t flags, uint16_t source)
 {
 	char column[SCHEMA_COLUMN_MAX];
 	bool open = false;
@@ -17,21 +17,22 @@ void row_x_write(
 	for (size_t i = 0; i < n; i++) {
 		const char *sep = "";
 
-		if (v[i].flags == flags && v[i].source == source && v[i].window_ms == 0)
+		if (values[i].flags == flags && values[i].source == source &&
+			values[i].window_ms == 0)
 			continue;
 		str_addf(out, "%s\"%s\":{", open ? "," : "{",
-			schema_lane_column(column, v[i].metric, v[i].lane));
+			schema_lane_column(column, values[i].metric, values[i].lane));
 		open = true;
-		if (v[i].flags != flags) {
-			str_addf(out, "\"flags\":%u", v[i].flags);
+		if (values[i].flags != flags) {
+			str_addf(out, "\"flags\":%u", values[i].flags);
 			sep = ",";
 		}
-		if (v[i].source != source) {
-			str_addf(out, "%s\"source\":%u", sep, v[i].source);
+		if (values[i].source != source) {
+			str_addf(out, "%s\"source\":%u", sep, values[i].source);
 			sep = ",";
 		}
-		if (v[i].window_ms != 0)
-			str_addf(out, "%s\"window_ms\":%u", sep, v[i].window_ms);
+		if (values[i].window_ms != 0)
+			str_addf(out, "%s\"window_ms\":%u", sep, values[i].window_ms);
 		str_add(out, "}");
 	}
 	if (open)
@@ -43,50 +44,51 @@ struct scan {
 	bool bad;
 };
 
-static bool eat(struct scan *s, char c)
+static bool schema_row_eat(struct scan *scan, char letter)
 {
-	if (*s->p != c)
+	if (*scan->p != letter)
 		return false;
-	s->p++;
+	scan->p++;
 	return true;
 }
 
 /* The text between quotes; not terminated. */
-static size_t quoted(struct scan *s, const char **ret)
+static size_t schema_row_quoted(struct scan *scan, const char **ret)
 {
-	if (!eat(s, '"')) {
-		s->bad = true;
+	if (!schema_row_eat(scan, '"')) {
+		scan->bad = true;
 		return 0;
 	}
-	*ret = s->p;
-	size_t n = strcspn(s->p, "\"");
-	s->p += n;
-	if (!eat(s, '"'))
-		s->bad = true;
+	*ret = scan->p;
+	size_t n = strcspn(scan->p, "\"");
+	scan->p += n;
+	if (!schema_row_eat(scan, '"'))
+		scan->bad = true;
 	return n;
 }
 
-static uint32_t number(struct scan *s)
+static uint32_t schema_row_number(struct scan *scan)
 {
 	uint64_t v = 0;
 
-	if (*s->p < '0' || *s->p > '9')
-		s->bad = true;
-	while (*s->p >= '0' && *s->p <= '9' && v <= UINT32_MAX)
-		v = v * 10 + (uint64_t)(*s->p++ - '0');
+	if (*scan->p < '0' || *scan->p > '9')
+		scan->bad = true;
+	while (*scan->p >= '0' && *scan->p <= '9' && v <= UINT32_MAX)
+		v = v * 10 + (uint64_t)(*scan->p++ - '0');
 	if (v > UINT32_MAX)
-		s->bad = true;
+		scan->bad = true;
 	return (uint32_t)v;
 }
 
-static struct row_value *value_of(struct row_value *v, size_t n, const char *column, size_t len)
+static struct row_value *schema_row_value_of(
+	struct row_value *values, size_t n, const char *column, size_t len)
 {
 	char buf[SCHEMA_COLUMN_MAX];
 
 	for (size_t i = 0; i < n; i++) {
-		schema_lane_column(buf, v[i].metric, v[i].lane);
+		schema_lane_column(buf, values[i].metric, values[i].lane);
 		if (strlen(buf) == len && memcmp(buf, column, len) == 0)
-			return &v[i];
+			return &values[i];
 	}
 	return NULL;
 }
@@ -96,25 +98,25 @@ static bool key_is(const char *key, size_t n, const char *name)
 	return strlen(name) == n && memcmp(key, name, n) == 0;
 }
 
-void row_x_apply(const char *x, struct row_value *v, size_t n)
+void row_x_apply(const char *json, struct row_value *values, size_t n)
 {
-	struct scan s = {.p = x};
+	struct scan s = {.p = json};
 
-	if (!x || !eat(&s, '{') || eat(&s, '}'))
+	if (!json || !schema_row_eat(&s, '{') || schema_row_eat(&s, '}'))
 		return;
 	do {
 		const char *name = NULL, *key = NULL;
-		size_t len = quoted(&s, &name);
-		if (s.bad || !eat(&s, ':') || !eat(&s, '{'))
+		size_t len = schema_row_quoted(&s, &name);
+		if (s.bad || !schema_row_eat(&s, ':') || !schema_row_eat(&s, '{'))
 			return;
-		struct row_value *to = value_of(v, n, name, len);
-		if (eat(&s, '}'))
+		struct row_value *to = schema_row_value_of(values, n, name, len);
+		if (schema_row_eat(&s, '}'))
 			continue;
 		do {
-			len = quoted(&s, &key);
-			if (s.bad || !eat(&s, ':'))
+			len = schema_row_quoted(&s, &key);
+			if (s.bad || !schema_row_eat(&s, ':'))
 				return;
-			uint32_t k = number(&s);
+			uint32_t k = schema_row_number(&s);
 			if (s.bad)
 				return;
 			if (!to)
@@ -125,8 +127,8 @@ void row_x_apply(const char *x, struct row_value *v, size_t n)
 				to->source = (uint16_t)k;
 			else if (key_is(key, len, "window_ms"))
 				to->window_ms = k;
-		} while (eat(&s, ','));
-		if (!eat(&s, '}'))
+		} while (schema_row_eat(&s, ','));
+		if (!schema_row_eat(&s, '}'))
 			return;
-	} while (eat(&s, ','));
+	} while (schema_row_eat(&s, ','));
 }

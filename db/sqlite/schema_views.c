@@ -56,11 +56,11 @@ static void add_source_text(struct str *out)
 }
 
 /* The value of a metric in row @row; in the table of lanes, of the entity's priority. */
-static void add_column(struct str *out, unsigned m, unsigned table, char row)
+static void add_column(struct str *out, unsigned metric, unsigned table, char row)
 {
 	char column[SCHEMA_COLUMN_MAX];
 
-	schema_column(column, m);
+	schema_column(column, metric);
 	if (table != TABLE_LANES) {
 		str_addf(out, "%c.%s", row, column);
 		return;
@@ -73,23 +73,24 @@ static void add_column(struct str *out, unsigned m, unsigned table, char row)
 
 /* Columns that all branches share, and what is joined up to row r; ends within the WHERE. @more:
  * further columns and tables. */
-static void add_rows(
-	struct str *out, unsigned m, unsigned table, const char *more, const char *tables)
+static void schema_views_add_rows(
+	struct str *out, unsigned metric, unsigned table, const char *more, const char *tables)
 {
 	char column[SCHEMA_COLUMN_MAX];
-	bool lanes = table == TABLE_LANES, cfg = schema_is_cfg(m);
+	bool lanes = table == TABLE_LANES, cfg = schema_is_cfg(metric);
 
 	str_add(out,
 		"SELECT r.t_ns AS t_ns, e.device AS device, e.port AS port, e.priority AS "
 		"priority, r.flags AS rf, r.source AS rs, r.x AS x, ");
-	str_addf(out, lanes ? "'%s_p'||e.priority" : "'%s'", schema_column(column, m));
+	str_addf(out, lanes ? "'%s_p'||e.priority" : "'%s'", schema_column(column, metric));
 	str_add(out, " AS c, ");
-	add_column(out, m, table, 'r');
+	add_column(out, metric, table, 'r');
 	str_addf(out, " AS v%s FROM entity e CROSS JOIN series s%s%s CROSS JOIN %s r%s%s%s", more,
 		lanes ? " CROSS JOIN entity k" : "",
 		cfg ? "" : " CROSS JOIN entity d CROSS JOIN instant i", schema_table[table],
 		cfg ? " INDEXED BY " : "", cfg ? schema_table[table] : "", cfg ? "_cfg" : "");
-	str_addf(out, "%s WHERE s.entity=e.id AND s.metric='%s'", tables, metric_info(m)->name);
+	str_addf(
+		out, "%s WHERE s.entity=e.id AND s.metric='%s'", tables, metric_info(metric)->name);
 	if (lanes)
 		str_add(out,
 			" AND e.priority BETWEEN 0 AND 7 AND k.device=e.device AND k.port=e.port "
@@ -101,7 +102,7 @@ static void add_rows(
 		    : " AND d.device=e.device AND d.port='' AND d.priority=-1 AND i.device=d.id "
 		      "AND r.t_ns=i.t_ns");
 	str_add(out, " AND ");
-	add_column(out, m, table, 'r');
+	add_column(out, metric, table, 'r');
 	str_add(out, " IS NOT NULL");
 }
 
@@ -138,7 +139,7 @@ static void add_samples(struct str *out)
 				" AS source, CASE WHEN x IS NOT NULL THEN "
 				"json_extract(x,'$.'||c||'.window_ms')/1000.0 END AS window_s FROM "
 				"(");
-			add_rows(out, m, table, "", "");
+			schema_views_add_rows(out, m, table, "", "");
 			str_add(out, ")");
 		}
 	}
@@ -177,7 +178,7 @@ static void add_rates(struct str *out)
 			add_column(&before, m, table, 'p');
 			str_add(&before, " AS before");
 			str_addf(&tables, " CROSS JOIN %s p", schema_table[table]);
-			add_rows(out, m, table, before.s, tables.s);
+			schema_views_add_rows(out, m, table, before.s, tables.s);
 			str_addf(out,
 				" AND p.entity=r.entity AND p.t_ns=(SELECT j.t_ns FROM instant j "
 				"CROSS JOIN %s q WHERE j.device=d.id AND j.t_ns<i.t_ns"

@@ -26,16 +26,16 @@
 
 /* ---- opening ------------------------------------------------------------- */
 
-static int load_entities(struct series_db *d)
+static int series_db_load_entities(struct series_db *db)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(d->db,
+	int rc = sqlite3_prepare_v2(db->db,
 		"SELECT id, device, port, priority FROM entity WHERE id>?1 ORDER BY id", -1, &st,
 		NULL);
 
-	sqlite3_bind_int64(st, 1, entities_count(d->entities));
+	sqlite3_bind_int64(st, 1, entities_count(db->entities));
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		int r = entities_load(d->entities, (uint32_t)sqlite3_column_int64(st, 0),
+		int r = entities_load(db->entities, (uint32_t)sqlite3_column_int64(st, 0),
 			(const char *)sqlite3_column_text(st, 1),
 			(const char *)sqlite3_column_text(st, 2), sqlite3_column_int(st, 3));
 		rc = r < 0 ? SQLITE_CORRUPT : SQLITE_OK;
@@ -43,82 +43,82 @@ static int load_entities(struct series_db *d)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static int load_texts(struct series_db *d)
+static int series_db_load_texts(struct series_db *db)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(
-		d->db, "SELECT id, text FROM text WHERE id>?1 ORDER BY id", -1, &st, NULL);
+		db->db, "SELECT id, text FROM text WHERE id>?1 ORDER BY id", -1, &st, NULL);
 
-	sqlite3_bind_int64(st, 1, (sqlite3_int64)d->n_text);
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)db->n_text);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
-		rc = entities_text(d->entities, (const char *)sqlite3_column_text(st, 1)) == id
+		rc = entities_text(db->entities, (const char *)sqlite3_column_text(st, 1)) == id
 			? SQLITE_OK
 			: SQLITE_CORRUPT;
-		d->n_text = id;
+		db->n_text = id;
 	}
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static int load_present(struct series_db *d)
+static int load_present(struct series_db *db)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	uint32_t n = entities_count(d->entities) + 1;
-	int rc = sqlite3_prepare_v2(d->db, "SELECT entity, metric FROM series", -1, &st, NULL);
+	uint32_t n = entities_count(db->entities) + 1;
+	int rc = sqlite3_prepare_v2(db->db, "SELECT entity, metric FROM series", -1, &st, NULL);
 
-	if (n > d->n_present) {
-		d->present = rw_realloc(d->present, n * sizeof(*d->present));
-		memset(d->present + d->n_present, 0, (n - d->n_present) * sizeof(*d->present));
-		d->places = rw_realloc(d->places, n * sizeof(*d->places));
-		for (uint32_t id = d->n_present; id < n; id++)
-			d->places[id] = d->by_entity ? (struct place){.row = id, .device = id}
-						     : schema_place(d->entities, id);
-		d->n_present = n;
+	if (n > db->n_present) {
+		db->present = rw_realloc(db->present, n * sizeof(*db->present));
+		memset(db->present + db->n_present, 0, (n - db->n_present) * sizeof(*db->present));
+		db->places = rw_realloc(db->places, n * sizeof(*db->places));
+		for (uint32_t id = db->n_present; id < n; id++)
+			db->places[id] = db->by_entity ? (struct place){.row = id, .device = id}
+						       : schema_place(db->entities, id);
+		db->n_present = n;
 	}
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		uint32_t id = (uint32_t)sqlite3_column_int64(st, 0);
 		int m = metric_by_name((const char *)sqlite3_column_text(st, 1));
-		if (m >= 0 && id < d->n_present)
-			d->present[id].bits[m / 64] |= UINT64_C(1) << (m % 64);
+		if (m >= 0 && id < db->n_present)
+			db->present[id].bits[m / 64] |= UINT64_C(1) << (m % 64);
 		rc = SQLITE_OK;
 	}
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-int series_begin(struct series_db *d)
+int series_begin(struct series_db *db)
 {
-	int rc = sqlite_exec(d->db, "BEGIN");
+	int rc = sqlite_exec(db->db, "BEGIN");
 
 	if (rc == SQLITE_OK)
-		rc = load_entities(d);
+		rc = series_db_load_entities(db);
 	if (rc == SQLITE_OK)
-		rc = load_texts(d);
+		rc = series_db_load_texts(db);
 	if (rc == SQLITE_OK)
-		rc = load_present(d);
+		rc = load_present(db);
 	if (rc != SQLITE_OK)
-		series_end(d);
+		series_end(db);
 	return rc;
 }
 
-void series_end(struct series_db *d)
+void series_end(struct series_db *db)
 {
-	if (!sqlite3_get_autocommit(d->db))
-		sqlite_exec(d->db, "COMMIT");
+	if (!sqlite3_get_autocommit(db->db))
+		sqlite_exec(db->db, "COMMIT");
 }
 
-static int load_columns(struct series_db *d)
+static int series_db_load_columns(struct series_db *db)
 {
 	char column[SCHEMA_COLUMN_MAX];
 
 	for (unsigned source = 0; source < SCHEMA_SOURCES; source++) {
 		const char *table = schema_table[schema_source_table(source)], *type;
-		struct reader_table *t = &d->tables[source];
+		struct reader_table *t = &db->tables[source];
 		for (unsigned m = 0; m < METRIC_COUNT; m++) {
 			if ((unsigned)metric_info(m)->scope !=
 				schema_table_scope(schema_source_table(source)))
 				continue;
 			schema_lane_column(column, m, schema_source_lane(source));
-			if (sqlite3_table_column_metadata(d->db, NULL, table, column, &type, NULL,
+			if (sqlite3_table_column_metadata(db->db, NULL, table, column, &type, NULL,
 				    NULL, NULL, NULL) == SQLITE_OK)
 				t->metrics[t->n_metrics++] = (uint16_t)m;
 		}
@@ -131,74 +131,76 @@ static int load_columns(struct series_db *d)
  * one writes at the moment. Without a -wal file there is nothing in it that the main file lacks, so
  * the file may be read as it is.
  */
-static int open_immutable(struct series_db *d)
+static int open_immutable(struct series_db *db)
 {
 	rw_cleanup(str_done) struct str uri = {0}, wal = {0};
 
-	str_addf(&wal, "%s-wal", d->path);
+	str_addf(&wal, "%s-wal", db->path);
 	if (access(wal.s, F_OK) == 0)
 		return SQLITE_CANTOPEN;
 	str_add(&uri, "file:");
-	for (const char *p = d->path; *p; p++) {
+	for (const char *p = db->path; *p; p++) {
 		if (strchr("?#%", *p))
 			str_addf(&uri, "%%%02x", (unsigned char)*p);
 		else
 			str_addn(&uri, p, 1);
 	}
 	str_add(&uri, "?immutable=1");
-	sqlite3_close(d->db);
-	d->db = NULL;
-	d->immutable = true;
+	sqlite3_close(db->db);
+	db->db = NULL;
+	db->immutable = true;
 	return sqlite3_open_v2(
-		uri.s, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+		uri.s, &db->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
 }
 
-static int open_db(struct series_db *d, struct err *e)
+static int series_db_open_db(struct series_db *db, struct err *e)
 {
 	int version, r, rc;
 	struct stat st;
 
-	if (strstr(d->path, "://"))
+	if (strstr(db->path, "://"))
 		return err_set(e, -EINVAL,
 			"the database %s is a URL; this version reads SQLite files only, give a "
 			"path",
-			d->path);
-	if (access(d->path, R_OK) < 0) {
+			db->path);
+	if (access(db->path, R_OK) < 0) {
 		int error = -errno;
-		return err_set(e, error, "cannot open the database %s: %s%s", d->path,
+		return err_set(e, error, "cannot open the database %s: %s%s", db->path,
 			strerror(-error),
 			error == -ENOENT
 				? "; 'rocewatch agent' or 'rocewatch replay --db' makes one"
 				: "");
 	}
-	if (stat(d->path, &st) == 0 && S_ISDIR(st.st_mode)) /* SQLite would speak of an I/O error */
+	if (stat(db->path, &st) == 0 &&
+		S_ISDIR(st.st_mode)) /* SQLite would speak of an I/O error */
 		return err_set(e, -EISDIR,
-			"cannot open the database %s: it is a directory, expected a file", d->path);
-	rc = sqlite3_open_v2(d->path, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+			"cannot open the database %s: it is a directory, expected a file",
+			db->path);
+	rc = sqlite3_open_v2(db->path, &db->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc == SQLITE_OK) {
-		sqlite3_busy_timeout(d->db, BUSY_MS);
-		sqlite_int(d->db, "SELECT count(*) FROM sqlite_master", 0, &rc);
+		sqlite3_busy_timeout(db->db, BUSY_MS);
+		sqlite_int(db->db, "SELECT count(*) FROM sqlite_master", 0, &rc);
 	}
 	if ((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY)
-		rc = open_immutable(d);
+		rc = open_immutable(db);
 	if (rc != SQLITE_OK)
-		return sqlite_fail(e, d->db, rc, "open", d->path);
-	r = schema_check(d->db, d->path, &version, e);
+		return sqlite_fail(e, db->db, rc, "open", db->path);
+	r = schema_check(db->db, db->path, &version, e);
 	if (r < 0)
 		return r;
 	if (version == 0)
 		return err_set(e, -EINVAL,
 			"%s is empty; 'rocewatch agent' or 'rocewatch replay --db' fills it",
-			d->path);
-	d->by_entity = version <= SCHEMA_BY_ENTITY;
+			db->path);
+	db->by_entity = version <= SCHEMA_BY_ENTITY;
 	rc = sqlite_exec(
-		d->db, "PRAGMA query_only=1; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY");
+		db->db, "PRAGMA query_only=1; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY");
 	if (rc == SQLITE_OK)
-		rc = load_columns(d);
+		rc = series_db_load_columns(db);
 	if (rc == SQLITE_OK)
-		rc = series_begin(d);
-	series_end(d);
-	return rc == SQLITE_OK ? 0 : sqlite_fail(e, d->db, rc, "read", d->path);
+		rc = series_begin(db);
+	series_end(db);
+	return rc == SQLITE_OK ? 0 : sqlite_fail(e, db->db, rc, "read", db->path);
 }
 
 int series_db_open(const char *path, struct series_db **ret, struct err *e)
@@ -207,7 +209,7 @@ int series_db_open(const char *path, struct series_db **ret, struct err *e)
 
 	d->path = rw_strdup(path);
 	d->entities = entities_new();
-	int r = open_db(d, e);
+	int r = series_db_open_db(d, e);
 	if (r < 0) {
 		series_db_close(d);
 		return r;
@@ -216,28 +218,28 @@ int series_db_open(const char *path, struct series_db **ret, struct err *e)
 	return 0;
 }
 
-void series_db_close(struct series_db *d)
+void series_db_close(struct series_db *db)
 {
-	if (!d)
+	if (!db)
 		return;
-	sqlite3_close(d->db);
-	entities_free(d->entities);
-	free(d->present);
-	free(d->places);
-	free(d->path);
-	free(d);
+	sqlite3_close(db->db);
+	entities_free(db->entities);
+	free(db->present);
+	free(db->places);
+	free(db->path);
+	free(db);
 }
 
-struct entities *series_db_entities(struct series_db *d)
+struct entities *series_db_entities(struct series_db *db)
 {
-	return d->entities;
+	return db->entities;
 }
 
 /* ---- rows ---------------------------------------------------------------- */
 
 /* Instants lead, rows are sought at each: so written that the planner, which has no statistics, has
  * no choice. */
-int series_select(struct series_db *d, unsigned source, const uint16_t *metrics, size_t n,
+int series_select(struct series_db *db, unsigned source, const uint16_t *metrics, size_t n,
 	enum series_rows which, sqlite3_stmt **ret)
 {
 	static const struct {
@@ -253,7 +255,7 @@ int series_select(struct series_db *d, unsigned source, const uint16_t *metrics,
 	const char *table = schema_table[schema_source_table(source)];
 	unsigned lane = schema_source_lane(source);
 	bool cfg = which == ROWS_HAVING && schema_is_cfg(metrics[0]),
-	     instants = !d->by_entity && !cfg;
+	     instants = !db->by_entity && !cfg;
 	const char *from = instants ? "i" : "r";
 
 	str_add(&sql, "SELECT r.t_ns,r.source,r.flags,r.x");
@@ -278,12 +280,12 @@ int series_select(struct series_db *d, unsigned source, const uint16_t *metrics,
 			schema_lane_column(column, metrics[0], lane));
 	str_addf(&sql, " ORDER BY %s.t_ns%s", from,
 		which == ROWS_BEFORE || which == ROWS_HAVING ? " DESC" : "");
-	return sqlite3_prepare_v2(d->db, sql.s, (int)sql.n, ret, NULL);
+	return sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, ret, NULL);
 }
 
-void series_bind(const struct series_db *d, sqlite3_stmt *st, unsigned source, uint32_t entity)
+void series_bind(const struct series_db *db, sqlite3_stmt *st, unsigned source, uint32_t entity)
 {
-	const struct place *p = &d->places[entity];
+	const struct place *p = &db->places[entity];
 
 	sqlite3_bind_int64(st, 1, schema_source_lane(source) > 0 ? p->row : entity);
 	if (sqlite3_bind_parameter_count(st) >= 4)
@@ -348,38 +350,40 @@ struct filler {
 	size_t n_series, cap_series;
 };
 
-static void column_add(struct column *c, const struct sample *s)
+static void series_db_column_add(struct column *column, const struct sample *sample)
 {
-	if (c->n >= c->cap) {
-		c->cap = c->cap ? c->cap * 2 : 64;
-		c->t_ns = rw_realloc(c->t_ns, c->cap * sizeof(*c->t_ns));
-		c->value = rw_realloc(c->value, c->cap * sizeof(*c->value));
-		c->flags = rw_realloc(c->flags, c->cap * sizeof(*c->flags));
-		c->window_ms = rw_realloc(c->window_ms, c->cap * sizeof(*c->window_ms));
+	if (column->n >= column->cap) {
+		column->cap = column->cap ? column->cap * 2 : 64;
+		column->t_ns = rw_realloc(column->t_ns, column->cap * sizeof(*column->t_ns));
+		column->value = rw_realloc(column->value, column->cap * sizeof(*column->value));
+		column->flags = rw_realloc(column->flags, column->cap * sizeof(*column->flags));
+		column->window_ms =
+			rw_realloc(column->window_ms, column->cap * sizeof(*column->window_ms));
 	}
-	c->t_ns[c->n] = s->t_ns;
-	c->value[c->n] = s->value;
-	c->flags[c->n] = s->flags;
-	c->window_ms[c->n++] = s->window_ms;
+	column->t_ns[column->n] = sample->t_ns;
+	column->value[column->n] = sample->value;
+	column->flags[column->n] = sample->flags;
+	column->window_ms[column->n++] = sample->window_ms;
 }
 
 /* How far to walk back row by row before asking for each missing metric alone: most anchors are in
  * the row just before. */
 #define WALK_BACK 4
 
-static int walk_back(struct filler *f, uint32_t entity, size_t *missing)
+static int walk_back(struct filler *filler, uint32_t entity, size_t *missing)
 {
 	struct sample row[METRIC_COUNT];
 	int rc = SQLITE_OK;
 
-	series_bind(f->d, f->before, f->source, entity);
-	sqlite3_bind_int64(f->before, 2, f->from_ns);
+	series_bind(filler->d, filler->before, filler->source, entity);
+	sqlite3_bind_int64(filler->before, 2, filler->from_ns);
 	for (int step = 0;
-		step<WALK_BACK && * missing> 0 && (rc = sqlite3_step(f->before)) == SQLITE_ROW;
+		step<WALK_BACK && * missing> 0 && (rc = sqlite3_step(filler->before)) == SQLITE_ROW;
 		step++) {
-		size_t n = series_row(f->before, f->source, entity, f->metrics, f->n_metrics, row);
+		size_t n = series_row(filler->before, filler->source, entity, filler->metrics,
+			filler->n_metrics, row);
 		for (size_t i = 0; i < n; i++) {
-			struct column *c = &f->columns[row[i].metric];
+			struct column *c = &filler->columns[row[i].metric];
 			if (c->has_anchor || (row[i].flags & SF_LATE))
 				continue;
 			c->anchor = row[i];
@@ -387,59 +391,60 @@ static int walk_back(struct filler *f, uint32_t entity, size_t *missing)
 			*missing -= 1;
 		}
 	}
-	sqlite3_reset(f->before);
+	sqlite3_reset(filler->before);
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 /* The newest value of one metric at or before the start, however far back. */
-static int find_anchor(struct filler *f, uint32_t entity, size_t at)
+static int find_anchor(struct filler *filler, uint32_t entity, size_t at)
 {
-	uint16_t metric = f->metrics[at];
-	struct column *c = &f->columns[metric];
+	uint16_t metric = filler->metrics[at];
+	struct column *c = &filler->columns[metric];
 	struct sample s;
 	int rc;
 
-	if (!f->anchor[at]) {
-		rc = series_select(f->d, f->source, &metric, 1, ROWS_HAVING, &f->anchor[at]);
+	if (!filler->anchor[at]) {
+		rc = series_select(
+			filler->d, filler->source, &metric, 1, ROWS_HAVING, &filler->anchor[at]);
 		if (rc != SQLITE_OK)
 			return rc;
 	}
-	series_bind(f->d, f->anchor[at], f->source, entity);
-	sqlite3_bind_int64(f->anchor[at], 2, f->from_ns);
-	while ((rc = sqlite3_step(f->anchor[at])) == SQLITE_ROW) {
-		if (series_row(f->anchor[at], f->source, entity, &metric, 1, &s) == 0 ||
+	series_bind(filler->d, filler->anchor[at], filler->source, entity);
+	sqlite3_bind_int64(filler->anchor[at], 2, filler->from_ns);
+	while ((rc = sqlite3_step(filler->anchor[at])) == SQLITE_ROW) {
+		if (series_row(filler->anchor[at], filler->source, entity, &metric, 1, &s) == 0 ||
 			(s.flags & SF_LATE))
 			continue;
 		c->anchor = s;
 		c->has_anchor = true;
 		break;
 	}
-	sqlite3_reset(f->anchor[at]);
+	sqlite3_reset(filler->anchor[at]);
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static int find_anchors(struct filler *f, uint32_t entity, size_t wanted)
+static int find_anchors(struct filler *filler, uint32_t entity, size_t wanted)
 {
-	int rc = walk_back(f, entity, &wanted);
+	int rc = walk_back(filler, entity, &wanted);
 
-	for (size_t i = 0; rc == SQLITE_OK && wanted > 0 && i < f->n_metrics; i++)
-		if (series_present(f->d, entity, f->metrics[i]) &&
-			!f->columns[f->metrics[i]].has_anchor)
-			rc = find_anchor(f, entity, i);
+	for (size_t i = 0; rc == SQLITE_OK && wanted > 0 && i < filler->n_metrics; i++)
+		if (series_present(filler->d, entity, filler->metrics[i]) &&
+			!filler->columns[filler->metrics[i]].has_anchor)
+			rc = find_anchor(filler, entity, i);
 	return rc;
 }
 
-static void emit(struct filler *f, uint32_t entity)
+static void series_db_emit(struct filler *filler, uint32_t entity)
 {
-	for (size_t i = 0; i < f->n_metrics; i++) {
-		struct column *c = &f->columns[f->metrics[i]];
+	for (size_t i = 0; i < filler->n_metrics; i++) {
+		struct column *c = &filler->columns[filler->metrics[i]];
 		uint32_t n = c->n + c->has_anchor, at = c->has_anchor;
 		if (n == 0)
 			continue;
-		int64_t *t_ns = arena_array(f->arena, int64_t, n);
-		uint64_t *value = arena_array(f->arena, uint64_t, n);
-		uint16_t *flags = arena_array(f->arena, uint16_t, n);
-		uint32_t *window_ms = arena_array(f->arena, uint32_t, n);
+		int64_t *t_ns = arena_array(filler->arena, int64_t, n);
+		uint64_t *value = arena_array(filler->arena, uint64_t, n);
+		uint16_t *flags = arena_array(filler->arena, uint16_t, n);
+		uint32_t *window_ms = arena_array(filler->arena, uint32_t, n);
 		if (at) {
 			t_ns[0] = c->anchor.t_ns;
 			value[0] = c->anchor.value;
@@ -452,9 +457,9 @@ static void emit(struct filler *f, uint32_t entity)
 			memcpy(flags + at, c->flags, c->n * sizeof(*flags));
 			memcpy(window_ms + at, c->window_ms, c->n * sizeof(*window_ms));
 		}
-		rw_grow(f->series, f->n_series, f->cap_series);
-		f->series[f->n_series++] = (struct series){.entity = entity,
-			.metric = f->metrics[i],
+		rw_grow(filler->series, filler->n_series, filler->cap_series);
+		filler->series[filler->n_series++] = (struct series){.entity = entity,
+			.metric = filler->metrics[i],
 			.n = n,
 			.t_ns = t_ns,
 			.value = value,
@@ -463,61 +468,63 @@ static void emit(struct filler *f, uint32_t entity)
 	}
 }
 
-static int fill_entity(struct filler *f, uint32_t entity)
+static int fill_entity(struct filler *filler, uint32_t entity)
 {
 	struct sample row[METRIC_COUNT];
 	size_t wanted = 0;
 	int rc;
 
-	for (size_t i = 0; i < f->n_metrics; i++) {
-		struct column *c = &f->columns[f->metrics[i]];
+	for (size_t i = 0; i < filler->n_metrics; i++) {
+		struct column *c = &filler->columns[filler->metrics[i]];
 		c->n = 0;
 		c->has_anchor = false;
-		wanted += series_present(f->d, entity, f->metrics[i]);
+		wanted += series_present(filler->d, entity, filler->metrics[i]);
 	}
 	if (wanted == 0)
 		return SQLITE_OK;
-	rc = find_anchors(f, entity, wanted);
+	rc = find_anchors(filler, entity, wanted);
 	if (rc != SQLITE_OK)
 		return rc;
-	series_bind(f->d, f->range, f->source, entity);
-	sqlite3_bind_int64(f->range, 2, f->from_ns);
-	sqlite3_bind_int64(f->range, 3, f->to_ns);
-	while ((rc = sqlite3_step(f->range)) == SQLITE_ROW) {
-		size_t n = series_row(f->range, f->source, entity, f->metrics, f->n_metrics, row);
+	series_bind(filler->d, filler->range, filler->source, entity);
+	sqlite3_bind_int64(filler->range, 2, filler->from_ns);
+	sqlite3_bind_int64(filler->range, 3, filler->to_ns);
+	while ((rc = sqlite3_step(filler->range)) == SQLITE_ROW) {
+		size_t n = series_row(filler->range, filler->source, entity, filler->metrics,
+			filler->n_metrics, row);
 		for (size_t i = 0; i < n; i++)
 			if (!(row[i].flags & SF_LATE))
-				column_add(&f->columns[row[i].metric], &row[i]);
+				series_db_column_add(&filler->columns[row[i].metric], &row[i]);
 	}
-	sqlite3_reset(f->range);
+	sqlite3_reset(filler->range);
 	if (rc != SQLITE_DONE)
 		return rc;
-	emit(f, entity);
+	series_db_emit(filler, entity);
 	return SQLITE_OK;
 }
 
-static int fill_source(struct filler *f, const struct window_spec *spec)
+static int fill_source(struct filler *filler, const struct window_spec *spec)
 {
-	const struct reader_table *t = &f->d->tables[f->source];
+	const struct reader_table *t = &filler->d->tables[filler->source];
 	int rc;
 
-	f->n_metrics = 0;
+	filler->n_metrics = 0;
 	for (size_t i = 0; i < t->n_metrics; i++)
 		if (window_wants(spec, t->metrics[i]))
-			f->metrics[f->n_metrics++] = t->metrics[i];
-	if (f->n_metrics == 0)
+			filler->metrics[filler->n_metrics++] = t->metrics[i];
+	if (filler->n_metrics == 0)
 		return SQLITE_OK;
-	rc = series_select(f->d, f->source, f->metrics, f->n_metrics, ROWS_WINDOW, &f->range);
+	rc = series_select(filler->d, filler->source, filler->metrics, filler->n_metrics,
+		ROWS_WINDOW, &filler->range);
 	if (rc == SQLITE_OK)
-		rc = series_select(
-			f->d, f->source, f->metrics, f->n_metrics, ROWS_BEFORE, &f->before);
-	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(f->d->entities); id++)
-		if (window_wants_entity(spec, id) && series_lies_in(f->d, id, f->source))
-			rc = fill_entity(f, id);
-	sqlite_finalizep(&f->range);
-	sqlite_finalizep(&f->before);
-	for (size_t i = 0; i < f->n_metrics; i++)
-		sqlite_finalizep(&f->anchor[i]);
+		rc = series_select(filler->d, filler->source, filler->metrics, filler->n_metrics,
+			ROWS_BEFORE, &filler->before);
+	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(filler->d->entities); id++)
+		if (window_wants_entity(spec, id) && series_lies_in(filler->d, id, filler->source))
+			rc = fill_entity(filler, id);
+	sqlite_finalizep(&filler->range);
+	sqlite_finalizep(&filler->before);
+	for (size_t i = 0; i < filler->n_metrics; i++)
+		sqlite_finalizep(&filler->anchor[i]);
 	return rc;
 }
 
@@ -533,9 +540,9 @@ static void read_address(sqlite3_stmt *st, int column, uint8_t family, uint8_t *
 		inet_pton(family == 4 ? AF_INET : AF_INET6, text, ret);
 }
 
-void series_flow_row(sqlite3_stmt *st, struct flow_sample *f)
+void series_flow_row(sqlite3_stmt *st, struct flow_sample *flow)
 {
-	*f = (struct flow_sample){
+	*flow = (struct flow_sample){
 		.entity = (uint32_t)sqlite3_column_int64(st, 0),
 		.from_ns = sqlite3_column_int64(st, 1),
 		.to_ns = sqlite3_column_int64(st, 2),
@@ -557,11 +564,11 @@ void series_flow_row(sqlite3_stmt *st, struct flow_sample *f)
 		.flows = (uint32_t)sqlite3_column_int64(st, 20),
 		.sum_sq_octets = sqlite3_column_double(st, 21),
 	};
-	read_address(st, 7, f->key.family, f->key.src);
-	read_address(st, 8, f->key.family, f->key.dst);
+	read_address(st, 7, flow->key.family, flow->key.src);
+	read_address(st, 8, flow->key.family, flow->key.dst);
 }
 
-static int fill_flows(struct filler *f, struct window *w)
+static int fill_flows(struct filler *filler, struct window *window)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	rw_cleanup(str_done) struct str sql = {0};
@@ -570,42 +577,42 @@ static int fill_flows(struct filler *f, struct window *w)
 
 	str_addf(&sql, "SELECT %s FROM flow WHERE to_ns>=?1 AND to_ns<=?2 AND from_ns>=?1",
 		series_flow_columns);
-	int rc = sqlite3_prepare_v2(f->d->db, sql.s, (int)sql.n, &st, NULL);
-	sqlite3_bind_int64(st, 1, f->from_ns);
-	sqlite3_bind_int64(st, 2, f->to_ns);
+	int rc = sqlite3_prepare_v2(filler->d->db, sql.s, (int)sql.n, &st, NULL);
+	sqlite3_bind_int64(st, 1, filler->from_ns);
+	sqlite3_bind_int64(st, 2, filler->to_ns);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		rw_grow(v, n, cap);
 		series_flow_row(st, &v[n++]);
 		rc = SQLITE_OK;
 	}
 	if (rc == SQLITE_DONE && n > 0) {
-		struct flow_sample *kept = arena_array(f->arena, struct flow_sample, n);
+		struct flow_sample *kept = arena_array(filler->arena, struct flow_sample, n);
 		memcpy(kept, v, n * sizeof(*v));
 		qsort(kept, n, sizeof(*kept), flow_order);
-		w->flows = kept;
-		w->n_flows = n;
+		window->flows = kept;
+		window->n_flows = n;
 	}
 	free(v);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-int window_from_db(struct series_db *d, struct arena *a, const struct window_spec *spec,
+int window_from_db(struct series_db *db, struct arena *a, const struct window_spec *spec,
 	int64_t from_ns, int64_t to_ns, struct window *ret, struct err *e)
 {
 	rw_cleanup(freep) struct filler *f = rw_calloc(1, sizeof(*f));
-	struct window w = {.from_ns = from_ns, .to_ns = to_ns, .entities = d->entities};
+	struct window w = {.from_ns = from_ns, .to_ns = to_ns, .entities = db->entities};
 
-	f->d = d;
+	f->d = db;
 	f->arena = a;
 	f->from_ns = from_ns;
 	f->to_ns = to_ns;
-	int rc = series_begin(d);
+	int rc = series_begin(db);
 	for (f->source = 0; rc == SQLITE_OK && f->source < SCHEMA_SOURCES; f->source++)
 		rc = fill_source(f, spec);
 	if (rc == SQLITE_OK && spec->flows)
 		rc = fill_flows(f, &w);
-	int r = rc == SQLITE_OK ? 0 : sqlite_fail(e, d->db, rc, "read", d->path);
-	series_end(d);
+	int r = rc == SQLITE_OK ? 0 : sqlite_fail(e, db->db, rc, "read", db->path);
+	series_end(db);
 	for (size_t i = 0; i < METRIC_COUNT; i++) {
 		free(f->columns[i].t_ns);
 		free(f->columns[i].value);

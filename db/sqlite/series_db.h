@@ -33,15 +33,16 @@ struct series_db {
 	bool immutable; /* opened without a shared-memory file: nobody writes */
 };
 
-static inline bool series_present(const struct series_db *d, uint32_t entity, unsigned metric)
+static inline bool series_present(const struct series_db *db, uint32_t entity, unsigned metric)
 {
-	return entity < d->n_present && (d->present[entity].bits[metric / 64] >> (metric % 64) & 1);
+	return entity < db->n_present &&
+		(db->present[entity].bits[metric / 64] >> (metric % 64) & 1);
 }
 
 /* A read transaction: names are refreshed, so that every id met in it is known. A SQLite result
  * code. */
-int series_begin(struct series_db *d);
-void series_end(struct series_db *d);
+int series_begin(struct series_db *db);
+void series_end(struct series_db *db);
 
 /*
  * "SELECT t_ns,source,flags,x,<columns>" over @metrics of one source, for the rows of one entity;
@@ -54,19 +55,19 @@ enum series_rows {
 	ROWS_BEFORE, /* t <= ?2, descending */
 	ROWS_HAVING, /* the same, only those that have the (one) metric */
 };
-int series_select(struct series_db *d, unsigned source, const uint16_t *metrics, size_t n,
+int series_select(struct series_db *db, unsigned source, const uint16_t *metrics, size_t n,
 	enum series_rows which, sqlite3_stmt **ret);
-void series_bind(const struct series_db *d, sqlite3_stmt *st, unsigned source, uint32_t entity);
+void series_bind(const struct series_db *db, sqlite3_stmt *st, unsigned source, uint32_t entity);
 
 /* Do values of @entity lie in @source? Only then is it worth looking. */
-static inline bool series_lies_in(const struct series_db *d, uint32_t entity, unsigned source)
+static inline bool series_lies_in(const struct series_db *db, uint32_t entity, unsigned source)
 {
 	unsigned lane = schema_source_lane(source);
 
-	if (entity >= d->n_present)
+	if (entity >= db->n_present)
 		return false;
-	return lane > 0 ? d->places[entity].lane == lane
-			: source != SCOPE_PRIO || d->places[entity].lane == 0;
+	return lane > 0 ? db->places[entity].lane == lane
+			: source != SCOPE_PRIO || db->places[entity].lane == 0;
 }
 
 /* The row at hand as samples, one for each value that is there: at most @n. */

@@ -29,9 +29,9 @@ struct scan {
 	size_t n, cap;
 };
 
-static int sample_order(const void *a, const void *b)
+static int sample_order(const void *left, const void *right)
 {
-	const struct sample *x = a, *y = b;
+	const struct sample *x = left, *y = right;
 
 	if (x->t_ns != y->t_ns)
 		return x->t_ns < y->t_ns ? -1 : 1;
@@ -49,126 +49,129 @@ static size_t alias_key(char *buf, size_t size, const char *device, const char *
 
 /* --port takes the native name or the alias. Aliases are few; they are read when there is a pattern
  * to match. */
-static int load_aliases(struct scan *s)
+static int load_aliases(struct scan *scan)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	char key[512];
-	int rc = sqlite3_prepare_v2(s->d->db,
+	int rc = sqlite3_prepare_v2(scan->d->db,
 		"SELECT device, port, alias FROM port_attr WHERE alias<>'' ORDER BY t_ns", -1, &st,
 		NULL);
 
-	s->aliases = smap_new();
+	scan->aliases = smap_new();
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		size_t n = alias_key(key, sizeof(key), (const char *)sqlite3_column_text(st, 0),
 			(const char *)sqlite3_column_text(st, 1));
 		uint64_t matches =
-			str_glob(s->filter->port, (const char *)sqlite3_column_text(st, 2));
-		smap_put(s->aliases, key, n, matches);
+			str_glob(scan->filter->port, (const char *)sqlite3_column_text(st, 2));
+		smap_put(scan->aliases, key, n, matches);
 		rc = SQLITE_OK;
 	}
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static bool entity_matches(const struct scan *s, const struct entity *e)
+static bool entity_matches(const struct scan *scan, const struct entity *entity)
 {
-	const struct series_filter *f = s->filter;
+	const struct series_filter *f = scan->filter;
 	char key[512];
 	uint64_t alias = 0;
 
 	if (!f)
 		return true;
-	if (f->priority != -2 && e->priority != f->priority)
+	if (f->priority != -2 && entity->priority != f->priority)
 		return false;
-	if (!str_glob(f->device, e->device))
+	if (!str_glob(f->device, entity->device))
 		return false;
-	if (!f->port || str_glob(f->port, e->port))
+	if (!f->port || str_glob(f->port, entity->port))
 		return true;
-	smap_get(s->aliases, key, alias_key(key, sizeof(key), e->device, e->port), &alias);
+	smap_get(scan->aliases, key, alias_key(key, sizeof(key), entity->device, entity->port),
+		&alias);
 	return alias != 0;
 }
 
-static int read_entity(struct scan *s, unsigned source, uint32_t entity, sqlite3_stmt *st,
+static int read_entity(struct scan *scan, unsigned source, uint32_t entity, sqlite3_stmt *st,
 	int64_t from_ns, int64_t to_ns)
 {
 	struct sample row[METRIC_COUNT];
 	int rc;
 
-	series_bind(s->d, st, source, entity);
+	series_bind(scan->d, st, source, entity);
 	sqlite3_bind_int64(st, 2, from_ns);
 	sqlite3_bind_int64(st, 3, to_ns);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
 		size_t n = series_row(
-			st, source, entity, s->metrics[source], s->n_metrics[source], row);
+			st, source, entity, scan->metrics[source], scan->n_metrics[source], row);
 		for (size_t i = 0; i < n; i++) {
-			rw_grow(s->v, s->n, s->cap);
-			s->v[s->n++] = row[i];
+			rw_grow(scan->v, scan->n, scan->cap);
+			scan->v[scan->n++] = row[i];
 		}
 	}
 	sqlite3_reset(st);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static bool has_any(const struct scan *s, unsigned source, uint32_t entity)
+static bool has_any(const struct scan *scan, unsigned source, uint32_t entity)
 {
-	for (size_t i = 0; series_lies_in(s->d, entity, source) && i < s->n_metrics[source]; i++)
-		if (series_present(s->d, entity, s->metrics[source][i]))
+	for (size_t i = 0; series_lies_in(scan->d, entity, source) && i < scan->n_metrics[source];
+		i++)
+		if (series_present(scan->d, entity, scan->metrics[source][i]))
 			return true;
 	return false;
 }
 
-/* One slice [from, to] into s->v. */
-static int read_slice(struct scan *s, int64_t from_ns, int64_t to_ns)
+/* One slice [from, to] into scan->v. */
+static int read_slice(struct scan *scan, int64_t from_ns, int64_t to_ns)
 {
-	int rc = series_begin(s->d);
+	int rc = series_begin(scan->d);
 
-	s->n = 0;
+	scan->n = 0;
 	for (unsigned t = 0; rc == SQLITE_OK && t < SCHEMA_SOURCES; t++) {
 		rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-		if (s->n_metrics[t] == 0)
+		if (scan->n_metrics[t] == 0)
 			continue;
-		rc = series_select(s->d, t, s->metrics[t], s->n_metrics[t], ROWS_SLICE, &st);
-		for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(s->d->entities);
+		rc = series_select(
+			scan->d, t, scan->metrics[t], scan->n_metrics[t], ROWS_SLICE, &st);
+		for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(scan->d->entities);
 			id++) {
-			const struct entity *e = entity_get(s->d->entities, id);
-			if (e && has_any(s, t, id) && entity_matches(s, e))
-				rc = read_entity(s, t, id, st, from_ns, to_ns);
+			const struct entity *e = entity_get(scan->d->entities, id);
+			if (e && has_any(scan, t, id) && entity_matches(scan, e))
+				rc = read_entity(scan, t, id, st, from_ns, to_ns);
 		}
 	}
-	series_end(s->d);
-	if (s->n > 1)
-		qsort(s->v, s->n, sizeof(*s->v), sample_order);
+	series_end(scan->d);
+	if (scan->n > 1)
+		qsort(scan->v, scan->n, sizeof(*scan->v), sample_order);
 	return rc;
 }
 
-static void choose_metrics(struct scan *s)
+static void choose_metrics(struct scan *scan)
 {
 	for (unsigned t = 0; t < SCHEMA_SOURCES; t++) {
-		const struct reader_table *table = &s->d->tables[t];
+		const struct reader_table *table = &scan->d->tables[t];
 		for (size_t i = 0; i < table->n_metrics; i++) {
-			bool wanted = !s->filter || s->filter->n_metrics == 0;
-			for (size_t k = 0; !wanted && k < s->filter->n_metrics; k++)
-				wanted = s->filter->metrics[k] == table->metrics[i];
+			bool wanted = !scan->filter || scan->filter->n_metrics == 0;
+			for (size_t k = 0; !wanted && k < scan->filter->n_metrics; k++)
+				wanted = scan->filter->metrics[k] == table->metrics[i];
 			if (wanted)
-				s->metrics[t][s->n_metrics[t]++] = table->metrics[i];
+				scan->metrics[t][scan->n_metrics[t]++] = table->metrics[i];
 		}
 	}
 }
 
-int series_db_match(struct series_db *d, const struct series_filter *filter, uint32_t **ret,
+int series_db_match(struct series_db *db, const struct series_filter *filter, uint32_t **ret,
 	size_t *ret_n, struct err *e)
 {
-	struct scan s = {.d = d, .filter = filter};
+	struct scan s = {.d = db, .filter = filter};
 	uint32_t *v = NULL;
 	size_t n = 0, cap = 0;
-	int rc = series_begin(d);
+	int rc = series_begin(db);
 
 	if (rc == SQLITE_OK && filter->port)
 		rc = load_aliases(&s);
-	int r = rc == SQLITE_OK ? 0 : sqlite_fail(e, d->db, rc, "read", d->path);
-	series_end(d);
+	int r = rc == SQLITE_OK ? 0 : sqlite_fail(e, db->db, rc, "read", db->path);
+	series_end(db);
 	choose_metrics(&s);
-	for (uint32_t id = 1; r == 0 && id <= entities_count(d->entities); id++) {
-		const struct entity *entity = entity_get(d->entities, id);
+	for (uint32_t id = 1; r == 0 && id <= entities_count(db->entities); id++) {
+		const struct entity *entity = entity_get(db->entities, id);
 		bool any = false;
 		for (unsigned t = 0; t < SCHEMA_SOURCES; t++)
 			any |= has_any(&s, t, id);
@@ -185,7 +188,8 @@ int series_db_match(struct series_db *d, const struct series_filter *filter, uin
 	return 0;
 }
 
-int series_db_range(struct series_db *d, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
+int series_db_range(
+	struct series_db *db, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
 {
 	rw_cleanup(str_done) struct str sql = {0};
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
@@ -193,10 +197,10 @@ int series_db_range(struct series_db *d, int64_t *ret_first_ns, int64_t *ret_las
 
 	/* one seek per table and end; in a file of an older version, per entity too */
 	str_add(&sql, "SELECT min(f), max(l) FROM (");
-	for (unsigned t = 0; t < (d->by_entity ? (unsigned)TABLE_LANES : (unsigned)SCHEMA_TABLES);
+	for (unsigned t = 0; t < (db->by_entity ? (unsigned)TABLE_LANES : (unsigned)SCHEMA_TABLES);
 		t++) {
 		const char *table = schema_table[t], *sep = t ? " UNION ALL " : "";
-		if (d->by_entity)
+		if (db->by_entity)
 			str_addf(&sql,
 				"%sSELECT min((SELECT min(t_ns) FROM %s WHERE entity=e.id)) AS f, "
 				"max((SELECT max(t_ns) FROM %s WHERE entity=e.id)) AS l"
@@ -209,11 +213,11 @@ int series_db_range(struct series_db *d, int64_t *ret_first_ns, int64_t *ret_las
 				sep, table, table);
 	}
 	str_add(&sql, ")");
-	int rc = sqlite3_prepare_v2(d->db, sql.s, (int)sql.n, &st, NULL);
+	int rc = sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, &st, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);
 	if (rc != SQLITE_ROW)
-		return sqlite_fail(e, d->db, rc, "read", d->path);
+		return sqlite_fail(e, db->db, rc, "read", db->path);
 	if (sqlite3_column_type(st, 0) != SQLITE_NULL) {
 		*ret_first_ns = sqlite3_column_int64(st, 0);
 		*ret_last_ns = sqlite3_column_int64(st, 1);
@@ -222,12 +226,12 @@ int series_db_range(struct series_db *d, int64_t *ret_first_ns, int64_t *ret_las
 	return r;
 }
 
-int series_db_each(struct series_db *d, const struct series_filter *filter, sample_fn *fn,
+int series_db_each(struct series_db *db, const struct series_filter *filter, sample_fn *fn,
 	void *arg, struct err *e)
 {
-	struct scan s = {.d = d, .filter = filter};
+	struct scan s = {.d = db, .filter = filter};
 	int64_t first, last, slice = SLICE_FIRST_NS;
-	int r = series_db_range(d, &first, &last, e), rc = SQLITE_OK;
+	int r = series_db_range(db, &first, &last, e), rc = SQLITE_OK;
 
 	if (r < 0)
 		return r == -ENODATA ? 0 : r;
@@ -252,27 +256,27 @@ int series_db_each(struct series_db *d, const struct series_filter *filter, samp
 			slice /= 2;
 	}
 	if (rc != SQLITE_OK)
-		r = sqlite_fail(e, d->db, rc, "read", d->path);
+		r = sqlite_fail(e, db->db, rc, "read", db->path);
 	smap_free(s.aliases);
 	free(s.v);
 	return r;
 }
 
 int series_db_each_flow(
-	struct series_db *d, int64_t from_ns, int64_t to_ns, flow_fn *fn, void *arg, struct err *e)
+	struct series_db *db, int64_t from_ns, int64_t to_ns, flow_fn *fn, void *arg, struct err *e)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	rw_cleanup(str_done) struct str sql = {0};
 	struct flow_sample f;
-	int r = 0, rc = series_begin(d);
+	int r = 0, rc = series_begin(db);
 
-	series_end(d);
+	series_end(db);
 	str_addf(&sql,
 		"SELECT %s FROM flow WHERE to_ns>=?1 AND to_ns<=?2 ORDER BY to_ns, entity, "
 		"from_ns, total DESC, octets DESC, id",
 		series_flow_columns);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(d->db, sql.s, (int)sql.n, &st, NULL);
+		rc = sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, &st, NULL);
 	sqlite3_bind_int64(st, 1, from_ns);
 	sqlite3_bind_int64(st, 2, to_ns != 0 ? to_ns : INT64_MAX);
 	while (rc == SQLITE_OK && r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
@@ -281,5 +285,5 @@ int series_db_each_flow(
 		rc = SQLITE_OK;
 	}
 	return rc == SQLITE_OK || rc == SQLITE_DONE ? r
-						    : sqlite_fail(e, d->db, rc, "read", d->path);
+						    : sqlite_fail(e, db->db, rc, "read", db->path);
 }

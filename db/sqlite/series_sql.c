@@ -10,10 +10,10 @@
 #include "db/sqlite/series_db.h"
 #include "db/sqlite/sqlite_io.h"
 
-int series_db_fabric(struct series_db *d, int64_t at_ns, char **ret_yaml, struct err *e)
+int series_db_fabric(struct series_db *db, int64_t at_ns, char **ret_yaml, struct err *e)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(d->db,
+	int rc = sqlite3_prepare_v2(db->db,
 		"SELECT yaml FROM fabric_history ORDER BY t_ns<=?1 DESC, CASE WHEN t_ns<=?1 THEN "
 		"-t_ns ELSE t_ns END LIMIT 1",
 		-1, &st, NULL);
@@ -24,45 +24,46 @@ int series_db_fabric(struct series_db *d, int64_t at_ns, char **ret_yaml, struct
 	if (rc == SQLITE_DONE)
 		return -ENODATA;
 	if (rc != SQLITE_ROW)
-		return sqlite_fail(e, d->db, rc, "read", d->path);
+		return sqlite_fail(e, db->db, rc, "read", db->path);
 	const char *yaml = (const char *)sqlite3_column_text(st, 0);
 	*ret_yaml = rw_strdup(yaml ? yaml : "");
 	return 0;
 }
 
-static int reading_only(
-	void *arg, int action, const char *a, const char *b, const char *c, const char *trigger)
+static int reading_only(void *arg, int action, const char *first, const char *second,
+	const char *third, const char *trigger)
 {
 	switch (action) {
 	case SQLITE_SELECT:
 	case SQLITE_READ:
 	case SQLITE_RECURSIVE: return SQLITE_OK;
 	case SQLITE_FUNCTION: /* b: its name */
-		return b && sqlite3_stricmp(b, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+		return second && sqlite3_stricmp(second, "load_extension") == 0 ? SQLITE_DENY
+										: SQLITE_OK;
 	default: return SQLITE_DENY;
 	}
 }
 
-static bool blank(const char *s)
+static bool series_sql_blank(const char *text)
 {
-	return s[strspn(s, " \t\r\n;")] == '\0';
+	return text[strspn(text, " \t\r\n;")] == '\0';
 }
 
-static int prepare_user(struct series_db *d, const char *sql, sqlite3_stmt **ret, struct err *e)
+static int prepare_user(struct series_db *db, const char *sql, sqlite3_stmt **ret, struct err *e)
 {
 	const char *tail = NULL;
 
-	sqlite3_set_authorizer(d->db, reading_only, NULL);
-	int rc = sqlite3_prepare_v2(d->db, sql, -1, ret, &tail);
-	sqlite3_set_authorizer(d->db, NULL, NULL);
+	sqlite3_set_authorizer(db->db, reading_only, NULL);
+	int rc = sqlite3_prepare_v2(db->db, sql, -1, ret, &tail);
+	sqlite3_set_authorizer(db->db, NULL, NULL);
 	if (rc == SQLITE_AUTH)
 		return err_set(
 			e, -EPERM, "only reading is allowed here: SELECT on the documented views");
 	if (rc != SQLITE_OK)
-		return err_set(e, -EINVAL, "SQL: %s", sqlite3_errmsg(d->db));
+		return err_set(e, -EINVAL, "SQL: %s", sqlite3_errmsg(db->db));
 	if (!*ret)
 		return err_set(e, -EINVAL, "SQL: the statement is empty; expected SELECT ...");
-	if (tail && !blank(tail))
+	if (tail && !series_sql_blank(tail))
 		return err_set(e, -EINVAL,
 			"SQL: one statement at a time; read a second one at '%.40s'", tail);
 	if (!sqlite3_stmt_readonly(*ret) || sqlite3_column_count(*ret) == 0)
@@ -74,10 +75,10 @@ static int prepare_user(struct series_db *d, const char *sql, sqlite3_stmt **ret
 /* Texts of a row are SQLite's until the next step; a BLOB is shown as its bytes up to the first
  * NUL. */
 int series_db_sql_named(
-	struct series_db *d, const char *sql, row_fn *head, row_fn *fn, void *arg, struct err *e)
+	struct series_db *db, const char *sql, row_fn *head, row_fn *fn, void *arg, struct err *e)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int r = prepare_user(d, sql, &st, e), rc;
+	int r = prepare_user(db, sql, &st, e), rc;
 
 	if (r < 0)
 		return r;
@@ -97,10 +98,10 @@ int series_db_sql_named(
 	}
 	if (r != 0)
 		return r;
-	return rc == SQLITE_DONE ? 0 : err_set(e, -EIO, "SQL: %s", sqlite3_errmsg(d->db));
+	return rc == SQLITE_DONE ? 0 : err_set(e, -EIO, "SQL: %s", sqlite3_errmsg(db->db));
 }
 
-int series_db_sql(struct series_db *d, const char *sql, row_fn *fn, void *arg, struct err *e)
+int series_db_sql(struct series_db *db, const char *sql, row_fn *fn, void *arg, struct err *e)
 {
-	return series_db_sql_named(d, sql, NULL, fn, arg, e);
+	return series_db_sql_named(db, sql, NULL, fn, arg, e);
 }

@@ -86,8 +86,8 @@ sqlite3_int64 sqlite_int(sqlite3 *db, const char *sql, sqlite3_int64 fallback, i
 	return v;
 }
 
-void sqlite_finalizep(sqlite3_stmt **s)
+void sqlite_finalizep(sqlite3_stmt **statement)
 {
-	sqlite3_finalize(*s);
-	*s = NULL;
+	sqlite3_finalize(*statement);
+	*statement = NULL;
 }

@@ -26,6 +26,6 @@ int sqlite_execf(sqlite3 *db, const char *fmt, ...) __attribute__((format(printf
  * code by @ret_rc (may be NULL). */
 sqlite3_int64 sqlite_int(sqlite3 *db, const char *sql, sqlite3_int64 fallback, int *ret_rc);
 
-void sqlite_finalizep(sqlite3_stmt **s); /* for rw_cleanup() */
+void sqlite_finalizep(sqlite3_stmt **statement); /* for rw_cleanup() */
 
 #endif

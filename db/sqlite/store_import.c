@@ -32,96 +32,98 @@ struct piece {
 
 enum { O_ENTITY, O_T, O_SOURCE, O_FLAGS, O_X, O_FIRST };
 
-static int prepare_piece(struct piece *p)
+static int prepare_piece(struct piece *piece)
 {
 	rw_cleanup(str_done) struct str sql = {0};
 	char c[SCHEMA_COLUMN_MAX];
-	const char *table = old_table[p->scope];
+	const char *table = old_table[piece->scope];
 
 	str_add(&sql, "SELECT entity,t_ns,source,flags,x");
 	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		if ((unsigned)metric_info(m)->scope != p->scope ||
-			sqlite3_table_column_metadata(p->w->db, NULL, table, schema_column(c, m),
-				NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
+		if ((unsigned)metric_info(m)->scope != piece->scope ||
+			sqlite3_table_column_metadata(piece->w->db, NULL, table,
+				schema_column(c, m), NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
 			continue;
-		p->metrics[p->n_metrics++] = (uint16_t)m;
+		piece->metrics[piece->n_metrics++] = (uint16_t)m;
 		str_addf(&sql, ",%s", c);
 	}
 	str_addf(&sql, " FROM %s ORDER BY entity, t_ns LIMIT ?1", table);
-	int rc = sqlite3_prepare_v2(p->w->db, sql.s, (int)sql.n, &p->read, NULL);
+	int rc = sqlite3_prepare_v2(piece->w->db, sql.s, (int)sql.n, &piece->read, NULL);
 	sql.n = 0;
 	str_addf(&sql, "DELETE FROM %s WHERE (entity, t_ns) <= (?1, ?2)", table);
-	return rc == SQLITE_OK ? sqlite3_prepare_v2(p->w->db, sql.s, (int)sql.n, &p->erase, NULL)
-			       : rc;
+	return rc == SQLITE_OK
+		? sqlite3_prepare_v2(piece->w->db, sql.s, (int)sql.n, &piece->erase, NULL)
+		: rc;
 }
 
-static void take_row(struct piece *p)
+static void take_row(struct piece *piece)
 {
 	struct row_value v[METRIC_COUNT];
 	uint64_t bits[METRIC_COUNT];
 	size_t n = 0;
 
-	for (size_t i = 0; i < p->n_metrics; i++) {
+	for (size_t i = 0; i < piece->n_metrics; i++) {
 		int column = O_FIRST + (int)i;
-		if (sqlite3_column_type(p->read, column) == SQLITE_NULL)
+		if (sqlite3_column_type(piece->read, column) == SQLITE_NULL)
 			continue;
-		v[n] = (struct row_value){.metric = p->metrics[i],
-			.source = (uint16_t)sqlite3_column_int(p->read, O_SOURCE),
-			.flags = (uint16_t)sqlite3_column_int(p->read, O_FLAGS)};
-		bits[n++] = metric_info(p->metrics[i])->type == TYPE_F64
-			? sample_of_f64(sqlite3_column_double(p->read, column))
-			: (uint64_t)sqlite3_column_int64(p->read, column);
+		v[n] = (struct row_value){.metric = piece->metrics[i],
+			.source = (uint16_t)sqlite3_column_int(piece->read, O_SOURCE),
+			.flags = (uint16_t)sqlite3_column_int(piece->read, O_FLAGS)};
+		bits[n++] = metric_info(piece->metrics[i])->type == TYPE_F64
+			? sample_of_f64(sqlite3_column_double(piece->read, column))
+			: (uint64_t)sqlite3_column_int64(piece->read, column);
 	}
-	row_x_apply((const char *)sqlite3_column_text(p->read, O_X), v, n);
+	row_x_apply((const char *)sqlite3_column_text(piece->read, O_X), v, n);
 	for (size_t i = 0; i < n; i++) {
-		rw_grow(p->v, p->n, p->cap);
-		p->v[p->n++] = (struct sample){.t_ns = sqlite3_column_int64(p->read, O_T),
-			.entity = (uint32_t)sqlite3_column_int64(p->read, O_ENTITY),
-			.metric = v[i].metric,
-			.value = bits[i],
-			.flags = v[i].flags,
-			.source = v[i].source,
-			.window_ms = v[i].window_ms};
+		rw_grow(piece->v, piece->n, piece->cap);
+		piece->v[piece->n++] =
+			(struct sample){.t_ns = sqlite3_column_int64(piece->read, O_T),
+				.entity = (uint32_t)sqlite3_column_int64(piece->read, O_ENTITY),
+				.metric = v[i].metric,
+				.value = bits[i],
+				.flags = v[i].flags,
+				.source = v[i].source,
+				.window_ms = v[i].window_ms};
 	}
 }
 
-static int move_piece(struct piece *p, size_t *ret_rows)
+static int move_piece(struct piece *piece, size_t *ret_rows)
 {
 	sqlite3_int64 entity = 0, t_ns = 0;
 	int rc;
 
 	*ret_rows = 0;
-	p->n = 0;
-	sqlite3_bind_int(p->read, 1, PIECE_ROWS);
-	while ((rc = sqlite3_step(p->read)) == SQLITE_ROW) {
-		entity = sqlite3_column_int64(p->read, O_ENTITY);
-		t_ns = sqlite3_column_int64(p->read, O_T);
-		take_row(p);
+	piece->n = 0;
+	sqlite3_bind_int(piece->read, 1, PIECE_ROWS);
+	while ((rc = sqlite3_step(piece->read)) == SQLITE_ROW) {
+		entity = sqlite3_column_int64(piece->read, O_ENTITY);
+		t_ns = sqlite3_column_int64(piece->read, O_T);
+		take_row(piece);
 		*ret_rows += 1;
 	}
-	sqlite3_reset(p->read);
+	sqlite3_reset(piece->read);
 	if (rc != SQLITE_DONE || *ret_rows == 0)
 		return rc == SQLITE_DONE ? SQLITE_OK : rc;
-	rc = writer_begin(p->w);
+	rc = writer_begin(piece->w);
 	if (rc == SQLITE_OK)
-		rc = writer_samples(p->w, p->v, p->n);
+		rc = writer_samples(piece->w, piece->v, piece->n);
 	if (rc == SQLITE_OK) {
-		sqlite3_bind_int64(p->erase, 1, entity);
-		sqlite3_bind_int64(p->erase, 2, t_ns);
-		rc = sqlite3_step(p->erase);
-		sqlite3_reset(p->erase);
+		sqlite3_bind_int64(piece->erase, 1, entity);
+		sqlite3_bind_int64(piece->erase, 2, t_ns);
+		rc = sqlite3_step(piece->erase);
+		sqlite3_reset(piece->erase);
 		rc = rc == SQLITE_DONE ? SQLITE_OK : rc;
 	}
 	if (rc == SQLITE_OK)
-		rc = writer_commit(p->w);
+		rc = writer_commit(piece->w);
 	if (rc != SQLITE_OK)
-		writer_rollback(p->w);
+		writer_rollback(piece->w);
 	return rc;
 }
 
-static int move_table(struct store_writer *w, unsigned scope)
+static int move_table(struct store_writer *writer, unsigned scope)
 {
-	struct piece p = {.w = w, .scope = scope};
+	struct piece p = {.w = writer, .scope = scope};
 	uint64_t moved = 0;
 	size_t rows = 1;
 	bool held;
@@ -131,26 +133,26 @@ static int move_table(struct store_writer *w, unsigned scope)
 		rc = move_piece(&p, &rows);
 		moved += rows;
 		if (rc == SQLITE_OK)
-			writer_checkpoint(w, &held);
+			writer_checkpoint(writer, &held);
 	}
 	sqlite3_finalize(p.read);
 	sqlite3_finalize(p.erase);
 	free(p.v);
 	if (rc == SQLITE_OK)
-		rc = sqlite_execf(w->db, "DROP TABLE %s", old_table[scope]);
+		rc = sqlite_execf(writer->db, "DROP TABLE %s", old_table[scope]);
 	if (rc == SQLITE_OK && moved > 0)
 		log_info("store", "brought %llu rows of an older version up to date",
 			(unsigned long long)moved);
 	return rc;
 }
 
-int writer_import(struct store_writer *w)
+int writer_import(struct store_writer *writer)
 {
 	int rc = SQLITE_OK;
 
 	for (unsigned scope = 0; rc == SQLITE_OK && scope < rw_countof(old_table); scope++)
-		if (sqlite3_table_column_metadata(w->db, NULL, old_table[scope], "entity", NULL,
-			    NULL, NULL, NULL, NULL) == SQLITE_OK)
-			rc = move_table(w, scope);
+		if (sqlite3_table_column_metadata(writer->db, NULL, old_table[scope], "entity",
+			    NULL, NULL, NULL, NULL, NULL) == SQLITE_OK)
+			rc = move_table(writer, scope);
 	return rc;
 }

@@ -103,11 +103,11 @@ static const char *const sql[S_EDGE] = {
 };
 
 /* The time up to which at most ?3 rows lie from ?1 on and before ?2: the edge of one chunk. */
-static void edge_sql(struct str *out, const struct writer_table *t)
+static void edge_sql(struct str *out, const struct writer_table *table)
 {
 	str_addf(out,
 		"SELECT t_ns FROM %s WHERE t_ns>=?1 AND t_ns<?2 ORDER BY t_ns LIMIT 1 OFFSET ?3",
-		t->name);
+		table->name);
 }
 
 /*
@@ -115,7 +115,7 @@ static void edge_sql(struct str *out, const struct writer_table *t)
  * entity, itself before the cutoff ?3, has all of its states: the newest of each was in force at
  * the cutoff and is still the answer to "what was configured then".
  */
-static void delete_sql(struct str *out, const struct writer_table *t)
+static void delete_sql(struct str *out, const struct writer_table *table)
 {
 	char c[SCHEMA_COLUMN_MAX];
 
@@ -123,39 +123,39 @@ static void delete_sql(struct str *out, const struct writer_table *t)
 		"DELETE FROM %s AS r WHERE r.t_ns>=?1 AND r.t_ns<?2 AND (r.cfg IS NULL OR EXISTS "
 		"(SELECT 1 FROM %s n INDEXED BY %s_cfg"
 		" WHERE n.entity=r.entity AND n.t_ns>r.t_ns AND n.t_ns<?3 AND n.cfg IS NOT NULL",
-		t->name, t->name, t->name);
-	for (size_t i = 0; i < t->n_metrics * t->lanes; i++) {
-		if (!schema_is_cfg(t->metrics[i % t->n_metrics]))
+		table->name, table->name, table->name);
+	for (size_t i = 0; i < table->n_metrics * table->lanes; i++) {
+		if (!schema_is_cfg(table->metrics[i % table->n_metrics]))
 			continue;
-		schema_lane_column(c, t->metrics[i % t->n_metrics],
-			t->lanes > 1 ? (unsigned)(i / t->n_metrics) + 1 : 0);
+		schema_lane_column(c, table->metrics[i % table->n_metrics],
+			table->lanes > 1 ? (unsigned)(i / table->n_metrics) + 1 : 0);
 		str_addf(out, " AND (r.%s IS NULL OR n.%s IS NOT NULL)", c, c);
 	}
 	str_add(out, "))");
 }
 
-static int small_statement(struct store_writer *w, unsigned which, sqlite3_stmt **ret)
+static int small_statement(struct store_writer *writer, unsigned which, sqlite3_stmt **ret)
 {
 	rw_cleanup(str_done) struct str text = {0};
 	int rc = SQLITE_OK;
 
-	if (!w->small[which]) {
+	if (!writer->small[which]) {
 		if (which >= S_DELETE)
-			delete_sql(&text, &w->tables[which - S_DELETE]);
+			delete_sql(&text, &writer->tables[which - S_DELETE]);
 		else if (which >= S_EDGE)
-			edge_sql(&text, &w->tables[which - S_EDGE]);
+			edge_sql(&text, &writer->tables[which - S_EDGE]);
 		else
 			str_add(&text, sql[which]);
-		rc = sqlite3_prepare_v3(
-			w->db, text.s, -1, SQLITE_PREPARE_PERSISTENT, &w->small[which], NULL);
+		rc = sqlite3_prepare_v3(writer->db, text.s, -1, SQLITE_PREPARE_PERSISTENT,
+			&writer->small[which], NULL);
 	}
-	*ret = w->small[which];
+	*ret = writer->small[which];
 	if (*ret)
 		sqlite3_clear_bindings(*ret);
 	return rc;
 }
 
-static int finish(sqlite3_stmt *st)
+static int store_jobs_finish(sqlite3_stmt *st)
 {
 	int rc = sqlite3_step(st);
 	int reset = sqlite3_reset(st);
@@ -163,32 +163,32 @@ static int finish(sqlite3_stmt *st)
 	return rc == SQLITE_DONE || rc == SQLITE_ROW ? reset : rc;
 }
 
-static void bind_text(sqlite3_stmt *st, int at, const char *s)
+static void bind_text(sqlite3_stmt *st, int at, const char *text)
 {
-	sqlite3_bind_text(st, at, s, -1, SQLITE_STATIC); /* NULL binds NULL */
+	sqlite3_bind_text(st, at, text, -1, SQLITE_STATIC); /* NULL binds NULL */
 }
 
-static void bind_real(sqlite3_stmt *st, int at, double v)
+static void bind_real(sqlite3_stmt *st, int at, double value)
 {
-	if (isfinite(v))
-		sqlite3_bind_double(st, at, v);
+	if (isfinite(value))
+		sqlite3_bind_double(st, at, value);
 }
 
-static int apply_names(struct store_writer *w, const struct job *j)
+static int apply_names(struct store_writer *writer, const struct job *job)
 {
 	sqlite3_stmt *st;
-	int rc = small_statement(w, j->kind == JOB_ENTITIES ? S_ENTITY : S_TEXT, &st);
+	int rc = small_statement(writer, job->kind == JOB_ENTITIES ? S_ENTITY : S_TEXT, &st);
 
-	for (size_t i = 0; rc == SQLITE_OK && i < j->n; i++) {
-		const struct job_name *name = &j->names[i];
+	for (size_t i = 0; rc == SQLITE_OK && i < job->n; i++) {
+		const struct job_name *name = &job->names[i];
 		sqlite3_bind_int64(st, 1, name->id);
 		bind_text(st, 2, name->device);
-		if (j->kind == JOB_ENTITIES) {
+		if (job->kind == JOB_ENTITIES) {
 			bind_text(st, 3, name->port);
 			sqlite3_bind_int(st, 4, name->priority);
-			writer_place(w, name->id, name->place);
+			writer_place(writer, name->id, name->place);
 		}
-		rc = finish(st);
+		rc = store_jobs_finish(st);
 	}
 	return rc;
 }
@@ -201,13 +201,13 @@ static void bind_address(sqlite3_stmt *st, int at, uint8_t family, const uint8_t
 		sqlite3_bind_text(st, at, buf, -1, SQLITE_TRANSIENT);
 }
 
-static int apply_flows(struct store_writer *w, const struct job *j)
+static int apply_flows(struct store_writer *writer, const struct job *job)
 {
 	sqlite3_stmt *st;
-	int rc = small_statement(w, S_FLOW, &st);
+	int rc = small_statement(writer, S_FLOW, &st);
 
-	for (size_t i = 0; rc == SQLITE_OK && i < j->n; i++) {
-		const struct flow_sample *f = &j->flows[i];
+	for (size_t i = 0; rc == SQLITE_OK && i < job->n; i++) {
+		const struct flow_sample *f = &job->flows[i];
 		const uint64_t counts[] = {f->packets, f->octets, f->ce, f->ect, f->cnp, f->nak,
 			f->retransmits, f->psn_gaps, f->burst_bps, f->flows};
 		sqlite3_clear_bindings(st);
@@ -227,31 +227,31 @@ static int apply_flows(struct store_writer *w, const struct job *j)
 		for (size_t k = 0; k < rw_countof(counts); k++)
 			sqlite3_bind_int64(st, 12 + (int)k, (sqlite3_int64)counts[k]);
 		bind_real(st, 22, f->sum_sq_octets);
-		rc = finish(st);
+		rc = store_jobs_finish(st);
 	}
 	return rc;
 }
 
 /* A snapshot replaces the one before: what is not in it any more is gone. */
-static int apply_health(struct store_writer *w, const struct job *j)
+static int apply_health(struct store_writer *writer, const struct job *job)
 {
 	sqlite3_stmt *st;
-	int rc = small_statement(w, S_HEALTH, &st);
+	int rc = small_statement(writer, S_HEALTH, &st);
 
-	for (size_t i = 0; rc == SQLITE_OK && i < j->n; i++) {
+	for (size_t i = 0; rc == SQLITE_OK && i < job->n; i++) {
 		sqlite3_clear_bindings(st);
-		bind_text(st, 1, j->health[i].key);
-		bind_real(st, 2, j->health[i].value);
-		bind_text(st, 3, j->health[i].unit);
-		sqlite3_bind_int64(st, 4, j->i[0]);
-		rc = finish(st);
+		bind_text(st, 1, job->health[i].key);
+		bind_real(st, 2, job->health[i].value);
+		bind_text(st, 3, job->health[i].unit);
+		sqlite3_bind_int64(st, 4, job->i[0]);
+		rc = store_jobs_finish(st);
 	}
 	if (rc == SQLITE_OK)
-		rc = small_statement(w, S_OLD_HEALTH, &st);
+		rc = small_statement(writer, S_OLD_HEALTH, &st);
 	if (rc != SQLITE_OK)
 		return rc;
-	sqlite3_bind_int64(st, 1, j->i[0]);
-	return finish(st);
+	sqlite3_bind_int64(st, 1, job->i[0]);
+	return store_jobs_finish(st);
 }
 
 /* One row per kind of small job: its statement, how many texts, integers and reals, and in which
@@ -272,30 +272,30 @@ static const struct {
 	[JOB_RECOMMENDATION] = {S_RECOMMENDATION, "ttttttttttiiiii"},
 };
 
-int writer_apply(struct store_writer *w, const struct job *j)
+int writer_apply(struct store_writer *writer, const struct job *job)
 {
 	size_t t = 0, i = 0, d = 0;
 	sqlite3_stmt *st;
 
-	if (j->kind == JOB_ENTITIES || j->kind == JOB_TEXTS)
-		return apply_names(w, j);
-	if (j->kind == JOB_FLOWS)
-		return apply_flows(w, j);
-	if (j->kind == JOB_HEALTH)
-		return apply_health(w, j);
-	int rc = small_statement(w, shapes[j->kind].statement, &st);
+	if (job->kind == JOB_ENTITIES || job->kind == JOB_TEXTS)
+		return apply_names(writer, job);
+	if (job->kind == JOB_FLOWS)
+		return apply_flows(writer, job);
+	if (job->kind == JOB_HEALTH)
+		return apply_health(writer, job);
+	int rc = small_statement(writer, shapes[job->kind].statement, &st);
 	if (rc != SQLITE_OK)
 		return rc;
-	for (int at = 1; shapes[j->kind].order[at - 1]; at++) {
-		char c = shapes[j->kind].order[at - 1];
+	for (int at = 1; shapes[job->kind].order[at - 1]; at++) {
+		char c = shapes[job->kind].order[at - 1];
 		if (c == 't')
-			bind_text(st, at, j->s[t++]);
+			bind_text(st, at, job->s[t++]);
 		else if (c == 'i')
-			sqlite3_bind_int64(st, at, j->i[i++]);
+			sqlite3_bind_int64(st, at, job->i[i++]);
 		else
-			bind_real(st, at, j->d[d++]);
+			bind_real(st, at, job->d[d++]);
 	}
-	return finish(st);
+	return store_jobs_finish(st);
 }
 
 /* ---- retention ----------------------------------------------------------- */
@@ -305,14 +305,14 @@ int writer_apply(struct store_writer *w, const struct job *j)
 
 /* Pages in use over the quota? Deleted rows leave free pages that SQLite fills again: the file
  * stops growing rather than shrink. */
-static bool over_quota(struct store_writer *w)
+static bool over_quota(struct store_writer *writer)
 {
-	if (w->o.quota_bytes == 0)
+	if (writer->o.quota_bytes == 0)
 		return false;
-	sqlite3_int64 used = sqlite_int(w->db, "PRAGMA page_count", 0, NULL) -
-		sqlite_int(w->db, "PRAGMA freelist_count", 0, NULL);
-	return (uint64_t)used * (uint64_t)sqlite_int(w->db, "PRAGMA page_size", 0, NULL) >
-		w->o.quota_bytes;
+	sqlite3_int64 used = sqlite_int(writer->db, "PRAGMA page_count", 0, NULL) -
+		sqlite_int(writer->db, "PRAGMA freelist_count", 0, NULL);
+	return (uint64_t)used * (uint64_t)sqlite_int(writer->db, "PRAGMA page_size", 0, NULL) >
+		writer->o.quota_bytes;
 }
 
 /*
@@ -320,11 +320,11 @@ static bool over_quota(struct store_writer *w)
  * 11): the evidence of a sheet, a quarter of an hour around the beginning of an incident. Beyond
  * WRITER_PINS stretches the last one spans the rest.
  */
-static void load_pins(struct store_writer *w)
+static void load_pins(struct store_writer *writer)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	w->n_pins = 0;
-	if (sqlite3_prepare_v2(w->db,
+	writer->n_pins = 0;
+	if (sqlite3_prepare_v2(writer->db,
 		    "SELECT from_ns, to_ns FROM recommendation WHERE state IN "
 		    "('proposed','accepted','applied') AND from_ns<=to_ns"
 		    " UNION ALL SELECT opened_ns-900000000000, opened_ns+900000000000 FROM "
@@ -333,26 +333,26 @@ static void load_pins(struct store_writer *w)
 		return;
 	while (sqlite3_step(st) == SQLITE_ROW) {
 		const struct pin p = {sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1)};
-		struct pin *last = w->n_pins ? &w->pins[w->n_pins - 1] : NULL;
-		if (last && (p.from_ns <= last->to_ns || w->n_pins == WRITER_PINS))
+		struct pin *last = writer->n_pins ? &writer->pins[writer->n_pins - 1] : NULL;
+		if (last && (p.from_ns <= last->to_ns || writer->n_pins == WRITER_PINS))
 			last->to_ns = p.to_ns > last->to_ns ? p.to_ns : last->to_ns;
 		else
-			w->pins[w->n_pins++] = p;
+			writer->pins[writer->n_pins++] = p;
 	}
 }
 
 /* The stretch without a pin that begins at @from or after it, and ends at @until at the latest:
  * [*ret_from, *ret_until). False: there is none. */
-static bool free_stretch(const struct store_writer *w, int64_t from, int64_t until,
+static bool free_stretch(const struct store_writer *writer, int64_t from, int64_t until,
 	int64_t *ret_from, int64_t *ret_until)
 {
-	for (size_t k = 0; k < w->n_pins; k++) {
-		if (from < w->pins[k].from_ns) {
-			until = until < w->pins[k].from_ns ? until : w->pins[k].from_ns;
+	for (size_t k = 0; k < writer->n_pins; k++) {
+		if (from < writer->pins[k].from_ns) {
+			until = until < writer->pins[k].from_ns ? until : writer->pins[k].from_ns;
 			break;
 		}
-		if (from <= w->pins[k].to_ns)
-			from = w->pins[k].to_ns + 1;
+		if (from <= writer->pins[k].to_ns)
+			from = writer->pins[k].to_ns + 1;
 	}
 	*ret_from = from;
 	*ret_until = until;
@@ -361,29 +361,29 @@ static bool free_stretch(const struct store_writer *w, int64_t from, int64_t unt
 
 /* The oldest instant that may be forgotten: instants rather than rows, since a state that is kept
  * would stand for the oldest time for ever. */
-static int64_t oldest_free(struct store_writer *w, int64_t now_ns)
+static int64_t oldest_free(struct store_writer *writer, int64_t now_ns)
 {
 	int64_t from = INT64_MIN, until;
-	for (size_t k = 0; k <= w->n_pins; k++) {
+	for (size_t k = 0; k <= writer->n_pins; k++) {
 		rw_cleanup(str_done) struct str text = {0};
 		str_addf(&text,
 			"SELECT min((SELECT min(t_ns) FROM instant WHERE device=e.id AND "
 			"t_ns>=%lld)) FROM entity e WHERE e.port='' AND e.priority=-1",
 			(long long)from);
-		const int64_t first = sqlite_int(w->db, text.s, now_ns, NULL);
-		free_stretch(w, first, INT64_MAX, &from, &until);
+		const int64_t first = sqlite_int(writer->db, text.s, now_ns, NULL);
+		free_stretch(writer, first, INT64_MAX, &from, &until);
 		if (from == first)
 			break;
 	}
 	return from < now_ns ? from : now_ns;
 }
 
-static int64_t cutoff(struct store_writer *w, int64_t now_ns)
+static int64_t store_jobs_cutoff(struct store_writer *writer, int64_t now_ns)
 {
-	int64_t at = w->o.raw_ns > 0 ? now_ns - w->o.raw_ns : INT64_MIN;
+	int64_t at = writer->o.raw_ns > 0 ? now_ns - writer->o.raw_ns : INT64_MIN;
 
-	if (over_quota(w)) {
-		int64_t first = oldest_free(w, now_ns);
+	if (over_quota(writer)) {
+		int64_t first = oldest_free(writer, now_ns);
 		int64_t early = first + (now_ns - first) / QUOTA_SHARE;
 		if (early > at)
 			at = early;
@@ -392,115 +392,117 @@ static int64_t cutoff(struct store_writer *w, int64_t now_ns)
 }
 
 /* One chunk of a table from .retain_from_ns on; false in @ret_more: that was its last. */
-static int delete_rows(struct store_writer *w, bool *ret_more)
+static int delete_rows(struct store_writer *writer, bool *ret_more)
 {
 	sqlite3_stmt *st;
 	int64_t until;
 
 	*ret_more = false;
-	if (!free_stretch(w, w->retain_from_ns, w->retain_cutoff_ns, &w->retain_from_ns, &until))
+	if (!free_stretch(writer, writer->retain_from_ns, writer->retain_cutoff_ns,
+		    &writer->retain_from_ns, &until))
 		return SQLITE_OK;
-	int rc = small_statement(w, S_EDGE + w->retain_table, &st);
+	int rc = small_statement(writer, S_EDGE + writer->retain_table, &st);
 	if (rc != SQLITE_OK)
 		return rc;
-	sqlite3_bind_int64(st, 1, w->retain_from_ns);
+	sqlite3_bind_int64(st, 1, writer->retain_from_ns);
 	sqlite3_bind_int64(st, 2, until);
 	sqlite3_bind_int(st, 3, CHUNK_ROWS);
-	*ret_more = until < w->retain_cutoff_ns; /* behind a pin it goes on */
+	*ret_more = until < writer->retain_cutoff_ns; /* behind a pin it goes on */
 	if (sqlite3_step(st) == SQLITE_ROW) {
 		/* an instant with more rows than a chunk goes as a whole */
 		int64_t edge = sqlite3_column_int64(st, 0);
-		until = edge > w->retain_from_ns ? edge : edge + 1;
+		until = edge > writer->retain_from_ns ? edge : edge + 1;
 		*ret_more = true;
 	}
 	sqlite3_reset(st);
-	rc = small_statement(w, S_DELETE + w->retain_table, &st);
+	rc = small_statement(writer, S_DELETE + writer->retain_table, &st);
 	if (rc != SQLITE_OK)
 		return rc;
-	sqlite3_bind_int64(st, 1, w->retain_from_ns);
+	sqlite3_bind_int64(st, 1, writer->retain_from_ns);
 	sqlite3_bind_int64(st, 2, until);
-	sqlite3_bind_int64(st, 3, w->retain_cutoff_ns);
-	w->retain_from_ns = until;
-	return finish(st);
+	sqlite3_bind_int64(st, 3, writer->retain_cutoff_ns);
+	writer->retain_from_ns = until;
+	return store_jobs_finish(st);
 }
 
 /* @limit rows of each stretch at the most; 0 = all. */
-static int delete_old(struct store_writer *w, unsigned which, int limit, bool *ret_more)
+static int delete_old(struct store_writer *writer, unsigned which, int limit, bool *ret_more)
 {
 	int64_t from = INT64_MIN, until;
 	int rc = SQLITE_OK;
 
 	*ret_more = false;
-	for (; rc == SQLITE_OK && free_stretch(w, from, w->retain_cutoff_ns, &from, &until);
+	for (; rc == SQLITE_OK &&
+		free_stretch(writer, from, writer->retain_cutoff_ns, &from, &until);
 		from = until) {
 		sqlite3_stmt *st;
-		rc = small_statement(w, which, &st);
+		rc = small_statement(writer, which, &st);
 		if (rc != SQLITE_OK)
 			return rc;
 		sqlite3_bind_int64(st, 1, from);
 		sqlite3_bind_int64(st, 2, until);
 		if (limit > 0)
 			sqlite3_bind_int(st, 3, limit);
-		rc = finish(st);
-		*ret_more |= rc == SQLITE_OK && limit > 0 && sqlite3_changes(w->db) >= limit;
+		rc = store_jobs_finish(st);
+		*ret_more |= rc == SQLITE_OK && limit > 0 && sqlite3_changes(writer->db) >= limit;
 	}
 	return rc;
 }
 
 /* Goes on where the last chunk stopped. */
-static int retain_chunk(struct store_writer *w, bool *ret_more)
+static int retain_chunk(struct store_writer *writer, bool *ret_more)
 {
 	bool more = false;
 	int rc = SQLITE_OK;
 
-	while (w->retain_table < SCHEMA_TABLES) {
-		int before = sqlite3_total_changes(w->db);
-		rc = delete_rows(w, &more);
+	while (writer->retain_table < SCHEMA_TABLES) {
+		int before = sqlite3_total_changes(writer->db);
+		rc = delete_rows(writer, &more);
 		if (rc != SQLITE_OK)
 			return rc;
 		if (!more) {
-			w->retain_table++;
-			w->retain_from_ns = INT64_MIN;
+			writer->retain_table++;
+			writer->retain_from_ns = INT64_MIN;
 		}
-		if (more || sqlite3_total_changes(w->db) != before) {
+		if (more || sqlite3_total_changes(writer->db) != before) {
 			*ret_more = true;
 			return SQLITE_OK;
 		}
 	}
 	bool instants, flows = false, findings = false;
-	rc = delete_old(w, S_OLD_INSTANTS, 0, &instants);
+	rc = delete_old(writer, S_OLD_INSTANTS, 0, &instants);
 	if (rc == SQLITE_OK)
-		rc = delete_old(w, S_OLD_FLOWS, CHUNK_ROWS, &flows);
+		rc = delete_old(writer, S_OLD_FLOWS, CHUNK_ROWS, &flows);
 	if (rc == SQLITE_OK)
-		rc = delete_old(w, S_OLD_FINDINGS, CHUNK_ROWS, &findings);
+		rc = delete_old(writer, S_OLD_FINDINGS, CHUNK_ROWS, &findings);
 	*ret_more = flows || findings;
 	return rc;
 }
 
-bool writer_retain(struct store_writer *w, int64_t now_ns)
+bool writer_retain(struct store_writer *writer, int64_t now_ns)
 {
 	bool more = false;
 
-	load_pins(w);
-	if (!w->retaining) { /* a new pass */
-		w->retain_cutoff_ns = cutoff(w, now_ns);
-		if (w->retain_cutoff_ns == INT64_MIN)
+	load_pins(writer);
+	if (!writer->retaining) { /* a new pass */
+		writer->retain_cutoff_ns = store_jobs_cutoff(writer, now_ns);
+		if (writer->retain_cutoff_ns == INT64_MIN)
 			return false;
-		w->retaining = true;
-		w->retain_from_ns = INT64_MIN;
-		w->retain_table = 0;
+		writer->retaining = true;
+		writer->retain_from_ns = INT64_MIN;
+		writer->retain_table = 0;
 	}
-	int rc = writer_begin(w);
+	int rc = writer_begin(writer);
 	if (rc == SQLITE_OK)
-		rc = retain_chunk(w, &more);
+		rc = retain_chunk(writer, &more);
 	if (rc == SQLITE_OK)
-		rc = writer_commit(w);
+		rc = writer_commit(writer);
 	if (rc != SQLITE_OK) {
 		/* a full or failing disk is told by the commits; retention simply tries again later
 		 */
-		writer_rollback(w);
+		writer_rollback(writer);
 		more = false;
 	}
-	w->retaining = more;
+	writer->retaining = more;
 	return more;
 }

@@ -27,62 +27,64 @@ enum { P_T = 1, P_ENTITY, P_SOURCE, P_FLAGS, P_CFG, P_X, P_FIRST };
 
 /* ---- opening ------------------------------------------------------------- */
 
-static int prepare(struct store_writer *w, sqlite3_stmt **ret, const char *sql)
+static int store_write_prepare(struct store_writer *writer, sqlite3_stmt **ret, const char *sql)
 {
-	return sqlite3_prepare_v3(w->db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL);
+	return sqlite3_prepare_v3(writer->db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL);
 }
 
-static int prepare_table(struct store_writer *w, struct writer_table *t, unsigned table)
+static int prepare_table(
+	struct store_writer *writer, struct writer_table *writer_table, unsigned table)
 {
 	rw_cleanup(str_done) struct str select = {0}, erase = {0};
 	char c[SCHEMA_COLUMN_MAX];
 
-	t->name = schema_table[table];
-	t->lanes = table == TABLE_LANES ? SCHEMA_LANES : 1;
+	writer_table->name = schema_table[table];
+	writer_table->lanes = table == TABLE_LANES ? SCHEMA_LANES : 1;
 	for (unsigned m = 0; m < METRIC_COUNT; m++) {
 		if ((unsigned)metric_info(m)->scope != schema_table_scope(table))
 			continue;
-		w->position[m] = (uint16_t)t->n_metrics;
-		w->is_cfg[m] = schema_is_cfg(m);
-		t->metrics[t->n_metrics++] = (uint16_t)m;
+		writer->position[m] = (uint16_t)writer_table->n_metrics;
+		writer->is_cfg[m] = schema_is_cfg(m);
+		writer_table->metrics[writer_table->n_metrics++] = (uint16_t)m;
 	}
 	str_add(&select, "SELECT source,flags,x");
-	for (unsigned i = 0; i < t->n_metrics * t->lanes; i++)
+	for (unsigned i = 0; i < writer_table->n_metrics * writer_table->lanes; i++)
 		str_addf(&select, ",%s",
-			schema_lane_column(c, t->metrics[i % t->n_metrics],
-				t->lanes > 1 ? i / (unsigned)t->n_metrics + 1 : 0));
-	str_addf(&select, " FROM %s WHERE t_ns=?1 AND entity=?2", t->name);
-	str_addf(&erase, "DELETE FROM %s WHERE t_ns=?1 AND entity=?2", t->name);
-	int rc = prepare(w, &t->select, select.s);
-	return rc == SQLITE_OK ? prepare(w, &t->erase, erase.s) : rc;
+			schema_lane_column(c, writer_table->metrics[i % writer_table->n_metrics],
+				writer_table->lanes > 1 ? i / (unsigned)writer_table->n_metrics + 1
+							: 0));
+	str_addf(&select, " FROM %s WHERE t_ns=?1 AND entity=?2", writer_table->name);
+	str_addf(&erase, "DELETE FROM %s WHERE t_ns=?1 AND entity=?2", writer_table->name);
+	int rc = store_write_prepare(writer, &writer_table->select, select.s);
+	return rc == SQLITE_OK ? store_write_prepare(writer, &writer_table->erase, erase.s) : rc;
 }
 
-void writer_seen_room(struct store_writer *w, uint32_t entity)
+void writer_seen_room(struct store_writer *writer, uint32_t entity)
 {
-	if (entity > w->last_entity)
-		w->last_entity = entity;
-	if (entity < w->n_seen)
+	if (entity > writer->last_entity)
+		writer->last_entity = entity;
+	if (entity < writer->n_seen)
 		return;
-	size_t n = w->n_seen ? w->n_seen : 256;
+	size_t n = writer->n_seen ? writer->n_seen : 256;
 	while (n <= entity)
 		n *= 2;
-	w->seen = rw_realloc(w->seen, n * sizeof(*w->seen));
-	memset(w->seen + w->n_seen, 0, (n - w->n_seen) * sizeof(*w->seen));
-	w->n_seen = n;
+	writer->seen = rw_realloc(writer->seen, n * sizeof(*writer->seen));
+	memset(writer->seen + writer->n_seen, 0, (n - writer->n_seen) * sizeof(*writer->seen));
+	writer->n_seen = n;
 }
 
-void writer_place(struct store_writer *w, uint32_t entity, struct place place)
+void writer_place(struct store_writer *writer, uint32_t entity, struct place place)
 {
-	writer_seen_room(w, entity > place.device ? entity : place.device);
-	w->seen[entity].place = place;
+	writer_seen_room(writer, entity > place.device ? entity : place.device);
+	writer->seen[entity].place = place;
 }
 
-static int load_entities(
-	struct store_writer *w, struct entities *entities, const char *path, struct err *e)
+static int store_write_load_entities(
+	struct store_writer *writer, struct entities *entities, const char *path, struct err *e)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(
-		w->db, "SELECT id, device, port, priority FROM entity ORDER BY id", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(writer->db,
+		"SELECT id, device, port, priority FROM entity ORDER BY id", -1, &st, NULL);
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		int r = entities_load(entities, (uint32_t)sqlite3_column_int64(st, 0),
@@ -95,14 +97,15 @@ static int load_entities(
 				path, (long long)sqlite3_column_int64(st, 0));
 		rc = SQLITE_OK;
 	}
-	return rc == SQLITE_DONE ? 0 : sqlite_fail(e, w->db, rc, "read", path);
+	return rc == SQLITE_DONE ? 0 : sqlite_fail(e, writer->db, rc, "read", path);
 }
 
-static int load_texts(
-	struct store_writer *w, struct entities *entities, const char *path, struct err *e)
+static int store_write_load_texts(
+	struct store_writer *writer, struct entities *entities, const char *path, struct err *e)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(w->db, "SELECT id, text FROM text ORDER BY id", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(
+		writer->db, "SELECT id, text FROM text ORDER BY id", -1, &st, NULL);
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
@@ -113,26 +116,26 @@ static int load_texts(
 				path, (unsigned long long)id);
 		rc = SQLITE_OK;
 	}
-	return rc == SQLITE_DONE ? 0 : sqlite_fail(e, w->db, rc, "read", path);
+	return rc == SQLITE_DONE ? 0 : sqlite_fail(e, writer->db, rc, "read", path);
 }
 
-static int load_seen(
-	struct store_writer *w, const struct entities *entities, const char *path, struct err *e)
+static int load_seen(struct store_writer *writer, const struct entities *entities, const char *path,
+	struct err *e)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(w->db, "SELECT entity, metric FROM series", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(writer->db, "SELECT entity, metric FROM series", -1, &st, NULL);
 
-	writer_seen_room(w, entities_count(entities));
+	writer_seen_room(writer, entities_count(entities));
 	for (uint32_t id = 1; id <= entities_count(entities); id++)
-		writer_place(w, id, schema_place(entities, id));
+		writer_place(writer, id, schema_place(entities, id));
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		uint32_t id = (uint32_t)sqlite3_column_int64(st, 0);
 		int m = metric_by_name((const char *)sqlite3_column_text(st, 1));
 		if (m >= 0 && id <= entities_count(entities))
-			w->seen[id].bits[m / 64] |= UINT64_C(1) << (m % 64);
+			writer->seen[id].bits[m / 64] |= UINT64_C(1) << (m % 64);
 		rc = SQLITE_OK;
 	}
-	return rc == SQLITE_DONE ? 0 : sqlite_fail(e, w->db, rc, "read", path);
+	return rc == SQLITE_DONE ? 0 : sqlite_fail(e, writer->db, rc, "read", path);
 }
 
 static int wal_grew(void *arg, sqlite3 *db, const char *name, int pages)
@@ -163,63 +166,63 @@ static int make_file(const char *path, struct err *e)
 	return 0;
 }
 
-static int open_db(struct store_writer *w, const char *path, struct err *e)
+static int store_write_open_db(struct store_writer *writer, const char *path, struct err *e)
 {
 	int version, rc, r = make_file(path, e);
 
 	if (r < 0)
 		return r;
-	rc = sqlite3_open_v2(path, &w->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	rc = sqlite3_open_v2(path, &writer->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc != SQLITE_OK)
-		return sqlite_fail(e, w->db, rc, "open", path);
-	sqlite3_busy_timeout(w->db, BUSY_MS);
+		return sqlite_fail(e, writer->db, rc, "open", path);
+	sqlite3_busy_timeout(writer->db, BUSY_MS);
 	/* before anything is changed: a foreign file must stay as it is */
-	r = schema_check(w->db, path, &version, e);
+	r = schema_check(writer->db, path, &version, e);
 	if (r < 0)
 		return r;
-	rc = sqlite_exec(w->db,
+	rc = sqlite_exec(writer->db,
 		"PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA "
 		"journal_size_limit=67108864;"
 		"PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-32768; PRAGMA temp_store=MEMORY; "
 		"PRAGMA foreign_keys=OFF");
 	if (rc != SQLITE_OK)
-		return sqlite_fail(e, w->db, rc, "prepare", path);
-	r = schema_migrate(w->db, path, e);
+		return sqlite_fail(e, writer->db, rc, "prepare", path);
+	r = schema_migrate(writer->db, path, e);
 	if (r < 0)
 		return r;
-	sqlite3_wal_hook(w->db, wal_grew, w);
+	sqlite3_wal_hook(writer->db, wal_grew, writer);
 	for (unsigned i = 0; rc == SQLITE_OK && i < SCHEMA_TABLES; i++)
-		rc = prepare_table(w, &w->tables[i], i);
+		rc = prepare_table(writer, &writer->tables[i], i);
 	if (rc == SQLITE_OK)
-		rc = prepare(w, &w->series,
+		rc = store_write_prepare(writer, &writer->series,
 			"INSERT OR IGNORE INTO series(entity, metric, first_ns) VALUES(?1, ?2, "
 			"?3)");
 	if (rc == SQLITE_OK)
-		rc = prepare(w, &w->instant,
+		rc = store_write_prepare(writer, &writer->instant,
 			"INSERT OR IGNORE INTO instant(device, t_ns) VALUES(?1, ?2)");
-	return rc == SQLITE_OK ? 0 : sqlite_fail(e, w->db, rc, "prepare", path);
+	return rc == SQLITE_OK ? 0 : sqlite_fail(e, writer->db, rc, "prepare", path);
 }
 
-int writer_open(const struct store_options *o, struct entities *entities, struct store_writer **ret,
-	struct err *e)
+int writer_open(const struct store_options *options, struct entities *entities,
+	struct store_writer **ret, struct err *e)
 {
 	struct store_writer *w = rw_calloc(1, sizeof(*w));
 
 	/* Counting its own allocations under a mutex is a cost that nothing here reads. Too late
 	 * once SQLite is in use: no harm then. */
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-	w->o = *o;
-	int r = open_db(w, o->path, e);
+	w->o = *options;
+	int r = store_write_open_db(w, options->path, e);
 	if (r == 0)
-		r = load_entities(w, entities, o->path, e);
+		r = store_write_load_entities(w, entities, options->path, e);
 	if (r == 0)
-		r = load_texts(w, entities, o->path, e);
+		r = store_write_load_texts(w, entities, options->path, e);
 	if (r == 0)
-		r = load_seen(w, entities, o->path, e);
+		r = load_seen(w, entities, options->path, e);
 	if (r == 0) {
 		int rc = writer_import(w);
 		if (rc != SQLITE_OK)
-			r = sqlite_fail(e, w->db, rc, "bring up to date", o->path);
+			r = sqlite_fail(e, w->db, rc, "bring up to date", options->path);
 	}
 	if (r < 0) {
 		writer_close(w);
@@ -229,95 +232,95 @@ int writer_open(const struct store_options *o, struct entities *entities, struct
 	return 0;
 }
 
-void writer_close(struct store_writer *w)
+void writer_close(struct store_writer *writer)
 {
-	if (!w)
+	if (!writer)
 		return;
 	for (size_t i = 0; i < SCHEMA_TABLES; i++) {
 		for (size_t k = 0; k < WRITER_INSERTS; k++)
-			sqlite3_finalize(w->tables[i].inserts[k].st);
-		sqlite3_finalize(w->tables[i].select);
-		sqlite3_finalize(w->tables[i].erase);
+			sqlite3_finalize(writer->tables[i].inserts[k].st);
+		sqlite3_finalize(writer->tables[i].select);
+		sqlite3_finalize(writer->tables[i].erase);
 	}
-	sqlite3_finalize(w->series);
-	sqlite3_finalize(w->instant);
+	sqlite3_finalize(writer->series);
+	sqlite3_finalize(writer->instant);
 	for (size_t i = 0; i < WRITER_SMALL; i++)
-		sqlite3_finalize(w->small[i]);
+		sqlite3_finalize(writer->small[i]);
 	/* the last connection to close copies the WAL into the file and removes it */
-	sqlite3_close(w->db);
-	free(w->seen);
-	free(w->newly);
-	free(w->runs);
-	free(w->next);
-	free(w->slots);
-	str_done(&w->x);
-	free(w);
+	sqlite3_close(writer->db);
+	free(writer->seen);
+	free(writer->newly);
+	free(writer->runs);
+	free(writer->next);
+	free(writer->slots);
+	str_done(&writer->x);
+	free(writer);
 }
 
 /* ---- transactions -------------------------------------------------------- */
 
-int writer_begin(struct store_writer *w)
+int writer_begin(struct store_writer *writer)
 {
-	w->n_newly = 0;
-	w->txn++;
-	return sqlite_exec(w->db, "BEGIN IMMEDIATE");
+	writer->n_newly = 0;
+	writer->txn++;
+	return sqlite_exec(writer->db, "BEGIN IMMEDIATE");
 }
 
-int writer_commit(struct store_writer *w)
+int writer_commit(struct store_writer *writer)
 {
-	return sqlite_exec(w->db, "COMMIT");
+	return sqlite_exec(writer->db, "COMMIT");
 }
 
-void writer_rollback(struct store_writer *w)
+void writer_rollback(struct store_writer *writer)
 {
-	if (!sqlite3_get_autocommit(w->db))
-		sqlite_exec(w->db, "ROLLBACK");
+	if (!sqlite3_get_autocommit(writer->db))
+		sqlite_exec(writer->db, "ROLLBACK");
 	/* what was noted as present in table series no longer is */
-	for (size_t i = 0; i < w->n_newly; i++)
-		w->seen[w->newly[i].entity].bits[w->newly[i].metric / 64] &=
-			~(UINT64_C(1) << (w->newly[i].metric % 64));
-	w->n_newly = 0;
+	for (size_t i = 0; i < writer->n_newly; i++)
+		writer->seen[writer->newly[i].entity].bits[writer->newly[i].metric / 64] &=
+			~(UINT64_C(1) << (writer->newly[i].metric % 64));
+	writer->n_newly = 0;
 }
 
-sqlite3 *writer_db(struct store_writer *w)
+sqlite3 *writer_db(struct store_writer *writer)
 {
-	return w->db;
+	return writer->db;
 }
 
-void writer_interrupt(struct store_writer *w)
+void writer_interrupt(struct store_writer *writer)
 {
-	sqlite3_interrupt(w->db);
+	sqlite3_interrupt(writer->db);
 }
 
-int writer_wal_pages(const struct store_writer *w)
+int writer_wal_pages(const struct store_writer *writer)
 {
-	return w->wal_pages;
+	return writer->wal_pages;
 }
 
 #define CHECKPOINT_PAGES 1000 /* 8 MB */
 #define HELD_PAGES 16384 /* 128 MB that cannot be copied back: someone reads an old snapshot */
 
-int writer_checkpoint(struct store_writer *w, bool *ret_held)
+int writer_checkpoint(struct store_writer *writer, bool *ret_held)
 {
-	int in_log = w->wal_pages, copied = 0;
+	int in_log = writer->wal_pages, copied = 0;
 
 	*ret_held = false;
-	if (w->wal_pages < CHECKPOINT_PAGES)
-		return w->wal_pages;
+	if (writer->wal_pages < CHECKPOINT_PAGES)
+		return writer->wal_pages;
 	/* Passive: waits for no one. Once all is copied and no reader is left in it, the next
 	 * commit begins the WAL anew. */
-	if (sqlite3_wal_checkpoint_v2(w->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied) !=
-		SQLITE_OK)
-		return w->wal_pages;
+	if (sqlite3_wal_checkpoint_v2(
+		    writer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied) != SQLITE_OK)
+		return writer->wal_pages;
 	*ret_held = in_log > HELD_PAGES && copied < in_log;
 	return in_log;
 }
 
 /* ---- samples ------------------------------------------------------------- */
 
-static int run_order(const void *a, const void *b)
+static int run_order(const void *left, const void *right)
 {
-	const struct run *x = a, *y = b;
+	const struct run *x = left, *y = right;
 
 	if (x->table != y->table)
 		return x->table < y->table ? -1 : 1;
@@ -326,82 +329,86 @@ static int run_order(const void *a, const void *b)
 	return (x->entity > y->entity) - (x->entity < y->entity);
 }
 
-static bool same_row(const struct run *a, const struct run *b)
+static bool same_row(const struct run *left, const struct run *right)
 {
-	return a->entity == b->entity && a->t_ns == b->t_ns && a->table == b->table;
+	return left->entity == right->entity && left->t_ns == right->t_ns &&
+		left->table == right->table;
 }
 
-static uint32_t *find_slot(struct store_writer *w, const struct run *r)
+static uint32_t *find_slot(struct store_writer *writer, const struct run *run)
 {
-	size_t mask = w->cap_slots - 1,
-	       i = hash_u64((uint64_t)r->t_ns ^ hash_u64((uint64_t)r->entity << 2 | r->table)) &
+	size_t mask = writer->cap_slots - 1,
+	       i = hash_u64((uint64_t)run->t_ns ^
+			   hash_u64((uint64_t)run->entity << 2 | run->table)) &
 		mask;
 
-	while (w->slots[i] != 0 && !same_row(&w->runs[w->slots[i] - 1], r))
+	while (writer->slots[i] != 0 && !same_row(&writer->runs[writer->slots[i] - 1], run))
 		i = (i + 1) & mask;
-	return &w->slots[i];
+	return &writer->slots[i];
 }
 
-static void make_room(struct store_writer *w, size_t n)
+static void make_room(struct store_writer *writer, size_t n)
 {
 	size_t slots = 1024;
 
-	if (n > w->cap_next) {
-		w->cap_next = n;
-		w->next = rw_realloc(w->next, n * sizeof(*w->next));
+	if (n > writer->cap_next) {
+		writer->cap_next = n;
+		writer->next = rw_realloc(writer->next, n * sizeof(*writer->next));
 	}
 	while (slots < n * 2)
 		slots *= 2;
-	if (slots > w->cap_slots) {
-		w->cap_slots = slots;
-		w->slots = rw_realloc(w->slots, slots * sizeof(*w->slots));
+	if (slots > writer->cap_slots) {
+		writer->cap_slots = slots;
+		writer->slots = rw_realloc(writer->slots, slots * sizeof(*writer->slots));
 	}
-	memset(w->slots, 0, w->cap_slots * sizeof(*w->slots));
+	memset(writer->slots, 0, writer->cap_slots * sizeof(*writer->slots));
 }
 
-/* Gathers @v into rows. Samples of unknown metrics or entities cannot be stored and are left out.
+/* Gathers @samples into rows. Samples of unknown metrics or entities cannot be stored and are left
+ * out.
  */
-static size_t make_runs(struct store_writer *w, const struct sample *v, size_t n)
+static size_t make_runs(struct store_writer *writer, const struct sample *samples, size_t n)
 {
 	size_t n_runs = 0;
 	bool sorted = true;
 
-	make_room(w, n);
+	make_room(writer, n);
 	for (uint32_t i = 0; i < n; i++) {
-		const struct metric_info *info = metric_info(v[i].metric);
-		if (!info || v[i].entity == ENTITY_NONE || v[i].entity >= w->n_seen)
+		const struct metric_info *info = metric_info(samples[i].metric);
+		if (!info || samples[i].entity == ENTITY_NONE ||
+			samples[i].entity >= writer->n_seen)
 			continue;
-		struct run r = {.t_ns = v[i].t_ns,
-			.entity = v[i].entity,
+		struct run r = {.t_ns = samples[i].t_ns,
+			.entity = samples[i].entity,
 			.table = (uint32_t)info->scope,
 			.first = i,
 			.last = i};
-		const struct place *place = &w->seen[r.entity].place;
+		const struct place *place = &writer->seen[r.entity].place;
 		if (r.table == SCOPE_PRIO && place->lane > 0) {
 			r.entity = place->row;
 			r.table = TABLE_LANES;
 		}
-		w->next[i] = UINT32_MAX;
+		writer->next[i] = UINT32_MAX;
 		uint32_t *slot = NULL;
-		struct run *at = n_runs > 0 && same_row(&w->runs[n_runs - 1], &r)
-			? &w->runs[n_runs - 1]
+		struct run *at = n_runs > 0 && same_row(&writer->runs[n_runs - 1], &r)
+			? &writer->runs[n_runs - 1]
 			: NULL;
 		if (!at) {
-			slot = find_slot(w, &r);
-			at = *slot != 0 ? &w->runs[*slot - 1] : NULL;
+			slot = find_slot(writer, &r);
+			at = *slot != 0 ? &writer->runs[*slot - 1] : NULL;
 		}
 		if (at) {
-			w->next[at->last] = i;
+			writer->next[at->last] = i;
 			at->last = i;
 			continue;
 		}
-		rw_grow(w->runs, n_runs, w->cap_runs);
-		sorted &= n_runs == 0 || run_order(&w->runs[n_runs - 1], &r) < 0;
-		w->runs[n_runs++] = r;
+		rw_grow(writer->runs, n_runs, writer->cap_runs);
+		sorted &= n_runs == 0 || run_order(&writer->runs[n_runs - 1], &r) < 0;
+		writer->runs[n_runs++] = r;
 		*slot = (uint32_t)n_runs;
 	}
 	if (!sorted)
-		qsort(w->runs, n_runs, sizeof(*w->runs), run_order);
+		qsort(writer->runs, n_runs, sizeof(*writer->runs), run_order);
 	return n_runs;
 }
 
@@ -430,122 +437,124 @@ static bool each_next(struct each *it)
 	return true;
 }
 
-static void row_begin(struct writer_row *r, uint32_t entity, int64_t t_ns)
+static void row_begin(struct writer_row *row, uint32_t entity, int64_t t_ns)
 {
-	r->entity = entity;
-	r->t_ns = t_ns;
-	memset(r->have, 0, sizeof(r->have));
+	row->entity = entity;
+	row->t_ns = t_ns;
+	memset(row->have, 0, sizeof(row->have));
 }
 
-static bool row_empty(const struct writer_row *r)
+static bool store_write_row_empty(const struct writer_row *row)
 {
 	for (size_t i = 0; i < ROW_WORDS; i++)
-		if (r->have[i])
+		if (row->have[i])
 			return false;
 	return true;
 }
 
 /* false: there already (the first one stands), or no number. */
-static bool row_add(struct writer_row *r, unsigned column, const struct row_value *v, uint64_t bits)
+static bool store_write_row_add(
+	struct writer_row *row, unsigned column, const struct row_value *value, uint64_t bits)
 {
-	uint64_t bit = UINT64_C(1) << (column % 64), *word = &r->have[column / 64];
+	uint64_t bit = UINT64_C(1) << (column % 64), *word = &row->have[column / 64];
 
-	if ((*word & bit) || (metric_info(v->metric)->type == TYPE_F64 && isnan(sample_f64(bits))))
+	if ((*word & bit) ||
+		(metric_info(value->metric)->type == TYPE_F64 && isnan(sample_f64(bits))))
 		return false;
 	*word |= bit;
-	r->v[column] = *v;
-	r->bits[column] = bits;
+	row->v[column] = *value;
+	row->bits[column] = bits;
 	return true;
 }
 
 /* Flags and source that most values of the row share (Boyer and Moore's majority vote; any choice
  * is correct, this one is short). */
-static struct row_value majority(const struct writer_row *r)
+static struct row_value store_write_majority(const struct writer_row *row)
 {
 	struct row_value best = {0};
 	size_t votes = 0;
 
-	for (struct each it = each_of(r->have); each_next(&it);) {
+	for (struct each it = each_of(row->have); each_next(&it);) {
 		if (votes == 0)
-			best = r->v[it.at];
-		votes += r->v[it.at].flags == best.flags && r->v[it.at].source == best.source
+			best = row->v[it.at];
+		votes += row->v[it.at].flags == best.flags && row->v[it.at].source == best.source
 			? 1
 			: (size_t)-1;
 	}
 	return best;
 }
 
-static int prepare_insert(struct store_writer *w, const struct writer_table *t,
+static int prepare_insert(struct store_writer *writer, const struct writer_table *table,
 	const uint64_t *have, sqlite3_stmt **ret)
 {
 	rw_cleanup(str_done) struct str sql = {0}, params = {0};
 	char c[SCHEMA_COLUMN_MAX];
 	int parameter = P_FIRST;
 
-	str_addf(&sql, "INSERT OR IGNORE INTO %s(t_ns,entity,source,flags,cfg,x", t->name);
+	str_addf(&sql, "INSERT OR IGNORE INTO %s(t_ns,entity,source,flags,cfg,x", table->name);
 	for (struct each it = each_of(have); each_next(&it);) {
 		str_addf(&sql, ",%s",
-			schema_lane_column(c, t->metrics[it.at % t->n_metrics],
-				t->lanes > 1 ? it.at / (unsigned)t->n_metrics + 1 : 0));
+			schema_lane_column(c, table->metrics[it.at % table->n_metrics],
+				table->lanes > 1 ? it.at / (unsigned)table->n_metrics + 1 : 0));
 		str_addf(&params, ",?%d", parameter++);
 	}
 	str_addf(&sql, ") VALUES(?1,?2,?3,?4,?5,?6%s)", params.s);
-	return prepare(w, ret, sql.s);
+	return store_write_prepare(writer, ret, sql.s);
 }
 
 /* The insert for the columns of @have; the one not used for longest makes room for a new one. */
-static int insert_of(
-	struct store_writer *w, struct writer_table *t, const uint64_t *have, sqlite3_stmt **ret)
+static int insert_of(struct store_writer *writer, struct writer_table *table, const uint64_t *have,
+	sqlite3_stmt **ret)
 {
-	struct writer_insert *oldest = &t->inserts[0], *in = &t->inserts[t->last];
+	struct writer_insert *oldest = &table->inserts[0], *in = &table->inserts[table->last];
 
 	for (unsigned i = 0;
 		i < WRITER_INSERTS && (!in->st || memcmp(in->have, have, sizeof(in->have)) != 0);
 		i++) {
-		in = &t->inserts[i];
+		in = &table->inserts[i];
 		oldest = in->used < oldest->used ? in : oldest;
 	}
 	if (!in->st || memcmp(in->have, have, sizeof(in->have)) != 0) {
 		in = oldest;
 		sqlite_finalizep(&in->st);
-		int rc = prepare_insert(w, t, have, &in->st);
+		int rc = prepare_insert(writer, table, have, &in->st);
 		if (rc != SQLITE_OK)
 			return rc;
 		memcpy(in->have, have, sizeof(in->have));
 	}
-	in->used = ++w->n_inserts;
-	t->last = (unsigned)(in - t->inserts);
+	in->used = ++writer->n_inserts;
+	table->last = (unsigned)(in - table->inserts);
 	*ret = in->st;
 	return SQLITE_OK;
 }
 
 /* Every parameter is bound each time: nothing is left from the row before. */
-static int bind_row(struct store_writer *w, const struct writer_row *r, sqlite3_stmt *st)
+static int bind_row(struct store_writer *writer, const struct writer_row *row, sqlite3_stmt *st)
 {
-	struct row_value shared = majority(r);
+	struct row_value shared = store_write_majority(row);
 	size_t odd = 0;
 	bool cfg = false;
 	int rc, parameter = P_FIRST;
 
-	rc = sqlite3_bind_int64(st, P_T, r->t_ns);
-	rc |= sqlite3_bind_int64(st, P_ENTITY, r->entity);
+	rc = sqlite3_bind_int64(st, P_T, row->t_ns);
+	rc |= sqlite3_bind_int64(st, P_ENTITY, row->entity);
 	rc |= sqlite3_bind_int64(st, P_SOURCE, shared.source);
 	rc |= sqlite3_bind_int64(st, P_FLAGS, shared.flags);
-	for (struct each it = each_of(r->have); each_next(&it);) {
-		const struct row_value *v = &r->v[it.at];
+	for (struct each it = each_of(row->have); each_next(&it);) {
+		const struct row_value *v = &row->v[it.at];
 		if (v->flags != shared.flags || v->source != shared.source || v->window_ms != 0)
-			w->odd[odd++] = *v;
-		cfg |= w->is_cfg[v->metric];
+			writer->odd[odd++] = *v;
+		cfg |= writer->is_cfg[v->metric];
 		if (metric_info(v->metric)->type == TYPE_F64)
-			rc |= sqlite3_bind_double(st, parameter++, sample_f64(r->bits[it.at]));
+			rc |= sqlite3_bind_double(st, parameter++, sample_f64(row->bits[it.at]));
 		else
-			rc |= sqlite3_bind_int64(st, parameter++, (sqlite3_int64)r->bits[it.at]);
+			rc |= sqlite3_bind_int64(st, parameter++, (sqlite3_int64)row->bits[it.at]);
 	}
 	rc |= cfg ? sqlite3_bind_int64(st, P_CFG, 1) : sqlite3_bind_null(st, P_CFG);
 	if (odd > 0) {
-		w->x.n = 0;
-		row_x_write(&w->x, w->odd, odd, shared.flags, shared.source);
-		rc |= sqlite3_bind_text(st, P_X, w->x.s, (int)w->x.n, SQLITE_STATIC);
+		writer->x.n = 0;
+		row_x_write(&writer->x, writer->odd, odd, shared.flags, shared.source);
+		rc |= sqlite3_bind_text(st, P_X, writer->x.s, (int)writer->x.n, SQLITE_STATIC);
 	} else {
 		rc |= sqlite3_bind_null(st, P_X);
 	}
@@ -560,128 +569,134 @@ static int run_statement(sqlite3_stmt *st)
 	return rc == SQLITE_DONE || rc == SQLITE_ROW ? reset : rc;
 }
 
-static int insert_row(struct store_writer *w, struct writer_table *t, const struct writer_row *r)
+static int insert_row(
+	struct store_writer *writer, struct writer_table *table, const struct writer_row *row)
 {
 	sqlite3_stmt *st;
-	int rc = insert_of(w, t, r->have, &st);
+	int rc = insert_of(writer, table, row->have, &st);
 
 	if (rc == SQLITE_OK)
-		rc = bind_row(w, r, st);
+		rc = bind_row(writer, row, st);
 	return rc == SQLITE_OK ? run_statement(st) : rc;
 }
 
 /* The row at hand in .select, with its exceptions. */
-static void read_row(struct store_writer *w, const struct writer_table *t, struct writer_row *ret)
+static void read_row(
+	struct store_writer *writer, const struct writer_table *table, struct writer_row *ret)
 {
 	size_t n = 0;
 
-	for (unsigned i = 0; i < t->n_metrics * t->lanes; i++) {
+	for (unsigned i = 0; i < table->n_metrics * table->lanes; i++) {
 		int column = 3 + (int)i;
-		if (sqlite3_column_type(t->select, column) == SQLITE_NULL)
+		if (sqlite3_column_type(table->select, column) == SQLITE_NULL)
 			continue;
-		struct row_value v = {.metric = t->metrics[i % t->n_metrics],
-			.source = (uint16_t)sqlite3_column_int(t->select, 0),
-			.flags = (uint16_t)sqlite3_column_int(t->select, 1),
-			.lane = (uint8_t)(t->lanes > 1 ? i / t->n_metrics + 1 : 0)};
+		struct row_value v = {.metric = table->metrics[i % table->n_metrics],
+			.source = (uint16_t)sqlite3_column_int(table->select, 0),
+			.flags = (uint16_t)sqlite3_column_int(table->select, 1),
+			.lane = (uint8_t)(table->lanes > 1 ? i / table->n_metrics + 1 : 0)};
 		bool real = metric_info(v.metric)->type == TYPE_F64;
-		if (row_add(ret, i, &v,
-			    real ? sample_of_f64(sqlite3_column_double(t->select, column))
-				 : (uint64_t)sqlite3_column_int64(t->select, column)))
-			w->odd[n++] = v;
+		if (store_write_row_add(ret, i, &v,
+			    real ? sample_of_f64(sqlite3_column_double(table->select, column))
+				 : (uint64_t)sqlite3_column_int64(table->select, column)))
+			writer->odd[n++] = v;
 	}
-	row_x_apply((const char *)sqlite3_column_text(t->select, 2), w->odd, n);
+	row_x_apply((const char *)sqlite3_column_text(table->select, 2), writer->odd, n);
 	n = 0;
 	for (struct each it = each_of(ret->have); each_next(&it);)
-		ret->v[it.at] = w->odd[n++];
+		ret->v[it.at] = writer->odd[n++];
 }
 
 /* A row is there: read it, add to it what it lacks, write it whole. */
-static int merge_row(struct store_writer *w, struct writer_table *t, const struct writer_row *add)
+static int merge_row(
+	struct store_writer *writer, struct writer_table *table, const struct writer_row *add)
 {
-	struct writer_row *r = &w->merged;
+	struct writer_row *r = &writer->merged;
 	bool more = false;
 
 	row_begin(r, add->entity, add->t_ns);
-	sqlite3_bind_int64(t->select, P_T, r->t_ns);
-	sqlite3_bind_int64(t->select, P_ENTITY, r->entity);
-	int rc = sqlite3_step(t->select);
+	sqlite3_bind_int64(table->select, P_T, r->t_ns);
+	sqlite3_bind_int64(table->select, P_ENTITY, r->entity);
+	int rc = sqlite3_step(table->select);
 	if (rc == SQLITE_ROW)
-		read_row(w, t, r);
-	int reset = sqlite3_reset(t->select);
+		read_row(writer, table, r);
+	int reset = sqlite3_reset(table->select);
 	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
 		return rc;
 	if (reset != SQLITE_OK)
 		return reset;
 	for (struct each it = each_of(add->have); each_next(&it);)
-		more |= row_add(r, it.at, &add->v[it.at], add->bits[it.at]);
+		more |= store_write_row_add(r, it.at, &add->v[it.at], add->bits[it.at]);
 	if (!more)
 		return SQLITE_OK;
-	sqlite3_bind_int64(t->erase, P_T, r->t_ns);
-	sqlite3_bind_int64(t->erase, P_ENTITY, r->entity);
-	rc = run_statement(t->erase);
-	return rc == SQLITE_OK ? insert_row(w, t, r) : rc;
+	sqlite3_bind_int64(table->erase, P_T, r->t_ns);
+	sqlite3_bind_int64(table->erase, P_ENTITY, r->entity);
+	rc = run_statement(table->erase);
+	return rc == SQLITE_OK ? insert_row(writer, table, r) : rc;
 }
 
 /* Table series gets a line the first time an entity has a metric. */
-static int note_series(struct store_writer *w, const struct sample *s)
+static int note_series(struct store_writer *writer, const struct sample *sample)
 {
-	uint64_t bit = UINT64_C(1) << (s->metric % 64),
-		 *word = &w->seen[s->entity].bits[s->metric / 64];
+	uint64_t bit = UINT64_C(1) << (sample->metric % 64),
+		 *word = &writer->seen[sample->entity].bits[sample->metric / 64];
 
 	if (*word & bit)
 		return SQLITE_OK;
-	sqlite3_bind_int64(w->series, 1, s->entity);
-	sqlite3_bind_text(w->series, 2, metric_info(s->metric)->name, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(w->series, 3, s->t_ns);
-	int rc = run_statement(w->series);
+	sqlite3_bind_int64(writer->series, 1, sample->entity);
+	sqlite3_bind_text(writer->series, 2, metric_info(sample->metric)->name, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(writer->series, 3, sample->t_ns);
+	int rc = run_statement(writer->series);
 	if (rc != SQLITE_OK)
 		return rc;
 	*word |= bit;
-	rw_grow(w->newly, w->n_newly, w->cap_newly);
-	w->newly[w->n_newly++] = (struct newly){.entity = s->entity, .metric = s->metric};
+	rw_grow(writer->newly, writer->n_newly, writer->cap_newly);
+	writer->newly[writer->n_newly++] =
+		(struct newly){.entity = sample->entity, .metric = sample->metric};
 	return SQLITE_OK;
 }
 
 /* Table instant gets one line per device and poll. */
-static int note_instant(struct store_writer *w, uint32_t entity, int64_t t_ns)
+static int note_instant(struct store_writer *writer, uint32_t entity, int64_t t_ns)
 {
-	uint32_t device = w->seen[entity].place.device;
-	struct known *k = &w->seen[device];
+	uint32_t device = writer->seen[entity].place.device;
+	struct known *k = &writer->seen[device];
 
-	if (k->instant_txn == w->txn && k->instant_ns == t_ns)
+	if (k->instant_txn == writer->txn && k->instant_ns == t_ns)
 		return SQLITE_OK;
-	sqlite3_bind_int64(w->instant, 1, device);
-	sqlite3_bind_int64(w->instant, 2, t_ns);
-	int rc = run_statement(w->instant);
-	k->instant_txn = w->txn;
+	sqlite3_bind_int64(writer->instant, 1, device);
+	sqlite3_bind_int64(writer->instant, 2, t_ns);
+	int rc = run_statement(writer->instant);
+	k->instant_txn = writer->txn;
 	k->instant_ns = t_ns;
 	return rc;
 }
 
-static int write_row(struct store_writer *w, struct writer_table *t, const struct writer_row *r)
+static int store_write_row(
+	struct store_writer *writer, struct writer_table *table, const struct writer_row *row)
 {
-	int rc = note_instant(w, r->entity, r->t_ns);
+	int rc = note_instant(writer, row->entity, row->t_ns);
 
 	if (rc == SQLITE_OK)
-		rc = insert_row(w, t, r);
-	if (rc == SQLITE_OK && sqlite3_changes(w->db) == 0)
-		rc = merge_row(w, t, r);
+		rc = insert_row(writer, table, row);
+	if (rc == SQLITE_OK && sqlite3_changes(writer->db) == 0)
+		rc = merge_row(writer, table, row);
 	return rc;
 }
 
-int writer_samples(struct store_writer *w, const struct sample *v, size_t n)
+int writer_samples(struct store_writer *writer, const struct sample *samples, size_t n)
 {
-	size_t n_runs = make_runs(w, v, n);
+	size_t n_runs = make_runs(writer, samples, n);
 	int rc = SQLITE_OK;
 
 	for (size_t i = 0; rc == SQLITE_OK && i < n_runs; i++) {
-		const struct run *run = &w->runs[i];
-		struct writer_table *t = &w->tables[run->table];
-		row_begin(&w->row, run->entity, run->t_ns);
-		for (uint32_t k = run->first; rc == SQLITE_OK && k != UINT32_MAX; k = w->next[k]) {
-			const struct sample *s = &v[k];
-			unsigned lane = t->lanes > 1 ? w->seen[s->entity].place.lane : 0,
-				 column = w->position[s->metric];
+		const struct run *run = &writer->runs[i];
+		struct writer_table *t = &writer->tables[run->table];
+		row_begin(&writer->row, run->entity, run->t_ns);
+		for (uint32_t k = run->first; rc == SQLITE_OK && k != UINT32_MAX;
+			k = writer->next[k]) {
+			const struct sample *s = &samples[k];
+			unsigned lane = t->lanes > 1 ? writer->seen[s->entity].place.lane : 0,
+				 column = writer->position[s->metric];
 			struct row_value rv = {.metric = s->metric,
 				.flags = s->flags,
 				.source = s->source,
@@ -689,11 +704,11 @@ int writer_samples(struct store_writer *w, const struct sample *v, size_t n)
 				.lane = (uint8_t)lane};
 			if (lane > 0)
 				column += (lane - 1) * (unsigned)t->n_metrics;
-			if (row_add(&w->row, column, &rv, s->value))
-				rc = note_series(w, s);
+			if (store_write_row_add(&writer->row, column, &rv, s->value))
+				rc = note_series(writer, s);
 		}
-		if (rc == SQLITE_OK && !row_empty(&w->row))
-			rc = write_row(w, t, &w->row);
+		if (rc == SQLITE_OK && !store_write_row_empty(&writer->row))
+			rc = store_write_row(writer, t, &writer->row);
 	}
 	return rc;
 }

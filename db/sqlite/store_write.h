@@ -89,11 +89,11 @@ struct store_writer {
 };
 
 /* ids up to and including @entity can be noted */
-void writer_seen_room(struct store_writer *w, uint32_t entity);
-void writer_place(struct store_writer *w, uint32_t entity, struct place place);
+void writer_seen_room(struct store_writer *writer, uint32_t entity);
+void writer_place(struct store_writer *writer, uint32_t entity, struct place place);
 
 /* writer_import - move what an older version's tables (old_*) hold into the present ones; nothing
  * to do: SQLITE_OK. store_import.c */
-int writer_import(struct store_writer *w);
+int writer_import(struct store_writer *writer);
 
 #endif

@@ -70,76 +70,76 @@ struct store {
 	struct complaint complaint, held; /* writer only */
 };
 
-static void jobs_init(struct jobs *l)
+static void jobs_init(struct jobs *jobs)
 {
-	*l = (struct jobs){.first = NULL};
-	l->end = &l->first;
+	*jobs = (struct jobs){.first = NULL};
+	jobs->end = &jobs->first;
 }
 
-static size_t job_samples(const struct job *j)
+static size_t job_samples(const struct job *job)
 {
-	return j->kind == JOB_SAMPLES || j->kind == JOB_FLOWS ? j->n : 0;
+	return job->kind == JOB_SAMPLES || job->kind == JOB_FLOWS ? job->n : 0;
 }
 
-static void jobs_push(struct jobs *l, struct job *j)
+static void jobs_push(struct jobs *jobs, struct job *job)
 {
-	j->next = NULL;
-	*l->end = j;
-	l->end = &j->next;
-	l->samples += job_samples(j);
+	job->next = NULL;
+	*jobs->end = job;
+	jobs->end = &job->next;
+	jobs->samples += job_samples(job);
 }
 
-static struct job *jobs_pop(struct jobs *l)
+static struct job *jobs_pop(struct jobs *jobs)
 {
-	struct job *j = l->first;
+	struct job *j = jobs->first;
 
 	if (!j)
 		return NULL;
-	l->first = j->next;
-	if (!l->first)
-		l->end = &l->first;
-	l->samples -= job_samples(j);
+	jobs->first = j->next;
+	if (!jobs->first)
+		jobs->end = &jobs->first;
+	jobs->samples -= job_samples(j);
 	return j;
 }
 
-/* jobs_prepend - all of @front before @l; @front is left empty. */
-static void jobs_prepend(struct jobs *l, struct jobs *front)
+/* jobs_prepend - all of @front before @jobs; @front is left empty. */
+static void jobs_prepend(struct jobs *jobs, struct jobs *front)
 {
 	if (!front->first)
 		return;
-	*front->end = l->first;
-	if (!l->first)
-		l->end = front->end;
-	l->first = front->first;
-	l->samples += front->samples;
+	*front->end = jobs->first;
+	if (!jobs->first)
+		jobs->end = front->end;
+	jobs->first = front->first;
+	jobs->samples += front->samples;
 	jobs_init(front);
 }
 
-static void job_free(struct job *j)
+static void job_free(struct job *job)
 {
-	if (!j)
+	if (!job)
 		return;
 	for (size_t i = 0; i < JOB_STRINGS; i++)
-		free(j->s[i]);
-	free(j->samples); /* whichever of the union it is */
-	free(j);
+		free(job->s[i]);
+	free(job->samples); /* whichever of the union it is */
+	free(job);
 }
 
-static void jobs_free(struct jobs *l)
+static void jobs_free(struct jobs *jobs)
 {
 	struct job *j;
 
-	while ((j = jobs_pop(l)))
+	while ((j = jobs_pop(jobs)))
 		job_free(j);
 }
 
 /* Mutex held. Unlinks the oldest droppable jobs until the bound is kept again. */
-static void drop_oldest(struct store *s)
+static void drop_oldest(struct store *store)
 {
-	size_t max = s->o.max_pending ? s->o.max_pending : MAX_PENDING;
-	struct job **at = &s->queue.first;
+	size_t max = store->o.max_pending ? store->o.max_pending : MAX_PENDING;
+	struct job **at = &store->queue.first;
 
-	while (s->queue.samples + s->todo.samples > max && *at) {
+	while (store->queue.samples + store->todo.samples > max && *at) {
 		struct job *j = *at;
 		if (job_samples(j) == 0) {
 			at = &j->next;
@@ -147,18 +147,18 @@ static void drop_oldest(struct store *s)
 		}
 		*at = j->next;
 		if (!*at)
-			s->queue.end = at;
-		s->queue.samples -= job_samples(j);
-		s->stats.dropped += job_samples(j);
-		s->settled++;
+			store->queue.end = at;
+		store->queue.samples -= job_samples(j);
+		store->stats.dropped += job_samples(j);
+		store->settled++;
 		job_free(j);
 	}
 }
 
 /* Mutex held. A snapshot that still waits is old news: on a full disk they must not pile up. */
-static void drop_health(struct store *s)
+static void drop_health(struct store *store)
 {
-	for (struct job **at = &s->queue.first; *at;) {
+	for (struct job **at = &store->queue.first; *at;) {
 		struct job *j = *at;
 		if (j->kind != JOB_HEALTH) {
 			at = &j->next;
@@ -166,24 +166,24 @@ static void drop_health(struct store *s)
 		}
 		*at = j->next;
 		if (!*at)
-			s->queue.end = at;
-		s->settled++;
+			store->queue.end = at;
+		store->settled++;
 		job_free(j);
 	}
 }
 
 /* Moves the next transaction's worth to .todo. Mutex held. */
-static void take(struct store *s)
+static void store_take(struct store *store)
 {
-	while (s->queue.first &&
-		(s->todo.samples == 0 ||
-			s->todo.samples + job_samples(s->queue.first) <= BATCH_SAMPLES))
-		jobs_push(&s->todo, jobs_pop(&s->queue));
+	while (store->queue.first &&
+		(store->todo.samples == 0 ||
+			store->todo.samples + job_samples(store->queue.first) <= BATCH_SAMPLES))
+		jobs_push(&store->todo, jobs_pop(&store->queue));
 }
 
 /* Will a retry help? Else the job is at fault, and is left out rather than blocking those behind
  * it. */
-static bool transient(int rc)
+static bool store_transient(int rc)
 {
 	rc &= 0xff;
 	return rc != SQLITE_CONSTRAINT && rc != SQLITE_MISMATCH && rc != SQLITE_TOOBIG &&
@@ -192,128 +192,128 @@ static bool transient(int rc)
 
 /* All samples of .todo go in one call, after the entities and texts among the jobs. Not under the
  * mutex: .todo is the writer's. */
-static int write_todo(struct store *s, uint64_t *ret_samples, struct job **ret_faulty)
+static int write_todo(struct store *store, uint64_t *ret_samples, struct job **ret_faulty)
 {
 	size_t n = 0;
 	int rc = SQLITE_OK;
 
 	*ret_samples = 0;
 	*ret_faulty = NULL;
-	for (struct job *j = s->todo.first; j; j = j->next)
+	for (struct job *j = store->todo.first; j; j = j->next)
 		n += j->kind == JOB_SAMPLES ? j->n : 0;
 	rw_cleanup(freep) struct sample *v = n ? rw_realloc(NULL, n * sizeof(*v)) : NULL;
 	n = 0;
-	for (struct job *j = s->todo.first; rc == SQLITE_OK && j; j = j->next) {
+	for (struct job *j = store->todo.first; rc == SQLITE_OK && j; j = j->next) {
 		if (j->kind == JOB_SAMPLES) {
 			memcpy(v + n, j->samples, j->n * sizeof(*v));
 			n += j->n;
 			continue;
 		}
-		rc = writer_apply(s->writer, j);
+		rc = writer_apply(store->writer, j);
 		if (rc != SQLITE_OK)
 			*ret_faulty = j;
 	}
 	if (rc == SQLITE_OK && n > 0)
-		rc = writer_samples(s->writer, v, n);
+		rc = writer_samples(store->writer, v, n);
 	*ret_samples = n;
 	return rc;
 }
 
-static int attempt(struct store *s, uint64_t *ret_samples, struct job **ret_faulty)
+static int store_attempt(struct store *store, uint64_t *ret_samples, struct job **ret_faulty)
 {
 	*ret_faulty = NULL;
-	int rc = writer_begin(s->writer);
+	int rc = writer_begin(store->writer);
 	if (rc == SQLITE_OK)
-		rc = write_todo(s, ret_samples, ret_faulty);
+		rc = write_todo(store, ret_samples, ret_faulty);
 	if (rc == SQLITE_OK)
-		rc = writer_commit(s->writer);
+		rc = writer_commit(store->writer);
 	return rc;
 }
 
-static void forget(struct store *s, struct job *faulty)
+static void store_forget(struct store *store, struct job *faulty)
 {
 	struct jobs rest;
 	struct job *j;
 
 	jobs_init(&rest);
-	while ((j = jobs_pop(&s->todo))) {
+	while ((j = jobs_pop(&store->todo))) {
 		if (j == faulty)
 			job_free(j);
 		else
 			jobs_push(&rest, j);
 	}
-	jobs_init(&s->todo);
-	jobs_prepend(&s->todo, &rest);
-	s->settled++;
+	jobs_init(&store->todo);
+	jobs_prepend(&store->todo, &rest);
+	store->settled++;
 }
 
 /* One transaction of what waits. Mutex held on entry and on return, not while writing. 0 or
  * negative errno. */
-static int commit(struct store *s)
+static int store_commit(struct store *store)
 {
 	uint64_t samples, n_jobs = 0;
 	struct job *faulty;
 	struct jobs finished;
 
-	take(s);
-	if (!s->todo.first)
+	store_take(store);
+	if (!store->todo.first)
 		return 0;
-	pthread_mutex_unlock(&s->mutex);
-	int rc = attempt(s, &samples, &faulty);
-	char text[sizeof(s->last_text)] = "";
+	pthread_mutex_unlock(&store->mutex);
+	int rc = store_attempt(store, &samples, &faulty);
+	char text[sizeof(store->last_text)] = "";
 	if (rc != SQLITE_OK) {
 		struct err e = {0};
-		sqlite_fail(&e, writer_db(s->writer), rc, "write", s->path);
+		sqlite_fail(&e, writer_db(store->writer), rc, "write", store->path);
 		snprintf(text, sizeof(text), "%s", e.text);
-		writer_rollback(s->writer);
+		writer_rollback(store->writer);
 	}
-	pthread_mutex_lock(&s->mutex);
+	pthread_mutex_lock(&store->mutex);
 	if (rc != SQLITE_OK) {
-		s->stats.errors++;
-		s->failures++;
-		s->last_error = sqlite_errno(rc);
-		memcpy(s->last_text, text, sizeof(text));
-		if (faulty && !transient(rc))
-			forget(s, faulty);
-		jobs_prepend(&s->queue, &s->todo);
-		drop_oldest(s);
-		return s->last_error;
+		store->stats.errors++;
+		store->failures++;
+		store->last_error = sqlite_errno(rc);
+		memcpy(store->last_text, text, sizeof(text));
+		if (faulty && !store_transient(rc))
+			store_forget(store, faulty);
+		jobs_prepend(&store->queue, &store->todo);
+		drop_oldest(store);
+		return store->last_error;
 	}
-	s->stats.samples += samples;
-	s->stats.commits++;
-	s->stats.last_commit_ns = wall_now().ns;
-	for (struct job *j = s->todo.first; j; j = j->next)
+	store->stats.samples += samples;
+	store->stats.commits++;
+	store->stats.last_commit_ns = wall_now().ns;
+	for (struct job *j = store->todo.first; j; j = j->next)
 		n_jobs++;
-	s->settled += n_jobs;
-	finished = s->todo;
-	jobs_init(&s->todo);
-	s->stats.wal_bytes = (uint64_t)writer_wal_pages(s->writer) * 8192;
-	pthread_cond_broadcast(&s->done);
-	pthread_mutex_unlock(&s->mutex);
+	store->settled += n_jobs;
+	finished = store->todo;
+	jobs_init(&store->todo);
+	store->stats.wal_bytes = (uint64_t)writer_wal_pages(store->writer) * 8192;
+	pthread_cond_broadcast(&store->done);
+	pthread_mutex_unlock(&store->mutex);
 	jobs_free(&finished);
-	pthread_mutex_lock(&s->mutex);
+	pthread_mutex_lock(&store->mutex);
 	return 0;
 }
 
-static void wait_until(struct store *s, int64_t mono_ns)
+static void wait_until(struct store *store, int64_t mono_ns)
 {
 	struct timespec ts = {.tv_sec = mono_ns / NS_PER_S, .tv_nsec = mono_ns % NS_PER_S};
 
-	pthread_cond_timedwait(&s->wake, &s->mutex, &ts);
+	pthread_cond_timedwait(&store->wake, &store->mutex, &ts);
 }
 
-static void checkpoint(struct store *s)
+static void store_checkpoint(struct store *store)
 {
 	bool held = false;
-	int pages = writer_checkpoint(s->writer, &held);
+	int pages = writer_checkpoint(store->writer, &held);
 
 	if (held)
-		complain(&s->held, mono_now(), LOG_WARN_, "store",
+		complain(&store->held, mono_now(), LOG_WARN_, "store",
 			"%s-wal has grown to %d MB because a reader keeps an old snapshot; end "
 			"long-running queries",
-			s->path, pages / 128);
+			store->path, pages / 128);
 	else
-		complaint_over(&s->held, mono_now(), "store",
+		complaint_over(&store->held, mono_now(), "store",
 			"the write-ahead log can be shortened again");
 }
 
@@ -356,7 +356,7 @@ static void *writer_main(void *arg)
 			continue;
 		}
 		s->flush = false;
-		int r = commit(s);
+		int r = store_commit(s);
 		int64_t after = mono_now().ns;
 		if (r < 0) {
 			complain(&s->complaint, mono_now(), LOG_ERROR_, "store",
@@ -373,57 +373,57 @@ static void *writer_main(void *arg)
 		retry_ns = RETRY_FIRST_NS;
 		not_before_ns = 0;
 		pthread_mutex_unlock(&s->mutex);
-		checkpoint(s);
+		store_checkpoint(s);
 		pthread_mutex_lock(&s->mutex);
 	}
 	pthread_mutex_unlock(&s->mutex);
 	return NULL;
 }
 
-static void store_free(struct store *s)
+static void store_free(struct store *store)
 {
-	jobs_free(&s->queue);
-	jobs_free(&s->todo);
-	writer_close(s->writer);
-	store_unlock(s->lock_fd);
-	pthread_mutex_destroy(&s->mutex);
-	pthread_cond_destroy(&s->wake);
-	pthread_cond_destroy(&s->done);
-	free(s->path);
-	free(s);
+	jobs_free(&store->queue);
+	jobs_free(&store->todo);
+	writer_close(store->writer);
+	store_unlock(store->lock_fd);
+	pthread_mutex_destroy(&store->mutex);
+	pthread_cond_destroy(&store->wake);
+	pthread_cond_destroy(&store->done);
+	free(store->path);
+	free(store);
 }
 
 /* Signals are the loop thread's. */
-static int start_thread(struct store *s)
+static int start_thread(struct store *store)
 {
 	sigset_t all, before;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int r = -pthread_create(&s->thread, NULL, writer_main, s);
+	int r = -pthread_create(&store->thread, NULL, writer_main, store);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return r;
 }
 
-int store_open(
-	const struct store_options *o, struct entities *entities, struct store **ret, struct err *e)
+int store_open(const struct store_options *options, struct entities *entities, struct store **ret,
+	struct err *e)
 {
 	pthread_condattr_t attr;
 	int r, fd = -1;
 
-	if (!o->path || !*o->path)
+	if (!options->path || !*options->path)
 		return err_set(e, -EINVAL, "no database file given; set store.path or use --db");
-	if (strstr(o->path, "://"))
+	if (strstr(options->path, "://"))
 		return err_set(e, -EINVAL,
 			"the database %s is a URL; this version writes SQLite files only, give a "
 			"path",
-			o->path);
-	r = store_lock(o->path, &fd, e);
+			options->path);
+	r = store_lock(options->path, &fd, e);
 	if (r < 0)
 		return r;
 	struct store *s = rw_calloc(1, sizeof(*s));
-	s->o = *o;
-	s->path = rw_strdup(o->path);
+	s->o = *options;
+	s->path = rw_strdup(options->path);
 	s->o.path = s->path;
 	s->entities = entities;
 	s->lock_fd = fd;
@@ -442,7 +442,7 @@ int store_open(
 		while (*entities_text_get(entities, s->sent_texts + 1))
 			s->sent_texts++;
 	}
-	if (r == 0 && !o->replay) {
+	if (r == 0 && !options->replay) {
 		r = start_thread(s);
 		if (r < 0)
 			err_set(e, r, "cannot start the store's thread: %s", strerror(-r));
@@ -456,55 +456,55 @@ int store_open(
 	return 0;
 }
 
-void store_close(struct store *s)
+void store_close(struct store *store)
 {
-	if (!s)
+	if (!store)
 		return;
-	if (!s->threaded) {
+	if (!store->threaded) {
 		struct err e = {0};
-		if (store_flush(s, &e) < 0)
+		if (store_flush(store, &e) < 0)
 			log_error("store", "%s", e.text);
-		store_free(s);
+		store_free(store);
 		return;
 	}
-	pthread_mutex_lock(&s->mutex);
-	s->stop = true;
-	pthread_cond_signal(&s->wake);
-	pthread_mutex_unlock(&s->mutex);
+	pthread_mutex_lock(&store->mutex);
+	store->stop = true;
+	pthread_cond_signal(&store->wake);
+	pthread_mutex_unlock(&store->mutex);
 
 	struct timespec until;
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += CLOSE_NS / NS_PER_S;
-	if (pthread_timedjoin_np(s->thread, NULL, &until) != 0) {
+	if (pthread_timedjoin_np(store->thread, NULL, &until) != 0) {
 		log_error("store", "%s: the disk does not answer, leaving what is not yet written",
-			s->path);
-		pthread_mutex_lock(&s->mutex);
-		s->abandoned = true;
-		pthread_mutex_unlock(&s->mutex);
-		writer_interrupt(s->writer);
+			store->path);
+		pthread_mutex_lock(&store->mutex);
+		store->abandoned = true;
+		pthread_mutex_unlock(&store->mutex);
+		writer_interrupt(store->writer);
 		/* Its thread may be stuck in the kernel and still use all of this: it is left to
 		 * the end of the process. */
-		pthread_detach(s->thread);
+		pthread_detach(store->thread);
 		return;
 	}
-	if (s->queue.samples > 0)
-		log_error("store", "%s: %zu samples could not be written: %s", s->path,
-			s->queue.samples, s->last_text);
-	store_free(s);
+	if (store->queue.samples > 0)
+		log_error("store", "%s: %zu samples could not be written: %s", store->path,
+			store->queue.samples, store->last_text);
+	store_free(store);
 }
 
 /* ---- the loop's side ----------------------------------------------------- */
 
-static void push_locked(struct store *s, struct job *j)
+static void push_locked(struct store *store, struct job *job)
 {
 	int64_t now = mono_now().ns;
 
-	if (!s->queue.first)
-		s->first_ns = now;
-	s->last_ns = now;
-	jobs_push(&s->queue, j);
-	s->handed++;
-	drop_oldest(s);
+	if (!store->queue.first)
+		store->first_ns = now;
+	store->last_ns = now;
+	jobs_push(&store->queue, job);
+	store->handed++;
+	drop_oldest(store);
 }
 
 static struct job *job_new(enum job_kind kind)
@@ -516,272 +516,280 @@ static struct job *job_new(enum job_kind kind)
 }
 
 /* New names go before the job that uses them. */
-static void push_names(struct store *s)
+static void push_names(struct store *store)
 {
-	uint32_t n = entities_count(s->entities);
+	uint32_t n = entities_count(store->entities);
 
-	if (n > s->sent_entities) {
+	if (n > store->sent_entities) {
 		struct job *j = job_new(JOB_ENTITIES);
-		j->names = rw_calloc(n - s->sent_entities, sizeof(*j->names));
-		for (uint32_t id = s->sent_entities + 1; id <= n; id++) {
-			const struct entity *e = entity_get(s->entities, id);
+		j->names = rw_calloc(n - store->sent_entities, sizeof(*j->names));
+		for (uint32_t id = store->sent_entities + 1; id <= n; id++) {
+			const struct entity *e = entity_get(store->entities, id);
 			if (e)
 				j->names[j->n++] = (struct job_name){.id = id,
 					.device = e->device,
 					.port = e->port,
 					.priority = e->priority,
-					.place = schema_place(s->entities, id)};
+					.place = schema_place(store->entities, id)};
 		}
-		s->sent_entities = n;
-		push_locked(s, j);
+		store->sent_entities = n;
+		push_locked(store, j);
 	}
-	uint64_t texts = s->sent_texts;
-	while (*entities_text_get(s->entities, texts + 1))
+	uint64_t texts = store->sent_texts;
+	while (*entities_text_get(store->entities, texts + 1))
 		texts++;
-	if (texts > s->sent_texts) {
+	if (texts > store->sent_texts) {
 		struct job *j = job_new(JOB_TEXTS);
-		j->names = rw_calloc(texts - s->sent_texts, sizeof(*j->names));
-		for (uint64_t id = s->sent_texts + 1; id <= texts; id++)
-			j->names[j->n++] = (struct job_name){
-				.id = (uint32_t)id, .device = entities_text_get(s->entities, id)};
-		s->sent_texts = texts;
-		push_locked(s, j);
+		j->names = rw_calloc(texts - store->sent_texts, sizeof(*j->names));
+		for (uint64_t id = store->sent_texts + 1; id <= texts; id++)
+			j->names[j->n++] = (struct job_name){.id = (uint32_t)id,
+				.device = entities_text_get(store->entities, id)};
+		store->sent_texts = texts;
+		push_locked(store, j);
 	}
 }
 
-static void hand_over(struct store *s, struct job *j)
+static void store_hand_over(struct store *store, struct job *job)
 {
-	bool names = j->kind == JOB_SAMPLES || j->kind == JOB_FLOWS;
+	bool names = job->kind == JOB_SAMPLES || job->kind == JOB_FLOWS;
 
-	pthread_mutex_lock(&s->mutex);
+	pthread_mutex_lock(&store->mutex);
 	if (names)
-		push_names(s);
-	if (j->kind == JOB_HEALTH)
-		drop_health(s);
-	push_locked(s, j);
-	if (s->threaded)
-		pthread_cond_signal(&s->wake);
-	else if (s->queue.samples >= REPLAY_SAMPLES || s->handed - s->settled >= REPLAY_JOBS)
-		commit(s); /* a failure is kept in the queue and told by store_flush() */
-	pthread_mutex_unlock(&s->mutex);
+		push_names(store);
+	if (job->kind == JOB_HEALTH)
+		drop_health(store);
+	push_locked(store, job);
+	if (store->threaded)
+		pthread_cond_signal(&store->wake);
+	else if (store->queue.samples >= REPLAY_SAMPLES ||
+		store->handed - store->settled >= REPLAY_JOBS)
+		store_commit(store); /* a failure is kept in the queue and told by store_flush() */
+	pthread_mutex_unlock(&store->mutex);
 }
 
-static char *copy(const char *text)
+static char *store_copy(const char *text)
 {
 	return text ? rw_strdup(text) : NULL;
 }
 
-void store_samples(struct store *s, const struct sample *v, size_t n)
+void store_samples(struct store *store, const struct sample *samples, size_t n)
 {
 	if (n == 0)
 		return;
 	struct job *j = job_new(JOB_SAMPLES);
-	j->samples = rw_realloc(NULL, n * sizeof(*v));
-	memcpy(j->samples, v, n * sizeof(*v));
+	j->samples = rw_realloc(NULL, n * sizeof(*samples));
+	memcpy(j->samples, samples, n * sizeof(*samples));
 	j->n = n;
-	hand_over(s, j);
+	store_hand_over(store, j);
 }
 
-void store_flows(struct store *s, const struct flow_sample *v, size_t n)
+void store_flows(struct store *store, const struct flow_sample *flows, size_t n)
 {
 	if (n == 0)
 		return;
 	struct job *j = job_new(JOB_FLOWS);
-	j->flows = rw_calloc(n, sizeof(*v));
-	memcpy(j->flows, v, n * sizeof(*v));
+	j->flows = rw_calloc(n, sizeof(*flows));
+	memcpy(j->flows, flows, n * sizeof(*flows));
 	j->n = n;
-	hand_over(s, j);
+	store_hand_over(store, j);
 }
 
-void store_fabric(struct store *s, int64_t t_ns, const char *yaml)
+void store_fabric(struct store *store, int64_t t_ns, const char *yaml)
 {
 	struct job *j = job_new(JOB_FABRIC);
 
 	j->i[0] = t_ns;
-	j->s[0] = copy(yaml);
-	hand_over(s, j);
+	j->s[0] = store_copy(yaml);
+	store_hand_over(store, j);
 }
 
-void store_target(struct store *s, const struct store_target *t)
+void store_target(struct store *store, const struct store_target *target)
 {
 	struct job *j = job_new(JOB_TARGET);
-	const char *const text[] = {t->device, t->protocol, t->address, t->state, t->reason};
+	const char *const text[] = {
+		target->device, target->protocol, target->address, target->state, target->reason};
 
 	for (size_t i = 0; i < rw_countof(text); i++)
-		j->s[i] = copy(text[i]);
-	j->i[0] = t->up;
-	j->i[1] = t->since_ns;
-	j->i[2] = t->last_success_ns;
-	j->i[3] = t->now_ns;
-	j->d[0] = t->poll_p50_s;
-	j->d[1] = t->poll_p95_s;
-	j->i[4] = (int64_t)t->polls;
-	j->i[5] = (int64_t)t->timeouts;
-	j->i[6] = (int64_t)t->errors;
-	j->i[7] = (int64_t)t->values;
-	hand_over(s, j);
+		j->s[i] = store_copy(text[i]);
+	j->i[0] = target->up;
+	j->i[1] = target->since_ns;
+	j->i[2] = target->last_success_ns;
+	j->i[3] = target->now_ns;
+	j->d[0] = target->poll_p50_s;
+	j->d[1] = target->poll_p95_s;
+	j->i[4] = (int64_t)target->polls;
+	j->i[5] = (int64_t)target->timeouts;
+	j->i[6] = (int64_t)target->errors;
+	j->i[7] = (int64_t)target->values;
+	store_hand_over(store, j);
 }
 
-void store_targets_gone(struct store *s, const char *device, const char *protocol)
+void store_targets_gone(struct store *store, const char *device, const char *protocol)
 {
 	struct job *j = job_new(JOB_TARGET_GONE);
 
-	j->s[0] = copy(device);
-	j->s[1] = copy(protocol);
-	hand_over(s, j);
+	j->s[0] = store_copy(device);
+	j->s[1] = store_copy(protocol);
+	store_hand_over(store, j);
 }
 
-void store_device(struct store *s, const struct store_device *d)
+void store_device(struct store *store, const struct store_device *device)
 {
 	struct job *j = job_new(JOB_DEVICE);
-	const char *const text[] = {d->name, d->role, d->profile, d->sysname, d->descr};
+	const char *const text[] = {
+		device->name, device->role, device->profile, device->sysname, device->descr};
 
 	for (size_t i = 0; i < rw_countof(text); i++)
-		j->s[i] = copy(text[i]);
-	j->i[0] = d->t_ns;
-	hand_over(s, j);
+		j->s[i] = store_copy(text[i]);
+	j->i[0] = device->t_ns;
+	store_hand_over(store, j);
 }
 
-void store_port(struct store *s, const struct store_port *p)
+void store_port(struct store *store, const struct store_port *port)
 {
 	struct job *j = job_new(JOB_PORT);
-	const char *const text[] = {p->device, p->port, p->alias, p->peer_device, p->peer_port};
+	const char *const text[] = {
+		port->device, port->port, port->alias, port->peer_device, port->peer_port};
 
 	for (size_t i = 0; i < rw_countof(text); i++)
-		j->s[i] = copy(text[i]);
-	j->i[0] = p->t_ns;
-	j->i[1] = (int64_t)p->speed_bps;
-	hand_over(s, j);
+		j->s[i] = store_copy(text[i]);
+	j->i[0] = port->t_ns;
+	j->i[1] = (int64_t)port->speed_bps;
+	store_hand_over(store, j);
 }
 
-void store_incident(struct store *s, const struct store_incident *i)
+void store_incident(struct store *store, const struct store_incident *incident)
 {
 	struct job *j = job_new(JOB_INCIDENT);
-	const char *const text[] = {i->id, i->cause, i->severity, i->state, i->device, i->port,
-		i->group, i->host, i->summary, i->json, i->acked_by};
+	const char *const text[] = {incident->id, incident->cause, incident->severity,
+		incident->state, incident->device, incident->port, incident->group, incident->host,
+		incident->summary, incident->json, incident->acked_by};
 
 	_Static_assert(rw_countof(text) <= JOB_STRINGS, "room for all");
 	for (size_t k = 0; k < rw_countof(text); k++)
-		j->s[k] = copy(text[k]);
-	j->i[0] = i->priority;
-	j->i[1] = i->opened_ns;
-	j->i[2] = i->closed_ns;
-	j->i[3] = i->updated_ns;
-	j->d[0] = i->usd_per_hour;
-	j->d[1] = i->usd_total;
-	j->d[2] = i->confidence;
-	hand_over(s, j);
+		j->s[k] = store_copy(text[k]);
+	j->i[0] = incident->priority;
+	j->i[1] = incident->opened_ns;
+	j->i[2] = incident->closed_ns;
+	j->i[3] = incident->updated_ns;
+	j->d[0] = incident->usd_per_hour;
+	j->d[1] = incident->usd_total;
+	j->d[2] = incident->confidence;
+	store_hand_over(store, j);
 }
 
-void store_recommendation(struct store *s, const struct store_recommendation *r)
+void store_recommendation(struct store *store, const struct store_recommendation *recommendation)
 {
 	struct job *j = job_new(JOB_RECOMMENDATION);
-	const char *const text[] = {r->id, r->incident_id, r->device, r->port, r->state, r->advice,
-		r->summary, r->json, r->diagnosis, r->who};
+	const char *const text[] = {recommendation->id, recommendation->incident_id,
+		recommendation->device, recommendation->port, recommendation->state,
+		recommendation->advice, recommendation->summary, recommendation->json,
+		recommendation->diagnosis, recommendation->who};
 
 	_Static_assert(rw_countof(text) <= JOB_STRINGS, "room for all");
 	for (size_t k = 0; k < rw_countof(text); k++)
-		j->s[k] = copy(text[k]);
-	j->i[0] = r->priority;
-	j->i[1] = r->t_ns;
-	j->i[2] = r->from_ns;
-	j->i[3] = r->to_ns;
-	j->i[4] = r->updated_ns;
-	hand_over(s, j);
+		j->s[k] = store_copy(text[k]);
+	j->i[0] = recommendation->priority;
+	j->i[1] = recommendation->t_ns;
+	j->i[2] = recommendation->from_ns;
+	j->i[3] = recommendation->to_ns;
+	j->i[4] = recommendation->updated_ns;
+	store_hand_over(store, j);
 }
 
-void store_event(struct store *s, int64_t t_ns, const char *kind, const char *incident_id,
+void store_event(struct store *store, int64_t t_ns, const char *kind, const char *incident_id,
 	const char *who, const char *text)
 {
 	struct job *j = job_new(JOB_EVENT);
 
 	j->i[0] = t_ns;
-	j->s[0] = copy(kind);
-	j->s[1] = copy(incident_id);
-	j->s[2] = copy(who);
-	j->s[3] = copy(text);
-	hand_over(s, j);
+	j->s[0] = store_copy(kind);
+	j->s[1] = store_copy(incident_id);
+	j->s[2] = store_copy(who);
+	j->s[3] = store_copy(text);
+	store_hand_over(store, j);
 }
 
-void store_device_event(struct store *s, int64_t t_ns, const char *kind, const char *device,
+void store_device_event(struct store *store, int64_t t_ns, const char *kind, const char *device,
 	const char *port, const char *text)
 {
 	struct job *j = job_new(JOB_DEVICE_EVENT);
 
 	j->i[0] = t_ns;
-	j->s[0] = copy(kind);
-	j->s[1] = copy(text);
-	j->s[2] = copy(device);
-	j->s[3] = copy(port);
-	hand_over(s, j);
+	j->s[0] = store_copy(kind);
+	j->s[1] = store_copy(text);
+	j->s[2] = store_copy(device);
+	j->s[3] = store_copy(port);
+	store_hand_over(store, j);
 }
 
-void store_health(struct store *s, int64_t t_ns, const struct store_health *v, size_t n)
+void store_health(struct store *store, int64_t t_ns, const struct store_health *measures, size_t n)
 {
 	struct job *j = job_new(JOB_HEALTH);
 	size_t texts = 0;
 
 	for (size_t i = 0; i < n; i++)
-		texts += strlen(v[i].key) + strlen(v[i].unit) + 2;
+		texts += strlen(measures[i].key) + strlen(measures[i].unit) + 2;
 	j->health = rw_calloc(1, n * sizeof(*j->health) + texts + 1);
 	char *to = (char *)(j->health + n);
 	for (size_t i = 0; i < n; i++) {
-		j->health[i] = (struct job_health){.key = to, .value = v[i].value};
-		to = stpcpy(to, v[i].key) + 1;
+		j->health[i] = (struct job_health){.key = to, .value = measures[i].value};
+		to = stpcpy(to, measures[i].key) + 1;
 		j->health[i].unit = to;
-		to = stpcpy(to, v[i].unit) + 1;
+		to = stpcpy(to, measures[i].unit) + 1;
 	}
 	j->n = n;
 	j->i[0] = t_ns;
-	hand_over(s, j);
+	store_hand_over(store, j);
 }
 
-void store_finding(struct store *s, const struct store_finding *f)
+void store_finding(struct store *store, const struct store_finding *finding)
 {
 	struct job *j = job_new(JOB_FINDING);
-	const char *const text[] = {f->analyzer, f->cause, f->verdict, f->severity, f->device,
-		f->port, f->group, f->host, f->summary};
+	const char *const text[] = {finding->analyzer, finding->cause, finding->verdict,
+		finding->severity, finding->device, finding->port, finding->group, finding->host,
+		finding->summary};
 
 	for (size_t i = 0; i < rw_countof(text); i++)
-		j->s[i] = copy(text[i]);
-	j->i[0] = f->from_ns;
-	j->i[1] = f->to_ns;
-	j->i[2] = f->priority;
-	j->d[0] = f->value;
-	j->d[1] = f->warn;
-	j->d[2] = f->confidence;
-	hand_over(s, j);
+		j->s[i] = store_copy(text[i]);
+	j->i[0] = finding->from_ns;
+	j->i[1] = finding->to_ns;
+	j->i[2] = finding->priority;
+	j->d[0] = finding->value;
+	j->d[1] = finding->warn;
+	j->d[2] = finding->confidence;
+	store_hand_over(store, j);
 }
 
-int store_flush(struct store *s, struct err *e)
+int store_flush(struct store *store, struct err *e)
 {
 	int r = 0;
 
-	pthread_mutex_lock(&s->mutex);
-	uint64_t until = s->handed, failures = s->failures;
+	pthread_mutex_lock(&store->mutex);
+	uint64_t until = store->handed, failures = store->failures;
 	/* Before anything is counted as settled, an attempt under way may still fail: only failures
 	 * after the wish to flush count. */
-	while (s->settled < until && r == 0) {
-		if (s->threaded) {
-			s->flush = true;
-			pthread_cond_signal(&s->wake);
-			pthread_cond_wait(&s->done, &s->mutex);
-			if (s->failures != failures && s->settled < until)
-				r = s->last_error;
+	while (store->settled < until && r == 0) {
+		if (store->threaded) {
+			store->flush = true;
+			pthread_cond_signal(&store->wake);
+			pthread_cond_wait(&store->done, &store->mutex);
+			if (store->failures != failures && store->settled < until)
+				r = store->last_error;
 		} else {
-			r = commit(s);
+			r = store_commit(store);
 		}
 	}
 	if (r < 0)
-		err_set(e, r, "%s", s->last_text);
-	pthread_mutex_unlock(&s->mutex);
+		err_set(e, r, "%s", store->last_text);
+	pthread_mutex_unlock(&store->mutex);
 	return r;
 }
 
-void store_stats(struct store *s, struct store_stats *ret)
+void store_stats(struct store *store, struct store_stats *ret)
 {
-	pthread_mutex_lock(&s->mutex);
-	*ret = s->stats;
-	ret->pending = s->queue.samples + s->todo.samples;
-	pthread_mutex_unlock(&s->mutex);
+	pthread_mutex_lock(&store->mutex);
+	*ret = store->stats;
+	ret->pending = store->queue.samples + store->todo.samples;
+	pthread_mutex_unlock(&store->mutex);
 }

@@ -35,18 +35,18 @@ struct store_options {
  * (not a rocewatch database, or newer than this program). File mode 0640. @entities is lent for the
  * store's life.
  */
-int store_open(const struct store_options *o, struct entities *entities, struct store **ret,
+int store_open(const struct store_options *options, struct entities *entities, struct store **ret,
 	struct err *e);
 /* store_close - commits what is pending (waits at most 5 s), checkpoints, releases the lock. */
-void store_close(struct store *s);
+void store_close(struct store *store);
 
 /* Loop thread. The list is copied. New entities and texts are sent along by themselves. */
-void store_samples(struct store *s, const struct sample *v, size_t n);
-void store_flows(struct store *s, const struct flow_sample *v, size_t n);
+void store_samples(struct store *store, const struct sample *samples, size_t n);
+void store_flows(struct store *store, const struct flow_sample *flows, size_t n);
 
 /* The configuration in force from @t_ns on (YAML, secrets masked); a text equal to the newest
  * stored one is not stored again. */
-void store_fabric(struct store *s, int64_t t_ns, const char *yaml);
+void store_fabric(struct store *store, int64_t t_ns, const char *yaml);
 
 struct store_target {
 	const char *device, *protocol; /* "snmp", "gnmi", "pcap" */
@@ -57,9 +57,10 @@ struct store_target {
 	double poll_p50_s, poll_p95_s; /* NAN unknown */
 	uint64_t polls, timeouts, errors, values;
 };
-void store_target(struct store *s, const struct store_target *t); /* upsert by (device, protocol) */
+void store_target(
+	struct store *store, const struct store_target *target); /* upsert by (device, protocol) */
 /* removed by a reload */
-void store_targets_gone(struct store *s, const char *device, const char *protocol);
+void store_targets_gone(struct store *store, const char *device, const char *protocol);
 
 struct store_device {
 	const char *name, *role, *profile, *sysname, *descr;
@@ -70,8 +71,8 @@ struct store_port { /* dated attributes; a row is added when something changed *
 	uint64_t speed_bps;
 	int64_t t_ns;
 };
-void store_device(struct store *s, const struct store_device *d);
-void store_port(struct store *s, const struct store_port *p);
+void store_device(struct store *store, const struct store_device *device);
+void store_port(struct store *store, const struct store_port *port);
 
 /* An incident as it now stands: replaced by id. @json is its whole contract form; the columns are
  * for views and sorting. */
@@ -82,7 +83,7 @@ struct store_incident {
 	double usd_per_hour, usd_total, confidence; /* NAN unknown */
 	const char *acked_by; /* NULL */
 };
-void store_incident(struct store *s, const struct store_incident *i);
+void store_incident(struct store *store, const struct store_incident *incident);
 
 /* A threshold recommendation as it now stands: replaced by id. @json is the whole sheet with its
  * life. [from, to] is what it rests on: kept while it is open. */
@@ -93,27 +94,27 @@ struct store_recommendation {
 	int priority;
 	int64_t t_ns, from_ns, to_ns, updated_ns;
 };
-void store_recommendation(struct store *s, const struct store_recommendation *r);
+void store_recommendation(struct store *store, const struct store_recommendation *recommendation);
 
-void store_event(struct store *s, int64_t t_ns, const char *kind, const char *incident_id,
+void store_event(struct store *store, int64_t t_ns, const char *kind, const char *incident_id,
 	const char *who, const char *text);
 
 /* store_device_event - what happened to a device or one of its ports, with our own or the device's
  * words. @port NULL = the device. */
-void store_device_event(struct store *s, int64_t t_ns, const char *kind, const char *device,
+void store_device_event(struct store *store, int64_t t_ns, const char *kind, const char *device,
 	const char *port, const char *text);
 
 /*
  * store_health - what the agent says of itself, for "doctor": the whole snapshot of one instant,
  * which replaces the one before.
- * @v[].key is a path such as "process/rss_bytes" or "target/leaf1/snmp/varbinds"; NAN values are
- * stored as NULL. Copied.
+ * @measures[].key is a path such as "process/rss_bytes" or "target/leaf1/snmp/varbinds"; NAN values
+ * are stored as NULL. Copied.
  */
 struct store_health {
 	const char *key, *unit;
 	double value;
 };
-void store_health(struct store *s, int64_t t_ns, const struct store_health *v, size_t n);
+void store_health(struct store *store, int64_t t_ns, const struct store_health *measures, size_t n);
 
 /* Findings of one window (all verdicts but UNDER and IDLE are kept), for views and timelines. */
 struct store_finding {
@@ -122,17 +123,17 @@ struct store_finding {
 	int priority;
 	double value, warn, confidence;
 };
-void store_finding(struct store *s, const struct store_finding *f);
+void store_finding(struct store *store, const struct store_finding *finding);
 
 /* store_flush - block until everything handed over is committed or refused (tests, replay,
  * shutdown). 0 or negative errno. */
-int store_flush(struct store *s, struct err *e);
+int store_flush(struct store *store, struct err *e);
 
 struct store_stats {
 	uint64_t samples, commits, dropped, errors, pending, wal_bytes;
 	int64_t last_commit_ns; /* wall */
 };
-void store_stats(struct store *s, struct store_stats *ret); /* any thread */
+void store_stats(struct store *store, struct store_stats *ret); /* any thread */
 
 /* For commands without an agent: is a writer alive on this file? Returns its pid, 0 = none. */
 int store_writer_pid(const char *path);

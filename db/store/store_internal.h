@@ -60,23 +60,23 @@ struct job {
 
 struct store_writer;
 /* Opens, migrates, prepares, loads entities and texts. @entities is only touched here. */
-int writer_open(const struct store_options *o, struct entities *entities, struct store_writer **ret,
-	struct err *e);
-void writer_close(struct store_writer *w); /* checkpoints what it can */
-int writer_begin(struct store_writer *w); /* these return a SQLite result code */
-int writer_apply(struct store_writer *w, const struct job *j);
+int writer_open(const struct store_options *options, struct entities *entities,
+	struct store_writer **ret, struct err *e);
+void writer_close(struct store_writer *writer); /* checkpoints what it can */
+int writer_begin(struct store_writer *writer); /* these return a SQLite result code */
+int writer_apply(struct store_writer *writer, const struct job *job);
 /* The samples of several jobs at once, so that one instant's values land in one row even when they
  * came apart. */
-int writer_samples(struct store_writer *w, const struct sample *v, size_t n);
-int writer_commit(struct store_writer *w);
-void writer_rollback(struct store_writer *w);
-sqlite3 *writer_db(struct store_writer *w);
-void writer_interrupt(struct store_writer *w); /* any thread */
+int writer_samples(struct store_writer *writer, const struct sample *samples, size_t n);
+int writer_commit(struct store_writer *writer);
+void writer_rollback(struct store_writer *writer);
+sqlite3 *writer_db(struct store_writer *writer);
+void writer_interrupt(struct store_writer *writer); /* any thread */
 /* Outside a transaction. writer_checkpoint: keeps the WAL short; returns pages still in it. */
-int writer_checkpoint(struct store_writer *w, bool *ret_held);
+int writer_checkpoint(struct store_writer *writer, bool *ret_held);
 /* writer_retain - delete one chunk of what retention says is too old. true = there is more. */
-bool writer_retain(struct store_writer *w, int64_t now_ns);
-int writer_wal_pages(const struct store_writer *w);
+bool writer_retain(struct store_writer *writer, int64_t now_ns);
+int writer_wal_pages(const struct store_writer *writer);
 
 /* ---- store_lock.c -------------------------------------------------------- */
 int store_lock(const char *path, int *ret_fd, struct err *e);
