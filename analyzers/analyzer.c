@@ -43,7 +43,9 @@ int64_t analyzer_window(const struct analyzer *analyzer, const void *options, in
 	memcpy(&window_ns, (const char *)options + analyzer->window_offset, sizeof(window_ns));
 	if (window_ns > 0)
 		return window_ns;
-	return 3 * interval_ns > 5 * NS_PER_S ? 3 * interval_ns : 5 * NS_PER_S;
+	if (3 * interval_ns > 5 * NS_PER_S)
+		return 3 * interval_ns;
+	return 5 * NS_PER_S;
 }
 
 int64_t analyzer_past(const struct analyzer *analyzer, const void *options, int64_t interval_ns)
@@ -53,16 +55,21 @@ int64_t analyzer_past(const struct analyzer *analyzer, const void *options, int6
 		return 0;
 	memcpy(&past_ns, (const char *)options + analyzer->past_offset, sizeof(past_ns));
 	const int64_t window_ns = analyzer_window(analyzer, options, interval_ns);
-	if (past_ns <= 0)
-		past_ns = PAST_WINDOWS * window_ns > PAST_MIN_NS ? PAST_WINDOWS * window_ns
-								 : PAST_MIN_NS;
+	if (past_ns <= 0) {
+		if (PAST_WINDOWS * window_ns > PAST_MIN_NS)
+			past_ns = PAST_WINDOWS * window_ns;
+		else
+			past_ns = PAST_MIN_NS;
+	}
 	return (past_ns + window_ns - 1) / window_ns * window_ns;
 }
 
 struct finding *finding_add(struct finding_list *list, struct arena *a)
 {
 	if (list->n >= list->cap) {
-		size_t cap = list->cap ? list->cap * 2 : 16;
+		size_t cap = 16;
+		if (list->cap)
+			cap = list->cap * 2;
 		struct finding *v = arena_array(a, struct finding, cap);
 		if (list->n)
 			memcpy(v, list->v, list->n * sizeof(*v));

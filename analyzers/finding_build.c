@@ -129,8 +129,9 @@ const char *tell_far(const struct port_seen *near, struct arena *a)
 		return arena_printf(a, "%s:%s", port->peer->device->name, port->peer->name);
 	if (!port->host)
 		return "its neighbour";
-	return port->host_nic[0] ? arena_printf(a, "%s (%s)", port->host, port->host_nic)
-				 : port->host;
+	if (port->host_nic[0])
+		return arena_printf(a, "%s (%s)", port->host, port->host_nic);
+	return port->host;
 }
 
 const char *tell_speed(double bps, struct arena *a)

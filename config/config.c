@@ -131,7 +131,8 @@ static int check_file(const struct config *config, const struct config_file *fil
 				file->path);
 		return err_at(e, -code, config->path, file->line, file->col,
 			"%s: '%s' does not exist; create it%s or correct the path", file->key,
-			file->path, file->secret ? " (mode 0600, owned by the agent's user)" : "");
+			file->path,
+			str_if(file->secret, " (mode 0600, owned by the agent's user)"));
 	}
 	if (S_ISDIR(st.st_mode))
 		return err_at(e, -EISDIR, config->path, file->line, file->col,
@@ -255,7 +256,7 @@ static int check_names(
 		ret = err_at(&e, -EINVAL, config->path, at->line, at->col,
 			near ? "object: no profile knows '%s'; did you mean '%s'?"
 			     : "object: no profile knows '%s'%s",
-			name->object, near ? near : "; 'config explain tuning.names' lists them");
+			name->object, str_or(near, "; 'config explain tuning.names' lists them"));
 		err_list_add(errors, &e);
 	}
 	return ret;
@@ -331,7 +332,9 @@ static int unknown_setting(const struct config *config, const char *key, struct 
 static int config_set_value(struct config *config, const struct field *field, void *base,
 	const char *key, const char *value, struct err *e)
 {
-	int r = field->check ? field->check(value, e) : 0;
+	int r = 0;
+	if (field->check)
+		r = field->check(value, e);
 	if (r == 0)
 		r = option_set(&field->option, config->arena, base, value, e);
 	if (r < 0 && e) {

@@ -34,7 +34,10 @@ int address_split(struct arena *a, const char *text, uint16_t default_port, cons
 		end = strchr(host, ']');
 		if (!end || end == host || (end[1] && end[1] != ':'))
 			return err_set(e, -EINVAL, "read '%.64s', %s", text, expected);
-		port = end[1] ? end + 2 : NULL;
+		if (end[1])
+			port = end + 2;
+		else
+			port = NULL;
 	} else {
 		const char *colon = strchr(text, ':');
 		/* Two colons without brackets: an IPv6 address that needs no port. */
@@ -50,7 +53,10 @@ int address_split(struct arena *a, const char *text, uint16_t default_port, cons
 		return err_set(
 			e, -EINVAL, "read port '%.64s', expected a port from 1 to 65535", port);
 	*ret_port = (uint16_t)n;
-	*ret_host = a ? arena_strndup(a, host, (size_t)(end - host)) : NULL;
+	if (a)
+		*ret_host = arena_strndup(a, host, (size_t)(end - host));
+	else
+		*ret_host = NULL;
 	return 0;
 }
 
@@ -153,10 +159,19 @@ static struct config_snmp_credential *build_snmp_credential(
 	c->version = credential->version + 1;
 	c->community = secret_of(build, credential->node, "community", &credential->community);
 	c->user = credential->user;
-	c->context = credential->context ? credential->context : "";
-	c->auth = credential->auth < 0 ? SNMP_AUTH_NONE : (enum snmp_auth)credential->auth;
+	if (credential->context)
+		c->context = credential->context;
+	else
+		c->context = "";
+	if (credential->auth < 0)
+		c->auth = SNMP_AUTH_NONE;
+	else
+		c->auth = (enum snmp_auth)credential->auth;
 	c->auth_secret = secret_of(build, credential->node, "auth", &credential->auth_secret);
-	c->priv = credential->priv < 0 ? SNMP_PRIV_NONE : (enum snmp_priv)credential->priv;
+	if (credential->priv < 0)
+		c->priv = SNMP_PRIV_NONE;
+	else
+		c->priv = (enum snmp_priv)credential->priv;
 	c->priv_secret = secret_of(build, credential->node, "priv", &credential->priv_secret);
 	if (credential->version < 0)
 		return c; /* told by the reader */
@@ -260,7 +275,9 @@ static const struct config_credential *find_credential(
 	struct build *build, const struct yaml_node *section, const char *name, bool for_snmp)
 {
 	const struct config *c = build->c;
-	const char *protocol = for_snmp ? "snmp" : "gnmi";
+	const char *protocol = "gnmi";
+	if (for_snmp)
+		protocol = "snmp";
 	if (!name) {
 		if (build->mode == CONFIG_FULL && !yaml_get(section, "credentials"))
 			build_error(build, section,
@@ -301,7 +318,9 @@ static const struct config_credential *find_credential(
 
 static int64_t given_or(int64_t given, int64_t otherwise)
 {
-	return given ? given : otherwise;
+	if (given)
+		return given;
+	return otherwise;
 }
 
 /* What a device does not say comes from 'defaults:'; it is written back, so that the printed
@@ -316,9 +335,12 @@ static struct config_snmp *build_snmp(struct build *build, struct tree_snmp *snm
 			"timeout: longer than the interval: one lost request costs a whole poll");
 	snmp->interval_ns = given_or(snmp->interval_ns, d->interval_ns);
 	snmp->slow_interval_ns = given_or(snmp->slow_interval_ns, d->slow_interval_ns);
-	if (!snmp->timeout_ns)
-		snmp->timeout_ns =
-			d->timeout_ns < snmp->interval_ns ? d->timeout_ns : snmp->interval_ns;
+	if (!snmp->timeout_ns) {
+		if (d->timeout_ns < snmp->interval_ns)
+			snmp->timeout_ns = d->timeout_ns;
+		else
+			snmp->timeout_ns = snmp->interval_ns;
+	}
 	snmp->deadline_ns = given_or(snmp->deadline_ns, snmp->interval_ns);
 	if (!snmp->address) {
 		if (build->mode == CONFIG_FULL && !yaml_get(snmp->node, "address"))
@@ -385,18 +407,24 @@ static void build_devices(struct build *build)
 	for (size_t i = 0; i < l->n; i++) {
 		struct tree_device *t = l->v[i];
 		struct config_device *d = &c->devices[c->n_devices++];
-		d->name = t->name ? t->name : "";
+		if (t->name)
+			d->name = t->name;
+		else
+			d->name = "";
 		d->device = fabric_device(c->fabric, d->name);
 		d->snmp = build_snmp(build, t->snmp);
 		d->gnmi = build_gnmi(build, t->gnmi);
-		d->profile = t->profile = t->profile ? t->profile : c->defaults.profile;
+		if (t->profile)
+			d->profile = t->profile = t->profile;
+		else
+			d->profile = t->profile = c->defaults.profile;
 		d->line = t->node->line;
 		if (build->mode == CONFIG_FULL && !yaml_get(t->node, "snmp") &&
 			!yaml_get(t->node, "gnmi"))
 			build_error(build, t->node,
 				"%s: has no address; add 'snmp: { address: ..., credentials: ... "
 				"}' or a gnmi section",
-				t->name ? t->name : "device");
+				str_or(t->name, "device"));
 	}
 	if (build->mode == CONFIG_FULL && lists_nothing(build->root, "devices") &&
 		lists_nothing(build->root, "capture"))
@@ -434,7 +462,7 @@ static void build_captures(struct build *build)
 			build_error(build, t->node,
 				"%s: expected either 'interface: NAME' (packets) or 'listen: "
 				"ADDRESS:PORT' (sFlow)",
-				t->name ? t->name : "capture");
+				str_or(t->name, "capture"));
 	}
 	smap_free(seen);
 }
@@ -500,15 +528,22 @@ void build_config(struct build *build)
 			c->tuning.names[c->tuning.n_names++] = (struct config_tuning_name){
 				name->devices, name->object, name->name};
 	}
-	if (!t->socket)
-		t->socket = strstr(store->path, "://")
-			? "/run/rocewatch/rocewatch.sock"
-			: arena_printf(c->arena, "%s.sock", store->path);
+	if (!t->socket) {
+		if (strstr(store->path, "://"))
+			t->socket = "/run/rocewatch/rocewatch.sock";
+		else
+			t->socket = arena_printf(c->arena, "%s.sock", store->path);
+	}
 	c->socket_path = t->socket;
 	c->user = t->user;
-	c->http_listen = t->http ? t->http->listen : NULL;
-	c->alertmanager_url =
-		t->alerts && t->alerts->alertmanager ? t->alerts->alertmanager->url : NULL;
+	if (t->http)
+		c->http_listen = t->http->listen;
+	else
+		c->http_listen = NULL;
+	if (t->alerts && t->alerts->alertmanager)
+		c->alertmanager_url = t->alerts->alertmanager->url;
+	else
+		c->alertmanager_url = NULL;
 	c->profile_dir = t->profile_dir;
 	build_credentials(build);
 	build_devices(build);
@@ -527,14 +562,17 @@ void build_scalars(struct config *config)
 	f->lossless_mtu_bytes = t->lossless->mtu_bytes;
 	if (t->defaults)
 		config->defaults.interval_ns = t->defaults->interval_ns;
-	f->usd_per_gpu_hour =
-		t->cost && !isnan(t->cost->usd_per_gpu_hour) ? t->cost->usd_per_gpu_hour : 0;
+	if (t->cost && !isnan(t->cost->usd_per_gpu_hour))
+		f->usd_per_gpu_hour = t->cost->usd_per_gpu_hour;
+	else
+		f->usd_per_gpu_hour = 0;
 	f->has_cost = t->jobs.n > 0 || (t->cost && !isnan(t->cost->usd_per_gpu_hour));
 	/* Devices and groups that said nothing of their own follow. */
 	for (size_t i = 0; i < t->devices.n; i++) {
 		const struct tree_device *td = t->devices.v[i];
-		struct fabric_device *d =
-			td->name ? (struct fabric_device *)fabric_device(f, td->name) : NULL;
+		struct fabric_device *d = NULL;
+		if (td->name)
+			d = (struct fabric_device *)fabric_device(f, td->name);
 		if (!d || td->lb >= 0)
 			continue;
 		d->lb = f->lb;
@@ -544,9 +582,12 @@ void build_scalars(struct config *config)
 	}
 	for (size_t i = 0; i < t->groups.n; i++) {
 		const struct tree_group *tg = t->groups.v[i];
-		const struct fabric_device *d = tg->device ? fabric_device(f, tg->device) : NULL;
-		struct fabric_group *g =
-			d && tg->group ? (struct fabric_group *)fabric_group(d, tg->group) : NULL;
+		const struct fabric_device *d = NULL;
+		if (tg->device)
+			d = fabric_device(f, tg->device);
+		struct fabric_group *g = NULL;
+		if (d && tg->group)
+			g = (struct fabric_group *)fabric_group(d, tg->group);
 		if (g && g->given && tg->lb < 0)
 			g->lb = d->lb;
 	}

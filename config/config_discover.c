@@ -90,11 +90,14 @@ int config_with_links(const struct config *config, const struct config_link *lin
 	int rc = config_parse(text, strlen(text), config->path, CONFIG_CASE, config->tables,
 		config->n_tables, ret, errors);
 	if (rc == 0) { /* what may have been changed since @config was read */
-		(*ret)->store.path =
-			config->store.path ? arena_strdup((*ret)->arena, config->store.path) : NULL;
-		(*ret)->socket_path = config->socket_path
-			? arena_strdup((*ret)->arena, config->socket_path)
-			: NULL;
+		if (config->store.path)
+			(*ret)->store.path = arena_strdup((*ret)->arena, config->store.path);
+		else
+			(*ret)->store.path = NULL;
+		if (config->socket_path)
+			(*ret)->socket_path = arena_strdup((*ret)->arena, config->socket_path);
+		else
+			(*ret)->socket_path = NULL;
 		(*ret)->defaults.interval_ns = config->defaults.interval_ns;
 	}
 	return rc;

@@ -79,9 +79,14 @@ static struct end find_end(
 	}
 	if (strcmp(name, "host") == 0) {
 		const char *colon = strchr(port, ':');
-		e.host =
-			colon ? arena_strndup(build->c->arena, port, (size_t)(colon - port)) : port;
-		e.nic = colon ? colon + 1 : "";
+		if (colon)
+			e.host = arena_strndup(build->c->arena, port, (size_t)(colon - port));
+		else
+			e.host = port;
+		if (colon)
+			e.nic = colon + 1;
+		else
+			e.nic = "";
 		return e;
 	}
 	struct fabric_device *d = find_device(build, at, key, name);
@@ -114,7 +119,10 @@ static void set_end(struct fabric_port *port, const struct end *other, const str
 {
 	port->peer = other->port;
 	port->host = other->host;
-	port->host_nic = other->host ? other->nic : "";
+	if (other->host)
+		port->host_nic = other->nic;
+	else
+		port->host_nic = "";
 	port->cable_mm = link->cable_mm;
 	port->speed_bps = link->speed_bps;
 	port->rail = rail;
@@ -124,7 +132,11 @@ static void set_end(struct fabric_port *port, const struct end *other, const str
 static const char *config_links_rail_of(
 	const struct tree_link *link, const struct fabric_port *port)
 {
-	return link->rail ? link->rail : port && port->device->rail ? port->device->rail : NULL;
+	if (link->rail)
+		return link->rail;
+	if (port && port->device->rail)
+		return port->device->rail;
+	return NULL;
 }
 
 static void build_link(struct build *build, const struct tree_link *link, struct map *used)
@@ -161,9 +173,9 @@ static void build_link(struct build *build, const struct tree_link *link, struct
 
 static void build_lag(struct build *build, const struct tree_lag *lag)
 {
-	struct fabric_device *d = lag->device
-		? find_device(build, build_at(lag->node, "device"), "device", lag->device)
-		: NULL;
+	struct fabric_device *d = NULL;
+	if (lag->device)
+		d = find_device(build, build_at(lag->node, "device"), "device", lag->device);
 	if (!d || !lag->name)
 		return;
 	for (size_t i = 0; i < d->n_ports; i++)
@@ -201,8 +213,9 @@ static void spread_lag_link(struct fabric_device *device)
 {
 	for (size_t i = 0; i < device->n_ports; i++) {
 		struct fabric_port *p = device->ports[i];
-		const struct fabric_port *lag =
-			p->lag && !p->peer && !p->host ? fabric_port(device, p->lag) : NULL;
+		const struct fabric_port *lag = NULL;
+		if (p->lag && !p->peer && !p->host)
+			lag = fabric_port(device, p->lag);
 		if (!lag)
 			continue;
 		p->peer = lag->peer;
@@ -251,19 +264,23 @@ static struct fabric_port *config_links_representative(struct fabric_port *port)
 {
 	struct fabric_port *first = NULL;
 	const struct fabric_device *d = port->device;
-	const char *lag = port->lag ? port->lag : port->name;
+	const char *lag = port->lag;
+	if (!lag)
+		lag = port->name;
 	for (size_t i = 0; i < d->n_ports; i++)
 		if (str_eq(d->ports[i]->lag, lag) &&
 			(!first || name_compare(d->ports[i]->name, first->name) < 0))
 			first = d->ports[i];
-	return first ? first : port;
+	if (first)
+		return first;
+	return port;
 }
 
 static void build_group(struct build *build, const struct tree_group *group)
 {
-	struct fabric_device *d = group->device
-		? find_device(build, build_at(group->node, "device"), "device", group->device)
-		: NULL;
+	struct fabric_device *d = NULL;
+	if (group->device)
+		d = find_device(build, build_at(group->node, "device"), "device", group->device);
 	if (!d || !group->group)
 		return;
 	const struct yaml_node *at = build_at(group->node, "group");

@@ -70,7 +70,7 @@ static void add_values(struct str *out, const struct tree_values *values)
 {
 	str_add(out, "[");
 	for (size_t i = 0; i < values->n; i++) {
-		str_add(out, i ? ", " : "");
+		str_add(out, str_if(i, ", "));
 		add_text(out, values->v[i], false);
 	}
 	str_add(out, "]\n");
@@ -305,7 +305,7 @@ static void explain_modules(struct explain *explain, const struct field *field)
 			continue;
 		const char *path = arena_printf(explain->arena, "%s.%s", t->section, t->name);
 		const struct field section = {.kind = FIELD_SECTION};
-		explain_head(explain, path, &section, t->doc ? t->doc : "");
+		explain_head(explain, path, &section, str_or(t->doc, ""));
 		for (size_t k = 0; k < t->n_rows; k++) {
 			const struct field row = {.kind = FIELD_VALUE, .option = t->rows[k]};
 			explain_option(explain,
@@ -319,9 +319,11 @@ static void explain_section(
 {
 	for (size_t i = 0; i < section->n_fields; i++) {
 		const struct field *f = &section->fields[i];
-		const char *path = *prefix
-			? arena_printf(explain->arena, "%s.%s", prefix, f->option.name)
-			: f->option.name;
+		const char *path;
+		if (*prefix)
+			path = arena_printf(explain->arena, "%s.%s", prefix, f->option.name);
+		else
+			path = f->option.name;
 		switch (f->kind) {
 		case FIELD_REFUSED: break;
 		case FIELD_VALUE:
@@ -351,7 +353,10 @@ int config_explain(const char *key, const struct option_table *const *tables, si
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct explain x = {.out = out, .arena = a, .tables = tables, .n_tables = n_tables};
-	x.key = key ? config_print_normal(a, key) : NULL;
+	if (key)
+		x.key = config_print_normal(a, key);
+	else
+		x.key = NULL;
 	explain_section(&x, &schema_root, "");
 	int r = 0;
 	if (!x.found) {

@@ -17,15 +17,21 @@ static const char *const lb_names[] = {"static", "flowlet", "packet", "adaptive"
 
 const char *device_role_name(enum device_role role)
 {
-	return (size_t)role < rw_countof(role_names) ? role_names[role] : "?";
+	if ((size_t)role < rw_countof(role_names))
+		return role_names[role];
+	return "?";
 }
 const char *congestion_policy_name(enum congestion_policy policy)
 {
-	return (size_t)policy < rw_countof(congestion_names) ? congestion_names[policy] : "?";
+	if ((size_t)policy < rw_countof(congestion_names))
+		return congestion_names[policy];
+	return "?";
 }
 const char *lb_policy_name(enum lb_policy policy)
 {
-	return (size_t)policy < rw_countof(lb_names) ? lb_names[policy] : "?";
+	if ((size_t)policy < rw_countof(lb_names))
+		return lb_names[policy];
+	return "?";
 }
 
 static bool fabric_digit(char letter)
@@ -43,25 +49,39 @@ int name_compare(const char *left, const char *right)
 			while (*y == '0' && fabric_digit(y[1]))
 				y++;
 			size_t nx = strspn(x, "0123456789"), ny = strspn(y, "0123456789");
-			if (nx != ny)
-				return nx < ny ? -1 : 1;
+			if (nx != ny) {
+				if (nx < ny)
+					return -1;
+				return 1;
+			}
 			int d = memcmp(x, y, nx);
-			if (d)
-				return d < 0 ? -1 : 1;
+			if (d) {
+				if (d < 0)
+					return -1;
+				return 1;
+			}
 			x += nx;
 			y += ny;
 			continue;
 		}
-		if (*x != *y)
-			return (unsigned char)*x < (unsigned char)*y ? -1 : 1;
+		if (*x != *y) {
+			if ((unsigned char)*x < (unsigned char)*y)
+				return -1;
+			return 1;
+		}
 		x++;
 		y++;
 	}
-	if (*x || *y)
-		return *x ? 1 : -1;
+	if (*x || *y) {
+		if (*x)
+			return 1;
+		return -1;
+	}
 	/* "eth01" and "eth1" are different names: an order must not call them equal. */
 	int d = strcmp(left, right);
-	return d < 0 ? -1 : d > 0;
+	if (d < 0)
+		return -1;
+	return d > 0;
 }
 
 const struct fabric_device *fabric_device(const struct fabric *fabric, const char *name)

@@ -108,15 +108,21 @@ static int read_enum(
 
 static int compare_i(union value left, union value right)
 {
-	return left.i < right.i ? -1 : left.i > right.i;
+	if (left.i < right.i)
+		return -1;
+	return left.i > right.i;
 }
 static int compare_u(union value left, union value right)
 {
-	return left.u < right.u ? -1 : left.u > right.u;
+	if (left.u < right.u)
+		return -1;
+	return left.u > right.u;
 }
 static int compare_d(union value left, union value right)
 {
-	return left.d < right.d ? -1 : left.d > right.d;
+	if (left.d < right.d)
+		return -1;
+	return left.d > right.d;
 }
 
 /* Shortest decimal that reads back as the same double. No exponent: the reader takes none. */
@@ -284,7 +290,7 @@ char *option_text(const struct option *option, struct arena *a, const void *base
 
 	memcpy(&v, (const char *)base + option->offset, types[option->type].size);
 	if (option->type == OPT_STRING)
-		return arena_strdup(a, v.s ? v.s : "");
+		return arena_strdup(a, str_or(v.s, ""));
 	types[option->type].text(option, v, buf, sizeof(buf));
 	return arena_strdup(a, buf);
 }

@@ -113,7 +113,9 @@ static int check_address(const char *text, struct err *e)
 	int r = schema_check_text(text, e);
 	const char *host;
 	uint16_t port;
-	return r < 0 ? r : address_split(NULL, text, 1, &host, &port, e);
+	if (r < 0)
+		return r;
+	return address_split(NULL, text, 1, &host, &port, e);
 }
 
 static int check_listen(const char *text, struct err *e)
@@ -136,7 +138,11 @@ static int check_trap_listen(const char *text, struct err *e)
 				       "\"127.0.0.1:1162\" or \"[2001:db8::5]:162\"";
 	unsigned char raw[16] = {0}, none[16] = {0};
 	char host[64];
-	size_t n = *text == '[' ? strcspn(text, "]") - 1 : strcspn(text, ":");
+	size_t n;
+	if (*text == '[')
+		n = strcspn(text, "]") - 1;
+	else
+		n = strcspn(text, ":");
 	int r = check_listen(text, e);
 	if (r < 0)
 		return r;
@@ -675,7 +681,7 @@ char *schema_type_text(const struct field *field, char *buf, size_t size)
 		if (field->option.type == OPT_ENUM) {
 			rw_cleanup(str_done) struct str b = {0};
 			for (const char *const *c = field->option.choices; *c; c++)
-				str_addf(&b, "%s%s", b.n ? " | " : "", *c);
+				str_addf(&b, "%s%s", str_if(b.n, " | "), *c);
 			snprintf(buf, size, "%s", b.s);
 		} else {
 			snprintf(buf, size, "%s", names[field->option.type]);

@@ -49,7 +49,9 @@ void build_warn(struct build *build, const struct yaml_node *at, const char *fmt
 const struct yaml_node *build_at(const struct yaml_node *section, const char *key)
 {
 	const struct yaml_item *i = yaml_get(section, key);
-	return i ? i->value : section;
+	if (i)
+		return i->value;
+	return section;
 }
 
 /* An unknown key, with the nearest one that would have been right. */
@@ -65,9 +67,9 @@ static void unknown_key(struct build *build, const struct yaml_item *item, const
 	}
 	rw_cleanup(str_done) struct str all = {0};
 	for (size_t k = 0; k < n; k++)
-		str_addf(&all, "%s%s", k == 0 ? "" : ", ", names[k]);
+		str_addf(&all, "%s%s", str_if(k != 0, ", "), names[k]);
 	build_error(build, &at, "unknown %s '%.64s', expected one of: %.500s", what, item->key,
-		all.s ? all.s : "(none here)");
+		str_or(all.s, "(none here)"));
 }
 
 static void unknown_field(
@@ -101,7 +103,9 @@ static void schema_read_value(
 	struct err e = {0};
 	if (!text)
 		return;
-	int r = field->check ? field->check(text, &e) : 0;
+	int r = 0;
+	if (field->check)
+		r = field->check(text, &e);
 	if (r == 0)
 		r = option_set(&field->option, build->c->arena, base, text, &e);
 	if (r < 0)

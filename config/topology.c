@@ -22,9 +22,16 @@ static bool topology_given(const char *text)
 char *lldp_id_text(
 	char buf[LLDP_ID_TEXT_MAX], bool chassis, int subtype, const uint8_t *id, size_t n)
 {
-	const bool mac = chassis ? subtype == LLDP_CHASSIS_MAC : subtype == LLDP_PORT_MAC;
-	const bool address =
-		chassis ? subtype == LLDP_CHASSIS_ADDRESS : subtype == LLDP_PORT_ADDRESS;
+	bool mac;
+	if (chassis)
+		mac = subtype == LLDP_CHASSIS_MAC;
+	else
+		mac = subtype == LLDP_PORT_MAC;
+	bool address;
+	if (chassis)
+		address = subtype == LLDP_CHASSIS_ADDRESS;
+	else
+		address = subtype == LLDP_PORT_ADDRESS;
 	if (mac && n == 6) {
 		snprintf(buf, LLDP_ID_TEXT_MAX, "%02x:%02x:%02x:%02x:%02x:%02x", id[0], id[1],
 			id[2], id[3], id[4], id[5]);
@@ -68,9 +75,9 @@ static const struct topology_device *directory_get(
 	const struct directory *directory, const struct smap *map, const char *name)
 {
 	uint64_t at;
-	return topology_given(name) && smap_get(map, name, strlen(name), &at) && at != SHARED
-		? &directory->devices[at]
-		: NULL;
+	if (topology_given(name) && smap_get(map, name, strlen(name), &at) && at != SHARED)
+		return &directory->devices[at];
+	return NULL;
 }
 
 #define SYSTEM_MAX 256
@@ -175,7 +182,9 @@ static const struct topology_port *port_heard(
 	const int s = neighbor->port_subtype;
 	const struct topology_port *p =
 		port_by(device, keys_of[s > 0 && s <= LLDP_PORT_LOCAL ? s : 0], neighbor->port_id);
-	return p ? p : port_by(device, keys_of[0], neighbor->port_descr);
+	if (p)
+		return p;
+	return port_by(device, keys_of[0], neighbor->port_descr);
 }
 
 struct end {
@@ -185,7 +194,9 @@ struct end {
 static int end_compare(struct end left, struct end right)
 {
 	const int c = name_compare(left.device, right.device);
-	return c ? c : name_compare(left.port, right.port);
+	if (c)
+		return c;
+	return name_compare(left.port, right.port);
 }
 
 static int link_compare(const void *left, const void *right)
@@ -195,18 +206,22 @@ static int link_compare(const void *left, const void *right)
 		(struct end){x->a_device, x->a_port}, (struct end){y->a_device, y->a_port});
 	if (c)
 		return c;
-	if (!x->b_device != !y->b_device)
-		return x->b_device ? -1 : 1;
-	return x->b_device ? end_compare((struct end){x->b_device, x->b_port},
-				     (struct end){y->b_device, y->b_port})
-			   : name_compare(x->host, y->host);
+	if (!x->b_device != !y->b_device) {
+		if (x->b_device)
+			return -1;
+		return 1;
+	}
+	if (x->b_device)
+		return end_compare(
+			(struct end){x->b_device, x->b_port}, (struct end){y->b_device, y->b_port});
+	return name_compare(x->host, y->host);
 }
 
 /* The two ends of a link as one key; 0 bytes part the words. */
 static void link_key(struct str *key, const struct topology_link *link)
 {
-	const char *const parts[] = {link->a_device, link->a_port,
-		link->b_device ? link->b_device : "", link->b_device ? link->b_port : link->host};
+	const char *const parts[] = {link->a_device, link->a_port, str_or(link->b_device, ""),
+		link->b_device ? link->b_port : link->host};
 	for (size_t i = 0; i < rw_countof(parts); i++)
 		str_addn(key, parts[i], strlen(parts[i]) + 1);
 }
@@ -220,7 +235,11 @@ static int use_compare(const void *left, const void *right)
 {
 	const struct use *x = left, *y = right;
 	const int c = end_compare(x->end, y->end);
-	return c ? c : x->link < y->link ? -1 : x->link > y->link;
+	if (c)
+		return c;
+	if (x->link < y->link)
+		return -1;
+	return x->link > y->link;
 }
 
 /* Two links that claim the same port cannot both be: an unconfirmed one yields to a confirmed one
@@ -251,9 +270,7 @@ static void links_dispute(struct arena *a, struct topology_link *links, size_t n
 				l->problem =
 					arena_printf(a, "%s:%s is also said to be linked to %s:%s",
 						uses[i].end.device, uses[i].end.port,
-						!a_end                ? x->a_device
-							: x->b_device ? x->b_device
-								      : "host",
+						!a_end ? x->a_device : str_or(x->b_device, "host"),
 						!a_end                ? x->a_port
 							: x->b_device ? x->b_port
 								      : x->host);
@@ -268,10 +285,11 @@ static char *host_name(struct arena *a, const struct topology_neighbor *neighbor
 {
 	char *host = arena_strdup(a,
 		topology_given(neighbor->sysname) ? neighbor->sysname
-			: neighbor->chassis       ? neighbor->chassis
-						  : "");
-	for (char *c = host; *c; c++)
-		*c = isalnum((unsigned char)*c) || strchr("._-", *c) ? *c : '-';
+						  : str_or(neighbor->chassis, ""));
+	for (char *c = host; *c; c++) {
+		if (!(isalnum((unsigned char)*c) || strchr("._-", *c)))
+			*c = '-';
+	}
 	return host;
 }
 
@@ -293,9 +311,11 @@ static const char *port_unknown(const struct topology_neighbor *neighbor)
 	const bool name = neighbor->port_subtype == LLDP_PORT_IFNAME ||
 		neighbor->port_subtype == LLDP_PORT_LOCAL ||
 		neighbor->port_subtype == LLDP_PORT_IFALIAS;
-	return name && topology_given(neighbor->port_id) ? neighbor->port_id
-		: topology_given(neighbor->port_descr)   ? neighbor->port_descr
-							 : neighbor->port_id;
+	if (name && topology_given(neighbor->port_id))
+		return neighbor->port_id;
+	if (topology_given(neighbor->port_descr))
+		return neighbor->port_descr;
+	return neighbor->port_id;
 }
 
 /* What one device heard on one of its ports; false when it names nobody. */
@@ -328,9 +348,8 @@ static bool link_of(struct arena *a, const struct directory *all,
 		ret->problem = arena_printf(a,
 			"%s has no port that matches what %s:%s heard (id \"%s\", description "
 			"\"%s\")",
-			d->name, neighbor->device, neighbor->port,
-			neighbor->port_id ? neighbor->port_id : "",
-			neighbor->port_descr ? neighbor->port_descr : "");
+			d->name, neighbor->device, neighbor->port, str_or(neighbor->port_id, ""),
+			str_or(neighbor->port_descr, ""));
 	return true;
 }
 
@@ -399,7 +418,7 @@ size_t topology_links(struct arena *a, const struct topology_device *devices, si
 /* "DEVICE:PORT" in double quotes. */
 static void print_end(FILE *out, const char *device, const char *port)
 {
-	fprintf(out, "\"%s%s", device, *port ? ":" : "");
+	fprintf(out, "\"%s%s", device, str_if(*port, ":"));
 	for (const char *c = port; *c; c++)
 		fprintf(out, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
 	putc('"', out);
@@ -410,20 +429,20 @@ void topology_print(FILE *out, const struct topology_link *links, size_t n)
 	bool any = false;
 	for (size_t i = 0; i < n; i++)
 		any = any || !links[i].problem;
-	fprintf(out, "links:%s\n", any ? "" : " []");
+	fprintf(out, "links:%s\n", str_if(!any, " []"));
 	for (size_t i = 0; i < n; i++) {
 		const struct topology_link *l = &links[i];
 		/* A disputed link would not pass the check that a port is used once: kept as a
 		 * comment, for a person to settle. */
-		fprintf(out, "%s  - { a: ", l->problem ? "#" : "");
+		fprintf(out, "%s  - { a: ", str_if(l->problem, "#"));
 		print_end(out, l->a_device, l->a_port);
 		fputs(", b: ", out);
 		if (l->b_device)
 			print_end(out, l->b_device, l->b_port);
 		else
-			fprintf(out, "\"host:%s%s%s\"", l->host, *l->nic ? ":" : "", l->nic);
-		fprintf(out, " }%s%s%s\n", l->problem || !l->confirmed ? "  # " : "",
-			l->problem ? l->problem : "",
-			!l->problem && !l->confirmed ? "one end only has said so" : "");
+			fprintf(out, "\"host:%s%s%s\"", l->host, str_if(*l->nic, ":"), l->nic);
+		fprintf(out, " }%s%s%s\n", str_if(l->problem || !l->confirmed, "  # "),
+			str_or(l->problem, ""),
+			str_if(!l->problem && !l->confirmed, "one end only has said so"));
 	}
 }

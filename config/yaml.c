@@ -1,5 +1,6 @@
 /* yaml - see yaml.h. Events, not documents: libyaml's own loader resolves aliases and drops the
  * places of keys. */
+#include "agent/base/str.h"
 #include "config/yaml.h"
 
 #include <errno.h>
@@ -88,13 +89,16 @@ static int syntax_error(struct reader *reader)
 {
 	const yaml_parser_t *p = &reader->parser;
 	int line = at_line(&p->problem_mark), col = at_col(&p->problem_mark), tab_col;
-	const char *problem = p->problem ? p->problem : "unreadable";
+	const char *problem = "unreadable";
+	if (p->problem)
+		problem = p->problem;
 
 	if (p->error == YAML_READER_ERROR) {
 		/* The reader knows the byte, not the line. */
 		line = 1;
-		size_t offset =
-			p->problem_offset < reader->n_text ? p->problem_offset : reader->n_text;
+		size_t offset = reader->n_text;
+		if (p->problem_offset < reader->n_text)
+			offset = p->problem_offset;
 		const char *start = reader->text;
 		for (size_t i = 0; i < offset; i++)
 			if (reader->text[i] == '\n') {
@@ -121,9 +125,9 @@ static int syntax_error(struct reader *reader)
 	if (strstr(problem, "did not find expected"))
 		return yaml_mistake(reader, line, col,
 			"not YAML: %s%s%s; check the indentation, brackets and quotes above",
-			problem, p->context ? " " : "", p->context ? p->context : "");
-	return yaml_mistake(reader, line, col, "not YAML: %s%s%s", problem, p->context ? " " : "",
-		p->context ? p->context : "");
+			problem, str_if(p->context, " "), str_or(p->context, ""));
+	return yaml_mistake(reader, line, col, "not YAML: %s%s%s", problem, str_if(p->context, " "),
+		str_or(p->context, ""));
 }
 
 static bool is_null(const yaml_event_t *ev)
@@ -148,9 +152,11 @@ static struct yaml_node *node_new(
 static const struct yaml_item *find_seen(struct level *level, const char *key)
 {
 	uint64_t at;
-	if (level->seen)
-		return smap_get(level->seen, key, strlen(key), &at) ? &level->node->items[at]
-								    : NULL;
+	if (level->seen) {
+		if (smap_get(level->seen, key, strlen(key), &at))
+			return &level->node->items[at];
+		return NULL;
+	}
 	return yaml_get(level->node, key);
 }
 
@@ -160,7 +166,10 @@ static void push_item(struct reader *reader, struct level *level, struct yaml_it
 	if (n->n >= level->cap) {
 		/* The old array stays in the arena: doubling bounds the waste to the size of the
 		 * result. */
-		level->cap = level->cap ? level->cap * 2 : 8;
+		if (level->cap)
+			level->cap = level->cap * 2;
+		else
+			level->cap = 8;
 		struct yaml_item *v = arena_array(reader->arena, struct yaml_item, level->cap);
 		if (n->n)
 			memcpy(v, n->items, n->n * sizeof(*v));
@@ -304,7 +313,9 @@ static int take_event(struct reader *reader, const yaml_event_t *ev)
 	case YAML_STREAM_END_EVENT: return 0;
 	default: break;
 	}
-	return err < 0 ? err : 1;
+	if (err < 0)
+		return err;
+	return 1;
 }
 
 int yaml_read(const char *text, size_t n, const char *name, struct arena *a,
@@ -334,8 +345,13 @@ int yaml_read(const char *text, size_t n, const char *name, struct arena *a,
 	yaml_parser_delete(&r.parser);
 	if (err < 0)
 		return err;
-	*ret = r.root ? r.root : &null_node;
-	return r.n_mistakes ? -EINVAL : 0;
+	if (r.root)
+		*ret = r.root;
+	else
+		*ret = &null_node;
+	if (r.n_mistakes)
+		return -EINVAL;
+	return 0;
 }
 
 const struct yaml_item *yaml_get(const struct yaml_node *map, const char *key)

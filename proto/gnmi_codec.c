@@ -18,10 +18,13 @@ _Static_assert(
 
 const char *gnmi_encoding_name(unsigned encoding)
 {
-	const ProtobufCEnumValue *v = encoding <= GNMI_ENC_JSON_IETF
-		? protobuf_c_enum_descriptor_get_value(&gnmi__encoding__descriptor, (int)encoding)
-		: NULL;
-	return v ? v->name : "unknown";
+	const ProtobufCEnumValue *v = NULL;
+	if (encoding <= GNMI_ENC_JSON_IETF)
+		v = protobuf_c_enum_descriptor_get_value(
+			&gnmi__encoding__descriptor, (int)encoding);
+	if (v)
+		return v->name;
+	return "unknown";
 }
 
 /* ---- memory for unpacking: from an arena, up to a limit; nothing is freed alone ---- */
@@ -52,9 +55,11 @@ static void pool_free(void *data, void *memory)
 static void *gnmi_codec_unpack(const ProtobufCMessageDescriptor *type, const void *data, size_t n,
 	struct arena *a, int *ret_r)
 {
-	size_t limit = n > GNMI_UNPACK_MAX / GNMI_UNPACK_FACTOR
-		? GNMI_UNPACK_MAX
-		: GNMI_UNPACK_FLOOR + GNMI_UNPACK_FACTOR * n;
+	size_t limit;
+	if (n > GNMI_UNPACK_MAX / GNMI_UNPACK_FACTOR)
+		limit = GNMI_UNPACK_MAX;
+	else
+		limit = GNMI_UNPACK_FLOOR + GNMI_UNPACK_FACTOR * n;
 	struct pool pool = {.arena = a, .left = limit};
 	pool.allocator = (ProtobufCAllocator){
 		.alloc = pool_alloc, .free = pool_free, .allocator_data = &pool};
@@ -63,7 +68,12 @@ static void *gnmi_codec_unpack(const ProtobufCMessageDescriptor *type, const voi
 		return NULL;
 	}
 	void *m = protobuf_c_message_unpack(type, &pool.allocator, n, n ? data : (const void *)"");
-	*ret_r = m ? 0 : pool.full ? -EMSGSIZE : -EBADMSG;
+	if (m)
+		*ret_r = 0;
+	else if (pool.full)
+		*ret_r = -EMSGSIZE;
+	else
+		*ret_r = -EBADMSG;
 	return m;
 }
 
@@ -284,7 +294,9 @@ int gnmi_decode_path(const void *data, size_t n, bool plain_names, struct arena 
 		*ret_origin = path->origin;
 	if (*path->target)
 		*ret_target = path->target;
-	return path_add(at, path, plain_names, scratch) ? 0 : -ERANGE;
+	if (path_add(at, path, plain_names, scratch))
+		return 0;
+	return -ERANGE;
 }
 
 /* ---- values -------------------------------------------------------------- */
@@ -323,7 +335,10 @@ static void text_value(
 	struct gnmi_value *value, enum gnmi_kind kind, const ProtobufCBinaryData *data)
 {
 	value->kind = kind;
-	value->p = data->len ? (const char *)data->data : "";
+	if (data->len)
+		value->p = (const char *)data->data;
+	else
+		value->p = "";
 	value->n = data->len;
 }
 
@@ -461,7 +476,9 @@ static void gnmi_codec_notification(const Gnmi__Notification *from, const struct
 	const struct gnmi_decode *decode, struct arena *scratch)
 {
 	struct gnmi_update u = *like;
-	const char *origin = from->prefix ? from->prefix->origin : "";
+	const char *origin = "";
+	if (from->prefix)
+		origin = from->prefix->origin;
 	struct gnmi_path at;
 
 	decode->counts->notifications++;
@@ -470,7 +487,10 @@ static void gnmi_codec_notification(const Gnmi__Notification *from, const struct
 		decode->counts->odd_clocks++;
 	if (from->n_update == 0 && from->n_delete_ == 0 && !from->atomic)
 		decode->counts->empty++;
-	u.target = from->prefix ? from->prefix->target : "";
+	if (from->prefix)
+		u.target = from->prefix->target;
+	else
+		u.target = "";
 	gnmi_path_init(&at);
 	if (!path_add(&at, from->prefix, decode->plain_names, scratch)) {
 		decode->counts->bad_paths += from->n_update + from->n_delete_;
@@ -490,7 +510,10 @@ static void gnmi_codec_notification(const Gnmi__Notification *from, const struct
 			continue;
 		}
 		u.atomic = false;
-		u.origin = *path->origin ? path->origin : origin;
+		if (*path->origin)
+			u.origin = path->origin;
+		else
+			u.origin = origin;
 		deliver_delete(decode, &u, &at);
 	}
 	u.op = GNMI_UPDATE;
@@ -501,7 +524,10 @@ static void gnmi_codec_notification(const Gnmi__Notification *from, const struct
 			decode->counts->bad_paths++;
 			continue;
 		}
-		u.origin = update->path && *update->path->origin ? update->path->origin : origin;
+		if (update->path && *update->path->origin)
+			u.origin = update->path->origin;
+		else
+			u.origin = origin;
 		u.duplicates = update->duplicates;
 		if (update->val)
 			deliver_value(decode, &u, &at, update->val, false, scratch);
@@ -524,8 +550,10 @@ static struct gnmi_update update_like(GnmiExt__Extension **extensions, size_t n)
 			continue;
 		u.extension_id = extensions[i]->registered_ext->id;
 		u.extension_n = extensions[i]->registered_ext->msg.len;
-		u.extension = u.extension_n ? extensions[i]->registered_ext->msg.data
-					    : (const uint8_t *)"";
+		if (u.extension_n)
+			u.extension = extensions[i]->registered_ext->msg.data;
+		else
+			u.extension = (const uint8_t *)"";
 		break;
 	}
 	return u;

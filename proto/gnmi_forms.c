@@ -53,7 +53,10 @@ static bool table_grow(struct gnmi_table *table)
 {
 	if (table->used * 2 < table->size)
 		return false;
-	table->size = table->size ? table->size * 2 : 256;
+	if (table->size)
+		table->size = table->size * 2;
+	else
+		table->size = 256;
 	table->used = 0;
 	table->slots = rw_realloc(table->slots, table->size * sizeof(*table->slots));
 	memset(table->slots, 0xff, table->size * sizeof(*table->slots));
@@ -102,7 +105,9 @@ static uint32_t name_add(struct gnmi_forms *forms, uint64_t hash, const char *or
 uint32_t gnmi_forms_name(struct gnmi_forms *forms, const char *origin, const char *path, size_t n)
 {
 	const size_t origin_n = strlen(origin);
-	uint32_t id = forms->last_name == NONE ? NONE : forms->names[forms->last_name].follower;
+	uint32_t id = NONE;
+	if (forms->last_name != NONE)
+		id = forms->names[forms->last_name].follower;
 	if (id == NONE || !name_is(&forms->names[id], origin, origin_n, path, n)) {
 		uint64_t h = gnmi_forms_hash(path, n, gnmi_forms_hash(origin, origin_n, 0));
 		struct gnmi_table *t = &forms->name_table;
@@ -224,7 +229,9 @@ static uint32_t form_find(struct gnmi_forms *forms, uint32_t prefix, const uint8
 uint32_t gnmi_forms_path(struct gnmi_forms *forms, uint32_t prefix, const uint8_t *data, size_t n,
 	struct arena *scratch)
 {
-	uint32_t f = forms->last_form == NONE ? NONE : forms->forms[forms->last_form].follower;
+	uint32_t f = NONE;
+	if (forms->last_form != NONE)
+		f = forms->forms[forms->last_form].follower;
 	if (f != NONE && form_is(&forms->forms[f], prefix, data, n)) {
 		forms->stats->followed++;
 	} else {

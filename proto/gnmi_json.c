@@ -49,7 +49,9 @@ static bool check_escape(struct text *text)
 	char c = *text->p++;
 	if (c != 'u')
 		return c && strchr("\"\\/bfnrt", c);
-	int v = text->end - text->p >= 4 ? gnmi_json_hex4(text->p) : -1;
+	int v = -1;
+	if (text->end - text->p >= 4)
+		v = gnmi_json_hex4(text->p);
 	if (v < 0)
 		return false;
 	text->p += 4;
@@ -66,16 +68,23 @@ static bool check_escape(struct text *text)
 static bool check_utf8(struct text *text)
 {
 	unsigned char c = (unsigned char)*text->p++;
-	unsigned char low = c == 0xe0 ? 0xa0
-		: c == 0xf0           ? 0x90
-				      : 0x80,
-		      high = c == 0xed ? 0x9f
-		: c == 0xf4            ? 0x8f
-				       : 0xbf;
-	int more = c >= 0xc2 && c <= 0xdf ? 1
-		: c >= 0xe0 && c <= 0xef  ? 2
-		: c >= 0xf0 && c <= 0xf4  ? 3
-					  : 0;
+	unsigned char low = 0x80;
+	if (c == 0xe0)
+		low = 0xa0;
+	else if (c == 0xf0)
+		low = 0x90;
+	unsigned char high = 0xbf;
+	if (c == 0xed)
+		high = 0x9f;
+	else if (c == 0xf4)
+		high = 0x8f;
+	int more = 0;
+	if (c >= 0xc2 && c <= 0xdf)
+		more = 1;
+	else if (c >= 0xe0 && c <= 0xef)
+		more = 2;
+	else if (c >= 0xf0 && c <= 0xf4)
+		more = 3;
 	if (more == 0 || text->end - text->p < more)
 		return false;
 	for (; more > 0; more--, low = 0x80, high = 0xbf) {
@@ -328,7 +337,10 @@ static struct gnmi_value scalar_read(struct flat *flat)
 	case 'f':
 		v.kind = GNMI_BOOL;
 		v.b = *flat->t.p == 't';
-		flat->t.p += v.b ? 4 : 5;
+		if (v.b)
+			flat->t.p += 4;
+		else
+			flat->t.p += 5;
 		return v;
 	case 'n': flat->t.p += 4; return v;
 	default: return number_read(flat);
@@ -407,7 +419,9 @@ static bool keys_find(
 	while (found < wanted && gnmi_json_next(&flat->t, &first)) {
 		size_t n, i = 0;
 		const char *name = string_read(flat, &n);
-		size_t bare = flat->d->plain_names ? 0 : gnmi_name_skip(name, n);
+		size_t bare = 0;
+		if (!flat->d->plain_names)
+			bare = gnmi_name_skip(name, n);
 		gnmi_json_colon(&flat->t);
 		while (i < wanted &&
 			(have[i] || strlen(list->keys[i]) != n - bare ||
@@ -478,8 +492,9 @@ static void gnmi_json_array(struct flat *flat)
 	size_t name_n, index = 0;
 	const char *name = last_name(flat->at, &name_n);
 	/* A path that ends in keys is an entry already: arrays in it have no names. */
-	const struct gnmi_list *list =
-		n > 0 && flat->at->s[n - 1] != ']' ? list_find(flat->d, name, name_n) : NULL;
+	const struct gnmi_list *list = NULL;
+	if (n > 0 && flat->at->s[n - 1] != ']')
+		list = list_find(flat->d, name, name_n);
 
 	if (gnmi_json_next(&flat->t, &first) && *flat->t.p == 'n') {
 		flat->t.p += 4;

@@ -40,34 +40,48 @@ static bool is_identifier(const char *text, size_t n)
 
 size_t gnmi_name_skip(const char *name, size_t n)
 {
-	const char *colon = n ? memchr(name, ':', n) : NULL;
+	const char *colon = NULL;
+	if (n)
+		colon = memchr(name, ':', n);
 	if (!colon)
 		return 0;
 	size_t skip = (size_t)(colon - name) + 1;
-	return is_identifier(name, skip - 1) && is_identifier(name + skip, n - skip) ? skip : 0;
+	if (is_identifier(name, skip - 1) && is_identifier(name + skip, n - skip))
+		return skip;
+	return 0;
 }
 
 /* The length of the well-formed UTF-8 sequence of more than one byte at @text, or 0 (Unicode 15,
  * table 3-7). C1 controls are refused. */
 static size_t gnmi_path_utf8_length(const unsigned char *text, size_t n)
 {
-	if (text[0] >= 0xc2 && text[0] <= 0xdf)
-		return n >= 2 && (text[1] & 0xc0) == 0x80 && !(text[0] == 0xc2 && text[1] < 0xa0)
-			? 2
-			: 0;
+	if (text[0] >= 0xc2 && text[0] <= 0xdf) {
+		if (n >= 2 && (text[1] & 0xc0) == 0x80 && !(text[0] == 0xc2 && text[1] < 0xa0))
+			return 2;
+		return 0;
+	}
 	if (text[0] >= 0xe0 && text[0] <= 0xef) {
-		unsigned char low = text[0] == 0xe0 ? 0xa0 : 0x80,
-			      high = text[0] == 0xed ? 0x9f : 0xbf;
-		return n >= 3 && text[1] >= low && text[1] <= high && (text[2] & 0xc0) == 0x80 ? 3
-											       : 0;
+		unsigned char low = 0x80;
+		if (text[0] == 0xe0)
+			low = 0xa0;
+		unsigned char high = 0xbf;
+		if (text[0] == 0xed)
+			high = 0x9f;
+		if (n >= 3 && text[1] >= low && text[1] <= high && (text[2] & 0xc0) == 0x80)
+			return 3;
+		return 0;
 	}
 	if (text[0] >= 0xf0 && text[0] <= 0xf4) {
-		unsigned char low = text[0] == 0xf0 ? 0x90 : 0x80,
-			      high = text[0] == 0xf4 ? 0x8f : 0xbf;
-		return n >= 4 && text[1] >= low && text[1] <= high && (text[2] & 0xc0) == 0x80 &&
-				(text[3] & 0xc0) == 0x80
-			? 4
-			: 0;
+		unsigned char low = 0x80;
+		if (text[0] == 0xf0)
+			low = 0x90;
+		unsigned char high = 0xbf;
+		if (text[0] == 0xf4)
+			high = 0x8f;
+		if (n >= 4 && text[1] >= low && text[1] <= high && (text[2] & 0xc0) == 0x80 &&
+			(text[3] & 0xc0) == 0x80)
+			return 4;
+		return 0;
 	}
 	return 0;
 }
@@ -101,8 +115,10 @@ static bool gnmi_path_put(struct gnmi_path *path, const char *text, size_t n, un
 		if (len == 0) {
 			unsigned class = class_of[s[i]];
 			escape = class & place;
-			len = class & HIGH ? gnmi_path_utf8_length(s + i, n - i)
-					   : !(class & CONTROL);
+			if (class & HIGH)
+				len = gnmi_path_utf8_length(s + i, n - i);
+			else
+				len = !(class & CONTROL);
 			if (len == 0)
 				return false;
 		}
@@ -128,9 +144,15 @@ static bool put_char(struct gnmi_path *path, char letter)
 
 static int key_order(const struct gnmi_key *left, const struct gnmi_key *right)
 {
-	size_t n = left->name_n < right->name_n ? left->name_n : right->name_n;
-	int r = n ? memcmp(left->name, right->name, n) : 0;
-	return r ? r : (left->name_n > right->name_n) - (left->name_n < right->name_n);
+	size_t n = right->name_n;
+	if (left->name_n < right->name_n)
+		n = left->name_n;
+	int r = 0;
+	if (n)
+		r = memcmp(left->name, right->name, n);
+	if (r)
+		return r;
+	return (left->name_n > right->name_n) - (left->name_n < right->name_n);
 }
 
 /* @keys sorted (an insertion sort: stable, and there is rarely more than one) and put down, each
@@ -161,7 +183,9 @@ static bool put_keys(struct gnmi_path *path, struct gnmi_key *keys, size_t n)
 static bool put_elem(struct gnmi_path *path, const char *name, size_t n, struct gnmi_key *keys,
 	size_t n_keys, bool plain_names)
 {
-	size_t skip = plain_names ? 0 : gnmi_name_skip(name, n);
+	size_t skip = 0;
+	if (!plain_names)
+		skip = gnmi_name_skip(name, n);
 	if (path->elems >= GNMI_PATH_ELEMS_MAX || n == 0 || !put_char(path, '/') ||
 		!gnmi_path_put(path, name + skip, n - skip, IN_NAME))
 		return false;

@@ -70,7 +70,9 @@ static inline const char *gnmi_path_text(const struct gnmi_path *path)
 }
 static inline size_t gnmi_path_length(const struct gnmi_path *path)
 {
-	return path->n ? path->n : 1;
+	if (path->n)
+		return path->n;
+	return 1;
 }
 
 /*

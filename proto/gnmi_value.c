@@ -136,9 +136,15 @@ static char *text_of_bytes(const struct gnmi_value *value, char *buf, size_t siz
 
 static char *text_of_text(const struct gnmi_value *value, char *buf, size_t size)
 {
-	size_t n = value->n < size - 1 ? value->n : size - 1;
-	for (size_t i = 0; i < n; i++)
-		buf[i] = value->p[i] >= 0x20 && value->p[i] < 0x7f ? value->p[i] : '?';
+	size_t n = size - 1;
+	if (value->n < size - 1)
+		n = value->n;
+	for (size_t i = 0; i < n; i++) {
+		if (value->p[i] >= 0x20 && value->p[i] < 0x7f)
+			buf[i] = value->p[i];
+		else
+			buf[i] = '?';
+	}
 	buf[n] = '\0';
 	return buf;
 }
@@ -181,5 +187,7 @@ enum gnmi_clock gnmi_clock(int64_t raw, int64_t *ret_ns)
 			return GNMI_CLOCK_SCALED;
 		}
 	*ret_ns = raw;
-	return raw < first_s * NS_PER_S ? GNMI_CLOCK_EARLY : GNMI_CLOCK_OK;
+	if (raw < first_s * NS_PER_S)
+		return GNMI_CLOCK_EARLY;
+	return GNMI_CLOCK_OK;
 }

@@ -201,7 +201,10 @@ static struct record *record_add(struct records *records)
 	if (records->n == records->cap) {
 		if (records->cap == GNMI_WALK_RECORDS_MAX)
 			return NULL;
-		records->cap = records->cap ? records->cap * 2 : 128;
+		if (records->cap)
+			records->cap = records->cap * 2;
+		else
+			records->cap = 128;
 		records->v = rw_realloc(records->v, records->cap * sizeof(*records->v));
 	}
 	return &records->v[records->n++];
@@ -289,7 +292,10 @@ static bool gnmi_walk_extension(struct wire wire, struct gnmi_update *update)
 		return false;
 	update->extension_id = (int32_t)(uint32_t)id;
 	update->extension_n = wire_n(&content);
-	update->extension = update->extension_n ? content.p : (const uint8_t *)"";
+	if (update->extension_n)
+		update->extension = content.p;
+	else
+		update->extension = (const uint8_t *)"";
 	return registered.p == registered.end;
 }
 
@@ -303,7 +309,10 @@ static bool update_at(struct gnmi_update *update, const struct gnmi_form *form)
 	update->path_id = form->id;
 	update->origin = form->origin;
 	update->path = form->path;
-	update->path_n = form->path_n ? form->path_n : 1;
+	if (form->path_n)
+		update->path_n = form->path_n;
+	else
+		update->path_n = 1;
 	return true;
 }
 

@@ -131,12 +131,16 @@ static struct block *block_for(struct arena *a, size_t size)
 	if (b)
 		return b;
 	size_t usual = BLOCK_LEAST_BYTES;
-	if (a->last && a->last->size < BLOCK_BYTES / 2)
+	if (a->last && a->last->size < BLOCK_BYTES / 2) {
 		usual = 2 * a->last->size;
-	else if (a->last)
-		usual = a->bytes / 8 < BLOCK_BYTES  ? BLOCK_BYTES
-			: a->bytes / 8 > BLOCK_MOST ? BLOCK_MOST
-						    : a->bytes / 8;
+	} else if (a->last) {
+		if (a->bytes / 8 < BLOCK_BYTES)
+			usual = BLOCK_BYTES;
+		else if (a->bytes / 8 > BLOCK_MOST)
+			usual = BLOCK_MOST;
+		else
+			usual = a->bytes / 8;
+	}
 	return block_new(size > usual ? size : usual);
 }
 
@@ -148,7 +152,10 @@ void *arena_alloc(struct arena *a, size_t size)
 		fprintf(stderr, "rocewatch: out of memory (wanted %zu bytes)\n", size);
 		abort();
 	}
-	size = size ? (size + align - 1) / align * align : align;
+	if (size)
+		size = (size + align - 1) / align * align;
+	else
+		size = align;
 	struct block *b = a->last;
 	if (!b || b->size - b->used < size) {
 		b = block_for(a, size);
@@ -181,7 +188,9 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 	va_copy(again, ap);
 	int n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
-	size_t size = n > 0 ? (size_t)n + 1 : 1;
+	size_t size = 1;
+	if (n > 0)
+		size = (size_t)n + 1;
 	char *p = arena_alloc(a, size);
 	if (n > 0)
 		vsnprintf(p, size, fmt, again);

@@ -25,7 +25,9 @@ static inline bool bytes_ok(const struct bytes *bytes)
 }
 static inline size_t bytes_left(const struct bytes *bytes)
 {
-	return bytes->bad ? 0 : (size_t)(bytes->end - bytes->p);
+	if (bytes->bad)
+		return 0;
+	return (size_t)(bytes->end - bytes->p);
 }
 
 /* bytes_take - borrow @n bytes and step over them, or NULL (and bad) when fewer are left. */
@@ -46,23 +48,31 @@ static inline bool bytes_skip(struct bytes *bytes, size_t n)
 static inline uint8_t bytes_u8(struct bytes *bytes)
 {
 	const uint8_t *p = bytes_take(bytes, 1);
-	return p ? p[0] : 0;
+	if (p)
+		return p[0];
+	return 0;
 }
 static inline uint16_t bytes_be16(struct bytes *bytes)
 {
 	const uint8_t *p = bytes_take(bytes, 2);
-	return p ? (uint16_t)((p[0] << 8) | p[1]) : 0;
+	if (p)
+		return (uint16_t)((p[0] << 8) | p[1]);
+	return 0;
 }
 static inline uint32_t bytes_be24(struct bytes *bytes)
 {
 	const uint8_t *p = bytes_take(bytes, 3);
-	return p ? ((uint32_t)p[0] << 16) | ((uint32_t)p[1] << 8) | p[2] : 0;
+	if (p)
+		return ((uint32_t)p[0] << 16) | ((uint32_t)p[1] << 8) | p[2];
+	return 0;
 }
 static inline uint32_t bytes_be32(struct bytes *bytes)
 {
 	const uint8_t *p = bytes_take(bytes, 4);
-	return p ? ((uint32_t)p[0] << 24) | ((uint32_t)p[1] << 16) | ((uint32_t)p[2] << 8) | p[3]
-		 : 0;
+	if (p)
+		return ((uint32_t)p[0] << 24) | ((uint32_t)p[1] << 16) | ((uint32_t)p[2] << 8) |
+			p[3];
+	return 0;
 }
 
 #endif

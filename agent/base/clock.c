@@ -118,7 +118,10 @@ static bool take_fraction(const char **cursor, int64_t *ret_ns)
 
 static bool take_offset(const char **cursor, int *ret_s)
 {
-	int h, m, sign = **cursor == '-' ? -1 : 1;
+	int h, m;
+	int sign = 1;
+	if (**cursor == '-')
+		sign = -1;
 
 	*ret_s = 0;
 	if (!**cursor || take_char(cursor, "Zz"))
@@ -201,8 +204,14 @@ char *duration_format(char *buf, size_t size, int64_t ns)
 		{"h", "m", 3600 * NS_PER_S, 60 * NS_PER_S},
 		{"m", "s", 60 * NS_PER_S, NS_PER_S},
 	};
-	const char *sign = ns < 0 ? "-" : "";
-	uint64_t v = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+	const char *sign = "";
+	if (ns < 0)
+		sign = "-";
+	uint64_t v;
+	if (ns < 0)
+		v = 0 - (uint64_t)ns;
+	else
+		v = (uint64_t)ns;
 
 	if (ns == 0) {
 		snprintf(buf, size, "0s");

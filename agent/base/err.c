@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/str.h"
 
 __attribute__((format(printf, 6, 0))) static void err_fill(
 	struct err *e, int code, const char *file, int line, int col, const char *fmt, va_list ap)
@@ -16,7 +17,7 @@ __attribute__((format(printf, 6, 0))) static void err_fill(
 	 * made beside it. */
 	char text[sizeof(e->text)], name[sizeof(e->file)];
 	vsnprintf(text, sizeof(text), fmt, ap);
-	snprintf(name, sizeof(name), "%s", file ? file : "");
+	snprintf(name, sizeof(name), "%s", str_or(file, ""));
 	e->code = code;
 	e->line = line;
 	e->col = col;
@@ -47,7 +48,7 @@ void err_print(FILE *out, const struct err *e)
 	if (e->file[0])
 		fprintf(out, "%s:", e->file);
 	if (e->line > 0)
-		fprintf(out, "%s%d:", e->file[0] ? "" : "line ", e->line);
+		fprintf(out, "%s%d:", str_if(!e->file[0], "line "), e->line);
 	if (e->line > 0 && e->col > 0)
 		fprintf(out, "%d:", e->col);
 	if (e->file[0] || e->line > 0)

@@ -1,5 +1,6 @@
 /* log - see log.h. */
 #include "agent/base/log.h"
+#include "agent/base/str.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -31,7 +32,10 @@ static bool is_key_value(void)
 {
 	int f = atomic_load(&format_wanted);
 	if (f == FORMAT_AUTO) {
-		f = isatty(STDERR_FILENO) ? FORMAT_TEXT : FORMAT_KEY_VALUE;
+		if (isatty(STDERR_FILENO))
+			f = FORMAT_TEXT;
+		else
+			f = FORMAT_KEY_VALUE;
 		atomic_store(&format_wanted, f);
 	}
 	return f == FORMAT_KEY_VALUE;
@@ -155,7 +159,10 @@ bool complain(struct complaint *complaint, mono_t now, enum log_level level, con
 			duration_format(
 				for_how_long, sizeof(for_how_long), now.ns - complaint->began_ns));
 	complaint->since_last = 0;
-	complaint->gap_ns = complaint->gap_ns == 0 ? GAP_FIRST_NS : complaint->gap_ns * 2;
+	if (complaint->gap_ns == 0)
+		complaint->gap_ns = GAP_FIRST_NS;
+	else
+		complaint->gap_ns = complaint->gap_ns * 2;
 	if (complaint->gap_ns > GAP_MAX_NS)
 		complaint->gap_ns = GAP_MAX_NS;
 	complaint->next_ns = now.ns + complaint->gap_ns;
@@ -169,6 +176,6 @@ void complaint_over(struct complaint *complaint, mono_t now, const char *where, 
 	char for_how_long[32];
 	log_event(LOG_INFO_, where, "%s after %s, %" PRIu64 " failure%s", what,
 		duration_format(for_how_long, sizeof(for_how_long), now.ns - complaint->began_ns),
-		complaint->total, complaint->total == 1 ? "" : "s");
+		complaint->total, str_if(complaint->total != 1, "s"));
 	*complaint = (struct complaint){0};
 }

@@ -97,7 +97,9 @@ static void loop_release(uv_handle_t *handle)
 
 static uint64_t ms_of(int64_t ns)
 {
-	return ns <= 0 ? 0 : (uint64_t)((ns + NS_PER_MS - 1) / NS_PER_MS);
+	if (ns <= 0)
+		return 0;
+	return (uint64_t)((ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
 static void loop_on_timer(uv_timer_t *handle)
@@ -282,7 +284,10 @@ struct mailbox *mailbox_new(struct loop *loop, uint32_t capacity, mailbox_fn *fn
 		free(m);
 		return NULL;
 	}
-	m->capacity = capacity ? capacity : 1;
+	if (capacity)
+		m->capacity = capacity;
+	else
+		m->capacity = 1;
 	m->ring = rw_calloc(m->capacity, sizeof(*m->ring));
 	m->fn = fn;
 	m->arg = arg;

@@ -111,7 +111,8 @@ static void map_make_room(struct map *map)
 	struct slot *old = map->v;
 	size_t old_cap = map->cap;
 
-	map->cap = map->cap ? map->cap : 16;
+	if (!map->cap)
+		map->cap = 16;
 	while ((map->n + 1) * 3 > map->cap)
 		map->cap *= 2;
 	map->v = rw_calloc(map->cap, sizeof(*map->v));
@@ -232,7 +233,10 @@ void smap_put(struct smap *map, const void *key, size_t n, uint64_t value)
 		memcpy(e->key, key, n);
 	if (map->n * 2 > map->table_cap) {
 		free(map->table);
-		map->table_cap = map->table_cap ? map->table_cap * 2 : 16;
+		if (map->table_cap)
+			map->table_cap = map->table_cap * 2;
+		else
+			map->table_cap = 16;
 		map->table = rw_calloc(map->table_cap, sizeof(*map->table));
 		for (size_t i = 0; i < map->n; i++)
 			smap_link(map, i);

@@ -25,7 +25,9 @@ static void room_for(struct str *out, size_t more)
 	size_t need = out->n + more + 1;
 	if (need <= out->cap)
 		return;
-	size_t cap = out->cap ? out->cap : 64;
+	size_t cap = 64;
+	if (out->cap)
+		cap = out->cap;
 	while (cap < need)
 		cap *= 2;
 	out->s = rw_realloc(out->s, cap);
@@ -112,7 +114,9 @@ const char *str_nearest(const char *text, const char *const *candidates, size_t 
 	if (!best || (best_distance > 2 && best_distance > len / 3))
 		return NULL;
 	/* Two edits turn any two-letter word into any other: such a "nearest" would be noise. */
-	return best_distance < len || best_distance == 0 ? best : NULL;
+	if (best_distance < len || best_distance == 0)
+		return best;
+	return NULL;
 }
 
 int str_read_file(const char *path, size_t max, char **ret, size_t *ret_n, struct err *e)

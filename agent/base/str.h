@@ -60,4 +60,20 @@ char *unit_size_text(char *buf, size_t size, uint64_t bytes);
 char *unit_bitrate_text(char *buf, size_t size, uint64_t bps);
 char *unit_length_text(char *buf, size_t size, uint64_t mm);
 
+/* str_or - @s, or @otherwise where @s is NULL. Both are borrowed. */
+static inline const char *str_or(const char *s, const char *otherwise)
+{
+	if (s)
+		return s;
+	return otherwise;
+}
+
+/* str_if - @s where @is holds, else the empty text: for the parts of a sentence. Borrowed. */
+static inline const char *str_if(bool is, const char *s)
+{
+	if (is)
+		return s;
+	return "";
+}
+
 #endif

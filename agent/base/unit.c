@@ -108,7 +108,9 @@ static const char *take_decimal(
 	*ret_digits = v;
 	*ret_scale = scale;
 	*ret_overflow = overflow;
-	return *text == '.' ? NULL : text;
+	if (*text == '.')
+		return NULL;
+	return text;
 }
 
 /* Magnitude and sign of @text in the base unit of @family. */
@@ -168,7 +170,10 @@ int unit_duration(const char *text, int64_t *ret_ns, struct err *e)
 		return r;
 	if (v > INT64_MAX)
 		return err_set(e, -ERANGE, "read '%.64s', which is too large", text);
-	*ret_ns = negative ? -(int64_t)v : (int64_t)v;
+	if (negative)
+		*ret_ns = -(int64_t)v;
+	else
+		*ret_ns = (int64_t)v;
 	return 0;
 }
 
@@ -213,7 +218,7 @@ int unit_ratio(const char *text, double *ret, struct err *e)
 	const char *rest;
 
 	if (!text || !take_double(text, &v, &rest))
-		return unit_refuse(e, -EINVAL, text ? text : "", expected);
+		return unit_refuse(e, -EINVAL, str_or(text, ""), expected);
 	if (*rest == '/') {
 		if (!take_double(rest + 1, &by, &rest))
 			return unit_refuse(e, -EINVAL, text, expected);
@@ -238,13 +243,16 @@ int unit_int(const char *text, int64_t *ret, struct err *e)
 	bool overflow, negative = text && *text == '-';
 
 	if (!text || strchr(text, '.'))
-		return unit_refuse(e, -EINVAL, text ? text : "", expected);
+		return unit_refuse(e, -EINVAL, str_or(text, ""), expected);
 	const char *rest = take_decimal(text + negative, &v, &scale, &overflow);
 	if (!rest || *rest)
 		return unit_refuse(e, -EINVAL, text, expected);
 	if (overflow || v > (uint64_t)INT64_MAX + negative)
 		return err_set(e, -ERANGE, "read '%.64s', which is too large", text);
-	*ret = negative ? (int64_t)(0 - v) : (int64_t)v;
+	if (negative)
+		*ret = (int64_t)(0 - v);
+	else
+		*ret = (int64_t)v;
 	return 0;
 }
 
@@ -256,8 +264,11 @@ int unit_double(const char *text, double *ret, struct err *e)
 	double v;
 
 	if (!text || !take_double(text + negative, &v, &rest) || *rest)
-		return unit_refuse(e, -EINVAL, text ? text : "", expected);
-	*ret = negative ? -v : v;
+		return unit_refuse(e, -EINVAL, str_or(text, ""), expected);
+	if (negative)
+		*ret = -v;
+	else
+		*ret = v;
 	return 0;
 }
 
@@ -283,7 +294,7 @@ char *unit_duration_text(char *buf, size_t size, int64_t ns)
 		return buf;
 	}
 	return unit_format(
-		buf, size, ns < 0 ? "-" : "", ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, u);
+		buf, size, str_if(ns < 0, "-"), ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, u);
 }
 
 char *unit_size_text(char *buf, size_t size, uint64_t bytes)

@@ -47,7 +47,9 @@ static int client_read_file(struct client *client, const char *path, struct err 
 	int r = config_load(path, CONFIG_FULL, tables, n, &client->config, &errors);
 	/* Whatever is wrong with it, to the caller it is a configuration that cannot be used:
 	 * exit 2. */
-	return r < 0 ? first_of(&errors, -EINVAL, e) : 0;
+	if (r < 0)
+		return first_of(&errors, -EINVAL, e);
+	return 0;
 }
 
 static bool holds_data(struct client *client)
@@ -78,7 +80,9 @@ static int read_stored(struct client *client, struct err *e)
 		return r;
 	r = config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE, tables,
 		n, &client->config, &errors);
-	return r < 0 ? first_of(&errors, -EINVAL, e) : 0;
+	if (r < 0)
+		return first_of(&errors, -EINVAL, e);
+	return 0;
 }
 
 int config_recall(struct config **config, struct series_db *db, int64_t at_ns, struct err *e)
@@ -213,15 +217,19 @@ static int open_store(struct client *client, struct err *e)
 	client->agent_alive = pid > 0;
 	if (r == 0 && made)
 		return 0;
-	if (pid == 0)
-		return r < 0 ? r
-			     : err_set(e, -EIO,
-				       "%s was not made to its end; start 'rocewatch agent' once "
-				       "to complete it",
-				       client->db_path);
-	if (r < 0 && r != -ENOENT)
+	if (pid == 0) {
+		if (r < 0)
+			return r;
+		return err_set(e, -EIO,
+			"%s was not made to its end; start 'rocewatch agent' once to complete it",
+			client->db_path);
+	}
+	if (r < 0 && r != -ENOENT) {
 		/* still empty, most likely; the words are right in any case */
-		return r == -EINVAL ? -EAGAIN : r;
+		if (r == -EINVAL)
+			return -EAGAIN;
+		return r;
+	}
 	return err_set(e, -EAGAIN,
 		"%s is not ready: an agent (pid %d) has just begun to make it; try again in a "
 		"moment",
@@ -249,7 +257,10 @@ static int client_try(struct client *client, const struct globals *globals, int6
 	int r = client_read_config(client, globals, e);
 	if (r < 0)
 		goto fail;
-	client->db_path = globals->db ? globals->db : client->config->store.path;
+	if (globals->db)
+		client->db_path = globals->db;
+	else
+		client->db_path = client->config->store.path;
 	if (!client->db_path) {
 		r = err_at(e, -EINVAL, globals->config_path, 0, 0,
 			"names no store.path; name a database with --db FILE");
@@ -272,11 +283,16 @@ static int client_try(struct client *client, const struct globals *globals, int6
 		goto fail;
 	if (client->config)
 		r = config_recall(&client->config, client->db, client->to_ns, e);
+	else if (data_only)
+		r = read_stored_if_right(client, globals);
 	else
-		r = data_only ? read_stored_if_right(client, globals) : read_stored(client, e);
-	client->db_path = globals->db ? globals->db
-		: client->config      ? client->config->store.path
-				      : NULL;
+		r = read_stored(client, e);
+	if (globals->db)
+		client->db_path = globals->db;
+	else if (client->config)
+		client->db_path = client->config->store.path;
+	else
+		client->db_path = NULL;
 	if (r < 0)
 		goto fail;
 	return 0;
@@ -296,7 +312,7 @@ int client_ask(const struct client *client, json_t *request, json_t **ret, struc
 	json_decref(request);
 	if (rc == 0 && !json_is_true(json_object_get(*ret, "ok"))) {
 		const char *why = json_string_value(json_object_get(*ret, "error"));
-		rc = err_set(e, -EIO, "the agent refused: %s", why ? why : "no reason given");
+		rc = err_set(e, -EIO, "the agent refused: %s", str_or(why, "no reason given"));
 		json_decref(*ret);
 		*ret = NULL;
 	}

@@ -101,7 +101,7 @@ static void client_reply(struct control_peer *peer, json_t *reply)
 {
 	rw_cleanup(freep) char *text = json_dumps(reply, JSON_COMPACT);
 	json_decref(reply);
-	str_add(&peer->out, text ? text : "{\"ok\":false,\"error\":\"no reply\"}");
+	str_add(&peer->out, str_or(text, "{\"ok\":false,\"error\":\"no reply\"}"));
 	str_add(&peer->out, "\n");
 }
 
@@ -145,8 +145,12 @@ static void client_room(struct control_peer *peer)
 {
 	if (peer->n < peer->cap)
 		return;
-	peer->cap = peer->cap ? peer->cap * 2 : LINE_FIRST;
-	peer->cap = peer->cap < CONTROL_LINE_MAX ? peer->cap : CONTROL_LINE_MAX;
+	if (peer->cap)
+		peer->cap = peer->cap * 2;
+	else
+		peer->cap = LINE_FIRST;
+	if (!(peer->cap < CONTROL_LINE_MAX))
+		peer->cap = CONTROL_LINE_MAX;
 	peer->line = rw_realloc(peer->line, peer->cap);
 }
 
@@ -255,7 +259,10 @@ int control_new(struct loop *loop, const char *path, control_fn *fn, void *arg,
 	if (fd < 0)
 		return err_set(e, -errno, "socket: %s", strerror(errno));
 	mode_t old = umask(0117);
-	rc = bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ? -errno : 0;
+	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0)
+		rc = -errno;
+	else
+		rc = 0;
 	umask(old);
 	if (rc != 0)
 		return err_at(e, rc, path, 0, 0, "socket cannot be made: %s", strerror(-rc));
@@ -316,7 +323,9 @@ static int wait_for(int fd, short events, int64_t deadline_ns)
 	for (;;) {
 		int64_t left_ms = (deadline_ns - mono_now().ns) / NS_PER_MS;
 		struct pollfd p = {.fd = fd, .events = events};
-		int rc = left_ms > 0 ? poll(&p, 1, (int)left_ms) : 0;
+		int rc = 0;
+		if (left_ms > 0)
+			rc = poll(&p, 1, (int)left_ms);
 		if (rc > 0)
 			return 0;
 		if (rc == 0)
@@ -383,13 +392,13 @@ int control_call(const char *path, const json_t *request, json_t **ret, struct e
 			e, -errno, path, 0, 0, "agent cannot be reached: %s", strerror(errno));
 	rw_cleanup(freep) char *text = json_dumps(request, JSON_COMPACT);
 	rw_cleanup(str_done) struct str out = {0}, in = {0};
-	str_addf(&out, "%s\n", text ? text : "{}");
+	str_addf(&out, "%s\n", str_or(text, "{}"));
 	rc = send_all(fd, out.s, out.n, deadline_ns);
 	if (rc == 0)
 		rc = receive_line(fd, &in, deadline_ns);
 	if (rc != 0)
 		return err_at(e, rc, path, 0, 0, "agent did not answer: %s", strerror(-rc));
-	json_t *reply = json_loadb(in.s ? in.s : "", in.n, 0, NULL);
+	json_t *reply = json_loadb(str_or(in.s, ""), in.n, 0, NULL);
 	if (!json_is_object(reply)) {
 		json_decref(reply);
 		return err_at(

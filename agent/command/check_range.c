@@ -18,7 +18,9 @@ static int check_range_number(const char *text, size_t n, double *ret)
 		return -EINVAL;
 	memcpy(buf, text, n);
 	buf[n] = '\0';
-	return buf[n - 1] == '%' ? unit_ratio(buf, ret, NULL) : unit_double(buf, ret, NULL);
+	if (buf[n - 1] == '%')
+		return unit_ratio(buf, ret, NULL);
+	return unit_double(buf, ret, NULL);
 }
 
 int threshold_parse(const char *text, struct threshold *ret, struct err *e)
@@ -57,7 +59,9 @@ bool threshold_alerts(const struct threshold *threshold, double value)
 	if (!threshold->set || isnan(value))
 		return false;
 	bool within = value >= threshold->low && value <= threshold->high;
-	return threshold->inside ? within : !within;
+	if (threshold->inside)
+		return within;
+	return !within;
 }
 
 char *threshold_text(char buf[THRESHOLD_TEXT_MAX], const struct threshold *threshold)
@@ -72,12 +76,14 @@ char *threshold_text(char buf[THRESHOLD_TEXT_MAX], const struct threshold *thres
 		snprintf(low, sizeof(low), "%.10g:", threshold->low);
 	if (!isinf(threshold->high))
 		snprintf(high, sizeof(high), "%.10g", threshold->high);
-	snprintf(buf, THRESHOLD_TEXT_MAX, "%s%s%s", threshold->inside ? "@" : "", low, high);
+	snprintf(buf, THRESHOLD_TEXT_MAX, "%s%s%s", str_if(threshold->inside, "@"), low, high);
 	return buf;
 }
 
 const char *check_state_name(enum check_state state)
 {
 	static const char *const names[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
-	return (unsigned)state < rw_countof(names) ? names[state] : "UNKNOWN";
+	if ((unsigned)state < rw_countof(names))
+		return names[state];
+	return "UNKNOWN";
 }

@@ -169,10 +169,10 @@ static void print_option(FILE *out, const struct command_option *option)
 	char left[128];
 	if (option->letter)
 		snprintf(left, sizeof(left), "-%c, --%s%s%s", option->letter, option->name,
-			option->arg ? " " : "", option->arg ? option->arg : "");
+			str_if(option->arg, " "), str_or(option->arg, ""));
 	else
-		snprintf(left, sizeof(left), "    --%s%s%s", option->name, option->arg ? " " : "",
-			option->arg ? option->arg : "");
+		snprintf(left, sizeof(left), "    --%s%s%s", option->name, str_if(option->arg, " "),
+			str_or(option->arg, ""));
 	print_row(out, left, option->doc, 30);
 }
 
@@ -203,7 +203,7 @@ static void print_command_help(FILE *out, const struct command *command)
 	fprintf(out, "rocewatch %s - ", command->name);
 	print_wrapped(out, command->summary, 0, strlen(command->name) + 13);
 	fprintf(out, "\nUsage: rocewatch %s%s%s [OPTIONS]\n", command->name,
-		command->args && *command->args ? " " : "", command->args ? command->args : "");
+		str_if(command->args && *command->args, " "), str_or(command->args, ""));
 	if (command->options && command->options->name)
 		fputs("\nOptions:\n", out);
 	for (const struct command_option *o = command->options; o && o->name; o++)
@@ -219,19 +219,21 @@ static void print_command_help(FILE *out, const struct command *command)
 
 static int usage_code(const struct command *command)
 {
-	return command && command->usage_exit ? command->usage_exit : EXIT_USAGE;
+	if (command && command->usage_exit)
+		return command->usage_exit;
+	return EXIT_USAGE;
 }
 
 int usage_error(const struct command *command, const char *fmt, ...)
 {
 	va_list ap;
 
-	fprintf(stderr, "rocewatch%s%s: ", command ? " " : "", command ? command->name : "");
+	fprintf(stderr, "rocewatch%s%s: ", str_if(command, " "), command ? command->name : "");
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
 	fprintf(stderr, "\nTry 'rocewatch %s%s--help'.\n", command ? command->name : "",
-		command ? " " : "");
+		str_if(command, " "));
 	return usage_code(command);
 }
 
@@ -313,7 +315,10 @@ static void resolve_color(struct globals *chosen)
 		return;
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 	bool plain = (no_color && *no_color) || str_eq(term, "dumb") || !isatty(STDOUT_FILENO);
-	chosen->color = plain ? COLOR_NEVER : COLOR_ALWAYS;
+	if (plain)
+		chosen->color = COLOR_NEVER;
+	else
+		chosen->color = COLOR_ALWAYS;
 }
 
 static int refuse_command(const struct command *const *table, const char *word)
@@ -338,9 +343,11 @@ static int cli_finish(int code)
 	if (fflush(stdout) == 0 && !failed)
 		return code;
 	/* Of an error that an earlier write met, only the fact is left. */
-	fprintf(stderr, "rocewatch: cannot write the output%s%s\n", errno ? ": " : "",
+	fprintf(stderr, "rocewatch: cannot write the output%s%s\n", str_if(errno, ": "),
 		errno ? strerror(errno) : "");
-	return code == EXIT_OK ? EXIT_FAILED : code;
+	if (code == EXIT_OK)
+		return EXIT_FAILED;
+	return code;
 }
 
 /* Reads options up to the first other word (no command yet) or all of them. Returns -1 to go on,
@@ -380,7 +387,10 @@ static int cli_read_options(struct globals *chosen, const struct command *comman
 		}
 		if (v >= COMMAND_OPTION) {
 			const struct command_option *row = &command->options[v - COMMAND_OPTION];
-			args->opt[v - COMMAND_OPTION] = row->arg ? optarg : "";
+			if (row->arg)
+				args->opt[v - COMMAND_OPTION] = optarg;
+			else
+				args->opt[v - COMMAND_OPTION] = "";
 			if (str_eq(row->name, "set"))
 				args->set[(*n_set)++] = optarg;
 			continue;

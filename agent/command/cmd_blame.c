@@ -37,7 +37,9 @@ static int find_port(const struct fabric *fabric, const char *word, struct entit
 		return -ENOENT;
 	rw_cleanup(freep) char *device = strndup(word, (size_t)(colon - word));
 	const struct fabric_device *d = fabric_device(fabric, device);
-	const struct fabric_port *p = d ? fabric_port(d, colon + 1) : NULL;
+	const struct fabric_port *p = NULL;
+	if (d)
+		p = fabric_port(d, colon + 1);
 	if (!p)
 		return -ENOENT;
 	meant->host = p->host;
@@ -49,8 +51,12 @@ static int find_port(const struct fabric *fabric, const char *word, struct entit
 static int find_host(const struct fabric *fabric, const char *word, struct entity_meant *meant)
 {
 	const bool as_in_links = strncmp(word, "host:", 5) == 0;
-	const char *name = as_in_links ? word + 5 : word,
-		   *nic = as_in_links ? strchr(name, ':') : NULL;
+	const char *name = word;
+	const char *nic = NULL;
+	if (as_in_links) {
+		name = word + 5;
+		nic = strchr(name, ':');
+	}
 	rw_cleanup(freep) char *host = nic ? strndup(name, (size_t)(nic - name)) : strdup(name);
 	for (size_t k = 0; k < fabric->n_devices; k++)
 		for (size_t i = 0; i < fabric->devices[k]->n_ports; i++) {
@@ -60,7 +66,9 @@ static int find_host(const struct fabric *fabric, const char *word, struct entit
 				cmd_blame_add_port(meant, p);
 			}
 		}
-	return meant->n ? 0 : -ENOENT;
+	if (meant->n)
+		return 0;
+	return -ENOENT;
 }
 
 static int no_such(const struct fabric *fabric, const char *word, struct err *e)
@@ -73,12 +81,14 @@ static int no_such(const struct fabric *fabric, const char *word, struct err *e)
 				rw_grow(names, n, cap);
 				names[n++] = fabric->devices[k]->ports[i]->host;
 			}
-	const char *near = n ? str_nearest(word, names, n) : NULL;
+	const char *near = NULL;
+	if (n)
+		near = str_nearest(word, names, n);
 	free(names);
 	return err_set(e, -ENOENT,
 		"read '%.64s', expected a host of the fabric's links or a port such as "
 		"leaf1:Ethernet49%s%s%s",
-		word, near ? "; perhaps '" : "", near ? near : "", near ? "'" : "");
+		word, str_if(near, "; perhaps '"), str_or(near, ""), str_if(near, "'"));
 }
 
 /* ---- what is said of it -------------------------------------------------- */
@@ -116,8 +126,10 @@ static const char *role_in(const struct entity_meant *meant, const json_t *incid
 	size_t k;
 	json_array_foreach (json_object_get(incident, "roles"), k, role) {
 		const char *entity = doc_word(role, "entity");
-		const char *host = strncmp(entity, "host:", 5) == 0 ? entity + 5 : entity,
-			   *colon = strchr(entity, ':');
+		const char *host = entity;
+		if (strncmp(entity, "host:", 5) == 0)
+			host = entity + 5;
+		const char *colon = strchr(entity, ':');
 		if (meant->host && str_eq(host, meant->host))
 			return doc_word(role, "role");
 		if (colon) {
@@ -197,7 +209,7 @@ static void cmd_blame_print_card(
 	fprintf(out, "  at ");
 	json_array_foreach (ports, k, o)
 		if (k < PORTS_SHOWN)
-			fprintf(out, "%s%s:%s", k ? ", " : "", doc_word(o, "device"),
+			fprintf(out, "%s%s:%s", str_if(k, ", "), doc_word(o, "device"),
 				doc_word(o, "port"));
 	if (json_array_size(ports) > PORTS_SHOWN)
 		fprintf(out, " and %zu more", json_array_size(ports) - PORTS_SHOWN);
@@ -216,7 +228,7 @@ static void cmd_blame_print_card(
 				doc_word(o, "summary"));
 	}
 	json_array_foreach (suffers, k, o)
-		fprintf(out, "%s%s of %s  %s  %s at %s: %s\n", k ? "" : "\n",
+		fprintf(out, "%s%s of %s  %s  %s at %s: %s\n", str_if(!k, "\n"),
 			str_eq(doc_word(o, "role"), "direct_victim") ? "direct victim"
 								     : "indirect victim",
 			doc_word(o, "id"), doc_word(o, "severity"), doc_word(o, "cause"),
@@ -267,13 +279,17 @@ static int cmd_blame_run(struct command_args *args)
 	int rc = client_open(&x, args->g, 24 * 3600 * NS_PER_S, &e);
 	if (rc != 0) {
 		err_print(stderr, &e);
-		return rc == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+		if (rc == -EINVAL)
+			return EXIT_USAGE;
+		return EXIT_FAILED;
 	}
 	rc = cmd_blame(&x, args, &e);
 	client_done(&x);
 	if (rc != 0)
 		err_print(stderr, &e);
-	return rc == 0 ? EXIT_OK : EXIT_FAILED;
+	if (rc == 0)
+		return EXIT_OK;
+	return EXIT_FAILED;
 }
 
 const struct command command_blame = {

@@ -148,8 +148,8 @@ static int calc_headroom(const struct inputs *in, json_t *doc, struct err *e)
 		const char *near = str_nearest(in->model, models, rw_countof(models));
 		return err_set(e, -EINVAL,
 			"--model: read '%.32s', expected spectrum, spectrum-2021 or generic%s%s%s",
-			in->model, near ? "; did you mean '" : "", near ? near : "",
-			near ? "'?" : "");
+			in->model, str_if(near, "; did you mean '"), str_or(near, ""),
+			str_if(near, "'?"));
 	}
 	const struct headroom_in h_in = {.model = (enum headroom_model)m,
 		.speed_bps = (uint64_t)in->v[IN_SPEED],
@@ -213,11 +213,10 @@ static int calc_ecn(const struct inputs *in, json_t *doc, struct err *e)
 		in->v[IN_KMIN] > 0 ? json_boolean(b.kmin_below_pfc) : json_null());
 	json_object_set_new(doc, "kmax_acts_before_pfc",
 		in->v[IN_KMAX] > 0 ? json_boolean(b.kmax_below_pfc) : json_null());
-	return in->v[IN_POOL] > in->v[IN_USED] && in->v[IN_ALPHA] > 0 && in->v[IN_INGRESS] >= 1
-		? 0
-		: err_set(e, -EINVAL,
-			  "the pool must be larger than --used, --alpha above 0 and --ingress at "
-			  "least 1");
+	if (in->v[IN_POOL] > in->v[IN_USED] && in->v[IN_ALPHA] > 0 && in->v[IN_INGRESS] >= 1)
+		return 0;
+	return err_set(e, -EINVAL,
+		"the pool must be larger than --used, --alpha above 0 and --ingress at least 1");
 }
 
 static int calc_pause(const struct inputs *in, json_t *doc, struct err *e)
@@ -243,8 +242,9 @@ static int calc_allreduce(const struct inputs *in, json_t *doc, struct err *e)
 	set_whole(doc, "ring_bytes_per_gpu", ring);
 	cmd_calc_set(doc, "ideal_time_s", link_bytes_s > 0 ? ring / link_bytes_s : NAN);
 	const double seconds = in->v[IN_TIME] / 1e9;
-	const double bus =
-		seconds > 0 ? allreduce_bus_bytes_s(in->v[IN_GPUS], in->v[IN_SIZE], seconds) : NAN;
+	double bus = NAN;
+	if (seconds > 0)
+		bus = allreduce_bus_bytes_s(in->v[IN_GPUS], in->v[IN_SIZE], seconds);
 	cmd_calc_set(doc, "algorithm_bytes_per_s", seconds > 0 ? in->v[IN_SIZE] / seconds : NAN);
 	cmd_calc_set(doc, "bus_bytes_per_s", bus);
 	cmd_calc_set(doc, "bus_share_of_link_ratio", link_bytes_s > 0 ? bus / link_bytes_s : NAN);
@@ -372,7 +372,7 @@ static void cmd_calc_add_rows(json_t *rows, const char *prefix, const json_t *do
 	json_t *value;
 	json_object_foreach ((json_t *)doc, key, value) {
 		char name[80];
-		snprintf(name, sizeof(name), "%s%s%s", prefix, *prefix ? "." : "", key);
+		snprintf(name, sizeof(name), "%s%s%s", prefix, str_if(*prefix, "."), key);
 		if (json_is_object(value))
 			cmd_calc_add_rows(rows, name, value);
 		else
@@ -433,7 +433,9 @@ static int cmd_calc_run(struct command_args *args)
 	bool takes[IN_COUNT] = {0};
 	for (const struct argument *g = c->args; g->in != IN_COUNT; g++) {
 		takes[g->in] = true;
-		const char *text = args->opt[g->in] ? args->opt[g->in] : g->def;
+		const char *text = args->opt[g->in];
+		if (!text)
+			text = g->def;
 		if (!text)
 			return usage_error(&command_calc, "%s needs --%s %s (%s)", c->name,
 				options[g->in].name, options[g->in].arg, options[g->in].doc);

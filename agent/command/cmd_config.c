@@ -36,7 +36,11 @@ static int cmd_config_finish(int code)
 /* The file meant: the argument, else -c, else the default; NULL after saying why there is none. */
 static const char *file_of(struct command_args *args)
 {
-	const char *path = args->argc > 1 ? args->argv[1] : args->g->config_path;
+	const char *path;
+	if (args->argc > 1)
+		path = args->argv[1];
+	else
+		path = args->g->config_path;
 	if (args->argc == 1 && !args->g->config_named && access(path, F_OK) < 0 &&
 		errno == ENOENT) {
 		fprintf(stderr,
@@ -52,8 +56,16 @@ static json_t *mistakes_json(const struct err_list *errors)
 	json_t *v = json_array();
 	for (size_t i = 0; i < errors->n; i++) {
 		const struct err *e = &errors->v[i];
-		json_t *line = e->line ? json_integer(e->line) : json_null(),
-		       *column = e->col ? json_integer(e->col) : json_null();
+		json_t *line;
+		if (e->line)
+			line = json_integer(e->line);
+		else
+			line = json_null();
+		json_t *column;
+		if (e->col)
+			column = json_integer(e->col);
+		else
+			column = json_null();
 		json_array_append_new(v,
 			json_pack("{s:s, s:o, s:o, s:s}", "file", e->file, "line", line, "column",
 				column, "text", e->text));
@@ -109,7 +121,9 @@ static void cmd_config_print_json(const char *path, const struct config *config,
 
 static const char *cmd_config_plural(size_t n)
 {
-	return n == 1 ? "" : "s";
+	if (n == 1)
+		return "";
+	return "s";
 }
 
 static void print_ok(const char *path, const struct config *config, size_t n_warnings)
@@ -153,8 +167,9 @@ static int run_check(struct command_args *args)
 	struct config *c = NULL;
 	size_t n_tables;
 	const struct option_table *const *tables = module_tables(&n_tables);
-	enum config_mode mode =
-		command_opt(&command_config, args, "case") ? CONFIG_CASE : CONFIG_FULL;
+	enum config_mode mode = CONFIG_FULL;
+	if (command_opt(&command_config, args, "case"))
+		mode = CONFIG_CASE;
 
 	const char *path = file_of(args);
 	if (!path)
@@ -281,8 +296,9 @@ static int cmd_config_run_show(struct command_args *args)
 	struct config *c = NULL;
 	size_t n_tables;
 	const struct option_table *const *tables = module_tables(&n_tables);
-	enum config_mode mode =
-		command_opt(&command_config, args, "case") ? CONFIG_CASE : CONFIG_FULL;
+	enum config_mode mode = CONFIG_FULL;
+	if (command_opt(&command_config, args, "case"))
+		mode = CONFIG_CASE;
 
 	const char *path = file_of(args);
 	if (!path)
@@ -354,7 +370,9 @@ static int run_import(struct command_args *args)
 		import_print(set, stdout);
 	import_free(set);
 	profiles_free(profiles);
-	return rc < 0 ? EXIT_USAGE : cmd_config_finish(EXIT_OK);
+	if (rc < 0)
+		return EXIT_USAGE;
+	return cmd_config_finish(EXIT_OK);
 }
 
 static const struct {

@@ -45,11 +45,12 @@ static int db_path(const struct globals *globals, char **ret, struct err *e)
 	int r = config_load(globals->config_path, CONFIG_FULL, tables, n, &c, &errors);
 	if (r < 0 && errors.n > 0)
 		*e = errors.v[0];
-	if (r < 0)
-		return errors.n > 0
-			? -EINVAL
-			: err_set(e, -EINVAL, "cannot read %s: %s; name a database with --db FILE",
-				  globals->config_path, strerror(-r));
+	if (r < 0) {
+		if (errors.n > 0)
+			return -EINVAL;
+		return err_set(e, -EINVAL, "cannot read %s: %s; name a database with --db FILE",
+			globals->config_path, strerror(-r));
+	}
 	if (c->store.path) {
 		*ret = rw_strdup(c->store.path);
 		r = 0;
@@ -122,9 +123,9 @@ static json_t *cmd_db_time_or_null(const struct db_stat *stat, int64_t t_ns)
 {
 	char buf[WALL_TEXT_MAX];
 
-	return stat->samples
-		? json_string(wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9))
-		: json_null();
+	if (stat->samples)
+		return json_string(wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9));
+	return json_null();
 }
 
 static int run_stat(const struct command_args *args, const char *path, struct err *e)
@@ -158,7 +159,9 @@ static int run_stat(const struct command_args *args, const char *path, struct er
 		return err_set(e, -EBADMSG,
 			"%s is damaged: %s; put a copy made by 'rocewatch db backup' in its place",
 			path, s.check);
-	return r < 0 ? err_set(e, r, "the result could not be written") : 0;
+	if (r < 0)
+		return err_set(e, r, "the result could not be written");
+	return 0;
 }
 
 /* ---- backup, vacuum ------------------------------------------------------ */
@@ -246,7 +249,9 @@ static const struct {
 static int cmd_db_run(struct command_args *args)
 {
 	const char *names[rw_countof(subcommands)];
-	const char *word = args->argc > 0 ? args->argv[0] : "";
+	const char *word = "";
+	if (args->argc > 0)
+		word = args->argv[0];
 
 	for (size_t i = 0; i < rw_countof(subcommands); i++) {
 		rw_cleanup(freep) char *path = NULL;
@@ -257,8 +262,7 @@ static int cmd_db_run(struct command_args *args)
 		if (args->argc != (subcommands[i].argument ? 2 : 1))
 			return usage_error(&command_db,
 				subcommands[i].argument ? "%s: expected %s" : "%s takes no %s",
-				word,
-				subcommands[i].argument ? subcommands[i].argument : "argument");
+				word, str_or(subcommands[i].argument, "argument"));
 		int r = db_path(args->g, &path, &e);
 		if (r < 0) {
 			err_print(stderr, &e);
@@ -267,12 +271,16 @@ static int cmd_db_run(struct command_args *args)
 		r = subcommands[i].run(args, path, &e);
 		if (r < 0)
 			err_print(stderr, &e);
-		return r < 0 ? EXIT_FAILED : EXIT_OK;
+		if (r < 0)
+			return EXIT_FAILED;
+		return EXIT_OK;
 	}
-	const char *near = *word ? str_nearest(word, names, rw_countof(names)) : NULL;
+	const char *near = NULL;
+	if (*word)
+		near = str_nearest(word, names, rw_countof(names));
 	return usage_error(&command_db,
 		"read '%.64s', expected stat, backup FILE, vacuum or export DIR%s%s%s", word,
-		near ? "; perhaps '" : "", near ? near : "", near ? "'" : "");
+		str_if(near, "; perhaps '"), str_or(near, ""), str_if(near, "'"));
 }
 
 const struct command command_db = {

@@ -1,4 +1,5 @@
 /* cmd_doctor - how the collection itself is doing, and what to do about it. */
+#include "agent/base/str.h"
 #include "agent/command/command.h"
 
 #include <string.h>
@@ -68,7 +69,9 @@ static const struct view capture_view = {
 static double cmd_doctor_number(const json_t *object, const char *key, double scale)
 {
 	const json_t *v = json_object_get(object, key);
-	return json_is_number(v) ? json_number_value(v) / scale : 0;
+	if (json_is_number(v))
+		return json_number_value(v) / scale;
+	return 0;
 }
 
 /* "suspect 14", or "suspect -" where it is not known. */
@@ -174,7 +177,7 @@ static void print_todo(FILE *out, const json_t *todo, bool color)
 			strcmp(json_string_value(json_object_get(t, "severity")), "critical") == 0;
 		fprintf(out, "%s%-8s%s  %s: %s\n          -> %s\n",
 			color ? (critical ? "\033[31m" : "\033[33m") : "",
-			critical ? "CRITICAL" : "WARNING", color ? "\033[0m" : "",
+			critical ? "CRITICAL" : "WARNING", str_if(color, "\033[0m"),
 			json_string_value(json_object_get(t, "subject")),
 			json_string_value(json_object_get(t, "what")),
 			json_string_value(json_object_get(t, "do")));

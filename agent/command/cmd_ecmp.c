@@ -48,12 +48,13 @@ static int cmd_ecmp_run(struct command_args *args)
 			if (str_eq(looks[i].name, args->argv[0]))
 				look = &looks[i];
 		}
-		const char *near =
-			look ? NULL : str_nearest(args->argv[0], names, rw_countof(looks));
+		const char *near = NULL;
+		if (!look)
+			near = str_nearest(args->argv[0], names, rw_countof(looks));
 		if (!look)
 			return usage_error(c,
 				"read '%.64s', expected groups, heatmap or collisions%s%s",
-				args->argv[0], near ? "; did you mean " : "", near ? near : "");
+				args->argv[0], str_if(near, "; did you mean "), str_or(near, ""));
 	}
 	if (args->argc == 2 && !device)
 		device = args->argv[1]; /* "ecmp collisions leaf1" */
@@ -66,7 +67,9 @@ static int cmd_ecmp_run(struct command_args *args)
 	int r = client_open(&x, args->g, DEFAULT_SPAN_NS, &e);
 	if (r < 0) {
 		err_print(stderr, &e);
-		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+		if (r == -EINVAL)
+			return EXIT_USAGE;
+		return EXIT_FAILED;
 	}
 	struct spine_imbalance *report = NULL;
 	struct ecmp_history h;
@@ -74,10 +77,17 @@ static int cmd_ecmp_run(struct command_args *args)
 	int code = EXIT_OK;
 	if (r < 0) {
 		err_print(stderr, &e);
-		code = r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+		if (r == -EINVAL)
+			code = EXIT_USAGE;
+		else
+			code = EXIT_FAILED;
 	} else {
 		json_t *doc = spine_imbalance_json(report, x.config->fabric, h.from_ns, h.to_ns);
-		json_t *own = look->make ? look->make(doc) : json_incref(doc);
+		json_t *own;
+		if (look->make)
+			own = look->make(doc);
+		else
+			own = json_incref(doc);
 		if (report_print(stdout, own, look->view, args->g->format, !args->g->no_header,
 			    args->g->color == COLOR_ALWAYS) < 0)
 			code = EXIT_FAILED;

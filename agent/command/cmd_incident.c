@@ -38,7 +38,9 @@ static int cmd_incident_print(
 {
 	int rc = report_print(stdout, doc, view, args->g->format, !args->g->no_header,
 		args->g->color == COLOR_ALWAYS);
-	return rc == 0 ? 0 : err_set(e, rc, "the result could not be written: %s", strerror(-rc));
+	if (rc == 0)
+		return 0;
+	return err_set(e, rc, "the result could not be written: %s", strerror(-rc));
 }
 
 static int cmd_incident_run_list(
@@ -89,8 +91,11 @@ static int run_one(struct client *client, const struct command_args *args, const
 	struct err *e)
 {
 	json_t *o = find_one(client, args->g, args->argv[1], e);
-	if (!o)
-		return e->code ? e->code : -EIO;
+	if (!o) {
+		if (e->code)
+			return e->code;
+		return -EIO;
+	}
 	json_t *doc = incident_public(o);
 	int rc = cmd_incident_print(args, doc, view, e);
 	json_decref(doc);
@@ -107,8 +112,11 @@ static int cmd_incident_run_show(
 static int run_timeline(struct client *client, const struct command_args *args, struct err *e)
 {
 	json_t *o = find_one(client, args->g, args->argv[1], e);
-	if (!o)
-		return e->code ? e->code : -EIO;
+	if (!o) {
+		if (e->code)
+			return e->code;
+		return -EIO;
+	}
 	json_t *lines = json_object_get(o, "timeline");
 	json_t *doc = json_pack("{s:O, s:O, s:o}", "id", json_object_get(o, "id"), "cause",
 		json_object_get(o, "cause"), "timeline", lines ? json_incref(lines) : json_array());
@@ -152,8 +160,11 @@ static int cmd_incident_run_export(
 {
 	const char *dir = command_opt(&command_incident, args, "out");
 	json_t *o = find_one(client, args->g, args->argv[1], e);
-	if (!o)
-		return e->code ? e->code : -EIO;
+	if (!o) {
+		if (e->code)
+			return e->code;
+		return -EIO;
+	}
 	if (dir) {
 		const int r = export_case(client, o, dir, e);
 		json_decref(o);
@@ -163,10 +174,13 @@ static int cmd_incident_run_export(
 	json_t *doc = json_pack("{s:o, s:s?, s:s?}", "incident", incident_public(o),
 		"configuration", yaml, "database", client->db_path);
 	json_decref(o);
-	int rc = doc ? report_print(stdout, doc, &incident_card_view, FORMAT_JSON, true, false)
-		     : -EIO;
+	int rc = -EIO;
+	if (doc)
+		rc = report_print(stdout, doc, &incident_card_view, FORMAT_JSON, true, false);
 	json_decref(doc);
-	return rc == 0 ? 0 : err_set(e, rc, "the result could not be written: %s", strerror(-rc));
+	if (rc == 0)
+		return 0;
+	return err_set(e, rc, "the result could not be written: %s", strerror(-rc));
 }
 
 /* ---- acts ---------------------------------------------------------------- */
@@ -176,8 +190,11 @@ static int act_by_agent(const struct client *client, const char *act, const char
 {
 	json_t *request = json_pack("{s:s, s:s, s:s?}", "cmd", act, "id", id, "note", text),
 	       *reply = NULL;
-	const int rc = request ? client_ask(client, request, &reply, e)
-			       : err_set(e, -EINVAL, "expected text in UTF-8");
+	int rc;
+	if (request)
+		rc = client_ask(client, request, &reply, e);
+	else
+		rc = err_set(e, -EINVAL, "expected text in UTF-8");
 	json_decref(reply);
 	return rc;
 }
@@ -208,8 +225,10 @@ static int act_by_hand(const struct client *client, const json_t *incident, cons
 		} else {
 			rc = ledger_act(l, json_string_value(json_object_get(incident, "id")), act,
 				who, text, wall_now().ns);
-			rc = rc != 0 ? err_set(e, rc, "%s", incident_act_error(rc))
-				     : store_flush(store, e);
+			if (rc != 0)
+				rc = err_set(e, rc, "%s", incident_act_error(rc));
+			else
+				rc = store_flush(store, e);
 		}
 		ledger_free(l);
 		store_close(store);
@@ -221,25 +240,34 @@ static int act_by_hand(const struct client *client, const json_t *incident, cons
 static int cmd_incident_run_act(
 	struct client *client, const struct command_args *args, struct err *e)
 {
-	const char *note = command_opt(&command_incident, args, "note"),
-		   *text = args->argc > 2 ? args->argv[2] : note;
+	const char *note = command_opt(&command_incident, args, "note");
+	const char *text = note;
+	if (args->argc > 2)
+		text = args->argv[2];
 	enum incident_act act = ACT_ACK;
 	incident_act_parse(args->argv[0], &act);
 	json_t *o = find_one(client, args->g, args->argv[1], e), *other = NULL;
 	if (o && act == ACT_MERGE) {
 		other = find_one(client, args->g, text, e);
-		text = other ? json_string_value(json_object_get(other, "id")) : NULL;
+		if (other)
+			text = json_string_value(json_object_get(other, "id"));
+		else
+			text = NULL;
 	}
 	if (!o || (act == ACT_MERGE && !other)) {
 		json_decref(o);
-		return e->code ? e->code : -EIO;
+		if (e->code)
+			return e->code;
+		return -EIO;
 	}
 	const char *id = json_string_value(json_object_get(o, "id"));
-	int rc = other && json_equal(other, o)
-		? err_set(e, -EINVAL, "%s", incident_act_error(-EINVAL))
-		: store_writer_pid(client->db_path) > 0
-		? act_by_agent(client, args->argv[0], id, text, e)
-		: act_by_hand(client, o, other, act, text, e);
+	int rc;
+	if (other && json_equal(other, o))
+		rc = err_set(e, -EINVAL, "%s", incident_act_error(-EINVAL));
+	else if (store_writer_pid(client->db_path) > 0)
+		rc = act_by_agent(client, args->argv[0], id, text, e);
+	else
+		rc = act_by_hand(client, o, other, act, text, e);
 	if (rc == 0 && !args->g->quiet)
 		printf("%s: %s\n", id, args->argv[0]);
 	json_decref(o);

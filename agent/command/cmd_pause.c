@@ -52,30 +52,37 @@ struct asked {
 
 static const char *edge_confidence(const struct pause_edge *edge)
 {
-	return !edge->measured                                    ? "low"
-		: edge->one_end || edge->quality != QUALITY_EXACT ? "med"
-								  : "high";
+	if (!edge->measured)
+		return "low";
+	if (edge->one_end || edge->quality != QUALITY_EXACT)
+		return "med";
+	return "high";
 }
 
 static const char *cmd_pause_worse(const char *left, const char *right)
 {
-	return str_eq(left, "low") || str_eq(right, "low")    ? "low"
-		: str_eq(left, "med") || str_eq(right, "med") ? "med"
-							      : "high";
+	if (str_eq(left, "low") || str_eq(right, "low"))
+		return "low";
+	if (str_eq(left, "med") || str_eq(right, "med"))
+		return "med";
+	return "high";
 }
 
 static const char *peer_name(const struct port_seen *seen, struct arena *a)
 {
 	const struct fabric_port *port = seen->port;
-	return port->peer ? arena_printf(a, "%s:%s", port->peer->device->name, port->peer->name)
-			  : port->host;
+	if (port->peer)
+		return arena_printf(a, "%s:%s", port->peer->device->name, port->peer->name);
+	return port->host;
 }
 
 static const char *cmd_pause_by_name(const struct pause_edge *edge)
 {
-	return edge->by      ? edge->by->port->device->name
-		: edge->host ? edge->host
-			     : "undeclared neighbour";
+	if (edge->by)
+		return edge->by->port->device->name;
+	if (edge->host)
+		return edge->host;
+	return "undeclared neighbour";
 }
 
 /* ---- tree ---------------------------------------------------------------- */
@@ -91,7 +98,9 @@ struct line {
 
 static const struct fabric_device *cmd_pause_device_of(const struct port_seen *port)
 {
-	return port ? port->port->device : NULL;
+	if (port)
+		return port->port->device;
+	return NULL;
 }
 
 struct drawing {
@@ -251,9 +260,12 @@ static json_t *sum_json(
 				(const struct amount *)((const char *)observed->lanes[i] +
 					offsets[k]);
 			known |= c->known;
-			sum += c->known ? c->value : 0;
+			if (c->known)
+				sum += c->value;
 		}
-	return known ? json_integer((json_int_t)sum) : json_null();
+	if (known)
+		return json_integer((json_int_t)sum);
+	return json_null();
 }
 
 static bool any_cycle(const struct pause_graph *graph, int priority)
@@ -276,10 +288,10 @@ static json_t *make_tree(const struct pause_graph *graph, const struct pause_gra
 	for (size_t i = 0; i < graph->n_edges; i++)
 		waiting +=
 			asked->priority == PRIO_NONE || graph->edges[i].priority == asked->priority;
-	for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-		unresolved += asked->priority == PRIO_NONE || c == asked->priority
-			? graph->unresolved[c]
-			: 0;
+	for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
+		if (asked->priority == PRIO_NONE || c == asked->priority)
+			unresolved += graph->unresolved[c];
+	}
 	/* what is sure first; the rest only when nothing is */
 	for (int clear = 1; clear >= 0; clear--)
 		for (size_t i = 0; i < graph->n_roots && json_array_size(trees) < TREES_SHOWN;
@@ -341,7 +353,9 @@ static void put_share(json_t *object, const char *way, const struct pause_share 
 
 static json_t *frames_json(const struct amount *amount)
 {
-	return amount->known ? json_integer((json_int_t)amount->value) : json_null();
+	if (amount->known)
+		return json_integer((json_int_t)amount->value);
+	return json_null();
 }
 
 static double cmd_pause_strongest(const struct lane_seen *lane)
@@ -354,9 +368,17 @@ static int by_strength(const void *left, const void *right)
 	const struct lane_seen *a = *(const struct lane_seen *const *)left,
 			       *b = *(const struct lane_seen *const *)right;
 	const double d = cmd_pause_strongest(b) - cmd_pause_strongest(a);
-	if (d != 0)
-		return d > 0 ? 1 : -1;
-	return a->port != b->port ? (a->port < b->port ? -1 : 1) : a->priority - b->priority;
+	if (d != 0) {
+		if (d > 0)
+			return 1;
+		return -1;
+	}
+	if (a->port != b->port) {
+		if (a->port < b->port)
+			return -1;
+		return 1;
+	}
+	return a->priority - b->priority;
 }
 
 static bool is_asked(const struct asked *asked, const struct fabric_port *port)
@@ -437,8 +459,11 @@ static int cmd_pause_take_incident(struct client *client, const struct globals *
 			"incident list' names them",
 			id);
 	json_t *found = incidents_load(client, globals, id, e);
-	if (!found)
-		return e->code ? e->code : -EIO;
+	if (!found) {
+		if (e->code)
+			return e->code;
+		return -EIO;
+	}
 	const json_t *i = json_array_get(found, 0),
 		     *first = json_array_get(json_object_get(i, "evidence"), 0);
 	const json_t *priority = json_object_get(json_object_get(i, "subject"), "priority");
@@ -502,7 +527,7 @@ static int cmd_pause_answer(struct client *client, const struct look *look,
 		return err_set(e, -EINVAL,
 			"no port of the fabric matches device '%.64s', port '%.64s' ('rocewatch "
 			"topology show' lists them)",
-			asked->device ? asked->device : "*", asked->port ? asked->port : "*");
+			str_or(asked->device, "*"), str_or(asked->port, "*"));
 	tail = g;
 	if (look->make == make_tree && !any_cycle(g, asked->priority))
 		r = graph_of(client, client->to_ns - (client->to_ns - client->from_ns) / TAIL, turn,
@@ -521,9 +546,15 @@ static int cmd_pause_answer(struct client *client, const struct look *look,
 static int cmd_pause_run(struct command_args *args)
 {
 	const struct command *c = &command_pause;
-	const struct look *look = args->argc ? NULL : &looks[0];
-	for (size_t i = 0; i < rw_countof(looks) && !look; i++)
-		look = str_eq(looks[i].name, args->argv[0]) ? &looks[i] : NULL;
+	const struct look *look = NULL;
+	if (!args->argc)
+		look = &looks[0];
+	for (size_t i = 0; i < rw_countof(looks) && !look; i++) {
+		if (str_eq(looks[i].name, args->argv[0]))
+			look = &looks[i];
+		else
+			look = NULL;
+	}
 	if (!look)
 		return usage_error(c, "read '%.64s', expected tree or ports", args->argv[0]);
 	if (args->argc > 1)
@@ -547,14 +578,21 @@ static int cmd_pause_run(struct command_args *args)
 	rw_cleanup(arena_freep) struct arena *turn = arena_new();
 	int r = client_open(&x, args->g, DEFAULT_SPAN_NS, &e);
 	if (r == 0) {
-		r = incident ? cmd_pause_take_incident(&x, args->g, incident, &q, turn, &e) : 0;
+		if (incident)
+			r = cmd_pause_take_incident(&x, args->g, incident, &q, turn, &e);
+		else
+			r = 0;
 		if (r == 0)
 			r = cmd_pause_answer(&x, look, &q, args, turn, &e);
 		client_done(&x);
 	}
 	if (r < 0 && e.text[0])
 		err_print(stderr, &e);
-	return r == 0 ? EXIT_OK : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	if (r == 0)
+		return EXIT_OK;
+	if (r == -EINVAL)
+		return EXIT_USAGE;
+	return EXIT_FAILED;
 }
 
 const struct command command_pause = {

@@ -90,7 +90,11 @@ static json_t *json_ecn(const struct roce_count *count)
 static json_t *json_share(uint64_t part, uint64_t n)
 {
 	json_t *o = json_object();
-	double z = 1.959964, p = n ? (double)part / (double)n : NAN, d = 1 + z * z / (double)n;
+	double z = 1.959964;
+	double p = NAN;
+	if (n)
+		p = (double)part / (double)n;
+	double d = 1 + z * z / (double)n;
 	double middle = (p + z * z / (2 * (double)n)) / d,
 	       half = z / d * sqrt(p * (1 - p) / (double)n + z * z / (4 * (double)n * (double)n));
 	json_object_set_new(o, "ratio", json_number_or_null(p));
@@ -132,7 +136,9 @@ static json_t *json_pfc(const struct roce_count *count)
 static json_t *json_qp(const struct flow *flow)
 {
 	char src[INET6_ADDRSTRLEN] = "", dst[INET6_ADDRSTRLEN] = "";
-	int family = flow->key.family == 4 ? AF_INET : AF_INET6;
+	int family = AF_INET6;
+	if (flow->key.family == 4)
+		family = AF_INET;
 	inet_ntop(family, flow->key.src, src, sizeof(src));
 	inet_ntop(family, flow->key.dst, dst, sizeof(dst));
 	json_t *o = json_object();
@@ -249,7 +255,9 @@ static uint64_t cmd_pcap_get(const json_t *object, const char *key)
 static const char *get_text(const json_t *object, const char *key)
 {
 	const char *s = json_string_value(json_object_get(object, key));
-	return s ? s : "-";
+	if (s)
+		return s;
+	return "-";
 }
 
 /* 1234567 -> "1,234,567" */
@@ -298,7 +306,7 @@ static void text_counts(FILE *out, const char *label, const json_t *object)
 		json_object_foreach ((json_t *)object, key, v)
 			if ((uint64_t)json_integer_value(v) == best) {
 				char buf[NUMBER_MAX];
-				fprintf(out, "%s%s %s", done++ ? ", " : "", key,
+				fprintf(out, "%s%s %s", str_if(done++, ", "), key,
 					cmd_pcap_number(buf, best));
 			}
 		last = best;
@@ -349,17 +357,21 @@ static const char *loss_story(const json_t *quality)
 {
 	if (cmd_pcap_get(quality, "gaps") && cmd_pcap_get(quality, "retransmits"))
 		return "lost before this point, and sent again";
-	if (cmd_pcap_get(quality, "gaps"))
-		return cmd_pcap_get(quality, "reordered")
-			? "out of order"
-			: "missing here and not sent again: lost by the "
-			  "capture, or an unreliable transport";
-	if (cmd_pcap_get(quality, "retransmits"))
-		return cmd_pcap_get(quality, "nak_returned")
-			? "lost beyond this point: nothing was missing here"
-			: "sent again without a gap here: loss beyond "
-			  "this point, or an acknowledgement that was lost or late";
-	return cmd_pcap_get(quality, "nak_returned") ? "refused by the receiver" : "";
+	if (cmd_pcap_get(quality, "gaps")) {
+		if (cmd_pcap_get(quality, "reordered"))
+			return "out of order";
+		return "missing here and not sent again: lost by the capture, or an unreliable "
+		       "transport";
+	}
+	if (cmd_pcap_get(quality, "retransmits")) {
+		if (cmd_pcap_get(quality, "nak_returned"))
+			return "lost beyond this point: nothing was missing here";
+		return "sent again without a gap here: loss beyond this point, or an "
+		       "acknowledgement that was lost or late";
+	}
+	if (cmd_pcap_get(quality, "nak_returned"))
+		return "refused by the receiver";
+	return "";
 }
 
 static void text_loss(FILE *out, const json_t *document)
@@ -418,7 +430,10 @@ static void text_qps(FILE *out, const json_t *document, bool header)
 		if (i >= TEXT_QPS)
 			break;
 		int a = (int)strlen(get_text(q, "src")), b = (int)strlen(get_text(q, "dst"));
-		wide = a > wide ? a : b > wide ? b : wide;
+		if (a > wide)
+			wide = a;
+		else if (b > wide)
+			wide = b;
 	}
 	if (header)
 		fprintf(out, "\n  %-*s %-*s %-8s %6s %10s %14s %8s %8s %5s %6s %6s %5s %5s %13s\n",
@@ -539,9 +554,15 @@ static json_t *cmd_pcap_flat(const json_t *doc)
 {
 	json_t *rows = json_array(), *d, *q;
 	const json_t *captures = json_object_get(doc, "captures");
-	size_t i, k, n = captures ? json_array_size(captures) : 1;
+	size_t i, k;
+	size_t n = 1;
+	if (captures)
+		n = json_array_size(captures);
 	for (i = 0; i < n; i++) {
-		d = captures ? json_array_get(captures, i) : (json_t *)doc;
+		if (captures)
+			d = json_array_get(captures, i);
+		else
+			d = (json_t *)doc;
 		json_array_foreach (json_object_get(d, "qps"), k, q) {
 			json_t *row = json_copy(q);
 			json_object_set(row, "file", json_object_get(d, "file"));
@@ -555,7 +576,9 @@ static json_t *cmd_pcap_flat(const json_t *doc)
 
 static int cmd_pcap_print(const struct globals *globals, const json_t *doc)
 {
-	enum report_format f = globals->format_given ? globals->format : FORMAT_TABLE;
+	enum report_format f = FORMAT_TABLE;
+	if (globals->format_given)
+		f = globals->format;
 	if (f == FORMAT_TABLE || f == FORMAT_JSON || f == FORMAT_JSONL)
 		return report_print(
 			stdout, doc, &view, f, !globals->no_header, globals->color == COLOR_ALWAYS);
@@ -633,7 +656,9 @@ static int run_files(struct command_args *args)
 	if (doc && cmd_pcap_print(args->g, doc) < 0)
 		rc = -EIO;
 	json_decref(doc);
-	return rc < 0 ? EXIT_FAILED : EXIT_OK;
+	if (rc < 0)
+		return EXIT_FAILED;
+	return EXIT_OK;
 }
 
 static volatile sig_atomic_t stopped;
@@ -669,7 +694,9 @@ static int run_interface(const char *interface, int64_t for_ns, const struct glo
 	if (cmd_pcap_print(globals, d) < 0)
 		rc = -EIO;
 	json_decref(d);
-	return rc < 0 ? EXIT_FAILED : EXIT_OK;
+	if (rc < 0)
+		return EXIT_FAILED;
+	return EXIT_OK;
 }
 
 /* ---- the command --------------------------------------------------------- */
@@ -691,7 +718,9 @@ static int cmd_pcap_run(struct command_args *args)
 	if (text_for && (unit_duration(text_for, &for_ns, &e) < 0 || for_ns <= 0))
 		return usage_error(&command_pcap, "--for: %s",
 			e.text[0] ? e.text : "the duration must be positive");
-	return interface ? run_interface(interface, for_ns, args->g) : run_files(args);
+	if (interface)
+		return run_interface(interface, for_ns, args->g);
+	return run_files(args);
 }
 
 static const struct command_option options[] = {

@@ -42,16 +42,18 @@ extern const struct command command_profile;
 
 static const char *cadence_name(enum profile_cadence cadence)
 {
-	return cadence == CADENCE_SLOW ? "slow" : "fast";
+	if (cadence == CADENCE_SLOW)
+		return "slow";
+	return "fast";
 }
 
 static int cmd_profile_print(
 	const struct globals *globals, const json_t *doc, const struct view *view)
 {
-	return report_print(stdout, doc, view, globals->format, !globals->no_header,
-		       globals->color == COLOR_ALWAYS) < 0
-		? EXIT_FAILED
-		: EXIT_OK;
+	if (report_print(stdout, doc, view, globals->format, !globals->no_header,
+		    globals->color == COLOR_ALWAYS) < 0)
+		return EXIT_FAILED;
+	return EXIT_OK;
 }
 
 /* config_get - the configuration, if there is one or one was asked for. */
@@ -208,15 +210,19 @@ static int cmd_profile_run_show(
 	const struct profile *p = profiles_get(profiles, name);
 	if (!p) {
 		const char *names[256];
-		size_t n = profiles_count(profiles) < rw_countof(names) ? profiles_count(profiles)
-									: rw_countof(names);
+		size_t n;
+		if (profiles_count(profiles) < rw_countof(names))
+			n = profiles_count(profiles);
+		else
+			n = rw_countof(names);
 		for (size_t i = 0; i < n; i++)
 			names[i] = profiles_at(profiles, i)->name;
 		const char *near = str_nearest(name, names, n);
-		return near ? usage_error(&command_profile, "no profile '%s', did you mean '%s'?",
-				      name, near)
-			    : usage_error(&command_profile,
-				      "no profile '%s'; 'rocewatch profile list' names them", name);
+		if (near)
+			return usage_error(&command_profile, "no profile '%s', did you mean '%s'?",
+				name, near);
+		return usage_error(&command_profile,
+			"no profile '%s'; 'rocewatch profile list' names them", name);
 	}
 	json_t *doc = profile_json(p), *columns = json_array(), *quirks = json_array();
 	for (size_t i = 0; i < p->n_tables; i++) {
@@ -270,11 +276,16 @@ static uint64_t sample_key(const struct sample *sample)
 
 static const char *column_verdict(const struct snmp_column_view *view)
 {
-	if (view->rows == 0)
-		return view->fallback ? "not needed" : "empty";
+	if (view->rows == 0) {
+		if (view->fallback)
+			return "not needed";
+		return "empty";
+	}
 	if (view->wrong_type)
 		return "wrong type";
-	return view->zero == view->rows ? "all zero" : "answers";
+	if (view->zero == view->rows)
+		return "all zero";
+	return "answers";
 }
 
 static void cmd_profile_column_add(void *arg, const struct snmp_column_view *view)
@@ -499,7 +510,10 @@ static int test_run(const struct globals *globals, const struct config_device *d
 		loop_run(t.loop);
 		if (t.failed)
 			fprintf(stderr, "rocewatch: %s: %s\n", device->name, t.reason);
-		rc = t.failed ? EXIT_FAILED : test_report(globals, &t);
+		if (t.failed)
+			rc = EXIT_FAILED;
+		else
+			rc = test_report(globals, &t);
 		snmp_target_free(t.target);
 	}
 	loop_timer_free(t.limit);
@@ -523,7 +537,10 @@ static bool address_read(const char *text, char *buf, size_t size, uint16_t *ret
 		const char *close = strchr(text, ']');
 		if (!close || (close[1] != '\0' && close[1] != ':'))
 			return false;
-		colon = close[1] ? close + 1 : NULL;
+		if (close[1])
+			colon = close + 1;
+		else
+			colon = NULL;
 		end = close;
 		text++;
 	} else if (colon && strchr(text, ':') != colon) {
@@ -548,7 +565,8 @@ static int run_test_gnmi(struct command_args *args, const struct config *config,
 	struct config_gnmi gnmi = *device.gnmi;
 	const char *profile = command_opt(&command_profile, args, "profile");
 	device.gnmi = &gnmi;
-	device.profile = profile ? profile : device.profile;
+	if (profile)
+		device.profile = profile;
 	if (gnmi.interval_ns > run_ns / 3 && run_ns / 3 >= NS_PER_S)
 		gnmi.interval_ns = run_ns / 3; /* so that something can move */
 	if (!args->g->verbose)
@@ -587,7 +605,7 @@ static int run_test(struct command_args *args, const struct config *config, cons
 				return run_test_gnmi(args, config, &config->devices[i], run_ns);
 			if (!config->devices[i].snmp || str_eq(protocol, "gnmi"))
 				return usage_error(c, "device %s is not asked over %s", target,
-					protocol ? protocol : "SNMP");
+					str_or(protocol, "SNMP"));
 			device = config->devices[i];
 			snmp = *device.snmp;
 			device.snmp = &snmp;
@@ -629,26 +647,34 @@ static int run_test(struct command_args *args, const struct config *config, cons
 
 static int cmd_profile_run(struct command_args *args)
 {
-	const char *verb = args->argc > 0 ? args->argv[0] : NULL;
+	const char *verb = NULL;
+	if (args->argc > 0)
+		verb = args->argv[0];
 	struct config *config = NULL;
 	struct profiles *profiles = NULL;
 	bool list = str_eq(verb, "list"), show = str_eq(verb, "show"), test = str_eq(verb, "test");
 	if (!list && !show && !test)
 		return usage_error(&command_profile,
 			verb ? "read '%s', expected list, show NAME or test TARGET" : "%s",
-			verb ? verb : "expected list, show NAME or test TARGET");
+			str_or(verb, "expected list, show NAME or test TARGET"));
 	if (args->argc != (list ? 1 : 2))
 		return usage_error(&command_profile,
 			list           ? "'list' takes no argument"
 				: show ? "expected the name of one profile"
 				       : "expected one target");
-	int rc = config_get(args->g, false, &config) < 0 ? EXIT_USAGE : EXIT_OK;
+	int rc = EXIT_OK;
+	if (config_get(args->g, false, &config) < 0)
+		rc = EXIT_USAGE;
 	if (rc == EXIT_OK && profiles_get_all(config, &profiles) < 0)
 		rc = EXIT_USAGE;
-	if (rc == EXIT_OK)
-		rc = list      ? cmd_profile_run_list(args->g, profiles)
-			: show ? cmd_profile_run_show(args->g, profiles, args->argv[1])
-			       : run_test(args, config, args->argv[1]);
+	if (rc == EXIT_OK) {
+		if (list)
+			rc = cmd_profile_run_list(args->g, profiles);
+		else if (show)
+			rc = cmd_profile_run_show(args->g, profiles, args->argv[1]);
+		else
+			rc = run_test(args, config, args->argv[1]);
+	}
 	profiles_free(profiles);
 	config_free(config);
 	return rc;

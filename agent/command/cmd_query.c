@@ -68,7 +68,10 @@ static int raw_row(void *arg, const struct sample *sample)
 		r.u64 = sample->value;
 		break;
 	case TYPE_F64:
-		r.kind = isfinite(sample_f64(sample->value)) ? VALUE_F64 : VALUE_NONE;
+		if (isfinite(sample_f64(sample->value)))
+			r.kind = VALUE_F64;
+		else
+			r.kind = VALUE_NONE;
 		r.f64 = sample_f64(sample->value);
 		break;
 	case TYPE_TEXT:
@@ -88,7 +91,10 @@ struct span {
 
 static void set_number(struct query_row *row, double value)
 {
-	row->kind = isfinite(value) ? VALUE_F64 : VALUE_NONE;
+	if (isfinite(value))
+		row->kind = VALUE_F64;
+	else
+		row->kind = VALUE_NONE;
 	row->f64 = value;
 }
 
@@ -100,9 +106,14 @@ static double cmd_query_aggregate(enum agg agg, double *values, size_t n)
 		return quantile_of(values, n, 0.99);
 	for (size_t i = 0; i < n; i++) {
 		sum += values[i];
-		max = values[i] > max ? values[i] : max;
+		if (values[i] > max)
+			max = values[i];
 	}
-	return n == 0 ? NAN : agg == AGG_MAX ? max : sum / (double)n;
+	if (n == 0)
+		return NAN;
+	if (agg == AGG_MAX)
+		return max;
+	return sum / (double)n;
 }
 
 static void set_rate(const struct query *query, const struct span *span, struct query_row *row)
@@ -120,7 +131,11 @@ static void set_rate(const struct query *query, const struct span *span, struct 
 	rw_cleanup(freep) double *v = rw_calloc(end - begin + 1, sizeof(*v));
 	size_t n = 0;
 	for (uint32_t i = begin; i < end; i++) {
-		int64_t from = i > 0 ? span->s->t_ns[i - 1] : span->from_ns;
+		int64_t from;
+		if (i > 0)
+			from = span->s->t_ns[i - 1];
+		else
+			from = span->from_ns;
 		if (series_rate(span->s, from, span->s->t_ns[i], span->gate, &rate, NULL) == 0)
 			v[n++] = rate;
 	}
@@ -137,28 +152,37 @@ static void cmd_query_set_value(
 
 	if (begin == end)
 		return;
-	if (agg == AGG_DEFAULT)
-		agg = info->kind == METRIC_GAUGE         ? AGG_MEAN
-			: info->kind == METRIC_WATERMARK ? AGG_MAX
-							 : AGG_DEFAULT;
+	if (agg == AGG_DEFAULT) {
+		if (info->kind == METRIC_GAUGE)
+			agg = AGG_MEAN;
+		else if (info->kind == METRIC_WATERMARK)
+			agg = AGG_MAX;
+		else
+			agg = AGG_DEFAULT;
+	}
 	/* counters and states: as they stood at the end of the step */
 	if (agg == AGG_DEFAULT || info->type == TYPE_TEXT) {
 		uint64_t v = span->s->value[end - 1];
-		row->kind = info->type == TYPE_U64 ? VALUE_U64
-			: info->type == TYPE_F64   ? VALUE_F64
-						   : VALUE_TEXT;
+		if (info->type == TYPE_U64)
+			row->kind = VALUE_U64;
+		else if (info->type == TYPE_F64)
+			row->kind = VALUE_F64;
+		else
+			row->kind = VALUE_TEXT;
 		row->u64 = v;
 		row->f64 = sample_f64(v);
-		row->text = row->kind == VALUE_TEXT
-			? entities_text_get(series_db_entities(query->x.db), v)
-			: NULL;
+		if (row->kind == VALUE_TEXT)
+			row->text = entities_text_get(series_db_entities(query->x.db), v);
+		else
+			row->text = NULL;
 		return;
 	}
 	rw_cleanup(freep) double *v = rw_calloc(end - begin, sizeof(*v));
 	uint64_t max = 0;
 	for (uint32_t i = begin; i < end; i++) {
 		v[i - begin] = sample_number(query->metric, span->s->value[i]);
-		max = span->s->value[i] > max ? span->s->value[i] : max;
+		if (span->s->value[i] > max)
+			max = span->s->value[i];
 	}
 	if (agg == AGG_MAX && info->type == TYPE_U64) {
 		row->kind = VALUE_U64; /* exact, beyond what a double holds */
@@ -182,8 +206,13 @@ static double gate_of(
 	if (series_state(speed, query->x.to_ns, INT64_MAX, &bps) < 0 && query->x.config) {
 		const struct fabric_device *d =
 			fabric_device(query->x.config->fabric, entity->device);
-		const struct fabric_port *p = d ? fabric_port(d, entity->port) : NULL;
-		bps = p ? p->speed_bps : 0;
+		const struct fabric_port *p = NULL;
+		if (d)
+			p = fabric_port(d, entity->port);
+		if (p)
+			bps = p->speed_bps;
+		else
+			bps = 0;
 	}
 	return 1.02 * (double)bps / 8;
 }
@@ -192,7 +221,9 @@ static double gate_of(
  * by default. */
 static int64_t cmd_query_step_of(int64_t t_ns, int64_t step_ns)
 {
-	return t_ns >= 0 ? t_ns / step_ns : -((-t_ns + step_ns - 1) / step_ns);
+	if (t_ns >= 0)
+		return t_ns / step_ns;
+	return -((-t_ns + step_ns - 1) / step_ns);
 }
 
 static int cmd_query_steps(
@@ -277,12 +308,16 @@ static uint32_t *with_ports(
 static int run_windows(struct query *query, struct err *e)
 {
 	const uint16_t metrics[] = {query->metric, M_PORT_SPEED_BPS};
-	int64_t from = query->step_ns
-		? cmd_query_step_of(query->x.from_ns, query->step_ns) * query->step_ns
-		: query->x.from_ns - 1;
-	int64_t to = query->step_ns
-		? (cmd_query_step_of(query->x.to_ns - 1, query->step_ns) + 1) * query->step_ns
-		: query->x.to_ns;
+	int64_t from;
+	if (query->step_ns)
+		from = cmd_query_step_of(query->x.from_ns, query->step_ns) * query->step_ns;
+	else
+		from = query->x.from_ns - 1;
+	int64_t to;
+	if (query->step_ns)
+		to = (cmd_query_step_of(query->x.to_ns - 1, query->step_ns) + 1) * query->step_ns;
+	else
+		to = query->x.to_ns;
 	rw_cleanup(freep) uint32_t *ids = NULL;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct window w;
@@ -305,8 +340,10 @@ static int run_windows(struct query *query, struct err *e)
 		if (!s)
 			continue;
 		double gate = gate_of(query, &w, row.entity);
-		r = query->step_ns ? cmd_query_steps(query, s, &row, gate)
-				   : sample_rates(query, s, &row, gate);
+		if (query->step_ns)
+			r = cmd_query_steps(query, s, &row, gate);
+		else
+			r = sample_rates(query, s, &row, gate);
 	}
 	return r;
 }
@@ -340,7 +377,9 @@ static int cmd_query_run_list(const struct command_args *args)
 	int r = report_print(stdout, doc, &list_view, args->g->format, !args->g->no_header,
 		args->g->color == COLOR_ALWAYS);
 	json_decref(doc);
-	return r < 0 ? EXIT_FAILED : EXIT_OK;
+	if (r < 0)
+		return EXIT_FAILED;
+	return EXIT_OK;
 }
 
 static int run_sql(struct query *query, const char *sql, struct err *e)
@@ -438,12 +477,16 @@ static int cmd_query_clip(struct query *query, struct err *e)
 
 	if (r == 0 && query->x.from_ns < first - 1 && first - 1 < query->x.to_ns)
 		query->x.from_ns = first - 1;
-	return r == -ENODATA ? 0 : r;
+	if (r == -ENODATA)
+		return 0;
+	return r;
 }
 
 static int run_metric(struct query *query, struct err *e)
 {
-	int r = query->step_ns ? cmd_query_clip(query, e) : 0;
+	int r = 0;
+	if (query->step_ns)
+		r = cmd_query_clip(query, e);
 
 	if (r < 0)
 		return r;
@@ -455,9 +498,10 @@ static int run_metric(struct query *query, struct err *e)
 			"or a shorter stretch of time is needed",
 			STEPS_MAX);
 	query_out_begin(&query->out);
-	r = query->rate || query->step_ns
-		? run_windows(query, e)
-		: series_db_each(query->x.db, &query->filter, raw_row, query, e);
+	if (query->rate || query->step_ns)
+		r = run_windows(query, e);
+	else
+		r = series_db_each(query->x.db, &query->filter, raw_row, query, e);
 	if (r == 0)
 		r = query_out_end(&query->out);
 	if (r == -EIO && !*e->text)
@@ -471,9 +515,11 @@ static int cmd_query_run(struct command_args *args)
 	struct err e = {0};
 	bool sql = args->argc > 0 && str_eq(args->argv[0], "sql");
 
-	if (command_opt(&command_query, args, "list"))
-		return args->argc > 0 ? usage_error(&command_query, "--list takes no metric")
-				      : cmd_query_run_list(args);
+	if (command_opt(&command_query, args, "list")) {
+		if (args->argc > 0)
+			return usage_error(&command_query, "--list takes no metric");
+		return cmd_query_run_list(args);
+	}
 	if (args->argc == 0)
 		return usage_error(
 			&command_query, "expected a metric; 'rocewatch query --list' names them");
@@ -491,7 +537,10 @@ static int cmd_query_run(struct command_args *args)
 		return rc;
 	int r = client_open_data(&q.x, args->g, DEFAULT_SPAN_NS, &e);
 	if (r == 0) {
-		r = sql ? run_sql(&q, args->argv[1], &e) : run_metric(&q, &e);
+		if (sql)
+			r = run_sql(&q, args->argv[1], &e);
+		else
+			r = run_metric(&q, &e);
 		client_done(&q.x);
 		if (r < 0 && sql)
 			/* a wrong statement is a failed run, whatever was wrong with it */
@@ -499,7 +548,11 @@ static int cmd_query_run(struct command_args *args)
 	}
 	if (r < 0)
 		err_print(stderr, &e);
-	return r == 0 ? EXIT_OK : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	if (r == 0)
+		return EXIT_OK;
+	if (r == -EINVAL)
+		return EXIT_USAGE;
+	return EXIT_FAILED;
 }
 
 const struct command command_query = {

@@ -95,10 +95,11 @@ static int find_source(struct replay *replay, struct err *e)
 		return 0;
 	} else {
 		char *slash = strrchr(replay->from, '/');
-		replay->dir = slash
-			? strndup(replay->from,
-				  slash == replay->from ? 1 : (size_t)(slash - replay->from))
-			: rw_strdup(".");
+		if (slash)
+			replay->dir = strndup(replay->from,
+				slash == replay->from ? 1 : (size_t)(slash - replay->from));
+		else
+			replay->dir = rw_strdup(".");
 		replay->samples_path = rw_strdup(replay->from);
 	}
 	replay->fabric_path = cmd_replay_joined(replay->dir, "fabric.yaml");
@@ -125,7 +126,9 @@ static int cmd_replay_read_config(struct replay *replay, struct err *e)
 	if (replay->config)
 		return 0; /* read already, to find the store */
 	if (replay->fabric || (!replay->g->config_named && !replay->from_db)) {
-		const char *path = replay->fabric ? replay->fabric : replay->fabric_path;
+		const char *path = replay->fabric;
+		if (!path)
+			path = replay->fabric_path;
 		if (access(path, F_OK) < 0)
 			return err_at(e, -EINVAL, path, 0, 0,
 				"the fabric of the case is not there; name it with --fabric FILE");
@@ -145,7 +148,9 @@ static int cmd_replay_read_config(struct replay *replay, struct err *e)
 		rc = config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE,
 			tables, n, &replay->config, &errors);
 	}
-	return rc == 0 ? 0 : print_errors(&errors, e);
+	if (rc == 0)
+		return 0;
+	return print_errors(&errors, e);
 }
 
 static int apply_sets(struct replay *replay, const char *const *set, struct err *e)
@@ -301,10 +306,11 @@ static int run_pipeline(struct replay *replay, struct err *e)
 	int64_t begin_ns = 0, last_ns = 0;
 	if (replay->from_db) {
 		int rc = series_db_range(replay->db, &begin_ns, &last_ns, e);
-		if (rc != 0)
-			return rc == -ENODATA
-				? err_at(e, rc, replay->from, 0, 0, "holds no samples")
-				: rc;
+		if (rc != 0) {
+			if (rc == -ENODATA)
+				return err_at(e, rc, replay->from, 0, 0, "holds no samples");
+			return rc;
+		}
 		if (replay->from_ns > begin_ns)
 			begin_ns = replay->from_ns;
 	} else if (replay->samples.n) {
@@ -340,7 +346,9 @@ static int run_pipeline(struct replay *replay, struct err *e)
 		}
 	}
 	pipeline_finish(replay->pipeline);
-	return replay->store ? store_flush(replay->store, e) : 0;
+	if (replay->store)
+		return store_flush(replay->store, e);
+	return 0;
 }
 
 static json_t *cmd_replay_document(const struct replay *replay)
@@ -435,7 +443,8 @@ static int cmd_replay(
 	if (rc == 0 && replay->from_db) {
 		int64_t first_ns, newest_ns = 0;
 		rc = series_db_range(replay->db, &first_ns, &newest_ns, e);
-		rc = rc == -ENODATA ? 0 : rc;
+		if (rc == -ENODATA)
+			rc = 0;
 		if (rc == 0) {
 			*ret_exit = EXIT_USAGE;
 			rc = parse_times(replay, newest_ns, e);
@@ -462,7 +471,9 @@ static int cmd_replay(
 		rc = read_case(replay, e);
 	if (rc == 0)
 		rc = open_out(replay, e);
-	return rc == 0 ? run_pipeline(replay, e) : rc;
+	if (rc == 0)
+		return run_pipeline(replay, e);
+	return rc;
 }
 
 static int cmd_replay_run(struct command_args *args)
@@ -502,7 +513,9 @@ static int cmd_replay_run(struct command_args *args)
 	if (rc != 0)
 		err_print(stderr, &e);
 	replay_done(&r, rc);
-	return rc == 0 ? EXIT_OK : exit_code;
+	if (rc == 0)
+		return EXIT_OK;
+	return exit_code;
 }
 
 const struct command command_replay = {

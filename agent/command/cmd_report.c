@@ -138,8 +138,8 @@ static void cmd_report_check_text(FILE *out, const struct check *check)
 		fprintf(out, "%zu %s, worst ", check->n, check->n == 1 ? "group" : "groups");
 	fprintf(out, "%s %s", g->device, g->group);
 	if (g->member)
-		fprintf(out, " at %s%s%s", g->member, g->peer && *g->peer ? " to " : "",
-			g->peer ? g->peer : "");
+		fprintf(out, " at %s%s%s", g->member, str_if(g->peer && *g->peer, " to "),
+			str_or(g->peer, ""));
 	fprintf(out, ": max/mean-1 = %.3g", judged_value(g));
 	if (isnan(g->expected_p999_ratio))
 		fprintf(out, " (chance unknown: no packets)");
@@ -159,7 +159,9 @@ static void check_line(FILE *out, const struct check *check, const struct ask *a
 	threshold_text(crit, &ask->crit);
 	cmd_report_check_text(out, check);
 	fprintf(out, " | ");
-	double v = check->n ? judged_value(&check->worst) : -1;
+	double v = -1;
+	if (check->n)
+		v = judged_value(&check->worst);
 	if (check->busy && v >= 0)
 		fprintf(out, "'imbalance'=%.4f;%s;%s;0; ", v, warn, crit);
 	else
@@ -182,9 +184,10 @@ static bool cmd_report_stale(const struct client *client, const struct globals *
 {
 	if (globals->db || client->agent_alive)
 		return false;
-	int64_t age_ns = wall_now().ns - client->now_ns,
-		limit_ns =
-			STALE_WINDOWS * window_ns > STALE_NS ? STALE_WINDOWS * window_ns : STALE_NS;
+	int64_t age_ns = wall_now().ns - client->now_ns;
+	int64_t limit_ns = STALE_NS;
+	if (STALE_WINDOWS * window_ns > STALE_NS)
+		limit_ns = STALE_WINDOWS * window_ns;
 	if (age_ns <= limit_ns)
 		return false;
 	char age[32];
@@ -212,7 +215,11 @@ static int cmd_report_fail(const struct ask *ask, int code, const struct err *e)
 	if (ask->check)
 		printf("ECMP UNKNOWN - %s\n", e->text);
 	err_print(stderr, e);
-	return ask->check ? CHECK_UNKNOWN : code == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	if (ask->check)
+		return CHECK_UNKNOWN;
+	if (code == -EINVAL)
+		return EXIT_USAGE;
+	return EXIT_FAILED;
 }
 
 static void default_threshold(struct threshold *threshold, double high)
@@ -261,7 +268,10 @@ static int report_spine(struct command_args *args, struct ask *ask)
 	if (r < 0) {
 		if (ask->out)
 			err_print(stderr, &e);
-		code = ask->check ? CHECK_UNKNOWN : EXIT_FAILED;
+		if (ask->check)
+			code = CHECK_UNKNOWN;
+		else
+			code = EXIT_FAILED;
 	}
 	json_decref(doc);
 	spine_imbalance_free(report);
@@ -272,7 +282,9 @@ static int report_spine(struct command_args *args, struct ask *ask)
 static int cmd_report_usage(const struct ask *ask, const char *text)
 {
 	int code = usage_error(&command_report, "%s", text);
-	return ask->check ? CHECK_UNKNOWN : code;
+	if (ask->check)
+		return CHECK_UNKNOWN;
+	return code;
 }
 
 static int cmd_report_run(struct command_args *args)

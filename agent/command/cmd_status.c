@@ -1,4 +1,5 @@
 /* cmd_status - the state of the fabric, once: who answers, how old the data is, what is open. */
+#include "agent/base/str.h"
 #include "agent/command/command.h"
 
 #include "agent/base/cleanup.h"
@@ -69,8 +70,8 @@ static void cmd_status_print_text(
 	if (header) {
 		const char *time = json_string_value(json_object_get(doc, "time"));
 		fprintf(out, "%s   %.19s%s   %s\n",
-			json_string_value(json_object_get(doc, "fabric")), time ? time : "-",
-			time ? "Z" : "",
+			json_string_value(json_object_get(doc, "fabric")), str_or(time, "-"),
+			str_if(time, "Z"),
 			json_is_true(json_object_get(q, "agent_running"))
 				? "agent running"
 				: "no agent running: as of the newest sample");

@@ -79,14 +79,22 @@ static int cmd_steps_bounds(
 	const int64_t window_ns =
 		analyzer_window(a, config_options(client->config, "analyzers", "steps"),
 			client->config->defaults.interval_ns);
-	const int64_t from = client->from_ns > first_ns ? client->from_ns : first_ns,
-		      to = client->to_ns < last_ns ? client->to_ns : last_ns;
-	const int64_t span = to > from ? to - from : 0;
+	int64_t from = first_ns;
+	if (client->from_ns > first_ns)
+		from = client->from_ns;
+	int64_t to = last_ns;
+	if (client->to_ns < last_ns)
+		to = client->to_ns;
+	int64_t span = 0;
+	if (to > from)
+		span = to - from;
 	jobs->block_ns = window_ns * (1 + span / window_ns / BLOCKS_MAX);
 	*ret_to = to / jobs->block_ns * jobs->block_ns;
 	jobs->from_ns = (from + jobs->block_ns - 1) / jobs->block_ns * jobs->block_ns;
-	jobs->n_blocks =
-		*ret_to > jobs->from_ns ? (size_t)((*ret_to - jobs->from_ns) / jobs->block_ns) : 0;
+	if (*ret_to > jobs->from_ns)
+		jobs->n_blocks = (size_t)((*ret_to - jobs->from_ns) / jobs->block_ns);
+	else
+		jobs->n_blocks = 0;
 	return 0;
 }
 
@@ -98,26 +106,30 @@ static int cmd_steps_collect(
 		.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
 	int r = cmd_steps_bounds(client, jobs, ret_to, e);
 	for (size_t at = 0; r == 0 && at < jobs->n_blocks; at += BLOCKS_AT_ONCE) {
-		const size_t n =
-			jobs->n_blocks - at < BLOCKS_AT_ONCE ? jobs->n_blocks - at : BLOCKS_AT_ONCE;
+		size_t n = BLOCKS_AT_ONCE;
+		if (jobs->n_blocks - at < BLOCKS_AT_ONCE)
+			n = jobs->n_blocks - at;
 		const int64_t from = jobs->from_ns + (int64_t)at * jobs->block_ns;
 		struct window w;
 		struct throughput *t;
 		arena_reset(a);
 		r = window_from_db(
 			client->db, a, &spec, from, from + (int64_t)n * jobs->block_ns, &w, e);
-		const size_t n_jobs = r == 0
-			? throughput_of(client->config->fabric, &w, jobs->block_ns, a, &t)
-			: 0;
+		size_t n_jobs = 0;
+		if (r == 0)
+			n_jobs = throughput_of(client->config->fabric, &w, jobs->block_ns, a, &t);
 		for (size_t k = 0; k < n_jobs; k++) {
 			struct job_history *j = cmd_steps_job_of(jobs, &t[k]);
 			memcpy(j->rate + at, t[k].rate.rate, n * sizeof(double));
 			j->by_uplinks = t[k].rate.by_uplinks;
 			j->n_ports = t[k].n_ports;
-			j->n_seen = t[k].n_seen > j->n_seen ? t[k].n_seen : j->n_seen;
+			if (t[k].n_seen > j->n_seen)
+				j->n_seen = t[k].n_seen;
 		}
 	}
-	return r == -ENODATA ? 0 : r;
+	if (r == -ENODATA)
+		return 0;
+	return r;
 }
 
 /* The usual time between samples: the median over one counter. */
@@ -147,7 +159,10 @@ static int find_step(struct client *client, const struct fabric_job *job, int64_
 	struct window w;
 	*period = (struct period){.duty_ratio = NAN, .confidence_ratio = NAN};
 	int r = window_from_db(client->db, a, &spec, to_ns - SPACING_SPAN_NS, to_ns, &w, e);
-	*ret_sample = r == 0 ? cmd_steps_spacing_of(&w) : 0;
+	if (r == 0)
+		*ret_sample = cmd_steps_spacing_of(&w);
+	else
+		*ret_sample = 0;
 	if (*ret_sample <= 0)
 		return r;
 	r = window_from_db(client->db, a, &spec, to_ns - SLICES * *ret_sample, to_ns, &w, e);
@@ -162,7 +177,9 @@ static int find_step(struct client *client, const struct fabric_job *job, int64_
 
 static json_t *cmd_steps_seconds(int64_t ns)
 {
-	return ns > 0 ? json_real((double)ns / (double)NS_PER_S) : json_null();
+	if (ns > 0)
+		return json_real((double)ns / (double)NS_PER_S);
+	return json_null();
 }
 
 static void add_levels(json_t *levels, const struct history_of_jobs *jobs,
@@ -259,7 +276,9 @@ static int cmd_steps_run(struct command_args *args)
 	int r = client_open(&x, args->g, DEFAULT_SPAN_NS, &e);
 	if (r < 0) {
 		err_print(stderr, &e);
-		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+		if (r == -EINVAL)
+			return EXIT_USAGE;
+		return EXIT_FAILED;
 	}
 	struct history_of_jobs h = {0};
 	int64_t to_ns = 0;

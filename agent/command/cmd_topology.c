@@ -80,7 +80,7 @@ static void cmd_topology_over(struct asked *asked)
 
 static const char *cmd_topology_kept(struct arena *a, const char *text)
 {
-	return arena_strdup(a, text ? text : "");
+	return arena_strdup(a, str_or(text, ""));
 }
 
 static void cmd_topology_on_neighbors(void *arg, const struct topology_device *self,
@@ -278,7 +278,9 @@ static int print_yaml(FILE *out, void *arg)
 	print_comments(out, d);
 	fputs(text, out);
 	topology_print(out, d->links, d->n_links);
-	return fflush(out) != 0 || ferror(out) ? -EIO : 0;
+	if (fflush(out) != 0 || ferror(out))
+		return -EIO;
+	return 0;
 }
 
 static int cmd_topology_print_json(FILE *out, void *arg)
@@ -299,7 +301,7 @@ static int cmd_topology_print_json(FILE *out, void *arg)
 	for (size_t i = 0; i < d->n_links; i++) {
 		const struct topology_link *l = &d->links[i];
 		rw_cleanup(str_done) struct str host = {0};
-		str_addf(&host, "host:%s", l->host ? l->host : "");
+		str_addf(&host, "host:%s", str_or(l->host, ""));
 		json_array_append_new(links,
 			json_pack("{s:s, s:s, s:s, s:o, s:b, s:o}", "device", l->a_device, "port",
 				l->a_port, "peer", l->b_device ? l->b_device : host.s, "peer_port",
@@ -311,10 +313,9 @@ static int cmd_topology_print_json(FILE *out, void *arg)
 	}
 	json_t *doc = json_pack("{s:s, s:o, s:o}", "fabric", d->config->fabric->name, "devices",
 		devices, "links", links);
-	int r = json_dumpf(doc, out, JSON_INDENT(2)) < 0 || putc('\n', out) == EOF ||
-			fflush(out) != 0
-		? -EIO
-		: 0;
+	int r = 0;
+	if (json_dumpf(doc, out, JSON_INDENT(2)) < 0 || putc('\n', out) == EOF || fflush(out) != 0)
+		r = -EIO;
 	json_decref(doc);
 	return r;
 }
@@ -417,7 +418,9 @@ static struct port_facts *known_of(
 static struct port_facts port_get(void *arg, const char *device, const char *port)
 {
 	const struct port_facts *p = known_of(arg, device, port, false);
-	return p ? *p : (struct port_facts){.up = -1};
+	if (p)
+		return *p;
+	return (struct port_facts){.up = -1};
 }
 
 static void each_heard(void *arg,
@@ -433,8 +436,9 @@ static const char *sysname_get(void *arg, const char *device)
 {
 	const struct known *k = arg;
 	uint64_t at;
-	return smap_get(k->sysnames, device, strlen(device), &at) ? (const char *)(uintptr_t)at
-								  : NULL;
+	if (smap_get(k->sysnames, device, strlen(device), &at))
+		return (const char *)(uintptr_t)at;
+	return NULL;
 }
 
 static int take_link(void *arg, int n, char *const *values, char *const *names)
@@ -444,7 +448,7 @@ static int take_link(void *arg, int n, char *const *values, char *const *names)
 		return 0;
 	struct port_facts *p = known_of(k, values[0], values[1], true);
 	p->heard_device = arena_strdup(k->arena, values[2]);
-	p->heard_port = arena_strdup(k->arena, values[3] ? values[3] : "");
+	p->heard_port = arena_strdup(k->arena, str_or(values[3], ""));
 	rw_grow(k->heard, k->n_heard, k->cap_heard);
 	k->heard[k->n_heard++] = (struct heard_port){arena_strdup(k->arena, values[0]),
 		arena_strdup(k->arena, values[1]), (size_t)(p - k->v)};
@@ -497,10 +501,10 @@ static int64_t state_age(const struct client *client)
 	for (size_t i = 0; i < client->config->n_devices; i++)
 		if (client->config->devices[i].snmp || client->config->devices[i].gnmi)
 			return SLOW_POLLS * slow_interval(client->config);
-	return series_db_range(client->db, &first_ns, &last_ns, &ignored) == 0 &&
-			first_ns < client->to_ns
-		? client->to_ns - first_ns + 1
-		: SLOW_POLLS * slow_interval(client->config);
+	if (series_db_range(client->db, &first_ns, &last_ns, &ignored) == 0 &&
+		first_ns < client->to_ns)
+		return client->to_ns - first_ns + 1;
+	return SLOW_POLLS * slow_interval(client->config);
 }
 
 /* States as of the end of the stretch asked for; older than a few slow polls they say nothing about
@@ -540,7 +544,9 @@ static int context_or_config(struct client *client, const struct globals *global
 	if (r == 0 || globals->db || r != -ENOENT)
 		return r;
 	*client = (struct client){0};
-	return config_read(globals, &client->config) < 0 ? -EINVAL : 0;
+	if (config_read(globals, &client->config) < 0)
+		return -EINVAL;
+	return 0;
 }
 
 static int run_view(struct command_args *args,
@@ -553,7 +559,9 @@ static int run_view(struct command_args *args,
 	if (r < 0) {
 		if (*e.text)
 			err_print(stderr, &e);
-		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+		if (r == -EINVAL)
+			return EXIT_USAGE;
+		return EXIT_FAILED;
 	}
 	struct known k = {.arena = arena_new(), .ports = smap_new(), .sysnames = smap_new()};
 	const struct topology_facts facts = {
@@ -562,7 +570,10 @@ static int run_view(struct command_args *args,
 	if (!x.db)
 		fprintf(stderr,
 			"rocewatch: there is no database yet: only what is configured is known\n");
-	r = x.db ? known_read(&k, &x, &e) : 0;
+	if (x.db)
+		r = known_read(&k, &x, &e);
+	else
+		r = 0;
 	if (r < 0) {
 		err_print(stderr, &e);
 		code = EXIT_FAILED;
@@ -586,7 +597,9 @@ static int run_view(struct command_args *args,
 
 static int cmd_topology_run(struct command_args *args)
 {
-	const char *verb = args->argc > 0 ? args->argv[0] : "";
+	const char *verb = "";
+	if (args->argc > 0)
+		verb = args->argv[0];
 	if (args->argc > 1)
 		return usage_error(&command_topology, "one argument too many: '%s'", args->argv[1]);
 	if (str_eq(verb, "discover"))

@@ -66,9 +66,14 @@ static int cmd_tune_print(const struct command_args *args, const json_t *doc,
 	const struct tune_page p = {
 		.format = f, .width = tune_width(stdout), .color = args->g->color == COLOR_ALWAYS};
 	const bool laid_out = pretty && (f == FORMAT_TABLE || f == FORMAT_MD || f == FORMAT_HTML);
-	const int rc = laid_out ? pretty(stdout, doc, &p)
-				: report_print(stdout, doc, view, f, !args->g->no_header, p.color);
-	return rc == 0 ? 0 : err_set(e, rc, "the result could not be written: %s", strerror(-rc));
+	int rc;
+	if (laid_out)
+		rc = pretty(stdout, doc, &p);
+	else
+		rc = report_print(stdout, doc, view, f, !args->g->no_header, p.color);
+	if (rc == 0)
+		return 0;
+	return err_set(e, rc, "the result could not be written: %s", strerror(-rc));
 }
 
 /* "kmin 24000000 -> 640000, kmax ...": for the list. */
@@ -79,7 +84,7 @@ static void add_change_text(json_t *sheet)
 	size_t k;
 	str_add(&b, "");
 	json_array_foreach (json_object_get(sheet, "changes"), k, c)
-		str_addf(&b, "%s%s %.6g -> %.6g", k ? ", " : "", doc_word(c, "knob"),
+		str_addf(&b, "%s%s %.6g -> %.6g", str_if(k, ", "), doc_word(c, "knob"),
 			doc_number(c, "current"), doc_number(c, "proposed"));
 	json_object_set_new(sheet, "change", json_string(b.s));
 }
@@ -118,20 +123,29 @@ static int cmd_tune_look(struct client *client, struct tune_ledger *ledger, stru
 	const int rc = window_from_db(client->db, a, &spec, from, client->now_ns, &w, e);
 	if (rc == 0)
 		tune_ledger_look(ledger, &w, client->now_ns);
-	return rc == -ENODATA ? 0 : rc;
+	if (rc == -ENODATA)
+		return 0;
+	return rc;
 }
 
 static int load_now(struct client *client, struct tune_ledger **ret, struct err *e)
 {
 	const int rc = cmd_tune_load(client, ret, e);
-	return rc == 0 ? cmd_tune_look(client, *ret, e) : rc;
+	if (rc == 0)
+		return cmd_tune_look(client, *ret, e);
+	return rc;
 }
 
 static int newest_first(const void *left, const void *right)
 {
 	const struct tune_record *x = *(const struct tune_record *const *)left,
 				 *y = *(const struct tune_record *const *)right;
-	return x->made_ns != y->made_ns ? (x->made_ns < y->made_ns ? 1 : -1) : strcmp(x->id, y->id);
+	if (x->made_ns != y->made_ns) {
+		if (x->made_ns < y->made_ns)
+			return 1;
+		return -1;
+	}
+	return strcmp(x->id, y->id);
 }
 
 static int cmd_tune_run_list(struct client *client, const struct command_args *args, struct err *e)
@@ -175,8 +189,12 @@ static int cmd_tune_run_show(struct client *client, const struct command_args *a
 {
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
 	int rc = load_now(client, &l, e);
-	const struct tune_record *r = rc == 0 ? tune_find(l, args->argv[1], e) : NULL;
-	return r ? print_sheet(args, r, e) : e->code;
+	const struct tune_record *r = NULL;
+	if (rc == 0)
+		r = tune_find(l, args->argv[1], e);
+	if (r)
+		return print_sheet(args, r, e);
+	return e->code;
 }
 
 static int run_render(struct client *client, const struct command_args *args, struct err *e)
@@ -192,7 +210,9 @@ static int run_render(struct client *client, const struct command_args *args, st
 		return err_set(e, -EINVAL,
 			"--vendor: read '%.40s', expected sonic, eos, nxos, nvue or junos", vendor);
 	int rc = cmd_tune_load(client, &l, e);
-	const struct tune_record *r = rc == 0 ? tune_find(l, args->argv[1], e) : NULL;
+	const struct tune_record *r = NULL;
+	if (rc == 0)
+		r = tune_find(l, args->argv[1], e);
 	if (!r)
 		return e->code;
 	rc = tune_render(client, r, cmd_tune_opt(args, "device"), vendor,
@@ -242,14 +262,16 @@ static int cmd_tune_check_device(
 		names[i] = fabric->devices[i]->name;
 		found = found || str_glob(glob, names[i]);
 	}
-	const char *near = found ? NULL : str_nearest(glob, names, fabric->n_devices);
+	const char *near = NULL;
+	if (!found)
+		near = str_nearest(glob, names, fabric->n_devices);
 	free(names);
-	return found ? 0
-		     : err_set(e, -EINVAL,
-			       "%s: no switch is named '%.100s'%s%s%s; 'rocewatch topology show' "
-			       "names them",
-			       option, glob, near ? "; perhaps '" : "", near ? near : "",
-			       near ? "'" : "");
+	if (found)
+		return 0;
+	return err_set(e, -EINVAL,
+		"%s: no switch is named '%.100s'%s%s%s; 'rocewatch topology show' "
+		"names them",
+		option, glob, str_if(near, "; perhaps '"), str_or(near, ""), str_if(near, "'"));
 }
 
 static int check_filter(
@@ -269,7 +291,7 @@ static int check_filter(
 						filter->port, fabric->devices[i]->ports[k]->alias)))
 				return 0;
 	return err_set(e, -EINVAL, "--port: no port%s%s is named '%.100s'",
-		filter->device ? " of " : "", filter->device ? filter->device : "", filter->port);
+		str_if(filter->device, " of "), str_or(filter->device, ""), filter->port);
 }
 
 static int run_review(struct client *client, const struct command_args *args, struct err *e)
@@ -293,7 +315,7 @@ static int run_review(struct client *client, const struct command_args *args, st
 		fprintf(stderr,
 			"warning: the proposals were not recorded (%s%s%s); 'tune accept' will "
 			"look again\n",
-			why.file[0] ? why.file : "", why.file[0] ? ": " : "", why.text);
+			why.file[0] ? why.file : "", str_if(why.file[0], ": "), why.text);
 	json_t *shown = json_array();
 	json_array_foreach (sheets, k, s) {
 		json_t *copy = tune_public(s);
@@ -345,9 +367,12 @@ static int cmd_tune_run_act(struct client *client, const struct command_args *ar
 	const char *word = args->argv[0];
 	char id[9] = "";
 	wall_t at;
-	in.act = str_eq(word, "accept")  ? TUNE_ACCEPT
-		: str_eq(word, "reject") ? TUNE_REJECT
-					 : TUNE_APPLY;
+	if (str_eq(word, "accept"))
+		in.act = TUNE_ACCEPT;
+	else if (str_eq(word, "reject"))
+		in.act = TUNE_REJECT;
+	else
+		in.act = TUNE_APPLY;
 	if (in.act == TUNE_REJECT && (!in.text || !*in.text))
 		return err_set(
 			e, -EINVAL, "reject: expected --why TEXT: the next shift wants to know");
@@ -423,7 +448,9 @@ static int run_verify(struct client *client, const struct command_args *args, st
 		rc = cmd_tune_read_span(args, "after", &ask.after_ns, e);
 	if (rc == 0)
 		rc = cmd_tune_load(client, &l, e);
-	const struct tune_record *r = rc == 0 ? tune_find(l, args->argv[1], e) : NULL;
+	const struct tune_record *r = NULL;
+	if (rc == 0)
+		r = tune_find(l, args->argv[1], e);
 	if (!r)
 		return e->code;
 	rc = tune_verify_record(client, r, &ask, arena, &doc, e);

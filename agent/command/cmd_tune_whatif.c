@@ -46,11 +46,12 @@ static int cmd_tune_whatif_read_value(
 		return 0;
 	}
 	if (unit_ratio(text, ret, &why) == 0 ||
-		(knob == KNOB_ALPHA && unit_double(text, ret, NULL) == 0))
-		return *ret > 0
-			? 0
-			: err_set(e, -EINVAL, "--set %s: read '%.40s', expected more than 0",
-				  tune_knob_name(knob), text);
+		(knob == KNOB_ALPHA && unit_double(text, ret, NULL) == 0)) {
+		if (*ret > 0)
+			return 0;
+		return err_set(e, -EINVAL, "--set %s: read '%.40s', expected more than 0",
+			tune_knob_name(knob), text);
+	}
 	return err_set(e, -EINVAL, "--set %s: %s", tune_knob_name(knob), why.text);
 }
 
@@ -61,10 +62,13 @@ static int read_sets(
 	*ret_knobs = 0;
 	for (; set && *set; set++) {
 		const char *equals = strchr(*set, '=');
-		rw_cleanup(freep) char *word =
-			equals ? strndup(*set, (size_t)(equals - *set)) : NULL;
+		rw_cleanup(freep) char *word = NULL;
+		if (equals)
+			word = strndup(*set, (size_t)(equals - *set));
 		enum tune_knob k;
-		double *at = word && tune_knob_parse(word, &k) == 0 ? setting_of(to, k) : NULL;
+		double *at = NULL;
+		if (word && tune_knob_parse(word, &k) == 0)
+			at = setting_of(to, k);
 		if (!at)
 			return err_set(e, -EINVAL,
 				"--set: read '%.60s', expected alpha, headroom, xoff_level, "
@@ -75,10 +79,10 @@ static int read_sets(
 			return rc;
 		*ret_knobs |= 1u << k;
 	}
-	return *ret_knobs ? 0
-			  : err_set(e, -EINVAL,
-				    "whatif: expected at least one --set KNOB=VALUE, such as --set "
-				    "kmin=400KB");
+	if (*ret_knobs)
+		return 0;
+	return err_set(e, -EINVAL,
+		"whatif: expected at least one --set KNOB=VALUE, such as --set kmin=400KB");
 }
 
 static json_t *cmd_tune_whatif_changes_of(struct tune_effect *effect, unsigned knobs)
@@ -124,9 +128,15 @@ static int only_priority(const struct fabric *fabric)
 {
 	int found = PRIO_NONE;
 	for (int k = 0; k < 8; k++)
-		if (fabric->lossless_mask & 1u << k)
-			found = found == PRIO_NONE ? k : 8;
-	return found < 8 ? found : PRIO_NONE;
+		if (fabric->lossless_mask & 1u << k) {
+			if (found == PRIO_NONE)
+				found = k;
+			else
+				found = 8;
+		}
+	if (found < 8)
+		return found;
+	return PRIO_NONE;
 }
 
 static int cmd_tune_whatif_show(const struct command_args *args, const json_t *doc, struct err *e)
@@ -135,10 +145,14 @@ static int cmd_tune_whatif_show(const struct command_args *args, const json_t *d
 	const struct tune_page p = {
 		.format = f, .width = tune_width(stdout), .color = args->g->color == COLOR_ALWAYS};
 	const bool laid_out = f == FORMAT_TABLE || f == FORMAT_MD || f == FORMAT_HTML;
-	const int rc = laid_out
-		? tune_whatif_print(stdout, doc, &p)
-		: report_print(stdout, doc, &tune_whatif_view, f, !args->g->no_header, p.color);
-	return rc == 0 ? 0 : err_set(e, rc, "the result could not be written: %s", strerror(-rc));
+	int rc;
+	if (laid_out)
+		rc = tune_whatif_print(stdout, doc, &p);
+	else
+		rc = report_print(stdout, doc, &tune_whatif_view, f, !args->g->no_header, p.color);
+	if (rc == 0)
+		return 0;
+	return err_set(e, rc, "the result could not be written: %s", strerror(-rc));
 }
 
 static void cmd_tune_whatif_free_profiles(struct profiles **profiles)

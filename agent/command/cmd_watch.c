@@ -135,17 +135,17 @@ static json_t *imbalance_json(const struct ecmp_measure *measure, size_t n)
 	if (worst && worst->hot < worst->n_members) {
 		const struct ecmp_member *hot = &worst->members[worst->hot];
 		int at = snprintf(text, sizeof(text), "%s %s, most on %s%s%s: %s", worst->device,
-			worst->group, hot->port, *hot->peer ? " to " : "", hot->peer,
+			worst->group, hot->port, str_if(*hot->peer, " to "), hot->peer,
 			ecmp_verdict_name(worst->verdict));
 		if (at > 0 && (size_t)at < sizeof(text) && isfinite(worst->expected_p95_ratio))
 			snprintf(text + at, sizeof(text) - (size_t)at, " (chance p95 %.0f %%)",
 				worst->expected_p95_ratio * 100);
 		else if (at > 0 && (size_t)at < sizeof(text))
 			snprintf(text + at, sizeof(text) - (size_t)at, " (chance unknown: %s)",
-				worst->flows_note ? worst->flows_note : "no packets");
+				str_or(worst->flows_note, "no packets"));
 	} else {
 		snprintf(text, sizeof(text), "%zu of %zu groups busy%s", judged, n,
-			unknown ? ", data missing" : "");
+			str_if(unknown, ", data missing"));
 	}
 	json_object_set_new(j, "where", json_string_or_null(text));
 	return j;
@@ -207,7 +207,9 @@ static json_t *uplinks_json(struct frame *frame, const struct ecmp_measure *meas
 static double ratio_option(
 	const struct analyzer *analyzer, const void *options, const char *name, double fallback)
 {
-	const struct option *o = analyzer && options ? option_find(&analyzer->options, name) : NULL;
+	const struct option *o = NULL;
+	if (analyzer && options)
+		o = option_find(&analyzer->options, name);
 	if (!o || o->type != OPT_RATIO)
 		return fallback;
 	double v;
@@ -220,7 +222,9 @@ static int read_window(struct frame *frame, struct err *e)
 {
 	const struct analyzer *a = analyzer_by_name("ecmp_imbalance");
 	const struct config *c = frame->x->config;
-	const char *options = a ? config_options(c, a->options.section, a->options.name) : NULL;
+	const char *options = NULL;
+	if (a)
+		options = config_options(c, a->options.section, a->options.name);
 	uint16_t metrics[64];
 	size_t n = 0;
 	int64_t window_ns = 60 * NS_PER_S;
@@ -271,7 +275,9 @@ static const char *cmd_watch_overall(const json_t *doc)
 	}
 	if (warnings > 0 || number_of(q, "down") + number_of(q, "captures_down") > 0)
 		return "warning";
-	return number_of(q, "unknown") + number_of(q, "captures_unknown") > 0 ? "unknown" : "ok";
+	if (number_of(q, "unknown") + number_of(q, "captures_unknown") > 0)
+		return "unknown";
+	return "ok";
 }
 
 static json_t *frame_document(struct client *client, struct err *e)
@@ -305,14 +311,18 @@ static json_t *frame_document(struct client *client, struct err *e)
 static const char *cmd_watch_text_of(const json_t *object, const char *key)
 {
 	const char *s = json_string_value(json_object_get(object, key));
-	return s && *s ? s : "-";
+	if (s && *s)
+		return s;
+	return "-";
 }
 
 /* The part of an RFC 3339 text behind the 'T'. */
 static const char *cmd_watch_time_of(const json_t *object, const char *key)
 {
 	const char *s = cmd_watch_text_of(object, key);
-	return strlen(s) > 11 ? s + 11 : "-";
+	if (strlen(s) > 11)
+		return s + 11;
+	return "-";
 }
 
 static void put_state(FILE *out, const char *state, bool color)
@@ -456,7 +466,11 @@ static int show_frame(const struct globals *globals, bool clear)
 	struct client x;
 	struct err e = {0};
 	int r = client_open(&x, globals, 15 * 60 * NS_PER_S, &e);
-	json_t *doc = r < 0 ? NULL : frame_document(&x, &e);
+	json_t *doc;
+	if (r < 0)
+		doc = NULL;
+	else
+		doc = frame_document(&x, &e);
 
 	if (clear)
 		fputs("\033[H\033[2J", stdout);
@@ -471,7 +485,11 @@ static int show_frame(const struct globals *globals, bool clear)
 	}
 	if (r == 0)
 		client_done(&x);
-	return doc ? EXIT_OK : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	if (doc)
+		return EXIT_OK;
+	if (r == -EINVAL)
+		return EXIT_USAGE;
+	return EXIT_FAILED;
 }
 
 static int cmd_watch_run(struct command_args *args)

@@ -23,13 +23,15 @@ static int unknown_word(
 	const char *near = str_nearest(word, names, n);
 	free(names);
 	return usage_error(command, "read '%.64s', expected %s%s%s%s", word, all.s,
-		near ? "; perhaps '" : "", near ? near : "", near ? "'" : "");
+		str_if(near, "; perhaps '"), str_or(near, ""), str_if(near, "'"));
 }
 
 int command_words(const struct command *command, struct command_args *args,
 	const struct subcommand *rows, size_t n, int64_t span_ns, int refused_exit)
 {
-	const char *word = args->argc > 0 ? args->argv[0] : "list";
+	const char *word = "list";
+	if (args->argc > 0)
+		word = args->argv[0];
 	const struct subcommand *r = rows;
 	struct client x;
 	struct err e = {0};
@@ -42,13 +44,19 @@ int command_words(const struct command *command, struct command_args *args,
 	int rc = client_open(&x, args->g, span_ns, &e);
 	if (rc != 0) {
 		err_print(stderr, &e);
-		return rc == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+		if (rc == -EINVAL)
+			return EXIT_USAGE;
+		return EXIT_FAILED;
 	}
 	rc = r->run(&x, args, &e);
 	client_done(&x);
 	if (rc != 0)
 		err_print(stderr, &e);
-	return rc == 0 ? EXIT_OK : rc == -EINVAL ? refused_exit : EXIT_FAILED;
+	if (rc == 0)
+		return EXIT_OK;
+	if (rc == -EINVAL)
+		return refused_exit;
+	return EXIT_FAILED;
 }
 
 int command_answer(const struct command *command, struct command_args *args,
@@ -65,7 +73,9 @@ int command_answer(const struct command *command, struct command_args *args,
 	int r = client_open(&x, args->g, 15 * 60 * NS_PER_S, &e);
 	if (r < 0) {
 		err_print(stderr, &e);
-		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+		if (r == -EINVAL)
+			return EXIT_USAGE;
+		return EXIT_FAILED;
 	}
 	json_t *doc = make(&x, &e);
 	client_done(&x);
@@ -79,5 +89,7 @@ int command_answer(const struct command *command, struct command_args *args,
 		*ret_doc = doc;
 	else
 		json_decref(doc);
-	return r < 0 ? EXIT_FAILED : EXIT_OK;
+	if (r < 0)
+		return EXIT_FAILED;
+	return EXIT_OK;
 }

@@ -1,4 +1,5 @@
 /* profile_test_gnmi - see the header. */
+#include "agent/base/str.h"
 #include "agent/command/profile_test_gnmi.h"
 
 #include <errno.h>
@@ -122,11 +123,18 @@ static void profile_test_gnmi_on_limit(void *arg)
 
 static const char *profile_test_gnmi_verdict(const struct gnmi_leaf *leaf)
 {
-	if (leaf->paths == 0)
-		return *leaf->trouble ? "refused" : leaf->fallback ? "not needed" : "empty";
+	if (leaf->paths == 0) {
+		if (*leaf->trouble)
+			return "refused";
+		if (leaf->fallback)
+			return "not needed";
+		return "empty";
+	}
 	if (leaf->wrong_type)
 		return "wrong type";
-	return leaf->zero == leaf->paths ? "all zero" : "answers";
+	if (leaf->zero == leaf->paths)
+		return "all zero";
+	return "answers";
 }
 
 static void leaf_add(void *arg, const struct gnmi_leaf *leaf)
@@ -155,7 +163,7 @@ static void profile_test_gnmi_print_text(
 		const char *name = doc_word(row, "table");
 		if (strcmp(name, table) != 0)
 			fprintf(out, "\n%s (%s, %s)%s%s\n", name, doc_word(row, "cadence"),
-				doc_word(row, "how"), *doc_word(row, "trouble") ? "  " : "",
+				doc_word(row, "how"), str_if(*doc_word(row, "trouble"), "  "),
 				doc_word(row, "trouble"));
 		table = name;
 		fprintf(out, "  %-10s %5lld paths  %-26s %-8s %s\n", doc_word(row, "verdict"),
@@ -204,10 +212,10 @@ static int profile_test_gnmi_tell(
 		(json_int_t)test->n_samples, "series", (json_int_t)test->n, "moved",
 		(json_int_t)test->n_moved, "poll_s", json_number_or_null(p50), "messages",
 		(json_int_t)n.messages, "refused", (json_int_t)n.refused);
-	int rc = report_print(stdout, doc, &view, globals->format, !globals->no_header,
-			 globals->color == COLOR_ALWAYS) < 0
-		? EXIT_FAILED
-		: EXIT_OK;
+	int rc = EXIT_OK;
+	if (report_print(stdout, doc, &view, globals->format, !globals->no_header,
+		    globals->color == COLOR_ALWAYS) < 0)
+		rc = EXIT_FAILED;
 	json_decref(doc);
 	return rc;
 }
@@ -240,7 +248,10 @@ int profile_test_gnmi(const struct globals *globals, const struct config_device 
 		loop_run(t.loop);
 		if (t.failed)
 			fprintf(stderr, "rocewatch: %s: %s\n", device->name, t.reason);
-		rc = t.failed ? EXIT_FAILED : profile_test_gnmi_tell(globals, &t, device);
+		if (t.failed)
+			rc = EXIT_FAILED;
+		else
+			rc = profile_test_gnmi_tell(globals, &t, device);
 		gnmi_target_free(t.target);
 	}
 	loop_timer_free(t.limit);

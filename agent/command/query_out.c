@@ -1,4 +1,5 @@
 /* query_out - see the header. Rows are written by hand: a history may have millions. */
+#include "agent/base/str.h"
 #include "agent/command/query_out.h"
 
 #include <errno.h>
@@ -90,7 +91,7 @@ static void json_row(FILE *file, const struct query_row *row, const char *time, 
 	if (row->kind == VALUE_TEXT)
 		json_text(file, value);
 	else
-		fputs(value ? value : "null", file);
+		fputs(str_or(value, "null"), file);
 	fputs(",\"flags\":", file);
 	json_flags(file, row->flags);
 	fputc('}', file);
@@ -131,7 +132,7 @@ int query_out_row(struct query_out *out, const struct query_row *row)
 		putchar(',');
 		csv_text(stdout, row->entity->port);
 		printf(",%s,%s,", prio, metric_info(row->metric)->name);
-		csv_text(stdout, value ? value : "");
+		csv_text(stdout, str_or(value, ""));
 		putchar(',');
 		csv_text(stdout, sample_flags_text(flags, row->flags));
 		putchar('\n');
@@ -139,19 +140,23 @@ int query_out_row(struct query_out *out, const struct query_row *row)
 	default:
 		printf("%-24s %-16s %-16s %4s  %-24s %20s  %s\n", time, row->entity->device,
 			*row->entity->port ? row->entity->port : "-", *prio ? prio : "-",
-			metric_info(row->metric)->name, value ? value : "-",
+			metric_info(row->metric)->name, str_or(value, "-"),
 			sample_flags_text(flags, row->flags));
 		break;
 	}
 	out->rows++;
-	return ferror(stdout) ? -EIO : 0;
+	if (ferror(stdout))
+		return -EIO;
+	return 0;
 }
 
 int query_out_end(struct query_out *out)
 {
 	if (out->format == FORMAT_JSON)
 		fputs(out->rows ? "\n]}\n" : "]}\n", stdout);
-	return fflush(stdout) != 0 || ferror(stdout) ? -EIO : 0;
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return -EIO;
+	return 0;
 }
 
 /* ---- rows of SQL --------------------------------------------------------- */
@@ -174,7 +179,10 @@ static bool is_number(const char *text)
 		text += n + 1;
 	}
 	if (*text == 'e' || *text == 'E') {
-		text += text[1] == '+' || text[1] == '-' ? 2 : 1;
+		if (text[1] == '+' || text[1] == '-')
+			text += 2;
+		else
+			text += 1;
 		n = strspn(text, "0123456789");
 		if (n == 0)
 			return false;
@@ -210,7 +218,7 @@ int query_out_sql_row(void *arg, int n, char *const *values, char *const *names)
 		fputs(o->format == FORMAT_JSONL ? "{" : o->rows ? ",\n{" : "\n{", stdout);
 	for (int i = 0; i < n; i++) {
 		if (json) {
-			fputs(i ? "," : "", stdout);
+			fputs(str_if(i, ","), stdout);
 			json_text(stdout, names[i]);
 			putchar(':');
 			if (values[i] && is_number(values[i]))
@@ -218,9 +226,9 @@ int query_out_sql_row(void *arg, int n, char *const *values, char *const *names)
 			else
 				json_text(stdout, values[i]);
 		} else if (o->format == FORMAT_CSV) {
-			csv_text(stdout, values[i] ? values[i] : "");
+			csv_text(stdout, str_or(values[i], ""));
 		} else {
-			fputs(values[i] ? values[i] : "-", stdout);
+			fputs(str_or(values[i], "-"), stdout);
 		}
 		if (!json)
 			putchar(i + 1 == n ? '\n' : o->format == FORMAT_CSV ? ',' : '\t');
@@ -228,5 +236,7 @@ int query_out_sql_row(void *arg, int n, char *const *values, char *const *names)
 	if (json)
 		fputs(o->format == FORMAT_JSONL ? "}\n" : "}", stdout);
 	o->rows++;
-	return ferror(stdout) ? -EIO : 0;
+	if (ferror(stdout))
+		return -EIO;
+	return 0;
 }

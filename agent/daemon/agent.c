@@ -113,7 +113,7 @@ int agent_config(const struct agent_options *options, struct config **ret, struc
 		return rc;
 	if (options->db) {
 		rw_cleanup(str_done) struct str usual = {0};
-		str_addf(&usual, "%s.sock", c->store.path ? c->store.path : "");
+		str_addf(&usual, "%s.sock", str_or(c->store.path, ""));
 		if (!c->socket_path || str_eq(c->socket_path, usual.s))
 			c->socket_path = arena_printf(c->arena, "%s.sock", options->db);
 		c->store.path = arena_strdup(c->arena, options->db);
@@ -176,7 +176,12 @@ static void source_open(struct agent *agent, struct source *source)
 			agent->loop, agent->entities, d, agent->config, sink, &source->gnmi, &e);
 	} else {
 		const struct config_capture *c = capture_of(agent->config, source->name);
-		address = c->interface ? c->interface : c->listen ? c->listen : "";
+		if (c->interface)
+			address = c->interface;
+		else if (c->listen)
+			address = c->listen;
+		else
+			address = "";
 		rc = capture_open(agent->loop, agent->entities, c, sink, &source->capture, &e);
 	}
 	if (rc == 0) {
@@ -321,7 +326,9 @@ static struct snmp_target *find_target(void *arg, const char *host, size_t *ret_
 			++*ret_n;
 		}
 	}
-	return *ret_n == 1 ? found : NULL;
+	if (*ret_n == 1)
+		return found;
+	return NULL;
 }
 
 /* Open it, or say why not and come back later: without traps everything else goes on. */
@@ -382,7 +389,10 @@ static void agent_adopt(struct agent *agent, struct config *fresh, struct differ
 {
 	struct config *old = agent->config;
 	fresh->store.path = arena_strdup(fresh->arena, old->store.path);
-	fresh->socket_path = old->socket_path ? arena_strdup(fresh->arena, old->socket_path) : NULL;
+	if (old->socket_path)
+		fresh->socket_path = arena_strdup(fresh->arena, old->socket_path);
+	else
+		fresh->socket_path = NULL;
 	agent->config = fresh;
 	pipeline_reload(agent->pipeline, fresh);
 	ledger_reload(agent->ledger, fresh->fabric);
@@ -414,9 +424,9 @@ static void discovery_dispute(void *arg, const char *device, const char *text, b
 {
 	struct agent *a = arg;
 	rw_cleanup(str_done) struct str b = {0};
-	str_addf(&b, "LLDP: %s%s", text, over ? " (no more)" : "");
+	str_addf(&b, "LLDP: %s%s", text, str_if(over, " (no more)"));
 	log_event(over ? LOG_INFO_ : LOG_WARN_, device, "%s%s", b.s,
-		over ? "" : "; rocewatch topology check lists what disagrees");
+		str_if(!over, "; rocewatch topology check lists what disagrees"));
 	store_event(a->store, wall_now().ns, "topology", NULL, "", b.s);
 }
 
@@ -435,8 +445,11 @@ static struct config *with_discovered(struct agent *agent, struct config *config
 	const struct config_link *links;
 	struct config *ret = NULL;
 	size_t n = discovery_links(agent->discovery, &links);
-	if (!config->fabric->discover || config_with_links(config, links, n, &ret, &errors) == 0)
-		return ret ? ret : config;
+	if (!config->fabric->discover || config_with_links(config, links, n, &ret, &errors) == 0) {
+		if (ret)
+			return ret;
+		return config;
+	}
 	log_errors(LOG_ERROR_, &errors);
 	log_error("topology", "the discovered links cannot be used, going on without a change");
 	return config;
@@ -506,7 +519,7 @@ static void agent_reload(struct agent *agent)
 		log_errors(LOG_ERROR_, &errors);
 		log_error("agent",
 			"reload refused: %zu mistake%s in %s; the running configuration stays",
-			errors.n + errors.more, errors.n == 1 ? "" : "s",
+			errors.n + errors.more, str_if(errors.n != 1, "s"),
 			agent->options->config_path);
 		notify_send(&agent->notify, "READY=1");
 		return;
@@ -550,10 +563,13 @@ static void watch_store(struct agent *agent)
 
 static const struct target *source_state(const struct source *source)
 {
-	return source->snmp       ? snmp_target_state(source->snmp)
-		: source->gnmi    ? gnmi_target_state(source->gnmi)
-		: source->capture ? capture_state(source->capture)
-				  : &source->down;
+	if (source->snmp)
+		return snmp_target_state(source->snmp);
+	if (source->gnmi)
+		return gnmi_target_state(source->gnmi);
+	if (source->capture)
+		return capture_state(source->capture);
+	return &source->down;
 }
 
 static void tell_health(struct agent *agent)
@@ -690,12 +706,14 @@ static json_t *on_request(void *arg, const char *who, const json_t *request)
 		if (str_eq(requests[k].cmd, cmd))
 			return requests[k].fn(arg, who, request);
 	}
-	json_t *reply = cmd
-		? tune_live_request(((struct agent *)arg)->tuning, who, request, wall_now().ns)
-		: NULL;
-	return reply ? reply
-		     : control_error("expected \"cmd\": \"ack\", \"assign\", \"note\", \"close\", "
-				     "\"merge\", \"status\" or one of \"tune_...\"");
+	json_t *reply = NULL;
+	if (cmd)
+		reply = tune_live_request(
+			((struct agent *)arg)->tuning, who, request, wall_now().ns);
+	if (reply)
+		return reply;
+	return control_error("expected \"cmd\": \"ack\", \"assign\", \"note\", \"close\", "
+			     "\"merge\", \"status\" or one of \"tune_...\"");
 }
 
 /* ---- start and stop ------------------------------------------------------ */

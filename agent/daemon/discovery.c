@@ -108,7 +108,7 @@ void discovery_free(struct discovery *discovery)
 
 static uint64_t discovery_mix(uint64_t hash, const char *text)
 {
-	return hash_bytes(text ? text : "", text ? strlen(text) + 1 : 1, hash);
+	return hash_bytes(str_or(text, ""), text ? strlen(text) + 1 : 1, hash);
 }
 
 /* Everything that decides which links follow; speeds and counters of ports do not. */
@@ -133,7 +133,10 @@ static uint64_t digest_of(
 			    x->port_descr) +
 			(uint64_t)x->port_subtype;
 	}
-	return h ? h : 1; /* 0 = nothing said yet */
+	/* 0 = nothing said yet */
+	if (h)
+		return h;
+	return 1;
 }
 
 static struct report *discovery_report_of(struct discovery *discovery, const char *name)
@@ -150,7 +153,7 @@ static struct report *discovery_report_of(struct discovery *discovery, const cha
 
 static const char *discovery_text(struct arena *a, const char *text)
 {
-	return arena_strdup(a, text ? text : "");
+	return arena_strdup(a, str_or(text, ""));
 }
 
 static void report_fill(struct report *report, const struct topology_device *self,
@@ -237,7 +240,9 @@ static int link_order(const void *left, const void *right)
 {
 	const struct believed *x = left, *y = right;
 	int c = name_compare(x->a, y->a);
-	return c ? c : name_compare(x->b, y->b);
+	if (c)
+		return c;
+	return name_compare(x->b, y->b);
 }
 
 static void links_sort(struct discovery *discovery)
@@ -326,7 +331,8 @@ static struct ends ends_of(struct arena *a, const struct topology_link *link)
 	if (link->b_device)
 		e.b = arena_printf(a, "%s:%s", link->b_device, link->b_port);
 	else
-		e.b = arena_printf(a, "host:%s%s%s", link->host, *link->nic ? ":" : "", link->nic);
+		e.b = arena_printf(
+			a, "host:%s%s%s", link->host, str_if(*link->nic, ":"), link->nic);
 	return e;
 }
 
@@ -456,8 +462,9 @@ static const char *declared_end(struct arena *a, const struct fabric_port *port)
 {
 	if (!port || port->discovered || (!port->peer && !port->host))
 		return NULL;
-	return port->peer ? arena_printf(a, "%s:%s", port->peer->device->name, port->peer->name)
-			  : arena_printf(a, "host:%s", port->host);
+	if (port->peer)
+		return arena_printf(a, "%s:%s", port->peer->device->name, port->peer->name);
+	return arena_printf(a, "host:%s", port->host);
 }
 
 static void hold_against(struct discovery *discovery, struct arena *a, const struct config *config,
@@ -479,7 +486,7 @@ static void tell_disputes(struct discovery *discovery, struct arena *a, const st
 		if (l->problem)
 			discovery_object(discovery, l->a_device,
 				arena_printf(a, "%s:%s to %s%s%s: %s", l->a_device, l->a_port,
-					l->b_device ? l->b_device : "host:", l->b_device ? ":" : "",
+					str_or(l->b_device, "host:"), str_if(l->b_device, ":"),
 					l->b_device ? l->b_port : l->host, l->problem));
 		if (l->anonymous)
 			continue; /* a MAC address is no contradiction to a declared name */
@@ -505,8 +512,13 @@ static bool all_answered(const struct discovery *discovery, const struct config 
 		uint64_t at;
 		if (!x->snmp && !x->gnmi)
 			continue;
-		const int64_t ns = x->snmp ? x->snmp->slow_interval_ns : x->gnmi->slow_interval_ns;
-		slow_ns = ns > slow_ns ? ns : slow_ns;
+		int64_t ns;
+		if (x->snmp)
+			ns = x->snmp->slow_interval_ns;
+		else
+			ns = x->gnmi->slow_interval_ns;
+		if (ns > slow_ns)
+			slow_ns = ns;
 		bool answered = smap_get(discovery->by_name, x->name, strlen(x->name), &at);
 		all = all && (answered || !discovery->events.waits(discovery->events.arg, x->name));
 	}

@@ -39,8 +39,9 @@ double health_rate(struct health_rate *rate, mono_t now, uint64_t count)
 		rate->now.count = count;
 	}
 	int64_t span = now.ns - rate->before.t_ns;
-	return span >= RATE_LEAST_NS ? (double)(count - rate->before.count) * 1e9 / (double)span
-				     : NAN;
+	if (span >= RATE_LEAST_NS)
+		return (double)(count - rate->before.count) * 1e9 / (double)span;
+	return NAN;
 }
 
 struct health *health_new(wall_t started)
@@ -165,7 +166,9 @@ void health_capture(struct health *health, const char *name, const struct captur
 void health_traps(struct health *health, const struct trap_counters *counters)
 {
 	static const struct trap_counters none;
-	const struct trap_counters *c = counters ? counters : &none;
+	const struct trap_counters *c = counters;
+	if (!c)
+		c = &none;
 	const struct {
 		const char *name;
 		uint64_t value;

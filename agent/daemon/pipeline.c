@@ -111,7 +111,9 @@ static int64_t config_interval(const struct config *config)
 	}
 	if (longest == 0)
 		longest = config->defaults.interval_ns;
-	return longest > 0 ? longest : 10 * NS_PER_S;
+	if (longest > 0)
+		return longest;
+	return 10 * NS_PER_S;
 }
 
 static int64_t ceil_to(int64_t t_ns, int64_t step)
@@ -157,9 +159,10 @@ static void keep_past(struct pipeline *pipeline)
 	for (size_t k = 0; k < pipeline->n_lanes; k++) {
 		const struct window_spec *past = &pipeline->lanes[k].analyzer->past;
 		const int64_t wanted = pipeline->lanes[k].past_ns + 3 * pipeline->interval_ns;
-		for (size_t m = 0; m < past->n_metrics; m++)
-			keep[past->metrics[m]] =
-				wanted > keep[past->metrics[m]] ? wanted : keep[past->metrics[m]];
+		for (size_t m = 0; m < past->n_metrics; m++) {
+			if (wanted > keep[past->metrics[m]])
+				keep[past->metrics[m]] = wanted;
+		}
 	}
 	pipeline->n_past_metrics = 0;
 	for (uint16_t m = 0; m < METRIC_COUNT; m++) {
@@ -207,7 +210,9 @@ static void pipeline_saw(struct pipeline *pipeline, int64_t first_ns, int64_t ne
 static bool scope_fits(struct pipeline *pipeline, const struct sample *sample)
 {
 	const struct entity *e = entity_get(pipeline->entities, sample->entity);
-	const char *expected = e ? sample_scope_error(sample->metric, e) : "a known subject";
+	const char *expected = "a known subject";
+	if (e)
+		expected = sample_scope_error(sample->metric, e);
 	if (!expected)
 		return true;
 	pipeline->counters.refused++;
@@ -583,7 +588,8 @@ int64_t pipeline_horizon(const struct pipeline *pipeline)
 			memcpy(&hold, (const char *)lane->options + o->offset, sizeof(hold));
 		/* the ledger looks at hold + 2 windows */
 		int64_t wanted = (hold + 3) * lane->window_ns;
-		longest = wanted > longest ? wanted : longest;
+		if (wanted > longest)
+			longest = wanted;
 	}
 	return longest;
 }
@@ -646,7 +652,9 @@ static void keep_port(struct pipeline *pipeline, const char *device, const char 
 	const char *alias, uint64_t speed_bps, int64_t t_ns)
 {
 	const struct fabric_device *d = fabric_device(pipeline->config->fabric, device);
-	const struct fabric_port *known = d ? fabric_port(d, port) : NULL;
+	const struct fabric_port *known = NULL;
+	if (d)
+		known = fabric_port(d, port);
 	struct store_port row = {.device = device,
 		.port = port,
 		.alias = alias,
@@ -702,7 +710,10 @@ void pipeline_listen(struct pipeline *pipeline,
 {
 	pipeline->neighbors = neighbors;
 	pipeline->neighbors_arg = arg;
-	pipeline->sink.neighbors = neighbors ? pipeline_on_neighbors : NULL;
+	if (neighbors)
+		pipeline->sink.neighbors = pipeline_on_neighbors;
+	else
+		pipeline->sink.neighbors = NULL;
 }
 
 static void pipeline_on_event(void *arg, int64_t t_ns, const char *kind, const char *device,
@@ -711,7 +722,7 @@ static void pipeline_on_event(void *arg, int64_t t_ns, const char *kind, const c
 	struct pipeline *p = arg;
 	if (p->store)
 		store_device_event(p->store, t_ns, kind, device, port && *port ? port : NULL,
-			text ? text : "");
+			str_or(text, ""));
 }
 
 void pipeline_announce(struct pipeline *pipeline, int64_t t_ns)

@@ -89,16 +89,23 @@ static void select_caps(const unsigned *kept, size_t n_a, const unsigned *right,
  * when the one asked for cannot be. */
 static int next_user(const struct config *config, const struct passwd **ret, struct err *e)
 {
-	const char *wanted = config->user ? config->user : DEFAULT_USER;
+	const char *wanted = DEFAULT_USER;
+	if (config->user)
+		wanted = config->user;
 	*ret = NULL;
-	const struct passwd *pw = geteuid() == 0 || config->user ? getpwnam(wanted) : NULL;
+	const struct passwd *pw = NULL;
+	if (geteuid() == 0 || config->user)
+		pw = getpwnam(wanted);
 	if (geteuid() == 0) {
 		if (!pw && config->user)
 			return err_set(e, -ENOENT,
 				"user '%s' does not exist; create it, or remove 'user' from the "
 				"configuration",
 				wanted);
-		*ret = pw && pw->pw_uid != 0 ? pw : NULL;
+		if (pw && pw->pw_uid != 0)
+			*ret = pw;
+		else
+			*ret = NULL;
 	} else if (config->user && (!pw || pw->pw_uid != geteuid())) {
 		return err_set(e, -EPERM,
 			"cannot become user '%s': only root can; start as root or as that user",
@@ -154,8 +161,9 @@ static bool needs_override(const struct config *config)
 	const unsigned search = CAP_DAC_READ_SEARCH;
 	bool had_search = capng_have_capability(CAPNG_EFFECTIVE, search);
 	capng_updatev(CAPNG_DROP, CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, -1);
-	const char *foreign =
-		capng_apply(CAPNG_SELECT_CAPS) == 0 ? foreign_file(config, &name) : NULL;
+	const char *foreign = NULL;
+	if (capng_apply(CAPNG_SELECT_CAPS) == 0)
+		foreign = foreign_file(config, &name);
 	capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE);
 	if (had_search)
 		capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, search);
@@ -225,7 +233,7 @@ static void privilege_tell(const char *user, const unsigned *caps, size_t n)
 	rw_cleanup(str_done) struct str b = {0};
 	for (size_t k = 0; k < n; k++) {
 		if (capng_have_capability(CAPNG_EFFECTIVE, caps[k]))
-			str_addf(&b, "%s%s", b.n ? ", " : "",
+			str_addf(&b, "%s%s", str_if(b.n, ", "),
 				capng_capability_to_name((int)caps[k]));
 	}
 	log_info("privilege", "running as %s, capabilities kept: %s", user, b.n ? b.s : "none");
@@ -237,8 +245,11 @@ void privilege_files(const struct config *config)
 	rlim_t wanted = FILES_OWN + FILES_PER_DEVICE * config->n_devices + config->n_captures;
 	if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
 		return;
-	rlim_t most =
-		rl.rlim_max > FILES_ENOUGH && wanted < FILES_ENOUGH ? FILES_ENOUGH : rl.rlim_max;
+	rlim_t most;
+	if (rl.rlim_max > FILES_ENOUGH && wanted < FILES_ENOUGH)
+		most = FILES_ENOUGH;
+	else
+		most = rl.rlim_max;
 	if (rl.rlim_cur < most) {
 		rl.rlim_cur = most;
 		if (setrlimit(RLIMIT_NOFILE, &rl) < 0)

@@ -67,9 +67,9 @@ static int resume_flush(struct reader *reader, int64_t until_ns)
 {
 	reader->flows_until_ns = until_ns;
 	reader->n_flows = 0;
-	int64_t from = reader->flows_after_ns > INT64_MIN + FLOW_INTERVAL_MAX
-		? reader->flows_after_ns - FLOW_INTERVAL_MAX
-		: INT64_MIN;
+	int64_t from = INT64_MIN;
+	if (reader->flows_after_ns > INT64_MIN + FLOW_INTERVAL_MAX)
+		from = reader->flows_after_ns - FLOW_INTERVAL_MAX;
 	int rc = series_db_each_flow(reader->db, from, until_ns, take_flow, reader, reader->e);
 	if (rc != 0)
 		return rc;
@@ -118,7 +118,10 @@ int history_feed(struct series_db *db, struct entities *entities, struct pipelin
 		.n_metrics = range->n_metrics,
 		.from_ns = range->from_ns,
 		.to_ns = range->to_ns};
-	r.flows_after_ns = range->from_ns == INT64_MIN ? INT64_MIN : range->from_ns - 1;
+	if (range->from_ns == INT64_MIN)
+		r.flows_after_ns = INT64_MIN;
+	else
+		r.flows_after_ns = range->from_ns - 1;
 	int rc = series_db_each(db, &filter, resume_take_sample, &r, e);
 	if (rc == 0)
 		rc = resume_flush(&r, range->to_ns ? range->to_ns : INT64_MAX);

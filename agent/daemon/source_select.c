@@ -74,7 +74,9 @@ uint64_t source_choice_left(const struct source_choice *choice)
 static bool other_has(const struct side_sink *sink, const struct sample *sample)
 {
 	const struct side_sink *other = &sink->of->side[1 - sink->side];
-	const enum side better = sink->of->prefers_snmp[sample->metric] ? SIDE_SNMP : SIDE_GNMI;
+	enum side better = SIDE_GNMI;
+	if (sink->of->prefers_snmp[sample->metric])
+		better = SIDE_SNMP;
 	uint64_t at;
 	if (sink->side == better || !other->asked ||
 		(!other->up && sample->t_ns >= other->until_ns))

@@ -70,7 +70,10 @@ static void target_status_write_row(
 {
 	row->t.device = row->device;
 	row->t.protocol = row->protocol;
-	row->t.address = row->address ? row->address : "";
+	if (row->address)
+		row->t.address = row->address;
+	else
+		row->t.address = "";
 	row->t.state = target_state_name(row->state);
 	row->t.reason = row->reason;
 	row->t.up = row->state == TARGET_UP;
@@ -91,7 +94,10 @@ void target_table_take(struct target_table *table, struct store *store, const st
 		!r->written || r->state != target->state || strcmp(r->reason, target->reason) != 0;
 	if (!str_eq(r->address, target->address)) {
 		free(r->address);
-		r->address = target->address ? rw_strdup(target->address) : NULL;
+		if (target->address)
+			r->address = rw_strdup(target->address);
+		else
+			r->address = NULL;
 	}
 	r->state = target->state;
 	snprintf(r->reason, sizeof(r->reason), "%s", target->reason);

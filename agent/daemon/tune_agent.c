@@ -91,8 +91,8 @@ static void on_change(void *arg, const struct tune_record *record, enum tune_sta
 {
 	struct tune_live *t = arg;
 	if (record->note)
-		log_event(LOG_INFO_, "tuning", "%s%s%s", record->note, *record->who ? ", by " : "",
-			record->who);
+		log_event(LOG_INFO_, "tuning", "%s%s%s", record->note,
+			str_if(*record->who, ", by "), record->who);
 	tune_record_store(t->store, record, from);
 	if (record->state != from)
 		tune_agent_expect(t->ledger, t->pipeline);
@@ -180,7 +180,7 @@ static const char *tune_agent_slower(const json_t *before, const json_t *after, 
 					doc_number(f, "se") * doc_number(f, "se"));
 			if (longer > VERIFY_STEP_LIMIT && t > RHYTHM_SURE)
 				return arena_printf(a, "steps%s%s take %.1f %% longer than before",
-					*doc_word(f, "job") ? " of " : "", doc_word(f, "job"),
+					str_if(*doc_word(f, "job"), " of "), doc_word(f, "job"),
 					100 * longer);
 		}
 	}
@@ -197,10 +197,12 @@ static int64_t tune_agent_block_of(const struct tune_live *live)
 static const char *why_back(
 	struct tune_live *live, const struct tune_record *record, int64_t now_ns, struct arena *a)
 {
-	const int64_t looked = json_integer_value(
-			      json_object_get(tune_agent_progress(record), "looked_ns")),
-		      from = looked > record->applied_ns ? looked : record->applied_ns,
-		      block = tune_agent_block_of(live);
+	const int64_t looked =
+		json_integer_value(json_object_get(tune_agent_progress(record), "looked_ns"));
+	int64_t from = record->applied_ns;
+	if (looked > record->applied_ns)
+		from = looked;
+	const int64_t block = tune_agent_block_of(live);
 	const char *where = "";
 	const double drops = tune_agent_drops_of(live, record, from, now_ns, a, &where);
 	json_object_set_new(tune_agent_progress(record), "looked_ns", json_integer(now_ns));
@@ -340,9 +342,10 @@ int tune_live_resume(struct tune_live *live, const char *path, struct err *e)
 static json_t *reply_of(struct tune_live *live, const char *id)
 {
 	const struct tune_record *r = tune_ledger_find(live->ledger, id);
-	return r ? json_pack("{s:b, s:s, s:s}", "ok", 1, "id", r->id, "state",
-			   tune_state_name(r->state))
-		 : control_error("there is no such sheet");
+	if (r)
+		return json_pack("{s:b, s:s, s:s}", "ok", 1, "id", r->id, "state",
+			tune_state_name(r->state));
+	return control_error("there is no such sheet");
 }
 
 static json_t *request_propose(
@@ -375,7 +378,7 @@ json_t *tune_live_request(
 		in.at_ns = json_integer_value(json_object_get(request, "at_ns"));
 	const int rc = tune_ledger_act(live->ledger, id, &in);
 	const struct tune_record *r = tune_ledger_find(live->ledger, id);
-	return rc == 0
-		? reply_of(live, id)
-		: control_error("%.20s: %s", id, tune_act_error(rc, r ? r->state : TUNE_PROPOSED));
+	if (rc == 0)
+		return reply_of(live, id);
+	return control_error("%.20s: %s", id, tune_act_error(rc, r ? r->state : TUNE_PROPOSED));
 }

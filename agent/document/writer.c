@@ -35,23 +35,33 @@ int report_format_parse(const char *text, enum report_format *ret)
 const char *doc_word(const json_t *object, const char *key)
 {
 	const char *s = json_string_value(json_object_get(object, key));
-	return s ? s : "";
+	if (s)
+		return s;
+	return "";
 }
 
 double doc_number(const json_t *object, const char *key)
 {
 	const json_t *v = json_object_get(object, key);
-	return json_is_number(v) ? json_number_value(v) : NAN;
+	if (json_is_number(v))
+		return json_number_value(v);
+	return NAN;
 }
 
 json_t *json_number_or_null(double value)
 {
-	return isfinite(value) ? json_real(value) : json_null();
+	if (isfinite(value))
+		return json_real(value);
+	return json_null();
 }
 
 json_t *json_string_or_null(const char *text)
 {
-	json_t *j = text ? json_string(text) : json_null();
+	json_t *j;
+	if (text)
+		j = json_string(text);
+	else
+		j = json_null();
 	/* Bytes that are no UTF-8 come from devices: the text is shown without them rather than
 	 * lost. */
 	if (j)
@@ -59,7 +69,7 @@ json_t *json_string_or_null(const char *text)
 	rw_cleanup(str_done) struct str b = {0};
 	for (; *text; text++)
 		str_addn(&b, (unsigned char)*text < 0x80 ? text : "?", 1);
-	return json_string(b.s ? b.s : "");
+	return json_string(str_or(b.s, ""));
 }
 
 json_t *json_time(int64_t t_ns)
@@ -270,7 +280,9 @@ static size_t width_of(const char *text)
 
 static const char *header_of(const struct column *column)
 {
-	return column->header ? column->header : column->key;
+	if (column->header)
+		return column->header;
+	return column->key;
 }
 
 static bool is_right(const struct column *column)
@@ -280,12 +292,16 @@ static bool is_right(const struct column *column)
 
 static size_t n_rows(const json_t *doc, const struct view *view)
 {
-	return view->rows ? json_array_size(json_object_get(doc, view->rows)) : 1;
+	if (view->rows)
+		return json_array_size(json_object_get(doc, view->rows));
+	return 1;
 }
 
 static const json_t *writer_row_at(const json_t *doc, const struct view *view, size_t i)
 {
-	return view->rows ? json_array_get(json_object_get(doc, view->rows), i) : doc;
+	if (view->rows)
+		return json_array_get(json_object_get(doc, view->rows), i);
+	return doc;
 }
 
 /* ---- writers ------------------------------------------------------------- */
@@ -295,13 +311,16 @@ static void print_table(
 {
 	size_t n = n_rows(doc, view);
 	if (n == 0) {
-		fprintf(out, "%s\n", view->empty ? view->empty : "nothing");
+		fprintf(out, "%s\n", str_or(view->empty, "nothing"));
 		return;
 	}
 	struct str *cells = rw_calloc(n * view->n_columns, sizeof(*cells));
 	size_t *widths = rw_calloc(view->n_columns, sizeof(*widths));
 	for (size_t c = 0; c < view->n_columns; c++) {
-		widths[c] = header ? width_of(header_of(&view->columns[c])) : 0;
+		if (header)
+			widths[c] = width_of(header_of(&view->columns[c]));
+		else
+			widths[c] = 0;
 		for (size_t r = 0; r < n; r++) {
 			struct str *cell = &cells[r * view->n_columns + c];
 			add_cell(cell, writer_row_at(doc, view, r), &view->columns[c], true);
@@ -315,12 +334,15 @@ static void print_table(
 		if (r == 0 && color)
 			fputs("\033[1m", out);
 		for (size_t c = 0; c < view->n_columns; c++) {
-			const char *s = r == 0 ? header_of(&view->columns[c])
-					       : cells[(r - 1) * view->n_columns + c].s;
+			const char *s;
+			if (r == 0)
+				s = header_of(&view->columns[c]);
+			else
+				s = cells[(r - 1) * view->n_columns + c].s;
 			int pad = (int)(widths[c] - width_of(s));
 			bool last = c + 1 == view->n_columns;
 			if (is_right(&view->columns[c]))
-				fprintf(out, "%*s%s%s", pad, "", s, last ? "" : "  ");
+				fprintf(out, "%*s%s%s", pad, "", s, str_if(!last, "  "));
 			else
 				fprintf(out, "%s%*s", s, last ? 0 : pad + 2, "");
 		}
@@ -358,7 +380,7 @@ static void print_csv(FILE *out, const json_t *doc, const struct view *view, boo
 		char key[64];
 		snprintf(key, sizeof(key), "%.*s", (int)strcspn(view->columns[c].key, "["),
 			view->columns[c].key);
-		fputs(c ? "," : "", out);
+		fputs(str_if(c, ","), out);
 		print_csv_field(out, key);
 	}
 	if (header)
@@ -367,7 +389,7 @@ static void print_csv(FILE *out, const json_t *doc, const struct view *view, boo
 		for (size_t c = 0; c < view->n_columns; c++) {
 			rw_cleanup(str_done) struct str cell = {0};
 			add_cell(&cell, writer_row_at(doc, view, r), &view->columns[c], false);
-			fputs(c ? "," : "", out);
+			fputs(str_if(c, ","), out);
 			print_csv_field(out, cell.s);
 		}
 		fputc('\n', out);
@@ -392,7 +414,9 @@ static void print_html_text(FILE *out, const char *text)
 static void print_html(FILE *out, const json_t *doc, const struct view *view, bool header)
 {
 	size_t n = n_rows(doc, view);
-	const char *title = view->title ? view->title : "rocewatch";
+	const char *title = "rocewatch";
+	if (view->title)
+		title = view->title;
 
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
@@ -413,7 +437,7 @@ static void print_html(FILE *out, const json_t *doc, const struct view *view, bo
 	fputs("</h1>\n", out);
 	if (n == 0) {
 		fputs("<p>", out);
-		print_html_text(out, view->empty ? view->empty : "nothing");
+		print_html_text(out, str_or(view->empty, "nothing"));
 		fputs("</p>\n", out);
 	} else {
 		fputs("<table>\n", out);
@@ -427,7 +451,7 @@ static void print_html(FILE *out, const json_t *doc, const struct view *view, bo
 					writer_tame(&cell);
 				}
 				fprintf(out, "<%s%s>", r ? "td" : "th",
-					is_right(&view->columns[c]) ? " class=\"r\"" : "");
+					str_if(is_right(&view->columns[c]), " class=\"r\""));
 				print_html_text(out, r ? cell.s : header_of(&view->columns[c]));
 				fputs(r ? "</td>" : "</th>", out);
 			}
@@ -459,7 +483,7 @@ static void print_md(FILE *out, const json_t *doc, const struct view *view, bool
 		fputs("\n\n", out);
 	}
 	if (n == 0) {
-		print_md_text(out, view->empty ? view->empty : "nothing");
+		print_md_text(out, str_or(view->empty, "nothing"));
 		fputc('\n', out);
 		return;
 	}
@@ -516,5 +540,7 @@ int report_print(FILE *out, const json_t *doc, const struct view *view, enum rep
 			print_table(out, doc, view, header, color);
 		break;
 	}
-	return fflush(out) == 0 && !ferror(out) ? 0 : -EIO;
+	if (fflush(out) == 0 && !ferror(out))
+		return 0;
+	return -EIO;
 }

@@ -33,13 +33,17 @@ static void put_text(FILE *file, const char *text)
 /* Seconds with as many digits as they need: read back exactly. */
 static void put_time(FILE *file, int64_t t_ns)
 {
-	uint64_t t = t_ns < 0 ? -(uint64_t)t_ns : (uint64_t)t_ns;
+	uint64_t t;
+	if (t_ns < 0)
+		t = -(uint64_t)t_ns;
+	else
+		t = (uint64_t)t_ns;
 	char frac[12];
 	int n = snprintf(frac, sizeof(frac), ".%09" PRIu64, t % (uint64_t)NS_PER_S);
 
 	while (n > 0 && (frac[n - 1] == '0' || frac[n - 1] == '.'))
 		frac[--n] = '\0';
-	fprintf(file, "%s%" PRIu64 "%s", t_ns < 0 ? "-" : "", t / (uint64_t)NS_PER_S, frac);
+	fprintf(file, "%s%" PRIu64 "%s", str_if(t_ns < 0, "-"), t / (uint64_t)NS_PER_S, frac);
 }
 
 static void put_value(struct tsv *tsv, const struct sample *sample)
@@ -86,7 +90,9 @@ static int put_sample(void *arg, const struct sample *sample)
 		fprintf(t->f, "\t%g", sample->window_ms / 1000.0);
 	fputc('\n', t->f);
 	t->samples++;
-	return ferror(t->f) ? -EIO : 0;
+	if (ferror(t->f))
+		return -EIO;
+	return 0;
 }
 
 static FILE *case_export_create(const char *dir, const char *name, struct err *e)
@@ -105,10 +111,12 @@ static int case_export_finish(
 {
 	int failed = ferror(file);
 
-	if (fclose(file) != 0 || failed)
-		return result < 0 ? result
-				  : err_set(e, -EIO, "cannot write %s/%s: %s", dir, name,
-					    strerror(errno ? errno : EIO));
+	if (fclose(file) != 0 || failed) {
+		if (result < 0)
+			return result;
+		return err_set(e, -EIO, "cannot write %s/%s: %s", dir, name,
+			strerror(errno ? errno : EIO));
+	}
 	return result;
 }
 
@@ -117,10 +125,12 @@ static int export_fabric(struct series_db *db, const char *dir, int64_t at_ns, s
 	rw_cleanup(freep) char *yaml = NULL;
 	int r = series_db_fabric(db, at_ns, &yaml, e);
 
-	if (r < 0)
-		return r == -ENODATA
-			? err_set(e, r, "the database holds no configuration, and a case needs one")
-			: r;
+	if (r < 0) {
+		if (r == -ENODATA)
+			return err_set(
+				e, r, "the database holds no configuration, and a case needs one");
+		return r;
+	}
 	FILE *f = case_export_create(dir, "fabric.yaml", e);
 	if (!f)
 		return e->code;
@@ -146,18 +156,27 @@ static int keep_state(void *arg, const struct sample *sample)
 static int by_series(const void *left, const void *right)
 {
 	const struct sample *x = left, *y = right;
-	if (x->entity != y->entity)
-		return x->entity < y->entity ? -1 : 1;
-	if (x->metric != y->metric)
-		return x->metric < y->metric ? -1 : 1;
+	if (x->entity != y->entity) {
+		if (x->entity < y->entity)
+			return -1;
+		return 1;
+	}
+	if (x->metric != y->metric) {
+		if (x->metric < y->metric)
+			return -1;
+		return 1;
+	}
 	return (x->t_ns > y->t_ns) - (x->t_ns < y->t_ns);
 }
 
 static int by_time(const void *left, const void *right)
 {
 	const struct sample *x = left, *y = right;
-	if (x->t_ns != y->t_ns)
-		return x->t_ns < y->t_ns ? -1 : 1;
+	if (x->t_ns != y->t_ns) {
+		if (x->t_ns < y->t_ns)
+			return -1;
+		return 1;
+	}
 	return by_series(left, right);
 }
 
@@ -218,5 +237,7 @@ int case_export(struct series_db *db, const char *dir, enum case_dir how,
 					: "cannot create %s: %m",
 			dir);
 	const int r = export_fabric(db, dir, filter->to_ns, e);
-	return r == 0 ? export_samples(db, dir, filter, ret_samples, e) : r;
+	if (r == 0)
+		return export_samples(db, dir, filter, ret_samples, e);
+	return r;
 }

@@ -24,7 +24,9 @@ static int64_t ecmp_read_interval_of(const struct config *config)
 		if (d->gnmi && d->gnmi->interval_ns > longest)
 			longest = d->gnmi->interval_ns;
 	}
-	return longest ? longest : config->defaults.interval_ns;
+	if (longest)
+		return longest;
+	return config->defaults.interval_ns;
 }
 
 static int64_t ecmp_read_floor_to(int64_t t_ns, int64_t step)
@@ -56,9 +58,17 @@ static int ecmp_read_bounds(
 		return 0;
 	if (r < 0)
 		return r;
-	int64_t from = client->from_ns > first_ns ? client->from_ns : first_ns;
-	int64_t over = client->agent_alive ? client->now_ns - interval_ns : last_ns;
-	int64_t to = client->to_ns < over ? client->to_ns : over;
+	int64_t from = first_ns;
+	if (client->from_ns > first_ns)
+		from = client->from_ns;
+	int64_t over;
+	if (client->agent_alive)
+		over = client->now_ns - interval_ns;
+	else
+		over = last_ns;
+	int64_t to = over;
+	if (client->to_ns < over)
+		to = client->to_ns;
 	from = ecmp_read_floor_to(from + step - 1, step);
 	to = ecmp_read_floor_to(to, step);
 	if (from < to) {
@@ -194,7 +204,7 @@ int ecmp_history_collect(struct client *client, const char *device, const char *
 		return err_set(e, -EINVAL,
 			"no ECMP group of two members or more matches device '%.64s', group "
 			"'%.64s' ('rocewatch ecmp groups' lists them)",
-			device ? device : "*", group ? group : "*");
+			str_or(device, "*"), str_or(group, "*"));
 	const struct spine_options so = {.warn = o->warn,
 		.load_floor = o->load_floor,
 		.hold = (uint32_t)o->hold,

@@ -63,7 +63,11 @@ static const char *import_print_role(
 			lowest = import_print_rank(set->devices[i]->type);
 	if (has_hosts(set, device))
 		return "leaf";
-	return own >= 0 ? roles[own - lowest] : above_leaf(set, device) ? "spine" : "other";
+	if (own >= 0)
+		return roles[own - lowest];
+	if (above_leaf(set, device))
+		return "spine";
+	return "other";
 }
 
 /* ---- devices and links --------------------------------------------------- */
@@ -73,7 +77,7 @@ static void devices_print(const struct import_set *set, FILE *out)
 	bool any = false;
 	for (size_t i = 0; i < set->n_devices; i++)
 		any = any || !set->devices[i]->host;
-	fprintf(out, "devices:%s\n", any ? "" : " []");
+	fprintf(out, "devices:%s\n", str_if(!any, " []"));
 	for (size_t i = 0; i < set->n_devices; i++) {
 		const struct import_device *d = set->devices[i];
 		if (d->host)
@@ -82,9 +86,9 @@ static void devices_print(const struct import_set *set, FILE *out)
 			"  - { name: \"%s\", role: %s, snmp: { address: \"%s\", credentials: "
 			"imported }%s }",
 			d->name, import_print_role(set, d), *d->address ? d->address : d->name,
-			d->own ? ", profile: sonic" : "");
+			str_if(d->own, ", profile: sonic"));
 		fprintf(out, "%s%s\n",
-			d->own ? *d->sku ? "  # " : ""
+			d->own ? str_if(*d->sku, "  # ")
 			       : "  # a neighbour; its own file was not read",
 			d->own && strpbrk(d->sku, "\r\n") == NULL ? d->sku : "");
 	}
@@ -137,13 +141,14 @@ static const char *import_print_clash(const struct link *links, size_t n, const 
 static void link_print(const struct link *link, const char *why, FILE *out)
 {
 	char text[32];
-	fprintf(out, "%s  - { a: \"%s:%s\", b: \"%s%s%s%s\"", why ? "#" : "", link->a, link->a_port,
-		link->host ? "host:" : "", link->b, *link->b_port ? ":" : "", link->b_port);
+	fprintf(out, "%s  - { a: \"%s:%s\", b: \"%s%s%s%s\"", str_if(why, "#"), link->a,
+		link->a_port, str_if(link->host, "host:"), link->b, str_if(*link->b_port, ":"),
+		link->b_port);
 	if (link->speed_bps)
 		fprintf(out, ", speed: %s", unit_bitrate_text(text, sizeof(text), link->speed_bps));
 	if (link->cable_m)
 		fprintf(out, ", cable: %um", link->cable_m);
-	fprintf(out, " }%s%s\n", why ? "  # " : "", why ? why : "");
+	fprintf(out, " }%s%s\n", str_if(why, "  # "), str_or(why, ""));
 }
 
 static void links_print(const struct import_set *set, FILE *out)
@@ -270,7 +275,7 @@ static void lossless_print(const struct import_set *set, FILE *out)
 	fputs("lossless: { priorities: [", out);
 	for (unsigned i = 0, n = 0; i < IMPORT_PRIORITIES; i++)
 		if (set->lossless & 1u << i)
-			fprintf(out, "%s%u", n++ ? ", " : "", i);
+			fprintf(out, "%s%u", str_if(n++, ", "), i);
 	fputc(']', out);
 	if (set->lossless_mtu)
 		fprintf(out, ", mtu: %" PRIu64 "B", set->lossless_mtu);

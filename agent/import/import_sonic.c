@@ -42,7 +42,9 @@ static int line_of(const struct reading *reading, const char *table, const char 
 		snprintf(quoted, sizeof(quoted), "\"%.256s\"", key);
 		at = strstr(at + strlen(table), quoted);
 	}
-	int line = at ? 1 : 0;
+	int line = 0;
+	if (at)
+		line = 1;
 	for (const char *p = reading->text; at && p < at; p++)
 		line += *p == '\n';
 	return line;
@@ -60,7 +62,7 @@ static void import_sonic_tell(const struct reading *reading, struct err_list *to
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	err_at(&e, -EINVAL, reading->file, line_of(reading, table, key), 0, "%s%s%.120s: %s", table,
-		key ? "|" : "", key ? key : "", text);
+		str_if(key, "|"), str_or(key, ""), text);
 	err_list_add(to, &e);
 }
 #define wrong(r, table, key, ...) import_sonic_tell((r), (r)->errors, (table), (key), __VA_ARGS__)
@@ -95,8 +97,11 @@ static const char *import_sonic_field(struct reading *reading, const char *table
 	const json_t *row, const char *name)
 {
 	const json_t *v = json_object_get(row, name);
-	if (!v || json_is_string(v))
-		return v ? json_string_value(v) : NULL;
+	if (!v || json_is_string(v)) {
+		if (v)
+			return json_string_value(v);
+		return NULL;
+	}
 	if (json_is_integer(v))
 		return arena_printf(
 			reading->set->arena, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
@@ -124,8 +129,12 @@ static bool import_sonic_whole(struct reading *reading, const char *table, const
  */
 static const char *import_sonic_reference(struct reading *reading, const char *text)
 {
-	const char *bar = text ? strrchr(text, '|') : NULL;
-	size_t n = text ? strlen(text) : 0;
+	const char *bar = NULL;
+	if (text)
+		bar = strrchr(text, '|');
+	size_t n = 0;
+	if (text)
+		n = strlen(text);
 	if (text && text[0] == '[' && bar && n > 2 && text[n - 1] == ']')
 		return arena_strndup(
 			reading->set->arena, bar + 1, n - 1 - (size_t)(bar + 1 - text));
@@ -183,7 +192,9 @@ static const char *address_of(struct arena *a, const char *text)
 	struct in6_addr to;
 	if (inet_pton(AF_INET, bare, &to) == 1)
 		return bare;
-	return inet_pton(AF_INET6, bare, &to) == 1 ? arena_printf(a, "[%s]", bare) : "";
+	if (inet_pton(AF_INET6, bare, &to) == 1)
+		return arena_printf(a, "[%s]", bare);
+	return "";
 }
 
 /* ---- devices and ports --------------------------------------------------- */
@@ -220,9 +231,9 @@ struct import_port *import_port(
 static struct import_port *import_sonic_port_at(
 	struct reading *reading, const char *table, const char *key, const char *name)
 {
-	struct import_port *p = import_sonic_plain(name, false)
-		? import_port(reading->set, reading->device, name, true)
-		: NULL;
+	struct import_port *p = NULL;
+	if (import_sonic_plain(name, false))
+		p = import_port(reading->set, reading->device, name, true);
 	if (!p)
 		wrong(reading, table, key,
 			import_sonic_plain(name, false) ? "more than 1024 ports"
@@ -258,20 +269,25 @@ static bool device_read(struct reading *reading)
 	}
 	reading->device->own = true;
 	reading->device->host = false;
-	reading->device->type = arena_strdup(reading->set->arena, type ? type : "");
-	reading->device->sku = arena_strdup(reading->set->arena, sku ? sku : "");
+	reading->device->type = arena_strdup(reading->set->arena, str_or(type, ""));
+	reading->device->sku = arena_strdup(reading->set->arena, str_or(sku, ""));
 	json_object_foreach ((json_t *)interfaces, at, v) { /* "eth0|192.0.2.1/24" */
-		const char *bar = strchr(at, '|'),
-			   *address = bar ? address_of(reading->set->arena, bar + 1) : "";
+		const char *bar = strchr(at, '|');
+		const char *address = "";
+		if (bar)
+			address = address_of(reading->set->arena, bar + 1);
 		/* IPv4 where there are both */
 		if (*address &&
 			(!*reading->device->address || strchr(reading->device->address, ':')))
 			reading->device->address = address;
 	}
-	const struct tune_asic *asic = reading->set->profiles
-		? profiles_asic(reading->set->profiles, reading->device->sku)
-		: NULL;
-	reading->device->cell_bytes = asic ? (uint64_t)asic->cell_bytes : 0;
+	const struct tune_asic *asic = NULL;
+	if (reading->set->profiles)
+		asic = profiles_asic(reading->set->profiles, reading->device->sku);
+	if (asic)
+		reading->device->cell_bytes = (uint64_t)asic->cell_bytes;
+	else
+		reading->device->cell_bytes = 0;
 	return true;
 }
 
@@ -281,16 +297,16 @@ static void ports_read(struct reading *reading)
 	json_t *row;
 	int64_t mbps;
 	json_object_foreach ((json_t *)table_of(reading, "PORT"), key, row) {
-		struct import_port *p = json_is_object(row)
-			? import_sonic_port_at(reading, "PORT", key, key)
-			: NULL;
+		struct import_port *p = NULL;
+		if (json_is_object(row))
+			p = import_sonic_port_at(reading, "PORT", key, key);
 		if (!p) {
 			if (!json_is_object(row))
 				wrong(reading, "PORT", key, "expected an object of fields");
 			continue;
 		}
 		const char *alias = import_sonic_field(reading, "PORT", key, row, "alias");
-		p->alias = arena_strdup(reading->set->arena, alias ? alias : "");
+		p->alias = arena_strdup(reading->set->arena, str_or(alias, ""));
 		if (import_sonic_whole(reading, "PORT", key, row, "speed", 1, 10000000, &mbps))
 			p->speed_bps = (uint64_t)mbps * 1000000;
 	}
@@ -338,21 +354,25 @@ static void neighbours_read(struct reading *reading)
 			continue;
 		}
 		p->peer = arena_strdup(reading->set->arena, name);
-		p->peer_port = arena_strdup(reading->set->arena, port ? port : "");
+		p->peer_port = arena_strdup(reading->set->arena, str_or(port, ""));
 		const json_t *about = import_sonic_row_of(reading, meta, name);
 		const char *type = import_sonic_field(reading, meta, name, about, "type"),
 			   *address = import_sonic_field(reading, meta, name, about, "mgmt_addr");
 		/* Without a word of what it is: a switch's ports are called EthernetN in this
 		 * system; anything else is a server's. */
-		bool is_switch = type ? strstr(type, "Router") || strstr(type, "Switch")
-				      : port && strncmp(port, "Ethernet", 8) == 0;
+		bool is_switch;
+		if (type)
+			is_switch = strstr(type, "Router") || strstr(type, "Switch");
+		else
+			is_switch = port && strncmp(port, "Ethernet", 8) == 0;
 		if (reading->set->n_devices >= DEVICES_MAX)
 			continue;
 		struct import_device *d = import_device(reading->set, name);
 		if (d->own)
 			continue;
 		d->host = !is_switch;
-		d->type = type ? arena_strdup(reading->set->arena, type) : d->type;
+		if (type)
+			d->type = arena_strdup(reading->set->arena, type);
 		if (address && *address)
 			d->address = address_of(reading->set->arena, address);
 	}
@@ -366,11 +386,12 @@ static void lossless_read(struct reading *reading)
 	const char *key;
 	json_t *row;
 	json_object_foreach ((json_t *)table_of(reading, table), key, row) {
-		const char *text = strcmp(key, "global") == 0
-			? NULL
-			: import_sonic_field(reading, table, key, row, "pfc_enable");
-		unsigned mask =
-			text && *text ? import_sonic_priorities(reading, table, key, text) : 0;
+		const char *text = NULL;
+		if (strcmp(key, "global") != 0)
+			text = import_sonic_field(reading, table, key, row, "pfc_enable");
+		unsigned mask = 0;
+		if (text && *text)
+			mask = import_sonic_priorities(reading, table, key, text);
 		if (!mask)
 			continue;
 		/* older releases: several ports in one key */
@@ -443,7 +464,8 @@ static bool import_sonic_names_port(const char *ports, size_t n, const char *por
 {
 	for (const char *p = ports; p < ports + n;) {
 		size_t one = strcspn(p, ",");
-		one = one > (size_t)(ports + n - p) ? (size_t)(ports + n - p) : one;
+		if (one > (size_t)(ports + n - p))
+			one = (size_t)(ports + n - p);
 		if (strlen(port) == one && memcmp(p, port, one) == 0)
 			return true;
 		p += one + 1;
@@ -474,9 +496,13 @@ static unsigned import_sonic_mapped(struct reading *reading, const struct import
 	char key[4];
 	int64_t to;
 	snprintf(key, sizeof(key), "%u", priority);
-	map = name ? import_sonic_row_of(reading, table, name) : NULL;
-	return map && import_sonic_whole(reading, table, name, map, key, 0, 63, &to) ? (unsigned)to
-										     : priority;
+	if (name)
+		map = import_sonic_row_of(reading, table, name);
+	else
+		map = NULL;
+	if (map && import_sonic_whole(reading, table, name, map, key, 0, 63, &to))
+		return (unsigned)to;
+	return priority;
 }
 
 /* import_sonic_bound - what "TABLE|port|numbers" refers to for this port and number; NULL. */
@@ -486,14 +512,22 @@ static const char *import_sonic_bound(struct reading *reading, const char *table
 	const char *key;
 	json_t *row;
 	json_object_foreach ((json_t *)table_of(reading, table), key, row) {
-		const char *bar = strrchr(key, '|'), *p = bar ? bar + 1 : "";
-		unsigned lo = (unsigned)strtoul(p, NULL, 10),
-			 hi = strchr(p, '-') ? (unsigned)strtoul(strchr(p, '-') + 1, NULL, 10) : lo;
+		const char *bar = strrchr(key, '|');
+		const char *p = "";
+		if (bar)
+			p = bar + 1;
+		unsigned lo = (unsigned)strtoul(p, NULL, 10);
+		unsigned hi = lo;
+		if (strchr(p, '-'))
+			hi = (unsigned)strtoul(strchr(p, '-') + 1, NULL, 10);
 		if (!bar || number < lo || number > hi)
 			continue;
 		/* chassis: host|asic|port|numbers */
 		const char *ports = memrchr(key, '|', (size_t)(bar - key));
-		ports = ports ? ports + 1 : key;
+		if (ports)
+			ports = ports + 1;
+		else
+			ports = key;
 		if (import_sonic_names_port(ports, (size_t)(bar - ports), port))
 			return import_sonic_reference(
 				reading, import_sonic_field(reading, table, key, row, name));
@@ -585,5 +619,7 @@ int import_sonic(struct import_set *set, const char *text, size_t n, const char 
 			port_thresholds(&r, &r.device->ports[i]);
 	}
 	json_decref(root);
-	return errors->n > r.n_before ? -EINVAL : 0;
+	if (errors->n > r.n_before)
+		return -EINVAL;
+	return 0;
 }

@@ -121,10 +121,15 @@ static const struct row {
 static const struct fabric_port *correlate_port_of(
 	const struct fabric *fabric, const struct incident *incident)
 {
-	const struct fabric_device *d =
-		incident->device ? fabric_device(fabric, incident->device) : NULL;
-	const char *port = incident->port ? incident->port : incident->member;
-	return d && port ? fabric_port(d, port) : NULL;
+	const struct fabric_device *d = NULL;
+	if (incident->device)
+		d = fabric_device(fabric, incident->device);
+	const char *port = incident->port;
+	if (!port)
+		port = incident->member;
+	if (d && port)
+		return fabric_port(d, port);
+	return NULL;
 }
 
 static bool correlate_same_link(const struct fabric_port *left, const struct fabric_port *right)
@@ -166,10 +171,10 @@ static bool has_link_to(const struct fabric_device *device, const struct fabric_
 static bool leads_to(const struct fabric_group *group, const struct fabric_device *device)
 {
 	for (size_t i = 0; i < group->n_members; i++) {
-		const struct fabric_device *near = group->members[i]->device,
-					   *far = group->members[i]->peer
-			? group->members[i]->peer->device
-			: NULL;
+		const struct fabric_device *near = group->members[i]->device;
+		const struct fabric_device *far = NULL;
+		if (group->members[i]->peer)
+			far = group->members[i]->peer->device;
 		if (far &&
 			((far->role == device->role && has_link_to(near, device)) ||
 				(far->role < device->role && has_link_to(far, device))))
@@ -185,10 +190,18 @@ static bool same_group(
 {
 	const struct fabric_port *p = correlate_port_of(fabric, left),
 				 *q = correlate_port_of(fabric, right);
-	const struct fabric_device *d = left->device ? fabric_device(fabric, left->device) : NULL,
-				   *e = right->device ? fabric_device(fabric, right->device) : NULL;
-	const struct fabric_group *g = d && left->group ? fabric_group(d, left->group) : NULL,
-				  *h = e && right->group ? fabric_group(e, right->group) : NULL;
+	const struct fabric_device *d = NULL;
+	if (left->device)
+		d = fabric_device(fabric, left->device);
+	const struct fabric_device *e = NULL;
+	if (right->device)
+		e = fabric_device(fabric, right->device);
+	const struct fabric_group *g = NULL;
+	if (d && left->group)
+		g = fabric_group(d, left->group);
+	const struct fabric_group *h = NULL;
+	if (e && right->group)
+		h = fabric_group(e, right->group);
 	if (g && h) {
 		for (size_t i = 0; i < h->n_members; i++)
 			if (correlate_holds(g, h->members[i]))
@@ -213,11 +226,15 @@ static bool same_group(
 static bool wider_group(
 	const struct fabric *fabric, const struct incident *left, const struct incident *right)
 {
-	const struct fabric_device *d = left->device && str_eq(left->device, right->device)
-		? fabric_device(fabric, left->device)
-		: NULL;
-	const struct fabric_group *g = d && left->group ? fabric_group(d, left->group) : NULL,
-				  *h = d && right->group ? fabric_group(d, right->group) : NULL;
+	const struct fabric_device *d = NULL;
+	if (left->device && str_eq(left->device, right->device))
+		d = fabric_device(fabric, left->device);
+	const struct fabric_group *g = NULL;
+	if (d && left->group)
+		g = fabric_group(d, left->group);
+	const struct fabric_group *h = NULL;
+	if (d && right->group)
+		h = fabric_group(d, right->group);
 	if (!g || !h || g->n_members <= h->n_members)
 		return false;
 	for (size_t i = 0; i < h->n_members; i++)
@@ -229,8 +246,12 @@ static bool wider_group(
 static bool correlate_beyond(
 	const struct fabric *fabric, const struct incident *left, const struct incident *right)
 {
-	const struct fabric_device *d = left->device ? fabric_device(fabric, left->device) : NULL,
-				   *e = right->device ? fabric_device(fabric, right->device) : NULL;
+	const struct fabric_device *d = NULL;
+	if (left->device)
+		d = fabric_device(fabric, left->device);
+	const struct fabric_device *e = NULL;
+	if (right->device)
+		e = fabric_device(fabric, right->device);
 	return d && e && right->group && d->role < e->role && e->role != ROLE_OTHER;
 }
 
@@ -239,8 +260,7 @@ static bool correlate_in_tree(const struct incident *left, const struct incident
 {
 	const json_t *roles = json_object_get(left->json, "roles");
 	char port[256];
-	snprintf(port, sizeof(port), "%s:%s", right->device ? right->device : "",
-		right->port ? right->port : "");
+	snprintf(port, sizeof(port), "%s:%s", str_or(right->device, ""), str_or(right->port, ""));
 	for (size_t i = 0; i < json_array_size(roles); i++) {
 		const char *entity =
 			json_string_value(json_object_get(json_array_get(roles, i), "entity"));

@@ -88,7 +88,9 @@ static size_t block_at(const struct job_rate *rate, int64_t t_ns)
 	if (t_ns <= rate->from_ns)
 		return 0;
 	const size_t k = (size_t)((t_ns - rate->from_ns + rate->block_ns - 1) / rate->block_ns);
-	return k < rate->n ? k : rate->n;
+	if (k < rate->n)
+		return k;
+	return rate->n;
 }
 
 /* Busy blocks before and since; the change point near the onset, if there is one. */
@@ -105,9 +107,13 @@ static struct sides cost_sides_of(
 	struct sides s = {.v = rw_calloc(rate->n + 1, sizeof(*s.v)),
 		.at = rw_calloc(rate->n + 1, sizeof(*s.at))};
 	s.n = rhythm_busy(rate->rate, rate->n, s.v, s.at);
-	const size_t first = block_at(rate, first_ns),
-		     window = rate->block_ns > 0 ? (size_t)(cost->window_ns / rate->block_ns) : 0;
-	const size_t reach = 2 * window > REACH_MIN ? 2 * window : REACH_MIN;
+	const size_t first = block_at(rate, first_ns);
+	size_t window = 0;
+	if (rate->block_ns > 0)
+		window = (size_t)(cost->window_ns / rate->block_ns);
+	size_t reach = REACH_MIN;
+	if (2 * window > REACH_MIN)
+		reach = 2 * window;
 	while (s.onset < s.n && s.at[s.onset] < first)
 		s.onset++;
 	struct change found;
@@ -138,9 +144,11 @@ struct cost_job *cost_measure(struct cost *cost, const struct job_rate *rate, in
 			j->base = before.mean;
 			j->error_ratio = ERRORS * before.se / before.mean;
 			j->at_onset = s.sure;
-			j->onset_ns = s.onset < s.n
-				? rate->from_ns + (int64_t)s.at[s.onset] * rate->block_ns
-				: first_ns;
+			if (s.onset < s.n)
+				j->onset_ns =
+					rate->from_ns + (int64_t)s.at[s.onset] * rate->block_ns;
+			else
+				j->onset_ns = first_ns;
 		}
 	}
 	const size_t since = block_at(rate, j->onset_ns);
@@ -148,7 +156,9 @@ struct cost_job *cost_measure(struct cost *cost, const struct job_rate *rate, in
 	 * does not fit the rest */
 	const struct level after = rhythm_level(rate->rate + since, rate->n - since);
 	if (!isnan(j->base) && after.n > 0) {
-		const double error = after.n >= BLOCKS_MIN ? ERRORS * after.se / j->base : NAN;
+		double error = NAN;
+		if (after.n >= BLOCKS_MIN)
+			error = ERRORS * after.se / j->base;
 		j->now = after.mean;
 		j->loss_ratio = fmin(fmax(1 - after.mean / j->base, 0), 1);
 		/* an error that is not known proves nothing */
@@ -188,7 +198,9 @@ static double gpus_of(const struct fabric *fabric, const char *job)
 
 static double cost_priced(double gpus, double price, double seconds)
 {
-	return gpus > 0 && price > 0 ? gpus * price * seconds / 3600 : NAN;
+	if (gpus > 0 && price > 0)
+		return gpus * price * seconds / 3600;
+	return NAN;
 }
 
 static double cost_explained(const struct cost *cost, bool explains)
@@ -198,10 +210,13 @@ static double cost_explained(const struct cost *cost, bool explains)
 		const struct cost_job *j = &cost->v[k];
 		if (!j->fell || !(j->share_ratio > 0))
 			continue;
-		const double part = !explains   ? 0
-			: j->at_onset           ? j->share_ratio
-			: cost->claim_ratio > 0 ? fmin(1, cost->claim_ratio / j->loss_ratio)
-						: NAN;
+		double part = NAN;
+		if (!explains)
+			part = 0;
+		else if (j->at_onset)
+			part = j->share_ratio;
+		else if (cost->claim_ratio > 0)
+			part = fmin(1, cost->claim_ratio / j->loss_ratio);
 		if (!isnan(part))
 			best = fmax(isnan(best) ? 0 : best, part);
 	}
@@ -243,7 +258,9 @@ json_t *cost_loss_json(const struct cost *cost, const struct fabric *fabric)
 		for (size_t i = 0; i < fabric->n_jobs; i++)
 			if (str_eq(fabric->jobs[i].name, j->job) && fabric->jobs[i].step_ns > 0)
 				step_s = (double)fabric->jobs[i].step_ns / (double)NS_PER_S;
-		const double now_s = j->fell ? step_s / (1 - j->loss_ratio) : step_s;
+		double now_s = step_s;
+		if (j->fell)
+			now_s = step_s / (1 - j->loss_ratio);
 		json_t *o = json_object();
 		json_object_set_new(o, "job", json_string_or_null(j->job));
 		json_object_set_new(o, "measured_at",

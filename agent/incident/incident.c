@@ -32,7 +32,9 @@ static const char *const state_names[] = {
 
 const char *incident_state_name(enum incident_state state)
 {
-	return (size_t)state < rw_countof(state_names) ? state_names[state] : "unknown";
+	if ((size_t)state < rw_countof(state_names))
+		return state_names[state];
+	return "unknown";
 }
 
 static const char *const act_names[] = {
@@ -66,24 +68,46 @@ const char *incident_act_error(int error)
 
 int incident_compare(const struct incident *left, const struct incident *right)
 {
-	if (left->severity != right->severity)
-		return left->severity > right->severity ? -1 : 1;
-	double ua = isnan(left->usd_per_hour) ? -1 : left->usd_per_hour,
-	       ub = isnan(right->usd_per_hour) ? -1 : right->usd_per_hour;
-	if (ua != ub)
-		return ua > ub ? -1 : 1;
-	double ca = isnan(left->confidence_ratio) ? -1 : left->confidence_ratio,
-	       cb = isnan(right->confidence_ratio) ? -1 : right->confidence_ratio;
-	if (ca != cb)
-		return ca > cb ? -1 : 1;
-	if (left->opened_ns != right->opened_ns)
-		return left->opened_ns < right->opened_ns ? -1 : 1;
+	if (left->severity != right->severity) {
+		if (left->severity > right->severity)
+			return -1;
+		return 1;
+	}
+	double ua = -1;
+	if (!isnan(left->usd_per_hour))
+		ua = left->usd_per_hour;
+	double ub = -1;
+	if (!isnan(right->usd_per_hour))
+		ub = right->usd_per_hour;
+	if (ua != ub) {
+		if (ua > ub)
+			return -1;
+		return 1;
+	}
+	double ca = -1;
+	if (!isnan(left->confidence_ratio))
+		ca = left->confidence_ratio;
+	double cb = -1;
+	if (!isnan(right->confidence_ratio))
+		cb = right->confidence_ratio;
+	if (ca != cb) {
+		if (ca > cb)
+			return -1;
+		return 1;
+	}
+	if (left->opened_ns != right->opened_ns) {
+		if (left->opened_ns < right->opened_ns)
+			return -1;
+		return 1;
+	}
 	return strcmp(left->id, right->id);
 }
 
 void story_set(const char **field, const char *value)
 {
-	char *copy = value ? rw_strdup(value) : NULL;
+	char *copy = NULL;
+	if (value)
+		copy = rw_strdup(value);
 	free((char *)*field);
 	*field = copy;
 }
@@ -150,7 +174,9 @@ void story_free(struct story *story)
 
 static void hash_part(uint64_t *hash, const char *string)
 {
-	const char *text = string ? string : "";
+	const char *text = "";
+	if (string)
+		text = string;
 	*hash = hash_bytes(text, strlen(text) + 1,
 		*hash); /* with the NUL, so that parts do not run into each other */
 }
@@ -179,7 +205,9 @@ void story_name(struct story *story, const struct fabric *fabric)
 
 static json_t *incident_priority_json(int priority)
 {
-	return priority == PRIO_NONE ? json_null() : json_integer(priority);
+	if (priority == PRIO_NONE)
+		return json_null();
+	return json_integer(priority);
 }
 
 static json_t *strings_json(const char *const *words, size_t n)
@@ -331,8 +359,9 @@ static bool job_concerned(
 		return true;
 	if (story->i.host)
 		return str_glob(job->hosts, story->i.host);
-	const struct fabric_device *d =
-		story->i.device ? fabric_device(fabric, story->i.device) : NULL;
+	const struct fabric_device *d = NULL;
+	if (story->i.device)
+		d = fabric_device(fabric, story->i.device);
 	if (!d || !device_has_hosts(d) || !job_has_host(fabric, job, NULL))
 		return true;
 	return job_has_host(fabric, job, d);
@@ -552,11 +581,20 @@ struct story *story_parse(const char *text)
 	s->i.value = doc_number(o, "value");
 	s->i.warn = doc_number(o, "warn");
 	int64_t hold = integer_of(progress, "hold");
-	s->hold = hold < 1 ? 1 : (uint32_t)hold;
+	if (hold < 1)
+		s->hold = 1;
+	else
+		s->hold = (uint32_t)hold;
 	double strength = doc_number(progress, "strength");
-	s->strength = isnan(strength) ? -INFINITY : strength;
+	if (isnan(strength))
+		s->strength = -INFINITY;
+	else
+		s->strength = strength;
 	const char *candidate = incident_string_of(progress, "candidate");
-	s->candidate = candidate ? rw_strdup(candidate) : NULL;
+	if (candidate)
+		s->candidate = rw_strdup(candidate);
+	else
+		s->candidate = NULL;
 	s->candidate_windows = (uint32_t)integer_of(progress, "candidate_windows");
 	s->recent = (uint64_t)integer_of(progress, "recent");
 	story_set(&s->i.parent, incident_string_of(o, "parent"));

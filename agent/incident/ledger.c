@@ -92,7 +92,9 @@ static struct slot *ledger_slot_of(struct ledger *ledger, const char *analyzer, 
 	const char *parts[] = {analyzer, device, port, host, group};
 	rw_cleanup(str_done) struct str key = {0};
 	for (size_t k = 0; k < rw_countof(parts); k++) {
-		const char *text = parts[k] ? parts[k] : "";
+		const char *text = "";
+		if (parts[k])
+			text = parts[k];
 		str_addn(&key, text, strlen(text) + 1);
 	}
 	str_addf(&key, "%d", priority);
@@ -201,9 +203,14 @@ static void ledger_change(struct ledger *ledger, struct story *story, enum incid
 
 static double strength_of(const struct finding *finding)
 {
-	double s = isfinite(finding->warn) && finding->warn > 0 ? finding->value / finding->warn
-								: finding->value;
-	return isnan(s) ? 0 : s;
+	double s;
+	if (isfinite(finding->warn) && finding->warn > 0)
+		s = finding->value / finding->warn;
+	else
+		s = finding->value;
+	if (isnan(s))
+		return 0;
+	return s;
 }
 
 /*
@@ -246,7 +253,9 @@ static bool judge_cause(struct story *story, const struct finding *finding)
 static uint32_t span_of(const struct story *story)
 {
 	const uint32_t hold = story->hold;
-	return hold < 3 ? 2 * hold - 1 : hold + 2;
+	if (hold < 3)
+		return 2 * hold - 1;
+	return hold + 2;
 }
 
 static uint32_t ledger_recently(const struct story *story)
@@ -265,8 +274,7 @@ static bool speaks_first(const struct incident *left, const struct incident *rig
 	if (left->first_ns != right->first_ns)
 		return left->first_ns < right->first_ns;
 	/* of one device: the table alone decides */
-	return name_compare(left->device ? left->device : "", right->device ? right->device : "") <=
-		0;
+	return name_compare(str_or(left->device, ""), str_or(right->device, "")) <= 0;
 }
 
 static bool could_explain(
@@ -320,7 +328,9 @@ static bool stands_alone(struct ledger *ledger, struct story *story, int64_t t_n
 /* An open story learns what explains it. */
 static void ledger_adopt(struct ledger *ledger, struct story *story, int64_t t_ns)
 {
-	struct story *by = story->i.parent ? NULL : ledger_explanation(ledger, story);
+	struct story *by = NULL;
+	if (!story->i.parent)
+		by = ledger_explanation(ledger, story);
 	if (!by || by->i.state == INCIDENT_PENDING)
 		return;
 	story_set(&story->i.parent, by->i.parent ? by->i.parent : by->i.id);
@@ -342,7 +352,10 @@ static void take_over(struct ledger *ledger, struct slot *slot, const struct fin
 		s->i.first_ns = finding->from_ns;
 		s->i.severity = finding->severity;
 	}
-	s->hold = finding->hold > 0 ? finding->hold : 1;
+	if (finding->hold > 0)
+		s->hold = finding->hold;
+	else
+		s->hold = 1;
 	s->i.over++;
 	s->i.windows++;
 	s->i.under = 0;
@@ -427,8 +440,9 @@ void ledger_take(struct ledger *ledger, const struct finding *finding)
 		return;
 	/* Most of what is told is that nothing is there, of a subject that has no story: hundreds
 	 * of thousands a window in a large fabric. */
-	const struct watched *w =
-		finding->verdict == FINDING_UNDER ? watched_of(ledger, finding->analyzer) : NULL;
+	const struct watched *w = NULL;
+	if (finding->verdict == FINDING_UNDER)
+		w = watched_of(ledger, finding->analyzer);
 	if (finding->verdict == FINDING_UNDER && (!w || w->n == 0))
 		return;
 	struct slot *slot = ledger_slot_of(ledger, finding->analyzer, finding->device,
@@ -487,13 +501,16 @@ static double ledger_share_of(
 		all = all && claimants[k].story->cost.claim_ratio > 0;
 		sum += claimants[k].story->cost.claim_ratio;
 	}
-	if (!ledger_claims(one->story))
-		return one->story->i.state == INCIDENT_CLEARING && !isnan(one->job->share_ratio)
-			? one->job->share_ratio
-			: 0;
+	if (!ledger_claims(one->story)) {
+		if (one->story->i.state == INCIDENT_CLEARING && !isnan(one->job->share_ratio))
+			return one->job->share_ratio;
+		return 0;
+	}
 	if (!one->job->fell || others == 0)
 		return 1;
-	return all ? one->story->cost.claim_ratio / sum : 1.0 / (double)(others + 1);
+	if (all)
+		return one->story->cost.claim_ratio / sum;
+	return 1.0 / (double)(others + 1);
 }
 
 static void take_rate(struct ledger *ledger, const struct job_rate *rate)
@@ -561,7 +578,9 @@ static struct story *ledger_story(const struct ledger *ledger, const char *id)
 const struct incident *ledger_find(const struct ledger *ledger, const char *id)
 {
 	const struct story *s = ledger_story(ledger, id);
-	return s ? &s->i : NULL;
+	if (s)
+		return &s->i;
+	return NULL;
 }
 
 /* ---- what people do ------------------------------------------------------ */
@@ -601,7 +620,8 @@ static int act_close(
 	for (size_t k = 0; k < ledger->n_slots; k++)
 		if (ledger->slots[k].story == story)
 			slot_end(ledger, &ledger->slots[k]);
-	snprintf(note, sizeof(note), "by %s%s%s", who, text && *text ? ": " : "", text ? text : "");
+	snprintf(note, sizeof(note), "by %s%s%s", who, str_if(text && *text, ": "),
+		str_or(text, ""));
 	ledger_change(ledger, story, INCIDENT_CLOSED, t_ns, note);
 	return 0;
 }

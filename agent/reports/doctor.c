@@ -121,7 +121,7 @@ const char *doctor_remedy(const char *protocol, const char *reason)
 	size_t i = 0;
 	while (remedies[i].protocol &&
 		(!str_eq(remedies[i].protocol, protocol) ||
-			!strstr(reason ? reason : "", remedies[i].in_reason)))
+			!strstr(str_or(reason, ""), remedies[i].in_reason)))
 		i++;
 	return remedies[i].remedy;
 }
@@ -141,7 +141,7 @@ static void doctor_todo(struct doctor *doctor, bool critical, const char *subjec
 	json_t *t = json_object();
 	json_object_set_new(t, "severity", json_string(critical ? "critical" : "warning"));
 	json_object_set_new(t, "subject", json_string_or_null(subject));
-	json_object_set_new(t, "what", json_string_or_null(what ? what : ""));
+	json_object_set_new(t, "what", json_string_or_null(str_or(what, "")));
 	json_object_set_new(t, "do", json_string_or_null(remedy));
 	json_array_append_new(critical ? doctor->critical : doctor->warning, t);
 }
@@ -185,14 +185,17 @@ static double doctor_said(const struct doctor *doctor, const char *fmt, ...)
 	vsnprintf(key, sizeof(key), fmt, ap);
 	va_end(ap);
 	const json_t *v = json_object_get(doctor->health, key);
-	return v ? json_number_value(v) : NAN;
+	if (v)
+		return json_number_value(v);
+	return NAN;
 }
 
 static json_t *doctor_time_or_null(bool known, int64_t t_ns)
 {
 	char buf[WALL_TEXT_MAX];
-	return known ? json_string(wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9))
-		     : json_null();
+	if (known)
+		return json_string(wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9));
+	return json_null();
 }
 
 /* To one decimal: a rate over a minute is not known better. */
@@ -202,12 +205,16 @@ static json_t *rate_or_null(double value)
 }
 static json_t *count_or_null(double value)
 {
-	return isfinite(value) ? json_integer((json_int_t)value) : json_null();
+	if (isfinite(value))
+		return json_integer((json_int_t)value);
+	return json_null();
 }
 static double doctor_number(const json_t *object, const char *key)
 {
 	const json_t *v = json_object_get(object, key);
-	return json_is_number(v) ? json_number_value(v) : NAN;
+	if (json_is_number(v))
+		return json_number_value(v);
+	return NAN;
 }
 static const char *doctor_text(const json_t *object, const char *key)
 {
@@ -234,12 +241,12 @@ static void judge_streams(
 		str_addf(notes,
 			"%s%.0f readings cannot be true: above line rate, or a pause longer than "
 			"the time",
-			notes->n ? "; " : "", facts->suspects);
+			str_if(notes->n, "; "), facts->suspects);
 	if (stale > 0)
 		str_addf(notes, "%s%.0f times a stream went silent and was asked for anew",
-			notes->n ? "; " : "", stale);
+			str_if(notes->n, "; "), stale);
 	if (stalls > 0)
-		str_addf(notes, "%s%.0f times it sent faster than we read", notes->n ? "; " : "",
+		str_addf(notes, "%s%.0f times it sent faster than we read", str_if(notes->n, "; "),
 			stalls);
 	if (refused > 0)
 		doctor_todo(doctor, false, facts->name,
@@ -258,12 +265,11 @@ static void judge_target(struct doctor *doctor, const struct target_facts *facts
 	if (str_eq(facts->status, "down"))
 		doctor_todo(doctor, true, facts->name,
 			doctor_remedy(facts->protocol, facts->reason), "%s down: %s",
-			facts->protocol, facts->reason ? facts->reason : "does not answer");
+			facts->protocol, str_or(facts->reason, "does not answer"));
 	else if (!str_eq(facts->status, "up") && doctor->x->agent_alive && facts->protocol)
 		doctor_todo(doctor, false, facts->name,
 			"wait for the next poll; when it stays so, see the agent's log",
-			"%s %s: %s", facts->protocol, facts->status,
-			facts->reason ? facts->reason : "");
+			"%s %s: %s", facts->protocol, facts->status, str_or(facts->reason, ""));
 	if (facts->reason)
 		str_add(notes, facts->reason);
 	if (!str_eq(facts->status, "up"))
@@ -273,8 +279,8 @@ static void judge_target(struct doctor *doctor, const struct target_facts *facts
 		return;
 	}
 	if (facts->p95_s > SLOW_SHARE * facts->interval_s) {
-		str_addf(notes, "%sslow: p95 %.1f s of an interval of %.0f s", notes->n ? "; " : "",
-			facts->p95_s, facts->interval_s);
+		str_addf(notes, "%sslow: p95 %.1f s of an interval of %.0f s",
+			str_if(notes->n, "; "), facts->p95_s, facts->interval_s);
 		doctor_todo(doctor, false, facts->name,
 			"raise snmp.interval, or leave out long tables: 'rocewatch profile test' "
 			"shows them",
@@ -283,12 +289,12 @@ static void judge_target(struct doctor *doctor, const struct target_facts *facts
 	}
 	if (facts->repetitions < REPETITIONS_FULL)
 		str_addf(notes, "%slarge answers get lost: max-repetitions %d -> %.0f",
-			notes->n ? "; " : "", REPETITIONS_FULL, facts->repetitions);
+			str_if(notes->n, "; "), REPETITIONS_FULL, facts->repetitions);
 	if (facts->suspects > 0)
 		str_addf(notes,
 			"%s%.0f readings cannot be true: above line rate, or a pause longer than "
 			"the time",
-			notes->n ? "; " : "", facts->suspects);
+			str_if(notes->n, "; "), facts->suspects);
 	if (facts->timeouts > LOST_SHARE * facts->polls && facts->polls >= 20)
 		doctor_todo(doctor, false, facts->name,
 			"look for loss on the management network, or raise snmp.timeout",
@@ -311,16 +317,21 @@ static void add_target(struct doctor *doctor, json_t *to, const json_t *device)
 		.p95_s = doctor_number(device, "poll_p95_s"),
 		.polls = doctor_number(device, "polls"),
 		.timeouts = doctor_number(device, "timeouts")};
-	const char *protocol = t.protocol ? t.protocol : "-";
+	const char *protocol = "-";
+	if (t.protocol)
+		protocol = t.protocol;
 	t.interval_s = doctor_said(doctor, "target/%s/%s/interval_s", t.name, protocol);
 	if (!isfinite(t.interval_s))
 		t.interval_s = doctor_number(device, "interval_s");
 	t.missed = doctor_said(doctor, "target/%s/%s/missed", t.name, protocol);
 	/* and those that should have been since then, or ever; what is read here is some seconds
 	 * old */
-	double since_s = isfinite(t.age_s)
-		? t.age_s
-		: (double)doctor->x->now_ns / 1e9 - doctor_said(doctor, "process/started_s");
+	double since_s;
+	if (isfinite(t.age_s))
+		since_s = t.age_s;
+	else
+		since_s =
+			(double)doctor->x->now_ns / 1e9 - doctor_said(doctor, "process/started_s");
 	if (isfinite(t.missed) && since_s - READ_LAG_S > 2 * t.interval_s)
 		t.missed += floor((since_s - READ_LAG_S) / t.interval_s) - 1;
 	t.repetitions = doctor_said(doctor, "target/%s/%s/max_repetitions", t.name, protocol);
@@ -398,8 +409,10 @@ static void data_quality(struct doctor *doctor)
 	json_t *q = json_object();
 	json_object_set_new(q, "samples", count_or_null(doctor_said(doctor, "pipeline/samples")));
 	for (size_t i = 0; i < rw_countof(qualities); i++) {
-		double n = doctor_said(doctor, "%s", qualities[i].key),
-		       of = qualities[i].of ? doctor_said(doctor, "%s", qualities[i].of) : NAN;
+		double n = doctor_said(doctor, "%s", qualities[i].key);
+		double of = NAN;
+		if (qualities[i].of)
+			of = doctor_said(doctor, "%s", qualities[i].of);
 		json_object_set_new(q, qualities[i].name, count_or_null(n));
 		if (n > 0 && n > qualities[i].share * of)
 			doctor_todo(doctor, false, "data", qualities[i].remedy, "%.0f %s", n,
@@ -427,8 +440,14 @@ struct expectation {
 static int take_expectation(void *arg, int n, char *const *words, char *const *names)
 {
 	struct expectation *x = arg;
-	x->captured = words[0] ? strtod(words[0], NULL) : NAN;
-	x->counted = words[1] ? strtod(words[1], NULL) : NAN;
+	if (words[0])
+		x->captured = strtod(words[0], NULL);
+	else
+		x->captured = NAN;
+	if (words[1])
+		x->counted = strtod(words[1], NULL);
+	else
+		x->counted = NAN;
 	return 0;
 }
 
@@ -450,9 +469,9 @@ static struct expectation doctor_expect(struct doctor *doctor, const struct conf
 		"to_ns>%lld), (SELECT sum(rate*interval_s) FROM rates WHERE %s"
 		" AND t_ns>%lld AND metric IN (%s%s%s))",
 		where.s, (long long)from, where.s, (long long)from,
-		str_eq(capture->direction, "out") ? "" : "'port.in_octets'",
-		str_eq(capture->direction, "both") ? "," : "",
-		str_eq(capture->direction, "in") ? "" : "'port.out_octets'");
+		str_if(!str_eq(capture->direction, "out"), "'port.in_octets'"),
+		str_if(str_eq(capture->direction, "both"), ","),
+		str_if(!str_eq(capture->direction, "in"), "'port.out_octets'"));
 	struct err ignored;
 	if (series_db_sql(doctor->x->db, sql.s, take_expectation, &ret, &ignored) < 0)
 		return (struct expectation){NAN, NAN}; /* an estimate less; the rest stands */
@@ -580,7 +599,9 @@ static double doctor_size_of(const char *path, const char *suffix)
 	rw_cleanup(str_done) struct str name = {0};
 	struct stat st;
 	str_addf(&name, "%s%s", path, suffix);
-	return stat(name.s, &st) == 0 ? (double)st.st_size : NAN;
+	if (stat(name.s, &st) == 0)
+		return (double)st.st_size;
+	return NAN;
 }
 
 static void judge_disk(struct doctor *doctor, double free_ratio, double free_bytes)

@@ -168,7 +168,9 @@ static const char *ecmp_views_shade(double ratio)
 {
 	static const char *const blocks[] = {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585",
 		"\u2586", "\u2587", "\u2588"};
-	int i = isnan(ratio) ? 0 : (int)(ratio * 8 + 0.5);
+	int i = 0;
+	if (!isnan(ratio))
+		i = (int)(ratio * 8 + 0.5);
 	return blocks[i < 0 ? 0 : i > 8 ? 8 : i];
 }
 
@@ -178,7 +180,7 @@ static void heatmap_head(FILE *out, const json_t *doc, const json_t *peers, bool
 	fprintf(out,
 		"%sLEAF -> SPINE%s, %% of line, busy windows only (%s of %g s windows), %.10s "
 		"%.5sZ - %.10s %.5sZ, limit %s (max/mean-1 of the links)\n",
-		color ? "\033[1m" : "", color ? "\033[0m" : "",
+		str_if(color, "\033[1m"), str_if(color, "\033[0m"),
 		doc_pct(busy, sizeof(busy), doc_number(doc, "busy_ratio")),
 		doc_number(doc, "window_s"), doc_text(doc, "from"),
 		doc_text(doc, "from") + (strlen(doc_text(doc, "from")) > 11 ? 11 : 0),
@@ -203,7 +205,8 @@ static void heatmap_text(
 	}
 	for (size_t i = 0; i < json_array_size(peers); i++) {
 		int n = (int)strlen(json_string_value(json_array_get(peers, i)));
-		width = n > width ? n : width;
+		if (n > width)
+			width = n;
 	}
 	if (header)
 		heatmap_head(out, doc, peers, color, width);
@@ -211,20 +214,23 @@ static void heatmap_text(
 		const json_t *row = json_array_get(rows, r);
 		char name[64], mean[16], spines[16], links[16], chance[16], p95[16], both[40];
 		snprintf(name, sizeof(name), "%s%s%s", doc_text(row, "device"),
-			str_eq(doc_text(row, "group"), "uplinks") ? "" : " ",
+			str_if(!str_eq(doc_text(row, "group"), "uplinks"), " "),
 			str_eq(doc_text(row, "group"), "uplinks") ? "" : doc_text(row, "group"));
 		fprintf(out, "%-20s", name);
 		for (size_t i = 0; i < json_array_size(peers); i++) {
 			const json_t *c =
 				find_cell(row, json_string_value(json_array_get(peers, i)));
-			double u = c ? doc_number(c, "utilization_ratio") : NAN;
+			double u = NAN;
+			if (c)
+				u = doc_number(c, "utilization_ratio");
 			bool hot = c && json_is_true(json_object_get(c, "hot"));
 			if (!c || isnan(u))
 				fprintf(out, " %*s", width, c ? "?" : ".");
 			else
 				fprintf(out, " %*s%s%s%5.1f%s%s", width - 8 > 0 ? width - 8 : 0, "",
-					ecmp_views_shade(u), hot && color ? "\033[1;31m" : "",
-					100 * u, hot ? "!!" : "  ", hot && color ? "\033[0m" : "");
+					ecmp_views_shade(u), str_if(hot && color, "\033[1;31m"),
+					100 * u, hot ? "!!" : "  ",
+					str_if(hot && color, "\033[0m"));
 		}
 		snprintf(both, sizeof(both), "%s / %s",
 			doc_pct(chance, sizeof(chance),
@@ -241,9 +247,8 @@ static void heatmap_text(
 				", %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
 				" windows%s%s",
 				over, json_integer_value(json_object_get(row, "windows")),
-				json_is_string(json_object_get(row, "persistent_member"))
-					? ", hot: "
-					: "",
+				str_if(json_is_string(json_object_get(row, "persistent_member")),
+					", hot: "),
 				json_is_string(json_object_get(row, "persistent_member"))
 					? doc_text(row, "persistent_member")
 					: "");
@@ -328,9 +333,10 @@ static void collisions_text(
 			fprintf(out,
 				"%s%sCOLLISIONS%s %s %s  %s%s%s  max/mean-1 %s (chance p99.9 %s)  "
 				"%s\n",
-				shown++ ? "\n" : "", color ? "\033[1m" : "", color ? "\033[0m" : "",
-				doc_text(g, "device"), doc_text(g, "group"), doc_text(g, "member"),
-				peer ? " -> " : "", peer ? peer : "",
+				str_if(shown++, "\n"), str_if(color, "\033[1m"),
+				str_if(color, "\033[0m"), doc_text(g, "device"),
+				doc_text(g, "group"), doc_text(g, "member"), str_if(peer, " -> "),
+				str_or(peer, ""),
 				doc_pct(worst, sizeof(worst), doc_number(g, "worst_ratio")),
 				doc_pct(chance, sizeof(chance),
 					doc_number(g, "expected_p999_ratio")),

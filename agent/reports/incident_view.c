@@ -88,7 +88,9 @@ void incidents_sort(json_t *incidents)
 
 static int take_json(void *arg, int n, char *const *values, char *const *names)
 {
-	json_t *o = n == 1 && values[0] ? json_loads(values[0], 0, NULL) : NULL;
+	json_t *o = NULL;
+	if (n == 1 && values[0])
+		o = json_loads(values[0], 0, NULL);
 	if (json_is_object(o))
 		json_array_append_new(arg, o);
 	else
@@ -131,7 +133,7 @@ static void put_when(FILE *out, const json_t *object)
 	const json_t *windows = json_object_get(object, "windows");
 	if (json_is_integer(windows))
 		fprintf(out, ", in %lld window%s", (long long)json_integer_value(windows),
-			json_integer_value(windows) == 1 ? "" : "s");
+			str_if(json_integer_value(windows) != 1, "s"));
 	fputc('\n', out);
 }
 
@@ -168,7 +170,7 @@ static void put_cost(FILE *out, const json_t *object)
 	fprintf(out, "cost        ");
 	if (isnan(per_hour))
 		fprintf(out, "unknown%s\n",
-			gpus ? "" : " (no job is configured for this subject, or no price)");
+			str_if(!gpus, " (no job is configured for this subject, or no price)"));
 	else
 		fprintf(out, "$%.2f/h, $%.2f so far (%lld GPUs wait)\n", per_hour,
 			isnan(total) ? 0 : total, gpus);
@@ -205,7 +207,7 @@ static void put_explained(FILE *out, const json_t *doc)
 	json_array_foreach (json_object_get(doc, "loss"), k, o)
 		put_loss(out, o, explained);
 	json_array_foreach (also, k, o)
-		fprintf(out, "%-12s%s\n", k ? "" : "also",
+		fprintf(out, "%-12s%s\n", str_if(!k, "also"),
 			*doc_word(o, "summary") ? doc_word(o, "summary") : doc_word(o, "cause"));
 	if (*doc_word(doc, "parent"))
 		fprintf(out, "part of     %s\n", doc_word(doc, "parent"));
@@ -229,7 +231,7 @@ static void put_roles(FILE *out, const json_t *roles)
 			if (n++ == 0)
 				fprintf(out, "%-12s", kinds[k].word);
 			if (n <= ROLES_SHOWN)
-				fprintf(out, "%s%s", n > 1 ? ", " : "", doc_word(role, "entity"));
+				fprintf(out, "%s%s", str_if(n > 1, ", "), doc_word(role, "entity"));
 		}
 		if (n > ROLES_SHOWN)
 			fprintf(out, " and %zu more", n - ROLES_SHOWN);
@@ -240,7 +242,13 @@ static void put_roles(FILE *out, const json_t *roles)
 
 static const char *confidence_word(double value)
 {
-	return isnan(value) ? "unknown" : value >= 0.8 ? "high" : value >= 0.5 ? "medium" : "low";
+	if (isnan(value))
+		return "unknown";
+	if (value >= 0.8)
+		return "high";
+	if (value >= 0.5)
+		return "medium";
+	return "low";
 }
 
 static void put_list(FILE *out, const char *head, const json_t *list)
@@ -328,7 +336,7 @@ static void incident_view_print_card(
 	put_roles(out, json_object_get(doc, "roles"));
 	if (*doc_word(doc, "acked_by"))
 		fprintf(out, "%-12s%s%s%s\n", "acked by", doc_word(doc, "acked_by"),
-			*doc_word(doc, "ack_note") ? ": " : "", doc_word(doc, "ack_note"));
+			str_if(*doc_word(doc, "ack_note"), ": "), doc_word(doc, "ack_note"));
 	if (*doc_word(doc, "assigned_to"))
 		fprintf(out, "%-12s%s\n", "owner", doc_word(doc, "assigned_to"));
 	put_list(out, "changed", json_object_get(doc, "changed_before"));

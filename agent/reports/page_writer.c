@@ -1,4 +1,5 @@
 /* tune_page - see tune_page.h. */
+#include "agent/base/str.h"
 #include "agent/reports/page_writer.h"
 
 #include <stdarg.h>
@@ -17,7 +18,11 @@ int tune_width(FILE *out)
 	struct winsize w;
 	if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &w) != 0 || w.ws_col == 0)
 		return WIDTH_USUAL;
-	return w.ws_col < WIDTH_MIN ? WIDTH_MIN : w.ws_col > WIDTH_MAX ? WIDTH_MAX : w.ws_col;
+	if (w.ws_col < WIDTH_MIN)
+		return WIDTH_MIN;
+	if (w.ws_col > WIDTH_MAX)
+		return WIDTH_MAX;
+	return w.ws_col;
 }
 
 static size_t page_writer_columns_of(const char *text, size_t bytes)
@@ -130,9 +135,9 @@ void page_heading(FILE *out, const struct tune_page *page, const char *fmt, ...)
 		put_all(out, page, text);
 		fputs("\n\n", out);
 	} else {
-		fputs(page->color ? "\033[1m" : "", out);
+		fputs(str_if(page->color, "\033[1m"), out);
 		put_wrapped(out, page, text, 0);
-		fputs(page->color ? "\033[0m" : "", out);
+		fputs(str_if(page->color, "\033[0m"), out);
 	}
 }
 
@@ -173,18 +178,25 @@ static void table_text(FILE *out, const struct tune_page *page, const char *cons
 	for (size_t c = 0; c < n; c++) {
 		width[c] = page_writer_columns_of(headers[c], strlen(headers[c]));
 		for (size_t r = 0; r < n_rows; r++) {
-			const size_t w = rows[r].cell[c]
-				? page_writer_columns_of(rows[r].cell[c], strlen(rows[r].cell[c]))
-				: 0;
-			width[c] = w > width[c] ? w : width[c];
+			size_t w = 0;
+			if (rows[r].cell[c])
+				w = page_writer_columns_of(
+					rows[r].cell[c], strlen(rows[r].cell[c]));
+			if (w > width[c])
+				width[c] = w;
 		}
 	}
 	for (size_t r = 0; r <= n_rows; r++) {
 		size_t at = 0;
-		fputs(r == 0 && page->color ? "\033[1m" : "", out);
+		fputs(str_if(r == 0 && page->color, "\033[1m"), out);
 		for (size_t c = 0; c < n; c++) {
-			const char *cell = r ? rows[r - 1].cell[c] : headers[c];
-			cell = cell ? cell : "";
+			const char *cell;
+			if (r)
+				cell = rows[r - 1].cell[c];
+			else
+				cell = headers[c];
+			if (!cell)
+				cell = "";
 			if (c + 1 == n) {
 				put_wrapped(out, page, cell, at);
 				break;
@@ -195,7 +207,7 @@ static void table_text(FILE *out, const struct tune_page *page, const char *cons
 				"");
 			at += width[c] + 2;
 		}
-		fputs(r == 0 && page->color ? "\033[0m" : "", out);
+		fputs(str_if(r == 0 && page->color, "\033[0m"), out);
 	}
 }
 
@@ -204,7 +216,7 @@ static void page_writer_cells(FILE *out, const struct tune_page *page, const cha
 {
 	for (size_t c = 0; c < n; c++) {
 		fputs(before, out);
-		put_all(out, page, texts[c] ? texts[c] : "");
+		put_all(out, page, str_or(texts[c], ""));
 		fputs(after, out);
 	}
 }
@@ -247,9 +259,7 @@ void page_code(FILE *out, const struct tune_page *page, const char *label, const
 	if (!text || !*text)
 		return;
 	page_line(out, page, label, page->format == FORMAT_TABLE ? NULL : " ");
-	fputs(page->format == FORMAT_HTML           ? "<pre>"
-			: page->format == FORMAT_MD ? "\n```\n"
-						    : "",
+	fputs(page->format == FORMAT_HTML ? "<pre>" : str_if(page->format == FORMAT_MD, "\n```\n"),
 		out);
 	const struct tune_page raw = {
 		.format = page->format == FORMAT_MD ? FORMAT_TABLE : page->format,
@@ -264,9 +274,8 @@ void page_code(FILE *out, const struct tune_page *page, const char *label, const
 		s += n + (s[n] == '\n');
 		first = false;
 	}
-	fputs(page->format == FORMAT_HTML           ? "</pre>\n"
-			: page->format == FORMAT_MD ? "```\n\n"
-						    : "",
+	fputs(page->format == FORMAT_HTML ? "</pre>\n"
+					  : str_if(page->format == FORMAT_MD, "```\n\n"),
 		out);
 }
 

@@ -35,7 +35,9 @@ static const char *pause_views_level(char *buf, size_t size, double lo, double h
 
 static const char *clock_part(const char *time)
 {
-	return strlen(time) > 11 ? time + 11 : time;
+	if (strlen(time) > 11)
+		return time + 11;
+	return time;
 }
 
 /* ---- tree ---------------------------------------------------------------- */
@@ -63,7 +65,7 @@ static void edge_line(FILE *out, const json_t *edge)
 	pause_views_level(most, sizeof(most), lo, hi, pause_views_truth(edge, "measured"));
 	if (json_is_integer(victims)) {
 		const long long n = (long long)json_integer_value(victims);
-		str_addf(&line, "+- %lld host%s <-- %s", n, n == 1 ? "" : "s",
+		str_addf(&line, "+- %lld host%s <-- %s", n, str_if(n != 1, "s"),
 			doc_text(edge, "paused_by"));
 	} else {
 		str_addf(&line, "+- %s", doc_text(edge, "waits"));
@@ -73,7 +75,7 @@ static void edge_line(FILE *out, const json_t *edge)
 	fprintf(out, "%-52s %s ", line.s, json_is_integer(victims) ? "tx" : "rx");
 	if (from < 0.9 * (pause_views_truth(edge, "measured") ? lo : hi))
 		fprintf(out, "%s .. ", pause_views_level(least, sizeof(least), from, from, true));
-	fprintf(out, "%s%s  %s\n", most, json_is_integer(victims) ? "  victims" : "",
+	fprintf(out, "%s%s  %s\n", most, str_if(json_is_integer(victims), "  victims"),
 		doc_text(edge, "confidence"));
 }
 
@@ -95,7 +97,7 @@ static void root_lines(FILE *out, const json_t *root)
 			at);
 	else
 		fprintf(out, "%s%s (bytes pile up here, it is not paused as much itself; %s)",
-			json_is_null(json_object_get(root, "host")) ? "" : " to ",
+			str_if(!json_is_null(json_object_get(root, "host")), " to "),
 			json_is_null(json_object_get(root, "host")) ? "" : doc_text(root, "host"),
 			at);
 	fprintf(out, "  conf %s\n", doc_text(root, "confidence"));
@@ -106,16 +108,18 @@ static void root_lines(FILE *out, const json_t *root)
 		"LEVEL %s, %lld switch%s and %lld host%s wait; %.0f %% of the pressure of this "
 		"tree%s\n",
 		doc_text(root, "level"), pause_views_count(root, "switches"),
-		pause_views_count(root, "switches") == 1 ? "" : "es",
-		pause_views_count(root, "hosts"), pause_views_count(root, "hosts") == 1 ? "" : "s",
+		str_if(pause_views_count(root, "switches") != 1, "es"),
+		pause_views_count(root, "hosts"),
+		str_if(pause_views_count(root, "hosts") != 1, "s"),
 		100 * doc_number(root, "share_ratio"),
-		pause_views_truth(root, "clear")
-			? ""
-			: ", next cause too near: not accepted as the origin");
+		str_if(!pause_views_truth(root, "clear"),
+			", next cause too near: not accepted as the origin"));
 	if (host) {
-		const double paused = pause_views_truth(root, "measured")
-			? doc_number(root, "level_lo_ratio")
-			: doc_number(root, "level_hi_ratio");
+		double paused;
+		if (pause_views_truth(root, "measured"))
+			paused = doc_number(root, "level_lo_ratio");
+		else
+			paused = doc_number(root, "level_hi_ratio");
 		fprintf(out,
 			"CONTAIN drain %s or shut %s:%s (shutting one rail port usually aborts the "
 			"whole job); the PFC watchdog %s (%s%.0f %% paused, needs > 99 %% and no "
@@ -124,7 +128,7 @@ static void root_lines(FILE *out, const json_t *root)
 								    : doc_text(root, "host"),
 			doc_text(root, "device"), doc_text(root, "port"),
 			paused > 0.99 && load < 0.001 ? "would fire if it is on" : "would not fire",
-			pause_views_truth(root, "measured") ? "" : "at most ", 100 * paused);
+			str_if(!pause_views_truth(root, "measured"), "at most "), 100 * paused);
 	}
 	fputc('\n', out);
 }
@@ -142,10 +146,10 @@ static void tree_text(
 		fprintf(out,
 			"%sWAIT-FOR TREE%s  %s%s%.10s %s - %s  \"X <-- Y\": X is paused by Y, ms "
 			"of pause a second\n",
-			color ? "\033[1m" : "", color ? "\033[0m" : "",
+			str_if(color, "\033[1m"), str_if(color, "\033[0m"),
 			json_is_null(json_object_get(doc, "incident")) ? ""
 								       : doc_text(doc, "incident"),
-			json_is_null(json_object_get(doc, "incident")) ? "" : "  ",
+			str_if(!json_is_null(json_object_get(doc, "incident")), "  "),
 			doc_text(doc, "from"), clock_part(doc_text(doc, "from")),
 			clock_part(doc_text(doc, "to")));
 	for (size_t i = 0; i < json_array_size(trees); i++)
@@ -170,7 +174,7 @@ static void tree_text(
 		json_array_size(cycles) ? "a ring" : "no cycle", pause_views_count(doc, "waiting"));
 	const json_t *drops = json_object_get(doc, "lossless_drops"),
 		     *dog = json_object_get(doc, "watchdog_events");
-	fprintf(out, "; lossless drops: %s", json_is_null(drops) ? "not counted" : "");
+	fprintf(out, "; lossless drops: %s", str_if(json_is_null(drops), "not counted"));
 	if (!json_is_null(drops))
 		fprintf(out, "%lld", (long long)json_integer_value(drops));
 	if (json_is_string(json_object_get(doc, "drops_not_counted")))

@@ -112,7 +112,7 @@ static struct group_sum *spine_imbalance_group_of(
 	g->ring = rw_calloc(imbalance->o.hold, sizeof(*g->ring));
 	for (size_t i = 0; i < measure->n_members; i++)
 		g->members[i] = (struct member_sum){.port = measure->members[i].port,
-			.peer = measure->members[i].peer ? measure->members[i].peer : ""};
+			.peer = str_or(measure->members[i].peer, "")};
 	imbalance->last = imbalance->n_groups++;
 	imbalance->cursor = imbalance->n_groups;
 	return g;
@@ -153,8 +153,9 @@ static void add_sustained(
 	struct spine_imbalance *spine_imbalance, struct group_sum *group, double imbalance)
 {
 	group->ring[(group->windows - 1) % spine_imbalance->o.hold] = imbalance;
-	uint64_t n =
-		group->windows < spine_imbalance->o.hold ? group->windows : spine_imbalance->o.hold;
+	uint64_t n = spine_imbalance->o.hold;
+	if (group->windows < spine_imbalance->o.hold)
+		n = group->windows;
 	double least = INFINITY;
 	for (uint64_t i = 0; i < n; i++)
 		least = fmin(least, group->ring[i]);
@@ -198,7 +199,10 @@ bool spine_imbalance_add(struct spine_imbalance *imbalance, const struct ecmp_me
 		g->coverage_sum += measure->coverage_ratio;
 		g->n_covered++;
 	}
-	g->unknown_last = measure->verdict == ECMP_UNKNOWN ? g->unknown_last + 1 : 0;
+	if (measure->verdict == ECMP_UNKNOWN)
+		g->unknown_last = g->unknown_last + 1;
+	else
+		g->unknown_last = 0;
 	g->unknown += measure->verdict == ECMP_UNKNOWN;
 	g->idle += measure->verdict == ECMP_IDLE;
 	g->down += measure->n_down > 0;
@@ -209,7 +213,8 @@ bool spine_imbalance_add(struct spine_imbalance *imbalance, const struct ecmp_me
 	g->equal_weights = measure->equal_weights;
 	g->hashed = measure->hashed;
 	imbalance->speeds_known = imbalance->speeds_known || !measure->equal_weights;
-	g->load_sum += isnan(measure->load_ratio) ? 0 : measure->load_ratio;
+	if (!isnan(measure->load_ratio))
+		g->load_sum += measure->load_ratio;
 	add_members(g, measure);
 	add_chance(g, measure);
 	add_sustained(imbalance, g, measure->imbalance_ratio);
@@ -232,7 +237,10 @@ void spine_imbalance_flows(
 	struct spine_imbalance *imbalance, const struct finding_flow *flows, size_t n)
 {
 	struct group_sum *g = &imbalance->groups[imbalance->last];
-	g->n_flows = n < FLOWS_KEPT ? n : FLOWS_KEPT;
+	if (n < FLOWS_KEPT)
+		g->n_flows = n;
+	else
+		g->n_flows = FLOWS_KEPT;
 	if (g->n_flows)
 		memcpy(g->flows, flows, g->n_flows * sizeof(*flows));
 }
@@ -245,12 +253,16 @@ struct spread {
 
 static double weight_of(const struct group_sum *group, const struct member_sum *member)
 {
-	return group->equal_weights ? 1 : (double)member->speed_bps;
+	if (group->equal_weights)
+		return 1;
+	return (double)member->speed_bps;
 }
 
 static double rate_of(const struct member_sum *member)
 {
-	return member->up ? member->rate_sum / (double)member->up : 0;
+	if (member->up)
+		return member->rate_sum / (double)member->up;
+	return 0;
 }
 
 static struct spread spine_imbalance_spread_of(const struct group_sum *group)
@@ -319,10 +331,10 @@ static const char *persistent_peer_of(const struct group_sum *group)
 {
 	for (size_t i = 0; i < group->n_members && group->over; i++) {
 		uint64_t hot = 0;
-		for (size_t k = 0; k < group->n_members; k++)
-			hot += str_eq(group->members[k].peer, group->members[i].peer)
-				? group->members[k].hot_over
-				: 0;
+		for (size_t k = 0; k < group->n_members; k++) {
+			if (str_eq(group->members[k].peer, group->members[i].peer))
+				hot += group->members[k].hot_over;
+		}
 		if (*group->members[i].peer &&
 			(double)hot >= PERSISTENT_SHARE * (double)group->over)
 			return group->members[i].peer;
@@ -366,7 +378,9 @@ void spine_imbalance_group(
 
 static double mean_or_nan(double sum, uint64_t n)
 {
-	return n ? sum / (double)n : NAN;
+	if (n)
+		return sum / (double)n;
+	return NAN;
 }
 
 static json_t *spine_imbalance_count(uint64_t value)
@@ -381,7 +395,10 @@ static json_t *members_json(const struct group_sum *group, const struct spread *
 	json_t *a = json_array();
 	for (size_t i = 0; i < group->n_members; i++) {
 		const struct member_sum *m = &group->members[i];
-		double rate = m->up ? rate_of(m) : NAN, weight = weight_of(group, m);
+		double rate = NAN;
+		if (m->up)
+			rate = rate_of(m);
+		double weight = weight_of(group, m);
 		json_t *o = json_object();
 		json_object_set_new(o, "port", json_string_or_null(m->port));
 		json_object_set_new(
@@ -432,7 +449,9 @@ static json_t *spine_imbalance_flows_json(const struct group_sum *group)
 static double usd_per_hour(const struct fabric *fabric)
 {
 	uint64_t gpus = fabric_gpus(fabric);
-	return gpus && fabric->usd_per_gpu_hour > 0 ? (double)gpus * fabric->usd_per_gpu_hour : NAN;
+	if (gpus && fabric->usd_per_gpu_hour > 0)
+		return (double)gpus * fabric->usd_per_gpu_hour;
+	return NAN;
 }
 
 static json_t *group_json(const struct spine_imbalance *imbalance, const struct group_sum *group,
@@ -531,7 +550,9 @@ static json_t *summary_json(const struct spine_imbalance *imbalance)
 		busy += imbalance->groups[i].windows > 0;
 		unknown += !imbalance->groups[i].windows && imbalance->groups[i].unknown;
 	}
-	const char *only = imbalance->n_groups == 1 ? "group" : "groups";
+	const char *only = "groups";
+	if (imbalance->n_groups == 1)
+		only = "group";
 	if (!imbalance->n_groups)
 		return json_string("unknown: no complete window, or no group of two members");
 	if (over)
@@ -542,7 +563,7 @@ static json_t *summary_json(const struct spine_imbalance *imbalance)
 	if (!busy)
 		return json_string("idle, 0 busy windows");
 	return json_sprintf("%zu of %zu %s even%s", busy, imbalance->n_groups, only,
-		busy < imbalance->n_groups ? ", the rest idle" : "");
+		str_if(busy < imbalance->n_groups, ", the rest idle"));
 }
 
 json_t *spine_imbalance_json(const struct spine_imbalance *imbalance, const struct fabric *fabric,

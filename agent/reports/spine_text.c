@@ -11,7 +11,9 @@
 const char *doc_text(const json_t *object, const char *key)
 {
 	const char *s = json_string_value(json_object_get(object, key));
-	return s ? s : "-";
+	if (s)
+		return s;
+	return "-";
 }
 
 char *doc_pct(char *buf, size_t size, double ratio)
@@ -36,7 +38,9 @@ static const json_t *member_of(const json_t *group, const char *port)
 char *doc_member(char *buf, size_t size, const json_t *group, const char *port)
 {
 	const json_t *m = member_of(group, port);
-	const char *peer = m ? json_string_value(json_object_get(m, "peer")) : NULL;
+	const char *peer = NULL;
+	if (m)
+		peer = json_string_value(json_object_get(m, "peer"));
 	if (peer)
 		snprintf(buf, size, "%s -> %s", port, peer);
 	else
@@ -110,14 +114,18 @@ static void spine_text_head(FILE *out, const json_t *doc, bool color, bool any_o
 	const json_t *tiers = json_object_get(doc, "tiers");
 	json_int_t leaves = json_integer_value(json_object_get(tiers, "leaves")),
 		   spines = json_integer_value(json_object_get(tiers, "spines"));
-	const char *on = !color ? ""
-		: any_over      ? "\033[1;31m"
-				: "\033[1m",
-		   *off = color ? "\033[0m" : "";
+	const char *on = "\033[1m";
+	if (!color)
+		on = "";
+	else if (any_over)
+		on = "\033[1;31m";
+	const char *off = "";
+	if (color)
+		off = "\033[0m";
 	fprintf(out,
 		"%sSPINE IMBALANCE%s  %s  %.10s %.5sZ - %.10s %.5sZ  %" JSON_INTEGER_FORMAT
 		" %s x %" JSON_INTEGER_FORMAT " %s  VERDICT: %s%s%s\n",
-		color ? "\033[1m" : "", off, doc_text(doc, "fabric"), doc_text(doc, "from"),
+		str_if(color, "\033[1m"), off, doc_text(doc, "fabric"), doc_text(doc, "from"),
 		doc_text(doc, "from") + (strlen(doc_text(doc, "from")) > 11 ? 11 : 0),
 		doc_text(doc, "to"),
 		doc_text(doc, "to") + (strlen(doc_text(doc, "to")) > 11 ? 11 : 0), leaves,
@@ -132,7 +140,11 @@ static const char *action_of(const json_t *group)
 	if (json_integer_value(json_object_get(group, "windows_over")) > 0)
 		return "watch";
 	const char *v = doc_text(group, "verdict");
-	return str_eq(v, "unknown") ? "NO DATA" : str_eq(v, "idle") ? "idle" : "ok";
+	if (str_eq(v, "unknown"))
+		return "NO DATA";
+	if (str_eq(v, "idle"))
+		return "idle";
+	return "ok";
 }
 
 static void spine_text_row(FILE *out, const json_t *doc, const json_t *group)
@@ -213,7 +225,7 @@ static void peers_load(FILE *out, const json_t *members)
 		if (seen)
 			continue;
 		char low[16], high[16];
-		fprintf(out, "%s%s %s..%s of line (%zu links)", any ? ", " : "", peer,
+		fprintf(out, "%s%s %s..%s of line (%zu links)", str_if(any, ", "), peer,
 			doc_pct(low, sizeof(low), max < 0 ? NAN : min),
 			doc_pct(high, sizeof(high), max < 0 ? NAN : max), links);
 		any = true;
@@ -237,13 +249,14 @@ static void members_line(FILE *out, const json_t *group, const char *hot)
 		/* no speed: the share of the group's mean */
 		if (isnan(ratio) && str_eq(link, "up")) {
 			ratio = doc_number(m, "share_ratio");
-			fprintf(out, "%s%s %.2f x mean", i ? ", " : "", doc_text(m, "port"), ratio);
+			fprintf(out, "%s%s %.2f x mean", str_if(i, ", "), doc_text(m, "port"),
+				ratio);
 			continue;
 		}
-		fprintf(out, "%s%s%s %s%s", i ? ", " : "", doc_text(m, "port"),
-			str_eq(doc_text(m, "port"), hot) ? "*" : "",
+		fprintf(out, "%s%s%s %s%s", str_if(i, ", "), doc_text(m, "port"),
+			str_if(str_eq(doc_text(m, "port"), hot), "*"),
 			str_eq(link, "up") ? doc_pct(util, sizeof(util), ratio) : link,
-			str_eq(link, "up") ? " of line" : "");
+			str_if(str_eq(link, "up"), " of line"));
 	}
 	fprintf(out, " (busy windows)\n");
 }
@@ -282,7 +295,9 @@ static void spine_text_detail(FILE *out, const json_t *doc, const json_t *group)
 {
 	char who[96], since[32], share[16], spread[16], cov[16];
 	const char *persistent = json_string_value(json_object_get(group, "persistent_member"));
-	const char *hot = persistent ? persistent : doc_text(group, "hot_member");
+	const char *hot = persistent;
+	if (!hot)
+		hot = doc_text(group, "hot_member");
 	json_int_t over = json_integer_value(json_object_get(group, "windows_over"));
 	fprintf(out, "\n%s %s: %s is hot", doc_text(group, "device"), doc_text(group, "group"),
 		doc_member(who, sizeof(who), group, hot));
@@ -337,11 +352,11 @@ static void paths_line(FILE *out, const json_t *doc)
 			fprintf(out, "%s %s %s %s: %s%s",
 				any ? ";" : "paths:", doc_text(g, "device"), doc_text(g, "group"),
 				doc_text(m, "port"), doc_text(m, "link"),
-				str_eq(doc_text(m, "link"), "down") ? " (missing path)" : "");
+				str_if(str_eq(doc_text(m, "link"), "down"), " (missing path)"));
 			any = true;
 		}
 	}
-	fprintf(out, "%s\n", any ? "" : "paths: every member of every group is up");
+	fprintf(out, "%s\n", str_if(!any, "paths: every member of every group is up"));
 }
 
 void spine_text(FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
@@ -390,6 +405,6 @@ void spine_text(FILE *out, const json_t *doc, const struct view *view, bool colo
 			doc_number(doc, "usd_per_gpu_hour"));
 	if (worst)
 		fprintf(out, "%snext: rocewatch ecmp collisions --device %s --group %s\n",
-			isnan(doc_number(doc, "usd_total")) ? "\n" : "", doc_text(worst, "device"),
-			doc_text(worst, "group"));
+			str_if(isnan(doc_number(doc, "usd_total")), "\n"),
+			doc_text(worst, "device"), doc_text(worst, "group"));
 }

@@ -85,18 +85,24 @@ static const struct config_capture *capture_find(const struct config *config, co
 
 static char *dup_or_null(const char *text)
 {
-	return text && *text ? rw_strdup(text) : NULL;
+	if (text && *text)
+		return rw_strdup(text);
+	return NULL;
 }
 
 static int64_t time_or_zero(const char *text)
 {
 	wall_t t;
-	return text && wall_parse(text, (wall_t){0}, &t) == 0 ? t.ns : 0;
+	if (text && wall_parse(text, (wall_t){0}, &t) == 0)
+		return t.ns;
+	return 0;
 }
 
 static double number_or_nan(const char *text)
 {
-	return text ? strtod(text, NULL) : NAN;
+	if (text)
+		return strtod(text, NULL);
+	return NAN;
 }
 
 static int take_target(void *arg, int n, char *const *words, char *const *names)
@@ -119,9 +125,18 @@ static int take_target(void *arg, int n, char *const *words, char *const *names)
 	r->last_ns = time_or_zero(words[6]);
 	r->p50_s = number_or_nan(words[7]);
 	r->p95_s = number_or_nan(words[8]);
-	r->polls = words[9] ? strtoll(words[9], NULL, 10) : 0;
-	r->timeouts = words[10] ? strtoll(words[10], NULL, 10) : 0;
-	r->errors = n > 11 && words[11] ? strtoll(words[11], NULL, 10) : 0;
+	if (words[9])
+		r->polls = strtoll(words[9], NULL, 10);
+	else
+		r->polls = 0;
+	if (words[10])
+		r->timeouts = strtoll(words[10], NULL, 10);
+	else
+		r->timeouts = 0;
+	if (n > 11 && words[11])
+		r->errors = strtoll(words[11], NULL, 10);
+	else
+		r->errors = 0;
 	return 0;
 }
 
@@ -138,7 +153,9 @@ static int status_take_sample(void *arg, const struct sample *sample)
 {
 	struct gathering *g = arg;
 	const struct entity *e = entity_get(series_db_entities(g->x->db), sample->entity);
-	struct row *r = e ? row_find(g, e->device) : NULL;
+	struct row *r = NULL;
+	if (e)
+		r = row_find(g, e->device);
 	if (!r || sample->t_ns <= r->newest_ns)
 		return 0;
 	r->before_ns = r->newest_ns;
@@ -150,13 +167,18 @@ static int status_take_sample(void *arg, const struct sample *sample)
 static int64_t status_interval_of(
 	const struct config *config, const char *device, const char *protocol)
 {
-	int64_t fallback = config->defaults.interval_ns > 0 ? config->defaults.interval_ns
-							    : INTERVAL_DEFAULT_NS;
+	int64_t fallback = INTERVAL_DEFAULT_NS;
+	if (config->defaults.interval_ns > 0)
+		fallback = config->defaults.interval_ns;
 
-	const struct config_capture *capture =
-		str_eq(protocol, "pcap") ? capture_find(config, device) : NULL;
-	if (capture)
-		return capture->interval_ns > 0 ? capture->interval_ns : fallback;
+	const struct config_capture *capture = NULL;
+	if (str_eq(protocol, "pcap"))
+		capture = capture_find(config, device);
+	if (capture) {
+		if (capture->interval_ns > 0)
+			return capture->interval_ns;
+		return fallback;
+	}
 	for (size_t i = 0; i < config->n_devices; i++) {
 		const struct config_device *d = &config->devices[i];
 		if (!str_eq(d->name, device))
@@ -177,9 +199,10 @@ static int take_interval(void *arg, int n, char *const *words, char *const *name
 	for (size_t i = 0; n >= 2 && words[0] && words[1] && i < g->n; i++) {
 		struct row *r = &g->v[i];
 		snprintf(key, sizeof(key), "target/%s/%s/interval_s", r->device,
-			r->protocol ? r->protocol : "");
-		int64_t told_ns =
-			str_eq(key, words[0]) ? (int64_t)(strtod(words[1], NULL) * NS_PER_S) : 0;
+			str_or(r->protocol, ""));
+		int64_t told_ns = 0;
+		if (str_eq(key, words[0]))
+			told_ns = (int64_t)(strtod(words[1], NULL) * NS_PER_S);
 		if (told_ns > r->interval_ns)
 			r->interval_ns = told_ns;
 	}
@@ -193,7 +216,7 @@ static int compare_rows(const void *left, const void *right)
 	if (r == 0)
 		r = name_compare(x->device, y->device);
 	if (r == 0)
-		r = strcmp(x->protocol ? x->protocol : "", y->protocol ? y->protocol : "");
+		r = strcmp(str_or(x->protocol, ""), str_or(y->protocol, ""));
 	return r;
 }
 
@@ -261,13 +284,21 @@ static enum known status_judge(
 	const struct client *client, const struct row *row, struct str *why, int64_t *ret_age_ns)
 {
 	char age[32], limit[32], when[WALL_TEXT_MAX];
-	int64_t last = row->polled ? row->last_ns : row->newest_ns, interval = row->interval_ns;
+	int64_t last;
+	if (row->polled)
+		last = row->last_ns;
+	else
+		last = row->newest_ns;
+	int64_t interval = row->interval_ns;
 
 	/* A recorded case knows no interval: what lies between its newest two samples is the best
 	 * there is. */
 	if (!row->polled && row->before_ns && row->newest_ns - row->before_ns > interval)
 		interval = row->newest_ns - row->before_ns;
-	*ret_age_ns = last ? client->now_ns - last : -1;
+	if (last)
+		*ret_age_ns = client->now_ns - last;
+	else
+		*ret_age_ns = -1;
 	if (*ret_age_ns < 0 && last)
 		*ret_age_ns = 0; /* clocks of two hosts */
 	duration_format(age, sizeof(age), *ret_age_ns);
@@ -281,11 +312,11 @@ static enum known status_judge(
 	}
 	if (row->polled && !row->up &&
 		(row->polls || row->timeouts || row->errors || str_eq(row->state, "backoff"))) {
-		str_add(why, row->reason ? row->reason : "does not answer");
+		str_add(why, str_or(row->reason, "does not answer"));
 		return DOWN;
 	}
 	if (row->polled && !row->up) {
-		str_add(why, row->reason ? row->reason : "not asked yet");
+		str_add(why, str_or(row->reason, "not asked yet"));
 		return UNKNOWN;
 	}
 	if (!last) {

@@ -13,9 +13,11 @@
 /* 14:03:22Z, with the date where it is not that of the beginning. */
 static const char *clock_of(const char *time, const char *from)
 {
-	return time && from && strlen(time) > 11 && strncmp(time, from, 10) == 0 ? time + 11
-		: time                                                           ? time
-										 : "?";
+	if (time && from && strlen(time) > 11 && strncmp(time, from, 10) == 0)
+		return time + 11;
+	if (time)
+		return time;
+	return "?";
 }
 
 static void print_bar(FILE *out, double share)
@@ -72,7 +74,7 @@ static void steps_views_steps_text(
 	json_array_foreach (jobs, i, j) {
 		double best = 0;
 		bool first = true;
-		fprintf(out, "%sJOB %s", i ? "\n" : "",
+		fprintf(out, "%sJOB %s", str_if(i, "\n"),
 			doc_text(j, "job") ? doc_text(j, "job")
 					   : "(none is configured: all hosts)");
 		if (json_integer_value(json_object_get(j, "gpus")))

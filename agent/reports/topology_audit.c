@@ -65,8 +65,13 @@ static uint64_t topology_audit_speed_of(const struct audit *audit, const struct 
 	struct port_facts x = facts_of(audit, port);
 	if (x.speed_bps)
 		return x.speed_bps;
-	x.speed_bps = port->peer ? facts_of(audit, port->peer).speed_bps : 0;
-	return x.speed_bps ? x.speed_bps : port->speed_bps;
+	if (port->peer)
+		x.speed_bps = facts_of(audit, port->peer).speed_bps;
+	else
+		x.speed_bps = 0;
+	if (x.speed_bps)
+		return x.speed_bps;
+	return port->speed_bps;
 }
 
 static bool is_uplink(const struct fabric_port *port)
@@ -121,8 +126,10 @@ static void check_mtu(struct audit *audit, const struct port_facts *left,
 	if (!left->mtu_bytes || !right->mtu_bytes)
 		return;
 	audit->mtu_known++;
-	uint64_t low = left->mtu_bytes < right->mtu_bytes ? left->mtu_bytes : right->mtu_bytes,
-		 high = left->mtu_bytes + right->mtu_bytes - low;
+	uint64_t low = right->mtu_bytes;
+	if (left->mtu_bytes < right->mtu_bytes)
+		low = left->mtu_bytes;
+	uint64_t high = left->mtu_bytes + right->mtu_bytes - low;
 	if (low == high)
 		return;
 	bool header = high - low <= MTU_HEADER_BYTES;
@@ -154,7 +161,9 @@ static const char *topology_audit_priorities(char buf[TEXT_MAX], unsigned mask)
 	for (unsigned i = 0; i < 8; i++)
 		if (mask & 1u << i)
 			n += (size_t)snprintf(buf + n, TEXT_MAX - n, n ? ",%u" : "%u", i);
-	return n ? buf : "none";
+	if (n)
+		return buf;
+	return "none";
 }
 
 static void check_pfc(struct audit *audit, const struct port_facts *left,
@@ -184,14 +193,17 @@ static void check_pfc(struct audit *audit, const struct port_facts *left,
 
 static void check_link(struct audit *audit, const struct fabric_port *port)
 {
-	struct port_facts x = facts_of(audit, port),
-			  y = port->peer ? facts_of(audit, port->peer)
-					 : (struct port_facts){.up = -1};
+	struct port_facts x = facts_of(audit, port);
+	struct port_facts y;
+	if (port->peer)
+		y = facts_of(audit, port->peer);
+	else
+		y = (struct port_facts){.up = -1};
 	rw_cleanup(str_done) struct str peer = {0};
 	if (port->peer)
 		str_addf(&peer, "%s:%s", port->peer->device->name, port->peer->name);
 	else
-		str_addf(&peer, "host:%s%s%s", port->host, *port->host_nic ? ":" : "",
+		str_addf(&peer, "host:%s%s%s", port->host, str_if(*port->host_nic, ":"),
 			port->host_nic);
 	struct where w = {port->device->name, port->name, peer.s};
 	audit->links++;
@@ -222,8 +234,8 @@ static void check_heard(struct audit *audit, const struct fabric_port *port)
 	rw_cleanup(str_done) struct str heard = {0};
 	if (!x.heard_device || !*x.heard_device)
 		return;
-	str_addf(&heard, "%s%s%s", x.heard_device, x.heard_port && *x.heard_port ? ":" : "",
-		x.heard_port ? x.heard_port : "");
+	str_addf(&heard, "%s%s%s", x.heard_device, str_if(x.heard_port && *x.heard_port, ":"),
+		str_or(x.heard_port, ""));
 	struct where w = {port->device->name, port->name, heard.s};
 	if ((port->peer || port->host) && !heard_is(&x, port))
 		topology_audit_tell(audit, WARNING, "lldp_mismatch", w,
@@ -232,7 +244,7 @@ static void check_heard(struct audit *audit, const struct fabric_port *port)
 					 : "correct the link in the configuration, or the cabling",
 			"LLDP hears %s, the %s link leads to %s%s%s", heard.s,
 			port->discovered ? "known" : "declared",
-			port->peer ? port->peer->device->name : "host:", port->peer ? ":" : "",
+			port->peer ? port->peer->device->name : "host:", str_if(port->peer, ":"),
 			port->peer ? port->peer->name : port->host);
 }
 
@@ -242,7 +254,9 @@ static void check_undeclared(
 {
 	struct audit *a = arg;
 	const struct fabric_device *d = fabric_device(a->f, device);
-	const struct fabric_port *p = d ? fabric_port(d, port) : NULL;
+	const struct fabric_port *p = NULL;
+	if (d)
+		p = fabric_port(d, port);
 	rw_cleanup(str_done) struct str heard = {0};
 	if (!d || (p && (p->peer || p->host)) || strncmp(facts->heard_device, "host:", 5) == 0)
 		return;
@@ -312,8 +326,9 @@ static size_t usual_uplinks(const struct fabric *fabric)
 	size_t best = 0, best_count = 0;
 	struct map *counts = map_new();
 	for (size_t i = 0; i < fabric->n_devices; i++) {
-		size_t n =
-			fabric->devices[i]->role == ROLE_LEAF ? uplinks_of(fabric->devices[i]) : 0;
+		size_t n = 0;
+		if (fabric->devices[i]->role == ROLE_LEAF)
+			n = uplinks_of(fabric->devices[i]);
 		uint64_t count = 0;
 		if (n == 0)
 			continue;
@@ -354,7 +369,9 @@ static void reached_count(struct audit *audit)
 /* Devices of the next tier that most of this one's kind reach, and this one does not. */
 static void check_reach(struct audit *audit, const struct fabric_device *device)
 {
-	enum device_role above = device->role == ROLE_LEAF ? ROLE_SPINE : ROLE_SUPERSPINE;
+	enum device_role above = ROLE_SUPERSPINE;
+	if (device->role == ROLE_LEAF)
+		above = ROLE_SPINE;
 	for (size_t i = 0; i < audit->f->n_devices; i++) {
 		const struct fabric_device *up = audit->f->devices[i];
 		if (up->role != above || links_between(device, up))
@@ -379,7 +396,9 @@ static void check_leaf(struct audit *audit, const struct fabric_device *device)
 	size_t n = 0, up = 0;
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct fabric_port *p = device->ports[i];
-		uint64_t v = p->host || is_uplink(p) ? topology_audit_speed_of(audit, p) : 0;
+		uint64_t v = 0;
+		if (p->host || is_uplink(p))
+			v = topology_audit_speed_of(audit, p);
 		if (p->host)
 			hosts += v;
 		if (is_uplink(p)) {
@@ -389,7 +408,9 @@ static void check_leaf(struct audit *audit, const struct fabric_device *device)
 		}
 		known = known && (v || !(p->host || is_uplink(p)));
 	}
-	double ratio = known && hosts && uplinks ? (double)hosts / (double)uplinks : 0;
+	double ratio = 0;
+	if (known && hosts && uplinks)
+		ratio = (double)hosts / (double)uplinks;
 	char one[TEXT_MAX], two[TEXT_MAX];
 	if (ratio > OVERSUBSCRIBED)
 		topology_audit_tell(audit, WARNING, "oversubscription",
@@ -493,8 +514,8 @@ static void topology_audit_check_text(
 			   *peer = json_string_value(json_object_get(x, "peer"));
 		fprintf(out, "%-8s  %s%s%s%s%s: %s (%s)\n          %s\n",
 			json_string_value(json_object_get(x, "severity")),
-			json_string_value(json_object_get(x, "device")), port ? ":" : "",
-			port ? port : "", peer ? " - " : "", peer ? peer : "",
+			json_string_value(json_object_get(x, "device")), str_if(port, ":"),
+			str_or(port, ""), str_if(peer, " - "), str_or(peer, ""),
 			json_string_value(json_object_get(x, "text")),
 			json_string_value(json_object_get(x, "kind")),
 			json_string_value(json_object_get(x, "remedy")));
@@ -504,7 +525,7 @@ static void topology_audit_check_text(
 	fprintf(out,
 		"%s%zu findings. Of %lld links both ends were known: speed %lld, MTU %lld, PFC "
 		"%lld. What is not known is neither right nor wrong.\n\n",
-		json_array_size(findings) ? "\n" : "", json_array_size(findings),
+		str_if(json_array_size(findings), "\n"), json_array_size(findings),
 		(long long)json_integer_value(json_object_get(checked, "links")),
 		(long long)json_integer_value(json_object_get(checked, "speed")),
 		(long long)json_integer_value(json_object_get(checked, "mtu")),

@@ -35,7 +35,9 @@ static const char *topology_views_state_of(
 {
 	if (left->up == 0 || (right && right->up == 0))
 		return "down";
-	return left->up == 1 || (right && right->up == 1) ? "up" : "unknown";
+	if (left->up == 1 || (right && right->up == 1))
+		return "up";
+	return "unknown";
 }
 
 static json_t *link_json(const struct fabric_port *port, const struct topology_facts *facts)
@@ -49,10 +51,18 @@ static json_t *link_json(const struct fabric_port *port, const struct topology_f
 		str_add(&peer, port->peer->device->name);
 	else
 		str_addf(&peer, "host:%s", port->host);
-	uint64_t speed = a.speed_bps ? a.speed_bps : b.speed_bps ? b.speed_bps : port->speed_bps;
-	const char *peer_port = port->peer ? port->peer->name
-		: *port->host_nic          ? port->host_nic
-					   : NULL;
+	uint64_t speed;
+	if (a.speed_bps)
+		speed = a.speed_bps;
+	else if (b.speed_bps)
+		speed = b.speed_bps;
+	else
+		speed = port->speed_bps;
+	const char *peer_port = NULL;
+	if (port->peer)
+		peer_port = port->peer->name;
+	else if (*port->host_nic)
+		peer_port = port->host_nic;
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s}", "device", port->device->name,
 		"port", port->name, "peer", peer.s, "peer_port", json_string_or_null(peer_port),
 		"speed_bps", speed ? json_integer((json_int_t)speed) : json_null(), "state",
@@ -191,7 +201,8 @@ static void topology_views_show_text(
 	if (header) {
 		fprintf(out, "%s: %zu devices, %zu links%s\n", doc_word(doc, "fabric"),
 			json_array_size(devices), json_array_size(links),
-			json_is_true(json_object_get(doc, "discover")) ? " (links: discover)" : "");
+			str_if(json_is_true(json_object_get(doc, "discover")),
+				" (links: discover)"));
 		print_tiers(out, devices);
 		print_matrix(out, doc);
 		putc('\n', out);

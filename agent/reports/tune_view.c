@@ -34,8 +34,12 @@ static const char *tune_view_when(char buf[32], const json_t *object, const char
 
 static void tune_view_upper(char *text)
 {
-	for (; *text; text++)
-		*text = *text == '_' ? ' ' : (char)toupper((unsigned char)*text);
+	for (; *text; text++) {
+		if (*text == '_')
+			*text = ' ';
+		else
+			*text = (char)toupper((unsigned char)*text);
+	}
 }
 
 /* Alpha as switches have it, a power of two: "1/8 (dynamic_th -3)". */
@@ -98,12 +102,20 @@ static void rows_free(struct page_row *rows, size_t n)
 /* What the number is of: alpha has no unit of its own. */
 static const char *unit_of(const char *name, const char *unit)
 {
-	return strstr(name, "alpha") && !strstr(name, "exp") ? "alpha" : unit;
+	if (strstr(name, "alpha") && !strstr(name, "exp"))
+		return "alpha";
+	return unit;
 }
 
 static const char *tune_view_confidence(double ratio)
 {
-	return isnan(ratio) ? "unknown" : ratio >= 0.75 ? "high" : ratio >= 0.5 ? "medium" : "low";
+	if (isnan(ratio))
+		return "unknown";
+	if (ratio >= 0.75)
+		return "high";
+	if (ratio >= 0.5)
+		return "medium";
+	return "low";
 }
 
 /* The first @most of an array of words, and how many more there are. */
@@ -111,7 +123,7 @@ static void add_words(struct str *out, const json_t *array, size_t most)
 {
 	const size_t n = json_array_size(array);
 	for (size_t k = 0; k < n && k < most; k++)
-		str_addf(out, "%s%s", k ? ", " : "",
+		str_addf(out, "%s%s", str_if(k, ", "),
 			json_string_value(json_array_get(array, k))
 				? json_string_value(json_array_get(array, k))
 				: "?");
@@ -144,7 +156,7 @@ static void put_head(FILE *out, const struct tune_page *page, const json_t *sect
 	tune_view_upper(state);
 	add_place(&place, section);
 	page_heading(out, page, "TUNING REVIEW  %s  %s  %s%s%s", doc_word(section, "id"), place.s,
-		advice, *state ? "  " : "", state);
+		advice, str_if(*state, "  "), state);
 	page_line(out, page, "summary", doc_word(section, "summary"));
 	page_line(out, page, "diagnosis", doc_word(section, "diagnosis"));
 	if (json_array_size(tune_view_get(section, "ports")) > 1) {
@@ -157,7 +169,8 @@ static void put_head(FILE *out, const struct tune_page *page, const json_t *sect
 		page_linef(out, page, "platform", "%s%s%s",
 			*doc_word(platform, "name") ? doc_word(platform, "name")
 						    : "not known what it is",
-			*doc_word(platform, "version") ? ", " : "", doc_word(platform, "version"));
+			str_if(*doc_word(platform, "version"), ", "),
+			doc_word(platform, "version"));
 	else if (json_is_object(platform))
 		page_linef(out, page, "platform", "%s by its profile; its ASIC is not known",
 			doc_word(platform, "syntax"));
@@ -196,9 +209,10 @@ static void put_changes(FILE *out, const struct tune_page *page, const json_t *s
 		page_gap(out, page);
 	json_array_foreach (changes, k, c)
 		if (*doc_word(c, "why"))
-			page_linef(out, page, k ? "" : "why", "%s: %s%s%s%s", doc_word(c, "knob"),
-				doc_word(c, "why"), *doc_word(c, "source") ? " [" : "",
-				doc_word(c, "source"), *doc_word(c, "source") ? "]" : "");
+			page_linef(out, page, str_if(!k, "why"), "%s: %s%s%s%s",
+				doc_word(c, "knob"), doc_word(c, "why"),
+				str_if(*doc_word(c, "source"), " ["), doc_word(c, "source"),
+				str_if(*doc_word(c, "source"), "]"));
 	if (n && !isnan(doc_number(section, "buffer_cost_bytes"))) {
 		rw_cleanup(freep) char *cost = tune_view_value_text(
 			doc_number(section, "buffer_cost_bytes"), "bytes", true);
@@ -210,15 +224,16 @@ static void tune_view_put_evidence(FILE *out, const struct tune_page *page, cons
 {
 	static const char *const headers[] = {"MEASURED", "VALUE", "QUALITY", "WHERE"};
 	const json_t *evidence = tune_view_get(section, "evidence"), *e;
-	const size_t n = json_array_size(evidence) < EVIDENCE_SHOWN ? json_array_size(evidence)
-								    : EVIDENCE_SHOWN;
+	size_t n = EVIDENCE_SHOWN;
+	if (json_array_size(evidence) < EVIDENCE_SHOWN)
+		n = json_array_size(evidence);
 	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
 	size_t k;
 	json_array_foreach (evidence, k, e) {
 		if (k == n)
 			break;
 		struct str where = {0};
-		str_addf(&where, "%s%s%s", doc_word(e, "device"), *doc_word(e, "port") ? ":" : "",
+		str_addf(&where, "%s%s%s", doc_word(e, "device"), str_if(*doc_word(e, "port"), ":"),
 			doc_word(e, "port"));
 		if (json_is_integer(tune_view_get(e, "priority")) &&
 			!json_equal(
@@ -289,8 +304,8 @@ static void put_affected(FILE *out, const struct tune_page *page, const json_t *
 			str_addf(&b, " and %zu more", n - k);
 			break;
 		}
-		str_addf(&b, "%s%s%s%s", k ? "; " : "", doc_word(o, "object"),
-			*doc_word(o, "object") ? " on " : "", doc_word(o, "device"));
+		str_addf(&b, "%s%s%s%s", str_if(k, "; "), doc_word(o, "object"),
+			str_if(*doc_word(o, "object"), " on "), doc_word(o, "device"));
 		if (m - k > 1)
 			str_addf(&b, ", %zu ports", m - k);
 		else if (*doc_word(o, "port"))
@@ -314,9 +329,13 @@ static void put_words(FILE *out, const struct tune_page *page, const json_t *sec
 	const char *label, const char *key)
 {
 	const char *own = doc_word(tune_view_get(section, "platform"), "syntax");
-	const char *vendor = *own ? own : "sonic";
-	const json_t *v = tune_view_get(tune_view_get(section, key), vendor),
-		     *cli = json_is_object(v) ? tune_view_get(v, "cli") : v;
+	const char *vendor = "sonic";
+	if (*own)
+		vendor = own;
+	const json_t *v = tune_view_get(tune_view_get(section, key), vendor);
+	const json_t *cli = v;
+	if (json_is_object(v))
+		cli = tune_view_get(v, "cli");
 	if (json_is_string(cli)) {
 		page_gap(out, page);
 		page_code(out, page, label, json_string_value(cli));
@@ -337,10 +356,10 @@ static void put_history(FILE *out, const struct tune_page *page, const json_t *s
 	if (json_array_size(history))
 		page_gap(out, page);
 	json_array_foreach (history, k, h)
-		page_linef(out, page, k ? "" : "history", "%s  %s%s%s%s%s",
+		page_linef(out, page, str_if(!k, "history"), "%s  %s%s%s%s%s",
 			tune_view_when(t, h, "time"), doc_word(h, "event"),
-			*doc_word(h, "who") ? " by " : "", doc_word(h, "who"),
-			*doc_word(h, "text") ? ": " : "", doc_word(h, "text"));
+			str_if(*doc_word(h, "who"), " by "), doc_word(h, "who"),
+			str_if(*doc_word(h, "text"), ": "), doc_word(h, "text"));
 }
 
 static void put_effects(FILE *out, const struct tune_page *page, const json_t *doc);
@@ -361,8 +380,8 @@ static void put_change_rest(FILE *out, const struct tune_page *page, const json_
 	const char *state = doc_word(section, "state");
 	put_affected(out, page, section);
 	page_linef(out, page, "disruption", "%s%s", doc_word(section, "disruption"),
-		json_is_true(tune_view_get(section, "job_boundary")) ? ": at a job boundary only"
-								     : "");
+		str_if(json_is_true(tune_view_get(section, "job_boundary")),
+			": at a job boundary only"));
 	str_addf(&rest, "%s", doc_word(section, "device"));
 	if (json_array_size(tune_view_get(section, "rest"))) {
 		str_add(&rest, "; when it is verified: ");
@@ -407,7 +426,9 @@ static void put_sheet(FILE *out, const struct tune_page *page, const json_t *sec
 
 static int tune_view_done(FILE *out)
 {
-	return ferror(out) ? -EIO : 0;
+	if (ferror(out))
+		return -EIO;
+	return 0;
 }
 
 int tune_sheets_print(FILE *out, const json_t *doc, const struct tune_page *page)
@@ -536,7 +557,7 @@ int tune_whatif_print(FILE *out, const json_t *doc, const struct tune_page *page
 {
 	page_begin(out, page, "rocewatch what-if");
 	page_heading(out, page, "WHAT IF  %s%s%s, priority %lld", doc_word(doc, "device"),
-		*doc_word(doc, "port") ? ":" : "", doc_word(doc, "port"),
+		str_if(*doc_word(doc, "port"), ":"), doc_word(doc, "port"),
 		(long long)json_integer_value(tune_view_get(doc, "priority")));
 	put_changes(out, page, doc);
 	put_expected(out, page, doc);

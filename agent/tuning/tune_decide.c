@@ -59,8 +59,11 @@ static int do_by_agent(
 		       "note", in->text, "at_ns", (json_int_t)in->at_ns, "result",
 		       (json_t *)in->result),
 	       *reply = NULL;
-	const int rc = request ? client_ask(client, request, &reply, e)
-			       : err_set(e, -EINVAL, "expected text in UTF-8");
+	int rc;
+	if (request)
+		rc = client_ask(client, request, &reply, e);
+	else
+		rc = err_set(e, -EINVAL, "expected text in UTF-8");
 	json_decref(reply);
 	return rc;
 }
@@ -119,7 +122,9 @@ static int do_hand(struct client *client, struct tune_ledger *ledger, void *arg,
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = n};
 	const struct tune_record *r = tune_ledger_find(ledger, h->id);
 	struct window w;
-	int rc = r ? window_from_db(client->db, a, &spec, r->to_ns, client->now_ns, &w, e) : 0;
+	int rc = 0;
+	if (r)
+		rc = window_from_db(client->db, a, &spec, r->to_ns, client->now_ns, &w, e);
 	if (rc != 0)
 		return rc;
 	if (r && h->in.act != TUNE_ACCEPT && h->in.act != TUNE_REJECT)
@@ -127,9 +132,9 @@ static int do_hand(struct client *client, struct tune_ledger *ledger, void *arg,
 	rc = tune_ledger_act(ledger, h->id, &h->in);
 	if (rc == -EALREADY && h->in.act == TUNE_APPLY)
 		rc = 0; /* it was read back already */
-	return rc == 0
-		? 0
-		: err_set(e, rc, "%s: %s", h->id, tune_act_error(rc, r ? r->state : TUNE_PROPOSED));
+	if (rc == 0)
+		return 0;
+	return err_set(e, rc, "%s: %s", h->id, tune_act_error(rc, r ? r->state : TUNE_PROPOSED));
 }
 
 /* ---- either -------------------------------------------------------------- */

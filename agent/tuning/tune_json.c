@@ -21,7 +21,9 @@ static json_t *tune_json_words(const char *const *words, size_t n)
 
 static json_t *tune_json_priority_json(int priority)
 {
-	return priority == PRIO_NONE ? json_null() : json_integer(priority);
+	if (priority == PRIO_NONE)
+		return json_null();
+	return json_integer(priority);
 }
 
 static json_t *changes_json(const struct tune_sheet *sheet)
@@ -103,14 +105,16 @@ static json_t *checks_json(const struct tune_sheet *sheet)
 
 static json_t *or_null(json_t *object)
 {
-	return object ? object : json_null();
+	if (object)
+		return object;
+	return json_null();
 }
 /* Where nothing is to be written every vendor is there all the same, as null. */
 static json_t *or_vendors(json_t *object)
 {
-	return object
-		? object
-		: json_pack("{s:n, s:n, s:n, s:n, s:n}", "sonic", "eos", "nxos", "nvue", "junos");
+	if (object)
+		return object;
+	return json_pack("{s:n, s:n, s:n, s:n, s:n}", "sonic", "eos", "nxos", "nvue", "junos");
 }
 
 json_t *tune_sheet_json(const struct tune_sheet *sheet, const struct tune_platform *platform,
@@ -239,15 +243,17 @@ int tune_sheet_parse(const json_t *object, struct arena *a, struct tune_sheet *s
 		.coverage_ratio = doc_number(object, "coverage_ratio")};
 	snprintf(sheet->id, sizeof(sheet->id), "%s", doc_word(object, "id"));
 	sheet->job_boundary = json_is_true(json_object_get(object, "job_boundary"));
-	sheet->priority = json_is_integer(json_object_get(object, "priority"))
-		? (int)json_integer_value(json_object_get(object, "priority"))
-		: PRIO_NONE;
+	if (json_is_integer(json_object_get(object, "priority")))
+		sheet->priority = (int)json_integer_value(json_object_get(object, "priority"));
+	else
+		sheet->priority = PRIO_NONE;
 	sheet->made_ns = json_integer_value(json_object_get(progress, "made_ns"));
 	sheet->expires_ns = json_integer_value(json_object_get(progress, "expires_ns"));
 	sheet->n_ports = parse_words(json_object_get(object, "ports"), a, &sheet->ports);
 	sheet->n_rest = parse_words(json_object_get(object, "rest"), a, &sheet->rest);
-	return sheet->device ? parse_changes(json_object_get(object, "changes"), a, sheet)
-			     : -EINVAL;
+	if (sheet->device)
+		return parse_changes(json_object_get(object, "changes"), a, sheet);
+	return -EINVAL;
 }
 
 /* ---- verification -------------------------------------------------------- */

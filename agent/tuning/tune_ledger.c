@@ -25,7 +25,9 @@ static const char *const state_names[TUNE_STATES] = {
 };
 const char *tune_state_name(enum tune_state state)
 {
-	return (unsigned)state < TUNE_STATES ? state_names[state] : "unknown";
+	if ((unsigned)state < TUNE_STATES)
+		return state_names[state];
+	return "unknown";
 }
 
 struct tune_ledger {
@@ -105,7 +107,9 @@ static int take_steps(struct tune_record *record)
 			return -EINVAL;
 		record->n_steps++;
 	}
-	return record->n_steps ? 0 : -EINVAL;
+	if (record->n_steps)
+		return 0;
+	return -EINVAL;
 }
 
 static void take_life(struct tune_record *record)
@@ -207,7 +211,7 @@ static void add_history(struct tune_record *record, const char *event, const cha
 		json_array_remove(history, HISTORY_MAX / 2); /* the beginning and the newest stay */
 	json_array_append_new(history,
 		json_pack("{s:o, s:s, s:s, s:s}", "time", json_time(t_ns), "event", event, "who",
-			who ? who : "", "text", text ? text : ""));
+			str_or(who, ""), "text", str_or(text, "")));
 }
 
 /* @event is the word in the history; @who NULL: rocewatch saw it by itself. */
@@ -237,11 +241,14 @@ static void tune_ledger_move(struct tune_ledger *ledger, struct tune_record *rec
 	take_life(record);
 	add_history(record, event, who, text, t_ns);
 	rw_cleanup(str_done) struct str line = {0};
-	str_addf(&line, "%s: %s%s%s", record->id, event, text && *text ? ": " : "",
-		text ? text : "");
+	str_addf(&line, "%s: %s%s%s", record->id, event, str_if(text && *text, ": "),
+		str_or(text, ""));
 	record->note = line.s;
 	record->note_ns = t_ns;
-	record->who = who ? who : "";
+	if (who)
+		record->who = who;
+	else
+		record->who = "";
 	if (ledger->changed)
 		ledger->changed(ledger->arg, record, from);
 	record->note = record->who = NULL;
@@ -365,9 +372,11 @@ static int tune_ledger_allowed(const struct tune_record *record, enum tune_act a
 		[TUNE_VERIFY] = TUNE_VERIFIED};
 	if (from[act] & 1u << record->state)
 		return 0;
-	return record->state == to[act]         ? -EALREADY
-		: record->state == TUNE_EXPIRED ? -ESTALE
-						: -EPERM;
+	if (record->state == to[act])
+		return -EALREADY;
+	if (record->state == TUNE_EXPIRED)
+		return -ESTALE;
+	return -EPERM;
 }
 
 static void set_applied(struct tune_ledger *ledger, struct tune_record *record, const char *who,
@@ -460,7 +469,9 @@ size_t tune_metrics(const uint16_t **ret)
 double tune_value(enum tune_knob knob, uint64_t stored)
 {
 	const double v = sample_number(knob_metrics[knob], stored);
-	return knob == KNOB_ALPHA ? exp2(v) : v;
+	if (knob == KNOB_ALPHA)
+		return exp2(v);
+	return v;
 }
 
 #define ROUNDING 0.02
@@ -511,8 +522,11 @@ static void tune_ledger_run_of(const struct tune_step *step, const struct series
 		if (!is_reading(series, i, to_ns))
 			continue;
 		const double v = tune_value(step->knob, series->value[i]);
-		const bool is = proposed ? is_proposed(step, v)
-					 : tune_same(v, step->current, step->proposed);
+		bool is;
+		if (proposed)
+			is = is_proposed(step, v);
+		else
+			is = tune_same(v, step->current, step->proposed);
 		if (!is) {
 			last_other = series->t_ns[i];
 			began = INT64_MIN;
@@ -520,8 +534,10 @@ static void tune_ledger_run_of(const struct tune_step *step, const struct series
 			began = series->t_ns[i];
 		}
 	}
-	*since = began > *since ? began : *since;
-	*before = last_other > *before ? last_other : *before;
+	if (began > *since)
+		*since = began;
+	if (last_other > *before)
+		*before = last_other;
 }
 
 static void tune_ledger_look_at(const struct tune_step *step, const struct series *series,
@@ -555,20 +571,24 @@ void tune_read_back(const struct tune_record *record, const struct window *windo
 	for (size_t i = 0; i < window->n_series; i++) {
 		const struct series *s = &window->series[i];
 		for (size_t step = 0; step < record->n_steps; step++) {
-			const struct entity *e = s->metric == record->steps[step].metric
-				? entity_get(window->entities, s->entity)
-				: NULL;
+			const struct entity *e = NULL;
+			if (s->metric == record->steps[step].metric)
+				e = entity_get(window->entities, s->entity);
 			if (tune_ledger_concerns(record, e))
 				tune_ledger_look_at(
 					&record->steps[step], s, e, window->to_ns, a, &k, ret);
 		}
 	}
-	if (k.other)
+	if (k.other) {
 		ret->reading = TUNE_READ_OTHER;
-	else if (k.proposed && k.current)
+	} else if (k.proposed && k.current) {
 		ret->reading = TUNE_READ_MIXED;
-	else if (k.proposed || k.current)
-		ret->reading = k.proposed ? TUNE_READ_PROPOSED : TUNE_READ_CURRENT;
+	} else if (k.proposed || k.current) {
+		if (k.proposed)
+			ret->reading = TUNE_READ_PROPOSED;
+		else
+			ret->reading = TUNE_READ_CURRENT;
+	}
 	if (ret->reading == TUNE_READ_PROPOSED || ret->reading == TUNE_READ_CURRENT) {
 		ret->since_ns = k.since_ns[k.current > 0];
 		ret->before_ns = k.before_ns[k.current > 0];
@@ -655,7 +675,11 @@ size_t tune_ledger_expected(
 			continue;
 		for (size_t d = 0; d <= r->n_rest; d++) {
 			for (size_t s = 0; s < r->n_steps; s++) {
-				const char *device = d ? r->rest[d - 1] : r->device;
+				const char *device;
+				if (d)
+					device = r->rest[d - 1];
+				else
+					device = r->device;
 				tune_ledger_expect(
 					*ret, &n, r, device, &r->steps[s], r->steps[s].proposed);
 				tune_ledger_expect(

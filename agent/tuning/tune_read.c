@@ -74,18 +74,22 @@ static int each_window(struct client *client, int64_t from_ns, int64_t to_ns, in
 	rw_cleanup(arena_freep) struct arena *chunk_arena = arena_new(), *turn = arena_new();
 	for (int64_t from = from_ns, to; from < to_ns; from = to) {
 		struct window chunk;
-		to = from + (int64_t)at_once * window_ns < to_ns
-			? from + (int64_t)at_once * window_ns
-			: to_ns;
+		if (from + (int64_t)at_once * window_ns < to_ns)
+			to = from + (int64_t)at_once * window_ns;
+		else
+			to = to_ns;
 		arena_reset(chunk_arena);
 		const int rc = window_from_db(client->db, chunk_arena, &spec, from, to, &chunk, e);
 		if (rc != 0)
 			return rc;
 		judge_chunk(client, &chunk, window_ns, interval_ns, turn, fn, arg);
 		const size_t each = samples_in(&chunk) / (size_t)((to - from) / window_ns) + 1;
-		at_once = SAMPLES_AT_ONCE / each < 1         ? 1
-			: SAMPLES_AT_ONCE / each > CHUNK_MAX ? CHUNK_MAX
-							     : SAMPLES_AT_ONCE / each;
+		if (SAMPLES_AT_ONCE / each < 1)
+			at_once = 1;
+		else if (SAMPLES_AT_ONCE / each > CHUNK_MAX)
+			at_once = CHUNK_MAX;
+		else
+			at_once = SAMPLES_AT_ONCE / each;
 	}
 	return 0;
 }
@@ -104,11 +108,17 @@ static int tune_read_bounds(
 	const int rc = series_db_range(client->db, &first_ns, &last_ns, e);
 	if (rc != 0)
 		return rc;
-	const int64_t from = *from_ns > first_ns ? *from_ns : first_ns,
-		      to = *to_ns < last_ns ? *to_ns : last_ns;
+	int64_t from = first_ns;
+	if (*from_ns > first_ns)
+		from = *from_ns;
+	int64_t to = last_ns;
+	if (*to_ns < last_ns)
+		to = *to_ns;
 	*from_ns = tune_read_floor_to(from + window_ns - 1, window_ns);
 	*to_ns = tune_read_floor_to(to, window_ns);
-	return *from_ns < *to_ns ? 0 : -ENODATA;
+	if (*from_ns < *to_ns)
+		return 0;
+	return -ENODATA;
 }
 
 static int64_t configured_interval(const struct config *config)
@@ -116,12 +126,17 @@ static int64_t configured_interval(const struct config *config)
 	int64_t longest = 0;
 	for (size_t k = 0; k < config->n_devices; k++) {
 		const struct config_device *d = &config->devices[k];
-		const int64_t own = d->gnmi ? d->gnmi->interval_ns
-			: d->snmp           ? d->snmp->interval_ns
-					    : 0;
-		longest = own > longest ? own : longest;
+		int64_t own = 0;
+		if (d->gnmi)
+			own = d->gnmi->interval_ns;
+		else if (d->snmp)
+			own = d->snmp->interval_ns;
+		if (own > longest)
+			longest = own;
 	}
-	return longest ? longest : config->defaults.interval_ns;
+	if (longest)
+		return longest;
+	return config->defaults.interval_ns;
 }
 
 int64_t tune_history_interval(struct client *client, int64_t to_ns)
@@ -142,13 +157,14 @@ int64_t tune_history_interval(struct client *client, int64_t to_ns)
 		for (uint32_t i = 1; i < s->n; i++)
 			gap[i - 1] = (double)(s->t_ns[i] - s->t_ns[i - 1]);
 		const double median = quantile_of(gap, s->n - 1, 0.5);
-		longest = median > longest ? median : longest;
+		if (median > longest)
+			longest = median;
 	}
 	/* polls are late by a little: whole tenths of a second */
-	return longest > 0
-		? (int64_t)(ceil(longest / 1e8 - 0.5) > 1 ? ceil(longest / 1e8 - 0.5) : 1) *
-			(NS_PER_S / 10)
-		: configured_interval(client->config);
+	if (longest > 0)
+		return (int64_t)(ceil(longest / 1e8 - 0.5) > 1 ? ceil(longest / 1e8 - 0.5) : 1) *
+			(NS_PER_S / 10);
+	return configured_interval(client->config);
 }
 
 /* ---- incidents and platforms --------------------------------------------- */
@@ -161,7 +177,9 @@ struct incidents {
 
 static const char *text_or_null(struct arena *a, const char *text)
 {
-	return text && *text ? arena_strdup(a, text) : NULL;
+	if (text && *text)
+		return arena_strdup(a, text);
+	return NULL;
 }
 
 static int tune_read_take_incident(void *arg, int n, char *const *words, char *const *names)
@@ -220,8 +238,9 @@ struct attributes {
 static int take_device(void *arg, int n, char *const *words, char *const *names)
 {
 	struct attributes *t = arg;
-	const struct fabric_device *d =
-		n >= 3 && words[0] ? fabric_device(t->x->config->fabric, words[0]) : NULL;
+	const struct fabric_device *d = NULL;
+	if (n >= 3 && words[0])
+		d = fabric_device(t->x->config->fabric, words[0]);
 	if (!d)
 		return 0;
 	if (words[1] && *words[1] && !str_eq(words[1], "auto"))
@@ -277,7 +296,10 @@ int tune_history_read(struct client *client, const struct profiles *profiles, in
 {
 	*ret = (struct tune_history){.from_ns = from_ns, .to_ns = to_ns};
 	ret->interval_ns = tune_history_interval(client, to_ns);
-	ret->window_ns = 3 * ret->interval_ns > 5 * NS_PER_S ? 3 * ret->interval_ns : 5 * NS_PER_S;
+	if (3 * ret->interval_ns > 5 * NS_PER_S)
+		ret->window_ns = 3 * ret->interval_ns;
+	else
+		ret->window_ns = 5 * NS_PER_S;
 	int64_t first_ns, last_ns;
 	int rc = series_db_range(client->db, &first_ns, &last_ns, e);
 	if (rc == 0) {
@@ -350,9 +372,10 @@ struct compare {
 
 static bool counts_for_load(const struct compare *compare, const struct fabric_port *port)
 {
-	return compare->uplinks ? port->device->role == ROLE_LEAF && port->peer &&
-			port->peer->device->role != ROLE_LEAF
-				: port->host != NULL;
+	if (compare->uplinks)
+		return port->device->role == ROLE_LEAF && port->peer &&
+			port->peer->device->role != ROLE_LEAF;
+	return port->host != NULL;
 }
 
 static void tune_read_add_load(const struct compare *compare, const struct observed *observed,
@@ -377,14 +400,18 @@ static void tune_read_add_load(const struct compare *compare, const struct obser
 						    : SENDS_BPS);
 		}
 	}
-	const size_t heard = out_heard >= in_heard ? out_heard : in_heard;
+	size_t heard = in_heard;
+	if (out_heard >= in_heard)
+		heard = out_heard;
 	if (n && (double)heard >= HEARD * (double)n)
 		window->load = (out_heard >= in_heard ? out : in) / (double)heard * (double)n;
 }
 
 static double pause_of(const struct lane_seen *lane)
 {
-	return lane && lane->lossless ? lane->tx_pause.hi : NAN;
+	if (lane && lane->lossless)
+		return lane->tx_pause.hi;
+	return NAN;
 }
 
 static void add_queues(const struct compare *compare, const struct observed *observed,
@@ -397,7 +424,10 @@ static void add_queues(const struct compare *compare, const struct observed *obs
 	for (size_t k = 0; k < compare->out->n_ports; k++) {
 		const struct lane_seen *l = observed_lane(
 			observed_port(observed, compare->ports[k]), compare->priority);
-		const double x = pause_of(l), rate = l ? amount_rate(&l->tx_frames) : NAN;
+		const double x = pause_of(l);
+		double rate = NAN;
+		if (l)
+			rate = amount_rate(&l->tx_frames);
 		pause[k] = (float)(l && !l->tx_pause.measured && !isnan(rate) ? rate : x);
 		window->pause_bound |= !isnan(x) && !l->tx_pause.measured;
 		if (!isnan(rate)) {
@@ -422,10 +452,22 @@ static void add_queues(const struct compare *compare, const struct observed *obs
 		drops += l->pg_drops.value + l->drops.value;
 	}
 	window->ports = pause;
-	window->frames = n_frames ? frames / (double)n_frames : NAN;
-	window->pause = n ? sum / (double)n : NAN;
-	window->marks = sent >= MARKS_LEAST ? marked / sent : NAN;
-	window->drops = drops_known ? drops : NAN;
+	if (n_frames)
+		window->frames = frames / (double)n_frames;
+	else
+		window->frames = NAN;
+	if (n)
+		window->pause = sum / (double)n;
+	else
+		window->pause = NAN;
+	if (sent >= MARKS_LEAST)
+		window->marks = marked / sent;
+	else
+		window->marks = NAN;
+	if (drops_known)
+		window->drops = drops;
+	else
+		window->drops = NAN;
 }
 
 static void compare_window(void *arg, const struct observed *observed)
@@ -438,7 +480,10 @@ static void compare_window(void *arg, const struct observed *observed)
 		if (out->n_windows)
 			memcpy(v, out->windows, out->n_windows * sizeof(*v));
 		out->windows = v;
-		c->cap = c->cap ? c->cap * 2 : 256;
+		if (c->cap)
+			c->cap = c->cap * 2;
+		else
+			c->cap = 256;
 	}
 	struct verify_window *w = &out->windows[out->n_windows++];
 	const struct device_seen *d = &observed->devices[c->device->index];
@@ -480,10 +525,12 @@ static bool is_effect(const struct tune_incident *incident, const char *diagnosi
 static void tune_read_spoil(struct tune_comparison *comparison,
 	const struct tune_incident *incidents, size_t n, const char *diagnosis)
 {
-	const int64_t from = comparison->n_windows ? comparison->windows[0].from_ns : 0,
-		      to = comparison->n_windows
-		? comparison->windows[comparison->n_windows - 1].to_ns
-		: 0;
+	int64_t from = 0;
+	int64_t to = 0;
+	if (comparison->n_windows) {
+		from = comparison->windows[0].from_ns;
+		to = comparison->windows[comparison->n_windows - 1].to_ns;
+	}
 	for (size_t i = 0; i < n; i++) {
 		/* both sides have it alike */
 		const bool always = incidents[i].opened_ns <= from &&
@@ -527,8 +574,10 @@ static int64_t tune_read_step_of(struct client *client, int64_t to_ns, int64_t i
 	const struct window_spec spec = {
 		.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
 	int64_t step = 0;
-	for (size_t k = 0; k < f->n_jobs; k++)
-		step = f->jobs[k].step_ns > step ? f->jobs[k].step_ns : step;
+	for (size_t k = 0; k < f->n_jobs; k++) {
+		if (f->jobs[k].step_ns > step)
+			step = f->jobs[k].step_ns;
+	}
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct err ignored = {0};
 	struct window w;
@@ -539,7 +588,9 @@ static int64_t tune_read_step_of(struct client *client, int64_t to_ns, int64_t i
 		return step;
 	double *v = arena_array(a, double, SLICES);
 	throughput_slices(f, NULL, &w, interval_ns, v, SLICES);
-	return rhythm_period(v, SLICES, interval_ns, &p) ? p.period_ns : 0;
+	if (rhythm_period(v, SLICES, interval_ns, &p))
+		return p.period_ns;
+	return 0;
 }
 
 int tune_history_compare(struct client *client, const struct tune_record *record, int64_t from_ns,
@@ -559,12 +610,15 @@ int tune_history_compare(struct client *client, const struct tune_record *record
 		return err_set(
 			e, -ENOENT, "the fabric has no switch '%s' any more", record->device);
 	if (ret->window_ns <= 0) {
-		const int64_t steps = STEPS_A_WINDOW *
-			tune_read_step_of(client, to_ns, interval_ns),
-			      least = interval_ns > NS_PER_S ? interval_ns : NS_PER_S;
-		ret->window_ns = steps > least
-			? (steps + interval_ns - 1) / interval_ns * interval_ns
-			: least;
+		const int64_t steps =
+			STEPS_A_WINDOW * tune_read_step_of(client, to_ns, interval_ns);
+		int64_t least = NS_PER_S;
+		if (interval_ns > NS_PER_S)
+			least = interval_ns;
+		if (steps > least)
+			ret->window_ns = (steps + interval_ns - 1) / interval_ns * interval_ns;
+		else
+			ret->window_ns = least;
 		const int64_t span = to_ns - from_ns;
 		ret->window_ns *= 1 + span / ret->window_ns / TUNE_WINDOWS_MAX;
 	}

@@ -31,9 +31,10 @@ static int load_profiles(const struct client *client, struct profiles **ret, str
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	const int rc = profiles_load(client->config->profile_dir, ret, &errors);
-	return rc == 0 ? 0
-		       : err_set(e, -EINVAL, "%s",
-				 errors.n ? errors.v[0].text : "the profiles cannot be read");
+	if (rc == 0)
+		return 0;
+	return err_set(
+		e, -EINVAL, "%s", errors.n ? errors.v[0].text : "the profiles cannot be read");
 }
 
 /* ---- rendering ----------------------------------------------------------- */
@@ -96,16 +97,18 @@ static void context_of(const struct client *client, const struct profiles *profi
 		ctx->in_force[k] = NAN;
 	for (size_t k = 0; k < sheet->n_ports; k++) {
 		const struct tune_port *t = tune_review_port_of(d, sheet->ports[k]);
-		const struct fabric_port *f = fd ? fabric_port(fd, sheet->ports[k]) : NULL;
+		const struct fabric_port *f = NULL;
+		if (fd)
+			f = fabric_port(fd, sheet->ports[k]);
 		ports[k] = (struct render_port){.name = sheet->ports[k],
 			.cable_m = f && f->cable_mm ? (double)f->cable_mm / 1e3 : NAN,
 			.cable_now_m = t ? t->cable_m : NAN,
 			.speed_bps = f && f->speed_bps  ? f->speed_bps
 				: t && t->speed_bps > 0 ? (uint64_t)t->speed_bps
 							: 0};
-		const struct tune_lane *l = f && history->evidence
-			? tune_lane_at(history->evidence, f, sheet->priority)
-			: NULL;
+		const struct tune_lane *l = NULL;
+		if (f && history->evidence)
+			l = tune_lane_at(history->evidence, f, sheet->priority);
 		for (int i = 0; l && i < TUNE_KNOBS; i++)
 			if (isnan(ctx->in_force[i]))
 				ctx->in_force[i] = in_force(l, (enum tune_knob)i);
@@ -179,11 +182,14 @@ int tune_render(struct client *client, const struct tune_record *record, const c
 	s.device = canary; /* whose turn is first is said in the text */
 	const char *text = NULL;
 	rc = render_device(&s, &c, vendor, undo, &text);
-	*ret = text && *text ? text : "";
-	return rc == 0
-		? 0
-		: err_set(e, rc, "%s",
-			  text && *text ? text : "nothing of it can be written for this switch");
+	if (text && *text)
+		*ret = text;
+	else
+		*ret = "";
+	if (rc == 0)
+		return 0;
+	return err_set(
+		e, rc, "%s", text && *text ? text : "nothing of it can be written for this switch");
 }
 
 /* ---- review -------------------------------------------------------------- */
@@ -191,7 +197,9 @@ int tune_render(struct client *client, const struct tune_record *record, const c
 static bool has_port(const struct tune_sheet *sheet, const struct tune_filter *filter,
 	const struct fabric *fabric)
 {
-	const struct fabric_device *d = sheet->device ? fabric_device(fabric, sheet->device) : NULL;
+	const struct fabric_device *d = NULL;
+	if (sheet->device)
+		d = fabric_device(fabric, sheet->device);
 	if (!filter->port && !filter->uplinks)
 		return true;
 	for (size_t k = 0; d && k < sheet->n_ports; k++) {
@@ -219,10 +227,12 @@ static bool tune_review_wanted(const struct tune_sheet *sheet, const struct tune
 static json_t *document_of(const struct client *client, const struct profiles *profiles,
 	const struct tune_history *history, const struct tune_sheet *sheet, struct arena *a)
 {
-	const struct fabric_device *d =
-		sheet->device ? fabric_device(client->config->fabric, sheet->device) : NULL;
-	const struct tune_platform *platform =
-		d && history->platforms ? &history->platforms[d->index] : NULL;
+	const struct fabric_device *d = NULL;
+	if (sheet->device)
+		d = fabric_device(client->config->fabric, sheet->device);
+	const struct tune_platform *platform = NULL;
+	if (d && history->platforms)
+		platform = &history->platforms[d->index];
 	struct render_ctx c;
 	if (sheet->advice != ADVICE_CHANGE && sheet->n_changes == 0)
 		return tune_sheet_json(sheet, platform, NULL, NULL, NULL);
@@ -310,10 +320,11 @@ static int find_change(struct client *client, const struct tune_record *record, 
 				? "its values are in force without having been accepted"
 				: "the values of before are in force",
 			record->id);
-	*ret_before_ns = read.reading == TUNE_READ_PROPOSED && read.before_ns > record->to_ns &&
-			read.before_ns < *ret_applied_ns
-		? read.before_ns
-		: *ret_applied_ns;
+	if (read.reading == TUNE_READ_PROPOSED && read.before_ns > record->to_ns &&
+		read.before_ns < *ret_applied_ns)
+		*ret_before_ns = read.before_ns;
+	else
+		*ret_before_ns = *ret_applied_ns;
 	return 0;
 }
 
@@ -328,12 +339,16 @@ static int64_t before_since(struct client *client, const struct tune_record *rec
 			0 ||
 		read.reading != TUNE_READ_CURRENT || read.before_ns == INT64_MIN)
 		return from_ns;
-	return read.since_ns > from_ns ? read.since_ns : from_ns;
+	if (read.since_ns > from_ns)
+		return read.since_ns;
+	return from_ns;
 }
 
 static int64_t no_later(int64_t left, int64_t right)
 {
-	return left < right ? left : right;
+	if (left < right)
+		return left;
+	return right;
 }
 
 int tune_verify_record(struct client *client, const struct tune_record *record,

@@ -129,7 +129,9 @@ static bool knob_text(struct fill *fill, enum tune_knob knob, struct str *out)
  */
 static double vendor_plan_cable_of(const struct fill *fill, const struct render_port *port)
 {
-	return fill->undo ? port->cable_now_m : port->cable_m;
+	if (fill->undo)
+		return port->cable_now_m;
+	return port->cable_m;
 }
 
 static double cable_max(const struct fill *fill)
@@ -232,7 +234,10 @@ static bool vendor_plan_expand(struct fill *fill, const char *text, struct str *
 				arena_strndup(
 					fill->c->arena, p + 1, (size_t)(end ? end - p - 1 : 0)),
 				out);
-			p = end ? end + 1 : p + 1;
+			if (end)
+				p = end + 1;
+			else
+				p = p + 1;
 		} else if (*p == '{') {
 			size_t n = strcspn(p + 1, "}");
 			if (!word_text(fill, p + 1, n, out) && !name_text(fill, p + 1, n, out)) {
@@ -258,9 +263,11 @@ static bool vendor_plan_expand(struct fill *fill, const char *text, struct str *
 
 static double vendor_plan_cell_of(const struct fill *fill)
 {
-	return fill->c->cell_bytes > 0                     ? fill->c->cell_bytes
-		: fill->asic && fill->asic->cell_bytes > 0 ? fill->asic->cell_bytes
-							   : NAN;
+	if (fill->c->cell_bytes > 0)
+		return fill->c->cell_bytes;
+	if (fill->asic && fill->asic->cell_bytes > 0)
+		return fill->asic->cell_bytes;
+	return NAN;
 }
 
 /* vendor_plan_exact - @value as this vendor writes it, if it can without rounding. */
@@ -272,10 +279,10 @@ static double vendor_plan_exact(const struct tune_knob_rule *rule, enum tune_kno
 	if (rule->unit == TUNE_BYTES)
 		fine.step = 1;
 	double written = tune_knob_write(&fine, knob, value, cell, limit, TUNE_NEAREST);
-	return fabs(tune_knob_value(rule, knob, written, cell, limit) - value) <=
-			1e-9 * fmax(1, fabs(value))
-		? written
-		: NAN;
+	if (fabs(tune_knob_value(rule, knob, written, cell, limit) - value) <=
+		1e-9 * fmax(1, fabs(value)))
+		return written;
+	return NAN;
 }
 
 static bool sets_cable(const struct tune_template *template)
@@ -315,8 +322,13 @@ static void values_take(struct fill *fill)
 		fill->from[k] = fill->to[k] = fill->c->in_force[k];
 	for (size_t i = 0; i < fill->sheet->n_changes; i++) {
 		const struct tune_change *ch = &fill->sheet->changes[i];
-		fill->from[ch->knob] = fill->undo ? ch->proposed : ch->current;
-		fill->to[ch->knob] = fill->undo ? ch->current : ch->proposed;
+		if (fill->undo) {
+			fill->from[ch->knob] = ch->proposed;
+			fill->to[ch->knob] = ch->current;
+		} else {
+			fill->from[ch->knob] = ch->current;
+			fill->to[ch->knob] = ch->proposed;
+		}
 		fill->changed |= 1u << ch->knob;
 	}
 }
@@ -347,8 +359,8 @@ static void values_write(struct fill *fill)
 		/* what is taken back is what was written */
 		if ((fill->changed & 1u << k) && fill->undo) {
 			double rounded = tune_knob_round(r, knob, fill->from[k], cell, limit);
-			fill->from[k] =
-				isnan(rounded) && of_queue(fill, knob) ? fill->from[k] : rounded;
+			if (!(isnan(rounded) && of_queue(fill, knob)))
+				fill->from[k] = rounded;
 		}
 		if ((fill->changed & 1u << k) && !fill->undo) {
 			fill->written[k] = tune_knob_write(
@@ -381,7 +393,9 @@ static int vendor_plan_rank(const struct fill *fill, enum tune_knob knob)
 		[KNOB_PMAX] = {8, 8},
 		[KNOB_WEIGHT] = {9, 9},
 	};
-	return fill->to[knob] > fill->from[knob] ? ranks[knob].up : ranks[knob].down;
+	if (fill->to[knob] > fill->from[knob])
+		return ranks[knob].up;
+	return ranks[knob].down;
 }
 
 /* ---- steps --------------------------------------------------------------- */
@@ -422,8 +436,9 @@ static const char *why_no_number(const struct fill *fill, enum tune_knob knob)
 	if (r->unit == TUNE_CELLS && isnan(vendor_plan_cell_of(fill)))
 		return "is written in cells of the buffer, whose size is not known (declare cell "
 		       "in 'thresholds')";
-	return fill->undo ? "the value of before cannot be written exactly"
-			  : "the value is out of the range that can be written";
+	if (fill->undo)
+		return "the value of before cannot be written exactly";
+	return "the value is out of the range that can be written";
 }
 
 /* vendor_plan_place - of a knob's step in the order: that of the first knob it brings into force,
@@ -462,8 +477,11 @@ static const char *cannot_write(
 {
 	const struct tune_knob_rule *r = &fill->p->tune->knobs[knob];
 	const struct tune_template *t;
-	if (!r->settable)
-		return r->cannot ? r->cannot : "nothing is known of it";
+	if (!r->settable) {
+		if (r->cannot)
+			return r->cannot;
+		return "nothing is known of it";
+	}
 	if (!tune_rule_applies(r, fill->c->description))
 		return "its words hold for certain platforms only, and this device is not known to "
 		       "be one of them";
@@ -491,8 +509,8 @@ static const char *unknown_words(const struct fill *fill)
 	rw_cleanup(str_done) struct str out = {0};
 	for (unsigned k = 0; k < TUNE_KNOBS; k++)
 		if ((fill->t->sets & 1u << k) && isnan(fill->written[k]))
-			str_addf(
-				&out, "%s%s", out.n ? ", " : "", tune_knob_name((enum tune_knob)k));
+			str_addf(&out, "%s%s", str_if(out.n, ", "),
+				tune_knob_name((enum tune_knob)k));
 	return arena_printf(fill->c->arena,
 		"needs values that are not known (%s): declare them in 'thresholds'",
 		out.n ? out.s : "ports, speeds or cables");
@@ -513,11 +531,17 @@ static bool rolls_back(const struct fill *fill)
 static bool text_step(struct fill *fill, struct str *out)
 {
 	const char **seen = NULL;
-	size_t n = 0, ports = fill->c->n_ports ? fill->c->n_ports : 1;
+	size_t n = 0;
+	size_t ports = 1;
+	if (fill->c->n_ports)
+		ports = fill->c->n_ports;
 	bool rollback = rolls_back(fill);
 	for (size_t i = 0; i < ports; i++) {
 		rw_cleanup(str_done) struct str one = {0};
-		fill->port = fill->c->n_ports ? &fill->c->ports[i] : NULL;
+		if (fill->c->n_ports)
+			fill->port = &fill->c->ports[i];
+		else
+			fill->port = NULL;
 		if (fill->port && sets_cable(fill->t) && strstr(fill->t->text, "{cable_m}") &&
 			ceil(fill->port->cable_m) == ceil(fill->port->cable_now_m))
 			continue; /* is right already */
@@ -526,7 +550,7 @@ static bool text_step(struct fill *fill, struct str *out)
 		vendor_plan_add(fill->c->arena, &seen, &n, arena_strdup(fill->c->arena, one.s));
 	}
 	for (size_t i = 0; i < n; i++)
-		str_addf(out, "%s%s", i ? "\n" : "", seen[i]);
+		str_addf(out, "%s%s", str_if(i, "\n"), seen[i]);
 	return n > 0;
 }
 
@@ -544,17 +568,24 @@ static bool field_changed(const struct fill *fill, const char *value)
 static bool json_step(struct fill *fill, struct str *out)
 {
 	json_t *doc = json_object(), *table = json_object();
-	size_t ports = fill->c->n_ports ? fill->c->n_ports : 1;
+	size_t ports = 1;
+	if (fill->c->n_ports)
+		ports = fill->c->n_ports;
 	bool ok = true;
 	json_object_set_new(doc, fill->t->table, table);
 	for (size_t i = 0; i < ports && ok; i++) {
 		rw_cleanup(str_done) struct str key = {0};
-		fill->port = fill->c->n_ports ? &fill->c->ports[i] : NULL;
+		if (fill->c->n_ports)
+			fill->port = &fill->c->ports[i];
+		else
+			fill->port = NULL;
 		if (fill->port && sets_cable(fill->t) &&
 			ceil(fill->port->cable_m) == ceil(fill->port->cable_now_m))
 			continue;
 		ok = vendor_plan_expand(fill, fill->t->key, &key);
-		json_t *row = ok ? json_object_get(table, key.s) : NULL;
+		json_t *row = NULL;
+		if (ok)
+			row = json_object_get(table, key.s);
 		if (ok && !row)
 			json_object_set_new(table, key.s, row = json_object());
 		for (size_t k = 0; k < fill->t->n_fields && ok; k++) {
@@ -567,7 +598,9 @@ static bool json_step(struct fill *fill, struct str *out)
 				json_object_set_new(row, field.s, json_string(value.s));
 		}
 	}
-	char *text = ok ? json_dumps(doc, JSON_INDENT(2)) : NULL;
+	char *text = NULL;
+	if (ok)
+		text = json_dumps(doc, JSON_INDENT(2));
 	if (text)
 		str_add(out, text);
 	free(text);
@@ -599,26 +632,33 @@ static bool step_add(struct fill *fill, double state[TUNE_KNOBS])
 {
 	struct render_plan *plan = fill->plan;
 	rw_cleanup(str_done) struct str text = {0};
-	struct render_step *s =
-		plan->form->commit && plan->n_steps ? &plan->steps[0] : &plan->steps[plan->n_steps];
+	struct render_step *s;
+	if (plan->form->commit && plan->n_steps)
+		s = &plan->steps[0];
+	else
+		s = &plan->steps[plan->n_steps];
 	if (!(plan->form->json ? json_step(fill, &text) : text_step(fill, &text)))
 		return false;
 	if (s == &plan->steps[plan->n_steps])
 		plan->n_steps++;
-	s->text = s->text ? arena_printf(fill->c->arena, "%s\n%s", s->text, text.s)
-			  : arena_strdup(fill->c->arena, text.s);
-	if (!rolls_back(fill))
-		s->note = s->note && fill->t->note
-			? arena_printf(fill->c->arena, "%s; %s", s->note, fill->t->note)
-			: fill->t->note ? fill->t->note
-					: s->note;
+	if (s->text)
+		s->text = arena_printf(fill->c->arena, "%s\n%s", s->text, text.s);
+	else
+		s->text = arena_strdup(fill->c->arena, text.s);
+	if (!rolls_back(fill)) {
+		if (s->note && fill->t->note)
+			s->note = arena_printf(fill->c->arena, "%s; %s", s->note, fill->t->note);
+		else if (fill->t->note)
+			s->note = fill->t->note;
+	}
 	s->sets |= fill->t->sets & fill->changed;
 	objects_add(fill);
 	for (unsigned k = 0; k < TUNE_KNOBS; k++)
 		if (fill->t->sets & fill->changed & 1u << k) {
 			enum tune_disruption d = fill->p->tune->knobs[k].disruption;
 			state[k] = fill->to[k];
-			plan->disruption = d > plan->disruption ? d : plan->disruption;
+			if (d > plan->disruption)
+				plan->disruption = d;
 		}
 	memcpy(s->after, state, sizeof(s->after));
 	return true;
@@ -630,11 +670,13 @@ static bool one_template(const struct fill *fill, const struct tune_form *form)
 {
 	const struct tune_template *first = NULL;
 	for (unsigned k = 0; k < TUNE_KNOBS; k++) {
-		const struct tune_template *t =
-			fill->changed & 1u << k ? template_of(fill, form, (enum tune_knob)k) : NULL;
+		const struct tune_template *t = NULL;
+		if (fill->changed & 1u << k)
+			t = template_of(fill, form, (enum tune_knob)k);
 		if (t && first && t != first)
 			return false;
-		first = t ? t : first;
+		if (t)
+			first = t;
 	}
 	return true;
 }
@@ -671,10 +713,12 @@ static const char *why_not(struct fill *fill, const struct fill *other,
 			 marking = 1u << KNOB_KMIN | 1u << KNOB_KMAX;
 		unsigned with =
 			not_writable(fill, other, form, sets & marking ? sets | marking : sets);
-		why = with < TUNE_KNOBS ? arena_printf(fill->c->arena,
-						  "is written together with %s, which cannot be",
-						  tune_knob_name((enum tune_knob)with))
-					: NULL;
+		if (with < TUNE_KNOBS)
+			why = arena_printf(fill->c->arena,
+				"is written together with %s, which cannot be",
+				tune_knob_name((enum tune_knob)with));
+		else
+			why = NULL;
 	}
 	return why;
 }
@@ -695,7 +739,10 @@ static void steps_make(struct fill *fill, const struct fill *other, const struct
 		const char *why = why_not(fill, other, form, todo[i]);
 		if (!why) {
 			fill->t = template_of(fill, form, todo[i]);
-			why = step_add(fill, state) ? NULL : unknown_words(fill);
+			if (step_add(fill, state))
+				why = NULL;
+			else
+				why = unknown_words(fill);
 			done |= fill->t->sets;
 		}
 		if (why)
@@ -752,5 +799,7 @@ int render_plan(const struct tune_sheet *sheet, const struct render_ctx *render_
 			"several objects have to change one after the other: use the other form");
 	else
 		steps_make(&f, &other, form);
-	return ret->n_steps ? 0 : -ENOTSUP;
+	if (ret->n_steps)
+		return 0;
+	return -ENOTSUP;
 }

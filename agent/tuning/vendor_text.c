@@ -28,7 +28,9 @@ void render_names(struct render_ctx *ctx, const struct config *config, const cha
 static const char *vendor_text_device_of(
 	const struct tune_sheet *sheet, const struct render_ctx *ctx)
 {
-	return ctx->device ? ctx->device : sheet->device;
+	if (ctx->device)
+		return ctx->device;
+	return sheet->device;
 }
 
 static void vendor_text_value_text(struct str *out, enum tune_knob knob, double value)
@@ -48,7 +50,11 @@ static void vendor_text_value_text(struct str *out, enum tune_knob knob, double 
 static void ports_line(
 	struct str *out, const struct tune_sheet *sheet, const struct render_ctx *ctx)
 {
-	size_t n = ctx->n_ports ? ctx->n_ports : sheet->n_ports;
+	size_t n;
+	if (ctx->n_ports)
+		n = ctx->n_ports;
+	else
+		n = sheet->n_ports;
 	for (size_t i = 0; i < n && i < PORTS_SHOWN; i++)
 		str_addf(out, "%s%s", i ? " " : ", ports ",
 			ctx->n_ports ? ctx->ports[i].name : sheet->ports[i]);
@@ -124,7 +130,7 @@ static void vendor_text_steps_text(struct str *out, const struct render_plan *pl
 		str_addf(out, "%s step %zu of %zu, after it:", m, i + 1, plan->n_steps);
 		for (unsigned k = 0, n = 0; k < TUNE_KNOBS; k++)
 			if (step->sets & 1u << k) {
-				str_addf(out, "%s %s ", n++ ? "," : "",
+				str_addf(out, "%s %s ", str_if(n++, ","),
 					tune_knob_name((enum tune_knob)k));
 				vendor_text_value_text(out, (enum tune_knob)k, step->after[k]);
 			}
@@ -158,11 +164,12 @@ static const struct profile *vendor_text_speaker(const struct render_ctx *ctx, s
 			first = !(before && before->n_forms &&
 				str_eq(before->syntax, p->tune->syntax));
 		}
-		if (first && i-- == 0)
-			return own && own->tune && own->tune->n_forms &&
-					str_eq(own->tune->syntax, p->tune->syntax)
-				? own
-				: p;
+		if (first && i-- == 0) {
+			if (own && own->tune && own->tune->n_forms &&
+				str_eq(own->tune->syntax, p->tune->syntax))
+				return own;
+			return p;
+		}
 	}
 	return NULL;
 }
@@ -173,8 +180,9 @@ static json_t *form_json(const struct tune_sheet *sheet, const struct render_ctx
 	struct render_plan plan;
 	if (render_plan(sheet, ctx, profile, form, undo, &plan) < 0)
 		return json_null();
-	return form->json ? json_loads(plan.steps[0].text, 0, NULL)
-			  : json_string(render_text(sheet, ctx, &plan));
+	if (form->json)
+		return json_loads(plan.steps[0].text, 0, NULL);
+	return json_string(render_text(sheet, ctx, &plan));
 }
 
 /* vendor_json - one form: its text; several: an object of them; nothing expressible: null. */
@@ -234,8 +242,9 @@ static json_t *vendor_text_sentences(
 json_t *render_notes(const struct tune_sheet *sheet, const struct render_ctx *ctx)
 {
 	json_t *doc = json_object();
-	const char *native =
-		ctx->platform && ctx->platform->tune ? ctx->platform->tune->syntax : NULL;
+	const char *native = NULL;
+	if (ctx->platform && ctx->platform->tune)
+		native = ctx->platform->tune->syntax;
 	const struct profile *p;
 	for (size_t i = 0; (p = vendor_text_speaker(ctx, i)); i++)
 		json_object_set_new(doc, p->tune->syntax, vendor_text_sentences(sheet, ctx, p));
@@ -277,17 +286,21 @@ int render_device(const struct tune_sheet *sheet, const struct render_ctx *ctx, 
 	bool undo, const char **ret)
 {
 	rw_cleanup(str_done) struct str out = {0};
-	const char *native = ctx->platform && ctx->platform->tune && ctx->platform->tune->n_forms
-		? ctx->platform->tune->syntax
-		: NULL,
-		   *only = syntax ? syntax : native;
+	const char *native = NULL;
+	if (ctx->platform && ctx->platform->tune && ctx->platform->tune->n_forms)
+		native = ctx->platform->tune->syntax;
+	const char *only = native;
+	if (syntax)
+		only = syntax;
 	bool any = false;
 	const struct profile *p;
 	for (size_t i = 0; (p = vendor_text_speaker(ctx, i)); i++)
 		if (!only || strcmp(only, p->tune->syntax) == 0)
 			any |= vendor_text(&out, sheet, ctx, p, undo);
 	if (!out.n)
-		str_addf(&out, "# there are no words for '%s'\n", only ? only : "any vendor");
+		str_addf(&out, "# there are no words for '%s'\n", str_or(only, "any vendor"));
 	*ret = arena_strdup(ctx->arena, out.s);
-	return any ? 0 : -ENOTSUP;
+	if (any)
+		return 0;
+	return -ENOTSUP;
 }

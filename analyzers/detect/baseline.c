@@ -105,10 +105,10 @@ static struct drift drift_of(
 	double earlier[PARTS], newest[NEWEST], steps[PARTS];
 	size_t n = 0, m = 0;
 	struct drift d = {.newest_low = INFINITY, .earlier_high = -INFINITY};
-	const struct series *num = window_series(past, entity, signal->metric),
-			    *den = signal->over == METRIC_COUNT
-		? NULL
-		: window_series(past, entity, signal->over);
+	const struct series *num = window_series(past, entity, signal->metric);
+	const struct series *den = NULL;
+	if (signal->over != METRIC_COUNT)
+		den = window_series(past, entity, signal->over);
 	if (!num || (signal->over != METRIC_COUNT && !den))
 		return d;
 	for (unsigned k = 0; k < PARTS; k++) {
@@ -150,8 +150,10 @@ static void baseline_judge(
 		memcpy(&floor, (const char *)o + signals[k].floor, sizeof(floor));
 		const struct drift d = drift_of(in->past, entity, &signals[k]);
 		known = known || d.known;
-		const double limit = fmax(floor, RARE * d.spread),
-			     by = d.known && limit > 0 ? (d.now - d.before) / limit : 0;
+		const double limit = fmax(floor, RARE * d.spread);
+		double by = 0;
+		if (d.known && limit > 0)
+			by = (d.now - d.before) / limit;
 		if (by > 1 && d.newest_low > d.earlier_high && by > most_by) {
 			worst = &signals[k];
 			most = d;

@@ -118,10 +118,13 @@ struct mismatch {
 
 static unsigned config_mismatch_tier_of(const struct fabric_port *port)
 {
-	const unsigned direction = port->host                   ? 0
-		: !port->peer                                   ? 3
-		: port->peer->device->role > port->device->role ? 1
-								: 2;
+	unsigned direction = 2;
+	if (port->host)
+		direction = 0;
+	else if (!port->peer)
+		direction = 3;
+	else if (port->peer->device->role > port->device->role)
+		direction = 1;
 	return ((unsigned)port->device->role * 4 + direction) % TIERS;
 }
 
@@ -129,13 +132,16 @@ static bool config_mismatch_value_of(
 	const struct mismatch *mismatch, const struct port_seen *port, int attr, uint64_t *ret)
 {
 	if (attr == ATTR_MTU) {
-		*ret = port->mtu_bytes > 0 ? (uint64_t)port->mtu_bytes : 0;
+		if (port->mtu_bytes > 0)
+			*ret = (uint64_t)port->mtu_bytes;
+		else
+			*ret = 0;
 		return port->mtu_bytes > 0;
 	}
-	const struct series *s = port->entity == ENTITY_NONE
-		? NULL
-		: window_series(mismatch->in->window, port->entity,
-			  attr == ATTR_TRUST ? M_CFG_TRUST : M_CFG_DSCP_TO_PRIO);
+	const struct series *s = NULL;
+	if (port->entity != ENTITY_NONE)
+		s = window_series(mismatch->in->window, port->entity,
+			attr == ATTR_TRUST ? M_CFG_TRUST : M_CFG_DSCP_TO_PRIO);
 	return s && series_state(s, mismatch->o->to_ns, STATE_AGE_NS, ret) == 0;
 }
 
@@ -199,10 +205,14 @@ static void judge_mtu(
 		cell->why = WHY_SMALL;
 		cell->like = least;
 	} else if (off_tier(mismatch, port, ATTR_MTU, own, &like)) {
-		cell->why = far && far->mtu_bytes > 0 && mtu_differs((double)own, far->mtu_bytes)
-			? WHY_LINK
-			: WHY_TIER;
-		cell->like = cell->why == WHY_LINK ? far->mtu_bytes : (double)like;
+		if (far && far->mtu_bytes > 0 && mtu_differs((double)own, far->mtu_bytes))
+			cell->why = WHY_LINK;
+		else
+			cell->why = WHY_TIER;
+		if (cell->why == WHY_LINK)
+			cell->like = far->mtu_bytes;
+		else
+			cell->like = (double)like;
 	} else if (far && config_mismatch_value_of(mismatch, far, ATTR_MTU, &there) &&
 		mtu_differs((double)own, (double)there) && own < there &&
 		!off_tier(mismatch, far, ATTR_MTU, there, &there_like)) {
@@ -238,7 +248,9 @@ static bool counts_elsewhere(const struct port_seen *port, int priority, size_t 
 {
 	for (size_t i = 0; i < port->device->n_ports; i++) {
 		const struct port_seen *q = &port->device->ports[i];
-		const struct lane_seen *l = q == port ? NULL : observed_lane(q, priority);
+		const struct lane_seen *l = NULL;
+		if (q != port)
+			l = observed_lane(q, priority);
 		if (l && ((const struct amount *)((const char *)l + offset))->value > 0)
 			return true;
 	}
@@ -249,7 +261,9 @@ static bool counts_elsewhere(const struct port_seen *port, int priority, size_t 
 static enum why config_mismatch_unheeded(
 	const struct mismatch *mismatch, const struct lane_seen *lane, const struct port_seen *far)
 {
-	const struct lane_seen *there = far ? observed_lane(far, lane->priority) : NULL;
+	const struct lane_seen *there = NULL;
+	if (far)
+		there = observed_lane(far, lane->priority);
 	const struct port_seen *p = lane->port;
 	if (there && lane->tx_frames.value >= FRAMES_MIN && far->device->n_series) {
 		if (there->rx_frames.known && there->rx_frames.value == 0 &&
@@ -262,8 +276,9 @@ static enum why config_mismatch_unheeded(
 				far, lane->priority, offsetof(struct lane_seen, rx_pause_ns)))
 			return WHY_IGNORED;
 	}
-	const double load =
-		p->in_known && p->in.read_bps ? p->in.rate_bps / (double)p->in.read_bps : NAN;
+	double load = NAN;
+	if (p->in_known && p->in.read_bps)
+		load = p->in.rate_bps / (double)p->in.read_bps;
 	if (lane->tx_pause.measured && lane->tx_pause.lo >= PAUSED_MIN &&
 		load + lane->tx_pause.lo > OBEY_LIMIT && p->in.quality == QUALITY_EXACT)
 		return WHY_DISOBEYED;
@@ -283,17 +298,29 @@ static void config_mismatch_judge_lane(
 	*cell = (struct cell){
 		.known = true, .other = far, .own = lane->pfc_enabled, .like = lane->lossless};
 	if (!lane->lossless) {
-		cell->why = strange_frames(lane) >= STRANGE_MIN ? WHY_STRANGE
-			: lane->pfc_enabled == 1                ? WHY_ENABLED
-								: WHY_NONE;
-		cell->own = cell->why == WHY_STRANGE ? strange_frames(lane) : lane->pfc_enabled;
+		if (strange_frames(lane) >= STRANGE_MIN)
+			cell->why = WHY_STRANGE;
+		else if (lane->pfc_enabled == 1)
+			cell->why = WHY_ENABLED;
+		else
+			cell->why = WHY_NONE;
+		if (cell->why == WHY_STRANGE)
+			cell->own = strange_frames(lane);
+		else
+			cell->own = lane->pfc_enabled;
 	} else if (lane->pfc_enabled == 0 && pfc &&
 		config_mismatch_compares(mismatch->o->fabric, lane->port->port) &&
 		!port_is_down(lane->port)) {
 		cell->why = WHY_OFF;
 	} else {
-		cell->why = pfc ? config_mismatch_unheeded(mismatch, lane, far) : WHY_NONE;
-		cell->own = cell->why ? lane->tx_frames.value : NAN;
+		if (pfc)
+			cell->why = config_mismatch_unheeded(mismatch, lane, far);
+		else
+			cell->why = WHY_NONE;
+		if (cell->why)
+			cell->own = lane->tx_frames.value;
+		else
+			cell->own = NAN;
 	}
 }
 
@@ -304,7 +331,10 @@ static const char *config_mismatch_cause_of(const struct cell *cell)
 	switch (cell->why) {
 	case WHY_SMALL:
 	case WHY_LINK: return "mtu_mismatch";
-	case WHY_TIER: return cell->attr == ATTR_MTU ? "mtu_mismatch" : "dscp_mismatch";
+	case WHY_TIER:
+		if (cell->attr == ATTR_MTU)
+			return "mtu_mismatch";
+		return "dscp_mismatch";
 	case WHY_ENABLED:
 	case WHY_STRANGE: return "pfc_wrong_priority";
 	default: return "pfc_mismatch";
@@ -314,8 +344,9 @@ static const char *config_mismatch_cause_of(const struct cell *cell)
 static const char *config_mismatch_where_of(
 	const struct port_seen *port, bool whole, struct arena *a)
 {
-	return whole ? arena_printf(a, "%s, all ports", port->port->device->name)
-		     : tell_port(port, a);
+	if (whole)
+		return arena_printf(a, "%s, all ports", port->port->device->name);
+	return tell_port(port, a);
 }
 
 static const char *config_mismatch_says(const struct cell *cell, const struct port_seen *port,
@@ -380,14 +411,18 @@ static enum severity config_mismatch_severity_of(
 		(cell->attr >= ATTR_TRUST && sum_discards(port->device) > 0) ||
 		port->in_discards.value > 0)
 		return SEV_CRITICAL;
-	return cell->why == WHY_ENABLED ? SEV_INFO : SEV_WARNING;
+	if (cell->why == WHY_ENABLED)
+		return SEV_INFO;
+	return SEV_WARNING;
 }
 
 static void evidence_of(
 	const struct cell *cell, const struct port_seen *port, int slot, struct tell *tell)
 {
-	const struct lane_seen *here = observed_lane(port, slot),
-			       *there = cell->other ? observed_lane(cell->other, slot) : NULL;
+	const struct lane_seen *here = observed_lane(port, slot);
+	const struct lane_seen *there = NULL;
+	if (cell->other)
+		there = observed_lane(cell->other, slot);
 	if (cell->attr == ATTR_MTU && slot == SLOT_PORT) {
 		tell_evidence(tell, "port.mtu_bytes", port, PRIO_NONE, port->mtu_bytes, "bytes",
 			QUALITY_EXACT);
@@ -452,7 +487,10 @@ static void tell_cell(const struct mismatch *mismatch, const struct port_seen *p
 			: port->device->n_series ? FINDING_UNDER
 						 : FINDING_UNKNOWN,
 		o->hold);
-	t.f->priority = slot == SLOT_PORT ? PRIO_NONE : slot;
+	if (slot == SLOT_PORT)
+		t.f->priority = PRIO_NONE;
+	else
+		t.f->priority = slot;
 	t.f->cause = config_mismatch_cause_of(cell);
 	t.f->summary = "";
 	if (whole)
@@ -464,10 +502,14 @@ static void tell_cell(const struct mismatch *mismatch, const struct port_seen *p
 	t.f->severity = config_mismatch_severity_of(cell, port, slot);
 	t.f->value = 1;
 	t.f->warn = 1;
-	t.f->confidence_ratio = cell->why == WHY_TIER                  ? 0.85
-		: cell->why == WHY_DISOBEYED                           ? 0.7
-		: cell->why == WHY_UNHEARD || cell->why == WHY_STRANGE ? 0.8
-								       : 0.95;
+	if (cell->why == WHY_TIER)
+		t.f->confidence_ratio = 0.85;
+	else if (cell->why == WHY_DISOBEYED)
+		t.f->confidence_ratio = 0.7;
+	else if (cell->why == WHY_UNHEARD || cell->why == WHY_STRANGE)
+		t.f->confidence_ratio = 0.8;
+	else
+		t.f->confidence_ratio = 0.95;
 	t.f->summary = config_mismatch_says(cell, port, slot, whole, t.a);
 	t.f->coverage_ratio = observed_coverage(port);
 	evidence_of(cell, port, slot, &t);
@@ -497,7 +539,9 @@ static const struct cell *config_mismatch_cell_of(
 	if (slot != SLOT_PORT && !port->lanes[slot])
 		return NULL;
 	const struct cell *c = &mismatch->cells[port - mismatch->o->ports][slot];
-	return c->known ? c : NULL;
+	if (c->known)
+		return c;
+	return NULL;
 }
 
 /* Two or more ports, all in the same way? Then it is the switch. Behaviour is never of the whole
@@ -517,7 +561,9 @@ static const struct cell *whole_device(
 		first = c;
 		n++;
 	}
-	return n >= 2 ? first : NULL;
+	if (n >= 2)
+		return first;
+	return NULL;
 }
 
 static void config_mismatch_tell_device(struct mismatch *mismatch, const struct device_seen *device,

@@ -94,7 +94,10 @@ static bool is_everywhere(const struct congestion *congestion, const struct susp
 		judged += says || congestion->devices[i].inputs > 0;
 	}
 	const bool by_settings = set > 1 && 3 * set >= 2 * known;
-	*ret_n = by_settings ? set : same;
+	if (by_settings)
+		*ret_n = set;
+	else
+		*ret_n = same;
 	return by_settings || (same > 1 && 3 * same >= 2 * judged);
 }
 
@@ -144,9 +147,9 @@ static void judge_nics(const struct congestion *congestion,
 {
 	for (size_t i = 0; congestion->in->window->n_flows && i < congestion->o->n_fabric_ports;
 		i++) {
-		const struct lane_seen *l = congestion->o->ports[i].port->host
-			? observed_lane(&congestion->o->ports[i], congestion->priority)
-			: NULL;
+		const struct lane_seen *l = NULL;
+		if (congestion->o->ports[i].port->host)
+			l = observed_lane(&congestion->o->ports[i], congestion->priority);
 		struct suspect s;
 		if (!l)
 			continue;
@@ -268,7 +271,10 @@ static void judge_queues(const struct congestion *congestion,
 	for (size_t i = 0, told = 0; i < crowd.n; i++) {
 		if (crowd.v[i].signs.yes & TO_HOST && told++ >= RECEIVERS_TOLD)
 			continue;
-		crowd.v[i].alike = crowd.v[i].signs.yes & TO_HOST ? crowd.receivers : 1;
+		if (crowd.v[i].signs.yes & TO_HOST)
+			crowd.v[i].alike = crowd.receivers;
+		else
+			crowd.v[i].alike = 1;
 		congestion_tell(congestion, options, &crowd.v[i], 1, out);
 	}
 }
@@ -368,12 +374,14 @@ static int cnp_queue(const struct analyzer_in *in, const struct port_seen *port)
 {
 	uint64_t v;
 	int queue = CNP_PRIORITY;
-	const struct series *s = port->entity == ENTITY_NONE
-		? NULL
-		: window_series(in->window, port->entity, M_CFG_CNP_QUEUE);
+	const struct series *s = NULL;
+	if (port->entity != ENTITY_NONE)
+		s = window_series(in->window, port->entity, M_CFG_CNP_QUEUE);
 	if (s && series_state(s, in->window->to_ns, INT64_MAX, &v) == 0 && v < OBSERVED_PRIORITIES)
 		queue = (int)v;
-	return in->fabric->lossless_mask >> queue & 1 ? -1 : queue;
+	if (in->fabric->lossless_mask >> queue & 1)
+		return -1;
+	return queue;
 }
 
 static void tell_starved(const struct analyzer_in *in, const struct congestion_options *options,
@@ -424,13 +432,12 @@ static const struct series **cnp_drops(const struct analyzer_in *in, const struc
 	for (size_t i = window_metric(w, M_QUEUE_DROPS);
 		i < w->n_series && w->series[i].metric == M_QUEUE_DROPS; i++) {
 		const struct series *s = &w->series[i];
-		const struct entity *e =
-			s->n && s->value[s->n - 1] > 0 ? entity_get(w->entities, s->entity) : NULL;
-		const uint32_t port = e &&
-				(told ? e->priority >= 0 : e->priority == CNP_PRIORITY) &&
-				e->parent <= n
-			? port_of[e->parent]
-			: 0;
+		const struct entity *e = NULL;
+		if (s->n && s->value[s->n - 1] > 0)
+			e = entity_get(w->entities, s->entity);
+		uint32_t port = 0;
+		if (e && (told ? e->priority >= 0 : e->priority == CNP_PRIORITY) && e->parent <= n)
+			port = port_of[e->parent];
 		if (port && e->priority == cnp_queue(in, &seen->ports[port - 1]))
 			ret[port - 1] = s;
 	}
@@ -470,7 +477,7 @@ static int by_subject(const void *one, const void *other)
 	const char *const left[] = {x->device, x->port, x->host, x->group},
 			  *const right[] = {y->device, y->port, y->host, y->group};
 	for (size_t i = 0; i < rw_countof(left); i++) {
-		const int c = name_compare(left[i] ? left[i] : "", right[i] ? right[i] : "");
+		const int c = name_compare(str_or(left[i], ""), str_or(right[i], ""));
 		if (c)
 			return c;
 	}
@@ -508,7 +515,8 @@ static size_t congestion_place_of(
 		lo = hi + 1;
 		hi += step;
 	}
-	hi = hi < list->n ? hi : list->n;
+	if (!(hi < list->n))
+		hi = list->n;
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
 		if (by_subject(&list->v[mid], finding) < 0)

@@ -68,7 +68,10 @@ struct signs {
 static inline void sign_set(struct signs *signs, enum sign what, bool yes)
 {
 	signs->known |= what;
-	signs->yes = yes ? signs->yes | (uint32_t)what : signs->yes & ~(uint32_t)what;
+	if (yes)
+		signs->yes = signs->yes | (uint32_t)what;
+	else
+		signs->yes = signs->yes & ~(uint32_t)what;
 }
 
 struct signature {

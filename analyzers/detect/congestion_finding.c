@@ -30,15 +30,16 @@ static const char *congestion_finding_pause_text(double level, bool measured, st
 {
 	if (!measured && level >= 1)
 		return "for a share of the time that frames do not tell";
-	return arena_printf(a, "%s%s of the time%s", measured ? "" : "at most ",
-		congestion_finding_percent(fmin(1, level), a), measured ? "" : " (from frames)");
+	return arena_printf(a, "%s%s of the time%s", str_if(!measured, "at most "),
+		congestion_finding_percent(fmin(1, level), a), str_if(!measured, " (from frames)"));
 }
 
 static const char *marks_text(const struct marks *marks, struct arena *a)
 {
-	return marks->known ? arena_printf(a, "%s of its packets are marked",
-				      congestion_finding_percent(marks_ratio(marks), a))
-			    : "marks are not observable";
+	if (marks->known)
+		return arena_printf(a, "%s of its packets are marked",
+			congestion_finding_percent(marks_ratio(marks), a));
+	return "marks are not observable";
 }
 
 /* ---- what each cause says ------------------------------------------------ */
@@ -54,13 +55,13 @@ struct story {
 static const char *say_dcqcn(const struct story *story)
 {
 	const struct paused_host *h = story->s->host;
-	const char *rails = h->rails > 1
-		? arena_printf(story->a, " on %u of %u rails", h->rails_paused, h->rails)
-		: "";
-	const char *others = story->c->n_others
-		? arena_printf(story->a, ", other hosts at most %s",
-			  congestion_finding_percent(fmin(1, story->c->others_max), story->a))
-		: "";
+	const char *rails = "";
+	if (h->rails > 1)
+		rails = arena_printf(story->a, " on %u of %u rails", h->rails_paused, h->rails);
+	const char *others = "";
+	if (story->c->n_others)
+		others = arena_printf(story->a, ", other hosts at most %s",
+			congestion_finding_percent(fmin(1, story->c->others_max), story->a));
 	if (story->s->signs.yes & MARKING)
 		return arena_printf(story->a,
 			"%s does not slow down when its packets are marked: we paused it%s, %s%s",
@@ -92,14 +93,18 @@ static const char *say_off(const struct story *story)
 	if (story->s->signs.yes & SET_OFF)
 		return arena_printf(story->a, "%s: ECN marking is switched off for priority %d%s",
 			story->where, story->c->priority,
-			story->s->signs.yes & PAUSES ? ", so PFC pauses instead" : "");
+			str_if(story->s->signs.yes & PAUSES, ", so PFC pauses instead"));
 	return arena_printf(
 		story->a, "%s: queues fill until PFC pauses, and nothing is marked", story->where);
 }
 static const char *say_late(const struct story *story)
 {
 	const struct device_load *load = &story->c->devices[story->s->device->device->index];
-	const double hosts = story->c->n_hosts ? story->c->hosts[0].level : load->level;
+	double hosts;
+	if (story->c->n_hosts)
+		hosts = story->c->hosts[0].level;
+	else
+		hosts = load->level;
 	if (story->s->signs.yes & LATE)
 		return arena_printf(story->a,
 			"%s: PFC pauses before ECN marks: Kmin lies above half of %.0f KB, where "
@@ -141,10 +146,10 @@ static const char *say_incast(const struct story *story)
 {
 	const struct port_seen *p = story->s->lane->port;
 	const struct device_load *load = &story->c->devices[p->port->device->index];
-	const char *pause = load->inputs
-		? arena_printf(story->a, "%u inputs of %s are paused for it", load->inputs,
-			  p->port->device->name)
-		: "nobody is paused for it";
+	const char *pause = "nobody is paused for it";
+	if (load->inputs)
+		pause = arena_printf(story->a, "%u inputs of %s are paused for it", load->inputs,
+			p->port->device->name);
 	return arena_printf(story->a, "many send to %s at once: %s at %s, %s", p->port->host,
 		marks_text(&story->s->marks, story->a), tell_port(p, story->a), pause);
 }
@@ -255,8 +260,12 @@ static enum severity congestion_finding_severity_of(
 	const bool of_hosts = suspect->host ||
 		(suspect->kind == SUSPECT_QUEUE && suspect->signs.yes & TO_HOST &&
 			congestion->n_hosts);
-	const struct paused_host *h = suspect->host ? suspect->host : congestion->hosts;
-	return of_hosts && h->measured && h->level >= CRITICAL_PAUSE ? SEV_CRITICAL : SEV_WARNING;
+	const struct paused_host *h = suspect->host;
+	if (!h)
+		h = congestion->hosts;
+	if (of_hosts && h->measured && h->level >= CRITICAL_PAUSE)
+		return SEV_CRITICAL;
+	return SEV_WARNING;
 }
 
 /* ---- evidence ------------------------------------------------------------ */
@@ -302,7 +311,9 @@ static void congestion_finding_prove(struct tell *tell, const struct story *stor
 			story->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
 	}
 	if (s->captured) {
-		const enum quality q = s->packets.sampled ? QUALITY_ESTIMATED : QUALITY_EXACT;
+		enum quality q = QUALITY_EXACT;
+		if (s->packets.sampled)
+			q = QUALITY_ESTIMATED;
 		const struct {
 			const char *metric;
 			bool known;
@@ -321,7 +332,11 @@ static void congestion_finding_prove(struct tell *tell, const struct story *stor
 		tell_evidence_device(tell, "ecn.marked_ratio",
 			s->host || story->n_merged > 1 ? NULL : s->device->device->name,
 			marks_ratio(&s->marks), "ratio", QUALITY_EXACT);
-	const char *device = story->n_merged > 1 ? NULL : s->device->device->name;
+	const char *device;
+	if (story->n_merged > 1)
+		device = NULL;
+	else
+		device = s->device->device->name;
 	tell_evidence_device(
 		tell, "ecn.q_pfc_bytes", device, s->q_pfc_bytes, "bytes", QUALITY_ESTIMATED);
 	if (str_eq(s->is->cause, "ecn_early"))
@@ -441,7 +456,10 @@ static void set_subject(
 		finding->device = suspect->group.group->device->name;
 		finding->group = suspect->group.group->id;
 	} else if (suspect->kind == SUSPECT_SWITCH) {
-		finding->device = n_merged > 1 ? NULL : suspect->device->device->name;
+		if (n_merged > 1)
+			finding->device = NULL;
+		else
+			finding->device = suspect->device->device->name;
 	} else {
 		finding->device = suspect->lane->port->port->device->name;
 		finding->port = suspect->lane->port->port->name;
@@ -459,12 +477,19 @@ static void congestion_finding_set_value(struct finding *finding,
 		finding->warn = 1;
 		return;
 	}
-	const double level = suspect->host ? suspect->host->level
-		: suspect->signs.yes & PAUSES || suspect->kind == SUSPECT_GROUP
-		? congestion->devices[suspect->device->device->index].level
-		: 0;
-	finding->value = level > 0 ? fmin(1, level) : marks_ratio(&suspect->marks);
-	finding->warn = level > 0 ? options->pause : options->marks;
+	double level = 0;
+	if (suspect->host)
+		level = suspect->host->level;
+	else if (suspect->signs.yes & PAUSES || suspect->kind == SUSPECT_GROUP)
+		level = congestion->devices[suspect->device->device->index].level;
+	if (level > 0)
+		finding->value = fmin(1, level);
+	else
+		finding->value = marks_ratio(&suspect->marks);
+	if (level > 0)
+		finding->warn = options->pause;
+	else
+		finding->warn = options->marks;
 }
 
 void congestion_tell(const struct congestion *congestion, const struct congestion_options *options,

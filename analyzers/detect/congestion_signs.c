@@ -195,8 +195,14 @@ static unsigned inputs_of(const struct congestion *congestion, const struct devi
 		known += l && !isnan(l->pg_peak);
 		held += l && l->pg_peak > 0;
 	}
-	const unsigned n = known ? held : (unsigned)device->n_ports;
-	return n > 1 ? n : 1;
+	unsigned n;
+	if (known)
+		n = held;
+	else
+		n = (unsigned)device->n_ports;
+	if (n > 1)
+		return n;
+	return 1;
 }
 
 /* Order of Kmin and PFC by settings: that of the queue whose Kmin is lowest, since one that marks
@@ -236,9 +242,9 @@ static void look_at_queues(const struct congestion *congestion,
 			continue;
 		const struct marks m =
 			lane_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
-		const double bdp = device->ports[i].out.capacity_bps
-			? bdp_bytes(device->ports[i].out.capacity_bps, (double)options->rtt_ns)
-			: NAN;
+		double bdp = NAN;
+		if (device->ports[i].out.capacity_bps)
+			bdp = bdp_bytes(device->ports[i].out.capacity_bps, (double)options->rtt_ns);
 		if (!m.known)
 			continue;
 		queues->busy++;
@@ -266,19 +272,28 @@ static void episodes_of(const struct congestion *congestion, struct suspect *sus
 	const double link_ns = 2 * (double)l->port->port->cable_mm / 1e3 / CABLE_SPEED_M_S * 1e9 +
 		(double)pause_response_bytes(l->port->out.capacity_bps) / bytes_ns +
 		2 * mtu / bytes_ns;
-	const double apart = !isnan(l->xon_offset) ? l->xon_offset : l->xoff_level - l->xon_level;
+	double apart;
+	if (!isnan(l->xon_offset))
+		apart = l->xon_offset;
+	else
+		apart = l->xoff_level - l->xon_level;
 	/* where pauses are not counted: one takes two frames at least, XOFF and XON */
-	const double episodes = l->tx_transitions.known ? l->tx_transitions.value
-		: l->tx_frames.known && !isnan(apart)   ? l->tx_frames.value / 2
-							: 0;
+	double episodes = 0;
+	if (l->tx_transitions.known)
+		episodes = l->tx_transitions.value;
+	else if (l->tx_frames.known && !isnan(apart))
+		episodes = l->tx_frames.value / 2;
 	if (episodes <= 0)
 		return;
 	suspect->episode_ns = l->tx_pause_ns.value / episodes;
 	/* settings that leave enough room between XOFF and XON exonerate them; too little confirms
 	 * what is seen; unknown ones ask for a plain case */
-	suspect->episode_limit_ns = isnan(apart) ? link_ns / 2
-		: apart < HYSTERESIS_MTUS * mtu  ? 4 * link_ns
-						 : 0;
+	if (isnan(apart))
+		suspect->episode_limit_ns = link_ns / 2;
+	else if (apart < HYSTERESIS_MTUS * mtu)
+		suspect->episode_limit_ns = 4 * link_ns;
+	else
+		suspect->episode_limit_ns = 0;
 	suspect->episodes_per_s = episodes * 1e9 / (double)l->tx_pause_ns.covered_ns;
 	sign_set(&suspect->signs, SHORT_PAUSES,
 		suspect->episodes_per_s > EPISODES_MIN &&
@@ -337,8 +352,9 @@ static void sign_collision(
 {
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct port_seen *p = &device->ports[i];
-		const struct lane_seen *l =
-			p->port->peer ? observed_lane(p, congestion->priority) : NULL;
+		const struct lane_seen *l = NULL;
+		if (p->port->peer)
+			l = observed_lane(p, congestion->priority);
 		struct group_load g;
 		if (!l || !group_measure(congestion, p, &g) || isnan(g.imbalance))
 			continue;
@@ -442,7 +458,8 @@ static void side_add(const struct congestion *congestion, const struct port_seen
 	const struct marks m = lane_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
 	const double rx = rx_level(l);
 	marks_add(&side->marks, &m);
-	side->rx = isnan(rx) ? side->rx : fmax(side->rx, rx);
+	if (!isnan(rx))
+		side->rx = fmax(side->rx, rx);
 }
 
 /* Uplinks are where it piles up: busier than the hosts' ports, or at line rate; and, where both
@@ -451,8 +468,10 @@ static bool is_hot(const struct side *up, const struct side *hosts)
 {
 	if (!up->known)
 		return false;
-	const double load = up->load / up->known,
-		     below = hosts->known ? hosts->load / hosts->known : NAN;
+	const double load = up->load / up->known;
+	double below = NAN;
+	if (hosts->known)
+		below = hosts->load / hosts->known;
 	const double marked = marks_ratio(&up->marks), beside = marks_ratio(&hosts->marks);
 	return (load >= LINE || load >= BUSIER * below) && !(beside * 2 > marked);
 }

@@ -105,7 +105,9 @@ static double conservation_total(const struct classes *classes)
 }
 static double other_share(const struct classes *classes)
 {
-	return conservation_total(classes) > 0 ? classes->other / conservation_total(classes) : NAN;
+	if (conservation_total(classes) > 0)
+		return classes->other / conservation_total(classes);
+	return NAN;
 }
 
 struct flows_of { /* of one switch */
@@ -204,9 +206,9 @@ static bool leaks_up(const struct conservation_in *in, const struct flows_of *fl
 	/* hosts that do something else (storage) both send and take less of the lossless class; a
 	 * leak shows where it is sent */
 	const double sent = me->up.lossless / quantile_of(lossless, n, 0.5);
-	const double taken = n_down >= 2 && conservation_busy(&me->down, me->capacity_down, in)
-		? me->down.lossless / quantile_of(down, n_down, 0.5)
-		: 1;
+	double taken = 1;
+	if (n_down >= 2 && conservation_busy(&me->down, me->capacity_down, in))
+		taken = me->down.lossless / quantile_of(down, n_down, 0.5);
 	return sent < fmin(1, taken) - in->options->leak;
 }
 
@@ -214,7 +216,11 @@ static bool leaks_up(const struct conservation_in *in, const struct flows_of *fl
 static bool leaks_through(const struct conservation_in *conservation_in,
 	const struct flows_of *flows, struct leak *ret)
 {
-	const struct classes *in = flows->hosts ? &flows->from_above : &flows->from_below;
+	const struct classes *in;
+	if (flows->hosts)
+		in = &flows->from_above;
+	else
+		in = &flows->from_below;
 	if (!conservation_busy(&flows->down, flows->capacity_down, conservation_in) ||
 		!conservation_whole(in) || conservation_total(in) <= 0)
 		return false;
@@ -245,7 +251,10 @@ static void tell_leak(const struct conservation_in *in, const struct device_seen
 	if (!leak)
 		return;
 	const double drops = leak_drops(device);
-	t.f->severity = drops > 0 ? SEV_CRITICAL : SEV_WARNING;
+	if (drops > 0)
+		t.f->severity = SEV_CRITICAL;
+	else
+		t.f->severity = SEV_WARNING;
 	t.f->value = leak->moved_share;
 	t.f->warn = in->options->leak;
 	t.f->confidence_ratio = 0.7;
@@ -322,10 +331,9 @@ static bool conservation_congests(const struct conservation_in *in, const struct
 		const struct lane_seen *l = port->lanes[prio];
 		if (!l || !l->lossless)
 			continue;
-		const double marked =
-			l->marked.known && l->out_packets.known && l->out_packets.value > 0
-			? l->marked.value / l->out_packets.value
-			: 0;
+		double marked = 0;
+		if (l->marked.known && l->out_packets.known && l->out_packets.value > 0)
+			marked = l->marked.value / l->out_packets.value;
 		if (marked >= MARKED_HEAVY ||
 			(l->rx_pause.measured && l->rx_pause.lo >= PAUSED_HEAVY) ||
 			l->drops.value > 0)
@@ -356,7 +364,9 @@ static struct storage storage_at(const struct conservation_in *in, const struct 
 	struct storage s = {0};
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct port_seen *p = &device->ports[i];
-		const double load = is_storage(in, p) ? lossless_load(in, p) : NAN;
+		double load = NAN;
+		if (is_storage(in, p))
+			load = lossless_load(in, p);
 		s.known = s.known || !isnan(load);
 		if (isnan(load) || !storage_hurts(in, p))
 			continue;

@@ -37,7 +37,11 @@
 
 static double sent_load(const struct port_seen *port, bool out)
 {
-	const struct port_rate *r = out ? &port->out : &port->in;
+	const struct port_rate *r;
+	if (out)
+		r = &port->out;
+	else
+		r = &port->in;
 	if (!(out ? port->out_known : port->in_known) || port_is_down(port) ||
 		r->oper == PORT_OPER_DOWN)
 		return NAN;
@@ -46,11 +50,13 @@ static double sent_load(const struct port_seen *port, bool out)
 
 static double raw_octets(const struct conservation_in *in, const struct port_seen *port, bool out)
 {
-	const struct series *s = port->entity == ENTITY_NONE
-		? NULL
-		: window_series(
-			  in->in->window, port->entity, out ? M_PORT_OUT_OCTETS : M_PORT_IN_OCTETS);
-	return s && s->n ? (double)s->value[s->n - 1] : NAN;
+	const struct series *s = NULL;
+	if (port->entity != ENTITY_NONE)
+		s = window_series(
+			in->in->window, port->entity, out ? M_PORT_OUT_OCTETS : M_PORT_IN_OCTETS);
+	if (s && s->n)
+		return (double)s->value[s->n - 1];
+	return NAN;
 }
 
 /* Hosts that are busy now, each has a flow at least: of each device, and of all of them at the end.
@@ -80,7 +86,11 @@ static struct siblings siblings_of(
 	double sum = 0, square = 0;
 	for (size_t i = 0; i < group->n_members; i++) {
 		const struct port_seen *p = observed_port(in->o, group->members[i]);
-		const double load = i == self || !p ? NAN : sent_load(p, out);
+		double load;
+		if (i == self || !p)
+			load = NAN;
+		else
+			load = sent_load(p, out);
 		if (isnan(load))
 			continue;
 		s.n++;
@@ -89,8 +99,10 @@ static struct siblings siblings_of(
 	}
 	if (s.n) {
 		s.mean = sum / (double)s.n;
-		s.cov = s.mean > 0 ? sqrt(fmax(0, square / (double)s.n - s.mean * s.mean)) / s.mean
-				   : NAN;
+		if (s.mean > 0)
+			s.cov = sqrt(fmax(0, square / (double)s.n - s.mean * s.mean)) / s.mean;
+		else
+			s.cov = NAN;
 	}
 	return s;
 }
@@ -114,10 +126,12 @@ static double raw_of_siblings(
 /* How likely is it that chance leaves one of the links empty? */
 static double chance_of_empty(const struct siblings *siblings, size_t hosts)
 {
-	const double m = (double)siblings->n + 1,
-		     flows = siblings->n > 1 && siblings->cov > EVEN
-		? ((double)siblings->n - 1) / (siblings->cov * siblings->cov)
-		: (double)hosts;
+	const double m = (double)siblings->n + 1;
+	double flows;
+	if (siblings->n > 1 && siblings->cov > EVEN)
+		flows = ((double)siblings->n - 1) / (siblings->cov * siblings->cov);
+	else
+		flows = (double)hosts;
 	return fmax(CHANCE_LEAST, fmin(1, m * pow(1 - 1 / m, flows)));
 }
 
@@ -150,12 +164,22 @@ static void tell_route(const struct conservation_in *in, const struct port_seen 
 	tell_subject(&t, port);
 	if (!over[0] && !over[1])
 		return;
-	const struct empty *worst = over[1] ? &empty[1] : &empty[0];
+	const struct empty *worst;
+	if (over[1])
+		worst = &empty[1];
+	else
+		worst = &empty[0];
 	const char *far = tell_far(port, t.a), *here = tell_port(port, t.a);
 	t.f->value = worst->like;
 	t.f->warn = in->options->load_floor;
-	t.f->severity = worst->like > 0.8 ? SEV_CRITICAL : SEV_WARNING;
-	t.f->confidence_ratio = worst->used ? 0.85 : 0.75;
+	if (worst->like > 0.8)
+		t.f->severity = SEV_CRITICAL;
+	else
+		t.f->severity = SEV_WARNING;
+	if (worst->used)
+		t.f->confidence_ratio = 0.85;
+	else
+		t.f->confidence_ratio = 0.75;
 	t.f->coverage_ratio = port->out.coverage_ratio;
 	t.f->summary = arena_printf(t.a,
 		"%s to %s is up and carries nothing %s, while the other links of its group are at "
@@ -221,10 +245,9 @@ void conservation_routes(const struct conservation_in *in, struct finding_list *
 			size_t self = 0;
 			/* told at the end nearer to the hosts: there both directions of the link
 			 * are seen among their siblings */
-			const struct fabric_group *g =
-				p->port->peer && p->port->peer->device->role > p->port->device->role
-				? conservation_paths_group_of(p->port, &self)
-				: NULL;
+			const struct fabric_group *g = NULL;
+			if (p->port->peer && p->port->peer->device->role > p->port->device->role)
+				g = conservation_paths_group_of(p->port, &self);
 			if (!g || p->port->lag || isnan(sent_load(p, true)))
 				continue; /* of a LAG, one port may be empty while the LAG is not */
 			struct empty e[2];
@@ -256,13 +279,15 @@ static struct cell conservation_paths_cell_of(const struct conservation_in *in,
 			continue;
 		const struct port_seen *far = observed_peer(in->o, p);
 		k.links++;
-		k.first = k.first ? k.first : p;
+		if (!k.first)
+			k.first = p;
 		if (port_is_down(p) || (far && port_is_down(far)))
 			continue;
 		k.live++;
 		k.known = k.known && p->out_known && p->out.capacity_bps;
 		k.capacity_bps += (double)p->out.capacity_bps;
-		k.rate_bps += p->out_known ? p->out.rate_bps : 0;
+		if (p->out_known)
+			k.rate_bps += p->out.rate_bps;
 	}
 	return k;
 }
@@ -314,7 +339,10 @@ static void tell_capacity(const struct conservation_in *in, const struct device_
 		return;
 	t.f->value = own_load / load - 1;
 	t.f->warn = FULLER - 1;
-	t.f->severity = conservation_paths_congested(in, spine, leaf) ? SEV_WARNING : SEV_INFO;
+	if (conservation_paths_congested(in, spine, leaf))
+		t.f->severity = SEV_WARNING;
+	else
+		t.f->severity = SEV_INFO;
 	t.f->confidence_ratio = 0.8;
 	t.f->summary = arena_printf(t.a,
 		"%s has %s to %s (%zu of %zu links), other spines have %s; it is sent its full "
@@ -344,8 +372,9 @@ static size_t cells_of(
 {
 	size_t n = 0;
 	for (size_t i = 0; i < leaf->n_ports; i++) {
-		const struct fabric_device *peer =
-			leaf->ports[i]->peer ? leaf->ports[i]->peer->device : NULL;
+		const struct fabric_device *peer = NULL;
+		if (leaf->ports[i]->peer)
+			peer = leaf->ports[i]->peer->device;
 		size_t at = n;
 		if (!peer || peer->role != ROLE_SPINE)
 			continue;
@@ -371,7 +400,9 @@ void conservation_capacity(const struct conservation_in *in, struct finding_list
 	struct cell *cells = arena_array(in->in->arena, struct cell, n_devices + 1);
 	for (size_t l = 0; l < n_devices; l++) {
 		const struct fabric_device *leaf = in->o->devices[l].device;
-		const size_t n = leaf->role == ROLE_LEAF ? cells_of(in, leaf, cells) : 0;
+		size_t n = 0;
+		if (leaf->role == ROLE_LEAF)
+			n = cells_of(in, leaf, cells);
 		double most = 0;
 		for (size_t s = 0; s < n; s++)
 			most = fmax(most, cells[s].capacity_bps);
@@ -445,7 +476,8 @@ static double conservation_paths_crossing(const struct conservation_in *in, stru
 	double net = 0, alone = 0;
 	for (size_t i = 0; i < rails->n; i++) {
 		net += fmax(0, rails->in[i] - rails->out[i]);
-		alone += rails->leaves[i] == 1 ? rails->in[i] : 0;
+		if (rails->leaves[i] == 1)
+			alone += rails->in[i];
 	}
 	return fmax(net, alone);
 }

@@ -92,7 +92,7 @@ static const char *turns_text(const struct pause_cycle *cycle, struct arena *a)
 			out->peer->device->role != ROLE_OTHER;
 		if (from_above && to_above)
 			text = arena_printf(
-				a, "%s%s%s", text, text[0] ? ", " : "", in->device->name);
+				a, "%s%s%s", text, str_if(text[0], ", "), in->device->name);
 	}
 	return text;
 }
@@ -218,7 +218,9 @@ static void tell_free(
 	for (size_t i = 0; i < o->n_lanes; i++) {
 		const struct lane_seen *l = o->lanes[i];
 		const struct port_seen *peer = observed_peer(o, l->port);
-		const struct lane_seen *far = peer ? observed_lane(peer, l->priority) : NULL;
+		const struct lane_seen *far = NULL;
+		if (peer)
+			far = observed_lane(peer, l->priority);
 		if (!peer ||
 			stands[(size_t)(l->port - o->ports) * OBSERVED_PRIORITIES +
 				(size_t)l->priority] ||

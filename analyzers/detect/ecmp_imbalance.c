@@ -70,7 +70,9 @@ static const struct option rows[] = {
 static double hot_load(const struct ecmp_measure *measure)
 {
 	const struct ecmp_member *hot = &measure->members[measure->hot];
-	return isnan(hot->burst_ratio) ? hot->utilization_ratio : hot->burst_ratio;
+	if (isnan(hot->burst_ratio))
+		return hot->utilization_ratio;
+	return hot->burst_ratio;
 }
 
 static enum severity ecmp_imbalance_severity_of(const struct ecmp_measure *measure,
@@ -109,7 +111,9 @@ struct words {
 static void ecmp_imbalance_say(struct words *words, const char *text)
 {
 	if (words->n >= words->cap) {
-		size_t cap = words->cap ? words->cap * 2 : 8;
+		size_t cap = 8;
+		if (words->cap)
+			cap = words->cap * 2;
 		const char **v = arena_array(words->a, const char *, cap);
 		if (words->n)
 			memcpy(v, words->v, words->n * sizeof(*v));
@@ -127,13 +131,17 @@ static const char *members_with(
 	for (size_t i = 0; i < measure->n_members; i++)
 		if (measure->members[i].link == link && ++n <= 6)
 			list = arena_printf(
-				a, "%s%s%s", list, n > 1 ? ", " : "", measure->members[i].port);
-	return n > 6 ? arena_printf(a, "%s and %zu more", list, n - 6) : list;
+				a, "%s%s%s", list, str_if(n > 1, ", "), measure->members[i].port);
+	if (n > 6)
+		return arena_printf(a, "%s and %zu more", list, n - 6);
+	return list;
 }
 
 static const char *p_text(double chance, struct arena *a)
 {
-	return chance < 1e-6 ? "p < 0.000001" : arena_printf(a, "p = %.2g", chance);
+	if (chance < 1e-6)
+		return "p < 0.000001";
+	return arena_printf(a, "p = %.2g", chance);
 }
 
 static const char *chance_text(const struct ecmp_measure *measure, struct arena *a)
@@ -180,7 +188,7 @@ static const char *ecmp_imbalance_summary_of(
 		return arena_printf(a,
 			"%s %s: %s%s%s carries %.2f times its fair share (max/mean-1 %.0f %%, "
 			"threshold %.0f %%); %s",
-			measure->device, measure->group, hot->port, hot->peer[0] ? " to " : "",
+			measure->device, measure->group, hot->port, str_if(hot->peer[0], " to "),
 			hot->peer, hot->share_ratio, 100 * measure->imbalance_ratio,
 			100 * options->warn, chance_text(measure, a));
 	}
@@ -243,7 +251,9 @@ static void ecmp_imbalance_rule_out(
 /* The hash sees 5-tuples; the QPs they carry are told beside them where there are more. */
 static const char *tuples_text(const struct ecmp_measure *measure, struct arena *a)
 {
-	const char *more = measure->tuples_more ? " or more" : "";
+	const char *more = "";
+	if (measure->tuples_more)
+		more = " or more";
 	if (measure->flows == measure->tuples)
 		return arena_printf(a, "%u%s 5-tuples", measure->tuples, more);
 	return arena_printf(a, "%u flows (5-tuple and QP) on %u%s 5-tuples", measure->flows,
@@ -269,11 +279,14 @@ static double ecmp_imbalance_confidence_of(
 			arena_printf(a,
 				"flows unknown: %s; luck and a faulty hash cannot be told apart "
 				"without packets",
-				measure->flows_note ? measure->flows_note : "no packets"));
+				str_or(measure->flows_note, "no packets")));
 	} else {
-		c = measure->verdict != ECMP_SKEWED                    ? 0.75
-			: measure->n_eff > 8 * (double)measure->n_live ? 0.9
-								       : 0.8;
+		if (measure->verdict != ECMP_SKEWED)
+			c = 0.75;
+		else if (measure->n_eff > 8 * (double)measure->n_live)
+			c = 0.9;
+		else
+			c = 0.8;
 		if (measure->sampling > 1) {
 			c *= 0.9;
 			ecmp_imbalance_say(&w,
@@ -418,7 +431,9 @@ static void ecmp_imbalance_show_evidence(
 	struct proof p = {.f = finding, .m = measure, .cap = 16 + 3 * measure->n_members};
 	finding->evidence = arena_array(a, struct evidence, p.cap);
 	const struct ecmp_member *hot = &measure->members[measure->hot];
-	enum quality flow_q = measure->sampling > 1 ? QUALITY_ESTIMATED : QUALITY_EXACT;
+	enum quality flow_q = QUALITY_EXACT;
+	if (measure->sampling > 1)
+		flow_q = QUALITY_ESTIMATED;
 	ecmp_imbalance_prove(
 		&p, "ecmp.imbalance_ratio", NULL, measure->imbalance_ratio, "ratio", hot->quality);
 	ecmp_imbalance_prove(&p, "ecmp.max_minus_min_ratio", NULL, measure->max_minus_min_ratio,
@@ -494,10 +509,14 @@ static void finding_of(const struct analyzer_in *in, const struct fabric_group *
 	f->coverage_ratio = measure->coverage_ratio;
 	f->cause = ecmp_imbalance_cause_of(measure);
 	f->severity = SEV_INFO;
-	f->verdict = measure->verdict == ECMP_IDLE ? FINDING_IDLE
-		: measure->verdict == ECMP_UNKNOWN ? FINDING_UNKNOWN
-		: measure->verdict == ECMP_EVEN    ? FINDING_UNDER
-						   : FINDING_OVER;
+	if (measure->verdict == ECMP_IDLE)
+		f->verdict = FINDING_IDLE;
+	else if (measure->verdict == ECMP_UNKNOWN)
+		f->verdict = FINDING_UNKNOWN;
+	else if (measure->verdict == ECMP_EVEN)
+		f->verdict = FINDING_UNDER;
+	else
+		f->verdict = FINDING_OVER;
 	f->summary = with_paths(ecmp_imbalance_summary_of(measure, o, a), measure, a);
 	ecmp_imbalance_show_evidence(f, measure, a);
 	if (f->verdict != FINDING_OVER)

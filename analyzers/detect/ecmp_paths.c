@@ -74,7 +74,9 @@ static bool ecmp_paths_contained(const struct fabric_group *group)
 
 static bool peer_tells(const struct fabric_port *port)
 {
-	const struct fabric_device *d = port->peer ? port->peer->device : NULL;
+	const struct fabric_device *d = NULL;
+	if (port->peer)
+		d = port->peer->device;
 	if (!d || rank_of(d) >= rank_of(port->device))
 		return false;
 	for (size_t i = 0; i < d->n_groups; i++)
@@ -90,11 +92,16 @@ static double oper_of(const struct observed *observed, const struct fabric_port 
 {
 	const struct port_seen *here = observed_port(observed, port),
 			       *there = observed_port(observed, port->peer);
-	double up = here ? here->oper_up : NAN;
+	double up = NAN;
+	if (here)
+		up = here->oper_up;
 	/* one end that says down is enough; each may be the one that is polled */
-	return there && !isnan(there->oper_up)
-		? (isnan(up) ? there->oper_up : fmin(up, there->oper_up))
-		: up;
+	if (there && !isnan(there->oper_up)) {
+		if (isnan(up))
+			return there->oper_up;
+		return fmin(up, there->oper_up);
+	}
+	return up;
 }
 
 struct paths {
@@ -124,7 +131,10 @@ static struct paths paths_of(const struct observed *observed, const struct fabri
 			n++;
 		}
 	}
-	r.load = n ? load / (double)n : NAN;
+	if (n)
+		r.load = load / (double)n;
+	else
+		r.load = NAN;
 	return r;
 }
 
@@ -141,25 +151,35 @@ static void missing_path(const struct analyzer_in *in, const struct observed *ob
 	f->from_ns = observed->from_ns;
 	f->to_ns = observed->to_ns;
 	f->hold = (uint32_t)options->hold;
-	f->verdict = paths->n_down ? FINDING_OVER : FINDING_UNDER;
+	if (paths->n_down)
+		f->verdict = FINDING_OVER;
+	else
+		f->verdict = FINDING_UNDER;
 	f->value = (double)paths->n_down;
 	f->warn = 1;
 	f->coverage_ratio = 1 - (double)paths->n_unknown / (double)paths->group->n_members;
 	if (!paths->n_down)
 		return;
 	const bool idle = !isnan(paths->load) && paths->load <= options->load_floor;
-	f->severity = idle ? SEV_INFO : paths->n_up == 0 ? SEV_CRITICAL : SEV_WARNING;
+	if (idle)
+		f->severity = SEV_INFO;
+	else if (paths->n_up == 0)
+		f->severity = SEV_CRITICAL;
+	else
+		f->severity = SEV_WARNING;
 	f->member = paths->down[0]->name;
 	f->confidence_ratio = 0.95;
 	const char *list = "";
-	const size_t shown = paths->n_down < MEMBERS_SHOWN ? paths->n_down : MEMBERS_SHOWN;
+	size_t shown = MEMBERS_SHOWN;
+	if (paths->n_down < MEMBERS_SHOWN)
+		shown = paths->n_down;
 	f->evidence = arena_array(a, struct evidence, shown + 1);
 	f->roles = arena_array(a, struct finding_role, shown);
 	for (size_t i = 0; i < shown; i++) {
 		const struct fabric_port *d = paths->down[i];
-		list = arena_printf(a, "%s%s%s%s%s%s", list, i ? ", " : "", d->name,
-			d->peer ? " (to " : "", d->peer ? d->peer->device->name : "",
-			d->peer ? ")" : "");
+		list = arena_printf(a, "%s%s%s%s%s%s", list, str_if(i, ", "), d->name,
+			str_if(d->peer, " (to "), d->peer ? d->peer->device->name : "",
+			str_if(d->peer, ")"));
 		f->evidence[f->n_evidence++] = (struct evidence){.metric = "port.oper_up",
 			.device = f->device,
 			.port = d->name,
@@ -184,7 +204,7 @@ static void missing_path(const struct analyzer_in *in, const struct observed *ob
 	f->summary = arena_printf(a,
 		"%s %s: %zu of %zu paths %s down: %s%s; the rest carries its share%s", f->device,
 		f->group, paths->n_down, paths->group->n_members, paths->n_down == 1 ? "is" : "are",
-		list, paths->n_down > shown ? " and more" : "",
+		list, str_if(paths->n_down > shown, " and more"),
 		idle ? " (idle now)"
 			: isnan(paths->load)
 			? ""
@@ -319,14 +339,20 @@ static void ecmp_paths_polarization(const struct analyzer_in *in, const struct o
 	f->from_ns = observed->from_ns;
 	f->to_ns = observed->to_ns;
 	f->hold = (uint32_t)options->hold;
-	f->verdict = over ? FINDING_OVER : FINDING_UNDER;
+	if (over)
+		f->verdict = FINDING_OVER;
+	else
+		f->verdict = FINDING_UNDER;
 	f->value = (double)spine.polarized / (double)spine.busy;
 	f->warn = POLARIZED_SHARE;
 	f->coverage_ratio = 1; /* groups with a member that is not known are not judged */
 	if (!over)
 		return;
 	f->severity = SEV_WARNING;
-	f->confidence_ratio = hashing->n[1] >= 2 * POLARIZED_GROUPS ? 0.85 : 0.7;
+	if (hashing->n[1] >= 2 * POLARIZED_GROUPS)
+		f->confidence_ratio = 0.85;
+	else
+		f->confidence_ratio = 0.7;
 	f->summary = arena_printf(a,
 		"%s hashes like the tier before it: %zu of its %zu busy groups leave links idle "
 		"(%zu of %zu links; worst %s, max/mean-1 %.0f %%), "
@@ -348,7 +374,10 @@ static void ecmp_paths_polarization(const struct analyzer_in *in, const struct o
 		f->evidence[i] = base;
 		f->evidence[i].metric = names[i];
 		f->evidence[i].value = values[i];
-		f->evidence[i].device = i == 2 ? device->name : NULL;
+		if (i == 2)
+			f->evidence[i].device = device->name;
+		else
+			f->evidence[i].device = NULL;
 	}
 	f->n_evidence = rw_countof(names);
 	f->roles = arena_new_of(a, struct finding_role);

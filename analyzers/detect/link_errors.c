@@ -22,7 +22,9 @@
 
 static double per_second(const struct amount *amount)
 {
-	return amount->known ? amount_rate(amount) : NAN;
+	if (amount->known)
+		return amount_rate(amount);
+	return NAN;
 }
 
 /* Frames (or codewords) lost a second; the counters overlap, so the largest stands for all. NAN
@@ -45,9 +47,13 @@ static double symbol_rate(const struct port_seen *port)
 /* Share of the frames that came in; NAN without a packet counter. */
 static double bad_share(const struct port_seen *port)
 {
-	const double good = port->in_packets.known ? port->in_packets.value : NAN,
-		     bad = bad_count(port);
-	return good + bad > 0 ? bad / (good + bad) : NAN;
+	double good = NAN;
+	if (port->in_packets.known)
+		good = port->in_packets.value;
+	const double bad = bad_count(port);
+	if (good + bad > 0)
+		return bad / (good + bad);
+	return NAN;
 }
 
 static bool link_errors_oversized(const struct link *link, const struct port_seen *port)
@@ -59,7 +65,11 @@ static bool link_errors_oversized(const struct link *link, const struct port_see
 
 static bool passed_on(const struct link *link, const struct port_seen *port)
 {
-	const struct port_seen *sender = port == link->near ? link->far : link->near;
+	const struct port_seen *sender;
+	if (port == link->near)
+		sender = link->far;
+	else
+		sender = link->near;
 	return sender && sender->out_errors.known &&
 		sender->out_errors.value >= bad_count(port) / 2 && sender->out_errors.value > 0;
 }
@@ -86,7 +96,9 @@ static bool link_errors_find(const struct link_test_in *in, struct link_fault *r
 		if (rate <= worst)
 			continue;
 		worst = rate;
-		const double share = symbols ? NAN : bad_share(p);
+		double share = NAN;
+		if (!symbols)
+			share = bad_share(p);
 		*ret = (struct link_fault){.cause = "link_errors",
 			.at = p,
 			.own = rate,
@@ -107,15 +119,25 @@ static bool link_errors_find(const struct link_test_in *in, struct link_fault *r
 static const char *link_errors_sender_of(
 	const struct link *link, const struct port_seen *at, struct arena *a)
 {
-	const struct port_seen *other = at == link->near ? link->far : link->near;
-	return other ? tell_port(other, a) : tell_far(at, a);
+	const struct port_seen *other;
+	if (at == link->near)
+		other = link->far;
+	else
+		other = link->near;
+	if (other)
+		return tell_port(other, a);
+	return tell_far(at, a);
 }
 
 static void link_errors_describe(
 	const struct link_test_in *in, const struct link_fault *fault, struct tell *tell)
 {
 	const struct link *l = in->link;
-	const struct port_seen *other = fault->at == l->near ? l->far : l->near;
+	const struct port_seen *other;
+	if (fault->at == l->near)
+		other = l->far;
+	else
+		other = l->near;
 	const bool both = other && bad_rate(other) >= in->o->errors_per_s;
 	const double share = bad_share(fault->at);
 	const char *sender = link_errors_sender_of(l, fault->at, tell->a);
@@ -128,7 +150,7 @@ static void link_errors_describe(
 			"%s receives %.3g damaged frames a second from %s%s%s; suspect the %s",
 			tell_port(fault->at, tell->a), fault->own, sender,
 			isnan(share) ? "" : arena_printf(tell->a, " (%.2g of all)", share),
-			both ? ", and the other end as well" : "",
+			str_if(both, ", and the other end as well"),
 			both ? "cable"
 			     : arena_printf(tell->a,
 				       "transmitter or optic of %s, or the fibre to %s", sender,

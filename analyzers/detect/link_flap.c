@@ -31,9 +31,9 @@ static const struct option rows[] = {
 
 static double link_flap_changes_of(const struct window *window, const struct port_seen *port)
 {
-	const struct series *s = port->entity == ENTITY_NONE
-		? NULL
-		: window_series(window, port->entity, M_PORT_OPER_UP);
+	const struct series *s = NULL;
+	if (port->entity != ENTITY_NONE)
+		s = window_series(window, port->entity, M_PORT_OPER_UP);
 	unsigned n = 0;
 	for (uint32_t i = 1; s && i < s->n && s->t_ns[i] <= window->to_ns; i++)
 		n += s->t_ns[i] > window->from_ns && !s->value[i] != !s->value[i - 1] &&
@@ -128,7 +128,9 @@ static int link_flap_run(const struct analyzer_in *in, struct finding_list *out)
 	double *n = arena_array(in->arena, double, links->n + 1);
 	/* polls so far apart show one change in a window at most, of however many there were */
 	const bool seldom = 2 * in->interval_ns > in->window->to_ns - in->window->from_ns;
-	const double least = seldom ? 1 : (double)o->transitions;
+	double least = 1;
+	if (!seldom)
+		least = (double)o->transitions;
 	for (size_t i = 0; i < links->n; i++)
 		n[i] = transitions_of(in->window, &links->v[i]);
 	for (size_t i = 0; i < links->n; i++) {

@@ -31,14 +31,16 @@ static double ber_of(const struct port_seen *port)
 		return port->pre_fec_ber;
 	const double speed_bps =
 		(double)(port->in.read_bps ? port->in.read_bps : port->in.declared_bps);
-	return port->fec_corrected.known && port->fec_corrected.alive
-		? amount_rate(&port->fec_corrected) / (speed_bps > 0 ? speed_bps : SPEED_BPS)
-		: NAN;
+	if (port->fec_corrected.known && port->fec_corrected.alive)
+		return amount_rate(&port->fec_corrected) / (speed_bps > 0 ? speed_bps : SPEED_BPS);
+	return NAN;
 }
 
 static double light_of(const struct port_seen *port)
 {
-	return port->rx_power_dbm > NO_LIGHT_DBM && !port_is_down(port) ? port->rx_power_dbm : NAN;
+	if (port->rx_power_dbm > NO_LIGHT_DBM && !port_is_down(port))
+		return port->rx_power_dbm;
+	return NAN;
 }
 
 static bool bad_ber(
@@ -51,8 +53,9 @@ static bool bad_ber(
 
 static bool bad_light(double dbm, double like, const struct link_health_options *options)
 {
-	return isnan(like) ? dbm < options->rx_power_min_dbm
-			   : dbm < like - options->rx_power_drop_db;
+	if (isnan(like))
+		return dbm < options->rx_power_min_dbm;
+	return dbm < like - options->rx_power_drop_db;
 }
 
 static bool link_optic_find(const struct link_test_in *in, struct link_fault *ret)
@@ -68,11 +71,13 @@ static bool link_optic_find(const struct link_test_in *in, struct link_fault *re
 			     light_like = link_median(in->links, in->link, light_of, 2);
 		const bool errs = bad_ber(ber, ber_like, isnan(p->pre_fec_ber), in->o),
 			   dark = bad_light(light, light_like, in->o);
-		const double strength = errs ? ber / in->o->ber
-			: dark               ? (isnan(light_like) ? in->o->rx_power_min_dbm - light
-								  : light_like - light) /
-				1e3
-			       : 0;
+		double strength = 0;
+		if (errs)
+			strength = ber / in->o->ber;
+		else if (dark)
+			strength = (isnan(light_like) ? in->o->rx_power_min_dbm - light
+						      : light_like - light) /
+				1e3;
 		if (strength <= worst)
 			continue;
 		worst = strength;
@@ -95,13 +100,24 @@ static void link_optic_describe(
 	const struct link_test_in *in, const struct link_fault *fault, struct tell *tell)
 {
 	const struct link *l = in->link;
-	const struct port_seen *other = fault->at == l->near ? l->far : l->near;
-	const char *at = tell_port(fault->at, tell->a),
-		   *from = other ? tell_port(other, tell->a) : tell_far(fault->at, tell->a);
-	const char *like = isnan(fault->like) ? ""
-		: fault->detail == SHOWS_BER
-		? arena_printf(tell->a, ", links like it at %.1e", fault->like)
-		: arena_printf(tell->a, ", links like it %.1f dBm", fault->like);
+	const struct port_seen *other;
+	if (fault->at == l->near)
+		other = l->far;
+	else
+		other = l->near;
+	const char *at = tell_port(fault->at, tell->a);
+	const char *from;
+	if (other)
+		from = tell_port(other, tell->a);
+	else
+		from = tell_far(fault->at, tell->a);
+	const char *like;
+	if (isnan(fault->like))
+		like = "";
+	else if (fault->detail == SHOWS_BER)
+		like = arena_printf(tell->a, ", links like it at %.1e", fault->like);
+	else
+		like = arena_printf(tell->a, ", links like it %.1f dBm", fault->like);
 	if (fault->detail == SHOWS_BER)
 		tell->f->summary = arena_printf(tell->a,
 			"%s repairs bit errors at %.1e from %s%s: its optic or cable is going bad; "

@@ -26,9 +26,18 @@ enum { REF_NONE, REF_DECLARED, REF_SIBLINGS, REF_PAIR };
 /* What the link runs at: the smaller of what its ends say. 0 unknown. */
 static uint64_t link_speed(const struct link *link)
 {
-	const uint64_t near = link->near->out.read_bps,
-		       far = link->far ? link->far->out.read_bps : 0;
-	return near && far ? (near < far ? near : far) : near ? near : far;
+	const uint64_t near = link->near->out.read_bps;
+	uint64_t far = 0;
+	if (link->far)
+		far = link->far->out.read_bps;
+	if (near && far) {
+		if (near < far)
+			return near;
+		return far;
+	}
+	if (near)
+		return near;
+	return far;
 }
 
 static bool link_down(const struct link *link)
@@ -54,10 +63,9 @@ static struct vote vote_of(const struct link *of, const struct link *links, size
 	size_t n_seen = 0;
 	struct vote r = {0};
 	for (size_t i = 0; i < n; i++) {
-		const uint64_t speed =
-			&links[i] != of && link_alike(of, &links[i]) && !link_down(&links[i])
-			? link_speed(&links[i])
-			: 0;
+		uint64_t speed = 0;
+		if (&links[i] != of && link_alike(of, &links[i]) && !link_down(&links[i]))
+			speed = link_speed(&links[i]);
 		if (!speed)
 			continue;
 		r.n++;
@@ -112,10 +120,15 @@ static uint64_t link_slow_reference(
 	*ret_vote = vote_of(in->link, device, n);
 	if (ret_vote->n < 2)
 		*ret_vote = vote_of(in->link, in->links->v, in->links->n);
-	if (ret_vote->n >= 2)
-		return ret_vote->agree * 2 > ret_vote->n ? ret_vote->speed : own;
+	if (ret_vote->n >= 2) {
+		if (ret_vote->agree * 2 > ret_vote->n)
+			return ret_vote->speed;
+		return own;
+	}
 	*ret_who = REF_PAIR;
-	return ret_vote->n == 1 && in->link->kind == LINK_SWITCH ? ret_vote->speed : own;
+	if (ret_vote->n == 1 && in->link->kind == LINK_SWITCH)
+		return ret_vote->speed;
+	return own;
 }
 
 static bool link_slow_find(const struct link_test_in *in, struct link_fault *ret)
@@ -158,7 +171,7 @@ static void link_slow_describe(
 		tell_port(fault->at, tell->a), tell_far(fault->at, tell->a),
 		tell_speed(fault->own, tell->a), who[fault->detail],
 		tell_speed(fault->like, tell->a),
-		link_slow_bottleneck(in, hot) ? "; what crosses it waits for it" : "");
+		str_if(link_slow_bottleneck(in, hot), "; what crosses it waits for it"));
 	for (int e = 0; e < 2; e++) {
 		const struct port_seen *p = link_end(in->link, e);
 		if (p && p->out.read_bps)

@@ -66,7 +66,9 @@ struct loss { /* of a switch and priority */
 
 static double lossless_loss_value_of(const struct amount *amount)
 {
-	return amount->known ? amount->value : 0;
+	if (amount->known)
+		return amount->value;
+	return 0;
 }
 
 static bool sends_pause(const struct lane_seen *lane)
@@ -79,7 +81,9 @@ static bool sends_pause(const struct lane_seen *lane)
 static bool is_obeyed(const struct observed *observed, const struct lane_seen *lane)
 {
 	const struct port_seen *peer = observed_peer(observed, lane->port);
-	const struct lane_seen *x = peer ? observed_lane(peer, lane->priority) : NULL;
+	const struct lane_seen *x = NULL;
+	if (peer)
+		x = observed_lane(peer, lane->priority);
 	if (x && x->pfc_enabled == 0)
 		return false;
 	return !(x && x->rx_frames.known && x->rx_frames.value == 0 &&
@@ -96,7 +100,9 @@ static bool is_damaged(const struct port_seen *port, double lost)
 
 static double fill_of(const struct lane_seen *lane)
 {
-	return lane->headroom > 0 ? lane->headroom_peak / lane->headroom : NAN;
+	if (lane->headroom > 0)
+		return lane->headroom_peak / lane->headroom;
+	return NAN;
 }
 
 static bool may_have_lost(const struct lane_seen *lane)
@@ -113,10 +119,10 @@ static void take_lane(const struct observed *observed, const struct loss_options
 		     egress = fmax(0,
 			     lossless_loss_value_of(&lane->drops) -
 				     lossless_loss_value_of(&lane->storm_drops));
-	const double discards = !lane->pg_drops.known && sends_pause(lane) &&
-			lossless_loss_value_of(&p->in_discards) >= DISCARDS_MIN
-		? p->in_discards.value
-		: 0;
+	double discards = 0;
+	if (!lane->pg_drops.known && sends_pause(lane) &&
+		lossless_loss_value_of(&p->in_discards) >= DISCARDS_MIN)
+		discards = p->in_discards.value;
 	const double lost = ingress + egress + discards, fill = fill_of(lane);
 	loss->alive |= may_have_lost(lane);
 	loss->fresh |= p->in_known && p->in.octets > 0;
@@ -139,7 +145,9 @@ static void take_lane(const struct observed *observed, const struct loss_options
 	loss->discards += discards;
 	loss->fill = fmax(loss->fill, fill);
 	/* a fill may exceed 1 by rounding, never 1 + a frame */
-	const double weight = lost > 0 ? 1 + lost : fill;
+	double weight = fill;
+	if (lost > 0)
+		weight = 1 + lost;
 	if (!loss->worst || weight > *best) {
 		*best = weight;
 		loss->worst = lane;
@@ -249,15 +257,19 @@ static const char *lossless_loss_say(
 			"%s: headroom of priority %d filled to %.0f %% while we paused %s", port,
 			priority, 100 * loss->fill, tell_far(loss->worst->port, a));
 	const double lost = loss->ingress + loss->egress + loss->discards;
-	const char *what = loss->discards > 0
-		? arena_printf(a,
-			  "%.0f frames, all classes counted together (priority %d is lossless)",
-			  lost, priority)
-		: arena_printf(a, "%.0f lossless frames (priority %d)", lost, priority);
-	const char *where = loss->lanes > 1
-		? arena_printf(a, "%s lost %s at %u ports, most at %s", device, what, loss->lanes,
-			  loss->worst->port->port->name)
-		: arena_printf(a, "%s lost %s", port, what);
+	const char *what;
+	if (loss->discards > 0)
+		what = arena_printf(a,
+			"%.0f frames, all classes counted together (priority %d is lossless)", lost,
+			priority);
+	else
+		what = arena_printf(a, "%.0f lossless frames (priority %d)", lost, priority);
+	const char *where;
+	if (loss->lanes > 1)
+		where = arena_printf(a, "%s lost %s at %u ports, most at %s", device, what,
+			loss->lanes, loss->worst->port->port->name);
+	else
+		where = arena_printf(a, "%s lost %s", port, what);
 	if (str_eq(why->cause, "headroom_small"))
 		return arena_printf(a,
 			"%s although it paused its neighbours: the headroom is too small", where);
@@ -322,11 +334,21 @@ static void tell_over(const struct analyzer_in *in, const struct device_seen *de
 	t.f->device = device->device->name;
 	t.f->priority = priority;
 	t.f->cause = why->cause;
-	t.f->severity = loss->lanes
-		? (loss->ingress + loss->egress > 0 ? SEV_CRITICAL : SEV_WARNING)
-		: SEV_WARNING;
-	t.f->value = loss->lanes ? loss->ingress + loss->egress + loss->discards : loss->fill;
-	t.f->warn = loss->lanes ? 1 : o->headroom;
+	if (loss->lanes) {
+		if (loss->ingress + loss->egress > 0)
+			t.f->severity = SEV_CRITICAL;
+		else
+			t.f->severity = SEV_WARNING;
+	} else {
+		t.f->severity = SEV_WARNING;
+	}
+	if (loss->lanes) {
+		t.f->value = loss->ingress + loss->egress + loss->discards;
+		t.f->warn = 1;
+	} else {
+		t.f->value = loss->fill;
+		t.f->warn = o->headroom;
+	}
 	t.f->coverage_ratio = observed_coverage(loss->worst->port);
 	t.f->confidence_ratio =
 		why->confidence * (loss->worst->headroom_declared && loss->fill > 0 ? 0.9 : 1);

@@ -50,7 +50,10 @@ static void missing_rail_add(
 
 static struct beside missing_rail_done(struct beside beside, double *loads)
 {
-	beside.median = beside.busy ? quantile_of(loads, beside.busy, 0.5) : NAN;
+	if (beside.busy)
+		beside.median = quantile_of(loads, beside.busy, 0.5);
+	else
+		beside.median = NAN;
 	return beside;
 }
 
@@ -85,9 +88,9 @@ static bool ever_used(const struct link_test_in *in, const struct port_seen *por
 {
 	static const uint16_t metrics[] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS};
 	for (int k = 0; k < 2; k++) {
-		const struct series *s = port->entity == ENTITY_NONE
-			? NULL
-			: window_series(in->in->window, port->entity, metrics[k]);
+		const struct series *s = NULL;
+		if (port->entity != ENTITY_NONE)
+			s = window_series(in->in->window, port->entity, metrics[k]);
 		if (s && s->n && (double)s->value[s->n - 1] >= ALIVE_OCTETS)
 			return true;
 	}
@@ -128,11 +131,17 @@ static bool missing_rail_find(const struct link_test_in *in, struct link_fault *
 	if (!down && load >= in->o->busy)
 		return false;
 	const struct beside rails = other_rails(in), hosts = other_hosts(in);
-	int beside = rails.busy * 2 >= rails.n && rails.busy ? BESIDE_RAILS : BESIDE_NONE;
+	int beside = BESIDE_NONE;
+	if (rails.busy * 2 >= rails.n && rails.busy)
+		beside = BESIDE_RAILS;
 	if (!beside && hosts.busy >= 2 && (double)hosts.busy >= LEAF_BUSY * (double)hosts.n &&
 		first_of_host(in))
 		beside = BESIDE_HOSTS;
-	const struct beside *b = beside == BESIDE_RAILS ? &rails : &hosts;
+	const struct beside *b;
+	if (beside == BESIDE_RAILS)
+		b = &rails;
+	else
+		b = &hosts;
 	const bool silent = beside && load < SILENT_SHARE * b->median;
 	if (!(down && (beside || rails.up || hosts.up)) && !silent)
 		return false;
@@ -167,13 +176,14 @@ static void missing_rail_describe(
 	const struct port_seen *p = fault->at;
 	const bool down = port_is_down(p);
 	const char *nic = tell_far(p, tell->a);
-	const char *others = fault->detail == BESIDE_RAILS
-		? arena_printf(tell->a, "%llu other port%s", (unsigned long long)fault->count,
-			  fault->count == 1 ? " of the host is busy" : "s of the host are busy")
-		: fault->detail == BESIDE_HOSTS
-		? arena_printf(tell->a, "%llu other hosts of %s are busy",
-			  (unsigned long long)fault->count, p->port->device->name)
-		: "other host ports are up";
+	const char *others = "other host ports are up";
+	if (fault->detail == BESIDE_RAILS)
+		others = arena_printf(tell->a, "%llu other port%s",
+			(unsigned long long)fault->count,
+			fault->count == 1 ? " of the host is busy" : "s of the host are busy");
+	else if (fault->detail == BESIDE_HOSTS)
+		others = arena_printf(tell->a, "%llu other hosts of %s are busy",
+			(unsigned long long)fault->count, p->port->device->name);
 	tell->f->summary = arena_printf(tell->a, "%s %s at %s, while %s", nic,
 		down ? "is down" : "moves nothing", tell_port(p, tell->a), others);
 	tell_evidence(tell, "port.oper_up", p, PRIO_NONE, p->oper_up, "-", QUALITY_EXACT);

@@ -8,8 +8,9 @@
 
 const char *pause_share_text(double lo, double hi, bool measured, struct arena *a)
 {
-	return measured ? arena_printf(a, "%.1f %% of the time", 100 * lo)
-			: arena_printf(a, "at most %.1f %% of the time (from frames)", 100 * hi);
+	if (measured)
+		return arena_printf(a, "%.1f %% of the time", 100 * lo);
+	return arena_printf(a, "at most %.1f %% of the time (from frames)", 100 * hi);
 }
 
 /* Lists are short and the tree's edges come switch by switch: looking back is cheap, and bounded by
@@ -30,9 +31,17 @@ void pause_tell_roles(
 	for (int switches = 1; switches >= 0; switches--)
 		for (size_t i = 0; i < n && told < TOLD_ROLES; i++) {
 			const struct pause_edge *e = edges[i];
-			const char *entity = switches ? (e->at ? e->at->port->device->name : NULL)
-				: e->at               ? tell_port(e->at, tell->a)
-						      : e->host;
+			const char *entity;
+			if (switches) {
+				if (e->at)
+					entity = e->at->port->device->name;
+				else
+					entity = NULL;
+			} else if (e->at) {
+				entity = tell_port(e->at, tell->a);
+			} else {
+				entity = e->host;
+			}
 			if (!entity || told_before(tell, entity))
 				continue;
 			tell_role(tell, role, "%s", entity);
@@ -42,7 +51,11 @@ void pause_tell_roles(
 
 int pause_ladder(const struct pause_root *root)
 {
-	return !root || root->n_direct + root->n_indirect <= 1 ? 1 : root->n_switches >= 3 ? 3 : 2;
+	if (!root || root->n_direct + root->n_indirect <= 1)
+		return 1;
+	if (root->n_switches >= 3)
+		return 3;
+	return 2;
 }
 
 static const char *count_text(size_t n, const char *one, struct arena *a)
@@ -53,12 +66,16 @@ static const char *count_text(size_t n, const char *one, struct arena *a)
 
 const char *pause_spread_text(const struct pause_root *root, struct arena *a)
 {
-	const size_t switches = root && root->n_switches > 1 ? root->n_switches - 1 : 0,
-		     hosts = root ? root->n_hosts : 0;
+	size_t switches = 0;
+	if (root && root->n_switches > 1)
+		switches = root->n_switches - 1;
+	size_t hosts = 0;
+	if (root)
+		hosts = root->n_hosts;
 	if (!switches && !hosts)
 		return "";
 	return arena_printf(a, "; because of it %s%s%s wait%s (L%d)",
 		switches ? count_text(switches, "other switch", a) : "",
-		switches && hosts ? " and " : "", hosts ? count_text(hosts, "host", a) : "",
-		switches + hosts == 1 ? "s" : "", pause_ladder(root));
+		str_if(switches && hosts, " and "), hosts ? count_text(hosts, "host", a) : "",
+		str_if(switches + hosts == 1, "s"), pause_ladder(root));
 }

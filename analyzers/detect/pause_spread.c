@@ -107,9 +107,9 @@ static void say_missing(const struct diffuse *diffuse, struct tell *tell)
 {
 	size_t peaks = 0, marks = 0, lanes = 0, silent = 0;
 	for (size_t i = 0; i < diffuse->n; i++) {
-		const struct lane_seen *l = diffuse->edges[i]->by
-			? observed_lane(diffuse->edges[i]->by, diffuse->priority)
-			: NULL;
+		const struct lane_seen *l = NULL;
+		if (diffuse->edges[i]->by)
+			l = observed_lane(diffuse->edges[i]->by, diffuse->priority);
 		lanes += l != NULL;
 		peaks += l && !isnan(l->queue_peak);
 		marks += l && l->marked.known && l->marked.alive;
@@ -180,21 +180,24 @@ static void tell_diffuse(const struct diffuse *diffuse, struct finding_list *out
 	/* pause between switches alone weighs less than that of hosts (tuning facts, d, "Views"):
 	 * bursts to storage do it for a while and nobody is at fault. A bound from frames may be
 	 * hundreds of times what was paused. */
-	t.f->severity = diffuse->n_switches >= WIDE && e->measured &&
-			t.f->value >= MUCH * t.f->warn &&
-			diffuse->in->fabric->congestion != CC_PFC_ONLY
-		? SEV_WARNING
-		: SEV_INFO;
+	if (diffuse->n_switches >= WIDE && e->measured && t.f->value >= MUCH * t.f->warn &&
+		diffuse->in->fabric->congestion != CC_PFC_ONLY)
+		t.f->severity = SEV_WARNING;
+	else
+		t.f->severity = SEV_INFO;
 	/* that there is pressure is sure; that nobody in particular causes it is not */
-	t.f->confidence_ratio = diffuse->measured ? 0.5 : 0.3;
+	if (diffuse->measured)
+		t.f->confidence_ratio = 0.5;
+	else
+		t.f->confidence_ratio = 0.3;
 	t.f->coverage_ratio = observed_coverage(e->at);
 	t.f->summary = arena_printf(t.a,
 		"switches pause one another, priority %d, and no port stands out as the origin: "
 		"worst %s, paused by %s %s; %zu switch%s and %zu host%s wait",
 		diffuse->priority, tell_port(e->at, t.a), tell_port(e->by, t.a),
 		pause_share_text(e->lo, e->hi, e->measured, t.a), diffuse->n_switches,
-		diffuse->n_switches == 1 ? "" : "es", diffuse->n_hosts,
-		diffuse->n_hosts == 1 ? "" : "s");
+		str_if(diffuse->n_switches != 1, "es"), diffuse->n_hosts,
+		str_if(diffuse->n_hosts != 1, "s"));
 	tell_evidence(&t, e->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", e->at,
 		diffuse->priority, edge_level(e), "ratio", e->quality);
 	tell_evidence_device(&t, "pause.unresolved_port_windows", e->by->port->device->name,
@@ -222,7 +225,10 @@ static int pause_spread_run(const struct analyzer_in *in, struct finding_list *o
 			continue;
 		struct diffuse d = {
 			.in = in, .o = g->observed, .g = g, .priority = c, .warn = o->warn};
-		d.warn *= in->fabric->congestion == CC_PFC_ONLY ? PFC_ONLY_TIMES : 1;
+		if (in->fabric->congestion == CC_PFC_ONLY)
+			d.warn *= PFC_ONLY_TIMES;
+		else
+			d.warn *= 1;
 		d.origin_known = arena_array(in->arena, bool, d.o->n_devices + 1);
 		known_origins(&d);
 		pause_spread_gather(&d);

@@ -75,11 +75,15 @@ struct storm {
 
 static double pause_storm_level_of(const struct pauser *pauser)
 {
-	return pauser->measured ? pauser->lo : pauser->hi;
+	if (pauser->measured)
+		return pauser->lo;
+	return pauser->hi;
 }
 static int priority_of(const struct pauser *pauser)
 {
-	return pauser->lane ? pauser->lane->priority : PRIO_NONE;
+	if (pauser->lane)
+		return pauser->lane->priority;
+	return PRIO_NONE;
 }
 
 static bool nothing_moves(const struct storm *storm, const struct pauser *pauser)
@@ -131,7 +135,10 @@ static struct finding *pause_storm_say(const struct storm *storm, struct finding
 static void pause_storm_add_over(struct storm *storm, const struct pauser *pauser)
 {
 	if (storm->n_over == storm->cap_over) {
-		storm->cap_over = storm->cap_over ? 2 * storm->cap_over : 16;
+		if (storm->cap_over)
+			storm->cap_over = 2 * storm->cap_over;
+		else
+			storm->cap_over = 16;
 		struct pauser *wider =
 			arena_array(storm->in->arena, struct pauser, storm->cap_over);
 		if (storm->n_over)
@@ -146,7 +153,7 @@ static void pause_storm_judge_lane(
 {
 	struct pauser p = {.port = lane->port,
 		.lane = lane,
-		.host = lane->port->port->host ? lane->port->port->host : "",
+		.host = str_or(lane->port->port->host, ""),
 		.lo = lane->rx_pause.lo,
 		.hi = lane->rx_pause.hi,
 		.measured = lane->rx_pause.measured,
@@ -183,7 +190,7 @@ static bool link_pause(const struct storm *storm, const struct port_seen *port, 
 			return false;
 	const double hold_ns = pause_frame_max_ns(port->out.capacity_bps);
 	*ret = (struct pauser){.port = port,
-		.host = port->port->host ? port->port->host : "",
+		.host = str_or(port->port->host, ""),
 		.lo = 0,
 		.hi = fmin(1, amount_rate(&port->in_pause) * hold_ns / 1e9),
 		.quality = QUALITY_ESTIMATED};
@@ -214,8 +221,12 @@ static int pause_storm_by_host(const void *left, const void *right)
 	const int names = strcmp(a->host, b->host);
 	if (names)
 		return names;
-	if (a->port != b->port)
-		return a->port < b->port ? -1 : 1; /* one array: the fabric's order */
+	if (a->port != b->port) {
+		/* one array: the fabric's order */
+		if (a->port < b->port)
+			return -1;
+		return 1;
+	}
 	return priority_of(a) - priority_of(b);
 }
 
@@ -284,9 +295,10 @@ static struct story story_of(const struct storm *storm, const struct pauser *pau
 {
 	struct story y = {.s = storm, .v = pausers, .n = n};
 	const struct pauser *max = &pausers[0];
-	for (size_t i = 1; i < n; i++)
-		max = pause_storm_level_of(&pausers[i]) > pause_storm_level_of(max) ? &pausers[i]
-										    : max;
+	for (size_t i = 1; i < n; i++) {
+		if (pause_storm_level_of(&pausers[i]) > pause_storm_level_of(max))
+			max = &pausers[i];
+	}
 	for (size_t i = 0; i < n && !y.top; i++)
 		if (pause_storm_level_of(&pausers[i]) >=
 				SAME_STRENGTH * pause_storm_level_of(max) &&
@@ -297,8 +309,14 @@ static struct story story_of(const struct storm *storm, const struct pauser *pau
 		y.drops |= watchdog_drops(pausers[i].lane) ||
 			(watchdog_acts(pausers[i].lane) && pausers[i].quality == QUALITY_UNKNOWN);
 	}
-	y.root = y.top->lane ? root_of(storm, y.top->port, y.top->lane->priority) : NULL;
-	y.load = y.top->port->out_known ? y.top->port->out.utilization_ratio : NAN;
+	if (y.top->lane)
+		y.root = root_of(storm, y.top->port, y.top->lane->priority);
+	else
+		y.root = NULL;
+	if (y.top->port->out_known)
+		y.load = y.top->port->out.utilization_ratio;
+	else
+		y.load = NAN;
 	y.rails = rails_of(storm, pausers[0].host);
 	return y;
 }
@@ -307,10 +325,11 @@ static double sum_of(const struct story *story, size_t offset)
 {
 	double sum = 0;
 	for (size_t i = 0; i < story->n; i++) {
-		const struct amount *a = story->v[i].lane
-			? (const struct amount *)((const char *)story->v[i].lane + offset)
-			: NULL;
-		sum += a && a->known ? a->value : 0;
+		const struct amount *a = NULL;
+		if (story->v[i].lane)
+			a = (const struct amount *)((const char *)story->v[i].lane + offset);
+		if (a && a->known)
+			sum += a->value;
 	}
 	return sum;
 }
@@ -325,21 +344,26 @@ static enum severity pause_storm_severity_of(const struct story *story)
 		return SEV_CRITICAL;
 	if (!story->top->measured || !story->top->host[0])
 		return SEV_WARNING;
-	return story->top->lo >= story->s->o->critical || pause_ladder(story->root) >= 3
-		? SEV_CRITICAL
-		: SEV_WARNING;
+	if (story->top->lo >= story->s->o->critical || pause_ladder(story->root) >= 3)
+		return SEV_CRITICAL;
+	return SEV_WARNING;
 }
 
 static double pause_storm_confidence_of(const struct story *story, struct tell *tell)
 {
 	const struct storm *s = story->s;
 	const struct pauser *p = story->top;
-	double c = p->measured ? 0.9 : story->storm ? 0.8 : 0.6;
+	double c = 0.6;
+	if (p->measured)
+		c = 0.9;
+	else if (story->storm)
+		c = 0.8;
 	if (p->quality == QUALITY_UNKNOWN)
 		tell_rests_on(tell, "the watchdog's counters: pause itself is not counted there");
 	else if (p->measured)
 		tell_rests_on(tell, "pause time measured by the switch%s",
-			p->quality == QUALITY_EXACT ? "" : ", over intervals that its agent blurs");
+			str_if(p->quality != QUALITY_EXACT,
+				", over intervals that its agent blurs"));
 	else
 		tell_rests_on(tell,
 			"frames only: each holds the port for 0 to %.1f us, so the time is a bound",
@@ -465,27 +489,31 @@ static void next_steps(const struct story *story, struct tell *tell)
 static const char *pause_storm_summary_of(const struct story *story, struct arena *a)
 {
 	const struct pauser *p = story->top;
-	const char *who = p->host[0] ? p->host : "an undeclared neighbour",
-		   *port = tell_port(p->port, a);
-	const char *queue = p->lane ? arena_printf(a, "%s p%d", port, p->lane->priority) : port;
-	const char *rails = story->n > 1 && story->rails > 1
-		? arena_printf(a, " (on %zu of %zu rails)", story->n, story->rails)
-		: "";
+	const char *who = "an undeclared neighbour";
+	if (p->host[0])
+		who = p->host;
+	const char *port = tell_port(p->port, a);
+	const char *queue = port;
+	if (p->lane)
+		queue = arena_printf(a, "%s p%d", port, p->lane->priority);
+	const char *rails = "";
+	if (story->n > 1 && story->rails > 1)
+		rails = arena_printf(a, " (on %zu of %zu rails)", story->n, story->rails);
 	const char *spread = pause_spread_text(story->root, a);
 	if (p->quality == QUALITY_UNKNOWN)
 		return arena_printf(
 			a, "the PFC watchdog cut %s off: %s stood still%s", who, queue, rails);
 	const char *how = pause_share_text(p->lo, p->hi, p->measured, a);
-	const char *rate = isnan(story->load)
-		? ""
-		: arena_printf(a, ", at %.0f %% of line rate", 100 * story->load);
+	const char *rate = "";
+	if (!isnan(story->load))
+		rate = arena_printf(a, ", at %.0f %% of line rate", 100 * story->load);
 	if (story->drops)
 		return arena_printf(a,
 			"%s paused us: %s waits %s%s, and the PFC watchdog throws away what is for "
 			"it%s",
 			who, queue, how, rails, spread);
 	return arena_printf(a, "%s paused us%s: %s waits %s%s%s%s", who,
-		story->storm ? " and takes nothing" : "", queue, how, rate, rails, spread);
+		str_if(story->storm, " and takes nothing"), queue, how, rate, rails, spread);
 }
 
 static void tell_story(
@@ -494,7 +522,12 @@ static void tell_story(
 	const struct story y = story_of(storm, pausers, n);
 	pause_storm_say(storm, out, y.top, FINDING_OVER);
 	struct tell t = {&out->v[out->n - 1], storm->in->arena};
-	t.f->cause = y.drops ? "pfc_watchdog" : y.storm ? "pfc_storm" : "slow_receiver";
+	if (y.drops)
+		t.f->cause = "pfc_watchdog";
+	else if (y.storm)
+		t.f->cause = "pfc_storm";
+	else
+		t.f->cause = "slow_receiver";
 	t.f->severity = pause_storm_severity_of(&y);
 	t.f->summary = pause_storm_summary_of(&y, t.a);
 	t.f->confidence_ratio = pause_storm_confidence_of(&y, &t);

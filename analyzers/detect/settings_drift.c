@@ -65,7 +65,9 @@ struct drift { /* of one switch */
 static void settings_drift_push(struct drift *drift, struct arena *a, struct change change)
 {
 	if (drift->n == drift->cap) {
-		const size_t cap = drift->cap ? drift->cap * 2 : 8;
+		size_t cap = 8;
+		if (drift->cap)
+			cap = drift->cap * 2;
 		struct change *v = arena_array(a, struct change, cap);
 		if (drift->n)
 			memcpy(v, drift->v, drift->n * sizeof(*v));
@@ -121,9 +123,12 @@ static void find_changes(const struct analyzer_in *in, struct drift *drifts)
 		wanted[watched[i]] = true;
 	for (size_t i = 0; i < in->window->n_series; i++) {
 		const struct series *s = &in->window->series[i];
-		const struct entity *e =
-			wanted[s->metric] ? entity_get(in->window->entities, s->entity) : NULL;
-		const struct fabric_device *d = e ? fabric_device(in->fabric, e->device) : NULL;
+		const struct entity *e = NULL;
+		if (wanted[s->metric])
+			e = entity_get(in->window->entities, s->entity);
+		const struct fabric_device *d = NULL;
+		if (e)
+			d = fabric_device(in->fabric, e->device);
 		if (d)
 			settings_drift_changes_of(in, s, &drifts[d->index], e);
 	}
@@ -134,9 +139,12 @@ static void find_changes(const struct analyzer_in *in, struct drift *drifts)
 static double settings_drift_stored(const struct window *window, uint32_t entity, unsigned metric)
 {
 	const struct series *s = window_series(window, entity, metric);
-	const uint32_t end = s ? series_after(s, window->to_ns) : 0;
-	return end && !(s->flags[end - 1] & SF_DECLARED) ? sample_number(metric, s->value[end - 1])
-							 : NAN;
+	uint32_t end = 0;
+	if (s)
+		end = series_after(s, window->to_ns);
+	if (end && !(s->flags[end - 1] & SF_DECLARED))
+		return sample_number(metric, s->value[end - 1]);
+	return NAN;
 }
 
 static const struct fabric_threshold *declared_for(
@@ -178,9 +186,10 @@ static void find_undeclared(const struct analyzer_in *in, struct drift *drifts)
 			for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++) {
 				const struct fabric_port *p = f->devices[i]->ports[k];
 				const struct fabric_threshold *t = declared_for(f, p, priority);
-				const uint32_t e = t ? entities_find(in->window->entities,
-							       p->device->name, p->name, priority)
-						     : ENTITY_NONE;
+				uint32_t e = ENTITY_NONE;
+				if (t)
+					e = entities_find(in->window->entities, p->device->name,
+						p->name, priority);
 				if (e == ENTITY_NONE)
 					continue;
 				settings_drift_compare(in, e, M_CFG_ECN_KMIN, (double)t->kmin_bytes,
@@ -222,7 +231,9 @@ static const char *only_port(const struct fabric_device *dev, const struct drift
 			!str_eq(drift->v[i].entity->port, drift->v[0].entity->port))
 			return NULL;
 	const struct fabric_port *p = fabric_port(dev, drift->v[0].entity->port);
-	return p ? p->name : NULL;
+	if (p)
+		return p->name;
+	return NULL;
 }
 
 static size_t ports_of(const struct drift *drift, unsigned metric)
@@ -250,7 +261,7 @@ static const char *settings_drift_list_of(const struct analyzer_in *in, const st
 		if (!first)
 			continue;
 		const size_t ports = ports_of(drift, drift->v[i].metric);
-		list = arena_printf(in->arena, "%s%s%s %s %s, %s %s%s", list, shown ? "; " : "",
+		list = arena_printf(in->arena, "%s%s%s %s %s, %s %s%s", list, str_if(shown, "; "),
 			metric_info(drift->v[i].metric)->name, drift->v[i].declared ? "is" : "was",
 			settings_drift_value_text(in, &drift->v[i], drift->v[i].declared),
 			drift->v[i].declared ? "declared" : "now",
@@ -306,9 +317,13 @@ static void settings_drift_tell_device(const struct analyzer_in *in,
 	const struct fabric_device *dev, const struct drift *drift, struct finding_list *out)
 {
 	const struct settings_drift_options *o = in->options;
-	const char *port = drift->n ? only_port(dev, drift) : NULL;
+	const char *port = NULL;
+	if (drift->n)
+		port = only_port(dev, drift);
 	for (size_t i = 0; i <= dev->n_ports; i++) { /* the switch, then its ports */
-		const char *here = i ? dev->ports[i - 1]->name : NULL;
+		const char *here = NULL;
+		if (i)
+			here = dev->ports[i - 1]->name;
 		const bool over = drift->n && str_eq(here, port);
 		struct tell t = tell_new(out, in, "settings_drift",
 			over ? FINDING_OVER : FINDING_UNDER, drift->n_events ? 1 : o->hold);
@@ -360,7 +375,9 @@ static size_t take_common(const struct fabric *fabric, struct drift *drifts, str
 	for (size_t i = 0; ret->n && i < fabric->n_devices; i++)
 		if (settings_drift_alike(&drifts[i], ret))
 			drifts[i].n = drifts[i].n_events = 0;
-	return ret->n ? agree : 0;
+	if (ret->n)
+		return agree;
+	return 0;
 }
 
 static int settings_drift_run(const struct analyzer_in *in, struct finding_list *out)
@@ -381,11 +398,14 @@ static int settings_drift_run(const struct analyzer_in *in, struct finding_list 
 	t.f->summary = "";
 	t.f->severity = SEV_INFO;
 	t.f->value = t.f->warn = 1;
-	t.f->confidence_ratio = old.n_events ? 0.95 : 0.8;
+	if (old.n_events)
+		t.f->confidence_ratio = 0.95;
+	else
+		t.f->confidence_ratio = 0.8;
 	if (common)
 		settings_drift_describe(in, &old,
 			arena_printf(in->arena, "%zu switches%s", common,
-				old.n_events ? "" : " (is the configuration file out of date?)"),
+				str_if(!old.n_events, " (is the configuration file out of date?)")),
 			&t);
 	return 0;
 }

@@ -112,8 +112,10 @@ static void look_at_group(
 	for (size_t i = 0; i < group->n_members && known; i++) {
 		const struct port_seen *p = observed_port(observed, group->members[i]);
 		known = p && p->out_known;
-		sum += known ? p->out.rate_bps : 0;
-		top = known ? fmax(top, p->out.rate_bps) : top;
+		if (known)
+			sum += p->out.rate_bps;
+		if (known)
+			top = fmax(top, p->out.rate_bps);
 	}
 	if (group->n_members > 1)
 		steps_saw(&sight[SIGHT_SKEW], known,
@@ -181,7 +183,11 @@ static enum network steps_exonerate(struct tell *tell, const struct observed *ob
 				s[i].name, s[i].asked, s[i].worst);
 		proven &= !loud && !unseen;
 	}
-	return !silent ? NETWORK_NOT_SILENT : proven ? NETWORK_CLEARED : NETWORK_NOT_PROVEN;
+	if (!silent)
+		return NETWORK_NOT_SILENT;
+	if (proven)
+		return NETWORK_CLEARED;
+	return NETWORK_NOT_PROVEN;
 }
 
 /* ---- one job ------------------------------------------------------------- */
@@ -247,9 +253,14 @@ static void steps_advise(struct tell *tell, enum network network)
 static void steps_tell_storage(
 	const struct storage_phases *phases, const struct throughput *throughput, struct tell *tell)
 {
-	const char *who = throughput->job ? throughput->job->name : "the job";
+	const char *who = "the job";
+	if (throughput->job)
+		who = throughput->job->name;
 	tell->f->cause = "slow_storage";
-	tell->f->severity = phases->lost_ratio >= LOSS_STORAGE ? SEV_WARNING : SEV_INFO;
+	if (phases->lost_ratio >= LOSS_STORAGE)
+		tell->f->severity = SEV_WARNING;
+	else
+		tell->f->severity = SEV_INFO;
 	tell->f->value = tell->f->loss_ratio = phases->lost_ratio;
 	tell->f->confidence_ratio =
 		0.75 * fmin(1, isnan(throughput->coverage_ratio) ? 0 : throughput->coverage_ratio);
@@ -293,7 +304,9 @@ static void steps_judge(
 	const struct steps_options *o = in->options;
 	struct arena *a = in->arena;
 	const struct pace p = pace_of(throughput, o->warn, a);
-	const double lost = p.changed ? 1 - p.now.mean / p.base.mean : 0;
+	double lost = 0;
+	if (p.changed)
+		lost = 1 - p.now.mean / p.base.mean;
 	const bool slower = p.changed && lost > o->warn;
 	/* the level of now may be older than what is remembered: nothing is known of the one before
 	 * it, so nothing is closed by it */
@@ -311,7 +324,10 @@ static void steps_judge(
 	f.f->coverage_ratio = throughput->coverage_ratio;
 	f.f->warn = o->warn;
 	f.f->value = lost;
-	f.f->summary = p.idle ? "idle" : "steady";
+	if (p.idle)
+		f.f->summary = "idle";
+	else
+		f.f->summary = "steady";
 	if (waits)
 		steps_tell_storage(&storage, throughput, &f);
 	if (!slower)
@@ -323,10 +339,15 @@ static void steps_judge(
 	};
 	const enum network network = steps_exonerate(&f, observe(in));
 	const bool proven = network == NETWORK_CLEARED;
-	const char *who = throughput->job ? throughput->job->name : "the job";
+	const char *who = "the job";
+	if (throughput->job)
+		who = throughput->job->name;
 	if (proven)
 		f.f->cause = "straggler";
-	f.f->severity = lost >= LOSS_LARGE && !proven ? SEV_WARNING : SEV_INFO;
+	if (lost >= LOSS_LARGE && !proven)
+		f.f->severity = SEV_WARNING;
+	else
+		f.f->severity = SEV_INFO;
 	f.f->loss_ratio = lost;
 	f.f->explained_ratio = 0;
 	f.f->summary = arena_printf(a,

@@ -145,12 +145,17 @@ static bool straggler_compare(struct host *hosts, size_t n, struct arena *a)
 		return false;
 	for (size_t i = 0; i < heard; i++)
 		away[i] = fabs(rate[i] / median - 1);
-	for (size_t i = 0; i < n; i++)
-		hosts[i].part =
-			hosts[i].unheard ? NAN : hosts[i].rate / (double)hosts[i].ports / median;
+	for (size_t i = 0; i < n; i++) {
+		if (hosts[i].unheard)
+			hosts[i].part = NAN;
+		else
+			hosts[i].part = hosts[i].rate / (double)hosts[i].ports / median;
+	}
 	uint64_t fastest = 0; /* a slower link than the others have is a finding of its own */
-	for (size_t i = 0; i < n; i++)
-		fastest = hosts[i].capacity_bps > fastest ? hosts[i].capacity_bps : fastest;
+	for (size_t i = 0; i < n; i++) {
+		if (hosts[i].capacity_bps > fastest)
+			fastest = hosts[i].capacity_bps;
+	}
 	for (size_t i = 0; i < n; i++)
 		hosts[i].hindered = hosts[i].hindered || hosts[i].capacity_bps < fastest;
 	return quantile_of(away, heard, 0.5) < UNIFORM;
@@ -162,8 +167,9 @@ static bool straggler_compare(struct host *hosts, size_t n, struct arena *a)
 static double past_octets(
 	const struct window *past, const struct port_seen *port, unsigned metric, unsigned quarter)
 {
-	const struct series *s =
-		port->entity == ENTITY_NONE ? NULL : window_series(past, port->entity, metric);
+	const struct series *s = NULL;
+	if (port->entity != ENTITY_NONE)
+		s = window_series(past, port->entity, metric);
 	const int64_t length = (past->to_ns - past->from_ns) / QUARTERS,
 		      from = past->from_ns + quarter * length;
 	struct increase inc;
@@ -183,13 +189,14 @@ static double best_part(const struct window *past, const struct observed *observ
 		size_t seen = 0;
 		double own = NAN;
 		for (size_t i = 0; i < n; i++) {
-			const double r = hosts[i].port
-				? past_octets(past, hosts[i].port, M_PORT_OUT_OCTETS, q)
-				: NAN;
+			double r = NAN;
+			if (hosts[i].port)
+				r = past_octets(past, hosts[i].port, M_PORT_OUT_OCTETS, q);
 			if (isnan(r))
 				continue;
 			all[seen++] = r;
-			own = &hosts[i] == host ? r : own;
+			if (&hosts[i] == host)
+				own = r;
 		}
 		const double median = quantile_of(all, seen, 0.5);
 		if (!isnan(own) && seen >= HOSTS_MIN && median > 0)
@@ -207,7 +214,10 @@ static void tell_slow(const struct analyzer_in *in, const struct host *host, siz
 	struct tell t = tell_new(out, in, "straggler", FINDING_OVER, o->hold);
 	tell_subject(&t, host->port);
 	t.f->cause = "host_slow";
-	t.f->severity = before > 0 && !host->unseen ? SEV_WARNING : SEV_INFO;
+	if (before > 0 && !host->unseen)
+		t.f->severity = SEV_WARNING;
+	else
+		t.f->severity = SEV_INFO;
 	t.f->value = 1 / host->part;
 	t.f->warn = 1 / o->below;
 	t.f->coverage_ratio = observed_coverage(host->port);
@@ -254,8 +264,10 @@ static void tell_fine(const struct analyzer_in *in, const struct host *host,
 	t.f->cause = "host_slow";
 	t.f->value = 1 / host->part;
 	t.f->warn = 1 / ((const struct straggler_options *)in->options)->below;
-	t.f->summary = verdict == FINDING_UNDER ? "moves as much as the others"
-						: "another reason stands nearer";
+	if (verdict == FINDING_UNDER)
+		t.f->summary = "moves as much as the others";
+	else
+		t.f->summary = "another reason stands nearer";
 }
 
 static void judge_job(const struct analyzer_in *in, const struct observed *observed,

@@ -64,9 +64,11 @@ struct heard { /* of one switch */
 static void hear_series(
 	struct heard *heard, const struct series *series, const struct window *window)
 {
-	const uint32_t end = series->n && series->t_ns[series->n - 1] <= window->to_ns
-		? series->n
-		: series_after(series, window->to_ns);
+	uint32_t end;
+	if (series->n && series->t_ns[series->n - 1] <= window->to_ns)
+		end = series->n;
+	else
+		end = series_after(series, window->to_ns);
 	const size_t n = end - series_after(series, window->from_ns);
 	if (!end)
 		return;
@@ -117,7 +119,10 @@ static int64_t telemetry_rhythm(const struct heard *heard, const struct window *
 		return 0;
 	const struct series *s = heard->densest;
 	const uint32_t from = series_after(s, window->from_ns),
-		       end = series_after(s, window->to_ns), first = from ? from : 1;
+		       end = series_after(s, window->to_ns);
+	uint32_t first = 1;
+	if (from)
+		first = from;
 	int64_t *v = arena_array(a, int64_t, end + 1);
 	size_t n = 0;
 	for (uint32_t i = first; i < end; i++)
@@ -132,7 +137,9 @@ static int64_t telemetry_rhythm(const struct heard *heard, const struct window *
 static int64_t late_after(int64_t cadence_ns)
 {
 	const int64_t late = (int64_t)(LATE_POLLS * (double)cadence_ns);
-	return late > LATE_NS ? late : LATE_NS;
+	if (late > LATE_NS)
+		return late;
+	return LATE_NS;
 }
 
 static void ask_neighbours(
@@ -146,11 +153,15 @@ static void ask_neighbours(
 		heard->links_down += far->oper_up == 0;
 		if (far->oper_up == 0)
 			continue;
-		const struct series *s = far->entity == ENTITY_NONE
-			? NULL
-			: window_series(in->window, far->entity, M_PORT_IN_OCTETS);
-		const uint32_t end = s ? series_after(s, observed->to_ns) : 0,
-			       then = s ? series_after(s, heard->newest_ns + heard->cadence_ns) : 0;
+		const struct series *s = NULL;
+		if (far->entity != ENTITY_NONE)
+			s = window_series(in->window, far->entity, M_PORT_IN_OCTETS);
+		uint32_t end = 0;
+		if (s)
+			end = series_after(s, observed->to_ns);
+		uint32_t then = 0;
+		if (s)
+			then = series_after(s, heard->newest_ns + heard->cadence_ns);
 		heard->carries = heard->carries ||
 			(end > 0 && then < end && s->value[end - 1] > s->value[then]);
 	}
@@ -171,8 +182,10 @@ static void telemetry_judge(
 		heard->cadence_ns = in->interval_ns;
 	ask_neighbours(in, observed, heard);
 	if (heard->newest_ns == INT64_MIN) {
-		heard->state =
-			heard->links_down >= 2 && !heard->links_up ? STATE_NEVER : STATE_FINE;
+		if (heard->links_down >= 2 && !heard->links_up)
+			heard->state = STATE_NEVER;
+		else
+			heard->state = STATE_FINE;
 		return;
 	}
 	heard->silence_ns = w->to_ns - heard->newest_ns;
@@ -222,7 +235,7 @@ static const char *telemetry_says(const struct heard *heard, struct arena *a)
 	case STATE_HOLE:
 		return arena_printf(a, "%s: no samples for %.0f s (usually every %.3g s)%s", name,
 			silence_s, (double)heard->cadence_ns / 1e9,
-			heard->restarted ? "; it restarted meanwhile" : "");
+			str_if(heard->restarted, "; it restarted meanwhile"));
 	default:
 		return arena_printf(a,
 			"%s no longer answers part of what it did: %zu of %zu counters, among them "
@@ -246,14 +259,31 @@ static void telemetry_describe(const struct heard *heard, struct tell *tell)
 {
 	const bool down = is_down(heard);
 	const char *name = heard->d->device->name;
-	tell->f->cause = down ? "device_down" : "telemetry_gap";
-	tell->f->severity = down               ? SEV_CRITICAL
-		: heard->state == STATE_SILENT ? SEV_WARNING
-					       : SEV_INFO;
-	tell->f->confidence_ratio = heard->state == STATE_NEVER ? 0.6
-		: down                                          ? (heard->links_up ? 0.8 : 0.95)
-		: heard->state == STATE_SILENT                  ? (heard->links_up ? 0.9 : 0.5)
-								: 0.9;
+	if (down)
+		tell->f->cause = "device_down";
+	else
+		tell->f->cause = "telemetry_gap";
+	if (down)
+		tell->f->severity = SEV_CRITICAL;
+	else if (heard->state == STATE_SILENT)
+		tell->f->severity = SEV_WARNING;
+	else
+		tell->f->severity = SEV_INFO;
+	if (heard->state == STATE_NEVER) {
+		tell->f->confidence_ratio = 0.6;
+	} else if (down) {
+		if (heard->links_up)
+			tell->f->confidence_ratio = 0.8;
+		else
+			tell->f->confidence_ratio = 0.95;
+	} else if (heard->state == STATE_SILENT) {
+		if (heard->links_up)
+			tell->f->confidence_ratio = 0.9;
+		else
+			tell->f->confidence_ratio = 0.5;
+	} else {
+		tell->f->confidence_ratio = 0.9;
+	}
 	tell->f->summary = telemetry_says(heard, tell->a);
 	tell_evidence_device(tell, "telemetry.silence_s", name,
 		heard->state == STATE_NEVER ? NAN : (double)heard->silence_ns / 1e9, "s",

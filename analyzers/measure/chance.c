@@ -100,12 +100,19 @@ static void spread_make(struct spread *spread, size_t members, double flows)
 			double size = creal(phi[l]) * creal(phi[l]) + cimag(phi[l]) * cimag(phi[l]);
 			if (size < negligible)
 				continue;
-			double both = l == 0 || 2 * l == points ? 1 : 2;
+			double both = 2;
+			if (l == 0 || 2 * l == points)
+				both = 1;
 			sum += both * creal(chance_power(phi[l], members) * back[l]);
 		}
 		double cdf = sum / (double)points / whole;
-		double before = spread->n_cdf ? spread->cdf[spread->n_cdf - 1] : 0;
-		cdf = k == k_max && (double)k >= spread->used_n ? 1 : fmin(fmax(cdf, before), 1);
+		double before = 0;
+		if (spread->n_cdf)
+			before = spread->cdf[spread->n_cdf - 1];
+		if (k == k_max && (double)k >= spread->used_n)
+			cdf = 1;
+		else
+			cdf = fmin(fmax(cdf, before), 1);
 		spread->cdf[spread->n_cdf++] = cdf;
 		if (cdf > 1 - TAIL_END)
 			break;
@@ -118,7 +125,9 @@ static double spread_imbalance(const struct spread *spread, double most)
 {
 	double lambda = spread->used_n / (double)spread->m;
 	double ratio = most / lambda - 1;
-	return spread->used_n < spread->n ? ratio * sqrt(spread->used_n / spread->n) : ratio;
+	if (spread->used_n < spread->n)
+		return ratio * sqrt(spread->used_n / spread->n);
+	return ratio;
 }
 
 static double spread_mean(const struct spread *spread)
@@ -140,12 +149,16 @@ static double spread_quantile(const struct spread *spread, double quantile)
 static double spread_tail(const struct spread *spread, double imbalance)
 {
 	double lambda = spread->used_n / (double)spread->m;
-	double scale = spread->used_n < spread->n ? sqrt(spread->n / spread->used_n) : 1;
+	double scale = 1;
+	if (spread->used_n < spread->n)
+		scale = sqrt(spread->n / spread->used_n);
 	double k = ceil((1 + imbalance * scale) * lambda - 1e-6);
 	if (k <= (double)spread->k0)
 		return 1;
 	size_t below = (size_t)(k - 1 - (double)spread->k0);
-	return below < spread->n_cdf ? 1 - spread->cdf[below] : 0;
+	if (below < spread->n_cdf)
+		return 1 - spread->cdf[below];
+	return 0;
 }
 
 static bool in_domain(size_t members, double flows)
@@ -217,11 +230,15 @@ double chance_tail(size_t members, double flows, double imbalance)
 
 double chance_cov(size_t members, double flows)
 {
-	return in_domain(members, flows) ? sqrt((double)(members - 1) / flows) : NAN;
+	if (in_domain(members, flows))
+		return sqrt((double)(members - 1) / flows);
+	return NAN;
 }
 
 double chance_used(size_t members, double flows)
 {
 	double m = (double)members;
-	return in_domain(members, flows) ? m * -expm1(flows * log1p(-1 / m)) : NAN;
+	if (in_domain(members, flows))
+		return m * -expm1(flows * log1p(-1 / m));
+	return NAN;
 }

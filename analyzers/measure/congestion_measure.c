@@ -24,10 +24,12 @@ double pause_level(const struct pause_share *share, const struct amount *frames,
 {
 	if (share->measured || isnan(share->hi))
 		return share->lo;
-	const double hold_ns = speed_bps > 0 ? pause_frame_max_ns((uint64_t)speed_bps) : NAN;
-	return frames->known && !isnan(hold_ns)
-		? fmax(share->hi, frames->value * hold_ns / (double)frames->covered_ns)
-		: share->hi;
+	double hold_ns = NAN;
+	if (speed_bps > 0)
+		hold_ns = pause_frame_max_ns((uint64_t)speed_bps);
+	if (frames->known && !isnan(hold_ns))
+		return fmax(share->hi, frames->value * hold_ns / (double)frames->covered_ns);
+	return share->hi;
 }
 
 static double congestion_measure_speed_of(const struct port_seen *port)
@@ -58,10 +60,14 @@ static double packets_of(const struct lane_seen *lane, double lossless_mtu)
 		return lane->out_packets.value;
 	if (lane->port->out_packets.known)
 		return lane->port->out_packets.value;
-	const double octets = lane->out_octets.known ? lane->out_octets.value
-		: lane->port->out_known              ? (double)lane->port->out.octets
-						     : NAN;
-	return lossless_mtu > 0 ? octets / lossless_mtu : NAN;
+	double octets = NAN;
+	if (lane->out_octets.known)
+		octets = lane->out_octets.value;
+	else if (lane->port->out_known)
+		octets = (double)lane->port->out.octets;
+	if (lossless_mtu > 0)
+		return octets / lossless_mtu;
+	return NAN;
 }
 
 struct marks lane_marks(const struct lane_seen *lane, double lossless_mtu)
@@ -116,16 +122,19 @@ static int congestion_measure_by_host(const void *left, const void *right)
 	const int c = strcmp(x->lane->port->port->host, y->lane->port->port->host);
 	if (c)
 		return c;
-	return x->lane->port->port->index < y->lane->port->port->index
-		? -1
-		: x->lane->port->port->index > y->lane->port->port->index;
+	if (x->lane->port->port->index < y->lane->port->port->index)
+		return -1;
+	return x->lane->port->port->index > y->lane->port->port->index;
 }
 
 static int by_level(const void *left, const void *right)
 {
 	const struct paused_host *x = left, *y = right;
-	if (x->level != y->level)
-		return x->level > y->level ? -1 : 1;
+	if (x->level != y->level) {
+		if (x->level > y->level)
+			return -1;
+		return 1;
+	}
 	return strcmp(x->host, y->host);
 }
 
@@ -138,8 +147,11 @@ static bool is_explained(const struct congestion *congestion, const char *host)
 		if (str_eq(r->host, host))
 			return true;
 		for (size_t k = 0; k < r->n_direct + r->n_indirect; k++) {
-			const struct pause_edge *e =
-				k < r->n_direct ? r->direct[k] : r->indirect[k - r->n_direct];
+			const struct pause_edge *e;
+			if (k < r->n_direct)
+				e = r->direct[k];
+			else
+				e = r->indirect[k - r->n_direct];
 			if (!e->at && str_eq(e->host, host))
 				return true;
 		}
@@ -173,8 +185,9 @@ static void count_rails(struct congestion *congestion)
 {
 	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
 		const struct port_seen *p = &congestion->o->ports[i];
-		const struct lane_seen *l =
-			p->port->host ? observed_lane(p, congestion->priority) : NULL;
+		const struct lane_seen *l = NULL;
+		if (p->port->host)
+			l = observed_lane(p, congestion->priority);
 		if (!l || isnan(tx_level(l)))
 			continue;
 		for (size_t k = 0; k < congestion->n_hosts && k < HOSTS_NAMED; k++)
@@ -223,9 +236,12 @@ static void congestion_measure_calm(struct congestion *congestion)
 	congestion->others = arena_array(congestion->in->arena, double, congestion->n_known + 1);
 	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
 		const struct port_seen *p = &congestion->o->ports[i];
-		const struct lane_seen *l =
-			p->port->host ? observed_lane(p, congestion->priority) : NULL;
-		const double level = l ? tx_level(l) : NAN;
+		const struct lane_seen *l = NULL;
+		if (p->port->host)
+			l = observed_lane(p, congestion->priority);
+		double level = NAN;
+		if (l)
+			level = tx_level(l);
 		if (isnan(level) || is_singled(congestion, p->port->host))
 			continue;
 		congestion->others[congestion->n_others++] = level;
@@ -247,9 +263,12 @@ static void survey_hosts(struct congestion *congestion)
 	congestion->measured = true;
 	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
 		const struct port_seen *p = &congestion->o->ports[i];
-		const struct lane_seen *l =
-			p->port->host ? observed_lane(p, congestion->priority) : NULL;
-		const double level = l ? tx_level(l) : NAN;
+		const struct lane_seen *l = NULL;
+		if (p->port->host)
+			l = observed_lane(p, congestion->priority);
+		double level = NAN;
+		if (l)
+			level = tx_level(l);
 		if (isnan(level))
 			continue;
 		congestion->n_known++;
@@ -347,12 +366,21 @@ static double capacity_ratio(const struct congestion *congestion, const struct d
 		const double speed = congestion_measure_speed_of(p);
 		if (p->oper_up == 0)
 			continue;
-		if (p->port->host)
-			hosts += speed > 0 ? speed : congestion->host_capacity_bps;
-		else if (p->port->peer)
-			up += speed > 0 ? speed : NAN;
+		if (p->port->host) {
+			if (speed > 0)
+				hosts += speed;
+			else
+				hosts += congestion->host_capacity_bps;
+		} else if (p->port->peer) {
+			if (speed > 0)
+				up += speed;
+			else
+				up += NAN;
+		}
 	}
-	return hosts > 0 && up > 0 ? hosts / up : NAN;
+	if (hosts > 0 && up > 0)
+		return hosts / up;
+	return NAN;
 }
 
 /* Nothing was heard of the switch at its other end, although it has been before. */
@@ -369,7 +397,9 @@ static void group_sum(const struct congestion *congestion, const struct fabric_g
 	unsigned n = 0;
 	for (size_t i = 0; i < group->n_members; i++) {
 		const struct port_seen *p = observed_port(congestion->o, group->members[i]);
-		const struct lane_seen *l = p ? observed_lane(p, congestion->priority) : NULL;
+		const struct lane_seen *l = NULL;
+		if (p)
+			l = observed_lane(p, congestion->priority);
 		ret->members++;
 		if (!p || p->oper_up == 0 || is_silent(congestion, p))
 			continue;
@@ -383,8 +413,11 @@ static void group_sum(const struct congestion *congestion, const struct fabric_g
 		}
 		if (!p->out_known)
 			continue;
-		const double load = isnan(p->out.utilization_ratio) ? p->out.rate_bps
-								    : p->out.utilization_ratio;
+		double load;
+		if (isnan(p->out.utilization_ratio))
+			load = p->out.rate_bps;
+		else
+			load = p->out.utilization_ratio;
 		sum += load;
 		max = fmax(max, load);
 		n++;

@@ -28,7 +28,9 @@ struct marks {
 };
 static inline double marks_ratio(const struct marks *marks)
 {
-	return marks->known ? marks->marked / marks->packets : NAN;
+	if (marks->known)
+		return marks->marked / marks->packets;
+	return NAN;
 }
 
 struct device_load {

@@ -80,6 +80,7 @@ int packets_cnp_reaches(const struct host_packets *packets)
 {
 	if (packets->to_known && packets->to_cnp >= CNP_MIN)
 		return 1;
-	return packets->to_known && packets->to_packets >= DATA_MIN && packets->to_cnp == 0 ? 0
-											    : -1;
+	if (packets->to_known && packets->to_packets >= DATA_MIN && packets->to_cnp == 0)
+		return 0;
+	return -1;
 }

@@ -41,13 +41,18 @@ static enum ecmp_harm_level ecmp_harm_level_of(
 {
 	const bool waits = harm->pause_ratio > HARM_PAUSE ||
 		(harm->marks_ratio > HARM_MARKS && !(harm->marks_ratio <= 2 * others));
-	if (!isnan(harm->edge_ratio) && !isnan(hot))
-		return hot <= BUSIER * harm->edge_ratio ? ECMP_HARM_NONE
-			: waits                         ? ECMP_HARM_SEEN
-							: ECMP_HARM_UNKNOWN;
+	if (!isnan(harm->edge_ratio) && !isnan(hot)) {
+		if (hot <= BUSIER * harm->edge_ratio)
+			return ECMP_HARM_NONE;
+		if (waits)
+			return ECMP_HARM_SEEN;
+		return ECMP_HARM_UNKNOWN;
+	}
 	if (waits)
 		return ECMP_HARM_SEEN;
-	return isnan(harm->marks_ratio) ? ECMP_HARM_UNKNOWN : ECMP_HARM_NONE;
+	if (isnan(harm->marks_ratio))
+		return ECMP_HARM_UNKNOWN;
+	return ECMP_HARM_NONE;
 }
 
 struct ecmp_harm ecmp_harm(const struct observed *observed, const struct fabric_group *group,

@@ -49,8 +49,9 @@ static uint64_t discards_of(
 {
 	uint32_t entity =
 		entities_find(window->entities, port->device->name, port->name, PRIO_NONE);
-	const struct series *s =
-		entity == ENTITY_NONE ? NULL : window_series(window, entity, M_PORT_OUT_DISCARDS);
+	const struct series *s = NULL;
+	if (entity != ENTITY_NONE)
+		s = window_series(window, entity, M_PORT_OUT_DISCARDS);
 	struct increase inc;
 	if (!s || series_increase(s, window->from_ns, window->to_ns, 0, &inc) < 0)
 		return 0;
@@ -68,9 +69,7 @@ static void measure_member(const struct fabric_group *group, size_t index,
 	const struct fabric_port *first = ports[0];
 	*member = (struct ecmp_member){
 		.port = n > 1 ? first->lag : first->name,
-		.peer = first->peer   ? first->peer->device->name
-			: first->host ? first->host
-				      : "",
+		.peer = first->peer ? first->peer->device->name : str_or(first->host, ""),
 		.rate_bps = 0,
 		.utilization_ratio = NAN,
 		.share_ratio = NAN,
@@ -104,12 +103,23 @@ static void measure_member(const struct fabric_group *group, size_t index,
 	}
 	if (!speeds)
 		member->speed_bps = 0;
-	member->link = n_down == n ? ECMP_LINK_DOWN : absent ? ECMP_LINK_ABSENT : ECMP_LINK_UP;
+	if (n_down == n)
+		member->link = ECMP_LINK_DOWN;
+	else if (absent)
+		member->link = ECMP_LINK_ABSENT;
+	else
+		member->link = ECMP_LINK_UP;
 	if (member->link != ECMP_LINK_UP) {
-		member->rate_bps = member->link == ECMP_LINK_DOWN ? 0 : NAN;
-		member->coverage_ratio =
-			member->link == ECMP_LINK_DOWN ? NAN : member->coverage_ratio;
-		member->quality = member->link == ECMP_LINK_DOWN ? QUALITY_EXACT : QUALITY_UNKNOWN;
+		if (member->link == ECMP_LINK_DOWN)
+			member->rate_bps = 0;
+		else
+			member->rate_bps = NAN;
+		if (member->link == ECMP_LINK_DOWN)
+			member->coverage_ratio = NAN;
+		if (member->link == ECMP_LINK_DOWN)
+			member->quality = QUALITY_EXACT;
+		else
+			member->quality = QUALITY_UNKNOWN;
 		return;
 	}
 	if (member->speed_bps)
@@ -125,7 +135,10 @@ static bool measure_spread(struct ecmp_measure *measure)
 		if (e->link != ECMP_LINK_UP)
 			continue;
 		rate += e->rate_bps;
-		weight += measure->equal_weights ? 1 : (double)e->speed_bps;
+		if (measure->equal_weights)
+			weight += 1;
+		else
+			weight += (double)e->speed_bps;
 	}
 	if (!measure->equal_weights)
 		measure->load_ratio = rate / weight;
@@ -187,24 +200,28 @@ void ecmp_measure(const struct fabric_group *group, const struct window *window,
 		measure->n_absent += e->link == ECMP_LINK_ABSENT;
 		measure->n_live += e->link == ECMP_LINK_UP;
 		measure->n_known += e->link != ECMP_LINK_ABSENT;
-		coverage += e->link == ECMP_LINK_DOWN ? 0 : e->coverage_ratio;
+		if (e->link != ECMP_LINK_DOWN)
+			coverage += e->coverage_ratio;
 		if (e->link == ECMP_LINK_UP) {
 			measure->equal_weights = measure->equal_weights || !e->speed_bps;
 			rate += e->rate_bps;
 		}
 	}
-	measure->coverage_ratio = measure->n_members > measure->n_down
-		? coverage / (double)(measure->n_members - measure->n_down)
-		: NAN;
+	if (measure->n_members > measure->n_down)
+		measure->coverage_ratio = coverage / (double)(measure->n_members - measure->n_down);
+	else
+		measure->coverage_ratio = NAN;
 	ecmp_packets(group, window, a, measure);
 	if (measure->n_absent) {
 		measure->verdict = ECMP_UNKNOWN;
 		return;
 	}
 	bool sent = measure->n_live > 0 && measure_spread(measure);
-	bool busy = measure->equal_weights
-		? rate / (double)measure->n_live > params->load_floor * FLOOR_BPS
-		: measure->load_ratio > params->load_floor;
+	bool busy;
+	if (measure->equal_weights)
+		busy = rate / (double)measure->n_live > params->load_floor * FLOOR_BPS;
+	else
+		busy = measure->load_ratio > params->load_floor;
 	if (measure->n_live < 2 || !sent || !busy)
 		measure->verdict = ECMP_IDLE;
 }

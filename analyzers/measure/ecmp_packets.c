@@ -34,7 +34,9 @@ static int key_compare(const struct flow_key *left, const struct flow_key *right
 		c = memcmp(left->dst, right->dst, sizeof(left->dst));
 	if (!c)
 		c = (int)left->src_port - (int)right->src_port;
-	return c ? c : (left->dst_qp > right->dst_qp) - (left->dst_qp < right->dst_qp);
+	if (c)
+		return c;
+	return (left->dst_qp > right->dst_qp) - (left->dst_qp < right->dst_qp);
 }
 
 static int by_key(const void *left, const void *right)
@@ -106,7 +108,9 @@ static double interval_add(const struct flow_sample *samples, size_t n, struct a
 {
 	double octets = 0, packets = 0, sq = -1, top_octets = 0, top_sq = 0;
 	uint32_t flows = 0;
-	double scale = samples[0].sampling ? samples[0].sampling : 1;
+	double scale = 1;
+	if (samples[0].sampling)
+		scale = samples[0].sampling;
 	struct tuple *top = arena_array(a, struct tuple, n);
 	size_t n_top = 0;
 	uint32_t named = 0;
@@ -132,14 +136,20 @@ static double interval_add(const struct flow_sample *samples, size_t n, struct a
 	}
 	if (sq < 0) { /* no total row: the top flows are all there is */
 		octets = top_octets;
-		for (size_t i = 0; i < n; i++)
-			packets += leaves_port(&samples[i]) ? (double)samples[i].packets : 0;
+		for (size_t i = 0; i < n; i++) {
+			if (leaves_port(&samples[i]))
+				packets += (double)samples[i].packets;
+		}
 	}
-	double grain = scale > 1 && packets > 0 ? octets / packets : 0;
+	double grain = 0;
+	if (scale > 1 && packets > 0)
+		grain = octets / packets;
 	for (size_t i = 0; i < n_top; i++) {
 		struct tuples *l = &sum->tuples;
 		if (l->n >= l->cap) {
-			size_t cap = l->cap ? l->cap * 2 : 256;
+			size_t cap = 256;
+			if (l->cap)
+				cap = l->cap * 2;
 			struct tuple *grown = arena_array(a, struct tuple, cap);
 			if (l->n)
 				memcpy(grown, l->v, l->n * sizeof(*grown));
@@ -155,9 +165,14 @@ static double interval_add(const struct flow_sample *samples, size_t n, struct a
 		sum->sampling = samples[0].sampling;
 	if (flows > named)
 		sum->unnamed = true;
-	*ret_flows = flows > named ? flows : named;
+	if (flows > named)
+		*ret_flows = flows;
+	else
+		*ret_flows = named;
 	double rest_sq = sq - top_sq - fmax(0, octets - top_octets) * grain;
-	return rest_sq > 0 ? sqrt(rest_sq) * scale : 0;
+	if (rest_sq > 0)
+		return sqrt(rest_sq) * scale;
+	return 0;
 }
 
 struct member_packets {
@@ -177,7 +192,11 @@ static void member_add(const struct fabric_group *group, size_t index, const str
 		uint32_t entity = entities_find(
 			window->entities, ports[p]->device->name, ports[p]->name, PRIO_NONE);
 		double rest = 0, captured_ns = 0;
-		size_t i = entity == ENTITY_NONE ? window->n_flows : flows_begin(window, entity);
+		size_t i;
+		if (entity == ENTITY_NONE)
+			i = window->n_flows;
+		else
+			i = flows_begin(window, entity);
 		while (i < window->n_flows && window->flows[i].entity == entity) {
 			size_t end = i, here = 0;
 			for (; end < window->n_flows && window->flows[end].entity == entity &&
@@ -246,7 +265,10 @@ void ecmp_packets(const struct fabric_group *group, const struct window *window,
 	measure->tuples_more = sum.unnamed;
 	measure->flows = (uint32_t)(flows > n ? flows : n);
 	measure->packets = sum.packets;
-	measure->sampling = sum.sampling ? sum.sampling : 1;
+	if (sum.sampling)
+		measure->sampling = sum.sampling;
+	else
+		measure->sampling = 1;
 	if (n_loaded_captured < n_loaded)
 		measure->flows_note =
 			arena_printf(a, "packets were captured at %zu of %zu loaded members only",
@@ -277,14 +299,19 @@ static int seen_by_key(const void *left, const void *right)
 {
 	const struct seen *x = left, *y = right;
 	int c = key_compare(&x->key, &y->key);
-	return c ? c : name_compare(x->port->name, y->port->name);
+	if (c)
+		return c;
+	return name_compare(x->port->name, y->port->name);
 }
 
 static int seen_by_octets(const void *left, const void *right)
 {
 	const struct seen *x = left, *y = right;
-	if (x->octets != y->octets)
-		return x->octets > y->octets ? -1 : 1;
+	if (x->octets != y->octets) {
+		if (x->octets > y->octets)
+			return -1;
+		return 1;
+	}
 	return seen_by_key(left, right);
 }
 
@@ -295,7 +322,9 @@ size_t ecmp_flows(const struct fabric_group *group, size_t index, const struct w
 	size_t n_ports = ecmp_member_ports(group, index, a, &ports), n = 0, cap = 0;
 	*ret = NULL;
 	for (size_t pass = 0; pass < 2; pass++) {
-		struct seen *v = pass ? arena_array(a, struct seen, cap ? cap : 1) : NULL;
+		struct seen *v = NULL;
+		if (pass)
+			v = arena_array(a, struct seen, cap ? cap : 1);
 		for (size_t p = 0; p < n_ports; p++) {
 			uint32_t entity = entities_find(window->entities, ports[p]->device->name,
 				ports[p]->name, PRIO_NONE);
@@ -333,11 +362,14 @@ size_t ecmp_flows(const struct fabric_group *group, size_t index, const struct w
 		}
 		n = out + 1;
 		qsort(v, n, sizeof(*v), seen_by_octets);
-		n = n < max ? n : max;
+		if (!(n < max))
+			n = max;
 		*ret = arena_array(a, struct finding_flow, n);
 		for (size_t i = 0; i < n; i++) {
 			struct finding_flow *o = &(*ret)[i];
-			int family = v[i].key.family == 6 ? AF_INET6 : AF_INET;
+			int family = AF_INET;
+			if (v[i].key.family == 6)
+				family = AF_INET6;
 			*o = (struct finding_flow){.src_port = v[i].key.src_port,
 				.dst_qp = v[i].key.dst_qp,
 				.device = group->device->name,

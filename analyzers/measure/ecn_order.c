@@ -10,7 +10,9 @@
 
 enum ecn_order ecn_order(const struct ecn_order_in *in, double *ret_q_pfc_bytes)
 {
-	const double k = in->inputs > 0 ? in->inputs : 1;
+	double k = 1;
+	if (in->inputs > 0)
+		k = in->inputs;
 	double q_pfc = NAN;
 	if (in->alpha > 0 && in->pool_bytes > in->used_bytes)
 		q_pfc = dt_pfc_queue_bytes(in->pool_bytes, in->used_bytes, in->alpha, k);
@@ -20,7 +22,9 @@ enum ecn_order ecn_order(const struct ecn_order_in *in, double *ret_q_pfc_bytes)
 		return ECN_ORDER_UNKNOWN;
 	if (ret_q_pfc_bytes)
 		*ret_q_pfc_bytes = q_pfc;
-	return in->kmin_bytes >= q_pfc          ? PFC_FIRST
-		: in->kmin_bytes > ROOM * q_pfc ? ECN_TIGHT
-						: ECN_FIRST;
+	if (in->kmin_bytes >= q_pfc)
+		return PFC_FIRST;
+	if (in->kmin_bytes > ROOM * q_pfc)
+		return ECN_TIGHT;
+	return ECN_FIRST;
 }

@@ -41,7 +41,9 @@ static double ceil_kib(double bytes)
  * ([HLD], "worst case factor"). */
 static double worst_cell_factor(double cell)
 {
-	return cell > 128 ? cell / 64 : 2 * cell / (1 + cell);
+	if (cell > 128)
+		return cell / 64;
+	return 2 * cell / (1 + cell);
 }
 
 /* [swss] constants of the ASIC table: mac/phy 0.8 KiB, pipeline latency 19 KiB; Spectrum-6 (256 B
@@ -63,12 +65,17 @@ static int headroom_spectrum(const struct headroom_in *in, struct headroom *head
 	/* The script divides by 1024 now, by 1000 in the tables of 2021: reproduced as they are. */
 	headroom->terms.gearbox = 2 * mbps * (double)in->gearbox_ns / (8 * (now ? 1024 : 1000));
 	headroom->terms.mac_phy = MAC_PHY_BYTES;
-	headroom->terms.peer_response =
-		now ? (double)pause_response_bytes(in->speed_bps) : PEER_RESPONSE_2021_BYTES;
+	if (now)
+		headroom->terms.peer_response = (double)pause_response_bytes(in->speed_bps);
+	else
+		headroom->terms.peer_response = PEER_RESPONSE_2021_BYTES;
 	if (headroom->terms.peer_response <= 0)
 		return -ENOTSUP;
 	/* Spectrum-4 and -5 are the generations with 192 byte cells. */
-	headroom->terms.on_tile = now && in->cell_bytes == 192 ? mbps / 1000 * ON_TILE_NS / 8 : 0;
+	if (now && in->cell_bytes == 192)
+		headroom->terms.on_tile = mbps / 1000 * ON_TILE_NS / 8;
+	else
+		headroom->terms.on_tile = 0;
 	const double propagation = headroom->terms.mtu + headroom->terms.cable +
 		headroom->terms.gearbox + headroom->terms.mac_phy + headroom->terms.peer_response +
 		headroom->terms.on_tile;
@@ -122,7 +129,10 @@ static int headroom_generic(const struct headroom_in *in, struct headroom *headr
 			headroom->terms.lossless_mtu;
 		amplification = small * worst_cell_factor(cell) + (1 - small) * large;
 	}
-	headroom->terms.amplification = amplification < 1 ? 1 : amplification;
+	if (amplification < 1)
+		headroom->terms.amplification = 1;
+	else
+		headroom->terms.amplification = amplification;
 	const double sum = headroom->terms.mtu + headroom->terms.pause_frame +
 		headroom->terms.cable + headroom->terms.gearbox + headroom->terms.macsec +
 		headroom->terms.mac_phy + headroom->terms.peer_response +
@@ -131,8 +141,10 @@ static int headroom_generic(const struct headroom_in *in, struct headroom *headr
 	/* Hysteresis of two lossless packets, in cells: resume any closer and the port flaps
 	 * (DCQCN, section 4: two MTU). */
 	headroom->xon_bytes = (uint64_t)(ceil(2 * headroom->terms.lossless_mtu / cell) * cell);
-	headroom->size_bytes =
-		in->shared_pool ? headroom->xon_bytes : headroom->xoff_bytes + headroom->xon_bytes;
+	if (in->shared_pool)
+		headroom->size_bytes = headroom->xon_bytes;
+	else
+		headroom->size_bytes = headroom->xoff_bytes + headroom->xon_bytes;
 	return 0;
 }
 
@@ -142,8 +154,9 @@ int headroom_calc(const struct headroom_in *in, struct headroom *ret)
 	if (!in->speed_bps || !in->mtu_bytes || !in->lossless_mtu_bytes || !in->cell_bytes ||
 		!(in->small_ratio >= 0 && in->small_ratio <= 1))
 		return -EDOM;
-	return in->model == HEADROOM_GENERIC ? headroom_generic(in, ret)
-					     : headroom_spectrum(in, ret);
+	if (in->model == HEADROOM_GENERIC)
+		return headroom_generic(in, ret);
+	return headroom_spectrum(in, ret);
 }
 
 double pause_time_ns(uint64_t speed_bps, unsigned quanta)

@@ -39,7 +39,11 @@ static int links_by_host(const void *left, const void *right)
 	const struct link *x = *(const struct link *const *)left,
 			  *y = *(const struct link *const *)right;
 	const int d = strcmp(x->near->port->host, y->near->port->host);
-	return d ? d : x < y ? -1 : 1;
+	if (d)
+		return d;
+	if (x < y)
+		return -1;
+	return 1;
 }
 
 void links_find(const struct observed *observed, struct arena *a, struct links *ret)
@@ -70,7 +74,11 @@ struct links *links_seen(const struct analyzer_in *in)
 {
 	if (in->shared && in->shared->links)
 		return in->shared->links;
-	struct arena *a = in->shared ? in->shared->arena : in->arena;
+	struct arena *a;
+	if (in->shared)
+		a = in->shared->arena;
+	else
+		a = in->arena;
 	struct links *found = arena_new_of(a, struct links);
 	links_find(observe(in), a, found);
 	if (in->shared)
@@ -134,7 +142,9 @@ static const struct link_values *values_of(
 	for (size_t i = 0; i < links->n; i++)
 		for (int e = 0; e < 2 && links->v[i].tiers == tiers; e++) {
 			const struct port_seen *p = link_end(&links->v[i], e);
-			const double x = p ? measure(p) : NAN;
+			double x = NAN;
+			if (p)
+				x = measure(p);
 			if (!isnan(x))
 				k->v[k->n++] = x;
 		}
@@ -160,16 +170,19 @@ double link_median(struct links *links, const struct link *of, port_measure *mea
 	if (own[1] < own[0])
 		own[0] = own[1], own[1] = measure(of->near);
 	for (int e = 0; e < 2; e++) {
-		const double *at = isnan(own[e])
-			? NULL
-			: bsearch(&own[e], k->v, k->n, sizeof(*k->v), links_by_value);
+		const double *at = NULL;
+		if (!isnan(own[e]))
+			at = bsearch(&own[e], k->v, k->n, sizeof(*k->v), links_by_value);
 		if (!at)
 			continue;
 		const size_t found = (size_t)(at - k->v);
 		/* both ends measure the same: any two of the equal ones */
 		if (n_skip && found == skip[0]) {
 			const bool above = found + 1 < k->n && k->v[found + 1] == own[e];
-			skip[0] = above ? found : found - 1;
+			if (above)
+				skip[0] = found;
+			else
+				skip[0] = found - 1;
 			skip[n_skip++] = above ? found + 1 : found;
 			continue;
 		}

@@ -55,7 +55,9 @@ size_t links_of_host(const struct links *links, const char *host, const struct l
 /* End 0 is near, 1 far; NULL where there is no switch port. */
 static inline const struct port_seen *link_end(const struct link *link, int end)
 {
-	return end ? link->far : link->near;
+	if (end)
+		return link->far;
+	return link->near;
 }
 
 /* Is the port known to be down? Unknown is not down. */

@@ -17,7 +17,9 @@ static inline void mean_add(struct mean *mean, double value)
 }
 static inline double mean_of(const struct mean *mean)
 {
-	return mean->n ? mean->sum / mean->n : NAN;
+	if (mean->n)
+		return mean->sum / mean->n;
+	return NAN;
 }
 
 #endif

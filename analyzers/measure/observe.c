@@ -130,7 +130,9 @@ const size_t observe_n_metrics = rw_countof(observe_metrics);
 
 double pause_frame_max_ns(uint64_t speed_bps)
 {
-	return speed_bps ? QUANTA_MAX * QUANTUM_BITS * 1e9 / (double)speed_bps : NAN;
+	if (speed_bps)
+		return QUANTA_MAX * QUANTUM_BITS * 1e9 / (double)speed_bps;
+	return NAN;
 }
 
 /* ---- values -------------------------------------------------------------- */
@@ -191,15 +193,17 @@ static double observe_mean_of(const struct series *series, const struct window *
 			sum += sample_number(series->metric, series->value[i]);
 			n++;
 		}
-	return n ? sum / n : NAN;
+	if (n)
+		return sum / n;
+	return NAN;
 }
 
 static double state_value(const struct series *series, const struct window *window)
 {
 	uint64_t v;
-	return series_state(series, window->to_ns, STATE_AGE_NS, &v) == 0
-		? sample_number(series->metric, v)
-		: NAN;
+	if (series_state(series, window->to_ns, STATE_AGE_NS, &v) == 0)
+		return sample_number(series->metric, v);
+	return NAN;
 }
 
 static void observe_put(char *base, const struct row *row, const struct series *series,
@@ -337,9 +341,10 @@ static void place_entities(struct maker *maker)
 			!maker->device_of[e->parent])
 			continue;
 		maker->device_of[id] = maker->device_of[e->parent];
-		maker->priority_of[id] = e->priority >= 0 && e->priority < OBSERVED_PRIORITIES
-			? (int8_t)e->priority
-			: -1;
+		if (e->priority >= 0 && e->priority < OBSERVED_PRIORITIES)
+			maker->priority_of[id] = (int8_t)e->priority;
+		else
+			maker->priority_of[id] = -1;
 		if (e->priority == PRIO_NONE && observe_is_port(e))
 			place_stranger(maker, e, maker->device_of[id] - 1);
 		else if ((maker->port_of[id] = maker->port_of[e->parent]) &&
@@ -351,7 +356,9 @@ static void place_entities(struct maker *maker)
 
 static struct port_seen *observe_port_at(const struct maker *maker, uint32_t entity)
 {
-	return maker->port_of[entity] ? &maker->o->ports[maker->port_of[entity] - 1] : NULL;
+	if (maker->port_of[entity])
+		return &maker->o->ports[maker->port_of[entity] - 1];
+	return NULL;
 }
 
 static struct lane_seen *lane_make(struct maker *maker, struct port_seen *port, int priority)
@@ -382,8 +389,9 @@ static void make_lanes(struct maker *maker)
 		const struct row *r = maker->rows[s->metric];
 		if (r && r->tells)
 			window_fetch(maker->w, i);
-		const int priority =
-			r && s->entity <= maker->n_entities ? maker->priority_of[s->entity] : -1;
+		int priority = -1;
+		if (r && s->entity <= maker->n_entities)
+			priority = maker->priority_of[s->entity];
 		if (priority < 0 ||
 			!(maker->in->fabric->lossless_mask >> priority & 1 ||
 				(r->tells && observe_tells(s, maker->w, r))))
@@ -398,28 +406,39 @@ static void make_lanes(struct maker *maker)
 static void observe_hear(
 	struct device_seen *device, const struct series *series, const struct window *window)
 {
-	const uint32_t end = series->t_ns[series->n - 1] <= window->to_ns
-		? series->n
-		: series_after(series, window->to_ns);
+	uint32_t end;
+	if (series->t_ns[series->n - 1] <= window->to_ns)
+		end = series->n;
+	else
+		end = series_after(series, window->to_ns);
 	if (end == 0 || series->t_ns[end - 1] <= window->from_ns)
 		return;
 	device->n_series++;
-	device->newest_ns = series->t_ns[end - 1] > device->newest_ns ? series->t_ns[end - 1]
-								      : device->newest_ns;
+	if (series->t_ns[end - 1] > device->newest_ns)
+		device->newest_ns = series->t_ns[end - 1];
 }
 
 static void fill_lane(struct maker *maker, struct port_seen *port, int priority,
 	const struct row *row, const struct series *series)
 {
-	const uint64_t speed_bps = port->out.read_bps ? port->out.read_bps : port->port->speed_bps;
+	uint64_t speed_bps;
+	if (port->out.read_bps)
+		speed_bps = port->out.read_bps;
+	else
+		speed_bps = port->port->speed_bps;
 	struct lane_seen *l = port->lanes[priority];
 	if (l)
 		observe_put((char *)l, row, series, maker->w, speed_bps);
 	if (series->metric == M_QUEUE_OUT_OCTETS) {
-		const struct amount octets = l
-			? l->out_octets
-			: amount_of(series, maker->w, gate_rate(GATE_OCTETS, speed_bps));
-		port->class_octets[priority] = octets.known ? octets.value : NAN;
+		struct amount octets;
+		if (l)
+			octets = l->out_octets;
+		else
+			octets = amount_of(series, maker->w, gate_rate(GATE_OCTETS, speed_bps));
+		if (octets.known)
+			port->class_octets[priority] = octets.value;
+		else
+			port->class_octets[priority] = NAN;
 	}
 }
 
@@ -509,7 +528,9 @@ static struct pause_share observe_share_of(const struct amount *measured,
 
 static uint64_t observe_speed_of(const struct port_seen *port)
 {
-	return port->out.read_bps ? port->out.read_bps : port->out.declared_bps;
+	if (port->out.read_bps)
+		return port->out.read_bps;
+	return port->out.declared_bps;
 }
 
 static void take_declared(double *value, double declared, bool *mark)
@@ -521,7 +542,9 @@ static void take_declared(double *value, double declared, bool *mark)
 }
 static double bytes_or_none(uint64_t value)
 {
-	return value ? (double)value : NAN;
+	if (value)
+		return (double)value;
+	return NAN;
 }
 
 /* Thresholds from the configuration file stand where no protocol reads them back; the first that
@@ -639,8 +662,9 @@ const struct observed *observe(const struct analyzer_in *in)
 const struct port_seen *observed_port(
 	const struct observed *observed, const struct fabric_port *port)
 {
-	return port && port->index < observed->n_fabric_ports ? &observed->ports[port->index]
-							      : NULL;
+	if (port && port->index < observed->n_fabric_ports)
+		return &observed->ports[port->index];
+	return NULL;
 }
 
 const struct port_seen *observed_peer(const struct observed *observed, const struct port_seen *port)
@@ -650,5 +674,7 @@ const struct port_seen *observed_peer(const struct observed *observed, const str
 
 const struct lane_seen *observed_lane(const struct port_seen *port, int priority)
 {
-	return priority >= 0 && priority < OBSERVED_PRIORITIES ? port->lanes[priority] : NULL;
+	if (priority >= 0 && priority < OBSERVED_PRIORITIES)
+		return port->lanes[priority];
+	return NULL;
 }

@@ -38,7 +38,9 @@ struct amount { /* growth of a counter in the window */
 /* Per second of watched time; NAN when unknown. */
 static inline double amount_rate(const struct amount *amount)
 {
-	return amount->known ? amount->value * 1e9 / (double)amount->covered_ns : NAN;
+	if (amount->known)
+		return amount->value * 1e9 / (double)amount->covered_ns;
+	return NAN;
 }
 
 /*
@@ -142,9 +144,11 @@ const struct lane_seen *observed_lane(const struct port_seen *port, int priority
 /* Share of the window with samples of the port's octets, 0..1; NAN unknown. */
 static inline double observed_coverage(const struct port_seen *port)
 {
-	return port->out_known   ? port->out.coverage_ratio
-		: port->in_known ? port->in.coverage_ratio
-				 : NAN;
+	if (port->out_known)
+		return port->out.coverage_ratio;
+	if (port->in_known)
+		return port->in.coverage_ratio;
+	return NAN;
 }
 
 /* Longest time one PFC frame can hold a port, ns: 65,535 quanta of 512 bit times (IEEE 802.3 annex

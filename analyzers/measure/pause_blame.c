@@ -52,16 +52,18 @@ struct blame {
 
 static double lane_marks_ratio(const struct lane_seen *lane)
 {
-	return lane && lane->marked.known && lane->marked.alive && lane->out_packets.known &&
-			lane->out_packets.value >= PACKETS_MIN
-		? lane->marked.value / lane->out_packets.value
-		: NAN;
+	if (lane && lane->marked.known && lane->marked.alive && lane->out_packets.known &&
+		lane->out_packets.value >= PACKETS_MIN)
+		return lane->marked.value / lane->out_packets.value;
+	return NAN;
 }
 
 static double edge_at_weight(const struct pause_net *net, const struct port_seen *port)
 {
 	const uint32_t e = net->edge_at[port_index(net->o, port)];
-	return e ? net->edges[e - 1].weight : 0;
+	if (e)
+		return net->edges[e - 1].weight;
+	return 0;
 }
 
 enum tells { TELLS_PEAK, TELLS_MARKS, TELLS_LOAD };
@@ -71,9 +73,15 @@ static double pause_blame_told(
 {
 	const struct lane_seen *l = observed_lane(port, net->priority);
 	switch (what) {
-	case TELLS_PEAK: return l ? l->queue_peak : NAN;
+	case TELLS_PEAK:
+		if (l)
+			return l->queue_peak;
+		return NAN;
 	case TELLS_MARKS: return lane_marks_ratio(l);
-	case TELLS_LOAD: return port->out_known ? port->out.utilization_ratio : NAN;
+	case TELLS_LOAD:
+		if (port->out_known)
+			return port->out.utilization_ratio;
+		return NAN;
 	}
 	return NAN;
 }
@@ -104,8 +112,9 @@ static double pause_blame_outstanding(const struct spread *spread, double excess
 	const double usual = ABOVE_USUAL * spread->median;
 	if (isnan(excess) || spread->max <= 0)
 		return 0;
-	return spread->max > usual ? fmax(0, (excess - usual) / (spread->max - usual))
-				   : excess / spread->max;
+	if (spread->max > usual)
+		return fmax(0, (excess - usual) / (spread->max - usual));
+	return excess / spread->max;
 }
 
 /*
@@ -178,7 +187,9 @@ static const struct port_seen *next_out(struct outs *outs)
 
 static int peer_device(const struct port_seen *port)
 {
-	return port->port->peer ? (int)port->port->peer->device->index : NO_DEVICE;
+	if (port->port->peer)
+		return (int)port->port->peer->device->index;
+	return NO_DEVICE;
 }
 
 struct turn { /* of one switch: load that came in, per unit of weight it can go to */
@@ -197,9 +208,13 @@ static struct turn take_in(struct blame *blame, size_t device, double all, doubl
 		if (load <= 0)
 			continue;
 		const int peer = peer_device(by), above = leads_up(by);
-		const double back = peer == NO_DEVICE ? blame->weight[port_index(net->o, by)]
-			: above                       ? 0
-						      : blame->peer[peer];
+		double back;
+		if (peer == NO_DEVICE)
+			back = blame->weight[port_index(net->o, by)];
+		else if (above)
+			back = 0;
+		else
+			back = blame->peer[peer];
 		const double room = (above ? down : all) - back;
 		if (room <= 1e-9) {
 			blame->unresolved += load;
@@ -228,8 +243,9 @@ static void give_out(struct blame *blame, const struct port_seen *port, const st
 	if (moved <= 0)
 		return;
 	const uint32_t e = net->edge_at[i];
-	const double on =
-		e ? moved * fmin(1, net->edges[e - 1].weight * turn->load / turn->paused) : 0;
+	double on = 0;
+	if (e)
+		on = moved * fmin(1, net->edges[e - 1].weight * turn->load / turn->paused);
 	blame->queue[i] += moved - on;
 	if (e && net->edges[e - 1].by)
 		blame->next[e - 1] += on;
@@ -244,7 +260,8 @@ static void pass_device(struct blame *blame, const struct device_seen *device)
 	for (struct outs o = {blame, device, 0}; (p = next_out(&o));) {
 		const double w = blame->weight[port_index(blame->net->o, p)];
 		all += w;
-		down += leads_up(p) ? 0 : w;
+		if (!leads_up(p))
+			down += w;
 		if (peer_device(p) != NO_DEVICE)
 			blame->peer[peer_device(p)] += w;
 	}
@@ -364,10 +381,14 @@ static struct joint joint_of(struct blame *blame, struct pause_root *root)
 		.host = root->host,
 		.root = root};
 	const struct fabric_port *peer = root->port->port->peer;
-	if (!root->host)
-		j.what = !peer ? blame->net->o->n_devices + port_index(blame->net->o, root->port)
-			: leads_up(root->port) ? root->port->port->device->index
-					       : peer->device->index;
+	if (!root->host) {
+		if (!peer)
+			j.what = blame->net->o->n_devices + port_index(blame->net->o, root->port);
+		else if (leads_up(root->port))
+			j.what = root->port->port->device->index;
+		else
+			j.what = peer->device->index;
+	}
 	return j;
 }
 
@@ -378,9 +399,14 @@ static int joint_compare(const void *left, const void *right)
 		return a->comp - b->comp;
 	if (a->host && b->host)
 		return strcmp(a->host, b->host);
-	if (a->host || b->host)
-		return a->host ? -1 : 1;
-	return a->what < b->what ? -1 : a->what > b->what;
+	if (a->host || b->host) {
+		if (a->host)
+			return -1;
+		return 1;
+	}
+	if (a->what < b->what)
+		return -1;
+	return a->what > b->what;
 }
 
 static bool seen_directly(const struct pause_root *root)
@@ -413,7 +439,10 @@ static void pause_blame_accept(const struct joint *joints, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		struct pause_root *r = joints[i].root;
 		const bool leads = i >= lead && i < lead_end;
-		r->next_share = leads ? second : best;
+		if (leads)
+			r->next_share = second;
+		else
+			r->next_share = best;
 		r->clear = seen_directly(r) ||
 			(leads && r->joint_share >= ACCEPT_SHARE &&
 				r->joint_share >= ACCEPT_TIMES * second &&
@@ -563,9 +592,15 @@ static int pause_blame_by_pressure(const void *left, const void *right)
 {
 	const struct pause_root *a = *(struct pause_root *const *)left,
 				*b = *(struct pause_root *const *)right;
-	if (a->pressure != b->pressure)
-		return a->pressure > b->pressure ? -1 : 1;
-	return a < b ? -1 : a > b; /* one array, in the order of ports */
+	if (a->pressure != b->pressure) {
+		if (a->pressure > b->pressure)
+			return -1;
+		return 1;
+	}
+	/* one array, in the order of ports */
+	if (a < b)
+		return -1;
+	return a > b;
 }
 
 static void draw_trees(const struct pause_net *net, struct pause_root *roots, size_t n)

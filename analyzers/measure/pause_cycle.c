@@ -27,7 +27,9 @@ static double pause_cycle_load_of(const struct observed *observed, const struct 
 	const struct port_seen *peer = observed_peer(observed, port);
 	if (port->out_known)
 		return port->out.utilization_ratio;
-	return peer && peer->in_known ? peer->in.utilization_ratio : NAN;
+	if (peer && peer->in_known)
+		return peer->in.utilization_ratio;
+	return NAN;
 }
 
 enum motion queue_motion(
@@ -39,12 +41,17 @@ enum motion queue_motion(
 		return MOTION_SOME;
 	if (load <= STILL)
 		return MOTION_NONE;
-	if (isnan(octets))
-		return isnan(load) ? MOTION_UNKNOWN : MOTION_SOME;
+	if (isnan(octets)) {
+		if (isnan(load))
+			return MOTION_UNKNOWN;
+		return MOTION_SOME;
+	}
 	for (size_t i = 0; i < port->device->n_ports; i++)
 		if (port->device->ports[i].class_octets[priority] > 0)
 			return MOTION_NONE;
-	return isnan(load) ? MOTION_NONE : MOTION_UNKNOWN;
+	if (isnan(load))
+		return MOTION_NONE;
+	return MOTION_UNKNOWN;
 }
 
 static bool is_stuck(const struct pause_net *net, const struct pause_edge *edge)
@@ -53,7 +60,9 @@ static bool is_stuck(const struct pause_net *net, const struct pause_edge *edge)
 		return false;
 	const enum motion m = queue_motion(net->o, edge->at, net->priority);
 	/* many short pauses have the same bound as one that never ends */
-	return edge->measured ? m != MOTION_SOME : m == MOTION_NONE;
+	if (edge->measured)
+		return m != MOTION_SOME;
+	return m == MOTION_NONE;
 }
 
 struct rings {
@@ -83,10 +92,13 @@ static void close_component(struct rings *rings, uint32_t device)
 		for (uint32_t k = net->from.start[rings->stack[i]];
 			k < net->from.start[rings->stack[i] + 1]; k++) {
 			const struct pause_edge *e = &net->edges[net->from.ids[k]];
-			if (is_stuck(net, e))
-				rings->fed[id] |= e->by
-					? rings->fed[rings->scc[pause_device_of(e->by)]]
-					: true;
+			if (is_stuck(net, e)) {
+				if (e->by)
+					rings->fed[id] |=
+						rings->fed[rings->scc[pause_device_of(e->by)]];
+				else
+					rings->fed[id] |= true;
+			}
 		}
 }
 
@@ -262,7 +274,9 @@ void pause_cycles(const struct pause_net *net, struct pause_cycle **cycles, size
 		.second = arena_array(a, uint32_t, devices)};
 	for (uint32_t id = 1; id <= r.n_scc; id++) {
 		uint32_t start;
-		const size_t length = r.size[id] > 1 ? ring_from(&s, id, &start) : 0;
+		size_t length = 0;
+		if (r.size[id] > 1)
+			length = ring_from(&s, id, &start);
 		if (!length)
 			continue;
 		arena_grow(a, *cycles, *n, *cap);

@@ -33,12 +33,26 @@ static double port_speed(const struct port_seen *port)
 
 static struct fact fact_of(const struct port_seen *port, int priority, bool rx)
 {
-	const struct lane_seen *l = port ? observed_lane(port, priority) : NULL;
+	const struct lane_seen *l = NULL;
+	if (port)
+		l = observed_lane(port, priority);
 	if (!l)
 		return (struct fact){.frames_time = NAN};
-	const struct pause_share *s = rx ? &l->rx_pause : &l->tx_pause;
-	const struct amount *frames = rx ? &l->rx_frames : &l->tx_frames,
-			    *bound = rx ? &l->rx_pause_ns_hi : &l->tx_pause_ns_hi;
+	const struct pause_share *s;
+	if (rx)
+		s = &l->rx_pause;
+	else
+		s = &l->tx_pause;
+	const struct amount *frames;
+	if (rx)
+		frames = &l->rx_frames;
+	else
+		frames = &l->tx_frames;
+	const struct amount *bound;
+	if (rx)
+		bound = &l->rx_pause_ns_hi;
+	else
+		bound = &l->tx_pause_ns_hi;
 	const double rate =
 		amount_rate(frames) * pause_frame_max_ns((uint64_t)port_speed(port)) / 1e9;
 	return (struct fact){.known = !isnan(s->hi),
@@ -59,18 +73,35 @@ static struct fact fact_of(const struct port_seen *port, int priority, bool rx)
  */
 static const struct fact *pause_graph_better(const struct fact *left, const struct fact *right)
 {
-	if (!left->known || !right->known)
-		return left->known ? left : right;
-	if (left->measured && right->measured)
-		return left->hi >= right->hi ? left : right;
-	if (left->measured != right->measured) {
-		const struct fact *m = left->measured ? left : right,
-				  *f = left->measured ? right : left;
-		return m->alive || !(f->hi > 0) ? m : f;
+	if (!left->known || !right->known) {
+		if (left->known)
+			return left;
+		return right;
 	}
-	if (left->alive != right->alive)
-		return left->alive ? left : right;
-	return left->hi <= right->hi ? left : right;
+	if (left->measured && right->measured) {
+		if (left->hi >= right->hi)
+			return left;
+		return right;
+	}
+	if (left->measured != right->measured) {
+		const struct fact *m = right;
+		const struct fact *f = left;
+		if (left->measured) {
+			m = left;
+			f = right;
+		}
+		if (m->alive || !(f->hi > 0))
+			return m;
+		return f;
+	}
+	if (left->alive != right->alive) {
+		if (left->alive)
+			return left;
+		return right;
+	}
+	if (left->hi <= right->hi)
+		return left;
+	return right;
 }
 
 /* ---- edges --------------------------------------------------------------- */
@@ -114,7 +145,11 @@ static void pause_graph_add_edge(
 	if (!f->known || !(f->hi > 0))
 		return;
 	arena_grow(maker->a, maker->edges, maker->n, maker->cap);
-	const struct port_seen *side = at && at->port->host ? at : by && by->port->host ? by : NULL;
+	const struct port_seen *side = NULL;
+	if (at && at->port->host)
+		side = at;
+	else if (by && by->port->host)
+		side = by;
 	maker->edges[maker->n++] = (struct pause_edge){.at = at,
 		.by = by,
 		.host = side ? side->port->host : NULL,
@@ -136,8 +171,10 @@ static void pause_graph_gather(struct maker *maker)
 	for (size_t i = 0; i < maker->o->n_ports; i++) {
 		const struct port_seen *p = &maker->o->ports[i], *peer = observed_peer(maker->o, p);
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
-			const struct lane_seen *l = p->lanes[c],
-					       *far = peer ? peer->lanes[c] : NULL;
+			const struct lane_seen *l = p->lanes[c];
+			const struct lane_seen *far = NULL;
+			if (peer)
+				far = peer->lanes[c];
 			if (l) {
 				maker->observable = maker->observable || l->rx_pause.alive ||
 					l->tx_pause.alive || l->pfc_enabled > 0;
@@ -176,9 +213,9 @@ static struct pause_list list_by(const struct maker *maker, int priority, bool a
 		.start = arena_array(maker->a, uint32_t, devices + 2)};
 	for (int pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < maker->n; i++) {
-			const int d = maker->edges[i].priority == priority
-				? pause_device_of(at ? maker->edges[i].at : maker->edges[i].by)
-				: NO_DEVICE;
+			int d = NO_DEVICE;
+			if (maker->edges[i].priority == priority)
+				d = pause_device_of(at ? maker->edges[i].at : maker->edges[i].by);
 			if (d == NO_DEVICE)
 				continue;
 			if (pass)
@@ -211,13 +248,20 @@ static struct pause_net net_of(const struct maker *maker, int priority)
 static int pause_graph_by_pressure(const void *left, const void *right)
 {
 	const struct pause_root *a = left, *b = right;
-	if (a->pressure != b->pressure)
-		return a->pressure > b->pressure ? -1 : 1;
-	if (a->port != b->port)
+	if (a->pressure != b->pressure) {
+		if (a->pressure > b->pressure)
+			return -1;
+		return 1;
+	}
+	if (a->port != b->port) {
 		/* both in the observation's array: the fabric's order */
-		return a->port < b->port ? -1 : 1;
-	return a->priority != b->priority ? a->priority - b->priority
-					  : (int)a->origin - (int)b->origin;
+		if (a->port < b->port)
+			return -1;
+		return 1;
+	}
+	if (a->priority != b->priority)
+		return a->priority - b->priority;
+	return (int)a->origin - (int)b->origin;
 }
 
 static struct pause_graph *pause_graph_make(const struct analyzer_in *in, struct arena *a)

@@ -126,7 +126,9 @@ enum motion queue_motion(
  */
 static inline double edge_level(const struct pause_edge *edge)
 {
-	return edge->measured ? edge->lo : edge->hi;
+	if (edge->measured)
+		return edge->lo;
+	return edge->hi;
 }
 
 #endif

@@ -28,7 +28,9 @@ struct pause_net {
 
 static inline int pause_device_of(const struct port_seen *port)
 {
-	return port ? (int)port->device->device->index : NO_DEVICE;
+	if (port)
+		return (int)port->device->device->index;
+	return NO_DEVICE;
 }
 static inline size_t port_index(const struct observed *observed, const struct port_seen *port)
 {

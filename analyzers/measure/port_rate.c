@@ -18,14 +18,17 @@ static uint64_t port_rate_state_of(
 	const struct series *series, const struct window *window, uint64_t otherwise)
 {
 	uint64_t v;
-	return series && series_state(series, window->to_ns, STATE_AGE_NS, &v) == 0 ? v : otherwise;
+	if (series && series_state(series, window->to_ns, STATE_AGE_NS, &v) == 0)
+		return v;
+	return otherwise;
 }
 
 static double increase_rate(const struct increase *increase)
 {
-	return increase->covered_ns > 0
-		? (double)increase->value * 8 * (double)NS_PER_S / (double)increase->covered_ns
-		: 0;
+	if (increase->covered_ns > 0)
+		return (double)increase->value * 8 * (double)NS_PER_S /
+			(double)increase->covered_ns;
+	return 0;
 }
 
 /* A handful of values, mostly in order: a library sort costs more than it saves. */
@@ -51,14 +54,19 @@ static int64_t port_rate_spacing_of(const struct series *series, const struct wi
 	uint32_t i = series->n;
 	while (i > 0 && series->t_ns[i - 1] > window->to_ns)
 		i--;
-	*ret_last_ns = i > 0 ? series->t_ns[i - 1] : INT64_MIN;
+	if (i > 0)
+		*ret_last_ns = series->t_ns[i - 1];
+	else
+		*ret_last_ns = INT64_MIN;
 	for (; i > 1 && n < SPACINGS_MAX && series->t_ns[i - 1] > window->from_ns; i--)
 		v[n++] = series->t_ns[i - 1] - series->t_ns[i - 2];
 	if (!n)
 		return interval_ns;
 	sort_sizes(v, n);
 	int64_t median = v[n / 2];
-	return n < 3 && median < interval_ns ? interval_ns : median;
+	if (n < 3 && median < interval_ns)
+		return interval_ns;
+	return median;
 }
 
 /* Share of the window that has its samples. The piece after the last one is not missing while the
@@ -93,8 +101,14 @@ static int plausible_increase(const struct series *series, const struct window *
 	if (r_all < 0)
 		return r_all;
 	bool widened = line_bps <= 0 || increase_rate(&all) <= line_bps * PORT_RATE_PLAUSIBLE;
-	*ret = widened || r < 0 ? all : gated;
-	*ret_q = widened ? QUALITY_ESTIMATED : QUALITY_SUSPECT;
+	if (widened || r < 0)
+		*ret = all;
+	else
+		*ret = gated;
+	if (widened)
+		*ret_q = QUALITY_ESTIMATED;
+	else
+		*ret_q = QUALITY_SUSPECT;
 	return 0;
 }
 
@@ -113,7 +127,12 @@ int port_rate_of(const struct window *window, const struct fabric_port *port,
 	if (ret->read_bps && (!ret->capacity_bps || ret->read_bps < ret->capacity_bps))
 		ret->capacity_bps = ret->read_bps;
 	const uint64_t is_up = port_rate_state_of(up, window, UINT64_MAX);
-	ret->oper = is_up == UINT64_MAX ? PORT_OPER_UNKNOWN : is_up ? PORT_OPER_UP : PORT_OPER_DOWN;
+	if (is_up == UINT64_MAX)
+		ret->oper = PORT_OPER_UNKNOWN;
+	else if (is_up)
+		ret->oper = PORT_OPER_UP;
+	else
+		ret->oper = PORT_OPER_DOWN;
 	if (!octets)
 		return -ENODATA;
 	ret->coverage_ratio = port_rate_coverage_of(octets, window, interval_ns);

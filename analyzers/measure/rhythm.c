@@ -64,9 +64,9 @@ static struct taps taps_of(const struct fabric *fabric, const struct fabric_job 
 			t.n_ports++;
 			const uint32_t entity = entities_find(
 				window->entities, p->device->name, p->name, PRIO_NONE);
-			const struct series *s = entity == ENTITY_NONE
-				? NULL
-				: window_series(window, entity, metric);
+			const struct series *s = NULL;
+			if (entity != ENTITY_NONE)
+				s = window_series(window, entity, metric);
 			if (s && s->n > 1)
 				t.v[t.n++] = (struct tap){.s = s,
 					.gate = PORT_RATE_PLAUSIBLE * (double)p->speed_bps / 8};
@@ -122,7 +122,11 @@ static double block_rate(const struct taps *taps, const double *each, size_t n, 
 	}
 	if (!seen || heard < PORTS_SEEN * usual)
 		return NAN;
-	const double m = seen < PORTS_FEW ? NAN : quantile_of(share, seen, 0.5);
+	double m;
+	if (seen < PORTS_FEW)
+		m = NAN;
+	else
+		m = quantile_of(share, seen, 0.5);
 	for (size_t i = 0; i < taps->n; i++) {
 		const double r = each[i * n + block], part = r / taps->v[i].usual;
 		if (isnan(r) || !(taps->v[i].usual > 0) || part < 0.5 * m || part > 1.5 * m)
@@ -130,7 +134,9 @@ static double block_rate(const struct taps *taps, const double *each, size_t n, 
 		sum += r;
 		weight += taps->v[i].usual;
 	}
-	return weight > 0 ? sum / weight * usual : 0;
+	if (weight > 0)
+		return sum / weight * usual;
+	return 0;
 }
 
 /* One block after the other; a port that is not heard counts with its usual share. */
@@ -144,7 +150,10 @@ static void sum_blocks(struct taps *taps, int64_t from_ns, int64_t block_ns, dou
 			each[i * n + k] = tap_rate(&taps->v[i], from_ns + (int64_t)k * block_ns,
 				from_ns + (int64_t)(k + 1) * block_ns);
 		const struct level l = rhythm_level(each + i * n, n);
-		taps->v[i].usual = l.n ? l.mean : 0;
+		if (l.n)
+			taps->v[i].usual = l.mean;
+		else
+			taps->v[i].usual = 0;
 		usual += taps->v[i].usual;
 	}
 	for (size_t k = 0; k < n; k++)
@@ -158,18 +167,24 @@ static double rhythm_coverage_of(const double *rate, size_t n)
 		first++;
 	for (size_t k = first; k < n; k++)
 		seen += !isnan(rate[k]);
-	return first < n ? (double)seen / (double)(n - first) : NAN;
+	if (first < n)
+		return (double)seen / (double)(n - first);
+	return NAN;
 }
 
 size_t throughput_of(const struct fabric *fabric, const struct window *window, int64_t block_ns,
 	struct arena *a, struct throughput **ret)
 {
-	const size_t n_blocks = (size_t)((window->to_ns - window->from_ns) / block_ns),
-		     n_jobs = fabric->n_jobs ? fabric->n_jobs : 1;
+	const size_t n_blocks = (size_t)((window->to_ns - window->from_ns) / block_ns);
+	size_t n_jobs = 1;
+	if (fabric->n_jobs)
+		n_jobs = fabric->n_jobs;
 	size_t n = 0;
 	*ret = arena_array(a, struct throughput, n_jobs);
 	for (size_t j = 0; j < n_jobs; j++) {
-		const struct fabric_job *job = fabric->n_jobs ? &fabric->jobs[j] : NULL;
+		const struct fabric_job *job = NULL;
+		if (fabric->n_jobs)
+			job = &fabric->jobs[j];
 		bool by_uplinks;
 		struct taps t = best_taps(fabric, job, window, &by_uplinks, a);
 		if (!t.n || !n_blocks)
@@ -202,8 +217,12 @@ void throughput_slices(const struct fabric *fabric, const struct fabric_job *job
 	const int64_t from_ns = window->to_ns - (int64_t)n * slice_ns;
 	if (t.n)
 		sum_blocks(&t, from_ns, slice_ns, ret, n, a);
-	for (size_t k = 0; k < n; k++)
-		ret[k] = t.n ? ret[k] * (double)slice_ns / (double)NS_PER_S : NAN;
+	for (size_t k = 0; k < n; k++) {
+		if (t.n)
+			ret[k] = ret[k] * (double)slice_ns / (double)NS_PER_S;
+		else
+			ret[k] = NAN;
+	}
 	arena_free(a);
 }
 
@@ -279,7 +298,9 @@ size_t rhythm_busy(const double *values, size_t n, double *ret, size_t *ret_at)
 	const size_t all = pick_busy(values, n, high, false, ret, ret_at),
 		     apart = pick_busy(values, n, high, true, ret, ret_at);
 	/* a job that idles all the time */
-	return 2 * apart >= all ? apart : pick_busy(values, n, high, false, ret, ret_at);
+	if (2 * apart >= all)
+		return apart;
+	return pick_busy(values, n, high, false, ret, ret_at);
 }
 
 /* ---- change points ------------------------------------------------------- */
@@ -306,8 +327,12 @@ static double rhythm_scatter(const struct sums *sums)
 
 bool rhythm_change(const double *values, size_t n, size_t lo, size_t hi, struct change *ret)
 {
-	const size_t first = lo > SIDE_MIN ? lo : SIDE_MIN,
-		     last = n >= SIDE_MIN && hi > n - SIDE_MIN ? n - SIDE_MIN : hi;
+	size_t first = SIDE_MIN;
+	if (lo > SIDE_MIN)
+		first = lo;
+	size_t last = hi;
+	if (n >= SIDE_MIN && hi > n - SIDE_MIN)
+		last = n - SIDE_MIN;
 	if (n < 2 * SIDE_MIN || first > last)
 		return false;
 	*ret = (struct change){.t = -1};
@@ -322,9 +347,10 @@ bool rhythm_change(const double *values, size_t n, size_t lo, size_t hi, struct 
 		const double sd = fmax(
 			sqrt((rhythm_scatter(&left) + rhythm_scatter(&right)) / (double)(n - 2)),
 			SPREAD_MIN * fmax(before, after));
-		const double t = sd > 0 ? fabs(after - before) /
-				(sd * sqrt(1.0 / (double)k + 1.0 / (double)right.n))
-					: 0;
+		double t = 0;
+		if (sd > 0)
+			t = fabs(after - before) /
+				(sd * sqrt(1.0 / (double)k + 1.0 / (double)right.n));
 		if (t > ret->t)
 			*ret = (struct change){.at = k, .before = before, .after = after, .t = t};
 	}
@@ -348,7 +374,9 @@ static size_t rhythm_split(
 size_t rhythm_segments(
 	const double *values, size_t n, double least, struct segment *ret, size_t max)
 {
-	return n && max ? rhythm_split(values, 0, n, least, ret, max) : 0;
+	if (n && max)
+		return rhythm_split(values, 0, n, least, ret, max);
+	return 0;
 }
 
 /* ---- the step ------------------------------------------------------------ */
@@ -365,7 +393,9 @@ static double rhythm_correlation(
 		sum += (values[k] - mean) * (values[k + lag] - mean);
 		pairs++;
 	}
-	return pairs >= 8 && variance > 0 ? sum / (double)pairs / variance : NAN;
+	if (pairs >= 8 && variance > 0)
+		return sum / (double)pairs / variance;
+	return NAN;
 }
 
 /* The peak next to @lag with a parabola through its neighbours: a step is rarely a whole number of
@@ -375,8 +405,9 @@ static double peak_at(const double *correlations, size_t n, size_t lag)
 	if (lag == 0 || lag + 1 >= n)
 		return (double)lag;
 	const double bend = correlations[lag - 1] - 2 * correlations[lag] + correlations[lag + 1];
-	return bend < 0 ? (double)lag + 0.5 * (correlations[lag - 1] - correlations[lag + 1]) / bend
-			: (double)lag;
+	if (bend < 0)
+		return (double)lag + 0.5 * (correlations[lag - 1] - correlations[lag + 1]) / bend;
+	return (double)lag;
 }
 
 static bool is_peak(const double *correlations, size_t n, size_t lag)

@@ -79,8 +79,10 @@ static size_t split_of(const struct stretch *stretch, size_t n, struct arena *a)
 	for (size_t at = SIDES_MIN; at + SIDES_MIN <= n; at++) {
 		double longest = 0, shortest = INFINITY;
 		for (size_t i = 0; i < n; i++) {
-			longest = i < at ? fmax(longest, stretch[i].lost_s) : longest;
-			shortest = i < at ? shortest : fmin(shortest, stretch[i].lost_s);
+			if (i < at)
+				longest = fmax(longest, stretch[i].lost_s);
+			if (!(i < at))
+				shortest = fmin(shortest, stretch[i].lost_s);
 		}
 		if (shortest >= APART * longest &&
 			storage_phase_median_of(stretch + at, n - at, a) >=
@@ -98,9 +100,9 @@ struct taker {
 static int more_first(const void *left, const void *right)
 {
 	const struct taker *a = left, *b = right;
-	return a->octets != b->octets
-		? (a->octets < b->octets) - (a->octets > b->octets)
-		: (a->port->index > b->port->index) - (a->port->index < b->port->index);
+	if (a->octets != b->octets)
+		return (a->octets < b->octets) - (a->octets > b->octets);
+	return (a->port->index > b->port->index) - (a->port->index < b->port->index);
 }
 
 static double octets_of(
@@ -142,12 +144,13 @@ static bool taking_of(const struct fabric *fabric, const struct fabric_job *job,
 	for (size_t d = 0; d < fabric->n_devices; d++) {
 		for (size_t k = 0; k < fabric->devices[d]->n_ports; k++) {
 			const struct fabric_port *p = fabric->devices[d]->ports[k];
-			const uint32_t entity = of_job(p, job)
-				? entities_find(past->entities, p->device->name, p->name, PRIO_NONE)
-				: ENTITY_NONE;
-			const struct series *series = entity == ENTITY_NONE
-				? NULL
-				: window_series(past, entity, M_PORT_OUT_OCTETS);
+			uint32_t entity = ENTITY_NONE;
+			if (of_job(p, job))
+				entity = entities_find(
+					past->entities, p->device->name, p->name, PRIO_NONE);
+			const struct series *series = NULL;
+			if (entity != ENTITY_NONE)
+				series = window_series(past, entity, M_PORT_OUT_OCTETS);
 			if (!series)
 				continue;
 			const double usual = part *
@@ -158,7 +161,8 @@ static bool taking_of(const struct fabric *fabric, const struct fabric_job *job,
 			if (isnan(octets))
 				continue;
 			ret->v[ret->n++] = (struct taker){.port = p, .octets = octets};
-			all += octets > EXCESS_LEAST * usual ? octets : 0;
+			if (octets > EXCESS_LEAST * usual)
+				all += octets;
 		}
 	}
 	qsort(ret->v, ret->n, sizeof(*ret->v), more_first);
@@ -180,8 +184,10 @@ bool storage_slower(const struct fabric *fabric, const struct throughput *throug
 	/* one standard deviation; below it lie the stretches */
 	const double usual = quantile_of(v, busy, 0.5),
 		     scatter = (quantile_of(v, busy, 0.84) - usual) / usual;
-	const size_t n = usual > 0 ? stretches_of(r, usual, scatter, s) : 0,
-		     split = split_of(s, n, a);
+	size_t n = 0;
+	if (usual > 0)
+		n = stretches_of(r, usual, scatter, s);
+	const size_t split = split_of(s, n, a);
 	if (!split || r->by_uplinks)
 		return false;
 	struct taking before, after;

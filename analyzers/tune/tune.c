@@ -18,7 +18,9 @@
 const char *tune_advice_name(enum tune_advice advice)
 {
 	static const char *const names[] = {"change", "fix_first", "watch", "none", "blocked"};
-	return (size_t)advice < rw_countof(names) ? names[advice] : "?";
+	if ((size_t)advice < rw_countof(names))
+		return names[advice];
+	return "?";
 }
 
 struct entry { /* a place that has a rule with a knob, or one to watch */
@@ -37,7 +39,10 @@ static struct tune_sheet *sheet_add(struct review *review)
 {
 	struct tune_list *l = review->out;
 	if (l->n == l->cap) {
-		l->cap = l->cap ? l->cap * 2 : 8;
+		if (l->cap)
+			l->cap = l->cap * 2;
+		else
+			l->cap = 8;
 		struct tune_sheet *wider =
 			arena_array(review->c.in->arena, struct tune_sheet, l->cap);
 		if (l->n)
@@ -100,7 +105,11 @@ static bool tune_alike(const struct entry *left, const struct entry *right)
 static double tune_badness(const struct entry *entry)
 {
 	const struct tune_place *p = entry->plan.place;
-	return entry->plan.rule->row == 5 ? p->marks : p->paused ? p->paused->tx_pause_busy : 0;
+	if (entry->plan.rule->row == 5)
+		return p->marks;
+	if (p->paused)
+		return p->paused->tx_pause_busy;
+	return 0;
 }
 
 /* Switches of the tier that have the same queue profile, whether or not they show anything yet:
@@ -260,14 +269,22 @@ static int tune_rank(enum tune_advice advice)
 static int by_urgency(const void *left, const void *right)
 {
 	const struct tune_sheet *x = left, *y = right;
-	if (x->advice != y->advice)
-		return tune_rank(x->advice) < tune_rank(y->advice) ? -1 : 1;
-	if (x->confidence_ratio != y->confidence_ratio)
-		return x->confidence_ratio > y->confidence_ratio ? -1 : 1;
-	const int d = name_compare(x->device ? x->device : "", y->device ? y->device : "");
-	return d                             ? d
-		: x->priority != y->priority ? x->priority - y->priority
-					     : strcmp(x->id, y->id);
+	if (x->advice != y->advice) {
+		if (tune_rank(x->advice) < tune_rank(y->advice))
+			return -1;
+		return 1;
+	}
+	if (x->confidence_ratio != y->confidence_ratio) {
+		if (x->confidence_ratio > y->confidence_ratio)
+			return -1;
+		return 1;
+	}
+	const int d = name_compare(str_or(x->device, ""), str_or(y->device, ""));
+	if (d)
+		return d;
+	if (x->priority != y->priority)
+		return x->priority - y->priority;
+	return strcmp(x->id, y->id);
 }
 
 int tune_review(const struct tune_in *in, struct tune_list *out)

@@ -71,8 +71,7 @@ static const char *const how_to_read[TUNE_KNOBS] = {
 void plan_missing(struct tune_plan *plan, enum tune_knob knob)
 {
 	plan_collect(plan,
-		how_to_read[knob] ? how_to_read[knob]
-				  : "the value in force, by read-back or `thresholds:`");
+		str_or(how_to_read[knob], "the value in force, by read-back or `thresholds:`"));
 }
 
 /* ---- knobs --------------------------------------------------------------- */
@@ -81,7 +80,11 @@ double plan_cell(const struct tune_plan *plan)
 {
 	const double told = plan->place->device->cell_bytes;
 	const struct tune_asic *asic = plan->platform->asic;
-	return told > 0 ? told : asic && asic->cell_bytes > 0 ? asic->cell_bytes : NAN;
+	if (told > 0)
+		return told;
+	if (asic && asic->cell_bytes > 0)
+		return asic->cell_bytes;
+	return NAN;
 }
 
 static bool tune_dose_settable(const struct tune_plan *plan, enum tune_knob knob)
@@ -101,24 +104,30 @@ static double round_to(double value, double unit, enum tune_round how)
 static double knob_round(
 	const struct tune_plan *plan, enum tune_knob knob, double value, double least)
 {
-	const double cell = plan_cell(plan), unit = isnan(cell) ? 1024 : cell;
-	if (!plan->platform->profile)
-		return knob == KNOB_ALPHA || knob == KNOB_PMAX
-			? value
-			: fmax(round_to(value, unit, tune_knob_safe(knob)),
-				  round_to(least, unit, TUNE_UP));
+	const double cell = plan_cell(plan);
+	double unit = cell;
+	if (isnan(cell))
+		unit = 1024;
+	if (!plan->platform->profile) {
+		if (knob == KNOB_ALPHA || knob == KNOB_PMAX)
+			return value;
+		return fmax(round_to(value, unit, tune_knob_safe(knob)),
+			round_to(least, unit, TUNE_UP));
+	}
 	const struct tune_knob_rule *r = &plan->platform->profile->knobs[knob];
 	const double limit = dt_limit_bytes(plan->place->pool_bytes, plan->like->alpha, 1);
 	double safe = tune_knob_round(r, knob, value, cell, limit);
 	/* more than can be written: as much as can be, where a smaller value is still what is
 	 * wanted (shares of a queue's limit end at 100 %) */
-	const double most = isfinite(r->max) ? tune_knob_value(r, knob, r->max, cell, limit) : NAN;
+	double most = NAN;
+	if (isfinite(r->max))
+		most = tune_knob_value(r, knob, r->max, cell, limit);
 	if (isnan(safe) && value > most)
 		safe = most;
-	return safe >= least
-		? safe
-		: tune_knob_value(r, knob, tune_knob_write(r, knob, least, cell, limit, TUNE_UP),
-			  cell, limit);
+	if (safe >= least)
+		return safe;
+	return tune_knob_value(
+		r, knob, tune_knob_write(r, knob, least, cell, limit, TUNE_UP), cell, limit);
 }
 
 /* plan_change - rounded; false: the platform cannot, or rounding leaves nothing of it. */
@@ -129,7 +138,7 @@ bool plan_change(struct tune_plan *plan, enum tune_knob knob, double current, do
 		const char *cannot = plan->platform->profile->knobs[knob].cannot;
 		plan->refused = arena_printf(plan->c->in->arena,
 			"this platform does not let one set %s%s%s", tune_knob_name(knob),
-			cannot ? ": " : "", cannot ? cannot : "");
+			str_if(cannot, ": "), str_or(cannot, ""));
 		return false;
 	}
 	const double v = knob_round(plan, knob, proposed, least);
@@ -199,7 +208,9 @@ static double tune_dose_congested(const struct tune_plan *plan)
 {
 	const struct tune_device *d = plan->place->device;
 	const double k = fmax(plan->place->inputs, d->inputs_max ? d->inputs_max : NAN);
-	return k >= 1 ? k : fmax(1, (double)d->n_ports - 1);
+	if (k >= 1)
+		return k;
+	return fmax(1, (double)d->n_ports - 1);
 }
 
 static double pool_share(double alpha, double inputs)
@@ -228,8 +239,10 @@ static bool plan_alpha(struct tune_plan *plan, double kmin, const char *why)
 	const double after = plan->changes[0].proposed, inputs = fmax(1, p->inputs);
 	const double model = dt_pfc_queue_bytes(b, 0, after, inputs);
 	/* what was measured scales as the model does */
-	plan->q_pfc =
-		p->by_watermark && p->q_pfc_model > 0 ? p->q_pfc * model / p->q_pfc_model : model;
+	if (p->by_watermark && p->q_pfc_model > 0)
+		plan->q_pfc = p->q_pfc * model / p->q_pfc_model;
+	else
+		plan->q_pfc = model;
 	plan_check(plan, "depth of the queue at which PFC fires, q_PFC", p->q_pfc, plan->q_pfc, NAN,
 		"bytes", true);
 	plan_check(plan, "share of the pool that congested inputs may take", pool_share(now, k),
@@ -348,8 +361,10 @@ static void judge_ecn(struct tune_plan *plan, const struct room *room)
  * senders fall off, not a ramp. */
 static void plan_ramp(struct tune_plan *plan)
 {
-	const double pmax = plan->like->pmax, bound = plan->c->in->options.max_pmax,
-		     least = bound > 0 ? fmin(PMAX_LEAST, bound) : PMAX_LEAST;
+	const double pmax = plan->like->pmax, bound = plan->c->in->options.max_pmax;
+	double least = PMAX_LEAST;
+	if (bound > 0)
+		least = fmin(PMAX_LEAST, bound);
 	if (!plan->refused && plan->n_changes && pmax > 0 && pmax < least)
 		plan_change(plan, KNOB_PMAX, pmax, least, 0,
 			"with Kmax this near a smaller Pmax would mark nothing, then everything",
@@ -379,11 +394,13 @@ static void plan_ecn_down(struct tune_plan *plan)
 	if (!(kmin < l->kmin))
 		return;
 	const double kmax = fmin(4 * kmin, r.q - mtu);
-	const char *why = l->kmin > r.q
-		? "marks before PFC fires: four bandwidth-delay products, at most half of q_PFC; a "
-		  "Kmin above q_PFC never acts, so the step of at most a half counts from q_PFC"
-		: "marks before PFC fires: four bandwidth-delay products, at most half of q_PFC, "
-		  "at most halved at once";
+	const char *why = "marks before PFC fires: four bandwidth-delay products, at most half of "
+			  "q_PFC, at most halved at once";
+	if (l->kmin > r.q)
+		why = "marks before PFC fires: four bandwidth-delay products, at most half of "
+		      "q_PFC; a "
+		      "Kmin above q_PFC never acts, so the step of at most a half counts from "
+		      "q_PFC";
 	plan_change(plan, KNOB_KMIN, l->kmin, kmin, r.lo, why, "tuning facts d, row 3 (ii); b.4");
 	if (!plan->refused && kmax != l->kmax)
 		plan_change(plan, KNOB_KMAX, l->kmax, kmax,
@@ -468,9 +485,11 @@ static void plan_ecn_sharper(struct tune_plan *plan)
 	const struct tune_in *in = plan->c->in;
 	if (!find_room(plan, &r))
 		return;
-	const double kmin = fmin(fmax(0.75 * l->kmin, r.lo), r.hi),
-		     most = in->options.max_pmax > 0 ? in->options.max_pmax : PMAX_USUAL,
-		     pmax = fmin(2 * l->pmax, most);
+	const double kmin = fmin(fmax(0.75 * l->kmin, r.lo), r.hi);
+	double most = PMAX_USUAL;
+	if (in->options.max_pmax > 0)
+		most = in->options.max_pmax;
+	const double pmax = fmin(2 * l->pmax, most);
 	if (r.lo <= r.hi && kmin < l->kmin)
 		plan_change(plan, KNOB_KMIN, l->kmin, kmin, r.lo,
 			"a quarter less: senders are told sooner", "tuning facts d, row 4");
@@ -551,24 +570,34 @@ static void plan_xon(struct tune_plan *plan)
 
 static const struct tune_lane *like_of(const struct tune_place *place, enum tune_family family)
 {
-	const struct tune_lane *first = family == FAMILY_XON ? place->flapping
-		: family == FAMILY_HEADROOM                  ? place->short_of
-							     : place->hot;
+	const struct tune_lane *first;
+	if (family == FAMILY_XON)
+		first = place->flapping;
+	else if (family == FAMILY_HEADROOM)
+		first = place->short_of;
+	else
+		first = place->hot;
 	if (family == FAMILY_ALPHA_THEN_ECN || family == FAMILY_ALPHA_OR_ECN ||
 		family == FAMILY_KMAX || family == FAMILY_ECN_UP)
 		for (const struct tune_lane *l = NULL;
-			first && isnan(first->kmin) && (l = tune_next_lane(place, l));)
-			first = isnan(l->kmin) ? first : l;
-	return first ? first : tune_next_lane(place, NULL);
+			first && isnan(first->kmin) && (l = tune_next_lane(place, l));) {
+			if (!isnan(l->kmin))
+				first = l;
+		}
+	if (first)
+		return first;
+	return tune_next_lane(place, NULL);
 }
 
 void tune_dose(
 	const struct tune_case *tune_case, const struct tune_place *place, struct tune_plan *ret)
 {
 	static const struct tune_platform unknown;
-	const struct tune_platform *platform = tune_case->in->platforms
-		? &tune_case->in->platforms[place->device->device->index]
-		: &unknown;
+	const struct tune_platform *platform;
+	if (tune_case->in->platforms)
+		platform = &tune_case->in->platforms[place->device->device->index];
+	else
+		platform = &unknown;
 	const enum tune_family f = place->is->family;
 	*ret = (struct tune_plan){.c = tune_case,
 		.place = place,

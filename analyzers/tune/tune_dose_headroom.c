@@ -70,7 +70,9 @@ static double tune_dose_headroom_formula(const struct tune_plan *plan, enum head
 		.lanes = speed >= 800e9 ? 8 : 4,
 		.amplification = amplification};
 	struct headroom h;
-	return headroom_calc(&in, &h) == 0 ? (double)h.xoff_bytes : NAN;
+	if (headroom_calc(&in, &h) == 0)
+		return (double)h.xoff_bytes;
+	return NAN;
 }
 
 /* The vendor's own number; NAN: not an ASIC whose tables the formula reproduces, or the cable is
@@ -154,8 +156,14 @@ static void tune_dose_headroom_couple(struct tune_plan *plan, double more)
 	plan->cost_bytes = cost;
 	if (!(b > 0))
 		return;
-	const double limit = d->pool.windows ? b : POOL_TAKE * b,
-		     need = d->pool.windows ? d->pool.max * b / d->pool_bytes + cost : cost;
+	double limit;
+	if (d->pool.windows)
+		limit = b;
+	else
+		limit = POOL_TAKE * b;
+	double need = cost;
+	if (d->pool.windows)
+		need = d->pool.max * b / d->pool_bytes + cost;
 	plan_check(plan,
 		d->pool.windows ? "peak of the shared pool and what the headroom takes"
 				: "what the headroom takes of the shared pool",
@@ -163,7 +171,10 @@ static void tune_dose_headroom_couple(struct tune_plan *plan, double more)
 	if (plan->like->alpha > 0) {
 		const double k = fmax(1, plan->place->inputs),
 			     before = dt_pfc_queue_bytes(b, 0, plan->like->alpha, k);
-		plan->q_pfc = left > 0 ? dt_pfc_queue_bytes(left, 0, plan->like->alpha, k) : 0;
+		if (left > 0)
+			plan->q_pfc = dt_pfc_queue_bytes(left, 0, plan->like->alpha, k);
+		else
+			plan->q_pfc = 0;
 		plan_check(plan, "depth of the queue at which PFC fires, q_PFC", before,
 			plan->q_pfc, NAN, "bytes", true);
 		if (!isnan(plan->like->kmin))
@@ -202,23 +213,28 @@ void plan_more_headroom(struct tune_plan *plan)
 		return;
 	}
 	/* censored, or lost although the peak was not told: what was used is at least all of it */
-	const double used = l->headroom.windows && !l->headroom.censored && !l->lost_windows
-		? l->headroom.max
-		: l->headroom_bytes;
+	double used;
+	if (l->headroom.windows && !l->headroom.censored && !l->lost_windows)
+		used = l->headroom.max;
+	else
+		used = l->headroom_bytes;
 	const double calc = tune_dose_headroom_calculated(plan), peers = of_peers(plan),
-		     step = STEP * used,
-		     physics = l->lost_windows || l->headroom.censored ? in_flight(plan) : NAN;
+		     step = STEP * used;
+	double physics = NAN;
+	if (l->lost_windows || l->headroom.censored)
+		physics = in_flight(plan);
 	if (!l->port->cable_mm)
 		plan_next(plan, cable_unknown);
 	const double proposed = fmax(fmax(step, calc), fmax(peers, physics));
-	const char *why = proposed == calc ? "the calculated value for this cable, MTU and speed"
-		: proposed == peers
-		? "what ports of the same speed and cable have elsewhere without loss"
-		: proposed == physics
-		? "what is in flight on this cable when pause is sent, and until it is obeyed"
-		: l->headroom.censored || l->lost_windows
-		? "a quarter more than all of it: the true need is unknown"
-		: "a quarter more than was used";
+	const char *why = "a quarter more than was used";
+	if (proposed == calc)
+		why = "the calculated value for this cable, MTU and speed";
+	else if (proposed == peers)
+		why = "what ports of the same speed and cable have elsewhere without loss";
+	else if (proposed == physics)
+		why = "what is in flight on this cable when pause is sent, and until it is obeyed";
+	else if (l->headroom.censored || l->lost_windows)
+		why = "a quarter more than all of it: the true need is unknown";
 	if (proposed > l->headroom_bytes &&
 		plan_change(plan, KNOB_HEADROOM, l->headroom_bytes, proposed, proposed, why,
 			"tuning facts d, row 1; a.1; d.2 rule 1"))

@@ -25,7 +25,9 @@ static const struct whatif_settings nothing = {NAN, NAN, NAN, NAN, NAN, NAN, NAN
 
 static double tune_effect_load_of(const struct tune_lane *lane)
 {
-	return isnan(lane->utilization_busy) ? lane->utilization : lane->utilization_busy;
+	if (isnan(lane->utilization_busy))
+		return lane->utilization;
+	return lane->utilization_busy;
 }
 
 /* Is @left the one to look at rather than @right? By depth where it is told, then by marks, then by
@@ -69,7 +71,9 @@ static const struct tune_lane *tune_effect_fullest(
 static size_t tune_effect_feeders(const struct tune_device *device, const struct tune_lane *queue,
 	struct arena *a, const struct tune_lane ***ret)
 {
-	const size_t want = isnan(queue->inputs) ? 2 : (size_t)fmax(1, round(queue->inputs));
+	size_t want = 2;
+	if (!isnan(queue->inputs))
+		want = (size_t)fmax(1, round(queue->inputs));
 	const struct tune_lane **v = arena_array(a, const struct tune_lane *, device->n_lanes + 1);
 	size_t n = 0;
 	for (size_t i = 0; i < device->n_lanes; i++) {
@@ -82,7 +86,9 @@ static size_t tune_effect_feeders(const struct tune_device *device, const struct
 		v[at] = l;
 	}
 	*ret = v;
-	return n < want ? n : want;
+	if (n < want)
+		return n;
+	return want;
 }
 
 static const struct tune_port *tune_effect_port_of(
@@ -97,25 +103,31 @@ static const struct tune_port *tune_effect_port_of(
 static double tune_effect_speed_of(const struct tune_device *device, const struct tune_lane *lane)
 {
 	const struct tune_port *p = tune_effect_port_of(device, lane->port);
-	return p && p->speed_bps > 0    ? p->speed_bps
-		: lane->port->speed_bps ? (double)lane->port->speed_bps
-					: NAN;
+	if (p && p->speed_bps > 0)
+		return p->speed_bps;
+	if (lane->port->speed_bps)
+		return (double)lane->port->speed_bps;
+	return NAN;
 }
 
 /* One way over the cable, ns. */
 static double tune_effect_cable_of(const struct tune_device *device, const struct tune_lane *lane)
 {
 	const struct tune_port *p = tune_effect_port_of(device, lane->port);
-	const double metres = lane->port->cable_mm ? (double)lane->port->cable_mm / 1e3
-		: p                                ? p->cable_m
-						   : NAN;
+	double metres = NAN;
+	if (lane->port->cable_mm)
+		metres = (double)lane->port->cable_mm / 1e3;
+	else if (p)
+		metres = p->cable_m;
 	return metres / CABLE_SPEED_M_S * 1e9;
 }
 
 /* fmin() would make 1 of what is not known. */
 static double tune_effect_share_of(double value)
 {
-	return value > 1 ? 1 : value;
+	if (value > 1)
+		return 1;
+	return value;
 }
 
 /* What the model is told: the egress queue's own marks, depth, ECN; pause, headroom and drops of
@@ -203,7 +215,11 @@ struct whole {
 
 static double sum_known(double left, double right)
 {
-	return isnan(right) ? left : isnan(left) ? right : left + right;
+	if (isnan(right))
+		return left;
+	if (isnan(left))
+		return right;
+	return left + right;
 }
 
 static void tune_effect_add_pause(struct whole *whole, const struct tune_lane *lane)
@@ -252,7 +268,9 @@ static void expect_scaled(struct tune_effect *effect, const char *metric, const 
 	const struct whatif_range *range, double whole, double queue, double least, double share,
 	double most)
 {
-	const double by = queue > least ? whole / queue : share;
+	double by = share;
+	if (queue > least)
+		by = whole / queue;
 	if (isnan(whole) || isnan(by))
 		return;
 	tune_effect_expect(effect, metric, unit,
@@ -268,8 +286,10 @@ static void expect_scaled(struct tune_effect *effect, const char *metric, const 
  */
 static void expect_step(struct tune_effect *effect, const struct whole *whole)
 {
-	const double before = effect->queue.pause_ratio, after = effect->model.pause_ratio.low,
-		     kept = before > PAUSE_LEAST ? fmin(1, after / before) : 1;
+	const double before = effect->queue.pause_ratio, after = effect->model.pause_ratio.low;
+	double kept = 1;
+	if (before > PAUSE_LEAST)
+		kept = fmin(1, after / before);
 	struct whatif_range step = effect->model.step_ratio;
 	if (!effect->queue.pause_bound)
 		step.low = fmin(step.mid, fmax(STEP_LEAST, step.low - whole->most * (1 - kept)));
@@ -396,16 +416,21 @@ int tune_whatif(const struct tune_evidence *evidence, const char *device, const 
 	const struct tune_device *d = tune_effect_device_of(evidence, device);
 	if (!d)
 		return err_set(err, -ENOENT, "%s: no such device in the fabric", device);
-	const struct fabric_port *p = port ? fabric_port(d->device, port) : NULL;
+	const struct fabric_port *p = NULL;
+	if (port)
+		p = fabric_port(d->device, port);
 	if (port && !p)
 		return err_set(err, -ENOENT, "%s has no port %s in the fabric", device, port);
-	const struct tune_lane *l =
-		p ? tune_lane_at(evidence, p, priority) : tune_effect_fullest(d, priority, NULL, 0);
+	const struct tune_lane *l;
+	if (p)
+		l = tune_lane_at(evidence, p, priority);
+	else
+		l = tune_effect_fullest(d, priority, NULL, 0);
 	if (!l)
 		return err_set(err, -ENOENT,
 			"%s%s%s: nothing is known of lossless priority %d; expected one of "
 			"lossless.priorities, with samples of it in the range",
-			device, port ? ":" : "", port ? port : "", priority);
+			device, str_if(port, ":"), str_or(port, ""), priority);
 	return tune_effect_ask(evidence, d, l, to, options, a, ret, err);
 }
 
@@ -448,9 +473,10 @@ void tune_expected(const struct tune_in *in, struct tune_sheet *sheet)
 	const struct tune_device *d = tune_effect_device_of(in->evidence, sheet->device);
 	/* marking is of the queues it is changed for; what makes PFC fire is changed where packets
 	 * come in, so any queue may be the one */
-	const struct tune_lane *l = d ? tune_effect_fullest(d, sheet->priority,
-						ecn ? sheet->ports : NULL, ecn ? sheet->n_ports : 0)
-				      : NULL;
+	const struct tune_lane *l = NULL;
+	if (d)
+		l = tune_effect_fullest(
+			d, sheet->priority, ecn ? sheet->ports : NULL, ecn ? sheet->n_ports : 0);
 	if (!any)
 		sheet->not_expected = "the queue model does not know this threshold";
 	else if (!l)

@@ -218,16 +218,26 @@ static void add_drops(struct lane_sums *sums, const struct lane_seen *lane)
 	add_amount(&lane->drops, &sums->drops, &sums->drops_told, sums);
 	add_amount(&lane->pg_drops, &sums->pg_drops, &sums->pg_drops_told, sums);
 	add_amount(&lane->wred_drops, &sums->wred_drops, &sums->wred_told, sums);
-	const int64_t a = lane->drops.known ? lane->drops.covered_ns : 0,
-		      b = lane->pg_drops.known ? lane->pg_drops.covered_ns : 0;
-	sums->drops_watched_ns += a > b ? a : b;
+	int64_t a = 0;
+	if (lane->drops.known)
+		a = lane->drops.covered_ns;
+	int64_t b = 0;
+	if (lane->pg_drops.known)
+		b = lane->pg_drops.covered_ns;
+	if (a > b)
+		sums->drops_watched_ns += a;
+	else
+		sums->drops_watched_ns += b;
 }
 
 static void add_marks(struct lane_sums *sums, const struct lane_seen *lane)
 {
 	sums->marks_alive = sums->marks_alive || lane->marked.alive;
-	const struct amount *packets =
-		lane->out_packets.known ? &lane->out_packets : &lane->port->out_packets;
+	const struct amount *packets;
+	if (lane->out_packets.known)
+		packets = &lane->out_packets;
+	else
+		packets = &lane->port->out_packets;
 	if (!lane->marked.known || !packets->known)
 		return;
 	sums->marks_told = true;
@@ -248,8 +258,9 @@ static void add_episodes(struct lane_sums *sums, const struct lane_seen *lane)
 static void add_peak(struct peak_fold *fold, const struct window *window, uint32_t entity,
 	unsigned metric, double size)
 {
-	const struct series *s =
-		entity == ENTITY_NONE ? NULL : window_series(window, entity, metric);
+	const struct series *s = NULL;
+	if (entity != ENTITY_NONE)
+		s = window_series(window, entity, metric);
 	for (uint32_t i = s ? series_after(s, window->from_ns) : 0;
 		s && i < s->n && s->t_ns[i] <= window->to_ns; i++)
 		if (!(s->flags[i] & (SF_LATE | SF_SUSPECT)))
@@ -264,7 +275,9 @@ static unsigned load_bin(double octets_s)
 	if (octets_s < 1)
 		return 1;
 	const double at = 2 + floor(HALF_OCTAVE(octets_s));
-	return at < LOAD_BINS - 1 ? (unsigned)at : LOAD_BINS - 1;
+	if (at < LOAD_BINS - 1)
+		return (unsigned)at;
+	return LOAD_BINS - 1;
 }
 
 /* Lowest bin that counts as busy: a fifth of what is usual. LOAD_BINS: none does. 0: load is not
@@ -272,19 +285,28 @@ static unsigned load_bin(double octets_s)
 unsigned tune_busy_from(const unsigned *loads)
 {
 	unsigned top = 0, n = 0, seen = 0;
-	for (unsigned i = 2; i < LOAD_BINS; i++)
-		top = loads[i] ? i : top;
-	if (!top)
-		return loads[1] ? LOAD_BINS : 0;
+	for (unsigned i = 2; i < LOAD_BINS; i++) {
+		if (loads[i])
+			top = i;
+	}
+	if (!top) {
+		if (loads[1])
+			return LOAD_BINS;
+		return 0;
+	}
 	const double low = (double)top + HALF_OCTAVE(SEEN_RATIO);
-	for (unsigned i = 2; i <= top; i++)
-		n += i >= low ? loads[i] : 0;
+	for (unsigned i = 2; i <= top; i++) {
+		if (i >= low)
+			n += loads[i];
+	}
 	unsigned at = 2;
 	for (; at < top; at++)
 		if (at >= low && (seen += loads[at]) >= USUAL_QUANTILE * n)
 			break;
 	const double from = (double)at + HALF_OCTAVE(RHYTHM_IDLE);
-	return from < 2 ? 2 : (unsigned)ceil(from);
+	if (from < 2)
+		return 2;
+	return (unsigned)ceil(from);
 }
 
 static void tune_evidence_add_load(struct load_sum *sum, double tx_ns, double tx_watched,
@@ -327,9 +349,12 @@ static void tune_evidence_add_port(
 		&(struct amount){.known = port->in_known, .value = (double)port->in.octets});
 	tune_evidence_total(&fold->out_octets,
 		&(struct amount){.known = port->out_known, .value = (double)port->out.octets});
-	fold->speed_bps = port->out.read_bps ? (double)port->out.read_bps : fold->speed_bps;
-	fold->mtu_bytes = isnan(port->mtu_bytes) ? fold->mtu_bytes : port->mtu_bytes;
-	fold->cable_m = isnan(port->cable_m) ? fold->cable_m : port->cable_m;
+	if (port->out.read_bps)
+		fold->speed_bps = (double)port->out.read_bps;
+	if (!isnan(port->mtu_bytes))
+		fold->mtu_bytes = port->mtu_bytes;
+	if (!isnan(port->cable_m))
+		fold->cable_m = port->cable_m;
 	tune_evidence_add_load(&fold->loads[bin], 0, 0, 0, 0, port);
 }
 
@@ -348,8 +373,11 @@ static void tune_evidence_shift(uint8_t *bits, bool newest)
 static void add_recent(
 	struct lane_sums *sums, const struct lane_seen *lane, const struct device_window *dw)
 {
-	const struct amount *sent =
-		lane->out_packets.known ? &lane->out_packets : &lane->port->out_packets;
+	const struct amount *sent;
+	if (lane->out_packets.known)
+		sent = &lane->out_packets;
+	else
+		sent = &lane->port->out_packets;
 	const bool tx = lane->tx_pause.hi > PAUSED_RATIO,
 		   lost = lane->pg_drops.known && lane->pg_drops.value > 0,
 		   full = lane->headroom_peak >= FULL_RATIO * lane->headroom;
@@ -430,7 +458,10 @@ static struct device_window tune_evidence_look(const struct device_seen *device,
 			filled += device->ports[i].lanes[c] &&
 				device->ports[i].lanes[c]->lossless &&
 				device->ports[i].lanes[c]->pg_peak >= FILLED_RATIO * fullest;
-	r.k = filled > paused ? filled : paused;
+	if (filled > paused)
+		r.k = filled;
+	else
+		r.k = paused;
 	return r;
 }
 
@@ -455,10 +486,9 @@ static void add_pools(struct tune_fold *fold, const struct observed *observed)
 		observed->window->series[i].metric == M_POOL_WATERMARK;
 		i++) {
 		const uint32_t entity = observed->window->series[i].entity;
-		struct device_fold *d =
-			entity <= observed->n_entities && observed->device_of[entity]
-			? &fold->devices[observed->device_of[entity] - 1]
-			: NULL;
+		struct device_fold *d = NULL;
+		if (entity <= observed->n_entities && observed->device_of[entity])
+			d = &fold->devices[observed->device_of[entity] - 1];
 		if (d && d->since_ns < observed->to_ns)
 			add_peak(
 				d->pool, observed->window, entity, M_POOL_WATERMARK, d->pool_bytes);
@@ -506,14 +536,19 @@ static void add_window(struct tune_fold *fold, const struct observed *observed)
 	double marked = 0, packets = 0;
 	for (size_t i = 0; i < observed->n_fabric_ports; i++) {
 		const struct port_seen *p = &observed->ports[i];
-		const double rate = p->out_known ? p->out.rate_bps / 8 : NAN;
+		double rate = NAN;
+		if (p->out_known)
+			rate = p->out.rate_bps / 8;
 		mean_add(&out, rate);
 		mean_add(&to_hosts, p->port->host ? rate : NAN);
 	}
 	for (size_t i = 0; i < observed->n_lanes; i++) {
 		const struct lane_seen *l = observed->lanes[i];
-		const struct amount *sent =
-			l->out_packets.known ? &l->out_packets : &l->port->out_packets;
+		const struct amount *sent;
+		if (l->out_packets.known)
+			sent = &l->out_packets;
+		else
+			sent = &l->port->out_packets;
 		if (!l->lossless || !l->port->in_fabric)
 			continue;
 		mean_add(&pause, l->port->port->host ? l->tx_pause.hi : NAN);
@@ -525,14 +560,21 @@ static void add_window(struct tune_fold *fold, const struct observed *observed)
 		}
 	}
 	if (fold->n_windows == fold->cap_windows) {
-		fold->cap_windows = fold->cap_windows ? 2 * fold->cap_windows : 64;
+		if (fold->cap_windows)
+			fold->cap_windows = 2 * fold->cap_windows;
+		else
+			fold->cap_windows = 64;
 		struct tune_window *v =
 			arena_array(fold->arena, struct tune_window, fold->cap_windows);
 		if (fold->n_windows)
 			memcpy(v, fold->windows, fold->n_windows * sizeof(*v));
 		fold->windows = v;
 	}
-	const struct mean *load = to_hosts.n ? &to_hosts : &out;
+	const struct mean *load;
+	if (to_hosts.n)
+		load = &to_hosts;
+	else
+		load = &out;
 	fold->windows[fold->n_windows++] = (struct tune_window){.from_ns = observed->from_ns,
 		.to_ns = observed->to_ns,
 		.host_pause = (float)mean_of(&pause),

@@ -145,7 +145,9 @@ int tune_fold_done(struct tune_fold *fold, const struct tune_evidence **ret);
 /* Share of sent packets that were marked, 0..1; NAN unknown or nothing was sent. */
 static inline double tune_lane_marks(const struct tune_lane *lane)
 {
-	return lane->out_packets > 0 ? lane->marked / lane->out_packets : NAN;
+	if (lane->out_packets > 0)
+		return lane->marked / lane->out_packets;
+	return NAN;
 }
 /* The lane of @device (its index in the fabric) at @port, NULL. */
 const struct tune_lane *tune_lane_at(

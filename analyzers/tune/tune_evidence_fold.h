@@ -72,7 +72,9 @@ struct total {
 };
 static inline double total_of(const struct total *total)
 {
-	return total->told ? total->sum : NAN;
+	if (total->told)
+		return total->sum;
+	return NAN;
 }
 struct port_fold {
 	struct total damaged, in_errors, flaps, storms, in_octets, out_octets;

@@ -10,25 +10,37 @@
 
 static double tune_evidence_sum_ratio(double left, double right)
 {
-	return right > 0 ? left / right : NAN;
+	if (right > 0)
+		return left / right;
+	return NAN;
 }
 
 static void done_pause(
 	struct tune_lane *lane, const struct lane_sums *sums, bool tx_counts, bool rx_counts)
 {
-	lane->tx_pause_lo =
-		tx_counts ? tune_evidence_sum_ratio(sums->tx.lo_ns, sums->tx.watched_ns) : NAN;
-	lane->tx_pause_hi =
-		tx_counts ? tune_evidence_sum_ratio(sums->tx.hi_ns, sums->tx.watched_ns) : NAN;
-	lane->rx_pause_lo =
-		rx_counts ? tune_evidence_sum_ratio(sums->rx.lo_ns, sums->rx.watched_ns) : NAN;
-	lane->rx_pause_hi =
-		rx_counts ? tune_evidence_sum_ratio(sums->rx.hi_ns, sums->rx.watched_ns) : NAN;
+	if (tx_counts)
+		lane->tx_pause_lo = tune_evidence_sum_ratio(sums->tx.lo_ns, sums->tx.watched_ns);
+	else
+		lane->tx_pause_lo = NAN;
+	if (tx_counts)
+		lane->tx_pause_hi = tune_evidence_sum_ratio(sums->tx.hi_ns, sums->tx.watched_ns);
+	else
+		lane->tx_pause_hi = NAN;
+	if (rx_counts)
+		lane->rx_pause_lo = tune_evidence_sum_ratio(sums->rx.lo_ns, sums->rx.watched_ns);
+	else
+		lane->rx_pause_lo = NAN;
+	if (rx_counts)
+		lane->rx_pause_hi = tune_evidence_sum_ratio(sums->rx.hi_ns, sums->rx.watched_ns);
+	else
+		lane->rx_pause_hi = NAN;
 	lane->pause_measured = sums->tx.measured && (sums->rx.measured || sums->rx.watched_ns == 0);
 	lane->pause_watched_ns = (int64_t)sums->tx.watched_ns;
-	lane->episode_ns = sums->transition_pause_ns > 0
-		? tune_evidence_sum_ratio(sums->transition_pause_ns, sums->transitions)
-		: NAN;
+	if (sums->transition_pause_ns > 0)
+		lane->episode_ns =
+			tune_evidence_sum_ratio(sums->transition_pause_ns, sums->transitions);
+	else
+		lane->episode_ns = NAN;
 	lane->episodes_per_s =
 		tune_evidence_sum_ratio(sums->transitions * 1e9, sums->transition_watched_ns);
 }
@@ -52,10 +64,14 @@ static void done_busy(struct tune_lane *lane, const struct lane_sums *sums, unsi
 		busy.n_utilization += b->n_utilization;
 	}
 	lane->busy = busy.windows;
-	lane->tx_pause_busy =
-		tx_counts ? tune_evidence_sum_ratio(busy.tx_ns, busy.tx_watched_ns) : NAN;
-	lane->rx_pause_busy =
-		rx_counts ? tune_evidence_sum_ratio(busy.rx_ns, busy.rx_watched_ns) : NAN;
+	if (tx_counts)
+		lane->tx_pause_busy = tune_evidence_sum_ratio(busy.tx_ns, busy.tx_watched_ns);
+	else
+		lane->tx_pause_busy = NAN;
+	if (rx_counts)
+		lane->rx_pause_busy = tune_evidence_sum_ratio(busy.rx_ns, busy.rx_watched_ns);
+	else
+		lane->rx_pause_busy = NAN;
 	lane->utilization_busy = tune_evidence_sum_ratio(busy.utilization, busy.n_utilization);
 	lane->utilization = tune_evidence_sum_ratio(all.utilization, all.n_utilization);
 }
@@ -114,24 +130,45 @@ static void done_lane(struct tune_lane *lane, const struct lane_fold *fold,
 		memcpy((char *)lane + tune_settings[i].lane, &fold->in_force[i], sizeof(double));
 		if (isnan(fold->read[i].value))
 			continue;
-		const int64_t t =
-			fold->read[i].carried && device_fold->newest_ns > fold->read[i].t_ns
-			? device_fold->newest_ns
-			: fold->read[i].t_ns;
-		lane->read_ns = lane->read_ns && lane->read_ns < t ? lane->read_ns : t;
+		int64_t t;
+		if (fold->read[i].carried && device_fold->newest_ns > fold->read[i].t_ns)
+			t = device_fold->newest_ns;
+		else
+			t = fold->read[i].t_ns;
+		if (!(lane->read_ns && lane->read_ns < t))
+			lane->read_ns = t;
 	}
 	const bool pfc_on = lane->pfc_enabled > 0,
 		   ecn_on = lane->ecn_enabled > 0 || (isnan(lane->ecn_enabled) && lane->kmin > 0);
 	done_pause(lane, s, facts->tx_alive || pfc_on, facts->rx_alive || pfc_on);
 	done_busy(lane, s, facts->busy_from, facts->tx_alive || pfc_on, facts->rx_alive || pfc_on);
 	const bool marks_count = s->marks_told && (facts->marks_alive || ecn_on);
-	lane->tx_unmarked = facts->marks_alive || ecn_on ? s->tx_unmarked : 0;
-	lane->recent_unmarked = facts->marks_alive || ecn_on ? s->recent_unmarked : 0;
-	lane->marked = marks_count ? s->marked : NAN;
-	lane->out_packets = marks_count ? s->marked_packets : NAN;
-	lane->drops = s->drops_told ? s->drops : NAN;
-	lane->pg_drops = s->pg_drops_told ? s->pg_drops : NAN;
-	lane->wred_drops = s->wred_told ? s->wred_drops : NAN;
+	if (facts->marks_alive || ecn_on) {
+		lane->tx_unmarked = s->tx_unmarked;
+		lane->recent_unmarked = s->recent_unmarked;
+	} else {
+		lane->tx_unmarked = 0;
+		lane->recent_unmarked = 0;
+	}
+	if (marks_count) {
+		lane->marked = s->marked;
+		lane->out_packets = s->marked_packets;
+	} else {
+		lane->marked = NAN;
+		lane->out_packets = NAN;
+	}
+	if (s->drops_told)
+		lane->drops = s->drops;
+	else
+		lane->drops = NAN;
+	if (s->pg_drops_told)
+		lane->pg_drops = s->pg_drops;
+	else
+		lane->pg_drops = NAN;
+	if (s->wred_told)
+		lane->wred_drops = s->wred_drops;
+	else
+		lane->wred_drops = NAN;
 	lane->queue = peak_fold_done(fold->queue);
 	lane->pg = peak_fold_done(fold->pg);
 	lane->headroom = peak_fold_done(fold->headroom);
@@ -216,9 +253,12 @@ static void done_windows(struct tune_fold *fold)
 		if (fold->windows[i].load > SEEN_RATIO * top)
 			v[n++] = fold->windows[i].load;
 	const double usual = quantile_of(v, n, USUAL_QUANTILE);
-	for (size_t i = 0; i < fold->n_windows; i++)
-		fold->windows[i].busy = isnan(usual) ? top == 0 && isnan(fold->windows[i].load)
-						     : fold->windows[i].load >= RHYTHM_IDLE * usual;
+	for (size_t i = 0; i < fold->n_windows; i++) {
+		if (isnan(usual))
+			fold->windows[i].busy = top == 0 && isnan(fold->windows[i].load);
+		else
+			fold->windows[i].busy = fold->windows[i].load >= RHYTHM_IDLE * usual;
+	}
 }
 
 int tune_fold_done(struct tune_fold *fold, const struct tune_evidence **ret)
@@ -251,9 +291,9 @@ int tune_fold_done(struct tune_fold *fold, const struct tune_evidence **ret)
 const struct tune_lane *tune_lane_at(
 	const struct tune_evidence *evidence, const struct fabric_port *port, int priority)
 {
-	const struct tune_device *d = port && port->device->index < evidence->n_devices
-		? &evidence->devices[port->device->index]
-		: NULL;
+	const struct tune_device *d = NULL;
+	if (port && port->device->index < evidence->n_devices)
+		d = &evidence->devices[port->device->index];
 	for (size_t i = 0; d && i < d->n_lanes; i++)
 		if (d->lanes[i].port == port && d->lanes[i].priority == priority)
 			return &d->lanes[i];

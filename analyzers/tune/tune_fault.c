@@ -155,7 +155,10 @@ static struct tune_fault *tune_fault_add(struct faults *faults, const char *caus
 {
 	const struct cure *c = cure_of(cause);
 	if (faults->n == faults->cap) {
-		faults->cap = faults->cap ? faults->cap * 2 : 8;
+		if (faults->cap)
+			faults->cap = faults->cap * 2;
+		else
+			faults->cap = 8;
 		struct tune_fault *wider =
 			arena_array(faults->in->arena, struct tune_fault, faults->cap);
 		if (faults->n)
@@ -210,11 +213,9 @@ static void from_incidents(struct faults *faults, const struct tune_case *tune_c
 		r->everywhere = !t->device && !t->host;
 		r->summary = arena_printf(faults->in->arena,
 			"%s%s%s%s%s: incident %s (%s) is open, and no threshold mends it",
-			t->host             ? t->host
-				: t->device ? t->device
-					    : "the fabric",
-			!t->host && t->port ? ":" : "", !t->host && t->port ? t->port : "",
-			t->group ? " " : "", t->group ? t->group : "", t->id, t->cause);
+			t->host ? t->host : str_or(t->device, "the fabric"),
+			str_if(!t->host && t->port, ":"), !t->host && t->port ? t->port : "",
+			str_if(t->group, " "), str_or(t->group, ""), t->id, t->cause);
 	}
 }
 
@@ -283,7 +284,7 @@ static void look_at_receiver(struct faults *faults, const struct tune_lane *lane
 	r->summary = arena_printf(faults->in->arena,
 		"%s paused us %s%s of the time at %s:%s: it does not take what it is sent, and no "
 		"threshold changes that",
-		lane->port->host, lane->pause_measured ? "" : "at most ",
+		lane->port->host, str_if(!lane->pause_measured, "at most "),
 		tune_percent(faults->in->arena, lane->rx_pause_busy), r->device, r->port);
 	tune_fault_prove(faults, r, "pfc.rx_pause_ratio", lane->rx_pause_busy, "ratio",
 		lane->pause_measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
@@ -292,12 +293,16 @@ static void look_at_receiver(struct faults *faults, const struct tune_lane *lane
 static int tune_fault_by_value(const void *left, const void *right)
 {
 	const double x = *(const double *)left, y = *(const double *)right;
-	return x < y ? -1 : x > y;
+	if (x < y)
+		return -1;
+	return x > y;
 }
 static double tune_fault_median(double *values, size_t n)
 {
 	qsort(values, n, sizeof(*values), tune_fault_by_value);
-	return n ? (values[n / 2] + values[(n - 1) / 2]) / 2 : NAN;
+	if (n)
+		return (values[n / 2] + values[(n - 1) / 2]) / 2;
+	return NAN;
 }
 
 /*
@@ -396,9 +401,9 @@ static void look_at_port(
 		tune_fault_prove(faults, r, "port.oper_up", 0, "-", QUALITY_EXACT);
 	}
 	const struct fabric_port *far = port->port->peer;
-	const struct tune_port *there = far && port->port->index < far->index
-		? tune_port_at(&faults->in->evidence->devices[far->device->index], far)
-		: NULL;
+	const struct tune_port *there = NULL;
+	if (far && port->port->index < far->index)
+		there = tune_port_at(&faults->in->evidence->devices[far->device->index], far);
 	if (there && fabs(there->mtu_bytes - port->mtu_bytes) > MTU_SLACK &&
 		(r = tune_fault_see(faults, "mtu_mismatch", port->port, PRIO_NONE, 0.9))) {
 		r->summary = arena_printf(faults->in->arena, "MTU %.0f at %s:%s, %.0f at %s:%s",
@@ -499,7 +504,9 @@ static void tune_fault_count(
 static double speed_or_0(const struct tune_device *device, const struct fabric_port *port)
 {
 	const double speed = tune_speed(device, port);
-	return isnan(speed) ? 0 : speed;
+	if (isnan(speed))
+		return 0;
+	return speed;
 }
 
 static struct census *tune_fault_take_census(
@@ -558,7 +565,8 @@ static void look_at_settings(
 				like == tune_fault_setting(l, what))
 				continue;
 			n_odd++;
-			odd = odd ? odd : l;
+			if (!odd)
+				odd = l;
 			usual = like;
 		}
 		if (!odd || tune_fault_ours(faults->in, device) ||
@@ -566,13 +574,19 @@ static void look_at_settings(
 			continue;
 		struct tune_fault *r = tune_fault_add(faults, "config_mixed");
 		r->device = device;
-		r->port = n_odd == 1 ? odd->port->name : NULL;
+		if (n_odd == 1)
+			r->port = odd->port->name;
+		else
+			r->port = NULL;
 		r->priority = place->priority;
-		r->confidence = odd->declared ? 0.6 : 0.9;
+		if (odd->declared)
+			r->confidence = 0.6;
+		else
+			r->confidence = 0.9;
 		r->summary = arena_printf(faults->in->arena,
 			"%s%s%s: %s is %.10g, most ports of its part in the fabric have %.10g "
 			"(priority %d): align it first",
-			device, r->port ? ":" : "", r->port ? r->port : "", alike[what].word,
+			device, str_if(r->port, ":"), str_or(r->port, ""), alike[what].word,
 			tune_fault_setting(odd, what), usual, place->priority);
 		tune_fault_prove(faults, r, alike[what].metric, tune_fault_setting(odd, what), "-",
 			odd->declared ? QUALITY_ESTIMATED : QUALITY_EXACT);
@@ -584,10 +598,12 @@ static void look_at_settings(
 static void look_at_cable(struct faults *faults, const struct tune_place *place)
 {
 	const struct tune_lane *l = place->short_of;
-	const struct tune_port *port = l && place->signs.yes & (T_LOST | T_FULL)
-		? tune_port_at(place->device, l->port)
-		: NULL;
-	const double truth = l ? (double)l->port->cable_mm / 1e3 : 0;
+	const struct tune_port *port = NULL;
+	if (l && place->signs.yes & (T_LOST | T_FULL))
+		port = tune_port_at(place->device, l->port);
+	double truth = 0;
+	if (l)
+		truth = (double)l->port->cable_mm / 1e3;
 	if (!port || !(port->cable_m > 0) || truth <= 0 ||
 		fabs(port->cable_m - truth) <= fmax(CABLE_SLACK_M, CABLE_SLACK * truth))
 		return;
@@ -692,8 +708,9 @@ bool tune_fault_touches(const struct tune_case *tune_case, const struct tune_fau
 		for (size_t k = 0; !fault->device && fault->host && !here && k < d->n_ports; k++)
 			here = str_eq(d->ports[k]->host, fault->host);
 		/* an error at one end of a link is one at its other end */
-		const struct fabric_port *port =
-			here && fault->device && fault->port ? fabric_port(d, fault->port) : NULL;
+		const struct fabric_port *port = NULL;
+		if (here && fault->device && fault->port)
+			port = fabric_port(d, fault->port);
 		found = found || here;
 		if (here &&
 			(tune_fault_in_tree(tune_case, d, place) ||
@@ -710,6 +727,9 @@ size_t tune_cure_steps(const char *cause, const char *const **ret)
 	size_t n = 0;
 	while (c && n < rw_countof(c->steps) && c->steps[n])
 		n++;
-	*ret = c ? c->steps : NULL;
+	if (c)
+		*ret = c->steps;
+	else
+		*ret = NULL;
 	return n;
 }

@@ -32,11 +32,11 @@ static void tune_gate_collect(struct gate_in *gate, const char *what)
 static const char *tune_gate_policy(struct gate_in *gate)
 {
 	const enum congestion_policy cc = gate->in->fabric->congestion;
-	return cc == CC_DCQCN
-		? NULL
-		: arena_printf(gate->a,
-			  "policy: congestion is %s, and thresholds are advised for dcqcn only",
-			  congestion_policy_name(cc));
+	if (cc == CC_DCQCN)
+		return NULL;
+	return arena_printf(gate->a,
+		"policy: congestion is %s, and thresholds are advised for dcqcn only",
+		congestion_policy_name(cc));
 }
 
 /* Last line of defence: whatever a dose came to, these are never written. */
@@ -56,10 +56,10 @@ static const char *tune_gate_never(struct gate_in *gate)
 static const char *tune_gate_voq(struct gate_in *gate)
 {
 	const struct tune_platform *is = gate->t->platform;
-	return (is->profile && is->profile->voq) || (is->asic && is->asic->voq)
-		? "virtual output queues: the dynamic-threshold arithmetic does not hold for this "
-		  "chip"
-		: NULL;
+	if ((is->profile && is->profile->voq) || (is->asic && is->asic->voq))
+		return "virtual output queues: the dynamic-threshold arithmetic does not hold for "
+		       "this chip";
+	return NULL;
 }
 
 static const char *read_back(struct gate_in *gate)
@@ -77,10 +77,10 @@ static const char *read_back(struct gate_in *gate)
 		return NULL;
 	tune_gate_collect(
 		gate, "a fresh read-back: is the collector of this switch up? `rocewatch doctor`");
-	return l->read_ns
-		? arena_printf(gate->a, "thresholds were read back %.0f h ago, more than 24",
-			  (double)(gate->in->now_ns - l->read_ns) / 3600e9)
-		: "thresholds were never read back";
+	if (l->read_ns)
+		return arena_printf(gate->a, "thresholds were read back %.0f h ago, more than 24",
+			(double)(gate->in->now_ns - l->read_ns) / 3600e9);
+	return "thresholds were never read back";
 }
 
 /* ---- 7: not now ---------------------------------------------------------- */
@@ -89,12 +89,12 @@ static const char *tune_gate_incident(struct gate_in *gate)
 {
 	for (size_t i = 0; i < gate->t->c->n_faults; i++) {
 		const struct tune_fault *f = &gate->t->c->faults[i];
-		if (tune_fault_touches(gate->t->c, f, gate->p))
-			return f->id ? f->id
-				     : arena_printf(gate->a, "%s at %s", f->cause,
-					       f->host             ? f->host
-						       : f->device ? f->device
-								   : "the fabric");
+		if (tune_fault_touches(gate->t->c, f, gate->p)) {
+			if (f->id)
+				return f->id;
+			return arena_printf(gate->a, "%s at %s", f->cause,
+				f->host ? f->host : str_or(f->device, "the fabric"));
+		}
 	}
 	return NULL;
 }
@@ -111,11 +111,12 @@ static const char *tune_gate_unrest(struct gate_in *gate)
 			return arena_printf(gate->a, "%s:%s went down and up in this range",
 				d->device->name, d->ports[i].port->name);
 	}
-	return d->restarts ? arena_printf(gate->a,
-				     "%s restarted in this range (upgrade, reload or reset of "
-				     "counters): review a range after it",
-				     d->device->name)
-			   : NULL;
+	if (d->restarts)
+		return arena_printf(gate->a,
+			"%s restarted in this range (upgrade, reload or reset of "
+			"counters): review a range after it",
+			d->device->name);
+	return NULL;
 }
 
 static const char *tune_gate_coverage(struct gate_in *gate)
@@ -147,9 +148,9 @@ static const char *tune_gate_past(struct gate_in *gate)
 
 static const char *tune_gate_history(struct gate_in *gate)
 {
-	const int64_t since = gate->p->device->since_ns > gate->in->evidence->from_ns
-		? gate->p->device->since_ns
-		: gate->in->evidence->from_ns;
+	int64_t since = gate->in->evidence->from_ns;
+	if (gate->p->device->since_ns > gate->in->evidence->from_ns)
+		since = gate->p->device->since_ns;
 	const int64_t have = gate->in->evidence->to_ns - since,
 		      least = gate->in->options.min_evidence_ns;
 	char b[24];
@@ -189,7 +190,9 @@ static const char *tune_gate_missing(struct gate_in *gate)
 {
 	for (size_t i = 0; i < gate->t->n_collect; i++)
 		tune_gate_collect(gate, gate->t->collect[i]);
-	return gate->t->n_collect ? "what a value takes is not known" : NULL;
+	if (gate->t->n_collect)
+		return "what a value takes is not known";
+	return NULL;
 }
 
 /* What would make it surer. */
@@ -274,7 +277,10 @@ void tune_gate(const struct tune_plan *plan, struct tune_verdict *ret)
 		ret->advice = gates[i].advice;
 		ret->rule = gates[i].rule;
 		ret->why = why;
-		ret->blocked_by = gates[i].advice == ADVICE_BLOCKED ? why : NULL;
+		if (gates[i].advice == ADVICE_BLOCKED)
+			ret->blocked_by = why;
+		else
+			ret->blocked_by = NULL;
 	}
 	if (ret->advice == ADVICE_CHANGE && !plan->n_changes)
 		ret->advice = ADVICE_NONE;
@@ -297,15 +303,19 @@ void tune_gate_doubt(const struct tune_plan *plan, struct tune_verdict *verdict)
 static uint64_t mix_numbers(uint64_t hash, const double *values, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const double number =
-			isnan(values[i]) ? -1 : values[i]; /* not a number has many faces */
+		/* not a number has many faces */
+		double number = -1;
+		if (!isnan(values[i]))
+			number = values[i];
 		hash = hash_bytes(&number, sizeof(number), hash);
 	}
 	return hash;
 }
 static uint64_t mix_text(uint64_t hash, const char *text)
 {
-	return text ? hash_bytes(text, strlen(text), hash) : hash_u64(hash);
+	if (text)
+		return hash_bytes(text, strlen(text), hash);
+	return hash_u64(hash);
 }
 
 uint64_t tune_basis(const struct tune_in *in)

@@ -56,7 +56,9 @@ static unsigned tune_peak_bin_of(double bytes)
 	if (bytes <= FIRST_BYTES)
 		return 0;
 	const double at = ceil(log2(bytes / FIRST_BYTES) * PER_OCTAVE);
-	return at >= BINS - 1 ? BINS - 1 : (unsigned)at;
+	if (at >= BINS - 1)
+		return BINS - 1;
+	return (unsigned)at;
 }
 static double bin_bytes(unsigned bin)
 {
@@ -91,7 +93,9 @@ static bool is_new_window(const struct peak_class *class, int64_t t_ns, double b
 void peak_fold_add(
 	struct peak_fold *fold, int64_t t_ns, double bytes, uint32_t window_ms, double size)
 {
-	struct peak_class *c = isfinite(bytes) && bytes >= 0 ? class_of(fold, window_ms) : NULL;
+	struct peak_class *c = NULL;
+	if (isfinite(bytes) && bytes >= 0)
+		c = class_of(fold, window_ms);
 	if (!c)
 		return;
 	fold->moved = fold->moved || window_ms || (c->windows && bytes != c->last);

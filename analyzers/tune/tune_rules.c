@@ -155,8 +155,11 @@ const struct tune_rule *tune_rule_match(const struct tune_signs *signs)
 		const struct tune_rule *r = &tune_rules[i];
 		const struct tune_signs t = with_told(signs, r);
 		if ((t.yes & r->yes) == r->yes && (t.known & ~t.yes & r->no) == r->no &&
-			!(t.yes & r->not_yes))
-			return r->cause ? r : NULL;
+			!(t.yes & r->not_yes)) {
+			if (r->cause)
+				return r;
+			return NULL;
+		}
 	}
 	return NULL;
 }
@@ -184,9 +187,11 @@ const struct tune_port *tune_port_at(
 double tune_speed(const struct tune_device *device, const struct fabric_port *port)
 {
 	const struct tune_port *p = tune_port_at(device, port);
-	return port->speed_bps          ? (double)port->speed_bps
-		: p && p->speed_bps > 0 ? p->speed_bps
-					: NAN;
+	if (port->speed_bps)
+		return (double)port->speed_bps;
+	if (p && p->speed_bps > 0)
+		return p->speed_bps;
+	return NAN;
 }
 
 unsigned tune_recent(const struct tune_lane *lane, uint8_t bits)

@@ -68,7 +68,10 @@ struct tune_signs {
 static inline void tune_sign_set(struct tune_signs *signs, uint32_t what, bool yes)
 {
 	signs->known |= what;
-	signs->yes = yes ? signs->yes | what : signs->yes & ~what;
+	if (yes)
+		signs->yes = signs->yes | what;
+	else
+		signs->yes = signs->yes & ~what;
 }
 
 struct tune_rule {

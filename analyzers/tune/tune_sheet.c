@@ -79,9 +79,11 @@ static void tune_sheet_evidence(struct sheet *sheet, const char *metric,
 
 static const char *size_text(struct arena *a, double bytes)
 {
-	return bytes >= 1e6    ? arena_printf(a, "%.2f MB", bytes / 1e6)
-		: bytes >= 1e3 ? arena_printf(a, "%.1f KB", bytes / 1e3)
-			       : arena_printf(a, "%.0f B", bytes);
+	if (bytes >= 1e6)
+		return arena_printf(a, "%.2f MB", bytes / 1e6);
+	if (bytes >= 1e3)
+		return arena_printf(a, "%.1f KB", bytes / 1e3);
+	return arena_printf(a, "%.0f B", bytes);
 }
 
 const char *tune_percent(struct arena *a, double ratio)
@@ -97,15 +99,18 @@ static const char *tune_sheet_value_text(struct arena *a, enum tune_knob knob, d
 		return size_text(a, value);
 	if (knob == KNOB_PMAX)
 		return arena_printf(a, "%.3g %%", 100 * value);
-	return knob == KNOB_ALPHA && value > 0 && value < 1 ? arena_printf(a, "1/%.3g", 1 / value)
-							    : arena_printf(a, "%.3g", value);
+	if (knob == KNOB_ALPHA && value > 0 && value < 1)
+		return arena_printf(a, "1/%.3g", 1 / value);
+	return arena_printf(a, "%.3g", value);
 }
 
 static const char *tune_sheet_neighbour(const struct tune_lane *lane)
 {
-	return lane->port->host    ? lane->port->host
-		: lane->port->peer ? lane->port->peer->device->name
-				   : "its neighbour";
+	if (lane->port->host)
+		return lane->port->host;
+	if (lane->port->peer)
+		return lane->port->peer->device->name;
+	return "its neighbour";
 }
 
 static const char *tune_sheet_pause_text(struct arena *a, const struct tune_place *place)
@@ -115,7 +120,7 @@ static const char *tune_sheet_pause_text(struct arena *a, const struct tune_plac
 		return arena_printf(a, "%s paused nobody", place->device->device->name);
 	return arena_printf(a, "%s paused %s %s%s of busy time at %s (priority %d)",
 		place->device->device->name, tune_sheet_neighbour(l),
-		l->pause_measured ? "" : "at most ", tune_percent(a, l->tx_pause_busy),
+		str_if(!l->pause_measured, "at most "), tune_percent(a, l->tx_pause_busy),
 		l->port->name, place->priority);
 }
 
@@ -124,7 +129,7 @@ static const char *changes_text(struct arena *a, const struct tune_plan *plan)
 	const char *s = "";
 	for (size_t i = 0; i < plan->n_changes; i++) {
 		const struct tune_change *c = &plan->changes[i];
-		s = arena_printf(a, "%s%s%s %s -> %s", s, i ? ", " : "", tune_knob_name(c->knob),
+		s = arena_printf(a, "%s%s%s %s -> %s", s, str_if(i, ", "), tune_knob_name(c->knob),
 			tune_sheet_value_text(a, c->knob, c->current),
 			tune_sheet_value_text(a, c->knob, c->proposed));
 	}
@@ -135,8 +140,9 @@ static const char *headroom_text(struct arena *a, const struct tune_place *place
 {
 	const struct tune_lane *l = place->short_of;
 	const double used = l->headroom.max / l->headroom_bytes;
-	const char *use = isnan(used) ? "use of headroom is not told"
-				      : arena_printf(a, "headroom was used to %.0f %%", 100 * used);
+	const char *use = "use of headroom is not told";
+	if (!isnan(used))
+		use = arena_printf(a, "headroom was used to %.0f %%", 100 * used);
 	if (l->pg_drops > 0)
 		return arena_printf(a,
 			"%s:%s lost %.0f frames of priority %d while we paused %s; %s",
@@ -160,7 +166,7 @@ static const char *why_text(struct arena *a, const struct tune_plan *plan)
 		if (!isnan(plan->like->kmin) && !isnan(p->q_pfc))
 			return arena_printf(a, "%s; Kmin %s, PFC fires at %s%s",
 				tune_sheet_pause_text(a, p), size_text(a, plan->like->kmin),
-				size_text(a, p->q_pfc), p->by_watermark ? " (watermark)" : "");
+				size_text(a, p->q_pfc), str_if(p->by_watermark, " (watermark)"));
 		return tune_sheet_pause_text(a, p);
 	case 4:
 		return arena_printf(a, "%s while its queue to %s marks %s",
@@ -194,9 +200,11 @@ static const char *tune_sheet_group_of(struct arena *a, const struct tune_plan *
 		return arena_strdup(a, plan->lanes[0]->port->name);
 	if (hosts == all_hosts && others == all_others)
 		return "all";
-	return hosts == all_hosts && !others     ? "hosts"
-		: others == all_others && !hosts ? "uplinks"
-						 : arena_printf(a, "%zu ports", hosts + others);
+	if (hosts == all_hosts && !others)
+		return "hosts";
+	if (others == all_others && !hosts)
+		return "uplinks";
+	return arena_printf(a, "%zu ports", hosts + others);
 }
 
 static void add_affected(
@@ -212,14 +220,15 @@ static void tune_sheet_affect(struct sheet *sheet, const struct tune_plan *plan,
 	const struct tune_place **rest, size_t n_rest)
 {
 	const struct tune_device *d = plan->place->device;
-	const struct tune_knob_rule *rule = plan->platform->profile && plan->n_changes
-		? &plan->platform->profile->knobs[plan->changes[0].knob]
-		: NULL;
-	const char *object = rule && rule->object ? rule->object
-		: plan->rule->family == FAMILY_ECN_UP || plan->rule->family == FAMILY_KMAX ||
-			(plan->n_changes && plan->changes[0].knob >= KNOB_KMIN)
-		? "ECN profile"
-		: "buffer profile";
+	const struct tune_knob_rule *rule = NULL;
+	if (plan->platform->profile && plan->n_changes)
+		rule = &plan->platform->profile->knobs[plan->changes[0].knob];
+	const char *object = "buffer profile";
+	if (rule && rule->object)
+		object = rule->object;
+	else if (plan->rule->family == FAMILY_ECN_UP || plan->rule->family == FAMILY_KMAX ||
+		(plan->n_changes && plan->changes[0].knob >= KNOB_KMIN))
+		object = "ECN profile";
 	sheet->s->affected = arena_array(sheet->a, struct tune_object, d->n_lanes + n_rest + 1);
 	for (size_t i = 0; i < d->n_lanes; i++) {
 		bool meant = false;
@@ -238,12 +247,14 @@ static void tune_sheet_affect(struct sheet *sheet, const struct tune_plan *plan,
 
 static void set_disruption(struct sheet *sheet, const struct tune_plan *plan)
 {
-	enum tune_disruption worst =
-		plan->platform->profile ? DISRUPTION_HITLESS : DISRUPTION_UNKNOWN;
+	enum tune_disruption worst = DISRUPTION_UNKNOWN;
+	if (plan->platform->profile)
+		worst = DISRUPTION_HITLESS;
 	for (size_t i = 0; plan->platform->profile && i < plan->n_changes; i++) {
 		const enum tune_disruption d =
 			plan->platform->profile->knobs[plan->changes[i].knob].disruption;
-		worst = d > worst ? d : worst;
+		if (d > worst)
+			worst = d;
 	}
 	sheet->s->disruption = worst;
 	sheet->s->job_boundary = worst != DISRUPTION_HITLESS;
@@ -309,7 +320,9 @@ static void tune_sheet_prove(
 	struct sheet *sheet, const struct tune_place *place, const struct tune_lane *like)
 {
 	const struct fabric_device *d = place->device->device;
-	const enum quality set = like && like->declared ? QUALITY_ESTIMATED : QUALITY_EXACT;
+	enum quality set = QUALITY_EXACT;
+	if (like && like->declared)
+		set = QUALITY_ESTIMATED;
 	if (place->paused)
 		tune_sheet_evidence(sheet, "pfc.tx_pause_ratio", d, place->paused,
 			place->paused->tx_pause_busy, "ratio",
@@ -353,8 +366,12 @@ static void set_id(struct sheet *sheet)
 	const char *const words[] = {
 		s->device, s->port_group, s->diagnosis, s->n_ports == 1 ? s->ports[0] : NULL};
 	uint64_t h = hash_bytes(&s->priority, sizeof(s->priority), sheet->in->fabric->id);
-	for (size_t i = 0; i < rw_countof(words); i++)
-		h = words[i] ? hash_bytes(words[i], strlen(words[i]) + 1, h) : hash_u64(h);
+	for (size_t i = 0; i < rw_countof(words); i++) {
+		if (words[i])
+			h = hash_bytes(words[i], strlen(words[i]) + 1, h);
+		else
+			h = hash_u64(h);
+	}
 	for (size_t i = 0; i < s->n_changes; i++) {
 		const double v[] = {(double)s->changes[i].knob,
 			isnan(s->changes[i].current) ? -1 : s->changes[i].current,
@@ -390,14 +407,14 @@ static struct sheet tune_sheet_begin(const struct tune_in *in, const char *devic
 static void set_rollback(struct sheet *sheet)
 {
 	int64_t step_ns = 0;
-	for (size_t i = 0; i < sheet->in->fabric->n_jobs; i++)
-		step_ns = sheet->in->fabric->jobs[i].step_ns > step_ns
-			? sheet->in->fabric->jobs[i].step_ns
-			: step_ns;
-	const char *above = step_ns
-		? arena_printf(sheet->a, " (declared %.0f ms: above %.0f ms)",
-			  (double)step_ns / 1e6, (double)step_ns / 1e6 * (1 + STEP_LIMIT))
-		: "";
+	for (size_t i = 0; i < sheet->in->fabric->n_jobs; i++) {
+		if (sheet->in->fabric->jobs[i].step_ns > step_ns)
+			step_ns = sheet->in->fabric->jobs[i].step_ns;
+	}
+	const char *above = "";
+	if (step_ns)
+		above = arena_printf(sheet->a, " (declared %.0f ms: above %.0f ms)",
+			(double)step_ns / 1e6, (double)step_ns / 1e6 * (1 + STEP_LIMIT));
 	sheet->s->rollback_if = arena_printf(sheet->a,
 		"any drop on priority %d, or step time p50 +%.0f %% over %d steps%s",
 		sheet->s->priority, 100 * STEP_LIMIT, STEPS_JUDGED, above);
@@ -410,16 +427,16 @@ static void set_steps(struct sheet *sheet, const struct tune_plan *plan)
 		next_step(sheet,
 			arena_printf(sheet->a,
 				"canary: apply to %s%s, then rocewatch tune verify %s", s->device,
-				s->job_boundary ? " at a job boundary" : "", s->id));
+				str_if(s->job_boundary, " at a job boundary"), s->id));
 		const char *names = "";
 		for (size_t i = 0; i < s->n_rest && i < 8; i++)
-			names = arena_printf(sheet->a, "%s%s%s", names, i ? " " : "", s->rest[i]);
+			names = arena_printf(sheet->a, "%s%s%s", names, str_if(i, " "), s->rest[i]);
 		if (s->n_rest)
 			next_step(sheet,
 				arena_printf(sheet->a,
 					"when it is verified, soon after: %s%s (different "
 					"thresholds within one tier are unfair to flows)",
-					names, s->n_rest > 8 ? " ..." : ""));
+					names, str_if(s->n_rest > 8, " ...")));
 	}
 	for (size_t i = 0; i < plan->n_next; i++)
 		next_step(sheet, plan->next[i]);
@@ -439,8 +456,8 @@ static const char *plan_summary(struct arena *a, const struct tune_plan *plan,
 		return arena_printf(
 			a, "%s; the thresholds are where they should be already", because);
 	default:
-		return arena_printf(a, "%s; watch: %s", because,
-			verdict->why ? verdict->why : "not enough is known");
+		return arena_printf(
+			a, "%s; watch: %s", because, str_or(verdict->why, "not enough is known"));
 	}
 }
 
@@ -477,11 +494,14 @@ void sheet_of_plan(const struct tune_plan *plan, const struct tune_verdict *verd
 		ret->buffer_cost_bytes = plan->cost_bytes;
 		tune_sheet_affect(&t, plan, rest, n_rest);
 		set_disruption(&t, plan);
-		ret->risk = plan->n_changes && plan->changes[0].knob == KNOB_ALPHA
-			? "PFC later means deeper queues: latency of what shares them grows; this "
-			  "class takes a larger share of the pool, and the limit of the others "
-			  "shrinks"
-			: plan->rule->risk;
+		if (plan->n_changes && plan->changes[0].knob == KNOB_ALPHA)
+			ret->risk = "PFC later means deeper queues: latency of what shares them "
+				    "grows; this "
+				    "class takes a larger share of the pool, and the limit of the "
+				    "others "
+				    "shrinks";
+		else
+			ret->risk = plan->rule->risk;
 		ret->checks = arena_array(t.a, struct tune_check, plan->n_checks + 1);
 		memcpy(ret->checks, plan->checks, plan->n_checks * sizeof(*plan->checks));
 		ret->n_checks = plan->n_checks;
@@ -505,7 +525,12 @@ void sheet_of_fault(
 {
 	struct sheet t = tune_sheet_begin(
 		tune_case->in, fault->device, fault->priority, fault->cause, ADVICE_FIX_FIRST, ret);
-	ret->port_group = fault->port ? fault->port : fault->host ? fault->host : "all";
+	if (fault->port)
+		ret->port_group = fault->port;
+	else if (fault->host)
+		ret->port_group = fault->host;
+	else
+		ret->port_group = "all";
 	if (fault->port) {
 		ret->ports = arena_array(t.a, const char *, 1);
 		ret->ports[ret->n_ports++] = fault->port;
@@ -563,7 +588,14 @@ void sheet_of_rest(const struct tune_case *tune_case, int priority, struct tune_
 	const bool good = !isnan(worst) && (!paused || cc != CC_DCQCN);
 	struct sheet t = tune_sheet_begin(tune_case->in, NULL, priority, good ? "none" : "unknown",
 		good ? ADVICE_NONE : ADVICE_WATCH, ret);
-	ret->confidence_ratio = good ? (measured ? 0.9 : 0.6) : 0.3;
+	if (good) {
+		if (measured)
+			ret->confidence_ratio = 0.9;
+		else
+			ret->confidence_ratio = 0.6;
+	} else {
+		ret->confidence_ratio = 0.3;
+	}
 	if (at)
 		tune_sheet_prove(&t, at, at->hot);
 	if (good && paused) {
@@ -573,10 +605,10 @@ void sheet_of_rest(const struct tune_case *tune_case, int priority, struct tune_
 			priority, tune_percent(t.a, worst), congestion_policy_name(cc));
 		rests_on(&t, 1, "the policy of the site");
 	} else if (good) {
-		const char *pause = worst > 0
-			? arena_printf(t.a, "no host was paused more than %s%s of busy time",
-				  measured ? "" : "(at most) ", tune_percent(t.a, worst))
-			: "no host was paused";
+		const char *pause = "no host was paused";
+		if (worst > 0)
+			pause = arena_printf(t.a, "no host was paused more than %s%s of busy time",
+				str_if(!measured, "(at most) "), tune_percent(t.a, worst));
 		ret->summary = arena_printf(t.a,
 			"priority %d: %s, nothing points at thresholds: leave them alone", priority,
 			pause);

@@ -91,9 +91,9 @@ static void grow_trees(struct tune_place *places, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&places[i], l));) {
-			const struct tune_place *far = l->port->peer && carries_pause(l)
-				? tune_signs_place_of(places, n, l->port->peer->device)
-				: NULL;
+			const struct tune_place *far = NULL;
+			if (l->port->peer && carries_pause(l))
+				far = tune_signs_place_of(places, n, l->port->peer->device);
 			if (far && far->tree != places[i].tree)
 				tune_signs_join(places, n, far->tree, places[i].tree);
 		}
@@ -130,11 +130,20 @@ static void find_lanes(struct tune_place *place)
 			place->flapping = l;
 		}
 	}
-	if (!place->hot || !(tune_lane_marks(place->hot) >= MARKS_FEW))
-		place->hot = deepest ? deepest : place->hot;
-	if (!place->hot)
-		place->hot = place->paused ? place->paused : tune_next_lane(place, NULL);
-	place->marks = place->hot ? tune_lane_marks(place->hot) : NAN;
+	if (!place->hot || !(tune_lane_marks(place->hot) >= MARKS_FEW)) {
+		if (deepest)
+			place->hot = deepest;
+	}
+	if (!place->hot) {
+		if (place->paused)
+			place->hot = place->paused;
+		else
+			place->hot = tune_next_lane(place, NULL);
+	}
+	if (place->hot)
+		place->marks = tune_lane_marks(place->hot);
+	else
+		place->marks = NAN;
 }
 
 static double deepest_queue(const struct tune_place *place)
@@ -162,7 +171,9 @@ static double model_q_pfc(const struct tune_place *place, double pool_bytes)
 		     k = fmax(1, place->inputs);
 	if (alpha > 0 && pool_bytes > 0)
 		return dt_pfc_queue_bytes(pool_bytes, 0, alpha, k);
-	return level > 0 ? k * level : NAN;
+	if (level > 0)
+		return k * level;
+	return NAN;
 }
 
 static void find_depths(struct tune_place *place, bool pausing)
@@ -172,17 +183,25 @@ static void find_depths(struct tune_place *place, bool pausing)
 		: d->inputs_typical                           ? d->inputs_typical
 							      : NAN;
 	const bool told = d->pool_slices >= 1;
-	const double most = model_q_pfc(
-			     place, told ? d->pool_bytes / d->pool_slices : d->pool_bytes),
-		     deep = pausing ? deepest_queue(place) : NAN;
+	const double most =
+		model_q_pfc(place, told ? d->pool_bytes / d->pool_slices : d->pool_bytes);
+	double deep = NAN;
+	if (pausing)
+		deep = deepest_queue(place);
 	/* a queue that went as deep as the whole pool allows settles it: there is one slice */
 	place->slices_unknown =
 		!told && d->pool_bytes > 0 && !(deepest_queue(place) >= SETTLED * most);
-	place->pool_bytes = told        ? d->pool_bytes / d->pool_slices
-		: place->slices_unknown ? d->pool_bytes / 2
-					: d->pool_bytes;
+	if (told)
+		place->pool_bytes = d->pool_bytes / d->pool_slices;
+	else if (place->slices_unknown)
+		place->pool_bytes = d->pool_bytes / 2;
+	else
+		place->pool_bytes = d->pool_bytes;
 	place->q_pfc = place->q_pfc_model = model_q_pfc(place, place->pool_bytes);
-	place->residual = isnan(deep) ? NAN : fabs(deep - most) / most;
+	if (isnan(deep))
+		place->residual = NAN;
+	else
+		place->residual = fabs(deep - most) / most;
 	/* PFC fired while no queue was deeper than this: it fires no later, whatever the model says
 	 */
 	if (deep > 0 && !(deep >= place->q_pfc)) {
@@ -193,10 +212,14 @@ static void find_depths(struct tune_place *place, bool pausing)
 	for (const struct tune_lane *l = NULL; (l = tune_next_lane(place, l));)
 		place->speed_bps = fmax(place->speed_bps, tune_speed(d, l->port));
 
-	const double fires = deep > 0 ? fmin(most, deep) : most,
-		     kmin = place->hot && !isnan(place->hot->kmin)
-		? place->hot->kmin
-		: tune_signs_highest(place, offsetof(struct tune_lane, kmin));
+	double fires = most;
+	if (deep > 0)
+		fires = fmin(most, deep);
+	double kmin;
+	if (place->hot && !isnan(place->hot->kmin))
+		kmin = place->hot->kmin;
+	else
+		kmin = tune_signs_highest(place, offsetof(struct tune_lane, kmin));
 	if (!isnan(fires) && !isnan(kmin)) {
 		tune_sign_set(&place->signs, T_LATE, kmin > ROOM * fires);
 		tune_sign_set(&place->signs, T_PFC_FIRST, kmin >= fires);
@@ -249,9 +272,13 @@ static void tune_signs_sign_marks(struct tune_place *place)
 
 static void sign_early(struct tune_place *place, int64_t rtt_ns)
 {
-	place->bdp =
-		place->speed_bps > 0 ? bdp_bytes((uint64_t)place->speed_bps, (double)rtt_ns) : NAN;
-	const double speed = place->hot ? tune_speed(place->device, place->hot->port) : NAN;
+	if (place->speed_bps > 0)
+		place->bdp = bdp_bytes((uint64_t)place->speed_bps, (double)rtt_ns);
+	else
+		place->bdp = NAN;
+	double speed = NAN;
+	if (place->hot)
+		speed = tune_speed(place->device, place->hot->port);
 	if (!(speed > 0) || isnan(place->hot->kmin))
 		return;
 	const double bdp = bdp_bytes((uint64_t)speed, (double)rtt_ns);
@@ -293,7 +320,9 @@ static double link_round_ns(
 
 double tune_hysteresis(const struct tune_lane *lane)
 {
-	return !isnan(lane->xon_offset) ? lane->xon_offset : lane->xoff_level - lane->xon_level;
+	if (!isnan(lane->xon_offset))
+		return lane->xon_offset;
+	return lane->xoff_level - lane->xon_level;
 }
 
 static void sign_xon(struct tune_place *place, double mtu)
@@ -305,9 +334,11 @@ static void sign_xon(struct tune_place *place, double mtu)
 	if (!isnan(apart))
 		tune_sign_set(&place->signs, T_CLOSE, apart < HYSTERESIS_MTUS * mtu);
 	/* settings that leave room exonerate them; without settings the case has to be plain */
-	const double limit_ns = isnan(apart)    ? round_ns / 2
-		: apart < HYSTERESIS_MTUS * mtu ? 2 * round_ns
-						: 0;
+	double limit_ns = 0;
+	if (isnan(apart))
+		limit_ns = round_ns / 2;
+	else if (apart < HYSTERESIS_MTUS * mtu)
+		limit_ns = 2 * round_ns;
 	tune_sign_set(&place->signs, T_SHORT, tune_signs_pauses(l) && l->episode_ns < limit_ns);
 }
 
@@ -400,15 +431,17 @@ static void sign_tree(struct tune_place *places, size_t n, unsigned tree)
 static unsigned tune_signs_agreeing(const struct tune_place *place)
 {
 	unsigned most = 0;
-	if (place->is && place->is->family == FAMILY_HEADROOM)
-		return place->short_of->lost_windows > place->short_of->full_windows
-			? place->short_of->lost_windows
-			: place->short_of->full_windows;
+	if (place->is && place->is->family == FAMILY_HEADROOM) {
+		if (place->short_of->lost_windows > place->short_of->full_windows)
+			return place->short_of->lost_windows;
+		return place->short_of->full_windows;
+	}
 	if (place->is && place->is->row == 5)
 		return tune_recent(place->hot, place->hot->recent_marks);
 	for (const struct tune_lane *l = NULL; (l = tune_next_lane(place, l));) {
 		const unsigned n = tune_recent(l, l->recent_tx);
-		most = n > most ? n : most;
+		if (n > most)
+			most = n;
 	}
 	return most;
 }
@@ -439,8 +472,10 @@ void tune_signs_of(const struct tune_in *in, int priority, struct tune_place *pl
 	for (size_t i = 0; i < n; i++)
 		sign_tree(places, n, (unsigned)i);
 	for (size_t i = 0; i < n; i++) {
-		places[i].is =
-			tune_next_lane(&places[i], NULL) ? tune_rule_match(&places[i].signs) : NULL;
+		if (tune_next_lane(&places[i], NULL))
+			places[i].is = tune_rule_match(&places[i].signs);
+		else
+			places[i].is = NULL;
 		places[i].agreeing = tune_signs_agreeing(&places[i]);
 	}
 }

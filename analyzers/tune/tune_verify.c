@@ -148,8 +148,12 @@ static void match_load(struct side *before, struct side *after, struct arena *a)
 	for (int i = 0; i < 2; i++)
 		for (size_t k = 0; k < sides[i]->n_all; k++)
 			have[i][tune_verify_bin_of(sides[i]->all[k]->load, edges)]++;
-	for (size_t b = 0; b < BINS; b++)
-		want[b] = have[0][b] < have[1][b] ? have[0][b] : have[1][b];
+	for (size_t b = 0; b < BINS; b++) {
+		if (have[0][b] < have[1][b])
+			want[b] = have[0][b];
+		else
+			want[b] = have[1][b];
+	}
 	for (int i = 0; i < 2; i++)
 		tune_verify_thin(sides[i], have[i], want, edges);
 }
@@ -200,7 +204,11 @@ struct column {
 static size_t tune_verify_block_of(size_t n)
 {
 	const size_t b = n / BLOCKS_LEAST;
-	return b > BLOCK ? BLOCK : b ? b : 1;
+	if (b > BLOCK)
+		return BLOCK;
+	if (b)
+		return b;
+	return 1;
 }
 
 static double tune_verify_value_of(const struct verify_window *window, int value)
@@ -220,7 +228,11 @@ static void tune_verify_columns_of(
 {
 	for (int i = 0; i < VALUES; i++) {
 		const bool all = i == V_LOAD && all_loads;
-		const size_t n = all ? side->n_all : side->n;
+		size_t n;
+		if (all)
+			n = side->n_all;
+		else
+			n = side->n;
 		const struct verify_window *const *v =
 			(const struct verify_window *const *)(all ? side->all : side->v);
 		column->v[i] = arena_array(a, double, n + 1);
@@ -250,7 +262,11 @@ static void keep_low(double *low, size_t *n, size_t room, double value)
 {
 	if (*n == room && value >= low[room - 1])
 		return;
-	size_t at = *n < room ? (*n)++ : room - 1;
+	size_t at;
+	if (*n < room)
+		at = (*n)++;
+	else
+		at = room - 1;
 	for (; at > 0 && low[at - 1] > value; at--)
 		low[at] = low[at - 1];
 	low[at] = value;
@@ -268,7 +284,9 @@ static double tune_verify_mean_of(
 	if (n == 0)
 		return NAN;
 	for (size_t k = 0; k < n;) {
-		size_t at = state ? tune_verify_draw(state) % n : 0;
+		size_t at = 0;
+		if (state)
+			at = tune_verify_draw(state) % n;
 		for (size_t m = 0; (m < block || !state) && k < n; m++, k++, at++) {
 			const double x = column->v[i][at < n ? at : at - n];
 			sum += x;
@@ -370,8 +388,12 @@ double verify_rank_test(
 	if (n_a == 0 || n_b == 0)
 		return 1;
 	for (size_t i = 0; i < n_a; i++)
-		for (size_t k = 0; k < n_b; k++)
-			u += left[i] > right[k] ? 1 : left[i] == right[k] ? 0.5 : 0;
+		for (size_t k = 0; k < n_b; k++) {
+			if (left[i] > right[k])
+				u += 1;
+			else if (left[i] == right[k])
+				u += 0.5;
+		}
 	memcpy(scratch, left, n_a * sizeof(*left));
 	memcpy(scratch + n_a, right, n_b * sizeof(*right));
 	qsort(scratch, n, sizeof(*scratch), tune_verify_by_value);
@@ -386,7 +408,9 @@ double verify_rank_test(
 	const double na = (double)n_a, nb = (double)n_b, all = (double)n;
 	const double var = na * nb / 12 * (all + 1 - ties / (all * (all - 1)));
 	const double off = fabs(u - na * nb / 2) - 0.5;
-	return var > 0 && off > 0 ? erfc(off / sqrt(2 * var)) : 1;
+	if (var > 0 && off > 0)
+		return erfc(off / sqrt(2 * var));
+	return 1;
 }
 
 double verify_discoveries(double *chances, size_t n, double rate)
@@ -409,7 +433,9 @@ static size_t block_means(const struct side *side, size_t port, double *ret)
 		double sum = 0;
 		size_t seen = 0;
 		for (size_t m = k; m < k + block; m++) {
-			const float x = side->v[m]->ports ? side->v[m]->ports[port] : NAN;
+			float x = NAN;
+			if (side->v[m]->ports)
+				x = side->v[m]->ports[port];
 			if (!isnan(x)) {
 				sum += x;
 				seen++;
@@ -426,7 +452,9 @@ static double tune_verify_mean(const double *values, size_t n)
 	double sum = 0;
 	for (size_t k = 0; k < n; k++)
 		sum += values[k];
-	return n ? sum / (double)n : NAN;
+	if (n)
+		return sum / (double)n;
+	return NAN;
 }
 
 static void test_ports(const struct verify_in *in, const struct side *before,
@@ -474,10 +502,10 @@ static double tune_verify_drops_of(const struct verify_window *windows, size_t n
 static double tune_verify_seconds_of(const struct verify_window *windows, size_t n)
 {
 	double s = 0;
-	for (size_t k = 0; k < n; k++)
-		s += isfinite(windows[k].drops)
-			? (double)(windows[k].to_ns - windows[k].from_ns) / 1e9
-			: 0;
+	for (size_t k = 0; k < n; k++) {
+		if (isfinite(windows[k].drops))
+			s += (double)(windows[k].to_ns - windows[k].from_ns) / 1e9;
+	}
 	return s;
 }
 
@@ -493,10 +521,14 @@ static struct judged tune_verify_judge(const struct verify_effect *effect, doubl
 
 static void tune_verify_tell(struct verify_effect *effect, struct judged judged)
 {
-	effect->told = isnan(effect->low) ? "not known"
-		: judged.worse            ? "worse"
-		: judged.better           ? "better"
-					  : "no change seen";
+	if (isnan(effect->low))
+		effect->told = "not known";
+	else if (judged.worse)
+		effect->told = "worse";
+	else if (judged.better)
+		effect->told = "better";
+	else
+		effect->told = "no change seen";
 }
 
 static void tune_verify_say(
@@ -513,11 +545,11 @@ static void tune_verify_decide(const struct verify_in *in, struct verify_result 
 	const struct judged pause_time = tune_verify_judge(
 				    &e[VERIFY_PAUSE], isnan(least) ? PAUSE_LEAST : least),
 			    frames = tune_verify_judge(
-				    &e[VERIFY_FRAMES], PAUSE_FALL * e[VERIFY_FRAMES].before),
-			    pause = result->pause_bound && !isnan(e[VERIFY_FRAMES].low)
-		? frames
-		: pause_time,
-			    tail = tune_verify_judge(&e[VERIFY_TAIL], VERIFY_STEP_NOISE),
+				    &e[VERIFY_FRAMES], PAUSE_FALL * e[VERIFY_FRAMES].before);
+	struct judged pause = pause_time;
+	if (result->pause_bound && !isnan(e[VERIFY_FRAMES].low))
+		pause = frames;
+	const struct judged tail = tune_verify_judge(&e[VERIFY_TAIL], VERIFY_STEP_NOISE),
 			    j = tune_verify_judge(&e[VERIFY_J], VERIFY_STEP_NOISE);
 	struct judged drops = tune_verify_judge(&e[VERIFY_DROPS], 0),
 		      step = tune_verify_judge(&e[VERIFY_STEP], VERIFY_STEP_LIMIT);

@@ -53,7 +53,9 @@ static const struct range {
 
 static double or_now(double to, double now)
 {
-	return isnan(to) ? now : to;
+	if (isnan(to))
+		return now;
+	return to;
 }
 
 static struct whatif_settings settings_of(
@@ -76,11 +78,15 @@ static double input_rate(const struct whatif_queue *queue)
 /* 4096 and its headers */
 static double whatif_mtu(const struct whatif_queue *queue)
 {
-	return isnan(queue->mtu_bytes) ? 4200 : queue->mtu_bytes;
+	if (isnan(queue->mtu_bytes))
+		return 4200;
+	return queue->mtu_bytes;
 }
 static double whatif_inputs(const struct whatif_queue *queue)
 {
-	return isnan(queue->inputs) ? 2 : fmax(1, queue->inputs);
+	if (isnan(queue->inputs))
+		return 2;
+	return fmax(1, queue->inputs);
 }
 
 /* What still comes in by one input after its XOFF: both ways over the cable, and the packets under
@@ -96,19 +102,19 @@ static double whatif_level_of(
 {
 	if (!isnan(settings->xoff_level_bytes))
 		return inputs * settings->xoff_level_bytes;
-	return isnan(settings->alpha) || isnan(queue->pool_bytes)
-		? NAN
-		: dt_pfc_queue_bytes(queue->pool_bytes, 0, settings->alpha, inputs);
+	if (isnan(settings->alpha) || isnan(queue->pool_bytes))
+		return NAN;
+	return dt_pfc_queue_bytes(queue->pool_bytes, 0, settings->alpha, inputs);
 }
 
 /* Depth at PFC by the watermark: while there is pause, the peak is that depth and what was under
  * way. NAN: nothing tells. */
 static double measured_depth(const struct whatif_queue *queue)
 {
-	return queue->pause_ratio > PAUSE_SLACK
-		? fmax(whatif_mtu(queue),
-			  queue->queue_peak_bytes - whatif_inputs(queue) * under_way(queue))
-		: NAN;
+	if (queue->pause_ratio > PAUSE_SLACK)
+		return fmax(whatif_mtu(queue),
+			queue->queue_peak_bytes - whatif_inputs(queue) * under_way(queue));
+	return NAN;
 }
 
 /*
@@ -122,9 +128,10 @@ static double even_inputs(const struct whatif_queue *queue)
 		     k = whatif_inputs(queue);
 	if (isnan(share) || !isnan(queue->now.xoff_level_bytes) || isnan(queue->now.alpha))
 		return k;
-	return share < 1 ? fmin(INPUTS_WIDE * k,
-				   fmax(k / INPUTS_WIDE, share / (queue->now.alpha * (1 - share))))
-			 : INPUTS_WIDE * k;
+	if (share < 1)
+		return fmin(INPUTS_WIDE * k,
+			fmax(k / INPUTS_WIDE, share / (queue->now.alpha * (1 - share))));
+	return INPUTS_WIDE * k;
 }
 
 /* INFINITY: PFC does not fire. */
@@ -132,10 +139,14 @@ static double depth_of(const struct whatif_queue *queue, const struct whatif_set
 {
 	const double k = even_inputs(queue), now = whatif_level_of(queue, &queue->now, k),
 		     then = whatif_level_of(queue, settings, k), measured = measured_depth(queue);
-	if (isnan(then) || isnan(now)) /* as now, if it fires */
-		return isnan(measured) ? INFINITY : measured;
-	return isnan(measured) ? then
-			       : then * fmin(SCALE_WIDE, fmax(1 / SCALE_WIDE, measured / now));
+	if (isnan(then) || isnan(now)) { /* as now, if it fires */
+		if (isnan(measured))
+			return INFINITY;
+		return measured;
+	}
+	if (isnan(measured))
+		return then;
+	return then * fmin(SCALE_WIDE, fmax(1 / SCALE_WIDE, measured / now));
 }
 
 static struct burst_in burst_of(const struct whatif_queue *queue,
@@ -159,7 +170,10 @@ static struct burst_in burst_of(const struct whatif_queue *queue,
 		b.kmin = settings->kmin_bytes;
 		b.kmax = fmax(b.kmin + 1,
 			isnan(settings->kmax_bytes) ? 4 * b.kmin : settings->kmax_bytes);
-		b.pmax = isnan(settings->pmax) ? 0.1 : settings->pmax;
+		if (isnan(settings->pmax))
+			b.pmax = 0.1;
+		else
+			b.pmax = settings->pmax;
 	}
 	return b;
 }
@@ -167,9 +181,9 @@ static struct burst_in burst_of(const struct whatif_queue *queue,
 /* Shares of all time from shares of a burst. @busy: share of time in which there are bursts. */
 static double busy_share(const struct whatif_queue *queue, const struct whatif_burst *burst)
 {
-	return isnan(queue->utilization)
-		? 1
-		: fmin(1, fmax(1e-6, queue->utilization / burst->throughput));
+	if (isnan(queue->utilization))
+		return 1;
+	return fmin(1, fmax(1e-6, queue->utilization / burst->throughput));
 }
 
 /* ---- calibration --------------------------------------------------------- */
@@ -180,7 +194,9 @@ static double whatif_at(enum whatif_param i, double share)
 	/* bursts follow each other closely within a step: most of them take most of it over */
 	if (i == KEEP)
 		return 1 - (1 - share) * (1 - share);
-	return r->log ? r->low * pow(r->high / r->low, share) : r->low + share * (r->high - r->low);
+	if (r->log)
+		return r->low * pow(r->high / r->low, share);
+	return r->low + share * (r->high - r->low);
 }
 
 /* Van der Corput in bases of the first primes: evenly spread, the same every time. */
@@ -219,9 +235,12 @@ static void whatif_judge(const struct whatif_queue *queue, struct candidate *can
 	const struct burst_in in = burst_of(queue, &queue->now, candidate->p);
 	const struct whatif_burst b = candidate->now = whatif_run(&in, candidate->p);
 	candidate->cost = candidate->residual = 0;
-	const double paused = b.pause * busy_share(queue, &b),
-		     least = queue->pause_bound ? queue->pause_ratio / BOUND_WIDE
-						: queue->pause_ratio;
+	const double paused = b.pause * busy_share(queue, &b);
+	double least;
+	if (queue->pause_bound)
+		least = queue->pause_ratio / BOUND_WIDE;
+	else
+		least = queue->pause_ratio;
 	whatif_compare(paused > queue->pause_ratio ? queue->pause_ratio
 			: paused < least           ? least
 						   : paused,
@@ -237,7 +256,11 @@ static void whatif_keep(struct candidate *best, unsigned *n, const struct candid
 {
 	if (*n == WHATIF_KEPT && !(candidate->cost < best[*n - 1].cost))
 		return;
-	unsigned i = *n < WHATIF_KEPT ? (*n)++ : *n - 1;
+	unsigned i;
+	if (*n < WHATIF_KEPT)
+		i = (*n)++;
+	else
+		i = *n - 1;
 	for (; i > 0 && best[i - 1].cost > candidate->cost; i--)
 		best[i] = best[i - 1];
 	best[i] = *candidate;
@@ -266,7 +289,12 @@ static void whatif_search(const struct whatif_queue *queue, struct candidate *be
 									DRAWS + round * NEAR + i,
 									bases[k]) -
 							1);
-				c.u[k] = u < 0 ? -u : u > 1 ? 2 - u : u;
+				if (u < 0)
+					c.u[k] = -u;
+				else if (u > 1)
+					c.u[k] = 2 - u;
+				else
+					c.u[k] = u;
 			}
 			whatif_judge(queue, &c);
 			whatif_keep(best, n, &c);
@@ -364,8 +392,11 @@ static double whatif_quantile(
 static struct whatif_range range_of(
 	const struct whatif_fit *fit, const struct outcome *outcome, double now)
 {
-	const double mid = whatif_quantile(fit, outcome, 0.5), change = isnan(now) ? 0 : mid - now,
-		     missing = 5 - fit->known,
+	const double mid = whatif_quantile(fit, outcome, 0.5);
+	double change = 0;
+	if (!isnan(now))
+		change = mid - now;
+	const double missing = 5 - fit->known,
 		     wide = fmin(0.5, fmax(RESIDUAL_LEAST * missing * missing, fit->residual));
 	const double below = (change > 0 ? CHANGE_NONE : CHANGE_WIDE) * fabs(change),
 		     above = (change < 0 ? CHANGE_NONE : CHANGE_WIDE) * fabs(change);
@@ -386,8 +417,10 @@ static struct whatif_range pause_range(
 		more = more && outcome->v[i] >= of_now->v[i] - PAUSE_SLACK / 10;
 	}
 	const double near = SAME_RATIO * fit->q.pause_ratio;
-	r.high = less ? fmin(r.high, fmax(r.mid, fit->q.pause_ratio + near)) : r.high;
-	r.low = more ? fmax(r.low, fmin(r.mid, fit->q.pause_ratio - near)) : r.low;
+	if (less)
+		r.high = fmin(r.high, fmax(r.mid, fit->q.pause_ratio + near));
+	if (more)
+		r.low = fmax(r.low, fmin(r.mid, fit->q.pause_ratio - near));
 	return (struct whatif_range){fmin(r.low, 1), fmin(r.mid, 1), fmin(r.high, 1)};
 }
 
@@ -409,13 +442,18 @@ static double whatif_anchored(double then, double now, double measured, double s
  * Measured where a watermark (uncensored) or drops tell. */
 static double whatif_needed(const struct whatif_queue *queue, double episodes_per_s)
 {
-	const double size = queue->now.headroom_bytes,
-		     need = queue->headroom_peak_bytes > 0 ? queue->headroom_peak_bytes
-							   : under_way(queue);
+	const double size = queue->now.headroom_bytes;
+	double need;
+	if (queue->headroom_peak_bytes > 0)
+		need = queue->headroom_peak_bytes;
+	else
+		need = under_way(queue);
 	if (queue->drops_per_s > 0 && whatif_positive(size) && whatif_positive(episodes_per_s))
 		return size + queue->drops_per_s * whatif_mtu(queue) / episodes_per_s;
 	/* nothing was lost: it fits */
-	return queue->drops_per_s == 0 && whatif_positive(size) ? fmin(need, size) : need;
+	if (queue->drops_per_s == 0 && whatif_positive(size))
+		return fmin(need, size);
+	return need;
 }
 
 /* Where pause may end, the queue may stay below Kmin as well: senders that keep their rates do not
@@ -449,9 +487,10 @@ static struct whatif_range drops_range(const struct whatif_fit *fit, const struc
 	if (isnan(settings->headroom_bytes))
 		return (struct whatif_range){NAN, NAN, NAN};
 	const struct whatif_range r = range_of(fit, outcome, NAN);
-	const double now = fit->q.drops_per_s > 0
-		? fit->q.drops_per_s * fmin(1, fit->q.now.headroom_bytes / settings->headroom_bytes)
-		: 0;
+	double now = 0;
+	if (fit->q.drops_per_s > 0)
+		now = fit->q.drops_per_s *
+			fmin(1, fit->q.now.headroom_bytes / settings->headroom_bytes);
 	return (struct whatif_range){
 		now > 0 ? 0 : r.low / LOSS_WIDE, r.mid, fmax(now, r.high * LOSS_WIDE)};
 }
@@ -488,15 +527,24 @@ static void whatif_ask(const struct whatif_fit *fit, unsigned i,
 	outcomes->step.v[i] = stretch;
 	const double model_now = now.episodes_per_ns * busy * 1e9,
 		     model_then = then.episodes_per_ns * busy_then * 1e9;
-	const double measured = isnan(q->episodes_per_s) ? model_now : q->episodes_per_s,
-		     need = whatif_needed(q, measured);
-	const double episodes =
-		model_now > 0 ? measured * fmin(EPISODES_WIDE, model_then / model_now) : model_then;
-	outcomes->headroom.v[i] =
-		then.pause > 0 ? fmin(need, or_now(settings->headroom_bytes, need)) : 0;
-	outcomes->drops.v[i] = isnan(settings->headroom_bytes)
-		? 0
-		: episodes * fmax(0, need - settings->headroom_bytes) / whatif_mtu(q);
+	double measured;
+	if (isnan(q->episodes_per_s))
+		measured = model_now;
+	else
+		measured = q->episodes_per_s;
+	const double need = whatif_needed(q, measured);
+	double episodes = model_then;
+	if (model_now > 0)
+		episodes = measured * fmin(EPISODES_WIDE, model_then / model_now);
+	if (then.pause > 0)
+		outcomes->headroom.v[i] = fmin(need, or_now(settings->headroom_bytes, need));
+	else
+		outcomes->headroom.v[i] = 0;
+	if (isnan(settings->headroom_bytes))
+		outcomes->drops.v[i] = 0;
+	else
+		outcomes->drops.v[i] =
+			episodes * fmax(0, need - settings->headroom_bytes) / whatif_mtu(q);
 }
 
 int whatif_predict(

@@ -27,7 +27,9 @@ static double whatif_burst_mark(const struct burst_in *in, double queue)
 {
 	if (queue <= in->kmin)
 		return 0;
-	return queue >= in->kmax ? 1 : in->pmax * (queue - in->kmin) / (in->kmax - in->kmin);
+	if (queue >= in->kmax)
+		return 1;
+	return in->pmax * (queue - in->kmin) / (in->kmax - in->kmin);
 }
 
 /* DCQCN in expectation over flows that all have the same state. @marked: share of packets;
@@ -36,9 +38,12 @@ static void whatif_burst_react(
 	struct senders *senders, const double *params, double marked, double packets, double dt)
 {
 	/* a whole CNP interval without a mark; and a whole timer: */
-	const double clean = marked > 0 ? exp(-marked * packets) : 1;
-	const double free_run =
-		marked > 0 ? exp(-marked * packets * params[TIMER_NS] / params[CNP_NS]) : 1;
+	double clean = 1;
+	if (marked > 0)
+		clean = exp(-marked * packets);
+	double free_run = 1;
+	if (marked > 0)
+		free_run = exp(-marked * packets * params[TIMER_NS] / params[CNP_NS]);
 	const double cut = fmin(1, (1 - clean) * dt / params[CNP_NS]),
 		     back = fmin(1, free_run * dt / params[TIMER_NS]);
 	senders->average += (1 - clean - senders->average) * fmin(1, dt / params[AVERAGE_NS]);
@@ -65,7 +70,11 @@ static double whatif_burst_flow(
 		sums->episodes += full * dt / (up + down);
 		q = in->q_pfc;
 	}
-	const double left = q < 0 ? in->speed * dt + q : in->speed * dt;
+	double left;
+	if (q < 0)
+		left = in->speed * dt + q;
+	else
+		left = in->speed * dt;
 	*queue = fmax(0, q);
 	return left;
 }
@@ -86,16 +95,23 @@ static struct whatif_burst one_burst(
 	double seen[LAG_MAX] = {0}, queue = 0, peak = 0, sent = 0;
 	struct sums sums = {0}, before = {0};
 	for (unsigned i = 0; i < STEPS_MAX && sums.served < volume; i++) {
-		const double arriving = sent < volume ? senders->rate * in->overload : 0;
+		double arriving = 0;
+		if (sent < volume)
+			arriving = senders->rate * in->overload;
 		const double p_now = whatif_burst_mark(in, queue),
 			     left = fmin(whatif_burst_flow(in, arriving, &queue, dt, &sums),
 				     volume - sums.served);
 		sums.served += left;
 		sent = sums.served + queue;
 		sums.marked += p_now * left;
-		sums.ns += left < in->speed * dt && sums.served >= volume ? left / in->speed : dt;
+		if (left < in->speed * dt && sums.served >= volume)
+			sums.ns += left / in->speed;
+		else
+			sums.ns += dt;
 		peak = fmax(peak, queue);
-		const double heard = i >= lag ? seen[i % lag] : 0;
+		double heard = 0;
+		if (i >= lag)
+			heard = seen[i % lag];
 		seen[i % lag] = p_now;
 		if (in->dcqcn)
 			whatif_burst_react(senders, params, heard,

@@ -109,8 +109,8 @@ int gnmi_target_call(struct gnmi_target *target, struct grpc_io_channel *channel
 
 static void gnmi_told(struct gnmi_target *target)
 {
-	target->state.suspects = target->decoder ? gnmi_decode_stats(target->decoder)->suspects
-						 : target->state.suspects;
+	if (target->decoder)
+		target->state.suspects = gnmi_decode_stats(target->decoder)->suspects;
 	target->sink.target(target->sink.arg, &target->state);
 }
 
@@ -139,9 +139,9 @@ void gnmi_target_neighbors(struct gnmi_target *target)
 	struct topology_neighbor *heard = NULL;
 	if (!target->sink.neighbors)
 		return;
-	const size_t n = gnmi_decode_hears(target->decoder)
-		? gnmi_decode_neighbors(target->decoder, a, &self, &heard)
-		: 0;
+	size_t n = 0;
+	if (gnmi_decode_hears(target->decoder))
+		n = gnmi_decode_neighbors(target->decoder, a, &self, &heard);
 	target->sink.neighbors(target->sink.arg, &self, heard, n);
 }
 
@@ -174,7 +174,10 @@ static void target_lost(struct gnmi_target *target, const char *fmt, ...)
 	int64_t gap = target->device->gnmi->interval_ns *
 		(target->failures < BACKOFF_INTERVALS ? (int64_t)target->failures
 						      : BACKOFF_INTERVALS);
-	gap = gap > BACKOFF_MAX_NS ? BACKOFF_MAX_NS : gap < BACKOFF_MIN_NS ? BACKOFF_MIN_NS : gap;
+	if (gap > BACKOFF_MAX_NS)
+		gap = BACKOFF_MAX_NS;
+	else if (gap < BACKOFF_MIN_NS)
+		gap = BACKOFF_MIN_NS;
 	loop_timer_start(target->timer, gnmi_target_jittered(target, gap), 0);
 	target_change(&target->state, TARGET_BACKOFF, loop_now(target->loop), wall_now(), reason);
 	gnmi_told(target);
@@ -218,7 +221,9 @@ static void probe_done(void *arg)
 
 static char *copy_of(const char *text)
 {
-	return text ? rw_strdup(text) : NULL;
+	if (text)
+		return rw_strdup(text);
+	return NULL;
 }
 
 static bool probe_start(struct gnmi_target *target, const struct grpc_io_status *status)
@@ -409,8 +414,16 @@ static void encodings_choose(
 	struct gnmi_target *target, const struct gnmi_capabilities *capabilities)
 {
 	const struct profile_gnmi *g = target->profile->gnmi;
-	const unsigned *wanted = g->n_encodings ? g->encodings : encodings_usual;
-	const size_t n = g->n_encodings ? g->n_encodings : rw_countof(encodings_usual);
+	const unsigned *wanted;
+	if (g->n_encodings)
+		wanted = g->encodings;
+	else
+		wanted = encodings_usual;
+	size_t n;
+	if (g->n_encodings)
+		n = g->n_encodings;
+	else
+		n = rw_countof(encodings_usual);
 	target->n_encodings = 0;
 	if (target->device->gnmi->encoding >= 0) {
 		target->encodings[target->n_encodings++] = (unsigned)target->device->gnmi->encoding;
@@ -428,7 +441,9 @@ static const struct profile *profile_choose(const struct gnmi_target *target,
 	const char *wanted = target->device->profile;
 	if (wanted && !str_eq(wanted, "auto"))
 		return profiles_get(target->set->profiles, wanted);
-	size_t n = capabilities ? capabilities->n_models : 0;
+	size_t n = 0;
+	if (capabilities)
+		n = capabilities->n_models;
 	const char **names = arena_array(a, const char *, n + 1);
 	for (size_t i = 0; i < n; i++)
 		names[i] = capabilities->models[i].name;
@@ -441,7 +456,7 @@ static const char *gnmi_offers(const struct gnmi_capabilities *capabilities, cha
 	size_t n = 0;
 	buf[0] = '\0';
 	for (size_t i = 0; capabilities && i < capabilities->n_encodings && n < 60; i++)
-		n += (size_t)snprintf(buf + n, 80 - n, "%s%s", n ? ", " : "",
+		n += (size_t)snprintf(buf + n, 80 - n, "%s%s", str_if(n, ", "),
 			gnmi_encoding_name(capabilities->encodings[i]));
 	return buf;
 }
@@ -570,9 +585,9 @@ static void gnmi_on_timer(void *arg)
 static bool gnmi_profile_known(const struct gnmi_target *target, struct err *e)
 {
 	const char *wanted = target->device->profile;
-	const struct profile *p = wanted && !str_eq(wanted, "auto")
-		? profiles_get(target->set->profiles, wanted)
-		: NULL;
+	const struct profile *p = NULL;
+	if (wanted && !str_eq(wanted, "auto"))
+		p = profiles_get(target->set->profiles, wanted);
 	if (!wanted || str_eq(wanted, "auto") || (p && p->gnmi))
 		return true;
 	err_set(e, -ENOENT,
@@ -616,8 +631,9 @@ int gnmi_target_new(struct loop *loop, struct entities *entities,
 			t->address);
 	/* now, while we may; what may heal is told by the first try */
 	gnmi_secrets_read(gnmi_credential(t), &t->secrets, &t->secrets_error);
-	int64_t spread =
-		device->gnmi->interval_ns < NS_PER_S ? device->gnmi->interval_ns : NS_PER_S;
+	int64_t spread = NS_PER_S;
+	if (device->gnmi->interval_ns < NS_PER_S)
+		spread = device->gnmi->interval_ns;
 	loop_timer_start(t->timer, (int64_t)(t->random % 1024) * spread / 1024, 0);
 	*ret = t;
 	return 0;
@@ -686,7 +702,9 @@ const struct target *gnmi_target_state(const struct gnmi_target *target)
 
 bool gnmi_target_prefers_snmp(const struct gnmi_target *target, unsigned metric)
 {
-	const struct profile_gnmi *g = target->profile ? target->profile->gnmi : NULL;
+	const struct profile_gnmi *g = NULL;
+	if (target->profile)
+		g = target->profile->gnmi;
 	for (size_t i = 0; g && i < g->n_prefer_snmp; i++)
 		if (g->prefer_snmp[i] == metric)
 			return true;
@@ -746,6 +764,7 @@ struct gnmi_target_counts gnmi_target_counts(const struct gnmi_target *target)
 		if (s->time.skew_ns)
 			n.skew_s = (double)s->time.skew_ns / 1e9;
 	}
-	n.refused += target->decoder ? gnmi_decode_stats(target->decoder)->wrong_types : 0;
+	if (target->decoder)
+		n.refused += gnmi_decode_stats(target->decoder)->wrong_types;
 	return n;
 }

@@ -12,7 +12,9 @@ const char *gnmi_convert_kind_name(enum gnmi_kind kind)
 {
 	static const char *const names[] = {"null", "int", "uint", "bool", "double", "decimal",
 		"string", "ascii", "bytes", "proto"};
-	return (size_t)kind < rw_countof(names) ? names[kind] : "?";
+	if ((size_t)kind < rw_countof(names))
+		return names[kind];
+	return "?";
 }
 
 static bool is_text(const struct gnmi_value *value)
@@ -25,7 +27,9 @@ static bool is_text(const struct gnmi_value *value)
 static struct gnmi_value without_module(const struct gnmi_value *value)
 {
 	struct gnmi_value r = *value;
-	const char *colon = is_text(value) && value->n ? memchr(value->p, ':', value->n) : NULL;
+	const char *colon = NULL;
+	if (is_text(value) && value->n)
+		colon = memchr(value->p, ':', value->n);
 	if (colon) {
 		r.n = (size_t)(value->p + value->n - colon) - 1;
 		r.p = colon + 1;
@@ -46,8 +50,11 @@ static enum gnmi_convert gnmi_convert_word_of(
 	for (size_t i = 0; i < spec->n_words; i++)
 		if (strcmp(spec->words[i].word, text) == 0)
 			return *ret = spec->words[i].value, GNMI_CONVERT_OK;
-	if (!spec->has_otherwise || !is_text(value))
-		return is_text(value) ? GNMI_CONVERT_NONE : GNMI_CONVERT_WRONG;
+	if (!spec->has_otherwise || !is_text(value)) {
+		if (is_text(value))
+			return GNMI_CONVERT_NONE;
+		return GNMI_CONVERT_WRONG;
+	}
 	*ret = spec->otherwise;
 	return GNMI_CONVERT_OK;
 }
@@ -66,7 +73,9 @@ static enum gnmi_convert priorities_of(const struct gnmi_value *value, uint64_t 
 			return GNMI_CONVERT_WRONG;
 	}
 	*ret = set;
-	return is_text(value) ? GNMI_CONVERT_OK : GNMI_CONVERT_WRONG;
+	if (is_text(value))
+		return GNMI_CONVERT_OK;
+	return GNMI_CONVERT_WRONG;
 }
 
 static bool gnmi_convert_unread(
@@ -92,7 +101,9 @@ enum gnmi_convert gnmi_convert_number(
 {
 	if (spec->n_words || spec->has_otherwise)
 		return gnmi_convert_word_of(spec, value, ret);
-	return gnmi_value_u64(value, ret) < 0 ? GNMI_CONVERT_WRONG : GNMI_CONVERT_OK;
+	if (gnmi_value_u64(value, ret) < 0)
+		return GNMI_CONVERT_WRONG;
+	return GNMI_CONVERT_OK;
 }
 
 enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *spec,
@@ -100,7 +111,9 @@ enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *spec,
 	struct gnmi_converted *ret)
 {
 	const struct metric_info *m = metric_info((unsigned)spec->metric);
-	const uint64_t cells = spec->cells ? cell_bytes : 1;
+	uint64_t cells = 1;
+	if (spec->cells)
+		cells = cell_bytes;
 	struct gnmi_value bare = *value;
 	char text[TEXT_MAX];
 	enum gnmi_convert rc = GNMI_CONVERT_OK;

@@ -111,7 +111,9 @@ static uint32_t port_known(const struct gnmi_decoder *decoder, struct gnmi_text 
 	if (alias && smap_get(decoder->by_alias, text.p, text.n, &at) && at)
 		return (uint32_t)at - 1;
 	const char *name = gnmi_decode_port_name(decoder, text, buf);
-	return smap_get(decoder->by_name, name, strlen(name), &at) ? (uint32_t)at : NO_CELL;
+	if (smap_get(decoder->by_name, name, strlen(name), &at))
+		return (uint32_t)at;
+	return NO_CELL;
 }
 
 /* gnmi_decode_port_of - made when it is new; NO_CELL when there are too many. */
@@ -315,9 +317,11 @@ static void parts_at(
 		if (!(at->numbers >> n & 1))
 			continue;
 		snprintf(queue, sizeof(queue), "%u", n);
-		int priority = at->number == GNMI_NUMBER_PRIORITY
-			? (int)n
-			: profile_priority(feed->d->profile, n);
+		int priority;
+		if (at->number == GNMI_NUMBER_PRIORITY)
+			priority = (int)n;
+		else
+			priority = profile_priority(feed->d->profile, n);
 		part_add(feed, leaf,
 			gnmi_cell_of(feed,
 				gnmi_cell_entity(feed, port, v->metric, priority, queue, at->pool),
@@ -331,16 +335,17 @@ static uint32_t gnmi_decode_bind(
 	struct binding b = {.leaf = leaf, .port = NO_CELL};
 	/* also on ports for management, which are none of the fabric */
 	const bool heard = is_lldp(leaf->v->attribute);
-	if (at->port.p)
-		b.port = heard && !feed->makes_ports
-			? port_known(feed->d, at->port, at->alias)
-			: gnmi_decode_port_of(feed->d, at->port, at->alias);
+	if (at->port.p) {
+		if (heard && !feed->makes_ports)
+			b.port = port_known(feed->d, at->port, at->alias);
+		else
+			b.port = gnmi_decode_port_of(feed->d, at->port, at->alias);
+	}
 	if (at->port.p && b.port == NO_CELL)
 		return BINDING_NONE;
 	leaf->paths++;
 	if (heard && b.port != NO_CELL)
-		b.first = gnmi_lldp_of(
-			feed->d->lldp, b.port, at->name.p ? at->name.p : "", at->name.n);
+		b.first = gnmi_lldp_of(feed->d->lldp, b.port, str_or(at->name.p, ""), at->name.n);
 	if (leaf->v->refers) { /* the value will be its object's name */
 		rw_grow(feed->refs, feed->n_refs, feed->cap_refs);
 		feed->refs[feed->n_refs] = (struct ref){.kind = leaf->v->refers,
@@ -382,7 +387,9 @@ static uint32_t binding_new(struct gnmi_feed *feed, const struct gnmi_update *up
 static uint32_t *gnmi_decode_slot_of(struct gnmi_feed *feed, const struct gnmi_update *update)
 {
 	if (update->path_id >= feed->n_slots) {
-		size_t n = feed->n_slots ? feed->n_slots : 256;
+		size_t n = 256;
+		if (feed->n_slots)
+			n = feed->n_slots;
 		while (n <= update->path_id)
 			n *= 2;
 		feed->slots = rw_realloc(feed->slots, n * sizeof(*feed->slots));
@@ -458,9 +465,10 @@ static void metric_take(struct gnmi_feed *feed, struct binding *binding,
 		feed->d->stats.wrong_types += binding->wrong;
 		return;
 	}
-	binding->zero = metric_info((unsigned)binding->leaf->v->metric)->type == TYPE_F64
-		? value.d == 0
-		: value.u == 0;
+	if (metric_info((unsigned)binding->leaf->v->metric)->type == TYPE_F64)
+		binding->zero = value.d == 0;
+	else
+		binding->zero = value.u == 0;
 	if (binding->leaf->v->of) {
 		feed->properties[binding->first].value = value;
 		feed->properties[binding->first].has = true;
@@ -529,10 +537,13 @@ static void object_emit(struct gnmi_feed *feed, const struct ref *ref,
 		if (ref->number != GNMI_NUMBER_NONE ? !(ref->numbers >> n & 1) : n > 0)
 			continue;
 		snprintf(queue, sizeof(queue), "%u", n);
-		int priority = ref->number == GNMI_NUMBER_NONE ? PRIO_NONE
-			: ref->number == GNMI_NUMBER_PRIORITY
-			? (int)n
-			: profile_priority(feed->d->profile, n);
+		int priority;
+		if (ref->number == GNMI_NUMBER_NONE)
+			priority = PRIO_NONE;
+		else if (ref->number == GNMI_NUMBER_PRIORITY)
+			priority = (int)n;
+		else
+			priority = profile_priority(feed->d->profile, n);
 		uint32_t entity = gnmi_cell_entity(feed, ref->port, property->leaf->v->metric,
 			priority, ref->number == GNMI_NUMBER_NONE ? NULL : queue, none);
 		uint32_t cell = gnmi_cell_of(feed, entity, property->leaf->v->metric, ref->port);

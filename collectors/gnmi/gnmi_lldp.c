@@ -66,12 +66,19 @@ static const char *id_text(struct arena *a, const char *text)
 {
 	size_t n = strlen(text);
 	bool mac = n == 17;
-	for (size_t i = 0; i < n && mac; i++)
-		mac = i % 3 == 2 ? text[i] == ':' || text[i] == '-'
-				 : isxdigit((unsigned char)text[i]) != 0;
+	for (size_t i = 0; i < n && mac; i++) {
+		if (i % 3 == 2)
+			mac = text[i] == ':' || text[i] == '-';
+		else
+			mac = isxdigit((unsigned char)text[i]) != 0;
+	}
 	char *copy = arena_strdup(a, text);
-	for (size_t i = 0; i < n && mac; i++)
-		copy[i] = i % 3 == 2 ? ':' : (char)tolower((unsigned char)copy[i]);
+	for (size_t i = 0; i < n && mac; i++) {
+		if (i % 3 == 2)
+			copy[i] = ':';
+		else
+			copy[i] = (char)tolower((unsigned char)copy[i]);
+	}
 	return copy;
 }
 
@@ -97,10 +104,16 @@ void gnmi_lldp_take(struct gnmi_lldp *lldp, uint32_t at, enum profile_gnmi_attri
 		h->text[TEXT_DESCR] = arena_strdup(lldp->arena, text);
 		break;
 	case GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS_KIND:
-		h->chassis_kind = number <= LLDP_CHASSIS_LOCAL ? (int)number : 0;
+		if (number <= LLDP_CHASSIS_LOCAL)
+			h->chassis_kind = (int)number;
+		else
+			h->chassis_kind = 0;
 		break;
 	case GNMI_ATTRIBUTE_NEIGHBOR_PORT_KIND:
-		h->port_kind = number <= LLDP_PORT_LOCAL ? (int)number : 0;
+		if (number <= LLDP_PORT_LOCAL)
+			h->port_kind = (int)number;
+		else
+			h->port_kind = 0;
 		break;
 	default: break;
 	}
@@ -108,7 +121,9 @@ void gnmi_lldp_take(struct gnmi_lldp *lldp, uint32_t at, enum profile_gnmi_attri
 
 static const char *gnmi_lldp_said(struct arena *a, const struct heard *heard, enum text which)
 {
-	return heard->text[which] ? arena_strdup(a, heard->text[which]) : "";
+	if (heard->text[which])
+		return arena_strdup(a, heard->text[which]);
+	return "";
 }
 
 size_t gnmi_lldp_result(const struct gnmi_lldp *lldp, struct arena *a, const char *device,

@@ -55,7 +55,9 @@ static struct glob glob_of(const char *text, size_t n, struct arena *a)
 		tokens += 2 * (text[i] == '{' || text[i] == '*');
 	struct glob g = {.v = arena_array(a, struct token, tokens)};
 	for (size_t i = 0; i <= n; i++) {
-		const char *close = i < n && text[i] == '{' ? memchr(text + i, '}', n - i) : NULL;
+		const char *close = NULL;
+		if (i < n && text[i] == '{')
+			close = memchr(text + i, '}', n - i);
 		struct token t = {.kind = TOKEN_ANY};
 		if (close &&
 			gnmi_match_part_of(text + i + 1, (size_t)(close - text) - i - 1, &t.part))
@@ -67,7 +69,8 @@ static struct glob glob_of(const char *text, size_t n, struct arena *a)
 				(struct token){.kind = TOKEN_TEXT, .p = text + from, .n = i - from};
 		if (i < n)
 			g.v[g.n++] = t;
-		i = t.kind == TOKEN_PART ? (size_t)(close - text) : i;
+		if (t.kind == TOKEN_PART)
+			i = (size_t)(close - text);
 		from = i + 1;
 	}
 	return g;

@@ -28,7 +28,9 @@ static void gnmi_reason_say(char buf[GNMI_REASON_MAX], const char *fmt, ...)
 /* secret_hide - a server may repeat what it was told. */
 static void secret_hide(char *text, const char *secret)
 {
-	size_t n = secret ? strlen(secret) : 0;
+	size_t n = 0;
+	if (secret)
+		n = strlen(secret);
 	for (char *p; n >= 3 && (p = strstr(text, secret));)
 		memset(p, '*', n);
 }
@@ -36,7 +38,7 @@ static void secret_hide(char *text, const char *secret)
 /* words_of - the server's text: one line, no secret, no control characters, not long. */
 static void words_of(const struct gnmi_target *target, const char *text, char buf[WORDS_MAX])
 {
-	rw_cleanup(freep) char *copy = rw_strdup(text ? text : "");
+	rw_cleanup(freep) char *copy = rw_strdup(str_or(text, ""));
 	secret_hide(copy, target->secrets.password);
 	secret_hide(copy, target->secrets.token);
 	for (char *p = copy; *p; p++)
@@ -157,7 +159,9 @@ static void gnmi_reason_unauthenticated(
 void gnmi_reason(const struct gnmi_target *target, const struct gnmi_stream *stream,
 	const struct grpc_io_status *status, char buf[GNMI_REASON_MAX])
 {
-	const char *what = stream ? stream->p->name : "Capabilities";
+	const char *what = "Capabilities";
+	if (stream)
+		what = stream->p->name;
 	char words[WORDS_MAX];
 	words_of(target, status->text, words);
 	switch (status->code) {

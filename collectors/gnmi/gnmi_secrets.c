@@ -34,7 +34,9 @@ void gnmi_secrets_done(struct gnmi_secrets *secrets)
 static int pem_read(const char *path, char **ret, struct err *e)
 {
 	size_t n;
-	return path ? str_read_file(path, PEM_MAX, ret, &n, e) : 0;
+	if (path)
+		return str_read_file(path, PEM_MAX, ret, &n, e);
+	return 0;
 }
 
 static int roots_read(char **ret, struct err *e)
@@ -50,14 +52,17 @@ static int roots_read(char **ret, struct err *e)
 int gnmi_secrets_read(
 	const struct config_gnmi_credential *credential, struct gnmi_secrets *ret, struct err *e)
 {
-	int rc = credential->password.from != SECRET_NONE
-		? secret_read(&credential->password, &ret->password, e)
-		: 0;
+	int rc = 0;
+	if (credential->password.from != SECRET_NONE)
+		rc = secret_read(&credential->password, &ret->password, e);
 	if (rc == 0 && credential->token.from != SECRET_NONE)
 		rc = secret_read(&credential->token, &ret->token, e);
-	if (rc == 0 && !credential->tls_off && !credential->tls_skip_verify)
-		rc = credential->tls_ca ? pem_read(credential->tls_ca, &ret->ca, e)
-					: roots_read(&ret->ca, e);
+	if (rc == 0 && !credential->tls_off && !credential->tls_skip_verify) {
+		if (credential->tls_ca)
+			rc = pem_read(credential->tls_ca, &ret->ca, e);
+		else
+			rc = roots_read(&ret->ca, e);
+	}
 	if (rc == 0 && !credential->tls_off)
 		rc = pem_read(credential->tls_cert, &ret->cert, e);
 	if (rc == 0 && !credential->tls_off)

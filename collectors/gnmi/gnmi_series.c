@@ -1,4 +1,5 @@
 /* gnmi_cells - see the header. */
+#include "agent/base/str.h"
 #include "collectors/gnmi/gnmi_series.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ uint32_t gnmi_cell_entity(struct gnmi_feed *feed, uint32_t port, int metric, int
 	struct gnmi_decoder *d = feed->d;
 	char name[NAME_MAX_BYTES + 80];
 	if (port == NO_CELL) {
-		snprintf(name, sizeof(name), "pool:%.*s", (int)pool.n, pool.p ? pool.p : "");
+		snprintf(name, sizeof(name), "pool:%.*s", (int)pool.n, str_or(pool.p, ""));
 		return entities_intern(d->entities, d->device, pool.p ? name : NULL, PRIO_NONE);
 	}
 	if (metric_info((unsigned)metric)->scope != SCOPE_PRIO)
@@ -52,10 +53,10 @@ static double gnmi_series_bound_of(const struct gnmi_decoder *decoder, const str
 	case M_PORT_IN_OCTETS:
 	case M_PORT_OUT_OCTETS:
 	case M_QUEUE_OUT_OCTETS:
-		return cell->port != NO_CELL &&
-				decoder->ports[cell->port].seen.speed_bps >= LINE_LEAST_BPS
-			? (double)decoder->ports[cell->port].seen.speed_bps / 8
-			: 0;
+		if (cell->port != NO_CELL &&
+			decoder->ports[cell->port].seen.speed_bps >= LINE_LEAST_BPS)
+			return (double)decoder->ports[cell->port].seen.speed_bps / 8;
+		return 0;
 	case M_PFC_RX_PAUSE_NS:
 	case M_PFC_TX_PAUSE_NS: return 1e9;
 	default: return 0;
@@ -92,8 +93,14 @@ void gnmi_emit(struct gnmi_feed *feed, struct cell *cell, const struct gnmi_conv
 {
 	struct gnmi_decoder *d = feed->d;
 	const struct metric_info *m = metric_info(cell->metric);
-	unsigned flags = value->estimated ? SF_ESTIMATED : 0;
-	uint64_t bits = m->type == TYPE_F64 ? sample_of_f64(value->d) : value->u;
+	unsigned flags = 0;
+	if (value->estimated)
+		flags = SF_ESTIMATED;
+	uint64_t bits;
+	if (m->type == TYPE_F64)
+		bits = sample_of_f64(value->d);
+	else
+		bits = value->u;
 	if (m->kind == METRIC_COUNTER) {
 		if (remade || cell->epoch != d->epoch)
 			flags |= SF_RESTART;
@@ -130,13 +137,18 @@ void gnmi_cell_emit(
 		seen++;
 		window_ms = x->leaf->v->window_ms;
 		const enum profile_fold fold = x->leaf->v->fold;
-		if (metric_info(cell->metric)->type == TYPE_F64)
-			sum.d = seen == 1          ? x->d
-				: fold == FOLD_MIN ? fmin(sum.d, x->d)
-				: fold == FOLD_MAX ? fmax(sum.d, x->d)
-						   : sum.d + x->d;
-		else
+		if (metric_info(cell->metric)->type == TYPE_F64) {
+			if (seen == 1)
+				sum.d = x->d;
+			else if (fold == FOLD_MIN)
+				sum.d = fmin(sum.d, x->d);
+			else if (fold == FOLD_MAX)
+				sum.d = fmax(sum.d, x->d);
+			else
+				sum.d = sum.d + x->d;
+		} else {
 			sum.u += x->u;
+		}
 	}
 	if (!seen)
 		return;

@@ -122,8 +122,10 @@ static void gnmi_stream_on_message(void *arg, const void *data, size_t n)
 	} else {
 		gnmi_walk_message(s->walk, data, n);
 	}
-	s->t->lag_s =
-		s->round_t_ns < s->arrived_ns ? (double)(s->arrived_ns - s->round_t_ns) / 1e9 : 0;
+	if (s->round_t_ns < s->arrived_ns)
+		s->t->lag_s = (double)(s->arrived_ns - s->round_t_ns) / 1e9;
+	else
+		s->t->lag_s = 0;
 	if (s->samples.n >= SAMPLES_AT_ONCE)
 		samples_flush(s);
 	if (s->synced && !before)
@@ -155,7 +157,10 @@ static void wait_and_retry(struct gnmi_stream *stream)
 	int64_t gap = stream->period_ns *
 		(stream->failures < BACKOFF_INTERVALS ? (int64_t)stream->failures
 						      : BACKOFF_INTERVALS);
-	gap = gap > BACKOFF_MAX_NS ? BACKOFF_MAX_NS : gap < BACKOFF_MIN_NS ? BACKOFF_MIN_NS : gap;
+	if (gap > BACKOFF_MAX_NS)
+		gap = BACKOFF_MAX_NS;
+	else if (gap < BACKOFF_MIN_NS)
+		gap = BACKOFF_MIN_NS;
 	stream->state = STREAM_WAITING;
 	timer_set(stream, gnmi_target_jittered(stream->t, gap));
 }
@@ -180,7 +185,9 @@ static const char *path_end(const char *path)
 	const char *last = strrchr(path, '/'), *at = last;
 	while (at && at > path && at[-1] != '/' && at[-1] != ']')
 		at--;
-	return at ? at : path;
+	if (at)
+		return at;
+	return path;
 }
 
 /* leave_out - optional paths that are not asked for any more: those the server names, else all of
@@ -197,7 +204,12 @@ static bool leave_out(struct gnmi_stream *stream, const char *words)
 		whole |= (uint32_t)(p->optional && strstr(words, p->path)) << i;
 		named |= (uint32_t)(p->optional && strstr(words, path_end(p->path))) << i;
 	}
-	stream->left_out |= whole ? whole : named ? named : optional;
+	if (whole)
+		stream->left_out |= whole;
+	else if (named)
+		stream->left_out |= named;
+	else
+		stream->left_out |= optional;
 	return optional && (all & ~stream->left_out);
 }
 
@@ -284,9 +296,14 @@ static const struct grpc_io_events events = {.started = gnmi_stream_on_started,
 static int64_t gnmi_stream_interval_of(
 	const struct gnmi_stream *stream, const struct profile_gnmi_subscription *subscription)
 {
-	int64_t ns = stream->p->slow ? stream->t->device->gnmi->slow_interval_ns
-				     : stream->t->device->gnmi->interval_ns;
-	return ns > subscription->min_interval_ns ? ns : subscription->min_interval_ns;
+	int64_t ns;
+	if (stream->p->slow)
+		ns = stream->t->device->gnmi->slow_interval_ns;
+	else
+		ns = stream->t->device->gnmi->interval_ns;
+	if (ns > subscription->min_interval_ns)
+		return ns;
+	return subscription->min_interval_ns;
 }
 
 static void request_of(struct gnmi_stream *stream, struct arena *a, struct gnmi_bytes *ret)
@@ -338,9 +355,14 @@ static void call_open(struct gnmi_stream *stream)
 	call_drop(stream);
 	stream->synced = stream->again = stream->asked = stream->looks_again = false;
 	stream->opened = stream->last_update = loop_now(t->loop);
-	stream->state = stream->state == STREAM_LIVE ? STREAM_LIVE : STREAM_OPENING;
+	if (stream->state == STREAM_LIVE)
+		stream->state = STREAM_LIVE;
+	else
+		stream->state = STREAM_OPENING;
 	request_of(stream, a, &request);
-	int rc = stream->channel ? 0 : gnmi_target_channel(t, &stream->channel, &e);
+	int rc = 0;
+	if (!stream->channel)
+		rc = gnmi_target_channel(t, &stream->channel, &e);
 	if (rc == 0)
 		rc = gnmi_target_call(t, stream->channel,
 			get ? GNMI_METHOD_GET : GNMI_METHOD_SUBSCRIBE, request, get, 0, &events,
@@ -512,11 +534,14 @@ struct gnmi_stream *gnmi_stream_new(
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	s->feed = gnmi_feed_new(target->decoder, stream, e);
 	const struct gnmi_get g = {.paths = (const char *const[]){""}, .n = 0};
-	int rc = s->feed ? gnmi_encode_get(&g, a, &request, e) : -1;
+	int rc = -1;
+	if (s->feed)
+		rc = gnmi_encode_get(&g, a, &request, e);
 	for (size_t i = 0; i < stream->n_subscriptions; i++) {
 		const char *path = stream->subscriptions[i].path;
 		const struct gnmi_get one = {.paths = &path, .n = 1};
-		rc = rc < 0 ? rc : gnmi_encode_get(&one, a, &request, e);
+		if (!(rc < 0))
+			rc = gnmi_encode_get(&one, a, &request, e);
 		int64_t ns = gnmi_stream_interval_of(s, &stream->subscriptions[i]);
 		if (!stream->subscriptions[i].on_change && ns < s->period_ns)
 			s->period_ns = ns;

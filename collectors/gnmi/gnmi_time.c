@@ -9,8 +9,9 @@
 
 static void lag_note(struct gnmi_time *time, int64_t lag, int64_t arrival_ns)
 {
-	int64_t length =
-		2 * time->interval_ns > PERIOD_LEAST_NS ? 2 * time->interval_ns : PERIOD_LEAST_NS;
+	int64_t length = PERIOD_LEAST_NS;
+	if (2 * time->interval_ns > PERIOD_LEAST_NS)
+		length = 2 * time->interval_ns;
 	if (arrival_ns - time->period_ns >= length || arrival_ns < time->period_ns) {
 		time->has_before = time->has_least && time->period_ns != 0;
 		time->before_ns = time->least_ns;
@@ -34,10 +35,14 @@ int64_t gnmi_time_take(struct gnmi_time *time, const struct gnmi_update *update,
 		time->ahead_until_ns = arrival_ns + AHEAD_FOR_NS;
 	const bool ahead = arrival_ns < time->ahead_until_ns,
 		   behind = time->has_before && time->before_ns > old && time->least_ns > old;
-	time->skew_ns = ahead && lag < 0 ? lag
-		: behind                 ? time->least_ns
-		: ahead                  ? time->skew_ns
-					 : 0;
+	if (ahead && lag < 0)
+		time->skew_ns = lag;
+	else if (behind)
+		time->skew_ns = time->least_ns;
+	else if (ahead)
+		time->skew_ns = time->skew_ns;
+	else
+		time->skew_ns = 0;
 	if (!ahead && !behind && lag <= old)
 		return update->t_ns;
 	time->odd++;

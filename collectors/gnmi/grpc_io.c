@@ -103,7 +103,9 @@ const char *grpc_io_code_name(int code)
 		"DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
 		"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE",
 		"UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"};
-	return code >= 0 && (size_t)code < rw_countof(names) ? names[code] : "unknown status";
+	if (code >= 0 && (size_t)code < rw_countof(names))
+		return names[code];
+	return "unknown status";
 }
 
 static void on_library_log(gpr_log_func_args *line)
@@ -213,7 +215,9 @@ static void grpc_io_on_message(struct grpc_io_call *call, bool success)
 static void grpc_io_on_started(struct grpc_io_call *call, bool success)
 {
 	struct event e = {.kind = EVENT_STARTED};
-	grpc_auth_context *auth = success ? grpc_call_auth_context(call->call) : NULL;
+	grpc_auth_context *auth = NULL;
+	if (success)
+		auth = grpc_call_auth_context(call->call);
 	if (auth) {
 		grpc_auth_property_iterator i = grpc_auth_context_find_properties_by_name(
 			auth, GRPC_X509_PEM_CERT_PROPERTY_NAME);
@@ -601,10 +605,12 @@ int grpc_io_call_new(struct grpc_io_channel *channel, const struct grpc_io_reque
 		call_unref(c);
 		return rc;
 	}
-	gpr_timespec deadline = request->deadline_ns > 0
-		? gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-			  gpr_time_from_nanos(request->deadline_ns, GPR_TIMESPAN))
-		: gpr_inf_future(GPR_CLOCK_MONOTONIC);
+	gpr_timespec deadline;
+	if (request->deadline_ns > 0)
+		deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+			gpr_time_from_nanos(request->deadline_ns, GPR_TIMESPAN));
+	else
+		deadline = gpr_inf_future(GPR_CLOCK_MONOTONIC);
 	grpc_slice method = grpc_slice_from_copied_string(request->method);
 	c->call = grpc_channel_create_call(channel->channel, NULL, GRPC_PROPAGATE_DEFAULTS,
 		io->queue, method, NULL, deadline, NULL);

@@ -1,4 +1,5 @@
 /* tls_probe - see the header. */
+#include "agent/base/str.h"
 #include "collectors/gnmi/tls_probe.h"
 
 #include <arpa/inet.h>
@@ -42,20 +43,26 @@ static void key_freep(EVP_PKEY **key)
 static X509 *certificate_of(const char *pem)
 {
 	rw_cleanup(bio_freep) BIO *b = BIO_new_mem_buf(pem, -1);
-	return b ? PEM_read_bio_X509(b, NULL, NULL, NULL) : NULL;
+	if (b)
+		return PEM_read_bio_X509(b, NULL, NULL, NULL);
+	return NULL;
 }
 
 static EVP_PKEY *key_of(const char *pem)
 {
 	rw_cleanup(bio_freep) BIO *b = BIO_new_mem_buf(pem, -1);
 	/* "": never ask a terminal */
-	return b ? PEM_read_bio_PrivateKey(b, NULL, NULL, (void *)"") : NULL;
+	if (b)
+		return PEM_read_bio_PrivateKey(b, NULL, NULL, (void *)"");
+	return NULL;
 }
 
 static int64_t tls_probe_seconds_of(const ASN1_TIME *time)
 {
 	struct tm tm;
-	return ASN1_TIME_to_tm(time, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
+	if (ASN1_TIME_to_tm(time, &tm) == 1)
+		return (int64_t)timegm(&tm);
+	return 0;
 }
 
 int tls_probe_expiry(const char *pem, int64_t *ret_s)
@@ -64,14 +71,18 @@ int tls_probe_expiry(const char *pem, int64_t *ret_s)
 	if (!x)
 		return -EINVAL;
 	*ret_s = tls_probe_seconds_of(X509_get0_notAfter(x));
-	return *ret_s ? 0 : -EINVAL;
+	if (*ret_s)
+		return 0;
+	return -EINVAL;
 }
 
 int tls_probe_pair(const char *cert, const char *key)
 {
 	rw_cleanup(x509_freep) X509 *x = certificate_of(cert);
 	rw_cleanup(key_freep) EVP_PKEY *k = key_of(key);
-	return x && k && X509_check_private_key(x, k) == 1 ? 0 : -EINVAL;
+	if (x && k && X509_check_private_key(x, k) == 1)
+		return 0;
+	return -EINVAL;
 }
 
 /* ---- words --------------------------------------------------------------- */
@@ -109,9 +120,10 @@ static void names_text(char *buf, size_t size, X509 *certificate)
 		else
 			continue;
 		length = (int)(size - n - 1);
-		n += (size_t)snprintf(buf + n, size - n, "%s%.*s", n ? ", " : "",
+		n += (size_t)snprintf(buf + n, size - n, "%s%.*s", str_if(n, ", "),
 			length < 100 ? length : 100, text);
-		n = n < size ? n : size - 1;
+		if (!(n < size))
+			n = size - 1;
 	}
 	GENERAL_NAMES_free(names);
 	if (n == 0)
@@ -219,7 +231,11 @@ static int tls_probe_shake(SSL *ssl, int fd, int timeout_ms)
 {
 	char byte;
 	for (int i = 0, done = 0; i < 100; i++) {
-		int rc = done ? SSL_read(ssl, &byte, 1) : SSL_connect(ssl);
+		int rc;
+		if (done)
+			rc = SSL_read(ssl, &byte, 1);
+		else
+			rc = SSL_connect(ssl);
 		if (rc == 1 && done++)
 			return 0;
 		if (rc == 1)
@@ -227,10 +243,16 @@ static int tls_probe_shake(SSL *ssl, int fd, int timeout_ms)
 		int want = SSL_get_error(ssl, rc);
 		struct pollfd w = {
 			.fd = fd, .events = want == SSL_ERROR_WANT_WRITE ? POLLOUT : POLLIN};
-		if (want != SSL_ERROR_WANT_READ && want != SSL_ERROR_WANT_WRITE)
-			return done ? 1 : -1;
-		if (poll(&w, 1, timeout_ms) != 1)
-			return done ? 0 : -1;
+		if (want != SSL_ERROR_WANT_READ && want != SSL_ERROR_WANT_WRITE) {
+			if (done)
+				return 1;
+			return -1;
+		}
+		if (poll(&w, 1, timeout_ms) != 1) {
+			if (done)
+				return 0;
+			return -1;
+		}
 	}
 	return 0;
 }
@@ -239,15 +261,26 @@ void tls_probe(struct tls_probe *probe)
 {
 	rw_cleanup(closep) int fd = connect_within(probe);
 	rw_cleanup(ctx_freep) SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
-	rw_cleanup(ssl_freep) SSL *ssl = ctx ? SSL_new(ctx) : NULL;
-	rw_cleanup(x509_freep) X509 *own = probe->cert ? certificate_of(probe->cert) : NULL;
-	rw_cleanup(key_freep) EVP_PKEY *key = probe->key ? key_of(probe->key) : NULL;
-	const char *name = probe->server_name ? probe->server_name : probe->host;
+	rw_cleanup(ssl_freep) SSL *ssl = NULL;
+	if (ctx)
+		ssl = SSL_new(ctx);
+	rw_cleanup(x509_freep) X509 *own = NULL;
+	if (probe->cert)
+		own = certificate_of(probe->cert);
+	rw_cleanup(key_freep) EVP_PKEY *key = NULL;
+	if (probe->key)
+		key = key_of(probe->key);
+	const char *name = probe->server_name;
+	if (!name)
+		name = probe->host;
 	unsigned char address[16];
 	bool asked = false,
 	     is_address = inet_pton(AF_INET, name, address) == 1 ||
 		inet_pton(AF_INET6, name, address) == 1;
-	probe->finding = fd < 0 ? TLS_UNREACHABLE : TLS_OTHER;
+	if (fd < 0)
+		probe->finding = TLS_UNREACHABLE;
+	else
+		probe->finding = TLS_OTHER;
 	probe->text[0] = '\0';
 	if (fd < 0 || !ssl)
 		return;

@@ -94,7 +94,9 @@ static uint64_t hash_pair(
 	memcpy(w, src, 16);
 	memcpy(w + 2, dst, 16);
 	uint64_t h = flow_table_mix(w[0] ^ table->seed, w[2] ^ family);
-	return family == 4 ? h : flow_table_mix(h ^ w[1], w[3] ^ table->seed);
+	if (family == 4)
+		return h;
+	return flow_table_mix(h ^ w[1], w[3] ^ table->seed);
 }
 
 static uint64_t hash_tuple(uint64_t pair_hash, unsigned src_port)
@@ -129,8 +131,14 @@ static bool same_tuple(const struct flow_key *left, const struct flow_key *right
 struct flow_table *flow_table_new(uint32_t limit, uint32_t sampling, uint64_t seed)
 {
 	struct flow_table *t = rw_calloc(1, sizeof(*t));
-	t->limit = limit ? limit : 1;
-	t->sampling = sampling ? sampling : 1;
+	if (limit)
+		t->limit = limit;
+	else
+		t->limit = 1;
+	if (sampling)
+		t->sampling = sampling;
+	else
+		t->sampling = 1;
 	t->seed = seed;
 	index_clear(&t->by_flow, 64);
 	index_clear(&t->by_qp, 64);
@@ -337,9 +345,11 @@ static void psn_packet(struct flow_table *table, uint32_t at, const struct roce_
 	struct flow *f = &table->flows[at];
 	struct qp *q = &table->qps[f->qp];
 	enum roce_role role = roce_opcode_role(packet->opcode);
-	uint8_t rank = role == ROLE_REQUEST                            ? 3
-		: role == ROLE_RESPONSE || role == ROLE_RESPONSE_FIRST ? 2
-								       : 1;
+	uint8_t rank = 1;
+	if (role == ROLE_REQUEST)
+		rank = 3;
+	else if (role == ROLE_RESPONSE || role == ROLE_RESPONSE_FIRST)
+		rank = 2;
 	if (rank == 3 || q->psn_rank < 3)
 		q->flow = at;
 	psn_range(q, packet->psn, rank);
@@ -399,7 +409,12 @@ static uint32_t flow_table_peer_of(
 	 * show itself. */
 	if (n == 1)
 		return only;
-	q->peer = n_port == 1 ? same_port : n_holds == 1 ? holds : NONE;
+	if (n_port == 1)
+		q->peer = same_port;
+	else if (n_holds == 1)
+		q->peer = holds;
+	else
+		q->peer = NONE;
 	return q->peer;
 }
 
@@ -531,8 +546,12 @@ static int compare_flows(const void *pa, const void *pb)
 {
 	const struct flow *a = *(const struct flow *const *)pa,
 			  *b = *(const struct flow *const *)pb;
-	return a->octets != b->octets ? (a->octets < b->octets ? 1 : -1)
-				      : compare_key(&a->key, &b->key);
+	if (a->octets != b->octets) {
+		if (a->octets < b->octets)
+			return 1;
+		return -1;
+	}
+	return compare_key(&a->key, &b->key);
 }
 
 const struct flow **flow_table_top(const struct flow_table *table, size_t max, size_t *ret_n)
@@ -543,7 +562,10 @@ const struct flow **flow_table_top(const struct flow_table *table, size_t max, s
 		if (table->flows[i].packets)
 			v[n++] = &table->flows[i];
 	qsort(v, n, sizeof(*v), compare_flows);
-	*ret_n = n < max ? n : max;
+	if (n < max)
+		*ret_n = n;
+	else
+		*ret_n = max;
 	return v;
 }
 
@@ -625,7 +647,10 @@ size_t flow_table_samples(struct flow_table *table, int64_t from_ns, int64_t to_
 		.sampling = table->sampling,
 		.dir = (uint8_t)dir};
 	bool every = table->sampling == 1, psn = every && psn_known;
-	uint64_t per_s = every ? 8000 : 0; /* octets in a millisecond -> bit/s */
+	/* octets in a millisecond -> bit/s */
+	uint64_t per_s = 0;
+	if (every)
+		per_s = 8000;
 	ret[0] = common;
 	ret[0].total = true;
 	ret[0].packets = s.packets;
@@ -634,8 +659,13 @@ size_t flow_table_samples(struct flow_table *table, int64_t from_ns, int64_t to_
 	ret[0].ect = s.ect;
 	ret[0].cnp = s.cnp;
 	ret[0].nak = s.nak;
-	ret[0].retransmits = psn ? s.psn.retransmits : 0;
-	ret[0].psn_gaps = psn ? s.psn.gaps : 0;
+	if (psn) {
+		ret[0].retransmits = s.psn.retransmits;
+		ret[0].psn_gaps = s.psn.gaps;
+	} else {
+		ret[0].retransmits = 0;
+		ret[0].psn_gaps = 0;
+	}
 	ret[0].burst_bps = s.burst_octets * per_s;
 	ret[0].flows = s.flows;
 	ret[0].sum_sq_octets = s.sum_sq_octets;
@@ -653,8 +683,13 @@ size_t flow_table_samples(struct flow_table *table, int64_t from_ns, int64_t to_
 		r->ect = f->ect;
 		r->cnp = f->cnp_about;
 		r->nak = f->nak_about;
-		r->retransmits = psn ? f->psn.retransmits : 0;
-		r->psn_gaps = psn ? f->psn.gaps : 0;
+		if (psn) {
+			r->retransmits = f->psn.retransmits;
+			r->psn_gaps = f->psn.gaps;
+		} else {
+			r->retransmits = 0;
+			r->psn_gaps = 0;
+		}
 		r->burst_bps = f->burst_octets * per_s;
 		r->flows = 1;
 	}
@@ -676,7 +711,9 @@ static void qp_carry(struct qp *to, const struct qp *from, uint32_t flow)
 void flow_table_next(struct flow_table *table)
 {
 	/* A table half full of the idle would soon refuse the busy. */
-	int keep = table->n_flows > table->limit / 2 ? 1 : FLOW_IDLE;
+	int keep = FLOW_IDLE;
+	if (table->n_flows > table->limit / 2)
+		keep = 1;
 	rw_cleanup(freep) struct qp *old = table->qps;
 	table->qps = NULL;
 	table->n_qps = table->cap_qps = table->n_tuples = table->n_pairs = 0;
@@ -687,7 +724,9 @@ void flow_table_next(struct flow_table *table)
 	for (uint32_t i = 0; i < table->n_flows; i++) {
 		const struct flow *f = &table->flows[i];
 		const struct qp *q = &old[f->qp];
-		uint8_t idle = f->packets ? 0 : (uint8_t)(f->idle + 1);
+		uint8_t idle = 0;
+		if (!f->packets)
+			idle = (uint8_t)(f->idle + 1);
 		if (idle >= keep)
 			continue;
 		struct flow kept = {.key = f->key, .idle = idle};
@@ -708,5 +747,7 @@ void flow_table_next(struct flow_table *table)
 
 double flow_n_eff(double sum, double sum_sq)
 {
-	return sum_sq > 0 ? sum * sum / sum_sq : 0;
+	if (sum_sq > 0)
+		return sum * sum / sum_sq;
+	return 0;
 }

@@ -24,8 +24,12 @@ __attribute__((constructor)) static void crc32_tables(void)
 {
 	for (uint32_t i = 0; i < 256; i++) {
 		uint32_t c = i;
-		for (int bit = 0; bit < 8; bit++)
-			c = c & 1 ? CRC32_POLY ^ (c >> 1) : c >> 1;
+		for (int bit = 0; bit < 8; bit++) {
+			if (c & 1)
+				c = CRC32_POLY ^ (c >> 1);
+			else
+				c = c >> 1;
+		}
 		table[0][i] = c;
 	}
 	for (int k = 1; k < 8; k++)
@@ -58,7 +62,9 @@ int icrc_compute(const uint8_t *ip, size_t n, uint32_t *ret)
 {
 	if (n < 1)
 		return -EINVAL;
-	size_t ip_bytes = ip[0] >> 4 == 4 ? IP4_BYTES : IP6_BYTES;
+	size_t ip_bytes = IP6_BYTES;
+	if (ip[0] >> 4 == 4)
+		ip_bytes = IP4_BYTES;
 	size_t head_bytes = ip_bytes + UDP_BYTES + BTH_BYTES;
 	if (n < head_bytes)
 		return -EINVAL;

@@ -59,7 +59,7 @@ static int pcap_netns_enter(const char *name, int *ret_back, struct err *e)
 	if (!name)
 		return 0;
 	char path[300];
-	snprintf(path, sizeof(path), "%s%s", strchr(name, '/') ? "" : "/run/netns/", name);
+	snprintf(path, sizeof(path), "%s%s", str_if(!strchr(name, '/'), "/run/netns/"), name);
 	rw_cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_set(e, errno == ENOENT ? -ENODEV : -errno, "network namespace %s: %s",
@@ -72,7 +72,7 @@ static int pcap_netns_enter(const char *name, int *ret_back, struct err *e)
 		int code = -errno;
 		close(back);
 		return err_set(e, code, "cannot enter network namespace %s: %s%s", name,
-			strerror(-code), code == -EPERM ? " (needs CAP_SYS_ADMIN)" : "");
+			strerror(-code), str_if(code == -EPERM, " (needs CAP_SYS_ADMIN)"));
 	}
 	*ret_back = back;
 	return 0;
@@ -139,7 +139,9 @@ static int open_here(const char *interface, uint32_t snaplen, uint64_t buffer_by
 			pcap_datalink_val_to_description_or_dlt(pcap_datalink(p)));
 	struct bpf_program program;
 	/* A raw IP interface (tun) has no ethertypes to ask for. */
-	const char *filter = pcap_datalink(p) == DLT_EN10MB ? PCAP_FILTER : "udp port 4791";
+	const char *filter = "udp port 4791";
+	if (pcap_datalink(p) == DLT_EN10MB)
+		filter = PCAP_FILTER;
 	if (pcap_compile(p, &program, filter, 1, PCAP_NETMASK_UNKNOWN))
 		return err_set(e, -EINVAL, "%s: filter: %s", interface, pcap_geterr(p));
 	rc = pcap_setfilter(p, &program);
@@ -155,9 +157,11 @@ static int open_here(const char *interface, uint32_t snaplen, uint64_t buffer_by
 
 static int open_handle(const struct config_capture *capture, pcap_t **ret, struct err *e)
 {
-	pcap_direction_t direction = str_eq(capture->direction, "in") ? PCAP_D_IN
-		: str_eq(capture->direction, "out")                   ? PCAP_D_OUT
-								      : PCAP_D_INOUT;
+	pcap_direction_t direction = PCAP_D_INOUT;
+	if (str_eq(capture->direction, "in"))
+		direction = PCAP_D_IN;
+	else if (str_eq(capture->direction, "out"))
+		direction = PCAP_D_OUT;
 	int back, rc = pcap_netns_enter(capture->netns, &back, e);
 	if (rc < 0)
 		return rc;
@@ -312,7 +316,9 @@ static const char *interface_fault(const struct capture *capture, int *ret_ifind
 	*ret_ifindex = r.ifr_ifindex;
 	if (ioctl(pcap_fileno(capture->handle), SIOCGIFFLAGS, &r))
 		return "the interface is gone";
-	return r.ifr_flags & IFF_UP ? NULL : "the interface is down";
+	if (r.ifr_flags & IFF_UP)
+		return NULL;
+	return "the interface is down";
 }
 
 static void pcap_on_readable(void *arg, int events)
@@ -367,7 +373,10 @@ static int capture_try(struct capture *capture, struct err *e)
 		return 0;
 	}
 	capture->next_try = (mono_t){loop_now(capture->loop).ns + capture->retry_ns};
-	capture->retry_ns = capture->retry_ns * 2 < RETRY_MAX ? capture->retry_ns * 2 : RETRY_MAX;
+	if (capture->retry_ns * 2 < RETRY_MAX)
+		capture->retry_ns = capture->retry_ns * 2;
+	else
+		capture->retry_ns = RETRY_MAX;
 	capture_changed(capture, TARGET_BACKOFF, why.text);
 	if (e)
 		*e = why;
@@ -386,9 +395,11 @@ static void pcap_on_tick(void *arg)
 	 * for a full block. */
 	capture_read(c);
 	int ifindex = c->ifindex;
-	const char *fault = c->fd ? interface_fault(c, &ifindex) : NULL;
+	const char *fault = NULL;
+	if (c->fd)
+		fault = interface_fault(c, &ifindex);
 	if (c->fd && (fault || ifindex != c->ifindex))
-		capture_lost(c, fault ? fault : "the interface was replaced by another");
+		capture_lost(c, str_or(fault, "the interface was replaced by another"));
 	if (c->fd)
 		interval_advance(
 			c, wall_now().ns - GRACE > c->from_ns ? wall_now().ns - GRACE : c->from_ns);
@@ -398,7 +409,9 @@ static void pcap_on_tick(void *arg)
 
 static const char *pcap_copy(struct arena *a, const char *text)
 {
-	return text ? arena_strdup(a, text) : NULL;
+	if (text)
+		return arena_strdup(a, text);
+	return NULL;
 }
 
 int capture_open(struct loop *loop, struct entities *entities, const struct config_capture *config,
@@ -424,17 +437,21 @@ int capture_open(struct loop *loop, struct entities *entities, const struct conf
 	c->config.device = pcap_copy(a, config->device);
 	c->config.port = pcap_copy(a, config->port);
 	c->config.direction = pcap_copy(a, config->direction);
-	c->dir = str_eq(config->direction, "in")   ? FLOW_DIR_IN
-		: str_eq(config->direction, "out") ? FLOW_DIR_OUT
-						   : FLOW_DIR_UNKNOWN;
+	if (str_eq(config->direction, "in"))
+		c->dir = FLOW_DIR_IN;
+	else if (str_eq(config->direction, "out"))
+		c->dir = FLOW_DIR_OUT;
+	else
+		c->dir = FLOW_DIR_UNKNOWN;
 	c->entity = entities_intern(entities, c->config.device ? c->config.device : c->config.name,
 		c->config.port ? c->config.port : c->config.interface, PRIO_NONE);
 	/* its own, not the mirrored device's: several captures may stand for one */
 	c->target.device = c->config.name;
 	c->target.protocol = "pcap";
-	c->target.address = c->config.netns
-		? arena_printf(a, "%s@%s", c->config.interface, c->config.netns)
-		: c->config.interface;
+	if (c->config.netns)
+		c->target.address = arena_printf(a, "%s@%s", c->config.interface, c->config.netns);
+	else
+		c->target.address = c->config.interface;
 	c->retry_ns = RETRY_MIN;
 	uint64_t seed = 0;
 	/* 16 bytes the kernel gives each process: hash order is not to be foreseen */
@@ -531,7 +548,9 @@ int pcap_watch(const char *interface, int64_t for_ns, const volatile sig_atomic_
 	if (rc < 0)
 		return rc;
 	struct watch w = {fn, arg, link_of_dlt((uint32_t)pcap_datalink(p))};
-	int64_t end = for_ns ? mono_now().ns + for_ns : INT64_MAX;
+	int64_t end = INT64_MAX;
+	if (for_ns)
+		end = mono_now().ns + for_ns;
 	struct pollfd fd = {.fd = pcap_get_selectable_fd(p), .events = POLLIN};
 	while (!*stop && mono_now().ns < end) {
 		poll(&fd, 1, BLOCK_MS); /* a signal or the end of time is seen within this */

@@ -52,14 +52,18 @@ static uint32_t pcap_file_u32(const struct pcap_reader *reader, const uint8_t *d
 {
 	uint32_t v;
 	memcpy(&v, data, 4);
-	return reader->swapped ? __builtin_bswap32(v) : v;
+	if (reader->swapped)
+		return __builtin_bswap32(v);
+	return v;
 }
 
 static uint16_t pcap_file_u16(const struct pcap_reader *reader, const uint8_t *data)
 {
 	uint16_t v;
 	memcpy(&v, data, 2);
-	return reader->swapped ? __builtin_bswap16(v) : v;
+	if (reader->swapped)
+		return __builtin_bswap16(v);
+	return v;
 }
 
 /* pcap_file_need - @n bytes at reader->at: 1; 0 when the file ends before (reader->end - reader->at
@@ -126,7 +130,11 @@ static int pcap_file_cut(struct pcap_reader *reader, int got, struct err *e)
 static int64_t clamp_ns(__int128 ns)
 {
 	/* before 1970: no capture was taken then */
-	return ns > INT64_MAX ? INT64_MAX : ns < 0 ? 0 : (int64_t)ns;
+	if (ns > INT64_MAX)
+		return INT64_MAX;
+	if (ns < 0)
+		return 0;
+	return (int64_t)ns;
 }
 
 static int64_t ticks_ns(const struct interface *interface, uint64_t ticks)
@@ -134,7 +142,10 @@ static int64_t ticks_ns(const struct interface *interface, uint64_t ticks)
 	unsigned __int128 ns = ticks;
 	unsigned exponent = interface->resolution & 0x7f;
 	if (interface->resolution & 0x80) {
-		ns = exponent > 64 ? 0 : ns * 1000000000u >> exponent;
+		if (exponent > 64)
+			ns = 0;
+		else
+			ns = ns * 1000000000u >> exponent;
 	} else if (exponent <= 9) {
 		for (unsigned k = exponent; k < 9; k++)
 			ns *= 10;
@@ -142,7 +153,11 @@ static int64_t ticks_ns(const struct interface *interface, uint64_t ticks)
 		for (unsigned k = 9; k < exponent && ns; k++)
 			ns /= 10;
 	}
-	__int128 t = ns > (unsigned __int128)INT64_MAX ? INT64_MAX : (__int128)ns;
+	__int128 t;
+	if (ns > (unsigned __int128)INT64_MAX)
+		t = INT64_MAX;
+	else
+		t = (__int128)ns;
 	return clamp_ns(t + (__int128)interface->offset_s * 1000000000);
 }
 
@@ -159,7 +174,10 @@ static void pcap_begin(struct pcap_reader *reader, uint32_t magic)
 {
 	uint32_t network = pcap_file_u32(reader, reader->at + 20);
 	interface_add(reader, network & 0xffff, pcap_file_u32(reader, reader->at + 16));
-	reader->interfaces[0].resolution = magic == MAGIC_NS ? 9 : 6;
+	if (magic == MAGIC_NS)
+		reader->interfaces[0].resolution = 9;
+	else
+		reader->interfaces[0].resolution = 6;
 	if (network & 0x04000000) /* FCS length present, in 16-bit words */
 		reader->interfaces[0].fcs_bytes = (uint8_t)((network >> 28) * 2);
 	pcap_file_step(reader, PCAP_HEAD);
@@ -248,12 +266,18 @@ static int ng_interface(struct pcap_reader *reader, const uint8_t *body, size_t 
 static int ng_packet(struct pcap_reader *reader, uint32_t type, const uint8_t *body, size_t n,
 	struct pcap_record *ret, struct err *e)
 {
-	size_t head = type == NG_SIMPLE ? 4 : 20;
+	size_t head = 20;
+	if (type == NG_SIMPLE)
+		head = 4;
 	if (n < head)
 		return pcap_file_damaged(reader, e, "packet block too short");
-	uint32_t interface = type == NG_SIMPLE ? 0
-		: type == NG_PACKET            ? pcap_file_u16(reader, body)
-					       : pcap_file_u32(reader, body);
+	uint32_t interface;
+	if (type == NG_SIMPLE)
+		interface = 0;
+	else if (type == NG_PACKET)
+		interface = pcap_file_u16(reader, body);
+	else
+		interface = pcap_file_u32(reader, body);
 	if (interface >= reader->n_interfaces)
 		return pcap_file_damaged(
 			reader, e, "packet of an interface that was not described");
@@ -261,7 +285,10 @@ static int ng_packet(struct pcap_reader *reader, uint32_t type, const uint8_t *b
 	if (type == NG_SIMPLE) {
 		ret->t_ns = 0;
 		ret->wire = pcap_file_u32(reader, body);
-		ret->n = i->snaplen && ret->wire > i->snaplen ? i->snaplen : ret->wire;
+		if (i->snaplen && ret->wire > i->snaplen)
+			ret->n = i->snaplen;
+		else
+			ret->n = ret->wire;
 	} else {
 		ret->t_ns = ticks_ns(i,
 			(uint64_t)pcap_file_u32(reader, body + 4) << 32 |
@@ -396,7 +423,8 @@ int pcap_reader_open(const char *path, struct pcap_reader **ret, struct err *e)
 {
 	int fd = open_file(path, e);
 	if (fd < 0) {
-		fd = fd == -1 ? -errno : fd;
+		if (fd == -1)
+			fd = -errno;
 		goto failed;
 	}
 	struct pcap_reader *r = rw_calloc(1, sizeof(*r));
@@ -447,5 +475,7 @@ int pcap_reader_next(struct pcap_reader *reader, struct pcap_record *ret, struct
 	if (reader->over)
 		return 0;
 	*ret = (struct pcap_record){0};
-	return reader->ng ? ng_next(reader, ret, e) : pcap_next(reader, ret, e);
+	if (reader->ng)
+		return ng_next(reader, ret, e);
+	return pcap_next(reader, ret, e);
 }

@@ -15,7 +15,10 @@ static void psn_behind(
 		psn_anchor(track, psn);
 		return;
 	}
-	uint64_t bit = back <= 64 ? 1ull << (back - 1) : 0; /* back >= 1 */
+	/* back >= 1 */
+	uint64_t bit = 0;
+	if (back <= 64)
+		bit = 1ull << (back - 1);
 	bool seen = !bit || (track->seen & bit);
 	if (psn == track->last && seen) {
 		counts->duplicates++;
@@ -54,9 +57,17 @@ void psn_add(struct psn_track *track, struct psn_counts *counts, uint32_t psn, u
 		counts->gaps++;
 		counts->missing += (uint32_t)d;
 	}
-	track->seen = d >= 63 ? 1 : track->seen << (d + 1) | 1;
-	if (d > 0 && (uint32_t)d <= track->allow) /* used by the responses of a READ, not missing */
-		track->seen |= d >= 63 ? UINT64_MAX : ((1ull << d) - 1) << 1;
+	if (d >= 63)
+		track->seen = 1;
+	else
+		track->seen = track->seen << (d + 1) | 1;
+	if (d > 0 &&
+		(uint32_t)d <= track->allow) { /* used by the responses of a READ, not missing */
+		if (d >= 63)
+			track->seen |= UINT64_MAX;
+		else
+			track->seen |= ((1ull << d) - 1) << 1;
+	}
 	track->next = (psn + 1) & PSN_MASK;
 	track->last = psn;
 	track->allow = allow;

@@ -108,7 +108,9 @@ char *roce_opcode_text(char buf[ROCE_OPCODE_TEXT_MAX], uint8_t opcode)
 
 enum roce_role roce_opcode_role(uint8_t opcode)
 {
-	return opcode_defined(opcode) ? operations[opcode & 31].role : ROLE_NONE;
+	if (opcode_defined(opcode))
+		return operations[opcode & 31].role;
+	return ROLE_NONE;
 }
 
 const char *aeth_nak_text(uint8_t syndrome)
@@ -116,7 +118,9 @@ const char *aeth_nak_text(uint8_t syndrome)
 	static const char *const text[] = {"PSN sequence error", "invalid request",
 		"remote access error", "remote operational error", "invalid RD request"};
 	unsigned code = syndrome & 31;
-	return code < rw_countof(text) ? text[code] : "reserved code";
+	if (code < rw_countof(text))
+		return text[code];
+	return "reserved code";
 }
 
 const char *roce_error_name(enum roce_error error)
@@ -136,7 +140,9 @@ const char *roce_error_name(enum roce_error error)
 		[ROCE_BTH_VERSION] = "bad_bth_version",
 		[ROCE_MAC_CONTROL] = "bad_mac_control",
 	};
-	return (unsigned)error < ROCE_ERROR_COUNT ? names[error] : "unknown";
+	if ((unsigned)error < ROCE_ERROR_COUNT)
+		return names[error];
+	return "unknown";
 }
 
 enum roce_link link_of_dlt(uint32_t linktype)
@@ -207,7 +213,10 @@ static void parse_extensions(struct frame *frame, struct roce_packet *packet, si
 	}
 	n += (o->extensions & X_ATOMIC ? 28u : 0) + (o->extensions & X_ATOMIC_ACK ? 8u : 0) +
 		(o->extensions & (X_IMM | X_IETH) ? 4u : 0);
-	packet->payload_bytes = body > n + packet->pad ? (uint32_t)(body - n - packet->pad) : 0;
+	if (body > n + packet->pad)
+		packet->payload_bytes = (uint32_t)(body - n - packet->pad);
+	else
+		packet->payload_bytes = 0;
 }
 
 /* @udp_bytes: UDP length, header included; the reader stands behind the UDP header. */
@@ -245,8 +254,12 @@ static void parse_bth(
 	if ((frame->flags & ROCE_CHECK_ICRC) && frame->icrc_form && captured >= packet) {
 		const uint8_t *end = udp + udp_bytes;
 		uint32_t icrc;
-		if (icrc_compute(frame->ip, (size_t)(end - frame->ip) - ICRC_BYTES, &icrc) == 0)
-			roce_packet->icrc = icrc == icrc_get(end - ICRC_BYTES) ? ICRC_OK : ICRC_BAD;
+		if (icrc_compute(frame->ip, (size_t)(end - frame->ip) - ICRC_BYTES, &icrc) == 0) {
+			if (icrc == icrc_get(end - ICRC_BYTES))
+				roce_packet->icrc = ICRC_OK;
+			else
+				roce_packet->icrc = ICRC_BAD;
+		}
 	}
 }
 
@@ -333,9 +346,13 @@ static void parse_ip6(struct frame *frame, struct roce_packet *packet)
 		roce_parse_bad(packet, ROCE_IP_HEADER);
 		return;
 	}
-	if (payload == 0)
+	if (payload == 0) {
 		/* as above, or a jumbogram */
-		payload = frame->wire_left > IP6_BYTES ? frame->wire_left - IP6_BYTES : 0;
+		if (frame->wire_left > IP6_BYTES)
+			payload = frame->wire_left - IP6_BYTES;
+		else
+			payload = 0;
+	}
 	if (payload + IP6_BYTES > frame->wire_left) {
 		roce_parse_bad(packet, ROCE_IP_LENGTH);
 		return;
@@ -367,9 +384,13 @@ static void parse_ip6(struct frame *frame, struct roce_packet *packet)
 		}
 		/* length in units of 8 octets beyond the first 8; AH counts 4-octet units minus 2
 		 * (RFC 4302); fragment: fixed */
-		size_t size = next == PROTO_FRAGMENT ? 8
-			: next == PROTO_AUTH         ? ((size_t)x[1] + 2) * 4
-						     : ((size_t)x[1] + 1) * 8;
+		size_t size;
+		if (next == PROTO_FRAGMENT)
+			size = 8;
+		else if (next == PROTO_AUTH)
+			size = ((size_t)x[1] + 2) * 4;
+		else
+			size = ((size_t)x[1] + 1) * 8;
 		if (size < 8 || size > frame->wire_left) {
 			roce_parse_bad(packet, ROCE_IP_LENGTH);
 			return;

@@ -193,8 +193,8 @@ static int parse_metric(struct reader *reader, const struct field *field, unsign
 		names[k] = metric_info(k)->name;
 	const char *near = str_nearest(name, names, METRIC_COUNT);
 	snprintf(expected, sizeof(expected), "a canonical metric%s%s%s",
-		near ? ", perhaps '" : " such as port.out_octets", near ? near : "",
-		near ? "'" : "");
+		near ? ", perhaps '" : " such as port.out_octets", str_or(near, ""),
+		str_if(near, "'"));
 	return replay_refuse(reader, field, "metric", expected);
 }
 
@@ -208,21 +208,22 @@ const char *sample_scope_error(unsigned metric, const struct entity *entity)
 	bool has_priority = entity->priority != PRIO_NONE || strchr(entity->port, '#') != NULL;
 	switch (m->scope) {
 	case SCOPE_PRIO:
-		return has_port && !pool && has_priority
-			? NULL
-			: "a port and a priority, as this metric is of both";
+		if (has_port && !pool && has_priority)
+			return NULL;
+		return "a port and a priority, as this metric is of both";
 	case SCOPE_PORT:
 		if (has_priority || pool)
 			return "a port and no priority, as this metric is of a port";
-		return has_port || m->kind == METRIC_STATE ? NULL
-							   : "a port, as this metric is of a port";
+		if (has_port || m->kind == METRIC_STATE)
+			return NULL;
+		return "a port, as this metric is of a port";
 	case SCOPE_DEVICE:
 		if (has_priority)
 			return "no priority, as this metric is of a device";
 		/* a setting of the device may be given for one port; a measurement may not */
-		return !has_port || pool || m->kind == METRIC_STATE
-			? NULL
-			: "no port, as this metric is of a device";
+		if (!has_port || pool || m->kind == METRIC_STATE)
+			return NULL;
+		return "no port, as this metric is of a device";
 	}
 	return "a canonical metric";
 }
@@ -311,7 +312,9 @@ static int parse_line(struct reader *reader, const char *text, size_t n)
 	const char *begin = text, *end = text + n;
 	for (;;) {
 		const char *tab = memchr(begin, '\t', (size_t)(end - begin));
-		const char *stop = tab ? tab : end;
+		const char *stop = end;
+		if (tab)
+			stop = tab;
 		if (count == COL_COUNT)
 			return err_at(reader->e, -EINVAL, reader->name, reader->line,
 				(int)(begin - text) + 1,
@@ -327,7 +330,7 @@ static int parse_line(struct reader *reader, const char *text, size_t n)
 		return err_at(reader->e, -EINVAL, reader->name, reader->line, 1,
 			"read %zu column%s, expected at least %d: time_s device port priority "
 			"metric value, separated by tabs",
-			count, count == 1 ? "" : "s", COLUMNS_NEEDED);
+			count, str_if(count != 1, "s"), COLUMNS_NEEDED);
 	if (!reader->seen_data && field_is(&f[COL_TIME], "time_s"))
 		return 0;
 	reader->seen_data = true;
@@ -337,16 +340,30 @@ static int parse_line(struct reader *reader, const char *text, size_t n)
 static int sample_compare(const void *left, const void *right)
 {
 	const struct sample *x = left, *y = right;
-	if (x->t_ns != y->t_ns)
-		return x->t_ns < y->t_ns ? -1 : 1;
-	if (x->entity != y->entity)
-		return x->entity < y->entity ? -1 : 1;
-	if (x->metric != y->metric)
-		return x->metric < y->metric ? -1 : 1;
+	if (x->t_ns != y->t_ns) {
+		if (x->t_ns < y->t_ns)
+			return -1;
+		return 1;
+	}
+	if (x->entity != y->entity) {
+		if (x->entity < y->entity)
+			return -1;
+		return 1;
+	}
+	if (x->metric != y->metric) {
+		if (x->metric < y->metric)
+			return -1;
+		return 1;
+	}
 	/* the same instant twice: which one stays must not depend on the order of the lines */
-	if (x->value != y->value)
-		return x->value < y->value ? -1 : 1;
-	return x->flags < y->flags ? -1 : x->flags > y->flags;
+	if (x->value != y->value) {
+		if (x->value < y->value)
+			return -1;
+		return 1;
+	}
+	if (x->flags < y->flags)
+		return -1;
+	return x->flags > y->flags;
 }
 
 static int replay_finish(struct sample_list *out, int rc)
@@ -366,7 +383,9 @@ int replay_parse(const char *text, size_t n, const char *name, struct entities *
 	int rc = 0;
 	while (rc == 0 && p < end) {
 		const char *newline = memchr(p, '\n', (size_t)(end - p));
-		const char *stop = newline ? newline : end;
+		const char *stop = end;
+		if (newline)
+			stop = newline;
 		/* lines are handled NUL-terminated, as getline gives them */
 		rw_cleanup(freep) char *line = strndup(p, (size_t)(stop - p));
 		size_t length = (size_t)(stop - p);

@@ -77,9 +77,11 @@ static int open_packets(const char *dir, const char *name, struct pcap_reader **
 
 static enum flow_dir direction_of(const char *text)
 {
-	return str_eq(text, "in")     ? FLOW_DIR_IN
-		: str_eq(text, "out") ? FLOW_DIR_OUT
-				      : FLOW_DIR_UNKNOWN;
+	if (str_eq(text, "in"))
+		return FLOW_DIR_IN;
+	if (str_eq(text, "out"))
+		return FLOW_DIR_OUT;
+	return FLOW_DIR_UNKNOWN;
 }
 
 static int64_t replay_capture_interval_end(int64_t t_ns, int64_t interval_ns)
@@ -144,7 +146,7 @@ static int read_packets(const char *dir, const struct config_capture *capture,
 	if (rc != 0 || !span->any)
 		return rc;
 	enum flow_dir dir_seen = direction_of(capture->direction);
-	uint32_t entity = entities_intern(entities, capture->device ? capture->device : "capture",
+	uint32_t entity = entities_intern(entities, str_or(capture->device, "capture"),
 		capture->port ? capture->port : capture->name, PRIO_NONE);
 	bool fill = (span->last_ns - span->first_ns) / capture->interval_ns < INTERVALS_MAX;
 	int64_t to_ns = replay_capture_interval_end(span->first_ns, capture->interval_ns);
@@ -157,9 +159,11 @@ static int read_packets(const char *dir, const struct config_capture *capture,
 		while (record.t_ns >= to_ns) {
 			take_rows(
 				out, table, to_ns - capture->interval_ns, to_ns, entity, dir_seen);
-			to_ns = fill
-				? to_ns + capture->interval_ns
-				: replay_capture_interval_end(record.t_ns, capture->interval_ns);
+			if (fill)
+				to_ns = to_ns + capture->interval_ns;
+			else
+				to_ns = replay_capture_interval_end(
+					record.t_ns, capture->interval_ns);
 		}
 		roce_parse(record.link, record.p, record.n, record.wire, 0, &packet);
 		if (packet.kind == PACKET_ROCE)
@@ -182,7 +186,9 @@ int replay_captures(const char *dir, const struct config *config, struct entitie
 	rw_cleanup(free_config) struct config *captures = NULL;
 	struct span span = {0};
 	int rc = read_yaml(dir, config, &captures, e);
-	size_t n = rc == 0 && captures ? captures->n_captures : 0;
+	size_t n = 0;
+	if (rc == 0 && captures)
+		n = captures->n_captures;
 	for (size_t k = 0; rc == 0 && k < n; k++)
 		rc = replay_capture_read_span(dir, &captures->captures[k], &span, e);
 	for (size_t k = 0; rc == 0 && k < n; k++)

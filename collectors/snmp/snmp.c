@@ -39,9 +39,13 @@ int64_t snmp_target_jittered(struct snmp_target *target, int64_t ns)
 
 int64_t snmp_target_interval(const struct snmp_target *target)
 {
-	int64_t floor_ns = target->profile ? target->profile->min_interval_ns : 0,
-		ns = target->device->snmp->interval_ns;
-	return ns > floor_ns ? ns : floor_ns;
+	int64_t floor_ns = 0;
+	if (target->profile)
+		floor_ns = target->profile->min_interval_ns;
+	int64_t ns = target->device->snmp->interval_ns;
+	if (ns > floor_ns)
+		return ns;
+	return floor_ns;
 }
 
 uint64_t snmp_target_cell_bytes(const struct config_device *device, const struct config *config)
@@ -109,7 +113,7 @@ static void lost_by_report(struct snmp_target *target, enum snmp_report report)
 	const char *user = target->device->snmp->credential->snmp->user,
 		   *at = strstr(words[report], "%s");
 	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - words[report]), words[report],
-		user ? user : "", at + 2);
+		str_or(user, ""), at + 2);
 	snmp_target_lost(target, "%s: %s", snmp_io_peer(target->io), text);
 }
 
@@ -190,7 +194,7 @@ void snmp_target_lost_by(struct snmp_target *target, const struct snmp_answer *a
 				"without "
 				"a word",
 				peer, c->user, c->context,
-				c->priv ? ", and a wrong priv password or priv protocol," : "");
+				str_if(c->priv, ", and a wrong priv password or priv protocol,"));
 		else if (c->priv)
 			snmp_target_lost(target,
 				"%s: the engine was found, but requests of user %s stay "
@@ -328,9 +332,9 @@ static void snmp_on_timer(void *arg)
 static bool snmp_profile_known(const struct snmp_target *target, struct err *e)
 {
 	const char *wanted = target->device->profile;
-	const struct profile *p = wanted && !str_eq(wanted, "auto")
-		? profiles_get(target->set->profiles, wanted)
-		: NULL;
+	const struct profile *p = NULL;
+	if (wanted && !str_eq(wanted, "auto"))
+		p = profiles_get(target->set->profiles, wanted);
 	if (!wanted || str_eq(wanted, "auto") || (p && p->snmp))
 		return true;
 	if (p)
@@ -367,7 +371,10 @@ int snmp_target_new(struct loop *loop, struct entities *entities,
 	t->timer = loop_timer_new(loop, snmp_on_timer, t);
 	t->deadline = loop_timer_new(loop, snmp_poll_deadline, t);
 	t->pace = loop_timer_new(loop, snmp_poll_pace, t);
-	t->lldp = sink->neighbors ? snmp_lldp_new() : NULL;
+	if (sink->neighbors)
+		t->lldp = snmp_lldp_new();
+	else
+		t->lldp = NULL;
 	int rc = 0;
 	t->set = profile_set_get(config, e);
 	if (!t->set || !snmp_profile_known(t, e))
@@ -376,14 +383,18 @@ int snmp_target_new(struct loop *loop, struct entities *entities,
 	 * first try */
 	if (rc == 0) {
 		int opened = io_open(t, device->snmp->netns ? e : NULL);
-		rc = device->snmp->netns ? opened : 0;
+		if (device->snmp->netns)
+			rc = opened;
+		else
+			rc = 0;
 	}
 	if (rc < 0) {
 		snmp_target_free(t);
 		return rc;
 	}
-	int64_t spread =
-		device->snmp->interval_ns < NS_PER_S ? device->snmp->interval_ns : NS_PER_S;
+	int64_t spread = NS_PER_S;
+	if (device->snmp->interval_ns < NS_PER_S)
+		spread = device->snmp->interval_ns;
 	loop_timer_start(t->timer, (int64_t)(t->random % 1024) * spread / 1024, 0);
 	*ret = t;
 	return 0;
@@ -475,8 +486,10 @@ void snmp_target_columns(const struct snmp_target *target, snmp_column_fn *fn, v
 					continue;
 				if (view.rows++ == 0)
 					view.type = snmp_type_name(cell->type);
-				view.wrong_type += text ? cell->type != SNMP_STRING
-							: !snmp_type_is_number(cell->type);
+				if (text)
+					view.wrong_type += cell->type != SNMP_STRING;
+				else
+					view.wrong_type += !snmp_type_is_number(cell->type);
 				view.zero += snmp_type_is_number(cell->type) && cell->u == 0;
 			}
 			fn(arg, &view);
@@ -492,10 +505,10 @@ unsigned snmp_target_max_repetitions(const struct snmp_target *target)
 int64_t snmp_target_refresh_ns(const struct snmp_target *target)
 {
 	int64_t longest = 0;
-	for (size_t i = 0; i < target->n_walks; i++)
-		longest = target->walks[i].refresh.period_ns > longest
-			? target->walks[i].refresh.period_ns
-			: longest;
+	for (size_t i = 0; i < target->n_walks; i++) {
+		if (target->walks[i].refresh.period_ns > longest)
+			longest = target->walks[i].refresh.period_ns;
+	}
 	return longest;
 }
 
@@ -511,7 +524,9 @@ const struct profile *snmp_target_profile_data(const struct snmp_target *target)
 
 const char *snmp_target_peer(const struct snmp_target *target)
 {
-	return target->io ? snmp_io_peer(target->io) : target->address;
+	if (target->io)
+		return snmp_io_peer(target->io);
+	return target->address;
 }
 
 const char *snmp_target_port_name(const struct snmp_target *target, uint32_t ifindex)

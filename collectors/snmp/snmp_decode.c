@@ -217,9 +217,13 @@ void snmp_decode_names(struct snmp_decoder *decoder, const struct profile_table 
 			char clean[NAME_MAX_BYTES];
 			if (!p || !*snmp_text_clean(clean, sizeof(clean), p, n))
 				continue;
-			char **slot = v->attribute == ATTRIBUTE_PORT_NAME ? &draft->name
-				: v->attribute == ATTRIBUTE_PORT_DESCR    ? &draft->descr
-									  : &draft->alias;
+			char **slot;
+			if (v->attribute == ATTRIBUTE_PORT_NAME)
+				slot = &draft->name;
+			else if (v->attribute == ATTRIBUTE_PORT_DESCR)
+				slot = &draft->descr;
+			else
+				slot = &draft->alias;
 			free(*slot);
 			*slot = rw_strdup(clean);
 		}
@@ -231,14 +235,20 @@ void snmp_decode_names(struct snmp_decoder *decoder, const struct profile_table 
 static const char *draft_name(const struct snmp_decoder *decoder, const struct draft *draft,
 	char buf[NAME_MAX_BYTES], const char **ret_alias)
 {
-	*ret_alias = draft->alias ? draft->alias : "";
+	if (draft->alias)
+		*ret_alias = draft->alias;
+	else
+		*ret_alias = "";
 	if (profile_port_name_of(decoder->profile, draft->ifindex, buf, NAME_MAX_BYTES)) {
 		if (draft->name && strcmp(draft->name, buf) != 0)
 			*ret_alias = draft->name;
 		return buf;
 	}
-	if (draft->name || draft->descr)
-		return draft->name ? draft->name : draft->descr;
+	if (draft->name || draft->descr) {
+		if (draft->name)
+			return draft->name;
+		return draft->descr;
+	}
 	snprintf(buf, NAME_MAX_BYTES, "%u", draft->ifindex);
 	return buf;
 }
@@ -255,7 +265,9 @@ static bool text_set(char **slot, const char *text)
 static struct port *port_find(const struct snmp_decoder *decoder, uint32_t ifindex)
 {
 	uint64_t at;
-	return map_get(decoder->by_index, ifindex, &at) ? decoder->ports[at] : NULL;
+	if (map_get(decoder->by_index, ifindex, &at))
+		return decoder->ports[at];
+	return NULL;
 }
 
 /* snmp_decode_port_take - the port of this index in the new map: the old one if it still has the
@@ -264,8 +276,9 @@ static struct port *snmp_decode_port_take(struct snmp_decoder *decoder, const st
 	const char *name, const char *alias)
 {
 	uint64_t at;
-	struct port *p =
-		map_get(decoder->by_index, draft->ifindex, &at) ? decoder->ports[at] : NULL;
+	struct port *p = NULL;
+	if (map_get(decoder->by_index, draft->ifindex, &at))
+		p = decoder->ports[at];
 	if (p && strcmp(p->name, name) == 0) {
 		decoder->ports[at] = NULL; /* kept: not to be freed with the old map */
 	} else {
@@ -391,9 +404,10 @@ static bool snmp_decode_place_of(struct snmp_decoder *decoder, const struct prof
 		case PART_GROUP:
 			if (table->parts[i] == PART_QUEUE && arc < table->first_queue)
 				return false; /* "0 = the sum of all" and the like */
-			ret->queue = table->parts[i] == PART_QUEUE
-				? (int64_t)arc - table->first_queue
-				: (int64_t)arc;
+			if (table->parts[i] == PART_QUEUE)
+				ret->queue = (int64_t)arc - table->first_queue;
+			else
+				ret->queue = (int64_t)arc;
 			ret->priority = profile_priority(decoder->profile, (uint32_t)ret->queue);
 			break;
 		case PART_POOL: ret->pool = arc; break;
@@ -407,7 +421,11 @@ static uint32_t place_entity(
 	struct snmp_decoder *decoder, const struct place *at, const struct profile_value *value)
 {
 	char name[NAME_MAX_BYTES + 32];
-	int priority = value->priority != PRIO_NONE ? value->priority : at->priority;
+	int priority;
+	if (value->priority != PRIO_NONE)
+		priority = value->priority;
+	else
+		priority = at->priority;
 	if (!at->port) {
 		if (at->pool < 0)
 			return entities_intern(decoder->entities, decoder->device, NULL, PRIO_NONE);
@@ -481,13 +499,25 @@ static void value_take(struct snmp_decoder *decoder, const struct profile_table 
 		profile_value->metric, from);
 	if (p->mask && profile_value->fallback && !p->fallback)
 		return; /* the better column has spoken */
-	uint64_t raw = profile_value->has_equals ? cell->u == profile_value->equals : cell->u;
-	uint64_t cells = profile_value->cells ? decoder->cell_bytes : 1;
+	uint64_t raw;
+	if (profile_value->has_equals)
+		raw = cell->u == profile_value->equals;
+	else
+		raw = cell->u;
+	uint64_t cells = 1;
+	if (profile_value->cells)
+		cells = decoder->cell_bytes;
 	uint64_t value = raw * cells * profile_value->mul / profile_value->div;
-	p->sum = profile_value->subtract ? p->sum - value : p->sum + value;
+	if (profile_value->subtract)
+		p->sum = p->sum - value;
+	else
+		p->sum = p->sum + value;
 	double f = (double)(cell->type == SNMP_INTEGER ? (double)(int64_t)raw : (double)raw) *
 		(double)cells * (double)profile_value->mul / (double)profile_value->div;
-	p->fsum += profile_value->subtract ? -f : f;
+	if (profile_value->subtract)
+		p->fsum += -f;
+	else
+		p->fsum += f;
 	p->mask |= (uint64_t)1 << profile_value->bit;
 	p->port = at->port;
 	p->fallback = profile_value->fallback;
@@ -513,7 +543,11 @@ static void sensor_take(struct snmp_decoder *decoder, const struct profile_table
 	double f;
 	for (size_t i = 0; i < PROFILE_SENSOR_COLUMNS; i++)
 		*to[i] = snmp_rows_cell(rows, row, value->sensor_columns[i]);
-	int rc = power ? snmp_sensor_dbm(&s, &f, &bound) : snmp_sensor_celsius(&s, &f);
+	int rc;
+	if (power)
+		rc = snmp_sensor_dbm(&s, &f, &bound);
+	else
+		rc = snmp_sensor_celsius(&s, &f);
 	if (rc == -EPROTOTYPE)
 		decoder->stats.wrong_types++;
 	if (rc < 0)
@@ -525,7 +559,10 @@ static void sensor_take(struct snmp_decoder *decoder, const struct profile_table
 		((value->fold == FOLD_MIN && f >= p->fsum) ||
 			(value->fold == FOLD_MAX && f <= p->fsum)))
 		return;
-	p->fsum = first || value->fold != FOLD_SUM ? f : p->fsum + f;
+	if (first || value->fold != FOLD_SUM)
+		p->fsum = f;
+	else
+		p->fsum = p->fsum + f;
 	p->mask |= (uint64_t)1 << value->bit;
 	p->port = at->port;
 	p->estimated = power && bound;
@@ -557,9 +594,9 @@ static double snmp_decode_bound_of(const struct pending *pending)
 	case M_PORT_IN_OCTETS:
 	case M_PORT_OUT_OCTETS:
 	case M_QUEUE_OUT_OCTETS:
-		return pending->port && pending->port->seen.speed_bps >= LINE_LEAST_BPS
-			? (double)pending->port->seen.speed_bps / 8
-			: 0;
+		if (pending->port && pending->port->seen.speed_bps >= LINE_LEAST_BPS)
+			return (double)pending->port->seen.speed_bps / 8;
+		return 0;
 	case M_PFC_RX_PAUSE_NS:
 	case M_PFC_TX_PAUSE_NS: return NS_PER_S;
 	default: return 0;
@@ -570,7 +607,9 @@ static unsigned snmp_decode_gate(
 	struct snmp_decoder *decoder, const struct pending *pending, uint64_t value, unsigned flags)
 {
 	uint64_t at, key = pending_key(pending->entity, pending->metric);
-	double bound = decoder->t_ns ? snmp_decode_bound_of(pending) : 0;
+	double bound = 0;
+	if (decoder->t_ns)
+		bound = snmp_decode_bound_of(pending);
 	if (bound <= 0)
 		return flags;
 	if (!map_get(decoder->gate_at, key, &at)) {
@@ -591,7 +630,9 @@ static void pending_flush(struct snmp_decoder *decoder, bool restart, struct sam
 		const struct metric_info *m = metric_info((unsigned)p->metric);
 		if (p->needed && (unsigned)__builtin_popcountll(p->mask) < p->needed)
 			continue;
-		unsigned flags = p->estimated ? SF_ESTIMATED : 0;
+		unsigned flags = 0;
+		if (p->estimated)
+			flags = SF_ESTIMATED;
 		if (m->kind == METRIC_COUNTER) {
 			uint64_t before;
 			bool known = map_get(
@@ -605,11 +646,15 @@ static void pending_flush(struct snmp_decoder *decoder, bool restart, struct sam
 			if (p->wrap32)
 				flags |= SF_WRAP32;
 		}
-		uint64_t value = m->type == TYPE_F64 ? sample_of_f64(p->fsum)
-			: p->wrap32                  ? (uint32_t)p->sum
-						     : p->sum;
-		flags = m->kind == METRIC_COUNTER ? snmp_decode_gate(decoder, p, value, flags)
-						  : flags;
+		uint64_t value;
+		if (m->type == TYPE_F64)
+			value = sample_of_f64(p->fsum);
+		else if (p->wrap32)
+			value = (uint32_t)p->sum;
+		else
+			value = p->sum;
+		if (m->kind == METRIC_COUNTER)
+			flags = snmp_decode_gate(decoder, p, value, flags);
 		rw_grow(out->v, out->n, out->cap);
 		out->v[out->n++] = (struct sample){.value = value,
 			.entity = p->entity,

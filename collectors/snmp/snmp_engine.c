@@ -53,7 +53,9 @@ static struct bytes snmp_engine_element(struct bytes *bytes, uint8_t tag)
 			n = n << 8 | bytes_u8(bytes);
 	}
 	const uint8_t *p = bytes_take(bytes, n);
-	return p ? bytes_of(p, n) : none;
+	if (p)
+		return bytes_of(p, n);
+	return none;
 }
 
 /* unsigned_of - an INTEGER from 0 to 2^31-1, else bad. */
@@ -99,9 +101,9 @@ int snmp_engine_version(const uint8_t *data, size_t n)
 	static const int versions[] = {[0] = 1, [1] = 2, [3] = 3};
 	struct bytes b = bytes_of(data, n), message = snmp_engine_element(&b, BER_SEQUENCE);
 	uint32_t version = unsigned_of(&message);
-	return bytes_ok(&message) && version < sizeof(versions) / sizeof(versions[0])
-		? versions[version]
-		: 0;
+	if (bytes_ok(&message) && version < sizeof(versions) / sizeof(versions[0]))
+		return versions[version];
+	return 0;
 }
 
 int snmp_engine_sender(

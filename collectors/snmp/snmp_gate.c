@@ -17,7 +17,10 @@ static bool snmp_gate_growth(uint64_t from, uint64_t to, unsigned flags, uint64_
 	bool narrow = (flags & SF_WRAP32) && from <= UINT32_MAX && to <= UINT32_MAX;
 	if (to < from && !narrow)
 		return false;
-	*ret = to < from ? (uint32_t)(to - from) : to - from;
+	if (to < from)
+		*ret = (uint32_t)(to - from);
+	else
+		*ret = to - from;
 	return true;
 }
 
@@ -31,7 +34,9 @@ static bool snmp_gate_believable(double moved, double seconds, double max_per_s)
 static bool snmp_gate_plausible(
 	const struct snmp_gate *gate, double moved, double seconds, double max_per_s)
 {
-	uint32_t before = gate->n < GATE_REFRESHES ? gate->n : GATE_REFRESHES - 1;
+	uint32_t before = GATE_REFRESHES - 1;
+	if (gate->n < GATE_REFRESHES)
+		before = gate->n;
 	if (snmp_gate_believable(moved, seconds, max_per_s))
 		return true;
 	for (uint32_t i = 0; i < before; i++) {
@@ -58,7 +63,11 @@ static void snmp_gate_believe(
 unsigned snmp_gate_take(
 	struct snmp_gate *gate, int64_t t_ns, uint64_t value, unsigned flags, double max_per_s)
 {
-	int64_t newest = gate->doubt_t_ns ? gate->doubt_t_ns : gate->t_ns;
+	int64_t newest;
+	if (gate->doubt_t_ns)
+		newest = gate->doubt_t_ns;
+	else
+		newest = gate->t_ns;
 	uint64_t moved;
 	if (t_ns <= newest && newest != 0)
 		return flags;

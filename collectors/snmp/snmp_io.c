@@ -280,9 +280,10 @@ static int snmp_io_session_open(struct snmp_io *io, struct err *e)
 			io->engine.time, TRUE);
 	}
 	explicit_bzero(&s, sizeof(s));
-	return ok ? 0
-		  : err_set(e, -EINVAL, "the SNMP library refused the session: %s",
-			    snmp_api_errstring(snmp_errno));
+	if (ok)
+		return 0;
+	return err_set(e, -EINVAL, "the SNMP library refused the session: %s",
+		snmp_api_errstring(snmp_errno));
 }
 
 static int snmp_io_watch(struct snmp_io *io, struct err *e)
@@ -291,7 +292,9 @@ static int snmp_io_watch(struct snmp_io *io, struct err *e)
 	netsnmp_large_fd_set_resize(&io->set, io->fd + 1);
 	io->watch = loop_fd_new(io->loop, io->fd, LOOP_READ, snmp_io_on_readable, io);
 	io->dead = false;
-	return io->watch ? 0 : err_set(e, -ENOMEM, "cannot watch the socket");
+	if (io->watch)
+		return 0;
+	return err_set(e, -ENOMEM, "cannot watch the socket");
 }
 
 /* ---- v3: engine discovery ------------------------------------------------ */
@@ -447,7 +450,9 @@ static int snmp_io_connected(struct snmp_io *io, struct err *e)
 	}
 	io->fd = snmp_socket_fd(io->socket);
 	int rc = snmp_io_session_open(io, e);
-	return rc < 0 ? rc : snmp_io_watch(io, e);
+	if (rc < 0)
+		return rc;
+	return snmp_io_watch(io, e);
 }
 
 static void on_connected(void *arg, int rc, const char *why)
@@ -526,15 +531,17 @@ int snmp_io_new(struct loop *loop, const struct snmp_io_options *options,
 		.version = options->version,
 		.retries = options->retries,
 		.timeout_ns = options->timeout_ns,
-		.community = rw_strdup(options->community ? options->community : ""),
-		.context = rw_strdup(options->context ? options->context : ""),
+		.community = rw_strdup(str_or(options->community, "")),
+		.context = rw_strdup(str_or(options->context, "")),
 		.fd = -1};
 	netsnmp_large_fd_set_init(&io->set, 64);
 	NETSNMP_LARGE_FD_ZERO(&io->set);
 	io->timer = loop_timer_new(loop, snmp_io_on_timer, io);
 	io->key_waiter = (struct snmp_key_waiter){.done = v3_continue, .arg = io};
 	io->begin = loop_timer_new(loop, v3_continue, io);
-	int rc = options->version == 3 ? v3_options(io, options, e) : 0;
+	int rc = 0;
+	if (options->version == 3)
+		rc = v3_options(io, options, e);
 	if (rc == 0)
 		rc = snmp_socket_new(loop, options->host, options->port, options->source,
 			options->netns, on_connected, io, &io->socket, e);
@@ -609,7 +616,9 @@ int snmp_io_send(struct snmp_io *io, enum snmp_request what, const struct snmp_o
 		io->busy = false;
 		io->dead = true;
 		snmp_free_pdu(pdu);
-		return io->failed_errno ? -io->failed_errno : -EINVAL;
+		if (io->failed_errno)
+			return -io->failed_errno;
+		return -EINVAL;
 	}
 	loop_timer_start(io->timer, io->timeout_ns + TIMER_SLACK_NS, 0);
 	return 0;

@@ -111,12 +111,16 @@ bool snmp_key_ready(struct snmp_key *key, struct loop *loop)
 
 const struct snmp_ku *snmp_key_value(const struct snmp_key *key)
 {
-	return key && key->ready && key->rc == 0 ? &key->ku : NULL;
+	if (key && key->ready && key->rc == 0)
+		return &key->ku;
+	return NULL;
 }
 
 int snmp_key_error(const struct snmp_key *key)
 {
-	return key ? key->rc : 0;
+	if (key)
+		return key->rc;
+	return 0;
 }
 
 void snmp_key_wait(struct snmp_key_waiter *waiter)

@@ -47,7 +47,10 @@ static void snmp_library_value_of(
 		break;
 	case ASN_OCTET_STR:
 	case ASN_IPADDRESS:
-		varbind->type = var->type == ASN_OCTET_STR ? SNMP_STRING : SNMP_ADDRESS;
+		if (var->type == ASN_OCTET_STR)
+			varbind->type = SNMP_STRING;
+		else
+			varbind->type = SNMP_ADDRESS;
 		varbind->bytes = var->val.string;
 		varbind->n_bytes = var->val_len;
 		break;
@@ -192,11 +195,10 @@ static const struct {
 int snmp_ku_make(enum snmp_auth auth, const char *password, struct snmp_ku *ret)
 {
 	ret->n = USM_AUTH_KU_LEN;
-	return generate_Ku(auth_protocols[auth].oid, (u_int)auth_protocols[auth].n,
-		       (const u_char *)password, strlen(password), ret->v,
-		       &ret->n) == SNMPERR_SUCCESS
-		? 0
-		: -EINVAL;
+	if (generate_Ku(auth_protocols[auth].oid, (u_int)auth_protocols[auth].n,
+		    (const u_char *)password, strlen(password), ret->v, &ret->n) == SNMPERR_SUCCESS)
+		return 0;
+	return -EINVAL;
 }
 
 void snmp_session_user(struct snmp_session *session, char *user, enum snmp_auth auth,
@@ -204,9 +206,12 @@ void snmp_session_user(struct snmp_session *session, char *user, enum snmp_auth 
 	uint8_t *engine, size_t n_engine)
 {
 	session->securityModel = USM_SEC_MODEL_NUMBER;
-	session->securityLevel = priv ? SNMP_SEC_LEVEL_AUTHPRIV
-		: auth                ? SNMP_SEC_LEVEL_AUTHNOPRIV
-				      : SNMP_SEC_LEVEL_NOAUTH;
+	if (priv)
+		session->securityLevel = SNMP_SEC_LEVEL_AUTHPRIV;
+	else if (auth)
+		session->securityLevel = SNMP_SEC_LEVEL_AUTHNOPRIV;
+	else
+		session->securityLevel = SNMP_SEC_LEVEL_NOAUTH;
 	session->securityName = user;
 	session->securityNameLen = strlen(user);
 	session->securityEngineID = engine;

@@ -170,7 +170,9 @@ void snmp_lldp_skip(struct snmp_lldp *lldp)
 static int cell_number(const struct snmp_rows *rows, size_t row, size_t column)
 {
 	const struct snmp_cell *c = snmp_rows_cell(rows, row, column);
-	return c && snmp_type_is_number(c->type) && c->u <= 255 ? (int)c->u : 0;
+	if (c && snmp_type_is_number(c->type) && c->u <= 255)
+		return (int)c->u;
+	return 0;
 }
 
 static const uint8_t *snmp_lldp_cell_bytes(
@@ -178,7 +180,9 @@ static const uint8_t *snmp_lldp_cell_bytes(
 {
 	const struct snmp_cell *c = snmp_rows_cell(rows, row, column);
 	*ret_n = 0;
-	return c && c->type == SNMP_STRING ? snmp_rows_bytes(rows, c, ret_n) : NULL;
+	if (c && c->type == SNMP_STRING)
+		return snmp_rows_bytes(rows, c, ret_n);
+	return NULL;
 }
 
 static const char *cell_text(
@@ -187,7 +191,9 @@ static const char *cell_text(
 	char buf[TEXT_MAX];
 	size_t n;
 	const uint8_t *p = snmp_lldp_cell_bytes(rows, row, column, &n);
-	return p && *snmp_text_clean(buf, sizeof(buf), p, n) ? arena_strdup(a, buf) : "";
+	if (p && *snmp_text_clean(buf, sizeof(buf), p, n))
+		return arena_strdup(a, buf);
+	return "";
 }
 
 static const char *cell_id(const struct snmp_rows *rows, struct arena *a, size_t row, size_t column,
@@ -196,7 +202,9 @@ static const char *cell_id(const struct snmp_rows *rows, struct arena *a, size_t
 	char buf[LLDP_ID_TEXT_MAX];
 	size_t n;
 	const uint8_t *p = snmp_lldp_cell_bytes(rows, row, column, &n);
-	return p && *lldp_id_text(buf, chassis, subtype, p, n) ? arena_strdup(a, buf) : "";
+	if (p && *lldp_id_text(buf, chassis, subtype, p, n))
+		return arena_strdup(a, buf);
+	return "";
 }
 
 /* ---- from the local port number to a port -------------------------------- */
@@ -298,8 +306,11 @@ static void local_ports(const struct snmp_lldp *lldp, struct arena *a, const str
 			continue;
 		int subtype = cell_number(r, row, PORT_SUBTYPE);
 		bool mac = subtype == LLDP_PORT_MAC;
-		const char *id = mac ? cell_id(r, a, row, PORT_ID, false, subtype)
-				     : cell_text(r, a, row, PORT_ID);
+		const char *id;
+		if (mac)
+			id = cell_id(r, a, row, PORT_ID, false, subtype);
+		else
+			id = cell_text(r, a, row, PORT_ID);
 		uint32_t number = index.v[0];
 		uint32_t ifindex = interface_by(all,
 			keys_of[(size_t)subtype < rw_countof(keys_of) ? subtype : 0], id, number);
@@ -334,11 +345,16 @@ static void self_fill(const struct snmp_lldp *lldp, struct arena *a, const struc
 	self->n_ports = n_ports;
 	for (size_t i = 0; i < n_ports; i++) {
 		const struct interface none = {.name = "", .descr = "", .alias = "", .mac = ""};
-		const struct interface *f =
-			map_get(by_index, ports[i].ifindex, &at) ? &all->v[at] : &none;
-		const char *alias = ports[i].alias && *ports[i].alias
-			? arena_strdup(a, ports[i].alias)
-			: f->alias;
+		const struct interface *f;
+		if (map_get(by_index, ports[i].ifindex, &at))
+			f = &all->v[at];
+		else
+			f = &none;
+		const char *alias;
+		if (ports[i].alias && *ports[i].alias)
+			alias = arena_strdup(a, ports[i].alias);
+		else
+			alias = f->alias;
 		/* a port that goes by another name than ifName has that as its alias: neighbours
 		 * may send either */
 		if (*f->name && strcmp(f->name, ports[i].name) != 0)

@@ -47,14 +47,18 @@ static const uint32_t if_table_last_change[] = {1, 3, 6, 1, 2, 1, 31, 1, 5, 0};
 static int64_t deadline_of(const struct snmp_target *target)
 {
 	const struct config_snmp *s = target->device->snmp;
-	return s->deadline_ns ? s->deadline_ns : s->interval_ns + s->timeout_ns * (s->retries + 1);
+	if (s->deadline_ns)
+		return s->deadline_ns;
+	return s->interval_ns + s->timeout_ns * (s->retries + 1);
 }
 
 static const char *table_name(const struct snmp_target *target)
 {
-	return target->phase == PHASE_LLDP       ? "lldp"
-		: target->walk < target->n_walks ? target->walks[target->walk].table->name
-						 : "-";
+	if (target->phase == PHASE_LLDP)
+		return "lldp";
+	if (target->walk < target->n_walks)
+		return target->walks[target->walk].table->name;
+	return "-";
 }
 
 void snmp_poll_profile_free(struct snmp_target *target)
@@ -140,7 +144,11 @@ static void poll_finish(struct snmp_target *target);
 static void rows_ask(struct snmp_target *target, struct snmp_oid *oids, size_t n)
 {
 	unsigned repetitions = VARBINDS_PER_REQUEST / (unsigned)n;
-	unsigned most = n <= NARROW_COLUMNS ? target->repetitions * 2 : target->repetitions;
+	unsigned most;
+	if (n <= NARROW_COLUMNS)
+		most = target->repetitions * 2;
+	else
+		most = target->repetitions;
 	if (repetitions > most)
 		repetitions = most;
 	bool v1 = target->device->snmp->credential->snmp->version == 1;
@@ -163,8 +171,9 @@ static void walk_ask(struct snmp_target *target)
 		target->phase = PHASE_SLOW;
 	}
 	for (;;) {
-		enum profile_cadence cadence =
-			target->phase == PHASE_SLOW ? CADENCE_SLOW : CADENCE_FAST;
+		enum profile_cadence cadence = CADENCE_FAST;
+		if (target->phase == PHASE_SLOW)
+			cadence = CADENCE_SLOW;
 		for (; target->walk < target->n_walks; target->walk++) {
 			struct walk *w = &target->walks[target->walk];
 			if (w->table->cadence != cadence || w->done || w->n_want == 0)
@@ -297,7 +306,10 @@ static void head_take(struct snmp_target *target, const struct snmp_answer *answ
 			snmp_rows_begin(w->rows, w->want);
 	}
 	target->walk = 0;
-	target->phase = target->neighbors ? PHASE_LLDP : PHASE_SLOW;
+	if (target->neighbors)
+		target->phase = PHASE_LLDP;
+	else
+		target->phase = PHASE_SLOW;
 	walk_ask(target);
 }
 
@@ -383,7 +395,7 @@ static void neighbors_tell(struct snmp_target *target)
 			.speed_bps = p->speed_bps};
 	}
 	size_t n_heard = snmp_lldp_result(target->lldp, a, target->name,
-		target->sysname ? target->sysname : "", ports, n, &self, &heard);
+		str_or(target->sysname, ""), ports, n, &self, &heard);
 	target->sink.neighbors(target->sink.arg, &self, heard, n_heard);
 }
 
@@ -451,9 +463,11 @@ static void ident_take(struct snmp_target *target, const struct snmp_answer *ans
 			snmp_text_clean(name, sizeof(name), v->bytes, v->n_bytes);
 	}
 	const char *wanted = target->device->profile;
-	const struct profile *p = wanted && !str_eq(wanted, "auto")
-		? profiles_get(target->set->profiles, wanted)
-		: profiles_match(target->set->profiles, object.v, object.n, descr);
+	const struct profile *p;
+	if (wanted && !str_eq(wanted, "auto"))
+		p = profiles_get(target->set->profiles, wanted);
+	else
+		p = profiles_match(target->set->profiles, object.v, object.n, descr);
 	assert(p); /* a named one was looked up by snmp_target_new, and generic always matches */
 	profile_set(target, p);
 	free(target->sysname);
@@ -528,9 +542,10 @@ static void walk_take(struct snmp_target *target, const struct snmp_answer *answ
 		uptime_take(target, (uint32_t)answer->v[0].number);
 	if (answer->n == 0 || !snmp_rows_take(w->rows, answer->v + 1, answer->n - 1)) {
 		target->state.errors++;
-		target->trouble = answer->n == 0
-			? "nothing"
-			: "objects that were not asked for, or the same ones again";
+		if (answer->n == 0)
+			target->trouble = "nothing";
+		else
+			target->trouble = "objects that were not asked for, or the same ones again";
 		w->done = true; /* an answer that brings nothing would be asked for ever */
 	}
 	walk_paced(target, answer->n);

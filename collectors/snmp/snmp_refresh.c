@@ -8,11 +8,16 @@ static void snmp_refresh_learn(struct snmp_refresh *refresh, int64_t interval_ns
 	int64_t min = refresh->gaps[0], max = refresh->gaps[0],
 		tolerance = interval_ns + interval_ns / 2;
 	for (int i = 1; i < REFRESH_GAPS; i++) {
-		min = refresh->gaps[i] < min ? refresh->gaps[i] : min;
-		max = refresh->gaps[i] > max ? refresh->gaps[i] : max;
+		if (refresh->gaps[i] < min)
+			min = refresh->gaps[i];
+		if (refresh->gaps[i] > max)
+			max = refresh->gaps[i];
 	}
 	bool cached = min > tolerance && max - min <= tolerance && max <= REFRESH_MAX_NS;
-	refresh->period_ns = cached ? max : 0;
+	if (cached)
+		refresh->period_ns = max;
+	else
+		refresh->period_ns = 0;
 }
 
 bool snmp_refresh_take(

@@ -64,7 +64,9 @@ static const char *const type_names[] = {
 
 const char *snmp_type_name(enum snmp_type type)
 {
-	return (size_t)type < rw_countof(type_names) ? type_names[type] : "other";
+	if ((size_t)type < rw_countof(type_names))
+		return type_names[type];
+	return "other";
 }
 
 bool snmp_type_is_number(enum snmp_type type)
@@ -74,10 +76,15 @@ bool snmp_type_is_number(enum snmp_type type)
 
 int snmp_oid_order(struct snmp_oid left, struct snmp_oid right)
 {
-	size_t n = left.n < right.n ? left.n : right.n;
+	size_t n = right.n;
+	if (left.n < right.n)
+		n = left.n;
 	for (size_t i = 0; i < n; i++)
-		if (left.v[i] != right.v[i])
-			return left.v[i] < right.v[i] ? -1 : 1;
+		if (left.v[i] != right.v[i]) {
+			if (left.v[i] < right.v[i])
+				return -1;
+			return 1;
+		}
 	return (left.n > right.n) - (left.n < right.n);
 }
 
@@ -214,7 +221,10 @@ static bool snmp_rows_row_at(struct snmp_rows *rows, struct snmp_oid key, size_t
 		return false;
 	rw_grow(rows->rows, rows->n_rows, rows->cap_rows);
 	if (rows->n_rows >= rows->cap_slots) {
-		rows->cap_slots = rows->cap_slots ? rows->cap_slots * 2 : 64;
+		if (rows->cap_slots)
+			rows->cap_slots = rows->cap_slots * 2;
+		else
+			rows->cap_slots = 64;
 		rows->cells = rw_realloc(
 			rows->cells, rows->cap_slots * rows->n_columns * sizeof(*rows->cells));
 	}
@@ -340,7 +350,9 @@ const struct snmp_cell *snmp_rows_cell(const struct snmp_rows *rows, size_t row,
 	assert(row < rows->n_rows && column < rows->n_columns);
 	const struct snmp_cell *c =
 		&rows->cells[(size_t)rows->rows[row].slot * rows->n_columns + column];
-	return c->type == SNMP_NONE ? NULL : c;
+	if (c->type == SNMP_NONE)
+		return NULL;
+	return c;
 }
 
 const uint8_t *snmp_rows_bytes(
@@ -351,7 +363,9 @@ const uint8_t *snmp_rows_bytes(
 		return NULL;
 	}
 	*ret_n = (uint32_t)cell->u;
-	return *ret_n ? rows->bytes + (cell->u >> 32) : (const uint8_t *)"";
+	if (*ret_n)
+		return rows->bytes + (cell->u >> 32);
+	return (const uint8_t *)"";
 }
 
 size_t snmp_rows_column_count(const struct snmp_rows *rows, size_t column)

@@ -1,4 +1,5 @@
 /* snmp_socket - see the header. */
+#include "agent/base/str.h"
 #include "collectors/snmp/snmp_socket.h"
 
 #include <errno.h>
@@ -49,8 +50,14 @@ static int snmp_socket_netns_enter(const char *netns, int *ret_back, struct err 
 	char path[512];
 	snprintf(path, sizeof(path), strchr(netns, '/') ? "%s" : "/run/netns/%s", netns);
 	int back = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-	int ns = back < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-	int rc = ns < 0 || setns(ns, CLONE_NEWNET) < 0 ? -errno : 0;
+	int ns;
+	if (back < 0)
+		ns = -1;
+	else
+		ns = open(path, O_RDONLY | O_CLOEXEC);
+	int rc = 0;
+	if (ns < 0 || setns(ns, CLONE_NEWNET) < 0)
+		rc = -errno;
 	if (ns >= 0)
 		close(ns);
 	if (rc < 0) {
@@ -88,7 +95,7 @@ static int socket_make(struct snmp_socket *snmp_socket, int which, struct err *e
 		return err_set(e, rc,
 			"cannot use the source address: %s. It must be an address of this "
 			"machine%s",
-			strerror(-rc), snmp_socket->netns ? " in that network namespace" : "");
+			strerror(-rc), str_if(snmp_socket->netns, " in that network namespace"));
 	}
 	snmp_socket->fds[which] = fd;
 	return 0;
@@ -113,7 +120,9 @@ static int sockets_make_in_netns(struct snmp_socket *socket, struct err *e)
 static int snmp_socket_connected(
 	struct snmp_socket *socket, const struct sockaddr_storage *addr, socklen_t n, struct err *e)
 {
-	int which = addr->ss_family == AF_INET6 ? FAMILY_V6 : FAMILY_V4;
+	int which = FAMILY_V4;
+	if (addr->ss_family == AF_INET6)
+		which = FAMILY_V6;
 	if (socket->n_source && socket->source.ss_family != addr->ss_family)
 		return err_set(e, -EINVAL,
 			"the source address and the device's address are of different families "
@@ -165,9 +174,12 @@ static void resolve_done(void *arg)
 	if (s) {
 		struct err e = {0};
 		s->resolving = NULL;
-		int rc = r->rc ? err_set(&e, -EHOSTUNREACH, "cannot resolve %s: %s", r->host,
-					 gai_strerror(r->rc))
-			       : snmp_socket_connected(s, &r->addr, r->n_addr, &e);
+		int rc;
+		if (r->rc)
+			rc = err_set(&e, -EHOSTUNREACH, "cannot resolve %s: %s", r->host,
+				gai_strerror(r->rc));
+		else
+			rc = snmp_socket_connected(s, &r->addr, r->n_addr, &e);
 		s->ready(s->arg, rc, e.text); /* may free the socket */
 	}
 	free(r->host);

@@ -7,11 +7,15 @@
  * overlong forms, no surrogates). */
 static size_t snmp_text_utf8_length(const uint8_t *data, size_t n)
 {
-	size_t len = data[0] < 0x80                 ? 1
-		: data[0] >= 0xc2 && data[0] < 0xe0 ? 2
-		: data[0] >= 0xe0 && data[0] < 0xf0 ? 3
-		: data[0] >= 0xf0 && data[0] < 0xf5 ? 4
-						    : 0;
+	size_t len = 0;
+	if (data[0] < 0x80)
+		len = 1;
+	else if (data[0] >= 0xc2 && data[0] < 0xe0)
+		len = 2;
+	else if (data[0] >= 0xe0 && data[0] < 0xf0)
+		len = 3;
+	else if (data[0] >= 0xf0 && data[0] < 0xf5)
+		len = 4;
 	if (len == 0 || len > n)
 		return 0;
 	for (size_t i = 1; i < len; i++)
@@ -34,12 +38,20 @@ char *snmp_text_clean(char *buf, size_t size, const uint8_t *data, size_t n)
 			break;
 		if (len > 1)
 			memcpy(buf + at, data + i, len);
+		else if (len == 0)
+			buf[at] = '?';
+		else if (data[i] < 0x20 || data[i] == 0x7f)
+			buf[at] = ' ';
 		else
-			buf[at] = len == 0                          ? '?'
-				: data[i] < 0x20 || data[i] == 0x7f ? ' '
-								    : (char)data[i];
-		at += len ? len : 1;
-		i += len ? len : 1;
+			buf[at] = (char)data[i];
+		if (len)
+			at += len;
+		else
+			at += 1;
+		if (len)
+			i += len;
+		else
+			i += 1;
 	}
 	while (at > 0 && buf[at - 1] == ' ')
 		at--;

@@ -48,7 +48,11 @@ bool snmp_trap_oid(
 		return false;
 	}
 	bool is_generic = pdu->generic >= 0 && pdu->generic <= 5;
-	struct snmp_oid root = is_generic ? OID(snmp_traps) : pdu->enterprise;
+	struct snmp_oid root;
+	if (is_generic)
+		root = OID(snmp_traps);
+	else
+		root = pdu->enterprise;
 	if ((!is_generic && pdu->generic != 6) || pdu->specific < 0 || pdu->specific > UINT32_MAX ||
 		root.n == 0 || root.n + 2 > SNMP_OID_MAX)
 		return false;
@@ -118,8 +122,9 @@ static bool name_from(const struct snmp_varbind *varbind, char *buf, size_t size
 static void snmp_trap_port_name(const struct snmp_trap_pdu *pdu,
 	const struct snmp_trap_sender *sender, uint32_t ifindex, char *buf, size_t size)
 {
-	const char *ours =
-		ifindex && sender->port_name ? sender->port_name(sender->arg, ifindex) : NULL;
+	const char *ours = NULL;
+	if (ifindex && sender->port_name)
+		ours = sender->port_name(sender->arg, ifindex);
 	*buf = '\0';
 	if (ours)
 		snprintf(buf, size, "%s", ours);
@@ -210,9 +215,9 @@ static void profile_read_trap(const struct snmp_trap_pdu *pdu,
 	struct snmp_trap_event *ret)
 {
 	struct where w = {.priority = -1, .queue = -1};
-	const struct snmp_varbind *at = trap->at.n
-		? snmp_trap_below(pdu, (struct snmp_oid){trap->at.v, trap->at.n}, 0)
-		: NULL;
+	const struct snmp_varbind *at = NULL;
+	if (trap->at.n)
+		at = snmp_trap_below(pdu, (struct snmp_oid){trap->at.v, trap->at.n}, 0);
 	snprintf(ret->kind, sizeof(ret->kind), "%s", trap->kind);
 	snprintf(ret->text, sizeof(ret->text), "%s", trap->doc);
 	ifindex_of(pdu, &w.ifindex);

@@ -149,12 +149,15 @@ static bool user_known(const struct snmp_trap_io *io, const netsnmp_pdu *pdu)
 	char name[256];
 	snprintf(name, sizeof(name), "%.*s",
 		(int)(pdu->securityNameLen < sizeof(name) ? pdu->securityNameLen : 0),
-		pdu->securityName ? pdu->securityName : "");
+		str_or(pdu->securityName, ""));
 	const struct credential *c = user_find(io, name);
-	int least = !c    ? 0
-		: c->priv ? SNMP_SEC_LEVEL_AUTHPRIV
-		: c->auth ? SNMP_SEC_LEVEL_AUTHNOPRIV
-			  : SNMP_SEC_LEVEL_NOAUTH;
+	int least = SNMP_SEC_LEVEL_NOAUTH;
+	if (!c)
+		least = 0;
+	else if (c->priv)
+		least = SNMP_SEC_LEVEL_AUTHPRIV;
+	else if (c->auth)
+		least = SNMP_SEC_LEVEL_AUTHNOPRIV;
 	return c && pdu->securityLevel >= least;
 }
 
@@ -205,7 +208,10 @@ static int snmp_trap_io_on_library(
 		/* a request, to us? or the library's way to say that a v3 message proved nothing */
 		return 1;
 	bool v3 = pdu->version == SNMP_VERSION_3;
-	io->told = v3 ? !user_known(io, pdu) : !community_known(io, pdu);
+	if (v3)
+		io->told = !user_known(io, pdu);
+	else
+		io->told = !community_known(io, pdu);
 	if (io->told) {
 		io->events.refused(io->arg, io->host, TRAP_WRONG_CREDENTIAL);
 		return 1;
@@ -218,7 +224,9 @@ static int snmp_trap_io_on_library(
 	m.pdu.n = snmp_scratch_fill(&io->scratch, pdu);
 	m.pdu.v = io->scratch.v;
 	if (v1) {
-		size_t n = pdu->enterprise_length < SNMP_OID_MAX ? pdu->enterprise_length : 0;
+		size_t n = 0;
+		if (pdu->enterprise_length < SNMP_OID_MAX)
+			n = pdu->enterprise_length;
 		for (size_t i = 0; i < n; i++)
 			io->enterprise[i] = (uint32_t)pdu->enterprise[i];
 		m.pdu.enterprise = (struct snmp_oid){io->enterprise, n};
@@ -307,7 +315,10 @@ static int listen_on(struct snmp_trap_io *io, const char *address, uint16_t port
 	if (rc != 0)
 		return err_set(e, -EINVAL, "traps: %s: %s", address, gai_strerror(rc));
 	io->fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	rc = io->fd < 0 ? -errno : 0;
+	if (io->fd < 0)
+		rc = -errno;
+	else
+		rc = 0;
 	if (rc == 0 && found->ai_family == AF_INET6)
 		setsockopt(io->fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes));
 	if (rc == 0)
@@ -321,8 +332,8 @@ static int listen_on(struct snmp_trap_io *io, const char *address, uint16_t port
 			strerror(-rc),
 			rc == -EACCES ? " (ports below 1024 need a right that the agent does not "
 					"keep: use 1162, or redirect 162 to it)"
-				: rc == -EADDRNOTAVAIL ? " (it must be an address of this machine)"
-						       : "");
+				      : str_if(rc == -EADDRNOTAVAIL,
+						" (it must be an address of this machine)"));
 	return 0;
 }
 
@@ -340,8 +351,8 @@ static int credential_take(
 			&to->priv_key},
 	};
 	*to = (struct credential){.version = credential->version,
-		.community = rw_strdup(credential->community ? credential->community : ""),
-		.user = rw_strdup(credential->user ? credential->user : ""),
+		.community = rw_strdup(str_or(credential->community, "")),
+		.user = rw_strdup(str_or(credential->user, "")),
 		.auth = credential->auth,
 		.priv = credential->priv};
 	for (size_t i = 0; i < rw_countof(keys); i++) {
@@ -382,9 +393,10 @@ static int snmp_trap_io_session_open(struct snmp_trap_io *io, struct err *e)
 	s.callback = snmp_trap_io_on_library;
 	s.callback_magic = io;
 	io->session = snmp_sess_add(&s, transport_new(io), NULL, NULL);
-	return io->session ? 0
-			   : err_set(e, -EINVAL, "traps: the SNMP library refused the session: %s",
-				     snmp_api_errstring(snmp_errno));
+	if (io->session)
+		return 0;
+	return err_set(e, -EINVAL, "traps: the SNMP library refused the session: %s",
+		snmp_api_errstring(snmp_errno));
 }
 
 /* Without any handler the library writes to stderr whatever it thinks of forged messages: a log
@@ -423,7 +435,10 @@ int snmp_trap_io_new(struct loop *loop, const char *address, uint16_t port,
 		netsnmp_large_fd_set_resize(&io->set, io->fd + 1);
 		NETSNMP_LARGE_FD_ZERO(&io->set);
 		io->watch = loop_fd_new(loop, io->fd, LOOP_READ, snmp_trap_io_on_readable, io);
-		rc = io->watch ? 0 : err_set(e, -ENOMEM, "traps: cannot watch the socket");
+		if (io->watch)
+			rc = 0;
+		else
+			rc = err_set(e, -ENOMEM, "traps: cannot watch the socket");
 	}
 	if (rc < 0) {
 		snmp_trap_io_free(io);

@@ -1,4 +1,5 @@
 /* collector - the life of a target, and what it tells of its polls. */
+#include "agent/base/str.h"
 #include "collectors/target/collector.h"
 
 #include <math.h>
@@ -15,7 +16,9 @@ static const char *const state_names[] = {
 
 const char *target_state_name(enum target_state state)
 {
-	return (size_t)state < rw_countof(state_names) ? state_names[state] : "?";
+	if ((size_t)state < rw_countof(state_names))
+		return state_names[state];
+	return "?";
 }
 
 void target_change(
@@ -47,7 +50,7 @@ void target_change(
 	} else if (from != to) {
 		log_event(is_up ? LOG_INFO_ : LOG_DEBUG_, where, "%s: %s -> %s%s%s",
 			target->protocol, target_state_name(from), target_state_name(to),
-			reason && *reason ? ": " : "", reason ? reason : "");
+			str_if(reason && *reason, ": "), str_or(reason, ""));
 	}
 }
 
@@ -61,7 +64,8 @@ void target_polled(struct target *target, double seconds, wall_t wall)
 		uint64_t intervals =
 			(uint64_t)((wall.ns - target->last_success.ns + target->interval_ns / 2) /
 				target->interval_ns);
-		target->missed += intervals > 1 ? intervals - 1 : 0;
+		if (intervals > 1)
+			target->missed += intervals - 1;
 	}
 	target->last_success = wall;
 }
@@ -77,8 +81,9 @@ static double collector_quantile(const float *values, size_t n, double value)
 {
 	double at = value * (double)(n - 1);
 	size_t i = (size_t)at;
-	return i + 1 < n ? values[i] + (at - (double)i) * ((double)values[i + 1] - values[i])
-			 : values[i];
+	if (i + 1 < n)
+		return values[i] + (at - (double)i) * ((double)values[i + 1] - values[i]);
+	return values[i];
 }
 
 void target_poll_quantiles(const struct target *target, double *ret_p50, double *ret_p95)
@@ -88,6 +93,12 @@ void target_poll_quantiles(const struct target *target, double *ret_p50, double 
 	for (size_t i = 0; i < n; i++)
 		v[i] = target->poll_s[i];
 	qsort(v, n, sizeof(*v), collector_by_value);
-	*ret_p50 = n ? collector_quantile(v, n, 0.5) : NAN;
-	*ret_p95 = n ? collector_quantile(v, n, 0.95) : NAN;
+	if (n)
+		*ret_p50 = collector_quantile(v, n, 0.5);
+	else
+		*ret_p50 = NAN;
+	if (n)
+		*ret_p95 = collector_quantile(v, n, 0.95);
+	else
+		*ret_p95 = NAN;
 }

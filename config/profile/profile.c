@@ -93,8 +93,12 @@ static int profile_extend(
 		return 0;
 	const struct profile *base = NULL;
 	for (size_t i = 0; i < set->n; i++)
-		if (strcmp(set->drafts[i].profile->name, draft->extends) == 0)
-			base = set->drafts[i].extends ? NULL : set->drafts[i].profile;
+		if (strcmp(set->drafts[i].profile->name, draft->extends) == 0) {
+			if (set->drafts[i].extends)
+				base = NULL;
+			else
+				base = set->drafts[i].profile;
+		}
 	if (!base)
 		return profile_wrong(errors, p->file, draft->extends_line, draft->extends_col,
 			"read ", draft->extends,
@@ -142,7 +146,12 @@ static int profile_by_name(const void *left, const void *right)
 	const struct profile_draft *x = left, *y = right;
 	bool gx = strcmp(x->profile->name, GENERIC) == 0,
 	     gy = strcmp(y->profile->name, GENERIC) == 0;
-	return gx != gy ? (gx ? -1 : 1) : strcmp(x->profile->name, y->profile->name);
+	if (gx != gy) {
+		if (gx)
+			return -1;
+		return 1;
+	}
+	return strcmp(x->profile->name, y->profile->name);
 }
 
 /* set_finish - follow "extends". The built-in ones are finished before site files are read: a
@@ -167,7 +176,9 @@ static int read_builtin(struct profiles *profiles, struct err_list *errors)
 	for (const struct profile_text *t = profile_texts; t->file; t++)
 		if (set_read(profiles, t->text, t->n, t->file, errors) < 0)
 			rc = -EINVAL;
-	return rc == 0 ? set_finish(profiles, errors) : rc;
+	if (rc == 0)
+		return set_finish(profiles, errors);
+	return rc;
 }
 
 static int is_profile_file(const struct dirent *entry)
@@ -280,7 +291,7 @@ const struct profile *profiles_match(
 	for (size_t i = 0; i < profiles->n; i++) {
 		const struct profile *c = profiles->drafts[i].profile;
 		for (size_t k = 0; c->snmp && k < c->n_matches; k++) {
-			size_t w = match_weight(&c->matches[k], object_id, n, descr ? descr : "");
+			size_t w = match_weight(&c->matches[k], object_id, n, str_or(descr, ""));
 			if (w > weight) {
 				weight = w;
 				best = c;
@@ -295,7 +306,8 @@ const struct profile *profiles_match_models(
 {
 	const struct profile *best = profiles_get(profiles, "openconfig");
 	size_t weight = 0;
-	best = best && best->gnmi ? best : NULL;
+	if (!(best && best->gnmi))
+		best = NULL;
 	for (size_t i = 0; i < profiles->n; i++) {
 		const struct profile *c = profiles->drafts[i].profile;
 		size_t w = 0;
@@ -312,9 +324,14 @@ const struct profile *profiles_match_models(
 
 int profile_priority(const struct profile *profile, uint32_t queue)
 {
-	if (!profile->has_tc_map)
-		return queue < 8 ? (int)queue : PRIO_NONE;
-	return queue < PROFILE_TC_MAX ? profile->tc_map[queue] : PRIO_NONE;
+	if (!profile->has_tc_map) {
+		if (queue < 8)
+			return (int)queue;
+		return PRIO_NONE;
+	}
+	if (queue < PROFILE_TC_MAX)
+		return profile->tc_map[queue];
+	return PRIO_NONE;
 }
 
 bool profile_port_name_of(const struct profile *profile, uint32_t ifindex, char *buf, size_t size)

@@ -37,12 +37,16 @@ static const char *const parts[] = {"port", "alias", "priority", "queue", "group
 
 const char *profile_gnmi_how_name(enum profile_gnmi_how how)
 {
-	return (size_t)how < rw_countof(hows) ? hows[how] : "?";
+	if ((size_t)how < rw_countof(hows))
+		return hows[how];
+	return "?";
 }
 
 const char *profile_gnmi_attribute_name(enum profile_gnmi_attribute attribute)
 {
-	return (size_t)attribute < rw_countof(attributes) ? attributes[attribute] : "?";
+	if ((size_t)attribute < rw_countof(attributes))
+		return attributes[attribute];
+	return "?";
 }
 
 /* profile_gnmi_index_of - of @node's text in @names, or -1 with a mistake reported. */
@@ -60,7 +64,9 @@ static const char *profile_gnmi_copy(
 	struct reader *reader, const struct yaml_node *map, const char *key, bool required)
 {
 	const char *s = reader_text(reader, map, key, required);
-	return s ? arena_strdup(reader->a, s) : NULL;
+	if (s)
+		return arena_strdup(reader->a, s);
+	return NULL;
 }
 
 static int64_t profile_gnmi_duration_of(
@@ -157,7 +163,10 @@ static void scale_read(
 		}
 	}
 	if (reader_number(reader, node, "divide", UINT32_MAX, &u)) {
-		value->div = u ? u : 1;
+		if (u)
+			value->div = u;
+		else
+			value->div = 1;
 		if (u == 0)
 			reader_wrong_node(
 				reader, reader_value(node, "divide"), "a whole number from 1");
@@ -180,7 +189,10 @@ static void meaning_read(
 	if (attribute) {
 		int i = profile_gnmi_index_of(reader, attribute, attributes, rw_countof(attributes),
 			"port_alias, boot_time, sysname, chassis or one of neighbor_...");
-		value->attribute = i > 0 ? (enum profile_gnmi_attribute)i : GNMI_ATTRIBUTE_NONE;
+		if (i > 0)
+			value->attribute = (enum profile_gnmi_attribute)i;
+		else
+			value->attribute = GNMI_ATTRIBUTE_NONE;
 	}
 	if (metric && metric->kind == YAML_TEXT)
 		value->metric = metric_by_name(metric->text);
@@ -202,9 +214,15 @@ static void leaf_read(struct reader *reader, struct profile_gnmi_stream *stream,
 		!(path = reader_text(reader, node, "path", true)))
 		return;
 	*v = (struct profile_gnmi_value){.priority = PRIO_NONE, .line = node->line};
-	v->path = *at ? arena_printf(reader->a, "%s/%s", at, path) : arena_strdup(reader->a, path);
+	if (*at)
+		v->path = arena_printf(reader->a, "%s/%s", at, path);
+	else
+		v->path = arena_strdup(reader->a, path);
 	pattern_check(reader, node, v->path);
-	v->doc = (path = profile_gnmi_copy(reader, node, "doc", false)) ? path : "";
+	if ((path = profile_gnmi_copy(reader, node, "doc", false)))
+		v->doc = path;
+	else
+		v->doc = "";
 	meaning_read(reader, node, v);
 	scale_read(reader, node, v);
 	words_read(reader, node, v);
@@ -305,16 +323,25 @@ static struct profile_gnmi_stream *stream_read(struct reader *reader, const stru
 		!(s->name = profile_gnmi_copy(reader, node, "name", true)))
 		return NULL;
 	s->line = node->line;
-	s->doc = (text = profile_gnmi_copy(reader, node, "doc", false)) ? text : "";
-	s->target = (text = profile_gnmi_copy(reader, node, "target", false)) ? text : "";
-	s->origin = (text = profile_gnmi_copy(reader, node, "origin", false)) ? text : "";
+	if ((text = profile_gnmi_copy(reader, node, "doc", false)))
+		s->doc = text;
+	else
+		s->doc = "";
+	if ((text = profile_gnmi_copy(reader, node, "target", false)))
+		s->target = text;
+	else
+		s->target = "";
+	if ((text = profile_gnmi_copy(reader, node, "origin", false)))
+		s->origin = text;
+	else
+		s->origin = "";
 	s->plain_names = reader_bool(reader, node, "plain_names");
 	s->slow = (v = reader_value(node, "cadence")) &&
 		profile_gnmi_index_of(reader, v, cadences, 2, "fast or slow") == 1;
-	int how = (v = reader_value(node, "how"))
-		? profile_gnmi_index_of(
-			  reader, v, hows, rw_countof(hows), "one of stream once poll get")
-		: 0;
+	int how = 0;
+	if ((v = reader_value(node, "how")))
+		how = profile_gnmi_index_of(
+			reader, v, hows, rw_countof(hows), "one of stream once poll get");
 	s->hows[s->n_hows++] = how >= 0 && v ? (enum profile_gnmi_how)how
 		: s->slow                    ? HOW_ONCE
 					     : HOW_STREAM;
@@ -381,7 +408,9 @@ static void prefer_snmp_read(
 	gnmi->prefer_snmp = arena_array(reader->a, uint16_t, l ? l->n + 1 : 1);
 	for (size_t i = 0; l && i < l->n; i++) {
 		const struct yaml_node *m = l->items[i].value;
-		int metric = m->kind == YAML_TEXT ? metric_by_name(m->text) : -1;
+		int metric = -1;
+		if (m->kind == YAML_TEXT)
+			metric = metric_by_name(m->text);
 		if (metric < 0)
 			reader_wrong_node(
 				reader, m, "the name of a metric; docs/metrics.md lists them");

@@ -49,7 +49,7 @@ bool reader_keys(struct reader *reader, const struct yaml_node *node, const char
 		reader_wrong(reader, node->items[i].line, node->items[i].col,
 			near ? "unknown key '%s' in %s, did you mean '%s'?"
 			     : "unknown key '%s' in %s%s",
-			node->items[i].key, what, near ? near : "");
+			node->items[i].key, what, str_or(near, ""));
 		ok = false;
 	}
 	return ok;
@@ -58,7 +58,9 @@ bool reader_keys(struct reader *reader, const struct yaml_node *node, const char
 const struct yaml_node *reader_value(const struct yaml_node *map, const char *key)
 {
 	const struct yaml_item *i = yaml_get(map, key);
-	return i ? i->value : NULL;
+	if (i)
+		return i->value;
+	return NULL;
 }
 
 const char *reader_text(
@@ -80,7 +82,9 @@ const char *reader_text(
 bool reader_number_at(
 	struct reader *reader, const struct yaml_node *node, uint64_t max, uint64_t *ret)
 {
-	const char *t = node->kind == YAML_TEXT ? node->text : "";
+	const char *t = "";
+	if (node->kind == YAML_TEXT)
+		t = node->text;
 	uint64_t u = 0;
 	bool ok = *t != '\0' && (t[0] != '0' || t[1] == '\0');
 	for (; ok && *t; t++)
@@ -135,7 +139,9 @@ bool reader_oid(struct reader *reader, const struct yaml_node *node, struct prof
 {
 	uint32_t arcs[PROFILE_OID_MAX];
 	size_t n = 0;
-	const char *t = node->kind == YAML_TEXT ? node->text : "";
+	const char *t = "";
+	if (node->kind == YAML_TEXT)
+		t = node->text;
 	bool ok = *t != '\0';
 	while (ok) {
 		uint64_t arc = 0;
@@ -216,10 +222,10 @@ static void quirks_read(struct reader *reader, const struct yaml_node *node)
 		if (!KEYS(reader, q, "a quirk", "name", "doc", "evidence"))
 			continue;
 		const char *name = reader_text(reader, q, "name", true),
-			   *doc = reader_text(reader, q, "doc", true),
-			   *evidence = reader_value(q, "evidence")
-			? reader_text(reader, q, "evidence", true)
-			: NULL;
+			   *doc = reader_text(reader, q, "doc", true);
+		const char *evidence = NULL;
+		if (reader_value(q, "evidence"))
+			evidence = reader_text(reader, q, "evidence", true);
 		if (!reader_value(q, "evidence"))
 			reader_wrong(reader, q->line, q->col,
 				"a quirk without 'evidence': say where this was read or seen "
@@ -361,8 +367,14 @@ int profile_read(const char *text, size_t n, const char *file, struct arena *a,
 	if (!KEYS(&r, root, "a profile", "name", "doc", "match", "extends", "tc_map", "cell_bytes",
 		    "cell_oid", "quirks", "snmp", "gnmi", "tuning"))
 		return -EINVAL;
-	p->name = (s = reader_text(&r, root, "name", true)) ? arena_strdup(a, s) : "";
-	p->doc = (s = reader_text(&r, root, "doc", true)) ? arena_strdup(a, s) : "";
+	if ((s = reader_text(&r, root, "name", true)))
+		p->name = arena_strdup(a, s);
+	else
+		p->name = "";
+	if ((s = reader_text(&r, root, "doc", true)))
+		p->doc = arena_strdup(a, s);
+	else
+		p->doc = "";
 	if ((s = reader_text(&r, root, "extends", false))) {
 		ret->extends = arena_strdup(a, s);
 		ret->extends_line = reader_value(root, "extends")->line;
@@ -378,5 +390,7 @@ int profile_read(const char *text, size_t n, const char *file, struct arena *a,
 	snmp_read(&r, reader_value(root, "snmp"));
 	profile_gnmi_read(&r, reader_value(root, "gnmi"));
 	profile_tune_read(&r, reader_value(root, "tuning"));
-	return errors->n > r.n_before ? -EINVAL : 0;
+	if (errors->n > r.n_before)
+		return -EINVAL;
+	return 0;
 }

@@ -20,7 +20,9 @@ static const char *const attribute_names[] = {
 
 const char *profile_attribute_name(enum profile_attribute attribute)
 {
-	return (size_t)attribute < rw_countof(attribute_names) ? attribute_names[attribute] : "";
+	if ((size_t)attribute < rw_countof(attribute_names))
+		return attribute_names[attribute];
+	return "";
 }
 
 static const struct unit {
@@ -198,19 +200,22 @@ static bool column_meaning(
 				"one of port_name port_descr port_alias discontinuity");
 		return value->attribute != ATTRIBUTE_NONE;
 	}
-	value->metric = metric->kind == YAML_TEXT ? metric_by_name(metric->text) : -1;
+	if (metric->kind == YAML_TEXT)
+		value->metric = metric_by_name(metric->text);
+	else
+		value->metric = -1;
 	if (value->metric < 0) {
 		const char *names[METRIC_COUNT];
 		for (unsigned i = 0; i < METRIC_COUNT; i++)
 			names[i] = metric_info(i)->name;
-		const char *near = metric->kind == YAML_TEXT
-			? str_nearest(metric->text, names, METRIC_COUNT)
-			: NULL;
+		const char *near = NULL;
+		if (metric->kind == YAML_TEXT)
+			near = str_nearest(metric->text, names, METRIC_COUNT);
 		char expected[128];
 		snprintf(expected, sizeof(expected),
 			near ? "a metric: did you mean '%s'?"
 			     : "a metric (rocewatch query --list names them)%s",
-			near ? near : "");
+			str_or(near, ""));
 		reader_wrong_node(reader, metric, expected);
 		return false;
 	}
@@ -244,7 +249,9 @@ static void column_sensor(struct reader *reader, struct profile_table *table,
 {
 	static const uint32_t arcs[] = {
 		[SENSOR_TYPE] = 1, [SENSOR_SCALE] = 2, [SENSOR_PRECISION] = 3, [SENSOR_STATUS] = 5};
-	const char *unit = value->metric >= 0 ? metric_info((unsigned)value->metric)->unit : "";
+	const char *unit = "";
+	if (value->metric >= 0)
+		unit = metric_info((unsigned)value->metric)->unit;
 	if (!reader_bool(reader, node, "sensor"))
 		return;
 	if (base.n == 0 || base.n + 1 > PROFILE_OID_MAX ||
@@ -358,8 +365,11 @@ static void table_decimal(
 static int fallback_order(const void *left, const void *right)
 {
 	const struct profile_value *x = left, *y = right;
-	if (x->fallback != y->fallback)
-		return x->fallback ? 1 : -1;
+	if (x->fallback != y->fallback) {
+		if (x->fallback)
+			return 1;
+		return -1;
+	}
 	return (x->bit > y->bit) - (x->bit < y->bit);
 }
 
@@ -382,7 +392,10 @@ static void table_finish(struct profile_table *table)
 				difference = difference || table->values[k].subtract;
 			}
 		/* half a difference would be a wrong value, not a part of one */
-		table->values[i].needed = difference ? n : 0;
+		if (difference)
+			table->values[i].needed = n;
+		else
+			table->values[i].needed = 0;
 	}
 	for (size_t i = 0; i < table->n_values && !table->sums_rows; i++)
 		for (size_t p = 0; p < table->n_parts; p++)
@@ -413,12 +426,17 @@ struct profile_table *profile_table_read(struct reader *reader, const struct yam
 	if (!(text = reader_text(reader, node, "name", true)))
 		return NULL;
 	t->name = arena_strdup(reader->a, text);
-	t->doc = (text = reader_text(reader, node, "doc", false)) ? arena_strdup(reader->a, text)
-								  : "";
+	if ((text = reader_text(reader, node, "doc", false)))
+		t->doc = arena_strdup(reader->a, text);
+	else
+		t->doc = "";
 	if ((text = reader_text(reader, node, "cadence", true))) {
 		if (strcmp(text, "fast") != 0 && strcmp(text, "slow") != 0)
 			reader_wrong_node(reader, reader_value(node, "cadence"), "fast or slow");
-		t->cadence = strcmp(text, "slow") == 0 ? CADENCE_SLOW : CADENCE_FAST;
+		if (strcmp(text, "slow") == 0)
+			t->cadence = CADENCE_SLOW;
+		else
+			t->cadence = CADENCE_FAST;
 	}
 	if (reader_value(node, "oid"))
 		reader_oid(reader, reader_value(node, "oid"), &base);

@@ -18,7 +18,10 @@ static void trap_index_read(
 	}
 	for (size_t i = 0; i < index->n; i++) {
 		const struct yaml_node *part = index->items[i].value;
-		trap->parts[i] = part->kind == YAML_TEXT ? reader_part(part->text) : PART_OTHER;
+		if (part->kind == YAML_TEXT)
+			trap->parts[i] = reader_part(part->text);
+		else
+			trap->parts[i] = PART_OTHER;
 		trap->about_port = trap->about_port || trap->parts[i] == PART_PORT;
 	}
 	trap->n_parts = index->n;
@@ -57,10 +60,10 @@ static bool trap_read(
 		    "evidence"))
 		return false;
 	const char *kind = reader_text(reader, node, "kind", true),
-		   *doc = reader_text(reader, node, "doc", true),
-		   *evidence = reader_value(node, "evidence")
-		? reader_text(reader, node, "evidence", true)
-		: NULL;
+		   *doc = reader_text(reader, node, "doc", true);
+	const char *evidence = NULL;
+	if (reader_value(node, "evidence"))
+		evidence = reader_text(reader, node, "evidence", true);
 	if (!reader_value(node, "evidence"))
 		reader_wrong(reader, node->line, node->col,
 			"a trap without 'evidence': say where this was read or seen (MIB and "

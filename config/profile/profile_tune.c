@@ -33,11 +33,15 @@ static const char *const whens[] = {"always", "cable", "no_cable"};
 
 const char *tune_knob_name(enum tune_knob knob)
 {
-	return (unsigned)knob < TUNE_KNOBS ? knobs[knob].name : "?";
+	if ((unsigned)knob < TUNE_KNOBS)
+		return knobs[knob].name;
+	return "?";
 }
 const char *tune_knob_unit(enum tune_knob knob)
 {
-	return (unsigned)knob < TUNE_KNOBS ? knobs[knob].unit : "?";
+	if ((unsigned)knob < TUNE_KNOBS)
+		return knobs[knob].unit;
+	return "?";
 }
 enum tune_round tune_knob_safe(enum tune_knob knob)
 {
@@ -56,7 +60,9 @@ int tune_knob_parse(const char *word, enum tune_knob *ret)
 
 const char *tune_disruption_name(enum tune_disruption disruption)
 {
-	return (size_t)disruption < rw_countof(disruptions) ? disruptions[disruption] : "?";
+	if ((size_t)disruption < rw_countof(disruptions))
+		return disruptions[disruption];
+	return "?";
 }
 
 /* ---- arithmetic ---------------------------------------------------------- */
@@ -82,9 +88,16 @@ static double profile_tune_scale(const struct tune_knob_rule *rule, enum tune_kn
 {
 	switch (rule->unit) {
 	case TUNE_KBYTES: return 1.0 / 1000;
-	case TUNE_CELLS: return cell_bytes > 0 ? 1 / cell_bytes : NAN;
+	case TUNE_CELLS:
+		if (cell_bytes > 0)
+			return 1 / cell_bytes;
+		return NAN;
 	case TUNE_PERCENT:
-		return !knobs[knob].bytes ? 100 : limit_bytes > 0 ? 100 / limit_bytes : NAN;
+		if (!knobs[knob].bytes)
+			return 100;
+		if (limit_bytes > 0)
+			return 100 / limit_bytes;
+		return NAN;
 	default: return 1;
 	}
 }
@@ -94,7 +107,11 @@ static double profile_tune_rounded(double value, enum tune_round how)
 	double near = rint(value); /* what is whole but for the last bits stays what it is */
 	if (fabs(value - near) <= 1e-9 * fmax(1, fabs(value)))
 		return near;
-	return how == TUNE_DOWN ? floor(value) : how == TUNE_UP ? ceil(value) : near;
+	if (how == TUNE_DOWN)
+		return floor(value);
+	if (how == TUNE_UP)
+		return ceil(value);
+	return near;
 }
 
 double tune_knob_write(const struct tune_knob_rule *rule, enum tune_knob knob, double value,
@@ -102,21 +119,28 @@ double tune_knob_write(const struct tune_knob_rule *rule, enum tune_knob knob, d
 {
 	if (!rule->settable || !isfinite(value) || value < 0)
 		return NAN;
-	double written = value * profile_tune_scale(rule, knob, cell_bytes, limit_bytes),
-	       step = rule->step > 0 ? rule->step : 1;
+	double written = value * profile_tune_scale(rule, knob, cell_bytes, limit_bytes);
+	double step = 1;
+	if (rule->step > 0)
+		step = rule->step;
 	if (rule->unit == TUNE_EXPONENT || rule->unit == TUNE_FRACTION) {
 		if (value <= 0)
 			return NAN;
 		written = profile_tune_rounded(log2(value), how);
 		/* fractions of SAI's dynamic threshold are powers of two as well */
-		written = rule->unit == TUNE_FRACTION ? exp2(written) : written;
+		if (rule->unit == TUNE_FRACTION)
+			written = exp2(written);
 	} else {
 		if (rule->by_cell && cell_bytes > 0 && knobs[knob].bytes &&
-			rule->unit == TUNE_BYTES)
-			step = fmax(step, 1) == 1 ? cell_bytes : step;
+			rule->unit == TUNE_BYTES) {
+			if (fmax(step, 1) == 1)
+				step = cell_bytes;
+		}
 		written = profile_tune_rounded(written / step, how) * step;
 	}
-	return written >= rule->min && written <= rule->max ? written : NAN;
+	if (written >= rule->min && written <= rule->max)
+		return written;
+	return NAN;
 }
 
 double tune_knob_value(const struct tune_knob_rule *rule, enum tune_knob knob, double written,
@@ -132,15 +156,19 @@ double tune_knob_round(const struct tune_knob_rule *rule, enum tune_knob knob, d
 {
 	double written =
 		tune_knob_write(rule, knob, value, cell_bytes, limit_bytes, tune_knob_safe(knob));
-	return isnan(written) ? NAN : tune_knob_value(rule, knob, written, cell_bytes, limit_bytes);
+	if (isnan(written))
+		return NAN;
+	return tune_knob_value(rule, knob, written, cell_bytes, limit_bytes);
 }
 
 double tune_knob_programmed(
 	enum tune_knob knob, double value, double cell_bytes, const struct tune_asic *asic)
 {
-	double cell = cell_bytes > 0           ? cell_bytes
-		: asic && asic->cell_bytes > 0 ? asic->cell_bytes
-					       : NAN;
+	double cell = NAN;
+	if (cell_bytes > 0)
+		cell = cell_bytes;
+	else if (asic && asic->cell_bytes > 0)
+		cell = asic->cell_bytes;
 	if (!knobs[knob].bytes || isnan(cell))
 		return NAN;
 	if ((knob == KNOB_KMIN || knob == KNOB_KMAX) && asic && asic->ecn_cells > 1)
@@ -179,7 +207,9 @@ static const char *profile_tune_copy(
 	struct reader *reader, const struct yaml_node *map, const char *key, bool required)
 {
 	const char *s = reader_text(reader, map, key, required);
-	return s ? arena_strdup(reader->a, s) : NULL;
+	if (s)
+		return arena_strdup(reader->a, s);
+	return NULL;
 }
 
 static double profile_tune_decimal(

@@ -3,6 +3,7 @@
  * priority) with separators that cannot occur in names. Structs live in the arena, so entity_get()
  * pointers stay valid while the array grows.
  */
+#include "agent/base/str.h"
 #include "db/model/entity.h"
 
 #include <errno.h>
@@ -75,7 +76,10 @@ static void key_make(struct name_key *key, const char *device, const char *port,
 	int16_t prio = (int16_t)priority;
 
 	key->n = nd + np + sizeof(prio);
-	key->p = key->n <= sizeof(key->small) ? key->small : rw_calloc(1, key->n);
+	if (key->n <= sizeof(key->small))
+		key->p = key->small;
+	else
+		key->p = rw_calloc(1, key->n);
 	memcpy(key->p, device, nd);
 	memcpy(key->p + nd, port, np);
 	memcpy(key->p + nd + np, &prio, sizeof(prio));
@@ -145,12 +149,16 @@ uint32_t entities_intern(
 uint32_t entities_find(
 	const struct entities *entities, const char *device, const char *port, int priority)
 {
-	return device ? entity_find(entities, device, port ? port : "", priority) : ENTITY_NONE;
+	if (device)
+		return entity_find(entities, device, str_or(port, ""), priority);
+	return ENTITY_NONE;
 }
 
 const struct entity *entity_get(const struct entities *entities, uint32_t id)
 {
-	return id != ENTITY_NONE && id <= entities->n ? entities->v[id - 1] : NULL;
+	if (id != ENTITY_NONE && id <= entities->n)
+		return entities->v[id - 1];
+	return NULL;
 }
 
 uint32_t entities_count(const struct entities *entities)
@@ -186,11 +194,15 @@ int entities_load(
 		for (uint32_t i = 0; i < entities->n; i++) {
 			struct entity *e = entities->v[i];
 			if (e && e->parent == ENTITY_NONE && e->id != id &&
-				e->device == entities->v[id - 1]->device)
-				e->parent = e->priority != PRIO_NONE
-					? entity_find(entities, e->device, e->port, PRIO_NONE)
-					: *e->port ? entity_find(entities, e->device, "", PRIO_NONE)
-						   : ENTITY_NONE;
+				e->device == entities->v[id - 1]->device) {
+				if (e->priority != PRIO_NONE)
+					e->parent = entity_find(
+						entities, e->device, e->port, PRIO_NONE);
+				else if (*e->port)
+					e->parent = entity_find(entities, e->device, "", PRIO_NONE);
+				else
+					e->parent = ENTITY_NONE;
+			}
 		}
 	}
 	return 0;
@@ -214,5 +226,7 @@ uint64_t entities_text(struct entities *entities, const char *text)
 
 const char *entities_text_get(const struct entities *entities, uint64_t id)
 {
-	return id != 0 && id <= entities->n_text ? entities->text[id - 1] : "";
+	if (id != 0 && id <= entities->n_text)
+		return entities->text[id - 1];
+	return "";
 }

@@ -30,7 +30,9 @@ static const char *const ecmp_names[] = {
 
 static const char *name_at(const char *const *names, size_t n, unsigned i)
 {
-	return i < n ? names[i] : "unknown";
+	if (i < n)
+		return names[i];
+	return "unknown";
 }
 
 const char *severity_name(enum severity severity)

@@ -31,7 +31,9 @@ static const char *const scope_names[] = {
 
 const struct metric_info *metric_info(unsigned metric)
 {
-	return metric < METRIC_COUNT ? &infos[metric] : NULL;
+	if (metric < METRIC_COUNT)
+		return &infos[metric];
+	return NULL;
 }
 
 /* Called while reading files and arguments, never per sample: a scan of some eighty names is
@@ -48,12 +50,14 @@ int metric_by_name(const char *name)
 
 const char *metric_kind_name(enum metric_kind kind)
 {
-	return (unsigned)kind < sizeof(kind_names) / sizeof(kind_names[0]) ? kind_names[kind]
-									   : "unknown";
+	if ((unsigned)kind < sizeof(kind_names) / sizeof(kind_names[0]))
+		return kind_names[kind];
+	return "unknown";
 }
 
 const char *metric_scope_name(enum metric_scope scope)
 {
-	return (unsigned)scope < sizeof(scope_names) / sizeof(scope_names[0]) ? scope_names[scope]
-									      : "unknown";
+	if ((unsigned)scope < sizeof(scope_names) / sizeof(scope_names[0]))
+		return scope_names[scope];
+	return "unknown";
 }

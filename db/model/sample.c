@@ -1,4 +1,5 @@
 /* sample - names of flags, and the value as a number. Pure. */
+#include "agent/base/str.h"
 #include "db/model/sample.h"
 
 #include <errno.h>
@@ -29,7 +30,9 @@ static const char *const source_names[] = {
 
 const char *sample_source_name(unsigned source)
 {
-	return source < rw_countof(source_names) ? source_names[source] : NULL;
+	if (source < rw_countof(source_names))
+		return source_names[source];
+	return NULL;
 }
 
 char *sample_flags_text(char buf[SAMPLE_FLAGS_TEXT_MAX], unsigned flags)
@@ -42,7 +45,7 @@ char *sample_flags_text(char buf[SAMPLE_FLAGS_TEXT_MAX], unsigned flags)
 			continue;
 		/* All names joined are 47 characters: they fit. */
 		n += (size_t)snprintf(
-			buf + n, SAMPLE_FLAGS_TEXT_MAX - n, "%s%s", n ? "," : "", names[i].name);
+			buf + n, SAMPLE_FLAGS_TEXT_MAX - n, "%s%s", str_if(n, ","), names[i].name);
 	}
 	return buf;
 }
@@ -78,5 +81,7 @@ double sample_number(unsigned metric, uint64_t value)
 
 	if (!info || info->type == TYPE_TEXT)
 		return NAN;
-	return info->type == TYPE_F64 ? sample_f64(value) : (double)value;
+	if (info->type == TYPE_F64)
+		return sample_f64(value);
+	return (double)value;
 }

@@ -93,7 +93,9 @@ static int64_t gate_time(
 		if (series->value[j] != series->value[i])
 			break;
 	}
-	return ahead > back ? ahead : back;
+	if (ahead > back)
+		return ahead;
+	return back;
 }
 
 static bool series_believable(uint64_t delta, int64_t ns, double max_rate_per_s)
@@ -111,7 +113,9 @@ static bool plain_increase(const struct series *series, uint32_t begin, uint32_t
 {
 	if (begin == end || series->flags[begin - (begin > 0)])
 		return false;
-	uint32_t prev = begin > 0 ? begin - 1 : begin;
+	uint32_t prev = begin;
+	if (begin > 0)
+		prev = begin - 1;
 	const uint32_t first = prev;
 	struct increase r = {.quality = QUALITY_EXACT};
 	for (uint32_t i = prev + 1; i < end; i++) {
@@ -193,9 +197,9 @@ int series_increase(const struct series *series, int64_t from_ns, int64_t to_ns,
 		bool narrow = (f & SF_WRAP32) && (series->flags[prev] & SF_WRAP32) &&
 			a <= UINT32_MAX && b <= UINT32_MAX;
 		bool valid = !broken, wrapped = false;
-		int64_t gate_ns = valid && b != a && max_rate_per_s > 0
-			? gate_time(series, i, end, moved_ns, first_move)
-			: dt;
+		int64_t gate_ns = dt;
+		if (valid && b != a && max_rate_per_s > 0)
+			gate_ns = gate_time(series, i, end, moved_ns, first_move);
 
 		if (broken) {
 			r.resets++;
@@ -233,12 +237,18 @@ int series_increase(const struct series *series, int64_t from_ns, int64_t to_ns,
 		r.last_ns = series->t_ns[i];
 	}
 	r.span_ns = r.last_ns - r.first_ns;
-	if (r.intervals > 0)
-		r.quality = r.suspects ? QUALITY_SUSPECT
-			: estimated    ? QUALITY_ESTIMATED
-				       : QUALITY_EXACT;
+	if (r.intervals > 0) {
+		if (r.suspects)
+			r.quality = QUALITY_SUSPECT;
+		else if (estimated)
+			r.quality = QUALITY_ESTIMATED;
+		else
+			r.quality = QUALITY_EXACT;
+	}
 	*ret = r;
-	return r.intervals > 0 ? 0 : -ENODATA;
+	if (r.intervals > 0)
+		return 0;
+	return -ENODATA;
 }
 
 int series_rate(const struct series *series, int64_t from_ns, int64_t to_ns, double max_rate_per_s,
@@ -289,7 +299,9 @@ int series_quantile(
 	if (n > 0)
 		*ret = quantile_of(v, n, at);
 	free(v);
-	return n > 0 ? 0 : -ENODATA;
+	if (n > 0)
+		return 0;
+	return -ENODATA;
 }
 
 double series_coverage(
@@ -316,7 +328,9 @@ double series_coverage(
 		have = true;
 	}
 	double ratio = (double)covered / (double)(to_ns - from_ns);
-	return ratio > 1 ? 1 : ratio;
+	if (ratio > 1)
+		return 1;
+	return ratio;
 }
 
 static int series_by_value(const void *left, const void *right)
@@ -348,7 +362,10 @@ int series_order(const void *left, const void *right)
 {
 	const struct series *x = left, *y = right;
 
-	if (x->metric != y->metric)
-		return x->metric < y->metric ? -1 : 1;
+	if (x->metric != y->metric) {
+		if (x->metric < y->metric)
+			return -1;
+		return 1;
+	}
 	return (x->entity > y->entity) - (x->entity < y->entity);
 }

@@ -43,7 +43,11 @@ void series_index_free(struct series_index *index)
 static uint32_t *head_of(struct series_index *index, uint32_t entity)
 {
 	if (entity >= index->n_heads) {
-		uint32_t n = entity < UINT32_MAX / 2 ? entity + entity / 2 + 64 : entity + 1;
+		uint32_t n;
+		if (entity < UINT32_MAX / 2)
+			n = entity + entity / 2 + 64;
+		else
+			n = entity + 1;
 		index->heads = rw_realloc(index->heads, (size_t)n * sizeof(*index->heads));
 		memset(index->heads + index->n_heads, 0xff,
 			(size_t)(n - index->n_heads) * sizeof(*index->heads));
@@ -71,7 +75,9 @@ static uint32_t series_index_find(
 uint32_t series_index_at(
 	struct series_index *index, uint32_t entity, uint16_t metric, bool *ret_new)
 {
-	uint32_t at = index->last != NONE ? index->v[index->last].follow : NONE;
+	uint32_t at = NONE;
+	if (index->last != NONE)
+		at = index->v[index->last].follow;
 
 	*ret_new = false;
 	if (at == NONE || index->v[at].entity != entity || index->v[at].metric != metric) {

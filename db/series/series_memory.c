@@ -101,7 +101,10 @@ static void track_room(struct track *track)
 		track->head = 0;
 		return;
 	}
-	track->cap += track->cap / 2 > 4 ? track->cap / 2 : 4;
+	if (track->cap / 2 > 4)
+		track->cap += track->cap / 2;
+	else
+		track->cap += 4;
 	track->v = rw_realloc(track->v, track->cap * sizeof(*track->v));
 }
 
@@ -140,8 +143,10 @@ void series_memory_trim(struct series_memory *memory, int64_t now_ns)
 
 	for (size_t i = 0; i < memory->n; i++) {
 		struct track *t = &memory->tracks[i];
-		const int64_t longer = memory->longer_ns[t->metric],
-			      edge = longer > memory->keep_ns ? now_ns - longer : old;
+		const int64_t longer = memory->longer_ns[t->metric];
+		int64_t edge = old;
+		if (longer > memory->keep_ns)
+			edge = now_ns - longer;
 		/* the last one at or before the edge stays: it is the anchor of a window that
 		 * begins there */
 		while (t->head + 1 < t->n && t->v[t->head + 1].t_ns <= edge)
@@ -226,7 +231,8 @@ int window_from_memory(struct series_memory *memory, struct arena *a,
 
 	for (unsigned i = 0; i < METRIC_COUNT; i++) {
 		want[i] = window_wants(spec, i);
-		max += want[i] ? memory->n_by_metric[i] : 0;
+		if (want[i])
+			max += memory->n_by_metric[i];
 	}
 	struct series *v = arena_array(a, struct series, max);
 	for (unsigned i = 0; i < METRIC_COUNT; i++)

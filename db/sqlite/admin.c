@@ -29,7 +29,9 @@ static uint64_t admin_size_of(const char *path, const char *suffix)
 	struct stat st;
 
 	str_addf(&name, "%s%s", path, suffix);
-	return stat(name.s, &st) == 0 ? (uint64_t)st.st_size : 0;
+	if (stat(name.s, &st) == 0)
+		return (uint64_t)st.st_size;
+	return 0;
 }
 
 static int open_reader(const char *path, sqlite3 **ret, int *ret_version, struct err *e)
@@ -161,7 +163,9 @@ static int copy_pages(sqlite3 *from, sqlite3 *to)
 			sqlite3_sleep(20);
 	} while (rc == SQLITE_OK || rc == SQLITE_BUSY || rc == SQLITE_LOCKED);
 	int end = sqlite3_backup_finish(b);
-	return rc == SQLITE_DONE ? end : rc;
+	if (rc == SQLITE_DONE)
+		return end;
+	return rc;
 }
 
 int db_backup(const char *path, const char *to, struct err *e)

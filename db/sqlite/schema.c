@@ -125,8 +125,12 @@ char *schema_column(char buf[SCHEMA_COLUMN_MAX], unsigned metric)
 	const struct metric_info *info = metric_info(metric);
 	size_t i;
 
-	for (i = 0; info && info->name[i] && i < SCHEMA_COLUMN_MAX - 1; i++)
-		buf[i] = info->name[i] == '.' ? '_' : info->name[i];
+	for (i = 0; info && info->name[i] && i < SCHEMA_COLUMN_MAX - 1; i++) {
+		if (info->name[i] == '.')
+			buf[i] = '_';
+		else
+			buf[i] = info->name[i];
+	}
 	buf[i] = '\0';
 	return buf;
 }
@@ -226,7 +230,9 @@ static int schema_load_columns(sqlite3 *db, struct smap *have)
 			smap_put(have, name, strlen(name), 1);
 		rc = SQLITE_OK;
 	}
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return rc;
 }
 
 static bool schema_has(const struct smap *have, const char *table, const char *column)
@@ -256,7 +262,9 @@ static void complete_table(const struct smap *have, unsigned table, struct str *
 		for (unsigned m = 0; schema_source_table(source) == table && m < METRIC_COUNT;
 			m++) {
 			const struct metric_info *info = metric_info(m);
-			const char *type = info->type == TYPE_F64 ? "REAL" : "INTEGER";
+			const char *type = "INTEGER";
+			if (info->type == TYPE_F64)
+				type = "REAL";
 			if ((unsigned)info->scope != schema_table_scope(table))
 				continue;
 			schema_lane_column(column, m, schema_source_lane(source));
@@ -329,5 +337,7 @@ int schema_migrate(sqlite3 *db, const char *path, struct err *e)
 		rc = add_columns(db);
 	if (rc == SQLITE_OK)
 		rc = renew_views(db);
-	return rc == SQLITE_OK ? 0 : sqlite_fail(e, db, rc, "prepare", path);
+	if (rc == SQLITE_OK)
+		return 0;
+	return sqlite_fail(e, db, rc, "prepare", path);
 }

@@ -50,15 +50,21 @@ struct place schema_place(const struct entities *entities, uint32_t id);
 #define SCHEMA_SOURCES (TABLE_LANES + SCHEMA_LANES)
 static inline unsigned schema_source_table(unsigned source)
 {
-	return source < TABLE_LANES ? source : TABLE_LANES;
+	if (source < TABLE_LANES)
+		return source;
+	return TABLE_LANES;
 }
 static inline unsigned schema_source_lane(unsigned source)
 {
-	return source < TABLE_LANES ? 0 : source - TABLE_LANES + 1;
+	if (source < TABLE_LANES)
+		return 0;
+	return source - TABLE_LANES + 1;
 }
 static inline unsigned schema_table_scope(unsigned table)
 {
-	return table == TABLE_LANES ? (unsigned)SCOPE_PRIO : table;
+	if (table == TABLE_LANES)
+		return (unsigned)SCOPE_PRIO;
+	return table;
 }
 
 /* schema_column - column of a metric, in @buf. schema_lane_column: in a lane; 0 = none. */

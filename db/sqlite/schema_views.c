@@ -86,9 +86,9 @@ static void schema_views_add_rows(
 	str_add(out, " AS c, ");
 	add_column(out, metric, table, 'r');
 	str_addf(out, " AS v%s FROM entity e CROSS JOIN series s%s%s CROSS JOIN %s r%s%s%s", more,
-		lanes ? " CROSS JOIN entity k" : "",
-		cfg ? "" : " CROSS JOIN entity d CROSS JOIN instant i", schema_table[table],
-		cfg ? " INDEXED BY " : "", cfg ? schema_table[table] : "", cfg ? "_cfg" : "");
+		str_if(lanes, " CROSS JOIN entity k"),
+		str_if(!cfg, " CROSS JOIN entity d CROSS JOIN instant i"), schema_table[table],
+		str_if(cfg, " INDEXED BY "), cfg ? schema_table[table] : "", str_if(cfg, "_cfg"));
 	str_addf(
 		out, "%s WHERE s.entity=e.id AND s.metric='%s'", tables, metric_info(metric)->name);
 	if (lanes)
@@ -360,7 +360,7 @@ static void add_flag_names(struct str *out)
 		"DROP TABLE IF EXISTS flag_names; CREATE TABLE flag_names(flags INTEGER PRIMARY "
 		"KEY, text TEXT NOT NULL); INSERT INTO flag_names VALUES ");
 	for (unsigned f = 0; f < SF_DECLARED << 1; f++)
-		str_addf(out, "%s(%u,'%s')", f ? "," : "", f, sample_flags_text(text, f));
+		str_addf(out, "%s(%u,'%s')", str_if(f, ","), f, sample_flags_text(text, f));
 	str_add(out, ";");
 }
 

@@ -38,9 +38,14 @@ static int series_db_load_entities(struct series_db *db)
 		int r = entities_load(db->entities, (uint32_t)sqlite3_column_int64(st, 0),
 			(const char *)sqlite3_column_text(st, 1),
 			(const char *)sqlite3_column_text(st, 2), sqlite3_column_int(st, 3));
-		rc = r < 0 ? SQLITE_CORRUPT : SQLITE_OK;
+		if (r < 0)
+			rc = SQLITE_CORRUPT;
+		else
+			rc = SQLITE_OK;
 	}
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return rc;
 }
 
 static int series_db_load_texts(struct series_db *db)
@@ -52,12 +57,15 @@ static int series_db_load_texts(struct series_db *db)
 	sqlite3_bind_int64(st, 1, (sqlite3_int64)db->n_text);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
-		rc = entities_text(db->entities, (const char *)sqlite3_column_text(st, 1)) == id
-			? SQLITE_OK
-			: SQLITE_CORRUPT;
+		if (entities_text(db->entities, (const char *)sqlite3_column_text(st, 1)) == id)
+			rc = SQLITE_OK;
+		else
+			rc = SQLITE_CORRUPT;
 		db->n_text = id;
 	}
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return rc;
 }
 
 static int load_present(struct series_db *db)
@@ -70,9 +78,12 @@ static int load_present(struct series_db *db)
 		db->present = rw_realloc(db->present, n * sizeof(*db->present));
 		memset(db->present + db->n_present, 0, (n - db->n_present) * sizeof(*db->present));
 		db->places = rw_realloc(db->places, n * sizeof(*db->places));
-		for (uint32_t id = db->n_present; id < n; id++)
-			db->places[id] = db->by_entity ? (struct place){.row = id, .device = id}
-						       : schema_place(db->entities, id);
+		for (uint32_t id = db->n_present; id < n; id++) {
+			if (db->by_entity)
+				db->places[id] = (struct place){.row = id, .device = id};
+			else
+				db->places[id] = schema_place(db->entities, id);
+		}
 		db->n_present = n;
 	}
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
@@ -82,7 +93,9 @@ static int load_present(struct series_db *db)
 			db->present[id].bits[m / 64] |= UINT64_C(1) << (m % 64);
 		rc = SQLITE_OK;
 	}
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return rc;
 }
 
 int series_begin(struct series_db *db)
@@ -167,9 +180,8 @@ static int series_db_open_db(struct series_db *db, struct err *e)
 		int error = -errno;
 		return err_set(e, error, "cannot open the database %s: %s%s", db->path,
 			strerror(-error),
-			error == -ENOENT
-				? "; 'rocewatch agent' or 'rocewatch replay --db' makes one"
-				: "");
+			str_if(error == -ENOENT,
+				"; 'rocewatch agent' or 'rocewatch replay --db' makes one"));
 	}
 	if (stat(db->path, &st) == 0 &&
 		S_ISDIR(st.st_mode)) /* SQLite would speak of an I/O error */
@@ -200,7 +212,9 @@ static int series_db_open_db(struct series_db *db, struct err *e)
 	if (rc == SQLITE_OK)
 		rc = series_begin(db);
 	series_end(db);
-	return rc == SQLITE_OK ? 0 : sqlite_fail(e, db->db, rc, "read", db->path);
+	if (rc == SQLITE_OK)
+		return 0;
+	return sqlite_fail(e, db->db, rc, "read", db->path);
 }
 
 int series_db_open(const char *path, struct series_db **ret, struct err *e)
@@ -256,7 +270,9 @@ int series_select(struct series_db *db, unsigned source, const uint16_t *metrics
 	unsigned lane = schema_source_lane(source);
 	bool cfg = which == ROWS_HAVING && schema_is_cfg(metrics[0]),
 	     instants = !db->by_entity && !cfg;
-	const char *from = instants ? "i" : "r";
+	const char *from = "r";
+	if (instants)
+		from = "i";
 
 	str_add(&sql, "SELECT r.t_ns,r.source,r.flags,r.x");
 	for (size_t i = 0; i < n; i++)
@@ -279,7 +295,7 @@ int series_select(struct series_db *db, unsigned source, const uint16_t *metrics
 		str_addf(&sql, " AND r.%s IS NOT NULL",
 			schema_lane_column(column, metrics[0], lane));
 	str_addf(&sql, " ORDER BY %s.t_ns%s", from,
-		which == ROWS_BEFORE || which == ROWS_HAVING ? " DESC" : "");
+		str_if(which == ROWS_BEFORE || which == ROWS_HAVING, " DESC"));
 	return sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, ret, NULL);
 }
 
@@ -353,7 +369,10 @@ struct filler {
 static void series_db_column_add(struct column *column, const struct sample *sample)
 {
 	if (column->n >= column->cap) {
-		column->cap = column->cap ? column->cap * 2 : 64;
+		if (column->cap)
+			column->cap = column->cap * 2;
+		else
+			column->cap = 64;
 		column->t_ns = rw_realloc(column->t_ns, column->cap * sizeof(*column->t_ns));
 		column->value = rw_realloc(column->value, column->cap * sizeof(*column->value));
 		column->flags = rw_realloc(column->flags, column->cap * sizeof(*column->flags));
@@ -392,7 +411,9 @@ static int walk_back(struct filler *filler, uint32_t entity, size_t *missing)
 		}
 	}
 	sqlite3_reset(filler->before);
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return rc;
 }
 
 /* The newest value of one metric at or before the start, however far back. */
@@ -420,7 +441,9 @@ static int find_anchor(struct filler *filler, uint32_t entity, size_t at)
 		break;
 	}
 	sqlite3_reset(filler->anchor[at]);
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return rc;
 }
 
 static int find_anchors(struct filler *filler, uint32_t entity, size_t wanted)
@@ -593,7 +616,9 @@ static int fill_flows(struct filler *filler, struct window *window)
 		window->n_flows = n;
 	}
 	free(v);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return rc;
 }
 
 int window_from_db(struct series_db *db, struct arena *a, const struct window_spec *spec,
@@ -611,7 +636,9 @@ int window_from_db(struct series_db *db, struct arena *a, const struct window_sp
 		rc = fill_source(f, spec);
 	if (rc == SQLITE_OK && spec->flows)
 		rc = fill_flows(f, &w);
-	int r = rc == SQLITE_OK ? 0 : sqlite_fail(e, db->db, rc, "read", db->path);
+	int r = 0;
+	if (rc != SQLITE_OK)
+		r = sqlite_fail(e, db->db, rc, "read", db->path);
 	series_end(db);
 	for (size_t i = 0; i < METRIC_COUNT; i++) {
 		free(f->columns[i].t_ns);

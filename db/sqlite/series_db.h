@@ -66,8 +66,9 @@ static inline bool series_lies_in(const struct series_db *db, uint32_t entity, u
 
 	if (entity >= db->n_present)
 		return false;
-	return lane > 0 ? db->places[entity].lane == lane
-			: source != SCOPE_PRIO || db->places[entity].lane == 0;
+	if (lane > 0)
+		return db->places[entity].lane == lane;
+	return source != SCOPE_PRIO || db->places[entity].lane == 0;
 }
 
 /* The row at hand as samples, one for each value that is there: at most @n. */

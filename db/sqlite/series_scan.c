@@ -33,10 +33,16 @@ static int sample_order(const void *left, const void *right)
 {
 	const struct sample *x = left, *y = right;
 
-	if (x->t_ns != y->t_ns)
-		return x->t_ns < y->t_ns ? -1 : 1;
-	if (x->entity != y->entity)
-		return x->entity < y->entity ? -1 : 1;
+	if (x->t_ns != y->t_ns) {
+		if (x->t_ns < y->t_ns)
+			return -1;
+		return 1;
+	}
+	if (x->entity != y->entity) {
+		if (x->entity < y->entity)
+			return -1;
+		return 1;
+	}
 	return (x->metric > y->metric) - (x->metric < y->metric);
 }
 
@@ -44,7 +50,11 @@ static size_t alias_key(char *buf, size_t size, const char *device, const char *
 {
 	int n = snprintf(buf, size, "%s%c%s", device, '\0', port);
 
-	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+	if (n < 0)
+		return 0;
+	if ((size_t)n < size)
+		return (size_t)n;
+	return size - 1;
 }
 
 /* --port takes the native name or the alias. Aliases are few; they are read when there is a pattern
@@ -66,7 +76,9 @@ static int load_aliases(struct scan *scan)
 		smap_put(scan->aliases, key, n, matches);
 		rc = SQLITE_OK;
 	}
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return rc;
 }
 
 static bool entity_matches(const struct scan *scan, const struct entity *entity)
@@ -106,7 +118,9 @@ static int read_entity(struct scan *scan, unsigned source, uint32_t entity, sqli
 		}
 	}
 	sqlite3_reset(st);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return rc;
 }
 
 static bool has_any(const struct scan *scan, unsigned source, uint32_t entity)
@@ -167,7 +181,9 @@ int series_db_match(struct series_db *db, const struct series_filter *filter, ui
 
 	if (rc == SQLITE_OK && filter->port)
 		rc = load_aliases(&s);
-	int r = rc == SQLITE_OK ? 0 : sqlite_fail(e, db->db, rc, "read", db->path);
+	int r = 0;
+	if (rc != SQLITE_OK)
+		r = sqlite_fail(e, db->db, rc, "read", db->path);
 	series_end(db);
 	choose_metrics(&s);
 	for (uint32_t id = 1; r == 0 && id <= entities_count(db->entities); id++) {
@@ -199,7 +215,10 @@ int series_db_range(
 	str_add(&sql, "SELECT min(f), max(l) FROM (");
 	for (unsigned t = 0; t < (db->by_entity ? (unsigned)TABLE_LANES : (unsigned)SCHEMA_TABLES);
 		t++) {
-		const char *table = schema_table[t], *sep = t ? " UNION ALL " : "";
+		const char *table = schema_table[t];
+		const char *sep = "";
+		if (t)
+			sep = " UNION ALL ";
 		if (db->by_entity)
 			str_addf(&sql,
 				"%sSELECT min((SELECT min(t_ns) FROM %s WHERE entity=e.id)) AS f, "
@@ -233,8 +252,11 @@ int series_db_each(struct series_db *db, const struct series_filter *filter, sam
 	int64_t first, last, slice = SLICE_FIRST_NS;
 	int r = series_db_range(db, &first, &last, e), rc = SQLITE_OK;
 
-	if (r < 0)
-		return r == -ENODATA ? 0 : r;
+	if (r < 0) {
+		if (r == -ENODATA)
+			return 0;
+		return r;
+	}
 	if (filter && filter->from_ns > first)
 		first = filter->from_ns;
 	if (filter && filter->to_ns != 0 && filter->to_ns < last)
@@ -243,7 +265,11 @@ int series_db_each(struct series_db *db, const struct series_filter *filter, sam
 	if (filter && filter->port)
 		rc = load_aliases(&s);
 	while (rc == SQLITE_OK && r == 0 && first <= last) {
-		int64_t end = last - first > slice - 1 ? first + slice - 1 : last;
+		int64_t end;
+		if (last - first > slice - 1)
+			end = first + slice - 1;
+		else
+			end = last;
 		rc = read_slice(&s, first, end);
 		for (size_t i = 0; rc == SQLITE_OK && r == 0 && i < s.n; i++)
 			r = fn(arg, &s.v[i]);
@@ -284,6 +310,7 @@ int series_db_each_flow(
 		r = fn(arg, &f);
 		rc = SQLITE_OK;
 	}
-	return rc == SQLITE_OK || rc == SQLITE_DONE ? r
-						    : sqlite_fail(e, db->db, rc, "read", db->path);
+	if (rc == SQLITE_OK || rc == SQLITE_DONE)
+		return r;
+	return sqlite_fail(e, db->db, rc, "read", db->path);
 }

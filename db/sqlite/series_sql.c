@@ -7,6 +7,7 @@
 #include <string.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "agent/base/str.h"
 #include "db/sqlite/series_db.h"
 #include "db/sqlite/sqlite_io.h"
 
@@ -26,7 +27,7 @@ int series_db_fabric(struct series_db *db, int64_t at_ns, char **ret_yaml, struc
 	if (rc != SQLITE_ROW)
 		return sqlite_fail(e, db->db, rc, "read", db->path);
 	const char *yaml = (const char *)sqlite3_column_text(st, 0);
-	*ret_yaml = rw_strdup(yaml ? yaml : "");
+	*ret_yaml = rw_strdup(str_or(yaml, ""));
 	return 0;
 }
 
@@ -38,8 +39,9 @@ static int reading_only(void *arg, int action, const char *first, const char *se
 	case SQLITE_READ:
 	case SQLITE_RECURSIVE: return SQLITE_OK;
 	case SQLITE_FUNCTION: /* b: its name */
-		return second && sqlite3_stricmp(second, "load_extension") == 0 ? SQLITE_DENY
-										: SQLITE_OK;
+		if (second && sqlite3_stricmp(second, "load_extension") == 0)
+			return SQLITE_DENY;
+		return SQLITE_OK;
 	default: return SQLITE_DENY;
 	}
 }
@@ -98,7 +100,9 @@ int series_db_sql_named(
 	}
 	if (r != 0)
 		return r;
-	return rc == SQLITE_DONE ? 0 : err_set(e, -EIO, "SQL: %s", sqlite3_errmsg(db->db));
+	if (rc == SQLITE_DONE)
+		return 0;
+	return err_set(e, -EIO, "SQL: %s", sqlite3_errmsg(db->db));
 }
 
 int series_db_sql(struct series_db *db, const char *sql, row_fn *fn, void *arg, struct err *e)

@@ -34,13 +34,18 @@ int sqlite_errno(int rc)
 	for (size_t i = 0; i < rw_countof(causes); i++)
 		if (causes[i].rc == rc)
 			return causes[i].error;
-	return rc == SQLITE_OK ? 0 : -EIO;
+	if (rc == SQLITE_OK)
+		return 0;
+	return -EIO;
 }
 
 int sqlite_fail(struct err *e, sqlite3 *db, int rc, const char *doing, const char *path)
 {
-	const char *what =
-		db && sqlite3_errcode(db) != SQLITE_OK ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
+	const char *what;
+	if (db && sqlite3_errcode(db) != SQLITE_OK)
+		what = sqlite3_errmsg(db);
+	else
+		what = sqlite3_errstr(rc);
 
 	for (size_t i = 0; i < rw_countof(causes); i++)
 		if (causes[i].rc == (rc & 0xff))

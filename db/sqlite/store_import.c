@@ -51,9 +51,9 @@ static int prepare_piece(struct piece *piece)
 	int rc = sqlite3_prepare_v2(piece->w->db, sql.s, (int)sql.n, &piece->read, NULL);
 	sql.n = 0;
 	str_addf(&sql, "DELETE FROM %s WHERE (entity, t_ns) <= (?1, ?2)", table);
-	return rc == SQLITE_OK
-		? sqlite3_prepare_v2(piece->w->db, sql.s, (int)sql.n, &piece->erase, NULL)
-		: rc;
+	if (rc == SQLITE_OK)
+		return sqlite3_prepare_v2(piece->w->db, sql.s, (int)sql.n, &piece->erase, NULL);
+	return rc;
 }
 
 static void take_row(struct piece *piece)
@@ -102,8 +102,11 @@ static int move_piece(struct piece *piece, size_t *ret_rows)
 		*ret_rows += 1;
 	}
 	sqlite3_reset(piece->read);
-	if (rc != SQLITE_DONE || *ret_rows == 0)
-		return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	if (rc != SQLITE_DONE || *ret_rows == 0) {
+		if (rc == SQLITE_DONE)
+			return SQLITE_OK;
+		return rc;
+	}
 	rc = writer_begin(piece->w);
 	if (rc == SQLITE_OK)
 		rc = writer_samples(piece->w, piece->v, piece->n);
@@ -112,7 +115,8 @@ static int move_piece(struct piece *piece, size_t *ret_rows)
 		sqlite3_bind_int64(piece->erase, 2, t_ns);
 		rc = sqlite3_step(piece->erase);
 		sqlite3_reset(piece->erase);
-		rc = rc == SQLITE_DONE ? SQLITE_OK : rc;
+		if (rc == SQLITE_DONE)
+			rc = SQLITE_OK;
 	}
 	if (rc == SQLITE_OK)
 		rc = writer_commit(piece->w);

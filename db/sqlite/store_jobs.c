@@ -160,7 +160,9 @@ static int store_jobs_finish(sqlite3_stmt *st)
 	int rc = sqlite3_step(st);
 	int reset = sqlite3_reset(st);
 
-	return rc == SQLITE_DONE || rc == SQLITE_ROW ? reset : rc;
+	if (rc == SQLITE_DONE || rc == SQLITE_ROW)
+		return reset;
+	return rc;
 }
 
 static void bind_text(sqlite3_stmt *st, int at, const char *text)
@@ -333,11 +335,15 @@ static void load_pins(struct store_writer *writer)
 		return;
 	while (sqlite3_step(st) == SQLITE_ROW) {
 		const struct pin p = {sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1)};
-		struct pin *last = writer->n_pins ? &writer->pins[writer->n_pins - 1] : NULL;
-		if (last && (p.from_ns <= last->to_ns || writer->n_pins == WRITER_PINS))
-			last->to_ns = p.to_ns > last->to_ns ? p.to_ns : last->to_ns;
-		else
+		struct pin *last = NULL;
+		if (writer->n_pins)
+			last = &writer->pins[writer->n_pins - 1];
+		if (last && (p.from_ns <= last->to_ns || writer->n_pins == WRITER_PINS)) {
+			if (p.to_ns > last->to_ns)
+				last->to_ns = p.to_ns;
+		} else {
 			writer->pins[writer->n_pins++] = p;
+		}
 	}
 }
 
@@ -348,7 +354,8 @@ static bool free_stretch(const struct store_writer *writer, int64_t from, int64_
 {
 	for (size_t k = 0; k < writer->n_pins; k++) {
 		if (from < writer->pins[k].from_ns) {
-			until = until < writer->pins[k].from_ns ? until : writer->pins[k].from_ns;
+			if (!(until < writer->pins[k].from_ns))
+				until = writer->pins[k].from_ns;
 			break;
 		}
 		if (from <= writer->pins[k].to_ns)
@@ -375,12 +382,16 @@ static int64_t oldest_free(struct store_writer *writer, int64_t now_ns)
 		if (from == first)
 			break;
 	}
-	return from < now_ns ? from : now_ns;
+	if (from < now_ns)
+		return from;
+	return now_ns;
 }
 
 static int64_t store_jobs_cutoff(struct store_writer *writer, int64_t now_ns)
 {
-	int64_t at = writer->o.raw_ns > 0 ? now_ns - writer->o.raw_ns : INT64_MIN;
+	int64_t at = INT64_MIN;
+	if (writer->o.raw_ns > 0)
+		at = now_ns - writer->o.raw_ns;
 
 	if (over_quota(writer)) {
 		int64_t first = oldest_free(writer, now_ns);
@@ -411,7 +422,10 @@ static int delete_rows(struct store_writer *writer, bool *ret_more)
 	if (sqlite3_step(st) == SQLITE_ROW) {
 		/* an instant with more rows than a chunk goes as a whole */
 		int64_t edge = sqlite3_column_int64(st, 0);
-		until = edge > writer->retain_from_ns ? edge : edge + 1;
+		if (edge > writer->retain_from_ns)
+			until = edge;
+		else
+			until = edge + 1;
 		*ret_more = true;
 	}
 	sqlite3_reset(st);

@@ -20,16 +20,22 @@ static int lock_open(const char *path, int flags)
 	if (n < 0 || (size_t)n >= sizeof(name))
 		return -ENAMETOOLONG;
 	int fd = open(name, flags | O_CLOEXEC | O_NOFOLLOW, 0640);
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	return fd;
 }
 
 static int read_pid(int fd)
 {
 	char buf[32] = "";
 	ssize_t n = pread(fd, buf, sizeof(buf) - 1, 0);
-	long pid = n > 0 ? strtol(buf, NULL, 10) : 0;
+	long pid = 0;
+	if (n > 0)
+		pid = strtol(buf, NULL, 10);
 
-	return pid > 0 && pid <= INT32_MAX ? (int)pid : 0;
+	if (pid > 0 && pid <= INT32_MAX)
+		return (int)pid;
+	return 0;
 }
 
 /* store_writer_pid() holds the lock for an instant: a few tries tell that from a writer. */
@@ -70,7 +76,9 @@ int store_lock(const char *path, int *ret_fd, struct err *e)
 	int n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
 	/* The lock is what counts; the pid is only told to people. */
 	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)n, 0) != n) {
-		int error = errno ? -errno : -EIO;
+		int error = -EIO;
+		if (errno)
+			error = -errno;
 		close(fd);
 		return err_set(e, error, "cannot write %s.lock: %s", path, strerror(-error));
 	}

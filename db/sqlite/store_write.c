@@ -39,7 +39,10 @@ static int prepare_table(
 	char c[SCHEMA_COLUMN_MAX];
 
 	writer_table->name = schema_table[table];
-	writer_table->lanes = table == TABLE_LANES ? SCHEMA_LANES : 1;
+	if (table == TABLE_LANES)
+		writer_table->lanes = SCHEMA_LANES;
+	else
+		writer_table->lanes = 1;
 	for (unsigned m = 0; m < METRIC_COUNT; m++) {
 		if ((unsigned)metric_info(m)->scope != schema_table_scope(table))
 			continue;
@@ -56,7 +59,9 @@ static int prepare_table(
 	str_addf(&select, " FROM %s WHERE t_ns=?1 AND entity=?2", writer_table->name);
 	str_addf(&erase, "DELETE FROM %s WHERE t_ns=?1 AND entity=?2", writer_table->name);
 	int rc = store_write_prepare(writer, &writer_table->select, select.s);
-	return rc == SQLITE_OK ? store_write_prepare(writer, &writer_table->erase, erase.s) : rc;
+	if (rc == SQLITE_OK)
+		return store_write_prepare(writer, &writer_table->erase, erase.s);
+	return rc;
 }
 
 void writer_seen_room(struct store_writer *writer, uint32_t entity)
@@ -65,7 +70,9 @@ void writer_seen_room(struct store_writer *writer, uint32_t entity)
 		writer->last_entity = entity;
 	if (entity < writer->n_seen)
 		return;
-	size_t n = writer->n_seen ? writer->n_seen : 256;
+	size_t n = 256;
+	if (writer->n_seen)
+		n = writer->n_seen;
 	while (n <= entity)
 		n *= 2;
 	writer->seen = rw_realloc(writer->seen, n * sizeof(*writer->seen));
@@ -97,7 +104,9 @@ static int store_write_load_entities(
 				path, (long long)sqlite3_column_int64(st, 0));
 		rc = SQLITE_OK;
 	}
-	return rc == SQLITE_DONE ? 0 : sqlite_fail(e, writer->db, rc, "read", path);
+	if (rc == SQLITE_DONE)
+		return 0;
+	return sqlite_fail(e, writer->db, rc, "read", path);
 }
 
 static int store_write_load_texts(
@@ -116,7 +125,9 @@ static int store_write_load_texts(
 				path, (unsigned long long)id);
 		rc = SQLITE_OK;
 	}
-	return rc == SQLITE_DONE ? 0 : sqlite_fail(e, writer->db, rc, "read", path);
+	if (rc == SQLITE_DONE)
+		return 0;
+	return sqlite_fail(e, writer->db, rc, "read", path);
 }
 
 static int load_seen(struct store_writer *writer, const struct entities *entities, const char *path,
@@ -135,7 +146,9 @@ static int load_seen(struct store_writer *writer, const struct entities *entitie
 			writer->seen[id].bits[m / 64] |= UINT64_C(1) << (m % 64);
 		rc = SQLITE_OK;
 	}
-	return rc == SQLITE_DONE ? 0 : sqlite_fail(e, writer->db, rc, "read", path);
+	if (rc == SQLITE_DONE)
+		return 0;
+	return sqlite_fail(e, writer->db, rc, "read", path);
 }
 
 static int wal_grew(void *arg, sqlite3 *db, const char *name, int pages)
@@ -200,7 +213,9 @@ static int store_write_open_db(struct store_writer *writer, const char *path, st
 	if (rc == SQLITE_OK)
 		rc = store_write_prepare(writer, &writer->instant,
 			"INSERT OR IGNORE INTO instant(device, t_ns) VALUES(?1, ?2)");
-	return rc == SQLITE_OK ? 0 : sqlite_fail(e, writer->db, rc, "prepare", path);
+	if (rc == SQLITE_OK)
+		return 0;
+	return sqlite_fail(e, writer->db, rc, "prepare", path);
 }
 
 int writer_open(const struct store_options *options, struct entities *entities,
@@ -322,10 +337,16 @@ static int run_order(const void *left, const void *right)
 {
 	const struct run *x = left, *y = right;
 
-	if (x->table != y->table)
-		return x->table < y->table ? -1 : 1;
-	if (x->t_ns != y->t_ns)
-		return x->t_ns < y->t_ns ? -1 : 1;
+	if (x->table != y->table) {
+		if (x->table < y->table)
+			return -1;
+		return 1;
+	}
+	if (x->t_ns != y->t_ns) {
+		if (x->t_ns < y->t_ns)
+			return -1;
+		return 1;
+	}
 	return (x->entity > y->entity) - (x->entity < y->entity);
 }
 
@@ -390,12 +411,15 @@ static size_t make_runs(struct store_writer *writer, const struct sample *sample
 		}
 		writer->next[i] = UINT32_MAX;
 		uint32_t *slot = NULL;
-		struct run *at = n_runs > 0 && same_row(&writer->runs[n_runs - 1], &r)
-			? &writer->runs[n_runs - 1]
-			: NULL;
+		struct run *at = NULL;
+		if (n_runs > 0 && same_row(&writer->runs[n_runs - 1], &r))
+			at = &writer->runs[n_runs - 1];
 		if (!at) {
 			slot = find_slot(writer, &r);
-			at = *slot != 0 ? &writer->runs[*slot - 1] : NULL;
+			if (*slot != 0)
+				at = &writer->runs[*slot - 1];
+			else
+				at = NULL;
 		}
 		if (at) {
 			writer->next[at->last] = i;
@@ -477,9 +501,10 @@ static struct row_value store_write_majority(const struct writer_row *row)
 	for (struct each it = each_of(row->have); each_next(&it);) {
 		if (votes == 0)
 			best = row->v[it.at];
-		votes += row->v[it.at].flags == best.flags && row->v[it.at].source == best.source
-			? 1
-			: (size_t)-1;
+		if (row->v[it.at].flags == best.flags && row->v[it.at].source == best.source)
+			votes += 1;
+		else
+			votes += (size_t)-1;
 	}
 	return best;
 }
@@ -512,7 +537,8 @@ static int insert_of(struct store_writer *writer, struct writer_table *table, co
 		i < WRITER_INSERTS && (!in->st || memcmp(in->have, have, sizeof(in->have)) != 0);
 		i++) {
 		in = &table->inserts[i];
-		oldest = in->used < oldest->used ? in : oldest;
+		if (in->used < oldest->used)
+			oldest = in;
 	}
 	if (!in->st || memcmp(in->have, have, sizeof(in->have)) != 0) {
 		in = oldest;
@@ -550,7 +576,10 @@ static int bind_row(struct store_writer *writer, const struct writer_row *row, s
 		else
 			rc |= sqlite3_bind_int64(st, parameter++, (sqlite3_int64)row->bits[it.at]);
 	}
-	rc |= cfg ? sqlite3_bind_int64(st, P_CFG, 1) : sqlite3_bind_null(st, P_CFG);
+	if (cfg)
+		rc |= sqlite3_bind_int64(st, P_CFG, 1);
+	else
+		rc |= sqlite3_bind_null(st, P_CFG);
 	if (odd > 0) {
 		writer->x.n = 0;
 		row_x_write(&writer->x, writer->odd, odd, shared.flags, shared.source);
@@ -558,7 +587,9 @@ static int bind_row(struct store_writer *writer, const struct writer_row *row, s
 	} else {
 		rc |= sqlite3_bind_null(st, P_X);
 	}
-	return rc == SQLITE_OK ? SQLITE_OK : SQLITE_NOMEM;
+	if (rc == SQLITE_OK)
+		return SQLITE_OK;
+	return SQLITE_NOMEM;
 }
 
 static int run_statement(sqlite3_stmt *st)
@@ -566,7 +597,9 @@ static int run_statement(sqlite3_stmt *st)
 	int rc = sqlite3_step(st);
 	int reset = sqlite3_reset(st);
 
-	return rc == SQLITE_DONE || rc == SQLITE_ROW ? reset : rc;
+	if (rc == SQLITE_DONE || rc == SQLITE_ROW)
+		return reset;
+	return rc;
 }
 
 static int insert_row(
@@ -577,7 +610,9 @@ static int insert_row(
 
 	if (rc == SQLITE_OK)
 		rc = bind_row(writer, row, st);
-	return rc == SQLITE_OK ? run_statement(st) : rc;
+	if (rc == SQLITE_OK)
+		return run_statement(st);
+	return rc;
 }
 
 /* The row at hand in .select, with its exceptions. */
@@ -631,7 +666,9 @@ static int merge_row(
 	sqlite3_bind_int64(table->erase, P_T, r->t_ns);
 	sqlite3_bind_int64(table->erase, P_ENTITY, r->entity);
 	rc = run_statement(table->erase);
-	return rc == SQLITE_OK ? insert_row(writer, table, r) : rc;
+	if (rc == SQLITE_OK)
+		return insert_row(writer, table, r);
+	return rc;
 }
 
 /* Table series gets a line the first time an entity has a metric. */
@@ -695,8 +732,10 @@ int writer_samples(struct store_writer *writer, const struct sample *samples, si
 		for (uint32_t k = run->first; rc == SQLITE_OK && k != UINT32_MAX;
 			k = writer->next[k]) {
 			const struct sample *s = &samples[k];
-			unsigned lane = t->lanes > 1 ? writer->seen[s->entity].place.lane : 0,
-				 column = writer->position[s->metric];
+			unsigned lane = 0;
+			if (t->lanes > 1)
+				lane = writer->seen[s->entity].place.lane;
+			unsigned column = writer->position[s->metric];
 			struct row_value rv = {.metric = s->metric,
 				.flags = s->flags,
 				.source = s->source,

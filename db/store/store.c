@@ -78,7 +78,9 @@ static void jobs_init(struct jobs *jobs)
 
 static size_t job_samples(const struct job *job)
 {
-	return job->kind == JOB_SAMPLES || job->kind == JOB_FLOWS ? job->n : 0;
+	if (job->kind == JOB_SAMPLES || job->kind == JOB_FLOWS)
+		return job->n;
+	return 0;
 }
 
 static void jobs_push(struct jobs *jobs, struct job *job)
@@ -136,7 +138,9 @@ static void jobs_free(struct jobs *jobs)
 /* Mutex held. Unlinks the oldest droppable jobs until the bound is kept again. */
 static void drop_oldest(struct store *store)
 {
-	size_t max = store->o.max_pending ? store->o.max_pending : MAX_PENDING;
+	size_t max = MAX_PENDING;
+	if (store->o.max_pending)
+		max = store->o.max_pending;
 	struct job **at = &store->queue.first;
 
 	while (store->queue.samples + store->todo.samples > max && *at) {
@@ -199,9 +203,13 @@ static int write_todo(struct store *store, uint64_t *ret_samples, struct job **r
 
 	*ret_samples = 0;
 	*ret_faulty = NULL;
-	for (struct job *j = store->todo.first; j; j = j->next)
-		n += j->kind == JOB_SAMPLES ? j->n : 0;
-	rw_cleanup(freep) struct sample *v = n ? rw_realloc(NULL, n * sizeof(*v)) : NULL;
+	for (struct job *j = store->todo.first; j; j = j->next) {
+		if (j->kind == JOB_SAMPLES)
+			n += j->n;
+	}
+	rw_cleanup(freep) struct sample *v = NULL;
+	if (n)
+		v = rw_realloc(NULL, n * sizeof(*v));
 	n = 0;
 	for (struct job *j = store->todo.first; rc == SQLITE_OK && j; j = j->next) {
 		if (j->kind == JOB_SAMPLES) {
@@ -345,8 +353,9 @@ static void *writer_main(void *arg)
 			wait_until(s, retain_ns);
 			continue;
 		}
-		int64_t due = s->last_ns + QUIET_NS < s->first_ns + HOLD_NS ? s->last_ns + QUIET_NS
-									    : s->first_ns + HOLD_NS;
+		int64_t due = s->first_ns + HOLD_NS;
+		if (s->last_ns + QUIET_NS < s->first_ns + HOLD_NS)
+			due = s->last_ns + QUIET_NS;
 		if (s->stop || s->flush)
 			due = now;
 		if (!s->stop && !s->flush && due < not_before_ns)
@@ -363,7 +372,10 @@ static void *writer_main(void *arg)
 				"%s; %zu samples wait in memory, trying again", s->last_text,
 				s->queue.samples);
 			not_before_ns = after + retry_ns;
-			retry_ns = retry_ns * 2 < RETRY_MAX_NS ? retry_ns * 2 : RETRY_MAX_NS;
+			if (retry_ns * 2 < RETRY_MAX_NS)
+				retry_ns = retry_ns * 2;
+			else
+				retry_ns = RETRY_MAX_NS;
 			pthread_cond_broadcast(&s->done);
 			if (s->stop)
 				break; /* one last try was made */
@@ -569,7 +581,9 @@ static void store_hand_over(struct store *store, struct job *job)
 
 static char *store_copy(const char *text)
 {
-	return text ? rw_strdup(text) : NULL;
+	if (text)
+		return rw_strdup(text);
+	return NULL;
 }
 
 void store_samples(struct store *store, const struct sample *samples, size_t n)
