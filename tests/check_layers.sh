@@ -1,6 +1,7 @@
 #!/bin/sh
-# check_layers.sh [ROOT] - who includes whom, held against the two tables in docs/architecture.md, so that the drawing and the
-# check cannot differ. First proves on planted mistakes that it can fail.
+# check_layers.sh [ROOT [BUILD]] - who includes whom, held against the two tables in docs/architecture.md, so that the drawing and
+# the check cannot differ; and, where BUILD is named, that no object files need each other in a circle. First proves on planted
+# mistakes that it can fail.
 #
 #   rooms: | room | `files` | may include |     the first row whose files match is a file's room; `all` means every room
 #   doors: | library | `header` | `files` |     a foreign header is included by these files only
@@ -100,6 +101,8 @@ plant() {
 }
 
 root=$(cd "${1:-.}" && pwd)
+circles=$root/tests/check_circles.py
+build=${2:+$(cd "$2" && pwd)}
 plant 'a healthy file' agent/command/cmd_x.c '#include "db/store/store.h"' ''
 plant 'a lawful step down' analyzers/detect/x.c '#include "db/model/metric.h"' ''
 plant 'the floor reaching up' agent/base/x.c '#include "db/model/metric.h"' 'base may not include model'
@@ -122,3 +125,26 @@ plant 'a header that is not there' agent/command/x.c '#include "db/nothing.h"' '
 plant 'an include by macro' agent/command/x.c '#include HEADER' 'cannot be checked'
 
 check "$root" || { echo "the rule is the table in docs/architecture.md"; exit 1; }
+[ -n "$build" ] || exit 0
+
+# Object files: two that call each other are refused with the symbols that tie them, a chain of two is not.
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+echo 'int b(void); int a(void); int a(void) { return b(); }' >"$tree/a.c"
+echo 'int a(void); int b(void); int b(void) { return a(); }' >"$tree/b.c"
+echo 'int b(void); int b(void) { return 1; }' >"$tree/chain.c"
+for pair in 'a b circle' 'a chain chain'; do
+	# shellcheck disable=SC2086 # three words
+	set -- $pair
+	(cd "$tree" && "${CC:-cc}" -c "$1.c" "$2.c" && mkdir -p "$3" && ar rcs "$3/librw_planted.a" "$1.o" "$2.o" && rm ./*.o)
+done
+if said=$("$circles" "$tree/circle"); then
+	echo "self-test: a circle of two object files was accepted"
+	exit 1
+fi
+case $said in
+*'rw_planted/a.o needs b of rw_planted/b.o'*) ;;
+*) echo "self-test: a circle was not told with the symbol that ties it, but: $said"; exit 1 ;;
+esac
+said=$("$circles" "$tree/chain") || { echo "self-test: a chain of object files was refused: $said"; exit 1; }
+"$circles" "$build"

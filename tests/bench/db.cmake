@@ -1,1 +1,0 @@
-rw_bench(bench_store rw_db)

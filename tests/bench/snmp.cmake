@@ -1,1 +1,0 @@
-rw_bench(fast_agent)

@@ -1,1 +1,0 @@
-rw_fuzz(unit rw_base)

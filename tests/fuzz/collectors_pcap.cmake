@@ -1,2 +1,0 @@
-rw_fuzz(roce_parse rw_collectors)
-rw_fuzz(pcap_file rw_collectors)

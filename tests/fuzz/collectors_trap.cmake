@@ -1,1 +1,0 @@
-rw_fuzz(snmp_trap rw_collectors)

@@ -1,1 +1,0 @@
-rw_fuzz(config rw_config)
