@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "agent/base/err.h"
-#include "agent/document/writer.h"
+#include "agent/document/format.h"
 
 struct config;
 struct series_db;

@@ -8,6 +8,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "agent/document/json_value.h"
 #include "analyzers/measure/formulas.h"
 
 enum input {

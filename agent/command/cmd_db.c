@@ -1,5 +1,6 @@
 /* cmd_db - "rocewatch db": what the store holds, copies of it, and recorded cases from it. */
 #include "agent/command/command.h"
+#include "agent/document/json_value.h"
 #include "agent/modules.h"
 
 #include <errno.h>

@@ -15,6 +15,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/document/json_value.h"
 #include "agent/reports/incident_view.h"
 #include "agent/reports/pause_views.h"
 #include "analyzers/analyzer.h"

@@ -15,6 +15,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "agent/document/json_value.h"
 #include "analyzers/measure/chance.h"
 #include "collectors/packet/flow_table.h"
 #include "collectors/packet/pcap.h"

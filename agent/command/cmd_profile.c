@@ -12,6 +12,7 @@
 #include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "agent/document/json_value.h"
 #include "agent/modules.h"
 #include "agent/command/profile_test_gnmi.h"
 #include "collectors/snmp/snmp.h"

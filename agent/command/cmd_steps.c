@@ -12,6 +12,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/document/json_value.h"
 #include "agent/reports/steps_views.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/rhythm.h"

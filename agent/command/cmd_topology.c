@@ -1,5 +1,6 @@
 /* topology - the graph: found by asking the switches (LLDP), shown, and audited. */
 #include "agent/command/command.h"
+#include "agent/document/json_value.h"
 #include "agent/modules.h"
 #include "agent/document/file_write.h"
 

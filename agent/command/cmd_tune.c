@@ -11,6 +11,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/document/json_value.h"
 #include "agent/reports/tune_view.h"
 #include "agent/tuning/tune_decide.h"
 #include "agent/tuning/tune_json.h"

@@ -1,5 +1,6 @@
 /* tune_whatif - "rocewatch tune whatif": what other thresholds would do, by the queue model
  * calibrated on the stretch asked for. */
+#include "agent/document/json_value.h"
 #include "agent/tuning/tune_review.h"
 
 #include <errno.h>

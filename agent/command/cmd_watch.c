@@ -18,6 +18,8 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/document/json_value.h"
+#include "agent/document/quantity.h"
 #include "agent/reports/status.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/ecmp_measure.h"

@@ -9,6 +9,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/loop.h"
 #include "agent/base/map.h"
+#include "agent/document/json_value.h"
 #include "agent/document/writer.h"
 #include "collectors/gnmi/gnmi.h"
 #include "db/model/metric.h"

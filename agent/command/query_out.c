@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agent/base/clock.h"
+#include "agent/document/json_value.h"
 #include "db/model/metric.h"
 #include "db/model/sample.h"
 

@@ -10,7 +10,7 @@
 #include "agent/base/log.h"
 #include "agent/base/str.h"
 #include "agent/client/control.h"
-#include "agent/document/writer.h"
+#include "agent/document/json_value.h"
 #include "analyzers/measure/rhythm.h"
 #include "analyzers/tune/tune_verify.h"
 #include "db/store/store.h"

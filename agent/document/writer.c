@@ -3,7 +3,6 @@
 #include "agent/document/writer.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,160 +11,10 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
-
-static const char *const format_names[] = {
-	[FORMAT_TABLE] = "table",
-	[FORMAT_CSV] = "csv",
-	[FORMAT_JSON] = "json",
-	[FORMAT_JSONL] = "jsonl",
-	[FORMAT_HTML] = "html",
-	[FORMAT_MD] = "md",
-};
-
-int report_format_parse(const char *text, enum report_format *ret)
-{
-	for (size_t i = 0; i < rw_countof(format_names); i++)
-		if (str_eq(text, format_names[i])) {
-			*ret = (enum report_format)i;
-			return 0;
-		}
-	return -EINVAL;
-}
-
-const char *doc_word(const json_t *object, const char *key)
-{
-	const char *s = json_string_value(json_object_get(object, key));
-	if (s)
-		return s;
-	return "";
-}
-
-double doc_number(const json_t *object, const char *key)
-{
-	const json_t *v = json_object_get(object, key);
-	if (json_is_number(v))
-		return json_number_value(v);
-	return NAN;
-}
-
-json_t *json_number_or_null(double value)
-{
-	if (isfinite(value))
-		return json_real(value);
-	return json_null();
-}
-
-json_t *json_string_or_null(const char *text)
-{
-	json_t *j;
-	if (text)
-		j = json_string(text);
-	else
-		j = json_null();
-	/* Bytes that are no UTF-8 come from devices: the text is shown without them rather than
-	 * lost. */
-	if (j)
-		return j;
-	rw_cleanup(str_done) struct str b = {0};
-	for (; *text; text++)
-		str_addn(&b, (unsigned char)*text < 0x80 ? text : "?", 1);
-	return json_string(str_or(b.s, ""));
-}
-
-json_t *json_time(int64_t t_ns)
-{
-	char buf[WALL_TEXT_MAX];
-	/* Milliseconds, unless the time is finer. */
-	return json_string(wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9));
-}
+#include "agent/document/json_value.h"
+#include "agent/document/quantity.h"
 
 /* ---- cells --------------------------------------------------------------- */
-
-/* Shortest of 15, 16 or 17 digits that reads back as the same number. */
-static void add_exact(struct str *out, double value)
-{
-	char text[40];
-	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, value);
-		if (strtod(text, NULL) == value)
-			break;
-	}
-	str_add(out, text);
-}
-
-static void add_raw(struct str *out, const json_t *value)
-{
-	switch (json_typeof(value)) {
-	case JSON_STRING: str_addn(out, json_string_value(value), json_string_length(value)); break;
-	case JSON_INTEGER: str_addf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value)); break;
-	case JSON_REAL: add_exact(out, json_real_value(value)); break;
-	case JSON_TRUE: str_add(out, "true"); break;
-	case JSON_FALSE: str_add(out, "false"); break;
-	default: break; /* null is an empty field; a tree is not a cell */
-	}
-}
-
-static void add_scaled(struct str *out, double value, const char *suffix)
-{
-	static const char prefixes[] = {'\0', 'k', 'M', 'G', 'T', 'P', 'E'};
-	size_t i = 0;
-	for (; fabs(value) >= 999.5 && i + 1 < sizeof(prefixes); i++)
-		value /= 1000;
-	/* Three digits, but a whole number is written as one. */
-	if (value == rint(value))
-		str_addf(out, "%.0f", value);
-	else
-		str_addf(out, "%.*f", fabs(value) < 9.995 ? 2 : fabs(value) < 99.95 ? 1 : 0, value);
-	if (prefixes[i])
-		str_addn(out, &prefixes[i], 1);
-	str_add(out, suffix);
-}
-
-/* Under one only time has prefixes people use. */
-static void add_time(struct str *out, double seconds)
-{
-	static const char *const words[] = {" s", " ms", " us", " ns"};
-	size_t i = 0;
-	for (; seconds != 0 && fabs(seconds) < 1 && i + 1 < rw_countof(words); i++)
-		seconds *= 1000;
-	str_addf(out, "%.*f%s",
-		seconds == rint(seconds)        ? 0
-			: fabs(seconds) < 9.995 ? 2
-			: fabs(seconds) < 99.95 ? 1
-						: 0,
-		seconds, words[i]);
-}
-
-void str_add_quantity(struct str *out, double value, const char *unit)
-{
-	static const struct {
-		const char *unit, *shown;
-	} scaled[] = {{"bytes", "B"}, {"bytes/s", "B/s"}, {"bit/s", "bit/s"}};
-	const size_t n = strlen(unit);
-	if (str_eq(unit, "ratio")) {
-		str_addf(out, "%.3g %%", value * 100);
-		return;
-	}
-	if (str_eq(unit, "ns") || str_eq(unit, "s")) {
-		add_time(out, str_eq(unit, "ns") ? value / 1e9 : value);
-		return;
-	}
-	for (size_t i = 0; i < rw_countof(scaled); i++)
-		if (str_eq(scaled[i].unit, unit)) {
-			add_scaled(out, value, scaled[i].shown);
-			return;
-		}
-	if (n > 2 && str_eq(unit + n - 2, "/s") && fabs(value) >= 999.5)
-		add_scaled(out, value, " ");
-	else if (value == rint(value) && fabs(value) < 1e15)
-		str_addf(out, "%.0f ", value);
-	else
-		str_addf(out, "%.4g ", value);
-	if (*unit && !str_eq(unit, "-"))
-		str_add(out, unit);
-	else
-		out->s[--out->n] = '\0';
-}
 
 /* For people: with its unit, and no finer than they can use. */
 static void add_pretty(struct str *out, const json_t *value, enum column_kind kind)
@@ -185,14 +34,14 @@ static void add_pretty(struct str *out, const json_t *value, enum column_kind ki
 		return;
 	}
 	if (!json_is_number(value)) {
-		add_raw(out, value);
+		str_add_json(out, value);
 		return;
 	}
 	double d = json_number_value(value);
 	switch (kind) {
 	case COL_RATIO_PCT: str_addf(out, "%.1f %%", d * 100); break;
-	case COL_BPS: add_scaled(out, d, "bit/s"); break;
-	case COL_BYTES: add_scaled(out, d, "B"); break;
+	case COL_BPS: str_add_scaled(out, d, "bit/s"); break;
+	case COL_BYTES: str_add_scaled(out, d, "B"); break;
 	case COL_USD: str_addf(out, "$%.2f", d); break;
 	case COL_DURATION_S:
 		str_add(out,
@@ -203,21 +52,21 @@ static void add_pretty(struct str *out, const json_t *value, enum column_kind ki
 		if (d >= 0 && d <= 0xffffff)
 			str_addf(out, "0x%06x", (unsigned)d);
 		else
-			add_raw(out, value);
+			str_add_json(out, value);
 		break;
 	case COL_INT:
 		if (json_is_integer(value))
-			add_raw(out, value);
+			str_add_json(out, value);
 		else
 			str_addf(out, "%.0f", d);
 		break;
 	case COL_NUMBER:
 		if (json_is_integer(value))
-			add_raw(out, value);
+			str_add_json(out, value);
 		else
 			str_addf(out, "%.6g", d);
 		break;
-	default: add_raw(out, value); break;
+	default: str_add_json(out, value); break;
 	}
 }
 
@@ -242,12 +91,12 @@ static void add_cell(struct str *out, const json_t *row, const struct column *co
 		for (size_t i = 0; i < json_array_size(v); i++) {
 			if (i > 0)
 				str_add(out, ",");
-			add_raw(out, json_array_get(v, i));
+			str_add_json(out, json_array_get(v, i));
 		}
 	} else if (v && pretty) {
 		add_pretty(out, v, column->kind);
 	} else if (v) {
-		add_raw(out, v);
+		str_add_json(out, v);
 	}
 	if (!out->s)
 		str_add(out, "");

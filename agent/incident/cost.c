@@ -7,7 +7,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
-#include "agent/document/writer.h"
+#include "agent/document/json_value.h"
 #include "analyzers/measure/rhythm.h"
 
 #define BLOCKS_MIN 3 /* on a side, for a mean */

@@ -15,7 +15,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
-#include "agent/document/writer.h"
+#include "agent/document/json_value.h"
 #include "db/model/entity.h"
 
 #define TIMELINE_FIRST 16 /* lines of the beginning that are kept for ever */

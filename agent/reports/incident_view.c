@@ -8,6 +8,8 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
+#include "agent/document/json_value.h"
+#include "agent/document/quantity.h"
 #include "agent/incident/ledger.h"
 #include "db/series/series.h"
 

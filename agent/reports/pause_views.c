@@ -8,6 +8,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "agent/document/json_value.h"
 #include "agent/reports/spine_text.h"
 
 static bool pause_views_truth(const json_t *object, const char *key)

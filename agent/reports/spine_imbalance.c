@@ -15,6 +15,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/document/json_value.h"
 #include "agent/reports/spine_text.h"
 
 #define PERSISTENT_SHARE 0.9 /* of the windows over, with the same member hot */

@@ -7,6 +7,7 @@
 
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/document/json_value.h"
 
 const char *doc_text(const json_t *object, const char *key)
 {

@@ -6,6 +6,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "agent/document/json_value.h"
 #include "agent/reports/spine_text.h"
 
 #define BAR 36 /* characters of the best level */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "agent/document/json_value.h"
 
 #define MATRIX_COLUMNS 12 /* of a terminal's width */
 #define MATRIX_ROWS 48

@@ -8,6 +8,8 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "agent/document/json_value.h"
+#include "agent/document/quantity.h"
 #include "agent/reports/page_writer.h"
 
 #define PORTS_SHOWN 6

@@ -9,6 +9,7 @@
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/daemon/tune_agent.h"
+#include "agent/document/json_value.h"
 #include "db/store/store.h"
 
 const struct tune_record *tune_find(const struct tune_ledger *ledger, const char *id, struct err *e)

@@ -8,7 +8,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
-#include "agent/document/writer.h"
+#include "agent/document/json_value.h"
 #include "db/model/entity.h"
 
 static json_t *tune_json_words(const char *const *words, size_t n)

@@ -9,7 +9,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
-#include "agent/document/writer.h"
+#include "agent/document/json_value.h"
 
 #define HISTORY_MAX 64
 #define RECORDS_MAX 4096 /* proposals of years; more is a client gone wrong */

@@ -13,6 +13,8 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/document/json_value.h"
+#include "agent/document/quantity.h"
 #include "agent/document/writer.h"
 
 static void json_freep(json_t **j)

@@ -15,7 +15,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
-#include "agent/document/writer.h"
+#include "agent/document/json_value.h"
 #include "agent/tuning/tune_ledger.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
