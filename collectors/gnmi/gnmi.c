@@ -19,13 +19,14 @@
 #define BACKOFF_INTERVALS 3 /* a short outage must not become a long one */
 #define BACKOFF_MAX_NS (60 * NS_PER_S)
 #define BACKOFF_MIN_NS (200 * NS_PER_MS)
-#define PROBE_NS (3 * NS_PER_S)
 
 static const unsigned encodings_usual[] = {
 	GNMI_ENC_PROTO, GNMI_ENC_JSON_IETF, GNMI_ENC_JSON, GNMI_ENC_ASCII};
 
 static void target_lost(struct gnmi_target *target, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+static void on_stream_changed(
+	struct gnmi_target *target, struct gnmi_stream *stream, const struct grpc_io_status *why);
 
 static const struct config_gnmi_credential *gnmi_credential(const struct gnmi_target *target)
 {
@@ -58,53 +59,6 @@ static int secrets_renew(struct gnmi_target *target, struct err *e)
 	return rc;
 }
 
-/* ---- connections --------------------------------------------------------- */
-
-int gnmi_target_channel(struct gnmi_target *target, struct grpc_io_channel **ret, struct err *e)
-{
-	const struct config_gnmi *g = target->device->gnmi;
-	const struct config_gnmi_credential *c = gnmi_credential(target);
-	const struct grpc_io_options o = {.host = g->address,
-		.port = g->port,
-		.tls = !c->tls_off,
-		.ca = target->secrets.ca,
-		.cert = target->secrets.cert,
-		.key = target->secrets.key,
-		.server_name = c->tls_server_name,
-		.skip_verify = c->tls_skip_verify,
-		.max_message = (uint32_t)g->max_message,
-		.connect_ns = g->timeout_ns};
-	return grpc_io_connect(target->io, &o, ret, e);
-}
-
-int gnmi_target_call(struct gnmi_target *target, struct grpc_io_channel *channel,
-	const char *method, struct gnmi_bytes request, bool unary, int64_t deadline_ns,
-	const struct grpc_io_events *events, void *arg, struct grpc_io_call **ret, struct err *e)
-{
-	struct grpc_io_metadata metadata[3];
-	size_t n = 0;
-	rw_cleanup(gnmi_secret_wipe) char *bearer = NULL;
-	if (gnmi_credential(target)->username)
-		metadata[n++] =
-			(struct grpc_io_metadata){"username", gnmi_credential(target)->username};
-	if (target->secrets.password)
-		metadata[n++] = (struct grpc_io_metadata){"password", target->secrets.password};
-	if (target->secrets.token) {
-		size_t size = strlen(target->secrets.token) + sizeof("Bearer ");
-		bearer = rw_calloc(1, size);
-		snprintf(bearer, size, "Bearer %s", target->secrets.token);
-		metadata[n++] = (struct grpc_io_metadata){"authorization", bearer};
-	}
-	const struct grpc_io_request r = {.method = method,
-		.metadata = metadata,
-		.n_metadata = n,
-		.p = request.p,
-		.n = request.n,
-		.half_close = unary,
-		.deadline_ns = deadline_ns};
-	return grpc_io_call_new(channel, &r, events, arg, ret, e);
-}
-
 /* ---- what the pipeline is told ------------------------------------------- */
 
 static void gnmi_told(struct gnmi_target *target)
@@ -112,37 +66,6 @@ static void gnmi_told(struct gnmi_target *target)
 	if (target->decoder)
 		target->state.suspects = gnmi_decode_stats(target->decoder)->suspects;
 	target->sink.target(target->sink.arg, &target->state);
-}
-
-void gnmi_target_deliver(struct gnmi_target *target, struct sample_list *samples)
-{
-	if (gnmi_decode_ports_changed(target->decoder)) {
-		for (size_t i = 0; i < gnmi_decode_port_count(target->decoder); i++) {
-			const struct gnmi_port *p = gnmi_decode_port(target->decoder, i);
-			if (p->changed)
-				target->sink.port(target->sink.arg, target->name, p->name, p->alias,
-					p->speed_bps);
-		}
-		gnmi_decode_ports_told(target->decoder);
-	}
-	if (samples->n)
-		target->sink.samples(target->sink.arg, samples->v, samples->n);
-	samples->n = 0;
-}
-
-void gnmi_target_neighbors(struct gnmi_target *target)
-{
-	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	struct topology_device self = {.name = target->name,
-		.sysname = gnmi_decode_sysname(target->decoder),
-		.chassis = ""};
-	struct topology_neighbor *heard = NULL;
-	if (!target->sink.neighbors)
-		return;
-	size_t n = 0;
-	if (gnmi_decode_hears(target->decoder))
-		n = gnmi_decode_neighbors(target->decoder, a, &self, &heard);
-	target->sink.neighbors(target->sink.arg, &self, heard, n);
 }
 
 /* ---- failure ------------------------------------------------------------- */
@@ -183,73 +106,12 @@ static void target_lost(struct gnmi_target *target, const char *fmt, ...)
 	gnmi_told(target);
 }
 
-/* A handshake of our own, on a pool thread. The target may be gone when it is over. */
-struct probe {
-	struct tls_probe p;
-	struct gnmi_target *t; /* NULL: gone, or not interested any more */
-	struct gnmi_secrets copies;
-	char *host, *server_name, *status_text;
-	int status_code;
-};
-
-static void probe_free(struct probe *probe)
+static void on_probed(struct gnmi_target *target, const struct tls_probe *probe,
+	const struct grpc_io_status *status)
 {
-	gnmi_secrets_done(&probe->copies);
-	free(probe->host);
-	free(probe->server_name);
-	free(probe->status_text);
-	free(probe);
-}
-
-static void probe_work(void *arg)
-{
-	tls_probe(&((struct probe *)arg)->p);
-}
-
-static void probe_done(void *arg)
-{
-	struct probe *x = arg;
 	char reason[GNMI_REASON_MAX];
-	if (x->t) {
-		x->t->probe = NULL;
-		gnmi_reason_probed(x->t, &x->p,
-			&(struct grpc_io_status){x->status_code, x->status_text}, reason);
-		target_lost(x->t, "%s", reason);
-	}
-	probe_free(x);
-}
-
-static char *copy_of(const char *text)
-{
-	if (text)
-		return rw_strdup(text);
-	return NULL;
-}
-
-static bool probe_start(struct gnmi_target *target, const struct grpc_io_status *status)
-{
-	struct probe *x = rw_calloc(1, sizeof(*x));
-	*x = (struct probe){.t = target,
-		.host = rw_strdup(target->device->gnmi->address),
-		.server_name = copy_of(gnmi_credential(target)->tls_server_name),
-		.status_text = rw_strdup(status->text),
-		.status_code = status->code,
-		.copies = {.ca = copy_of(target->secrets.ca),
-			.cert = copy_of(target->secrets.cert),
-			.key = copy_of(target->secrets.key)}};
-	x->p = (struct tls_probe){.host = x->host,
-		.port = target->device->gnmi->port,
-		.ca = x->copies.ca,
-		.cert = x->copies.cert,
-		.key = x->copies.key,
-		.server_name = x->server_name,
-		.timeout_ns = PROBE_NS};
-	if (loop_work(target->loop, probe_work, probe_done, x) < 0) {
-		probe_free(x);
-		return false;
-	}
-	target->probe = x;
-	return true;
+	gnmi_reason_probed(target, probe, status, reason);
+	target_lost(target, "%s", reason);
 }
 
 /* target_lost_by - how a call ended, in words; TLS gets a closer look first. */
@@ -263,7 +125,7 @@ static void target_lost_by(struct gnmi_target *target, const struct gnmi_stream 
 		rw_cleanup(freep) char *text = rw_strdup(status->text);
 		const struct grpc_io_status copy = {status->code, text};
 		session_end(target);
-		if (probe_start(target, &copy))
+		if (gnmi_probe_start(target, &copy, on_probed))
 			return;
 	}
 	target_lost(target, "%s", stream && *stream->trouble ? stream->trouble : reason);
@@ -306,7 +168,8 @@ static int profile_use(struct gnmi_target *target, const struct profile *profile
 	target->streams = rw_calloc(
 		profile->gnmi->n_streams ? profile->gnmi->n_streams : 1, sizeof(*target->streams));
 	for (size_t i = 0; i < profile->gnmi->n_streams; i++) {
-		struct gnmi_stream *s = gnmi_stream_new(target, profile->gnmi->streams[i], e);
+		struct gnmi_stream *s =
+			gnmi_stream_new(target, profile->gnmi->streams[i], on_stream_changed, e);
 		if (!s) {
 			streams_free(target);
 			return -EINVAL;
@@ -384,7 +247,7 @@ static void target_up(struct gnmi_target *target)
 		target->device->gnmi->interval_ns);
 }
 
-void gnmi_target_stream_changed(
+static void on_stream_changed(
 	struct gnmi_target *target, struct gnmi_stream *stream, const struct grpc_io_status *why)
 {
 	if (stream->p->slow) {
@@ -558,8 +421,13 @@ static void gnmi_session_start(struct gnmi_target *target)
 		rc = gnmi_target_channel(target, &target->channel, &e);
 	gnmi_encode_capabilities(a, &request);
 	if (rc == 0)
-		rc = gnmi_target_call(target, target->channel, GNMI_METHOD_CAPABILITIES, request,
-			true, 0, &capabilities_events, target, &target->call, &e);
+		rc = gnmi_target_call(target, target->channel,
+			&(struct gnmi_call){.method = GNMI_METHOD_CAPABILITIES,
+				.request = request,
+				.unary = true,
+				.events = &capabilities_events,
+				.arg = target},
+			&target->call, &e);
 	if (rc < 0) {
 		target->state.errors++;
 		target_lost(target, *e.file ? "%s: %s" : "%s%s", *e.file ? e.file : "", e.text);
@@ -680,8 +548,7 @@ void gnmi_target_free(struct gnmi_target *target)
 {
 	if (!target)
 		return;
-	if (target->probe)
-		target->probe->t = NULL;
+	gnmi_probe_forget(target);
 	session_end(target);
 	streams_free(target);
 	grpc_io_put(target->io);

@@ -102,7 +102,7 @@ static void round_over(struct gnmi_stream *stream)
 	}
 	if (gnmi_feed_hears(stream->feed))
 		gnmi_target_neighbors(stream->t);
-	gnmi_target_stream_changed(stream->t, stream, NULL);
+	stream->changed(stream->t, stream, NULL);
 }
 
 static void gnmi_stream_on_message(void *arg, const void *data, size_t n)
@@ -253,7 +253,7 @@ static void gnmi_stream_refused(struct gnmi_stream *stream, const struct grpc_io
 		stream->left_out = 0;
 		timer_set(stream,
 			gnmi_target_jittered(stream->t, stream->t->device->gnmi->slow_interval_ns));
-		gnmi_target_stream_changed(stream->t, stream, status);
+		stream->changed(stream->t, stream, status);
 	}
 }
 
@@ -264,7 +264,7 @@ static void gnmi_stream_lost(struct gnmi_stream *stream, const struct grpc_io_st
 	stream->n_reconnects++;
 	trouble_tell(stream);
 	wait_and_retry(stream);
-	gnmi_target_stream_changed(stream->t, stream, status);
+	stream->changed(stream->t, stream, status);
 }
 
 static void on_done(void *arg, const struct grpc_io_status *status)
@@ -365,8 +365,12 @@ static void call_open(struct gnmi_stream *stream)
 		rc = gnmi_target_channel(t, &stream->channel, &e);
 	if (rc == 0)
 		rc = gnmi_target_call(t, stream->channel,
-			get ? GNMI_METHOD_GET : GNMI_METHOD_SUBSCRIBE, request, get, 0, &events,
-			stream, &stream->call, &e);
+			&(struct gnmi_call){.method = get ? GNMI_METHOD_GET : GNMI_METHOD_SUBSCRIBE,
+				.request = request,
+				.unary = get,
+				.events = &events,
+				.arg = stream},
+			&stream->call, &e);
 	if (rc < 0) {
 		snprintf(stream->trouble, sizeof(stream->trouble), "%.60s: %.130s", t->address,
 			e.text);
@@ -525,12 +529,13 @@ static void gnmi_stream_on_timer(void *arg)
 
 /* ---- life ---------------------------------------------------------------- */
 
-struct gnmi_stream *gnmi_stream_new(
-	struct gnmi_target *target, const struct profile_gnmi_stream *stream, struct err *e)
+struct gnmi_stream *gnmi_stream_new(struct gnmi_target *target,
+	const struct profile_gnmi_stream *stream, gnmi_stream_fn *changed, struct err *e)
 {
 	struct gnmi_stream *s = rw_calloc(1, sizeof(*s));
 	struct gnmi_bytes request;
-	*s = (struct gnmi_stream){.t = target, .p = stream, .period_ns = INT64_MAX};
+	*s = (struct gnmi_stream){
+		.t = target, .p = stream, .changed = changed, .period_ns = INT64_MAX};
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	s->feed = gnmi_feed_new(target->decoder, stream, e);
 	const struct gnmi_get g = {.paths = (const char *const[]){""}, .n = 0};

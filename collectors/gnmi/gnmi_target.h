@@ -1,6 +1,7 @@
 /*
- * gnmi_target - one device over gNMI; inside of gnmi.c (its life), gnmi_stream.c (one subscription)
- * and gnmi_reason.c (failures in words).
+ * gnmi_target - one device over gNMI: what gnmi.c (its life), gnmi_stream.c (one subscription),
+ * gnmi_call.c, gnmi_deliver.c, gnmi_probe.c, gnmi_secrets.c and gnmi_reason.c share. For these
+ * only.
  */
 #ifndef RW_COLLECTORS_GNMI_TARGET_H
 #define RW_COLLECTORS_GNMI_TARGET_H
@@ -32,8 +33,15 @@ struct gnmi_secrets { /* wiped when freed */
  */
 enum stream_state { STREAM_REST, STREAM_OPENING, STREAM_LIVE, STREAM_WAITING, STREAM_REFUSED };
 
+/* What a stream reports to its target: it became LIVE, WAITING or REFUSED, or ended its round. @why
+ * is how its call ended, NULL when it did not. May start others, or end the target's session. */
+struct gnmi_stream;
+typedef void gnmi_stream_fn(
+	struct gnmi_target *target, struct gnmi_stream *stream, const struct grpc_io_status *why);
+
 struct gnmi_stream {
 	struct gnmi_target *t;
+	gnmi_stream_fn *changed;
 	const struct profile_gnmi_stream *p;
 	struct gnmi_feed *feed;
 	struct gnmi_walk *walk;
@@ -91,7 +99,7 @@ struct gnmi_target {
 	size_t n_encodings;
 	unsigned failures;
 	uint64_t random;
-	struct probe *probe; /* under way */
+	struct gnmi_probe *probe; /* under way; NULL = none */
 	uint64_t values_before;
 	/* from the device's stamp to here, of the newest notification */
 	double lag_s;
@@ -101,22 +109,40 @@ struct gnmi_target {
 
 /* ---- gnmi.c -------------------------------------------------------------- */
 int64_t gnmi_target_jittered(struct gnmi_target *target, int64_t ns);
-/* gnmi_target_channel - a new connection to the device, by its credentials. 0 or negative errno
+
+/* ---- gnmi_call.c --------------------------------------------------------- */
+/* gnmi_target_channel - a new connection to the device, with its credentials. 0 or negative errno
  * with @e. */
 int gnmi_target_channel(struct gnmi_target *target, struct grpc_io_channel **ret, struct err *e);
-/* gnmi_target_call - a call with the credentials. */
+
+struct gnmi_call { /* what to call */
+	const char *method;
+	struct gnmi_bytes request; /* lent for the call of gnmi_target_call() */
+	bool unary; /* one request, and no more is sent */
+	const struct grpc_io_events *events; /* with .arg; on the loop thread */
+	void *arg;
+};
+/* gnmi_target_call - makes it, with the credentials. 0 or negative errno with @e. */
 int gnmi_target_call(struct gnmi_target *target, struct grpc_io_channel *channel,
-	const char *method, struct gnmi_bytes request, bool unary, int64_t deadline_ns,
-	const struct grpc_io_events *events, void *arg, struct grpc_io_call **ret, struct err *e);
-/* gnmi_target_deliver - samples to the pipeline, and ports that changed. */
+	const struct gnmi_call *call, struct grpc_io_call **ret, struct err *e);
+
+/* ---- gnmi_deliver.c ------------------------------------------------------ */
+/* gnmi_target_deliver - ports that changed and samples, to the sink. Empties @samples. */
 void gnmi_target_deliver(struct gnmi_target *target, struct sample_list *samples);
-/* gnmi_target_neighbors - whom the device heard, to who wants to know; nobody where it has no LLDP.
- */
+/* gnmi_target_neighbors - the LLDP neighbours to the sink; an empty list where the profile has no
+ * LLDP. */
 void gnmi_target_neighbors(struct gnmi_target *target);
-/* gnmi_target_stream_changed - a stream became LIVE, WAITING or REFUSED, or ended its round. May
- * start others, or end the target's session. */
-void gnmi_target_stream_changed(
-	struct gnmi_target *target, struct gnmi_stream *stream, const struct grpc_io_status *why);
+
+/* ---- gnmi_probe.c -------------------------------------------------------- */
+/* The end of a probe, on the loop thread: its finding, and how the call ended that was its reason.
+ * Both are lent. */
+typedef void gnmi_probe_fn(struct gnmi_target *target, const struct tls_probe *probe,
+	const struct grpc_io_status *status);
+/* gnmi_probe_start - a TLS handshake with the device, on a pool thread; one at a time. @status is
+ * copied. False when the pool takes no work: @done is then not called. */
+bool gnmi_probe_start(
+	struct gnmi_target *target, const struct grpc_io_status *status, gnmi_probe_fn *done);
+void gnmi_probe_forget(struct gnmi_target *target); /* its result is not wanted any more */
 
 /* ---- gnmi_secrets.c ------------------------------------------------------ */
 /* 0 or negative errno */
@@ -130,8 +156,9 @@ void gnmi_target_certificate(struct gnmi_target *target, const char *pem);
 void gnmi_secrets_expiry(const struct gnmi_target *target);
 
 /* ---- gnmi_stream.c ------------------------------------------------------- */
-struct gnmi_stream *gnmi_stream_new(
-	struct gnmi_target *target, const struct profile_gnmi_stream *stream, struct err *e);
+/* @stream is lent. NULL with @e for a path that is none. */
+struct gnmi_stream *gnmi_stream_new(struct gnmi_target *target,
+	const struct profile_gnmi_stream *stream, gnmi_stream_fn *changed, struct err *e);
 void gnmi_stream_free(struct gnmi_stream *stream);
 void gnmi_stream_start(struct gnmi_stream *stream); /* from any state: anew */
 void gnmi_stream_stop(struct gnmi_stream *stream); /* REST */

@@ -1,0 +1,42 @@
+/* gnmi_deliver - from a target to its sink: samples, ports that changed, LLDP neighbours. */
+#include "collectors/gnmi/gnmi_target.h"
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+
+static void deliver_ports(struct gnmi_target *target)
+{
+	const struct sink *sink = &target->sink;
+	for (size_t i = 0; i < gnmi_decode_port_count(target->decoder); i++) {
+		const struct gnmi_port *port = gnmi_decode_port(target->decoder, i);
+		if (port->changed)
+			sink->port(
+				sink->arg, target->name, port->name, port->alias, port->speed_bps);
+	}
+	gnmi_decode_ports_told(target->decoder);
+}
+
+void gnmi_target_deliver(struct gnmi_target *target, struct sample_list *samples)
+{
+	/* the receiver knows a port before it gets the first sample of it */
+	if (gnmi_decode_ports_changed(target->decoder))
+		deliver_ports(target);
+	if (samples->n)
+		target->sink.samples(target->sink.arg, samples->v, samples->n);
+	samples->n = 0;
+}
+
+void gnmi_target_neighbors(struct gnmi_target *target)
+{
+	if (!target->sink.neighbors)
+		return;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct topology_device self = {.name = target->name,
+		.sysname = gnmi_decode_sysname(target->decoder),
+		.chassis = ""};
+	struct topology_neighbor *neighbors = NULL;
+	size_t n = 0;
+	if (gnmi_decode_hears(target->decoder))
+		n = gnmi_decode_neighbors(target->decoder, a, &self, &neighbors);
+	target->sink.neighbors(target->sink.arg, &self, neighbors, n);
+}
