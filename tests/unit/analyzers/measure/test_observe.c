@@ -10,14 +10,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/observe.h"
-#include "config/config.h"
-#include "db/model/entity.h"
+#include "tests/unit/window_world.h"
 
 static const char yaml[] = "fabric: seen\n"
 			   "devices:\n"
@@ -32,24 +27,14 @@ static const char yaml[] = "fabric: seen\n"
 			   "400KB, kmax: 1600KB, alpha: 1/8, pool: 64MB }\n";
 
 struct world {
-	struct config *config;
-	struct entities *entities;
-	struct series_memory *memory;
-	struct arena *arena;
-	struct window window;
+	struct window_world made;
 	struct analyzer_in in;
 };
 
 static int setup(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
-	rw_cleanup(err_list_done) struct err_list errors = {0};
-	assert_int_equal(
-		config_parse(yaml, strlen(yaml), "test", CONFIG_CASE, NULL, 0, &w->config, &errors),
-		0);
-	w->entities = entities_new();
-	w->memory = series_memory_new(w->entities, INT64_MAX / 4);
-	w->arena = arena_new();
+	window_world_init(&w->made, yaml);
 	*state = w;
 	return 0;
 }
@@ -57,10 +42,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct world *w = *state;
-	series_memory_free(w->memory);
-	entities_free(w->entities);
-	arena_free(w->arena);
-	config_free(w->config);
+	window_world_done(&w->made);
 	free(w);
 	return 0;
 }
@@ -68,27 +50,20 @@ static int teardown(void **state)
 static void add(struct world *w, int t_s, const char *device, const char *port, int priority,
 	unsigned metric, uint64_t value, unsigned flags)
 {
-	const struct sample s = {.t_ns = t_s * NS_PER_S,
-		.entity = entities_intern(w->entities, device, port, priority),
-		.metric = (uint16_t)metric,
-		.value = value,
-		.flags = (uint16_t)flags,
-		.source = SOURCE_REPLAY};
-	series_memory_add(w->memory, &s);
+	const struct made_sample sample = {device, port, priority, metric, flags, 0};
+	window_world_add_raw(&w->made, t_s, sample, value);
 }
 
 /* The window (10, 30]. */
 static const struct observed *look(struct world *w)
 {
-	const struct window_spec spec = {
-		.metrics = observe_metrics, .n_metrics = observe_n_metrics};
-	assert_int_equal(window_from_memory(w->memory, w->arena, &spec, 10 * NS_PER_S,
-				 30 * NS_PER_S, &w->window),
-		0);
-	w->in = (struct analyzer_in){.fabric = w->config->fabric,
-		.window = &w->window,
+	struct window_world *made = &w->made;
+	window_world_cut(
+		made, observe_metrics, observe_n_metrics, 10, 30, made->arena, &made->window);
+	w->in = (struct analyzer_in){.fabric = made->config->fabric,
+		.window = &made->window,
 		.interval_ns = 10 * NS_PER_S,
-		.arena = w->arena};
+		.arena = made->arena};
 	return observe(&w->in);
 }
 

@@ -16,6 +16,7 @@
 #include "analyzers/measure/rhythm.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
+#include "tests/unit/window_world.h"
 
 #define N 200
 
@@ -172,40 +173,32 @@ static void test_throughput(void **state)
 	struct fabric_job jobs[] = {
 		{.name = "a", .hosts = "a-*", .gpus = 8}, {.name = "c", .hosts = "c-*", .gpus = 8}};
 	struct fabric f = {.devices = devices, .n_devices = 1, .jobs = jobs, .n_jobs = 2};
-	struct entities *entities = entities_new();
-	struct series_memory *m = series_memory_new(entities, INT64_MAX / 4);
-	for (int t = 0; t <= 100; t += 5)
-		for (int p = 0; p < 3; p++)
-			if (!(p == 1 && t > 40 && t < 70))
-				series_memory_add(m,
-					&(struct sample){.t_ns = t * NS_PER_S,
-						.entity = entities_intern(entities, "leaf1",
-							ports[p].name, PRIO_NONE),
-						.metric = M_PORT_OUT_OCTETS,
-						.value = (uint64_t)(1000 +
-							t *
-								(p == 0                  ? 300
-										: p == 1 ? 100
-											 : 7000))});
-	struct arena *a = arena_new();
-	struct window w;
-	assert_int_equal(window_from_memory(m, a,
-				 &(struct window_spec){.metrics = throughput_metrics,
-					 .n_metrics = throughput_n_metrics},
-				 0, 100 * NS_PER_S, &w),
-		0);
+	struct window_world made;
+	window_world_init(&made, NULL);
+	static const int octets_per_s[] = {300, 100, 7000};
+	for (int t = 0; t <= 100; t += 5) {
+		for (int p = 0; p < 3; p++) {
+			const bool silent = p == 1 && t > 40 && t < 70;
+			const struct made_sample sample = {.device = "leaf1",
+				.port = ports[p].name,
+				.priority = PRIO_NONE,
+				.metric = M_PORT_OUT_OCTETS};
+			if (!silent)
+				window_world_add(&made, t, sample, 1000 + t * octets_per_s[p]);
+		}
+	}
+	struct window *w = &made.window;
+	window_world_cut(&made, throughput_metrics, throughput_n_metrics, 0, 100, made.arena, w);
 	struct throughput *t;
 	/* nobody has a host of c */
-	assert_int_equal(throughput_of(&f, &w, 10 * NS_PER_S, a, &t), 1);
+	assert_int_equal(throughput_of(&f, w, 10 * NS_PER_S, made.arena, &t), 1);
 	assert_string_equal(t[0].rate.job, "a");
 	assert_int_equal(t[0].rate.n, 10);
 	assert_int_equal(t[0].n_seen, 2);
 	assert_false(t[0].rate.by_uplinks);
 	for (size_t k = 0; k < 10; k++)
 		near(t[0].rate.rate[k], 400, 1e-6);
-	arena_free(a);
-	series_memory_free(m);
-	entities_free(entities);
+	window_world_done(&made);
 }
 
 int main(void)

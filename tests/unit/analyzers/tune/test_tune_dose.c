@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "analyzers/measure/formulas.h"
-#include "tests/unit/tune_world.h"
+#include "tests/unit/analyzers/tune/tune_world.h"
 
 static int setup(void **state)
 {

@@ -9,14 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/base/arena.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/err.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/tune/tune_evidence.h"
-#include "config/config.h"
-#include "db/model/entity.h"
+#include "tests/unit/window_world.h"
 
 static const char yaml[] = "fabric: folded\n"
 			   "devices:\n"
@@ -32,24 +27,16 @@ static const char yaml[] = "fabric: folded\n"
 			   "kmax: 1600KB, alpha: 1/8, pool: 64MB }\n";
 
 struct world {
-	struct config *config;
-	struct entities *entities;
-	struct series_memory *memory;
-	struct arena *arena;
+	struct window_world made;
 	struct tune_fold *fold;
 };
 
 static int setup(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
-	rw_cleanup(err_list_done) struct err_list errors = {0};
-	assert_int_equal(
-		config_parse(yaml, strlen(yaml), "test", CONFIG_CASE, NULL, 0, &w->config, &errors),
-		0);
-	w->entities = entities_new();
-	w->memory = series_memory_new(w->entities, INT64_MAX / 4);
-	w->arena = arena_new();
-	w->fold = tune_fold_new(w->config->fabric, 10 * NS_PER_S, 10 * NS_PER_S, w->arena);
+	window_world_init(&w->made, yaml);
+	w->fold =
+		tune_fold_new(w->made.config->fabric, 10 * NS_PER_S, 10 * NS_PER_S, w->made.arena);
 	*state = w;
 	return 0;
 }
@@ -57,41 +44,22 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct world *w = *state;
-	series_memory_free(w->memory);
-	entities_free(w->entities);
-	arena_free(w->arena);
-	config_free(w->config);
+	window_world_done(&w->made);
 	free(w);
 	return 0;
 }
 
-struct told {
-	const char *device, *port;
-	int priority;
-	unsigned metric, flags;
-	uint32_t window_ms;
-};
-static void add(struct world *w, int t_s, struct told x, double value)
+static void add(struct world *w, int t_s, struct made_sample sample, double value)
 {
-	uint64_t raw = (uint64_t)value;
-	if (metric_info(x.metric)->type == TYPE_F64)
-		memcpy(&raw, &value, sizeof(raw));
-	const struct sample s = {.t_ns = t_s * NS_PER_S,
-		.entity = entities_intern(w->entities, x.device, x.port, x.priority),
-		.metric = (uint16_t)x.metric,
-		.value = raw,
-		.flags = (uint16_t)x.flags,
-		.window_ms = x.window_ms,
-		.source = SOURCE_REPLAY};
-	assert_int_equal(series_memory_add(w->memory, &s), 0);
+	window_world_add(&w->made, t_s, sample, value);
 }
 #define LANE(p, m)                                                                                 \
-	(struct told)                                                                              \
+	(struct made_sample)                                                                       \
 	{                                                                                          \
 		.device = "leaf1", .port = "Ethernet" #p, .priority = 3, .metric = M_##m           \
 	}
 #define PORT(p, m)                                                                                 \
-	(struct told)                                                                              \
+	(struct made_sample)                                                                       \
 	{                                                                                          \
 		.device = "leaf1", .port = "Ethernet" #p, .priority = PRIO_NONE, .metric = M_##m   \
 	}
@@ -99,15 +67,12 @@ static void add(struct world *w, int t_s, struct told x, double value)
 /* Windows (0, 10], (10, 20] ... of @n. */
 static const struct tune_evidence *fold(struct world *w, int n)
 {
-	const struct window_spec spec = {
-		.metrics = observe_metrics, .n_metrics = observe_n_metrics};
 	for (int i = 0; i < n; i++) {
 		struct arena *turn = arena_new();
 		struct window window;
-		assert_int_equal(window_from_memory(w->memory, turn, &spec, i * 10 * NS_PER_S,
-					 (i + 1) * 10 * NS_PER_S, &window),
-			0);
-		const struct analyzer_in in = {.fabric = w->config->fabric,
+		window_world_cut(&w->made, observe_metrics, observe_n_metrics, i * 10, (i + 1) * 10,
+			turn, &window);
+		const struct analyzer_in in = {.fabric = w->made.config->fabric,
 			.window = &window,
 			.interval_ns = 10 * NS_PER_S,
 			.arena = turn};
@@ -122,7 +87,8 @@ static const struct tune_evidence *fold(struct world *w, int n)
 static const struct tune_lane *lane(
 	const struct world *w, const struct tune_evidence *e, const char *port)
 {
-	return tune_lane_at(e, fabric_port(fabric_device(w->config->fabric, "leaf1"), port), 3);
+	return tune_lane_at(
+		e, fabric_port(fabric_device(w->made.config->fabric, "leaf1"), port), 3);
 }
 
 static bool near(double a, double b)
@@ -238,7 +204,7 @@ static void test_settings(void **state)
 	for (int t = 0; t <= 60; t += 10) {
 		add(w, t, LANE(1, PFC_TX_PAUSE_NS), t <= 30 ? t * 1e8 : 3e9);
 		add(w, t,
-			(struct told){.device = "spine1",
+			(struct made_sample){.device = "spine1",
 				.port = "Ethernet1",
 				.priority = 3,
 				.metric = M_PFC_TX_PAUSE_NS},
@@ -258,7 +224,7 @@ static void test_settings(void **state)
 	assert_true(l->tx_pause_hi == 0 || isnan(l->tx_pause_hi)); /* it has not paused since */
 	assert_int_equal(l->read_ns, 60 * NS_PER_S);
 	const struct tune_lane *s = tune_lane_at(
-		e, fabric_port(fabric_device(w->config->fabric, "spine1"), "Ethernet1"), 3);
+		e, fabric_port(fabric_device(w->made.config->fabric, "spine1"), "Ethernet1"), 3);
 	assert_true(s->declared && s->kmin == 400000 && s->read_ns == 0);
 	assert_true(e->devices[1].pool_bytes == 64e6);
 	assert_int_equal(s->windows, 6);
@@ -313,28 +279,28 @@ static void test_peaks_of_lanes(void **state)
 	struct world *w = *state;
 	for (int t = 0; t <= 60; t += 10) {
 		add(w, t,
-			(struct told){.device = "leaf1",
+			(struct made_sample){.device = "leaf1",
 				.port = "Ethernet1",
 				.priority = 3,
 				.metric = M_QUEUE_WATERMARK,
 				.window_ms = 10000},
 			500000);
 		add(w, t,
-			(struct told){.device = "leaf1",
+			(struct made_sample){.device = "leaf1",
 				.port = "Ethernet2",
 				.priority = 3,
 				.metric = M_PG_SHARED_WATERMARK,
 				.window_ms = 10000},
 			t == 30 ? 260000 : 250000);
 		add(w, t,
-			(struct told){.device = "leaf1",
+			(struct made_sample){.device = "leaf1",
 				.port = "Ethernet9",
 				.priority = 3,
 				.metric = M_PG_SHARED_WATERMARK,
 				.window_ms = 10000},
 			240000);
 		add(w, t,
-			(struct told){.device = "leaf1",
+			(struct made_sample){.device = "leaf1",
 				.port = "Ethernet2",
 				.priority = 3,
 				.metric = M_PG_HEADROOM_WATERMARK,
@@ -357,7 +323,7 @@ static void test_peaks_of_lanes(void **state)
 static void test_same_window_once(void **state)
 {
 	struct world *w = *state;
-	struct peak_fold *p = peak_fold_new(w->arena);
+	struct peak_fold *p = peak_fold_new(w->made.arena);
 	for (int t = 0; t < 120; t += 10) /* a device's minute, told every ten seconds */
 		peak_fold_add(p, t * NS_PER_S, t < 60 ? 1000 : 2000, 60000, NAN);
 	struct tune_peak r = peak_fold_done(p);
@@ -374,7 +340,7 @@ static void test_same_window_once(void **state)
 static void test_quantile_of_equal_windows(void **state)
 {
 	struct world *w = *state;
-	struct peak_fold *p = peak_fold_new(w->arena);
+	struct peak_fold *p = peak_fold_new(w->made.arena);
 	for (int i = 0; i < 200; i++)
 		peak_fold_add(p, i * 10 * NS_PER_S, i == 77 ? 9e6 : 100000 + i, 10000, NAN);
 	/* of an hour: its height is not comparable */
@@ -390,7 +356,7 @@ static void test_quantile_of_equal_windows(void **state)
 static void test_since_when_is_not_told(void **state)
 {
 	struct world *w = *state;
-	struct peak_fold *p = peak_fold_new(w->arena);
+	struct peak_fold *p = peak_fold_new(w->made.arena);
 	for (int i = 0; i < 50; i++)
 		peak_fold_add(p, i * NS_PER_S, 5000, 0, 5000);
 	struct tune_peak r = peak_fold_done(p);
@@ -404,7 +370,7 @@ static void test_since_when_is_not_told(void **state)
 static void test_peaks_that_are_no_numbers(void **state)
 {
 	struct world *w = *state;
-	struct peak_fold *p = peak_fold_new(w->arena);
+	struct peak_fold *p = peak_fold_new(w->made.arena);
 	peak_fold_add(p, 1, NAN, 0, NAN);
 	peak_fold_add(p, 2, -1, 0, NAN);
 	peak_fold_add(p, 3, INFINITY, 0, NAN);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/unit/tune_world.h"
+#include "tests/unit/analyzers/tune/tune_world.h"
 
 static int setup(void **state)
 {
