@@ -189,10 +189,6 @@ void config_free(struct config *config); /* NULL is fine */
 int config_check_files(
 	const struct config *config, struct err_list *errors, struct err_list *warnings);
 
-/* config_check_profiles - do the profiles the devices name exist, and is every file of profile_dir
- * right? 0 or -EINVAL, as above. */
-int config_check_profiles(const struct config *config, struct err_list *errors);
-
 /*
  * config_check_served - does this version do what the configuration asks for? What it cannot start
  * with goes to @errors, keys that are understood but that nothing acts upon to @warnings, each with

@@ -16,6 +16,7 @@
 #include "agent/base/str.h"
 #include "agent/import/import_sonic.h"
 #include "agent/document/writer.h"
+#include "config/profile/config_profiles.h"
 #include "config/config.h"
 #include "config/profile/profile.h"
 #include "config/yaml.h"

@@ -28,6 +28,7 @@
 #include "collectors/packet/pcap.h"
 #include "collectors/snmp/snmp.h"
 #include "collectors/snmp/trap_receiver.h"
+#include "config/profile/config_profiles.h"
 #include "config/config.h"
 #include "db/series/series.h"
 #include "db/store/store.h"

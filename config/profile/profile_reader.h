@@ -1,6 +1,6 @@
 /*
  * profile_reader - what the files that read a profile share: the place of each mistake, and small
- * values. Inside of profile_read.c, profile_table.c, profile_trap.c and profile_gnmi.c only.
+ * values. For files of this room only.
  */
 #ifndef RW_CONFIG_PROFILE_READER_H
 #define RW_CONFIG_PROFILE_READER_H
@@ -41,6 +41,8 @@ bool reader_number_at(
 bool reader_number(struct reader *reader, const struct yaml_node *map, const char *key,
 	uint64_t max, uint64_t *ret);
 bool reader_bool(struct reader *reader, const struct yaml_node *map, const char *key);
+/* a duration in nanoseconds; 0 when it is absent or wrong */
+int64_t reader_duration(struct reader *reader, const struct yaml_node *map, const char *key);
 bool reader_oid(struct reader *reader, const struct yaml_node *node, struct profile_oid *ret);
 
 /* reader_fold - the key "fold", of a metric (-1: none) that is neither a counter nor a whole

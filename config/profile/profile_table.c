@@ -226,24 +226,6 @@ static bool column_meaning(
 	return true;
 }
 
-enum profile_fold reader_fold(struct reader *reader, const struct yaml_node *node, int metric)
-{
-	static const char *const words[] = {[FOLD_MIN] = "min", [FOLD_MAX] = "max"};
-	const struct yaml_node *fold = reader_value(node, "fold");
-	enum profile_fold ret = FOLD_SUM;
-	if (!fold)
-		return ret;
-	for (size_t i = FOLD_MIN; i < rw_countof(words); i++)
-		if (fold->kind == YAML_TEXT && strcmp(fold->text, words[i]) == 0)
-			ret = (enum profile_fold)i;
-	if (ret == FOLD_SUM || metric < 0 || metric_info((unsigned)metric)->type != TYPE_F64)
-		reader_wrong_node(reader, fold,
-			"min or max, of a metric that is no counter and no whole number");
-	return ret;
-}
-
-/* column_sensor - the columns beside the value (RFC 3433 section 2): entPhySensorType 1, Scale 2,
- * Precision 3, OperStatus 5. */
 static void column_sensor(struct reader *reader, struct profile_table *table,
 	struct profile_oid base, const struct yaml_node *node, struct profile_value *value)
 {

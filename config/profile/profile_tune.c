@@ -67,7 +67,7 @@ const char *tune_disruption_name(enum tune_disruption disruption)
 
 /* ---- arithmetic ---------------------------------------------------------- */
 
-static bool profile_tune_matches(const char *const *globs, size_t n, const char *platform)
+bool tune_platform_fits(const char *const *globs, size_t n, const char *platform)
 {
 	for (size_t i = 0; platform && i < n; i++)
 		if (str_glob(globs[i], platform))
@@ -79,7 +79,7 @@ bool tune_rule_applies(const struct tune_knob_rule *rule, const char *platform)
 {
 	return rule->settable &&
 		(rule->n_platforms == 0 ||
-			profile_tune_matches(rule->platforms, rule->n_platforms, platform));
+			tune_platform_fits(rule->platforms, rule->n_platforms, platform));
 }
 
 /* How many units of writing one unit of the house is; NAN when what it takes is not known. */
@@ -174,18 +174,6 @@ double tune_knob_programmed(
 	if ((knob == KNOB_KMIN || knob == KNOB_KMAX) && asic && asic->ecn_cells > 1)
 		cell *= asic->ecn_cells;
 	return profile_tune_rounded(value / cell, TUNE_UP) * cell;
-}
-
-const struct tune_asic *profiles_asic(const struct profiles *profiles, const char *platform)
-{
-	for (size_t i = 0; platform && i < profiles_count(profiles); i++) {
-		const struct profile *at = profiles_at(profiles, i);
-		for (size_t k = 0; k < at->n_asics; k++)
-			if (profile_tune_matches(
-				    at->asics[k].platforms, at->asics[k].n_platforms, platform))
-				return &at->asics[k];
-	}
-	return NULL;
 }
 
 /* ---- reading ------------------------------------------------------------- */

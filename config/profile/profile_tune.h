@@ -222,6 +222,9 @@ double tune_knob_round(const struct tune_knob_rule *rule, enum tune_knob knob, d
 double tune_knob_programmed(
 	enum tune_knob knob, double value, double cell_bytes, const struct tune_asic *asic);
 
+/* tune_platform_fits - does one of the globs match @platform? NULL fits none. */
+bool tune_platform_fits(const char *const *globs, size_t n, const char *platform);
+
 /* profiles_asic - of a device that says this of itself, from the tables of all profiles; NULL: not
  * known. */
 const struct tune_asic *profiles_asic(const struct profiles *profiles, const char *platform);

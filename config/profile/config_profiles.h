@@ -1,0 +1,14 @@
+/* config_profiles - do a configuration and the profiles fit? */
+#ifndef RW_CONFIG_PROFILE_CONFIG_PROFILES_H
+#define RW_CONFIG_PROFILE_CONFIG_PROFILES_H
+
+struct config;
+struct err_list;
+
+/*
+ * config_check_profiles - do the profiles exist that the devices name, and is every file of
+ * profile_dir right? Mistakes are added to @errors with their place. 0 or -EINVAL.
+ */
+int config_check_profiles(const struct config *config, struct err_list *errors);
+
+#endif
